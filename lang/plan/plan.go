@@ -1,0 +1,139 @@
+// Package plan holds a bound program as plain data: what package resolve makes
+// of a script and a routing matrix, and the only input of the runtime. A plan is
+// complete: whoever has it needs neither the script nor the matrix to run it. It
+// is not changed once made.
+package plan
+
+import (
+	"time"
+
+	"github.com/command-dialect/dialect/lang/diag"
+)
+
+// A Plan is a bound script.
+type Plan struct {
+	Script Script
+	Matrix Matrix
+	Steps  []*Step // the lines of the script, in order
+}
+
+// A Script says where the steps came from.
+type Script struct {
+	Name   string // as the user named it; "-" for standard input, "-e" for a line of the command line
+	Path   string // absolute; empty where there is no file
+	SHA256 string // of the whole text, 64 hex digits
+	Part   bool   // true if only one line of the script was asked for (FILE:LINE, -e)
+}
+
+// A Matrix says which routing matrix bound the steps.
+type Matrix struct {
+	Name   string // as the user would name it, for messages
+	Path   string // absolute
+	Root   string // absolute directory of the root matrix: tools run here
+	SHA256 string // over the matrix and all that it extends, 64 hex digits
+}
+
+// A Kind says what carries a step out.
+type Kind string
+
+// The kinds of step.
+const (
+	Process   Kind = "process"   // Argv is executed
+	Composite Kind = "composite" // Members are
+	Builtin   Kind = "builtin"   // a handler of the runtime, named by Target
+	MCP       Kind = "mcp"       // Target is "server:tool", Values are its arguments
+	Task      Kind = "task"      // new_task: another script or agent
+)
+
+// The built-in handlers, as the Target of a step of kind Builtin.
+const (
+	GateResults     = "gate"     // consume the receipts of the lines above
+	ValidateReceipt = "validate" // check the receipts that the values name
+)
+
+// An Effect says whether a step only reads, or changes state. A step that writes
+// does not run after a failure.
+type Effect string
+
+// The effects of a step.
+const (
+	Read  Effect = "read"
+	Write Effect = "write"
+)
+
+// A Step is a bound line, or a member of a composite.
+type Step struct {
+	ID   string // position in the script: "3" for the third command, "3.2" for its second member
+	Line Line
+
+	Binding     string // name of the binding, the key below [commands]
+	Verb        string
+	Noun        string // canonical: aliases are resolved
+	Preposition string // lower case; empty in the short form
+	Values      []Value
+
+	Kind   Kind
+	Target string   // for Builtin, MCP and Task
+	Argv   []string // for Process: the template after substitution, before PATH look-up; for a shell step sh, -c, the script, sh, the values
+	Shell  bool     // the matrix asked for a shell
+
+	Members  []*Step // for Composite
+	Parallel bool    // members run at the same time
+
+	Dir string            // absolute working directory
+	Env map[string]string // set by the matrix; nil for none
+
+	Effect          Effect
+	ReceiptRequired bool // the gate insists on this step's receipt
+	WhenFailure     bool // runs only after a failure
+	Budget          Budget
+	Expect          Expect
+	Skill           string
+	Hint            string // printed when the step fails
+	Origin          Origin // where the binding is written
+}
+
+// A Line is the place in the script that a step came from.
+type Line struct {
+	File   string // as the user named it
+	Number int    // 1-based
+	Text   string // the command without comment and surrounding space
+	Span   diag.Span
+}
+
+// An Origin is the place in a routing matrix that a binding came from.
+type Origin struct {
+	File string // as the user would name it; "pack:go" for a pack of the stdlib
+	Line int    // 1-based
+}
+
+// A Value is a value of the line and the placeholder that it filled.
+type Value struct {
+	Name string // "object", the placeholder's or the argument's name; empty if it was appended
+	Text string // after substitution of variables
+}
+
+// A Budget bounds a step. Zero means unbounded.
+type Budget struct {
+	Timeout   time.Duration // wall clock
+	Stall     time.Duration // without a byte of output
+	MaxOutput int64         // bytes, standard output and standard error together
+	Retries   int           // further attempts after a failure
+	TailLines int           // lines of output that a report shows
+}
+
+// Expect narrows what counts as a pass. The zero Expect means: exit status 0.
+type Expect struct {
+	ExitCodes   []int  // instead of {0}
+	MinTests    int    // fewer tests than this is vacuous, not a pass
+	EmptyStdout bool   // any output is a failure, as of `gofmt -l`
+	Stdout      string // a regular expression (RE2) that standard output must match
+}
+
+// Walk calls f for each step of steps and, after it, for its members.
+func Walk(steps []*Step, f func(*Step)) {
+	for _, s := range steps {
+		f(s)
+		Walk(s.Members, f)
+	}
+}
