@@ -1,0 +1,318 @@
+package lang_test
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// The tree is the architecture: this file keeps its arrows. It reads the files
+// with go/parser instead of asking `go list`, whose answer depends on the
+// platform and would let a file behind a build constraint go by.
+
+const module = "github.com/command-dialect/dialect"
+
+// A layer says what the packages below Dir may import. The layer with the
+// longest Dir that holds a package is the one that counts.
+type layer struct {
+	Dir     string   // relative to the root of the module
+	Ours    []string // packages of this module; "x/..." takes in all below x
+	Theirs  []string // prefixes of import paths of other modules
+	Because string
+}
+
+var layers = []layer{
+	{"lang/diag", nil, nil,
+		"a finding is plain data that every stage makes: it can know none of them"},
+	{"lang", []string{"lang/diag"}, []string{"github.com/alecthomas/participle/v2"},
+		"the parser knows text and positions; it cannot know what a word is bound to"},
+	{"lang/plan", []string{"lang/diag"}, nil,
+		"the plan is plain data between the language and the runtime: it points back at a line, and knows neither side"},
+	// Of lang/plan a binding uses the types that it hands on as they are: Kind,
+	// Effect, Budget, Expect.
+	{"lang/routing", []string{"lang", "lang/diag", "lang/plan", "stdlib"}, []string{"github.com/pelletier/go-toml/v2"},
+		"a matrix is read without any script, and without running anything"},
+	{"lang/resolve", []string{"lang", "lang/diag", "lang/routing", "lang/plan"}, nil,
+		"binding is a function of a script and a matrix: nothing is run to do it"},
+	{"stdlib", nil, nil,
+		"the stdlib is embedded data and nothing else"},
+	{"runtime", []string{"lang/plan", "lang/diag", "runtime/...", "receipts/...", "stdlib"}, []string{"golang.org/x/"},
+		"a plan is complete: the runtime needs neither the script nor the matrix"},
+	{"runtime/process", nil, []string{"golang.org/x/sys"},
+		"a process is an argv, an environment and budgets: it can be tested and trusted without the rest"},
+	{"runtime/mcpclient", []string{"lang/plan", "lang/diag", "runtime/process"}, []string{"golang.org/x/", "github.com/modelcontextprotocol/go-sdk"},
+		"a plan is complete: the runtime needs neither the script nor the matrix"},
+	{"runtime/temporal", []string{"lang/plan", "lang/diag", "runtime/...", "receipts/..."}, []string{"golang.org/x/", "go.temporal.io/"},
+		"the distributed engine runs the same plan through the same runtime"},
+	{"receipts", []string{"receipts/vectors"}, []string{"golang.org/x/mod"},
+		"who verifies a receipt links this package alone: it must stay small, and be given expectations, never a plan"},
+	{"receipts/sqlite", []string{"receipts"}, []string{"modernc.org/"},
+		"the store keeps records and decides nothing about them"},
+	{"receipts/doctrine", []string{"receipts"}, nil,
+		"the eight rules judge a receipt as it is written down"},
+	{"receipts/intoto", []string{"receipts"}, []string{"golang.org/x/mod", "github.com/secure-systems-lab/go-securesystemslib", "github.com/in-toto/attestation", "google.golang.org/protobuf"},
+		"the export is a leaf: it reads receipts, and nothing reads it"},
+	{"receipts/vectors", nil, nil,
+		"conformance vectors are data that other implementations read too"},
+	{"cmd/dialect", []string{"cmd/dialect/internal/..."}, nil,
+		"main is os.Exit(cli.Main()) and no more"},
+	{"cmd/dialect/internal", []string{"lang/...", "runtime/...", "receipts/...", "stdlib", "cmd/dialect/internal/..."}, []string{""},
+		"the commands wire the stages together; nothing imports the commands"},
+	{"cmd/dialect-temporal", []string{"lang/...", "runtime/...", "receipts/...", "stdlib"}, []string{""},
+		"the distributed engine has a binary of its own"},
+	{"examples", nil, nil,
+		"the examples are run as a user runs them, through the binary"},
+}
+
+// confined names imports that only some packages may use, whatever their layer
+// says. The path of an import of this module is relative to its root.
+var confined = []struct {
+	Import  string // a prefix
+	To      []string
+	Because string
+}{
+	{"go.temporal.io/", []string{"runtime/temporal", "cmd/dialect-temporal"},
+		"Go runs the init of every linked package, and start-up is a feature of dialect"},
+	{"runtime/temporal", []string{"runtime/temporal", "cmd/dialect-temporal"},
+		"it links the SDK of Temporal, which must stay out of dialect"},
+	{"github.com/tiktoken-go/", nil,
+		"the tokenizer is 16 MB of tables: it lives in a module of its own"},
+	{"github.com/spf13/", []string{"cmd/dialect/internal/cli"},
+		"flags are the business of the command line alone"},
+	{"modernc.org/", []string{"receipts/sqlite"},
+		"the store sits behind the interface of package receipts"},
+}
+
+// topLevel is every directory that may stand at the root of the module, those
+// that begin with a dot and the ignored bin apart.
+var topLevel = []string{"cmd", "lang", "runtime", "receipts", "stdlib", "examples"}
+
+// A name that says nothing collects everything.
+var emptyNames = []string{"util", "utils", "common", "types", "errors", "models", "helpers", "misc"}
+
+const (
+	maxLines     = 800
+	maxTestLines = 1500
+)
+
+func TestLayering(t *testing.T) {
+	root := filepath.Clean("..")
+	if _, err := os.Stat(filepath.Join(root, "go.mod")); err != nil {
+		t.Fatalf("the root of the module is not where this test looks for it: %v", err)
+	}
+	entries, err := os.ReadDir(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		name := e.Name()
+		switch {
+		case e.IsDir() && !strings.HasPrefix(name, ".") && name != "bin" && !slices.Contains(topLevel, name):
+			t.Errorf("%s: a directory at the top level: the top level is fixed, so that a reader knows where to look", name)
+		case strings.HasSuffix(name, ".go"):
+			t.Errorf("%s: a Go file at the top level: every package belongs to a layer", name)
+		}
+	}
+
+	files := 0
+	err = filepath.WalkDir(root, func(name string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		rel, err := filepath.Rel(root, name)
+		if err != nil {
+			return err
+		}
+		rel = filepath.ToSlash(rel)
+		if d.IsDir() {
+			if rel == "." {
+				return nil
+			}
+			base := d.Name()
+			if strings.HasPrefix(base, ".") || base == "testdata" || base == "node_modules" || rel == "bin" {
+				return filepath.SkipDir
+			}
+			if _, err := os.Stat(filepath.Join(name, "go.mod")); err == nil {
+				return filepath.SkipDir // a module of its own
+			}
+			return nil
+		}
+		if !strings.HasSuffix(rel, ".go") {
+			return nil
+		}
+		files++
+		src, err := os.ReadFile(name)
+		if err != nil {
+			return err
+		}
+		for _, fault := range faults(rel, src) {
+			t.Error(fault)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if files < 5 {
+		t.Fatalf("only %d Go files were found: the walk is broken", files)
+	}
+}
+
+// faults returns what is wrong with the Go file at rel, a slash-separated path
+// from the root of the module.
+func faults(rel string, src []byte) []string {
+	var out []string
+	bad := func(format string, args ...any) {
+		out = append(out, rel+": "+fmt.Sprintf(format, args...))
+	}
+	test := strings.HasSuffix(rel, "_test.go")
+	limit := maxLines
+	if test {
+		limit = maxTestLines
+	}
+	if n := bytes.Count(src, []byte{'\n'}); n > limit {
+		bad("%d lines, more than %d: a file is read in one sitting; split it by noun", n, limit)
+	}
+
+	f, err := parser.ParseFile(token.NewFileSet(), rel, src, parser.ImportsOnly)
+	if err != nil {
+		bad("%v", err)
+		return out
+	}
+	dir := path.Dir(rel)
+	for _, name := range []string{f.Name.Name, path.Base(dir)} {
+		if slices.Contains(emptyNames, name) {
+			bad("package %s: a name that says nothing collects everything; name it for what it holds", name)
+			break
+		}
+	}
+
+	l := layerOf(dir)
+	if l == nil {
+		bad("the package is in no layer: give it one in lang/layering_test.go")
+		return out
+	}
+	for _, spec := range f.Imports {
+		imp, err := strconv.Unquote(spec.Path.Value)
+		if err != nil {
+			bad("import %s: %v", spec.Path.Value, err)
+			continue
+		}
+		inner, ours := strings.CutPrefix(imp, module+"/")
+		if !ours && !strings.Contains(strings.SplitN(imp, "/", 2)[0], ".") {
+			continue // the standard library
+		}
+		if test {
+			// A test may look to its sides, say at a second implementation, but
+			// the language can never be tested through what is built on it.
+			if ours && strings.HasPrefix(dir+"/", "lang/") && !strings.HasPrefix(inner, "lang") && inner != "stdlib" {
+				bad("a test below lang imports %s: the language stands without a runtime", inner)
+			}
+			continue
+		}
+		for _, c := range confined {
+			if strings.HasPrefix(inner, c.Import) && !slices.ContainsFunc(c.To, func(to string) bool { return within(dir, to) }) {
+				bad("imports %s: %s", inner, c.Because)
+			}
+		}
+		allowed := false
+		if ours {
+			allowed = inner == dir || slices.ContainsFunc(l.Ours, func(p string) bool {
+				if tree, ok := strings.CutSuffix(p, "/..."); ok {
+					return within(inner, tree)
+				}
+				return inner == p
+			})
+		} else {
+			allowed = slices.ContainsFunc(l.Theirs, func(p string) bool { return strings.HasPrefix(imp, p) })
+		}
+		if !allowed {
+			bad("imports %s, and %s may not: %s", inner, l.Dir, l.Because)
+		}
+	}
+	return out
+}
+
+// layerOf returns the layer of the package in dir, or nil.
+func layerOf(dir string) *layer {
+	var found []*layer
+	for i := range layers {
+		if within(dir, layers[i].Dir) {
+			found = append(found, &layers[i])
+		}
+	}
+	if len(found) == 0 {
+		return nil
+	}
+	return slices.MaxFunc(found, func(a, b *layer) int { return cmp.Compare(len(a.Dir), len(b.Dir)) })
+}
+
+// within reports whether dir is tree or below it.
+func within(dir, tree string) bool { return dir == tree || strings.HasPrefix(dir, tree+"/") }
+
+// TestLayeringFaults shows that the rules can fail.
+func TestLayeringFaults(t *testing.T) {
+	file := func(pkg string, imports ...string) string {
+		var b strings.Builder
+		fmt.Fprintf(&b, "package %s\n", pkg)
+		for _, i := range imports {
+			fmt.Fprintf(&b, "import _ %q\n", i)
+		}
+		return b.String()
+	}
+	for _, c := range []struct {
+		path string
+		src  string
+		want string // part of the only fault; empty for none
+	}{
+		{"lang/parse.go", file("lang", "strings", module+"/lang/diag", "github.com/alecthomas/participle/v2/lexer"), ""},
+		{"lang/parse.go", file("lang", module+"/lang/plan"), "imports lang/plan, and lang may not"},
+		{"lang/parse.go", file("lang", module+"/runtime/runner"), "imports runtime/runner, and lang may not"},
+		{"lang/diag/text.go", file("diag", module+"/lang"), "lang/diag may not"},
+		{"lang/plan/plan.go", file("plan", module+"/lang/routing"), "lang/plan may not"},
+		{"lang/routing/load.go", file("routing", module+"/lang/resolve"), "lang/routing may not"},
+		{"lang/resolve/resolve.go", file("resolve", module+"/receipts"), "lang/resolve may not"},
+		{"lang/resolve/resolve_test.go", file("resolve_test", module+"/runtime/runner"), "the language stands without a runtime"},
+		{"lang/resolve/resolve_test.go", file("resolve_test", module+"/lang/diag", "golang.org/x/tools/txtar"), ""},
+		{"receipts/log.go", file("receipts", "crypto/sha256", "golang.org/x/mod/sumdb/tlog"), ""},
+		{"receipts/log.go", file("receipts", module+"/lang/plan"), "receipts may not"},
+		{"receipts/log.go", file("receipts", "golang.org/x/sys/unix"), "receipts may not"},
+		{"receipts/sqlite/store.go", file("sqlite", module+"/receipts", "modernc.org/sqlite"), ""},
+		{"receipts/later/later.go", file("later", module+"/lang"), "receipts may not"},
+		{"runtime/process/process.go", file("process", "golang.org/x/sys/unix"), ""},
+		{"runtime/process/process.go", file("process", module+"/lang/plan"), "runtime/process may not"},
+		{"runtime/runner/run.go", file("runner", module+"/lang/routing"), "a plan is complete"},
+		{"runtime/runner/run.go", file("runner", module+"/cmd/dialect/internal/cli"), "runtime may not"},
+		{"stdlib/stdlib.go", file("stdlib", "embed"), ""},
+		{"stdlib/stdlib.go", file("stdlib", module+"/lang/diag"), "embedded data and nothing else"},
+		{"cmd/dialect/main.go", file("main", "os", module+"/cmd/dialect/internal/cli"), ""},
+		{"cmd/dialect/main.go", file("main", module+"/runtime/runner"), "cmd/dialect may not"},
+		{"cmd/dialect/internal/cli/run.go", file("cli", "github.com/spf13/cobra", module+"/lang/resolve"), ""},
+		{"cmd/dialect/internal/lsp/lsp.go", file("lsp", "github.com/spf13/cobra"), "the command line alone"},
+		{"cmd/dialect/internal/cli/run.go", file("cli", "go.temporal.io/sdk/client"), "start-up is a feature"},
+		{"runtime/report/text.go", file("errors"), "package errors"},
+		{"runtime/util/x.go", file("x"), "package util"},
+		{"tools/x.go", file("tools"), "in no layer"},
+		{"lang/long.go", file("lang") + strings.Repeat("\n", maxLines), "more than 800"},
+		{"lang/long_test.go", file("lang") + strings.Repeat("\n", maxLines), ""},
+		{"lang/broken.go", "package", "expected"},
+	} {
+		got := faults(c.path, []byte(c.src))
+		switch {
+		case c.want == "" && len(got) > 0:
+			t.Errorf("%s:\n%s\nunexpected: %q", c.path, c.src, got)
+		case c.want != "" && (len(got) != 1 || !strings.Contains(got[0], c.want)):
+			t.Errorf("%s:\n%s\ngot %q, want one fault with %q", c.path, c.src, got, c.want)
+		}
+	}
+}
