@@ -1,0 +1,74 @@
+# make build        ./bin/dialect, one static binary
+# make test         vet and all tests: the command that README names
+# make race         all tests under the race detector (RACE="./runtime/..." for some)
+# make check        dialect gates its own repository: examples/quality.dlct
+# make bench        whole processes against the peers that are on PATH, as ratios
+# make bench-peers  install into ./bin/peers what can be had of the peers
+# make fuzz         every fuzz target for FUZZTIME (30s)
+# make golden       write the golden files anew; read the diff before it is committed
+# make soak         the long tests: kill -9 in a loop
+# make clean        remove ./bin
+
+GO       ?= go
+FUZZTIME ?= 30s
+RACE     ?= ./...
+
+module  := github.com/command-dialect/dialect
+version  = $(shell git describe --tags --always --dirty 2>/dev/null)
+peers   := $(CURDIR)/bin/peers
+
+.PHONY: build test race check bench bench-peers fuzz golden soak clean
+
+# Without cgo the binary links nothing of the system it was built on, and with
+# -trimpath it holds no path of it.
+build:
+	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '-s -w -X $(module)/cmd/dialect/internal/cli.stamped=$(version)' -o bin/dialect ./cmd/dialect
+
+test:
+	$(GO) vet ./...
+	$(GO) test ./...
+
+race:
+	$(GO) test -race $(RACE)
+
+check: build
+	./bin/dialect run examples/quality.dlct
+
+# The figures of one run are comparable, those of two are not: nothing else
+# should run beside it, so it is no prerequisite of anything.
+bench:
+	PATH="$(peers):$$PATH" $(GO) run ./cmd/dialect/internal/bench $(BENCHFLAGS)
+
+# Each peer is tried on its own; one that cannot be had is left out, and the
+# benchmark says so. npm gets --ignore-scripts because lefthook's would install
+# git hooks into this repository. What npm puts into .bin starts node first,
+# hence the links to the programs themselves.
+bench-peers:
+	mkdir -p $(peers)/npm
+	-command -v ninja >/dev/null || apt-get install -y --no-install-recommends ninja-build
+	-npm install --prefix $(peers)/npm --no-save --no-audit --no-fund --ignore-scripts rust-just lefthook
+	for name in just lefthook; do \
+		find $(peers)/npm -type f -path "*/bin/$$name" -size +200k -exec ln -sf {} $(peers)/ ';'; \
+	done
+	-GOBIN=$(peers) $(GO) install github.com/go-task/task/v3/cmd/task@v3.53.0
+	-GOBIN=$(peers) $(GO) install github.com/in-toto/in-toto-golang@v0.11.0
+
+# The targets are found, not listed: one that nobody listed would never run.
+fuzz:
+	@set -e; for pkg in $$($(GO) list ./...); do \
+		list=$$($(GO) test -list '^Fuzz' $$pkg); \
+		for target in $$(echo "$$list" | grep '^Fuzz' || true); do \
+			echo "== $$pkg $$target"; \
+			$(GO) test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) $$pkg; \
+		done; \
+	done
+
+# Only the packages that know the flag: the others would refuse it.
+golden:
+	$(GO) test $$(grep -rl --include='*_test.go' 'flag.Bool("update"' . | xargs -n 1 dirname | sort -u) -update
+
+soak:
+	DIALECT_SOAK=1 $(GO) test -timeout 60m -run Soak -v ./runtime/... ./receipts/...
+
+clean:
+	rm -rf bin

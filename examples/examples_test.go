@@ -1,0 +1,525 @@
+// Package examples_test runs the examples as a user does: the commands of
+// README.md, from the root of a project, through the binary.
+package examples_test
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"flag"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+// dialect is the binary under test: $DIALECT, or built by TestMain.
+var dialect string
+
+func TestMain(m *testing.M) {
+	flag.Parse()
+	os.Exit(testMain(m))
+}
+
+func testMain(m *testing.M) int {
+	if dialect = os.Getenv("DIALECT"); dialect != "" {
+		abs, err := filepath.Abs(dialect)
+		if err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			return 1
+		}
+		dialect = abs
+		return m.Run()
+	}
+	dir, err := os.MkdirTemp("", "dialect-examples-")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer os.RemoveAll(dir)
+	dialect = filepath.Join(dir, "dialect")
+	if out, err := exec.Command("go", "build", "-o", dialect, "../cmd/dialect").CombinedOutput(); err != nil {
+		fmt.Fprintf(os.Stderr, "the binary does not build: %v\n%s", err, out)
+		return 1
+	}
+	return m.Run()
+}
+
+// An example is a project in a temporary directory and the commands of README.md
+// that are run in it, one after the other.
+type example struct {
+	name     string
+	needs    []string                               // executables, beside git
+	files    []string                               // copied from the root of the repository; a directory with all that is in it
+	prepare  func(t *testing.T, work string)        // nil: nothing to do
+	commands []string                               // as in README.md
+	after    func(t *testing.T, work string) string // what else the golden file holds
+}
+
+var examples = []example{
+	{
+		name:  "quality",
+		needs: []string{"go", "gofmt"},
+		files: []string{"routing.toml", "go.mod", "go.sum", "examples/quality.dlct"},
+		// The gate on a repository of this shape, not on this one: its tests
+		// would run this test again.
+		prepare: func(t *testing.T, work string) {
+			for _, dir := range []string{"cmd", "lang", "runtime", "receipts", "stdlib", "examples"} {
+				write(t, filepath.Join(work, dir, "name.go"),
+					fmt.Sprintf("// Package %s has a name.\npackage %s\n\n// Name is the name.\nconst Name = %q\n", dir, dir, dir))
+				write(t, filepath.Join(work, dir, "name_test.go"),
+					fmt.Sprintf("package %s\n\nimport \"testing\"\n\nfunc TestName(t *testing.T) {\n\tif Name == \"\" {\n\t\tt.Error(\"no name\")\n\t}\n}\n", dir))
+			}
+		},
+		commands: []string{"dialect run examples/quality.dlct"},
+	},
+	{
+		name:  "python",
+		needs: []string{"pytest", "mypy", "black", "flake8"},
+		files: []string{"examples/python"},
+		// A remote to be in step with.
+		prepare: func(t *testing.T, work string) {
+			remote := t.TempDir()
+			git(t, remote, "init", "--quiet", "--bare")
+			git(t, work, "init", "--quiet", "--initial-branch=main")
+			git(t, work, "commit", "--quiet", "--allow-empty", "--message=begin")
+			git(t, work, "remote", "add", "origin", remote)
+			git(t, work, "push", "--quiet", "--set-upstream", "origin", "main")
+		},
+		commands: []string{"dialect run examples/python/quality.dlct"},
+	},
+	{
+		name:     "go",
+		needs:    []string{"go", "gofmt"},
+		files:    []string{"examples/go"},
+		commands: []string{"dialect run examples/go/quality.dlct"},
+	},
+	{
+		name:  "arguments",
+		needs: []string{"sh"},
+		files: []string{"examples/arguments"},
+		commands: []string{
+			"dialect run --dry-run --set sprint=14 examples/arguments/triage.dlct",
+			"dialect run --set sprint=14 examples/arguments/triage.dlct",
+		},
+		after: func(t *testing.T, work string) string {
+			found, err := filepath.Glob(filepath.Join(work, "examples", "arguments", "*pwned*"))
+			if err != nil || len(found) > 0 {
+				t.Errorf("a value was run as code: %v, %v", found, err)
+			}
+			log, err := os.ReadFile(filepath.Join(work, "examples", "arguments", "tracker.log"))
+			if err != nil {
+				t.Error(err)
+			}
+			return "-- tracker.log --\n" + string(log)
+		},
+	},
+	{
+		name:  "failing",
+		needs: []string{"go", "gofmt"},
+		files: []string{"examples/failing"},
+		commands: []string{
+			"dialect run examples/failing/release.dlct",
+			"dialect run examples/failing/release.dlct:6",
+		},
+		after: func(t *testing.T, work string) string {
+			if _, err := os.Stat(filepath.Join(work, "examples", "failing", "release.txt")); !errors.Is(err, fs.ErrNotExist) {
+				t.Errorf("a line that changes state ran after a failure: release.txt: %v", err)
+			}
+			return ""
+		},
+	},
+	{
+		name:  "faulty",
+		files: []string{"examples/faulty"},
+		commands: []string{
+			"dialect check examples/faulty/faulty.dlct",
+			"dialect run examples/faulty/faulty.dlct",
+		},
+		after: func(t *testing.T, work string) string {
+			if _, err := os.Stat(filepath.Join(work, "examples", "faulty", ".dialect")); !errors.Is(err, fs.ErrNotExist) {
+				t.Errorf("a script with faults left something behind: .dialect: %v", err)
+			}
+			return ""
+		},
+	},
+}
+
+func TestExamples(t *testing.T) {
+	for _, e := range examples {
+		t.Run(e.name, func(t *testing.T) {
+			t.Parallel()
+			require(t, append(e.needs, "git")...)
+			work := t.TempDir()
+			for _, f := range e.files {
+				copyTree(t, filepath.Join("..", filepath.FromSlash(f)), filepath.Join(work, filepath.FromSlash(f)))
+			}
+			if e.prepare != nil {
+				e.prepare(t, work)
+			}
+			if _, err := os.Stat(filepath.Join(work, ".git")); err != nil {
+				git(t, work, "init", "--quiet", "--initial-branch=main")
+			}
+			git(t, work, "add", "--all")
+			git(t, work, "commit", "--quiet", "--message=the example")
+
+			var got bytes.Buffer
+			for _, command := range e.commands {
+				r := runDialect(t, work, command)
+				fmt.Fprintf(&got, "$ %s\n%s", command, r)
+			}
+			text := normal(work, got.String())
+			if e.after != nil {
+				text += normal(work, e.after(t, work))
+			}
+			golden(t, e.name, text)
+		})
+	}
+}
+
+// TestReadme holds README.md against the examples that are run, in both
+// directions, and against the scripts that there are.
+func TestReadme(t *testing.T) {
+	readme, err := os.ReadFile("README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var shown, run []string
+	for line := range strings.Lines(string(readme)) {
+		if command, ok := strings.CutPrefix(line, "    "); ok {
+			shown = append(shown, strings.TrimSpace(command))
+		}
+	}
+	for _, e := range examples {
+		run = append(run, e.commands...)
+	}
+	for _, command := range shown {
+		if !slices.Contains(run, command) {
+			t.Errorf("README.md shows a command that no test runs: %s", command)
+		}
+	}
+	for _, command := range run {
+		if !slices.Contains(shown, command) {
+			t.Errorf("a test runs a command that README.md does not show: %s", command)
+		}
+	}
+	for _, script := range scripts(t) {
+		if !slices.ContainsFunc(shown, func(c string) bool { return strings.HasSuffix(c, "examples/"+script) }) {
+			t.Errorf("README.md does not show the script %s", script)
+		}
+	}
+}
+
+// TestCheck checks every script where it stands. Only the faulty one has faults.
+func TestCheck(t *testing.T) {
+	for _, script := range scripts(t) {
+		t.Run(script, func(t *testing.T) {
+			t.Parallel()
+			r := runDialect(t, "..", "dialect check --set sprint=14 examples/"+script)
+			want := 0
+			if strings.HasPrefix(script, "faulty/") {
+				want = 1
+			}
+			if r.status != want {
+				t.Errorf("exit status %d, want %d\n%s", r.status, want, r)
+			}
+		})
+	}
+}
+
+// diagnostic is the first line of what check prints of a finding.
+var diagnostic = regexp.MustCompile(`(?m)^(\S+):(\d+):(\d+): (error|warning): .* \[([a-z-]+)\]$`)
+
+// TestFaulty holds each comment of faulty.dlct against what is said of the line
+// below it, and the codes that it has against those that there are.
+func TestFaulty(t *testing.T) {
+	const name = "examples/faulty/faulty.dlct"
+	f, err := os.Open(filepath.FromSlash("faulty/faulty.dlct"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	want := map[int]string{} // by line
+	claim := regexp.MustCompile(`^# ([a-z]+-[a-z-]+|ambiguous|deprecated|backtick)(:|$)`)
+	code, line := "", 0
+	for s := bufio.NewScanner(f); s.Scan(); {
+		line++
+		switch m := claim.FindStringSubmatch(s.Text()); {
+		case m != nil:
+			code = m[1]
+		case code != "" && s.Text() != "":
+			want[line], code = code, ""
+		}
+	}
+	if len(want) < 20 {
+		t.Fatalf("only %d lines of faulty.dlct have a comment that names their fault", len(want))
+	}
+
+	r := runDialect(t, "..", "dialect check "+name)
+	got := map[int][]string{}
+	for _, m := range diagnostic.FindAllStringSubmatch(r.stdout, -1) {
+		if m[1] != name {
+			t.Errorf("a finding outside of the script: %s", m[0])
+			continue
+		}
+		n, err := strconv.Atoi(m[2])
+		if err != nil {
+			t.Fatal(err)
+		}
+		got[n] = append(got[n], m[5])
+	}
+	seen := map[string]bool{}
+	for line, code := range want {
+		seen[code] = true
+		if !slices.Equal(got[line], []string{code}) {
+			t.Errorf("%s:%d: the comment above says %s, check says %v", name, line, code, got[line])
+		}
+	}
+	for line, codes := range got {
+		if want[line] == "" {
+			t.Errorf("%s:%d: %v, and no comment above says so", name, line, codes)
+		}
+	}
+
+	// What no line of a text file can show.
+	elsewhere := []string{"not-utf8", "line-too-long", "file-too-large", "crlf", "byte-order-mark", "empty-script", "no-such-line"}
+	for _, code := range scriptCodes(t) {
+		if !seen[code] && !slices.Contains(elsewhere, code) {
+			t.Errorf("faulty.dlct has no line for %s", code)
+		}
+	}
+}
+
+// scriptCodes returns the codes of the stages that read a script, from the
+// groups of constants whose comment names these stages.
+func scriptCodes(t *testing.T) []string {
+	file, err := parser.ParseFile(token.NewFileSet(), filepath.FromSlash("../lang/diag/code.go"), nil, parser.ParseComments)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var codes []string
+	for _, d := range file.Decls {
+		group, ok := d.(*ast.GenDecl)
+		if !ok || group.Tok != token.CONST {
+			continue
+		}
+		doc := group.Doc.Text()
+		if !strings.Contains(doc, "package lang)") && !strings.Contains(doc, "package lang,") && !strings.Contains(doc, "package lang/resolve)") {
+			continue
+		}
+		for _, s := range group.Specs {
+			for _, v := range s.(*ast.ValueSpec).Values {
+				if lit, ok := v.(*ast.BasicLit); ok {
+					code, err := strconv.Unquote(lit.Value)
+					if err != nil {
+						t.Fatal(err)
+					}
+					codes = append(codes, code)
+				}
+			}
+		}
+	}
+	if len(codes) < 20 {
+		t.Fatalf("only %d codes were found in lang/diag/code.go", len(codes))
+	}
+	return codes
+}
+
+// scripts returns the scripts of this directory, slash-separated.
+func scripts(t *testing.T) []string {
+	var found []string
+	err := filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
+		if err == nil && !d.IsDir() && strings.HasSuffix(path, ".dlct") {
+			found = append(found, filepath.ToSlash(path))
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(found) < 6 {
+		t.Fatalf("only %d scripts were found: %q", len(found), found)
+	}
+	return found
+}
+
+// A result is what a command left.
+type result struct {
+	stdout, stderr string
+	status         int
+}
+
+func (r result) String() string {
+	var b strings.Builder
+	for _, part := range []struct{ name, text string }{{"stdout", r.stdout}, {"stderr", r.stderr}} {
+		if part.text == "" {
+			continue
+		}
+		fmt.Fprintf(&b, "-- %s --\n%s", part.name, part.text)
+		if !strings.HasSuffix(part.text, "\n") {
+			b.WriteString("\n(no newline at the end)\n")
+		}
+	}
+	fmt.Fprintf(&b, "-- exit status %d --\n\n", r.status)
+	return b.String()
+}
+
+// runDialect runs a command line that begins with "dialect" in dir, off a
+// terminal and outside of CI. Its words hold no spaces.
+func runDialect(t *testing.T, dir, command string) result {
+	t.Helper()
+	cmd := exec.Command(dialect, strings.Fields(command)[1:]...)
+	cmd.Dir = dir
+	cmd.Env = environ()
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	err := cmd.Run()
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		t.Fatalf("%s: %v", command, err)
+	}
+	return result{stdout.String(), stderr.String(), cmd.ProcessState.ExitCode()}
+}
+
+// environ is the environment of this process without what would change a
+// report, or what a tool does.
+func environ() []string {
+	env := slices.DeleteFunc(os.Environ(), func(kv string) bool {
+		name, _, _ := strings.Cut(kv, "=")
+		for _, prefix := range []string{"DIALECT", "GITHUB_", "GIT_", "PYTEST_", "PYTHON"} {
+			if strings.HasPrefix(name, prefix) {
+				return true
+			}
+		}
+		return slices.Contains([]string{"CI", "NO_COLOR", "FORCE_COLOR", "GOFLAGS", "MYPYPATH"}, name)
+	})
+	return append(env, "LC_ALL=C.UTF-8", "TZ=UTC")
+}
+
+// What differs from one run to the next.
+var (
+	shas      = regexp.MustCompile(`\b[0-9a-f]{64}\b`)
+	gates     = regexp.MustCompile(`\bg-[0-9a-f]{12}\b`)
+	runs      = regexp.MustCompile(`\br-[0-9a-f]{16}\b`)
+	durations = regexp.MustCompile(`\b\d+(\.\d+)?( ?)(ms|µs|s)\b`)
+)
+
+func normal(work, text string) string {
+	for _, dir := range []string{work, resolved(work)} {
+		text = strings.ReplaceAll(text, dir, "$WORK")
+	}
+	text = shas.ReplaceAllString(text, "SHA256")
+	text = gates.ReplaceAllString(text, "g-ID")
+	text = runs.ReplaceAllString(text, "r-ID")
+	return durations.ReplaceAllString(text, "N${2}s")
+}
+
+func resolved(dir string) string {
+	if r, err := filepath.EvalSymlinks(dir); err == nil {
+		return r
+	}
+	return dir
+}
+
+func golden(t *testing.T, name, got string) {
+	t.Helper()
+	path := filepath.Join("testdata", name+".golden")
+	if *update {
+		write(t, path, got)
+		return
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatalf("%v\n(go test ./examples -update writes it)", err)
+	}
+	if got != string(want) {
+		t.Errorf("%s: the output is another\n--- got\n%s\n--- want\n%s", path, got, want)
+	}
+}
+
+// require skips the test if a tool is missing on a developer's machine. Under CI
+// a missing tool fails: a gate that skips is none.
+func require(t *testing.T, tools ...string) {
+	t.Helper()
+	for _, tool := range tools {
+		_, err := exec.LookPath(tool)
+		switch {
+		case err == nil:
+		case os.Getenv("CI") != "":
+			t.Fatalf("%s is missing; .ci/run installs it", tool)
+		default:
+			t.Skipf("NOT TESTED: %s is missing; .ci/run says where it comes from", tool)
+		}
+	}
+	if runtime.GOOS == "windows" {
+		t.Skip("NOT TESTED: the tools of the examples are those of Unix")
+	}
+}
+
+func git(t *testing.T, dir string, args ...string) {
+	t.Helper()
+	cmd := exec.Command("git", append([]string{"-c", "user.name=Ada", "-c", "user.email=ada@example.com", "-c", "commit.gpgsign=false"}, args...)...)
+	cmd.Dir = dir
+	cmd.Env = append(environ(), "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL="+os.DevNull)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("git %q: %v\n%s", args, err, out)
+	}
+}
+
+// copyTree copies a file, or a directory without what runs leave behind in it.
+func copyTree(t *testing.T, from, to string) {
+	t.Helper()
+	err := filepath.WalkDir(from, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() && slices.Contains([]string{".dialect", "__pycache__", ".mypy_cache", ".pytest_cache"}, d.Name()) {
+			return filepath.SkipDir
+		}
+		if d.IsDir() || d.Name() == "tracker.log" || d.Name() == "release.txt" {
+			return nil
+		}
+		rel, err := filepath.Rel(from, path)
+		if err != nil {
+			return err
+		}
+		info, err := d.Info()
+		if err != nil {
+			return err
+		}
+		data, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		target := filepath.Join(to, rel)
+		if err := os.MkdirAll(filepath.Dir(target), 0o755); err != nil {
+			return err
+		}
+		return os.WriteFile(target, data, info.Mode().Perm())
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func write(t *testing.T, path, text string) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
