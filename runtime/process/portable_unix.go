@@ -1,0 +1,40 @@
+//go:build unix && (!linux || portable)
+
+package process
+
+import (
+	"os"
+	"runtime"
+	"syscall"
+)
+
+// abandonReaders is false: to close a pipe wakes who reads it.
+const abandonReaders = false
+
+func ownSession() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setsid: true} }
+
+// askToEnd and forceEnd signal the group of p, which outlives p while it has
+// members.
+func askToEnd(p *os.Process) {
+	syscall.Kill(-p.Pid, syscall.SIGTERM)
+	syscall.Kill(-p.Pid, syscall.SIGCONT)
+}
+
+func forceEnd(p *os.Process) { syscall.Kill(-p.Pid, syscall.SIGKILL) }
+
+func describe(res *Result, state *os.ProcessState) {
+	res.UserTime, res.SystemTime = state.UserTime(), state.SystemTime()
+	if usage, ok := state.SysUsage().(*syscall.Rusage); ok {
+		res.MaxRSS = int64(usage.Maxrss)
+		if runtime.GOOS != "darwin" && runtime.GOOS != "ios" {
+			res.MaxRSS <<= 10 // kilobytes
+		}
+	}
+	ws, ok := state.Sys().(syscall.WaitStatus)
+	switch {
+	case !ok || ws.Exited():
+		res.ExitCode = state.ExitCode()
+	case ws.Signaled():
+		res.Signal = signalName(ws.Signal())
+	}
+}

@@ -1,0 +1,356 @@
+// Package process runs one operating system command and says what happened.
+//
+// In comes a [Command]: argv, directory, environment and budgets. Out comes a
+// [Result]: how the command ended, the SHA-256 and length of each of its two
+// streams, their first and last bytes, where their whole text is kept, and what
+// the command used. The package knows no plans, no receipts and no verdicts: an
+// exit code is reported, never judged. It runs no shell, gives no terminal and no
+// input, and does not confine what a command may do.
+//
+// A command gets a session of its own, so that it has no controlling terminal to
+// stop at, and reads from /dev/null. What it writes is hashed as it arrives; the
+// memory for that is bounded, whatever the amount. When [Launcher.Run] returns,
+// no goroutine, file descriptor or temporary file of it is left.
+//
+// # Ending a command
+//
+// A budget that runs out, a cancelled context or a closed launcher aborts a
+// command: its whole tree gets SIGTERM, then, after a grace time, SIGKILL, until
+// nothing of it is alive. The tree is what descends from the command: its
+// session, the sessions that its descendants opened, their children, and
+// processes that carry its mark in their environment (see [MarkVariable]) however
+// they came loose. Nobody is told apart by pid alone: a pid counts together with
+// the start time of its process, and signals go through a pidfd. A command that
+// ended by itself before the first signal was sent keeps its own status.
+//
+// After an ordinary end nothing is killed: a daemon that a tool meant to leave
+// behind stays. If it holds a pipe open, [Command.PipeWait] bounds how long that is
+// waited for, and a note says so.
+//
+// # Platforms
+//
+// The above is Linux with /proc. Without /proc only the command's own process
+// group is killed. On other Unix systems a command that is aborted takes its
+// process group along; a descendant that opened a session of its own escapes, and
+// standard output and standard error are read by two goroutines, so that their
+// merged order is looser. On Windows the process alone is killed, at once; there
+// are no sessions, and what it started lives on.
+//
+// What is nowhere seen: a process that left the session, cleared its environment
+// and was started by something outside the tree (a service manager, a container
+// engine) belongs to that something.
+package process
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// MarkVariable names the environment variable by which a launcher knows its own.
+// It is set for each command to a value never used before. A command that runs
+// under another launcher has the outer mark as a prefix of its own, up to a "/".
+const MarkVariable = "DIALECT_STEP_MARK"
+
+// Defaults of a [Command], for fields that are zero.
+const (
+	DefaultGrace     = 2 * time.Second
+	DefaultPipeWait  = 2 * time.Second
+	DefaultMaxLog    = 64 << 20 // bytes
+	DefaultTailBytes = 64 << 10
+	HeadBytes        = 8 << 10 // of each stream, in Output.Head
+)
+
+// A Stream is one of the two outputs of a command.
+type Stream uint8
+
+// The streams.
+const (
+	Stdout Stream = iota
+	Stderr
+)
+
+// String returns "stdout" or "stderr".
+func (s Stream) String() string {
+	if s == Stderr {
+		return "stderr"
+	}
+	return "stdout"
+}
+
+// A Stop says what kept a command from running to its end.
+type Stop string
+
+// The reasons to stop. The empty Stop means that it ran to its end, by an exit
+// code or by a signal of its own.
+const (
+	EnvMissing  Stop = "env_missing"  // the executable, its interpreter or the directory cannot be used
+	StartFailed Stop = "start_failed" // the system refused, although all is there
+	Timeout     Stop = "timeout"
+	Stall       Stop = "stall"
+	OutputLimit Stop = "output_limit"
+	Interrupted Stop = "interrupted" // the context was cancelled, or the launcher closed
+)
+
+// A Command is what to run. It is not changed by [Launcher.Run].
+type Command struct {
+	// Argv is the name of the executable and its arguments. A name with a slash is
+	// relative to LookupDir; one without is looked up in the PATH of Env. The
+	// command sees Argv[0] as it stands here, unless that is relative and Dir is
+	// another directory than LookupDir: then it sees the absolute path.
+	Argv      []string
+	Dir       string   // working directory; empty for this process's own
+	LookupDir string   // empty for Dir
+	Env       []string // the complete environment, "K=V", each name once; see [Environ]
+
+	// Budgets; zero for none.
+	Timeout   time.Duration // since the start
+	Stall     time.Duration // without a byte on either stream
+	MaxOutput int64         // bytes, both streams together; what goes beyond is not recorded
+
+	Grace    time.Duration // from SIGTERM to SIGKILL; zero for DefaultGrace, below zero for none
+	PipeWait time.Duration // how long a pipe may stay open after the exit; zero for DefaultPipeWait
+
+	LogDir    string // where the streams are kept by their digest; empty to keep none
+	MaxLog    int64  // bytes on disk of each stream; zero for DefaultMaxLog
+	TailBytes int    // zero for DefaultTailBytes, below zero for no tail
+
+	// Output sees the streams as they arrive, one call at a time. It must not keep
+	// p. While it runs the command may block on a full pipe, and no stall is counted.
+	Output func(s Stream, p []byte)
+
+	Digest bool // fill Result.Executable
+}
+
+// A Result is what became of a command.
+type Result struct {
+	Path       string   // of the executable, absolute; empty if it was not found
+	Executable [32]byte // SHA-256 of the file at Path, taken just before the start; zero if not asked for
+
+	Started  time.Time
+	Duration time.Duration // until the command, and what held its pipes, was done with
+
+	ExitCode int    // -1 if it did not exit
+	Signal   string // that ended it, such as "SIGKILL"; empty if none
+	Stop     Stop
+	Err      error // for EnvMissing, StartFailed and Interrupted before the start: why, and what to do
+
+	Stdout, Stderr Output
+	Tail           []byte   // last bytes of both streams, in order of arrival
+	Notes          []string // what the reader of a report should know, one sentence each
+
+	UserTime, SystemTime time.Duration // of the command and of the children that it waited for
+	// MaxRSS is the peak memory in bytes. On Linux it is not below what this
+	// process itself had in memory at the start, since the kernel inherits the mark.
+	MaxRSS int64
+}
+
+// An Output is one stream of a finished command.
+type Output struct {
+	SHA256 [32]byte // of all of its bytes
+	Bytes  int64
+	Head   []byte // the first HeadBytes
+
+	// Log is the path of the file that holds the stream, below LogDir in
+	// sha256/<2 hex digits>/<62 hex digits>. It is empty if the stream is, if no log
+	// was wanted, or if it could not be written, which a note says.
+	Log string
+	// Cut says that the stream was longer than MaxLog: the file holds its
+	// beginning, one line that says how much is left out, and its end, and is named
+	// by the digest of that, LogSHA256. Otherwise LogSHA256 equals SHA256.
+	Cut       bool
+	LogSHA256 [32]byte
+}
+
+// Options configure a [Launcher].
+type Options struct{}
+
+// A Launcher runs commands and holds what they share: the null device, the
+// results of looking executables up and of hashing them. It is safe for
+// concurrent use. Each running command occupies an operating system thread.
+type Launcher struct {
+	null *os.File
+	mark string // the part that all marks of this launcher begin with
+	next atomic.Uint64
+
+	mu      sync.Mutex
+	closed  bool
+	running map[*run]struct{}
+	idle    sync.Cond // running became empty; on mu
+
+	lookups sync.Map // lookupKey -> string
+	digests digestCache
+
+	platform platform
+}
+
+// New returns a launcher. Close must be called when it is no longer needed.
+func New(Options) (*Launcher, error) {
+	null, err := os.Open(os.DevNull)
+	if err != nil {
+		return nil, fmt.Errorf("commands cannot be run without %s: %w", os.DevNull, err)
+	}
+	var id [8]byte
+	rand.Read(id[:]) // never fails
+	l := &Launcher{
+		null:    null,
+		mark:    hex.EncodeToString(id[:]) + ".",
+		running: make(map[*run]struct{}),
+	}
+	l.idle.L = &l.mu
+	// An absurdly long outer mark is no mark of ours.
+	if outer := os.Getenv(MarkVariable); outer != "" && len(outer) < 1024 {
+		l.mark = outer + "/" + l.mark
+	}
+	if err := l.platform.open(); err != nil {
+		null.Close()
+		return nil, err
+	}
+	return l, nil
+}
+
+// Close aborts the commands that still run, waits for their Run to return, and
+// makes a last attempt at what earlier aborts could not end. Daemons that a
+// command left behind when it ended by itself are not touched.
+func (l *Launcher) Close() error {
+	l.mu.Lock()
+	if l.closed {
+		l.mu.Unlock()
+		return nil
+	}
+	l.closed = true
+	l.platform.interrupt()
+	for len(l.running) > 0 {
+		l.idle.Wait()
+	}
+	l.mu.Unlock()
+	return errors.Join(l.platform.close(), l.null.Close())
+}
+
+// A run is one command on its way through Run.
+type run struct {
+	launcher *Launcher
+	command  *Command
+	result   *Result
+	mark     string
+	argv     []string
+	env      []string
+	ctx      context.Context
+	// shared is true once another command of the launcher ran at the same time.
+	shared atomic.Bool
+	recorder
+}
+
+func (l *Launcher) enter(r *run) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.closed {
+		return false
+	}
+	for other := range l.running {
+		other.shared.Store(true)
+		r.shared.Store(true)
+	}
+	l.running[r] = struct{}{}
+	return true
+}
+
+func (l *Launcher) leave(r *run) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	delete(l.running, r)
+	if len(l.running) == 0 {
+		l.idle.Broadcast()
+	}
+}
+
+// Run runs c to its end and returns what became of it. It never fails: what went
+// wrong is in the result.
+func (l *Launcher) Run(ctx context.Context, c *Command) Result {
+	res := Result{Started: time.Now(), ExitCode: -1}
+	if len(c.Argv) == 0 || c.Argv[0] == "" {
+		return res.refuse(StartFailed, errors.New("there is no command to run: argv is empty"))
+	}
+	if ctx.Err() != nil {
+		return res.refuse(Interrupted, fmt.Errorf("%s was not started: %w", c.Argv[0], context.Cause(ctx)))
+	}
+	r := &run{launcher: l, command: c, result: &res, ctx: ctx}
+	if !l.enter(r) {
+		return res.refuse(Interrupted, fmt.Errorf("%s was not started: the run is over", c.Argv[0]))
+	}
+	defer l.leave(r)
+
+	dir := c.LookupDir
+	if dir == "" {
+		dir = c.Dir
+	}
+	path, err := l.lookPath(c.Argv[0], dir, c.Env)
+	if err != nil {
+		return res.refuse(EnvMissing, err)
+	}
+	res.Path = path
+	if c.Digest {
+		if res.Executable, err = l.digests.sum(path); err != nil {
+			if err := executable(path, c.Env); err != nil {
+				return res.refuse(EnvMissing, err)
+			}
+			res.Notes = append(res.Notes, fmt.Sprintf("the executable was not hashed: %v", err))
+		}
+	}
+	r.argv = c.Argv
+	if strings.ContainsRune(c.Argv[0], '/') && path != c.Argv[0] && dir != c.Dir {
+		r.argv = append([]string{path}, c.Argv[1:]...)
+	}
+	r.mark = l.mark + strconv.FormatUint(l.next.Add(1), 16)
+	r.env = marked(c.Env, r.mark)
+	r.recorder.init(c)
+	defer r.recorder.discard()
+
+	res.Started = time.Now()
+	r.execute()
+	res.Duration = time.Since(res.Started)
+	r.recorder.finish(&res)
+	return res
+}
+
+func (r Result) refuse(stop Stop, err error) Result {
+	r.Stop, r.Err = stop, err
+	return r
+}
+
+func (r *run) note(format string, args ...any) {
+	r.result.Notes = append(r.result.Notes, fmt.Sprintf(format, args...))
+}
+
+func (c *Command) grace() time.Duration {
+	if c.Grace == 0 {
+		return DefaultGrace
+	}
+	return max(c.Grace, 0)
+}
+
+func (c *Command) pipeWait() time.Duration {
+	if c.PipeWait == 0 {
+		return DefaultPipeWait
+	}
+	return max(c.PipeWait, 0)
+}
+
+// marked returns env with mark as the only mark in it.
+func marked(env []string, mark string) []string {
+	out := make([]string, 0, len(env)+1)
+	for _, kv := range env {
+		if !strings.HasPrefix(kv, MarkVariable+"=") {
+			out = append(out, kv)
+		}
+	}
+	return append(out, MarkVariable+"="+mark)
+}

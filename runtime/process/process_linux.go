@@ -1,0 +1,568 @@
+//go:build linux && !portable
+
+package process
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"sync"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// On Linux one thread per command does it all: it sleeps in poll(2) on both
+// pipes, a pidfd and two descriptors that wake it, with the next budget as the
+// timeout. A command that writes little costs no goroutine and no timer; one that
+// writes much gets a goroutine per stream to hash with (see pump).
+
+// A platform is the Linux part of a launcher.
+type platform struct {
+	wake int // eventfd, readable once the launcher closes
+
+	mu       sync.Mutex
+	leftover []*tree // what aborts could not end
+}
+
+// subreapers counts the launchers of this process that want orphans to become
+// its children, an attribute that a process has only once.
+var subreapers struct {
+	sync.Mutex
+	n int
+}
+
+func setSubreaper(on bool) error {
+	subreapers.Lock()
+	defer subreapers.Unlock()
+	var value uintptr
+	if on {
+		value = 1
+		subreapers.n++
+	} else {
+		subreapers.n--
+	}
+	if subreapers.n != int(value) {
+		return nil // not the first, or not the last
+	}
+	return unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, value, 0, 0, 0)
+}
+
+func (p *platform) open() error {
+	wake, err := unix.Eventfd(0, unix.EFD_CLOEXEC|unix.EFD_NONBLOCK)
+	if err != nil {
+		return fmt.Errorf("commands cannot be watched: eventfd: %w", err)
+	}
+	p.wake = wake
+	// Refused, orphans go to init, where their mark still finds them.
+	_ = setSubreaper(true)
+	return nil
+}
+
+func (p *platform) interrupt() { wakeUp(p.wake) }
+
+func (p *platform) close() error {
+	p.mu.Lock()
+	left := p.leftover
+	p.leftover = nil
+	p.mu.Unlock()
+	var alive int
+	for _, t := range left {
+		alive += t.kill(time.Second)
+		if t.pinned {
+			var ws unix.WaitStatus
+			unix.Wait4(t.leader, &ws, unix.WNOHANG, nil)
+		}
+	}
+	reapOrphans()
+	_ = setSubreaper(false)
+	err := unix.Close(p.wake)
+	if alive > 0 {
+		err = errors.Join(err, fmt.Errorf("%d processes could not be ended: they are stuck in the kernel or belong to another user", alive))
+	}
+	return err
+}
+
+func wakeUp(fd int) {
+	one := [8]byte{1, 1, 1, 1, 1, 1, 1, 1} // not zero in either byte order
+	unix.Write(fd, one[:])
+}
+
+// The descriptors that a watcher polls, by index.
+const (
+	pollStdout = iota // equal to the Stream
+	pollStderr
+	pollExit
+	pollContext
+	pollLauncher
+	pollCount
+)
+
+// A watcher sees one started command to its end.
+type watcher struct {
+	*run
+	pid    int
+	fds    [pollCount]unix.PollFd
+	pumps  [2]*pump
+	buf    *[readSize]byte
+	exited bool
+	reaped bool
+	watch  *exitWatch // where there is no pidfd
+
+	started  time.Time
+	lastByte time.Time
+
+	tree  *tree     // nil until there is something to kill
+	until time.Time // of the grace time, or of the wait for a held pipe
+	held  bool      // waiting for a held pipe
+}
+
+// execute starts the command and fills in the result all but what was recorded.
+func (r *run) execute() {
+	w := &watcher{run: r}
+	for i := range w.fds {
+		w.fds[i] = unix.PollFd{Fd: -1, Events: unix.POLLIN}
+	}
+	defer w.release()
+	if err := w.start(); err != nil {
+		r.result.Stop, r.result.Err = r.explain(err)
+		return
+	}
+	w.fds[pollLauncher].Fd = int32(r.launcher.platform.wake)
+	if r.ctx.Done() != nil {
+		wake, err := unix.Eventfd(0, unix.EFD_CLOEXEC|unix.EFD_NONBLOCK)
+		if err == nil {
+			defer unix.Close(wake)
+			w.fds[pollContext].Fd = int32(wake)
+			called := make(chan struct{})
+			stop := context.AfterFunc(r.ctx, func() {
+				wakeUp(wake)
+				close(called)
+			})
+			defer func() {
+				if !stop() {
+					<-called // the descriptor is closed after this
+				}
+			}()
+		} else {
+			w.abort(Interrupted)
+			r.note("the command was interrupted, since a cancellation could not be watched for: eventfd: %v", err)
+		}
+	}
+	w.buf = readBuffer()
+	defer releaseBuffer(w.buf)
+	w.watchRun()
+	w.finish()
+}
+
+// start makes the pipes and the process. What it opened release closes.
+func (w *watcher) start() error {
+	var out, err [2]int
+	if e := unix.Pipe2(out[:], unix.O_CLOEXEC); e != nil {
+		return os.NewSyscallError("pipe2", e)
+	}
+	w.fds[pollStdout].Fd = int32(out[0])
+	defer unix.Close(out[1])
+	if e := unix.Pipe2(err[:], unix.O_CLOEXEC); e != nil {
+		return os.NewSyscallError("pipe2", e)
+	}
+	w.fds[pollStderr].Fd = int32(err[0])
+	defer unix.Close(err[1])
+
+	pidfd := -1
+	attr := &syscall.ProcAttr{
+		Dir:   w.command.Dir,
+		Env:   w.env,
+		Files: []uintptr{w.launcher.null.Fd(), uintptr(out[1]), uintptr(err[1])},
+		Sys:   &syscall.SysProcAttr{Setsid: true, PidFD: &pidfd},
+	}
+	e := w.launch(func() (err error) {
+		pid, err := syscall.ForkExec(w.result.Path, w.argv, attr)
+		if err == nil {
+			w.pid = pid
+		}
+		return err
+	})
+	if e != nil {
+		return e
+	}
+	w.started = w.result.Started
+	w.lastByte = w.started
+	if pidfd < 0 { // Linux before 5.2, some sandboxes
+		watch, e := newExitWatch(w.pid)
+		if e != nil {
+			return fmt.Errorf("the end of the process cannot be watched: %w", e)
+		}
+		w.watch, pidfd = watch, watch.fd
+	}
+	w.fds[pollExit].Fd = int32(pidfd)
+	return nil
+}
+
+// watchRun returns when the command is done with: it exited and its pipes are at
+// their end, or are not waited for any more, or it was killed.
+func (w *watcher) watchRun() {
+	for {
+		timeout, due := w.timeout()
+		if due && w.expire() {
+			return
+		}
+		for i := range w.fds {
+			w.fds[i].Revents = 0
+		}
+		_, err := unix.Poll(w.fds[:], timeout)
+		if err != nil && err != unix.EINTR {
+			// ENOMEM: no memory for the call itself.
+			w.note("the command was ended, since it could not be watched: poll: %v", err)
+			w.abort(Interrupted)
+			w.killNow()
+			return
+		}
+		for s := Stdout; s <= Stderr; s++ {
+			w.read(s)
+		}
+		if w.fds[pollExit].Revents != 0 {
+			w.exited = true
+			w.fds[pollExit].Fd = w.hide(w.fds[pollExit].Fd)
+		}
+		if w.over() {
+			w.abort(OutputLimit)
+		}
+		if w.fds[pollContext].Revents != 0 || w.fds[pollLauncher].Revents != 0 {
+			w.interrupted()
+		}
+		if w.exited && w.settled() {
+			return
+		}
+	}
+}
+
+// hide returns fd so that poll ignores it and release still finds it.
+func (w *watcher) hide(fd int32) int32 { return -fd - 2 }
+
+// settled reports, after the exit, whether nothing is left to wait for. It begins
+// the wait for a held pipe.
+func (w *watcher) settled() bool {
+	if w.tree != nil {
+		live, err := w.tree.scan()
+		return err != nil && w.eof() || err == nil && live == 0
+	}
+	if w.eof() {
+		return true
+	}
+	if !w.held {
+		// What the command itself wrote may still be in the pipe.
+		if w.drain(); w.eof() {
+			return true
+		}
+		w.held = true
+		w.until = time.Now().Add(w.command.pipeWait())
+	}
+	return false
+}
+
+func (w *watcher) eof() bool { return w.fds[pollStdout].Fd == -1 && w.fds[pollStderr].Fd == -1 }
+
+// timeout returns for how many milliseconds to wait, -1 for ever; due is true if
+// the time is already over.
+func (w *watcher) timeout() (ms int, due bool) {
+	c := w.command
+	var next time.Time
+	switch {
+	case w.tree != nil || w.held:
+		next = w.until
+	default:
+		if c.Timeout > 0 {
+			next = w.started.Add(c.Timeout)
+		}
+		if c.Stall > 0 {
+			if t := w.lastByte.Add(c.Stall); next.IsZero() || t.Before(next) {
+				next = t
+			}
+		}
+	}
+	if next.IsZero() {
+		return -1, false
+	}
+	left := time.Until(next)
+	if left <= 0 {
+		return 0, true
+	}
+	if w.tree != nil && w.exited {
+		left = min(left, treePause) // nothing tells when the rest of the tree is gone
+	}
+	return int(min((left+time.Millisecond-1)/time.Millisecond, 1<<30)), false
+}
+
+// expire acts on a time that is over, and reports whether the command is done with.
+func (w *watcher) expire() bool {
+	switch {
+	case w.tree != nil:
+		w.killNow()
+		return true
+	case w.held:
+		w.note("the command ended, and something that it started still held its output open %v later; what that writes is not recorded", w.command.pipeWait())
+		return true
+	case w.command.Timeout > 0 && time.Since(w.started) >= w.command.Timeout:
+		w.abort(Timeout)
+	default:
+		w.abort(Stall)
+	}
+	return false
+}
+
+// abort begins to end the tree of the command, unless the command ended by itself.
+func (w *watcher) abort(why Stop) {
+	if w.tree != nil || w.exited {
+		return
+	}
+	exit := [1]unix.PollFd{{Fd: w.fds[pollExit].Fd, Events: unix.POLLIN}}
+	if n, _ := unix.Poll(exit[:], 0); n > 0 {
+		return // the loop will see it
+	}
+	w.result.Stop = why
+	w.terminate()
+}
+
+// interrupted ends the tree also when the command itself is gone, and keeps its
+// status then: whoever cancels wants nothing left.
+func (w *watcher) interrupted() {
+	w.fds[pollContext].Fd, w.fds[pollLauncher].Fd = -1, -1
+	if w.abort(Interrupted); w.tree != nil || w.exited && w.eof() {
+		return
+	}
+	w.terminate()
+}
+
+func (w *watcher) terminate() {
+	w.tree = newTree(w.run, w.pid)
+	w.until = time.Now().Add(w.command.grace())
+	w.tree.terminate()
+}
+
+// killNow leaves nothing of the tree alive, and says so if it cannot.
+func (w *watcher) killNow() {
+	if w.tree == nil {
+		w.tree = newTree(w.run, w.pid)
+	}
+	if n := w.tree.kill(killPatience); n > 0 {
+		w.note("%d processes of the command could not be ended: they are stuck in the kernel or belong to another user", n)
+		w.launcher.platform.mu.Lock()
+		w.launcher.platform.leftover = append(w.launcher.platform.leftover, w.tree)
+		w.launcher.platform.mu.Unlock()
+	}
+	w.drain()
+}
+
+// read takes one piece from stream s if poll found it ready.
+func (w *watcher) read(s Stream) {
+	fd := &w.fds[s]
+	if fd.Fd < 0 || fd.Revents == 0 {
+		return
+	}
+	if fd.Revents&unix.POLLIN == 0 { // hung up, and empty
+		w.closeStream(s)
+		return
+	}
+	buf := w.buf
+	if p := w.pumps[s]; p != nil {
+		buf = <-p.free
+	}
+	n, err := unix.Read(int(fd.Fd), buf[:])
+	if err == unix.EINTR || err == unix.EAGAIN {
+		n = 0
+	} else if n <= 0 || err != nil {
+		n = 0
+		w.closeStream(s)
+	} else {
+		w.lastByte = time.Now()
+	}
+	p := w.admit(s, buf[:max(n, 0)])
+	if pump := w.pumps[s]; pump != nil {
+		pump.full <- piece{buf, len(p)}
+		return
+	}
+	w.streams[s].write(p)
+	if w.streams[s].n > heavy {
+		w.pumps[s] = newPump(&w.streams[s])
+		// A larger pipe means fewer switches between writer and reader. Refused
+		// beyond the user's share, it stays as it is.
+		unix.FcntlInt(uintptr(fd.Fd), unix.F_SETPIPE_SZ, 4*readSize)
+	}
+	if n > 0 {
+		w.lastByte = time.Now() // a slow listener is no stall
+	}
+}
+
+// drain reads what is in the pipes now. Whoever still writes is cut short: the
+// command is gone, and this is not its output.
+func (w *watcher) drain() {
+	for range 2 * 4 * 2 { // two pipes of four pieces, twice
+		for i := range w.fds {
+			w.fds[i].Revents = 0
+		}
+		n, err := unix.Poll(w.fds[:pollExit], 0)
+		if n <= 0 && err != unix.EINTR {
+			return
+		}
+		w.read(Stdout)
+		w.read(Stderr)
+	}
+}
+
+func (w *watcher) closeStream(s Stream) {
+	unix.Close(int(w.fds[s].Fd))
+	w.fds[s].Fd = -1
+}
+
+// finish takes the status of the command, whose zombie kept its pid from being
+// given to another process until now.
+func (w *watcher) finish() {
+	for s := range w.pumps {
+		if p := w.pumps[s]; p != nil {
+			w.pumps[s] = nil
+			p.close()
+		}
+	}
+	var (
+		ws    unix.WaitStatus
+		usage unix.Rusage
+	)
+	for {
+		flags := unix.WNOHANG
+		if w.exited {
+			flags = 0
+		}
+		pid, err := unix.Wait4(w.pid, &ws, flags, &usage)
+		if err == unix.EINTR {
+			continue
+		}
+		if pid == 0 {
+			w.tree.pinned = true // killed, and stuck
+			w.reaped = true
+			return
+		}
+		w.reaped = true
+		if err != nil {
+			w.note("the status of the command is not known: wait4: %v", err)
+			return
+		}
+		break
+	}
+	res := w.result
+	if ws.Exited() {
+		res.ExitCode = ws.ExitStatus()
+	} else if ws.Signaled() {
+		res.Signal = signalName(ws.Signal())
+	}
+	res.UserTime = time.Duration(usage.Utime.Nano())
+	res.SystemTime = time.Duration(usage.Stime.Nano())
+	res.MaxRSS = int64(usage.Maxrss) << 10
+	if w.tree != nil || w.held {
+		reapOrphans()
+	}
+}
+
+// release closes what is open. If the watch was left by a panic of the listener,
+// nothing of the command survives it.
+func (w *watcher) release() {
+	if w.pid != 0 && !w.reaped {
+		w.tree = newTree(w.run, w.pid)
+		w.tree.kill(killPatience)
+		var ws unix.WaitStatus
+		unix.Wait4(w.pid, &ws, unix.WNOHANG, nil)
+	}
+	for s, p := range w.pumps {
+		if p != nil {
+			w.pumps[s] = nil
+			p.close()
+		}
+	}
+	for s := Stdout; s <= Stderr; s++ {
+		if w.fds[s].Fd >= 0 {
+			w.closeStream(s)
+		}
+	}
+	fd := w.fds[pollExit].Fd
+	if fd < -1 {
+		fd = w.hide(fd)
+	}
+	if w.watch != nil {
+		w.watch.close()
+	} else if fd >= 0 {
+		unix.Close(int(fd))
+	}
+}
+
+// An exitWatch is a descriptor that becomes readable when a child exits, for
+// systems without pidfds.
+type exitWatch struct {
+	fd   int
+	done chan struct{}
+}
+
+func newExitWatch(pid int) (*exitWatch, error) {
+	var p [2]int
+	if err := unix.Pipe2(p[:], unix.O_CLOEXEC); err != nil {
+		return nil, err
+	}
+	w := &exitWatch{fd: p[0], done: make(chan struct{})}
+	go func() {
+		defer close(w.done)
+		defer unix.Close(p[1]) // which the reader sees
+		for unix.Waitid(unix.P_PID, pid, nil, unix.WEXITED|unix.WNOWAIT, nil) == unix.EINTR {
+		}
+	}()
+	return w, nil
+}
+
+// close waits for the goroutine, which ends with the process at the latest.
+func (w *exitWatch) close() {
+	<-w.done
+	unix.Close(w.fd)
+}
+
+// A pump records a stream that writes much, in a goroutine of its own: the reader
+// fills one buffer while the others are hashed.
+type pump struct {
+	free chan *[readSize]byte
+	full chan piece
+	done chan struct{}
+}
+
+type piece struct {
+	buf *[readSize]byte
+	n   int
+}
+
+const pumpBuffers = 4
+
+func newPump(c *capture) *pump {
+	p := &pump{
+		free: make(chan *[readSize]byte, pumpBuffers),
+		full: make(chan piece, pumpBuffers),
+		done: make(chan struct{}),
+	}
+	for range pumpBuffers {
+		p.free <- readBuffer()
+	}
+	go func() {
+		defer close(p.done)
+		for x := range p.full {
+			c.write(x.buf[:x.n])
+			p.free <- x.buf
+		}
+	}()
+	return p
+}
+
+// close returns when all is recorded.
+func (p *pump) close() {
+	close(p.full)
+	<-p.done
+	for len(p.free) > 0 {
+		releaseBuffer(<-p.free)
+	}
+}

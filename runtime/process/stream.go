@@ -1,0 +1,313 @@
+package process
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"hash"
+	"os"
+	"path/filepath"
+)
+
+// Sizes of the recorder, in bytes.
+const (
+	readSize = 64 << 10 // one read, the capacity of a pipe on Linux
+	// heavy is how much of a stream is recorded in line; past it the stream has a
+	// goroutine of its own to hash with, since the reader becomes the bottleneck.
+	heavy = 1 << 20
+	// logTail is how much of the end of a stream is kept once its log is cut.
+	logTail = 256 << 10
+)
+
+// A recorder keeps what a command writes. Its take and add methods are called by
+// the platform's reader.
+type recorder struct {
+	command *Command
+	streams [2]capture
+	tail    ring
+	total   int64 // bytes recorded of both streams
+	dropped bool  // something past MaxOutput was thrown away
+}
+
+func (r *recorder) init(c *Command) {
+	r.command = c
+	r.tail.limit = c.TailBytes
+	if c.TailBytes == 0 {
+		r.tail.limit = DefaultTailBytes
+	}
+	maxLog := c.MaxLog
+	if maxLog <= 0 {
+		maxLog = DefaultMaxLog
+	}
+	for i := range r.streams {
+		s := &r.streams[i]
+		s.dir = c.LogDir
+		s.end.limit = int(min(maxLog/4, logTail))
+		s.straight = maxLog - int64(s.end.limit)
+	}
+}
+
+// admit takes note of p, bytes of stream s that just arrived: it shows them to the
+// listener and puts them into the tail. It returns those that are to be recorded
+// by [capture.write]: fewer than p if the output limit is reached, which over then
+// reports. Calls must not overlap.
+func (r *recorder) admit(s Stream, p []byte) []byte {
+	if limit := r.command.MaxOutput; limit > 0 && int64(len(p)) > limit-r.total {
+		p = p[:limit-r.total]
+		r.dropped = true
+	}
+	if len(p) == 0 {
+		return nil
+	}
+	r.total += int64(len(p))
+	r.tail.write(p)
+	if r.command.Output != nil {
+		r.command.Output(s, p)
+	}
+	return p
+}
+
+// over reports whether more was written than MaxOutput allows.
+func (r *recorder) over() bool { return r.dropped }
+
+// finish completes the logs and puts what was recorded into res. Nothing may be
+// recorded any more.
+func (r *recorder) finish(res *Result) {
+	for i, out := range [...]*Output{&res.Stdout, &res.Stderr} {
+		if err := r.streams[i].finish(out); err != nil {
+			res.Notes = append(res.Notes, fmt.Sprintf("the log of %v was not kept: %v", Stream(i), err))
+		}
+	}
+	res.Tail = r.tail.bytes()
+	if r.dropped {
+		res.Notes = append(res.Notes, fmt.Sprintf("output past %d bytes was not recorded", r.command.MaxOutput))
+	}
+}
+
+// discard removes temporary files, if finish was not reached.
+func (r *recorder) discard() {
+	for i := range r.streams {
+		r.streams[i].dropLog()
+	}
+}
+
+// A capture hashes one stream, keeps its first bytes and writes its log.
+//
+// The log begins as a temporary file once there is more than fits into head, and
+// gets its name by rename at the end. It is not synced: the digest is the
+// evidence, the log only its illustration.
+type capture struct {
+	n    int64
+	hash hash.Hash // nil until the first byte
+	head []byte
+
+	dir      string   // empty: keep no log
+	file     *os.File // nil until head is full
+	err      error    // why the log was given up
+	straight int64    // bytes that go to the file as they come; the rest goes to end
+	end      ring
+	cut      hash.Hash // state of hash after straight bytes
+}
+
+// write records p. Calls for one capture must not overlap.
+func (c *capture) write(p []byte) {
+	if len(p) == 0 {
+		return
+	}
+	if c.hash == nil {
+		c.hash = sha256.New()
+	}
+	if c.dir != "" && c.err == nil {
+		if room := c.straight - c.n; room >= 0 && int64(len(p)) > room {
+			// The state of the hash is wanted exactly at the border.
+			c.record(p[:room])
+			c.cut = c.clone()
+			p = p[room:]
+		}
+	}
+	c.record(p)
+}
+
+func (c *capture) record(p []byte) {
+	c.hash.Write(p)
+	if c.dir != "" && c.err == nil {
+		c.log(p)
+	}
+	if room := HeadBytes - len(c.head); room > 0 {
+		c.head = append(c.head, p[:min(room, len(p))]...)
+	}
+	c.n += int64(len(p))
+}
+
+func (c *capture) clone() hash.Hash {
+	h, err := c.hash.(hash.Cloner).Clone()
+	if err != nil { // sha256 does not fail
+		c.fail(err)
+		return nil
+	}
+	return h
+}
+
+// log writes p to the log. It is called before p is in head and in n.
+func (c *capture) log(p []byte) {
+	if c.n >= c.straight {
+		c.end.write(p)
+		return
+	}
+	if c.file == nil {
+		if c.n+int64(len(p)) <= HeadBytes {
+			return // head holds it all
+		}
+		if c.create(); c.err != nil {
+			return
+		}
+	}
+	if _, err := c.file.Write(p); err != nil {
+		c.fail(err)
+	}
+}
+
+// create opens the temporary file and writes what was seen so far, which is in
+// head.
+func (c *capture) create() {
+	f, err := os.CreateTemp(c.dir, ".log-*")
+	if os.IsNotExist(err) {
+		if err = os.MkdirAll(c.dir, 0o700); err == nil {
+			f, err = os.CreateTemp(c.dir, ".log-*")
+		}
+	}
+	if err == nil {
+		c.file = f
+		_, err = f.Write(c.head[:min(int64(len(c.head)), c.straight)])
+	}
+	if err != nil {
+		c.fail(err)
+	}
+}
+
+func (c *capture) fail(err error) {
+	c.dropLog()
+	c.err = err
+	c.end = ring{}
+}
+
+func (c *capture) dropLog() {
+	if c.file != nil {
+		c.file.Close()
+		os.Remove(c.file.Name())
+		c.file = nil
+	}
+}
+
+// finish fills out and gives the log its name. The error is about the log only.
+func (c *capture) finish(out *Output) error {
+	out.Bytes, out.Head = c.n, c.head
+	if c.hash == nil {
+		out.SHA256 = sha256.Sum256(nil)
+		out.LogSHA256 = out.SHA256
+		return nil
+	}
+	c.hash.Sum(out.SHA256[:0])
+	out.LogSHA256 = out.SHA256
+	if c.dir == "" || c.err != nil {
+		return c.err
+	}
+	sum, cut := out.SHA256, false
+	if c.cut != nil {
+		end := c.end.bytes()
+		if left := c.n - c.straight - int64(len(end)); left > 0 {
+			cut = true
+			marker := fmt.Appendf(nil, "\n[dialect: %d bytes left out here]\n", left)
+			c.cut.Write(marker)
+			c.cut.Write(end)
+			c.cut.Sum(sum[:0])
+			end = append(marker, end...)
+		}
+		if c.file == nil {
+			if c.create(); c.err != nil {
+				return c.err
+			}
+		}
+		if _, err := c.file.Write(end); err != nil {
+			c.fail(err)
+			return err
+		}
+	}
+	path, err := c.keep(sum)
+	if err != nil {
+		c.fail(err)
+		return err
+	}
+	out.Log, out.LogSHA256, out.Cut = path, sum, cut
+	return nil
+}
+
+// keep gives the log its name, and returns it.
+func (c *capture) keep(sum [32]byte) (string, error) {
+	name := hex.EncodeToString(sum[:])
+	dir := filepath.Join(c.dir, "sha256", name[:2])
+	path := filepath.Join(dir, name[2:])
+	if c.file == nil {
+		// The same few bytes are written again and again ("ok", a banner).
+		if same, err := os.ReadFile(path); err == nil && string(same) == string(c.head) {
+			return path, nil
+		}
+		if c.create(); c.err != nil {
+			return "", c.err
+		}
+	}
+	temp := c.file.Name()
+	err := c.file.Close()
+	if err == nil {
+		if err = os.Rename(temp, path); os.IsNotExist(err) {
+			if err = os.MkdirAll(dir, 0o700); err == nil {
+				err = os.Rename(temp, path)
+			}
+		}
+	}
+	c.file = nil
+	if err != nil {
+		os.Remove(temp)
+		return "", err
+	}
+	return path, nil
+}
+
+// A ring holds the last bytes of what was written to it, up to limit. It grows as
+// they come.
+type ring struct {
+	limit int
+	buf   []byte
+	at    int // where the oldest byte is, once len(buf) == limit
+}
+
+func (r *ring) write(p []byte) {
+	if r.limit <= 0 {
+		return
+	}
+	if len(p) >= r.limit {
+		r.buf = append(r.buf[:0], p[len(p)-r.limit:]...)
+		r.at = 0
+		return
+	}
+	if room := r.limit - len(r.buf); room > 0 {
+		n := min(room, len(p))
+		r.buf = append(r.buf, p[:n]...)
+		p = p[n:]
+	}
+	for len(p) > 0 {
+		n := copy(r.buf[r.at:], p)
+		p = p[n:]
+		r.at = (r.at + n) % r.limit
+	}
+}
+
+// bytes returns the content in order. The ring must not be written any more.
+func (r *ring) bytes() []byte {
+	if r.at == 0 {
+		return r.buf
+	}
+	out := make([]byte, 0, len(r.buf))
+	out = append(out, r.buf[r.at:]...)
+	return append(out, r.buf[:r.at]...)
+}

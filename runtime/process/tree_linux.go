@@ -1,0 +1,404 @@
+//go:build linux && !portable
+
+package process
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+const (
+	// treePause is how long to wait between looks at a tree that was asked to end.
+	treePause = 20 * time.Millisecond
+	// killPatience is how long processes may take to die of SIGKILL.
+	killPatience = 5 * time.Second
+)
+
+// A tree is what belongs to one command, as far as /proc tells. Who was a member
+// once stays one, whatever happens to its parent.
+//
+// The command itself is a zombie at least until the tree is done with, so that its
+// pid, which is also its group and its session, means nobody else.
+type tree struct {
+	run    *run
+	leader int
+	start  uint64 // of the leader, in ticks since boot; no member is older
+	pinned bool   // the leader is still to be waited for
+
+	members   map[int]uint64 // pid to start time, of all that were ever seen
+	sessions  map[int]bool   // opened by members
+	strangers map[int]uint64 // looked at, and without our mark
+
+	table []proc // of the last scan, reused
+}
+
+// A proc is a line of the process table.
+type proc struct {
+	pid, ppid, group, session int
+	state                     byte
+	start                     uint64
+	member                    bool
+}
+
+func (p *proc) dead() bool { return p.state == 'Z' || p.state == 'X' }
+
+func newTree(r *run, leader int) *tree {
+	return &tree{
+		run:       r,
+		leader:    leader,
+		members:   make(map[int]uint64),
+		sessions:  map[int]bool{leader: true},
+		strangers: make(map[int]uint64),
+	}
+}
+
+// terminate asks all members to end, the stopped ones too.
+func (t *tree) terminate() {
+	_, err := t.scan()
+	unix.Kill(-t.leader, unix.SIGTERM)
+	if err != nil {
+		unix.Kill(-t.leader, unix.SIGCONT)
+		return
+	}
+	for i := range t.table {
+		if p := &t.table[i]; p.member && !p.dead() {
+			if p.group != t.leader {
+				t.signal(p, unix.SIGTERM)
+			}
+			if p.state == 'T' {
+				t.signal(p, unix.SIGCONT)
+			}
+		}
+	}
+}
+
+// kill ends all members and takes their status where they became our children. It
+// returns how many are still alive after patience.
+func (t *tree) kill(patience time.Duration) int {
+	deadline := time.Now().Add(patience)
+	for pause := time.Duration(0); ; pause = min(pause+time.Millisecond, 10*time.Millisecond) {
+		// A group is killed as one: none of its members can fork its way out.
+		unix.Kill(-t.leader, unix.SIGKILL)
+		live, err := t.scan()
+		if err != nil {
+			return t.killGroup(deadline)
+		}
+		if live == 0 && !t.reap() {
+			return 0
+		}
+		last := t.leader
+		for i := range t.table {
+			p := &t.table[i]
+			if !p.member || p.dead() {
+				continue
+			}
+			if p.group != last && t.sessions[p.session] {
+				last = p.group
+				unix.Kill(-p.group, unix.SIGKILL)
+			}
+			t.signal(p, unix.SIGKILL)
+		}
+		t.reap()
+		if time.Now().After(deadline) {
+			return live
+		}
+		// The first rounds follow at once: what forks in a loop gets no time to.
+		if pause > 4*time.Millisecond {
+			time.Sleep(pause)
+		}
+	}
+}
+
+// killGroup is kill where /proc cannot be read.
+func (t *tree) killGroup(deadline time.Time) int {
+	for {
+		unix.Kill(-t.leader, unix.SIGKILL)
+		var info unix.Siginfo
+		err := unix.Waitid(unix.P_PID, t.leader, &info, unix.WEXITED|unix.WNOWAIT|unix.WNOHANG, nil)
+		if err == unix.ECHILD || err == nil && info.Signo != 0 {
+			return 0
+		}
+		if time.Now().After(deadline) {
+			return 1
+		}
+		time.Sleep(time.Millisecond)
+	}
+}
+
+// reap takes the status of the dead members that are our children, the leader
+// apart, and reports whether there were any.
+func (t *tree) reap() (any bool) {
+	for i := range t.table {
+		p := &t.table[i]
+		if p.member && p.state == 'Z' && p.pid != t.leader && p.ppid == os.Getpid() {
+			pid, err := unix.Wait4(p.pid, nil, unix.WNOHANG, nil)
+			any = any || pid > 0 && err == nil
+		}
+	}
+	return any
+}
+
+// signal sends sig to p, if that is still the process that was seen.
+func (t *tree) signal(p *proc, sig unix.Signal) {
+	fd, err := unix.PidfdOpen(p.pid, 0)
+	if err == unix.ENOSYS || err == unix.EPERM { // old kernel, strict sandbox
+		if now, ok := readProc(p.pid); ok && now.start == p.start {
+			unix.Kill(p.pid, sig)
+		}
+		return
+	}
+	if err != nil {
+		return
+	}
+	defer unix.Close(fd)
+	// The descriptor now holds on to one process; is it the one?
+	if now, ok := readProc(p.pid); ok && now.start == p.start {
+		if unix.PidfdSendSignal(fd, sig, nil, 0) == unix.ENOSYS {
+			unix.Kill(p.pid, sig)
+		}
+	}
+}
+
+var errNoProc = errors.New("/proc does not show the processes")
+
+// scan reads the process table, marks the members in it and returns how many of
+// them are alive.
+func (t *tree) scan() (live int, err error) {
+	self := os.Getpid()
+	if t.start == 0 {
+		p, ok := readProc(t.leader)
+		if !ok {
+			return 0, errNoProc
+		}
+		t.start = p.start
+		// A /proc of another PID namespace would show somebody else.
+		if p.ppid != self {
+			t.start = 0
+			return 0, errNoProc
+		}
+	}
+	dir, err := os.Open("/proc")
+	if err != nil {
+		return 0, errNoProc
+	}
+	names, err := dir.Readdirnames(-1)
+	dir.Close()
+	if err != nil && len(names) == 0 {
+		return 0, errNoProc
+	}
+	t.table = t.table[:0]
+	for _, name := range names {
+		if name[0] < '1' || name[0] > '9' {
+			continue
+		}
+		pid, err := strconv.Atoi(name)
+		if err != nil || pid == self {
+			continue
+		}
+		// Who is older than the leader cannot descend from it.
+		if p, ok := readProc(pid); ok && p.start >= t.start {
+			t.table = append(t.table, p)
+		}
+	}
+	for again := true; again; {
+		again = false
+		for i := range t.table {
+			if p := &t.table[i]; !p.member && t.claims(p) {
+				p.member, again = true, true
+				t.members[p.pid] = p.start
+				t.sessions[p.session] = true
+			}
+		}
+	}
+	t.claimLoose(self)
+	for i := range t.table {
+		if p := &t.table[i]; p.member && !p.dead() {
+			live++
+		}
+	}
+	return live, nil
+}
+
+// claims reports whether p belongs to the tree by descent, session or mark.
+func (t *tree) claims(p *proc) bool {
+	if start, ok := t.members[p.pid]; ok && start == p.start {
+		return true
+	}
+	if p.pid == t.leader || t.sessions[p.session] {
+		return true
+	}
+	if start, ok := t.members[p.ppid]; ok && p.start >= start && t.alive(p.ppid, start) {
+		return true
+	}
+	if start, ok := t.strangers[p.pid]; ok && start == p.start {
+		return false
+	}
+	if mark := readMark(p.pid); mark == t.run.mark || strings.HasPrefix(mark, t.run.mark+"/") {
+		return true
+	}
+	t.strangers[p.pid] = p.start
+	return false
+}
+
+// alive reports whether the table has the process pid with that start time.
+func (t *tree) alive(pid int, start uint64) bool {
+	return slices.ContainsFunc(t.table, func(p proc) bool { return p.pid == pid && p.start == start })
+}
+
+// claimLoose claims orphans that cleared their environment. A child of ours that
+// is neither in our session nor the leader of its own was not started by us: it
+// was orphaned. If it came up while this command was the only one, it belongs to it,
+// unless it has a mark, or its session a leader, of another.
+func (t *tree) claimLoose(self int) {
+	if t.run.shared.Load() {
+		return
+	}
+	own, err := unix.Getsid(0)
+	if err != nil {
+		return
+	}
+	for i := range t.table {
+		p := &t.table[i]
+		if p.member || p.ppid != self || p.session == own || p.session == p.pid || p.dead() {
+			continue
+		}
+		if _, ok := readProc(p.session); ok || readMark(p.pid) != "" {
+			continue
+		}
+		p.member = true
+		t.members[p.pid] = p.start
+		t.sessions[p.session] = true
+	}
+}
+
+// readProc reads /proc/PID/stat.
+func readProc(pid int) (p proc, ok bool) {
+	var buf [1024]byte
+	n := readSmall("/proc/"+strconv.Itoa(pid)+"/stat", buf[:])
+	// pid (comm) state ppid pgrp session ...; comm may hold anything, ")" too.
+	line := buf[:max(n, 0)]
+	i := bytes.LastIndexByte(line, ')')
+	if i < 0 || i+2 > len(line) {
+		return p, false
+	}
+	p.pid = pid
+	field := 2
+	for word := range bytes.FieldsSeq(line[i+1:]) {
+		field++ // 1-based, as proc(5) counts
+		switch field {
+		case 3:
+			p.state = word[0]
+		case 4:
+			p.ppid = number(word)
+		case 5:
+			p.group = number(word)
+		case 6:
+			p.session = number(word)
+		case 22:
+			p.start = uint64(number(word))
+			return p, true
+		}
+	}
+	return p, false
+}
+
+func number(word []byte) (n int) {
+	for _, c := range word {
+		if c < '0' || c > '9' {
+			return 0
+		}
+		n = n*10 + int(c-'0')
+	}
+	return n
+}
+
+// readMark returns the mark that the process pid was started with, empty if it has
+// none or does not show it.
+func readMark(pid int) string {
+	fd, err := unix.Open("/proc/"+strconv.Itoa(pid)+"/environ", unix.O_RDONLY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return ""
+	}
+	defer unix.Close(fd)
+	buf := readBuffer()
+	defer releaseBuffer(buf)
+	const key = MarkVariable + "="
+	// An environment can be larger than the buffer: what was not yet searched
+	// moves to its beginning.
+	keep := 0
+	for {
+		n, err := unix.Read(fd, buf[keep:])
+		if err == unix.EINTR {
+			continue
+		}
+		end := err != nil || n <= 0
+		text := buf[:keep+max(n, 0)]
+		for len(text) > 0 {
+			i := bytes.IndexByte(text, 0)
+			if i < 0 && !end && len(text) < len(buf) {
+				break // the rest of this variable is still to come
+			}
+			v := text
+			if i >= 0 {
+				v, text = text[:i], text[i+1:]
+			} else {
+				text = nil // longer than the buffer, or the last
+			}
+			if bytes.HasPrefix(v, []byte(key)) {
+				return string(v[len(key):])
+			}
+		}
+		if end {
+			return ""
+		}
+		keep = copy(buf[:], text)
+	}
+}
+
+func readSmall(path string, buf []byte) int {
+	fd, err := unix.Open(path, unix.O_RDONLY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return 0
+	}
+	defer unix.Close(fd)
+	for {
+		n, err := unix.Read(fd, buf)
+		if err != unix.EINTR {
+			return n
+		}
+	}
+}
+
+// reapOrphans takes the status of daemons that ended after their command did, which
+// as a subreaper falls to us. Children of other parts of this process are theirs
+// to wait for: they are told apart by their session, which is ours or their own.
+func reapOrphans() {
+	own, err := unix.Getsid(0)
+	if err != nil {
+		return
+	}
+	for {
+		var info unix.Siginfo
+		err := unix.Waitid(unix.P_ALL, 0, &info, unix.WEXITED|unix.WNOHANG|unix.WNOWAIT, nil)
+		if err != nil || info.Signo == 0 {
+			return
+		}
+		// si_pid comes behind three numbers, and is aligned as a pointer is.
+		pid := int(*(*int32)(unsafe.Add(unsafe.Pointer(&info), 8+unsafe.Sizeof(uintptr(0)))))
+		p, ok := readProc(pid)
+		if !ok || p.ppid != os.Getpid() || p.session == own || p.session == pid {
+			return
+		}
+		if got, err := unix.Wait4(pid, nil, unix.WNOHANG, nil); err != nil || got != pid {
+			return
+		}
+	}
+}
