@@ -15,6 +15,16 @@ type Plan struct {
 	Script Script
 	Matrix Matrix
 	Steps  []*Step // the lines of the script, in order
+
+	Servers map[string]Server // MCP servers that the matrix declares; nil for none
+}
+
+// A Server says how to reach an MCP server: a command that speaks over its
+// standard input and output, or a URL.
+type Server struct {
+	Argv []string
+	Env  map[string]string
+	URL  string
 }
 
 // A Script says where the steps came from.
@@ -73,9 +83,12 @@ type Step struct {
 	Values      []Value
 
 	Kind   Kind
-	Target string   // for Builtin, MCP and Task
-	Argv   []string // for Process: the template after substitution, before PATH look-up; for a shell step sh, -c, the script, sh, the values
+	Target string   // for Builtin, MCP and Task (the name of the agent)
+	Argv   []string // for Task: the agent's command, nil if none is configured; for Process: the template after substitution, before PATH look-up; for a shell step sh, -c, the script, sh, the values
 	Shell  bool     // the matrix asked for a shell
+
+	Arguments string // for MCP: the JSON object that the matrix makes of the values; empty: the values are the arguments
+	Contract  string // for Task: path, as in the matrix, of what must be handed back; empty for none
 
 	Members  []*Step // for Composite
 	Parallel bool    // members run at the same time

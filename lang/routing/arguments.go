@@ -1,0 +1,130 @@
+package routing
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/command-dialect/dialect/lang/diag"
+)
+
+// Arguments is the arguments table of an MCP tool: constants and strings with
+// placeholders, which become one JSON object. A value fills part of a string and
+// can never become structure.
+type Arguments struct {
+	root  argument
+	names []string
+}
+
+// An argument is one node of the table.
+type argument struct {
+	keys     []string   // of an object
+	children []argument // of an object or array
+	array    bool
+	text     *Template // of a string
+	literal  string    // of anything else: JSON
+}
+
+// Names returns the placeholders, {object} first.
+func (a *Arguments) Names() []string { return a.names }
+
+// JSON returns the object with each placeholder replaced by its value.
+func (a *Arguments) JSON(values func(name string) string) string {
+	var b strings.Builder
+	a.root.write(&b, values)
+	return b.String()
+}
+
+func (a *argument) write(b *strings.Builder, values func(string) string) {
+	switch {
+	case a.text != nil:
+		writeJSONString(b, a.text.args[0].fill(values))
+	case a.literal != "":
+		b.WriteString(a.literal)
+	case a.array:
+		b.WriteByte('[')
+		for i := range a.children {
+			if i > 0 {
+				b.WriteByte(',')
+			}
+			a.children[i].write(b, values)
+		}
+		b.WriteByte(']')
+	default:
+		b.WriteByte('{')
+		for i := range a.children {
+			if i > 0 {
+				b.WriteByte(',')
+			}
+			writeJSONString(b, a.keys[i])
+			b.WriteByte(':')
+			a.children[i].write(b, values)
+		}
+		b.WriteByte('}')
+	}
+}
+
+func writeJSONString(b *strings.Builder, s string) {
+	var line strings.Builder
+	enc := json.NewEncoder(&line)
+	enc.SetEscapeHTML(false)
+	_ = enc.Encode(s) // a string always encodes
+	b.WriteString(strings.TrimSuffix(line.String(), "\n"))
+}
+
+// arguments reads the table v.
+func (r *reader) arguments(v *value, where string) *Arguments {
+	if !r.is(v, where, tableKind) {
+		return nil
+	}
+	a := &Arguments{}
+	a.root = r.argument(v, where, a)
+	return a
+}
+
+func (r *reader) argument(v *value, where string, a *Arguments) (out argument) {
+	switch v.kind {
+	case tableKind:
+		for _, e := range v.entries {
+			out.keys = append(out.keys, e.key)
+			out.children = append(out.children, r.argument(e.value, where+"."+e.key, a))
+		}
+	case arrayKind:
+		out.array = true
+		for i, item := range v.items {
+			out.children = append(out.children, r.argument(item, fmt.Sprintf("%s[%d]", where, i), a))
+		}
+	case stringKind:
+		t, err := parseText(v.text)
+		if err != nil {
+			r.badTemplate(v, 0, where, err)
+			out.literal = `""`
+			return out
+		}
+		for _, name := range t.names {
+			switch {
+			case slices.Contains(a.names, name):
+			case name == objectName:
+				a.names = slices.Insert(a.names, 0, name)
+			default:
+				a.names = append(a.names, name)
+			}
+		}
+		out.text = t
+	case integerKind:
+		out.literal = strconv.FormatInt(v.num, 10)
+	case booleanKind:
+		out.literal = strconv.FormatBool(v.truth)
+	default:
+		f, err := strconv.ParseFloat(strings.ReplaceAll(v.text, "_", ""), 64)
+		if err != nil || math.IsInf(f, 0) || math.IsNaN(f) {
+			r.errorf(diag.BadValue, r.span(v), "%s: %s is no JSON value", where, v.text).Hint = "quote it"
+			f = 0
+		}
+		out.literal = strconv.FormatFloat(f, 'g', -1, 64)
+	}
+	return out
+}

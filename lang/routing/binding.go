@@ -1,0 +1,216 @@
+package routing
+
+import (
+	"path/filepath"
+	"strings"
+
+	"github.com/command-dialect/dialect/lang/diag"
+	"github.com/command-dialect/dialect/lang/plan"
+)
+
+// A Binding says what one verb and noun run: one table below [commands].
+//
+// The keys are verb, noun, aliases, skill, tool, composite, order, effect,
+// prepositions, arguments, cwd, env, shell, flags, retries, when, stall,
+// timeout, tail_lines, max_output, expect, hint, receipt_required, pins and
+// deprecated; gate_wrapper, notes, target_mode and contract are recorded.
+type Binding struct {
+	Name    string
+	Verb    string   // lower case
+	Noun    string   // lower case
+	Aliases []string // further nouns, lower case
+	Skill   string
+
+	Kind      plan.Kind  // empty if the tool could not be read
+	Target    string     // as in [plan.Step]
+	Template  *Template  // of a process; of a built-in, what its values fill; else nil
+	Script    *Script    // of a process with shell = true, instead of Template
+	Arguments *Arguments // of an MCP tool; nil where the values are the arguments
+	Members   []*Binding // of a composite; those that are unknown are left out
+	Parallel  bool       // members run at the same time
+
+	Effect          plan.Effect
+	Prepositions    []string // those that read well; empty for all
+	Dir             string   // relative to the root of the matrix, or absolute
+	Env             map[string]string
+	Flags           bool // values may begin with "-"
+	WhenFailure     bool
+	ReceiptRequired bool
+	Budget          plan.Budget
+	Expect          plan.Expect
+	Pins            []string
+
+	Hint        string
+	Notes       string
+	GateWrapper string // never run
+	Deprecated  bool
+	Contract    string
+	TargetMode  string
+
+	Source *diag.Source // the file that defines it
+	Span   diag.Span    // of its name there
+	Pack   bool         // the file is a pack
+
+	keys      *value   // the table
+	composite []string // members as written
+	order     string   // "parallel", "sequence" or empty
+	effect    plan.Effect
+	budget    budget // what the binding itself says
+}
+
+// KeySpan returns the place of the value of key in b.Source, or of the name of
+// the binding if the key is absent.
+func (b *Binding) KeySpan(key string) diag.Span {
+	if v := b.keys.get(key); v != nil {
+		return b.Source.Span(v.start, max(v.start, v.end))
+	}
+	return b.Span
+}
+
+// AbsDir returns the directory that b runs in, root being that of the matrix.
+func (b *Binding) AbsDir(root string) string {
+	if filepath.IsAbs(b.Dir) {
+		return filepath.Clean(b.Dir)
+	}
+	return filepath.Join(root, b.Dir)
+}
+
+// Origin returns the place of b for a plan.
+func (b *Binding) Origin() plan.Origin {
+	return plan.Origin{File: b.Source.Name, Line: b.Span.Start.Line}
+}
+
+// Parameters are the values that a line may carry.
+type Parameters struct {
+	Names []string // placeholders, in the order in which positional values fill them; all are needed
+	Rest  bool     // any number of positional values beyond them
+	Lone  bool     // one positional value beyond them
+	Named bool     // named values of any name
+}
+
+// Parameters returns what a line bound to b may carry.
+func (b *Binding) Parameters() Parameters {
+	switch {
+	case b.Script != nil:
+		p := Parameters{Rest: b.Script.Rest}
+		for i := range b.Script.Arity {
+			p.Names = append(p.Names, positional(i+1))
+		}
+		return p
+	case b.Kind == plan.MCP && b.Arguments != nil:
+		return Parameters{Names: b.Arguments.Names()}
+	case b.Kind == plan.MCP:
+		return Parameters{Lone: true, Named: true}
+	case b.Kind == plan.Task:
+		return Parameters{Rest: true, Named: true}
+	case b.Kind == plan.Composite:
+		var p Parameters
+		seen := make(map[string]bool)
+		b.memberNames(seen, &p.Names)
+		return p
+	case b.Template == nil:
+		return Parameters{}
+	default:
+		// Values are appended to a template that has no place for them, but
+		// not where a gate insists on the receipt: it would vouch for another
+		// command than the matrix names.
+		appended := b.Kind == plan.Process && b.Template.fixed && !b.ReceiptRequired
+		return Parameters{Names: b.Template.Names(), Rest: b.Template.Rest() || appended}
+	}
+}
+
+// memberNames appends to names the placeholders of all members, {object} first.
+func (b *Binding) memberNames(seen map[string]bool, names *[]string) {
+	for _, m := range b.Members {
+		if m.Kind == plan.Composite {
+			m.memberNames(seen, names)
+			continue
+		}
+		for _, name := range m.Parameters().Names {
+			switch {
+			case seen[name]:
+			case name == objectName:
+				*names = append([]string{name}, *names...)
+			default:
+				*names = append(*names, name)
+			}
+			seen[name] = true
+		}
+	}
+}
+
+// Usage returns a line of a script that reaches b, with the values that its tool
+// has a place for in braces: "Close issue {id}", "Spawn {object} as subtask".
+func (b *Binding) Usage() string {
+	p := b.Parameters()
+	preposition := ""
+	if v := StandardVocabulary().verb(b.Verb); v != nil {
+		preposition = v.Preposition
+	}
+	if len(b.Prepositions) > 0 {
+		preposition = b.Prepositions[0]
+	}
+	words := make([]string, 0, 4+len(p.Names))
+	words = append(words, strings.ToUpper(b.Verb[:1])+b.Verb[1:])
+	names, rest := p.Names, b.Script != nil && b.Script.Rest || b.Template != nil && b.Template.Rest()
+	if b.Kind == plan.Task {
+		names = []string{objectName}
+	}
+	switch {
+	case preposition == "":
+	case len(names) > 0 && names[0] == objectName:
+		words = append(words, "{"+objectName+"}", preposition)
+		names = names[1:]
+	case len(names) == 0:
+		words = append(words, preposition)
+	}
+	words = append(words, b.Noun)
+	for _, name := range names {
+		words = append(words, "{"+name+"}")
+	}
+	if rest {
+		words = append(words, "{"+restName+"...}")
+	}
+	return strings.Join(words, " ")
+}
+
+// effectOf says whether b reads or writes. Members must be settled before.
+func (b *Binding) effectOf(v *Vocabulary) plan.Effect {
+	if b.Kind == plan.Composite {
+		// A composite cannot be declared harmless over the head of a member.
+		for _, m := range b.Members {
+			if m.Effect == plan.Write {
+				return plan.Write
+			}
+		}
+		if b.effect == "" {
+			return plan.Read
+		}
+	}
+	switch {
+	case b.effect != "":
+		return b.effect
+	case b.Kind == plan.Builtin:
+		return plan.Read
+	case b.Template != nil && b.Template.checks():
+		return plan.Read
+	}
+	if verb := v.verb(b.Verb); verb != nil {
+		return verb.Effect
+	}
+	return plan.Write
+}
+
+// checks reports whether t has a flag by which tools only look.
+func (t *Template) checks() bool {
+	for _, e := range t.args[1:] {
+		if !e.literal() {
+			continue
+		}
+		switch e.text() {
+		case "--check", "--diff", "--dry-run", "-l":
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,295 @@
+package routing
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/command-dialect/dialect/lang/diag"
+	"github.com/command-dialect/dialect/lang/plan"
+)
+
+// CheckOptions changes what [Matrix.Check] looks at. The zero CheckOptions looks
+// for executables on this machine.
+type CheckOptions struct {
+	// LookPath finds the program of a process; root is the absolute directory
+	// of the matrix, where a program with a slash is looked up. An error means
+	// that it is not there. Nil looks in the file system and in $PATH.
+	LookPath func(program, root string) error
+
+	// Used holds the names of the bindings that the scripts at hand use. The
+	// tools of those are looked for even if a pack binds them; the tools of
+	// the other packs' bindings are not, since nobody asked for them.
+	Used []string
+
+	// Unused asks for a warning about each binding of the project that is not
+	// in Used and is no member of one that is.
+	Unused bool
+}
+
+// Check reports what is allowed and suspicious: limits passed, tools that cannot
+// fail or are not there, text that only a shell would understand, composites
+// that change state in parallel. All its findings are warnings; the errors of a
+// matrix come from [Load].
+func (m *Matrix) Check(o CheckOptions) diag.List {
+	if o.LookPath == nil {
+		o.LookPath = lookPath
+	}
+	c := &checker{m: m, o: o, wanted: make(map[*Binding]bool), missing: make(map[[2]string]int)}
+	used := make(map[*Binding]bool)
+	for _, name := range o.Used {
+		if b := m.ByName(name); b != nil {
+			reach(b, used)
+		}
+	}
+	for b := range used {
+		c.wanted[b] = true
+	}
+	for _, b := range m.Bindings {
+		if !b.Pack {
+			reach(b, c.wanted)
+		}
+	}
+	c.limits()
+	for _, b := range m.Bindings {
+		if b.Pack && !c.wanted[b] {
+			continue
+		}
+		if !b.Pack {
+			c.binding(b)
+			if o.Unused && !used[b] {
+				c.warn(diag.UnusedBinding, b, b.Span, "nothing uses %q", b.Name).
+					Hint = fmt.Sprintf("write %q in a script, or remove it", b.Usage())
+			}
+		}
+		c.program(b)
+	}
+	c.list.Sort()
+	return c.list
+}
+
+// reach adds b and all that it expands to.
+func reach(b *Binding, set map[*Binding]bool) {
+	if set[b] {
+		return
+	}
+	set[b] = true
+	for _, m := range b.Members {
+		reach(m, set)
+	}
+}
+
+// lookPath is the LookPath of the zero CheckOptions.
+func lookPath(program, root string) error {
+	if !strings.Contains(program, "/") {
+		_, err := exec.LookPath(program)
+		return err
+	}
+	if !filepath.IsAbs(program) {
+		program = filepath.Join(root, program)
+	}
+	info, err := os.Stat(program)
+	if err == nil && (info.IsDir() || info.Mode()&0o111 == 0) {
+		err = os.ErrPermission
+	}
+	return err
+}
+
+type checker struct {
+	m      *Matrix
+	o      CheckOptions
+	wanted map[*Binding]bool // bindings whose tools should be there
+	list   diag.List
+
+	missing map[[2]string]int // by file and program: index into list, or -1 if it is there
+}
+
+func (c *checker) warn(code diag.Code, b *Binding, span diag.Span, format string, args ...any) *diag.Diagnostic {
+	c.list = append(c.list, diag.Warnf(code, b.Source.Name, span, format, args...))
+	return &c.list[len(c.list)-1]
+}
+
+// limits counts the words and bindings that the project adds.
+func (c *checker) limits() {
+	verbs, nouns, bindings := make(map[string]bool), make(map[string]bool), 0
+	past := func(code diag.Code, key string, b *Binding, n, limit int, what string) {
+		if n == limit+1 {
+			c.warn(code, b, b.KeySpan(key), "more than %d %s of the project's own", limit, what).
+				Hint = "a small vocabulary is what makes the words reliable; [limits] changes the bound"
+		}
+	}
+	for _, b := range c.m.Bindings {
+		if b.Pack {
+			continue
+		}
+		if !verbs[b.Verb] {
+			verbs[b.Verb] = true
+			past(diag.TooManyVerbs, "verb", b, len(verbs), c.m.Limits.Verbs, "verbs")
+		}
+		if !nouns[b.Noun] {
+			nouns[b.Noun] = true
+			past(diag.TooManyNouns, "noun", b, len(nouns), c.m.Limits.Nouns, "nouns")
+		}
+		bindings++
+		past(diag.TooManyBindings, "", b, bindings, c.m.Limits.Bindings, "bindings")
+	}
+}
+
+// binding looks at what one binding says.
+func (c *checker) binding(b *Binding) {
+	tool := b.keys.get("tool")
+	switch {
+	case b.Kind == plan.Composite:
+		c.composite(b)
+		return
+	case b.Kind != plan.Process:
+		return
+	}
+	if b.Script != nil {
+		if why := neverFails(b.Script.Text); why != "" {
+			c.cannotFail(b, b.KeySpan("tool"), why)
+		}
+		return
+	}
+	t := b.Template
+	if why := t.cannotFail(b.Expect); why != "" {
+		c.cannotFail(b, b.KeySpan("tool"), why)
+	}
+	if len(t.shell) == 0 && !strings.Contains(t.Program(), "=") {
+		return
+	}
+	r := reader{src: b.Source}
+	if name, _, ok := strings.Cut(t.Program(), "="); ok && isName(name) {
+		c.warn(diag.ShellCharacter, b, r.inside(tool, 0, len(t.Program())), "%q is taken for the program", t.Program()).
+			Hint = "set variables in env = { ... }"
+	}
+	if len(t.shell) == 0 {
+		return
+	}
+	mark := t.shell[0] // one is enough: they come in numbers
+	hint := "no shell runs, so it reaches the tool as it stands; quote it if that is meant, or say shell = true"
+	switch mark.text {
+	case "*":
+		hint = "no shell expands it: the tool gets the pattern itself; quote it if that is meant, or say shell = true"
+	case "&&", ";", "a line end":
+		hint = "bind each command on its own and name them in a composite, or say shell = true"
+	}
+	what := fmt.Sprintf("%q", mark.text)
+	if mark.text == "a line end" {
+		what = mark.text
+	}
+	c.warn(diag.ShellCharacter, b, r.inside(tool, mark.start, mark.end), "%s in the tool of %q means nothing without a shell", what, b.Name).Hint = hint
+}
+
+func (c *checker) cannotFail(b *Binding, span diag.Span, why string) {
+	c.warn(diag.CannotFail, b, span, "the tool of %q cannot fail: %s", b.Name, why).
+		Hint = "its receipt would prove nothing"
+}
+
+// cannotFail says why a command line without a shell succeeds whatever it finds,
+// or returns "".
+func (t *Template) cannotFail(x plan.Expect) string {
+	words := make([]string, len(t.args))
+	for i, e := range t.args {
+		if e.literal() {
+			words[i] = e.text()
+		}
+	}
+	if x.EmptyStdout || x.Stdout != "" {
+		return ""
+	}
+	program := filepath.Base(words[0])
+	if program == "env" && len(words) > 1 && words[1] != "" {
+		program, words = filepath.Base(words[1]), words[1:]
+	}
+	switch program {
+	case "true", ":", "echo", "printf":
+		return fmt.Sprintf("%q always succeeds", program)
+	case "exit":
+		return "" // no such program: it fails always
+	case "sh", "bash", "dash", "zsh":
+		if i := slices.Index(words, "-c"); i > 0 && i+1 < len(words) {
+			return neverFails(words[i+1])
+		}
+	case "gofmt":
+		if slices.Contains(words, "-l") {
+			return "gofmt -l lists what it finds and exits 0; add expect = { stdout = \"\" }"
+		}
+	}
+	for i, w := range words {
+		switch w {
+		case "--passWithNoTests", "--pass-with-no-tests", "--passWithNoTests=true":
+			return w + " passes when no test ran"
+		case "--exit-zero":
+			return w + " hides what it finds"
+		case "||":
+			if i+1 < len(words) && (words[i+1] == "true" || words[i+1] == ":") {
+				return fmt.Sprintf("it ends in %q", "|| "+words[i+1])
+			}
+		}
+	}
+	return ""
+}
+
+// composite looks at the order and effect of a group.
+func (c *checker) composite(b *Binding) {
+	var writer *Binding
+	for _, m := range b.Members {
+		if m.Effect == plan.Write {
+			writer = m
+			break
+		}
+	}
+	if writer == nil {
+		return
+	}
+	related := []diag.Related{{File: writer.Source.Name, Span: writer.Span, Message: "this one writes"}}
+	if b.Parallel {
+		d := c.warn(diag.ParallelWrites, b, b.KeySpan("order"), "%q runs %q, which changes state, beside its other members", b.Name, writer.Name)
+		d.Hint = "leave order out, or say effect = \"read\" of the member if it only reads"
+		d.Related = related
+	}
+	if b.effect == plan.Read {
+		d := c.warn(diag.BadValue, b, b.KeySpan("effect"), "%q cannot only read: its member %q writes", b.Name, writer.Name)
+		d.Hint = "say effect = \"read\" of the member if it only reads"
+		d.Related = related
+	}
+}
+
+// program looks for the executable of b.
+func (c *checker) program(b *Binding) {
+	if b.Kind != plan.Process || b.Template == nil {
+		return
+	}
+	program := b.Template.Program()
+	if _, own := b.Env["PATH"]; own && !strings.Contains(program, "/") {
+		return // found by a $PATH that is not ours
+	}
+	key := [2]string{b.Source.Name, program}
+	if at, ok := c.missing[key]; ok {
+		if at >= 0 { // said already: one line for a program of a file, not one for each use
+			c.list[at].Related = append(c.list[at].Related, diag.Related{File: b.Source.Name, Span: b.Span, Message: "needed here too"})
+		}
+		return
+	}
+	if c.o.LookPath(program, c.m.Root) == nil {
+		c.missing[key] = -1
+		return
+	}
+	c.missing[key] = len(c.list)
+	hint := "install it, or bind another tool"
+	if b.Pack {
+		hint = fmt.Sprintf("install it, or bind \"%s %s\" in the project", b.Verb, b.Noun)
+	}
+	span := b.KeySpan("tool")
+	if tool := b.keys.get("tool"); tool != nil {
+		if i := strings.Index(tool.text, program); i >= 0 {
+			r := reader{src: b.Source}
+			span = r.inside(tool, i, i+len(program))
+		}
+	}
+	c.warn(diag.MissingTool, b, span, "the program %q of %q is not there", program, b.Name).Hint = hint
+}

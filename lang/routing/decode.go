@@ -1,0 +1,673 @@
+package routing
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/command-dialect/dialect/lang"
+	"github.com/command-dialect/dialect/lang/diag"
+	"github.com/command-dialect/dialect/lang/plan"
+)
+
+// The keys of a file and of its tables, for suggestions. A test holds them
+// against the switches that read them.
+var (
+	fileKeys    = []string{"extends", "commands", "defaults", "limits", "meta", "servers", "agents", "vars", "aliases"}
+	bindingKeys = []string{"verb", "noun", "aliases", "skill", "tool", "composite", "order", "effect", "prepositions",
+		"arguments", "cwd", "env", "shell", "flags", "retries", "when", "stall", "timeout", "tail_lines", "max_output",
+		"expect", "hint", "receipt_required", "pins", "gate_wrapper", "notes", "deprecated", "target_mode", "contract"}
+	defaultKeys = []string{"timeout", "stall", "tail_lines", "max_output", "retries", "env"}
+	limitKeys   = []string{"verbs", "nouns", "bindings"}
+	expectKeys  = []string{"exit_codes", "min_tests", "stdout"}
+	serverKeys  = []string{"command", "args", "env", "url"}
+	agentKeys   = []string{"command"}
+	aliasKeys   = []string{"verbs", "nouns"}
+)
+
+// Bounds of what a matrix may say.
+const (
+	maxTailLines = 50 // the line-fault contract
+	maxRetries   = 10
+)
+
+// A document is one file, decoded.
+type document struct {
+	src      *diag.Source
+	pack     bool
+	extends  []*value
+	bindings []*Binding
+	budget   budget
+	env      map[string]string
+	limits   [3]*value // verbs, nouns, bindings
+	vars     *value
+	servers  []namedServer
+	agents   []namedAgent
+	verbs    []alias
+	nouns    []alias
+	meta     *value
+}
+
+type namedServer struct {
+	name   string
+	server plan.Server
+}
+
+type namedAgent struct {
+	name  string
+	agent *Agent
+}
+
+// An alias is an entry of [aliases].
+type alias struct {
+	from, to string
+	src      *diag.Source
+	span     diag.Span
+}
+
+// A budget is what one table says of a budget; nil is silence.
+type budget struct {
+	timeout, stall *time.Duration
+	maxOutput      *int64
+	retries, tail  *int
+}
+
+// over returns b with what it leaves unsaid taken from below.
+func (b budget) over(below budget) budget {
+	return budget{
+		timeout: either(b.timeout, below.timeout), stall: either(b.stall, below.stall),
+		maxOutput: either(b.maxOutput, below.maxOutput),
+		retries:   either(b.retries, below.retries), tail: either(b.tail, below.tail),
+	}
+}
+
+func either[T any](a, b *T) *T {
+	if a != nil {
+		return a
+	}
+	return b
+}
+
+// read puts v into b if key is one of a budget.
+func (b *budget) read(r *reader, key, where string, v *value) bool {
+	switch key {
+	case "timeout":
+		b.timeout = r.duration(v, where)
+	case "stall":
+		b.stall = r.duration(v, where)
+	case "max_output":
+		b.maxOutput = r.size(v, where)
+	case "retries":
+		if n, ok := r.integer(v, where, 0, maxRetries); ok {
+			b.retries = new(int(n))
+		}
+	case "tail_lines":
+		if n, ok := r.integer(v, where, 0, maxTailLines); ok {
+			b.tail = new(int(n))
+		}
+	default:
+		return false
+	}
+	return true
+}
+
+// unknown reports a key that nobody reads.
+func (r *reader) unknown(e *entry, where string, known []string) {
+	d := r.warnf(diag.UnknownKey, r.keySpan(e), "unknown key %q in %s", e.key, where)
+	near := Suggest(e.key, known)
+	if near == "" {
+		// What other runners call it.
+		switch strings.ToLower(e.key) {
+		case "cmd", "command", "run", "exec", "script", "cmds":
+			near = "tool"
+		case "steps", "members", "deps", "depends", "tasks":
+			near = "composite"
+		case "description", "desc", "doc":
+			near = "notes"
+		case "dir", "workdir", "working_dir", "working-directory":
+			near = "cwd"
+		case "environment":
+			near = "env"
+		}
+		if !slices.Contains(known, near) {
+			near = ""
+		}
+	}
+	if near != "" {
+		d.Hint = fmt.Sprintf("did you mean %q?", near)
+	} else {
+		d.Hint = "known keys: " + strings.Join(known, ", ")
+	}
+}
+
+// decode reads the tree of a file.
+func decode(src *diag.Source, root *value, pack bool, list *diag.List) *document {
+	r := &reader{src: src, list: list}
+	d := &document{src: src, pack: pack}
+	for _, e := range root.entries {
+		switch e.key {
+		case "extends":
+			if r.is(e.value, "extends", arrayKind) {
+				for _, item := range e.value.items {
+					if r.is(item, "an item of extends", stringKind) {
+						d.extends = append(d.extends, item)
+					}
+				}
+			}
+		case "commands":
+			if r.is(e.value, "commands", tableKind) {
+				for i, c := range e.value.entries {
+					if i == maxBindings {
+						r.errorf(diag.BadValue, r.keySpan(c), "more than %d bindings in one file", maxBindings)
+						break
+					}
+					if b := r.binding(c); b != nil {
+						b.Pack = pack
+						d.bindings = append(d.bindings, b)
+					}
+				}
+			}
+		case "defaults":
+			r.table(e, defaultKeys, func(e *entry, where string) {
+				if e.key == "env" {
+					d.env = r.env(e.value, where)
+				} else {
+					d.budget.read(r, e.key, where, e.value)
+				}
+			})
+		case "limits":
+			r.table(e, limitKeys, func(e *entry, where string) {
+				if _, ok := r.integer(e.value, where, 0, math.MaxInt32); ok {
+					d.limits[slices.Index(limitKeys, e.key)] = e.value
+				}
+			})
+		case "meta":
+			if r.is(e.value, "meta", tableKind) {
+				d.meta = e.value
+			}
+		case "servers":
+			d.servers = r.servers(e)
+		case "agents":
+			d.agents = r.agents(e)
+		case "vars":
+			if r.is(e.value, "vars", tableKind) {
+				for _, v := range e.value.entries {
+					if !isName(v.key) {
+						r.errorf(diag.BadValue, r.keySpan(v), "%q is no name of a variable", v.key).
+							Hint = "a name is of letters, digits, _ and -, and begins with a letter or _"
+					}
+					r.is(v.value, "vars."+v.key, stringKind)
+				}
+				d.vars = e.value
+			}
+		case "aliases":
+			r.table(e, aliasKeys, func(e *entry, where string) {
+				if e.key == "verbs" {
+					d.verbs = r.aliases(e.value, where)
+				} else {
+					d.nouns = r.aliases(e.value, where)
+				}
+			})
+		default:
+			r.unknown(e, src.Name, fileKeys)
+		}
+	}
+	return d
+}
+
+// table calls read for each known entry of the table at e, and warns of others.
+func (r *reader) table(e *entry, known []string, read func(e *entry, where string)) {
+	if !r.is(e.value, e.key, tableKind) {
+		return
+	}
+	for _, sub := range e.value.entries {
+		if slices.Contains(known, sub.key) {
+			read(sub, e.key+"."+sub.key)
+		} else {
+			r.unknown(sub, "["+e.key+"]", known)
+		}
+	}
+}
+
+func (r *reader) aliases(v *value, where string) []alias {
+	if !r.is(v, where, tableKind) {
+		return nil
+	}
+	var out []alias
+	for _, e := range v.entries {
+		if r.is(e.value, where+"."+e.key, stringKind) && r.word(e.key, r.keySpan(e), "an alias") {
+			out = append(out, alias{strings.ToLower(e.key), strings.ToLower(e.value.text), r.src, r.keySpan(e)})
+		}
+	}
+	return out
+}
+
+// word checks that text can be written in a script as a verb or noun.
+func (r *reader) word(text string, span diag.Span, what string) bool {
+	switch {
+	case lang.IsPreposition(text):
+		r.errorf(diag.PrepositionNoun, span, "%q is a preposition and cannot be %s", text, what).
+			Hint = "no line could be written with it; choose another word, or join two: \"" + text + "-file\""
+	case !isWord(text):
+		r.errorf(diag.BadValue, span, "%q cannot be %s", text, what).
+			Hint = "a word begins with a letter and goes on with letters, digits, \"-\" and \"_\""
+	default:
+		return true
+	}
+	return false
+}
+
+// isWord reports whether text can be a verb or noun.
+func isWord(text string) bool {
+	return isName(text) && text[0] != '_'
+}
+
+func (r *reader) env(v *value, where string) map[string]string {
+	env := r.stringTable(v, where)
+	for _, e := range v.entries {
+		if e.key == "" || strings.ContainsAny(e.key, "=\x00") || strings.Contains(env[e.key], "\x00") {
+			r.errorf(diag.BadValue, r.keySpan(e), "%q cannot be an environment variable", e.key)
+			delete(env, e.key)
+		}
+	}
+	return env
+}
+
+func (r *reader) servers(e *entry) (out []namedServer) {
+	if !r.is(e.value, e.key, tableKind) {
+		return nil
+	}
+	for _, s := range e.value.entries {
+		where := "servers." + s.key
+		var server plan.Server
+		var args []string
+		r.table(&entry{key: where, value: s.value}, serverKeys, func(k *entry, where string) {
+			switch k.key {
+			case "command":
+				if t := r.template(k.value, where); t != nil {
+					if len(t.names) > 0 || t.rest {
+						r.errorf(diag.BadTemplate, r.span(k.value), "%s holds a placeholder: a server is started before any line", where)
+					}
+					server.Argv = t.Argv(func(string) string { return "" }, nil)
+				}
+			case "args":
+				args = r.strings(k.value, where)
+			case "env":
+				server.Env = r.env(k.value, where)
+			case "url":
+				server.URL = r.str(k.value, where)
+			}
+		})
+		if server.Argv != nil {
+			server.Argv = append(server.Argv, args...)
+		}
+		if s.value.kind == tableKind && s.value.get("command") == nil && s.value.get("url") == nil {
+			r.errorf(diag.MissingKey, r.keySpan(s), "%s has neither command nor url", where)
+		}
+		out = append(out, namedServer{s.key, server})
+	}
+	return out
+}
+
+func (r *reader) agents(e *entry) (out []namedAgent) {
+	if !r.is(e.value, e.key, tableKind) {
+		return nil
+	}
+	for _, a := range e.value.entries {
+		where := "agents." + a.key
+		agent := &Agent{}
+		r.table(&entry{key: where, value: a.value}, agentKeys, func(k *entry, where string) {
+			agent.Command = r.template(k.value, where)
+			if agent.Command == nil {
+				return
+			}
+			for _, name := range agent.Command.names {
+				if !slices.Contains(agentNames, name) {
+					r.errorf(diag.BadTemplate, r.span(k.value), "{%s} means nothing in %s", name, where).
+						Hint = "placeholders: {" + strings.Join(agentNames, "} {") + "} {preposition} {args...}"
+				}
+			}
+		})
+		if a.value.kind == tableKind && a.value.get("command") == nil {
+			r.errorf(diag.MissingKey, r.keySpan(a), "%s has no command", where)
+			continue
+		}
+		if agent.Command != nil {
+			out = append(out, namedAgent{a.key, agent})
+		}
+	}
+	return out
+}
+
+func (r *reader) binding(c *entry) *Binding {
+	where := "commands." + c.key
+	if !r.is(c.value, where, tableKind) {
+		return nil
+	}
+	if c.key == "" || strings.ContainsFunc(c.key, func(c rune) bool { return c <= ' ' || c == 0x7f || c == '"' }) {
+		r.errorf(diag.BadValue, r.keySpan(c), "%q cannot name a binding", c.key).Hint = "use letters, digits, \"_\" and \"-\""
+		return nil
+	}
+	b := &Binding{Name: c.key, Source: r.src, Span: r.keySpan(c), keys: c.value}
+	valid := true
+	for _, e := range c.value.entries {
+		where, v := where+"."+e.key, e.value
+		switch e.key {
+		case "verb":
+			b.Verb = strings.ToLower(r.str(v, where))
+			valid = v.kind == stringKind && r.word(b.Verb, r.span(v), "a verb") && valid
+		case "noun":
+			b.Noun = strings.ToLower(r.str(v, where))
+			valid = v.kind == stringKind && r.word(b.Noun, r.span(v), "a noun") && valid
+		case "aliases":
+			for i, text := range r.strings(v, where) {
+				if r.word(text, r.itemSpan(v, i), "a noun") {
+					b.Aliases = append(b.Aliases, strings.ToLower(text))
+				}
+			}
+		case "skill":
+			b.Skill = r.str(v, where)
+		case "tool", "arguments", "shell": // below: they depend on each other
+		case "composite":
+			b.composite = r.strings(v, where)
+			if n := len(v.items); v.kind == arrayKind && (n == 0 || n > maxSteps) {
+				r.errorf(diag.BadValue, r.span(v), "%s has %d members; a composite has 1 to %d", where, n, maxSteps)
+				b.composite = nil
+			}
+		case "order":
+			b.order = r.oneOf(v, where, "parallel", "sequence")
+		case "effect":
+			b.effect = plan.Effect(r.oneOf(v, where, string(plan.Read), string(plan.Write)))
+		case "prepositions":
+			for i, text := range r.strings(v, where) {
+				if lang.IsPreposition(text) {
+					b.Prepositions = append(b.Prepositions, strings.ToLower(text))
+					continue
+				}
+				d := r.errorf(diag.BadValue, r.itemSpan(v, i), "%q is no preposition", text)
+				d.Hint = "prepositions: " + strings.Join(lang.Prepositions[:], ", ")
+				if near := Suggest(text, lang.Prepositions[:]); near != "" {
+					d.Hint = fmt.Sprintf("did you mean %q?", near)
+				}
+			}
+		case "cwd":
+			if b.Dir = r.str(v, where); strings.Contains(b.Dir, "\x00") || v.text == "" && v.kind == stringKind {
+				r.errorf(diag.BadValue, r.span(v), "%s is no path", where)
+			}
+		case "env":
+			b.Env = r.env(v, where)
+		case "flags":
+			b.Flags = r.boolean(v, where)
+		case "when":
+			b.WhenFailure = r.oneOf(v, where, "failure") != ""
+		case "expect":
+			r.expect(v, where, &b.Expect)
+		case "hint":
+			b.Hint = r.str(v, where)
+		case "receipt_required":
+			b.ReceiptRequired = r.boolean(v, where)
+		case "pins":
+			b.Pins = r.strings(v, where)
+		case "gate_wrapper":
+			b.GateWrapper = r.str(v, where)
+		case "notes":
+			b.Notes = r.str(v, where)
+		case "deprecated":
+			b.Deprecated = r.boolean(v, where)
+		case "target_mode":
+			b.TargetMode = r.str(v, where)
+		case "contract":
+			b.Contract = r.str(v, where)
+		default:
+			if !b.budget.read(r, e.key, where, v) {
+				r.unknown(e, "["+"commands."+c.key+"]", bindingKeys)
+			}
+		}
+	}
+	for _, key := range [...]string{"verb", "noun"} {
+		if c.value.get(key) == nil {
+			r.errorf(diag.MissingKey, b.Span, "%s has no %s", where, key).
+				Hint = "a binding says what one verb and one noun run"
+			valid = false
+		}
+	}
+	r.tool(b, where)
+	if !valid {
+		return nil
+	}
+	return b
+}
+
+// tool reads what b runs: composite, tool, shell and arguments.
+func (r *reader) tool(b *Binding, where string) {
+	shell, arguments := false, b.keys.get("arguments")
+	if v := b.keys.get("shell"); v != nil {
+		shell = r.boolean(v, where+".shell")
+	}
+	tool := b.keys.get("tool")
+	switch {
+	case b.keys.get("composite") != nil:
+		// It wins over a tool; the real matrices of the field have both.
+		b.Kind = plan.Composite
+	case tool == nil:
+		r.errorf(diag.MissingKey, b.Span, "%s has neither tool nor composite", where).
+			Hint = "say what it runs: tool = \"...\""
+	case !r.is(tool, where+".tool", stringKind):
+	case strings.ContainsRune(tool.text, 0):
+		r.errorf(diag.BadTemplate, r.span(tool), "%s.tool holds a NUL", where)
+	case shell:
+		script, err := parseScript(tool.text)
+		if err != nil {
+			r.badTemplate(tool, 0, where+".tool", err)
+			return
+		}
+		b.Kind, b.Script = plan.Process, script
+	case strings.HasPrefix(tool.text, "mcp:") || strings.HasPrefix(tool.text, "mcp--"):
+		target, ok := mcpTarget(tool.text)
+		if !ok {
+			r.errorf(diag.BadTemplate, r.span(tool), "%q names no MCP tool", tool.text).
+				Hint = "write \"mcp:server:tool\"; values of the call go into the arguments table"
+			return
+		}
+		b.Kind, b.Target = plan.MCP, target
+	case tool.text == "new_task":
+		b.Kind, b.Target = plan.Task, b.TargetMode
+		if b.Target == "" {
+			b.Target = b.Noun
+		}
+	case strings.HasPrefix(tool.text, builtinPrefix):
+		text := strings.TrimPrefix(tool.text, builtinPrefix)
+		t, err := ParseTemplate(text)
+		if err != nil {
+			r.badTemplate(tool, len(builtinPrefix), where+".tool", err)
+			return
+		}
+		known := []string{plan.GateResults, plan.ValidateReceipt}
+		if !slices.Contains(known, t.Program()) {
+			r.errorf(diag.BadValue, r.span(tool), "there is no built-in %q", t.Program()).
+				Hint = "built-ins: " + strings.Join(known, ", ")
+			return
+		}
+		b.Kind, b.Target, b.Template = plan.Builtin, t.Program(), t
+	default:
+		if t := r.template(tool, where+".tool"); t != nil {
+			b.Kind, b.Template = plan.Process, t
+		}
+	}
+	for _, key := range [...]string{"cwd", "env", "shell", "flags", "expect", "stall", "max_output"} {
+		if v := b.keys.get(key); v != nil && b.Kind == plan.Composite {
+			r.warnf(diag.BadValue, r.span(v), "%s.%s has no effect on a composite", where, key).
+				Hint = "say it of the members"
+		}
+	}
+	if v := b.keys.get("order"); v != nil && b.Kind != plan.Composite && b.Kind != "" {
+		r.warnf(diag.BadValue, r.span(v), "%s.order has no effect: only a composite has one", where)
+	}
+	switch {
+	case arguments == nil:
+	case b.Kind == plan.MCP:
+		b.Arguments = r.arguments(arguments, where+".arguments")
+	case b.Kind != "":
+		r.warnf(diag.BadValue, r.span(arguments), "%s.arguments has no effect: only MCP tools take it", where)
+	}
+}
+
+const builtinPrefix = "builtin:"
+
+// template reads a command line; nil if it is none.
+func (r *reader) template(v *value, where string) *Template {
+	if !r.is(v, where, stringKind) {
+		return nil
+	}
+	t, err := ParseTemplate(v.text)
+	if err != nil {
+		r.badTemplate(v, 0, where, err)
+		return nil
+	}
+	return t
+}
+
+// badTemplate reports a [*TemplateError] in the text of v from offset on.
+func (r *reader) badTemplate(v *value, offset int, where string, err error) {
+	var te *TemplateError
+	if errors.As(err, &te) {
+		r.errorf(diag.BadTemplate, r.inside(v, offset+te.Start, offset+te.End), "%s: %s", where, te.Message).Hint = te.Hint
+	}
+}
+
+// mcpTarget returns "server:tool" for "mcp:server:tool" and for
+// "mcp--server--tool", in which "___" stands for "-".
+func mcpTarget(text string) (string, bool) {
+	var server, tool string
+	if rest, ok := strings.CutPrefix(text, "mcp:"); ok {
+		server, tool, _ = strings.Cut(rest, ":")
+	} else {
+		server, tool, _ = strings.Cut(strings.TrimPrefix(text, "mcp--"), "--")
+		server = strings.ReplaceAll(server, "___", "-")
+		tool = strings.ReplaceAll(tool, "___", "-")
+	}
+	ok := server != "" && tool != "" && !strings.ContainsAny(server+tool, " \t\r\n{}:\"'")
+	return server + ":" + tool, ok
+}
+
+func (r *reader) expect(v *value, where string, x *plan.Expect) {
+	r.table(&entry{key: where, value: v}, expectKeys, func(e *entry, where string) {
+		switch e.key {
+		case "exit_codes":
+			if !r.is(e.value, where, arrayKind) {
+				return
+			}
+			for i, item := range e.value.items {
+				if n, ok := r.integer(item, fmt.Sprintf("%s[%d]", where, i), 0, 255); ok {
+					x.ExitCodes = append(x.ExitCodes, int(n))
+				}
+			}
+			if len(e.value.items) == 0 {
+				r.errorf(diag.BadValue, r.span(e.value), "%s is empty: nothing could pass", where)
+			}
+		case "min_tests":
+			if n, ok := r.integer(e.value, where, 0, math.MaxInt32); ok {
+				x.MinTests = int(n)
+			}
+		case "stdout":
+			x.Stdout = r.str(e.value, where)
+			x.EmptyStdout = e.value.kind == stringKind && x.Stdout == ""
+			if _, err := regexp.Compile(x.Stdout); err != nil {
+				r.errorf(diag.BadValue, r.span(e.value), "%s: %s", where, strings.TrimPrefix(err.Error(), "error parsing regexp: ")).
+					Hint = "it is a regular expression (RE2); \"\" means no output at all"
+				x.Stdout = ""
+			}
+		}
+	})
+}
+
+// itemSpan returns the place of item i of an array of strings.
+func (r *reader) itemSpan(v *value, i int) diag.Span {
+	if i < len(v.items) {
+		return r.span(v.items[i])
+	}
+	return r.span(v)
+}
+
+func (r *reader) oneOf(v *value, where string, allowed ...string) string {
+	if !r.is(v, where, stringKind) {
+		return ""
+	}
+	if slices.Contains(allowed, v.text) {
+		return v.text
+	}
+	r.errorf(diag.BadValue, r.span(v), "%s cannot be %q", where, v.text).
+		Hint = "write \"" + strings.Join(allowed, "\" or \"") + "\""
+	return ""
+}
+
+// duration reads a duration; "0" is unbounded.
+func (r *reader) duration(v *value, where string) *time.Duration {
+	if !r.is(v, where, stringKind) {
+		return nil
+	}
+	d, err := time.ParseDuration(v.text)
+	if err != nil || d < 0 {
+		r.errorf(diag.BadValue, r.span(v), "%s cannot be %q", where, v.text).
+			Hint = "write a duration with its unit: \"90s\", \"3m\", \"1h30m\"; \"0\" for no bound"
+		return nil
+	}
+	return &d
+}
+
+// size reads a number of bytes.
+func (r *reader) size(v *value, where string) *int64 {
+	if v.kind == integerKind {
+		if n, ok := r.integer(v, where, 0, math.MaxInt64); ok {
+			return &n
+		}
+		return nil
+	}
+	if !r.is(v, where, stringKind) {
+		return nil
+	}
+	text := strings.ToLower(strings.TrimSpace(v.text))
+	digits := strings.TrimRight(text, "bikmgt ")
+	n, err := strconv.ParseInt(digits, 10, 64)
+	unit, ok := sizeUnit(strings.TrimSpace(text[len(digits):]))
+	if err != nil || !ok || n < 0 || n > math.MaxInt64/unit {
+		r.errorf(diag.BadValue, r.span(v), "%s cannot be %q", where, v.text).
+			Hint = "write bytes, or a whole number with kB, MB, GB (powers of 1000), KiB, MiB, GiB (powers of 1024)"
+		return nil
+	}
+	n *= unit
+	return &n
+}
+
+// sizeUnit returns the bytes of a unit in lower case.
+func sizeUnit(unit string) (int64, bool) {
+	switch unit {
+	case "", "b":
+		return 1, true
+	case "kb":
+		return 1e3, true
+	case "mb":
+		return 1e6, true
+	case "gb":
+		return 1e9, true
+	case "tb":
+		return 1e12, true
+	case "kib":
+		return 1 << 10, true
+	case "mib":
+		return 1 << 20, true
+	case "gib":
+		return 1 << 30, true
+	case "tib":
+		return 1 << 40, true
+	}
+	return 1, false
+}
+
+// positional returns the name of the n-th parameter of a shell script.
+func positional(n int) string { return strconv.Itoa(n) }

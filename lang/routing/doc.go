@@ -1,0 +1,50 @@
+// Package routing reads the routing matrix: the TOML file that says what a verb
+// and a noun really run.
+//
+// In come the bytes of routing.toml and of what it extends (packs of the
+// stdlib, other matrices). Out comes a [Matrix]: its bindings, checked as far as
+// they can be without running anything, with templates split into argv once and
+// with the place of every fault. The package runs no tool, reads no script and
+// knows nothing of receipts; looking for executables is left to
+// [Matrix.Check], and only that.
+//
+// # The file
+//
+//	extends = ["python", "../base.toml"]   # packs, or paths relative to this file
+//
+//	[commands.test_pytest]
+//	verb = "test"
+//	noun = "pytest"
+//	tool = ".venv/bin/python -m pytest -q {args...}"
+//	receipt_required = true
+//	timeout = "3m"
+//	expect = { min_tests = 1 }
+//
+// The keys of a binding are listed at [Binding], those of a file at [Matrix].
+// Durations are strings as [time.ParseDuration] reads them; "0" means unbounded.
+// Sizes are integers of bytes, or strings such as "10MB" (10^6) and "1GiB"
+// (2^30). Words are compared in lower case. An unknown key is a warning.
+//
+// # Extending
+//
+// The pack "core" is loaded first, then what extends names, in order, each
+// before the file that names it and once only; then the file itself. A later
+// binding replaces an earlier one that has its name or its verb and noun, as a
+// whole: no key is inherited. A composite that names a replaced member gets the
+// binding that took its place. [defaults], [limits], [vars], [aliases],
+// [servers] and [agents] are merged key by key, the later value winning.
+//
+// # Digest
+//
+// A matrix is identified by
+//
+//	SHA-256("dialect.matrix/1\n" || file || file || ...)
+//	file = len(name) ":" name "," len(content) ":" content ","
+//
+// over all its files, packs included, in the order in which they were loaded;
+// len is in bytes, in decimal. The name of a pack is "pack:NAME"; any other is
+// the path relative to the directory of the root matrix, with slashes, so that
+// the digest is the same on every machine. The lengths make it injective. Two
+// builds of dialect with different packs give different digests to a matrix
+// that extends one, as they should: it does not run the same commands.
+package routing

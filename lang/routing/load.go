@@ -1,0 +1,551 @@
+package routing
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/command-dialect/dialect/lang/diag"
+	"github.com/command-dialect/dialect/lang/plan"
+	"github.com/command-dialect/dialect/stdlib"
+)
+
+// FileName is the name of a routing matrix.
+const FileName = "routing.toml"
+
+// What holds where a matrix says nothing.
+const (
+	DefaultTimeout   = 10 * time.Minute
+	DefaultTailLines = 20 // lines
+)
+
+// Bounds on outside input.
+const (
+	maxFileSize = 4 << 20 // bytes of one file
+	maxFiles    = 100     // in one matrix
+	maxSteps    = 1000    // that one composite expands to
+	maxBindings = 5000    // in one file
+)
+
+// ErrNotFound is wrapped by the error of [Find] when there is no matrix.
+var ErrNotFound = errors.New("no " + FileName)
+
+// Find returns the path of the routing.toml in dir or in the nearest folder
+// above it.
+func Find(dir string) (string, error) {
+	abs, err := filepath.Abs(dir)
+	if err != nil {
+		return "", err
+	}
+	for at := abs; ; at = filepath.Dir(at) {
+		name := filepath.Join(at, FileName)
+		info, err := os.Stat(name)
+		switch {
+		case err == nil && !info.IsDir():
+			return name, nil
+		case err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, fs.ErrPermission):
+			return "", err
+		case at == filepath.Dir(at):
+			return "", fmt.Errorf("%w in %s or any folder above it; `dialect init` makes one", ErrNotFound, abs)
+		}
+	}
+}
+
+// Options changes how a matrix is loaded. The zero Options is ready to use.
+type Options struct {
+	// ReadFile returns the content of the file at an absolute path; nil is
+	// [os.ReadFile]. An editor lays its unsaved buffers over the disk here.
+	ReadFile func(path string) ([]byte, error)
+}
+
+// Load reads the matrix at path, which the user named name, and all that it
+// extends. It reports every fault that would make the matrix route wrongly; what
+// is merely suspicious is left to [Matrix.Check].
+//
+// The matrix is never nil: after errors it holds what could be read, so that a
+// script can be held against it all the same, and must not be run.
+func Load(path, name string, o Options) (*Matrix, diag.List) {
+	if abs, err := filepath.Abs(path); err == nil {
+		path = abs
+	}
+	if o.ReadFile == nil {
+		o.ReadFile = readFile
+	}
+	l := &loader{
+		o:     o,
+		seen:  make(map[string]bool),
+		names: make(map[string]*Binding),
+		pairs: make(map[pair]*Binding),
+		m: &Matrix{
+			Name: name, Path: path, Root: filepath.Dir(path),
+			Vocabulary: StandardVocabulary(),
+			Vars:       make(map[string]string),
+			Servers:    make(map[string]plan.Server),
+			Agents:     make(map[string]*Agent),
+			Limits:     Limits{Verbs: 15, Nouns: 15, Bindings: 50},
+			replaced:   make(map[string]*Binding),
+			verbAlias:  make(map[string]alias),
+			nounAlias:  make(map[string]alias),
+		},
+	}
+	l.pack("core", nil, nil)
+	l.file(path, name, nil, nil)
+	l.finish()
+	return l.m, l.list
+}
+
+// readFile is os.ReadFile bounded to a little more than a matrix may have.
+func readFile(name string) ([]byte, error) {
+	info, err := os.Stat(name)
+	switch {
+	case err != nil:
+		return nil, err
+	case !info.Mode().IsRegular():
+		return nil, &fs.PathError{Op: "read", Path: name, Err: errors.New("not a regular file")}
+	case info.Size() > maxFileSize:
+		return nil, &fs.PathError{Op: "read", Path: name, Err: errTooLarge}
+	}
+	return os.ReadFile(name)
+}
+
+var errTooLarge = fmt.Errorf("larger than %d MiB", maxFileSize>>20)
+
+type loader struct {
+	o      Options
+	m      *Matrix
+	list   diag.List
+	seen   map[string]bool // paths and "pack:NAME", finished or not
+	stack  []string        // names of the files that are being loaded
+	keys   []string        // their keys in seen
+	budget budget          // of all [defaults]
+	env    map[string]string
+	clash  []packClash
+	names  map[string]*Binding // of those in effect so far
+	pairs  map[pair]*Binding
+	digest strings.Builder
+}
+
+// A packClash is a binding of one pack that replaced that of another.
+type packClash struct {
+	old, by *Binding
+	at      *value // the item of extends that brought it, in src
+	src     *diag.Source
+}
+
+// complain reports a fault at the item of extends that led to a file, or at the
+// root matrix as a whole.
+func (l *loader) complain(code diag.Code, src *diag.Source, at *value, format string, args ...any) *diag.Diagnostic {
+	name, span := l.m.Name, diag.Span{}
+	if at != nil {
+		name, span = src.Name, src.Span(at.start, at.end)
+	}
+	l.list = append(l.list, diag.Errorf(code, name, span, format, args...))
+	return &l.list[len(l.list)-1]
+}
+
+// pack loads a pack that item at of src names; nil for core.
+func (l *loader) pack(name string, src *diag.Source, at *value) {
+	text, ok := stdlib.Pack(name)
+	if !ok {
+		d := l.complain(diag.UnknownPack, src, at, "there is no pack %q", name)
+		d.Hint = "packs: " + strings.Join(stdlib.Packs(), ", ") + "; a path has a \"/\" or ends in .toml"
+		if near := Suggest(name, stdlib.Packs()); near != "" {
+			d.Hint = fmt.Sprintf("did you mean %q?", near)
+		}
+		return
+	}
+	key := "pack:" + name
+	if l.enter(key, key, src, at) {
+		l.load(diag.NewSource(key, text), "", key, true, src, at)
+		l.leave()
+	}
+}
+
+// file loads the matrix at an absolute path.
+func (l *loader) file(abs, name string, src *diag.Source, at *value) {
+	if !l.enter(abs, name, src, at) {
+		return
+	}
+	defer l.leave()
+	text, err := l.o.ReadFile(abs)
+	if err == nil && len(text) > maxFileSize {
+		err = errTooLarge
+	}
+	if err != nil {
+		var pe *fs.PathError
+		if errors.As(err, &pe) {
+			err = pe.Err
+		}
+		if errors.Is(err, fs.ErrNotExist) {
+			err = errors.New("there is no such file")
+		}
+		d := l.complain(diag.MatrixMissing, src, at, "cannot read %s: %v", name, err)
+		if at == nil {
+			d.Hint = "`dialect init` makes a matrix; --routing names another one"
+		}
+		return
+	}
+	recorded, err := filepath.Rel(l.m.Root, abs)
+	if err != nil {
+		recorded = abs
+	}
+	l.load(diag.NewSource(name, slices.Clip(text)), filepath.Dir(abs), filepath.ToSlash(recorded), false, src, at)
+}
+
+// enter reports whether the file known as key is to be loaded now.
+func (l *loader) enter(key, name string, src *diag.Source, at *value) bool {
+	if i := slices.Index(l.keys, key); i >= 0 {
+		chain := append(slices.Clone(l.stack[i:]), name)
+		l.complain(diag.ExtendsCycle, src, at, "%s extends itself: %s", name, strings.Join(chain, " -> "))
+		return false
+	}
+	if l.seen[key] {
+		return false
+	}
+	if len(l.seen) == maxFiles {
+		l.complain(diag.ExtendsCycle, src, at, "more than %d files in one matrix", maxFiles)
+	}
+	if len(l.seen) >= maxFiles {
+		return false
+	}
+	l.seen[key] = true
+	l.keys = append(l.keys, key)
+	l.stack = append(l.stack, name)
+	return true
+}
+
+func (l *loader) leave() {
+	l.keys = l.keys[:len(l.keys)-1]
+	l.stack = l.stack[:len(l.stack)-1]
+}
+
+// load decodes src, loads what it extends, and then applies it. Relative paths
+// of it start at dir; recorded is its name in the digest.
+func (l *loader) load(src *diag.Source, dir, recorded string, pack bool, from *diag.Source, at *value) {
+	root, faults := parseTOML(src)
+	l.list = append(l.list, faults...)
+	d := decode(src, root, pack, &l.list)
+	for _, item := range d.extends {
+		switch name := item.text; {
+		case !strings.Contains(name, "/") && !strings.HasSuffix(name, ".toml"):
+			l.pack(name, src, item)
+		case pack:
+			l.complain(diag.UnknownPack, src, item, "a pack cannot extend a file")
+		case filepath.IsAbs(name):
+			l.file(filepath.Clean(name), name, src, item)
+		default:
+			l.file(filepath.Join(dir, filepath.FromSlash(name)), path.Join(path.Dir(filepath.ToSlash(src.Name)), name), src, item)
+		}
+	}
+	l.m.Files = append(l.m.Files, src)
+	for _, text := range [...]string{recorded, string(src.Text)} {
+		l.digest.WriteString(strconv.Itoa(len(text)))
+		l.digest.WriteByte(':')
+		l.digest.WriteString(text)
+		l.digest.WriteByte(',')
+	}
+	l.apply(d, from, at)
+}
+
+// apply merges one document over what was loaded before it.
+func (l *loader) apply(d *document, from *diag.Source, at *value) {
+	l.budget = d.budget.over(l.budget)
+	for k, v := range d.env {
+		if l.env == nil {
+			l.env = make(map[string]string)
+		}
+		l.env[k] = v
+	}
+	for i, to := range [...]*int{&l.m.Limits.Verbs, &l.m.Limits.Nouns, &l.m.Limits.Bindings} {
+		if v := d.limits[i]; v != nil {
+			*to = int(v.num)
+		}
+	}
+	if d.vars != nil {
+		for _, e := range d.vars.entries {
+			if e.value.kind == stringKind {
+				l.m.Vars[e.key] = e.value.text
+			}
+		}
+	}
+	for _, s := range d.servers {
+		l.m.Servers[s.name] = s.server
+	}
+	for _, a := range d.agents {
+		l.m.Agents[a.name] = a.agent
+	}
+	for _, a := range d.verbs {
+		l.m.verbAlias[a.from] = a
+	}
+	for _, a := range d.nouns {
+		l.m.nounAlias[a.from] = a
+	}
+
+	own := make(map[pair]*Binding, len(d.bindings))
+	for _, b := range d.bindings {
+		if !l.admit(b, own) {
+			continue
+		}
+		for _, noun := range append([]string{b.Noun}, b.Aliases...) {
+			own[pair{b.Verb, noun}] = b
+		}
+		for _, old := range [...]*Binding{l.names[b.Name], l.pairs[pair{b.Verb, b.Noun}]} {
+			if old == nil || l.names[old.Name] != old {
+				continue
+			}
+			delete(l.names, old.Name)
+			delete(l.pairs, pair{old.Verb, old.Noun})
+			l.m.replaced[old.Name] = old
+			l.m.Bindings = slices.DeleteFunc(l.m.Bindings, func(x *Binding) bool { return x == old })
+			if old.Pack && b.Pack {
+				l.clash = append(l.clash, packClash{old, b, at, from})
+			}
+		}
+		l.names[b.Name] = b
+		l.pairs[pair{b.Verb, b.Noun}] = b
+		l.m.Bindings = append(l.m.Bindings, b)
+	}
+}
+
+// admit reports whether b may stand beside the bindings of its own file.
+func (l *loader) admit(b *Binding, own map[pair]*Binding) bool {
+	report := func(code diag.Code, key string, severity diag.Severity, message, hint string, first *Binding, related string) {
+		l.list = append(l.list, diag.Diagnostic{
+			Code: code, Severity: severity, File: b.Source.Name, Span: b.KeySpan(key), Message: message, Hint: hint,
+			Related: []diag.Related{{File: first.Source.Name, Span: first.Span, Message: related}},
+		})
+	}
+	if gate := l.gateResults(); gate != nil && !(b.Pack && b.Source.Name == "pack:core") {
+		taken := b.Name == gate.Name || b.Verb == gate.Verb && b.Noun == gate.Noun
+		if taken {
+			report(diag.ReservedBinding, "verb", diag.Error,
+				fmt.Sprintf("%q takes the place of the gate itself", b.Name),
+				fmt.Sprintf("\"%s %s\" is built in, so that no project can weaken it; use another name and noun", gate.Verb, gate.Noun),
+				gate, "the gate")
+			return false
+		}
+	}
+	if first := own[pair{b.Verb, b.Noun}]; first != nil && first.Noun == b.Noun {
+		report(diag.DuplicatePair, "noun", diag.Error,
+			fmt.Sprintf("%q binds \"%s %s\" a second time", b.Name, b.Verb, b.Noun),
+			fmt.Sprintf("%q binds it already; remove one, or give it another noun", first.Name), first, "the first one")
+		return false
+	}
+	return true
+}
+
+// gateResults returns the binding that no project may replace.
+func (l *loader) gateResults() *Binding {
+	for _, b := range l.m.Bindings {
+		if b.Pack && b.Kind == plan.Builtin && b.Target == plan.GateResults {
+			return b
+		}
+	}
+	return nil
+}
+
+// finish settles what depends on all files.
+func (l *loader) finish() {
+	m := l.m
+	m.index()
+	l.aliases()
+	for _, c := range l.clash {
+		if slices.Contains(m.Bindings, c.by) && c.at != nil {
+			l.list = append(l.list, diag.Warnf(diag.DuplicatePair, c.src.Name, c.src.Span(c.at.start, c.at.end),
+				"\"%s %s\" of %s takes the place of that of %s", c.by.Verb, c.by.Noun, c.by.Source.Name, c.old.Source.Name).
+				WithHint("bind \"%s %s\" in this matrix to say what you mean", c.by.Verb, c.by.Noun))
+		}
+	}
+	for _, b := range m.Bindings {
+		l.members(b)
+	}
+	state := make(map[*Binding]int, len(m.Bindings))
+	for _, b := range m.Bindings {
+		l.settle(b, state, nil)
+	}
+	sum := sha256.New()
+	sum.Write([]byte("dialect.matrix/1\n"))
+	sum.Write([]byte(l.digest.String()))
+	m.SHA256 = hex.EncodeToString(sum.Sum(nil))
+	l.digest.Reset()
+}
+
+// members resolves what a composite names.
+func (l *loader) members(b *Binding) {
+	if b.Kind != plan.Composite {
+		return
+	}
+	list := b.keys.get("composite")
+	for i, name := range b.composite {
+		r := reader{src: b.Source, list: &l.list}
+		m := l.m.ByName(name)
+		switch {
+		case m == nil:
+			d := r.errorf(diag.UnknownMember, r.itemSpan(list, i), "%q has no member %q to run", b.Name, name)
+			names := make([]string, 0, len(l.m.Bindings))
+			for _, other := range l.m.Bindings {
+				names = append(names, other.Name)
+			}
+			d.Hint = "a member is the NAME of another [commands.NAME]"
+			if near := Suggest(name, names); near != "" {
+				d.Hint = fmt.Sprintf("did you mean %q?", near)
+			}
+		case slices.Contains(b.Members, m):
+			r.errorf(diag.BadValue, r.itemSpan(list, i), "%q has the member %q twice", b.Name, name)
+		default:
+			b.Members = append(b.Members, m)
+		}
+	}
+}
+
+// settle computes what a binding takes from its members and from the defaults,
+// members first, and cuts cycles. It returns the number of steps that b expands to.
+func (l *loader) settle(b *Binding, size map[*Binding]int, chain []*Binding) int {
+	if n := size[b]; n > 0 {
+		return n
+	}
+	chain = append(chain, b)
+	steps := 1
+	kept := b.Members[:0:0]
+	for _, m := range b.Members {
+		if i := slices.Index(chain, m); i >= 0 {
+			names := make([]string, 0, len(chain)-i+1)
+			for _, c := range append(chain[i:len(chain):len(chain)], m) {
+				names = append(names, c.Name)
+			}
+			r := reader{src: b.Source, list: &l.list}
+			r.errorf(diag.CompositeCycle, b.KeySpan("composite"), "%q contains itself: %s", m.Name, strings.Join(names, " -> ")).
+				Hint = "a composite runs its members and cannot be one of them"
+			continue
+		}
+		n := maxSteps
+		if len(chain) < maxSteps {
+			n = l.settle(m, size, chain)
+		}
+		if steps+n > maxSteps {
+			r := reader{src: b.Source, list: &l.list}
+			r.errorf(diag.BadValue, b.KeySpan("composite"), "%q expands to more than %d steps", b.Name, maxSteps)
+			break
+		}
+		steps += n
+		kept = append(kept, m)
+	}
+	b.Members = kept
+	size[b] = steps
+	b.Effect = b.effectOf(l.m.Vocabulary)
+	said := b.budget
+	if b.Kind == plan.Composite {
+		b.Parallel = b.order == "parallel" || b.order == "" && b.Effect == plan.Read
+		// The defaults bound each member; bounding the group as well would
+		// multiply retries and cut a sequence short.
+		said = said.over(budget{tail: l.budget.tail, timeout: new(time.Duration(0))})
+	} else {
+		said = said.over(l.budget)
+		b.Env = merge(l.env, b.Env)
+	}
+	b.Budget = said.plan()
+	return steps
+}
+
+// merge returns the entries of both, those of over winning; nil for none.
+func merge(under, over map[string]string) map[string]string {
+	if len(under) == 0 {
+		if len(over) == 0 {
+			return nil
+		}
+		return over
+	}
+	out := make(map[string]string, len(under)+len(over))
+	for k, v := range under {
+		out[k] = v
+	}
+	for k, v := range over {
+		out[k] = v
+	}
+	return out
+}
+
+// plan returns b with what nobody said filled in.
+func (b budget) plan() plan.Budget {
+	out := plan.Budget{Timeout: DefaultTimeout, TailLines: DefaultTailLines}
+	if b.timeout != nil {
+		out.Timeout = *b.timeout
+	}
+	if b.stall != nil {
+		out.Stall = *b.stall
+	}
+	if b.maxOutput != nil {
+		out.MaxOutput = *b.maxOutput
+	}
+	if b.retries != nil {
+		out.Retries = *b.retries
+	}
+	if b.tail != nil {
+		out.TailLines = *b.tail
+	}
+	return out
+}
+
+// aliases reports those that mean nothing, or two things.
+func (l *loader) aliases() {
+	m := l.m
+	for _, b := range m.Bindings {
+		list := b.keys.get("aliases")
+		for i, noun := range b.Aliases {
+			other := m.pairs[pair{b.Verb, noun}]
+			if other == b && noun != b.Noun {
+				continue
+			}
+			r := reader{src: b.Source, list: &l.list}
+			what := "is its noun already"
+			if other != b {
+				what = fmt.Sprintf("means %q", other.Name)
+			}
+			d := r.warnf(diag.ConflictingNames, r.itemSpan(list, i), "the alias %q of %q is never used: \"%s %s\" %s", noun, b.Name, b.Verb, noun, what)
+			d.Related = []diag.Related{{File: other.Source.Name, Span: other.Span, Message: "bound here"}}
+		}
+	}
+	check := func(aliases map[string]alias, bound map[string][]string, what string, words []string) {
+		for _, from := range sortedAliases(aliases) {
+			a := aliases[from]
+			if _, ok := bound[from]; ok {
+				l.list = append(l.list, diag.Warnf(diag.ConflictingNames, a.src.Name, a.span,
+					"the alias %q is also a bound %s, which goes first", from, what))
+			}
+			if _, ok := bound[a.to]; !ok {
+				d := diag.Warnf(diag.BadValue, a.src.Name, a.span, "the alias %q stands for %q, which is no bound %s", from, a.to, what)
+				if near := Suggest(a.to, words); near != "" {
+					d = d.WithHint("did you mean %q?", near)
+				}
+				l.list = append(l.list, d)
+			}
+		}
+	}
+	check(m.verbAlias, m.nounsOf, "verb", m.verbs)
+	check(m.nounAlias, m.verbsOf, "noun", m.nouns)
+}
+
+// sortedAliases returns the keys of aliases in the order of the files.
+func sortedAliases(aliases map[string]alias) []string {
+	keys := make([]string, 0, len(aliases))
+	for from := range aliases {
+		keys = append(keys, from)
+	}
+	slices.SortFunc(keys, func(a, b string) int {
+		x, y := aliases[a], aliases[b]
+		if x.src != y.src {
+			return strings.Compare(x.src.Name, y.src.Name)
+		}
+		return x.span.Start.Offset - y.span.Start.Offset
+	})
+	return keys
+}

@@ -1,0 +1,205 @@
+package routing
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/command-dialect/dialect/lang/diag"
+	"github.com/command-dialect/dialect/lang/plan"
+)
+
+// A Matrix is a routing matrix with all that it extends. It is not changed after
+// [Load], and safe for concurrent use.
+//
+// The keys of a file are extends, [commands.NAME], [defaults] (timeout, stall,
+// tail_lines, max_output, retries, env), [limits] (verbs, nouns, bindings),
+// [vars], [aliases] (verbs and nouns, each synonym = "word"), [servers.NAME]
+// (command, args, env, url), [agents.NAME] (command) and [meta], which is
+// recorded.
+type Matrix struct {
+	Name   string // as the user named it
+	Path   string // absolute
+	Root   string // absolute directory of Path: tools run here
+	SHA256 string // see the package doc; 64 hex digits
+
+	Files      []*diag.Source // all that was read, in the order of loading: core first, the root last
+	Bindings   []*Binding     // those in effect, in the order of definition
+	Vocabulary *Vocabulary
+	Vars       map[string]string
+	Servers    map[string]plan.Server
+	Agents     map[string]*Agent
+	Limits     Limits
+
+	names     map[string]*Binding
+	pairs     map[pair]*Binding // aliases of bindings included
+	replaced  map[string]*Binding
+	verbs     []string // sorted
+	nouns     []string // sorted
+	nounsOf   map[string][]string
+	verbsOf   map[string][]string
+	verbAlias map[string]alias
+	nounAlias map[string]alias
+	limitAt   [3]diag.Span
+}
+
+// A pair is what routes, in lower case.
+type pair struct{ verb, noun string }
+
+// An Agent is a command that carries out a new_task. Its template may use
+// {object}, {mode}, {contract}, {preposition} and {args...}; what a line does
+// not give is empty.
+type Agent struct {
+	Command *Template
+}
+
+// agentNames are the placeholders of an agent's command besides {preposition}
+// and {args...}.
+var agentNames = []string{objectName, "mode", "contract"}
+
+// Limits bound what a project binds itself: a vocabulary that a reader, human or
+// model, can hold.
+type Limits struct{ Verbs, Nouns, Bindings int }
+
+// Lookup returns the binding of verb and noun, in any case and by any alias, or
+// nil. A word that is itself bound goes before one that is an alias.
+func (m *Matrix) Lookup(verb, noun string) *Binding {
+	verb, noun = strings.ToLower(verb), strings.ToLower(noun)
+	if b := m.pairs[pair{verb, noun}]; b != nil {
+		return b
+	}
+	v, aliasedVerb := m.verbAlias[verb]
+	n, aliasedNoun := m.nounAlias[noun]
+	if aliasedVerb {
+		if b := m.pairs[pair{v.to, noun}]; b != nil {
+			return b
+		}
+	}
+	if aliasedNoun {
+		if b := m.pairs[pair{verb, n.to}]; b != nil {
+			return b
+		}
+	}
+	if aliasedVerb && aliasedNoun {
+		return m.pairs[pair{v.to, n.to}]
+	}
+	return nil
+}
+
+// ByName returns the binding called name, or nil. If a later binding of the same
+// verb and noun took its place, that one is returned.
+func (m *Matrix) ByName(name string) *Binding {
+	if b := m.names[name]; b != nil {
+		return b
+	}
+	if old := m.replaced[name]; old != nil {
+		return m.pairs[pair{old.Verb, old.Noun}]
+	}
+	return nil
+}
+
+// Verb returns the bound verb that word means: itself, in lower case, or what it
+// is an alias of; "" if there is none.
+func (m *Matrix) Verb(word string) string {
+	word = strings.ToLower(word)
+	if _, ok := m.nounsOf[word]; ok {
+		return word
+	}
+	if _, ok := m.nounsOf[m.verbAlias[word].to]; ok {
+		return m.verbAlias[word].to
+	}
+	return ""
+}
+
+// Noun returns the bound noun that word means, as [Matrix.Verb] does. The nouns
+// that a binding declares as aliases count as bound.
+func (m *Matrix) Noun(word string) string {
+	word = strings.ToLower(word)
+	if _, ok := m.verbsOf[word]; ok {
+		return word
+	}
+	if _, ok := m.verbsOf[m.nounAlias[word].to]; ok {
+		return m.nounAlias[word].to
+	}
+	return ""
+}
+
+// Verbs returns the bound verbs, sorted. The caller must not change it.
+func (m *Matrix) Verbs() []string { return m.verbs }
+
+// Nouns returns the bound nouns, sorted. The caller must not change it.
+func (m *Matrix) Nouns() []string { return m.nouns }
+
+// NounsOf returns the nouns that are bound with verb, sorted.
+func (m *Matrix) NounsOf(verb string) []string { return m.nounsOf[m.Verb(verb)] }
+
+// VerbsOf returns the verbs that are bound with noun, sorted.
+func (m *Matrix) VerbsOf(noun string) []string { return m.verbsOf[m.Noun(noun)] }
+
+// VerbAliases returns the synonyms of verbs, each with its verb.
+func (m *Matrix) VerbAliases() map[string]string { return targets(m.verbAlias) }
+
+// NounAliases returns the synonyms of nouns, each with its noun; those that a
+// binding declares for itself are in [Binding.Aliases].
+func (m *Matrix) NounAliases() map[string]string { return targets(m.nounAlias) }
+
+func targets(aliases map[string]alias) map[string]string {
+	out := make(map[string]string, len(aliases))
+	for from, a := range aliases {
+		out[from] = a.to
+	}
+	return out
+}
+
+// Source returns the file called name, as diagnostics name it, or nil.
+func (m *Matrix) Source(name string) *diag.Source {
+	for _, src := range m.Files {
+		if src.Name == name {
+			return src
+		}
+	}
+	return nil
+}
+
+// Agent returns the agent for a task whose target is name: the one of that name,
+// else the one called "default", else nil.
+func (m *Matrix) Agent(name string) *Agent {
+	if a := m.Agents[name]; a != nil {
+		return a
+	}
+	return m.Agents["default"]
+}
+
+// index fills the tables that look-ups use.
+func (m *Matrix) index() {
+	m.names = make(map[string]*Binding, len(m.Bindings))
+	m.pairs = make(map[pair]*Binding, len(m.Bindings))
+	m.nounsOf = make(map[string][]string)
+	m.verbsOf = make(map[string][]string)
+	for _, b := range m.Bindings {
+		m.names[b.Name] = b
+		for _, noun := range b.Aliases {
+			m.pairs[pair{b.Verb, noun}] = b
+			if !slices.Contains(m.verbsOf[noun], b.Verb) {
+				m.verbsOf[noun] = append(m.verbsOf[noun], b.Verb)
+			}
+		}
+	}
+	nouns := make(map[string]bool)
+	for _, b := range m.Bindings { // a name goes before any alias
+		m.pairs[pair{b.Verb, b.Noun}] = b
+		m.nounsOf[b.Verb] = append(m.nounsOf[b.Verb], b.Noun)
+		if !slices.Contains(m.verbsOf[b.Noun], b.Verb) {
+			m.verbsOf[b.Noun] = append(m.verbsOf[b.Noun], b.Verb)
+		}
+		nouns[b.Noun] = true
+	}
+	for _, nouns := range m.nounsOf {
+		slices.Sort(nouns)
+	}
+	for _, verbs := range m.verbsOf {
+		slices.Sort(verbs)
+	}
+	m.verbs = slices.Sorted(maps.Keys(m.nounsOf))
+	m.nouns = slices.Sorted(maps.Keys(nouns))
+}

@@ -1,0 +1,251 @@
+package routing
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// A Script is the tool of a binding with shell = true. It is handed to /bin/sh
+// as it stands; values arrive as positional parameters and nowhere else.
+type Script struct {
+	Text  string
+	Arity int  // the highest $N that the text mentions
+	Rest  bool // it mentions $@ or $*
+}
+
+// Argv returns the command line that runs s with values as $1, $2, ...
+func (s *Script) Argv(values []string) []string {
+	return append([]string{"/bin/sh", "-c", s.Text, "sh"}, values...)
+}
+
+// parseScript finds the parameters of a shell script. It follows quotes,
+// comments and $( ) far enough for that; here-documents it reads as code. An
+// error is a [*TemplateError].
+func parseScript(text string) (*Script, error) {
+	s := &Script{Text: text}
+	if strings.TrimSpace(text) == "" {
+		return nil, &TemplateError{End: len(text), Message: "the script is empty"}
+	}
+	for t := range shellTokens(text) {
+		switch {
+		case t.kind == shellParameter && t.number > 0:
+			s.Arity = max(s.Arity, t.number)
+		case t.kind == shellParameter:
+			s.Rest = true
+		case t.kind == shellBrace:
+			return nil, &TemplateError{Start: t.start, End: t.end,
+				Message: fmt.Sprintf("%s in a shell script: no value is ever put into its text", text[t.start:t.end]),
+				Hint:    `use "$1", "$2" or "$@"`}
+		}
+	}
+	return s, nil
+}
+
+type shellTokenKind uint8
+
+const (
+	shellParameter shellTokenKind = iota // $1, ${10}, $@, ${@}, $*
+	shellBrace                           // {name}, as if it were a template
+	shellOperator                        // | || & && ; and line ends, outside quotes
+	shellWord
+)
+
+type shellToken struct {
+	kind       shellTokenKind
+	start, end int
+	number     int // of a parameter; 0 for $@ and $*
+}
+
+// shellTokens yields what matters of a script. Words are those outside quotes
+// and substitutions, cut at white space and operators.
+func shellTokens(text string) func(yield func(shellToken) bool) {
+	return func(yield func(shellToken) bool) {
+		// The stack holds what has to be closed: " or ), innermost last.
+		var stack []byte
+		inside := func(c byte) bool { return len(stack) > 0 && stack[len(stack)-1] == c }
+		word := -1
+		endWord := func(i int) bool {
+			start := word
+			word = -1
+			return start < 0 || len(stack) > 0 || yield(shellToken{kind: shellWord, start: start, end: i})
+		}
+		for i := 0; i < len(text); i++ {
+			c, rest := text[i], text[i:]
+			switch {
+			case c == '\\':
+				if word < 0 {
+					word = i
+				}
+				i++
+				continue
+			case c == '\'' && !inside('"'):
+				if word < 0 {
+					word = i
+				}
+				n := strings.IndexByte(rest[1:], '\'')
+				if n < 0 {
+					n = len(rest) - 2
+				}
+				quoted := rest[:min(n+2, len(rest))]
+				for _, name := range [...]string{"{" + objectName + "}", "{" + prepositionName + "}", "{" + restName + "...}"} {
+					if j := strings.Index(quoted, name); j >= 0 && !yield(shellToken{kind: shellBrace, start: i + j, end: i + j + len(name)}) {
+						return
+					}
+				}
+				i += len(quoted) - 1
+				continue
+			case c == '"':
+				if word < 0 {
+					word = i
+				}
+				if inside('"') {
+					stack = stack[:len(stack)-1]
+				} else {
+					stack = append(stack, '"')
+				}
+				continue
+			case c == '$':
+				if word < 0 {
+					word = i
+				}
+				if strings.HasPrefix(rest, "$(") {
+					stack = append(stack, ')')
+					i++
+					continue
+				}
+				if t, ok := parameter(rest); ok {
+					if !yield(shellToken{kind: shellParameter, start: i, end: i + t.end, number: t.number}) {
+						return
+					}
+				}
+				if strings.HasPrefix(rest, "${") {
+					i++ // its brace is no placeholder
+				}
+				continue
+			case c == '{':
+				end := strings.IndexByte(rest, '}')
+				if end > 0 && isName(strings.TrimSuffix(rest[1:end], "...")) {
+					if !yield(shellToken{kind: shellBrace, start: i, end: i + end + 1}) {
+						return
+					}
+				}
+			case inside('"'):
+				continue
+			case c == '(':
+				stack = append(stack, ')')
+				continue
+			case c == ')':
+				if inside(')') {
+					stack = stack[:len(stack)-1]
+				}
+				continue
+			case c == '#' && word < 0:
+				n := strings.IndexByte(rest, '\n')
+				if n < 0 {
+					return
+				}
+				i += n - 1
+				continue
+			case c == ' ' || c == '\t' || c == '\r':
+				if !endWord(i) {
+					return
+				}
+				continue
+			case c == '|' || c == '&' || c == ';' || c == '\n':
+				if c == '&' && i > 0 && (text[i-1] == '>' || text[i-1] == '<') || c == '|' && i > 0 && text[i-1] == '>' {
+					break // 2>&1, >|
+				}
+				if !endWord(i) {
+					return
+				}
+				n := 1
+				if len(rest) > 1 && rest[1] == c && c != '\n' {
+					n = 2
+				}
+				if len(stack) == 0 && !yield(shellToken{kind: shellOperator, start: i, end: i + n}) {
+					return
+				}
+				i += n - 1
+				continue
+			}
+			if word < 0 {
+				word = i
+			}
+		}
+		endWord(len(text))
+	}
+}
+
+// parameter reads the positional parameter that s, which begins with "$", begins
+// with; end is its length.
+func parameter(s string) (t shellToken, ok bool) {
+	i := 1
+	braced := strings.HasPrefix(s, "${")
+	if braced {
+		i = 2
+		if strings.HasPrefix(s[i:], "#") { // ${#1}: its length
+			i++
+		}
+	}
+	switch {
+	case i == len(s):
+		return t, false
+	case s[i] == '@' || s[i] == '*':
+		return shellToken{end: i + 1}, true
+	}
+	start := i
+	for i < len(s) && '0' <= s[i] && s[i] <= '9' && (braced || i == start) && i < start+4 {
+		t.number = t.number*10 + int(s[i]-'0')
+		i++
+	}
+	t.end = i
+	return t, t.number > 0
+}
+
+// neverFails says why the shell script text exits 0 whatever its tools find, or
+// returns "".
+func neverFails(text string) string {
+	if strings.Contains(text, "pipefail") {
+		return ""
+	}
+	// The last command decides, and the operator before it.
+	var operator string
+	var words []string
+	for t := range shellTokens(text) {
+		switch t.kind {
+		case shellOperator:
+			if len(words) == 0 && operator != "" && text[t.start] == '\n' {
+				continue // a blank line, or one behind an operator
+			}
+			if strings.TrimSpace(text[t.end:]) == "" {
+				continue // a final ";" or line end
+			}
+			operator, words = text[t.start:t.end], nil
+		case shellWord:
+			words = append(words, text[t.start:t.end])
+		}
+	}
+	if len(words) == 0 {
+		return ""
+	}
+	if (operator == ";" || operator == "\n") && (strings.Contains(text, "set -e") || strings.Contains(text, "errexit")) {
+		return ""
+	}
+	quiet := words[0] == "true" || words[0] == ":" || words[0] == "echo" || words[0] == "printf" ||
+		words[0] == "exit" && len(words) == 2 && words[1] == "0"
+	last := strings.Join(words, " ")
+	switch {
+	case operator == "|" && slices.Contains([]string{"tail", "head", "cat", "tee", "sort", "less", "wc"}, words[0]):
+		return fmt.Sprintf("the exit status is that of %q, the last of the pipe", words[0])
+	case quiet && operator == "&&":
+		return ""
+	case quiet && operator == "":
+		return fmt.Sprintf("%q always succeeds", last)
+	case quiet && operator == "\n":
+		return fmt.Sprintf("it ends in %q", last)
+	case quiet:
+		return fmt.Sprintf("it ends in %q", operator+" "+last)
+	}
+	return ""
+}

@@ -1,0 +1,67 @@
+package routing
+
+import (
+	"strings"
+	"unicode/utf8"
+)
+
+// Suggest returns the one of names that word was most likely meant to be, by
+// edit distance (insertion, deletion, substitution, transposition of
+// neighbours), or "" if none is near. Of equals, the first wins.
+func Suggest(word string, names []string) string {
+	word = strings.ToLower(word)
+	// One slip in a short word, one in three letters of a long one: beyond that
+	// a suggestion misleads more often than it helps.
+	limit := max(1, utf8.RuneCountInString(word)/3)
+	best, bestDistance := "", limit+1
+	for _, name := range names {
+		lower := strings.ToLower(name)
+		if lower == word {
+			return name
+		}
+		if d := distance(word, lower, bestDistance); d < bestDistance {
+			best, bestDistance = name, d
+		}
+	}
+	if bestDistance >= utf8.RuneCountInString(word) {
+		return "" // nothing of the word would be left
+	}
+	return best
+}
+
+// distance returns the optimal string alignment distance between a and b, or
+// some number >= limit if it is at least limit.
+func distance(a, b string, limit int) int {
+	s, t := []rune(a), []rune(b)
+	if abs(len(s)-len(t)) >= limit {
+		return limit
+	}
+	before := make([]int, len(t)+1) // two rows up
+	above := make([]int, len(t)+1)
+	row := make([]int, len(t)+1)
+	for j := range above {
+		above[j] = j
+	}
+	for i := 1; i <= len(s); i++ {
+		row[0] = i
+		for j := 1; j <= len(t); j++ {
+			cost := 1
+			if s[i-1] == t[j-1] {
+				cost = 0
+			}
+			row[j] = min(above[j]+1, row[j-1]+1, above[j-1]+cost)
+			if i > 1 && j > 1 && s[i-1] == t[j-2] && s[i-2] == t[j-1] {
+				row[j] = min(row[j], before[j-2]+1)
+			}
+		}
+		before, above, row = above, row, before
+	}
+	return above[len(t)]
+}
+
+func abs(n int) int {
+	if n < 0 {
+		return -n
+	}
+	return n
+}

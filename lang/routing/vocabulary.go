@@ -1,0 +1,58 @@
+package routing
+
+import (
+	"sync"
+
+	"github.com/pelletier/go-toml/v2"
+
+	"github.com/command-dialect/dialect/lang/plan"
+	"github.com/command-dialect/dialect/stdlib"
+)
+
+// A Vocabulary describes the words that the dialect starts with. It binds
+// nothing: a word of it that no binding has is a fault in a script all the same.
+type Vocabulary struct {
+	Verbs        []Verb        `toml:"verbs"`
+	Nouns        []Noun        `toml:"nouns"`
+	Prepositions []Preposition `toml:"prepositions"`
+}
+
+// A Verb is an operation.
+type Verb struct {
+	Name        string      `toml:"name"`
+	Weight      string      `toml:"weight"` // "high" or "medium"
+	Family      string      `toml:"family"` // operation family
+	Effect      plan.Effect `toml:"effect"`
+	Preposition string      `toml:"preposition"` // the one that reads best
+}
+
+// A Noun is a domain object.
+type Noun struct {
+	Name   string `toml:"name"`
+	Object string `toml:"object"`
+}
+
+// A Preposition is one of [lang.Prepositions].
+type Preposition struct {
+	Name    string `toml:"name"`
+	Meaning string `toml:"meaning"`
+}
+
+// StandardVocabulary returns the vocabulary of the stdlib. It is shared and must
+// not be changed.
+var StandardVocabulary = sync.OnceValue(func() *Vocabulary {
+	v := new(Vocabulary)
+	// The text is embedded, and a test reads it.
+	_ = toml.Unmarshal(stdlib.Vocabulary(), v)
+	return v
+})
+
+// verb returns the entry of a verb, or nil.
+func (v *Vocabulary) verb(name string) *Verb {
+	for i := range v.Verbs {
+		if v.Verbs[i].Name == name {
+			return &v.Verbs[i]
+		}
+	}
+	return nil
+}
