@@ -119,24 +119,21 @@ func (b *budget) read(r *reader, key, where string, v *value) bool {
 // unknown reports a key that nobody reads.
 func (r *reader) unknown(e *entry, where string, known []string) {
 	d := r.warnf(diag.UnknownKey, r.keySpan(e), "unknown key %q in %s", e.key, where)
-	near := Suggest(e.key, known)
-	if near == "" {
-		// What other runners call it.
-		switch strings.ToLower(e.key) {
-		case "cmd", "command", "run", "exec", "script", "cmds":
-			near = "tool"
-		case "steps", "members", "deps", "depends", "tasks":
-			near = "composite"
-		case "description", "desc", "doc":
-			near = "notes"
-		case "dir", "workdir", "working_dir", "working-directory":
-			near = "cwd"
-		case "environment":
-			near = "env"
-		}
-		if !slices.Contains(known, near) {
-			near = ""
-		}
+	near := ""
+	switch strings.ToLower(e.key) { // what other runners call it
+	case "cmd", "command", "run", "exec", "script", "cmds":
+		near = "tool"
+	case "steps", "members", "deps", "depends", "tasks":
+		near = "composite"
+	case "description", "desc", "doc":
+		near = "notes"
+	case "dir", "workdir", "working_dir", "working-directory":
+		near = "cwd"
+	case "environment":
+		near = "env"
+	}
+	if !slices.Contains(known, near) {
+		near = Suggest(e.key, known)
 	}
 	if near != "" {
 		d.Hint = fmt.Sprintf("did you mean %q?", near)
@@ -145,9 +142,19 @@ func (r *reader) unknown(e *entry, where string, known []string) {
 	}
 }
 
+// missing reports a key that has to be there.
+func (r *reader) missing(span diag.Span, hint, format string, args ...any) {
+	if !r.partial {
+		r.errorf(diag.MissingKey, span, format, args...).Hint = hint
+	}
+}
+
 // decode reads the tree of a file.
-func decode(src *diag.Source, root *value, pack bool, list *diag.List) *document {
-	r := &reader{src: src, list: list}
+//
+// If the file is cut short by a syntax error, partial, nothing is said to be
+// missing.
+func decode(src *diag.Source, root *value, pack, partial bool, list *diag.List) *document {
+	r := &reader{src: src, list: list, partial: partial}
 	d := &document{src: src, pack: pack}
 	for _, e := range root.entries {
 		switch e.key {
@@ -307,7 +314,7 @@ func (r *reader) servers(e *entry) (out []namedServer) {
 			server.Argv = append(server.Argv, args...)
 		}
 		if s.value.kind == tableKind && s.value.get("command") == nil && s.value.get("url") == nil {
-			r.errorf(diag.MissingKey, r.keySpan(s), "%s has neither command nor url", where)
+			r.missing(r.keySpan(s), "", "%s has neither command nor url", where)
 		}
 		out = append(out, namedServer{s.key, server})
 	}
@@ -334,7 +341,7 @@ func (r *reader) agents(e *entry) (out []namedAgent) {
 			}
 		})
 		if a.value.kind == tableKind && a.value.get("command") == nil {
-			r.errorf(diag.MissingKey, r.keySpan(a), "%s has no command", where)
+			r.missing(r.keySpan(a), "", "%s has no command", where)
 			continue
 		}
 		if agent.Command != nil {
@@ -431,8 +438,7 @@ func (r *reader) binding(c *entry) *Binding {
 	}
 	for _, key := range [...]string{"verb", "noun"} {
 		if c.value.get(key) == nil {
-			r.errorf(diag.MissingKey, b.Span, "%s has no %s", where, key).
-				Hint = "a binding says what one verb and one noun run"
+			r.missing(b.Span, "a binding says what one verb and one noun run", "%s has no %s", where, key)
 			valid = false
 		}
 	}
@@ -455,8 +461,7 @@ func (r *reader) tool(b *Binding, where string) {
 		// It wins over a tool; the real matrices of the field have both.
 		b.Kind = plan.Composite
 	case tool == nil:
-		r.errorf(diag.MissingKey, b.Span, "%s has neither tool nor composite", where).
-			Hint = "say what it runs: tool = \"...\""
+		r.missing(b.Span, "say what it runs: tool = \"...\"", "%s has neither tool nor composite", where)
 	case !r.is(tool, where+".tool", stringKind):
 	case strings.ContainsRune(tool.text, 0):
 		r.errorf(diag.BadTemplate, r.span(tool), "%s.tool holds a NUL", where)
@@ -505,7 +510,7 @@ func (r *reader) tool(b *Binding, where string) {
 				Hint = "say it of the members"
 		}
 	}
-	if v := b.keys.get("order"); v != nil && b.Kind != plan.Composite && b.Kind != "" {
+	if v := b.keys.get("order"); v != nil && b.order != "" && b.Kind != plan.Composite && b.Kind != "" {
 		r.warnf(diag.BadValue, r.span(v), "%s.order has no effect: only a composite has one", where)
 	}
 	switch {

@@ -233,7 +233,7 @@ func (l *loader) leave() {
 func (l *loader) load(src *diag.Source, dir, recorded string, pack bool, from *diag.Source, at *value) {
 	root, faults := parseTOML(src)
 	l.list = append(l.list, faults...)
-	d := decode(src, root, pack, &l.list)
+	d := decode(src, root, pack, len(faults) > 0, &l.list)
 	for _, item := range d.extends {
 		switch name := item.text; {
 		case !strings.Contains(name, "/") && !strings.HasSuffix(name, ".toml"):

@@ -112,7 +112,11 @@ func syntaxError(src *diag.Source, err error) diag.Diagnostic {
 		row, col := de.Position() // 1-based; the column counts bytes
 		if row >= 1 && row <= src.Lines() {
 			at := src.LineStart(row) + max(col-1, 0)
-			span = src.Span(at, at+1)
+			end := at + 1
+			for end < len(src.Text) && (isNameByte(src.Text[end]) || src.Text[end] == '.' || src.Text[end] == '-') {
+				end++
+			}
+			span = src.Span(at, end)
 		}
 	}
 	return diag.Errorf(diag.MatrixSyntax, src.Name, span, "not TOML: %s", strings.TrimPrefix(err.Error(), "toml: "))
@@ -212,8 +216,9 @@ func (b *treeBuilder) value(n *unstable.Node) *value {
 // A reader turns values of one file into Go values and says which are of the
 // wrong type. Where names the key in messages, such as "commands.x.verb".
 type reader struct {
-	src  *diag.Source
-	list *diag.List
+	src     *diag.Source
+	list    *diag.List
+	partial bool // the rest of the file could not be read
 }
 
 func (r *reader) span(v *value) diag.Span { return r.src.Span(v.start, max(v.end, v.start)) }
