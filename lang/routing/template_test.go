@@ -1,0 +1,233 @@
+package routing
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/txtar"
+)
+
+func TestTemplate(t *testing.T) {
+	values := map[string]string{
+		"id": "BD 1; $(x)", "object": "{args...}", "preposition": "as", "empty": "",
+	}
+	rest := []string{"a b", "", "-c"}
+	for _, tt := range []struct {
+		source string
+		names  string
+		argv   []string
+	}{
+		{"x", "", []string{"x", "a b", "", "-c"}},
+		{"x {args...}", "", []string{"x", "a b", "", "-c"}},
+		{"x {args...} y", "", []string{"x", "a b", "", "-c", "y"}},
+		{`x "{args...}" y`, "", []string{"x", "a b", "", "-c", "y"}},
+		{"x {id} {args...}", "id", []string{"x", "BD 1; $(x)", "a b", "", "-c"}},
+		{"x --id={id}.{id} {args...}", "id", []string{"x", "--id=BD 1; $(x).BD 1; $(x)", "a b", "", "-c"}},
+		{"x {empty} {object} {args...}", "object empty", []string{"x", "", "{args...}", "a b", "", "-c"}},
+		{"x {preposition} {args...}", "", []string{"x", "as", "a b", "", "-c"}},
+		{"x {{id}} {{ }} } {args...}", "", []string{"x", "{id}", "{", "}", "}", "a b", "", "-c"}},
+		{`x 'a b' "c d" e\ f '' "" {args...}`, "", []string{"x", "a b", "c d", "e f", "", "", "a b", "", "-c"}},
+		{`x "a\"b\\c\d\$e" 'f\g' h\'i {args...}`, "", []string{"x", `a"b\c\d$e`, `f\g`, "h'i", "a b", "", "-c"}},
+		{`x a"b"'c'd {args...}`, "", []string{"x", "abcd", "a b", "", "-c"}},
+		{"x\t a\r\n b {args...}", "", []string{"x", "a", "b", "a b", "", "-c"}},
+		{"x a\\\n b {args...}", "", []string{"x", "a", "b", "a b", "", "-c"}},
+		{`x "{id}" '{id}' {args...}`, "id", []string{"x", "BD 1; $(x)", "BD 1; $(x)", "a b", "", "-c"}},
+		{`x '{{"k": "{id}"}}' {args...}`, "id", []string{"x", `{"k": "BD 1; $(x)"}`, "a b", "", "-c"}},
+		{`x $HOME *.go | y {args...}`, "", []string{"x", "$HOME", "*.go", "|", "y", "a b", "", "-c"}},
+		{"x ünï {args...}", "", []string{"x", "ünï", "a b", "", "-c"}},
+	} {
+		tmpl, err := ParseTemplate(tt.source)
+		if err != nil {
+			t.Errorf("ParseTemplate(%q): %v", tt.source, err)
+			continue
+		}
+		if got := strings.Join(tmpl.Names(), " "); got != tt.names {
+			t.Errorf("names of %q: %q, want %q", tt.source, got, tt.names)
+		}
+		if got := tmpl.Argv(func(name string) string { return values[name] }, rest); !slices.Equal(got, tt.argv) {
+			t.Errorf("argv of %q:\n got %q\nwant %q", tt.source, got, tt.argv)
+		}
+	}
+}
+
+// TestTemplateSplitsAsTheShellDoes compares with /bin/sh where the template says
+// nothing that only one of the two understands.
+func TestTemplateSplitsAsTheShellDoes(t *testing.T) {
+	if _, err := exec.LookPath("/bin/sh"); err != nil {
+		t.Skip("no /bin/sh")
+	}
+	for _, source := range []string{
+		`x a  b`, `x 'a b'`, `x "a b"`, `x a\ b`, `x "a\"b"`, `x "a\b"`, `x 'a\b'`, `x "" ''`, `x a''b`, `x "a
+b"`, `x "\\\$"`, `x \\`, `x a\
+b`, `x "a\
+b"`, `x =~ a~b %`,
+	} {
+		tmpl, err := ParseTemplate(source)
+		if err != nil {
+			t.Errorf("ParseTemplate(%q): %v", source, err)
+			continue
+		}
+		got := tmpl.Argv(nil, nil)
+		out, err := exec.Command("/bin/sh", "-c", "x() { printf '%s\\0' x \"$@\"; }; "+source).Output()
+		if err != nil {
+			t.Fatalf("sh: %q: %v", source, err)
+		}
+		want := strings.Split(strings.TrimSuffix(string(out), "\x00"), "\x00")
+		if !slices.Equal(got, want) {
+			t.Errorf("%q:\n  got %q\n   sh %q", source, got, want)
+		}
+	}
+}
+
+func TestScript(t *testing.T) {
+	for _, tt := range []struct {
+		text  string
+		arity int
+		rest  bool
+	}{
+		{`echo hi`, 0, false},
+		{`echo "$1"`, 1, false},
+		{`echo "$2" $1`, 2, false},
+		{`echo ${10} $1`, 10, false},
+		{`echo $10`, 1, false},
+		{`echo ${3:-x} ${#4}`, 4, false},
+		{`echo "$@"`, 0, true},
+		{`echo "${@}" $1`, 1, true},
+		{`echo $*`, 0, true},
+		{`awk '{print $1}'`, 0, false},
+		{`awk "{print \$1}"`, 0, false},
+		{`echo \$1`, 0, false},
+		{`echo "$(cut -d' ' -f1 <<<"$2")"`, 2, false},
+		{"# don't use $1\necho $2", 2, false},
+		{"echo a#b $1", 1, false},
+		{`echo ${HOME} $? $$ $# $!`, 0, false},
+		{`echo "it's $1"`, 1, false},
+		{`echo 'unclosed $1`, 0, false},
+	} {
+		s, err := parseScript(tt.text)
+		if err != nil {
+			t.Errorf("parseScript(%q): %v", tt.text, err)
+			continue
+		}
+		if s.Arity != tt.arity || s.Rest != tt.rest {
+			t.Errorf("parseScript(%q): arity %d, rest %v; want %d, %v", tt.text, s.Arity, s.Rest, tt.arity, tt.rest)
+		}
+	}
+	s, err := parseScript(`echo "$1"`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := s.Argv([]string{"x; touch pwned"}), []string{"/bin/sh", "-c", `echo "$1"`, "sh", "x; touch pwned"}; !slices.Equal(got, want) {
+		t.Errorf("Argv: %q, want %q", got, want)
+	}
+}
+
+func TestSuggest(t *testing.T) {
+	names := []string{"pytest", "mypy", "ruff", "format", "go", "issue", "issues"}
+	for word, want := range map[string]string{
+		"pytset": "pytest", "PYTEST": "pytest", "fromat": "format", "ruf": "ruff", "issus": "issue",
+		"g": "", "x": "", "": "", "deploy": "", "goo": "go", "mpyy": "mypy", "py": "",
+	} {
+		if got := Suggest(word, names); got != want {
+			t.Errorf("Suggest(%q) = %q, want %q", word, got, want)
+		}
+	}
+}
+
+func TestDistanceIsSymmetric(t *testing.T) {
+	words := []string{"", "a", "ab", "ba", "abc", "acb", "pytest", "pytset", "ünï", "uni"}
+	for _, a := range words {
+		for _, b := range words {
+			x, y := distance(a, b, 100), distance(b, a, 100)
+			if x != y || (x == 0) != (a == b) {
+				t.Errorf("distance(%q, %q) = %d, the other way %d", a, b, x, y)
+			}
+		}
+	}
+}
+
+func FuzzTemplate(f *testing.F) {
+	seeds := []string{"x", "x {id}", `x "{args...}" 'a'`, "x {{ }}", `x \`, "{", "'", `"`, "{object} x", "x {a}{b}{preposition}"}
+	for _, name := range caseFiles(f) {
+		a, err := txtar.ParseFile(name)
+		if err != nil {
+			f.Fatal(err)
+		}
+		m, _ := loadArchive(a)
+		for _, b := range m.Bindings {
+			if tool := b.keys.get("tool"); tool != nil {
+				seeds = append(seeds, tool.text)
+			}
+		}
+	}
+	for _, seed := range seeds {
+		f.Add(seed, "value {id} '\"$x")
+	}
+	f.Fuzz(func(t *testing.T, source, value string) {
+		if s, err := parseScript(source); err == nil {
+			_ = s.Argv(nil)
+		}
+		_ = neverFails(source)
+		tmpl, err := ParseTemplate(source)
+		if err != nil {
+			var te *TemplateError
+			if !errors.As(err, &te) || te.Start < 0 || te.Start > te.End || te.End > len(source) || te.Message == "" {
+				t.Fatalf("ParseTemplate(%q): %#v", source, err)
+			}
+			return
+		}
+		// The number of elements is that of the template, whatever the values.
+		plain := tmpl.Argv(func(string) string { return "" }, nil)
+		filled := tmpl.Argv(func(string) string { return value }, nil)
+		if len(plain) != len(filled) || len(plain) == 0 || plain[0] != filled[0] || plain[0] == "" {
+			t.Fatalf("%q: %q without values, %q with", source, plain, filled)
+		}
+		more := tmpl.Argv(func(string) string { return value }, []string{value, value})
+		if len(more) != len(plain)+2 {
+			t.Fatalf("%q: %q with two more values", source, more)
+		}
+	})
+}
+
+func FuzzLoad(f *testing.F) {
+	for _, name := range caseFiles(f) {
+		a, err := txtar.ParseFile(name)
+		if err != nil {
+			f.Fatal(err)
+		}
+		for _, file := range a.Files {
+			if filepath.Ext(file.Name) == ".toml" {
+				f.Add(file.Data)
+			}
+		}
+	}
+	seed, err := os.ReadFile("testdata/seed.toml")
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(seed)
+	f.Fuzz(func(t *testing.T, text []byte) {
+		m, list := Load("/project/routing.toml", FileName, Options{ReadFile: func(path string) ([]byte, error) {
+			if path == "/project/routing.toml" {
+				return text, nil
+			}
+			return nil, os.ErrNotExist
+		}})
+		list = append(list, m.Check(CheckOptions{LookPath: programs, Unused: true})...)
+		for _, d := range list {
+			if d.Message == "" || d.Code == "" || d.Span.Start.Offset > d.Span.End.Offset || d.Span.End.Offset > len(text)+1 && d.File == FileName {
+				t.Fatalf("%#v", d)
+			}
+		}
+		for _, b := range m.Bindings {
+			if m.Lookup(b.Verb, b.Noun) != b || m.ByName(b.Name) != b || b.Usage() == "" {
+				t.Fatalf("%q is not found by its names", b.Name)
+			}
+		}
+	})
+}
