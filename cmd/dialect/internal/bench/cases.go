@@ -1,0 +1,278 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+)
+
+// A definition is a case before its files are made.
+type definition struct {
+	name string
+	slow bool // a round takes seconds
+	make func(fixture) (benchCase, error)
+}
+
+// A fixture is what a case is made from.
+type fixture struct {
+	builds *builds
+	peers  []foundPeer
+	dir    string // empty, and the case's own
+}
+
+// A benchCase is a set of subjects to be timed in turn. The first is the
+// yardstick of the ratios that are printed; a budget names its own.
+type benchCase struct {
+	subjects []subject
+	budgets  []budget
+}
+
+// Names of subjects that budgets refer to.
+const (
+	bare     = "bare fork+exec loop"
+	unkept   = "dialect, no store"
+	kept     = "dialect, receipts and gate"
+	teeLoop  = "hash-and-tee loop"
+	nothing  = "empty Go program"
+	executed = "dialect exec --no-tree"
+)
+
+// definitions are the budgets of the design that a whole process can show. The
+// others are benchmarks of their packages.
+var definitions = []definition{
+	{name: "start-up", make: startUp},
+	{name: "package init", make: packageInit},
+	{name: "1 step", make: func(f fixture) (benchCase, error) {
+		return steps(f, 1, 1, []budget{
+			{subject: unkept, kind: ratio, limit: 2, yardstick: "make"},
+		})
+	}},
+	{name: "100 steps in sequence", make: func(f fixture) (benchCase, error) {
+		return steps(f, 100, 1, []budget{
+			{subject: unkept, kind: ratio, limit: 1.2, yardstick: bare},
+			{subject: kept, kind: ratio, limit: 2, yardstick: bare},
+			{subject: kept, kind: ahead, limit: 1, yardstick: "just"},
+			{subject: kept, kind: ahead, limit: 1, yardstick: "ninja"},
+			{subject: kept, kind: ahead, limit: 1, yardstick: "task"},
+			{subject: kept, kind: ahead, limit: 1, yardstick: "lefthook"},
+		})
+	}},
+	{name: "100 steps in parallel, 8 jobs", make: func(f fixture) (benchCase, error) {
+		return steps(f, 100, 8, []budget{
+			{subject: kept, kind: ratio, limit: 1.7, yardstick: bare},
+		})
+	}},
+	{name: "exec of one command", make: wrappers},
+	{name: "1 GiB on standard output", slow: true, make: func(f fixture) (benchCase, error) { return flood(f, 1<<30, 0) }},
+	{name: "1 GiB on both streams", slow: true, make: func(f fixture) (benchCase, error) { return flood(f, 1<<30, 1<<30) }},
+	{name: "check of 100,000 lines", slow: true, make: checkScript},
+}
+
+func startUp(f fixture) (benchCase, error) {
+	return benchCase{
+		subjects: []subject{
+			{name: nothing, dir: f.dir, argv: []string{f.builds.empty}},
+			{name: "dialect --version", dir: f.dir, argv: []string{f.builds.dialect, "--version"}},
+		},
+		budgets: []budget{{subject: "dialect --version", kind: difference, limit: 2, yardstick: nothing}},
+	}, nil
+}
+
+// packageInit adds up what the init functions of the linked packages take, by
+// the runtime's own clock.
+func packageInit(f fixture) (benchCase, error) {
+	trace := []string{"GODEBUG=inittrace=1"}
+	return benchCase{
+		subjects: []subject{
+			{name: nothing, dir: f.dir, argv: []string{f.builds.empty}, env: trace, metric: sumInits},
+			{name: "dialect --version", dir: f.dir, argv: []string{f.builds.dialect, "--version"}, env: trace, metric: sumInits},
+		},
+		budgets: []budget{{subject: "dialect --version", kind: duration, limit: 3}},
+	}, nil
+}
+
+// initLine is a line of inittrace: "init os @0.25 ms, 0.017 ms clock, 4616 bytes, 22 allocs".
+var initLine = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?m)^init \S+ @[0-9.e-]+ ms, ([0-9.e-]+) ms clock`)
+})
+
+func sumInits(output string) (time.Duration, error) {
+	found := initLine().FindAllStringSubmatch(output, -1)
+	if len(found) == 0 {
+		return 0, errors.New("GODEBUG=inittrace=1 printed nothing that can be read")
+	}
+	var sum time.Duration
+	for _, m := range found {
+		ms, err := strconv.ParseFloat(m[1], 64)
+		if err != nil {
+			return 0, err
+		}
+		sum += time.Duration(ms * float64(time.Millisecond))
+	}
+	return sum, nil
+}
+
+// steps compares runners on count steps. Those of dialect are lines of a script,
+// or the members of one composite where they run in parallel; its project is a
+// git repository, so that the gate has a tree to hold receipts against.
+func steps(f fixture, count, jobs int, budgets []budget) (benchCase, error) {
+	c := benchCase{budgets: budgets}
+	c.subjects = append(c.subjects, subject{
+		name: bare, dir: f.dir,
+		argv: []string{f.builds.loop, f.builds.program, strconv.Itoa(count), strconv.Itoa(jobs)},
+	})
+	for _, d := range []struct {
+		name     string
+		receipts bool
+		flags    []string
+	}{
+		{unkept, false, []string{"--store", "none"}},
+		{kept, true, nil},
+	} {
+		dir := filepath.Join(f.dir, strings.ReplaceAll(d.name, " ", "-"))
+		if err := write(dir, "routing.toml", stepsMatrix(f.builds.program, count, jobs, d.receipts)); err != nil {
+			return c, err
+		}
+		if err := write(dir, "bench.dlct", stepsScript(count, jobs)); err != nil {
+			return c, err
+		}
+		if err := gitInit(dir); err != nil {
+			return c, err
+		}
+		argv := append([]string{f.builds.dialect, "run", "--jobs", strconv.Itoa(jobs)}, d.flags...)
+		c.subjects = append(c.subjects, subject{name: d.name, dir: dir, argv: append(argv, "bench.dlct")})
+	}
+	for _, p := range f.peers {
+		if p.runner == nil {
+			continue
+		}
+		dir := filepath.Join(f.dir, p.name)
+		if err := os.Mkdir(dir, 0o755); err != nil {
+			return c, err
+		}
+		args, err := p.runner(dir, f.builds.program, count, jobs)
+		if err != nil {
+			return c, fmt.Errorf("%s: %w", p.name, err)
+		}
+		c.subjects = append(c.subjects, subject{name: p.name, version: p.is, dir: dir, argv: append([]string{p.path}, args...)})
+	}
+	return c, nil
+}
+
+// stepsMatrix binds the lines of stepsScript. Values make the commands differ,
+// as those of a real script do.
+func stepsMatrix(program string, count, jobs int, receipts bool) string {
+	var b strings.Builder
+	if jobs == 1 {
+		fmt.Fprintf(&b, "[commands.step]\nverb = \"test\"\nnoun = \"step\"\ntool = \"%s {object}\"\nreceipt_required = %t\n", program, receipts)
+		return b.String()
+	}
+	var members []string
+	for _, n := range names(count) {
+		fmt.Fprintf(&b, "[commands.%s]\nverb = \"test\"\nnoun = \"%s\"\ntool = \"%s %s\"\nreceipt_required = %t\n\n", n, n, program, n, receipts)
+		members = append(members, strconv.Quote(n))
+	}
+	fmt.Fprintf(&b, "[commands.all]\nverb = \"gate\"\nnoun = \"all\"\norder = \"parallel\"\ncomposite = [%s]\nreceipt_required = %t\n", strings.Join(members, ", "), receipts)
+	return b.String()
+}
+
+func stepsScript(count, jobs int) string {
+	if jobs > 1 {
+		return "Gate against all\n"
+	}
+	return each("Test %s with step\n", names(count))
+}
+
+// wrappers compares programs that run one command and leave a record of it.
+func wrappers(f fixture) (benchCase, error) {
+	c := benchCase{
+		subjects: []subject{
+			{name: bare, dir: f.dir, argv: []string{f.builds.loop, f.builds.program, "1", "1"}},
+			{name: executed, dir: filepath.Join(f.dir, "dialect"), argv: []string{f.builds.dialect, "exec", "--no-tree", "--", f.builds.program}},
+		},
+		budgets: []budget{
+			{subject: executed, kind: ratio, limit: 1.3, yardstick: "in-toto-golang"},
+			{subject: executed, kind: ratio, limit: 0.25, yardstick: "witness"},
+		},
+	}
+	// A project, so that the store is where it is for a user.
+	if err := write(c.subjects[1].dir, "routing.toml", ""); err != nil {
+		return c, err
+	}
+	for _, p := range f.peers {
+		if p.wrapper == nil {
+			continue
+		}
+		dir := filepath.Join(f.dir, p.name)
+		if err := os.Mkdir(dir, 0o755); err != nil {
+			return c, err
+		}
+		args, err := p.wrapper(dir, f.builds.program)
+		if err != nil {
+			return c, fmt.Errorf("%s: %w", p.name, err)
+		}
+		c.subjects = append(c.subjects, subject{name: p.name, version: p.is, dir: dir, argv: append([]string{p.path}, args...)})
+	}
+	return c, nil
+}
+
+// logLimit is what dialect keeps of a stream on disk, in bytes; the yardstick
+// keeps as much.
+const logLimit = 64 << 20
+
+func flood(f fixture, stdout, stderr int) (benchCase, error) {
+	command := []string{f.builds.flood, strconv.Itoa(stdout), strconv.Itoa(stderr)}
+	tool := "[commands.flood]\nverb = \"test\"\nnoun = \"flood\"\nreceipt_required = true\ntool = \"" + strings.Join(command, " ") + "\"\n"
+	dir := filepath.Join(f.dir, "dialect")
+	if err := write(dir, "routing.toml", tool); err != nil {
+		return benchCase{}, err
+	}
+	if err := write(dir, "bench.dlct", "Test with flood\n"); err != nil {
+		return benchCase{}, err
+	}
+	return benchCase{
+		subjects: []subject{
+			{name: teeLoop, dir: f.dir, argv: append([]string{f.builds.tee, f.dir, strconv.Itoa(logLimit)}, command...)},
+			{name: "dialect", dir: dir, argv: []string{f.builds.dialect, "run", "bench.dlct"}},
+		},
+		budgets: []budget{
+			{subject: "dialect", kind: throughput, limit: 0.8, yardstick: teeLoop},
+			{subject: "dialect", kind: memory, limit: 30},
+		},
+	}, nil
+}
+
+// checkScript has no line twice, so that nothing that remembers lines helps.
+func checkScript(f fixture) (benchCase, error) {
+	matrix := `
+[commands.close_issue]
+verb = "close"
+noun = "issue"
+tool = "tracker close {id}"
+
+[commands.move_issue]
+verb = "move"
+noun = "issue"
+tool = "tracker move {object} {column}"
+`
+	var script strings.Builder
+	for i := range 50_000 {
+		fmt.Fprintf(&script, "Close issue BD-%d # done\nMove \"BD %d\" to issue column=todo\n", i, i)
+	}
+	if err := write(f.dir, "routing.toml", matrix); err != nil {
+		return benchCase{}, err
+	}
+	if err := write(f.dir, "bench.dlct", script.String()); err != nil {
+		return benchCase{}, err
+	}
+	return benchCase{
+		subjects: []subject{{name: "dialect check", dir: f.dir, argv: []string{f.builds.dialect, "check", "bench.dlct"}}},
+		budgets:  []budget{{subject: "dialect check", kind: duration, limit: 1000}},
+	}, nil
+}

@@ -1,0 +1,185 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+)
+
+// A reportData is everything that one run found out; its JSON form is for
+// scripts that keep figures of several runs.
+type reportData struct {
+	Machine machine      `json:"machine"`
+	Rounds  int          `json:"rounds"`
+	Missing []string     `json:"missing"` // peers that are not on PATH
+	Cases   []caseResult `json:"cases"`
+}
+
+type machine struct {
+	CPUs int    `json:"cpus"`
+	OS   string `json:"os"`
+	Arch string `json:"arch"`
+	Go   string `json:"go"`
+}
+
+type caseResult struct {
+	Name    string    `json:"name"`
+	Rounds  int       `json:"rounds"`
+	Samples []sample  `json:"subjects"` // the yardstick, which ratios are to, comes first
+	Budgets []verdict `json:"budgets"`
+}
+
+// A kind says which figure a budget bounds, and in which unit.
+type kind string
+
+const (
+	ratio      kind = "ratio"      // time over the yardstick's, at most
+	throughput kind = "throughput" // the yardstick's time over the subject's, at least
+	difference kind = "difference" // ms beyond the yardstick's time, at most
+	duration   kind = "duration"   // ms, at most
+	memory     kind = "memory"     // MB of peak resident set, at most
+	ahead      kind = "ahead"      // faster than the yardstick, a peer
+)
+
+// A budget is a promise about a subject of a case.
+type budget struct {
+	subject   string
+	kind      kind
+	limit     float64
+	yardstick string // name of a subject; empty for duration and memory
+}
+
+// A verdict is a budget and what became of it.
+type verdict struct {
+	Subject   string  `json:"subject"`
+	Kind      kind    `json:"kind"`
+	Limit     float64 `json:"limit"`
+	Yardstick string  `json:"yardstick,omitempty"`
+	Value     float64 `json:"value"`
+	Result    string  `json:"result"` // "met", "MISSED", or "not measured"
+}
+
+// judge holds samples against budgets.
+func judge(name string, rounds int, samples []sample, budgets []budget) caseResult {
+	c := caseResult{Name: name, Rounds: rounds, Samples: samples, Budgets: []verdict{}}
+	find := func(name string) (sample, bool) {
+		for _, s := range samples {
+			if s.Name == name && s.Failed == "" {
+				return s, true
+			}
+		}
+		return sample{}, false
+	}
+	for _, b := range budgets {
+		v := verdict{Subject: b.subject, Kind: b.kind, Limit: b.limit, Yardstick: b.yardstick, Result: "not measured"}
+		s, ok := find(b.subject)
+		y, yok := find(b.yardstick)
+		if b.yardstick == "" {
+			yok = true
+		}
+		if ok && yok {
+			met := false
+			switch b.kind {
+			case ratio, ahead:
+				v.Value = s.Median / y.Median
+				met = v.Value <= b.limit
+			case throughput:
+				v.Value = y.Median / s.Median
+				met = v.Value >= b.limit
+			case difference:
+				v.Value = s.Median - y.Median
+				met = v.Value <= b.limit
+			case duration:
+				v.Value = s.Median
+				met = v.Value <= b.limit
+			case memory:
+				v.Value = float64(s.RSS) / 1e6
+				met = v.Value <= b.limit
+			}
+			v.Result = "MISSED"
+			if met {
+				v.Result = "met"
+			}
+		}
+		c.Budgets = append(c.Budgets, v)
+	}
+	return c
+}
+
+// String returns the budget as a sentence: "dialect: 1.12 x bare loop (at most 1.2)".
+func (v verdict) String() string {
+	value := func(text string) string {
+		if v.Result == "not measured" {
+			return "?"
+		}
+		return text
+	}
+	switch v.Kind {
+	case ratio:
+		return fmt.Sprintf("%s: %s x %s, at most %.4g", v.Subject, value(fmt.Sprintf("%.2f", v.Value)), v.Yardstick, v.Limit)
+	case ahead:
+		return fmt.Sprintf("%s: %s x %s, to be ahead", v.Subject, value(fmt.Sprintf("%.2f", v.Value)), v.Yardstick)
+	case throughput:
+		return fmt.Sprintf("%s: %s of the throughput of %s, at least %.4g", v.Subject, value(fmt.Sprintf("%.2f", v.Value)), v.Yardstick, v.Limit)
+	case difference:
+		return fmt.Sprintf("%s: %s ms beyond %s, at most %.4g", v.Subject, value(fmt.Sprintf("%.2f", v.Value)), v.Yardstick, v.Limit)
+	case memory:
+		return fmt.Sprintf("%s: %s MB resident, at most %.4g", v.Subject, value(fmt.Sprintf("%.1f", v.Value)), v.Limit)
+	default:
+		return fmt.Sprintf("%s: %s ms, at most %.4g", v.Subject, value(fmt.Sprintf("%.1f", v.Value)), v.Limit)
+	}
+}
+
+// broken reports whether a subject that is there could not run.
+func (r *reportData) broken() bool {
+	for _, c := range r.Cases {
+		for _, s := range c.Samples {
+			if s.Failed != "" {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func (r *reportData) json(w io.Writer) error {
+	enc := json.NewEncoder(w)
+	enc.SetIndent("", "  ")
+	return enc.Encode(r)
+}
+
+func (r *reportData) text(w io.Writer) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%d CPUs, %s/%s, %s; medians; the first line of a case is its yardstick\n", r.Machine.CPUs, r.Machine.OS, r.Machine.Arch, r.Machine.Go)
+	for _, c := range r.Cases {
+		rounds := fmt.Sprintf("%d rounds", c.Rounds)
+		if c.Rounds == 1 {
+			rounds = "1 round"
+		}
+		fmt.Fprintf(&b, "\n%-42s %9s %7s %7s\n", c.Name+" ("+rounds+")", "ms", "ratio", "RSS MB")
+		for _, s := range c.Samples {
+			label := strings.TrimSpace(s.Name + " " + s.Version)
+			if s.Failed != "" {
+				fmt.Fprintf(&b, "  %s could not run: %s\n", label, strings.ReplaceAll(s.Failed, "\n", "\n    "))
+				continue
+			}
+			line := fmt.Sprintf("  %-40s %9.2f", label, s.Median)
+			if y := c.Samples[0]; y.Failed == "" {
+				line += fmt.Sprintf(" %7.2f", s.Median/y.Median)
+			}
+			if s.RSS > 0 {
+				line += fmt.Sprintf(" %7.1f", float64(s.RSS)/1e6)
+			}
+			b.WriteString(line + "\n")
+		}
+		for _, v := range c.Budgets {
+			fmt.Fprintf(&b, "  %-12s %s\n", v.Result, v)
+		}
+	}
+	if len(r.Missing) > 0 {
+		fmt.Fprintf(&b, "\nnot on PATH, and so not compared: %s (make bench-peers installs what can be had)\n", strings.Join(r.Missing, ", "))
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
