@@ -60,9 +60,11 @@ func (l *Launcher) lookPath(file, dir string, env []string) (string, error) {
 	return path, err
 }
 
-// forget drops what is remembered about file, since it proved wrong.
-func (l *Launcher) forget(file string, env []string) {
-	l.lookups.Delete(lookupKey{file, getenv(env, "PATH")})
+// forget drops what is remembered about file, since it proved wrong, and reports
+// whether there was anything.
+func (l *Launcher) forget(file string, env []string) bool {
+	_, ok := l.lookups.LoadAndDelete(lookupKey{file, getenv(env, "PATH")})
+	return ok
 }
 
 func searchPath(key lookupKey, env []string) (string, error) {

@@ -23,6 +23,11 @@
 // the start time of its process, and signals go through a pidfd. A command that
 // ended by itself before the first signal was sent keeps its own status.
 //
+// On Linux a launcher makes this process the reaper of orphans, so that what came
+// loose becomes its child. It takes the status of its dead children that are in
+// another session than its own: whoever starts commands here by other means must
+// leave them in this session (Setpgid, not Setsid).
+//
 // After an ordinary end nothing is killed: a daemon that a tool meant to leave
 // behind stays. If it holds a pipe open, [Command.PipeWait] bounds how long that is
 // waited for, and a note says so.
@@ -47,6 +52,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"strconv"
 	"strings"
@@ -292,19 +298,10 @@ func (l *Launcher) Run(ctx context.Context, c *Command) Result {
 	if dir == "" {
 		dir = c.Dir
 	}
-	path, err := l.lookPath(c.Argv[0], dir, c.Env)
-	if err != nil {
+	if err := r.resolve(dir); err != nil {
 		return res.refuse(EnvMissing, err)
 	}
-	res.Path = path
-	if c.Digest {
-		if res.Executable, err = l.digests.sum(path); err != nil {
-			if err := executable(path, c.Env); err != nil {
-				return res.refuse(EnvMissing, err)
-			}
-			res.Notes = append(res.Notes, fmt.Sprintf("the executable was not hashed: %v", err))
-		}
-	}
+	path := res.Path
 	r.argv = c.Argv
 	if strings.ContainsRune(c.Argv[0], '/') && path != c.Argv[0] && dir != c.Dir {
 		r.argv = append([]string{path}, c.Argv[1:]...)
@@ -319,6 +316,25 @@ func (l *Launcher) Run(ctx context.Context, c *Command) Result {
 	res.Duration = time.Since(res.Started)
 	r.recorder.finish(&res)
 	return res
+}
+
+// resolve finds the executable and, if asked to, hashes it.
+func (r *run) resolve(dir string) (err error) {
+	l, c := r.launcher, r.command
+	if r.result.Path, err = l.lookPath(c.Argv[0], dir, c.Env); err != nil || !c.Digest {
+		return err
+	}
+	r.result.Executable, err = l.digests.sum(r.result.Path)
+	if errors.Is(err, fs.ErrNotExist) && !hasSlash(c.Argv[0]) && l.forget(c.Argv[0], c.Env) {
+		return r.resolve(dir) // what was remembered of PATH is out of date
+	}
+	if err != nil {
+		if err := executable(r.result.Path, c.Env); err != nil {
+			return err
+		}
+		r.note("the executable was not hashed: %v", err)
+	}
+	return nil
 }
 
 func (r Result) refuse(stop Stop, err error) Result {

@@ -74,6 +74,7 @@ func (p *platform) close() error {
 		if t.pinned {
 			var ws unix.WaitStatus
 			unix.Wait4(t.leader, &ws, unix.WNOHANG, nil)
+			sessions.leaders.Delete(t.leader)
 		}
 	}
 	reapOrphans()
@@ -179,9 +180,12 @@ func (w *watcher) start() error {
 		Sys:   &syscall.SysProcAttr{Setsid: true, PidFD: &pidfd},
 	}
 	e := w.launch(func() (err error) {
+		sessions.RLock()
+		defer sessions.RUnlock()
 		pid, err := syscall.ForkExec(w.result.Path, w.argv, attr)
 		if err == nil {
 			w.pid = pid
+			sessions.leaders.Store(pid, nil)
 		}
 		return err
 	})
@@ -247,7 +251,11 @@ func (w *watcher) hide(fd int32) int32 { return -fd - 2 }
 func (w *watcher) settled() bool {
 	if w.tree != nil {
 		live, err := w.tree.scan()
-		return err != nil && w.eof() || err == nil && live == 0
+		if err == nil && live > 0 || err != nil && !w.eof() {
+			return false
+		}
+		w.killNow() // makes sure of it
+		return true
 	}
 	if w.eof() {
 		return true
@@ -426,30 +434,11 @@ func (w *watcher) finish() {
 			p.close()
 		}
 	}
-	var (
-		ws    unix.WaitStatus
-		usage unix.Rusage
-	)
-	for {
-		flags := unix.WNOHANG
-		if w.exited {
-			flags = 0
-		}
-		pid, err := unix.Wait4(w.pid, &ws, flags, &usage)
-		if err == unix.EINTR {
-			continue
-		}
-		if pid == 0 {
-			w.tree.pinned = true // killed, and stuck
-			w.reaped = true
-			return
-		}
-		w.reaped = true
-		if err != nil {
-			w.note("the status of the command is not known: wait4: %v", err)
-			return
-		}
-		break
+	var usage unix.Rusage
+	ws, err := w.reap(&usage)
+	if err != nil {
+		w.note("the status of the command is not known: %v", err)
+		return
 	}
 	res := w.result
 	if ws.Exited() {
@@ -460,8 +449,40 @@ func (w *watcher) finish() {
 	res.UserTime = time.Duration(usage.Utime.Nano())
 	res.SystemTime = time.Duration(usage.Stime.Nano())
 	res.MaxRSS = int64(usage.Maxrss) << 10
-	if w.tree != nil || w.held {
+	if w.tree != nil || w.held || hasZombie() {
 		reapOrphans()
+	}
+}
+
+// reap waits for the command, which exited or was killed. It gives up on one that
+// is stuck in the kernel, and leaves it to the end of the launcher.
+func (w *watcher) reap(usage *unix.Rusage) (ws unix.WaitStatus, err error) {
+	if !w.exited {
+		exit := [1]unix.PollFd{{Fd: w.fds[pollExit].Fd, Events: unix.POLLIN}}
+		for {
+			n, err := unix.Poll(exit[:], 1000)
+			if err == unix.EINTR {
+				continue
+			}
+			if n == 0 {
+				w.reaped = true
+				w.tree.pinned = true
+				return ws, errors.New("it was killed and does not end")
+			}
+			break
+		}
+	}
+	for {
+		pid, err := unix.Wait4(w.pid, &ws, 0, usage)
+		if err == unix.EINTR {
+			continue
+		}
+		w.reaped = true
+		sessions.leaders.Delete(w.pid)
+		if err != nil || pid != w.pid {
+			return ws, os.NewSyscallError("wait4", err)
+		}
+		return ws, nil
 	}
 }
 
@@ -471,8 +492,7 @@ func (w *watcher) release() {
 	if w.pid != 0 && !w.reaped {
 		w.tree = newTree(w.run, w.pid)
 		w.tree.kill(killPatience)
-		var ws unix.WaitStatus
-		unix.Wait4(w.pid, &ws, unix.WNOHANG, nil)
+		_, _ = w.reap(nil)
 	}
 	for s, p := range w.pumps {
 		if p != nil {

@@ -54,17 +54,14 @@ func (r *run) launch(start func() error) error {
 			continue
 		case errors.Is(err, fs.ErrNotExist) && !looked && !hasSlash(r.command.Argv[0]):
 			looked = true
-			l, c := r.launcher, r.command
-			l.forget(c.Argv[0], c.Env)
-			path, e := l.lookPath(c.Argv[0], "", c.Env)
-			if e != nil || path == r.result.Path {
-				break
+			was := r.result.Path
+			r.launcher.forget(r.command.Argv[0], r.command.Env)
+			if e := r.resolve(""); e != nil {
+				r.result.Path = was
+				return err
 			}
-			r.result.Path = path
-			if c.Digest {
-				if r.result.Executable, e = l.digests.sum(path); e != nil {
-					r.note("the executable was not hashed: %v", e)
-				}
+			if r.result.Path == was {
+				return err
 			}
 			continue
 		}

@@ -9,8 +9,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
-	"unsafe"
 
 	"golang.org/x/sys/unix"
 )
@@ -44,11 +44,14 @@ type tree struct {
 type proc struct {
 	pid, ppid, group, session int
 	state                     byte
+	threads                   int
 	start                     uint64
 	member                    bool
 }
 
-func (p *proc) dead() bool { return p.state == 'Z' || p.state == 'X' }
+// dead reports whether nothing of p runs any more. A process whose first thread
+// ended shows as a zombie, and may be busy in another.
+func (p *proc) dead() bool { return (p.state == 'Z' || p.state == 'X') && p.threads <= 1 }
 
 func newTree(r *run, leader int) *tree {
 	return &tree{
@@ -91,9 +94,6 @@ func (t *tree) kill(patience time.Duration) int {
 		if err != nil {
 			return t.killGroup(deadline)
 		}
-		if live == 0 && !t.reap() {
-			return 0
-		}
 		last := t.leader
 		for i := range t.table {
 			p := &t.table[i]
@@ -106,7 +106,11 @@ func (t *tree) kill(patience time.Duration) int {
 			}
 			t.signal(p, unix.SIGKILL)
 		}
-		t.reap()
+		// What forks and leaves faster than /proc is read is seen by its zombies:
+		// if there was one, its child may be alive and not in the table.
+		if reaped := t.reap() + reapOrphans(); live == 0 && reaped == 0 {
+			return 0
+		}
 		if time.Now().After(deadline) {
 			return live
 		}
@@ -134,16 +138,17 @@ func (t *tree) killGroup(deadline time.Time) int {
 }
 
 // reap takes the status of the dead members that are our children, the leader
-// apart, and reports whether there were any.
-func (t *tree) reap() (any bool) {
+// apart, and returns how many there were.
+func (t *tree) reap() (n int) {
 	for i := range t.table {
 		p := &t.table[i]
-		if p.member && p.state == 'Z' && p.pid != t.leader && p.ppid == os.Getpid() {
-			pid, err := unix.Wait4(p.pid, nil, unix.WNOHANG, nil)
-			any = any || pid > 0 && err == nil
+		if p.member && p.dead() && p.pid != t.leader && p.ppid == os.Getpid() {
+			if _, err := unix.Wait4(p.pid, nil, unix.WNOHANG, nil); err == nil {
+				n++
+			}
 		}
 	}
-	return any
+	return n
 }
 
 // signal sends sig to p, if that is still the process that was seen.
@@ -185,22 +190,13 @@ func (t *tree) scan() (live int, err error) {
 			return 0, errNoProc
 		}
 	}
-	dir, err := os.Open("/proc")
-	if err != nil {
-		return 0, errNoProc
-	}
-	names, err := dir.Readdirnames(-1)
-	dir.Close()
-	if err != nil && len(names) == 0 {
+	pids := processes()
+	if len(pids) == 0 {
 		return 0, errNoProc
 	}
 	t.table = t.table[:0]
-	for _, name := range names {
-		if name[0] < '1' || name[0] > '9' {
-			continue
-		}
-		pid, err := strconv.Atoi(name)
-		if err != nil || pid == self {
+	for _, pid := range pids {
+		if pid == self {
 			continue
 		}
 		// Who is older than the leader cannot descend from it.
@@ -302,6 +298,8 @@ func readProc(pid int) (p proc, ok bool) {
 			p.group = number(word)
 		case 6:
 			p.session = number(word)
+		case 20:
+			p.threads = number(word)
 		case 22:
 			p.start = uint64(number(word))
 			return p, true
@@ -377,28 +375,60 @@ func readSmall(path string, buf []byte) int {
 	}
 }
 
-// reapOrphans takes the status of daemons that ended after their command did, which
-// as a subreaper falls to us. Children of other parts of this process are theirs
-// to wait for: they are told apart by their session, which is ours or their own.
-func reapOrphans() {
+// sessions holds the leaders, not yet waited for, of the commands of this process.
+// A fork holds the lock for reading until its child is in it.
+var sessions struct {
+	sync.RWMutex
+	leaders sync.Map // of pid
+}
+
+// reapOrphans takes the status of processes that ended after their command did,
+// and fell to us as a subreaper. Children of other parts of this process are theirs
+// to wait for. They are told apart by their session, which is that of this process:
+// nothing else in it opens sessions. It returns how many there were.
+func reapOrphans() (n int) {
 	own, err := unix.Getsid(0)
 	if err != nil {
-		return
+		return 0
 	}
-	for {
-		var info unix.Siginfo
-		err := unix.Waitid(unix.P_ALL, 0, &info, unix.WEXITED|unix.WNOHANG|unix.WNOWAIT, nil)
-		if err != nil || info.Signo == 0 {
-			return
-		}
-		// si_pid comes behind three numbers, and is aligned as a pointer is.
-		pid := int(*(*int32)(unsafe.Add(unsafe.Pointer(&info), 8+unsafe.Sizeof(uintptr(0)))))
+	sessions.Lock()
+	defer sessions.Unlock()
+	self := os.Getpid()
+	for _, pid := range processes() {
 		p, ok := readProc(pid)
-		if !ok || p.ppid != os.Getpid() || p.session == own || p.session == pid {
-			return
+		if !ok || p.ppid != self || p.session == own || !p.dead() {
+			continue
 		}
-		if got, err := unix.Wait4(pid, nil, unix.WNOHANG, nil); err != nil || got != pid {
-			return
+		if _, ok := sessions.leaders.Load(pid); !ok {
+			if got, err := unix.Wait4(pid, nil, unix.WNOHANG, nil); err == nil && got == pid {
+				n++
+			}
 		}
 	}
+	return n
+}
+
+// hasZombie reports whether a child of this process waits to be waited for, at the
+// price of one system call.
+func hasZombie() bool {
+	var info unix.Siginfo
+	err := unix.Waitid(unix.P_ALL, 0, &info, unix.WEXITED|unix.WNOHANG|unix.WNOWAIT, nil)
+	return err == nil && info.Signo != 0
+}
+
+// processes returns the pids that /proc shows, nil if it cannot be read.
+func processes() []int {
+	dir, err := os.Open("/proc")
+	if err != nil {
+		return nil
+	}
+	defer dir.Close()
+	names, _ := dir.Readdirnames(-1)
+	pids := make([]int, 0, len(names))
+	for _, name := range names {
+		if pid, err := strconv.Atoi(name); err == nil {
+			pids = append(pids, pid)
+		}
+	}
+	return pids
 }

@@ -1,0 +1,357 @@
+//go:build unix
+
+package process
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// The programs that the tests run are this test binary, which does what its first
+// argument says when helperVariable is set.
+const helperVariable = "PROCESS_TEST_HELPER"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(helperVariable) != "" {
+		os.Exit(helper(os.Args[1], os.Args[2:]))
+	}
+	// The runtime opens descriptors of its own with the first pipe.
+	r, w, err := os.Pipe()
+	if err != nil {
+		panic(err)
+	}
+	r.Close()
+	w.Close()
+	os.Exit(m.Run())
+}
+
+func helper(what string, args []string) int {
+	number := func(i int) int {
+		n, err := strconv.Atoi(args[i])
+		if err != nil {
+			panic(err)
+		}
+		return n
+	}
+	switch what {
+	case "exit":
+		return number(0)
+	case "signal":
+		syscall.Kill(os.Getpid(), syscall.Signal(number(0)))
+		select {}
+	case "print": // STDOUT STDERR
+		os.Stdout.WriteString(args[0])
+		os.Stderr.WriteString(args[1])
+	case "env":
+		os.Stdout.WriteString(strings.Join(os.Environ(), "\n"))
+	case "where": // argv[0], working directory, session, group, standard input
+		dir, _ := os.Getwd()
+		sid, _ := unix.Getsid(0)
+		n, err := os.Stdin.Read(make([]byte, 1))
+		fmt.Printf("%s\n%s\n%t %t\n%d %v\n", os.Args[0], dir, sid == os.Getpid(), unix.Getpgrp() == os.Getpid(), n, err)
+	case "tty":
+		f, err := os.OpenFile("/dev/tty", os.O_RDWR, 0)
+		if err == nil {
+			f.Close()
+			return 9
+		}
+		fmt.Println(err)
+	case "fds": // the descriptors that were handed on
+		d, _ := os.ReadDir("/proc/self/fd")
+		for _, e := range d {
+			if n, _ := strconv.Atoi(e.Name()); n > 2 {
+				if to, err := os.Readlink("/proc/self/fd/" + e.Name()); err == nil && !strings.HasPrefix(to, "anon_inode:") && !strings.HasPrefix(to, "/proc/") {
+					fmt.Println(e.Name(), to)
+				}
+			}
+		}
+	case "flood": // BYTES on each stream, at the same time
+		done := make(chan bool)
+		for _, f := range []*os.File{os.Stdout, os.Stderr} {
+			go func() {
+				flood(f, number(0))
+				done <- true
+			}()
+		}
+		<-done
+		<-done
+	case "forever": // writes and never ends
+		for {
+			os.Stdout.Write(pattern[:])
+		}
+	case "sleep": // says its pid and stays
+		report(args)
+		stay()
+	case "stubborn": // ignores what can be ignored
+		signal.Ignore(syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP, syscall.SIGQUIT)
+		report(args)
+		stay()
+	case "polite": // ends with status 5 when asked to, and says so
+		c := make(chan os.Signal, 1)
+		signal.Notify(c, syscall.SIGTERM)
+		report(args)
+		<-c
+		fmt.Println("asked to end")
+		return 5
+	case "stop": // SIGSTOP
+		report(args)
+		syscall.Kill(os.Getpid(), syscall.SIGSTOP)
+		stay()
+	case "child": // FILE HOW: starts a stubborn child, waits for its pid, stays
+		spawn(args[1], args[0])
+		report([]string{args[0]})
+		stay()
+	case "daemon": // FILE HOW: the same, but exits
+		spawn(args[1], args[0])
+	case "nest": // FILE: two generations of loose children, this one stays
+		spawn("middle", args[0])
+		report([]string{args[0]})
+		stay()
+	case "middle":
+		spawn("setsid", args[0])
+	case "forks": // FILE SECONDS: each generation opens a session and leaves at once
+		report(args[:1])
+		generation(args[0], number(1))
+		stay()
+	case "generation":
+		if until, _ := strconv.ParseInt(args[1], 10, 64); time.Now().Unix() < until {
+			spawnQuick(args)
+		}
+	default:
+		panic("no such helper: " + what)
+	}
+	return 0
+}
+
+var pattern = func() (p [64 << 10]byte) {
+	for i := range p {
+		p[i] = byte(i * 7)
+	}
+	return p
+}()
+
+func flood(f *os.File, n int) {
+	for n > 0 {
+		m := min(n, len(pattern))
+		if _, err := f.Write(pattern[:m]); err != nil {
+			os.Exit(8)
+		}
+		n -= m
+	}
+}
+
+// stay sleeps for long, not for ever: a test that fails leaves nothing behind.
+func stay() { time.Sleep(30 * time.Second) }
+
+// report appends the pid to the file args[0].
+func report(args []string) {
+	f, err := os.OpenFile(args[0], os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	if err != nil {
+		panic(err)
+	}
+	fmt.Fprintln(f, os.Getpid())
+	f.Close()
+}
+
+// spawn starts a child that adds its pid to file, and waits until it did. The
+// words of how are: setsid, silent (standard streams on /dev/null), bare (no
+// environment of the parent), and a helper, "stubborn" if none is named.
+func spawn(how, file string) {
+	before := len(pids(file))
+	attr := &os.ProcAttr{Files: []*os.File{os.Stdin, os.Stdout, os.Stderr}, Sys: &syscall.SysProcAttr{}, Env: os.Environ()}
+	what := "stubborn"
+	for word := range strings.SplitSeq(how, ",") {
+		switch word {
+		case "inherit":
+		case "setsid":
+			attr.Sys.Setsid = true
+		case "silent":
+			null, _ := os.OpenFile(os.DevNull, os.O_RDWR, 0)
+			attr.Files = []*os.File{null, null, null}
+		case "bare":
+			attr.Env = []string{helperVariable + "=1"}
+		default:
+			what = word
+		}
+	}
+	args := []string{os.Args[0], what, file}
+	if what == "daemon" {
+		args = append(args, "stubborn,silent")
+	}
+	p, err := os.StartProcess(self(), args, attr)
+	if err != nil {
+		panic(err)
+	}
+	for deadline := time.Now().Add(10 * time.Second); len(pids(file)) == before; time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			panic("the child does not report")
+		}
+	}
+	if what == "daemon" || what == "middle" {
+		p.Wait()
+	}
+}
+
+// generation forks a chain in which each process lives only to start the next.
+func generation(file string, seconds int) {
+	spawnQuick([]string{file, strconv.FormatInt(time.Now().Add(time.Duration(seconds)*time.Second).Unix(), 10)})
+}
+
+func spawnQuick(args []string) {
+	_, err := os.StartProcess(self(), append([]string{os.Args[0], "generation"}, args...), &os.ProcAttr{
+		Files: []*os.File{os.Stdin, os.Stdout, os.Stderr}, Sys: &syscall.SysProcAttr{Setsid: true}, Env: os.Environ(),
+	})
+	if err != nil {
+		os.Exit(7)
+	}
+}
+
+func self() string {
+	path, err := os.Executable()
+	if err != nil {
+		panic(err)
+	}
+	return path
+}
+
+// pids returns the numbers in file.
+func pids(file string) (list []int) {
+	text, _ := os.ReadFile(file)
+	for word := range bytes.FieldsSeq(text) {
+		if n, err := strconv.Atoi(string(word)); err == nil {
+			list = append(list, n)
+		}
+	}
+	return list
+}
+
+// start returns a launcher, and holds the test to leaving nothing behind.
+func start(t testing.TB) *Launcher {
+	t.Helper()
+	leaks(t)
+	l, err := New(Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := l.Close(); err != nil {
+			t.Errorf("Close: %v", err)
+		}
+	})
+	return l
+}
+
+// leaks checks at the end of the test that no descriptor, goroutine or child of
+// this process is there that was not there before.
+func leaks(t testing.TB) {
+	t.Helper()
+	fds, goroutines := openFiles(t), runtime.NumGoroutine()
+	t.Cleanup(func() {
+		t.Helper()
+		var now string
+		for range 100 {
+			if now = openFiles(t); now == fds && runtime.NumGoroutine() <= goroutines {
+				break
+			}
+			time.Sleep(10 * time.Millisecond) // goroutines need a moment to return
+		}
+		if now != fds {
+			t.Errorf("open files before:\n%s\nafter:\n%s", fds, now)
+		}
+		if n := runtime.NumGoroutine(); n > goroutines {
+			buf := make([]byte, 1<<20)
+			t.Errorf("%d goroutines before, %d after:\n%s", goroutines, n, buf[:runtime.Stack(buf, true)])
+		}
+		if left := children(); len(left) > 0 {
+			t.Errorf("children left: %v", left)
+		}
+	})
+}
+
+func openFiles(t testing.TB) string {
+	t.Helper()
+	d, err := os.ReadDir("/proc/self/fd")
+	if err != nil {
+		return ""
+	}
+	var list []string
+	for _, e := range d {
+		to, err := os.Readlink("/proc/self/fd/" + e.Name())
+		if err != nil || strings.HasPrefix(to, "/proc/") {
+			continue
+		}
+		if kind, _, ok := strings.Cut(to, "["); ok && (kind == "pipe:" || kind == "anon_inode:") {
+			to = kind
+		}
+		list = append(list, e.Name()+" "+to)
+	}
+	return strings.Join(list, "\n")
+}
+
+// children returns the stat lines of the children of this process.
+func children() (list []string) {
+	stats, _ := filepath.Glob("/proc/[0-9]*/stat")
+	for _, s := range stats {
+		text, err := os.ReadFile(s)
+		if err != nil {
+			continue
+		}
+		_, rest, _ := strings.Cut(string(text), ") ")
+		if f := strings.Fields(rest); len(f) > 1 && f[1] == strconv.Itoa(os.Getpid()) {
+			list = append(list, string(text))
+		}
+	}
+	return list
+}
+
+// command returns a command that runs a helper.
+func command(t testing.TB, args ...string) *Command {
+	t.Helper()
+	return &Command{
+		Argv: append([]string{self()}, args...),
+		Env:  append(os.Environ(), helperVariable+"=1", "GORACE=atexit_sleep_ms=0"),
+		Dir:  t.TempDir(),
+	}
+}
+
+// alive returns which of the processes exist and are no zombies.
+func alive(list []int) (live []int) {
+	for _, pid := range list {
+		text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+		if err != nil {
+			continue
+		}
+		if i := bytes.LastIndexByte(text, ')'); i > 0 && i+2 < len(text) && text[i+2] != 'Z' {
+			live = append(live, pid)
+		}
+	}
+	return live
+}
+
+// afterReports returns a context that is cancelled once file holds n pids.
+func afterReports(t testing.TB, file string, n int) context.Context {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan bool)
+	go func() {
+		defer close(done)
+		for deadline := time.Now().Add(10 * time.Second); len(pids(file)) < n && time.Now().Before(deadline); {
+			time.Sleep(2 * time.Millisecond)
+		}
+		cancel()
+	}()
+	t.Cleanup(func() { <-done; cancel() })
+	return ctx
+}
