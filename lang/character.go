@@ -1,0 +1,96 @@
+package lang
+
+import (
+	"unicode/utf8"
+
+	"github.com/command-dialect/dialect/lang/diag"
+)
+
+// characters checks the characters of the line from start to end, and reports
+// whether all may stand in a script. It says each kind of fault once a line.
+func (p *parser) characters(start, end int) bool {
+	text := p.src.Text[start:end]
+	ok := true
+	for i, c := range text {
+		if c >= utf8.RuneSelf || c < ' ' && c != '\t' || c == 0x7f {
+			p.ascii = p.ascii && c < utf8.RuneSelf
+			ok = false
+			text = text[i:]
+			start += i
+			break
+		}
+	}
+	if ok {
+		return true
+	}
+	for _, c := range text {
+		if c >= utf8.RuneSelf {
+			p.ascii = false
+			break
+		}
+	}
+	ok = true
+	invalid, forbidden := false, false
+	for i := 0; i < len(text); {
+		r, size := utf8.DecodeRune(text[i:])
+		at := start + i
+		i += size
+		switch {
+		case r == utf8.RuneError && size == 1:
+			ok = false
+			if !invalid {
+				invalid = true
+				p.fault(diag.NotUTF8, at, at+1, "the byte 0x%02x is not UTF-8", text[i-1]).hint("save the script as UTF-8")
+			}
+		default:
+			name := forbiddenName(r)
+			if name == "" {
+				continue
+			}
+			ok = false
+			if !forbidden {
+				forbidden = true
+				p.fault(diag.ForbiddenCharacter, at, at+size, "%U, %s", r, name).hint("delete it, or type a plain space")
+			}
+		}
+	}
+	return ok
+}
+
+// forbiddenName names a character that may not stand in a script, because it
+// cannot be seen or changes how others are; empty for all that may.
+func forbiddenName(r rune) string {
+	switch {
+	case r == '\t':
+		return ""
+	case r == 0:
+		return "a NUL byte"
+	case r == 0x1b:
+		return "an escape character"
+	case r < ' ' || r == 0x7f || r >= 0x80 && r <= 0x9f:
+		return "a control character"
+	case r == 0xa0:
+		return "a no-break space"
+	case r == 0xad:
+		return "a soft hyphen"
+	case r == 0x061c || r == 0x200e || r == 0x200f || r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069:
+		return "a mark that changes the direction of text"
+	case r == 0x200b:
+		return "a zero width space"
+	case r == 0x200c:
+		return "a zero width non-joiner"
+	case r == 0x200d:
+		return "a zero width joiner"
+	case r == 0x2060:
+		return "a word joiner"
+	case r == 0xfeff:
+		return "a byte order mark inside the text"
+	case r >= 0x2000 && r <= 0x200a || r == 0x202f || r == 0x205f || r == 0x3000 || r == 0x1680:
+		return "a space that is no plain space"
+	case r == 0x2028 || r == 0x2029:
+		return "a line separator"
+	case r == 0x180e || r >= 0x2061 && r <= 0x2064 || r >= 0xfff9 && r <= 0xfffb || r >= 0xe0000 && r <= 0xe007f:
+		return "an invisible character"
+	}
+	return ""
+}

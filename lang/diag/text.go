@@ -1,0 +1,195 @@
+package diag
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// TextOptions say how [WriteText] renders a list.
+type TextOptions struct {
+	Color   bool
+	Sources func(name string) *Source // to show lines of; nil, or a nil result, shows none
+	Max     int                       // print at most so many findings; 0 for all
+}
+
+// WriteText renders a list for people and models:
+//
+//	quality.dlct:3:11: error: the verb "test" has no noun "pytst" [unbound-noun]
+//	  3 | Test with pytst
+//	    |           ^^^^^
+//	  hint: did you mean "pytest"?
+//
+// Control characters and marks that change the direction of text are shown as
+// escapes, whoever wrote them, so that no text of a script reaches a terminal.
+func WriteText(w io.Writer, l List, o TextOptions) error {
+	b := bufio.NewWriter(w)
+	for i, d := range l {
+		if o.Max > 0 && i == o.Max {
+			rest := l[i:]
+			fmt.Fprintf(b, "... and %d more errors, %d more warnings\n", rest.Count(Error), rest.Count(Warning))
+			break
+		}
+		d.write(b, o)
+	}
+	return b.Flush()
+}
+
+func (d Diagnostic) write(b *bufio.Writer, o TextOptions) {
+	paint := func(sgr, text string) string {
+		if !o.Color {
+			return text
+		}
+		return "\x1b[" + sgr + "m" + text + "\x1b[0m"
+	}
+	sgr := map[Severity]string{Error: "1;31", Warning: "1;33", Note: "1;36"}[d.Severity]
+	fmt.Fprintf(b, "%s: %s %s [%s]\n", escape(d.Place()), paint(sgr, d.Severity.String()+":"), escape(d.Message), d.Code)
+	if o.Sources != nil && d.Span.IsValid() {
+		if src := o.Sources(d.File); src != nil && src.Line(d.Span.Start.Line) != nil {
+			excerpt(b, src, d.Span, func(s string) string { return paint(sgr, s) })
+		}
+	}
+	for _, r := range d.Related {
+		place := Diagnostic{File: r.File, Span: r.Span}.Place()
+		fmt.Fprintf(b, "  note: %s: %s\n", escape(place), escape(r.Message))
+	}
+	if d.Hint != "" {
+		for i, line := range strings.Split(strings.TrimRight(d.Hint, "\n"), "\n") {
+			if i == 0 {
+				fmt.Fprintf(b, "  %s %s\n", paint("36", "hint:"), escape(line))
+			} else {
+				fmt.Fprintf(b, "        %s\n", escape(line))
+			}
+		}
+	}
+}
+
+// window is how many columns of a line are shown around a span.
+const window = 100
+
+// excerpt shows the line of a span with the span underlined.
+func excerpt(b *bufio.Writer, src *Source, span Span, paint func(string) string) {
+	line := src.Line(span.Start.Line)
+	at := src.LineStart(span.Start.Line)
+	from := min(max(span.Start.Offset-at, 0), len(line))
+	to := len(line)
+	if span.End.Line == span.Start.Line {
+		to = min(max(span.End.Offset-at, from), len(line))
+	}
+	left, before := 0, ""
+	if from > window*2/3 {
+		left = from - window/2
+		for left > 0 && !utf8.RuneStart(line[left]) {
+			left--
+		}
+		before = "..."
+	}
+	pre, marked := show(line[left:from]), show(line[from:to])
+	const most = window
+	after := ""
+	cutMark := func(s string, n int) string {
+		if n = max(n, 0); Width(s) <= n {
+			return s
+		}
+		after = "..."
+		w, i := 0, 0
+		for i < len(s) {
+			r, size := utf8.DecodeRuneInString(s[i:])
+			if w += runeWidth(r); w > n {
+				break
+			}
+			i += size
+		}
+		return s[:i]
+	}
+	// Room is what remains of the window; a slice of the rest bounds the work.
+	marked = cutMark(marked, most-Width(pre))
+	post := ""
+	if after == "" {
+		rest := line[to:]
+		if len(rest) > 4*most {
+			rest = rest[:4*most]
+		}
+		post = cutMark(show(rest), most-Width(pre)-Width(marked))
+	}
+	number := strconv.Itoa(span.Start.Line)
+	fmt.Fprintf(b, "  %s | %s%s%s%s%s\n", number, before, pre, marked, post, after)
+	fmt.Fprintf(b, "  %s | %s%s\n", strings.Repeat(" ", len(number)),
+		strings.Repeat(" ", len(before)+Width(pre)), paint(strings.Repeat("^", max(1, Width(marked)))))
+}
+
+// show makes a part of a source fit to be shown on one line.
+func show(line []byte) string { return escape(strings.ReplaceAll(string(line), "\t", " ")) }
+
+// escape replaces what would act on a terminal instead of being seen.
+func escape(s string) string {
+	clean := true
+	for i := 0; i < len(s); i++ {
+		if s[i] < ' ' || s[i] >= 0x7f {
+			clean = false
+			break
+		}
+	}
+	if clean {
+		return s
+	}
+	var b strings.Builder
+	for i := 0; i < len(s); {
+		r, size := utf8.DecodeRuneInString(s[i:])
+		switch {
+		case r == utf8.RuneError && size == 1:
+			fmt.Fprintf(&b, `\x%02x`, s[i])
+		case r == '\t':
+			b.WriteByte(' ')
+		case r < ' ' || r == 0x7f:
+			fmt.Fprintf(&b, `\x%02x`, r)
+		case hidden(r):
+			fmt.Fprintf(&b, `\u{%x}`, r)
+		default:
+			b.WriteRune(r)
+		}
+		i += size
+	}
+	return b.String()
+}
+
+// hidden reports whether r is not seen where it stands: C1 controls, invisible
+// characters, odd spaces, marks of direction, line separators.
+func hidden(r rune) bool {
+	switch {
+	case r >= 0x80 && r <= 0xa0, r == 0xad, r == 0x061c, r == 0x180e, r == 0x1680,
+		r >= 0x2000 && r <= 0x200f, r >= 0x2028 && r <= 0x202f, r >= 0x205f && r <= 0x206f,
+		r == 0x3000, r == 0xfeff, r >= 0xfff9 && r <= 0xfffb, r >= 0xe0000 && r <= 0xe007f:
+		return true
+	}
+	return false
+}
+
+// Width is the number of columns that s takes on a terminal: 2 for wide East
+// Asian characters and emoji, 0 for combining marks, else 1. The ranges are those
+// that matter for scripts, not the whole of Unicode's East Asian Width.
+func Width(s string) int {
+	n := 0
+	for _, r := range s {
+		n += runeWidth(r)
+	}
+	return n
+}
+
+func runeWidth(r rune) int {
+	switch {
+	case r < 0x300:
+		return 1
+	case r <= 0x36f, r >= 0x483 && r <= 0x489, r >= 0x591 && r <= 0x5bd, r >= 0x610 && r <= 0x61a, r >= 0x64b && r <= 0x65f,
+		r >= 0x1ab0 && r <= 0x1aff, r >= 0x1dc0 && r <= 0x1dff, r >= 0x20d0 && r <= 0x20ff, r >= 0xfe00 && r <= 0xfe0f, r >= 0xfe20 && r <= 0xfe2f:
+		return 0
+	case r >= 0x1100 && r <= 0x115f, r >= 0x2e80 && r <= 0x303e, r >= 0x3041 && r <= 0xa4cf, r >= 0xac00 && r <= 0xd7a3,
+		r >= 0xf900 && r <= 0xfaff, r >= 0xfe30 && r <= 0xfe6f, r >= 0xff00 && r <= 0xff60, r >= 0xffe0 && r <= 0xffe6,
+		r >= 0x1f300 && r <= 0x1faff, r >= 0x20000 && r <= 0x3fffd:
+		return 2
+	}
+	return 1
+}

@@ -1,0 +1,323 @@
+package lang
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/alecthomas/participle/v2/lexer"
+
+	"github.com/command-dialect/dialect/lang/diag"
+)
+
+// Kinds of token. Tokens are whole words: a pattern such as \bin\b would split
+// "in-progress".
+const (
+	wordToken   lexer.TokenType = -(iota + 2)
+	prepToken                   // an unquoted preposition behind the verb
+	nameToken                   // the "name=" of a named argument; its value follows at once
+	stringToken                 // "quoted"
+	junkToken                   // what is no token; a diagnostic has been made
+)
+
+var symbols = map[string]lexer.TokenType{
+	"EOF": lexer.EOF, "Word": wordToken, "Prep": prepToken, "Name": nameToken, "String": stringToken, "Junk": junkToken,
+}
+
+// A token is a lexer.Token with its end and its meaning.
+type token struct {
+	kind       lexer.TokenType
+	start, end int    // offsets in the source
+	text       string // unquoted and unescaped; of a name without its "="
+}
+
+// definition is the lexer of one line as participle sees it. The parser hands
+// over tokens that it has lexed already, at absolute positions; this form serves
+// whoever asks participle for the grammar itself.
+type definition struct{}
+
+func (definition) Symbols() map[string]lexer.TokenType { return symbols }
+
+func (d definition) Lex(filename string, r io.Reader) (lexer.Lexer, error) {
+	text, err := io.ReadAll(io.LimitReader(r, maxLine+1))
+	if err != nil {
+		return nil, err
+	}
+	return d.LexString(filename, string(text))
+}
+
+func (definition) LexString(filename string, input string) (lexer.Lexer, error) {
+	p := newParser(diag.NewSource(filename, []byte(input)))
+	p.beginLine(1)
+	p.lex(0, len(input))
+	if p.bad {
+		return nil, fmt.Errorf("%s", p.list[len(p.list)-1].Message)
+	}
+	return &tokens{p: p}, nil
+}
+
+// tokens hands the tokens of a line to participle.
+type tokens struct {
+	p    *parser
+	next int
+}
+
+func (t *tokens) Next() (lexer.Token, error) {
+	if t.next == len(t.p.tokens) {
+		return lexer.EOFToken(lexer.Position{Offset: t.p.lineEnd, Line: t.p.line}), nil
+	}
+	tok := &t.p.tokens[t.next]
+	t.next++
+	return lexer.Token{
+		Type: tok.kind, Value: tok.text,
+		Pos: lexer.Position{Offset: tok.start, Line: t.p.line, Column: tok.start - t.p.lineStart + 1},
+	}, nil
+}
+
+// lex makes tokens of the text from start to end, which holds one line without
+// its end, list marker and surrounding blanks. Faults and warnings go to p.list;
+// after a fault p.bad is set and lexing goes on as far as it makes sense.
+func (p *parser) lex(start, end int) {
+	text := p.src.Text
+	for i := start; i < end; {
+		switch c := text[i]; {
+		case c == ' ' || c == '\t':
+			i++
+		case c == '#' && (i == start || isBlank(text[i-1])) && (i+1 == end || isBlank(text[i+1])):
+			return
+		case c == '`':
+			j := i
+			for j < end && text[j] == '`' {
+				j++
+			}
+			p.backtick(i, j)
+			i = j
+		case c == '"':
+			i = p.lexString(i, end)
+			i = p.afterString(i, end)
+		default:
+			i = p.lexWord(i, end)
+		}
+	}
+}
+
+// lexWord makes a token of the word at i, or a name and its value, and returns
+// the offset behind it.
+func (p *parser) lexWord(i, end int) int {
+	text := p.src.Text
+	j := i
+	for j < end && !isBlank(text[j]) && text[j] != '"' {
+		j++
+	}
+	if r, size := utf8.DecodeRune(text[i:j]); isSmartQuote(r) {
+		p.smartQuote(i, i+size, r)
+	} else if r, size := utf8.DecodeLastRune(text[i:j]); isSmartQuote(r) {
+		p.smartQuote(j-size, j, r)
+	}
+	if len(p.tokens) > 0 {
+		if n := nameLen(text[i:j]); n > 0 {
+			return p.lexNamed(i, i+n, j, end)
+		}
+	}
+	if j < end && text[j] == '"' {
+		p.fault(diag.QuoteInWord, i, j+1, "a quote inside a word").
+			hint("put a space before it, or quote the whole value: %s", quoteRaw(string(text[i:j])+"..."))
+		p.push(junkToken, i, j, string(text[i:j]))
+		return p.skipString(j, end)
+	}
+	last := p.isLast(j, end)
+	e := p.trimWord(i, j, last)
+	if e == i {
+		return j // nothing but backticks
+	}
+	word := p.intern(text[i:e])
+	kind := wordToken
+	if len(p.tokens) > 0 && IsPreposition(word) {
+		kind = prepToken
+	}
+	p.push(kind, i, e, word)
+	return j
+}
+
+// lexNamed makes a name and its value of name= at i, whose value begins at v, in
+// a word that ends at j.
+func (p *parser) lexNamed(i, v, j, end int) int {
+	text := p.src.Text
+	p.push(nameToken, i, v, p.intern(text[i:v-1]))
+	switch {
+	case v == j && j < end && text[j] == '"':
+		k := p.lexString(j, end)
+		return p.afterString(k, end)
+	case j < end && text[j] == '"':
+		p.fault(diag.QuoteInWord, i, j+1, "a quote inside a word").
+			hint("quote the whole value: %s%s", text[i:v], quoteRaw(string(text[v:j])+"..."))
+		p.push(junkToken, v, j, string(text[v:j]))
+		return p.skipString(j, end)
+	}
+	e := p.trimWord(v, j, p.isLast(j, end))
+	if e == v {
+		p.fault(diag.MissingValue, i, v, "nothing behind %q", text[i:v]).
+			hint(`write the value behind the "=" without a space; an empty one is %s""`, text[i:v])
+		p.push(junkToken, v, v, "")
+		return j
+	}
+	p.push(wordToken, v, e, p.intern(text[v:e]))
+	return j
+}
+
+// trimWord returns the end of the word from i to j without what models put
+// there: backticks, and a full stop at the end of the line.
+func (p *parser) trimWord(i, j int, last bool) int {
+	text := p.src.Text
+	for j > i && text[j-1] == '`' || last && isFullStop(text[i:j]) {
+		k := j
+		if text[j-1] == '.' {
+			j--
+			p.warn(diag.FullStop, j, k, "a full stop that ends the line").hint("leave it out; inside quotes it would be kept")
+			continue
+		}
+		for j > i && text[j-1] == '`' {
+			j--
+		}
+		p.backtick(j, k)
+	}
+	return j
+}
+
+// isLast reports whether nothing but blanks and a comment follows offset i.
+func (p *parser) isLast(i, end int) bool {
+	text := p.src.Text
+	for ; i < end; i++ {
+		if text[i] == '#' && isBlank(text[i-1]) && (i+1 == end || isBlank(text[i+1])) {
+			return true
+		}
+		if !isBlank(text[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+// isFullStop reports whether word ends in a stop that belongs to a sentence, and
+// not to a path or a pattern such as ".", "..", "./x.", "a...".
+func isFullStop(word []byte) bool {
+	n := len(word)
+	return n > 1 && word[n-1] == '.' && word[n-2] != '.' && word[0] != '.'
+}
+
+// lexString makes a token of the string that the quote at i opens, and returns
+// the offset behind it.
+func (p *parser) lexString(i, end int) int {
+	text := p.src.Text
+	var cooked []byte
+	from := i + 1
+	for j := from; j < end; j++ {
+		switch text[j] {
+		case '"':
+			if cooked == nil {
+				p.push(stringToken, i, j+1, string(text[from:j]))
+			} else {
+				p.push(stringToken, i, j+1, string(append(cooked, text[from:j]...)))
+			}
+			return j + 1
+		case '\\':
+			if j+1 == end {
+				continue
+			}
+			c, ok := unescape(text[j+1])
+			if !ok {
+				_, size := utf8.DecodeRune(text[j+1 : end])
+				p.fault(diag.BadEscape, j, j+1+size, "%q is no escape", text[j:j+1+size]).
+					hint(`a backslash itself is \\; there are \" \\ \n \t`)
+				c = text[j+1]
+			}
+			cooked = append(append(cooked, text[from:j]...), c)
+			j++
+			from = j + 1
+		}
+	}
+	p.fault(diag.UnclosedString, i, i+1, "this quote is never closed").hint("a string ends on its line; close it with \"")
+	p.push(junkToken, i, end, "")
+	return end
+}
+
+func unescape(c byte) (byte, bool) {
+	switch c {
+	case '"', '\\':
+		return c, true
+	case 'n':
+		return '\n', true
+	case 't':
+		return '\t', true
+	}
+	return 0, false
+}
+
+// afterString refuses what stands directly behind a closing quote at i.
+func (p *parser) afterString(i, end int) int {
+	text := p.src.Text
+	j := i
+	for j < end && !isBlank(text[j]) && text[j] != '"' {
+		j++
+	}
+	switch {
+	case j == i && (i == end || isBlank(text[i])):
+		return i
+	case strings.Trim(string(text[i:j]), "`") == "" && (j == end || text[j] != '"'):
+		p.backtick(i, j)
+		return j
+	case p.isLast(j, end) && string(text[i:j]) == ".":
+		p.warn(diag.FullStop, i, j, "a full stop that ends the line").hint("leave it out")
+		return j
+	}
+	p.fault(diag.QuoteInWord, i, max(j, i+1), "a quoted value goes on behind its quote").
+		hint("put a space between the two, or all of it inside the quotes")
+	return p.skipString(j, end)
+}
+
+// skipString skips the string at i, if there is one, after a fault.
+func (p *parser) skipString(i, end int) int {
+	text := p.src.Text
+	if i < end && text[i] == '"' {
+		for i++; i < end && text[i] != '"'; i++ {
+			if text[i] == '\\' {
+				i++
+			}
+		}
+		i++
+	}
+	for i < end && !isBlank(text[i]) {
+		i++
+	}
+	return min(i, end)
+}
+
+func (p *parser) push(kind lexer.TokenType, start, end int, text string) {
+	p.tokens = append(p.tokens, token{kind, start, end, text})
+}
+
+// nameLen returns the length of the "name=" that word begins with, or 0.
+func nameLen(word []byte) int {
+	for i, c := range word {
+		switch {
+		case c == '_' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z':
+		case i > 0 && (c == '-' || c >= '0' && c <= '9'):
+		case i > 0 && c == '=':
+			return i + 1
+		default:
+			return 0
+		}
+	}
+	return 0
+}
+
+func isBlank(c byte) bool { return c == ' ' || c == '\t' }
+
+func isSmartQuote(r rune) bool {
+	switch r {
+	case '“', '”', '„', '‟', '‘', '’', '‚', '‛', '«', '»':
+		return true
+	}
+	return false
+}

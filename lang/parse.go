@@ -1,0 +1,528 @@
+// Package lang reads the command dialect: it makes an AST of the text of a
+// script, with exact positions, and says everything that is wrong with the text.
+// It does not know what is bound to what; that is the business of packages
+// routing and resolve.
+//
+// # The language
+//
+// UTF-8, one command a line:
+//
+//	File     = { [ Command ] [ Comment ] EOL } .
+//	Command  = Verb ( Phrase | Bare ) .
+//	Phrase   = [ Value ] Prep Noun { Argument } .
+//	Bare     = Noun { Argument } .                  // no preposition on the line
+//	Argument = Name "=" Value | Value .
+//	Value    = Word | String .
+//	Comment  = "#" at the start of a line, or after a blank and before a blank or the end .
+//
+// A Word is a run without blank or quote. A String is quoted with ", on one line,
+// and knows the escapes \" \\ \n \t. A Name is [A-Za-z_][A-Za-z0-9_-]*, split from
+// its value at the first "=". The first unquoted preposition behind the verb
+// (see [Prepositions]) ends the object, and the word behind it is the noun. Verb,
+// preposition and noun are compared without case.
+//
+// In values {name} is a variable, {{ a literal brace (see [Expand]).
+//
+// # Faults
+//
+// Each line is parsed on its own, so that one bad line never hides another.
+// Control characters, bidirectional marks and invisible ones are faults. What
+// models add to plain lines (list markers, code fences, backticks, a final full
+// stop, CRLF, a byte order mark) is left out with a warning, never silently.
+package lang
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"sort"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/alecthomas/participle/v2/lexer"
+
+	"github.com/command-dialect/dialect/lang/diag"
+)
+
+const (
+	maxFile = 64 << 20 // bytes
+	maxLine = 64 << 10 // bytes
+)
+
+// Parse parses a script. The file holds a command for each line that is one,
+// good or bad; the list is sorted, and has an error for each bad command.
+func Parse(src *diag.Source) (*File, diag.List) {
+	p := newParser(src)
+	f := &File{Source: src}
+	if len(src.Text) > maxFile {
+		p.list = append(p.list, diag.Errorf(diag.FileTooLarge, src.Name, diag.Span{},
+			"the script is larger than %d MiB", maxFile>>20))
+		return f, p.list
+	}
+	for n := 1; n <= src.Lines(); n++ {
+		if c := p.parseLine(n); c != nil {
+			f.Commands = append(f.Commands, c)
+		}
+	}
+	p.list.Sort()
+	return f, p.list
+}
+
+type parser struct {
+	src     *diag.Source
+	list    diag.List
+	crlf    bool // said
+	tokens  []token
+	strings map[string]string // interned words
+	memo    map[string]memoed
+
+	line               int // of what follows
+	lineStart, lineEnd int
+	ascii              bool
+	bad                bool
+	ticked             bool // the backticks of this line were said
+}
+
+func newParser(src *diag.Source) *parser {
+	return &parser{src: src, strings: make(map[string]string), memo: make(map[string]memoed)}
+}
+
+func (p *parser) beginLine(n int) []byte {
+	line := p.src.Line(n)
+	p.line, p.lineStart, p.lineEnd = n, p.src.LineStart(n), p.src.LineStart(n)+len(line)
+	p.tokens, p.bad, p.ascii, p.ticked = p.tokens[:0], false, true, false
+	return line
+}
+
+// Bounds of the memo of lines: scripts repeat short lines, and nothing else is
+// worth the memory.
+const (
+	memoLines = 1 << 12
+	memoBytes = 128
+)
+
+func (p *parser) parseLine(n int) *Command {
+	line := p.beginLine(n)
+	if m, ok := p.memo[string(line)]; ok {
+		return m.command.moved(p.lineStart-m.start, n-m.row)
+	}
+	said := len(p.list)
+	c := p.parse(line)
+	if c != nil && len(p.list) == said && len(line) <= memoBytes && len(p.memo) < memoLines {
+		p.memo[string(line)] = memoed{c, p.lineStart, n}
+	}
+	if !p.crlf && p.lineEnd < len(p.src.Text) && p.src.Text[p.lineEnd] == '\r' {
+		p.crlf = true
+		p.warn(diag.CRLF, p.lineEnd, p.lineEnd+1, "the lines end in CR LF").hint("save the script with line ends of Unix")
+	}
+	return c
+}
+
+// A memoed is a command that was parsed before, and where its line begins.
+type memoed struct {
+	command    *Command
+	start, row int
+}
+
+// moved returns a copy of c, moved by bytes and lines.
+func (c *Command) moved(bytes, lines int) *Command {
+	d := *c
+	move := func(s *diag.Span) {
+		if s.IsValid() {
+			s.Start.Offset += bytes
+			s.End.Offset += bytes
+			s.Start.Line += lines
+			s.End.Line += lines
+		}
+	}
+	move(&d.Span)
+	move(&d.Verb.Span)
+	move(&d.Prep.Span)
+	move(&d.Noun.Span)
+	if c.Object != nil {
+		o := *c.Object
+		move(&o.Span)
+		d.Object = &o
+	}
+	d.Arguments = slices.Clone(c.Arguments)
+	for i := range d.Arguments {
+		move(&d.Arguments[i].Name.Span)
+		move(&d.Arguments[i].Value.Span)
+	}
+	return &d
+}
+
+// parse parses the line that beginLine took up.
+func (p *parser) parse(line []byte) *Command {
+	start, end := p.lineStart, p.lineEnd
+	if p.line == 1 && bytes.HasPrefix(line, []byte("\ufeff")) {
+		start += 3
+		p.ascii = false
+		p.warn(diag.ByteOrder, start-3, start, "the script begins with a byte order mark").hint("save it as UTF-8 without one")
+	}
+	if len(line) > maxLine {
+		p.fault(diag.LineTooLong, start, start+1, "a line of %d bytes; at most %d are read", len(line), maxLine)
+		return p.badCommand(start, start)
+	}
+	ok := p.characters(start, end)
+	text := p.src.Text
+	for start < end && isBlank(text[start]) {
+		start++
+	}
+	for start < end && isBlank(text[end-1]) {
+		end--
+	}
+	switch {
+	case start == end:
+		return nil
+	case !ok:
+		return p.badCommand(start, end)
+	case text[start] == '#':
+		return nil
+	case bytes.HasPrefix(text[start:end], []byte("```")):
+		p.warn(diag.CodeFence, start, end, "a code fence").hint("leave the line out")
+		return nil
+	}
+	if n := markerLen(text[start:end]); n > 0 {
+		p.warn(diag.ListMarker, start, start+len(bytes.TrimRight(text[start:start+n], " \t")), "a list marker before the verb").
+			hint("begin the line with its verb")
+		start += n
+	}
+	p.lex(start, end)
+	if len(p.tokens) == 0 {
+		if p.bad {
+			return p.badCommand(start, end)
+		}
+		return nil // a comment behind a list marker, or backticks alone: said
+	}
+	return p.command()
+}
+
+// badCommand is the command of a line that was not lexed.
+func (p *parser) badCommand(start, end int) *Command {
+	c := &Command{Bad: true, Span: p.span(start, end)}
+	if end-start <= maxLine {
+		c.Text = string(p.src.Text[start:end])
+	}
+	return c
+}
+
+// command makes a command of the tokens of the line.
+func (p *parser) command() *Command {
+	first, last := p.tokens[0], p.tokens[len(p.tokens)-1]
+	c := &Command{Span: p.span(first.start, last.end), Text: string(p.src.Text[first.start:last.end])}
+	prep := -1
+	for i, t := range p.tokens {
+		if t.kind == prepToken {
+			prep = i
+			break
+		}
+	}
+	if !p.bad {
+		p.checkVerb(first)
+	}
+	if !p.bad {
+		if !p.build(c, prep) {
+			p.explain(prep)
+		}
+		p.checkBraces()
+	}
+	if p.bad {
+		p.partial(c, prep)
+	}
+	return c
+}
+
+// build fills c by the grammar, and reports whether the line is in it.
+func (p *parser) build(c *Command, prep int) bool {
+	var args []*argument
+	if prep >= 0 {
+		g, err := parsePhrase(p)
+		if err != nil {
+			return false
+		}
+		c.Verb, c.Prep, c.Noun, args = p.word(g.Verb), p.word(g.Prep), p.word(g.Noun), g.Args
+		if len(g.Object) > 0 {
+			v := p.value(g.Object[0])
+			c.Object = &v
+		}
+	} else {
+		g, err := parseBare(p)
+		if err != nil {
+			return false
+		}
+		c.Verb, c.Noun, args = p.word(g.Verb), p.word(g.Noun), g.Args
+	}
+	if len(args) > 0 {
+		c.Arguments = make([]Argument, len(args))
+	}
+	for i, a := range args {
+		if len(a.Name) > 0 {
+			c.Arguments[i].Name = p.word(a.Name[0])
+		}
+		c.Arguments[i].Value = p.value(a.Value)
+	}
+	return true
+}
+
+// partial fills what can be said of a bad line, for stages that know more.
+func (p *parser) partial(c *Command, prep int) {
+	*c = Command{Bad: true, Span: c.Span, Text: c.Text}
+	take := func(i int, w *Word) {
+		if i >= 0 && i < len(p.tokens) && p.tokens[i].kind == wordToken {
+			t := p.tokens[i]
+			*w = Word{Text: t.text, Span: p.span(t.start, t.end)}
+		}
+	}
+	if !isVerb(p.tokens[0].text) || IsPreposition(p.tokens[0].text) {
+		return
+	}
+	take(0, &c.Verb)
+	if prep < 0 {
+		take(1, &c.Noun)
+		return
+	}
+	t := p.tokens[prep]
+	c.Prep = Word{Text: t.text, Span: p.span(t.start, t.end)}
+	take(prep+1, &c.Noun)
+}
+
+// explain says why the tokens are not in the grammar. Participle's own words
+// would mislead: it reports where it gave up, not what is wrong.
+func (p *parser) explain(prep int) {
+	rest := p.tokens[1:]
+	noun := 1
+	if prep >= 0 {
+		noun = prep + 1
+		objects := p.tokens[1:prep]
+		for _, t := range objects {
+			if t.kind == nameToken {
+				p.misplaced(t)
+				return
+			}
+		}
+		if len(objects) > 1 {
+			start, end := objects[0].start, objects[len(objects)-1].end
+			text := string(p.src.Text[start:end])
+			p.fault(diag.ManyObjects, start, end, "%d words before %q; an object is one value", len(objects), p.tokens[prep].text).
+				hint("quote them as one: %s, or join them: %s", quoteRaw(text), strings.Join(strings.Fields(text), "-"))
+			return
+		}
+	}
+	if noun >= len(p.tokens) {
+		after := p.tokens[noun-1]
+		p.fault(diag.MissingNoun, after.start, after.end, "a noun is missing behind %q", after.text).
+			hint("a line is a verb, a preposition and a noun: Test with pytest")
+		return
+	}
+	switch t := p.tokens[noun]; t.kind {
+	case stringToken:
+		p.fault(diag.MissingNoun, t.start, t.end, "a quoted value where the noun belongs").
+			hint("a noun is one word without quotes; values come before the preposition or behind the noun")
+		return
+	case nameToken:
+		p.misplaced(t)
+		return
+	case prepToken:
+		p.extraPreposition(t)
+		return
+	}
+	for _, t := range rest[noun:] {
+		if t.kind == prepToken {
+			p.extraPreposition(t)
+			return
+		}
+	}
+	// The grammar refuses nothing else; should it ever, the line is still no command.
+	first, last := p.tokens[0], p.tokens[len(p.tokens)-1]
+	p.fault(diag.BadVerb, first.start, last.end, "this is no command").hint("a line is a verb, a preposition and a noun: Test with pytest")
+}
+
+func (p *parser) misplaced(t token) {
+	p.fault(diag.Misplaced, t.start, t.end, "%q stands before the noun", t.text+"=").
+		hint("named arguments come behind the noun: Close issue id=BD-12")
+}
+
+func (p *parser) extraPreposition(t token) {
+	p.fault(diag.ExtraPreposition, t.start, t.end, "a second preposition, %q", t.text).
+		hint(`if it is a value, quote it: %s`, quoteRaw(t.text))
+}
+
+// checkVerb refuses lines that do not begin with a word.
+func (p *parser) checkVerb(t token) {
+	const form = "a line is a verb, a preposition and a noun: Test with pytest"
+	switch {
+	case t.kind == stringToken:
+		p.fault(diag.BadVerb, t.start, t.end, "a line begins with its verb, not with a quoted value").hint(form)
+	case IsPreposition(t.text):
+		p.fault(diag.BadVerb, t.start, t.end, "a line begins with its verb, not with the preposition %q", t.text).hint(form)
+	case !isVerb(t.text):
+		f := p.fault(diag.BadVerb, t.start, t.end, "%q is no verb", t.text)
+		if strings.ContainsAny(t.text, "{}") {
+			f.hint("a verb is one word, and cannot be a variable: routing is fixed before the run")
+		} else if r, _ := utf8.DecodeRuneInString(t.text); r >= utf8.RuneSelf {
+			f.hint("it begins with %U, which is no Latin letter; %s", r, form)
+		} else {
+			f.hint(form)
+		}
+	}
+}
+
+// isVerb reports whether a word can be a verb: a Latin letter, then letters,
+// digits, "-" and "_".
+func isVerb(w string) bool {
+	for i := 0; i < len(w); i++ {
+		c := w[i]
+		letter := c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
+		if !letter && (i == 0 || !(c >= '0' && c <= '9' || c == '-' || c == '_')) {
+			return false
+		}
+	}
+	return w != ""
+}
+
+// checkBraces refuses braces that are no variables, and variables where routing
+// needs a word.
+func (p *parser) checkBraces() {
+	if p.bad {
+		return
+	}
+	noun := 1
+	for i, t := range p.tokens {
+		if t.kind == prepToken {
+			noun = i + 1
+			break
+		}
+	}
+	for i, t := range p.tokens {
+		if !strings.Contains(t.text, "{") {
+			continue
+		}
+		if i == noun {
+			p.fault(diag.BadVariable, t.start, t.end, "a noun cannot be a variable").hint("routing is fixed before the run; only values may hold variables")
+			continue
+		}
+		raw := string(p.src.Text[t.start:t.end])
+		for at := 0; ; {
+			i, n, ok := nextBrace(raw[at:])
+			if n == 0 {
+				break
+			}
+			if !ok {
+				p.fault(diag.BadVariable, t.start+at+i, t.start+at+i+1, "a brace that begins no variable").
+					hint("a variable is {name}; a literal brace is written twice: {{")
+			}
+			at += i + n
+		}
+	}
+}
+
+func (p *parser) token(t lexer.Token) token {
+	i := sort.Search(len(p.tokens), func(i int) bool { return p.tokens[i].start >= t.Pos.Offset })
+	for i < len(p.tokens)-1 && p.tokens[i].kind != t.Type {
+		i++
+	}
+	return p.tokens[i]
+}
+
+func (p *parser) word(t lexer.Token) Word {
+	tok := p.token(t)
+	return Word{Text: tok.text, Span: p.span(tok.start, tok.end)}
+}
+
+func (p *parser) value(t lexer.Token) Value {
+	tok := p.token(t)
+	return Value{Text: tok.text, Quoted: tok.kind == stringToken, Span: p.span(tok.start, tok.end)}
+}
+
+// span returns a span within the current line.
+func (p *parser) span(start, end int) diag.Span {
+	return diag.Span{Start: p.pos(start), End: p.pos(end)}
+}
+
+func (p *parser) pos(offset int) diag.Pos {
+	column := offset - p.lineStart
+	if !p.ascii {
+		column = utf8.RuneCount(p.src.Text[p.lineStart:offset])
+	}
+	return diag.Pos{Offset: offset, Line: p.line, Column: column + 1}
+}
+
+// intern returns text as a string, the same one for the same words: verbs and
+// nouns repeat.
+func (p *parser) intern(text []byte) string {
+	if s, ok := p.strings[string(text)]; ok {
+		return s
+	}
+	s := string(text)
+	if len(p.strings) < memoLines && len(s) <= memoBytes {
+		p.strings[s] = s
+	}
+	return s
+}
+
+// A finding is the diagnostic that was made last, to be given a hint.
+type finding struct{ d *diag.Diagnostic }
+
+func (f finding) hint(format string, args ...any) { f.d.Hint = fmt.Sprintf(format, args...) }
+
+func (p *parser) fault(code diag.Code, start, end int, format string, args ...any) finding {
+	p.bad = true
+	p.list = append(p.list, diag.Errorf(code, p.src.Name, p.span(start, end), format, args...))
+	return finding{&p.list[len(p.list)-1]}
+}
+
+func (p *parser) warn(code diag.Code, start, end int, format string, args ...any) finding {
+	p.list = append(p.list, diag.Warnf(code, p.src.Name, p.span(start, end), format, args...))
+	return finding{&p.list[len(p.list)-1]}
+}
+
+func (p *parser) backtick(start, end int) {
+	if !p.ticked {
+		p.ticked = true
+		p.warn(diag.Backtick, start, end, "backticks around words").hint("leave them out; inside quotes they would be kept")
+	}
+}
+
+func (p *parser) smartQuote(start, end int, r rune) {
+	p.fault(diag.SmartQuote, start, end, "a typographic quote, %U", r).hint(`values are quoted with " (U+0022)`)
+}
+
+// markerLen returns the length of the list marker that line begins with, blanks
+// behind it included, or 0.
+func markerLen(line []byte) int {
+	i := 0
+	switch {
+	case line[0] == '-' || line[0] == '*' || line[0] == '+':
+		i = 1
+	case bytes.HasPrefix(line, []byte("•")):
+		i = len("•")
+	default:
+		for i < len(line) && i < 4 && line[i] >= '0' && line[i] <= '9' {
+			i++
+		}
+		if i == 0 || i == len(line) || line[i] != '.' && line[i] != ')' {
+			return 0
+		}
+		i++
+	}
+	n := blanks(line, i)
+	if n == i {
+		return 0
+	}
+	for _, box := range []string{"[ ]", "[x]", "[X]"} {
+		if bytes.HasPrefix(line[n:], []byte(box)) {
+			if m := blanks(line, n+len(box)); m > n+len(box) {
+				return m
+			}
+		}
+	}
+	return n
+}
+
+func blanks(line []byte, i int) int {
+	for i < len(line) && isBlank(line[i]) {
+		i++
+	}
+	return i
+}
