@@ -84,7 +84,7 @@ type Step struct {
 
 	Kind   Kind
 	Target string   // for Builtin, MCP and Task (the name of the agent)
-	Argv   []string // for Task: the agent's command, nil if none is configured; for Process: the template after substitution, before PATH look-up; for a shell step sh, -c, the script, sh, the values
+	Argv   []string // for Task: the agent's command, nil if none is configured; for Builtin: Target and its values; for Process: the template after substitution, before PATH look-up; for a shell step sh, -c, the script, sh, the values
 	Shell  bool     // the matrix asked for a shell
 
 	Arguments string // for MCP: the JSON object that the matrix makes of the values; empty: the values are the arguments

@@ -204,9 +204,9 @@ func decode(src *diag.Source, root *value, pack, partial bool, list *diag.List) 
 		case "vars":
 			if r.is(e.value, "vars", tableKind) {
 				for _, v := range e.value.entries {
-					if !isName(v.key) {
+					if !isName(strings.ReplaceAll(v.key, ".", "_")) {
 						r.errorf(diag.BadValue, r.keySpan(v), "%q is no name of a variable", v.key).
-							Hint = "a name is of letters, digits, _ and -, and begins with a letter or _"
+							Hint = "a name is of letters, digits, \"_\", \"-\" and \".\", and begins with a letter or \"_\""
 					}
 					r.is(v.value, "vars."+v.key, stringKind)
 				}
@@ -215,9 +215,9 @@ func decode(src *diag.Source, root *value, pack, partial bool, list *diag.List) 
 		case "aliases":
 			r.table(e, aliasKeys, func(e *entry, where string) {
 				if e.key == "verbs" {
-					d.verbs = r.aliases(e.value, where)
+					d.verbs = r.aliases(e.value, where, aVerb)
 				} else {
-					d.nouns = r.aliases(e.value, where)
+					d.nouns = r.aliases(e.value, where, aNoun)
 				}
 			})
 		default:
@@ -241,13 +241,13 @@ func (r *reader) table(e *entry, known []string, read func(e *entry, where strin
 	}
 }
 
-func (r *reader) aliases(v *value, where string) []alias {
+func (r *reader) aliases(v *value, where, what string) []alias {
 	if !r.is(v, where, tableKind) {
 		return nil
 	}
 	var out []alias
 	for _, e := range v.entries {
-		if r.is(e.value, where+"."+e.key, stringKind) && r.word(e.key, r.keySpan(e), "an alias") {
+		if r.is(e.value, where+"."+e.key, stringKind) && r.word(e.key, r.keySpan(e), what) {
 			out = append(out, alias{strings.ToLower(e.key), strings.ToLower(e.value.text), r.src, r.keySpan(e)})
 		}
 	}
@@ -260,18 +260,36 @@ func (r *reader) word(text string, span diag.Span, what string) bool {
 	case lang.IsPreposition(text):
 		r.errorf(diag.PrepositionNoun, span, "%q is a preposition and cannot be %s", text, what).
 			Hint = "no line could be written with it; choose another word, or join two: \"" + text + "-file\""
-	case !isWord(text):
-		r.errorf(diag.BadValue, span, "%q cannot be %s", text, what).
-			Hint = "a word begins with a letter and goes on with letters, digits, \"-\" and \"_\""
+	case what == aVerb && !isVerb(text):
+		r.errorf(diag.BadValue, span, "%q cannot be a verb", text).
+			Hint = "a verb begins with a letter and goes on with letters, digits, \"-\" and \"_\""
+	case !isNoun(text):
+		r.errorf(diag.BadValue, span, "%q cannot be a noun", text).
+			Hint = "a noun is one word of letters, digits and \"-\", \"_\", \".\", \"+\", \"/\"; it begins with a letter or digit and does not end in a full stop"
 	default:
 		return true
 	}
 	return false
 }
 
-// isWord reports whether text can be a verb or noun.
-func isWord(text string) bool {
-	return isName(text) && text[0] != '_'
+// What a word is to be.
+const (
+	aVerb = "a verb"
+	aNoun = "a noun"
+)
+
+// isVerb reports whether a script can have text for a verb.
+func isVerb(text string) bool { return isName(text) && text[0] != '_' }
+
+// isNoun reports whether text can be a noun. A script would allow more; this is
+// what reads the same everywhere, without quotes and look-alikes.
+func isNoun(text string) bool {
+	for i := range len(text) {
+		if !isNameByte(text[i]) && (i == 0 || strings.IndexByte("-.+/", text[i]) < 0) {
+			return false
+		}
+	}
+	return text != "" && text[0] != '_' && text[len(text)-1] != '.'
 }
 
 func (r *reader) env(v *value, where string) map[string]string {
@@ -367,13 +385,13 @@ func (r *reader) binding(c *entry) *Binding {
 		switch e.key {
 		case "verb":
 			b.Verb = strings.ToLower(r.str(v, where))
-			valid = v.kind == stringKind && r.word(b.Verb, r.span(v), "a verb") && valid
+			valid = v.kind == stringKind && r.word(b.Verb, r.span(v), aVerb) && valid
 		case "noun":
 			b.Noun = strings.ToLower(r.str(v, where))
-			valid = v.kind == stringKind && r.word(b.Noun, r.span(v), "a noun") && valid
+			valid = v.kind == stringKind && r.word(b.Noun, r.span(v), aNoun) && valid
 		case "aliases":
 			for i, text := range r.strings(v, where) {
-				if r.word(text, r.itemSpan(v, i), "a noun") {
+				if r.word(text, r.itemSpan(v, i), aNoun) {
 					b.Aliases = append(b.Aliases, strings.ToLower(text))
 				}
 			}

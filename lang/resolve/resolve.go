@@ -1,0 +1,273 @@
+// Package resolve binds a parsed script to a routing matrix.
+//
+// In come the AST of package lang and a [routing.Matrix]; out come a
+// [plan.Plan], complete and plain, and every fault that can be found without
+// running anything: words that nothing is bound to, values that are missing,
+// surplus or unknown, lines that read two ways. One faulty line never hides
+// another. A plan that comes with errors holds the lines that could be bound
+// and must not be run.
+//
+// The package runs nothing, reads no file and looks for no executable.
+//
+// # Values
+//
+// The values of a line are its object, if it has one, and then its positional
+// arguments. Named arguments fill the placeholders of their name; the rest fill
+// those that are left, {object} first and then in order of appearance. What
+// remains goes to {args...}, or is appended to a template that has no
+// placeholder and whose receipt no gate insists on. Anything else is a fault:
+//
+//	tool = "bd close {id} --reason {reason}"
+//	Close issue BD-12 done               id = BD-12, reason = done
+//	Close issue reason="all done" BD-12  id = BD-12, reason = all done
+//
+// A composite takes the placeholders of its members; a value goes to each
+// member that has the placeholder. A shell script takes $1, $2, ... and $@. An
+// MCP tool takes one positional value and named ones of any name, unless the
+// matrix has a table of arguments; a task takes whatever it is given.
+//
+// A value is part of one argv element, or one element: no text of a script
+// changes how many there are, except by how many values it has.
+package resolve
+
+import (
+	"strconv"
+
+	"github.com/command-dialect/dialect/lang"
+	"github.com/command-dialect/dialect/lang/diag"
+	"github.com/command-dialect/dialect/lang/plan"
+	"github.com/command-dialect/dialect/lang/routing"
+)
+
+// Options changes what is resolved. The zero Options resolves a whole script.
+type Options struct {
+	// Script is copied into the plan; an empty name is that of the source.
+	Script plan.Script
+
+	// Vars are the variables of the command line. They go before those of the
+	// matrix.
+	Vars map[string]string
+
+	// Line, if not 0, asks for the command on that line (1-based) alone; faults
+	// of other lines are left out. The step keeps its position in the script.
+	Line int
+
+	// Parsed is what [lang.Parse] said of the file. It is returned with the
+	// findings of this package, in order, and with hints that only a matrix
+	// can give.
+	Parsed diag.List
+}
+
+// Resolve binds f to m. The plan is never nil; it may be run only if the list
+// (and that of [routing.Load]) holds no error. A line bound to a binding that
+// Load found broken gives no step and no further error.
+func Resolve(f *lang.File, m *routing.Matrix, o Options) (*plan.Plan, diag.List) {
+	r := &resolver{
+		m: m, o: o, src: f.Source, file: f.Source.Name,
+		bound: make(map[*routing.Binding]*bound),
+		words: make(map[[2]string]route),
+	}
+	p := &plan.Plan{
+		Script: o.Script,
+		Matrix: plan.Matrix{Name: m.Name, Path: m.Path, Root: m.Root, SHA256: m.SHA256},
+	}
+	if len(m.Servers) > 0 {
+		p.Servers = m.Servers
+	}
+	if p.Script.Name == "" {
+		p.Script.Name = f.Source.Name
+	}
+	p.Script.Part = p.Script.Part || o.Line != 0
+	r.parsed(f)
+	found := false
+	for i, c := range f.Commands {
+		if o.Line != 0 && c.Span.Start.Line != o.Line {
+			continue
+		}
+		found = true
+		if s := r.command(c, i+1); s != nil {
+			p.Steps = append(p.Steps, s)
+		}
+	}
+	if o.Line != 0 && !found {
+		r.noSuchLine(f)
+	}
+	r.list.Sort()
+	return p, r.list
+}
+
+type resolver struct {
+	m    *routing.Matrix
+	o    Options
+	src  *diag.Source
+	file string // its name
+	list diag.List
+
+	bound map[*routing.Binding]*bound
+	words map[[2]string]route // by verb and noun as written
+}
+
+// A route is the answer to verb and noun as written.
+type route struct {
+	binding *routing.Binding
+	known   bool // asked before
+}
+
+// A bound is what all lines of one binding share.
+type bound struct {
+	source  *routing.Binding
+	step    plan.Step // without ID, Line, values and argv
+	params  routing.Parameters
+	members []*bound
+	named   map[string]bool // params.Names as a set; nil if there are none
+}
+
+func (r *resolver) errorf(code diag.Code, span diag.Span, format string, args ...any) *diag.Diagnostic {
+	r.list = append(r.list, diag.Errorf(code, r.file, span, format, args...))
+	return &r.list[len(r.list)-1]
+}
+
+func (r *resolver) warnf(code diag.Code, span diag.Span, format string, args ...any) *diag.Diagnostic {
+	r.list = append(r.list, diag.Warnf(code, r.file, span, format, args...))
+	return &r.list[len(r.list)-1]
+}
+
+// lookup finds the binding of c; a script says the same few pairs again and again.
+func (r *resolver) lookup(verb, noun string) *routing.Binding {
+	key := [2]string{verb, noun}
+	if known := r.words[key]; known.known {
+		return known.binding
+	}
+	b := r.m.Lookup(verb, noun)
+	if len(r.words) < 1<<14 {
+		r.words[key] = route{b, true}
+	}
+	return b
+}
+
+// command binds one line; nil if it cannot be bound.
+func (r *resolver) command(c *lang.Command, position int) *plan.Step {
+	if c.Bad {
+		// Its fault is told by lang; an unbound verb is one of its own.
+		if c.Verb.Text != "" && r.m.Verb(c.Verb.Text) == "" {
+			r.unboundVerb(c)
+		}
+		return nil
+	}
+	values, ok := r.expand(c)
+	b := r.lookup(c.Verb.Text, c.Noun.Text)
+	if c.Object != nil && !c.Object.Quoted {
+		if other := r.lookup(c.Verb.Text, c.Object.Text); other != nil {
+			r.ambiguous(c, b, other)
+			return nil
+		}
+	}
+	if b == nil {
+		r.unbound(c)
+		return nil
+	}
+	if b.Deprecated {
+		r.warnf(diag.DeprecatedLine, span(c.Verb.Span, c.Noun.Span), "%q is deprecated", b.Verb+" "+b.Noun).Hint = firstLine(b.Notes)
+	}
+	if c.Prep.Text != "" && len(b.Prepositions) > 0 {
+		r.preposition(c, b)
+	}
+	if b.Kind == "" {
+		return nil
+	}
+	d := r.binding(b)
+	if !ok {
+		return nil
+	}
+	filled, ok := r.fill(c, b, d, values)
+	if !ok {
+		return nil
+	}
+	filled.preposition = c.Prep.Key()
+	line := plan.Line{File: r.file, Number: c.Span.Start.Line, Text: c.Text, Span: c.Span}
+	return r.step(d, strconv.Itoa(position), line, &filled)
+}
+
+// binding returns what the lines of b share, members included.
+func (r *resolver) binding(b *routing.Binding) *bound {
+	if d := r.bound[b]; d != nil {
+		return d
+	}
+	d := &bound{source: b, params: b.Parameters()}
+	r.bound[b] = d
+	d.step = plan.Step{
+		Binding: b.Name, Verb: b.Verb, Noun: b.Noun,
+		Kind: b.Kind, Target: b.Target, Shell: b.Script != nil,
+		Parallel: b.Parallel,
+		Dir:      b.AbsDir(r.m.Root), Env: b.Env,
+		Effect: b.Effect, ReceiptRequired: b.ReceiptRequired, WhenFailure: b.WhenFailure,
+		Budget: b.Budget, Expect: b.Expect,
+		Skill: b.Skill, Hint: b.Hint, Contract: b.Contract, Origin: b.Origin(),
+	}
+	if len(d.params.Names) > 0 {
+		d.named = make(map[string]bool, len(d.params.Names))
+		for _, name := range d.params.Names {
+			d.named[name] = true
+		}
+	}
+	for _, m := range b.Members {
+		member := r.binding(m)
+		if b.ReceiptRequired && !member.step.ReceiptRequired {
+			// The gate insists on the whole, so on each part; a copy, since the
+			// member may also stand alone.
+			member = requireAll(member)
+		}
+		d.members = append(d.members, member)
+	}
+	return d
+}
+
+// requireAll returns d and its members as a gate insists on them.
+func requireAll(d *bound) *bound {
+	out := *d
+	out.step.ReceiptRequired = true
+	out.members = make([]*bound, len(d.members))
+	for i, m := range d.members {
+		out.members[i] = requireAll(m)
+	}
+	return &out
+}
+
+// step makes the step of d, and of its members, from the values of a line.
+func (r *resolver) step(d *bound, id string, line plan.Line, v *filled) *plan.Step {
+	s := new(plan.Step)
+	*s = d.step
+	s.ID, s.Line, s.Preposition = id, line, v.preposition
+	b := d.source
+	s.Values = v.values
+	switch {
+	case b.Kind == plan.Composite:
+		s.Members = make([]*plan.Step, len(d.members))
+		for i, m := range d.members {
+			s.Members[i] = r.step(m, id+"."+strconv.Itoa(i+1), line, &filled{preposition: v.preposition, values: v.only(m)})
+		}
+	case b.Script != nil:
+		params := make([]string, 0, len(d.params.Names)+len(v.rest))
+		for _, name := range d.params.Names {
+			params = append(params, v.get(name))
+		}
+		s.Argv = b.Script.Argv(append(params, v.rest...))
+	case b.Kind == plan.MCP && b.Arguments != nil:
+		s.Arguments = b.Arguments.JSON(v.get)
+	case b.Kind == plan.Process || b.Kind == plan.Builtin:
+		s.Argv = b.Template.Argv(v.get, v.rest)
+	case b.Kind == plan.Task:
+		if agent := r.m.Agent(b.Target); agent != nil {
+			s.Argv = agent.Command.Argv(func(name string) string {
+				switch name {
+				case "mode":
+					return b.Target
+				case "contract":
+					return b.Contract
+				}
+				return v.get(name)
+			}, v.rest)
+		}
+	}
+	return s
+}

@@ -1,0 +1,325 @@
+package resolve
+
+import (
+	"bytes"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/command-dialect/dialect/lang"
+	"github.com/command-dialect/dialect/lang/diag"
+	"github.com/command-dialect/dialect/lang/plan"
+	"github.com/command-dialect/dialect/lang/routing"
+)
+
+// An input is a value of the line after substitution of variables.
+type input struct {
+	name lang.Word // empty for the object and positional arguments
+	text string
+	span diag.Span
+}
+
+// A filled is what the values of a line became.
+type filled struct {
+	preposition string
+	values      []plan.Value // in the order of the line
+	rest        []string     // those for {args...} or the end
+}
+
+// get returns the value of a placeholder.
+func (v *filled) get(name string) string {
+	if name == "preposition" {
+		return v.preposition
+	}
+	for i := range v.values {
+		if v.values[i].Name == name {
+			return v.values[i].Text
+		}
+	}
+	return ""
+}
+
+// only returns the values that the member d of a composite has a placeholder
+// for. None is ever a named argument of an MCP tool, or appended.
+func (v *filled) only(d *bound) []plan.Value {
+	if len(v.values) == len(d.params.Names) {
+		return v.values // all: the composite takes what its members take together
+	}
+	var out []plan.Value
+	for _, value := range v.values {
+		if d.named[value.Name] {
+			out = append(out, value)
+		}
+	}
+	return out
+}
+
+// expand substitutes the variables of c, and reports whether all are known.
+func (r *resolver) expand(c *lang.Command) ([]input, bool) {
+	n := len(c.Arguments)
+	if c.Object != nil {
+		n++
+	}
+	if n == 0 {
+		return nil, true
+	}
+	ok := true
+	inputs := make([]input, 0, n)
+	if c.Object != nil {
+		text, known := r.variables(c.Object)
+		inputs = append(inputs, input{text: text, span: c.Object.Span})
+		ok = known
+	}
+	for i := range c.Arguments {
+		a := &c.Arguments[i]
+		text, known := r.variables(&a.Value)
+		at := a.Value.Span
+		if a.Name.Text != "" {
+			at = span(a.Name.Span, at)
+		}
+		inputs = append(inputs, input{name: a.Name, text: text, span: at})
+		ok = ok && known
+	}
+	return inputs, ok
+}
+
+// variables substitutes {name} in v.
+func (r *resolver) variables(v *lang.Value) (string, bool) {
+	text, ok := v.Text, true
+	if strings.ContainsAny(text, "{}") {
+		var unknown []string
+		text, unknown = lang.Expand(text, func(name string) (string, bool) {
+			if value, ok := r.o.Vars[name]; ok {
+				return value, true
+			}
+			value, ok := r.m.Vars[name]
+			return value, ok
+		})
+		for _, name := range unknown {
+			ok = false
+			known := slices.Sorted(maps.Keys(r.m.Vars))
+			for name := range r.o.Vars {
+				if i, found := slices.BinarySearch(known, name); !found {
+					known = slices.Insert(known, i, name)
+				}
+			}
+			d := r.errorf(diag.UnknownVariable, r.inside(v.Span, "{"+name+"}"), "the variable {%s} has no value", name)
+			d.Hint = fmt.Sprintf("give it one: --set %s=VALUE, or %s = \"VALUE\" below [vars] in %s; a literal brace is written {{", name, name, r.m.Name)
+			if near := routing.Suggest(name, known); near != "" {
+				d.Hint = fmt.Sprintf("did you mean {%s}?", near)
+			} else if len(known) > 0 {
+				d.Hint += "\nknown: {" + strings.Join(known, "} {") + "}"
+			}
+		}
+	}
+	if strings.IndexByte(text, 0) >= 0 {
+		r.errorf(diag.ForbiddenCharacter, v.Span, "the value holds a NUL once its variables are substituted").
+			Hint = "no argument of a program can hold one"
+		return text, false
+	}
+	return text, ok
+}
+
+// inside returns the place of text in at, or all of at if it is not found.
+func (r *resolver) inside(at diag.Span, text string) diag.Span {
+	start, end := at.Start.Offset, at.End.Offset
+	if start < 0 || start > end || end > len(r.src.Text) {
+		return at
+	}
+	i := bytes.Index(r.src.Text[start:end], []byte(text))
+	if i < 0 {
+		return at
+	}
+	return r.src.Span(start+i, start+i+len(text))
+}
+
+// fill gives the values of c to the parameters of d, and reports whether they fit.
+func (r *resolver) fill(c *lang.Command, b *routing.Binding, d *bound, inputs []input) (filled, bool) {
+	if len(inputs) == 0 && len(d.params.Names) == 0 {
+		return filled{}, true
+	}
+	var v filled
+	ok := true
+	v.values = make([]plan.Value, 0, len(inputs))
+	taken := make([]string, len(inputs)) // the parameter of each input
+	used := make(map[string]int, len(inputs))
+	for i, in := range inputs {
+		name := in.name.Text
+		if name == "" {
+			continue
+		}
+		switch first, again := used[name]; {
+		case again:
+			r.errorf(diag.RepeatedName, in.name.Span, "%q is given twice", name).
+				Related = []diag.Related{{File: r.file, Span: inputs[first].span, Message: "given here"}}
+			ok = false
+		case d.named[name] || d.params.Named:
+			used[name], taken[i] = i, name
+		default:
+			r.unknownName(b, d, in)
+			ok = false
+		}
+	}
+	// The positional ones fill what is left.
+	left := make([]string, 0, len(d.params.Names))
+	for _, name := range d.params.Names {
+		if _, given := used[name]; !given {
+			left = append(left, name)
+		}
+	}
+	surplus := -1
+	lone := d.params.Lone
+	for i, in := range inputs {
+		if in.name.Text != "" {
+			if taken[i] != "" {
+				v.values = append(v.values, plan.Value{Name: taken[i], Text: in.text})
+			}
+			continue
+		}
+		name := ""
+		switch {
+		case len(left) > 0:
+			name, left = left[0], left[1:]
+		case b.Kind == plan.Task && len(v.rest) == 0 && !has(v.values, "object") && !contains(used, "object"):
+			name = "object"
+		case d.params.Rest:
+			v.rest = append(v.rest, in.text)
+			if b.Template != nil && b.Template.Rest() {
+				name = "args"
+			}
+		case lone:
+			lone = false
+		default:
+			if surplus < 0 {
+				surplus = i
+			}
+			continue
+		}
+		v.values = append(v.values, plan.Value{Name: name, Text: in.text})
+	}
+	if surplus >= 0 {
+		r.surplus(c, b, d, inputs, surplus)
+		ok = false
+	} else if len(left) > 0 && ok {
+		r.missing(c, b, left)
+		ok = false
+	}
+	if !r.flags(b, inputs, surplus) {
+		ok = false
+	}
+	return v, ok
+}
+
+func contains(m map[string]int, key string) bool {
+	_, ok := m[key]
+	return ok
+}
+
+func has(values []plan.Value, name string) bool {
+	return slices.ContainsFunc(values, func(v plan.Value) bool { return v.Name == name })
+}
+
+// flags reports values that a tool would take for an option, and whether there
+// is none. Positional ones from surplus on, if it is not negative, are told already.
+func (r *resolver) flags(b *routing.Binding, inputs []input, surplus int) bool {
+	ok := true
+	for i, in := range inputs {
+		if !strings.HasPrefix(in.text, "-") || surplus >= 0 && i >= surplus && in.name.Text == "" || allowsFlags(b) {
+			continue
+		}
+		ok = false
+		d := r.errorf(diag.FlagArgument, in.span, "the value %q begins with \"-\": the tool would take it for an option", in.text)
+		switch b.Kind {
+		case plan.Composite:
+			d.Hint = fmt.Sprintf("an option could change what a receipt stands for; put it into the tools of the members of %q, or say flags = true there", b.Name)
+		case plan.Builtin:
+			d.Hint = "a built-in takes no options"
+		default:
+			d.Hint = fmt.Sprintf("an option could change what a receipt stands for; put it into the tool of %q, or say flags = true there", b.Name)
+		}
+	}
+	return ok
+}
+
+// allowsFlags reports whether whatever b runs may be given options by a script.
+func allowsFlags(b *routing.Binding) bool {
+	switch b.Kind {
+	case plan.MCP:
+		return true // a value is a string of a JSON object, nothing parses it
+	case plan.Composite:
+		for _, m := range b.Members {
+			if len(m.Parameters().Names) > 0 && !allowsFlags(m) {
+				return false
+			}
+		}
+		return true
+	default:
+		return b.Flags
+	}
+}
+
+func (r *resolver) unknownName(b *routing.Binding, d *bound, in input) {
+	x := r.errorf(diag.UnknownArgument, in.name.Span, "\"%s %s\" has no parameter %q", b.Verb, b.Noun, in.name.Text)
+	names := make([]string, 0, len(d.params.Names))
+	for _, name := range d.params.Names {
+		if b.Script == nil {
+			names = append(names, name)
+		}
+	}
+	quoted := fmt.Sprintf("if the \"=\" is part of the value, quote it: %s", lang.Quote(in.name.Text+"="+in.text))
+	switch near := routing.Suggest(in.name.Text, names); {
+	case near != "":
+		x.Hint = fmt.Sprintf("did you mean %s=?", near)
+	case len(names) > 0:
+		x.Hint = "parameters: " + strings.Join(names, ", ") + "; " + quoted
+	default:
+		x.Hint = quoted
+	}
+}
+
+func (r *resolver) missing(c *lang.Command, b *routing.Binding, left []string) {
+	for i, name := range left {
+		if b.Script != nil {
+			left[i] = "$" + name
+		}
+	}
+	r.errorf(diag.MissingArgument, span(c.Verb.Span, c.Noun.Span), "\"%s %s\" needs a value for %s", b.Verb, b.Noun, strings.Join(left, ", ")).
+		Hint = "write: " + example(b)
+}
+
+func (r *resolver) surplus(c *lang.Command, b *routing.Binding, d *bound, inputs []input, first int) {
+	at, last := inputs[first].span, inputs[len(inputs)-1].span
+	if last.Start.Offset > at.Start.Offset {
+		at = span(at, last)
+	}
+	takes := "no value"
+	switch n := len(d.params.Names); {
+	case d.params.Lone:
+		takes = "one value without a name"
+	case n == 1:
+		takes = "one value"
+	case n > 1:
+		takes = fmt.Sprintf("%d values", n)
+	}
+	x := r.errorf(diag.SurplusArgument, at, "\"%s %s\" takes %s", b.Verb, b.Noun, takes)
+	if other := r.m.Lookup(c.Verb.Text, inputs[first].text); other != nil && other != b {
+		x.Hint = fmt.Sprintf("one line runs one noun; put %q on a line of its own", example(other))
+		return
+	}
+	switch {
+	case b.Script != nil:
+		x.Hint = fmt.Sprintf("use \"$@\" in the tool of %q to pass it on", b.Name)
+	case b.Kind == plan.Composite:
+		x.Hint = "a composite takes what its members have placeholders for"
+	case d.params.Lone:
+		x.Hint = "name the others: name=value"
+	case b.Kind == plan.Process:
+		x.Hint = fmt.Sprintf("write: %s\nor add {args...} to the tool of %q in %s", example(b), b.Name, b.Source.Name)
+		if b.Pack {
+			x.Hint = fmt.Sprintf("write: %s\nor bind \"%s %s\" in %s with {args...} in its tool", example(b), b.Verb, b.Noun, r.m.Name)
+		}
+	default:
+		x.Hint = "write: " + example(b)
+	}
+}
