@@ -33,9 +33,10 @@ type tree struct {
 	start  uint64 // of the leader, in ticks since boot; no member is older
 	pinned bool   // the leader is still to be waited for
 
-	members   map[int]uint64 // pid to start time, of all that were ever seen
-	sessions  map[int]bool   // opened by members
-	strangers map[int]uint64 // looked at, and without our mark
+	members   map[int]uint64   // pid to start time, of all that were ever seen
+	sessions  map[int]bool     // opened by members
+	strangers map[int]stranger // looked at, and without our mark
+	own       int              // the session of this process
 
 	table []proc // of the last scan, reused
 }
@@ -49,6 +50,17 @@ type proc struct {
 	member                    bool
 }
 
+// A stranger is a process that does not carry the mark. While it shows no
+// environment at all it is only about to be one: it may be between two programs, or
+// about to exit with a child that is not in the table yet.
+type stranger struct {
+	start uint64
+	sure  time.Time
+}
+
+// undecided is how long a process that shows no environment is looked at again.
+const undecided = 100 * time.Millisecond
+
 // dead reports whether nothing of p runs any more. A process whose first thread
 // ended shows as a zombie, and may be busy in another.
 func (p *proc) dead() bool { return (p.state == 'Z' || p.state == 'X') && p.threads <= 1 }
@@ -59,7 +71,7 @@ func newTree(r *run, leader int) *tree {
 		leader:    leader,
 		members:   make(map[int]uint64),
 		sessions:  map[int]bool{leader: true},
-		strangers: make(map[int]uint64),
+		strangers: make(map[int]stranger),
 	}
 }
 
@@ -175,10 +187,13 @@ func (t *tree) signal(p *proc, sig unix.Signal) {
 var errNoProc = errors.New("/proc does not show the processes")
 
 // scan reads the process table, marks the members in it and returns how many of
-// them are alive.
+// them are alive, together with those that are still undecided.
 func (t *tree) scan() (live int, err error) {
 	self := os.Getpid()
 	if t.start == 0 {
+		if t.own, err = unix.Getsid(0); err != nil {
+			return 0, err
+		}
 		p, ok := readProc(t.leader)
 		if !ok {
 			return 0, errNoProc
@@ -199,8 +214,9 @@ func (t *tree) scan() (live int, err error) {
 		if pid == self {
 			continue
 		}
-		// Who is older than the leader cannot descend from it.
-		if p, ok := readProc(pid); ok && p.start >= t.start {
+		// Who is older than the leader, or in our own session, cannot descend from
+		// it; threads of the kernel have no session.
+		if p, ok := readProc(pid); ok && p.start >= t.start && p.session != t.own && p.session != 0 {
 			t.table = append(t.table, p)
 		}
 	}
@@ -215,8 +231,10 @@ func (t *tree) scan() (live int, err error) {
 		}
 	}
 	t.claimLoose(self)
+	now := time.Now()
 	for i := range t.table {
-		if p := &t.table[i]; p.member && !p.dead() {
+		p := &t.table[i]
+		if s, ok := t.strangers[p.pid]; !p.dead() && (p.member || ok && s.start == p.start && now.Before(s.sure)) {
 			live++
 		}
 	}
@@ -234,13 +252,21 @@ func (t *tree) claims(p *proc) bool {
 	if start, ok := t.members[p.ppid]; ok && p.start >= start && t.alive(p.ppid, start) {
 		return true
 	}
-	if start, ok := t.strangers[p.pid]; ok && start == p.start {
+	now := time.Now()
+	was, seen := t.strangers[p.pid]
+	seen = seen && was.start == p.start
+	if seen && now.After(was.sure) {
 		return false
 	}
-	if mark := readMark(p.pid); mark == t.run.mark || strings.HasPrefix(mark, t.run.mark+"/") {
+	mark, blank := readMark(p.pid)
+	if mark == t.run.mark || strings.HasPrefix(mark, t.run.mark+"/") {
 		return true
 	}
-	t.strangers[p.pid] = p.start
+	if !blank {
+		t.strangers[p.pid] = stranger{p.start, now}
+	} else if !seen {
+		t.strangers[p.pid] = stranger{p.start, now.Add(undecided)}
+	}
 	return false
 }
 
@@ -257,16 +283,15 @@ func (t *tree) claimLoose(self int) {
 	if t.run.shared.Load() {
 		return
 	}
-	own, err := unix.Getsid(0)
-	if err != nil {
-		return
-	}
 	for i := range t.table {
 		p := &t.table[i]
-		if p.member || p.ppid != self || p.session == own || p.session == p.pid || p.dead() {
+		if p.member || p.ppid != self || p.session == p.pid || p.dead() {
 			continue
 		}
-		if _, ok := readProc(p.session); ok || readMark(p.pid) != "" {
+		if _, ok := readProc(p.session); ok {
+			continue
+		}
+		if mark, _ := readMark(p.pid); mark != "" {
 			continue
 		}
 		p.member = true
@@ -319,11 +344,11 @@ func number(word []byte) (n int) {
 }
 
 // readMark returns the mark that the process pid was started with, empty if it has
-// none or does not show it.
-func readMark(pid int) string {
+// none or does not show it. It is blank if it has no environment at all.
+func readMark(pid int) (mark string, blank bool) {
 	fd, err := unix.Open("/proc/"+strconv.Itoa(pid)+"/environ", unix.O_RDONLY|unix.O_CLOEXEC, 0)
 	if err != nil {
-		return ""
+		return "", err == unix.ESRCH // it exits, and gave its memory back
 	}
 	defer unix.Close(fd)
 	buf := readBuffer()
@@ -331,13 +356,14 @@ func readMark(pid int) string {
 	const key = MarkVariable + "="
 	// An environment can be larger than the buffer: what was not yet searched
 	// moves to its beginning.
-	keep := 0
+	keep, total := 0, 0
 	for {
 		n, err := unix.Read(fd, buf[keep:])
 		if err == unix.EINTR {
 			continue
 		}
 		end := err != nil || n <= 0
+		total += max(n, 0)
 		text := buf[:keep+max(n, 0)]
 		for len(text) > 0 {
 			i := bytes.IndexByte(text, 0)
@@ -351,11 +377,11 @@ func readMark(pid int) string {
 				text = nil // longer than the buffer, or the last
 			}
 			if bytes.HasPrefix(v, []byte(key)) {
-				return string(v[len(key):])
+				return string(v[len(key):]), false
 			}
 		}
 		if end {
-			return ""
+			return "", total == 0
 		}
 		keep = copy(buf[:], text)
 	}

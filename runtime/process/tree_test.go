@@ -260,10 +260,14 @@ func end(t *testing.T, list []int) {
 		syscall.Kill(pid, syscall.SIGKILL)
 	}
 	for range 500 {
+		left := 0
 		for _, pid := range list {
 			syscall.Wait4(pid, nil, syscall.WNOHANG, nil)
+			if syscall.Kill(pid, 0) == nil {
+				left++
+			}
 		}
-		if len(alive(list)) == 0 {
+		if left == 0 {
 			return
 		}
 		time.Sleep(2 * time.Millisecond)
