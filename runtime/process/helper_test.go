@@ -87,6 +87,8 @@ func helper(what string, args []string) int {
 		}
 		<-done
 		<-done
+	case "soak":
+		return soak(args[0], args[1])
 	case "forever": // writes and never ends
 		for {
 			os.Stdout.Write(pattern[:])
@@ -324,6 +326,16 @@ func command(t testing.TB, args ...string) *Command {
 		Env:  append(os.Environ(), helperVariable+"=1", "GORACE=atexit_sleep_ms=0"),
 		Dir:  t.TempDir(),
 	}
+}
+
+// dup returns a new descriptor of f.
+func dup(t testing.TB, f *os.File) uintptr {
+	t.Helper()
+	fd, err := unix.FcntlInt(f.Fd(), unix.F_DUPFD_CLOEXEC, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return uintptr(fd)
 }
 
 // alive returns which of the processes exist and are no zombies.
