@@ -1,0 +1,208 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"strings"
+
+	"golang.org/x/mod/sumdb/tlog"
+
+	"github.com/command-dialect/dialect/receipts"
+)
+
+// A NotFoundError says that no record has an id.
+type NotFoundError struct{ ID string }
+
+func (e *NotFoundError) Error() string { return "no record " + e.ID }
+
+// An AmbiguousError says that several records have a prefix.
+type AmbiguousError struct {
+	ID      string
+	Matches []receipts.Hash // at most 8
+}
+
+func (e *AmbiguousError) Error() string {
+	names := make([]string, len(e.Matches))
+	for i, h := range e.Matches {
+		names[i] = h.String()[:max(len(e.ID)+4, 16)]
+	}
+	return fmt.Sprintf("%s is not unique: %s", e.ID, strings.Join(names, ", "))
+}
+
+// An IDError says that a text cannot be the id of a record.
+type IDError struct{ ID string }
+
+func (e *IDError) Error() string {
+	return fmt.Sprintf("%q is no id: want a SHA-256, a prefix of at least 6 hex digits, g-... or r-...", e.ID)
+}
+
+const minPrefix = 6 // hex digits
+
+// Get returns the record that id names: a SHA-256, a unique prefix of one, the
+// g-... of a gate, the r-... of a run's start. The error is an [*IDError],
+// [*NotFoundError] or [*AmbiguousError], or the store's.
+func (s *Store) Get(ctx context.Context, id string) (receipts.Entry, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	e, err := s.get(ctx, id)
+	return e, s.lookupError(err)
+}
+
+// lookupError wraps err unless it is an answer about an id.
+func (s *Store) lookupError(err error) error {
+	var bad *IDError
+	var none *NotFoundError
+	var many *AmbiguousError
+	if errors.As(err, &bad) || errors.As(err, &none) || errors.As(err, &many) {
+		return err
+	}
+	return s.unusable(err)
+}
+
+const entryColumns = "SELECT r.seq, r.sha, r.kind, r.body, r.level, i.consumed_by, i.consumed_at, i.consumption FROM record r LEFT JOIN item i USING(seq) "
+
+func (s *Store) get(ctx context.Context, id string) (receipts.Entry, error) {
+	id = strings.TrimSpace(id)
+	if strings.HasPrefix(id, "r-") {
+		es, err := s.entries(ctx, entryColumns+"WHERE i.run = ? AND r.kind = 'run' LIMIT 1", id)
+		if err == nil && len(es) == 0 {
+			err = &NotFoundError{id}
+		}
+		if err != nil {
+			return receipts.Entry{}, err
+		}
+		return es[0], nil
+	}
+	prefix, isGate := strings.CutPrefix(strings.ToLower(id), "g-")
+	if len(prefix) < minPrefix || len(prefix) > 64 {
+		return receipts.Entry{}, &IDError{id}
+	}
+	from, to, err := hexRange(prefix)
+	if err != nil {
+		return receipts.Entry{}, &IDError{id}
+	}
+	q := entryColumns + "WHERE r.sha BETWEEN ? AND ? "
+	if isGate {
+		q += "AND r.kind = 'gate' "
+	}
+	es, err := s.entries(ctx, q+"ORDER BY r.sha LIMIT 8", from, to)
+	switch {
+	case err != nil:
+		return receipts.Entry{}, err
+	case len(es) == 0:
+		return receipts.Entry{}, &NotFoundError{id}
+	case len(es) > 1:
+		e := &AmbiguousError{ID: id}
+		for _, m := range es {
+			e.Matches = append(e.Matches, m.SHA)
+		}
+		return receipts.Entry{}, e
+	}
+	return es[0], nil
+}
+
+// view is the [receipts.View] of the current transaction.
+func (s *Store) view(ctx context.Context) receipts.View {
+	return func(sha receipts.Hash) (receipts.Entry, bool, error) {
+		es, err := s.entries(ctx, entryColumns+"WHERE r.sha = ?", blob(sha))
+		if err != nil || len(es) == 0 {
+			return receipts.Entry{}, false, err
+		}
+		return es[0], true, nil
+	}
+}
+
+// entries runs a query for entryColumns, and holds each row against the log.
+func (s *Store) entries(ctx context.Context, query string, args ...any) ([]receipts.Entry, error) {
+	st, err := s.stmt(ctx, query)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := st.QueryContext(ctx, args...)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var es []receipts.Entry
+	for rows.Next() {
+		var e receipts.Entry
+		var sha []byte
+		var kind string
+		var by, at sql.NullString
+		var consumption sql.NullInt64
+		if err := rows.Scan(&e.Seq, &sha, &kind, &e.Body, &e.Level, &by, &at, &consumption); err != nil {
+			return nil, err
+		}
+		e.SHA, e.Kind = hashOf(sha), receipts.Kind(kind)
+		if consumption.Valid {
+			c := &receipts.ConsumedBy{By: by.String, Seq: consumption.Int64}
+			_ = c.At.UnmarshalText([]byte(at.String)) // a damaged one is for Verify to name
+			if _, err := receipts.ParseHash(c.By); err == nil {
+				c.Gate = true
+			}
+			e.Consumption = c
+		}
+		es = append(es, e)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	rows.Close()
+	for i := range es {
+		leaf, err := s.node(ctx, tlog.StoredHashIndex(0, es[i].Seq))
+		es[i].InLog = err == nil && leaf == es[i].Leaf()
+	}
+	return es, nil
+}
+
+// A Filter narrows List. Empty members do not narrow.
+type Filter struct {
+	Kinds   []receipts.Kind // default: receipts and gates
+	Session string
+	Run     string
+	Binding string
+	Status  receipts.Status
+	Unspent bool // not consumed
+	Limit   int  // the newest so many; 0 for all
+}
+
+// List returns records in the order of the log.
+func (s *Store) List(ctx context.Context, f Filter) ([]receipts.Entry, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(f.Kinds) == 0 {
+		f.Kinds = []receipts.Kind{receipts.KindReceipt, receipts.KindGate}
+	}
+	marks := make([]string, len(f.Kinds))
+	var args []any
+	for i, k := range f.Kinds {
+		marks[i] = "?"
+		args = append(args, string(k))
+	}
+	where := []string{"r.kind IN (" + strings.Join(marks, ", ") + ")"}
+	for _, c := range []struct{ column, value string }{
+		{"session", f.Session}, {"run", f.Run}, {"binding", f.Binding}, {"status", string(f.Status)},
+	} {
+		if c.value != "" {
+			where = append(where, "i."+c.column+" = ?")
+			args = append(args, c.value)
+		}
+	}
+	if f.Unspent {
+		where = append(where, "i.consumed = 0")
+	}
+	q := entryColumns + "WHERE " + strings.Join(where, " AND ") + " ORDER BY r.seq DESC"
+	if f.Limit > 0 {
+		q += fmt.Sprintf(" LIMIT %d", f.Limit)
+	}
+	es, err := s.entries(ctx, q, args...)
+	if err != nil {
+		return nil, s.unusable(err)
+	}
+	for i, j := 0, len(es)-1; i < j; i, j = i+1, j-1 {
+		es[i], es[j] = es[j], es[i]
+	}
+	return es, nil
+}

@@ -1,0 +1,378 @@
+// Package sqlite keeps records in one SQLite file: an append-only Merkle log, and
+// a projection of it that can be asked. What comes in are records and requests of
+// package receipts; what goes out are entries and decisions. Package receipts
+// decides what is valid; this package makes the decision and its consequence one
+// transaction.
+//
+// # The file
+//
+//	record  the log: its text by index, SHA-256, kind, body, signature, trust level
+//	node    the stored hashes of the log, numbered as by golang.org/x/mod/sumdb/tlog
+//	head    the store's origin, the number of records and the root over them
+//	item    a projection: run, session, binding, status, line, and who consumed it
+//
+// The projection can be made again from the log, so that a column of it that is
+// set back is found by [Store.Verify].
+//
+// # Durability
+//
+// The file is in WAL mode with synchronous=FULL: a record that [Store.Append] or
+// [Store.Sync] has acknowledged survives kill -9 and loss of power. Writers of
+// several processes take turns (BEGIN IMMEDIATE); a record that is appended again
+// is not appended twice. What stands in the place of a store and is none is
+// refused and never changed.
+package sqlite
+
+import (
+	"context"
+	"crypto/rand"
+	"database/sql"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/mod/sumdb/tlog"
+	driver "modernc.org/sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
+
+	"github.com/command-dialect/dialect/receipts"
+)
+
+// ErrNoStore is wrapped by the error of a read-only Open where there is no file.
+var ErrNoStore = errors.New("there is no store")
+
+// An UnusableError says that a store cannot be opened, read or written. It is
+// never a refusal: nothing is known about the records.
+type UnusableError struct {
+	Path string
+	Err  error
+}
+
+func (e *UnusableError) Error() string {
+	return "the store " + e.Path + " cannot be used: " + e.Err.Error()
+}
+func (e *UnusableError) Unwrap() error { return e.Err }
+
+// Options say how to open a store.
+type Options struct {
+	// ReadOnly opens a store that exists, and changes nothing.
+	ReadOnly bool
+	// BusyTimeout is how long to wait for another writer; 0 means 20 s.
+	BusyTimeout time.Duration
+}
+
+// A Store is an open store. It is safe for concurrent use.
+type Store struct {
+	path string
+	db   *sql.DB
+
+	mu    sync.Mutex // guards conn and statements: one writer at a time
+	conn  *sql.Conn
+	stmts map[string]*sql.Stmt
+
+	queue queue
+}
+
+const (
+	applicationID = 0x646c6374 // "dlct"
+	schemaVersion = 1
+)
+
+const schema = `
+CREATE TABLE record(seq INTEGER PRIMARY KEY, sha BLOB NOT NULL UNIQUE, kind TEXT NOT NULL, body BLOB NOT NULL, signature BLOB, level INTEGER NOT NULL DEFAULT 0) STRICT;
+CREATE TABLE node(idx INTEGER PRIMARY KEY, hash BLOB NOT NULL) STRICT;
+CREATE TABLE head(id INTEGER PRIMARY KEY CHECK (id = 1), origin TEXT NOT NULL, count INTEGER NOT NULL, root BLOB NOT NULL, note BLOB) STRICT;
+CREATE TABLE item(seq INTEGER PRIMARY KEY, kind TEXT NOT NULL, run TEXT NOT NULL, session TEXT NOT NULL, binding TEXT NOT NULL, status TEXT NOT NULL, line INTEGER NOT NULL, started TEXT NOT NULL, consumed INTEGER NOT NULL DEFAULT 0, consumed_by TEXT, consumed_at TEXT, consumption INTEGER) STRICT;
+CREATE INDEX item_run ON item(run);
+CREATE INDEX item_session ON item(session);
+`
+
+// Open opens the store in the file at path, and makes it where there is none; the
+// directory must exist. Any error but that of ctx is an [*UnusableError].
+func Open(ctx context.Context, path string, o Options) (*Store, error) {
+	s, err := open(ctx, path, o)
+	if err != nil {
+		return nil, &UnusableError{Path: path, Err: err}
+	}
+	return s, nil
+}
+
+func open(ctx context.Context, path string, o Options) (*Store, error) {
+	abs, err := filepath.Abs(path)
+	if err != nil {
+		return nil, err
+	}
+	fresh, err := inspect(abs)
+	if err != nil {
+		return nil, err
+	}
+	if fresh && o.ReadOnly {
+		return nil, ErrNoStore
+	}
+	s, err := connect(ctx, abs, o, "")
+	if err != nil && o.ReadOnly && isCode(err, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY) {
+		// In a directory that cannot be written the WAL has no index. Without a
+		// WAL the file alone is the whole store.
+		if _, werr := os.Lstat(abs + "-wal"); errors.Is(werr, fs.ErrNotExist) {
+			s, err = connect(ctx, abs, o, "&immutable=1")
+		}
+	}
+	return s, err
+}
+
+// inspect looks at what stands at path before SQLite does, which would take an
+// empty or foreign file for its own. fresh says that there is no store yet.
+func inspect(path string) (fresh bool, err error) {
+	info, err := os.Lstat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		if _, err := os.Stat(filepath.Dir(path)); err != nil {
+			return false, err
+		}
+		return true, nil
+	case err != nil:
+		return false, err
+	case info.Mode()&fs.ModeSymlink != 0:
+		return false, errors.New("it is a symbolic link")
+	case !info.Mode().IsRegular():
+		return false, errors.New("it is not a regular file")
+	case info.Size() == 0:
+		return true, nil
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return false, err
+	}
+	defer f.Close()
+	const magic = "SQLite format 3\x00"
+	head := make([]byte, len(magic))
+	if _, err := f.ReadAt(head, 0); err != nil || string(head) != magic {
+		return false, errors.New("it is not a SQLite database; it was left as it is")
+	}
+	return false, nil
+}
+
+func connect(ctx context.Context, path string, o Options, extra string) (*Store, error) {
+	if o.BusyTimeout == 0 {
+		o.BusyTimeout = 20 * time.Second
+	}
+	mode := "rwc"
+	if o.ReadOnly {
+		mode = "ro"
+	} else {
+		// SQLite would make the file with the umask's mode.
+		f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+		if err != nil {
+			return nil, err
+		}
+		f.Close()
+	}
+	dsn := fmt.Sprintf("file:%s?mode=%s&_pragma=busy_timeout(%d)%s",
+		(&url.URL{Path: path}).EscapedPath(), mode, o.BusyTimeout.Milliseconds(), extra)
+	db, err := sql.Open("sqlite", dsn)
+	if err != nil {
+		return nil, err
+	}
+	db.SetMaxOpenConns(1)
+	conn, err := db.Conn(ctx)
+	if err != nil {
+		db.Close()
+		return nil, err
+	}
+	s := &Store{path: path, db: db, conn: conn, stmts: make(map[string]*sql.Stmt)}
+	s.queue.init()
+	if err := s.prepareFile(ctx, o); err != nil {
+		conn.Close()
+		db.Close()
+		return nil, err
+	}
+	return s, nil
+}
+
+// prepareFile makes sure that the file is a store of this version.
+func (s *Store) prepareFile(ctx context.Context, o Options) error {
+	app, version, err := s.identity(ctx)
+	if err != nil {
+		return err
+	}
+	if !o.ReadOnly {
+		// The mode is kept in the file; asking for it again would cost a lock.
+		var mode string
+		if err := s.conn.QueryRowContext(ctx, "PRAGMA journal_mode").Scan(&mode); err != nil {
+			return err
+		}
+		if mode != "wal" && (app == 0 || app == applicationID) {
+			if err := s.retryBusy(ctx, "PRAGMA journal_mode=WAL"); err != nil {
+				return err
+			}
+		}
+		if _, err := s.conn.ExecContext(ctx, "PRAGMA synchronous=FULL"); err != nil {
+			return err
+		}
+		if app == 0 {
+			if err := s.create(ctx); err != nil {
+				return err
+			}
+			if app, version, err = s.identity(ctx); err != nil {
+				return err
+			}
+		}
+	}
+	switch {
+	case app != applicationID:
+		return errors.New("it is a database of something else; it was left as it is")
+	case version != schemaVersion:
+		return fmt.Errorf("it has schema version %d, and this dialect knows %d: use a newer dialect", version, schemaVersion)
+	}
+	return nil
+}
+
+func (s *Store) identity(ctx context.Context) (app, version int64, err error) {
+	row := s.conn.QueryRowContext(ctx, "SELECT a.application_id, u.user_version FROM pragma_application_id a, pragma_user_version u")
+	err = row.Scan(&app, &version)
+	return app, version, err
+}
+
+// create makes the tables, unless another process has, or the file holds
+// somebody else's.
+func (s *Store) create(ctx context.Context) error {
+	return s.immediate(ctx, func() error {
+		app, _, err := s.identity(ctx)
+		if err != nil || app != 0 {
+			return err
+		}
+		var tables int
+		if err := s.conn.QueryRowContext(ctx, "SELECT count(*) FROM sqlite_master").Scan(&tables); err != nil || tables > 0 {
+			return err
+		}
+		var origin [16]byte
+		_, _ = rand.Read(origin[:]) // never fails (crypto/rand)
+		root := rootOf(0, nil)
+		_, err = s.conn.ExecContext(ctx, schema+fmt.Sprintf(
+			"INSERT INTO head(id, origin, count, root) VALUES (1, 'dialect/%s', 0, x'%s'); PRAGMA application_id=%d; PRAGMA user_version=%d",
+			hex.EncodeToString(origin[:]), hex.EncodeToString(root[:]), applicationID, schemaVersion))
+		return err
+	})
+}
+
+// retryBusy runs a statement that SQLite refuses while others use the file,
+// whatever the busy timeout.
+func (s *Store) retryBusy(ctx context.Context, stmt string) error {
+	for i := 0; ; i++ {
+		_, err := s.conn.ExecContext(ctx, stmt)
+		if err == nil || i == 400 || !isCode(err, sqlite3.SQLITE_BUSY) {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(5 * time.Millisecond):
+		}
+	}
+}
+
+// immediate runs f in a transaction that is a writer's from its start: one that
+// reads first and writes then fails under other writers.
+func (s *Store) immediate(ctx context.Context, f func() error) error {
+	if _, err := s.conn.ExecContext(ctx, "BEGIN IMMEDIATE"); err != nil {
+		return err
+	}
+	err := f()
+	if err == nil {
+		_, err = s.conn.ExecContext(ctx, "COMMIT")
+	}
+	if err != nil {
+		// The transaction may be gone already; what counts is the first error.
+		_, _ = s.conn.ExecContext(context.WithoutCancel(ctx), "ROLLBACK")
+	}
+	return err
+}
+
+// stmt returns a prepared statement.
+func (s *Store) stmt(ctx context.Context, text string) (*sql.Stmt, error) {
+	if st := s.stmts[text]; st != nil {
+		return st, nil
+	}
+	st, err := s.conn.PrepareContext(ctx, text)
+	if err == nil {
+		s.stmts[text] = st
+	}
+	return st, err
+}
+
+// Path returns the path of the file.
+func (s *Store) Path() string { return s.path }
+
+// Close makes durable what was submitted, and closes the file.
+func (s *Store) Close() error {
+	err := s.queue.close()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, st := range s.stmts {
+		st.Close()
+	}
+	if cerr := s.conn.Close(); err == nil {
+		err = cerr
+	}
+	if cerr := s.db.Close(); err == nil {
+		err = cerr
+	}
+	return s.unusable(err)
+}
+
+// unusable wraps an error of SQLite.
+func (s *Store) unusable(err error) error {
+	var u *UnusableError
+	if err == nil || errors.As(err, &u) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return err
+	}
+	return &UnusableError{Path: s.path, Err: err}
+}
+
+func isCode(err error, codes ...int) bool {
+	var e *driver.Error
+	if !errors.As(err, &e) {
+		return false
+	}
+	for _, c := range codes {
+		if e.Code()&0xff == c {
+			return true
+		}
+	}
+	return false
+}
+
+// rootOf returns the root over n records, where r reads the stored hashes; that
+// over none is the zero hash, as tlog has it.
+func rootOf(n int64, r tlog.HashReader) tlog.Hash {
+	root, err := tlog.TreeHash(n, r)
+	if err != nil {
+		return tlog.Hash{}
+	}
+	return root
+}
+
+func blob(h receipts.Hash) []byte { return h[:] }
+
+// hashOf converts a column.
+func hashOf(b []byte) (h receipts.Hash) {
+	copy(h[:], b)
+	return h
+}
+
+// hexRange returns the bounds of the hashes that begin with hex digits.
+func hexRange(prefix string) (from, to []byte, err error) {
+	lo, err := hex.DecodeString(prefix + strings.Repeat("0", 64-len(prefix)))
+	if err != nil {
+		return nil, nil, err
+	}
+	hi, err := hex.DecodeString(prefix + strings.Repeat("f", 64-len(prefix)))
+	return lo, hi, err
+}
