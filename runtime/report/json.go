@@ -1,0 +1,306 @@
+package report
+
+import (
+	"encoding/hex"
+	"encoding/json"
+	"io"
+	"math"
+	"time"
+
+	"github.com/command-dialect/dialect/lang/diag"
+	"github.com/command-dialect/dialect/lang/plan"
+	"github.com/command-dialect/dialect/runtime/process"
+	"github.com/command-dialect/dialect/runtime/runner"
+)
+
+// Schema names the document that [JSON] writes. Keys are only ever added to it;
+// a change of meaning gets a new number.
+const Schema = "dialect.report/1"
+
+// A Document is the report of a run, or of a script that could not be run, as
+// one JSON object. Absent members are left out. Times are RFC 3339 in UTC,
+// durations are seconds with millisecond precision, hashes are hex.
+type Document struct {
+	Schema     string       `json:"schema"`
+	Verdict    string       `json:"verdict"` // passed, failed, fault, refused, interrupted
+	ExitStatus int          `json:"exit_status"`
+	Script     DocScript    `json:"script"`
+	Matrix     *DocMatrix   `json:"matrix,omitempty"`
+	Run        string       `json:"run,omitempty"`
+	Session    string       `json:"session,omitempty"`
+	Nonce      string       `json:"nonce,omitempty"`
+	Started    string       `json:"started,omitempty"`
+	Elapsed    float64      `json:"elapsed_seconds"`
+	Signal     string       `json:"signal,omitempty"`
+	KeepGoing  bool         `json:"keep_going,omitempty"`
+	Degraded   string       `json:"degraded,omitempty"` // why no receipt was kept
+	Store      string       `json:"store,omitempty"`
+	Counts     DocCounts    `json:"counts"`
+	Lines      []*DocResult `json:"lines"`
+	Gate       *DocGate     `json:"gate,omitempty"`
+	Findings   []DocFinding `json:"diagnostics,omitempty"`
+}
+
+// DocScript names the script.
+type DocScript struct {
+	Name   string `json:"name"`
+	SHA256 string `json:"sha256,omitempty"`
+	Part   bool   `json:"part,omitempty"`
+}
+
+// DocMatrix names the routing matrix.
+type DocMatrix struct {
+	Name   string `json:"name"`
+	SHA256 string `json:"sha256"`
+}
+
+// DocCounts counts the lines by verdict.
+type DocCounts struct {
+	Lines     int `json:"lines"`
+	Passed    int `json:"passed"`
+	Failed    int `json:"failed"`
+	Fault     int `json:"fault"`
+	Flaky     int `json:"flaky"`
+	Skipped   int `json:"skipped"`
+	Cancelled int `json:"cancelled"`
+}
+
+// DocResult is one line, or one member of a composite.
+type DocResult struct {
+	ID       string       `json:"id"`
+	File     string       `json:"file"`
+	Line     int          `json:"line"`
+	Text     string       `json:"text"`
+	Binding  string       `json:"binding"`
+	Kind     string       `json:"kind"`
+	Effect   string       `json:"effect"`
+	Argv     []string     `json:"argv,omitempty"`
+	Verdict  string       `json:"verdict"`
+	Reason   string       `json:"reason,omitempty"`
+	Detail   string       `json:"detail,omitempty"`
+	By       string       `json:"by,omitempty"`
+	ExitCode *int         `json:"exit_code,omitempty"`
+	Signal   string       `json:"signal,omitempty"`
+	Started  string       `json:"started,omitempty"`
+	Elapsed  float64      `json:"elapsed_seconds"`
+	Attempts int          `json:"attempts,omitempty"`
+	Stdout   *DocOutput   `json:"stdout,omitempty"`
+	Stderr   *DocOutput   `json:"stderr,omitempty"`
+	Receipt  string       `json:"receipt,omitempty"`
+	Required bool         `json:"receipt_required,omitempty"`
+	Degraded bool         `json:"degraded,omitempty"`
+	Notes    []string     `json:"notes,omitempty"`
+	Fault    *DocFault    `json:"fault,omitempty"`
+	Gate     *DocGate     `json:"gate,omitempty"`
+	Members  []*DocResult `json:"members,omitempty"`
+}
+
+// DocOutput describes one output stream.
+type DocOutput struct {
+	SHA256 string `json:"sha256"`
+	Bytes  int64  `json:"bytes"`
+	Log    string `json:"log,omitempty"`
+}
+
+// DocFault is the line-fault contract: what a repair agent needs and no more.
+// StopReason is null when the tool ran to its end.
+type DocFault struct {
+	GateID     string   `json:"gate_id"`
+	Invocation string   `json:"invocation"`
+	Elapsed    float64  `json:"elapsed_seconds"`
+	LastOutput []string `json:"last_output_lines"` // at most 50
+	StopReason *string  `json:"stop_reason"`
+	ReproHints []string `json:"repro_hints"`
+	Line       int      `json:"line"`
+	Text       string   `json:"text"`
+	Receipt    string   `json:"receipt,omitempty"`
+	Log        []string `json:"log,omitempty"`
+}
+
+// DocGate is the decision of a gate.
+type DocGate struct {
+	Verdict  string       `json:"verdict"`
+	ID       string       `json:"id,omitempty"`
+	SHA256   string       `json:"sha256,omitempty"`
+	Final    bool         `json:"final"`
+	Trust    string       `json:"trust,omitempty"`
+	Policy   string       `json:"policy,omitempty"`
+	Members  int          `json:"members"`
+	Required int          `json:"required"`
+	Refusals []DocRefusal `json:"refusals,omitempty"`
+	Detail   string       `json:"detail,omitempty"`
+}
+
+// DocRefusal is one reason why a gate refused.
+type DocRefusal struct {
+	Reason  string `json:"reason"`
+	Step    string `json:"step,omitempty"`
+	Message string `json:"message"`
+}
+
+// DocFinding is one diagnostic.
+type DocFinding struct {
+	Code      string `json:"code"`
+	Severity  string `json:"severity"`
+	File      string `json:"file"`
+	Line      int    `json:"line,omitempty"`
+	Column    int    `json:"column,omitempty"`
+	EndLine   int    `json:"end_line,omitempty"`
+	EndColumn int    `json:"end_column,omitempty"`
+	Message   string `json:"message"`
+	Hint      string `json:"hint,omitempty"`
+}
+
+// JSON writes the outcome o, with the findings of the stages before, as one
+// document. store is the path of the store, empty if there was none.
+func JSON(w io.Writer, o *runner.Outcome, findings diag.List, store string) error {
+	d := &Document{
+		Schema: Schema, Verdict: o.Verdict(), ExitStatus: o.ExitStatus(),
+		Script:  script(o.Plan),
+		Matrix:  &DocMatrix{Name: o.Plan.Matrix.Name, SHA256: o.Plan.Matrix.SHA256},
+		Run:     o.Run,
+		Session: o.Session, Nonce: o.Nonce, Started: stamp(o.Started), Elapsed: elapsed(o.Duration),
+		Signal: o.Signal, KeepGoing: o.KeepGoing, Degraded: o.Degraded, Store: store,
+		Counts: DocCounts{
+			Lines: len(o.Results), Passed: o.Count(runner.Passed), Failed: o.Count(runner.Failed), Fault: o.Count(runner.Fault),
+			Flaky: o.Count(runner.Flaky), Skipped: o.Count(runner.Skipped), Cancelled: o.Count(runner.Cancelled),
+		},
+		Lines:    results(o.Plan, o.Results),
+		Gate:     gate(o.Gate),
+		Findings: Findings(findings),
+	}
+	return write(w, d)
+}
+
+// StaticJSON writes the document of a script that did not run because of its
+// findings.
+func StaticJSON(w io.Writer, name string, findings diag.List, status int) error {
+	return write(w, &Document{
+		Schema: Schema, Verdict: "fault", ExitStatus: status,
+		Script: DocScript{Name: name}, Lines: []*DocResult{}, Findings: Findings(findings),
+	})
+}
+
+func write(w io.Writer, v any) error {
+	enc := json.NewEncoder(w)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	return enc.Encode(v)
+}
+
+// Findings converts diagnostics to their JSON form.
+func Findings(l diag.List) []DocFinding {
+	out := make([]DocFinding, 0, len(l))
+	for _, d := range l {
+		out = append(out, DocFinding{
+			Code: string(d.Code), Severity: d.Severity.String(), File: d.File,
+			Line: d.Span.Start.Line, Column: d.Span.Start.Column, EndLine: d.Span.End.Line, EndColumn: d.Span.End.Column,
+			Message: d.Message, Hint: d.Hint,
+		})
+	}
+	return out
+}
+
+func script(p *plan.Plan) DocScript {
+	return DocScript{Name: p.Script.Name, SHA256: p.Script.SHA256, Part: p.Script.Part}
+}
+
+func results(p *plan.Plan, rs []*runner.Result) []*DocResult {
+	out := make([]*DocResult, 0, len(rs))
+	for _, r := range rs {
+		s := r.Step
+		d := &DocResult{
+			ID: s.ID, File: s.Line.File, Line: s.Line.Number, Text: s.Line.Text, Binding: s.Binding,
+			Kind: string(s.Kind), Effect: string(s.Effect), Argv: s.Argv,
+			Verdict: string(r.Verdict), Reason: string(r.Reason), Detail: r.Detail, By: r.By,
+			Started: stamp(r.Started), Elapsed: elapsed(r.Duration), Attempts: r.Attempts,
+			Required: s.ReceiptRequired, Degraded: r.Degraded, Gate: gate(r.Gate),
+		}
+		if !r.Receipt.IsZero() {
+			d.Receipt = r.Receipt.String()
+		}
+		if pr := r.Process; pr != nil {
+			if pr.ExitCode >= 0 && pr.Signal == "" {
+				d.ExitCode = &pr.ExitCode
+			}
+			d.Signal, d.Notes = pr.Signal, pr.Notes
+			d.Stdout, d.Stderr = output(pr.Stdout), output(pr.Stderr)
+		}
+		if r.Verdict.Bad() && s.Kind != plan.Composite && r.Gate == nil {
+			d.Fault = Fault(p, r)
+		}
+		if s.Kind == plan.Composite {
+			d.Members = results(p, r.Members)
+		}
+		out = append(out, d)
+	}
+	return out
+}
+
+// Fault is the line-fault contract of a result that failed or could not be
+// completed.
+func Fault(p *plan.Plan, r *runner.Result) *DocFault {
+	const most = 50
+	f := &DocFault{
+		GateID: r.Step.Binding, Invocation: command(r.Step), Elapsed: elapsed(r.Duration),
+		LastOutput: tailLines(r, most, math.MaxInt), ReproHints: []string{Rerun(p, r.Step)},
+		Line: r.Step.Line.Number, Text: r.Step.Line.Text, Log: logs(r),
+	}
+	if f.LastOutput == nil {
+		f.LastOutput = []string{}
+	}
+	if r.Step.Hint != "" {
+		f.ReproHints = append(f.ReproHints, r.Step.Hint)
+	}
+	if r.Verdict == runner.Fault {
+		reason := string(r.Reason)
+		f.StopReason = &reason
+	}
+	if !r.Receipt.IsZero() {
+		f.Receipt = r.Receipt.String()
+	}
+	return f
+}
+
+func gate(g *runner.Gate) *DocGate {
+	if g == nil {
+		return nil
+	}
+	d := &DocGate{
+		Verdict: string(g.Verdict), ID: g.ID, Final: g.Final,
+		Members: g.Members, Required: g.Required, Detail: g.Detail,
+	}
+	if g.Verdict == runner.GatePassed {
+		d.SHA256, d.Trust, d.Policy = g.SHA.String(), "L"+string(rune('0'+g.Level)), "unpinned"
+	}
+	for _, r := range g.Refusals {
+		d.Refusals = append(d.Refusals, DocRefusal{Reason: string(r.Reason), Step: r.Step, Message: clean(r.Error())})
+	}
+	return d
+}
+
+func stamp(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return t.UTC().Format(time.RFC3339Nano)
+}
+
+func elapsed(d time.Duration) float64 { return math.Round(d.Seconds()*1000) / 1000 }
+
+// CheckSchema names the document that [CheckJSON] writes.
+const CheckSchema = "dialect.check/1"
+
+// CheckJSON writes findings as one JSON document.
+func CheckJSON(w io.Writer, l diag.List) error {
+	return write(w, &struct {
+		Schema   string       `json:"schema"`
+		Errors   int          `json:"errors"`
+		Warnings int          `json:"warnings"`
+		Findings []DocFinding `json:"diagnostics"`
+	}{CheckSchema, l.Count(diag.Error), l.Count(diag.Warning), Findings(l)})
+}
+
+func output(o process.Output) *DocOutput {
+	return &DocOutput{SHA256: hex.EncodeToString(o.SHA256[:]), Bytes: o.Bytes, Log: o.Log}
+}

@@ -1,0 +1,163 @@
+package report
+
+import (
+	"bytes"
+	"regexp"
+	"strings"
+	"sync"
+	"unicode/utf8"
+
+	"github.com/command-dialect/dialect/runtime/runner"
+)
+
+// clean makes text of others fit to be shown: escape sequences and control
+// characters are taken out, line ends become spaces, bytes that are not UTF-8
+// become U+FFFD. Output is data and never drives the reader's terminal.
+func clean(s string) string {
+	return strings.TrimSpace(strings.ReplaceAll(strip(s), "\n", " "))
+}
+
+// strip removes terminal control from s and keeps its line ends and tabs.
+func strip(s string) string {
+	plain := true
+	for i := 0; i < len(s); i++ {
+		if c := s[i]; (c < ' ' && c != '\n' && c != '\t') || c >= 0x7f {
+			plain = false
+			break
+		}
+	}
+	if plain {
+		return s
+	}
+	s = strings.ReplaceAll(s, "\r\n", "\n")
+	b := make([]byte, 0, len(s))
+	for i := 0; i < len(s); {
+		r, size := utf8.DecodeRuneInString(s[i:])
+		switch {
+		case r == 0x1b:
+			i += escapeLen(s[i:])
+			continue
+		case r == '\r':
+			// A progress bar: what was written over is not what the reader saw.
+			b = b[:bytes.LastIndexByte(b, '\n')+1]
+		case r == '\n' || r == '\t':
+			b = utf8.AppendRune(b, r)
+		case r < ' ' || r >= 0x7f && r < 0xa0 || isBidi(r):
+		default:
+			b = utf8.AppendRune(b, r)
+		}
+		i += size
+	}
+	return string(b)
+}
+
+// isBidi reports whether r changes the order in which text is shown.
+func isBidi(r rune) bool {
+	return r == 0x061c || r == 0x200e || r == 0x200f || r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069
+}
+
+// escapeLen returns the length of the escape sequence that s begins with
+// (ECMA-48: CSI, OSC and the other strings, two-byte escapes).
+func escapeLen(s string) int {
+	if len(s) < 2 {
+		return len(s)
+	}
+	switch s[1] {
+	case '[':
+		for i := 2; i < len(s); i++ {
+			if s[i] >= 0x40 && s[i] <= 0x7e {
+				return i + 1
+			}
+			if s[i] < 0x20 || s[i] > 0x7e {
+				return i
+			}
+		}
+		return len(s)
+	case ']', 'P', 'X', '^', '_':
+		for i := 2; i < len(s); i++ {
+			switch {
+			case s[i] == 0x07:
+				return i + 1
+			case s[i] == 0x1b && i+1 < len(s) && s[i+1] == '\\':
+				return i + 2
+			case s[i] == '\n':
+				return i
+			}
+		}
+		return len(s)
+	default:
+		return 2
+	}
+}
+
+// tailLines returns the last lines of what r printed, at most lines of them and
+// about size bytes, each cut to a readable width.
+func tailLines(r *runner.Result, lines, size int) []string {
+	if r.Process == nil || lines <= 0 {
+		return nil
+	}
+	const width = 300
+	all := outputLines(r)
+	var tail []string
+	for i := len(all) - 1; i >= 0 && len(tail) < lines; i-- {
+		l := cut(all[i], width)
+		if size -= len(l) + len("  | \n"); size < 0 {
+			break
+		}
+		tail = append(tail, l)
+	}
+	for i, j := 0, len(tail)-1; i < j; i, j = i+1, j-1 {
+		tail[i], tail[j] = tail[j], tail[i]
+	}
+	return tail
+}
+
+// outputLines returns the kept output of r, cleaned, without blank lines at
+// either end.
+func outputLines(r *runner.Result) []string {
+	text := strings.Trim(strip(string(r.Process.Tail)), "\n")
+	if text == "" {
+		return nil
+	}
+	lines := strings.Split(text, "\n")
+	for i := range lines {
+		lines[i] = strings.TrimRight(lines[i], " \t")
+	}
+	return lines
+}
+
+var errorLine = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?i)\b(error|errors|fail|failed|failure|fatal|panic|exception|traceback|undefined|cannot|assert\w*)\b|^E\s|: \w\d{3,}\b`)
+})
+
+// firstError returns the line that most likely says what went wrong: the first
+// that reads like an error, else the last line of output, else the detail.
+func firstError(r *runner.Result) string {
+	if r.Process == nil {
+		return clean(r.Detail)
+	}
+	lines := outputLines(r)
+	for _, l := range lines {
+		if errorLine().MatchString(l) {
+			return strings.TrimSpace(l)
+		}
+	}
+	for i := len(lines) - 1; i >= 0; i-- {
+		if l := strings.TrimSpace(lines[i]); l != "" {
+			return l
+		}
+	}
+	return clean(r.Detail)
+}
+
+// cut shortens s to at most n bytes, at a rune boundary.
+func cut(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	n -= len("...")
+	for n > 0 && !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return s[:n] + "..."
+}

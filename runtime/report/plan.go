@@ -1,0 +1,107 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/command-dialect/dialect/lang/plan"
+)
+
+// Plan writes what each step of p would run.
+func Plan(w io.Writer, p *plan.Plan) {
+	for _, s := range p.Steps {
+		planStep(w, s, 0)
+	}
+}
+
+func planStep(w io.Writer, s *plan.Step, depth int) {
+	indent := strings.Repeat("  ", depth)
+	title := s.Line.Text
+	if depth > 0 {
+		title = s.Verb + " " + s.Noun
+	}
+	var marks []string
+	if s.Kind == plan.Composite {
+		order := "in order"
+		if s.Parallel {
+			order = "in parallel"
+		}
+		marks = append(marks, fmt.Sprintf("%d members %s", len(s.Members), order))
+	}
+	if s.Effect == plan.Write {
+		marks = append(marks, "writes")
+	}
+	if s.ReceiptRequired && s.Kind != plan.Composite {
+		marks = append(marks, "receipt required")
+	}
+	if s.WhenFailure {
+		marks = append(marks, "only after a failure")
+	}
+	fmt.Fprintf(w, "%s%s  %s", indent, s.ID, clean(title))
+	if len(marks) > 0 {
+		fmt.Fprintf(w, "  (%s)", strings.Join(marks, ", "))
+	}
+	fmt.Fprintln(w)
+	switch s.Kind {
+	case plan.Process:
+		fmt.Fprintf(w, "%s   $ %s\n", indent, command(s))
+	case plan.Composite:
+		for _, m := range s.Members {
+			planStep(w, m, depth+1)
+		}
+	default:
+		fmt.Fprintf(w, "%s   %s\n", indent, strings.TrimSuffix(string(s.Kind)+":"+s.Target, ":"))
+	}
+}
+
+// PlanSchema names the document that [PlanJSON] writes.
+const PlanSchema = "dialect.plan/1"
+
+type docPlan struct {
+	Schema string     `json:"schema"`
+	Script DocScript  `json:"script"`
+	Matrix DocMatrix  `json:"matrix"`
+	Lines  []*docStep `json:"lines"`
+}
+
+type docStep struct {
+	ID       string     `json:"id"`
+	File     string     `json:"file"`
+	Line     int        `json:"line"`
+	Text     string     `json:"text"`
+	Binding  string     `json:"binding"`
+	Kind     string     `json:"kind"`
+	Target   string     `json:"target,omitempty"`
+	Argv     []string   `json:"argv,omitempty"`
+	Dir      string     `json:"dir,omitempty"`
+	Effect   string     `json:"effect"`
+	Required bool       `json:"receipt_required,omitempty"`
+	Timeout  float64    `json:"timeout_seconds,omitempty"`
+	Parallel bool       `json:"parallel,omitempty"`
+	Members  []*docStep `json:"members,omitempty"`
+}
+
+// PlanJSON writes p as one JSON document.
+func PlanJSON(w io.Writer, p *plan.Plan) error {
+	return write(w, &docPlan{
+		Schema: PlanSchema, Script: script(p),
+		Matrix: DocMatrix{Name: p.Matrix.Name, SHA256: p.Matrix.SHA256}, Lines: docSteps(p.Steps),
+	})
+}
+
+func docSteps(steps []*plan.Step) []*docStep {
+	out := make([]*docStep, 0, len(steps))
+	for _, s := range steps {
+		d := &docStep{
+			ID: s.ID, File: s.Line.File, Line: s.Line.Number, Text: s.Line.Text, Binding: s.Binding,
+			Kind: string(s.Kind), Target: s.Target, Argv: s.Argv, Dir: s.Dir, Effect: string(s.Effect),
+			Required: s.ReceiptRequired, Timeout: elapsed(s.Budget.Timeout), Parallel: s.Parallel,
+		}
+		if s.Kind == plan.Composite {
+			d.Members = docSteps(s.Members)
+		}
+		out = append(out, d)
+	}
+	return out
+}

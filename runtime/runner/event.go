@@ -1,0 +1,48 @@
+package runner
+
+import (
+	"time"
+
+	"github.com/command-dialect/dialect/lang/plan"
+	"github.com/command-dialect/dialect/runtime/process"
+)
+
+// An Event is something that happened during a run: one of [RunStarted],
+// [StepStarted], [StepOutput], [StepFinished], [RunFinished]. Events reach a
+// listener one at a time, in the order in which they happened.
+type Event interface{ event() }
+
+// RunStarted is the first event.
+type RunStarted struct {
+	Plan    *plan.Plan
+	Run     string
+	Session string
+	At      time.Time
+}
+
+// StepStarted says that an attempt at a leaf step began.
+type StepStarted struct {
+	Step    *plan.Step
+	Attempt int // 1-based
+	At      time.Time
+}
+
+// StepOutput carries bytes as a step wrote them. Data is reused when the
+// listener returns.
+type StepOutput struct {
+	Step   *plan.Step
+	Stream process.Stream
+	Data   []byte
+}
+
+// StepFinished says that a step, leaf or composite, has its verdict.
+type StepFinished struct{ Result *Result }
+
+// RunFinished is the last event.
+type RunFinished struct{ Outcome *Outcome }
+
+func (RunStarted) event()   {}
+func (StepStarted) event()  {}
+func (StepOutput) event()   {}
+func (StepFinished) event() {}
+func (RunFinished) event()  {}

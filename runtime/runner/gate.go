@@ -1,0 +1,164 @@
+package runner
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/command-dialect/dialect/receipts"
+)
+
+// middleGate decides a gate that is not the last line: it gates the lines above
+// it that no gate has consumed yet.
+func (r *run) middleGate(res *Result) {
+	res.Started = r.opt.Now()
+	g := r.gate(false)
+	res.Duration = r.opt.Now().Sub(res.Started)
+	r.settle(res, g)
+}
+
+// settle gives the step of a gate the verdict of its decision.
+func (r *run) settle(res *Result, g *Gate) {
+	res.Gate = g
+	switch g.Verdict {
+	case GatePassed:
+		if !g.Final {
+			r.gates = append(r.gates, res)
+		}
+		res.Verdict, res.Receipt, res.Detail = Passed, g.SHA, "gate "+g.ID
+	case GateDeferred:
+		res.Verdict, res.Detail = Passed, "deferred"
+	case GateRefusal:
+		res.Verdict, res.Reason, res.Detail = Failed, GateRefused, g.Detail
+	case GateDegraded:
+		res.Verdict, res.Reason, res.Detail = Skipped, NoStore, g.Detail
+	default:
+		res.Verdict, res.Reason, res.Detail = Skipped, Barrier, g.Detail
+		if r.first != nil {
+			res.By = r.first.Step.ID
+		}
+	}
+}
+
+// gate decides about the lines that have ended so far.
+func (r *run) gate(final bool) *Gate {
+	g := &Gate{Final: final && !r.plan.Script.Part}
+	var expect []receipts.Expectation
+	total := 0
+	unfinished := false
+	Leaves(r.done, func(leaf *Result) {
+		if isGate(leaf.Step) {
+			if leaf.Gate != nil && leaf.Gate.Verdict == GateNotRun {
+				unfinished = true
+			}
+			return
+		}
+		total++
+		switch leaf.Verdict {
+		case Passed, Flaky:
+		case Skipped:
+			if leaf.Reason == NoFailure {
+				return
+			}
+			fallthrough
+		default:
+			unfinished = true
+			return
+		}
+		if leaf.Step.ReceiptRequired {
+			g.Required++
+		}
+		if r.consumed[leaf] {
+			return
+		}
+		expect = append(expect, receipts.Expectation{
+			SHA: leaf.Receipt, Step: leaf.Step.ID, Line: leaf.Step.Line.Number,
+			Binding: leaf.Step.Binding, Argv: command(leaf.Step), Required: leaf.Step.ReceiptRequired,
+		})
+	})
+	switch {
+	case r.ctx.Err() != nil:
+		g.Verdict, g.Detail = GateNotRun, "the run was cut short"
+		return g
+	case unfinished:
+		g.Verdict, g.Detail = GateNotRun, "a line above did not pass"
+		return g
+	case total == 0:
+		g.Verdict, g.Detail = GateNotRun, "no line above it left a receipt"
+		return g
+	}
+	err := r.ledger.sync()
+	if r.opt.DeferGate {
+		g.Verdict, g.Members = GateDeferred, len(expect)
+		return g
+	}
+	if err == nil {
+		err = r.askGate(g, expect)
+	}
+	if err != nil {
+		// Without a store there is no evidence: enough only if none was asked for.
+		g.Verdict, g.Detail = GateDegraded, "no receipt can be kept: "+err.Error()
+		for _, e := range expect {
+			if e.Required {
+				g.Verdict = GateRefusal
+				g.Refusals = append(g.Refusals, receipts.Refusal{
+					Reason: receipts.Degraded, Step: e.Step, Line: e.Line, SHA: e.SHA,
+					Message: fmt.Sprintf("step %s requires a receipt, and none could be kept", e.Step),
+				})
+			}
+		}
+	}
+	return g
+}
+
+// askGate asks the store. The error is the store's: nothing was decided.
+func (r *run) askGate(g *Gate, expect []receipts.Expectation) error {
+	req := receipts.GateRequest{
+		Run: r.opt.Run, Session: r.opt.Session, Nonce: r.opt.Nonce, At: receipts.Time{Time: r.opt.Now()},
+		Final: g.Final, Part: r.plan.Script.Part,
+		Script: digest(r.plan.Script.SHA256), Matrix: digest(r.plan.Matrix.SHA256),
+		Covers: covers(r.done), Expect: expect,
+	}
+	// What earlier gates consumed comes in with their gate receipts.
+	for _, earlier := range r.gates {
+		req.Expect = append(req.Expect, receipts.Expectation{
+			SHA: earlier.Receipt, Step: earlier.Step.ID, Line: earlier.Step.Line.Number, Binding: earlier.Step.Binding, Gate: true,
+		})
+	}
+	d, err := r.opt.Store.Gate(context.Background(), req)
+	if err != nil {
+		r.ledger.fail(err)
+		return err
+	}
+	if !d.Passed() {
+		g.Verdict, g.Refusals = GateRefusal, d.Refusals
+		g.Detail = d.Refusals[0].Message
+		if n := len(d.Refusals); n > 1 {
+			g.Detail += fmt.Sprintf(", and %d more", n-1)
+		}
+		return nil
+	}
+	g.Verdict, g.SHA, g.ID, g.Level, g.Members = GatePassed, d.Gate, receipts.GateID(d.Gate), d.Level, len(req.Expect)
+	Leaves(r.done, func(leaf *Result) { r.consumed[leaf] = true })
+	r.gates = r.gates[:0]
+	return nil
+}
+
+func covers(done []*Result) receipts.Covers {
+	if len(done) == 0 {
+		return receipts.Covers{}
+	}
+	return receipts.Covers{
+		FirstLine: done[0].Step.Line.Number, LastLine: done[len(done)-1].Step.Line.Number, Commands: len(done),
+	}
+}
+
+// finalGate decides the gate that ends the run.
+func (r *run) finalGate() *Gate {
+	if len(r.plan.Steps) == 0 {
+		return &Gate{Verdict: GateNotRun, Detail: "the script has no command"}
+	}
+	if r.refusal != nil {
+		return &Gate{Verdict: GateNotRun, Detail: "the gate of step " + r.refusal.Step.ID + " refused"}
+	}
+	return r.gate(true)
+}

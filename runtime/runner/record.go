@@ -1,0 +1,134 @@
+package runner
+
+import (
+	"crypto/sha256"
+	"runtime"
+
+	"github.com/command-dialect/dialect/lang/plan"
+	"github.com/command-dialect/dialect/receipts"
+	"github.com/command-dialect/dialect/runtime/process"
+)
+
+// digest parses a digest of the plan; one that is absent is the zero Hash.
+func digest(hex string) receipts.Hash {
+	h, _ := receipts.ParseHash(hex)
+	return h
+}
+
+// runRecord is the record that a run begins.
+func (r *run) runRecord(started receipts.Time) *receipts.Run {
+	p := r.plan
+	rec := &receipts.Run{
+		Version: 1, Run: r.opt.Run, Session: r.opt.Session, Started: started, Nonce: r.opt.Nonce,
+		Script: receipts.File{Path: receipts.Text(p.Script.Name), SHA256: digest(p.Script.SHA256)}, Part: p.Script.Part,
+		Planned: []receipts.Planned{}, Dialect: r.opt.Version, System: runtime.GOOS + "/" + runtime.GOARCH,
+	}
+	if p.Matrix.SHA256 != "" {
+		rec.Matrix = &receipts.File{Path: receipts.Text(p.Matrix.Name), SHA256: digest(p.Matrix.SHA256)}
+	}
+	// A body holds some hundred of these; Record counts the rest.
+	const most = 400
+	plan.Walk(p.Steps, func(s *plan.Step) {
+		if s.Kind == plan.Composite {
+			return
+		}
+		if len(rec.Planned) == most {
+			rec.More++
+			return
+		}
+		planned := receipts.Planned{Step: s.ID, Line: s.Line.Number, Binding: s.Binding, Required: s.ReceiptRequired}
+		if len(s.Argv) > 0 {
+			planned.Command = receipts.CommandHash(s.Argv)
+		}
+		rec.Planned = append(rec.Planned, planned)
+	})
+	return rec
+}
+
+// receipt is what all receipts of a step have in common.
+func (r *run) receipt(res *Result) *receipts.Receipt {
+	s := res.Step
+	argv := command(s)
+	rec := &receipts.Receipt{
+		Version: 1, Command: receipts.CommandHash(argv), Kind: string(s.Kind), Attempt: max(res.Attempts, 1),
+		Timestamp: receipts.Time{Time: res.Started}, DurationNS: int64(res.Duration),
+		StopReason: stopReason(res),
+		Stdout:     receipts.Stream{SHA256: sha256.Sum256(nil)}, Stderr: receipts.Stream{SHA256: sha256.Sum256(nil)},
+		Session: r.opt.Session, Run: r.opt.Run, Step: s.ID,
+		Line:    receipts.Line{File: receipts.Text(s.Line.File), Number: s.Line.Number, Text: receipts.Text(s.Line.Text)},
+		Binding: s.Binding, Nonce: r.opt.Nonce,
+		Matrix: digest(r.plan.Matrix.SHA256), Script: digest(r.plan.Script.SHA256),
+	}
+	for _, a := range argv {
+		rec.Argv = append(rec.Argv, receipts.Text(a))
+	}
+	for _, v := range s.Values {
+		rec.Values = append(rec.Values, receipts.Value{Name: v.Name, Text: receipts.Text(v.Text)})
+	}
+	switch {
+	case res.Verdict == Passed:
+		rec.Status = receipts.Succeeded
+	case res.Reason == NotConfigured:
+		rec.Status = receipts.NotConfigured
+	default:
+		rec.Status = receipts.StatusFailed
+	}
+	return rec
+}
+
+// command is the argv of a step, or, of one that starts no process, its target
+// and its values in the same form.
+func command(s *plan.Step) []string {
+	if len(s.Argv) > 0 {
+		return s.Argv
+	}
+	argv := []string{string(s.Kind) + ":" + s.Target}
+	for _, v := range s.Values {
+		argv = append(argv, v.Text)
+	}
+	return argv
+}
+
+// stopReason is the reason in the words of the line-fault contract; empty if the
+// command ran to its end and did as expected.
+func stopReason(res *Result) string {
+	if res.Verdict == Passed || res.Reason == ExitCode {
+		return ""
+	}
+	return string(res.Reason)
+}
+
+// processReceipt is the receipt of the last attempt of a step.
+func (r *run) processReceipt(res *Result, environment receipts.Hash) *receipts.Receipt {
+	rec := r.receipt(res)
+	p := res.Process
+	if !p.Started.IsZero() {
+		rec.Timestamp, rec.DurationNS = receipts.Time{Time: p.Started}, int64(p.Duration)
+	}
+	if p.ExitCode >= 0 && p.Signal == "" {
+		code := p.ExitCode
+		rec.ExitCode = &code
+	}
+	rec.Signal = p.Signal
+	rec.Stdout, rec.Stderr = stream(p.Stdout), stream(p.Stderr)
+	rec.Environment = environment
+	if p.Path != "" {
+		rec.Executable = &receipts.File{Path: receipts.Text(p.Path), SHA256: p.Executable}
+	}
+	return rec
+}
+
+func stream(o process.Output) receipts.Stream {
+	s := receipts.Stream{SHA256: o.SHA256, Bytes: o.Bytes}
+	if o.Cut {
+		s.Log = o.LogSHA256
+	}
+	return s
+}
+
+// markDegraded marks the results whose receipts no store has acknowledged.
+func (r *run) markDegraded(results []*Result) {
+	Leaves(results, func(res *Result) {
+		res.Degraded = !res.Receipt.IsZero() && r.ledger.isLost(res.Receipt)
+	})
+}

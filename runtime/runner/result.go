@@ -1,0 +1,197 @@
+package runner
+
+import (
+	"time"
+
+	"github.com/command-dialect/dialect/lang/plan"
+	"github.com/command-dialect/dialect/receipts"
+	"github.com/command-dialect/dialect/runtime/process"
+)
+
+// A Verdict is how a step ended. Every step ends in exactly one.
+type Verdict string
+
+// The verdicts.
+const (
+	Passed    Verdict = "passed"
+	Failed    Verdict = "failed"    // the tool ran to its end and said no
+	Fault     Verdict = "fault"     // it could not be completed; Reason says why
+	Flaky     Verdict = "flaky"     // passed only on a retry
+	Skipped   Verdict = "skipped"   // never started; Reason says why
+	Cancelled Verdict = "cancelled" // never started, or killed, because of By
+)
+
+// Bad reports whether v is a failure or a fault: something that the barrier and
+// the gate hold against the lines that follow.
+func (v Verdict) Bad() bool { return v == Failed || v == Fault }
+
+// A Reason refines a verdict.
+type Reason string
+
+// Reasons of a fault, named as in the line-fault contract.
+const (
+	EnvMissing    Reason = "env_missing"
+	Timeout       Reason = "timeout"
+	Stall         Reason = "stall"
+	OutputLimit   Reason = "output_limit"
+	Interrupted   Reason = "interrupted"
+	Killed        Reason = "killed" // by a signal that was not ours
+	NotConfigured Reason = "not_configured"
+	Vacuous       Reason = "vacuous" // nothing was tested
+	StartFailed   Reason = "start_failed"
+)
+
+// Reasons of a failure.
+const (
+	ExitCode    Reason = "exit_code"
+	Expectation Reason = "expectation" // exit status as wanted, output not
+	GateRefused Reason = "gate_refused"
+	Invalid     Reason = "invalid" // a receipt that does not validate
+)
+
+// Reasons of a skipped or cancelled step.
+const (
+	Barrier   Reason = "barrier"    // it changes state, and By did not pass
+	FailFast  Reason = "fail_fast"  // --fail-fast, and By did not pass
+	NoFailure Reason = "no_failure" // it runs only after a failure
+	Refused   Reason = "refused"    // the gate By refused
+	NoStore   Reason = "degraded"   // it changes state, and nothing can be recorded
+)
+
+// A Result is what became of one step.
+type Result struct {
+	Step    *plan.Step
+	Verdict Verdict
+	Reason  Reason
+	Detail  string // one line for people: why, and what to do; may be empty
+	By      string // ID of the step that a skipped or cancelled one was given up for
+
+	Started  time.Time // zero if it never started
+	Duration time.Duration
+	Process  *process.Result // nil if no process was started
+	Attempts int
+
+	Receipt  receipts.Hash   // of the last attempt; zero if there is none
+	Earlier  []receipts.Hash // of the attempts before it
+	Degraded bool            // the receipt was not acknowledged by a store
+
+	Gate    *Gate     // of a gate step
+	Members []*Result // of a composite, in order
+}
+
+// Leaves calls f for each leaf below results, in order.
+func Leaves(results []*Result, f func(*Result)) {
+	for _, r := range results {
+		if r.Step.Kind == plan.Composite {
+			Leaves(r.Members, f)
+		} else {
+			f(r)
+		}
+	}
+}
+
+// A GateVerdict is how a gate ended.
+type GateVerdict string
+
+// The gate verdicts.
+const (
+	GatePassed   GateVerdict = "passed"
+	GateRefusal  GateVerdict = "refused"
+	GateNotRun   GateVerdict = "not_run"  // a line above did not pass
+	GateDeferred GateVerdict = "deferred" // --defer-gate
+	GateDegraded GateVerdict = "degraded" // no store, and no line required a receipt
+)
+
+// A Gate is the decision of one gate.
+type Gate struct {
+	Verdict  GateVerdict
+	ID       string        // "g-" and 12 hex digits; empty unless passed
+	SHA      receipts.Hash // of the gate receipt
+	Final    bool          // the gate at the end of a whole script
+	Level    int           // trust level, 0 for L0
+	Members  int           // receipts consumed
+	Required int           // of them, required ones
+	Refusals []receipts.Refusal
+	Detail   string
+}
+
+// An Outcome is what became of a run.
+type Outcome struct {
+	Plan      *plan.Plan
+	Run       string
+	Session   string
+	Nonce     string
+	Started   time.Time
+	Duration  time.Duration
+	Results   []*Result // one a line, in the order of the script
+	Gate      *Gate     // the gate that ended the run; never nil
+	Degraded  string    // why nothing could be recorded; empty if all was
+	Signal    string    // the signal that ended the run, "SIGTERM"; empty if none did
+	KeepGoing bool
+	// Removed names the variables of the environment that commands did not get,
+	// because they would change what a check does.
+	Removed []string
+}
+
+// Count returns the number of lines with verdict v.
+func (o *Outcome) Count(v Verdict) int {
+	n := 0
+	for _, r := range o.Results {
+		if r.Verdict == v {
+			n++
+		}
+	}
+	return n
+}
+
+// Verdict is the verdict of the run as a whole: "passed", "failed", "fault" or
+// "refused", or "interrupted".
+func (o *Outcome) Verdict() string {
+	switch {
+	case o.Signal != "":
+		return "interrupted"
+	case len(o.Results) == 0 || o.Count(Fault) > 0:
+		return "fault"
+	case o.anyLeaf(func(r *Result) bool { return r.Verdict == Failed && r.Reason != GateRefused }):
+		return "failed"
+	case o.refused():
+		return "refused"
+	default:
+		return "passed"
+	}
+}
+
+// ExitStatus maps the outcome to the exit status of the command (DESIGN section
+// 5): a signal first, then 2 for a fault, 1 for a failure, 3 for a refused gate.
+func (o *Outcome) ExitStatus() int {
+	switch o.Verdict() {
+	case "interrupted":
+		switch o.Signal {
+		case "SIGHUP":
+			return 129
+		case "SIGTERM":
+			return 143
+		default:
+			return 130
+		}
+	case "fault":
+		return 2
+	case "failed":
+		return 1
+	case "refused":
+		return 3
+	default:
+		return 0
+	}
+}
+
+func (o *Outcome) refused() bool {
+	return o.Gate.Verdict == GateRefusal ||
+		o.anyLeaf(func(r *Result) bool { return r.Gate != nil && r.Gate.Verdict == GateRefusal })
+}
+
+func (o *Outcome) anyLeaf(f func(*Result) bool) bool {
+	found := false
+	Leaves(o.Results, func(r *Result) { found = found || f(r) })
+	return found
+}

@@ -1,0 +1,335 @@
+// Package runner carries out a plan: lines in order, the members of a parallel
+// composite at the same time under one limit, each step bounded, and a receipt
+// of each command handed to a store. What comes in is a [plan.Plan]; what goes
+// out is a stream of events and an [Outcome]. The package prints nothing, reads
+// no script and no matrix, and decides no exit status but by the table of
+// [Outcome.ExitStatus].
+//
+// # Order
+//
+// Lines run one after the other. The members of a composite run in order, or, if
+// the plan says so, at once. Only leaf steps take one of the slots that
+// [Options.Jobs] limits; a composite holds none while it waits for its members,
+// so that nested composites cannot starve each other.
+//
+// # The barrier
+//
+// A reading step runs whatever happened before it, so that one run reports every
+// problem. A step that writes does not run once a step before it has not passed.
+// [Options.FailFast] stops at the first failure; [Options.KeepGoing] lifts the
+// barrier.
+//
+// # Recording
+//
+// The start of the run is durable in the store before the first command starts.
+// Receipts are submitted as commands end, and made durable in groups while the
+// next reading command is running; a step that writes, and a gate, wait until
+// all receipts before them are durable. If the store fails, the run is degraded:
+// reading steps go on, steps that write do not (KeepGoing apart), and a gate
+// that needs a receipt refuses.
+package runner
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/command-dialect/dialect/lang/plan"
+	"github.com/command-dialect/dialect/receipts"
+)
+
+// Options say how to run a plan.
+type Options struct {
+	Run     string // id of the run; must be unique in the store
+	Session string // defaults to Run
+	Nonce   string // of the orchestrator; empty makes no claim of freshness
+	Version string // of dialect, for the run's record
+
+	Jobs      int  // leaf steps at the same time; 0 means the number of CPUs
+	FailFast  bool // stop at the first failure
+	KeepGoing bool // lift the barrier
+	DeferGate bool // leave the receipts for a gate elsewhere
+
+	// Store records the run. If it is nil the run is degraded from the start,
+	// and Degraded says why.
+	Store    Store
+	Degraded string
+
+	// LogDir keeps the output of commands; empty keeps none.
+	LogDir string
+
+	// Environ is the environment that commands start from, and Color whether
+	// they may think of a terminal.
+	Environ []string
+	Color   bool
+
+	// Output asks for [StepOutput] events.
+	Output bool
+
+	// Listen receives the events; nil drops them.
+	Listen func(Event)
+
+	// Now is the clock; nil means time.Now.
+	Now func() time.Time
+}
+
+// Run carries p out and returns what became of it. It returns when every process
+// that it started has ended. Cancelling ctx ends the run; if the cause of the
+// cancellation is a [Signal], the outcome names it.
+func Run(ctx context.Context, p *plan.Plan, o Options) *Outcome {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Session == "" {
+		o.Session = o.Run
+	}
+	if o.Jobs <= 0 {
+		o.Jobs = runtime.NumCPU()
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	r := &run{ctx: ctx, cancel: cancel, plan: p, opt: o, ledger: newLedger(o.Store, o.Degraded), consumed: make(map[*Result]bool)}
+	r.slots.SetLimit(o.Jobs)
+	return r.run()
+}
+
+// A Signal is the cancellation cause of a run that a signal ended.
+type Signal struct{ Name string } // "SIGINT", "SIGTERM", "SIGHUP"
+
+func (s Signal) Error() string { return "interrupted by " + s.Name }
+
+type run struct {
+	ctx    context.Context
+	cancel context.CancelCauseFunc
+	plan   *plan.Plan
+	opt    Options
+	exec   *executor
+	ledger *ledger
+	slots  errgroup.Group
+	done   []*Result // finished lines, in order; only the goroutine of run.run touches it
+
+	// What gates have consumed: leaves, and the gate steps that no later gate has
+	// taken in. A gate is a step, so that only one goroutine at a time is here.
+	consumed map[*Result]bool
+	gates    []*Result
+
+	mu      sync.Mutex // guards what follows, and serialises events
+	first   *Result    // the first leaf that did not pass
+	refusal *Result    // a gate that refused
+}
+
+// failFast is the cancellation cause of the siblings of a failed member.
+type failFast struct{ by string }
+
+func (f failFast) Error() string { return "cancelled because " + f.by + " did not pass" }
+
+func (r *run) run() *Outcome {
+	out := &Outcome{
+		Plan: r.plan, Run: r.opt.Run, Session: r.opt.Session, Nonce: r.opt.Nonce,
+		Started: r.opt.Now(), KeepGoing: r.opt.KeepGoing,
+	}
+	r.emit(RunStarted{Plan: r.plan, Run: r.opt.Run, Session: r.opt.Session, At: out.Started})
+	r.exec = newExecutor(r)
+	defer r.exec.close()
+	if len(r.plan.Steps) > 0 {
+		r.ledger.begin(r.runRecord(receipts.Time{Time: out.Started}))
+	}
+
+	last := len(r.plan.Steps) - 1
+	for i, s := range r.plan.Steps {
+		// A gate on the last line is the automatic gate, not a second one.
+		if i == last && isGate(s) {
+			break
+		}
+		r.done = append(r.done, r.step(s))
+	}
+	_ = r.slots.Wait() // members never return an error: a verdict is not one
+
+	out.Gate = r.finalGate()
+	if last >= 0 && isGate(r.plan.Steps[last]) {
+		res := &Result{Step: r.plan.Steps[last], Started: r.opt.Now()}
+		r.settle(res, out.Gate)
+		r.done = append(r.done, res)
+		r.finish(res)
+	}
+	_ = r.ledger.sync() // a failure is kept as the reason of the degradation
+	out.Results = r.done
+	r.markDegraded(out.Results)
+	out.Degraded = r.ledger.reason()
+	out.Removed = r.exec.removed
+	if sig, ok := context.Cause(r.ctx).(Signal); ok {
+		out.Signal = sig.Name
+	}
+	out.Duration = r.opt.Now().Sub(out.Started)
+	r.emit(RunFinished{Outcome: out})
+	return out
+}
+
+func isGate(s *plan.Step) bool { return s.Kind == plan.Builtin && s.Target == plan.GateResults }
+
+// step carries out one step and returns when it and its members have ended.
+func (r *run) step(s *plan.Step) *Result {
+	if s.Kind != plan.Composite {
+		var res *Result
+		done := make(chan struct{})
+		r.slots.Go(func() error {
+			defer close(done)
+			res = r.leaf(s)
+			return nil
+		})
+		<-done
+		return res
+	}
+	res := &Result{Step: s, Members: make([]*Result, len(s.Members)), Started: r.opt.Now()}
+	if s.Parallel {
+		var members sync.WaitGroup
+		for i, m := range s.Members {
+			if m.Kind == plan.Composite {
+				members.Go(func() { res.Members[i] = r.step(m) })
+				continue
+			}
+			members.Add(1)
+			// Go blocks until a slot is free, so that members start in order.
+			r.slots.Go(func() error {
+				defer members.Done()
+				res.Members[i] = r.leaf(m)
+				return nil
+			})
+		}
+		members.Wait()
+	} else {
+		for i, m := range s.Members {
+			res.Members[i] = r.step(m)
+		}
+	}
+	res.Duration = r.opt.Now().Sub(res.Started)
+	sumUp(res)
+	r.finish(res)
+	return res
+}
+
+// leaf carries out one leaf step, or gives it up where the rules of order say so.
+// It runs in a slot.
+func (r *run) leaf(s *plan.Step) *Result {
+	res := &Result{Step: s}
+	if r.givenUp(res) {
+		r.finish(res)
+		return res
+	}
+	switch {
+	case isGate(s):
+		r.middleGate(res)
+	case s.Kind == plan.Process:
+		r.exec.process(res)
+	case s.Kind == plan.Builtin:
+		r.exec.builtin(res)
+	default:
+		r.exec.notConfigured(res)
+	}
+	r.finish(res)
+	return res
+}
+
+// givenUp decides whether the step of res is not to be started, and sets its
+// verdict if so.
+func (r *run) givenUp(res *Result) bool {
+	s := res.Step
+	r.mu.Lock()
+	first, refusal := r.first, r.refusal
+	r.mu.Unlock()
+	skip := func(v Verdict, why Reason, by *Result, format string, args ...any) bool {
+		res.Verdict, res.Reason, res.Detail = v, why, fmt.Sprintf(format, args...)
+		if by != nil {
+			res.By = by.Step.ID
+		}
+		return true
+	}
+	switch {
+	case r.ctx.Err() != nil:
+		if ff, ok := context.Cause(r.ctx).(failFast); ok {
+			skip(Skipped, FailFast, nil, "--fail-fast: step %s did not pass", ff.by)
+			res.By = ff.by
+			return true
+		}
+		return skip(Cancelled, Interrupted, nil, "the run was interrupted")
+	case refusal != nil:
+		return skip(Skipped, Refused, refusal, "the gate of step %s refused", refusal.Step.ID)
+	case s.WhenFailure && first == nil:
+		return skip(Skipped, NoFailure, nil, "runs only after a failure")
+	case s.WhenFailure, r.opt.KeepGoing, s.Effect != plan.Write:
+		return false
+	case first != nil:
+		return skip(Skipped, Barrier, first, "changes state, and step %s did not pass", first.Step.ID)
+	}
+	// State is changed only on durable evidence of what came before.
+	if err := r.ledger.sync(); err != nil {
+		return skip(Skipped, NoStore, nil, "changes state, and no receipt can be kept: %v", err)
+	}
+	return false
+}
+
+// finish notes a failure and tells the listener of the result.
+func (r *run) finish(res *Result) {
+	r.mu.Lock()
+	if res.Step.Kind != plan.Composite && res.Verdict.Bad() {
+		switch {
+		case res.Reason == GateRefused:
+			if r.refusal == nil {
+				r.refusal = res
+			}
+		case r.first == nil:
+			r.first = res
+			if r.opt.FailFast && r.ctx.Err() == nil {
+				r.cancel(failFast{by: res.Step.ID})
+			}
+		}
+	}
+	r.mu.Unlock()
+	r.emit(StepFinished{Result: res})
+}
+
+func (r *run) emit(e Event) {
+	if r.opt.Listen == nil {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.opt.Listen(e)
+}
+
+// sumUp gives a composite the verdict of its members: the gravest counts.
+func sumUp(res *Result) {
+	var worst *Result
+	rank := func(m *Result) int {
+		switch {
+		case m.Verdict == Fault:
+			return 6
+		case m.Verdict == Failed:
+			return 5
+		case m.Verdict == Cancelled:
+			return 4
+		case m.Verdict == Skipped && m.Reason != NoFailure:
+			return 3
+		case m.Verdict == Flaky:
+			return 2
+		case m.Verdict == Passed:
+			return 1
+		default:
+			return 0
+		}
+	}
+	for _, m := range res.Members {
+		if worst == nil || rank(m) > rank(worst) {
+			worst = m
+		}
+	}
+	if worst == nil {
+		res.Verdict, res.Reason, res.Detail = Fault, Vacuous, "the composite has no members"
+		return
+	}
+	res.Verdict, res.Reason, res.By, res.Detail = worst.Verdict, worst.Reason, worst.By, worst.Detail
+}
