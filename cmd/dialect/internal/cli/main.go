@@ -1,0 +1,132 @@
+// Package cli is the command line: one file a subcommand, each with its flags,
+// its wiring and its exit status, and no logic of its own.
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"runtime/debug"
+
+	"github.com/spf13/cobra"
+)
+
+// Exit statuses (DESIGN section 5). A run's own are made by runner.Outcome.
+const (
+	exitFailed   = 1
+	exitFault    = 2
+	exitRefused  = 3
+	exitUsage    = 64
+	exitInternal = 70
+)
+
+// An exitStatus is an error that only carries an exit status: all there is to
+// say has been said.
+type exitStatus int
+
+func (e exitStatus) Error() string { return fmt.Sprintf("exit status %d", int(e)) }
+
+// A failure is an error with an exit status of its own and advice.
+type failure struct {
+	status int
+	err    error
+	hints  []string
+}
+
+func (f *failure) Error() string { return f.err.Error() }
+func (f *failure) Unwrap() error { return f.err }
+
+func usagef(format string, args ...any) *failure {
+	return &failure{status: exitUsage, err: fmt.Errorf(format, args...)}
+}
+
+func failf(status int, format string, args ...any) *failure {
+	return &failure{status: status, err: fmt.Errorf(format, args...)}
+}
+
+func (f *failure) hint(format string, args ...any) *failure {
+	f.hints = append(f.hints, fmt.Sprintf(format, args...))
+	return f
+}
+
+// Main runs the command line of this process and returns its exit status.
+func Main() (status int) {
+	u := newUI()
+	defer func() {
+		if r := recover(); r != nil {
+			u.errorf("internal error: %v", r)
+			u.hintf("this is a fault of dialect; please report it with what follows")
+			fmt.Fprintf(u.err, "%s", debug.Stack())
+			status = exitInternal
+		}
+	}()
+	args := os.Args[1:]
+	root := newRoot(u)
+	root.SetArgs(args)
+	err := root.Execute()
+	var st exitStatus
+	var f *failure
+	switch {
+	case err == nil:
+		return 0
+	case errors.As(err, &st):
+		return int(st)
+	case errors.As(err, &f):
+		u.errorf("%v", f.err)
+		for _, h := range f.hints {
+			u.hintf("%s", h)
+		}
+		return f.status
+	default: // cobra's own: unknown command, unknown flag, wrong number of arguments
+		u.errorf("%v", err)
+		u.hintf("run `dialect --help` for the commands and flags")
+		return exitUsage
+	}
+}
+
+const rootLong = `dialect runs scripts of the command dialect: one "Verb preposition noun" a line,
+bound by a routing matrix (routing.toml) to real tools. It keeps a receipt of
+each command, and gates on the receipts at the end.
+
+    Format with gofmt
+    Test with go
+    Gate against results`
+
+const exitTable = `
+Exit status of run:
+  0    every line passed, and so did the gate
+  1    a line failed (for check: an error was found)
+  2    line fault: a line could not be bound or completed, or nothing was there to run
+  3    the gate refused: a receipt is missing, invalid, replayed, tampered with, or could not be kept
+  64   usage; 70 internal error; 129, 130, 143 ended by SIGHUP, SIGINT, SIGTERM
+Exit status of exec: the command's own; 125, 126, 127 where it could not be run.
+`
+
+func newRoot(u *ui) *cobra.Command {
+	root := &cobra.Command{
+		Use:           "dialect",
+		Short:         "run command-dialect scripts, keep receipts, gate on them",
+		Long:          rootLong,
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		Version:       versionString(),
+		Args:          cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			_ = cmd.Help()
+			return exitStatus(exitUsage)
+		},
+		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: false},
+	}
+	root.SetVersionTemplate("{{.Version}}\n")
+	root.SetOut(u.out)
+	root.SetErr(u.err)
+	root.SetUsageTemplate(root.UsageTemplate() + exitTable)
+	root.AddCommand(
+		newRun(u), newCheck(u), newExplain(u), newVocab(u),
+		newReceipts(u), newExec(u, "exec"), newInit(u), newVersion(u),
+	)
+	for _, c := range root.Commands() {
+		c.SetUsageTemplate((&cobra.Command{}).UsageTemplate())
+	}
+	return root
+}

@@ -1,0 +1,454 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/command-dialect/dialect/receipts"
+	"github.com/command-dialect/dialect/receipts/sqlite"
+)
+
+func newReceipts(u *ui) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     "receipts",
+		Aliases: []string{"receipt"},
+		Short:   "list, show, validate, consume and verify receipts",
+		Args:    cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			_ = cmd.Help()
+			return exitStatus(exitUsage)
+		},
+	}
+	cmd.AddCommand(
+		newReceiptsList(u), newReceiptsShow(u), newReceiptsValidate(u),
+		newReceiptsConsume(u), newReceiptsVerify(u), newExec(u, "exec"),
+	)
+	return cmd
+}
+
+// withStore opens the store for a command that is about it.
+func withStore(name string, readOnly bool, f func(ctx context.Context, s *sqlite.Store) error) error {
+	path, err := findStore(name)
+	if err != nil {
+		return err
+	}
+	ctx := context.Background()
+	s, err := sqlite.Open(ctx, path, sqlite.Options{ReadOnly: readOnly})
+	if err == nil {
+		err = f(ctx, s)
+		if cerr := s.Close(); err == nil && cerr != nil {
+			err = cerr
+		}
+	}
+	var unusable *sqlite.UnusableError
+	switch {
+	case errors.Is(err, sqlite.ErrNoStore):
+		return failf(exitFailed, "there is no store %s", path)
+	case errors.As(err, &unusable):
+		return failf(exitRefused, "%v", err).hint("it was left as it is; move it away to begin a new one")
+	}
+	return err
+}
+
+// docEntry is a record as JSON: its body as it is hashed, and what the store
+// knows beside it.
+type docEntry struct {
+	SHA256   string          `json:"sha256"`
+	ID       string          `json:"id,omitempty"` // of a gate
+	Kind     string          `json:"kind"`
+	Seq      int64           `json:"seq"`
+	Trust    string          `json:"trust"`
+	Consumed bool            `json:"consumed"`
+	By       string          `json:"consumed_by,omitempty"`
+	At       string          `json:"consumed_at,omitempty"`
+	Body     json.RawMessage `json:"body"`
+}
+
+func newDocEntry(e receipts.Entry) docEntry {
+	d := docEntry{
+		SHA256: e.SHA.String(), Kind: string(e.Kind), Seq: e.Seq, Trust: fmt.Sprintf("L%d", e.Level), Body: json.RawMessage(e.Body),
+	}
+	if e.Kind == receipts.KindGate {
+		d.ID = receipts.GateID(e.SHA)
+	}
+	if c := e.Consumption; c != nil {
+		d.Consumed, d.By, d.At = true, c.By, c.At.UTC().Format(time.RFC3339Nano)
+	}
+	if !json.Valid(e.Body) {
+		d.Body, _ = json.Marshal(string(e.Body)) // damaged: as a text
+	}
+	return d
+}
+
+func newReceiptsList(u *ui) *cobra.Command {
+	var f struct {
+		store  string
+		filter sqlite.Filter
+		status string
+		json   bool
+	}
+	cmd := &cobra.Command{
+		Use:   "list",
+		Short: "list receipts and gates, oldest first",
+		Args:  cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			f.filter.Status = receipts.Status(f.status)
+			return withStore(f.store, true, func(ctx context.Context, s *sqlite.Store) error {
+				es, err := s.List(ctx, f.filter)
+				if err != nil {
+					return err
+				}
+				if f.json {
+					docs := make([]docEntry, 0, len(es))
+					for _, e := range es {
+						docs = append(docs, newDocEntry(e))
+					}
+					return writeJSON(u, struct {
+						Schema  string     `json:"schema"`
+						Records []docEntry `json:"records"`
+					}{"dialect.receipts/1", docs})
+				}
+				return printEntries(u, es)
+			})
+		},
+	}
+	fl := cmd.Flags()
+	fl.SortFlags = false
+	fl.StringVar(&f.filter.Session, "session", "", "only those of `SESSION`")
+	fl.StringVar(&f.filter.Run, "run", "", "only those of `RUN`")
+	fl.StringVar(&f.filter.Binding, "binding", "", "only those of `BINDING`")
+	fl.StringVar(&f.status, "status", "", "only those that are `STATUS`: succeeded, failed, not_configured, pending")
+	fl.BoolVar(&f.filter.Unspent, "unconsumed", false, "only those that are not consumed")
+	fl.IntVarP(&f.filter.Limit, "limit", "n", 0, "only the newest `N`")
+	fl.BoolVar(&f.json, "json", false, "print one JSON document on standard output")
+	addStoreFlag(cmd, &f.store)
+	_ = cmd.RegisterFlagCompletionFunc("status", cobra.FixedCompletions(
+		[]string{"succeeded", "failed", "not_configured", "pending"}, cobra.ShellCompDirectiveNoFileComp))
+	return cmd
+}
+
+func printEntries(u *ui, es []receipts.Entry) error {
+	if len(es) == 0 {
+		u.notef("no receipts")
+		return nil
+	}
+	w := tabwriter.NewWriter(u.out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "ID\tWHEN\tSTATUS\tCONSUMED\tRUN\tWHAT")
+	for _, e := range es {
+		id, when, status, run, what := e.SHA.Short(), "", "", "", ""
+		v, err := e.Parse()
+		switch b := v.(type) {
+		case *receipts.Receipt:
+			when, status, run, what = stamp(b.Timestamp), string(b.Status), b.Run, b.Line.Text.Text
+			if b.Binding != "" && what == "" {
+				what = b.Binding
+			}
+		case *receipts.Gate:
+			id, when, status, run = receipts.GateID(e.SHA), stamp(b.Timestamp), "passed", b.Run
+			what = fmt.Sprintf("gate over %d", len(b.Members))
+			if b.Final {
+				what += ", final"
+			}
+		default:
+			status, what = "UNREADABLE", fmt.Sprint(err)
+		}
+		if reason, _ := receipts.Intact(e); reason != "" {
+			status = "TAMPERED"
+		}
+		consumed := "-"
+		if c := e.Consumption; c != nil {
+			consumed = c.Who()
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", id, when, status, printable(consumed), printable(run), printable(what))
+	}
+	return w.Flush()
+}
+
+func stamp(t receipts.Time) string { return t.Local().Format("2006-01-02 15:04:05") }
+
+func newReceiptsShow(u *ui) *cobra.Command {
+	var f struct {
+		store string
+		json  bool
+	}
+	cmd := &cobra.Command{
+		Use:   "show ID",
+		Short: "show one record: a hash or its prefix, g-... of a gate, r-... of a run",
+		Args:  cobra.ExactArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			return withStore(f.store, true, func(ctx context.Context, s *sqlite.Store) error {
+				e, err := s.Get(ctx, args[0])
+				if err != nil {
+					return notFound(err)
+				}
+				if f.json {
+					return writeJSON(u, newDocEntry(e))
+				}
+				return showEntry(u, e)
+			})
+		},
+	}
+	fl := cmd.Flags()
+	fl.BoolVar(&f.json, "json", false, "print the record as one JSON document")
+	addStoreFlag(cmd, &f.store)
+	return cmd
+}
+
+// notFound gives errors about an id their exit status.
+func notFound(err error) error {
+	var unusable *sqlite.UnusableError
+	if errors.As(err, &unusable) {
+		return err
+	}
+	return failf(exitFailed, "%v", err).hint("`dialect receipts list` shows what there is")
+}
+
+func showEntry(u *ui, e receipts.Entry) error {
+	w := tabwriter.NewWriter(u.out, 0, 0, 2, ' ', 0)
+	row := func(name, format string, args ...any) {
+		fmt.Fprintf(w, "%s\t%s\n", name, printable(fmt.Sprintf(format, args...)))
+	}
+	row("sha256", "%s", e.SHA)
+	row("kind", "%s, record %d of the log", e.Kind, e.Seq)
+	if reason, text := receipts.Intact(e); reason != "" {
+		row("INVALID", "%s", text)
+	}
+	v, err := e.Parse()
+	switch b := v.(type) {
+	case *receipts.Receipt:
+		row("line", "%s:%d: %s", b.Line.File.Text, b.Line.Number, b.Line.Text.Text)
+		if b.Binding != "" {
+			row("binding", "%s", b.Binding)
+		}
+		row("command", "%s", b)
+		row("status", "%s", b.Status)
+		if b.StopReason != "" {
+			row("stop reason", "%s", b.StopReason)
+		}
+		if b.ExitCode != nil {
+			row("exit code", "%d", *b.ExitCode)
+		}
+		if b.Signal != "" {
+			row("signal", "%s", b.Signal)
+		}
+		row("started", "%s", b.Timestamp.UTC().Format(time.RFC3339Nano))
+		row("took", "%v", b.Duration())
+		row("stdout", "%d bytes, sha256 %s", b.Stdout.Bytes, b.Stdout.SHA256)
+		row("stderr", "%d bytes, sha256 %s", b.Stderr.Bytes, b.Stderr.SHA256)
+		if x := b.Executable; x != nil {
+			row("executable", "%s, sha256 %s", x.Path.Text, x.SHA256)
+		}
+		row("run", "%s, session %s", b.Run, b.Session)
+	case *receipts.Gate:
+		row("id", "%s", receipts.GateID(e.SHA))
+		row("final", "%v", b.Final)
+		row("covers", "lines %d to %d, %d commands", b.Covers.FirstLine, b.Covers.LastLine, b.Covers.Commands)
+		row("members", "%d, of which %d required", len(b.Members), b.Required)
+		for _, m := range b.Members {
+			row("", "%s", m)
+		}
+		row("policy", "%s", b.Policy)
+		row("run", "%s, session %s", b.Run, b.Session)
+		row("at", "%s", b.Timestamp.UTC().Format(time.RFC3339Nano))
+	case *receipts.Run:
+		row("run", "%s, session %s", b.Run, b.Session)
+		row("script", "%s, sha256 %s", b.Script.Path.Text, b.Script.SHA256)
+		row("started", "%s", b.Started.UTC().Format(time.RFC3339Nano))
+		row("planned", "%d commands", len(b.Planned)+b.More)
+	case *receipts.Consumption:
+		row("by", "%s", b.By)
+		row("consumed", "%d records", len(b.Consumed))
+	default:
+		row("unreadable", "%v", err)
+	}
+	if c := e.Consumption; c != nil {
+		row("consumed", "by %s at %s", c.Who(), c.At.UTC().Format(time.RFC3339Nano))
+	} else if e.Kind == receipts.KindReceipt || e.Kind == receipts.KindGate {
+		row("consumed", "no")
+	}
+	row("trust", "L%d", e.Level)
+	return w.Flush()
+}
+
+func newReceiptsValidate(u *ui) *cobra.Command {
+	var f struct {
+		store string
+		json  bool
+	}
+	cmd := &cobra.Command{
+		Use:   "validate ID...",
+		Short: "say whether receipts are there, intact and of a success; consumes nothing",
+		Args:  cobra.MinimumNArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			return withStore(f.store, true, func(ctx context.Context, s *sqlite.Store) error {
+				d, err := s.Validate(ctx, args...)
+				if err != nil {
+					return err
+				}
+				return tellDecision(u, d, f.json, "valid")
+			})
+		},
+	}
+	cmd.Flags().BoolVar(&f.json, "json", false, "print one JSON document on standard output")
+	addStoreFlag(cmd, &f.store)
+	return cmd
+}
+
+func newReceiptsConsume(u *ui) *cobra.Command {
+	var f struct {
+		store, as, purpose string
+		json               bool
+	}
+	cmd := &cobra.Command{
+		Use:   "consume ID...",
+		Short: "consume receipts, once: all of them or none",
+		Args:  cobra.MinimumNArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			if f.as == "" {
+				return usagef("--as must not be empty")
+			}
+			return withStore(f.store, false, func(ctx context.Context, s *sqlite.Store) error {
+				d, err := s.Consume(ctx, receipts.ConsumeRequest{
+					IDs: args, By: f.as, Purpose: f.purpose, At: receipts.Time{Time: time.Now()},
+				})
+				if err != nil {
+					return err
+				}
+				return tellDecision(u, d, f.json, "consumed")
+			})
+		},
+	}
+	fl := cmd.Flags()
+	fl.SortFlags = false
+	fl.StringVar(&f.as, "as", defaultConsumer(), "say `WHO` consumes")
+	fl.Lookup("as").DefValue = "the user"
+	fl.StringVar(&f.purpose, "purpose", "", "say `WHAT` for")
+	fl.BoolVar(&f.json, "json", false, "print one JSON document on standard output")
+	addStoreFlag(cmd, &f.store)
+	return cmd
+}
+
+func defaultConsumer() string {
+	if name := os.Getenv("USER"); name != "" {
+		return name
+	}
+	return fmt.Sprintf("uid %d", os.Getuid())
+}
+
+// tellDecision prints a decision; done is the word for what passed.
+func tellDecision(u *ui, d receipts.Decision, asJSON bool, done string) error {
+	if asJSON {
+		type refusal struct {
+			Reason  string `json:"reason"`
+			SHA256  string `json:"sha256,omitempty"`
+			Message string `json:"message"`
+		}
+		doc := struct {
+			Schema   string     `json:"schema"`
+			Verdict  string     `json:"verdict"`
+			Trust    string     `json:"trust"`
+			Records  []docEntry `json:"records"`
+			Refusals []refusal  `json:"refusals,omitempty"`
+		}{Schema: "dialect.decision/1", Verdict: done, Trust: fmt.Sprintf("L%d", d.Level), Records: []docEntry{}}
+		for _, e := range d.Records {
+			doc.Records = append(doc.Records, newDocEntry(e))
+		}
+		for _, r := range d.Refusals {
+			doc.Verdict = "refused"
+			x := refusal{Reason: string(r.Reason), Message: r.Message}
+			if !r.SHA.IsZero() {
+				x.SHA256 = r.SHA.String()
+			}
+			doc.Refusals = append(doc.Refusals, x)
+		}
+		if err := writeJSON(u, doc); err != nil {
+			return err
+		}
+	} else if d.Passed() {
+		for _, e := range d.Records {
+			state := ""
+			if e.Consumption != nil {
+				state = ", consumed by " + printable(e.Consumption.Who())
+			}
+			fmt.Fprintf(u.out, "%s %s (trust L%d%s)\n", e.SHA, done, e.Level, state)
+		}
+	} else {
+		for _, r := range d.Refusals {
+			fmt.Fprintf(u.out, "refused: %s: %s\n", r.Reason, printable(r.Message))
+		}
+	}
+	if !d.Passed() {
+		return exitStatus(exitRefused)
+	}
+	return nil
+}
+
+func newReceiptsVerify(u *ui) *cobra.Command {
+	var f struct {
+		store string
+		json  bool
+	}
+	cmd := &cobra.Command{
+		Use:   "verify",
+		Short: "hold the whole store against its log, and name what was changed",
+		Args:  cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			return withStore(f.store, true, func(ctx context.Context, s *sqlite.Store) error {
+				a, err := s.Verify(ctx)
+				if err != nil {
+					return err
+				}
+				if f.json {
+					if err := auditJSON(u, a); err != nil {
+						return err
+					}
+				} else if a.Consistent() {
+					fmt.Fprintf(u.out, "consistent: %d records, root %s; truncation not checked (no kept head)\n", a.Records, receipts.Hash(a.Root))
+				} else {
+					for _, x := range a.Findings {
+						fmt.Fprintf(u.out, "TAMPERED: %s\n", printable(x.Message))
+					}
+				}
+				if !a.Consistent() {
+					return exitStatus(exitRefused)
+				}
+				return nil
+			})
+		},
+	}
+	cmd.Flags().BoolVar(&f.json, "json", false, "print one JSON document on standard output")
+	addStoreFlag(cmd, &f.store)
+	return cmd
+}
+
+func auditJSON(u *ui, a *sqlite.Audit) error {
+	type finding struct {
+		Seq     int64  `json:"seq"`
+		SHA256  string `json:"sha256,omitempty"`
+		Message string `json:"message"`
+	}
+	doc := struct {
+		Schema     string    `json:"schema"`
+		Consistent bool      `json:"consistent"`
+		Truncation string    `json:"truncation"`
+		Origin     string    `json:"origin"`
+		Records    int64     `json:"records"`
+		Root       string    `json:"root"`
+		Findings   []finding `json:"findings"`
+	}{"dialect.audit/1", a.Consistent(), "not checked", a.Origin, a.Records, receipts.Hash(a.Root).String(), []finding{}}
+	for _, x := range a.Findings {
+		d := finding{Seq: x.Seq, Message: x.Message}
+		if !x.SHA.IsZero() {
+			d.SHA256 = x.SHA.String()
+		}
+		doc.Findings = append(doc.Findings, d)
+	}
+	return writeJSON(u, doc)
+}

@@ -1,0 +1,221 @@
+package cli
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/command-dialect/dialect/lang"
+	"github.com/command-dialect/dialect/lang/diag"
+	"github.com/command-dialect/dialect/lang/plan"
+	"github.com/command-dialect/dialect/lang/resolve"
+	"github.com/command-dialect/dialect/lang/routing"
+)
+
+// maxScript bounds what is read of a script, in bytes. It is one more than lang
+// accepts, so that lang can say so.
+const maxScript = 64<<20 + 1
+
+// A script is the text to work on, and where it came from.
+type script struct {
+	name string // as the user named it; "-" for standard input, "-e"
+	path string // absolute; empty if it is no file
+	line int    // of FILE:LINE, else 0
+	part bool
+	text []byte
+}
+
+// sha256 is the digest of the whole text, in hex.
+func (s *script) sha256() string {
+	sum := sha256.Sum256(s.text)
+	return hex.EncodeToString(sum[:])
+}
+
+// dir is where the search for the matrix begins.
+func (s *script) dir() (string, error) {
+	if s.path != "" {
+		return filepath.Dir(s.path), nil
+	}
+	return os.Getwd()
+}
+
+// readScript reads the script that the arguments of run, check or explain name:
+// FILE, FILE:LINE, "-" or nothing for standard input, or the lines of -e.
+func readScript(u *ui, args, lines []string) (*script, error) {
+	switch {
+	case len(lines) > 0 && len(args) > 0:
+		return nil, usagef("-e takes the place of a script: leave %q out", args[0])
+	case len(lines) > 0:
+		return &script{name: "-e", part: true, text: []byte(strings.Join(lines, "\n") + "\n")}, nil
+	case len(args) == 0 || args[0] == "-":
+		return readStdin(u)
+	}
+	name, line := args[0], 0
+	if _, err := os.Lstat(name); err != nil {
+		if i := strings.LastIndexByte(name, ':'); i > 0 {
+			if n, err := strconv.Atoi(name[i+1:]); err == nil && n > 0 {
+				name, line = name[:i], n
+			}
+		}
+	}
+	text, err := readFile(name)
+	if err != nil {
+		return nil, err
+	}
+	path, err := filepath.Abs(name)
+	if err != nil {
+		return nil, failf(exitUsage, "%v", err)
+	}
+	return &script{name: name, path: path, line: line, part: line > 0, text: text}, nil
+}
+
+func readFile(name string) ([]byte, error) {
+	f, err := os.Open(name)
+	if err == nil {
+		defer f.Close()
+		var info fs.FileInfo
+		if info, err = f.Stat(); err == nil && info.IsDir() {
+			return nil, usagef("%s is a directory, not a script", name)
+		}
+		var text []byte
+		if text, err = io.ReadAll(io.LimitReader(f, maxScript)); err == nil {
+			return text, nil
+		}
+	}
+	e := usagef("cannot read the script: %v", err)
+	if errors.Is(err, fs.ErrNotExist) {
+		e = usagef("there is no script %s", name)
+		if found, _ := filepath.Glob("*.dlct"); len(found) > 0 {
+			e.hint("here are: %s", strings.Join(found, ", "))
+		} else {
+			e.hint("`dialect init` writes one for a Go or Python project; `dialect run -e \"Test with go\"` runs a line")
+		}
+	}
+	return nil, e
+}
+
+// stdinNotice is how long standard input may be silent before a notice says that
+// it is being waited for.
+const stdinNotice = time.Second
+
+func readStdin(u *ui) (*script, error) {
+	timer := time.AfterFunc(stdinNotice, func() { u.notef("reading the script from standard input") })
+	text, err := io.ReadAll(io.LimitReader(u.in, maxScript))
+	timer.Stop()
+	if err != nil {
+		return nil, usagef("cannot read standard input: %v", err)
+	}
+	if len(text) == 0 {
+		return nil, usagef("standard input is empty").hint("pipe a script in, or name one: dialect run quality.dlct")
+	}
+	return &script{name: "-", text: text}, nil
+}
+
+// A program is a script with its matrix and what is to be said about both.
+type program struct {
+	script   *script
+	file     *lang.File
+	matrix   *routing.Matrix
+	plan     *plan.Plan
+	findings diag.List
+	sources  map[string]*diag.Source
+}
+
+// loadMatrix finds and loads the matrix for dir, or the one that --routing names.
+func loadMatrix(dir, name string) (*routing.Matrix, diag.List, error) {
+	path := name
+	if path == "" {
+		found, err := routing.Find(dir)
+		if err != nil {
+			f := failf(exitFault, "%v", err)
+			if errors.Is(err, routing.ErrNotFound) {
+				f.hint("`dialect init` writes one for a Go or Python project; --routing FILE names another")
+			}
+			return nil, nil, f
+		}
+		path, name = found, shortPath(found)
+	}
+	m, l := routing.Load(path, name, routing.Options{})
+	return m, l, nil
+}
+
+// bind parses and resolves a script.
+func bind(s *script, routingFile string, vars map[string]string) (*program, error) {
+	p := &program{script: s, sources: make(map[string]*diag.Source)}
+	dir, err := s.dir()
+	if err != nil {
+		return nil, failf(exitFault, "%v", err)
+	}
+	m, findings, err := loadMatrix(dir, routingFile)
+	if err != nil {
+		return nil, err
+	}
+	src := diag.NewSource(s.name, s.text)
+	p.addSource(src)
+	p.matrix = m
+	for _, f := range m.Files {
+		p.addSource(f)
+	}
+	file, parsed := lang.Parse(src)
+	p.file = file
+	var resolved diag.List
+	p.plan, resolved = resolve.Resolve(file, m, resolve.Options{
+		Vars: vars, Line: s.line, Parsed: parsed,
+		Script: plan.Script{Name: s.name, Path: s.path, SHA256: s.sha256(), Part: s.part},
+	})
+	findings = append(findings, resolved...)
+	p.findings = findings
+	p.findings.Sort()
+	return p, nil
+}
+
+func (p *program) addSource(s *diag.Source) { p.sources[s.Name] = s }
+
+// variables reads the --set flags.
+func variables(set []string) (map[string]string, error) {
+	vars := make(map[string]string, len(set))
+	for _, kv := range set {
+		name, value, ok := strings.Cut(kv, "=")
+		if !ok || name == "" {
+			return nil, usagef("--set %q: want NAME=VALUE", kv)
+		}
+		vars[name] = value
+	}
+	return vars, nil
+}
+
+// shortPath is path relative to the working directory where that is shorter.
+func shortPath(path string) string {
+	wd, err := os.Getwd()
+	if err != nil {
+		return path
+	}
+	rel, err := filepath.Rel(wd, path)
+	if err != nil || len(rel) >= len(path) {
+		return path
+	}
+	return rel
+}
+
+// countFindings renders the numbers of errors and warnings: "2 errors, 1 warning".
+func countFindings(l diag.List) string {
+	text := func(n int, noun string) string {
+		if n != 1 {
+			noun += "s"
+		}
+		return fmt.Sprintf("%d %s", n, noun)
+	}
+	e, w := l.Count(diag.Error), l.Count(diag.Warning)
+	if w == 0 {
+		return text(e, "error")
+	}
+	return text(e, "error") + ", " + text(w, "warning")
+}

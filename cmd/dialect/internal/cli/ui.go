@@ -1,0 +1,83 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"sync"
+
+	"golang.org/x/term"
+
+	"github.com/command-dialect/dialect/lang/diag"
+)
+
+// A ui is the one voice to the user: results on out, everything else on err,
+// messages in lower case without a full stop, each hint on a line of its own.
+type ui struct {
+	in       *os.File
+	out, err io.Writer
+	outTTY   bool
+	errTTY   bool
+	mu       sync.Mutex // guards err: listeners write from other goroutines
+}
+
+func newUI() *ui {
+	return &ui{
+		in: os.Stdin, out: os.Stdout, err: os.Stderr,
+		outTTY: term.IsTerminal(int(os.Stdout.Fd())),
+		errTTY: term.IsTerminal(int(os.Stderr.Fd())),
+	}
+}
+
+// color reports whether text for a terminal (or not) is coloured: NO_COLOR and
+// TERM=dumb say no, FORCE_COLOR says yes, else it is the terminal that counts.
+func color(tty bool) bool {
+	switch {
+	case os.Getenv("NO_COLOR") != "":
+		return false
+	case os.Getenv("FORCE_COLOR") != "" && os.Getenv("FORCE_COLOR") != "0":
+		return true
+	default:
+		return tty && os.Getenv("TERM") != "dumb"
+	}
+}
+
+func (u *ui) errorf(format string, args ...any) { u.say("dialect: ", format, args...) }
+func (u *ui) hintf(format string, args ...any)  { u.say("  hint: ", format, args...) }
+func (u *ui) notef(format string, args ...any)  { u.say("dialect: ", format, args...) }
+
+func (u *ui) say(prefix, format string, args ...any) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	text := fmt.Sprintf(format, args...)
+	pad := strings.Repeat(" ", len(prefix))
+	fmt.Fprintf(u.err, "%s%s\n", prefix, strings.ReplaceAll(strings.TrimRight(text, "\n"), "\n", "\n"+pad))
+}
+
+// maxDiagnostics bounds how many findings are printed one by one; the rest is
+// counted.
+const maxDiagnostics = 200
+
+// diagnostics prints findings for people.
+func (u *ui) diagnostics(w io.Writer, tty bool, l diag.List, sources map[string]*diag.Source) error {
+	return diag.WriteText(w, l, diag.TextOptions{
+		Color:   color(tty),
+		Sources: func(name string) *diag.Source { return sources[name] },
+		Max:     maxDiagnostics,
+	})
+}
+
+// printable replaces control characters and marks of direction, so that text of
+// others cannot act on a terminal.
+func printable(s string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r == '\t' || r == '\n':
+			return ' '
+		case r < ' ' || r >= 0x7f && r < 0xa0 || r == 0x061c || r >= 0x200e && r <= 0x200f || r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069:
+			return '\ufffd'
+		}
+		return r
+	}, s)
+}
