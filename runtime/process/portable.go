@@ -27,13 +27,13 @@ type readers struct {
 	run  *run
 	ends [2]*os.File
 	done chan struct{} // closed when both are at their end
-	over chan struct{} // closed when there was too much
+	over chan struct{} // closed when there was too much, or the listener panicked
 
 	mu       sync.Mutex // for all below, and run.admit
 	lastByte time.Time
-	panicked any  // by the listener
-	stopped  bool // nothing is recorded any more
-	writing  [2]sync.Mutex
+	panicked any            // by the listener
+	stopped  bool           // nothing is recorded any more
+	writes   sync.WaitGroup // under way
 }
 
 func (rs *readers) start() {
@@ -59,19 +59,21 @@ func (rs *readers) read(s Stream) {
 }
 
 func (rs *readers) record(s Stream, p []byte) (more bool) {
-	// One lock a stream, so that both are hashed at the same time.
-	rs.writing[s].Lock()
-	defer rs.writing[s].Unlock()
 	rs.mu.Lock()
 	if rs.stopped {
 		rs.mu.Unlock()
 		return false
 	}
+	rs.writes.Add(1)
+	defer rs.writes.Done()
 	func() {
 		defer rs.mu.Unlock()
 		defer func() {
-			if e := recover(); e != nil && rs.panicked == nil {
-				rs.panicked = e
+			if e := recover(); e != nil {
+				rs.panicked, rs.stopped = e, true
+				if !rs.run.over() {
+					close(rs.over)
+				}
 			}
 		}()
 		was := rs.run.over()
@@ -81,6 +83,7 @@ func (rs *readers) record(s Stream, p []byte) (more bool) {
 			close(rs.over)
 		}
 	}()
+	// Without the lock, so that both streams are hashed at the same time.
 	rs.run.streams[s].write(p)
 	return true
 }
@@ -90,15 +93,14 @@ func (rs *readers) stop() {
 	rs.mu.Lock()
 	rs.stopped = true
 	rs.mu.Unlock()
-	for s, f := range rs.ends {
+	for _, f := range rs.ends {
 		if abandonReaders {
 			go f.Close() // which may wait for the read
 		} else {
 			f.Close()
 		}
-		rs.writing[s].Lock() // a write under way comes to its end
-		rs.writing[s].Unlock()
 	}
+	rs.writes.Wait()
 	if !abandonReaders {
 		<-rs.done
 	}

@@ -101,6 +101,9 @@ const (
 	pollCount
 )
 
+// noPidfd is set by a test, to do as on a system that has none.
+var noPidfd bool
+
 // A watcher sees one started command to its end.
 type watcher struct {
 	*run
@@ -194,6 +197,10 @@ func (w *watcher) start() error {
 	}
 	w.started = w.result.Started
 	w.lastByte = w.started
+	if noPidfd && pidfd >= 0 {
+		unix.Close(pidfd)
+		pidfd = -1
+	}
 	if pidfd < 0 { // Linux before 5.2, some sandboxes
 		watch, e := newExitWatch(w.pid)
 		if e != nil {
@@ -543,6 +550,10 @@ func (w *exitWatch) close() {
 	<-w.done
 	unix.Close(w.fd)
 }
+
+// heavy is how many bytes of a stream the reader records itself. Past it hashing
+// would be the bottleneck.
+const heavy = 1 << 20
 
 // A pump records a stream that writes much, in a goroutine of its own: the reader
 // fills one buffer while the others are hashed.

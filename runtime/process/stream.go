@@ -12,9 +12,6 @@ import (
 // Sizes of the recorder, in bytes.
 const (
 	readSize = 64 << 10 // one read, the capacity of a pipe on Linux
-	// heavy is how much of a stream is recorded in line; past it the stream has a
-	// goroutine of its own to hash with, since the reader becomes the bottleneck.
-	heavy = 1 << 20
 	// logTail is how much of the end of a stream is kept once its log is cut.
 	logTail = 256 << 10
 )

@@ -304,8 +304,12 @@ func (t *tree) claimLoose(self int) {
 func readProc(pid int) (p proc, ok bool) {
 	var buf [1024]byte
 	n := readSmall("/proc/"+strconv.Itoa(pid)+"/stat", buf[:])
-	// pid (comm) state ppid pgrp session ...; comm may hold anything, ")" too.
-	line := buf[:max(n, 0)]
+	return parseProc(pid, buf[:max(n, 0)])
+}
+
+// parseProc reads "pid (comm) state ppid pgrp session ...", as proc(5) has it; comm
+// may hold anything, ")" too.
+func parseProc(pid int, line []byte) (p proc, ok bool) {
 	i := bytes.LastIndexByte(line, ')')
 	if i < 0 || i+2 > len(line) {
 		return p, false

@@ -1,0 +1,115 @@
+//go:build linux && !portable
+
+package process
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// portable says that a descendant in a session of its own escapes.
+const portable = false
+
+// Without pidfds a goroutine waits for the exit.
+func TestExitWatch(t *testing.T) {
+	noPidfd = true
+	defer func() { noPidfd = false }()
+	l := start(t)
+	res := l.Run(context.Background(), command(t, "print", "out", "err"))
+	if res.ExitCode != 0 || string(res.Stdout.Head) != "out" || len(res.Notes) > 0 {
+		t.Errorf("got %+v", res)
+	}
+	file := filepath.Join(t.TempDir(), "pids")
+	c := command(t, "child", file, "setsid")
+	c.Grace = 50 * time.Millisecond
+	res = l.Run(afterReports(t, file, 2), c)
+	if res.Stop != Interrupted || res.Signal != "SIGTERM" || len(alive(pids(file))) > 0 {
+		t.Errorf("got %+v, alive %v", res, alive(pids(file)))
+	}
+}
+
+// A daemon that ends later becomes our zombie, until the next command is done with.
+func TestLateOrphans(t *testing.T) {
+	l := start(t)
+	file := filepath.Join(t.TempDir(), "pids")
+	for _, how := range []string{"setsid,silent,polite", "silent,polite"} {
+		if res := l.Run(context.Background(), command(t, "daemon", file, how)); res.ExitCode != 0 {
+			t.Fatalf("got %+v", res)
+		}
+	}
+	list := pids(file)
+	for _, pid := range list {
+		unix.Kill(pid, unix.SIGTERM)
+	}
+	for deadline := time.Now().Add(5 * time.Second); len(alive(list)) > 0 && time.Now().Before(deadline); {
+		time.Sleep(time.Millisecond)
+	}
+	time.Sleep(20 * time.Millisecond) // the last of their threads
+	if n := len(children()); n != 2 {
+		t.Errorf("%d children before", n)
+	}
+	l.Run(context.Background(), command(t, "exit", "0"))
+	if left := children(); len(left) > 0 {
+		t.Errorf("children after: %v", left)
+	}
+}
+
+func TestReadMark(t *testing.T) {
+	for _, before := range []int{0, 1, readSize - 20, readSize - 1, readSize, readSize + 1, 3 * readSize} {
+		// One variable takes 128 KiB at most, which is more than the buffer.
+		env := []string{"A=1"}
+		for rest := before; rest > 0; rest -= 100_000 {
+			env = append(env, "B"+strconv.Itoa(rest)+"="+strings.Repeat("x", min(rest, 100_000)))
+		}
+		env = append(env, "X"+MarkVariable+"=no", MarkVariable+"=m-1", "Z=1", helperVariable+"=1")
+		file := filepath.Join(t.TempDir(), "pids")
+		p, err := os.StartProcess(self(), []string{self(), "sleep", file}, &os.ProcAttr{Env: env})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for len(pids(file)) == 0 {
+			time.Sleep(time.Millisecond)
+		}
+		if mark, blank := readMark(p.Pid); mark != "m-1" || blank {
+			t.Errorf("%d: got %q, %t", before, mark, blank)
+		}
+		p.Kill()
+		p.Wait()
+	}
+	if mark, blank := readMark(os.Getpid()); strings.HasPrefix(mark, "m-") || blank {
+		t.Errorf("got %q, %t", mark, blank)
+	}
+}
+
+// FuzzStat: the name of a program is part of the line, and may hold anything.
+func FuzzStat(f *testing.F) {
+	own, err := os.ReadFile("/proc/self/stat")
+	if err != nil {
+		f.Skip(err)
+	}
+	for _, comm := range []string{"cat", "a b", ") Z 1 2 3", "(", "\n", ""} {
+		head, tail, _ := strings.Cut(string(own), "(")
+		f.Add([]byte(head + "(" + comm + tail[strings.LastIndexByte(tail, ')'):]))
+	}
+	f.Add([]byte(""))
+	f.Add([]byte("1 (x)"))
+	f.Add([]byte("1 (x) "))
+	want, ok := parseProc(7, own)
+	if !ok || want.ppid != os.Getppid() || want.threads < 1 || want.start == 0 || want.dead() {
+		f.Fatalf("got %+v, %t", want, ok)
+	}
+	f.Fuzz(func(t *testing.T, line []byte) {
+		p, ok := parseProc(7, line)
+		if i := slices.Index(line, '('); ok && i < 0 && !slices.Contains(line, ')') {
+			t.Errorf("%q: read %+v", line, p)
+		}
+	})
+}
