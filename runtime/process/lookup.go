@@ -99,7 +99,7 @@ func searchPath(key lookupKey, env []string) (string, error) {
 }
 
 // executable says why path cannot be executed, or returns nil. The error is
-// [fs.ErrNotExist] if there is no such file.
+// [fs.ErrNotExist] if no such file can be seen.
 func executable(path string, env []string) error {
 	info, err := os.Stat(path)
 	switch {
@@ -107,9 +107,9 @@ func executable(path string, env []string) error {
 		if _, err := os.Lstat(path); err == nil {
 			return fmt.Errorf("%s is a link to a file that does not exist", path)
 		}
-		return &missingError{path}
+		return &missingError{path, errors.New("does not exist")}
 	case err != nil:
-		return fmt.Errorf("%s cannot be run: %w", path, pathless(err))
+		return &missingError{path, fmt.Errorf("cannot be run: %w", pathless(err))}
 	case info.IsDir():
 		return fmt.Errorf("%s is a directory, not an executable", path)
 	case !info.Mode().IsRegular():
@@ -120,10 +120,14 @@ func executable(path string, env []string) error {
 	return interpreter(path, env)
 }
 
-// A missingError says that a file does not exist.
-type missingError struct{ path string }
+// A missingError says that there is no file, or that this cannot be known: a
+// directory of PATH that may not be entered does not hold the tool.
+type missingError struct {
+	path string
+	why  error
+}
 
-func (e *missingError) Error() string        { return e.path + " does not exist" }
+func (e *missingError) Error() string        { return e.path + " " + e.why.Error() }
 func (e *missingError) Is(target error) bool { return target == fs.ErrNotExist }
 
 // interpreter says whether the interpreter that the first line of the script at

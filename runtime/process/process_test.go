@@ -216,6 +216,7 @@ func TestStartFailures(t *testing.T) {
 	}{
 		{"nothing", Command{}, StartFailed, "argv is empty"},
 		{"not in PATH", Command{Argv: []string{"no-such-tool"}}, EnvMissing, "no-such-tool was not found in PATH: install it"},
+		{"PATH through a file", Command{Argv: []string{"no-such-tool"}, Env: []string{"PATH=" + filepath.Join(dir, "plain") + ":/bin"}}, EnvMissing, "no-such-tool was not found in PATH: install it"},
 		{"no PATH", Command{Argv: []string{"true"}, Env: []string{}}, EnvMissing, "PATH is not set"},
 		{"no file", Command{Argv: []string{"./none"}}, EnvMissing, "/none does not exist"},
 		{"directory", Command{Argv: []string{"./"}}, EnvMissing, "is a directory"},
