@@ -40,7 +40,7 @@ const (
 	kept     = "dialect, receipts and gate"
 	teeLoop  = "hash-and-tee loop"
 	nothing  = "empty Go program"
-	executed = "dialect exec --no-tree"
+	executed = "dialect exec"
 )
 
 // definitions are the budgets of the design that a whole process can show. The
@@ -194,7 +194,7 @@ func wrappers(f fixture) (benchCase, error) {
 	c := benchCase{
 		subjects: []subject{
 			{name: bare, dir: f.dir, argv: []string{f.builds.loop, f.builds.program, "1", "1"}},
-			{name: executed, dir: filepath.Join(f.dir, "dialect"), argv: []string{f.builds.dialect, "exec", "--no-tree", "--", f.builds.program}},
+			{name: executed, dir: filepath.Join(f.dir, "dialect"), argv: []string{f.builds.dialect, "exec", "--", f.builds.program}},
 		},
 		budgets: []budget{
 			{subject: executed, kind: ratio, limit: 1.3, yardstick: "in-toto-golang"},
