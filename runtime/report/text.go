@@ -100,7 +100,7 @@ func (p *printer) terminal() {
 		p.row(r, 0, width)
 	}
 	runner.Leaves(p.o.Results, func(r *runner.Result) {
-		if needsBlock(r) {
+		if p.needsBlock(r) {
 			p.f("\n")
 			tail := r.Step.Budget.TailLines
 			if p.opt.Form == CI {
@@ -171,12 +171,12 @@ func (p *printer) block(r *runner.Result, lines, size int) {
 func (p *printer) agent() {
 	var bad []*runner.Result
 	runner.Leaves(p.o.Results, func(r *runner.Result) {
-		if needsBlock(r) {
+		if p.needsBlock(r) {
 			bad = append(bad, r)
 		}
 	})
 	end := &printer{opt: p.opt, o: p.o}
-	if len(bad) > 0 {
+	if len(bad) > 1 { // of one failure the block says it all
 		end.f("index:\n")
 		const most = 12
 		for i, r := range bad {
@@ -257,7 +257,7 @@ func (p *printer) summary() {
 	if o.Degraded != "" {
 		p.f("%s: no receipt was kept: %s\n", p.paint(yellow, "DEGRADED"), clean(o.Degraded))
 	}
-	if len(o.Removed) > 0 {
+	if len(o.Removed) > 0 && o.Verdict() != "passed" {
 		p.f("note: not passed on to the tools: %s (set them in routing.toml, env = {...}, if a check needs them)\n", strings.Join(o.Removed, ", "))
 	}
 	if p.opt.Form == Terminal && p.opt.Store != "" && o.Degraded == "" && o.Verdict() != "passed" {
@@ -302,8 +302,11 @@ func good(r *runner.Result) bool {
 }
 
 // needsBlock reports whether r is worth a block of its own: a step that failed
-// itself, not one that was given up for another.
-func needsBlock(r *runner.Result) bool { return r.Verdict.Bad() }
+// itself, not one that was given up for another. What the final gate says is part
+// of the summary.
+func (p *printer) needsBlock(r *runner.Result) bool {
+	return r.Verdict.Bad() && (r.Gate == nil || r.Gate != p.o.Gate)
+}
 
 func mark(r *runner.Result) (word, sgr string) {
 	switch r.Verdict {

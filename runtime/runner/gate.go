@@ -56,7 +56,14 @@ func (r *run) gate(final bool) *Gate {
 		switch leaf.Verdict {
 		case Passed, Flaky:
 		case Skipped:
-			if leaf.Reason == NoFailure {
+			switch leaf.Reason {
+			case NoFailure:
+				return
+			case NoStore:
+				g.Refusals = append(g.Refusals, receipts.Refusal{
+					Reason: receipts.Degraded, Step: leaf.Step.ID, Line: leaf.Step.Line.Number,
+					Message: fmt.Sprintf("step %s (%s) changes state and was not run: no receipt can be kept of it", leaf.Step.ID, leaf.Step.Binding),
+				})
 				return
 			}
 			fallthrough
@@ -80,7 +87,10 @@ func (r *run) gate(final bool) *Gate {
 		g.Verdict, g.Detail = GateNotRun, "the run was cut short"
 		return g
 	case unfinished:
-		g.Verdict, g.Detail = GateNotRun, "a line above did not pass"
+		g.Verdict, g.Detail, g.Refusals = GateNotRun, "a line above did not pass", nil
+		return g
+	case len(g.Refusals) > 0:
+		g.Verdict, g.Detail = GateRefusal, g.Refusals[0].Message
 		return g
 	case total == 0:
 		g.Verdict, g.Detail = GateNotRun, "no line above it left a receipt"

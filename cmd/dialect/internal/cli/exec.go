@@ -2,6 +2,7 @@ package cli
 
 import (
 	"os"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -14,9 +15,9 @@ import (
 
 // Exit statuses of exec that are its own, as of env(1) and timeout(1).
 const (
-	execFailed     = 125
-	execNotRunable = 126
-	execNotFound   = 127
+	execFailed      = 125
+	execNotRunnable = 126
+	execNotFound    = 127
 )
 
 const execLong = `Run one command, pass its output through, and leave a receipt of it. The exit
@@ -123,8 +124,8 @@ func execStatus(u *ui, o *runner.Outcome, file string, quiet bool) error {
 	switch {
 	case o.Signal != "":
 		return exitStatus(o.ExitStatus())
-	case r.Reason == runner.EnvMissing && pr != nil && os.IsPermission(pr.Err):
-		return exitStatus(execNotRunable)
+	case r.Reason == runner.EnvMissing && isFile(r.Step.Argv[0]):
+		return exitStatus(execNotRunnable)
 	case r.Reason == runner.EnvMissing:
 		return exitStatus(execNotFound)
 	case pr == nil || r.Reason == runner.StartFailed:
@@ -137,6 +138,13 @@ func execStatus(u *ui, o *runner.Outcome, file string, quiet bool) error {
 		return exitStatus(pr.ExitCode)
 	}
 	return nil
+}
+
+// isFile reports whether name is the path of something that is there: then it
+// was found, and cannot be run.
+func isFile(name string) bool {
+	_, err := os.Stat(name)
+	return err == nil && strings.ContainsRune(name, os.PathSeparator)
 }
 
 // signalNumber is the number that POSIX gives a signal, or, of the rest, that

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 	"text/tabwriter"
 	"time"
 
@@ -147,8 +148,8 @@ func printEntries(u *ui, es []receipts.Entry) error {
 		switch b := v.(type) {
 		case *receipts.Receipt:
 			when, status, run, what = stamp(b.Timestamp), string(b.Status), b.Run, b.Line.Text.Text
-			if b.Binding != "" && what == "" {
-				what = b.Binding
+			if strings.Contains(b.Step, ".") {
+				what += " (" + b.Binding + ")"
 			}
 		case *receipts.Gate:
 			id, when, status, run = receipts.GateID(e.SHA), stamp(b.Timestamp), "passed", b.Run

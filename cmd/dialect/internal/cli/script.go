@@ -137,7 +137,7 @@ func loadMatrix(dir, name string) (*routing.Matrix, diag.List, error) {
 		if err != nil {
 			f := failf(exitFault, "%v", err)
 			if errors.Is(err, routing.ErrNotFound) {
-				f.hint("`dialect init` writes one for a Go or Python project; --routing FILE names another")
+				f.hint("--routing FILE names a matrix elsewhere")
 			}
 			return nil, nil, f
 		}
