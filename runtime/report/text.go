@@ -229,7 +229,7 @@ func (p *printer) summary() {
 		fallthrough
 	default:
 		if total == 0 {
-			parts = append(parts, "the script has no command: nothing was tested")
+			parts = append(parts, "nothing was tested")
 			break
 		}
 		for _, v := range []runner.Verdict{runner.Fault, runner.Failed, runner.Flaky, runner.Cancelled, runner.Skipped, runner.Passed} {
@@ -280,6 +280,8 @@ func (p *printer) gate() string {
 		return fmt.Sprintf("gate deferred, %s left", count(g.Members, "receipt"))
 	case runner.GateDegraded:
 		return "no gate: DEGRADED"
+	case runner.GateVacuous:
+		return "gate not run: " + g.Detail
 	default:
 		return "gate not run"
 	}

@@ -29,6 +29,8 @@ func (r *run) settle(res *Result, g *Gate) {
 		res.Verdict, res.Detail = Passed, "deferred"
 	case GateRefusal:
 		res.Verdict, res.Reason, res.Detail = Failed, GateRefused, g.Detail
+	case GateVacuous:
+		res.Verdict, res.Reason, res.Detail = Fault, Vacuous, g.Detail
 	case GateDegraded:
 		res.Verdict, res.Reason, res.Detail = Skipped, NoStore, g.Detail
 	default:
@@ -93,7 +95,7 @@ func (r *run) gate(final bool) *Gate {
 		g.Verdict, g.Detail = GateRefusal, g.Refusals[0].Message
 		return g
 	case total == 0:
-		g.Verdict, g.Detail = GateNotRun, "no line above it left a receipt"
+		g.Verdict, g.Detail = GateVacuous, "no line above it was carried out"
 		return g
 	}
 	err := r.ledger.sync()
@@ -165,7 +167,7 @@ func covers(done []*Result) receipts.Covers {
 // finalGate decides the gate that ends the run.
 func (r *run) finalGate() *Gate {
 	if len(r.plan.Steps) == 0 {
-		return &Gate{Verdict: GateNotRun, Detail: "the script has no command"}
+		return &Gate{Verdict: GateVacuous, Detail: "the script has no command"}
 	}
 	if r.refusal != nil {
 		return &Gate{Verdict: GateNotRun, Detail: "the gate of step " + r.refusal.Step.ID + " refused"}

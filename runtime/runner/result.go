@@ -100,6 +100,7 @@ const (
 	GateNotRun   GateVerdict = "not_run"  // a line above did not pass
 	GateDeferred GateVerdict = "deferred" // --defer-gate
 	GateDegraded GateVerdict = "degraded" // no store, and no line required a receipt
+	GateVacuous  GateVerdict = "vacuous"  // no line was carried out
 )
 
 // A Gate is the decision of one gate.
@@ -150,7 +151,7 @@ func (o *Outcome) Verdict() string {
 	switch {
 	case o.Signal != "":
 		return "interrupted"
-	case len(o.Results) == 0 || o.Count(Fault) > 0:
+	case o.Gate.Verdict == GateVacuous || o.Count(Fault) > 0:
 		return "fault"
 	case o.anyLeaf(func(r *Result) bool { return r.Verdict == Failed && r.Reason != GateRefused }):
 		return "failed"
