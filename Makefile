@@ -6,7 +6,7 @@
 # make bench-peers  install into ./bin/peers what can be had of the peers
 # make fuzz         every fuzz target for FUZZTIME (30s)
 # make golden       write the golden files anew; read the diff before it is committed
-# make soak         the long tests: kill -9 in a loop
+# make soak         the tests of processes and receipts at full length
 # make clean        remove ./bin
 
 GO       ?= go
@@ -65,10 +65,11 @@ fuzz:
 
 # Only the packages that know the flag: the others would refuse it.
 golden:
-	$(GO) test $$(grep -rl --include='*_test.go' 'flag.Bool("update"' . | xargs -n 1 dirname | sort -u) -update
+	$(GO) test $$(grep -rl --include='*_test.go' --exclude-dir=bin 'flag.Bool("update"' . | xargs -n 1 dirname | sort -u) -update
 
+# The tests themselves read the variable, and do more of the same.
 soak:
-	DIALECT_SOAK=1 $(GO) test -timeout 60m -run Soak -v ./runtime/... ./receipts/...
+	DIALECT_SOAK=1 $(GO) test -count=1 -timeout 60m ./runtime/... ./receipts/...
 
 clean:
 	rm -rf bin

@@ -450,9 +450,16 @@ func golden(t *testing.T, name, got string) {
 	if err != nil {
 		t.Fatalf("%v\n(go test ./examples -update writes it)", err)
 	}
-	if got != string(want) {
-		t.Errorf("%s: the output is another\n--- got\n%s\n--- want\n%s", path, got, want)
+	if got == string(want) {
+		return
 	}
+	g, w := strings.SplitAfter(got, "\n"), strings.SplitAfter(string(want), "\n")
+	n := 0
+	for n < min(len(g), len(w)) && g[n] == w[n] {
+		n++
+	}
+	g, w = append(g, "(the end)"), append(w, "(the end)")
+	t.Errorf("%s:%d: the output is another (go test ./examples -update, if it is right)\ngot  %s\nwant %s\n--- all that was got\n%s", path, n+1, g[n], w[n], got)
 }
 
 // require skips the test if a tool is missing on a developer's machine. Under CI
