@@ -54,9 +54,9 @@ func (r *run) gate(final bool) *Gate {
 			}
 			return
 		}
-		total++
 		switch leaf.Verdict {
 		case Passed, Flaky:
+			total++
 		case Skipped:
 			switch leaf.Reason {
 			case NoFailure:

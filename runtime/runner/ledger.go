@@ -84,8 +84,14 @@ func (l *ledger) submit(r *receipts.Receipt) receipts.Hash {
 // sync waits until all that was submitted is durable, and returns why it is not.
 // An interrupted run still syncs: what is known is recorded.
 func (l *ledger) sync() error {
-	if r := l.reason(); r != "" {
-		return errors.New(r)
+	l.mu.Lock()
+	reason, waiting := l.degraded, len(l.pending)
+	l.mu.Unlock()
+	switch {
+	case reason != "":
+		return errors.New(reason)
+	case waiting == 0:
+		return nil
 	}
 	if err := l.store.Sync(context.Background()); err != nil {
 		l.fail(err)
