@@ -5,9 +5,11 @@ package report
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"io"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -88,15 +90,10 @@ func (p *printer) terminal() {
 		width = max(width, len(r.Step.ID)+len(title(r))+2)
 	})
 	width = min(width, 60)
-	var bad, rest []*runner.Result
-	for _, r := range p.o.Results {
-		if good(r) {
-			rest = append(rest, r)
-		} else {
-			bad = append(bad, r)
-		}
-	}
-	for _, r := range append(rest, bad...) {
+	// Passes, then what was given up, then what failed: the last is what is read.
+	rows := slices.Clone(p.o.Results)
+	slices.SortStableFunc(rows, func(a, b *runner.Result) int { return cmp.Compare(rank(a), rank(b)) })
+	for _, r := range rows {
 		p.row(r, 0, width)
 	}
 	runner.Leaves(p.o.Results, func(r *runner.Result) {
@@ -109,7 +106,7 @@ func (p *printer) terminal() {
 			p.block(r, tail, 1<<20)
 		}
 	})
-	if len(p.o.Results) > 1 || len(bad) > 0 {
+	if len(rows) > 0 {
 		p.f("\n")
 	}
 	p.summary()
@@ -297,10 +294,16 @@ func (p *printer) rel(path string) string {
 	return path
 }
 
-// good reports whether r belongs to the passes of a list.
-func good(r *runner.Result) bool {
-	return r.Verdict == runner.Passed || r.Verdict == runner.Flaky ||
-		r.Verdict == runner.Skipped && r.Reason == runner.NoFailure
+// rank orders the rows of a list.
+func rank(r *runner.Result) int {
+	switch {
+	case r.Verdict.Bad():
+		return 2
+	case r.Verdict == runner.Passed, r.Verdict == runner.Flaky, r.Verdict == runner.Skipped && r.Reason == runner.NoFailure:
+		return 0
+	default:
+		return 1
+	}
 }
 
 // needsBlock reports whether r is worth a block of its own: a step that failed
