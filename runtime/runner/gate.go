@@ -49,9 +49,7 @@ func (r *run) gate(final bool) *Gate {
 	unfinished := false
 	Leaves(r.done, func(leaf *Result) {
 		if isGate(leaf.Step) {
-			if leaf.Gate != nil && leaf.Gate.Verdict == GateNotRun {
-				unfinished = true
-			}
+			unfinished = unfinished || leaf.Verdict != Passed
 			return
 		}
 		switch leaf.Verdict {
