@@ -139,7 +139,7 @@ func (p *printer) block(r *runner.Result, lines, size int) {
 		p.f("  $ %s\n", command(s))
 	}
 	for _, l := range tailLines(r, lines, size) {
-		p.f("  | %s\n", l)
+		p.f("%s\n", strings.TrimRight("  | "+l, " "))
 	}
 	if r.Gate != nil {
 		for _, ref := range r.Gate.Refusals {
@@ -248,14 +248,14 @@ func (p *printer) summary() {
 				p.f("  and %d more refusals; see --json\n", len(o.Gate.Refusals)-i)
 				break
 			}
-			p.f("  %s\n", clean(ref.Error()))
+			p.f("  %s\n", p.bounded(ref.Error()))
 		}
 	}
 	if o.Degraded != "" {
-		p.f("%s: no receipt was kept: %s\n", p.paint(yellow, "DEGRADED"), clean(o.Degraded))
+		p.f("%s: no receipt was kept: %s\n", p.paint(yellow, "DEGRADED"), p.bounded(o.Degraded))
 	}
 	if len(o.Removed) > 0 && o.Verdict() != "passed" {
-		p.f("note: not passed on to the tools: %s (set them in routing.toml, env = {...}, if a check needs them)\n", strings.Join(o.Removed, ", "))
+		p.f("note: not passed on to the tools: %s (set them in routing.toml, env = {...}, if a check needs them)\n", p.bounded(strings.Join(o.Removed, ", ")))
 	}
 	if p.opt.Form == Terminal && p.opt.Store != "" && o.Degraded == "" && o.Verdict() != "passed" {
 		p.f("%s\n", p.paint(dim, "receipts: dialect receipts list --run "+o.Run))
@@ -282,6 +282,14 @@ func (p *printer) gate() string {
 	default:
 		return "gate not run"
 	}
+}
+
+// bounded cleans a text of unknown length, and cuts it where space is short.
+func (p *printer) bounded(s string) string {
+	if p.opt.Form == Agent {
+		return cut(clean(s), 140)
+	}
+	return clean(s)
 }
 
 // level names a trust level.

@@ -49,7 +49,7 @@ func (r *run) gate(final bool) *Gate {
 	unfinished := false
 	Leaves(r.done, func(leaf *Result) {
 		if isGate(leaf.Step) {
-			unfinished = unfinished || leaf.Verdict != Passed
+			unfinished = unfinished || leaf.Verdict != Passed && leaf.Reason != NoStore
 			return
 		}
 		switch leaf.Verdict {
