@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/command-dialect/dialect/lang/plan"
+	"github.com/command-dialect/dialect/receipts"
 	"github.com/command-dialect/dialect/runtime/runner"
 )
 
@@ -244,7 +245,8 @@ func (p *printer) summary() {
 	}
 	if o.Gate.Verdict == runner.GateRefusal {
 		for i, ref := range o.Gate.Refusals {
-			if i == 8 {
+			// That there is no store needs no proof by enumeration.
+			if i == 8 || i == 2 && ref.Reason == receipts.Degraded {
 				p.f("  and %d more refusals; see --json\n", len(o.Gate.Refusals)-i)
 				break
 			}

@@ -170,6 +170,8 @@ func (o *Outcome) ExitStatus() int {
 		switch o.Signal {
 		case "SIGHUP":
 			return 129
+		case "SIGPIPE":
+			return 141
 		case "SIGTERM":
 			return 143
 		default:

@@ -1,8 +1,11 @@
 package cli
 
 import (
+	"errors"
 	"os"
+	"os/signal"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -64,20 +67,28 @@ func newExec(u *ui, use string) *cobra.Command {
 			}
 			rec := f.open(execRoot(dir))
 			defer rec.close()
-			ctx, stop := signals()
+			ctx, cancel, stop := signals()
 			defer stop()
+			// A reader that goes away ends the command, and leaves a receipt: caught,
+			// the signal becomes an error of the write. Ignored, it would be so for
+			// the command too.
+			signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 			o := runner.Run(ctx, p, runner.Options{
 				Run: newRunID(), Session: f.session, Nonce: f.nonce, Version: version(),
 				Store: rec.recorder(), Degraded: rec.reason, LogDir: rec.logs,
 				Environ: os.Environ(), Color: u.outTTY,
 				DeferGate: true, KeepGoing: true, Output: true,
 				Listen: func(e runner.Event) {
-					if out, ok := e.(runner.StepOutput); ok {
-						if out.Stream == process.Stderr {
-							_, _ = u.err.Write(out.Data)
-						} else {
-							_, _ = u.out.Write(out.Data)
-						}
+					out, ok := e.(runner.StepOutput)
+					if !ok {
+						return
+					}
+					w := u.out
+					if out.Stream == process.Stderr {
+						w = u.err
+					}
+					if _, err := w.Write(out.Data); errors.Is(err, syscall.EPIPE) {
+						cancel(runner.Signal{Name: "SIGPIPE"})
 					}
 				},
 			})

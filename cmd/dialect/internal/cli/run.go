@@ -128,7 +128,7 @@ func runScript(u *ui, args []string, f *runFlags) error {
 
 	rec := f.open(p.plan.Matrix.Root)
 	defer rec.close()
-	ctx, stop := signals()
+	ctx, _, stop := signals()
 	defer stop()
 
 	terminal := u.outTTY && !f.json
@@ -180,8 +180,8 @@ func dryRun(u *ui, p *plan.Plan, asJSON bool) error {
 // signals returns a context that the signals that end a run cancel, with the
 // signal as its cause. Further signals change nothing: the run ends within the
 // grace that its processes have, and leaves none of them behind.
-func signals() (context.Context, func()) {
-	ctx, cancel := context.WithCancelCause(context.Background())
+func signals() (ctx context.Context, cancel context.CancelCauseFunc, stop func()) {
+	ctx, cancel = context.WithCancelCause(context.Background())
 	ch := make(chan os.Signal, 1)
 	signal.Notify(ch, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	go func() {
@@ -190,7 +190,7 @@ func signals() (context.Context, func()) {
 			cancel(runner.Signal{Name: name})
 		}
 	}()
-	return ctx, func() {
+	return ctx, cancel, func() {
 		signal.Stop(ch)
 		close(ch)
 		cancel(nil)
