@@ -289,7 +289,7 @@ func (p *printer) gate() string {
 // bounded cleans a text of unknown length, and cuts it where space is short.
 func (p *printer) bounded(s string) string {
 	if p.opt.Form == Agent {
-		return cut(clean(s), 140)
+		return cut(clean(s), 200)
 	}
 	return clean(s)
 }
