@@ -187,7 +187,7 @@ func (g GateRequest) hold(x Expectation, e Entry) (Reason, string) {
 	case nonce != g.Nonce:
 		return OtherNonce, "does not carry the nonce of this run"
 	case e.Consumption != nil:
-		return Consumed, fmt.Sprintf("was consumed by %s at %s", e.Consumption.Who(), e.Consumption.At.UTC().Format(timeLayout))
+		return Consumed, fmt.Sprintf("was consumed by %s at %s", e.Consumption.Who(), e.Consumption.At)
 	}
 	return "", ""
 }
@@ -238,7 +238,7 @@ func Consumable(e Entry) *Refusal {
 		return r
 	}
 	if c := e.Consumption; c != nil {
-		return no(Consumed, "was consumed by %s at %s", c.Who(), c.At.UTC().Format(timeLayout))
+		return no(Consumed, "was consumed by %s at %s", c.Who(), c.At)
 	}
 	return nil
 }

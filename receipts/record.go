@@ -64,6 +64,8 @@ const (
 type Record struct {
 	Kind Kind
 	Body []byte
+
+	made body // what Body was encoded from, if this process did; see Parse
 }
 
 // Text returns what is hashed, signed and logged: the line "dialect.KIND/1" and
@@ -103,8 +105,12 @@ func ParseRecord(text []byte) (Record, error) {
 	return r, nil
 }
 
-// Parse returns the body as a *Run, *Receipt, *Gate or *Consumption.
+// Parse returns the body as a *Run, *Receipt, *Gate or *Consumption. It is not to
+// be changed.
 func (r Record) Parse() (any, error) {
+	if r.made != nil {
+		return r.made, nil
+	}
 	var v body
 	switch r.Kind {
 	case KindRun:
@@ -165,7 +171,7 @@ func record(kind Kind, v body) (Record, error) {
 	if len(b) > MaxBody {
 		return Record{}, fmt.Errorf("%s: a body of %d bytes; at most %d", kind, len(b), MaxBody)
 	}
-	return Record{Kind: kind, Body: b}, nil
+	return Record{Kind: kind, Body: b, made: v}, nil
 }
 
 // timeLayout is RFC 3339 in UTC with nine digits of a second: one form for one
@@ -175,17 +181,31 @@ const timeLayout = "2006-01-02T15:04:05.000000000Z"
 // A Time is an instant as records write it.
 type Time struct{ time.Time }
 
-// MarshalText returns the one form of t.
-func (t Time) MarshalText() ([]byte, error) {
-	return []byte(t.UTC().Format(timeLayout)), nil
+// String returns the one form of t.
+func (t Time) String() string { return t.UTC().Format(timeLayout) }
+
+// MarshalJSON returns that form as a string. It hides the one of [time.Time],
+// which drops zeros and keeps time zones.
+func (t Time) MarshalJSON() ([]byte, error) { return appendString(nil, t.String()), nil }
+
+// UnmarshalJSON parses that form, and no other.
+func (t *Time) UnmarshalJSON(text []byte) error {
+	var s string
+	if err := json.Unmarshal(text, &s); err != nil {
+		return err
+	}
+	p, err := ParseTime(s)
+	if err == nil {
+		*t = p
+	}
+	return err
 }
 
-// UnmarshalText parses that form, and no other.
-func (t *Time) UnmarshalText(text []byte) error {
-	p, err := time.Parse(timeLayout, string(text))
-	if err != nil {
-		return fmt.Errorf("%q is no time of the form %s", text, timeLayout)
+// ParseTime parses the form that [Time.String] returns.
+func ParseTime(s string) (Time, error) {
+	p, err := time.Parse(timeLayout, s)
+	if err != nil || (Time{p}).String() != s {
+		return Time{}, fmt.Errorf("%q is no time of the form %s", s, timeLayout)
 	}
-	t.Time = p
-	return nil
+	return Time{p}, nil
 }

@@ -158,15 +158,11 @@ func (w *appender) project(seq int64, r receipts.Record) error {
 			return err
 		}
 	}
-	started, err := it.started.MarshalText()
-	if err != nil {
-		return err
-	}
 	st, err := w.s.stmt(w.ctx, "INSERT INTO item(seq, kind, run, session, binding, status, line, started) VALUES (?, ?, ?, ?, ?, ?, ?, ?)")
 	if err != nil {
 		return err
 	}
-	_, err = st.ExecContext(w.ctx, seq, string(r.Kind), it.run, it.session, it.binding, it.status, it.line, string(started))
+	_, err = st.ExecContext(w.ctx, seq, string(r.Kind), it.run, it.session, it.binding, it.status, it.line, it.started.String())
 	return err
 }
 
@@ -183,12 +179,8 @@ func (w *appender) consume(seq int64, c *receipts.Consumption) error {
 	if err != nil {
 		return err
 	}
-	at, err := c.Timestamp.MarshalText()
-	if err != nil {
-		return err
-	}
 	for _, h := range c.Consumed {
-		res, err := st.ExecContext(w.ctx, c.By, string(at), seq, blob(h))
+		res, err := st.ExecContext(w.ctx, c.By, c.Timestamp.String(), seq, blob(h))
 		if err != nil {
 			return err
 		}

@@ -138,7 +138,7 @@ func (s *Store) entries(ctx context.Context, query string, args ...any) ([]recei
 		e.SHA, e.Kind = hashOf(sha), receipts.Kind(kind)
 		if consumption.Valid {
 			c := &receipts.ConsumedBy{By: by.String, Seq: consumption.Int64}
-			_ = c.At.UnmarshalText([]byte(at.String)) // a damaged one is for Verify to name
+			c.At, _ = receipts.ParseTime(at.String) // a damaged one is for Verify to name
 			if _, err := receipts.ParseHash(c.By); err == nil {
 				c.Gate = true
 			}

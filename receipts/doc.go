@@ -1,0 +1,56 @@
+// Package receipts is the evidence that dialect leaves: the bytes of a record, its
+// hash, and the decision of a gate about a set of them. It touches no disk; a
+// store, such as package receipts/sqlite, keeps what this package makes and asks
+// it what is valid. It imports the standard library and golang.org/x/mod alone, so
+// that whoever verifies need trust little else.
+//
+// # Records
+//
+// A record is a text: a line that names its kind and the version of the format,
+// and a body, which is canonical JSON:
+//
+//	dialect.consumption/1
+//	{"by":"boss","consumed":["5feceb66ffc86f38d952786c6d696c79c2dbc239dd4e91b46729d73a27fb57e9"],"timestamp":"2026-02-17T16:20:00.000000000Z","version":1}
+//
+// There is one "\n", behind the first line. The identity of a record is the hash
+// of that text, and its place in the log is under the leaf hash of the same text:
+//
+//	sha  = SHA-256("dialect." || kind || "/1\n" || body)
+//	leaf = SHA-256(0x00 || "dialect." || kind || "/1\n" || body)
+//
+// For the record above sha is
+//
+//	ec42001940889ba091a9ef2fbd909bd8098a61efb805f5bc418b775f154c2a8a
+//
+// The kinds are run ([Run]), receipt ([Receipt]), gate ([Gate]) and consumption
+// ([Consumption]); trust is reserved. The idea of a receipt's hash is SHA-256(command
+// + timestamp + exit code + output hash); here it is injective, and bound to what
+// that leaves out.
+//
+// # Canonical JSON
+//
+// RFC 8785, restricted: numbers are integers from -(2^53-1) to 2^53-1; there is no
+// null, a member that has no value is absent; strings are UTF-8 without unpaired
+// surrogates; names do not repeat; at most 64 KiB, nested 16 deep. Text of the
+// outside world that need not be UTF-8 (arguments, paths, values) is a [Datum]. A
+// time is RFC 3339 in UTC with nine digits of a second; a hash is 64 lower-case hex
+// digits.
+//
+// Parsing is strict: bytes that parse are the bytes that encoding would make. There
+// is no second spelling of a record, and so no second hash.
+//
+// # The log
+//
+// Records form an append-only Merkle log as of RFC 6962 and
+// golang.org/x/mod/sumdb/tlog. The order is the log's, never that of clocks. A
+// record is consumed by a later record that names it; that it is not consumed
+// cannot be proven by a log, which is why the place that keeps what is spent is
+// part of the trust.
+//
+// # How the format may change
+//
+// Version 1 is closed: a body with a member that this package does not know is
+// refused, since its meaning for a gate would be unknown too. Whatever is added
+// gets the next number in the first line, and with it another hash; a reader of
+// several versions tells them apart by that line.
+package receipts
