@@ -198,9 +198,12 @@ func connect(ctx context.Context, path string, o Options, extra string) (*Store,
 
 // prepareFile makes sure that the file is a store of this version.
 func (s *Store) prepareFile(ctx context.Context, o Options) error {
-	app, version, err := s.identity(ctx)
+	app, version, tables, err := s.identity(ctx)
 	if err != nil {
 		return err
+	}
+	if app == 0 && tables > 0 {
+		return errForeign
 	}
 	if !o.ReadOnly {
 		// The mode is kept in the file; asking for it again would cost a lock.
@@ -208,7 +211,7 @@ func (s *Store) prepareFile(ctx context.Context, o Options) error {
 		if err := s.conn.QueryRowContext(ctx, "PRAGMA journal_mode").Scan(&mode); err != nil {
 			return err
 		}
-		if mode != "wal" && (app == 0 || app == applicationID) {
+		if mode != "wal" && (app == 0 || app == applicationID && version == schemaVersion) {
 			if err := s.retryBusy(ctx, "PRAGMA journal_mode=WAL"); err != nil {
 				return err
 			}
@@ -220,36 +223,37 @@ func (s *Store) prepareFile(ctx context.Context, o Options) error {
 			if err := s.create(ctx); err != nil {
 				return err
 			}
-			if app, version, err = s.identity(ctx); err != nil {
+			if app, version, _, err = s.identity(ctx); err != nil {
 				return err
 			}
 		}
 	}
 	switch {
 	case app != applicationID:
-		return errors.New("it is a database of something else; it was left as it is")
+		return errForeign
 	case version != schemaVersion:
 		return fmt.Errorf("it has schema version %d, and this dialect knows %d: use a newer dialect", version, schemaVersion)
 	}
 	return nil
 }
 
-func (s *Store) identity(ctx context.Context) (app, version int64, err error) {
-	row := s.conn.QueryRowContext(ctx, "SELECT a.application_id, u.user_version FROM pragma_application_id a, pragma_user_version u")
-	err = row.Scan(&app, &version)
-	return app, version, err
+var errForeign = errors.New("it is a database of something else; it was left as it is")
+
+// identity reads whose database it is, and how many tables it has: one without an
+// application is fresh if it has none, else somebody's. One statement sees one
+// state, whoever is making the store at this moment.
+func (s *Store) identity(ctx context.Context) (app, version, tables int64, err error) {
+	row := s.conn.QueryRowContext(ctx, "SELECT a.application_id, u.user_version, (SELECT count(*) FROM sqlite_master) FROM pragma_application_id a, pragma_user_version u")
+	err = row.Scan(&app, &version, &tables)
+	return app, version, tables, err
 }
 
 // create makes the tables, unless another process has, or the file holds
 // somebody else's.
 func (s *Store) create(ctx context.Context) error {
 	return s.immediate(ctx, func() error {
-		app, _, err := s.identity(ctx)
-		if err != nil || app != 0 {
-			return err
-		}
-		var tables int
-		if err := s.conn.QueryRowContext(ctx, "SELECT count(*) FROM sqlite_master").Scan(&tables); err != nil || tables > 0 {
+		app, _, tables, err := s.identity(ctx)
+		if err != nil || app != 0 || tables > 0 {
 			return err
 		}
 		var origin [16]byte
