@@ -67,6 +67,15 @@ func (b *Binding) KeySpan(key string) diag.Span {
 	return b.Span
 }
 
+// Tool returns what b runs as the matrix says it: the template, the script or the
+// name of a tool; "" for a composite.
+func (b *Binding) Tool() string {
+	if v := b.keys.get("tool"); v != nil && b.Kind != plan.Composite {
+		return v.text
+	}
+	return ""
+}
+
 // AbsDir returns the directory that b runs in, root being that of the matrix.
 func (b *Binding) AbsDir(root string) string {
 	if filepath.IsAbs(b.Dir) {
@@ -199,18 +208,4 @@ func (b *Binding) effectOf(v *Vocabulary) plan.Effect {
 		return verb.Effect
 	}
 	return plan.Write
-}
-
-// checks reports whether t has a flag by which tools only look.
-func (t *Template) checks() bool {
-	for _, e := range t.args[1:] {
-		if !e.literal() {
-			continue
-		}
-		switch e.text() {
-		case "--check", "--diff", "--dry-run", "-l":
-			return true
-		}
-	}
-	return false
 }

@@ -5,7 +5,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/command-dialect/dialect/lang/diag"
@@ -187,51 +186,6 @@ func (c *checker) binding(b *Binding) {
 func (c *checker) cannotFail(b *Binding, span diag.Span, why string) {
 	c.warn(diag.CannotFail, b, span, "the tool of %q cannot fail: %s", b.Name, why).
 		Hint = "its receipt would prove nothing"
-}
-
-// cannotFail says why a command line without a shell succeeds whatever it finds,
-// or returns "".
-func (t *Template) cannotFail(x plan.Expect) string {
-	words := make([]string, len(t.args))
-	for i, e := range t.args {
-		if e.literal() {
-			words[i] = e.text()
-		}
-	}
-	if x.EmptyStdout || x.Stdout != "" {
-		return ""
-	}
-	program := filepath.Base(words[0])
-	if program == "env" && len(words) > 1 && words[1] != "" {
-		program, words = filepath.Base(words[1]), words[1:]
-	}
-	switch program {
-	case "true", ":", "echo", "printf":
-		return fmt.Sprintf("%q always succeeds", program)
-	case "exit":
-		return "" // no such program: it fails always
-	case "sh", "bash", "dash", "zsh":
-		if i := slices.Index(words, "-c"); i > 0 && i+1 < len(words) {
-			return neverFails(words[i+1])
-		}
-	case "gofmt":
-		if slices.Contains(words, "-l") {
-			return "gofmt -l lists what it finds and exits 0; add expect = { stdout = \"\" }"
-		}
-	}
-	for i, w := range words {
-		switch w {
-		case "--passWithNoTests", "--pass-with-no-tests", "--passWithNoTests=true":
-			return w + " passes when no test ran"
-		case "--exit-zero":
-			return w + " hides what it finds"
-		case "||":
-			if i+1 < len(words) && (words[i+1] == "true" || words[i+1] == ":") {
-				return fmt.Sprintf("it ends in %q", "|| "+words[i+1])
-			}
-		}
-	}
-	return ""
 }
 
 // composite looks at the order and effect of a group.

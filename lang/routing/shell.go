@@ -2,7 +2,6 @@ package routing
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 )
 
@@ -201,51 +200,4 @@ func parameter(s string) (t shellToken, ok bool) {
 	}
 	t.end = i
 	return t, t.number > 0
-}
-
-// neverFails says why the shell script text exits 0 whatever its tools find, or
-// returns "".
-func neverFails(text string) string {
-	if strings.Contains(text, "pipefail") {
-		return ""
-	}
-	// The last command decides, and the operator before it.
-	var operator string
-	var words []string
-	for t := range shellTokens(text) {
-		switch t.kind {
-		case shellOperator:
-			if len(words) == 0 && operator != "" && text[t.start] == '\n' {
-				continue // a blank line, or one behind an operator
-			}
-			if strings.TrimSpace(text[t.end:]) == "" {
-				continue // a final ";" or line end
-			}
-			operator, words = text[t.start:t.end], nil
-		case shellWord:
-			words = append(words, text[t.start:t.end])
-		}
-	}
-	if len(words) == 0 {
-		return ""
-	}
-	if (operator == ";" || operator == "\n") && (strings.Contains(text, "set -e") || strings.Contains(text, "errexit")) {
-		return ""
-	}
-	quiet := words[0] == "true" || words[0] == ":" || words[0] == "echo" || words[0] == "printf" ||
-		words[0] == "exit" && len(words) == 2 && words[1] == "0"
-	last := strings.Join(words, " ")
-	switch {
-	case operator == "|" && slices.Contains([]string{"tail", "head", "cat", "tee", "sort", "less", "wc"}, words[0]):
-		return fmt.Sprintf("the exit status is that of %q, the last of the pipe", words[0])
-	case quiet && operator == "&&":
-		return ""
-	case quiet && operator == "":
-		return fmt.Sprintf("%q always succeeds", last)
-	case quiet && operator == "\n":
-		return fmt.Sprintf("it ends in %q", last)
-	case quiet:
-		return fmt.Sprintf("it ends in %q", operator+" "+last)
-	}
-	return ""
 }
