@@ -399,6 +399,9 @@ func (l *loader) members(b *Binding) {
 			if near := Suggest(name, names); near != "" {
 				d.Hint = fmt.Sprintf("did you mean %q?", near)
 			}
+		case m.Kind == plan.Builtin && m.Target == plan.GateResults:
+			d := r.errorf(diag.BadValue, r.itemSpan(list, i), "%q has the gate as a member, and a gate decides about whole lines", b.Name)
+			d.Hint = "write it as a line of its own; a run ends in a gate anyway"
 		case slices.Contains(b.Members, m):
 			r.errorf(diag.BadValue, r.itemSpan(list, i), "%q has the member %q twice", b.Name, name)
 		default:
