@@ -40,7 +40,6 @@ type Matrix struct {
 	verbsOf   map[string][]string
 	verbAlias map[string]alias
 	nounAlias map[string]alias
-	limitAt   [3]diag.Span
 }
 
 // A pair is what routes, in lower case.

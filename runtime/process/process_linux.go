@@ -77,7 +77,9 @@ func (p *platform) close() error {
 			sessions.leaders.Delete(t.leader)
 		}
 	}
-	reapOrphans()
+	if hasZombie() { // else there is nothing to read all of /proc for
+		reapOrphans()
+	}
 	_ = setSubreaper(false)
 	err := unix.Close(p.wake)
 	if alive > 0 {

@@ -21,7 +21,6 @@ import (
 // A builder makes plans without a script.
 type builder struct {
 	dir string
-	n   int
 }
 
 func newBuilder(t testing.TB) *builder { return &builder{dir: t.TempDir()} }
