@@ -321,7 +321,7 @@ func FuzzParse(f *testing.F) {
 				continue
 			}
 			again, l := parse(c.String())
-			if len(l) > 0 || len(again.Commands) != 1 || strings.ToLower(dump(again.Commands[0])) != strings.ToLower(dump(c)) {
+			if len(l) > 0 || len(again.Commands) != 1 || !strings.EqualFold(dump(again.Commands[0]), dump(c)) {
 				t.Fatalf("%q: %s\nis written %q, which is %v\n%v", text, dump(c), c.String(), dumps(again), l)
 			}
 		}

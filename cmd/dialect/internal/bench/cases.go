@@ -166,16 +166,18 @@ func steps(f fixture, count, jobs int, budgets []budget) (benchCase, error) {
 }
 
 // stepsMatrix binds the lines of stepsScript. Values make the commands differ,
-// as those of a real script do.
+// as those of a real script do. They come as a second argument: given exactly one,
+// true(1) loads the locale to see whether it is --help, which costs as much as a
+// third of a fork, and the others' steps have none.
 func stepsMatrix(program string, count, jobs int, receipts bool) string {
 	var b strings.Builder
 	if jobs == 1 {
-		fmt.Fprintf(&b, "[commands.step]\nverb = \"test\"\nnoun = \"step\"\ntool = \"%s {object}\"\nreceipt_required = %t\n", program, receipts)
+		fmt.Fprintf(&b, "[commands.step]\nverb = \"test\"\nnoun = \"step\"\ntool = \"%s - {object}\"\nreceipt_required = %t\n", program, receipts)
 		return b.String()
 	}
 	var members []string
 	for _, n := range names(count) {
-		fmt.Fprintf(&b, "[commands.%s]\nverb = \"test\"\nnoun = \"%s\"\ntool = \"%s %s\"\nreceipt_required = %t\n\n", n, n, program, n, receipts)
+		fmt.Fprintf(&b, "[commands.%s]\nverb = \"test\"\nnoun = \"%s\"\ntool = \"%s - %s\"\nreceipt_required = %t\n\n", n, n, program, n, receipts)
 		members = append(members, strconv.Quote(n))
 	}
 	fmt.Fprintf(&b, "[commands.all]\nverb = \"gate\"\nnoun = \"all\"\norder = \"parallel\"\ncomposite = [%s]\nreceipt_required = %t\n", strings.Join(members, ", "), receipts)
