@@ -458,7 +458,9 @@ func (w *watcher) finish() {
 	res.UserTime = time.Duration(usage.Utime.Nano())
 	res.SystemTime = time.Duration(usage.Stime.Nano())
 	res.MaxRSS = int64(usage.Maxrss) << 10
-	if w.tree != nil || w.held || hasZombie() {
+	// Beside other commands a zombie is most likely theirs, and not worth reading
+	// all of /proc for: a command that ends alone, or the launcher, reaps the rest.
+	if w.tree != nil || w.held || !w.shared.Load() && hasZombie() {
 		reapOrphans()
 	}
 }
