@@ -1,0 +1,128 @@
+package diag
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+	"unicode/utf8"
+)
+
+func text(t testing.TB, l List, src *Source, o TextOptions) string {
+	t.Helper()
+	if src != nil {
+		o.Sources = func(string) *Source { return src }
+	}
+	var b bytes.Buffer
+	if err := WriteText(&b, l, o); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+func TestWriteText(t *testing.T) {
+	long := strings.Repeat("a", 500) + " X " + strings.Repeat("b", 500)
+	for _, tt := range []struct {
+		name, line string
+		from, to   int
+		want       string
+	}{
+		{"plain", "Test with pytst", 10, 15, "  1 | Test with pytst\n    |           ^^^^^\n"},
+		{"at the end", "Test with", 9, 9, "  1 | Test with\n    |          ^\n"},
+		{"tab", "\tTest\twith x", 11, 12, "  1 |  Test with x\n    |            ^\n"},
+		{"wide", "Close 世界 x", 13, 14, "  1 | Close 世界 x\n    |            ^\n"},
+		{"under wide", "Close 世界 x", 6, 12, "  1 | Close 世界 x\n    |       ^^^^\n"},
+		{"combining", "e\u0301 x", 4, 5, "  1 | e\u0301 x\n    |   ^\n"},
+		{"control", "a\x1b[31mb", 1, 2, "  1 | a\\x1b[31mb\n    |  ^^^^\n"},
+		{"bidi", "a\u202eb", 1, 4, "  1 | a\\u{202e}b\n    |  ^^^^^^^^\n"},
+		{"not UTF-8", "a\xffb", 1, 2, "  1 | a\\xffb\n    |  ^^^^\n"},
+		{"long", long, 501, 502, "  1 | ..." + strings.Repeat("a", 49) + " X " + strings.Repeat("b", 48) + "...\n    | " + strings.Repeat(" ", 53) + "^\n"},
+	} {
+		src := NewSource("f", []byte(tt.line))
+		d := Errorf(UnboundVerb, "f", src.Span(tt.from, tt.to), "wrong").WithHint("first\nsecond")
+		got := text(t, List{d}, src, TextOptions{})
+		head, rest, _ := strings.Cut(got, "\n")
+		if !strings.HasPrefix(head, "f:1:") || !strings.HasSuffix(head, ": error: wrong [unbound-verb]") {
+			t.Errorf("%s: first line %q", tt.name, head)
+		}
+		if want := tt.want + "  hint: first\n        second\n"; rest != want {
+			t.Errorf("%s: got\n%swant\n%s", tt.name, rest, want)
+		}
+	}
+}
+
+func TestWriteTextMax(t *testing.T) {
+	l := List{
+		Errorf(UnboundVerb, "f", Span{}, "one"), Warnf(CRLF, "f", Span{}, "two"), Errorf(UnboundVerb, "f", Span{}, "three"), Warnf(CRLF, "f", Span{}, "four"),
+	}
+	want := "f: error: one [unbound-verb]\n... and 1 more errors, 2 more warnings\n"
+	if got := text(t, l, nil, TextOptions{Max: 1}); got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+func TestSource(t *testing.T) {
+	src := NewSource("f", []byte("ab\r\né😀x\n\nlast"))
+	if src.Lines() != 4 || string(src.Line(1)) != "ab" || string(src.Line(3)) != "" || string(src.Line(4)) != "last" || src.Line(5) != nil || src.Line(0) != nil {
+		t.Errorf("%d lines", src.Lines())
+	}
+	p := src.Pos(bytes.IndexByte(src.Text, 'x'))
+	if p.Line != 2 || p.Column != 3 || src.UTF16Column(p) != 3 {
+		t.Errorf("%+v, UTF-16 %d", p, src.UTF16Column(p))
+	}
+	for i := -3; i < len(src.Text)+3; i++ {
+		if p := src.Pos(i); p.Line < 1 || p.Line > 4 || p.Column < 1 {
+			t.Errorf("Pos(%d) = %+v", i, p)
+		}
+	}
+	if empty := NewSource("f", nil); empty.Lines() != 1 || len(empty.Line(1)) != 0 || empty.Pos(0) != (Pos{0, 1, 1}) {
+		t.Error("an empty source")
+	}
+}
+
+func TestSort(t *testing.T) {
+	at := func(file string, offset int, s Severity) Diagnostic {
+		return Diagnostic{File: file, Severity: s, Span: Span{Start: Pos{Offset: offset, Line: 1, Column: 1}}}
+	}
+	l := List{at("b", 5, Error), at("a", 9, Error), at("b", 1, Warning), at("b", 1, Error), at("a", 2, Error)}
+	l.Sort()
+	var got []string
+	for _, d := range l {
+		got = append(got, d.File+string(rune('0'+d.Span.Start.Offset))+d.Severity.String()[:1])
+	}
+	if want := "b1e b1w b5e a2e a9e"; strings.Join(got, " ") != want {
+		t.Errorf("got %v, want %s", got, want)
+	}
+	if l.Err() == nil || (List{at("a", 1, Warning)}).Err() != nil {
+		t.Error("Err")
+	}
+}
+
+func FuzzWriteText(f *testing.F) {
+	f.Add("Test with pytst", 10, 15, "message")
+	f.Add("a\x1b]0;x\x07b\xff\u202e\tc", 1, 9, "\x1b[31m")
+	f.Add(strings.Repeat("世", 300), 600, 603, "x\ny")
+	f.Add("\n\n", 1, 1, "")
+	f.Fuzz(func(t *testing.T, line string, from, to int, message string) {
+		if len(line) > 1<<16 {
+			return
+		}
+		src := NewSource("f", []byte(line))
+		from, to = min(max(from, 0), len(line)), min(max(to, 0), len(line))
+		d := Errorf(UnboundVerb, "f", src.Span(min(from, to), max(from, to)), "%s", message).WithHint("%s", message)
+		d.Related = []Related{{File: message, Message: message}}
+		got := text(t, List{d}, src, TextOptions{})
+		for _, r := range got {
+			if r < ' ' && r != '\n' || r >= 0x7f && r < 0xa0 || hidden(r) {
+				t.Fatalf("%U in %q", r, got)
+			}
+		}
+		if !utf8.ValidString(got) {
+			t.Fatalf("not UTF-8: %q", got)
+		}
+		for _, l := range strings.Split(got, "\n") {
+			if strings.HasPrefix(l, "  ") && strings.Contains(l, " | ") && Width(l) > 4*window && len(message) < 10 {
+				t.Fatalf("a line of %d columns", Width(l))
+			}
+		}
+	})
+}
