@@ -9,27 +9,37 @@ import (
 )
 
 // Gate holds the receipts of a request against what is expected of them and
-// consumes them into a gate receipt, in one transaction. If anything is refused
-// nothing is written. The error is the store's: nothing was decided.
+// consumes them into a gate receipt, in one transaction, which also makes durable
+// what was submitted before. If anything is refused no more than that is written.
+// The error is the store's: nothing was decided.
 func (s *Store) Gate(ctx context.Context, g receipts.GateRequest) (receipts.Decision, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	batch, err := s.queue.take()
+	if err != nil {
+		return receipts.Decision{}, s.unusable(err)
+	}
 	var d receipts.Decision
-	err := s.immediate(ctx, func() error {
-		var members []receipts.Hash
-		var err error
-		if d, members, err = receipts.Decide(g, s.view(ctx)); err != nil || !d.Passed() {
-			return err
-		}
+	err = s.immediate(ctx, func() error {
 		w, err := s.beginAppend(ctx)
 		if err != nil {
 			return err
 		}
-		if d.Gate, err = w.gate(g, members, d.Level); err != nil {
+		if err := w.appendAll(batch); err != nil {
 			return err
+		}
+		var members []receipts.Hash
+		if d, members, err = receipts.Decide(g, s.view(ctx)); err != nil {
+			return err
+		}
+		if d.Passed() {
+			if d.Gate, err = w.gate(g, members, d.Level); err != nil {
+				return err
+			}
 		}
 		return w.finish()
 	})
+	s.queue.settle(len(batch), err)
 	if err != nil {
 		return receipts.Decision{}, s.unusable(err)
 	}

@@ -18,24 +18,6 @@ type head struct {
 	root   tlog.Hash
 }
 
-// appendAll appends records in a transaction of its own.
-func (s *Store) appendAll(ctx context.Context, rs []receipts.Record) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.immediate(ctx, func() error {
-		w, err := s.beginAppend(ctx)
-		if err != nil {
-			return err
-		}
-		for _, r := range rs {
-			if err := w.append(r); err != nil {
-				return err
-			}
-		}
-		return w.finish()
-	})
-}
-
 // An appender appends to the log within a transaction.
 type appender struct {
 	s    *Store
@@ -102,6 +84,15 @@ func (s *Store) node(ctx context.Context, idx int64) (h tlog.Hash, err error) {
 	}
 	copy(h[:], b)
 	return h, nil
+}
+
+func (w *appender) appendAll(rs []receipts.Record) error {
+	for _, r := range rs {
+		if err := w.append(r); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // append appends one record, unless the store holds it.

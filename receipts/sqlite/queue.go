@@ -87,18 +87,59 @@ func (s *Store) write() {
 			q.done.Broadcast()
 			return
 		}
-		batch := q.waiting
-		q.waiting = nil
 		q.mu.Unlock()
-		err := s.appendAll(context.Background(), batch)
+		s.appendWaiting()
 		q.mu.Lock()
-		if err != nil {
-			q.err = err
-		} else {
-			q.durable += int64(len(batch))
-		}
-		q.done.Broadcast()
 	}
+}
+
+// appendWaiting appends all that waits, in a transaction of its own.
+func (s *Store) appendWaiting() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	batch, _ := s.queue.take()
+	if len(batch) == 0 {
+		return // a gate has taken it in
+	}
+	ctx := context.Background()
+	s.queue.settle(len(batch), s.immediate(ctx, func() error {
+		w, err := s.beginAppend(ctx)
+		if err != nil {
+			return err
+		}
+		if err := w.appendAll(batch); err != nil {
+			return err
+		}
+		return w.finish()
+	}))
+}
+
+// take hands out what waits, to whoever holds the lock of the store: so what was
+// submitted first is appended first.
+func (q *queue) take() ([]receipts.Record, error) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.err != nil {
+		return nil, q.err
+	}
+	batch := q.waiting
+	q.waiting = nil
+	return batch, nil
+}
+
+// settle says what became of n records that were taken.
+func (q *queue) settle(n int, err error) {
+	if n == 0 {
+		return
+	}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if err != nil {
+		q.err = err
+	} else {
+		q.durable += int64(n)
+	}
+	q.done.Broadcast()
 }
 
 // close waits for what was submitted and ends the goroutine.

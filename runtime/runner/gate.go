@@ -2,6 +2,7 @@ package runner
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/command-dialect/dialect/receipts"
@@ -96,12 +97,11 @@ func (r *run) gate(final bool) *Gate {
 		g.Verdict, g.Detail = GateVacuous, "no line above it was carried out"
 		return g
 	}
-	err := r.ledger.sync()
+	var err error
 	if r.opt.DeferGate {
 		g.Verdict, g.Members = GateDeferred, len(expect)
-		return g
-	}
-	if err == nil {
+		err = r.ledger.sync()
+	} else {
 		err = r.askGate(g, expect)
 	}
 	if err != nil {
@@ -122,6 +122,9 @@ func (r *run) gate(final bool) *Gate {
 
 // askGate asks the store. The error is the store's: nothing was decided.
 func (r *run) askGate(g *Gate, expect []receipts.Expectation) error {
+	if why := r.ledger.reason(); why != "" {
+		return errors.New(why)
+	}
 	req := receipts.GateRequest{
 		Run: r.opt.Run, Session: r.opt.Session, Nonce: r.opt.Nonce, At: receipts.Time{Time: r.opt.Now()},
 		Final: g.Final, Part: r.plan.Script.Part,
@@ -139,6 +142,7 @@ func (r *run) askGate(g *Gate, expect []receipts.Expectation) error {
 		r.ledger.fail(err)
 		return err
 	}
+	r.ledger.acknowledge()
 	if !d.Passed() {
 		g.Verdict, g.Refusals = GateRefusal, d.Refusals
 		g.Detail = d.Refusals[0].Message

@@ -16,7 +16,8 @@ type Store interface {
 	Submit(receipts.Record)
 	// Sync returns when all that was submitted is durable, or why it is not.
 	Sync(ctx context.Context) error
-	// Gate validates the receipts of a request and consumes them, all or none.
+	// Gate validates the receipts of a request and consumes them, all or none,
+	// and makes durable what was submitted before.
 	Gate(ctx context.Context, g receipts.GateRequest) (receipts.Decision, error)
 	// Validate checks receipts, by hash or unique prefix, and changes nothing.
 	Validate(ctx context.Context, ids ...string) (receipts.Decision, error)
@@ -97,10 +98,15 @@ func (l *ledger) sync() error {
 		l.fail(err)
 		return err
 	}
-	l.mu.Lock()
-	clear(l.pending)
-	l.mu.Unlock()
+	l.acknowledge()
 	return nil
+}
+
+// acknowledge notes that all that was submitted is durable.
+func (l *ledger) acknowledge() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	clear(l.pending)
 }
 
 func (l *ledger) fail(err error) {
