@@ -29,7 +29,7 @@ func newReceipts(u *ui) *cobra.Command {
 	}
 	cmd.AddCommand(
 		newReceiptsList(u), newReceiptsShow(u), newReceiptsValidate(u),
-		newReceiptsConsume(u), newReceiptsVerify(u), newExec(u, "exec"),
+		newReceiptsConsume(u), newReceiptsVerify(u), newReceiptsExport(u), newExec(u, "exec"),
 	)
 	return cmd
 }

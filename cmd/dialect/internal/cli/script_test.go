@@ -25,6 +25,10 @@ func TestMain(m *testing.M) {
 //	exitcode N command [args...]   run a command, and want exactly that exit status
 //	alive WORD / dead WORD         want a process with WORD in its command line, or none
 func TestScript(t *testing.T) {
+	check, err := filepath.Abs("../../../../receipts/vectors/check.py")
+	if err != nil {
+		t.Fatal(err)
+	}
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata/script",
 		RequireExplicitExec: true,
@@ -34,6 +38,7 @@ func TestScript(t *testing.T) {
 			// The environment that a script starts from is listed, not filtered.
 			e.Setenv("HOME", e.WorkDir)
 			e.Setenv("LANG", "C.UTF-8")
+			e.Setenv("CHECK", check)
 			return nil
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
