@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"runtime/debug"
 
 	"github.com/spf13/cobra"
@@ -60,9 +61,11 @@ func Main() (status int) {
 			status = exitInternal
 		}
 	}()
-	args := os.Args[1:]
 	root := newRoot(u)
-	root.SetArgs(args)
+	if filepath.Base(os.Args[0]) == receiptsName {
+		root = newAR(u)
+	}
+	root.SetArgs(os.Args[1:])
 	err := root.Execute()
 	var st exitStatus
 	var f *failure
@@ -129,4 +132,20 @@ func newRoot(u *ui) *cobra.Command {
 		c.SetUsageTemplate((&cobra.Command{}).UsageTemplate())
 	}
 	return root
+}
+
+// receiptsName is the name of the tool that receipts come from: called by it,
+// through a link, the binary is `dialect receipts`.
+const receiptsName = "ar"
+
+// newAR returns the root command of the binary under its other name.
+func newAR(u *ui) *cobra.Command {
+	cmd := newReceipts(u)
+	cmd.Use, cmd.Aliases = receiptsName, nil
+	cmd.SilenceErrors, cmd.SilenceUsage = true, true
+	cmd.Version = versionString()
+	cmd.SetVersionTemplate("{{.Version}}\n")
+	cmd.SetOut(u.out)
+	cmd.SetErr(u.err)
+	return cmd
 }

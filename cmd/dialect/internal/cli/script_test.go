@@ -15,6 +15,7 @@ import (
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){
 		"dialect": func() { os.Exit(Main()) },
+		"ar":      func() { os.Exit(Main()) }, // the same, by its other name
 	})
 }
 
