@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 
 	"github.com/spf13/cobra"
+	"golang.org/x/term"
 
 	"github.com/command-dialect/dialect/lang/diag"
 	"github.com/command-dialect/dialect/lang/routing"
@@ -30,6 +31,10 @@ The exit status is 1 if there is an error; warnings alone are no error.`,
 			return []string{"dlct"}, cobra.ShellCompDirectiveFilterFileExt
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 && len(f.lines) == 0 && term.IsTerminal(int(u.in.Fd())) {
+				_ = cmd.Help()
+				return usagef("no script: name a FILE, or pipe one in")
+			}
 			vars, err := variables(f.set)
 			if err != nil {
 				return err

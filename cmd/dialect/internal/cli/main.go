@@ -5,6 +5,7 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime/debug"
@@ -69,6 +70,7 @@ func Main() (status int) {
 	err := root.Execute()
 	var st exitStatus
 	var f *failure
+	var path *fs.PathError
 	switch {
 	case err == nil:
 		return 0
@@ -80,6 +82,9 @@ func Main() (status int) {
 			u.hintf("%s", h)
 		}
 		return f.status
+	case errors.As(err, &path): // what was to be printed could not be
+		u.errorf("%v", err)
+		return exitInternal
 	default: // cobra's own: unknown command, unknown flag, wrong number of arguments
 		u.errorf("%v", err)
 		u.hintf("run `dialect --help` for the commands and flags")

@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -166,15 +167,28 @@ func bind(s *script, routingFile string, vars map[string]string) (*program, erro
 	}
 	file, parsed := lang.Parse(src)
 	p.file = file
-	var resolved diag.List
-	p.plan, resolved = resolve.Resolve(file, m, resolve.Options{
-		Vars: vars, Line: s.line, Parsed: parsed,
-		Script: plan.Script{Name: s.name, Path: s.path, SHA256: s.sha256(), Part: s.part},
-	})
-	findings = append(findings, resolved...)
+	if unread(findings) {
+		// Of a matrix that could not be read nothing is bound: to say so line by
+		// line would bury the one fault that matters.
+		findings = append(findings, parsed...)
+	} else {
+		var resolved diag.List
+		p.plan, resolved = resolve.Resolve(file, m, resolve.Options{
+			Vars: vars, Line: s.line, Parsed: parsed,
+			Script: plan.Script{Name: s.name, Path: s.path, SHA256: s.sha256(), Part: s.part},
+		})
+		findings = append(findings, resolved...)
+	}
 	p.findings = findings
 	p.findings.Sort()
 	return p, nil
+}
+
+// unread reports whether the matrix, or one that it extends, could not be read.
+func unread(l diag.List) bool {
+	return slices.ContainsFunc(l, func(d diag.Diagnostic) bool {
+		return d.Severity == diag.Error && (d.Code == diag.MatrixMissing || d.Code == diag.MatrixSyntax || d.Code == diag.UnknownPack)
+	})
 }
 
 func (p *program) addSource(s *diag.Source) { p.sources[s.Name] = s }
