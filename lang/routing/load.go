@@ -32,7 +32,7 @@ const (
 const (
 	maxFileSize = 4 << 20 // bytes of one file
 	maxFiles    = 100     // in one matrix
-	maxSteps    = 1000    // that one composite expands to
+	maxSteps    = 10_000  // that one composite expands to
 	maxBindings = 5000    // in one file
 )
 
