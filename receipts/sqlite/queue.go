@@ -4,31 +4,42 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"time"
 
 	"github.com/command-dialect/dialect/receipts"
 )
 
 // A queue gathers records that wait to be made durable. One goroutine writes all
-// that is waiting in one transaction, so that the cost of a commit is shared by
-// what was submitted during the one before.
+// that is waiting in one transaction, so that the cost of a commit is shared. It
+// lets records gather while nobody waits for them, since a commit each would cost
+// as much as the commands that the receipts are of.
 type queue struct {
 	mu        sync.Mutex
-	work      sync.Cond // records were added, or the queue was closed; on mu
+	work      sync.Cond // there may be something to do for the goroutine; on mu
 	done      sync.Cond // records were written, or failed; on mu
 	waiting   []receipts.Record
 	submitted int64
 	durable   int64
 	err       error // sticky: the first failure
+	waiters   int   // calls that wait for records to be durable
+	ripe      bool  // the oldest record has waited for as long as it may
 	running   bool
 	closed    bool
 }
+
+// Bounds on what gathers.
+const (
+	linger    = 10 * time.Millisecond
+	fullBatch = 64 // records
+)
 
 func (q *queue) init() { q.work.L, q.done.L = &q.mu, &q.mu }
 
 var errClosed = errors.New("it is closed")
 
-// Submit hands a record over, to be made durable soon. Whether it was is said by
-// the next Sync; an error stays, and fails each Sync after it.
+// Submit hands a record over, to be made durable within some milliseconds, or as
+// soon as anybody waits for it. Whether it was is said by the next Sync; an error
+// stays, and fails each Sync after it.
 func (s *Store) Submit(r receipts.Record) { s.submit(r) }
 
 func (s *Store) submit(rs ...receipts.Record) int64 {
@@ -67,10 +78,28 @@ func (s *Store) Append(_ context.Context, rs ...receipts.Record) error {
 }
 
 func (q *queue) wait(n int64) error {
+	q.waiters++
+	defer func() { q.waiters-- }()
+	q.work.Signal()
 	for q.durable < n && q.err == nil {
 		q.done.Wait()
 	}
 	return q.err
+}
+
+// gather waits until what is waiting is worth a commit, or somebody wants it.
+func (q *queue) gather() {
+	q.ripe = false
+	timer := time.AfterFunc(linger, func() {
+		q.mu.Lock()
+		defer q.mu.Unlock()
+		q.ripe = true
+		q.work.Signal()
+	})
+	defer timer.Stop()
+	for len(q.waiting) > 0 && len(q.waiting) < fullBatch && q.waiters == 0 && !q.ripe && !q.closed {
+		q.work.Wait()
+	}
 }
 
 // write is the goroutine of the queue.
@@ -87,6 +116,7 @@ func (s *Store) write() {
 			q.done.Broadcast()
 			return
 		}
+		q.gather()
 		q.mu.Unlock()
 		s.appendWaiting()
 		q.mu.Lock()
