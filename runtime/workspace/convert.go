@@ -1,0 +1,371 @@
+package workspace
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// Between a file and the blob that git makes of it stand conversions: line ends,
+// $Id$, encodings, and filters such as LFS. Which of them apply, attributes and
+// configuration say. Nearly always none changes anything, and that is decided
+// here, from what the walk saw in the content; for the files that remain git
+// itself is asked, in a temporary repository beside the real one. It borrows the
+// objects of the real one and has an index of its own, without stat data, so that
+// git reads every file. There is nothing in it but the configuration that a
+// conversion needs: no info/attributes, no hooks.
+
+// attributeNames are those that decide a conversion, in the order of attributes.
+var attributeNames = []string{"text", "crlf", "eol", "filter", "ident", "working-tree-encoding"}
+
+// attributes are the values of attributeNames for a path: "unspecified", "set",
+// "unset" or a word.
+type attributes [6]string
+
+const (
+	attrText = iota
+	attrCRLF
+	attrEOL
+	attrFilter
+	attrIdent
+	attrEncoding
+)
+
+// changes reports whether git's conversion of a file of these attributes and
+// traits could be anything but the file itself.
+func (c *config) changes(a *attributes, t traits) bool {
+	plain := func(v string) bool { return v == "unspecified" || v == "unset" }
+	switch {
+	case !plain(a[attrFilter]) && c.filters[a[attrFilter]], !plain(a[attrEncoding]):
+		return true
+	case !plain(a[attrIdent]) && t&hasDollar != 0:
+		return true
+	case t&hasCR == 0 || a[attrText] == "unset":
+		return false
+	case a[attrText] == "auto":
+		return t&hasNUL == 0 // a NUL makes it binary
+	case a[attrText] == "unspecified" && plain(a[attrCRLF]) && plain(a[attrEOL]):
+		return c.convert && a[attrCRLF] != "unset" && t&hasNUL == 0
+	}
+	return true
+}
+
+// A conversion is what the blob of one file depends on.
+type conversion struct {
+	path    string
+	kind    kind
+	sum     [sha256.Size]byte
+	indexed objectID // text=auto looks whether the blob in the index has a CR
+	attrs   attributes
+}
+
+// A converter knows what git made of files. What it remembers it may use as long
+// as the settings are the same.
+type converter struct {
+	settings [sha256.Size]byte // of the attributes files and the configuration
+	attrs    map[string]attributes
+	blobs    map[conversion]objectID
+}
+
+// convert gives the entries the names of the blobs that git would make of them.
+func (v *converter) convert(ctx context.Context, r *repository, c *config, idx *index, w *walk) error {
+	// An attributes file that a sparse checkout left out counts as in the index.
+	var mentions [len(attributes{})]bool
+	absent := w.absentAttributes(idx, c)
+	any := len(absent) > 0
+	for _, content := range w.attributes {
+		any = true
+		for i, name := range attributeNames {
+			mentions[i] = mentions[i] || bytes.Contains(content, []byte(name))
+		}
+	}
+	if len(absent) > 0 {
+		mentions = [...]bool{true, true, true, true, true, true}
+	}
+	if !any && !c.convert {
+		return nil
+	}
+	v.reset(w, c, absent)
+	var files []*entry
+	for i := range w.entries {
+		e := &w.entries[i]
+		if !e.inTree || !e.kind.regular() {
+			continue
+		}
+		if e.traits&hasCR != 0 || mentions[attrFilter] || mentions[attrEncoding] || mentions[attrIdent] && e.traits&hasDollar != 0 {
+			files = append(files, e)
+		}
+	}
+	if len(files) == 0 {
+		return nil
+	}
+	t := temporary{repo: r}
+	defer t.remove()
+	if any {
+		if err := v.lookUp(ctx, &t, c, idx, absent, files); err != nil {
+			return err
+		}
+	}
+	var ask []*entry
+	for _, e := range files {
+		k := v.key(e, idx)
+		if !c.changes(&k.attrs, e.traits) {
+			continue
+		}
+		if id, ok := v.blobs[k]; ok {
+			e.id = id
+			continue
+		}
+		ask = append(ask, e)
+	}
+	if len(ask) == 0 {
+		return nil
+	}
+	if err := t.add(ctx, c, idx, absent, ask); err != nil {
+		return err
+	}
+	d, err := openRoot(r.root)
+	if err != nil {
+		return err
+	}
+	defer d.release()
+	for _, e := range ask {
+		// Git read the file after us: it must still be the one that we read.
+		if st, err := d.lstat(e.path); err != nil || st != e.status {
+			return &Error{Path: e.path, Err: errChanged}
+		}
+		v.blobs[v.key(e, idx)] = e.id
+	}
+	return nil
+}
+
+func (v *converter) key(e *entry, idx *index) conversion {
+	a, ok := v.attrs[e.path]
+	if !ok {
+		for i := range a {
+			a[i] = "unspecified"
+		}
+	}
+	return conversion{path: e.path, kind: e.kind, sum: e.sum, indexed: idx.paths[e.path].id, attrs: a}
+}
+
+// reset forgets what was learnt under other settings.
+func (v *converter) reset(w *walk, c *config, absent map[string]objectID) {
+	h := sha256.New()
+	put := func(s string) {
+		var n [8]byte
+		binary.BigEndian.PutUint64(n[:], uint64(len(s)))
+		h.Write(n[:])
+		h.Write([]byte(s))
+	}
+	for _, path := range sortedKeys(w.attributes) {
+		put(path)
+		put(string(w.attributes[path]))
+	}
+	for _, path := range sortedKeys(absent) {
+		id := absent[path]
+		put(path)
+		put(string(id[:]))
+	}
+	for _, s := range c.text {
+		put(s.key)
+		put(s.value)
+	}
+	var sum [sha256.Size]byte
+	if h.Sum(sum[:0]); sum != v.settings || v.attrs == nil {
+		*v = converter{settings: sum, attrs: make(map[string]attributes), blobs: make(map[conversion]objectID)}
+	}
+}
+
+func sortedKeys[V any](m map[string]V) []string {
+	keys := make([]string, 0, len(m))
+	for k := range m {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+// absentAttributes are the attributes files that a sparse checkout left out.
+func (w *walk) absentAttributes(idx *index, c *config) map[string]objectID {
+	absent := make(map[string]objectID)
+	if !c.sparse {
+		return absent
+	}
+	for path, e := range idx.paths {
+		if e.skipWorktree && e.stage == 0 && (path == ".gitattributes" || strings.HasSuffix(path, "/.gitattributes")) {
+			if _, present := w.attributes[path]; !present {
+				absent[path] = e.id
+			}
+		}
+	}
+	return absent
+}
+
+// lookUp asks git for the attributes of the files that it was not asked for yet.
+func (v *converter) lookUp(ctx context.Context, t *temporary, c *config, idx *index, absent map[string]objectID, files []*entry) error {
+	var in bytes.Buffer
+	n := 0
+	for _, e := range files {
+		if _, ok := v.attrs[e.path]; !ok {
+			in.WriteString(e.path)
+			in.WriteByte(0)
+			n++
+		}
+	}
+	if n == 0 {
+		return nil
+	}
+	if len(absent) > 0 {
+		if err := t.readIndex(ctx, c, idx, absent); err != nil {
+			return err
+		}
+	}
+	out, err := t.git(ctx, c, in.Bytes(), append([]string{"check-attr", "-z", "--stdin"}, attributeNames...)...)
+	if err != nil {
+		return err
+	}
+	return parseAttributes(out, v.attrs)
+}
+
+// parseAttributes reads the output of git check-attr -z for attributeNames: path,
+// attribute and value, each ended by NUL.
+func parseAttributes(out []byte, into map[string]attributes) error {
+	fields := strings.Split(string(out), "\x00")
+	if len(fields)%3 != 1 || fields[len(fields)-1] != "" {
+		return errors.New("git check-attr: its answer is cut short")
+	}
+	for ; len(fields) > 1; fields = fields[3*len(attributeNames):] {
+		if len(fields) < 3*len(attributeNames) {
+			return errors.New("git check-attr: its answer is cut short")
+		}
+		var a attributes
+		for i, name := range attributeNames {
+			if f := fields[3*i:]; f[0] != fields[0] || f[1] != name {
+				return fmt.Errorf("git check-attr: answered %q where %q of %s was asked for", clip(f[1]), name, display(fields[0]))
+			}
+			a[i] = fields[3*i+2]
+		}
+		into[fields[0]] = a
+	}
+	return nil
+}
+
+// A temporary repository, made when first needed.
+type temporary struct {
+	repo    *repository
+	dir     string
+	indexed bool
+}
+
+func (t *temporary) remove() {
+	if t.dir != "" {
+		_ = os.RemoveAll(t.dir)
+	}
+}
+
+func (t *temporary) make(c *config) error {
+	if t.dir != "" {
+		return nil
+	}
+	dir, err := os.MkdirTemp("", "dialect-tree-")
+	if err != nil {
+		return err
+	}
+	t.dir = dir
+	var b bytes.Buffer
+	b.WriteString("[core]\n\tbare = false\n\trepositoryformatversion = 1\n[extensions]\n")
+	if t.repo.format == formatSHA256 {
+		b.WriteString("\tobjectformat = sha256\n")
+	}
+	c.write(&b)
+	quoted := strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`).Replace(t.repo.objects)
+	for _, sub := range []string{"objects/info", "refs"} {
+		if err := os.MkdirAll(filepath.Join(dir, filepath.FromSlash(sub)), 0o700); err != nil {
+			return err
+		}
+	}
+	for name, content := range map[string]string{
+		"HEAD":                    "ref: refs/heads/none\n",
+		"config":                  b.String(),
+		"objects/info/alternates": `"` + quoted + `"` + "\n",
+	} {
+		if err := os.WriteFile(filepath.Join(dir, filepath.FromSlash(name)), []byte(content), 0o600); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (t *temporary) git(ctx context.Context, c *config, stdin []byte, args ...string) ([]byte, error) {
+	if err := t.make(c); err != nil {
+		return nil, err
+	}
+	return t.repo.git.run(ctx, t.repo.root, []string{"GIT_DIR=" + t.dir, "GIT_WORK_TREE=" + t.repo.root}, stdin, args...)
+}
+
+// readIndex fills the index with what the real one has, except attributes files
+// that are gone: git would take those from the index otherwise.
+func (t *temporary) readIndex(ctx context.Context, c *config, idx *index, absent map[string]objectID) error {
+	if t.indexed {
+		return nil
+	}
+	var in bytes.Buffer
+	for path, e := range idx.paths {
+		if e.stage != 0 {
+			continue
+		}
+		if path == ".gitattributes" || strings.HasSuffix(path, "/.gitattributes") {
+			if _, ok := absent[path]; !ok {
+				continue
+			}
+		}
+		fmt.Fprintf(&in, "%s %s 0\t%s\x00", e.mode, t.repo.format.format(e.id), path)
+	}
+	t.indexed = true
+	if in.Len() == 0 {
+		return nil
+	}
+	_, err := t.git(ctx, c, in.Bytes(), "update-index", "-z", "--index-info")
+	return err
+}
+
+// add has git make blobs of the files, and notes their names.
+func (t *temporary) add(ctx context.Context, c *config, idx *index, absent map[string]objectID, files []*entry) error {
+	if err := t.readIndex(ctx, c, idx, absent); err != nil {
+		return err
+	}
+	var in bytes.Buffer
+	for _, e := range files {
+		in.WriteString(e.path)
+		in.WriteByte(0)
+	}
+	if _, err := t.git(ctx, c, in.Bytes(), "update-index", "--add", "--replace", "-z", "--stdin"); err != nil {
+		return err
+	}
+	out, err := t.git(ctx, c, nil, "ls-files", "--stage", "-v", "-z")
+	if err != nil {
+		return err
+	}
+	made, err := parseIndex(out, t.repo.format)
+	if err != nil {
+		return err
+	}
+	slices.SortFunc(files, func(a, b *entry) int { return cmp.Compare(a.path, b.path) })
+	for _, e := range files {
+		m, ok := made.paths[e.path]
+		if !ok {
+			return &Error{Path: e.path, Err: errChanged}
+		}
+		e.id = m.id
+	}
+	return nil
+}

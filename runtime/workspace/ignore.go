@@ -1,0 +1,124 @@
+package workspace
+
+import (
+	"bytes"
+	"strings"
+)
+
+// maxIgnoreFile is the size, in bytes, past which an ignore file is not read, and
+// so hides nothing.
+const maxIgnoreFile = 16 << 20
+
+// A pattern is one line of an ignore file.
+type pattern struct {
+	text     string // without "!", leading "/" and trailing "/"
+	negated  bool
+	onlyDir  bool // it ended in a slash
+	baseName bool // it has no other slash: it matches a name at any depth
+	literal  int  // length of the beginning that has no wildcard
+}
+
+// An ignoreFile is a tracked .gitignore and those of the directories above it.
+type ignoreFile struct {
+	parent   *ignoreFile
+	dir      string // where the file is: "" or ending in a slash
+	patterns []pattern
+}
+
+// parseIgnore reads an ignore file, as git's dir.c does.
+func parseIgnore(content []byte) []pattern {
+	content = bytes.TrimPrefix(content, []byte("\xef\xbb\xbf"))
+	var list []pattern
+	for len(content) > 0 {
+		line, rest, _ := bytes.Cut(content, []byte{'\n'})
+		content = rest
+		if len(line) == 0 || line[0] == '#' {
+			continue
+		}
+		line = bytes.TrimSuffix(line, []byte{'\r'})
+		line, _, _ = bytes.Cut(line, []byte{0})
+		if p, ok := parsePattern(trimSpaces(string(line))); ok {
+			list = append(list, p)
+		}
+	}
+	return list
+}
+
+// trimSpaces drops spaces at the end that no backslash protects.
+func trimSpaces(s string) string {
+	last := -1
+	for i := 0; i < len(s); i++ {
+		switch s[i] {
+		case ' ':
+			if last < 0 {
+				last = i
+			}
+			continue
+		case '\\':
+			if i++; i >= len(s) {
+				return s
+			}
+		}
+		last = -1
+	}
+	if last >= 0 {
+		return s[:last]
+	}
+	return s
+}
+
+func parsePattern(s string) (pattern, bool) {
+	var p pattern
+	if p.negated = strings.HasPrefix(s, "!"); p.negated {
+		s = s[1:]
+	}
+	if p.onlyDir = strings.HasSuffix(s, "/"); p.onlyDir {
+		s = s[:len(s)-1]
+	}
+	p.baseName = !strings.Contains(s, "/")
+	s = strings.TrimPrefix(s, "/")
+	if s == "" {
+		return pattern{}, false
+	}
+	p.text = s
+	if p.literal = strings.IndexAny(s, `*?[\`); p.literal < 0 {
+		p.literal = len(s)
+	}
+	return p, true
+}
+
+// match reports whether p matches the name (with its path from the directory of
+// the ignore file).
+func (p *pattern) match(path, name string, dir bool) bool {
+	if p.onlyDir && !dir {
+		return false
+	}
+	if p.baseName {
+		if p.literal == len(p.text) {
+			return p.text == name
+		}
+		return wildmatch(p.text, name, false)
+	}
+	// Git takes the literal beginning off before it looks at the wildcards, which
+	// shows: in "a**/b" the stars then count as a whole path component.
+	if !strings.HasPrefix(path, p.text[:p.literal]) {
+		return false
+	}
+	if p.literal == len(p.text) {
+		return len(path) == p.literal
+	}
+	return wildmatch(p.text[p.literal:], path[p.literal:], true)
+}
+
+// hides reports whether the ignore files hide path, which is not in a hidden
+// directory. The deepest file decides, and in it the last pattern that matches.
+func (f *ignoreFile) hides(path, name string, dir bool) bool {
+	for ; f != nil; f = f.parent {
+		for i := len(f.patterns) - 1; i >= 0; i-- {
+			if p := &f.patterns[i]; p.match(path[len(f.dir):], name, dir) {
+				return !p.negated
+			}
+		}
+	}
+	return false
+}

@@ -1,0 +1,375 @@
+package workspace
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"hash"
+	"path/filepath"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// settling is how long a file must have been left alone before its status is
+// believed to tell of every change: longer than the coarsest time stamp of a file
+// system that is in use (FAT and ext3 have 1 to 2 s).
+const settling = 2 * time.Second
+
+// longestPath bounds the depth of a tree, in bytes. Git cannot go further either.
+const longestPath = 4095
+
+// errChanged: what was read is not of one moment.
+var errChanged = errors.New("it changed while it was read")
+
+// A walk reads the files below a root, once.
+type walk struct {
+	ctx     context.Context
+	root    string // absolute
+	project string // the project's directory, from root; "" for root itself
+	repo    *repository
+	format  objectFormat
+	caches  map[string]bool
+	except  map[string]bool
+	known   map[string]*entry // by an earlier walk
+	start   time.Time
+
+	reached atomic.Bool // project was walked
+
+	mu         sync.Mutex
+	entries    []entry
+	attributes map[string][]byte // path of a .gitattributes -> content
+	obstacles  []string          // why git could not commit this
+}
+
+// A worktree is a part of the walk with an index of its own: the root, or a
+// submodule. The zero worktree tracks nothing, and so nothing in it is hidden.
+type worktree struct {
+	prefix string // "" or ending in a slash
+	index  index
+	sparse bool
+	outer  bool     // it is the root's own
+	env    []string // for git to find its repository
+}
+
+// A place is a directory on the walk.
+type place struct {
+	tree   *worktree
+	path   string // from the root; "" for the root itself
+	ignore *ignoreFile
+	hidden bool // only what is tracked counts in here
+}
+
+func (p place) join(name string) string {
+	if p.path == "" {
+		return name
+	}
+	return p.path + "/" + name
+}
+
+// inside is path as the index of the place's worktree has it.
+func (p place) inside(path string) string { return path[len(p.tree.prefix):] }
+
+// A scratch is what one worker works with.
+type scratch struct {
+	buf     []byte
+	sum     hash.Hash
+	blob    hash.Hash
+	entries []entry
+}
+
+// run walks the tree with a few workers and leaves the entries sorted.
+func (w *walk) run(tree *worktree, workers int) error {
+	d, err := openRoot(w.root)
+	if err != nil {
+		return err
+	}
+	c := newCrew(w.ctx)
+	c.add(d, func(s *scratch) error { return w.folder(c, s, d, place{tree: tree}) })
+	d.release()
+	err = c.run(workers, func() *scratch {
+		return &scratch{buf: make([]byte, 128<<10), sum: sha256.New(), blob: w.format.new()}
+	}, func(s *scratch) { w.entries = append(w.entries, s.entries...) })
+	if err != nil {
+		return err
+	}
+	slices.SortFunc(w.entries, func(a, b entry) int { return cmp.Compare(a.path, b.path) })
+	return nil
+}
+
+// share is how many names of a directory one worker takes at a time.
+const share = 64
+
+// folder walks an open directory.
+func (w *walk) folder(c *crew, s *scratch, d *folder, p place) error {
+	if p.path == w.project {
+		w.reached.Store(true)
+	}
+	names, err := d.names(s.buf)
+	if gone(err) {
+		return nil
+	}
+	if err != nil {
+		return w.fault(p.path, err)
+	}
+	if err := w.readIgnore(d, &p, slices.Contains(names, ".gitignore")); err != nil {
+		return err
+	}
+	for len(names) > share {
+		part := names[len(names)-share:]
+		names = names[:len(names)-share]
+		c.add(d, func(s *scratch) error { return w.each(c, s, d, p, part) })
+	}
+	return w.each(c, s, d, p, names)
+}
+
+func (w *walk) each(c *crew, s *scratch, d *folder, p place, names []string) error {
+	for _, name := range names {
+		if name == ".git" {
+			continue
+		}
+		if err := w.look(c, s, d, p, name, false); err != nil {
+			return err
+		}
+	}
+	return w.ctx.Err()
+}
+
+// look takes in one name of a directory. What is gone was not there; what changes
+// under us is looked at once more (again), and then is an error.
+func (w *walk) look(c *crew, s *scratch, d *folder, p place, name string, again bool) error {
+	err := w.take(c, s, d, p, name, again)
+	if errors.Is(err, errChanged) || swapped(err) || gone(err) {
+		switch {
+		case !again:
+			return w.look(c, s, d, p, name, true)
+		case gone(err):
+			return nil
+		}
+		err = errChanged
+	}
+	return w.fault(p.join(name), err)
+}
+
+// fault names the path of an error, unless it has one.
+func (w *walk) fault(path string, err error) error {
+	var named *Error
+	if err == nil || errors.As(err, &named) || w.ctx.Err() != nil {
+		return err
+	}
+	if path == "" {
+		path = "."
+	}
+	return &Error{Path: path, Err: err}
+}
+
+func (w *walk) take(c *crew, s *scratch, d *folder, p place, name string, again bool) error {
+	st, err := d.lstat(name)
+	if err != nil {
+		return err
+	}
+	path := p.join(name)
+	if len(path) > longestPath {
+		return errors.New("the path is too long")
+	}
+	known, tracked := p.tree.index.paths[p.inside(path)]
+	if st.kind == kindFolder {
+		link := tracked && known.mode == modeCommit
+		below := p.tree.index.folders[p.inside(path)]
+		hidden := p.hidden || w.caches[name] || p.ignore.hides(p.inside(path), name, true)
+		if hidden && !link && !below {
+			return nil
+		}
+		c.add(d, func(s *scratch) error { return w.enter(c, s, d, p, name, link, below, hidden, again) })
+		return nil
+	}
+	if name == ".gitattributes" && p.tree.outer && st.kind.regular() {
+		content, err := readAll(d, name, s.buf)
+		if err != nil {
+			return err
+		}
+		w.mu.Lock()
+		w.attributes[path] = content
+		w.mu.Unlock()
+	}
+	if !tracked && (p.hidden || w.except[path] || p.ignore.hides(p.inside(path), name, false)) {
+		return nil
+	}
+	e := entry{path: path, kind: st.kind, tracked: tracked, inTree: p.tree.outer, status: st}
+	if st.kind.special() {
+		if e.inTree = false; tracked && p.tree.outer {
+			w.obstacle(fmt.Sprintf("%s where a tracked file was: %s", st.kind, display(path)))
+		}
+	} else if err := w.read(s, d, name, &e); err != nil {
+		return err
+	}
+	s.entries = append(s.entries, e)
+	return nil
+}
+
+// enter walks a directory inside d, which may be a repository of its own.
+func (w *walk) enter(c *crew, s *scratch, d *folder, p place, name string, link, below, hidden, again bool) error {
+	sub, err := d.sub(name)
+	if err != nil {
+		if gone(err) || swapped(err) {
+			if again {
+				return w.fault(p.join(name), errChanged)
+			}
+			return w.look(c, s, d, p, name, true)
+		}
+		return w.fault(p.join(name), err)
+	}
+	defer sub.release()
+	path := p.join(name)
+	inner := place{tree: p.tree, path: path, ignore: p.ignore, hidden: hidden}
+	if w.repo == nil || below {
+		return w.folder(c, s, sub, inner)
+	}
+	_, err = sub.lstat(".git")
+	if err != nil && !gone(err) {
+		return w.fault(path+"/.git", err)
+	}
+	nested := err == nil
+	if !link && !nested {
+		return w.folder(c, s, sub, inner)
+	}
+
+	// What a repository does not track, and what nobody does, is hidden by nothing.
+	inner = place{tree: &worktree{prefix: path + "/"}, path: path}
+	e := entry{path: path, kind: kindRepository, tracked: link, inTree: p.tree.outer}
+	if link {
+		e.id = p.tree.index.paths[p.inside(path)].id
+	}
+	if nested {
+		full := filepath.Join(w.root, filepath.FromSlash(path))
+		env := []string{"GIT_DIR=" + filepath.Join(full, ".git"), "GIT_WORK_TREE=" + full}
+		state, id, err := w.head(env)
+		if err != nil {
+			return w.fault(path, err)
+		}
+		switch {
+		case state == headCommit:
+			e.id = id
+		case link:
+		case state == headNone && p.tree.outer:
+			// A .git that is none: to git this is a directory like others.
+			return w.folder(c, s, sub, place{tree: p.tree, path: path, ignore: p.ignore, hidden: hidden})
+		case state == headUnborn && p.tree.outer:
+			w.obstacle("nested repository without a commit: " + display(path))
+			return w.folder(c, s, sub, inner)
+		default:
+			return w.folder(c, s, sub, inner)
+		}
+		if link && state != headNone {
+			idx, err := w.repo.readIndex(w.ctx, w.root, env)
+			if w.ctx.Err() != nil {
+				return w.ctx.Err()
+			}
+			if err == nil {
+				inner.tree.index, inner.tree.env = idx, env
+			}
+		}
+	}
+	s.entries = append(s.entries, e)
+	return w.folder(c, s, sub, inner)
+}
+
+// A headState says what the .git of a nested directory is.
+type headState uint8
+
+const (
+	headNone   headState = iota // no repository
+	headUnborn                  // one without a commit
+	headCommit
+)
+
+// head returns the commit that a nested repository has checked out.
+func (w *walk) head(env []string) (headState, objectID, error) {
+	out, err := w.repo.git.run(w.ctx, w.root, env, nil, "rev-parse", "--verify", "--quiet", "HEAD")
+	var failed *gitError
+	switch {
+	case errors.As(err, &failed) && failed.status == 1:
+		return headUnborn, objectID{}, nil
+	case errors.As(err, &failed):
+		return headNone, objectID{}, nil
+	case err != nil:
+		return headNone, objectID{}, err
+	}
+	id, err := w.format.parse(string(out[:max(len(out)-1, 0)]))
+	if err != nil {
+		// A repository of the other object format: git refuses to add it.
+		return headUnborn, objectID{}, nil
+	}
+	return headCommit, id, nil
+}
+
+func (w *walk) obstacle(what string) {
+	w.mu.Lock()
+	w.obstacles = append(w.obstacles, what)
+	w.mu.Unlock()
+}
+
+// readIgnore puts the ignore file of a directory before those above, if it is
+// tracked. Of a sparse checkout that left it out, git takes the one in the index.
+func (w *walk) readIgnore(d *folder, p *place, present bool) error {
+	path := p.join(".gitignore")
+	e, tracked := p.tree.index.paths[p.inside(path)]
+	if !tracked || p.hidden {
+		return nil
+	}
+	var content []byte
+	switch {
+	case present:
+		st, err := d.lstat(".gitignore")
+		if gone(err) || err == nil && (!st.kind.regular() || st.size > maxIgnoreFile) {
+			return nil
+		}
+		if err == nil {
+			content, err = readAll(d, ".gitignore", nil)
+		}
+		if err != nil && !gone(err) {
+			return w.fault(path, err)
+		}
+	case p.tree.sparse && e.skipWorktree && e.stage == 0 && (e.mode == modeFile || e.mode == modeExec):
+		var err error
+		content, err = w.repo.git.run(w.ctx, w.root, p.tree.env, nil, "cat-file", "blob", w.format.format(e.id))
+		if w.ctx.Err() != nil {
+			return w.ctx.Err()
+		}
+		if err != nil {
+			return nil // it hides nothing
+		}
+	}
+	if list := parseIgnore(content); len(list) > 0 {
+		dir := p.inside(path)
+		p.ignore = &ignoreFile{parent: p.ignore, dir: dir[:len(dir)-len(".gitignore")], patterns: list}
+	}
+	return nil
+}
+
+// readAll returns the content of a small file, at most maxIgnoreFile bytes of it.
+func readAll(d *folder, name string, buf []byte) ([]byte, error) {
+	h, err := d.open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer h.close()
+	if buf == nil {
+		buf = make([]byte, 16<<10)
+	}
+	var content []byte
+	for len(content) < maxIgnoreFile {
+		n, err := h.read(buf)
+		if err != nil {
+			return nil, err
+		}
+		if n == 0 {
+			break
+		}
+		content = append(content, buf[:n]...)
+	}
+	return content, nil
+}

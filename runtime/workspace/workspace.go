@@ -1,0 +1,367 @@
+package workspace
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// DefaultCaches are the names of directories that never count, wherever they are,
+// except for what is tracked in them: tools write them while they only read. There
+// is no .cache, build or node_modules here: a project that has those says so in a
+// tracked ignore file, or adds them to [Options.Caches].
+func DefaultCaches() []string {
+	return []string{".dialect", ".mypy_cache", ".pytest_cache", ".ruff_cache", "__pycache__"}
+}
+
+// Options say how a snapshot is taken. The zero Options are fine.
+type Options struct {
+	Git    string   // the git program, by absolute path; empty: the system's, else that of PATH
+	Caches []string // names of directories that never count, beside [DefaultCaches]
+	Except []string // files, by absolute path, that never count unless they are tracked: the receipt store and its like
+}
+
+// A Snapshot says what the files of a worktree were.
+type Snapshot struct {
+	Root   string   // absolute path of the worktree; of the project's directory where there is none
+	Tree   string   // name of the git tree that a commit of everything would have, in hexadecimal; empty: see Reason
+	Bytes  [32]byte // digest of the raw content; see the package documentation
+	Files  int      // that are in Bytes
+	Reason string   // why there is no Tree; empty if there is one
+
+	Untracked List // files in Bytes that no index holds
+	Absent    List // files in Tree that a sparse checkout left out: nothing that ran has seen them
+
+	entries []entry
+}
+
+// A List is a list of paths, cut after the first hundred.
+type List struct {
+	Paths []string // sorted
+	Count int      // of all
+}
+
+func (l *List) add(path string) {
+	if l.Count++; len(l.Paths) < 100 {
+		l.Paths = append(l.Paths, path)
+	}
+}
+
+// Same reports whether two snapshots are of the same files: neither has a digest
+// that differs from the other's.
+func (s *Snapshot) Same(o *Snapshot) bool { return s.Tree == o.Tree && s.Bytes == o.Bytes }
+
+// An Error names the file that a snapshot failed at.
+type Error struct {
+	Path string // from the root of the worktree
+	Err  error
+}
+
+func (e *Error) Error() string { return "snapshot of " + display(e.Path) + ": " + e.Err.Error() }
+
+// Unwrap returns the cause.
+func (e *Error) Unwrap() error { return e.Err }
+
+// Take takes a snapshot of the worktree that holds dir, and reads every file.
+func Take(ctx context.Context, dir string, o Options) (*Snapshot, error) {
+	return NewTracker(dir, o).Take(ctx)
+}
+
+// A Tracker takes snapshots of one worktree again and again, and reads only the
+// files whose status changed. It is safe for concurrent use; one snapshot is taken
+// at a time.
+type Tracker struct {
+	dir     string
+	options Options
+
+	mu     sync.Mutex
+	memory map[string]*memory // by root: it may change when a .git appears
+}
+
+// A memory is what a tracker knows of the files below a root.
+type memory struct {
+	format    objectFormat
+	entries   []entry
+	converter converter
+}
+
+// NewTracker returns a tracker for the worktree that holds dir.
+func NewTracker(dir string, o Options) *Tracker { return &Tracker{dir: dir, options: o} }
+
+// Forget makes the next Take read every file.
+func (t *Tracker) Forget() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.memory = nil
+}
+
+// Take takes a snapshot. A git that cannot do its part is no error but a Reason; a
+// file that cannot be read, or does not stop changing, is an [*Error].
+func (t *Tracker) Take(ctx context.Context) (*Snapshot, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	dir, err := physical(t.dir)
+	if err != nil {
+		return nil, err
+	}
+	s, err := t.take(ctx, dir)
+	if errors.Is(err, errChanged) {
+		s, err = t.take(ctx, dir)
+	}
+	if err != nil && ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	return s, err
+}
+
+// physical returns the absolute path of a directory, without links.
+func physical(dir string) (string, error) {
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return "", err
+	}
+	return filepath.EvalSymlinks(dir)
+}
+
+func (t *Tracker) take(ctx context.Context, dir string) (*Snapshot, error) {
+	r, err := discover(ctx, t.options.Git, dir)
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	if err != nil {
+		if r.root == "" {
+			r.root = dir
+		}
+		return t.plain(ctx, r.root, reason(err))
+	}
+	idx, c, err := r.read(ctx)
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	if err != nil {
+		return t.plain(ctx, r.root, reason(err))
+	}
+	w, err := t.begin(ctx, r.root, r.format)
+	if err != nil {
+		return nil, err
+	}
+	w.repo = &r
+	w.project, _ = within(r.root, dir)
+	if err := w.run(&worktree{index: idx, sparse: c.sparse, outer: true, env: here(r.root)}, workers()); err != nil {
+		return nil, err
+	}
+	if !w.reached.Load() {
+		return t.plain(ctx, dir, "the repository at "+display(r.root)+" ignores the project's directory")
+	}
+	s := &Snapshot{Root: r.root}
+	m := t.memory[r.root]
+	switch {
+	case idx.conflict != "":
+		s.Reason = "unmerged index: " + display(idx.conflict)
+	case len(w.obstacles) > 0:
+		slices.Sort(w.obstacles)
+		s.Reason = w.obstacles[0]
+	default:
+		err := m.converter.convert(ctx, &r, &c, &idx, w)
+		var file *Error
+		if errors.As(err, &file) || ctx.Err() != nil {
+			return nil, err
+		}
+		if err != nil {
+			s.Reason = reason(err)
+			break
+		}
+		leaves := w.leaves()
+		if c.sparse {
+			leaves = s.absent(leaves, &idx)
+		}
+		s.Tree = r.format.format(r.format.tree(leaves))
+	}
+	t.finish(w, s)
+	return s, nil
+}
+
+// reason says in short why git could not do its part.
+func reason(err error) string {
+	var failed *gitError
+	if errors.As(err, &failed) {
+		return "git: " + failed.says()
+	}
+	return err.Error()
+}
+
+// plain takes a snapshot of all files below root without git, for a reason. Nothing
+// but caches is hidden then.
+func (t *Tracker) plain(ctx context.Context, root, why string) (*Snapshot, error) {
+	w, err := t.begin(ctx, root, formatSHA1)
+	if err != nil {
+		return nil, err
+	}
+	if err := w.run(&worktree{}, workers()); err != nil {
+		return nil, err
+	}
+	s := &Snapshot{Root: root, Reason: why}
+	t.finish(w, s)
+	return s, nil
+}
+
+func workers() int { return min(4, max(2, runtime.GOMAXPROCS(0))) }
+
+func (t *Tracker) begin(ctx context.Context, root string, f objectFormat) (*walk, error) {
+	w := &walk{
+		ctx: ctx, root: root, format: f, start: time.Now(),
+		caches: make(map[string]bool), except: make(map[string]bool), attributes: make(map[string][]byte),
+	}
+	for _, name := range slices.Concat(DefaultCaches(), t.options.Caches) {
+		if name == "" || strings.ContainsAny(name, `/\`) {
+			return nil, fmt.Errorf("cache %s: want the name of a directory, not a path", display(name))
+		}
+		w.caches[name] = true
+	}
+	for _, file := range t.options.Except {
+		if !filepath.IsAbs(file) {
+			return nil, fmt.Errorf("excepted file %s: the path is not absolute", display(file))
+		}
+		// The file itself need not be there, and is never followed.
+		parent, err := filepath.EvalSymlinks(filepath.Dir(file))
+		if err != nil {
+			continue
+		}
+		if path, ok := within(root, filepath.Join(parent, filepath.Base(file))); ok {
+			w.except[path] = true
+		}
+	}
+	m := t.memory[root]
+	if m == nil || m.format != f {
+		if t.memory == nil {
+			t.memory = make(map[string]*memory)
+		}
+		m = &memory{format: f}
+		t.memory[root] = m
+	}
+	w.known = make(map[string]*entry, len(m.entries))
+	for i := range m.entries {
+		w.known[m.entries[i].path] = &m.entries[i]
+	}
+	return w, nil
+}
+
+// read reads index and configuration, at the same time.
+func (r *repository) read(ctx context.Context) (index, config, error) {
+	var c config
+	done := make(chan error, 1)
+	go func() {
+		var err error
+		c, err = r.readConfig(ctx)
+		done <- err
+	}()
+	idx, err := r.readIndex(ctx, r.root, here(r.root))
+	return idx, c, errors.Join(err, <-done)
+}
+
+// leaves are the entries that a commit would have, sorted.
+func (w *walk) leaves() []leaf {
+	leaves := make([]leaf, 0, len(w.entries))
+	for i := range w.entries {
+		if e := &w.entries[i]; e.inTree {
+			leaves = append(leaves, leaf{path: e.path, mode: e.kind.treeMode(), id: e.id})
+		}
+	}
+	return leaves
+}
+
+// absent adds to the leaves the files that a sparse checkout left out, unless
+// something else is in their place.
+func (s *Snapshot) absent(leaves []leaf, idx *index) []leaf {
+	var out []leaf
+	taken := make(map[string]bool)
+	for _, l := range leaves {
+		taken[l.path] = true
+	}
+	folders := make(map[string]bool)
+	for _, l := range leaves {
+		eachFolder(l.path, func(dir string) bool {
+			known := folders[dir]
+			folders[dir] = true
+			return !known
+		})
+	}
+	for path, e := range idx.paths {
+		if !e.skipWorktree || e.stage != 0 || taken[path] || folders[path] {
+			continue
+		}
+		free := true
+		eachFolder(path, func(dir string) bool {
+			free = !taken[dir]
+			return free
+		})
+		if free {
+			out = append(out, leaf{path: path, mode: e.mode, id: e.id})
+		}
+	}
+	byPath := func(a, b leaf) int { return strings.Compare(a.path, b.path) }
+	slices.SortFunc(out, byPath)
+	for _, l := range out {
+		s.Absent.add(l.path)
+	}
+	all := append(leaves, out...)
+	slices.SortFunc(all, byPath)
+	return all
+}
+
+// eachFolder calls f with the directories of path, the innermost first, while f
+// says so.
+func eachFolder(path string, f func(dir string) bool) {
+	for i := strings.LastIndexByte(path, '/'); i > 0 && f(path[:i]); i = strings.LastIndexByte(path[:i], '/') {
+	}
+}
+
+// finish computes what does not need git, and remembers the entries.
+func (t *Tracker) finish(w *walk, s *Snapshot) {
+	s.entries = w.entries
+	for i := range s.entries {
+		e := &s.entries[i]
+		if e.kind == kindRepository {
+			continue
+		}
+		s.Files++
+		if !e.tracked && w.repo != nil {
+			s.Untracked.add(e.path)
+		}
+	}
+	s.Bytes = digest(s.entries)
+	t.memory[w.root].entries = s.entries
+}
+
+// digest computes [Snapshot.Bytes] of entries that are sorted by path.
+func digest(entries []entry) [sha256.Size]byte {
+	h := sha256.New()
+	b := append(make([]byte, 0, 4<<10), "dialect.workspace/1\n"...)
+	for i := range entries {
+		e := &entries[i]
+		if e.kind == kindRepository {
+			continue
+		}
+		b = append(b, byte(e.kind))
+		b = binary.BigEndian.AppendUint64(b, uint64(len(e.path)))
+		b = append(b, e.path...)
+		if !e.kind.special() {
+			b = binary.BigEndian.AppendUint64(b, uint64(e.size))
+			b = append(b, e.sum[:]...)
+		}
+		h.Write(b)
+		b = b[:0]
+	}
+	h.Write(b)
+	var sum [sha256.Size]byte
+	h.Sum(sum[:0])
+	return sum
+}
