@@ -180,9 +180,10 @@ func newReceiptsShow(u *ui) *cobra.Command {
 		json  bool
 	}
 	cmd := &cobra.Command{
-		Use:   "show ID",
-		Short: "show one record: a hash or its prefix, g-... of a gate, r-... of a run",
-		Args:  cobra.ExactArgs(1),
+		Use:               "show ID",
+		Short:             "show one record: a hash or its prefix, g-... of a gate, r-... of a run",
+		Args:              cobra.ExactArgs(1),
+		ValidArgsFunction: completeIDs,
 		RunE: func(_ *cobra.Command, args []string) error {
 			return withStore(f.store, true, func(ctx context.Context, s *sqlite.Store) error {
 				e, err := s.Get(ctx, args[0])
@@ -284,9 +285,10 @@ func newReceiptsValidate(u *ui) *cobra.Command {
 		json  bool
 	}
 	cmd := &cobra.Command{
-		Use:   "validate ID...",
-		Short: "say whether receipts are there, intact and of a success; consumes nothing",
-		Args:  cobra.MinimumNArgs(1),
+		Use:               "validate ID...",
+		Short:             "say whether receipts are there, intact and of a success; consumes nothing",
+		Args:              cobra.MinimumNArgs(1),
+		ValidArgsFunction: completeIDs,
 		RunE: func(_ *cobra.Command, args []string) error {
 			return withStore(f.store, true, func(ctx context.Context, s *sqlite.Store) error {
 				d, err := s.Validate(ctx, args...)
@@ -308,9 +310,10 @@ func newReceiptsConsume(u *ui) *cobra.Command {
 		json               bool
 	}
 	cmd := &cobra.Command{
-		Use:   "consume ID...",
-		Short: "consume receipts, once: all of them or none",
-		Args:  cobra.MinimumNArgs(1),
+		Use:               "consume ID...",
+		Short:             "consume receipts, once: all of them or none",
+		Args:              cobra.MinimumNArgs(1),
+		ValidArgsFunction: completeIDs,
 		RunE: func(_ *cobra.Command, args []string) error {
 			if f.as == "" {
 				return usagef("--as must not be empty")

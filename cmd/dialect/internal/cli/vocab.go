@@ -37,9 +37,10 @@ func newVocab(u *ui) *cobra.Command {
 		words   bool
 	}
 	cmd := &cobra.Command{
-		Use:   "vocab [VERB]",
-		Short: "list the lines that the matrix binds, and the words of the language",
-		Args:  cobra.MaximumNArgs(1),
+		Use:               "vocab [VERB]",
+		Short:             "list the lines that the matrix binds, and the words of the language",
+		Args:              cobra.MaximumNArgs(1),
+		ValidArgsFunction: completeVerbs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if f.words {
 				return printWords(u, f.json)
