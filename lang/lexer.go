@@ -110,11 +110,6 @@ func (p *parser) lexWord(i, end int) int {
 	for j < end && !isBlank(text[j]) && text[j] != '"' {
 		j++
 	}
-	if r, size := utf8.DecodeRune(text[i:j]); isSmartQuote(r) {
-		p.smartQuote(i, i+size, r)
-	} else if r, size := utf8.DecodeLastRune(text[i:j]); isSmartQuote(r) {
-		p.smartQuote(j-size, j, r)
-	}
 	if len(p.tokens) > 0 {
 		if n := nameLen(text[i:j]); n > 0 {
 			return p.lexNamed(i, i+n, j, end)
@@ -131,6 +126,7 @@ func (p *parser) lexWord(i, end int) int {
 	if e == i {
 		return j // nothing but backticks
 	}
+	p.checkQuotes(i, e)
 	word := p.intern(text[i:e])
 	kind := wordToken
 	if len(p.tokens) > 0 && IsPreposition(word) {
@@ -162,8 +158,20 @@ func (p *parser) lexNamed(i, v, j, end int) int {
 		p.push(junkToken, v, v, "")
 		return j
 	}
+	p.checkQuotes(v, e)
 	p.push(wordToken, v, e, p.intern(text[v:e]))
 	return j
+}
+
+// checkQuotes refuses a word from i to j that a typographic quote begins or ends:
+// it was meant to be a string. Inside a word it is an apostrophe.
+func (p *parser) checkQuotes(i, j int) {
+	text := p.src.Text
+	if r, size := utf8.DecodeRune(text[i:j]); isSmartQuote(r) {
+		p.smartQuote(i, i+size, r)
+	} else if r, size := utf8.DecodeLastRune(text[i:j]); isSmartQuote(r) {
+		p.smartQuote(j-size, j, r)
+	}
 }
 
 // trimWord returns the end of the word from i to j without what models put
