@@ -208,11 +208,10 @@ func (p *parser) isLast(i, end int) bool {
 }
 
 // isFullStop reports whether word ends in a stop that belongs to a sentence, and
-// not to a path or a pattern such as ".", "..", "./x.", "a...". Without its stop
-// "#." would be a comment.
+// not to a path or a pattern such as ".", "..", "./x.", "a...".
 func isFullStop(word []byte) bool {
 	n := len(word)
-	return n > 1 && word[n-1] == '.' && word[n-2] != '.' && word[0] != '.' && string(word) != "#."
+	return n > 1 && word[n-1] == '.' && word[n-2] != '.' && word[0] != '.'
 }
 
 // lexString makes a token of the string that the quote at i opens, and returns

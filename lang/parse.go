@@ -37,6 +37,7 @@ import (
 	"slices"
 	"sort"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/alecthomas/participle/v2/lexer"
@@ -224,6 +225,10 @@ func (p *parser) command() *Command {
 	if !p.bad {
 		if !p.build(c, prep) {
 			p.explain(prep)
+		} else if !strings.ContainsFunc(c.Noun.Text, isLetterOrDigit) {
+			t := c.Noun.Span
+			p.fault(diag.MissingNoun, t.Start.Offset, t.End.Offset, "%q is no noun", c.Noun.Text).
+				hint("a noun is a word: Test with pytest")
 		}
 		p.checkBraces()
 	}
@@ -232,6 +237,8 @@ func (p *parser) command() *Command {
 	}
 	return c
 }
+
+func isLetterOrDigit(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
 
 // build fills c by the grammar, and reports whether the line is in it.
 func (p *parser) build(c *Command, prep int) bool {
