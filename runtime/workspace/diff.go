@@ -16,7 +16,7 @@ const (
 type Change struct {
 	Path string // from the root, with slashes; a submodule or nested repository ends in one
 	Kind ChangeKind
-	// Untracked: no index holds it. What is Added and Untracked is a file that a
+	// Untracked: neither index holds it. What is Added and Untracked is a file that a
 	// tool may have left behind; all else is a change of what was there.
 	Untracked bool
 }
@@ -26,35 +26,35 @@ type Change struct {
 // while both have it.
 func Diff(a, b *Snapshot) []Change {
 	var list []Change
-	add := func(e *entry, k ChangeKind) {
+	add := func(e *entry, k ChangeKind, tracked bool) {
 		path := e.path
 		if e.kind == kindRepository {
 			path += "/"
 		}
-		list = append(list, Change{Path: path, Kind: k, Untracked: !e.tracked})
+		list = append(list, Change{Path: path, Kind: k, Untracked: !tracked})
 	}
 	trees := a.Tree != "" && b.Tree != ""
 	x, y := a.entries, b.entries
 	for len(x) > 0 && len(y) > 0 {
 		switch c := cmp.Compare(x[0].path, y[0].path); {
 		case c < 0:
-			add(&x[0], Removed)
+			add(&x[0], Removed, x[0].tracked)
 			x = x[1:]
 		case c > 0:
-			add(&y[0], Added)
+			add(&y[0], Added, y[0].tracked)
 			y = y[1:]
 		default:
 			if !same(&x[0], &y[0], trees) {
-				add(&y[0], Changed)
+				add(&y[0], Changed, x[0].tracked || y[0].tracked)
 			}
 			x, y = x[1:], y[1:]
 		}
 	}
 	for i := range x {
-		add(&x[i], Removed)
+		add(&x[i], Removed, x[i].tracked)
 	}
 	for i := range y {
-		add(&y[i], Added)
+		add(&y[i], Added, y[i].tracked)
 	}
 	return list
 }

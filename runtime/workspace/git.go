@@ -97,6 +97,7 @@ func safe() []string {
 		"core.ignoreStat=false", "core.trustctime=true", "core.checkStat=default", "core.commitGraph=false",
 		"core.excludesFile=" + nullDevice, "core.attributesFile=" + nullDevice, "core.hooksPath=" + nullDevice,
 		"core.safecrlf=false", "core.quotePath=false", "gc.auto=0", "maintenance.auto=false",
+		"core.fsync=none", "core.fsyncObjectFiles=false", // what we write is thrown away
 	}
 	if runtime.GOOS != "windows" {
 		settings = append(settings, "core.fileMode=true", "core.symlinks=true")

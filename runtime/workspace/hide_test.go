@@ -1,0 +1,657 @@
+package workspace
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// A hideCase is a way to change a worktree so that git, as configured, sees
+// nothing. Each starts from a commit of check.py, lib/a.py and a .gitignore.
+var hideCases = []struct {
+	name  string
+	setUp func(r *repo) // before the first snapshot
+	hide  func(r *repo)
+	want  []string
+	// blind: the tree is the same; only the bytes tell.
+	blind bool
+	// loud: git status sees it too, so that the case shows what else it is about.
+	loud bool
+}{
+	{name: "untracked .gitignore that hides itself", hide: func(r *repo) {
+		r.write("lib/.gitignore", "*\n")
+		r.write("lib/evil.py", "x")
+	}, want: []string{"added lib/.gitignore (untracked)", "added lib/evil.py (untracked)"}},
+	{name: "info/exclude", hide: func(r *repo) {
+		r.write(".git/info/exclude", "evil*\n")
+		r.write("evil.py", "x")
+	}, want: []string{"added evil.py (untracked)"}},
+	{name: "core.excludesFile", hide: func(r *repo) {
+		r.write(".git/ex", "evil*\n")
+		r.git("config", "core.excludesFile", r.path(".git/ex"))
+		r.write("evil.py", "x")
+	}, want: []string{"added evil.py (untracked)"}},
+	{name: "assume-unchanged", hide: func(r *repo) {
+		r.git("update-index", "--assume-unchanged", "check.py")
+		r.write("check.py", "changed")
+	}, want: []string{"changed check.py"}},
+	{name: "skip-worktree", hide: func(r *repo) {
+		r.git("update-index", "--skip-worktree", "check.py")
+		r.write("check.py", "changed")
+	}, want: []string{"changed check.py"}},
+	{name: "skip-worktree and removed", hide: func(r *repo) {
+		r.git("update-index", "--skip-worktree", "check.py")
+		r.do(os.Remove(r.path("check.py")))
+	}, want: []string{"removed check.py"}},
+	{name: "skip-worktree, removed, in a pretended sparse checkout", hide: func(r *repo) {
+		r.git("config", "core.sparseCheckout", "true")
+		r.git("update-index", "--skip-worktree", "check.py")
+		r.do(os.Remove(r.path("check.py")))
+	}, want: []string{"removed check.py"}, blind: true},
+	{name: "core.fileMode", hide: func(r *repo) {
+		r.git("config", "core.fileMode", "false")
+		r.do(os.Chmod(r.path("check.py"), 0o755))
+	}, want: []string{"changed check.py"}},
+	{name: "core.symlinks", hide: func(r *repo) {
+		r.git("config", "core.symlinks", "false")
+		r.do(os.Remove(r.path("link")))
+		r.write("link", "check.py")
+	}, want: []string{"changed link"}},
+	{name: "core.ignoreStat and core.trustctime", hide: func(r *repo) {
+		r.git("config", "core.ignoreStat", "true")
+		r.git("config", "core.trustctime", "false")
+		r.git("config", "core.checkStat", "minimal")
+		r.git("update-index", "--really-refresh")
+		putBack(r, "check.py", "CHANGED\n")
+	}, want: []string{"changed check.py"}},
+	{name: "mtime put back", loud: true, hide: func(r *repo) {
+		putBack(r, "check.py", "CHANGED\n")
+	}, want: []string{"changed check.py"}},
+	{name: "file replaced by one of the same size and times", loud: true, hide: func(r *repo) {
+		fi, err := os.Stat(r.path("check.py"))
+		r.do(err)
+		r.write("other", "CHANGED\n")
+		r.do(os.Chtimes(r.path("other"), fi.ModTime(), fi.ModTime()))
+		r.do(os.Rename(r.path("other"), r.path("check.py")))
+	}, want: []string{"changed check.py"}},
+	{name: "core.fsmonitor and core.untrackedCache", hide: func(r *repo) {
+		// A monitor that says nothing ever changed.
+		hook := r.path(".git/monitor")
+		r.write(".git/monitor", "#!/bin/sh\nprintf 'token\\0'\n")
+		r.do(os.Chmod(hook, 0o755))
+		r.git("config", "core.fsmonitor", hook)
+		r.git("config", "core.untrackedCache", "true")
+		r.git("update-index", "--untracked-cache", "--fsmonitor")
+		r.git("status", "--short")
+		r.write("check.py", "changed")
+	}, want: []string{"changed check.py"}},
+	{name: "info/attributes and a filter", hide: func(r *repo) {
+		r.git("config", "filter.lie.clean", "git cat-file blob HEAD:check.py")
+		r.write(".git/info/attributes", "check.py filter=lie\n")
+		r.write("check.py", "changed\n")
+	}, want: []string{"changed check.py"}},
+	{name: "core.attributesFile and a filter", hide: func(r *repo) {
+		r.git("config", "filter.lie.clean", "git cat-file blob HEAD:check.py")
+		r.write(".git/attr", "check.py filter=lie\n")
+		r.git("config", "core.attributesFile", r.path(".git/attr"))
+		r.write("check.py", "changed\n")
+	}, want: []string{"changed check.py"}},
+	{name: "tracked attributes and a filter", setUp: func(r *repo) {
+		r.git("config", "filter.lie.clean", "printf 'checked\\n'")
+		r.write(".gitattributes", "check.py filter=lie\n")
+		r.commit()
+	}, hide: func(r *repo) { r.write("check.py", "changed\n") }, want: []string{"changed check.py"}, blind: true},
+	{name: "core.worktree", hide: func(r *repo) {
+		other := r.TempDir()
+		r.do(exec.Command("cp", "-a", r.dir+"/.", other).Run())
+		r.git("config", "core.worktree", other)
+		r.write("check.py", "changed")
+	}, want: []string{"changed check.py"}},
+	{name: "core.bare", loud: true, hide: func(r *repo) {
+		r.git("config", "core.bare", "true")
+		r.write("check.py", "changed")
+	}, want: []string{"changed check.py"}},
+	{name: "core.ignoreCase", hide: func(r *repo) {
+		r.git("config", "core.ignoreCase", "true")
+		r.write("EVIL.LOG", "x") // *.log is ignored
+	}, want: []string{"added EVIL.LOG (untracked)"}},
+	{name: "nested repository", hide: func(r *repo) {
+		n := nested(r, "n")
+		n.write(".gitignore", "evil.py\n")
+		n.commit()
+		n.write("evil.py", "x")
+		r.write(".git/info/exclude", "n\n")
+	}, want: []string{"added n/ (untracked)", "added n/.gitignore (untracked)", "added n/evil.py (untracked)", "added n/in-nested (untracked)"}},
+	{name: "nested repository without a commit", hide: func(r *repo) {
+		nested(r, "n")
+		r.write(".git/info/exclude", "n\n")
+	}, want: []string{"added n/in-nested (untracked)"}},
+	{name: "dirty submodule, ignored by configuration", setUp: func(r *repo) {
+		withSubmodule(r)
+		r.git("config", "submodule.sub.ignore", "all")
+	}, hide: func(r *repo) {
+		r.write("sub/in-sub", "changed")
+		r.write("sub/new", "x")
+	}, want: []string{"changed sub/in-sub", "added sub/new (untracked)"}, blind: true},
+	{name: "submodule without its .git", setUp: func(r *repo) { withSubmodule(r) }, hide: func(r *repo) {
+		r.do(os.RemoveAll(r.path("sub/.git")))
+		r.write("sub/in-sub", "changed")
+	}, want: []string{"changed sub/in-sub"}, blind: true},
+	{name: "link out of the tree", loud: true, hide: func(r *repo) {
+		r.do(os.RemoveAll(r.path("lib")))
+		r.do(os.Symlink("/etc", r.path("lib")))
+	}, want: []string{"added lib (untracked)", "removed lib/a.py"}},
+	{name: "FIFO and socket", hide: func(r *repo) {
+		r.do(syscall.Mkfifo(r.path("pipe"), 0o600))
+	}, want: []string{"added pipe (untracked)"}, blind: true},
+	{name: "replaced objects", hide: func(r *repo) {
+		r.write("check.py", "changed")
+		was := r.git("rev-parse", "HEAD:check.py")
+		now := r.git("hash-object", "-w", "check.py")
+		r.git("replace", was, now)
+		r.git("update-index", "--assume-unchanged", "check.py")
+	}, want: []string{"changed check.py"}},
+	{name: "something called .dialect", loud: true, hide: func(r *repo) {
+		r.do(os.Symlink("/etc", r.path(".dialect")))
+		r.write("__pycache__", "a file, and no cache")
+	}, want: []string{"added .dialect (untracked)", "added __pycache__ (untracked)"}},
+}
+
+// putBack changes a file and gives it the time stamps that it had.
+func putBack(r *repo, name, content string) {
+	r.Helper()
+	fi, err := os.Stat(r.path(name))
+	r.do(err)
+	f, err := os.OpenFile(r.path(name), os.O_WRONLY|os.O_TRUNC, 0)
+	r.do(err)
+	_, err = f.WriteString(content)
+	r.do(err)
+	r.do(f.Close())
+	r.do(os.Chtimes(r.path(name), fi.ModTime(), fi.ModTime()))
+}
+
+func TestNothingHides(t *testing.T) {
+	for _, c := range hideCases {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			r := newRepo(t)
+			r.write("check.py", "checked\n")
+			r.write("lib/a.py", "a")
+			r.write(".gitignore", "*.log\n")
+			r.do(os.Symlink("check.py", r.path("link")))
+			r.commit()
+			if c.setUp != nil {
+				c.setUp(r)
+			}
+			tracker := NewTracker(r.dir, Options{})
+			before := r.takeBoth(tracker)
+			c.hide(r)
+			if !c.loud {
+				if cmd := r.command("status", "--short", "--no-renames"); cmd.Run() == nil {
+					if out, _ := r.command("status", "--short", "--no-renames").Output(); len(out) > 0 && !strings.HasPrefix(string(out), "?? n/") {
+						t.Errorf("git sees it: %q", out)
+					}
+				}
+			}
+			after := r.takeBoth(tracker)
+			if before.Bytes == after.Bytes {
+				t.Error("bytes are the same")
+			}
+			if (before.Tree == after.Tree) != c.blind {
+				t.Errorf("tree %s, then %s (%s)", before.Tree, after.Tree, after.Reason)
+			}
+			equal(t, "changes", changes(before, after), c.want)
+		})
+	}
+}
+
+// TestEnvironmentHidesNothing sets what steers git.
+func TestEnvironmentHidesNothing(t *testing.T) {
+	r, other := newRepo(t), newRepo(t)
+	r.write("a", "a")
+	r.commit()
+	r.write("b", "b")
+	want := r.take(Options{})
+	planted := t.TempDir()
+	for _, dir := range []string{planted, r.path("bin")} {
+		r.do(os.MkdirAll(dir, 0o755))
+	}
+	r.do(os.WriteFile(filepath.Join(planted, "hook"), []byte("#!/bin/sh\ntouch "+filepath.Join(planted, "ran")+"\n"), 0o755))
+	for name, value := range map[string]string{
+		"GIT_DIR": other.path(".git"), "GIT_WORK_TREE": other.dir, "GIT_INDEX_FILE": "/nonexistent", "GIT_OBJECT_DIRECTORY": "/nonexistent",
+		"GIT_CONFIG_COUNT": "1", "GIT_CONFIG_KEY_0": "core.fsmonitor", "GIT_CONFIG_VALUE_0": filepath.Join(planted, "hook"),
+		"GIT_EXEC_PATH": planted, "GIT_CEILING_DIRECTORIES": r.dir, "GIT_TRACE": filepath.Join(planted, "trace"), "GIT_EXTERNAL_DIFF": "false",
+	} {
+		t.Setenv(name, value)
+	}
+	got := r.take(Options{})
+	if !got.Same(want) {
+		t.Errorf("tree %s (%s), want %s: %v", got.Tree, got.Reason, want.Tree, changes(want, got))
+	}
+	files, _ := os.ReadDir(planted)
+	if len(files) != 1 {
+		t.Errorf("left behind: %v", files)
+	}
+}
+
+// TestPlantedGit: a git that lies in the worktree, or in a relative directory, is
+// not run.
+func TestPlantedGit(t *testing.T) {
+	r := newRepo(t)
+	fake := "#!/bin/sh\ntouch " + r.path("ran") + "\n"
+	r.write("bin/git", fake)
+	r.do(os.Chmod(r.path("bin/git"), 0o755))
+	r.do(os.Symlink(r.path("bin"), filepath.Join(t.TempDir(), "in")))
+	t.Chdir(r.dir)
+	t.Setenv("PATH", strings.Join([]string{r.path("bin"), "bin", "", ".", os.Getenv("PATH")}, string(os.PathListSeparator)))
+	if s := r.take(Options{}); s.Reason != "" {
+		t.Error(s.Reason)
+	}
+	if _, err := os.Stat(r.path("ran")); err == nil {
+		t.Error("the planted git ran")
+	}
+	g, err := findGit("", r.dir)
+	if err != nil || strings.HasPrefix(g.program, r.dir) || strings.Contains(g.path, r.dir) {
+		t.Errorf("findGit = %+v, %v", g, err)
+	}
+	if _, err := findGit("bin/git", r.dir); err == nil {
+		t.Error("a relative program is accepted")
+	}
+}
+
+// TestNothingIsWritten compares all that is below the root, .git included, before
+// and after; conversions are at work, which need a temporary repository.
+func TestNothingIsWritten(t *testing.T) {
+	r := newRepo(t)
+	tmp := t.TempDir()
+	t.Setenv("TMPDIR", tmp)
+	r.git("config", "filter.up.clean", "tr a-z A-Z")
+	r.write(".gitattributes", "*.txt text\n*.up filter=up\n")
+	r.write("crlf.txt", "a\r\n")
+	r.commit()
+	r.write("crlf.txt", "b\r\n")
+	r.write("a.up", "up")
+	nested(r, "n").commit()
+	r.write("later", "x")
+	r.git("add", "later")
+	before := listing(t, r.dir)
+	for range 2 {
+		if s := r.take(Options{}); s.Reason != "" {
+			t.Fatal(s.Reason)
+		}
+	}
+	equal(t, "files below the root", listing(t, r.dir), before)
+	equal(t, "temporary files", listing(t, tmp), []string{})
+}
+
+// listing renders every file with its status and content; access times apart.
+func listing(t *testing.T, root string) []string {
+	t.Helper()
+	list := []string{}
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || path == root {
+			return err
+		}
+		fi, err := d.Info()
+		if err != nil {
+			return err
+		}
+		st := fi.Sys().(*syscall.Stat_t)
+		line := strings.TrimPrefix(path, root) + " " + fi.Mode().String() + " " + time.Unix(st.Mtim.Unix()).String() + time.Unix(st.Ctim.Unix()).String()
+		if fi.Mode().IsRegular() {
+			content, err := os.ReadFile(path)
+			if err != nil {
+				return err
+			}
+			line += string(content)
+		}
+		list = append(list, line)
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return list
+}
+
+func TestReasons(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		build func(r *repo)
+		want  string
+	}{
+		{"unmerged", func(r *repo) {
+			r.write("a.txt", "0")
+			r.commit()
+			r.git("checkout", "-q", "-b", "other")
+			r.write("a.txt", "1")
+			r.commit()
+			r.git("checkout", "-q", "-")
+			r.write("a.txt", "2")
+			r.commit()
+			_ = r.command("merge", "-q", "other").Run()
+		}, "unmerged index: a.txt"},
+		{"required filter that fails", func(r *repo) {
+			r.git("config", "filter.lfs.clean", "git-lfs-is-not-here clean -- %f")
+			r.git("config", "filter.lfs.required", "true")
+			r.write(".gitattributes", "*.bin filter=lfs\n")
+			r.write("a.bin", "a")
+		}, "git: a.bin: clean filter 'lfs' failed"},
+		{"FIFO where a file was", func(r *repo) {
+			r.write("a", "a")
+			r.commit()
+			r.do(os.Remove(r.path("a")))
+			r.do(syscall.Mkfifo(r.path("a"), 0o600))
+		}, "FIFO where a tracked file was: a"},
+		{"nested without a commit", func(r *repo) { nested(r, "d/n") }, "nested repository without a commit: d/n"},
+		{"garbage index", func(r *repo) {
+			r.write("a", "a")
+			r.write(".git/index", "garbage of more than thirty-two bytes")
+		}, "git: .git/index: index file smaller than expected"},
+		{".git file that leads nowhere", func(r *repo) {
+			r.do(os.RemoveAll(r.path(".git")))
+			r.write(".git", "gitdir: /nonexistent\n")
+		}, "git: not a git repository: /nonexistent"},
+		{"outside", func(r *repo) { r.do(os.RemoveAll(r.path(".git"))) }, "not a git repository"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			r := newRepo(t)
+			c.build(r)
+			r.write("__pycache__/x", "no")
+			s := r.takeBoth(NewTracker(r.dir, Options{}))
+			if s.Tree != "" || (s.Reason != c.want && !strings.HasPrefix(s.Reason, "git: ") || !strings.HasPrefix(s.Reason, c.want[:5])) {
+				t.Errorf("tree %q, reason %q, want %q", s.Tree, s.Reason, c.want)
+			}
+			r.write("new", "x")
+			after := r.takeBoth(NewTracker(r.dir, Options{}))
+			if s.Bytes == after.Bytes || len(Diff(s, after)) != 1 {
+				t.Errorf("a new file shows as %v", changes(s, after))
+			}
+		})
+	}
+}
+
+// TestIgnoredProject: a project that the repository around it ignores is not
+// hidden by it.
+func TestIgnoredProject(t *testing.T) {
+	r := newRepo(t)
+	r.write(".gitignore", "tmp/\n")
+	r.write("a", "a")
+	r.commit()
+	r.write("tmp/p/b", "b")
+	p := r.at(r.path("tmp/p"))
+	tracker := NewTracker(p.dir, Options{})
+	s := p.takeBoth(tracker)
+	if s.Tree != "" || s.Root != p.dir || s.Files != 1 || !strings.Contains(s.Reason, "ignores") {
+		t.Errorf("%+v", s)
+	}
+	p.write("b", "c")
+	equal(t, "changes", changes(s, p.takeBoth(tracker)), []string{"changed b (untracked)"})
+}
+
+func TestCachesAndExceptions(t *testing.T) {
+	r := newRepo(t)
+	r.write("a", "a")
+	r.write("tracked/__pycache__/t.pyc", "t")
+	r.git("add", "-f", ".")
+	r.commit()
+	o := Options{Caches: []string{".tox"}, Except: []string{r.path("d/store.db"), r.path("a"), "/nonexistent/x"}}
+	before := r.take(o)
+	for _, n := range []string{".dialect/receipts.db", "d/__pycache__/a.pyc", ".mypy_cache/x", ".pytest_cache/x", ".ruff_cache/x", ".tox/x", "d/store.db"} {
+		r.write(n, "x")
+	}
+	r.write("tracked/__pycache__/u.pyc", "u")
+	equal(t, "caches", changes(before, r.take(o)), nil)
+	r.write("a", "excepted, but tracked")
+	r.write("tracked/__pycache__/t.pyc", "tracked")
+	r.write("d/store.db-wal", "not excepted")
+	r.write("node_modules/.cache/x", "no cache of ours")
+	equal(t, "changes", changes(before, r.take(o)), []string{
+		"changed a", "added d/store.db-wal (untracked)", "added node_modules/.cache/x (untracked)", "changed tracked/__pycache__/t.pyc",
+	})
+	for _, bad := range []Options{{Caches: []string{"a/b"}}, {Caches: []string{""}}, {Except: []string{"relative"}}, {Git: "git"}} {
+		if s, err := Take(context.Background(), r.dir, bad); err == nil && s.Reason == "" {
+			t.Errorf("%+v is accepted", bad)
+		}
+	}
+}
+
+func TestUntrackedIsBounded(t *testing.T) {
+	r := newRepo(t)
+	for i := range 250 {
+		r.write("f"+string(rune('a'+i/26))+string(rune('a'+i%26)), "")
+	}
+	s := r.take(Options{})
+	if s.Files != 250 || s.Untracked.Count != 250 || len(s.Untracked.Paths) != 100 || !slices.IsSorted(s.Untracked.Paths) {
+		t.Errorf("files %d, untracked %d, listed %d", s.Files, s.Untracked.Count, len(s.Untracked.Paths))
+	}
+}
+
+func TestUnreadable(t *testing.T) {
+	if os.Geteuid() == 0 {
+		t.Skip("root reads everything")
+	}
+	r := newRepo(t)
+	for _, name := range []string{"d/file", "d/dir/x"} {
+		r.write(name, "x")
+		bad := strings.TrimSuffix(name, "/x")
+		r.do(os.Chmod(r.path(bad), 0))
+		_, err := Take(context.Background(), r.dir, Options{})
+		var named *Error
+		if !errors.As(err, &named) || named.Path != bad || !errors.Is(err, fs.ErrPermission) {
+			t.Errorf("%s: %v", bad, err)
+		}
+		r.do(os.Chmod(r.path(bad), 0o700))
+	}
+}
+
+func TestCancel(t *testing.T) {
+	r := newRepo(t)
+	r.write("a", "a")
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if _, err := Take(ctx, r.dir, Options{}); !errors.Is(err, context.Canceled) {
+		t.Errorf("a cancelled snapshot: %v", err)
+	}
+	// A filter that never ends, with a child that holds its pipes.
+	r.git("config", "filter.slow.clean", "sleep 60 & sleep 60")
+	r.write(".gitattributes", "a filter=slow\n")
+	ctx, cancel = context.WithTimeout(context.Background(), 300*time.Millisecond)
+	defer cancel()
+	start := time.Now()
+	if _, err := Take(ctx, r.dir, Options{}); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("a slow filter: %v", err)
+	}
+	if d := time.Since(start); d > 20*time.Second {
+		t.Errorf("it took %v", d)
+	}
+}
+
+func TestNotThere(t *testing.T) {
+	if _, err := Take(context.Background(), filepath.Join(t.TempDir(), "no"), Options{}); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("a missing directory: %v", err)
+	}
+}
+
+// TestTrackerReadsWhatChanged makes sure that the second snapshot does not read the
+// files again, and that it does where a change could be missed.
+func TestTrackerReadsWhatChanged(t *testing.T) {
+	if !statTrusted {
+		t.Skip("every file is read here")
+	}
+	r := newRepo(t)
+	r.write("a", "a")
+	r.write("b", "b")
+	tracker := NewTracker(r.dir, Options{})
+	take := func() (*Snapshot, map[string]bool) {
+		s := r.takeBoth(tracker)
+		settled := make(map[string]bool)
+		for _, e := range s.entries {
+			settled[e.path] = e.settled
+		}
+		return s, settled
+	}
+	if _, settled := take(); settled["a"] {
+		t.Error("a file that was just written is believed not to change")
+	}
+	time.Sleep(settling + 50*time.Millisecond)
+	first, settled := take()
+	if !settled["a"] || !settled["b"] {
+		t.Fatalf("after %v: settled %v", settling, settled)
+	}
+	// What is remembered is used: a false memory shows.
+	m := tracker.memory[r.dir]
+	m.entries = slices.Clone(m.entries)
+	m.entries[0].sum[0] ^= 1
+	lied, err := tracker.Take(context.Background())
+	r.do(err)
+	equal(t, "with a false memory", changes(first, lied), []string{"changed a (untracked)"})
+	tracker.Forget()
+	if again, _ := take(); !again.Same(first) {
+		t.Error("Forget does not forget")
+	}
+	putBack(r, "a", "A")
+	second, settled := take()
+	equal(t, "changes", changes(first, second), []string{"changed a (untracked)"})
+	if settled["a"] || !settled["b"] {
+		t.Errorf("settled %v", settled)
+	}
+}
+
+// TestTrackerAndConversions: what a filter made is remembered only as long as the
+// settings that led to it.
+func TestTrackerAndConversions(t *testing.T) {
+	r := newRepo(t)
+	calls := filepath.Join(t.TempDir(), "calls")
+	r.git("config", "filter.up.clean", "echo >>"+calls+"; tr a-z A-Z")
+	r.write(".gitattributes", "*.up filter=up\n")
+	r.write("a.up", "a")
+	r.write("b.txt", "b\r\n")
+	time.Sleep(settling + 50*time.Millisecond)
+	tracker := NewTracker(r.dir, Options{})
+	count := func() int {
+		b, _ := os.ReadFile(calls)
+		return bytes.Count(b, []byte{'\n'})
+	}
+	take := func(what string, filtered int) *Snapshot {
+		t.Helper()
+		n := count()
+		s, err := tracker.Take(context.Background())
+		r.do(err)
+		if got := count() - n; got != filtered {
+			t.Errorf("%s: the filter ran %d times, want %d", what, got, filtered)
+		}
+		if fresh := r.take(Options{}); fresh.Tree != s.Tree {
+			t.Errorf("%s: tree %s, fresh %s", what, s.Tree, fresh.Tree)
+		}
+		return s
+	}
+	one := take("first", 1)
+	take("again", 0)
+	r.git("config", "core.autocrlf", "true")
+	two := take("autocrlf", 1)
+	equal(t, "autocrlf", changes(one, two), []string{"changed b.txt (untracked)"})
+	r.git("config", "--unset", "core.autocrlf")
+	if back := take("autocrlf off", 1); !back.Same(one) {
+		t.Errorf("autocrlf off: %v", changes(one, back))
+	}
+	r.write(".gitattributes", "*.txt text\n")
+	take("no filter", 0)
+	r.git("config", "filter.up.clean", "tr a-z b-z")
+	r.write(".gitattributes", "*.up filter=up\n")
+	take("another filter", 0)
+}
+
+// TestWhileItChanges takes snapshots of a tree that others write to: there is a
+// snapshot or an error that names a file, and nothing hangs.
+func TestWhileItChanges(t *testing.T) {
+	r := newRepo(t)
+	for _, n := range []string{"a", "b", "d/c", "d/e/f"} {
+		r.write(n, strings.Repeat(n, 1000))
+	}
+	r.commit()
+	stop, done := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(done)
+		for i := 0; ; i++ {
+			select {
+			case <-stop:
+				return
+			default:
+			}
+			_ = os.WriteFile(r.path("a"), bytes.Repeat([]byte{byte(i)}, i%5000), 0o644)
+			_ = os.Remove(r.path("b"))
+			_ = syscall.Mkfifo(r.path("b"), 0o600)
+			_ = os.Remove(r.path("b"))
+			_ = os.WriteFile(r.path("b"), []byte("b"), 0o644)
+			_ = os.Rename(r.path("d"), r.path("moved"))
+			_ = os.Symlink("/proc", r.path("d"))
+			_ = os.Remove(r.path("d"))
+			_ = os.Rename(r.path("moved"), r.path("d"))
+			runtime.Gosched()
+		}
+	}()
+	tracker := NewTracker(r.dir, Options{})
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	defer cancel()
+	for range 100 {
+		s, err := tracker.Take(ctx)
+		var named *Error
+		if err != nil && !errors.As(err, &named) {
+			t.Errorf("%v", err)
+		}
+		if err == nil {
+			for _, e := range s.entries {
+				if strings.HasPrefix(e.path, "d/") && !slices.Contains([]string{"d/c", "d/e/f"}, e.path) {
+					t.Fatalf("a link was followed: %s", e.path)
+				}
+			}
+		}
+	}
+	close(stop)
+	<-done
+}
+
+func TestCommitTree(t *testing.T) {
+	r := newRepo(t)
+	ctx := context.Background()
+	if _, err := CommitTree(ctx, r.dir, "HEAD", Options{}); err == nil || !strings.Contains(err.Error(), "HEAD is no commit") {
+		t.Errorf("unborn: %v", err)
+	}
+	r.write("a", "a")
+	r.commit()
+	first := r.git("rev-parse", "HEAD^{tree}")
+	r.git("tag", "-a", "-m", "x", "v1")
+	r.write("a", "b")
+	r.commit()
+	second := r.git("rev-parse", "HEAD^{tree}")
+	for rev, want := range map[string]string{"HEAD": second, "HEAD~1": first, "v1": first, "refs/tags/v1": first} {
+		if got, err := CommitTree(ctx, r.dir, rev, Options{}); err != nil || got != want {
+			t.Errorf("%s: %s, %v; want %s", rev, got, err, want)
+		}
+	}
+	for _, rev := range []string{"", "nope", "--all", "-h", "HEAD:a", "HEAD\nv1", "HEAD^{tree}"} {
+		if got, err := CommitTree(ctx, r.dir, rev, Options{}); err == nil {
+			t.Errorf("%q: %s", rev, got)
+		}
+	}
+	// A replacement does not stand in for the commit.
+	r.git("replace", "HEAD", "v1^{commit}")
+	if got, err := CommitTree(ctx, r.dir, "HEAD", Options{}); err != nil || got != second {
+		t.Errorf("replaced: %s, %v; want %s", got, err, second)
+	}
+	if _, err := CommitTree(ctx, t.TempDir(), "HEAD", Options{}); !errors.Is(err, errNoRepository) {
+		t.Errorf("outside: %v", err)
+	}
+}
