@@ -193,14 +193,15 @@ func (p *parser) trimWord(i, j int, last bool) int {
 	return j
 }
 
-// isLast reports whether nothing but blanks and a comment follows offset i.
+// isLast reports whether nothing but blanks, backticks and a comment follows
+// offset i.
 func (p *parser) isLast(i, end int) bool {
 	text := p.src.Text
 	for ; i < end; i++ {
 		if text[i] == '#' && isBlank(text[i-1]) && (i+1 == end || isBlank(text[i+1])) {
 			return true
 		}
-		if !isBlank(text[i]) {
+		if !isBlank(text[i]) && text[i] != '`' {
 			return false
 		}
 	}
