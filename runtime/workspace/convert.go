@@ -80,17 +80,16 @@ func (v *converter) convert(ctx context.Context, r *repository, c *config, idx *
 	// An attributes file that a sparse checkout left out counts as in the index.
 	var mentions [len(attributes{})]bool
 	absent := w.absentAttributes(idx, c)
-	any := len(absent) > 0
-	for _, content := range w.attributes {
-		any = true
-		for i, name := range attributeNames {
+	for i, name := range attributeNames {
+		mentions[i] = len(absent) > 0
+		for _, content := range w.attributes {
 			mentions[i] = mentions[i] || bytes.Contains(content, []byte(name))
 		}
 	}
-	if len(absent) > 0 {
-		mentions = [...]bool{true, true, true, true, true, true}
-	}
-	if !any && !c.convert {
+	// A driver that is not configured converts nothing.
+	mentions[attrFilter] = mentions[attrFilter] && len(c.filters) > 0
+	attributed := len(absent) > 0 || len(w.attributes) > 0
+	if !attributed && !c.convert {
 		return nil
 	}
 	v.reset(w, c, absent)
@@ -109,7 +108,7 @@ func (v *converter) convert(ctx context.Context, r *repository, c *config, idx *
 	}
 	t := temporary{repo: r}
 	defer t.remove()
-	if any {
+	if attributed {
 		if err := v.lookUp(ctx, &t, c, idx, absent, files); err != nil {
 			return err
 		}
