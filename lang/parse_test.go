@@ -250,11 +250,11 @@ func TestQuote(t *testing.T) {
 }
 
 func TestExpand(t *testing.T) {
-	vars := map[string]string{"id": "BD-1", "brace": "{id}", "env.HOME": "/root"}
+	vars := map[string]string{"id": "BD-1", "brace": "{id}", "env.HOME": "/home/u"}
 	lookup := func(name string) (string, bool) { v, ok := vars[name]; return v, ok }
 	for _, tt := range []struct{ in, want, unknown string }{
 		{"plain", "plain", ""}, {"{id}", "BD-1", ""}, {"a{id}b{id}", "aBD-1bBD-1", ""}, {"{{id}}", "{id}", ""}, {"{{{id}}}", "{BD-1}", ""},
-		{"{brace}", "{id}", ""}, {"{env.HOME}/x", "/root/x", ""}, {"{no} {id} {such}", "{no} BD-1 {such}", "no such"}, {"}", "}", ""}, {"}}", "}", ""}, {"{", "{", ""}, {"{1}", "{1}", ""},
+		{"{brace}", "{id}", ""}, {"{env.HOME}/x", "/home/u/x", ""}, {"{no} {id} {such}", "{no} BD-1 {such}", "no such"}, {"}", "}", ""}, {"}}", "}", ""}, {"{", "{", ""}, {"{1}", "{1}", ""},
 	} {
 		got, unknown := Expand(tt.in, lookup)
 		if got != tt.want || strings.Join(unknown, " ") != tt.unknown {
