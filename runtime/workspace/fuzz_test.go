@@ -74,6 +74,31 @@ func FuzzParseConfig(f *testing.F) {
 	})
 }
 
+// TestConfigSurvives gives odd settings to git, reads them, writes them for the
+// temporary repository and reads them again.
+func TestConfigSurvives(t *testing.T) {
+	t.Parallel()
+	r := newRepo(t)
+	for _, name := range []string{"lfs", "a.b", `q"uo\te`, "sp ace", "[x]", "#;"} {
+		for _, value := range []string{"", "plain", " spaces ", "two\nlines", "tab\there", `"quoted" \back`, "; # comment", "a\rb", "\x01ü\xff"} {
+			r.git("config", "--replace-all", "filter."+name+".clean", value)
+			repo := repository{root: r.dir, format: formatSHA1}
+			var err error
+			repo.git, err = findGit("", r.dir)
+			r.do(err)
+			c, err := repo.readConfig(t.Context())
+			r.do(err)
+			var b bytes.Buffer
+			c.write(&b)
+			r.write("copy", b.String())
+			if got := r.git("config", "--file", "copy", "--get", "filter."+name+".clean"); got != value {
+				t.Errorf("%s: %q became %q:\n%s", name, value, got, b.Bytes())
+			}
+		}
+		r.git("config", "--unset", "filter."+name+".clean")
+	}
+}
+
 func FuzzParseAttributes(f *testing.F) {
 	var b strings.Builder
 	for _, name := range attributeNames {
