@@ -56,7 +56,7 @@ var layers = []layer{
 		"the distributed engine runs the same plan through the same runtime"},
 	{"receipts", []string{"receipts/vectors"}, []string{"golang.org/x/mod"},
 		"who verifies a receipt links this package alone: it must stay small, and be given expectations, never a plan"},
-	{"receipts/sqlite", []string{"receipts"}, []string{"modernc.org/", "golang.org/x/mod/sumdb/tlog"},
+	{"receipts/sqlite", []string{"receipts"}, []string{"modernc.org/", "golang.org/x/mod/sumdb/"},
 		"the store keeps records and the hashes of their log, and decides nothing about them"},
 	{"receipts/doctrine", []string{"receipts"}, nil,
 		"the eight rules judge a receipt as it is written down"},

@@ -59,6 +59,9 @@ type Receipt struct {
 	Workspace   *Workspace `json:"workspace,omitempty"`
 	Nonce       string     `json:"nonce,omitempty"`
 
+	// Reused is the receipt whose result this one repeats: nothing was executed.
+	Reused Hash `json:"reused,omitzero"`
+
 	// What the tool itself claims.
 	Result  string  `json:"result,omitempty"`  // its own JSON, as an opaque text
 	Effects string  `json:"effects,omitempty"` // likewise
@@ -92,10 +95,25 @@ type File struct {
 	SHA256 Hash  `json:"sha256,omitzero"`
 }
 
-// A Workspace says what tree a command ran on, before and after.
+// A Workspace says what tree a command ran on. After a command that only reads no
+// snapshot is taken: the gate looks whether the tree is still the one before it.
 type Workspace struct {
-	Before Tree `json:"before"`
-	After  Tree `json:"after"`
+	Before  Tree    `json:"before"`
+	After   *Tree   `json:"after,omitempty"`
+	Changed []Datum `json:"changed,omitempty"` // paths that differ between the two, at most MaxChanged
+	More    int     `json:"more,omitempty"`    // of them that found no room
+}
+
+// MaxChanged is the greatest number of changed paths in a [Workspace].
+const MaxChanged = 20
+
+// Held returns the tree that the result of the command speaks for: that before it,
+// unless it changed it.
+func (w *Workspace) Held() Tree {
+	if w.After != nil {
+		return *w.After
+	}
+	return w.Before
 }
 
 // A Tree is a state of the files: the git tree id that they would have if
@@ -115,6 +133,10 @@ type Handle struct {
 	VerifiableURL string `json:"verifiable_url,omitempty"`
 	Preview       string `json:"preview,omitempty"`
 	Error         string `json:"error,omitempty"`
+}
+
+func (h *Handle) texts() []string {
+	return []string{h.Route, h.Type, h.Operation, h.Status, h.ExternalID, h.VerifiableURL, h.Preview, h.Error}
 }
 
 // Tests counts what a test runner ran.
@@ -202,6 +224,9 @@ func (r *Receipt) check() error {
 	if whole && CommandHash(argv) != r.Command {
 		return errors.New("the command's digest is not that of argv")
 	}
+	if w := r.Workspace; w != nil && (len(w.Changed) > MaxChanged || w.More < 0 || w.After == nil && len(w.Changed) > 0) {
+		return errors.New("a list of changed paths that cannot be")
+	}
 	if r.Executable != nil && r.Executable.Path.IsZero() {
 		return errors.New("an executable without a path")
 	}
@@ -210,7 +235,7 @@ func (r *Receipt) check() error {
 		texts = append(texts, v.Name)
 	}
 	if h := r.Handle; h != nil {
-		texts = append(texts, h.Route, h.Type, h.Operation, h.Status, h.ExternalID, h.VerifiableURL, h.Preview, h.Error)
+		texts = append(texts, h.texts()...)
 	}
 	return checkTexts(texts...)
 }
@@ -227,14 +252,18 @@ func checkTexts(texts ...string) error {
 // A Run says that a run began. It is durable before the first command starts,
 // so that killing a run that is about to fail leaves a trace.
 type Run struct {
-	Version int       `json:"version"` // 1
-	Run     string    `json:"run"`
-	Session string    `json:"session"`
-	Started Time      `json:"started"`
-	Nonce   string    `json:"nonce,omitempty"`
-	Script  File      `json:"script"`
-	Matrix  *File     `json:"matrix,omitempty"`
-	Part    bool      `json:"part,omitempty"` // one line of the script was asked for
+	Version int    `json:"version"` // 1
+	Run     string `json:"run"`
+	Session string `json:"session"`
+	Started Time   `json:"started"`
+	Nonce   string `json:"nonce,omitempty"`
+	Script  File   `json:"script"`
+	Matrix  *File  `json:"matrix,omitempty"`
+	Part    bool   `json:"part,omitempty"` // one line of the script was asked for
+	// Parent is the step of another run that started this one: "RUN/STEP".
+	Parent string `json:"parent,omitempty"`
+	// Tree is that of the workspace before the first command.
+	Tree    *Tree     `json:"tree,omitempty"`
 	Planned []Planned `json:"planned"`
 	// More is the number of planned commands that found no room.
 	More    int    `json:"more,omitempty"`
@@ -273,7 +302,7 @@ func (r *Run) check() error {
 	case r.Planned == nil:
 		return errors.New("no list of planned commands")
 	}
-	texts := []string{r.Run, r.Session, r.Nonce, r.Dialect, r.System}
+	texts := []string{r.Run, r.Session, r.Nonce, r.Parent, r.Dialect, r.System}
 	for _, p := range r.Planned {
 		texts = append(texts, p.Step, p.Binding)
 	}
@@ -301,11 +330,29 @@ type Gate struct {
 	// order of the script. There are at most MaxMembers: a larger gate has gates
 	// over parts of them as its members.
 	Members  []Hash `json:"members"`
-	Required int    `json:"required"` // how many of them the matrix insists on
-	Level    int    `json:"level"`    // lowest trust level of the members
-	Policy   string `json:"policy"`   // "unpinned"
+	Required int    `json:"required"`         // how many of them the matrix insists on
+	Reused   int    `json:"reused,omitempty"` // how many of them repeat an earlier result
+	Level    int    `json:"level"`            // lowest trust level of the members
+	Policy   string `json:"policy"`           // what the producer held the matrix against; see the constants
 	Tree     *Tree  `json:"tree,omitempty"`
+	// Also are the bytes of earlier snapshots of the run, from which Tree differs in
+	// nothing but new files that git does not track: what ran on them counts as run
+	// on Tree.
+	Also []Hash `json:"also,omitempty"`
+
+	// Parent is the step of another run that started this gate's run: "RUN/STEP".
+	Parent string `json:"parent,omitempty"`
+	// Nested are the gates of runs that commands of this one started. They are
+	// consumed with it, and prove nothing for it: a command can write what it likes.
+	Nested []Hash `json:"nested,omitempty"`
 }
+
+// What the producer of a gate held its matrix against.
+const (
+	PolicyUnpinned = "unpinned" // against HEAD alone, or nothing
+	PolicyPinned   = "pinned"   // against a pin of the user, or a named revision
+	PolicyChanged  = "changed"  // it is not what it was held against
+)
 
 // Covers says which lines of the script a gate speaks for: all commands from the
 // first line to the last. Lines are 1-based; all is zero where there is no script.
@@ -330,12 +377,14 @@ func (g *Gate) check() error {
 		return errors.New("a gate without a run or a session")
 	case g.Members == nil:
 		return errors.New("a gate without a list of members")
-	case len(g.Members) > MaxMembers:
-		return fmt.Errorf("%d members; at most %d", len(g.Members), MaxMembers)
+	case len(g.Also) > MaxMembers/4 || len(g.Also) > 0 && g.Tree == nil:
+		return errors.New("snapshots beside a tree that cannot be")
+	case len(g.Members)+len(g.Nested) > MaxMembers:
+		return fmt.Errorf("%d members; at most %d", len(g.Members)+len(g.Nested), MaxMembers)
 	case g.Final && g.Part:
 		return errors.New("a gate of a part is never final")
 	}
-	return checkTexts(g.Run, g.Session, g.Nonce, g.Policy)
+	return checkTexts(g.Run, g.Session, g.Nonce, g.Policy, g.Parent)
 }
 
 // GateID returns the short name of a gate receipt: "g-" and 12 hex digits. It is
@@ -372,6 +421,74 @@ func (c *Consumption) check() error {
 		seen[h] = true
 	}
 	return checkTexts(c.By, c.Purpose)
+}
+
+// A Settlement ends a receipt that was pending, once.
+type Settlement struct {
+	Version   int     `json:"version"` // 1
+	Receipt   Hash    `json:"receipt"`
+	Status    Status  `json:"status"` // terminal
+	Handle    *Handle `json:"handle,omitempty"`
+	By        string  `json:"by"`
+	Timestamp Time    `json:"timestamp"`
+}
+
+// Record returns the record of s.
+func (s *Settlement) Record() (Record, error) { return record(KindSettlement, s) }
+
+func (s *Settlement) check() error {
+	switch {
+	case s.Version != 1:
+		return fmt.Errorf("version %d; this is version 1", s.Version)
+	case s.Receipt.IsZero():
+		return errors.New("nothing is settled")
+	case !slices.Contains([]Status{Succeeded, StatusFailed, NotConfigured}, s.Status):
+		return fmt.Errorf("settled as %q, which is not terminal", s.Status)
+	case s.By == "":
+		return errors.New("nobody settles")
+	}
+	texts := []string{s.By}
+	if s.Handle != nil {
+		texts = append(texts, s.Handle.texts()...)
+	}
+	return checkTexts(texts...)
+}
+
+// A Trust is a decision of a person that a verdict rests on: that a matrix is
+// trusted, or that a failure before a pass does not matter.
+type Trust struct {
+	Version   int    `json:"version"` // 1
+	What      string `json:"what"`    // TrustMatrix or TrustFlaky
+	Matrix    Hash   `json:"matrix,omitzero"`
+	Files     []File `json:"files,omitempty"`    // that make up the policy
+	Receipts  []Hash `json:"receipts,omitempty"` // of failures that are accepted
+	Reason    string `json:"reason,omitempty"`
+	By        string `json:"by"`
+	Timestamp Time   `json:"timestamp"`
+}
+
+// What a [Trust] is about.
+const (
+	TrustMatrix = "matrix"
+	TrustFlaky  = "flaky"
+)
+
+// Record returns the record of t.
+func (t *Trust) Record() (Record, error) { return record(KindTrust, t) }
+
+func (t *Trust) check() error {
+	switch {
+	case t.Version != 1:
+		return fmt.Errorf("version %d; this is version 1", t.Version)
+	case t.What == TrustMatrix && !t.Matrix.IsZero() && len(t.Receipts) == 0:
+	case t.What == TrustFlaky && len(t.Receipts) > 0 && t.Reason != "":
+	default:
+		return fmt.Errorf("trust in %q, without what it is about", t.What)
+	}
+	if t.By == "" {
+		return errors.New("nobody trusts")
+	}
+	return checkTexts(t.What, t.Reason, t.By)
 }
 
 // String returns the command of r as words, for people; arguments that are

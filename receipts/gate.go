@@ -1,6 +1,10 @@
 package receipts
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
 
 // A Reason says why a receipt was refused.
 type Reason string
@@ -20,6 +24,17 @@ const (
 	TreeChanged    Reason = "tree_changed"    // the files are not those that it ran on
 	Degraded       Reason = "degraded"        // no store
 	Repeated       Reason = "repeated"        // named twice in one request
+	Superseded     Reason = "superseded"      // the same command failed later, on the same tree
+	FlakyPass      Reason = "flaky"           // the same command failed before, on the same tree
+	NoTree         Reason = "no_tree"         // what it ran on is not known
+	OtherPolicy    Reason = "policy_changed"  // the matrix is not the trusted one
+	NotFinal       Reason = "not_final"       // a gate over a part of a script
+	NotCovered     Reason = "not_covered"     // a requirement that no member meets
+	Outside        Reason = "outside_matrix"  // the command ran, but not as a bound line
+	ReusedResult   Reason = "reused"          // a fresh result was asked for
+	TooOld         Reason = "too_old"         // or of the future
+	LevelTooLow    Reason = "level_too_low"   // not signed by a known key
+	Spent          Reason = "spent"           // in the ledger of the consumer
 )
 
 // A Refusal is one reason why a gate, a validation or a consumption said no.
@@ -42,6 +57,10 @@ type Expectation struct {
 	Argv     []string // empty where any command will do
 	Required bool
 	Gate     bool // SHA names an earlier gate of the same run
+
+	Tree    *Tree    // that it must have run on; nil where none was taken
+	Changed []string // paths that changed under it since
+	Flaky   bool     // a pass after a failure will do
 }
 
 // A GateRequest asks for a gate.
@@ -52,6 +71,14 @@ type GateRequest struct {
 	Script, Matrix      Hash
 	Covers              Covers
 	Expect              []Expectation
+
+	Policy      string // see [Gate]
+	Tree        *Tree  // at the gate; nil where none is taken
+	Also        []Hash
+	Parent      string
+	AcceptFlaky string // why passes after failures are accepted; empty: they are not
+	By          string // who accepts
+	AnyRun      bool   // the receipts may be of any run, but all of Tree
 }
 
 // A Decision is the answer to a gate, a validation or a consumption. It passed if
@@ -61,6 +88,9 @@ type Decision struct {
 	Records  []Entry // that were asked about and found
 	Gate     Hash    // of the gate receipt, if a gate passed
 	Level    int     // lowest trust level of the records
+	Reused   int     // of them, those that repeat an earlier result
+	Nested   []Hash  // gates of nested runs, to be consumed too
+	Accepted []Hash  // failures that the request accepts
 }
 
 // Passed reports whether nothing was refused.
@@ -71,9 +101,12 @@ type Entry struct {
 	Record
 	Seq         int64 // index in the log, 0-based
 	SHA         Hash  // under which the store knows it
-	Level       int   // trust level
-	InLog       bool  // the log's leaf at Seq is that of the record
+	Signature   Signature
+	Level       int    // trust level, under the keys that the store was opened with
+	Key         string // name of the key that signed it; empty if none of those did
+	InLog       bool   // the log's leaf at Seq is that of the record
 	Consumption *ConsumedBy
+	Settlement  *Settlement // of a receipt that was pending
 }
 
 // A ConsumedBy says who consumed a record.
@@ -95,7 +128,17 @@ func (c *ConsumedBy) Who() string {
 }
 
 // A View looks records up for a decision, inside one transaction.
-type View func(sha Hash) (e Entry, ok bool, err error)
+type View interface {
+	// Record returns the record with the hash sha.
+	Record(sha Hash) (e Entry, ok bool, err error)
+	// Failures returns the receipts that say that the command of r failed on the
+	// tree, with the executable and in the environment of r, those apart that
+	// somebody has accepted, in the order of the log. A command that could not be
+	// completed did not fail.
+	Failures(r *Receipt) ([]Entry, error)
+	// Nested returns the unconsumed final gates of runs that steps of run started.
+	Nested(run string) ([]Entry, error)
+}
 
 // Decide holds the receipts of a gate request against what is expected, and
 // returns what is to be consumed. It changes nothing: whoever calls it consumes,
@@ -110,6 +153,9 @@ func Decide(g GateRequest, view View) (Decision, []Hash, error) {
 		if x.Binding != "" {
 			name += " (" + x.Binding + ")"
 		}
+		if x.Step == "" {
+			name = "the request"
+		}
 		if x.SHA.IsZero() {
 			if x.Required {
 				d.refuse(x, Missing, "%s left no receipt, and one is required", name)
@@ -121,7 +167,7 @@ func Decide(g GateRequest, view View) (Decision, []Hash, error) {
 			continue
 		}
 		seen[x.SHA] = true
-		e, ok, err := view(x.SHA)
+		e, ok, err := view.Record(x.SHA)
 		if err != nil {
 			return Decision{}, nil, err
 		}
@@ -133,13 +179,73 @@ func Decide(g GateRequest, view View) (Decision, []Hash, error) {
 		if first || e.Level < d.Level {
 			d.Level, first = e.Level, false
 		}
-		if reason, text := g.hold(x, e); reason != "" {
+		reason, text := g.hold(x, e)
+		if reason == "" {
+			reason, text, err = g.lastWord(x, e, view, &d)
+			if err != nil {
+				return Decision{}, nil, err
+			}
+		}
+		if reason != "" {
 			d.refuse(x, reason, "%s: the receipt %s %s", name, x.SHA.Short(), text)
 			continue
 		}
+		if r, _ := e.receipt(); r != nil && !r.Reused.IsZero() {
+			d.Reused++
+		}
 		members = append(members, x.SHA)
 	}
+	if d.Passed() {
+		nested, err := view.Nested(g.Run)
+		if err != nil {
+			return Decision{}, nil, err
+		}
+		for _, e := range nested {
+			if reason, _ := Intact(e); reason == "" && len(d.Nested) < MaxMembers/4 {
+				d.Nested = append(d.Nested, e.SHA)
+			}
+		}
+	}
 	return d, members, nil
+}
+
+// receipt returns the body of e if it is a receipt's, else nil.
+func (e Entry) receipt() (*Receipt, error) {
+	v, err := e.Parse()
+	r, _ := v.(*Receipt)
+	return r, err
+}
+
+// lastWord returns why the pass e does not count: a failure of the same command on
+// the same tree came after it, or before it. Otherwise whoever runs a check often
+// enough would have it pass.
+func (g GateRequest) lastWord(x Expectation, e Entry, view View, d *Decision) (Reason, string, error) {
+	r, err := e.receipt()
+	if r == nil || err != nil || r.Workspace == nil {
+		return "", "", nil
+	}
+	failures, err := view.Failures(r)
+	if err != nil {
+		return "", "", err
+	}
+	for _, f := range failures {
+		if f.Seq > e.Seq {
+			return Superseded, fmt.Sprintf("is superseded: the same command failed on the same tree later, receipt %s", f.SHA.Short()), nil
+		}
+	}
+	if len(failures) == 0 || x.Flaky {
+		return "", "", nil
+	}
+	if g.AcceptFlaky != "" {
+		for _, f := range failures {
+			if !slices.Contains(d.Accepted, f.SHA) {
+				d.Accepted = append(d.Accepted, f.SHA)
+			}
+		}
+		return "", "", nil
+	}
+	f := failures[len(failures)-1]
+	return FlakyPass, fmt.Sprintf("is flaky: the same command failed on the same tree before, receipt %s; change what is wrong, give the binding `retries`, or accept it with --accept-flaky REASON", f.SHA.Short()), nil
 }
 
 func (d *Decision) refuse(x Expectation, reason Reason, format string, args ...any) {
@@ -165,13 +271,14 @@ func (g GateRequest) hold(x Expectation, e Entry) (Reason, string) {
 			return NotReceipt, "is no gate receipt"
 		}
 		run, session, nonce = b.Run, b.Session, b.Nonce
-		switch {
-		case b.Status == Pending:
-			return NotTerminal, "is pending: settle it before it can pass a gate"
-		case b.Status != Succeeded:
-			return NotSucceeded, fmt.Sprintf("says %s; a receipt of a failure is never consumed", b.Status)
-		case len(x.Argv) > 0 && b.Command != CommandHash(x.Argv):
+		if reason, text := e.succeeded(b); reason != "" {
+			return reason, text
+		}
+		if len(x.Argv) > 0 && b.Command != CommandHash(x.Argv) {
 			return CommandDiffers, fmt.Sprintf("is of another command: %s", b)
+		}
+		if reason, text := g.holdTree(x, b); reason != "" {
+			return reason, text
 		}
 	case *Gate:
 		if !x.Gate {
@@ -182,14 +289,70 @@ func (g GateRequest) hold(x Expectation, e Entry) (Reason, string) {
 		return NotReceipt, fmt.Sprintf("is a record of kind %s", e.Kind)
 	}
 	switch {
-	case run != g.Run || session != g.Session:
+	case !g.AnyRun && run != g.Run, session != g.Session && g.Session != "":
 		return OtherRun, fmt.Sprintf("is of run %s in session %s", run, session)
-	case nonce != g.Nonce:
+	case nonce != g.Nonce && !(g.AnyRun && g.Nonce == ""):
 		return OtherNonce, "does not carry the nonce of this run"
 	case e.Consumption != nil:
 		return Consumed, fmt.Sprintf("was consumed by %s at %s", e.Consumption.Who(), e.Consumption.At)
 	}
 	return "", ""
+}
+
+// succeeded returns why the receipt of e says of no success.
+func (e Entry) succeeded(r *Receipt) (Reason, string) {
+	status := r.Status
+	if status == Pending && e.Settlement != nil {
+		status = e.Settlement.Status
+	}
+	switch status {
+	case Succeeded:
+		return "", ""
+	case Pending:
+		return NotTerminal, "is pending: settle it before it can pass a gate"
+	}
+	return NotSucceeded, fmt.Sprintf("says %s; a receipt of a failure is never consumed", status)
+}
+
+// holdTree returns why the tree that a command ran on is not the expected one.
+func (g GateRequest) holdTree(x Expectation, r *Receipt) (Reason, string) {
+	w := r.Workspace
+	switch {
+	case len(x.Changed) > 0:
+		return TreeChanged, "does not speak for the files as they are: " + listPaths(x.Changed) + " changed since it ran"
+	case x.Tree != nil && (w == nil || !w.Before.Is(*x.Tree)):
+		return TreeChanged, "is of another tree than the run's"
+	case !g.AnyRun:
+		return "", ""
+	case g.Tree == nil || w == nil:
+		return NoTree, "does not say what tree it ran on: take it without --no-tree"
+	case !w.Before.Is(*g.Tree):
+		return TreeChanged, "is of another tree than the present one: run it again"
+	case w.After != nil && !w.After.Is(*g.Tree):
+		return TreeChanged, "is of a command that changed the tree: run it again"
+	}
+	return "", ""
+}
+
+// Is reports whether t and o are the same state of the files, as far as both say.
+func (t Tree) Is(o Tree) bool {
+	switch {
+	case t.Bytes.IsZero() || o.Bytes.IsZero():
+		return t.Tree != "" && t.Tree == o.Tree
+	case t.Bytes != o.Bytes:
+		return false
+	}
+	return t.Tree == o.Tree || t.Tree == "" || o.Tree == ""
+}
+
+// listPaths renders some of paths for a message.
+func listPaths(paths []string) string {
+	const most = 5
+	text := strings.Join(paths[:min(len(paths), most)], ", ")
+	if n := len(paths) - most; n > 0 {
+		text += fmt.Sprintf(" and %d more", n)
+	}
+	return text
 }
 
 // Intact holds an entry against its own hash and the log.
@@ -203,8 +366,8 @@ func Intact(e Entry) (Reason, string) {
 	return "", ""
 }
 
-// Body returns the gate receipt of a request that was granted.
-func (g GateRequest) Body(members []Hash, level int) *Gate {
+// Body returns the gate receipt of a request that was granted with decision d.
+func (g GateRequest) Body(members []Hash, d *Decision) *Gate {
 	required := 0
 	for _, x := range g.Expect {
 		if x.Required {
@@ -214,10 +377,15 @@ func (g GateRequest) Body(members []Hash, level int) *Gate {
 	if members == nil {
 		members = []Hash{}
 	}
+	policy := g.Policy
+	if policy == "" {
+		policy = PolicyUnpinned
+	}
 	return &Gate{
 		Version: 1, Run: g.Run, Session: g.Session, Timestamp: g.At, Nonce: g.Nonce,
 		Final: g.Final && !g.Part, Part: g.Part, Script: g.Script, Matrix: g.Matrix, Covers: g.Covers,
-		Members: members, Required: required, Level: level, Policy: "unpinned",
+		Members: members, Required: required, Reused: d.Reused, Level: d.Level, Policy: policy,
+		Tree: g.Tree, Also: g.Also, Parent: g.Parent,
 	}
 }
 
@@ -227,6 +395,13 @@ type ConsumeRequest struct {
 	By      string
 	Purpose string
 	At      Time
+
+	// Judge, if set, is asked about the records in the transaction that consumes
+	// them; what it refuses is not consumed.
+	Judge func(Book, []Entry) ([]Refusal, error)
+	// Spend, if set, is called last before the records are consumed, with their
+	// hashes and those of all that they took in: the place that decides once.
+	Spend func([]Hash) (*Refusal, error)
 }
 
 // Consumable returns why e cannot be consumed; nil if it can.
@@ -257,14 +432,10 @@ func Valid(e Entry) *Refusal {
 	}
 	switch b := v.(type) {
 	case *Receipt:
-		switch b.Status {
-		case Succeeded:
-			return nil
-		case Pending:
-			return no(NotTerminal, "is pending")
-		default:
-			return no(NotSucceeded, "says %s", b.Status)
+		if reason, text := e.succeeded(b); reason != "" {
+			return no(reason, "%s", text)
 		}
+		return nil
 	case *Gate:
 		return nil
 	default:

@@ -57,7 +57,8 @@ const (
 	KindReceipt     Kind = "receipt"     // a command was carried out; see [Receipt]
 	KindGate        Kind = "gate"        // a gate passed; see [Gate]
 	KindConsumption Kind = "consumption" // receipts were consumed; see [Consumption]
-	KindTrust       Kind = "trust"       // reserved: a policy was trusted
+	KindSettlement  Kind = "settlement"  // a pending receipt was settled; see [Settlement]
+	KindTrust       Kind = "trust"       // somebody trusts something; see [Trust]
 )
 
 // A Record is one entry of the log: a kind and a canonical body.
@@ -105,8 +106,8 @@ func ParseRecord(text []byte) (Record, error) {
 	return r, nil
 }
 
-// Parse returns the body as a *Run, *Receipt, *Gate or *Consumption. It is not to
-// be changed.
+// Parse returns the body as a *Run, *Receipt, *Gate, *Consumption, *Settlement or
+// *Trust. It is not to be changed.
 func (r Record) Parse() (any, error) {
 	if r.made != nil {
 		return r.made, nil
@@ -121,6 +122,10 @@ func (r Record) Parse() (any, error) {
 		v = new(Gate)
 	case KindConsumption:
 		v = new(Consumption)
+	case KindSettlement:
+		v = new(Settlement)
+	case KindTrust:
+		v = new(Trust)
 	default:
 		return nil, fmt.Errorf("unknown kind of record %q", r.Kind)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/command-dialect/dialect/receipts"
 )
@@ -29,11 +30,14 @@ func (s *Store) Gate(ctx context.Context, g receipts.GateRequest) (receipts.Deci
 			return err
 		}
 		var members []receipts.Hash
-		if d, members, err = receipts.Decide(g, s.view(ctx)); err != nil {
+		if d, members, err = receipts.Decide(g, book{s, ctx}); err != nil {
 			return err
 		}
 		if d.Passed() {
-			if d.Gate, err = w.gate(g, members, d.Level); err != nil {
+			if err = w.accept(g, &d); err != nil {
+				return err
+			}
+			if d.Gate, err = w.gate(g, members, &d); err != nil {
 				return err
 			}
 		}
@@ -46,16 +50,33 @@ func (s *Store) Gate(ctx context.Context, g receipts.GateRequest) (receipts.Deci
 	return d, nil
 }
 
+// accept records that the failures of a decision do not matter.
+func (w *appender) accept(g receipts.GateRequest, d *receipts.Decision) error {
+	if len(d.Accepted) == 0 {
+		return nil
+	}
+	by := g.By
+	if by == "" {
+		by = g.Run
+	}
+	rec, err := (&receipts.Trust{Version: 1, What: receipts.TrustFlaky, Receipts: d.Accepted, Reason: g.AcceptFlaky, By: by, Timestamp: g.At}).Record()
+	if err != nil {
+		return err
+	}
+	return w.append(rec)
+}
+
 // gate appends the gate receipt over members and their consumption. More members
 // than one body holds are gathered under gates over parts of them first.
-func (w *appender) gate(g receipts.GateRequest, members []receipts.Hash, level int) (receipts.Hash, error) {
-	for len(members) > receipts.MaxMembers {
+func (w *appender) gate(g receipts.GateRequest, members []receipts.Hash, d *receipts.Decision) (receipts.Hash, error) {
+	most := receipts.MaxMembers - len(d.Nested)
+	for len(members) > most {
 		var parts []receipts.Hash
 		for len(members) > 0 {
 			n := min(len(members), receipts.MaxMembers)
 			part := g
 			part.Final, part.Expect = false, nil
-			h, err := w.gateOf(part.Body(members[:n], level), members[:n])
+			h, err := w.gateOf(part.Body(members[:n], d), members[:n])
 			if err != nil {
 				return receipts.Hash{}, err
 			}
@@ -64,10 +85,12 @@ func (w *appender) gate(g receipts.GateRequest, members []receipts.Hash, level i
 		}
 		members = parts
 	}
-	return w.gateOf(g.Body(members, level), members)
+	body := g.Body(members, d)
+	body.Nested = d.Nested
+	return w.gateOf(body, slices.Concat(members, d.Nested))
 }
 
-func (w *appender) gateOf(g *receipts.Gate, members []receipts.Hash) (receipts.Hash, error) {
+func (w *appender) gateOf(g *receipts.Gate, consumed []receipts.Hash) (receipts.Hash, error) {
 	rec, err := g.Record()
 	if err != nil {
 		return receipts.Hash{}, err
@@ -76,10 +99,10 @@ func (w *appender) gateOf(g *receipts.Gate, members []receipts.Hash) (receipts.H
 		return receipts.Hash{}, err
 	}
 	sha := rec.SHA()
-	if len(members) == 0 {
+	if len(consumed) == 0 {
 		return sha, nil
 	}
-	c := &receipts.Consumption{Version: 1, Consumed: members, By: sha.String(), Purpose: "gate", Timestamp: g.Timestamp}
+	c := &receipts.Consumption{Version: 1, Consumed: consumed, By: sha.String(), Purpose: "gate", Timestamp: g.Timestamp}
 	crec, err := c.Record()
 	if err != nil {
 		return receipts.Hash{}, err
@@ -120,6 +143,26 @@ func (s *Store) Consume(ctx context.Context, c receipts.ConsumeRequest) (receipt
 		if !d.Passed() || len(hashes) == 0 {
 			return nil
 		}
+		if c.Judge != nil {
+			refusals, err := c.Judge(book{s, ctx}, d.Records)
+			if d.Refusals = refusals; err != nil || len(refusals) > 0 {
+				return err
+			}
+		}
+		if c.Spend != nil {
+			all, err := s.below(ctx, d.Records)
+			if err != nil {
+				return err
+			}
+			refusal, err := c.Spend(all)
+			if err != nil {
+				return err
+			}
+			if refusal != nil {
+				d.Refusals = append(d.Refusals, *refusal)
+				return nil
+			}
+		}
 		w, err := s.beginAppend(ctx)
 		if err != nil {
 			return err
@@ -136,6 +179,88 @@ func (s *Store) Consume(ctx context.Context, c receipts.ConsumeRequest) (receipt
 			hashes = hashes[n:]
 		}
 		return w.finish()
+	})
+	if err != nil {
+		return receipts.Decision{}, s.unusable(err)
+	}
+	return d, nil
+}
+
+// below returns the hashes of records and of all that the gates among them took in.
+func (s *Store) below(ctx context.Context, es []receipts.Entry) ([]receipts.Hash, error) {
+	var all []receipts.Hash
+	seen := make(map[receipts.Hash]bool)
+	for len(es) > 0 {
+		e := es[0]
+		es = es[1:]
+		if seen[e.SHA] {
+			continue
+		}
+		seen[e.SHA] = true
+		all = append(all, e.SHA)
+		v, _ := e.Parse()
+		g, ok := v.(*receipts.Gate)
+		if !ok {
+			continue
+		}
+		for _, h := range slices.Concat(g.Members, g.Nested) {
+			m, ok, err := book{s, ctx}.Record(h)
+			if err != nil {
+				return nil, err
+			}
+			if !ok {
+				all = append(all, h)
+				continue
+			}
+			es = append(es, m)
+		}
+	}
+	return all, nil
+}
+
+// Settle ends a receipt that is pending, once, by a new record.
+func (s *Store) Settle(ctx context.Context, id string, t receipts.Settlement) (receipts.Decision, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var d receipts.Decision
+	err := s.immediate(ctx, func() error {
+		d = receipts.Decision{}
+		e, ok, err := s.find(ctx, id, &d)
+		if err != nil || !ok {
+			return err
+		}
+		no := func(reason receipts.Reason, text string) {
+			d.Refusals = append(d.Refusals, receipts.Refusal{Reason: reason, SHA: e.SHA, Message: e.SHA.Short() + " " + text})
+		}
+		if reason, text := receipts.Intact(e); reason != "" {
+			no(reason, text)
+			return nil
+		}
+		v, _ := e.Parse()
+		r, ok := v.(*receipts.Receipt)
+		switch {
+		case !ok:
+			no(receipts.NotReceipt, "is no receipt")
+		case r.Status != receipts.Pending:
+			no(receipts.Repeated, fmt.Sprintf("is not pending: it says %s", r.Status))
+		case e.Settlement != nil:
+			no(receipts.Repeated, fmt.Sprintf("was settled as %s by %s at %s", e.Settlement.Status, e.Settlement.By, e.Settlement.Timestamp))
+		default:
+			t.Version, t.Receipt = 1, e.SHA
+			rec, err := t.Record()
+			if err != nil {
+				return err
+			}
+			w, err := s.beginAppend(ctx)
+			if err != nil {
+				return err
+			}
+			if err := w.append(rec); err != nil {
+				return err
+			}
+			return w.finish()
+		}
+		return nil
 	})
 	if err != nil {
 		return receipts.Decision{}, s.unusable(err)

@@ -2,49 +2,66 @@ package sqlite
 
 import (
 	"context"
-
-	"golang.org/x/mod/sumdb/tlog"
+	"database/sql"
 
 	"github.com/command-dialect/dialect/receipts"
 )
 
-// A Head is the state of a log: whoever keeps one can tell later whether records
-// were taken away or changed.
-type Head struct {
-	Origin string // of the store
-	Count  int64  // records
-	Root   tlog.Hash
+// An Exported is a record as the store holds it, unjudged.
+type Exported struct {
+	Seq int64
+	SHA receipts.Hash
+	receipts.Record
+	Signature receipts.Signature
 }
 
 // Export calls f for each record in the order of the log, as the store holds it
 // and unjudged, and returns the head that belongs to them: all of it is of one
 // moment. It ends at the first error of f.
-func (s *Store) Export(ctx context.Context, f func(seq int64, sha receipts.Hash, r receipts.Record) error) (Head, error) {
+func (s *Store) Export(ctx context.Context, f func(Exported) error) (receipts.Head, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if _, err := s.conn.ExecContext(ctx, "BEGIN"); err != nil {
-		return Head{}, s.unusable(err)
+		return receipts.Head{}, s.unusable(err)
 	}
 	defer func() { _, _ = s.conn.ExecContext(context.WithoutCancel(ctx), "ROLLBACK") }()
 	h, err := s.readHead(ctx)
 	if err != nil {
-		return Head{}, s.unusable(err)
+		return receipts.Head{}, s.unusable(err)
 	}
-	rows, err := s.conn.QueryContext(ctx, "SELECT seq, sha, kind, body FROM record ORDER BY seq")
+	rows, err := s.conn.QueryContext(ctx, "SELECT seq, sha, kind, body, signature FROM record ORDER BY seq")
 	if err != nil {
-		return Head{}, s.unusable(err)
+		return receipts.Head{}, s.unusable(err)
 	}
 	defer rows.Close()
 	for rows.Next() {
 		var seq int64
 		var sha, body []byte
 		var kind string
-		if err := rows.Scan(&seq, &sha, &kind, &body); err != nil {
-			return Head{}, s.unusable(err)
+		var signature sql.NullString
+		if err := rows.Scan(&seq, &sha, &kind, &body, &signature); err != nil {
+			return receipts.Head{}, s.unusable(err)
 		}
-		if err := f(seq, hashOf(sha), receipts.Record{Kind: receipts.Kind(kind), Body: body}); err != nil {
-			return Head{}, err
+		if err := f(Exported{seq, hashOf(sha), receipts.Record{Kind: receipts.Kind(kind), Body: body}, receipts.Signature(signature.String)}); err != nil {
+			return receipts.Head{}, err
 		}
 	}
-	return Head{Origin: h.origin, Count: h.count, Root: h.root}, s.unusable(rows.Err())
+	return receipts.Head{Origin: h.origin, Count: h.count, Root: h.root}, s.unusable(rows.Err())
+}
+
+// Checkpoint returns the head of the log as text to keep: the signed note if the
+// last writer had a key, else the three lines of [receipts.Head.Text].
+func (s *Store) Checkpoint(ctx context.Context) (receipts.Head, []byte, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	h, err := s.readHead(ctx)
+	if err != nil {
+		return receipts.Head{}, nil, s.unusable(err)
+	}
+	if h.note != nil {
+		if signed, _, err := receipts.ParseHead(h.note, nil); err == nil && signed == h.public() {
+			return signed, h.note, nil
+		}
+	}
+	return h.public(), []byte(h.public().Text()), nil
 }

@@ -16,6 +16,11 @@ type head struct {
 	origin string
 	count  int64
 	root   tlog.Hash
+	note   []byte // the last head that was signed; nil if none was
+}
+
+func (h head) public() receipts.Head {
+	return receipts.Head{Origin: h.origin, Count: h.count, Root: h.root}
 }
 
 // An appender appends to the log within a transaction.
@@ -32,17 +37,61 @@ func (s *Store) beginAppend(ctx context.Context) (*appender, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &appender{s: s, ctx: ctx, head: h, nodes: make(map[int64]tlog.Hash)}, nil
+	w := &appender{s: s, ctx: ctx, head: h, nodes: make(map[int64]tlog.Hash)}
+	if s.signer != nil {
+		if err := w.checkSigned(); err != nil {
+			return nil, err
+		}
+	}
+	return w, nil
+}
+
+// ErrRewritten says that a log does not contain what its key has signed before. It
+// is not signed, and not appended to, again.
+var ErrRewritten = errors.New("its log was rewritten since this key signed it last")
+
+// checkSigned holds the log against the last head that the signer knows: that
+// which this process has signed, else the one in the store. What others appended
+// since is not signed by appending after it; each record has its own signature.
+func (w *appender) checkSigned() error {
+	last := w.s.last
+	if last.Origin == "" {
+		if w.head.note == nil {
+			return nil
+		}
+		h, key, err := receipts.ParseHead(w.head.note, w.s.signer.Keys())
+		if err != nil {
+			return fmt.Errorf("%w: %v", ErrRewritten, err)
+		}
+		if key == "" {
+			return nil // another key's: that is for whoever verifies
+		}
+		last = h
+	}
+	if last == w.head.public() {
+		return nil
+	}
+	if last.Origin != w.head.origin || last.Count > w.head.count {
+		return fmt.Errorf("%w: it signed %d records, and there are %d", ErrRewritten, last.Count, w.head.count)
+	}
+	root, err := tlog.TreeHash(last.Count, w)
+	if err != nil {
+		return err
+	}
+	if root != last.Root {
+		return fmt.Errorf("%w: the first %d records are others", ErrRewritten, last.Count)
+	}
+	return nil
 }
 
 func (s *Store) readHead(ctx context.Context) (head, error) {
 	var h head
 	var root []byte
-	st, err := s.stmt(ctx, "SELECT origin, count, root FROM head WHERE id = 1")
+	st, err := s.stmt(ctx, "SELECT origin, count, root, note FROM head WHERE id = 1")
 	if err != nil {
 		return h, err
 	}
-	if err := st.QueryRowContext(ctx).Scan(&h.origin, &h.count, &root); err != nil {
+	if err := st.QueryRowContext(ctx).Scan(&h.origin, &h.count, &root, &h.note); err != nil {
 		return h, fmt.Errorf("its head cannot be read: %w", err)
 	}
 	if len(root) != tlog.HashSize {
@@ -98,12 +147,21 @@ func (w *appender) appendAll(rs []receipts.Record) error {
 // append appends one record, unless the store holds it.
 func (w *appender) append(r receipts.Record) error {
 	sha := r.SHA()
-	st, err := w.s.stmt(w.ctx, "INSERT INTO record(seq, sha, kind, body) VALUES (?, ?, ?, ?) ON CONFLICT(sha) DO NOTHING")
+	st, err := w.s.stmt(w.ctx, "INSERT INTO record(seq, sha, kind, body, signature) VALUES (?, ?, ?, ?, ?) ON CONFLICT(sha) DO NOTHING")
 	if err != nil {
 		return err
 	}
+	var signature any
+	if w.s.signer != nil {
+		g, err := w.s.signer.Sign(w.head.origin, sha)
+		if err != nil {
+			return err
+		}
+		signature = string(g)
+		w.s.mine[sha] = true
+	}
 	seq := w.head.count
-	res, err := st.ExecContext(w.ctx, seq, blob(sha), string(r.Kind), r.Body)
+	res, err := st.ExecContext(w.ctx, seq, blob(sha), string(r.Kind), r.Body, signature)
 	if err != nil {
 		return err
 	}
@@ -135,33 +193,97 @@ func (w *appender) project(seq int64, r receipts.Record) error {
 	if err != nil {
 		return err
 	}
-	var it item
 	switch b := v.(type) {
-	case *receipts.Run:
-		it = item{run: b.Run, session: b.Session, started: b.Started}
-	case *receipts.Receipt:
-		it = item{run: b.Run, session: b.Session, binding: b.Binding, status: string(b.Status), line: b.Line.Number, started: b.Timestamp}
-	case *receipts.Gate:
-		it = item{run: b.Run, session: b.Session, status: string(receipts.Succeeded), line: b.Covers.LastLine, started: b.Timestamp}
 	case *receipts.Consumption:
-		it = item{started: b.Timestamp}
-		if err := w.consume(seq, b); err != nil {
-			return err
+		err = w.consume(seq, b)
+	case *receipts.Settlement:
+		err = w.mark("UPDATE item SET settlement = ? WHERE seq = (SELECT seq FROM record WHERE sha = ?) AND settlement IS NULL AND status = 'pending'", seq, b.Receipt, "settled")
+	case *receipts.Trust:
+		for _, h := range b.Receipts {
+			if err == nil {
+				err = w.mark("UPDATE item SET accepted = ? WHERE seq = (SELECT seq FROM record WHERE sha = ?)", seq, h, "accepted")
+			}
 		}
 	}
-	st, err := w.s.stmt(w.ctx, "INSERT INTO item(seq, kind, run, session, binding, status, line, started) VALUES (?, ?, ?, ?, ?, ?, ?, ?)")
 	if err != nil {
 		return err
 	}
-	_, err = st.ExecContext(w.ctx, seq, string(r.Kind), it.run, it.session, it.binding, it.status, it.line, it.started.String())
+	it := itemOf(v)
+	st, err := w.s.stmt(w.ctx, "INSERT INTO item(seq, kind, run, session, parent, binding, status, line, started, command, tree, gittree) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")
+	if err != nil {
+		return err
+	}
+	_, err = st.ExecContext(w.ctx, seq, string(r.Kind), it.run, it.session, orNull(it.parent), it.binding, it.status, it.line, it.started.String(), blobOrNull(it.command), blobOrNull(it.tree), orNull(it.gittree))
 	return err
 }
 
-// An item is a row of the projection.
+// orNull is s, or NULL if it is empty: it is in no partial index then.
+func orNull(s string) any {
+	if s == "" {
+		return nil
+	}
+	return s
+}
+
+func blobOrNull(b []byte) any {
+	if b == nil {
+		return nil
+	}
+	return b
+}
+
+// An item is what a row of the projection says of its own record.
 type item struct {
-	run, session, binding, status string
-	line                          int
-	started                       receipts.Time
+	run, session, parent, binding, status string
+	line                                  int
+	started                               receipts.Time
+	command, tree                         []byte
+	gittree                               string
+}
+
+// itemOf returns the item of the body of a record.
+func itemOf(body any) item {
+	var it item
+	var tree *receipts.Tree
+	switch b := body.(type) {
+	case *receipts.Run:
+		it = item{run: b.Run, session: b.Session, parent: b.Parent, started: b.Started}
+		tree = b.Tree
+	case *receipts.Receipt:
+		it = item{run: b.Run, session: b.Session, binding: b.Binding, status: string(b.Status), line: b.Line.Number, started: b.Timestamp, command: blob(b.Command)}
+		if b.Workspace != nil {
+			tree = &b.Workspace.Before
+		}
+	case *receipts.Gate:
+		it = item{run: b.Run, session: b.Session, parent: b.Parent, status: string(receipts.Succeeded), line: b.Covers.LastLine, started: b.Timestamp}
+		tree = b.Tree
+	case *receipts.Consumption:
+		it = item{started: b.Timestamp}
+	case *receipts.Settlement:
+		it = item{started: b.Timestamp, status: string(b.Status)}
+	case *receipts.Trust:
+		it = item{started: b.Timestamp}
+	}
+	if tree != nil {
+		it.tree, it.gittree = blob(tree.Bytes), tree.Tree
+	}
+	return it
+}
+
+// mark notes in the projection that the record at seq says something of another.
+func (w *appender) mark(update string, seq int64, sha receipts.Hash, done string) error {
+	st, err := w.s.stmt(w.ctx, update)
+	if err != nil {
+		return err
+	}
+	res, err := st.ExecContext(w.ctx, seq, blob(sha))
+	if err != nil {
+		return err
+	}
+	if n, err := res.RowsAffected(); err != nil || n != 1 {
+		return fmt.Errorf("%s cannot be %s: it is not there, or was before (%w)", sha.Short(), done, errors.Join(err))
+	}
+	return nil
 }
 
 // consume marks what a consumption names.
@@ -188,10 +310,19 @@ func (w *appender) finish() error {
 	if err != nil {
 		return err
 	}
-	st, err := w.s.stmt(w.ctx, "UPDATE head SET count = ?, root = ?, note = NULL WHERE id = 1")
+	w.head.root = root
+	if w.s.signer != nil {
+		// The note says: this is the log that the key saw. Who made a record is said
+		// by the record's own signature.
+		if w.head.note, err = w.s.signer.SignHead(w.head.public()); err != nil {
+			return err
+		}
+		w.s.next = w.head.public()
+	}
+	st, err := w.s.stmt(w.ctx, "UPDATE head SET count = ?, root = ?, note = ? WHERE id = 1")
 	if err != nil {
 		return err
 	}
-	_, err = st.ExecContext(w.ctx, w.head.count, root[:])
+	_, err = st.ExecContext(w.ctx, w.head.count, root[:], w.head.note)
 	return err
 }

@@ -61,7 +61,7 @@ func (s *Store) lookupError(err error) error {
 	return s.unusable(err)
 }
 
-const entryColumns = "SELECT r.seq, r.sha, r.kind, r.body, r.level, i.consumed_by, i.consumed_at, i.consumption FROM record r LEFT JOIN item i USING(seq) "
+const entryColumns = "SELECT r.seq, r.sha, r.kind, r.body, r.signature, i.consumed_by, i.consumed_at, i.consumption, (SELECT t.body FROM record t WHERE t.seq = i.settlement) FROM record r LEFT JOIN item i USING(seq) "
 
 func (s *Store) get(ctx context.Context, id string) (receipts.Entry, error) {
 	id = strings.TrimSpace(id)
@@ -103,20 +103,13 @@ func (s *Store) get(ctx context.Context, id string) (receipts.Entry, error) {
 	return es[0], nil
 }
 
-// view is the [receipts.View] of the current transaction.
-func (s *Store) view(ctx context.Context) receipts.View {
-	return func(sha receipts.Hash) (receipts.Entry, bool, error) {
-		es, err := s.entries(ctx, entryColumns+"WHERE r.sha = ?", blob(sha))
-		if err != nil || len(es) == 0 {
-			return receipts.Entry{}, false, err
-		}
-		return es[0], true, nil
-	}
-}
-
 // entries runs a query for entryColumns, and holds each row against the log.
 func (s *Store) entries(ctx context.Context, query string, args ...any) ([]receipts.Entry, error) {
 	st, err := s.stmt(ctx, query)
+	if err != nil {
+		return nil, err
+	}
+	head, err := s.readHead(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -128,14 +121,20 @@ func (s *Store) entries(ctx context.Context, query string, args ...any) ([]recei
 	var es []receipts.Entry
 	for rows.Next() {
 		var e receipts.Entry
-		var sha []byte
+		var sha, settled []byte
 		var kind string
-		var by, at sql.NullString
+		var signature, by, at sql.NullString
 		var consumption sql.NullInt64
-		if err := rows.Scan(&e.Seq, &sha, &kind, &e.Body, &e.Level, &by, &at, &consumption); err != nil {
+		if err := rows.Scan(&e.Seq, &sha, &kind, &e.Body, &signature, &by, &at, &consumption, &settled); err != nil {
 			return nil, err
 		}
-		e.SHA, e.Kind = hashOf(sha), receipts.Kind(kind)
+		e.SHA, e.Kind, e.Signature = hashOf(sha), receipts.Kind(kind), receipts.Signature(signature.String)
+		if settled != nil {
+			v, _ := receipts.Record{Kind: receipts.KindSettlement, Body: settled}.Parse()
+			if st, ok := v.(*receipts.Settlement); ok && st.Receipt == e.SHA {
+				e.Settlement = st
+			}
+		}
 		if consumption.Valid {
 			c := &receipts.ConsumedBy{By: by.String, Seq: consumption.Int64}
 			c.At, _ = receipts.ParseTime(at.String) // a damaged one is for Verify to name
@@ -153,56 +152,19 @@ func (s *Store) entries(ctx context.Context, query string, args ...any) ([]recei
 	for i := range es {
 		leaf, err := s.node(ctx, tlog.StoredHashIndex(0, es[i].Seq))
 		es[i].InLog = err == nil && leaf == es[i].Leaf()
+		s.judgeSignature(head.origin, &es[i])
 	}
 	return es, nil
 }
 
-// A Filter narrows List. Empty members do not narrow.
-type Filter struct {
-	Kinds   []receipts.Kind // default: receipts and gates
-	Session string
-	Run     string
-	Binding string
-	Status  receipts.Status
-	Unspent bool // not consumed
-	Limit   int  // the newest so many; 0 for all
-}
-
-// List returns records in the order of the log.
-func (s *Store) List(ctx context.Context, f Filter) ([]receipts.Entry, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if len(f.Kinds) == 0 {
-		f.Kinds = []receipts.Kind{receipts.KindReceipt, receipts.KindGate}
+// judgeSignature sets the level of e. What this process has signed itself it need
+// not verify.
+func (s *Store) judgeSignature(origin string, e *receipts.Entry) {
+	switch {
+	case e.Signature == "" || s.keys == nil:
+	case s.mine[e.SHA]:
+		e.Level, e.Key = s.signer.Level(), s.signer.Name()
+	default:
+		e.Level, e.Key = e.Signature.Check(origin, e.SHA, s.keys)
 	}
-	marks := make([]string, len(f.Kinds))
-	var args []any
-	for i, k := range f.Kinds {
-		marks[i] = "?"
-		args = append(args, string(k))
-	}
-	where := []string{"r.kind IN (" + strings.Join(marks, ", ") + ")"}
-	for _, c := range []struct{ column, value string }{
-		{"session", f.Session}, {"run", f.Run}, {"binding", f.Binding}, {"status", string(f.Status)},
-	} {
-		if c.value != "" {
-			where = append(where, "i."+c.column+" = ?")
-			args = append(args, c.value)
-		}
-	}
-	if f.Unspent {
-		where = append(where, "i.consumed = 0")
-	}
-	q := entryColumns + "WHERE " + strings.Join(where, " AND ") + " ORDER BY r.seq DESC"
-	if f.Limit > 0 {
-		q += fmt.Sprintf(" LIMIT %d", f.Limit)
-	}
-	es, err := s.entries(ctx, q, args...)
-	if err != nil {
-		return nil, s.unusable(err)
-	}
-	for i, j := 0, len(es)-1; i < j; i, j = i+1, j-1 {
-		es[i], es[j] = es[j], es[i]
-	}
-	return es, nil
 }

@@ -6,10 +6,12 @@
 //
 // # The file
 //
-//	record  the log: its text by index, SHA-256, kind, body, signature, trust level
+//	record  the log: its text by index, SHA-256, kind, body, signature
 //	node    the stored hashes of the log, numbered as by golang.org/x/mod/sumdb/tlog
-//	head    the store's origin, the number of records and the root over them
-//	item    a projection: run, session, binding, status, line, and who consumed it
+//	head    the store's origin, the number of records and the root over them; the
+//	        last head that was signed
+//	item    a projection: run, session, binding, command, tree, status, line, and
+//	        who consumed, settled or accepted it
 //
 // The projection can be made again from the log, so that a column of it that is
 // set back is found by [Store.Verify].
@@ -38,6 +40,7 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/mod/sumdb/note"
 	"golang.org/x/mod/sumdb/tlog"
 	driver "modernc.org/sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
@@ -66,6 +69,10 @@ type Options struct {
 	ReadOnly bool
 	// BusyTimeout is how long to wait for another writer; 0 means 20 s.
 	BusyTimeout time.Duration
+	// Signer signs what is appended, and the head; nil signs nothing.
+	Signer *receipts.Signer
+	// Keys are those whose signatures count; by default the signer's own.
+	Keys note.Verifiers
 }
 
 // A Store is an open store. It is safe for concurrent use.
@@ -73,25 +80,40 @@ type Store struct {
 	path string
 	db   *sql.DB
 
+	signer *receipts.Signer
+	keys   note.Verifiers
+
 	mu    sync.Mutex // guards conn and statements: one writer at a time
 	conn  *sql.Conn
 	stmts map[string]*sql.Stmt
+	mine  map[receipts.Hash]bool // records that this process has signed
+	last  receipts.Head          // the head that this process has signed last
+	next  receipts.Head          // the one of the transaction under way
 
 	queue queue
 }
 
 const (
 	applicationID = 0x646c6374 // "dlct"
-	schemaVersion = 1
+	schemaVersion = 2
 )
 
-const schema = `
-CREATE TABLE record(seq INTEGER PRIMARY KEY, sha BLOB NOT NULL UNIQUE, kind TEXT NOT NULL, body BLOB NOT NULL, signature BLOB, level INTEGER NOT NULL DEFAULT 0) STRICT;
+const schemaLog = `
+CREATE TABLE record(seq INTEGER PRIMARY KEY, sha BLOB NOT NULL UNIQUE, kind TEXT NOT NULL, body BLOB NOT NULL, signature TEXT) STRICT;
 CREATE TABLE node(idx INTEGER PRIMARY KEY, hash BLOB NOT NULL) STRICT;
 CREATE TABLE head(id INTEGER PRIMARY KEY CHECK (id = 1), origin TEXT NOT NULL, count INTEGER NOT NULL, root BLOB NOT NULL, note BLOB) STRICT;
-CREATE TABLE item(seq INTEGER PRIMARY KEY, kind TEXT NOT NULL, run TEXT NOT NULL, session TEXT NOT NULL, binding TEXT NOT NULL, status TEXT NOT NULL, line INTEGER NOT NULL, started TEXT NOT NULL, consumed INTEGER NOT NULL DEFAULT 0, consumed_by TEXT, consumed_at TEXT, consumption INTEGER) STRICT;
+`
+
+const schemaItem = `
+CREATE TABLE item(seq INTEGER PRIMARY KEY, kind TEXT NOT NULL, run TEXT NOT NULL, session TEXT NOT NULL, parent TEXT, binding TEXT NOT NULL, status TEXT NOT NULL, line INTEGER NOT NULL, started TEXT NOT NULL, command BLOB, tree BLOB, gittree TEXT, consumed INTEGER NOT NULL DEFAULT 0, consumed_by TEXT, consumed_at TEXT, consumption INTEGER, settlement INTEGER, accepted INTEGER) STRICT;
 CREATE INDEX item_run ON item(run);
 CREATE INDEX item_session ON item(session);
+CREATE INDEX item_command ON item(command, tree) WHERE command IS NOT NULL;
+CREATE INDEX item_tree ON item(tree) WHERE tree IS NOT NULL;
+CREATE INDEX item_gittree ON item(gittree) WHERE gittree IS NOT NULL;
+CREATE INDEX item_binding ON item(binding) WHERE binding <> '';
+CREATE INDEX item_parent ON item(parent) WHERE parent IS NOT NULL;
+CREATE INDEX item_gate ON item(seq) WHERE kind = 'gate';
 `
 
 // Open opens the store in the file at path, and makes it where there is none; the
@@ -186,7 +208,10 @@ func connect(ctx context.Context, path string, o Options, extra string) (*Store,
 		db.Close()
 		return nil, err
 	}
-	s := &Store{path: path, db: db, conn: conn, stmts: make(map[string]*sql.Stmt)}
+	s := &Store{path: path, db: db, conn: conn, stmts: make(map[string]*sql.Stmt), signer: o.Signer, keys: o.Keys, mine: make(map[receipts.Hash]bool)}
+	if s.signer != nil && s.keys == nil {
+		s.keys = s.signer.Keys()
+	}
 	s.queue.init()
 	if err := s.prepareFile(ctx, o); err != nil {
 		conn.Close()
@@ -211,7 +236,7 @@ func (s *Store) prepareFile(ctx context.Context, o Options) error {
 		if err := s.conn.QueryRowContext(ctx, "PRAGMA journal_mode").Scan(&mode); err != nil {
 			return err
 		}
-		if mode != "wal" && (app == 0 || app == applicationID && version == schemaVersion) {
+		if mode != "wal" && (app == 0 || app == applicationID && version <= schemaVersion) {
 			if err := s.retryBusy(ctx, "PRAGMA journal_mode=WAL"); err != nil {
 				return err
 			}
@@ -227,10 +252,18 @@ func (s *Store) prepareFile(ctx context.Context, o Options) error {
 				return err
 			}
 		}
+		if app == applicationID && version == 1 {
+			if err := s.migrate(ctx); err != nil {
+				return err
+			}
+			version = schemaVersion
+		}
 	}
 	switch {
 	case app != applicationID:
 		return errForeign
+	case version == 1:
+		return errors.New("it was made by an older dialect, and must be opened for writing once: `dialect receipts verify` cannot, any run can")
 	case version != schemaVersion:
 		return fmt.Errorf("it has schema version %d, and this dialect knows %d: use a newer dialect", version, schemaVersion)
 	}
@@ -259,9 +292,39 @@ func (s *Store) create(ctx context.Context) error {
 		var origin [16]byte
 		_, _ = rand.Read(origin[:]) // never fails (crypto/rand)
 		root := rootOf(0, nil)
-		_, err = s.conn.ExecContext(ctx, schema+fmt.Sprintf(
+		_, err = s.conn.ExecContext(ctx, schemaLog+schemaItem+fmt.Sprintf(
 			"INSERT INTO head(id, origin, count, root) VALUES (1, 'dialect/%s', 0, x'%s'); PRAGMA application_id=%d; PRAGMA user_version=%d",
 			hex.EncodeToString(origin[:]), hex.EncodeToString(root[:]), applicationID, schemaVersion))
+		return err
+	})
+}
+
+// migrate brings a store of version 1 to the present one: the log stays as it is,
+// and the projection is made again from it.
+func (s *Store) migrate(ctx context.Context) error {
+	return s.immediate(ctx, func() error {
+		if _, version, _, err := s.identity(ctx); err != nil || version != 1 {
+			return err
+		}
+		if _, err := s.conn.ExecContext(ctx, "DROP TABLE item; ALTER TABLE record DROP COLUMN level;"+schemaItem); err != nil {
+			return err
+		}
+		w, err := s.beginAppend(ctx)
+		if err != nil {
+			return err
+		}
+		for seq := range w.head.count {
+			r := receipts.Record{}
+			var kind string
+			if err := s.conn.QueryRowContext(ctx, "SELECT kind, body FROM record WHERE seq = ?", seq).Scan(&kind, &r.Body); err != nil {
+				return fmt.Errorf("record %d cannot be read: %w", seq, err)
+			}
+			r.Kind = receipts.Kind(kind)
+			if err := w.project(seq, r); err != nil {
+				return fmt.Errorf("record %d cannot be projected: %w", seq, err)
+			}
+		}
+		_, err = s.conn.ExecContext(ctx, fmt.Sprintf("PRAGMA user_version=%d", schemaVersion))
 		return err
 	})
 }
@@ -288,9 +351,13 @@ func (s *Store) immediate(ctx context.Context, f func() error) error {
 	if _, err := s.conn.ExecContext(ctx, "BEGIN IMMEDIATE"); err != nil {
 		return err
 	}
+	s.next = s.last
 	err := f()
 	if err == nil {
 		_, err = s.conn.ExecContext(ctx, "COMMIT")
+	}
+	if err == nil {
+		s.last = s.next
 	}
 	if err != nil {
 		// The transaction may be gone already; what counts is the first error.

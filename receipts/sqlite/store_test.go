@@ -130,12 +130,12 @@ func fill(t testing.TB, s *Store, run string, n int) []receipts.Hash {
 
 func wantConsistent(t testing.TB, s *Store, records int64) {
 	t.Helper()
-	a, err := s.Verify(ctx)
+	a, err := s.Verify(ctx, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !a.Consistent() || records >= 0 && a.Records != records {
-		t.Errorf("%d records, want %d; findings %+v", a.Records, records, a.Findings)
+	if !a.Consistent() || records >= 0 && a.Count != records {
+		t.Errorf("%d records, want %d; findings %+v", a.Count, records, a.Findings)
 	}
 }
 
@@ -255,7 +255,7 @@ func TestGateRefuses(t *testing.T) {
 			s := tempStore(t)
 			hs := fill(t, s, "r-1", 3)
 			hs[0] = tt.make(s)
-			before, err := s.Verify(ctx)
+			before, err := s.Verify(ctx, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -263,7 +263,7 @@ func TestGateRefuses(t *testing.T) {
 			if err != nil || len(d.Refusals) == 0 || d.Refusals[0].Reason != tt.reason {
 				t.Errorf("%s, %v; want %s", reasons(d), err, tt.reason)
 			}
-			wantConsistent(t, s, before.Records)
+			wantConsistent(t, s, before.Count)
 			if e, _ := s.Get(ctx, hs[2].String()); e.Consumption != nil {
 				t.Error("a refused gate consumed")
 			}
@@ -480,7 +480,7 @@ func TestNoStore(t *testing.T) {
 	// A store that was cut short opens or does not; it never looks consistent.
 	cut, err := Open(ctx, write("cut.db", whole[:len(whole)/2]), Options{})
 	if err == nil {
-		if a, err := cut.Verify(ctx); err == nil && a.Consistent() {
+		if a, err := cut.Verify(ctx, nil); err == nil && a.Consistent() {
 			t.Error("half a store is consistent")
 		}
 		cut.Close()
@@ -572,7 +572,7 @@ func TestVerifyNames(t *testing.T) {
 			if _, err := s.conn.ExecContext(ctx, tt.stmt); err != nil {
 				t.Fatal(err)
 			}
-			a, err := s.Verify(ctx)
+			a, err := s.Verify(ctx, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -593,7 +593,7 @@ func TestForgedRow(t *testing.T) {
 	hs := fill(t, s, "r-1", 2)
 	forged := makeReceipt("r-1", 2)
 	h := forged.SHA()
-	if _, err := s.conn.ExecContext(ctx, "INSERT INTO record(seq, sha, kind, body) VALUES (2, ?, 'receipt', ?); INSERT INTO item VALUES (2, 'receipt', 'r-1', 'session', '', 'succeeded', 3, '', 0, NULL, NULL, NULL)", h[:], forged.Body); err != nil {
+	if _, err := s.conn.ExecContext(ctx, "INSERT INTO record(seq, sha, kind, body) VALUES (2, ?, 'receipt', ?); INSERT INTO item(seq, kind, run, session, binding, status, line, started) VALUES (2, 'receipt', 'r-1', 'session', '', 'succeeded', 3, '')", h[:], forged.Body); err != nil {
 		t.Fatal(err)
 	}
 	if d, err := s.Validate(ctx, h.String()); err != nil || reasons(d) != "not_in_log" {

@@ -1,10 +1,14 @@
 package sqlite
 
 import (
+	"bytes"
 	"context"
 	"database/sql"
 	"fmt"
+	"runtime"
+	"sync"
 
+	"golang.org/x/mod/sumdb/note"
 	"golang.org/x/mod/sumdb/tlog"
 
 	"github.com/command-dialect/dialect/receipts"
@@ -12,14 +16,16 @@ import (
 
 // An Audit is the answer of [Store.Verify].
 type Audit struct {
-	Origin   string // of the store
-	Records  int64  // in the log
-	Root     tlog.Hash
-	Findings []Finding
+	receipts.Head // of the store as it is
+	Findings      []Finding
+	Signed        int64 // records that a head signed by one of the keys covers
+	Unsigned      int64 // records that none of the keys signed, where keys are given
+	Since         int64 // records that the kept head covers; -1 where none was given
 }
 
-// Consistent reports whether nothing was found. It does not say that the log is
-// complete: that its last records are missing is seen only by whoever kept a head.
+// Consistent reports whether nothing was found. Without a kept head it does not say
+// that the log is complete: that its last records are missing is seen only by
+// whoever kept one.
 func (a *Audit) Consistent() bool { return len(a.Findings) == 0 }
 
 // A Finding is one thing that is not as the log says.
@@ -27,12 +33,18 @@ type Finding struct {
 	Seq     int64 // of the record; -1 if it is about the store as a whole
 	SHA     receipts.Hash
 	Message string
+	// Unsigned says that nothing was changed, but that nobody vouches for the record:
+	// a head signed by one of the keys covers it, and none of them signed it.
+	Unsigned bool
 }
 
 // Verify reads the whole store and holds all of it against the log: each record
 // against its hash, each hash of the log against the records, the head against
-// the root over them, and the projection against what the log says was consumed.
-func (s *Store) Verify(ctx context.Context) (*Audit, error) {
+// the root over them, and the projection against what the log says. With a kept
+// head the log must begin with the records that it covers; with keys, given when
+// the store was opened, the signed head and the signature of each record under it
+// must hold.
+func (s *Store) Verify(ctx context.Context, kept *receipts.Head) (*Audit, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	// One snapshot: writers of other processes do not move the ground.
@@ -40,7 +52,7 @@ func (s *Store) Verify(ctx context.Context) (*Audit, error) {
 		return nil, s.unusable(err)
 	}
 	defer func() { _, _ = s.conn.ExecContext(context.WithoutCancel(ctx), "ROLLBACK") }()
-	a, err := s.audit(ctx)
+	a, err := s.audit(ctx, kept)
 	return a, s.unusable(err)
 }
 
@@ -58,93 +70,248 @@ func (n nodes) ReadHashes(indexes []int64) ([]tlog.Hash, error) {
 	return out, nil
 }
 
-func (s *Store) audit(ctx context.Context) (*Audit, error) {
+// An audited is what the log says of one record beyond the record itself.
+type audited struct {
+	sha                               receipts.Hash
+	kind                              receipts.Kind
+	signature                         receipts.Signature
+	consumption, settlement, accepted int64 // index of the record that says so; -1 for none
+	by                                string
+
+	row                                           bool // the projection has one
+	rowFlag, rowConsumed, rowSettled, rowAccepted sql.NullInt64
+	rowBy                                         sql.NullString
+}
+
+// An auditor gathers what is wrong with a store.
+type auditor struct {
+	*Audit
+	head head
+	made nodes // the log that the records make
+	at   map[receipts.Hash]int64
+	all  []audited
+}
+
+func (a *auditor) find(seq int64, sha receipts.Hash, format string, args ...any) {
+	a.Findings = append(a.Findings, Finding{Seq: seq, SHA: sha, Message: fmt.Sprintf(format, args...)})
+}
+
+func (s *Store) audit(ctx context.Context, kept *receipts.Head) (*Audit, error) {
 	h, err := s.readHead(ctx)
 	if err != nil {
 		return nil, err
 	}
-	a := &Audit{Origin: h.origin, Records: h.count, Root: h.root}
-	find := func(seq int64, sha receipts.Hash, format string, args ...any) {
-		a.Findings = append(a.Findings, Finding{seq, sha, fmt.Sprintf(format, args...)})
-	}
-
-	rows, err := s.conn.QueryContext(ctx, "SELECT seq, sha, kind, body FROM record ORDER BY seq")
-	if err != nil {
+	a := &auditor{Audit: &Audit{Head: h.public(), Since: -1}, head: h, at: make(map[receipts.Hash]int64)}
+	if err := s.auditRecords(ctx, a); err != nil {
 		return nil, err
 	}
+	if int64(len(a.made)) == tlog.StoredHashIndex(0, h.count) {
+		if root := rootOf(h.count, a.made); root != h.root {
+			a.find(-1, receipts.Hash{}, "the root over the %d records is not that of the head", h.count)
+		}
+	}
+	if err := s.auditNodes(ctx, a.made, a.find); err != nil {
+		return nil, err
+	}
+	a.projection()
+	if kept != nil {
+		a.Since = kept.Count
+		a.beginsWith(*kept, "kept")
+	}
+	if s.keys != nil {
+		a.signatures(s.keys)
+	}
+	return a.Audit, nil
+}
+
+// auditRecords reads the records with their rows of the projection.
+func (s *Store) auditRecords(ctx context.Context, a *auditor) error {
+	rows, err := s.conn.QueryContext(ctx, `SELECT r.seq, r.sha, r.kind, r.body, r.signature,
+		i.seq, i.kind, i.run, i.session, i.parent, i.binding, i.status, i.line, i.started, i.command, i.tree, i.gittree,
+		i.consumed, i.consumption, i.consumed_by, i.settlement, i.accepted
+		FROM record r LEFT JOIN item i USING(seq) ORDER BY r.seq`)
+	if err != nil {
+		return err
+	}
 	defer rows.Close()
-	var made nodes                                    // the log that the records make
-	consumed := make(map[receipts.Hash]consumedState) // what the log says
-	at := make(map[receipts.Hash]int64)
 	next := int64(0)
 	for rows.Next() {
 		var seq int64
-		var sha, body []byte
+		var sha, body, command, tree []byte
 		var kind string
-		if err := rows.Scan(&seq, &sha, &kind, &body); err != nil {
-			return nil, err
+		var signature, rowKind, run, session, parent, binding, status, started, gittree sql.NullString
+		var rowSeq, line sql.NullInt64
+		var d audited
+		if err := rows.Scan(&seq, &sha, &kind, &body, &signature,
+			&rowSeq, &rowKind, &run, &session, &parent, &binding, &status, &line, &started, &command, &tree, &gittree,
+			&d.rowFlag, &d.rowConsumed, &d.rowBy, &d.rowSettled, &d.rowAccepted); err != nil {
+			return err
 		}
 		claimed := hashOf(sha)
 		rec := receipts.Record{Kind: receipts.Kind(kind), Body: body}
 		if seq != next {
-			find(next, receipts.Hash{}, "record %d is missing: the next one is %d", next, seq)
+			a.find(next, receipts.Hash{}, "record %d is missing: the next one is %d", next, seq)
 		}
 		next = seq + 1
 		if rec.SHA() != claimed {
-			find(seq, claimed, "record %d was edited: its bytes have the hash %s", seq, rec.SHA().Short())
+			a.find(seq, claimed, "record %d was edited: its bytes have the hash %s", seq, rec.SHA().Short())
 		}
-		if seq >= h.count {
-			find(seq, claimed, "record %d is not in the log, which has %d: a row was inserted", seq, h.count)
+		if seq >= a.head.count {
+			a.find(seq, claimed, "record %d is not in the log, which has %d: a row was inserted", seq, a.head.count)
 			continue
 		}
-		at[claimed] = seq
+		a.at[claimed] = seq
+		d.sha, d.kind, d.signature = claimed, rec.Kind, receipts.Signature(signature.String)
+		d.consumption, d.settlement, d.accepted = -1, -1, -1
+		d.row = rowSeq.Valid
 		v, err := rec.Parse()
 		if err != nil {
-			find(seq, claimed, "record %d cannot be read: %v", seq, err)
-		}
-		if c, ok := v.(*receipts.Consumption); ok {
-			for _, m := range c.Consumed {
-				if p, twice := consumed[m]; twice {
-					find(seq, claimed, "record %d consumes %s, which record %d has consumed", seq, m.Short(), p.seq)
-				}
-				if _, there := at[m]; !there {
-					find(seq, claimed, "record %d consumes %s, which no record before it is", seq, m.Short())
-				}
-				consumed[m] = consumedState{seq, c.By}
+			a.find(seq, claimed, "record %d cannot be read: %v", seq, err)
+		} else if d.row {
+			it := itemOf(v)
+			if rowKind.String != kind || run.String != it.run || session.String != it.session || parent.String != it.parent || binding.String != it.binding ||
+				status.String != it.status || line.Int64 != int64(it.line) || started.String != it.started.String() ||
+				!bytes.Equal(command, it.command) || !bytes.Equal(tree, it.tree) || gittree.String != it.gittree {
+				a.find(seq, claimed, "record %d: its row in the projection says something else than the record", seq)
 			}
 		}
-		if int64(len(made)) == tlog.StoredHashIndex(0, seq) {
-			hs, err := tlog.StoredHashesForRecordHash(seq, rec.Leaf(), made)
+		for int64(len(a.all)) < seq { // of records that are missing
+			a.all = append(a.all, audited{consumption: -1, settlement: -1, accepted: -1})
+		}
+		a.all = append(a.all, d)
+		a.follow(seq, v)
+		if int64(len(a.made)) == tlog.StoredHashIndex(0, seq) {
+			hs, err := tlog.StoredHashesForRecordHash(seq, rec.Leaf(), a.made)
 			if err != nil {
-				return nil, err
+				return err
 			}
-			made = append(made, hs...)
+			a.made = append(a.made, hs...)
 		}
 	}
 	if err := rows.Err(); err != nil {
-		return nil, err
+		return err
 	}
-	if next < h.count {
-		find(next, receipts.Hash{}, "records %d to %d are missing: the head counts %d", next, h.count-1, h.count)
+	if next < a.head.count {
+		a.find(next, receipts.Hash{}, "records %d to %d are missing: the head counts %d", next, a.head.count-1, a.head.count)
 	}
-	if int64(len(made)) == tlog.StoredHashIndex(0, h.count) {
-		if root := rootOf(h.count, made); root != h.root {
-			find(-1, receipts.Hash{}, "the root over the %d records is not that of the head", h.count)
-		}
-	}
-	if err := s.auditNodes(ctx, made, find); err != nil {
-		return nil, err
-	}
-	return a, s.auditItems(ctx, at, consumed, find)
+	return nil
 }
 
-type consumedState struct {
-	seq int64
-	by  string
+// follow notes what the record at seq says of earlier ones.
+func (a *auditor) follow(seq int64, body any) {
+	say := func(h receipts.Hash, does string, field func(*audited) *int64) *audited {
+		at, there := a.at[h]
+		if !there || at == seq {
+			a.find(seq, a.all[seq].sha, "record %d %s %s, which no record before it is", seq, does, h.Short())
+			return nil
+		}
+		d := &a.all[at]
+		if p := *field(d); p >= 0 && does != "accepts" {
+			a.find(seq, a.all[seq].sha, "record %d %s %s, and record %d did before", seq, does, h.Short(), p)
+		}
+		*field(d) = seq
+		return d
+	}
+	switch b := body.(type) {
+	case *receipts.Consumption:
+		for _, m := range b.Consumed {
+			if d := say(m, "consumes", func(d *audited) *int64 { return &d.consumption }); d != nil {
+				d.by = b.By
+			}
+		}
+	case *receipts.Settlement:
+		say(b.Receipt, "settles", func(d *audited) *int64 { return &d.settlement })
+	case *receipts.Trust:
+		for _, m := range b.Receipts {
+			say(m, "accepts", func(d *audited) *int64 { return &d.accepted })
+		}
+	}
+}
+
+// projection holds what the projection has of each record against what later
+// records say.
+func (a *auditor) projection() {
+	index := func(n sql.NullInt64) int64 {
+		if n.Valid {
+			return n.Int64
+		}
+		return -1
+	}
+	for i := range a.all {
+		d, seq := &a.all[i], int64(i)
+		consumed := d.consumption >= 0
+		switch {
+		case d.sha.IsZero():
+		case !d.row:
+			a.find(seq, d.sha, "record %d has no row in the projection", seq)
+		case consumed && d.rowFlag.Int64 == 0:
+			a.find(seq, d.sha, "record %d was set back: record %d consumed it, and the projection says it is unconsumed", seq, d.consumption)
+		case consumed && (index(d.rowConsumed) != d.consumption || d.rowBy.String != d.by):
+			a.find(seq, d.sha, "record %d: the projection has it consumed by somebody else than record %d says", seq, d.consumption)
+		case !consumed && (d.rowFlag.Int64 != 0 || d.rowConsumed.Valid):
+			a.find(seq, d.sha, "record %d: the projection has it consumed, and no record says so", seq)
+		case index(d.rowSettled) != d.settlement || index(d.rowAccepted) != d.accepted:
+			a.find(seq, d.sha, "record %d: the projection has it settled or accepted otherwise than the log says", seq)
+		}
+	}
+}
+
+// beginsWith holds the log against a head of it that is older.
+func (a *auditor) beginsWith(h receipts.Head, what string) {
+	switch {
+	case h.Origin != a.Origin:
+		a.find(-1, receipts.Hash{}, "the %s head is of the store %s, and this one is %s: the store was replaced", what, h.Origin, a.Origin)
+	case h.Count > a.Count:
+		a.find(a.Count, receipts.Hash{}, "records %d to %d are missing: the %s head counts %d, and the log has %d; it was cut or rolled back", a.Count, h.Count-1, what, h.Count, a.Count)
+	case int64(len(a.made)) < tlog.StoredHashIndex(0, h.Count):
+		// Named already: the records do not reach that far.
+	default:
+		if root := rootOf(h.Count, a.made); root != h.Root {
+			a.find(-1, receipts.Hash{}, "the first %d records are not those of the %s head: the log was rewritten", h.Count, what)
+		}
+	}
+}
+
+// signatures holds the records and the signed head against keys.
+func (a *auditor) signatures(keys note.Verifiers) {
+	if a.head.note != nil {
+		h, key, err := receipts.ParseHead(a.head.note, keys)
+		switch {
+		case err != nil:
+			a.find(-1, receipts.Hash{}, "the signed head cannot be trusted: %v", err)
+		case key != "":
+			a.Signed = h.Count
+			a.beginsWith(h, "signed")
+		}
+	}
+	// Verifying costs some 50 us a record: all processors take part.
+	signed := make([]bool, len(a.all))
+	var workers sync.WaitGroup
+	n := runtime.GOMAXPROCS(0)
+	for w := range n {
+		workers.Go(func() {
+			for i := w; i < len(a.all); i += n {
+				_, key := a.all[i].signature.Check(a.Origin, a.all[i].sha, keys)
+				signed[i] = key != ""
+			}
+		})
+	}
+	workers.Wait()
+	for i, ok := range signed {
+		d := &a.all[i]
+		if ok || d.sha.IsZero() {
+			continue
+		}
+		a.Unsigned++
+		if int64(i) < a.Signed {
+			a.Findings = append(a.Findings, Finding{Seq: int64(i), SHA: d.sha, Unsigned: true,
+				Message: fmt.Sprintf("record %d (%s %s) is not signed, and the signed head covers it: whoever had no key wrote it, its level is L0", i, d.kind, d.sha.Short())})
+		}
+	}
 }
 
 // auditNodes holds the stored hashes against those that the records make.
-func (s *Store) auditNodes(ctx context.Context, made nodes, find func(int64, receipts.Hash, string, ...any)) error {
+func (s *Store) auditNodes(ctx context.Context, made nodes, find func(seq int64, sha receipts.Hash, format string, args ...any)) error {
 	rows, err := s.conn.QueryContext(ctx, "SELECT idx, hash FROM node ORDER BY idx")
 	if err != nil {
 		return err
@@ -179,39 +346,4 @@ func (s *Store) auditNodes(ctx context.Context, made nodes, find func(int64, rec
 		find(-1, receipts.Hash{}, "the log has hashes %d to %d of no record", len(made), next-1)
 	}
 	return nil
-}
-
-// auditItems holds the projection against the log.
-func (s *Store) auditItems(ctx context.Context, at map[receipts.Hash]int64, consumed map[receipts.Hash]consumedState, find func(int64, receipts.Hash, string, ...any)) error {
-	rows, err := s.conn.QueryContext(ctx, "SELECT r.seq, r.sha, i.seq, i.kind = r.kind, i.consumed, i.consumption, i.consumed_by FROM record r LEFT JOIN item i USING(seq) ORDER BY r.seq")
-	if err != nil {
-		return err
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var seq int64
-		var sha []byte
-		var itemSeq, flag, consumption sql.NullInt64
-		var same sql.NullBool
-		var by sql.NullString
-		if err := rows.Scan(&seq, &sha, &itemSeq, &same, &flag, &consumption, &by); err != nil {
-			return err
-		}
-		h := hashOf(sha)
-		if _, logged := at[h]; !logged {
-			continue // named already
-		}
-		want, isConsumed := consumed[h]
-		switch {
-		case !itemSeq.Valid || !same.Bool:
-			find(seq, h, "record %d has no row, or a wrong one, in the projection", seq)
-		case isConsumed && flag.Int64 == 0:
-			find(seq, h, "record %d was set back: record %d consumed it, and the projection says it is unconsumed", seq, want.seq)
-		case isConsumed && (consumption.Int64 != want.seq || by.String != want.by):
-			find(seq, h, "record %d: the projection has it consumed by somebody else than record %d says", seq, want.seq)
-		case !isConsumed && (flag.Int64 != 0 || consumption.Valid):
-			find(seq, h, "record %d: the projection has it consumed, and no record says so", seq)
-		}
-	}
-	return rows.Err()
 }

@@ -1,0 +1,43 @@
+package receipts
+
+import (
+	"crypto/ed25519"
+	"crypto/rand"
+	"encoding/base64"
+	"errors"
+	"strings"
+
+	"golang.org/x/mod/sumdb/note"
+)
+
+// GenerateKey makes a signing key and its public key for name, which may hold no
+// space and no plus sign.
+func GenerateKey(name string) (private, public string, err error) {
+	if name == "" || strings.ContainsAny(name, " +\t\r\n") {
+		return "", "", errors.New("the name of a key has no space and no plus sign")
+	}
+	return note.GenerateKey(rand.Reader, name)
+}
+
+// publicOf returns the public key of a signing key.
+func publicOf(private string) (string, error) {
+	rest, ok := strings.CutPrefix(private, "PRIVATE+KEY+")
+	parts := strings.SplitN(rest, "+", 3)
+	if !ok || len(parts) != 3 {
+		return "", errors.New("it is no signing key")
+	}
+	raw, err := base64.StdEncoding.DecodeString(parts[2])
+	if err != nil || len(raw) != 1+ed25519.SeedSize {
+		return "", errors.New("it is no signing key")
+	}
+	public := ed25519.NewKeyFromSeed(raw[1:]).Public().(ed25519.PublicKey)
+	return note.NewEd25519VerifierKey(parts[0], public)
+}
+
+// PublicKey returns the public key of the signing key that private is the text of.
+func PublicKey(private string) (string, error) {
+	if _, err := note.NewSigner(strings.TrimSpace(private)); err != nil {
+		return "", errors.New("it is no signing key of the form PRIVATE+KEY+NAME+HASH+KEY")
+	}
+	return publicOf(strings.TrimSpace(private))
+}

@@ -1,0 +1,170 @@
+package receipts
+
+import (
+	"bytes"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"golang.org/x/mod/sumdb/note"
+	"golang.org/x/mod/sumdb/tlog"
+)
+
+// Trust levels of a record.
+const (
+	// LevelHash: the hash and the log hold, and anybody could have written it.
+	LevelHash = 0
+	// LevelKey: signed with a key that the commands it is about could not reach.
+	LevelKey = 1
+)
+
+// A Signer signs records and heads of logs with the key of their producer. Keys
+// and signatures have the forms of golang.org/x/mod/sumdb/note.
+type Signer struct {
+	signer note.Signer
+	keys   note.Verifiers
+	claim  int
+}
+
+// NewSigner makes a signer from the text of a key, "PRIVATE+KEY+...". out says that
+// the key is out of reach of the commands that run: without it, what it signs has
+// no higher level than what nobody signs.
+func NewSigner(key string, out bool) (*Signer, error) {
+	s, err := note.NewSigner(strings.TrimSpace(key))
+	if err != nil {
+		return nil, errors.New("it is no signing key of the form PRIVATE+KEY+NAME+HASH+KEY")
+	}
+	public, err := publicOf(strings.TrimSpace(key))
+	if err != nil {
+		return nil, err
+	}
+	v, err := note.NewVerifier(public)
+	if err != nil {
+		return nil, err
+	}
+	claim := LevelHash
+	if out {
+		claim = LevelKey
+	}
+	return &Signer{s, note.VerifierList(v), claim}, nil
+}
+
+// Keys returns the verifiers of the signer's own key.
+func (s *Signer) Keys() note.Verifiers { return s.keys }
+
+// Level is that of what s signs.
+func (s *Signer) Level() int { return s.claim }
+
+// Name is the name of the key.
+func (s *Signer) Name() string { return s.signer.Name() }
+
+// ParseKeys parses public keys, "NAME+HASH+KEY", for verification.
+func ParseKeys(keys ...string) (note.Verifiers, error) {
+	var list []note.Verifier
+	for _, k := range keys {
+		v, err := note.NewVerifier(strings.TrimSpace(k))
+		if err != nil {
+			return nil, fmt.Errorf("%q is no public key of the form NAME+HASH+KEY", k)
+		}
+		list = append(list, v)
+	}
+	return note.VerifierList(list...), nil
+}
+
+// A Signature is the signature of a record: the level that its producer claims,
+// and a signature line of sumdb/note over
+//
+//	dialect.signature/1
+//	ORIGIN
+//	LEVEL
+//	SHA
+//
+// in which ORIGIN is that of the store, so that a record is of no use in another
+// one; LEVEL is one digit, and SHA the hash of the record. The text form is the
+// level, a space and that line without its line end.
+type Signature string
+
+func signatureText(origin string, level int, sha Hash) string {
+	return "dialect.signature/1\n" + origin + "\n" + strconv.Itoa(level) + "\n" + sha.String() + "\n"
+}
+
+// Sign signs the record with hash sha for the store of that origin.
+func (s *Signer) Sign(origin string, sha Hash) (Signature, error) {
+	text := signatureText(origin, s.claim, sha)
+	msg, err := note.Sign(&note.Note{Text: text}, s.signer)
+	if err != nil {
+		return "", err
+	}
+	line := strings.TrimSuffix(string(msg[len(text)+1:]), "\n")
+	return Signature(strconv.Itoa(s.claim) + " " + line), nil
+}
+
+// Check returns the level of a record under keys, and the name of the key that
+// signed it; level 0 and no name if none of them did.
+func (g Signature) Check(origin string, sha Hash, keys note.Verifiers) (level int, key string) {
+	if keys == nil || len(g) < 3 || g[1] != ' ' || g[0] != '0' && g[0] != '1' {
+		return LevelHash, ""
+	}
+	level = int(g[0] - '0')
+	n, err := note.Open([]byte(signatureText(origin, level, sha)+"\n"+string(g[2:])+"\n"), keys)
+	if err != nil {
+		return LevelHash, ""
+	}
+	return level, n.Sigs[0].Name
+}
+
+// A Head is the state of a log: whoever keeps one can tell later whether records
+// were taken away or changed. Its text has the form of a checkpoint of a
+// transparency log: the origin, the count and the root in base64, a line each;
+// with a key it is a signed note.
+type Head struct {
+	Origin string // of the store
+	Count  int64  // records
+	Root   tlog.Hash
+}
+
+// Text returns the three lines.
+func (h Head) Text() string {
+	return fmt.Sprintf("%s\n%d\n%s\n", h.Origin, h.Count, base64.StdEncoding.EncodeToString(h.Root[:]))
+}
+
+// Sign returns the head as a signed note.
+func (s *Signer) SignHead(h Head) ([]byte, error) {
+	return note.Sign(&note.Note{Text: h.Text()}, s.signer)
+}
+
+// ParseHead parses the text of a head, signed or not. key names the key of keys
+// that signed it; it is empty if none did, and a signature that is there but does
+// not hold is an error.
+func ParseHead(msg []byte, keys note.Verifiers) (h Head, key string, err error) {
+	text, _, signed := bytes.Cut(msg, []byte("\n\n"))
+	if signed {
+		text = msg[:len(text)+1]
+		if keys != nil {
+			n, err := note.Open(msg, keys)
+			var unknown *note.UnverifiedNoteError
+			switch {
+			case err == nil:
+				key = n.Sigs[0].Name
+			case !errors.As(err, &unknown):
+				return Head{}, "", fmt.Errorf("the head's signature does not hold: %v", err)
+			}
+		}
+	}
+	lines := strings.Split(string(text), "\n")
+	if len(lines) < 3 || len(lines) > 4 || len(lines) == 4 && lines[3] != "" || lines[0] == "" || len(text) > 1000 {
+		return Head{}, "", errors.New("a head is three lines: origin, count and root")
+	}
+	h.Origin = lines[0]
+	h.Count, err = strconv.ParseInt(lines[1], 10, 64)
+	if err != nil || h.Count < 0 || strconv.FormatInt(h.Count, 10) != lines[1] {
+		return Head{}, "", fmt.Errorf("the head's count %q is no number", lines[1])
+	}
+	root, err := base64.StdEncoding.Strict().DecodeString(lines[2])
+	if err != nil || len(root) != tlog.HashSize {
+		return Head{}, "", fmt.Errorf("the head's root %q is no hash in base64", lines[2])
+	}
+	return Head{h.Origin, h.Count, tlog.Hash(root)}, key, nil
+}

@@ -1,0 +1,180 @@
+package sqlite
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/command-dialect/dialect/receipts"
+)
+
+// A Filter narrows List. Empty members do not narrow.
+type Filter struct {
+	Kinds   []receipts.Kind // default: receipts and gates
+	Session string
+	Run     string
+	Binding string
+	Status  receipts.Status
+	Since   time.Time // by the clock of whoever wrote the record
+	Tree    *receipts.Tree
+	Unspent bool // not consumed
+	Limit   int  // the newest so many; 0 for all
+}
+
+// List returns records in the order of the log.
+func (s *Store) List(ctx context.Context, f Filter) ([]receipts.Entry, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(f.Kinds) == 0 {
+		f.Kinds = []receipts.Kind{receipts.KindReceipt, receipts.KindGate}
+	}
+	marks := make([]string, len(f.Kinds))
+	var args []any
+	for i, k := range f.Kinds {
+		marks[i] = "?"
+		args = append(args, string(k))
+	}
+	where := []string{"r.kind IN (" + strings.Join(marks, ", ") + ")"}
+	for _, c := range []struct{ column, value string }{
+		{"session", f.Session}, {"run", f.Run}, {"binding", f.Binding}, {"status", string(f.Status)},
+	} {
+		if c.value != "" {
+			where = append(where, "i."+c.column+" = ?")
+			args = append(args, c.value)
+		}
+	}
+	if !f.Since.IsZero() {
+		where = append(where, "i.started >= ?")
+		args = append(args, receipts.Time{Time: f.Since}.String())
+	}
+	if f.Tree != nil {
+		cond, arg := ofTree(*f.Tree)
+		where = append(where, cond)
+		args = append(args, arg)
+	}
+	if f.Unspent {
+		where = append(where, "i.consumed = 0")
+	}
+	q := entryColumns + "WHERE " + strings.Join(where, " AND ") + " ORDER BY r.seq DESC"
+	if f.Limit > 0 {
+		q += fmt.Sprintf(" LIMIT %d", f.Limit)
+	}
+	es, err := s.entries(ctx, q, args...)
+	if err != nil {
+		return nil, s.unusable(err)
+	}
+	slices.Reverse(es)
+	return es, nil
+}
+
+// ofTree is the condition that a row of the projection is of a tree.
+func ofTree(t receipts.Tree) (condition string, arg any) {
+	if t.Bytes.IsZero() {
+		return "i.gittree = ?", t.Tree
+	}
+	return "i.tree = ?", blob(t.Bytes)
+}
+
+// Ask answers an inquiry, in one snapshot of the store.
+func (s *Store) Ask(ctx context.Context, in receipts.Inquiry) (*receipts.Answer, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if _, err := s.conn.ExecContext(ctx, "BEGIN"); err != nil {
+		return nil, s.unusable(err)
+	}
+	defer func() { _, _ = s.conn.ExecContext(context.WithoutCancel(ctx), "ROLLBACK") }()
+	a, err := receipts.Ask(in, book{s, ctx})
+	return a, s.unusable(err)
+}
+
+// Passed returns the last receipt of a command on a tree, if it says that the
+// command succeeded and nobody settled, repeated or accepted anything to get there.
+func (s *Store) Passed(ctx context.Context, command receipts.Hash, t receipts.Tree) (receipts.Entry, bool, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	cond, arg := ofTree(t)
+	es, err := s.entries(ctx, entryColumns+"WHERE i.command = ? AND "+cond+" ORDER BY r.seq DESC LIMIT 1", blob(command), arg)
+	if err != nil || len(es) == 0 || receipts.Valid(es[0]) != nil {
+		return receipts.Entry{}, false, s.unusable(err)
+	}
+	return es[0], true, nil
+}
+
+// A book is the [receipts.Book] of the transaction that is under way.
+type book struct {
+	s   *Store
+	ctx context.Context
+}
+
+func (b book) Record(sha receipts.Hash) (receipts.Entry, bool, error) {
+	return b.one(entryColumns+"WHERE r.sha = ?", blob(sha))
+}
+
+func (b book) one(query string, args ...any) (receipts.Entry, bool, error) {
+	es, err := b.s.entries(b.ctx, query, args...)
+	if err != nil || len(es) == 0 {
+		return receipts.Entry{}, false, err
+	}
+	return es[0], true, nil
+}
+
+func (b book) Failures(r *receipts.Receipt) ([]receipts.Entry, error) {
+	if r.Workspace == nil {
+		return nil, nil
+	}
+	cond, arg := ofTree(r.Workspace.Before)
+	es, err := b.s.entries(b.ctx, entryColumns+"WHERE i.command = ? AND "+cond+" AND i.status = 'failed' AND i.accepted IS NULL ORDER BY r.seq", blob(r.Command), arg)
+	if err != nil {
+		return nil, err
+	}
+	return slices.DeleteFunc(es, func(e receipts.Entry) bool {
+		v, _ := e.Parse()
+		f, ok := v.(*receipts.Receipt)
+		return !ok || f.StopReason != "" && f.StopReason != "expectation" || f.Environment != r.Environment ||
+			f.Executable != nil && r.Executable != nil && f.Executable.SHA256 != r.Executable.SHA256
+	}), nil
+}
+
+func (b book) Nested(run string) ([]receipts.Entry, error) {
+	es, err := b.s.entries(b.ctx, entryColumns+"WHERE i.parent > ? AND i.parent < ? AND i.kind = 'gate' AND i.consumed = 0 ORDER BY r.seq LIMIT 200", run+"/", run+"0")
+	if err != nil {
+		return nil, err
+	}
+	return slices.DeleteFunc(es, func(e receipts.Entry) bool {
+		v, _ := e.Parse()
+		g, ok := v.(*receipts.Gate)
+		return !ok || !g.Final
+	}), nil
+}
+
+func (b book) Gates(limit int) ([]receipts.Entry, error) {
+	es, err := b.s.entries(b.ctx, entryColumns+"WHERE i.kind = 'gate' ORDER BY r.seq DESC LIMIT ?", limit)
+	if err != nil {
+		return nil, err
+	}
+	return slices.DeleteFunc(es, func(e receipts.Entry) bool {
+		v, _ := e.Parse()
+		g, ok := v.(*receipts.Gate)
+		return ok && !g.Final
+	}), nil
+}
+
+func (b book) OfCommand(command receipts.Hash, limit int) ([]receipts.Entry, error) {
+	return b.s.entries(b.ctx, entryColumns+"WHERE i.command = ? ORDER BY r.seq DESC LIMIT ?", blob(command), limit)
+}
+
+// maxOnTree bounds how many receipts of one tree are looked at, the newest.
+const maxOnTree = 2000
+
+func (b book) OnTree(t receipts.Tree) ([]receipts.Entry, error) {
+	cond, arg := ofTree(t)
+	es, err := b.s.entries(b.ctx, entryColumns+"WHERE "+cond+" AND i.kind = 'receipt' ORDER BY r.seq DESC LIMIT ?", arg, maxOnTree)
+	slices.Reverse(es)
+	return es, err
+}
+
+func (b book) Before(binding string, seq int64) (receipts.Entry, bool, error) {
+	return b.one(entryColumns+"WHERE i.binding = ? AND i.seq < ? AND i.kind = 'receipt' ORDER BY i.seq DESC LIMIT 1", binding, seq)
+}

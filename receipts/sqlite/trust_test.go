@@ -1,0 +1,439 @@
+package sqlite
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/command-dialect/dialect/receipts"
+)
+
+// newKey returns a signer, the public key, and what opens a store with both.
+func newKey(t testing.TB, name string) (*receipts.Signer, Options) {
+	t.Helper()
+	private, public, err := receipts.GenerateKey(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := receipts.NewSigner(private, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	keys, err := receipts.ParseKeys(public)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s, Options{Signer: s, Keys: keys}
+}
+
+func openWith(t testing.TB, path string, o Options) *Store {
+	t.Helper()
+	s, err := Open(ctx, path, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Close() })
+	return s
+}
+
+func audit(t testing.TB, s *Store, kept *receipts.Head) *Audit {
+	t.Helper()
+	a, err := s.Verify(ctx, kept)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a
+}
+
+func messages(a *Audit) string {
+	var b strings.Builder
+	for _, f := range a.Findings {
+		b.WriteString(f.Message + "\n")
+	}
+	return b.String()
+}
+
+func keep(t testing.TB, s *Store) receipts.Head {
+	t.Helper()
+	h, text, err := s.Checkpoint(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, _, err := receipts.ParseHead(text, nil)
+	if err != nil || again != h {
+		t.Fatalf("the text of the head reads as %v, %v; want %v", again, err, h)
+	}
+	return h
+}
+
+// A record that a key signed has its level under that key, and under no other.
+func TestLevels(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "s.db")
+	_, o := newKey(t, "boss")
+	s := openWith(t, path, o)
+	hs := fill(t, s, "r-1", 3)
+	d, err := s.Gate(ctx, request("r-1", hs))
+	if err != nil || !d.Passed() || d.Level != receipts.LevelKey {
+		t.Fatalf("%s, L%d, %v", reasons(d), d.Level, err)
+	}
+	s.Close()
+
+	_, other := newKey(t, "boss")
+	for _, tt := range []struct {
+		name  string
+		keys  Options
+		level int
+	}{{"the key", Options{Keys: o.Keys}, 1}, {"no key", Options{}, 0}, {"another key of that name", Options{Keys: other.Keys}, 0}} {
+		r := openWith(t, path, Options{Keys: tt.keys.Keys, ReadOnly: true})
+		if e, err := r.Get(ctx, d.Gate.String()); err != nil || e.Level != tt.level {
+			t.Errorf("%s: L%d, %v; want L%d", tt.name, e.Level, err, tt.level)
+		}
+	}
+	if a := audit(t, openWith(t, path, Options{Keys: o.Keys, ReadOnly: true}), nil); !a.Consistent() || a.Signed != a.Count || a.Unsigned != 0 {
+		t.Errorf("signed %d of %d, unsigned %d: %s", a.Signed, a.Count, a.Unsigned, messages(a))
+	}
+}
+
+// Rows that somebody without the key appends are named once a keyed head covers
+// them, and never get its level.
+func TestLaundering(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "s.db")
+	_, o := newKey(t, "boss")
+	s := openWith(t, path, o)
+	fill(t, s, "r-1", 2)
+	s.Close()
+	s = openAt(t, path)
+	slipped := fill(t, s, "r-2", 2)
+	s.Close()
+	if a := audit(t, openWith(t, path, Options{Keys: o.Keys, ReadOnly: true}), nil); !a.Consistent() || a.Signed != 2 || a.Unsigned != 2 {
+		t.Errorf("before: signed %d, unsigned %d: %s", a.Signed, a.Unsigned, messages(a))
+	}
+	s = openWith(t, path, o)
+	fill(t, s, "r-3", 1)
+	e, err := s.Get(ctx, slipped[0].String())
+	if err != nil || e.Level != 0 {
+		t.Errorf("L%d, %v", e.Level, err)
+	}
+	d, err := s.Gate(ctx, request("r-2", slipped))
+	if err != nil || !d.Passed() || d.Level != 0 {
+		t.Errorf("a gate over them: %s, L%d, %v", reasons(d), d.Level, err)
+	}
+	a := audit(t, s, nil)
+	if len(a.Findings) != 2 || !a.Findings[0].Unsigned || a.Findings[0].SHA != slipped[0] || a.Findings[1].SHA != slipped[1] {
+		t.Errorf("%s", messages(a))
+	}
+}
+
+// A signature is of no use for another record, or in another store.
+func TestSignatureIsBound(t *testing.T) {
+	_, o := newKey(t, "boss")
+	a := openWith(t, filepath.Join(t.TempDir(), "a.db"), o)
+	hs := fill(t, a, "r-1", 2)
+	b := openWith(t, filepath.Join(t.TempDir(), "b.db"), o)
+	fill(t, b, "r-1", 2)
+	var sig string
+	if err := a.conn.QueryRowContext(ctx, "SELECT signature FROM record WHERE seq = 0").Scan(&sig); err != nil {
+		t.Fatal(err)
+	}
+	for name, s := range map[string]*Store{"another record": a, "another store": b} {
+		seq := map[string]int{"another record": 1, "another store": 0}[name]
+		if _, err := s.conn.ExecContext(ctx, "UPDATE record SET signature = ? WHERE seq = ?", sig, seq); err != nil {
+			t.Fatal(err)
+		}
+		s.mine = map[receipts.Hash]bool{}
+		if e, err := s.Get(ctx, hs[seq].String()); err != nil || e.Level != 0 || e.Key != "" {
+			t.Errorf("%s: L%d by %q, %v", name, e.Level, e.Key, err)
+		}
+	}
+	// A claim cannot be raised either.
+	if g := receipts.Signature("1" + strings.TrimPrefix(sig, "1")); g != receipts.Signature(sig) {
+		t.Fatal("the claim is not where the test thinks")
+	}
+}
+
+// Whoever kept a head sees what happened to the log.
+func TestKeptHead(t *testing.T) {
+	for _, tt := range []struct {
+		name, do, want string
+		findings       bool
+	}{
+		{"nothing", "", "", false},
+		{"more", "more", "", false},
+		{"tail cut", "DELETE FROM record WHERE seq >= 3; DELETE FROM item WHERE seq >= 3; DELETE FROM node WHERE idx >= 4; ", "records 3 to 4 are missing: the kept head counts 5", true},
+		{"replaced", "replace", "the store was replaced", true},
+		{"rewritten", "rewrite", "the first 5 records are not those of the kept head", true},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			dir := t.TempDir()
+			path := filepath.Join(dir, "s.db")
+			s := openAt(t, path)
+			fill(t, s, "r-1", 5)
+			kept := keep(t, s)
+			switch tt.do {
+			case "":
+			case "more":
+				fill(t, s, "r-2", 9)
+			case "replace", "rewrite":
+				s.Close()
+				os.Remove(path)
+				s = openAt(t, path)
+				if tt.do == "rewrite" { // the origin is no secret
+					if _, err := s.conn.ExecContext(ctx, "UPDATE head SET origin = ?", kept.Origin); err != nil {
+						t.Fatal(err)
+					}
+				}
+				fill(t, s, "r-9", 6)
+			default:
+				// A forger mends the head, so that the log alone looks whole.
+				forged := openAt(t, filepath.Join(dir, "f.db"))
+				fill(t, forged, "r-1", 3)
+				h := keep(t, forged)
+				if _, err := s.conn.ExecContext(ctx, tt.do+"UPDATE head SET count = 3, root = x'"+receipts.Hash(h.Root).String()+"'"); err != nil {
+					t.Fatal(err)
+				}
+				if a := audit(t, s, nil); !a.Consistent() {
+					t.Fatalf("the forger left traces: %s", messages(a))
+				}
+			}
+			a := audit(t, s, &kept)
+			if a.Consistent() == tt.findings || !strings.Contains(messages(a), tt.want) {
+				t.Errorf("%q, want %q", messages(a), tt.want)
+			}
+		})
+	}
+}
+
+// A key does not sign a log that has lost what it signed.
+func TestKeyRefusesRewrittenLog(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "s.db")
+	_, o := newKey(t, "boss")
+	s := openWith(t, path, o)
+	fill(t, s, "r-1", 5)
+	s.Close()
+	s = openAt(t, path)
+	if _, err := s.conn.ExecContext(ctx, "DELETE FROM record WHERE seq >= 3; DELETE FROM item WHERE seq >= 3; DELETE FROM node WHERE idx >= 4; UPDATE head SET count = 3"); err != nil {
+		t.Fatal(err)
+	}
+	s.Close()
+	s = openWith(t, path, o)
+	if err := s.Append(ctx, makeReceipt("r-2", 0)); !errors.Is(err, ErrRewritten) {
+		t.Errorf("append: %v", err)
+	}
+}
+
+// onTree is a receipt of a command that ran on a tree.
+func onTree(run string, n int, status receipts.Status, tree byte) *receipts.Receipt {
+	r := receiptOf(run, n, status)
+	r.Workspace = &receipts.Workspace{Before: receipts.Tree{Bytes: receipts.Hash{tree}}}
+	argv := []string{"/bin/check"}
+	r.Argv, r.Command = []receipts.Datum{receipts.Text(argv[0])}, receipts.CommandHash(argv)
+	return r
+}
+
+func requestOf(run string, rs ...*receipts.Receipt) receipts.GateRequest {
+	g := receipts.GateRequest{Run: run, Session: "session", At: at(100), Final: true}
+	for _, r := range rs {
+		g.Expect = append(g.Expect, receipts.Expectation{SHA: mustRecord(r).SHA(), Step: r.Step, Line: r.Line.Number, Required: true})
+	}
+	return g
+}
+
+// The last word counts, across the whole store.
+func TestLastWord(t *testing.T) {
+	fault := onTree("r-0", 0, receipts.StatusFailed, 1)
+	fault.StopReason = "timeout"
+	otherEnv := onTree("r-0", 0, receipts.StatusFailed, 1)
+	otherEnv.Environment = receipts.Hash{7}
+	for _, tt := range []struct {
+		name          string
+		before, after *receipts.Receipt
+		edit          func(*receipts.GateRequest)
+		want          string
+	}{
+		{"nothing else", nil, nil, nil, ""},
+		{"failed before", onTree("r-0", 0, receipts.StatusFailed, 1), nil, nil, "flaky"},
+		{"failed before on another tree", onTree("r-0", 0, receipts.StatusFailed, 2), nil, nil, ""},
+		{"failed before in another environment", otherEnv, nil, nil, ""},
+		{"a fault is no failure", fault, nil, nil, ""},
+		{"failed after", nil, onTree("r-2", 0, receipts.StatusFailed, 1), nil, "superseded"},
+		{"retries allow it", onTree("r-0", 0, receipts.StatusFailed, 1), nil, func(g *receipts.GateRequest) { g.Expect[0].Flaky = true }, ""},
+		{"accepted", onTree("r-0", 0, receipts.StatusFailed, 1), nil, func(g *receipts.GateRequest) { g.AcceptFlaky = "the network was down" }, ""},
+		{"a later failure cannot be accepted", nil, onTree("r-2", 0, receipts.StatusFailed, 1), func(g *receipts.GateRequest) { g.AcceptFlaky = "please" }, "superseded"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			s := tempStore(t)
+			pass := onTree("r-1", 0, receipts.Succeeded, 1)
+			for _, r := range []*receipts.Receipt{tt.before, pass, tt.after} {
+				if r != nil {
+					put(t, r)(s)
+				}
+			}
+			g := requestOf("r-1", pass)
+			if tt.edit != nil {
+				tt.edit(&g)
+			}
+			d, err := s.Gate(ctx, g)
+			if err != nil || reasons(d) != tt.want {
+				t.Errorf("%q, %v; want %q", reasons(d), err, tt.want)
+			}
+			if a := audit(t, s, nil); !a.Consistent() {
+				t.Error(messages(a))
+			}
+			if tt.name == "accepted" { // once accepted, the failure is no longer held against anybody
+				again := onTree("r-3", 1, receipts.Succeeded, 1)
+				put(t, again)(s)
+				if d, err := s.Gate(ctx, requestOf("r-3", again)); err != nil || !d.Passed() {
+					t.Errorf("again: %s, %v", reasons(d), err)
+				}
+			}
+		})
+	}
+}
+
+// Hiding a failure in the projection is found.
+func TestProjectionIsHeld(t *testing.T) {
+	for _, stmt := range []string{
+		"UPDATE item SET status = 'succeeded' WHERE seq = 0", "UPDATE item SET tree = x'00' WHERE seq = 0", "UPDATE item SET command = NULL WHERE seq = 0",
+		"UPDATE item SET accepted = 1 WHERE seq = 0", "UPDATE item SET settlement = 1 WHERE seq = 0", "UPDATE item SET parent = 'r-1/1' WHERE seq = 0",
+		"UPDATE item SET started = '' WHERE seq = 0", "UPDATE item SET binding = 'x' WHERE seq = 0", "DELETE FROM item WHERE seq = 0",
+	} {
+		s := tempStore(t)
+		put(t, onTree("r-0", 0, receipts.StatusFailed, 1))(s)
+		put(t, onTree("r-1", 0, receipts.Succeeded, 1))(s)
+		if _, err := s.conn.ExecContext(ctx, stmt); err != nil {
+			t.Fatal(err)
+		}
+		if a := audit(t, s, nil); a.Consistent() || a.Findings[0].Seq != 0 {
+			t.Errorf("%s: %q", stmt, messages(a))
+		}
+	}
+}
+
+// What is pending is settled once, and passes a gate only if it succeeded.
+func TestSettle(t *testing.T) {
+	s := tempStore(t)
+	r := receiptOf("r-1", 0, receipts.Pending)
+	put(t, r)(s)
+	id := mustRecord(r).SHA().Short()
+	if d, err := s.Gate(ctx, requestOf("r-1", r)); err != nil || reasons(d) != "not_terminal" {
+		t.Fatalf("%s, %v", reasons(d), err)
+	}
+	settle := receipts.Settlement{Status: receipts.Succeeded, By: "worker", Timestamp: at(5), Handle: &receipts.Handle{ExternalID: "page-1"}}
+	if d, err := s.Settle(ctx, id, settle); err != nil || !d.Passed() {
+		t.Fatalf("%s, %v", reasons(d), err)
+	}
+	settle.Status = receipts.StatusFailed
+	if d, err := s.Settle(ctx, id, settle); err != nil || reasons(d) != "repeated" {
+		t.Fatalf("twice: %s, %v", reasons(d), err)
+	}
+	if d, err := s.Gate(ctx, requestOf("r-1", r)); err != nil || !d.Passed() {
+		t.Fatalf("%s, %v", reasons(d), err)
+	}
+	if a := audit(t, s, nil); !a.Consistent() {
+		t.Error(messages(a))
+	}
+	if d, err := s.Settle(ctx, mustRecord(makeReceiptBody("r-9")).SHA().String(), settle); err != nil || reasons(d) != "missing" {
+		t.Errorf("%s, %v", reasons(d), err)
+	}
+}
+
+func makeReceiptBody(run string) *receipts.Receipt { return receiptOf(run, 0, receipts.Succeeded) }
+
+// Copies of a store share no memory; they share the ledger of whoever asks.
+func TestLedger(t *testing.T) {
+	dir := t.TempDir()
+	s := openAt(t, filepath.Join(dir, "s.db"))
+	hs := fill(t, s, "r-1", 3)
+	s.Close()
+	whole, err := os.ReadFile(filepath.Join(dir, "s.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "copy.db"), whole, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	ledger, err := OpenLedger(ctx, filepath.Join(dir, "ledger"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ledger.Close()
+	spend := func(h []receipts.Hash) (*receipts.Refusal, error) {
+		return ledger.Spend(ctx, h, "boss", "release", at(7))
+	}
+	for i, name := range []string{"s.db", "copy.db"} {
+		s := openAt(t, filepath.Join(dir, name))
+		// Each copy gets a gate receipt of its own, over the same receipts.
+		g := request("r-1", hs)
+		g.At = at(int64(50 + i))
+		d, err := s.Gate(ctx, g)
+		if err != nil || !d.Passed() {
+			t.Fatalf("%s: %s, %v", name, reasons(d), err)
+		}
+		d, err = s.Consume(ctx, receipts.ConsumeRequest{IDs: []string{d.Gate.String()}, By: "boss", At: at(60), Spend: spend})
+		want := []string{"", "spent"}[i]
+		if err != nil || reasons(d) != want {
+			t.Errorf("%s: %q, %v; want %q", name, reasons(d), err, want)
+		}
+		if a := audit(t, s, nil); !a.Consistent() {
+			t.Error(messages(a))
+		}
+	}
+	if _, err := OpenLedger(ctx, filepath.Join(dir, "s.db")); err == nil {
+		t.Error("a store was taken for a ledger")
+	}
+}
+
+// A gate takes in the gates of runs that its commands started.
+func TestNested(t *testing.T) {
+	s := tempStore(t)
+	child := fill(t, s, "r-child", 1)
+	g := request("r-child", child)
+	g.Parent = "r-1/2"
+	inner, err := s.Gate(ctx, g)
+	if err != nil || !inner.Passed() {
+		t.Fatal(reasons(inner), err)
+	}
+	g = request("r-other", fill(t, s, "r-other", 1))
+	g.Parent = "r-11/2"
+	other, err := s.Gate(ctx, g)
+	if err != nil || !other.Passed() {
+		t.Fatal(reasons(other), err)
+	}
+	outer, err := s.Gate(ctx, request("r-1", fill(t, s, "r-1", 2)))
+	if err != nil || !outer.Passed() {
+		t.Fatal(reasons(outer), err)
+	}
+	e, err := s.Get(ctx, inner.Gate.String())
+	if err != nil || e.Consumption == nil || e.Consumption.Who() != receipts.GateID(outer.Gate) {
+		t.Errorf("the child's gate is consumed by %v, %v", e.Consumption, err)
+	}
+	if e, _ := s.Get(ctx, other.Gate.String()); e.Consumption != nil {
+		t.Error("the gate of another run was consumed")
+	}
+}
+
+// A store of the first version is brought to the present one by whoever writes.
+func TestMigrate(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "s.db")
+	s := openAt(t, path)
+	hs := fill(t, s, "r-1", 3)
+	if d, err := s.Gate(ctx, request("r-1", hs)); err != nil || !d.Passed() {
+		t.Fatal(err)
+	}
+	if _, err := s.conn.ExecContext(ctx, `DROP TABLE item;
+		CREATE TABLE item(seq INTEGER PRIMARY KEY, kind TEXT NOT NULL, run TEXT NOT NULL, session TEXT NOT NULL, binding TEXT NOT NULL, status TEXT NOT NULL, line INTEGER NOT NULL, started TEXT NOT NULL, consumed INTEGER NOT NULL DEFAULT 0, consumed_by TEXT, consumed_at TEXT, consumption INTEGER) STRICT;
+		CREATE INDEX item_run ON item(run); CREATE INDEX item_session ON item(session);
+		ALTER TABLE record ADD COLUMN level INTEGER NOT NULL DEFAULT 0; PRAGMA user_version = 1`); err != nil {
+		t.Fatal(err)
+	}
+	s.Close()
+	if _, err := Open(ctx, path, Options{ReadOnly: true}); err == nil || !strings.Contains(err.Error(), "older dialect") {
+		t.Errorf("read-only: %v", err)
+	}
+	s = openAt(t, path)
+	wantConsistent(t, s, 5)
+	fill(t, s, "r-2", 1)
+	wantConsistent(t, s, 6)
+}
