@@ -29,13 +29,14 @@ func newReceiptsExport(u *ui) *cobra.Command {
 				w := bufio.NewWriter(u.out)
 				enc := json.NewEncoder(w)
 				enc.SetEscapeHTML(false)
-				head, err := s.Export(ctx, func(seq int64, sha receipts.Hash, r receipts.Record) error {
+				head, err := s.Export(ctx, func(e sqlite.Exported) error {
 					return enc.Encode(struct {
-						Seq    int64         `json:"seq"`
-						Kind   receipts.Kind `json:"kind"`
-						SHA256 receipts.Hash `json:"sha256"`
-						Body   string        `json:"body"`
-					}{seq, r.Kind, sha, string(r.Body)})
+						Seq       int64              `json:"seq"`
+						Kind      receipts.Kind      `json:"kind"`
+						SHA256    receipts.Hash      `json:"sha256"`
+						Body      string             `json:"body"`
+						Signature receipts.Signature `json:"signature,omitempty"`
+					}{e.Seq, e.Kind, e.SHA, string(e.Body), e.Signature})
 				})
 				if err != nil {
 					return err

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -29,19 +28,23 @@ func newReceipts(u *ui) *cobra.Command {
 	}
 	cmd.AddCommand(
 		newReceiptsList(u), newReceiptsShow(u), newReceiptsValidate(u),
-		newReceiptsConsume(u), newReceiptsVerify(u), newReceiptsExport(u), newExec(u, "exec"),
+		newConsume(u), newReceiptsVerify(u), newReceiptsCheckpoint(u), newReceiptsExport(u), newExec(u, "exec"),
 	)
 	return cmd
 }
 
 // withStore opens the store for a command that is about it.
 func withStore(name string, readOnly bool, f func(ctx context.Context, s *sqlite.Store) error) error {
+	return withStoreOf(name, sqlite.Options{ReadOnly: readOnly}, f)
+}
+
+func withStoreOf(name string, o sqlite.Options, f func(ctx context.Context, s *sqlite.Store) error) error {
 	path, err := findStore(name)
 	if err != nil {
 		return err
 	}
 	ctx := context.Background()
-	s, err := sqlite.Open(ctx, path, sqlite.Options{ReadOnly: readOnly})
+	s, err := sqlite.Open(ctx, path, o)
 	if err == nil {
 		err = f(ctx, s)
 		if cerr := s.Close(); err == nil && cerr != nil {
@@ -304,48 +307,6 @@ func newReceiptsValidate(u *ui) *cobra.Command {
 	return cmd
 }
 
-func newReceiptsConsume(u *ui) *cobra.Command {
-	var f struct {
-		store, as, purpose string
-		json               bool
-	}
-	cmd := &cobra.Command{
-		Use:               "consume ID...",
-		Short:             "consume receipts, once: all of them or none",
-		Args:              cobra.MinimumNArgs(1),
-		ValidArgsFunction: completeIDs,
-		RunE: func(_ *cobra.Command, args []string) error {
-			if f.as == "" {
-				return usagef("--as must not be empty")
-			}
-			return withStore(f.store, false, func(ctx context.Context, s *sqlite.Store) error {
-				d, err := s.Consume(ctx, receipts.ConsumeRequest{
-					IDs: args, By: f.as, Purpose: f.purpose, At: receipts.Time{Time: time.Now()},
-				})
-				if err != nil {
-					return err
-				}
-				return tellDecision(u, d, f.json, "consumed")
-			})
-		},
-	}
-	fl := cmd.Flags()
-	fl.SortFlags = false
-	fl.StringVar(&f.as, "as", defaultConsumer(), "say `WHO` consumes")
-	fl.Lookup("as").DefValue = "the user"
-	fl.StringVar(&f.purpose, "purpose", "", "say `WHAT` for")
-	fl.BoolVar(&f.json, "json", false, "print one JSON document on standard output")
-	addStoreFlag(cmd, &f.store)
-	return cmd
-}
-
-func defaultConsumer() string {
-	if name := os.Getenv("USER"); name != "" {
-		return name
-	}
-	return fmt.Sprintf("uid %d", os.Getuid())
-}
-
 // tellDecision prints a decision; done is the word for what passed.
 func tellDecision(u *ui, d receipts.Decision, asJSON bool, done string) error {
 	if asJSON {
@@ -392,67 +353,4 @@ func tellDecision(u *ui, d receipts.Decision, asJSON bool, done string) error {
 		return exitStatus(exitRefused)
 	}
 	return nil
-}
-
-func newReceiptsVerify(u *ui) *cobra.Command {
-	var f struct {
-		store string
-		json  bool
-	}
-	cmd := &cobra.Command{
-		Use:   "verify",
-		Short: "hold the whole store against its log, and name what was changed",
-		Args:  cobra.NoArgs,
-		RunE: func(*cobra.Command, []string) error {
-			return withStore(f.store, true, func(ctx context.Context, s *sqlite.Store) error {
-				a, err := s.Verify(ctx)
-				if err != nil {
-					return err
-				}
-				if f.json {
-					if err := auditJSON(u, a); err != nil {
-						return err
-					}
-				} else if a.Consistent() {
-					fmt.Fprintf(u.out, "consistent: %d records, root %s; truncation not checked (no kept head)\n", a.Records, receipts.Hash(a.Root))
-				} else {
-					for _, x := range a.Findings {
-						fmt.Fprintf(u.out, "TAMPERED: %s\n", printable(x.Message))
-					}
-				}
-				if !a.Consistent() {
-					return exitStatus(exitRefused)
-				}
-				return nil
-			})
-		},
-	}
-	cmd.Flags().BoolVar(&f.json, "json", false, "print one JSON document on standard output")
-	addStoreFlag(cmd, &f.store)
-	return cmd
-}
-
-func auditJSON(u *ui, a *sqlite.Audit) error {
-	type finding struct {
-		Seq     int64  `json:"seq"`
-		SHA256  string `json:"sha256,omitempty"`
-		Message string `json:"message"`
-	}
-	doc := struct {
-		Schema     string    `json:"schema"`
-		Consistent bool      `json:"consistent"`
-		Truncation string    `json:"truncation"`
-		Origin     string    `json:"origin"`
-		Records    int64     `json:"records"`
-		Root       string    `json:"root"`
-		Findings   []finding `json:"findings"`
-	}{"dialect.audit/1", a.Consistent(), "not checked", a.Origin, a.Records, receipts.Hash(a.Root).String(), []finding{}}
-	for _, x := range a.Findings {
-		d := finding{Seq: x.Seq, Message: x.Message}
-		if !x.SHA.IsZero() {
-			d.SHA256 = x.SHA.String()
-		}
-		doc.Findings = append(doc.Findings, d)
-	}
-	return writeJSON(u, doc)
 }

@@ -1,0 +1,218 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/mod/sumdb/note"
+
+	"github.com/command-dialect/dialect/receipts"
+	"github.com/command-dialect/dialect/receipts/sqlite"
+)
+
+// keyFlags are the flags of whoever verifies.
+type keyFlags struct {
+	keys  []string
+	since string
+}
+
+func (f *keyFlags) add(cmd *cobra.Command) {
+	fl := cmd.Flags()
+	fl.StringArrayVar(&f.keys, "key", nil, "trust signatures of the public key `PUB`, or of the keys in the file PUB; may be repeated")
+	fl.StringVar(&f.since, "since", "", "hold the log against the head that was kept in `FILE` (see receipts checkpoint)")
+}
+
+// verifiers parses the keys; nil if there are none.
+func (f *keyFlags) verifiers() (note.Verifiers, error) {
+	var texts []string
+	for _, k := range f.keys {
+		if strings.Count(k, "+") >= 2 {
+			texts = append(texts, k)
+			continue
+		}
+		b, err := os.ReadFile(k)
+		if err != nil {
+			return nil, usagef("--key %s: it is neither a public key nor a file of them: %v", k, err)
+		}
+		for _, line := range strings.Fields(string(b)) {
+			texts = append(texts, line)
+		}
+	}
+	if len(texts) == 0 {
+		if len(f.keys) > 0 {
+			return nil, usagef("--key: there is no key in %s", strings.Join(f.keys, ", "))
+		}
+		return nil, nil
+	}
+	v, err := receipts.ParseKeys(texts...)
+	if err != nil {
+		return nil, usagef("--key: %v", err)
+	}
+	return v, nil
+}
+
+// kept reads the head that --since names; nil without one. A signature that is
+// there must hold where there are keys.
+func (f *keyFlags) kept(keys note.Verifiers) (*receipts.Head, error) {
+	if f.since == "" {
+		return nil, nil
+	}
+	b, err := os.ReadFile(f.since)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, usagef("--since: there is no file %s", f.since).hint("`dialect receipts checkpoint >%s` makes one", f.since)
+	}
+	if err != nil {
+		return nil, usagef("--since: %v", err)
+	}
+	h, _, err := receipts.ParseHead(b, keys)
+	if err != nil {
+		return nil, failf(exitRefused, "--since %s: %v", f.since, err)
+	}
+	return &h, nil
+}
+
+const auditLong = `Hold the whole store against its log: every record against its hash, the log
+against the records, the projection against the log. Each finding names the record.
+
+With --since the log must begin with what a kept head covers: that finds records
+that were cut off, a store that was rolled back, rewritten or replaced. With --key
+each record must be signed by one of the keys, as far as a head that they signed
+goes. Without --since nobody can tell whether the last records are missing.`
+
+func newReceiptsVerify(u *ui) *cobra.Command {
+	var f struct {
+		keyFlags
+		store, bundle string
+		json          bool
+	}
+	cmd := &cobra.Command{
+		Use:   "verify",
+		Short: "hold the whole store against its log, and name what was changed",
+		Long:  auditLong,
+		Example: `  dialect receipts verify
+  dialect receipts checkpoint >head.txt     # keep it elsewhere
+  dialect receipts verify --since head.txt --key boss.pub`,
+		Args: cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			keys, err := f.verifiers()
+			if err != nil {
+				return err
+			}
+			kept, err := f.kept(keys)
+			if err != nil {
+				return err
+			}
+			return withStoreOf(f.store, sqlite.Options{ReadOnly: true, Keys: keys}, func(ctx context.Context, s *sqlite.Store) error {
+				a, err := s.Verify(ctx, kept)
+				if err != nil {
+					return err
+				}
+				return tellAudit(u, a, keys != nil, f.json)
+			})
+		},
+	}
+	f.keyFlags.add(cmd)
+	cmd.Flags().BoolVar(&f.json, "json", false, "print one JSON document on standard output")
+	addStoreFlag(cmd, &f.store)
+	return cmd
+}
+
+// tellAudit prints what an audit found.
+func tellAudit(u *ui, a *sqlite.Audit, keyed, asJSON bool) error {
+	truncation := "truncation not checked (no kept head)"
+	if a.Since >= 0 {
+		truncation = fmt.Sprintf("complete up to the kept head of %d", a.Since)
+	}
+	signatures := ""
+	if keyed {
+		signatures = fmt.Sprintf("; signed up to record %d, %d unsigned", a.Signed, a.Unsigned)
+	}
+	switch {
+	case asJSON:
+		if err := auditJSON(u, a, keyed); err != nil {
+			return err
+		}
+	case a.Consistent():
+		fmt.Fprintf(u.out, "consistent: %d records, root %s; %s%s\n", a.Count, receipts.Hash(a.Root), truncation, signatures)
+	default:
+		for _, x := range a.Findings {
+			word := "TAMPERED"
+			if x.Unsigned {
+				word = "UNSIGNED"
+			}
+			fmt.Fprintf(u.out, "%s: %s\n", word, printable(x.Message))
+		}
+	}
+	if !a.Consistent() {
+		return exitStatus(exitRefused)
+	}
+	return nil
+}
+
+func auditJSON(u *ui, a *sqlite.Audit, keyed bool) error {
+	type finding struct {
+		Kind    string `json:"kind"` // "tampered" or "unsigned"
+		Seq     int64  `json:"seq"`
+		SHA256  string `json:"sha256,omitempty"`
+		Message string `json:"message"`
+	}
+	doc := struct {
+		Schema     string    `json:"schema"`
+		Consistent bool      `json:"consistent"`
+		Truncation string    `json:"truncation"` // "not checked" or "checked"
+		Origin     string    `json:"origin"`
+		Records    int64     `json:"records"`
+		Root       string    `json:"root"`
+		Signed     *int64    `json:"signed,omitempty"`
+		Unsigned   *int64    `json:"unsigned,omitempty"`
+		Findings   []finding `json:"findings"`
+	}{Schema: "dialect.audit/1", Consistent: a.Consistent(), Truncation: "not checked", Origin: a.Origin, Records: a.Count, Root: receipts.Hash(a.Root).String(), Findings: []finding{}}
+	if a.Since >= 0 {
+		doc.Truncation = "checked"
+	}
+	if keyed {
+		doc.Signed, doc.Unsigned = &a.Signed, &a.Unsigned
+	}
+	for _, x := range a.Findings {
+		d := finding{Kind: "tampered", Seq: x.Seq, Message: x.Message}
+		if x.Unsigned {
+			d.Kind = "unsigned"
+		}
+		if !x.SHA.IsZero() {
+			d.SHA256 = x.SHA.String()
+		}
+		doc.Findings = append(doc.Findings, d)
+	}
+	return writeJSON(u, doc)
+}
+
+func newReceiptsCheckpoint(u *ui) *cobra.Command {
+	var store string
+	cmd := &cobra.Command{
+		Use:   "checkpoint",
+		Short: "print the head of the log, to be kept elsewhere",
+		Long: `Print the head of the log: the store's origin, the number of records and the root
+over them, signed if the last writer had a key. Kept in any place that the store's
+owner cannot change, it finds later what was cut off, rolled back or rewritten:
+dialect receipts verify --since FILE.`,
+		Example: "  dialect receipts checkpoint >head.txt",
+		Args:    cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			return withStore(store, true, func(ctx context.Context, s *sqlite.Store) error {
+				_, text, err := s.Checkpoint(ctx)
+				if err != nil {
+					return err
+				}
+				_, err = u.out.Write(text)
+				return err
+			})
+		},
+	}
+	addStoreFlag(cmd, &store)
+	return cmd
+}
