@@ -41,6 +41,10 @@ type Matrix struct {
 	Path   string // absolute
 	Root   string // absolute directory of the root matrix: tools run here
 	SHA256 string // over the matrix and all that it extends, 64 hex digits
+
+	Files  []string // absolute paths of the files that it was read from, the root last; packs are none
+	Pins   []string // absolute paths of files that decide what bindings do, sorted
+	Caches []string // names of directories that are no part of the project's files
 }
 
 // A Kind says what carries a step out.
@@ -98,6 +102,7 @@ type Step struct {
 
 	Effect          Effect
 	ReceiptRequired bool // the gate insists on this step's receipt
+	Reuse           bool // an earlier pass on the same tree may stand for it, if the run wants that
 	WhenFailure     bool // runs only after a failure
 	Budget          Budget
 	Expect          Expect
@@ -124,6 +129,8 @@ type Origin struct {
 type Value struct {
 	Name string // "object", the placeholder's or the argument's name; empty if it was appended
 	Text string // after substitution of variables
+
+	Secret bool // it is never shown, recorded or exported
 }
 
 // A Budget bounds a step. Zero means unbounded.
@@ -141,6 +148,8 @@ type Expect struct {
 	MinTests    int    // fewer tests than this is vacuous, not a pass
 	EmptyStdout bool   // any output is a failure, as of `gofmt -l`
 	Stdout      string // a regular expression (RE2) that standard output must match
+
+	Fields []string // of the tool's own receipt that must be there: "result.id"
 }
 
 // Walk calls f for each step of steps and, after it, for its members.

@@ -31,6 +31,8 @@
 package resolve
 
 import (
+	"path/filepath"
+	"slices"
 	"strconv"
 
 	"github.com/command-dialect/dialect/lang"
@@ -69,7 +71,10 @@ func Resolve(f *lang.File, m *routing.Matrix, o Options) (*plan.Plan, diag.List)
 	}
 	p := &plan.Plan{
 		Script: o.Script,
-		Matrix: plan.Matrix{Name: m.Name, Path: m.Path, Root: m.Root, SHA256: m.SHA256},
+		Matrix: plan.Matrix{
+			Name: m.Name, Path: m.Path, Root: m.Root, SHA256: m.SHA256,
+			Files: m.Paths, Pins: pins(m), Caches: m.Caches,
+		},
 	}
 	if len(m.Servers) > 0 {
 		p.Servers = m.Servers
@@ -94,6 +99,21 @@ func Resolve(f *lang.File, m *routing.Matrix, o Options) (*plan.Plan, diag.List)
 	}
 	r.list.Sort()
 	return p, r.list
+}
+
+// pins returns the files that the bindings of m pin, by absolute path.
+func pins(m *routing.Matrix) []string {
+	var list []string
+	for _, b := range m.Bindings {
+		for _, p := range b.Pins {
+			if !filepath.IsAbs(p) {
+				p = filepath.Join(m.Root, filepath.FromSlash(p))
+			}
+			list = append(list, filepath.Clean(p))
+		}
+	}
+	slices.Sort(list)
+	return slices.Compact(list)
 }
 
 type resolver struct {
@@ -200,7 +220,7 @@ func (r *resolver) binding(b *routing.Binding) *bound {
 		Kind: b.Kind, Target: b.Target, Shell: b.Script != nil,
 		Parallel: b.Parallel,
 		Dir:      b.AbsDir(r.m.Root), Env: b.Env,
-		Effect: b.Effect, ReceiptRequired: b.ReceiptRequired, WhenFailure: b.WhenFailure,
+		Effect: b.Effect, ReceiptRequired: b.ReceiptRequired, Reuse: b.Reuse, WhenFailure: b.WhenFailure,
 		Budget: b.Budget, Expect: b.Expect,
 		Skill: b.Skill, Hint: b.Hint, Contract: b.Contract, Origin: b.Origin(),
 	}

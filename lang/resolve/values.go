@@ -198,6 +198,9 @@ func (r *resolver) fill(c *lang.Command, b *routing.Binding, d *bound, inputs []
 		}
 		v.values = append(v.values, plan.Value{Name: name, Text: in.text})
 	}
+	for i := range v.values {
+		v.values[i].Secret = slices.Contains(b.Secrets, v.values[i].Name)
+	}
 	if surplus >= 0 {
 		r.surplus(c, b, d, inputs, surplus)
 		ok = false

@@ -12,8 +12,8 @@ import (
 //
 // The keys are verb, noun, aliases, skill, tool, composite, order, effect,
 // prepositions, arguments, cwd, env, shell, flags, retries, when, stall,
-// timeout, tail_lines, max_output, expect, hint, receipt_required, pins and
-// deprecated; gate_wrapper, notes, target_mode and contract are recorded.
+// timeout, tail_lines, max_output, expect, hint, receipt_required, reuse, secrets,
+// expected_receipt_fields, pins and deprecated; gate_wrapper, notes, target_mode and contract are recorded.
 type Binding struct {
 	Name    string
 	Verb    string   // lower case
@@ -36,6 +36,8 @@ type Binding struct {
 	Flags           bool // values may begin with "-"
 	WhenFailure     bool
 	ReceiptRequired bool
+	Reuse           bool     // an earlier pass may stand for a run of it
+	Secrets         []string // names of values that are never shown or recorded
 	Budget          plan.Budget
 	Expect          plan.Expect
 	Pins            []string

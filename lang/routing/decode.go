@@ -21,8 +21,8 @@ var (
 	fileKeys    = []string{"extends", "commands", "defaults", "limits", "meta", "servers", "agents", "vars", "aliases"}
 	bindingKeys = []string{"verb", "noun", "aliases", "skill", "tool", "composite", "order", "effect", "prepositions",
 		"arguments", "cwd", "env", "shell", "flags", "retries", "when", "stall", "timeout", "tail_lines", "max_output",
-		"expect", "hint", "receipt_required", "pins", "gate_wrapper", "notes", "deprecated", "target_mode", "contract"}
-	defaultKeys = []string{"timeout", "stall", "tail_lines", "max_output", "retries", "env"}
+		"expect", "hint", "receipt_required", "reuse", "secrets", "expected_receipt_fields", "pins", "gate_wrapper", "notes", "deprecated", "target_mode", "contract"}
+	defaultKeys = []string{"timeout", "stall", "tail_lines", "max_output", "retries", "env", "caches"}
 	limitKeys   = []string{"verbs", "nouns", "bindings"}
 	expectKeys  = []string{"exit_codes", "min_tests", "stdout"}
 	serverKeys  = []string{"command", "args", "env", "url"}
@@ -44,6 +44,7 @@ type document struct {
 	bindings []*Binding
 	budget   budget
 	env      map[string]string
+	caches   []string
 	limits   [3]*value // verbs, nouns, bindings
 	vars     *value
 	servers  []namedServer
@@ -181,9 +182,18 @@ func decode(src *diag.Source, root *value, pack, partial bool, list *diag.List) 
 			}
 		case "defaults":
 			r.table(e, defaultKeys, func(e *entry, where string) {
-				if e.key == "env" {
+				switch e.key {
+				case "env":
 					d.env = r.env(e.value, where)
-				} else {
+				case "caches":
+					for i, name := range r.strings(e.value, where) {
+						if name == "" || name == "." || name == ".." || name == ".git" || strings.ContainsAny(name, "/\\\x00") {
+							r.errorf(diag.BadValue, r.itemSpan(e.value, i), "%q is no name of a directory", name)
+							continue
+						}
+						d.caches = append(d.caches, name)
+					}
+				default:
 					d.budget.read(r, e.key, where, e.value)
 				}
 			})
@@ -436,8 +446,24 @@ func (r *reader) binding(c *entry) *Binding {
 			b.Hint = r.str(v, where)
 		case "receipt_required":
 			b.ReceiptRequired = r.boolean(v, where)
+		case "reuse":
+			b.Reuse = r.boolean(v, where)
+		case "secrets":
+			b.Secrets = r.strings(v, where)
+		case "expected_receipt_fields":
+			b.Expect.Fields = r.strings(v, where)
+			for i, f := range b.Expect.Fields {
+				if !fieldPath.MatchString(f) {
+					r.errorf(diag.BadValue, r.itemSpan(v, i), "%q is no path of a receipt's field", f).Hint = "a path has names with dots between: \"result.id\""
+				}
+			}
 		case "pins":
 			b.Pins = r.strings(v, where)
+			for i, p := range b.Pins {
+				if p == "" || strings.ContainsRune(p, 0) {
+					r.errorf(diag.BadValue, r.itemSpan(v, i), "%q is no path of a file", p)
+				}
+			}
 		case "gate_wrapper":
 			b.GateWrapper = r.str(v, where)
 		case "notes":
@@ -539,6 +565,9 @@ func (r *reader) tool(b *Binding, where string) {
 		r.warnf(diag.BadValue, r.span(arguments), "%s.arguments has no effect: only MCP tools take it", where)
 	}
 }
+
+// fieldPath is the form of a field of a tool's receipt.
+var fieldPath = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_-]*(\.[A-Za-z_][A-Za-z0-9_-]*)*$`)
 
 const builtinPrefix = "builtin:"
 

@@ -198,6 +198,7 @@ func (l *loader) file(abs, name string, src *diag.Source, at *value) {
 	if err != nil {
 		recorded = abs
 	}
+	defer func() { l.m.Paths = append(l.m.Paths, abs) }()
 	l.load(diag.NewSource(name, slices.Clip(text)), filepath.Dir(abs), filepath.ToSlash(recorded), false, src, at)
 }
 
@@ -265,6 +266,7 @@ func (l *loader) apply(d *document, from *diag.Source, at *value) {
 		}
 		l.env[k] = v
 	}
+	l.m.Caches = append(l.m.Caches, d.caches...)
 	for i, to := range [...]*int{&l.m.Limits.Verbs, &l.m.Limits.Nouns, &l.m.Limits.Bindings} {
 		if v := d.limits[i]; v != nil {
 			*to = int(v.num)

@@ -13,7 +13,7 @@ import (
 // [Load], and safe for concurrent use.
 //
 // The keys of a file are extends, [commands.NAME], [defaults] (timeout, stall,
-// tail_lines, max_output, retries, env), [limits] (verbs, nouns, bindings),
+// tail_lines, max_output, retries, env, caches), [limits] (verbs, nouns, bindings),
 // [vars], [aliases] (verbs and nouns, each synonym = "word"), [servers.NAME]
 // (command, args, env, url), [agents.NAME] (command) and [meta], which is
 // recorded.
@@ -24,6 +24,8 @@ type Matrix struct {
 	SHA256 string // see the package doc; 64 hex digits
 
 	Files      []*diag.Source // all that was read, in the order of loading: core first, the root last
+	Paths      []string       // absolute, of those of Files that are files, in that order
+	Caches     []string       // names of directories that are no part of the project's files
 	Bindings   []*Binding     // those in effect, in the order of definition
 	Vocabulary *Vocabulary
 	Vars       map[string]string

@@ -58,11 +58,15 @@ func (x *executor) process(res *Result) {
 		res.Verdict, res.Reason, res.Detail = Fault, StartFailed, x.err.Error()
 		return
 	}
-	env, digest := x.env, x.digest
+	env, digest := slices.Clone(x.env), x.digest
 	if len(s.Env) > 0 {
 		env, _ = x.environ(s.Env)
 		digest = process.EnvironDigest(env)
 	}
+	if x.reuse(res, env, digest) {
+		return
+	}
+	env = setenv(env, ParentVariable, x.run.opt.Run+"/"+s.ID)
 	for attempt := 1; ; attempt++ {
 		res.Attempts = attempt
 		x.run.emit(StepStarted{Step: s, Attempt: attempt, At: x.run.opt.Now()})
@@ -95,6 +99,9 @@ func (x *executor) process(res *Result) {
 		}
 		res.Receipt = x.run.ledger.submit(x.run.processReceipt(res, digest))
 		if retry {
+			if !res.grouped {
+				res.epoch = x.run.trees.epoch
+			}
 			continue
 		}
 		if res.Verdict == Passed && attempt > 1 {
@@ -104,6 +111,51 @@ func (x *executor) process(res *Result) {
 		return
 	}
 }
+
+// ParentVariable names the variable by which a command knows the step that it is of:
+// "RUN/STEP". A run that it starts says so, and its gate is taken in by that of the
+// outer run.
+const ParentVariable = "DIALECT_PARENT"
+
+// reuse lets an earlier pass stand for the step of res, if the run and the binding
+// want that, and the files, the command, the executable, the environment, the matrix
+// and the trust level are those of the earlier one. The receipt of res cites it.
+func (x *executor) reuse(res *Result, env []string, digest receipts.Hash) bool {
+	s, o := res.Step, x.run.opt
+	if !o.Reuse || !s.Reuse || writes(s) || o.Store == nil || res.epoch == nil || len(res.epoch.changed) > 0 || x.run.ledger.reason() != "" {
+		return false
+	}
+	if x.run.ledger.sync() != nil {
+		return false
+	}
+	e, ok, err := o.Store.Passed(context.Background(), receipts.CommandHash(command(s)), res.epoch.tree)
+	if err != nil || !ok || e.Level < o.Level {
+		return false
+	}
+	v, err := e.Parse()
+	old, isReceipt := v.(*receipts.Receipt)
+	if err != nil || !isReceipt || old.Status != receipts.Succeeded || old.Workspace == nil || old.Workspace.Before != res.epoch.tree ||
+		old.Environment != digest || old.Matrix != x.digestOfMatrix() || old.Binding != s.Binding || old.Executable == nil || old.Executable.SHA256.IsZero() {
+		return false
+	}
+	path, sum, err := x.launcher.Identify(s.Argv[0], x.run.plan.Matrix.Root, env)
+	if err != nil || receipts.Text(path) != old.Executable.Path || sum != old.Executable.SHA256 {
+		return false
+	}
+	res.Reused = e.SHA
+	if !old.Reused.IsZero() {
+		res.Reused = old.Reused
+	}
+	res.Verdict, res.Attempts = Passed, 1
+	res.Detail = "reused " + res.Reused.Short()
+	rec := x.run.receipt(res)
+	rec.Reused, rec.ExitCode, rec.Stdout, rec.Stderr, rec.Tests = res.Reused, old.ExitCode, old.Stdout, old.Stderr, old.Tests
+	rec.Executable, rec.Environment = old.Executable, digest
+	res.Receipt = x.run.ledger.submit(rec)
+	return true
+}
+
+func (x *executor) digestOfMatrix() receipts.Hash { return digest(x.run.plan.Matrix.SHA256) }
 
 // builtin runs a handler of package builtin.
 func (x *executor) builtin(res *Result) {

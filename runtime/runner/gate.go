@@ -46,6 +46,7 @@ func (r *run) settle(res *Result, g *Gate) {
 func (r *run) gate(final bool) *Gate {
 	g := &Gate{Final: final && !r.plan.Script.Part}
 	var expect []receipts.Expectation
+	var held []*Result // that expect is about
 	total := 0
 	unfinished := false
 	Leaves(r.done, func(leaf *Result) {
@@ -81,7 +82,9 @@ func (r *run) gate(final bool) *Gate {
 		expect = append(expect, receipts.Expectation{
 			SHA: leaf.Receipt, Step: leaf.Step.ID, Line: leaf.Step.Line.Number,
 			Binding: leaf.Step.Binding, Argv: command(leaf.Step), Required: leaf.Step.ReceiptRequired,
+			Flaky: leaf.Step.Budget.Retries > 0,
 		})
+		held = append(held, leaf)
 	})
 	switch {
 	case r.ctx.Err() != nil:
@@ -102,6 +105,20 @@ func (r *run) gate(final bool) *Gate {
 		g.Verdict, g.Members = GateDeferred, len(expect)
 		err = r.ledger.sync()
 	} else {
+		r.trees.gate()
+		for i, leaf := range held {
+			if e := leaf.epoch; e != nil {
+				expect[i].Tree = &e.tree
+				if !writes(leaf.Step) {
+					expect[i].Changed = e.changed
+				}
+			}
+		}
+		if why := r.trees.noTree(); why != "" {
+			g.Verdict, g.Detail = GateRefusal, why
+			g.Refusals = []receipts.Refusal{{Reason: receipts.NoTree, Message: why}}
+			return g
+		}
 		err = r.askGate(g, expect)
 	}
 	if err != nil {
@@ -130,7 +147,12 @@ func (r *run) askGate(g *Gate, expect []receipts.Expectation) error {
 		Final: g.Final, Part: r.plan.Script.Part,
 		Script: digest(r.plan.Script.SHA256), Matrix: digest(r.plan.Matrix.SHA256),
 		Covers: covers(r.done), Expect: expect,
+		Policy: r.policy(), Also: r.trees.also, Parent: r.opt.Parent, AcceptFlaky: r.opt.AcceptFlaky, By: r.opt.By,
 	}
+	if e := r.trees.epoch; e != nil {
+		req.Tree = &e.tree
+	}
+	g.Policy, g.Tree, g.Noted = req.Policy, req.Tree, r.trees.noted
 	// What earlier gates consumed comes in with their gate receipts.
 	for _, earlier := range r.gates {
 		req.Expect = append(req.Expect, receipts.Expectation{
@@ -151,10 +173,21 @@ func (r *run) askGate(g *Gate, expect []receipts.Expectation) error {
 		}
 		return nil
 	}
-	g.Verdict, g.SHA, g.ID, g.Level, g.Members = GatePassed, d.Gate, receipts.GateID(d.Gate), d.Level, len(req.Expect)
+	g.Verdict, g.SHA, g.ID, g.Level, g.Members, g.Reused = GatePassed, d.Gate, receipts.GateID(d.Gate), d.Level, len(req.Expect), d.Reused
+	if r.opt.Keep != nil && r.trees.now != nil {
+		r.opt.Keep(r.trees.now)
+	}
 	Leaves(r.done, func(leaf *Result) { r.consumed[leaf] = true })
 	r.gates = r.gates[:0]
 	return nil
+}
+
+// policy asks for the policy once.
+func (r *run) policy() string {
+	if r.policyKnown == "" {
+		r.policyKnown = r.opt.Policy()
+	}
+	return r.policyKnown
 }
 
 func covers(done []*Result) receipts.Covers {

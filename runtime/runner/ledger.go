@@ -21,6 +21,9 @@ type Store interface {
 	Gate(ctx context.Context, g receipts.GateRequest) (receipts.Decision, error)
 	// Validate checks receipts, by hash or unique prefix, and changes nothing.
 	Validate(ctx context.Context, ids ...string) (receipts.Decision, error)
+	// Passed returns the last receipt of a command on a tree, if it is one of a
+	// success.
+	Passed(ctx context.Context, command receipts.Hash, t receipts.Tree) (receipts.Entry, bool, error)
 }
 
 // A ledger stands between a run and its store. It never fails: from the first

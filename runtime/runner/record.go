@@ -21,7 +21,10 @@ func (r *run) runRecord(started receipts.Time) *receipts.Run {
 	rec := &receipts.Run{
 		Version: 1, Run: r.opt.Run, Session: r.opt.Session, Started: started, Nonce: r.opt.Nonce,
 		Script: receipts.File{Path: receipts.Text(p.Script.Name), SHA256: digest(p.Script.SHA256)}, Part: p.Script.Part,
-		Planned: []receipts.Planned{}, Dialect: r.opt.Version, System: runtime.GOOS + "/" + runtime.GOARCH,
+		Parent: r.opt.Parent, Planned: []receipts.Planned{}, Dialect: r.opt.Version, System: runtime.GOOS + "/" + runtime.GOARCH,
+	}
+	if e := r.trees.epoch; e != nil {
+		rec.Tree = &e.tree
 	}
 	if p.Matrix.SHA256 != "" {
 		rec.Matrix = &receipts.File{Path: receipts.Text(p.Matrix.Name), SHA256: digest(p.Matrix.SHA256)}
@@ -59,6 +62,7 @@ func (r *run) receipt(res *Result) *receipts.Receipt {
 		Binding: s.Binding, Nonce: r.opt.Nonce,
 		Matrix: digest(r.plan.Matrix.SHA256), Script: digest(r.plan.Script.SHA256),
 	}
+	rec.Workspace = r.workspaceOf(res)
 	for _, a := range argv {
 		rec.Argv = append(rec.Argv, receipts.Text(a))
 	}

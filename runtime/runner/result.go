@@ -77,6 +77,11 @@ type Result struct {
 
 	Gate    *Gate     // of a gate step
 	Members []*Result // of a composite, in order
+
+	Reused receipts.Hash // the receipt whose result stands for a run; zero if it ran
+
+	epoch   *epoch // that it ran in; nil without a workspace
+	grouped bool   // a member of a parallel composite, however deep
 }
 
 // Leaves calls f for each leaf below results, in order.
@@ -112,6 +117,10 @@ type Gate struct {
 	Level    int           // trust level, 0 for L0
 	Members  int           // receipts consumed
 	Required int           // of them, required ones
+	Reused   int           // of them, those that repeat an earlier result
+	Policy   string        // see [receipts.Gate]
+	Tree     *receipts.Tree
+	Noted    []string // new files that git does not track, left behind during the run
 	Refusals []receipts.Refusal
 	Detail   string
 }

@@ -19,6 +19,13 @@
 // [Options.FailFast] stops at the first failure; [Options.KeepGoing] lifts the
 // barrier.
 //
+// # The files
+//
+// With a workspace a run knows what its commands ran on. A snapshot is taken before
+// the first command, before and after a step that writes, and at a gate; the members
+// of a parallel composite share that before it. What was there and changed under
+// steps that only read is held against them at the gate.
+//
 // # Recording
 //
 // The start of the run is durable in the store before the first command starts.
@@ -40,6 +47,7 @@ import (
 
 	"github.com/command-dialect/dialect/lang/plan"
 	"github.com/command-dialect/dialect/receipts"
+	"github.com/command-dialect/dialect/runtime/workspace"
 )
 
 // Options say how to run a plan.
@@ -70,6 +78,29 @@ type Options struct {
 	// Output asks for [StepOutput] events.
 	Output bool
 
+	// Workspace takes snapshots of the files; nil takes none, and nothing says then
+	// what the commands ran on. Keep, if set, gets the one of a gate that passed.
+	Workspace Workspace
+	Keep      func(*workspace.Snapshot)
+
+	// Policy says what the producer held the matrix against; see [receipts.Gate]. It
+	// is called once, at the first gate. nil means "unpinned".
+	Policy func() string
+
+	// AcceptFlaky says why passes after failures on the same tree are accepted, and
+	// By who says so; empty accepts none.
+	AcceptFlaky, By string
+
+	// Parent is the step of another run that started this one: "RUN/STEP".
+	Parent string
+
+	// Reuse lets an earlier pass on the same tree stand for a step that allows it.
+	Reuse bool
+
+	// Level is the trust level of what the store signs: an earlier pass below it is
+	// not reused.
+	Level int
+
 	// Listen receives the events; nil drops them.
 	Listen func(Event)
 
@@ -92,7 +123,10 @@ func Run(ctx context.Context, p *plan.Plan, o Options) *Outcome {
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	r := &run{ctx: ctx, cancel: cancel, plan: p, opt: o, ledger: newLedger(o.Store, o.Degraded), consumed: make(map[*Result]bool)}
+	if o.Policy == nil {
+		o.Policy = func() string { return receipts.PolicyUnpinned }
+	}
+	r := &run{trees: trees{source: o.Workspace}, ctx: ctx, cancel: cancel, plan: p, opt: o, ledger: newLedger(o.Store, o.Degraded), consumed: make(map[*Result]bool)}
 	r.slots.SetLimit(o.Jobs)
 	return r.run()
 }
@@ -103,14 +137,16 @@ type Signal struct{ Name string } // "SIGINT", "SIGTERM", "SIGHUP"
 func (s Signal) Error() string { return "interrupted by " + s.Name }
 
 type run struct {
-	ctx    context.Context
-	cancel context.CancelCauseFunc
-	plan   *plan.Plan
-	opt    Options
-	exec   *executor
-	ledger *ledger
-	slots  errgroup.Group
-	done   []*Result // finished lines, in order; only the goroutine of run.run touches it
+	ctx         context.Context
+	cancel      context.CancelCauseFunc
+	plan        *plan.Plan
+	opt         Options
+	exec        *executor
+	ledger      *ledger
+	slots       errgroup.Group
+	trees       trees
+	policyKnown string
+	done        []*Result // finished lines, in order; only the goroutine of run.run touches it
 
 	// What gates have consumed: leaves, and the gate steps that no later gate has
 	// taken in. A gate is a step, so that only one goroutine at a time is here.
@@ -136,6 +172,7 @@ func (r *run) run() *Outcome {
 	r.exec = newExecutor(r)
 	defer r.exec.close()
 	if len(r.plan.Steps) > 0 {
+		r.trees.begin()
 		r.ledger.begin(r.runRecord(receipts.Time{Time: out.Started}))
 	}
 
@@ -145,7 +182,7 @@ func (r *run) run() *Outcome {
 		if i == last && isGate(s) {
 			break
 		}
-		r.done = append(r.done, r.step(s))
+		r.done = append(r.done, r.step(s, false))
 	}
 	_ = r.slots.Wait() // members never return an error: a verdict is not one
 
@@ -171,14 +208,15 @@ func (r *run) run() *Outcome {
 
 func isGate(s *plan.Step) bool { return s.Kind == plan.Builtin && s.Target == plan.GateResults }
 
-// step carries out one step and returns when it and its members have ended.
-func (r *run) step(s *plan.Step) *Result {
+// step carries out one step and returns when it and its members have ended. grouped
+// says that it is below a parallel composite: then no snapshot can be taken.
+func (r *run) step(s *plan.Step, grouped bool) *Result {
 	if s.Kind != plan.Composite {
 		var res *Result
 		done := make(chan struct{})
 		r.slots.Go(func() error {
 			defer close(done)
-			res = r.leaf(s)
+			res = r.leaf(s, grouped)
 			return nil
 		})
 		<-done
@@ -186,24 +224,30 @@ func (r *run) step(s *plan.Step) *Result {
 	}
 	res := &Result{Step: s, Members: make([]*Result, len(s.Members)), Started: r.opt.Now()}
 	if s.Parallel {
+		if !grouped {
+			r.trees.before(writes(s))
+		}
 		var members sync.WaitGroup
 		for i, m := range s.Members {
 			if m.Kind == plan.Composite {
-				members.Go(func() { res.Members[i] = r.step(m) })
+				members.Go(func() { res.Members[i] = r.step(m, true) })
 				continue
 			}
 			members.Add(1)
 			// Go blocks until a slot is free, so that members start in order.
 			r.slots.Go(func() error {
 				defer members.Done()
-				res.Members[i] = r.leaf(m)
+				res.Members[i] = r.leaf(m, true)
 				return nil
 			})
 		}
 		members.Wait()
+		if !grouped && writes(s) {
+			r.trees.after()
+		}
 	} else {
 		for i, m := range s.Members {
-			res.Members[i] = r.step(m)
+			res.Members[i] = r.step(m, grouped)
 		}
 	}
 	res.Duration = r.opt.Now().Sub(res.Started)
@@ -214,11 +258,17 @@ func (r *run) step(s *plan.Step) *Result {
 
 // leaf carries out one leaf step, or gives it up where the rules of order say so.
 // It runs in a slot.
-func (r *run) leaf(s *plan.Step) *Result {
-	res := &Result{Step: s}
+func (r *run) leaf(s *plan.Step, grouped bool) *Result {
+	res := &Result{Step: s, grouped: grouped}
 	if r.givenUp(res) {
 		r.finish(res)
 		return res
+	}
+	if !isGate(s) {
+		if !grouped {
+			r.trees.before(writes(s))
+		}
+		res.epoch = r.trees.epoch
 	}
 	switch {
 	case isGate(s):

@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"io"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -39,6 +40,7 @@ type Snapshot struct {
 
 	Untracked List // files in Bytes that no index holds
 	Absent    List // files in Tree that a sparse checkout left out: nothing that ran has seen them
+	Unmerged  bool // the index has conflicts: there is no Tree before they are resolved
 
 	entries []entry
 }
@@ -165,7 +167,7 @@ func (t *Tracker) take(ctx context.Context, dir string) (*Snapshot, error) {
 	m := t.memory[r.root]
 	switch {
 	case idx.conflict != "":
-		s.Reason = "unmerged index: " + display(idx.conflict)
+		s.Unmerged, s.Reason = true, "unmerged index: "+display(idx.conflict)
 	case len(w.obstacles) > 0:
 		slices.Sort(w.obstacles)
 		s.Reason = w.obstacles[0]
@@ -344,7 +346,15 @@ func (t *Tracker) finish(w *walk, s *Snapshot) {
 // digest computes [Snapshot.Bytes] of entries that are sorted by path.
 func digest(entries []entry) [sha256.Size]byte {
 	h := sha256.New()
-	b := append(make([]byte, 0, 4<<10), "dialect.workspace/1\n"...)
+	writeManifest(h, entries)
+	var sum [sha256.Size]byte
+	h.Sum(sum[:0])
+	return sum
+}
+
+// writeManifest writes entries that are sorted by path to w, which never fails.
+func writeManifest(w io.Writer, entries []entry) {
+	b := append(make([]byte, 0, 4<<10), manifestLine...)
 	for i := range entries {
 		e := &entries[i]
 		if e.kind == kindRepository {
@@ -357,11 +367,10 @@ func digest(entries []entry) [sha256.Size]byte {
 			b = binary.BigEndian.AppendUint64(b, uint64(e.size))
 			b = append(b, e.sum[:]...)
 		}
-		h.Write(b)
-		b = b[:0]
+		if len(b) > 3<<10 {
+			_, _ = w.Write(b)
+			b = b[:0]
+		}
 	}
-	h.Write(b)
-	var sum [sha256.Size]byte
-	h.Sum(sum[:0])
-	return sum
+	_, _ = w.Write(b)
 }
