@@ -50,6 +50,7 @@ type Receipt struct {
 	Step    string  `json:"step"` // "3.2": the second member of the third command
 	Line    Line    `json:"line"`
 	Binding string  `json:"binding,omitempty"`
+	Dir     Datum   `json:"dir,omitzero"` // it ran in, relative to the root of the project; absent for the root
 	Values  []Value `json:"values,omitempty"`
 
 	Executable  *File      `json:"executable,omitempty"`
@@ -192,6 +193,7 @@ func (r *Receipt) shorten(limit int) {
 	}
 	short(&r.Line.Text)
 	short(&r.Line.File)
+	short(&r.Dir)
 	for _, s := range []*string{&r.Result, &r.Effects} {
 		if len(*s) > limit {
 			*s = ""

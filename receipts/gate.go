@@ -79,6 +79,7 @@ type GateRequest struct {
 	AcceptFlaky string // why passes after failures are accepted; empty: they are not
 	By          string // who accepts
 	AnyRun      bool   // the receipts may be of any run, but all of Tree
+	AnySession  bool   // and of any session
 }
 
 // A Decision is the answer to a gate, a validation or a consumption. It passed if
@@ -277,6 +278,9 @@ func (g GateRequest) hold(x Expectation, e Entry) (Reason, string) {
 		if len(x.Argv) > 0 && b.Command != CommandHash(x.Argv) {
 			return CommandDiffers, fmt.Sprintf("is of another command: %s", b)
 		}
+		if g.AnyRun && b.Binding != "" && b.Matrix != g.Matrix {
+			return OtherPolicy, "is of another matrix than the present one"
+		}
 		if reason, text := g.holdTree(x, b); reason != "" {
 			return reason, text
 		}
@@ -289,7 +293,7 @@ func (g GateRequest) hold(x Expectation, e Entry) (Reason, string) {
 		return NotReceipt, fmt.Sprintf("is a record of kind %s", e.Kind)
 	}
 	switch {
-	case !g.AnyRun && run != g.Run, session != g.Session && g.Session != "":
+	case !g.AnyRun && run != g.Run, session != g.Session && !g.AnySession:
 		return OtherRun, fmt.Sprintf("is of run %s in session %s", run, session)
 	case nonce != g.Nonce && !(g.AnyRun && g.Nonce == ""):
 		return OtherNonce, "does not carry the nonce of this run"

@@ -29,6 +29,7 @@ type Requirement struct {
 	Name    string // as it was asked for: "quality"
 	Binding string
 	Command Hash
+	Dir     Datum  // that the command must have run in, as in [Receipt]
 	Words   string // the command, for messages
 	Flaky   bool   // a pass after a failure will do
 }
@@ -156,7 +157,7 @@ func lookAround(in Inquiry, a *Answer, b Book) error {
 			continue
 		}
 		r, _ := e.receipt()
-		if r.Binding == "" && r.Status == Succeeded {
+		if r.Binding == "" && r.Status == Succeeded && q.Meets(r) {
 			a.add(VerdictOutside, Refusal{Reason: Outside, SHA: e.SHA,
 				Message: fmt.Sprintf("%s ran on this tree, but not as a line of a script: receipt %s; run the script, or `dialect gate` the receipt", q.Words, e.SHA.Short())})
 		}
@@ -226,7 +227,13 @@ func judge(in Inquiry, e Entry, b Book) (*Answer, error) {
 	in.holdAge(g, id, no)
 	in.holdTrees(g, a, id, no)
 	in.holdCover(a, id, no)
-	return a, in.holdHistory(a, b, no)
+	if err := in.holdHistory(a, b, no); err != nil {
+		return nil, err
+	}
+	if a.Verdict == "" {
+		a.Verdict = Verified
+	}
+	return a, nil
 }
 
 type refuser func(v Verdict, reason Reason, sha Hash, format string, args ...any)
@@ -338,16 +345,22 @@ func (in Inquiry) needs(r *Receipt) bool {
 	return r.Workspace == nil || r.Workspace.After == nil
 }
 
+// Meets reports whether r is a receipt of what q asks for. One that was not taken as
+// a line, and gated all the same, counts by its command.
+func (q Requirement) Meets(r *Receipt) bool {
+	return (r.Binding == q.Binding || r.Binding == "") && r.Command == q.Command && r.Dir == q.Dir
+}
+
 // holdCover holds the members against the requirements.
 func (in Inquiry) holdCover(a *Answer, id string, no refuser) {
 	for _, q := range in.Require {
 		var other *Receipt
 		covered := slices.ContainsFunc(a.Members, func(m Entry) bool {
 			r, _ := m.receipt()
-			if r.Binding == q.Binding && r.Command != q.Command {
+			if r.Binding == q.Binding && !q.Meets(r) {
 				other = r
 			}
-			return r.Binding == q.Binding && r.Command == q.Command
+			return q.Meets(r)
 		})
 		switch {
 		case covered:
@@ -363,6 +376,9 @@ func (in Inquiry) holdCover(a *Answer, id string, no refuser) {
 func (in Inquiry) holdHistory(a *Answer, b Book, no refuser) error {
 	for _, m := range a.Members {
 		r, _ := m.receipt()
+		if r.Binding != "" && r.Matrix != a.Body.Matrix {
+			no(VerdictPolicy, OtherPolicy, m.SHA, "%s is of another matrix than its gate", describe(r))
+		}
 		if in.Fresh && !r.Reused.IsZero() {
 			no(VerdictMissing, ReusedResult, m.SHA, "%s repeats the result of %s", describe(r), r.Reused.Short())
 		}

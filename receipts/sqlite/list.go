@@ -102,6 +102,45 @@ func (s *Store) Passed(ctx context.Context, command receipts.Hash, t receipts.Tr
 	return es[0], true, nil
 }
 
+// An UnfinishedRun is one that began and has neither a gate nor a receipt of each
+// command that it planned.
+type UnfinishedRun struct {
+	Run, Script string
+	Seq         int64
+	Started     receipts.Time
+}
+
+// Unfinished returns the runs, at most a hundred, the newest first, that began on a
+// tree and did not end: whoever kills a run before it says no leaves that trace.
+func (s *Store) Unfinished(ctx context.Context, t *receipts.Tree) ([]UnfinishedRun, error) {
+	if t == nil {
+		return nil, nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	cond, arg := ofTree(*t)
+	es, err := s.entries(ctx, entryColumns+"WHERE "+cond+" AND i.kind = 'run' AND NOT EXISTS (SELECT 1 FROM item g WHERE g.run = i.run AND g.kind = 'gate') ORDER BY r.seq DESC LIMIT 100", arg)
+	if err != nil {
+		return nil, s.unusable(err)
+	}
+	var list []UnfinishedRun
+	for _, e := range es {
+		v, _ := e.Parse()
+		r, ok := v.(*receipts.Run)
+		if !ok {
+			continue
+		}
+		var steps int
+		if err := s.conn.QueryRowContext(ctx, "SELECT count(DISTINCT json_extract(CAST(r.body AS TEXT), '$.step')) FROM record r JOIN item i USING(seq) WHERE i.run = ? AND i.kind = 'receipt'", r.Run).Scan(&steps); err != nil {
+			return nil, s.unusable(err)
+		}
+		if steps < len(r.Planned)+r.More {
+			list = append(list, UnfinishedRun{r.Run, r.Script.Path.Text, e.Seq, r.Started})
+		}
+	}
+	return list, nil
+}
+
 // A book is the [receipts.Book] of the transaction that is under way.
 type book struct {
 	s   *Store
@@ -132,7 +171,7 @@ func (b book) Failures(r *receipts.Receipt) ([]receipts.Entry, error) {
 	return slices.DeleteFunc(es, func(e receipts.Entry) bool {
 		v, _ := e.Parse()
 		f, ok := v.(*receipts.Receipt)
-		return !ok || f.StopReason != "" && f.StopReason != "expectation" || f.Environment != r.Environment ||
+		return !ok || f.StopReason != "" && f.StopReason != "expectation" || f.Environment != r.Environment || f.Dir != r.Dir ||
 			f.Executable != nil && r.Executable != nil && f.Executable.SHA256 != r.Executable.SHA256
 	}), nil
 }

@@ -187,6 +187,9 @@ type File struct {
 	Content []byte `json:"content"`
 }
 
+// SHA256 is the digest of the content.
+func (f File) SHA256() receipts.Hash { return sha256.Sum256(f.Content) }
+
 // New makes the pin of a matrix as it is now.
 func New(m plan.Matrix, at time.Time) (*Pin, error) {
 	p := &Pin{Root: m.Root, At: at.UTC().Truncate(time.Second)}

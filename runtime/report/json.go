@@ -127,8 +127,17 @@ type DocGate struct {
 	Policy   string       `json:"policy,omitempty"`
 	Members  int          `json:"members"`
 	Required int          `json:"required"`
+	Reused   int          `json:"reused,omitempty"`
+	Tree     *DocTree     `json:"tree,omitempty"`
+	New      []string     `json:"new_files,omitempty"` // that git does not track, left behind during the run
 	Refusals []DocRefusal `json:"refusals,omitempty"`
 	Detail   string       `json:"detail,omitempty"`
+}
+
+// DocTree is the state of the files that a gate is about.
+type DocTree struct {
+	Tree  string `json:"tree,omitempty"` // as git would name it; absent outside of a repository
+	Bytes string `json:"bytes"`
 }
 
 // DocRefusal is one reason why a gate refused.
@@ -271,7 +280,14 @@ func gate(g *runner.Gate) *DocGate {
 		Members: g.Members, Required: g.Required, Detail: g.Detail,
 	}
 	if g.Verdict == runner.GatePassed {
-		d.SHA256, d.Trust, d.Policy = g.SHA.String(), "L"+string(rune('0'+g.Level)), "unpinned"
+		d.SHA256, d.Trust, d.Policy = g.SHA.String(), "L"+string(rune('0'+g.Level)), g.Policy
+		d.Reused = g.Reused
+	}
+	if g.Tree != nil {
+		d.Tree = &DocTree{g.Tree.Tree, g.Tree.Bytes.String()}
+	}
+	for _, f := range g.Noted[:min(len(g.Noted), 100)] {
+		d.New = append(d.New, clean(f))
 	}
 	for _, r := range g.Refusals {
 		d.Refusals = append(d.Refusals, DocRefusal{Reason: string(r.Reason), Step: r.Step, Message: clean(r.Error())})

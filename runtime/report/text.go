@@ -253,6 +253,9 @@ func (p *printer) summary() {
 			p.f("  %s\n", p.bounded(ref.Error()))
 		}
 	}
+	if n := len(o.Gate.Noted); n > 0 {
+		p.f("note: new files that git does not track: %s\n", p.bounded(some(o.Gate.Noted, 5)))
+	}
 	if o.Degraded != "" {
 		p.f("%s: no receipt was kept: %s\n", p.paint(yellow, "DEGRADED"), p.bounded(o.Degraded))
 	}
@@ -272,7 +275,14 @@ func (p *printer) gate() string {
 		if !g.Final {
 			scope = ", part of the script"
 		}
-		return fmt.Sprintf("gate %s (%s, policy unpinned%s)", g.ID, level(g.Level), scope)
+		if g.Reused > 0 {
+			scope += fmt.Sprintf(", %d reused", g.Reused)
+		}
+		policy := "policy " + g.Policy
+		if g.Policy == receipts.PolicyChanged {
+			policy = "policy CHANGED"
+		}
+		return fmt.Sprintf("gate %s (%s, %s%s)", g.ID, level(g.Level), policy, scope)
 	case runner.GateRefusal:
 		return "gate REFUSED"
 	case runner.GateDeferred:
@@ -292,6 +302,15 @@ func (p *printer) bounded(s string) string {
 		return cut(clean(s), 200)
 	}
 	return clean(s)
+}
+
+// some renders the first n of paths.
+func some(paths []string, n int) string {
+	text := strings.Join(paths[:min(len(paths), n)], ", ")
+	if len(paths) > n {
+		text += fmt.Sprintf(" and %d more", len(paths)-n)
+	}
+	return text
 }
 
 // level names a trust level.

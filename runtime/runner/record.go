@@ -2,6 +2,7 @@ package runner
 
 import (
 	"crypto/sha256"
+	"path/filepath"
 	"runtime"
 
 	"github.com/command-dialect/dialect/lang/plan"
@@ -62,6 +63,7 @@ func (r *run) receipt(res *Result) *receipts.Receipt {
 		Binding: s.Binding, Nonce: r.opt.Nonce,
 		Matrix: digest(r.plan.Matrix.SHA256), Script: digest(r.plan.Script.SHA256),
 	}
+	rec.Dir = r.dir(s)
 	rec.Workspace = r.workspaceOf(res)
 	for _, a := range argv {
 		rec.Argv = append(rec.Argv, receipts.Text(a))
@@ -78,6 +80,18 @@ func (r *run) receipt(res *Result) *receipts.Receipt {
 		rec.Status = receipts.StatusFailed
 	}
 	return rec
+}
+
+// dir is the directory of a step as its receipt has it.
+func (r *run) dir(s *plan.Step) receipts.Datum {
+	if s.Dir == "" || s.Dir == r.opt.Root || s.Kind != plan.Process {
+		return receipts.Datum{}
+	}
+	rel, err := filepath.Rel(r.opt.Root, s.Dir)
+	if err != nil {
+		rel = s.Dir
+	}
+	return receipts.Text(filepath.ToSlash(rel))
 }
 
 // command is the argv of a step, or, of one that starts no process, its target

@@ -91,6 +91,10 @@ type Options struct {
 	// By who says so; empty accepts none.
 	AcceptFlaky, By string
 
+	// Root is the directory that receipts name others from; by default that of the
+	// matrix.
+	Root string
+
 	// Parent is the step of another run that started this one: "RUN/STEP".
 	Parent string
 
@@ -123,6 +127,9 @@ func Run(ctx context.Context, p *plan.Plan, o Options) *Outcome {
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
+	if o.Root == "" {
+		o.Root = p.Matrix.Root
+	}
 	if o.Policy == nil {
 		o.Policy = func() string { return receipts.PolicyUnpinned }
 	}

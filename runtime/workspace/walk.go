@@ -179,7 +179,7 @@ func (w *walk) take(c *crew, s *scratch, d *folder, p place, name string, again 
 	if st.kind == kindFolder {
 		link := tracked && known.mode == modeCommit
 		below := p.tree.index.folders[p.inside(path)]
-		hidden := p.hidden || w.caches[name] || p.ignore.hides(p.inside(path), name, true)
+		hidden := p.hidden || w.caches[name] || w.except[path] || p.ignore.hides(p.inside(path), name, true)
 		if hidden && !link && !below {
 			return nil
 		}

@@ -27,7 +27,7 @@ func DefaultCaches() []string {
 type Options struct {
 	Git    string   // the git program, by absolute path; empty: the system's, else that of PATH
 	Caches []string // names of directories that never count, beside [DefaultCaches]
-	Except []string // files, by absolute path, that never count unless they are tracked: the receipt store and its like
+	Except []string // files and directories, by absolute path, that never count unless they are tracked: the receipt store and its like
 }
 
 // A Snapshot says what the files of a worktree were.

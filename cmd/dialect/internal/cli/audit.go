@@ -21,10 +21,13 @@ type keyFlags struct {
 	since string
 }
 
+func (f *keyFlags) addKey(cmd *cobra.Command) {
+	cmd.Flags().StringArrayVar(&f.keys, "key", nil, "trust signatures of the public key `PUB`, or of the keys in the file PUB; may be repeated")
+}
+
 func (f *keyFlags) add(cmd *cobra.Command) {
-	fl := cmd.Flags()
-	fl.StringArrayVar(&f.keys, "key", nil, "trust signatures of the public key `PUB`, or of the keys in the file PUB; may be repeated")
-	fl.StringVar(&f.since, "since", "", "hold the log against the head that was kept in `FILE` (see receipts checkpoint)")
+	f.addKey(cmd)
+	cmd.Flags().StringVar(&f.since, "since", "", "hold the log against the head that was kept in `FILE` (see receipts checkpoint)")
 }
 
 // verifiers parses the keys; nil if there are none.

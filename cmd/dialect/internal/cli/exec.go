@@ -65,33 +65,35 @@ func newExec(u *ui, use string) *cobra.Command {
 				Matrix: plan.Matrix{Root: dir},
 				Steps:  []*plan.Step{step},
 			}
-			rec := f.open(execRoot(dir))
+			rec, err := f.open(execRoot(dir), nil)
+			if err != nil {
+				return err
+			}
 			defer rec.close()
+			rec.warn(u)
 			ctx, cancel, stop := signals()
 			defer stop()
 			// A reader that goes away ends the command, and leaves a receipt: caught,
 			// the signal becomes an error of the write. Ignored, it would be so for
 			// the command too.
 			signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
-			o := runner.Run(ctx, p, runner.Options{
-				Run: newRunID(), Session: f.session, Nonce: f.nonce, Version: version(),
-				Store: rec.recorder(), Degraded: rec.reason, LogDir: rec.logs,
-				Environ: os.Environ(), Color: u.outTTY,
-				DeferGate: true, KeepGoing: true, Output: true,
-				Listen: func(e runner.Event) {
-					out, ok := e.(runner.StepOutput)
-					if !ok {
-						return
-					}
-					w := u.out
-					if out.Stream == process.Stderr {
-						w = u.err
-					}
-					if _, err := w.Write(out.Data); errors.Is(err, syscall.EPIPE) {
-						cancel(runner.Signal{Name: "SIGPIPE"})
-					}
-				},
-			})
+			opt := rec.options(&f.recordFlags)
+			opt.Root = execRoot(dir)
+			opt.Color, opt.DeferGate, opt.KeepGoing, opt.Output = u.outTTY, true, true, true
+			opt.Listen = func(e runner.Event) {
+				out, ok := e.(runner.StepOutput)
+				if !ok {
+					return
+				}
+				w := u.out
+				if out.Stream == process.Stderr {
+					w = u.err
+				}
+				if _, err := w.Write(out.Data); errors.Is(err, syscall.EPIPE) {
+					cancel(runner.Signal{Name: "SIGPIPE"})
+				}
+			}
+			o := runner.Run(ctx, p, opt)
 			return execStatus(u, o, f.file, f.quiet)
 		},
 	}

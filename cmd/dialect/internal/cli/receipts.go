@@ -28,7 +28,7 @@ func newReceipts(u *ui) *cobra.Command {
 	}
 	cmd.AddCommand(
 		newReceiptsList(u), newReceiptsShow(u), newReceiptsValidate(u),
-		newConsume(u), newReceiptsVerify(u), newReceiptsCheckpoint(u), newReceiptsExport(u), newExec(u, "exec"),
+		newConsume(u), newReceiptsVerify(u), newReceiptsCheckpoint(u), newReceiptsExport(u), newReceiptsSettle(u), newReceiptsKeygen(u), newExec(u, "exec"),
 	)
 	return cmd
 }
@@ -93,10 +93,12 @@ func newDocEntry(e receipts.Entry) docEntry {
 
 func newReceiptsList(u *ui) *cobra.Command {
 	var f struct {
-		store  string
-		filter sqlite.Filter
-		status string
-		json   bool
+		keyFlags
+		store       string
+		filter      sqlite.Filter
+		status      string
+		since, tree string
+		json        bool
 	}
 	cmd := &cobra.Command{
 		Use:   "list",
@@ -104,7 +106,24 @@ func newReceiptsList(u *ui) *cobra.Command {
 		Args:  cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			f.filter.Status = receipts.Status(f.status)
-			return withStore(f.store, true, func(ctx context.Context, s *sqlite.Store) error {
+			if f.status == "success" {
+				f.filter.Status = receipts.Succeeded
+			}
+			old, err := age(f.since)
+			if err != nil {
+				return usagef("--max-age: %v", err)
+			}
+			if old > 0 {
+				f.filter.Since = time.Now().Add(-old)
+			}
+			if f.filter.Tree, err = namedTree(f.tree, f.store); err != nil {
+				return err
+			}
+			keys, err := f.verifiers()
+			if err != nil {
+				return err
+			}
+			return withStoreOf(f.store, sqlite.Options{ReadOnly: true, Keys: keys}, func(ctx context.Context, s *sqlite.Store) error {
 				es, err := s.List(ctx, f.filter)
 				if err != nil {
 					return err
@@ -129,13 +148,41 @@ func newReceiptsList(u *ui) *cobra.Command {
 	fl.StringVar(&f.filter.Run, "run", "", "only those of `RUN`")
 	fl.StringVar(&f.filter.Binding, "binding", "", "only those of `BINDING`")
 	fl.StringVar(&f.status, "status", "", "only those that are `STATUS`: succeeded, failed, not_configured, pending")
+	fl.StringVar(&f.since, "max-age", "", "only those that are at most `AGE` old: 90m, 12h, 2d")
+	fl.StringVar(&f.tree, "tree", "", "only those of `TREE`: \".\" for the present files, a revision, or a digest as show prints it")
 	fl.BoolVar(&f.filter.Unspent, "unconsumed", false, "only those that are not consumed")
 	fl.IntVarP(&f.filter.Limit, "limit", "n", 0, "only the newest `N`")
 	fl.BoolVar(&f.json, "json", false, "print one JSON document on standard output")
+	f.addKey(cmd)
 	addStoreFlag(cmd, &f.store)
 	_ = cmd.RegisterFlagCompletionFunc("status", cobra.FixedCompletions(
 		[]string{"succeeded", "failed", "not_configured", "pending"}, cobra.ShellCompDirectiveNoFileComp))
 	return cmd
+}
+
+// namedTree returns the tree that a user names; nil for none.
+func namedTree(name, store string) (*receipts.Tree, error) {
+	if name == "" {
+		return nil, nil
+	}
+	if h, err := receipts.ParseHash(name); err == nil {
+		return &receipts.Tree{Bytes: h}, nil
+	}
+	f := inquiryFlags{store: store}
+	rev := name
+	if name == "." {
+		rev = ""
+	}
+	q, err := f.inquest(context.Background(), rev)
+	switch {
+	case err != nil && len(name) == 40 && strings.Trim(name, "0123456789abcdef") == "":
+		return &receipts.Tree{Tree: name}, nil // a tree, not a commit
+	case err != nil:
+		return nil, err
+	case q.Tree == nil:
+		return nil, failf(exitFailed, "the present files cannot be told: %s", q.NoTree)
+	}
+	return q.Tree, nil
 }
 
 func printEntries(u *ui, es []receipts.Entry) error {
@@ -179,6 +226,7 @@ func stamp(t receipts.Time) string { return t.Local().Format("2006-01-02 15:04:0
 
 func newReceiptsShow(u *ui) *cobra.Command {
 	var f struct {
+		keyFlags
 		store string
 		json  bool
 	}
@@ -188,7 +236,11 @@ func newReceiptsShow(u *ui) *cobra.Command {
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: completeIDs,
 		RunE: func(_ *cobra.Command, args []string) error {
-			return withStore(f.store, true, func(ctx context.Context, s *sqlite.Store) error {
+			keys, err := f.verifiers()
+			if err != nil {
+				return err
+			}
+			return withStoreOf(f.store, sqlite.Options{ReadOnly: true, Keys: keys}, func(ctx context.Context, s *sqlite.Store) error {
 				e, err := s.Get(ctx, args[0])
 				if err != nil {
 					return notFound(err)
@@ -202,6 +254,7 @@ func newReceiptsShow(u *ui) *cobra.Command {
 	}
 	fl := cmd.Flags()
 	fl.BoolVar(&f.json, "json", false, "print the record as one JSON document")
+	f.addKey(cmd)
 	addStoreFlag(cmd, &f.store)
 	return cmd
 }
@@ -247,8 +300,29 @@ func showEntry(u *ui, e receipts.Entry) error {
 		row("took", "%v", b.Duration())
 		row("stdout", "%d bytes, sha256 %s", b.Stdout.Bytes, b.Stdout.SHA256)
 		row("stderr", "%d bytes, sha256 %s", b.Stderr.Bytes, b.Stderr.SHA256)
+		if !b.Dir.IsZero() {
+			row("in", "%s", b.Dir.Text)
+		}
 		if x := b.Executable; x != nil {
 			row("executable", "%s, sha256 %s", x.Path.Text, x.SHA256)
+		}
+		if w := b.Workspace; w != nil {
+			row("ran on", "%s", treeText(w.Before))
+			if w.After != nil && *w.After != w.Before {
+				row("left", "%s", treeText(*w.After))
+			}
+			for _, p := range w.Changed {
+				row("", "%s", p.Text)
+			}
+		}
+		if !b.Reused.IsZero() {
+			row("reused", "%s: nothing was executed", b.Reused)
+		}
+		if h := b.Handle; h != nil {
+			row("handle", "%s", strings.Join(strings.Fields(strings.Join([]string{h.Route, h.Type, h.Operation, h.ExternalID, h.VerifiableURL}, " ")), " "))
+		}
+		if t := e.Settlement; t != nil {
+			row("settled", "%s by %s at %s", t.Status, t.By, t.Timestamp.UTC().Format(time.RFC3339Nano))
 		}
 		row("run", "%s, session %s", b.Run, b.Session)
 	case *receipts.Gate:
@@ -259,7 +333,16 @@ func showEntry(u *ui, e receipts.Entry) error {
 		for _, m := range b.Members {
 			row("", "%s", m)
 		}
+		if b.Reused > 0 {
+			row("reused", "%d", b.Reused)
+		}
+		for _, n := range b.Nested {
+			row("nested", "%s", receipts.GateID(n))
+		}
 		row("policy", "%s", b.Policy)
+		if b.Tree != nil {
+			row("tree", "%s", treeText(*b.Tree))
+		}
 		row("run", "%s, session %s", b.Run, b.Session)
 		row("at", "%s", b.Timestamp.UTC().Format(time.RFC3339Nano))
 	case *receipts.Run:
@@ -267,6 +350,22 @@ func showEntry(u *ui, e receipts.Entry) error {
 		row("script", "%s, sha256 %s", b.Script.Path.Text, b.Script.SHA256)
 		row("started", "%s", b.Started.UTC().Format(time.RFC3339Nano))
 		row("planned", "%d commands", len(b.Planned)+b.More)
+		if b.Parent != "" {
+			row("started by", "%s", b.Parent)
+		}
+	case *receipts.Settlement:
+		row("settles", "%s as %s, by %s", b.Receipt, b.Status, b.By)
+	case *receipts.Trust:
+		row("trusts", "%s, says %s", b.What, b.By)
+		for _, f := range b.Files {
+			row("", "%s, sha256 %s", f.Path.Text, f.SHA256)
+		}
+		for _, h := range b.Receipts {
+			row("", "%s", h)
+		}
+		if b.Reason != "" {
+			row("reason", "%s", b.Reason)
+		}
 	case *receipts.Consumption:
 		row("by", "%s", b.By)
 		row("consumed", "%d records", len(b.Consumed))
@@ -278,12 +377,28 @@ func showEntry(u *ui, e receipts.Entry) error {
 	} else if e.Kind == receipts.KindReceipt || e.Kind == receipts.KindGate {
 		row("consumed", "no")
 	}
-	row("trust", "L%d", e.Level)
+	switch {
+	case e.Key != "":
+		row("trust", "L%d, signed by %s", e.Level, e.Key)
+	case e.Signature != "":
+		row("trust", "L0: signed, by none of the keys that were given with --key")
+	default:
+		row("trust", "L0")
+	}
 	return w.Flush()
+}
+
+// treeText names a tree for people.
+func treeText(t receipts.Tree) string {
+	if t.Tree == "" {
+		return "bytes " + t.Bytes.String()
+	}
+	return "tree " + t.Tree + ", bytes " + t.Bytes.Short()
 }
 
 func newReceiptsValidate(u *ui) *cobra.Command {
 	var f struct {
+		keyFlags
 		store string
 		json  bool
 	}
@@ -293,7 +408,11 @@ func newReceiptsValidate(u *ui) *cobra.Command {
 		Args:              cobra.MinimumNArgs(1),
 		ValidArgsFunction: completeIDs,
 		RunE: func(_ *cobra.Command, args []string) error {
-			return withStore(f.store, true, func(ctx context.Context, s *sqlite.Store) error {
+			keys, err := f.verifiers()
+			if err != nil {
+				return err
+			}
+			return withStoreOf(f.store, sqlite.Options{ReadOnly: true, Keys: keys}, func(ctx context.Context, s *sqlite.Store) error {
 				d, err := s.Validate(ctx, args...)
 				if err != nil {
 					return err
@@ -303,6 +422,7 @@ func newReceiptsValidate(u *ui) *cobra.Command {
 		},
 	}
 	cmd.Flags().BoolVar(&f.json, "json", false, "print one JSON document on standard output")
+	f.addKey(cmd)
 	addStoreFlag(cmd, &f.store)
 	return cmd
 }

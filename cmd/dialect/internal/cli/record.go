@@ -2,6 +2,8 @@ package cli
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -10,8 +12,11 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/command-dialect/dialect/receipts"
 	"github.com/command-dialect/dialect/receipts/sqlite"
+	"github.com/command-dialect/dialect/runtime/keyfd"
 	"github.com/command-dialect/dialect/runtime/runner"
+	"github.com/command-dialect/dialect/runtime/workspace"
 )
 
 // recordFlags are the flags of the commands that leave receipts.
@@ -19,6 +24,8 @@ type recordFlags struct {
 	store   string
 	session string
 	nonce   string
+	keyFD   string
+	noTree  bool
 }
 
 func (f *recordFlags) add(cmd *cobra.Command) {
@@ -26,8 +33,10 @@ func (f *recordFlags) add(cmd *cobra.Command) {
 	fl := cmd.Flags()
 	fl.StringVar(&f.session, "session", os.Getenv("DIALECT_SESSION"), "name the `SESSION` that receipts belong to (default: the run's own id; DIALECT_SESSION)")
 	fl.StringVar(&f.nonce, "nonce", os.Getenv("DIALECT_NONCE"), "bind receipts to the orchestrator's `NONCE` (DIALECT_NONCE)")
+	fl.StringVar(&f.keyFD, "key-fd", os.Getenv(keyfd.Variable), "sign receipts with the key that the file descriptor `N` holds (DIALECT_KEY_FD)")
+	fl.BoolVar(&f.noTree, "no-tree", false, "take no snapshots of the files: the receipts do not say what was tested")
 	// The default is what the environment holds at this moment; it is no text for the help.
-	for _, name := range []string{"session", "nonce"} {
+	for _, name := range []string{"session", "nonce", "key-fd"} {
 		fl.Lookup(name).DefValue = ""
 	}
 }
@@ -50,15 +59,53 @@ type record struct {
 	path   string        // of the store; empty if there is none
 	logs   string        // directory for output; empty if there is none
 	reason string        // why there is no store
+	key    *keyfd.Key    // nil without one
+	files  runner.Workspace
 }
 
-// open opens the store that the flags name, or the project's own below root. It
-// never fails: without a store the run is degraded, and says so.
-func (f *recordFlags) open(root string) *record {
+// open opens the store that the flags name, or the project's own below root. Without
+// a store the run is degraded, and says so; without a key that was asked for it must
+// not begin.
+func (f *recordFlags) open(root string, caches []string) (*record, error) {
+	var key *keyfd.Key
+	if f.keyFD != "" {
+		var err error
+		if key, err = keyfd.Take(f.keyFD); err != nil {
+			return nil, usagef("--key-fd: %v", err)
+		}
+	}
+	r := f.openStore(root, key)
+	r.key = key
+	if !f.noTree && r.store != nil {
+		r.files = workspace.NewTracker(root, workspace.Options{Caches: caches, Except: storeFiles(r.path, r.logs)})
+	}
+	return r, nil
+}
+
+// storeFiles are the files of a store, which are no part of the project.
+func storeFiles(path, logs string) []string {
+	var list []string
+	for _, p := range []string{path, path + "-wal", path + "-shm", path + "-journal", logs} {
+		if abs, err := filepath.Abs(p); err == nil && p != "" {
+			list = append(list, abs)
+		}
+	}
+	return list
+}
+
+// signer is the signer of the key; nil without one.
+func (r *record) signer() *receipts.Signer {
+	if r.key == nil {
+		return nil
+	}
+	return r.key.Signer
+}
+
+func (f *recordFlags) openStore(root string, key *keyfd.Key) *record {
 	if f.store == "none" {
 		return &record{reason: "--store none"}
 	}
-	r := &record{path: f.store, logs: f.store + ".log"}
+	r := &record{path: f.store, logs: f.store + ".log", key: key}
 	if r.path == "" {
 		dir := filepath.Join(root, storeDir)
 		r.path, r.logs = filepath.Join(dir, storeFile), filepath.Join(dir, "log")
@@ -66,7 +113,7 @@ func (f *recordFlags) open(root string) *record {
 			return &record{reason: err.Error()}
 		}
 	}
-	s, err := sqlite.Open(context.Background(), r.path, sqlite.Options{})
+	s, err := sqlite.Open(context.Background(), r.path, sqlite.Options{Signer: r.signer()})
 	if err != nil {
 		r.reason = err.Error()
 		r.path = ""
@@ -83,6 +130,62 @@ func (r *record) recorder() runner.Store {
 		return nil
 	}
 	return r.store
+}
+
+// keep keeps the list of the files that a gate is about beside the logs, under its
+// own digest: it tells later what changed since. Without it no more than that is lost.
+func (r *record) keep(s *workspace.Snapshot) {
+	if r.logs == "" {
+		return
+	}
+	name := hex.EncodeToString(s.Bytes[:])
+	dir := filepath.Join(r.logs, "sha256", name[:2])
+	path := filepath.Join(dir, name[2:])
+	if _, err := os.Lstat(path); err == nil {
+		return
+	}
+	if os.MkdirAll(dir, 0o700) != nil {
+		return
+	}
+	temp, err := os.CreateTemp(dir, ".log-*")
+	if err != nil {
+		return
+	}
+	_, err = temp.Write(s.Manifest())
+	if cerr := temp.Close(); err == nil {
+		err = cerr
+	}
+	if err != nil || os.Rename(temp.Name(), path) != nil {
+		os.Remove(temp.Name())
+	}
+}
+
+// kept returns the snapshot that keep has kept under a digest; nil if there is none,
+// or another text.
+func kept(logs string, bytes receipts.Hash) *workspace.Snapshot {
+	name := bytes.String()
+	text, err := os.ReadFile(filepath.Join(logs, "sha256", name[:2], name[2:]))
+	if err != nil || sha256.Sum256(text) != bytes {
+		return nil
+	}
+	s, err := workspace.ParseManifest(text)
+	if err != nil {
+		return nil
+	}
+	return s
+}
+
+// options are those of a run that is recorded in r.
+func (r *record) options(f *recordFlags) runner.Options {
+	o := runner.Options{
+		Run: newRunID(), Session: f.session, Nonce: f.nonce, Version: version(),
+		Store: r.recorder(), Degraded: r.reason, LogDir: r.logs, Environ: os.Environ(),
+		Workspace: r.files, Keep: r.keep, Parent: os.Getenv(runner.ParentVariable), By: defaultConsumer(),
+	}
+	if r.key != nil {
+		o.Level = r.key.Signer.Level()
+	}
+	return o
 }
 
 func (r *record) close() {

@@ -16,6 +16,8 @@ import (
 
 	"github.com/command-dialect/dialect/lang/diag"
 	"github.com/command-dialect/dialect/lang/plan"
+	"github.com/command-dialect/dialect/receipts"
+	"github.com/command-dialect/dialect/runtime/policy"
 	"github.com/command-dialect/dialect/runtime/report"
 	"github.com/command-dialect/dialect/runtime/runner"
 )
@@ -31,6 +33,9 @@ type runFlags struct {
 	dryRun    bool
 	json      bool
 	deferGate bool
+
+	base, acceptFlaky string
+	reuse             bool
 }
 
 const runLong = `Run a script: bind every line, run the lines in order, keep a receipt of each
@@ -84,6 +89,9 @@ func newRun(u *ui) *cobra.Command {
 	fl.BoolVarP(&f.dryRun, "dry-run", "n", false, "print what would run, and run nothing")
 	fl.BoolVar(&f.json, "json", false, "print one JSON document on standard output")
 	fl.BoolVar(&f.deferGate, "defer-gate", false, "leave the receipts for a gate elsewhere")
+	fl.BoolVar(&f.reuse, "reuse", false, "let an earlier pass on the same files stand for a line whose binding has reuse = true")
+	fl.StringVar(&f.base, "base", "", "say in the gate receipt whether the matrix is that of the revision `REF`")
+	fl.StringVar(&f.acceptFlaky, "accept-flaky", "", "accept passes after failures on the same files, and record `REASON`")
 	f.recordFlags.add(cmd)
 	noFiles := cobra.FixedCompletions(nil, cobra.ShellCompDirectiveNoFileComp)
 	for _, name := range []string{"set", "jobs", "line"} {
@@ -126,19 +134,22 @@ func runScript(u *ui, args []string, f *runFlags) error {
 		return dryRun(u, p.plan, f.json)
 	}
 
-	rec := f.open(p.plan.Matrix.Root)
+	rec, err := f.open(p.plan.Matrix.Root, p.plan.Matrix.Caches)
+	if err != nil {
+		return err
+	}
 	defer rec.close()
+	rec.warn(u)
 	ctx, _, stop := signals()
 	defer stop()
 
 	terminal := u.outTTY && !f.json
 	watch := newWatch(u, terminal && u.errTTY)
-	o := runner.Run(ctx, p.plan, runner.Options{
-		Run: newRunID(), Session: f.session, Nonce: f.nonce, Version: version(),
-		Jobs: f.jobs, FailFast: f.failFast, KeepGoing: f.keepGoing, DeferGate: f.deferGate,
-		Store: rec.recorder(), Degraded: rec.reason, LogDir: rec.logs,
-		Environ: os.Environ(), Listen: watch.listen,
-	})
+	opt := rec.options(&f.recordFlags)
+	opt.Jobs, opt.FailFast, opt.KeepGoing, opt.DeferGate = f.jobs, f.failFast, f.keepGoing, f.deferGate
+	opt.AcceptFlaky, opt.Reuse, opt.Listen = f.acceptFlaky, f.reuse, watch.listen
+	opt.Policy = policyOf(ctx, p.plan.Matrix, f.base)
+	o := runner.Run(ctx, p.plan, opt)
 	watch.close()
 	if err := printOutcome(u, o, p, f.json, rec); err != nil {
 		return err
@@ -147,6 +158,29 @@ func runScript(u *ui, args []string, f *runFlags) error {
 		return exitStatus(st)
 	}
 	return nil
+}
+
+// policyOf begins to hold the matrix against its yardstick, beside the run, and
+// returns what waits for the answer. The run is the producer's own: a policy that
+// changed is said in its gate receipt, and refused by whoever verifies.
+func policyOf(ctx context.Context, m plan.Matrix, base string) func() string {
+	answer := make(chan string, 1)
+	go func() {
+		s, err := policy.Check(ctx, m, base)
+		if err != nil {
+			answer <- receipts.PolicyChanged
+			return
+		}
+		answer <- s.Name()
+	}()
+	return func() string { return <-answer }
+}
+
+// warn says what the user should know of the key.
+func (r *record) warn(u *ui) {
+	if r.key != nil && r.key.Weakness != "" {
+		u.notef("signed, and still trust level L0: %s", r.key.Weakness)
+	}
 }
 
 func printOutcome(u *ui, o *runner.Outcome, p *program, asJSON bool, rec *record) error {

@@ -1,0 +1,138 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/command-dialect/dialect/receipts"
+	"github.com/command-dialect/dialect/receipts/sqlite"
+	"github.com/command-dialect/dialect/runtime/keyfd"
+)
+
+const gateLong = `Gate on receipts that others left: by "dialect exec", or by "dialect run --defer-gate".
+Each must be of a success, unconsumed, and of the present files, before and after it
+ran; they are consumed into one gate receipt. So what a sub-agent hands up can be four
+hashes, and passes cannot be picked from runs on other files.
+
+With --require each command of the binding or composite must be among them, by exactly
+its command; then the gate is final, and "dialect verify" knows it. Receipts of "exec"
+carry no binding, and count by their command.
+
+Exit status: 0 passed, 3 refused, 64 for a usage error.`
+
+func newGate(u *ui) *cobra.Command {
+	var f struct {
+		inquiryFlags
+		acceptFlaky, keyFD, as string
+	}
+	cmd := &cobra.Command{
+		Use:   "gate SHA...",
+		Short: "gate on receipts that others left",
+		Long:  gateLong,
+		Example: `  dialect gate 5feceb66ffc8 6b86b273ff34 d4735e3a265e 4e07408562be
+  dialect gate --require quality $(cat receipts.txt)`,
+		Args:              cobra.MinimumNArgs(1),
+		ValidArgsFunction: completeIDs,
+		RunE: func(_ *cobra.Command, args []string) error {
+			return gateReceipts(u, args, &f.inquiryFlags, f.keyFD, f.acceptFlaky, f.as)
+		},
+	}
+	fl := cmd.Flags()
+	fl.SortFlags = false
+	fl.StringVar(&f.as, "as", defaultConsumer(), "say `WHO` gates")
+	fl.Lookup("as").DefValue = "the user"
+	fl.StringVar(&f.acceptFlaky, "accept-flaky", "", "accept passes after failures on the same files, and record `REASON`")
+	fl.StringVar(&f.keyFD, "key-fd", "", "sign the gate receipt with the key that the file descriptor `N` holds")
+	f.inquiryFlags.add(cmd)
+	return cmd
+}
+
+func gateReceipts(u *ui, ids []string, f *inquiryFlags, keyFD, acceptFlaky, as string) error {
+	ctx, _, stop := signals()
+	defer stop()
+	var signer *receipts.Signer
+	if keyFD != "" {
+		key, err := keyfd.Take(keyFD)
+		if err != nil {
+			return usagef("--key-fd: %v", err)
+		}
+		(&record{key: key}).warn(u)
+		signer = key.Signer
+	}
+	keys, err := f.verifiers()
+	if err != nil {
+		return err
+	}
+	q, err := f.inquest(ctx, "")
+	if err != nil {
+		return err
+	}
+	if q.Tree == nil {
+		return failf(exitRefused, "the present files cannot be told: %s", q.NoTree)
+	}
+	if q.Policy != "" {
+		if err := printDiff(u, q.state.Changes); err != nil {
+			return err
+		}
+		return failf(exitRefused, "POLICY CHANGED: %s", q.Policy).hint("commit it, name what you trust with --base, or `dialect trust` it")
+	}
+	return withStoreOf(q.path, sqlite.Options{Keys: keys, Signer: signer}, func(ctx context.Context, s *sqlite.Store) error {
+		req := receipts.GateRequest{
+			Run: newRunID(), Nonce: f.nonce, At: receipts.Time{Time: time.Now()}, Final: len(q.Require) > 0, AnyRun: true,
+			Matrix: q.Matrix, Policy: q.state.Name(), Tree: q.Tree, AcceptFlaky: acceptFlaky, By: as,
+		}
+		if q.snapshot != nil && q.snapshot.Unmerged {
+			return failf(exitRefused, "the files have no tree: %s", q.snapshot.Reason)
+		}
+		req.Session = f.session
+		var refused []receipts.Refusal
+		left := slices.Clone(q.Require)
+		for i, id := range ids {
+			e, err := s.Get(ctx, id)
+			var unusable *sqlite.UnusableError
+			if errors.As(err, &unusable) {
+				return err
+			}
+			if err != nil {
+				refused = append(refused, receipts.Refusal{Reason: receipts.Missing, Message: err.Error()})
+				continue
+			}
+			x := receipts.Expectation{SHA: e.SHA, Step: fmt.Sprint(i + 1), Required: true}
+			v, _ := e.Parse()
+			if r, ok := v.(*receipts.Receipt); ok {
+				x.Binding = r.Binding
+				left = slices.DeleteFunc(left, func(q receipts.Requirement) bool {
+					return q.Meets(r)
+				})
+			}
+			req.Expect = append(req.Expect, x)
+		}
+		for _, q := range left {
+			refused = append(refused, receipts.Refusal{Reason: receipts.NotCovered, Message: fmt.Sprintf("%s: none of the receipts is of its command: %s", q.Binding, q.Words)})
+		}
+		if len(refused) > 0 {
+			return tellDecision(u, receipts.Decision{Refusals: refused}, f.json, "")
+		}
+		if req.Session == "" {
+			req.Session = req.Run
+			req.AnySession = true
+		}
+		d, err := s.Gate(ctx, req)
+		if err != nil {
+			return err
+		}
+		if !d.Passed() || f.json {
+			return tellDecision(u, d, f.json, "gated")
+		}
+		if q.snapshot != nil {
+			(&record{logs: q.logs}).keep(q.snapshot)
+		}
+		fmt.Fprintf(u.out, "passed: %s; gate %s (trust L%d, %s)\n", count(len(req.Expect), "receipt"), receipts.GateID(d.Gate), d.Level, policyText(q.state))
+		return nil
+	})
+}

@@ -1,0 +1,267 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/command-dialect/dialect/lang"
+	"github.com/command-dialect/dialect/lang/diag"
+	"github.com/command-dialect/dialect/lang/plan"
+	"github.com/command-dialect/dialect/lang/resolve"
+	"github.com/command-dialect/dialect/lang/routing"
+	"github.com/command-dialect/dialect/receipts"
+	"github.com/command-dialect/dialect/runtime/policy"
+	"github.com/command-dialect/dialect/runtime/report"
+	"github.com/command-dialect/dialect/runtime/workspace"
+)
+
+// inquiryFlags are the flags of the commands that ask whether a tree was tested.
+type inquiryFlags struct {
+	keyFlags
+	store   string
+	require []string
+	base    string
+	routing string
+	session string
+	nonce   string
+	level   string
+	maxAge  string
+	fresh   bool
+	json    bool
+}
+
+func (f *inquiryFlags) add(cmd *cobra.Command) {
+	fl := cmd.Flags()
+	fl.SortFlags = false
+	fl.StringArrayVar(&f.require, "require", nil, "insist on the binding or composite `NAME`: each of its commands, without extra values; may be repeated")
+	fl.StringVar(&f.base, "base", "", "trust the matrix and the pinned files of the revision `REF` (default: your pin, else HEAD)")
+	fl.StringVar(&f.level, "level", "", "insist on the trust level `L1`: signed by a --key")
+	fl.StringVar(&f.maxAge, "max-age", "", "insist on a gate that is at most `AGE` old: 90m, 12h, 2d")
+	fl.BoolVar(&f.fresh, "fresh", false, "refuse results that --reuse repeated")
+	fl.StringVar(&f.session, "session", "", "insist on the session `SESSION`")
+	fl.StringVar(&f.nonce, "nonce", "", "insist on the nonce `NONCE`")
+	f.keyFlags.add(cmd)
+	fl.StringVar(&f.routing, "routing", "", "use the matrix `FILE` instead of the nearest routing.toml")
+	fl.BoolVar(&f.json, "json", false, "print one JSON document on standard output")
+	addStoreFlag(cmd, &f.store)
+	_ = cmd.RegisterFlagCompletionFunc("require", completeBindings)
+	_ = cmd.RegisterFlagCompletionFunc("level", cobra.FixedCompletions([]string{"L0", "L1"}, cobra.ShellCompDirectiveNoFileComp))
+}
+
+// An inquest is an inquiry with what it was made of.
+type inquest struct {
+	receipts.Inquiry
+	root     string
+	matrix   plan.Matrix // zero without one
+	state    policy.State
+	snapshot *workspace.Snapshot // of the present tree; nil for a revision
+	path     string              // of the store
+	logs     string
+}
+
+// inquest gathers what the flags ask for. rev names a commit to ask about; empty asks
+// about the files as they are.
+func (f *inquiryFlags) inquest(ctx context.Context, rev string) (*inquest, error) {
+	q := &inquest{Inquiry: receipts.Inquiry{Session: f.session, Nonce: f.nonce, Fresh: f.fresh, Now: time.Now()}}
+	var err error
+	if q.MaxAge, err = age(f.maxAge); err != nil {
+		return nil, usagef("--max-age: %v", err)
+	}
+	switch f.level {
+	case "", "L0":
+	case "L1":
+		if q.Level = receipts.LevelKey; len(f.keys) == 0 {
+			return nil, usagef("--level L1 needs a --key: without one nothing is known to be signed")
+		}
+	default:
+		return nil, usagef("--level %q: want L0 or L1", f.level)
+	}
+	dir, err := os.Getwd()
+	if err != nil {
+		return nil, failf(exitInternal, "%v", err)
+	}
+	q.root = dir
+	m, findings, err := loadMatrix(dir, f.routing)
+	var fail *failure
+	switch {
+	case err == nil && findings.Count(diag.Error) > 0:
+		return nil, failf(exitRefused, "the matrix %s does not load: %s", m.Name, countFindings(findings)).hint("`dialect check` says what is wrong")
+	case err == nil:
+		q.root = m.Root
+		if err := q.requirements(m, f.require); err != nil {
+			return nil, err
+		}
+	case len(f.require) > 0 || f.base != "" || f.routing != "" || !errors.As(err, &fail) || !errors.Is(fail.err, routing.ErrNotFound):
+		return nil, err
+	}
+	if m != nil {
+		if q.state, err = policy.Check(ctx, q.matrix, f.base); err != nil {
+			return nil, usagef("%v", err)
+		}
+		q.Policy = q.state.Complaint()
+	}
+	q.path, q.logs = f.store, f.store+".log"
+	if f.store == "" {
+		q.path, q.logs = filepath.Join(q.root, storeDir, storeFile), filepath.Join(q.root, storeDir, "log")
+	}
+	return q, q.present(ctx, rev)
+}
+
+// present finds out what tree the inquiry is about.
+func (q *inquest) present(ctx context.Context, rev string) error {
+	if rev != "" {
+		tree, err := workspace.CommitTree(ctx, q.root, rev, workspace.Options{})
+		if err != nil {
+			return usagef("--tree: %v", err)
+		}
+		q.Tree = &receipts.Tree{Tree: tree}
+		return nil
+	}
+	s, err := q.take(ctx)
+	if err != nil {
+		q.NoTree = err.Error()
+		return nil
+	}
+	q.snapshot = s
+	q.Tree = &receipts.Tree{Tree: s.Tree, Bytes: s.Bytes}
+	return nil
+}
+
+func (q *inquest) take(ctx context.Context) (*workspace.Snapshot, error) {
+	return workspace.Take(ctx, q.root, workspace.Options{Caches: q.matrix.Caches, Except: storeFiles(q.path, q.logs)})
+}
+
+// requirements turns names of bindings into the commands that they run.
+func (q *inquest) requirements(m *routing.Matrix, names []string) error {
+	var err error
+	q.Require, q.matrix, err = requirements(m, names)
+	if h, herr := receipts.ParseHash(m.SHA256); herr == nil {
+		q.Matrix = h
+	}
+	return err
+}
+
+func requirements(m *routing.Matrix, names []string) ([]receipts.Requirement, plan.Matrix, error) {
+	resolved := func(line string) (*plan.Plan, diag.List) {
+		file, parsed := lang.Parse(diag.NewSource("--require", []byte(line)))
+		return resolve.Resolve(file, m, resolve.Options{Parsed: parsed})
+	}
+	empty, _ := resolved("")
+	var list []receipts.Requirement
+	for _, name := range names {
+		b := m.ByName(name)
+		if b == nil { // "test pytest" will do too
+			if words := strings.Fields(name); len(words) == 2 {
+				b = m.Lookup(words[0], words[1])
+			}
+		}
+		if b == nil {
+			f := usagef("--require %s: the matrix binds nothing of that name", name)
+			var known []string
+			for _, k := range m.Bindings {
+				known = append(known, k.Name)
+			}
+			if near := routing.Suggest(name, known); near != "" {
+				f.hint("did you mean %q?", near)
+			}
+			return nil, empty.Matrix, f.hint("`dialect vocab` lists what is bound")
+		}
+		p, l := resolved(b.Verb + " " + b.Noun + "\n")
+		if l.Count(diag.Error) > 0 || len(p.Steps) != 1 {
+			f := usagef("--require %s: it cannot stand alone on a line", name)
+			for _, d := range l {
+				f.hint("%s", d.Message)
+			}
+			return nil, empty.Matrix, f
+		}
+		plan.Walk(p.Steps, func(s *plan.Step) {
+			if s.Kind == plan.Composite || s.Kind == plan.Builtin && s.Target == plan.GateResults {
+				return
+			}
+			argv := s.Argv
+			if len(argv) == 0 {
+				argv = []string{string(s.Kind) + ":" + s.Target}
+			}
+			list = append(list, receipts.Requirement{
+				Name: name, Binding: s.Binding, Command: receipts.CommandHash(argv), Dir: dirOf(m.Root, s), Words: report.Command(argv), Flaky: s.Budget.Retries > 0,
+			})
+		})
+	}
+	return list, empty.Matrix, nil
+}
+
+// dirOf is the directory of a step as receipts have it.
+func dirOf(root string, s *plan.Step) receipts.Datum {
+	if s.Kind != plan.Process || s.Dir == root || s.Dir == "" {
+		return receipts.Datum{}
+	}
+	rel, err := filepath.Rel(root, s.Dir)
+	if err != nil {
+		rel = s.Dir
+	}
+	return receipts.Text(filepath.ToSlash(rel))
+}
+
+// changedSince lists the paths that differ between the tree of a gate and the present
+// files; nil where that is not known.
+func (q *inquest) changedSince(ctx context.Context, g *receipts.Gate) []string {
+	if g == nil || g.Tree == nil {
+		return nil
+	}
+	old := kept(q.logs, g.Tree.Bytes)
+	now := q.snapshot
+	if now == nil {
+		now, _ = q.take(ctx)
+	}
+	if old == nil || now == nil {
+		return nil
+	}
+	var paths []string
+	for _, c := range workspace.Diff(old, now) {
+		paths = append(paths, fmt.Sprintf("%s (%s)", c.Path, c.Kind))
+	}
+	return paths
+}
+
+// age parses a duration that may be in days.
+func age(text string) (time.Duration, error) {
+	if text == "" {
+		return 0, nil
+	}
+	var days float64
+	var rest string
+	if n, _ := fmt.Sscanf(text, "%fd%s", &days, &rest); n == 1 && strings.HasSuffix(text, "d") && days > 0 && days < 1e5 {
+		return time.Duration(days * float64(24*time.Hour)), nil
+	}
+	d, err := time.ParseDuration(text)
+	if err != nil || d <= 0 {
+		return 0, fmt.Errorf("%q is no age: want 90m, 12h, 2d", text)
+	}
+	return d, nil
+}
+
+// completeBindings completes the names of the bindings of the nearest matrix.
+func completeBindings(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	const none = cobra.ShellCompDirectiveNoFileComp
+	dir, err := os.Getwd()
+	if err != nil {
+		return nil, none
+	}
+	path, err := routing.Find(dir)
+	if err != nil {
+		return nil, none
+	}
+	m, _ := routing.Load(path, path, routing.Options{})
+	var names []string
+	for _, b := range m.Bindings {
+		names = append(names, b.Name+"\t"+b.Verb+" "+b.Noun)
+	}
+	return names, none
+}

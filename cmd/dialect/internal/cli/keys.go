@@ -1,0 +1,49 @@
+package cli
+
+import (
+	"fmt"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/command-dialect/dialect/receipts"
+)
+
+const keygenLong = `Make a key that signs receipts: the private key goes to FILE, readable by you alone, and
+the public key, which whoever verifies needs, to standard output.
+
+Hand the private key to dialect by a file descriptor, from a user that the agent is
+not:  dialect run --key-fd 3 quality.dlct 3< <(cat boss.key)
+A key that the commands of a run can read proves nothing; dialect says so where it can
+tell.`
+
+func newReceiptsKeygen(u *ui) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     "keygen NAME FILE",
+		Short:   "make a key that signs receipts",
+		Long:    keygenLong,
+		Example: "  dialect receipts keygen boss boss.key >boss.pub",
+		Args:    cobra.ExactArgs(2),
+		RunE: func(_ *cobra.Command, args []string) error {
+			private, public, err := receipts.GenerateKey(args[0])
+			if err != nil {
+				return usagef("%v", err)
+			}
+			f, err := os.OpenFile(args[1], os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+			if err != nil {
+				return usagef("%v", err).hint("a key is never overwritten")
+			}
+			_, err = fmt.Fprintln(f, private)
+			if cerr := f.Close(); err == nil {
+				err = cerr
+			}
+			if err != nil {
+				os.Remove(args[1])
+				return failf(exitFailed, "%v", err)
+			}
+			_, err = fmt.Fprintln(u.out, public)
+			return err
+		},
+	}
+	return cmd
+}

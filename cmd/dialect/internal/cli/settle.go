@@ -1,0 +1,64 @@
+package cli
+
+import (
+	"context"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/command-dialect/dialect/receipts"
+	"github.com/command-dialect/dialect/receipts/sqlite"
+)
+
+func newReceiptsSettle(u *ui) *cobra.Command {
+	var f struct {
+		store, as, status string
+		handle            receipts.Handle
+		json              bool
+	}
+	cmd := &cobra.Command{
+		Use:   "settle ID --status STATUS",
+		Short: "end a receipt that is pending, once, by a new record",
+		Long: `End a receipt that is pending: the tool that left it had begun something whose end it
+did not see. The receipt itself stays as it is; a new record says how it ended. It can
+be settled once.`,
+		Example:           "  dialect receipts settle 5feceb66ffc8 --status succeeded --external-id page-7",
+		Args:              cobra.ExactArgs(1),
+		ValidArgsFunction: completeIDs,
+		RunE: func(_ *cobra.Command, args []string) error {
+			status := receipts.Status(f.status)
+			switch status {
+			case "success":
+				status = receipts.Succeeded
+			case receipts.Succeeded, receipts.StatusFailed, receipts.NotConfigured:
+			default:
+				return usagef("--status %q: want succeeded, failed or not_configured", f.status)
+			}
+			t := receipts.Settlement{Status: status, By: f.as, Timestamp: receipts.Time{Time: time.Now()}}
+			if f.handle != (receipts.Handle{}) {
+				t.Handle = &f.handle
+			}
+			return withStore(f.store, false, func(ctx context.Context, s *sqlite.Store) error {
+				d, err := s.Settle(ctx, args[0], t)
+				if err != nil {
+					return err
+				}
+				return tellDecision(u, d, f.json, "settled as "+string(status))
+			})
+		},
+	}
+	fl := cmd.Flags()
+	fl.SortFlags = false
+	fl.StringVar(&f.status, "status", "", "how it ended: `STATUS` is succeeded, failed or not_configured")
+	fl.StringVar(&f.handle.ExternalID, "external-id", "", "what the backend calls the result: `ID`")
+	fl.StringVar(&f.handle.VerifiableURL, "url", "", "where the result can be looked at: `URL`")
+	fl.StringVar(&f.handle.Preview, "preview", "", "the beginning of the result: `TEXT`")
+	fl.StringVar(&f.handle.Error, "error", "", "why it failed: `TEXT`")
+	fl.StringVar(&f.as, "as", defaultConsumer(), "say `WHO` settles")
+	fl.Lookup("as").DefValue = "the user"
+	fl.BoolVar(&f.json, "json", false, "print one JSON document on standard output")
+	addStoreFlag(cmd, &f.store)
+	_ = cmd.MarkFlagRequired("status")
+	_ = cmd.RegisterFlagCompletionFunc("status", cobra.FixedCompletions([]string{"succeeded", "failed", "not_configured"}, cobra.ShellCompDirectiveNoFileComp))
+	return cmd
+}
