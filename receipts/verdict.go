@@ -56,8 +56,6 @@ type Book interface {
 	View
 	// Gates returns final gates, the newest first.
 	Gates(limit int) ([]Entry, error)
-	// OfCommand returns receipts of a command, the newest first.
-	OfCommand(command Hash, limit int) ([]Entry, error)
 	// OnTree returns receipts of commands that ran on a tree, in the order of the log.
 	OnTree(t Tree) ([]Entry, error)
 	// Before returns the receipt of a binding before that at seq, if there is one.

@@ -171,8 +171,7 @@ func (b book) Failures(r *receipts.Receipt) ([]receipts.Entry, error) {
 	return slices.DeleteFunc(es, func(e receipts.Entry) bool {
 		v, _ := e.Parse()
 		f, ok := v.(*receipts.Receipt)
-		return !ok || f.StopReason != "" && f.StopReason != "expectation" || f.Environment != r.Environment || f.Dir != r.Dir ||
-			f.Executable != nil && r.Executable != nil && f.Executable.SHA256 != r.Executable.SHA256
+		return !ok || !f.Fails(r)
 	}), nil
 }
 
@@ -198,10 +197,6 @@ func (b book) Gates(limit int) ([]receipts.Entry, error) {
 		g, ok := v.(*receipts.Gate)
 		return ok && !g.Final
 	}), nil
-}
-
-func (b book) OfCommand(command receipts.Hash, limit int) ([]receipts.Entry, error) {
-	return b.s.entries(b.ctx, entryColumns+"WHERE i.command = ? ORDER BY r.seq DESC LIMIT ?", blob(command), limit)
 }
 
 // maxOnTree bounds how many receipts of one tree are looked at, the newest.

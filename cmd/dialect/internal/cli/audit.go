@@ -110,6 +110,9 @@ func newReceiptsVerify(u *ui) *cobra.Command {
 			if err != nil {
 				return err
 			}
+			if f.bundle != "" {
+				return auditBundle(u, f.bundle, keys, kept, f.json)
+			}
 			return withStoreOf(f.store, sqlite.Options{ReadOnly: true, Keys: keys}, func(ctx context.Context, s *sqlite.Store) error {
 				a, err := s.Verify(ctx, kept)
 				if err != nil {
@@ -120,6 +123,7 @@ func newReceiptsVerify(u *ui) *cobra.Command {
 		},
 	}
 	f.keyFlags.add(cmd)
+	cmd.Flags().StringVar(&f.bundle, "bundle", "", "verify the bundle in `FILE` (- for standard input) instead of a store")
 	cmd.Flags().BoolVar(&f.json, "json", false, "print one JSON document on standard output")
 	addStoreFlag(cmd, &f.store)
 	return cmd

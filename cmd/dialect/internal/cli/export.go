@@ -11,47 +11,82 @@ import (
 	"github.com/command-dialect/dialect/receipts/sqlite"
 )
 
-const exportLong = `Print the whole log as JSON lines: each record with its index, kind, hash and the
-exact bytes of its body as a string, and last the head, with the root over them.
-Nothing is judged: receipts/vectors/check.py, or anybody, can do that without
-dialect.`
+const exportLong = `Print receipts for whoever has no store.
+
+--format jsonl, the default, is the whole log as JSON lines: each record with its index,
+kind, hash, signature and the exact bytes of its body as a string, and last the head,
+with the root over them. Nothing is judged: receipts/vectors/check.py, or anybody, can do
+that without dialect.
+
+--bundle ID... is one JSON document with the named gates or receipts, all that they
+cover, a proof of the place of each in the log, and the head: "verify --bundle" reads it
+where no store is.`
 
 func newReceiptsExport(u *ui) *cobra.Command {
-	var store string
+	var f struct {
+		keyFlags
+		store, format string
+		bundle        bool
+	}
 	cmd := &cobra.Command{
-		Use:     "export",
-		Short:   "print the whole log as JSON lines",
-		Long:    exportLong,
-		Example: `  dialect receipts export >log.jsonl && python3 receipts/vectors/check.py log.jsonl`,
-		Args:    cobra.NoArgs,
-		RunE: func(*cobra.Command, []string) error {
-			return withStore(store, true, func(ctx context.Context, s *sqlite.Store) error {
-				w := bufio.NewWriter(u.out)
-				enc := json.NewEncoder(w)
-				enc.SetEscapeHTML(false)
-				head, err := s.Export(ctx, func(e sqlite.Exported) error {
-					return enc.Encode(struct {
-						Seq       int64              `json:"seq"`
-						Kind      receipts.Kind      `json:"kind"`
-						SHA256    receipts.Hash      `json:"sha256"`
-						Body      string             `json:"body"`
-						Signature receipts.Signature `json:"signature,omitempty"`
-					}{e.Seq, e.Kind, e.SHA, string(e.Body), e.Signature})
-				})
+		Use:   "export [ID...]",
+		Short: "print the log, or a bundle of some receipts with their proofs",
+		Long:  exportLong,
+		Example: `  dialect receipts export >log.jsonl && python3 receipts/vectors/check.py log.jsonl
+  dialect receipts export --bundle g-8fc71b27dd92 >proof.json
+  dialect verify --bundle proof.json --tree HEAD --require quality --key boss.pub`,
+		ValidArgsFunction: completeIDs,
+		RunE: func(_ *cobra.Command, args []string) error {
+			switch {
+			case f.bundle && len(args) == 0:
+				return usagef("--bundle needs the IDs of gates or receipts").hint("`dialect receipts list` shows them")
+			case f.bundle:
+				head, err := f.kept(nil)
 				if err != nil {
 					return err
 				}
-				if err := enc.Encode(struct {
-					Origin string        `json:"origin"`
-					Count  int64         `json:"count"`
-					Root   receipts.Hash `json:"root"`
-				}{head.Origin, head.Count, receipts.Hash(head.Root)}); err != nil {
-					return err
-				}
-				return w.Flush()
-			})
+				return exportBundle(u, f.store, head, args)
+			case f.format == "jsonl" && len(args) > 0:
+				return usagef("--format jsonl is the whole log: leave %s out, or say --bundle", quoteArgs(args))
+			case f.format == "jsonl":
+				return exportLog(u, f.store)
+			}
+			return usagef("--format %q: want jsonl", f.format)
 		},
 	}
-	addStoreFlag(cmd, &store)
+	fl := cmd.Flags()
+	fl.SortFlags = false
+	fl.StringVar(&f.format, "format", "jsonl", "print the log as `FORMAT`: jsonl")
+	fl.BoolVar(&f.bundle, "bundle", false, "print a bundle of the named records")
+	fl.StringVar(&f.since, "since", "", "show in the bundle that the log begins with the head that was kept in `FILE`")
+	addStoreFlag(cmd, &f.store)
 	return cmd
+}
+
+func exportLog(u *ui, store string) error {
+	return withStore(store, true, func(ctx context.Context, s *sqlite.Store) error {
+		w := bufio.NewWriter(u.out)
+		enc := json.NewEncoder(w)
+		enc.SetEscapeHTML(false)
+		head, err := s.Export(ctx, func(e sqlite.Exported) error {
+			return enc.Encode(struct {
+				Seq       int64              `json:"seq"`
+				Kind      receipts.Kind      `json:"kind"`
+				SHA256    receipts.Hash      `json:"sha256"`
+				Body      string             `json:"body"`
+				Signature receipts.Signature `json:"signature,omitempty"`
+			}{e.Seq, e.Kind, e.SHA, string(e.Body), e.Signature})
+		})
+		if err != nil {
+			return err
+		}
+		if err := enc.Encode(struct {
+			Origin string        `json:"origin"`
+			Count  int64         `json:"count"`
+			Root   receipts.Hash `json:"root"`
+		}{head.Origin, head.Count, receipts.Hash(head.Root)}); err != nil {
+			return err
+		}
+		return w.Flush()
+	})
 }

@@ -55,15 +55,16 @@ func newVerify(u *ui) *cobra.Command {
 			if len(args) > 0 {
 				id = args[0]
 			}
-			return verify(u, &f.inquiryFlags, f.tree, id)
+			return verify(u, &f.inquiryFlags, f.tree, f.bundle, id)
 		},
 	}
 	cmd.Flags().StringVar(&f.tree, "tree", "", "ask about the files of the commit `REV` instead of those that are here")
+	cmd.Flags().StringVar(&f.bundle, "bundle", "", "ask the bundle in `FILE` (- for standard input) instead of a store; see receipts export --bundle")
 	f.inquiryFlags.add(cmd)
 	return cmd
 }
 
-func verify(u *ui, f *inquiryFlags, rev, id string) error {
+func verify(u *ui, f *inquiryFlags, rev, bundle, id string) error {
 	ctx, _, stop := signals()
 	defer stop()
 	keys, err := f.verifiers()
@@ -78,7 +79,13 @@ func verify(u *ui, f *inquiryFlags, rev, id string) error {
 	if err != nil {
 		return err
 	}
-	a, covered, err := q.answer(ctx, sqlite.Options{ReadOnly: true, Keys: keys}, head, id)
+	var a *receipts.Answer
+	var covered bool
+	if bundle != "" {
+		a, covered, err = q.answerFromBundle(u, bundle, keys, head, id)
+	} else {
+		a, covered, err = q.answer(ctx, sqlite.Options{ReadOnly: true, Keys: keys}, head, id)
+	}
 	if err != nil {
 		return err
 	}

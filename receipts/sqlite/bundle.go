@@ -1,0 +1,131 @@
+package sqlite
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"golang.org/x/mod/sumdb/tlog"
+
+	"github.com/command-dialect/dialect/receipts"
+)
+
+// Bundle gathers records by id, with all that the gates among them cover, the starts
+// of their runs, and what says of them that they are consumed, settled or accepted.
+// With an older head it shows that the log begins with that.
+func (s *Store) Bundle(ctx context.Context, since *receipts.Head, ids ...string) (*receipts.Bundle, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if _, err := s.conn.ExecContext(ctx, "BEGIN"); err != nil {
+		return nil, s.unusable(err)
+	}
+	defer func() { _, _ = s.conn.ExecContext(context.WithoutCancel(ctx), "ROLLBACK") }()
+	b, err := s.bundle(ctx, since, ids)
+	var refused *bundleError
+	if errors.As(err, &refused) {
+		return nil, err
+	}
+	return b, s.lookupError(err)
+}
+
+// A bundleError says why a bundle cannot be made of what is there.
+type bundleError struct{ text string }
+
+func (e *bundleError) Error() string { return e.text }
+
+func (s *Store) bundle(ctx context.Context, since *receipts.Head, ids []string) (*receipts.Bundle, error) {
+	var asked []receipts.Entry
+	for _, id := range ids {
+		e, err := s.get(ctx, id)
+		if err != nil {
+			return nil, err
+		}
+		asked = append(asked, e)
+	}
+	hashes, err := s.below(ctx, asked)
+	if err != nil {
+		return nil, err
+	}
+	bk := book{s, ctx}
+	take := make(map[int64]receipts.Entry)
+	runs := make(map[string]bool)
+	for _, h := range hashes {
+		e, ok, err := bk.Record(h)
+		if err != nil {
+			return nil, err
+		}
+		if !ok {
+			return nil, &bundleError{fmt.Sprintf("the record %s is not in the store", h.Short())}
+		}
+		take[e.Seq] = e
+		v, _ := e.Parse()
+		switch b := v.(type) {
+		case *receipts.Receipt:
+			runs[b.Run] = true
+		case *receipts.Gate:
+			runs[b.Run] = true
+		}
+		more, err := s.entries(ctx, entryColumns+"WHERE r.seq IN (SELECT consumption FROM item WHERE seq = ?1 UNION SELECT settlement FROM item WHERE seq = ?1)", e.Seq)
+		if err != nil {
+			return nil, err
+		}
+		for _, m := range more {
+			take[m.Seq] = m
+		}
+	}
+	for run := range runs {
+		more, err := s.entries(ctx, entryColumns+"WHERE i.run = ? AND i.kind = 'run'", run)
+		if err != nil {
+			return nil, err
+		}
+		for _, m := range more {
+			take[m.Seq] = m
+		}
+	}
+	h, err := s.readHead(ctx)
+	if err != nil {
+		return nil, err
+	}
+	w := &appender{s: s, ctx: ctx, head: h, nodes: make(map[int64]tlog.Hash)}
+	b := &receipts.Bundle{Schema: receipts.BundleSchema, Head: h.public().Text()}
+	if signed, _, err := receipts.ParseHead(h.note, nil); err == nil && signed == h.public() {
+		b.Head = string(h.note)
+	}
+	seqs := make([]int64, 0, len(take))
+	for seq := range take {
+		seqs = append(seqs, seq)
+	}
+	slices.Sort(seqs)
+	for _, seq := range seqs {
+		e := take[seq]
+		if reason, text := receipts.Intact(e); reason != "" {
+			return nil, &bundleError{fmt.Sprintf("the record %d (%s) %s", seq, e.SHA.Short(), text)}
+		}
+		proof, err := tlog.ProveRecord(h.count, seq, w)
+		if err != nil {
+			return nil, err
+		}
+		b.Records = append(b.Records, receipts.BundleRecord{Seq: seq, Kind: e.Kind, Body: string(e.Body), Signature: e.Signature, Proof: notNil(proof)})
+	}
+	if since == nil || *since == h.public() {
+		return b, nil
+	}
+	if since.Origin != h.origin || since.Count > h.count || since.Count == 0 {
+		return nil, &bundleError{fmt.Sprintf("the kept head is of %d records of %s, and the log has %d of %s", since.Count, since.Origin, h.count, h.origin)}
+	}
+	proof, err := tlog.ProveTree(h.count, since.Count, w)
+	if err != nil {
+		return nil, err
+	}
+	b.Since = &receipts.Consistency{Head: since.Text(), Proof: notNil(proof)}
+	return b, nil
+}
+
+// notNil makes an empty list of none, for JSON.
+func notNil[T ~[]tlog.Hash](proof T) []tlog.Hash {
+	if proof == nil {
+		return []tlog.Hash{}
+	}
+	return proof
+}
