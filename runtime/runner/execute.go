@@ -21,6 +21,7 @@ type executor struct {
 	run      *run
 	launcher *process.Launcher
 	err      error // why there is no launcher
+	claims   claims
 	env      []string
 	removed  []string
 	digest   receipts.Hash // of env
@@ -29,6 +30,9 @@ type executor struct {
 func newExecutor(r *run) *executor {
 	x := &executor{run: r}
 	x.launcher, x.err = process.New(process.Options{})
+	if r.opt.Store != nil {
+		x.claims.open()
+	}
 	x.env, x.removed = x.environ(nil)
 	x.digest = process.EnvironDigest(x.env)
 	return x
@@ -43,6 +47,7 @@ func (x *executor) environ(set map[string]string) (env, removed []string) {
 }
 
 func (x *executor) close() {
+	x.claims.close()
 	if x.launcher != nil {
 		_ = x.launcher.Close() // what it could not end, it could not end
 	}
@@ -70,6 +75,10 @@ func (x *executor) process(res *Result) {
 	for attempt := 1; ; attempt++ {
 		res.Attempts = attempt
 		x.run.emit(StepStarted{Step: s, Attempt: attempt, At: x.run.opt.Now()})
+		claim := x.claims.path(s.ID, attempt)
+		if claim != "" {
+			env = setenv(env, ResultVariable, claim)
+		}
 		var stdout capture
 		c := &process.Command{
 			Argv: s.Argv, Dir: s.Dir, LookupDir: x.run.plan.Matrix.Root, Env: env,
@@ -89,6 +98,7 @@ func (x *executor) process(res *Result) {
 		pr := x.launcher.Run(x.run.ctx, c)
 		res.Process = &pr
 		judge(res, &stdout)
+		judgeClaim(res, claim)
 		if ff, ok := context.Cause(x.run.ctx).(failFast); ok && res.Verdict == Fault && res.Reason == Interrupted {
 			res.Verdict, res.Reason, res.By = Cancelled, FailFast, ff.by
 			res.Detail = "killed: " + ff.Error()

@@ -5,6 +5,7 @@ import (
 
 	"github.com/command-dialect/dialect/lang/plan"
 	"github.com/command-dialect/dialect/receipts"
+	"github.com/command-dialect/dialect/receipts/doctrine"
 	"github.com/command-dialect/dialect/runtime/process"
 )
 
@@ -77,6 +78,8 @@ type Result struct {
 
 	Gate    *Gate     // of a gate step
 	Members []*Result // of a composite, in order
+
+	Claim *doctrine.Result // what the command says of itself; nil if nothing
 
 	Reused receipts.Hash // the receipt whose result stands for a run; zero if it ran
 

@@ -1,0 +1,124 @@
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/command-dialect/dialect/receipts/doctrine"
+)
+
+const lintLong = `Judge the form of a receipt that a tool wrote, by the eight rules of the receipt
+doctrine. FILE (- or nothing: standard input) holds the doctrine's input: an object with
+receipt, tool_name and expected_receipt_fields. With --tool it may hold the bare receipt.
+
+With --registry the tool must be in the tools.registry.json, and the expected fields
+must be those that it defines.
+
+Printed is the doctrine's output, or its refusal, as JSON; on a terminal a short text.
+Exit status: 0 valid, 1 violations that block, 2 refused, 64 for a usage error.`
+
+func newReceiptsLint(u *ui) *cobra.Command {
+	var f struct {
+		registry, tool string
+		expect         []string
+		json           bool
+	}
+	cmd := &cobra.Command{
+		Use:   "lint [FILE]",
+		Short: "judge a tool's own receipt by the eight rules of the doctrine",
+		Long:  lintLong,
+		Example: `  dialect receipts lint input.json
+  dialect receipts lint --tool leads.create --registry tools.registry.json receipt.json`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			in, name := io.Reader(u.in), "-"
+			if len(args) > 0 && args[0] != "-" {
+				name = args[0]
+				file, err := os.Open(name)
+				if err != nil {
+					return usagef("%v", err)
+				}
+				defer file.Close()
+				in = file
+			}
+			text, err := io.ReadAll(io.LimitReader(in, doctrine.MaxInput+1))
+			if err != nil {
+				return usagef("cannot read %s: %v", name, err)
+			}
+			var registry *doctrine.Registry
+			if f.registry != "" {
+				b, err := os.ReadFile(f.registry)
+				if err == nil {
+					registry, err = doctrine.ParseRegistry(b)
+				}
+				if err != nil {
+					return usagef("--registry %s: %v", f.registry, err)
+				}
+			}
+			if len(f.expect) > 0 && f.tool == "" {
+				return usagef("--expect goes with --tool: without it the input names the fields")
+			}
+			if f.tool != "" && json.Valid(text) {
+				fields := f.expect
+				if fields == nil {
+					fields = []string{}
+					if registry != nil {
+						if known, ok := registry.Fields(f.tool); ok && known != nil {
+							fields = known
+						}
+					}
+				}
+				text, err = json.Marshal(struct {
+					Receipt json.RawMessage `json:"receipt"`
+					Tool    string          `json:"tool_name"`
+					Fields  []string        `json:"expected_receipt_fields"`
+				}{text, f.tool, fields})
+				if err != nil {
+					return usagef("%v", err)
+				}
+			}
+			return tellLint(u, text, registry, f.json || !u.outTTY)
+		},
+	}
+	fl := cmd.Flags()
+	fl.SortFlags = false
+	fl.StringVar(&f.registry, "registry", "", "look the tool up in the tools.registry.json `FILE`")
+	fl.StringVar(&f.tool, "tool", "", "the input is the bare receipt of the tool `NAME`")
+	fl.StringArrayVar(&f.expect, "expect", nil, "with --tool: expect the `FIELD`, a dotted path; may be repeated")
+	fl.BoolVar(&f.json, "json", false, "print JSON on a terminal too")
+	return cmd
+}
+
+func tellLint(u *ui, text []byte, registry *doctrine.Registry, asJSON bool) error {
+	report, refusal := doctrine.Lint(text, registry)
+	switch {
+	case asJSON && refusal != nil:
+		_, _ = u.out.Write(doctrine.JSON(refusal))
+	case asJSON:
+		if _, err := u.out.Write(doctrine.JSON(report)); err != nil {
+			return err
+		}
+	case refusal != nil:
+		fmt.Fprintf(u.out, "refused: %s\n  fix: %s\n", printable(refusal.Reason), printable(refusal.Fix))
+	default:
+		word := "valid"
+		if !report.Valid {
+			word = "INVALID"
+		}
+		fmt.Fprintf(u.out, "%s: %s\n", word, report.Score)
+		for _, v := range report.Violations {
+			fmt.Fprintf(u.out, "  %s: %s: want %s, got %s\n    %s\n", v.Severity, v.Rule, printable(v.Expected), printable(v.Actual), printable(v.Fix))
+		}
+	}
+	switch {
+	case refusal != nil:
+		return exitStatus(exitFault)
+	case !report.Valid:
+		return exitStatus(exitFailed)
+	}
+	return nil
+}

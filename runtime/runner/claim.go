@@ -1,0 +1,125 @@
+package runner
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/command-dialect/dialect/receipts"
+	"github.com/command-dialect/dialect/receipts/doctrine"
+)
+
+// ResultVariable names the variable with the path of a file in which a command may
+// say, as JSON, what it did: its result, its effects, the handle of what it made. It is
+// recorded as the command's own claim.
+const ResultVariable = "DIALECT_RESULT"
+
+// claims hands out the paths for results: names in a directory that is made when the
+// first is asked for, and removed with the run.
+type claims struct {
+	dir string
+	err error
+}
+
+// path returns the path for the result of a step; empty if there can be none.
+func (c *claims) path(step string, attempt int) string {
+	if c.dir == "" || c.err != nil {
+		return ""
+	}
+	return filepath.Join(c.dir, fmt.Sprintf("%s-%d.json", step, attempt))
+}
+
+func (c *claims) open() { c.dir, c.err = os.MkdirTemp("", "dialect-result-") }
+
+func (c *claims) close() {
+	if c.dir != "" {
+		_ = os.RemoveAll(c.dir) // it is temporary
+	}
+}
+
+// readClaim reads what a command wrote about itself; nil if it wrote nothing.
+func readClaim(path string) (*doctrine.Result, error) {
+	if path == "" {
+		return nil, nil
+	}
+	f, err := os.OpenFile(path, os.O_RDONLY|openFlags, 0)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("its result cannot be read: %w", err)
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil || !info.Mode().IsRegular() {
+		return nil, errors.New("its result is no regular file")
+	}
+	text, err := io.ReadAll(io.LimitReader(f, doctrine.MaxResult+1))
+	if err != nil {
+		return nil, fmt.Errorf("its result cannot be read: %w", err)
+	}
+	if len(text) == 0 {
+		return nil, nil
+	}
+	return doctrine.ParseResult(text)
+}
+
+// judgeClaim holds what a command says of itself against its binding, and against how
+// it ended: a claim can make a pass worse, never better.
+func judgeClaim(res *Result, path string) {
+	claim, err := readClaim(path)
+	if err != nil {
+		if res.Verdict == Passed {
+			res.Verdict, res.Reason, res.Detail = Failed, Expectation, err.Error()
+		}
+		return
+	}
+	res.Claim = claim
+	if res.Verdict != Passed {
+		return
+	}
+	if want := res.Step.Expect.Fields; len(want) > 0 {
+		missing := want
+		if claim != nil {
+			missing = claim.Missing(want)
+		}
+		if len(missing) > 0 {
+			res.Verdict, res.Reason = Failed, Expectation
+			res.Detail = "its receipt lacks " + strings.Join(missing, ", ")
+			return
+		}
+	}
+	if claim == nil {
+		return
+	}
+	switch claim.Status {
+	case receipts.StatusFailed:
+		res.Verdict, res.Reason, res.Detail = Failed, Expectation, "it says itself that it failed"
+		if claim.Handle != nil && claim.Handle.Error != "" {
+			res.Detail += ": " + claim.Handle.Error
+		}
+	case receipts.NotConfigured:
+		res.Verdict, res.Reason, res.Detail = Fault, NotConfigured, "it says itself that it is not configured"
+		if claim.Reason != "" {
+			res.Detail += ": " + claim.Reason
+		}
+		if len(claim.NextSteps) > 0 {
+			res.Detail += "; next: " + strings.Join(claim.NextSteps, "; ")
+		}
+	}
+}
+
+// recordClaim puts the claim of a command into its receipt.
+func recordClaim(rec *receipts.Receipt, claim *doctrine.Result) {
+	if claim == nil {
+		return
+	}
+	rec.Result, rec.Effects, rec.Handle = claim.Result, claim.Effects, claim.Handle
+	if claim.Status == receipts.Pending && rec.Status == receipts.Succeeded {
+		rec.Status = receipts.Pending
+	}
+}
