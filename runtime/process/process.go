@@ -59,6 +59,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/command-dialect/dialect/runtime/redact"
 )
 
 // MarkVariable names the environment variable by which a launcher knows its own.
@@ -133,6 +135,11 @@ type Command struct {
 	// p. While it runs the command may block on a full pipe, and no stall is counted.
 	Output func(s Stream, p []byte)
 
+	// Redact takes secrets out of what is kept: the logs, Head and Tail. The digests
+	// and lengths stay those of what was written, and Output sees that too. nil takes
+	// out nothing.
+	Redact *redact.Redactor
+
 	Digest bool // fill Result.Executable
 }
 
@@ -171,8 +178,11 @@ type Output struct {
 	Log string
 	// Cut says that the stream was longer than MaxLog: the file holds its
 	// beginning, one line that says how much is left out, and its end, and is named
-	// by the digest of that, LogSHA256. Otherwise LogSHA256 equals SHA256.
+	// by the digest of that, LogSHA256. Redacted says that secrets were taken out of
+	// it, and it is named by the digest of what is left. Otherwise LogSHA256 equals
+	// SHA256.
 	Cut       bool
+	Redacted  bool
 	LogSHA256 [32]byte
 }
 

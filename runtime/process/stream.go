@@ -5,8 +5,11 @@ import (
 	"encoding/hex"
 	"fmt"
 	"hash"
+	"io"
 	"os"
 	"path/filepath"
+
+	"github.com/command-dialect/dialect/runtime/redact"
 )
 
 // Sizes of the recorder, in bytes.
@@ -38,7 +41,7 @@ func (r *recorder) init(c *Command) {
 	}
 	for i := range r.streams {
 		s := &r.streams[i]
-		s.dir = c.LogDir
+		s.dir, s.redact = c.LogDir, c.Redact
 		s.end.limit = int(min(maxLog/4, logTail))
 		s.straight = maxLog - int64(s.end.limit)
 	}
@@ -75,7 +78,7 @@ func (r *recorder) finish(res *Result) {
 			res.Notes = append(res.Notes, fmt.Sprintf("the log of %v was not kept: %v", Stream(i), err))
 		}
 	}
-	res.Tail = r.tail.bytes()
+	res.Tail = r.command.Redact.Bytes(r.tail.bytes())
 	if r.dropped {
 		res.Notes = append(res.Notes, fmt.Sprintf("output past %d bytes was not recorded", r.command.MaxOutput))
 	}
@@ -98,10 +101,12 @@ type capture struct {
 	hash hash.Hash // nil until the first byte
 	head []byte
 
-	dir      string   // empty: keep no log
-	file     *os.File // nil until head is full
-	err      error    // why the log was given up
-	straight int64    // bytes that go to the file as they come; the rest goes to end
+	dir      string // empty: keep no log
+	redact   *redact.Redactor
+	file     *os.File       // nil until head is full
+	log      *redact.Writer // to file
+	err      error          // why the log was given up
+	straight int64          // bytes that go to the file as they come; the rest goes to end
 	end      ring
 	cut      hash.Hash // state of hash after straight bytes
 }
@@ -128,7 +133,7 @@ func (c *capture) write(p []byte) {
 func (c *capture) record(p []byte) {
 	c.hash.Write(p)
 	if c.dir != "" && c.err == nil {
-		c.log(p)
+		c.keepLog(p)
 	}
 	if room := HeadBytes - len(c.head); room > 0 {
 		c.head = append(c.head, p[:min(room, len(p))]...)
@@ -145,8 +150,8 @@ func (c *capture) clone() hash.Hash {
 	return h
 }
 
-// log writes p to the log. It is called before p is in head and in n.
-func (c *capture) log(p []byte) {
+// keepLog writes p to the log. It is called before p is in head and in n.
+func (c *capture) keepLog(p []byte) {
 	if c.n >= c.straight {
 		c.end.write(p)
 		return
@@ -159,7 +164,7 @@ func (c *capture) log(p []byte) {
 			return
 		}
 	}
-	if _, err := c.file.Write(p); err != nil {
+	if _, err := c.log.Write(p); err != nil {
 		c.fail(err)
 	}
 }
@@ -174,8 +179,8 @@ func (c *capture) create() {
 		}
 	}
 	if err == nil {
-		c.file = f
-		_, err = f.Write(c.head[:min(int64(len(c.head)), c.straight)])
+		c.file, c.log = f, c.redact.Writer(f)
+		_, err = c.log.Write(c.head[:min(int64(len(c.head)), c.straight)])
 	}
 	if err != nil {
 		c.fail(err)
@@ -198,7 +203,7 @@ func (c *capture) dropLog() {
 
 // finish fills out and gives the log its name. The error is about the log only.
 func (c *capture) finish(out *Output) error {
-	out.Bytes, out.Head = c.n, c.head
+	out.Bytes, out.Head = c.n, c.redact.Bytes(c.head)
 	if c.hash == nil {
 		out.SHA256 = sha256.Sum256(nil)
 		out.LogSHA256 = out.SHA256
@@ -225,18 +230,45 @@ func (c *capture) finish(out *Output) error {
 				return c.err
 			}
 		}
-		if _, err := c.file.Write(end); err != nil {
+		if _, err := c.log.Write(end); err != nil {
 			c.fail(err)
 			return err
 		}
+	}
+	var redacted bool
+	switch {
+	case c.file != nil:
+		var err error
+		if redacted, err = c.log.Close(); err == nil && redacted {
+			sum, err = sumOf(c.file)
+		}
+		if err != nil {
+			c.fail(err)
+			return err
+		}
+	case len(out.Head) != len(c.head) || string(out.Head) != string(c.head):
+		redacted, c.head, sum = true, out.Head, sha256.Sum256(out.Head)
+		c.redact = nil // once is enough
 	}
 	path, err := c.keep(sum)
 	if err != nil {
 		c.fail(err)
 		return err
 	}
-	out.Log, out.LogSHA256, out.Cut = path, sum, cut
+	out.Log, out.LogSHA256, out.Cut, out.Redacted = path, sum, cut, redacted
 	return nil
+}
+
+// sumOf is the digest of a file that was written.
+func sumOf(f *os.File) (sum [32]byte, err error) {
+	if _, err = f.Seek(0, io.SeekStart); err != nil {
+		return sum, err
+	}
+	h := sha256.New()
+	if _, err = io.Copy(h, f); err == nil {
+		h.Sum(sum[:0])
+	}
+	return sum, err
 }
 
 // keep gives the log its name, and returns it.
@@ -254,7 +286,10 @@ func (c *capture) keep(sum [32]byte) (string, error) {
 		}
 	}
 	temp := c.file.Name()
-	err := c.file.Close()
+	_, err := c.log.Close()
+	if cerr := c.file.Close(); err == nil {
+		err = cerr
+	}
 	if err == nil {
 		if err = os.Rename(temp, path); os.IsNotExist(err) {
 			if err = os.MkdirAll(dir, 0o700); err == nil {

@@ -119,6 +119,7 @@ func TestLogDiskFull(t *testing.T) {
 			t.Fatal(err)
 		}
 		c.file = os.NewFile(dup(t, broken), name)
+		c.log = c.redact.Writer(c.file)
 		broken.Close()
 		c.write(text[10_000:])
 		var res Result

@@ -114,11 +114,18 @@ func judgeClaim(res *Result, path string) {
 }
 
 // recordClaim puts the claim of a command into its receipt.
-func recordClaim(rec *receipts.Receipt, claim *doctrine.Result) {
+func (r *run) recordClaim(rec *receipts.Receipt, claim *doctrine.Result) {
 	if claim == nil {
 		return
 	}
-	rec.Result, rec.Effects, rec.Handle = claim.Result, claim.Effects, claim.Handle
+	clean := r.opt.Redact.Text
+	rec.Result, rec.Effects = clean(claim.Result), clean(claim.Effects)
+	if h := claim.Handle; h != nil {
+		public := *h
+		public.ExternalID, public.VerifiableURL = clean(h.ExternalID), clean(h.VerifiableURL)
+		public.Preview, public.Error = clean(h.Preview), clean(h.Error)
+		rec.Handle = &public
+	}
 	if claim.Status == receipts.Pending && rec.Status == receipts.Succeeded {
 		rec.Status = receipts.Pending
 	}

@@ -83,7 +83,7 @@ func (x *executor) process(res *Result) {
 		c := &process.Command{
 			Argv: s.Argv, Dir: s.Dir, LookupDir: x.run.plan.Matrix.Root, Env: env,
 			Timeout: s.Budget.Timeout, Stall: s.Budget.Stall, MaxOutput: s.Budget.MaxOutput,
-			LogDir: x.run.opt.LogDir, Digest: true,
+			LogDir: x.run.opt.LogDir, Digest: true, Redact: x.run.opt.Redact,
 		}
 		if x.run.opt.Output || s.Expect.Stdout != "" {
 			c.Output = func(stream process.Stream, p []byte) {
@@ -138,7 +138,7 @@ func (x *executor) reuse(res *Result, env []string, digest receipts.Hash) bool {
 	if x.run.ledger.sync() != nil {
 		return false
 	}
-	e, ok, err := o.Store.Passed(context.Background(), receipts.CommandHash(command(s)), res.epoch.tree)
+	e, ok, err := o.Store.Passed(context.Background(), receipts.CommandHash(x.run.command(s)), res.epoch.tree)
 	if err != nil || !ok || e.Level < o.Level {
 		return false
 	}

@@ -81,7 +81,7 @@ func (r *run) gate(final bool) *Gate {
 		}
 		expect = append(expect, receipts.Expectation{
 			SHA: leaf.Receipt, Step: leaf.Step.ID, Line: leaf.Step.Line.Number,
-			Binding: leaf.Step.Binding, Argv: command(leaf.Step), Required: leaf.Step.ReceiptRequired,
+			Binding: leaf.Step.Binding, Argv: r.command(leaf.Step), Required: leaf.Step.ReceiptRequired,
 			Flaky: leaf.Step.Budget.Retries > 0,
 		})
 		held = append(held, leaf)

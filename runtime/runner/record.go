@@ -42,7 +42,7 @@ func (r *run) runRecord(started receipts.Time) *receipts.Run {
 		}
 		planned := receipts.Planned{Step: s.ID, Line: s.Line.Number, Binding: s.Binding, Required: s.ReceiptRequired}
 		if len(s.Argv) > 0 {
-			planned.Command = receipts.CommandHash(s.Argv)
+			planned.Command = receipts.CommandHash(r.command(s))
 		}
 		rec.Planned = append(rec.Planned, planned)
 	})
@@ -52,14 +52,14 @@ func (r *run) runRecord(started receipts.Time) *receipts.Run {
 // receipt is what all receipts of a step have in common.
 func (r *run) receipt(res *Result) *receipts.Receipt {
 	s := res.Step
-	argv := command(s)
+	argv := r.command(s)
 	rec := &receipts.Receipt{
 		Version: 1, Command: receipts.CommandHash(argv), Kind: string(s.Kind), Attempt: max(res.Attempts, 1),
 		Timestamp: receipts.Time{Time: res.Started}, DurationNS: int64(res.Duration),
 		StopReason: stopReason(res),
 		Stdout:     receipts.Stream{SHA256: sha256.Sum256(nil)}, Stderr: receipts.Stream{SHA256: sha256.Sum256(nil)},
 		Session: r.opt.Session, Run: r.opt.Run, Step: s.ID,
-		Line:    receipts.Line{File: receipts.Text(s.Line.File), Number: s.Line.Number, Text: receipts.Text(s.Line.Text)},
+		Line:    receipts.Line{File: receipts.Text(s.Line.File), Number: s.Line.Number, Text: receipts.Text(r.opt.Redact.Text(s.Line.Text))},
 		Binding: s.Binding, Nonce: r.opt.Nonce,
 		Matrix: digest(r.plan.Matrix.SHA256), Script: digest(r.plan.Script.SHA256),
 	}
@@ -69,7 +69,7 @@ func (r *run) receipt(res *Result) *receipts.Receipt {
 		rec.Argv = append(rec.Argv, receipts.Text(a))
 	}
 	for _, v := range s.Values {
-		rec.Values = append(rec.Values, receipts.Value{Name: v.Name, Text: receipts.Text(v.Text)})
+		rec.Values = append(rec.Values, receipts.Value{Name: v.Name, Text: receipts.Text(r.opt.Redact.Text(v.Text))})
 	}
 	switch {
 	case res.Verdict == Passed:
@@ -95,16 +95,23 @@ func (r *run) dir(s *plan.Step) receipts.Datum {
 }
 
 // command is the argv of a step, or, of one that starts no process, its target
-// and its values in the same form.
-func command(s *plan.Step) []string {
-	if len(s.Argv) > 0 {
-		return s.Argv
+// and its values in the same form: as it is recorded, without secrets.
+func (r *run) command(s *plan.Step) []string {
+	argv := s.Argv
+	if len(argv) == 0 {
+		argv = []string{string(s.Kind) + ":" + s.Target}
+		for _, v := range s.Values {
+			argv = append(argv, v.Text)
+		}
 	}
-	argv := []string{string(s.Kind) + ":" + s.Target}
-	for _, v := range s.Values {
-		argv = append(argv, v.Text)
+	if r.opt.Redact == nil {
+		return argv
 	}
-	return argv
+	public := make([]string, len(argv))
+	for i, a := range argv {
+		public[i] = r.opt.Redact.Text(a)
+	}
+	return public
 }
 
 // stopReason is the reason in the words of the line-fault contract; empty if the
@@ -130,7 +137,7 @@ func (r *run) processReceipt(res *Result, environment receipts.Hash) *receipts.R
 	rec.Signal = p.Signal
 	rec.Stdout, rec.Stderr = stream(p.Stdout), stream(p.Stderr)
 	rec.Environment = environment
-	recordClaim(rec, res.Claim)
+	r.recordClaim(rec, res.Claim)
 	if p.Path != "" {
 		rec.Executable = &receipts.File{Path: receipts.Text(p.Path), SHA256: p.Executable}
 	}
@@ -139,7 +146,7 @@ func (r *run) processReceipt(res *Result, environment receipts.Hash) *receipts.R
 
 func stream(o process.Output) receipts.Stream {
 	s := receipts.Stream{SHA256: o.SHA256, Bytes: o.Bytes}
-	if o.Cut {
+	if o.Cut || o.Redacted {
 		s.Log = o.LogSHA256
 	}
 	return s

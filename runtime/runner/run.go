@@ -47,6 +47,7 @@ import (
 
 	"github.com/command-dialect/dialect/lang/plan"
 	"github.com/command-dialect/dialect/receipts"
+	"github.com/command-dialect/dialect/runtime/redact"
 	"github.com/command-dialect/dialect/runtime/workspace"
 )
 
@@ -69,6 +70,10 @@ type Options struct {
 
 	// LogDir keeps the output of commands; empty keeps none.
 	LogDir string
+
+	// Redact takes secrets out of what is recorded and kept as text; nil takes out
+	// nothing. What commands get is not touched.
+	Redact *redact.Redactor
 
 	// Environ is the environment that commands start from, and Color whether
 	// they may think of a terminal.

@@ -77,7 +77,7 @@ func newExec(u *ui, use string) *cobra.Command {
 			// the signal becomes an error of the write. Ignored, it would be so for
 			// the command too.
 			signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
-			opt := rec.options(&f.recordFlags)
+			opt := rec.options(&f.recordFlags, p)
 			opt.Root = execRoot(dir)
 			opt.Color, opt.DeferGate, opt.KeepGoing, opt.Output = u.outTTY, true, true, true
 			opt.Listen = func(e runner.Event) {

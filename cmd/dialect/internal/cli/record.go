@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -12,9 +13,11 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/command-dialect/dialect/lang/plan"
 	"github.com/command-dialect/dialect/receipts"
 	"github.com/command-dialect/dialect/receipts/sqlite"
 	"github.com/command-dialect/dialect/runtime/keyfd"
+	"github.com/command-dialect/dialect/runtime/redact"
 	"github.com/command-dialect/dialect/runtime/runner"
 	"github.com/command-dialect/dialect/runtime/workspace"
 )
@@ -61,6 +64,7 @@ type record struct {
 	reason string        // why there is no store
 	key    *keyfd.Key    // nil without one
 	files  runner.Workspace
+	secret *redact.Redactor
 }
 
 // open opens the store that the flags name, or the project's own below root. Without
@@ -80,6 +84,51 @@ func (f *recordFlags) open(root string, caches []string) (*record, error) {
 		r.files = workspace.NewTracker(root, workspace.Options{Caches: caches, Except: storeFiles(r.path, r.logs)})
 	}
 	return r, nil
+}
+
+// redactor makes what takes the secrets of a plan and of the environment out of text.
+func (r *record) redactor(p *plan.Plan) *redact.Redactor {
+	o := redact.Options{Environ: os.Environ(), Key: r.redactKey()}
+	plan.Walk(p.Steps, func(s *plan.Step) {
+		for _, v := range s.Values {
+			if v.Secret {
+				o.Declared = append(o.Declared, v.Text)
+			}
+		}
+	})
+	return redact.New(o)
+}
+
+// redactKey returns the key of the marks, which is kept beside the logs: with it the
+// same secret has the same mark in all runs, and without it nobody can try one out.
+// Where it cannot be kept it is made for this run alone.
+func (r *record) redactKey() []byte {
+	const size = 32
+	path := filepath.Join(r.logs, "redact.key")
+	if b, err := os.ReadFile(path); r.logs != "" && err == nil && len(b) == size {
+		return b
+	}
+	key := make([]byte, size)
+	_, _ = rand.Read(key) // never fails (crypto/rand)
+	if r.logs == "" || os.MkdirAll(r.logs, 0o700) != nil {
+		return key
+	}
+	temp, err := os.CreateTemp(r.logs, ".log-*")
+	if err != nil {
+		return key
+	}
+	defer os.Remove(temp.Name())
+	_, err = temp.Write(key)
+	if cerr := temp.Close(); err != nil || cerr != nil {
+		return key
+	}
+	// Of two that make it at once the first wins.
+	if os.Link(temp.Name(), path) != nil {
+		if b, err := os.ReadFile(path); err == nil && len(b) == size {
+			return b
+		}
+	}
+	return key
 }
 
 // storeFiles are the files of a store, which are no part of the project.
@@ -175,10 +224,12 @@ func kept(logs string, bytes receipts.Hash) *workspace.Snapshot {
 	return s
 }
 
-// options are those of a run that is recorded in r.
-func (r *record) options(f *recordFlags) runner.Options {
+// options are those of a run of p that is recorded in r.
+func (r *record) options(f *recordFlags, p *plan.Plan) runner.Options {
+	r.secret = r.redactor(p)
 	o := runner.Options{
-		Run: newRunID(), Session: f.session, Nonce: f.nonce, Version: version(),
+		Redact: r.secret,
+		Run:    newRunID(), Session: f.session, Nonce: f.nonce, Version: version(),
 		Store: r.recorder(), Degraded: r.reason, LogDir: r.logs, Environ: os.Environ(),
 		Workspace: r.files, Keep: r.keep, Parent: os.Getenv(runner.ParentVariable), By: defaultConsumer(),
 	}

@@ -6,6 +6,7 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"fmt"
+	"io"
 	"os"
 	"os/signal"
 	"strings"
@@ -145,7 +146,7 @@ func runScript(u *ui, args []string, f *runFlags) error {
 
 	terminal := u.outTTY && !f.json
 	watch := newWatch(u, terminal && u.errTTY)
-	opt := rec.options(&f.recordFlags)
+	opt := rec.options(&f.recordFlags, p.plan)
 	opt.Jobs, opt.FailFast, opt.KeepGoing, opt.DeferGate = f.jobs, f.failFast, f.keepGoing, f.deferGate
 	opt.AcceptFlaky, opt.Reuse, opt.Listen = f.acceptFlaky, f.reuse, watch.listen
 	opt.Policy = policyOf(ctx, p.plan.Matrix, f.base)
@@ -184,8 +185,17 @@ func (r *record) warn(u *ui) {
 }
 
 func printOutcome(u *ui, o *runner.Outcome, p *program, asJSON bool, rec *record) error {
+	var b bytes.Buffer
+	if err := writeOutcome(&b, u, o, p, asJSON, rec); err != nil {
+		return err
+	}
+	_, err := u.out.Write(rec.secret.Bytes(b.Bytes()))
+	return err
+}
+
+func writeOutcome(w io.Writer, u *ui, o *runner.Outcome, p *program, asJSON bool, rec *record) error {
 	if asJSON {
-		return report.JSON(u.out, o, p.findings, rec.path)
+		return report.JSON(w, o, p.findings, rec.path)
 	}
 	opt := report.Options{
 		Color: color(u.outTTY), Rel: shortPath, Store: rec.path,
@@ -197,7 +207,7 @@ func printOutcome(u *ui, o *runner.Outcome, p *program, asJSON bool, rec *record
 	case os.Getenv("CI") != "" && os.Getenv("CI") != "false":
 		opt.Form = report.CI
 	}
-	return report.Text(u.out, o, opt)
+	return report.Text(w, o, opt)
 }
 
 // dryRun prints what each line would run.

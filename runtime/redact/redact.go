@@ -1,0 +1,378 @@
+// Package redact takes secrets out of text that is kept or shown: values that were
+// declared as secret, values of environment variables whose names say so, and tokens
+// of well-known forms. In comes text, out comes the same text with a mark in the place
+// of each secret; the same secret has the same mark under one key. The package knows
+// no receipts and no commands.
+//
+// It is a net, not a wall: a secret that has no known form, is in no such variable, was
+// encoded by the command, or is shorter than [minValue] goes through. What a command
+// gets is not touched.
+package redact
+
+import (
+	"bytes"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"io"
+	"slices"
+	"strings"
+)
+
+// Bounds, in bytes.
+const (
+	minValue = 8        // of the value of a variable
+	maxMatch = 16 << 10 // of one secret: what goes beyond belongs to it no more
+	block    = 64 << 10 // that a [Writer] gathers
+)
+
+// Options say what is secret beside tokens of known forms.
+type Options struct {
+	Environ  []string // "K=V"; the values of variables whose names look secret count
+	Declared []string // values that are secret whatever they look like
+	// Key makes the marks: without it nobody can try out what a mark stands for.
+	Key []byte
+}
+
+// A Redactor takes secrets out of text. It is safe for concurrent use; a nil Redactor
+// takes out nothing.
+type Redactor struct {
+	key      []byte
+	literals [][]byte             // the longest first
+	hold     int                  // bytes that a secret can have
+	pairs    [1 << 16 / 64]uint64 // which two bytes a secret can begin with
+	single   [256]bool            // likewise, for literals of one byte
+}
+
+// New returns a Redactor.
+func New(o Options) *Redactor {
+	r := &Redactor{key: o.Key, hold: maxMatch}
+	for _, v := range o.Declared {
+		if v != "" {
+			r.literals = append(r.literals, []byte(v))
+		}
+	}
+	for _, kv := range o.Environ {
+		name, value, _ := strings.Cut(kv, "=")
+		if secretName(name) && secretValue(value) {
+			r.literals = append(r.literals, []byte(value))
+		}
+	}
+	slices.SortFunc(r.literals, func(a, b []byte) int {
+		if len(a) != len(b) {
+			return len(b) - len(a)
+		}
+		return bytes.Compare(a, b)
+	})
+	r.literals = slices.CompactFunc(r.literals, bytes.Equal)
+	for _, l := range r.literals {
+		r.begin(string(l))
+		r.hold = max(r.hold, len(l))
+	}
+	for _, f := range forms {
+		r.begin(f.prefix)
+	}
+	return r
+}
+
+func (r *Redactor) begin(s string) {
+	if len(s) == 1 {
+		r.single[s[0]] = true
+		return
+	}
+	i := int(s[0])<<8 | int(s[1])
+	r.pairs[i/64] |= 1 << (i % 64)
+}
+
+// secretName reports whether a variable of that name holds a secret.
+func secretName(name string) bool {
+	n := strings.ToUpper(name)
+	for _, word := range [...]string{"TOKEN", "SECRET", "PASSWORD", "PASSWD", "PASSPHRASE", "API_KEY", "APIKEY", "ACCESS_KEY", "PRIVATE_KEY", "CREDENTIAL"} {
+		if strings.Contains(n, word) {
+			return true
+		}
+	}
+	return strings.HasSuffix(n, "_PAT") || strings.HasSuffix(n, "_PWD") || strings.HasSuffix(n, "_AUTH") || strings.HasSuffix(n, "_KEY") && !strings.HasSuffix(n, "PUBLIC_KEY")
+}
+
+// secretValue reports whether a value is one that only a secret has. Numbers, paths
+// and plain words would take half of the output with them.
+func secretValue(v string) bool {
+	if len(v) < minValue || len(v) > maxMatch {
+		return false
+	}
+	if strings.HasPrefix(v, "/") || strings.HasPrefix(v, "~/") || strings.HasPrefix(v, "./") || strings.Contains(v, ":/") && !strings.Contains(v, "@") {
+		return false
+	}
+	lower := strings.ToLower(v)
+	digits, letters, others := 0, 0, 0
+	for i := range len(v) {
+		switch c := v[i]; {
+		case c >= '0' && c <= '9':
+			digits++
+		case c|0x20 >= 'a' && c|0x20 <= 'z':
+			letters++
+		default:
+			others++
+		}
+	}
+	if letters+others == 0 || digits+others == 0 && v == lower && len(v) < 16 {
+		return false
+	}
+	switch lower {
+	case "disabled", "required", "optional", "anonymous", "undefined":
+		return false
+	}
+	return true
+}
+
+// A form is a kind of token that is known by how it begins.
+type form struct {
+	prefix      string
+	keep        int // bytes of the prefix that stay
+	set         *charset
+	least, most int // bytes of set behind the prefix
+	// special, if set, says instead which bytes of s, which begins with the prefix, are
+	// the secret: those from skip to n; n is 0 for none.
+	special func(s []byte) (skip, n int)
+}
+
+var forms = [...]form{
+	{prefix: "ghp_", set: &word, least: 36, most: 255}, {prefix: "gho_", set: &word, least: 36, most: 255},
+	{prefix: "ghs_", set: &word, least: 36, most: 255}, {prefix: "ghu_", set: &word, least: 36, most: 255},
+	{prefix: "ghr_", set: &word, least: 36, most: 255}, {prefix: "github_pat_", set: &word, least: 22, most: 255},
+	{prefix: "glpat-", set: &dashed, least: 20, most: 255}, {prefix: "npm_", set: &word, least: 36, most: 255},
+	{prefix: "AKIA", set: &capital, least: 16, most: 16}, {prefix: "ASIA", set: &capital, least: 16, most: 16},
+	{prefix: "xoxa-", set: &dashed, least: 10, most: 255}, {prefix: "xoxb-", set: &dashed, least: 10, most: 255},
+	{prefix: "xoxp-", set: &dashed, least: 10, most: 255}, {prefix: "xoxr-", set: &dashed, least: 10, most: 255},
+	{prefix: "xoxs-", set: &dashed, least: 10, most: 255}, {prefix: "sk-", set: &dashed, least: 20, most: 400},
+	{prefix: "sk_live_", set: &word, least: 16, most: 255}, {prefix: "rk_live_", set: &word, least: 16, most: 255},
+	{prefix: "pypi-", set: &dashed, least: 40, most: 400}, {prefix: "hf_", set: &word, least: 30, most: 255},
+	{prefix: "AIza", set: &dashed, least: 35, most: 35},
+	{prefix: "Bearer ", keep: 7, set: &bearer, least: 16, most: maxMatch - 7}, {prefix: "bearer ", keep: 7, set: &bearer, least: 16, most: maxMatch - 7},
+	{prefix: "eyJ", special: webToken}, {prefix: "-----BEGIN ", special: privateKey}, {prefix: "://", special: userInfo},
+}
+
+// A charset is a set of bytes.
+type charset [256]bool
+
+func chars(more string) (c charset) {
+	for b := byte('0'); b <= '9'; b++ {
+		c[b] = true
+	}
+	for b := byte('A'); b <= 'Z'; b++ {
+		c[b] = true
+		c[b|0x20] = more != ""
+	}
+	for i := range len(more) {
+		c[more[i]] = true
+	}
+	return c
+}
+
+var (
+	capital = chars("")
+	word    = chars("_")
+	dashed  = chars("_-")
+	bearer  = chars("_-.~+/=")
+)
+
+// span returns how many bytes of s, at most limit, are in set.
+func span(s []byte, set *charset, limit int) int {
+	n := 0
+	for n < len(s) && n < limit && set[s[n]] {
+		n++
+	}
+	return n
+}
+
+// webToken is a JSON Web Token: three parts of base64url with dots between.
+func webToken(s []byte) (int, int) {
+	n := 0
+	for part := range 3 {
+		if part > 0 {
+			if n >= len(s) || s[n] != '.' {
+				return 0, 0
+			}
+			n++
+		}
+		k := span(s[n:], &dashed, maxMatch-n)
+		if k < 10 {
+			return 0, 0
+		}
+		n += k
+	}
+	return 0, n
+}
+
+// privateKey is a PEM block of a private key, to its end or the bound.
+func privateKey(s []byte) (int, int) {
+	line := s[:min(len(s), 80)]
+	i := bytes.Index(line, []byte("PRIVATE KEY-----"))
+	if i < 0 || bytes.IndexByte(line[:i], '\n') >= 0 {
+		return 0, 0
+	}
+	body := s[:min(len(s), maxMatch)]
+	if e := bytes.Index(body, []byte("-----END ")); e >= 0 {
+		if f := bytes.Index(body[e+9:min(len(body), e+9+80)], []byte("-----")); f >= 0 {
+			return 0, e + 9 + f + 5
+		}
+	}
+	return 0, len(body)
+}
+
+// userInfo is the password of a URL: ://user:password@host.
+func userInfo(s []byte) (int, int) {
+	rest := s[3:min(len(s), 512)]
+	end := bytes.IndexAny(rest, "@/ \t\r\n\"'<>")
+	if end < 0 || rest[end] != '@' {
+		return 0, 0
+	}
+	colon := bytes.IndexByte(rest[:end], ':')
+	if colon < 0 || end-colon < 2 || bytes.HasPrefix(rest[colon+1:], []byte(markBegin)) {
+		return 0, 0
+	}
+	return 3 + colon + 1, 3 + end
+}
+
+// match returns which bytes of s, from its begin on, are a secret: those from skip to
+// n. n is 0 if there is none.
+func (r *Redactor) match(s []byte) (skip, n int) {
+	for _, l := range r.literals {
+		if bytes.HasPrefix(s, l) {
+			return 0, len(l)
+		}
+	}
+	for i := range forms {
+		f := &forms[i]
+		if len(s) <= len(f.prefix) || string(s[:len(f.prefix)]) != f.prefix {
+			continue
+		}
+		if f.special != nil {
+			if skip, n = f.special(s); n > 0 {
+				return skip, n
+			}
+		} else if k := span(s[len(f.prefix):], f.set, f.most); k >= f.least {
+			return f.keep, len(f.prefix) + k
+		}
+	}
+	return 0, 0
+}
+
+// next returns the first secret of s that begins before limit, with what stays of its
+// prefix: the bytes from from to to.
+func (r *Redactor) next(s []byte, limit int) (from, to int, ok bool) {
+	last := len(s) - 1
+	for i := 0; i < limit; i++ {
+		c := s[i]
+		if !r.single[c] {
+			if i >= last {
+				break
+			}
+			if p := int(c)<<8 | int(s[i+1]); r.pairs[p/64]&(1<<(p%64)) == 0 {
+				continue
+			}
+		}
+		if skip, n := r.match(s[i:]); n > skip {
+			return i + skip, i + n, true
+		}
+	}
+	return 0, 0, false
+}
+
+// Bytes returns p without its secrets: p itself if it holds none.
+func (r *Redactor) Bytes(p []byte) []byte {
+	if r == nil {
+		return p
+	}
+	from, to, ok := r.next(p, len(p))
+	if !ok {
+		return p
+	}
+	out := make([]byte, 0, len(p)+64)
+	for ok {
+		out = append(out, p[:from]...)
+		out = r.mark(out, p[from:to])
+		p = p[to:]
+		from, to, ok = r.next(p, len(p))
+	}
+	return append(out, p...)
+}
+
+// Text returns s without its secrets.
+func (r *Redactor) Text(s string) string {
+	if r == nil || s == "" {
+		return s
+	}
+	p := []byte(s)
+	out := r.Bytes(p)
+	if len(out) == len(p) && &out[0] == &p[0] {
+		return s
+	}
+	return string(out)
+}
+
+const markBegin = "[redacted:"
+
+// mark appends what stands for a secret.
+func (r *Redactor) mark(out, secret []byte) []byte {
+	h := hmac.New(sha256.New, r.key)
+	h.Write(secret)
+	out = append(out, markBegin...)
+	out = hex.AppendEncode(out, h.Sum(nil)[:4])
+	return append(out, ']')
+}
+
+// A Writer passes on what is written to it, without the secrets. It holds back what
+// could belong to a secret that has not ended; Close writes that.
+type Writer struct {
+	r        *Redactor
+	w        io.Writer
+	buf      []byte
+	out      []byte
+	replaced bool
+}
+
+// Writer returns a [Writer] to w.
+func (r *Redactor) Writer(w io.Writer) *Writer { return &Writer{r: r, w: w} }
+
+func (w *Writer) Write(p []byte) (int, error) {
+	if w.r == nil {
+		return w.w.Write(p)
+	}
+	w.buf = append(w.buf, p...)
+	if len(w.buf) < block+w.r.hold {
+		return len(p), nil
+	}
+	return len(p), w.pass(len(w.buf) - w.r.hold)
+}
+
+// pass writes what begins before limit.
+func (w *Writer) pass(limit int) error {
+	w.out = w.out[:0]
+	at := 0
+	for at < limit {
+		from, to, ok := w.r.next(w.buf[at:], limit-at)
+		if !ok {
+			w.out = append(w.out, w.buf[at:limit]...)
+			at = limit
+			break
+		}
+		w.out = append(w.out, w.buf[at:at+from]...)
+		w.out = w.r.mark(w.out, w.buf[at+from:at+to])
+		w.replaced = true
+		at += to
+	}
+	w.buf = append(w.buf[:0], w.buf[at:]...)
+	_, err := w.w.Write(w.out)
+	return err
+}
+
+// Close writes what is held back, and reports whether a secret was taken out. It does
+// not close what is below.
+func (w *Writer) Close() (replaced bool, err error) {
+	if len(w.buf) > 0 {
+		err = w.pass(len(w.buf))
+	}
+	return w.replaced, err
+}
