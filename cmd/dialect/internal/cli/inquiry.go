@@ -107,10 +107,11 @@ func (f *inquiryFlags) inquest(ctx context.Context, rev string) (*inquest, error
 		}
 		q.Policy = q.state.Complaint()
 	}
-	q.path, q.logs = f.store, f.store+".log"
+	q.path = f.store
 	if f.store == "" {
-		q.path, q.logs = filepath.Join(q.root, storeDir, storeFile), filepath.Join(q.root, storeDir, "log")
+		q.path = filepath.Join(q.root, storeDir, storeFile)
 	}
+	q.logs = logsOf(q.path)
 	return q, q.present(ctx, rev)
 }
 

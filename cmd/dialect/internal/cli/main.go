@@ -131,7 +131,7 @@ func newRoot(u *ui) *cobra.Command {
 	root.SetUsageTemplate(root.UsageTemplate() + exitTable)
 	root.AddCommand(
 		newRun(u), newCheck(u), newExplain(u), newVocab(u),
-		newVerify(u), newConsume(u), newGate(u), newTrust(u), newReceipts(u), newExec(u, "exec"), newInit(u), newVersion(u),
+		newVerify(u), newLog(u), newConsume(u), newGate(u), newTrust(u), newReceipts(u), newExec(u, "exec"), newInit(u), newVersion(u),
 	)
 	for _, c := range root.Commands() {
 		c.SetUsageTemplate((&cobra.Command{}).UsageTemplate())

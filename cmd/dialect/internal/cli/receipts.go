@@ -28,7 +28,7 @@ func newReceipts(u *ui) *cobra.Command {
 	}
 	cmd.AddCommand(
 		newReceiptsList(u), newReceiptsShow(u), newReceiptsValidate(u),
-		newConsume(u), newReceiptsVerify(u), newReceiptsCheckpoint(u), newReceiptsExport(u), newReceiptsSettle(u), newReceiptsLint(u), newReceiptsKeygen(u), newExec(u, "exec"),
+		newConsume(u), newReceiptsVerify(u), newReceiptsCheckpoint(u), newReceiptsExport(u), newReceiptsSettle(u), newReceiptsLint(u), newReceiptsGC(u), newReceiptsKeygen(u), newExec(u, "exec"),
 	)
 	return cmd
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -187,9 +186,8 @@ func (r *record) keep(s *workspace.Snapshot) {
 	if r.logs == "" {
 		return
 	}
-	name := hex.EncodeToString(s.Bytes[:])
-	dir := filepath.Join(r.logs, "sha256", name[:2])
-	path := filepath.Join(dir, name[2:])
+	path := blobPath(r.logs, s.Bytes)
+	dir := filepath.Dir(path)
 	if _, err := os.Lstat(path); err == nil {
 		return
 	}
@@ -212,8 +210,7 @@ func (r *record) keep(s *workspace.Snapshot) {
 // kept returns the snapshot that keep has kept under a digest; nil if there is none,
 // or another text.
 func kept(logs string, bytes receipts.Hash) *workspace.Snapshot {
-	name := bytes.String()
-	text, err := os.ReadFile(filepath.Join(logs, "sha256", name[:2], name[2:]))
+	text, err := os.ReadFile(blobPath(logs, bytes))
 	if err != nil || sha256.Sum256(text) != bytes {
 		return nil
 	}

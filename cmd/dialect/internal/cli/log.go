@@ -1,0 +1,215 @@
+package cli
+
+import (
+	"bufio"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/spf13/cobra"
+
+	"github.com/command-dialect/dialect/receipts"
+	"github.com/command-dialect/dialect/receipts/sqlite"
+)
+
+const logLong = `Print what a command wrote, as it was kept: first its standard output, then its standard
+error. The kept text must have the digest that the receipt says; secrets were taken out
+of it, and of a very long stream it has the beginning and the end.
+
+The receipt's own digest is of all that was really written, also where the log was
+dropped by "receipts gc".`
+
+func newLog(u *ui) *cobra.Command {
+	var f struct {
+		store          string
+		tail           int
+		stdout, stderr bool
+		path           bool
+	}
+	cmd := &cobra.Command{
+		Use:   "log ID",
+		Short: "print what the command of a receipt wrote",
+		Long:  logLong,
+		Example: `  dialect log 5feceb66ffc8 --tail 50
+  dialect log 5feceb66ffc8 --stderr`,
+		Args:              cobra.ExactArgs(1),
+		ValidArgsFunction: completeIDs,
+		RunE: func(_ *cobra.Command, args []string) error {
+			if f.tail < 0 {
+				return usagef("--tail %d: want a number of lines", f.tail)
+			}
+			path, err := findStore(f.store)
+			if err != nil {
+				return err
+			}
+			return withStore(f.store, true, func(ctx context.Context, s *sqlite.Store) error {
+				e, err := s.Get(ctx, args[0])
+				if err != nil {
+					return notFound(err)
+				}
+				v, err := e.Parse()
+				r, ok := v.(*receipts.Receipt)
+				if err != nil || !ok {
+					return failf(exitFailed, "%s is a record of kind %s: only receipts have a log", e.SHA.Short(), e.Kind)
+				}
+				if reason, text := receipts.Intact(e); reason != "" {
+					return failf(exitRefused, "the receipt %s %s", e.SHA.Short(), text)
+				}
+				for _, one := range []struct {
+					name   string
+					stream receipts.Stream
+					leave  bool
+				}{{"standard output", r.Stdout, f.stderr && !f.stdout}, {"standard error", r.Stderr, f.stdout && !f.stderr}} {
+					if one.leave || one.stream.Bytes == 0 {
+						continue
+					}
+					if err := printLog(u, logsOf(path), one.name, one.stream, f.tail, f.path); err != nil {
+						return err
+					}
+				}
+				return nil
+			})
+		},
+	}
+	fl := cmd.Flags()
+	fl.SortFlags = false
+	fl.IntVarP(&f.tail, "tail", "n", 0, "print only the last `N` lines of each stream")
+	fl.BoolVar(&f.stdout, "stdout", false, "print standard output alone")
+	fl.BoolVar(&f.stderr, "stderr", false, "print standard error alone")
+	fl.BoolVar(&f.path, "path", false, "print the paths of the files instead")
+	addStoreFlag(cmd, &f.store)
+	return cmd
+}
+
+// logsOf is the directory of the logs that belong to the store at path.
+func logsOf(path string) string {
+	if filepath.Base(path) == storeFile && filepath.Base(filepath.Dir(path)) == storeDir {
+		return filepath.Join(filepath.Dir(path), "log")
+	}
+	return path + ".log"
+}
+
+// blobPath is where the directory logs keeps the blob with a digest.
+func blobPath(logs string, digest receipts.Hash) string {
+	name := digest.String()
+	return filepath.Join(logs, "sha256", name[:2], name[2:])
+}
+
+func printLog(u *ui, logs, what string, s receipts.Stream, tail int, pathOnly bool) error {
+	want := s.SHA256
+	if !s.Log.IsZero() {
+		want = s.Log
+		u.notef("%s is kept without its secrets, or cut: all of it was %d bytes, sha256 %s", what, s.Bytes, s.SHA256)
+	}
+	path := blobPath(logs, want)
+	f, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return failf(exitFailed, "the log of %s is not there: it was dropped, or never kept; it had %d bytes, sha256 %s", what, s.Bytes, s.SHA256)
+	}
+	if err != nil {
+		return failf(exitFailed, "%v", err)
+	}
+	defer f.Close()
+	h := sha256.New()
+	if _, err := io.Copy(h, f); err != nil {
+		return failf(exitFailed, "%v", err)
+	}
+	if receipts.Hash(h.Sum(nil)) != want {
+		return failf(exitRefused, "the log %s is not what the receipt says: its digest is another", shortPath(path))
+	}
+	if pathOnly {
+		_, err := fmt.Fprintln(u.out, path)
+		return err
+	}
+	if _, err := f.Seek(0, io.SeekStart); err != nil {
+		return failf(exitFailed, "%v", err)
+	}
+	if tail > 0 {
+		if err := seekTail(f, tail); err != nil {
+			return failf(exitFailed, "%v", err)
+		}
+	}
+	if !u.outTTY {
+		_, err = io.Copy(u.out, f)
+		return err
+	}
+	in, out := bufio.NewReader(f), bufio.NewWriter(u.out)
+	for {
+		line, err := in.ReadString('\n')
+		fmt.Fprint(out, visible(line))
+		if err != nil {
+			return out.Flush()
+		}
+	}
+}
+
+// seekTail moves f to the begin of its last n lines.
+func seekTail(f *os.File, n int) error {
+	end, err := f.Seek(0, io.SeekEnd)
+	if err != nil {
+		return err
+	}
+	buf := make([]byte, 64<<10)
+	seen := 0
+	for at := end; at > 0; {
+		k := min(int64(len(buf)), at)
+		at -= k
+		if _, err := f.ReadAt(buf[:k], at); err != nil {
+			return err
+		}
+		for i := k - 1; i >= 0; i-- {
+			if buf[i] != '\n' || at+i == end-1 {
+				continue
+			}
+			if seen++; seen == n {
+				_, err := f.Seek(at+i+1, io.SeekStart)
+				return err
+			}
+		}
+	}
+	_, err = f.Seek(0, io.SeekStart)
+	return err
+}
+
+// visible replaces what could act on a terminal, colours apart.
+func visible(line string) string {
+	var b strings.Builder
+	for line != "" {
+		if n := colour(line); n > 0 {
+			b.WriteString(line[:n])
+			line = line[n:]
+			continue
+		}
+		r, size := utf8.DecodeRuneInString(line)
+		if r == '\n' || r == '\t' {
+			b.WriteRune(r)
+		} else {
+			b.WriteString(printable(line[:size]))
+		}
+		line = line[size:]
+	}
+	return b.String()
+}
+
+// colour is the length of an SGR sequence that s begins with; 0 if it does not.
+func colour(s string) int {
+	if !strings.HasPrefix(s, "\x1b[") {
+		return 0
+	}
+	for i := 2; i < len(s) && i < 32; i++ {
+		switch c := s[i]; {
+		case c == 'm':
+			return i + 1
+		case c != ';' && (c < '0' || c > '9'):
+			return 0
+		}
+	}
+	return 0
+}
