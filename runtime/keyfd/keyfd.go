@@ -17,8 +17,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"strconv"
+	"strings"
 
 	"github.com/command-dialect/dialect/receipts"
 )
@@ -40,17 +42,35 @@ type Key struct {
 // Take reads the key from the descriptor that text names, closes it, and protects
 // this process. It must be called before any command is started.
 func Take(text string) (*Key, error) {
+	private, weakness, err := read(text)
+	if err != nil {
+		return nil, err
+	}
+	s, err := receipts.NewSigner(private, weakness == "")
+	if err != nil {
+		return nil, fmt.Errorf("descriptor %s: %w", text, err)
+	}
+	return &Key{Signer: s, Weakness: weakness}, nil
+}
+
+// Read reads the text of a key as [Take] does, for what signs and runs nothing.
+func Read(text string) (private string, err error) {
+	private, _, err = read(text)
+	return private, err
+}
+
+func read(text string) (private, weakness string, err error) {
 	fd, err := strconv.Atoi(text)
 	if err != nil || fd < 0 || fd > 1<<20 {
-		return nil, fmt.Errorf("%q is no number of a file descriptor", text)
+		return "", "", fmt.Errorf("%q is no number of a file descriptor", text)
 	}
 	if fd <= 2 {
-		return nil, fmt.Errorf("descriptor %d is a standard stream: hand the key over by another one", fd)
+		return "", "", fmt.Errorf("descriptor %d is a standard stream: hand the key over by another one", fd)
 	}
-	weakness := protect()
+	weakness = protect()
 	f := os.NewFile(uintptr(fd), "key")
 	if f == nil {
-		return nil, fmt.Errorf("descriptor %d is not open", fd)
+		return "", "", fmt.Errorf("descriptor %d is not open", fd)
 	}
 	defer f.Close()
 	if w := inspect(f); weakness == "" {
@@ -60,17 +80,22 @@ func Take(text string) (*Key, error) {
 	defer clear(b)
 	switch {
 	case err != nil:
-		return nil, fmt.Errorf("the key cannot be read from descriptor %d: %w", fd, errors.Unwrap(err))
+		return "", "", fmt.Errorf("the key cannot be read from descriptor %d: %w", fd, pathless(err))
 	case len(b) == 0:
-		return nil, fmt.Errorf("descriptor %d holds no key: it is empty, or was read before", fd)
+		return "", "", fmt.Errorf("descriptor %d holds no key: it is empty, or was read before", fd)
 	case len(b) > maxKey:
-		return nil, fmt.Errorf("descriptor %d holds more than a key", fd)
+		return "", "", fmt.Errorf("descriptor %d holds more than a key", fd)
 	}
-	s, err := receipts.NewSigner(string(b), weakness == "")
-	if err != nil {
-		return nil, fmt.Errorf("descriptor %d: %w", fd, err)
+	return strings.TrimSpace(string(b)), weakness, nil
+}
+
+// pathless drops the made-up name of the descriptor.
+func pathless(err error) error {
+	var pe *fs.PathError
+	if errors.As(err, &pe) {
+		return pe.Err
 	}
-	return &Key{Signer: s, Weakness: weakness}, nil
+	return err
 }
 
 // inspect says why what is behind a descriptor is within reach of others.

@@ -8,7 +8,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/command-dialect/dialect/receipts"
+	"github.com/command-dialect/dialect/receipts/intoto"
 	"github.com/command-dialect/dialect/receipts/sqlite"
+	"github.com/command-dialect/dialect/runtime/keyfd"
 )
 
 const exportLong = `Print receipts for whoever has no store.
@@ -18,6 +20,9 @@ kind, hash, signature and the exact bytes of its body as a string, and last the 
 with the root over them. Nothing is judged: receipts/vectors/check.py, or anybody, can do
 that without dialect.
 
+--format intoto ID... is an in-toto Statement v1 with a link v0.3 predicate for each receipt or
+gate, a line each; without IDs, of all. With --key-fd each is signed, in a DSSE envelope.
+
 --bundle ID... is one JSON document with the named gates or receipts, all that they
 cover, a proof of the place of each in the log, and the head: "verify --bundle" reads it
 where no store is.`
@@ -25,8 +30,8 @@ where no store is.`
 func newReceiptsExport(u *ui) *cobra.Command {
 	var f struct {
 		keyFlags
-		store, format string
-		bundle        bool
+		store, format, keyFD string
+		bundle               bool
 	}
 	cmd := &cobra.Command{
 		Use:   "export [ID...]",
@@ -50,17 +55,68 @@ func newReceiptsExport(u *ui) *cobra.Command {
 				return usagef("--format jsonl is the whole log: leave %s out, or say --bundle", quoteArgs(args))
 			case f.format == "jsonl":
 				return exportLog(u, f.store)
+			case f.format == "intoto":
+				return exportInToto(u, f.store, f.keyFD, args)
 			}
-			return usagef("--format %q: want jsonl", f.format)
+			return usagef("--format %q: want jsonl or intoto", f.format)
 		},
 	}
 	fl := cmd.Flags()
 	fl.SortFlags = false
-	fl.StringVar(&f.format, "format", "jsonl", "print the log as `FORMAT`: jsonl")
+	fl.StringVar(&f.format, "format", "jsonl", "print as `FORMAT`: jsonl or intoto")
+	fl.StringVar(&f.keyFD, "key-fd", "", "with intoto: sign with the key that the file descriptor `N` holds")
 	fl.BoolVar(&f.bundle, "bundle", false, "print a bundle of the named records")
 	fl.StringVar(&f.since, "since", "", "show in the bundle that the log begins with the head that was kept in `FILE`")
 	addStoreFlag(cmd, &f.store)
+	_ = cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions([]string{"jsonl", "intoto"}, cobra.ShellCompDirectiveNoFileComp))
 	return cmd
+}
+
+// exportInToto writes a statement or an envelope for each record that ids name.
+func exportInToto(u *ui, store, keyFD string, ids []string) error {
+	var key *intoto.Key
+	if keyFD != "" {
+		private, err := keyfd.Read(keyFD)
+		if err == nil {
+			key, err = intoto.SigningKey(private)
+		}
+		if err != nil {
+			return usagef("--key-fd: %v", err)
+		}
+	}
+	return withStore(store, true, func(ctx context.Context, s *sqlite.Store) error {
+		var es []receipts.Entry
+		for _, id := range ids {
+			e, err := s.Get(ctx, id)
+			if err != nil {
+				return notFound(err)
+			}
+			es = append(es, e)
+		}
+		if len(ids) == 0 {
+			var err error
+			if es, err = s.List(ctx, sqlite.Filter{}); err != nil {
+				return err
+			}
+		}
+		w := bufio.NewWriter(u.out)
+		for _, e := range es {
+			if reason, text := receipts.Intact(e); reason != "" {
+				return failf(exitRefused, "%s %s", e.SHA.Short(), text)
+			}
+			out, err := intoto.Export(e.Record)
+			if err == nil && key != nil {
+				out, err = key.Sign(out)
+			}
+			if err != nil {
+				return failf(exitFailed, "%s: %v", e.SHA.Short(), err)
+			}
+			if _, err := w.Write(append(out, '\n')); err != nil {
+				return err
+			}
+		}
+		return w.Flush()
+	})
 }
 
 func exportLog(u *ui, store string) error {
