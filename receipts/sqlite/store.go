@@ -132,6 +132,9 @@ func open(ctx context.Context, path string, o Options) (*Store, error) {
 		return nil, err
 	}
 	fresh, err := inspect(abs)
+	if o.ReadOnly && errors.Is(err, fs.ErrNotExist) {
+		return nil, ErrNoStore
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -232,6 +232,12 @@ func onTree(run string, n int, status receipts.Status, tree byte) *receipts.Rece
 	return r
 }
 
+// early sets the clock of a receipt back.
+func early(r *receipts.Receipt) *receipts.Receipt {
+	r.Timestamp = at(-1e6)
+	return r
+}
+
 func requestOf(run string, rs ...*receipts.Receipt) receipts.GateRequest {
 	g := receipts.GateRequest{Run: run, Session: "session", At: at(100), Final: true}
 	for _, r := range rs {
@@ -257,6 +263,7 @@ func TestLastWord(t *testing.T) {
 		{"failed before on another tree", onTree("r-0", 0, receipts.StatusFailed, 2), nil, nil, ""},
 		{"failed before in another environment", otherEnv, nil, nil, ""},
 		{"a fault is no failure", fault, nil, nil, ""},
+		{"failed after, by a clock that was set back", nil, early(onTree("r-2", 0, receipts.StatusFailed, 1)), nil, "superseded"},
 		{"failed after", nil, onTree("r-2", 0, receipts.StatusFailed, 1), nil, "superseded"},
 		{"retries allow it", onTree("r-0", 0, receipts.StatusFailed, 1), nil, func(g *receipts.GateRequest) { g.Expect[0].Flaky = true }, ""},
 		{"accepted", onTree("r-0", 0, receipts.StatusFailed, 1), nil, func(g *receipts.GateRequest) { g.AcceptFlaky = "the network was down" }, ""},

@@ -46,6 +46,7 @@ type State struct {
 	// Pinned says that whoever verifies chose the yardstick.
 	Pinned  bool
 	Changes []Change
+	Unknown string // why what is there could not be held against it; empty if it was
 }
 
 // A Change is a file that is not as the yardstick has it.
@@ -57,7 +58,7 @@ type Change struct {
 // Name is the policy in the words of a gate receipt.
 func (s State) Name() string {
 	switch {
-	case len(s.Changes) > 0:
+	case len(s.Changes) > 0, s.Unknown != "":
 		return receipts.PolicyChanged
 	case s.Pinned:
 		return receipts.PolicyPinned
@@ -67,6 +68,9 @@ func (s State) Name() string {
 
 // Complaint says what is not as the yardstick has it; empty if all is.
 func (s State) Complaint() string {
+	if s.Unknown != "" {
+		return fmt.Sprintf("the matrix cannot be held against %s: %s", s.Against, s.Unknown)
+	}
 	if len(s.Changes) == 0 {
 		return ""
 	}
@@ -119,10 +123,14 @@ func Check(ctx context.Context, m plan.Matrix, base string) (State, error) {
 	}
 	old, err := workspace.CommitFiles(ctx, m.Root, s.Against, files, workspace.Options{})
 	if err != nil {
-		if base == "" { // no repository, or one without a commit: there is no yardstick
-			return State{}, nil
+		switch {
+		case base != "":
+			return State{}, err
+		case errors.Is(err, workspace.ErrNoRepository), errors.Is(err, workspace.ErrNoCommit):
+			return State{}, nil // there is no yardstick
 		}
-		return State{}, err
+		s.Unknown = err.Error() // who breaks git must not get off the yardstick
+		return s, nil
 	}
 	s.Changes = compare(m.Root, files, old)
 	return s, nil

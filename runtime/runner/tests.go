@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"bytes"
 	"regexp"
 	"strconv"
 	"sync"
@@ -9,7 +10,7 @@ import (
 // testCounts are the closing lines that say how many tests ran: pytest ("3
 // passed, 1 failed in 0.12s"), unittest ("Ran 3 tests in 0.001s"), cargo ("test
 // result: ok. 3 passed; 0 failed"), jest and vitest ("Tests: 3 passed, 3
-// total"), TAP ("# tests 3"), node's runner.
+// total"), node's runner ("# tests 3"). TAP is counted by [countTAP].
 var testCounts = sync.OnceValue(func() []*regexp.Regexp {
 	return []*regexp.Regexp{
 		regexp.MustCompile(`(?m)^(?:=+ )?(?:\d+ failed, )?(\d+) passed\b`),
@@ -34,5 +35,30 @@ func countTests(output []byte) (n int, ok bool) {
 			return n, true
 		}
 	}
-	return 0, false
+	return countTAP(output)
+}
+
+// countTAP counts the tests that passed in the lines of the Test Anything Protocol,
+// which must have its plan ("1..3"). What was skipped did not pass.
+func countTAP(output []byte) (n int, ok bool) {
+	for line := range bytes.Lines(output) {
+		line = bytes.TrimRight(line, "\r\n")
+		if rest, is := bytes.CutPrefix(line, []byte("1..")); is {
+			if _, err := strconv.Atoi(string(rest)); err == nil {
+				ok = true
+			}
+			continue
+		}
+		rest, is := bytes.CutPrefix(line, []byte("ok"))
+		if !is || len(rest) > 0 && rest[0] != ' ' {
+			continue
+		}
+		if _, directive, _ := bytes.Cut(bytes.ToUpper(rest), []byte("# ")); !bytes.HasPrefix(directive, []byte("SKIP")) && !bytes.HasPrefix(directive, []byte("TODO")) {
+			n++
+		}
+	}
+	if !ok {
+		return 0, false
+	}
+	return n, true
 }

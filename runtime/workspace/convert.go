@@ -87,6 +87,9 @@ func (v *converter) convert(ctx context.Context, r *repository, c *config, idx *
 		}
 	}
 	// A driver that is not configured converts nothing.
+	if mentions[attrFilter] && c.refused != "" {
+		return fmt.Errorf("the repository belongs to another user, and its filter.%s is not run", display(c.refused))
+	}
 	mentions[attrFilter] = mentions[attrFilter] && len(c.filters) > 0
 	attributed := len(absent) > 0 || len(w.attributes) > 0
 	if !attributed && !c.convert {

@@ -142,3 +142,6 @@ func swapped(error) bool { return false }
 
 // nullDevice is a file that is empty.
 const nullDevice = os.DevNull
+
+// foreign cannot be told here: git itself refuses what it does not trust.
+func foreign(fs.FileInfo) bool { return false }

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"sync/atomic"
+	"syscall"
 
 	"golang.org/x/sys/unix"
 )
@@ -184,3 +185,9 @@ func swapped(err error) bool {
 
 // nullDevice is a file that is empty.
 const nullDevice = os.DevNull
+
+// foreign reports whether a file belongs to another user than this process runs as.
+func foreign(info fs.FileInfo) bool {
+	st, ok := info.Sys().(*syscall.Stat_t)
+	return !ok || int(st.Uid) != os.Geteuid()
+}

@@ -98,6 +98,9 @@ func safe() []string {
 		"core.excludesFile=" + nullDevice, "core.attributesFile=" + nullDevice, "core.hooksPath=" + nullDevice,
 		"core.safecrlf=false", "core.quotePath=false", "gc.auto=0", "maintenance.auto=false",
 		"core.fsync=none", "core.fsyncObjectFiles=false", // what we write is thrown away
+		// Git refuses a repository of another user, since its configuration could run
+		// programs. Here it cannot: see above, and config.refused.
+		"safe.directory=*",
 	}
 	if runtime.GOOS != "windows" {
 		settings = append(settings, "core.fileMode=true", "core.symlinks=true")
@@ -222,6 +225,7 @@ type repository struct {
 	root    string // absolute, without links
 	format  objectFormat
 	objects string // absolute
+	foreign bool   // it belongs to another user
 }
 
 // here is the environment for git in the root of a worktree: nothing above root is
@@ -230,8 +234,11 @@ func here(root string) []string {
 	return []string{"GIT_CEILING_DIRECTORIES=" + filepath.Dir(root), "GIT_WORK_TREE=" + root}
 }
 
-// errNoRepository: neither dir nor a directory above it is a worktree.
-var errNoRepository = errors.New("not a git repository")
+// Reasons why a question about a commit has no answer.
+var (
+	ErrNoRepository = errors.New("not a git repository")
+	ErrNoCommit     = errors.New("there is no such commit")
+)
 
 // discover finds the worktree that holds dir, as git does: the nearest directory
 // above with a .git that is one. A .git file that leads nowhere ends the search,
@@ -244,7 +251,7 @@ func discover(ctx context.Context, program, dir string) (repository, error) {
 			return repository{}, err
 		}
 		if err == nil {
-			r := repository{root: root}
+			r := repository{root: root, foreign: foreign(fi)}
 			if r.git, err = findGit(program, root); err != nil {
 				return r, err
 			}
@@ -259,7 +266,7 @@ func discover(ctx context.Context, program, dir string) (repository, error) {
 			}
 		}
 		if root == filepath.Dir(root) {
-			return repository{}, errNoRepository
+			return repository{}, ErrNoRepository
 		}
 	}
 }
@@ -363,6 +370,7 @@ type config struct {
 	text    []setting
 	filters map[string]bool // drivers that have a clean or process command
 	convert bool            // core.autocrlf is not off
+	refused string          // a filter of another user's repository, which is not run
 }
 
 // A setting is one line of configuration.
@@ -375,7 +383,11 @@ type setting struct {
 const configPattern = `^(core\.(autocrlf|eol|checkroundtripencoding|sparsecheckout)|filter\..*)$`
 
 func (r *repository) readConfig(ctx context.Context) (config, error) {
-	out, err := r.git.run(ctx, r.root, here(r.root), nil, "config", "-z", "--get-regexp", configPattern)
+	args := []string{"config", "-z", "--get-regexp", configPattern}
+	if r.foreign {
+		args = slices.Insert(args, 2, "--show-scope")
+	}
+	out, err := r.git.run(ctx, r.root, here(r.root), nil, args...)
 	var failed *gitError
 	if errors.As(err, &failed) && failed.status == 1 {
 		out, err = nil, nil // nothing matches
@@ -383,7 +395,30 @@ func (r *repository) readConfig(ctx context.Context) (config, error) {
 	if err != nil {
 		return config{}, err
 	}
-	return parseConfig(out)
+	if !r.foreign {
+		return parseConfig(out)
+	}
+	out, refused := ownFilters(out)
+	c, err := parseConfig(out)
+	c.refused = refused
+	return c, err
+}
+
+// ownFilters takes out of the output of git config --show-scope the scopes, and the
+// filters that the repository configures for itself: in a repository of another user
+// they would run that user's programs as this one. refused names one of them.
+func ownFilters(out []byte) (rest []byte, refused string) {
+	fields := bytes.Split(out, []byte{0})
+	for i := 0; i+1 < len(fields); i += 2 {
+		scope, record := string(fields[i]), fields[i+1]
+		if name, ok := bytes.CutPrefix(record, []byte("filter.")); ok && (scope == "local" || scope == "worktree") {
+			name, _, _ = bytes.Cut(name, []byte("\n"))
+			refused = string(name)
+			continue
+		}
+		rest = append(append(rest, record...), 0)
+	}
+	return rest, refused
 }
 
 // parseConfig reads the output of git config -z --get-regexp: key, then newline
@@ -471,7 +506,7 @@ func (r *repository) commitTree(ctx context.Context, rev string) (string, error)
 	out, err := r.git.run(ctx, r.root, here(r.root), nil, "rev-parse", "--verify", "--quiet", "--end-of-options", rev+"^{commit}")
 	var failed *gitError
 	if errors.As(err, &failed) {
-		return "", fmt.Errorf("%s is no commit of the repository at %s", display(rev), display(r.root))
+		return "", fmt.Errorf("%s of the repository at %s: %w", display(rev), display(r.root), ErrNoCommit)
 	}
 	if err != nil {
 		return "", err

@@ -99,7 +99,9 @@ func consume(u *ui, ids []string, f *inquiryFlags, as, purpose, ledger string) e
 		c.Spend = func(all []receipts.Hash) (*receipts.Refusal, error) { return l.Spend(ctx, all, as, purpose, c.At) }
 	}
 	return withStoreOf(store, sqlite.Options{Keys: keys}, func(ctx context.Context, s *sqlite.Store) error {
-		if head != nil {
+		if c.Judge != nil {
+			// What is looked up is a projection that its owner can write: it is held
+			// against the log first.
 			a, err := s.Verify(ctx, head)
 			if err != nil {
 				return err

@@ -171,7 +171,7 @@ func trustText(level int, covered bool) string {
 
 func policyText(s policy.State) string {
 	switch {
-	case len(s.Changes) > 0:
+	case s.Complaint() != "":
 		return "policy CHANGED"
 	case s.Pinned:
 		return "policy as in " + s.Against

@@ -1,0 +1,960 @@
+package examples_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+)
+
+// The adversary has the uid of the commands and all of their means; the orchestrator
+// is another user wherever the tests run as root. Each attack is made on three
+// orchestrators, by trust level, and the cell of the table is what their verdict was:
+// examples/adversary.md is generated from here and says no more than happened.
+
+// uidAgent is the user that commands and attackers are, where the tests are root.
+const uidAgent = 65534
+
+// A world is a project, its honest orchestrator and an attacker.
+type world struct {
+	t     *testing.T
+	level int // 0, 1 or 3
+	base  string
+	dir   string // the project
+	key   string // the private key; empty at level 0
+	head  string // file of the kept head; empty below level 3
+}
+
+// An attack returns the cell: what the orchestrator got to see.
+type attack struct {
+	name string
+	do   func(w *world) string
+}
+
+var project = map[string]string{
+	"routing.toml": `[commands.check_alpha]
+verb = "check"
+noun = "alpha"
+tool = "grep -q good alpha.txt"
+receipt_required = true
+
+[commands.test_make]
+verb = "test"
+noun = "make"
+tool = "make --silent test"
+receipt_required = true
+pins = ["Makefile"]
+expect = { min_tests = 2 }
+
+[commands.gate_quality]
+verb = "gate"
+noun = "quality"
+composite = ["check_alpha", "test_make"]
+`,
+	"Makefile":     "test:\n\t@sh tests.sh\n",
+	"tests.sh":     "echo 'ok 1 - first'\necho 'ok 2 - second'\ntest ! -e \"$HOME/red\" || exit 1\necho 1..2\n",
+	"alpha.txt":    "good\n",
+	"quality.dlct": "Check with alpha\nTest with make\nGate against results\n",
+	".gitignore":   "*.log\n",
+}
+
+func newWorld(t *testing.T, level int) *world {
+	base, err := os.MkdirTemp("", "adversary-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(base) })
+	w := &world{t: t, level: level, base: base, dir: filepath.Join(base, "project")}
+	for _, dir := range []string{base, w.dir, w.path("home"), w.path("fake")} {
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		w.own(dir, 0o755)
+	}
+	if err := os.Link(dialect, w.path("dialect")); err != nil {
+		binary, err := os.ReadFile(dialect)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(w.path("dialect"), binary, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, text := range project {
+		w.write(name, text)
+	}
+	w.sh("git init --quiet --initial-branch=main && git add . && git commit --quiet --message=begin && git tag trusted")
+	if level > 0 {
+		out, status := w.orchestrate("receipts", "keygen", "boss", w.path("boss.key"))
+		if status != 0 {
+			t.Fatal(out)
+		}
+		w.key = w.path("boss.key")
+		if err := os.WriteFile(w.path("boss.pub"), []byte(out), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return w
+}
+
+func (w *world) path(name string) string { return filepath.Join(w.base, name) }
+
+// own gives a file to the agent.
+func (w *world) own(path string, mode os.FileMode) {
+	w.t.Helper()
+	if err := os.Chmod(path, mode); err != nil {
+		w.t.Fatal(err)
+	}
+	if os.Geteuid() == 0 {
+		if err := os.Chown(path, uidAgent, uidAgent); err != nil {
+			w.t.Fatal(err)
+		}
+	}
+}
+
+// write writes a file of the project as the agent.
+func (w *world) write(name, text string) {
+	w.t.Helper()
+	path := filepath.Join(w.dir, name)
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		w.t.Fatal(err)
+	}
+	w.own(filepath.Dir(path), 0o755)
+	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+		w.t.Fatal(err)
+	}
+	w.own(path, 0o755)
+}
+
+// command makes a command of the agent's user, in the project.
+func (w *world) command(argv ...string) *exec.Cmd {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	w.t.Cleanup(cancel)
+	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
+	cmd.Dir = w.dir
+	cmd.Env = []string{
+		"PATH=" + os.Getenv("PATH"), "HOME=" + w.path("home"), "LC_ALL=C", "GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@example.com",
+		"GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@example.com", "GIT_CONFIG_GLOBAL=/dev/null",
+	}
+	asAgent(cmd)
+	return cmd
+}
+
+// run runs a command and returns all that it printed, and its exit status.
+func (w *world) run(cmd *exec.Cmd) (string, int) {
+	w.t.Helper()
+	var out bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &out
+	err := cmd.Run()
+	if _, exited := err.(*exec.ExitError); err != nil && !exited {
+		w.t.Fatalf("%q: %v", cmd.Args, err)
+	}
+	return out.String(), cmd.ProcessState.ExitCode()
+}
+
+// sh runs a script of the agent.
+func (w *world) sh(script string) string {
+	w.t.Helper()
+	out, status := w.run(w.command("sh", "-euc", script))
+	if status != 0 {
+		w.t.Fatalf("%s: exit %d\n%s", script, status, out)
+	}
+	return out
+}
+
+// sql changes the store behind its back, as the agent.
+func (w *world) sql(script string) {
+	w.t.Helper()
+	out, status := w.run(w.command(python(), "-c", "import sqlite3,sys\nd=sqlite3.connect('.dialect/receipts.db')\nd.executescript(sys.argv[1])\nd.close()", script))
+	if status != 0 {
+		w.t.Fatalf("%s: %s", script, out)
+	}
+}
+
+// agent runs dialect as the agent does: it has no key.
+func (w *world) agent(args ...string) (string, int) {
+	w.t.Helper()
+	return w.run(w.command(append([]string{w.path("dialect")}, args...)...))
+}
+
+// orchestrate runs dialect as the orchestrator does, who reads what it likes.
+func (w *world) orchestrate(args ...string) (string, int) {
+	w.t.Helper()
+	cmd := w.command(append([]string{w.path("dialect")}, args...)...)
+	cmd.Env = append(cmd.Env, "HOME="+w.base)
+	asSelf(cmd)
+	return w.run(cmd)
+}
+
+// start has the orchestrator start dialect with its key, as the agent's user.
+func (w *world) start(env []string, args ...string) (string, int) {
+	w.t.Helper()
+	cmd := w.command(append([]string{w.path("dialect")}, args...)...)
+	cmd.Env = append(cmd.Env, env...)
+	if w.key != "" {
+		r, wr, err := os.Pipe()
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		key, err := os.ReadFile(w.key)
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		if _, err := wr.Write(key); err != nil {
+			w.t.Fatal(err)
+		}
+		wr.Close()
+		cmd.ExtraFiles = []*os.File{r}
+		cmd.Env = append(cmd.Env, "DIALECT_KEY_FD=3")
+		defer r.Close()
+	}
+	return w.run(cmd)
+}
+
+// honest has the whole script run by the orchestrator, and keeps the head.
+func (w *world) honest() {
+	w.t.Helper()
+	if out, status := w.start(nil, "run", "quality.dlct"); status != 0 {
+		w.t.Fatalf("an honest run ends with %d: %s", status, out)
+	}
+	w.keep()
+}
+
+func (w *world) keep() {
+	w.t.Helper()
+	if w.level < 3 {
+		return
+	}
+	out, status := w.agent("receipts", "checkpoint")
+	if status != 0 {
+		w.t.Fatal(out)
+	}
+	w.head = w.path("head.txt")
+	if err := os.WriteFile(w.head, []byte(out), 0o644); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// trustFlags are what the orchestrator of this level adds.
+func (w *world) trustFlags() []string {
+	var flags []string
+	if w.key != "" {
+		flags = append(flags, "--key", w.path("boss.pub"), "--level", "L1")
+	}
+	if w.head != "" {
+		flags = append(flags, "--since", w.head)
+	}
+	return flags
+}
+
+var verdictWord = regexp.MustCompile(`(?m)^(VERIFIED|TAMPERED|DEGRADED|POLICY CHANGED|FAILED|FLAKY|RAN OUTSIDE THE MATRIX|STALE|MISSING)\b`)
+
+const uncaught = "**not caught**"
+
+// ask has the orchestrator ask whether the tree was tested, and returns the cell.
+func (w *world) ask(args ...string) string {
+	w.t.Helper()
+	out, status := w.orchestrate(append(append([]string{"verify", "--require", "gate_quality"}, w.trustFlags()...), args...)...)
+	word := verdictWord.FindString(out)
+	switch {
+	case status == 0 && word == "VERIFIED" && strings.Contains(out, "  note: "):
+		note := out[strings.Index(out, "  note: ")+8:]
+		for _, what := range []string{"executable", "did not reach its gate"} {
+			if strings.Contains(note, what) {
+				return "noted: " + what
+			}
+		}
+		return uncaught
+	case status == 0 && word == "VERIFIED":
+		return uncaught
+	case status == 3 && word != "" && word != "VERIFIED":
+		return word
+	}
+	w.t.Errorf("verify ends with %d: %s", status, out)
+	return "?"
+}
+
+// audit has the orchestrator hold the store against its log.
+func (w *world) audit() string {
+	w.t.Helper()
+	args := []string{"receipts", "verify"}
+	if w.key != "" {
+		args = append(args, "--key", w.path("boss.pub"))
+	}
+	if w.head != "" {
+		args = append(args, "--since", w.head)
+	}
+	out, status := w.orchestrate(args...)
+	switch {
+	case status == 0:
+		return uncaught
+	case status == 3 && strings.HasPrefix(out, "TAMPERED"):
+		return "TAMPERED"
+	case status == 3 && strings.HasPrefix(out, "UNSIGNED"):
+		return "UNSIGNED"
+	}
+	w.t.Errorf("receipts verify ends with %d: %s", status, out)
+	return "?"
+}
+
+var refusedReason = regexp.MustCompile(`(?m)^refused: ([a-z_]+)(?:: ([A-Z]{4,}[A-Z ]*):)?`)
+
+// consume has the orchestrator consume, and returns the cell.
+func (w *world) consume(args ...string) string {
+	w.t.Helper()
+	args = append([]string{"consume", "--as", "orchestrator"}, args...)
+	cmd := w.command(append([]string{w.path("dialect")}, args...)...) // it writes into the agent's store
+	out, status := w.run(cmd)
+	m := refusedReason.FindStringSubmatch(out)
+	switch {
+	case status == 0:
+		return uncaught
+	case status == 3 && strings.Contains(out, "TAMPERED"):
+		return "TAMPERED"
+	case status == 3 && m != nil:
+		return "refused: " + m[1]
+	}
+	w.t.Errorf("consume ends with %d: %s", status, out)
+	return "?"
+}
+
+var gateID = regexp.MustCompile(`g-[0-9a-f]{12}`)
+
+// gate returns the id of the newest gate.
+func (w *world) gate() string {
+	w.t.Helper()
+	out, _ := w.agent("receipts", "list")
+	ids := gateID.FindAllString(out, -1)
+	if len(ids) == 0 {
+		w.t.Fatalf("there is no gate: %s", out)
+	}
+	return ids[len(ids)-1]
+}
+
+var hash64 = regexp.MustCompile(`[0-9a-f]{64}`)
+
+// exec leaves a receipt as the agent, and returns its hash.
+func (w *world) exec(argv ...string) string {
+	w.t.Helper()
+	out, _ := w.agent(append([]string{"exec", "--"}, argv...)...)
+	h := hash64.FindString(out)
+	if h == "" {
+		w.t.Fatalf("exec left no receipt: %s", out)
+	}
+	return h
+}
+
+// ends returns the cell of a run by the orchestrator that should not pass.
+func (w *world) ends(env []string, args ...string) string {
+	w.t.Helper()
+	out, status := w.start(env, append([]string{"run"}, args...)...)
+	switch status {
+	case 0:
+		return uncaught
+	case 1:
+		return "the run FAILED"
+	case 2:
+		return "the run ended in a fault"
+	case 3:
+		return "the gate REFUSED"
+	}
+	w.t.Errorf("run ends with %d: %s", status, out)
+	return "?"
+}
+
+// edit is the change that must not go by: the tests would fail on it.
+const edit = "echo bad > alpha.txt"
+
+func hidden(script string) func(*world) string {
+	return func(w *world) string {
+		w.honest()
+		w.sh(script)
+		return w.ask()
+	}
+}
+
+func tampered(sql string) func(*world) string {
+	return func(w *world) string {
+		w.honest()
+		w.sql(sql)
+		return w.audit()
+	}
+}
+
+func red(w *world)   { w.sh(`touch "$HOME/red"`) }
+func green(w *world) { w.sh(`rm -f "$HOME/red"`) }
+
+// forge has the agent make a pass of its own, with tools that say yes.
+func forge(w *world) {
+	w.sh(`for tool in grep make; do printf '#!/bin/sh\necho ok 1; echo ok 2; echo 1..2\n' >../fake/$tool; chmod +x ../fake/$tool; done`)
+	cmd := w.command(w.path("dialect"), "run", "quality.dlct")
+	cmd.Env = append(cmd.Env, "PATH="+w.path("fake")+":"+os.Getenv("PATH"))
+	if out, status := w.run(cmd); status != 0 {
+		w.t.Fatalf("the forgery ends with %d: %s", status, out)
+	}
+}
+
+func write0(w *world, name, old, new string) {
+	w.t.Helper()
+	b, err := os.ReadFile(filepath.Join(w.dir, name))
+	if err != nil || !strings.Contains(string(b), old) {
+		w.t.Fatalf("%s does not hold %q: %v", name, old, err)
+	}
+	w.write(name, strings.Replace(string(b), old, new, 1))
+}
+
+const lie = `tool = "true"`
+
+var attacks = []attack{
+	{"**The store**", nil},
+	{"a row is forged by INSERT", tampered(`INSERT INTO record(seq, sha, kind, body) SELECT 99, randomblob(32), kind, body FROM record WHERE kind = 'receipt' LIMIT 1`)},
+	{"a row is edited", tampered(`UPDATE record SET body = CAST(replace(CAST(body AS TEXT), '"succeeded"', '"failed"') AS BLOB) WHERE seq = 1`)},
+	{"two rows change places", tampered(`UPDATE record SET seq = 99 WHERE seq = 1; UPDATE record SET seq = 1 WHERE seq = 2; UPDATE record SET seq = 2 WHERE seq = 99`)},
+	{"a row is deleted from the middle", tampered(`DELETE FROM record WHERE seq = 2; DELETE FROM item WHERE seq = 2`)},
+	{"a failure is painted over in the projection", func(w *world) string {
+		w.honest()
+		red(w)
+		w.start(nil, "run", "quality.dlct")
+		w.keep()
+		w.sql(`UPDATE item SET status = 'succeeded' WHERE status = 'failed'`)
+		return w.ask()
+	}},
+	{"the tail is deleted, and the head mended", func(w *world) string {
+		w.honest()
+		old := w.sh(python() + " -c \"import sqlite3;print(sqlite3.connect('.dialect/receipts.db').execute('select count, hex(root) from head').fetchone())\"")
+		var count int
+		var root string
+		if _, err := fmt.Sscanf(strings.NewReplacer("(", "", ",", "", "'", "", ")", "").Replace(old), "%d %s", &count, &root); err != nil {
+			w.t.Fatal(err)
+		}
+		red(w)
+		w.start(nil, "run", "quality.dlct")
+		w.keep()
+		w.sql(fmt.Sprintf("DELETE FROM record WHERE seq >= %d; DELETE FROM item WHERE seq >= %[1]d; DELETE FROM node WHERE idx >= (SELECT %d); UPDATE head SET count = %[1]d, root = x'%[3]s'", count, nodesOf(count), root))
+		return w.ask()
+	}},
+	{"the whole store is rolled back to a copy", func(w *world) string {
+		w.honest()
+		w.sh("cp -a .dialect ../copy")
+		red(w)
+		w.start(nil, "run", "quality.dlct")
+		w.keep()
+		w.sh("rm -r .dialect && cp -a ../copy .dialect")
+		return w.ask()
+	}},
+	{"the store is deleted, and a pass forged in a new one", func(w *world) string {
+		w.honest()
+		w.sh("rm -r .dialect")
+		forge(w)
+		return w.ask()
+	}},
+	{"a pass is forged with tools of one's own in PATH", func(w *world) string {
+		forge(w)
+		if w.level == 3 {
+			w.keep()
+		}
+		return w.ask()
+	}},
+	{"rows without a key slip in before a keyed append", func(w *world) string {
+		if w.key == "" {
+			return "no key"
+		}
+		w.honest()
+		forge(w)
+		w.honest()
+		return w.audit()
+	}},
+	{"a failure is left in a second store (DIALECT_STORE)", func(w *world) string {
+		red(w)
+		cmd := w.command(w.path("dialect"), "run", "quality.dlct")
+		cmd.Env = append(cmd.Env, "DIALECT_STORE="+w.path("other.db"))
+		if out, status := w.run(cmd); status != 1 {
+			w.t.Fatal(out)
+		}
+		green(w)
+		if out, status := w.agent("run", "quality.dlct"); status != 0 {
+			w.t.Fatal(out)
+		}
+		if w.level == 3 {
+			w.keep()
+		}
+		return w.ask()
+	}},
+	{"a command attacks the store while it runs", func(w *world) string {
+		w.write("attack.py", "import sqlite3\nd = sqlite3.connect('.dialect/receipts.db', timeout=9)\nd.execute(\"UPDATE record SET body = CAST(replace(CAST(body AS TEXT), 'r-', 'x-') AS BLOB)\")\nd.commit()\n")
+		w.write("tests.sh", "echo ok 1; echo ok 2; "+python()+" attack.py || echo failed; echo 1..2\n")
+		w.sh("git add . && git commit --quiet --message=x")
+		w.start(nil, "run", "quality.dlct")
+		return w.ask()
+	}},
+	{".dialect is replaced by a link", func(w *world) string {
+		w.sh("mkdir ../elsewhere && ln -s ../elsewhere .dialect")
+		return w.ends(nil, "quality.dlct")
+	}},
+
+	{"**Consumption**", nil},
+	{"a gate is consumed twice", func(w *world) string {
+		w.honest()
+		g := w.gate()
+		w.consume(g)
+		return w.consume(g)
+	}},
+	{"a copy of the store is consumed too, without a ledger", func(w *world) string {
+		w.honest()
+		w.sh("cp -a .dialect ../copy")
+		g := w.gate()
+		w.consume(g)
+		w.sh("rm -r .dialect && cp -a ../copy .dialect")
+		return w.consume(g)
+	}},
+	{"a copy of the store is consumed too, with a ledger", func(w *world) string {
+		w.honest()
+		w.sh("cp -a .dialect ../copy")
+		g, ledger := w.gate(), w.path("home/ledger")
+		w.consume(g, "--ledger", ledger)
+		w.sh("rm -r .dialect && cp -a ../copy .dialect")
+		return w.consume(g, "--ledger", ledger)
+	}},
+	{"a gate is set back to unconsumed by UPDATE", func(w *world) string {
+		w.honest()
+		g := w.gate()
+		w.consume(g)
+		w.sql("UPDATE item SET consumed = 0, consumed_by = NULL, consumed_at = NULL, consumption = NULL WHERE kind = 'gate'")
+		return w.consume(g, "--require", "gate_quality")
+	}},
+	{"the record of the consumption is deleted", func(w *world) string {
+		w.honest()
+		g := w.gate()
+		w.consume(g)
+		w.keep()
+		w.sql("DELETE FROM record WHERE seq = (SELECT max(seq) FROM record); UPDATE item SET consumed = 0, consumed_by = NULL, consumed_at = NULL, consumption = NULL WHERE kind = 'gate'")
+		return w.consume(g, "--require", "gate_quality")
+	}},
+	{"two gates race for the same receipts", func(w *world) string {
+		a, b := w.exec("grep", "-q", "good", "alpha.txt"), w.exec("make", "--silent", "test")
+		results := make(chan int, 2)
+		for range 2 {
+			cmd := w.command(w.path("dialect"), "gate", "--require", "gate_quality", a, b)
+			go func() {
+				_ = cmd.Run()
+				results <- cmd.ProcessState.ExitCode()
+			}()
+		}
+		if x, y := <-results, <-results; x+y == 3 && x*y == 0 {
+			return "one wins"
+		}
+		return uncaught
+	}},
+
+	{"**Other receipts**", nil},
+	{"a gate of another session is handed up", func(w *world) string {
+		w.honest()
+		return w.ask("--session", "today", w.gate())
+	}},
+	{"an old gate is handed up for a new nonce", func(w *world) string {
+		w.honest()
+		return w.ask("--nonce", "5f1c", w.gate())
+	}},
+	{"the gate of the lines before the failing one is handed up", func(w *world) string {
+		red(w)
+		w.start(nil, "run", "quality.dlct:1")
+		w.keep()
+		return w.ask(w.gate())
+	}},
+	{"passes are picked from runs on different files", func(w *world) string {
+		a := w.exec("make", "--silent", "test")
+		w.sh("echo changed >> tests.sh")
+		b := w.exec("grep", "-q", "good", "alpha.txt")
+		out, status := w.agent("gate", a, b)
+		if m := refusedReason.FindStringSubmatch(out); status == 3 && m != nil {
+			return "refused: " + m[1]
+		}
+		return uncaught
+	}},
+	{"the command ran, but outside of the matrix", func(w *world) string {
+		w.exec("grep", "-q", "good", "alpha.txt")
+		w.exec("make", "--silent", "test")
+		w.keep()
+		return w.ask()
+	}},
+	{"the same words are run in a directory with another Makefile", func(w *world) string {
+		w.write("sub/Makefile", "test:\n\t@echo ok 1; echo ok 2; echo 1..2\n")
+		w.write("sub/alpha.txt", "good\n")
+		w.sh("git add . && git commit --quiet --message=x")
+		var hs []string
+		for _, argv := range [][]string{{"grep", "-q", "good", "alpha.txt"}, {"make", "--silent", "test"}} {
+			cmd := w.command(append([]string{w.path("dialect"), "exec", "--"}, argv...)...)
+			cmd.Dir = filepath.Join(w.dir, "sub")
+			out, _ := w.run(cmd)
+			hs = append(hs, hash64.FindString(out))
+		}
+		out, status := w.agent(append([]string{"gate", "--require", "gate_quality"}, hs...)...)
+		if m := refusedReason.FindStringSubmatch(out); status == 3 && m != nil {
+			return "refused: " + m[1]
+		}
+		return uncaught
+	}},
+	{"the run is repeated until it is green", func(w *world) string {
+		red(w)
+		w.start(nil, "run", "quality.dlct")
+		green(w)
+		return w.ends(nil, "quality.dlct")
+	}},
+	{"the run is killed on red, after an earlier pass", func(w *world) string {
+		w.honest()
+		w.killed()
+		return w.ask()
+	}},
+	{"the run is killed between a command and its receipt", func(w *world) string {
+		w.killed()
+		w.keep()
+		return w.ask()
+	}},
+
+	{"**The matrix and the script**", nil},
+	{"the matrix is edited (`tool = \"true\"`), not committed", func(w *world) string {
+		write0(w, "routing.toml", `tool = "grep -q good alpha.txt"`, lie)
+		w.start(nil, "run", "quality.dlct")
+		w.keep()
+		return w.ask()
+	}},
+	{"the matrix is edited and committed; the verifier names no base", func(w *world) string {
+		write0(w, "routing.toml", `tool = "grep -q good alpha.txt"`, lie)
+		w.sh("git commit --quiet --all --message=x")
+		w.honest()
+		return w.ask()
+	}},
+	{"the matrix is edited and committed; `--base` names a trusted revision", func(w *world) string {
+		write0(w, "routing.toml", `tool = "grep -q good alpha.txt"`, lie)
+		w.sh("git commit --quiet --all --message=x")
+		w.honest()
+		return w.ask("--base", "trusted")
+	}},
+	{"the exit code is masked in the matrix (`\\|\\| true`), committed; with `--base`", func(w *world) string {
+		write0(w, "routing.toml", `tool = "make --silent test"`, "tool = \"make --silent test || true\"\nshell = true")
+		w.sh("git commit --quiet --all --message=x")
+		w.honest()
+		return w.ask("--base", "trusted")
+	}},
+	{"the exit code is masked by a pipe in the matrix, committed; with `--base`", func(w *world) string {
+		write0(w, "routing.toml", `tool = "make --silent test"`, "tool = \"make --silent test | tail\"\nshell = true")
+		w.sh("git commit --quiet --all --message=x")
+		w.honest()
+		return w.ask("--base", "trusted")
+	}},
+	{"the Makefile behind `make test` is edited, which the binding pins", func(w *world) string {
+		w.write("Makefile", "test:\n\t@echo ok 1; echo ok 2; echo 1..2\n")
+		w.start(nil, "run", "quality.dlct")
+		w.keep()
+		return w.ask()
+	}},
+	{"the same, committed; with `--base`", func(w *world) string {
+		w.write("Makefile", "test:\n\t@echo ok 1; echo ok 2; echo 1..2\n")
+		w.sh("git commit --quiet --all --message=x")
+		w.honest()
+		return w.ask("--base", "trusted")
+	}},
+	{"what the Makefile calls is edited, which nobody pins", func(w *world) string {
+		w.write("tests.sh", "echo ok 1; echo ok 2; echo 1..2\n")
+		w.honest()
+		return w.ask()
+	}},
+	{"the script is edited: a line is left out", func(w *world) string {
+		w.write("quality.dlct", "Check with alpha\nGate against results\n")
+		w.honest()
+		return w.ask()
+	}},
+	{"a value is slipped in: `Test with make --version`", func(w *world) string {
+		w.write("quality.dlct", "Check with alpha\nTest with make --version\n")
+		return w.ends(nil, "quality.dlct")
+	}},
+	{"no test is run", func(w *world) string {
+		w.write("tests.sh", "echo 1..0\n")
+		return w.ends(nil, "quality.dlct")
+	}},
+	{"a test is deleted, below `min_tests`", func(w *world) string {
+		w.write("tests.sh", "echo 'ok 1 - first'\necho 1..1\n")
+		return w.ends(nil, "quality.dlct")
+	}},
+	{"a test is emptied", func(w *world) string {
+		w.write("tests.sh", "echo 'ok 1 - first'\necho 'ok 2 - second'\necho 1..2\n")
+		w.honest()
+		return w.ask()
+	}},
+
+	{"**The files**", nil},
+	{"a file is edited after the run", hidden(edit)},
+	{"and its time is put back, its length kept", hidden("cp -p alpha.txt ../old && printf 'bad!\\n' > alpha.txt && touch -r ../old alpha.txt")},
+	{"hidden by assume-unchanged", hidden("git update-index --assume-unchanged alpha.txt && " + edit)},
+	{"hidden by skip-worktree", hidden("git update-index --skip-worktree alpha.txt && " + edit)},
+	{"a new file, hidden by info/exclude", hidden("echo conftest.py >> .git/info/exclude && echo x > conftest.py")},
+	{"a new file, hidden by an untracked .gitignore that hides itself", hidden("mkdir new && printf '*\\n' > new/.gitignore && echo x > new/conftest.py")},
+	{"hidden by a filter", hidden("git config filter.same.clean 'echo good' && echo 'alpha.txt filter=same' > .git/info/attributes && " + edit)},
+	{"hidden in a nested repository", func(w *world) string {
+		w.sh("mkdir nested && cd nested && git init --quiet && echo good > beta.txt && git add . && git commit --quiet --message=x")
+		w.honest()
+		w.sh("cd nested && echo bad > beta.txt && git update-index --assume-unchanged beta.txt")
+		return w.ask()
+	}},
+	{"an exec bit is changed, with core.fileMode off", hidden("git config core.fileMode false && chmod -x alpha.txt")},
+	{"hidden by core.fsmonitor and core.trustctime", hidden("git config core.fsmonitor /bin/true && git config core.trustctime false && " + edit)},
+	{"a git of one's own is planted, which sees no change", func(w *world) string {
+		w.honest()
+		w.sh(edit + ` && printf '#!/bin/sh\nexit 0\n' > ../fake/git && chmod +x ../fake/git`)
+		cmd := w.command(append([]string{w.path("dialect"), "verify", "--require", "gate_quality"}, w.trustFlags()...)...)
+		cmd.Env = append(cmd.Env, "PATH="+w.path("fake")+":"+os.Getenv("PATH"))
+		out, status := w.run(cmd)
+		if word := verdictWord.FindString(out); status == 3 && word != "" {
+			return word
+		}
+		w.t.Logf("%d: %s", status, out)
+		return uncaught
+	}},
+	{"a file is edited during the run", func(w *world) string {
+		w.write("tests.sh", "echo ok 1; echo ok 2; echo 1..2; echo bad > alpha.txt\n")
+		w.sh("git commit --quiet --all --message=x")
+		return w.ends(nil, "quality.dlct")
+	}},
+	{"a file is edited and put back during the run", func(w *world) string {
+		w.write("tests.sh", "cp -p alpha.txt ../old; echo bad > alpha.txt; cp -p ../old alpha.txt; echo ok 1; echo ok 2; echo 1..2\n")
+		w.sh("git commit --quiet --all --message=x")
+		w.honest()
+		return w.ask()
+	}},
+	{"an ignored file is edited", func(w *world) string {
+		w.write("venv.log", "good\n")
+		w.honest()
+		w.write("venv.log", "bad\n")
+		return w.ask()
+	}},
+
+	{"**The environment**", nil},
+	{"MAKEFLAGS=-n, PYTEST_ADDOPTS=--co, PYTHONPATH, LD_PRELOAD are set", func(w *world) string {
+		w.write("tests.sh", "test -z \"${PYTEST_ADDOPTS-}${PYTHONPATH-}${LD_PRELOAD-}\" && exit 7\n") // red, if none came through
+		return w.ends([]string{"MAKEFLAGS=-n", "PYTEST_ADDOPTS=--co", "PYTHONPATH=/tmp", "LD_PRELOAD="}, "quality.dlct")
+	}},
+	{"a tool is replaced after an honest run", func(w *world) string {
+		w.honest()
+		w.sh(`for tool in grep make; do printf '#!/bin/sh\necho ok 1; echo ok 2; echo 1..2\n' >../fake/$tool; chmod +x ../fake/$tool; done`)
+		if out, status := w.start([]string{"PATH=" + w.path("fake") + ":" + os.Getenv("PATH")}, "run", "quality.dlct"); status != 0 {
+			w.t.Fatal(out)
+		}
+		w.keep()
+		return w.ask()
+	}},
+	{"the agent's dialect is replaced by a script that says passed", func(w *world) string {
+		w.sh(`printf '#!/bin/sh\necho "passed: 3 lines; gate g-000000000000"\n' > ../fake/dialect && chmod +x ../fake/dialect && ../fake/dialect run quality.dlct`)
+		return w.ask()
+	}},
+	{"the orchestrator's dialect is replaced", func(w *world) string { return uncaught }},
+
+	{"**The key**", nil},
+	{"a command looks for the key: environment, descriptors, its parent's environment, descriptors and memory", func(w *world) string {
+		if w.key == "" {
+			return "no key"
+		}
+		w.write("thief.py", thief)
+		w.write("Makefile", "test:\n\t@"+python()+" thief.py; echo ok 1; echo ok 2; echo 1..2\n")
+		w.sh("git add . && git commit --quiet --message=x")
+		if out, status := w.start(nil, "run", "quality.dlct"); status != 0 {
+			w.t.Fatal(out)
+		}
+		found, err := os.ReadFile(w.path("home/loot"))
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		if len(found) > 0 {
+			w.t.Logf("loot: %s", found)
+			return uncaught
+		}
+		return "out of reach"
+	}},
+	{"the key is handed over in a file that commands can read", func(w *world) string {
+		if w.key == "" {
+			return "no key"
+		}
+		key, err := os.ReadFile(w.key)
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		open := w.path("home/key")
+		if err := os.WriteFile(open, key, 0o644); err != nil {
+			w.t.Fatal(err)
+		}
+		w.own(open, 0o644)
+		f, err := os.Open(open)
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		defer f.Close()
+		cmd := w.command(w.path("dialect"), "run", "--key-fd", "3", "quality.dlct")
+		cmd.ExtraFiles = []*os.File{f}
+		if out, status := w.run(cmd); status != 0 {
+			w.t.Fatal(out)
+		}
+		w.keep()
+		return w.ask()
+	}},
+}
+
+// python is the system's: what a version manager puts before it belongs to one user.
+func python() string {
+	if _, err := os.Stat("/usr/bin/python3"); err == nil {
+		return "/usr/bin/python3"
+	}
+	return "python3"
+}
+
+// nodesOf is the number of stored hashes of a log of n records.
+func nodesOf(n int) int {
+	nodes := 0
+	for ; n > 0; n >>= 1 {
+		nodes += n
+	}
+	return nodes
+}
+
+// killed starts a run as the agent, and kills dialect while the second command runs.
+func (w *world) killed() {
+	w.t.Helper()
+	w.sh(`printf '#!/bin/sh\ntouch "$HOME/started"\nexec sleep 3\n' >../fake/make && chmod +x ../fake/make`)
+	cmd := w.command(w.path("dialect"), "run", "quality.dlct")
+	cmd.Env = append(cmd.Env, "PATH="+w.path("fake")+":"+os.Getenv("PATH"))
+	cmd.Stdout, cmd.Stderr = io.Discard, io.Discard
+	if err := cmd.Start(); err != nil {
+		w.t.Fatal(err)
+	}
+	for range 2000 {
+		if _, err := os.Stat(w.path("home/started")); err == nil {
+			break
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+	_ = cmd.Process.Kill()
+	_ = cmd.Wait()
+}
+
+// thief looks for the key wherever a command of the same user could.
+const thief = `import os, re
+loot = open(os.path.join(os.environ["HOME"], "loot"), "w")
+def look(where, data):
+    if b"PRIVATE+KEY" in data or b"DIALECT_KEY" in data:
+        loot.write(where + "\n")
+pids = [os.getpid()]
+while pids[-1] > 1:
+    try:
+        pids.append(int(re.search(r"PPid:\t(\d+)", open("/proc/%d/status" % pids[-1]).read()).group(1)))
+    except OSError:
+        break
+look("environment", repr(os.environ).encode())
+for fd in range(3, 64):
+    try:
+        look("descriptor %d" % fd, os.read(fd, 4096))
+    except OSError:
+        pass
+for pid in pids[1:]:
+    try:
+        if b"dialect" not in open("/proc/%d/cmdline" % pid, "rb").read():
+            continue
+    except OSError:
+        continue
+    for name in ("environ",):
+        try:
+            look("parent's " + name, open("/proc/%d/%s" % (pid, name), "rb").read())
+        except OSError:
+            pass
+    try:
+        for fd in os.listdir("/proc/%d/fd" % pid):
+            try:
+                look("parent's descriptor", os.read(os.open("/proc/%d/fd/%s" % (pid, fd), os.O_RDONLY | os.O_NONBLOCK), 4096))
+            except OSError:
+                pass
+    except OSError:
+        pass
+    try:
+        mem = open("/proc/%d/mem" % pid, "rb", 0)
+        for line in open("/proc/%d/maps" % pid):
+            m = re.match(r"([0-9a-f]+)-([0-9a-f]+) r", line)
+            if m:
+                mem.seek(int(m.group(1), 16))
+                look("parent's memory", mem.read(int(m.group(2), 16) - int(m.group(1), 16)))
+    except OSError:
+        pass
+`
+
+// The table says what happened.
+func TestAdversary(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("the attacks are Linux's")
+	}
+	for _, tool := range []string{"git", "make", "python3", "grep"} {
+		if _, err := exec.LookPath(tool); err != nil {
+			t.Skip(err)
+		}
+	}
+	levels := []int{0, 1, 3}
+	cells := make([][3]string, len(attacks))
+	t.Run("attacks", func(t *testing.T) {
+		for i, a := range attacks {
+			for j, level := range levels {
+				if a.do == nil {
+					continue
+				}
+				t.Run(fmt.Sprintf("%s/L%d", strings.ReplaceAll(a.name, "/", " "), level), func(t *testing.T) {
+					t.Parallel()
+					cells[i][j] = a.do(newWorld(t, level))
+				})
+			}
+		}
+	})
+	var b strings.Builder
+	b.WriteString(adversaryHead)
+	for i, a := range attacks {
+		fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", a.name, cells[i][0], cells[i][1], cells[i][2])
+	}
+	b.WriteString(adversaryFoot)
+	if *update {
+		if err := os.WriteFile("adversary.md", []byte(b.String()), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile("adversary.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	was, is := strings.Split(string(want), "\n"), strings.Split(b.String(), "\n")
+	for i := range max(len(was), len(is)) {
+		if i >= len(was) || i >= len(is) || was[i] != is[i] {
+			t.Errorf("adversary.md:%d says something else than happened; -update writes it anew\n%s", i+1, is[min(i, len(is)-1)])
+		}
+	}
+}
+
+const adversaryHead = `# What an agent that cheats gets away with
+
+Made by ` + "`go test ./examples -run Adversary`" + `, which carries out each attack at each level and fails when a cell is another;
+` + "`-update`" + ` writes this file. The attacker has the uid of the commands and may change any file of theirs. A cell is what the
+orchestrator got to see: the verdict of ` + "`dialect verify --require gate_quality`" + ` where nothing else is said, of ` + "`receipts verify`" + `,
+of ` + "`consume`" + ` or of the run itself. L0 has no key. At L1 the orchestrator starts dialect with a key by descriptor, and believes
+its signature alone (` + "`--key boss.pub --level L1`" + `). At L3 it also keeps the head of the log elsewhere (` + "`--since head.txt`" + `).
+
+| attack | L0 | L1 | L3 |
+|---|---|---|---|
+`
+
+const adversaryFoot = `
+No level catches what the signed and kept evidence itself does not see: files that were edited and put back between two
+snapshots, ignored files, tests that prove nothing, a tool that lies and was never another one, a matrix that lies and was
+committed where nobody names a base, root, and an orchestrator whose own dialect, key or eyes are somebody else's. A clock
+that is set back changes no order, since the log's counts; ` + "`--max-age`" + ` believes the clock of whoever made the receipt. A head
+proves that nothing was taken away since it was kept, not that all that happened was recorded: whoever runs a check
+elsewhere, and deletes that, leaves no trace here.
+`
