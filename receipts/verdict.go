@@ -102,7 +102,7 @@ func Ask(in Inquiry, b Book) (*Answer, error) {
 			return a, nil
 		}
 		// The newest of this tree says most about what is wrong; else the newest.
-		if best == nil || best.Verdict == VerdictStale && a.Verdict != VerdictStale && a.Verdict != VerdictMissing {
+		if best == nil || in.isOf(a) && !in.isOf(best) {
 			best = a
 		}
 	}
@@ -114,6 +114,11 @@ func Ask(in Inquiry, b Book) (*Answer, error) {
 		best.add(VerdictPolicy, Refusal{Reason: OtherPolicy, Message: in.Policy})
 	}
 	return best, lookAround(in, best, b)
+}
+
+// isOf reports whether the gate of a is about the tree of the inquiry.
+func (in Inquiry) isOf(a *Answer) bool {
+	return in.Tree != nil && a.Body != nil && a.Body.Tree != nil && a.Body.Tree.Is(*in.Tree)
 }
 
 func (a *Answer) add(v Verdict, r Refusal) {
