@@ -188,7 +188,7 @@ func (b book) Nested(run string) ([]receipts.Entry, error) {
 }
 
 func (b book) Gates(limit int) ([]receipts.Entry, error) {
-	es, err := b.s.entries(b.ctx, entryColumns+"WHERE i.kind = 'gate' ORDER BY r.seq DESC LIMIT ?", limit)
+	es, err := b.s.entries(b.ctx, entryColumns+"WHERE r.seq IN (SELECT seq FROM item INDEXED BY item_gate WHERE kind = 'gate' ORDER BY seq DESC LIMIT ?) ORDER BY r.seq DESC", limit)
 	if err != nil {
 		return nil, err
 	}
@@ -210,5 +210,5 @@ func (b book) OnTree(t receipts.Tree) ([]receipts.Entry, error) {
 }
 
 func (b book) Before(binding string, seq int64) (receipts.Entry, bool, error) {
-	return b.one(entryColumns+"WHERE i.binding = ? AND i.seq < ? AND i.kind = 'receipt' ORDER BY i.seq DESC LIMIT 1", binding, seq)
+	return b.one(entryColumns+"WHERE r.seq = (SELECT max(seq) FROM item INDEXED BY item_binding WHERE binding = ? AND binding <> '' AND seq < ?)", binding, seq)
 }

@@ -107,9 +107,7 @@ CREATE TABLE head(id INTEGER PRIMARY KEY CHECK (id = 1), origin TEXT NOT NULL, c
 const schemaItem = `
 CREATE TABLE item(seq INTEGER PRIMARY KEY, kind TEXT NOT NULL, run TEXT NOT NULL, session TEXT NOT NULL, parent TEXT, binding TEXT NOT NULL, status TEXT NOT NULL, line INTEGER NOT NULL, started TEXT NOT NULL, command BLOB, tree BLOB, gittree TEXT, consumed INTEGER NOT NULL DEFAULT 0, consumed_by TEXT, consumed_at TEXT, consumption INTEGER, settlement INTEGER, accepted INTEGER) STRICT;
 CREATE INDEX item_run ON item(run);
-CREATE INDEX item_session ON item(session);
-CREATE INDEX item_command ON item(command, tree) WHERE command IS NOT NULL;
-CREATE INDEX item_tree ON item(tree) WHERE tree IS NOT NULL;
+CREATE INDEX item_tree ON item(tree, command) WHERE tree IS NOT NULL;
 CREATE INDEX item_gittree ON item(gittree) WHERE gittree IS NOT NULL;
 CREATE INDEX item_binding ON item(binding) WHERE binding <> '';
 CREATE INDEX item_parent ON item(parent) WHERE parent IS NOT NULL;
