@@ -176,6 +176,7 @@ func Decide(g GateRequest, view View) (Decision, []Hash, error) {
 			d.refuse(x, Missing, "%s: the store has no receipt %s", name, x.SHA.Short())
 			continue
 		}
+		e.remember()
 		d.Records = append(d.Records, e)
 		if first || e.Level < d.Level {
 			d.Level, first = e.Level, false
@@ -208,6 +209,14 @@ func Decide(g GateRequest, view View) (Decision, []Hash, error) {
 		}
 	}
 	return d, members, nil
+}
+
+// remember parses the body of e once for all who ask later. What cannot be parsed says
+// so each time.
+func (e *Entry) remember() {
+	if v, err := e.Parse(); err == nil {
+		e.made, _ = v.(body)
+	}
 }
 
 // receipt returns the body of e if it is a receipt's, else nil.

@@ -183,6 +183,7 @@ func describe(r *Receipt) string {
 
 // judge answers an inquiry by one gate.
 func judge(in Inquiry, e Entry, b Book) (*Answer, error) {
+	e.remember()
 	a := &Answer{Gate: &e, Level: e.Level}
 	no := func(v Verdict, reason Reason, sha Hash, format string, args ...any) {
 		a.add(v, Refusal{Reason: reason, SHA: sha, Message: fmt.Sprintf(format, args...)})
@@ -262,6 +263,7 @@ func flatten(g *Gate, b Book, a *Answer, seen map[Hash]bool) ([]Entry, error) {
 			a.add(VerdictTampered, Refusal{Reason: reason, SHA: sha, Message: fmt.Sprintf("the member %s of the gate %s", sha.Short(), text)})
 			continue
 		}
+		e.remember()
 		v, err := e.Parse()
 		switch body := v.(type) {
 		case *Receipt:

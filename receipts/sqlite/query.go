@@ -109,10 +109,6 @@ func (s *Store) entries(ctx context.Context, query string, args ...any) ([]recei
 	if err != nil {
 		return nil, err
 	}
-	head, err := s.readHead(ctx)
-	if err != nil {
-		return nil, err
-	}
 	rows, err := st.QueryContext(ctx, args...)
 	if err != nil {
 		return nil, err
@@ -152,19 +148,26 @@ func (s *Store) entries(ctx context.Context, query string, args ...any) ([]recei
 	for i := range es {
 		leaf, err := s.node(ctx, tlog.StoredHashIndex(0, es[i].Seq))
 		es[i].InLog = err == nil && leaf == es[i].Leaf()
-		s.judgeSignature(head.origin, &es[i])
+		if err := s.judgeSignature(ctx, &es[i]); err != nil {
+			return nil, err
+		}
 	}
 	return es, nil
 }
 
 // judgeSignature sets the level of e. What this process has signed itself it need
 // not verify.
-func (s *Store) judgeSignature(origin string, e *receipts.Entry) {
+func (s *Store) judgeSignature(ctx context.Context, e *receipts.Entry) error {
 	switch {
 	case e.Signature == "" || s.keys == nil:
 	case s.mine[e.SHA]:
 		e.Level, e.Key = s.signer.Level(), s.signer.Name()
 	default:
-		e.Level, e.Key = e.Signature.Check(origin, e.SHA, s.keys)
+		h, err := s.readHead(ctx)
+		if err != nil {
+			return err
+		}
+		e.Level, e.Key = e.Signature.Check(h.origin, e.SHA, s.keys)
 	}
+	return nil
 }

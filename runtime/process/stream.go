@@ -78,7 +78,11 @@ func (r *recorder) finish(res *Result) {
 			res.Notes = append(res.Notes, fmt.Sprintf("the log of %v was not kept: %v", Stream(i), err))
 		}
 	}
-	res.Tail = r.command.Redact.Bytes(r.tail.bytes())
+	if tail := r.tail.bytes(); r.total > int64(len(tail)) {
+		res.Tail = r.command.Redact.Tail(tail)
+	} else {
+		res.Tail = r.command.Redact.Bytes(tail)
+	}
 	if r.dropped {
 		res.Notes = append(res.Notes, fmt.Sprintf("output past %d bytes was not recorded", r.command.MaxOutput))
 	}
@@ -217,6 +221,9 @@ func (c *capture) finish(out *Output) error {
 	sum, cut := out.SHA256, false
 	if c.cut != nil {
 		end := c.end.bytes()
+		if c.n-c.straight > int64(len(end)) {
+			end = c.redact.Tail(end)
+		}
 		if left := c.n - c.straight - int64(len(end)); left > 0 {
 			cut = true
 			marker := fmt.Appendf(nil, "\n[dialect: %d bytes left out here]\n", left)

@@ -314,6 +314,22 @@ func (r *Redactor) Text(s string) string {
 
 const markBegin = "[redacted:"
 
+// Tail is Bytes of a text whose beginning was lost: what a secret that was cut there
+// left behind goes too.
+func (r *Redactor) Tail(p []byte) []byte {
+	if r == nil {
+		return p
+	}
+	if i := bytes.IndexByte(p[:min(len(p), maxMatch)], '\n'); i >= 0 {
+		p = p[i+1:]
+	}
+	end := []byte("PRIVATE KEY-----")
+	if i := bytes.Index(p, end); i >= 0 && !bytes.Contains(p[:i], []byte("-----BEGIN ")) {
+		p = p[i+len(end):]
+	}
+	return r.Bytes(p)
+}
+
 // mark appends what stands for a secret.
 func (r *Redactor) mark(out, secret []byte) []byte {
 	h := hmac.New(sha256.New, r.key)

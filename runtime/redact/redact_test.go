@@ -68,6 +68,21 @@ func TestText(t *testing.T) {
 	}
 }
 
+// A text whose beginning was lost may begin with a part of a secret.
+func TestTail(t *testing.T) {
+	r := redactor()
+	for text, want := range map[string]string{
+		"horse-battery\nok\n":                                                         "ok\n",
+		"AAAA\nBBBB\n-----END RSA PRIVATE KEY-----\nok\n":                             "\nok\n",
+		"x\n-----BEGIN RSA PRIVATE KEY-----\nAA\n-----END RSA PRIVATE KEY-----\nok\n": "[redacted:",
+		strings.Repeat("no line end", 3):                                              "no line endno line endno line end",
+	} {
+		if got := string(r.Tail([]byte(text))); !strings.HasPrefix(got, want) {
+			t.Errorf("%q: %q, want %q", text, got, want)
+		}
+	}
+}
+
 func stream(t testing.TB, r *Redactor, text []byte, chunk int) []byte {
 	t.Helper()
 	var out bytes.Buffer
