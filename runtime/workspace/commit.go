@@ -21,12 +21,12 @@ func CommitFiles(ctx context.Context, dir, rev string, paths []string, o Options
 	if err != nil {
 		return nil, fmt.Errorf("files of %s: %w", display(rev), err)
 	}
-	tree, err := r.commitTree(ctx, rev)
-	if err != nil {
-		return nil, err
+	if strings.ContainsAny(rev, "\n\x00") {
+		return nil, fmt.Errorf("%s: %w", display(rev), ErrNoCommit)
 	}
 	var asked []string
 	var stdin bytes.Buffer
+	fmt.Fprintf(&stdin, "%s^{commit}\n", rev)
 	for _, p := range paths {
 		// The directory is resolved, the file is not: a link is not what git holds.
 		parent, err := filepath.EvalSymlinks(filepath.Dir(p))
@@ -38,40 +38,51 @@ func CommitFiles(ctx context.Context, dir, rev string, paths []string, o Options
 			continue
 		}
 		asked = append(asked, p)
-		fmt.Fprintf(&stdin, "%s:%s\n", tree, filepath.ToSlash(rel))
-	}
-	files := make(map[string][]byte, len(asked))
-	if len(asked) == 0 {
-		return files, nil
+		fmt.Fprintf(&stdin, "%s:%s\n", rev, rel)
 	}
 	out, err := r.git.run(ctx, r.root, here(r.root), stdin.Bytes(), "cat-file", "--batch")
 	if err != nil {
 		return nil, err
 	}
-	for _, p := range asked {
+	answer := func(what string) (kind string, content []byte, err error) {
 		line, rest, ok := bytes.Cut(out, []byte("\n"))
 		if !ok {
-			return nil, fmt.Errorf("git cat-file: the answer about %s is missing", display(p))
+			return "", nil, fmt.Errorf("git cat-file: the answer about %s is missing", display(what))
 		}
 		out = rest
 		words := strings.Fields(string(line))
 		if len(words) != 3 {
-			continue // "NAME missing"
+			return "", nil, nil // "NAME missing"
 		}
 		id, err := r.format.parse(words[0])
-		n, nerr := strconv.Atoi(words[2])
-		if err != nil || nerr != nil || n < 0 || n >= len(out) {
-			return nil, fmt.Errorf("git cat-file: %q is no answer about %s", line, display(p))
+		if err != nil {
+			return "", nil, nil // a name with spaces that is missing, or ambiguous
 		}
-		content := out[:n]
-		out = out[n+1:]
-		if words[1] != "blob" {
-			continue
+		n, err := strconv.Atoi(words[2])
+		if err != nil || n < 0 || n >= len(out) {
+			return "", nil, fmt.Errorf("git cat-file: %q is no answer about %s", line, display(what))
 		}
-		if r.format.object("blob", content) != id {
-			return nil, fmt.Errorf("%s of %s does not have the content that its name says: run git fsck", display(p), display(rev))
+		content, out = out[:n], out[n+1:]
+		if r.format.object(words[1], content) != id {
+			return "", nil, fmt.Errorf("%s of %s does not have the content that its name says: run git fsck", display(what), display(rev))
 		}
-		files[p] = content
+		return words[1], content, nil
+	}
+	switch kind, _, err := answer(rev); {
+	case err != nil:
+		return nil, err
+	case kind != "commit":
+		return nil, fmt.Errorf("%s of the repository at %s: %w", display(rev), display(r.root), ErrNoCommit)
+	}
+	files := make(map[string][]byte, len(asked))
+	for _, p := range asked {
+		kind, content, err := answer(p)
+		if err != nil {
+			return nil, err
+		}
+		if kind == "blob" {
+			files[p] = content
+		}
 	}
 	return files, nil
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strconv"
@@ -40,7 +41,9 @@ const (
 	kept     = "dialect, receipts and gate"
 	teeLoop  = "hash-and-tee loop"
 	nothing  = "empty Go program"
+	bareKept = "dialect, receipts and gate, --no-tree"
 	executed = "dialect exec"
+	signed   = "dialect exec --no-tree, signed"
 )
 
 // definitions are the budgets of the design that a whole process can show. The
@@ -57,6 +60,7 @@ var definitions = []definition{
 		return steps(f, 100, 1, []budget{
 			{subject: unkept, kind: ratio, limit: 1.2, yardstick: bare},
 			{subject: kept, kind: ratio, limit: 2, yardstick: bare},
+			{subject: bareKept, kind: ratio, limit: 2, yardstick: bare},
 			{subject: kept, kind: ahead, limit: 1, yardstick: "just"},
 			{subject: kept, kind: ahead, limit: 1, yardstick: "ninja"},
 			{subject: kept, kind: ahead, limit: 1, yardstick: "task"},
@@ -66,6 +70,7 @@ var definitions = []definition{
 	{name: "100 steps in parallel, 8 jobs", make: func(f fixture) (benchCase, error) {
 		return steps(f, 100, 8, []budget{
 			{subject: kept, kind: ratio, limit: 1.7, yardstick: bare},
+			{subject: bareKept, kind: ratio, limit: 1.7, yardstick: bare},
 		})
 	}},
 	{name: "exec of one command", make: wrappers},
@@ -134,6 +139,7 @@ func steps(f fixture, count, jobs int, budgets []budget) (benchCase, error) {
 	}{
 		{unkept, false, []string{"--store", "none"}},
 		{kept, true, nil},
+		{bareKept, true, []string{"--no-tree"}},
 	} {
 		dir := filepath.Join(f.dir, strings.ReplaceAll(d.name, " ", "-"))
 		if err := write(dir, "routing.toml", stepsMatrix(f.builds.program, count, jobs, d.receipts)); err != nil {
@@ -197,15 +203,24 @@ func wrappers(f fixture) (benchCase, error) {
 		subjects: []subject{
 			{name: bare, dir: f.dir, argv: []string{f.builds.loop, f.builds.program, "1", "1"}},
 			{name: executed, dir: filepath.Join(f.dir, "dialect"), argv: []string{f.builds.dialect, "exec", "--", f.builds.program}},
+			{
+				name: signed, dir: filepath.Join(f.dir, "signed"), fd3: filepath.Join(f.dir, "signed.key"),
+				argv: []string{f.builds.dialect, "exec", "--no-tree", "--key-fd", "3", "--", f.builds.program},
+			},
 		},
 		budgets: []budget{
-			{subject: executed, kind: ratio, limit: 1.3, yardstick: "in-toto-golang"},
-			{subject: executed, kind: ratio, limit: 0.25, yardstick: "witness"},
+			{subject: signed, kind: ratio, limit: 1.3, yardstick: "in-toto-golang"},
+			{subject: signed, kind: ratio, limit: 0.25, yardstick: "witness"},
 		},
 	}
+	if out, err := exec.Command(f.builds.dialect, "receipts", "keygen", "bench", c.subjects[2].fd3).CombinedOutput(); err != nil {
+		return c, fmt.Errorf("keygen: %w\n%s", err, out)
+	}
 	// A project, so that the store is where it is for a user.
-	if err := write(c.subjects[1].dir, "routing.toml", ""); err != nil {
-		return c, err
+	for _, s := range c.subjects[1:] {
+		if err := write(s.dir, "routing.toml", ""); err != nil {
+			return c, err
+		}
 	}
 	for _, p := range f.peers {
 		if p.wrapper == nil {

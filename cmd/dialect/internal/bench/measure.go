@@ -17,6 +17,7 @@ type subject struct {
 	dir     string
 	argv    []string // argv[0] is a full path
 	env     []string // beside the environment of this process
+	fd3     string   // a file that is descriptor 3; empty for none
 	// metric reads a duration out of the output of a run. Nil: what is timed is
 	// the process.
 	metric func(output string) (time.Duration, error)
@@ -76,6 +77,9 @@ func environ(s subject) []string {
 		return strings.HasPrefix(kv, "DIALECT_") || strings.HasPrefix(kv, "GODEBUG=") ||
 			strings.HasPrefix(kv, "MAKEFLAGS=") || strings.HasPrefix(kv, "MAKELEVEL=") || strings.HasPrefix(kv, "MFLAGS=")
 	})
+	if s.fd3 != "" {
+		env = append(env, "SPAWN_FD3="+s.fd3)
+	}
 	return append(env, s.env...)
 }
 
@@ -84,6 +88,14 @@ func environ(s subject) []string {
 func probe(s subject) string {
 	cmd := exec.Command(s.argv[0], s.argv[1:]...)
 	cmd.Dir, cmd.Env = s.dir, environ(s)
+	if s.fd3 != "" {
+		f, err := os.Open(s.fd3)
+		if err != nil {
+			return err.Error()
+		}
+		defer f.Close()
+		cmd.ExtraFiles = []*os.File{f}
+	}
 	var out tail
 	cmd.Stdout, cmd.Stderr = &out, &out
 	if err := cmd.Run(); err != nil {

@@ -149,7 +149,9 @@ func runScript(u *ui, args []string, f *runFlags) error {
 	opt := rec.options(&f.recordFlags, p.plan)
 	opt.Jobs, opt.FailFast, opt.KeepGoing, opt.DeferGate = f.jobs, f.failFast, f.keepGoing, f.deferGate
 	opt.AcceptFlaky, opt.Reuse, opt.Listen = f.acceptFlaky, f.reuse, watch.listen
-	opt.Policy = policyOf(ctx, p.plan.Matrix, f.base)
+	if opt.Store != nil && !f.deferGate { // else no gate will say it
+		opt.Policy = policyOf(ctx, p.plan.Matrix, f.base)
+	}
 	o := runner.Run(ctx, p.plan, opt)
 	watch.close()
 	if err := printOutcome(u, o, p, f.json, rec); err != nil {

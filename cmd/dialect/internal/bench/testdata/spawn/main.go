@@ -6,6 +6,8 @@
 // that of its child: a benchmark that forked by itself would report its own. This
 // program is small, and its size is the least that it can report.
 //
+// The file that SPAWN_FD3 names is the program's descriptor 3.
+//
 //	spawn DIR PROGRAM [ARGUMENT]...
 package main
 
@@ -25,6 +27,13 @@ func main() {
 		Dir:   os.Args[1],
 		Env:   os.Environ(),
 		Files: []uintptr{null.Fd(), null.Fd(), null.Fd()},
+	}
+	if name := os.Getenv("SPAWN_FD3"); name != "" {
+		f, err := os.Open(name)
+		if err != nil {
+			fail(err)
+		}
+		attr.Files = append(attr.Files, f.Fd())
 	}
 	began := time.Now()
 	pid, err := syscall.ForkExec(os.Args[2], os.Args[2:], attr)
