@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/command-dialect/dialect/lang/diag"
@@ -18,6 +19,10 @@ type CheckOptions struct {
 	// of the matrix, where a program with a slash is looked up. An error means
 	// that it is not there. Nil looks in the file system and in $PATH.
 	LookPath func(program, root string) error
+
+	// Stat says why the file at an absolute path is not there. Nil looks in the
+	// file system.
+	Stat func(path string) error
 
 	// Used holds the names of the bindings that the scripts at hand use. The
 	// tools of those are looked for even if a pack binds them; the tools of
@@ -36,6 +41,9 @@ type CheckOptions struct {
 func (m *Matrix) Check(o CheckOptions) diag.List {
 	if o.LookPath == nil {
 		o.LookPath = lookPath
+	}
+	if o.Stat == nil {
+		o.Stat = func(path string) error { _, err := os.Stat(path); return err }
 	}
 	c := &checker{m: m, o: o, wanted: make(map[*Binding]bool), missing: make(map[[2]string]int)}
 	used := make(map[*Binding]bool)
@@ -137,9 +145,38 @@ func (c *checker) limits() {
 	}
 }
 
+// evidence reports keys about receipts that do not do what they seem to.
+func (c *checker) evidence(b *Binding) {
+	if b.Reuse && b.Effect == plan.Write {
+		c.warn(diag.BadValue, b, b.KeySpan("reuse"), "commands.%s.reuse has no effect: the binding changes state", b.Name).
+			Hint = "only what reads can be repeated by an earlier result; say effect = \"read\" if it does"
+	}
+	if b.Reuse && b.Kind != plan.Process {
+		c.warn(diag.BadValue, b, b.KeySpan("reuse"), "commands.%s.reuse has no effect: it runs no process", b.Name).
+			Hint = "say it of the bindings that it stands for"
+	}
+	params := b.Parameters()
+	for _, name := range b.Secrets {
+		if !slices.Contains(params.Names, name) && name != "args" && name != "" && !params.Named && !params.Lone {
+			c.warn(diag.BadValue, b, b.KeySpan("secrets"), "commands.%s.secrets names %q, which the tool does not take", b.Name, name).
+				Hint = "name placeholders of the tool: " + strings.Join(params.Names, ", ")
+		}
+	}
+	for _, pin := range b.Pins {
+		path := pin
+		if !filepath.IsAbs(path) {
+			path = filepath.Join(c.m.Root, filepath.FromSlash(path))
+		}
+		if c.o.Stat(path) != nil {
+			c.warn(diag.BadValue, b, b.KeySpan("pins"), "commands.%s.pins names %s, which is not there", b.Name, pin)
+		}
+	}
+}
+
 // binding looks at what one binding says.
 func (c *checker) binding(b *Binding) {
 	tool := b.keys.get("tool")
+	c.evidence(b)
 	switch {
 	case b.Kind == plan.Composite:
 		c.composite(b)

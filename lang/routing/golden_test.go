@@ -77,7 +77,7 @@ func caseFiles(t testing.TB) []string {
 // bindings that scripts use, and asks for a report of the others.
 func caseList(a *txtar.Archive) (*Matrix, diag.List) {
 	m, list := loadArchive(a)
-	o := CheckOptions{LookPath: programs}
+	o := CheckOptions{LookPath: programs, Stat: func(path string) error { return programs(path, "") }}
 	for _, f := range a.Files {
 		if f.Name == "used" {
 			o.Used, o.Unused = strings.Fields(string(f.Data)), true

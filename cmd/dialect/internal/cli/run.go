@@ -150,7 +150,15 @@ func runScript(u *ui, args []string, f *runFlags) error {
 	opt.Jobs, opt.FailFast, opt.KeepGoing, opt.DeferGate = f.jobs, f.failFast, f.keepGoing, f.deferGate
 	opt.AcceptFlaky, opt.Reuse, opt.Listen = f.acceptFlaky, f.reuse, watch.listen
 	if opt.Store != nil && !f.deferGate { // else no gate will say it
-		opt.Policy = policyOf(ctx, p.plan.Matrix, f.base)
+		if f.base != "" {
+			s, err := policy.Check(ctx, p.plan.Matrix, f.base)
+			if err != nil {
+				return usagef("--base: %v", err)
+			}
+			opt.Policy = s.Name
+		} else {
+			opt.Policy = policyOf(ctx, p.plan.Matrix)
+		}
 	}
 	o := runner.Run(ctx, p.plan, opt)
 	watch.close()
@@ -166,10 +174,10 @@ func runScript(u *ui, args []string, f *runFlags) error {
 // policyOf begins to hold the matrix against its yardstick, beside the run, and
 // returns what waits for the answer. The run is the producer's own: a policy that
 // changed is said in its gate receipt, and refused by whoever verifies.
-func policyOf(ctx context.Context, m plan.Matrix, base string) func() string {
+func policyOf(ctx context.Context, m plan.Matrix) func() string {
 	answer := make(chan string, 1)
 	go func() {
-		s, err := policy.Check(ctx, m, base)
+		s, err := policy.Check(ctx, m, "")
 		if err != nil {
 			answer <- receipts.PolicyChanged
 			return
