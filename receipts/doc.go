@@ -22,8 +22,8 @@
 //
 //	ec42001940889ba091a9ef2fbd909bd8098a61efb805f5bc418b775f154c2a8a
 //
-// The kinds are run ([Run]), receipt ([Receipt]), gate ([Gate]) and consumption
-// ([Consumption]); trust is reserved. The idea of a receipt's hash is SHA-256(command
+// The kinds are run ([Run]), receipt ([Receipt]), gate ([Gate]), consumption
+// ([Consumption]), settlement ([Settlement]) and trust ([Trust]). The idea of a receipt's hash is SHA-256(command
 // + timestamp + exit code + output hash); here it is injective, and bound to what
 // that leaves out.
 //
@@ -46,6 +46,34 @@
 // record is consumed by a later record that names it; that it is not consumed
 // cannot be proven by a log, which is why the place that keeps what is spent is
 // part of the trust.
+//
+// The state of a log is its [Head]: the store's origin, the number of records and the
+// root over them, in the text form of a checkpoint of a transparency log. Whoever keeps
+// one finds later what was cut off, rolled back or rewritten. A [Bundle] carries some
+// records with the proofs that lead to a head.
+//
+// # Signatures and trust levels
+//
+// Keys and signatures are those of golang.org/x/mod/sumdb/note (Ed25519). A producer
+// with a key signs each of its records for the store that it is in, see [Signature], and
+// the head with each transaction. The signature of a head says: this is the log that the
+// key saw. Who made a record is said by the record's own signature alone, so that rows
+// which others slip in get no level from the head above them.
+//
+// A level belongs to a record, under the keys of whoever verifies; it is computed, never
+// stored. [LevelHash] (L0): the hash and the log hold. [LevelKey] (L1): the record is
+// signed, and its producer took the key from where the commands could not reach it;
+// where it found that they could, it claims 0 and the signature raises nothing. A gate
+// has the lowest level of its members. L3 is not a property of a record: it is L1 below
+// a head that whoever verifies has kept.
+//
+// # Gates and verdicts
+//
+// [Decide] holds the receipts of a gate against what is expected: intact, of this run
+// and nonce, succeeded, unconsumed, of exactly the command, of the tree that the run
+// knows, and not spoken against by another receipt: the last word counts. [Ask] answers
+// from gates whether a tree was tested. Neither looks at a disk; a store gives them a
+// [View] or a [Book].
 //
 // # How the format may change
 //

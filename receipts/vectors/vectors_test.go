@@ -50,6 +50,16 @@ func cases(t *testing.T) []vectors.Vector {
 	add("gate", &receipts.Gate{Version: 1, Run: "r-1", Session: "s", Timestamp: when, Final: true, Members: []receipts.Hash{sha, {4}}, Required: 1, Policy: "unpinned", Covers: receipts.Covers{FirstLine: 1, LastLine: 5, Commands: 2}})
 	add("consumption", &receipts.Consumption{Version: 1, Consumed: []receipts.Hash{sha}, By: "boss", Purpose: "release", Timestamp: when})
 	add("another consumption", &receipts.Consumption{Version: 1, Consumed: []receipts.Hash{{4}}, By: "böss", Timestamp: when})
+	tree := receipts.Tree{Tree: strings.Repeat("ab", 20), Bytes: receipts.Hash{5}}
+	w := *r
+	w.Workspace = &receipts.Workspace{Before: tree, After: &receipts.Tree{Bytes: receipts.Hash{6}}, Changed: []receipts.Datum{receipts.Text("a\xff"), receipts.Text("b/ü")}, More: 3}
+	w.Dir, w.Reused, w.Tests = receipts.Text("sub"), receipts.Hash{7}, &receipts.Tests{Passed: 3, Failed: 1}
+	add("receipt with a workspace", &w)
+	add("run with a parent", &receipts.Run{Version: 1, Run: "r-2", Session: "s", Started: when, Parent: "r-1/3.2", Tree: &tree, Script: receipts.File{Path: receipts.Text("x.dlct")}, Planned: []receipts.Planned{}, Dialect: "devel", System: "linux/amd64"})
+	add("gate with a tree", &receipts.Gate{Version: 1, Run: "r-1", Session: "s", Timestamp: when, Members: []receipts.Hash{}, Reused: 1, Level: 1, Policy: "pinned", Tree: &tree, Also: []receipts.Hash{{8}}, Nested: []receipts.Hash{{9}}})
+	add("settlement", &receipts.Settlement{Version: 1, Receipt: sha, Status: receipts.Succeeded, By: "worker", Timestamp: when, Handle: &receipts.Handle{ExternalID: "page-1", VerifiableURL: "https://example.com/1"}})
+	add("trust in a matrix", &receipts.Trust{Version: 1, What: "matrix", Matrix: sha, Files: []receipts.File{{Path: receipts.Text("routing.toml"), SHA256: receipts.Hash{4}}}, By: "me", Timestamp: when})
+	add("trust in a flaky pass", &receipts.Trust{Version: 1, What: "flaky", Receipts: []receipts.Hash{sha}, Reason: "the network was down", By: "me", Timestamp: when})
 	good := string(list[3].Body)
 	bad := func(expect, name, body string) {
 		list = append(list, vectors.Vector{Name: name, Expect: expect, Kind: "consumption", Body: []byte(body)})
