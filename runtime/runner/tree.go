@@ -162,7 +162,7 @@ func (t *trees) noTree() string {
 	case t.source == nil:
 		return ""
 	case t.err != nil:
-		return fmt.Sprintf("the files cannot be told: %v", t.err)
+		return fmt.Sprintf("the files cannot be told: %v; ignore it in a tracked .gitignore, or run with --no-tree, which proves less", t.err)
 	case t.now != nil && t.now.Unmerged:
 		return "the files have no tree: " + t.now.Reason
 	}

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -42,6 +44,10 @@ func withStoreOf(name string, o sqlite.Options, f func(ctx context.Context, s *s
 	path, err := findStore(name)
 	if err != nil {
 		return err
+	}
+	// These commands ask a store; a run makes one.
+	if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
+		return failf(exitFailed, "there is no store %s", path).hint("a run makes one: dialect run FILE; --store PATH names another")
 	}
 	ctx := context.Background()
 	s, err := sqlite.Open(ctx, path, o)

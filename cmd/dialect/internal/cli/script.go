@@ -136,7 +136,7 @@ func loadMatrix(dir, name string) (*routing.Matrix, diag.List, error) {
 	if path == "" {
 		found, err := routing.Find(dir)
 		if err != nil {
-			f := failf(exitFault, "%v", err)
+			f := failf(exitFault, "%w", err)
 			if errors.Is(err, routing.ErrNotFound) {
 				f.hint("--routing FILE names a matrix elsewhere")
 			}

@@ -200,7 +200,7 @@ func tellAnswer(ctx context.Context, u *ui, q *inquest, a *receipts.Answer, cove
 	}
 	trust := fmt.Sprintf(" (%s, %s)", trustText(a.Level, covered), policyText(q.state))
 	if a.Verdict == receipts.Verified {
-		what := count(len(a.Members), "command")
+		what := count(len(a.Members), "command") + scriptOf(a)
 		if len(q.Require) > 0 {
 			var names []string
 			for _, r := range q.Require {
@@ -243,6 +243,23 @@ func tellAnswer(ctx context.Context, u *ui, q *inquest, a *receipts.Answer, cove
 		fmt.Fprintf(w, "  note: a sparse checkout left out %s: nothing that ran has seen them\n", count(s.Absent.Count, "file"))
 	}
 	return nil
+}
+
+// scriptOf names the script that the members of an answer are lines of, if it is one.
+func scriptOf(a *receipts.Answer) string {
+	name := ""
+	for _, m := range a.Members {
+		v, _ := m.Parse()
+		r, ok := v.(*receipts.Receipt)
+		if !ok || r.Binding == "" || name != "" && r.Line.File.Text != name {
+			return ""
+		}
+		name = r.Line.File.Text
+	}
+	if name == "" || name == "-" || name == "-e" {
+		return ""
+	}
+	return " of " + printable(name)
 }
 
 // printDiff shows what changed in a policy.
