@@ -42,9 +42,7 @@ func (f *keyFlags) verifiers() (note.Verifiers, error) {
 		if err != nil {
 			return nil, usagef("--key %s: it is neither a public key nor a file of them: %v", k, err)
 		}
-		for _, line := range strings.Fields(string(b)) {
-			texts = append(texts, line)
-		}
+		texts = append(texts, strings.Fields(string(b))...)
 	}
 	if len(texts) == 0 {
 		if len(f.keys) > 0 {
