@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 
 	"github.com/spf13/cobra"
 
@@ -221,8 +222,19 @@ func kept(logs string, bytes receipts.Hash) *workspace.Snapshot {
 	return s
 }
 
+// relaxGC lets the heap of a short run grow before it is collected: a few megabytes
+// against some per cent of its time. GOGC in the environment goes before it.
+func relaxGC(p *plan.Plan) {
+	steps := 0
+	plan.Walk(p.Steps, func(*plan.Step) { steps++ })
+	if steps <= 1000 && os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(400)
+	}
+}
+
 // options are those of a run of p that is recorded in r.
 func (r *record) options(f *recordFlags, p *plan.Plan) runner.Options {
+	relaxGC(p)
 	r.secret = r.redactor(p)
 	o := runner.Options{
 		Redact: r.secret,
