@@ -608,6 +608,15 @@ var attacks = []attack{
 		green(w)
 		return w.ends(nil, "quality.dlct")
 	}},
+	{"the agent waves its failure away itself (`--accept-flaky`)", func(w *world) string {
+		red(w)
+		w.start(nil, "run", "quality.dlct")
+		green(w)
+		if out, status := w.agent("run", "--accept-flaky", "it is fine", "quality.dlct"); status != 0 && w.level == 0 {
+			w.t.Fatal(out)
+		}
+		return w.ends(nil, "quality.dlct")
+	}},
 	{"the run is killed on red, after an earlier pass", func(w *world) string {
 		w.honest()
 		w.killed()

@@ -144,7 +144,7 @@ func (b *BundleBook) consume() {
 			}
 		case *Settlement:
 			if i, ok := b.bySHA[body.Receipt]; ok && b.Entries[i].Settlement == nil {
-				b.Entries[i].Settlement = body
+				b.Entries[i].Settle(e)
 			}
 		}
 	}

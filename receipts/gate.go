@@ -110,6 +110,21 @@ type Entry struct {
 	Settlement  *Settlement // of a receipt that was pending
 }
 
+// Settle attaches the settlement that the record s is to e, which has no higher level
+// then than s: whoever settles vouches for how it ended.
+func (e *Entry) Settle(s Entry) {
+	if reason, _ := Intact(s); reason != "" {
+		return
+	}
+	v, _ := s.Parse()
+	if t, ok := v.(*Settlement); ok && t.Receipt == e.SHA {
+		e.Settlement = t
+		if s.Level < e.Level {
+			e.Level, e.Key = s.Level, s.Key
+		}
+	}
+}
+
 // A ConsumedBy says who consumed a record.
 type ConsumedBy struct {
 	By   string
@@ -134,8 +149,8 @@ type View interface {
 	Record(sha Hash) (e Entry, ok bool, err error)
 	// Failures returns the receipts that say that the command of r failed on the
 	// tree, with the executable and in the environment of r, those apart that
-	// somebody has accepted, in the order of the log. A command that could not be
-	// completed did not fail.
+	// somebody of no lower level has accepted, in the order of the log. A command
+	// that could not be completed did not fail.
 	Failures(r *Receipt) ([]Entry, error)
 	// Nested returns the unconsumed final gates of runs that steps of run started.
 	Nested(run string) ([]Entry, error)

@@ -48,7 +48,6 @@ type Inquiry struct {
 	MaxAge         time.Duration
 	Now            time.Time
 	Fresh          bool // refuse repeated results
-	Unconsumed     bool // refuse what was consumed
 }
 
 // A Book looks up what an inquiry needs, in one moment of a store.
@@ -94,6 +93,10 @@ func Ask(in Inquiry, b Book) (*Answer, error) {
 	}
 	var best *Answer
 	for _, e := range gates {
+		// Of gates about other trees the newest is enough to say what is wrong.
+		if best != nil && !in.isGateOf(e) {
+			continue
+		}
 		a, err := judge(in, e, b)
 		if err != nil {
 			return nil, err
@@ -114,6 +117,13 @@ func Ask(in Inquiry, b Book) (*Answer, error) {
 		best.add(VerdictPolicy, Refusal{Reason: OtherPolicy, Message: in.Policy})
 	}
 	return best, lookAround(in, best, b)
+}
+
+// isGateOf reports whether e is a gate about the tree of the inquiry.
+func (in Inquiry) isGateOf(e Entry) bool {
+	v, _ := e.Parse()
+	g, ok := v.(*Gate)
+	return ok && in.isOf(&Answer{Body: g})
 }
 
 // isOf reports whether the gate of a is about the tree of the inquiry.
@@ -210,6 +220,8 @@ func judge(in Inquiry, e Entry, b Book) (*Answer, error) {
 	a.Level = min(a.Level, max(g.Level, LevelHash))
 
 	switch {
+	case len(a.Members) == 0 && a.Verdict == "":
+		no(VerdictMissing, NotCovered, e.SHA, "the gate %s covers no command", id)
 	case !g.Final:
 		no(VerdictMissing, NotFinal, e.SHA, "the gate %s is not final: it speaks for lines %d to %d of its script alone", id, g.Covers.FirstLine, g.Covers.LastLine)
 	case in.Session != "" && g.Session != in.Session:
@@ -219,9 +231,6 @@ func judge(in Inquiry, e Entry, b Book) (*Answer, error) {
 	}
 	if in.Level > a.Level {
 		no(VerdictMissing, LevelTooLow, e.SHA, "the gate %s has trust level L%d, and L%d is asked for", id, a.Level, in.Level)
-	}
-	if c := e.Consumption; c != nil && in.Unconsumed {
-		no(VerdictMissing, Consumed, e.SHA, "the gate %s was consumed by %s at %s", id, c.Who(), c.At)
 	}
 	if in.Policy != "" {
 		no(VerdictPolicy, OtherPolicy, e.SHA, "%s", in.Policy)

@@ -164,15 +164,38 @@ func (b book) Failures(r *receipts.Receipt) ([]receipts.Entry, error) {
 		return nil, nil
 	}
 	cond, arg := ofTree(r.Workspace.Before)
-	es, err := b.s.entries(b.ctx, entryColumns+"WHERE i.command = ? AND "+cond+" AND i.status = 'failed' AND i.accepted IS NULL ORDER BY r.seq", blob(r.Command), arg)
+	es, err := b.s.entries(b.ctx, entryColumns+"WHERE i.command = ? AND "+cond+" AND i.status = 'failed' ORDER BY r.seq", blob(r.Command), arg)
 	if err != nil {
 		return nil, err
 	}
-	return slices.DeleteFunc(es, func(e receipts.Entry) bool {
+	var list []receipts.Entry
+	for _, e := range es {
 		v, _ := e.Parse()
-		f, ok := v.(*receipts.Receipt)
-		return !ok || !f.Fails(r)
-	}), nil
+		if f, ok := v.(*receipts.Receipt); !ok || !f.Fails(r) {
+			continue
+		}
+		accepted, err := b.accepted(e)
+		if err != nil {
+			return nil, err
+		}
+		if !accepted {
+			list = append(list, e)
+		}
+	}
+	return list, nil
+}
+
+// accepted reports whether a failure was accepted by a record of no lower level: who
+// has no key cannot wave away what a key has signed.
+func (b book) accepted(e receipts.Entry) (bool, error) {
+	by, ok, err := b.one(entryColumns+"WHERE r.seq = (SELECT accepted FROM item WHERE seq = ?)", e.Seq)
+	if err != nil || !ok {
+		return false, err
+	}
+	v, _ := by.Parse()
+	t, is := v.(*receipts.Trust)
+	reason, _ := receipts.Intact(by)
+	return is && reason == "" && by.Level >= e.Level && slices.Contains(t.Receipts, e.SHA), nil
 }
 
 func (b book) Nested(run string) ([]receipts.Entry, error) {

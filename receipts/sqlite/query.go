@@ -61,7 +61,7 @@ func (s *Store) lookupError(err error) error {
 	return s.unusable(err)
 }
 
-const entryColumns = "SELECT r.seq, r.sha, r.kind, r.body, r.signature, i.consumed_by, i.consumed_at, i.consumption, (SELECT t.body FROM record t WHERE t.seq = i.settlement) FROM record r LEFT JOIN item i USING(seq) "
+const entryColumns = "SELECT r.seq, r.sha, r.kind, r.body, r.signature, i.consumed_by, i.consumed_at, i.consumption, i.settlement FROM record r LEFT JOIN item i USING(seq) "
 
 func (s *Store) get(ctx context.Context, id string) (receipts.Entry, error) {
 	id = strings.TrimSpace(id)
@@ -115,21 +115,19 @@ func (s *Store) entries(ctx context.Context, query string, args ...any) ([]recei
 	}
 	defer rows.Close()
 	var es []receipts.Entry
+	var settled [][2]int64 // index in es, and seq of the settlement
 	for rows.Next() {
 		var e receipts.Entry
-		var sha, settled []byte
+		var sha []byte
 		var kind string
 		var signature, by, at sql.NullString
-		var consumption sql.NullInt64
-		if err := rows.Scan(&e.Seq, &sha, &kind, &e.Body, &signature, &by, &at, &consumption, &settled); err != nil {
+		var consumption, settlement sql.NullInt64
+		if err := rows.Scan(&e.Seq, &sha, &kind, &e.Body, &signature, &by, &at, &consumption, &settlement); err != nil {
 			return nil, err
 		}
 		e.SHA, e.Kind, e.Signature = hashOf(sha), receipts.Kind(kind), receipts.Signature(signature.String)
-		if settled != nil {
-			v, _ := receipts.Record{Kind: receipts.KindSettlement, Body: settled}.Parse()
-			if st, ok := v.(*receipts.Settlement); ok && st.Receipt == e.SHA {
-				e.Settlement = st
-			}
+		if settlement.Valid {
+			settled = append(settled, [2]int64{int64(len(es)), settlement.Int64})
 		}
 		if consumption.Valid {
 			c := &receipts.ConsumedBy{By: by.String, Seq: consumption.Int64}
@@ -150,6 +148,15 @@ func (s *Store) entries(ctx context.Context, query string, args ...any) ([]recei
 		es[i].InLog = err == nil && leaf == es[i].Leaf()
 		if err := s.judgeSignature(ctx, &es[i]); err != nil {
 			return nil, err
+		}
+	}
+	for _, p := range settled {
+		by, err := s.entries(ctx, entryColumns+"WHERE r.seq = ?", p[1])
+		if err != nil {
+			return nil, err
+		}
+		if len(by) == 1 && by[0].Seq != es[p[0]].Seq {
+			es[p[0]].Settle(by[0])
 		}
 	}
 	return es, nil

@@ -444,3 +444,39 @@ func TestMigrate(t *testing.T) {
 	fill(t, s, "r-2", 1)
 	wantConsistent(t, s, 6)
 }
+
+// Whoever has no key can neither wave away a failure that a key signed, nor end with a
+// success what a key signed as pending, without the level saying so.
+func TestUnsignedDecisions(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "s.db")
+	_, o := newKey(t, "boss")
+	fail, pass := onTree("r-0", 0, receipts.StatusFailed, 1), onTree("r-1", 0, receipts.Succeeded, 1)
+	pending := receiptOf("r-1", 1, receipts.Pending)
+	s := openWith(t, path, o)
+	for _, r := range []*receipts.Receipt{fail, pass, pending} {
+		put(t, r)(s)
+	}
+	s.Close()
+
+	s = openAt(t, path) // the agent
+	own := onTree("r-9", 0, receipts.Succeeded, 1)
+	put(t, own)(s)
+	g := requestOf("r-9", own)
+	g.AcceptFlaky = "it is fine"
+	if d, err := s.Gate(ctx, g); err != nil || !d.Passed() {
+		t.Fatal(reasons(d), err)
+	}
+	if d, err := s.Settle(ctx, mustRecord(pending).SHA().String(), receipts.Settlement{Status: receipts.Succeeded, By: "agent", Timestamp: at(9)}); err != nil || !d.Passed() {
+		t.Fatal(reasons(d), err)
+	}
+	s.Close()
+
+	s = openWith(t, path, o)
+	if d, err := s.Gate(ctx, requestOf("r-1", pass)); err != nil || reasons(d) != "flaky" {
+		t.Errorf("%q, %v: the acceptance of somebody without a key counts", reasons(d), err)
+	}
+	d, err := s.Gate(ctx, requestOf("r-1", pending))
+	if err != nil || !d.Passed() || d.Level != receipts.LevelHash {
+		t.Errorf("%q, L%d, %v", reasons(d), d.Level, err)
+	}
+}
