@@ -253,7 +253,7 @@ func (p *printer) summary() {
 			p.f("  %s\n", p.bounded(ref.Error()))
 		}
 	}
-	if n := len(o.Gate.Noted); n > 0 {
+	if len(o.Gate.Noted) > 0 && (p.opt.Form != Agent || o.Verdict() != "passed") {
 		p.f("note: new files that git does not track: %s\n", p.bounded(some(o.Gate.Noted, 5)))
 	}
 	if o.Degraded != "" {

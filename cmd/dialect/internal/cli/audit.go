@@ -77,6 +77,17 @@ func (f *keyFlags) kept(keys note.Verifiers) (*receipts.Head, error) {
 	return &h, nil
 }
 
+// anchors are what whoever verifies trusts: keys, and a head that was kept. Either may
+// be nil.
+func (f *keyFlags) anchors() (note.Verifiers, *receipts.Head, error) {
+	keys, err := f.verifiers()
+	if err != nil {
+		return nil, nil, err
+	}
+	head, err := f.kept(keys)
+	return keys, head, err
+}
+
 const auditLong = `Hold the whole store against its log: every record against its hash, the log
 against the records, the projection against the log. Each finding names the record.
 
@@ -101,11 +112,7 @@ func newReceiptsVerify(u *ui) *cobra.Command {
   dialect receipts verify --since head.txt --key boss.pub`,
 		Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
-			keys, err := f.verifiers()
-			if err != nil {
-				return err
-			}
-			kept, err := f.kept(keys)
+			keys, kept, err := f.anchors()
 			if err != nil {
 				return err
 			}

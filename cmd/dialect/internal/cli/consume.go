@@ -72,11 +72,7 @@ func (f *inquiryFlags) judged() bool {
 func consume(u *ui, ids []string, f *inquiryFlags, as, purpose, ledger string) error {
 	ctx, _, stop := signals()
 	defer stop()
-	keys, err := f.verifiers()
-	if err != nil {
-		return err
-	}
-	head, err := f.kept(keys)
+	keys, head, err := f.anchors()
 	if err != nil {
 		return err
 	}

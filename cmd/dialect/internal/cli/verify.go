@@ -67,11 +67,7 @@ func newVerify(u *ui) *cobra.Command {
 func verify(u *ui, f *inquiryFlags, rev, bundle, id string) error {
 	ctx, _, stop := signals()
 	defer stop()
-	keys, err := f.verifiers()
-	if err != nil {
-		return err
-	}
-	head, err := f.kept(keys)
+	keys, head, err := f.anchors()
 	if err != nil {
 		return err
 	}
