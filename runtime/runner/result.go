@@ -141,6 +141,9 @@ type Outcome struct {
 	Degraded  string    // why nothing could be recorded; empty if all was
 	Signal    string    // the signal that ended the run, "SIGTERM"; empty if none did
 	KeepGoing bool
+	// NoTree says why the receipts do not name the files that they are about, where a
+	// workspace was given; empty if they do.
+	NoTree string
 	// Removed names the variables of the environment that commands did not get,
 	// because they would change what a check does.
 	Removed []string

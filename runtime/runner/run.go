@@ -209,7 +209,7 @@ func (r *run) run() *Outcome {
 	out.Results = r.done
 	r.markDegraded(out.Results)
 	out.Degraded = r.ledger.reason()
-	out.Removed = r.exec.removed
+	out.Removed, out.NoTree = r.exec.removed, r.trees.noTree()
 	if sig, ok := context.Cause(r.ctx).(Signal); ok {
 		out.Signal = sig.Name
 	}

@@ -29,7 +29,12 @@ status is the command's own.
 The receipt's hash is printed on standard error, and written to the file that
 --receipt-file names. The command reads nothing from standard input and runs in a
 session of its own: what it hashes to is what it wrote, and when it is killed
-nothing of it is left.`
+nothing of it is left.
+
+In a project, or a worktree of git, the receipt says what files the command ran on
+and what they were after it; --no-tree leaves that out. Four such receipts make a
+gate: dialect gate SHA... A command may say what it did in the JSON file that
+DIALECT_RESULT names.`
 
 func newExec(u *ui, use string) *cobra.Command {
 	var f struct {
@@ -65,7 +70,7 @@ func newExec(u *ui, use string) *cobra.Command {
 				Matrix: plan.Matrix{Root: dir},
 				Steps:  []*plan.Step{step},
 			}
-			rec, err := f.open(execRoot(dir), nil)
+			rec, err := f.open(u, execRoot(dir), nil)
 			if err != nil {
 				return err
 			}
@@ -129,6 +134,9 @@ func execStatus(u *ui, o *runner.Outcome, file string, quiet bool) error {
 				return failf(execFailed, "cannot write the receipt's hash: %v", err)
 			}
 		}
+	}
+	if o.NoTree != "" {
+		u.notef("the receipt does not say what files it is about: %s", o.NoTree)
 	}
 	if r.Verdict == runner.Fault && r.Reason != runner.Killed {
 		u.errorf("%s: %s", r.Reason, r.Detail)

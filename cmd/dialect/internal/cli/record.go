@@ -10,6 +10,8 @@ import (
 	"os"
 	"path/filepath"
 	"runtime/debug"
+	"sync"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -70,7 +72,7 @@ type record struct {
 // open opens the store that the flags name, or the project's own below root. Without
 // a store the run is degraded, and says so; without a key that was asked for it must
 // not begin.
-func (f *recordFlags) open(root string, caches []string) (*record, error) {
+func (f *recordFlags) open(u *ui, root string, caches []string) (*record, error) {
 	var key *keyfd.Key
 	if f.keyFD != "" {
 		var err error
@@ -80,10 +82,48 @@ func (f *recordFlags) open(root string, caches []string) (*record, error) {
 	}
 	r := f.openStore(root, key)
 	r.key = key
-	if !f.noTree && r.store != nil {
-		r.files = workspace.NewTracker(root, workspace.Options{Caches: caches, Except: storeFiles(r.path, r.logs)})
+	if !f.noTree && r.store != nil && isProject(root) {
+		r.files = &slowNotice{
+			Tracker: workspace.NewTracker(root, workspace.Options{Caches: caches, Except: storeFiles(r.path, r.logs)}),
+			say: func() {
+				u.notef("reading the files below %s; --no-tree leaves that out, and proves less", shortPath(root))
+			},
+		}
 	}
 	return r, nil
+}
+
+// isProject reports whether dir is the root of a matrix or in a worktree of git: else
+// it could be anything, such as a whole disk, and no snapshot is taken of it.
+func isProject(dir string) bool {
+	if _, ok := projectRoot(dir); ok {
+		return true
+	}
+	for {
+		if _, err := os.Lstat(filepath.Join(dir, ".git")); err == nil {
+			return true
+		}
+		up := filepath.Dir(dir)
+		if up == dir {
+			return false
+		}
+		dir = up
+	}
+}
+
+// A slowNotice says once that a snapshot takes its time.
+type slowNotice struct {
+	*workspace.Tracker
+	say  func()
+	once sync.Once
+}
+
+const slowSnapshot = 2 * time.Second
+
+func (s *slowNotice) Take(ctx context.Context) (*workspace.Snapshot, error) {
+	timer := time.AfterFunc(slowSnapshot, func() { s.once.Do(s.say) })
+	defer timer.Stop()
+	return s.Tracker.Take(ctx)
 }
 
 // redactor makes what takes the secrets of a plan and of the environment out of text.

@@ -135,7 +135,7 @@ func runScript(u *ui, args []string, f *runFlags) error {
 		return dryRun(u, p.plan, f.json)
 	}
 
-	rec, err := f.open(p.plan.Matrix.Root, p.plan.Matrix.Caches)
+	rec, err := f.open(u, p.plan.Matrix.Root, p.plan.Matrix.Caches)
 	if err != nil {
 		return err
 	}
