@@ -480,3 +480,44 @@ func TestUnsignedDecisions(t *testing.T) {
 		t.Errorf("%q, L%d, %v", reasons(d), d.Level, err)
 	}
 }
+
+// Of those that race for one hash in one ledger, one wins.
+func TestLedgerRace(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "ledger")
+	const racers = 16
+	won := make(chan bool, racers)
+	for i := range racers {
+		go func() {
+			l, err := OpenLedger(ctx, path)
+			if err != nil {
+				t.Error(err)
+				won <- false
+				return
+			}
+			defer l.Close()
+			refusal, err := l.Spend(ctx, []receipts.Hash{{byte(i + 2)}, {1}}, "x", "", at(1))
+			if err != nil {
+				t.Error(err)
+			}
+			won <- err == nil && refusal == nil
+		}()
+	}
+	n := 0
+	for range racers {
+		if <-won {
+			n++
+		}
+	}
+	if n != 1 {
+		t.Errorf("%d winners", n)
+	}
+	l, err := OpenLedger(ctx, path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	var spent int
+	if err := l.db.QueryRowContext(ctx, "SELECT count(*) FROM spent").Scan(&spent); err != nil || spent != 2 {
+		t.Errorf("%d hashes are spent, %v: the losers left something", spent, err)
+	}
+}
