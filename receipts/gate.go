@@ -347,7 +347,7 @@ func (g GateRequest) holdTree(x Expectation, r *Receipt) (Reason, string) {
 	w := r.Workspace
 	switch {
 	case len(x.Changed) > 0:
-		return TreeChanged, "does not speak for the files as they are: " + listPaths(x.Changed) + " changed since it ran"
+		return TreeChanged, "does not speak for the files as they are: " + listPaths(x.Changed) + " changed since it began; what tools write belongs into a tracked .gitignore"
 	case x.Tree != nil && (w == nil || !w.Before.Is(*x.Tree)):
 		return TreeChanged, "is of another tree than the run's"
 	case !g.AnyRun:
