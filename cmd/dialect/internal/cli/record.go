@@ -80,17 +80,31 @@ func (f *recordFlags) open(u *ui, root string, caches []string) (*record, error)
 			return nil, usagef("--key-fd: %v", err)
 		}
 	}
-	r := f.openStore(root, key)
-	r.key = key
-	if !f.noTree && r.store != nil && isProject(root) {
-		r.files = &slowNotice{
-			Tracker: workspace.NewTracker(root, workspace.Options{Caches: caches, Except: storeFiles(r.path, r.logs)}),
+	var files *ahead
+	if !f.noTree && f.store != "none" && isProject(root) {
+		path, logs := f.paths(root)
+		files = &ahead{
+			Tracker: workspace.NewTracker(root, workspace.Options{Caches: caches, Except: storeFiles(path, logs)}),
 			say: func() {
 				u.notef("reading the files below %s; --no-tree leaves that out, and proves less", shortPath(root))
 			},
 		}
+		files.begin()
+	}
+	r := f.openStore(root, key)
+	r.key = key
+	if files != nil && r.store != nil {
+		r.files = files
 	}
 	return r, nil
+}
+
+// paths are those of the store and of the logs that the flags name.
+func (f *recordFlags) paths(root string) (store, logs string) {
+	if store = f.store; store == "" {
+		store = filepath.Join(root, storeDir, storeFile)
+	}
+	return store, logsOf(store)
 }
 
 // isProject reports whether dir is the root of a matrix or in a worktree of git: else
@@ -111,19 +125,43 @@ func isProject(dir string) bool {
 	}
 }
 
-// A slowNotice says once that a snapshot takes its time.
-type slowNotice struct {
+// An ahead takes the first snapshot while the store is opened, and says once if one
+// takes its time.
+type ahead struct {
 	*workspace.Tracker
-	say  func()
-	once sync.Once
+	say   func()
+	once  sync.Once
+	first chan struct{} // closed when the first snapshot is there; nil once it was handed out
+
+	snapshot *workspace.Snapshot
+	err      error
 }
 
 const slowSnapshot = 2 * time.Second
 
-func (s *slowNotice) Take(ctx context.Context) (*workspace.Snapshot, error) {
-	timer := time.AfterFunc(slowSnapshot, func() { s.once.Do(s.say) })
+func (a *ahead) begin() {
+	a.first = make(chan struct{})
+	go func() {
+		defer close(a.first)
+		a.snapshot, a.err = a.take(context.Background())
+	}()
+}
+
+func (a *ahead) take(ctx context.Context) (*workspace.Snapshot, error) {
+	timer := time.AfterFunc(slowSnapshot, func() { a.once.Do(a.say) })
 	defer timer.Stop()
-	return s.Tracker.Take(ctx)
+	return a.Tracker.Take(ctx)
+}
+
+// Take hands out the first snapshot, and takes those after it. It is called by one
+// goroutine at a time.
+func (a *ahead) Take(ctx context.Context) (*workspace.Snapshot, error) {
+	if a.first == nil {
+		return a.take(ctx)
+	}
+	<-a.first
+	a.first = nil
+	return a.snapshot, a.err
 }
 
 // redactor makes what takes the secrets of a plan and of the environment out of text.
@@ -194,11 +232,10 @@ func (f *recordFlags) openStore(root string, key *keyfd.Key) *record {
 	if f.store == "none" {
 		return &record{reason: "--store none"}
 	}
-	r := &record{path: f.store, logs: f.store + ".log", key: key}
-	if r.path == "" {
-		dir := filepath.Join(root, storeDir)
-		r.path, r.logs = filepath.Join(dir, storeFile), filepath.Join(dir, "log")
-		if err := makeStoreDir(dir); err != nil {
+	r := &record{key: key}
+	r.path, r.logs = f.paths(root)
+	if f.store == "" {
+		if err := makeStoreDir(filepath.Dir(r.path)); err != nil {
 			return &record{reason: err.Error()}
 		}
 	}
