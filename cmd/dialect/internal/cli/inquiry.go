@@ -231,6 +231,26 @@ func (q *inquest) changedSince(ctx context.Context, g *receipts.Gate) []string {
 	return paths
 }
 
+// beyond says how the present files, if they are those of a gate, differ from the
+// commit rev; empty if they are others.
+func (q *inquest) beyond(ctx context.Context, g *receipts.Gate, rev string) string {
+	if g == nil || g.Tree == nil || rev == "" {
+		return ""
+	}
+	s, err := q.take(ctx)
+	if err != nil || s.Bytes != g.Tree.Bytes {
+		return ""
+	}
+	if s.Untracked.Count == 0 {
+		return "the files that were tested are here, and are not what " + rev + " holds: commit them"
+	}
+	text := "the files that were tested are here, and go beyond " + rev + ": " + strings.Join(s.Untracked.Paths[:min(5, len(s.Untracked.Paths))], ", ")
+	if n := s.Untracked.Count - 5; n > 0 {
+		text += fmt.Sprintf(" and %d more", n)
+	}
+	return text
+}
+
 // age parses a duration that may be in days.
 func age(text string) (time.Duration, error) {
 	if text == "" {

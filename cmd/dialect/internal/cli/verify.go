@@ -181,6 +181,9 @@ func tellAnswer(ctx context.Context, u *ui, q *inquest, a *receipts.Answer, cove
 	var changed []string
 	if a.Verdict == receipts.VerdictStale {
 		changed = q.changedSince(ctx, a.Body)
+		if text := q.beyond(ctx, a.Body, rev); text != "" {
+			a.Notes = append(a.Notes, text)
+		}
 	}
 	if asJSON {
 		return answerJSON(u, q, a, covered, changed)
