@@ -96,14 +96,8 @@ func consume(u *ui, ids []string, f *inquiryFlags, as, purpose, ledger string) e
 	}
 	return withStoreOf(store, sqlite.Options{Keys: keys}, func(ctx context.Context, s *sqlite.Store) error {
 		if c.Judge != nil {
-			// What is looked up is a projection that its owner can write: it is held
-			// against the log first.
-			a, err := s.Verify(ctx, head)
-			if err != nil {
+			if err := untampered(ctx, s, head); err != nil {
 				return err
-			}
-			if i := slices.IndexFunc(a.Findings, func(x sqlite.Finding) bool { return !x.Unsigned }); i >= 0 {
-				return failf(exitRefused, "TAMPERED: %s", a.Findings[i].Message)
 			}
 		}
 		d, err := s.Consume(ctx, c)
@@ -112,6 +106,19 @@ func consume(u *ui, ids []string, f *inquiryFlags, as, purpose, ledger string) e
 		}
 		return tellDecision(u, d, f.json, "consumed")
 	})
+}
+
+// untampered holds the store against its log and a kept head. What decisions look up is
+// a projection that the owner of the store can write.
+func untampered(ctx context.Context, s *sqlite.Store, head *receipts.Head) error {
+	a, err := s.Verify(ctx, head)
+	if err != nil {
+		return err
+	}
+	if i := slices.IndexFunc(a.Findings, func(x sqlite.Finding) bool { return !x.Unsigned }); i >= 0 {
+		return failf(exitRefused, "TAMPERED: %s", a.Findings[i].Message)
+	}
+	return nil
 }
 
 // judge judges each of the records that are to be consumed as an inquiry about it

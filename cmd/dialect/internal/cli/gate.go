@@ -64,7 +64,7 @@ func gateReceipts(u *ui, ids []string, f *inquiryFlags, keyFD, acceptFlaky, as s
 		(&record{key: key}).warn(u)
 		signer = key.Signer
 	}
-	keys, err := f.verifiers()
+	keys, head, err := f.anchors()
 	if err != nil {
 		return err
 	}
@@ -82,6 +82,9 @@ func gateReceipts(u *ui, ids []string, f *inquiryFlags, keyFD, acceptFlaky, as s
 		return failf(exitRefused, "POLICY CHANGED: %s", q.Policy).hint("commit it, name what you trust with --base, or `dialect trust` it")
 	}
 	return withStoreOf(q.path, sqlite.Options{Keys: keys, Signer: signer}, func(ctx context.Context, s *sqlite.Store) error {
+		if err := untampered(ctx, s, head); err != nil {
+			return err
+		}
 		req := receipts.GateRequest{
 			Run: newRunID(), Nonce: f.nonce, At: receipts.Time{Time: time.Now()}, Final: len(q.Require) > 0, AnyRun: true,
 			Matrix: q.Matrix, Policy: q.state.Name(), Tree: q.Tree, AcceptFlaky: acceptFlaky, By: as,
