@@ -107,6 +107,7 @@ Exit status of run:
   2    line fault: a line could not be bound or completed, or nothing was there to run
   3    the gate refused: a receipt is missing, invalid, replayed, tampered with, or could not be kept
   64   usage; 70 internal error; 129, 130, 143 ended by SIGHUP, SIGINT, SIGTERM
+Exit status of verify, gate and consume: 0 if so, 3 if not.
 Exit status of exec: the command's own; 125, 126, 127 where it could not be run.
 `
 
