@@ -1,6 +1,7 @@
 package process
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -207,7 +208,7 @@ func (c *capture) dropLog() {
 
 // finish fills out and gives the log its name. The error is about the log only.
 func (c *capture) finish(out *Output) error {
-	out.Bytes, out.Head = c.n, c.redact.Bytes(c.head)
+	out.Bytes, out.Head = c.n, c.redact.Bytes(c.wholeLines())
 	if c.hash == nil {
 		out.SHA256 = sha256.Sum256(nil)
 		out.LogSHA256 = out.SHA256
@@ -253,7 +254,7 @@ func (c *capture) finish(out *Output) error {
 			c.fail(err)
 			return err
 		}
-	case len(out.Head) != len(c.head) || string(out.Head) != string(c.head):
+	case c.n == int64(len(c.head)) && string(out.Head) != string(c.head):
 		redacted, c.head, sum = true, out.Head, sha256.Sum256(out.Head)
 		c.redact = nil // once is enough
 	}
@@ -264,6 +265,14 @@ func (c *capture) finish(out *Output) error {
 	}
 	out.Log, out.LogSHA256, out.Cut, out.Redacted = path, sum, cut, redacted
 	return nil
+}
+
+// wholeLines is head without what may be the first part of a secret at its end.
+func (c *capture) wholeLines() []byte {
+	if c.redact == nil || c.n == int64(len(c.head)) {
+		return c.head
+	}
+	return c.head[:bytes.LastIndexByte(c.head, '\n')+1]
 }
 
 // sumOf is the digest of a file that was written.

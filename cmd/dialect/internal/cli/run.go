@@ -222,12 +222,15 @@ func writeOutcome(w io.Writer, u *ui, o *runner.Outcome, p *program, asJSON bool
 
 // dryRun prints what each line would run.
 func dryRun(u *ui, p *plan.Plan, asJSON bool) error {
-	if asJSON {
-		return report.PlanJSON(u.out, p)
-	}
 	var b bytes.Buffer
-	report.Plan(&b, p)
-	_, err := u.out.Write(b.Bytes())
+	if asJSON {
+		if err := report.PlanJSON(&b, p); err != nil {
+			return err
+		}
+	} else {
+		report.Plan(&b, p)
+	}
+	_, err := u.out.Write((&record{}).redactor(p).Bytes(b.Bytes()))
 	return err
 }
 
