@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"strings"
@@ -51,15 +52,20 @@ func newExplain(u *ui) *cobra.Command {
 				return exitStatus(exitFailed)
 			case len(p.plan.Steps) == 0:
 				return usagef("there is no command in %s", quoteArgs(args))
-			case f.json:
-				return report.PlanJSON(u.out, p.plan)
 			}
-			for _, step := range p.plan.Steps {
-				if err := explainStep(u, step, f.store); err != nil {
-					return err
+			var b bytes.Buffer
+			if f.json {
+				err = report.PlanJSON(&b, p.plan)
+			} else {
+				for _, step := range p.plan.Steps {
+					explainStep(&b, step, f.store)
 				}
 			}
-			return nil
+			if err != nil {
+				return err
+			}
+			_, err = u.out.Write((&record{}).redactor(p.plan).Bytes(b.Bytes()))
+			return err
 		},
 	}
 	fl := cmd.Flags()
@@ -71,9 +77,9 @@ func newExplain(u *ui) *cobra.Command {
 	return cmd
 }
 
-func explainStep(u *ui, s *plan.Step, store string) error {
-	fmt.Fprintln(u.out, printable(s.Line.Text))
-	w := tabwriter.NewWriter(u.out, 0, 0, 2, ' ', 0)
+func explainStep(out *bytes.Buffer, s *plan.Step, store string) {
+	fmt.Fprintln(out, printable(s.Line.Text))
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	row := func(name, format string, args ...any) {
 		fmt.Fprintf(w, "  %s\t%s\n", name, printable(fmt.Sprintf(format, args...)))
 	}
@@ -114,6 +120,9 @@ func explainStep(u *ui, s *plan.Step, store string) error {
 		row("receipt", "%s", required)
 		row("budget", "%s", budget(s.Budget))
 	}
+	if s.Reuse {
+		row("reuse", "with run --reuse, an earlier pass on the same files may stand for it")
+	}
 	if s.Skill != "" {
 		row("skill", "%s", s.Skill)
 	}
@@ -123,7 +132,7 @@ func explainStep(u *ui, s *plan.Step, store string) error {
 	if text := lastReceipt(s.Binding, store); text != "" {
 		row("receipts", "%s", text)
 	}
-	return w.Flush()
+	_ = w.Flush() // to a buffer
 }
 
 func budget(b plan.Budget) string {
