@@ -40,7 +40,7 @@ type inquiryFlags struct {
 func (f *inquiryFlags) add(cmd *cobra.Command) {
 	fl := cmd.Flags()
 	fl.SortFlags = false
-	fl.StringArrayVar(&f.require, "require", nil, "insist on the binding or composite `NAME`: each of its commands, without extra values; may be repeated")
+	fl.StringArrayVar(&f.require, "require", nil, "insist on the binding `NAME` (or its noun, or \"verb noun\"): each of its commands, without extra values; may be repeated")
 	fl.StringVar(&f.base, "base", "", "trust the matrix and the pinned files of the revision `REF` (default: your pin, else HEAD)")
 	fl.StringVar(&f.level, "level", "", "insist on the trust level `L1`: signed by a --key")
 	fl.StringVar(&f.maxAge, "max-age", "", "insist on a gate that is at most `AGE` old: 90m, 12h, 2d")
@@ -157,11 +157,9 @@ func requirements(m *routing.Matrix, names []string) ([]receipts.Requirement, pl
 	empty, _ := resolved("")
 	var list []receipts.Requirement
 	for _, name := range names {
-		b := m.ByName(name)
-		if b == nil { // "test pytest" will do too
-			if words := strings.Fields(name); len(words) == 2 {
-				b = m.Lookup(words[0], words[1])
-			}
+		b, several := named(m, name)
+		if len(several) > 0 {
+			return nil, empty.Matrix, usagef("--require %s: several bindings have that noun: %s", name, strings.Join(several, ", "))
 		}
 		if b == nil {
 			f := usagef("--require %s: the matrix binds nothing of that name", name)
@@ -196,6 +194,36 @@ func requirements(m *routing.Matrix, names []string) ([]receipts.Requirement, pl
 		})
 	}
 	return list, empty.Matrix, nil
+}
+
+// named returns the binding that a user means: by its name, by verb and noun, or by its
+// noun alone, of which a composite goes before others. several are the names of those
+// that a noun leaves open.
+func named(m *routing.Matrix, name string) (b *routing.Binding, several []string) {
+	if b = m.ByName(name); b != nil {
+		return b, nil
+	}
+	if words := strings.Fields(name); len(words) == 2 {
+		return m.Lookup(words[0], words[1]), nil
+	}
+	var found []*routing.Binding
+	for _, composite := range []bool{true, false} {
+		for _, c := range m.Bindings {
+			if c.Noun == m.Noun(name) && c.Noun != "" && (c.Kind == plan.Composite) == composite {
+				found = append(found, c)
+			}
+		}
+		if len(found) > 0 {
+			break
+		}
+	}
+	if len(found) == 1 {
+		return found[0], nil
+	}
+	for _, c := range found {
+		several = append(several, c.Name)
+	}
+	return nil, several
 }
 
 // dirOf is the directory of a step as receipts have it.
