@@ -318,6 +318,33 @@ func TestProjectionIsHeld(t *testing.T) {
 	}
 }
 
+// Rows at impossible places are named, and nothing worse happens.
+func TestImpossibleRows(t *testing.T) {
+	for _, seq := range []string{"-5", "2", "9000000000", "9223372036854775807"} {
+		s := tempStore(t)
+		fill(t, s, "r-1", 2)
+		c := mustRecord(&receipts.Consumption{Version: 1, Consumed: []receipts.Hash{{1}}, By: "x", Timestamp: at(1)})
+		if _, err := s.conn.ExecContext(ctx, "INSERT INTO record(seq, sha, kind, body) VALUES ("+seq+", x'"+c.SHA().String()+"', 'consumption', ?)", c.Body); err != nil {
+			t.Fatal(err)
+		}
+		if a := audit(t, s, nil); a.Consistent() || !strings.Contains(messages(a), "a row was inserted") {
+			t.Errorf("%s: %q", seq, messages(a))
+		}
+		if _, err := s.Ask(ctx, receipts.Inquiry{}); err != nil {
+			t.Errorf("%s: %v", seq, err)
+		}
+	}
+	// A head that counts more than there is.
+	s := tempStore(t)
+	fill(t, s, "r-1", 2)
+	if _, err := s.conn.ExecContext(ctx, "UPDATE head SET count = 9223372036854775807; UPDATE record SET seq = 9000000000000 WHERE seq = 1"); err != nil {
+		t.Fatal(err)
+	}
+	if a := audit(t, s, nil); a.Consistent() {
+		t.Error("a head of 2^63-1 is consistent")
+	}
+}
+
 // What is pending is settled once, and passes a gate only if it succeeded.
 func TestSettle(t *testing.T) {
 	s := tempStore(t)

@@ -90,6 +90,7 @@ type auditor struct {
 	made nodes // the log that the records make
 	at   map[receipts.Hash]int64
 	all  []audited
+	next int64 // index of the record that should come next
 }
 
 func (a *auditor) find(seq int64, sha receipts.Hash, format string, args ...any) {
@@ -124,6 +125,42 @@ func (s *Store) audit(ctx context.Context, kept *receipts.Head) (*Audit, error) 
 	return a.Audit, nil
 }
 
+// An auditRow is a record with its row of the projection, as they are stored.
+type auditRow struct {
+	audited
+	seq                                                            int64
+	body, command, tree                                            []byte
+	rowKind, run, session, parent, binding, status, start, gittree sql.NullString
+	line                                                           sql.NullInt64
+
+	// What is computed of the record.
+	hash receipts.Hash
+	leaf tlog.Hash
+	made any
+	err  error
+}
+
+// compute hashes and parses the record: the costly part, and one that needs no order.
+func (r *auditRow) compute() {
+	rec := receipts.Record{Kind: r.kind, Body: r.body}
+	r.hash, r.leaf = rec.SHA(), rec.Leaf()
+	r.made, r.err = rec.Parse()
+}
+
+// says reports whether the row of the projection says what the record says.
+func (r *auditRow) says() bool {
+	it := itemOf(r.made)
+	return r.rowKind.String == string(r.kind) && r.run.String == it.run && r.session.String == it.session && r.parent.String == it.parent &&
+		r.binding.String == it.binding && r.status.String == it.status && r.line.Int64 == int64(it.line) && r.start.String == it.started.String() &&
+		bytes.Equal(r.command, it.command) && bytes.Equal(r.tree, it.tree) && r.gittree.String == it.gittree
+}
+
+// maxGap bounds the hole in the log that an audit looks beyond, in records.
+const maxGap = 1 << 20
+
+// auditBatch is how many records are computed at once.
+const auditBatch = 512
+
 // auditRecords reads the records with their rows of the projection.
 func (s *Store) auditRecords(ctx context.Context, a *auditor) error {
 	rows, err := s.conn.QueryContext(ctx, `SELECT r.seq, r.sha, r.kind, r.body, r.signature,
@@ -134,67 +171,98 @@ func (s *Store) auditRecords(ctx context.Context, a *auditor) error {
 		return err
 	}
 	defer rows.Close()
-	next := int64(0)
+	batch := make([]auditRow, 0, auditBatch)
 	for rows.Next() {
-		var seq int64
-		var sha, body, command, tree []byte
+		batch = append(batch, auditRow{})
+		r := &batch[len(batch)-1]
+		var sha []byte
 		var kind string
-		var signature, rowKind, run, session, parent, binding, status, started, gittree sql.NullString
-		var rowSeq, line sql.NullInt64
-		var d audited
-		if err := rows.Scan(&seq, &sha, &kind, &body, &signature,
-			&rowSeq, &rowKind, &run, &session, &parent, &binding, &status, &line, &started, &command, &tree, &gittree,
-			&d.rowFlag, &d.rowConsumed, &d.rowBy, &d.rowSettled, &d.rowAccepted); err != nil {
+		var signature sql.NullString
+		var rowSeq sql.NullInt64
+		if err := rows.Scan(&r.seq, &sha, &kind, &r.body, &signature,
+			&rowSeq, &r.rowKind, &r.run, &r.session, &r.parent, &r.binding, &r.status, &r.line, &r.start, &r.command, &r.tree, &r.gittree,
+			&r.rowFlag, &r.rowConsumed, &r.rowBy, &r.rowSettled, &r.rowAccepted); err != nil {
 			return err
 		}
-		claimed := hashOf(sha)
-		rec := receipts.Record{Kind: receipts.Kind(kind), Body: body}
-		if seq != next {
-			a.find(next, receipts.Hash{}, "record %d is missing: the next one is %d", next, seq)
+		r.sha, r.kind, r.signature, r.row = hashOf(sha), receipts.Kind(kind), receipts.Signature(signature.String), rowSeq.Valid
+		r.consumption, r.settlement, r.accepted = -1, -1, -1
+		if len(batch) == auditBatch {
+			if err := a.take(batch); err != nil {
+				return err
+			}
+			batch = batch[:0]
 		}
-		next = seq + 1
-		if rec.SHA() != claimed {
-			a.find(seq, claimed, "record %d was edited: its bytes have the hash %s", seq, rec.SHA().Short())
-		}
-		if seq >= a.head.count {
-			a.find(seq, claimed, "record %d is not in the log, which has %d: a row was inserted", seq, a.head.count)
+	}
+	if err := rows.Err(); err != nil {
+		return err
+	}
+	if err := a.take(batch); err != nil {
+		return err
+	}
+	if a.next < a.head.count {
+		a.find(a.next, receipts.Hash{}, "records %d to %d are missing: the head counts %d", a.next, a.head.count-1, a.head.count)
+	}
+	return nil
+}
+
+// take holds records, in order, against their hashes and the log.
+func (a *auditor) take(batch []auditRow) error {
+	eachOf(len(batch), func(i int) { batch[i].compute() })
+	for i := range batch {
+		r := &batch[i]
+		if r.seq < 0 {
+			a.find(r.seq, r.sha, "record %d is not in the log, which begins with 0: a row was inserted", r.seq)
 			continue
 		}
-		a.at[claimed] = seq
-		d.sha, d.kind, d.signature = claimed, rec.Kind, receipts.Signature(signature.String)
-		d.consumption, d.settlement, d.accepted = -1, -1, -1
-		d.row = rowSeq.Valid
-		v, err := rec.Parse()
-		if err != nil {
-			a.find(seq, claimed, "record %d cannot be read: %v", seq, err)
-		} else if d.row {
-			it := itemOf(v)
-			if rowKind.String != kind || run.String != it.run || session.String != it.session || parent.String != it.parent || binding.String != it.binding ||
-				status.String != it.status || line.Int64 != int64(it.line) || started.String != it.started.String() ||
-				!bytes.Equal(command, it.command) || !bytes.Equal(tree, it.tree) || gittree.String != it.gittree {
-				a.find(seq, claimed, "record %d: its row in the projection says something else than the record", seq)
-			}
+		if r.seq != a.next {
+			a.find(a.next, receipts.Hash{}, "record %d is missing: the next one is %d", a.next, r.seq)
 		}
-		for int64(len(a.all)) < seq { // of records that are missing
+		a.next = r.seq + 1
+		if r.hash != r.sha {
+			a.find(r.seq, r.sha, "record %d was edited: its bytes have the hash %s", r.seq, r.hash.Short())
+		}
+		if r.seq >= a.head.count {
+			a.find(r.seq, r.sha, "record %d is not in the log, which has %d: a row was inserted", r.seq, a.head.count)
+			continue
+		}
+		if r.seq-int64(len(a.all)) > maxGap {
+			a.find(r.seq, r.sha, "record %d is too far from record %d, the last before it", r.seq, len(a.all)-1)
+			continue
+		}
+		a.at[r.sha] = r.seq
+		if r.err != nil {
+			a.find(r.seq, r.sha, "record %d cannot be read: %v", r.seq, r.err)
+		} else if r.row && !r.says() {
+			a.find(r.seq, r.sha, "record %d: its row in the projection says something else than the record", r.seq)
+		}
+		for int64(len(a.all)) < r.seq { // of records that are missing
 			a.all = append(a.all, audited{consumption: -1, settlement: -1, accepted: -1})
 		}
-		a.all = append(a.all, d)
-		a.follow(seq, v)
-		if int64(len(a.made)) == tlog.StoredHashIndex(0, seq) {
-			hs, err := tlog.StoredHashesForRecordHash(seq, rec.Leaf(), a.made)
+		a.all = append(a.all, r.audited)
+		a.follow(r.seq, r.made)
+		if int64(len(a.made)) == tlog.StoredHashIndex(0, r.seq) {
+			hs, err := tlog.StoredHashesForRecordHash(r.seq, r.leaf, a.made)
 			if err != nil {
 				return err
 			}
 			a.made = append(a.made, hs...)
 		}
 	}
-	if err := rows.Err(); err != nil {
-		return err
-	}
-	if next < a.head.count {
-		a.find(next, receipts.Hash{}, "records %d to %d are missing: the head counts %d", next, a.head.count-1, a.head.count)
-	}
 	return nil
+}
+
+// eachOf calls f for 0 to n-1, on all processors.
+func eachOf(n int, f func(i int)) {
+	workers := min(runtime.GOMAXPROCS(0), n)
+	var wait sync.WaitGroup
+	for w := range workers {
+		wait.Go(func() {
+			for i := w; i < n; i += workers {
+				f(i)
+			}
+		})
+	}
+	wait.Wait()
 }
 
 // follow notes what the record at seq says of earlier ones.
@@ -284,19 +352,11 @@ func (a *auditor) signatures(keys note.Verifiers) {
 			a.beginsWith(h, "signed")
 		}
 	}
-	// Verifying costs some 50 us a record: all processors take part.
-	signed := make([]bool, len(a.all))
-	var workers sync.WaitGroup
-	n := runtime.GOMAXPROCS(0)
-	for w := range n {
-		workers.Go(func() {
-			for i := w; i < len(a.all); i += n {
-				_, key := a.all[i].signature.Check(a.Origin, a.all[i].sha, keys)
-				signed[i] = key != ""
-			}
-		})
-	}
-	workers.Wait()
+	signed := make([]bool, len(a.all)) // verifying costs some 50 us a record
+	eachOf(len(a.all), func(i int) {
+		_, key := a.all[i].signature.Check(a.Origin, a.all[i].sha, keys)
+		signed[i] = key != ""
+	})
 	for i, ok := range signed {
 		d := &a.all[i]
 		if ok || d.sha.IsZero() {
