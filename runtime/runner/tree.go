@@ -80,15 +80,21 @@ func isReal(c workspace.Change) bool { return c.Kind != workspace.Added || !c.Un
 // settle ends an epoch in which steps only read: what changed in it all the same
 // is held against them.
 func (t *trees) settle() {
-	if t.source == nil {
-		return
+	if t.source != nil {
+		t.end()
 	}
+}
+
+// end takes the snapshot that ends an epoch, and notes in it what changed.
+func (t *trees) end() []workspace.Change {
 	e := t.epoch
-	for _, c := range t.take() {
+	changes := t.take()
+	for _, c := range changes {
 		if e != nil && isReal(c) {
 			e.changed = append(e.changed, c.Path)
 		}
 	}
+	return changes
 }
 
 // before is called before a step or a group; writes says that it may write.
@@ -102,13 +108,14 @@ func (t *trees) before(writes bool) {
 	}
 }
 
-// after is called when a step or a group that may write has ended, and returns
-// what it changed.
+// after is called when a step or a group that may write has ended, and returns what it
+// changed. That is held against the members of the group that only read: nobody knows
+// whether they saw the files before or after.
 func (t *trees) after() []workspace.Change {
 	if t.source == nil || t.epoch == nil {
 		return nil
 	}
-	return t.take()
+	return t.end()
 }
 
 // gate ends the epoch for a gate: every file is read again.

@@ -73,8 +73,16 @@ func TestEpochs(t *testing.T) {
 			return []*plan.Step{group(false, r.sh("write", "echo x >>a.txt"), r.sh("b", "true"))}
 		}, "passed", ""},
 		{"readers beside a writer", func(r *repo) []*plan.Step {
-			return []*plan.Step{group(true, r.sh("write", "echo x >>a.txt"), r.sh("b", "true"))}
+			return []*plan.Step{r.sh("a", "true"), group(true, r.sh("write", "echo x >>a.txt"), r.sh("b", "true")), r.sh("c", "true")}
+		}, "tree_changed", ""},
+		{"readers beside a writer that changes nothing", func(r *repo) []*plan.Step {
+			return []*plan.Step{group(true, r.sh("write", "true"), r.sh("b", "true"))}
 		}, "passed", ""},
+		{"a writer that is tried again", func(r *repo) []*plan.Step {
+			s := r.sh("write", "echo x >>a.txt; test -e tried || { touch tried; exit 1; }")
+			s.Budget.Retries = 1
+			return []*plan.Step{s, r.sh("b", "true")}
+		}, "passed", "tried"},
 		{"a gate in the middle", func(r *repo) []*plan.Step {
 			return []*plan.Step{r.sh("a", "true"), gate(), r.sh("b", "echo x >>a.txt")}
 		}, "tree_changed", ""},
