@@ -144,6 +144,9 @@ func (w *appender) appendAll(rs []receipts.Record) error {
 	return nil
 }
 
+// maxFresh bounds how many records a store remembers in their parsed form.
+const maxFresh = 2048
+
 // append appends one record, unless the store holds it.
 func (w *appender) append(r receipts.Record) error {
 	sha := r.SHA()
@@ -184,6 +187,10 @@ func (w *appender) append(r receipts.Record) error {
 		w.nodes[idx] = h
 	}
 	w.head.count++
+	if len(w.s.fresh) >= maxFresh {
+		clear(w.s.fresh)
+	}
+	w.s.fresh[sha] = r
 	return w.project(seq, r)
 }
 

@@ -86,9 +86,10 @@ type Store struct {
 	mu    sync.Mutex // guards conn and statements: one writer at a time
 	conn  *sql.Conn
 	stmts map[string]*sql.Stmt
-	mine  map[receipts.Hash]bool // records that this process has signed
-	last  receipts.Head          // the head that this process has signed last
-	next  receipts.Head          // the one of the transaction under way
+	mine  map[receipts.Hash]bool            // records that this process has signed
+	fresh map[receipts.Hash]receipts.Record // the last that this process has appended, parsed
+	last  receipts.Head                     // the head that this process has signed last
+	next  receipts.Head                     // the one of the transaction under way
 
 	queue queue
 }
@@ -209,7 +210,7 @@ func connect(ctx context.Context, path string, o Options, extra string) (*Store,
 		db.Close()
 		return nil, err
 	}
-	s := &Store{path: path, db: db, conn: conn, stmts: make(map[string]*sql.Stmt), signer: o.Signer, keys: o.Keys, mine: make(map[receipts.Hash]bool)}
+	s := &Store{path: path, db: db, conn: conn, stmts: make(map[string]*sql.Stmt), signer: o.Signer, keys: o.Keys, mine: make(map[receipts.Hash]bool), fresh: make(map[receipts.Hash]receipts.Record)}
 	if s.signer != nil && s.keys == nil {
 		s.keys = s.signer.Keys()
 	}
