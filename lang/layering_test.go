@@ -50,6 +50,8 @@ var layers = []layer{
 		"a plan is complete: the runtime needs neither the script nor the matrix"},
 	{"runtime/redact", nil, nil,
 		"what takes secrets out is small enough to be read whole"},
+	{"runtime/diagnose", nil, nil,
+		"what an output says is read from its bytes alone"},
 	{"runtime/process", []string{"runtime/redact"}, []string{"golang.org/x/sys"},
 		"a process is an argv, an environment and budgets: it can be tested and trusted without the rest"},
 	{"runtime/mcpclient", []string{"lang/plan", "lang/diag", "runtime/process"}, []string{"golang.org/x/", "github.com/modelcontextprotocol/go-sdk"},

@@ -16,6 +16,10 @@ type Plan struct {
 	Matrix Matrix
 	Steps  []*Step // the lines of the script, in order
 
+	// Budget bounds the run as a whole: its wall clock, the time without a byte of
+	// output of any step while one runs, and the output of all steps together.
+	Budget Budget
+
 	Servers map[string]Server // MCP servers that the matrix declares; nil for none
 }
 
@@ -101,9 +105,11 @@ type Step struct {
 	Env map[string]string // set by the matrix; nil for none
 
 	Effect          Effect
-	ReceiptRequired bool // the gate insists on this step's receipt
-	Reuse           bool // an earlier pass on the same tree may stand for it, if the run wants that
-	WhenFailure     bool // runs only after a failure
+	ReceiptRequired bool   // the gate insists on this step's receipt
+	Reuse           bool   // an earlier pass on the same tree may stand for it, if the run wants that
+	WhenFailure     bool   // runs only after a failure
+	Finally         bool   // runs in any case; as a member, after the others
+	Exclusive       string // name of what is never worked on by two at once; empty for nothing
 	Budget          Budget
 	Expect          Expect
 	Skill           string
@@ -144,10 +150,14 @@ type Budget struct {
 
 // Expect narrows what counts as a pass. The zero Expect means: exit status 0.
 type Expect struct {
-	ExitCodes   []int  // instead of {0}
-	MinTests    int    // fewer tests than this is vacuous, not a pass
-	EmptyStdout bool   // any output is a failure, as of `gofmt -l`
-	Stdout      string // a regular expression (RE2) that standard output must match
+	ExitCodes []int // instead of {0}
+	// MinTests is the number of tests below which a pass is vacuous. Zero: where the
+	// output has a count, it must not be none. Below zero: none will do.
+	MinTests    int
+	JUnit       string   // pattern of paths, relative to Dir, of files with test results; empty for none
+	Problems    []string // patterns that find the first error in the output
+	EmptyStdout bool     // any output is a failure, as of `gofmt -l`
+	Stdout      string   // a regular expression (RE2) that standard output must match
 
 	Fields []string // of the tool's own receipt that must be there: "result.id"
 }

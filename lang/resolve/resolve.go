@@ -76,6 +76,7 @@ func Resolve(f *lang.File, m *routing.Matrix, o Options) (*plan.Plan, diag.List)
 			Files: m.Paths, Pins: pins(m), Caches: m.Caches,
 		},
 	}
+	p.Budget = m.Run
 	if len(m.Servers) > 0 {
 		p.Servers = m.Servers
 	}
@@ -221,6 +222,7 @@ func (r *resolver) binding(b *routing.Binding) *bound {
 		Parallel: b.Parallel,
 		Dir:      b.AbsDir(r.m.Root), Env: b.Env,
 		Effect: b.Effect, ReceiptRequired: b.ReceiptRequired, Reuse: b.Reuse, WhenFailure: b.WhenFailure,
+		Finally: b.Finally, Exclusive: b.Exclusive,
 		Budget: b.Budget, Expect: b.Expect,
 		Skill: b.Skill, Hint: b.Hint, Contract: b.Contract, Origin: b.Origin(),
 	}

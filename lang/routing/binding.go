@@ -11,7 +11,8 @@ import (
 // A Binding says what one verb and noun run: one table below [commands].
 //
 // The keys are verb, noun, aliases, skill, tool, composite, order, effect,
-// prepositions, arguments, cwd, env, shell, flags, retries, when, stall,
+// prepositions, arguments, cwd, env, shell, flags, retries, when, finally, exclusive,
+// junit, problems, stall,
 // timeout, tail_lines, max_output, expect, hint, receipt_required, reuse, secrets,
 // expected_receipt_fields, pins and deprecated; gate_wrapper, notes, target_mode and contract are recorded.
 type Binding struct {
@@ -35,6 +36,8 @@ type Binding struct {
 	Env             map[string]string
 	Flags           bool // values may begin with "-"
 	WhenFailure     bool
+	Finally         bool   // runs in any case
+	Exclusive       string // name of a lock; empty for none
 	ReceiptRequired bool
 	Reuse           bool     // an earlier pass may stand for a run of it
 	Secrets         []string // names of values that are never shown or recorded
@@ -58,6 +61,8 @@ type Binding struct {
 	order     string   // "parallel", "sequence" or empty
 	effect    plan.Effect
 	budget    budget // what the binding itself says
+	junit     string
+	problems  []string
 }
 
 // KeySpan returns the place of the value of key in b.Source, or of the name of
@@ -183,6 +188,17 @@ func (b *Binding) Usage() string {
 		words = append(words, "{"+restName+"...}")
 	}
 	return strings.Join(words, " ")
+}
+
+// reads reports whether the members of a composite only read, those apart that run
+// after all others anyway.
+func (b *Binding) reads() bool {
+	for _, m := range b.Members {
+		if m.Effect == plan.Write && !m.Finally {
+			return false
+		}
+	}
+	return b.effect != plan.Write
 }
 
 // effectOf says whether b reads or writes. Members must be settled before.

@@ -155,6 +155,9 @@ func (c *checker) evidence(b *Binding) {
 		c.warn(diag.BadValue, b, b.KeySpan("reuse"), "commands.%s.reuse has no effect: it runs no process", b.Name).
 			Hint = "say it of the bindings that it stands for"
 	}
+	if b.Finally && b.WhenFailure {
+		c.warn(diag.BadValue, b, b.KeySpan("when"), "commands.%s.when has no effect: finally = true runs it in any case", b.Name)
+	}
 	params := b.Parameters()
 	for _, name := range b.Secrets {
 		if !slices.Contains(params.Names, name) && name != "args" && name != "" && !params.Named && !params.Lone {
@@ -229,7 +232,7 @@ func (c *checker) cannotFail(b *Binding, span diag.Span, why string) {
 func (c *checker) composite(b *Binding) {
 	var writer *Binding
 	for _, m := range b.Members {
-		if m.Effect == plan.Write {
+		if m.Effect == plan.Write && !m.Finally {
 			writer = m
 			break
 		}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
@@ -18,11 +19,12 @@ import (
 // The keys of a file and of its tables, for suggestions. A test holds them
 // against the switches that read them.
 var (
-	fileKeys    = []string{"extends", "commands", "defaults", "limits", "meta", "servers", "agents", "vars", "aliases"}
+	fileKeys    = []string{"extends", "commands", "defaults", "limits", "meta", "servers", "agents", "vars", "aliases", "run"}
 	bindingKeys = []string{"verb", "noun", "aliases", "skill", "tool", "composite", "order", "effect", "prepositions",
-		"arguments", "cwd", "env", "shell", "flags", "retries", "when", "stall", "timeout", "tail_lines", "max_output",
+		"arguments", "cwd", "env", "shell", "flags", "retries", "when", "finally", "exclusive", "junit", "problems", "stall", "timeout", "tail_lines", "max_output",
 		"expect", "hint", "receipt_required", "reuse", "secrets", "expected_receipt_fields", "pins", "gate_wrapper", "notes", "deprecated", "target_mode", "contract"}
 	defaultKeys = []string{"timeout", "stall", "tail_lines", "max_output", "retries", "env", "caches"}
+	runKeys     = []string{"timeout", "stall", "max_output"}
 	limitKeys   = []string{"verbs", "nouns", "bindings"}
 	expectKeys  = []string{"exit_codes", "min_tests", "stdout"}
 	serverKeys  = []string{"command", "args", "env", "url"}
@@ -43,6 +45,7 @@ type document struct {
 	extends  []*value
 	bindings []*Binding
 	budget   budget
+	run      budget // of the run as a whole
 	env      map[string]string
 	caches   []string
 	limits   [3]*value // verbs, nouns, bindings
@@ -197,6 +200,8 @@ func decode(src *diag.Source, root *value, pack, partial bool, list *diag.List) 
 					d.budget.read(r, e.key, where, e.value)
 				}
 			})
+		case "run":
+			r.table(e, runKeys, func(e *entry, where string) { d.run.read(r, e.key, where, e.value) })
 		case "limits":
 			r.table(e, limitKeys, func(e *entry, where string) {
 				if _, ok := r.integer(e.value, where, 0, math.MaxInt32); ok {
@@ -440,6 +445,29 @@ func (r *reader) binding(c *entry) *Binding {
 			b.Flags = r.boolean(v, where)
 		case "when":
 			b.WhenFailure = r.oneOf(v, where, "failure") != ""
+		case "finally":
+			b.Finally = r.boolean(v, where)
+		case "exclusive":
+			if b.Exclusive = r.str(v, where); v.kind == stringKind && !isLockName(b.Exclusive) {
+				r.errorf(diag.BadValue, r.span(v), "%q cannot name a lock", b.Exclusive).
+					Hint = "a name is of at most 64 letters, digits, \"_\", \"-\" and \".\", and begins with a letter or digit"
+				b.Exclusive = ""
+			}
+		case "junit":
+			b.junit = r.str(v, where)
+			if _, err := filepath.Match(b.junit, ""); err != nil || v.kind == stringKind && b.junit == "" || strings.ContainsRune(b.junit, 0) {
+				r.errorf(diag.BadValue, r.span(v), "%q is no path, nor a pattern of paths", b.junit).Hint = "for example \"build/test-results/*.xml\""
+				b.junit = ""
+			}
+		case "problems":
+			for i, text := range r.strings(v, where) {
+				if err := checkProblem(text); err != nil {
+					r.errorf(diag.BadValue, r.itemSpan(v, i), "%s: %v", where, err).
+						Hint = "write a regular expression (RE2) with the groups (?P<file>...), (?P<line>...), (?P<column>...) and (?P<message>...), of which file or message must be there"
+					continue
+				}
+				b.problems = append(b.problems, text)
+			}
 		case "expect":
 			r.expect(v, where, &b.Expect)
 		case "hint":
@@ -548,7 +576,8 @@ func (r *reader) tool(b *Binding, where string) {
 			b.Kind, b.Template = plan.Process, t
 		}
 	}
-	for _, key := range [...]string{"cwd", "env", "shell", "flags", "expect", "stall", "max_output"} {
+	b.Expect.JUnit, b.Expect.Problems = b.junit, b.problems
+	for _, key := range [...]string{"cwd", "env", "shell", "flags", "expect", "stall", "max_output", "junit", "problems"} {
 		if v := b.keys.get(key); v != nil && b.Kind == plan.Composite {
 			r.warnf(diag.BadValue, r.span(v), "%s.%s has no effect on a composite", where, key).
 				Hint = "say it of the members"
@@ -564,6 +593,28 @@ func (r *reader) tool(b *Binding, where string) {
 	case b.Kind != "":
 		r.warnf(diag.BadValue, r.span(arguments), "%s.arguments has no effect: only MCP tools take it", where)
 	}
+}
+
+// isLockName reports whether text can name a lock: it becomes the name of a file.
+func isLockName(text string) bool {
+	for i := range len(text) {
+		if !isNameByte(text[i]) && (i == 0 || text[i] != '-' && text[i] != '.') {
+			return false
+		}
+	}
+	return text != "" && len(text) <= 64 && text[0] != '_'
+}
+
+// checkProblem says why text cannot find an error in an output.
+func checkProblem(text string) error {
+	re, err := regexp.Compile("(?m)" + text)
+	if err != nil {
+		return errors.New(strings.TrimPrefix(err.Error(), "error parsing regexp: "))
+	}
+	if re.SubexpIndex("message") < 0 && re.SubexpIndex("file") < 0 {
+		return errors.New("it has neither a group message nor a group file")
+	}
+	return nil
 }
 
 // fieldPath is the form of a field of a tool's receipt.
@@ -624,7 +675,9 @@ func (r *reader) expect(v *value, where string, x *plan.Expect) {
 			}
 		case "min_tests":
 			if n, ok := r.integer(e.value, where, 0, math.MaxInt32); ok {
-				x.MinTests = int(n)
+				if x.MinTests = int(n); n == 0 {
+					x.MinTests = -1 // said, and not merely left out
+				}
 			}
 		case "stdout":
 			x.Stdout = r.str(e.value, where)

@@ -127,6 +127,7 @@ type loader struct {
 	stack  []string        // names of the files that are being loaded
 	keys   []string        // their keys in seen
 	budget budget          // of all [defaults]
+	run    budget          // of all [run]
 	env    map[string]string
 	clash  []packClash
 	names  map[string]*Binding // of those in effect so far
@@ -259,7 +260,7 @@ func (l *loader) load(src *diag.Source, dir, recorded string, pack bool, from *d
 
 // apply merges one document over what was loaded before it.
 func (l *loader) apply(d *document, from *diag.Source, at *value) {
-	l.budget = d.budget.over(l.budget)
+	l.budget, l.run = d.budget.over(l.budget), d.run.over(l.run)
 	for k, v := range d.env {
 		if l.env == nil {
 			l.env = make(map[string]string)
@@ -374,6 +375,7 @@ func (l *loader) finish() {
 	for _, b := range m.Bindings {
 		l.settle(b, state, nil)
 	}
+	m.Run = l.run.whole()
 	sum := sha256.New()
 	sum.Write([]byte("dialect.matrix/1\n"))
 	sum.Write([]byte(l.digest.String()))
@@ -449,7 +451,7 @@ func (l *loader) settle(b *Binding, size map[*Binding]int, chain []*Binding) int
 	b.Effect = b.effectOf(l.m.Vocabulary)
 	said := b.budget
 	if b.Kind == plan.Composite {
-		b.Parallel = b.order == "parallel" || b.order == "" && b.Effect == plan.Read
+		b.Parallel = b.order == "parallel" || b.order == "" && b.reads()
 		// The defaults bound each member; bounding the group as well would
 		// multiply retries and cut a sequence short.
 		said = said.over(budget{tail: l.budget.tail, timeout: new(time.Duration(0))})
@@ -475,6 +477,20 @@ func merge(under, over map[string]string) map[string]string {
 	}
 	for k, v := range over {
 		out[k] = v
+	}
+	return out
+}
+
+// whole returns b as the budget of a run, which has no defaults.
+func (b budget) whole() (out plan.Budget) {
+	if b.timeout != nil {
+		out.Timeout = *b.timeout
+	}
+	if b.stall != nil {
+		out.Stall = *b.stall
+	}
+	if b.maxOutput != nil {
+		out.MaxOutput = *b.maxOutput
 	}
 	return out
 }

@@ -14,7 +14,7 @@ import (
 //
 // The keys of a file are extends, [commands.NAME], [defaults] (timeout, stall,
 // tail_lines, max_output, retries, env, caches), [limits] (verbs, nouns, bindings),
-// [vars], [aliases] (verbs and nouns, each synonym = "word"), [servers.NAME]
+// [run] (timeout, stall and max_output of a run as a whole), [vars], [aliases] (verbs and nouns, each synonym = "word"), [servers.NAME]
 // (command, args, env, url), [agents.NAME] (command) and [meta], which is
 // recorded.
 type Matrix struct {
@@ -32,6 +32,7 @@ type Matrix struct {
 	Servers    map[string]plan.Server
 	Agents     map[string]*Agent
 	Limits     Limits
+	Run        plan.Budget // of a run as a whole: Timeout, Stall and MaxOutput
 
 	names     map[string]*Binding
 	pairs     map[pair]*Binding // aliases of bindings included

@@ -1,0 +1,432 @@
+package diagnose
+
+import (
+	"bytes"
+	"regexp"
+	"strconv"
+	"sync"
+)
+
+// Tests says how many tests ran. A test that ended in an error counts as failed; one that
+// failed as it was expected to, as skipped.
+type Tests struct{ Passed, Failed, Skipped int }
+
+// Ran is the number of tests that came to a result.
+func (t Tests) Ran() int { return t.Passed + t.Failed }
+
+// Total is the number of tests that there are.
+func (t Tests) Total() int { return t.Passed + t.Failed + t.Skipped }
+
+func (t *Tests) add(o Tests) {
+	t.Passed += o.Passed
+	t.Failed += o.Failed
+	t.Skipped += o.Skipped
+}
+
+// Bounds of what a Counter looks at, in bytes. Past scanned, an output that showed no
+// format with a line a test is looked at again at its end alone, where summaries are.
+const (
+	scanned = 64 << 10
+	summary = 16 << 10
+	maxLine = 4 << 10 // the rest of a longer line is not looked at
+)
+
+// A Counter counts tests in an output as it is written. The zero Counter is ready. Its
+// cost is bounded for an output that is no test runner's, however long.
+type Counter struct {
+	part   [2][]byte // the line that is not yet at its end, a stream
+	seen   int64
+	stream bool   // lines of single tests were seen: all of the output counts
+	last   []byte // of what was not looked at
+	done   bool
+
+	found   format
+	verbose Tests // of go test -v
+	events  Tests // of go test -json
+	tap     Tests
+	tapPlan bool
+	node    Tests
+	sum     Tests // of all that print a summary
+	unit    int   // of unittest: the tests that no line said anything else of
+}
+
+// A format is a set of what was recognised.
+type format uint16
+
+const (
+	goJSON format = 1 << iota
+	goVerbose
+	goPlain // a package with tests, of which the number is not known
+	goEmpty // a package without
+	tapLines
+	nodeSummary
+	anySummary
+	unitSummary
+)
+
+// Write looks at p, bytes of stream 0 or 1 in order of arrival.
+func (c *Counter) Write(stream int, p []byte) {
+	if !c.stream && c.seen >= scanned {
+		c.keep(p)
+		return
+	}
+	c.seen += int64(len(p))
+	for len(p) > 0 {
+		i := bytes.IndexByte(p, '\n')
+		if i < 0 {
+			c.hold(stream, p)
+			return
+		}
+		line := p[:i]
+		if len(c.part[stream]) > 0 {
+			c.hold(stream, line)
+			line = c.part[stream]
+		}
+		c.line(line)
+		c.part[stream] = c.part[stream][:0]
+		p = p[i+1:]
+	}
+}
+
+func (c *Counter) hold(stream int, p []byte) {
+	if room := maxLine - len(c.part[stream]); room > 0 {
+		c.part[stream] = append(c.part[stream], p[:min(room, len(p))]...)
+	}
+}
+
+// keep keeps the last bytes.
+func (c *Counter) keep(p []byte) {
+	if len(p) >= summary {
+		c.last = append(c.last[:0], p[len(p)-summary:]...)
+		return
+	}
+	if len(c.last)+len(p) > 4*summary {
+		c.last = append(c.last[:0], c.last[len(c.last)-summary:]...)
+	}
+	c.last = append(c.last, p...)
+}
+
+// Tests returns what was counted. ok is false if the output does not say how many tests
+// ran. Nothing may be written any more.
+func (c *Counter) Tests() (t Tests, ok bool) {
+	if !c.done {
+		c.done = true
+		for s := range c.part {
+			c.line(c.part[s])
+		}
+		if len(c.last) > summary {
+			c.last = c.last[len(c.last)-summary:]
+		}
+		for line := range bytes.Lines(c.last) {
+			c.line(line)
+		}
+		c.last = nil
+	}
+	switch f := c.found; {
+	case f&goJSON != 0:
+		t.add(c.events)
+		ok = true
+	case f&goVerbose != 0:
+		t.add(c.verbose)
+		ok = true
+	case f&goPlain != 0:
+		return Tests{}, false // it ran some, and does not say how many
+	case f&goEmpty != 0:
+		ok = true
+	}
+	switch {
+	case c.found&nodeSummary != 0:
+		t.add(c.node)
+		ok = true
+	case c.found&tapLines != 0 && c.tapPlan:
+		t.add(c.tap)
+		ok = true
+	}
+	if c.found&anySummary != 0 {
+		t.add(c.sum)
+		ok = true
+	}
+	if c.found&unitSummary != 0 {
+		t.add(Tests{Passed: c.unit})
+		ok = true
+	}
+	return t, ok
+}
+
+// line looks at one line. Most of them are told apart by their first byte.
+func (c *Counter) line(l []byte) {
+	if len(l) > maxLine {
+		l = l[:maxLine]
+	}
+	if bytes.IndexByte(l, 0x1b) >= 0 {
+		l = escapes().ReplaceAll(l, nil)
+	}
+	l = bytes.TrimRight(l, "\r\n\t ")
+	if len(l) < 4 {
+		return
+	}
+	switch l[0] {
+	case '{':
+		c.goEvent(l)
+		return
+	case '=':
+		if bytes.HasPrefix(l, []byte("=== RUN")) {
+			c.found |= goVerbose
+			c.stream = true
+			return
+		}
+	case '-', ' ', '\t':
+		if t := bytes.TrimLeft(l, " \t"); bytes.HasPrefix(t, []byte("--- ")) {
+			c.goTest(t[4:])
+			return
+		}
+	case 'o', 'n', 'F', '?':
+		if c.goPackage(l) || c.tapTest(l) {
+			return
+		}
+	case '1', 'T':
+		if bytes.HasPrefix(l, []byte("1..")) || bytes.HasPrefix(l, []byte("TAP version ")) {
+			c.found |= tapLines
+			c.stream = true
+			c.tapPlan = c.tapPlan || l[0] == '1' && isNumber(bytes.Fields(l[3:]))
+			return
+		}
+	}
+	c.summary(l)
+}
+
+func isNumber(words [][]byte) bool {
+	if len(words) == 0 {
+		return false
+	}
+	_, err := strconv.Atoi(string(words[0]))
+	return err == nil
+}
+
+// goEvent counts an event of go test -json. They are written by one encoder, whose keys
+// stand in one order; what a test prints is quoted in them.
+func (c *Counter) goEvent(l []byte) {
+	if !bytes.Contains(l, []byte(`"Action":"`)) || !bytes.Contains(l, []byte(`"Package":"`)) {
+		return
+	}
+	c.found |= goJSON
+	c.stream = true
+	if !bytes.Contains(l, []byte(`"Test":"`)) {
+		return
+	}
+	t := &c.events
+	switch {
+	case bytes.Contains(l, []byte(`"Action":"pass"`)):
+		t.Passed++
+	case bytes.Contains(l, []byte(`"Action":"fail"`)):
+		t.Failed++
+	case bytes.Contains(l, []byte(`"Action":"skip"`)):
+		t.Skipped++
+	}
+}
+
+// goTest counts "PASS: TestX (0.00s)", as go test prints it after "--- ".
+func (c *Counter) goTest(l []byte) {
+	t := &c.verbose
+	switch {
+	case bytes.HasPrefix(l, []byte("PASS: ")):
+		t.Passed++
+	case bytes.HasPrefix(l, []byte("FAIL: ")):
+		t.Failed++
+	case bytes.HasPrefix(l, []byte("SKIP: ")):
+		t.Skipped++
+	}
+}
+
+// goPackage notes the line of a package: "ok  \texample.com/m\t0.01s".
+func (c *Counter) goPackage(l []byte) bool {
+	empty := bytes.HasSuffix(l, []byte("[no test files]")) || bytes.HasSuffix(l, []byte("[no tests to run]"))
+	switch {
+	case bytes.HasPrefix(l, []byte("ok  \t")), bytes.HasPrefix(l, []byte("?   \t")), bytes.HasPrefix(l, []byte("FAIL\t")):
+		if empty {
+			c.found |= goEmpty
+		} else {
+			c.found |= goPlain
+		}
+		return true
+	}
+	return false
+}
+
+func (c *Counter) tapTest(l []byte) bool {
+	not := bytes.HasPrefix(l, []byte("not "))
+	rest, ok := bytes.CutPrefix(bytes.TrimPrefix(l, []byte("not ")), []byte("ok"))
+	if !ok || len(rest) > 0 && rest[0] != ' ' {
+		return false
+	}
+	// "ok" alone is said by many; a number, or a dash, makes it a test.
+	if w := bytes.Fields(rest); len(w) == 0 || !isNumber(w) && w[0][0] != '-' && !c.tapPlan {
+		return false
+	}
+	c.found |= tapLines
+	c.stream = true
+	_, directive, _ := bytes.Cut(bytes.ToUpper(rest), []byte("# "))
+	switch {
+	case bytes.HasPrefix(directive, []byte("SKIP")), bytes.HasPrefix(directive, []byte("TODO")):
+		c.tap.Skipped++
+	case not:
+		c.tap.Failed++
+	default:
+		c.tap.Passed++
+	}
+	return true
+}
+
+// A kind of summary: the text that its lines have, and what reads them.
+type summaryKind struct {
+	has  []byte
+	re   *regexp.Regexp
+	read func(c *Counter, m [][]byte)
+}
+
+var escapes = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\x1b\[[0-9;:?]*[A-Za-z]`) })
+
+// counted reads "3 passed, 1 failed" in any order and with any separator.
+var counted = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(\d+) ([a-z]+)`) })
+
+func (c *Counter) words(l []byte) {
+	var t Tests
+	for _, m := range counted().FindAllSubmatch(l, -1) {
+		n := atoi(m[1])
+		switch string(m[2]) {
+		case "passed", "pass", "passing", "xpassed":
+			t.Passed += n
+		case "failed", "fail", "failing", "failures", "failure", "error", "errors":
+			t.Failed += n
+		case "skipped", "skip", "xfailed", "ignored", "pending", "todo":
+			t.Skipped += n
+		}
+	}
+	c.total(t)
+}
+
+func (c *Counter) total(t Tests) {
+	c.found |= anySummary
+	c.sum.add(t)
+}
+
+func atoi(b []byte) int {
+	n, err := strconv.Atoi(string(b))
+	if err != nil || n < 0 || n > 1<<40 {
+		return 0
+	}
+	return n
+}
+
+var summaries = sync.OnceValue(func() []summaryKind {
+	words := func(c *Counter, m [][]byte) { c.words(m[0]) }
+	one := func(f func(c *Counter, n int)) func(*Counter, [][]byte) {
+		return func(c *Counter, m [][]byte) { f(c, atoi(m[1])) }
+	}
+	return []summaryKind{
+		// cargo, one a crate; nextest
+		{[]byte("test result: "), regexp.MustCompile(`^test result: \w+\. \d+ passed; \d+ failed; \d+ ignored`), words},
+		{[]byte("tests run: "), regexp.MustCompile(`^ *Summary \[.*\] +\d+ tests? run: (.*)`), func(c *Counter, m [][]byte) { c.words(m[1]) }},
+		// pytest, with and without its frame
+		{[]byte("no tests ran"), regexp.MustCompile(`^(=+ )?no tests ran in [\d.]+s`), func(c *Counter, _ [][]byte) { c.total(Tests{}) }},
+		{[]byte(" in "), regexp.MustCompile(`^(=+ )?\d+ (passed|failed|skipped|errors?|xfailed|xpassed|deselected)\b.* in [\d.]+s`), words},
+		// unittest: the failures come in a line of their own
+		{[]byte("Ran "), regexp.MustCompile(`^Ran (\d+) tests? in `), one(func(c *Counter, n int) {
+			c.unit += n
+			c.found |= unitSummary
+		})},
+		{[]byte(" ("), regexp.MustCompile(`^(?:OK|FAILED) \((.*=\d+.*)\)$`), func(c *Counter, m [][]byte) {
+			var t Tests
+			for _, w := range bytes.Split(m[1], []byte(", ")) {
+				name, n, _ := bytes.Cut(w, []byte("="))
+				switch string(name) {
+				case "failures", "errors", "unexpected successes":
+					t.Failed += atoi(n)
+				case "skipped", "expected failures":
+					t.Skipped += atoi(n)
+				}
+			}
+			if c.found&unitSummary != 0 {
+				c.unit = max(c.unit-t.Total(), 0)
+				c.total(t)
+			}
+		}},
+		// jest; vitest; deno; bun; mocha
+		{[]byte("Tests:"), regexp.MustCompile(`^Tests: +(?:\d+ \w+, )*\d+ total$`), words},
+		{[]byte("Tests "), regexp.MustCompile(`^ +Tests  (?:\d+ \w+ ?\|? ?)+\(\d+\)`), func(c *Counter, m [][]byte) {
+			text, _, _ := bytes.Cut(m[0], []byte("("))
+			c.words(text)
+		}},
+		{[]byte(" | "), regexp.MustCompile(`^(?:ok|FAILED) \| \d+ passed.*?\| \d+ failed(?: \| \d+ ignored)?`), words},
+		{[]byte("pass"), regexp.MustCompile(`^ +\d+ pass(?:ing \(\w+\))?$`), words},
+		{[]byte("fail"), regexp.MustCompile(`^ +\d+ fail(?:ing)?$`), words},
+		{[]byte("skip"), regexp.MustCompile(`^ +\d+ skip$`), words},
+		{[]byte("pending"), regexp.MustCompile(`^ +\d+ pending$`), words},
+		// node
+		{[]byte("tests "), regexp.MustCompile(`^(?:#|ℹ) tests (\d+)$`), one(func(c *Counter, n int) { c.found |= nodeSummary })},
+		{[]byte("pass "), regexp.MustCompile(`^(?:#|ℹ) pass (\d+)$`), one(func(c *Counter, n int) { c.node.Passed += n })},
+		{[]byte("fail "), regexp.MustCompile(`^(?:#|ℹ) fail (\d+)$`), one(func(c *Counter, n int) { c.node.Failed += n })},
+		{[]byte("cancelled "), regexp.MustCompile(`^(?:#|ℹ) cancelled (\d+)$`), one(func(c *Counter, n int) { c.node.Failed += n })},
+		{[]byte("skipped "), regexp.MustCompile(`^(?:#|ℹ) skipped (\d+)$`), one(func(c *Counter, n int) { c.node.Skipped += n })},
+		{[]byte("todo "), regexp.MustCompile(`^(?:#|ℹ) todo (\d+)$`), one(func(c *Counter, n int) { c.node.Skipped += n })},
+		// RSpec
+		{[]byte(" example"), regexp.MustCompile(`^(\d+) examples?, (\d+) failures?(?:, (\d+) pending)?`), func(c *Counter, m [][]byte) {
+			all, failed, pending := atoi(m[1]), atoi(m[2]), atoi(m[3])
+			c.total(Tests{max(all-failed-pending, 0), failed, pending})
+		}},
+		// Surefire: one a class, with its time, and one of all
+		{[]byte("Tests run: "), regexp.MustCompile(`^(?:\[\w+\] )?Tests run: (\d+), Failures: (\d+), Errors: (\d+), Skipped: (\d+)$`), func(c *Counter, m [][]byte) {
+			failed, skipped := atoi(m[2])+atoi(m[3]), atoi(m[4])
+			c.total(Tests{max(atoi(m[1])-failed-skipped, 0), failed, skipped})
+		}},
+		// PHPUnit
+		{[]byte("OK ("), regexp.MustCompile(`^OK \((\d+) tests?, \d+ assertions?\)$`), one(func(c *Counter, n int) { c.total(Tests{Passed: n}) })},
+		{[]byte("Assertions: "), regexp.MustCompile(`^Tests: (\d+), Assertions: \d+(.*)\.$`), func(c *Counter, m [][]byte) {
+			var t Tests
+			for _, x := range phpCounts().FindAllSubmatch(m[2], -1) {
+				switch string(x[1]) {
+				case "Errors", "Failures":
+					t.Failed += atoi(x[2])
+				case "Skipped", "Incomplete":
+					t.Skipped += atoi(x[2])
+				}
+			}
+			t.Passed = max(atoi(m[1])-t.Total(), 0)
+			c.total(t)
+		}},
+		// dotnet; ctest
+		{[]byte("Passed:"), regexp.MustCompile(`^(?:Passed|Failed)! +- Failed: +(\d+), Passed: +(\d+), Skipped: +(\d+)`), func(c *Counter, m [][]byte) {
+			c.total(Tests{atoi(m[2]), atoi(m[1]), atoi(m[3])})
+		}},
+		{[]byte("tests passed"), regexp.MustCompile(`^\d+% tests passed, (\d+) tests failed out of (\d+)$`), func(c *Counter, m [][]byte) {
+			failed := atoi(m[1])
+			c.total(Tests{Passed: max(atoi(m[2])-failed, 0), Failed: failed})
+		}},
+	}
+})
+
+var phpCounts = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(\w+): (\d+)`) })
+
+// digit reports whether l has one: no summary is without.
+func digit(l []byte) bool {
+	for _, b := range l {
+		if b >= '0' && b <= '9' {
+			return true
+		}
+	}
+	return false
+}
+
+func (c *Counter) summary(l []byte) {
+	if len(l) > 400 || !digit(l) {
+		return
+	}
+	for _, s := range summaries() {
+		if bytes.Contains(l, s.has) {
+			if m := s.re.FindSubmatch(l); m != nil {
+				s.read(c, m)
+				return
+			}
+		}
+	}
+}

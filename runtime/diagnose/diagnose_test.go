@@ -1,0 +1,236 @@
+package diagnose
+
+import (
+	"bytes"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+var update = flag.Bool("update", false, "write the golden file")
+
+// The files of testdata are what the tools really print, on small projects of a test that
+// passes, one that fails and one that is skipped; the golden file is what is read off them.
+func TestOutputs(t *testing.T) {
+	files, _ := filepath.Glob("testdata/*.txt")
+	if len(files) < 30 {
+		t.Fatalf("only %d outputs", len(files))
+	}
+	var got bytes.Buffer
+	for _, name := range files {
+		if filepath.Base(name) == "golden.txt" {
+			continue
+		}
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var whole, pieces Counter
+		whole.Write(0, text)
+		for i := range text {
+			pieces.Write(0, text[i:i+1])
+		}
+		n, ok := whole.Tests()
+		if m, ok2 := pieces.Tests(); m != n || ok2 != ok {
+			t.Errorf("%s: %v in one piece, %v byte by byte", name, n, m)
+		}
+		counts := "no count"
+		if ok {
+			counts = fmt.Sprintf("%d passed, %d failed, %d skipped", n.Passed, n.Failed, n.Skipped)
+		}
+		f, sure := First(text, nil)
+		what := f.String()
+		if f.Column > 0 {
+			what = fmt.Sprintf("%s:%d: %s", f.Place(), f.Column, f.Message)
+		}
+		if !sure {
+			what = "? " + what
+		}
+		fmt.Fprintf(&got, "%s: %s\n\t%s\n", filepath.Base(name), counts, what)
+	}
+	const golden = "testdata/golden.txt"
+	if *update {
+		if err := os.WriteFile(golden, got.Bytes(), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(golden)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(got.Bytes(), want) {
+		t.Errorf("got:\n%s\nwant:\n%s", got.Bytes(), want)
+	}
+}
+
+func TestSummaries(t *testing.T) {
+	for _, c := range []struct {
+		out  string
+		want Tests
+		ok   bool
+	}{
+		{"", Tests{}, false},
+		{"ok\n", Tests{}, false},
+		{"3 files in 2 folders\n", Tests{}, false},
+		{"5 passed in 0.12s\n", Tests{5, 0, 0}, true},
+		{"===== 1 failed, 4992 passed, 3 skipped, 2 warnings in 61.02s (0:01:01) =====\n", Tests{4992, 1, 3}, true},
+		{"no tests ran in 0.01s\n", Tests{}, true},
+		{"\x1b[32m\x1b[1m3 passed\x1b[0m\x1b[32m in 0.01s\x1b[0m\n", Tests{3, 0, 0}, true},
+		{"Ran 3 tests in 0.001s\n\nOK\n", Tests{3, 0, 0}, true},
+		{"Ran 4 tests in 0.001s\n\nFAILED (failures=1, errors=1, skipped=1)\n", Tests{1, 2, 1}, true},
+		{"Ran 0 tests in 0.000s\n\nOK\n", Tests{}, true},
+		{"test result: ok. 3 passed; 0 failed; 1 ignored; 0 measured; 0 filtered out; finished in 0.00s\ntest result: FAILED. 1 passed; 2 failed; 0 ignored; 0 measured; 0 filtered out\n", Tests{4, 2, 1}, true},
+		{"     Summary [   0.006s] 3 tests run: 2 passed, 1 failed, 4 skipped\n", Tests{2, 1, 4}, true},
+		{"Tests:       1 failed, 2 skipped, 3 passed, 6 total\n", Tests{3, 1, 2}, true},
+		{"      Tests  3 passed (3)\n", Tests{3, 0, 0}, true},
+		{"ok | 3 passed | 0 failed | 1 ignored (5ms)\n", Tests{3, 0, 1}, true},
+		{" 3 pass\n 1 fail\n 9 expect() calls\nRan 4 tests across 1 files.\n", Tests{3, 1, 0}, true},
+		{"  3 passing (5ms)\n  1 pending\n  2 failing\n", Tests{3, 2, 1}, true},
+		{"3 examples, 1 failure, 1 pending\n", Tests{1, 1, 1}, true},
+		{"[INFO] Tests run: 3, Failures: 1, Errors: 0, Skipped: 1, Time elapsed: 0.1 s -- in A\n[ERROR] Tests run: 5, Failures: 1, Errors: 1, Skipped: 1\n", Tests{2, 2, 1}, true},
+		{"OK (3 tests, 4 assertions)\n", Tests{3, 0, 0}, true},
+		{"Tests: 5, Assertions: 4, Failures: 1, Errors: 1, Skipped: 1.\n", Tests{2, 2, 1}, true},
+		{"Passed!  - Failed:     0, Passed:     3, Skipped:     1, Total:     4, Duration: 5 ms\n", Tests{3, 0, 1}, true},
+		{"67% tests passed, 1 tests failed out of 3\n", Tests{2, 1, 0}, true},
+		{"1..3\nok 1 - a\nnot ok 2 - b\nok 3 - c # SKIP no\n", Tests{1, 1, 1}, true},
+		{"1..0 # SKIP nothing here\n", Tests{}, true},
+		{"ok 1 - a\n", Tests{}, false}, // TAP has its plan
+		{"ok  \texample.com/m\t0.01s\n", Tests{}, false},
+		{"?   \texample.com/m\t[no test files]\nok  \texample.com/n\t0.1s [no tests to run]\n", Tests{}, true},
+		{"--- FAIL: TestX (0.00s)\nFAIL\nFAIL\texample.com/m\t0.01s\n", Tests{}, false},
+		{"3 passed in 0.1s\ntest result: ok. 2 passed; 0 failed; 0 ignored; x\n", Tests{5, 0, 0}, true},
+	} {
+		var n Counter
+		n.Write(0, []byte(c.out))
+		if got, ok := n.Tests(); got != c.want || ok != c.ok {
+			t.Errorf("%q: got %v %t, want %v %t", c.out, got, ok, c.want, c.ok)
+		}
+	}
+}
+
+// A long output that is no test runner's is looked at only at its ends; one of single
+// tests is counted to its end.
+func TestLongOutput(t *testing.T) {
+	noise := []byte(strings.Repeat("a line of no meaning\n", 100_000))
+	var c Counter
+	c.Write(0, noise)
+	c.Write(1, []byte("7 passed in 3.1s\n"))
+	if got, ok := c.Tests(); !ok || got.Passed != 7 {
+		t.Errorf("got %v %t", got, ok)
+	}
+	var v Counter
+	v.Write(0, []byte("=== RUN   TestX\n"))
+	for range 10_000 {
+		v.Write(0, []byte("--- PASS: TestX (0.00s)\n    x_test.go:1: a log of it that is as long as they are in real life, or longer\n"))
+	}
+	if got, ok := v.Tests(); !ok || got.Passed != 10_000 {
+		t.Errorf("got %v %t", got, ok)
+	}
+}
+
+func TestJUnit(t *testing.T) {
+	read := func(text string) (Tests, Finding, error) { return JUnit(strings.NewReader(text)) }
+	real, err := os.ReadFile("testdata/pytest-junit.xml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	n, f, err := read(string(real))
+	if err != nil || n != (Tests{1, 1, 2}) || f.String() != "test_a.py:5: assert -1 == 3" {
+		t.Errorf("got %v, %v, %v", n, f, err)
+	}
+	n, f, err = read(`<testsuites tests="99"><testsuite><testcase file="a.rb" line="3"><error>boom
+at</error></testcase><testcase><skipped/></testcase><testcase/></testsuite></testsuites>`)
+	if err != nil || n != (Tests{1, 1, 1}) || f.String() != "a.rb:3: boom" {
+		t.Errorf("got %v, %v, %v", n, f, err)
+	}
+	for _, bad := range []string{"", "<html/>", "<testsuite>", "<testsuite><testcase></testsuite>", strings.Repeat("<a>", 2000)} {
+		if _, _, err := read(bad); err == nil {
+			t.Errorf("%.20q: no error", bad)
+		}
+	}
+}
+
+func TestPattern(t *testing.T) {
+	for _, bad := range []string{"(", "(?P<line>\\d+)", "x"} {
+		if _, err := ParsePattern(bad); err == nil {
+			t.Errorf("%q: no error", bad)
+		}
+	}
+	p, err := ParsePattern(`^PROBLEM (?P<file>\S+) at (?P<line>\d+),(?P<column>\d+)\n +(?P<message>.*)$`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, ok := First([]byte("a.go:1:1: error: not this\nPROBLEM x.tla at 7,2\n   it deadlocks\n"), []Pattern{p})
+	if !ok || f != (Finding{"x.tla", 7, 2, "it deadlocks"}) {
+		t.Errorf("got %+v", f)
+	}
+}
+
+func TestReadable(t *testing.T) {
+	in := `{"Time":"x","Action":"output","Package":"m","Output":"--- FAIL: T\n"}` + "\n" + `{"Action":"fail","Package":"m"}` + "\n"
+	if got := string(Readable([]byte(in))); got != "--- FAIL: T\n" {
+		t.Errorf("got %q", got)
+	}
+	if got := string(Readable([]byte("\x1b[31mred\x1b[0m"))); got != "red" {
+		t.Errorf("got %q", got)
+	}
+}
+
+func FuzzOutput(f *testing.F) {
+	files, _ := filepath.Glob("testdata/*.txt")
+	if len(files) == 0 {
+		f.Fatal("no seeds")
+	}
+	for _, name := range files {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(text, 7)
+	}
+	f.Fuzz(func(t *testing.T, text []byte, at int) {
+		var c Counter
+		at = min(max(at, 0), len(text))
+		c.Write(0, text[:at])
+		c.Write(0, text[at:])
+		n, ok := c.Tests()
+		if n.Passed < 0 || n.Failed < 0 || n.Skipped < 0 || !ok && n != (Tests{}) {
+			t.Errorf("%v %t", n, ok)
+		}
+		d, _ := First(text, nil)
+		if strings.ContainsAny(d.Message, "\n") || len(d.Message) > maxMessage+3 || d.Line < 0 {
+			t.Errorf("%+v", d)
+		}
+		Readable(text)
+	})
+}
+
+func FuzzJUnit(f *testing.F) {
+	seed, err := os.ReadFile("testdata/pytest-junit.xml")
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(seed)
+	f.Add([]byte("<testsuite><testcase><failure message=''/></testcase></testsuite>"))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		n, d, err := JUnit(bytes.NewReader(text))
+		if n.Total() < 0 || err == nil && (n.Failed == 0) != (d.Message == "") {
+			t.Errorf("%v %v", n, d)
+		}
+	})
+}
+
+func BenchmarkCounterNoise(b *testing.B) {
+	noise := bytes.Repeat([]byte("y\n"), 32<<10)
+	b.SetBytes(int64(len(noise)) * 100)
+	for b.Loop() {
+		var c Counter
+		for range 100 {
+			c.Write(0, noise)
+		}
+		c.Tests()
+	}
+}

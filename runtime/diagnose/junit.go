@@ -1,0 +1,107 @@
+package diagnose
+
+import (
+	"encoding/xml"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+)
+
+// MaxJUnit bounds how much of one JUnit XML file is read, in bytes.
+const MaxJUnit = 64 << 20
+
+// JUnit reads a file of test results in the format that Ant's JUnit task began and that
+// nearly all test runners can write. It returns the counts of its test cases and the
+// first failure; the message of f is empty if there is none. The attributes of the suites
+// are not believed: the cases are counted.
+func JUnit(r io.Reader) (t Tests, f Finding, err error) {
+	d := xml.NewDecoder(io.LimitReader(r, MaxJUnit))
+	d.Strict = true
+	d.CharsetReader = func(string, io.Reader) (io.Reader, error) {
+		return nil, errors.New("its text is not UTF-8")
+	}
+	var in struct {
+		open, bad, skipped bool
+		place              Finding
+	}
+	suites, depth := false, 0
+	attr := func(e xml.StartElement, name string) string {
+		for _, a := range e.Attr {
+			if a.Name.Local == name {
+				return strings.TrimSpace(a.Value)
+			}
+		}
+		return ""
+	}
+	for {
+		token, err := d.Token()
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			return t, f, fmt.Errorf("it is no JUnit XML: %w", err)
+		}
+		switch e := token.(type) {
+		case xml.StartElement:
+			if depth++; depth > 1000 {
+				return t, f, errors.New("it is no JUnit XML: more than 1000 elements in each other")
+			}
+			switch e.Name.Local {
+			case "testsuite", "testsuites":
+				suites = true
+			case "testcase":
+				in.open, in.bad, in.skipped = true, false, false
+				in.place = Finding{File: attr(e, "file"), Line: number(attr(e, "line"))}
+			case "failure", "error":
+				if !in.open {
+					break
+				}
+				in.bad = true
+				if f.Message != "" {
+					break
+				}
+				f = in.place
+				f.Message = attr(e, "message")
+				var text string
+				if err := d.DecodeElement(&text, &e); err != nil {
+					return t, f, fmt.Errorf("it is no JUnit XML: %w", err)
+				}
+				depth--
+				if found, ok := First([]byte(text), nil); ok && found.File != "" && f.File == "" {
+					f.File, f.Line, f.Column = found.File, found.Line, found.Column
+					if f.Message == "" {
+						f.Message = found.Message
+					}
+				}
+				if f.Message == "" {
+					f.Message, _, _ = strings.Cut(strings.TrimSpace(text), "\n")
+				}
+				if f.Message, _, _ = strings.Cut(f.Message, "\n"); f.Message == "" {
+					f.Message = "a test failed"
+				}
+				f = f.tidy()
+			case "skipped":
+				in.skipped = in.open
+			}
+		case xml.EndElement:
+			depth--
+			if e.Name.Local != "testcase" || !in.open {
+				break
+			}
+			in.open = false
+			switch {
+			case in.bad:
+				t.Failed++
+			case in.skipped:
+				t.Skipped++
+			default:
+				t.Passed++
+			}
+		}
+	}
+	if !suites {
+		return t, f, errors.New("it is no JUnit XML: it has no testsuite")
+	}
+	return t, f, nil
+}
