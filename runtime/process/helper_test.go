@@ -24,6 +24,10 @@ import (
 const helperVariable = "PROCESS_TEST_HELPER"
 
 func TestMain(m *testing.M) {
+	if len(os.Args) == 2 && os.Args[1] == "guard" {
+		Guard()
+		os.Exit(0)
+	}
 	if os.Getenv(helperVariable) != "" {
 		os.Exit(helper(os.Args[1], os.Args[2:]))
 	}
@@ -107,6 +111,13 @@ func helper(what string, args []string) int {
 		<-c
 		fmt.Println("asked to end")
 		return 5
+	case "launcher": // FILE HOW MS: runs a command under a guard, to be killed
+		l, err := New(Options{Guard: []string{"guard of a test", "guard"}})
+		if err != nil {
+			panic(err)
+		}
+		l.Run(context.Background(), &Command{Argv: []string{self(), "child", args[0], args[1]}, Env: os.Environ()})
+		l.Close()
 	case "stop": // SIGSTOP
 		report(args)
 		syscall.Kill(os.Getpid(), syscall.SIGSTOP)
@@ -336,6 +347,15 @@ func dup(t testing.TB, f *os.File) uintptr {
 		t.Fatal(err)
 	}
 	return uintptr(fd)
+}
+
+// stateOf returns the state of a process as proc(5) has it; empty if it is not known.
+func stateOf(pid int) string {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if i := bytes.LastIndexByte(text, ')'); err == nil && i > 0 && i+2 < len(text) {
+		return string(text[i+2])
+	}
+	return ""
 }
 
 // alive returns which of the processes exist and are no zombies.

@@ -14,10 +14,17 @@ import (
 // be tested there.
 
 // A platform is what a launcher needs here.
-type platform struct{ closing chan struct{} }
+type platform struct {
+	closing, killing chan struct{}
+	once             sync.Once
+}
 
-func (p *platform) open() error { p.closing = make(chan struct{}); return nil }
-func (p *platform) interrupt()  { close(p.closing) }
+func (p *platform) open(Options, string) error {
+	p.closing, p.killing = make(chan struct{}), make(chan struct{})
+	return nil
+}
+func (p *platform) interrupt() { close(p.closing) }
+func (p *platform) kill()      { p.once.Do(func() { close(p.killing) }) }
 func (p *platform) close() error {
 	return nil
 }
@@ -106,6 +113,12 @@ func (rs *readers) stop() {
 	}
 }
 
+func (rs *readers) shift(d time.Duration) {
+	rs.mu.Lock()
+	defer rs.mu.Unlock()
+	rs.lastByte = rs.lastByte.Add(d)
+}
+
 func (rs *readers) quietSince() time.Time {
 	rs.mu.Lock()
 	defer rs.mu.Unlock()
@@ -130,7 +143,9 @@ func (r *run) execute() {
 		state, err = proc.Wait()
 		exited <- err
 	}()
+	r.pid.Store(int64(proc.Pid))
 	r.watch(proc, rs, exited, started)
+	r.pid.Store(0)
 	rs.stop()
 	if state != nil {
 		describe(r.result, state)
@@ -179,6 +194,8 @@ func (r *run) watch(proc *os.Process, rs *readers, exited <-chan error, started 
 		until                      time.Time // of the grace time, or of the wait for a pipe
 		done, over                 = rs.done, rs.over
 		cancelled, closing         = r.ctx.Done(), r.launcher.platform.closing
+		killing                    = r.launcher.platform.killing
+		slept                      = r.launcher.slept.Load()
 	)
 	abort := func(why Stop) {
 		over, cancelled, closing = nil, nil, nil
@@ -199,8 +216,19 @@ func (r *run) watch(proc *os.Process, rs *readers, exited <-chan error, started 
 			}
 			return
 		}
+		if now := r.launcher.slept.Load(); now != slept {
+			d := time.Duration(now - slept)
+			slept = now
+			started = started.Add(d)
+			rs.shift(d)
+			if !until.IsZero() {
+				until = until.Add(d)
+			}
+		}
 		next := until
-		if next.IsZero() {
+		if r.launcher.stopped.Load() {
+			next = time.Now().Add(100 * time.Millisecond)
+		} else if next.IsZero() {
 			if c.Timeout > 0 {
 				next = started.Add(c.Timeout)
 			}
@@ -228,9 +256,12 @@ func (r *run) watch(proc *os.Process, rs *readers, exited <-chan error, started 
 			abort(Interrupted)
 		case <-closing:
 			abort(Interrupted)
+		case <-killing:
+			abort(Interrupted)
+			killing, until = nil, time.Now()
 		case now := <-timer.C:
 			switch {
-			case next.IsZero() || now.Before(next):
+			case next.IsZero() || now.Before(next) || r.launcher.stopped.Load() || r.launcher.slept.Load() != slept:
 			case killed:
 				r.note("the command was killed, and something that it started still holds its output open")
 				if gone {

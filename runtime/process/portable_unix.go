@@ -38,3 +38,12 @@ func describe(res *Result, state *os.ProcessState) {
 		res.Signal = signalName(ws.Signal())
 	}
 }
+
+// hold stops the group of a command, or lets it go on.
+func (r *run) hold(stop bool) {
+	if pid := int(r.pid.Load()); pid > 0 && stop {
+		syscall.Kill(-pid, syscall.SIGSTOP)
+	} else if pid > 0 {
+		syscall.Kill(-pid, syscall.SIGCONT)
+	}
+}

@@ -28,6 +28,14 @@
 // another session than its own: whoever starts commands here by other means must
 // leave them in this session (Setpgid, not Setsid).
 //
+// A second signal to a program that uses a launcher may not want to wait for the grace:
+// [Launcher.Kill]. One that stops the program stops its commands with [Launcher.Pause].
+//
+// If this process is killed itself, the kernel kills the commands that it started, and the
+// guard (see [Options]) what belongs to them. The guard comes once a command has run for
+// [GuardDelay]; what comes loose from a command within that time survives. Whoever kills
+// the guard first, and then this process, leaves orphans behind.
+//
 // After an ordinary end nothing is killed: a daemon that a tool meant to leave
 // behind stays. If it holds a pipe open, [Command.PipeWait] bounds how long that is
 // waited for, and a note says so.
@@ -38,7 +46,7 @@
 // group is killed. On other Unix systems a command that is aborted takes its
 // process group along; a descendant that opened a session of its own escapes, and
 // standard output and standard error are read by two goroutines, so that their
-// merged order is looser. On Windows the process alone is killed, at once; there
+// merged order is looser; nothing ends the commands of a process that is killed. On Windows the process alone is killed, at once; there
 // are no sessions, and what it started lives on.
 //
 // What is nowhere seen: a process that left the session, cleared its environment
@@ -72,7 +80,8 @@ const MarkVariable = "DIALECT_STEP_MARK"
 const (
 	DefaultGrace     = 2 * time.Second
 	DefaultPipeWait  = 2 * time.Second
-	DefaultMaxLog    = 64 << 20 // bytes
+	GuardDelay       = 150 * time.Millisecond // until the guard comes; see [Options]
+	DefaultMaxLog    = 64 << 20               // bytes
 	DefaultTailBytes = 64 << 10
 	HeadBytes        = 8 << 10 // of each stream, in Output.Head
 )
@@ -187,7 +196,12 @@ type Output struct {
 }
 
 // Options configure a [Launcher].
-type Options struct{}
+type Options struct {
+	// Guard is a command that calls [Guard]: usually this program with an argument of
+	// its own. It is started once a command has run for a while, and ends what is running
+	// if this process is killed. nil starts none; only Linux has it.
+	Guard []string
+}
 
 // A Launcher runs commands and holds what they share: the null device, the
 // results of looking executables up and of hashing them. It is safe for
@@ -202,6 +216,11 @@ type Launcher struct {
 	running map[*run]struct{}
 	idle    sync.Cond // running became empty; on mu
 
+	killed atomic.Bool
+	// While stopped is true no budget runs; slept is for how long that was, in all.
+	stopped atomic.Bool
+	slept   atomic.Int64
+
 	lookups sync.Map // lookupKey -> string
 	digests digestCache
 
@@ -209,7 +228,7 @@ type Launcher struct {
 }
 
 // New returns a launcher. Close must be called when it is no longer needed.
-func New(Options) (*Launcher, error) {
+func New(o Options) (*Launcher, error) {
 	null, err := os.Open(os.DevNull)
 	if err != nil {
 		return nil, fmt.Errorf("commands cannot be run without %s: %w", os.DevNull, err)
@@ -226,11 +245,41 @@ func New(Options) (*Launcher, error) {
 	if outer := os.Getenv(MarkVariable); outer != "" && len(outer) < 1024 {
 		l.mark = outer + "/" + l.mark
 	}
-	if err := l.platform.open(); err != nil {
+	if err := l.platform.open(o, l.mark); err != nil {
 		null.Close()
 		return nil, err
 	}
 	return l, nil
+}
+
+// Kill ends at once whatever runs, without asking it to end first, and lets nothing
+// start any more. It does not wait: each Run returns soon after.
+func (l *Launcher) Kill() {
+	l.killed.Store(true)
+	l.platform.kill()
+}
+
+// Pause stops what runs, and the clocks of all budgets, until Resume. What starts
+// meanwhile is not stopped: whoever calls Pause is about to stop this process too.
+func (l *Launcher) Pause() (resume func()) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !l.stopped.CompareAndSwap(false, true) {
+		return func() {}
+	}
+	since := time.Now()
+	for r := range l.running {
+		r.hold(true)
+	}
+	return func() {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.slept.Add(int64(time.Since(since)))
+		l.stopped.Store(false)
+		for r := range l.running {
+			r.hold(false)
+		}
+	}
 }
 
 // Close aborts the commands that still run, waits for their Run to return, and
@@ -260,6 +309,7 @@ type run struct {
 	argv     []string
 	env      []string
 	ctx      context.Context
+	pid      atomic.Int64 // of the command while it runs and is not waited for; 0 before and after
 	// shared is true once another command of the launcher ran at the same time.
 	shared atomic.Bool
 	recorder
@@ -268,7 +318,7 @@ type run struct {
 func (l *Launcher) enter(r *run) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.closed {
+	if l.closed || l.killed.Load() {
 		return false
 	}
 	for other := range l.running {

@@ -21,7 +21,9 @@ import (
 
 // A platform is the Linux part of a launcher.
 type platform struct {
-	wake int // eventfd, readable once the launcher closes
+	wake  int // eventfd, readable once the launcher closes
+	hard  int // eventfd, readable once it is to kill all
+	guard guard
 
 	mu       sync.Mutex
 	leftover []*tree // what aborts could not end
@@ -50,18 +52,24 @@ func setSubreaper(on bool) error {
 	return unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, value, 0, 0, 0)
 }
 
-func (p *platform) open() error {
-	wake, err := unix.Eventfd(0, unix.EFD_CLOEXEC|unix.EFD_NONBLOCK)
-	if err != nil {
-		return fmt.Errorf("commands cannot be watched: eventfd: %w", err)
+func (p *platform) open(o Options, mark string) error {
+	for _, fd := range [...]*int{&p.wake, &p.hard} {
+		var err error
+		if *fd, err = unix.Eventfd(0, unix.EFD_CLOEXEC|unix.EFD_NONBLOCK); err != nil {
+			if fd == &p.hard {
+				unix.Close(p.wake)
+			}
+			return fmt.Errorf("commands cannot be watched: eventfd: %w", err)
+		}
 	}
-	p.wake = wake
+	p.guard.argv, p.guard.mark = o.Guard, mark
 	// Refused, orphans go to init, where their mark still finds them.
 	_ = setSubreaper(true)
 	return nil
 }
 
 func (p *platform) interrupt() { wakeUp(p.wake) }
+func (p *platform) kill()      { wakeUp(p.hard) }
 
 func (p *platform) close() error {
 	p.mu.Lock()
@@ -81,7 +89,8 @@ func (p *platform) close() error {
 		reapOrphans()
 	}
 	_ = setSubreaper(false)
-	err := unix.Close(p.wake)
+	p.guard.release()
+	err := errors.Join(unix.Close(p.wake), unix.Close(p.hard))
 	if alive > 0 {
 		err = errors.Join(err, fmt.Errorf("%d processes could not be ended: they are stuck in the kernel or belong to another user", alive))
 	}
@@ -100,11 +109,25 @@ const (
 	pollExit
 	pollContext
 	pollLauncher
+	pollHard
 	pollCount
 )
 
 // noPidfd is set by a test, to do as on a system that has none.
 var noPidfd bool
+
+// hold stops the tree of a command, or lets it go on.
+func (r *run) hold(stop bool) {
+	pid := int(r.pid.Load())
+	if pid == 0 {
+		return
+	}
+	sig := unix.SIGCONT
+	if stop {
+		sig = unix.SIGSTOP
+	}
+	newTree(r, pid).each(sig)
+}
 
 // A watcher sees one started command to its end.
 type watcher struct {
@@ -119,6 +142,9 @@ type watcher struct {
 
 	started  time.Time
 	lastByte time.Time
+
+	slept   int64 // of the launcher, as far as started, lastByte and until take it in
+	guarded bool  // nothing is left to do for the guard until the end
 
 	tree  *tree     // nil until there is something to kill
 	until time.Time // of the grace time, or of the wait for a held pipe
@@ -137,6 +163,7 @@ func (r *run) execute() {
 		return
 	}
 	w.fds[pollLauncher].Fd = int32(r.launcher.platform.wake)
+	w.fds[pollHard].Fd = int32(r.launcher.platform.hard)
 	if r.ctx.Done() != nil {
 		wake, err := unix.Eventfd(0, unix.EFD_CLOEXEC|unix.EFD_NONBLOCK)
 		if err == nil {
@@ -182,7 +209,7 @@ func (w *watcher) start() error {
 		Dir:   w.command.Dir,
 		Env:   w.env,
 		Files: []uintptr{w.launcher.null.Fd(), uintptr(out[1]), uintptr(err[1])},
-		Sys:   &syscall.SysProcAttr{Setsid: true, PidFD: &pidfd},
+		Sys:   &syscall.SysProcAttr{Setsid: true, PidFD: &pidfd, Pdeathsig: syscall.SIGKILL},
 	}
 	e := w.launch(func() (err error) {
 		sessions.RLock()
@@ -197,6 +224,9 @@ func (w *watcher) start() error {
 	if e != nil {
 		return e
 	}
+	w.run.pid.Store(int64(w.pid))
+	w.guarded = w.launcher.platform.guard.begin(w.run)
+	w.slept = w.launcher.slept.Load()
 	w.started = w.result.Started
 	w.lastByte = w.started
 	if noPidfd && pidfd >= 0 {
@@ -222,6 +252,16 @@ func (w *watcher) watchRun() {
 		if due && w.expire() {
 			return
 		}
+		if !w.guarded {
+			if left := GuardDelay - time.Since(w.started); left > 0 {
+				if ms := int(left/time.Millisecond) + 1; timeout < 0 || ms < timeout {
+					timeout = ms
+				}
+			} else {
+				w.guarded = true
+				w.launcher.startGuard()
+			}
+		}
 		for i := range w.fds {
 			w.fds[i].Revents = 0
 		}
@@ -245,6 +285,11 @@ func (w *watcher) watchRun() {
 		}
 		if w.fds[pollContext].Revents != 0 || w.fds[pollLauncher].Revents != 0 {
 			w.interrupted()
+		}
+		if w.fds[pollHard].Revents != 0 {
+			w.fds[pollHard].Fd = -1
+			w.interrupted()
+			w.until = time.Now()
 		}
 		if w.exited && w.settled() {
 			return
@@ -286,6 +331,14 @@ func (w *watcher) eof() bool { return w.fds[pollStdout].Fd == -1 && w.fds[pollSt
 // the time is already over.
 func (w *watcher) timeout() (ms int, due bool) {
 	c := w.command
+	if w.launcher.stopped.Load() {
+		return 100, false
+	}
+	if slept := w.launcher.slept.Load(); slept != w.slept {
+		d := time.Duration(slept - w.slept)
+		w.slept = slept
+		w.started, w.lastByte, w.until = w.started.Add(d), w.lastByte.Add(d), w.until.Add(d)
+	}
 	var next time.Time
 	switch {
 	case w.tree != nil || w.held:
@@ -477,12 +530,15 @@ func (w *watcher) reap(usage *unix.Rusage) (ws unix.WaitStatus, err error) {
 			}
 			if n == 0 {
 				w.reaped = true
+				w.run.pid.Store(0)
 				w.tree.pinned = true
 				return ws, errors.New("it was killed and does not end")
 			}
 			break
 		}
 	}
+	w.run.pid.Store(0) // from here on it may be another's
+	w.launcher.platform.guard.end(w.run)
 	for {
 		pid, err := unix.Wait4(w.pid, &ws, 0, usage)
 		if err == unix.EINTR {

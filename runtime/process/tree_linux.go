@@ -95,6 +95,20 @@ func (t *tree) terminate() {
 	}
 }
 
+// each sends sig to all members.
+func (t *tree) each(sig unix.Signal) {
+	_, err := t.scan()
+	unix.Kill(-t.leader, sig)
+	if err != nil {
+		return
+	}
+	for i := range t.table {
+		if p := &t.table[i]; p.member && !p.dead() && p.group != t.leader {
+			t.signal(p, sig)
+		}
+	}
+}
+
 // kill ends all members and takes their status where they became our children. It
 // returns how many are still alive after patience.
 func (t *tree) kill(patience time.Duration) int {

@@ -1,0 +1,67 @@
+//go:build unix
+
+package process
+
+import (
+	"context"
+	"path/filepath"
+	"strconv"
+	"testing"
+	"time"
+)
+
+func itoa(n int) string { return strconv.Itoa(n) }
+
+// Kill does not wait for the grace of what ignores SIGTERM.
+func TestKill(t *testing.T) {
+	l := start(t)
+	file := filepath.Join(t.TempDir(), "pids")
+	c := command(t, "child", file, "inherit")
+	c.Grace = time.Minute
+	ctx := afterReports(t, file, 2)
+	go func() {
+		<-ctx.Done()
+		time.Sleep(50 * time.Millisecond)
+		l.Kill()
+	}()
+	began := time.Now()
+	res := l.Run(ctx, c)
+	if res.Stop != Interrupted || time.Since(began) > 20*time.Second || len(alive(pids(file))) > 0 {
+		t.Errorf("got %+v after %v, alive %v", res, time.Since(began), alive(pids(file)))
+	}
+	if res := l.Run(context.Background(), command(t, "exit", "0")); res.Stop != Interrupted {
+		t.Errorf("started after Kill: %+v", res)
+	}
+}
+
+// What is paused does not run, and no budget does.
+func TestPause(t *testing.T) {
+	l := start(t)
+	file := filepath.Join(t.TempDir(), "pids")
+	c := command(t, "child", file, "inherit")
+	c.Timeout, c.Stall, c.Grace = 600*time.Millisecond, 600*time.Millisecond, 50*time.Millisecond
+	done := make(chan Result)
+	began := time.Now()
+	go func() { done <- l.Run(context.Background(), c) }()
+	for len(pids(file)) < 2 {
+		time.Sleep(time.Millisecond)
+	}
+	resume := l.Pause()
+	l.Pause()() // a second one does nothing
+	time.Sleep(900 * time.Millisecond)
+	select {
+	case res := <-done:
+		t.Fatalf("it ended while it was paused: %+v", res)
+	default:
+	}
+	for _, pid := range pids(file) {
+		if state := stateOf(pid); state != "" && state != "T" {
+			t.Errorf("%d is in state %s", pid, state)
+		}
+	}
+	resume()
+	res := <-done
+	if res.Stop != Timeout && res.Stop != Stall || time.Since(began) < 1400*time.Millisecond {
+		t.Errorf("got %+v after %v", res, time.Since(began))
+	}
+}
