@@ -102,6 +102,24 @@ func (s *Store) Passed(ctx context.Context, command receipts.Hash, t receipts.Tr
 	return es[0], true, nil
 }
 
+// Counted returns the last receipt of a success of a command under a binding that counted
+// tests, those of run apart. Of the binding's receipts the newest fifty are looked at.
+func (s *Store) Counted(ctx context.Context, binding string, command receipts.Hash, run string) (receipts.Entry, bool, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	es, err := s.entries(ctx, entryColumns+"WHERE i.binding = ? AND i.binding <> '' AND i.command = ? AND i.status = 'succeeded' AND i.run <> ? ORDER BY r.seq DESC LIMIT 50", binding, blob(command), run)
+	if err != nil {
+		return receipts.Entry{}, false, s.unusable(err)
+	}
+	for _, e := range es {
+		v, _ := e.Parse()
+		if r, ok := v.(*receipts.Receipt); ok && r.Tests != nil && receipts.Valid(e) == nil {
+			return e, true, nil
+		}
+	}
+	return receipts.Entry{}, false, nil
+}
+
 // An UnfinishedRun is one that began and has neither a gate nor a receipt of each
 // command that it planned.
 type UnfinishedRun struct {

@@ -259,6 +259,9 @@ func (l *Launcher) Kill() {
 	l.platform.kill()
 }
 
+// Slept is for how long the launcher was paused, in all.
+func (l *Launcher) Slept() time.Duration { return time.Duration(l.slept.Load()) }
+
 // Pause stops what runs, and the clocks of all budgets, until Resume. What starts
 // meanwhile is not stopped: whoever calls Pause is about to stop this process too.
 func (l *Launcher) Pause() (resume func()) {

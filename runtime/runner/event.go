@@ -8,7 +8,7 @@ import (
 )
 
 // An Event is something that happened during a run: one of [RunStarted],
-// [StepStarted], [StepOutput], [StepFinished], [RunFinished]. Events reach a
+// [StepWaiting], [StepStarted], [StepOutput], [StepFinished], [RunFinished]. Events reach a
 // listener one at a time, in the order in which they happened.
 type Event interface{ event() }
 
@@ -18,6 +18,13 @@ type RunStarted struct {
 	Run     string
 	Session string
 	At      time.Time
+}
+
+// StepWaiting says that a step waits for a lock that another holds.
+type StepWaiting struct {
+	Step *plan.Step
+	Lock string
+	At   time.Time
 }
 
 // StepStarted says that an attempt at a leaf step began.
@@ -42,6 +49,7 @@ type StepFinished struct{ Result *Result }
 type RunFinished struct{ Outcome *Outcome }
 
 func (RunStarted) event()   {}
+func (StepWaiting) event()  {}
 func (StepStarted) event()  {}
 func (StepOutput) event()   {}
 func (StepFinished) event() {}

@@ -3,10 +3,10 @@ package runner
 import (
 	"context"
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/command-dialect/dialect/lang/plan"
 	"github.com/command-dialect/dialect/receipts"
@@ -29,7 +29,8 @@ type executor struct {
 
 func newExecutor(r *run) *executor {
 	x := &executor{run: r}
-	x.launcher, x.err = process.New(process.Options{})
+	x.launcher, x.err = process.New(process.Options{Guard: r.opt.Guard})
+	r.opt.Control.attach(x.launcher)
 	if r.opt.Store != nil {
 		x.claims.open()
 	}
@@ -43,19 +44,38 @@ func (x *executor) environ(set map[string]string) (env, removed []string) {
 	o := x.run.opt
 	env, removed = process.Environ(o.Environ, process.EnvOptions{Color: o.Color, Set: set})
 	// A script that runs dialect itself records into the same session.
-	return setenv(env, "DIALECT_SESSION", o.Session), removed
+	env = setenv(env, "DIALECT_SESSION", o.Session)
+	return setenv(env, JobsVariable, strconv.Itoa(o.Jobs)), removed
+}
+
+// slept is for how long the run was paused.
+func (x *executor) slept() time.Duration {
+	if x.launcher == nil {
+		return 0
+	}
+	return x.launcher.Slept()
 }
 
 func (x *executor) close() {
 	x.claims.close()
+	x.run.opt.Control.attach(nil)
 	if x.launcher != nil {
 		_ = x.launcher.Close() // what it could not end, it could not end
 	}
 }
 
+// JobsVariable names the variable by which a command knows how many commands it may run
+// at the same time: its share of what the run may. A script that runs dialect itself so
+// never multiplies the limit.
+const JobsVariable = "DIALECT_JOBS"
+
+// finallyGrace bounds, together with its own budget, what runs in any case after the run
+// was cut short.
+const finallyGrace = 10 * time.Second
+
 // process runs the command of a step, again if it may be retried, and records
 // each attempt.
-func (x *executor) process(res *Result) {
+func (x *executor) process(ctx context.Context, res *Result) {
 	s := res.Step
 	res.Started = x.run.opt.Now()
 	defer func() { res.Duration = x.run.opt.Now().Sub(res.Started) }()
@@ -72,6 +92,18 @@ func (x *executor) process(res *Result) {
 		return
 	}
 	env = setenv(env, ParentVariable, x.run.opt.Run+"/"+s.ID)
+	if res.share > 0 {
+		env = setenv(env, JobsVariable, strconv.Itoa(res.share))
+	}
+	if len(res.held) > 0 {
+		env = setenv(env, LocksVariable, strings.Join(res.held, ","))
+	}
+	budget := s.Budget
+	if s.Finally && x.run.ctx.Err() != nil && (budget.Timeout == 0 || budget.Timeout > finallyGrace) {
+		if _, ok := context.Cause(x.run.ctx).(failFast); !ok {
+			budget.Timeout = finallyGrace
+		}
+	}
 	for attempt := 1; ; attempt++ {
 		res.Attempts = attempt
 		x.run.emit(StepStarted{Step: s, Attempt: attempt, At: x.run.opt.Now()})
@@ -79,31 +111,38 @@ func (x *executor) process(res *Result) {
 		if claim != "" {
 			env = setenv(env, ResultVariable, claim)
 		}
-		var stdout capture
+		seen := observe(s)
 		c := &process.Command{
 			Argv: s.Argv, Dir: s.Dir, LookupDir: x.run.plan.Matrix.Root, Env: env,
-			Timeout: s.Budget.Timeout, Stall: s.Budget.Stall, MaxOutput: s.Budget.MaxOutput,
+			Timeout: budget.Timeout, Stall: budget.Stall, MaxOutput: budget.MaxOutput,
 			LogDir: x.run.opt.LogDir, Digest: true, Redact: x.run.opt.Redact,
 		}
-		if x.run.opt.Output || s.Expect.Stdout != "" {
-			c.Output = func(stream process.Stream, p []byte) {
-				if s.Expect.Stdout != "" && stream == process.Stdout {
-					stdout.Write(p)
-				}
-				if x.run.opt.Output {
-					x.run.emit(StepOutput{Step: s, Stream: stream, Data: p})
-				}
+		c.Output = func(stream process.Stream, p []byte) {
+			seen.tests.Write(int(stream), p)
+			if s.Expect.Stdout != "" && stream == process.Stdout {
+				seen.stdout.Write(p)
+			}
+			x.run.meter.wrote(len(p))
+			if x.run.opt.Output {
+				x.run.emit(StepOutput{Step: s, Stream: stream, Data: p})
 			}
 		}
-		pr := x.launcher.Run(x.run.ctx, c)
+		x.run.meter.runs(1)
+		pr := x.launcher.Run(ctx, c)
+		x.run.meter.runs(-1)
 		res.Process = &pr
-		judge(res, &stdout)
+		seen.judge(res)
 		judgeClaim(res, claim)
-		if ff, ok := context.Cause(x.run.ctx).(failFast); ok && res.Verdict == Fault && res.Reason == Interrupted {
-			res.Verdict, res.Reason, res.By = Cancelled, FailFast, ff.by
-			res.Detail = "killed: " + ff.Error()
+		if res.Verdict == Fault && res.Reason == Interrupted {
+			switch cause := context.Cause(x.run.ctx).(type) {
+			case failFast:
+				res.Verdict, res.Reason, res.By = Cancelled, FailFast, cause.by
+				res.Detail = "killed: " + cause.Error()
+			case limit:
+				res.Reason, res.Detail = cause.reason, "killed: "+cause.Error()
+			}
 		}
-		retry := res.Verdict == Failed && attempt <= s.Budget.Retries && x.run.ctx.Err() == nil
+		retry := res.Verdict == Failed && attempt <= s.Budget.Retries && ctx.Err() == nil
 		if !res.Receipt.IsZero() {
 			res.Earlier = append(res.Earlier, res.Receipt)
 		}
@@ -158,6 +197,7 @@ func (x *executor) reuse(res *Result, env []string, digest receipts.Hash) bool {
 	}
 	res.Verdict, res.Attempts = Passed, 1
 	res.Detail = "reused " + res.Reused.Short()
+	res.Tests = old.Tests
 	rec := x.run.receipt(res)
 	rec.Reused, rec.ExitCode, rec.Stdout, rec.Stderr, rec.Tests = res.Reused, old.ExitCode, old.Stdout, old.Stderr, old.Tests
 	rec.Executable, rec.Environment = old.Executable, digest
@@ -220,79 +260,4 @@ func values(s *plan.Step) []string {
 func setenv(env []string, key, value string) []string {
 	env = slices.DeleteFunc(env, func(kv string) bool { return strings.HasPrefix(kv, key+"=") })
 	return append(env, key+"="+value)
-}
-
-// judge sets the verdict of res from how its process ended.
-func judge(res *Result, stdout *capture) {
-	p, want := res.Process, res.Step.Expect
-	res.Reason, res.Detail = "", ""
-	switch {
-	case p.Stop != "":
-		res.Verdict, res.Reason = Fault, Reason(p.Stop)
-		res.Detail = stopDetail(res)
-	case p.Signal != "":
-		res.Verdict, res.Reason, res.Detail = Fault, Killed, "killed by "+p.Signal
-	case res.Step.Shell && (p.ExitCode == 126 || p.ExitCode == 127):
-		// What a shell says when it finds no such command.
-		res.Verdict, res.Reason = Fault, EnvMissing
-		res.Detail = "the shell exited " + strconv.Itoa(p.ExitCode) + ": a command in it was not found"
-	case len(want.ExitCodes) > 0 && !slices.Contains(want.ExitCodes, p.ExitCode),
-		len(want.ExitCodes) == 0 && p.ExitCode != 0:
-		res.Verdict, res.Reason, res.Detail = Failed, ExitCode, "exit "+strconv.Itoa(p.ExitCode)
-	case want.EmptyStdout && p.Stdout.Bytes > 0:
-		res.Verdict, res.Reason = Failed, Expectation
-		res.Detail = fmt.Sprintf("exit %d, but standard output is not empty", p.ExitCode)
-	case want.Stdout != "" && !stdout.matches(want.Stdout):
-		res.Verdict, res.Reason = Failed, Expectation
-		res.Detail = fmt.Sprintf("exit %d, but standard output does not match %q", p.ExitCode, want.Stdout)
-	case want.MinTests > 0:
-		n, ok := countTests(p.Tail)
-		switch {
-		case !ok:
-			res.Verdict, res.Reason, res.Detail = Fault, Vacuous, "the output has no count of tests, and min_tests wants one"
-		case n < want.MinTests:
-			res.Verdict, res.Reason = Fault, Vacuous
-			res.Detail = fmt.Sprintf("%d tests ran, min_tests is %d", n, want.MinTests)
-		default:
-			res.Verdict = Passed
-		}
-	default:
-		res.Verdict = Passed
-	}
-}
-
-func stopDetail(res *Result) string {
-	b := res.Step.Budget
-	switch Reason(res.Process.Stop) {
-	case Timeout:
-		return fmt.Sprintf("killed after its timeout of %v", b.Timeout)
-	case Stall:
-		return fmt.Sprintf("killed after %v without output", b.Stall)
-	case OutputLimit:
-		return fmt.Sprintf("killed after more than %d bytes of output", b.MaxOutput)
-	case Interrupted:
-		return "killed: the run was interrupted"
-	}
-	if res.Process.Err != nil {
-		return res.Process.Err.Error()
-	}
-	return ""
-}
-
-// captureLimit bounds what an expectation on standard output may look at, in
-// bytes; beyond it the beginning is forgotten.
-const captureLimit = 1 << 20
-
-type capture struct{ buf []byte }
-
-func (c *capture) Write(p []byte) {
-	c.buf = append(c.buf, p...)
-	if len(c.buf) > 2*captureLimit {
-		c.buf = append(c.buf[:0], c.buf[len(c.buf)-captureLimit:]...)
-	}
-}
-
-func (c *capture) matches(pattern string) bool {
-	re, err := regexp.Compile(pattern) // the matrix was checked; a bad pattern matches nothing
-	return err == nil && re.Match(c.buf)
 }

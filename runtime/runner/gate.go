@@ -59,7 +59,7 @@ func (r *run) gate(final bool) *Gate {
 			total++
 		case Skipped:
 			switch leaf.Reason {
-			case NoFailure:
+			case NoFailure, NotNeeded:
 				return
 			case NoStore:
 				g.Refusals = append(g.Refusals, receipts.Refusal{

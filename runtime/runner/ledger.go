@@ -24,6 +24,9 @@ type Store interface {
 	// Passed returns the last receipt of a command on a tree, if it is one of a
 	// success.
 	Passed(ctx context.Context, command receipts.Hash, t receipts.Tree) (receipts.Entry, bool, error)
+	// Counted returns the last receipt, not of run, of a success of a command that
+	// counted tests.
+	Counted(ctx context.Context, binding string, command receipts.Hash, run string) (receipts.Entry, bool, error)
 }
 
 // A ledger stands between a run and its store. It never fails: from the first

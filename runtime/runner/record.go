@@ -136,7 +136,7 @@ func (r *run) processReceipt(res *Result, environment receipts.Hash) *receipts.R
 	}
 	rec.Signal = p.Signal
 	rec.Stdout, rec.Stderr = stream(p.Stdout), stream(p.Stderr)
-	rec.Environment = environment
+	rec.Environment, rec.Tests = environment, res.Tests
 	r.recordClaim(rec, res.Claim)
 	if p.Path != "" {
 		rec.Executable = &receipts.File{Path: receipts.Text(p.Path), SHA256: p.Executable}

@@ -6,6 +6,7 @@ import (
 	"github.com/command-dialect/dialect/lang/plan"
 	"github.com/command-dialect/dialect/receipts"
 	"github.com/command-dialect/dialect/receipts/doctrine"
+	"github.com/command-dialect/dialect/runtime/diagnose"
 	"github.com/command-dialect/dialect/runtime/process"
 )
 
@@ -40,6 +41,7 @@ const (
 	NotConfigured Reason = "not_configured"
 	Vacuous       Reason = "vacuous" // nothing was tested
 	StartFailed   Reason = "start_failed"
+	Locked        Reason = "locked" // what it may not share with others was not to be had
 )
 
 // Reasons of a failure.
@@ -55,6 +57,7 @@ const (
 	Barrier   Reason = "barrier"    // it changes state, and By did not pass
 	FailFast  Reason = "fail_fast"  // --fail-fast, and By did not pass
 	NoFailure Reason = "no_failure" // it runs only after a failure
+	NotNeeded Reason = "not_needed" // it cleans up, and nothing before it was started
 	Refused   Reason = "refused"    // the gate By refused
 	NoStore   Reason = "degraded"   // it changes state, and nothing can be recorded
 )
@@ -71,6 +74,11 @@ type Result struct {
 	Duration time.Duration
 	Process  *process.Result // nil if no process was started
 	Attempts int
+	Waited   time.Duration // for a lock, before it started
+
+	Tests    *receipts.Tests   // as the tool counted them; nil if it did not
+	Baseline *Baseline         // of Tests, where an earlier run had more
+	Finding  *diagnose.Finding // the first error of what did not pass; nil if none was found
 
 	Receipt  receipts.Hash   // of the last attempt; zero if there is none
 	Earlier  []receipts.Hash // of the attempts before it
@@ -85,6 +93,14 @@ type Result struct {
 
 	epoch   *epoch // that it ran in; nil without a workspace
 	grouped bool   // a member of a parallel composite, however deep
+	share   int    // of the run's jobs, for a script that it runs itself; 0 for all
+	held    []string
+}
+
+// A Baseline is the last green run of a command in which more tests passed.
+type Baseline struct {
+	Passed int
+	Run    string
 }
 
 // Leaves calls f for each leaf below results, in order.
@@ -140,6 +156,7 @@ type Outcome struct {
 	Gate      *Gate     // the gate that ended the run; never nil
 	Degraded  string    // why nothing could be recorded; empty if all was
 	Signal    string    // the signal that ended the run, "SIGTERM"; empty if none did
+	Limit     string    // why the run's own budget ended it; empty if it did not
 	KeepGoing bool
 	// NoTree says why the receipts do not name the files that they are about, where a
 	// workspace was given; empty if they do.
@@ -166,7 +183,7 @@ func (o *Outcome) Verdict() string {
 	switch {
 	case o.Signal != "":
 		return "interrupted"
-	case o.Gate.Verdict == GateVacuous || o.Count(Fault) > 0:
+	case o.Limit != "" || o.Gate.Verdict == GateVacuous || o.Count(Fault) > 0:
 		return "fault"
 	case o.anyLeaf(func(r *Result) bool { return r.Verdict == Failed && r.Reason != GateRefused }):
 		return "failed"

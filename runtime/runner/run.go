@@ -19,6 +19,19 @@
 // [Options.FailFast] stops at the first failure; [Options.KeepGoing] lifts the
 // barrier.
 //
+// # Clean-up
+//
+// A member with finally = true runs after the other members of its composite, whatever
+// became of them and even if the run is cut short, if one of them was started at all; a
+// line with it runs at its place in any case. After an interruption it has ten seconds.
+//
+// # Locks and limits
+//
+// A step can exclude others by the name of a lock, also those of other processes. The
+// run as a whole has a budget of its own: when that is spent, what runs is killed and
+// the rest is cancelled. A command that starts a run itself passes on its share of the
+// jobs, so that nested runs together keep the limit.
+//
 // # The files
 //
 // With a workspace a run knows what its commands ran on. A snapshot is taken before
@@ -40,6 +53,7 @@ import (
 	"context"
 	"fmt"
 	"runtime"
+	"slices"
 	"sync"
 	"time"
 
@@ -110,6 +124,20 @@ type Options struct {
 	// not reused.
 	Level int
 
+	// Budget goes before that of the plan, for the run as a whole, where it is not zero.
+	Budget plan.Budget
+
+	// LockDir is where the locks of steps that exclude others are; Locks are the names
+	// of those that whoever started this run holds for it.
+	LockDir string
+	Locks   []string
+
+	// Guard is a command that calls [process.Guard]; see [process.Options].
+	Guard []string
+
+	// Control acts on the processes of the run; nil for none.
+	Control *Control
+
 	// Listen receives the events; nil drops them.
 	Listen func(Event)
 
@@ -139,6 +167,7 @@ func Run(ctx context.Context, p *plan.Plan, o Options) *Outcome {
 		o.Policy = func() string { return receipts.PolicyUnpinned }
 	}
 	r := &run{trees: trees{source: o.Workspace}, ctx: ctx, cancel: cancel, plan: p, opt: o, ledger: newLedger(o.Store, o.Degraded), consumed: make(map[*Result]bool)}
+	r.meter = meter{run: r, budget: over(p.Budget, o.Budget)}
 	r.slots.SetLimit(o.Jobs)
 	return r.run()
 }
@@ -156,6 +185,7 @@ type run struct {
 	exec        *executor
 	ledger      *ledger
 	slots       errgroup.Group
+	meter       meter
 	trees       trees
 	policyKnown string
 	done        []*Result // finished lines, in order; only the goroutine of run.run touches it
@@ -183,6 +213,9 @@ func (r *run) run() *Outcome {
 	r.emit(RunStarted{Plan: r.plan, Run: r.opt.Run, Session: r.opt.Session, At: out.Started})
 	r.exec = newExecutor(r)
 	defer r.exec.close()
+	r.meter.slept = r.exec.slept
+	r.meter.start()
+	defer r.meter.stop()
 	if len(r.plan.Steps) > 0 {
 		r.trees.begin()
 		r.ledger.begin(r.runRecord(receipts.Time{Time: out.Started}))
@@ -194,7 +227,7 @@ func (r *run) run() *Outcome {
 		if i == last && isGate(s) {
 			break
 		}
-		r.done = append(r.done, r.step(s, false))
+		r.done = append(r.done, r.step(s, scope{held: r.opt.Locks}))
 	}
 	_ = r.slots.Wait() // members never return an error: a verdict is not one
 
@@ -210,9 +243,13 @@ func (r *run) run() *Outcome {
 	r.markDegraded(out.Results)
 	out.Degraded = r.ledger.reason()
 	out.Removed, out.NoTree = r.exec.removed, r.trees.noTree()
-	if sig, ok := context.Cause(r.ctx).(Signal); ok {
-		out.Signal = sig.Name
+	switch cause := context.Cause(r.ctx).(type) {
+	case Signal:
+		out.Signal = cause.Name
+	case limit:
+		out.Limit = cause.text
 	}
+	r.baselines(out.Results)
 	out.Duration = r.opt.Now().Sub(out.Started)
 	r.emit(RunFinished{Outcome: out})
 	return out
@@ -220,47 +257,45 @@ func (r *run) run() *Outcome {
 
 func isGate(s *plan.Step) bool { return s.Kind == plan.Builtin && s.Target == plan.GateResults }
 
-// step carries out one step and returns when it and its members have ended. grouped
-// says that it is below a parallel composite: then no snapshot can be taken.
-func (r *run) step(s *plan.Step, grouped bool) *Result {
+// A scope is what a step inherits.
+type scope struct {
+	// grouped says that it is below a parallel composite: then no snapshot can be taken.
+	grouped bool
+	share   int      // of the jobs, for a run that it starts; 0 for all
+	held    []string // names of locks
+}
+
+// step carries out one step and returns when it and its members have ended.
+func (r *run) step(s *plan.Step, in scope) *Result {
+	release, waited, err := r.lock(r.context(s), s, in.held)
+	if err != nil {
+		return r.refuse(s, err, waited)
+	}
+	if release != nil {
+		defer release()
+	}
+	in.held = heldBy(s, in.held)
 	if s.Kind != plan.Composite {
 		var res *Result
 		done := make(chan struct{})
 		r.slots.Go(func() error {
 			defer close(done)
-			res = r.leaf(s, grouped)
+			res = r.leaf(s, in, waited)
 			return nil
 		})
 		<-done
 		return res
 	}
-	res := &Result{Step: s, Members: make([]*Result, len(s.Members)), Started: r.opt.Now()}
+	res := &Result{Step: s, Members: make([]*Result, len(s.Members)), Started: r.opt.Now(), Waited: waited}
 	if s.Parallel {
-		if !grouped {
-			r.trees.before(writes(s))
-		}
-		var members sync.WaitGroup
-		for i, m := range s.Members {
-			if m.Kind == plan.Composite {
-				members.Go(func() { res.Members[i] = r.step(m, true) })
-				continue
-			}
-			members.Add(1)
-			// Go blocks until a slot is free, so that members start in order.
-			r.slots.Go(func() error {
-				defer members.Done()
-				res.Members[i] = r.leaf(m, true)
-				return nil
-			})
-		}
-		members.Wait()
-		if !grouped && writes(s) {
-			r.trees.after()
-		}
+		r.group(s, in, res)
 	} else {
 		for i, m := range s.Members {
-			res.Members[i] = r.step(m, grouped)
+			if !m.Finally {
+				res.Members[i] = r.step(m, in)
+			}
 		}
+		r.finally(s, in, res)
 	}
 	res.Duration = r.opt.Now().Sub(res.Started)
 	sumUp(res)
@@ -268,16 +303,98 @@ func (r *run) step(s *plan.Step, grouped bool) *Result {
 	return res
 }
 
-// leaf carries out one leaf step, or gives it up where the rules of order say so.
+// group carries out the members of a parallel composite.
+func (r *run) group(s *plan.Step, in scope, res *Result) {
+	alone := !in.grouped
+	if alone {
+		r.trees.before(writes(s))
+		in.grouped = true
+		in.share = max(1, r.opt.Jobs/min(r.opt.Jobs, leaves(s)))
+	}
+	var members sync.WaitGroup
+	for i, m := range s.Members {
+		switch {
+		case m.Finally:
+		case m.Kind == plan.Composite || m.Exclusive != "":
+			// A slot is taken by leaves alone, and by those that wait for nothing else.
+			members.Go(func() { res.Members[i] = r.step(m, in) })
+		default:
+			members.Add(1)
+			// Go blocks until a slot is free, so that members start in order.
+			r.slots.Go(func() error {
+				defer members.Done()
+				res.Members[i] = r.leaf(m, in, 0)
+				return nil
+			})
+		}
+	}
+	members.Wait()
+	r.finally(s, in, res)
+	if alone && writes(s) {
+		r.trees.after()
+	}
+}
+
+// finally carries out the members of a composite that run in any case, once the others
+// have ended. Where none of those was started there is nothing to clean up.
+func (r *run) finally(s *plan.Step, in scope, res *Result) {
+	started := false
+	Leaves(slices.DeleteFunc(slices.Clone(res.Members), func(m *Result) bool { return m == nil }), func(m *Result) {
+		started = started || !m.Started.IsZero()
+	})
+	for i, m := range s.Members {
+		switch {
+		case !m.Finally:
+		case started:
+			res.Members[i] = r.step(m, in)
+		default:
+			res.Members[i] = r.unneeded(m)
+		}
+	}
+}
+
+// unneeded ends s and its members as not needed.
+func (r *run) unneeded(s *plan.Step) *Result {
+	res := &Result{Step: s, Verdict: Skipped, Reason: NotNeeded, Detail: "nothing before it was started"}
+	for _, m := range s.Members {
+		res.Members = append(res.Members, r.unneeded(m))
+	}
+	r.finish(res)
+	return res
+}
+
+// leaves counts the leaf steps below s that may run at the same time.
+func leaves(s *plan.Step) (n int) {
+	for _, m := range s.Members {
+		switch {
+		case m.Finally:
+		case m.Kind == plan.Composite && m.Parallel:
+			n += leaves(m)
+		default:
+			n++
+		}
+	}
+	return max(n, 1)
+}
+
+// context is that of the run, unless s runs in any case.
+func (r *run) context(s *plan.Step) context.Context {
+	if s.Finally {
+		return context.WithoutCancel(r.ctx)
+	}
+	return r.ctx
+}
+
+// leaf carries out a leaf step, or gives it up where the rules of order say so.
 // It runs in a slot.
-func (r *run) leaf(s *plan.Step, grouped bool) *Result {
-	res := &Result{Step: s, grouped: grouped}
+func (r *run) leaf(s *plan.Step, in scope, waited time.Duration) *Result {
+	res := &Result{Step: s, grouped: in.grouped, share: in.share, held: in.held, Waited: waited}
 	if r.givenUp(res) {
 		r.finish(res)
 		return res
 	}
 	if !isGate(s) {
-		if !grouped {
+		if !in.grouped {
 			r.trees.before(writes(s))
 		}
 		res.epoch = r.trees.epoch
@@ -286,7 +403,7 @@ func (r *run) leaf(s *plan.Step, grouped bool) *Result {
 	case isGate(s):
 		r.middleGate(res)
 	case s.Kind == plan.Process:
-		r.exec.process(res)
+		r.exec.process(r.context(s), res)
 	case s.Kind == plan.Builtin:
 		r.exec.builtin(res)
 	default:
@@ -311,7 +428,13 @@ func (r *run) givenUp(res *Result) bool {
 		return true
 	}
 	switch {
+	case s.Finally:
+		_ = r.ledger.sync() // it runs all the same
+		return false
 	case r.ctx.Err() != nil:
+		if l, ok := context.Cause(r.ctx).(limit); ok {
+			return skip(Cancelled, l.reason, nil, "%s", l.text)
+		}
 		if ff, ok := context.Cause(r.ctx).(failFast); ok {
 			skip(Skipped, FailFast, nil, "--fail-fast: step %s did not pass", ff.by)
 			res.By = ff.by
@@ -374,7 +497,7 @@ func sumUp(res *Result) {
 			return 5
 		case m.Verdict == Cancelled:
 			return 4
-		case m.Verdict == Skipped && m.Reason != NoFailure:
+		case m.Verdict == Skipped && m.Reason != NoFailure && m.Reason != NotNeeded:
 			return 3
 		case m.Verdict == Flaky:
 			return 2

@@ -1,0 +1,47 @@
+package runner
+
+import (
+	"sync"
+
+	"github.com/command-dialect/dialect/runtime/process"
+)
+
+// A Control acts on the processes of a run from outside, as a second Ctrl-C or Ctrl-Z
+// do. The zero Control is ready; it is for one run. Its methods may be called at any time.
+type Control struct {
+	mu       sync.Mutex
+	launcher *process.Launcher
+	killed   bool
+}
+
+func (c *Control) attach(l *process.Launcher) {
+	if c == nil {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.launcher = l; c.killed && l != nil {
+		l.Kill()
+	}
+}
+
+// Kill ends at once what runs; nothing starts any more, not even what runs in any case.
+// It does not cancel the run: that comes first.
+func (c *Control) Kill() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.killed = true
+	if c.launcher != nil {
+		c.launcher.Kill()
+	}
+}
+
+// Pause stops what runs, and the clocks of all budgets, until resume is called.
+func (c *Control) Pause() (resume func()) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.launcher == nil {
+		return func() {}
+	}
+	return c.launcher.Pause()
+}
