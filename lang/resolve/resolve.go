@@ -54,6 +54,10 @@ type Options struct {
 	// of other lines are left out. The step keeps its position in the script.
 	Line int
 
+	// Lines, if not empty, asks for the commands on those lines alone; faults of other
+	// lines are told all the same.
+	Lines []int
+
 	// Parsed is what [lang.Parse] said of the file. It is returned with the
 	// findings of this package, in order, and with hints that only a matrix
 	// can give.
@@ -83,7 +87,7 @@ func Resolve(f *lang.File, m *routing.Matrix, o Options) (*plan.Plan, diag.List)
 	if p.Script.Name == "" {
 		p.Script.Name = f.Source.Name
 	}
-	p.Script.Part = p.Script.Part || o.Line != 0
+	p.Script.Part = p.Script.Part || o.Line != 0 || len(o.Lines) > 0
 	r.parsed(f)
 	found := false
 	for i, c := range f.Commands {
@@ -91,7 +95,7 @@ func Resolve(f *lang.File, m *routing.Matrix, o Options) (*plan.Plan, diag.List)
 			continue
 		}
 		found = true
-		if s := r.command(c, i+1); s != nil {
+		if s := r.command(c, i+1); s != nil && (len(o.Lines) == 0 || slices.Contains(o.Lines, c.Span.Start.Line)) {
 			p.Steps = append(p.Steps, s)
 		}
 	}

@@ -3,12 +3,16 @@ package report
 import (
 	"encoding/hex"
 	"encoding/json"
+	"fmt"
 	"io"
 	"math"
+	"strings"
 	"time"
 
 	"github.com/command-dialect/dialect/lang/diag"
 	"github.com/command-dialect/dialect/lang/plan"
+	"github.com/command-dialect/dialect/receipts"
+	"github.com/command-dialect/dialect/runtime/diagnose"
 	"github.com/command-dialect/dialect/runtime/process"
 	"github.com/command-dialect/dialect/runtime/runner"
 )
@@ -32,10 +36,12 @@ type Document struct {
 	Started    string       `json:"started,omitempty"`
 	Elapsed    float64      `json:"elapsed_seconds"`
 	Signal     string       `json:"signal,omitempty"`
+	Limit      string       `json:"limit,omitempty"` // why the run's own budget ended it
 	KeepGoing  bool         `json:"keep_going,omitempty"`
 	Degraded   string       `json:"degraded,omitempty"` // why no receipt was kept
 	Store      string       `json:"store,omitempty"`
 	Counts     DocCounts    `json:"counts"`
+	Tests      *DocTests    `json:"tests,omitempty"` // of all lines
 	Lines      []*DocResult `json:"lines"`
 	Gate       *DocGate     `json:"gate,omitempty"`
 	Findings   []DocFinding `json:"diagnostics,omitempty"`
@@ -44,6 +50,7 @@ type Document struct {
 // DocScript names the script.
 type DocScript struct {
 	Name   string `json:"name"`
+	Path   string `json:"path,omitempty"` // absolute; absent if it is no file
 	SHA256 string `json:"sha256,omitempty"`
 	Part   bool   `json:"part,omitempty"`
 }
@@ -72,6 +79,8 @@ type DocResult struct {
 	Line     int          `json:"line"`
 	Text     string       `json:"text"`
 	Binding  string       `json:"binding"`
+	Verb     string       `json:"verb,omitempty"`
+	Noun     string       `json:"noun,omitempty"`
 	Kind     string       `json:"kind"`
 	Effect   string       `json:"effect"`
 	Argv     []string     `json:"argv,omitempty"`
@@ -83,16 +92,43 @@ type DocResult struct {
 	Signal   string       `json:"signal,omitempty"`
 	Started  string       `json:"started,omitempty"`
 	Elapsed  float64      `json:"elapsed_seconds"`
+	Waited   float64      `json:"waited_seconds,omitempty"` // for a lock
 	Attempts int          `json:"attempts,omitempty"`
+	Tests    *DocTests    `json:"tests,omitempty"`
+	Baseline *DocBaseline `json:"baseline,omitempty"`
+	Error    *DocError    `json:"error,omitempty"`
 	Stdout   *DocOutput   `json:"stdout,omitempty"`
 	Stderr   *DocOutput   `json:"stderr,omitempty"`
 	Receipt  string       `json:"receipt,omitempty"`
+	Earlier  []string     `json:"earlier_receipts,omitempty"` // of the attempts before the last
 	Required bool         `json:"receipt_required,omitempty"`
 	Degraded bool         `json:"degraded,omitempty"`
 	Notes    []string     `json:"notes,omitempty"`
 	Fault    *DocFault    `json:"fault,omitempty"`
 	Gate     *DocGate     `json:"gate,omitempty"`
 	Members  []*DocResult `json:"members,omitempty"`
+}
+
+// DocTests counts tests, as the tools did.
+type DocTests struct {
+	Passed  int `json:"passed"`
+	Failed  int `json:"failed"`
+	Skipped int `json:"skipped"`
+}
+
+// DocBaseline is the last green run in which more tests passed.
+type DocBaseline struct {
+	Passed int    `json:"passed"`
+	Run    string `json:"run"`
+}
+
+// DocError is the first error that an output tells of. The file is as the tool wrote it;
+// line and column are 1-based, absent if not known.
+type DocError struct {
+	File    string `json:"file,omitempty"`
+	Line    int    `json:"line,omitempty"`
+	Column  int    `json:"column,omitempty"`
+	Message string `json:"message"`
 }
 
 // DocOutput describes one output stream.
@@ -105,16 +141,17 @@ type DocOutput struct {
 // DocFault is the line-fault contract: what a repair agent needs and no more.
 // StopReason is null when the tool ran to its end.
 type DocFault struct {
-	GateID     string   `json:"gate_id"`
-	Invocation string   `json:"invocation"`
-	Elapsed    float64  `json:"elapsed_seconds"`
-	LastOutput []string `json:"last_output_lines"` // at most 50
-	StopReason *string  `json:"stop_reason"`
-	ReproHints []string `json:"repro_hints"`
-	Line       int      `json:"line"`
-	Text       string   `json:"text"`
-	Receipt    string   `json:"receipt,omitempty"`
-	Log        []string `json:"log,omitempty"`
+	GateID     string    `json:"gate_id"`
+	Invocation string    `json:"invocation"`
+	Elapsed    float64   `json:"elapsed_seconds"`
+	LastOutput []string  `json:"last_output_lines"` // at most 50
+	StopReason *string   `json:"stop_reason"`
+	ReproHints []string  `json:"repro_hints"`
+	Line       int       `json:"line"`
+	Text       string    `json:"text"`
+	Error      *DocError `json:"error,omitempty"`
+	Receipt    string    `json:"receipt,omitempty"`
+	Log        []string  `json:"log,omitempty"`
 }
 
 // DocGate is the decision of a gate.
@@ -163,22 +200,93 @@ type DocFinding struct {
 // JSON writes the outcome o, with the findings of the stages before, as one
 // document. store is the path of the store, empty if there was none.
 func JSON(w io.Writer, o *runner.Outcome, findings diag.List, store string) error {
-	d := &Document{
+	return write(w, NewDocument(o, findings, store))
+}
+
+// NewDocument makes the document that [JSON] writes.
+func NewDocument(o *runner.Outcome, findings diag.List, store string) *Document {
+	return &Document{
 		Schema: Schema, Verdict: o.Verdict(), ExitStatus: o.ExitStatus(),
 		Script:  script(o.Plan),
 		Matrix:  &DocMatrix{Name: o.Plan.Matrix.Name, SHA256: o.Plan.Matrix.SHA256},
 		Run:     o.Run,
 		Session: o.Session, Nonce: o.Nonce, Started: stamp(o.Started), Elapsed: elapsed(o.Duration),
-		Signal: o.Signal, KeepGoing: o.KeepGoing, Degraded: o.Degraded, Store: store,
+		Signal: o.Signal, Limit: o.Limit, KeepGoing: o.KeepGoing, Degraded: o.Degraded, Store: store,
 		Counts: DocCounts{
 			Lines: len(o.Results), Passed: o.Count(runner.Passed), Failed: o.Count(runner.Failed), Fault: o.Count(runner.Fault),
 			Flaky: o.Count(runner.Flaky), Skipped: o.Count(runner.Skipped), Cancelled: o.Count(runner.Cancelled),
 		},
+		Tests:    tests(o.Tests()),
 		Lines:    results(o.Plan, o.Results),
 		Gate:     gate(o.Gate),
 		Findings: Findings(findings),
 	}
-	return write(w, d)
+}
+
+// Read reads a document that [JSON] wrote.
+func Read(r io.Reader) (*Document, error) {
+	d := new(Document)
+	if err := json.NewDecoder(r).Decode(d); err != nil {
+		return nil, err
+	}
+	if d.Schema != Schema {
+		return nil, fmt.Errorf("it is no %s", Schema)
+	}
+	return d, nil
+}
+
+// Leaves calls f for each leaf below lines, in order.
+func (d *Document) Leaves(f func(*DocResult)) { leaves(d.Lines, f) }
+
+func leaves(lines []*DocResult, f func(*DocResult)) {
+	for _, l := range lines {
+		if l == nil {
+			continue
+		}
+		if len(l.Members) > 0 {
+			leaves(l.Members, f)
+		} else {
+			f(l)
+		}
+	}
+}
+
+// Title is what a line is called: its text, or, of a member of a composite, the words of
+// its binding.
+func (l *DocResult) Title() string {
+	if strings.Contains(l.ID, ".") && l.Verb != "" {
+		return l.Verb + " " + l.Noun
+	}
+	return l.Text
+}
+
+// Bad reports whether the line failed or could not be completed.
+func (l *DocResult) Bad() bool { return l.Verdict == "failed" || l.Verdict == "fault" }
+
+// How says how the line ended: "failed, exit 1".
+func (l *DocResult) How() string {
+	text := l.Verdict
+	if l.Verdict == "fault" {
+		text += " " + l.Reason
+	}
+	if l.Detail != "" {
+		text += ", " + clean(l.Detail)
+	}
+	return text
+}
+
+func tests(t *receipts.Tests) *DocTests {
+	if t == nil {
+		return nil
+	}
+	return &DocTests{t.Passed, t.Failed, t.Skipped}
+}
+
+func docError(f *diagnose.Finding) *DocError {
+	if f == nil {
+		return nil
+	}
+	return &DocError{clean(f.File), f.Line, f.Column, clean(f.Message)}
 }
 
 // StaticJSON writes the document of a script that did not run because of its
@@ -211,39 +319,52 @@ func Findings(l diag.List) []DocFinding {
 }
 
 func script(p *plan.Plan) DocScript {
-	return DocScript{Name: p.Script.Name, SHA256: p.Script.SHA256, Part: p.Script.Part}
+	return DocScript{Name: p.Script.Name, Path: p.Script.Path, SHA256: p.Script.SHA256, Part: p.Script.Part}
 }
 
 func results(p *plan.Plan, rs []*runner.Result) []*DocResult {
 	out := make([]*DocResult, 0, len(rs))
 	for _, r := range rs {
-		s := r.Step
-		d := &DocResult{
-			ID: s.ID, File: s.Line.File, Line: s.Line.Number, Text: s.Line.Text, Binding: s.Binding,
-			Kind: string(s.Kind), Effect: string(s.Effect), Argv: s.Argv,
-			Verdict: string(r.Verdict), Reason: string(r.Reason), Detail: r.Detail, By: r.By,
-			Started: stamp(r.Started), Elapsed: elapsed(r.Duration), Attempts: r.Attempts,
-			Required: s.ReceiptRequired, Degraded: r.Degraded, Gate: gate(r.Gate),
-		}
-		if !r.Receipt.IsZero() {
-			d.Receipt = r.Receipt.String()
-		}
-		if pr := r.Process; pr != nil {
-			if pr.ExitCode >= 0 && pr.Signal == "" {
-				d.ExitCode = &pr.ExitCode
-			}
-			d.Signal, d.Notes = pr.Signal, pr.Notes
-			d.Stdout, d.Stderr = output(pr.Stdout), output(pr.Stderr)
-		}
-		if r.Verdict.Bad() && s.Kind != plan.Composite && r.Gate == nil {
-			d.Fault = Fault(p, r)
-		}
-		if s.Kind == plan.Composite {
-			d.Members = results(p, r.Members)
-		}
-		out = append(out, d)
+		out = append(out, NewResult(p, r))
 	}
 	return out
+}
+
+// NewResult makes the part of a document that is about one line or member.
+func NewResult(p *plan.Plan, r *runner.Result) *DocResult {
+	s := r.Step
+	d := &DocResult{
+		ID: s.ID, File: s.Line.File, Line: s.Line.Number, Text: s.Line.Text, Binding: s.Binding,
+		Verb: s.Verb, Noun: s.Noun,
+		Waited: elapsed(r.Waited), Tests: tests(r.Tests), Error: docError(r.Finding),
+		Kind: string(s.Kind), Effect: string(s.Effect), Argv: s.Argv,
+		Verdict: string(r.Verdict), Reason: string(r.Reason), Detail: r.Detail, By: r.By,
+		Started: stamp(r.Started), Elapsed: elapsed(r.Duration), Attempts: r.Attempts,
+		Required: s.ReceiptRequired, Degraded: r.Degraded, Gate: gate(r.Gate),
+	}
+	if !r.Receipt.IsZero() {
+		d.Receipt = r.Receipt.String()
+	}
+	for _, e := range r.Earlier {
+		d.Earlier = append(d.Earlier, e.String())
+	}
+	if b := r.Baseline; b != nil {
+		d.Baseline = &DocBaseline{b.Passed, b.Run}
+	}
+	if pr := r.Process; pr != nil {
+		if pr.ExitCode >= 0 && pr.Signal == "" {
+			d.ExitCode = &pr.ExitCode
+		}
+		d.Signal, d.Notes = pr.Signal, pr.Notes
+		d.Stdout, d.Stderr = output(pr.Stdout), output(pr.Stderr)
+	}
+	if r.Verdict.Bad() && s.Kind != plan.Composite && r.Gate == nil {
+		d.Fault = Fault(p, r)
+	}
+	if s.Kind == plan.Composite {
+		d.Members = results(p, r.Members)
+	}
+	return d
 }
 
 // Fault is the line-fault contract of a result that failed or could not be
@@ -253,7 +374,7 @@ func Fault(p *plan.Plan, r *runner.Result) *DocFault {
 	f := &DocFault{
 		GateID: r.Step.Binding, Invocation: command(r.Step), Elapsed: elapsed(r.Duration),
 		LastOutput: tailLines(r, most, math.MaxInt), ReproHints: []string{Rerun(p, r.Step)},
-		Line: r.Step.Line.Number, Text: r.Step.Line.Text, Log: logs(r),
+		Line: r.Step.Line.Number, Text: r.Step.Line.Text, Log: logs(r), Error: docError(r.Finding),
 	}
 	if f.LastOutput == nil {
 		f.LastOutput = []string{}

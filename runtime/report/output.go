@@ -2,11 +2,10 @@ package report
 
 import (
 	"bytes"
-	"regexp"
 	"strings"
-	"sync"
 	"unicode/utf8"
 
+	"github.com/command-dialect/dialect/runtime/diagnose"
 	"github.com/command-dialect/dialect/runtime/runner"
 )
 
@@ -16,6 +15,10 @@ import (
 func clean(s string) string {
 	return strings.TrimSpace(strings.ReplaceAll(strip(s), "\n", " "))
 }
+
+// Plain makes text of others fit for one line of a terminal: no escape sequences, no
+// control characters, no marks of direction.
+func Plain(s string) string { return clean(s) }
 
 // strip removes terminal control from s and keeps its line ends and tabs.
 func strip(s string) string {
@@ -115,7 +118,7 @@ func tailLines(r *runner.Result, lines, size int) []string {
 // outputLines returns the kept output of r, cleaned, without blank lines at
 // either end.
 func outputLines(r *runner.Result) []string {
-	text := strings.Trim(strip(string(r.Process.Tail)), "\n")
+	text := strings.Trim(strip(string(diagnose.Readable(r.Process.Tail))), "\n")
 	if text == "" {
 		return nil
 	}
@@ -126,25 +129,18 @@ func outputLines(r *runner.Result) []string {
 	return lines
 }
 
-var errorLine = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?i)\b(error|errors|fail|failed|failure|fatal|panic|exception|traceback|undefined|cannot|assert\w*)\b|^E\s|: \w\d{3,}\b`)
-})
-
-// firstError returns the line that most likely says what went wrong: the first
-// that reads like an error, else the last line of output, else the detail.
+// firstError returns what most likely went wrong: the first error that was found in the
+// output, else its last line, else the detail.
 func firstError(r *runner.Result) string {
-	if r.Process == nil {
-		return clean(r.Detail)
+	if r.Finding != nil {
+		return clean(r.Finding.String())
 	}
-	lines := outputLines(r)
-	for _, l := range lines {
-		if errorLine().MatchString(l) {
-			return strings.TrimSpace(l)
-		}
-	}
-	for i := len(lines) - 1; i >= 0; i-- {
-		if l := strings.TrimSpace(lines[i]); l != "" {
-			return l
+	if r.Process != nil {
+		lines := outputLines(r)
+		for i := len(lines) - 1; i >= 0; i-- {
+			if l := strings.TrimSpace(lines[i]); l != "" {
+				return l
+			}
 		}
 	}
 	return clean(r.Detail)

@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/command-dialect/dialect/lang/plan"
+	"github.com/command-dialect/dialect/runtime/diagnose"
 	"github.com/command-dialect/dialect/runtime/process"
 	"github.com/command-dialect/dialect/runtime/runner"
 )
@@ -107,16 +108,20 @@ func TestPassIsOneLine(t *testing.T) {
 }
 
 func TestFirstError(t *testing.T) {
-	tests := []struct{ output, want string }{
-		{"collected 2 items\nx.py:3: in test\nE   assert 1 == 2\n1 failed in 0.1s\n", "E   assert 1 == 2"},
-		{"ok a\n--- FAIL: TestX (0.00s)\n    x_test.go:3: no\n", "--- FAIL: TestX (0.00s)"},
-		{"src/a.py:1: error: Name \"x\" is not defined\nFound 1 error\n", "src/a.py:1: error: Name \"x\" is not defined"},
-		{"src/a.py:1:1: F401 'os' imported but unused\n", "src/a.py:1:1: F401 'os' imported but unused"},
-		{"nothing that reads like it\nthe last line\n\n", "the last line"},
-		{"", "exit 1"},
+	tests := []struct {
+		output  string
+		finding *diagnose.Finding
+		want    string
+	}{
+		{"much\n", &diagnose.Finding{File: "x.py", Line: 3, Message: "assert 1 == 2"}, "x.py:3: assert 1 == 2"},
+		{"much\n", &diagnose.Finding{Message: "a\x1b[31mb"}, "ab"},
+		{"nothing that reads like it\nthe last line\n\n", nil, "the last line"},
+		{"", nil, "exit 1"},
 	}
 	for _, tt := range tests {
-		if got := firstError(outcome(1, tt.output).Results[0]); got != tt.want {
+		r := outcome(1, tt.output).Results[0]
+		r.Finding = tt.finding
+		if got := firstError(r); got != tt.want {
 			t.Errorf("first error of %q: %q, want %q", tt.output, got, tt.want)
 		}
 	}

@@ -122,8 +122,18 @@ func (p *printer) row(r *runner.Result, depth, width int) {
 	if !r.Started.IsZero() {
 		line += fmt.Sprintf("  %8s", seconds(r.Duration))
 	}
+	var notes []string
 	if r.Verdict != runner.Passed && r.Detail != "" && r.Step.Kind != plan.Composite {
-		line += "  " + p.paint(dim, clean(r.Detail))
+		notes = append(notes, clean(r.Detail))
+	}
+	if t := r.Tests; t != nil {
+		notes = append(notes, testCount(t))
+	}
+	if r.Waited >= 100*time.Millisecond {
+		notes = append(notes, "waited "+seconds(r.Waited)+" for "+r.Step.Exclusive)
+	}
+	if len(notes) > 0 {
+		line += "  " + p.paint(dim, strings.Join(notes, ", "))
 	}
 	p.f("%s\n", strings.TrimRight(line, " "))
 	for _, m := range r.Members {
@@ -139,7 +149,11 @@ func (p *printer) block(r *runner.Result, lines, size int) {
 	if len(s.Argv) > 0 && s.Kind == plan.Process {
 		p.f("  $ %s\n", command(s))
 	}
-	for _, l := range tailLines(r, lines, size) {
+	tail := tailLines(r, lines, size)
+	if f := r.Finding; f != nil && (f.File != "" || len(tail) == 0) && !slices.ContainsFunc(tail, func(l string) bool { return strings.Contains(l, clean(f.Message)) }) {
+		p.f("  error: %s\n", cut(clean(f.String()), 160))
+	}
+	for _, l := range tail {
 		p.f("%s\n", strings.TrimRight("  | "+l, " "))
 	}
 	if r.Gate != nil {
@@ -216,6 +230,9 @@ func (p *printer) summary() {
 	case "passed":
 		word, sgr = "passed", green
 		parts = append(parts, count(total, "line"))
+		if t := o.Tests(); t != nil {
+			parts = append(parts, testCount(t))
+		}
 		if n := o.Count(runner.Flaky); n > 0 {
 			parts = append(parts, strconv.Itoa(n)+" flaky")
 		}
@@ -240,6 +257,16 @@ func (p *printer) summary() {
 		}
 	}
 	p.f("%s: %s in %s; %s\n", p.paint(sgr, word), strings.Join(parts, ", "), seconds(o.Duration), p.gate())
+	if o.Limit != "" {
+		p.f("%s\n", o.Limit)
+	}
+	told := 0
+	runner.Leaves(o.Results, func(r *runner.Result) {
+		if b := r.Baseline; b != nil && told < 5 {
+			told++
+			p.f("%s: %s: %d tests passed, %d did in %s\n", p.paint(yellow, "warning"), place(r.Step), r.Tests.Passed, b.Passed, b.Run)
+		}
+	})
 	if o.KeepGoing {
 		p.f("--keep-going: lines that change state ran after a failure\n")
 	}
@@ -304,6 +331,18 @@ func (p *printer) bounded(s string) string {
 	return clean(s)
 }
 
+// testCount renders what a test runner counted.
+func testCount(t *receipts.Tests) string {
+	text := count(t.Passed+t.Failed, "test")
+	if t.Failed > 0 {
+		text += fmt.Sprintf(", %d failed", t.Failed)
+	}
+	if t.Skipped > 0 {
+		text += fmt.Sprintf(", %d skipped", t.Skipped)
+	}
+	return text
+}
+
 // some renders the first n of paths.
 func some(paths []string, n int) string {
 	text := strings.Join(paths[:min(len(paths), n)], ", ")
@@ -328,7 +367,7 @@ func rank(r *runner.Result) int {
 	switch {
 	case r.Verdict.Bad():
 		return 2
-	case r.Verdict == runner.Passed, r.Verdict == runner.Flaky, r.Verdict == runner.Skipped && r.Reason == runner.NoFailure:
+	case r.Verdict == runner.Passed, r.Verdict == runner.Flaky, r.Verdict == runner.Skipped && (r.Reason == runner.NoFailure || r.Reason == runner.NotNeeded):
 		return 0
 	default:
 		return 1

@@ -177,6 +177,19 @@ func (o *Outcome) Count(v Verdict) int {
 	return n
 }
 
+// Tests is the sum of the tests that the lines counted; nil if none did.
+func (o *Outcome) Tests() (sum *receipts.Tests) {
+	Leaves(o.Results, func(r *Result) {
+		if t := r.Tests; t != nil {
+			if sum == nil {
+				sum = new(receipts.Tests)
+			}
+			sum.Passed, sum.Failed, sum.Skipped = sum.Passed+t.Passed, sum.Failed+t.Failed, sum.Skipped+t.Skipped
+		}
+	})
+	return sum
+}
+
 // Verdict is the verdict of the run as a whole: "passed", "failed", "fault" or
 // "refused", or "interrupted".
 func (o *Outcome) Verdict() string {

@@ -63,7 +63,7 @@ func newExec(u *ui, use string) *cobra.Command {
 			step := &plan.Step{
 				ID: "1", Line: plan.Line{File: "exec", Number: 1, Text: text},
 				Kind: plan.Process, Argv: args, Dir: dir, Effect: plan.Write,
-				Budget: plan.Budget{Timeout: f.timeout},
+				Budget: plan.Budget{Timeout: f.timeout}, Expect: plan.Expect{MinTests: -1},
 			}
 			p := &plan.Plan{
 				Script: plan.Script{Name: "exec", Part: true},
@@ -76,14 +76,14 @@ func newExec(u *ui, use string) *cobra.Command {
 			}
 			defer rec.close()
 			rec.warn(u)
-			ctx, cancel, stop := signals()
-			defer stop()
+			sig := catchSignals()
+			defer sig.stop()
 			// A reader that goes away ends the command, and leaves a receipt: caught,
 			// the signal becomes an error of the write. Ignored, it would be so for
 			// the command too.
 			signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 			opt := rec.options(&f.recordFlags, p)
-			opt.Root = execRoot(dir)
+			opt.Root, opt.Control = execRoot(dir), sig.control
 			opt.Color, opt.DeferGate, opt.KeepGoing, opt.Output = u.outTTY, true, true, true
 			opt.Listen = func(e runner.Event) {
 				out, ok := e.(runner.StepOutput)
@@ -95,10 +95,10 @@ func newExec(u *ui, use string) *cobra.Command {
 					w = u.err
 				}
 				if _, err := w.Write(out.Data); errors.Is(err, syscall.EPIPE) {
-					cancel(runner.Signal{Name: "SIGPIPE"})
+					sig.cancel(runner.Signal{Name: "SIGPIPE"})
 				}
 			}
-			o := runner.Run(ctx, p, opt)
+			o := runner.Run(sig.ctx, p, opt)
 			return execStatus(u, o, f.file, f.quiet)
 		},
 	}

@@ -143,7 +143,7 @@ func (c *collector) collect() error {
 			if c.now.Sub(b.at) > stale {
 				c.drop(root, b)
 			}
-		case isBlob(path):
+		case isBlob(path) || isDocument(path):
 			blobs = append(blobs, b)
 		}
 		return nil
@@ -169,6 +169,12 @@ func (c *collector) drop(root *os.Root, b blob) {
 	}
 	c.dropped++
 	c.droppedBytes += b.size
+}
+
+// isDocument reports whether a path is of the document of a run.
+func isDocument(path string) bool {
+	dir, name := filepath.Split(filepath.ToSlash(path))
+	return dir == "runs/" && strings.HasPrefix(name, "r-") && strings.HasSuffix(name, ".json")
 }
 
 // isBlob reports whether a path is of the form sha256/<2 hex digits>/<62 hex digits>.

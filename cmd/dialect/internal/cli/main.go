@@ -11,6 +11,8 @@ import (
 	"runtime/debug"
 
 	"github.com/spf13/cobra"
+
+	"github.com/command-dialect/dialect/runtime/process"
 )
 
 // Exit statuses (DESIGN section 5). A run's own are made by runner.Outcome.
@@ -51,8 +53,18 @@ func (f *failure) hint(format string, args ...any) *failure {
 	return f
 }
 
+// The guard of a run is this program under another name: see [process.Guard].
+const (
+	guardName     = "dialect: guard"
+	guardArgument = "of-a-run"
+)
+
 // Main runs the command line of this process and returns its exit status.
 func Main() (status int) {
+	if len(os.Args) == 2 && os.Args[0] == guardName && os.Args[1] == guardArgument {
+		process.Guard()
+		return 0
+	}
 	u := newUI()
 	defer func() {
 		if r := recover(); r != nil {
@@ -132,6 +144,7 @@ func newRoot(u *ui) *cobra.Command {
 	root.SetUsageTemplate(root.UsageTemplate() + exitTable)
 	root.AddCommand(
 		newRun(u), newCheck(u), newExplain(u), newVocab(u),
+		newRuns(u), newRerun(u), newReport(u), newFault(u),
 		newVerify(u), newLog(u), newConsume(u), newGate(u), newTrust(u), newReceipts(u), newExec(u, "exec"), newInit(u), newVersion(u),
 	)
 	for _, c := range root.Commands() {

@@ -107,6 +107,17 @@ func (f *recordFlags) paths(root string) (store, logs string) {
 	return store, logsOf(store)
 }
 
+// storeNear is the store that a run of a script in dir would use.
+func (f *recordFlags) storeNear(dir string) string {
+	if f.store != "" {
+		return f.store
+	}
+	if root, ok := projectRoot(dir); ok {
+		dir = root
+	}
+	return filepath.Join(dir, storeDir, storeFile)
+}
+
 // isProject reports whether dir is the root of a matrix or in a worktree of git: else
 // it could be anything, such as a whole disk, and no snapshot is taken of it.
 func isProject(dir string) bool {
@@ -314,8 +325,9 @@ func (r *record) options(f *recordFlags, p *plan.Plan) runner.Options {
 	relaxGC(p)
 	r.secret = r.redactor(p)
 	o := runner.Options{
-		Redact: r.secret,
-		Run:    newRunID(), Session: f.session, Nonce: f.nonce, Version: version(),
+		Redact: r.secret, Guard: []string{guardName, guardArgument},
+		LockDir: filepath.Join(p.Matrix.Root, storeDir, "lock"), Locks: runner.ParseLocks(os.Getenv(runner.LocksVariable)),
+		Run: newRunID(), Session: f.session, Nonce: f.nonce, Version: version(),
 		Store: r.recorder(), Degraded: r.reason, LogDir: r.logs, Environ: os.Environ(),
 		Workspace: r.files, Keep: r.keep, Parent: os.Getenv(runner.ParentVariable), By: defaultConsumer(),
 	}

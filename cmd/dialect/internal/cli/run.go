@@ -5,22 +5,25 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/hex"
+	"encoding/json"
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
+	"slices"
+	"strconv"
 	"strings"
-	"syscall"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
+	"github.com/command-dialect/dialect/lang"
 	"github.com/command-dialect/dialect/lang/diag"
 	"github.com/command-dialect/dialect/lang/plan"
 	"github.com/command-dialect/dialect/receipts"
 	"github.com/command-dialect/dialect/runtime/policy"
 	"github.com/command-dialect/dialect/runtime/report"
 	"github.com/command-dialect/dialect/runtime/runner"
+	"github.com/command-dialect/dialect/runtime/view"
 )
 
 type runFlags struct {
@@ -34,6 +37,11 @@ type runFlags struct {
 	dryRun    bool
 	json      bool
 	deferGate bool
+	failed    bool
+
+	budget                      plan.Budget
+	maxOutput                   string
+	output, events, junit, html string
 
 	base, acceptFlaky string
 	reuse             bool
@@ -52,6 +60,7 @@ const runExample = `  dialect run quality.dlct
   dialect run quality.dlct:3              # only line 3, again
   dialect run -e "Test with go"           # one line, without a file
   printf 'Check with vet\n' | dialect run
+  dialect run --failed quality.dlct       # only what did not pass last time
   dialect run --json quality.dlct | jq .verdict`
 
 func newRun(u *ui) *cobra.Command {
@@ -70,35 +79,86 @@ func newRun(u *ui) *cobra.Command {
 				_ = cmd.Help()
 				return usagef("no script: name a FILE, or pipe one in")
 			}
-			if f.failFast && f.keepGoing {
-				return usagef("--fail-fast and --keep-going exclude each other")
-			}
-			if f.jobs < 0 {
-				return usagef("--jobs %d: want a positive number, or 0 for the number of CPUs", f.jobs)
+			if err := f.check(); err != nil {
+				return err
 			}
 			return runScript(u, args, &f)
 		},
 	}
+	f.add(cmd, true)
+	return cmd
+}
+
+// add adds the flags of run; script says whether those that say what to run are among them.
+func (f *runFlags) add(cmd *cobra.Command, script bool) {
 	fl := cmd.Flags()
 	fl.SortFlags = false
-	fl.StringArrayVarP(&f.lines, "line", "e", nil, "run `LINE` instead of a file; may be repeated")
+	noFiles := cobra.FixedCompletions(nil, cobra.ShellCompDirectiveNoFileComp)
+	if script {
+		fl.StringArrayVarP(&f.lines, "line", "e", nil, "run `LINE` instead of a file; may be repeated")
+		fl.BoolVar(&f.failed, "failed", false, "run only the lines that did not pass when this script was last run")
+		_ = cmd.RegisterFlagCompletionFunc("line", noFiles)
+	}
 	fl.StringArrayVar(&f.set, "set", nil, "set a variable of the script, `NAME=VALUE`; may be repeated")
 	fl.StringVar(&f.routing, "routing", "", "use the matrix `FILE` instead of the nearest routing.toml")
-	fl.IntVarP(&f.jobs, "jobs", "j", 0, "run at most `N` commands at the same time (0: the number of CPUs)")
+	fl.IntVarP(&f.jobs, "jobs", "j", 0, "run at most `N` commands at the same time (0: the number of CPUs; DIALECT_JOBS bounds it)")
 	fl.BoolVar(&f.failFast, "fail-fast", false, "stop at the first failure")
 	fl.BoolVar(&f.keepGoing, "keep-going", false, "run lines that change state even after a failure")
+	fl.DurationVar(&f.budget.Timeout, "timeout", 0, "end the run after `DURATION` (default: [run] of the matrix)")
+	fl.DurationVar(&f.budget.Stall, "stall", 0, "end the run if nothing in it writes anything for `DURATION`")
+	fl.StringVar(&f.maxOutput, "max-output", "", "end the run once it wrote `SIZE`: 10MB, 1GiB")
 	fl.BoolVarP(&f.dryRun, "dry-run", "n", false, "print what would run, and run nothing")
+	fl.StringVar(&f.output, "output", "auto", "show the run as `MODE`: live, group, stream, tail, none; auto is live on a terminal")
 	fl.BoolVar(&f.json, "json", false, "print one JSON document on standard output")
+	fl.StringVar(&f.events, "events", "", "write what happens to `FILE` as it happens, as JSON Lines")
+	fl.StringVar(&f.junit, "junit", "", "write JUnit XML to `FILE`")
+	fl.StringVar(&f.html, "html", "", "write a page with the timeline to `FILE`")
 	fl.BoolVar(&f.deferGate, "defer-gate", false, "leave the receipts for a gate elsewhere")
 	fl.BoolVar(&f.reuse, "reuse", false, "let an earlier pass on the same files stand for a line whose binding has reuse = true")
 	fl.StringVar(&f.base, "base", "", "say in the gate receipt whether the matrix is that of the revision `REF`")
 	fl.StringVar(&f.acceptFlaky, "accept-flaky", "", "accept passes after failures on the same files, and record `REASON`")
 	f.recordFlags.add(cmd)
-	noFiles := cobra.FixedCompletions(nil, cobra.ShellCompDirectiveNoFileComp)
-	for _, name := range []string{"set", "jobs", "line"} {
+	for _, name := range []string{"set", "jobs", "timeout", "stall", "max-output"} {
 		_ = cmd.RegisterFlagCompletionFunc(name, noFiles)
 	}
-	return cmd
+	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{
+		"auto\tlive on a terminal, else signs of life", "live\twhat runs now, drawn anew", "group\tthe output of each step when it ends",
+		"stream\teach line of output as it comes", "tail\thow each step ended, and its last lines", "none\tnothing before the report",
+	}, cobra.ShellCompDirectiveNoFileComp))
+}
+
+// check says what is wrong with the flags themselves.
+func (f *runFlags) check() error {
+	switch {
+	case f.failFast && f.keepGoing:
+		return usagef("--fail-fast and --keep-going exclude each other")
+	case f.jobs < 0:
+		return usagef("--jobs %d: want a positive number, or 0 for the number of CPUs", f.jobs)
+	case f.budget.Timeout < 0:
+		return usagef("--timeout %v: want a positive duration", f.budget.Timeout)
+	case f.budget.Stall < 0:
+		return usagef("--stall %v: want a positive duration", f.budget.Stall)
+	case !slices.Contains([]string{"auto", "live", "group", "stream", "tail", "none"}, f.output):
+		return usagef("--output %q: want auto, live, group, stream, tail or none", f.output)
+	}
+	if f.maxOutput != "" {
+		n, err := byteSize(f.maxOutput)
+		if err != nil || n == 0 {
+			return usagef("--max-output %q: want a size: 10MB, 1GiB", f.maxOutput)
+		}
+		f.budget.MaxOutput = n
+	}
+	// What started this run, or the user, bounds it: nested runs do not multiply.
+	if text := os.Getenv(runner.JobsVariable); text != "" {
+		n, err := strconv.Atoi(text)
+		if err != nil || n < 1 {
+			return usagef("DIALECT_JOBS=%q: want a positive number", text)
+		}
+		if f.jobs == 0 || f.jobs > n {
+			f.jobs = n
+		}
+	}
+	return nil
 }
 
 func runScript(u *ui, args []string, f *runFlags) error {
@@ -110,9 +170,26 @@ func runScript(u *ui, args []string, f *runFlags) error {
 	if err != nil {
 		return err
 	}
+	var why string
+	if f.failed {
+		if s.line > 0 {
+			return usagef("--failed looks for lines of %s itself: leave :%d out", s.name, s.line)
+		}
+		s.only = func(file *lang.File) (lines []int) {
+			h := history{}
+			if root, err := s.dir(); err == nil && f.store != "none" {
+				h = historyOf(logsOf(f.storeNear(root)))
+			}
+			lines, why = leftOver(h, s, file)
+			return lines
+		}
+	}
 	p, err := bind(s, f.routing, vars)
 	if err != nil {
 		return err
+	}
+	if why != "" {
+		u.notef("%s", why)
 	}
 	if p.findings.Count(diag.Error) > 0 {
 		if f.json {
@@ -134,39 +211,132 @@ func runScript(u *ui, args []string, f *runFlags) error {
 	if f.dryRun {
 		return dryRun(u, p.plan, f.json)
 	}
+	return f.execute(u, p)
+}
 
+// execute runs a program that binds, and reports it.
+func (f *runFlags) execute(u *ui, p *program) error {
 	rec, err := f.open(u, p.plan.Matrix.Root, p.plan.Matrix.Caches)
 	if err != nil {
 		return err
 	}
 	defer rec.close()
 	rec.warn(u)
-	ctx, _, stop := signals()
-	defer stop()
+	sig := catchSignals()
+	defer sig.stop()
 
-	terminal := u.outTTY && !f.json
-	watch := newWatch(u, terminal && u.errTTY)
 	opt := rec.options(&f.recordFlags, p.plan)
 	opt.Jobs, opt.FailFast, opt.KeepGoing, opt.DeferGate = f.jobs, f.failFast, f.keepGoing, f.deferGate
-	opt.AcceptFlaky, opt.Reuse, opt.Listen = f.acceptFlaky, f.reuse, watch.listen
+	opt.AcceptFlaky, opt.Reuse, opt.Budget, opt.Control = f.acceptFlaky, f.reuse, f.budget, sig.control
 	if opt.Store != nil && !f.deferGate { // else no gate will say it
 		if f.base != "" {
-			s, err := policy.Check(ctx, p.plan.Matrix, f.base)
+			s, err := policy.Check(sig.ctx, p.plan.Matrix, f.base)
 			if err != nil {
 				return usagef("--base: %v", err)
 			}
 			opt.Policy = s.Name
 		} else {
-			opt.Policy = policyOf(ctx, p.plan.Matrix)
+			opt.Policy = policyOf(sig.ctx, p.plan.Matrix)
 		}
 	}
-	o := runner.Run(ctx, p.plan, opt)
-	watch.close()
+	var marked *mark
+	var kept history
+	if rec.store != nil {
+		kept = historyOf(rec.logs)
+		kept.tellKilled(u, rec.store)
+		marked = kept.begin(opt.Run, p.script.name)
+		defer func() { marked.end() }()
+	}
+	shown, mode := u.watch(f.output, f.json, rec.secret)
+	hide := shown.Hide
+	sig.hide.Store(&hide)
+	opt.Output = mode == view.Live || mode == view.Stream || f.events != ""
+	opt.Listen = shown.Listen
+	var events *report.Events
+	if f.events != "" {
+		w, err := os.OpenFile(f.events, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o666)
+		if err != nil {
+			return usagef("--events: %v", err)
+		}
+		defer w.Close()
+		events = report.NewEvents(w, rec.secret, nil)
+		opt.Listen = func(e runner.Event) { shown.Listen(e); events.Listen(e) }
+	}
+	o := runner.Run(sig.ctx, p.plan, opt)
+	u.unwatch(shown)
+	doc := report.NewDocument(o, p.findings, rec.path)
+	if rec.store != nil {
+		kept.keep(o.Run, rec.secret.Bytes(marshal(doc)))
+	}
 	if err := printOutcome(u, o, p, f.json, rec); err != nil {
 		return err
 	}
+	if err := f.files(u, doc, p, rec); err != nil {
+		return err
+	}
+	if events != nil && events.Err() != nil {
+		return failf(exitInternal, "--events: %v", events.Err())
+	}
 	if st := o.ExitStatus(); st != 0 {
 		return exitStatus(st)
+	}
+	return nil
+}
+
+func marshal(doc *report.Document) []byte {
+	text, _ := json.Marshal(doc) // it is plain data
+	return append(text, '\n')
+}
+
+// files writes the reports that are files, and what GitHub's runner reads.
+func (f *runFlags) files(u *ui, doc *report.Document, p *program, rec *record) error {
+	public := func(write func(io.Writer) error) func(io.Writer) error {
+		return func(w io.Writer) error {
+			var b bytes.Buffer
+			if err := write(&b); err != nil {
+				return err
+			}
+			_, err := w.Write(rec.secret.Bytes(b.Bytes()))
+			return err
+		}
+	}
+	if f.junit != "" {
+		if err := writeReport(u, f.junit, public(func(w io.Writer) error { return report.JUnit(w, doc) })); err != nil {
+			return failf(exitInternal, "--junit: %v", err)
+		}
+	}
+	if f.html != "" {
+		path := rec.path
+		if path == "" {
+			path = os.DevNull
+		}
+		if err := writeReport(u, f.html, public(func(w io.Writer) error { return htmlReport(w, doc, path, nil) })); err != nil {
+			return failf(exitInternal, "--html: %v", err)
+		}
+	}
+	if os.Getenv("GITHUB_ACTIONS") != "true" {
+		return nil
+	}
+	root := os.Getenv("GITHUB_WORKSPACE")
+	if root == "" {
+		root = p.plan.Matrix.Root
+	}
+	if !f.json {
+		if err := public(func(w io.Writer) error { return report.Annotations(w, doc, root) })(u.out); err != nil {
+			return err
+		}
+	}
+	if name := os.Getenv("GITHUB_STEP_SUMMARY"); name != "" {
+		w, err := os.OpenFile(name, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
+		if err == nil {
+			err = public(func(w io.Writer) error { return report.Markdown(w, doc) })(w)
+			if cerr := w.Close(); err == nil {
+				err = cerr
+			}
+		}
+		if err != nil {
+			u.notef("the step summary was not written: %v", err)
+		}
 	}
 	return nil
 }
@@ -214,7 +384,7 @@ func writeOutcome(w io.Writer, u *ui, o *runner.Outcome, p *program, asJSON bool
 	switch {
 	case u.outTTY:
 		opt.Form = report.Terminal
-	case os.Getenv("CI") != "" && os.Getenv("CI") != "false":
+	case inCI():
 		opt.Form = report.CI
 	}
 	return report.Text(w, o, opt)
@@ -232,26 +402,6 @@ func dryRun(u *ui, p *plan.Plan, asJSON bool) error {
 	}
 	_, err := u.out.Write((&record{}).redactor(p).Bytes(b.Bytes()))
 	return err
-}
-
-// signals returns a context that the signals that end a run cancel, with the
-// signal as its cause. Further signals change nothing: the run ends within the
-// grace that its processes have, and leaves none of them behind.
-func signals() (ctx context.Context, cancel context.CancelCauseFunc, stop func()) {
-	ctx, cancel = context.WithCancelCause(context.Background())
-	ch := make(chan os.Signal, 1)
-	signal.Notify(ch, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
-	go func() {
-		if sig, ok := <-ch; ok {
-			name := map[os.Signal]string{os.Interrupt: "SIGINT", syscall.SIGTERM: "SIGTERM", syscall.SIGHUP: "SIGHUP"}[sig]
-			cancel(runner.Signal{Name: name})
-		}
-	}()
-	return ctx, cancel, func() {
-		signal.Stop(ch)
-		close(ch)
-		cancel(nil)
-	}
 }
 
 // newRunID returns a fresh run id: "r-" and 16 hex digits.

@@ -31,6 +31,7 @@ type script struct {
 	path string // absolute; empty if it is no file
 	line int    // of FILE:LINE, else 0
 	part bool
+	only func(*lang.File) []int // the lines to run; nil, or nil lines, for all
 	text []byte
 }
 
@@ -173,8 +174,12 @@ func bind(s *script, routingFile string, vars map[string]string) (*program, erro
 		findings = append(findings, parsed...)
 	} else {
 		var resolved diag.List
+		var lines []int
+		if s.only != nil {
+			lines = s.only(file)
+		}
 		p.plan, resolved = resolve.Resolve(file, m, resolve.Options{
-			Vars: vars, Line: s.line, Parsed: parsed,
+			Vars: vars, Line: s.line, Lines: lines, Parsed: parsed,
 			Script: plan.Script{Name: s.name, Path: s.path, SHA256: s.sha256(), Part: s.part},
 		})
 		findings = append(findings, resolved...)

@@ -10,6 +10,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/command-dialect/dialect/lang/diag"
+	"github.com/command-dialect/dialect/runtime/view"
 )
 
 // A ui is the one voice to the user: results on out, everything else on err,
@@ -20,6 +21,7 @@ type ui struct {
 	outTTY   bool
 	errTTY   bool
 	mu       sync.Mutex // guards err: listeners write from other goroutines
+	view     view.View  // of a run that lasts; nil for none
 }
 
 func newUI() *ui {
@@ -52,7 +54,12 @@ func (u *ui) say(prefix, format string, args ...any) {
 	defer u.mu.Unlock()
 	text := fmt.Sprintf(format, args...)
 	pad := strings.Repeat(" ", len(prefix))
-	fmt.Fprintf(u.err, "%s%s\n", prefix, strings.ReplaceAll(strings.TrimRight(text, "\n"), "\n", "\n"+pad))
+	text = prefix + strings.ReplaceAll(strings.TrimRight(text, "\n"), "\n", "\n"+pad)
+	if u.view != nil {
+		u.view.Print(text)
+		return
+	}
+	fmt.Fprintln(u.err, text)
 }
 
 // maxDiagnostics bounds how many findings are printed one by one; the rest is

@@ -1,0 +1,219 @@
+package cli
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/command-dialect/dialect/lang"
+	"github.com/command-dialect/dialect/runtime/report"
+)
+
+// leftOver returns the lines of a script, by number, that did not pass when it was last
+// run, found by their text: lines move. It is nil if all did, or if there is no such run;
+// then the whole script is to be run, and why says so.
+func leftOver(h history, s *script, file *lang.File) (lines []int, why string) {
+	d := h.last(s)
+	if d == nil {
+		return nil, fmt.Sprintf("no earlier run of %s is kept: running all of it", s.name)
+	}
+	texts := make(map[string]bool)
+	for _, l := range d.Lines {
+		if l == nil || l.Gate != nil || l.Verdict == "passed" || l.Verdict == "flaky" || l.Reason == "no_failure" || l.Reason == "not_needed" {
+			continue
+		}
+		texts[l.Text] = true
+	}
+	for _, c := range file.Commands {
+		if texts[c.Text] {
+			lines = append(lines, c.Span.Start.Line)
+		}
+	}
+	lines = slices.Compact(lines)
+	if len(lines) == 0 {
+		return nil, fmt.Sprintf("nothing of %s is left over from %s: running all of it", s.name, d.Run)
+	}
+	return lines, ""
+}
+
+const rerunLong = `Run again what an earlier run ran: its script as it is now, or the same lines where it was
+run from standard input or with -e. RUN/STEP, or the id of a receipt, is one line of it. The
+files, the matrix and the script are those of today; the run is a new one, with receipts of
+its own. Without an id it is the last run.`
+
+func newRerun(u *ui) *cobra.Command {
+	var f runFlags
+	cmd := &cobra.Command{
+		Use:               "rerun [RUN[/STEP] | RECEIPT]",
+		Short:             "run again what an earlier run ran",
+		Long:              rerunLong,
+		Args:              cobra.MaximumNArgs(1),
+		ValidArgsFunction: completeRuns,
+		RunE: func(_ *cobra.Command, args []string) error {
+			h, _, err := findHistory(f.store)
+			if err != nil {
+				return err
+			}
+			d, l, err := h.line(arg(args))
+			if err != nil {
+				return err
+			}
+			if err := f.check(); err != nil {
+				return err
+			}
+			args, err = f.again(u, d, l)
+			if err != nil {
+				return err
+			}
+			return runScript(u, args, &f)
+		},
+	}
+	f.add(cmd, false)
+	return cmd
+}
+
+func arg(args []string) string {
+	if len(args) == 0 {
+		return ""
+	}
+	return args[0]
+}
+
+// again turns a document, or one line of it, into the arguments of run.
+func (f *runFlags) again(u *ui, d *report.Document, l *report.DocResult) ([]string, error) {
+	if d.Script.Path == "" {
+		for _, line := range d.Lines {
+			if line != nil && (l == nil || l.Line == line.Line) {
+				f.lines = append(f.lines, line.Text)
+			}
+		}
+		return nil, nil
+	}
+	name := shortPath(d.Script.Path)
+	text, err := os.ReadFile(d.Script.Path)
+	if err != nil {
+		return nil, failf(exitFailed, "the script of %s is not there any more: %v", d.Run, err)
+	}
+	s := script{text: text}
+	switch {
+	case s.sha256() == d.Script.SHA256:
+	case l != nil:
+		return nil, failf(exitFailed, "%s has changed since %s: line %d may be another", name, d.Run, l.Line).
+			hint("run what is meant: dialect run -e %s", report.Command([]string{l.Text}))
+	default:
+		u.notef("%s has changed since %s", name, d.Run)
+	}
+	if l != nil {
+		name += fmt.Sprintf(":%d", l.Line)
+	} else if d.Script.Part && len(d.Lines) == 1 {
+		name += fmt.Sprintf(":%d", d.Lines[0].Line)
+	}
+	return []string{name}, nil
+}
+
+// line returns the document, and the line of it, that an id names: RUN, RUN/STEP, or a
+// receipt by a prefix of its hash. The line is nil for a whole run.
+func (h history) line(id string) (*report.Document, *report.DocResult, error) {
+	run, step, one := strings.Cut(id, "/")
+	if id == "" || strings.HasPrefix(id, "r-") {
+		d, err := h.find(run)
+		if err != nil || !one {
+			return d, nil, err
+		}
+		if l := find(d, func(l *report.DocResult) bool { return l.ID == step }); l != nil {
+			return d, l, nil
+		}
+		return nil, nil, failf(exitFailed, "the run %s has no step %s", d.Run, step)
+	}
+	if len(id) < 6 || strings.Trim(id, "0123456789abcdef") != "" {
+		return nil, nil, usagef("%q is no id: want r-..., r-.../STEP, or at least 6 hex digits of a receipt", id)
+	}
+	for i, name := range h.names() {
+		if i == 1000 {
+			break
+		}
+		d, err := h.read(name)
+		if err != nil {
+			continue
+		}
+		if l := find(d, func(l *report.DocResult) bool { return strings.HasPrefix(l.Receipt, id) }); l != nil {
+			return d, l, nil
+		}
+	}
+	return nil, nil, failf(exitFailed, "no kept run has a receipt %s", id).hint("`dialect runs` shows what there is")
+}
+
+// find returns the first line or member that ok is true of, composites included.
+func find(d *report.Document, ok func(*report.DocResult) bool) (found *report.DocResult) {
+	var walk func(lines []*report.DocResult)
+	walk = func(lines []*report.DocResult) {
+		for _, l := range lines {
+			if l == nil || found != nil {
+				continue
+			}
+			if ok(l) {
+				found = l
+				return
+			}
+			walk(l.Members)
+		}
+	}
+	walk(d.Lines)
+	return found
+}
+
+const faultLong = `Print the line faults of a run for whoever is to mend them: the contract of each line that
+failed or could not be completed, with its invocation, its last lines of output, the first error
+and how to reproduce it. With RUN/STEP, or the id of a receipt, it is that one object. Without
+an id it is the last run.`
+
+func newFault(u *ui) *cobra.Command {
+	var store string
+	cmd := &cobra.Command{
+		Use:   "fault [RUN[/STEP] | RECEIPT]",
+		Short: "print the line faults of a run as JSON, for a repair agent",
+		Long:  faultLong,
+		Example: `  dialect fault
+  dialect fault r-3c5f0f7e21a9b6d4/3.2 | jq -r '.last_output_lines[]'`,
+		Args:              cobra.MaximumNArgs(1),
+		ValidArgsFunction: completeRuns,
+		RunE: func(_ *cobra.Command, args []string) error {
+			h, _, err := findHistory(store)
+			if err != nil {
+				return err
+			}
+			d, l, err := h.line(arg(args))
+			if err != nil {
+				return err
+			}
+			if l != nil {
+				if l.Fault == nil {
+					return failf(exitFailed, "the line %s of %s has no fault: it %s", l.ID, d.Run, l.How())
+				}
+				return writeJSON(u, l.Fault)
+			}
+			type fault struct {
+				Step string `json:"step"`
+				*report.DocFault
+			}
+			doc := struct {
+				Schema  string  `json:"schema"`
+				Run     string  `json:"run"`
+				Script  string  `json:"script"`
+				Verdict string  `json:"verdict"`
+				Faults  []fault `json:"faults"`
+			}{"dialect.faults/1", d.Run, d.Script.Name, d.Verdict, []fault{}}
+			d.Leaves(func(l *report.DocResult) {
+				if l.Fault != nil {
+					doc.Faults = append(doc.Faults, fault{l.ID, l.Fault})
+				}
+			})
+			return writeJSON(u, doc)
+		},
+	}
+	addStoreFlag(cmd, &store)
+	return cmd
+}

@@ -1,0 +1,263 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/mod/sumdb/note"
+
+	"github.com/command-dialect/dialect/lang/plan"
+	"github.com/command-dialect/dialect/receipts"
+	"github.com/command-dialect/dialect/receipts/sqlite"
+	"github.com/command-dialect/dialect/runtime/report"
+)
+
+const reportLong = `Report an earlier run once more, from what was kept of it: as text, or as a file in one of the
+forms. Without an id it is the last run.
+
+--html writes one page that needs nothing else: the timeline of the run, and of each line
+its command, verdict, output and receipt. The page is held against the store: of each line it
+says whether its receipt is there, intact, and says the same. What was kept of the run is no
+evidence; its receipts are.`
+
+func newReport(u *ui) *cobra.Command {
+	var f struct {
+		keyFlags
+		store                 string
+		html, junit, markdown string
+		json                  bool
+	}
+	cmd := &cobra.Command{
+		Use:   "report [RUN]",
+		Short: "report an earlier run, as text, HTML, JUnit, Markdown or JSON",
+		Long:  reportLong,
+		Example: `  dialect report --html report.html
+  dialect report r-3c5f0f7e21a9b6d4 --junit report.xml`,
+		Args:              cobra.MaximumNArgs(1),
+		ValidArgsFunction: completeRuns,
+		RunE: func(_ *cobra.Command, args []string) error {
+			h, path, err := findHistory(f.store)
+			if err != nil {
+				return err
+			}
+			keys, err := f.verifiers()
+			if err != nil {
+				return err
+			}
+			d, err := h.find(arg(args))
+			if err != nil {
+				return err
+			}
+			for _, form := range []struct {
+				name  string
+				write func(w io.Writer) error
+			}{
+				{f.html, func(w io.Writer) error { return htmlReport(w, d, path, keys) }},
+				{f.junit, func(w io.Writer) error { return report.JUnit(w, d) }},
+				{f.markdown, func(w io.Writer) error { return report.Markdown(w, d) }},
+			} {
+				if form.name != "" {
+					if err := writeReport(u, form.name, form.write); err != nil {
+						return err
+					}
+				}
+			}
+			switch {
+			case f.json:
+				return writeJSON(u, d)
+			case f.html != "" || f.junit != "" || f.markdown != "":
+				return nil
+			}
+			o := d.Outcome()
+			opt := report.Options{Color: color(u.outTTY), Rel: shortPath, Rerun: func(s *plan.Step) string { return report.Rerun(o.Plan, s) }}
+			if u.outTTY {
+				opt.Form = report.Terminal
+			}
+			return report.Text(u.out, o, opt)
+		},
+	}
+	fl := cmd.Flags()
+	fl.SortFlags = false
+	fl.StringVar(&f.html, "html", "", "write a page to `FILE` (- for standard output)")
+	fl.StringVar(&f.junit, "junit", "", "write JUnit XML to `FILE`")
+	fl.StringVar(&f.markdown, "markdown", "", "write Markdown to `FILE`")
+	fl.BoolVar(&f.json, "json", false, "print the document that the run kept")
+	f.addKey(cmd)
+	addStoreFlag(cmd, &f.store)
+	return cmd
+}
+
+// writeReport writes a file, or standard output for "-". A file is there whole or not at
+// all.
+func writeReport(u *ui, name string, write func(io.Writer) error) error {
+	var b bytes.Buffer
+	if err := write(&b); err != nil {
+		return err
+	}
+	if name == "-" {
+		_, err := u.out.Write(b.Bytes())
+		return err
+	}
+	return writeFile(name, b.Bytes())
+}
+
+// writeFile writes a file through a temporary one. What is no file, such as a pipe, is
+// written to as it is.
+func writeFile(name string, text []byte) error {
+	if info, err := os.Stat(name); err == nil && !info.Mode().IsRegular() {
+		return os.WriteFile(name, text, 0o666)
+	}
+	f, err := os.CreateTemp(filepath.Dir(name), "."+filepath.Base(name)+"-*")
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(text)
+	if err == nil {
+		err = f.Chmod(0o644)
+	}
+	if cerr := f.Close(); err == nil {
+		err = cerr
+	}
+	if err == nil {
+		err = os.Rename(f.Name(), name)
+	}
+	if err != nil {
+		os.Remove(f.Name())
+	}
+	return err
+}
+
+// htmlReport writes the page of a run, held against its store.
+func htmlReport(w io.Writer, d *report.Document, path string, keys note.Verifiers) error {
+	ctx := context.Background()
+	o := report.HTMLOptions{Version: version(), Now: time.Now(), Output: func(l *report.DocResult, stream string) (string, string) {
+		return keptOutput(logsOf(path), l, stream)
+	}}
+	s, err := sqlite.Open(ctx, path, sqlite.Options{ReadOnly: true, Keys: keys})
+	if err == nil {
+		defer s.Close()
+		o.Proof = func(l *report.DocResult) *report.Proof { return proof(ctx, s, l) }
+		o.GateProof = func(g *report.DocGate) *report.Proof { return gateProof(ctx, s, d, g) }
+	} else if !errors.Is(err, sqlite.ErrNoStore) {
+		o.GateProof = func(*report.DocGate) *report.Proof {
+			return &report.Proof{Text: "the store cannot be read: " + err.Error()}
+		}
+	}
+	return report.HTML(w, d, o)
+}
+
+// keptOutput returns the end of what is kept of a stream.
+func keptOutput(logs string, l *report.DocResult, stream string) (text, note string) {
+	out := l.Stdout
+	if stream == "stderr" {
+		out = l.Stderr
+	}
+	if out.Log == "" {
+		return "", "not kept"
+	}
+	// The path is of the document, and anybody's: its last two elements are the digest.
+	name := filepath.Base(filepath.Dir(out.Log)) + filepath.Base(out.Log)
+	digest, err := receipts.ParseHash(name)
+	if err != nil {
+		return "", "not kept"
+	}
+	f, err := os.Open(blobPath(logs, digest))
+	if err != nil {
+		return "", "dropped since"
+	}
+	defer f.Close()
+	h := sha256.New()
+	size, err := io.Copy(h, f)
+	if err != nil || receipts.Hash(h.Sum(nil)) != digest {
+		return "", "what is kept is not what was written"
+	}
+	const most = 64 << 10
+	if size > most {
+		_, _ = f.Seek(size-most, io.SeekStart)
+	} else {
+		_, _ = f.Seek(0, io.SeekStart)
+	}
+	b, err := io.ReadAll(f)
+	if err != nil {
+		return "", "cannot be read"
+	}
+	if name != out.SHA256 {
+		note = "without its secrets, or cut"
+	}
+	return string(b), note
+}
+
+// proof holds a line of a document against the receipt that it names.
+func proof(ctx context.Context, s *sqlite.Store, l *report.DocResult) *report.Proof {
+	bad := func(format string, args ...any) *report.Proof {
+		return &report.Proof{Text: fmt.Sprintf(format, args...)}
+	}
+	if l.Receipt == "" || l.Gate != nil {
+		return nil
+	}
+	if l.Degraded {
+		return bad("No store acknowledged this receipt.")
+	}
+	e, err := s.Get(ctx, l.Receipt)
+	if err != nil {
+		return bad("Its receipt is not in the store: %v.", err)
+	}
+	if reason, text := receipts.Intact(e); reason != "" {
+		return bad("Its receipt is not intact: it %s.", text)
+	}
+	v, _ := e.Parse()
+	r, ok := v.(*receipts.Receipt)
+	switch passed := l.Verdict == "passed" || l.Verdict == "flaky"; {
+	case !ok || r.Step != l.ID:
+		return bad("The receipt that it names is of something else.")
+	case passed != (r.Status == receipts.Succeeded || r.Status == receipts.Pending):
+		return bad("The receipt says another thing: %s.", r.Status)
+	case l.ExitCode != nil && r.ExitCode != nil && *l.ExitCode != *r.ExitCode:
+		return bad("The receipt says another exit code: %d.", *r.ExitCode)
+	case l.Stdout != nil && l.Stdout.SHA256 != r.Stdout.SHA256.String(), l.Stderr != nil && l.Stderr.SHA256 != r.Stderr.SHA256.String():
+		return bad("The receipt is of other output.")
+	}
+	text := fmt.Sprintf("Record %d of the log, intact", e.Seq)
+	if e.Key != "" {
+		text += fmt.Sprintf(", signed by %s (L%d)", e.Key, e.Level)
+	}
+	if c := e.Consumption; c != nil {
+		text += ", consumed by " + c.Who()
+	}
+	return &report.Proof{OK: true, Text: text + "."}
+}
+
+// gateProof holds the gate of a document against the gate receipt that it names.
+func gateProof(ctx context.Context, s *sqlite.Store, d *report.Document, g *report.DocGate) *report.Proof {
+	if g.Verdict != "passed" {
+		return nil
+	}
+	e, err := s.Get(ctx, g.SHA256)
+	if err != nil {
+		return &report.Proof{Text: fmt.Sprintf("The gate receipt is not in the store: %v.", err)}
+	}
+	if reason, text := receipts.Intact(e); reason != "" {
+		return &report.Proof{Text: fmt.Sprintf("The gate receipt is not intact: it %s.", text)}
+	}
+	v, _ := e.Parse()
+	r, ok := v.(*receipts.Gate)
+	if !ok || r.Run != d.Run || r.Script.String() != d.Script.SHA256 || r.Final != g.Final {
+		return &report.Proof{Text: "The gate receipt is of another run."}
+	}
+	audit, err := s.Verify(ctx, nil)
+	switch {
+	case err != nil:
+		return &report.Proof{Text: fmt.Sprintf("The store cannot be verified: %v.", err)}
+	case !audit.Consistent():
+		return &report.Proof{Text: fmt.Sprintf("The store does not verify: %v.", audit.Findings[0].Message)}
+	}
+	return &report.Proof{OK: true, Text: fmt.Sprintf("The gate receipt is record %d of a log of %d that verifies; it consumed %d receipts. Ask again: dialect verify --tree .", e.Seq, audit.Count, len(r.Members))}
+}

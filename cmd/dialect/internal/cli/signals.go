@@ -1,0 +1,83 @@
+package cli
+
+import (
+	"context"
+	"os"
+	"os/signal"
+	"sync/atomic"
+	"syscall"
+
+	"github.com/command-dialect/dialect/runtime/runner"
+)
+
+// An interrupts turns the signals of this process into what they mean for a run: the
+// first that ends it ends it gently, within the grace of its processes; the second kills
+// them at once; the third does not wait for anything. A stop stops its processes too.
+type interrupts struct {
+	ctx     context.Context
+	cancel  context.CancelCauseFunc
+	control *runner.Control
+	hide    atomic.Pointer[func()] // what takes a drawing away; nil for none
+	ch      chan os.Signal
+}
+
+// catchSignals begins to catch signals, until stop is called.
+func catchSignals() *interrupts {
+	i := &interrupts{control: new(runner.Control), ch: make(chan os.Signal, 8)}
+	i.ctx, i.cancel = context.WithCancelCause(context.Background())
+	list := []os.Signal{os.Interrupt, syscall.SIGTERM}
+	if !signal.Ignored(syscall.SIGHUP) { // nohup
+		list = append(list, syscall.SIGHUP)
+	}
+	signal.Notify(i.ch, append(list, stopSignals()...)...)
+	go i.loop()
+	return i
+}
+
+func (i *interrupts) loop() {
+	ends := 0
+	for sig := range i.ch {
+		if isStop(sig) {
+			i.suspend()
+			continue
+		}
+		if isContinue(sig) {
+			continue
+		}
+		name, status := "SIGINT", 130
+		switch sig {
+		case syscall.SIGTERM:
+			name, status = "SIGTERM", 143
+		case syscall.SIGHUP:
+			name, status = "SIGHUP", 129
+		}
+		switch ends++; ends {
+		case 1:
+			i.cancel(runner.Signal{Name: name})
+		case 2:
+			i.control.Kill()
+		default:
+			i.drawnAway()
+			os.Exit(status)
+		}
+	}
+}
+
+func (i *interrupts) drawnAway() {
+	if hide := i.hide.Load(); hide != nil {
+		(*hide)()
+	}
+}
+
+func (i *interrupts) stop() {
+	signal.Stop(i.ch)
+	close(i.ch)
+	i.cancel(nil)
+}
+
+// signals returns a context that the signals that end a run cancel, with the signal as
+// its cause.
+func signals() (ctx context.Context, cancel context.CancelCauseFunc, stop func()) {
+	i := catchSignals()
+	return i.ctx, i.cancel, i.stop
+}

@@ -1,0 +1,119 @@
+package report
+
+import (
+	"bufio"
+	"encoding/json"
+	"io"
+	"time"
+
+	"github.com/command-dialect/dialect/runtime/process"
+	"github.com/command-dialect/dialect/runtime/redact"
+	"github.com/command-dialect/dialect/runtime/runner"
+)
+
+// EventsSchema names the stream that [Events] writes: JSON Lines, one [DocEvent] each.
+// Keys and kinds of events are only ever added; a change of meaning gets a new number.
+const EventsSchema = "dialect.events/1"
+
+// A DocEvent is one event of a run. Seq counts from 1 without a gap; the last event of a
+// run that came to its end is run_finished.
+type DocEvent struct {
+	Schema string `json:"schema,omitempty"` // of the first event
+	Seq    int    `json:"seq"`
+	Event  string `json:"event"` // run_started, step_waiting, step_started, output, step_finished, run_finished
+	Time   string `json:"time"`
+
+	Run     string     `json:"run,omitempty"`     // of run_started
+	Session string     `json:"session,omitempty"` // of run_started
+	Script  *DocScript `json:"script,omitempty"`  // of run_started
+	Lines   int        `json:"lines,omitempty"`   // of run_started
+
+	Step    string   `json:"step,omitempty"`
+	Line    int      `json:"line,omitempty"`    // of step_started
+	Command string   `json:"command,omitempty"` // of step_started: the title of the step
+	Argv    []string `json:"argv,omitempty"`    // of step_started
+	Attempt int      `json:"attempt,omitempty"` // of step_started
+	Lock    string   `json:"lock,omitempty"`    // of step_waiting
+	Stream  string   `json:"stream,omitempty"`  // of output: stdout or stderr
+	Text    *string  `json:"text,omitempty"`    // of output: one line, or a piece of a long one
+
+	Result *DocResult `json:"result,omitempty"` // of step_finished, without members
+
+	Verdict    string   `json:"verdict,omitempty"` // of run_finished
+	ExitStatus *int     `json:"exit_status,omitempty"`
+	Elapsed    float64  `json:"elapsed_seconds,omitempty"`
+	Gate       *DocGate `json:"gate,omitempty"`
+}
+
+// Events writes the events of a run as they happen. Its Listen is a listener of a run.
+type Events struct {
+	out    *bufio.Writer
+	redact *redact.Redactor
+	now    func() time.Time
+	plan   *runner.RunStarted
+	lines  Lines
+	seq    int
+	err    error
+}
+
+// NewEvents returns what writes to w. Secrets are taken out; now is the clock, nil for
+// time.Now.
+func NewEvents(w io.Writer, r *redact.Redactor, now func() time.Time) *Events {
+	if now == nil {
+		now = time.Now
+	}
+	return &Events{out: bufio.NewWriter(w), redact: r, now: now}
+}
+
+// Err returns why not all could be written.
+func (e *Events) Err() error { return e.err }
+
+func (e *Events) write(d DocEvent, flush bool) {
+	if e.err != nil {
+		return
+	}
+	if e.seq++; e.seq == 1 {
+		d.Schema = EventsSchema
+	}
+	d.Seq, d.Time = e.seq, stamp(e.now())
+	line, err := json.Marshal(d)
+	if err == nil {
+		_, err = e.out.Write(append(e.redact.Bytes(line), '\n'))
+	}
+	if err == nil && flush {
+		err = e.out.Flush()
+	}
+	e.err = err
+}
+
+func (e *Events) output(step string, stream process.Stream, line []byte) {
+	text := e.redact.Text(string(line))
+	e.write(DocEvent{Event: "output", Step: step, Stream: stream.String(), Text: &text}, false)
+}
+
+// Listen writes one event.
+func (e *Events) Listen(ev runner.Event) {
+	switch ev := ev.(type) {
+	case runner.RunStarted:
+		e.plan = &ev
+		s := script(ev.Plan)
+		e.write(DocEvent{Event: "run_started", Run: ev.Run, Session: ev.Session, Script: &s, Lines: len(ev.Plan.Steps)}, true)
+	case runner.StepWaiting:
+		e.write(DocEvent{Event: "step_waiting", Step: ev.Step.ID, Lock: ev.Lock}, true)
+	case runner.StepStarted:
+		s := ev.Step
+		e.write(DocEvent{Event: "step_started", Step: s.ID, Line: s.Line.Number, Command: title(&runner.Result{Step: s}), Argv: s.Argv, Attempt: ev.Attempt}, true)
+	case runner.StepOutput:
+		e.lines.Add(ev.Step, ev.Stream, ev.Data, func(line []byte) { e.output(ev.Step.ID, ev.Stream, line) })
+	case runner.StepFinished:
+		s := ev.Result.Step
+		e.lines.Flush(s, func(stream process.Stream, line []byte) { e.output(s.ID, stream, line) })
+		d := NewResult(e.plan.Plan, ev.Result)
+		d.Members = nil
+		e.write(DocEvent{Event: "step_finished", Step: s.ID, Result: d}, true)
+	case runner.RunFinished:
+		o := ev.Outcome
+		status := o.ExitStatus()
+		e.write(DocEvent{Event: "run_finished", Verdict: o.Verdict(), ExitStatus: &status, Elapsed: elapsed(o.Duration), Gate: gate(o.Gate)}, true)
+	}
+}

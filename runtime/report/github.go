@@ -1,0 +1,169 @@
+package report
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"path/filepath"
+	"strings"
+)
+
+// Annotations writes the failures of a document as commands of GitHub's runner, which
+// shows them beside the code. root is the directory that GitHub's paths begin at; a file
+// that is not below it is named in the message.
+func Annotations(w io.Writer, d *Document, root string) error {
+	var b bytes.Buffer
+	n := 0
+	d.Leaves(func(l *DocResult) {
+		if !l.Bad() || n == 10 { // GitHub shows ten a step
+			return
+		}
+		n++
+		title, message := fmt.Sprintf("%s: %s", clean(l.Title()), l.Verdict), l.How()
+		file, line, column := l.File, l.Line, 0
+		if e := l.Error; e != nil {
+			message = e.Message
+			if e.File != "" && e.Line > 0 {
+				file, line, column = e.File, e.Line, e.Column
+			}
+		}
+		if rel, ok := below(file, root); ok {
+			fmt.Fprintf(&b, "::error file=%s,line=%d", property(rel), max(line, 1))
+			if column > 0 {
+				fmt.Fprintf(&b, ",col=%d", column)
+			}
+			fmt.Fprintf(&b, ",title=%s::%s\n", property(title), data(message))
+		} else {
+			fmt.Fprintf(&b, "::error title=%s::%s\n", property(title), data(file+": "+message))
+		}
+	})
+	d.Leaves(func(l *DocResult) {
+		if l.Baseline != nil && l.Tests != nil {
+			fmt.Fprintf(&b, "::warning title=%s::%s\n", property("fewer tests"), data(fewer(l)))
+		}
+	})
+	if g := d.Gate; g != nil && g.Verdict == "refused" {
+		fmt.Fprintf(&b, "::error title=gate refused::%s\n", data(clean(g.Detail)))
+	}
+	_, err := w.Write(b.Bytes())
+	return err
+}
+
+func fewer(l *DocResult) string {
+	return fmt.Sprintf("%s: %d tests passed, %d did in %s", clean(l.Title()), l.Tests.Passed, l.Baseline.Passed, l.Baseline.Run)
+}
+
+// below returns path relative to root, with slashes.
+func below(path, root string) (string, bool) {
+	if path == "" || path == "-" || path == "-e" {
+		return "", false
+	}
+	abs, err := filepath.Abs(path)
+	if err != nil {
+		return "", false
+	}
+	rel, err := filepath.Rel(root, abs)
+	if err != nil || rel == ".." || strings.HasPrefix(rel, "../") {
+		return "", false
+	}
+	return filepath.ToSlash(rel), true
+}
+
+// data and property escape text in a command of the runner.
+func data(s string) string {
+	return strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A").Replace(s)
+}
+
+func property(s string) string {
+	return strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A", ":", "%3A", ",", "%2C").Replace(s)
+}
+
+// maxSummary bounds a step summary: GitHub drops one that is larger than 1 MiB.
+const maxSummary = 512 << 10
+
+// Markdown writes a document as a summary for GitHub and its like: a table of the lines,
+// and the failures with their output.
+func Markdown(w io.Writer, d *Document) error {
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "### %s: %s\n\n", inline(d.Script.Name), strings.ToUpper(d.Verdict[:1])+d.Verdict[1:])
+	fmt.Fprintf(&b, "%s in %.2f s; %s\n\n", d.counts(), d.Elapsed, inline(d.gateText()))
+	fmt.Fprintf(&b, "| | line | verdict | time | tests |\n|---|---|---|---:|---:|\n")
+	d.Leaves(func(l *DocResult) {
+		tests := ""
+		if t := l.Tests; t != nil {
+			tests = fmt.Sprint(t.Passed)
+			if t.Failed > 0 {
+				tests += fmt.Sprintf(" (%d failed)", t.Failed)
+			}
+		}
+		if b.Len() < maxSummary/2 {
+			fmt.Fprintf(&b, "| %s | %s | %s | %.2f s | %s |\n", l.ID, inline(l.Title()), inline(l.How()), l.Elapsed, tests)
+		}
+	})
+	d.Leaves(func(l *DocResult) {
+		f := l.Fault
+		if f == nil || b.Len() > maxSummary*3/4 {
+			return
+		}
+		fmt.Fprintf(&b, "\n<details open><summary>%s:%d: %s</summary>\n\n", inline(l.File), l.Line, inline(l.Title()))
+		if l.Error != nil {
+			fmt.Fprintf(&b, "%s\n\n", inline(l.Error.place()+l.Error.Message))
+		}
+		text := strings.Join(f.LastOutput, "\n")
+		fence := "```"
+		for strings.Contains(text, fence) {
+			fence += "`"
+		}
+		fmt.Fprintf(&b, "%s\n$ %s\n%s\n%s\n\n</details>\n", fence, f.Invocation, cut(text, 32<<10), fence)
+	})
+	d.Leaves(func(l *DocResult) {
+		if l.Baseline != nil && l.Tests != nil {
+			fmt.Fprintf(&b, "\n**Warning**: %s\n", inline(fewer(l)))
+		}
+	})
+	_, err := w.Write(b.Bytes())
+	return err
+}
+
+// inline makes text of others plain text of Markdown: nothing in it is markup.
+func inline(s string) string {
+	var b strings.Builder
+	for _, r := range clean(s) {
+		switch r {
+		case '\\', '`', '*', '_', '{', '}', '[', ']', '<', '>', '(', ')', '#', '!', '|', '~', '@':
+			fmt.Fprintf(&b, "&#%d;", r)
+		case '&':
+			b.WriteString("&amp;")
+		default:
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
+}
+
+// counts says how many lines there are, and how they ended.
+func (d *Document) counts() string {
+	parts := []string{count(d.Counts.Lines, "line")}
+	for _, c := range []struct {
+		n    int
+		word string
+	}{{d.Counts.Fault, "fault"}, {d.Counts.Failed, "failed"}, {d.Counts.Flaky, "flaky"}, {d.Counts.Cancelled, "cancelled"}, {d.Counts.Skipped, "skipped"}, {d.Counts.Passed, "passed"}} {
+		if c.n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", c.n, c.word))
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+func (d *Document) gateText() string {
+	g := d.Gate
+	switch {
+	case g == nil:
+		return "no gate"
+	case g.Verdict == "passed":
+		return fmt.Sprintf("gate %s, trust %s, policy %s", g.ID, g.Trust, g.Policy)
+	case g.Detail != "":
+		return fmt.Sprintf("gate %s: %s", strings.ReplaceAll(g.Verdict, "_", " "), g.Detail)
+	}
+	return "gate " + strings.ReplaceAll(g.Verdict, "_", " ")
+}

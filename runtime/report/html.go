@@ -1,0 +1,260 @@
+package report
+
+import (
+	_ "embed"
+	"fmt"
+	"html/template"
+	"io"
+	"math"
+	"strings"
+	"time"
+)
+
+//go:embed page.html
+var pageHTML string
+
+// A Proof is what a store of receipts says of one line, or of the gate.
+type Proof struct {
+	OK   bool
+	Text string // one sentence
+}
+
+// HTMLOptions say what a page has beside its document.
+type HTMLOptions struct {
+	Version string
+	Now     time.Time
+	// Output returns what is kept of a stream ("stdout", "stderr") of a line, and a note
+	// where that is not all; nil leaves the output out.
+	Output func(l *DocResult, stream string) (text, note string)
+	// Proof and GateProof hold the document against a store; nil says nothing.
+	Proof     func(l *DocResult) *Proof
+	GateProof func(g *DocGate) *Proof
+}
+
+// Bounds of a page, in bytes of output: of one stream, and of all.
+const (
+	maxPageStream = 32 << 10
+	maxPageOutput = 8 << 20
+)
+
+type pageFact struct{ Name, Value string }
+
+type pageOutput struct{ Name, Note, Text string }
+
+type pageProof struct{ Class, Text string }
+
+type pageLine struct {
+	ID, Title, Verdict, Brief, Time, Error, Command string
+	Open, Bar                                       bool
+	Left, Width                                     float64
+	Facts                                           []pageFact
+	Proof                                           *pageProof
+	Outputs                                         []pageOutput
+	Refusals                                        []string
+	Members                                         []pageLine
+}
+
+type page struct {
+	Version, Generated, Verdict, Word, Script, Counts, Elapsed, Half, Gate, GateClass, Trust string
+	Proved                                                                                   bool
+	Warnings, Refusals                                                                       []string
+	Facts                                                                                    []pageFact
+	GateProof                                                                                *pageProof
+	Lines                                                                                    []pageLine
+}
+
+// HTML writes a document as one page that needs nothing else: no network, no script.
+func HTML(w io.Writer, d *Document, o HTMLOptions) error {
+	t, err := template.New("page").Parse(pageHTML)
+	if err != nil {
+		return err
+	}
+	b := pageBuilder{d: d, o: o, left: maxPageOutput}
+	return t.Execute(w, b.page())
+}
+
+type pageBuilder struct {
+	d       *Document
+	o       HTMLOptions
+	started time.Time
+	left    int // bytes of output that still find room
+}
+
+func (b *pageBuilder) page() *page {
+	d := b.d
+	b.started, _ = time.Parse(time.RFC3339Nano, d.Started)
+	p := &page{
+		Version: b.o.Version, Generated: b.o.Now.UTC().Format("2006-01-02 15:04:05 UTC"),
+		Verdict: d.Verdict, Word: strings.ToUpper(d.Verdict[:min(1, len(d.Verdict))]) + d.Verdict[min(1, len(d.Verdict)):], Script: clean(d.Script.Name),
+		Counts: d.counts(), Elapsed: briefly(d.Elapsed), Half: briefly(d.Elapsed / 2),
+		Gate: clean(d.gateText()), GateClass: "skipped", Proved: b.o.Proof != nil,
+	}
+	if t := d.Tests; t != nil {
+		p.Counts += fmt.Sprintf("; tests: %d passed, %d failed, %d skipped", t.Passed, t.Failed, t.Skipped)
+	}
+	if d.Signal != "" {
+		p.Warnings = append(p.Warnings, "Ended by "+d.Signal)
+	}
+	if d.Limit != "" {
+		p.Warnings = append(p.Warnings, clean(d.Limit))
+	}
+	if d.Degraded != "" {
+		p.Warnings = append(p.Warnings, "DEGRADED: no receipt was kept: "+clean(d.Degraded))
+	}
+	if d.Script.Part {
+		p.Warnings = append(p.Warnings, "Only a part of the script was run.")
+	}
+	d.Leaves(func(l *DocResult) {
+		if l.Baseline != nil && l.Tests != nil {
+			p.Warnings = append(p.Warnings, "Fewer tests: "+fewer(l))
+		}
+	})
+	fact := func(name, value string) {
+		if value != "" {
+			p.Facts = append(p.Facts, pageFact{name, clean(value)})
+		}
+	}
+	fact("run", d.Run)
+	fact("started", d.Started)
+	fact("session", d.Session)
+	fact("nonce", d.Nonce)
+	fact("script", d.Script.SHA256)
+	if d.Matrix != nil {
+		fact("matrix", d.Matrix.Name+" "+d.Matrix.SHA256)
+	}
+	p.Trust = "Without a gate receipt nothing is proved: what stands here is the word of whoever ran it."
+	if g := d.Gate; g != nil {
+		fact("gate receipt", g.SHA256)
+		if g.Tree != nil {
+			fact("files", strings.TrimSpace("tree "+g.Tree.Tree+" bytes "+g.Tree.Bytes))
+		}
+		switch g.Verdict {
+		case "passed":
+			p.GateClass = "passed"
+			p.Trust = map[string]string{
+				"L0": "Trust L0: the receipts are in an append-only log, and nobody has signed them. Whoever may write the store could have written it all.",
+				"L1": "Trust L1: the receipts are signed with a key that the commands did not get. Whoever holds the key could have written them.",
+			}[g.Trust]
+		case "refused":
+			p.GateClass = "failed"
+		}
+		for _, r := range g.Refusals {
+			p.Refusals = append(p.Refusals, clean(r.Message))
+		}
+		if b.o.GateProof != nil {
+			p.GateProof = b.proof(b.o.GateProof(g))
+		}
+	}
+	p.Lines = b.lines(d.Lines)
+	return p
+}
+
+func (b *pageBuilder) proof(p *Proof) *pageProof {
+	switch {
+	case p == nil:
+		return nil
+	case p.OK:
+		return &pageProof{"passed", clean(p.Text)}
+	}
+	return &pageProof{"failed", clean(p.Text)}
+}
+
+func (b *pageBuilder) lines(lines []*DocResult) (out []pageLine) {
+	for _, l := range lines {
+		if l != nil {
+			out = append(out, b.line(l))
+		}
+	}
+	return out
+}
+
+func (b *pageBuilder) line(l *DocResult) pageLine {
+	p := pageLine{ID: clean(l.ID), Title: clean(l.Title()), Verdict: l.Verdict, Open: l.Bad(), Time: "not started"}
+	at, err := time.Parse(time.RFC3339Nano, l.Started)
+	if err == nil && !b.started.IsZero() {
+		begin := at.Sub(b.started).Seconds()
+		p.Time = fmt.Sprintf("%s, from %s", briefly(l.Elapsed), briefly(begin))
+		if b.d.Elapsed > 0 {
+			p.Bar = true
+			p.Left = percent(begin / b.d.Elapsed)
+			p.Width = math.Min(percent(l.Elapsed/b.d.Elapsed), 100-p.Left)
+		}
+	}
+	if l.Verdict != "passed" {
+		p.Brief = clean(strings.TrimSpace(strings.TrimPrefix(l.How(), l.Verdict)))
+	}
+	if t := l.Tests; t != nil {
+		p.Brief = strings.TrimPrefix(p.Brief+fmt.Sprintf(", %d tests", t.Passed+t.Failed), ", ")
+	}
+	if l.Error != nil {
+		p.Error = clean(l.Error.place() + l.Error.Message)
+	}
+	fact := func(name, value string) {
+		if value != "" {
+			p.Facts = append(p.Facts, pageFact{name, clean(value)})
+		}
+	}
+	if len(l.Members) > 0 {
+		fact("binding", l.Binding)
+		p.Members = b.lines(l.Members)
+		return p
+	}
+	if len(l.Argv) > 0 {
+		p.Command = Command(l.Argv)
+	}
+	fact("line", fmt.Sprintf("%s:%d: %s", l.File, l.Line, l.Text))
+	fact("binding", l.Binding+", "+l.Effect+"s")
+	if l.ExitCode != nil {
+		fact("exit code", fmt.Sprint(*l.ExitCode))
+	}
+	fact("signal", l.Signal)
+	if l.Attempts > 1 {
+		fact("attempts", fmt.Sprint(l.Attempts))
+	}
+	if l.Waited > 0 {
+		fact("waited", briefly(l.Waited))
+	}
+	if t := l.Tests; t != nil {
+		fact("tests", fmt.Sprintf("%d passed, %d failed, %d skipped", t.Passed, t.Failed, t.Skipped))
+	}
+	fact("receipt", l.Receipt)
+	for _, n := range l.Notes {
+		fact("note", n)
+	}
+	if f := l.Fault; f != nil && len(f.ReproHints) > 0 {
+		fact("again", strings.Join(f.ReproHints, "\n"))
+	}
+	if l.Gate != nil {
+		for _, r := range l.Gate.Refusals {
+			p.Refusals = append(p.Refusals, clean(r.Message))
+		}
+	}
+	if b.o.Proof != nil {
+		p.Proof = b.proof(b.o.Proof(l))
+	}
+	for _, s := range []struct {
+		name string
+		out  *DocOutput
+	}{{"stdout", l.Stdout}, {"stderr", l.Stderr}} {
+		if s.out == nil || s.out.Bytes == 0 || b.o.Output == nil {
+			continue
+		}
+		text, note := b.o.Output(l, s.name)
+		text = strings.TrimRight(strip(text), "\n")
+		if most := min(maxPageStream, b.left); len(text) > most {
+			cutAt := strings.IndexByte(text[len(text)-most:], '\n')
+			text = text[len(text)-most+cutAt+1:]
+			note = strings.TrimPrefix(note+fmt.Sprintf(", the last %d of %d bytes", len(text), s.out.Bytes), ", ")
+		}
+		b.left -= len(text)
+		p.Outputs = append(p.Outputs, pageOutput{s.name, note, text})
+	}
+	return p
+}
+
+func percent(f float64) float64 {
+	return math.Round(math.Max(0, math.Min(1, f))*10000) / 100
+}
+
+// briefly renders seconds for people.
+func briefly(s float64) string { return seconds(time.Duration(s * float64(time.Second))) }

@@ -1,0 +1,195 @@
+package view
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/command-dialect/dialect/lang/plan"
+	"github.com/command-dialect/dialect/runtime/diagnose"
+	"github.com/command-dialect/dialect/runtime/process"
+	"github.com/command-dialect/dialect/runtime/report"
+	"github.com/command-dialect/dialect/runtime/runner"
+)
+
+const (
+	beatEvery = 30 * time.Second
+	tailLines = 10 // of a step, in mode Tail
+)
+
+// A lines view writes lines that stay: for a pipe, a file, a terminal that can do no more.
+type lines struct {
+	o     Options
+	mode  Mode
+	quit  chan struct{}
+	idle  sync.WaitGroup
+	began time.Time
+
+	mu      sync.Mutex
+	cut     report.Lines
+	width   int // of the names, in mode Stream
+	running []*running
+	total   int
+	ended   int
+}
+
+func newLines(m Mode, o Options) *lines {
+	l := &lines{o: o, mode: m, began: time.Now(), quit: make(chan struct{})}
+	if m != Beat {
+		return l
+	}
+	every := o.Every
+	if every == 0 {
+		every = beatEvery
+	}
+	l.idle.Go(func() {
+		tick := time.NewTicker(every)
+		defer tick.Stop()
+		for {
+			select {
+			case <-tick.C:
+				l.beat()
+			case <-l.quit:
+				return
+			}
+		}
+	})
+	return l
+}
+
+func (l *lines) beat() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(l.running) == 0 {
+		return
+	}
+	r := l.running[0]
+	text := fmt.Sprintf("dialect: running for %d s: [%d/%d] %s", int(time.Since(l.began).Seconds()), l.ended, l.total, name(r.step))
+	if n := len(l.running) - 1; n > 0 {
+		text += fmt.Sprintf(" and %d more", n)
+	}
+	fmt.Fprintf(l.o.Out, "%s, %d s\n", text, int(time.Since(r.at).Seconds()))
+}
+
+func (l *lines) Listen(e runner.Event) {
+	if l.mode == None {
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	switch e := e.(type) {
+	case runner.RunStarted:
+		plan.Walk(e.Plan.Steps, func(s *plan.Step) {
+			if s.Kind != plan.Composite {
+				l.total++
+				l.width = max(l.width, min(textWidth(name(s)), 28))
+			}
+		})
+	case runner.StepWaiting:
+		if l.mode != Beat {
+			fmt.Fprintf(l.o.Out, "%s waits for %s\n", name(e.Step), e.Lock)
+		}
+	case runner.StepStarted:
+		l.running = append(l.running, &running{step: e.Step, at: e.At})
+		if l.mode == Stream {
+			l.line(e.Step, "$ "+report.Command(e.Step.Argv))
+		}
+	case runner.StepOutput:
+		if l.mode == Stream {
+			l.cut.Add(e.Step, e.Stream, e.Data, func(line []byte) { l.line(e.Step, string(line)) })
+		}
+	case runner.StepFinished:
+		if e.Result.Step.Kind != plan.Composite {
+			l.finish(e.Result)
+		}
+	}
+}
+
+func (l *lines) line(s *plan.Step, text string) {
+	fmt.Fprintf(l.o.Out, "%s | %s\n", pad(fit(name(s), l.width), l.width), report.Plain(l.o.Redact.Text(text)))
+}
+
+func (l *lines) finish(r *runner.Result) {
+	l.ended++
+	for i, x := range l.running {
+		if x.step == r.Step {
+			l.running = append(l.running[:i], l.running[i+1:]...)
+			break
+		}
+	}
+	if l.mode == Beat {
+		return
+	}
+	if l.mode == Stream {
+		l.cut.Flush(r.Step, func(_ process.Stream, line []byte) { l.line(r.Step, string(line)) })
+	}
+	text := string(r.Verdict)
+	if r.Verdict == runner.Fault {
+		text += " " + string(r.Reason)
+	}
+	if r.Detail != "" {
+		text += ", " + report.Plain(r.Detail)
+	}
+	if !r.Started.IsZero() {
+		text += fmt.Sprintf(", %.2f s", r.Duration.Seconds())
+	}
+	switch {
+	case l.mode == Stream:
+		l.line(r.Step, text)
+		return
+	case l.o.Color && r.Verdict.Bad():
+		text = "\x1b[1;31m" + text + "\x1b[0m"
+	case l.o.Color && r.Verdict == runner.Passed:
+		text = "\x1b[32m" + text + "\x1b[0m"
+	}
+	fmt.Fprintf(l.o.Out, "== %s: %s\n", name(r.Step), text)
+	if r.Process == nil {
+		return
+	}
+	tail := bytes.Trim(diagnose.Readable(r.Process.Tail), "\n")
+	if len(tail) == 0 {
+		return
+	}
+	all := bytes.Split(tail, []byte("\n"))
+	left := r.Process.Stdout.Bytes + r.Process.Stderr.Bytes - int64(len(r.Process.Tail))
+	if l.mode == Tail && len(all) > tailLines {
+		all, left = all[len(all)-tailLines:], 1
+	}
+	if left > 0 {
+		fmt.Fprintf(l.o.Out, "  ... (all of it: %s)\n", strings.Join(logs(r.Process), ", "))
+	}
+	for _, line := range all {
+		fmt.Fprintf(l.o.Out, "  %s\n", strings.TrimRight(report.Plain(string(line)), " "))
+	}
+}
+
+// logs are the files that keep the output of p.
+func logs(p *process.Result) []string {
+	var paths []string
+	for _, o := range []process.Output{p.Stdout, p.Stderr} {
+		if o.Log != "" {
+			paths = append(paths, o.Log)
+		}
+	}
+	if paths == nil {
+		return []string{"not kept"}
+	}
+	return paths
+}
+
+func (l *lines) Print(text string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	fmt.Fprintln(l.o.Out, text)
+}
+
+func (l *lines) Hide() {}
+
+func (l *lines) Close() {
+	if l.quit != nil {
+		close(l.quit)
+	}
+	l.idle.Wait()
+}
