@@ -25,6 +25,9 @@ func Annotations(w io.Writer, d *Document, root string) error {
 			message = e.Message
 			if e.File != "" && e.Line > 0 {
 				file, line, column = e.File, e.Line, e.Column
+				if !filepath.IsAbs(file) && l.Dir != "" {
+					file = filepath.Join(l.Dir, filepath.FromSlash(file))
+				}
 			}
 		}
 		if rel, ok := below(file, root); ok {
@@ -34,7 +37,7 @@ func Annotations(w io.Writer, d *Document, root string) error {
 			}
 			fmt.Fprintf(&b, ",title=%s::%s\n", property(title), data(message))
 		} else {
-			fmt.Fprintf(&b, "::error title=%s::%s\n", property(title), data(file+": "+message))
+			fmt.Fprintf(&b, "::error title=%s::%s\n", property(title), data(fmt.Sprintf("%s:%d: %s", file, max(line, 1), message)))
 		}
 	})
 	d.Leaves(func(l *DocResult) {
@@ -85,7 +88,7 @@ const maxSummary = 512 << 10
 // and the failures with their output.
 func Markdown(w io.Writer, d *Document) error {
 	var b bytes.Buffer
-	fmt.Fprintf(&b, "### %s: %s\n\n", inline(d.Script.Name), strings.ToUpper(d.Verdict[:1])+d.Verdict[1:])
+	fmt.Fprintf(&b, "### %s: %s\n\n", inline(d.Script.Name), capital(d.Verdict))
 	fmt.Fprintf(&b, "%s in %.2f s; %s\n\n", d.counts(), d.Elapsed, inline(d.gateText()))
 	fmt.Fprintf(&b, "| | line | verdict | time | tests |\n|---|---|---|---:|---:|\n")
 	d.Leaves(func(l *DocResult) {
@@ -123,6 +126,14 @@ func Markdown(w io.Writer, d *Document) error {
 	})
 	_, err := w.Write(b.Bytes())
 	return err
+}
+
+// capital writes the first letter of an English word large.
+func capital(word string) string {
+	if word == "" {
+		return ""
+	}
+	return strings.ToUpper(word[:1]) + word[1:]
 }
 
 // inline makes text of others plain text of Markdown: nothing in it is markup.

@@ -7,6 +7,7 @@ import (
 	"io"
 	"math"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -63,9 +64,13 @@ type page struct {
 	Lines                                                                                    []pageLine
 }
 
+var pageTemplate = sync.OnceValues(func() (*template.Template, error) {
+	return template.New("page").Parse(pageHTML)
+})
+
 // HTML writes a document as one page that needs nothing else: no network, no script.
 func HTML(w io.Writer, d *Document, o HTMLOptions) error {
-	t, err := template.New("page").Parse(pageHTML)
+	t, err := pageTemplate()
 	if err != nil {
 		return err
 	}
@@ -85,7 +90,7 @@ func (b *pageBuilder) page() *page {
 	b.started, _ = time.Parse(time.RFC3339Nano, d.Started)
 	p := &page{
 		Version: b.o.Version, Generated: b.o.Now.UTC().Format("2006-01-02 15:04:05 UTC"),
-		Verdict: d.Verdict, Word: strings.ToUpper(d.Verdict[:min(1, len(d.Verdict))]) + d.Verdict[min(1, len(d.Verdict)):], Script: clean(d.Script.Name),
+		Verdict: d.Verdict, Word: capital(d.Verdict), Script: clean(d.Script.Name),
 		Counts: d.counts(), Elapsed: briefly(d.Elapsed), Half: briefly(d.Elapsed / 2),
 		Gate: clean(d.gateText()), GateClass: "skipped", Proved: b.o.Proof != nil,
 	}
@@ -181,7 +186,7 @@ func (b *pageBuilder) line(l *DocResult) pageLine {
 		}
 	}
 	if l.Verdict != "passed" {
-		p.Brief = clean(strings.TrimSpace(strings.TrimPrefix(l.How(), l.Verdict)))
+		p.Brief = strings.TrimLeft(strings.TrimPrefix(l.How(), l.Verdict), ", ")
 	}
 	if t := l.Tests; t != nil {
 		p.Brief = strings.TrimPrefix(p.Brief+fmt.Sprintf(", %d tests", t.Passed+t.Failed), ", ")

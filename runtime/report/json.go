@@ -84,6 +84,7 @@ type DocResult struct {
 	Kind     string       `json:"kind"`
 	Effect   string       `json:"effect"`
 	Argv     []string     `json:"argv,omitempty"`
+	Dir      string       `json:"dir,omitempty"` // absolute; of a process
 	Verdict  string       `json:"verdict"`
 	Reason   string       `json:"reason,omitempty"`
 	Detail   string       `json:"detail,omitempty"`
@@ -341,6 +342,9 @@ func NewResult(p *plan.Plan, r *runner.Result) *DocResult {
 		Verdict: string(r.Verdict), Reason: string(r.Reason), Detail: r.Detail, By: r.By,
 		Started: stamp(r.Started), Elapsed: elapsed(r.Duration), Attempts: r.Attempts,
 		Required: s.ReceiptRequired, Degraded: r.Degraded, Gate: gate(r.Gate),
+	}
+	if s.Kind == plan.Process {
+		d.Dir = s.Dir
 	}
 	if !r.Receipt.IsZero() {
 		d.Receipt = r.Receipt.String()

@@ -3,6 +3,7 @@ package view
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -46,8 +47,9 @@ type live struct {
 	total   int
 	done    map[runner.Verdict]int
 	ended   int
-	running []*running
-	waiting []*plan.Step // that have not begun, in order
+	order   map[*plan.Step]int // in the script
+	running []*running         // in that order
+	waiting []*plan.Step       // that have not begun, in order
 	locked  map[*plan.Step]string
 
 	drawn []int  // widths of the lines on the terminal, the cursor at the end of the last
@@ -62,7 +64,7 @@ type running struct {
 }
 
 func newLive(o Options) *live {
-	l := &live{o: o, now: time.Now, quit: make(chan struct{}), done: make(map[runner.Verdict]int), locked: make(map[*plan.Step]string)}
+	l := &live{o: o, now: time.Now, quit: make(chan struct{}), done: make(map[runner.Verdict]int), locked: make(map[*plan.Step]string), order: make(map[*plan.Step]int)}
 	l.began = l.now()
 	every := o.Every
 	if every == 0 {
@@ -92,6 +94,7 @@ func (l *live) Listen(e runner.Event) {
 	case runner.RunStarted:
 		plan.Walk(e.Plan.Steps, func(s *plan.Step) {
 			if s.Kind != plan.Composite {
+				l.order[s] = len(l.waiting)
 				l.waiting = append(l.waiting, s)
 			}
 		})
@@ -100,7 +103,11 @@ func (l *live) Listen(e runner.Event) {
 		l.locked[e.Step] = e.Lock
 	case runner.StepStarted:
 		l.begin(e.Step)
-		l.running = append(l.running, &running{step: e.Step, attempt: e.Attempt, at: e.At})
+		i := len(l.running)
+		for i > 0 && l.order[l.running[i-1].step] > l.order[e.Step] {
+			i--
+		}
+		l.running = slices.Insert(l.running, i, &running{step: e.Step, attempt: e.Attempt, at: e.At})
 	case runner.StepOutput:
 		for _, r := range l.running {
 			if r.step == e.Step {
@@ -258,6 +265,10 @@ func (l *live) frame(cols, rows int) (text []string, widths []int) {
 	}
 	if s := fit(l.rest(), width); s != "" {
 		add(s, l.paint("2", s))
+	}
+	// The bar is what fits last: nothing scrolls away, or it could not be drawn over.
+	if most := max(1, rows-1) - 1; len(text) > most {
+		text, widths = text[:most], widths[:most]
 	}
 	add(l.bar(width))
 	return text, widths

@@ -27,7 +27,7 @@ func howFar(s *sqlite.Store, run string) string {
 	}
 	text := fmt.Sprintf("%d of %d commands had ended", r[0].ended, r[0].planned)
 	if r[0].next != "" {
-		text += ", not " + r[0].next
+		text += "; " + r[0].next + " had not"
 	}
 	return text
 }

@@ -3,10 +3,15 @@
 package cli
 
 import (
+	"bytes"
 	"os"
 	"os/signal"
+	"strconv"
+	"strings"
 	"syscall"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 func stopSignals() []os.Signal { return []os.Signal{syscall.SIGTSTP, syscall.SIGCONT} }
@@ -17,20 +22,63 @@ func isContinue(s os.Signal) bool { return s == syscall.SIGCONT }
 // suspend stops the commands and then this process, as Ctrl-Z wants it; they are in
 // sessions of their own, and the terminal does not reach them. It returns when both go on.
 func (i *interrupts) suspend() {
+	if orphaned() {
+		return
+	}
 	i.drawnAway()
 	resume := i.control.Pause()
 	defer resume()
 	goesOn := make(chan os.Signal, 1)
 	signal.Notify(goesOn, syscall.SIGCONT)
 	defer signal.Stop(goesOn)
-	signal.Reset(syscall.SIGTSTP)
-	defer signal.Notify(i.ch, syscall.SIGTSTP)
-	if syscall.Kill(os.Getpid(), syscall.SIGTSTP) != nil {
+	// Not SIGTSTP: once it was caught, package signal does not give it back to the system.
+	if syscall.Kill(os.Getpid(), syscall.SIGSTOP) != nil {
 		return
 	}
-	// In a process group that nobody waits for the system does not stop anything.
 	select {
 	case <-goesOn:
-	case <-time.After(300 * time.Millisecond):
+	case <-time.After(time.Second): // of a clock that stood still as well
 	}
+}
+
+// orphaned reports whether nobody would let this process go on: its process group has no
+// parent with job control in the session. The system does not stop such a group either.
+func orphaned() bool {
+	group, err := syscall.Getpgid(0)
+	if err != nil {
+		return true
+	}
+	session, err := unix.Getsid(0)
+	if err != nil {
+		return true
+	}
+	// The parent may be of the same job: make, env, a script.
+	for pid := os.Getppid(); pid > 1; {
+		g, err := syscall.Getpgid(pid)
+		if err != nil {
+			return true
+		}
+		if g != group {
+			s, err := unix.Getsid(pid)
+			return err != nil || s != session
+		}
+		if pid = parentOf(pid); pid == 0 {
+			return true
+		}
+	}
+	return true
+}
+
+// parentOf returns the parent of a process, 0 if it is not known.
+func parentOf(pid int) int {
+	text, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
+	if err != nil {
+		return 0
+	}
+	_, rest, ok := strings.Cut(string(text[bytes.LastIndexByte(text, ')')+1:]), " ")
+	if f := strings.Fields(rest); ok && len(f) > 1 {
+		n, _ := strconv.Atoi(f[1])
+		return n
+	}
+	return 0
 }
