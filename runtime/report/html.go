@@ -131,7 +131,8 @@ func (b *pageBuilder) page() *page {
 	if g := d.Gate; g != nil {
 		fact("gate receipt", g.SHA256)
 		if g.Tree != nil {
-			fact("files", strings.TrimSpace("tree "+g.Tree.Tree+" bytes "+g.Tree.Bytes))
+			fact("tree", g.Tree.Tree)
+			fact("files", g.Tree.Bytes)
 		}
 		switch g.Verdict {
 		case "passed":

@@ -259,5 +259,5 @@ func gateProof(ctx context.Context, s *sqlite.Store, d *report.Document, g *repo
 	case !audit.Consistent():
 		return &report.Proof{Text: fmt.Sprintf("The store does not verify: %v.", audit.Findings[0].Message)}
 	}
-	return &report.Proof{OK: true, Text: fmt.Sprintf("The gate receipt is record %d of a log of %d that verifies; it consumed %d receipts. Ask again: dialect verify --tree .", e.Seq, audit.Count, len(r.Members))}
+	return &report.Proof{OK: true, Text: fmt.Sprintf("The gate receipt is record %d of a log of %d that verifies; it consumed %s. Ask again: dialect verify --tree .", e.Seq, audit.Count, count(len(r.Members), "receipt"))}
 }

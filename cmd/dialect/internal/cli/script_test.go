@@ -13,6 +13,9 @@ import (
 )
 
 func TestMain(m *testing.M) {
+	if len(os.Args) == 2 && os.Args[0] == guardName {
+		os.Exit(Main())
+	}
 	testscript.Main(m, map[string]func(){
 		"dialect": func() { os.Exit(Main()) },
 		"ar":      func() { os.Exit(Main()) }, // the same, by its other name
