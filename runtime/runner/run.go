@@ -50,6 +50,7 @@
 package runner
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"runtime"
@@ -61,6 +62,7 @@ import (
 
 	"github.com/command-dialect/dialect/lang/plan"
 	"github.com/command-dialect/dialect/receipts"
+	"github.com/command-dialect/dialect/runtime/process"
 	"github.com/command-dialect/dialect/runtime/redact"
 	"github.com/command-dialect/dialect/runtime/workspace"
 )
@@ -198,6 +200,7 @@ type run struct {
 	mu      sync.Mutex // guards what follows, and serialises events
 	first   *Result    // the first leaf that did not pass
 	refusal *Result    // a gate that refused
+	bad     int        // results that did not pass
 }
 
 // failFast is the cancellation cause of the siblings of a failed member.
@@ -473,8 +476,39 @@ func (r *run) finish(res *Result) {
 			}
 		}
 	}
+	if res.Verdict.Bad() {
+		r.bad++
+	}
+	most := keptTail
+	if r.bad > wholeTails {
+		most = shortTail
+	}
 	r.mu.Unlock()
 	r.emit(StepFinished{Result: res})
+	res.trim(most)
+}
+
+// Of the output of a step that did not pass so much is kept in memory, in bytes: as the
+// process kept it for the first wholeTails of them, and then less. Of the others nothing
+// is: a run of any length has flat memory, and the logs have it all.
+const (
+	keptTail   = process.DefaultTailBytes
+	shortTail  = 4 << 10
+	wholeTails = 100
+)
+
+// trim lets go of the output that no report will show.
+func (r *Result) trim(most int) {
+	p := r.Process
+	if p == nil {
+		return
+	}
+	p.Stdout.Head, p.Stderr.Head = nil, nil
+	if !r.Verdict.Bad() {
+		p.Tail = nil
+	} else if len(p.Tail) > most {
+		p.Tail = bytes.Clone(p.Tail[len(p.Tail)-most:])
+	}
 }
 
 func (r *run) emit(e Event) {
