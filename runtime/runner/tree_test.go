@@ -229,8 +229,13 @@ func TestClaims(t *testing.T) {
 // A command knows the step that it is of.
 func TestParent(t *testing.T) {
 	b, store := newBuilder(t), open(t, t.TempDir())
-	o := run(t, b.plan(group(true, b.sh("a", `echo "$DIALECT_PARENT"`))), runner.Options{Store: store, Run: "r-00000000000000aa"})
-	if got := strings.TrimSpace(string(o.Results[0].Members[0].Process.Tail)); got != "r-00000000000000aa/1.1" {
+	var out []byte
+	run(t, b.plan(group(true, b.sh("a", `echo "$DIALECT_PARENT"`))), runner.Options{Store: store, Run: "r-00000000000000aa", Output: true, Listen: func(e runner.Event) {
+		if o, ok := e.(runner.StepOutput); ok {
+			out = append(out, o.Data...)
+		}
+	}})
+	if got := strings.TrimSpace(string(out)); got != "r-00000000000000aa/1.1" {
 		t.Errorf("%q", got)
 	}
 }
