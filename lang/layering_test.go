@@ -52,6 +52,8 @@ var layers = []layer{
 		"what takes secrets out is small enough to be read whole"},
 	{"runtime/diagnose", nil, nil,
 		"what an output says is read from its bytes alone"},
+	{"runtime/view", []string{"lang/plan", "runtime/..."}, []string{"golang.org/x/"},
+		"what is shown while it happens is made of events alone"},
 	{"runtime/process", []string{"runtime/redact"}, []string{"golang.org/x/sys"},
 		"a process is an argv, an environment and budgets: it can be tested and trusted without the rest"},
 	{"runtime/runner", []string{"lang/plan", "lang/diag", "runtime/...", "receipts/..."}, []string{"golang.org/x/", "github.com/gofrs/flock"},

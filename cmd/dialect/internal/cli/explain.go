@@ -120,6 +120,18 @@ func explainStep(out *bytes.Buffer, s *plan.Step, store string) {
 		row("receipt", "%s", required)
 		row("budget", "%s", budget(s.Budget))
 	}
+	if s.Finally {
+		row("finally", "runs in any case: as a member of a composite after the others, if one of them was started")
+	}
+	if s.Exclusive != "" {
+		row("exclusive", "never at the same time as another that says %q, here or in another process", s.Exclusive)
+	}
+	switch x := s.Expect; {
+	case x.JUnit != "":
+		row("tests", "counted in %s", x.JUnit)
+	case x.MinTests > 0:
+		row("tests", "at least %d must pass", x.MinTests)
+	}
 	if s.Reuse {
 		row("reuse", "with run --reuse, an earlier pass on the same files may stand for it")
 	}
