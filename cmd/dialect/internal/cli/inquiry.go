@@ -136,7 +136,7 @@ func (q *inquest) present(ctx context.Context, rev string) error {
 }
 
 func (q *inquest) take(ctx context.Context) (*workspace.Snapshot, error) {
-	return workspace.Take(ctx, q.root, workspace.Options{Caches: q.matrix.Caches, Except: storeFiles(q.path, q.logs)})
+	return workspace.Take(ctx, q.root, workspace.Options{Caches: q.matrix.Caches, Except: storeFiles(q.root, q.path, q.logs)})
 }
 
 // requirements turns names of bindings into the commands that they run.

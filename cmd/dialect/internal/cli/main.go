@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime/debug"
+	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -94,6 +95,8 @@ func Main() (status int) {
 			u.hintf("%s", h)
 		}
 		return f.status
+	case errors.Is(err, syscall.EPIPE): // who reads has seen enough
+		return 141
 	case errors.As(err, &path): // what was to be printed could not be
 		u.errorf("%v", err)
 		return exitInternal

@@ -55,6 +55,7 @@ func addStoreFlag(cmd *cobra.Command, store *string) {
 const (
 	storeDir  = ".dialect"
 	storeFile = "receipts.db"
+	lockDir   = "lock"
 )
 
 // A record is where a run is recorded: an open store, or the reason why there is
@@ -84,7 +85,7 @@ func (f *recordFlags) open(u *ui, root string, caches []string) (*record, error)
 	if !f.noTree && f.store != "none" && isProject(root) {
 		path, logs := f.paths(root)
 		files = &ahead{
-			Tracker: workspace.NewTracker(root, workspace.Options{Caches: caches, Except: storeFiles(path, logs)}),
+			Tracker: workspace.NewTracker(root, workspace.Options{Caches: caches, Except: storeFiles(root, path, logs)}),
 			say: func() {
 				u.notef("reading the files below %s; --no-tree leaves that out, and proves less", shortPath(root))
 			},
@@ -105,17 +106,6 @@ func (f *recordFlags) paths(root string) (store, logs string) {
 		store = filepath.Join(root, storeDir, storeFile)
 	}
 	return store, logsOf(store)
-}
-
-// storeNear is the store that a run of a script in dir would use.
-func (f *recordFlags) storeNear(dir string) string {
-	if f.store != "" {
-		return f.store
-	}
-	if root, ok := projectRoot(dir); ok {
-		dir = root
-	}
-	return filepath.Join(dir, storeDir, storeFile)
 }
 
 // isProject reports whether dir is the root of a matrix or in a worktree of git: else
@@ -220,10 +210,11 @@ func (r *record) redactKey() []byte {
 	return key
 }
 
-// storeFiles are the files of a store, which are no part of the project.
-func storeFiles(path, logs string) []string {
+// storeFiles are the files of a store, and the locks of a project below root, which are no
+// part of the project.
+func storeFiles(root, path, logs string) []string {
 	var list []string
-	for _, p := range []string{path, path + "-wal", path + "-shm", path + "-journal", logs} {
+	for _, p := range []string{path, path + "-wal", path + "-shm", path + "-journal", logs, filepath.Join(root, storeDir, lockDir)} {
 		if abs, err := filepath.Abs(p); err == nil && p != "" {
 			list = append(list, abs)
 		}
@@ -326,10 +317,15 @@ func (r *record) options(f *recordFlags, p *plan.Plan) runner.Options {
 	r.secret = r.redactor(p)
 	o := runner.Options{
 		Redact: r.secret, Guard: []string{guardName, guardArgument},
-		LockDir: filepath.Join(p.Matrix.Root, storeDir, "lock"), Locks: runner.ParseLocks(os.Getenv(runner.LocksVariable)),
+		LockDir: filepath.Join(p.Matrix.Root, storeDir, lockDir), Locks: runner.ParseLocks(os.Getenv(runner.LocksVariable)),
 		Run: newRunID(), Session: f.session, Nonce: f.nonce, Version: version(),
 		Store: r.recorder(), Degraded: r.reason, LogDir: r.logs, Environ: os.Environ(),
 		Workspace: r.files, Keep: r.keep, Parent: os.Getenv(runner.ParentVariable), By: defaultConsumer(),
+	}
+	exclusive := false
+	plan.Walk(p.Steps, func(s *plan.Step) { exclusive = exclusive || s.Exclusive != "" })
+	if exclusive {
+		_ = makeStoreDir(filepath.Dir(o.LockDir)) // else the first lock says why not
 	}
 	if r.key != nil {
 		o.Level = r.key.Signer.Level()

@@ -12,6 +12,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
+	"time"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
@@ -175,12 +177,9 @@ func runScript(u *ui, args []string, f *runFlags) error {
 		if s.line > 0 {
 			return usagef("--failed looks for lines of %s itself: leave :%d out", s.name, s.line)
 		}
-		s.only = func(file *lang.File) (lines []int) {
-			h := history{}
-			if root, err := s.dir(); err == nil && f.store != "none" {
-				h = historyOf(logsOf(f.storeNear(root)))
-			}
-			lines, why = leftOver(h, s, file)
+		s.only = func(file *lang.File, root string) (lines []int) {
+			_, logs := f.paths(root)
+			lines, why = leftOver(historyOf(logs), s, file)
 			return lines
 		}
 	}
@@ -254,7 +253,7 @@ func (f *runFlags) execute(u *ui, p *program) error {
 	opt.Listen = shown.Listen
 	var events *report.Events
 	if f.events != "" {
-		w, err := os.OpenFile(f.events, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o666)
+		w, err := openEvents(f.events)
 		if err != nil {
 			return usagef("--events: %v", err)
 		}
@@ -281,6 +280,31 @@ func (f *runFlags) execute(u *ui, p *program) error {
 		return exitStatus(st)
 	}
 	return nil
+}
+
+// eventsPatience is how long a reader of events may let the run wait. After that it gets
+// no more: a run never hangs on who watches it.
+const eventsPatience = 5 * time.Second
+
+// openEvents opens a file for events. A pipe must have its reader already.
+func openEvents(name string) (io.WriteCloser, error) {
+	flags := os.O_WRONLY | os.O_CREATE | os.O_TRUNC
+	info, err := os.Stat(name)
+	if err != nil || info.Mode()&os.ModeNamedPipe == 0 {
+		return os.OpenFile(name, flags, 0o666)
+	}
+	w, err := os.OpenFile(name, os.O_WRONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, fmt.Errorf("%s: nobody reads it", name)
+	}
+	return impatient{w}, nil
+}
+
+type impatient struct{ *os.File }
+
+func (w impatient) Write(p []byte) (int, error) {
+	_ = w.SetWriteDeadline(time.Now().Add(eventsPatience)) // what cannot have one does not block
+	return w.File.Write(p)
 }
 
 func marshal(doc *report.Document) []byte {

@@ -31,7 +31,7 @@ type script struct {
 	path string // absolute; empty if it is no file
 	line int    // of FILE:LINE, else 0
 	part bool
-	only func(*lang.File) []int // the lines to run; nil, or nil lines, for all
+	only func(f *lang.File, root string) []int // the lines to run, root being that of the matrix; nil, or nil lines, for all
 	text []byte
 }
 
@@ -176,7 +176,7 @@ func bind(s *script, routingFile string, vars map[string]string) (*program, erro
 		var resolved diag.List
 		var lines []int
 		if s.only != nil {
-			lines = s.only(file)
+			lines = s.only(file, m.Root)
 		}
 		p.plan, resolved = resolve.Resolve(file, m, resolve.Options{
 			Vars: vars, Line: s.line, Lines: lines, Parsed: parsed,

@@ -29,7 +29,7 @@ func catchSignals() *interrupts {
 	if !signal.Ignored(syscall.SIGHUP) { // nohup
 		list = append(list, syscall.SIGHUP)
 	}
-	signal.Notify(i.ch, append(list, stopSignals()...)...)
+	signal.Notify(i.ch, append(list, moreSignals()...)...)
 	go i.loop()
 	return i
 }
@@ -41,7 +41,7 @@ func (i *interrupts) loop() {
 			i.suspend()
 			continue
 		}
-		if isContinue(sig) {
+		if isHarmless(sig) {
 			continue
 		}
 		name, status := "SIGINT", 130

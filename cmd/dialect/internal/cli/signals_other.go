@@ -4,9 +4,9 @@ package cli
 
 import "os"
 
-func stopSignals() []os.Signal { return nil }
+func moreSignals() []os.Signal { return nil }
 
 func isStop(os.Signal) bool     { return false }
-func isContinue(os.Signal) bool { return false }
+func isHarmless(os.Signal) bool { return false }
 
 func (i *interrupts) suspend() {}

@@ -14,10 +14,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-func stopSignals() []os.Signal { return []os.Signal{syscall.SIGTSTP, syscall.SIGCONT} }
+// moreSignals are further signals to catch. SIGPIPE, caught, becomes an error of the write:
+// whoever stops reading what is shown does not end the run without a report.
+func moreSignals() []os.Signal {
+	return []os.Signal{syscall.SIGTSTP, syscall.SIGCONT, syscall.SIGPIPE}
+}
 
 func isStop(s os.Signal) bool     { return s == syscall.SIGTSTP }
-func isContinue(s os.Signal) bool { return s == syscall.SIGCONT }
+func isHarmless(s os.Signal) bool { return s == syscall.SIGCONT || s == syscall.SIGPIPE }
 
 // suspend stops the commands and then this process, as Ctrl-Z wants it; they are in
 // sessions of their own, and the terminal does not reach them. It returns when both go on.
