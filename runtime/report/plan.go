@@ -39,6 +39,12 @@ func planStep(w io.Writer, s *plan.Step, depth int) {
 		marks = append(marks, "only after a failure")
 	}
 	fmt.Fprintf(w, "%s%s  %s", indent, s.ID, clean(title))
+	if s.Finally {
+		marks = append(marks, "in any case")
+	}
+	if s.Exclusive != "" {
+		marks = append(marks, "exclusive "+s.Exclusive)
+	}
 	if len(marks) > 0 {
 		fmt.Fprintf(w, "  (%s)", strings.Join(marks, ", "))
 	}
@@ -79,6 +85,9 @@ type docStep struct {
 	Required bool       `json:"receipt_required,omitempty"`
 	Timeout  float64    `json:"timeout_seconds,omitempty"`
 	Parallel bool       `json:"parallel,omitempty"`
+	Finally  bool       `json:"finally,omitempty"`
+	Lock     string     `json:"exclusive,omitempty"`
+	Retries  int        `json:"retries,omitempty"`
 	Members  []*docStep `json:"members,omitempty"`
 }
 
@@ -97,6 +106,7 @@ func docSteps(steps []*plan.Step) []*docStep {
 			ID: s.ID, File: s.Line.File, Line: s.Line.Number, Text: s.Line.Text, Binding: s.Binding,
 			Kind: string(s.Kind), Target: s.Target, Argv: s.Argv, Dir: s.Dir, Effect: string(s.Effect),
 			Required: s.ReceiptRequired, Timeout: elapsed(s.Budget.Timeout), Parallel: s.Parallel,
+			Finally: s.Finally, Lock: s.Exclusive, Retries: s.Budget.Retries,
 		}
 		if s.Kind == plan.Composite {
 			d.Members = docSteps(s.Members)
