@@ -79,6 +79,9 @@ func (m *mark) end() {
 func (h history) killed() (list []mark) {
 	names, _ := filepath.Glob(filepath.Join(h.dir, "*.live"))
 	for _, name := range names {
+		if info, err := os.Lstat(name); err != nil || !info.Mode().IsRegular() {
+			continue // none of ours
+		}
 		l := flock.New(name, flock.SetFlag(os.O_RDWR))
 		if ok, err := l.TryLock(); !ok || err != nil {
 			l.Close()
