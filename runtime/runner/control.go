@@ -36,6 +36,16 @@ func (c *Control) Kill() {
 	}
 }
 
+// ended reports whether Kill was called.
+func (c *Control) ended() bool {
+	if c == nil {
+		return false
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.killed
+}
+
 // Pause stops what runs, and the clocks of all budgets, until resume is called.
 func (c *Control) Pause() (resume func()) {
 	c.mu.Lock()

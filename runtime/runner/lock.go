@@ -64,8 +64,12 @@ func (r *run) lock(ctx context.Context, s *plan.Step, held []string) (release fu
 			r.emit(StepWaiting{Step: s, Lock: s.Exclusive, At: r.opt.Now()})
 		}
 		waited = max(time.Since(began), 1)
-		if waited > patience {
-			return nil, waited, fmt.Errorf("it is still held by another after %v", patience)
+		if s.Finally && r.ctx.Err() != nil {
+			// The run is over: what cleans up does not wait for long, nor against a second signal.
+			patience = min(patience, finallyGrace)
+		}
+		if waited > patience || r.opt.Control.ended() {
+			return nil, waited, fmt.Errorf("it is still held by another after %v", waited.Round(time.Millisecond))
 		}
 		select {
 		case <-ctx.Done():
