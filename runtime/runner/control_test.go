@@ -38,6 +38,9 @@ func TestFinally(t *testing.T) {
 		{"the budget of the run", func(b *builder) []*plan.Step {
 			return []*plan.Step{group(false, b.sh("slow", "sleep 20"), b.sh("ok", "exit 0"), finally(b.sh("write clean", "echo clean >>log")))}
 		}, runner.Options{Budget: plan.Budget{Timeout: 200 * time.Millisecond}}, "fault/timeout(fault/timeout cancelled/timeout passed)"},
+		{"a composite", func(b *builder) []*plan.Step {
+			return []*plan.Step{group(false, b.sh("slow", "sleep 20"), finally(group(true, b.sh("write a", "exit 0"), group(false, b.sh("write clean", "sleep 0.1; echo clean >>log")))))}
+		}, runner.Options{Budget: plan.Budget{Timeout: 200 * time.Millisecond}}, "fault/timeout(fault/timeout passed(passed passed(passed)))"},
 		{"a line", func(b *builder) []*plan.Step {
 			return []*plan.Step{b.sh("no", "exit 1"), finally(b.sh("write clean", "echo clean >>log"))}
 		}, runner.Options{}, "failed passed"},

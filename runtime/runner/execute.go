@@ -99,7 +99,7 @@ func (x *executor) process(ctx context.Context, res *Result) {
 		env = setenv(env, LocksVariable, strings.Join(res.held, ","))
 	}
 	budget := s.Budget
-	if s.Finally && x.run.ctx.Err() != nil && (budget.Timeout == 0 || budget.Timeout > finallyGrace) {
+	if res.always && x.run.ctx.Err() != nil && (budget.Timeout == 0 || budget.Timeout > finallyGrace) {
 		if _, ok := context.Cause(x.run.ctx).(failFast); !ok {
 			budget.Timeout = finallyGrace
 		}

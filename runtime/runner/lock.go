@@ -34,10 +34,10 @@ const (
 	lockPause = 50 * time.Millisecond
 )
 
-// lock takes the lock that s asks for, unless held, a list of names, has it. A nil
+// lock takes the lock that s asks for, unless a composite above it has it. A nil
 // release with a nil error says that there was nothing to take.
-func (r *run) lock(ctx context.Context, s *plan.Step, held []string) (release func(), waited time.Duration, err error) {
-	if s.Exclusive == "" || slices.Contains(held, s.Exclusive) {
+func (r *run) lock(ctx context.Context, s *plan.Step, in scope) (release func(), waited time.Duration, err error) {
+	if s.Exclusive == "" || slices.Contains(in.held, s.Exclusive) {
 		return nil, 0, nil
 	}
 	if r.opt.LockDir == "" {
@@ -64,7 +64,7 @@ func (r *run) lock(ctx context.Context, s *plan.Step, held []string) (release fu
 			r.emit(StepWaiting{Step: s, Lock: s.Exclusive, At: r.opt.Now()})
 		}
 		waited = max(time.Since(began), 1)
-		if s.Finally && r.ctx.Err() != nil {
+		if in.always && r.ctx.Err() != nil {
 			// The run is over: what cleans up does not wait for long, nor against a second signal.
 			patience = min(patience, finallyGrace)
 		}
@@ -93,11 +93,11 @@ func ParseLocks(value string) []string {
 }
 
 // refuse ends s and its members without a start.
-func (r *run) refuse(s *plan.Step, why error, waited time.Duration) *Result {
-	res := &Result{Step: s, Waited: waited}
+func (r *run) refuse(s *plan.Step, in scope, why error, waited time.Duration) *Result {
+	res := &Result{Step: s, Waited: waited, grouped: in.grouped}
 	if s.Kind == plan.Composite {
 		for _, m := range s.Members {
-			res.Members = append(res.Members, r.refuse(m, why, 0))
+			res.Members = append(res.Members, r.refuse(m, in, why, 0))
 		}
 		sumUp(res)
 	} else if !r.givenUp(res) {

@@ -93,6 +93,7 @@ type Result struct {
 
 	epoch   *epoch // that it ran in; nil without a workspace
 	grouped bool   // a member of a parallel composite, however deep
+	always  bool   // it runs in any case
 	share   int    // of the run's jobs, for a script that it runs itself; 0 for all
 	held    []string
 }

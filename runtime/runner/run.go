@@ -264,15 +264,17 @@ func isGate(s *plan.Step) bool { return s.Kind == plan.Builtin && s.Target == pl
 type scope struct {
 	// grouped says that it is below a parallel composite: then no snapshot can be taken.
 	grouped bool
+	always  bool     // it, or a composite above it, runs in any case
 	share   int      // of the jobs, for a run that it starts; 0 for all
 	held    []string // names of locks
 }
 
 // step carries out one step and returns when it and its members have ended.
 func (r *run) step(s *plan.Step, in scope) *Result {
-	release, waited, err := r.lock(r.context(s), s, in.held)
+	in.always = in.always || s.Finally
+	release, waited, err := r.lock(r.context(in.always), s, in)
 	if err != nil {
-		return r.refuse(s, err, waited)
+		return r.refuse(s, in, err, waited)
 	}
 	if release != nil {
 		defer release()
@@ -380,9 +382,9 @@ func leaves(s *plan.Step) (n int) {
 	return max(n, 1)
 }
 
-// context is that of the run, unless s runs in any case.
-func (r *run) context(s *plan.Step) context.Context {
-	if s.Finally {
+// context is that of the run, or one that nothing cancels for what always runs.
+func (r *run) context(always bool) context.Context {
+	if always {
 		return context.WithoutCancel(r.ctx)
 	}
 	return r.ctx
@@ -391,7 +393,7 @@ func (r *run) context(s *plan.Step) context.Context {
 // leaf carries out a leaf step, or gives it up where the rules of order say so.
 // It runs in a slot.
 func (r *run) leaf(s *plan.Step, in scope, waited time.Duration) *Result {
-	res := &Result{Step: s, grouped: in.grouped, share: in.share, held: in.held, Waited: waited}
+	res := &Result{Step: s, grouped: in.grouped, always: in.always || s.Finally, share: in.share, held: in.held, Waited: waited}
 	if r.givenUp(res) {
 		r.finish(res)
 		return res
@@ -406,7 +408,7 @@ func (r *run) leaf(s *plan.Step, in scope, waited time.Duration) *Result {
 	case isGate(s):
 		r.middleGate(res)
 	case s.Kind == plan.Process:
-		r.exec.process(r.context(s), res)
+		r.exec.process(r.context(res.always), res)
 	case s.Kind == plan.Builtin:
 		r.exec.builtin(res)
 	default:
@@ -431,7 +433,7 @@ func (r *run) givenUp(res *Result) bool {
 		return true
 	}
 	switch {
-	case s.Finally:
+	case res.always:
 		_ = r.ledger.sync() // it runs all the same
 		return false
 	case r.ctx.Err() != nil:
