@@ -75,7 +75,7 @@ func Main() (status int) {
 			status = exitInternal
 		}
 	}()
-	root := newRoot(u)
+	root := newRoot(u, os.Args[1:])
 	if filepath.Base(os.Args[0]) == receiptsName {
 		root = newAR(u)
 	}
@@ -126,7 +126,9 @@ Exit status of verify, gate and consume: 0 if so, 3 if not.
 Exit status of exec: the command's own; 125, 126, 127 where it could not be run.
 `
 
-func newRoot(u *ui) *cobra.Command {
+// newRoot makes the command that is called with args. If they name one of its commands,
+// that is made alone: to make them all takes longer than many a command.
+func newRoot(u *ui, args []string) *cobra.Command {
 	root := &cobra.Command{
 		Use:           "dialect",
 		Short:         "run command-dialect scripts, keep receipts, gate on them",
@@ -145,11 +147,28 @@ func newRoot(u *ui) *cobra.Command {
 	root.SetOut(u.out)
 	root.SetErr(u.err)
 	root.SetUsageTemplate(root.UsageTemplate() + exitTable)
-	root.AddCommand(
-		newRun(u), newCheck(u), newExplain(u), newVocab(u),
-		newRuns(u), newRerun(u), newReport(u), newFault(u),
-		newVerify(u), newLog(u), newConsume(u), newGate(u), newTrust(u), newReceipts(u), newExec(u, "exec"), newInit(u), newVersion(u),
-	)
+	commands := []struct {
+		name string
+		make func(*ui) *cobra.Command
+	}{
+		{"run", newRun}, {"check", newCheck}, {"explain", newExplain}, {"vocab", newVocab},
+		{"runs", newRuns}, {"rerun", newRerun}, {"report", newReport}, {"fault", newFault},
+		{"verify", newVerify}, {"log", newLog}, {"consume", newConsume}, {"gate", newGate}, {"trust", newTrust}, {"receipts", newReceipts},
+		{"exec", func(u *ui) *cobra.Command { return newExec(u, "exec") }}, {"init", newInit}, {"version", newVersion},
+	}
+	one := len(args) == 1 && args[0] == "--version"
+	for _, c := range commands {
+		if len(args) > 0 && c.name == args[0] {
+			one = true
+			root.AddCommand(c.make(u))
+		}
+	}
+	root.CompletionOptions.DisableDefaultCmd = one
+	if !one {
+		for _, c := range commands {
+			root.AddCommand(c.make(u))
+		}
+	}
 	for _, c := range root.Commands() {
 		c.SetUsageTemplate((&cobra.Command{}).UsageTemplate())
 	}
