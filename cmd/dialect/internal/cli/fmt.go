@@ -1,0 +1,158 @@
+package cli
+
+import (
+	"bytes"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/rogpeppe/go-internal/diff"
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"github.com/command-dialect/dialect/lang"
+	"github.com/command-dialect/dialect/lang/diag"
+)
+
+const fmtLong = `Write scripts in their canonical form: "Verb preposition noun", one space between words, the
+verb with a capital, and without what models add to plain lines: bullets, numbers, code fences,
+backticks, final full stops. Comments and blank lines stay, and so does a line that is no
+command, as it is; "dialect check" says what is wrong with it.
+
+A file is rewritten in its place, a directory stands for the .dlct files below it, and standard
+input goes to standard output. No matrix is needed: a script means the same before and after.
+
+The exit status is 1 with --check or --diff if a file is not in its canonical form, and if a
+line is no command.`
+
+func newFmt(u *ui) *cobra.Command {
+	var f struct{ check, diff bool }
+	cmd := &cobra.Command{
+		Use:   "fmt [FILE | DIR | -]...",
+		Short: "write scripts in their canonical form",
+		Long:  fmtLong,
+		Example: `  dialect fmt quality.dlct
+  dialect fmt --check .
+  dialect fmt <reply.txt`,
+		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+			return []string{"dlct"}, cobra.ShellCompDirectiveFilterFileExt
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				if term.IsTerminal(int(u.in.Fd())) {
+					_ = cmd.Help()
+					return usagef("no script: name a FILE, or pipe one in")
+				}
+				args = []string{"-"}
+			}
+			names, err := scripts(args)
+			if err != nil {
+				return err
+			}
+			bad := false
+			for _, name := range names {
+				s, err := readScript(u, []string{name}, nil)
+				if err != nil {
+					return err
+				}
+				if s.line > 0 {
+					return usagef("fmt writes whole scripts: leave :%d out", s.line)
+				}
+				src := diag.NewSource(s.name, s.text)
+				text, found := lang.Format(src)
+				faults := found[:0:0]
+				for _, d := range found {
+					if d.Severity == diag.Error {
+						faults = append(faults, d)
+					}
+				}
+				if len(faults) > 0 {
+					bad = true
+					if err := u.diagnostics(u.err, u.errTTY, faults, map[string]*diag.Source{s.name: src}); err != nil {
+						return err
+					}
+				}
+				same := bytes.Equal(text, s.text)
+				switch {
+				case f.diff:
+					if !same {
+						bad = true
+						_, err = u.out.Write(diff.Diff(s.name, s.text, s.name+" (canonical)", text))
+					}
+				case f.check:
+					if !same {
+						bad = true
+						_, err = fmt.Fprintln(u.out, s.name)
+					}
+				case s.path == "":
+					_, err = u.out.Write(text)
+				case !same:
+					err = rewrite(s.path, text)
+				}
+				if err != nil {
+					return err
+				}
+			}
+			if bad {
+				return exitStatus(exitFailed)
+			}
+			return nil
+		},
+	}
+	fl := cmd.Flags()
+	fl.SortFlags = false
+	fl.BoolVarP(&f.check, "check", "c", false, "print the names of files that are not in their canonical form, and write nothing")
+	fl.BoolVarP(&f.diff, "diff", "d", false, "print what would change, and write nothing")
+	return cmd
+}
+
+// rewrite puts text in the place of a file, whole or not at all, and keeps its mode. A link
+// stays a link.
+func rewrite(path string, text []byte) error {
+	path, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		return err
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		return err
+	}
+	if err := writeFile(path, text); err != nil {
+		return err
+	}
+	return os.Chmod(path, info.Mode().Perm())
+}
+
+// scripts returns the names of scripts with each directory replaced by the scripts below it,
+// in order. Hidden directories and node_modules are left out.
+func scripts(args []string) (names []string, err error) {
+	for _, arg := range args {
+		info, err := os.Stat(arg)
+		if arg == "-" || err != nil || !info.IsDir() {
+			names = append(names, arg)
+			continue
+		}
+		found := false
+		err = filepath.WalkDir(arg, func(path string, d fs.DirEntry, err error) error {
+			switch {
+			case err != nil:
+				return err
+			case d.IsDir() && path != arg && (strings.HasPrefix(d.Name(), ".") || d.Name() == "node_modules"):
+				return fs.SkipDir
+			case !d.IsDir() && filepath.Ext(path) == ".dlct":
+				names = append(names, path)
+				found = true
+			}
+			return nil
+		})
+		if err != nil {
+			return nil, usagef("cannot read %s: %v", arg, err)
+		}
+		if !found {
+			return nil, usagef("there is no script below %s", arg)
+		}
+	}
+	return names, nil
+}

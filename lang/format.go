@@ -1,0 +1,117 @@
+package lang
+
+import (
+	"bytes"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/command-dialect/dialect/lang/diag"
+)
+
+// Format returns a script in its canonical form, and what [Parse] says of it.
+//
+// A command is written "Verb [value] preposition noun [arguments]", with one space between
+// words, the first letter of the verb large and the rest of verb, preposition and noun
+// small. What models add to plain lines goes: list markers, code fences, backticks around
+// words, a final full stop, CR, a byte order mark. Comments stay, and so do blank lines,
+// those at the begin and at the end apart; values stay as they were written. A line that
+// is no command stays as it is, without the blanks at its end: nothing that is wrong is
+// made to look right.
+//
+// The result parses to the same commands, and formatting it again changes nothing.
+func Format(src *diag.Source) ([]byte, diag.List) {
+	p := newParser(src)
+	if len(src.Text) > maxFile {
+		_, list := Parse(src)
+		return src.Text, list
+	}
+	var out bytes.Buffer
+	blanks := 0
+	for n := 1; n <= src.Lines(); n++ {
+		line, keep := p.format(n)
+		switch {
+		case !keep:
+			continue
+		case len(line) == 0:
+			blanks++
+			continue
+		case out.Len() > 0:
+			for range blanks {
+				out.WriteByte('\n')
+			}
+		}
+		blanks = 0
+		out.Write(line)
+		out.WriteByte('\n')
+	}
+	p.list.Sort()
+	return out.Bytes(), p.list
+}
+
+// format returns the canonical form of a line; keep is false for one that goes.
+func (p *parser) format(n int) (line []byte, keep bool) {
+	said := len(p.list)
+	c := p.parseLine(n)
+	text := p.src.Line(n)
+	if n == 1 {
+		text = bytes.TrimPrefix(text, []byte("\ufeff"))
+	}
+	trimmed := bytes.TrimFunc(text, func(r rune) bool { return r < utf8.RuneSelf && (isBlank(byte(r)) || r == '\r') })
+	switch {
+	case c != nil && !c.Bad:
+		return p.canonical(c, n), true
+	case c != nil:
+		return bytes.TrimRight(bytes.TrimPrefix(p.src.Line(n), []byte("\ufeff")), " \t\r"), true
+	case len(p.list) == said || p.list[len(p.list)-1].Code == diag.CRLF || p.list[len(p.list)-1].Code == diag.ByteOrder:
+		return trimmed, true // blank, or a comment
+	}
+	// A fence, or a marker or backticks with nothing but a comment behind them.
+	if i := bytes.IndexByte(trimmed, '#'); i >= 0 && !bytes.HasPrefix(trimmed, []byte("```")) {
+		return trimmed[i:], true
+	}
+	return nil, false
+}
+
+func (p *parser) canonical(c *Command, n int) []byte {
+	b := make([]byte, 0, len(c.Text)+8)
+	verb := c.Verb.Key()
+	b = append(append(b, strings.ToUpper(verb[:1])...), verb[1:]...)
+	if c.Object != nil {
+		b = append(append(b, ' '), p.raw(*c.Object)...)
+	}
+	if c.Prep.Text != "" {
+		b = append(append(b, ' '), c.Prep.Key()...)
+	}
+	b = append(append(b, ' '), c.Noun.Key()...)
+	for _, a := range c.Arguments {
+		b = append(b, ' ')
+		if a.Name.Text != "" {
+			b = append(append(b, a.Name.Text...), '=')
+		}
+		b = append(b, p.raw(a.Value)...)
+	}
+	// What stands behind the last value and is no comment was left out by the parser.
+	rest := p.src.Line(n)[c.Span.End.Offset-p.src.LineStart(n):]
+	if i := commentStart(rest); i >= 0 {
+		b = append(append(b, ' '), bytes.TrimRight(rest[i:], " \t\r")...)
+	}
+	return b
+}
+
+// raw is a value as it was written: quotes, escapes and variables stay.
+func (p *parser) raw(v Value) string {
+	if v.Quoted {
+		return string(p.src.Text[v.Span.Start.Offset:v.Span.End.Offset])
+	}
+	return v.Text
+}
+
+// commentStart returns where the comment in the rest of a line begins, -1 without one.
+func commentStart(rest []byte) int {
+	for i, c := range rest {
+		if c == '#' && (i == 0 || isBlank(rest[i-1])) {
+			return i
+		}
+	}
+	return -1
+}
