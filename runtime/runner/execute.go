@@ -146,7 +146,7 @@ func (x *executor) process(ctx context.Context, res *Result) {
 		if !res.Receipt.IsZero() {
 			res.Earlier = append(res.Earlier, res.Receipt)
 		}
-		res.Receipt = x.run.ledger.submit(x.run.processReceipt(res, digest))
+		res.Receipt = x.run.ledger.submit(func() *receipts.Receipt { return x.run.processReceipt(res, digest) })
 		if retry {
 			if !res.grouped {
 				res.epoch = x.run.trees.epoch
@@ -201,7 +201,7 @@ func (x *executor) reuse(res *Result, env []string, digest receipts.Hash) bool {
 	rec := x.run.receipt(res)
 	rec.Reused, rec.ExitCode, rec.Stdout, rec.Stderr, rec.Tests = res.Reused, old.ExitCode, old.Stdout, old.Stderr, old.Tests
 	rec.Executable, rec.Environment = old.Executable, digest
-	res.Receipt = x.run.ledger.submit(rec)
+	res.Receipt = x.run.ledger.submit(func() *receipts.Receipt { return rec })
 	return true
 }
 
@@ -230,7 +230,7 @@ func (x *executor) builtin(res *Result) {
 		res.Detail = fmt.Sprintf("this version of dialect has no built-in %q", s.Target)
 	}
 	res.Duration = x.run.opt.Now().Sub(res.Started)
-	res.Receipt = x.run.ledger.submit(x.run.receipt(res))
+	res.Receipt = x.run.ledger.submit(func() *receipts.Receipt { return x.run.receipt(res) })
 }
 
 // notConfigured ends a step that nothing here can carry out, with the honest
@@ -246,7 +246,7 @@ func (x *executor) notConfigured(res *Result) {
 	default:
 		res.Detail = fmt.Sprintf("no agent is configured for new_task; bind %s %s to a command in %s:%d", s.Verb, s.Noun, s.Origin.File, s.Origin.Line)
 	}
-	res.Receipt = x.run.ledger.submit(x.run.receipt(res))
+	res.Receipt = x.run.ledger.submit(func() *receipts.Receipt { return x.run.receipt(res) })
 }
 
 func values(s *plan.Step) []string {

@@ -13,6 +13,7 @@ import (
 	"github.com/gofrs/flock"
 
 	"github.com/command-dialect/dialect/lang/plan"
+	"github.com/command-dialect/dialect/receipts"
 )
 
 // A step with exclusive = "name" holds the lock of that name while it and its members
@@ -102,7 +103,7 @@ func (r *run) refuse(s *plan.Step, in scope, why error, waited time.Duration) *R
 		sumUp(res)
 	} else if !r.givenUp(res) {
 		res.Verdict, res.Reason, res.Detail = Fault, Locked, fmt.Sprintf("the lock %q cannot be had: %v", lockOf(s, r.plan), why)
-		res.Receipt = r.ledger.submit(r.receipt(res))
+		res.Receipt = r.ledger.submit(func() *receipts.Receipt { return r.receipt(res) })
 	}
 	r.finish(res)
 	return res

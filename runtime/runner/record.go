@@ -155,6 +155,6 @@ func stream(o process.Output) receipts.Stream {
 // markDegraded marks the results whose receipts no store has acknowledged.
 func (r *run) markDegraded(results []*Result) {
 	Leaves(results, func(res *Result) {
-		res.Degraded = !res.Receipt.IsZero() && r.ledger.isLost(res.Receipt)
+		res.Degraded = r.opt.Store == nil && res.Attempts > 0 || !res.Receipt.IsZero() && r.ledger.isLost(res.Receipt)
 	})
 }
