@@ -182,7 +182,13 @@ func (b book) Failures(r *receipts.Receipt) ([]receipts.Entry, error) {
 		return nil, nil
 	}
 	cond, arg := ofTree(r.Workspace.Before)
-	es, err := b.s.entries(b.ctx, entryColumns+"WHERE i.command = ? AND "+cond+" AND i.status = 'failed' ORDER BY r.seq", blob(r.Command), arg)
+	// Passes of the same command on the same tree may be many: a script that repeats a
+	// line, or is run again and again. Without the index each gate would read them all.
+	index := ""
+	if b.s.failed {
+		index = " INDEXED BY item_failed"
+	}
+	es, err := b.s.entries(b.ctx, entryColumns+"WHERE r.seq IN (SELECT i.seq FROM item i"+index+" WHERE i.command = ? AND "+cond+" AND i.status = 'failed') ORDER BY r.seq", blob(r.Command), arg)
 	if err != nil {
 		return nil, err
 	}

@@ -86,6 +86,8 @@ type Store struct {
 	mu    sync.Mutex // guards conn and statements: one writer at a time
 	conn  *sql.Conn
 	stmts map[string]*sql.Stmt
+	// failed says that the store has the index item_failed.
+	failed bool
 	mine  map[receipts.Hash]bool            // records that this process has signed
 	fresh map[receipts.Hash]receipts.Record // the last that this process has appended, parsed
 	last  receipts.Head                     // the head that this process has signed last
@@ -113,6 +115,12 @@ CREATE INDEX item_gittree ON item(gittree) WHERE gittree IS NOT NULL;
 CREATE INDEX item_binding ON item(binding) WHERE binding <> '';
 CREATE INDEX item_parent ON item(parent) WHERE parent IS NOT NULL;
 CREATE INDEX item_gate ON item(seq) WHERE kind = 'gate';
+` + schemaFailed
+
+// schemaFailed came after stores were made without it: it is added by whoever writes, and
+// a store without it is read all the same.
+const schemaFailed = `
+CREATE INDEX IF NOT EXISTS item_failed ON item(command, tree) WHERE status = 'failed';
 `
 
 // Open opens the store in the file at path, and makes it where there is none; the
@@ -260,6 +268,15 @@ func (s *Store) prepareFile(ctx context.Context, o Options) error {
 			}
 			version = schemaVersion
 		}
+	}
+	if err := s.conn.QueryRowContext(ctx, "SELECT count(*) FROM sqlite_master WHERE name = 'item_failed'").Scan(&s.failed); err != nil {
+		return err
+	}
+	if !s.failed && !o.ReadOnly && app == applicationID && version == schemaVersion {
+		if err := s.retryBusy(ctx, schemaFailed); err != nil {
+			return err
+		}
+		s.failed = true
 	}
 	switch {
 	case app != applicationID:

@@ -548,3 +548,33 @@ func TestLedgerRace(t *testing.T) {
 		t.Errorf("%d hashes are spent, %v: the losers left something", spent, err)
 	}
 }
+
+// A store that was made before the index of failures gets it from whoever writes, and is
+// read without it.
+func TestFailedIndex(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "receipts.db")
+	s, err := Open(t.Context(), path, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.conn.ExecContext(t.Context(), "DROP INDEX item_failed"); err != nil {
+		t.Fatal(err)
+	}
+	s.Close()
+	for _, readOnly := range []bool{true, false, true} {
+		s, err := Open(t.Context(), path, Options{ReadOnly: readOnly})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := &receipts.Receipt{Workspace: &receipts.Workspace{}}
+		if _, err := (book{s, t.Context()}).Failures(r); err != nil {
+			t.Errorf("read only %t: %v", readOnly, err)
+		}
+		s.Close()
+	}
+	s, err = Open(t.Context(), path, Options{ReadOnly: true})
+	if err != nil || !s.failed {
+		t.Errorf("the index is not there: %v", err)
+	}
+	s.Close()
+}
