@@ -19,8 +19,9 @@ type Filter struct {
 	Status  receipts.Status
 	Since   time.Time // by the clock of whoever wrote the record
 	Tree    *receipts.Tree
-	Unspent bool // not consumed
-	Limit   int  // the newest so many; 0 for all
+	Unspent bool  // not consumed
+	From    int64 // the first record of the log to look at
+	Limit   int   // the newest so many; 0 for all
 }
 
 // List returns records in the order of the log.
@@ -53,6 +54,10 @@ func (s *Store) List(ctx context.Context, f Filter) ([]receipts.Entry, error) {
 		cond, arg := ofTree(*f.Tree)
 		where = append(where, cond)
 		args = append(args, arg)
+	}
+	if f.From > 0 {
+		where = append(where, "r.seq >= ?")
+		args = append(args, f.From)
 	}
 	if f.Unspent {
 		where = append(where, "i.consumed = 0")
@@ -103,11 +108,11 @@ func (s *Store) Passed(ctx context.Context, command receipts.Hash, t receipts.Tr
 }
 
 // Counted returns the last receipt of a success of a command under a binding that counted
-// tests, those of run apart. Of the binding's receipts the newest fifty are looked at.
+// tests, those of run apart. Of the binding's receipts the newest 200 are looked at.
 func (s *Store) Counted(ctx context.Context, binding string, command receipts.Hash, run string) (receipts.Entry, bool, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	es, err := s.entries(ctx, entryColumns+"WHERE i.binding = ? AND i.binding <> '' AND i.command = ? AND i.status = 'succeeded' AND i.run <> ? ORDER BY r.seq DESC LIMIT 50", binding, blob(command), run)
+	es, err := s.entries(ctx, entryColumns+"WHERE r.seq IN (SELECT seq FROM item INDEXED BY item_binding WHERE binding = ? AND binding <> '' ORDER BY seq DESC LIMIT 200) AND i.command = ? AND i.status = 'succeeded' AND i.run <> ? ORDER BY r.seq DESC", binding, blob(command), run)
 	if err != nil {
 		return receipts.Entry{}, false, s.unusable(err)
 	}

@@ -197,15 +197,10 @@ func newRuns(u *ui) *cobra.Command {
 				return usagef("--limit %d: want a positive number", f.limit)
 			}
 			return withStore(f.store, true, func(ctx context.Context, s *sqlite.Store) error {
-				es, err := s.List(ctx, sqlite.Filter{Kinds: []receipts.Kind{receipts.KindRun, receipts.KindReceipt, receipts.KindGate}})
+				list, es, err := newestRuns(ctx, s, arg(args), f.limit)
 				if err != nil {
 					return err
 				}
-				list := pastRuns(es)
-				if len(args) == 1 {
-					list = slices.DeleteFunc(list, func(r *pastRun) bool { return r.Script != args[0] })
-				}
-				list = list[max(0, len(list)-f.limit):]
 				shown := make(map[string]bool)
 				for _, r := range list {
 					shown[r.Run] = true
@@ -228,6 +223,40 @@ func newRuns(u *ui) *cobra.Command {
 	fl.BoolVar(&f.json, "json", false, "print one JSON document on standard output")
 	addStoreFlag(cmd, &f.store)
 	return cmd
+}
+
+// maxHistory bounds how many runs are looked through for those of a script.
+const maxHistory = 2000
+
+// newestRuns returns the newest runs, of a script if one is named, and all records since the
+// first of them.
+func newestRuns(ctx context.Context, s *sqlite.Store, script string, limit int) ([]*pastRun, []receipts.Entry, error) {
+	most := limit
+	if script != "" {
+		most = maxHistory
+	}
+	es, err := s.List(ctx, sqlite.Filter{Kinds: []receipts.Kind{receipts.KindRun}, Limit: most})
+	if err != nil {
+		return nil, nil, err
+	}
+	began := pastRuns(es)
+	if script != "" {
+		began = slices.DeleteFunc(began, func(r *pastRun) bool { return r.Script != script })
+	}
+	began = began[max(0, len(began)-limit):]
+	if len(began) == 0 {
+		return nil, nil, nil
+	}
+	wanted := make(map[string]bool)
+	for _, r := range began {
+		wanted[r.Run] = true
+	}
+	es, err = s.List(ctx, sqlite.Filter{Kinds: []receipts.Kind{receipts.KindRun, receipts.KindReceipt, receipts.KindGate}, From: began[0].seq})
+	if err != nil {
+		return nil, nil, err
+	}
+	list := slices.DeleteFunc(pastRuns(es), func(r *pastRun) bool { return !wanted[r.Run] })
+	return list, es, nil
 }
 
 func nonNil[T any](s []T) []T {
