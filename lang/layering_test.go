@@ -34,6 +34,8 @@ type layer struct {
 var layers = []layer{
 	{"lang/diag", nil, nil,
 		"a finding is plain data that every stage makes: it can know none of them"},
+	{"lang/diag/output", []string{"lang/diag"}, nil,
+		"what others read is made of findings alone"},
 	{"lang", []string{"lang/diag"}, []string{"github.com/alecthomas/participle/v2"},
 		"the parser knows text and positions; it cannot know what a word is bound to"},
 	{"lang/plan", []string{"lang/diag"}, nil,

@@ -184,7 +184,7 @@ func bind(s *script, routingFile string, vars map[string]string) (*program, erro
 		})
 		findings = append(findings, resolved...)
 	}
-	p.findings = findings
+	p.findings = lang.Ignore(findings, p.sources)
 	p.findings.Sort()
 	return p, nil
 }
