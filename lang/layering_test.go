@@ -50,6 +50,8 @@ var layers = []layer{
 		"the stdlib is embedded data and nothing else"},
 	{"runtime", []string{"lang/plan", "lang/diag", "runtime/...", "receipts/...", "stdlib"}, []string{"golang.org/x/"},
 		"a plan is complete: the runtime needs neither the script nor the matrix"},
+	{"runtime/report", []string{"lang/plan", "lang/diag", "lang/diag/output", "runtime/...", "receipts/..."}, []string{"golang.org/x/"},
+		"a report is made of what a run came to"},
 	{"runtime/redact", nil, nil,
 		"what takes secrets out is small enough to be read whole"},
 	{"runtime/diagnose", nil, nil,

@@ -88,10 +88,10 @@ type Store struct {
 	stmts map[string]*sql.Stmt
 	// failed says that the store has the index item_failed.
 	failed bool
-	mine  map[receipts.Hash]bool            // records that this process has signed
-	fresh map[receipts.Hash]receipts.Record // the last that this process has appended, parsed
-	last  receipts.Head                     // the head that this process has signed last
-	next  receipts.Head                     // the one of the transaction under way
+	mine   map[receipts.Hash]bool            // records that this process has signed
+	fresh  map[receipts.Hash]receipts.Record // the last that this process has appended, parsed
+	last   receipts.Head                     // the head that this process has signed last
+	next   receipts.Head                     // the one of the transaction under way
 
 	queue queue
 }

@@ -6,6 +6,8 @@ import (
 	"io"
 	"path/filepath"
 	"strings"
+
+	"github.com/command-dialect/dialect/lang/diag/output"
 )
 
 // Annotations writes the failures of a document as commands of GitHub's runner, which
@@ -31,22 +33,22 @@ func Annotations(w io.Writer, d *Document, root string) error {
 			}
 		}
 		if rel, ok := below(file, root); ok {
-			fmt.Fprintf(&b, "::error file=%s,line=%d", property(rel), max(line, 1))
+			fmt.Fprintf(&b, "::error file=%s,line=%d", output.EscapeProperty(rel), max(line, 1))
 			if column > 0 {
 				fmt.Fprintf(&b, ",col=%d", column)
 			}
-			fmt.Fprintf(&b, ",title=%s::%s\n", property(title), data(message))
+			fmt.Fprintf(&b, ",title=%s::%s\n", output.EscapeProperty(title), output.EscapeData(message))
 		} else {
-			fmt.Fprintf(&b, "::error title=%s::%s\n", property(title), data(fmt.Sprintf("%s:%d: %s", file, max(line, 1), message)))
+			fmt.Fprintf(&b, "::error title=%s::%s\n", output.EscapeProperty(title), output.EscapeData(fmt.Sprintf("%s:%d: %s", file, max(line, 1), message)))
 		}
 	})
 	d.Leaves(func(l *DocResult) {
 		if l.Baseline != nil && l.Tests != nil {
-			fmt.Fprintf(&b, "::warning title=%s::%s\n", property("fewer tests"), data(fewer(l)))
+			fmt.Fprintf(&b, "::warning title=%s::%s\n", output.EscapeProperty("fewer tests"), output.EscapeData(fewer(l)))
 		}
 	})
 	if g := d.Gate; g != nil && g.Verdict == "refused" {
-		fmt.Fprintf(&b, "::error title=gate refused::%s\n", data(clean(g.Detail)))
+		fmt.Fprintf(&b, "::error title=gate refused::%s\n", output.EscapeData(clean(g.Detail)))
 	}
 	_, err := w.Write(b.Bytes())
 	return err
@@ -70,15 +72,6 @@ func below(path, root string) (string, bool) {
 		return "", false
 	}
 	return filepath.ToSlash(rel), true
-}
-
-// data and property escape text in a command of the runner.
-func data(s string) string {
-	return strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A").Replace(s)
-}
-
-func property(s string) string {
-	return strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A", ":", "%3A", ",", "%2C").Replace(s)
 }
 
 // maxSummary bounds a step summary: GitHub drops one that is larger than 1 MiB.

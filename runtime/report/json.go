@@ -360,7 +360,7 @@ func NewResult(p *plan.Plan, r *runner.Result) *DocResult {
 			d.ExitCode = &pr.ExitCode
 		}
 		d.Signal, d.Notes = pr.Signal, pr.Notes
-		d.Stdout, d.Stderr = output(pr.Stdout), output(pr.Stderr)
+		d.Stdout, d.Stderr = docOutput(pr.Stdout), docOutput(pr.Stderr)
 	}
 	if r.Verdict.Bad() && s.Kind != plan.Composite && r.Gate == nil {
 		d.Fault = Fault(p, r)
@@ -442,6 +442,6 @@ func CheckJSON(w io.Writer, l diag.List) error {
 	}{CheckSchema, l.Count(diag.Error), l.Count(diag.Warning), Findings(l)})
 }
 
-func output(o process.Output) *DocOutput {
+func docOutput(o process.Output) *DocOutput {
 	return &DocOutput{SHA256: hex.EncodeToString(o.SHA256[:]), Bytes: o.Bytes, Log: o.Log}
 }

@@ -6,6 +6,7 @@ package view
 
 import (
 	"io"
+	"sync"
 	"time"
 
 	"github.com/command-dialect/dialect/runtime/redact"
@@ -58,4 +59,34 @@ func New(m Mode, o Options) View {
 		return &lines{o: o, mode: m}
 	}
 	return newLines(m, o)
+}
+
+// ticks calls a function again and again, until stop.
+type ticks struct {
+	quit chan struct{}
+	idle sync.WaitGroup
+}
+
+func (t *ticks) start(every time.Duration, f func()) {
+	t.quit = make(chan struct{})
+	t.idle.Go(func() {
+		tick := time.NewTicker(every)
+		defer tick.Stop()
+		for {
+			select {
+			case <-tick.C:
+				f()
+			case <-t.quit:
+				return
+			}
+		}
+	})
+}
+
+// stop returns when no call is under way any more. It may be called once.
+func (t *ticks) stop() {
+	if t.quit != nil {
+		close(t.quit)
+	}
+	t.idle.Wait()
 }

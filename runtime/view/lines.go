@@ -23,8 +23,7 @@ const (
 type lines struct {
 	o     Options
 	mode  Mode
-	quit  chan struct{}
-	idle  sync.WaitGroup
+	ticks ticks
 	began time.Time
 
 	mu      sync.Mutex
@@ -36,7 +35,7 @@ type lines struct {
 }
 
 func newLines(m Mode, o Options) *lines {
-	l := &lines{o: o, mode: m, began: time.Now(), quit: make(chan struct{})}
+	l := &lines{o: o, mode: m, began: time.Now()}
 	if m != Beat {
 		return l
 	}
@@ -44,18 +43,7 @@ func newLines(m Mode, o Options) *lines {
 	if every == 0 {
 		every = beatEvery
 	}
-	l.idle.Go(func() {
-		tick := time.NewTicker(every)
-		defer tick.Stop()
-		for {
-			select {
-			case <-tick.C:
-				l.beat()
-			case <-l.quit:
-				return
-			}
-		}
-	})
+	l.ticks.start(every, l.beat)
 	return l
 }
 
@@ -187,9 +175,4 @@ func (l *lines) Print(text string) {
 
 func (l *lines) Hide() {}
 
-func (l *lines) Close() {
-	if l.quit != nil {
-		close(l.quit)
-	}
-	l.idle.Wait()
-}
+func (l *lines) Close() { l.ticks.stop() }

@@ -38,8 +38,7 @@ const (
 type live struct {
 	o     Options
 	began time.Time
-	quit  chan struct{}
-	idle  sync.WaitGroup
+	ticks ticks
 	now   func() time.Time
 
 	mu      sync.Mutex
@@ -64,25 +63,16 @@ type running struct {
 }
 
 func newLive(o Options) *live {
-	l := &live{o: o, now: time.Now, quit: make(chan struct{}), done: make(map[runner.Verdict]int), locked: make(map[*plan.Step]string), order: make(map[*plan.Step]int)}
+	l := &live{o: o, now: time.Now, done: make(map[runner.Verdict]int), locked: make(map[*plan.Step]string), order: make(map[*plan.Step]int)}
 	l.began = l.now()
 	every := o.Every
 	if every == 0 {
 		every = liveEvery
 	}
-	l.idle.Go(func() {
-		tick := time.NewTicker(every)
-		defer tick.Stop()
-		for {
-			select {
-			case <-tick.C:
-				l.mu.Lock()
-				l.draw()
-				l.mu.Unlock()
-			case <-l.quit:
-				return
-			}
-		}
+	l.ticks.start(every, func() {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.draw()
 	})
 	return l
 }
@@ -418,8 +408,7 @@ func (l *live) Hide() {
 }
 
 func (l *live) Close() {
-	close(l.quit)
-	l.idle.Wait()
+	l.ticks.stop()
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.hide()

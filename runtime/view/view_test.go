@@ -246,7 +246,7 @@ func TestLiveNarrower(t *testing.T) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 	l.closed = true
-	close(l.quit)
+	l.ticks.stop()
 }
 
 func TestLines(t *testing.T) {

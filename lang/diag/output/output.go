@@ -93,24 +93,27 @@ func GitHub(w io.Writer, l diag.List, o Options) error {
 	var b bytes.Buffer
 	for _, d := range l {
 		level := map[diag.Severity]string{diag.Error: "error", diag.Warning: "warning", diag.Note: "notice"}[d.Severity]
-		fmt.Fprintf(&b, "::%s file=%s", level, property(o.path(d.File)))
+		fmt.Fprintf(&b, "::%s file=%s", level, EscapeProperty(o.path(d.File)))
 		if s := d.Span; s.IsValid() {
 			fmt.Fprintf(&b, ",line=%d,endLine=%d,col=%d", s.Start.Line, max(s.End.Line, s.Start.Line), s.Start.Column)
 			if s.End.Line == s.Start.Line {
 				fmt.Fprintf(&b, ",endColumn=%d", s.End.Column)
 			}
 		}
-		fmt.Fprintf(&b, ",title=%s::%s\n", property(string(d.Code)), data(text(d)))
+		fmt.Fprintf(&b, ",title=%s::%s\n", EscapeProperty(string(d.Code)), EscapeData(text(d)))
 	}
 	_, err := w.Write(b.Bytes())
 	return err
 }
 
-func data(s string) string {
+// EscapeData and EscapeProperty escape text in a command of GitHub's runner: what follows
+// "::", and the value of a property before it.
+func EscapeData(s string) string {
 	return strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A").Replace(s)
 }
 
-func property(s string) string {
+// EscapeProperty is said at [EscapeData].
+func EscapeProperty(s string) string {
 	return strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A", ":", "%3A", ",", "%2C").Replace(s)
 }
 

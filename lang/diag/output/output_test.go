@@ -68,7 +68,9 @@ func TestSARIF(t *testing.T) {
 	var log struct {
 		Version string
 		Runs    []struct {
-			Tool      struct{ Driver struct{ Rules []struct{ ID string } } }
+			Tool struct {
+				Driver struct{ Rules []struct{ ID string } }
+			}
 			Artifacts []struct{ Location struct{ URI string } }
 			Results   []struct {
 				RuleID    string

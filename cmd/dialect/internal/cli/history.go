@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -46,12 +45,7 @@ func (h history) begin(run, script string) *mark {
 	if err != nil {
 		return nil
 	}
-	f, err := os.CreateTemp(h.dir, ".log-*")
-	if errors.Is(err, fs.ErrNotExist) {
-		if err = os.MkdirAll(h.dir, 0o700); err == nil {
-			f, err = os.CreateTemp(h.dir, ".log-*")
-		}
-	}
+	f, err := tempIn(h.dir)
 	if err != nil {
 		return nil // without it no more is lost than a word to the next run
 	}
@@ -98,24 +92,9 @@ func (h history) killed() (list []mark) {
 	return list
 }
 
-// keep keeps the document of a run.
+// keep keeps the document of a run. Without it no more than that is lost.
 func (h history) keep(run string, text []byte) {
-	f, err := os.CreateTemp(h.dir, ".log-*")
-	if errors.Is(err, fs.ErrNotExist) {
-		if err = os.MkdirAll(h.dir, 0o700); err == nil {
-			f, err = os.CreateTemp(h.dir, ".log-*")
-		}
-	}
-	if err != nil {
-		return
-	}
-	_, err = f.Write(text)
-	if cerr := f.Close(); err == nil {
-		err = cerr
-	}
-	if err != nil || os.Rename(f.Name(), filepath.Join(h.dir, run+".json")) != nil {
-		os.Remove(f.Name())
-	}
+	_ = place(h.dir, run+".json", text)
 }
 
 // names returns the ids of the runs with a document, the newest first.

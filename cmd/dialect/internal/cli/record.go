@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime/debug"
+	"strings"
 	"sync"
 	"time"
 
@@ -267,24 +268,41 @@ func (r *record) keep(s *workspace.Snapshot) {
 		return
 	}
 	path := blobPath(r.logs, s.Bytes)
-	dir := filepath.Dir(path)
 	if _, err := os.Lstat(path); err == nil {
 		return
 	}
-	if os.MkdirAll(dir, 0o700) != nil {
-		return
+	_ = place(filepath.Dir(path), filepath.Base(path), s.Manifest())
+}
+
+// tempIn makes a temporary file in a directory of the logs, and the directory if need be.
+// What a killed run leaves of it is swept by gc.
+func tempIn(dir string) (*os.File, error) {
+	f, err := os.CreateTemp(dir, ".log-*")
+	if errors.Is(err, fs.ErrNotExist) {
+		if err = os.MkdirAll(dir, 0o700); err == nil {
+			f, err = os.CreateTemp(dir, ".log-*")
+		}
 	}
-	temp, err := os.CreateTemp(dir, ".log-*")
+	return f, err
+}
+
+// place puts a file into a directory of the logs, whole or not at all.
+func place(dir, name string, text []byte) error {
+	f, err := tempIn(dir)
 	if err != nil {
-		return
+		return err
 	}
-	_, err = temp.Write(s.Manifest())
-	if cerr := temp.Close(); err == nil {
+	_, err = f.Write(text)
+	if cerr := f.Close(); err == nil {
 		err = cerr
 	}
-	if err != nil || os.Rename(temp.Name(), path) != nil {
-		os.Remove(temp.Name())
+	if err == nil {
+		err = os.Rename(f.Name(), filepath.Join(dir, name))
 	}
+	if err != nil {
+		os.Remove(f.Name())
+	}
+	return err
 }
 
 // kept returns the snapshot that keep has kept under a digest; nil if there is none,
@@ -375,8 +393,11 @@ func findStore(store string) (string, error) {
 			return path, nil
 		}
 		if at == filepath.Dir(at) {
-			return "", failf(exitFailed, "there is no store of receipts in %s or above it", dir).
-				hint("a run makes one: dialect run FILE; --store PATH names another")
+			f := failf(exitFailed, "there is no store of receipts in %s or above it", dir)
+			if below, _ := filepath.Glob(filepath.Join("*", storeDir, storeFile)); len(below) > 0 {
+				return "", f.hint("a run keeps its receipts beside its matrix: --store %s", strings.Join(below[:min(len(below), 3)], " or --store "))
+			}
+			return "", f.hint("a run makes one: dialect run FILE; --store PATH names another")
 		}
 	}
 }
