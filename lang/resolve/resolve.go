@@ -102,6 +102,9 @@ func Resolve(f *lang.File, m *routing.Matrix, o Options) (*plan.Plan, diag.List)
 	if o.Line != 0 && !found {
 		r.noSuchLine(f)
 	}
+	if len(f.Commands) == 0 {
+		r.warnf(diag.EmptyScript, diag.Span{}, "there is no command in the script").Hint = "a run of it tests nothing, and is a fault"
+	}
 	r.list.Sort()
 	return p, r.list
 }

@@ -40,7 +40,8 @@ func SARIF(w io.Writer, l diag.List, o Options) error {
 		Fingerprints map[string]string `json:"partialFingerprints"`
 	}
 	type rule struct {
-		ID string `json:"id"`
+		ID   string   `json:"id"`
+		Full *message `json:"fullDescription,omitempty"`
 	}
 	type file struct {
 		Location struct {
@@ -87,7 +88,11 @@ func SARIF(w io.Writer, l diag.List, o Options) error {
 		if !ok {
 			i = len(r.Tool.Driver.Rules)
 			rules[d.Code] = i
-			r.Tool.Driver.Rules = append(r.Tool.Driver.Rules, rule{string(d.Code)})
+			rl := rule{ID: string(d.Code)}
+			if p, ok := diag.PageOf(d.Code); ok {
+				rl.Full = &message{p.Text}
+			}
+			r.Tool.Driver.Rules = append(r.Tool.Driver.Rules, rl)
 		}
 		level := map[diag.Severity]string{diag.Error: "error", diag.Warning: "warning", diag.Note: "note"}[d.Severity]
 		res := result{

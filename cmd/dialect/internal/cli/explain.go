@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"strconv"
 	"strings"
 	"text/tabwriter"
 	"time"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
@@ -23,13 +25,36 @@ func newExplain(u *ui) *cobra.Command {
 		routing string
 		store   string
 		json    bool
+		codes   bool
 	}
 	cmd := &cobra.Command{
-		Use:     `explain "LINE"`,
-		Short:   "say what a line is bound to, what it runs, and what receipts it has",
-		Example: `  dialect explain "Test with pytest"`,
-		Args:    cobra.MinimumNArgs(1),
+		Use:   `explain "LINE" | CODE`,
+		Short: "say what a line is bound to and runs, or what a diagnostic means",
+		Long: `Say what a line is bound to, what it runs, within what budgets, and what receipts it has.
+
+The code of a diagnostic, such as unbound-verb, is explained with an example that has the
+fault and one that has not; --codes lists them all.`,
+		Example: `  dialect explain "Test with pytest"
+  dialect explain unbound-verb`,
+		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+			var names []string
+			if len(args) == 0 {
+				for _, code := range diag.Codes() {
+					names = append(names, string(code))
+				}
+			}
+			return names, cobra.ShellCompDirectiveNoFileComp
+		},
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if f.codes {
+				return listCodes(u, f.json)
+			}
+			if len(args) == 0 {
+				return usagef("explain what? a line in quotes, or the code of a diagnostic")
+			}
+			if p, ok := diag.PageOf(diag.Code(args[0])); ok && len(args) == 1 {
+				return explainCode(u, p, f.json)
+			}
 			vars, err := variables(f.set)
 			if err != nil {
 				return err
@@ -72,9 +97,68 @@ func newExplain(u *ui) *cobra.Command {
 	fl.SortFlags = false
 	fl.StringArrayVar(&f.set, "set", nil, "set a variable of the line, `NAME=VALUE`; may be repeated")
 	fl.StringVar(&f.routing, "routing", "", "use the matrix `FILE` instead of the nearest routing.toml")
-	fl.BoolVar(&f.json, "json", false, "print the plan of the line as one JSON document")
+	fl.BoolVar(&f.json, "json", false, "print one JSON document")
+	fl.BoolVar(&f.codes, "codes", false, "list the codes of all diagnostics")
 	addStoreFlag(cmd, &f.store)
 	return cmd
+}
+
+// docPage is the page of a code as JSON.
+type docPage struct {
+	Code   string `json:"code"`
+	Text   string `json:"text"`
+	Matrix bool   `json:"matrix,omitempty"` // the examples are of routing.toml
+	Bad    string `json:"bad,omitempty"`
+	Good   string `json:"good,omitempty"`
+}
+
+func newDocPage(p diag.Page) docPage {
+	return docPage{string(p.Code), p.Text, p.Matrix, p.Bad, p.Good}
+}
+
+func explainCode(u *ui, p diag.Page, asJSON bool) error {
+	if asJSON {
+		return writeJSON(u, newDocPage(p))
+	}
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "%s\n\n%s\n", p.Code, p.Text)
+	what := "a script"
+	if p.Matrix {
+		what = "routing.toml"
+	}
+	for _, x := range []struct{ name, text string }{{"has it", p.Bad}, {"has not", p.Good}} {
+		if x.text == "" {
+			continue
+		}
+		fmt.Fprintf(&b, "\n%s that %s:\n\n", what, x.name)
+		for line := range strings.Lines(x.text) {
+			if line = strings.TrimSuffix(line, "\n"); printable(line) != line || !utf8.ValidString(line) {
+				line = strings.Trim(strconv.QuoteToASCII(line), `"`) // what cannot be seen
+			}
+			fmt.Fprintf(&b, "    %s\n", line)
+		}
+	}
+	_, err := u.out.Write(b.Bytes())
+	return err
+}
+
+func listCodes(u *ui, asJSON bool) error {
+	var docs []docPage
+	w := tabwriter.NewWriter(u.out, 0, 0, 2, ' ', 0)
+	for _, code := range diag.Codes() {
+		p, _ := diag.PageOf(code)
+		if docs = append(docs, newDocPage(p)); !asJSON {
+			first, _, _ := strings.Cut(p.Text, ". ")
+			fmt.Fprintf(w, "%s\t%s\n", p.Code, strings.TrimSuffix(first, "."))
+		}
+	}
+	if asJSON {
+		return writeJSON(u, struct {
+			Schema string    `json:"schema"`
+			Codes  []docPage `json:"codes"`
+		}{"dialect.codes/1", docs})
+	}
+	return w.Flush()
 }
 
 func explainStep(out *bytes.Buffer, s *plan.Step, store string) {

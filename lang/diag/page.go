@@ -1,0 +1,64 @@
+package diag
+
+import (
+	_ "embed"
+	"strconv"
+	"strings"
+)
+
+//go:embed pages.txt
+var pages string
+
+// A Page explains a code: what it means, an example that has the fault, and one that has
+// not. Codes whose example would be too large, or is no text, have none.
+type Page struct {
+	Code      Code
+	Text      string
+	Bad, Good string
+	Matrix    bool // the examples are of routing.toml, not of a script
+}
+
+// PageOf returns the page of a code; ok is false if there is no such code.
+func PageOf(code Code) (p Page, ok bool) {
+	for _, text := range strings.Split(pages, "== ")[1:] {
+		name, rest, _ := strings.Cut(text, "\n")
+		if Code(name) == code {
+			return parsePage(code, rest), true
+		}
+	}
+	return p, false
+}
+
+// Codes returns all codes that have a page, in the order of their stages.
+func Codes() (codes []Code) {
+	for _, text := range strings.Split(pages, "== ")[1:] {
+		name, _, _ := strings.Cut(text, "\n")
+		codes = append(codes, Code(name))
+	}
+	return codes
+}
+
+func parsePage(code Code, text string) Page {
+	parts := strings.Split(text, "--- ")
+	p := Page{Code: code, Text: strings.TrimSpace(parts[0])}
+	for _, part := range parts[1:] {
+		head, body, _ := strings.Cut(part, "\n")
+		words := strings.Fields(head)
+		for _, w := range words[1:] {
+			switch w {
+			case "routing.toml":
+				p.Matrix = true
+			case "escaped":
+				if s, err := strconv.Unquote(`"` + strings.TrimSuffix(body, "\n") + `"`); err == nil {
+					body = s
+				}
+			}
+		}
+		if words[0] == "bad" {
+			p.Bad = body
+		} else {
+			p.Good = body
+		}
+	}
+	return p
+}
