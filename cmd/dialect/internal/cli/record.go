@@ -71,10 +71,11 @@ type record struct {
 	secret *redact.Redactor
 }
 
-// open opens the store that the flags name, or the project's own below root. Without
+// open opens the store that the flags name, or the project's own below root. The files
+// that this command writes itself are no part of what its snapshots are of. Without
 // a store the run is degraded, and says so; without a key that was asked for it must
 // not begin.
-func (f *recordFlags) open(u *ui, root string, caches []string) (*record, error) {
+func (f *recordFlags) open(u *ui, root string, caches []string, writes ...string) (*record, error) {
 	var key *keyfd.Key
 	if f.keyFD != "" {
 		var err error
@@ -86,7 +87,7 @@ func (f *recordFlags) open(u *ui, root string, caches []string) (*record, error)
 	if !f.noTree && f.store != "none" && isProject(root) {
 		path, logs := f.paths(root)
 		files = &ahead{
-			Tracker: workspace.NewTracker(root, workspace.Options{Caches: caches, Except: storeFiles(root, path, logs)}),
+			Tracker: workspace.NewTracker(root, workspace.Options{Caches: caches, Except: append(storeFiles(root, path, logs), absolute(writes)...)}),
 			say: func() {
 				u.notef("reading the files below %s; --no-tree leaves that out, and proves less", shortPath(root))
 			},
@@ -211,16 +212,20 @@ func (r *record) redactKey() []byte {
 	return key
 }
 
+// absolute returns the paths of names, those of nothing apart.
+func absolute(names []string) (paths []string) {
+	for _, name := range names {
+		if abs, err := filepath.Abs(name); err == nil && name != "" && name != "-" {
+			paths = append(paths, abs)
+		}
+	}
+	return paths
+}
+
 // storeFiles are the files of a store, and the locks of a project below root, which are no
 // part of the project.
 func storeFiles(root, path, logs string) []string {
-	var list []string
-	for _, p := range []string{path, path + "-wal", path + "-shm", path + "-journal", logs, filepath.Join(root, storeDir, lockDir)} {
-		if abs, err := filepath.Abs(p); err == nil && p != "" {
-			list = append(list, abs)
-		}
-	}
-	return list
+	return absolute([]string{path, path + "-wal", path + "-shm", path + "-journal", logs, filepath.Join(root, storeDir, lockDir)})
 }
 
 // signer is the signer of the key; nil without one.

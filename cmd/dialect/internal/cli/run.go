@@ -215,7 +215,23 @@ func runScript(u *ui, args []string, f *runFlags) error {
 
 // execute runs a program that binds, and reports it.
 func (f *runFlags) execute(u *ui, p *program) error {
-	rec, err := f.open(u, p.plan.Matrix.Root, p.plan.Matrix.Caches)
+	// What stood in the place of a report is gone before the first snapshot, which leaves
+	// the place out: nothing can be there during the run, and not be seen.
+	for flag, name := range map[string]string{"--junit": f.junit, "--html": f.html} {
+		if err := clearReport(name); err != nil {
+			return usagef("%s: %v", flag, err)
+		}
+	}
+	var events *report.Events
+	var eventsFile io.WriteCloser
+	if f.events != "" {
+		var err error
+		if eventsFile, err = openEvents(f.events); err != nil {
+			return usagef("--events: %v", err)
+		}
+		defer eventsFile.Close()
+	}
+	rec, err := f.open(u, p.plan.Matrix.Root, p.plan.Matrix.Caches, f.events, f.junit, f.html)
 	if err != nil {
 		return err
 	}
@@ -251,14 +267,8 @@ func (f *runFlags) execute(u *ui, p *program) error {
 	sig.hide.Store(&hide)
 	opt.Output = mode == view.Live || mode == view.Stream || f.events != ""
 	opt.Listen = shown.Listen
-	var events *report.Events
-	if f.events != "" {
-		w, err := openEvents(f.events)
-		if err != nil {
-			return usagef("--events: %v", err)
-		}
-		defer w.Close()
-		events = report.NewEvents(w, rec.secret, nil)
+	if eventsFile != nil {
+		events = report.NewEvents(eventsFile, rec.secret, nil)
 		opt.Listen = func(e runner.Event) { shown.Listen(e); events.Listen(e) }
 	}
 	o := runner.Run(sig.ctx, p.plan, opt)
@@ -305,6 +315,23 @@ type impatient struct{ *os.File }
 func (w impatient) Write(p []byte) (int, error) {
 	_ = w.SetWriteDeadline(time.Now().Add(eventsPatience)) // what cannot have one does not block
 	return w.File.Write(p)
+}
+
+// clearReport removes the file that a report will be written to.
+func clearReport(name string) error {
+	if name == "" || name == "-" {
+		return nil
+	}
+	info, err := os.Stat(name)
+	switch {
+	case err != nil:
+		return nil // writing it says what is wrong
+	case info.IsDir():
+		return fmt.Errorf("%s is a directory", name)
+	case !info.Mode().IsRegular():
+		return nil // a pipe, a terminal: no part of a tree
+	}
+	return os.Remove(name)
 }
 
 func marshal(doc *report.Document) []byte {
