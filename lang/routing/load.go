@@ -375,7 +375,7 @@ func (l *loader) finish() {
 	for _, b := range m.Bindings {
 		l.settle(b, state, nil)
 	}
-	m.Run = l.run.whole()
+	m.Run = l.run.plan(plan.Budget{}) // a run as a whole has no bounds of its own
 	sum := sha256.New()
 	sum.Write([]byte("dialect.matrix/1\n"))
 	sum.Write([]byte(l.digest.String()))
@@ -459,7 +459,7 @@ func (l *loader) settle(b *Binding, size map[*Binding]int, chain []*Binding) int
 		said = said.over(l.budget)
 		b.Env = merge(l.env, b.Env)
 	}
-	b.Budget = said.plan()
+	b.Budget = said.plan(plan.Budget{Timeout: DefaultTimeout, TailLines: DefaultTailLines})
 	return steps
 }
 
@@ -481,23 +481,9 @@ func merge(under, over map[string]string) map[string]string {
 	return out
 }
 
-// whole returns b as the budget of a run, which has no defaults.
-func (b budget) whole() (out plan.Budget) {
-	if b.timeout != nil {
-		out.Timeout = *b.timeout
-	}
-	if b.stall != nil {
-		out.Stall = *b.stall
-	}
-	if b.maxOutput != nil {
-		out.MaxOutput = *b.maxOutput
-	}
-	return out
-}
-
-// plan returns b with what nobody said filled in.
-func (b budget) plan() plan.Budget {
-	out := plan.Budget{Timeout: DefaultTimeout, TailLines: DefaultTailLines}
+// plan returns b with under where nobody said anything.
+func (b budget) plan(under plan.Budget) plan.Budget {
+	out := under
 	if b.timeout != nil {
 		out.Timeout = *b.timeout
 	}

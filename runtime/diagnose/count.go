@@ -292,7 +292,7 @@ var counted = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`
 func (c *Counter) words(l []byte) {
 	var t Tests
 	for _, m := range counted().FindAllSubmatch(l, -1) {
-		n := atoi(m[1])
+		n := number(m[1])
 		switch string(m[2]) {
 		case "passed", "pass", "passing", "xpassed":
 			t.Passed += n
@@ -310,18 +310,10 @@ func (c *Counter) total(t Tests) {
 	c.sum.add(t)
 }
 
-func atoi(b []byte) int {
-	n, err := strconv.Atoi(string(b))
-	if err != nil || n < 0 || n > 1<<40 {
-		return 0
-	}
-	return n
-}
-
 var summaries = sync.OnceValue(func() []summaryKind {
 	words := func(c *Counter, m [][]byte) { c.words(m[0]) }
 	one := func(f func(c *Counter, n int)) func(*Counter, [][]byte) {
-		return func(c *Counter, m [][]byte) { f(c, atoi(m[1])) }
+		return func(c *Counter, m [][]byte) { f(c, number(m[1])) }
 	}
 	return []summaryKind{
 		// cargo, one a crate; nextest
@@ -341,9 +333,9 @@ var summaries = sync.OnceValue(func() []summaryKind {
 				name, n, _ := bytes.Cut(w, []byte("="))
 				switch string(name) {
 				case "failures", "errors", "unexpected successes":
-					t.Failed += atoi(n)
+					t.Failed += number(n)
 				case "skipped", "expected failures":
-					t.Skipped += atoi(n)
+					t.Skipped += number(n)
 				}
 			}
 			if c.found&unitSummary != 0 {
@@ -371,13 +363,13 @@ var summaries = sync.OnceValue(func() []summaryKind {
 		{[]byte("todo "), regexp.MustCompile(`^(?:#|ℹ) todo (\d+)$`), one(func(c *Counter, n int) { c.node.Skipped += n })},
 		// RSpec
 		{[]byte(" example"), regexp.MustCompile(`^(\d+) examples?, (\d+) failures?(?:, (\d+) pending)?`), func(c *Counter, m [][]byte) {
-			all, failed, pending := atoi(m[1]), atoi(m[2]), atoi(m[3])
+			all, failed, pending := number(m[1]), number(m[2]), number(m[3])
 			c.total(Tests{max(all-failed-pending, 0), failed, pending})
 		}},
 		// Surefire: one a class, with its time, and one of all
 		{[]byte("Tests run: "), regexp.MustCompile(`^(?:\[\w+\] )?Tests run: (\d+), Failures: (\d+), Errors: (\d+), Skipped: (\d+)$`), func(c *Counter, m [][]byte) {
-			failed, skipped := atoi(m[2])+atoi(m[3]), atoi(m[4])
-			c.total(Tests{max(atoi(m[1])-failed-skipped, 0), failed, skipped})
+			failed, skipped := number(m[2])+number(m[3]), number(m[4])
+			c.total(Tests{max(number(m[1])-failed-skipped, 0), failed, skipped})
 		}},
 		// PHPUnit
 		{[]byte("OK ("), regexp.MustCompile(`^OK \((\d+) tests?, \d+ assertions?\)$`), one(func(c *Counter, n int) { c.total(Tests{Passed: n}) })},
@@ -386,21 +378,21 @@ var summaries = sync.OnceValue(func() []summaryKind {
 			for _, x := range phpCounts().FindAllSubmatch(m[2], -1) {
 				switch string(x[1]) {
 				case "Errors", "Failures":
-					t.Failed += atoi(x[2])
+					t.Failed += number(x[2])
 				case "Skipped", "Incomplete":
-					t.Skipped += atoi(x[2])
+					t.Skipped += number(x[2])
 				}
 			}
-			t.Passed = max(atoi(m[1])-t.Total(), 0)
+			t.Passed = max(number(m[1])-t.Total(), 0)
 			c.total(t)
 		}},
 		// dotnet; ctest
 		{[]byte("Passed:"), regexp.MustCompile(`^(?:Passed|Failed)! +- Failed: +(\d+), Passed: +(\d+), Skipped: +(\d+)`), func(c *Counter, m [][]byte) {
-			c.total(Tests{atoi(m[2]), atoi(m[1]), atoi(m[3])})
+			c.total(Tests{number(m[2]), number(m[1]), number(m[3])})
 		}},
 		{[]byte("tests passed"), regexp.MustCompile(`^\d+% tests passed, (\d+) tests failed out of (\d+)$`), func(c *Counter, m [][]byte) {
-			failed := atoi(m[1])
-			c.total(Tests{Passed: max(atoi(m[2])-failed, 0), Failed: failed})
+			failed := number(m[1])
+			c.total(Tests{Passed: max(number(m[2])-failed, 0), Failed: failed})
 		}},
 	}
 })

@@ -170,6 +170,30 @@ func TestPattern(t *testing.T) {
 	}
 }
 
+// Forms of errors that no file of testdata has, and lines that are none.
+func TestForms(t *testing.T) {
+	for _, c := range []struct {
+		out, want string
+		ok        bool
+	}{
+		{"::error file=a/b.go,line=3,title=x::no good\n", "a/b.go:3: no good", true},
+		{"[INFO] x\n[ERROR] /p/A.java:[3,5] ';' expected\n", "/p/A.java:3: ';' expected", true},
+		{"A.java:3: error: ';' expected\n", "A.java:3: ';' expected", true},
+		{"c:\\p\\a.cpp(3,7): error C2065: 'x': undeclared identifier\n", "c:\\p\\a.cpp:3: C2065: 'x': undeclared identifier", true},
+		{"a.c:3:5: warning: unused\na.c:9:1: error: bad\n", "a.c:9: bad", true},
+		{"10:15:01: started\nhttp://localhost:80: up\n", "http://localhost:80: up", false},
+		{"0 errors, 3 files\n", "0 errors, 3 files", false},
+		{"all is well\n", "all is well", false},
+		{"make: *** [Makefile:3: test] Error 1\n", "make: *** [Makefile:3: test] Error 1", true},
+		{"cmd/a.go\ncmd/b.go\n", "cmd/a.go", true}, // gofmt -l
+	} {
+		f, ok := First([]byte(c.out), nil)
+		if f.String() != c.want || ok != c.ok {
+			t.Errorf("%q: got %q %t, want %q %t", c.out, f.String(), ok, c.want, c.ok)
+		}
+	}
+}
+
 func TestReadable(t *testing.T) {
 	in := `{"Time":"x","Action":"output","Package":"m","Output":"--- FAIL: T\n"}` + "\n" + `{"Action":"fail","Package":"m"}` + "\n"
 	if got := string(Readable([]byte(in))); got != "--- FAIL: T\n" {

@@ -23,7 +23,7 @@ type Finding struct {
 
 // String renders f as compilers do: "a.go:3:5: message".
 func (f Finding) String() string {
-	if f.File == "" {
+	if f.File == "" || f.File == f.Message { // a tool that only lists files
 		return f.Message
 	}
 	return f.Place() + ": " + f.Message
@@ -139,22 +139,16 @@ type scan struct {
 	loose   string  // the first line that reads like an error
 	last    string  // that is not blank
 	before  string  // the line before this one
-	path    string  // of eslint: the file of the lines that follow; of gofmt -l, a file
+	path    string  // of eslint: the file of the lines that follow
+	listed  string  // the first line that is a path and nothing else, as gofmt -l prints them
 	place   Finding // of a panic, a test or a stack: its message follows, or went before
-	want    waiting
-	raised  string // the message of pytest, jest or vitest
+	pending bool    // place has its message on the next line that is not blank
+	raised  string  // the message of pytest, jest or vitest
 	python  Finding
 	goPanic string
 	tap     bool // the lines that follow are about a test that failed
 	frames  bool // python is the last frame of a traceback of pytest
 }
-
-type waiting uint8
-
-const (
-	wantNothing waiting = iota
-	wantMessage         // on the next line that is not blank
-)
 
 func (s *scan) found(f Finding) {
 	if s.placed.Message == "" {
@@ -173,10 +167,10 @@ func (s *scan) line(l string) {
 	}
 	defer func() { s.before, s.last = t, t }()
 	p := &s.places
-	if s.want == wantMessage {
+	if s.pending {
 		f := s.place
 		f.Message = strings.TrimLeft(t, "^ ")
-		s.want = wantNothing
+		s.pending = false
 		s.found(f)
 		return
 	}
@@ -193,7 +187,7 @@ func (s *scan) line(l string) {
 		}
 	case strings.HasPrefix(l, "thread '"):
 		if m := p.panicked.FindStringSubmatch(l); m != nil {
-			s.place, s.want = Finding{m[1], number(m[2]), number(m[3]), ""}, wantMessage
+			s.place, s.pending = Finding{m[1], number(m[2]), number(m[3]), ""}, true
 			return
 		}
 	case strings.HasPrefix(l, "In ") && strings.HasSuffix(l, ":"):
@@ -283,7 +277,9 @@ func (s *scan) line(l string) {
 			return
 		}
 	case l[0] != ' ' && p.path.MatchString(l):
-		s.path = t
+		if s.path = t; s.listed == "" {
+			s.listed = t
+		}
 		return
 	case p.makefile.MatchString(l): // what it names is the recipe, not the fault
 		if s.loose == "" {
@@ -387,8 +383,8 @@ func (s *scan) result() (Finding, bool) {
 		return Finding{Message: s.goPanic}.tidy(), true
 	case s.loose != "":
 		return Finding{Message: s.loose}.tidy(), true
-	case s.path != "": // gofmt -l
-		return Finding{File: s.path, Message: s.last}.tidy(), true
+	case s.listed != "": // gofmt -l
+		return Finding{File: s.listed, Message: s.listed}.tidy(), true
 	}
 	return Finding{Message: s.last}.tidy(), false
 }
@@ -405,9 +401,10 @@ func (f Finding) tidy() Finding {
 	return f
 }
 
-func number(s string) int {
-	n, err := strconv.Atoi(s)
-	if err != nil || n < 0 {
+// number reads a count, a line or a column; what is none, or absurd, is 0.
+func number[T string | []byte](text T) int {
+	n, err := strconv.Atoi(string(text))
+	if err != nil || n < 0 || n > 1<<40 {
 		return 0
 	}
 	return n

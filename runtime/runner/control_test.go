@@ -198,12 +198,19 @@ func TestRunBudget(t *testing.T) {
 			}
 		})
 	}
-	// A budget that is spent between two steps is a fault of the run.
-	b := newBuilder(t)
-	p := b.plan(b.sh("ok", "head -c 20000 /dev/zero"), b.sh("never", "exit 0"))
-	p.Budget.MaxOutput = 20_001
-	if o := run(t, p, runner.Options{Store: open(t, t.TempDir())}); o.ExitStatus() != 0 {
-		t.Errorf("got %s", verdicts(o.Results))
+	// One that is not spent changes nothing; one that is spent as a step ends is a fault of
+	// the run all the same.
+	for _, c := range []struct {
+		most   int64
+		status int
+	}{{20_000, 0}, {19_999, 2}} {
+		b := newBuilder(t)
+		p := b.plan(b.sh("ok", "head -c 20000 /dev/zero"), b.sh("next", "exit 0"))
+		p.Budget.MaxOutput = c.most
+		o := run(t, p, runner.Options{Store: open(t, t.TempDir())})
+		if o.ExitStatus() != c.status || (o.Limit != "") != (c.status == 2) || (o.Results[1].Verdict == runner.Cancelled) != (c.status == 2) {
+			t.Errorf("at most %d: got %s, limit %q", c.most, verdicts(o.Results), o.Limit)
+		}
 	}
 }
 

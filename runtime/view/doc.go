@@ -52,11 +52,8 @@ type Options struct {
 
 // New returns a view that shows a run in mode m.
 func New(m Mode, o Options) View {
-	switch m {
-	case Live:
+	if m == Live {
 		return newLive(o)
-	case None:
-		return &lines{o: o, mode: m}
 	}
 	return newLines(m, o)
 }

@@ -70,7 +70,7 @@ func (f *inquiryFlags) judged() bool {
 }
 
 func consume(u *ui, ids []string, f *inquiryFlags, as, purpose, ledger string) error {
-	ctx, _, stop := signals()
+	ctx, stop := signals()
 	defer stop()
 	keys, head, err := f.anchors()
 	if err != nil {

@@ -53,7 +53,7 @@ func newGate(u *ui) *cobra.Command {
 }
 
 func gateReceipts(u *ui, ids []string, f *inquiryFlags, keyFD, acceptFlaky, as string) error {
-	ctx, _, stop := signals()
+	ctx, stop := signals()
 	defer stop()
 	var signer *receipts.Signer
 	if keyFD != "" {

@@ -20,9 +20,12 @@ import (
 )
 
 // A history is the directory, beside the logs, where runs keep their documents: RUN.json
-// once a run has ended, RUN.live while it lasts. A .live file that nobody holds the lock of
-// is of a run that was killed. Nothing in it is evidence: that is in the store.
+// once a run has ended, live/RUN while it lasts. A file there that nobody holds the lock of
+// is of a run that was killed; they have a directory of their own, so that a start does not
+// read the names of all earlier runs. Nothing in it is evidence: that is in the store.
 type history struct{ dir string }
+
+func (h history) live() string { return filepath.Join(h.dir, "live") }
 
 func historyOf(logs string) history { return history{filepath.Join(logs, "runs")} }
 
@@ -40,12 +43,12 @@ type mark struct {
 // begin marks a run as lasting. It gets its name once its lock is held: else another run
 // would take it for that of a dead one.
 func (h history) begin(run, script string) *mark {
-	m := &mark{Run: run, Script: script, Started: time.Now().UTC(), PID: os.Getpid(), path: filepath.Join(h.dir, run+".live")}
+	m := &mark{Run: run, Script: script, Started: time.Now().UTC(), PID: os.Getpid(), path: filepath.Join(h.live(), run)}
 	text, err := json.Marshal(m)
 	if err != nil {
 		return nil
 	}
-	f, err := tempIn(h.dir)
+	f, err := tempIn(h.live())
 	if err != nil {
 		return nil // without it no more is lost than a word to the next run
 	}
@@ -71,7 +74,7 @@ func (m *mark) end() {
 
 // killed returns the runs that were killed since this was last asked.
 func (h history) killed() (list []mark) {
-	names, _ := filepath.Glob(filepath.Join(h.dir, "*.live"))
+	names, _ := filepath.Glob(filepath.Join(h.live(), "r-*"))
 	for _, name := range names {
 		if info, err := os.Lstat(name); err != nil || !info.Mode().IsRegular() {
 			continue // none of ours

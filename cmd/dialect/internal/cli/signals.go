@@ -77,7 +77,7 @@ func (i *interrupts) stop() {
 
 // signals returns a context that the signals that end a run cancel, with the signal as
 // its cause.
-func signals() (ctx context.Context, cancel context.CancelCauseFunc, stop func()) {
+func signals() (ctx context.Context, stop func()) {
 	i := catchSignals()
-	return i.ctx, i.cancel, i.stop
+	return i.ctx, i.stop
 }

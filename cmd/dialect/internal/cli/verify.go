@@ -65,7 +65,7 @@ func newVerify(u *ui) *cobra.Command {
 }
 
 func verify(u *ui, f *inquiryFlags, rev, bundle, id string) error {
-	ctx, _, stop := signals()
+	ctx, stop := signals()
 	defer stop()
 	keys, head, err := f.anchors()
 	if err != nil {
