@@ -1,6 +1,7 @@
 package lang
 
 import (
+	"strings"
 	"unicode/utf8"
 
 	"github.com/command-dialect/dialect/lang/diag"
@@ -50,12 +51,21 @@ func (p *parser) characters(start, end int) bool {
 			ok = false
 			if !forbidden {
 				forbidden = true
-				p.fault(diag.ForbiddenCharacter, at, at+size, "%U, %s", r, name).hint("delete it, or type a plain space")
+				p.fault(diag.ForbiddenCharacter, at, at+size, "%U, %s", r, name).hint("delete it, or type a plain space").
+					fixAll(diag.MaybeIncorrect, "remove what cannot be seen", p.replaceRunes(func(_, _ int, r rune) (string, bool) {
+						name := forbiddenName(r)
+						if r == 0xa0 || name == oddSpace {
+							return " ", true
+						}
+						return "", name != ""
+					})...)
 			}
 		}
 	}
 	return ok
 }
+
+const oddSpace = "a space that is no plain space"
 
 // forbiddenName names a character that may not stand in a script, because it
 // cannot be seen or changes how others are; empty for all that may.
@@ -86,11 +96,45 @@ func forbiddenName(r rune) string {
 	case r == 0xfeff:
 		return "a byte order mark inside the text"
 	case r >= 0x2000 && r <= 0x200a || r == 0x202f || r == 0x205f || r == 0x3000 || r == 0x1680:
-		return "a space that is no plain space"
+		return oddSpace
 	case r == 0x2028 || r == 0x2029:
 		return "a line separator"
 	case r == 0x180e || r >= 0x2061 && r <= 0x2064 || r >= 0xfff9 && r <= 0xfffb || r >= 0xe0000 && r <= 0xe007f:
 		return "an invisible character"
 	}
 	return ""
+}
+
+// lookAlikes are letters of other scripts that look like a Latin one.
+var lookAlikes = map[rune]byte{
+	'а': 'a', 'в': 'b', 'с': 'c', 'ԁ': 'd', 'е': 'e', 'һ': 'h', 'і': 'i', 'ј': 'j', 'к': 'k', 'ӏ': 'l', 'м': 'm', 'о': 'o', 'р': 'p', 'ѕ': 's', 'т': 't', 'у': 'y', 'х': 'x', 'ԝ': 'w', 'ԛ': 'q',
+	'А': 'A', 'В': 'B', 'С': 'C', 'Е': 'E', 'Н': 'H', 'І': 'I', 'Ј': 'J', 'К': 'K', 'М': 'M', 'О': 'O', 'Р': 'P', 'Ѕ': 'S', 'Т': 'T', 'У': 'Y', 'Х': 'X',
+	'α': 'a', 'ο': 'o', 'ρ': 'p', 'ν': 'v', 'ι': 'i', 'κ': 'k', 'τ': 't', 'υ': 'u', 'χ': 'x', 'ε': 'e', 'η': 'n',
+	'Α': 'A', 'Β': 'B', 'Ε': 'E', 'Ζ': 'Z', 'Η': 'H', 'Ι': 'I', 'Κ': 'K', 'Μ': 'M', 'Ν': 'N', 'Ο': 'O', 'Ρ': 'P', 'Τ': 'T', 'Υ': 'Y', 'Χ': 'X',
+	'ı': 'i', 'ɑ': 'a', 'ɡ': 'g', 'ո': 'n', 'օ': 'o', 'ս': 'u',
+}
+
+// LookAlike returns the first letter of word that only looks like a Latin one, and word with
+// Latin letters in the place of all such; 0 if it has none, or letters beside them that look
+// like nothing Latin: a word in another language is no disguise. Fullwidth letters count.
+func LookAlike(word string) (odd rune, latin string) {
+	var b strings.Builder
+	for _, r := range word {
+		c, ok := lookAlikes[r]
+		switch {
+		case ok:
+		case r >= 0xff01 && r <= 0xff5e:
+			c = byte(r - 0xff01 + '!')
+		case r >= utf8.RuneSelf:
+			return 0, word
+		default:
+			b.WriteRune(r)
+			continue
+		}
+		if odd == 0 {
+			odd = r
+		}
+		b.WriteByte(c)
+	}
+	return odd, b.String()
 }

@@ -20,15 +20,16 @@ import (
 //
 // The result parses to the same commands, and formatting it again changes nothing.
 func Format(src *diag.Source) ([]byte, diag.List) {
-	p := newParser(src)
 	if len(src.Text) > maxFile {
-		_, list := Parse(src)
-		return src.Text, list
+		return src.Text, diag.List{tooLarge(src)}
 	}
+	p := newParser(src)
+	var all diag.Collector
 	var out bytes.Buffer
 	blanks := 0
 	for n := 1; n <= src.Lines(); n++ {
 		line, keep := p.format(n)
+		all.Add(p.list...)
 		switch {
 		case !keep:
 			continue
@@ -44,13 +45,11 @@ func Format(src *diag.Source) ([]byte, diag.List) {
 		out.Write(line)
 		out.WriteByte('\n')
 	}
-	p.list.Sort()
-	return out.Bytes(), p.list
+	return out.Bytes(), all.List()
 }
 
 // format returns the canonical form of a line; keep is false for one that goes.
 func (p *parser) format(n int) (line []byte, keep bool) {
-	said := len(p.list)
 	c := p.parseLine(n)
 	text := p.src.Line(n)
 	if n == 1 {
@@ -62,7 +61,7 @@ func (p *parser) format(n int) (line []byte, keep bool) {
 		return p.canonical(c, n), true
 	case c != nil:
 		return bytes.TrimRight(bytes.TrimPrefix(p.src.Line(n), []byte("\ufeff")), " \t\r"), true
-	case len(p.list) == said || p.list[len(p.list)-1].Code == diag.CRLF || p.list[len(p.list)-1].Code == diag.ByteOrder:
+	case len(p.list) == 0 || p.list[len(p.list)-1].Code == diag.CRLF || p.list[len(p.list)-1].Code == diag.ByteOrder:
 		return trimmed, true // blank, or a comment
 	}
 	// A fence, or a marker or backticks with nothing but a comment behind them.

@@ -154,7 +154,8 @@ func (p *parser) lexNamed(i, v, j, end int) int {
 	e := p.trimWord(v, j, p.isLast(j, end))
 	if e == v {
 		p.fault(diag.MissingValue, i, v, "nothing behind %q", text[i:v]).
-			hint(`write the value behind the "=" without a space; an empty one is %s""`, text[i:v])
+			hint(`write the value behind the "=" without a space; an empty one is %s""`, text[i:v]).
+			fix(diag.MaybeIncorrect, "give it an empty value", v, v, `""`)
 		p.push(junkToken, v, v, "")
 		return j
 	}
@@ -165,8 +166,18 @@ func (p *parser) lexNamed(i, v, j, end int) int {
 
 // checkQuotes refuses a word from i to j that a typographic quote begins or ends:
 // it was meant to be a string. Inside a word it is an apostrophe.
+// A word whose letters look Latin and are not draws a warning; verbs and nouns have faults of
+// their own for it.
 func (p *parser) checkQuotes(i, j int) {
+	if p.ascii {
+		return
+	}
 	text := p.src.Text
+	if odd, latin := LookAlike(string(text[i:j])); odd != 0 && len(p.tokens) > 0 && strings.ContainsFunc(latin, isLetterOrDigit) {
+		p.warn(diag.LookAlike, i, j, "%q holds %q, %U, which only looks like a Latin letter", text[i:j], odd, odd).
+			hint("if Latin letters are meant: %s", latin).
+			fix(diag.MaybeIncorrect, "write it in Latin letters", i, j, latin)
+	}
 	if r, size := utf8.DecodeRune(text[i:j]); isSmartQuote(r) {
 		p.smartQuote(i, i+size, r)
 	} else if r, size := utf8.DecodeLastRune(text[i:j]); isSmartQuote(r) {
@@ -182,7 +193,8 @@ func (p *parser) trimWord(i, j int, last bool) int {
 		k := j
 		if text[j-1] == '.' {
 			j--
-			p.warn(diag.FullStop, j, k, "a full stop that ends the line").hint("leave it out; inside quotes it would be kept")
+			p.warn(diag.FullStop, j, k, "a full stop that ends the line").hint("leave it out; inside quotes it would be kept").
+				fix(diag.Certain, "remove the full stop", j, k, "")
 			continue
 		}
 		for j > i && text[j-1] == '`' {
@@ -238,7 +250,8 @@ func (p *parser) lexString(i, end int) int {
 			if !ok {
 				_, size := utf8.DecodeRune(text[j+1 : end])
 				p.fault(diag.BadEscape, j, j+1+size, "%q is no escape", text[j:j+1+size]).
-					hint(`a backslash itself is \\; there are \" \\ \n \t`)
+					hint(`a backslash itself is \\; there are \" \\ \n \t`).
+					fix(diag.MaybeIncorrect, "write a backslash itself", j, j+1, `\\`)
 				c = text[j+1]
 			}
 			cooked = append(append(cooked, text[from:j]...), c)
@@ -246,7 +259,8 @@ func (p *parser) lexString(i, end int) int {
 			from = j + 1
 		}
 	}
-	p.fault(diag.UnclosedString, i, i+1, "this quote is never closed").hint("a string ends on its line; close it with \"")
+	p.fault(diag.UnclosedString, i, i+1, "this quote is never closed").hint("a string ends on its line; close it with \"").
+		fix(diag.MaybeIncorrect, "close it at the end of the line", end, end, `"`)
 	p.push(junkToken, i, end, "")
 	return end
 }
@@ -277,7 +291,7 @@ func (p *parser) afterString(i, end int) int {
 		p.backtick(i, j)
 		return j
 	case p.isLast(j, end) && string(text[i:j]) == ".":
-		p.warn(diag.FullStop, i, j, "a full stop that ends the line").hint("leave it out")
+		p.warn(diag.FullStop, i, j, "a full stop that ends the line").hint("leave it out").fix(diag.Certain, "remove the full stop", i, j, "")
 		return j
 	}
 	p.fault(diag.QuoteInWord, i, max(j, i+1), "a quoted value goes on behind its quote").

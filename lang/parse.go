@@ -53,26 +53,42 @@ const (
 // Parse parses a script. The file holds a command for each line that is one,
 // good or bad; the list is sorted, and has an error for each bad command.
 func Parse(src *diag.Source) (*File, diag.List) {
-	p := newParser(src)
 	f := &File{Source: src}
-	if len(src.Text) > maxFile {
-		p.list = append(p.list, diag.Errorf(diag.FileTooLarge, src.Name, diag.Span{},
-			"the script is larger than %d MiB", maxFile>>20))
-		return f, p.list
-	}
-	for n := 1; n <= src.Lines(); n++ {
-		if c := p.parseLine(n); c != nil {
+	var all diag.Collector
+	Scan(src, 1, src.Lines(), func(c *Command, found diag.List) {
+		all.Add(found...)
+		if c != nil {
 			f.Commands = append(f.Commands, c)
 		}
+	})
+	return f, all.List()
+}
+
+// Scan parses the lines from first to last (1-based, both included), and calls each for those
+// that hold a command or a fault: with the command, nil if there is none, and with what is to
+// be said of the line, which each must not keep. Whoever needs one line at a time needs no more
+// memory than a line takes.
+func Scan(src *diag.Source, first, last int, each func(c *Command, found diag.List)) {
+	p := newParser(src)
+	if len(src.Text) > maxFile {
+		each(nil, diag.List{tooLarge(src)})
+		return
 	}
-	p.list.Sort()
-	return f, p.list
+	for n := max(first, 1); n <= min(last, src.Lines()); n++ {
+		if c := p.parseLine(n); c != nil || len(p.list) > 0 {
+			each(c, p.list)
+		}
+	}
+}
+
+func tooLarge(src *diag.Source) diag.Diagnostic {
+	return diag.Errorf(diag.FileTooLarge, src.Name, diag.Span{}, "the script is larger than %d MiB", maxFile>>20)
 }
 
 type parser struct {
 	src     *diag.Source
-	list    diag.List
-	crlf    bool // said
+	list    diag.List // of the line
+	crlf    bool      // said
 	tokens  []token
 	strings map[string]string // interned words
 	memo    map[string]memoed
@@ -81,7 +97,7 @@ type parser struct {
 	lineStart, lineEnd int
 	ascii              bool
 	bad                bool
-	ticked             bool // the backticks of this line were said
+	ticked             int // where list says so of the backticks of this line; -1 if it does not
 }
 
 func newParser(src *diag.Source) *parser {
@@ -91,7 +107,7 @@ func newParser(src *diag.Source) *parser {
 func (p *parser) beginLine(n int) []byte {
 	line := p.src.Line(n)
 	p.line, p.lineStart, p.lineEnd = n, p.src.LineStart(n), p.src.LineStart(n)+len(line)
-	p.tokens, p.bad, p.ascii, p.ticked = p.tokens[:0], false, true, false
+	p.tokens, p.list, p.bad, p.ascii, p.ticked = p.tokens[:0], p.list[:0], false, true, -1
 	return line
 }
 
@@ -107,9 +123,11 @@ func (p *parser) parseLine(n int) *Command {
 	if m, ok := p.memo[string(line)]; ok {
 		return m.command.moved(p.lineStart-m.start, n-m.row)
 	}
-	said := len(p.list)
 	c := p.parse(line)
-	if c != nil && len(p.list) == said && len(line) <= memoBytes && len(p.memo) < memoLines {
+	if p.bad {
+		p.unsure()
+	}
+	if c != nil && len(p.list) == 0 && len(line) <= memoBytes && len(p.memo) < memoLines {
 		p.memo[string(line)] = memoed{c, p.lineStart, n}
 	}
 	if !p.crlf && p.lineEnd < len(p.src.Text) && p.src.Text[p.lineEnd] == '\r' {
@@ -117,6 +135,18 @@ func (p *parser) parseLine(n int) *Command {
 		p.warn(diag.CRLF, p.lineEnd, p.lineEnd+1, "the lines end in CR LF").hint("save the script with line ends of Unix")
 	}
 	return c
+}
+
+// unsure takes back the certainty of the fixes of a bad line: without its marker, "- - Test
+// with go" would be a command, which it is not now.
+func (p *parser) unsure() {
+	for _, d := range p.list {
+		for i := range d.Fixes {
+			if d.Code != diag.ByteOrder {
+				d.Fixes[i].Applicability = max(d.Fixes[i].Applicability, diag.MaybeIncorrect)
+			}
+		}
+	}
 }
 
 // A memoed is a command that was parsed before, and where its line begins.
@@ -159,7 +189,8 @@ func (p *parser) parse(line []byte) *Command {
 	if p.line == 1 && bytes.HasPrefix(line, []byte("\ufeff")) {
 		start += 3
 		p.ascii = false
-		p.warn(diag.ByteOrder, start-3, start, "the script begins with a byte order mark").hint("save it as UTF-8 without one")
+		p.warn(diag.ByteOrder, start-3, start, "the script begins with a byte order mark").hint("save it as UTF-8 without one").
+			fix(diag.Certain, "remove it", start-3, start, "")
 	}
 	if len(line) > maxLine {
 		p.fault(diag.LineTooLong, start, start+1, "a line of %d bytes; at most %d are read", len(line), maxLine)
@@ -181,12 +212,12 @@ func (p *parser) parse(line []byte) *Command {
 	case text[start] == '#':
 		return nil
 	case bytes.HasPrefix(text[start:end], []byte("```")):
-		p.warn(diag.CodeFence, start, end, "a code fence").hint("leave the line out")
+		p.warn(diag.CodeFence, start, end, "a code fence").hint("leave the line out").removeLine()
 		return nil
 	}
 	if n := markerLen(text[start:end]); n > 0 {
 		p.warn(diag.ListMarker, start, start+len(bytes.TrimRight(text[start:start+n], " \t")), "a list marker before the verb").
-			hint("begin the line with its verb")
+			hint("begin the line with its verb").fix(diag.Certain, "remove the marker", start, start+n, "")
 		start += n
 	}
 	p.lex(start, end)
@@ -194,6 +225,7 @@ func (p *parser) parse(line []byte) *Command {
 		if p.bad {
 			return p.badCommand(start, end)
 		}
+		p.removeRest(end)
 		return nil // a comment behind a list marker, or backticks alone: said
 	}
 	return p.command()
@@ -312,7 +344,8 @@ func (p *parser) explain(prep int) {
 			start, end := objects[0].start, objects[len(objects)-1].end
 			text := string(p.src.Text[start:end])
 			p.fault(diag.ManyObjects, start, end, "%d words before %q; an object is one value", len(objects), p.tokens[prep].text).
-				hint("quote them as one: %s, or join them: %s", quoteRaw(text), strings.Join(strings.Fields(text), "-"))
+				hint("quote them as one: %s, or join them: %s", quoteRaw(text), strings.Join(strings.Fields(text), "-")).
+				fix(diag.MaybeIncorrect, "quote the words as one value", start, end, quoteRaw(text))
 			return
 		}
 	}
@@ -352,7 +385,8 @@ func (p *parser) misplaced(t token) {
 
 func (p *parser) extraPreposition(t token) {
 	p.fault(diag.ExtraPreposition, t.start, t.end, "a second preposition, %q", t.text).
-		hint(`if it is a value, quote it: %s`, quoteRaw(t.text))
+		hint(`if it is a value, quote it: %s`, quoteRaw(t.text)).
+		fix(diag.MaybeIncorrect, "quote "+t.text, t.start, t.end, quoteRaw(t.text))
 }
 
 // checkVerb refuses lines that do not begin with a word.
@@ -365,10 +399,15 @@ func (p *parser) checkVerb(t token) {
 		p.fault(diag.BadVerb, t.start, t.end, "a line begins with its verb, not with the preposition %q", t.text).hint(form)
 	case !isVerb(t.text):
 		f := p.fault(diag.BadVerb, t.start, t.end, "%q is no verb", t.text)
+		odd, latin := LookAlike(t.text)
 		if strings.ContainsAny(t.text, "{}") {
 			f.hint("a verb is one word, and cannot be a variable: routing is fixed before the run")
-		} else if r, _ := utf8.DecodeRuneInString(t.text); r >= utf8.RuneSelf {
-			f.hint("it begins with %U, which is no Latin letter; %s", r, form)
+		} else if odd != 0 && isVerb(latin) {
+			f.d.Message += fmt.Sprintf(": its %q is %U, which only looks like a Latin letter", odd, odd)
+			f.hint("did you mean %q?", latin).fix(diag.MaybeIncorrect, fmt.Sprintf("replace it by %q", latin), t.start, t.end, latin)
+		} else if i := strings.IndexFunc(t.text, func(r rune) bool { return r >= utf8.RuneSelf }); i >= 0 {
+			r, _ := utf8.DecodeRuneInString(t.text[i:])
+			f.hint("%q is %U, which is no Latin letter; %s", r, r, form)
 		} else {
 			f.hint(form)
 		}
@@ -417,7 +456,8 @@ func (p *parser) checkBraces() {
 			}
 			if !ok {
 				p.fault(diag.BadVariable, t.start+at+i, t.start+at+i+1, "a brace that begins no variable").
-					hint("a variable is {name}; a literal brace is written twice: {{")
+					hint("a variable is {name}; a literal brace is written twice: {{").
+					fix(diag.MaybeIncorrect, "write a literal brace", t.start+at+i, t.start+at+i+1, raw[at+i:at+i+1]+raw[at+i:at+i+1])
 			}
 			at += i + n
 		}
@@ -468,31 +508,108 @@ func (p *parser) intern(text []byte) string {
 	return s
 }
 
-// A finding is the diagnostic that was made last, to be given a hint.
-type finding struct{ d *diag.Diagnostic }
+// A finding is the diagnostic that was made last, to be given a hint and fixes.
+type finding struct {
+	p *parser
+	d *diag.Diagnostic
+}
 
-func (f finding) hint(format string, args ...any) { f.d.Hint = fmt.Sprintf(format, args...) }
+func (f finding) hint(format string, args ...any) finding {
+	f.d.Hint = fmt.Sprintf(format, args...)
+	return f
+}
+
+// fix adds a fix that replaces the bytes from start to end of the line by text.
+func (f finding) fix(a diag.Applicability, message string, start, end int, text string) finding {
+	return f.fixAll(a, message, diag.Edit{File: f.d.File, Span: f.p.span(start, end), New: text})
+}
+
+func (f finding) fixAll(a diag.Applicability, message string, edits ...diag.Edit) finding {
+	if len(edits) > 0 {
+		f.d.Fixes = append(f.d.Fixes, diag.Fix{Message: message, Applicability: a, Edits: edits})
+	}
+	return f
+}
+
+// removeLine adds the fix that takes the whole line out.
+func (f finding) removeLine() {
+	p := f.p
+	span := diag.Span{Start: p.pos(p.lineStart), End: p.pos(p.lineEnd)}
+	if i := bytes.IndexByte(p.src.Text[p.lineEnd:], '\n'); i >= 0 {
+		span.End = diag.Pos{Offset: p.lineEnd + i + 1, Line: p.line + 1, Column: 1}
+	}
+	f.fixAll(diag.Certain, "remove the line", diag.Edit{File: f.d.File, Span: span})
+}
+
+// removeRest makes the fixes of a line without a command, which ends at end, take out all but
+// its comment: what is left of "- `" without its backticks would be no blank line.
+func (p *parser) removeRest(end int) {
+	text := bytes.TrimPrefix(p.src.Text[p.lineStart:end], []byte("\ufeff"))
+	first := end - len(text) + blanks(text, 0)
+	comment := commentStart(p.src.Text[first:end])
+	for i := range p.list {
+		f := finding{p, &p.list[i]}
+		if f.d.Code == diag.ByteOrder {
+			continue
+		}
+		f.d.Fixes = nil
+		if comment < 0 {
+			f.removeLine()
+		} else {
+			f.fix(diag.Certain, "leave only the comment", first, first+comment, "")
+		}
+	}
+}
 
 func (p *parser) fault(code diag.Code, start, end int, format string, args ...any) finding {
 	p.bad = true
 	p.list = append(p.list, diag.Errorf(code, p.src.Name, p.span(start, end), format, args...))
-	return finding{&p.list[len(p.list)-1]}
+	return finding{p, &p.list[len(p.list)-1]}
 }
 
 func (p *parser) warn(code diag.Code, start, end int, format string, args ...any) finding {
 	p.list = append(p.list, diag.Warnf(code, p.src.Name, p.span(start, end), format, args...))
-	return finding{&p.list[len(p.list)-1]}
+	return finding{p, &p.list[len(p.list)-1]}
 }
 
 func (p *parser) backtick(start, end int) {
-	if !p.ticked {
-		p.ticked = true
-		p.warn(diag.Backtick, start, end, "backticks around words").hint("leave them out; inside quotes they would be kept")
+	edit := diag.Edit{File: p.src.Name, Span: p.span(start, end)}
+	if p.ticked < 0 {
+		p.ticked = len(p.list)
+		p.warn(diag.Backtick, start, end, "backticks around words").hint("leave them out; inside quotes they would be kept").
+			fixAll(diag.Certain, "remove the backticks", edit)
+		return
 	}
+	fix := &p.list[p.ticked].Fixes[0]
+	i := len(fix.Edits)
+	for i > 0 && fix.Edits[i-1].Span.Start.Offset > start { // a word is trimmed from its end
+		i--
+	}
+	fix.Edits = slices.Insert(fix.Edits, i, edit)
 }
 
 func (p *parser) smartQuote(start, end int, r rune) {
-	p.fault(diag.SmartQuote, start, end, "a typographic quote, %U", r).hint(`values are quoted with " (U+0022)`)
+	p.fault(diag.SmartQuote, start, end, "a typographic quote, %U", r).hint(`values are quoted with " (U+0022)`).
+		fixAll(diag.MaybeIncorrect, `quote with "`, p.replaceRunes(func(i, j int, r rune) (string, bool) {
+			// Between letters it is an apostrophe, and may stay.
+			text := p.src.Text
+			outer := i == p.lineStart || isBlank(text[i-1]) || text[i-1] == '=' || j == p.lineEnd || isBlank(text[j]) || text[j] == '.'
+			return `"`, isSmartQuote(r) && outer
+		})...)
+}
+
+// replaceRunes returns the edits that replace the characters of the line that with wants
+// replaced; i and j are where one begins and ends.
+func (p *parser) replaceRunes(with func(i, j int, r rune) (string, bool)) (edits []diag.Edit) {
+	const most = 100 // more of them are no slip of a pen
+	for i := p.lineStart; i < p.lineEnd && len(edits) < most; {
+		r, size := utf8.DecodeRune(p.src.Text[i:p.lineEnd])
+		if text, ok := with(i, i+size, r); ok {
+			edits = append(edits, diag.Edit{File: p.src.Name, Span: p.span(i, i+size), New: text})
+		}
+		i += size
+	}
+	return edits
 }
 
 // markerLen returns the length of the list marker that line begins with, blanks

@@ -4,6 +4,9 @@ package diag
 // never renamed and never reused for something else.
 type Code string
 
+// TooManyFindings ends a list that was cut (see [Collector]).
+const TooManyFindings Code = "too-many-findings"
+
 // Codes of the text of a script (package lang).
 const (
 	NotUTF8            Code = "not-utf8"
@@ -31,6 +34,7 @@ const (
 	FullStop   Code = "full-stop"
 	CRLF       Code = "crlf"
 	ByteOrder  Code = "byte-order-mark"
+	LookAlike  Code = "look-alike" // a word of letters that only look Latin
 )
 
 // Codes of the routing matrix (package lang/routing).

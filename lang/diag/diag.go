@@ -74,6 +74,7 @@ type Diagnostic struct {
 	Message  string
 	Hint     string
 	Related  []Related
+	Fixes    []Fix // alternatives, the likeliest first
 }
 
 // A List is the findings of one or more stages.

@@ -58,6 +58,9 @@ type Options struct {
 	// lines are told all the same.
 	Lines []int
 
+	// Bound, if not nil, gets the name of each binding that a command is bound to.
+	Bound map[string]bool
+
 	// Parsed is what [lang.Parse] said of the file. It is returned with the
 	// findings of this package, in order, and with hints that only a matrix
 	// can give.
@@ -68,11 +71,7 @@ type Options struct {
 // (and that of [routing.Load]) holds no error. A line bound to a binding that
 // Load found broken gives no step and no further error.
 func Resolve(f *lang.File, m *routing.Matrix, o Options) (*plan.Plan, diag.List) {
-	r := &resolver{
-		m: m, o: o, src: f.Source, file: f.Source.Name,
-		bound: make(map[*routing.Binding]*bound),
-		words: make(map[[2]string]route),
-	}
+	r := newResolver(f.Source, m, o)
 	p := &plan.Plan{
 		Script: o.Script,
 		Matrix: plan.Matrix{
@@ -88,7 +87,11 @@ func Resolve(f *lang.File, m *routing.Matrix, o Options) (*plan.Plan, diag.List)
 		p.Script.Name = f.Source.Name
 	}
 	p.Script.Part = p.Script.Part || o.Line != 0 || len(o.Lines) > 0
-	r.parsed(f)
+	for _, d := range o.Parsed {
+		if o.Line == 0 || !d.Span.IsValid() || d.Span.Start.Line == o.Line {
+			r.parsed(d, commandAt(f, d.Span.Start.Line))
+		}
+	}
 	found := false
 	for i, c := range f.Commands {
 		if o.Line != 0 && c.Span.Start.Line != o.Line {
@@ -103,10 +106,57 @@ func Resolve(f *lang.File, m *routing.Matrix, o Options) (*plan.Plan, diag.List)
 		r.noSuchLine(f)
 	}
 	if len(f.Commands) == 0 {
-		r.warnf(diag.EmptyScript, diag.Span{}, "there is no command in the script").Hint = "a run of it tests nothing, and is a fault"
+		r.empty()
 	}
-	r.list.Sort()
-	return p, r.list
+	return p, r.all.List()
+}
+
+// Check parses src and binds it to m, and says what is wrong with both, as [lang.Parse] and
+// Resolve would. It keeps no command and no step, so that a large script costs little more
+// memory than its text. Of o it heeds Vars, Line and Bound.
+func Check(src *diag.Source, m *routing.Matrix, o Options) diag.List {
+	first, last := 1, src.Lines()
+	if o.Line != 0 {
+		first, last = o.Line, o.Line
+	}
+	r := newResolver(src, m, o)
+	if commands := r.scan(first, last); commands == 0 && o.Line == 0 {
+		r.empty()
+	} else if commands == 0 {
+		f, _ := lang.Parse(src)
+		r.noSuchLine(f)
+	}
+	return r.all.List()
+}
+
+// CheckLines is [Check] of the lines from first to last (1-based, both included), for who has
+// seen the others before: an editor. Nothing is said of the script as a whole. Commands is
+// how many of the lines hold one.
+func CheckLines(src *diag.Source, first, last int, m *routing.Matrix, o Options) (list diag.List, commands int) {
+	r := newResolver(src, m, o)
+	commands = r.scan(first, last)
+	return r.all.List(), commands
+}
+
+func (r *resolver) scan(first, last int) (commands int) {
+	lang.Scan(r.src, first, last, func(c *lang.Command, found diag.List) {
+		for _, d := range found {
+			r.parsed(d, c)
+		}
+		if c != nil {
+			commands++
+			r.command(c, commands)
+		}
+	})
+	return commands
+}
+
+func newResolver(src *diag.Source, m *routing.Matrix, o Options) *resolver {
+	return &resolver{
+		m: m, o: o, src: src, file: src.Name,
+		bound: make(map[*routing.Binding]*bound),
+		words: make(map[[2]string]route),
+	}
 }
 
 // pins returns the files that the bindings of m pin, by absolute path.
@@ -129,7 +179,8 @@ type resolver struct {
 	o    Options
 	src  *diag.Source
 	file string // its name
-	list diag.List
+	all  diag.Collector
+	list diag.List // of the line at hand; see flush
 
 	bound map[*routing.Binding]*bound
 	words map[[2]string]route // by verb and noun as written
@@ -160,6 +211,12 @@ func (r *resolver) warnf(code diag.Code, span diag.Span, format string, args ...
 	return &r.list[len(r.list)-1]
 }
 
+// flush takes up what was said of a line.
+func (r *resolver) flush() {
+	r.all.Add(r.list...)
+	r.list = r.list[:0]
+}
+
 // lookup finds the binding of c; a script says the same few pairs again and again.
 func (r *resolver) lookup(verb, noun string) *routing.Binding {
 	key := [2]string{verb, noun}
@@ -175,6 +232,7 @@ func (r *resolver) lookup(verb, noun string) *routing.Binding {
 
 // command binds one line; nil if it cannot be bound.
 func (r *resolver) command(c *lang.Command, position int) *plan.Step {
+	defer r.flush()
 	if c.Bad {
 		// Its fault is told by lang; an unbound verb is one of its own.
 		if c.Verb.Text != "" && r.m.Verb(c.Verb.Text) == "" {
@@ -193,6 +251,9 @@ func (r *resolver) command(c *lang.Command, position int) *plan.Step {
 	if b == nil {
 		r.unbound(c)
 		return nil
+	}
+	if r.o.Bound != nil {
+		r.o.Bound[b.Name] = true
 	}
 	if b.Deprecated {
 		r.warnf(diag.DeprecatedLine, span(c.Verb.Span, c.Noun.Span), "%q is deprecated", b.Verb+" "+b.Noun).Hint = firstLine(b.Notes)

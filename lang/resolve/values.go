@@ -108,6 +108,7 @@ func (r *resolver) variables(v *lang.Value) (string, bool) {
 			d.Hint = fmt.Sprintf("give it one: --set %s=VALUE, or %s = \"VALUE\" below [vars] in %s; a literal brace is written {{", name, name, r.m.Name)
 			if near := routing.Suggest(name, known); near != "" {
 				d.Hint = fmt.Sprintf("did you mean {%s}?", near)
+				r.fix(d, diag.MaybeIncorrect, fmt.Sprintf("replace {%s} by {%s}", name, near), d.Span, "{"+near+"}")
 			} else if len(known) > 0 {
 				d.Hint += "\nknown: {" + strings.Join(known, "} {") + "}"
 			}
@@ -274,6 +275,7 @@ func (r *resolver) unknownName(b *routing.Binding, d *bound, in input) {
 	switch near := routing.Suggest(in.name.Text, names); {
 	case near != "":
 		x.Hint = fmt.Sprintf("did you mean %s=?", near)
+		r.fix(x, diag.MaybeIncorrect, fmt.Sprintf("write %s=", near), x.Span, near+"=")
 	case len(names) > 0:
 		x.Hint = "parameters: " + strings.Join(names, ", ") + "; " + quoted
 	default:

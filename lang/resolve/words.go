@@ -26,56 +26,112 @@ func (r *resolver) unbound(c *lang.Command) {
 	case noun == "":
 		r.unboundNoun(c)
 	default:
-		nouns := r.m.NounsOf(verb)
 		d := r.errorf(diag.UnboundPair, span(c.Verb.Span, c.Noun.Span), "nothing is bound to \"%s %s\"", c.Verb.Key(), c.Noun.Key())
+		if r.all.Full(diag.Error) {
+			return
+		}
+		nouns := r.m.NounsOf(verb)
 		d.Hint = fmt.Sprintf("%q is bound with: %s\n%q is bound with: %s", verb, list(nouns), noun, list(r.m.VerbsOf(noun)))
 		if near := routing.Suggest(noun, nouns); near != "" {
 			d.Hint = fmt.Sprintf("did you mean %q?\n", example(r.m.Lookup(verb, near))) + d.Hint
+			r.replace(d, c.Noun, near)
 		}
-		d.Hint += "\n" + stub(c)
+		d.Hint += "\n" + r.stub(d, c)
 	}
 }
 
 func (r *resolver) unboundVerb(c *lang.Command) {
-	verbs := r.m.Verbs()
 	d := r.errorf(diag.UnboundVerb, c.Verb.Span, "nothing is bound to the verb %q", c.Verb.Key())
-	near := routing.Suggest(c.Verb.Text, verbs)
-	if near == "" {
-		near = r.m.Verb(routing.Suggest(c.Verb.Text, sortedKeys(r.m.VerbAliases())))
+	if r.all.Full(diag.Error) {
+		return
 	}
+	verbs := r.m.Verbs()
+	near := r.nearest(c.Verb.Text, verbs, r.m.VerbAliases(), r.m.Verb)
 	if near != "" {
 		d.Hint = fmt.Sprintf("did you mean %q?\n", near)
+		r.replace(d, c.Verb, near)
+		if c.Noun.Text != "" && routing.Variant(c.Verb.Key(), near) {
+			d.Hint += r.declare("verbs", c.Verb.Key(), near) + "\n"
+		}
 	}
 	d.Hint += "verbs: " + list(verbs)
-	if near == "" && c.Noun.Text != "" {
-		d.Hint += "\n" + stub(c)
+	if near == "" && c.Noun.Text != "" && !c.Bad {
+		d.Hint += "\n" + r.stub(d, c)
 	}
 }
 
 func (r *resolver) unboundNoun(c *lang.Command) {
+	d := r.errorf(diag.UnboundNoun, c.Noun.Span, "nothing is bound to the noun %q", c.Noun.Key())
+	if r.all.Full(diag.Error) {
+		return
+	}
+	if odd, latin := lang.LookAlike(c.Noun.Text); odd != 0 {
+		d.Message += fmt.Sprintf(": its %q is %U, which only looks like a Latin letter", odd, odd)
+		if r.m.Noun(latin) != "" {
+			d.Hint = fmt.Sprintf("did you mean %q?", latin)
+			r.replace(d, c.Noun, latin)
+			return
+		}
+	}
 	verb := r.m.Verb(c.Verb.Text)
 	nouns := r.m.NounsOf(verb)
-	d := r.errorf(diag.UnboundNoun, c.Noun.Span, "nothing is bound to the noun %q", c.Noun.Key())
 	near := routing.Suggest(c.Noun.Text, nouns)
 	if near == "" {
-		near = routing.Suggest(c.Noun.Text, r.m.Nouns())
-	}
-	if near == "" {
-		near = r.m.Noun(routing.Suggest(c.Noun.Text, sortedKeys(r.m.NounAliases())))
+		near = r.nearest(c.Noun.Text, r.m.Nouns(), r.m.NounAliases(), r.m.Noun)
 	}
 	var hints []string
 	if near != "" {
 		hints = append(hints, fmt.Sprintf("did you mean %q?", near))
+		r.replace(d, c.Noun, near)
+		if b := r.m.Lookup(c.Verb.Text, near); b != nil && routing.Variant(c.Noun.Key(), near) {
+			hints = append(hints, r.declare("nouns", c.Noun.Key(), near))
+			if edit, ok := r.m.AddAlias(b, c.Noun.Key()); ok {
+				d.Fixes = append(d.Fixes, diag.Fix{
+					Message:       fmt.Sprintf("declare %q an alias of %q in %s", c.Noun.Key(), near, edit.File),
+					Applicability: diag.MaybeIncorrect, Edits: []diag.Edit{edit},
+				})
+			}
+		}
 	}
 	if len(nouns) > 0 {
 		hints = append(hints, fmt.Sprintf("%q is bound with: %s", verb, list(nouns)))
 		if near == "" {
-			hints = append(hints, stub(c))
+			hints = append(hints, r.stub(d, c))
 		}
 	} else {
 		hints = append(hints, "nouns: "+list(r.m.Nouns()))
 	}
 	d.Hint = strings.Join(hints, "\n")
+}
+
+// nearest suggests one of words, or what an alias near to word stands for.
+func (r *resolver) nearest(word string, words []string, aliases map[string]string, meaning func(string) string) string {
+	if near := routing.Suggest(word, words); near != "" {
+		return near
+	}
+	for _, w := range words {
+		if routing.Variant(strings.ToLower(word), w) {
+			return w
+		}
+	}
+	return meaning(routing.Suggest(word, sortedKeys(aliases)))
+}
+
+// declare says how a form of a word becomes one that a script may say: forms are never guessed.
+func (r *resolver) declare(table, word, name string) string {
+	return fmt.Sprintf("no form of a word is guessed; to allow this one, say in %s:\n[aliases.%s]\n%s = %q", r.m.Name, table, routing.Key(word), name)
+}
+
+// replace offers near in the place of w.
+func (r *resolver) replace(d *diag.Diagnostic, w lang.Word, near string) {
+	if first := w.Text[:1]; near != "" && first == strings.ToUpper(first) && first != strings.ToLower(first) && w.Span.Start == d.Span.Start {
+		near = strings.ToUpper(near[:1]) + near[1:]
+	}
+	r.fix(d, diag.MaybeIncorrect, fmt.Sprintf("replace %q by %q", w.Text, near), w.Span, near)
+}
+
+func (r *resolver) fix(d *diag.Diagnostic, a diag.Applicability, message string, span diag.Span, text string) {
+	d.Fixes = append(d.Fixes, diag.Fix{Message: message, Applicability: a, Edits: []diag.Edit{{File: r.file, Span: span, New: text}}})
 }
 
 // ambiguous reports that the object of c is a noun of its verb too. B is what
@@ -95,6 +151,10 @@ func (r *resolver) ambiguous(c *lang.Command, b, other *routing.Binding) {
 	// The remarks are comments, so that a line can be pasted whole.
 	d.Hint = fmt.Sprintf("write one of these:\n%s  # the noun is %q%s\n%s  # the noun is %q", first, c.Noun.Key(), note, second, c.Object.Text)
 	d.Related = []diag.Related{{File: other.Source.Name, Span: other.Span, Message: fmt.Sprintf("\"%s %s\" is bound here", other.Verb, other.Noun)}}
+	if b != nil {
+		r.fix(d, diag.MaybeIncorrect, fmt.Sprintf("take %q for the noun: %s", c.Noun.Text, first), c.Span, first)
+	}
+	r.fix(d, diag.MaybeIncorrect, fmt.Sprintf("take %q for the noun: %s", c.Object.Text, second), c.Span, second)
 }
 
 // preposition warns of one that the binding does not list.
@@ -102,29 +162,32 @@ func (r *resolver) preposition(c *lang.Command, b *routing.Binding) {
 	if slices.Contains(b.Prepositions, c.Prep.Key()) {
 		return
 	}
-	r.warnf(diag.OddPreposition, c.Prep.Span, "\"%s %s\" does not go with %q", b.Verb, b.Noun, c.Prep.Key()).
-		Hint = "it goes with: " + strings.Join(b.Prepositions, ", ")
+	d := r.warnf(diag.OddPreposition, c.Prep.Span, "\"%s %s\" does not go with %q", b.Verb, b.Noun, c.Prep.Key())
+	d.Hint = "it goes with: " + strings.Join(b.Prepositions, ", ")
+	for _, p := range b.Prepositions {
+		r.fix(d, diag.MaybeIncorrect, fmt.Sprintf("write %q", p), c.Prep.Span, p)
+	}
 }
 
-// parsed takes over what lang said, with the words that would be right.
-func (r *resolver) parsed(f *lang.File) {
-	for _, d := range r.o.Parsed {
-		if r.o.Line != 0 && d.Span.IsValid() && d.Span.Start.Line != r.o.Line {
-			continue
-		}
-		if d.Code == diag.MissingNoun {
-			if c := commandAt(f, d.Span.Start.Line); c != nil {
-				if nouns := r.m.NounsOf(c.Verb.Text); len(nouns) > 0 {
-					hint := fmt.Sprintf("%q is bound with: %s\nfor example: %s", r.m.Verb(c.Verb.Text), list(nouns), example(r.m.Lookup(c.Verb.Text, nouns[0])))
-					if d.Hint != "" {
-						hint = d.Hint + "\n" + hint
-					}
-					d.Hint = hint
-				}
+// parsed takes over what lang said of c, with the words that would be right. C is nil where
+// the line holds no command.
+func (r *resolver) parsed(d diag.Diagnostic, c *lang.Command) {
+	if d.Code == diag.MissingNoun && c != nil {
+		if nouns := r.m.NounsOf(c.Verb.Text); len(nouns) > 0 {
+			hint := fmt.Sprintf("%q is bound with: %s\nfor example: %s", r.m.Verb(c.Verb.Text), list(nouns), example(r.m.Lookup(c.Verb.Text, nouns[0])))
+			if d.Hint != "" {
+				hint = d.Hint + "\n" + hint
 			}
+			d.Hint = hint
 		}
-		r.list = append(r.list, d)
 	}
+	r.all.Add(d)
+}
+
+// empty says that a script holds no command.
+func (r *resolver) empty() {
+	r.warnf(diag.EmptyScript, diag.Span{}, "there is no command in the script").Hint = "a run of it tests nothing, and is a fault"
+	r.flush()
 }
 
 // commandAt returns the command on line n, or nil. Commands are in source order.
@@ -150,10 +213,11 @@ func (r *resolver) noSuchLine(f *lang.File) {
 	if len(lines) > 0 {
 		d.Hint = "commands are on line " + list(lines)
 	}
+	r.flush()
 }
 
-// stub returns the binding that would make c right, to be pasted.
-func stub(c *lang.Command) string {
+// stub returns the binding that would make c right, to be pasted, and offers it as a fix of d.
+func (r *resolver) stub(d *diag.Diagnostic, c *lang.Command) string {
 	verb, noun := c.Verb.Key(), c.Noun.Key()
 	name := strings.Map(func(c rune) rune {
 		if 'a' <= c && c <= 'z' || '0' <= c && c <= '9' || c == '-' {
@@ -161,7 +225,14 @@ func stub(c *lang.Command) string {
 		}
 		return '_'
 	}, verb+"_"+noun)
-	return fmt.Sprintf("or bind it:\n[commands.%s]\nverb = %q\nnoun = %q\ntool = \"...\"", name, verb, noun)
+	text := fmt.Sprintf("[commands.%s]\nverb = %q\nnoun = %q\ntool = \"...\"", name, verb, noun)
+	if edit, ok := r.m.Append(text + "\n"); ok && r.m.ByName(name) == nil {
+		d.Fixes = append(d.Fixes, diag.Fix{
+			Message:       fmt.Sprintf("bind \"%s %s\" in %s", verb, noun, edit.File),
+			Applicability: diag.HasPlaceholders, Edits: []diag.Edit{edit},
+		})
+	}
+	return "or bind it:\n" + text
 }
 
 // example returns the usage of b with its parameters in angle brackets: in

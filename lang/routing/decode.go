@@ -140,10 +140,16 @@ func (r *reader) unknown(e *entry, where string, known []string) {
 		near = Suggest(e.key, known)
 	}
 	if near != "" {
-		d.Hint = fmt.Sprintf("did you mean %q?", near)
+		didYouMean(d, near, near)
 	} else {
 		d.Hint = "known keys: " + strings.Join(known, ", ")
 	}
+}
+
+// didYouMean offers near in the place of what d is about; text is near as TOML.
+func didYouMean(d *diag.Diagnostic, near, text string) {
+	d.Hint = fmt.Sprintf("did you mean %q?", near)
+	*d = d.WithFix(diag.MaybeIncorrect, fmt.Sprintf("replace it by %q", near), d.Span, text)
 }
 
 // missing reports a key that has to be there.
@@ -432,7 +438,7 @@ func (r *reader) binding(c *entry) *Binding {
 				d := r.errorf(diag.BadValue, r.itemSpan(v, i), "%q is no preposition", text)
 				d.Hint = "prepositions: " + strings.Join(lang.Prepositions[:], ", ")
 				if near := Suggest(text, lang.Prepositions[:]); near != "" {
-					d.Hint = fmt.Sprintf("did you mean %q?", near)
+					didYouMean(d, near, fmt.Sprintf("%q", near))
 				}
 			}
 		case "cwd":

@@ -160,7 +160,7 @@ func (l *loader) pack(name string, src *diag.Source, at *value) {
 		d := l.complain(diag.UnknownPack, src, at, "there is no pack %q", name)
 		d.Hint = "packs: " + strings.Join(stdlib.Packs(), ", ") + "; a path has a \"/\" or ends in .toml"
 		if near := Suggest(name, stdlib.Packs()); near != "" {
-			d.Hint = fmt.Sprintf("did you mean %q?", near)
+			didYouMean(d, near, fmt.Sprintf("%q", near))
 		}
 		return
 	}
@@ -401,7 +401,7 @@ func (l *loader) members(b *Binding) {
 			}
 			d.Hint = "a member is the NAME of another [commands.NAME]"
 			if near := Suggest(name, names); near != "" {
-				d.Hint = fmt.Sprintf("did you mean %q?", near)
+				didYouMean(d, near, fmt.Sprintf("%q", near))
 			}
 		case m.Kind == plan.Builtin && m.Target == plan.GateResults:
 			d := r.errorf(diag.BadValue, r.itemSpan(list, i), "%q has the gate as a member, and a gate decides about whole lines", b.Name)

@@ -29,6 +29,25 @@ func Suggest(word string, names []string) string {
 	return best
 }
 
+// Variant reports whether two different words, in lower case, are forms of one: singular and
+// plural, or British and American spelling. What is bound is never found by it; it only makes
+// for better advice.
+func Variant(a, b string) bool {
+	return a != b && (plural(a, b) || plural(b, a) || spelling(a) == spelling(b))
+}
+
+// plural reports whether many is the plural of one, by the rules that need no dictionary.
+func plural(one, many string) bool {
+	if stem, ok := strings.CutSuffix(one, "y"); ok && many == stem+"ies" {
+		return true
+	}
+	return many == one+"s" || many == one+"es"
+}
+
+var spellings = strings.NewReplacer("isation", "ization", "ise", "ize", "yse", "yze", "our", "or", "ogue", "og", "ence", "ense", "ll", "l", "tre", "ter")
+
+func spelling(word string) string { return spellings.Replace(word) }
+
 // distance returns the optimal string alignment distance between a and b, or
 // some number >= limit if it is at least limit.
 func distance(a, b string, limit int) int {

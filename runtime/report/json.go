@@ -187,15 +187,35 @@ type DocRefusal struct {
 
 // DocFinding is one diagnostic.
 type DocFinding struct {
-	Code      string `json:"code"`
-	Severity  string `json:"severity"`
-	File      string `json:"file"`
-	Line      int    `json:"line,omitempty"`
-	Column    int    `json:"column,omitempty"`
-	EndLine   int    `json:"end_line,omitempty"`
-	EndColumn int    `json:"end_column,omitempty"`
-	Message   string `json:"message"`
-	Hint      string `json:"hint,omitempty"`
+	Code      string   `json:"code"`
+	Severity  string   `json:"severity"`
+	File      string   `json:"file"`
+	Line      int      `json:"line,omitempty"`
+	Column    int      `json:"column,omitempty"`
+	EndLine   int      `json:"end_line,omitempty"`
+	EndColumn int      `json:"end_column,omitempty"`
+	Message   string   `json:"message"`
+	Hint      string   `json:"hint,omitempty"`
+	Fixes     []DocFix `json:"fixes,omitempty"`
+}
+
+// DocFix is a change that would take the finding away. Its applicability is one of rustc's:
+// MachineApplicable, MaybeIncorrect or HasPlaceholders.
+type DocFix struct {
+	Message       string    `json:"message"`
+	Applicability string    `json:"applicability"`
+	Edits         []DocEdit `json:"edits"`
+}
+
+// DocEdit replaces the bytes from Start to End (0-based, half open) of a file, which begin at
+// Line and Column (1-based, code points).
+type DocEdit struct {
+	File   string `json:"file"`
+	Start  int    `json:"start"`
+	End    int    `json:"end"`
+	Line   int    `json:"line"`
+	Column int    `json:"column"`
+	New    string `json:"new"`
 }
 
 // JSON writes the outcome o, with the findings of the stages before, as one
@@ -313,8 +333,20 @@ func Findings(l diag.List) []DocFinding {
 		out = append(out, DocFinding{
 			Code: string(d.Code), Severity: d.Severity.String(), File: d.File,
 			Line: d.Span.Start.Line, Column: d.Span.Start.Column, EndLine: d.Span.End.Line, EndColumn: d.Span.End.Column,
-			Message: d.Message, Hint: d.Hint,
+			Message: d.Message, Hint: d.Hint, Fixes: docFixes(d.Fixes),
 		})
+	}
+	return out
+}
+
+func docFixes(fixes []diag.Fix) (out []DocFix) {
+	for _, f := range fixes {
+		x := DocFix{Message: f.Message, Applicability: f.Applicability.String()}
+		for _, e := range f.Edits {
+			at := e.Span.Start
+			x.Edits = append(x.Edits, DocEdit{e.File, at.Offset, e.Span.End.Offset, at.Line, at.Column, e.New})
+		}
+		out = append(out, x)
 	}
 	return out
 }

@@ -30,6 +30,19 @@ func SARIF(w io.Writer, l diag.List, o Options) error {
 		Physical physical `json:"physicalLocation"`
 		Message  *message `json:"message,omitempty"`
 	}
+	type replacement struct {
+		Deleted  region   `json:"deletedRegion"`
+		Inserted *message `json:"insertedContent,omitempty"`
+	}
+	type change struct {
+		Artifact     artifact      `json:"artifactLocation"`
+		Replacements []replacement `json:"replacements"`
+	}
+	type fix struct {
+		Description message           `json:"description"`
+		Changes     []change          `json:"artifactChanges"`
+		Properties  map[string]string `json:"properties"`
+	}
 	type result struct {
 		RuleID       string            `json:"ruleId"`
 		RuleIndex    int               `json:"ruleIndex"`
@@ -37,6 +50,7 @@ func SARIF(w io.Writer, l diag.List, o Options) error {
 		Message      message           `json:"message"`
 		Locations    []location        `json:"locations"`
 		Related      []location        `json:"relatedLocations,omitempty"`
+		Fixes        []fix             `json:"fixes,omitempty"`
 		Fingerprints map[string]string `json:"partialFingerprints"`
 	}
 	type rule struct {
@@ -102,6 +116,22 @@ func SARIF(w io.Writer, l diag.List, o Options) error {
 		}
 		for n, rel := range d.Related {
 			res.Related = append(res.Related, location{n + 1, place(rel.File, rel.Span), &message{rel.Message}})
+		}
+		for _, x := range d.Fixes {
+			f := fix{Description: message{x.Message}, Properties: map[string]string{"applicability": x.Applicability.String()}}
+			for _, e := range x.Edits {
+				at := place(e.File, e.Span)
+				rep := replacement{Deleted: *at.Region}
+				if e.New != "" {
+					rep.Inserted = &message{e.New}
+				}
+				if n := len(f.Changes); n == 0 || f.Changes[n-1].Artifact != at.Artifact {
+					f.Changes = append(f.Changes, change{Artifact: at.Artifact})
+				}
+				last := &f.Changes[len(f.Changes)-1]
+				last.Replacements = append(last.Replacements, rep)
+			}
+			res.Fixes = append(res.Fixes, f)
 		}
 		r.Results = append(r.Results, res)
 	}

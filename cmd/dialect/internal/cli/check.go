@@ -2,18 +2,21 @@ package cli
 
 import (
 	"io"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 
+	"github.com/rogpeppe/go-internal/diff"
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
 	"github.com/command-dialect/dialect/lang"
 	"github.com/command-dialect/dialect/lang/diag"
 	"github.com/command-dialect/dialect/lang/diag/output"
+	"github.com/command-dialect/dialect/lang/resolve"
 	"github.com/command-dialect/dialect/lang/routing"
 	"github.com/command-dialect/dialect/runtime/report"
 )
@@ -23,6 +26,11 @@ stands for the scripts below it; a matrix (routing.toml) can be named itself.
 
 The exit status is 1 if there is an error; warnings alone are no error, unless --strict says so.
 A comment on a line silences its warnings: "# dialect: ignore full-stop".
+
+Many findings come with a fix. --fix makes those that cannot change what the script means, such as
+to remove a bullet, and tells what is left; --diff shows them and writes nothing. Standard input
+is fixed to standard output, and the findings go to standard error. The rest, such as "did you
+mean", are for editors ("dialect lsp") and for whoever reads the JSON.
 
 Formats: text for people, json (dialect.check/1), sarif (2.1.0), github (annotations, which come by
 themselves in GitHub Actions), gitlab (code quality), checkstyle, and lsp: one object of the
@@ -35,6 +43,7 @@ type checkFlags struct {
 	format        string
 	json, lspLite bool
 	strict        bool
+	fix, diff     bool
 	stdinName     string
 }
 
@@ -79,6 +88,8 @@ func newCheck(u *ui) *cobra.Command {
 	fl.StringVar(&f.format, "format", "text", "write as `FORMAT`: "+strings.Join(checkFormats, ", "))
 	fl.BoolVar(&f.json, "json", false, "the same as --format json")
 	fl.BoolVar(&f.lspLite, "lsp-lite", false, "the same as --format lsp")
+	fl.BoolVar(&f.fix, "fix", false, "make the fixes that are certain to keep the meaning")
+	fl.BoolVar(&f.diff, "diff", false, "print what --fix would change, and write nothing")
 	fl.BoolVar(&f.strict, "strict", false, "take warnings for errors")
 	fl.StringVar(&f.stdinName, "stdin-filename", "", "standard input is the unsaved text of `FILE`")
 	_ = cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(checkFormats, cobra.ShellCompDirectiveNoFileComp))
@@ -89,8 +100,17 @@ func newCheck(u *ui) *cobra.Command {
 type checked struct {
 	list     diag.List
 	sources  map[string]*diag.Source
-	matrices map[string]bool // by path
-	names    []string        // of what was checked, in order
+	matrices map[string]*checkedMatrix // by path
+	names    []string                  // of what was checked, in order
+	edited   bool                      // a file was, or would be, fixed
+}
+
+// A checkedMatrix is a matrix and the scripts that were held against it.
+type checkedMatrix struct {
+	matrix *routing.Matrix
+	broken bool            // nothing can be bound to it
+	used   map[string]bool // names of bindings
+	whole  bool            // all scripts of its project were looked at
 }
 
 func (f *checkFlags) check(u *ui, args []string) error {
@@ -98,9 +118,11 @@ func (f *checkFlags) check(u *ui, args []string) error {
 	if err != nil {
 		return err
 	}
-	c := &checked{sources: make(map[string]*diag.Source), matrices: make(map[string]bool)}
+	c := &checked{sources: make(map[string]*diag.Source), matrices: make(map[string]*checkedMatrix)}
 	names := []string{"-"}
 	switch {
+	case len(f.lines) > 0 && (f.fix || f.diff):
+		return usagef("--fix and --diff are for files: leave -e out")
 	case len(f.lines) > 0:
 		names = args // of which there must be none: readScript says so
 		if len(args) == 0 {
@@ -113,13 +135,19 @@ func (f *checkFlags) check(u *ui, args []string) error {
 	}
 	for _, name := range names {
 		if filepath.Ext(name) == ".toml" {
-			c.matrix(name)
+			path, err := filepath.Abs(name)
+			if err != nil {
+				return usagef("%v", err)
+			}
+			c.names = append(c.names, name)
+			c.load(path, name)
 			continue
 		}
 		if err := f.script(u, c, name, vars); err != nil {
 			return err
 		}
 	}
+	c.finish(args)
 	c.list = lang.Ignore(c.list, c.sources)
 	if f.strict {
 		for i := range c.list {
@@ -132,26 +160,42 @@ func (f *checkFlags) check(u *ui, args []string) error {
 	if err := f.write(u, c); err != nil {
 		return err
 	}
-	if c.list.Count(diag.Error) > 0 {
+	if c.list.Count(diag.Error) > 0 || f.diff && c.edited {
 		return exitStatus(exitFailed)
 	}
 	return nil
 }
 
-// matrix checks a matrix by itself.
-func (c *checked) matrix(name string) {
-	path, err := filepath.Abs(name)
-	if err != nil {
-		path = name
+// load reads a matrix, once however many scripts it binds.
+func (c *checked) load(path, name string) *checkedMatrix {
+	if m := c.matrices[path]; m != nil {
+		return m
 	}
-	m, found := routing.Load(path, name, routing.Options{})
-	c.names = append(c.names, name)
+	matrix, found := routing.Load(path, name, routing.Options{})
+	m := &checkedMatrix{matrix: matrix, broken: unread(found), used: make(map[string]bool)}
+	c.matrices[path] = m
 	c.list = append(c.list, found...)
-	c.matrices[m.Path] = true
-	for _, src := range m.Files {
+	for _, src := range matrix.Files {
 		c.sources[src.Name] = src
 	}
-	c.list = append(c.list, m.Check(routing.CheckOptions{LookPath: lookPath})...)
+	return m
+}
+
+// finish says of the matrices what only all their scripts together can tell.
+func (c *checked) finish(args []string) {
+	for _, path := range slices.Sorted(maps.Keys(c.matrices)) {
+		m := c.matrices[path]
+		for _, arg := range args {
+			abs, err := filepath.Abs(arg)
+			if info, statErr := os.Stat(arg); err == nil && statErr == nil && info.IsDir() {
+				rel, err := filepath.Rel(abs, m.matrix.Root)
+				m.whole = m.whole || err == nil && rel != ".." && !strings.HasPrefix(rel, ".."+string(filepath.Separator))
+			}
+		}
+		o := routing.CheckOptions{LookPath: lookPath, Used: slices.Sorted(maps.Keys(m.used))}
+		o.Unused = m.whole && len(m.used) > 0
+		c.list = append(c.list, m.matrix.Check(o)...)
+	}
 }
 
 func (f *checkFlags) script(u *ui, c *checked, name string, vars map[string]string) error {
@@ -169,29 +213,67 @@ func (f *checkFlags) script(u *ui, c *checked, name string, vars map[string]stri
 			return usagef("--stdin-filename: %v", err)
 		}
 	}
-	p, err := bind(s, f.routing, vars)
+	dir, err := s.dir()
+	if err != nil {
+		return failf(exitFault, "%v", err)
+	}
+	path, matrixName, err := findMatrix(dir, f.routing)
 	if err != nil {
 		return err
 	}
-	c.names = append(c.names, s.name)
-	for _, d := range p.findings {
-		// What Load says of a matrix is said once, however many scripts it binds.
-		if d.File == s.name || !c.matrices[p.matrix.Path] {
-			c.list = append(c.list, d)
+	m := c.load(path, matrixName)
+	src := diag.NewSource(s.name, s.text)
+	if f.fix || f.diff {
+		if src, err = f.mend(u, c, s, src); err != nil {
+			return err
 		}
 	}
-	if !c.matrices[p.matrix.Path] {
-		c.matrices[p.matrix.Path] = true
-		c.list = append(c.list, p.matrix.Check(routing.CheckOptions{LookPath: lookPath})...)
+	c.names = append(c.names, s.name)
+	c.sources[s.name] = src
+	if m.broken {
+		// Of a matrix that could not be read nothing is bound: to say so line by
+		// line would bury the one fault that matters.
+		_, found := lang.Parse(src)
+		c.list = append(c.list, found...)
+		return nil
 	}
-	for name, src := range p.sources {
-		c.sources[name] = src
-	}
+	c.list = append(c.list, resolve.Check(src, m.matrix, resolve.Options{Vars: vars, Line: s.line, Bound: m.used})...)
 	return nil
+}
+
+// mend makes the certain fixes of a script, where it stands or to standard output, and
+// returns the text that it has then.
+func (f *checkFlags) mend(u *ui, c *checked, s *script, src *diag.Source) (*diag.Source, error) {
+	if s.line > 0 {
+		return nil, usagef("--fix works on whole scripts: leave :%d out", s.line)
+	}
+	text, n := lang.Fix(src)
+	src = diag.NewSource(s.name, text)
+	changed := n > 0
+	c.edited = c.edited || changed
+	var err error
+	switch {
+	case f.diff:
+		if changed {
+			_, err = u.out.Write(diff.Diff(s.name, s.text, s.name+" (fixed)", text))
+		}
+		return diag.NewSource(s.name, s.text), err // what is written is what there is to find fault with
+	case s.path == "" || f.stdinName != "" && s.name == f.stdinName:
+		_, err = u.out.Write(text)
+	case changed:
+		if err = rewrite(s.path, text); err == nil {
+			u.notef("%s in %s fixed", count(n, "finding"), s.name)
+		}
+	}
+	return src, err
 }
 
 // write prints what was found in the format that is asked for.
 func (f *checkFlags) write(u *ui, c *checked) error {
+	out, tty := u.out, u.outTTY
+	if f.diff || f.fix && slices.Contains(c.names, "-") || f.fix && f.stdinName != "" {
+		out, tty = u.err, u.errTTY // standard output has the text
+	}
 	root := os.Getenv("GITHUB_WORKSPACE")
 	if wd, err := os.Getwd(); root == "" && err == nil {
 		root = repository(wd)
@@ -205,18 +287,18 @@ func (f *checkFlags) write(u *ui, c *checked) error {
 	}[f.format]
 	switch {
 	case form != nil:
-		return form(u.out, c.list, opt)
+		return form(out, c.list, opt)
 	case f.format == "json":
-		return report.CheckJSON(u.out, c.list)
+		return report.CheckJSON(out, c.list)
 	}
-	if err := u.diagnostics(u.out, u.outTTY, c.list, c.sources); err != nil {
+	if err := u.diagnostics(out, tty, c.list, c.sources); err != nil {
 		return err
 	}
 	if len(c.list) > 0 {
 		u.notef("%s", countFindings(c.list))
 	}
 	if os.Getenv("GITHUB_ACTIONS") == "true" {
-		return output.GitHub(u.out, c.list, opt)
+		return output.GitHub(out, c.list, opt)
 	}
 	return nil
 }

@@ -131,19 +131,31 @@ type program struct {
 	sources  map[string]*diag.Source
 }
 
+// findMatrix returns the matrix for dir, or the one that --routing names: its path, and what
+// messages call it.
+func findMatrix(dir, name string) (path, shown string, err error) {
+	if name != "" {
+		if path, err = filepath.Abs(name); err != nil {
+			path = name
+		}
+		return path, name, nil
+	}
+	path, err = routing.Find(dir)
+	if err != nil {
+		f := failf(exitFault, "%w", err)
+		if errors.Is(err, routing.ErrNotFound) {
+			f.hint("--routing FILE names a matrix elsewhere")
+		}
+		return "", "", f
+	}
+	return path, shortPath(path), nil
+}
+
 // loadMatrix finds and loads the matrix for dir, or the one that --routing names.
 func loadMatrix(dir, name string) (*routing.Matrix, diag.List, error) {
-	path := name
-	if path == "" {
-		found, err := routing.Find(dir)
-		if err != nil {
-			f := failf(exitFault, "%w", err)
-			if errors.Is(err, routing.ErrNotFound) {
-				f.hint("--routing FILE names a matrix elsewhere")
-			}
-			return nil, nil, f
-		}
-		path, name = found, shortPath(found)
+	path, name, err := findMatrix(dir, name)
+	if err != nil {
+		return nil, nil, err
 	}
 	m, l := routing.Load(path, name, routing.Options{})
 	return m, l, nil

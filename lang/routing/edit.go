@@ -1,0 +1,80 @@
+package routing
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+
+	"github.com/command-dialect/dialect/lang/diag"
+)
+
+// Append returns the edit that adds text, which ends in a line end, to the file of m behind an
+// empty line; ok is false if m was read from no file.
+func (m *Matrix) Append(text string) (edit diag.Edit, ok bool) {
+	src := m.root()
+	if src == nil {
+		return edit, false
+	}
+	end := src.Span(len(src.Text), len(src.Text))
+	switch {
+	case len(src.Text) == 0:
+	case !bytes.HasSuffix(src.Text, []byte("\n")):
+		text = "\n\n" + text
+	default:
+		// An empty line of its own would begin behind the last line end.
+		text = "\n" + text
+	}
+	return diag.Edit{File: src.Name, Span: end, New: text}, true
+}
+
+// root is the file that m was loaded from, after all that it extends; nil if it could not be read.
+func (m *Matrix) root() *diag.Source {
+	if n := len(m.Files); n > 0 && m.Files[n-1].Name == m.Name {
+		return m.Files[n-1]
+	}
+	return nil
+}
+
+// AddAlias returns the edit that gives b, or the matrix where b is a pack's, the further noun
+// alias; ok is false where it cannot be said how without rewriting more of the file.
+func (m *Matrix) AddAlias(b *Binding, alias string) (edit diag.Edit, ok bool) {
+	if b.Pack {
+		if src := m.root(); src == nil || bytes.Contains(src.Text, []byte("aliases")) {
+			return edit, false
+		}
+		return m.Append(fmt.Sprintf("[aliases.nouns]\n%s = %q\n", Key(alias), b.Noun))
+	}
+	src := b.Source
+	if v := b.keys.get("aliases"); v != nil {
+		if v.start >= len(src.Text) || src.Text[v.start] != '[' {
+			return edit, false
+		}
+		text := fmt.Sprintf("%q, ", alias)
+		if len(v.items) == 0 {
+			text = fmt.Sprintf("%q", alias)
+		}
+		return diag.Edit{File: src.Name, Span: src.Span(v.start+1, v.start+1), New: text}, true
+	}
+	noun := b.keys.get("noun")
+	if noun == nil {
+		return edit, false
+	}
+	line := src.Span(noun.end, noun.end).Start.Line
+	text := src.Line(line)
+	before, after := text[:noun.end-src.LineStart(line)], strings.TrimSpace(string(text[noun.end-src.LineStart(line):]))
+	if !bytes.HasPrefix(bytes.TrimSpace(before), []byte("noun")) || after != "" && !strings.HasPrefix(after, "#") {
+		return edit, false // an inline table, or dotted keys
+	}
+	end := src.LineStart(line) + len(text)
+	return diag.Edit{File: src.Name, Span: src.Span(end, end), New: fmt.Sprintf("\naliases = [%q]", alias)}, true
+}
+
+// Key returns word as a key of TOML, quoted if need be.
+func Key(word string) string {
+	for i := range len(word) {
+		if !isNameByte(word[i]) && word[i] != '-' {
+			return fmt.Sprintf("%q", word)
+		}
+	}
+	return word
+}
