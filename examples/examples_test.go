@@ -254,7 +254,7 @@ func TestFaulty(t *testing.T) {
 	}
 	defer f.Close()
 	want := map[int]string{} // by line
-	claim := regexp.MustCompile(`^# ([a-z]+-[a-z-]+|ambiguous|deprecated|backtick)(:|$)`)
+	claim := regexp.MustCompile(`^# ([a-z]+-[a-z-]+|ambiguous|deprecated|backtick|prose)(:|$)`)
 	code, line := "", 0
 	for s := bufio.NewScanner(f); s.Scan(); {
 		line++

@@ -2,6 +2,7 @@ package lang
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -60,7 +61,16 @@ func (p *parser) format(n int) (line []byte, keep bool) {
 	case c != nil && !c.Bad:
 		return p.canonical(c, n), true
 	case c != nil:
-		return bytes.TrimRight(bytes.TrimPrefix(p.src.Line(n), []byte("\ufeff")), " \t\r"), true
+		line := bytes.TrimPrefix(p.src.Line(n), []byte("\ufeff"))
+		short := bytes.TrimRight(line, " \t")
+		switch {
+		case !bytes.HasSuffix(short, []byte("\r")):
+			return short, true
+		case len(short) == len(line):
+			return append(slices.Clip(line), '\r'), true // else the CR that is its fault would be one of a line end
+		default:
+			return line, true
+		}
 	case len(p.list) == 0 || p.list[len(p.list)-1].Code == diag.CRLF || p.list[len(p.list)-1].Code == diag.ByteOrder:
 		return trimmed, true // blank, or a comment
 	}

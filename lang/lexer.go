@@ -1,6 +1,7 @@
 package lang
 
 import (
+	"bytes"
 	"fmt"
 	"io"
 	"strings"
@@ -127,6 +128,9 @@ func (p *parser) lexWord(i, end int) int {
 		return j // nothing but backticks
 	}
 	p.checkQuotes(i, e)
+	if len(p.tokens) > 0 && isOperator(text[i:e]) {
+		p.shellOperator(i, e)
+	}
 	word := p.intern(text[i:e])
 	kind := wordToken
 	if len(p.tokens) > 0 && IsPreposition(word) {
@@ -183,6 +187,35 @@ func (p *parser) checkQuotes(i, j int) {
 	} else if r, size := utf8.DecodeLastRune(text[i:j]); isSmartQuote(r) {
 		p.smartQuote(j-size, j, r)
 	}
+}
+
+func (p *parser) shellOperator(i, j int) {
+	word := string(p.src.Text[i:j])
+	if word == `\` {
+		p.fault(diag.ShellOperator, i, j, "a backslash at the end of a line: a command ends with its line").
+			hint("write all of it on one line; as a value it is written %s", quoteRaw(word))
+		return
+	}
+	p.fault(diag.ShellOperator, i, j, "%q is an operator of the shell, and no shell runs", word).
+		hint("write each command on a line of its own, without what a shell would do to its output or status; as a value it is written %s", quoteRaw(word)).
+		fix(diag.MaybeIncorrect, "quote it as a value", i, j, quoteRaw(word))
+}
+
+// isOperator reports whether a shell would take word for an operator: "|", "&&", ";", "2>&1",
+// ">log", "<<EOF", or the backslash that joins two lines.
+func isOperator(word []byte) bool {
+	switch word[0] {
+	case '|', '&', ';', '>', '<', '\\', '1', '2':
+	default:
+		return false
+	}
+	switch string(word) {
+	case "|", "||", "|&", "&", "&&", ";", ";;", `\`, ">", ">>", "<", "<<", "<<<", "2>&1", "1>&2", ">&2", "&>", "2>", "1>", "2>>":
+		return true
+	}
+	rest := bytes.TrimLeft(word, "12&")
+	return len(rest) > 1 && len(word)-len(rest) <= 1 && rest[0] == '>' && (rest[1] == '/' || rest[1] == '>' || rest[1] == '&' || rest[1] == '.') ||
+		bytes.HasPrefix(word, []byte("<<"))
 }
 
 // trimWord returns the end of the word from i to j without what models put

@@ -264,6 +264,9 @@ func (p *parser) command() *Command {
 		}
 		p.checkBraces()
 	}
+	p.list = slices.DeleteFunc(p.list, func(d diag.Diagnostic) bool {
+		return d.Code == diag.LookAlike && d.Span == c.Noun.Span // nothing is bound to it: that is told then
+	})
 	if p.bad {
 		p.partial(c, prep)
 	}
@@ -589,6 +592,10 @@ func (p *parser) backtick(start, end int) {
 }
 
 func (p *parser) smartQuote(start, end int, r rune) {
+	if slices.ContainsFunc(p.list, func(d diag.Diagnostic) bool { return d.Code == diag.SmartQuote }) {
+		p.bad = true
+		return // once a line: the fix is for all of them
+	}
 	p.fault(diag.SmartQuote, start, end, "a typographic quote, %U", r).hint(`values are quoted with " (U+0022)`).
 		fixAll(diag.MaybeIncorrect, `quote with "`, p.replaceRunes(func(i, j int, r rune) (string, bool) {
 			// Between letters it is an apostrophe, and may stay.

@@ -109,7 +109,7 @@ func quoteRaw(value string) string {
 // isBareWord reports whether a value needs no quotes wherever it stands behind
 // the verb.
 func isBareWord(w string) bool {
-	if w == "" || w == "#" || strings.ContainsAny(w, " \t\n\"`") || IsPreposition(w) || nameLen([]byte(w)) > 0 || isFullStop([]byte(w)) {
+	if w == "" || w == "#" || strings.ContainsAny(w, " \t\n\"`") || IsPreposition(w) || nameLen([]byte(w)) > 0 || isFullStop([]byte(w)) || isOperator([]byte(w)) {
 		return false
 	}
 	first, _ := utf8.DecodeRuneInString(w)

@@ -24,6 +24,7 @@ const (
 	MissingValue       Code = "missing-value"  // name= with nothing behind it
 	BadVariable        Code = "bad-variable"   // a brace that is no {name}
 	Misplaced          Code = "misplaced-name" // name=value before the noun
+	ShellOperator      Code = "shell-operator" // "|", "&&", "2>&1": there is no shell
 )
 
 // Codes of text that models emit and that fmt can put right (package lang, warnings).
@@ -78,5 +79,7 @@ const (
 	UnknownVariable Code = "unknown-variable"
 	OddPreposition  Code = "odd-preposition"
 	EmptyScript     Code = "empty-script"
+	Prose           Code = "prose"        // a sentence, or words around a command
+	TwoCommands     Code = "two-commands" // on one line
 	NotOneLine      Code = "no-such-line" // FILE:LINE names a line without a command
 )

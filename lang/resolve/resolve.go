@@ -87,21 +87,24 @@ func Resolve(f *lang.File, m *routing.Matrix, o Options) (*plan.Plan, diag.List)
 		p.Script.Name = f.Source.Name
 	}
 	p.Script.Part = p.Script.Part || o.Line != 0 || len(o.Lines) > 0
-	for _, d := range o.Parsed {
-		if o.Line == 0 || !d.Span.IsValid() || d.Span.Start.Line == o.Line {
-			r.parsed(d, commandAt(f, d.Span.Start.Line))
-		}
-	}
-	found := false
+	found, said := false, o.Parsed
 	for i, c := range f.Commands {
-		if o.Line != 0 && c.Span.Start.Line != o.Line {
+		n := c.Span.Start.Line
+		if o.Line != 0 && n != o.Line {
 			continue
 		}
 		found = true
-		if s := r.command(c, i+1); s != nil && (len(o.Lines) == 0 || slices.Contains(o.Lines, c.Span.Start.Line)) {
+		said = r.before(said, n)
+		of := slices.IndexFunc(said, func(d diag.Diagnostic) bool { return d.Span.Start.Line > n })
+		if of < 0 {
+			of = len(said)
+		}
+		if s := r.line(c, i+1, said[:of]); s != nil && (len(o.Lines) == 0 || slices.Contains(o.Lines, n)) {
 			p.Steps = append(p.Steps, s)
 		}
+		said = said[of:]
 	}
+	r.before(said, len(f.Source.Text)+2)
 	if o.Line != 0 && !found {
 		r.noSuchLine(f)
 	}
@@ -140,15 +143,42 @@ func CheckLines(src *diag.Source, first, last int, m *routing.Matrix, o Options)
 
 func (r *resolver) scan(first, last int) (commands int) {
 	lang.Scan(r.src, first, last, func(c *lang.Command, found diag.List) {
-		for _, d := range found {
-			r.parsed(d, c)
+		if c == nil {
+			r.all.Add(found...)
+			return
 		}
-		if c != nil {
-			commands++
-			r.command(c, commands)
-		}
+		commands++
+		r.line(c, commands, found)
 	})
 	return commands
+}
+
+// before takes up what lang said of the lines above n, those apart that nobody asked about,
+// and returns the rest.
+func (r *resolver) before(said diag.List, n int) diag.List {
+	for len(said) > 0 && said[0].Span.Start.Line < n {
+		if d := said[0]; r.o.Line == 0 || !d.Span.IsValid() || d.Span.Start.Line == r.o.Line {
+			r.all.Add(d)
+		}
+		said = said[1:]
+	}
+	return said
+}
+
+// line binds the command of a line, of which lang has said said; nil if it cannot be bound.
+func (r *resolver) line(c *lang.Command, position int, said diag.List) *plan.Step {
+	defer r.flush()
+	if !c.Bad && r.lookup(c.Verb.Text, c.Noun.Text) != nil {
+		r.list = append(r.list, said...)
+		return r.command(c, position)
+	}
+	if said = r.misread(c, said); said == nil {
+		return nil
+	}
+	for _, d := range said {
+		r.list = append(r.list, r.parsed(d, c))
+	}
+	return r.command(c, position)
 }
 
 func newResolver(src *diag.Source, m *routing.Matrix, o Options) *resolver {
@@ -175,12 +205,13 @@ func pins(m *routing.Matrix) []string {
 }
 
 type resolver struct {
-	m    *routing.Matrix
-	o    Options
-	src  *diag.Source
-	file string // its name
-	all  diag.Collector
-	list diag.List // of the line at hand; see flush
+	m     *routing.Matrix
+	o     Options
+	src   *diag.Source
+	file  string // its name
+	all   diag.Collector
+	prose bool      // the verbs were listed to somebody who writes prose
+	list  diag.List // of the line at hand; see flush
 
 	bound map[*routing.Binding]*bound
 	words map[[2]string]route // by verb and noun as written
@@ -232,7 +263,6 @@ func (r *resolver) lookup(verb, noun string) *routing.Binding {
 
 // command binds one line; nil if it cannot be bound.
 func (r *resolver) command(c *lang.Command, position int) *plan.Step {
-	defer r.flush()
 	if c.Bad {
 		// Its fault is told by lang; an unbound verb is one of its own.
 		if c.Verb.Text != "" && r.m.Verb(c.Verb.Text) == "" {
@@ -265,7 +295,7 @@ func (r *resolver) command(c *lang.Command, position int) *plan.Step {
 		return nil
 	}
 	d := r.binding(b)
-	if !ok {
+	if !ok || !r.joined(c) {
 		return nil
 	}
 	filled, ok := r.fill(c, b, d, values)

@@ -169,10 +169,9 @@ func (r *resolver) preposition(c *lang.Command, b *routing.Binding) {
 	}
 }
 
-// parsed takes over what lang said of c, with the words that would be right. C is nil where
-// the line holds no command.
-func (r *resolver) parsed(d diag.Diagnostic, c *lang.Command) {
-	if d.Code == diag.MissingNoun && c != nil {
+// parsed is what lang said of c, with the words that would be right.
+func (r *resolver) parsed(d diag.Diagnostic, c *lang.Command) diag.Diagnostic {
+	if d.Code == diag.MissingNoun {
 		if nouns := r.m.NounsOf(c.Verb.Text); len(nouns) > 0 {
 			hint := fmt.Sprintf("%q is bound with: %s\nfor example: %s", r.m.Verb(c.Verb.Text), list(nouns), example(r.m.Lookup(c.Verb.Text, nouns[0])))
 			if d.Hint != "" {
@@ -181,22 +180,13 @@ func (r *resolver) parsed(d diag.Diagnostic, c *lang.Command) {
 			d.Hint = hint
 		}
 	}
-	r.all.Add(d)
+	return d
 }
 
 // empty says that a script holds no command.
 func (r *resolver) empty() {
 	r.warnf(diag.EmptyScript, diag.Span{}, "there is no command in the script").Hint = "a run of it tests nothing, and is a fault"
 	r.flush()
-}
-
-// commandAt returns the command on line n, or nil. Commands are in source order.
-func commandAt(f *lang.File, n int) *lang.Command {
-	i, ok := slices.BinarySearchFunc(f.Commands, n, func(c *lang.Command, n int) int { return c.Span.Start.Line - n })
-	if !ok {
-		return nil
-	}
-	return f.Commands[i]
 }
 
 func (r *resolver) noSuchLine(f *lang.File) {

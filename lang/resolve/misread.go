@@ -1,0 +1,201 @@
+package resolve
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/command-dialect/dialect/lang"
+	"github.com/command-dialect/dialect/lang/diag"
+)
+
+// What comes here is a line that is no command of the matrix, as models write them: a sentence,
+// a command with words or marks around it, several commands on one line. None is ever run; what
+// the line would be is shown, for somebody to write it.
+
+// shape are the findings of lang that only say how a line fails to be a command. Where it is
+// known what the line is instead, they would mislead.
+var shape = []diag.Code{
+	diag.BadVerb, diag.MissingNoun, diag.ManyObjects, diag.ExtraPreposition, diag.Misplaced,
+	diag.QuoteInWord, diag.FullStop, diag.ShellOperator,
+}
+
+// misread says what a line is that is no command, and returns what is left to say of it; nil
+// if that is nothing.
+func (r *resolver) misread(c *lang.Command, said diag.List) diag.List {
+	if r.all.Full(diag.Error) || len(c.Text) > 1<<10 {
+		return keep(said)
+	}
+	for _, d := range said {
+		if d.Severity == diag.Error && !slices.Contains(shape, d.Code) {
+			return keep(said) // of its characters, say: that comes first
+		}
+	}
+	near := ""
+	if c.Verb.Text != "" {
+		near = r.nearest(c.Verb.Text, r.m.Verbs(), r.m.VerbAliases(), r.m.Verb)
+	}
+	switch commands := r.commands(c.Text, 0); {
+	case len(commands) > 1:
+		d := r.errorf(diag.TwoCommands, c.Span, "%d commands on one line", len(commands))
+		d.Hint = "write each on a line of its own:\n" + strings.Join(commands, "\n")
+		r.fix(d, diag.MaybeIncorrect, "write each on a line of its own", c.Span, strings.Join(commands, "\n"))
+	case len(commands) == 1 && commands[0] != c.Text && (near == "" || r.m.Verb(c.Verb.Text) != ""):
+		d := r.errorf(diag.Prose, c.Span, "words or marks around a command")
+		d.Hint = fmt.Sprintf("did you mean %q?\na line is the command alone; remarks stand behind \"# \"", commands[0])
+		r.fix(d, diag.MaybeIncorrect, fmt.Sprintf("write %q", commands[0]), c.Span, commands[0])
+	case near == "" && r.m.Verb(c.Verb.Text) == "" && (c.Bad || r.m.Noun(c.Noun.Text) == "") && isProse(c):
+		d := r.errorf(diag.Prose, c.Span, "this reads as prose, and is no command of the matrix")
+		d.Hint = "put remarks behind \"# \"; a line is a verb, a preposition and a noun"
+		if verbs := r.m.Verbs(); len(verbs) > 0 && !r.prose { // once: an answer of twenty sentences has one cause
+			r.prose = true
+			d.Hint += ": " + example(r.m.Lookup(verbs[0], r.m.NounsOf(verbs[0])[0])) + "\nverbs: " + list(verbs)
+		}
+		at := c.Span
+		at.End = at.Start
+		r.fix(d, diag.MaybeIncorrect, "make it a comment", at, "# ")
+	default:
+		return keep(said)
+	}
+	for _, d := range said {
+		if !slices.Contains(shape, d.Code) {
+			r.list = append(r.list, d)
+		}
+	}
+	return nil
+}
+
+// keep returns said as a list that is not nil.
+func keep(said diag.List) diag.List {
+	if said == nil {
+		return diag.List{}
+	}
+	return said
+}
+
+// isProse reports whether a line that nothing is bound to looks like a sentence, a heading or
+// code, and not like a command with two words that nobody has bound yet.
+func isProse(c *lang.Command) bool {
+	words := 0
+	for _, a := range c.Arguments {
+		if a.Name.Text == "" && !a.Value.Quoted {
+			words++
+		}
+	}
+	switch {
+	case strings.ContainsAny(c.Text[len(c.Text)-1:], ".!?:"):
+		return true
+	case c.Bad:
+		return len(strings.Fields(c.Text)) > 3
+	case c.Prep.Text != "":
+		return words > 2
+	default:
+		return words > 1
+	}
+}
+
+// maxCommands bounds how many commands are looked for in a line.
+const maxCommands = 8
+
+// commands returns the commands that text holds one after the other, and that are bound: itself,
+// or what stands behind words that belong to no command. It is empty if there is none.
+func (r *resolver) commands(text string, depth int) []string {
+	if depth == maxCommands {
+		return nil
+	}
+	for _, text := range []string{text, strings.NewReplacer("**", "", "__", "").Replace(text)} {
+		starts := r.verbsIn(text)
+		for i, start := range starts {
+			head := bare(text[start:])
+			if r.isCommand(head) {
+				return []string{head}
+			}
+			for _, next := range starts[i+1:] {
+				head := bare(text[start:next])
+				if !r.isCommand(head) {
+					continue
+				}
+				if rest := r.commands(text[next:], depth+1); rest != nil {
+					return append([]string{head}, rest...)
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// verbsIn returns where the words of text begin that are bound verbs, the first few of them.
+func (r *resolver) verbsIn(text string) (at []int) {
+	const most = 4 * maxCommands
+	for i := 0; i < len(text) && len(at) < most; {
+		for i < len(text) && !isLetter(text[i]) {
+			i++
+		}
+		start := i
+		for i < len(text) && text[i] != ' ' && text[i] != '\t' {
+			i++
+		}
+		if r.m.Verb(strings.TrimRight(text[start:i], "*_`:")) != "" {
+			at = append(at, start)
+		}
+	}
+	return at
+}
+
+func isLetter(c byte) bool { return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' }
+
+// bare is a command without the words and marks that join it to another, or end a sentence.
+func bare(text string) string {
+	for {
+		short := strings.TrimRight(text, " \t,;:.!?*_`~\"'()[]{}<>|&→—-")
+		for _, word := range []string{"and", "then"} {
+			if n := len(short) - len(word); n > 0 && strings.EqualFold(short[n:], word) && short[n-1] == ' ' {
+				short = short[:n]
+			}
+		}
+		if short == text {
+			return text
+		}
+		text = short
+	}
+}
+
+// isCommand reports whether text is a line that is bound, with as many values as it takes.
+func (r *resolver) isCommand(text string) bool {
+	if text == "" || strings.ContainsAny(text, "\r\n") {
+		return false
+	}
+	f, said := lang.Parse(diag.NewSource("", []byte(text)))
+	if len(said) > 0 || len(f.Commands) != 1 || r.m.Lookup(f.Commands[0].Verb.Text, f.Commands[0].Noun.Text) == nil {
+		return false
+	}
+	trial := newResolver(f.Source, r.m, Options{Vars: r.o.Vars})
+	trial.command(f.Commands[0], 1)
+	return len(trial.list) == 0
+}
+
+// joined reports values of a line that are a command themselves: "Test with pytest format ruff"
+// has two readings. It returns false if there are any.
+func (r *resolver) joined(c *lang.Command) bool {
+	for i := range len(c.Arguments) - 1 {
+		verb, noun := &c.Arguments[i], &c.Arguments[i+1]
+		if verb.Name.Text != "" || noun.Name.Text != "" || verb.Value.Quoted || noun.Value.Quoted || r.m.Verb(verb.Value.Text) == "" {
+			continue
+		}
+		b := r.m.Lookup(verb.Value.Text, noun.Value.Text)
+		if b == nil {
+			continue
+		}
+		at := verb.Value.Span.Start.Offset - c.Span.Start.Offset
+		first, second := bare(c.Text[:at]), c.Text[at:]
+		quoted := c.Text[:at] + `"` + verb.Value.Text + `"` + c.Text[at+len(verb.Value.Text):]
+		d := r.errorf(diag.TwoCommands, span(verb.Value.Span, noun.Value.Span), "\"%s %s\" is a command, and the line makes it values of \"%s %s\"",
+			b.Verb, b.Noun, c.Verb.Key(), c.Noun.Key())
+		d.Hint = fmt.Sprintf("write two lines:\n%s\n%s\nor, if they are values:\n%s", first, second, quoted)
+		d.Related = []diag.Related{{File: b.Source.Name, Span: b.Span, Message: fmt.Sprintf("\"%s %s\" is bound here", b.Verb, b.Noun)}}
+		r.fix(d, diag.MaybeIncorrect, "write two lines", c.Span, first+"\n"+second)
+		r.fix(d, diag.MaybeIncorrect, "quote "+verb.Value.Text, verb.Value.Span, `"`+verb.Value.Text+`"`)
+		return false
+	}
+	return true
+}
