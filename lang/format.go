@@ -71,7 +71,7 @@ func (p *parser) format(n int) (line []byte, keep bool) {
 		default:
 			return line, true
 		}
-	case len(p.list) == 0 || p.list[len(p.list)-1].Code == diag.CRLF || p.list[len(p.list)-1].Code == diag.ByteOrder:
+	case !slices.ContainsFunc(p.list, func(d diag.Diagnostic) bool { return d.Code != diag.CRLF && d.Code != diag.ByteOrder }):
 		return trimmed, true // blank, or a comment
 	}
 	// A fence, or a marker or backticks with nothing but a comment behind them.
