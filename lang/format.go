@@ -115,6 +115,24 @@ func (p *parser) raw(v Value) string {
 	return v.Text
 }
 
+// Comment returns the place of the comment of line n (1-based), whose command is c, nil if it
+// has none; ok is false without one.
+func Comment(src *diag.Source, n int, c *Command) (start, end int, ok bool) {
+	line := src.Line(n)
+	at := src.LineStart(n)
+	from := len(line) - len(bytes.TrimLeft(bytes.TrimPrefix(line, []byte("\ufeff")), " \t"))
+	if c != nil {
+		from = min(max(c.Span.End.Offset-at, from), len(line))
+	} else if from == len(line) || line[from] != '#' {
+		return 0, 0, false
+	}
+	i := commentStart(line[from:])
+	if i < 0 {
+		return 0, 0, false
+	}
+	return at + from + i, at + len(line), true
+}
+
 // commentStart returns where the comment in the rest of a line begins, -1 without one.
 func commentStart(rest []byte) int {
 	for i, c := range rest {

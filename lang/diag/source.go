@@ -88,6 +88,31 @@ func (s *Source) UTF16Column(p Pos) int {
 	return n
 }
 
+// OffsetUTF16 is the inverse of [Source.UTF16Column]: the offset of a 0-based line and column in
+// UTF-16 code units, clamped to the line and to the text.
+func (s *Source) OffsetUTF16(line, column int) int {
+	switch {
+	case line < 0:
+		return 0
+	case line >= len(s.starts):
+		return len(s.Text)
+	}
+	at := s.starts[line]
+	text := s.Line(line + 1)
+	for i := 0; i < len(text); {
+		if column <= 0 {
+			return at + i
+		}
+		r, size := utf8.DecodeRune(text[i:])
+		column--
+		if r >= 0x10000 {
+			column--
+		}
+		i += size
+	}
+	return at + len(text)
+}
+
 // String returns d on one line: "file:line:column: severity: message [code]".
 func (d Diagnostic) String() string {
 	return d.Place() + ": " + d.Severity.String() + ": " + d.Message + " [" + string(d.Code) + "]"

@@ -7,7 +7,6 @@ import (
 	"strconv"
 	"strings"
 	"text/tabwriter"
-	"time"
 	"unicode/utf8"
 
 	"github.com/spf13/cobra"
@@ -164,101 +163,14 @@ func listCodes(u *ui, asJSON bool) error {
 func explainStep(out *bytes.Buffer, s *plan.Step, store string) {
 	fmt.Fprintln(out, printable(s.Line.Text))
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	row := func(name, format string, args ...any) {
-		fmt.Fprintf(w, "  %s\t%s\n", name, printable(fmt.Sprintf(format, args...)))
-	}
-	row("binding", "%s (%s:%d)", s.Binding, s.Origin.File, s.Origin.Line)
-	switch s.Kind {
-	case plan.Process:
-		row("runs", "%s", report.Command(s.Argv))
-		for i, a := range s.Argv {
-			row("", "argv[%d] = %q", i, a)
-		}
-		row("in", "%s", s.Dir)
-	case plan.Composite:
-		order := "in order"
-		if s.Parallel {
-			order = "in parallel"
-		}
-		row("runs", "%d members %s", len(s.Members), order)
-		for _, m := range s.Members {
-			what := report.Command(m.Argv)
-			if m.Kind != plan.Process {
-				what = string(m.Kind) + " " + m.Target
-			}
-			row("", "%s %s: %s", m.Verb, m.Noun, what)
-		}
-	default:
-		row("runs", "%s %s", s.Kind, s.Target)
-	}
-	effect := "only reads: runs whatever happened before it"
-	if s.Effect == plan.Write {
-		effect = "changes state: does not run after a failure"
-	}
-	row("effect", "%s", effect)
-	if s.Kind != plan.Composite {
-		required := "left, and not required by the gate"
-		if s.ReceiptRequired {
-			required = "required by the gate"
-		}
-		row("receipt", "%s", required)
-		row("budget", "%s", budget(s.Budget))
-	}
-	if s.Finally {
-		row("finally", "runs in any case: as a member of a composite after the others, if one of them was started")
-	}
-	if s.Exclusive != "" {
-		row("exclusive", "never at the same time as another that says %q, here or in another process", s.Exclusive)
-	}
-	switch x := s.Expect; {
-	case x.JUnit != "":
-		row("tests", "counted in %s", x.JUnit)
-	case x.MinTests > 0:
-		row("tests", "at least %d must pass", x.MinTests)
-	}
-	if s.Reuse {
-		row("reuse", "with run --reuse, an earlier pass on the same files may stand for it")
-	}
-	if s.Skill != "" {
-		row("skill", "%s", s.Skill)
-	}
-	if s.Hint != "" {
-		row("hint", "%s", s.Hint)
-	}
+	rows := report.Explain(s)
 	if text := lastReceipt(s.Binding, store); text != "" {
-		row("receipts", "%s", text)
+		rows = append(rows, report.Row{Name: "receipts", Text: text})
+	}
+	for _, r := range rows {
+		fmt.Fprintf(w, "  %s\t%s\n", r.Name, printable(r.Text))
 	}
 	_ = w.Flush() // to a buffer
-}
-
-func budget(b plan.Budget) string {
-	parts := []string{"no timeout"}
-	if b.Timeout > 0 {
-		parts[0] = "timeout " + shortDuration(b.Timeout)
-	}
-	if b.Stall > 0 {
-		parts = append(parts, "stall "+shortDuration(b.Stall))
-	}
-	if b.MaxOutput > 0 {
-		parts = append(parts, fmt.Sprintf("at most %d bytes of output", b.MaxOutput))
-	}
-	if b.Retries > 0 {
-		parts = append(parts, fmt.Sprintf("%d retries", b.Retries))
-	}
-	return strings.Join(parts, ", ")
-}
-
-// shortDuration renders 10m0s as 10m.
-func shortDuration(d time.Duration) string {
-	s := d.String()
-	s = strings.TrimSuffix(s, "0s")
-	if strings.HasSuffix(s, "h0m") {
-		s = strings.TrimSuffix(s, "0m")
-	}
-	if s == "" || strings.HasSuffix(d.String(), "0s") && !strings.HasSuffix(d.String(), "m0s") {
-		return d.String()
-	}
-	return s
 }
 
 // lastReceipt says in a line what receipts a binding has; empty if there is no
