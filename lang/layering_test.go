@@ -99,6 +99,8 @@ var confined = []struct {
 		"it links the SDK of Temporal, which must stay out of dialect"},
 	{"github.com/tiktoken-go/", nil,
 		"the tokenizer is 16 MB of tables: it lives in a module of its own"},
+	{"github.com/sourcegraph/jsonrpc2", []string{"cmd/dialect/internal/lsp"},
+		"the language server is the only one that speaks it"},
 	{"github.com/spf13/", []string{"cmd/dialect/internal/cli"},
 		"flags are the business of the command line alone"},
 	{"modernc.org/", []string{"receipts/sqlite"},

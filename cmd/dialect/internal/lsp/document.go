@@ -211,8 +211,12 @@ func (d *document) check(src *diag.Source, first, last int) (list diag.List, com
 // findings returns all that is to be said of a script.
 func (d *document) findings() diag.List {
 	list := slices.Clone(d.list)
-	if i := bytes.Index(d.src.Text, []byte("\r\n")); i >= 0 && !d.cut {
-		n := d.src.Pos(i).Line
+	at := bytes.Index(d.src.Text, []byte("\r\n"))
+	if at < 0 && bytes.HasSuffix(d.src.Text, []byte("\r")) {
+		at = len(d.src.Text) - 1
+	}
+	if at >= 0 && !d.cut {
+		n := d.src.Pos(at).Line
 		lang.Scan(d.src, n, n, func(_ *lang.Command, found diag.List) {
 			for _, f := range found {
 				if f.Code == diag.CRLF {
