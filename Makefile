@@ -1,5 +1,6 @@
 # make build        ./bin/dialect, one static binary
 # make test         vet and all tests: the command that README names
+# make test-deps    what the editors' tests need of npm; without it they are skipped
 # make race         all tests under the race detector (RACE="./runtime/..." for some)
 # make check        dialect gates its own repository: examples/quality.dlct
 # make bench        whole processes against the peers that are on PATH, as ratios
@@ -15,9 +16,10 @@ RACE     ?= ./...
 
 module  := github.com/command-dialect/dialect
 version  = $(shell git describe --tags --always --dirty 2>/dev/null)
+conformance := lang/diag/output/conformance
 peers   := $(CURDIR)/bin/peers
 
-.PHONY: build test race check bench bench-peers fuzz golden soak clean
+.PHONY: build test test-deps race check bench bench-peers fuzz golden soak clean
 
 # Without cgo the binary links nothing of the system it was built on, and with
 # -trimpath it holds no path of it.
@@ -27,6 +29,11 @@ build:
 test:
 	$(GO) vet ./...
 	$(GO) test ./...
+	cd $(conformance) && $(GO) vet ./... && $(GO) test ./...
+
+test-deps:
+	cd lang/editors/vscode && npm ci --ignore-scripts --no-audit --no-fund
+	cd $(conformance) && $(GO) mod download
 
 race:
 	$(GO) test -race $(RACE)

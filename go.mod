@@ -38,3 +38,5 @@ require (
 )
 
 tool honnef.co/go/tools/cmd/staticcheck
+
+ignore ./lang/editors/vscode/node_modules
