@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/rogpeppe/go-internal/diff"
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
@@ -255,7 +254,7 @@ func (f *checkFlags) mend(u *ui, c *checked, s *script, src *diag.Source) (*diag
 	switch {
 	case f.diff:
 		if changed {
-			_, err = u.out.Write(diff.Diff(s.name, s.text, s.name+" (fixed)", text))
+			err = writeDiff(u, s, "fixed", text)
 		}
 		return diag.NewSource(s.name, s.text), err // what is written is what there is to find fault with
 	case s.path == "" || f.stdinName != "" && s.name == f.stdinName:

@@ -79,7 +79,7 @@ func newFmt(u *ui) *cobra.Command {
 				case f.diff:
 					if !same {
 						bad = true
-						_, err = u.out.Write(diff.Diff(s.name, s.text, s.name+" (canonical)", text))
+						err = writeDiff(u, s, "canonical", text)
 					}
 				case f.check:
 					if !same {
@@ -106,6 +106,20 @@ func newFmt(u *ui) *cobra.Command {
 	fl.BoolVarP(&f.check, "check", "c", false, "print the names of files that are not in their canonical form, and write nothing")
 	fl.BoolVarP(&f.diff, "diff", "d", false, "print what would change, and write nothing")
 	return cmd
+}
+
+// maxDiff is the size, in bytes, of the largest script that is compared line by line: nobody
+// reads the difference of a larger one, and finding it takes memory.
+const maxDiff = 1 << 20
+
+// writeDiff prints what would change of a script.
+func writeDiff(u *ui, s *script, what string, text []byte) error {
+	if len(s.text) > maxDiff {
+		_, err := fmt.Fprintf(u.out, "%s would change, and is too large to show how\n", s.name)
+		return err
+	}
+	_, err := u.out.Write(diff.Diff(s.name, s.text, s.name+" ("+what+")", text))
+	return err
 }
 
 // rewrite puts text in the place of a file, whole or not at all, and keeps its mode. A link

@@ -163,7 +163,7 @@ func FuzzServer(f *testing.F) {
 		for _, m := range bytes.Split(session, []byte("\n")) {
 			fmt.Fprintf(&in, "Content-Length: %d\r\n\r\n%s", len(m), m)
 		}
-		var log bytes.Buffer
+		var log lockedBuffer
 		done := make(chan error, 1)
 		go func() {
 			done <- Serve(context.Background(), io.NopCloser(&in), nopWriteCloser{io.Discard}, Options{Log: &log, Poll: time.Hour})

@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"net"
 	"os"
 	"path/filepath"
@@ -75,7 +74,7 @@ type client struct {
 	published map[string]publishParams
 	count     int
 	refreshed int
-	logged    bytes.Buffer
+	logged    lockedBuffer
 }
 
 func (c *client) Handle(ctx context.Context, conn *jsonrpc2.Conn, req *jsonrpc2.Request) {
@@ -114,7 +113,7 @@ func newClient(t *testing.T, files map[string]string, capabilities string, o Opt
 	if o.Poll == 0 {
 		o.Poll = 10 * time.Millisecond
 	}
-	o.Version, o.Log = "v0", &syncWriter{w: &c.logged}
+	o.Version, o.Log = "v0", &c.logged
 	go func() { c.done <- Serve(context.Background(), theirs, theirs, o) }()
 	c.conn = jsonrpc2.NewConn(context.Background(), jsonrpc2.NewBufferedStream(ours, jsonrpc2.VSCodeObjectCodec{}), c)
 	t.Cleanup(func() {
@@ -136,15 +135,22 @@ func newClient(t *testing.T, files map[string]string, capabilities string, o Opt
 	return c
 }
 
-type syncWriter struct {
+// A lockedBuffer is written by whoever has something to log, also when a session is over.
+type lockedBuffer struct {
 	mu sync.Mutex
-	w  io.Writer
+	b  bytes.Buffer
 }
 
-func (w *syncWriter) Write(p []byte) (int, error) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.w.Write(p)
+func (l *lockedBuffer) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(p)
+}
+
+func (l *lockedBuffer) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
 }
 
 func write(t *testing.T, path, text string) {

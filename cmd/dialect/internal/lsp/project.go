@@ -242,14 +242,6 @@ func filePath(uri string) string {
 	return filepath.Clean(filepath.FromSlash(path))
 }
 
-// text returns the text of a file as the editor has it.
-func (s *server) text(path string) ([]byte, error) {
-	if d := s.open(path); d != nil {
-		return d.src.Text, nil
-	}
-	return os.ReadFile(path)
-}
-
 // Bounds of the search for the scripts of a project.
 const (
 	maxScripts     = 2000

@@ -36,11 +36,6 @@ type (
 	workspaceEdit struct {
 		Changes map[string][]textEdit `json:"changes"`
 	}
-	command struct {
-		Title     string            `json:"title"`
-		Command   string            `json:"command"`
-		Arguments []json.RawMessage `json:"arguments,omitempty"`
-	}
 	markup struct {
 		Kind  string `json:"kind"` // "markdown"
 		Value string `json:"value"`
