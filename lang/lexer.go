@@ -82,6 +82,10 @@ func (t *tokens) Next() (lexer.Token, error) {
 func (p *parser) lex(start, end int) {
 	text := p.src.Text
 	for i := start; i < end; {
+		if len(p.tokens) > maxWords {
+			p.fault(diag.LineTooLong, i, i+1, "more than %d words on a line", maxWords)
+			return
+		}
 		switch c := text[i]; {
 		case c == ' ' || c == '\t':
 			i++

@@ -46,8 +46,9 @@ import (
 )
 
 const (
-	maxFile = 64 << 20 // bytes
-	maxLine = 64 << 10 // bytes
+	maxFile  = 64 << 20 // bytes
+	maxLine  = 64 << 10 // bytes
+	maxWords = 4096     // of one line
 )
 
 // Parse parses a script. The file holds a command for each line that is one,

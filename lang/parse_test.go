@@ -75,6 +75,7 @@ func TestCharacters(t *testing.T) {
 		{"Test with pytest\r\nTest with pytest\r\n", "warning crlf |\r|"},
 		{"Test with pytest\rx", "error forbidden-character |\r|"},
 		{strings.Repeat("x", maxLine+1), "error line-too-long |x|"},
+		{"Test with go" + strings.Repeat(" a", maxWords), "error line-too-long | |"},
 		{"Test\twith\tpytest\t", ""},
 		{"Test with naïve ☃ 😀", ""},
 	} {

@@ -205,7 +205,7 @@ func TestServer(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, text := range map[string]string{
-		"routing.toml": "[commands.test_go]\nverb = \"test\"\nnoun = \"go\"\nskill = \"testing\"\ntool = \"go test {args...}\"\n[commands.old]\nverb = \"close\"\nnoun = \"issue\"\ntool = \"go version\"\ndeprecated = true\n",
+		"routing.toml":                    "[commands.test_go]\nverb = \"test\"\nnoun = \"go\"\nskill = \"testing\"\ntool = \"go test {args...}\"\n[commands.old]\nverb = \"close\"\nnoun = \"issue\"\ntool = \"go version\"\ndeprecated = true\n",
 		".agents/skills/testing/SKILL.md": "---\nname: testing\n---\nTest first.\n",
 	} {
 		path := filepath.Join(dir, name)
