@@ -62,7 +62,7 @@ var layers = []layer{
 		"a process is an argv, an environment and budgets: it can be tested and trusted without the rest"},
 	{"runtime/runner", []string{"lang/plan", "lang/diag", "runtime/...", "receipts/..."}, []string{"golang.org/x/", "github.com/gofrs/flock"},
 		"a plan is complete: the runtime needs neither the script nor the matrix"},
-	{"runtime/mcpclient", []string{"lang/plan", "lang/diag", "runtime/process"}, []string{"golang.org/x/", "github.com/modelcontextprotocol/go-sdk"},
+	{"runtime/mcpclient", []string{"lang/plan", "lang/diag", "runtime/process"}, []string{"golang.org/x/", "github.com/modelcontextprotocol/go-sdk", "github.com/google/jsonschema-go"},
 		"a plan is complete: the runtime needs neither the script nor the matrix"},
 	{"runtime/temporal", []string{"lang/plan", "lang/diag", "runtime/...", "receipts/..."}, []string{"golang.org/x/", "go.temporal.io/"},
 		"the distributed engine runs the same plan through the same runtime"},

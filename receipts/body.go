@@ -60,6 +60,10 @@ type Receipt struct {
 	Workspace   *Workspace `json:"workspace,omitempty"`
 	Nonce       string     `json:"nonce,omitempty"`
 
+	// Request is what a tool was asked that is no process, in the canonical form of its
+	// protocol (package runtime/mcpclient); Stdout is its answer then.
+	Request *Stream `json:"request,omitempty"`
+
 	// Reused is the receipt whose result this one repeats: nothing was executed.
 	Reused Hash `json:"reused,omitzero"`
 
@@ -215,7 +219,7 @@ func (r *Receipt) check() error {
 		return fmt.Errorf("unknown status %q", r.Status)
 	case r.Line.Number < 1:
 		return errors.New("lines count from 1")
-	case r.Stdout.Bytes < 0 || r.Stderr.Bytes < 0:
+	case r.Stdout.Bytes < 0 || r.Stderr.Bytes < 0 || r.Request != nil && r.Request.Bytes < 0:
 		return errors.New("a negative length")
 	}
 	whole := true

@@ -59,6 +59,8 @@ const (
 	CannotFail       Code = "cannot-fail"
 	ParallelWrites   Code = "parallel-writes"
 	MissingTool      Code = "missing-tool"
+	MissingServer    Code = "missing-server" // of an MCP tool
+	MissingSkill     Code = "missing-skill"
 	UnusedBinding    Code = "unused-binding"
 	PrepositionNoun  Code = "preposition-as-name"
 	DeprecatedLine   Code = "deprecated"

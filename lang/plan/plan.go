@@ -24,11 +24,15 @@ type Plan struct {
 }
 
 // A Server says how to reach an MCP server: a command that speaks over its
-// standard input and output, or a URL.
+// standard input and output, or a URL. Texts may hold ${VAR} and ${VAR:-default}, which the
+// runtime replaces: what they stand for is in no plan.
 type Server struct {
-	Argv []string
-	Env  map[string]string
-	URL  string
+	Argv     []string
+	Env      map[string]string
+	URL      string
+	Headers  map[string]string // of requests to URL
+	Disabled bool
+	Origin   string // the file that says so, as the user would name it
 }
 
 // A Script says where the steps came from.
@@ -46,7 +50,7 @@ type Matrix struct {
 	Root   string // absolute directory of the root matrix: tools run here
 	SHA256 string // over the matrix and all that it extends, 64 hex digits
 
-	Files  []string // absolute paths of the files that it was read from, the root last; packs are none
+	Files  []string // absolute paths of the files that it was read from; packs are none
 	Pins   []string // absolute paths of files that decide what bindings do, sorted
 	Caches []string // names of directories that are no part of the project's files
 }
@@ -129,6 +133,26 @@ type Line struct {
 type Origin struct {
 	File string // as the user would name it; "pack:go" for a pack of the stdlib
 	Line int    // 1-based
+}
+
+// Command is what a step carries out, as a list of words: the argv of a process, or, of what
+// starts none, its target and the values, in a form of their own. Receipts name it.
+func (s *Step) Command() []string {
+	if len(s.Argv) > 0 {
+		return s.Argv
+	}
+	words := []string{string(s.Kind) + ":" + s.Target}
+	if s.Arguments != "" {
+		return append(words, s.Arguments) // the values are in it
+	}
+	for _, v := range s.Values {
+		if s.Kind == MCP && v.Name != "" {
+			words = append(words, v.Name+"="+v.Text)
+		} else {
+			words = append(words, v.Text)
+		}
+	}
+	return words
 }
 
 // A Value is a value of the line and the placeholder that it filled.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/command-dialect/dialect/lang/diag"
 	"github.com/command-dialect/dialect/lang/plan"
+	"github.com/command-dialect/dialect/stdlib"
 )
 
 // CheckOptions changes what [Matrix.Check] looks at. The zero CheckOptions looks
@@ -73,9 +74,56 @@ func (m *Matrix) Check(o CheckOptions) diag.List {
 			}
 		}
 		c.program(b)
+		c.server(b)
+		c.skill(b)
 	}
 	c.list.Sort()
 	return c.list
+}
+
+// server looks for the configuration of the MCP server of b.
+func (c *checker) server(b *Binding) {
+	if b.Kind != plan.MCP {
+		return
+	}
+	name, _, _ := strings.Cut(b.Target, ":")
+	found := c.m.server(b.Target)
+	if found != "" && !c.m.Servers[found].Disabled {
+		return
+	}
+	key := [2]string{"mcp:", name}
+	if at, ok := c.missing[key]; ok {
+		c.list[at].Related = append(c.list[at].Related, diag.Related{File: b.Source.Name, Span: b.Span, Message: "needed here too"})
+		return
+	}
+	c.missing[key] = len(c.list)
+	d := c.warn(diag.MissingServer, b, b.KeySpan("tool"), "no MCP server %q is configured", name)
+	d.Hint = fmt.Sprintf("name it below [servers.%s] (command, args, env, or url), or in .mcp.json; until then the line ends in not_configured", Key(name))
+	if found != "" {
+		d.Message = fmt.Sprintf("the MCP server %q is disabled in %s", found, c.m.Servers[found].Origin)
+		d.Hint = "enable it; until then the line ends in not_configured"
+	}
+}
+
+// skill looks for the SKILL.md that b names.
+func (c *checker) skill(b *Binding) {
+	if b.Skill == "" {
+		return
+	}
+	if _, ok := c.m.SkillFile(b.Skill); ok {
+		return
+	}
+	if _, ok := stdlib.Skill(b.Skill); ok {
+		return
+	}
+	key := [2]string{"skill:", b.Skill}
+	if at, ok := c.missing[key]; ok {
+		c.list[at].Related = append(c.list[at].Related, diag.Related{File: b.Source.Name, Span: b.Span, Message: "named here too"})
+		return
+	}
+	c.missing[key] = len(c.list)
+	c.warn(diag.MissingSkill, b, b.KeySpan("skill"), "there is no skill %q", b.Skill).
+		Hint = fmt.Sprintf("write %s/%s/SKILL.md, or leave the key out", skillFolders[0], b.Skill)
 }
 
 // reach adds b and all that it expands to.

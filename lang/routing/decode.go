@@ -27,7 +27,7 @@ var (
 	runKeys     = []string{"timeout", "stall", "max_output"}
 	limitKeys   = []string{"verbs", "nouns", "bindings"}
 	expectKeys  = []string{"exit_codes", "min_tests", "stdout"}
-	serverKeys  = []string{"command", "args", "env", "url"}
+	serverKeys  = []string{"command", "args", "env", "url", "headers", "disabled"}
 	agentKeys   = []string{"command"}
 	aliasKeys   = []string{"verbs", "nouns"}
 )
@@ -347,8 +347,13 @@ func (r *reader) servers(e *entry) (out []namedServer) {
 				server.Env = r.env(k.value, where)
 			case "url":
 				server.URL = r.str(k.value, where)
+			case "headers":
+				server.Headers = r.stringTable(k.value, where)
+			case "disabled":
+				server.Disabled = r.boolean(k.value, where)
 			}
 		})
+		server.Origin = r.src.Name
 		if server.Argv != nil {
 			server.Argv = append(server.Argv, args...)
 		}

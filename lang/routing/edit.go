@@ -27,13 +27,8 @@ func (m *Matrix) Append(text string) (edit diag.Edit, ok bool) {
 	return diag.Edit{File: src.Name, Span: end, New: text}, true
 }
 
-// root is the file that m was loaded from, after all that it extends; nil if it could not be read.
-func (m *Matrix) root() *diag.Source {
-	if n := len(m.Files); n > 0 && m.Files[n-1].Name == m.Name {
-		return m.Files[n-1]
-	}
-	return nil
-}
+// root is the file that m was loaded from; nil if it could not be read.
+func (m *Matrix) root() *diag.Source { return m.Source(m.Name) }
 
 // AddAlias returns the edit that gives b, or the matrix where b is a pack's, the further noun
 // alias; ok is false where it cannot be said how without rewriting more of the file.

@@ -99,6 +99,7 @@ func Load(path, name string, o Options) (*Matrix, diag.List) {
 	}
 	l.pack("core", nil, nil)
 	l.file(path, name, nil, nil)
+	l.servers()
 	l.finish()
 	return l.m, l.list
 }
@@ -248,6 +249,12 @@ func (l *loader) load(src *diag.Source, dir, recorded string, pack bool, from *d
 			l.file(filepath.Join(dir, filepath.FromSlash(name)), path.Join(path.Dir(filepath.ToSlash(src.Name)), name), src, item)
 		}
 	}
+	l.record(src, recorded)
+	l.apply(d, from, at)
+}
+
+// record counts a file among those of the matrix; recorded is its name in the digest.
+func (l *loader) record(src *diag.Source, recorded string) {
 	l.m.Files = append(l.m.Files, src)
 	for _, text := range [...]string{recorded, string(src.Text)} {
 		l.digest.WriteString(strconv.Itoa(len(text)))
@@ -255,7 +262,6 @@ func (l *loader) load(src *diag.Source, dir, recorded string, pack bool, from *d
 		l.digest.WriteString(text)
 		l.digest.WriteByte(',')
 	}
-	l.apply(d, from, at)
 }
 
 // apply merges one document over what was loaded before it.

@@ -15,7 +15,7 @@ import (
 // The keys of a file are extends, [commands.NAME], [defaults] (timeout, stall,
 // tail_lines, max_output, retries, env, caches), [limits] (verbs, nouns, bindings),
 // [run] (timeout, stall and max_output of a run as a whole), [vars], [aliases] (verbs and nouns, each synonym = "word"), [servers.NAME]
-// (command, args, env, url), [agents.NAME] (command) and [meta], which is
+// (command, args, env, url, headers, disabled), [agents.NAME] (command) and [meta], which is
 // recorded.
 type Matrix struct {
 	Name   string // as the user named it
@@ -23,7 +23,7 @@ type Matrix struct {
 	Root   string // absolute directory of Path: tools run here
 	SHA256 string // see the package doc; 64 hex digits
 
-	Files      []*diag.Source // all that was read, in the order of loading: core first, the root last
+	Files      []*diag.Source // all that was read, in the order of loading: core first, then the root, then what has its MCP servers
 	Paths      []string       // absolute, of those of Files that are files, in that order
 	Caches     []string       // names of directories that are no part of the project's files
 	Bindings   []*Binding     // those in effect, in the order of definition

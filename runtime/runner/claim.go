@@ -78,6 +78,11 @@ func judgeClaim(res *Result, path string) {
 		}
 		return
 	}
+	judge(res, claim)
+}
+
+// judge holds a claim, which may be nil, against the binding.
+func judge(res *Result, claim *doctrine.Result) {
 	res.Claim = claim
 	if res.Verdict != Passed {
 		return

@@ -22,9 +22,11 @@ type executor struct {
 	launcher *process.Launcher
 	err      error // why there is no launcher
 	claims   claims
-	env      []string
-	removed  []string
-	digest   receipts.Hash // of env
+
+	mcpServers servers
+	env        []string
+	removed    []string
+	digest     receipts.Hash // of env
 }
 
 func newExecutor(r *run) *executor {
@@ -57,6 +59,9 @@ func (x *executor) slept() time.Duration {
 }
 
 func (x *executor) close() {
+	if x.mcpServers.pool != nil {
+		x.mcpServers.pool.Close()
+	}
 	x.claims.close()
 	x.run.opt.Control.attach(nil)
 	if x.launcher != nil {
@@ -240,12 +245,7 @@ func (x *executor) notConfigured(res *Result) {
 	res.Started = x.run.opt.Now()
 	res.Attempts = 1
 	res.Verdict, res.Reason = Fault, NotConfigured
-	switch s.Kind {
-	case plan.MCP:
-		res.Detail = fmt.Sprintf("no MCP server is configured for %s; bind %s %s to a command in %s:%d", s.Target, s.Verb, s.Noun, s.Origin.File, s.Origin.Line)
-	default:
-		res.Detail = fmt.Sprintf("no agent is configured for new_task; bind %s %s to a command in %s:%d", s.Verb, s.Noun, s.Origin.File, s.Origin.Line)
-	}
+	res.Detail = fmt.Sprintf("no agent is configured for new_task; bind %s %s to a command in %s:%d", s.Verb, s.Noun, s.Origin.File, s.Origin.Line)
 	res.Receipt = x.run.ledger.submit(func() *receipts.Receipt { return x.run.receipt(res) })
 }
 

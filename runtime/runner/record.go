@@ -41,7 +41,7 @@ func (r *run) runRecord(started receipts.Time) *receipts.Run {
 			return
 		}
 		planned := receipts.Planned{Step: s.ID, Line: s.Line.Number, Binding: s.Binding, Required: s.ReceiptRequired}
-		if len(s.Argv) > 0 {
+		if len(s.Argv) > 0 || s.Kind == plan.MCP {
 			planned.Command = receipts.CommandHash(r.command(s))
 		}
 		rec.Planned = append(rec.Planned, planned)
@@ -94,16 +94,9 @@ func (r *run) dir(s *plan.Step) receipts.Datum {
 	return receipts.Text(filepath.ToSlash(rel))
 }
 
-// command is the argv of a step, or, of one that starts no process, its target
-// and its values in the same form: as it is recorded, without secrets.
+// command is what a step carries out as it is recorded, without secrets.
 func (r *run) command(s *plan.Step) []string {
-	argv := s.Argv
-	if len(argv) == 0 {
-		argv = []string{string(s.Kind) + ":" + s.Target}
-		for _, v := range s.Values {
-			argv = append(argv, v.Text)
-		}
-	}
+	argv := s.Command()
 	if r.opt.Redact == nil {
 		return argv
 	}

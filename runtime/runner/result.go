@@ -41,12 +41,14 @@ const (
 	NotConfigured Reason = "not_configured"
 	Vacuous       Reason = "vacuous" // nothing was tested
 	StartFailed   Reason = "start_failed"
-	Locked        Reason = "locked" // what it may not share with others was not to be had
+	MCPError      Reason = "mcp_error" // an MCP server refused the call, or does not speak the protocol
+	Locked        Reason = "locked"    // what it may not share with others was not to be had
 )
 
 // Reasons of a failure.
 const (
 	ExitCode    Reason = "exit_code"
+	ToolError   Reason = "tool_error"  // an MCP tool says that it failed
 	Expectation Reason = "expectation" // exit status as wanted, output not
 	GateRefused Reason = "gate_refused"
 	Invalid     Reason = "invalid" // a receipt that does not validate

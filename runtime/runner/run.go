@@ -411,6 +411,8 @@ func (r *run) leaf(s *plan.Step, in scope, waited time.Duration) *Result {
 		r.exec.process(r.context(res.always), res)
 	case s.Kind == plan.Builtin:
 		r.exec.builtin(res)
+	case s.Kind == plan.MCP:
+		r.exec.mcp(r.context(res.always), res)
 	default:
 		r.exec.notConfigured(res)
 	}

@@ -184,10 +184,7 @@ func requirements(m *routing.Matrix, names []string) ([]receipts.Requirement, pl
 			if s.Kind == plan.Composite || s.Kind == plan.Builtin && s.Target == plan.GateResults {
 				return
 			}
-			argv := s.Argv
-			if len(argv) == 0 {
-				argv = []string{string(s.Kind) + ":" + s.Target}
-			}
+			argv := s.Command()
 			list = append(list, receipts.Requirement{
 				Name: name, Binding: s.Binding, Command: receipts.CommandHash(argv), Dir: dirOf(m.Root, s), Words: report.Command(argv), Flaky: s.Budget.Retries > 0,
 			})

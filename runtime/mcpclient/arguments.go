@@ -1,0 +1,214 @@
+package mcpclient
+
+import (
+	"encoding/json"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/google/jsonschema-go/jsonschema"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// arguments makes the arguments of a call, and holds them against the schema of the tool. The
+// error is an *[Error].
+func arguments(c Call, t *mcp.Tool) (map[string]any, error) {
+	schema, err := schemaOf(t)
+	if err != nil {
+		return nil, errorf(Protocol, "the schema of the tool %s is none: %v", t.Name, err)
+	}
+	args := make(map[string]any)
+	if c.Arguments != "" {
+		d := json.NewDecoder(strings.NewReader(c.Arguments))
+		d.UseNumber()
+		if err := d.Decode(&args); err != nil {
+			return nil, errorf(BadArguments, "the arguments of %s are no JSON object: %v", c.Target, err)
+		}
+		for name, v := range args {
+			if text, ok := v.(string); ok {
+				args[name] = typed(text, property(schema, name))
+			}
+		}
+	}
+	for _, v := range c.Values {
+		name := v.Name
+		if c.Arguments != "" {
+			break // the template has taken them in
+		}
+		if name == "" {
+			if name = sole(schema); name == "" {
+				return nil, errorf(BadArguments, "the tool %s wants named values: %s", t.Name, wants(schema))
+			}
+		}
+		if _, twice := args[name]; twice {
+			return nil, errorf(BadArguments, "the value %q of %s is given twice", name, t.Name)
+		}
+		args[name] = typed(v.Text, property(schema, name))
+	}
+	resolved, err := schema.Resolve(nil)
+	if err != nil {
+		return nil, errorf(Protocol, "the schema of the tool %s is none: %v", t.Name, err)
+	}
+	if err := resolved.Validate(plainNumbers(args)); err != nil {
+		return nil, errorf(BadArguments, "the tool %s does not take that: %s; it wants: %s", t.Name, reason(err), wants(schema))
+	}
+	return args, nil
+}
+
+func schemaOf(t *mcp.Tool) (*jsonschema.Schema, error) {
+	raw, err := json.Marshal(t.InputSchema)
+	if err != nil {
+		return nil, err
+	}
+	s := new(jsonschema.Schema)
+	if string(raw) == "null" {
+		return s, nil
+	}
+	if err := json.Unmarshal(raw, s); err != nil {
+		return nil, err
+	}
+	s.Schema = "" // some servers name a draft that the validator does not load
+	return s, nil
+}
+
+func property(s *jsonschema.Schema, name string) *jsonschema.Schema {
+	if p := s.Properties[name]; p != nil {
+		return p
+	}
+	return new(jsonschema.Schema)
+}
+
+// sole returns the only required property of a tool, or its only one; empty if there is none.
+func sole(s *jsonschema.Schema) string {
+	switch {
+	case len(s.Required) == 1:
+		return s.Required[0]
+	case len(s.Required) == 0 && len(s.Properties) == 1:
+		for name := range s.Properties {
+			return name
+		}
+	}
+	return ""
+}
+
+// typed makes of a text what its property wants: "3" a number where a number is wanted. A text
+// that cannot become it stays one, and the schema says so.
+func typed(text string, s *jsonschema.Schema) any {
+	types := s.Types
+	if s.Type != "" {
+		types = []string{s.Type}
+	}
+	for _, alternative := range slices.Concat(s.AnyOf, s.OneOf) {
+		if alternative.Type != "" {
+			types = append(types, alternative.Type)
+		}
+	}
+	if len(types) == 0 || slices.Contains(types, "string") {
+		return text
+	}
+	for _, t := range types {
+		switch t {
+		case "integer", "number":
+			if _, err := strconv.ParseFloat(text, 64); err == nil && json.Valid([]byte(text)) {
+				return json.Number(text)
+			}
+		case "boolean":
+			if text == "true" || text == "false" {
+				return text == "true"
+			}
+		case "array", "object":
+			d := json.NewDecoder(strings.NewReader(text))
+			d.UseNumber()
+			var v any
+			if d.Decode(&v) == nil && !d.More() {
+				if _, isList := v.([]any); isList == (t == "array") {
+					return v
+				}
+			}
+			if t == "array" && !strings.HasPrefix(text, "[") {
+				return []any{typed(text, itemsOf(s))} // one value is a list of one
+			}
+		case "null":
+			if text == "null" {
+				return nil
+			}
+		}
+	}
+	return text
+}
+
+func itemsOf(s *jsonschema.Schema) *jsonschema.Schema {
+	if s.Items != nil {
+		return s.Items
+	}
+	return new(jsonschema.Schema)
+}
+
+// plainNumbers replaces the numbers that keep their text by those that the validator knows.
+func plainNumbers(v any) any {
+	switch v := v.(type) {
+	case json.Number:
+		if n, err := v.Int64(); err == nil {
+			return n
+		}
+		f, _ := v.Float64()
+		return f
+	case map[string]any:
+		out := make(map[string]any, len(v))
+		for k, x := range v {
+			out[k] = plainNumbers(x)
+		}
+		return out
+	case []any:
+		out := make([]any, len(v))
+		for i, x := range v {
+			out[i] = plainNumbers(x)
+		}
+		return out
+	}
+	return v
+}
+
+// wants lists the properties of a tool, the required ones first.
+func wants(s *jsonschema.Schema) string {
+	var names []string
+	for name := range s.Properties {
+		names = append(names, name)
+	}
+	slices.SortFunc(names, func(a, b string) int {
+		if r := slices.Contains(s.Required, a); r != slices.Contains(s.Required, b) {
+			if r {
+				return -1
+			}
+			return 1
+		}
+		return strings.Compare(a, b)
+	})
+	for i, name := range names {
+		text := name
+		if t := s.Properties[name].Type; t != "" {
+			text += " (" + t
+			if slices.Contains(s.Required, name) {
+				text += ", required"
+			}
+			text += ")"
+		}
+		names[i] = text
+	}
+	if len(names) == 0 {
+		return "nothing"
+	}
+	return strings.Join(names, ", ")
+}
+
+// reason is the last part of a validation error: what is wrong, without the path through the
+// schema.
+func reason(err error) string {
+	text := err.Error()
+	if i := strings.LastIndex(text, "validating "); i >= 0 {
+		if _, rest, ok := strings.Cut(text[i:], ": "); ok {
+			text = rest
+		}
+	}
+	return text
+}

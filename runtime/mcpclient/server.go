@@ -1,0 +1,371 @@
+package mcpclient
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/command-dialect/dialect/lang/plan"
+)
+
+// A server is one that was started, or is being started.
+type server struct {
+	name    string
+	program string
+	giveUp  func()        // ends a start that is under way
+	ready   chan struct{} // closed once start has returned
+	err     error         // of start
+	session *mcp.ClientSession
+	child   *child // nil behind a URL
+	meter   *meter
+	stderr  tail
+
+	mu     sync.Mutex
+	tools  []*mcp.Tool
+	tokens map[string]func(string)
+	next   int
+	once   sync.Once
+}
+
+// start reaches the server and shakes hands.
+func (s *server) start(ctx context.Context, o Options, conf plan.Server) error {
+	s.meter.begin(DefaultMaxOutput)
+	defer s.meter.end(DefaultMaxOutput)
+	transport, err := s.transport(o, conf)
+	if err != nil {
+		return err
+	}
+	client := mcp.NewClient(&mcp.Implementation{Name: "dialect", Version: o.Version}, &mcp.ClientOptions{
+		Capabilities:                &mcp.ClientCapabilities{}, // it gives a server nothing to look at or to ask for
+		ProgressNotificationHandler: s.told,
+	})
+	session, err := client.Connect(ctx, transport, nil)
+	if err != nil {
+		e := errorf(StartFailed, "the server %s does not speak the protocol: %v", s.name, err)
+		switch dead := s.exited(); {
+		case s.meter.over():
+			e.Message = fmt.Sprintf("the server %s floods instead of answering", s.name)
+		case dead != "":
+			e.Message = fmt.Sprintf("the server %s ended at its start: %s", s.name, dead)
+		case ctx.Err() != nil:
+			e.Reason, e.Message = Timeout, fmt.Sprintf("the server %s was not ready within %v", s.name, StartTimeout)
+		}
+		if s.child != nil {
+			s.child.kill()
+		}
+		if errors.Is(ctx.Err(), context.Canceled) {
+			e.Reason, e.Message = Interrupted, "interrupted"
+		}
+		e.Stderr = s.stderr.String()
+		return e
+	}
+	s.session = session
+	return nil
+}
+
+func (s *server) transport(o Options, conf plan.Server) (mcp.Transport, error) {
+	value := func(text string) (string, error) {
+		out, err := expand(text, o.Environ)
+		if err != nil {
+			return "", errorf(NotConfigured, "the MCP server %q of %s: %v", s.name, conf.Origin, err)
+		}
+		return out, nil
+	}
+	if conf.URL != "" {
+		url, err := value(conf.URL)
+		if err != nil {
+			return nil, err
+		}
+		headers := make(map[string]string, len(conf.Headers))
+		for name, text := range conf.Headers {
+			if headers[name], err = value(text); err != nil {
+				return nil, err
+			}
+		}
+		return &mcp.StreamableClientTransport{Endpoint: url, HTTPClient: httpClient(headers, s.meter), DisableStandaloneSSE: true, MaxRetries: -1}, nil
+	}
+	argv := make([]string, len(conf.Argv))
+	for i, a := range conf.Argv {
+		var err error
+		if argv[i], err = value(a); err != nil {
+			return nil, err
+		}
+	}
+	if len(argv) == 0 {
+		return nil, errorf(NotConfigured, "the MCP server %q of %s has neither a command nor a url", s.name, conf.Origin)
+	}
+	env := append([]string(nil), o.Environ...)
+	for name, text := range conf.Env {
+		v, err := value(text)
+		if err != nil {
+			return nil, err
+		}
+		env = append(env, name+"="+v)
+	}
+	path := argv[0]
+	if strings.Contains(path, "/") && !filepath.IsAbs(path) {
+		path = filepath.Join(o.Dir, path)
+	}
+	path, err := lookPath(path, env)
+	if err != nil {
+		return nil, errorf(EnvMissing, "the program of the MCP server %q is not there: %v", s.name, err)
+	}
+	s.program = path
+	if s.child, err = startChild(path, argv, o.Dir, env, &s.stderr); err != nil {
+		return nil, errorf(StartFailed, "the MCP server %q cannot be started: %v", s.name, err)
+	}
+	return &mcp.IOTransport{Reader: &metered{s.child.stdout, s.meter}, Writer: s.child.stdin, MaxLineLength: -1}, nil
+}
+
+// lookPath finds a program in the PATH of env, where empty and relative elements do not count.
+func lookPath(file string, env []string) (string, error) {
+	if strings.Contains(file, "/") {
+		return exec.LookPath(file)
+	}
+	path, _ := lookup(env, "PATH")
+	for _, dir := range filepath.SplitList(path) {
+		if !filepath.IsAbs(dir) {
+			continue
+		}
+		if found, err := exec.LookPath(filepath.Join(dir, file)); err == nil {
+			return found, nil
+		}
+	}
+	return "", fmt.Errorf("%s is not in PATH", file)
+}
+
+// told hands a notice of progress to the call that it is about.
+func (s *server) told(_ context.Context, req *mcp.ProgressNotificationClientRequest) {
+	token, _ := req.Params.ProgressToken.(string)
+	s.mu.Lock()
+	f := s.tokens[token]
+	s.mu.Unlock()
+	if f == nil {
+		return
+	}
+	line := strconv.FormatFloat(req.Params.Progress, 'g', -1, 64)
+	if req.Params.Total > 0 {
+		line += "/" + strconv.FormatFloat(req.Params.Total, 'g', -1, 64)
+	}
+	if req.Params.Message != "" {
+		line += " " + strings.Join(strings.Fields(req.Params.Message), " ")
+	}
+	f(line)
+}
+
+func (s *server) progress(f func(string)) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.next++
+	token := "dialect-" + strconv.Itoa(s.next)
+	if f != nil {
+		s.tokens[token] = f
+	}
+	return token
+}
+
+func (s *server) forget(token string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.tokens, token)
+}
+
+// list returns the tools of the server, asked for once.
+func (s *server) list(ctx context.Context) ([]*mcp.Tool, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.tools != nil {
+		return s.tools, nil
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, listTimeout, errTimeout)
+	defer cancel()
+	s.meter.begin(DefaultMaxOutput)
+	defer s.meter.end(DefaultMaxOutput)
+	tools := []*mcp.Tool{}
+	for t, err := range s.session.Tools(ctx, nil) {
+		if err != nil {
+			if cause := context.Cause(ctx); cause != nil {
+				err = errors.Join(err, cause)
+			}
+			return nil, err
+		}
+		if tools = append(tools, t); len(tools) > 10_000 {
+			return nil, errorf(Protocol, "the server %s has no end of tools", s.name)
+		}
+	}
+	s.tools = tools
+	return tools, nil
+}
+
+func (s *server) tool(ctx context.Context, name string) (*mcp.Tool, error) {
+	tools, err := s.list(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	var found *mcp.Tool
+	for _, t := range tools {
+		if t.Name == name {
+			return t, nil
+		}
+		if same(t.Name, name) {
+			found = t
+		}
+		names = append(names, t.Name)
+	}
+	if found == nil {
+		const most = 30
+		more := ""
+		if len(names) > most {
+			more = fmt.Sprintf(" and %d more", len(names)-most)
+			names = names[:most]
+		}
+		return nil, errorf(UnknownTool, "the server %s has no tool %q; it has: %s%s", s.name, name, strings.Join(names, ", "), more)
+	}
+	return found, nil
+}
+
+// exited says how the process of the server ended; empty if it has not, or has none.
+func (s *server) exited() string {
+	if s.child == nil {
+		return ""
+	}
+	select {
+	case <-s.child.done:
+		return s.child.status()
+	case <-time.After(100 * time.Millisecond): // the end of its output comes before that of the process
+		return ""
+	}
+}
+
+// stop ends the server: it is told, by the end of its input, and then killed with its group.
+func (s *server) stop() {
+	s.once.Do(func() {
+		s.giveUp()
+		<-s.ready
+		if s.child != nil {
+			s.child.stop()
+		}
+		if s.session != nil {
+			closed := make(chan struct{})
+			go func() {
+				defer close(closed)
+				_ = s.session.Close()
+			}()
+			select {
+			case <-closed:
+			case <-time.After(2 * time.Second): // a server behind a URL that does not let go
+			}
+		}
+	})
+}
+
+// A meter bounds what a server may write: the largest allowance of the calls that are under way.
+type meter struct {
+	mu       sync.Mutex
+	left     int64
+	calls    int
+	exceeded bool
+	last     time.Time // of the last byte
+}
+
+func newMeter() *meter { return &meter{last: time.Now()} }
+
+func (m *meter) begin(limit int64) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.calls++
+	m.left = max(m.left, limit)
+	m.last = time.Now()
+}
+
+func (m *meter) end(int64) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.calls--; m.calls == 0 {
+		m.left = idle
+	}
+}
+
+// idle is what a server may write while nobody asks it anything.
+const idle = 1 << 20
+
+func (m *meter) over() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.exceeded
+}
+
+// watch calls stalled once the server has been silent for long; the function that it returns
+// ends the watch.
+func (m *meter) watch(long time.Duration, stalled func()) (stop func()) {
+	done := make(chan struct{})
+	go func() {
+		for {
+			m.mu.Lock()
+			rest := long - time.Since(m.last)
+			m.mu.Unlock()
+			if rest <= 0 {
+				stalled()
+				return
+			}
+			select {
+			case <-time.After(rest):
+			case <-done:
+				return
+			}
+		}
+	}()
+	return func() { close(done) }
+}
+
+// A metered reader is what a server writes.
+type metered struct {
+	io.ReadCloser
+	m *meter
+}
+
+var errFlood = errors.New("more output than a call may have")
+
+func (r *metered) Read(p []byte) (int, error) {
+	n, err := r.ReadCloser.Read(p)
+	r.m.mu.Lock()
+	defer r.m.mu.Unlock()
+	r.m.last = time.Now()
+	if r.m.left -= int64(n); r.m.left < 0 {
+		r.m.exceeded = true
+		return 0, errFlood
+	}
+	return n, err
+}
+
+// A tail keeps the last of what is written to it.
+type tail struct {
+	mu  sync.Mutex
+	buf []byte
+}
+
+func (t *tail) Write(p []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.buf = append(t.buf, p...)
+	if len(t.buf) > 2*maxStderr {
+		t.buf = append(t.buf[:0], t.buf[len(t.buf)-maxStderr:]...)
+	}
+	return len(p), nil
+}
+
+func (t *tail) String() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return strings.ToValidUTF8(string(t.buf[max(0, len(t.buf)-maxStderr):]), "\ufffd")
+}

@@ -1,0 +1,161 @@
+package runner
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/command-dialect/dialect/receipts"
+	"github.com/command-dialect/dialect/receipts/doctrine"
+	"github.com/command-dialect/dialect/runtime/mcpclient"
+	"github.com/command-dialect/dialect/runtime/process"
+)
+
+// The MCP servers of a run are started on first use, and end with the run.
+type servers struct {
+	once sync.Once
+	pool *mcpclient.Pool
+}
+
+func (x *executor) servers() *mcpclient.Pool {
+	x.mcpServers.once.Do(func() {
+		p := x.run.plan
+		x.mcpServers.pool = mcpclient.New(mcpclient.Options{
+			Servers: p.Servers, Dir: p.Matrix.Root, Environ: x.env, Version: x.run.opt.Version,
+		})
+	})
+	return x.mcpServers.pool
+}
+
+// mcp calls the tool of a step, again if it may be retried, and records each attempt.
+func (x *executor) mcp(ctx context.Context, res *Result) {
+	s := res.Step
+	res.Started = x.run.opt.Now()
+	defer func() { res.Duration = x.run.opt.Now().Sub(res.Started) }()
+	c := mcpclient.Call{
+		Target: s.Target, Arguments: s.Arguments,
+		Timeout: s.Budget.Timeout, Stall: s.Budget.Stall, MaxOutput: s.Budget.MaxOutput,
+		Progress: func(line string) {
+			if x.run.opt.Output {
+				x.run.emit(StepOutput{Step: s, Stream: process.Stderr, Data: []byte(line + "\n")})
+			}
+			x.run.meter.wrote(len(line) + 1)
+		},
+	}
+	for _, v := range s.Values {
+		c.Values = append(c.Values, mcpclient.Value{Name: v.Name, Text: v.Text})
+	}
+	for attempt := 1; ; attempt++ {
+		res.Attempts = attempt
+		res.Verdict, res.Reason, res.Detail, res.Claim, res.Finding = "", "", "", nil, nil
+		started := x.run.opt.Now()
+		x.run.emit(StepStarted{Step: s, Attempt: attempt, At: started})
+		x.run.meter.runs(1)
+		answer, err := x.servers().Call(ctx, c)
+		x.run.meter.runs(-1)
+		res.Duration = x.run.opt.Now().Sub(started) // of this attempt, for its receipt
+		x.answered(res, answer, err, res.Duration)
+		retry := res.Verdict == Failed && attempt <= s.Budget.Retries && ctx.Err() == nil
+		if !res.Receipt.IsZero() {
+			res.Earlier = append(res.Earlier, res.Receipt)
+		}
+		res.Receipt = x.run.ledger.submit(func() *receipts.Receipt { return x.run.mcpReceipt(res, answer) })
+		if retry {
+			continue
+		}
+		if res.Verdict == Passed && attempt > 1 {
+			res.Verdict = Flaky
+		}
+		return
+	}
+}
+
+// answered sets the verdict of res from what the server said, or did not.
+func (x *executor) answered(res *Result, answer *mcpclient.Result, err error, took time.Duration) {
+	p := &process.Result{ExitCode: -1, Duration: took}
+	res.Process = p
+	if err != nil {
+		e := &mcpclient.Error{Reason: mcpclient.Protocol, Message: err.Error()}
+		errors.As(err, &e)
+		res.Verdict, res.Reason, res.Detail = Fault, Reason(e.Reason), x.run.opt.Redact.Text(e.Message)
+		switch e.Reason {
+		case mcpclient.UnknownTool:
+			res.Reason = NotConfigured
+		case mcpclient.BadArguments, mcpclient.Protocol:
+			res.Reason = MCPError
+		case mcpclient.Died:
+			res.Reason = Killed
+		}
+		p.Tail = x.run.opt.Redact.Bytes([]byte(e.Stderr))
+		p.Stderr.Head = p.Tail
+		if e.Reason == mcpclient.Interrupted {
+			switch cause := context.Cause(x.run.ctx).(type) {
+			case failFast:
+				res.Verdict, res.Reason, res.By, res.Detail = Cancelled, FailFast, cause.by, "stopped: "+cause.Error()
+			case limit:
+				res.Reason, res.Detail = cause.reason, "stopped: "+cause.Error()
+			}
+		}
+		return
+	}
+	text := x.run.opt.Redact.Bytes([]byte(answer.Text))
+	p.Stdout = process.Output{SHA256: sha256.Sum256(answer.Response), Bytes: int64(len(answer.Response)), Head: text[:min(len(text), process.HeadBytes)]}
+	p.Tail = text[max(0, len(text)-process.DefaultTailBytes):]
+	if x.run.opt.Output && len(text) > 0 {
+		x.run.emit(StepOutput{Step: res.Step, Stream: process.Stdout, Data: append(text, '\n')})
+	}
+	x.run.meter.wrote(len(answer.Response))
+	if res.Verdict = Passed; answer.IsError {
+		first, _, _ := strings.Cut(strings.TrimSpace(string(text)), "\n")
+		res.Verdict, res.Reason, res.Detail = Failed, ToolError, "the tool says no"
+		if first != "" {
+			res.Detail += ": " + first
+		}
+		return
+	}
+	if want := res.Step.Expect.Stdout; want != "" {
+		var out capture
+		out.Write([]byte(answer.Text))
+		if !out.matches(want) {
+			res.Verdict, res.Reason, res.Detail = Failed, Expectation, "the answer does not match "+want
+			return
+		}
+	}
+	x.claimed(res, answer)
+}
+
+// claimed takes the structured content of an answer for what the tool says of itself.
+func (x *executor) claimed(res *Result, answer *mcpclient.Result) {
+	if len(answer.Structured) == 0 || answer.Structured[0] != '{' || len(answer.Structured) > doctrine.MaxResult {
+		if want := res.Step.Expect.Fields; len(want) > 0 {
+			res.Verdict, res.Reason = Failed, Expectation
+			res.Detail = "its answer has no structured content, and so lacks " + strings.Join(want, ", ")
+		}
+		return
+	}
+	claim, err := doctrine.ParseResult(answer.Structured)
+	if err != nil {
+		// Any object is a result; one that only looks like a claim is taken as that.
+		claim = &doctrine.Result{Result: string(answer.Structured)}
+	}
+	judge(res, claim)
+}
+
+// mcpReceipt is the receipt of the last attempt of a step. Its streams are the canonical
+// request and response.
+func (r *run) mcpReceipt(res *Result, answer *mcpclient.Result) *receipts.Receipt {
+	rec := r.receipt(res)
+	if answer == nil {
+		return rec
+	}
+	rec.Stdout = stream(res.Process.Stdout)
+	rec.Request = &receipts.Stream{SHA256: sha256.Sum256(answer.Request), Bytes: int64(len(answer.Request))}
+	if answer.Program != "" {
+		rec.Executable = &receipts.File{Path: receipts.Text(answer.Program)}
+	}
+	r.recordClaim(rec, res.Claim)
+	return rec
+}
