@@ -1,6 +1,6 @@
 # make build        ./bin/dialect, one static binary
 # make test         vet and all tests: the command that README names
-# make test-deps    what the editors' tests need of npm; without it they are skipped
+# make test-deps    what some tests need of npm (editors, MCP servers); without it they are skipped
 # make race         all tests under the race detector (RACE="./runtime/..." for some)
 # make check        dialect gates its own repository: examples/quality.dlct
 # make bench        whole processes against the peers that are on PATH, as ratios
@@ -33,6 +33,7 @@ test:
 
 test-deps:
 	cd lang/editors/vscode && npm ci --ignore-scripts --no-audit --no-fund
+	cd runtime/mcpclient/testdata/npm && npm ci --ignore-scripts --no-audit --no-fund
 	cd $(conformance) && $(GO) mod download
 
 race:

@@ -1,0 +1,405 @@
+// Package mcpserver offers dialect to agents as tools of the Model Context Protocol: check, run,
+// verify, consume, explain, vocab and log.
+//
+// In come calls of tools; out goes the text that the command line prints for agents, and in
+// structured form its exit status and, if there is one, the id of the gate. Each call is a
+// process of dialect itself: one binary, two surfaces, one chain of proof. What a call may name
+// is bounded: scripts below the root that was fixed at the start, text of a script, and values
+// of known shapes; never a command, a flag, a matrix, a store or a path elsewhere.
+package mcpserver
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// Options are what the server is told by its command.
+type Options struct {
+	Self    string // path of dialect
+	Root    string // absolute; calls work here and below
+	Version string
+}
+
+// Bounds.
+const (
+	pageBytes  = 16 << 10 // of text in one answer; the rest comes by the tool log
+	maxText    = 1 << 20  // bytes of a script that is given as text
+	killDelay  = 15 * time.Second
+	eventsPoll = 200 * time.Millisecond
+)
+
+// Serve answers a client over transport until it hangs up.
+func Serve(ctx context.Context, o Options, transport mcp.Transport) error {
+	s := mcp.NewServer(&mcp.Implementation{Name: "dialect", Title: "Command dialect", Version: o.Version}, &mcp.ServerOptions{
+		Instructions: "Runs scripts of \"Verb preposition noun\" lines that the project's routing matrix binds to real tools, and keeps receipts. " +
+			"Ask vocab for the lines that are bound. Hand up the gate id (g-...), not a sentence; after any edit, run again.",
+	})
+	t := &tools{o}
+	readOnly := &mcp.ToolAnnotations{ReadOnlyHint: true}
+	mcp.AddTool(s, &mcp.Tool{Name: "check", Annotations: readOnly, Description: "Report every fault of a script and of its matrix; runs nothing."}, t.check)
+	mcp.AddTool(s, &mcp.Tool{Name: "run", Description: "Run a script, or lines given as text: bound tools run, receipts are kept, and a gate decides at the end. Returns the report; exit status 0 means all passed."}, t.run)
+	mcp.AddTool(s, &mcp.Tool{Name: "verify", Annotations: readOnly, Description: "Say whether the present files were tested: VERIFIED, STALE, MISSING, FAILED and others. Runs and consumes nothing."}, t.verify)
+	mcp.AddTool(s, &mcp.Tool{Name: "consume", Description: "Consume a gate once, after it is judged as verify does. A second time is refused."}, t.consume)
+	mcp.AddTool(s, &mcp.Tool{Name: "explain", Annotations: readOnly, Description: "Say what a line is bound to and runs, or what the code of a diagnostic means."}, t.explain)
+	mcp.AddTool(s, &mcp.Tool{Name: "vocab", Annotations: readOnly, Description: "List the lines that the project's matrix binds."}, t.vocab)
+	mcp.AddTool(s, &mcp.Tool{Name: "log", Annotations: readOnly, Description: "Read, page by page, what a command wrote, by the id of its receipt."}, t.log)
+	return s.Run(ctx, transport)
+}
+
+type tools struct{ o Options }
+
+// An answer is the structured part of what every tool returns.
+type answer struct {
+	ExitStatus int    `json:"exit_status" jsonschema:"0 is success; 1 a line failed or an error was found, 2 line fault, 3 a gate refused, 64 usage"`
+	Gate       string `json:"gate,omitempty" jsonschema:"the id of the gate that passed"`
+	NextOffset int    `json:"next_offset,omitempty" jsonschema:"there is more: ask again with this offset"`
+}
+
+type scriptInput struct {
+	Script string            `json:"script,omitempty" jsonschema:"path of a .dlct file below the root, such as quality.dlct"`
+	Text   string            `json:"text,omitempty" jsonschema:"lines of a script, instead of a file"`
+	Set    map[string]string `json:"set,omitempty" jsonschema:"values of the variables of the script"`
+}
+
+type checkInput struct {
+	scriptInput
+	Strict bool `json:"strict,omitempty" jsonschema:"take warnings for errors"`
+}
+
+type runInput struct {
+	scriptInput
+	Line      int    `json:"line,omitempty" jsonschema:"run only the command on this line of the file"`
+	Failed    bool   `json:"failed,omitempty" jsonschema:"run only the lines that did not pass when the file was last run"`
+	FailFast  bool   `json:"fail_fast,omitempty" jsonschema:"stop at the first failure"`
+	DryRun    bool   `json:"dry_run,omitempty" jsonschema:"say what would run, and run nothing"`
+	DeferGate bool   `json:"defer_gate,omitempty" jsonschema:"leave the receipts for a gate elsewhere"`
+	Reuse     bool   `json:"reuse,omitempty" jsonschema:"let an earlier pass on the same files stand for a line that allows it"`
+	Session   string `json:"session,omitempty" jsonschema:"the session that receipts belong to"`
+	Nonce     string `json:"nonce,omitempty" jsonschema:"bind receipts to the orchestrator's nonce"`
+}
+
+type verifyInput struct {
+	Gate    string   `json:"gate,omitempty" jsonschema:"a gate id, g-...; without one, the newest that covers what is required"`
+	Require []string `json:"require,omitempty" jsonschema:"bindings that must be covered, such as quality"`
+	Base    string   `json:"base,omitempty" jsonschema:"trust the matrix of this git revision"`
+}
+
+type consumeInput struct {
+	Gate    string   `json:"gate" jsonschema:"a gate id, g-..."`
+	Require []string `json:"require,omitempty" jsonschema:"bindings that must be covered, such as quality"`
+	Base    string   `json:"base,omitempty" jsonschema:"trust the matrix of this git revision"`
+	As      string   `json:"as,omitempty" jsonschema:"who consumes"`
+}
+
+type explainInput struct {
+	What string `json:"what" jsonschema:"a line of a script, or the code of a diagnostic"`
+}
+
+type vocabInput struct {
+	Verb string `json:"verb,omitempty" jsonschema:"only the lines of this verb"`
+}
+
+type logInput struct {
+	ID     string `json:"id" jsonschema:"a receipt: its SHA-256 or a prefix of it"`
+	Offset int    `json:"offset,omitempty" jsonschema:"where to begin, in bytes; next_offset of the answer before"`
+	Tail   int    `json:"tail,omitempty" jsonschema:"only the last so many lines of each stream"`
+}
+
+func (t *tools) check(ctx context.Context, req *mcp.CallToolRequest, in checkInput) (*mcp.CallToolResult, answer, error) {
+	c := t.command("check")
+	if in.Strict {
+		c.flag("--strict")
+	}
+	if err := c.script(in.scriptInput, 0); err != nil {
+		return refuse(err)
+	}
+	return c.run(ctx, req, 0)
+}
+
+func (t *tools) run(ctx context.Context, req *mcp.CallToolRequest, in runInput) (*mcp.CallToolResult, answer, error) {
+	c := t.command("run")
+	for flag, on := range map[string]bool{"--failed": in.Failed, "--fail-fast": in.FailFast, "--dry-run": in.DryRun, "--defer-gate": in.DeferGate, "--reuse": in.Reuse} {
+		if on {
+			c.flag(flag)
+		}
+	}
+	c.value("--session", in.Session)
+	c.value("--nonce", in.Nonce)
+	if err := c.script(in.scriptInput, in.Line); err != nil {
+		return refuse(err)
+	}
+	c.progress = true
+	return c.run(ctx, req, 0)
+}
+
+func (t *tools) verify(ctx context.Context, req *mcp.CallToolRequest, in verifyInput) (*mcp.CallToolResult, answer, error) {
+	c := t.command("verify")
+	if err := c.judge(in.Gate, in.Require, in.Base); err != nil {
+		return refuse(err)
+	}
+	return c.run(ctx, req, 0)
+}
+
+func (t *tools) consume(ctx context.Context, req *mcp.CallToolRequest, in consumeInput) (*mcp.CallToolResult, answer, error) {
+	c := t.command("consume")
+	c.value("--as", in.As)
+	if in.Gate == "" {
+		return refuse(errors.New("consume what? a gate id, g-..."))
+	}
+	if err := c.judge(in.Gate, in.Require, in.Base); err != nil {
+		return refuse(err)
+	}
+	return c.run(ctx, req, 0)
+}
+
+func (t *tools) explain(ctx context.Context, req *mcp.CallToolRequest, in explainInput) (*mcp.CallToolResult, answer, error) {
+	c := t.command("explain")
+	c.args = append(c.args, "--", in.What)
+	return c.run(ctx, req, 0)
+}
+
+func (t *tools) vocab(ctx context.Context, req *mcp.CallToolRequest, in vocabInput) (*mcp.CallToolResult, answer, error) {
+	c := t.command("vocab")
+	c.args = append(c.args, "--")
+	if in.Verb != "" {
+		c.args = append(c.args, in.Verb)
+	}
+	return c.run(ctx, req, 0)
+}
+
+func (t *tools) log(ctx context.Context, req *mcp.CallToolRequest, in logInput) (*mcp.CallToolResult, answer, error) {
+	c := t.command("log")
+	if !id.MatchString(in.ID) {
+		return refuse(fmt.Errorf("%q is no id of a receipt", in.ID))
+	}
+	if in.Tail > 0 {
+		c.value("--tail", strconv.Itoa(in.Tail))
+	}
+	c.args = append(c.args, "--", in.ID)
+	return c.run(ctx, req, in.Offset)
+}
+
+// refuse answers a call that is not made.
+func refuse(err error) (*mcp.CallToolResult, answer, error) {
+	return &mcp.CallToolResult{IsError: true, Content: []mcp.Content{&mcp.TextContent{Text: "dialect: " + err.Error()}}}, answer{ExitStatus: 64}, nil
+}
+
+// A call is one process of dialect.
+type call struct {
+	o        Options
+	args     []string
+	stdin    []byte
+	progress bool
+}
+
+func (t *tools) command(name string) *call { return &call{o: t.o, args: []string{name}} }
+
+func (c *call) flag(name string) { c.args = append(c.args, name) }
+
+// value adds a flag with its value in one word, so that no value is taken for a flag.
+func (c *call) value(flag, value string) {
+	if value != "" {
+		c.args = append(c.args, flag+"="+value)
+	}
+}
+
+var id = regexp.MustCompile(`^[gr]?-?[0-9a-f]{6,64}$`)
+
+func (c *call) judge(gate string, require []string, base string) error {
+	for _, r := range require {
+		c.value("--require", r)
+	}
+	c.value("--base", base)
+	if gate != "" {
+		if !id.MatchString(gate) {
+			return fmt.Errorf("%q is no gate id", gate)
+		}
+		c.args = append(c.args, "--", gate)
+	}
+	return nil
+}
+
+// script adds the script of a call: a file below the root, or text.
+func (c *call) script(in scriptInput, line int) error {
+	for name, value := range in.Set {
+		c.args = append(c.args, "--set="+name+"="+value)
+	}
+	switch {
+	case in.Script != "" && in.Text != "":
+		return errors.New("either script or text, not both")
+	case in.Script == "" && in.Text == "":
+		return errors.New("which script? its path, or text")
+	case len(in.Text) > maxText:
+		return fmt.Errorf("a text of %d bytes; at most %d are taken", len(in.Text), maxText)
+	case in.Text != "":
+		if line > 0 {
+			return errors.New("line goes with script, not with text")
+		}
+		c.stdin = []byte(in.Text)
+		c.args = append(c.args, "-")
+		return nil
+	}
+	path := filepath.FromSlash(in.Script)
+	if !filepath.IsLocal(path) || filepath.Ext(path) != ".dlct" {
+		return fmt.Errorf("%q is no .dlct file below the root", in.Script)
+	}
+	real, err := filepath.EvalSymlinks(filepath.Join(c.o.Root, path))
+	if err != nil {
+		return fmt.Errorf("there is no script %s", in.Script)
+	}
+	root, err := filepath.EvalSymlinks(c.o.Root)
+	if err != nil {
+		return err
+	}
+	if rel, err := filepath.Rel(root, real); err != nil || !filepath.IsLocal(rel) {
+		return fmt.Errorf("%q leads out of the root", in.Script)
+	}
+	if line > 0 {
+		path += ":" + strconv.Itoa(line)
+	}
+	c.args = append(c.args, "--", path)
+	return nil
+}
+
+var gateID = regexp.MustCompile(`\bgate (g-[0-9a-f]{12})\b`)
+
+// run carries the call out. A cancelled call ends as an interrupted run does: the tools are
+// killed, and what is known is reported.
+func (c *call) run(ctx context.Context, req *mcp.CallToolRequest, offset int) (*mcp.CallToolResult, answer, error) {
+	if c.progress {
+		if stop, err := c.watch(ctx, req); err == nil {
+			defer stop()
+		}
+	}
+	cmd := exec.CommandContext(ctx, c.o.Self, c.args...)
+	cmd.Dir = c.o.Root
+	cmd.Stdin = bytes.NewReader(c.stdin)
+	var out bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &out
+	cmd.Cancel = func() error { return interrupt(cmd.Process) }
+	cmd.WaitDelay = killDelay
+	err := cmd.Run()
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) && ctx.Err() == nil {
+		return refuse(fmt.Errorf("dialect cannot be run: %w", err))
+	}
+	a := answer{ExitStatus: cmd.ProcessState.ExitCode()}
+	text := strings.ToValidUTF8(out.String(), "\ufffd")
+	if m := gateID.FindStringSubmatch(text); m != nil && a.ExitStatus == 0 {
+		a.Gate = m[1]
+	}
+	text = text[min(max(offset, 0), len(text)):]
+	if len(text) > pageBytes {
+		text = strings.ToValidUTF8(text[:pageBytes], "")
+		if i := strings.LastIndexByte(text, '\n'); i > 0 {
+			text = text[:i+1]
+		}
+		a.NextOffset = max(offset, 0) + len(text)
+	}
+	return &mcp.CallToolResult{IsError: a.ExitStatus != 0, Content: []mcp.Content{&mcp.TextContent{Text: text}}}, a, nil
+}
+
+// watch tells the client of each step that begins or ends, from the events of the run.
+func (c *call) watch(ctx context.Context, req *mcp.CallToolRequest) (stop func(), err error) {
+	token := req.Params.GetProgressToken()
+	if token == nil {
+		return nil, errors.New("nobody asked")
+	}
+	dir, err := os.MkdirTemp("", "dialect-mcp-")
+	if err != nil {
+		return nil, err
+	}
+	path := filepath.Join(dir, "events.jsonl")
+	c.args = append([]string{c.args[0], "--events=" + path}, c.args[1:]...)
+	done, gone := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(gone)
+		follow(ctx, path, done, func(line []byte, n int) {
+			if text := told(line); text != "" {
+				_ = req.Session.NotifyProgress(ctx, &mcp.ProgressNotificationParams{ProgressToken: token, Progress: float64(n), Message: text})
+			}
+		})
+	}()
+	return func() {
+		close(done)
+		<-gone
+		_ = os.RemoveAll(dir) // it is temporary
+	}, nil
+}
+
+// follow hands out the lines of a file that grows, until done.
+func follow(ctx context.Context, path string, done <-chan struct{}, line func([]byte, int)) {
+	var f *os.File
+	var r *bufio.Reader
+	var rest []byte
+	n := 0
+	defer func() {
+		if f != nil {
+			f.Close()
+		}
+	}()
+	read := func() {
+		if f == nil {
+			var err error
+			if f, err = os.Open(path); err != nil {
+				f = nil
+				return
+			}
+			r = bufio.NewReader(f)
+		}
+		for {
+			part, err := r.ReadBytes('\n')
+			rest = append(rest, part...)
+			if err != nil {
+				return // the rest of the line is still to come
+			}
+			n++
+			line(rest, n)
+			rest = nil
+		}
+	}
+	tick := time.NewTicker(eventsPoll)
+	defer tick.Stop()
+	for {
+		select {
+		case <-tick.C:
+			read()
+		case <-done:
+			read()
+			return
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// told is an event in words; empty for those that nobody waits for.
+func told(line []byte) string {
+	var e struct {
+		Event, Step, Command string
+		Result               struct{ Text, Verdict string }
+	}
+	if json.Unmarshal(line, &e) != nil {
+		return ""
+	}
+	switch e.Event {
+	case "step_started":
+		return strings.TrimSpace(e.Step + " " + e.Command)
+	case "step_finished":
+		return strings.TrimSpace(e.Step + " " + e.Result.Text + ": " + e.Result.Verdict)
+	}
+	return ""
+}
