@@ -21,6 +21,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -182,7 +183,7 @@ func (t *tools) vocab(ctx context.Context, req *mcp.CallToolRequest, in vocabInp
 
 func (t *tools) log(ctx context.Context, req *mcp.CallToolRequest, in logInput) (*mcp.CallToolResult, answer, error) {
 	c := t.command("log")
-	if !id.MatchString(in.ID) {
+	if !isID(in.ID) {
 		return refuse(fmt.Errorf("%q is no id of a receipt", in.ID))
 	}
 	if in.Tail > 0 {
@@ -216,7 +217,11 @@ func (c *call) value(flag, value string) {
 	}
 }
 
-var id = regexp.MustCompile(`^[gr]?-?[0-9a-f]{6,64}$`)
+// isID reports whether a text can be the id of a receipt or a gate.
+func isID(text string) bool {
+	text = strings.TrimPrefix(text, "g-")
+	return len(text) >= 6 && len(text) <= 64 && strings.Trim(text, "0123456789abcdef") == ""
+}
 
 func (c *call) judge(gate string, require []string, base string) error {
 	for _, r := range require {
@@ -224,7 +229,7 @@ func (c *call) judge(gate string, require []string, base string) error {
 	}
 	c.value("--base", base)
 	if gate != "" {
-		if !id.MatchString(gate) {
+		if !isID(gate) {
 			return fmt.Errorf("%q is no gate id", gate)
 		}
 		c.args = append(c.args, "--", gate)
@@ -274,7 +279,8 @@ func (c *call) script(in scriptInput, line int) error {
 	return nil
 }
 
-var gateID = regexp.MustCompile(`\bgate (g-[0-9a-f]{12})\b`)
+// gateID waits for its first use: Go runs the init of all that is linked.
+var gateID = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\bgate (g-[0-9a-f]{12})\b`) })
 
 // run carries the call out. A cancelled call ends as an interrupted run does: the tools are
 // killed, and what is known is reported.
@@ -298,7 +304,7 @@ func (c *call) run(ctx context.Context, req *mcp.CallToolRequest, offset int) (*
 	}
 	a := answer{ExitStatus: cmd.ProcessState.ExitCode()}
 	text := strings.ToValidUTF8(out.String(), "\ufffd")
-	if m := gateID.FindStringSubmatch(text); m != nil && a.ExitStatus == 0 {
+	if m := gateID().FindStringSubmatch(text); m != nil && a.ExitStatus == 0 {
 		a.Gate = m[1]
 	}
 	text = text[min(max(offset, 0), len(text)):]
