@@ -99,8 +99,9 @@ type Step struct {
 	Argv   []string // for Task: the agent's command, nil if none is configured; for Builtin: Target and its values; for Process: the template after substitution, before PATH look-up; for a shell step sh, -c, the script, sh, the values
 	Shell  bool     // the matrix asked for a shell
 
-	Arguments string // for MCP: the JSON object that the matrix makes of the values; empty: the values are the arguments
-	Contract  string // for Task: path, as in the matrix, of what must be handed back; empty for none
+	Arguments string   // for MCP: the JSON object that the matrix makes of the values; empty: the values are the arguments
+	Require   []string // for Task: bindings that the gate which an agent hands back must cover
+	Contract  string   // for Task: path, as in the matrix, of what must be handed back; empty for none
 
 	Members  []*Step // for Composite
 	Parallel bool    // members run at the same time

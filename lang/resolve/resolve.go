@@ -378,12 +378,15 @@ func (r *resolver) step(d *bound, id string, line plan.Line, v *filled) *plan.St
 		s.Argv = b.Template.Argv(v.get, v.rest)
 	case b.Kind == plan.Task:
 		if agent := r.m.Agent(b.Target); agent != nil {
+			s.Require = agent.Require
 			s.Argv = agent.Command.Argv(func(name string) string {
 				switch name {
 				case "mode":
 					return b.Target
 				case "contract":
 					return b.Contract
+				case "prompt":
+					return string(s.Handoff(""))
 				}
 				return v.get(name)
 			}, v.rest)

@@ -15,7 +15,7 @@ import (
 // The keys of a file are extends, [commands.NAME], [defaults] (timeout, stall,
 // tail_lines, max_output, retries, env, caches), [limits] (verbs, nouns, bindings),
 // [run] (timeout, stall and max_output of a run as a whole), [vars], [aliases] (verbs and nouns, each synonym = "word"), [servers.NAME]
-// (command, args, env, url, headers, disabled), [agents.NAME] (command) and [meta], which is
+// (command, args, env, url, headers, disabled), [agents.NAME] (command, require) and [meta], which is
 // recorded.
 type Matrix struct {
 	Name   string // as the user named it
@@ -49,15 +49,16 @@ type Matrix struct {
 type pair struct{ verb, noun string }
 
 // An Agent is a command that carries out a new_task. Its template may use
-// {object}, {mode}, {contract}, {preposition} and {args...}; what a line does
+// {object}, {mode}, {contract}, {prompt}, {preposition} and {args...}; what a line does
 // not give is empty.
 type Agent struct {
 	Command *Template
+	Require []string // bindings that the gate which it hands back must cover
 }
 
 // agentNames are the placeholders of an agent's command besides {preposition}
 // and {args...}.
-var agentNames = []string{objectName, "mode", "contract"}
+var agentNames = []string{objectName, "mode", "contract", "prompt"}
 
 // Limits bound what a project binds itself: a vocabulary that a reader, human or
 // model, can hold.

@@ -125,3 +125,88 @@ func (m *Matrix) server(target string) string {
 	}
 	return ""
 }
+
+// servers decodes [servers.NAME].
+func (r *reader) servers(e *entry) (out []namedServer) {
+	if !r.is(e.value, e.key, tableKind) {
+		return nil
+	}
+	for _, s := range e.value.entries {
+		where := "servers." + s.key
+		var server plan.Server
+		var args []string
+		r.table(&entry{key: where, value: s.value}, serverKeys, func(k *entry, where string) {
+			switch k.key {
+			case "command":
+				if t := r.template(k.value, where); t != nil {
+					if len(t.names) > 0 || t.rest {
+						r.errorf(diag.BadTemplate, r.span(k.value), "%s holds a placeholder: a server is started before any line", where)
+					}
+					server.Argv = t.Argv(func(string) string { return "" }, nil)
+				}
+			case "args":
+				args = r.strings(k.value, where)
+			case "env":
+				server.Env = r.env(k.value, where)
+			case "url":
+				server.URL = r.str(k.value, where)
+			case "headers":
+				server.Headers = r.stringTable(k.value, where)
+			case "disabled":
+				server.Disabled = r.boolean(k.value, where)
+			}
+		})
+		server.Origin = r.src.Name
+		if server.Argv != nil {
+			server.Argv = append(server.Argv, args...)
+		}
+		if s.value.kind == tableKind && s.value.get("command") == nil && s.value.get("url") == nil {
+			r.missing(r.keySpan(s), "", "%s has neither command nor url", where)
+		}
+		out = append(out, namedServer{s.key, server})
+	}
+	return out
+}
+
+// agents decodes [agents.NAME].
+func (r *reader) agents(e *entry) (out []namedAgent) {
+	if !r.is(e.value, e.key, tableKind) {
+		return nil
+	}
+	for _, a := range e.value.entries {
+		where := "agents." + a.key
+		agent := &Agent{}
+		r.table(&entry{key: where, value: a.value}, agentKeys, func(k *entry, where string) {
+			if k.key == "require" {
+				if k.value.kind == stringKind {
+					agent.Require = []string{k.value.text}
+				} else {
+					agent.Require = r.strings(k.value, where)
+				}
+				return
+			}
+			agent.Command = r.template(k.value, where)
+			if agent.Command == nil {
+				return
+			}
+			for _, name := range agent.Command.names {
+				if !slices.Contains(agentNames, name) {
+					r.errorf(diag.BadTemplate, r.span(k.value), "{%s} means nothing in %s", name, where).
+						Hint = "placeholders: {" + strings.Join(agentNames, "} {") + "} {preposition} {args...}"
+				}
+			}
+		})
+		if a.value.kind == tableKind && a.value.get("command") == nil {
+			r.missing(r.keySpan(a), "", "%s has no command", where)
+			continue
+		}
+		if agent.Command != nil && len(agent.Require) == 0 {
+			r.warnf(diag.BadValue, r.keySpan(a), "%s is believed at its word", where).
+				Hint = "say require = \"NAME\": the binding that the gate which it hands back must cover"
+		}
+		if agent.Command != nil {
+			out = append(out, namedAgent{a.key, agent})
+		}
+	}
+	return out
+}

@@ -169,11 +169,18 @@ func (r *run) start(rs *readers) (*os.Process, error) {
 	}
 	defer ends[0].Close()
 	defer ends[1].Close()
+	in, done, err := r.launcher.input(r.command.Stdin)
+	if err != nil {
+		rs.ends[0].Close()
+		rs.ends[1].Close()
+		return nil, err
+	}
+	defer done()
 	var proc *os.Process
-	err := r.launch(func() (err error) {
+	err = r.launch(func() (err error) {
 		proc, err = os.StartProcess(r.result.Path, r.argv, &os.ProcAttr{
 			Dir: r.command.Dir, Env: r.env, Sys: ownSession(),
-			Files: []*os.File{r.launcher.null, ends[0], ends[1]},
+			Files: []*os.File{in, ends[0], ends[1]},
 		})
 		return err
 	})

@@ -128,6 +128,10 @@ type Command struct {
 	LookupDir string   // empty for Dir
 	Env       []string // the complete environment, "K=V", each name once; see [Environ]
 
+	// Stdin is what the command reads; nil for nothing. It is held in a file without a
+	// name, so that a command that does not read it waits for nobody.
+	Stdin []byte
+
 	// Budgets; zero for none.
 	Timeout   time.Duration // since the start
 	Stall     time.Duration // without a byte on either stream
@@ -432,4 +436,28 @@ func marked(env []string, mark string) []string {
 		}
 	}
 	return append(out, MarkVariable+"="+mark)
+}
+
+// input returns what a command reads its standard input from, and how to be done with it.
+func (l *Launcher) input(text []byte) (f *os.File, done func(), err error) {
+	if text == nil {
+		return l.null, func() {}, nil
+	}
+	if f, err = os.CreateTemp("", "dialect-stdin-"); err != nil {
+		return nil, nil, err
+	}
+	_ = os.Remove(f.Name()) // where a file in use cannot be removed, it is when it is closed
+	name := f.Name()
+	done = func() {
+		f.Close()
+		_ = os.Remove(name)
+	}
+	if _, err = f.Write(text); err == nil {
+		_, err = f.Seek(0, 0)
+	}
+	if err != nil {
+		done()
+		return nil, nil, err
+	}
+	return f, done, nil
 }

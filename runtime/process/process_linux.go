@@ -204,14 +204,19 @@ func (w *watcher) start() error {
 	w.fds[pollStderr].Fd = int32(err[0])
 	defer unix.Close(err[1])
 
+	in, done, e := w.launcher.input(w.command.Stdin)
+	if e != nil {
+		return e
+	}
+	defer done()
 	pidfd := -1
 	attr := &syscall.ProcAttr{
 		Dir:   w.command.Dir,
 		Env:   w.env,
-		Files: []uintptr{w.launcher.null.Fd(), uintptr(out[1]), uintptr(err[1])},
+		Files: []uintptr{in.Fd(), uintptr(out[1]), uintptr(err[1])},
 		Sys:   &syscall.SysProcAttr{Setsid: true, PidFD: &pidfd, Pdeathsig: syscall.SIGKILL},
 	}
-	e := w.launch(func() (err error) {
+	e = w.launch(func() (err error) {
 		sessions.RLock()
 		defer sessions.RUnlock()
 		pid, err := syscall.ForkExec(w.result.Path, w.argv, attr)

@@ -103,6 +103,16 @@ func (x *executor) process(ctx context.Context, res *Result) {
 	if len(res.held) > 0 {
 		env = setenv(env, LocksVariable, strings.Join(res.held, ","))
 	}
+	argv := s.Argv
+	if res.argv != nil {
+		argv = res.argv
+	}
+	if s.Kind == plan.Task {
+		env = setenv(env, DepthVariable, strconv.Itoa(depth(x.run.opt.Environ)+1))
+		if x.run.opt.StorePath != "" {
+			env = setenv(env, "DIALECT_STORE", x.run.opt.StorePath)
+		}
+	}
 	budget := s.Budget
 	if res.always && x.run.ctx.Err() != nil && (budget.Timeout == 0 || budget.Timeout > finallyGrace) {
 		if _, ok := context.Cause(x.run.ctx).(failFast); !ok {
@@ -118,7 +128,7 @@ func (x *executor) process(ctx context.Context, res *Result) {
 		}
 		seen := observe(s)
 		c := &process.Command{
-			Argv: s.Argv, Dir: s.Dir, LookupDir: x.run.plan.Matrix.Root, Env: env,
+			Argv: argv, Stdin: res.stdin, Dir: s.Dir, LookupDir: x.run.plan.Matrix.Root, Env: env,
 			Timeout: budget.Timeout, Stall: budget.Stall, MaxOutput: budget.MaxOutput,
 			LogDir: x.run.opt.LogDir, Digest: true, Redact: x.run.opt.Redact,
 		}
@@ -138,6 +148,9 @@ func (x *executor) process(ctx context.Context, res *Result) {
 		res.Process = &pr
 		seen.judge(res)
 		judgeClaim(res, claim)
+		if res.after != nil {
+			res.after()
+		}
 		if res.Verdict == Fault && res.Reason == Interrupted {
 			switch cause := context.Cause(x.run.ctx).(type) {
 			case failFast:
@@ -245,8 +258,21 @@ func (x *executor) notConfigured(res *Result) {
 	res.Started = x.run.opt.Now()
 	res.Attempts = 1
 	res.Verdict, res.Reason = Fault, NotConfigured
-	res.Detail = fmt.Sprintf("no agent is configured for new_task; bind %s %s to a command in %s:%d", s.Verb, s.Noun, s.Origin.File, s.Origin.Line)
+	what := "the object of the line"
+	for _, v := range s.Values {
+		if v.Name == "object" {
+			what = v.Text
+		}
+	}
+	res.Detail = fmt.Sprintf("nothing here can carry the task out: write %s.dlct beside the script, or name an agent below [agents.%s] (command, require)", what, agentName(s.Target))
 	res.Receipt = x.run.ledger.submit(func() *receipts.Receipt { return x.run.receipt(res) })
+}
+
+func agentName(target string) string {
+	if target == "" {
+		return "default"
+	}
+	return target
 }
 
 func values(s *plan.Step) []string {

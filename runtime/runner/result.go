@@ -98,6 +98,12 @@ type Result struct {
 	always  bool   // it runs in any case
 	share   int    // of the run's jobs, for a script that it runs itself; 0 for all
 	held    []string
+
+	// Of a task: what is run instead of the step's own argv, what it reads, and what is
+	// called once it has been judged.
+	argv  []string
+	stdin []byte
+	after func()
 }
 
 // A Baseline is the last green run of a command in which more tests passed.

@@ -119,6 +119,12 @@ type Options struct {
 	// Parent is the step of another run that started this one: "RUN/STEP".
 	Parent string
 
+	// Self is the command that runs dialect, for tasks that are scripts, and StorePath where
+	// Store keeps its file, for gates that agents hand back. Without them such tasks are not
+	// configured, or refused.
+	Self      []string
+	StorePath string
+
 	// Reuse lets an earlier pass on the same tree stand for a step that allows it.
 	Reuse bool
 
@@ -413,6 +419,8 @@ func (r *run) leaf(s *plan.Step, in scope, waited time.Duration) *Result {
 		r.exec.builtin(res)
 	case s.Kind == plan.MCP:
 		r.exec.mcp(r.context(res.always), res)
+	case s.Kind == plan.Task:
+		r.exec.task(r.context(res.always), res)
 	default:
 		r.exec.notConfigured(res)
 	}

@@ -339,6 +339,7 @@ func (r *record) options(f *recordFlags, p *plan.Plan) runner.Options {
 	relaxGC(p)
 	r.secret = r.redactor(p)
 	o := runner.Options{
+		Self: self(), StorePath: r.path,
 		Redact: r.secret, Guard: []string{guardName, guardArgument},
 		LockDir: filepath.Join(p.Matrix.Root, storeDir, lockDir), Locks: runner.ParseLocks(os.Getenv(runner.LocksVariable)),
 		Run: newRunID(), Session: f.session, Nonce: f.nonce, Version: version(),
@@ -405,4 +406,13 @@ func findStore(store string) (string, error) {
 			return "", f.hint("a run makes one: dialect run FILE; --store PATH names another")
 		}
 	}
+}
+
+// self is the command that runs dialect; nil if the system does not say.
+func self() []string {
+	path, err := os.Executable()
+	if err != nil {
+		return nil
+	}
+	return []string{path}
 }

@@ -1,0 +1,131 @@
+package runner
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/command-dialect/dialect/receipts"
+	"github.com/command-dialect/dialect/runtime/process"
+)
+
+// DepthVariable names the variable by which a run knows how many runs it is inside of.
+const DepthVariable = "DIALECT_DEPTH"
+
+// maxDepth bounds how deep tasks start tasks: a script that spawns itself ends.
+const maxDepth = 8
+
+// task carries out new_task: a script of that name as a run of its own, whose gate is taken in
+// by that of this run; else the agent that the matrix names, which is believed through the gate
+// that it hands back; else it is not configured.
+func (x *executor) task(ctx context.Context, res *Result) {
+	s, o := res.Step, x.run.opt
+	name := ""
+	for _, v := range s.Values {
+		if v.Name == "object" {
+			name = v.Text
+		}
+	}
+	if path := x.script(name); path != "" && len(o.Self) > 0 {
+		if depth(o.Environ) >= maxDepth {
+			res.Started, res.Attempts = o.Now(), 1
+			res.Verdict, res.Reason, res.Detail = Fault, NotConfigured, fmt.Sprintf("tasks start tasks %d deep: %s may be starting itself", maxDepth, name)
+			x.recordTask(res)
+			return
+		}
+		res.argv = append(append([]string(nil), o.Self...), "run", "--", path)
+		x.process(ctx, res)
+		return
+	}
+	if len(s.Argv) == 0 {
+		x.notConfigured(res)
+		return
+	}
+	res.stdin = append(s.Handoff(o.Run+"/"+s.ID), '\n')
+	res.after = func() { x.handedBack(ctx, res) }
+	x.process(ctx, res)
+}
+
+// script returns the script of a task: beside the script of this run, or beside the matrix;
+// empty if there is none. A name is a name, and leads nowhere.
+func (x *executor) script(name string) string {
+	if name == "" || strings.ContainsAny(name, "/\\\x00") || strings.HasPrefix(name, "-") || strings.HasPrefix(name, ".") {
+		return ""
+	}
+	p := x.run.plan
+	dirs := []string{p.Matrix.Root}
+	if p.Script.Path != "" {
+		dirs = append([]string{filepath.Dir(p.Script.Path)}, dirs...)
+	}
+	for _, dir := range dirs {
+		path := filepath.Join(dir, name+".dlct")
+		if info, err := os.Lstat(path); err == nil && info.Mode().IsRegular() {
+			return path
+		}
+	}
+	return ""
+}
+
+func depth(environ []string) int {
+	n := 0
+	for _, kv := range environ {
+		if v, ok := strings.CutPrefix(kv, DepthVariable+"="); ok {
+			n, _ = strconv.Atoi(v)
+		}
+	}
+	return n
+}
+
+var gateID = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\bg-[0-9a-f]{12,64}\b`) })
+
+// handedBack judges an agent that says it is done: by the gate whose id it hands back, the last
+// that it printed or the one of its result. It is consumed, so that it serves once.
+func (x *executor) handedBack(ctx context.Context, res *Result) {
+	s, o := res.Step, x.run.opt
+	if res.Verdict != Passed || len(s.Require) == 0 {
+		return
+	}
+	refuse := func(format string, args ...any) {
+		res.Verdict, res.Reason, res.Detail = Failed, Expectation, fmt.Sprintf(format, args...)
+	}
+	id := ""
+	if ids := gateID().FindAll(res.Process.Tail, -1); len(ids) > 0 {
+		id = string(ids[len(ids)-1])
+	}
+	if c := res.Claim; c != nil {
+		if found := gateID().FindString(c.Result); found != "" {
+			id = found
+		}
+	}
+	switch {
+	case id == "":
+		refuse("it handed back no gate (g-...), and its words are no proof of %s", strings.Join(s.Require, ", "))
+		return
+	case o.StorePath == "" || o.Store == nil || len(o.Self) == 0:
+		refuse("there is no store that could know the gate %s", id)
+		return
+	}
+	_ = x.run.ledger.sync() // what is wrong with the store is told at the gate
+	argv := append(append([]string(nil), o.Self...), "consume", "--store="+o.StorePath, "--as=task "+o.Run+"/"+s.ID)
+	for _, name := range s.Require {
+		argv = append(argv, "--require="+name)
+	}
+	pr := x.launcher.Run(ctx, &process.Command{Argv: append(argv, "--", id), Dir: x.run.plan.Matrix.Root, Env: x.env})
+	if pr.ExitCode != 0 || pr.Stop != "" {
+		first, _, _ := bytes.Cut(bytes.TrimSpace(pr.Tail), []byte("\n"))
+		refuse("the gate %s that it handed back is refused: %s", id, first)
+		return
+	}
+	res.Detail = "gate " + id
+}
+
+// recordTask records a task that started nothing.
+func (x *executor) recordTask(res *Result) {
+	res.Receipt = x.run.ledger.submit(func() *receipts.Receipt { return x.run.receipt(res) })
+}
