@@ -164,6 +164,9 @@ func (p *printer) block(r *runner.Result, lines, size int) {
 	if s.Hint != "" {
 		p.f("  hint: %s\n", clean(s.Hint))
 	}
+	if s.Skill != "" {
+		p.f("  skill: %s\n", clean(s.Skill))
+	}
 	if r.Process != nil {
 		for _, n := range r.Process.Notes {
 			p.f("  note: %s\n", clean(n))

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"os"
 	"strconv"
 	"strings"
 	"text/tabwriter"
@@ -11,11 +12,13 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/command-dialect/dialect/lang"
 	"github.com/command-dialect/dialect/lang/diag"
 	"github.com/command-dialect/dialect/lang/plan"
 	"github.com/command-dialect/dialect/receipts"
 	"github.com/command-dialect/dialect/receipts/sqlite"
 	"github.com/command-dialect/dialect/runtime/report"
+	"github.com/command-dialect/dialect/stdlib"
 )
 
 func newExplain(u *ui) *cobra.Command {
@@ -25,6 +28,7 @@ func newExplain(u *ui) *cobra.Command {
 		store   string
 		json    bool
 		codes   bool
+		skill   bool
 	}
 	cmd := &cobra.Command{
 		Use:   `explain "LINE" | CODE`,
@@ -32,7 +36,11 @@ func newExplain(u *ui) *cobra.Command {
 		Long: `Say what a line is bound to, what it runs, within what budgets, and what receipts it has.
 
 The code of a diagnostic, such as unbound-verb, is explained with an example that has the
-fault and one that has not; --codes lists them all.`,
+fault and one that has not; --codes lists them all.
+
+With --skill the skill that the binding names is printed, or the one of that name: the SKILL.md
+of the project (.dialect/skills, .claude/skills, .kilocode/skills, .agents/skills), else that of the
+stdlib.`,
 		Example: `  dialect explain "Test with pytest"
   dialect explain unbound-verb`,
 		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
@@ -50,6 +58,9 @@ fault and one that has not; --codes lists them all.`,
 			}
 			if len(args) == 0 {
 				return usagef("explain what? a line in quotes, or the code of a diagnostic")
+			}
+			if f.skill {
+				return explainSkill(u, strings.Join(args, " "), f.routing)
 			}
 			if p, ok := diag.PageOf(diag.Code(args[0])); ok && len(args) == 1 {
 				return explainCode(u, p, f.json)
@@ -98,8 +109,55 @@ fault and one that has not; --codes lists them all.`,
 	fl.StringVar(&f.routing, "routing", "", "use the matrix `FILE` instead of the nearest routing.toml")
 	fl.BoolVar(&f.json, "json", false, "print one JSON document")
 	fl.BoolVar(&f.codes, "codes", false, "list the codes of all diagnostics")
+	fl.BoolVar(&f.skill, "skill", false, "print the skill of a line, or of that name")
 	addStoreFlag(cmd, &f.store)
 	return cmd
+}
+
+// explainSkill prints the skill called name, or the one that the binding of a line names.
+func explainSkill(u *ui, name, routingFile string) error {
+	dir, err := os.Getwd()
+	if err != nil {
+		return failf(exitInternal, "%v", err)
+	}
+	m, _, err := loadMatrix(dir, routingFile)
+	if err != nil && routingFile != "" {
+		return err
+	}
+	if verb, noun, ok := words(name); ok && m != nil {
+		b := m.Lookup(verb, noun)
+		if b == nil {
+			return usagef("nothing is bound to %q", name)
+		}
+		if name = b.Skill; name == "" {
+			return usagef("the binding %s names no skill", b.Name)
+		}
+	}
+	if m != nil {
+		if path, ok := m.SkillFile(name); ok {
+			text, err := readFile(path)
+			if err != nil {
+				return err
+			}
+			_, err = u.out.Write(text)
+			return err
+		}
+	}
+	text, ok := stdlib.Skill(name)
+	if !ok {
+		return usagef("there is no skill %q", name).hint("the stdlib has: %s", strings.Join(stdlib.Skills(), ", "))
+	}
+	_, err = u.out.Write(text)
+	return err
+}
+
+// words returns verb and noun of a line; ok is false if it is none.
+func words(line string) (verb, noun string, ok bool) {
+	f, _ := lang.Parse(diag.NewSource("-e", []byte(line)))
+	if len(f.Commands) != 1 || f.Commands[0].Bad {
+		return "", "", false
+	}
+	return f.Commands[0].Verb.Text, f.Commands[0].Noun.Text, true
 }
 
 // docPage is the page of a code as JSON.
