@@ -7,7 +7,7 @@ import (
 )
 
 func TestPacks(t *testing.T) {
-	if got, want := Packs(), []string{"core", "git", "go", "python"}; !slices.Equal(got, want) {
+	if got, want := Packs(), []string{"core", "git", "go", "kilo", "node", "python", "rust", "shell"}; !slices.Equal(got, want) {
 		t.Errorf("Packs() = %q, want %q", got, want)
 	}
 	for _, name := range Packs() {

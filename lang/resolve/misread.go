@@ -169,7 +169,7 @@ func (r *resolver) isCommand(text string) bool {
 	if len(said) > 0 || len(f.Commands) != 1 || r.m.Lookup(f.Commands[0].Verb.Text, f.Commands[0].Noun.Text) == nil {
 		return false
 	}
-	trial := newResolver(f.Source, r.m, Options{Vars: r.o.Vars})
+	trial := newResolver(f.Source, r.m, Options{Vars: r.o.Vars, Env: r.o.Env})
 	trial.command(f.Commands[0], 1)
 	return len(trial.list) == 0
 }

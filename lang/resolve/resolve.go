@@ -50,6 +50,10 @@ type Options struct {
 	// matrix.
 	Vars map[string]string
 
+	// Env looks up a variable of the environment, for {env.NAME} where the matrix allows
+	// NAME; nil has none.
+	Env func(name string) (string, bool)
+
 	// Line, if not 0, asks for the command on that line (1-based) alone; faults
 	// of other lines are left out. The step keeps its position in the script.
 	Line int
@@ -116,7 +120,7 @@ func Resolve(f *lang.File, m *routing.Matrix, o Options) (*plan.Plan, diag.List)
 
 // Check parses src and binds it to m, and says what is wrong with both, as [lang.Parse] and
 // Resolve would. It keeps no command and no step, so that a large script costs little more
-// memory than its text. Of o it heeds Vars, Line and Bound.
+// memory than its text. Of o it heeds Vars, Env, Line and Bound.
 func Check(src *diag.Source, m *routing.Matrix, o Options) diag.List {
 	first, last := 1, src.Lines()
 	if o.Line != 0 {

@@ -93,6 +93,12 @@ func (r *resolver) variables(v *lang.Value) (string, bool) {
 			if value, ok := r.o.Vars[name]; ok {
 				return value, true
 			}
+			if env, ok := strings.CutPrefix(name, "env."); ok {
+				if r.o.Env == nil || !slices.Contains(r.m.Environment, env) {
+					return "", false
+				}
+				return r.o.Env(env)
+			}
 			value, ok := r.m.Vars[name]
 			return value, ok
 		})
@@ -106,7 +112,12 @@ func (r *resolver) variables(v *lang.Value) (string, bool) {
 			}
 			d := r.errorf(diag.UnknownVariable, r.inside(v.Span, "{"+name+"}"), "the variable {%s} has no value", name)
 			d.Hint = fmt.Sprintf("give it one: --set %s=VALUE, or %s = \"VALUE\" below [vars] in %s; a literal brace is written {{", name, name, r.m.Name)
-			if near := routing.Suggest(name, known); near != "" {
+			if env, ok := strings.CutPrefix(name, "env."); ok {
+				d.Hint = fmt.Sprintf("a script reads what the matrix allows: environment = [%q] in %s", env, r.m.Name)
+				if slices.Contains(r.m.Environment, env) {
+					d.Hint = fmt.Sprintf("%s allows it, and it is not set", r.m.Name)
+				}
+			} else if near := routing.Suggest(name, known); near != "" {
 				d.Hint = fmt.Sprintf("did you mean {%s}?", near)
 				r.fix(d, diag.MaybeIncorrect, fmt.Sprintf("replace {%s} by {%s}", name, near), d.Span, "{"+near+"}")
 			} else if len(known) > 0 {

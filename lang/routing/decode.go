@@ -19,7 +19,7 @@ import (
 // The keys of a file and of its tables, for suggestions. A test holds them
 // against the switches that read them.
 var (
-	fileKeys    = []string{"extends", "commands", "defaults", "limits", "meta", "servers", "agents", "vars", "aliases", "run"}
+	fileKeys    = []string{"extends", "commands", "defaults", "limits", "meta", "servers", "agents", "vars", "aliases", "run", "environment"}
 	bindingKeys = []string{"verb", "noun", "aliases", "skill", "tool", "composite", "order", "effect", "prepositions",
 		"arguments", "cwd", "env", "shell", "flags", "retries", "when", "finally", "exclusive", "junit", "problems", "stall", "timeout", "tail_lines", "max_output",
 		"expect", "hint", "receipt_required", "reuse", "secrets", "expected_receipt_fields", "pins", "gate_wrapper", "notes", "deprecated", "target_mode", "contract"}
@@ -55,6 +55,8 @@ type document struct {
 	verbs    []alias
 	nouns    []alias
 	meta     *value
+
+	environment []string
 }
 
 type namedServer struct {
@@ -232,6 +234,14 @@ func decode(src *diag.Source, root *value, pack, partial bool, list *diag.List) 
 					r.is(v.value, "vars."+v.key, stringKind)
 				}
 				d.vars = e.value
+			}
+		case "environment":
+			for i, name := range r.strings(e.value, "environment") {
+				if !isName(name) || strings.ContainsAny(name, "-.") {
+					r.errorf(diag.BadValue, r.itemSpan(e.value, i), "%q is no name of an environment variable", name)
+				} else {
+					d.environment = append(d.environment, name)
+				}
 			}
 		case "aliases":
 			r.table(e, aliasKeys, func(e *entry, where string) {

@@ -286,6 +286,7 @@ func (l *loader) apply(d *document, from *diag.Source, at *value) {
 			}
 		}
 	}
+	l.m.Environment = append(l.m.Environment, d.environment...)
 	for _, s := range d.servers {
 		l.m.Servers[s.name] = s.server
 	}

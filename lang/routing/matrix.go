@@ -12,7 +12,7 @@ import (
 // A Matrix is a routing matrix with all that it extends. It is not changed after
 // [Load], and safe for concurrent use.
 //
-// The keys of a file are extends, [commands.NAME], [defaults] (timeout, stall,
+// The keys of a file are extends, environment, [commands.NAME], [defaults] (timeout, stall,
 // tail_lines, max_output, retries, env, caches), [limits] (verbs, nouns, bindings),
 // [run] (timeout, stall and max_output of a run as a whole), [vars], [aliases] (verbs and nouns, each synonym = "word"), [servers.NAME]
 // (command, args, env, url, headers, disabled), [agents.NAME] (command, require) and [meta], which is
@@ -29,10 +29,12 @@ type Matrix struct {
 	Bindings   []*Binding     // those in effect, in the order of definition
 	Vocabulary *Vocabulary
 	Vars       map[string]string
-	Servers    map[string]plan.Server
-	Agents     map[string]*Agent
-	Limits     Limits
-	Run        plan.Budget // of a run as a whole: Timeout, Stall and MaxOutput
+	// Environment names the variables of the environment that a script may read as {env.NAME}.
+	Environment []string
+	Servers     map[string]plan.Server
+	Agents      map[string]*Agent
+	Limits      Limits
+	Run         plan.Budget // of a run as a whole: Timeout, Stall and MaxOutput
 
 	names     map[string]*Binding
 	pairs     map[pair]*Binding // aliases of bindings included

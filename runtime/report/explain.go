@@ -32,10 +32,10 @@ func Explain(s *plan.Step) []Row {
 		}
 		row("runs", "%d members %s", len(s.Members), order)
 		for _, m := range s.Members {
-			row("", "%s %s: %s", m.Verb, m.Noun, does(m))
+			row("", "%s %s: %s", m.Verb, m.Noun, Does(m))
 		}
 	default:
-		row("runs", "%s", does(s))
+		row("runs", "%s", Does(s))
 	}
 	effect := "only reads: runs whatever happened before it"
 	if s.Effect == plan.Write {
@@ -74,8 +74,8 @@ func Explain(s *plan.Step) []Row {
 	return rows
 }
 
-// does is what a step carries out, in a line.
-func does(s *plan.Step) string {
+// Does is what a step carries out, in a line.
+func Does(s *plan.Step) string {
 	switch s.Kind {
 	case plan.Process:
 		return Command(s.Argv)

@@ -236,7 +236,7 @@ func (f *checkFlags) script(u *ui, c *checked, name string, vars map[string]stri
 		c.list = append(c.list, found...)
 		return nil
 	}
-	c.list = append(c.list, resolve.Check(src, m.matrix, resolve.Options{Vars: vars, Line: s.line, Bound: m.used})...)
+	c.list = append(c.list, resolve.Check(src, m.matrix, resolve.Options{Vars: vars, Env: os.LookupEnv, Line: s.line, Bound: m.used})...)
 	return nil
 }
 

@@ -4,7 +4,10 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"maps"
 	"os"
+	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"text/tabwriter"
@@ -31,9 +34,12 @@ func newExplain(u *ui) *cobra.Command {
 		skill   bool
 	}
 	cmd := &cobra.Command{
-		Use:   `explain "LINE" | CODE`,
-		Short: "say what a line is bound to and runs, or what a diagnostic means",
+		Use:   `explain "LINE" | FILE | CODE`,
+		Short: "say what a line is bound to and runs, what a script takes, or what a diagnostic means",
 		Long: `Say what a line is bound to, what it runs, within what budgets, and what receipts it has.
+
+Of a script (FILE.dlct) each line is said in short, and the variables that it takes: those that a
+comment declares, "# dialect: var ticket  the issue to close", and those that it uses.
 
 The code of a diagnostic, such as unbound-verb, is explained with an example that has the
 fault and one that has not; --codes lists them all.
@@ -68,6 +74,9 @@ stdlib.`,
 			vars, err := variables(f.set)
 			if err != nil {
 				return err
+			}
+			if len(args) == 1 && filepath.Ext(args[0]) == ".dlct" {
+				return explainScript(u, args[0], f.routing, vars)
 			}
 			s, err := readScript(u, nil, []string{strings.Join(args, " ")})
 			if err != nil {
@@ -112,6 +121,72 @@ stdlib.`,
 	fl.BoolVar(&f.skill, "skill", false, "print the skill of a line, or of that name")
 	addStoreFlag(cmd, &f.store)
 	return cmd
+}
+
+// explainScript says what the lines of a script run, and what variables it takes.
+func explainScript(u *ui, name, routingFile string, vars map[string]string) error {
+	s, err := readScript(u, []string{name}, nil)
+	if err != nil {
+		return err
+	}
+	// What is not set is shown by its name, so that the lines can be said all the same.
+	shown := maps.Clone(vars)
+	p, err := bind(s, routingFile, shown)
+	if err != nil {
+		return err
+	}
+	taken := lang.Variables(p.file)
+	for _, v := range taken {
+		if _, set := shown[v.Name]; !set && p.matrix.Vars[v.Name] == "" && !slices.Contains(p.matrix.Environment, strings.TrimPrefix(v.Name, "env.")) {
+			shown[v.Name] = "<" + v.Name + ">"
+		}
+	}
+	if p, err = bind(s, routingFile, shown); err != nil {
+		return err
+	}
+	var b bytes.Buffer
+	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+	if p.plan != nil {
+		for _, step := range p.plan.Steps {
+			fmt.Fprintf(w, "%d\t%s\t%s\n", step.Line.Number, printable(step.Line.Text), printable(report.Does(step)))
+		}
+	}
+	if list := taken; len(list) > 0 {
+		fmt.Fprintf(w, "\nvariables\n")
+		for _, v := range list {
+			value, known := vars[v.Name]
+			if !known {
+				value, known = p.matrix.Vars[v.Name]
+			}
+			state := "not set: --set " + v.Name + "=VALUE"
+			switch env, isEnv := strings.CutPrefix(v.Name, "env."); {
+			case known:
+				state = "= " + strconv.Quote(value)
+			case isEnv && slices.Contains(p.matrix.Environment, env):
+				state = "from the environment"
+			case isEnv:
+				state = "not allowed: environment = [" + strconv.Quote(env) + "]"
+			case len(v.Lines) == 0:
+				state = "declared, and not used"
+			}
+			fmt.Fprintf(w, "  {%s}\t%s\t%s\n", v.Name, printable(state), printable(v.Text))
+		}
+	}
+	_ = w.Flush() // to a buffer
+	text := b.Bytes()
+	if p.plan != nil {
+		text = (&record{}).redactor(p.plan).Bytes(text)
+	}
+	if _, err := u.out.Write(text); err != nil {
+		return err
+	}
+	if p.findings.Count(diag.Error) > 0 {
+		if err := u.diagnostics(u.err, u.errTTY, p.findings, p.sources); err != nil {
+			return err
+		}
+		return exitStatus(exitFailed)
+	}
+	return nil
 }
 
 // explainSkill prints the skill called name, or the one that the binding of a line names.

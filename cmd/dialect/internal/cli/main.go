@@ -151,7 +151,7 @@ func newRoot(u *ui, args []string) *cobra.Command {
 		name string
 		make func(*ui) *cobra.Command
 	}{
-		{"run", newRun}, {"check", newCheck}, {"fmt", newFmt}, {"explain", newExplain}, {"vocab", newVocab}, {"lsp", newLSP}, {"mcp", newMCP}, {"skill", newSkill},
+		{"run", newRun}, {"check", newCheck}, {"fmt", newFmt}, {"explain", newExplain}, {"vocab", newVocab}, {"lsp", newLSP}, {"mcp", newMCP}, {"skill", newSkill}, {"packs", newPacks}, {"doctor", newDoctor},
 		{"runs", newRuns}, {"rerun", newRerun}, {"report", newReport}, {"fault", newFault},
 		{"verify", newVerify}, {"log", newLog}, {"consume", newConsume}, {"gate", newGate}, {"trust", newTrust}, {"receipts", newReceipts},
 		{"exec", func(u *ui) *cobra.Command { return newExec(u, "exec") }}, {"init", newInit}, {"version", newVersion},

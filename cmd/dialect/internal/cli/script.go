@@ -191,7 +191,7 @@ func bind(s *script, routingFile string, vars map[string]string) (*program, erro
 			lines = s.only(file, m.Root)
 		}
 		p.plan, resolved = resolve.Resolve(file, m, resolve.Options{
-			Vars: vars, Line: s.line, Lines: lines, Parsed: parsed,
+			Vars: vars, Env: os.LookupEnv, Line: s.line, Lines: lines, Parsed: parsed,
 			Script: plan.Script{Name: s.name, Path: s.path, SHA256: s.sha256(), Part: s.part},
 		})
 		findings = append(findings, resolved...)

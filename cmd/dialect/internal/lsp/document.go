@@ -3,6 +3,7 @@ package lsp
 import (
 	"bytes"
 	"cmp"
+	"os"
 	"slices"
 	"sort"
 	"unicode/utf8"
@@ -201,7 +202,7 @@ func (d *document) check(src *diag.Source, first, last int) (list diag.List, com
 		})
 		list = all.List()
 	} else {
-		list, commands = resolve.CheckLines(src, first, last, d.project.m, resolve.Options{Vars: d.project.vars})
+		list, commands = resolve.CheckLines(src, first, last, d.project.m, resolve.Options{Vars: d.project.vars, Env: os.LookupEnv})
 	}
 	list = slices.DeleteFunc(list, func(f diag.Diagnostic) bool { return f.Code == diag.CRLF })
 	slices.SortStableFunc(list, func(a, b diag.Diagnostic) int { return cmp.Compare(a.Span.Start.Line, b.Span.Start.Line) })

@@ -63,7 +63,7 @@ func (s *server) hovered(p *positionParams) (*hover, *plan.Plan) {
 	fmt.Fprintf(&text, "**%s %s**\n\n", at.binding.Verb, at.binding.Noun)
 	var bound *plan.Plan // the line, if it is right
 	if at.command != nil {
-		pl, list := resolve.Resolve(&lang.File{Source: d.src, Commands: []*lang.Command{at.command}}, m, resolve.Options{Vars: d.project.vars})
+		pl, list := resolve.Resolve(&lang.File{Source: d.src, Commands: []*lang.Command{at.command}}, m, resolve.Options{Vars: d.project.vars, Env: os.LookupEnv})
 		if list.Err() == nil && len(pl.Steps) == 1 {
 			bound = pl
 		}

@@ -270,7 +270,7 @@ func TestMatrixChanges(t *testing.T) {
 	c.codes("sub/a.dlct", "1:unbound-verb", "1:unbound-noun")
 	c.edit("routing.toml", contentChange{&textRange{position{0, 0}, position{0, 0}}, "[commands.p]\nverb=\"paint\"\nnoun=\"wall\"\ntool=\"go version\"\nfoo = 1\n"})
 	c.codes("sub/a.dlct")
-	c.codes("routing.toml", "4:unknown-key", "16:missing-tool")
+	c.codes("routing.toml", "4:unknown-key", "9:missing-skill", "16:missing-tool")
 }
 
 func TestFeatures(t *testing.T) {

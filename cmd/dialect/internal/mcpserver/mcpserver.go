@@ -168,6 +168,12 @@ func (t *tools) consume(ctx context.Context, req *mcp.CallToolRequest, in consum
 
 func (t *tools) explain(ctx context.Context, req *mcp.CallToolRequest, in explainInput) (*mcp.CallToolResult, answer, error) {
 	c := t.command("explain")
+	if filepath.Ext(in.What) == ".dlct" {
+		if err := c.script(scriptInput{Script: in.What}, 0); err != nil {
+			return refuse(err)
+		}
+		return c.run(ctx, req, 0)
+	}
 	c.args = append(c.args, "--", in.What)
 	return c.run(ctx, req, 0)
 }

@@ -1,0 +1,209 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/command-dialect/dialect/lang/diag"
+	"github.com/command-dialect/dialect/lang/plan"
+	"github.com/command-dialect/dialect/lang/routing"
+	"github.com/command-dialect/dialect/receipts/sqlite"
+	"github.com/command-dialect/dialect/runtime/mcpclient"
+	"github.com/command-dialect/dialect/runtime/policy"
+)
+
+// A symptom is one thing that doctor looked at.
+type symptom struct {
+	Name   string `json:"name"`
+	State  string `json:"state"` // "ok", "warning" or "broken"
+	Detail string `json:"detail"`
+	Advice string `json:"advice,omitempty"`
+}
+
+func newDoctor(u *ui) *cobra.Command {
+	var f struct {
+		routing string
+		store   string
+		json    bool
+		online  bool
+	}
+	cmd := &cobra.Command{
+		Use:   "doctor",
+		Short: "say what is wrong with a set-up: matrix, tools, store, trust, servers",
+		Long: `Look at all that a run needs, and say what is broken and what to do: the matrix and its tools,
+the store of receipts, git, what the matrix is held against, and with --online the MCP servers,
+which are started for it.
+
+The exit status is 1 if something is broken.`,
+		Args: cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			list := examine(f.routing, f.store, f.online)
+			broken := slices.ContainsFunc(list, func(s symptom) bool { return s.State == "broken" })
+			if f.json {
+				if err := writeJSON(u, struct {
+					Schema string    `json:"schema"`
+					Checks []symptom `json:"checks"`
+				}{"dialect.doctor/1", list}); err != nil {
+					return err
+				}
+			} else {
+				w := tabwriter.NewWriter(u.out, 0, 0, 2, ' ', 0)
+				for _, s := range list {
+					fmt.Fprintf(w, "%s\t%s\t%s\n", s.State, s.Name, printable(s.Detail))
+					if s.Advice != "" {
+						fmt.Fprintf(w, "\t\t-> %s\n", printable(s.Advice))
+					}
+				}
+				if err := w.Flush(); err != nil {
+					return err
+				}
+			}
+			if broken {
+				return exitStatus(exitFailed)
+			}
+			return nil
+		},
+	}
+	fl := cmd.Flags()
+	fl.SortFlags = false
+	fl.StringVar(&f.routing, "routing", "", "use the matrix `FILE` instead of the nearest routing.toml")
+	fl.BoolVar(&f.online, "online", false, "start the MCP servers of the matrix, and ask each for its tools")
+	fl.BoolVar(&f.json, "json", false, "print one JSON document")
+	addStoreFlag(cmd, &f.store)
+	return cmd
+}
+
+// examine looks at everything, in the order in which a run would need it.
+func examine(routingFile, store string, online bool) (list []symptom) {
+	say := func(state, name, advice, format string, args ...any) {
+		list = append(list, symptom{name, state, fmt.Sprintf(format, args...), advice})
+	}
+	dir, err := os.Getwd()
+	if err != nil {
+		say("broken", "folder", "", "%v", err)
+		return list
+	}
+	m, found, err := loadMatrix(dir, routingFile)
+	if err != nil {
+		say("broken", "matrix", "`dialect init` makes one", "%v", err)
+		return list
+	}
+	switch errs := found.Count(diag.Error); {
+	case errs > 0:
+		say("broken", "matrix", "`dialect check "+m.Name+"` shows them", "%s has %s", m.Name, countFindings(found))
+	default:
+		say("ok", "matrix", "", "%s: %d bindings, sha256 %.12s", m.Name, len(m.Bindings), m.SHA256)
+	}
+	warnings := m.Check(routing.CheckOptions{LookPath: lookPath})
+	tools := 0
+	for _, d := range warnings {
+		switch d.Code {
+		case diag.MissingTool:
+			tools++
+			say("broken", "tool", strings.ReplaceAll(d.Hint, "\n", "; "), "%s: %s", d.Place(), d.Message)
+		case diag.MissingServer, diag.MissingSkill, diag.CannotFail:
+			say("warning", string(d.Code), strings.ReplaceAll(d.Hint, "\n", "; "), "%s: %s", d.Place(), d.Message)
+		}
+	}
+	if tools == 0 {
+		say("ok", "tools", "", "every program that the project binds is there")
+	}
+	doctorStore(say, m, store)
+	if _, err := exec.LookPath("git"); err != nil {
+		say("warning", "git", "install git: without it receipts name the files by their bytes alone", "git is not in PATH")
+	} else if top := repository(m.Root); !exists(top, ".git") {
+		say("warning", "git", "`git init`: without a repository a receipt cannot be held against a commit", "%s is in no repository", m.Root)
+	} else {
+		say("ok", "git", "", "repository at %s", top)
+	}
+	pm := plan.Matrix{Name: m.Name, Path: m.Path, Root: m.Root, SHA256: m.SHA256, Files: m.Paths}
+	if state, err := policy.Check(context.Background(), pm, ""); err != nil {
+		say("warning", "trust", "", "%v", err)
+	} else if c := state.Complaint(); c != "" {
+		say("warning", "trust", "review the change and commit it, or `dialect trust` it", "%s", c)
+	} else {
+		say("ok", "trust", "", "the matrix is what it is held against")
+	}
+	if online {
+		doctorServers(say, m)
+	}
+	return list
+}
+
+type sayer func(state, name, advice, format string, args ...any)
+
+// doctorStore looks at the store without making one.
+func doctorStore(say sayer, m *routing.Matrix, store string) {
+	path := store
+	if path == "" {
+		path = filepath.Join(m.Root, storeDir, storeFile)
+	}
+	if _, err := os.Lstat(path); errors.Is(err, os.ErrNotExist) {
+		dir := filepath.Dir(path)
+		for ; !exists(dir, "."); dir = filepath.Dir(dir) {
+			if dir == filepath.Dir(dir) {
+				break
+			}
+		}
+		probe, err := os.CreateTemp(dir, ".dialect-doctor-")
+		if err != nil {
+			say("broken", "store", "make the folder writable, or name another store: --store PATH, DIALECT_STORE", "no store can be made below %s: %v", dir, err)
+			return
+		}
+		probe.Close()
+		_ = os.Remove(probe.Name())
+		say("ok", "store", "", "none yet; the first run makes %s", shortPath(path))
+		return
+	}
+	ctx := context.Background()
+	s, err := sqlite.Open(ctx, path, sqlite.Options{ReadOnly: true})
+	if err != nil {
+		say("broken", "store", "a run without it is DEGRADED; move the file away, and a run makes a new one", "%s cannot be read: %v", shortPath(path), err)
+		return
+	}
+	defer s.Close()
+	f, err := os.OpenFile(path, os.O_RDWR, 0)
+	if err != nil {
+		say("broken", "store", "make it writable for you", "%s cannot be written: %v", shortPath(path), err)
+		return
+	}
+	f.Close()
+	say("ok", "store", "`dialect receipts verify` holds all of it against its log", "%s", shortPath(path))
+}
+
+// doctorServers asks each server for its tools.
+func doctorServers(say sayer, m *routing.Matrix) {
+	pool := mcpclient.New(mcpclient.Options{Servers: m.Servers, Dir: m.Root, Environ: os.Environ(), Version: version()})
+	defer pool.Close()
+	for _, name := range slices.Sorted(maps.Keys(m.Servers)) {
+		if m.Servers[name].Disabled {
+			say("warning", "server", "enable it in "+m.Servers[name].Origin, "%s is disabled", name)
+			continue
+		}
+		ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+		tools, err := pool.Tools(ctx, name)
+		cancel()
+		if err != nil {
+			advice := ""
+			var e *mcpclient.Error
+			if errors.As(err, &e) && e.Stderr != "" {
+				lines := strings.Split(strings.TrimSpace(e.Stderr), "\n")
+				advice = "it said: " + lines[len(lines)-1]
+			}
+			say("broken", "server", advice, "%v", err)
+			continue
+		}
+		say("ok", "server", "", "%s: %d tools", name, len(tools))
+	}
+}
