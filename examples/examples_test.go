@@ -296,7 +296,7 @@ func TestFaulty(t *testing.T) {
 	}
 
 	// What no line of a text file can show.
-	elsewhere := []string{"not-utf8", "line-too-long", "file-too-large", "crlf", "byte-order-mark", "empty-script", "no-such-line"}
+	elsewhere := []string{"not-utf8", "line-too-long", "file-too-large", "crlf", "byte-order-mark", "empty-script", "no-such-line", "mcp-call"}
 	for _, code := range scriptCodes(t) {
 		if !seen[code] && !slices.Contains(elsewhere, code) {
 			t.Errorf("faulty.dlct has no line for %s", code)

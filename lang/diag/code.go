@@ -81,6 +81,7 @@ const (
 	UnknownVariable Code = "unknown-variable"
 	OddPreposition  Code = "odd-preposition"
 	EmptyScript     Code = "empty-script"
+	MCPCall         Code = "mcp-call"     // the server, or its schema, says no (check --online)
 	Prose           Code = "prose"        // a sentence, or words around a command
 	TwoCommands     Code = "two-commands" // on one line
 	NotOneLine      Code = "no-such-line" // FILE:LINE names a line without a command

@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"context"
+	"errors"
 	"io"
 	"maps"
 	"os"
@@ -15,8 +17,10 @@ import (
 	"github.com/command-dialect/dialect/lang"
 	"github.com/command-dialect/dialect/lang/diag"
 	"github.com/command-dialect/dialect/lang/diag/output"
+	"github.com/command-dialect/dialect/lang/plan"
 	"github.com/command-dialect/dialect/lang/resolve"
 	"github.com/command-dialect/dialect/lang/routing"
+	"github.com/command-dialect/dialect/runtime/mcpclient"
 	"github.com/command-dialect/dialect/runtime/report"
 )
 
@@ -43,6 +47,7 @@ type checkFlags struct {
 	json, lspLite bool
 	strict        bool
 	fix, diff     bool
+	online        bool
 	stdinName     string
 }
 
@@ -89,6 +94,7 @@ func newCheck(u *ui) *cobra.Command {
 	fl.BoolVar(&f.lspLite, "lsp-lite", false, "the same as --format lsp")
 	fl.BoolVar(&f.fix, "fix", false, "make the fixes that are certain to keep the meaning")
 	fl.BoolVar(&f.diff, "diff", false, "print what --fix would change, and write nothing")
+	fl.BoolVar(&f.online, "online", false, "start the MCP servers of the lines, and hold the arguments against their schemas")
 	fl.BoolVar(&f.strict, "strict", false, "take warnings for errors")
 	fl.StringVar(&f.stdinName, "stdin-filename", "", "standard input is the unsaved text of `FILE`")
 	_ = cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(checkFormats, cobra.ShellCompDirectiveNoFileComp))
@@ -236,8 +242,42 @@ func (f *checkFlags) script(u *ui, c *checked, name string, vars map[string]stri
 		c.list = append(c.list, found...)
 		return nil
 	}
-	c.list = append(c.list, resolve.Check(src, m.matrix, resolve.Options{Vars: vars, Env: os.LookupEnv, Line: s.line, Bound: m.used})...)
+	o := resolve.Options{Vars: vars, Env: os.LookupEnv, Line: s.line, Bound: m.used}
+	found := resolve.Check(src, m.matrix, o)
+	c.list = append(c.list, found...)
+	if f.online && found.Err() == nil {
+		file, _ := lang.Parse(src)
+		p, _ := resolve.Resolve(file, m.matrix, o)
+		c.list = append(c.list, online(p, s.name)...)
+	}
 	return nil
+}
+
+// online asks the MCP servers of a plan whether they would take its calls.
+func online(p *plan.Plan, name string) (list diag.List) {
+	pool := mcpclient.New(mcpclient.Options{Servers: p.Servers, Dir: p.Matrix.Root, Environ: os.Environ(), Version: version()})
+	defer pool.Close()
+	plan.Walk(p.Steps, func(s *plan.Step) {
+		if s.Kind != plan.MCP {
+			return
+		}
+		call := mcpclient.Call{Target: s.Target, Arguments: s.Arguments}
+		for _, v := range s.Values {
+			call.Values = append(call.Values, mcpclient.Value{Name: v.Name, Text: v.Text})
+		}
+		ctx, cancel := context.WithTimeout(context.Background(), mcpclient.StartTimeout)
+		defer cancel()
+		var e *mcpclient.Error
+		if err := pool.Check(ctx, call); err == nil || !errors.As(err, &e) {
+			return
+		}
+		d := diag.Errorf(diag.MCPCall, name, s.Line.Span, "%s", e.Message)
+		if e.Reason != mcpclient.BadArguments && e.Reason != mcpclient.UnknownTool {
+			d.Severity = diag.Warning // it may be there when the line is run
+		}
+		list = append(list, d)
+	})
+	return list
 }
 
 // mend makes the certain fixes of a script, where it stands or to standard output, and

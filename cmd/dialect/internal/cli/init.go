@@ -25,9 +25,11 @@ func newInit(u *ui) *cobra.Command {
 	var dry bool
 	cmd := &cobra.Command{
 		Use:   "init [DIR]",
-		Short: "write a matrix and a script for a Go or Python project",
+		Short: "write a matrix and a script for the project that is here",
 		Long: `Look at the project in DIR (default: here) and write a ` + matrixName + ` and a
-` + scriptName + ` that run as they are. Nothing that exists is overwritten.`,
+` + scriptName + ` that run as they are: from go.mod, pyproject.toml and its like, package.json,
+Cargo.toml, shell scripts, and from what a Makefile, a justfile, pre-commit or lefthook offer. What
+was found, and what was left out and why, is said. Nothing that exists is overwritten.`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			dir := "."
@@ -61,8 +63,19 @@ func initProject(u *ui, dir string, dry bool) error {
 	if isPython(dir) {
 		d.pythonProject(dir)
 	}
+	if exists(dir, "package.json") {
+		d.nodeProject(dir)
+	}
+	if exists(dir, "Cargo.toml") {
+		d.rustProject(dir)
+	}
+	d.runners(dir)
 	if len(d.lines) == 0 {
-		return failf(exitFailed, "found no go.mod and no Python files in %s", dir).
+		d.shellScripts(dir)
+	}
+	if len(d.lines) == 0 {
+		d.tell(u)
+		return failf(exitFailed, "found nothing to run in %s: no go.mod, Python files, package.json, Cargo.toml, Makefile, justfile or shell scripts", dir).
 			hint("write a %s by hand:\n%s", matrixName, sampleMatrix)
 	}
 	d.lines = append(d.lines, "Gate against results")
@@ -99,7 +112,9 @@ func initProject(u *ui, dir string, dry bool) error {
 }
 
 func (d *draft) tell(u *ui) {
-	u.notef("found: %s", strings.Join(d.found, ", "))
+	if len(d.found) > 0 {
+		u.notef("found: %s", strings.Join(d.found, ", "))
+	}
 	for _, l := range d.left {
 		u.notef("left out: %s", l)
 	}
@@ -217,6 +232,9 @@ func pythonCommand(dir, name string) (string, bool) {
 		if exists(dir, venv+"/bin/python") {
 			candidates = append(candidates, venv+"/bin/python -m "+name)
 		}
+	}
+	if exists(dir, "uv.lock") {
+		candidates = append(candidates, "uv run --frozen python -m "+name)
 	}
 	candidates = append(candidates, "python3 -m "+name, name, name+"-3")
 	for _, c := range candidates {

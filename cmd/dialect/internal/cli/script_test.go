@@ -48,6 +48,7 @@ func TestScript(t *testing.T) {
 			e.Setenv("LANG", "C.UTF-8")
 			e.Setenv("CHECK", check)
 			e.Setenv("SEED", seed)
+			e.Setenv("REAL_HOME", os.Getenv("HOME")) // where rustup has its toolchains
 			return nil
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
