@@ -6,7 +6,6 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
-	"sync"
 	"time"
 )
 
@@ -17,8 +16,6 @@ type child struct {
 	stdout *os.File
 	done   chan struct{} // closed when it has ended
 	err    error         // of Wait
-	mu     sync.Mutex
-	killed bool
 }
 
 // Grace of an end: to read the end of the input, then to heed SIGTERM.

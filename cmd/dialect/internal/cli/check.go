@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
+	"github.com/command-dialect/dialect/cmd/dialect/internal/mcpserver"
 	"github.com/command-dialect/dialect/lang"
 	"github.com/command-dialect/dialect/lang/diag"
 	"github.com/command-dialect/dialect/lang/diag/output"
@@ -336,7 +337,7 @@ func (f *checkFlags) write(u *ui, c *checked) error {
 	if len(c.list) > 0 {
 		u.notef("%s", countFindings(c.list))
 	}
-	if os.Getenv("GITHUB_ACTIONS") == "true" {
+	if os.Getenv("GITHUB_ACTIONS") == "true" && os.Getenv(mcpserver.Variable) == "" {
 		return output.GitHub(out, c.list, opt)
 	}
 	return nil

@@ -18,6 +18,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
+	"github.com/command-dialect/dialect/cmd/dialect/internal/mcpserver"
 	"github.com/command-dialect/dialect/lang"
 	"github.com/command-dialect/dialect/lang/diag"
 	"github.com/command-dialect/dialect/lang/plan"
@@ -365,7 +366,7 @@ func (f *runFlags) files(u *ui, doc *report.Document, p *program, rec *record) e
 			return failf(exitInternal, "--html: %v", err)
 		}
 	}
-	if os.Getenv("GITHUB_ACTIONS") != "true" {
+	if os.Getenv("GITHUB_ACTIONS") != "true" || os.Getenv(mcpserver.Variable) != "" {
 		return nil
 	}
 	root := os.Getenv("GITHUB_WORKSPACE")

@@ -5,6 +5,7 @@ import (
 
 	"golang.org/x/term"
 
+	"github.com/command-dialect/dialect/cmd/dialect/internal/mcpserver"
 	"github.com/command-dialect/dialect/runtime/redact"
 	"github.com/command-dialect/dialect/runtime/view"
 )
@@ -45,4 +46,6 @@ func terminalSize() (columns, rows int) {
 	return columns, rows
 }
 
-func inCI() bool { return os.Getenv("CI") != "" && os.Getenv("CI") != "false" }
+func inCI() bool {
+	return os.Getenv("CI") != "" && os.Getenv("CI") != "false" && os.Getenv(mcpserver.Variable) == ""
+}

@@ -34,6 +34,10 @@ type Options struct {
 	Version string
 }
 
+// Variable names the variable by which dialect knows that an agent reads what it prints, on a
+// machine of CI as well.
+const Variable = "DIALECT_AGENT"
+
 // Bounds.
 const (
 	pageBytes  = 16 << 10 // of text in one answer; the rest comes by the tool log
@@ -158,7 +162,7 @@ func (t *tools) consume(ctx context.Context, req *mcp.CallToolRequest, in consum
 	c := t.command("consume")
 	c.value("--as", in.As)
 	if in.Gate == "" {
-		return refuse(errors.New("consume what? a gate id, g-..."))
+		return refuse(errors.New("a gate id is wanted: g- and its digits"))
 	}
 	if err := c.judge(in.Gate, in.Require, in.Base); err != nil {
 		return refuse(err)
@@ -298,6 +302,7 @@ func (c *call) run(ctx context.Context, req *mcp.CallToolRequest, offset int) (*
 	}
 	cmd := exec.CommandContext(ctx, c.o.Self, c.args...)
 	cmd.Dir = c.o.Root
+	cmd.Env = append(os.Environ(), Variable+"=1")
 	cmd.Stdin = bytes.NewReader(c.stdin)
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out

@@ -166,10 +166,6 @@ func TestTools(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	i := strings.LastIndex(string(out), `"sha256": "`)
-	if i < 0 {
-		i = strings.LastIndex(string(out), `"sha": "`)
-	}
 	var sha string
 	for _, m := range strings.Split(string(out), `"`) {
 		if len(m) == 64 {
