@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-//go:embed vocabulary.toml packs/*.toml skills/*/SKILL.md
+//go:embed vocabulary.toml packs/*.toml skills/*/SKILL.md scripts/*/*.dlct
 var files embed.FS
 
 // FS returns the embedded files: "vocabulary.toml" and "packs/NAME.toml".

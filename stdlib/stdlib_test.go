@@ -26,3 +26,14 @@ func TestPacks(t *testing.T) {
 		t.Error("the vocabulary is empty")
 	}
 }
+
+func TestScripts(t *testing.T) {
+	if text, ok := Script("kilo", "gate-check"); !ok || len(text) == 0 {
+		t.Error("the pack kilo has no gate-check")
+	}
+	for _, name := range []string{"", "..", "../kilo/gate-check", "none"} {
+		if _, ok := Script("kilo", name); ok {
+			t.Errorf("%q is a script", name)
+		}
+	}
+}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/command-dialect/dialect/lang/diag"
+	"github.com/command-dialect/dialect/stdlib"
 )
 
 // What an editor asks of a matrix: where things are written, and what would change with a name.
@@ -130,4 +131,17 @@ func (m *Matrix) SkillFile(name string) (path string, ok bool) {
 		}
 	}
 	return "", false
+}
+
+// PackScript returns the text of the script that a pack of m ships under a name; empty if none
+// does.
+func (m *Matrix) PackScript(name string) string {
+	for _, src := range m.Files {
+		if pack, ok := strings.CutPrefix(src.Name, "pack:"); ok {
+			if text, ok := stdlib.Script(pack, name); ok {
+				return string(text)
+			}
+		}
+	}
+	return ""
 }

@@ -32,14 +32,20 @@ func (x *executor) task(ctx context.Context, res *Result) {
 			name = v.Text
 		}
 	}
-	if path := x.script(name); path != "" && len(o.Self) > 0 {
+	if path := x.script(name); (path != "" || s.Script != "") && len(o.Self) > 0 {
 		if depth(o.Environ) >= maxDepth {
 			res.Started, res.Attempts = o.Now(), 1
 			res.Verdict, res.Reason, res.Detail = Fault, NotConfigured, fmt.Sprintf("tasks start tasks %d deep: %s may be starting itself", maxDepth, name)
 			x.recordTask(res)
 			return
 		}
-		res.argv = append(append([]string(nil), o.Self...), "run", "--", path)
+		if path == "" { // that of a pack, which the matrix of this run binds
+			path, res.stdin = "-", []byte(s.Script)
+		}
+		res.argv = append(append([]string(nil), o.Self...), "run", "--routing="+x.run.plan.Matrix.Path, "--", path)
+		if path != "-" {
+			res.argv = append(append([]string(nil), o.Self...), "run", "--", path)
+		}
 		x.process(ctx, res)
 		return
 	}
