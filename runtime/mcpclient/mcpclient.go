@@ -282,10 +282,20 @@ func recode(raw []byte) ([]byte, error) {
 	if err := d.Decode(&v); err != nil {
 		return nil, err
 	}
-	return canonical(v)
+	return encode(v)
 }
 
+// canonical writes a value in its canonical form. It goes by way of JSON, which has one form
+// for bytes that are no UTF-8.
 func canonical(v any) ([]byte, error) {
+	raw, err := encode(v)
+	if err != nil {
+		return nil, err
+	}
+	return recode(raw)
+}
+
+func encode(v any) ([]byte, error) {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
