@@ -127,6 +127,15 @@ var examples = []example{
 		},
 	},
 	{
+		name:  "agents",
+		needs: []string{"python3"},
+		files: []string{"examples/agents"},
+		commands: []string{
+			"dialect explain examples/agents/agents.dlct",
+			"dialect run --set ticket=BD-12 examples/agents/agents.dlct",
+		},
+	},
+	{
 		name:  "failing",
 		needs: []string{"go", "gofmt"},
 		files: []string{"examples/failing"},
@@ -228,7 +237,7 @@ func TestCheck(t *testing.T) {
 	for _, script := range scripts(t) {
 		t.Run(script, func(t *testing.T) {
 			t.Parallel()
-			r := runDialect(t, "..", "dialect check --set sprint=14 examples/"+script)
+			r := runDialect(t, "..", "dialect check --set sprint=14 --set ticket=BD-1 examples/"+script)
 			want := 0
 			if strings.HasPrefix(script, "faulty/") {
 				want = 1

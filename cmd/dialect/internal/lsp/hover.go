@@ -13,6 +13,7 @@ import (
 	"github.com/command-dialect/dialect/lang/resolve"
 	"github.com/command-dialect/dialect/lang/routing"
 	"github.com/command-dialect/dialect/runtime/report"
+	"github.com/command-dialect/dialect/stdlib"
 )
 
 // maxSkill is how many bytes of a SKILL.md a hover shows.
@@ -97,6 +98,8 @@ func (s *server) hovered(p *positionParams) (*hover, *plan.Plan) {
 		if skill, err := os.ReadFile(path); err == nil {
 			text.WriteString("\n---\n\n" + skillText(skill) + "\n")
 		}
+	} else if skill, ok := stdlib.Skill(at.binding.Skill); ok {
+		text.WriteString("\n---\n\n" + skillText(skill) + "\n")
 	}
 	return &hover{markup{"markdown", text.String()}, d.spanRange(at.span)}, bound
 }
