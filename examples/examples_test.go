@@ -133,6 +133,7 @@ var examples = []example{
 		commands: []string{
 			"dialect explain examples/agents/agents.dlct",
 			"dialect run --set ticket=BD-12 examples/agents/agents.dlct",
+			"dialect run examples/agents/gate-check.dlct",
 		},
 	},
 	{
