@@ -234,7 +234,7 @@ func (l *loader) leave() {
 // load decodes src, loads what it extends, and then applies it. Relative paths
 // of it start at dir; recorded is its name in the digest.
 func (l *loader) load(src *diag.Source, dir, recorded string, pack bool, from *diag.Source, at *value) {
-	root, faults := parseTOML(src)
+	root, faults := parseTOML(src, pack)
 	l.list = append(l.list, faults...)
 	d := decode(src, root, pack, len(faults) > 0, &l.list)
 	for _, item := range d.extends {

@@ -89,12 +89,15 @@ func (v *value) child(key string, start, end int) *value {
 
 // parseTOML reads src into a tree. The decoder of go-toml is the judge of what
 // is TOML; the tree is built from the parser's own expressions, which carry
-// positions, and goes as far as they do. The tree is never nil.
-func parseTOML(src *diag.Source) (*value, diag.List) {
+// positions, and goes as far as they do. The tree is never nil. What is embedded in the program
+// needs no judge: a test has been one.
+func parseTOML(src *diag.Source, embedded bool) (*value, diag.List) {
 	var list diag.List
 	var discard map[string]any
-	if err := toml.Unmarshal(src.Text, &discard); err != nil {
-		list = append(list, syntaxError(src, err))
+	if !embedded {
+		if err := toml.Unmarshal(src.Text, &discard); err != nil {
+			list = append(list, syntaxError(src, err))
+		}
 	}
 	root := newTable(0, 0)
 	b := treeBuilder{root: root, table: root}

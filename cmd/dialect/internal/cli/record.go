@@ -325,11 +325,11 @@ func kept(logs string, bytes receipts.Hash) *workspace.Snapshot {
 }
 
 // relaxGC lets the heap of a short run grow before it is collected: a few megabytes
-// against some per cent of its time. GOGC in the environment goes before it.
+// against some per cent of its time. A run of a few steps is over before it is full. GOGC in the environment goes before it.
 func relaxGC(p *plan.Plan) {
 	steps := 0
 	plan.Walk(p.Steps, func(*plan.Step) { steps++ })
-	if steps <= 1000 && os.Getenv("GOGC") == "" {
+	if steps > 10 && steps <= 1000 && os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(400)
 	}
 }

@@ -238,10 +238,11 @@ func (f *runFlags) execute(u *ui, p *program) error {
 	}
 	defer rec.close()
 	rec.warn(u)
-	sig := catchSignals()
-	defer sig.stop()
-
+	caught := make(chan *interrupts, 1)
+	go func() { caught <- catchSignals() }() // which starts a thread
 	opt := rec.options(&f.recordFlags, p.plan)
+	sig := <-caught
+	defer sig.stop()
 	opt.Jobs, opt.FailFast, opt.KeepGoing, opt.DeferGate = f.jobs, f.failFast, f.keepGoing, f.deferGate
 	opt.AcceptFlaky, opt.Reuse, opt.Budget, opt.Control = f.acceptFlaky, f.reuse, f.budget, sig.control
 	if opt.Store != nil && !f.deferGate { // else no gate will say it

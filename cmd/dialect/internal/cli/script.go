@@ -168,18 +168,25 @@ func bind(s *script, routingFile string, vars map[string]string) (*program, erro
 	if err != nil {
 		return nil, failf(exitFault, "%v", err)
 	}
+	// Neither needs the other, and a short run is made of what happens before its first command.
+	src := diag.NewSource(s.name, s.text)
+	var parsed diag.List
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		p.file, parsed = lang.Parse(src)
+	}()
 	m, findings, err := loadMatrix(dir, routingFile)
+	<-done
 	if err != nil {
 		return nil, err
 	}
-	src := diag.NewSource(s.name, s.text)
+	file := p.file
 	p.addSource(src)
 	p.matrix = m
 	for _, f := range m.Files {
 		p.addSource(f)
 	}
-	file, parsed := lang.Parse(src)
-	p.file = file
 	if unread(findings) {
 		// Of a matrix that could not be read nothing is bound: to say so line by
 		// line would bury the one fault that matters.
