@@ -36,6 +36,17 @@ func Explain(s *plan.Step) []Row {
 		}
 	default:
 		row("runs", "%s", Does(s))
+		if s.Arguments != "" {
+			row("arguments", "%s", s.Arguments)
+		}
+		if s.Kind == plan.Task && len(s.Argv) > 0 {
+			row("agent", "%s", Command(s.Argv))
+			if len(s.Require) > 0 {
+				row("believed", "through a gate that covers %s", strings.Join(s.Require, ", "))
+			} else {
+				row("believed", "at its word: its exit status")
+			}
+		}
 	}
 	effect := "only reads: runs whatever happened before it"
 	if s.Effect == plan.Write {

@@ -39,12 +39,12 @@ func (x *executor) task(ctx context.Context, res *Result) {
 			x.recordTask(res)
 			return
 		}
-		if path == "" { // that of a pack, which the matrix of this run binds
-			path, res.stdin = "-", []byte(s.Script)
-		}
-		res.argv = append(append([]string(nil), o.Self...), "run", "--routing="+x.run.plan.Matrix.Path, "--", path)
-		if path != "-" {
-			res.argv = append(append([]string(nil), o.Self...), "run", "--", path)
+		// Under the matrix of this run, whatever lies nearer to the script.
+		res.argv = append(append([]string(nil), o.Self...), "run", "--routing="+within(s.Dir, x.run.plan.Matrix.Path), "--")
+		if path == "" { // that of a pack
+			res.argv, res.stdin = append(res.argv, "-"), []byte(s.Script)
+		} else {
+			res.argv = append(res.argv, within(s.Dir, path))
 		}
 		x.process(ctx, res)
 		return
@@ -76,6 +76,14 @@ func (x *executor) script(name string) string {
 		}
 	}
 	return ""
+}
+
+// within is path as a command that runs in dir would name it.
+func within(dir, path string) string {
+	if rel, err := filepath.Rel(dir, path); err == nil && filepath.IsLocal(rel) {
+		return rel
+	}
+	return path
 }
 
 func depth(environ []string) int {
