@@ -23,6 +23,7 @@ type (
 		Code     string    `json:"code"`
 		Source   string    `json:"source"` // "dialect"
 		Message  string    `json:"message"`
+		Tags     []int     `json:"tags,omitempty"` // 1 unnecessary, 2 deprecated
 		Related  []Related `json:"relatedInformation,omitempty"`
 	}
 	// A Range is half open.
@@ -74,11 +75,21 @@ func LSP(w io.Writer, l diag.List, o Options) error {
 
 // Diagnostic is d as an editor gets it.
 func (o Options) Diagnostic(d diag.Diagnostic) Diagnostic {
-	out := Diagnostic{
-		Range: o.rangeOf(d.File, d.Span), Severity: int(d.Severity) + 1, Code: string(d.Code), Source: "dialect", Message: text(d),
-	}
+	out := NewDiagnostic(d, o.rangeOf(d.File, d.Span))
 	for _, r := range d.Related {
 		out.Related = append(out.Related, Related{Location{uri(r.File), o.rangeOf(r.File, r.Span)}, r.Message})
+	}
+	return out
+}
+
+// NewDiagnostic is d, which is about r, without what is related to it.
+func NewDiagnostic(d diag.Diagnostic, r Range) Diagnostic {
+	out := Diagnostic{Range: r, Severity: int(d.Severity) + 1, Code: string(d.Code), Source: "dialect", Message: text(d)}
+	switch d.Code {
+	case diag.DeprecatedLine:
+		out.Tags = []int{2}
+	case diag.UnusedBinding:
+		out.Tags = []int{1}
 	}
 	return out
 }

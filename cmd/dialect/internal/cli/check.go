@@ -6,7 +6,6 @@ import (
 	"io"
 	"maps"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -198,7 +197,7 @@ func (c *checked) finish(args []string) {
 				m.whole = m.whole || err == nil && rel != ".." && !strings.HasPrefix(rel, ".."+string(filepath.Separator))
 			}
 		}
-		o := routing.CheckOptions{LookPath: lookPath, Used: slices.Sorted(maps.Keys(m.used))}
+		o := routing.CheckOptions{Used: slices.Sorted(maps.Keys(m.used))}
 		o.Unused = m.whole && len(m.used) > 0
 		c.list = append(c.list, m.matrix.Check(o)...)
 	}
@@ -353,14 +352,4 @@ func repository(dir string) string {
 			return dir
 		}
 	}
-}
-
-// lookPath finds the executable of a tool as the runtime will: with a slash
-// below root, else in PATH.
-func lookPath(file, root string) error {
-	if filepath.Base(file) != file && !filepath.IsAbs(file) {
-		file = filepath.Join(root, file)
-	}
-	_, err := exec.LookPath(file)
-	return err
 }

@@ -105,7 +105,7 @@ func examine(routingFile, store string, online bool) (list []symptom) {
 	default:
 		say("ok", "matrix", "", "%s: %d bindings, sha256 %.12s", m.Name, len(m.Bindings), m.SHA256)
 	}
-	warnings := m.Check(routing.CheckOptions{LookPath: lookPath})
+	warnings := m.Check(routing.CheckOptions{})
 	tools := 0
 	for _, d := range warnings {
 		switch d.Code {

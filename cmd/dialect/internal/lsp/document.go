@@ -84,10 +84,10 @@ func (d *document) position(offset int) position {
 	offset = max(0, min(offset, len(text)))
 	if d.starts == nil {
 		if offset == len(text) && bytes.HasSuffix(text, []byte("\n")) {
-			return position{d.src.Lines(), 0}
+			return pos(d.src.Lines(), 0)
 		}
 		p := d.src.Pos(offset)
-		return position{p.Line - 1, d.src.UTF16Column(p)}
+		return pos(p.Line-1, d.src.UTF16Column(p))
 	}
 	line := sort.Search(len(d.starts), func(i int) bool { return d.starts[i] > offset }) - 1
 	p := position{Line: line}
@@ -102,7 +102,7 @@ func (d *document) position(offset int) position {
 }
 
 func (d *document) rangeOf(start, end int) textRange {
-	return textRange{d.position(start), d.position(max(start, end))}
+	return between(d.position(start), d.position(max(start, end)))
 }
 
 func (d *document) spanRange(s diag.Span) textRange {

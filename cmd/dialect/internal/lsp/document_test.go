@@ -78,7 +78,7 @@ func TestEditsAreExact(t *testing.T) {
 			for range r.IntN(4) {
 				text += editPieces[r.IntN(len(editPieces))]
 			}
-			d.change(contentChange{&textRange{d.position(start), d.position(end)}, text})
+			d.change(contentChange{new(between(d.position(start), d.position(end))), text})
 			same(t, d, history)
 		}
 	}
@@ -103,7 +103,7 @@ func FuzzEdits(f *testing.F) {
 			if d.position(d.offset(from)) != from && utf8.Valid(d.src.Text) && (start == len(d.src.Text) || utf8.RuneStart(d.src.Text[start])) && !bytes.HasPrefix(d.src.Text[max(start-1, 0):], []byte("\r\n")) {
 				t.Fatalf("%q: the offset %d is at %v, which is the offset %d", d.src.Text, start, from, d.offset(from))
 			}
-			d.change(contentChange{&textRange{from, to}, x.text})
+			d.change(contentChange{new(between(from, to)), x.text})
 			same(t, d, fmt.Sprintf("%+v", x))
 		}
 		// What else an editor asks must not fail on any text.
@@ -114,7 +114,7 @@ func FuzzEdits(f *testing.F) {
 		_, _ = s.hover(context.Background(), &every)
 		_, _ = s.symbols(context.Background(), doc)
 		_, _ = s.folding(context.Background(), doc)
-		_, _ = s.codeActions(context.Background(), &codeActionParams{rangeParams: rangeParams{every.TextDocument, textRange{position{0, 0}, position{1 << 20, 0}}}})
+		_, _ = s.codeActions(context.Background(), &codeActionParams{rangeParams: rangeParams{every.TextDocument, between(pos(0, 0), pos(1<<20, 0))}})
 		checkTokens(t, d, s.tokens(d.uri, nil))
 		edits, _ := s.formatting(context.Background(), doc)
 		for _, e := range edits {
@@ -203,7 +203,7 @@ func BenchmarkEdit10000(b *testing.B) {
 			s := &server{docs: map[string]*document{d.uri: d}}
 			params := [2][]byte{}
 			for i, c := range []contentChange{
-				{&textRange{position{5000, 4}, position{5000, 4}}, "x"}, {&textRange{position{5000, 4}, position{5000, 5}}, ""},
+				{new(between(pos(5000, 4), pos(5000, 4))), "x"}, {new(between(pos(5000, 4), pos(5000, 5))), ""},
 			} {
 				params[i], _ = json.Marshal(didChangeParams{textDocument{d.uri, i}, []contentChange{c}})
 			}
@@ -238,7 +238,7 @@ func TestPositions(t *testing.T) {
 		}
 	}
 	d := newDocument(t, "a\rb\nc")
-	if got := d.offset(position{1, 1}); got != 3 {
+	if got := d.offset(pos(1, 1)); got != 3 {
 		t.Errorf("behind a lone CR: %d", got)
 	}
 }

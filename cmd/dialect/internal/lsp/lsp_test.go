@@ -231,20 +231,20 @@ func (c *client) wait(is func() bool) bool {
 }
 
 func at(c *client, name string, line, character int) map[string]any {
-	return map[string]any{"textDocument": map[string]any{"uri": c.uri(name)}, "position": position{line, character}}
+	return map[string]any{"textDocument": map[string]any{"uri": c.uri(name)}, "position": pos(line, character)}
 }
 
 func TestDiagnosticsFollowEdits(t *testing.T) {
 	c := newClient(t, map[string]string{"routing.toml": testMatrix}, "", Options{})
 	c.open("a.dlct", "Test with go\nTets with go\n😀 x\nMove é😀 to issue\n")
 	c.codes("a.dlct", "1:unbound-verb", "2:bad-verb", "3:missing-argument")
-	c.edit("a.dlct", contentChange{&textRange{position{1, 0}, position{1, 4}}, "Test"})
+	c.edit("a.dlct", contentChange{new(between(pos(1, 0), pos(1, 4))), "Test"})
 	c.codes("a.dlct", "2:bad-verb", "3:missing-argument")
 	// Lines come in above: what stands below moves.
-	c.edit("a.dlct", contentChange{&textRange{position{0, 0}, position{0, 0}}, "\n\n- "})
+	c.edit("a.dlct", contentChange{new(between(pos(0, 0), pos(0, 0))), "\n\n- "})
 	c.codes("a.dlct", "2:list-marker", "4:bad-verb", "5:missing-argument")
 	// UTF-16: the emoji is two units.
-	c.edit("a.dlct", contentChange{&textRange{position{5, 8}, position{5, 8}}, "!"}, contentChange{&textRange{position{5, 18}, position{5, 18}}, " todo"})
+	c.edit("a.dlct", contentChange{new(between(pos(5, 8), pos(5, 8))), "!"}, contentChange{new(between(pos(5, 18), pos(5, 18))), " todo"})
 	c.codes("a.dlct", "2:list-marker", "4:bad-verb")
 	c.edit("a.dlct", contentChange{nil, ""})
 	c.codes("a.dlct", "0:empty-script")
@@ -268,7 +268,7 @@ func TestMatrixChanges(t *testing.T) {
 	// The editor opens it and mends it in its buffer.
 	c.open("routing.toml", testMatrix)
 	c.codes("sub/a.dlct", "1:unbound-verb", "1:unbound-noun")
-	c.edit("routing.toml", contentChange{&textRange{position{0, 0}, position{0, 0}}, "[commands.p]\nverb=\"paint\"\nnoun=\"wall\"\ntool=\"go version\"\nfoo = 1\n"})
+	c.edit("routing.toml", contentChange{new(between(pos(0, 0), pos(0, 0))), "[commands.p]\nverb=\"paint\"\nnoun=\"wall\"\ntool=\"go version\"\nfoo = 1\n"})
 	c.codes("sub/a.dlct")
 	c.codes("routing.toml", "4:unknown-key", "9:missing-skill", "16:missing-tool")
 }
@@ -314,8 +314,8 @@ func TestFeatures(t *testing.T) {
 
 	var links []locationLink
 	c.call("textDocument/definition", at(c, "a.dlct", 1, 1), &links)
-	if len(links) != 2 || links[0].TargetURI != c.uri("routing.toml") || links[0].TargetSelectionRange != (textRange{position{1, 10}, position{1, 17}}) ||
-		links[0].TargetRange.End != (position{6, 23}) || links[1].TargetURI != c.uri(".claude/skills/testing/SKILL.md") {
+	if len(links) != 2 || links[0].TargetURI != c.uri("routing.toml") || links[0].TargetSelectionRange != (between(pos(1, 10), pos(1, 17))) ||
+		links[0].TargetRange.End != (pos(6, 23)) || links[1].TargetURI != c.uri(".claude/skills/testing/SKILL.md") {
 		t.Errorf("definition: %+v", links)
 	}
 	c.call("textDocument/definition", at(c, "a.dlct", 3, 1), &links)
@@ -326,7 +326,7 @@ func TestFeatures(t *testing.T) {
 	}
 
 	var places []location
-	c.call("textDocument/references", map[string]any{"textDocument": map[string]any{"uri": c.uri("a.dlct")}, "position": position{1, 1}, "context": map[string]any{"includeDeclaration": true}}, &places)
+	c.call("textDocument/references", map[string]any{"textDocument": map[string]any{"uri": c.uri("a.dlct")}, "position": pos(1, 1), "context": map[string]any{"includeDeclaration": true}}, &places)
 	var got []string
 	for _, p := range places {
 		got = append(got, fmt.Sprintf("%s:%d:%d", filepath.Base(p.URI), p.Range.Start.Line, p.Range.Start.Character))
@@ -338,7 +338,7 @@ func TestFeatures(t *testing.T) {
 	var symbols []documentSymbol
 	c.call("textDocument/documentSymbol", at(c, "a.dlct", 0, 0), &symbols)
 	if len(symbols) != 2 || symbols[0].Name != "Quality first" || len(symbols[0].Children) != 3 || symbols[1].Name != "behind the last gate" ||
-		symbols[0].Children[0].Name != "Test with go ./..." || symbols[0].Children[0].Detail != "go test {args...}" || symbols[0].Range != (textRange{position{0, 0}, position{3, 20}}) {
+		symbols[0].Children[0].Name != "Test with go ./..." || symbols[0].Children[0].Detail != "go test {args...}" || symbols[0].Range != (between(pos(0, 0), pos(3, 20))) {
 		t.Errorf("symbols: %+v", symbols)
 	}
 	var folds []foldingRange
@@ -353,14 +353,14 @@ func TestFeatures(t *testing.T) {
 		`function "Gate"; keyword "against"; class "results"; function "Test"; keyword "with"; class "go"` {
 		t.Errorf("tokens: %s", got)
 	}
-	c.call("textDocument/semanticTokens/range", map[string]any{"textDocument": map[string]any{"uri": c.uri("a.dlct")}, "range": textRange{position{3, 0}, position{3, 4}}}, &tokens)
+	c.call("textDocument/semanticTokens/range", map[string]any{"textDocument": map[string]any{"uri": c.uri("a.dlct")}, "range": between(pos(3, 0), pos(3, 4))}, &tokens)
 	if got := decode(text, tokens.Data); got != `function "Gate"; keyword "against"; class "results"` {
 		t.Errorf("tokens of a range: %s", got)
 	}
 	var edits []textEdit
 	c.open("f.dlct", "Test with go\n- test  WITH go.\nTest with go\n")
 	c.call("textDocument/formatting", at(c, "f.dlct", 0, 0), &edits)
-	if !slices.Equal(edits, []textEdit{{textRange{position{1, 0}, position{2, 0}}, "Test with go\n"}}) {
+	if !slices.Equal(edits, []textEdit{{between(pos(1, 0), pos(2, 0)), "Test with go\n"}}) {
 		t.Errorf("formatting: %+v", edits)
 	}
 }
@@ -420,7 +420,7 @@ func TestCompletion(t *testing.T) {
 	var list completionList
 	c.call("textDocument/completion", at(c, "a.dlct", 1, 3), &list)
 	i := slices.IndexFunc(list.Items, func(i completionItem) bool { return i.Label == "Test" })
-	if i < 0 || *list.Items[i].TextEdit != (textEdit{textRange{position{1, 0}, position{1, 3}}, "Test"}) {
+	if i < 0 || *list.Items[i].TextEdit != (textEdit{between(pos(1, 0), pos(1, 3)), "Test"}) {
 		t.Errorf("the edit of a completion: %+v", list.Items)
 	}
 	// Behind the last line end there is a line, too.
@@ -439,7 +439,7 @@ func TestRename(t *testing.T) {
 	rename := func(file string, line, character int, to string) string {
 		t.Helper()
 		var e workspaceEdit
-		err := c.try("textDocument/rename", map[string]any{"textDocument": map[string]any{"uri": c.uri(file)}, "position": position{line, character}, "newName": to}, &e)
+		err := c.try("textDocument/rename", map[string]any{"textDocument": map[string]any{"uri": c.uri(file)}, "position": pos(line, character), "newName": to}, &e)
 		if err != nil {
 			return "error: " + err.Error()
 		}
@@ -490,7 +490,7 @@ func TestCodeActions(t *testing.T) {
 		t.Helper()
 		c.open("a.dlct", text)
 		c.call("textDocument/codeAction", map[string]any{
-			"textDocument": map[string]any{"uri": c.uri("a.dlct")}, "range": textRange{position{0, 0}, position{0, 100}},
+			"textDocument": map[string]any{"uri": c.uri("a.dlct")}, "range": between(pos(0, 0), pos(0, 100)),
 			"context": map[string]any{"diagnostics": []any{}, "only": only},
 		}, &list)
 		return list
@@ -509,13 +509,13 @@ func TestCodeActions(t *testing.T) {
 	list = actions("Paint with wall\n")
 	if want := `Bind "paint wall" in routing.toml`; titles(list) != want {
 		t.Errorf("stub: %s, want %s", titles(list), want)
-	} else if e := list[0].Edit.Changes[c.uri("routing.toml")]; len(e) != 1 || !strings.HasPrefix(e[0].NewText, "\n\n[commands.paint_wall]\nverb = \"paint\"\n") || e[0].Range.Start != (position{26, 12}) {
+	} else if e := list[0].Edit.Changes[c.uri("routing.toml")]; len(e) != 1 || !strings.HasPrefix(e[0].NewText, "\n\n[commands.paint_wall]\nverb = \"paint\"\n") || e[0].Range.Start != (pos(26, 12)) {
 		t.Errorf("stub: %+v", list[0].Edit)
 	}
 	list = actions("Close issues 1 2\n")
 	if want := `Replace "issues" by "issue"; Declare "issues" an alias of "issue" in routing.toml`; titles(list) != want {
 		t.Errorf("plural: %s, want %s", titles(list), want)
-	} else if e := list[1].Edit.Changes[c.uri("routing.toml")]; len(e) != 1 || e[0].NewText != "\naliases = [\"issues\"]" || e[0].Range.Start != (position{10, 14}) {
+	} else if e := list[1].Edit.Changes[c.uri("routing.toml")]; len(e) != 1 || e[0].NewText != "\naliases = [\"issues\"]" || e[0].Range.Start != (pos(10, 14)) {
 		t.Errorf("alias: %+v", list[1].Edit)
 	}
 	list = actions("- Test with go.\n")

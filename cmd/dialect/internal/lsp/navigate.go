@@ -45,7 +45,7 @@ func (s *server) definition(_ context.Context, p *positionParams) (any, error) {
 	}
 	places := make([]location, len(links))
 	for i, l := range links {
-		places[i] = location{l.TargetURI, l.TargetSelectionRange}
+		places[i] = place(l.TargetURI, l.TargetSelectionRange)
 	}
 	return places, nil
 }
@@ -118,13 +118,13 @@ func (s *server) references(_ context.Context, p *referenceParams) ([]location, 
 	b := t.binding
 	if p.Context.IncludeDeclaration {
 		if f := s.sourceOf(d, b.Source); f != nil {
-			out = append(out, location{f.uri, f.spanRange(b.Span)})
+			out = append(out, place(f.uri, f.spanRange(b.Span)))
 		}
 	}
 	for _, u := range s.uses(d.project, func(o *routing.Binding) bool { return o == b }, func(c *lang.Command) lang.Word {
 		return lang.Word{Span: diag.Span{Start: c.Verb.Span.Start, End: c.Noun.Span.End}}
 	}) {
-		out = append(out, location{u.d.uri, u.d.spanRange(u.span)})
+		out = append(out, place(u.d.uri, u.d.spanRange(u.span)))
 	}
 	for _, o := range d.project.m.Bindings {
 		for _, member := range o.MemberList() {
@@ -132,7 +132,7 @@ func (s *server) references(_ context.Context, p *referenceParams) ([]location, 
 				continue
 			}
 			if f := s.sourceOf(d, o.Source); f != nil {
-				out = append(out, location{f.uri, f.spanRange(member.Span)})
+				out = append(out, place(f.uri, f.spanRange(member.Span)))
 			}
 		}
 	}

@@ -149,9 +149,9 @@ func (s *server) symbolForm(d *document, list []documentSymbol) any {
 	}
 	flat := []symbolInformation{}
 	for _, sym := range list {
-		flat = append(flat, symbolInformation{sym.Name, sym.Kind, location{d.uri, sym.Range}})
+		flat = append(flat, symbolInformation{sym.Name, sym.Kind, place(d.uri, sym.Range)})
 		for _, c := range sym.Children {
-			flat = append(flat, symbolInformation{c.Name, c.Kind, location{d.uri, c.Range}})
+			flat = append(flat, symbolInformation{c.Name, c.Kind, place(d.uri, c.Range)})
 		}
 	}
 	return flat

@@ -5,7 +5,6 @@ import (
 	"maps"
 	"net/url"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -56,7 +55,7 @@ func (s *server) load(path string) *project {
 	p.broken = slices.ContainsFunc(p.list, func(d diag.Diagnostic) bool {
 		return d.Severity == diag.Error && (d.Code == diag.MatrixMissing || d.Code == diag.MatrixSyntax || d.Code == diag.UnknownPack)
 	})
-	p.list = append(p.list, p.m.Check(routing.CheckOptions{LookPath: lookPath})...)
+	p.list = append(p.list, p.m.Check(routing.CheckOptions{})...)
 	sources, i := make(map[string]*diag.Source), 0
 	for _, src := range p.m.Files {
 		sources[src.Name] = src
@@ -71,14 +70,6 @@ func (s *server) load(path string) *project {
 	p.list = lang.Ignore(p.list, sources)
 	p.list.Sort()
 	return p
-}
-
-func lookPath(file, root string) error {
-	if filepath.Base(file) != file && !filepath.IsAbs(file) {
-		file = filepath.Join(root, file)
-	}
-	_, err := exec.LookPath(file)
-	return err
 }
 
 // open returns the open document of a file, or nil.

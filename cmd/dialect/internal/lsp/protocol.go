@@ -1,24 +1,23 @@
 package lsp
 
-import "encoding/json"
+import (
+	"encoding/json"
+
+	"github.com/command-dialect/dialect/lang/diag/output"
+)
 
 // The types of the Language Server Protocol 3.17 that this server speaks, and no others; their
 // names and fields are those of the specification. Positions are 0-based, and characters count
 // UTF-16 code units.
 
 type (
-	position struct {
-		Line      int `json:"line"`
-		Character int `json:"character"`
-	}
-	textRange struct {
-		Start position `json:"start"`
-		End   position `json:"end"`
-	}
-	location struct {
-		URI   string    `json:"uri"`
-		Range textRange `json:"range"`
-	}
+	// Those of a diagnostic are the ones that `dialect check --lsp-lite` writes.
+	position       = output.Position
+	textRange      = output.Range
+	location       = output.Location
+	diagnostic     = output.Diagnostic
+	relatedMessage = output.Related
+
 	locationLink struct {
 		OriginSelectionRange textRange `json:"originSelectionRange"`
 		TargetURI            string    `json:"targetUri"`
@@ -44,19 +43,6 @@ type (
 
 // Diagnostics.
 type (
-	diagnostic struct {
-		Range    textRange        `json:"range"`
-		Severity int              `json:"severity"` // 1 error, 2 warning, 3 information
-		Code     string           `json:"code"`
-		Source   string           `json:"source"` // "dialect"
-		Message  string           `json:"message"`
-		Tags     []int            `json:"tags,omitempty"` // 1 unnecessary, 2 deprecated
-		Related  []relatedMessage `json:"relatedInformation,omitempty"`
-	}
-	relatedMessage struct {
-		Location location `json:"location"`
-		Message  string   `json:"message"`
-	}
 	publishParams struct {
 		URI         string       `json:"uri"`
 		Version     *int         `json:"version,omitempty"`
@@ -220,3 +206,9 @@ type (
 		Data []uint32 `json:"data"`
 	}
 )
+
+func pos(line, character int) position { return position{Line: line, Character: character} }
+
+func between(start, end position) textRange { return textRange{Start: start, End: end} }
+
+func place(uri string, r textRange) location { return location{URI: uri, Range: r} }

@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	"github.com/command-dialect/dialect/lang/diag"
+	"github.com/command-dialect/dialect/lang/diag/output"
 )
 
 // Documents come and go, and what is to be said of them is said.
@@ -201,18 +202,7 @@ func (s *server) diagnostics(d *document) []diagnostic {
 
 // diagnostic is a finding as the client gets it.
 func (s *server) diagnostic(d *document, f diag.Diagnostic) diagnostic {
-	out := diagnostic{
-		Range: d.spanRange(f.Span), Severity: int(f.Severity) + 1, Code: string(f.Code), Source: "dialect", Message: f.Message,
-	}
-	if f.Hint != "" {
-		out.Message += "\n" + f.Hint
-	}
-	switch f.Code {
-	case diag.DeprecatedLine:
-		out.Tags = []int{2}
-	case diag.UnusedBinding:
-		out.Tags = []int{1}
-	}
+	out := output.NewDiagnostic(f, d.spanRange(f.Span))
 	for _, r := range f.Related {
 		uri := s.uriOf(d, r.File)
 		if uri == "" {
@@ -222,7 +212,7 @@ func (s *server) diagnostic(d *document, f diag.Diagnostic) diagnostic {
 		if r.File != d.name {
 			at = s.fileOf(d, r.File)
 		}
-		out.Related = append(out.Related, relatedMessage{location{uri, at.spanRange(r.Span)}, r.Message})
+		out.Related = append(out.Related, relatedMessage{Location: location{URI: uri, Range: at.spanRange(r.Span)}, Message: r.Message})
 	}
 	return out
 }
