@@ -1,4 +1,4 @@
-# make build        ./bin/dialect, one static binary
+# make build        ./bin/dialect, a static binary, and ./bin/dialect-mcp, its helper
 # make test         vet and all tests: the command that README names
 # make test-deps    what some tests need of npm (editors, MCP servers); without it they are skipped
 # make race         all tests under the race detector (RACE="./runtime/..." for some)
@@ -25,6 +25,7 @@ peers   := $(CURDIR)/bin/peers
 # -trimpath it holds no path of it.
 build:
 	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '-s -w -X $(module)/cmd/dialect/internal/cli.stamped=$(version)' -o bin/dialect ./cmd/dialect
+	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '-s -w' -o bin/dialect-mcp ./cmd/dialect/dialect-mcp
 
 test:
 	$(GO) vet ./...
@@ -33,7 +34,7 @@ test:
 
 test-deps:
 	cd lang/editors/vscode && npm ci --ignore-scripts --no-audit --no-fund
-	cd runtime/mcpclient/testdata/npm && npm ci --ignore-scripts --no-audit --no-fund
+	cd runtime/mcpclient/broker/testdata/npm && npm ci --ignore-scripts --no-audit --no-fund
 	cd $(conformance) && $(GO) mod download
 
 race:

@@ -50,7 +50,7 @@ func testMain(m *testing.M) int {
 	}
 	defer os.RemoveAll(dir)
 	dialect = filepath.Join(dir, "dialect")
-	if out, err := exec.Command("go", "build", "-o", dialect, "../cmd/dialect").CombinedOutput(); err != nil {
+	if out, err := exec.Command("go", "build", "-o", filepath.Dir(dialect)+"/", "../cmd/dialect", "../cmd/dialect/dialect-mcp").CombinedOutput(); err != nil {
 		fmt.Fprintf(os.Stderr, "the binary does not build: %v\n%s", err, out)
 		return 1
 	}

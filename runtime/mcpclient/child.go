@@ -9,12 +9,12 @@ import (
 	"time"
 )
 
-// A child is the process of a server, with a group of its own.
-type child struct {
+// A Child is a process that is spoken to over pipes, with a group of its own.
+type Child struct {
 	cmd    *exec.Cmd
-	stdin  io.WriteCloser
-	stdout *os.File
-	done   chan struct{} // closed when it has ended
+	Stdin  io.WriteCloser
+	Stdout *os.File
+	Done   chan struct{} // closed when it has ended
 	err    error         // of Wait
 }
 
@@ -24,15 +24,16 @@ const (
 	termGrace  = time.Second
 )
 
-func startChild(path string, argv []string, dir string, env []string, stderr io.Writer) (*child, error) {
-	c := &child{cmd: &exec.Cmd{Path: path, Args: argv, Dir: dir, Env: env}, done: make(chan struct{})}
+// StartChild starts one; stderr gets what it writes there.
+func StartChild(path string, argv []string, dir string, env []string, stderr io.Writer) (*Child, error) {
+	c := &Child{cmd: &exec.Cmd{Path: path, Args: argv, Dir: dir, Env: env}, Done: make(chan struct{})}
 	var err error
-	if c.stdin, err = c.cmd.StdinPipe(); err != nil {
+	if c.Stdin, err = c.cmd.StdinPipe(); err != nil {
 		return nil, err
 	}
 	// A pipe of our own: that of the command would be closed by Wait before all is read.
 	var out *os.File
-	if c.stdout, out, err = os.Pipe(); err != nil {
+	if c.Stdout, out, err = os.Pipe(); err != nil {
 		return nil, err
 	}
 	c.cmd.Stdout = out
@@ -50,29 +51,29 @@ func startChild(path string, argv []string, dir string, env []string, stderr io.
 			return
 		}
 		c.err = c.cmd.Wait()
-		close(c.done)
+		close(c.Done)
 	}()
 	if err := <-started; err != nil {
-		c.stdout.Close()
+		c.Stdout.Close()
 		return nil, err
 	}
 	return c, nil
 }
 
-// status says how the process ended; it has.
-func (c *child) status() string {
+// Status says how the process ended; it has.
+func (c *Child) Status() string {
 	if s := c.cmd.ProcessState; s != nil {
 		return s.String()
 	}
 	return fmt.Sprint(c.err)
 }
 
-// stop ends the process and its group.
-func (c *child) stop() {
-	_ = c.stdin.Close()
+// Stop ends the process and its group.
+func (c *Child) Stop() {
+	_ = c.Stdin.Close()
 	wait := func(d time.Duration) bool {
 		select {
-		case <-c.done:
+		case <-c.Done:
 			return true
 		case <-time.After(d):
 			return false
@@ -82,10 +83,10 @@ func (c *child) stop() {
 		signalGroup(c.cmd.Process, false)
 		wait(termGrace)
 	}
-	c.kill()
-	<-c.done
-	_ = c.stdout.Close()
+	c.Kill()
+	<-c.Done
+	_ = c.Stdout.Close()
 }
 
-// kill ends at once what is left of the group, its leader or not.
-func (c *child) kill() { signalGroup(c.cmd.Process, true) }
+// Kill ends at once what is left of the group, its leader or not.
+func (c *Child) Kill() { signalGroup(c.cmd.Process, true) }

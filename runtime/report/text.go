@@ -498,3 +498,7 @@ func Rerun(p *plan.Plan, s *plan.Step) string {
 	}
 	return "dialect run " + shellQuote(s.Line.File+":"+strconv.Itoa(s.Line.Number))
 }
+
+// AgentVariable names the variable that says that an agent reads the report, on a machine of CI
+// as well.
+const AgentVariable = "DIALECT_AGENT"

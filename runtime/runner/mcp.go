@@ -23,8 +23,12 @@ type servers struct {
 func (x *executor) servers() *mcpclient.Pool {
 	x.mcpServers.once.Do(func() {
 		p := x.run.plan
+		var helper []string
+		if x.run.opt.MCP != nil {
+			helper = x.run.opt.MCP()
+		}
 		x.mcpServers.pool = mcpclient.New(mcpclient.Options{
-			Servers: p.Servers, Dir: p.Matrix.Root, Environ: x.env, Version: x.run.opt.Version,
+			Servers: p.Servers, Dir: p.Matrix.Root, Environ: x.env, Version: x.run.opt.Version, Helper: helper,
 		})
 	})
 	return x.mcpServers.pool

@@ -125,6 +125,10 @@ type Options struct {
 	Self      []string
 	StorePath string
 
+	// MCP says how the helper is called that drives MCP servers; nil, or a nil command, for
+	// none. It is asked when the first is needed.
+	MCP func() []string
+
 	// Reuse lets an earlier pass on the same tree stand for a step that allows it.
 	Reuse bool
 

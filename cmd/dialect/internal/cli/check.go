@@ -13,7 +13,6 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
-	"github.com/command-dialect/dialect/cmd/dialect/internal/mcpserver"
 	"github.com/command-dialect/dialect/lang"
 	"github.com/command-dialect/dialect/lang/diag"
 	"github.com/command-dialect/dialect/lang/diag/output"
@@ -255,7 +254,7 @@ func (f *checkFlags) script(u *ui, c *checked, name string, vars map[string]stri
 
 // online asks the MCP servers of a plan whether they would take its calls.
 func online(p *plan.Plan, name string) (list diag.List) {
-	pool := mcpclient.New(mcpclient.Options{Servers: p.Servers, Dir: p.Matrix.Root, Environ: os.Environ(), Version: version()})
+	pool := mcpclient.New(mcpclient.Options{Servers: p.Servers, Dir: p.Matrix.Root, Environ: os.Environ(), Version: version(), Helper: mcpHelper()})
 	defer pool.Close()
 	plan.Walk(p.Steps, func(s *plan.Step) {
 		if s.Kind != plan.MCP {
@@ -336,7 +335,7 @@ func (f *checkFlags) write(u *ui, c *checked) error {
 	if len(c.list) > 0 {
 		u.notef("%s", countFindings(c.list))
 	}
-	if os.Getenv("GITHUB_ACTIONS") == "true" && os.Getenv(mcpserver.Variable) == "" {
+	if os.Getenv("GITHUB_ACTIONS") == "true" && os.Getenv(report.AgentVariable) == "" {
 		return output.GitHub(out, c.list, opt)
 	}
 	return nil

@@ -184,7 +184,7 @@ func doctorStore(say sayer, m *routing.Matrix, store string) {
 
 // doctorServers asks each server for its tools.
 func doctorServers(say sayer, m *routing.Matrix) {
-	pool := mcpclient.New(mcpclient.Options{Servers: m.Servers, Dir: m.Root, Environ: os.Environ(), Version: version()})
+	pool := mcpclient.New(mcpclient.Options{Servers: m.Servers, Dir: m.Root, Environ: os.Environ(), Version: version(), Helper: mcpHelper()})
 	defer pool.Close()
 	for _, name := range slices.Sorted(maps.Keys(m.Servers)) {
 		if m.Servers[name].Disabled {

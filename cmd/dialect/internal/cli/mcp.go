@@ -2,16 +2,16 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"os"
+	"os/exec"
 	"os/signal"
 	"path/filepath"
 	"syscall"
+	"time"
 
-	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
-
-	"github.com/command-dialect/dialect/cmd/dialect/internal/mcpserver"
 )
 
 const mcpLong = `Serve an agent by the Model Context Protocol over standard input and output, with the tools
@@ -46,10 +46,22 @@ func newMCP(u *ui) *cobra.Command {
 			if err != nil {
 				return failf(exitInternal, "%v", err)
 			}
+			helper := mcpHelper()
+			if helper == nil {
+				return failf(exitFault, "the program %s, which speaks the protocol, is neither beside dialect nor in PATH", mcpProgram).
+					hint("`make build` makes both")
+			}
 			ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 			defer stop()
-			err = mcpserver.Serve(ctx, mcpserver.Options{Self: self, Root: dir, Version: version()}, &mcp.StdioTransport{})
-			if err != nil && ctx.Err() == nil {
+			child := exec.CommandContext(ctx, helper[0], "serve", self, dir, version())
+			child.Stdin, child.Stdout, child.Stderr = u.in, os.Stdout, u.err
+			child.Cancel = func() error { return child.Process.Signal(os.Interrupt) }
+			child.WaitDelay = 20 * time.Second
+			if err := child.Run(); err != nil && ctx.Err() == nil {
+				var exit *exec.ExitError
+				if errors.As(err, &exit) && exit.ExitCode() > 0 {
+					return exitStatus(exit.ExitCode())
+				}
 				return failf(exitFailed, "%v", err)
 			}
 			return nil
@@ -57,4 +69,24 @@ func newMCP(u *ui) *cobra.Command {
 	}
 	cmd.Flags().StringVar(&root, "root", ".", "work in `DIR` and below")
 	return cmd
+}
+
+// mcpProgram speaks the protocol, for runs and for agents: its SDK would cost every start of
+// dialect.
+const mcpProgram = "dialect-mcp"
+
+// mcpHelper returns the command that drives MCP servers: the program beside dialect, else the
+// one in PATH; nil if there is none.
+func mcpHelper() []string {
+	self, err := os.Executable()
+	if err == nil {
+		path := filepath.Join(filepath.Dir(self), mcpProgram+filepath.Ext(self))
+		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
+			return []string{path, "client"}
+		}
+	}
+	if path, err := exec.LookPath(mcpProgram); err == nil && filepath.IsAbs(path) {
+		return []string{path, "client"}
+	}
+	return nil
 }

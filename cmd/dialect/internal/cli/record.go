@@ -339,7 +339,7 @@ func (r *record) options(f *recordFlags, p *plan.Plan) runner.Options {
 	relaxGC(p)
 	r.secret = r.redactor(p)
 	o := runner.Options{
-		Self: self(), StorePath: r.path,
+		Self: self(), StorePath: r.path, MCP: mcpHelper,
 		Redact: r.secret, Guard: []string{guardName, guardArgument},
 		LockDir: filepath.Join(p.Matrix.Root, storeDir, lockDir), Locks: runner.ParseLocks(os.Getenv(runner.LocksVariable)),
 		Run: newRunID(), Session: f.session, Nonce: f.nonce, Version: version(),

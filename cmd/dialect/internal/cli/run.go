@@ -18,7 +18,6 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
-	"github.com/command-dialect/dialect/cmd/dialect/internal/mcpserver"
 	"github.com/command-dialect/dialect/lang"
 	"github.com/command-dialect/dialect/lang/diag"
 	"github.com/command-dialect/dialect/lang/plan"
@@ -367,7 +366,7 @@ func (f *runFlags) files(u *ui, doc *report.Document, p *program, rec *record) e
 			return failf(exitInternal, "--html: %v", err)
 		}
 	}
-	if os.Getenv("GITHUB_ACTIONS") != "true" || os.Getenv(mcpserver.Variable) != "" {
+	if os.Getenv("GITHUB_ACTIONS") != "true" || os.Getenv(report.AgentVariable) != "" {
 		return nil
 	}
 	root := os.Getenv("GITHUB_WORKSPACE")

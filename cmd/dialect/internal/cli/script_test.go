@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/command-dialect/dialect/cmd/dialect/internal/mcpmain"
 )
 
 func TestMain(m *testing.M) {
@@ -17,8 +19,9 @@ func TestMain(m *testing.M) {
 		os.Exit(Main())
 	}
 	testscript.Main(m, map[string]func(){
-		"dialect": func() { os.Exit(Main()) },
-		"ar":      func() { os.Exit(Main()) }, // the same, by its other name
+		"dialect":     func() { os.Exit(Main()) },
+		"dialect-mcp": func() { os.Exit(mcpmain.Main()) },
+		"ar":          func() { os.Exit(Main()) }, // the same, by its other name
 	})
 }
 

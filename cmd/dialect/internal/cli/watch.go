@@ -5,8 +5,8 @@ import (
 
 	"golang.org/x/term"
 
-	"github.com/command-dialect/dialect/cmd/dialect/internal/mcpserver"
 	"github.com/command-dialect/dialect/runtime/redact"
+	"github.com/command-dialect/dialect/runtime/report"
 	"github.com/command-dialect/dialect/runtime/view"
 )
 
@@ -47,5 +47,5 @@ func terminalSize() (columns, rows int) {
 }
 
 func inCI() bool {
-	return os.Getenv("CI") != "" && os.Getenv("CI") != "false" && os.Getenv(mcpserver.Variable) == ""
+	return os.Getenv("CI") != "" && os.Getenv("CI") != "false" && os.Getenv(report.AgentVariable) == ""
 }

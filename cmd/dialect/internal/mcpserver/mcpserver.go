@@ -25,6 +25,8 @@ import (
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/command-dialect/dialect/runtime/report"
 )
 
 // Options are what the server is told by its command.
@@ -33,10 +35,6 @@ type Options struct {
 	Root    string // absolute; calls work here and below
 	Version string
 }
-
-// Variable names the variable by which dialect knows that an agent reads what it prints, on a
-// machine of CI as well.
-const Variable = "DIALECT_AGENT"
 
 // Bounds.
 const (
@@ -302,7 +300,7 @@ func (c *call) run(ctx context.Context, req *mcp.CallToolRequest, offset int) (*
 	}
 	cmd := exec.CommandContext(ctx, c.o.Self, c.args...)
 	cmd.Dir = c.o.Root
-	cmd.Env = append(os.Environ(), Variable+"=1")
+	cmd.Env = append(os.Environ(), report.AgentVariable+"=1")
 	cmd.Stdin = bytes.NewReader(c.stdin)
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out

@@ -22,7 +22,7 @@ func TestMain(m *testing.M) {
 		panic(err)
 	}
 	program = filepath.Join(dir, "dialect")
-	build := exec.Command("go", "build", "-o", program, "../..")
+	build := exec.Command("go", "build", "-o", dir+"/", "../..", "../../dialect-mcp")
 	build.Stderr = os.Stderr
 	if err := build.Run(); err != nil {
 		os.Stderr.WriteString("cannot build dialect: " + err.Error() + "\n")
@@ -252,7 +252,7 @@ func TestCancellationKills(t *testing.T) {
 
 // The inspector of the protocol, as npm has it, calls run.
 func TestInspector(t *testing.T) {
-	inspector, err := filepath.Abs("../../../../runtime/mcpclient/testdata/npm/node_modules/.bin/mcp-inspector")
+	inspector, err := filepath.Abs("../../../../runtime/mcpclient/broker/testdata/npm/node_modules/.bin/mcp-inspector")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package mcpclient
+package broker
 
 import (
 	"encoding/json"
@@ -8,6 +8,8 @@ import (
 
 	"github.com/google/jsonschema-go/jsonschema"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/command-dialect/dialect/runtime/mcpclient"
 )
 
 // arguments makes the arguments of a call, and holds them against the schema of the tool. The
@@ -15,14 +17,14 @@ import (
 func arguments(c Call, t *mcp.Tool) (map[string]any, error) {
 	schema, err := schemaOf(t)
 	if err != nil {
-		return nil, errorf(Protocol, "the schema of the tool %s is none: %v", t.Name, err)
+		return nil, mcpclient.Errorf(mcpclient.Protocol, "the schema of the tool %s is none: %v", t.Name, err)
 	}
 	args := make(map[string]any)
 	if c.Arguments != "" {
 		d := json.NewDecoder(strings.NewReader(c.Arguments))
 		d.UseNumber()
 		if err := d.Decode(&args); err != nil {
-			return nil, errorf(BadArguments, "the arguments of %s are no JSON object: %v", c.Target, err)
+			return nil, mcpclient.Errorf(mcpclient.BadArguments, "the arguments of %s are no JSON object: %v", c.Target, err)
 		}
 		for name, v := range args {
 			if text, ok := v.(string); ok {
@@ -37,20 +39,20 @@ func arguments(c Call, t *mcp.Tool) (map[string]any, error) {
 		}
 		if name == "" {
 			if name = sole(schema); name == "" {
-				return nil, errorf(BadArguments, "the tool %s wants named values: %s", t.Name, wants(schema))
+				return nil, mcpclient.Errorf(mcpclient.BadArguments, "the tool %s wants named values: %s", t.Name, wants(schema))
 			}
 		}
 		if _, twice := args[name]; twice {
-			return nil, errorf(BadArguments, "the value %q of %s is given twice", name, t.Name)
+			return nil, mcpclient.Errorf(mcpclient.BadArguments, "the value %q of %s is given twice", name, t.Name)
 		}
 		args[name] = typed(v.Text, property(schema, name))
 	}
 	resolved, err := schema.Resolve(nil)
 	if err != nil {
-		return nil, errorf(Protocol, "the schema of the tool %s is none: %v", t.Name, err)
+		return nil, mcpclient.Errorf(mcpclient.Protocol, "the schema of the tool %s is none: %v", t.Name, err)
 	}
 	if err := resolved.Validate(plainNumbers(args)); err != nil {
-		return nil, errorf(BadArguments, "the tool %s does not take that: %s; it wants: %s", t.Name, reason(err), wants(schema))
+		return nil, mcpclient.Errorf(mcpclient.BadArguments, "the tool %s does not take that: %s; it wants: %s", t.Name, reason(err), wants(schema))
 	}
 	return args, nil
 }

@@ -1,6 +1,6 @@
 //go:build unix
 
-package mcpclient
+package broker
 
 import (
 	"bytes"
@@ -23,7 +23,7 @@ func FuzzArguments(f *testing.F) {
 			return
 		}
 		tool := &mcp.Tool{Name: "t", InputSchema: json.RawMessage(schema)}
-		args, err := arguments(Call{Target: "s:t", Arguments: template, Values: []Value{{name, value}}}, tool)
+		args, err := arguments(Call{Target: "s:t", Arguments: template, Values: values(name, value)}, tool)
 		if err != nil {
 			return
 		}

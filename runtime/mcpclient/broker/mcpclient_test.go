@@ -1,6 +1,6 @@
 //go:build unix
 
-package mcpclient
+package broker
 
 import (
 	"bufio"
@@ -23,6 +23,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/command-dialect/dialect/lang/plan"
+	"github.com/command-dialect/dialect/runtime/mcpclient"
 )
 
 // The test binary is also a server that misbehaves as its argument says.
@@ -148,26 +149,26 @@ func TestHostileServers(t *testing.T) {
 		reason      Reason
 		says        string
 	}{
-		{"exit", "bad-server:do_it", Call{}, StartFailed, "ended at its start"},
-		{"silent", "bad-server:do_it", Call{Timeout: 300 * time.Millisecond}, Timeout, "not ready in time"},
-		{"nonsense", "bad-server:do_it", Call{Timeout: 5 * time.Second}, StartFailed, "does not speak the protocol"},
-		{"flood-at-start", "bad-server:do_it", Call{Timeout: 20 * time.Second}, StartFailed, "floods"},
-		{"die", "bad_server:do-it", Call{}, Died, "died during the call: exit status 7"},
-		{"hang", "bad-server:do_it", Call{Timeout: 500 * time.Millisecond}, Timeout, "gave no answer in time"},
-		{"hang", "bad-server:do_it", Call{Stall: 300 * time.Millisecond}, Stall, "silent"},
-		{"flood", "bad-server:do_it", Call{MaxOutput: 1 << 16}, OutputLimit, "wrote more"},
-		{"flood-progress", "bad-server:do_it", Call{MaxOutput: 1 << 16, Stall: 5 * time.Second}, OutputLimit, "wrote more"},
+		{"exit", "bad-server:do_it", Call{}, mcpclient.StartFailed, "ended at its start"},
+		{"silent", "bad-server:do_it", Call{Timeout: 300 * time.Millisecond}, mcpclient.Timeout, "not ready in time"},
+		{"nonsense", "bad-server:do_it", Call{Timeout: 5 * time.Second}, mcpclient.StartFailed, "does not speak the protocol"},
+		{"flood-at-start", "bad-server:do_it", Call{Timeout: 20 * time.Second}, mcpclient.StartFailed, "floods"},
+		{"die", "bad_server:do-it", Call{}, mcpclient.Died, "died during the call: exit status 7"},
+		{"hang", "bad-server:do_it", Call{Timeout: 500 * time.Millisecond}, mcpclient.Timeout, "gave no answer in time"},
+		{"hang", "bad-server:do_it", Call{Stall: 300 * time.Millisecond}, mcpclient.Stall, "silent"},
+		{"flood", "bad-server:do_it", Call{MaxOutput: 1 << 16}, mcpclient.OutputLimit, "wrote more"},
+		{"flood-progress", "bad-server:do_it", Call{MaxOutput: 1 << 16, Stall: 5 * time.Second}, mcpclient.OutputLimit, "wrote more"},
 		{"garbage", "bad-server:do_it", Call{Timeout: 5 * time.Second}, "", ""},
 		{"wrong", "bad-server:do_it", Call{Timeout: 5 * time.Second}, "", ""},
-		{"refuse", "bad-server:do_it", Call{}, Protocol, "not today"},
-		{"ok", "bad-server:other", Call{}, UnknownTool, "it has: do_it, no-schema"},
-		{"ok", "nowhere:do_it", Call{}, NotConfigured, "there are: bad-server, gone, off, token"},
-		{"ok", "off:do_it", Call{}, NotConfigured, "disabled in .mcp.json"},
-		{"ok", "token:do_it", Call{}, NotConfigured, "NO_SUCH_VARIABLE"},
-		{"ok", "gone:do_it", Call{}, EnvMissing, "not in PATH"},
-		{"ok", "bad-server:do_it", Call{Values: []Value{{"x", "many"}}}, BadArguments, "x (integer, required)"},
-		{"ok", "bad-server:do_it", Call{Values: []Value{}}, BadArguments, "required"},
-		{"ok", "bad-server:no-schema", Call{Values: []Value{{"", "1"}}}, BadArguments, "named values"},
+		{"refuse", "bad-server:do_it", Call{}, mcpclient.Protocol, "not today"},
+		{"ok", "bad-server:other", Call{}, mcpclient.UnknownTool, "it has: do_it, no-schema"},
+		{"ok", "nowhere:do_it", Call{}, mcpclient.NotConfigured, "there are: bad-server, gone, off, token"},
+		{"ok", "off:do_it", Call{}, mcpclient.NotConfigured, "disabled in .mcp.json"},
+		{"ok", "token:do_it", Call{}, mcpclient.NotConfigured, "NO_SUCH_VARIABLE"},
+		{"ok", "gone:do_it", Call{}, mcpclient.EnvMissing, "not in PATH"},
+		{"ok", "bad-server:do_it", Call{Values: values("x", "many")}, mcpclient.BadArguments, "x (integer, required)"},
+		{"ok", "bad-server:do_it", Call{Values: []Value{}}, mcpclient.BadArguments, "required"},
+		{"ok", "bad-server:no-schema", Call{Values: values("", "1")}, mcpclient.BadArguments, "named values"},
 	} {
 		t.Run(tt.how+"/"+string(tt.reason), func(t *testing.T) {
 			t.Parallel()
@@ -175,7 +176,7 @@ func TestHostileServers(t *testing.T) {
 			c := tt.call
 			c.Target = tt.target
 			if c.Values == nil {
-				c.Values = []Value{{"", "3"}}
+				c.Values = values("", "3")
 			}
 			begun := time.Now()
 			_, err := p.Call(context.Background(), c)
@@ -199,7 +200,7 @@ func TestHostileServers(t *testing.T) {
 
 func TestCall(t *testing.T) {
 	p := pool(t, "ok")
-	r, err := p.Call(context.Background(), Call{Target: "bad-server:do_it", Values: []Value{{"", "3"}}})
+	r, err := p.Call(context.Background(), Call{Target: "bad-server:do_it", Values: values("", "3")})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -223,26 +224,26 @@ func TestCall(t *testing.T) {
 	}
 	wg.Wait()
 	// A tool that says no is a result.
-	r, err = pool(t, "error").Call(context.Background(), Call{Target: "bad-server:do_it", Values: []Value{{"x", "3"}}})
+	r, err = pool(t, "error").Call(context.Background(), Call{Target: "bad-server:do_it", Values: values("x", "3")})
 	if err != nil || !r.IsError || r.Text != "it cannot be done\nreally" {
 		t.Errorf("%+v %v", r, err)
 	}
 	// A server that asks for what nobody offers gets no answer that it could use, and is heard.
-	if _, err = pool(t, "ask").Call(context.Background(), Call{Target: "bad-server:do_it", Values: []Value{{"x", "3"}}, Timeout: 10 * time.Second}); err != nil {
+	if _, err = pool(t, "ask").Call(context.Background(), Call{Target: "bad-server:do_it", Values: values("x", "3"), Timeout: 10 * time.Second}); err != nil {
 		t.Errorf("%v", err)
 	}
 	// After a death the next call gets a new server.
 	p = pool(t, "die")
 	for range 2 {
 		var e *Error
-		if _, err := p.Call(context.Background(), Call{Target: "bad-server:do_it", Values: []Value{{"x", "3"}}}); !errors.As(err, &e) || e.Reason != Died {
+		if _, err := p.Call(context.Background(), Call{Target: "bad-server:do_it", Values: values("x", "3")}); !errors.As(err, &e) || e.Reason != mcpclient.Died {
 			t.Errorf("%v", err)
 		}
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	time.AfterFunc(300*time.Millisecond, cancel)
 	var e *Error
-	if _, err := pool(t, "hang").Call(ctx, Call{Target: "bad-server:do_it", Values: []Value{{"x", "3"}}}); !errors.As(err, &e) || e.Reason != Interrupted {
+	if _, err := pool(t, "hang").Call(ctx, Call{Target: "bad-server:do_it", Values: values("x", "3")}); !errors.As(err, &e) || e.Reason != mcpclient.Interrupted {
 		t.Errorf("%v", err)
 	}
 }
@@ -250,7 +251,7 @@ func TestCall(t *testing.T) {
 // What a server started is gone with it.
 func TestTheGroupIsKilled(t *testing.T) {
 	p := pool(t, "child")
-	if _, err := p.Call(context.Background(), Call{Target: "bad-server:do_it", Values: []Value{{"x", "3"}}}); err != nil {
+	if _, err := p.Call(context.Background(), Call{Target: "bad-server:do_it", Values: values("x", "3")}); err != nil {
 		t.Fatal(err)
 	}
 	p.mu.Lock()
@@ -293,12 +294,12 @@ func TestHTTP(t *testing.T) {
 		Dir: t.TempDir(), Environ: append(os.Environ(), "TOKEN=me"),
 	})
 	defer p.Close()
-	r, err := p.Call(context.Background(), Call{Target: "web:double", Values: []Value{{"", "21"}}, Timeout: 20 * time.Second})
+	r, err := p.Call(context.Background(), Call{Target: "web:double", Values: values("", "21"), Timeout: 20 * time.Second})
 	if err != nil || r.Text != "42 for Bearer me" {
 		t.Errorf("%+v %v", r, err)
 	}
 	var e *Error
-	if _, err := p.Call(context.Background(), Call{Target: "dead:x", Timeout: 20 * time.Second}); !errors.As(err, &e) || e.Reason != StartFailed {
+	if _, err := p.Call(context.Background(), Call{Target: "dead:x", Timeout: 20 * time.Second}); !errors.As(err, &e) || e.Reason != mcpclient.StartFailed {
 		t.Errorf("%v", err)
 	}
 }
@@ -338,15 +339,15 @@ func TestRealServers(t *testing.T) {
 		}
 		return r
 	}
-	if r := call(Call{Target: "everything:echo", Values: []Value{{"", "hello"}}}); !strings.Contains(r.Text, "hello") {
+	if r := call(Call{Target: "everything:echo", Values: values("", "hello")}); !strings.Contains(r.Text, "hello") {
 		t.Errorf("%s", r.Text)
 	}
-	if r := call(Call{Target: "everything:get-sum", Values: []Value{{"a", "2"}, {"b", "40"}}}); !strings.Contains(r.Text, "42") {
+	if r := call(Call{Target: "everything:get-sum", Values: values("a", "2", "b", "40")}); !strings.Contains(r.Text, "42") {
 		t.Errorf("%s", r.Text)
 	}
 	var mu sync.Mutex
 	var progress []string
-	call(Call{Target: "everything:trigger-long-running-operation", Values: []Value{{"duration", "1"}, {"steps", "3"}}, Progress: func(line string) {
+	call(Call{Target: "everything:trigger-long-running-operation", Values: values("duration", "1", "steps", "3"), Progress: func(line string) {
 		mu.Lock()
 		defer mu.Unlock()
 		progress = append(progress, line)
@@ -356,21 +357,29 @@ func TestRealServers(t *testing.T) {
 		t.Errorf("progress %q", progress)
 	}
 	mu.Unlock()
-	if r := call(Call{Target: "everything:get_structured_content", Values: []Value{{"location", "New York"}}}); r.Structured == nil {
+	if r := call(Call{Target: "everything:get_structured_content", Values: values("location", "New York")}); r.Structured == nil {
 		t.Errorf("%+v", r)
 	}
 	name := filepath.Join(dir, "a.txt")
-	if r := call(Call{Target: "filesystem:write_file", Values: []Value{{"path", name}, {"content", "by mcp"}}}); r.IsError {
+	if r := call(Call{Target: "filesystem:write_file", Values: values("path", name, "content", "by mcp")}); r.IsError {
 		t.Errorf("%s", r.Text)
 	}
 	if text, err := os.ReadFile(name); err != nil || string(text) != "by mcp" {
 		t.Errorf("%s %v", text, err)
 	}
-	if r := call(Call{Target: "filesystem:read-text-file", Values: []Value{{"path", "/etc/passwd"}}}); !r.IsError || !strings.Contains(r.Text, "denied") {
+	if r := call(Call{Target: "filesystem:read-text-file", Values: values("path", "/etc/passwd")}); !r.IsError || !strings.Contains(r.Text, "denied") {
 		t.Errorf("a file outside was read: %+v", r)
 	}
 	var e *Error
-	if _, err := p.Call(context.Background(), Call{Target: "everything:get-sum", Values: []Value{{"a", "two"}, {"b", "40"}}}); !errors.As(err, &e) || e.Reason != BadArguments {
+	if _, err := p.Call(context.Background(), Call{Target: "everything:get-sum", Values: values("a", "two", "b", "40")}); !errors.As(err, &e) || e.Reason != mcpclient.BadArguments {
 		t.Errorf("%v", err)
 	}
+}
+
+// values makes values of pairs of name and text.
+func values(pairs ...string) (list []Value) {
+	for i := 0; i < len(pairs); i += 2 {
+		list = append(list, Value{Name: pairs[i], Text: pairs[i+1]})
+	}
+	return list
 }

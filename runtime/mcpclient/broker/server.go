@@ -1,4 +1,4 @@
-package mcpclient
+package broker
 
 import (
 	"context"
@@ -15,6 +15,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/command-dialect/dialect/lang/plan"
+	"github.com/command-dialect/dialect/runtime/mcpclient"
 )
 
 // A server is one that was started, or is being started.
@@ -25,7 +26,7 @@ type server struct {
 	ready   chan struct{} // closed once start has returned
 	err     error         // of start
 	session *mcp.ClientSession
-	child   *child // nil behind a URL
+	child   *mcpclient.Child // nil behind a URL
 	meter   *meter
 	stderr  tail
 
@@ -38,8 +39,8 @@ type server struct {
 
 // start reaches the server and shakes hands.
 func (s *server) start(ctx context.Context, o Options, conf plan.Server) error {
-	s.meter.begin(DefaultMaxOutput)
-	defer s.meter.end(DefaultMaxOutput)
+	s.meter.begin(mcpclient.DefaultMaxOutput)
+	defer s.meter.end(mcpclient.DefaultMaxOutput)
 	transport, err := s.transport(o, conf)
 	if err != nil {
 		return err
@@ -50,20 +51,20 @@ func (s *server) start(ctx context.Context, o Options, conf plan.Server) error {
 	})
 	session, err := client.Connect(ctx, transport, nil)
 	if err != nil {
-		e := errorf(StartFailed, "the server %s does not speak the protocol: %v", s.name, err)
+		e := mcpclient.Errorf(mcpclient.StartFailed, "the server %s does not speak the protocol: %v", s.name, err)
 		switch dead := s.exited(); {
 		case s.meter.over():
 			e.Message = fmt.Sprintf("the server %s floods instead of answering", s.name)
 		case dead != "":
 			e.Message = fmt.Sprintf("the server %s ended at its start: %s", s.name, dead)
 		case ctx.Err() != nil:
-			e.Reason, e.Message = Timeout, fmt.Sprintf("the server %s was not ready within %v", s.name, StartTimeout)
+			e.Reason, e.Message = mcpclient.Timeout, fmt.Sprintf("the server %s was not ready within %v", s.name, mcpclient.StartTimeout)
 		}
 		if s.child != nil {
-			s.child.kill()
+			s.child.Kill()
 		}
 		if errors.Is(ctx.Err(), context.Canceled) {
-			e.Reason, e.Message = Interrupted, "interrupted"
+			e.Reason, e.Message = mcpclient.Interrupted, "interrupted"
 		}
 		e.Stderr = s.stderr.String()
 		return e
@@ -76,7 +77,7 @@ func (s *server) transport(o Options, conf plan.Server) (mcp.Transport, error) {
 	value := func(text string) (string, error) {
 		out, err := expand(text, o.Environ)
 		if err != nil {
-			return "", errorf(NotConfigured, "the MCP server %q of %s: %v", s.name, conf.Origin, err)
+			return "", mcpclient.Errorf(mcpclient.NotConfigured, "the MCP server %q of %s: %v", s.name, conf.Origin, err)
 		}
 		return out, nil
 	}
@@ -101,7 +102,7 @@ func (s *server) transport(o Options, conf plan.Server) (mcp.Transport, error) {
 		}
 	}
 	if len(argv) == 0 {
-		return nil, errorf(NotConfigured, "the MCP server %q of %s has neither a command nor a url", s.name, conf.Origin)
+		return nil, mcpclient.Errorf(mcpclient.NotConfigured, "the MCP server %q of %s has neither a command nor a url", s.name, conf.Origin)
 	}
 	env := append([]string(nil), o.Environ...)
 	for name, text := range conf.Env {
@@ -117,13 +118,13 @@ func (s *server) transport(o Options, conf plan.Server) (mcp.Transport, error) {
 	}
 	path, err := lookPath(path, env)
 	if err != nil {
-		return nil, errorf(EnvMissing, "the program of the MCP server %q is not there: %v", s.name, err)
+		return nil, mcpclient.Errorf(mcpclient.EnvMissing, "the program of the MCP server %q is not there: %v", s.name, err)
 	}
 	s.program = path
-	if s.child, err = startChild(path, argv, o.Dir, env, &s.stderr); err != nil {
-		return nil, errorf(StartFailed, "the MCP server %q cannot be started: %v", s.name, err)
+	if s.child, err = mcpclient.StartChild(path, argv, o.Dir, env, &s.stderr); err != nil {
+		return nil, mcpclient.Errorf(mcpclient.StartFailed, "the MCP server %q cannot be started: %v", s.name, err)
 	}
-	return &mcp.IOTransport{Reader: &metered{s.child.stdout, s.meter}, Writer: s.child.stdin, MaxLineLength: -1}, nil
+	return &mcp.IOTransport{Reader: &metered{s.child.Stdout, s.meter}, Writer: s.child.Stdin, MaxLineLength: -1}, nil
 }
 
 // lookPath finds a program in the PATH of env, where empty and relative elements do not count.
@@ -188,8 +189,8 @@ func (s *server) list(ctx context.Context) ([]*mcp.Tool, error) {
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, listTimeout, errTimeout)
 	defer cancel()
-	s.meter.begin(DefaultMaxOutput)
-	defer s.meter.end(DefaultMaxOutput)
+	s.meter.begin(mcpclient.DefaultMaxOutput)
+	defer s.meter.end(mcpclient.DefaultMaxOutput)
 	tools := []*mcp.Tool{}
 	for t, err := range s.session.Tools(ctx, nil) {
 		if err != nil {
@@ -199,7 +200,7 @@ func (s *server) list(ctx context.Context) ([]*mcp.Tool, error) {
 			return nil, err
 		}
 		if tools = append(tools, t); len(tools) > 10_000 {
-			return nil, errorf(Protocol, "the server %s has no end of tools", s.name)
+			return nil, mcpclient.Errorf(mcpclient.Protocol, "the server %s has no end of tools", s.name)
 		}
 	}
 	s.tools = tools
@@ -229,7 +230,7 @@ func (s *server) tool(ctx context.Context, name string) (*mcp.Tool, error) {
 			more = fmt.Sprintf(" and %d more", len(names)-most)
 			names = names[:most]
 		}
-		return nil, errorf(UnknownTool, "the server %s has no tool %q; it has: %s%s", s.name, name, strings.Join(names, ", "), more)
+		return nil, mcpclient.Errorf(mcpclient.UnknownTool, "the server %s has no tool %q; it has: %s%s", s.name, name, strings.Join(names, ", "), more)
 	}
 	return found, nil
 }
@@ -240,8 +241,8 @@ func (s *server) exited() string {
 		return ""
 	}
 	select {
-	case <-s.child.done:
-		return s.child.status()
+	case <-s.child.Done:
+		return s.child.Status()
 	case <-time.After(100 * time.Millisecond): // the end of its output comes before that of the process
 		return ""
 	}
@@ -253,7 +254,7 @@ func (s *server) stop() {
 		s.giveUp()
 		<-s.ready
 		if s.child != nil {
-			s.child.stop()
+			s.child.Stop()
 		}
 		if s.session != nil {
 			closed := make(chan struct{})

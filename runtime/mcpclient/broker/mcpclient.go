@@ -1,0 +1,407 @@
+// Package broker calls tools of servers of the Model Context mcpclient.Protocol.
+//
+// In comes the name of a server and of its tool, with arguments; out come the request and the
+// response in a canonical form, and what the tool says of itself. A server is started on its
+// first call, kept for the others, and killed with all of its process group in the end. A tool
+// that says no (isError) is a result; whatever keeps a tool from answering is an [Error] with a
+// reason of its own. The package knows no verdicts and no receipts.
+//
+// A server is not trusted: what it may write for one call is bounded, so is the time for its
+// start and for each call, and after any fault of it the next call gets a new one. What it
+// writes to standard error is kept, the last of it, for messages.
+//
+// # Canonical form
+//
+// The request is {"arguments":{...},"name":"tool"}, the response the result of tools/call
+// without "_meta". Both are written as JSON with the keys of objects in ascending order of
+// bytes, no blanks, numbers as they came, and nothing escaped that need not be.
+package broker
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/command-dialect/dialect/lang/plan"
+	"github.com/command-dialect/dialect/runtime/mcpclient"
+)
+
+type (
+	// What is said across the pipes is said in the words of package broker.
+	Options = mcpclient.Options
+	Call    = mcpclient.Call
+	Value   = mcpclient.Value
+	Result  = mcpclient.Result
+	Error   = mcpclient.Error
+	Reason  = mcpclient.Reason
+)
+
+// Bounds of what is asked of a server.
+const (
+	listTimeout = 20 * time.Second
+	maxStderr   = 8 << 10
+)
+
+// A Pool holds the servers of a run. It is safe for concurrent use.
+type Pool struct {
+	o      Options
+	mu     sync.Mutex
+	closed bool
+	live   map[string]*server
+}
+
+// New makes a pool; nothing is started yet.
+func New(o Options) *Pool { return &Pool{o: o, live: make(map[string]*server)} }
+
+// Close ends all servers, and waits until they are gone.
+func (p *Pool) Close() {
+	p.mu.Lock()
+	p.closed = true
+	live := slices.Collect(maps.Values(p.live))
+	p.live = make(map[string]*server)
+	p.mu.Unlock()
+	var wg sync.WaitGroup
+	for _, s := range live {
+		wg.Go(s.stop)
+	}
+	wg.Wait()
+}
+
+// Call calls a tool. The error is an *[Error].
+func (p *Pool) Call(ctx context.Context, c Call) (*Result, error) {
+	name, tool, _ := strings.Cut(c.Target, ":")
+	if c.Timeout > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeoutCause(ctx, c.Timeout, errTimeout)
+		defer cancel()
+	}
+	s, err := p.server(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	t, err := s.tool(ctx, tool)
+	if err != nil {
+		return nil, p.failed(ctx, s, err)
+	}
+	args, err := arguments(c, t)
+	if err != nil {
+		return nil, err
+	}
+	request, err := canonical(map[string]any{"name": t.Name, "arguments": args})
+	if err != nil {
+		return nil, mcpclient.Errorf(mcpclient.BadArguments, "the arguments of %s cannot be written: %v", c.Target, err)
+	}
+	limit := c.MaxOutput
+	if limit == 0 {
+		limit = mcpclient.DefaultMaxOutput
+	}
+	s.meter.begin(limit)
+	defer s.meter.end(limit)
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	if c.Stall > 0 {
+		defer s.meter.watch(c.Stall, func() { cancel(errStall) })()
+	}
+	token := s.progress(c.Progress)
+	defer s.forget(token)
+	params := &mcp.CallToolParams{Name: t.Name, Arguments: args}
+	params.SetProgressToken(token)
+	answer, err := s.session.CallTool(ctx, params)
+	if err != nil {
+		return nil, p.failed(ctx, s, err)
+	}
+	r := &Result{Request: request, IsError: answer.IsError, Program: s.program}
+	if err := fill(r, answer); err != nil {
+		return nil, p.failed(ctx, s, err)
+	}
+	return r, nil
+}
+
+var (
+	errTimeout = errors.New("timeout")
+	errStall   = errors.New("stall")
+)
+
+// failed says why a server gave no answer, and gives it up: what it may still say belongs to
+// no call any more.
+func (p *Pool) failed(ctx context.Context, s *server, err error) error {
+	var known *Error
+	if errors.As(err, &known) && (known.Reason == mcpclient.UnknownTool || known.Reason == mcpclient.BadArguments) {
+		return known
+	}
+	if known == nil && ctx.Err() == nil && refused(err) {
+		return &Error{Reason: mcpclient.Protocol, Message: fmt.Sprintf("the server %s: %v", s.name, err), Stderr: s.stderr.String()} // it is well, and said no
+	}
+	over := s.meter.over()
+	dead := s.exited()
+	var e *Error
+	switch cause := context.Cause(ctx); {
+	case known != nil:
+		e = known
+	case over:
+		e = mcpclient.Errorf(mcpclient.OutputLimit, "the server %s wrote more than a call may", s.name)
+	case errors.Is(cause, errStall):
+		e = mcpclient.Errorf(mcpclient.Stall, "the server %s was silent for too long", s.name)
+	case errors.Is(cause, errTimeout), errors.Is(err, errTimeout):
+		e = mcpclient.Errorf(mcpclient.Timeout, "the server %s gave no answer in time", s.name)
+	case ctx.Err() != nil:
+		e = mcpclient.Errorf(mcpclient.Interrupted, "interrupted")
+	case dead != "":
+		e = mcpclient.Errorf(mcpclient.Died, "the server %s died during the call: %s", s.name, dead)
+	case errors.Is(err, mcp.ErrConnectionClosed), strings.Contains(err.Error(), "EOF"), strings.Contains(err.Error(), "closed"):
+		e = mcpclient.Errorf(mcpclient.Died, "the server %s hung up during the call", s.name)
+	default:
+		e = mcpclient.Errorf(mcpclient.Protocol, "the server %s: %v", s.name, err)
+	}
+	p.mu.Lock()
+	if p.live[s.name] == s {
+		delete(p.live, s.name)
+	}
+	p.mu.Unlock()
+	s.stop()
+	e.Stderr = s.stderr.String()
+	return e
+}
+
+// refused reports whether a server answered with an error of the protocol.
+func refused(err error) bool {
+	var wire *jsonrpc.Error
+	return errors.As(err, &wire)
+}
+
+func fill(r *Result, a *mcp.CallToolResult) error {
+	a.Meta = nil
+	raw, err := json.Marshal(a)
+	if err != nil {
+		return err
+	}
+	if r.Response, err = recode(raw); err != nil {
+		return err
+	}
+	var parts []string
+	for _, c := range a.Content {
+		switch c := c.(type) {
+		case *mcp.TextContent:
+			parts = append(parts, c.Text)
+		case *mcp.ImageContent:
+			parts = append(parts, fmt.Sprintf("[an image, %s, %d bytes]", c.MIMEType, len(c.Data)))
+		case *mcp.AudioContent:
+			parts = append(parts, fmt.Sprintf("[audio, %s, %d bytes]", c.MIMEType, len(c.Data)))
+		case *mcp.ResourceLink:
+			parts = append(parts, "[a link: "+c.URI+"]")
+		case *mcp.EmbeddedResource:
+			if c.Resource != nil && c.Resource.Text != "" {
+				parts = append(parts, c.Resource.Text)
+			} else if c.Resource != nil {
+				parts = append(parts, "[a resource: "+c.Resource.URI+"]")
+			}
+		}
+	}
+	r.Text = strings.Join(parts, "\n")
+	if a.StructuredContent != nil {
+		if raw, err := json.Marshal(a.StructuredContent); err == nil && string(raw) != "null" {
+			r.Structured = raw
+		}
+	}
+	return nil
+}
+
+// recode writes JSON in its canonical form.
+func recode(raw []byte) ([]byte, error) {
+	d := json.NewDecoder(bytes.NewReader(raw))
+	d.UseNumber()
+	var v any
+	if err := d.Decode(&v); err != nil {
+		return nil, err
+	}
+	return encode(v)
+}
+
+// canonical writes a value in its canonical form. It goes by way of JSON, which has one form
+// for bytes that are no UTF-8.
+func canonical(v any) ([]byte, error) {
+	raw, err := encode(v)
+	if err != nil {
+		return nil, err
+	}
+	return recode(raw)
+}
+
+func encode(v any) ([]byte, error) {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return nil, err
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
+}
+
+// Tools lists the tools of a server, for a check: name and schema as JSON.
+func (p *Pool) Tools(ctx context.Context, name string) (map[string]json.RawMessage, error) {
+	s, err := p.server(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	list, err := s.list(ctx)
+	if err != nil {
+		return nil, p.failed(ctx, s, err)
+	}
+	out := make(map[string]json.RawMessage, len(list))
+	for _, t := range list {
+		raw, err := json.Marshal(t.InputSchema)
+		if err != nil {
+			return nil, mcpclient.Errorf(mcpclient.Protocol, "the schema of %s:%s: %v", name, t.Name, err)
+		}
+		out[t.Name] = raw
+	}
+	return out, nil
+}
+
+// Check says what is wrong with the arguments of a call, without making it; nil if nothing is.
+func (p *Pool) Check(ctx context.Context, c Call) error {
+	name, tool, _ := strings.Cut(c.Target, ":")
+	s, err := p.server(ctx, name)
+	if err != nil {
+		return err
+	}
+	t, err := s.tool(ctx, tool)
+	if err != nil {
+		return p.failed(ctx, s, err)
+	}
+	_, err = arguments(c, t)
+	return err
+}
+
+// same reports whether two names are one: matrices, editors and servers differ in how they
+// write a dash.
+func same(a, b string) bool {
+	return strings.ReplaceAll(a, "-", "_") == strings.ReplaceAll(b, "-", "_")
+}
+
+// server returns the running server of that name, started if need be.
+func (p *Pool) server(ctx context.Context, name string) (*server, error) {
+	key, conf, ok := find(p.o.Servers, name)
+	if !ok {
+		return nil, mcpclient.Errorf(mcpclient.NotConfigured, "no MCP server %q is configured; there are: %s", name, list(p.o.Servers))
+	}
+	if conf.Disabled {
+		return nil, mcpclient.Errorf(mcpclient.NotConfigured, "the MCP server %q is disabled in %s", key, conf.Origin)
+	}
+	p.mu.Lock()
+	if p.closed {
+		p.mu.Unlock()
+		return nil, mcpclient.Errorf(mcpclient.Interrupted, "interrupted")
+	}
+	s := p.live[key]
+	if s == nil {
+		starting, cancel := context.WithTimeout(context.Background(), mcpclient.StartTimeout)
+		s = &server{name: key, giveUp: cancel, ready: make(chan struct{}), meter: newMeter(), tokens: make(map[string]func(string))}
+		p.live[key] = s
+		go func() {
+			defer close(s.ready)
+			defer cancel()
+			s.err = s.start(starting, p.o, conf)
+		}()
+	}
+	p.mu.Unlock()
+	select {
+	case <-s.ready:
+	case <-ctx.Done():
+		if context.Cause(ctx) == errTimeout {
+			return nil, mcpclient.Errorf(mcpclient.Timeout, "the server %s was not ready in time", key)
+		}
+		return nil, mcpclient.Errorf(mcpclient.Interrupted, "interrupted")
+	}
+	if s.err != nil {
+		p.mu.Lock()
+		if p.live[key] == s {
+			delete(p.live, key)
+		}
+		p.mu.Unlock()
+		s.stop()
+		return nil, s.err
+	}
+	return s, nil
+}
+
+func find(servers map[string]plan.Server, name string) (string, plan.Server, bool) {
+	if s, ok := servers[name]; ok {
+		return name, s, true
+	}
+	for _, key := range slices.Sorted(maps.Keys(servers)) {
+		if same(key, name) {
+			return key, servers[key], true
+		}
+	}
+	return "", plan.Server{}, false
+}
+
+func list(servers map[string]plan.Server) string {
+	if len(servers) == 0 {
+		return "none"
+	}
+	return strings.Join(slices.Sorted(maps.Keys(servers)), ", ")
+}
+
+// httpClient adds the headers of a server's configuration.
+func httpClient(headers map[string]string, meter *meter) *http.Client {
+	return &http.Client{Transport: &headed{headers: headers, meter: meter}}
+}
+
+type headed struct {
+	headers map[string]string
+	meter   *meter
+}
+
+func (h *headed) RoundTrip(req *http.Request) (*http.Response, error) {
+	req = req.Clone(req.Context())
+	for name, value := range h.headers {
+		req.Header.Set(name, value)
+	}
+	resp, err := http.DefaultTransport.RoundTrip(req)
+	if err == nil {
+		resp.Body = &metered{resp.Body, h.meter}
+	}
+	return resp, err
+}
+
+// expand replaces ${VAR} and ${VAR:-default} in a text of a server's configuration.
+func expand(text string, environ []string) (string, error) {
+	var missing []string
+	out := os.Expand(text, func(name string) string {
+		name, fallback, hasFallback := strings.Cut(name, ":-")
+		if v, ok := lookup(environ, name); ok && (v != "" || !hasFallback) {
+			return v
+		}
+		if !hasFallback {
+			missing = append(missing, name)
+		}
+		return fallback
+	})
+	if len(missing) > 0 {
+		return "", fmt.Errorf("the variable %s is not set", strings.Join(missing, ", "))
+	}
+	return out, nil
+}
+
+func lookup(environ []string, name string) (string, bool) {
+	for i := len(environ) - 1; i >= 0; i-- {
+		if v, ok := strings.CutPrefix(environ[i], name+"="); ok {
+			return v, true
+		}
+	}
+	return "", false
+}
