@@ -3,7 +3,7 @@
 //
 // In come calls of tools; out goes the text that the command line prints for agents, and in
 // structured form its exit status and, if there is one, the id of the gate. Each call is a
-// process of dialect itself: one binary, two surfaces, one chain of proof. What a call may name
+// process of dialect itself: two surfaces, one chain of proof. What a call may name
 // is bounded: scripts below the root that was fixed at the start, text of a script, and values
 // of known shapes; never a command, a flag, a matrix, a store or a path elsewhere.
 package mcpserver
