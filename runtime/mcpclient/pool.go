@@ -169,10 +169,10 @@ func (p *Pool) start() error {
 		return Errorf(StartFailed, "the helper of MCP servers cannot be started: %v", err)
 	}
 	p.child = child
-	if err := p.send(p.o); err != nil {
-		return Errorf(StartFailed, "the helper of MCP servers cannot be started: %v", err)
-	}
 	go p.read(child.Stdout)
+	if err := p.send(p.o); err != nil {
+		return errGone
+	}
 	return nil
 }
 
