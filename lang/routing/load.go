@@ -104,6 +104,15 @@ func Load(path, name string, o Options) (*Matrix, diag.List) {
 	return l.m, l.list
 }
 
+// Unread reports whether what [Load] said means that the matrix, or one that it extends, could
+// not be read: then nothing is bound, and to say so line by line would bury the one fault that
+// matters.
+func Unread(l diag.List) bool {
+	return slices.ContainsFunc(l, func(d diag.Diagnostic) bool {
+		return d.Severity == diag.Error && (d.Code == diag.MatrixMissing || d.Code == diag.MatrixSyntax || d.Code == diag.UnknownPack)
+	})
+}
+
 // readFile is os.ReadFile bounded to a little more than a matrix may have.
 func readFile(name string) ([]byte, error) {
 	info, err := os.Stat(name)

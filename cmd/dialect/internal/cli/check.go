@@ -176,7 +176,7 @@ func (c *checked) load(path, name string) *checkedMatrix {
 		return m
 	}
 	matrix, found := routing.Load(path, name, routing.Options{})
-	m := &checkedMatrix{matrix: matrix, broken: unread(found), used: make(map[string]bool)}
+	m := &checkedMatrix{matrix: matrix, broken: routing.Unread(found), used: make(map[string]bool)}
 	c.matrices[path] = m
 	c.list = append(c.list, found...)
 	for _, src := range matrix.Files {

@@ -9,7 +9,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -187,7 +186,7 @@ func bind(s *script, routingFile string, vars map[string]string) (*program, erro
 	for _, f := range m.Files {
 		p.addSource(f)
 	}
-	if unread(findings) {
+	if routing.Unread(findings) {
 		// Of a matrix that could not be read nothing is bound: to say so line by
 		// line would bury the one fault that matters.
 		findings = append(findings, parsed...)
@@ -206,13 +205,6 @@ func bind(s *script, routingFile string, vars map[string]string) (*program, erro
 	p.findings = lang.Ignore(findings, p.sources)
 	p.findings.Sort()
 	return p, nil
-}
-
-// unread reports whether the matrix, or one that it extends, could not be read.
-func unread(l diag.List) bool {
-	return slices.ContainsFunc(l, func(d diag.Diagnostic) bool {
-		return d.Severity == diag.Error && (d.Code == diag.MatrixMissing || d.Code == diag.MatrixSyntax || d.Code == diag.UnknownPack)
-	})
 }
 
 func (p *program) addSource(s *diag.Source) { p.sources[s.Name] = s }

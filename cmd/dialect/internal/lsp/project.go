@@ -52,9 +52,7 @@ func (s *server) load(path string) *project {
 		}
 		return os.ReadFile(path)
 	}})
-	p.broken = slices.ContainsFunc(p.list, func(d diag.Diagnostic) bool {
-		return d.Severity == diag.Error && (d.Code == diag.MatrixMissing || d.Code == diag.MatrixSyntax || d.Code == diag.UnknownPack)
-	})
+	p.broken = routing.Unread(p.list)
 	p.list = append(p.list, p.m.Check(routing.CheckOptions{})...)
 	sources, i := make(map[string]*diag.Source), 0
 	for _, src := range p.m.Files {

@@ -158,8 +158,8 @@ func TestHostileServers(t *testing.T) {
 		{"hang", "bad-server:do_it", Call{Stall: 300 * time.Millisecond}, mcpclient.Stall, "silent"},
 		{"flood", "bad-server:do_it", Call{MaxOutput: 1 << 16}, mcpclient.OutputLimit, "wrote more"},
 		{"flood-progress", "bad-server:do_it", Call{MaxOutput: 1 << 16, Stall: 5 * time.Second}, mcpclient.OutputLimit, "wrote more"},
-		{"garbage", "bad-server:do_it", Call{Timeout: 5 * time.Second}, "", ""},
-		{"wrong", "bad-server:do_it", Call{Timeout: 5 * time.Second}, "", ""},
+		{"garbage", "bad-server:do_it", Call{Timeout: 2 * time.Second}, mcpclient.Timeout, "gave no answer in time"},
+		{"wrong", "bad-server:do_it", Call{Timeout: 5 * time.Second}, mcpclient.Protocol, "bad-server"},
 		{"refuse", "bad-server:do_it", Call{}, mcpclient.Protocol, "not today"},
 		{"ok", "bad-server:other", Call{}, mcpclient.UnknownTool, "it has: do_it, no-schema"},
 		{"ok", "nowhere:do_it", Call{}, mcpclient.NotConfigured, "there are: bad-server, gone, off, token"},
@@ -184,7 +184,7 @@ func TestHostileServers(t *testing.T) {
 			if !errors.As(err, &e) {
 				t.Fatalf("error %v", err)
 			}
-			if tt.reason != "" && e.Reason != tt.reason || !strings.Contains(e.Message, tt.says) {
+			if e.Reason != tt.reason || !strings.Contains(e.Message, tt.says) {
 				t.Errorf("%s: %s (%s)", e.Reason, e.Message, e.Stderr)
 			}
 			if tt.how == "exit" && !strings.Contains(e.Stderr, "no token") || tt.how == "die" && !strings.Contains(e.Stderr, "cannot go on") {

@@ -1,4 +1,4 @@
-// Package broker calls tools of servers of the Model Context mcpclient.Protocol.
+// Package broker calls tools of servers of the Model Context Protocol.
 //
 // In comes the name of a server and of its tool, with arguments; out come the request and the
 // response in a canonical form, and what the tool says of itself. A server is started on its
