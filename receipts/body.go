@@ -38,27 +38,33 @@ type Receipt struct {
 	Timestamp  Time  `json:"timestamp"`   // of the start
 	DurationNS int64 `json:"duration_ns"` // at most 2^53-1
 
-	Status     Status `json:"status"`
-	StopReason string `json:"stop_reason,omitempty"` // why it did not run to its end
-	ExitCode   *int   `json:"exit_code,omitempty"`   // absent if it did not exit
-	Signal     string `json:"signal,omitempty"`
-	Stdout     Stream `json:"stdout"`
-	Stderr     Stream `json:"stderr"`
+	Status     Status     `json:"status"`
+	StopReason StopReason `json:"stop_reason,omitempty"`
+	ExitCode   *int       `json:"exit_code,omitempty"` // absent if it did not exit
+	Signal     string     `json:"signal,omitempty"`
+	Stdout     Stream     `json:"stdout"`
+	Stderr     Stream     `json:"stderr"`
 
-	Session string  `json:"session"`
-	Run     string  `json:"run"`
-	Step    string  `json:"step"` // "3.2": the second member of the third command
-	Line    Line    `json:"line"`
-	Binding string  `json:"binding,omitempty"`
-	Dir     Datum   `json:"dir,omitzero"` // it ran in, relative to the root of the project; absent for the root
-	Values  []Value `json:"values,omitempty"`
+	Session string `json:"session"`
+	Run     string `json:"run"`
+	Step    string `json:"step"` // "3.2": the second member of the third command
+	Line    Line   `json:"line"`
+	Binding string `json:"binding,omitempty"`
+	Dir     Datum  `json:"dir,omitzero"` // it ran in, relative to the root of the project; absent for the root
+	// Place is the root of the project, relative to that of the working tree; absent
+	// where they are the same. What ran in one place proves nothing for another.
+	Place  Datum   `json:"place,omitzero"`
+	Values []Value `json:"values,omitempty"`
 
-	Executable  *File      `json:"executable,omitempty"`
-	Environment Hash       `json:"environment,omitzero"`
-	Matrix      Hash       `json:"matrix,omitzero"`
-	Script      Hash       `json:"script,omitzero"`
-	Workspace   *Workspace `json:"workspace,omitempty"`
-	Nonce       string     `json:"nonce,omitempty"`
+	Executable  *File `json:"executable,omitempty"`
+	Environment Hash  `json:"environment,omitzero"`
+	Matrix      Hash  `json:"matrix,omitzero"`
+	Script      Hash  `json:"script,omitzero"`
+	// Inputs is the digest of the files outside of the tree that the binding names as
+	// deciding (`inputs` of the matrix); absent where it names none.
+	Inputs    Hash       `json:"inputs,omitzero"`
+	Workspace *Workspace `json:"workspace,omitempty"`
+	Nonce     string     `json:"nonce,omitempty"`
 
 	// Request is what a tool was asked that is no process, in the canonical form of its
 	// protocol (package runtime/mcpclient); Stdout is its answer then.
@@ -126,6 +132,9 @@ func (w *Workspace) Held() Tree {
 type Tree struct {
 	Tree  string `json:"tree,omitempty"` // hex, as git prints it
 	Bytes Hash   `json:"bytes"`
+	// Exact says that a clone of a commit of Tree has just these bytes. Without it
+	// Tree is a name for what git would store, and not for what ran.
+	Exact bool `json:"exact,omitempty"`
 }
 
 // A Handle is what a mutating tool returns of what it did.
@@ -198,6 +207,7 @@ func (r *Receipt) shorten(limit int) {
 	short(&r.Line.Text)
 	short(&r.Line.File)
 	short(&r.Dir)
+	short(&r.Place)
 	for _, s := range []*string{&r.Result, &r.Effects} {
 		if len(*s) > limit {
 			*s = ""
@@ -217,6 +227,8 @@ func (r *Receipt) check() error {
 		return errors.New("a negative duration")
 	case !slices.Contains([]Status{Succeeded, StatusFailed, NotConfigured, Pending}, r.Status):
 		return fmt.Errorf("unknown status %q", r.Status)
+	case !r.StopReason.known():
+		return fmt.Errorf("unknown stop reason %q", r.StopReason)
 	case r.Line.Number < 1:
 		return errors.New("lines count from 1")
 	case r.Stdout.Bytes < 0 || r.Stderr.Bytes < 0 || r.Request != nil && r.Request.Bytes < 0:
@@ -236,7 +248,7 @@ func (r *Receipt) check() error {
 	if r.Executable != nil && r.Executable.Path.IsZero() {
 		return errors.New("an executable without a path")
 	}
-	texts := []string{r.Kind, r.StopReason, r.Signal, r.Session, r.Run, r.Step, r.Binding, r.Nonce, r.Result, r.Effects}
+	texts := []string{r.Kind, r.Signal, r.Session, r.Run, r.Step, r.Binding, r.Nonce, r.Result, r.Effects}
 	for _, v := range r.Values {
 		texts = append(texts, v.Name)
 	}
@@ -331,6 +343,7 @@ type Gate struct {
 	Script Hash   `json:"script,omitzero"`
 	Matrix Hash   `json:"matrix,omitzero"`
 	Covers Covers `json:"covers"`
+	Place  Datum  `json:"place,omitzero"` // as in [Receipt]
 
 	// Members are the receipts and the earlier gates that it consumed, in the
 	// order of the script. There are at most MaxMembers: a larger gate has gates
@@ -341,6 +354,10 @@ type Gate struct {
 	Level    int    `json:"level"`            // lowest trust level of the members
 	Policy   string `json:"policy"`           // what the producer held the matrix against; see the constants
 	Tree     *Tree  `json:"tree,omitempty"`
+	// Beyond says why Tree is not exact: "PATH: reason", at most MaxBeyond of them, and
+	// BeyondMore counts the others.
+	Beyond     []Datum `json:"beyond,omitempty"`
+	BeyondMore int     `json:"beyond_more,omitempty"`
 	// Also are the bytes of earlier snapshots of the run, from which Tree differs in
 	// nothing but new files that git does not track: what ran on them counts as run
 	// on Tree.
@@ -352,6 +369,9 @@ type Gate struct {
 	// consumed with it, and prove nothing for it: a command can write what it likes.
 	Nested []Hash `json:"nested,omitempty"`
 }
+
+// MaxBeyond is the greatest number of reasons in [Gate.Beyond].
+const MaxBeyond = 20
 
 // What the producer of a gate held its matrix against.
 const (
@@ -383,6 +403,8 @@ func (g *Gate) check() error {
 		return errors.New("a gate without a run or a session")
 	case g.Members == nil:
 		return errors.New("a gate without a list of members")
+	case len(g.Beyond) > MaxBeyond || g.BeyondMore < 0 || len(g.Beyond) > 0 && (g.Tree == nil || g.Tree.Exact):
+		return errors.New("a list of what is beyond the tree that cannot be")
 	case len(g.Also) > MaxMembers/4 || len(g.Also) > 0 && g.Tree == nil:
 		return errors.New("snapshots beside a tree that cannot be")
 	case len(g.Members)+len(g.Nested) > MaxMembers:

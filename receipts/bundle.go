@@ -218,7 +218,7 @@ func (b *BundleBook) Before(binding string, seq int64) (Entry, bool, error) {
 // directory, with the executable and in the environment of r. A command that could not
 // be completed did not fail.
 func (f *Receipt) Fails(r *Receipt) bool {
-	return f.Status == StatusFailed && (f.StopReason == "" || f.StopReason == "expectation") &&
+	return f.Failed() &&
 		f.Command == r.Command && f.Dir == r.Dir && f.Environment == r.Environment &&
 		f.Workspace != nil && r.Workspace != nil && f.Workspace.Before.Is(r.Workspace.Before) &&
 		(f.Executable == nil || r.Executable == nil || f.Executable.SHA256 == r.Executable.SHA256)

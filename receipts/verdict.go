@@ -152,7 +152,7 @@ func lookAround(in Inquiry, a *Answer, b Book) error {
 	}
 	last := make(map[Hash]Entry)
 	for _, e := range on {
-		if r, _ := e.receipt(); r != nil && (r.Status == Succeeded || r.Status == StatusFailed && r.StopReason == "") {
+		if r, _ := e.receipt(); r != nil && (r.Status == Succeeded || r.Failed()) {
 			last[r.Command] = e
 		}
 	}

@@ -151,7 +151,7 @@ func receipt(r *receipts.Receipt, sha receipts.Hash) *Statement {
 	if r.ExitCode != nil {
 		l.Byproducts["return-value"] = *r.ExitCode
 	}
-	for name, value := range map[string]string{"stop-reason": r.StopReason, "signal": r.Signal, "nonce": r.Nonce} {
+	for name, value := range map[string]string{"stop-reason": string(r.StopReason), "signal": r.Signal, "nonce": r.Nonce} {
 		if value != "" {
 			l.Byproducts[name] = value
 		}

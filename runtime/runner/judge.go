@@ -12,6 +12,7 @@ import (
 	"github.com/command-dialect/dialect/lang/plan"
 	"github.com/command-dialect/dialect/receipts"
 	"github.com/command-dialect/dialect/runtime/diagnose"
+	"github.com/command-dialect/dialect/runtime/process"
 )
 
 // An observer sees the output of one attempt.
@@ -30,6 +31,23 @@ func observe(s *plan.Step) *observer {
 	return o
 }
 
+// stopped returns the reason of a command that its launcher ended or could not start.
+func stopped(s process.Stop) Reason {
+	switch s {
+	case process.EnvMissing:
+		return EnvMissing
+	case process.StartFailed:
+		return StartFailed
+	case process.Timeout:
+		return Timeout
+	case process.Stall:
+		return Stall
+	case process.OutputLimit:
+		return OutputLimit
+	}
+	return Interrupted
+}
+
 // judge sets the verdict of res from how its process ended and what it wrote.
 func (o *observer) judge(res *Result) {
 	p, want := res.Process, res.Step.Expect
@@ -46,8 +64,10 @@ func (o *observer) judge(res *Result) {
 	}
 	switch {
 	case p.Stop != "":
-		res.Verdict, res.Reason = Fault, Reason(p.Stop)
+		res.Verdict, res.Reason = Fault, stopped(p.Stop)
 		res.Detail = stopDetail(res)
+	case receipts.CrashSignal(p.Signal):
+		res.Verdict, res.Reason, res.Detail = Fault, Crashed, "it crashed: "+p.Signal
 	case p.Signal != "":
 		res.Verdict, res.Reason, res.Detail = Fault, Killed, "killed by "+p.Signal
 	case res.Step.Shell && (p.ExitCode == 126 || p.ExitCode == 127):
@@ -172,7 +192,7 @@ func (o *observer) results() (sum diagnose.Tests, first diagnose.Finding, err er
 
 func stopDetail(res *Result) string {
 	b := res.Step.Budget
-	switch Reason(res.Process.Stop) {
+	switch stopped(res.Process.Stop) {
 	case Timeout:
 		return fmt.Sprintf("killed after its timeout of %v", b.Timeout)
 	case Stall:

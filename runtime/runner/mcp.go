@@ -84,15 +84,7 @@ func (x *executor) answered(res *Result, answer *mcpclient.Result, err error, to
 	if err != nil {
 		e := &mcpclient.Error{Reason: mcpclient.Protocol, Message: err.Error()}
 		errors.As(err, &e)
-		res.Verdict, res.Reason, res.Detail = Fault, Reason(e.Reason), x.run.opt.Redact.Text(e.Message)
-		switch e.Reason {
-		case mcpclient.UnknownTool:
-			res.Reason = NotConfigured
-		case mcpclient.BadArguments, mcpclient.Protocol:
-			res.Reason = MCPError
-		case mcpclient.Died:
-			res.Reason = Killed
-		}
+		res.Verdict, res.Reason, res.Detail = Fault, unanswered(e.Reason), x.run.opt.Redact.Text(e.Message)
 		p.Tail = x.run.opt.Redact.Bytes([]byte(e.Stderr))
 		p.Stderr.Head = p.Tail
 		if e.Reason == mcpclient.Interrupted {
@@ -129,6 +121,29 @@ func (x *executor) answered(res *Result, answer *mcpclient.Result, err error, to
 		}
 	}
 	x.claimed(res, answer)
+}
+
+// unanswered returns the reason of a call that got no answer.
+func unanswered(r mcpclient.Reason) Reason {
+	switch r {
+	case mcpclient.NotConfigured, mcpclient.UnknownTool:
+		return NotConfigured
+	case mcpclient.EnvMissing:
+		return EnvMissing
+	case mcpclient.StartFailed:
+		return StartFailed
+	case mcpclient.Timeout:
+		return Timeout
+	case mcpclient.Stall:
+		return Stall
+	case mcpclient.OutputLimit:
+		return OutputLimit
+	case mcpclient.Died:
+		return Killed
+	case mcpclient.Interrupted:
+		return Interrupted
+	}
+	return MCPError
 }
 
 // claimed takes the structured content of an answer for what the tool says of itself.

@@ -109,11 +109,11 @@ func (r *run) command(s *plan.Step) []string {
 
 // stopReason is the reason in the words of the line-fault contract; empty if the
 // command ran to its end and did as expected.
-func stopReason(res *Result) string {
+func stopReason(res *Result) receipts.StopReason {
 	if res.Verdict == Passed || res.Reason == ExitCode {
 		return ""
 	}
-	return string(res.Reason)
+	return res.Reason
 }
 
 // processReceipt is the receipt of the last attempt of a step.

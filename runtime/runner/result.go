@@ -27,41 +27,43 @@ const (
 // the gate hold against the lines that follow.
 func (v Verdict) Bad() bool { return v == Failed || v == Fault }
 
-// A Reason refines a verdict.
-type Reason string
+// A Reason refines a verdict. Those that a receipt can carry are [receipts.StopReason];
+// the others belong to steps that never started.
+type Reason = receipts.StopReason
 
 // Reasons of a fault, named as in the line-fault contract.
 const (
-	EnvMissing    Reason = "env_missing"
-	Timeout       Reason = "timeout"
-	Stall         Reason = "stall"
-	OutputLimit   Reason = "output_limit"
-	Interrupted   Reason = "interrupted"
-	Killed        Reason = "killed" // by a signal that was not ours
-	NotConfigured Reason = "not_configured"
-	Vacuous       Reason = "vacuous" // nothing was tested
-	StartFailed   Reason = "start_failed"
-	MCPError      Reason = "mcp_error" // an MCP server refused the call, or does not speak the protocol
-	Locked        Reason = "locked"    // what it may not share with others was not to be had
+	EnvMissing    = receipts.StopEnvMissing
+	Timeout       = receipts.StopTimeout
+	Stall         = receipts.StopStall
+	OutputLimit   = receipts.StopOutputLimit
+	Interrupted   = receipts.StopInterrupted
+	Killed        = receipts.StopKilled  // by a signal from outside, which was not ours
+	Crashed       = receipts.StopCrashed // by a signal that programs send themselves
+	NotConfigured = receipts.StopNotConfigured
+	Vacuous       = receipts.StopVacuous // nothing was tested
+	StartFailed   = receipts.StopStartFailed
+	MCPError      = receipts.StopMCPError // an MCP server refused the call, or does not speak the protocol
+	Locked        = receipts.StopLocked   // what it may not share with others was not to be had
 )
 
 // Reasons of a failure.
 const (
-	ExitCode    Reason = "exit_code"
-	ToolError   Reason = "tool_error"  // an MCP tool says that it failed
-	Expectation Reason = "expectation" // exit status as wanted, output not
-	GateRefused Reason = "gate_refused"
-	Invalid     Reason = "invalid" // a receipt that does not validate
+	ExitCode    = receipts.StopExitCode
+	ToolError   = receipts.StopToolError   // an MCP tool says that it failed
+	Expectation = receipts.StopExpectation // exit status as wanted, output not
+	GateRefused = receipts.StopGateRefused
+	Invalid     = receipts.StopInvalid // a receipt that does not validate
 )
 
 // Reasons of a skipped or cancelled step.
 const (
-	Barrier   Reason = "barrier"    // it changes state, and By did not pass
-	FailFast  Reason = "fail_fast"  // --fail-fast, and By did not pass
-	NoFailure Reason = "no_failure" // it runs only after a failure
-	NotNeeded Reason = "not_needed" // it cleans up, and nothing before it was started
-	Refused   Reason = "refused"    // the gate By refused
-	NoStore   Reason = "degraded"   // it changes state, and nothing can be recorded
+	Barrier   Reason = "barrier"             // it changes state, and By did not pass
+	FailFast         = receipts.StopFailFast // --fail-fast, and By did not pass
+	NoFailure Reason = "no_failure"          // it runs only after a failure
+	NotNeeded Reason = "not_needed"          // it cleans up, and nothing before it was started
+	Refused   Reason = "refused"             // the gate By refused
+	NoStore   Reason = "degraded"            // it changes state, and nothing can be recorded
 )
 
 // A Result is what became of one step.

@@ -27,7 +27,12 @@ func (b *builder) wild(r *rand.Rand, n int) (s *plan.Step, want string) {
 	case k < 75:
 		return b.sh(name, fmt.Sprintf("echo no; exit %d", 1+r.IntN(255))), "failed"
 	case k < 83: // 126 and 127 are a shell's own
-		return b.sh(name, fmt.Sprintf("kill -%d $$", []int{1, 2, 6, 9, 11, 13, 15}[r.IntN(7)])), "fault/killed"
+		signal := []int{1, 2, 6, 9, 11, 13, 15}[r.IntN(7)]
+		want := "fault/killed"
+		if signal == 6 || signal == 11 {
+			want = "fault/crashed"
+		}
+		return b.sh(name, fmt.Sprintf("kill -%d $$", signal)), want
 	case k < 90:
 		return b.sh(name, fmt.Sprintf("head -c %d /dev/zero; exit %d", r.IntN(1<<20), r.IntN(2))), "flood"
 	case k < 92:
