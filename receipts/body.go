@@ -377,6 +377,7 @@ const MaxBeyond = 20
 const (
 	PolicyUnpinned = "unpinned" // against HEAD alone, or nothing
 	PolicyPinned   = "pinned"   // against a pin of the user, or a named revision
+	PolicyNew      = "new"      // HEAD does not have the matrix yet, and nobody named another baseline
 	PolicyChanged  = "changed"  // it is not what it was held against
 )
 

@@ -48,11 +48,23 @@ type Matrix struct {
 	Name   string // as the user would name it, for messages
 	Path   string // absolute
 	Root   string // absolute directory of the root matrix: tools run here
-	SHA256 string // over the matrix and all that it extends, 64 hex digits
+	SHA256 string // over the matrix, all that it extends and the pinned files, 64 hex digits
 
-	Files  []string // absolute paths of the files that it was read from; packs are none
-	Pins   []string // absolute paths of files that decide what bindings do, sorted
+	Files  []File   // what the rules are made of, sorted by path
 	Caches []string // names of directories that are no part of the project's files
+}
+
+// A File is a file that the rules are made of, as it was when the matrix was loaded: a matrix, a
+// configuration of MCP servers, or a file that a binding pins. It was read once; whoever asks
+// whether it is the trusted one compares these bytes, and does not read the file again.
+type File struct {
+	Path    string // absolute
+	Name    string // relative to Matrix.Root, with slashes
+	Pin     bool   // no matrix: a binding pins it
+	Absent  bool   // it was looked for, and is not there
+	Problem string // why it could not be read; empty if it was, or is absent
+	Content []byte // nil if absent or not read
+	SHA256  [32]byte
 }
 
 // A Kind says what carries a step out.

@@ -31,9 +31,9 @@
 package resolve
 
 import (
-	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/command-dialect/dialect/lang"
 	"github.com/command-dialect/dialect/lang/diag"
@@ -71,6 +71,13 @@ type Options struct {
 	Parsed diag.List
 }
 
+// Matrix is what a plan says of a matrix.
+func Matrix(m *routing.Matrix) plan.Matrix {
+	files := slices.Clone(m.Read)
+	slices.SortFunc(files, func(a, b plan.File) int { return strings.Compare(a.Path, b.Path) })
+	return plan.Matrix{Name: m.Name, Path: m.Path, Root: m.Root, SHA256: m.SHA256, Files: files, Caches: m.Caches}
+}
+
 // Resolve binds f to m. The plan is never nil; it may be run only if the list
 // (and that of [routing.Load]) holds no error. A line bound to a binding that
 // Load found broken gives no step and no further error.
@@ -78,10 +85,7 @@ func Resolve(f *lang.File, m *routing.Matrix, o Options) (*plan.Plan, diag.List)
 	r := newResolver(f.Source, m, o)
 	p := &plan.Plan{
 		Script: o.Script,
-		Matrix: plan.Matrix{
-			Name: m.Name, Path: m.Path, Root: m.Root, SHA256: m.SHA256,
-			Files: m.Paths, Pins: pins(m), Caches: m.Caches,
-		},
+		Matrix: Matrix(m),
 	}
 	p.Budget = m.Run
 	if len(m.Servers) > 0 {
@@ -191,21 +195,6 @@ func newResolver(src *diag.Source, m *routing.Matrix, o Options) *resolver {
 		bound: make(map[*routing.Binding]*bound),
 		words: make(map[[2]string]route),
 	}
-}
-
-// pins returns the files that the bindings of m pin, by absolute path.
-func pins(m *routing.Matrix) []string {
-	var list []string
-	for _, b := range m.Bindings {
-		for _, p := range b.Pins {
-			if !filepath.IsAbs(p) {
-				p = filepath.Join(m.Root, filepath.FromSlash(p))
-			}
-			list = append(list, filepath.Clean(p))
-		}
-	}
-	slices.Sort(list)
-	return slices.Compact(list)
 }
 
 type resolver struct {

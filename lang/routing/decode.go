@@ -19,12 +19,13 @@ import (
 // The keys of a file and of its tables, for suggestions. A test holds them
 // against the switches that read them.
 var (
-	fileKeys    = []string{"extends", "commands", "defaults", "limits", "meta", "servers", "agents", "vars", "aliases", "run", "environment"}
+	fileKeys    = []string{"extends", "commands", "defaults", "limits", "meta", "servers", "agents", "vars", "aliases", "run", "verify", "environment"}
 	bindingKeys = []string{"verb", "noun", "aliases", "skill", "tool", "composite", "order", "effect", "prepositions",
 		"arguments", "cwd", "env", "shell", "flags", "retries", "when", "finally", "exclusive", "junit", "problems", "stall", "timeout", "tail_lines", "max_output",
 		"expect", "hint", "receipt_required", "reuse", "secrets", "expected_receipt_fields", "pins", "gate_wrapper", "notes", "deprecated", "target_mode", "contract"}
 	defaultKeys = []string{"timeout", "stall", "tail_lines", "max_output", "retries", "env", "caches"}
 	runKeys     = []string{"timeout", "stall", "max_output"}
+	verifyKeys  = []string{"require"}
 	limitKeys   = []string{"verbs", "nouns", "bindings"}
 	expectKeys  = []string{"exit_codes", "min_tests", "stdout"}
 	serverKeys  = []string{"command", "args", "env", "url", "headers", "disabled"}
@@ -57,6 +58,9 @@ type document struct {
 	meta     *value
 
 	environment []string
+
+	require   []string // of [verify]
+	requireAt *value   // nil if the file does not say
 }
 
 type namedServer struct {
@@ -210,6 +214,10 @@ func decode(src *diag.Source, root *value, pack, partial bool, list *diag.List) 
 			})
 		case "run":
 			r.table(e, runKeys, func(e *entry, where string) { d.run.read(r, e.key, where, e.value) })
+		case "verify":
+			r.table(e, verifyKeys, func(e *entry, where string) {
+				d.require, d.requireAt = r.strings(e.value, where), e.value
+			})
 		case "limits":
 			r.table(e, limitKeys, func(e *entry, where string) {
 				if _, ok := r.integer(e.value, where, 0, math.MaxInt32); ok {

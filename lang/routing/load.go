@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path"
@@ -12,6 +13,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/command-dialect/dialect/lang/diag"
@@ -31,9 +33,10 @@ const (
 // Bounds on outside input.
 const (
 	maxFileSize = 4 << 20 // bytes of one file
-	maxFiles    = 100     // in one matrix
-	maxSteps    = 10_000  // that one composite expands to
-	maxBindings = 5000    // in one file
+	maxPinSize  = 16 << 20
+	maxFiles    = 100    // in one matrix
+	maxSteps    = 10_000 // that one composite expands to
+	maxBindings = 5000   // in one file
 )
 
 // ErrNotFound is wrapped by the error of [Find] when there is no matrix.
@@ -62,8 +65,9 @@ func Find(dir string) (string, error) {
 
 // Options changes how a matrix is loaded. The zero Options is ready to use.
 type Options struct {
-	// ReadFile returns the content of the file at an absolute path; nil is
-	// [os.ReadFile]. An editor lays its unsaved buffers over the disk here.
+	// ReadFile returns the content of the file at an absolute path; nil is [ReadFile]. Load asks
+	// for each file once. An editor lays its unsaved buffers over the disk here; a verifier reads the
+	// files of its baseline.
 	ReadFile func(path string) ([]byte, error)
 }
 
@@ -78,7 +82,7 @@ func Load(path, name string, o Options) (*Matrix, diag.List) {
 		path = abs
 	}
 	if o.ReadFile == nil {
-		o.ReadFile = readFile
+		o.ReadFile = ReadFile
 	}
 	l := &loader{
 		o:     o,
@@ -92,6 +96,7 @@ func Load(path, name string, o Options) (*Matrix, diag.List) {
 			Servers:    make(map[string]plan.Server),
 			Agents:     make(map[string]*Agent),
 			Limits:     Limits{Verbs: 15, Nouns: 15, Bindings: 50},
+			paths:      make(map[*diag.Source]string),
 			replaced:   make(map[string]*Binding),
 			verbAlias:  make(map[string]alias),
 			nounAlias:  make(map[string]alias),
@@ -101,6 +106,8 @@ func Load(path, name string, o Options) (*Matrix, diag.List) {
 	l.file(path, name, nil, nil)
 	l.servers()
 	l.finish()
+	l.pins()
+	l.sum()
 	return l.m, l.list
 }
 
@@ -113,32 +120,40 @@ func Unread(l diag.List) bool {
 	})
 }
 
-// readFile is os.ReadFile bounded to a little more than a matrix may have.
-func readFile(name string) ([]byte, error) {
-	info, err := os.Stat(name)
+// ReadFile reads a regular file of little more than a pinned file may have. The file is opened
+// without blocking, and it is what was opened that is looked at: a FIFO in its place cannot
+// hold the loader, whenever it comes.
+func ReadFile(name string) ([]byte, error) {
+	f, err := os.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
 	switch {
 	case err != nil:
 		return nil, err
 	case !info.Mode().IsRegular():
 		return nil, &fs.PathError{Op: "read", Path: name, Err: errors.New("not a regular file")}
-	case info.Size() > maxFileSize:
-		return nil, &fs.PathError{Op: "read", Path: name, Err: errTooLarge}
 	}
-	return os.ReadFile(name)
+	return io.ReadAll(io.LimitReader(f, maxPinSize+1))
 }
 
-var errTooLarge = fmt.Errorf("larger than %d MiB", maxFileSize>>20)
-
 type loader struct {
-	o      Options
-	m      *Matrix
-	list   diag.List
-	seen   map[string]bool // paths and "pack:NAME", finished or not
-	stack  []string        // names of the files that are being loaded
-	keys   []string        // their keys in seen
-	budget budget          // of all [defaults]
-	run    budget          // of all [run]
-	env    map[string]string
+	o       Options
+	m       *Matrix
+	list    diag.List
+	seen    map[string]bool // paths and "pack:NAME", finished or not
+	stack   []string        // names of the files that are being loaded
+	keys    []string        // their keys in seen
+	budget  budget          // of all [defaults]
+	run     budget          // of all [run]
+	env     map[string]string
+	require struct { // of the last [verify]
+		names []string
+		at    *value
+		src   *diag.Source
+	}
 	clash  []packClash
 	names  map[string]*Binding // of those in effect so far
 	pairs  map[pair]*Binding
@@ -187,15 +202,8 @@ func (l *loader) file(abs, name string, src *diag.Source, at *value) {
 		return
 	}
 	defer l.leave()
-	text, err := l.o.ReadFile(abs)
-	if err == nil && len(text) > maxFileSize {
-		err = errTooLarge
-	}
+	text, err := l.read(abs, false, maxFileSize)
 	if err != nil {
-		var pe *fs.PathError
-		if errors.As(err, &pe) {
-			err = pe.Err
-		}
 		if errors.Is(err, fs.ErrNotExist) {
 			err = errors.New("there is no such file")
 		}
@@ -205,12 +213,7 @@ func (l *loader) file(abs, name string, src *diag.Source, at *value) {
 		}
 		return
 	}
-	recorded, err := filepath.Rel(l.m.Root, abs)
-	if err != nil {
-		recorded = abs
-	}
-	defer func() { l.m.Paths = append(l.m.Paths, abs) }()
-	l.load(diag.NewSource(name, slices.Clip(text)), filepath.Dir(abs), filepath.ToSlash(recorded), false, src, at)
+	l.load(diag.NewSource(name, text), filepath.Dir(abs), l.name(abs), false, src, at)
 }
 
 // enter reports whether the file known as key is to be loaded now.
@@ -258,14 +261,17 @@ func (l *loader) load(src *diag.Source, dir, recorded string, pack bool, from *d
 			l.file(filepath.Join(dir, filepath.FromSlash(name)), path.Join(path.Dir(filepath.ToSlash(src.Name)), name), src, item)
 		}
 	}
-	l.record(src, recorded)
+	l.m.Files = append(l.m.Files, src)
+	if !pack {
+		l.m.paths[src] = filepath.Join(dir, filepath.Base(recorded))
+	}
+	l.record(recorded, src.Text)
 	l.apply(d, from, at)
 }
 
-// record counts a file among those of the matrix; recorded is its name in the digest.
-func (l *loader) record(src *diag.Source, recorded string) {
-	l.m.Files = append(l.m.Files, src)
-	for _, text := range [...]string{recorded, string(src.Text)} {
+// record adds a file to the digest.
+func (l *loader) record(name string, content []byte) {
+	for _, text := range [...]string{name, string(content)} {
 		l.digest.WriteString(strconv.Itoa(len(text)))
 		l.digest.WriteByte(':')
 		l.digest.WriteString(text)
@@ -296,6 +302,9 @@ func (l *loader) apply(d *document, from *diag.Source, at *value) {
 		}
 	}
 	l.m.Environment = append(l.m.Environment, d.environment...)
+	if d.requireAt != nil {
+		l.require.names, l.require.at, l.require.src = d.require, d.requireAt, d.src
+	}
 	for _, s := range d.servers {
 		l.m.Servers[s.name] = s.server
 	}
@@ -392,10 +401,98 @@ func (l *loader) finish() {
 		l.settle(b, state, nil)
 	}
 	m.Run = l.run.plan(plan.Budget{}) // a run as a whole has no bounds of its own
+	l.required()
+}
+
+// required checks that the names of [verify] mean something.
+func (l *loader) required() {
+	l.m.Require = make([]string, 0, len(l.require.names))
+	for i, name := range l.require.names {
+		r := reader{src: l.require.src, list: &l.list}
+		b, several := l.m.Named(name)
+		switch {
+		case len(several) > 0:
+			r.errorf(diag.UnknownMember, r.itemSpan(l.require.at, i), "verify.require: several bindings have the noun %q: %s", name, strings.Join(several, ", "))
+		case b == nil:
+			d := r.errorf(diag.UnknownMember, r.itemSpan(l.require.at, i), "verify.require: the matrix binds nothing called %q", name)
+			d.Hint = "name a [commands.NAME], a noun, or \"verb noun\""
+		case b.Kind == plan.Builtin && b.Target == plan.GateResults:
+			r.errorf(diag.BadValue, r.itemSpan(l.require.at, i), "verify.require: %q is the gate, which every verification asks for", name)
+		default:
+			l.m.Require = append(l.m.Require, name)
+		}
+	}
+}
+
+// pins reads the files that bindings pin. They count for the digest as the files of the matrix
+// do: a receipt of a matrix is one of what its bindings ran.
+func (l *loader) pins() {
+	if l.m.Root == "" {
+		return
+	}
+	var paths []string
+	for _, b := range l.m.Bindings {
+		for _, p := range b.Pins {
+			if !filepath.IsAbs(p) {
+				p = filepath.Join(l.m.Root, filepath.FromSlash(p))
+			}
+			paths = append(paths, filepath.Clean(p))
+		}
+	}
+	slices.Sort(paths)
+	for _, p := range slices.Compact(paths) {
+		if slices.ContainsFunc(l.m.Read, func(f plan.File) bool { return f.Path == p }) {
+			continue
+		}
+		text, err := l.read(p, true, maxPinSize)
+		if err == nil {
+			l.record(l.name(p), text)
+		}
+	}
+}
+
+// read reads a file of the rules, and notes what was there.
+func (l *loader) read(path string, pin bool, most int) ([]byte, error) {
+	text, err := l.o.ReadFile(path)
+	switch {
+	case err == nil && len(text) > most:
+		err = fmt.Errorf("larger than %d MiB", most>>20)
+	case errors.Is(err, syscall.ENOTDIR): // what should be a folder on the way is a file
+		err = fs.ErrNotExist
+	}
+	f := plan.File{Path: path, Name: l.name(path), Pin: pin}
+	switch {
+	case err == nil:
+		text = slices.Clip(text)
+		f.Content, f.SHA256 = text, sha256.Sum256(text)
+	case errors.Is(err, fs.ErrNotExist):
+		f.Absent = true
+	default:
+		var pe *fs.PathError
+		if errors.As(err, &pe) {
+			err = pe.Err
+		}
+		f.Problem = err.Error()
+	}
+	l.m.Read = append(l.m.Read, f)
+	return text, err
+}
+
+// name is the name of a file in the digest and in messages.
+func (l *loader) name(path string) string {
+	rel, err := filepath.Rel(l.m.Root, path)
+	if err != nil {
+		return path
+	}
+	return filepath.ToSlash(rel)
+}
+
+// sum ends the digest.
+func (l *loader) sum() {
 	sum := sha256.New()
 	sum.Write([]byte("dialect.matrix/1\n"))
 	sum.Write([]byte(l.digest.String()))
-	m.SHA256 = hex.EncodeToString(sum.Sum(nil))
+	l.m.SHA256 = hex.EncodeToString(sum.Sum(nil))
 	l.digest.Reset()
 }
 

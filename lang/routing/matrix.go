@@ -14,7 +14,8 @@ import (
 //
 // The keys of a file are extends, environment, [commands.NAME], [defaults] (timeout, stall,
 // tail_lines, max_output, retries, env, caches), [limits] (verbs, nouns, bindings),
-// [run] (timeout, stall and max_output of a run as a whole), [vars], [aliases] (verbs and nouns, each synonym = "word"), [servers.NAME]
+// [run] (timeout, stall and max_output of a run as a whole), [verify] (require: the bindings that a
+// verification insists on, read from the baseline), [vars], [aliases] (verbs and nouns, each synonym = "word"), [servers.NAME]
 // (command, args, env, url, headers, disabled), [agents.NAME] (command, require) and [meta], which is
 // recorded.
 type Matrix struct {
@@ -24,7 +25,7 @@ type Matrix struct {
 	SHA256 string // see the package doc; 64 hex digits
 
 	Files      []*diag.Source // all that was read, in the order of loading: core first, then the root, then what has its MCP servers
-	Paths      []string       // absolute, of those of Files that are files, in that order
+	Read       []plan.File    // all that was looked for on the disk, in the order of loading: matrices, configurations of MCP servers, pinned files
 	Caches     []string       // names of directories that are no part of the project's files
 	Bindings   []*Binding     // those in effect, in the order of definition
 	Vocabulary *Vocabulary
@@ -35,12 +36,15 @@ type Matrix struct {
 	Agents      map[string]*Agent
 	Limits      Limits
 	Run         plan.Budget // of a run as a whole: Timeout, Stall and MaxOutput
+	// Require names the bindings that a verification insists on if the user names none.
+	Require []string
 
 	names     map[string]*Binding
 	pairs     map[pair]*Binding // aliases of bindings included
 	replaced  map[string]*Binding
-	verbs     []string // sorted
-	nouns     []string // sorted
+	paths     map[*diag.Source]string // of those of Files that are files
+	verbs     []string                // sorted
+	nouns     []string                // sorted
 	nounsOf   map[string][]string
 	verbsOf   map[string][]string
 	verbAlias map[string]alias
@@ -164,6 +168,39 @@ func (m *Matrix) Source(name string) *diag.Source {
 		}
 	}
 	return nil
+}
+
+// PathOf returns the absolute path of one of Files; empty for a pack.
+func (m *Matrix) PathOf(src *diag.Source) string { return m.paths[src] }
+
+// Named returns the binding that a user means by name: its name, its verb and noun, or its noun
+// alone, of which a composite goes before others. several are the names of those that a noun leaves
+// open.
+func (m *Matrix) Named(name string) (b *Binding, several []string) {
+	if b = m.ByName(name); b != nil {
+		return b, nil
+	}
+	if words := strings.Fields(name); len(words) == 2 {
+		return m.Lookup(words[0], words[1]), nil
+	}
+	var found []*Binding
+	for _, composite := range []bool{true, false} {
+		for _, c := range m.Bindings {
+			if c.Noun == m.Noun(name) && c.Noun != "" && (c.Kind == plan.Composite) == composite {
+				found = append(found, c)
+			}
+		}
+		if len(found) > 0 {
+			break
+		}
+	}
+	if len(found) == 1 {
+		return found[0], nil
+	}
+	for _, c := range found {
+		several = append(several, c.Name)
+	}
+	return nil, several
 }
 
 // Agent returns the agent for a task whose target is name: the one of that name,

@@ -138,7 +138,7 @@ func TestKnownKeys(t *testing.T) {
 		return b.String()
 	}
 	for table, keys := range map[string][]string{
-		"": fileKeys, "defaults": defaultKeys, "limits": limitKeys, "aliases": aliasKeys,
+		"": fileKeys, "verify": verifyKeys, "defaults": defaultKeys, "limits": limitKeys, "aliases": aliasKeys,
 		"commands.a": bindingKeys, "commands.a.expect": expectKeys, "servers.a": serverKeys, "agents.a": agentKeys,
 	} {
 		_, list := loadArchive(txtar.Parse([]byte("-- routing.toml --\n" + text(table, keys))))

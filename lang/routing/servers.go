@@ -36,18 +36,19 @@ func (l *loader) servers() {
 	}
 	for _, f := range serverFiles {
 		path := filepath.Join(l.m.Root, filepath.FromSlash(f.path))
-		text, err := l.o.ReadFile(path)
+		text, err := l.read(path, false, maxFileSize)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
 		name := filepath.ToSlash(filepath.Join(filepath.Dir(l.m.Name), f.path))
-		src := diag.NewSource(name, slices.Clip(text))
-		if err != nil || len(text) > maxFileSize {
+		src := diag.NewSource(name, text)
+		if err != nil {
 			l.list = append(l.list, diag.Warnf(diag.MatrixMissing, name, diag.Span{}, "cannot read %s, which may have MCP servers: %v", name, err))
 			continue
 		}
-		l.record(src, f.path)
-		l.m.Paths = append(l.m.Paths, path)
+		l.m.Files = append(l.m.Files, src)
+		l.m.paths[src] = path
+		l.record(f.path, text)
 		l.jsonServers(src, f.key)
 	}
 }

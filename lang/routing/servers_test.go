@@ -1,6 +1,7 @@
 package routing
 
 import (
+	"crypto/sha256"
 	"io/fs"
 	"path/filepath"
 	"reflect"
@@ -43,8 +44,19 @@ func TestServerFiles(t *testing.T) {
 	if !reflect.DeepEqual(m.Servers, want) {
 		t.Errorf("servers %+v", m.Servers)
 	}
-	if len(m.Paths) != 3 || m.server("the-tracker:find") != "the_tracker" {
-		t.Errorf("paths %q", m.Paths)
+	if m.server("the-tracker:find") != "the_tracker" {
+		t.Error("the server is not found")
+	}
+	// What was looked for and is not there is known, so that one that is deleted is a change.
+	got := make(map[string]bool)
+	for _, f := range m.Read {
+		got[f.Name] = f.Absent
+		if f.Absent != (f.Content == nil) || !f.Absent && f.SHA256 != sha256.Sum256(f.Content) || f.Pin || f.Problem != "" {
+			t.Errorf("%+v", f)
+		}
+	}
+	if want := map[string]bool{"routing.toml": false, ".mcp.json": false, ".kilocode/mcp.json": true, ".cursor/mcp.json": true, ".vscode/mcp.json": false}; !reflect.DeepEqual(got, want) {
+		t.Errorf("read %v", got)
 	}
 	// The files count for the digest, where a binding needs them and only there.
 	other, _ := loadWith(t, callsServer, map[string]string{".mcp.json": `{"mcpServers": {"the_tracker": {"command": "y"}}}`})
@@ -54,7 +66,7 @@ func TestServerFiles(t *testing.T) {
 	declared := callsServer + "[servers.the-tracker]\ncommand = \"x\"\n"
 	a, _ := loadWith(t, declared, nil)
 	b, _ := loadWith(t, declared, map[string]string{".mcp.json": "{"})
-	if a.SHA256 != b.SHA256 || len(b.Paths) != 1 {
+	if a.SHA256 != b.SHA256 || len(b.Read) != 1 {
 		t.Error("a file that nobody needs was read")
 	}
 	if _, list := loadWith(t, callsServer, map[string]string{".mcp.json": "{\n \"mcpServers\": [}"}); list.Err() == nil || list[0].File != ".mcp.json" || list[0].Span.Start.Line != 2 {

@@ -1,33 +1,46 @@
-// Package policy says what the verifying side trusts: the routing matrix, with all
-// that it extends and the files that its bindings pin, as they are in a commit or as
-// somebody has pinned them. In come the paths of those files; out comes what differs.
-// The package runs nothing and judges no receipt.
+// Package policy compares the rules that a project has with those that the verifier trusts:
+// the routing matrix, with all that it extends, the configurations of MCP servers and the
+// files that its bindings pin. In comes a matrix with the bytes that it was loaded from
+// ([plan.File]) and the name of a baseline; out come the baseline's files, and what differs. The
+// package reads no file of the project, runs nothing and judges no receipt.
 //
-// # The yardstick
+// # The baseline
 //
-// In this order: the revision that is asked for; the pin that this user has made for
-// the project ([Pin]); the commit HEAD, which is weak, since who can edit a file can
-// commit it too; nothing, where there is no repository.
+// In this order: the commit that the caller names; the pin that this user has made for the
+// project ([Pin]); the commit HEAD, which is weak, since who can edit a file can commit it, too;
+// nothing, where there is no repository and no commit.
 //
-// A pin is a file in the configuration of whoever verifies, beside the project and
-// not in it: <config>/dialect/trust/<project>.json. It holds the content of the files,
-// so that what changed can be shown. Whoever can write there can pin; it is worth
-// what the separation of the two users is worth.
+// The rules are loaded from the bytes of the baseline, never from the working tree:
+//
+//	b, err := policy.Open(ctx, present, base)
+//	trusted := load(b.ReadFile) // a matrix, with the loader that loaded present
+//	state := b.Compare(present, trusted)
+//
+// What a verification requires, and the digest that a gate has to carry, are those of trusted.
+//
+// # Pins
+//
+// A pin is a file in the configuration of the user who verifies, beside the project and not in
+// it: <config>/dialect/trust/<project>.json. It holds the content of the files, so that what changed
+// can be shown. Who can write there can pin their own rules, and the agent of a user who runs
+// it without a sandbox can. A pin protects from an agent that runs as another user, or cannot
+// reach the folder. A pin that another user owns or could write is refused.
 package policy
 
 import (
-	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/command-dialect/dialect/lang/plan"
@@ -35,43 +48,181 @@ import (
 	"github.com/command-dialect/dialect/runtime/workspace"
 )
 
-// maxFile bounds a file of a policy, in bytes.
-const maxFile = 16 << 20
+// A Kind is where a baseline comes from.
+type Kind string
 
-// A State is how the present policy stands to the yardstick.
-type State struct {
-	// Against names the yardstick for people: "main", "HEAD", "the pin of 2026-11-20";
-	// empty if there is none.
-	Against string
-	// Pinned says that whoever verifies chose the yardstick.
-	Pinned  bool
-	Changes []Change
-	Unknown string // why what is there could not be held against it; empty if it was
+// The kinds of baseline.
+const (
+	None   Kind = "none" // there is no repository, or no commit yet
+	Head   Kind = "HEAD" // the commit HEAD: nobody named anything
+	Base   Kind = "base" // a commit that the caller named
+	Pinned Kind = "pin"  // the user's pin
+)
+
+// A Baseline is the rules that a verifier trusts, as bytes. It is not safe for concurrent use.
+type Baseline struct {
+	Kind   Kind
+	Name   string // for people: "origin/main", "HEAD", "the pin of 2026-11-20"
+	Commit string // full hash, for Base and Head
+	// Fixed says that nobody can redirect the name: it is a pin, or a full hash.
+	Fixed bool
+
+	read  func(path string) ([]byte, error)
+	fault error // why it cannot be read
 }
 
-// A Change is a file that is not as the yardstick has it.
+// Open finds the baseline of a matrix: the commit base, or, if that is empty, the user's pin, or
+// HEAD. A base that names no commit, and a pin that is damaged or not the user's own, are errors.
+// A baseline that is there and cannot be read is not: [Baseline.Compare] says so, since breaking
+// git must not be a way around it.
+func Open(ctx context.Context, m plan.Matrix, base string) (*Baseline, error) {
+	if base == "" {
+		pin, err := Load(m.Root)
+		if err != nil {
+			return nil, err
+		}
+		if pin != nil {
+			return pin.baseline(), nil
+		}
+	}
+	b := &Baseline{Kind: Base, Name: base}
+	if base == "" {
+		b.Kind, b.Name = Head, "HEAD"
+	}
+	paths := make([]string, 0, len(m.Files))
+	for _, f := range m.Files {
+		paths = append(paths, f.Path)
+	}
+	c, err := workspace.Resolve(ctx, m.Root, b.Name, workspace.Options{}, paths...)
+	switch {
+	case err == nil:
+		b.Commit, b.Fixed = c.ID, c.Hash
+		b.read = func(path string) ([]byte, error) { return c.ReadFile(ctx, path) }
+	case errors.Is(err, workspace.ErrAltered):
+		b.fault = err
+	case base != "":
+		return nil, err
+	case errors.Is(err, workspace.ErrNoRepository), errors.Is(err, workspace.ErrNoCommit):
+		*b = Baseline{Kind: None}
+	default:
+		b.fault = err
+	}
+	return b, nil
+}
+
+// ReadFile returns the baseline's content of the file at an absolute path; the error wraps
+// [fs.ErrNotExist] where it has none. It is what a matrix is loaded with.
+func (b *Baseline) ReadFile(path string) ([]byte, error) {
+	if b.fault != nil {
+		return nil, b.fault
+	}
+	if b.read == nil {
+		return nil, &fs.PathError{Op: "read", Path: path, Err: fs.ErrNotExist}
+	}
+	text, err := b.read(path)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		b.fault = err
+	}
+	return text, err
+}
+
+// A State is how the rules of a project compare with its baseline.
+type State struct {
+	Kind    Kind   // of the baseline
+	Against string // the baseline for people; empty if there is none
+	Commit  string // full hash, if it is one
+	Pinned  bool   // the verifier chose the baseline
+	// New says that HEAD, which nobody named, does not have the matrix yet.
+	New     bool
+	Changes []Change
+	Unknown string // why the two could not be compared; empty if they were
+}
+
+// A Change is a file that is not as the baseline has it.
 type Change struct {
-	Path     string // as it is named in messages, relative to the root of the matrix
+	Path     string // relative to the root of the matrix
 	Old, New []byte // nil if it is not there
 }
 
-// Name is the policy in the words of a gate receipt.
+// Compare compares the rules of a project with trusted, which the same loader has loaded from
+// b.ReadFile. It compares what was loaded, and reads nothing.
+func (b *Baseline) Compare(present, trusted plan.Matrix) State {
+	if b.Kind == None {
+		return State{Kind: None}
+	}
+	s := State{Kind: b.Kind, Against: b.Name, Commit: b.Commit, Pinned: b.Kind != Head}
+	if b.fault != nil {
+		s.Unknown = b.fault.Error()
+		return s
+	}
+	old, now := byPath(trusted.Files), byPath(present.Files)
+	for _, f := range slices.Concat(present.Files, trusted.Files) {
+		was, is := old[f.Path], now[f.Path]
+		delete(old, f.Path)
+		delete(now, f.Path)
+		switch {
+		case is == nil:
+			// Compared already; or only the trusted matrix leads there, so a file that leads there differs.
+		case is.Problem != "":
+			s.Unknown = is.Name + ": " + is.Problem
+		case was != nil && was.Problem != "":
+			s.Unknown = was.Name + " of " + s.Against + ": " + was.Problem
+		case is.Absent && !there(was):
+		case !there(was):
+			s.Changes = append(s.Changes, Change{Path: f.Name, New: content(is)})
+		case is.Absent:
+			s.Changes = append(s.Changes, Change{Path: f.Name, Old: content(was)})
+		case was.SHA256 != is.SHA256:
+			s.Changes = append(s.Changes, Change{Path: f.Name, Old: content(was), New: content(is)})
+		}
+		if was != nil && was.Absent && f.Path == present.Path {
+			s.New = b.Kind == Head
+		}
+	}
+	slices.SortFunc(s.Changes, func(a, b Change) int { return strings.Compare(a.Path, b.Path) })
+	if s.Unknown == "" && len(s.Changes) == 0 && present.SHA256 != trusted.SHA256 {
+		s.Unknown = "the same files give another matrix"
+	}
+	return s
+}
+
+func byPath(files []plan.File) map[string]*plan.File {
+	m := make(map[string]*plan.File, len(files))
+	for i := range files {
+		m[files[i].Path] = &files[i]
+	}
+	return m
+}
+
+func there(f *plan.File) bool { return f != nil && !f.Absent }
+
+// content is that of a file which is there: never nil.
+func content(f *plan.File) []byte {
+	if f.Content == nil {
+		return []byte{}
+	}
+	return f.Content
+}
+
+// Name is the state in the words of a gate receipt.
 func (s State) Name() string {
 	switch {
-	case len(s.Changes) > 0, s.Unknown != "":
+	case s.Complaint() != "":
 		return receipts.PolicyChanged
+	case s.New:
+		return receipts.PolicyNew
 	case s.Pinned:
 		return receipts.PolicyPinned
 	}
 	return receipts.PolicyUnpinned
 }
 
-// Complaint says what is not as the yardstick has it; empty if all is.
+// Complaint says what is not as the baseline has it; empty if all is, or the matrix is new.
 func (s State) Complaint() string {
-	if s.Unknown != "" {
-		return fmt.Sprintf("the matrix cannot be held against %s: %s", s.Against, s.Unknown)
-	}
-	if len(s.Changes) == 0 {
+	switch {
+	case s.Unknown != "":
+		return fmt.Sprintf("cannot compare the matrix with %s: %s", s.Against, s.Unknown)
+	case len(s.Changes) == 0, s.New:
 		return ""
 	}
 	var what []string
@@ -88,97 +239,29 @@ func (s State) Complaint() string {
 	return fmt.Sprintf("the matrix is not that of %s: %s", s.Against, strings.Join(what, ", "))
 }
 
-// Files returns the files that make up the policy of a matrix, by absolute path.
-func Files(m plan.Matrix) []string {
-	files := slices.Concat(m.Files, m.Pins)
-	slices.Sort(files)
-	return slices.Compact(files)
-}
+// A Loader loads the matrix that is to be compared, with read in the place of the disk.
+type Loader func(read func(path string) ([]byte, error)) plan.Matrix
 
-// Check holds the policy of a matrix against its yardstick: the commit base, or, if
-// that is empty, the pin of the user, or HEAD. Only a base that cannot be read is an
-// error.
-func Check(ctx context.Context, m plan.Matrix, base string) (State, error) {
-	files := Files(m)
-	if base == "" {
-		pin, err := Load(m.Root)
-		if err != nil {
-			return State{}, err
-		}
-		if pin != nil {
-			s := State{Against: "the pin of " + pin.At.Format(time.DateOnly), Pinned: true}
-			old := make(map[string][]byte)
-			for _, f := range pin.Files {
-				old[filepath.Join(m.Root, filepath.FromSlash(f.Path))] = f.Content
-				files = append(files, filepath.Join(m.Root, filepath.FromSlash(f.Path)))
-			}
-			slices.Sort(files)
-			s.Changes = compare(m.Root, slices.Compact(files), old)
-			return s, nil
-		}
-	}
-	s := State{Against: base, Pinned: base != ""}
-	if base == "" {
-		s.Against = "HEAD"
-	}
-	old, err := workspace.CommitFiles(ctx, m.Root, s.Against, files, workspace.Options{})
+// Check opens the baseline of a matrix, loads the matrix from it, and compares the two.
+func Check(ctx context.Context, present plan.Matrix, base string, load Loader) (State, error) {
+	b, err := Open(ctx, present, base)
 	if err != nil {
-		switch {
-		case base != "":
-			return State{}, err
-		case errors.Is(err, workspace.ErrNoRepository), errors.Is(err, workspace.ErrNoCommit):
-			return State{}, nil // there is no yardstick
-		}
-		s.Unknown = err.Error() // who breaks git must not get off the yardstick
-		return s, nil
+		return State{}, err
 	}
-	s.Changes = compare(m.Root, files, old)
-	return s, nil
+	return b.Compare(present, load(b.ReadFile)), nil
 }
 
-// compare holds files against what they were.
-func compare(root string, files []string, old map[string][]byte) []Change {
-	var list []Change
+// Agree returns the name of the first of files that a snapshot has with other content than
+// the one that was loaded; empty if there is none. Files that do not count for the snapshot are left
+// out: what stands for them is the digest of the matrix.
+func Agree(files []plan.File, s *workspace.Snapshot) string {
 	for _, f := range files {
-		was, had := old[f]
-		now, err := read(f)
-		switch {
-		case err == nil && had && bytes.Equal(was, now):
-			continue
-		case err != nil:
-			now = nil
-			if !had {
-				continue // a pin of a file that is nowhere
-			}
-		case now == nil:
-			now = []byte{}
+		sum, holds, counts := s.Lookup(f.Path)
+		if counts && (holds == f.Absent || holds && sum != f.SHA256) {
+			return f.Name
 		}
-		if had && was == nil {
-			was = []byte{}
-		}
-		list = append(list, Change{Path: name(root, f), Old: was, New: now})
 	}
-	return list
-}
-
-func read(path string) ([]byte, error) {
-	info, err := os.Stat(path)
-	if err != nil {
-		return nil, err
-	}
-	if !info.Mode().IsRegular() || info.Size() > maxFile {
-		return nil, fmt.Errorf("%s is no file of at most %d MiB", path, maxFile>>20)
-	}
-	return os.ReadFile(path)
-}
-
-// name is the name of a file in messages and pins.
-func name(root, path string) string {
-	rel, err := filepath.Rel(root, path)
-	if err != nil {
-		return path
-	}
-	return filepath.ToSlash(rel)
+	return ""
 }
 
 // A Pin is a policy that a user trusts.
@@ -198,24 +281,37 @@ type File struct {
 // SHA256 is the digest of the content.
 func (f File) SHA256() receipts.Hash { return sha256.Sum256(f.Content) }
 
-// New makes the pin of a matrix as it is now.
+// New makes the pin of a matrix, of the bytes that it was loaded from.
 func New(m plan.Matrix, at time.Time) (*Pin, error) {
 	p := &Pin{Root: m.Root, At: at.UTC().Truncate(time.Second)}
 	var err error
 	if p.Matrix, err = receipts.ParseHash(m.SHA256); err != nil {
 		return nil, err
 	}
-	for _, f := range Files(m) {
-		text, err := read(f)
-		if errors.Is(err, fs.ErrNotExist) && slices.Contains(m.Pins, f) {
-			continue
+	for _, f := range m.Files {
+		switch {
+		case f.Problem != "":
+			return nil, fmt.Errorf("%s: %s", f.Name, f.Problem)
+		case !f.Absent:
+			p.Files = append(p.Files, File{f.Name, f.Content})
 		}
-		if err != nil {
-			return nil, err
-		}
-		p.Files = append(p.Files, File{name(m.Root, f), text})
 	}
 	return p, nil
+}
+
+// baseline is the pin as a baseline.
+func (p *Pin) baseline() *Baseline {
+	files := make(map[string][]byte, len(p.Files))
+	for _, f := range p.Files {
+		files[filepath.Join(p.Root, filepath.FromSlash(f.Path))] = f.Content
+	}
+	return &Baseline{Kind: Pinned, Name: "the pin of " + p.At.Format(time.DateOnly), Fixed: true, read: func(path string) ([]byte, error) {
+		text, ok := files[path]
+		if !ok {
+			return nil, &fs.PathError{Op: "read", Path: path, Err: fs.ErrNotExist}
+		}
+		return text, nil
+	}}
 }
 
 // path is where the pin of the project at root is kept.
@@ -228,13 +324,14 @@ func path(root string) (string, error) {
 	return filepath.Join(dir, "dialect", "trust", hex.EncodeToString(sum[:8])+".json"), nil
 }
 
-// Load returns the pin of the project at root; nil if there is none.
+// Load returns the pin of the project at root; nil if there is none. A pin, or a folder of pins,
+// that others own or can write is an error.
 func Load(root string) (*Pin, error) {
 	file, err := path(root)
 	if err != nil {
 		return nil, nil // without a home nobody has pinned anything
 	}
-	b, err := os.ReadFile(file)
+	b, err := readOwn(file)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -248,6 +345,48 @@ func Load(root string) (*Pin, error) {
 	return p, nil
 }
 
+// maxPin bounds the file of a pin, in bytes.
+const maxPin = 256 << 20
+
+// readOwn reads the file of a pin, if the user owns it and the folders that it is in, and nobody
+// else may write them.
+func readOwn(file string) ([]byte, error) {
+	if err := ownFolders(file); err != nil {
+		return nil, err
+	}
+	f, err := os.OpenFile(file, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err == nil && (!info.Mode().IsRegular() || info.Size() > maxPin) {
+		err = fmt.Errorf("the pin %s is damaged; `dialect trust` makes it anew", file)
+	}
+	if err == nil {
+		err = own(file, info)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return io.ReadAll(io.LimitReader(f, maxPin))
+}
+
+// ownFolders returns an error if others own, or could write, the folders of a pin.
+func ownFolders(file string) error {
+	trust := filepath.Dir(file)
+	for _, dir := range []string{filepath.Dir(trust), trust} {
+		info, err := os.Stat(dir)
+		if err == nil {
+			err = own(dir, info)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // Save keeps p and returns the file that it is in.
 func (p *Pin) Save() (string, error) {
 	file, err := path(p.Root)
@@ -255,6 +394,9 @@ func (p *Pin) Save() (string, error) {
 		return "", err
 	}
 	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+		return "", err
+	}
+	if err := ownFolders(file); err != nil {
 		return "", err
 	}
 	b, err := json.MarshalIndent(p, "", "  ")

@@ -1,6 +1,8 @@
 package policy
 
 import (
+	"context"
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -9,27 +11,36 @@ import (
 	"time"
 
 	"github.com/command-dialect/dialect/lang/plan"
+	"github.com/command-dialect/dialect/lang/resolve"
+	"github.com/command-dialect/dialect/lang/routing"
+	"github.com/command-dialect/dialect/receipts"
+	"github.com/command-dialect/dialect/runtime/workspace"
 )
 
 func write(t *testing.T, path, text string) {
 	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		t.Fatal(err)
+	}
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
 }
 
-func sh(t *testing.T, dir, script string) {
+func sh(t *testing.T, dir, script string) string {
 	t.Helper()
 	cmd := exec.Command("/bin/sh", "-ec", script)
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), "GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@example.com", "GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@example.com")
-	if out, err := cmd.CombinedOutput(); err != nil {
+	out, err := cmd.CombinedOutput()
+	if err != nil {
 		t.Fatalf("%s: %v: %s", script, err, out)
 	}
+	return strings.TrimSpace(string(out))
 }
 
-// project is a matrix with a pinned file; git says whether it is committed.
-func project(t *testing.T, git bool) (string, plan.Matrix) {
+// folder is an empty directory, with a configuration of its own for the user.
+func folder(t *testing.T) string {
 	t.Helper()
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
@@ -37,26 +48,58 @@ func project(t *testing.T, git bool) (string, plan.Matrix) {
 	}
 	t.Setenv("XDG_CONFIG_HOME", filepath.Join(t.TempDir(), "config"))
 	t.Setenv("HOME", t.TempDir())
-	write(t, filepath.Join(dir, "routing.toml"), "# one\n")
-	write(t, filepath.Join(dir, "Makefile"), "test:\n")
-	if git {
-		sh(t, dir, "git init -q . && git add . && git commit -qm x && git tag base")
-	}
-	return dir, plan.Matrix{
-		Root: dir, SHA256: strings.Repeat("a", 64), Files: []string{filepath.Join(dir, "routing.toml")},
-		Pins: []string{filepath.Join(dir, "Makefile"), filepath.Join(dir, "absent")},
-	}
+	return dir
 }
 
-func check(t *testing.T, m plan.Matrix, base, want, complaint string) {
+// load loads the matrix at path with read, or from the disk.
+func load(t *testing.T, path string, read func(string) ([]byte, error)) plan.Matrix {
 	t.Helper()
-	s, err := Check(t.Context(), m, base)
+	m, _ := routing.Load(path, filepath.Base(path), routing.Options{ReadFile: read})
+	return resolve.Matrix(m)
+}
+
+// state compares the matrix at path, as it is on the disk, with its baseline.
+func state(t *testing.T, path, base string) (State, error) {
+	t.Helper()
+	return Check(t.Context(), load(t, path, nil), base, func(read func(string) ([]byte, error)) plan.Matrix { return load(t, path, read) })
+}
+
+func check(t *testing.T, path, base, want, complaint string) {
+	t.Helper()
+	s, err := state(t, path, base)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if got := s.Name(); got != want || !strings.Contains(s.Complaint(), complaint) || complaint == "" && s.Complaint() != "" {
 		t.Errorf("%s: %q; want %s: %q", got, s.Complaint(), want, complaint)
 	}
+}
+
+const matrix = `[commands.test_it]
+verb = "test"
+noun = "it"
+tool = "make test"
+pins = ["Makefile", "absent"]
+
+[commands.find_issues]
+verb = "find"
+noun = "issues"
+tool = "mcp:tracker:find"
+`
+
+// project has a matrix with pinned files and a configuration of MCP servers; git says whether it
+// is committed.
+func project(t *testing.T, git bool) (dir, path string) {
+	t.Helper()
+	dir = folder(t)
+	path = filepath.Join(dir, "routing.toml")
+	write(t, path, matrix)
+	write(t, filepath.Join(dir, "Makefile"), "test:\n")
+	write(t, filepath.Join(dir, ".mcp.json"), `{"mcpServers": {"tracker": {"command": "test"}}}`)
+	if git {
+		sh(t, dir, "git init -q . && git add . && git commit -qm x && git tag base")
+	}
+	return dir, path
 }
 
 func TestCheck(t *testing.T) {
@@ -69,7 +112,7 @@ func TestCheck(t *testing.T) {
 	check(t, m, "", "unpinned", "")
 	check(t, m, "base", "changed", "not that of base: Makefile differs")
 
-	pin, err := New(m, time.Now())
+	pin, err := New(load(t, m, nil), time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -78,14 +121,14 @@ func TestCheck(t *testing.T) {
 		t.Fatal(err)
 	}
 	check(t, m, "", "pinned", "")
-	write(t, filepath.Join(dir, "routing.toml"), "# two\n")
+	write(t, m, "# two\n"+matrix)
 	write(t, filepath.Join(dir, "absent"), "here now\n")
 	check(t, m, "", "changed", "absent is not in it, routing.toml differs")
 	os.Remove(filepath.Join(dir, "Makefile"))
 	check(t, m, "", "changed", "Makefile is gone")
 
 	write(t, file, "damaged")
-	if _, err := Check(t.Context(), m, ""); err == nil {
+	if _, err := state(t, m, ""); err == nil {
 		t.Error("a damaged pin is no error")
 	}
 	if was, err := Remove(dir); !was || err != nil {
@@ -94,14 +137,209 @@ func TestCheck(t *testing.T) {
 	if was, err := Remove(dir); was || err != nil {
 		t.Error(was, err)
 	}
-	if _, err := Check(t.Context(), m, "nowhere"); err == nil {
-		t.Error("a base that is not there is no error")
+	if _, err := state(t, m, "nowhere"); !errors.Is(err, workspace.ErrNoCommit) {
+		t.Error("a base that is not there:", err)
 	}
 }
 
-// Without a repository, or a commit, there is no yardstick; a git that is broken is
-// no way around it.
-func TestNoYardstick(t *testing.T) {
+// Each file of the rules that is added, changed or deleted is a change.
+func TestEachFile(t *testing.T) {
+	for _, base := range []string{"", "base", "the pin"} {
+		for name, c := range map[string]struct{ script, want string }{
+			"matrix":                {"echo >> routing.toml", "routing.toml differs"},
+			"server":                {"echo '{}' > .mcp.json", ".mcp.json differs"},
+			"server deleted":        {"rm .mcp.json", ".mcp.json is gone"},
+			"server added":          {"mkdir .cursor && echo '{}' > .cursor/mcp.json", ".cursor/mcp.json is not in it"},
+			"server is a folder":    {"rm .mcp.json && mkdir .mcp.json", "cannot compare the matrix with"},
+			"server is a FIFO":      {"rm .mcp.json && mkfifo .mcp.json", "cannot compare the matrix with"},
+			"pinned":                {"echo >> Makefile", "Makefile differs"},
+			"pinned deleted":        {"rm Makefile", "Makefile is gone"},
+			"pinned, in no commit":  {"echo > absent", "absent is not in it"},
+			"pinned, large":         {"truncate -s 17M absent", "absent: larger than 16 MiB"},
+			"pinned is a FIFO":      {"rm Makefile && mkfifo Makefile", "not a regular file"},
+			"pin taken out":         {"sed -i '/pins/d' routing.toml && echo >> Makefile", "routing.toml differs"},
+			"server taken out":      {"sed -i 's/mcp:tracker:find/true/' routing.toml && rm .mcp.json", "routing.toml differs"},
+			"matrix is another one": {"cp routing.toml x.toml && echo >> x.toml && ln -sf x.toml routing.toml", "routing.toml differs"},
+		} {
+			t.Run(base+"/"+name, func(t *testing.T) {
+				dir, m := project(t, true)
+				rev := base
+				if base == "the pin" {
+					rev = ""
+					pin, err := New(load(t, m, nil), time.Now())
+					if err == nil {
+						_, err = pin.Save()
+					}
+					if err != nil {
+						t.Fatal(err)
+					}
+				}
+				if s, err := state(t, m, rev); err != nil || s.Complaint() != "" {
+					t.Fatal(s, err)
+				}
+				sh(t, dir, c.script)
+				check(t, m, rev, "changed", c.want)
+			})
+		}
+	}
+}
+
+// What was loaded is compared, not what is there when the comparison is made.
+func TestOneLook(t *testing.T) {
+	for _, name := range []string{"routing.toml", "Makefile", ".mcp.json"} {
+		for _, base := range []string{"", "base"} {
+			dir, m := project(t, true)
+			file := filepath.Join(dir, name)
+			honest, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			write(t, file, strings.ReplaceAll(string(honest), "test", "best"))
+			present := load(t, m, nil)
+			write(t, file, string(honest))
+			s, err := Check(t.Context(), present, base, func(read func(string) ([]byte, error)) plan.Matrix { return load(t, m, read) })
+			if err != nil || s.Name() != receipts.PolicyChanged || len(s.Changes) != 1 || s.Changes[0].Path != name {
+				t.Errorf("%s, %q: %s, %+v, %v", name, base, s.Name(), s.Changes, err)
+			}
+			snap, err := workspace.Take(t.Context(), dir, workspace.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := Agree(present.Files, snap); got != name {
+				t.Errorf("the snapshot is said to differ in %q, want %s", got, name)
+			}
+			if got := Agree(load(t, m, nil).Files, snap); got != "" {
+				t.Errorf("the same files are said to differ in %s", got)
+			}
+		}
+	}
+}
+
+// A baseline gives the same matrix, wherever it is and however it is asked for.
+func TestPlaces(t *testing.T) {
+	dir := folder(t)
+	write(t, filepath.Join(dir, "other.toml"), matrix)
+	write(t, filepath.Join(dir, "a", "routing.toml"), "extends = [\"../other.toml\", \"go\"]\n")
+	write(t, filepath.Join(dir, "a", "b", "Makefile"), "x")
+	if err := os.Symlink("b/Makefile", filepath.Join(dir, "a", "Makefile")); err != nil {
+		t.Fatal(err)
+	}
+	sh(t, dir, "git init -q . && git add . && git commit -qm x && git tag base")
+	m := filepath.Join(dir, "a", "routing.toml")
+	above := filepath.Join(t.TempDir(), "above")
+	if err := os.Symlink(dir, above); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{m, filepath.Join(above, "a", "routing.toml")} {
+		check(t, path, "", "unpinned", "")
+		check(t, path, "base", "pinned", "")
+		b, err := Open(t.Context(), load(t, path, nil), "base")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if trusted, present := load(t, path, b.ReadFile), load(t, path, nil); trusted.SHA256 != present.SHA256 {
+			t.Errorf("%s: digest %s from the commit, %s from the disk", path, trusted.SHA256, present.SHA256)
+		}
+		if b.Kind != Base || b.Fixed || b.Commit != sh(t, dir, "git rev-parse HEAD") {
+			t.Errorf("%+v", b)
+		}
+		if b, err = Open(t.Context(), load(t, path, nil), b.Commit); err != nil || !b.Fixed {
+			t.Errorf("%+v, %v", b, err)
+		}
+	}
+	write(t, filepath.Join(dir, "a", "b", "Makefile"), "y")
+	check(t, m, "base", "changed", "Makefile differs")
+	sh(t, dir, "git checkout -q a && rm other.toml")
+	check(t, m, "base", "changed", "../other.toml is gone")
+	// The baseline is loaded from the commit alone.
+	sh(t, dir, "rm -rf a/b a/routing.toml")
+	b, err := Open(t.Context(), plan.Matrix{Root: filepath.Dir(m), Path: m}, "base")
+	if err != nil {
+		t.Fatal(err)
+	}
+	trusted, list := routing.Load(m, m, routing.Options{ReadFile: b.ReadFile})
+	if list.Err() != nil || trusted.ByName("test_it") == nil || trusted.ByName("test_go") == nil {
+		t.Error(list.Err())
+	}
+}
+
+// A matrix that HEAD does not have is new; one that the named baseline does not have is a change.
+func TestNew(t *testing.T) {
+	dir, m := project(t, false)
+	sh(t, dir, "git init -q . && git commit --allow-empty -qm x && git tag base")
+	check(t, m, "", "new", "")
+	check(t, m, "base", "changed", "routing.toml is not in it")
+	sh(t, dir, "git add routing.toml && git commit -qm y")
+	check(t, m, "", "changed", "Makefile is not in it")
+	sh(t, dir, "git add . && git commit -qm z")
+	check(t, m, "", "unpinned", "")
+}
+
+// An object that was overwritten is no way around the baseline.
+func TestOverwritten(t *testing.T) {
+	dir, m := project(t, true)
+	good := sh(t, dir, "git rev-parse HEAD")
+	tree := sh(t, dir, "git rev-parse HEAD^{tree}")
+	write(t, m, strings.ReplaceAll(matrix, "make test", "true"))
+	sh(t, dir, "git commit -qam evil")
+	evil := sh(t, dir, "git rev-parse HEAD^{tree}")
+	sh(t, dir, "cp -f .git/objects/"+evil[:2]+"/"+evil[2:]+" .git/objects/"+tree[:2]+"/"+tree[2:])
+	check(t, m, good, "changed", "does not have the content that its name says")
+}
+
+// A pin that somebody else could have made does not count.
+func TestPinOfOthers(t *testing.T) {
+	dir, m := project(t, true)
+	pin, err := New(load(t, m, nil), time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	file, err := pin.Save()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{file, filepath.Dir(file), filepath.Dir(filepath.Dir(file))} {
+		info, err := os.Stat(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, bit := range []os.FileMode{0o020, 0o002} {
+			if err := os.Chmod(path, info.Mode().Perm()|bit); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := state(t, m, ""); err == nil || !strings.Contains(err.Error(), "others may write "+path) {
+				t.Errorf("%s, %o: %v", path, bit, err)
+			}
+			if err := os.Chmod(path, info.Mode().Perm()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if os.Geteuid() == 0 {
+			if err := os.Chown(path, 12345, -1); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := state(t, m, ""); err == nil || !strings.Contains(err.Error(), path+" belongs to the user 12345") {
+				t.Errorf("%s: %v", path, err)
+			}
+			if err := os.Chown(path, 0, -1); err != nil {
+				t.Fatal(err)
+			}
+		}
+		check(t, m, "", "pinned", "")
+	}
+	// A FIFO in its place holds nobody up.
+	if err := os.Remove(file); err != nil {
+		t.Fatal(err)
+	}
+	sh(t, dir, "mkfifo -m 600 "+file)
+	if _, err := state(t, m, ""); err == nil || !strings.Contains(err.Error(), "is damaged") {
+		t.Error(err)
+	}
+}
+
+// Without a repository, or a commit, there is no baseline; a git that is broken is no way
+// around it.
+func TestNoBaseline(t *testing.T) {
 	dir, m := project(t, false)
 	check(t, m, "", "unpinned", "")
 	sh(t, dir, "git init -q .")
@@ -109,14 +347,21 @@ func TestNoYardstick(t *testing.T) {
 	sh(t, dir, "git add . && git commit -qm x")
 	check(t, m, "", "unpinned", "")
 	write(t, filepath.Join(dir, ".git", "config"), "[core\n")
-	check(t, m, "", "changed", "cannot be held against HEAD")
+	check(t, m, "", "changed", "cannot compare the matrix with HEAD")
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	b, err := Open(ctx, load(t, m, nil), "")
+	if err == nil && b.Compare(plan.Matrix{}, plan.Matrix{}).Complaint() == "" {
+		t.Error("a cancelled comparison passes")
+	}
 }
 
 // A file outside of the repository is in no commit.
 func TestOutside(t *testing.T) {
-	_, m := project(t, true)
+	dir, m := project(t, true)
 	other := filepath.Join(t.TempDir(), "shared.toml")
 	write(t, other, "# shared\n")
-	m.Files = append(m.Files, other)
+	write(t, m, "extends = [\""+other+"\"]\n"+matrix)
+	sh(t, dir, "git commit -qam x")
 	check(t, m, "", "changed", "shared.toml is not in it")
 }

@@ -119,6 +119,11 @@ func (r *run) gate(final bool) *Gate {
 			g.Refusals = []receipts.Refusal{{Reason: receipts.NoTree, Message: why}}
 			return g
 		}
+		if why := r.trees.otherRules(); why != "" {
+			g.Verdict, g.Detail = GateRefusal, why
+			g.Refusals = []receipts.Refusal{{Reason: receipts.OtherPolicy, Message: why}}
+			return g
+		}
 		err = r.askGate(g, expect)
 	}
 	if err != nil {

@@ -178,7 +178,7 @@ func Run(ctx context.Context, p *plan.Plan, o Options) *Outcome {
 	if o.Policy == nil {
 		o.Policy = func() string { return receipts.PolicyUnpinned }
 	}
-	r := &run{trees: trees{source: o.Workspace}, ctx: ctx, cancel: cancel, plan: p, opt: o, ledger: newLedger(o.Store, o.Degraded), consumed: make(map[*Result]bool)}
+	r := &run{trees: trees{source: o.Workspace, rules: p.Matrix.Files}, ctx: ctx, cancel: cancel, plan: p, opt: o, ledger: newLedger(o.Store, o.Degraded), consumed: make(map[*Result]bool)}
 	r.meter = meter{run: r, budget: over(p.Budget, o.Budget)}
 	r.slots.SetLimit(o.Jobs)
 	return r.run()

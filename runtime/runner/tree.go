@@ -7,6 +7,7 @@ import (
 
 	"github.com/command-dialect/dialect/lang/plan"
 	"github.com/command-dialect/dialect/receipts"
+	"github.com/command-dialect/dialect/runtime/policy"
 	"github.com/command-dialect/dialect/runtime/workspace"
 )
 
@@ -35,6 +36,8 @@ type trees struct {
 	also   []receipts.Hash // earlier snapshots that differ from now in nothing but new files
 	noted  []string        // those new files
 	err    error           // why there is no snapshot
+	rules  []plan.File     // what the matrix was loaded from
+	other  string          // the first of rules that a snapshot had with other content; empty if none
 }
 
 // begin takes the first snapshot.
@@ -52,6 +55,9 @@ func (t *trees) take() []workspace.Change {
 	if err != nil {
 		t.err, t.now, t.epoch = err, nil, nil
 		return nil
+	}
+	if t.other == "" {
+		t.other = policy.Agree(t.rules, s)
 	}
 	var changes []workspace.Change
 	if t.now != nil {
@@ -174,4 +180,13 @@ func (t *trees) noTree() string {
 		return "the files have no tree: " + t.now.Reason
 	}
 	return ""
+}
+
+// otherRules says which file of the rules a snapshot of the run had with other content than the
+// one that was loaded; empty if none.
+func (t *trees) otherRules() string {
+	if t.other == "" {
+		return ""
+	}
+	return fmt.Sprintf("%s is not what the matrix was loaded from: it changed during the run; run it again", t.other)
 }

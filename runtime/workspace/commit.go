@@ -3,86 +3,546 @@ package workspace
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 )
 
-// CommitFiles returns what a commit holds of files, which are given by absolute path
-// and need not exist. What is not in the commit, or outside of the worktree that
-// holds dir, is not in the map. rev is a commit as git names one.
-func CommitFiles(ctx context.Context, dir, rev string, paths []string, o Options) (map[string][]byte, error) {
+// A Commit is a commit of which every byte that was used hashes to its name. Git hands over
+// the objects, and is not believed: commit, trees and blobs are hashed here, each against the
+// name that its parent gives it. A replaced, grafted or overwritten object is an error that wraps
+// [ErrAltered].
+//
+// In a SHA-1 repository this is as strong as SHA-1: an attacker who can make collisions can
+// prepare two files of one name. Git itself detects the known attacks when objects come in,
+// Go's standard library does not.
+type Commit struct {
+	ID   string // in full, hexadecimal
+	Tree string // name of its tree
+	Ref  string // what named it: "HEAD", "refs/heads/main"; empty for a hash
+	// Hash says that the caller gave the full hash: nobody can make that name another commit.
+	Hash bool
+
+	store *objects
+	root  objectID // the tree
+}
+
+// ErrAltered is wrapped by the error about a git object whose content is not what its name says.
+var ErrAltered = errors.New("the object does not have the content that its name says: run git fsck")
+
+// An AmbiguousError is a name that means several commits.
+type AmbiguousError struct {
+	Rev   string
+	Names []string // full names that can be given instead, sorted
+}
+
+func (e *AmbiguousError) Error() string {
+	return fmt.Sprintf("%s is ambiguous: name one of %s", display(e.Rev), strings.Join(e.Names, ", "))
+}
+
+// IsHash reports whether rev has the form of a full hash, SHA-1 or SHA-256. [Commit.Hash] says
+// whether it was one in the repository at hand.
+func IsHash(rev string) bool {
+	return (len(rev) == 2*formatSHA1.size() || len(rev) == 2*formatSHA256.size()) && isHex(rev)
+}
+
+func isHex(s string) bool {
+	return strings.Trim(s, "0123456789abcdefABCDEF") == ""
+}
+
+// Resolve finds the commit that rev names in the repository that holds dir. rev is a full
+// hash, an abbreviated one, HEAD, or the name of a ref, in full or as git abbreviates it, each
+// with ~N and ^N after it. A name that several refs have, or a ref and an abbreviated hash, is an
+// [*AmbiguousError]: whoever may make a tag could otherwise redirect it. A missing one wraps
+// [ErrNoCommit].
+//
+// paths are files that the caller means to read: they come with the same call of git.
+func Resolve(ctx context.Context, dir, rev string, o Options, paths ...string) (*Commit, error) {
 	dir, err := physical(dir)
 	if err != nil {
 		return nil, err
 	}
 	r, err := discover(ctx, o.Git, dir)
 	if err != nil {
-		return nil, fmt.Errorf("files of %s: %w", display(rev), err)
+		return nil, fmt.Errorf("commit %s: %w", display(rev), err)
 	}
-	if strings.ContainsAny(rev, "\n\x00") {
-		return nil, fmt.Errorf("%s: %w", display(rev), ErrNoCommit)
+	none := fmt.Errorf("%s of the repository at %s: %w", display(rev), display(r.root), ErrNoCommit)
+	name, steps, ok := parseRev(rev)
+	if !ok {
+		return nil, none
 	}
-	var asked []string
-	var stdin bytes.Buffer
-	fmt.Fprintf(&stdin, "%s^{commit}\n", rev)
-	for _, p := range paths {
-		// The directory is resolved, the file is not: a link is not what git holds.
-		parent, err := filepath.EvalSymlinks(filepath.Dir(p))
-		if err != nil {
-			parent = filepath.Dir(p)
-		}
-		rel, ok := within(r.root, filepath.Join(parent, filepath.Base(p)))
-		if !ok || strings.ContainsAny(rel, "\n\x00") {
-			continue
-		}
-		asked = append(asked, p)
-		fmt.Fprintf(&stdin, "%s:%s\n", rev, rel)
-	}
-	out, err := r.git.run(ctx, r.root, here(r.root), stdin.Bytes(), "cat-file", "--batch")
-	if err != nil {
-		return nil, err
-	}
-	answer := func(what string) (kind string, content []byte, err error) {
-		line, rest, ok := bytes.Cut(out, []byte("\n"))
-		if !ok {
-			return "", nil, fmt.Errorf("git cat-file: the answer about %s is missing", display(what))
-		}
-		out = rest
-		words := strings.Fields(string(line))
-		if len(words) != 3 {
-			return "", nil, nil // "NAME missing"
-		}
-		id, err := r.format.parse(words[0])
-		if err != nil {
-			return "", nil, nil // a name with spaces that is missing, or ambiguous
-		}
-		n, err := strconv.Atoi(words[2])
-		if err != nil || n < 0 || n >= len(out) {
-			return "", nil, fmt.Errorf("git cat-file: %q is no answer about %s", line, display(what))
-		}
-		content, out = out[:n], out[n+1:]
-		if r.format.object(words[1], content) != id {
-			return "", nil, fmt.Errorf("%s of %s does not have the content that its name says: run git fsck", display(what), display(rev))
-		}
-		return words[1], content, nil
-	}
-	switch kind, _, err := answer(rev); {
-	case err != nil:
-		return nil, err
-	case kind != "commit":
-		return nil, fmt.Errorf("%s of the repository at %s: %w", display(rev), display(r.root), ErrNoCommit)
-	}
-	files := make(map[string][]byte, len(asked))
-	for _, p := range asked {
-		kind, content, err := answer(p)
+	s := &objects{r: &r, known: make(map[objectID]object)}
+	c := &Commit{store: s}
+	var id objectID
+	switch full, err := r.format.parse(strings.ToLower(name)); {
+	case err == nil:
+		c.Hash = len(steps) == 0
+		id = full
+		err = s.fetch(ctx, r.format.format(full), paths)
 		if err != nil {
 			return nil, err
 		}
-		if kind == "blob" {
-			files[p] = content
+	case name == "HEAD":
+		c.Ref = name
+		ids, err := s.ask(ctx, append([]string{name}, s.hints(name, paths)...))
+		if err != nil {
+			return nil, err
+		}
+		id = ids[0]
+	default:
+		if id, c.Ref, err = s.named(ctx, name); err != nil {
+			return nil, err
 		}
 	}
-	return files, nil
+	if id == (objectID{}) {
+		return nil, none
+	}
+	body, id, err := s.commit(ctx, id)
+	for _, st := range steps {
+		if err == nil {
+			body, id, err = s.step(ctx, body, id, st)
+		}
+	}
+	if errors.Is(err, errMissing) {
+		err = none
+	}
+	if err != nil {
+		return nil, err
+	}
+	c.ID, c.root, c.Tree = r.format.format(id), body.tree, r.format.format(body.tree)
+	if c.Ref != "HEAD" && !c.Hash && len(paths) > 0 {
+		err = s.fetch(ctx, c.ID, paths)
+	}
+	return c, err
+}
+
+// ReadFile returns the content that the commit has of the file at an absolute path, as a
+// checkout of it would: links in the commit are followed within it. What the commit does not
+// hold wraps [fs.ErrNotExist].
+func (c *Commit) ReadFile(ctx context.Context, path string) ([]byte, error) {
+	rel, ok := c.store.r.relative(path)
+	if !ok {
+		return nil, &fs.PathError{Op: "read", Path: path, Err: fs.ErrNotExist}
+	}
+	content, err := c.find(ctx, rel)
+	if err != nil {
+		return nil, &fs.PathError{Op: "read", Path: path, Err: err}
+	}
+	return content, nil
+}
+
+// relative returns the path of a file below the worktree. Links above the worktree are followed
+// as the file system has them; links in it are names that a commit has to hold as well. So the
+// outermost directory that is the worktree counts.
+func (r *repository) relative(path string) (string, bool) {
+	path = filepath.Clean(path)
+	for i := 0; i < len(path); i++ {
+		if path[i] != filepath.Separator {
+			continue
+		}
+		if real, err := filepath.EvalSymlinks(path[:max(i, 1)]); err == nil && real == r.root {
+			return filepath.ToSlash(path[i+1:]), true
+		}
+	}
+	parent, err := filepath.EvalSymlinks(filepath.Dir(path))
+	if err != nil {
+		return "", false
+	}
+	rel, ok := within(r.root, filepath.Join(parent, filepath.Base(path)))
+	return rel, ok && rel != ""
+}
+
+// maxLinks bounds the links on the way to one file, as kernels do.
+const maxLinks = 40
+
+// find returns the file at a path of the commit.
+func (c *Commit) find(ctx context.Context, path string) ([]byte, error) {
+	left := strings.Split(path, "/")
+	at := []objectID{c.root} // trees, from the root
+	links := 0
+	for len(left) > 0 {
+		name := left[0]
+		left = left[1:]
+		switch name {
+		case "", ".":
+			continue
+		case "..":
+			if len(at) == 1 {
+				return nil, fs.ErrNotExist // outside of the worktree
+			}
+			at = at[:len(at)-1]
+			continue
+		}
+		tree, err := c.store.get(ctx, at[len(at)-1], "tree")
+		if err != nil {
+			return nil, err
+		}
+		mode, id, err := c.store.r.format.lookup(tree, name)
+		if err != nil {
+			return nil, err
+		}
+		switch mode {
+		case modeTree:
+			at = append(at, id)
+			continue
+		case modeLink, modeFile, modeExec:
+		default:
+			return nil, fs.ErrNotExist // a submodule's files are not in the commit
+		}
+		content, err := c.store.get(ctx, id, "blob")
+		switch {
+		case err != nil:
+			return nil, err
+		case mode == modeLink:
+			target := string(content)
+			if links++; links > maxLinks || strings.HasPrefix(target, "/") {
+				return nil, fs.ErrNotExist
+			}
+			left = append(strings.Split(target, "/"), left...)
+		case len(left) > 0:
+			return nil, fs.ErrNotExist
+		default:
+			return content, nil
+		}
+	}
+	return nil, errors.New("not a regular file")
+}
+
+// lookup finds a name in the content of a tree object.
+func (f objectFormat) lookup(tree []byte, name string) (mode string, id objectID, err error) {
+	for len(tree) > 0 {
+		head, rest, ok := bytes.Cut(tree, []byte{0})
+		m, n, space := bytes.Cut(head, []byte{' '})
+		if !ok || !space || len(rest) < f.size() {
+			return "", id, errors.New("git: a tree cannot be read")
+		}
+		if string(n) == name {
+			copy(id[:], rest[:f.size()])
+			return string(m), id, nil
+		}
+		tree = rest[f.size():]
+	}
+	return "", id, fs.ErrNotExist
+}
+
+// objects are what git has handed over of a repository, by the names that their content has.
+type objects struct {
+	r     *repository
+	known map[objectID]object
+}
+
+type object struct {
+	kind    string
+	content []byte
+}
+
+var errMissing = errors.New("the object is missing")
+
+// ask asks git for objects by any name. It returns what each of them is, zero where there is
+// none, and keeps their content.
+func (s *objects) ask(ctx context.Context, names []string) ([]objectID, error) {
+	out, err := s.r.git.run(ctx, s.r.root, here(s.r.root), []byte(strings.Join(names, "\n")+"\n"), "cat-file", "--batch")
+	if err != nil {
+		return nil, err
+	}
+	ids := make([]objectID, len(names))
+	for i, name := range names {
+		line, rest, ok := bytes.Cut(out, []byte("\n"))
+		if !ok {
+			return nil, fmt.Errorf("git cat-file: the answer about %s is missing", display(name))
+		}
+		out = rest
+		words := strings.Split(string(line), " ")
+		if last := words[len(words)-1]; last == "missing" || last == "ambiguous" || last == "submodule" {
+			continue
+		}
+		n := -1
+		var id objectID
+		if len(words) == 3 {
+			if id, err = s.r.format.parse(words[0]); err == nil {
+				n, err = strconv.Atoi(words[2])
+			}
+		}
+		if err != nil || n < 0 || n >= len(out) {
+			return nil, fmt.Errorf("git cat-file: %q is no answer about %s", clip(string(line)), display(name))
+		}
+		o := object{words[1], out[:n:n]}
+		out = out[n+1:]
+		if s.r.format.object(o.kind, o.content) != id {
+			return nil, fmt.Errorf("%s %s: %w", clip(o.kind), words[0], ErrAltered)
+		}
+		s.known[id], ids[i] = o, id
+	}
+	return ids, nil
+}
+
+// get returns the content of an object that has to be of a kind.
+func (s *objects) get(ctx context.Context, id objectID, kind string) ([]byte, error) {
+	o, err := s.object(ctx, id)
+	if err == nil && o.kind != kind {
+		err = fmt.Errorf("%s is a %s, not a %s", s.r.format.format(id), o.kind, kind)
+	}
+	return o.content, err
+}
+
+func (s *objects) object(ctx context.Context, id objectID) (object, error) {
+	if o, ok := s.known[id]; ok {
+		return o, nil
+	}
+	name := s.r.format.format(id)
+	if _, err := s.ask(ctx, []string{name}); err != nil {
+		return object{}, err
+	}
+	o, ok := s.known[id]
+	if !ok {
+		return object{}, fmt.Errorf("%s: %w", name, errMissing)
+	}
+	return o, nil
+}
+
+// fetch asks for a commit, and for all on the way to the files at paths. It is a hint: what
+// is missing afterwards is asked for when it is needed.
+func (s *objects) fetch(ctx context.Context, commit string, paths []string) error {
+	_, err := s.ask(ctx, append([]string{commit}, s.hints(commit, paths)...))
+	return err
+}
+
+// hints are names of the trees and blobs that lead from a commit to files.
+func (s *objects) hints(commit string, paths []string) []string {
+	seen := make(map[string]bool)
+	var names []string
+	add := func(name string) {
+		if !seen[name] {
+			seen[name] = true
+			names = append(names, name)
+		}
+	}
+	for _, p := range paths {
+		rel, ok := s.r.relative(p)
+		if !ok || strings.ContainsAny(rel, "\n\x00") {
+			continue
+		}
+		add(commit + "^{tree}")
+		for i := range rel {
+			if rel[i] == '/' {
+				add(commit + ":" + rel[:i])
+			}
+		}
+		add(commit + ":" + rel)
+	}
+	return names
+}
+
+// pseudoRef are files beside HEAD that git keeps the names of commits in.
+var pseudoRef = regexp.MustCompile(`^[A-Z]+_HEAD$`)
+
+// named finds the object that a name stands for: that of one ref, or of an abbreviated hash.
+func (s *objects) named(ctx context.Context, name string) (objectID, string, error) {
+	full := []string{name}
+	if !strings.HasPrefix(name, "refs/") {
+		full = []string{"refs/" + name, "refs/tags/" + name, "refs/heads/" + name, "refs/remotes/" + name, "refs/remotes/" + name + "/HEAD"}
+	}
+	out, err := s.r.git.run(ctx, s.r.root, here(s.r.root), nil, append([]string{"for-each-ref", "--format=%(objectname) %(refname)", "--"}, full...)...)
+	if err != nil {
+		return objectID{}, "", err
+	}
+	var id objectID
+	var names []string
+	for line := range strings.Lines(string(out)) {
+		hash, ref, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
+		if !slices.Contains(full, ref) { // refs/heads/NAME/x
+			continue
+		}
+		if id, err = s.r.format.parse(hash); err != nil {
+			return id, "", fmt.Errorf("git for-each-ref: %w", err)
+		}
+		names = append(names, ref)
+	}
+	ref := ""
+	if len(names) == 1 {
+		ref = names[0]
+	}
+	if len(name) >= 4 && isHex(name) {
+		of, err := s.abbreviated(ctx, name)
+		if err != nil {
+			return id, "", err
+		}
+		for _, c := range of {
+			id = c
+			names = append(names, s.r.format.format(c))
+		}
+	}
+	switch {
+	case len(names) > 1:
+		slices.Sort(names)
+		return id, "", &AmbiguousError{name, names}
+	case len(names) == 0 && pseudoRef.MatchString(name):
+		ids, err := s.ask(ctx, []string{name}) // no ref has that name: it can only be the file
+		if err != nil {
+			return id, "", err
+		}
+		return ids[0], name, nil
+	}
+	return id, ref, nil
+}
+
+// abbreviated returns the commits whose names begin with prefix.
+func (s *objects) abbreviated(ctx context.Context, prefix string) ([]objectID, error) {
+	out, err := s.r.git.run(ctx, s.r.root, here(s.r.root), nil, "rev-parse", "--disambiguate="+strings.ToLower(prefix))
+	if err != nil {
+		return nil, err
+	}
+	names := strings.Fields(string(out))
+	if len(names) == 0 {
+		return nil, nil
+	}
+	asked := make([]string, len(names))
+	for i, n := range names {
+		asked[i] = n + "^{commit}" // what is no commit may be large
+	}
+	ids, err := s.ask(ctx, asked)
+	if err != nil {
+		return nil, err
+	}
+	var commits []objectID
+	for i, id := range ids {
+		if id != (objectID{}) && s.r.format.format(id) == names[i] { // not by way of a tag
+			commits = append(commits, id)
+		}
+	}
+	return commits, nil
+}
+
+// A header is what a commit object says of others.
+type header struct {
+	tree    objectID
+	parents []objectID
+}
+
+// maxTags bounds how many tags of tags lead to a commit.
+const maxTags = 10
+
+// commit returns the commit that an object is, or that it is a tag of.
+func (s *objects) commit(ctx context.Context, id objectID) (header, objectID, error) {
+	for range maxTags {
+		o, err := s.object(ctx, id)
+		if err != nil {
+			return header{}, id, err
+		}
+		switch o.kind {
+		case "commit":
+			h, err := s.header(id, o.content)
+			return h, id, err
+		case "tag":
+			line, _, _ := strings.Cut(string(o.content), "\n")
+			to, ok := strings.CutPrefix(line, "object ")
+			if id, err = s.r.format.parse(to); !ok || err != nil {
+				return header{}, id, errors.New("git: a tag cannot be read")
+			}
+		default:
+			return header{}, id, errMissing
+		}
+	}
+	return header{}, id, errMissing
+}
+
+func (s *objects) header(id objectID, content []byte) (header, error) {
+	var h header
+	bad := fmt.Errorf("commit %s cannot be read", s.r.format.format(id))
+	line, rest, _ := strings.Cut(string(content), "\n")
+	name, ok := strings.CutPrefix(line, "tree ")
+	var err error
+	if h.tree, err = s.r.format.parse(name); !ok || err != nil {
+		return h, bad
+	}
+	for {
+		line, rest, _ = strings.Cut(rest, "\n")
+		name, ok := strings.CutPrefix(line, "parent ")
+		if !ok {
+			return h, nil
+		}
+		p, err := s.r.format.parse(name)
+		if err != nil {
+			return h, bad
+		}
+		h.parents = append(h.parents, p)
+	}
+}
+
+// A revStep goes from a commit to an ancestor of it.
+type revStep struct {
+	first bool // ~N: the first parent, N times; else ^N: the Nth parent
+	n     int
+}
+
+// maxAncestor bounds ~N.
+const maxAncestor = 1000
+
+// parseRev takes a revision apart. Only what means one commit by names and parents is known:
+// no reflog (anybody who may write the repository writes that), no search, no range.
+func parseRev(rev string) (name string, steps []revStep, ok bool) {
+	name = rev
+	if i := strings.IndexAny(rev, "~^"); i >= 0 {
+		name = rev[:i]
+		for rest := rev[i:]; rest != ""; {
+			sign := rest[0]
+			rest = rest[1:]
+			if sign == '^' && strings.HasPrefix(rest, "{") {
+				kind, after, closed := strings.Cut(rest[1:], "}")
+				if !closed || kind != "" && kind != "commit" {
+					return "", nil, false
+				}
+				rest = after
+				continue
+			}
+			if sign != '~' && sign != '^' {
+				return "", nil, false
+			}
+			end := len(rest)
+			if j := strings.IndexFunc(rest, func(r rune) bool { return r < '0' || r > '9' }); j >= 0 {
+				end = j
+			}
+			st := revStep{sign == '~', 1}
+			if end > 0 {
+				var err error
+				if st.n, err = strconv.Atoi(rest[:end]); err != nil || st.n > maxAncestor {
+					return "", nil, false
+				}
+			}
+			rest = rest[end:]
+			if st.n > 0 {
+				steps = append(steps, st)
+			}
+		}
+	}
+	if name == "@" {
+		name = "HEAD"
+	}
+	if name == "" || name[0] == '-' || strings.Contains(name, "..") || strings.Contains(name, "@{") || strings.ContainsAny(name, " :?*[\\\x7f") ||
+		strings.ContainsFunc(name, func(r rune) bool { return r < ' ' }) {
+		return "", nil, false
+	}
+	return name, steps, true
+}
+
+func (s *objects) step(ctx context.Context, h header, id objectID, st revStep) (header, objectID, error) {
+	times, parent := 1, st.n
+	if st.first {
+		times, parent = st.n, 1
+	}
+	var err error
+	for range times {
+		if len(h.parents) < parent {
+			return h, id, errMissing
+		}
+		if h, id, err = s.commit(ctx, h.parents[parent-1]); err != nil {
+			return h, id, err
+		}
+	}
+	return h, id, nil
 }

@@ -334,8 +334,8 @@ func TestTreeIsThatOfTheCommit(t *testing.T) {
 			if !after.Same(before) {
 				t.Errorf("the commit changed the snapshot: %v", changes(before, after))
 			}
-			if got, err := CommitTree(context.Background(), r.dir, "HEAD", Options{}); err != nil || got != want {
-				t.Errorf("CommitTree = %s, %v, want %s", got, err, want)
+			if c, err := Resolve(context.Background(), r.dir, "HEAD", Options{}); err != nil || c.Tree != want {
+				t.Errorf("Resolve = %+v, %v, want %s", c, err, want)
 			}
 		})
 	}

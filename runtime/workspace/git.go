@@ -485,52 +485,6 @@ func (c config) write(b *bytes.Buffer) {
 	}
 }
 
-// CommitTree returns the name of the tree that a commit records. rev is a commit
-// as git names one: "HEAD", a branch, a tag, a hash.
-//
-// The commit is read as an object and its hash is recomputed, so that neither a
-// replacement (refs/replace) nor a commit graph can answer in its place.
-func CommitTree(ctx context.Context, dir, rev string, o Options) (string, error) {
-	dir, err := physical(dir)
-	if err != nil {
-		return "", err
-	}
-	r, err := discover(ctx, o.Git, dir)
-	if err != nil {
-		return "", fmt.Errorf("tree of %s: %w", display(rev), err)
-	}
-	return r.commitTree(ctx, rev)
-}
-
-func (r *repository) commitTree(ctx context.Context, rev string) (string, error) {
-	out, err := r.git.run(ctx, r.root, here(r.root), nil, "rev-parse", "--verify", "--quiet", "--end-of-options", rev+"^{commit}")
-	var failed *gitError
-	if errors.As(err, &failed) {
-		return "", fmt.Errorf("%s of the repository at %s: %w", display(rev), display(r.root), ErrNoCommit)
-	}
-	if err != nil {
-		return "", err
-	}
-	name := strings.TrimSuffix(string(out), "\n")
-	id, err := r.format.parse(name)
-	if err != nil {
-		return "", fmt.Errorf("git rev-parse: %w", err)
-	}
-	commit, err := r.git.run(ctx, r.root, here(r.root), nil, "cat-file", "commit", name)
-	if err != nil {
-		return "", err
-	}
-	if r.format.object("commit", commit) != id {
-		return "", fmt.Errorf("commit %s does not have the content that its name says: run git fsck", name)
-	}
-	line, _, _ := strings.Cut(string(commit), "\n")
-	tree, ok := strings.CutPrefix(line, "tree ")
-	if _, err := r.format.parse(tree); !ok || err != nil {
-		return "", fmt.Errorf("commit %s names no tree", name)
-	}
-	return tree, nil
-}
-
 // display shows a path or name in a message: as it is, or quoted if that could
 // confuse.
 func display(s string) string {

@@ -700,37 +700,3 @@ func TestWhileItChanges(t *testing.T) {
 	close(stop)
 	<-done
 }
-
-func TestCommitTree(t *testing.T) {
-	t.Parallel()
-	r := newRepo(t)
-	ctx := context.Background()
-	if _, err := CommitTree(ctx, r.dir, "HEAD", Options{}); err == nil || !strings.Contains(err.Error(), "no such commit") {
-		t.Errorf("unborn: %v", err)
-	}
-	r.write("a", "a")
-	r.commit()
-	first := r.git("rev-parse", "HEAD^{tree}")
-	r.git("tag", "-a", "-m", "x", "v1")
-	r.write("a", "b")
-	r.commit()
-	second := r.git("rev-parse", "HEAD^{tree}")
-	for rev, want := range map[string]string{"HEAD": second, "HEAD~1": first, "v1": first, "refs/tags/v1": first} {
-		if got, err := CommitTree(ctx, r.dir, rev, Options{}); err != nil || got != want {
-			t.Errorf("%s: %s, %v; want %s", rev, got, err, want)
-		}
-	}
-	for _, rev := range []string{"", "nope", "--all", "-h", "HEAD:a", "HEAD\nv1", "HEAD^{tree}"} {
-		if got, err := CommitTree(ctx, r.dir, rev, Options{}); err == nil {
-			t.Errorf("%q: %s", rev, got)
-		}
-	}
-	// A replacement does not stand in for the commit.
-	r.git("replace", "HEAD", "v1^{commit}")
-	if got, err := CommitTree(ctx, r.dir, "HEAD", Options{}); err != nil || got != second {
-		t.Errorf("replaced: %s, %v; want %s", got, err, second)
-	}
-	if _, err := CommitTree(ctx, t.TempDir(), "HEAD", Options{}); !errors.Is(err, ErrNoRepository) {
-		t.Errorf("outside: %v", err)
-	}
-}

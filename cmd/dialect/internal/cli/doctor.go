@@ -16,11 +16,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/command-dialect/dialect/lang/diag"
-	"github.com/command-dialect/dialect/lang/plan"
 	"github.com/command-dialect/dialect/lang/routing"
 	"github.com/command-dialect/dialect/receipts/sqlite"
 	"github.com/command-dialect/dialect/runtime/mcpclient"
-	"github.com/command-dialect/dialect/runtime/policy"
 )
 
 // A symptom is one thing that doctor looked at.
@@ -127,11 +125,12 @@ func examine(routingFile, store string, online bool) (list []symptom) {
 	} else {
 		say("ok", "git", "", "repository at %s", top)
 	}
-	pm := plan.Matrix{Name: m.Name, Path: m.Path, Root: m.Root, SHA256: m.SHA256, Files: m.Paths}
-	if state, err := policy.Check(context.Background(), pm, ""); err != nil {
+	if _, state, err := trustedRules(context.Background(), m, ""); err != nil {
 		say("warning", "trust", "", "%v", err)
 	} else if c := state.Complaint(); c != "" {
 		say("warning", "trust", "review the change and commit it, or `dialect trust` it", "%s", c)
+	} else if state.New {
+		say("ok", "trust", "commit it, or `dialect trust` it: a new matrix is compared with nothing", "the matrix is new: HEAD does not have it")
 	} else {
 		say("ok", "trust", "", "the matrix is what it is held against")
 	}

@@ -94,18 +94,23 @@ func (f *inquiryFlags) inquest(ctx context.Context, rev string) (*inquest, error
 	case err == nil && findings.Count(diag.Error) > 0:
 		return nil, failf(exitRefused, "the matrix %s does not load: %s", m.Name, countFindings(findings)).hint("`dialect check` says what is wrong")
 	case err == nil:
-		q.root = m.Root
-		if err := q.requirements(m, f.require); err != nil {
-			return nil, err
-		}
+		q.root, q.matrix = m.Root, resolve.Matrix(m)
 	case len(f.require) > 0 || f.base != "" || f.routing != "" || !errors.As(err, &fail) || !errors.Is(fail.err, routing.ErrNotFound):
 		return nil, err
 	}
 	if m != nil {
-		if q.state, err = policy.Check(ctx, q.matrix, f.base); err != nil {
+		trusted, state, err := trustedRules(ctx, m, f.base)
+		if err != nil {
 			return nil, usagef("%v", err)
 		}
-		q.Policy = q.state.Complaint()
+		q.state, q.Policy = state, state.Complaint()
+		err = q.requirements(trusted, f.require)
+		if err != nil && q.Policy != "" {
+			err = q.requirements(m, f.require) // it is refused in any case
+		}
+		if err != nil {
+			return nil, err
+		}
 	}
 	q.path = f.store
 	if f.store == "" {
@@ -118,11 +123,11 @@ func (f *inquiryFlags) inquest(ctx context.Context, rev string) (*inquest, error
 // present finds out what tree the inquiry is about.
 func (q *inquest) present(ctx context.Context, rev string) error {
 	if rev != "" {
-		tree, err := workspace.CommitTree(ctx, q.root, rev, workspace.Options{})
+		c, err := workspace.Resolve(ctx, q.root, rev, workspace.Options{})
 		if err != nil {
 			return usagef("--tree: %v", err)
 		}
-		q.Tree = &receipts.Tree{Tree: tree}
+		q.Tree = &receipts.Tree{Tree: c.Tree}
 		return nil
 	}
 	s, err := q.take(ctx)
@@ -142,24 +147,23 @@ func (q *inquest) take(ctx context.Context) (*workspace.Snapshot, error) {
 // requirements turns names of bindings into the commands that they run.
 func (q *inquest) requirements(m *routing.Matrix, names []string) error {
 	var err error
-	q.Require, q.matrix, err = requirements(m, names)
+	q.Require, err = requirements(m, names)
 	if h, herr := receipts.ParseHash(m.SHA256); herr == nil {
 		q.Matrix = h
 	}
 	return err
 }
 
-func requirements(m *routing.Matrix, names []string) ([]receipts.Requirement, plan.Matrix, error) {
+func requirements(m *routing.Matrix, names []string) ([]receipts.Requirement, error) {
 	resolved := func(line string) (*plan.Plan, diag.List) {
 		file, parsed := lang.Parse(diag.NewSource("--require", []byte(line)))
 		return resolve.Resolve(file, m, resolve.Options{Parsed: parsed})
 	}
-	empty, _ := resolved("")
 	var list []receipts.Requirement
 	for _, name := range names {
-		b, several := named(m, name)
+		b, several := m.Named(name)
 		if len(several) > 0 {
-			return nil, empty.Matrix, usagef("--require %s: several bindings have that noun: %s", name, strings.Join(several, ", "))
+			return nil, usagef("--require %s: several bindings have that noun: %s", name, strings.Join(several, ", "))
 		}
 		if b == nil {
 			f := usagef("--require %s: the matrix binds nothing of that name", name)
@@ -170,7 +174,7 @@ func requirements(m *routing.Matrix, names []string) ([]receipts.Requirement, pl
 			if near := routing.Suggest(name, known); near != "" {
 				f.hint("did you mean %q?", near)
 			}
-			return nil, empty.Matrix, f.hint("`dialect vocab` lists what is bound")
+			return nil, f.hint("`dialect vocab` lists what is bound")
 		}
 		p, l := resolved(b.Verb + " " + b.Noun + "\n")
 		if l.Count(diag.Error) > 0 || len(p.Steps) != 1 {
@@ -178,7 +182,7 @@ func requirements(m *routing.Matrix, names []string) ([]receipts.Requirement, pl
 			for _, d := range l {
 				f.hint("%s", d.Message)
 			}
-			return nil, empty.Matrix, f
+			return nil, f
 		}
 		plan.Walk(p.Steps, func(s *plan.Step) {
 			if s.Kind == plan.Composite || s.Kind == plan.Builtin && s.Target == plan.GateResults {
@@ -190,37 +194,7 @@ func requirements(m *routing.Matrix, names []string) ([]receipts.Requirement, pl
 			})
 		})
 	}
-	return list, empty.Matrix, nil
-}
-
-// named returns the binding that a user means: by its name, by verb and noun, or by its
-// noun alone, of which a composite goes before others. several are the names of those
-// that a noun leaves open.
-func named(m *routing.Matrix, name string) (b *routing.Binding, several []string) {
-	if b = m.ByName(name); b != nil {
-		return b, nil
-	}
-	if words := strings.Fields(name); len(words) == 2 {
-		return m.Lookup(words[0], words[1]), nil
-	}
-	var found []*routing.Binding
-	for _, composite := range []bool{true, false} {
-		for _, c := range m.Bindings {
-			if c.Noun == m.Noun(name) && c.Noun != "" && (c.Kind == plan.Composite) == composite {
-				found = append(found, c)
-			}
-		}
-		if len(found) > 0 {
-			break
-		}
-	}
-	if len(found) == 1 {
-		return found[0], nil
-	}
-	for _, c := range found {
-		several = append(several, c.Name)
-	}
-	return nil, several
+	return list, nil
 }
 
 // dirOf is the directory of a step as receipts have it.

@@ -246,7 +246,7 @@ func (f *runFlags) execute(u *ui, p *program) error {
 	opt.AcceptFlaky, opt.Reuse, opt.Budget, opt.Control = f.acceptFlaky, f.reuse, f.budget, sig.control
 	if opt.Store != nil && !f.deferGate { // else no gate will say it
 		if f.base != "" {
-			s, err := policy.Check(sig.ctx, p.plan.Matrix, f.base)
+			s, err := policy.Check(sig.ctx, p.plan.Matrix, f.base, fromBaseline(p.plan.Matrix))
 			if err != nil {
 				return usagef("--base: %v", err)
 			}
@@ -399,7 +399,7 @@ func (f *runFlags) files(u *ui, doc *report.Document, p *program, rec *record) e
 func policyOf(ctx context.Context, m plan.Matrix) func() string {
 	answer := make(chan string, 1)
 	go func() {
-		s, err := policy.Check(ctx, m, "")
+		s, err := policy.Check(ctx, m, "", fromBaseline(m))
 		if err != nil {
 			answer <- receipts.PolicyChanged
 			return

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/command-dialect/dialect/lang/diag"
+	"github.com/command-dialect/dialect/lang/resolve"
 	"github.com/command-dialect/dialect/receipts"
 	"github.com/command-dialect/dialect/receipts/sqlite"
 	"github.com/command-dialect/dialect/runtime/policy"
@@ -23,8 +24,12 @@ bindings pin (pins = [...]), in your own configuration, outside of the project. 
 then on "verify", "consume" and "gate" refuse what ran under another one.
 
 What changes against your last pin, or against HEAD, is shown first. On a terminal you
-are asked; elsewhere --yes is needed. A pin is as safe as your configuration directory
-is from whoever you do not trust: an agent that runs as you can write there.`
+are asked; elsewhere --yes is needed.
+
+An agent that runs as you and can write your configuration directory can pin its own
+rules, with --yes or without dialect. A pin protects from an agent that is another user,
+or that a sandbox keeps out of that directory. One that another user owns or could write
+is refused.`
 
 func newTrust(u *ui) *cobra.Command {
 	var f struct {
@@ -63,10 +68,7 @@ func trust(u *ui, routingFile, store string, yes, show, remove bool) error {
 	if findings.Count(diag.Error) > 0 {
 		return failf(exitFault, "the matrix %s does not load: %s", m.Name, countFindings(findings)).hint("`dialect check` says what is wrong")
 	}
-	_, pm, err := requirements(m, nil)
-	if err != nil {
-		return err
-	}
+	pm := resolve.Matrix(m)
 	if remove {
 		was, err := policy.Remove(m.Root)
 		if err != nil {
@@ -81,7 +83,7 @@ func trust(u *ui, routingFile, store string, yes, show, remove bool) error {
 	if err != nil && show {
 		return failf(exitRefused, "%v", err)
 	}
-	state, err := policy.Check(ctx, pm, "")
+	_, state, err := trustedRules(ctx, m, "")
 	if err != nil {
 		state = policy.State{} // a damaged pin is made anew
 	}
@@ -95,8 +97,10 @@ func trust(u *ui, routingFile, store string, yes, show, remove bool) error {
 		fmt.Fprintf(u.out, "nothing changes: it is pinned since %s\n", old.At.Format(time.DateOnly))
 		return nil
 	}
-	for _, f := range policy.Files(pm) {
-		fmt.Fprintf(u.out, "%s\n", printable(shortPath(f)))
+	for _, f := range pm.Files {
+		if !f.Absent {
+			fmt.Fprintf(u.out, "%s\n", printable(shortPath(f.Path)))
+		}
 	}
 	if !yes {
 		if !term.IsTerminal(int(u.in.Fd())) {

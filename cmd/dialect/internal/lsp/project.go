@@ -50,16 +50,15 @@ func (s *server) load(path string) *project {
 		if d := s.open(path); d != nil {
 			return d.src.Text, nil
 		}
-		return os.ReadFile(path)
+		return routing.ReadFile(path)
 	}})
 	p.broken = routing.Unread(p.list)
 	p.list = append(p.list, p.m.Check(routing.CheckOptions{})...)
-	sources, i := make(map[string]*diag.Source), 0
+	sources := make(map[string]*diag.Source)
 	for _, src := range p.m.Files {
 		sources[src.Name] = src
-		if !strings.HasPrefix(src.Name, "pack:") && i < len(p.m.Paths) {
-			p.files[src.Name] = p.m.Paths[i]
-			i++
+		if path := p.m.PathOf(src); path != "" {
+			p.files[src.Name] = path
 		}
 	}
 	if len(p.files) == 0 {
