@@ -5,6 +5,12 @@
 package plan
 
 import (
+	"errors"
+	"fmt"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/command-dialect/dialect/lang/diag"
@@ -52,6 +58,8 @@ type Matrix struct {
 
 	Files  []File   // what the rules are made of, sorted by path
 	Caches []string // names of directories that are no part of the project's files
+
+	Inputs map[string][]string // of each binding that names inputs, its patterns; see [Step]
 }
 
 // A File is a file that the rules are made of, as it was when the matrix was loaded: a matrix, a
@@ -130,6 +138,7 @@ type Step struct {
 	Exclusive       string // name of what is never worked on by two at once; empty for nothing
 	Budget          Budget
 	Expect          Expect
+	Inputs          []string // patterns of files outside of the tree that decide, relative to the root of the matrix; see [CheckInput]
 	Skill           string
 	Hint            string // printed when the step fails
 	Origin          Origin // where the binding is written
@@ -198,6 +207,28 @@ type Expect struct {
 	Stdout      string   // a regular expression (RE2) that standard output must match
 
 	Fields []string // of the tool's own receipt that must be there: "result.id"
+}
+
+// CheckInput returns why p is no pattern of input files; nil if it is one: a path with
+// slashes, relative to the root of the matrix, that does not lead out of it. A component
+// is "**", or a pattern of [path.Match].
+func CheckInput(p string) error {
+	switch {
+	case p == "" || path.Clean(p) == ".":
+		return errors.New("it names no file")
+	case strings.ContainsRune(p, 0):
+		return errors.New("it holds a NUL")
+	case path.IsAbs(p) || filepath.IsAbs(p):
+		return errors.New("it is absolute")
+	case slices.Contains(strings.Split(p, "/"), ".."):
+		return errors.New(`it has a ".."`)
+	}
+	for part := range strings.SplitSeq(p, "/") {
+		if _, err := path.Match(part, ""); err != nil {
+			return fmt.Errorf("%q is no pattern", part)
+		}
+	}
+	return nil
 }
 
 // Walk calls f for each step of steps and, after it, for its members.

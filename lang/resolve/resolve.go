@@ -75,7 +75,7 @@ type Options struct {
 func Matrix(m *routing.Matrix) plan.Matrix {
 	files := slices.Clone(m.Read)
 	slices.SortFunc(files, func(a, b plan.File) int { return strings.Compare(a.Path, b.Path) })
-	return plan.Matrix{Name: m.Name, Path: m.Path, Root: m.Root, SHA256: m.SHA256, Files: files, Caches: m.Caches}
+	return plan.Matrix{Name: m.Name, Path: m.Path, Root: m.Root, SHA256: m.SHA256, Files: files, Caches: m.Caches, Inputs: inputs(m)}
 }
 
 // Resolve binds f to m. The plan is never nil; it may be run only if the list
@@ -197,6 +197,21 @@ func newResolver(src *diag.Source, m *routing.Matrix, o Options) *resolver {
 	}
 }
 
+// inputs returns the patterns of each binding of m that names inputs and runs something.
+func inputs(m *routing.Matrix) map[string][]string {
+	var all map[string][]string
+	for _, b := range m.Bindings {
+		if len(b.Inputs) == 0 || b.Kind == plan.Composite {
+			continue
+		}
+		if all == nil {
+			all = make(map[string][]string)
+		}
+		all[b.Name] = b.Inputs
+	}
+	return all
+}
+
 type resolver struct {
 	m     *routing.Matrix
 	o     Options
@@ -314,7 +329,7 @@ func (r *resolver) binding(b *routing.Binding) *bound {
 		Dir:      b.AbsDir(r.m.Root), Env: b.Env,
 		Effect: b.Effect, ReceiptRequired: b.ReceiptRequired, Reuse: b.Reuse, WhenFailure: b.WhenFailure,
 		Finally: b.Finally, Exclusive: b.Exclusive,
-		Budget: b.Budget, Expect: b.Expect,
+		Budget: b.Budget, Expect: b.Expect, Inputs: b.Inputs,
 		Skill: b.Skill, Hint: b.Hint, Contract: b.Contract, Origin: b.Origin(),
 	}
 	if len(d.params.Names) > 0 {

@@ -50,6 +50,7 @@ max_output = 1000
 expect = { min_tests = 1 }
 hint = "a hint"
 receipt_required = true
+inputs = [".venv/**/RECORD", "x.lock"]
 when = "failure"
 `
 	p := must(t, m, "# first\n\n  Test with Units a b  # why\n", Options{Script: plan.Script{Path: "/p", SHA256: "ab"}})
@@ -67,7 +68,7 @@ when = "failure"
 		Dir: filepath.FromSlash("/project/sub/dir"), Env: map[string]string{"A": "1", "B": "2"},
 		Effect: plan.Read, ReceiptRequired: true, WhenFailure: true,
 		Budget: plan.Budget{Timeout: 3 * time.Minute, Stall: 30 * time.Second, MaxOutput: 1000, Retries: 2, TailLines: 5},
-		Expect: plan.Expect{MinTests: 1}, Skill: "quality-gates", Hint: "a hint",
+		Expect: plan.Expect{MinTests: 1}, Inputs: []string{".venv/**/RECORD", "x.lock"}, Skill: "quality-gates", Hint: "a hint",
 		Origin: plan.Origin{File: "routing.toml", Line: 8},
 	}
 	if !reflect.DeepEqual(got, want) {
@@ -78,6 +79,9 @@ when = "failure"
 	}
 	if p.Matrix.Root != filepath.FromSlash("/project") || len(p.Matrix.SHA256) != 64 || p.Servers["s"].URL == "" {
 		t.Errorf("matrix: %+v, servers %v", p.Matrix, p.Servers)
+	}
+	if want := map[string][]string{"test_unit": want.Inputs}; !reflect.DeepEqual(p.Matrix.Inputs, want) {
+		t.Errorf("inputs of the matrix: %v, want %v", p.Matrix.Inputs, want)
 	}
 	p = must(t, m, "Check diff\n", Options{})
 	if o := p.Steps[0].Origin; o.File != "pack:git" || o.Line == 0 {

@@ -14,7 +14,7 @@ import (
 // prepositions, arguments, cwd, env, shell, flags, retries, when, finally, exclusive,
 // junit, problems, stall,
 // timeout, tail_lines, max_output, expect, hint, receipt_required, reuse, secrets,
-// expected_receipt_fields, pins and deprecated; gate_wrapper, notes, target_mode and contract are recorded.
+// expected_receipt_fields, pins, inputs and deprecated; gate_wrapper, notes, target_mode and contract are recorded.
 type Binding struct {
 	Name    string
 	Verb    string   // lower case
@@ -44,6 +44,7 @@ type Binding struct {
 	Budget          plan.Budget
 	Expect          plan.Expect
 	Pins            []string
+	Inputs          []string // as in [plan.Step]
 
 	Hint        string
 	Notes       string

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"path"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -22,7 +23,7 @@ var (
 	fileKeys    = []string{"extends", "commands", "defaults", "limits", "meta", "servers", "agents", "vars", "aliases", "run", "verify", "environment"}
 	bindingKeys = []string{"verb", "noun", "aliases", "skill", "tool", "composite", "order", "effect", "prepositions",
 		"arguments", "cwd", "env", "shell", "flags", "retries", "when", "finally", "exclusive", "junit", "problems", "stall", "timeout", "tail_lines", "max_output",
-		"expect", "hint", "receipt_required", "reuse", "secrets", "expected_receipt_fields", "pins", "gate_wrapper", "notes", "deprecated", "target_mode", "contract"}
+		"expect", "hint", "receipt_required", "reuse", "secrets", "expected_receipt_fields", "pins", "inputs", "gate_wrapper", "notes", "deprecated", "target_mode", "contract"}
 	defaultKeys = []string{"timeout", "stall", "tail_lines", "max_output", "retries", "env", "caches"}
 	runKeys     = []string{"timeout", "stall", "max_output"}
 	verifyKeys  = []string{"require"}
@@ -37,6 +38,7 @@ var (
 const (
 	maxTailLines = 50 // the line-fault contract
 	maxRetries   = 10
+	maxInputs    = 64 // patterns of one binding
 )
 
 // A document is one file, decoded.
@@ -450,6 +452,8 @@ func (r *reader) binding(c *entry) *Binding {
 					r.errorf(diag.BadValue, r.itemSpan(v, i), "%q is no path of a file", p)
 				}
 			}
+		case "inputs":
+			b.Inputs = r.inputs(v, where)
 		case "gate_wrapper":
 			b.GateWrapper = r.str(v, where)
 		case "notes":
@@ -477,6 +481,25 @@ func (r *reader) binding(c *entry) *Binding {
 		return nil
 	}
 	return b
+}
+
+// inputs reads patterns of files, each once.
+func (r *reader) inputs(v *value, where string) (patterns []string) {
+	for i, p := range r.strings(v, where) {
+		if err := plan.CheckInput(p); err != nil {
+			r.errorf(diag.BadValue, r.itemSpan(v, i), "%q cannot be an input: %v", p, err).
+				Hint = "an input is a path or a pattern below the directory of the matrix, with slashes: \"node_modules/.package-lock.json\", \".venv/**/RECORD\""
+			continue
+		}
+		if p = path.Clean(p); !slices.Contains(patterns, p) {
+			patterns = append(patterns, p)
+		}
+	}
+	if len(patterns) > maxInputs {
+		r.errorf(diag.BadValue, r.span(v), "%s has %d patterns; a binding has at most %d", where, len(patterns), maxInputs)
+		patterns = nil
+	}
+	return patterns
 }
 
 // tool reads what b runs: composite, tool, shell and arguments.
@@ -535,7 +558,7 @@ func (r *reader) tool(b *Binding, where string) {
 		}
 	}
 	b.Expect.JUnit, b.Expect.Problems = b.junit, b.problems
-	for _, key := range [...]string{"cwd", "env", "shell", "flags", "expect", "stall", "max_output", "junit", "problems"} {
+	for _, key := range [...]string{"cwd", "env", "shell", "flags", "expect", "stall", "max_output", "junit", "problems", "inputs"} {
 		if v := b.keys.get(key); v != nil && b.Kind == plan.Composite {
 			r.warnf(diag.BadValue, r.span(v), "%s.%s has no effect on a composite", where, key).
 				Hint = "say it of the members"

@@ -25,6 +25,19 @@
 // Sizes are integers of bytes, or strings such as "10MB" (10^6) and "1GiB"
 // (2^30). Words are compared in lower case. An unknown key is a warning.
 //
+// # Inputs
+//
+// The tree of the project does not hold all that decides a verdict: what a package
+// manager installed lies in ignored folders. A binding names such files:
+//
+//	inputs = ["node_modules/.package-lock.json", ".venv/**/RECORD"]
+//
+// Each is a path or a pattern relative to the directory of the root matrix, with
+// slashes; "*", "?" and "[a-z]" match within one name, and "**" any number of directories.
+// Absolute paths and ".." are errors. Receipts of the binding carry one digest of these
+// files, which a verifier computes again; package runtime/inputs specifies it and its
+// bounds. Name records of what is installed rather than all of it.
+//
 // # Extending
 //
 // The pack "core" is loaded first, then what extends names, in order, each
