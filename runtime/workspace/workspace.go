@@ -33,6 +33,7 @@ type Options struct {
 // A Snapshot says what the files of a worktree were.
 type Snapshot struct {
 	Root   string   // absolute path of the worktree; of the project's directory where there is none
+	Place  string   // of the project's directory, relative to Root, with slashes; empty where they are the same
 	Tree   string   // name of the git tree that a commit of everything would have, in hexadecimal; empty: see Reason
 	Bytes  [32]byte // digest of the raw content; see the package documentation
 	Files  int      // that are in Bytes
@@ -121,7 +122,30 @@ func (t *Tracker) Take(ctx context.Context) (*Snapshot, error) {
 	if err != nil && ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
+	if s != nil {
+		s.Place, _ = within(s.Root, dir)
+	}
 	return s, err
+}
+
+// Place returns the directory dir relative to the root of the worktree that holds it, as
+// [Snapshot.Place] has it: for a question about a commit, which takes no snapshot. It is
+// empty where there is no worktree. Git decides what a worktree is, as it does for
+// snapshots, so that the two never disagree.
+func Place(ctx context.Context, dir string, o Options) (string, error) {
+	dir, err := physical(dir)
+	if err != nil {
+		return "", err
+	}
+	r, err := discover(ctx, o.Git, dir)
+	if ctx.Err() != nil {
+		return "", ctx.Err()
+	}
+	if err != nil && r.root == "" {
+		return "", nil
+	}
+	place, _ := within(r.root, dir)
+	return place, nil
 }
 
 // physical returns the absolute path of a directory, without links.
