@@ -74,6 +74,7 @@ type GateRequest struct {
 
 	Policy      string // see [Gate]
 	Tree        *Tree  // at the gate; nil where none is taken
+	Place       Datum  // as in [Gate]
 	Also        []Hash
 	Parent      string
 	AcceptFlaky string // why passes after failures are accepted; empty: they are not
@@ -413,7 +414,7 @@ func (g GateRequest) Body(members []Hash, d *Decision) *Gate {
 		Version: 1, Run: g.Run, Session: g.Session, Timestamp: g.At, Nonce: g.Nonce,
 		Final: g.Final && !g.Part, Part: g.Part, Script: g.Script, Matrix: g.Matrix, Covers: g.Covers,
 		Members: members, Required: required, Reused: d.Reused, Level: d.Level, Policy: policy,
-		Tree: g.Tree, Also: g.Also, Parent: g.Parent,
+		Tree: g.Tree, Also: g.Also, Parent: g.Parent, Place: g.Place,
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/command-dialect/dialect/lang/plan"
 	"github.com/command-dialect/dialect/receipts"
 	"github.com/command-dialect/dialect/runtime/builtin"
+	"github.com/command-dialect/dialect/runtime/inputs"
 	"github.com/command-dialect/dialect/runtime/process"
 )
 
@@ -93,7 +94,7 @@ func (x *executor) process(ctx context.Context, res *Result) {
 		env, _ = x.environ(s.Env)
 		digest = process.EnvironDigest(env)
 	}
-	if x.reuse(res, env, digest) {
+	if !x.inputs(ctx, res) || x.reuse(res, env, digest) {
 		return
 	}
 	env = setenv(env, ParentVariable, x.run.opt.Run+"/"+s.ID)
@@ -145,6 +146,7 @@ func (x *executor) process(ctx context.Context, res *Result) {
 		x.run.meter.runs(1)
 		pr := x.launcher.Run(ctx, c)
 		x.run.meter.runs(-1)
+		x.sameInputs(ctx, res, &pr)
 		res.Process = &pr
 		seen.judge(res)
 		judgeClaim(res, claim)
@@ -169,6 +171,9 @@ func (x *executor) process(ctx context.Context, res *Result) {
 			if !res.grouped {
 				res.epoch = x.run.trees.epoch
 			}
+			if !x.inputs(ctx, res) {
+				return
+			}
 			continue
 		}
 		if res.Verdict == Passed && attempt > 1 {
@@ -176,6 +181,39 @@ func (x *executor) process(ctx context.Context, res *Result) {
 			res.Detail = fmt.Sprintf("passed at attempt %d of %d", attempt, s.Budget.Retries+1)
 		}
 		return
+	}
+}
+
+// inputs digests the files that the binding of res names as deciding, before an attempt.
+// Where that cannot be done the step is a fault: nobody could say what its result is about.
+func (x *executor) inputs(ctx context.Context, res *Result) bool {
+	h, err := inputs.Digest(ctx, x.run.plan.Matrix.Root, res.Step.Inputs)
+	if res.inputs = h; err == nil || ctx.Err() != nil { // what is interrupted does not start either
+		return true
+	}
+	if !res.Receipt.IsZero() {
+		res.Earlier = append(res.Earlier, res.Receipt)
+	}
+	res.Attempts++
+	res.Process, res.Claim, res.Tests, res.Finding = nil, nil, nil, nil // of the attempt before
+	res.Verdict, res.Reason, res.Detail = Fault, StartFailed, fmt.Sprintf("the inputs of %s cannot be read: %v", res.Step.Binding, err)
+	res.Receipt = x.run.ledger.submit(func() *receipts.Receipt { return x.run.receipt(res) })
+	return false
+}
+
+// sameInputs notes in p if the inputs of res changed while it ran. What changed them may
+// be the command itself, such as one that installs what is missing; its receipt keeps the
+// digest of what it started on.
+func (x *executor) sameInputs(ctx context.Context, res *Result, p *process.Result) {
+	if len(res.Step.Inputs) == 0 || ctx.Err() != nil {
+		return
+	}
+	h, err := inputs.Digest(ctx, x.run.plan.Matrix.Root, res.Step.Inputs)
+	switch {
+	case err != nil:
+		p.Notes = append(p.Notes, "after it ran its inputs could not be read: "+err.Error())
+	case h != res.inputs:
+		p.Notes = append(p.Notes, "its inputs changed while it ran: the receipt has the digest from before ("+strings.Join(res.Step.Inputs, ", ")+")")
 	}
 }
 
@@ -202,7 +240,7 @@ func (x *executor) reuse(res *Result, env []string, digest receipts.Hash) bool {
 	v, err := e.Parse()
 	old, isReceipt := v.(*receipts.Receipt)
 	if err != nil || !isReceipt || old.Status != receipts.Succeeded || old.Workspace == nil || old.Workspace.Before != res.epoch.tree ||
-		old.Environment != digest || old.Matrix != x.digestOfMatrix() || old.Binding != s.Binding || old.Executable == nil || old.Executable.SHA256.IsZero() {
+		old.Place != res.epoch.place || old.Inputs != res.inputs || old.Environment != digest || old.Matrix != x.digestOfMatrix() || old.Binding != s.Binding || old.Executable == nil || old.Executable.SHA256.IsZero() {
 		return false
 	}
 	path, sum, err := x.launcher.Identify(s.Argv[0], x.run.plan.Matrix.Root, env)

@@ -155,7 +155,7 @@ func (r *run) askGate(g *Gate, expect []receipts.Expectation) error {
 		Policy: r.policy(), Also: r.trees.also, Parent: r.opt.Parent, AcceptFlaky: r.opt.AcceptFlaky, By: r.opt.By,
 	}
 	if e := r.trees.epoch; e != nil {
-		req.Tree = &e.tree
+		req.Tree, req.Place = &e.tree, e.place
 	}
 	g.Policy, g.Tree, g.Noted = req.Policy, req.Tree, r.trees.noted
 	// What earlier gates consumed comes in with their gate receipts.

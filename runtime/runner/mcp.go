@@ -53,8 +53,11 @@ func (x *executor) mcp(ctx context.Context, res *Result) {
 		c.Values = append(c.Values, mcpclient.Value{Name: v.Name, Text: v.Text})
 	}
 	for attempt := 1; ; attempt++ {
-		res.Attempts = attempt
 		res.Verdict, res.Reason, res.Detail, res.Claim, res.Finding = "", "", "", nil, nil
+		if !x.inputs(ctx, res) {
+			return
+		}
+		res.Attempts = attempt
 		started := x.run.opt.Now()
 		x.run.emit(StepStarted{Step: s, Attempt: attempt, At: started})
 		x.run.meter.runs(1)
@@ -62,6 +65,7 @@ func (x *executor) mcp(ctx context.Context, res *Result) {
 		x.run.meter.runs(-1)
 		res.Duration = x.run.opt.Now().Sub(started) // of this attempt, for its receipt
 		x.answered(res, answer, err, res.Duration)
+		x.sameInputs(ctx, res, res.Process)
 		retry := res.Verdict == Failed && attempt <= s.Budget.Retries && ctx.Err() == nil
 		if !res.Receipt.IsZero() {
 			res.Earlier = append(res.Earlier, res.Receipt)

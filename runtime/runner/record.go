@@ -63,7 +63,10 @@ func (r *run) receipt(res *Result) *receipts.Receipt {
 		Binding: s.Binding, Nonce: r.opt.Nonce,
 		Matrix: digest(r.plan.Matrix.SHA256), Script: digest(r.plan.Script.SHA256),
 	}
-	rec.Dir = r.dir(s)
+	rec.Dir, rec.Inputs = r.dir(s), res.inputs
+	if res.epoch != nil {
+		rec.Place = res.epoch.place
+	}
 	rec.Workspace = r.workspaceOf(res)
 	for _, a := range argv {
 		rec.Argv = append(rec.Argv, receipts.Text(a))

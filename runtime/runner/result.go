@@ -95,10 +95,11 @@ type Result struct {
 
 	Reused receipts.Hash // the receipt whose result stands for a run; zero if it ran
 
-	epoch   *epoch // that it ran in; nil without a workspace
-	grouped bool   // a member of a parallel composite, however deep
-	always  bool   // it runs in any case
-	share   int    // of the run's jobs, for a script that it runs itself; 0 for all
+	inputs  receipts.Hash // digest of the binding's inputs before the last attempt; zero for none
+	epoch   *epoch        // that it ran in; nil without a workspace
+	grouped bool          // a member of a parallel composite, however deep
+	always  bool          // it runs in any case
+	share   int           // of the run's jobs, for a script that it runs itself; 0 for all
 	held    []string
 
 	// Of a task: what is run instead of the step's own argv, what it reads, and what is

@@ -23,7 +23,8 @@ type Workspace interface {
 // ends where a step that writes begins, where that step has ended, and at a gate.
 type epoch struct {
 	tree    receipts.Tree
-	changed []string // paths that were there and changed in it all the same
+	place   receipts.Datum // of the project in the worktree of tree
+	changed []string       // paths that were there and changed in it all the same
 }
 
 // trees follows the files of a run through its epochs. It is used between steps
@@ -76,7 +77,7 @@ func (t *trees) take() []workspace.Change {
 		}
 	}
 	t.now, t.read = s, false
-	t.epoch = &epoch{tree: receipts.Tree{Tree: s.Tree, Bytes: s.Bytes}}
+	t.epoch = &epoch{tree: receipts.Tree{Tree: s.Tree, Bytes: s.Bytes}, place: receipts.Text(s.Place)}
 	return changes
 }
 
