@@ -70,6 +70,10 @@ type Receipt struct {
 	// protocol (package runtime/mcpclient); Stdout is its answer then.
 	Request *Stream `json:"request,omitempty"`
 
+	// Signer is the id of the key that signs the record; absent where none does. With it
+	// a signature that was taken away is missed.
+	Signer string `json:"signer,omitempty"`
+
 	// Reused is the receipt whose result this one repeats: nothing was executed.
 	Reused Hash `json:"reused,omitzero"`
 
@@ -248,7 +252,7 @@ func (r *Receipt) check() error {
 	if r.Executable != nil && r.Executable.Path.IsZero() {
 		return errors.New("an executable without a path")
 	}
-	texts := []string{r.Kind, r.Signal, r.Session, r.Run, r.Step, r.Binding, r.Nonce, r.Result, r.Effects}
+	texts := []string{r.Kind, r.Signal, r.Signer, r.Session, r.Run, r.Step, r.Binding, r.Nonce, r.Result, r.Effects}
 	for _, v := range r.Values {
 		texts = append(texts, v.Name)
 	}

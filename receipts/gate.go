@@ -2,7 +2,6 @@ package receipts
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 )
 
@@ -35,6 +34,9 @@ const (
 	TooOld         Reason = "too_old"         // or of the future
 	LevelTooLow    Reason = "level_too_low"   // not signed by a known key
 	Spent          Reason = "spent"           // in the ledger of the consumer
+	OtherPlace     Reason = "other_place"     // of another project of the working tree
+	InputsChanged  Reason = "inputs_changed"  // files that the binding names as inputs are others
+	Inexact        Reason = "inexact"         // what was tested is not what a clone has
 )
 
 // A Refusal is one reason why a gate, a validation or a consumption said no.
@@ -77,7 +79,11 @@ type GateRequest struct {
 	Place       Datum  // as in [Gate]
 	Also        []Hash
 	Parent      string
-	AcceptFlaky string // why passes after failures are accepted; empty: they are not
+	AcceptFlaky string  // why passes after failures are accepted; empty: they are not
+	Strict      bool    // refuse passes after failures
+	Level       int     // of the gate receipt: failures of a lower one do not count
+	Beyond      []Datum // why Tree is not exact; see [Gate]
+	BeyondMore  int
 	By          string // who accepts
 	AnyRun      bool   // the receipts may be of any run, but all of Tree
 	AnySession  bool   // and of any session
@@ -93,6 +99,9 @@ type Decision struct {
 	Reused   int     // of them, those that repeat an earlier result
 	Nested   []Hash  // gates of nested runs, to be consumed too
 	Accepted []Hash  // failures that the request accepts
+	// Failures and Early count answers of no, and ends before an answer, of the same
+	// commands on the same tree.
+	Failures, Early int
 }
 
 // Passed reports whether nothing was refused.
@@ -144,192 +153,29 @@ func (c *ConsumedBy) Who() string {
 	return c.By
 }
 
-// A View looks records up for a decision, inside one transaction.
-type View interface {
-	// Record returns the record with the hash sha.
-	Record(sha Hash) (e Entry, ok bool, err error)
-	// Failures returns the receipts that say that the command of r failed on the
-	// tree, with the executable and in the environment of r, those apart that
-	// somebody of no lower level has accepted, in the order of the log. A command
-	// that could not be completed did not fail.
-	Failures(r *Receipt) ([]Entry, error)
-	// Nested returns the unconsumed final gates of runs that steps of run started.
-	Nested(run string) ([]Entry, error)
-}
-
-// Decide holds the receipts of a gate request against what is expected, and
-// returns what is to be consumed. It changes nothing: whoever calls it consumes,
-// in the same transaction, if nothing is refused. The error is the view's.
-func Decide(g GateRequest, view View) (Decision, []Hash, error) {
-	var d Decision
-	var members []Hash
-	seen := make(map[Hash]bool, len(g.Expect))
-	first := true
-	for _, x := range g.Expect {
-		name := "step " + x.Step
-		if x.Binding != "" {
-			name += " (" + x.Binding + ")"
-		}
-		if x.Step == "" {
-			name = "the request"
-		}
-		if x.SHA.IsZero() {
-			if x.Required {
-				d.refuse(x, Missing, "%s left no receipt, and one is required", name)
-			}
-			continue
-		}
-		if seen[x.SHA] {
-			d.refuse(x, Repeated, "%s: the receipt %s stands for another step too", name, x.SHA.Short())
-			continue
-		}
-		seen[x.SHA] = true
-		e, ok, err := view.Record(x.SHA)
-		if err != nil {
-			return Decision{}, nil, err
-		}
-		if !ok {
-			d.refuse(x, Missing, "%s: the store has no receipt %s", name, x.SHA.Short())
-			continue
-		}
-		e.remember()
-		d.Records = append(d.Records, e)
-		if first || e.Level < d.Level {
-			d.Level, first = e.Level, false
-		}
-		reason, text := g.hold(x, e)
-		if reason == "" {
-			reason, text, err = g.lastWord(x, e, view, &d)
-			if err != nil {
-				return Decision{}, nil, err
-			}
-		}
-		if reason != "" {
-			d.refuse(x, reason, "%s: the receipt %s %s", name, x.SHA.Short(), text)
-			continue
-		}
-		if r, _ := e.receipt(); r != nil && !r.Reused.IsZero() {
-			d.Reused++
-		}
-		members = append(members, x.SHA)
-	}
-	if d.Passed() {
-		nested, err := view.Nested(g.Run)
-		if err != nil {
-			return Decision{}, nil, err
-		}
-		for _, e := range nested {
-			if reason, _ := Intact(e); reason == "" && len(d.Nested) < MaxMembers/4 {
-				d.Nested = append(d.Nested, e.SHA)
-			}
-		}
-	}
-	return d, members, nil
-}
-
-// remember parses the body of e once for all who ask later. What cannot be parsed says
+// Remember parses the body of e once for all who ask later. What cannot be parsed says
 // so each time.
-func (e *Entry) remember() {
+func (e *Entry) Remember() {
+	if e.made != nil {
+		return
+	}
 	if v, err := e.Parse(); err == nil {
 		e.made, _ = v.(body)
 	}
 }
 
-// receipt returns the body of e if it is a receipt's, else nil.
-func (e Entry) receipt() (*Receipt, error) {
-	v, err := e.Parse()
-	r, _ := v.(*Receipt)
-	return r, err
+// Made returns the body that [Entry.Remember] parsed, as [Record.Parse] does; nil if it
+// is not of the form.
+func (e *Entry) Made() any {
+	if e.made == nil {
+		return nil
+	}
+	return e.made
 }
 
-// lastWord returns why the pass e does not count: a failure of the same command on
-// the same tree came after it, or before it. Otherwise whoever runs a check often
-// enough would have it pass.
-func (g GateRequest) lastWord(x Expectation, e Entry, view View, d *Decision) (Reason, string, error) {
-	r, err := e.receipt()
-	if r == nil || err != nil || r.Workspace == nil {
-		return "", "", nil
-	}
-	failures, err := view.Failures(r)
-	if err != nil {
-		return "", "", err
-	}
-	for _, f := range failures {
-		if f.Seq > e.Seq {
-			return Superseded, fmt.Sprintf("is superseded: the same command failed on the same tree later, receipt %s", f.SHA.Short()), nil
-		}
-	}
-	if len(failures) == 0 || x.Flaky {
-		return "", "", nil
-	}
-	if g.AcceptFlaky != "" {
-		for _, f := range failures {
-			if !slices.Contains(d.Accepted, f.SHA) {
-				d.Accepted = append(d.Accepted, f.SHA)
-			}
-		}
-		return "", "", nil
-	}
-	f := failures[len(failures)-1]
-	return FlakyPass, fmt.Sprintf("is flaky: the same command failed on the same tree before, receipt %s; change what is wrong, give the binding `retries`, or accept it with --accept-flaky REASON", f.SHA.Short()), nil
-}
-
-func (d *Decision) refuse(x Expectation, reason Reason, format string, args ...any) {
-	d.Refusals = append(d.Refusals, Refusal{
-		Reason: reason, SHA: x.SHA, Step: x.Step, Line: x.Line, Message: fmt.Sprintf(format, args...),
-	})
-}
-
-// hold returns why the entry e is not what x expects; an empty reason if it is.
-func (g GateRequest) hold(x Expectation, e Entry) (Reason, string) {
-	reason, text := Intact(e)
-	if reason != "" {
-		return reason, text
-	}
-	v, err := e.Parse()
-	if err != nil {
-		return Tampered, "cannot be read: " + err.Error()
-	}
-	var run, session, nonce string
-	switch b := v.(type) {
-	case *Receipt:
-		if x.Gate {
-			return NotReceipt, "is no gate receipt"
-		}
-		run, session, nonce = b.Run, b.Session, b.Nonce
-		if reason, text := e.succeeded(b); reason != "" {
-			return reason, text
-		}
-		if len(x.Argv) > 0 && b.Command != CommandHash(x.Argv) {
-			return CommandDiffers, fmt.Sprintf("is of another command: %s", b)
-		}
-		if g.AnyRun && b.Binding != "" && b.Matrix != g.Matrix {
-			return OtherPolicy, "is of another matrix than the present one"
-		}
-		if reason, text := g.holdTree(x, b); reason != "" {
-			return reason, text
-		}
-	case *Gate:
-		if !x.Gate {
-			return NotReceipt, "is a gate receipt"
-		}
-		run, session, nonce = b.Run, b.Session, b.Nonce
-	default:
-		return NotReceipt, fmt.Sprintf("is a record of kind %s", e.Kind)
-	}
-	switch {
-	case !g.AnyRun && run != g.Run, session != g.Session && !g.AnySession:
-		return OtherRun, fmt.Sprintf("is of run %s in session %s", run, session)
-	case nonce != g.Nonce && !(g.AnyRun && g.Nonce == ""):
-		return OtherNonce, "does not carry the nonce of this run"
-	case e.Consumption != nil:
-		return Consumed, fmt.Sprintf("was consumed by %s at %s", e.Consumption.Who(), e.Consumption.At)
-	}
-	return "", ""
-}
-
-// succeeded returns why the receipt of e says of no success.
-func (e Entry) succeeded(r *Receipt) (Reason, string) {
+// Succeeded returns why r, the receipt of e, is not of a success; an empty reason if
+// it is. A receipt that was pending is what its settlement says.
+func (e Entry) Succeeded(r *Receipt) (Reason, string) {
 	status := r.Status
 	if status == Pending && e.Settlement != nil {
 		status = e.Settlement.Status
@@ -343,28 +189,10 @@ func (e Entry) succeeded(r *Receipt) (Reason, string) {
 	return NotSucceeded, fmt.Sprintf("says %s; a receipt of a failure is never consumed", status)
 }
 
-// holdTree returns why the tree that a command ran on is not the expected one.
-func (g GateRequest) holdTree(x Expectation, r *Receipt) (Reason, string) {
-	w := r.Workspace
-	switch {
-	case len(x.Changed) > 0:
-		return TreeChanged, "does not speak for the files as they are: " + listPaths(x.Changed) + " changed since it began; what tools write belongs into a tracked .gitignore"
-	case x.Tree != nil && (w == nil || !w.Before.Is(*x.Tree)):
-		return TreeChanged, "is of another tree than the run's"
-	case !g.AnyRun:
-		return "", ""
-	case g.Tree == nil || w == nil:
-		return NoTree, "does not say what tree it ran on: take it without --no-tree"
-	case !w.Before.Is(*g.Tree):
-		return TreeChanged, "is of another tree than the present one: run it again"
-	case w.After != nil && !w.After.Is(*g.Tree):
-		return TreeChanged, "is of a command that changed the tree: run it again"
-	}
-	return "", ""
-}
-
-// Is reports whether t and o are the same state of the files, as far as both say.
-func (t Tree) Is(o Tree) bool {
+// Matches reports whether t and o are the same state of the files, by the digests that
+// both have. Without the digest of the bytes on both sides that is the git tree alone,
+// which is no proof of what ran unless it is Exact.
+func (t Tree) Matches(o Tree) bool {
 	switch {
 	case t.Bytes.IsZero() || o.Bytes.IsZero():
 		return t.Tree != "" && t.Tree == o.Tree
@@ -374,8 +202,8 @@ func (t Tree) Is(o Tree) bool {
 	return t.Tree == o.Tree || t.Tree == "" || o.Tree == ""
 }
 
-// listPaths renders some of paths for a message.
-func listPaths(paths []string) string {
+// ListPaths renders some of paths for a message.
+func ListPaths(paths []string) string {
 	const most = 5
 	text := strings.Join(paths[:min(len(paths), most)], ", ")
 	if n := len(paths) - most; n > 0 {
@@ -414,37 +242,8 @@ func (g GateRequest) Body(members []Hash, d *Decision) *Gate {
 		Version: 1, Run: g.Run, Session: g.Session, Timestamp: g.At, Nonce: g.Nonce,
 		Final: g.Final && !g.Part, Part: g.Part, Script: g.Script, Matrix: g.Matrix, Covers: g.Covers,
 		Members: members, Required: required, Reused: d.Reused, Level: d.Level, Policy: policy,
-		Tree: g.Tree, Also: g.Also, Parent: g.Parent, Place: g.Place,
+		Tree: g.Tree, Place: g.Place, Beyond: g.Beyond, BeyondMore: g.BeyondMore, Also: g.Also, Parent: g.Parent,
 	}
-}
-
-// A ConsumeRequest asks for records to be consumed, all or none.
-type ConsumeRequest struct {
-	IDs     []string // hashes, unique prefixes, gate ids
-	By      string
-	Purpose string
-	At      Time
-
-	// Judge, if set, is asked about the records in the transaction that consumes
-	// them; what it refuses is not consumed.
-	Judge func(Book, []Entry) ([]Refusal, error)
-	// Spend, if set, is called last before the records are consumed, with their
-	// hashes and those of all that they took in: the place that decides once.
-	Spend func([]Hash) (*Refusal, error)
-}
-
-// Consumable returns why e cannot be consumed; nil if it can.
-func Consumable(e Entry) *Refusal {
-	no := func(reason Reason, format string, args ...any) *Refusal {
-		return &Refusal{Reason: reason, SHA: e.SHA, Message: e.SHA.Short() + " " + fmt.Sprintf(format, args...)}
-	}
-	if r := Valid(e); r != nil {
-		return r
-	}
-	if c := e.Consumption; c != nil {
-		return no(Consumed, "was consumed by %s at %s", c.Who(), c.At)
-	}
-	return nil
 }
 
 // Valid returns why e is no evidence of a success, consumed or not; nil if it is.
@@ -461,7 +260,7 @@ func Valid(e Entry) *Refusal {
 	}
 	switch b := v.(type) {
 	case *Receipt:
-		if reason, text := e.succeeded(b); reason != "" {
+		if reason, text := e.Succeeded(b); reason != "" {
 			return no(reason, "%s", text)
 		}
 		return nil

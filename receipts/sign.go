@@ -73,6 +73,20 @@ func ParseKeys(keys ...string) (note.Verifiers, error) {
 	return note.VerifierList(list...), nil
 }
 
+// ID is the name of the key and its hash, as [Receipt.Signer] has it.
+func (s *Signer) ID() string { return fmt.Sprintf("%s+%08x", s.signer.Name(), s.signer.KeyHash()) }
+
+// KnowsKey reports whether one of keys has the id that [Signer.ID] returns.
+func KnowsKey(keys note.Verifiers, id string) bool {
+	name, hash, ok := strings.Cut(id, "+")
+	n, err := strconv.ParseUint(hash, 16, 32)
+	if !ok || err != nil || keys == nil {
+		return false
+	}
+	_, err = keys.Verifier(name, uint32(n))
+	return err == nil
+}
+
 // A Signature is the signature of a record: the level that its producer claims,
 // and a signature line of sumdb/note over
 //

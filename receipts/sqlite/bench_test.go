@@ -91,7 +91,7 @@ func BenchmarkAmong(b *testing.B) {
 				if next == n {
 					b.Skip("all are consumed")
 				}
-				d, err := s.Consume(ctx, receipts.ConsumeRequest{IDs: []string{hs[next].String()}, By: "x", At: receipts.Time{Time: time.Unix(int64(next), 0)}})
+				d, err := s.Consume(ctx, ConsumeRequest{Query: here, IDs: []string{hs[next].String()}, By: "x", At: receipts.Time{Time: time.Unix(int64(next), 0)}})
 				if err != nil || !d.Passed() {
 					b.Fatal(reasons(d), err)
 				}

@@ -47,11 +47,10 @@ func (s *Store) bundle(ctx context.Context, since *receipts.Head, ids []string) 
 	if err != nil {
 		return nil, err
 	}
-	bk := book{s, ctx}
 	take := make(map[int64]receipts.Entry)
 	runs := make(map[string]bool)
 	for _, h := range hashes {
-		e, ok, err := bk.Record(h)
+		e, ok, err := s.bySHA(ctx, h)
 		if err != nil {
 			return nil, err
 		}

@@ -7,12 +7,13 @@ import (
 	"slices"
 
 	"github.com/command-dialect/dialect/receipts"
+	"github.com/command-dialect/dialect/receipts/verify"
 )
 
-// Gate holds the receipts of a request against what is expected of them and
-// consumes them into a gate receipt, in one transaction, which also makes durable
-// what was submitted before. If anything is refused no more than that is written.
-// The error is the store's: nothing was decided.
+// Gate compares the receipts of a request with what is expected of them and consumes
+// them into a gate receipt, in one transaction, which also makes durable what was
+// submitted before. If anything is refused no more than that is written. The error is
+// the store's: nothing was decided.
 func (s *Store) Gate(ctx context.Context, g receipts.GateRequest) (receipts.Decision, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -20,7 +21,11 @@ func (s *Store) Gate(ctx context.Context, g receipts.GateRequest) (receipts.Deci
 	if err != nil {
 		return receipts.Decision{}, s.unusable(err)
 	}
+	if s.signer != nil {
+		g.Level = s.signer.Level()
+	}
 	var d receipts.Decision
+	var save func()
 	err = s.immediate(ctx, func() error {
 		w, err := s.beginAppend(ctx)
 		if err != nil {
@@ -29,17 +34,22 @@ func (s *Store) Gate(ctx context.Context, g receipts.GateRequest) (receipts.Deci
 		if err := w.appendAll(batch); err != nil {
 			return err
 		}
-		var members []receipts.Hash
-		if d, members, err = receipts.Decide(g, book{s, ctx}); err != nil {
+		if err := w.finish(); err != nil {
 			return err
 		}
-		if d.Passed() {
-			if err = w.accept(g, &d); err != nil {
-				return err
-			}
-			if d.Gate, err = w.gate(g, members, &d); err != nil {
-				return err
-			}
+		var members []receipts.Hash
+		save, err = s.session(ctx, func(v *verify.Session) error {
+			d, members, err = v.Decide(g)
+			return err
+		})
+		if err != nil || !d.Passed() {
+			return err
+		}
+		if err = w.accept(g, &d); err != nil {
+			return err
+		}
+		if d.Gate, err = w.gate(g, members, &d); err != nil {
+			return err
 		}
 		return w.finish()
 	})
@@ -47,6 +57,7 @@ func (s *Store) Gate(ctx context.Context, g receipts.GateRequest) (receipts.Deci
 	if err != nil {
 		return receipts.Decision{}, s.unusable(err)
 	}
+	save()
 	return d, nil
 }
 
@@ -110,50 +121,38 @@ func (w *appender) gateOf(g *receipts.Gate, consumed []receipts.Hash) (receipts.
 	return sha, w.append(crec)
 }
 
-// Consume consumes records, all or none. Among processes that race for the same
-// records one wins. A set that is too large for one record is consumed by several
-// records of one transaction.
-func (s *Store) Consume(ctx context.Context, c receipts.ConsumeRequest) (receipts.Decision, error) {
+// A ConsumeRequest asks for records to be consumed, all or none.
+type ConsumeRequest struct {
+	IDs     []string // hashes, unique prefixes, gate ids
+	Query   verify.Query
+	By      string
+	Purpose string
+	At      receipts.Time
+
+	// Spend, if set, is called last before the records are consumed, with their
+	// hashes and those of all that they took in: the place that decides once.
+	Spend func([]receipts.Hash) (*receipts.Refusal, error)
+}
+
+// Consume judges records as [Store.Ask] does, and consumes them, all or none. Among
+// processes that race for the same records one wins. A set that is too large for one
+// record is consumed by several records of one transaction.
+func (s *Store) Consume(ctx context.Context, c ConsumeRequest) (receipts.Decision, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var d receipts.Decision
+	var save func()
 	err := s.immediate(ctx, func() error {
-		d = receipts.Decision{}
-		var hashes []receipts.Hash
-		seen := make(map[receipts.Hash]bool)
-		for _, id := range c.IDs {
-			e, ok, err := s.find(ctx, id, &d)
-			if err != nil {
-				return err
-			}
-			if !ok {
-				continue
-			}
-			if seen[e.SHA] {
-				d.Refusals = append(d.Refusals, receipts.Refusal{Reason: receipts.Repeated, SHA: e.SHA, Message: e.SHA.Short() + " is named twice"})
-				continue
-			}
-			seen[e.SHA] = true
-			if r := receipts.Consumable(e); r != nil {
-				d.Refusals = append(d.Refusals, *r)
-				continue
-			}
-			hashes = append(hashes, e.SHA)
-		}
-		if !d.Passed() || len(hashes) == 0 {
-			return nil
-		}
-		if c.Judge != nil {
-			refusals, err := c.Judge(book{s, ctx}, d.Records)
-			if d.Refusals = refusals; err != nil || len(refusals) > 0 {
-				return err
-			}
+		var all []receipts.Hash
+		var err error
+		save, err = s.session(ctx, func(v *verify.Session) (err error) {
+			d, all, err = v.Consume(c.Query, c.IDs...)
+			return err
+		})
+		if err != nil || !d.Passed() || len(d.Records) == 0 {
+			return err
 		}
 		if c.Spend != nil {
-			all, err := s.below(ctx, d.Records)
-			if err != nil {
-				return err
-			}
 			refusal, err := c.Spend(all)
 			if err != nil {
 				return err
@@ -166,6 +165,10 @@ func (s *Store) Consume(ctx context.Context, c receipts.ConsumeRequest) (receipt
 		w, err := s.beginAppend(ctx)
 		if err != nil {
 			return err
+		}
+		var hashes []receipts.Hash
+		for _, e := range d.Records {
+			hashes = append(hashes, e.SHA)
 		}
 		for len(hashes) > 0 {
 			n := min(len(hashes), receipts.MaxMembers)
@@ -183,39 +186,8 @@ func (s *Store) Consume(ctx context.Context, c receipts.ConsumeRequest) (receipt
 	if err != nil {
 		return receipts.Decision{}, s.unusable(err)
 	}
+	save()
 	return d, nil
-}
-
-// below returns the hashes of records and of all that the gates among them took in.
-func (s *Store) below(ctx context.Context, es []receipts.Entry) ([]receipts.Hash, error) {
-	var all []receipts.Hash
-	seen := make(map[receipts.Hash]bool)
-	for len(es) > 0 {
-		e := es[0]
-		es = es[1:]
-		if seen[e.SHA] {
-			continue
-		}
-		seen[e.SHA] = true
-		all = append(all, e.SHA)
-		v, _ := e.Parse()
-		g, ok := v.(*receipts.Gate)
-		if !ok {
-			continue
-		}
-		for _, h := range slices.Concat(g.Members, g.Nested) {
-			m, ok, err := book{s, ctx}.Record(h)
-			if err != nil {
-				return nil, err
-			}
-			if !ok {
-				all = append(all, h)
-				continue
-			}
-			es = append(es, m)
-		}
-	}
-	return all, nil
 }
 
 // Settle ends a receipt that is pending, once, by a new record.
@@ -264,28 +236,6 @@ func (s *Store) Settle(ctx context.Context, id string, t receipts.Settlement) (r
 	})
 	if err != nil {
 		return receipts.Decision{}, s.unusable(err)
-	}
-	return d, nil
-}
-
-// Validate says whether records are evidence of a success: there, intact, in the
-// log, and succeeded. It changes nothing, may be asked any number of times, and
-// does not care whether they were consumed.
-func (s *Store) Validate(ctx context.Context, ids ...string) (receipts.Decision, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	var d receipts.Decision
-	for _, id := range ids {
-		e, ok, err := s.find(ctx, id, &d)
-		if err != nil {
-			return receipts.Decision{}, s.unusable(err)
-		}
-		if !ok {
-			continue
-		}
-		if r := receipts.Valid(e); r != nil {
-			d.Refusals = append(d.Refusals, *r)
-		}
 	}
 	return d, nil
 }

@@ -6,6 +6,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"golang.org/x/mod/sumdb/tlog"
@@ -155,15 +156,77 @@ func (s *Store) entries(ctx context.Context, query string, args ...any) ([]recei
 		}
 	}
 	for _, p := range settled {
-		by, err := s.entries(ctx, entryColumns+"WHERE r.seq = ?", p[1])
-		if err != nil {
+		if err := s.settledBy(ctx, &es[p[0]], p[1]); err != nil {
 			return nil, err
-		}
-		if len(by) == 1 && by[0].Seq != es[p[0]].Seq {
-			es[p[0]].Settle(by[0])
 		}
 	}
 	return es, nil
+}
+
+// settledBy sets the settlement of e from the record at seq, if that is one of e.
+func (s *Store) settledBy(ctx context.Context, e *receipts.Entry, seq int64) error {
+	st, err := s.stmt(ctx, "SELECT sha, kind, body, signature FROM record WHERE seq = ? AND kind = 'settlement'")
+	if err != nil {
+		return err
+	}
+	by := receipts.Entry{Seq: seq}
+	var sha []byte
+	var signature sql.NullString
+	switch err := st.QueryRowContext(ctx, seq).Scan(&sha, &by.Kind, &by.Body, &signature); {
+	case errors.Is(err, sql.ErrNoRows):
+		return nil
+	case err != nil:
+		return err
+	}
+	by.SHA, by.Signature = hashOf(sha), receipts.Signature(signature.String)
+	leaf, err := s.node(ctx, tlog.StoredHashIndex(0, seq))
+	by.InLog = err == nil && leaf == by.Leaf()
+	if err := s.judgeSignature(ctx, &by); err != nil {
+		return err
+	}
+	e.Settle(by)
+	return nil
+}
+
+// bySHA returns the record with a hash, for display and export.
+func (s *Store) bySHA(ctx context.Context, sha receipts.Hash) (receipts.Entry, bool, error) {
+	es, err := s.entries(ctx, entryColumns+"WHERE r.sha = ?", blob(sha))
+	if err != nil || len(es) == 0 {
+		return receipts.Entry{}, false, err
+	}
+	return es[0], true, nil
+}
+
+// below returns the hashes of records and of all that the gates among them took in.
+func (s *Store) below(ctx context.Context, es []receipts.Entry) ([]receipts.Hash, error) {
+	var all []receipts.Hash
+	seen := make(map[receipts.Hash]bool)
+	for len(es) > 0 {
+		e := es[0]
+		es = es[1:]
+		if seen[e.SHA] {
+			continue
+		}
+		seen[e.SHA] = true
+		all = append(all, e.SHA)
+		v, _ := e.Parse()
+		g, ok := v.(*receipts.Gate)
+		if !ok {
+			continue
+		}
+		for _, h := range slices.Concat(g.Members, g.Nested) {
+			m, ok, err := s.bySHA(ctx, h)
+			if err != nil {
+				return nil, err
+			}
+			if !ok {
+				all = append(all, h)
+				continue
+			}
+			es = append(es, m)
+		}
+	}
+	return all, nil
 }
 
 // judgeSignature sets the level of e. What this process has signed itself it need

@@ -73,6 +73,12 @@ type Options struct {
 	Signer *receipts.Signer
 	// Keys are those whose signatures count; by default the signer's own.
 	Keys note.Verifiers
+	// Kept is a head that was kept elsewhere, for verdicts; nil if there is none.
+	Kept *receipts.Head
+	// State is a folder of the verifier's own, in which it keeps how far it has audited
+	// which store, and which the store's writers cannot write; empty if there is none.
+	// Without it that is kept beside the store, and believed only where no keys are given.
+	State string
 }
 
 // A Store is an open store. It is safe for concurrent use.
@@ -82,16 +88,16 @@ type Store struct {
 
 	signer *receipts.Signer
 	keys   note.Verifiers
+	kept   *receipts.Head
+	state  string
 
 	mu    sync.Mutex // guards conn and statements: one writer at a time
 	conn  *sql.Conn
 	stmts map[string]*sql.Stmt
-	// failed says that the store has the index item_failed.
-	failed bool
-	mine   map[receipts.Hash]bool            // records that this process has signed
-	fresh  map[receipts.Hash]receipts.Record // the last that this process has appended, parsed
-	last   receipts.Head                     // the head that this process has signed last
-	next   receipts.Head                     // the one of the transaction under way
+	mine  map[receipts.Hash]bool            // records that this process has signed
+	fresh map[receipts.Hash]receipts.Record // the last that this process has appended, parsed
+	last  receipts.Head                     // the head that this process has signed last
+	next  receipts.Head                     // the one of the transaction under way
 
 	queue queue
 }
@@ -115,12 +121,6 @@ CREATE INDEX item_gittree ON item(gittree) WHERE gittree IS NOT NULL;
 CREATE INDEX item_binding ON item(binding) WHERE binding <> '';
 CREATE INDEX item_parent ON item(parent) WHERE parent IS NOT NULL;
 CREATE INDEX item_gate ON item(seq) WHERE kind = 'gate';
-` + schemaFailed
-
-// schemaFailed came after stores were made without it: it is added by whoever writes, and
-// a store without it is read all the same.
-const schemaFailed = `
-CREATE INDEX IF NOT EXISTS item_failed ON item(command, tree) WHERE status = 'failed';
 `
 
 // Open opens the store in the file at path, and makes it where there is none; the
@@ -218,7 +218,7 @@ func connect(ctx context.Context, path string, o Options, extra string) (*Store,
 		db.Close()
 		return nil, err
 	}
-	s := &Store{path: path, db: db, conn: conn, stmts: make(map[string]*sql.Stmt), signer: o.Signer, keys: o.Keys, mine: make(map[receipts.Hash]bool), fresh: make(map[receipts.Hash]receipts.Record)}
+	s := &Store{path: path, db: db, conn: conn, stmts: make(map[string]*sql.Stmt), signer: o.Signer, keys: o.Keys, kept: o.Kept, state: o.State, mine: make(map[receipts.Hash]bool), fresh: make(map[receipts.Hash]receipts.Record)}
 	if s.signer != nil && s.keys == nil {
 		s.keys = s.signer.Keys()
 	}
@@ -262,27 +262,10 @@ func (s *Store) prepareFile(ctx context.Context, o Options) error {
 				return err
 			}
 		}
-		if app == applicationID && version == 1 {
-			if err := s.migrate(ctx); err != nil {
-				return err
-			}
-			version = schemaVersion
-		}
-	}
-	if err := s.conn.QueryRowContext(ctx, "SELECT count(*) FROM sqlite_master WHERE name = 'item_failed'").Scan(&s.failed); err != nil {
-		return err
-	}
-	if !s.failed && !o.ReadOnly && app == applicationID && version == schemaVersion {
-		if err := s.retryBusy(ctx, schemaFailed); err != nil {
-			return err
-		}
-		s.failed = true
 	}
 	switch {
 	case app != applicationID:
 		return errForeign
-	case version == 1:
-		return errors.New("it was made by an older dialect, and must be opened for writing once: `dialect receipts verify` cannot, any run can")
 	case version != schemaVersion:
 		return fmt.Errorf("it has schema version %d, and this dialect knows %d: use a newer dialect", version, schemaVersion)
 	}
@@ -314,36 +297,6 @@ func (s *Store) create(ctx context.Context) error {
 		_, err = s.conn.ExecContext(ctx, schemaLog+schemaItem+fmt.Sprintf(
 			"INSERT INTO head(id, origin, count, root) VALUES (1, 'dialect/%s', 0, x'%s'); PRAGMA application_id=%d; PRAGMA user_version=%d",
 			hex.EncodeToString(origin[:]), hex.EncodeToString(root[:]), applicationID, schemaVersion))
-		return err
-	})
-}
-
-// migrate brings a store of version 1 to the present one: the log stays as it is,
-// and the projection is made again from it.
-func (s *Store) migrate(ctx context.Context) error {
-	return s.immediate(ctx, func() error {
-		if _, version, _, err := s.identity(ctx); err != nil || version != 1 {
-			return err
-		}
-		if _, err := s.conn.ExecContext(ctx, "DROP TABLE item; ALTER TABLE record DROP COLUMN level;"+schemaItem); err != nil {
-			return err
-		}
-		w, err := s.beginAppend(ctx)
-		if err != nil {
-			return err
-		}
-		for seq := range w.head.count {
-			r := receipts.Record{}
-			var kind string
-			if err := s.conn.QueryRowContext(ctx, "SELECT kind, body FROM record WHERE seq = ?", seq).Scan(&kind, &r.Body); err != nil {
-				return fmt.Errorf("record %d cannot be read: %w", seq, err)
-			}
-			r.Kind = receipts.Kind(kind)
-			if err := w.project(seq, r); err != nil {
-				return fmt.Errorf("record %d cannot be projected: %w", seq, err)
-			}
-		}
-		_, err = s.conn.ExecContext(ctx, fmt.Sprintf("PRAGMA user_version=%d", schemaVersion))
 		return err
 	})
 }

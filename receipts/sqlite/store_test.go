@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/command-dialect/dialect/receipts"
+	"github.com/command-dialect/dialect/receipts/verify"
 )
 
 var ctx = context.Background()
@@ -57,7 +58,7 @@ func child(what, path string) error {
 		return s.Close()
 	case "consume":
 		io.ReadAll(os.Stdin) // begin together
-		d, err := s.Consume(ctx, receipts.ConsumeRequest{IDs: []string{arg}, By: strconv.Itoa(os.Getpid()), At: at(1)})
+		d, err := s.Consume(ctx, ConsumeRequest{Query: here, IDs: []string{arg}, By: strconv.Itoa(os.Getpid()), At: at(1)})
 		if err != nil {
 			return err
 		}
@@ -80,6 +81,12 @@ func makeReceipt(run string, n int) receipts.Record {
 	return mustRecord(receiptOf(run, n, receipts.Succeeded))
 }
 
+// hereTree is the tree that the receipts of the tests are of.
+var hereTree = receipts.Tree{Bytes: receipts.Hash{9}}
+
+// here asks about it.
+var here = verify.Query{Tree: &hereTree}
+
 func receiptOf(run string, n int, status receipts.Status) *receipts.Receipt {
 	argv := []string{"/bin/true", strconv.Itoa(n)}
 	code := 0
@@ -89,6 +96,7 @@ func receiptOf(run string, n int, status receipts.Status) *receipts.Receipt {
 		Session: "session", Run: run, Step: strconv.Itoa(n + 1), Binding: "check_true",
 		Line:       receipts.Line{File: receipts.Text("quality.dlct"), Number: n + 1, Text: receipts.Text("Check with true")},
 		Executable: &receipts.File{Path: receipts.Text("/bin/true"), SHA256: receipts.Hash{1}},
+		Workspace:  &receipts.Workspace{Before: hereTree},
 	}
 }
 
@@ -130,7 +138,7 @@ func fill(t testing.TB, s *Store, run string, n int) []receipts.Hash {
 
 func wantConsistent(t testing.TB, s *Store, records int64) {
 	t.Helper()
-	a, err := s.Verify(ctx, nil)
+	a, err := s.Audit(ctx, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -140,7 +148,7 @@ func wantConsistent(t testing.TB, s *Store, records int64) {
 }
 
 func request(run string, hs []receipts.Hash) receipts.GateRequest {
-	g := receipts.GateRequest{Run: run, Session: "session", At: at(1000), Final: true}
+	g := receipts.GateRequest{Run: run, Session: "session", At: at(1000), Final: true, Tree: &hereTree}
 	for i, h := range hs {
 		g.Expect = append(g.Expect, receipts.Expectation{
 			SHA: h, Step: strconv.Itoa(i + 1), Line: i + 1, Binding: "check_true", Argv: []string{"/bin/true", strconv.Itoa(i)}, Required: true,
@@ -255,7 +263,7 @@ func TestGateRefuses(t *testing.T) {
 			s := tempStore(t)
 			hs := fill(t, s, "r-1", 3)
 			hs[0] = tt.make(s)
-			before, err := s.Verify(ctx, nil)
+			before, err := s.Audit(ctx, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -304,18 +312,18 @@ func TestConsume(t *testing.T) {
 	hs := fill(t, s, "r-1", 3)
 	ids := []string{hs[0].String(), hs[1].Short()}
 	// All or none: the third is not there.
-	d, err := s.Consume(ctx, receipts.ConsumeRequest{IDs: append(ids, "ffffffffffff"), By: "boss", At: at(9)})
+	d, err := s.Consume(ctx, ConsumeRequest{Query: here, IDs: append(ids, "ffffffffffff"), By: "boss", At: at(9)})
 	if err != nil || reasons(d) != "missing" {
 		t.Fatalf("%s, %v", reasons(d), err)
 	}
 	wantConsistent(t, s, 3)
-	if d, err = s.Consume(ctx, receipts.ConsumeRequest{IDs: append(ids, hs[0].String()), By: "boss", At: at(9)}); err != nil || reasons(d) != "repeated" {
+	if d, err = s.Consume(ctx, ConsumeRequest{Query: here, IDs: append(ids, hs[0].String()), By: "boss", At: at(9)}); err != nil || reasons(d) != "repeated" {
 		t.Fatalf("%s, %v", reasons(d), err)
 	}
-	if d, err = s.Consume(ctx, receipts.ConsumeRequest{IDs: ids, By: "boss", At: at(9)}); err != nil || !d.Passed() {
+	if d, err = s.Consume(ctx, ConsumeRequest{Query: here, IDs: ids, By: "boss", At: at(9)}); err != nil || !d.Passed() {
 		t.Fatalf("%s, %v", reasons(d), err)
 	}
-	if d, err = s.Consume(ctx, receipts.ConsumeRequest{IDs: ids, By: "boss", At: at(9)}); err != nil || reasons(d) != "consumed consumed" {
+	if d, err = s.Consume(ctx, ConsumeRequest{Query: here, IDs: ids, By: "boss", At: at(9)}); err != nil || reasons(d) != "consumed consumed" {
 		t.Fatalf("%s, %v", reasons(d), err)
 	}
 	// What is consumed is still valid.
@@ -480,7 +488,7 @@ func TestNoStore(t *testing.T) {
 	// A store that was cut short opens or does not; it never looks consistent.
 	cut, err := Open(ctx, write("cut.db", whole[:len(whole)/2]), Options{})
 	if err == nil {
-		if a, err := cut.Verify(ctx, nil); err == nil && a.Consistent() {
+		if a, err := cut.Audit(ctx, nil); err == nil && a.Consistent() {
 			t.Error("half a store is consistent")
 		}
 		cut.Close()
@@ -562,7 +570,7 @@ func TestVerifyNames(t *testing.T) {
 			s := tempStore(t)
 			hs := fill(t, s, "r-1", 4)
 			// The receipts 0 to 3, a consumption of the first two, another receipt.
-			if d, err := s.Consume(ctx, receipts.ConsumeRequest{IDs: []string{hs[0].String(), hs[1].String()}, By: "boss", At: at(9)}); err != nil || !d.Passed() {
+			if d, err := s.Consume(ctx, ConsumeRequest{Query: here, IDs: []string{hs[0].String(), hs[1].String()}, By: "boss", At: at(9)}); err != nil || !d.Passed() {
 				t.Fatal(d, err)
 			}
 			if err := s.Append(ctx, makeReceipt("r-2", 0)); err != nil {
@@ -572,7 +580,7 @@ func TestVerifyNames(t *testing.T) {
 			if _, err := s.conn.ExecContext(ctx, tt.stmt); err != nil {
 				t.Fatal(err)
 			}
-			a, err := s.Verify(ctx, nil)
+			a, err := s.Audit(ctx, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -596,13 +604,13 @@ func TestForgedRow(t *testing.T) {
 	if _, err := s.conn.ExecContext(ctx, "INSERT INTO record(seq, sha, kind, body) VALUES (2, ?, 'receipt', ?); INSERT INTO item(seq, kind, run, session, binding, status, line, started) VALUES (2, 'receipt', 'r-1', 'session', '', 'succeeded', 3, '')", h[:], forged.Body); err != nil {
 		t.Fatal(err)
 	}
-	if d, err := s.Validate(ctx, h.String()); err != nil || reasons(d) != "not_in_log" {
+	if d, err := s.Validate(ctx, h.String()); err != nil || reasons(d) != "tampered" {
 		t.Errorf("validate: %s, %v", reasons(d), err)
 	}
-	if d, err := s.Gate(ctx, request("r-1", append(hs, h))); err != nil || reasons(d) != "not_in_log" {
+	if d, err := s.Gate(ctx, request("r-1", append(hs, h))); err != nil || reasons(d) != "tampered" {
 		t.Errorf("gate: %s, %v", reasons(d), err)
 	}
-	if d, err := s.Consume(ctx, receipts.ConsumeRequest{IDs: []string{h.String()}, By: "x", At: at(1)}); err != nil || reasons(d) != "not_in_log" {
+	if d, err := s.Consume(ctx, ConsumeRequest{Query: here, IDs: []string{h.String()}, By: "x", At: at(1)}); err != nil || reasons(d) != "tampered" {
 		t.Errorf("consume: %s, %v", reasons(d), err)
 	}
 }

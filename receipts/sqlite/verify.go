@@ -14,7 +14,7 @@ import (
 	"github.com/command-dialect/dialect/receipts"
 )
 
-// An Audit is the answer of [Store.Verify].
+// An Audit is the answer of [Store.Audit].
 type Audit struct {
 	receipts.Head // of the store as it is
 	Findings      []Finding
@@ -38,13 +38,13 @@ type Finding struct {
 	Unsigned bool
 }
 
-// Verify reads the whole store and holds all of it against the log: each record
-// against its hash, each hash of the log against the records, the head against
-// the root over them, and the projection against what the log says. With a kept
-// head the log must begin with the records that it covers; with keys, given when
-// the store was opened, the signed head and the signature of each record under it
-// must hold.
-func (s *Store) Verify(ctx context.Context, kept *receipts.Head) (*Audit, error) {
+// Audit reads the whole store and compares all of it with the log: each record with its
+// hash, each hash of the log with the records, the head with the root over them, and the
+// projection with what the log says. With a kept head the log must begin with the
+// records that it covers; with keys, given when the store was opened, the signed head
+// and the signature of each record under it must be good. Verdicts do not need it: they
+// rest on what [Store.Ask] reads, and never on the projection.
+func (s *Store) Audit(ctx context.Context, kept *receipts.Head) (*Audit, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	// One snapshot: writers of other processes do not move the ground.

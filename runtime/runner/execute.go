@@ -233,7 +233,7 @@ func (x *executor) reuse(res *Result, env []string, digest receipts.Hash) bool {
 	if x.run.ledger.sync() != nil {
 		return false
 	}
-	e, ok, err := o.Store.Passed(context.Background(), receipts.CommandHash(x.run.command(s)), res.epoch.tree)
+	e, ok, err := o.Store.Passed(context.Background(), receipts.CommandHash(x.run.command(s)), x.run.dir(s), res.epoch.place, res.epoch.tree)
 	if err != nil || !ok || e.Level < o.Level {
 		return false
 	}

@@ -21,9 +21,9 @@ type Store interface {
 	Gate(ctx context.Context, g receipts.GateRequest) (receipts.Decision, error)
 	// Validate checks receipts, by hash or unique prefix, and changes nothing.
 	Validate(ctx context.Context, ids ...string) (receipts.Decision, error)
-	// Passed returns the last receipt of a command on a tree, if it is one of a
-	// success.
-	Passed(ctx context.Context, command receipts.Hash, t receipts.Tree) (receipts.Entry, bool, error)
+	// Passed returns the last receipt of a command in a directory of a project on a
+	// tree, if it is one of a success.
+	Passed(ctx context.Context, command receipts.Hash, dir, place receipts.Datum, t receipts.Tree) (receipts.Entry, bool, error)
 	// Counted returns the last receipt, not of run, of a success of a command that
 	// counted tests.
 	Counted(ctx context.Context, binding string, command receipts.Hash, run string) (receipts.Entry, bool, error)

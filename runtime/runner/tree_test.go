@@ -104,7 +104,7 @@ func TestEpochs(t *testing.T) {
 			if got != tt.want || strings.Join(o.Gate.Noted, " ") != tt.noted {
 				t.Errorf("%s, noted %q: %s", got, o.Gate.Noted, o.Gate.Detail)
 			}
-			if a, err := r.store.Verify(context.Background(), nil); err != nil || !a.Consistent() {
+			if a, err := r.store.Audit(context.Background(), nil); err != nil || !a.Consistent() {
 				t.Errorf("%v, %v", a.Findings, err)
 			}
 		})

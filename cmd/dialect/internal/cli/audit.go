@@ -120,7 +120,7 @@ func newReceiptsVerify(u *ui) *cobra.Command {
 				return auditBundle(u, f.bundle, keys, kept, f.json)
 			}
 			return withStoreOf(f.store, sqlite.Options{ReadOnly: true, Keys: keys}, func(ctx context.Context, s *sqlite.Store) error {
-				a, err := s.Verify(ctx, kept)
+				a, err := s.Audit(ctx, kept)
 				if err != nil {
 					return err
 				}

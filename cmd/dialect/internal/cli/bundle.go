@@ -13,6 +13,7 @@ import (
 
 	"github.com/command-dialect/dialect/receipts"
 	"github.com/command-dialect/dialect/receipts/sqlite"
+	"github.com/command-dialect/dialect/receipts/verify"
 )
 
 // exportBundle writes a bundle of the records that ids name.
@@ -34,7 +35,7 @@ func exportBundle(u *ui, store string, since *receipts.Head, ids []string) error
 
 // openBundle reads and verifies a bundle. What does not hold is returned as refused,
 // what cannot be read as an error.
-func openBundle(u *ui, file string, keys note.Verifiers, head *receipts.Head) (book *receipts.BundleBook, refused, err error) {
+func openBundle(u *ui, file string, keys note.Verifiers, head *receipts.Head) (book *verify.Session, refused, err error) {
 	in := io.Reader(u.in)
 	if file != "-" {
 		f, err := os.Open(file)
@@ -52,7 +53,7 @@ func openBundle(u *ui, file string, keys note.Verifiers, head *receipts.Head) (b
 	if err != nil {
 		return nil, err, nil
 	}
-	book, err = b.Verify(keys, head)
+	book, err = verify.OfBundle(b, keys, head)
 	return book, err, nil
 }
 
@@ -62,9 +63,11 @@ func auditBundle(u *ui, file string, keys note.Verifiers, head *receipts.Head, a
 	if err != nil {
 		return err
 	}
+	var entries []receipts.Entry
 	unsigned := 0
 	if refused == nil {
-		for _, e := range book.Entries {
+		entries = book.Entries()
+		for _, e := range entries {
 			if e.Key == "" {
 				unsigned++
 			}
@@ -85,8 +88,9 @@ func auditBundle(u *ui, file string, keys note.Verifiers, head *receipts.Head, a
 		if refused != nil {
 			doc.Problem = refused.Error()
 		} else {
-			doc.Origin, doc.Records, doc.Unsigned, doc.HeadKey, doc.HeadCount = book.Head.Origin, len(book.Entries), unsigned, book.Key, book.Head.Count
-			if book.Since != nil {
+			h := book.Head()
+			doc.Origin, doc.Records, doc.Unsigned, doc.HeadKey, doc.HeadCount = h.Origin, len(entries), unsigned, book.HeadKey(), h.Count
+			if head != nil {
 				doc.Truncation = "checked"
 			}
 		}
@@ -95,17 +99,17 @@ func auditBundle(u *ui, file string, keys note.Verifiers, head *receipts.Head, a
 		}
 	} else if refused == nil {
 		signed := "the head is not signed by a key that was given"
-		if book.Key != "" {
-			signed = "the head is signed by " + book.Key
+		if key := book.HeadKey(); key != "" {
+			signed = "the head is signed by " + key
 		}
 		since := ""
-		if book.Since != nil {
-			since = fmt.Sprintf("; the log begins with the kept head of %d", book.Since.Count)
+		if head != nil {
+			since = fmt.Sprintf("; the log begins with the kept head of %d", head.Count)
 		}
-		fmt.Fprintf(u.out, "consistent: %s of a log of %d, %d unsigned; %s%s\n", count(len(book.Entries), "record"), book.Head.Count, unsigned, signed, since)
-		for _, e := range book.Entries {
+		fmt.Fprintf(u.out, "consistent: %s of a log of %d, %d unsigned; %s%s\n", count(len(entries), "record"), book.Head().Count, unsigned, signed, since)
+		for _, e := range entries {
 			if e.Kind == receipts.KindGate {
-				fmt.Fprintf(u.out, "  gate %s (trust L%d)\n", receipts.GateID(e.SHA), e.Level)
+				fmt.Fprintf(u.out, "  gate %s (%s)\n", receipts.GateID(e.SHA), recordedBy(e.Level, e.Key))
 			}
 		}
 	} else {
@@ -117,37 +121,22 @@ func auditBundle(u *ui, file string, keys note.Verifiers, head *receipts.Head, a
 	return nil
 }
 
-// answerFromBundle answers the inquiry from a bundle, where no store is.
-func (q *inquest) answerFromBundle(u *ui, file string, keys note.Verifiers, head *receipts.Head, id string) (*receipts.Answer, bool, error) {
-	book, refused, err := openBundle(u, file, keys, head)
+// answerFromBundle answers the query from a bundle, where no store is.
+func (q *inquest) answerFromBundle(u *ui, file, id string) (*verify.Result, error) {
+	book, refused, err := openBundle(u, file, q.keys, q.kept)
 	if err != nil {
-		return nil, false, err
+		return nil, err
 	}
 	if refused != nil {
-		return &receipts.Answer{Verdict: receipts.VerdictTampered, Refusals: []receipts.Refusal{{Reason: receipts.Tampered, Message: refused.Error()}}}, false, nil
+		return broken(verify.Tampered, receipts.Tampered, refused.Error()), nil
 	}
-	if id != "" {
-		if q.Gate, err = bundleGate(book, id); err != nil {
-			return nil, false, err
-		}
+	if id == "" {
+		return book.Verify(q.Query)
 	}
-	a, err := receipts.Ask(q.Inquiry, book)
-	if err != nil {
-		return nil, false, err
+	res, err := book.One(q.Query, id)
+	var lookup *verify.LookupError
+	if errors.As(err, &lookup) {
+		return nil, usagef("%v in the bundle", err)
 	}
-	a.Notes = append(a.Notes, "from a bundle: what came after it in the store is not known")
-	return a, book.Since != nil && a.Gate != nil && a.Gate.Seq < book.Since.Count, nil
-}
-
-func bundleGate(b *receipts.BundleBook, id string) (receipts.Hash, error) {
-	gates, err := b.Gates(0)
-	if err != nil {
-		return receipts.Hash{}, err
-	}
-	for _, e := range gates {
-		if receipts.GateID(e.SHA) == id || e.SHA.String() == id {
-			return e.SHA, nil
-		}
-	}
-	return receipts.Hash{}, usagef("%v", errors.New("the bundle holds no final gate "+id))
+	return res, err
 }

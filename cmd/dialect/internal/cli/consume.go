@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -16,13 +15,15 @@ import (
 const consumeLong = `Consume receipts or gates, once: all of them or none. A gate takes along all that it
 covers.
 
-With --require, --base, --key, --since, --level or --max-age each ID must be a final
-gate, and is judged as "dialect verify" does: of the present files, under the trusted
-matrix, covering each command that is required. What is not VERIFIED is not consumed.
+Each ID is judged as "dialect verify --require" judges: of the present files, under the
+trusted matrix, with no failure of its commands on the same files that nobody accepted.
+What is not VERIFIED is not consumed. A receipt, or a gate in the middle of a script, is
+judged in the same way, except that it need not be final or cover a whole script. With
+--require each ID must be a final gate that covers each command that is required.
 
-By default the store remembers what is consumed, and whoever holds a copy of the store
-holds another memory. With --ledger FILE the consumer's own file decides: what is spent
-there, or was covered by what is spent there, is refused from whatever store it comes.
+By default the store remembers what is consumed, and a copy of the store remembers it
+separately. With --ledger FILE the consumer's own file decides: what is spent there, or
+was covered by what is spent there, is refused from any store.
 
 Exit status: 0 consumed, 3 refused, 64 for a usage error.`
 
@@ -63,29 +64,14 @@ func defaultConsumer() string {
 	return fmt.Sprintf("uid %d", os.Getuid())
 }
 
-// judged reports whether the flags ask for a judgement, beyond that the receipts are
-// valid.
-func (f *inquiryFlags) judged() bool {
-	return len(f.require) > 0 || f.base != "" || len(f.keys) > 0 || f.since != "" || f.level != "" || f.maxAge != "" || f.fresh || f.session != "" || f.nonce != ""
-}
-
 func consume(u *ui, ids []string, f *inquiryFlags, as, purpose, ledger string) error {
 	ctx, stop := signals()
 	defer stop()
-	keys, head, err := f.anchors()
+	q, err := f.inquest(ctx, "")
 	if err != nil {
 		return err
 	}
-	c := receipts.ConsumeRequest{IDs: ids, By: as, Purpose: purpose, At: receipts.Time{Time: time.Now()}}
-	store := f.store
-	if f.judged() {
-		q, err := f.inquest(ctx, "")
-		if err != nil {
-			return err
-		}
-		store = q.path
-		c.Judge = q.judge
-	}
+	c := sqlite.ConsumeRequest{IDs: ids, Query: q.Query, By: as, Purpose: purpose, At: receipts.Time{Time: time.Now()}}
 	if ledger != "" {
 		l, err := sqlite.OpenLedger(ctx, ledger)
 		if err != nil {
@@ -94,48 +80,11 @@ func consume(u *ui, ids []string, f *inquiryFlags, as, purpose, ledger string) e
 		defer l.Close()
 		c.Spend = func(all []receipts.Hash) (*receipts.Refusal, error) { return l.Spend(ctx, all, as, purpose, c.At) }
 	}
-	return withStoreOf(store, sqlite.Options{Keys: keys}, func(ctx context.Context, s *sqlite.Store) error {
-		if c.Judge != nil {
-			if err := untampered(ctx, s, head); err != nil {
-				return err
-			}
-		}
+	return withStoreOf(q.path, q.options(), func(ctx context.Context, s *sqlite.Store) error {
 		d, err := s.Consume(ctx, c)
 		if err != nil {
 			return err
 		}
 		return tellDecision(u, d, f.json, "consumed")
 	})
-}
-
-// untampered holds the store against its log and a kept head. What decisions look up is
-// a projection that the owner of the store can write.
-func untampered(ctx context.Context, s *sqlite.Store, head *receipts.Head) error {
-	a, err := s.Verify(ctx, head)
-	if err != nil {
-		return err
-	}
-	if i := slices.IndexFunc(a.Findings, func(x sqlite.Finding) bool { return !x.Unsigned }); i >= 0 {
-		return failf(exitRefused, "TAMPERED: %s", a.Findings[i].Message)
-	}
-	return nil
-}
-
-// judge judges each of the records that are to be consumed as an inquiry about it
-// does.
-func (q *inquest) judge(b receipts.Book, es []receipts.Entry) ([]receipts.Refusal, error) {
-	var refusals []receipts.Refusal
-	for _, e := range es {
-		in := q.Inquiry
-		in.Gate = e.SHA
-		a, err := receipts.Ask(in, b)
-		if err != nil {
-			return nil, err
-		}
-		for _, r := range a.Refusals {
-			r.Message = fmt.Sprintf("%s: %s", a.Verdict, r.Message)
-			refusals = append(refusals, r)
-		}
-	}
-	return refusals, nil
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/command-dialect/dialect/receipts"
 	"github.com/command-dialect/dialect/receipts/sqlite"
+	"github.com/command-dialect/dialect/receipts/verify"
 	"github.com/command-dialect/dialect/runtime/keyfd"
 )
 
@@ -20,8 +21,9 @@ ran; they are consumed into one gate receipt. So what a sub-agent hands up can b
 hashes, and passes cannot be picked from runs on other files.
 
 With --require each command of the binding or composite must be among them, by exactly
-its command; then the gate is final, and "dialect verify" knows it. Receipts of "exec"
-carry no binding, and count by their command.
+its command; then the gate is final, and "dialect verify" knows it. A receipt of "exec"
+carries no binding, and counts by its command where the binding expects no more than an
+exit status of 0; "exec --as BINDING" judges by the binding.
 
 Exit status: 0 passed, 3 refused, 64 for a usage error.`
 
@@ -64,16 +66,12 @@ func gateReceipts(u *ui, ids []string, f *inquiryFlags, keyFD, acceptFlaky, as s
 		(&record{key: key}).warn(u)
 		signer = key.Signer
 	}
-	keys, head, err := f.anchors()
-	if err != nil {
-		return err
-	}
 	q, err := f.inquest(ctx, "")
 	if err != nil {
 		return err
 	}
 	if q.Tree == nil {
-		return failf(exitRefused, "the present files cannot be told: %s", q.NoTree)
+		return failf(exitRefused, "cannot take a snapshot of the working tree: %s", q.NoTree)
 	}
 	if q.Policy != "" {
 		if err := printDiff(u, q.state.Changes); err != nil {
@@ -81,13 +79,12 @@ func gateReceipts(u *ui, ids []string, f *inquiryFlags, keyFD, acceptFlaky, as s
 		}
 		return failf(exitRefused, "POLICY CHANGED: %s", q.Policy).hint("commit it, name what you trust with --base, or `dialect trust` it")
 	}
-	return withStoreOf(q.path, sqlite.Options{Keys: keys, Signer: signer}, func(ctx context.Context, s *sqlite.Store) error {
-		if err := untampered(ctx, s, head); err != nil {
-			return err
-		}
+	o := q.options()
+	o.Signer = signer
+	return withStoreOf(q.path, o, func(ctx context.Context, s *sqlite.Store) error {
 		req := receipts.GateRequest{
 			Run: newRunID(), Nonce: f.nonce, At: receipts.Time{Time: time.Now()}, Final: len(q.Require) > 0, AnyRun: true,
-			Matrix: q.Matrix, Policy: q.state.Name(), Tree: q.Tree, AcceptFlaky: acceptFlaky, By: as,
+			Matrix: q.Matrix, Policy: q.state.Name(), Tree: q.Tree, Place: q.Place, AcceptFlaky: acceptFlaky, Strict: true, By: as,
 		}
 		if q.snapshot != nil && q.snapshot.Unmerged {
 			return failf(exitRefused, "the files have no tree: %s", q.snapshot.Reason)
@@ -109,7 +106,7 @@ func gateReceipts(u *ui, ids []string, f *inquiryFlags, keyFD, acceptFlaky, as s
 			v, _ := e.Parse()
 			if r, ok := v.(*receipts.Receipt); ok {
 				x.Binding = r.Binding
-				left = slices.DeleteFunc(left, func(q receipts.Requirement) bool {
+				left = slices.DeleteFunc(left, func(q verify.Requirement) bool {
 					return q.Meets(r)
 				})
 			}
@@ -135,7 +132,7 @@ func gateReceipts(u *ui, ids []string, f *inquiryFlags, keyFD, acceptFlaky, as s
 		if q.snapshot != nil {
 			(&record{logs: q.logs}).keep(q.snapshot)
 		}
-		fmt.Fprintf(u.out, "passed: %s; gate %s (trust L%d, %s)\n", count(len(req.Expect), "receipt"), receipts.GateID(d.Gate), d.Level, policyText(q.state))
+		fmt.Fprintf(u.out, "passed: %s; gate %s (%s; %s)\n", count(len(req.Expect), "receipt"), receipts.GateID(d.Gate), recordedBy(d.Level, ""), rulesText(q.state))
 		return nil
 	})
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"golang.org/x/mod/sumdb/note"
 
 	"github.com/command-dialect/dialect/lang"
 	"github.com/command-dialect/dialect/lang/diag"
@@ -17,6 +18,9 @@ import (
 	"github.com/command-dialect/dialect/lang/resolve"
 	"github.com/command-dialect/dialect/lang/routing"
 	"github.com/command-dialect/dialect/receipts"
+	"github.com/command-dialect/dialect/receipts/sqlite"
+	"github.com/command-dialect/dialect/receipts/verify"
+	"github.com/command-dialect/dialect/runtime/inputs"
 	"github.com/command-dialect/dialect/runtime/policy"
 	"github.com/command-dialect/dialect/runtime/report"
 	"github.com/command-dialect/dialect/runtime/workspace"
@@ -31,6 +35,7 @@ type inquiryFlags struct {
 	routing string
 	session string
 	nonce   string
+	state   string
 	level   string
 	maxAge  string
 	fresh   bool
@@ -41,26 +46,31 @@ func (f *inquiryFlags) add(cmd *cobra.Command) {
 	fl := cmd.Flags()
 	fl.SortFlags = false
 	fl.StringArrayVar(&f.require, "require", nil, "insist on the binding `NAME` (or its noun, or \"verb noun\"): each of its commands, without extra values; may be repeated")
-	fl.StringVar(&f.base, "base", "", "trust the matrix and the pinned files of the revision `REF` (default: your pin, else HEAD)")
-	fl.StringVar(&f.level, "level", "", "insist on the trust level `L1`: signed by a --key")
+	fl.StringVar(&f.base, "base", "", "trust the matrix and the pinned files of the commit `REV` (default: your pin, else HEAD)")
+	fl.StringVar(&f.level, "level", "", "insist on who recorded: `self` (L0), or key (L1): signed by a --key")
 	fl.StringVar(&f.maxAge, "max-age", "", "insist on a gate that is at most `AGE` old: 90m, 12h, 2d")
 	fl.BoolVar(&f.fresh, "fresh", false, "refuse results that --reuse repeated")
 	fl.StringVar(&f.session, "session", "", "insist on the session `SESSION`")
 	fl.StringVar(&f.nonce, "nonce", "", "insist on the nonce `NONCE`")
 	f.keyFlags.add(cmd)
+	fl.StringVar(&f.state, "state", "", "keep in `DIR`, which the store's writers cannot write, how far the store was audited")
 	fl.StringVar(&f.routing, "routing", "", "use the matrix `FILE` instead of the nearest routing.toml")
 	fl.BoolVar(&f.json, "json", false, "print one JSON document on standard output")
 	addStoreFlag(cmd, &f.store)
 	_ = cmd.RegisterFlagCompletionFunc("require", completeBindings)
-	_ = cmd.RegisterFlagCompletionFunc("level", cobra.FixedCompletions([]string{"L0", "L1"}, cobra.ShellCompDirectiveNoFileComp))
+	_ = cmd.RegisterFlagCompletionFunc("level", cobra.FixedCompletions([]string{"self", "key"}, cobra.ShellCompDirectiveNoFileComp))
 }
 
-// An inquest is an inquiry with what it was made of.
+// An inquest is a query with what it was made of.
 type inquest struct {
-	receipts.Inquiry
+	verify.Query
+	keys     note.Verifiers
+	kept     *receipts.Head
+	stateDir string
 	root     string
 	matrix   plan.Matrix // zero without one
 	state    policy.State
+	trusted  *policy.Baseline    // nil without a matrix
 	snapshot *workspace.Snapshot // of the present tree; nil for a revision
 	path     string              // of the store
 	logs     string
@@ -69,19 +79,22 @@ type inquest struct {
 // inquest gathers what the flags ask for. rev names a commit to ask about; empty asks
 // about the files as they are.
 func (f *inquiryFlags) inquest(ctx context.Context, rev string) (*inquest, error) {
-	q := &inquest{Inquiry: receipts.Inquiry{Session: f.session, Nonce: f.nonce, Fresh: f.fresh, Now: time.Now()}}
+	q := &inquest{Query: verify.Query{Session: f.session, Nonce: f.nonce, Fresh: f.fresh, Now: time.Now(), Strict: f.strictly()}, stateDir: f.state}
 	var err error
+	if q.keys, q.kept, err = f.anchors(); err != nil {
+		return nil, err
+	}
 	if q.MaxAge, err = age(f.maxAge); err != nil {
 		return nil, usagef("--max-age: %v", err)
 	}
 	switch f.level {
-	case "", "L0":
-	case "L1":
+	case "", "L0", "self":
+	case "L1", "key":
 		if q.Level = receipts.LevelKey; len(f.keys) == 0 {
-			return nil, usagef("--level L1 needs a --key: without one nothing is known to be signed")
+			return nil, usagef("--level %s needs a --key: without one no signature is known", f.level)
 		}
 	default:
-		return nil, usagef("--level %q: want L0 or L1", f.level)
+		return nil, usagef("--level %q: want self (L0) or key (L1)", f.level)
 	}
 	dir, err := os.Getwd()
 	if err != nil {
@@ -99,11 +112,15 @@ func (f *inquiryFlags) inquest(ctx context.Context, rev string) (*inquest, error
 		return nil, err
 	}
 	if m != nil {
-		trusted, state, err := trustedRules(ctx, m, f.base)
+		trusted, baseline, state, err := trustedRules(ctx, m, f.base)
 		if err != nil {
 			return nil, usagef("%v", err)
 		}
-		q.state, q.Policy = state, state.Complaint()
+		if f.base != "" && q.Level > receipts.LevelHash && !workspace.IsHash(f.base) {
+			return nil, usagef("--base %s: at --level %s the base must be a full commit hash, since names are for the writers of the repository to move", f.base, f.level).
+				hint("it is %s now: --base %s", state.Commit, state.Commit)
+		}
+		q.state, q.trusted, q.Policy = state, baseline, state.Complaint()
 		err = q.requirements(trusted, f.require)
 		if err != nil && q.Policy != "" {
 			err = q.requirements(m, f.require) // it is refused in any case
@@ -117,7 +134,24 @@ func (f *inquiryFlags) inquest(ctx context.Context, rev string) (*inquest, error
 		q.path = filepath.Join(q.root, storeDir, storeFile)
 	}
 	q.logs = logsOf(q.path)
+	if q.Inputs, err = inputs.Digests(ctx, q.matrix, q.root); err != nil {
+		return nil, failf(exitRefused, "cannot read the inputs of the bindings: %v", err)
+	}
 	return q, q.present(ctx, rev)
+}
+
+// strictly reports whether the flags, or a CI, ask for more than the producer's word:
+// then a pass that came after a failure on the same files is refused.
+func (f *inquiryFlags) strictly() bool {
+	return len(f.require) > 0 || f.base != "" || f.level != "" || len(f.keys) > 0 || f.since != "" || isTrue(os.Getenv("CI"))
+}
+
+// isTrue reports whether the value of a variable like CI means yes.
+func isTrue(s string) bool { return s != "" && s != "0" && !strings.EqualFold(s, "false") }
+
+// options are those to open the store for the query.
+func (q *inquest) options() sqlite.Options {
+	return sqlite.Options{Keys: q.keys, Kept: q.kept, State: q.stateDir}
 }
 
 // present finds out what tree the inquiry is about.
@@ -127,7 +161,12 @@ func (q *inquest) present(ctx context.Context, rev string) error {
 		if err != nil {
 			return usagef("--tree: %v", err)
 		}
-		q.Tree = &receipts.Tree{Tree: c.Tree}
+		q.Tree, q.Commit = &receipts.Tree{Tree: c.Tree}, true
+		place, err := workspace.Place(ctx, q.root, workspace.Options{})
+		if err != nil {
+			return usagef("--tree: %v", err)
+		}
+		q.Place = receipts.Text(place)
 		return nil
 	}
 	s, err := q.take(ctx)
@@ -136,7 +175,7 @@ func (q *inquest) present(ctx context.Context, rev string) error {
 		return nil
 	}
 	q.snapshot = s
-	q.Tree = &receipts.Tree{Tree: s.Tree, Bytes: s.Bytes}
+	q.Tree, q.Place = &receipts.Tree{Tree: s.Tree, Bytes: s.Bytes}, receipts.Text(s.Place)
 	return nil
 }
 
@@ -154,12 +193,12 @@ func (q *inquest) requirements(m *routing.Matrix, names []string) error {
 	return err
 }
 
-func requirements(m *routing.Matrix, names []string) ([]receipts.Requirement, error) {
+func requirements(m *routing.Matrix, names []string) ([]verify.Requirement, error) {
 	resolved := func(line string) (*plan.Plan, diag.List) {
 		file, parsed := lang.Parse(diag.NewSource("--require", []byte(line)))
 		return resolve.Resolve(file, m, resolve.Options{Parsed: parsed})
 	}
-	var list []receipts.Requirement
+	var list []verify.Requirement
 	for _, name := range names {
 		b, several := m.Named(name)
 		if len(several) > 0 {
@@ -189,8 +228,9 @@ func requirements(m *routing.Matrix, names []string) ([]receipts.Requirement, er
 				return
 			}
 			argv := s.Command()
-			list = append(list, receipts.Requirement{
-				Name: name, Binding: s.Binding, Command: receipts.CommandHash(argv), Dir: dirOf(m.Root, s), Words: report.Command(argv), Flaky: s.Budget.Retries > 0,
+			list = append(list, verify.Requirement{
+				Name: name, Binding: s.Binding, Command: receipts.CommandHash(argv), Dir: dirOf(m.Root, s), Words: report.Command(argv),
+				Flaky: s.Budget.Retries > 0, Judged: s.Judged(),
 			})
 		})
 	}

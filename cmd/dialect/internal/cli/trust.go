@@ -83,7 +83,7 @@ func trust(u *ui, routingFile, store string, yes, show, remove bool) error {
 	if err != nil && show {
 		return failf(exitRefused, "%v", err)
 	}
-	_, state, err := trustedRules(ctx, m, "")
+	_, _, state, err := trustedRules(ctx, m, "")
 	if err != nil {
 		state = policy.State{} // a damaged pin is made anew
 	}

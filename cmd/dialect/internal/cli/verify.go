@@ -2,8 +2,10 @@ package cli
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -13,12 +15,13 @@ import (
 
 	"github.com/command-dialect/dialect/receipts"
 	"github.com/command-dialect/dialect/receipts/sqlite"
+	"github.com/command-dialect/dialect/receipts/verify"
 	"github.com/command-dialect/dialect/runtime/policy"
 )
 
 const verifyLong = `Say whether the present files were tested: whether a final gate is about exactly
-this tree, under the trusted matrix, and nothing has spoken against it since. Nothing
-is run, and nothing is consumed.
+this tree, under the trusted matrix, and no later failure on the same files contradicts
+it. Nothing is run, and nothing is consumed.
 
   VERIFIED                a gate speaks for this tree
   STALE                   it passed on another tree; says which line and paths changed
@@ -30,8 +33,15 @@ is run, and nothing is consumed.
   TAMPERED                the store is not what was logged
   DEGRADED                the store cannot be read
 
-The verdict names its trust level and what the matrix was held against: --base, the
-pin of "dialect trust", else HEAD, which an agent can commit to ("policy unpinned").
+In brackets the verdict says who recorded the run, what the rules (the matrix) were
+compared with, and whether the log was kept by the verifier. A run is "recorded by
+itself" unless it was signed with a key that you name with --key. The rules are compared
+with --base, else with your pin ("dialect trust"), else with HEAD, to which an agent can
+commit.
+
+With --require, --base, --level, --key or --since, and under CI, a pass that came after a
+failure on exactly these files is FLAKY. Otherwise it is VERIFIED, and the verdict counts
+the failures.
 
 Exit status: 0 for VERIFIED alone, else 3; 64 for a usage error.`
 
@@ -55,7 +65,7 @@ func newVerify(u *ui) *cobra.Command {
 			if len(args) > 0 {
 				id = args[0]
 			}
-			return verify(u, &f.inquiryFlags, f.tree, f.bundle, id)
+			return runVerify(u, &f.inquiryFlags, f.tree, f.bundle, id)
 		},
 	}
 	cmd.Flags().StringVar(&f.tree, "tree", "", "ask about the files of the commit `REV` instead of those that are here")
@@ -64,190 +74,263 @@ func newVerify(u *ui) *cobra.Command {
 	return cmd
 }
 
-func verify(u *ui, f *inquiryFlags, rev, bundle, id string) error {
+func runVerify(u *ui, f *inquiryFlags, rev, bundle, id string) error {
 	ctx, stop := signals()
 	defer stop()
-	keys, head, err := f.anchors()
-	if err != nil {
-		return err
-	}
 	q, err := f.inquest(ctx, rev)
 	if err != nil {
 		return err
 	}
-	var a *receipts.Answer
-	var covered bool
+	var res *verify.Result
 	if bundle != "" {
-		a, covered, err = q.answerFromBundle(u, bundle, keys, head, id)
+		res, err = q.answerFromBundle(u, bundle, id)
 	} else {
-		a, covered, err = q.answer(ctx, sqlite.Options{ReadOnly: true, Keys: keys}, head, id)
+		res, err = q.answer(ctx, id)
 	}
 	if err != nil {
 		return err
 	}
-	if err := tellAnswer(ctx, u, q, a, covered, rev, f.json); err != nil {
+	q.notes(ctx, res, rev)
+	if f.json {
+		err = verdictJSON(u, q, res, q.changes(ctx, res))
+	} else {
+		err = q.tell(ctx, u, res, rev)
+	}
+	if err != nil {
 		return err
 	}
-	if a.Verdict != receipts.Verified {
+	if res.Verdict != verify.Verified {
 		return exitStatus(exitRefused)
 	}
 	return nil
 }
 
-// answer asks the store. covered says that a kept head covers the gate.
-func (q *inquest) answer(ctx context.Context, o sqlite.Options, head *receipts.Head, id string) (a *receipts.Answer, covered bool, err error) {
-	broken := func(v receipts.Verdict, reason receipts.Reason, text string) *receipts.Answer {
-		return &receipts.Answer{Verdict: v, Refusals: []receipts.Refusal{{Reason: reason, Message: text}}}
-	}
+// broken is the result where there is no log to ask.
+func broken(v verify.Verdict, reason receipts.Reason, text string) *verify.Result {
+	return &verify.Result{Verdict: v, Refusals: []receipts.Refusal{{Reason: reason, Message: text}}}
+}
+
+// answer asks the store.
+func (q *inquest) answer(ctx context.Context, id string) (*verify.Result, error) {
+	o := q.options()
+	o.ReadOnly = true
 	s, err := sqlite.Open(ctx, q.path, o)
 	var unusable *sqlite.UnusableError
 	switch {
-	case errors.Is(err, sqlite.ErrNoStore) && head == nil:
-		return broken(receipts.VerdictMissing, receipts.Missing, "there is no store of receipts "+shortPath(q.path)), false, nil
+	case errors.Is(err, sqlite.ErrNoStore) && q.kept == nil:
+		return broken(verify.Missing, receipts.Missing, "there is no store of receipts "+shortPath(q.path)), nil
 	case errors.Is(err, sqlite.ErrNoStore):
-		return broken(receipts.VerdictTampered, receipts.Missing, "a head was kept of it, and the store "+shortPath(q.path)+" is gone"), false, nil
+		return broken(verify.Tampered, receipts.Missing, "a head was kept of it, and the store "+shortPath(q.path)+" is gone"), nil
 	case errors.As(err, &unusable):
-		return broken(receipts.VerdictDegraded, receipts.Degraded, err.Error()), false, nil
+		return broken(verify.Degraded, receipts.Degraded, err.Error()), nil
 	case err != nil:
-		return nil, false, err
+		return nil, err
 	}
 	defer s.Close()
-	audit, err := s.Verify(ctx, head)
-	if err != nil {
-		return broken(receipts.VerdictDegraded, receipts.Degraded, err.Error()), false, nil
-	}
-	tampered := &receipts.Answer{Verdict: receipts.VerdictTampered}
-	for _, x := range audit.Findings {
-		if !x.Unsigned {
-			tampered.Refusals = append(tampered.Refusals, receipts.Refusal{Reason: receipts.Tampered, SHA: x.SHA, Message: x.Message})
-		}
-	}
-	if len(tampered.Refusals) > 0 {
-		return tampered, false, nil
-	}
-	if id != "" {
-		e, err := s.Get(ctx, id)
-		if err != nil {
-			var bad *sqlite.IDError
-			if errors.As(err, &bad) {
-				return nil, false, usagef("%v", err)
-			}
-			return broken(receipts.VerdictMissing, receipts.Missing, err.Error()), false, nil
-		}
-		q.Gate = e.SHA
-	}
-	a, err = s.Ask(ctx, q.Inquiry)
-	if err != nil {
-		return broken(receipts.VerdictDegraded, receipts.Degraded, err.Error()), false, nil
-	}
-	unfinished, err := s.Unfinished(ctx, q.Tree)
-	if err != nil {
-		return nil, false, err
-	}
-	if a.Verdict == receipts.Verified {
-		for _, run := range unfinished {
-			if run.Seq > a.Gate.Seq {
-				a.Notes = append(a.Notes, fmt.Sprintf("the later run %s of %s on this tree did not reach its gate: it was stopped or killed, or is still running", run.Run, run.Script))
-			}
-		}
-	}
-	return a, head != nil && a.Gate != nil && a.Gate.Seq < head.Count, nil
-}
-
-// trustText is the trust level of a verdict for people.
-func trustText(level int, covered bool) string {
+	res, err := s.Ask(ctx, q.Query, id)
+	var lookup *verify.LookupError
 	switch {
-	case covered && level >= receipts.LevelKey:
-		return "trust L3"
-	case covered:
-		return fmt.Sprintf("trust L%d, under a kept head", level)
+	case errors.As(err, &lookup) && lookup.Bad:
+		return nil, usagef("%v", err)
+	case errors.As(err, &lookup):
+		return broken(verify.Missing, receipts.Missing, err.Error()), nil
+	case err != nil && ctx.Err() != nil:
+		return nil, err
+	case err != nil:
+		return broken(verify.Degraded, receipts.Degraded, err.Error()), nil
 	}
-	return fmt.Sprintf("trust L%d", level)
+	return res, nil
 }
 
-func policyText(s policy.State) string {
+// notes adds to a result what the store cannot know.
+func (q *inquest) notes(ctx context.Context, res *verify.Result, rev string) {
+	note := func(format string, args ...any) { res.Notes = append(res.Notes, fmt.Sprintf(format, args...)) }
+	if res.Verdict == verify.Stale {
+		if text := q.beyond(ctx, res.Body, rev); text != "" {
+			note("%s", text)
+		}
+	}
+	if s := q.snapshot; s != nil && s.Absent.Count > 0 {
+		note("a sparse checkout left out %s: nothing that ran has seen them", count(s.Absent.Count, "file"))
+	}
+	seen := make(map[string]bool)
+	for _, m := range res.Members {
+		v, _ := m.Parse()
+		r, ok := v.(*receipts.Receipt)
+		name := ""
+		if ok {
+			name = r.Line.File.Text
+		}
+		if name == "" || name == "-" || name == "-e" || seen[name] || q.trusted == nil || r.Script.IsZero() {
+			continue
+		}
+		seen[name] = true
+		if !filepath.IsAbs(name) {
+			name = filepath.Join(q.root, filepath.FromSlash(name))
+		}
+		text, err := q.trusted.ReadFile(name)
+		if err == nil && receipts.Hash(sha256.Sum256(text)) != r.Script {
+			note("the script %s that ran is not that of %s", r.Line.File.Text, q.state.Against)
+		}
+	}
+}
+
+// recordedBy says who recorded a gate.
+func recordedBy(level int, key string) string {
+	switch {
+	case level < receipts.LevelKey:
+		return "recorded by itself"
+	case key != "":
+		return "recorded under the key " + printable(key)
+	}
+	return "recorded under a key"
+}
+
+// rulesText says what the rules were compared with.
+func rulesText(s policy.State) string {
 	switch {
 	case s.Complaint() != "":
-		return "policy CHANGED"
+		return "rules CHANGED"
+	case s.New:
+		return "rules new: HEAD has no matrix"
+	case s.Kind == policy.Base:
+		if strings.HasPrefix(s.Commit, s.Against) {
+			return "rules as in " + s.Commit[:min(12, len(s.Commit))]
+		}
+		return fmt.Sprintf("rules as in %s, %s", s.Against, s.Commit[:min(12, len(s.Commit))])
 	case s.Pinned:
-		return "policy as in " + s.Against
+		return "rules as in " + s.Against
 	case s.Against != "":
-		return "policy unpinned, as in " + s.Against
+		return "rules compared with HEAD only"
 	}
-	return "policy unpinned"
+	return "rules compared with nothing"
 }
 
-func tellAnswer(ctx context.Context, u *ui, q *inquest, a *receipts.Answer, covered bool, rev string, asJSON bool) error {
-	var changed []string
-	if a.Verdict == receipts.VerdictStale {
-		changed = q.changedSince(ctx, a.Body)
-		if text := q.beyond(ctx, a.Body, rev); text != "" {
-			a.Notes = append(a.Notes, text)
+// trust says in words what a verdict rests on.
+func (q *inquest) trust(res *verify.Result) string {
+	list := []string{}
+	if res.Gate != nil {
+		list = append(list, recordedBy(res.Level, res.Gate.Key))
+		switch {
+		case res.Kept:
+			list = append(list, "log kept")
+		case res.Level >= receipts.LevelKey:
+			list = append(list, "log not kept")
 		}
 	}
-	if asJSON {
-		return answerJSON(u, q, a, covered, changed)
+	list = append(list, rulesText(q.state))
+	if len(q.Require) == 0 {
+		list = append(list, "nothing required")
 	}
+	return strings.Join(list, "; ")
+}
+
+// lastWords says what else is known of the commands on exactly these files.
+func lastWords(res *verify.Result) string {
+	var list []string
+	times := func(n int) string {
+		switch n {
+		case 1:
+			return "once"
+		case 2:
+			return "twice"
+		}
+		return fmt.Sprintf("%d times", n)
+	}
+	if n := res.Failures; n > 0 {
+		list = append(list, "failed "+times(n))
+	}
+	if n := res.Early; n > 0 {
+		list = append(list, "ended early "+times(n))
+	}
+	text := ""
+	if len(list) > 0 {
+		text = ", but " + strings.Join(list, " and ") + " on exactly these files"
+	}
+	if n := res.OtherInputs; n > 0 {
+		text += fmt.Sprintf(", and failed %s with other inputs", times(n))
+	}
+	if len(res.Accepted) > 0 {
+		text += ", failures accepted: " + strings.Join(res.Accepted, "; ")
+	}
+	return printable(text)
+}
+
+// tell prints a verdict for people.
+func (q *inquest) tell(ctx context.Context, u *ui, res *verify.Result, rev string) error {
 	w := u.out
 	subject := "this tree"
 	if rev != "" {
-		subject = rev
+		subject = printable(rev)
 	}
 	about := ""
-	if a.Body != nil {
-		about = fmt.Sprintf("; gate %s of %s", receipts.GateID(a.Gate.SHA), stamp(a.Body.Timestamp))
+	if res.Body != nil {
+		about = fmt.Sprintf("; gate %s of %s", receipts.GateID(res.Gate.SHA), stamp(res.Body.Timestamp))
 	}
-	trust := fmt.Sprintf(" (%s, %s)", trustText(a.Level, covered), policyText(q.state))
-	if a.Verdict == receipts.Verified {
-		what := count(len(a.Members), "command") + scriptOf(a)
+	trust := " (" + q.trust(res) + ")"
+	if res.Verdict == verify.Verified {
+		what := count(len(res.Members), "command") + scriptOf(res)
 		if len(q.Require) > 0 {
-			var names []string
-			for _, r := range q.Require {
-				if !slices.Contains(names, r.Name) {
-					names = append(names, r.Name)
-				}
-			}
-			what = strings.Join(names, ", ")
+			what = strings.Join(q.required(), ", ")
 		}
 		reused := ""
-		if a.Body.Reused > 0 {
-			reused = fmt.Sprintf(", %d reused", a.Body.Reused)
+		if res.Body.Reused > 0 {
+			reused = fmt.Sprintf(", %d reused", res.Body.Reused)
 		}
-		fmt.Fprintf(w, "VERIFIED: %s passed on %s%s%s%s\n", what, subject, reused, about, trust)
+		fmt.Fprintf(w, "VERIFIED: %s passed on %s%s%s%s%s\n", what, subject, reused, lastWords(res), about, trust)
 	} else {
-		fmt.Fprintf(w, "%s: %s is not verified%s%s\n", a.Verdict, subject, about, trust)
-		for i, r := range a.Refusals {
+		fmt.Fprintf(w, "%s: %s is not verified%s%s\n", res.Verdict, subject, about, trust)
+		for i, r := range res.Refusals {
 			if i == 10 {
-				fmt.Fprintf(w, "  and %d more\n", len(a.Refusals)-i)
+				fmt.Fprintf(w, "  and %d more\n", len(res.Refusals)-i)
 				break
 			}
 			fmt.Fprintf(w, "  %s\n", printable(r.Message))
 		}
 	}
-	if len(changed) > 0 {
+	if changed := q.changes(ctx, res); len(changed) > 0 {
 		fmt.Fprintf(w, "  changed since: %s\n", printable(strings.Join(changed[:min(len(changed), 10)], ", ")))
 		if n := len(changed) - 10; n > 0 {
 			fmt.Fprintf(w, "  and %s more\n", count(n, "path"))
 		}
 	}
-	if a.Verdict == receipts.VerdictPolicy {
+	if res.Verdict == verify.Policy {
 		if err := printDiff(u, q.state.Changes); err != nil {
 			return err
 		}
 	}
-	for _, n := range a.Notes {
-		fmt.Fprintf(w, "  note: %s\n", printable(n))
+	if res.Below > 0 {
+		res.Notes = append(res.Notes, fmt.Sprintf("%s about these files is not signed by a --key, and does not count", count(res.Below, "record")))
 	}
-	if s := q.snapshot; s != nil && s.Absent.Count > 0 {
-		fmt.Fprintf(w, "  note: a sparse checkout left out %s: nothing that ran has seen them\n", count(s.Absent.Count, "file"))
+	for _, n := range res.Notes {
+		fmt.Fprintf(w, "  note: %s\n", printable(n))
 	}
 	return nil
 }
 
-// scriptOf names the script that the members of an answer are lines of, if it is one.
-func scriptOf(a *receipts.Answer) string {
+// changes lists the paths that differ between the tree of a gate and the present files.
+func (q *inquest) changes(ctx context.Context, res *verify.Result) []string {
+	if res.Verdict != verify.Stale {
+		return nil
+	}
+	return q.changedSince(ctx, res.Body)
+}
+
+// required names what is required, each once.
+func (q *inquest) required() []string {
+	var names []string
+	for _, r := range q.Require {
+		if !slices.Contains(names, r.Name) {
+			names = append(names, r.Name)
+		}
+	}
+	return names
+}
+
+// scriptOf names the script that the members of a result are lines of, if it is one.
+func scriptOf(res *verify.Result) string {
 	name := ""
-	for _, m := range a.Members {
+	for _, m := range res.Members {
 		v, _ := m.Parse()
 		r, ok := v.(*receipts.Receipt)
 		if !ok || r.Binding == "" || name != "" && r.Line.File.Text != name {
@@ -271,65 +354,91 @@ func printDiff(u *ui, changes []policy.Change) error {
 	return nil
 }
 
-func answerJSON(u *ui, q *inquest, a *receipts.Answer, covered bool, changed []string) error {
-	type refusal struct {
-		Reason  string `json:"reason"`
-		SHA256  string `json:"sha256,omitempty"`
-		Message string `json:"message"`
+// A Refusal is one reason in a document for machines.
+type Refusal struct {
+	Reason  string `json:"reason"` // see [receipts.Reason]
+	SHA256  string `json:"sha256,omitempty"`
+	Message string `json:"message"`
+}
+
+func refusalsOf(list []receipts.Refusal) (docs []Refusal) {
+	for _, r := range list {
+		x := Refusal{Reason: string(r.Reason), Message: printable(r.Message)}
+		if !r.SHA.IsZero() {
+			x.SHA256 = r.SHA.String()
+		}
+		docs = append(docs, x)
 	}
-	type tree struct {
-		Tree  string `json:"tree,omitempty"`
-		Bytes string `json:"bytes,omitempty"`
-	}
-	doc := struct {
-		Schema   string    `json:"schema"`
-		Verdict  string    `json:"verdict"`
-		Verified bool      `json:"verified"`
-		Trust    string    `json:"trust"`
-		HeadKept bool      `json:"head_kept"`
-		Policy   string    `json:"policy"`
-		Against  string    `json:"policy_against,omitempty"`
-		Tree     *tree     `json:"tree,omitempty"`
-		Gate     string    `json:"gate,omitempty"`
-		GateSHA  string    `json:"gate_sha256,omitempty"`
-		At       string    `json:"gate_timestamp,omitempty"`
-		Run      string    `json:"run,omitempty"`
-		Session  string    `json:"session,omitempty"`
-		Reused   int       `json:"reused,omitempty"`
-		Members  []string  `json:"members,omitempty"`
-		Require  []string  `json:"require,omitempty"`
-		Changed  []string  `json:"changed,omitempty"`
-		Refusals []refusal `json:"refusals,omitempty"`
-		Notes    []string  `json:"notes,omitempty"`
-	}{
-		Schema: "dialect.verdict/1", Verdict: string(a.Verdict), Verified: a.Verdict == receipts.Verified,
-		Trust: fmt.Sprintf("L%d", a.Level), HeadKept: covered, Policy: q.state.Name(), Against: q.state.Against, Changed: changed, Notes: a.Notes,
-	}
-	if covered && a.Level >= receipts.LevelKey {
-		doc.Trust = "L3"
+	return docs
+}
+
+// A VerdictDocument is what `verify --json` prints.
+type VerdictDocument struct {
+	Schema   string `json:"schema"` // "dialect.verdict/1"
+	Verdict  string `json:"verdict"`
+	Verified bool   `json:"verified"`
+
+	Level      string `json:"level"`                 // "L0": recorded by itself; "L1": under a key
+	RecordedBy string `json:"recorded_by,omitempty"` // the name of the key
+	LogKept    bool   `json:"log_kept"`              // a head that the verifier kept covers the gate
+
+	Rules       string `json:"rules"`                  // "pinned", "unpinned", "new" or "changed"
+	RulesOf     string `json:"rules_of,omitempty"`     // what the matrix was compared with
+	RulesCommit string `json:"rules_commit,omitempty"` // its full hash, if it is a commit
+
+	Tree    *DocTree `json:"tree,omitempty"` // that was asked about
+	Gate    string   `json:"gate,omitempty"`
+	GateSHA string   `json:"gate_sha256,omitempty"`
+	At      string   `json:"gate_timestamp,omitempty"`
+	Run     string   `json:"run,omitempty"`
+	Session string   `json:"session,omitempty"`
+	Reused  int      `json:"reused,omitempty"`
+	Members []string `json:"members,omitempty"`
+	Require []string `json:"require,omitempty"` // bindings; empty: nothing required
+
+	Failures    int      `json:"failures"`     // of the commands on exactly these files
+	EarlyEnds   int      `json:"early_ends"`   // likewise: timeouts, kills
+	OtherInputs int      `json:"other_inputs"` // failures with other inputs
+	Accepted    []string `json:"accepted,omitempty"`
+	Unsigned    int      `json:"unsigned"` // records that did not count for the level
+
+	Changed  []string  `json:"changed,omitempty"`
+	Refusals []Refusal `json:"refusals,omitempty"`
+	Notes    []string  `json:"notes,omitempty"`
+}
+
+// A DocTree is a state of the files.
+type DocTree struct {
+	Tree  string `json:"tree,omitempty"`
+	Bytes string `json:"bytes,omitempty"`
+}
+
+func verdictJSON(u *ui, q *inquest, res *verify.Result, changed []string) error {
+	doc := VerdictDocument{
+		Schema: "dialect.verdict/1", Verdict: string(res.Verdict), Verified: res.Verdict == verify.Verified,
+		Level: fmt.Sprintf("L%d", res.Level), LogKept: res.Kept,
+		Rules: q.state.Name(), RulesOf: q.state.Against, RulesCommit: q.state.Commit,
+		Failures: res.Failures, EarlyEnds: res.Early, OtherInputs: res.OtherInputs, Accepted: res.Accepted, Unsigned: res.Below,
+		Changed: changed, Refusals: refusalsOf(res.Refusals), Notes: res.Notes,
 	}
 	if q.Tree != nil {
-		doc.Tree = &tree{Tree: q.Tree.Tree}
+		doc.Tree = &DocTree{Tree: q.Tree.Tree}
 		if !q.Tree.Bytes.IsZero() {
 			doc.Tree.Bytes = q.Tree.Bytes.String()
 		}
 	}
-	if a.Body != nil {
-		doc.Gate, doc.GateSHA, doc.Run, doc.Session, doc.Reused = receipts.GateID(a.Gate.SHA), a.Gate.SHA.String(), a.Body.Run, a.Body.Session, a.Body.Reused
-		doc.At = a.Body.Timestamp.UTC().Format(time.RFC3339Nano)
+	if res.Gate != nil {
+		doc.RecordedBy = res.Gate.Key
 	}
-	for _, m := range a.Members {
+	if res.Body != nil {
+		doc.Gate, doc.GateSHA, doc.Run, doc.Session, doc.Reused = receipts.GateID(res.Gate.SHA), res.Gate.SHA.String(), res.Body.Run, res.Body.Session, res.Body.Reused
+		doc.At = res.Body.Timestamp.UTC().Format(time.RFC3339Nano)
+	}
+	for _, m := range res.Members {
 		doc.Members = append(doc.Members, m.SHA.String())
 	}
 	for _, r := range q.Require {
 		doc.Require = append(doc.Require, r.Binding)
-	}
-	for _, r := range a.Refusals {
-		x := refusal{Reason: string(r.Reason), Message: printable(r.Message)}
-		if !r.SHA.IsZero() {
-			x.SHA256 = r.SHA.String()
-		}
-		doc.Refusals = append(doc.Refusals, x)
 	}
 	return writeJSON(u, doc)
 }

@@ -1,0 +1,244 @@
+package sqlite
+
+import (
+	"context"
+	"crypto/sha256"
+	"database/sql"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"golang.org/x/mod/sumdb/tlog"
+
+	"github.com/command-dialect/dialect/receipts"
+	"github.com/command-dialect/dialect/receipts/verify"
+)
+
+// session reads the log in the transaction under way, and hands it to f, authenticated.
+// save keeps what was audited for the next one; it is to be called once the transaction
+// has ended, and after a commit if it wrote, so that it is never ahead of the log.
+func (s *Store) session(ctx context.Context, f func(*verify.Session) error) (save func(), err error) {
+	save = func() {}
+	o := verify.Options{Keys: s.keys, Kept: s.kept, MemoryKept: s.state != ""}
+	var file *os.File
+	var own bool
+	if s.state != "" || s.keys == nil {
+		if file, own, err = s.openMemory(s.state); err != nil && s.state != "" {
+			return save, err
+		}
+		if file != nil {
+			if o.Memory, err = verify.Recollect(file, s.path); err != nil {
+				o.Memory = nil
+			}
+		}
+	}
+	v, err := verify.Open(ctx, sqlLog{s}, o)
+	if err == nil {
+		err = f(v)
+	}
+	if file == nil {
+		return save, err
+	}
+	if err != nil || o.Memory == nil || !own {
+		file.Close()
+		return save, err
+	}
+	return func() {
+		// One that is older than it could be costs the next verification time, no more.
+		_ = v.Save(o.Memory)
+		file.Close()
+	}, nil
+}
+
+// MemorySuffix ends the name of the file beside a store in which its verifiers keep how
+// far they have audited it.
+const MemorySuffix = "-audit"
+
+// openMemory opens the file in which the verifier keeps how far it has audited the store;
+// own says that no other process writes it.
+func (s *Store) openMemory(dir string) (f *os.File, own bool, err error) {
+	path := s.path + MemorySuffix
+	if dir == "" {
+		// In another user's folder nothing is written, and what stands there is not ours.
+		info, err := os.Lstat(s.path)
+		if err != nil || ownedBy(info) != os.Geteuid() {
+			return nil, false, err
+		}
+	} else {
+		if err := privateDir(dir); err != nil {
+			return nil, false, err
+		}
+		sum := sha256.Sum256([]byte(s.path))
+		path = filepath.Join(dir, hex.EncodeToString(sum[:16])+".audit")
+	}
+	f, err = openRegular(path)
+	if err != nil {
+		return nil, false, err
+	}
+	return f, tryLock(f), nil
+}
+
+// privateDir checks that nobody but its owner, who is the caller or root, can write a
+// folder.
+func privateDir(dir string) error {
+	info, err := os.Lstat(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		if err = os.Mkdir(dir, 0o700); err == nil {
+			info, err = os.Lstat(dir)
+		}
+	}
+	switch {
+	case err != nil:
+		return err
+	case !info.IsDir():
+		return fmt.Errorf("%s is not a folder", dir)
+	case info.Mode().Perm()&0o022 != 0:
+		return fmt.Errorf("%s can be written by others: what is kept there proves nothing (chmod 700)", dir)
+	}
+	if uid := ownedBy(info); uid != 0 && uid != os.Geteuid() {
+		return fmt.Errorf("%s belongs to another user: what is kept there proves nothing", dir)
+	}
+	return nil
+}
+
+// A sqlLog is the log of a store in the transaction under way.
+type sqlLog struct{ s *Store }
+
+func (l sqlLog) State(ctx context.Context) (verify.State, error) {
+	h, err := l.s.readHead(ctx)
+	return verify.State{Head: h.public(), Note: h.note}, err
+}
+
+func (l sqlLog) Records(ctx context.Context, from int64, f func(verify.Raw) bool) error {
+	st, err := l.s.stmt(ctx, "SELECT seq, kind, body, signature FROM record WHERE seq >= ? ORDER BY seq")
+	if err != nil {
+		return err
+	}
+	rows, err := st.QueryContext(ctx, from)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		r, err := scanRaw(rows)
+		if err != nil {
+			return err
+		}
+		if !f(r) {
+			return nil
+		}
+	}
+	return rows.Err()
+}
+
+func (l sqlLog) Record(ctx context.Context, seq int64) (verify.Raw, bool, error) {
+	st, err := l.s.stmt(ctx, "SELECT seq, kind, body, signature FROM record WHERE seq = ?")
+	if err != nil {
+		return verify.Raw{}, false, err
+	}
+	rows, err := st.QueryContext(ctx, seq)
+	if err != nil {
+		return verify.Raw{}, false, err
+	}
+	defer rows.Close()
+	if !rows.Next() {
+		return verify.Raw{}, false, rows.Err()
+	}
+	r, err := scanRaw(rows)
+	return r, err == nil, err
+}
+
+func scanRaw(rows *sql.Rows) (verify.Raw, error) {
+	var r verify.Raw
+	var kind string
+	var signature sql.NullString
+	if err := rows.Scan(&r.Seq, &kind, &r.Body, &signature); err != nil {
+		return r, err
+	}
+	r.Kind, r.Signature = receipts.Kind(kind), receipts.Signature(signature.String)
+	return r, nil
+}
+
+func (l sqlLog) Hashes(ctx context.Context, indexes []int64) ([]tlog.Hash, error) {
+	w := &appender{s: l.s, ctx: ctx, nodes: make(map[int64]tlog.Hash)}
+	return w.ReadHashes(indexes)
+}
+
+// read runs f over the log in one snapshot of the store.
+func (s *Store) read(ctx context.Context, f func(*verify.Session) error) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if _, err := s.conn.ExecContext(ctx, "BEGIN"); err != nil {
+		return s.unusable(err)
+	}
+	defer func() { _, _ = s.conn.ExecContext(context.WithoutCancel(ctx), "ROLLBACK") }()
+	save, err := s.session(ctx, f)
+	if err == nil {
+		save()
+	}
+	var lookup *verify.LookupError
+	var problem *verify.ProblemError
+	if errors.As(err, &lookup) || errors.As(err, &problem) {
+		return err
+	}
+	return s.unusable(err)
+}
+
+// Ask answers a query: by the record that id names, or by any gate if it is empty. The
+// error is a [*verify.LookupError] or the store's.
+func (s *Store) Ask(ctx context.Context, q verify.Query, id string) (res *verify.Result, err error) {
+	err = s.read(ctx, func(v *verify.Session) error {
+		if id != "" {
+			res, err = v.One(q, id)
+		} else {
+			res, err = v.Verify(q)
+		}
+		return err
+	})
+	return res, err
+}
+
+// Validate says whether records are evidence of a success: in the log, and succeeded.
+// It changes nothing, may be asked any number of times, and does not care whether they
+// were consumed.
+func (s *Store) Validate(ctx context.Context, ids ...string) (d receipts.Decision, err error) {
+	err = s.read(ctx, func(v *verify.Session) error {
+		d, err = v.Validate(ids...)
+		return err
+	})
+	return d, err
+}
+
+// Passed returns the last receipt of a command on a tree, if it says that the command
+// succeeded.
+func (s *Store) Passed(ctx context.Context, command receipts.Hash, dir, place receipts.Datum, t receipts.Tree) (e receipts.Entry, ok bool, err error) {
+	err = s.read(ctx, func(v *verify.Session) error {
+		e, ok, err = v.Passed(command, dir, place, t)
+		return err
+	})
+	return e, ok, err
+}
+
+// Counted returns the last receipt, not of run, of a success of a command under a
+// binding that counted tests. Of the binding's receipts the newest 200 are looked at.
+func (s *Store) Counted(ctx context.Context, binding string, command receipts.Hash, run string) (e receipts.Entry, ok bool, err error) {
+	err = s.read(ctx, func(v *verify.Session) error {
+		e, ok, err = v.Counted(binding, command, run)
+		return err
+	})
+	return e, ok, err
+}
+
+// Authentic returns the record that id names, with what the log says of it, and the head
+// of the log that was verified.
+func (s *Store) Authentic(ctx context.Context, id string) (e receipts.Entry, h receipts.Head, err error) {
+	err = s.read(ctx, func(v *verify.Session) error {
+		h = v.Head()
+		e, err = v.Entry(id)
+		return err
+	})
+	return e, h, err
+}

@@ -1,0 +1,96 @@
+package verify
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"golang.org/x/mod/sumdb/note"
+	"golang.org/x/mod/sumdb/tlog"
+
+	"github.com/command-dialect/dialect/receipts"
+)
+
+// OfBundle authenticates a bundle: each record by its proof, the head that the proofs
+// lead to by the keys. The error names what does not hold. kept, if not nil, is an older
+// head, which the log must have been shown to begin with.
+//
+// What a session of a bundle cannot know is what the bundle leaves out.
+func OfBundle(b *receipts.Bundle, keys note.Verifiers, kept *receipts.Head) (*Session, error) {
+	head, key, err := receipts.ParseHead([]byte(b.Head), keys)
+	if err != nil {
+		return nil, err
+	}
+	if len(b.Records) == 0 {
+		return nil, errors.New("the bundle holds no record")
+	}
+	s := &Session{
+		ctx: context.Background(), keys: keys, head: head, origin: head.Origin, index: new(index), partial: true, signed: -1,
+		entries: make(map[int64]*receipts.Entry), bundled: make(map[int64]Raw),
+	}
+	last := int64(-1)
+	for _, r := range b.Records {
+		if r.Seq <= last || r.Seq >= head.Count {
+			return nil, fmt.Errorf("record %d is out of order, or not below the head of %d", r.Seq, head.Count)
+		}
+		last = r.Seq
+		row := row{Raw: Raw{Seq: r.Seq, Kind: r.Kind, Body: []byte(r.Body), Signature: r.Signature}}
+		row.compute()
+		if _, err := (receipts.Record{Kind: r.Kind, Body: row.Body}).Parse(); err != nil {
+			return nil, fmt.Errorf("record %d cannot be read: %w", r.Seq, err)
+		}
+		if err := tlog.CheckRecord(r.Proof, head.Count, head.Root, r.Seq, row.leaf); err != nil {
+			return nil, fmt.Errorf("record %d is not in the log of the head: its proof fails", r.Seq)
+		}
+		s.bundled[s.index.len()] = row.Raw
+		s.index.add(row.mark, row.refs)
+	}
+	if key != "" {
+		s.signed, s.headKey = head.Count, key
+	} else {
+		for seq := range s.index.len() {
+			if e := s.entry(seq); e != nil && e.Key != "" {
+				return nil, fmt.Errorf("record %d is signed by %s, and the head is not: records may have been cut out before it", s.bundled[seq].Seq, e.Key)
+			}
+		}
+	}
+	if len(s.problems) > 0 {
+		return nil, errors.New(s.problems[0].Message)
+	}
+	if kept == nil {
+		return s, nil
+	}
+	s.kept = kept
+	return s, bundleBegins(b.Since, head, *kept)
+}
+
+// bundleBegins checks the proof that the log of a bundle begins with an older head.
+func bundleBegins(c *receipts.Consistency, head, kept receipts.Head) error {
+	switch {
+	case kept.Origin != head.Origin:
+		return fmt.Errorf("the kept head is of the store %s, and the bundle of %s", kept.Origin, head.Origin)
+	case kept.Count > head.Count:
+		return fmt.Errorf("the kept head counts %d records, and the bundle's log had %d: it is older, or was cut", kept.Count, head.Count)
+	case kept == head:
+	case c == nil:
+		return errors.New("the bundle does not show that its log begins with the kept head: export it with --since")
+	case tlog.CheckTree(c.Proof, head.Count, head.Root, kept.Count, kept.Root) != nil:
+		return errors.New("the log of the bundle does not begin with the kept head: it was rewritten")
+	}
+	return nil
+}
+
+// Entries returns the records of a bundle, in the order of the log.
+func (s *Session) Entries() []receipts.Entry {
+	var list []receipts.Entry
+	for seq := range s.index.len() {
+		if e := s.entry(seq); e != nil {
+			list = append(list, *e)
+		}
+	}
+	return list
+}
+
+// HeadKey returns the name of the key that signed the head of a bundle; empty if none of
+// the keys did.
+func (s *Session) HeadKey() string { return s.headKey }

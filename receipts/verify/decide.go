@@ -1,0 +1,455 @@
+package verify
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/command-dialect/dialect/receipts"
+)
+
+// Decide compares the records of a gate request with what is expected of them, and
+// returns what is to be consumed. It changes nothing: the caller consumes, in the
+// transaction that the session reads in, if nothing is refused.
+func (s *Session) Decide(g receipts.GateRequest) (receipts.Decision, []receipts.Hash, error) {
+	var d receipts.Decision
+	if s.refuse(&d) {
+		return d, nil, s.err
+	}
+	var hashes []receipts.Hash
+	for _, x := range g.Expect {
+		if !x.SHA.IsZero() {
+			hashes = append(hashes, x.SHA)
+		}
+	}
+	list := s.bySHA(hashes...)
+	h := s.history(treesOf(list)...)
+	var members []receipts.Hash
+	seen := make(map[receipts.Hash]bool, len(g.Expect))
+	counted := make(map[uint64]bool)
+	for _, x := range g.Expect {
+		name := "step " + x.Step
+		if x.Binding != "" {
+			name += " (" + x.Binding + ")"
+		}
+		if x.Step == "" {
+			name = "the request"
+		}
+		no := func(reason receipts.Reason, format string, args ...any) {
+			d.Refusals = append(d.Refusals, receipts.Refusal{
+				Reason: reason, SHA: x.SHA, Step: x.Step, Line: x.Line, Message: name + fmt.Sprintf(format, args...),
+			})
+		}
+		if x.SHA.IsZero() {
+			if x.Required {
+				no(receipts.Missing, " left no receipt, and one is required")
+			}
+			continue
+		}
+		if seen[x.SHA] {
+			no(receipts.Repeated, ": the receipt %s stands for another step too", x.SHA.Short())
+			continue
+		}
+		seen[x.SHA] = true
+		e := list[x.SHA]
+		if e == nil {
+			no(receipts.Missing, ": the store has no receipt %s", x.SHA.Short())
+			continue
+		}
+		if len(d.Records) == 0 || e.Level < d.Level {
+			d.Level = e.Level
+		}
+		d.Records = append(d.Records, *e)
+		reason, text := expected(g, x, e)
+		if reason == "" {
+			reason, text = s.lastWord(g, x, e, h, counted, &d)
+		}
+		if reason != "" {
+			no(reason, ": the receipt %s %s", x.SHA.Short(), text)
+			continue
+		}
+		if r := receipt(e); r != nil && !r.Reused.IsZero() {
+			d.Reused++
+		}
+		members = append(members, x.SHA)
+	}
+	if d.Passed() {
+		d.Nested = s.nested(g.Run)
+	}
+	if s.refuse(&d) {
+		return d, nil, s.err
+	}
+	return d, members, nil
+}
+
+// refuse adds what is wrong with the log to a decision, and reports whether anything is.
+func (s *Session) refuse(d *receipts.Decision) bool {
+	for _, p := range s.problems {
+		d.Refusals = append(d.Refusals, receipts.Refusal{Reason: receipts.Tampered, SHA: p.SHA, Message: "TAMPERED: " + p.Message})
+	}
+	if len(s.problems) > 0 {
+		s.err = nil
+		return true
+	}
+	return s.err != nil
+}
+
+func treesOf(list map[receipts.Hash]*receipts.Entry) []receipts.Tree {
+	var trees []receipts.Tree
+	for _, e := range list {
+		if r := receipt(e); r != nil && r.Workspace != nil && !slices.Contains(trees, r.Workspace.Before) {
+			trees = append(trees, r.Workspace.Before)
+		}
+	}
+	return trees
+}
+
+// expected returns why the entry e is not what x expects; an empty reason if it is.
+func expected(g receipts.GateRequest, x receipts.Expectation, e *receipts.Entry) (receipts.Reason, string) {
+	var run, session, nonce string
+	switch b := body(e).(type) {
+	case *receipts.Receipt:
+		if x.Gate {
+			return receipts.NotReceipt, "is not a gate receipt"
+		}
+		run, session, nonce = b.Run, b.Session, b.Nonce
+		if reason, text := e.Succeeded(b); reason != "" {
+			return reason, text
+		}
+		if len(x.Argv) > 0 && b.Command != receipts.CommandHash(x.Argv) {
+			return receipts.CommandDiffers, fmt.Sprintf("is of another command: %s", b)
+		}
+		if b.Place != g.Place {
+			return receipts.OtherPlace, "is of the project in " + placeName(b.Place) + ", and this one is in " + placeName(g.Place)
+		}
+		if g.AnyRun && b.Binding != "" && b.Matrix != g.Matrix {
+			return receipts.OtherPolicy, "is of another matrix than the present one"
+		}
+		if reason, text := expectedTree(g, x, b); reason != "" {
+			return reason, text
+		}
+	case *receipts.Gate:
+		if !x.Gate {
+			return receipts.NotReceipt, "is a gate receipt"
+		}
+		run, session, nonce = b.Run, b.Session, b.Nonce
+	default:
+		return receipts.NotReceipt, fmt.Sprintf("is a record of kind %s", e.Kind)
+	}
+	switch {
+	case !g.AnyRun && run != g.Run, session != g.Session && !g.AnySession:
+		return receipts.OtherRun, fmt.Sprintf("is of run %s in session %s", run, session)
+	case nonce != g.Nonce && !(g.AnyRun && g.Nonce == ""):
+		return receipts.OtherNonce, "does not carry the nonce of this run"
+	case e.Consumption != nil:
+		return receipts.Consumed, fmt.Sprintf("was consumed by %s at %s", e.Consumption.Who(), e.Consumption.At)
+	}
+	return "", ""
+}
+
+// expectedTree returns why the tree that a command ran on is not the expected one.
+func expectedTree(g receipts.GateRequest, x receipts.Expectation, r *receipts.Receipt) (receipts.Reason, string) {
+	w := r.Workspace
+	switch {
+	case len(x.Changed) > 0:
+		return receipts.TreeChanged, "does not speak for the files as they are: " + receipts.ListPaths(x.Changed) + " changed since it began; what tools write belongs into a tracked .gitignore"
+	case x.Tree != nil && (w == nil || !w.Before.Matches(*x.Tree)):
+		return receipts.TreeChanged, "is of another tree than the run's"
+	case !g.AnyRun:
+		return "", ""
+	case g.Tree == nil || w == nil:
+		return receipts.NoTree, "does not say what tree it ran on: take it without --no-tree"
+	case !w.Before.Matches(*g.Tree):
+		return receipts.TreeChanged, "is of another tree than the present one: run it again"
+	case w.After != nil && !w.After.Matches(*g.Tree):
+		return receipts.TreeChanged, "is of a command that changed the tree: run it again"
+	}
+	return "", ""
+}
+
+// lastWord returns why the pass e does not count: the same command failed on the same
+// tree later, or, for who asks strictly, before. It adds up what else is known of it.
+func (s *Session) lastWord(g receipts.GateRequest, x receipts.Expectation, e *receipts.Entry, h *history, counted map[uint64]bool, d *receipts.Decision) (receipts.Reason, string) {
+	r := receipt(e)
+	if r == nil || r.Workspace == nil {
+		return "", ""
+	}
+	key := commandKey(r.Command, r.Dir, r.Place)
+	failures, _ := h.ends(key, flagFailed, g.Level)
+	early, _ := h.ends(key, flagEarly, g.Level)
+	if !counted[key] {
+		d.Early += len(early)
+	}
+	accepted := s.accepted(failures)
+	var before []*receipts.Entry
+	for _, f := range failures {
+		fr := receipt(f)
+		switch {
+		case !fr.Workspace.Before.Matches(r.Workspace.Before) || fr.Inputs != r.Inputs || accepted[f.SHA]:
+		case f.Seq > e.Seq:
+			return receipts.Superseded, fmt.Sprintf("is superseded: the same command failed on the same tree later, receipt %s", f.SHA.Short())
+		default:
+			before = append(before, f)
+		}
+	}
+	if len(before) == 0 {
+		return "", ""
+	}
+	if g.AcceptFlaky != "" {
+		for _, f := range before {
+			if !slices.Contains(d.Accepted, f.SHA) {
+				d.Accepted = append(d.Accepted, f.SHA)
+			}
+		}
+		return "", ""
+	}
+	if !counted[key] {
+		d.Failures += len(before)
+		counted[key] = true
+	}
+	if !g.Strict || x.Flaky {
+		return "", ""
+	}
+	return receipts.FlakyPass, fmt.Sprintf("is flaky: the same command failed on the same tree before, receipt %s; change what is wrong, give the binding `retries`, or accept it with `--accept-flaky REASON`", before[len(before)-1].SHA.Short())
+}
+
+// nested returns the unconsumed final gates of runs that steps of run started, which
+// its own gate takes along.
+func (s *Session) nested(run string) []receipts.Hash {
+	key := shortText(run)
+	list := make(map[receipts.Hash]*receipts.Entry)
+	var order []receipts.Hash
+	for seq := range s.index.marks {
+		m := &s.index.marks[seq]
+		if m.kind != kindGate || m.parent != key || m.flags&flagFinal == 0 || run == "" {
+			continue
+		}
+		e := s.entry(int64(seq))
+		if e == nil {
+			return nil
+		}
+		if g, ok := body(e).(*receipts.Gate); ok && g.Final && runOf(g.Parent) == run {
+			list[e.SHA] = e
+			order = append(order, e.SHA)
+		}
+	}
+	s.follow(list)
+	var hashes []receipts.Hash
+	for _, h := range order {
+		if list[h].Consumption == nil && len(hashes) < receipts.MaxMembers/4 {
+			hashes = append(hashes, h)
+		}
+	}
+	return hashes
+}
+
+// Consume judges what is to be consumed: each record that ids name as [Session.Verify]
+// judges a gate, and those that are no final gate less what only a final gate can have.
+// It returns the records, and the hashes of all that they took in. It changes nothing.
+func (s *Session) Consume(q Query, ids ...string) (receipts.Decision, []receipts.Hash, error) {
+	var d receipts.Decision
+	if s.refuse(&d) {
+		return d, nil, s.err
+	}
+	q.Strict = true
+	seen := make(map[receipts.Hash]bool)
+	list := make(map[receipts.Hash]*receipts.Entry)
+	for _, id := range ids {
+		e := s.pick(id, &d)
+		if e == nil {
+			continue
+		}
+		if seen[e.SHA] {
+			d.Refusals = append(d.Refusals, receipts.Refusal{Reason: receipts.Repeated, SHA: e.SHA, Message: e.SHA.Short() + " is named twice"})
+			continue
+		}
+		seen[e.SHA] = true
+		list[e.SHA] = e
+	}
+	s.follow(list)
+	for i := range d.Records {
+		e := list[d.Records[i].SHA]
+		d.Records[i] = *e
+		if c := e.Consumption; c != nil {
+			d.Refusals = append(d.Refusals, receipts.Refusal{Reason: receipts.Consumed, SHA: e.SHA,
+				Message: fmt.Sprintf("%s was consumed by %s at %s", e.SHA.Short(), c.Who(), c.At)})
+			continue
+		}
+		res, err := s.conclude(s.judgeAny(q, e))
+		if err != nil {
+			return d, nil, err
+		}
+		for _, r := range res.Refusals {
+			r.Message = fmt.Sprintf("%s: %s", res.Verdict, r.Message)
+			d.Refusals = append(d.Refusals, r)
+		}
+		if res.Verdict != Verified && len(res.Refusals) == 0 {
+			return d, nil, fmt.Errorf("the verdict %s without a reason", res.Verdict)
+		}
+		d.Failures, d.Early = d.Failures+res.Failures, d.Early+res.Early
+	}
+	if !d.Passed() {
+		return d, nil, nil
+	}
+	all := s.below(list)
+	if s.refuse(&d) {
+		return d, nil, s.err
+	}
+	return d, all, nil
+}
+
+// judgeAny judges a record by what it is.
+func (s *Session) judgeAny(q Query, e *receipts.Entry) *Result {
+	g, ok := body(e).(*receipts.Gate)
+	switch {
+	case !ok:
+		return s.judgeLeaf(q, e)
+	case g.Final || len(q.Require) > 0:
+		return s.judge(q, e, whole)
+	}
+	return s.judge(q, e, part)
+}
+
+// One answers a query by the record that id names.
+func (s *Session) One(q Query, id string) (*Result, error) {
+	if len(s.problems) > 0 || s.err != nil {
+		return s.conclude(&Result{})
+	}
+	seq, err := s.find(id)
+	if err != nil {
+		return nil, err
+	}
+	e := s.entry(seq)
+	if e == nil {
+		return s.conclude(&Result{})
+	}
+	s.follow(map[receipts.Hash]*receipts.Entry{e.SHA: e})
+	res := s.judge(q, e, whole)
+	if res.Verdict == "" {
+		s.unfinished(q, res)
+	}
+	return s.conclude(res)
+}
+
+// Validate says whether records are evidence of a success: there, and succeeded. It
+// does not care about trees, or whether they were consumed.
+func (s *Session) Validate(ids ...string) (receipts.Decision, error) {
+	var d receipts.Decision
+	if s.refuse(&d) {
+		return d, s.err
+	}
+	list := make(map[receipts.Hash]*receipts.Entry)
+	for _, id := range ids {
+		if e := s.pick(id, &d); e != nil {
+			list[e.SHA] = e
+		}
+	}
+	s.follow(list)
+	for i := range d.Records {
+		e := list[d.Records[i].SHA]
+		d.Records[i] = *e
+		if r := receipts.Valid(*e); r != nil {
+			d.Refusals = append(d.Refusals, *r)
+		}
+	}
+	s.refuse(&d)
+	return d, s.err
+}
+
+// pick finds a record for a decision: what is not found is a refusal.
+func (s *Session) pick(id string, d *receipts.Decision) *receipts.Entry {
+	seq, err := s.find(id)
+	if err != nil {
+		d.Refusals = append(d.Refusals, receipts.Refusal{Reason: receipts.Missing, Message: err.Error()})
+		return nil
+	}
+	e := s.entry(seq)
+	if e == nil {
+		return nil
+	}
+	if len(d.Records) == 0 || e.Level < d.Level {
+		d.Level = e.Level
+	}
+	d.Records = append(d.Records, *e)
+	return e
+}
+
+// below returns the hashes of records and of all that the gates among them took in.
+func (s *Session) below(list map[receipts.Hash]*receipts.Entry) []receipts.Hash {
+	var all []receipts.Hash
+	seen := make(map[receipts.Hash]bool)
+	for len(list) > 0 {
+		var next []receipts.Hash
+		for h, e := range list {
+			if seen[h] {
+				continue
+			}
+			seen[h] = true
+			all = append(all, h)
+			if g, ok := body(e).(*receipts.Gate); ok {
+				for _, m := range slices.Concat(g.Members, g.Nested) {
+					if !seen[m] {
+						next = append(next, m)
+					}
+				}
+			}
+		}
+		if len(next) == 0 {
+			break
+		}
+		list = s.bySHA(next...)
+		for _, h := range next {
+			if list[h] == nil && !seen[h] {
+				seen[h] = true
+				all = append(all, h)
+			}
+		}
+	}
+	slices.SortFunc(all, func(a, b receipts.Hash) int { return slices.Compare(a[:], b[:]) })
+	return all
+}
+
+// Passed returns the newest receipt about a command on a tree, if it says that the
+// command succeeded: what `run --reuse` may repeat.
+func (s *Session) Passed(command receipts.Hash, dir, place receipts.Datum, t receipts.Tree) (receipts.Entry, bool, error) {
+	if len(s.problems) > 0 || s.err != nil {
+		return receipts.Entry{}, false, s.err
+	}
+	h := s.history(t)
+	about := h.about[commandKey(command, dir, place)]
+	if len(about) == 0 {
+		return receipts.Entry{}, false, nil
+	}
+	e := s.entry(about[len(about)-1])
+	if e == nil {
+		return receipts.Entry{}, false, s.err
+	}
+	s.follow(map[receipts.Hash]*receipts.Entry{e.SHA: e})
+	r := receipt(e)
+	if r == nil || !h.ofTree(r) || r.Command != command || receipts.Valid(*e) != nil {
+		return receipts.Entry{}, false, s.err
+	}
+	return *e, true, s.err
+}
+
+// Counted returns the newest receipt, not of run, of a success of a command under a
+// binding that counted tests. Of the binding's receipts the newest 200 are looked at.
+func (s *Session) Counted(binding string, command receipts.Hash, run string) (receipts.Entry, bool, error) {
+	key, not := shortText(binding), shortText(run)
+	for seq, n := s.index.len()-1, 0; seq >= 0 && n < 200 && len(s.problems) == 0; seq-- {
+		m := s.index.at(seq)
+		if m.kind != kindReceipt || m.binding != key || m.run == not {
+			continue
+		}
+		if n++; m.flags&flagPassed == 0 {
+			continue
+		}
+		e := s.entry(seq)
+		if e == nil {
+			break
+		}
+		if r := receipt(e); r != nil && r.Binding == binding && r.Run != run && r.Command == command && r.Tests != nil {
+			return *e, true, nil
+		}
+	}
+	return receipts.Entry{}, false, s.err
+}

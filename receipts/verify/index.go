@@ -1,0 +1,233 @@
+package verify
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/json"
+	"hash/fnv"
+
+	"github.com/command-dialect/dialect/receipts"
+)
+
+// An index says where in a log to look. It is made of authenticated bytes, once, and
+// holds 88 bytes a record: questions are answered by going through all of it, which
+// for 100,000 records takes less than a millisecond. Texts are shortened to 64 bits:
+// what is found is read, and compared whole, so that a collision costs a read and
+// decides nothing. Only the last word about a command is taken from marks alone, by
+// 64 bits of a SHA-256.
+type index struct {
+	marks []mark
+	refs  []ref
+}
+
+// A mark is what the index holds of one record.
+type mark struct {
+	sha                  receipts.Hash
+	kind                 uint8
+	flags                uint8
+	bytes, git           uint64 // of the tree: the digest of the bytes, the git tree
+	command              uint64 // see commandKey; of a receipt
+	run, parent, binding uint64
+}
+
+// A ref says that a record speaks of an earlier one.
+type ref struct {
+	target uint64 // the first eight bytes of its hash
+	seq    int64  // of the record that speaks
+}
+
+const (
+	flagFinal   = 1 << iota // a final gate
+	flagPassed              // a receipt of a success
+	flagPending             // a receipt that is to be settled
+	flagFailed              // a receipt of a failure
+	flagEarly               // a receipt of a command that was ended early
+	flagBound               // a receipt of a bound line
+	flagSigned              // it has a signature, of whatever worth
+)
+
+const (
+	kindOther = iota
+	kindRun
+	kindReceipt
+	kindGate
+	kindConsumption
+	kindSettlement
+	kindTrust
+)
+
+func (x *index) len() int64         { return int64(len(x.marks)) }
+func (x *index) at(seq int64) *mark { return &x.marks[seq] }
+
+func (x *index) add(m mark, refs []uint64) {
+	seq := x.len()
+	x.marks = append(x.marks, m)
+	for _, t := range refs {
+		x.refs = append(x.refs, ref{t, seq})
+	}
+}
+
+// speaking returns the records that speak of those with the hashes in targets, by the
+// short form of the target, in the order of the log.
+func (x *index) speaking(targets map[uint64]bool) map[uint64][]int64 {
+	found := make(map[uint64][]int64)
+	for _, r := range x.refs {
+		if targets[r.target] {
+			found[r.target] = append(found[r.target], r.seq)
+		}
+	}
+	return found
+}
+
+// short is the short form of a hash.
+func short(h receipts.Hash) uint64 { return binary.BigEndian.Uint64(h[:8]) }
+
+// shortText is the short form of a text; 0 stands for the empty one.
+func shortText(s string) uint64 {
+	if s == "" {
+		return 0
+	}
+	f := fnv.New64a()
+	f.Write([]byte(s))
+	return f.Sum64() | 1
+}
+
+// commandKey names a command in a directory of a place: what the last word is about.
+func commandKey(command receipts.Hash, dir, place receipts.Datum) uint64 {
+	h := sha256.New()
+	h.Write(command[:])
+	for _, d := range []receipts.Datum{dir, place} {
+		var n [8]byte
+		binary.BigEndian.PutUint64(n[:], uint64(len(d.Text)))
+		h.Write(n[:])
+		h.Write([]byte(d.Text))
+		h.Write(d.SHA256[:])
+	}
+	return binary.BigEndian.Uint64(h.Sum(nil))
+}
+
+// A glimpse is what the index takes from a body. It is read leniently: what is not of
+// the strict form is found out when it is needed, and then counts for nothing.
+type glimpse struct {
+	Run        string              `json:"run"`
+	Parent     string              `json:"parent"`
+	Binding    string              `json:"binding"`
+	Command    receipts.Hash       `json:"command"`
+	Dir        receipts.Datum      `json:"dir"`
+	Place      receipts.Datum      `json:"place"`
+	Status     receipts.Status     `json:"status"`
+	StopReason receipts.StopReason `json:"stop_reason"`
+	Final      bool                `json:"final"`
+	Tree       *receipts.Tree      `json:"tree"`
+	Workspace  *struct {
+		Before receipts.Tree `json:"before"`
+	} `json:"workspace"`
+	Consumed []receipts.Hash `json:"consumed"`
+	Receipt  receipts.Hash   `json:"receipt"`
+	Receipts []receipts.Hash `json:"receipts"`
+}
+
+// glance returns the mark of a record, without its hash, and what it speaks of.
+func glance(kind receipts.Kind, body []byte) (mark, []uint64) {
+	var m mark
+	switch kind {
+	case receipts.KindRun:
+		m.kind = kindRun
+	case receipts.KindReceipt:
+		m.kind = kindReceipt
+	case receipts.KindGate:
+		m.kind = kindGate
+	case receipts.KindConsumption:
+		m.kind = kindConsumption
+	case receipts.KindSettlement:
+		m.kind = kindSettlement
+	case receipts.KindTrust:
+		m.kind = kindTrust
+	default:
+		return m, nil
+	}
+	var g glimpse
+	if json.Unmarshal(body, &g) != nil {
+		return mark{kind: kindOther}, nil
+	}
+	var refs []uint64
+	tree := g.Tree
+	switch m.kind {
+	case kindReceipt:
+		m.command = commandKey(g.Command, g.Dir, g.Place)
+		m.binding = shortText(g.Binding)
+		if g.Binding != "" {
+			m.flags |= flagBound
+		}
+		r := receipts.Receipt{Status: g.Status, StopReason: g.StopReason}
+		switch {
+		case g.Status == receipts.Succeeded:
+			m.flags |= flagPassed
+		case g.Status == receipts.Pending:
+			m.flags |= flagPending
+		case r.Failed():
+			m.flags |= flagFailed
+		case r.EndedEarly():
+			m.flags |= flagEarly
+		}
+		tree = nil
+		if g.Workspace != nil {
+			tree = &g.Workspace.Before
+		}
+	case kindGate:
+		if g.Final {
+			m.flags |= flagFinal
+		}
+	case kindConsumption:
+		for _, h := range g.Consumed {
+			refs = append(refs, short(h))
+		}
+	case kindSettlement:
+		refs = append(refs, short(g.Receipt))
+	case kindTrust:
+		for _, h := range g.Receipts {
+			refs = append(refs, short(h))
+		}
+	}
+	if m.kind <= kindGate {
+		m.run = shortText(g.Run)
+		m.parent = shortText(runOf(g.Parent))
+		if tree != nil {
+			if !tree.Bytes.IsZero() {
+				m.bytes = short(tree.Bytes) | 1
+			}
+			m.git = shortText(tree.Tree)
+		}
+	}
+	return m, refs
+}
+
+// runOf returns the run of a step that is named "RUN/STEP".
+func runOf(parent string) string {
+	for i := range len(parent) {
+		if parent[i] == '/' {
+			return parent[:i]
+		}
+	}
+	return parent
+}
+
+// A treeKey is a tree in the short form of marks.
+type treeKey struct{ bytes, git uint64 }
+
+func keyOf(t receipts.Tree) treeKey {
+	var k treeKey
+	if !t.Bytes.IsZero() {
+		k.bytes = short(t.Bytes) | 1
+	}
+	k.git = shortText(t.Tree)
+	return k
+}
+
+// on reports whether the mark may be of the tree k, as [receipts.Tree.Matches] has it.
+func (m *mark) on(k treeKey) bool {
+	if m.bytes != 0 && k.bytes != 0 {
+		return m.bytes == k.bytes
+	}
+	return m.git != 0 && m.git == k.git
+}

@@ -1,0 +1,425 @@
+package verify
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"sync"
+
+	"golang.org/x/mod/sumdb/note"
+	"golang.org/x/mod/sumdb/tlog"
+
+	"github.com/command-dialect/dialect/receipts"
+)
+
+// A Log hands out the bytes of a log. Nothing that it returns is believed: records are
+// authenticated by the root over them, the root by a checkpoint or by reading the log.
+type Log interface {
+	// State returns the head as the log's owner wrote it.
+	State(ctx context.Context) (State, error)
+	// Records calls f for the records with an index of at least from, in ascending
+	// order, until f returns false.
+	Records(ctx context.Context, from int64, f func(Raw) bool) error
+	// Record returns the record at an index; ok is false where there is none.
+	Record(ctx context.Context, seq int64) (r Raw, ok bool, err error)
+	// Hashes returns stored hashes of the log, numbered as by [tlog.StoredHashIndex]. They
+	// serve as proofs, which are checked.
+	Hashes(ctx context.Context, indexes []int64) ([]tlog.Hash, error)
+}
+
+// A State is what a log says of itself.
+type State struct {
+	receipts.Head
+	Note []byte // the last signed head; nil if none was
+}
+
+// A Raw is a record as a log hands it out.
+type Raw struct {
+	Seq       int64
+	Kind      receipts.Kind
+	Body      []byte
+	Signature receipts.Signature
+}
+
+// Options say what the verifier trusts and keeps.
+type Options struct {
+	// Keys are those whose signatures count; nil: none.
+	Keys note.Verifiers
+	// Kept is a head that the verifier kept; the log must begin with what it covers.
+	Kept *receipts.Head
+	// Memory is what an earlier audit left; nil: the whole log is read. The caller
+	// answers for the place that it was kept in.
+	Memory *Memory
+	// MemoryKept says that the log's writers cannot write the memory: it is as good as
+	// a head that was kept, and another store at its name is a problem.
+	MemoryKept bool
+}
+
+// A Problem is one thing that is not as the log must be.
+type Problem struct {
+	Seq     int64 // of the record; -1 if it is about the log as a whole
+	SHA     receipts.Hash
+	Message string
+}
+
+// A Session is a log that was read once and authenticated. All of its answers come from
+// those bytes: a record that is read again must have the hash that it had, so that
+// whoever changes the log in between is found, and never believed.
+type Session struct {
+	log  Log
+	keys note.Verifiers
+	kept *receipts.Head
+
+	head     receipts.Head // of the records that were read
+	index    *index
+	edge     map[int64]tlog.Hash // the stored hashes that later ones are made of
+	entries  map[int64]*receipts.Entry
+	problems []Problem
+	signed   int64 // records that a head signed by one of the keys covers; -1 if there is none
+	start    int64 // records that the memory answered for
+	origin   string
+	partial  bool          // of a bundle: absence is not known
+	bundled  map[int64]Raw // its records, by their place in the bundle
+	headKey  string        // that signed its head
+	// remembered says that start comes from a memory that the log's writers cannot write.
+	remembered bool
+	notes      []string
+	err        error // the log's, while an answer is made
+	ctx        context.Context
+}
+
+// fewRecords is how many new records are kept in memory as they are read; what is
+// needed of more is read, and authenticated, again.
+const fewRecords = 4096
+
+// Open reads what is new in a log and authenticates it. The error says that the log
+// cannot be read; that it is not what it should be is among [Session.Problems].
+// It costs the reading of all records that the memory does not answer for.
+func Open(ctx context.Context, log Log, o Options) (*Session, error) {
+	st, err := log.State(ctx)
+	if err != nil {
+		return nil, err
+	}
+	s := &Session{
+		log: log, ctx: ctx, keys: o.Keys, kept: o.Kept, index: new(index), signed: -1, origin: st.Origin,
+		edge: make(map[int64]tlog.Hash), entries: make(map[int64]*receipts.Entry),
+	}
+	if m := o.Memory; m != nil {
+		s.recall(m, st)
+		s.remembered = o.MemoryKept
+		if o.MemoryKept && len(s.notes) > 0 {
+			s.problem(-1, receipts.Hash{}, "%s", s.notes[0])
+		}
+	}
+	// Roots that are needed of the log as it was: at the kept head, at the signed one.
+	want := map[int64]tlog.Hash{}
+	if o.Kept != nil {
+		want[o.Kept.Count] = tlog.Hash{}
+	}
+	var signed *receipts.Head
+	if o.Keys != nil && st.Note != nil {
+		h, key, err := receipts.ParseHead(st.Note, o.Keys)
+		switch {
+		case err != nil:
+			s.problem(-1, receipts.Hash{}, "the signed head cannot be trusted: %v", err)
+		case key != "":
+			signed = &h
+			want[h.Count] = tlog.Hash{}
+		}
+	}
+	if err := s.read(ctx, st, want); err != nil {
+		return nil, err
+	}
+	if len(s.problems) == 0 {
+		root, err := tlog.TreeHash(s.head.Count, s)
+		if err != nil || root != st.Root {
+			s.problem(-1, receipts.Hash{}, "the root over the %d records is not that of the head", st.Count)
+		}
+		s.head = st.Head
+	}
+	if o.Kept != nil && len(s.problems) == 0 {
+		s.beginsWith(*o.Kept, "kept", want)
+	}
+	if signed != nil && len(s.problems) == 0 {
+		s.beginsWith(*signed, "signed", want)
+		s.signed = signed.Count
+	}
+	if o.Keys != nil && len(s.problems) == 0 {
+		s.coverSigned()
+	}
+	return s, s.err
+}
+
+func (s *Session) problem(seq int64, sha receipts.Hash, format string, args ...any) {
+	s.problems = append(s.problems, Problem{Seq: seq, SHA: sha, Message: fmt.Sprintf(format, args...)})
+}
+
+// Problems returns what is wrong with the log. While there is any, nothing is answered.
+func (s *Session) Problems() []Problem { return s.problems }
+
+// Head returns the head of what was read.
+func (s *Session) Head() receipts.Head { return s.head }
+
+// Audited returns how many records were read, and not remembered.
+func (s *Session) Audited() int64 { return s.head.Count - s.start }
+
+// ReadHashes implements [tlog.HashReader] over the right edge of the tree, which is all
+// that appending and the root need.
+func (s *Session) ReadHashes(indexes []int64) ([]tlog.Hash, error) {
+	out := make([]tlog.Hash, len(indexes))
+	for i, idx := range indexes {
+		h, ok := s.edge[idx]
+		if !ok {
+			return nil, fmt.Errorf("no hash %d", idx)
+		}
+		out[i] = h
+	}
+	return out, nil
+}
+
+// A row is a record with what is computed of it.
+type row struct {
+	Raw
+	sha  receipts.Hash
+	leaf tlog.Hash
+	mark mark
+	refs []uint64
+}
+
+// batchRows is how many records are computed at once.
+const batchRows = 512
+
+// read reads the records that are new, and fills want with the roots at its keys.
+func (s *Session) read(ctx context.Context, st State, want map[int64]tlog.Hash) error {
+	next := s.head.Count
+	keep := st.Count-next <= fewRecords
+	var failed error
+	batch := make([]row, 0, batchRows)
+	flush := func() {
+		eachOf(len(batch), func(i int) { batch[i].compute() })
+		for i := range batch {
+			r := &batch[i]
+			hs, err := tlog.StoredHashesForRecordHash(r.Seq, r.leaf, s)
+			if err != nil {
+				failed = err
+				return
+			}
+			s.advance(r.Seq, hs)
+			s.index.add(r.mark, r.refs)
+			if _, ok := want[r.Seq+1]; ok {
+				if want[r.Seq+1], err = tlog.TreeHash(r.Seq+1, s); err != nil {
+					failed = err
+					return
+				}
+			}
+			if keep {
+				e := r.entry(s)
+				s.entries[r.Seq] = &e
+			}
+		}
+		batch = batch[:0]
+	}
+	err := s.log.Records(ctx, next, func(r Raw) bool {
+		if r.Seq >= st.Count {
+			s.problem(r.Seq, receipts.Record{Kind: r.Kind, Body: r.Body}.SHA(), "record %d is not in the log, which has %d: a row was inserted", r.Seq, st.Count)
+			return false
+		}
+		if r.Seq != next {
+			s.problem(next, receipts.Hash{}, "record %d is missing: the next one is %d", next, r.Seq)
+			return false
+		}
+		next++
+		batch = append(batch, row{Raw: r})
+		if len(batch) == batchRows {
+			flush()
+		}
+		return failed == nil
+	})
+	if err != nil {
+		return err
+	}
+	flush()
+	if failed != nil {
+		return failed
+	}
+	s.head.Count = next
+	if next < st.Count && len(s.problems) == 0 {
+		s.problem(next, receipts.Hash{}, "records %d to %d are missing: the head counts %d", next, st.Count-1, st.Count)
+	}
+	return nil
+}
+
+// advance enters the stored hashes that the record at seq completes, and drops those
+// that no later one is made of.
+func (s *Session) advance(seq int64, hs []tlog.Hash) {
+	at := tlog.StoredHashIndex(0, seq)
+	for i, h := range hs {
+		s.edge[at+int64(i)] = h
+	}
+	if len(s.edge) < 256 {
+		return
+	}
+	needed := make(map[int64]tlog.Hash)
+	for _, idx := range edgeOf(seq + 1) {
+		needed[idx] = s.edge[idx]
+	}
+	s.edge = needed
+}
+
+// edgeOf returns the indexes of the roots of the complete subtrees of a log of n
+// records, from the largest on.
+func edgeOf(n int64) []int64 {
+	var list []int64
+	for level := 62; level >= 0; level-- {
+		if size := int64(1) << level; n&size != 0 {
+			list = append(list, tlog.StoredHashIndex(level, (n>>level)-1))
+		}
+	}
+	return list
+}
+
+func (r *row) compute() {
+	rec := receipts.Record{Kind: r.Kind, Body: r.Body}
+	r.sha, r.leaf = rec.SHA(), rec.Leaf()
+	r.mark, r.refs = glance(r.Kind, r.Body)
+	r.mark.sha = r.sha
+	if r.Signature != "" {
+		r.mark.flags |= flagSigned
+	}
+}
+
+func (r *row) entry(s *Session) receipts.Entry {
+	return receipts.Entry{Record: receipts.Record{Kind: r.Kind, Body: r.Body}, Seq: r.Seq, SHA: r.sha, Signature: r.Signature, InLog: true, Level: unjudged}
+}
+
+// unjudged stands for the level of an entry whose signature was not looked at yet.
+const unjudged = -1
+
+// eachOf calls f for 0 to n-1, on all processors.
+func eachOf(n int, f func(i int)) {
+	workers := min(runtime.GOMAXPROCS(0), n)
+	if workers <= 1 || n < 16 {
+		for i := range n {
+			f(i)
+		}
+		return
+	}
+	var wait sync.WaitGroup
+	for w := range workers {
+		wait.Go(func() {
+			for i := w; i < n; i += workers {
+				f(i)
+			}
+		})
+	}
+	wait.Wait()
+}
+
+// beginsWith checks that the log begins with the records of an older head.
+func (s *Session) beginsWith(h receipts.Head, what string, want map[int64]tlog.Hash) {
+	none := receipts.Hash{}
+	switch {
+	case h.Origin != s.head.Origin:
+		s.problem(-1, none, "the %s head is of the store %s, and this one is %s: the store was replaced", what, h.Origin, s.head.Origin)
+		return
+	case h.Count > s.head.Count:
+		s.problem(s.head.Count, none, "records %d to %d are missing: the %s head counts %d, and the log has %d; it was cut or rolled back", s.head.Count, h.Count-1, what, h.Count, s.head.Count)
+		return
+	case h == s.head, h.Count == 0:
+		return
+	case h.Count > s.start:
+		if want[h.Count] == h.Root {
+			return
+		}
+	default:
+		// What the memory answers for is not read again; a proof says the same.
+		proof, err := tlog.ProveTree(s.head.Count, h.Count, hashReader{s})
+		if err == nil && tlog.CheckTree(proof, s.head.Count, s.head.Root, h.Count, h.Root) == nil {
+			return
+		}
+	}
+	s.problem(-1, none, "the first %d records are not those of the %s head: the log was rewritten", h.Count, what)
+}
+
+type hashReader struct{ s *Session }
+
+func (r hashReader) ReadHashes(indexes []int64) ([]tlog.Hash, error) {
+	return r.s.log.Hashes(r.s.ctx, indexes)
+}
+
+// coverSigned checks that a signed head covers the last record that one of the keys
+// signed: otherwise records before it could have been cut out, and the log made again.
+func (s *Session) coverSigned() {
+	for seq := s.index.len() - 1; seq >= 0 && seq >= s.signed; seq-- {
+		if s.index.at(seq).flags&flagSigned == 0 {
+			continue
+		}
+		e := s.entry(seq)
+		if e == nil || e.Key == "" {
+			continue
+		}
+		if s.signed < 0 {
+			s.problem(seq, e.SHA, "record %d is signed, and no signed head covers it: records may have been cut out before it", seq)
+		} else {
+			s.problem(seq, e.SHA, "record %d is signed, and the signed head covers %d records alone: records may have been cut out before it", seq, s.signed)
+		}
+		return
+	}
+}
+
+// errChanged says that a record is no longer what it was when the log was read.
+var errChanged = errors.New("the log was changed while it was read")
+
+// entry returns the record at seq, authenticated; nil after an error, which is kept.
+func (s *Session) entry(seq int64) *receipts.Entry {
+	if e := s.entries[seq]; e != nil {
+		s.judgeLevel(e)
+		return e
+	}
+	m := s.index.at(seq)
+	var raw Raw
+	var ok bool
+	var err error
+	if s.partial {
+		raw, ok = s.bundled[seq]
+	} else {
+		raw, ok, err = s.log.Record(s.ctx, seq)
+	}
+	if err != nil {
+		s.err = err
+		return nil
+	}
+	rec := receipts.Record{Kind: raw.Kind, Body: raw.Body}
+	if !ok || rec.SHA() != m.sha {
+		s.problem(seq, m.sha, "record %d (%s) is not what was logged", seq, m.sha.Short())
+		s.err = errChanged
+		return nil
+	}
+	e := &receipts.Entry{Record: rec, Seq: seq, SHA: m.sha, Signature: raw.Signature, InLog: true, Level: unjudged}
+	s.entries[seq] = e
+	s.judgeLevel(e)
+	return e
+}
+
+// judgeLevel checks the signature of e, once. A receipt that names its signer among
+// the keys and has no signature of it was stripped: its failure would not count.
+func (s *Session) judgeLevel(e *receipts.Entry) {
+	if e.Level != unjudged {
+		return
+	}
+	e.Level = receipts.LevelHash
+	if s.keys == nil {
+		return
+	}
+	if e.Signature != "" {
+		e.Level, e.Key = e.Signature.Check(s.origin, e.SHA, s.keys)
+	}
+	if e.Key != "" {
+		return
+	}
+	e.Remember()
+	if r, ok := e.Made().(*receipts.Receipt); ok && r.Signer != "" && receipts.KnowsKey(s.keys, r.Signer) {
+		s.problem(e.Seq, e.SHA, "record %d says that %s signed it, and has no signature of that key: it was taken away", e.Seq, r.Signer)
+	}
+}

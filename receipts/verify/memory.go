@@ -1,0 +1,237 @@
+package verify
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"os"
+
+	"golang.org/x/mod/sumdb/tlog"
+
+	"github.com/command-dialect/dialect/receipts"
+)
+
+// A Memory is how far a verifier has read a log, kept in a file, so that the next
+// verification reads what is new. It is bound to the log's origin and to a name,
+// which is the path of the store. What stands in the file is believed: it is worth
+// what its place is worth. Beside the store, whose writers can write it too, it serves
+// verdicts that rest on nothing better anyway; for more, keep it where the store's
+// writers cannot write, or verify without one.
+//
+// # The file
+//
+// Two header blocks of 4096 bytes, of which the one with the higher generation and a
+// right digest counts, and then frames, one a record, which are only ever added. Numbers
+// are little-endian.
+//
+//	header  magic (16), generation (8), records (8), length of the frames (8), their
+//	        CRC-32C (4), number of hashes (4), root (32), SHA-256 of the name (32),
+//	        origin (128, padded with zeros), the hashes of the right edge (32 each),
+//	        SHA-256 of all before it (32)
+//	frame   kind (1), flags (1), number of references (2), zero (4), hash of the record
+//	        (32), bytes, git, command, run, parent, binding (8 each), references (8 each)
+//
+// What is torn by a crash has a wrong digest, and is made again.
+type Memory struct {
+	file  *os.File
+	name  string
+	valid bool
+	slot  int // of the header that counts
+
+	generation uint64
+	head       receipts.Head
+	edge       []tlog.Hash
+	crc        uint32
+	length     int64 // of the frames
+	frames     []byte
+}
+
+const (
+	memoryMagic = "dialect.audit/1\n"
+	headerSize  = 4096
+	frameSize   = 88
+	edgeOffset  = 16 + 8 + 8 + 8 + 4 + 4 + 32 + 32 + 128
+	maxMemory   = 4 << 30 // bytes
+)
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// Recollect reads the memory in f, which is kept open for [Session.Save]. A file that
+// is empty, damaged or of another name is as good as none. The error is that of the file.
+func Recollect(f *os.File, name string) (*Memory, error) {
+	m := &Memory{file: f, name: name, slot: 1}
+	var headers [2 * headerSize]byte
+	n, err := f.ReadAt(headers[:], 0)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return nil, err
+	}
+	for slot := range 2 {
+		if n >= (slot+1)*headerSize {
+			m.parse(headers[slot*headerSize:(slot+1)*headerSize], slot)
+		}
+	}
+	if !m.valid {
+		return m, nil
+	}
+	m.frames = make([]byte, m.length)
+	if _, err := f.ReadAt(m.frames, 2*headerSize); err != nil || crc32.Checksum(m.frames, castagnoli) != m.crc {
+		*m = Memory{file: f, name: name, slot: 1, generation: m.generation}
+	}
+	return m, nil
+}
+
+func (m *Memory) parse(b []byte, slot int) {
+	le := binary.LittleEndian
+	edge := int(le.Uint32(b[44:]))
+	if string(b[:16]) != memoryMagic || edge > 64 {
+		return
+	}
+	end := edgeOffset + edge*tlog.HashSize
+	sum := sha256.Sum256(b[:end])
+	generation := le.Uint64(b[16:])
+	name := sha256.Sum256([]byte(m.name))
+	if !bytes.Equal(sum[:], b[end:end+32]) || m.valid && generation <= m.generation || !bytes.Equal(name[:], b[80:112]) {
+		return
+	}
+	records, length := le.Uint64(b[24:]), le.Uint64(b[32:])
+	if records > maxMemory/frameSize || length > maxMemory || length < records*frameSize {
+		return
+	}
+	m.valid, m.slot, m.generation = true, slot, generation
+	m.head = receipts.Head{Origin: string(bytes.TrimRight(b[112:240], "\x00")), Count: int64(records), Root: tlog.Hash(b[48:80])}
+	m.length, m.crc = int64(length), le.Uint32(b[40:])
+	m.edge = m.edge[:0]
+	for i := range edge {
+		m.edge = append(m.edge, tlog.Hash(b[edgeOffset+i*tlog.HashSize:edgeOffset+(i+1)*tlog.HashSize]))
+	}
+}
+
+// Knows returns the head that the memory answers for; ok is false if there is none.
+func (m *Memory) Knows() (h receipts.Head, ok bool) { return m.head, m.valid }
+
+// recall takes what a memory knows of the log into the session.
+func (s *Session) recall(m *Memory, st State) {
+	if !m.valid {
+		return
+	}
+	if m.head.Origin != st.Origin {
+		s.notes = append(s.notes, fmt.Sprintf("another store stood here when it was verified last: its origin was %s, and is %s", m.head.Origin, st.Origin))
+		return
+	}
+	if m.head.Count > st.Count {
+		s.problem(st.Count, receipts.Hash{}, "records %d to %d are missing: %d were there when the store was verified last, and the log has %d; it was cut or rolled back", st.Count, m.head.Count-1, m.head.Count, st.Count)
+		return
+	}
+	edge := edgeOf(m.head.Count)
+	if len(edge) != len(m.edge) {
+		return
+	}
+	x := new(index)
+	x.marks = make([]mark, 0, m.head.Count+256)
+	le := binary.LittleEndian
+	b := m.frames
+	for len(b) >= frameSize {
+		var k mark
+		k.kind, k.flags = b[0], b[1]
+		n := int(le.Uint16(b[2:]))
+		copy(k.sha[:], b[8:40])
+		k.bytes, k.git, k.command = le.Uint64(b[40:]), le.Uint64(b[48:]), le.Uint64(b[56:])
+		k.run, k.parent, k.binding = le.Uint64(b[64:]), le.Uint64(b[72:]), le.Uint64(b[80:])
+		b = b[frameSize:]
+		if len(b) < 8*n {
+			return
+		}
+		seq := x.len()
+		x.marks = append(x.marks, k)
+		for i := range n {
+			x.refs = append(x.refs, ref{le.Uint64(b[8*i:]), seq})
+		}
+		b = b[8*n:]
+	}
+	if x.len() != m.head.Count || len(b) != 0 {
+		return
+	}
+	s.index, s.start, s.head = x, m.head.Count, m.head
+	for i, idx := range edge {
+		s.edge[idx] = m.edge[i]
+	}
+}
+
+// Save adds what the session has read to the memory that it was opened with. It keeps
+// nothing of a log with problems. A failure costs the next verification time, and
+// nothing else.
+func (s *Session) Save(m *Memory) error {
+	if len(s.problems) > 0 || m.valid && m.head == s.head {
+		return nil
+	}
+	le := binary.LittleEndian
+	from, length, crc := int64(0), int64(0), uint32(0)
+	if m.valid && s.start == m.head.Count && m.head.Origin == s.head.Origin && s.start > 0 {
+		from, length, crc = s.start, m.length, m.crc
+	}
+	refs := s.index.refs
+	i := 0
+	for i < len(refs) && refs[i].seq < from {
+		i++
+	}
+	var out []byte
+	for seq := from; seq < s.head.Count; seq++ {
+		k := s.index.at(seq)
+		j := i
+		for j < len(refs) && refs[j].seq == seq {
+			j++
+		}
+		out = append(out, k.kind, k.flags)
+		out = le.AppendUint16(out, uint16(j-i))
+		out = append(out, 0, 0, 0, 0)
+		out = append(out, k.sha[:]...)
+		for _, v := range []uint64{k.bytes, k.git, k.command, k.run, k.parent, k.binding} {
+			out = le.AppendUint64(out, v)
+		}
+		for ; i < j; i++ {
+			out = le.AppendUint64(out, refs[i].target)
+		}
+	}
+	if from == 0 {
+		// Nothing that stands there is used again: no header may point into it meanwhile.
+		if err := m.file.Truncate(0); err != nil {
+			return err
+		}
+	}
+	if _, err := m.file.WriteAt(out, 2*headerSize+length); err != nil {
+		return err
+	}
+	crc = crc32.Update(crc, castagnoli, out)
+	length += int64(len(out))
+
+	h := make([]byte, edgeOffset, headerSize)
+	copy(h, memoryMagic)
+	le.PutUint64(h[16:], m.generation+1)
+	le.PutUint64(h[24:], uint64(s.head.Count))
+	le.PutUint64(h[32:], uint64(length))
+	le.PutUint32(h[40:], crc)
+	edge := edgeOf(s.head.Count)
+	le.PutUint32(h[44:], uint32(len(edge)))
+	copy(h[48:80], s.head.Root[:])
+	name := sha256.Sum256([]byte(m.name))
+	copy(h[80:112], name[:])
+	if len(s.head.Origin) > 128 {
+		return nil
+	}
+	copy(h[112:240], s.head.Origin)
+	for _, idx := range edge {
+		hash, ok := s.edge[idx]
+		if !ok {
+			return fmt.Errorf("no hash %d", idx)
+		}
+		h = append(h, hash[:]...)
+	}
+	sum := sha256.Sum256(h)
+	h = append(h, sum[:]...)
+	_, err := m.file.WriteAt(h[:len(h):headerSize][:headerSize], int64(1-m.slot)*headerSize)
+	return err
+}

@@ -1,0 +1,709 @@
+package verify
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/command-dialect/dialect/receipts"
+)
+
+// A Verdict is the answer to whether a tree was tested, in one word.
+type Verdict string
+
+// The verdicts. Only Verified says yes. Where several apply the first of this order is
+// given.
+const (
+	Tampered Verdict = "TAMPERED"               // the log is not what was logged
+	Degraded Verdict = "DEGRADED"               // the log cannot be read
+	Policy   Verdict = "POLICY CHANGED"         // the matrix is not the trusted one
+	Failed   Verdict = "FAILED"                 // the last word about this tree is a failure
+	Flaky    Verdict = "FLAKY"                  // a pass after a failure on the same tree
+	Outside  Verdict = "RAN OUTSIDE THE MATRIX" // the command ran, but not as a bound line
+	Stale    Verdict = "STALE"                  // it passed on another tree
+	Missing  Verdict = "MISSING"                // no gate speaks for it
+	Verified Verdict = "VERIFIED"
+)
+
+var gravity = []Verdict{Tampered, Degraded, Policy, Failed, Flaky, Outside, Stale, Missing}
+
+// A Requirement is one command that must have passed.
+type Requirement struct {
+	Name    string // as it was asked for: "quality"
+	Binding string
+	Command receipts.Hash
+	Dir     receipts.Datum // that the command must have run in, as in [receipts.Receipt]
+	Words   string         // the command, for messages
+	Flaky   bool           // a pass after a failure will do
+	// Judged says that the binding has expectations or an environment of its own: a
+	// receipt that was not taken under it says nothing of them.
+	Judged bool
+}
+
+// Meets reports whether r is a receipt of what q asks for. One that was taken by
+// itself, and not as a line, counts by its command where the binding expects no more
+// than an exit status of 0.
+func (q Requirement) Meets(r *receipts.Receipt) bool {
+	bound := r.Binding == q.Binding || r.Binding == "" && !q.Judged
+	return bound && r.Command == q.Command && r.Dir == q.Dir
+}
+
+// A Query asks whether a tree was tested: by any gate, or by certain records.
+type Query struct {
+	Tree   *receipts.Tree // the present one; of a commit, without Bytes
+	NoTree string         // why there is none
+	Commit bool           // the tree is that of a commit: only exact trees answer for it
+	Place  receipts.Datum // of the project, as in [receipts.Receipt]
+
+	Require []Requirement
+	// Strict refuses a pass that came after a failure on the same tree. Otherwise the
+	// result only counts the failure.
+	Strict bool
+
+	Matrix         receipts.Hash            // the digest that the gate's matrix must have; zero for any
+	Policy         string                   // why the present matrix is not the trusted one; empty if it is
+	Inputs         map[string]receipts.Hash // the present inputs of bindings; see [receipts.Receipt]
+	Session, Nonce string                   // empty for any
+	Level          int                      // the least trust level
+	MaxAge         time.Duration
+	Now            time.Time
+	Fresh          bool // refuse repeated results
+}
+
+// A Result is the answer to a query.
+type Result struct {
+	Verdict  Verdict
+	Refusals []receipts.Refusal // why it is not Verified, the gravest first
+	Gate     *receipts.Entry    // that it rests on, or that comes nearest
+	Body     *receipts.Gate     // of Gate
+	Members  []*receipts.Entry  // the receipts below Gate
+	Level    int                // lowest of Gate and Members; 0 without a gate
+	// Kept says that a head that the verifier kept covers the gate.
+	Kept bool
+	// Failures, Early and OtherInputs count what else the log knows of the commands on
+	// this tree: answers of no, ends before an answer, and answers of no under other
+	// inputs. They are of no lower level than the query's.
+	Failures, Early, OtherInputs int
+	Accepted                     []string // reasons for which failures were accepted
+	// Below counts records about this tree that were left aside for their level.
+	Below int
+	Notes []string // what the asker should know
+}
+
+// Verify answers a query. The error says that the log could not be read.
+func (s *Session) Verify(q Query) (*Result, error) {
+	r := s.anyGate(q)
+	return s.conclude(r)
+}
+
+// conclude replaces a result by what was found wrong with the log meanwhile.
+func (s *Session) conclude(r *Result) (*Result, error) {
+	if len(s.problems) > 0 {
+		t := &Result{Verdict: Tampered}
+		for _, p := range s.problems {
+			t.Refusals = append(t.Refusals, receipts.Refusal{Reason: receipts.Tampered, SHA: p.SHA, Message: p.Message})
+		}
+		return t, nil
+	}
+	if s.err != nil {
+		return nil, s.err
+	}
+	if r.Verdict == "" {
+		r.Verdict = Verified
+	}
+	if r.Gate != nil {
+		seq, covered := r.Gate.Seq, int64(0)
+		if s.partial {
+			seq = s.bundled[seq].Seq
+		}
+		if s.kept != nil {
+			covered = s.kept.Count
+		}
+		if s.remembered {
+			covered = max(covered, s.start)
+		}
+		r.Kept = seq < covered
+	}
+	r.Notes = append(r.Notes, s.notes...)
+	if s.partial {
+		r.Notes = append(r.Notes, "from a bundle: what came after it in the store is not known")
+	}
+	return r, nil
+}
+
+func (r *Result) add(v Verdict, x receipts.Refusal) {
+	if r.Verdict == "" || r.Verdict == Verified || slices.Index(gravity, v) < slices.Index(gravity, r.Verdict) {
+		r.Verdict = v
+		r.Refusals = slices.Insert(r.Refusals, 0, x)
+		return
+	}
+	r.Refusals = append(r.Refusals, x)
+}
+
+func (r *Result) no(v Verdict, reason receipts.Reason, sha receipts.Hash, format string, args ...any) {
+	r.add(v, receipts.Refusal{Reason: reason, SHA: sha, Message: fmt.Sprintf(format, args...)})
+}
+
+// anyGate answers by the gate that says most: the newest about the tree that is
+// Verified, else the newest about the tree, else the newest of all. Gates below the
+// level that is asked for are left aside, and hide nothing.
+func (s *Session) anyGate(q Query) *Result {
+	if len(s.problems) > 0 || s.err != nil {
+		return &Result{}
+	}
+	var best *Result
+	below := 0
+	consider := func(seq int64) bool {
+		if s.index.at(seq).flags&flagFinal == 0 {
+			return false
+		}
+		e := s.entry(seq)
+		if e == nil {
+			return true
+		}
+		if e.Level < q.Level {
+			below++
+			return false
+		}
+		r := s.judge(q, e, whole)
+		if r.Verdict == "" || best == nil {
+			best = r
+		}
+		return best.Verdict == ""
+	}
+	if q.Tree != nil {
+		gates := s.history(*q.Tree).gates
+		for i := len(gates) - 1; i >= 0 && s.err == nil; i-- {
+			if consider(gates[i]) {
+				break
+			}
+		}
+	}
+	onTree := best != nil
+	for seq := s.index.len() - 1; seq >= 0 && best == nil && s.err == nil; seq-- {
+		if s.index.at(seq).kind == kindGate {
+			consider(seq)
+		}
+	}
+	if best == nil {
+		best = &Result{}
+		if below > 0 {
+			best.no(Missing, receipts.LevelTooLow, receipts.Hash{}, "no gate here was recorded at the level L%d; %d were at a lower one", q.Level, below)
+		} else {
+			best.no(Missing, receipts.Missing, receipts.Hash{}, "no run has ended in a gate here")
+		}
+	}
+	if onTree {
+		best.Below += below
+	}
+	if q.Policy != "" && best.Verdict != Policy {
+		best.no(Policy, receipts.OtherPolicy, receipts.Hash{}, "%s", q.Policy)
+	}
+	s.lookAround(q, best)
+	if best.Verdict == "" {
+		s.unfinished(q, best)
+	}
+	return best
+}
+
+// lookAround adds what else the last word about the tree is: of the requirements, or
+// of every bound line where nothing is required.
+func (s *Session) lookAround(q Query, res *Result) {
+	if q.Tree == nil || s.err != nil {
+		return
+	}
+	h := s.history(*q.Tree)
+	named := make(map[receipts.Hash]bool)
+	for _, r := range res.Refusals {
+		named[r.SHA] = true
+	}
+	keys := make([]uint64, 0, len(h.about))
+	for k := range h.about {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	for _, k := range keys {
+		if q.Strict && !q.asks(k) && len(q.Require) > 0 {
+			continue
+		}
+		ends, below := h.ends(k, flagPassed|flagFailed, q.Level)
+		res.Below += below
+		if len(ends) == 0 {
+			continue
+		}
+		last := ends[len(ends)-1]
+		r := receipt(last)
+		switch {
+		case r.Place != q.Place || len(q.Require) == 0 && r.Binding == "":
+		case len(q.Require) > 0 && !q.asks(k) && r.Binding == "":
+		case r.Failed() && !named[last.SHA]:
+			if now, ok := q.Inputs[r.Binding]; ok && r.Inputs != now {
+				continue
+			}
+			res.add(Failed, receipts.Refusal{Reason: receipts.NotSucceeded, SHA: last.SHA, Line: r.Line.Number, Step: r.Step,
+				Message: fmt.Sprintf("%s failed on this tree, and has not passed on it since: receipt %s", describe(r), last.SHA.Short())})
+		case r.Status == receipts.Succeeded && r.Binding == "" && res.Verdict != "" && res.Verdict != Verified:
+			for _, need := range q.Require {
+				if need.Command == r.Command && need.Dir == r.Dir {
+					res.add(Outside, receipts.Refusal{Reason: receipts.Outside, SHA: last.SHA,
+						Message: fmt.Sprintf("%s ran on this tree, but not as a line of a script: receipt %s; run the script, or `dialect gate` the receipt", need.Words, last.SHA.Short())})
+				}
+			}
+		}
+	}
+}
+
+// asks reports whether a requirement is about the command.
+func (q Query) asks(command uint64) bool {
+	return slices.ContainsFunc(q.Require, func(r Requirement) bool { return commandKey(r.Command, r.Dir, q.Place) == command })
+}
+
+// describe names the line of r for messages.
+func describe(r *receipts.Receipt) string {
+	if r.Binding == "" {
+		return r.String()
+	}
+	file := r.Line.File.Text
+	if file == "" || file == "-" || file == "-e" {
+		return fmt.Sprintf("line %d (%s)", r.Line.Number, r.Line.Text.Text)
+	}
+	return fmt.Sprintf("%s:%d (%s)", file, r.Line.Number, r.Line.Text.Text)
+}
+
+// An extent says how much a record has to speak for.
+type extent bool
+
+const (
+	whole extent = true  // a final gate, that covers what is required
+	part  extent = false // whatever it is about
+)
+
+// judge answers a query by one gate.
+func (s *Session) judge(q Query, e *receipts.Entry, x extent) *Result {
+	res := &Result{Gate: e, Level: e.Level}
+	id := receipts.GateID(e.SHA)
+	g, ok := body(e).(*receipts.Gate)
+	if !ok {
+		res.no(Missing, receipts.NotReceipt, e.SHA, "%s is not a gate receipt", e.SHA.Short())
+		return res
+	}
+	res.Body = g
+	s.flatten(g, res)
+	for _, m := range res.Members {
+		res.Level = min(res.Level, m.Level)
+	}
+	// A producer's own word is never raised, only lowered.
+	res.Level = min(res.Level, max(g.Level, receipts.LevelHash))
+
+	switch {
+	case len(res.Members) == 0 && res.Verdict == "":
+		res.no(Missing, receipts.NotCovered, e.SHA, "the gate %s covers no command", id)
+	case x == whole && !g.Final:
+		res.no(Missing, receipts.NotFinal, e.SHA, "the gate %s is not final: it speaks for lines %d to %d of its script alone", id, g.Covers.FirstLine, g.Covers.LastLine)
+	}
+	name := "the gate " + id
+	q.identify(res, e.SHA, name, g.Session, g.Nonce, g.Timestamp.Time, g.Place)
+	q.rules(res, e.SHA, name, g.Matrix)
+	q.trees(g, res, id)
+	if x == whole {
+		q.covered(res, id)
+	}
+	for _, m := range res.Members {
+		r := receipt(m)
+		if r.Place != g.Place {
+			res.no(Missing, receipts.OtherPlace, m.SHA, "%s ran in another project than its gate is of", describe(r))
+		}
+		if r.Binding != "" && r.Matrix != g.Matrix {
+			res.no(Policy, receipts.OtherPolicy, m.SHA, "%s is of another matrix than its gate", describe(r))
+		}
+	}
+	s.last(q, res)
+	return res
+}
+
+// judgeLeaf answers a query by one receipt, as far as one receipt can.
+func (s *Session) judgeLeaf(q Query, e *receipts.Entry) *Result {
+	res := &Result{Gate: e, Level: e.Level, Members: []*receipts.Entry{e}}
+	r := receipt(e)
+	if r == nil {
+		res.no(Missing, receipts.NotReceipt, e.SHA, "%s is a record of kind %s, not a receipt", e.SHA.Short(), e.Kind)
+		return res
+	}
+	name := "the receipt " + e.SHA.Short()
+	if len(q.Require) > 0 {
+		res.no(Missing, receipts.NotFinal, e.SHA, "%s is of one command, and a final gate is required: make one with `dialect gate`", name)
+	}
+	if reason, text := e.Succeeded(r); reason != "" {
+		res.no(Failed, reason, e.SHA, "%s %s", name, text)
+	}
+	q.identify(res, e.SHA, name, r.Session, r.Nonce, r.Timestamp.Time, r.Place)
+	if r.Binding != "" {
+		q.rules(res, e.SHA, name, r.Matrix)
+	}
+	w := r.Workspace
+	switch {
+	case q.Tree == nil:
+		res.no(Stale, receipts.NoTree, receipts.Hash{}, "the present tree is not known: %s", q.NoTree)
+	case w == nil:
+		res.no(Stale, receipts.NoTree, e.SHA, "%s does not say what tree it ran on: take it without --no-tree", name)
+	case !w.Before.Matches(*q.Tree) || w.After != nil && !w.After.Matches(*q.Tree):
+		res.no(Stale, receipts.TreeChanged, e.SHA, "the tree is not the one that %s is about: run it again", name)
+	}
+	s.last(q, res)
+	return res
+}
+
+// identify checks where and when a record was made, and for whom.
+func (q Query) identify(res *Result, sha receipts.Hash, name, session, nonce string, at time.Time, place receipts.Datum) {
+	switch {
+	case q.Session != "" && session != q.Session:
+		res.no(Missing, receipts.OtherRun, sha, "%s is of session %s", name, session)
+	case q.Nonce != "" && nonce != q.Nonce:
+		res.no(Missing, receipts.OtherNonce, sha, "%s does not carry the nonce that was asked for", name)
+	}
+	if place != q.Place {
+		res.no(Missing, receipts.OtherPlace, sha, "%s is of the project in %s, and this one is in %s", name, placeName(place), placeName(q.Place))
+	}
+	if q.Level > res.Level {
+		res.no(Missing, receipts.LevelTooLow, sha, "%s has trust level L%d, and L%d is asked for", name, res.Level, q.Level)
+	}
+	if q.MaxAge <= 0 {
+		return
+	}
+	switch age := q.Now.Sub(at); {
+	case age > q.MaxAge:
+		res.no(Stale, receipts.TooOld, sha, "%s is %v old, and %v is the most", name, age.Round(time.Second), q.MaxAge)
+	case age < -time.Minute:
+		res.no(Stale, receipts.TooOld, sha, "%s is of %v in the future: a clock was set", name, (-age).Round(time.Second))
+	}
+}
+
+func placeName(d receipts.Datum) string {
+	if d.IsZero() {
+		return "the root of the working tree"
+	}
+	return d.Text
+}
+
+// rules checks the matrix of a record.
+func (q Query) rules(res *Result, sha receipts.Hash, name string, matrix receipts.Hash) {
+	switch {
+	case q.Policy != "":
+		res.no(Policy, receipts.OtherPolicy, sha, "%s", q.Policy)
+	case !q.Matrix.IsZero() && matrix != q.Matrix:
+		res.no(Policy, receipts.OtherPolicy, sha, "%s was made under another matrix than the trusted one", name)
+	}
+}
+
+// flatten adds the receipts below a gate, in their order, those of gates among its
+// members included.
+func (s *Session) flatten(g *receipts.Gate, res *Result) {
+	seen := make(map[receipts.Hash]bool)
+	var below func(g *receipts.Gate)
+	below = func(g *receipts.Gate) {
+		list := s.bySHA(g.Members...)
+		for _, sha := range g.Members {
+			if seen[sha] || s.err != nil {
+				continue
+			}
+			seen[sha] = true
+			e := list[sha]
+			if e == nil {
+				res.no(Tampered, receipts.Missing, sha, "the member %s of the gate is not in the log", sha.Short())
+				continue
+			}
+			switch b := body(e).(type) {
+			case *receipts.Receipt:
+				if reason, text := e.Succeeded(b); reason != "" {
+					res.no(Tampered, reason, sha, "the member %s of the gate %s", sha.Short(), text)
+				}
+				res.Members = append(res.Members, e)
+			case *receipts.Gate:
+				res.Level = min(res.Level, e.Level)
+				below(b)
+			default:
+				res.no(Tampered, receipts.NotReceipt, sha, "the member %s of the gate is not a receipt", sha.Short())
+			}
+		}
+	}
+	below(g)
+}
+
+// trees compares the tree of the gate, and that of each member, with the one that is
+// asked about.
+func (q Query) trees(g *receipts.Gate, res *Result, id string) {
+	none := receipts.Hash{}
+	switch {
+	case q.Tree == nil:
+		res.no(Stale, receipts.NoTree, none, "the present tree is not known: %s", q.NoTree)
+		return
+	case g.Tree == nil:
+		res.no(Stale, receipts.NoTree, none, "the gate %s does not say what tree it is about", id)
+		return
+	case !g.Tree.Matches(*q.Tree):
+		res.no(Stale, receipts.TreeChanged, none, "the tree is not the one that the gate %s is about", id)
+		return
+	case q.Commit && !g.Tree.Exact:
+		res.no(Stale, receipts.Inexact, none, "what the gate %s tested is not what a clone of the commit has: %s", id, beyond(g))
+	}
+	changed := "" // the last line that changed the tree, and what
+	for i := len(res.Members) - 1; i >= 0; i-- {
+		m := res.Members[i]
+		r := receipt(m)
+		w := r.Workspace
+		if w == nil {
+			if q.needs(r) {
+				res.no(Stale, receipts.NoTree, m.SHA, "%s does not say what tree it ran on", describe(r))
+			}
+			continue
+		}
+		held := w.Held()
+		if !held.Matches(*g.Tree) && q.needs(r) {
+			by := changed
+			if by == "" {
+				by = "the files changed since it ran"
+			}
+			res.no(Stale, receipts.TreeChanged, m.SHA, "%s ran on another tree: %s", describe(r), by)
+		}
+		if len(w.Changed) > 0 {
+			paths := make([]string, len(w.Changed))
+			for i, p := range w.Changed {
+				paths[i] = p.Text
+			}
+			changed = fmt.Sprintf("%s changed %s after it", describe(r), receipts.ListPaths(paths))
+		}
+	}
+}
+
+// beyond says why the tree of a gate is not exact.
+func beyond(g *receipts.Gate) string {
+	var list []string
+	for _, d := range g.Beyond {
+		list = append(list, d.Text)
+	}
+	switch {
+	case len(list) == 0:
+		return "it does not say that its tree is exact"
+	case g.BeyondMore > 0:
+		list = append(list, fmt.Sprintf("and %d more", g.BeyondMore))
+	}
+	return strings.Join(list, "; ")
+}
+
+// needs reports whether the member r has to be of the present tree: what is required,
+// or, if nothing is, what only reads.
+func (q Query) needs(r *receipts.Receipt) bool {
+	if len(q.Require) > 0 {
+		return slices.ContainsFunc(q.Require, func(n Requirement) bool { return n.Command == r.Command })
+	}
+	return r.Workspace == nil || r.Workspace.After == nil
+}
+
+// covered compares the members with the requirements.
+func (q Query) covered(res *Result, id string) {
+	for _, need := range q.Require {
+		var other, bare *receipts.Receipt
+		met := slices.ContainsFunc(res.Members, func(m *receipts.Entry) bool {
+			r := receipt(m)
+			switch {
+			case need.Meets(r):
+				return true
+			case r.Binding == need.Binding:
+				other = r
+			case r.Binding == "" && r.Command == need.Command:
+				bare = r
+			}
+			return false
+		})
+		switch {
+		case met:
+		case other != nil:
+			res.no(Missing, receipts.CommandDiffers, receipts.Hash{}, "%s: the gate %s covers it by another command: %s, not %s", need.Binding, id, other, need.Words)
+		case bare != nil:
+			res.no(Missing, receipts.NotCovered, receipts.Hash{}, "%s: the gate %s has its command, and not what the binding expects of it: take it by `dialect exec --as %s`", need.Binding, id, need.Binding)
+		default:
+			res.no(Missing, receipts.NotCovered, receipts.Hash{}, "%s: the gate %s does not cover it (%s)", need.Binding, id, need.Words)
+		}
+	}
+}
+
+// last checks each member against what else the log knows of its command on its tree,
+// whatever the environment: a failure is never forgotten.
+func (s *Session) last(q Query, res *Result) {
+	var trees []receipts.Tree
+	if q.Tree != nil {
+		trees = append(trees, *q.Tree)
+	}
+	for _, m := range res.Members {
+		if r := receipt(m); r != nil && r.Workspace != nil && !slices.Contains(trees, r.Workspace.Before) {
+			trees = append(trees, r.Workspace.Before)
+		}
+	}
+	h := s.history(trees...)
+	asked := make(map[uint64]bool)
+	for _, m := range res.Members {
+		r := receipt(m)
+		if q.Fresh && !r.Reused.IsZero() {
+			res.no(Missing, receipts.ReusedResult, m.SHA, "%s repeats the result of %s", describe(r), r.Reused.Short())
+		}
+		if now, ok := q.Inputs[r.Binding]; ok && r.Binding != "" && r.Inputs != now {
+			res.no(Stale, receipts.InputsChanged, m.SHA, "%s: the files that its binding names as `inputs` are not those that it ran with", describe(r))
+		}
+		s.executableNote(res, m, r)
+		key := commandKey(r.Command, r.Dir, r.Place)
+		if r.Workspace == nil || asked[key] {
+			continue
+		}
+		asked[key] = true
+		early, _ := h.ends(key, flagEarly, q.Level)
+		res.Early += len(early)
+		failures, below := h.ends(key, flagFailed, q.Level)
+		res.Below += below
+		accepted := s.accepted(failures)
+		// The last pass among the members: a line may stand twice in a script.
+		pass := m.Seq
+		for _, o := range res.Members {
+			if p := receipt(o); commandKey(p.Command, p.Dir, p.Place) == key {
+				pass = max(pass, o.Seq)
+			}
+		}
+		allowed := r.Attempt > 1 || slices.ContainsFunc(q.Require, func(n Requirement) bool { return n.Binding == r.Binding && n.Flaky })
+		for _, f := range failures {
+			fr := receipt(f)
+			switch {
+			case fr.Inputs != r.Inputs:
+				res.OtherInputs++
+			case f.Seq > pass && !accepted[f.SHA]:
+				res.no(Failed, receipts.Superseded, f.SHA, "%s failed on this tree after it had passed, receipt %s", describe(r), f.SHA.Short())
+			case accepted[f.SHA]:
+				s.reasons(res, f)
+			default:
+				res.Failures++
+				if q.Strict && !allowed {
+					res.no(Flaky, receipts.FlakyPass, f.SHA, "%s passed on this tree only after it had failed on it, receipt %s", describe(r), f.SHA.Short())
+				}
+			}
+		}
+	}
+}
+
+// reasons adds for what a failure was accepted, and by whom.
+func (s *Session) reasons(res *Result, f *receipts.Entry) {
+	for _, seq := range s.index.speaking(map[uint64]bool{short(f.SHA): true})[short(f.SHA)] {
+		by := s.entry(seq)
+		if by == nil {
+			return
+		}
+		t, ok := body(by).(*receipts.Trust)
+		if !ok || t.What != receipts.TrustFlaky || by.Level < f.Level || !slices.Contains(t.Receipts, f.SHA) {
+			continue
+		}
+		text := fmt.Sprintf("%s (%s)", t.Reason, t.By)
+		if !slices.Contains(res.Accepted, text) {
+			res.Accepted = append(res.Accepted, text)
+		}
+	}
+}
+
+// executableNote says that the executable of a binding is another one than before.
+func (s *Session) executableNote(res *Result, m *receipts.Entry, r *receipts.Receipt) {
+	if r.Binding == "" || r.Executable == nil || r.Executable.SHA256.IsZero() {
+		return
+	}
+	key := shortText(r.Binding)
+	for seq := m.Seq - 1; seq >= 0; seq-- {
+		if s.index.at(seq).kind != kindReceipt || s.index.at(seq).binding != key {
+			continue
+		}
+		e := s.entry(seq)
+		if e == nil {
+			return
+		}
+		p := receipt(e)
+		if p == nil || p.Binding != r.Binding || p.Executable == nil || p.Executable.SHA256.IsZero() {
+			continue
+		}
+		if p.Executable.SHA256 == r.Executable.SHA256 {
+			return
+		}
+		where := r.Executable.Path.Text
+		if p.Executable.Path != r.Executable.Path {
+			where = p.Executable.Path.Text + ", now " + where
+		}
+		note := fmt.Sprintf("the executable of %s changed since %s: %s", r.Binding, p.Timestamp.Format(time.DateTime), where)
+		if !slices.Contains(res.Notes, note) {
+			res.Notes = append(res.Notes, note)
+		}
+		return
+	}
+}
+
+// maxRuns bounds how many later runs a result names.
+const maxRuns = 5
+
+// unfinished notes the runs on the tree that began after the gate and have none of
+// their own: whoever ends a run before it says no leaves that trace.
+func (s *Session) unfinished(q Query, res *Result) {
+	if q.Tree == nil || res.Gate == nil {
+		return
+	}
+	type later struct {
+		seq           int64
+		gated, failed bool
+		receipts      []int64
+	}
+	runs := make(map[uint64]*later)
+	var order []*later
+	for _, seq := range s.history(*q.Tree).runs {
+		if seq > res.Gate.Seq {
+			l := &later{seq: seq}
+			runs[s.index.at(seq).run] = l
+			order = append(order, l)
+		}
+	}
+	if len(order) == 0 {
+		return
+	}
+	for seq := res.Gate.Seq; seq < s.index.len(); seq++ {
+		m := s.index.at(seq)
+		l := runs[m.run]
+		switch {
+		case l == nil:
+		case m.kind == kindGate:
+			l.gated = true
+		case m.kind == kindReceipt:
+			l.failed = l.failed || m.flags&(flagFailed|flagEarly) != 0
+			l.receipts = append(l.receipts, seq)
+		}
+	}
+	named := 0
+	for i := len(order) - 1; i >= 0; i-- {
+		l := order[i]
+		if l.gated {
+			continue
+		}
+		e := s.entry(l.seq)
+		if e == nil {
+			return
+		}
+		run, ok := body(e).(*receipts.Run)
+		if !ok || e.Level < q.Level || run.Tree == nil || !run.Tree.Matches(*q.Tree) {
+			continue
+		}
+		if !l.failed && len(l.receipts) >= len(run.Planned)+run.More {
+			continue
+		}
+		if named++; named > maxRuns {
+			continue
+		}
+		if l.failed {
+			res.Notes = append(res.Notes, fmt.Sprintf("the later run %s of %s on this tree did not pass", run.Run, run.Script.Path.Text))
+		} else {
+			res.Notes = append(res.Notes, fmt.Sprintf("the later run %s of %s on this tree did not reach its gate: it was stopped or killed, or is still running", run.Run, run.Script.Path.Text))
+		}
+	}
+	if named > maxRuns {
+		res.Notes = append(res.Notes, fmt.Sprintf("and %d more runs", named-maxRuns))
+	}
+}
