@@ -53,6 +53,9 @@ func (q Requirement) Meets(r *receipts.Receipt) bool {
 type Query struct {
 	Tree   *receipts.Tree // the present one; of a commit, without Bytes
 	NoTree string         // why there is none
+	// Outside says that the question is asked outside of any project, where receipts
+	// have no tree: one without is judged without.
+	Outside bool
 	Commit bool           // the tree is that of a commit: only exact trees answer for it
 	Place  receipts.Datum // of the project, as in [receipts.Receipt]
 
@@ -343,6 +346,7 @@ func (s *Session) judgeLeaf(q Query, e *receipts.Entry) *Result {
 	}
 	w := r.Workspace
 	switch {
+	case q.Outside && w == nil:
 	case q.Tree == nil:
 		res.no(Stale, receipts.NoTree, receipts.Hash{}, "the present tree is not known: %s", q.NoTree)
 	case w == nil:

@@ -30,7 +30,7 @@ func Validate(ctx context.Context, v Validator, ids []string) (ok bool, text str
 		return false, err.Error()
 	}
 	if d.Passed() {
-		return true, fmt.Sprintf("%d valid, trust L%d", len(d.Records), d.Level)
+		return true, fmt.Sprintf("%d valid", len(d.Records))
 	}
 	lines := make([]string, len(d.Refusals))
 	for i, r := range d.Refusals {

@@ -165,7 +165,7 @@ func (d *Document) gateText() string {
 	case g == nil:
 		return "no gate"
 	case g.Verdict == "passed":
-		return fmt.Sprintf("gate %s, trust %s, policy %s", g.ID, g.Trust, g.Policy)
+		return "gate " + g.ID
 	case g.Detail != "":
 		return fmt.Sprintf("gate %s: %s", strings.ReplaceAll(g.Verdict, "_", " "), g.Detail)
 	}

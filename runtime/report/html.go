@@ -127,7 +127,7 @@ func (b *pageBuilder) page() *page {
 	if d.Matrix != nil {
 		fact("matrix", d.Matrix.Name+" "+d.Matrix.SHA256)
 	}
-	p.Trust = "Without a gate receipt nothing is proved: what stands here is the word of whoever ran it."
+	p.Trust = "Without a gate receipt nothing is proved: this page is only what the run says of itself."
 	if g := d.Gate; g != nil {
 		fact("gate receipt", g.SHA256)
 		if g.Tree != nil {
@@ -138,9 +138,9 @@ func (b *pageBuilder) page() *page {
 		case "passed":
 			p.GateClass = "passed"
 			p.Trust = map[string]string{
-				"L0": "Trust L0: the receipts are in an append-only log, and nobody has signed them. Whoever may write the store could have written it all.",
-				"L1": "Trust L1: the receipts are signed with a key that the commands did not get. Whoever holds the key could have written them.",
-			}[g.Trust]
+				"L0": "Recorded by itself: the receipts are in an append-only log that nobody has signed. Anyone who can write the store could have written all of it.",
+				"L1": "Recorded under a key: the receipts are signed with a key that the commands did not get. Anyone who holds the key could have written them.",
+			}[g.Level]
 		case "refused":
 			p.GateClass = "failed"
 		}

@@ -157,12 +157,15 @@ type DocFault struct {
 
 // DocGate is the decision of a gate.
 type DocGate struct {
-	Verdict  string       `json:"verdict"`
-	ID       string       `json:"id,omitempty"`
-	SHA256   string       `json:"sha256,omitempty"`
-	Final    bool         `json:"final"`
-	Trust    string       `json:"trust,omitempty"`
-	Policy   string       `json:"policy,omitempty"`
+	Verdict  string `json:"verdict"`
+	ID       string `json:"id,omitempty"`
+	SHA256   string `json:"sha256,omitempty"`
+	Final    bool   `json:"final"`
+	Level    string `json:"level,omitempty"`      // "L0": recorded by itself; "L1": under a key
+	Rules    string `json:"rules,omitempty"`      // see [receipts.Gate], Policy
+	Failures int    `json:"failures,omitempty"`   // of the commands on exactly these files
+	Early    int    `json:"early_ends,omitempty"` // likewise
+
 	Members  int          `json:"members"`
 	Required int          `json:"required"`
 	Reused   int          `json:"reused,omitempty"`
@@ -437,7 +440,7 @@ func gate(g *runner.Gate) *DocGate {
 		Members: g.Members, Required: g.Required, Detail: g.Detail,
 	}
 	if g.Verdict == runner.GatePassed {
-		d.SHA256, d.Trust, d.Policy = g.SHA.String(), "L"+string(rune('0'+g.Level)), g.Policy
+		d.SHA256, d.Level, d.Rules, d.Failures, d.Early = g.SHA.String(), "L"+string(rune('0'+g.Level)), g.Policy, g.Failures, g.Early
 		d.Reused = g.Reused
 	}
 	if g.Tree != nil {

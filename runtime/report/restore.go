@@ -85,11 +85,11 @@ func restore(l *DocResult) *runner.Result {
 func restoreGate(d *DocGate) *runner.Gate {
 	g := &runner.Gate{
 		Verdict: runner.GateVerdict(d.Verdict), ID: d.ID, Final: d.Final, Members: d.Members, Required: d.Required,
-		Reused: d.Reused, Policy: d.Policy, Noted: d.New, Detail: d.Detail,
+		Reused: d.Reused, Policy: d.Rules, Failures: d.Failures, Early: d.Early, Noted: d.New, Detail: d.Detail,
 	}
 	g.SHA, _ = receipts.ParseHash(d.SHA256)
-	if len(d.Trust) == 2 && d.Trust[0] == 'L' && d.Trust[1] >= '0' && d.Trust[1] <= '9' {
-		g.Level = int(d.Trust[1] - '0')
+	if len(d.Level) == 2 && d.Level[0] == 'L' && d.Level[1] >= '0' && d.Level[1] <= '9' {
+		g.Level = int(d.Level[1] - '0')
 	}
 	for _, r := range d.Refusals {
 		g.Refusals = append(g.Refusals, receipts.Refusal{Reason: receipts.Reason(r.Reason), Step: r.Step, Message: r.Message})

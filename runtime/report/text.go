@@ -301,18 +301,10 @@ func (p *printer) gate() string {
 	g := p.o.Gate
 	switch g.Verdict {
 	case runner.GatePassed:
-		scope := ""
-		if !g.Final {
-			scope = ", part of the script"
+		if list := exceptions(g); len(list) > 0 {
+			return fmt.Sprintf("gate %s (%s)", g.ID, strings.Join(list, ", "))
 		}
-		if g.Reused > 0 {
-			scope += fmt.Sprintf(", %d reused", g.Reused)
-		}
-		policy := "policy " + g.Policy
-		if g.Policy == receipts.PolicyChanged {
-			policy = "policy CHANGED"
-		}
-		return fmt.Sprintf("gate %s (%s, %s%s)", g.ID, level(g.Level), policy, scope)
+		return "gate " + g.ID
 	case runner.GateRefusal:
 		return "gate REFUSED"
 	case runner.GateDeferred:
@@ -355,8 +347,42 @@ func some(paths []string, n int) string {
 	return text
 }
 
-// level names a trust level.
-func level(n int) string { return "trust L" + strconv.Itoa(n) }
+// exceptions says what is out of the ordinary about a gate that passed.
+func exceptions(g *runner.Gate) (list []string) {
+	if g.Level >= receipts.LevelKey {
+		list = append(list, "recorded under a key")
+	}
+	if !g.Final {
+		list = append(list, "part of the script")
+	}
+	if g.Reused > 0 {
+		list = append(list, fmt.Sprintf("%d reused", g.Reused))
+	}
+	switch g.Policy {
+	case receipts.PolicyChanged:
+		list = append(list, "rules CHANGED")
+	case receipts.PolicyNew:
+		list = append(list, "rules new")
+	}
+	if g.Failures > 0 {
+		list = append(list, "failed "+Times(g.Failures)+" on exactly these files")
+	}
+	if g.Early > 0 {
+		list = append(list, "ended early "+Times(g.Early)+" on exactly these files")
+	}
+	return list
+}
+
+// Times renders how often something happened.
+func Times(n int) string {
+	switch n {
+	case 1:
+		return "once"
+	case 2:
+		return "twice"
+	}
+	return fmt.Sprintf("%d times", n)
+}
 
 func (p *printer) rel(path string) string {
 	if p.opt.Rel != nil {

@@ -179,6 +179,7 @@ func (r *run) askGate(g *Gate, expect []receipts.Expectation) error {
 		return nil
 	}
 	g.Verdict, g.SHA, g.ID, g.Level, g.Members, g.Reused = GatePassed, d.Gate, receipts.GateID(d.Gate), d.Level, len(req.Expect), d.Reused
+	g.Failures, g.Early = d.Failures, d.Early
 	if r.opt.Keep != nil && r.trees.now != nil {
 		r.opt.Keep(r.trees.now)
 	}

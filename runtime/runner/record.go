@@ -60,7 +60,7 @@ func (r *run) receipt(res *Result) *receipts.Receipt {
 		Stdout:     receipts.Stream{SHA256: sha256.Sum256(nil)}, Stderr: receipts.Stream{SHA256: sha256.Sum256(nil)},
 		Session: r.opt.Session, Run: r.opt.Run, Step: s.ID,
 		Line:    receipts.Line{File: receipts.Text(s.Line.File), Number: s.Line.Number, Text: receipts.Text(r.opt.Redact.Text(s.Line.Text))},
-		Binding: s.Binding, Nonce: r.opt.Nonce,
+		Binding: s.Binding, Nonce: r.opt.Nonce, Signer: r.opt.Signer,
 		Matrix: digest(r.plan.Matrix.SHA256), Script: digest(r.plan.Script.SHA256),
 	}
 	rec.Dir, rec.Inputs = r.dir(s), res.inputs

@@ -150,6 +150,8 @@ type Gate struct {
 	Required int           // of them, required ones
 	Reused   int           // of them, those that repeat an earlier result
 	Policy   string        // see [receipts.Gate]
+	Failures int           // of the commands on exactly these files, in this run or an earlier one
+	Early    int           // ends of them before an answer
 	Tree     *receipts.Tree
 	Noted    []string // new files that git does not track, left behind during the run
 	Refusals []receipts.Refusal

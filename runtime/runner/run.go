@@ -108,6 +108,8 @@ type Options struct {
 	// is called once, at the first gate. nil means "unpinned".
 	Policy func() string
 
+	// Signer is the id of the key that the store signs with; empty if it signs nothing.
+	Signer string
 	// AcceptFlaky says why passes after failures on the same tree are accepted, and
 	// By who says so; empty accepts none.
 	AcceptFlaky, By string

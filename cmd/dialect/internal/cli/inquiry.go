@@ -169,6 +169,10 @@ func (q *inquest) present(ctx context.Context, rev string) error {
 		q.Place = receipts.Text(place)
 		return nil
 	}
+	if q.Outside = !isProject(q.root); q.Outside {
+		q.NoTree = "there is no project here: no routing.toml, and no git"
+		return nil
+	}
 	s, err := q.take(ctx)
 	if err != nil {
 		q.NoTree = err.Error()

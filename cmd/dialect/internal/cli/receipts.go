@@ -436,28 +436,18 @@ func newReceiptsValidate(u *ui) *cobra.Command {
 // tellDecision prints a decision; done is the word for what passed.
 func tellDecision(u *ui, d receipts.Decision, asJSON bool, done string) error {
 	if asJSON {
-		type refusal struct {
-			Reason  string `json:"reason"`
-			SHA256  string `json:"sha256,omitempty"`
-			Message string `json:"message"`
-		}
 		doc := struct {
 			Schema   string     `json:"schema"`
 			Verdict  string     `json:"verdict"`
-			Trust    string     `json:"trust"`
+			Level    string     `json:"level"`
 			Records  []docEntry `json:"records"`
-			Refusals []refusal  `json:"refusals,omitempty"`
-		}{Schema: "dialect.decision/1", Verdict: done, Trust: fmt.Sprintf("L%d", d.Level), Records: []docEntry{}}
+			Refusals []Refusal  `json:"refusals,omitempty"`
+		}{Schema: "dialect.decision/1", Verdict: done, Level: fmt.Sprintf("L%d", d.Level), Records: []docEntry{}, Refusals: refusalsOf(d.Refusals)}
 		for _, e := range d.Records {
 			doc.Records = append(doc.Records, newDocEntry(e))
 		}
-		for _, r := range d.Refusals {
+		if !d.Passed() {
 			doc.Verdict = "refused"
-			x := refusal{Reason: string(r.Reason), Message: r.Message}
-			if !r.SHA.IsZero() {
-				x.SHA256 = r.SHA.String()
-			}
-			doc.Refusals = append(doc.Refusals, x)
 		}
 		if err := writeJSON(u, doc); err != nil {
 			return err
@@ -468,7 +458,7 @@ func tellDecision(u *ui, d receipts.Decision, asJSON bool, done string) error {
 			if e.Consumption != nil {
 				state = ", consumed by " + printable(e.Consumption.Who())
 			}
-			fmt.Fprintf(u.out, "%s %s (trust L%d%s)\n", e.SHA, done, e.Level, state)
+			fmt.Fprintf(u.out, "%s %s (%s%s)\n", e.SHA, done, recordedBy(e.Level, e.Key), state)
 		}
 	} else {
 		for _, r := range d.Refusals {

@@ -225,7 +225,7 @@ func absolute(names []string) (paths []string) {
 // storeFiles are the files of a store, and the locks of a project below root, which are no
 // part of the project.
 func storeFiles(root, path, logs string) []string {
-	return absolute([]string{path, path + "-wal", path + "-shm", path + "-journal", logs, filepath.Join(root, storeDir, lockDir)})
+	return absolute([]string{path, path + "-wal", path + "-shm", path + "-journal", path + sqlite.MemorySuffix, logs, filepath.Join(root, storeDir, lockDir)})
 }
 
 // signer is the signer of the key; nil without one.
@@ -352,7 +352,7 @@ func (r *record) options(f *recordFlags, p *plan.Plan) runner.Options {
 		_ = makeStoreDir(filepath.Dir(o.LockDir)) // else the first lock says why not
 	}
 	if r.key != nil {
-		o.Level = r.key.Signer.Level()
+		o.Level, o.Signer = r.key.Signer.Level(), r.key.Signer.ID()
 	}
 	return o
 }

@@ -151,7 +151,7 @@ func logTrust(ctx context.Context, u *ui, store string, pin *policy.Pin) error {
 
 func showPin(u *ui, pin *policy.Pin, s policy.State) error {
 	if pin == nil {
-		fmt.Fprintln(u.out, "nothing is pinned: verdicts hold the matrix against HEAD, and say \"policy unpinned\"")
+		fmt.Fprintln(u.out, "nothing is pinned: verdicts compare the matrix with HEAD only, and say so")
 		return nil
 	}
 	fmt.Fprintf(u.out, "pinned on %s\n", pin.At.Format(time.RFC3339))

@@ -17,6 +17,7 @@ import (
 	"github.com/command-dialect/dialect/receipts/sqlite"
 	"github.com/command-dialect/dialect/receipts/verify"
 	"github.com/command-dialect/dialect/runtime/policy"
+	"github.com/command-dialect/dialect/runtime/report"
 )
 
 const verifyLong = `Say whether the present files were tested: whether a final gate is about exactly
@@ -228,27 +229,18 @@ func (q *inquest) trust(res *verify.Result) string {
 // lastWords says what else is known of the commands on exactly these files.
 func lastWords(res *verify.Result) string {
 	var list []string
-	times := func(n int) string {
-		switch n {
-		case 1:
-			return "once"
-		case 2:
-			return "twice"
-		}
-		return fmt.Sprintf("%d times", n)
-	}
 	if n := res.Failures; n > 0 {
-		list = append(list, "failed "+times(n))
+		list = append(list, "failed "+report.Times(n))
 	}
 	if n := res.Early; n > 0 {
-		list = append(list, "ended early "+times(n))
+		list = append(list, "ended early "+report.Times(n))
 	}
 	text := ""
 	if len(list) > 0 {
 		text = ", but " + strings.Join(list, " and ") + " on exactly these files"
 	}
 	if n := res.OtherInputs; n > 0 {
-		text += fmt.Sprintf(", and failed %s with other inputs", times(n))
+		text += fmt.Sprintf(", and failed %s with other inputs", report.Times(n))
 	}
 	if len(res.Accepted) > 0 {
 		text += ", failures accepted: " + strings.Join(res.Accepted, "; ")
