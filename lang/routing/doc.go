@@ -44,7 +44,7 @@
 // before the file that names it and once only; then the file itself. A later
 // binding replaces an earlier one that has its name or its verb and noun, as a
 // whole: no key is inherited. A composite that names a replaced member gets the
-// binding that took its place. [defaults], [limits], [vars], [aliases],
+// binding that took its place. [defaults], [limits], [verify], [vars], [aliases],
 // [servers] and [agents] are merged key by key, the later value winning.
 //
 // # Digest
@@ -54,7 +54,8 @@
 //	SHA-256("dialect.matrix/1\n" || file || file || ...)
 //	file = len(name) ":" name "," len(content) ":" content ","
 //
-// over all its files, packs included, in the order in which they were loaded;
+// over all its files, packs included, in the order in which they were loaded, and then the files
+// that bindings pin, sorted by path; a file that is absent is left out;
 // len is in bytes, in decimal. The name of a pack is "pack:NAME"; any other is
 // the path relative to the directory of the root matrix, with slashes, so that
 // the digest is the same on every machine. The lengths make it injective. Two

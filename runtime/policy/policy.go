@@ -126,12 +126,32 @@ func (b *Baseline) ReadFile(path string) ([]byte, error) {
 	return text, err
 }
 
+// Same reports whether the baseline has exactly the bytes that the matrix was loaded from. What
+// the loader makes of them is then the same, too: it need not be loaded again.
+func (b *Baseline) Same(m plan.Matrix) bool {
+	if b.Kind == None || len(m.Files) == 0 {
+		return false
+	}
+	for _, f := range m.Files {
+		text, err := b.ReadFile(f.Path)
+		switch {
+		case errors.Is(err, fs.ErrNotExist) && f.Absent:
+		case err != nil, f.Absent, f.Problem != "", sha256.Sum256(text) != f.SHA256:
+			return false
+		}
+	}
+	return true
+}
+
 // A State is how the rules of a project compare with its baseline.
 type State struct {
 	Kind    Kind   // of the baseline
 	Against string // the baseline for people; empty if there is none
 	Commit  string // full hash, if it is one
 	Pinned  bool   // the verifier chose the baseline
+	// Fixed says that nobody can redirect the name of the baseline: it is a pin, or a full hash. Above
+	// the level of a self-recorded gate nothing else counts.
+	Fixed bool
 	// New says that HEAD, which nobody named, does not have the matrix yet.
 	New     bool
 	Changes []Change
@@ -150,7 +170,7 @@ func (b *Baseline) Compare(present, trusted plan.Matrix) State {
 	if b.Kind == None {
 		return State{Kind: None}
 	}
-	s := State{Kind: b.Kind, Against: b.Name, Commit: b.Commit, Pinned: b.Kind != Head}
+	s := State{Kind: b.Kind, Against: b.Name, Commit: b.Commit, Pinned: b.Kind != Head, Fixed: b.Fixed}
 	if b.fault != nil {
 		s.Unknown = b.fault.Error()
 		return s
@@ -247,6 +267,9 @@ func Check(ctx context.Context, present plan.Matrix, base string, load Loader) (
 	b, err := Open(ctx, present, base)
 	if err != nil {
 		return State{}, err
+	}
+	if b.Same(present) {
+		return b.Compare(present, present), nil
 	}
 	return b.Compare(present, load(b.ReadFile)), nil
 }

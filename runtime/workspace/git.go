@@ -187,7 +187,7 @@ func (g git) run(ctx context.Context, dir string, extra []string, stdin []byte, 
 	if stdin != nil {
 		cmd.Stdin = bytes.NewReader(stdin)
 	}
-	var stdout bytes.Buffer
+	var stdout output
 	stderr := head{most: 4 << 10}
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	// A filter may leave a child behind that holds the pipes.
@@ -199,6 +199,8 @@ func (g git) run(ctx context.Context, dir string, extra []string, stdin []byte, 
 	}
 	var exit *exec.ExitError
 	switch {
+	case stdout.cut:
+		return nil, fmt.Errorf("git %s: its output is larger than %d MiB", args[0], maxOutput>>20)
 	case err == nil || errors.Is(err, exec.ErrWaitDelay):
 		return stdout.Bytes(), nil
 	case errors.As(err, &exit):
@@ -206,6 +208,23 @@ func (g git) run(ctx context.Context, dir string, extra []string, stdin []byte, 
 	default:
 		return nil, fmt.Errorf("git %s: %w", args[0], err)
 	}
+}
+
+// maxOutput bounds the output of git, in bytes: a small object can hold a large file.
+const maxOutput = 1 << 30
+
+// An output keeps what is written to it, up to a bound.
+type output struct {
+	bytes.Buffer
+	cut bool
+}
+
+func (o *output) Write(p []byte) (int, error) {
+	if o.Len()+len(p) > maxOutput {
+		o.cut = true
+		return 0, errors.New("too large")
+	}
+	return o.Buffer.Write(p)
 }
 
 // A head keeps the beginning of what is written to it.

@@ -22,7 +22,7 @@ func (s *Snapshot) Lookup(path string) (sum [32]byte, holds, counts bool) {
 		real = filepath.Join(real, filepath.Base(path))
 	}
 	rel, ok := within(s.Root, real)
-	if !ok {
+	if !ok || s.Root == "" {
 		return sum, false, false
 	}
 	i, ok := slices.BinarySearchFunc(s.entries, rel, func(e entry, path string) int { return strings.Compare(e.path, path) })

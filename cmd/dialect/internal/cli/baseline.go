@@ -17,6 +17,9 @@ func trustedRules(ctx context.Context, m *routing.Matrix, base string) (*routing
 	if err != nil {
 		return nil, nil, policy.State{}, err
 	}
+	if pm := resolve.Matrix(m); b.Same(pm) {
+		return m, b, b.Compare(pm, pm), nil
+	}
 	trusted, findings := routing.Load(m.Path, m.Name, routing.Options{ReadFile: b.ReadFile})
 	state := b.Compare(resolve.Matrix(m), resolve.Matrix(trusted))
 	if b.Kind == policy.None || state.New || findings.Count(diag.Error) > 0 {

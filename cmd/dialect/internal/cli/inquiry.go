@@ -40,6 +40,7 @@ type inquiryFlags struct {
 	maxAge  string
 	fresh   bool
 	json    bool
+	own     bool // without --require the baseline's [verify] says what is required
 }
 
 func (f *inquiryFlags) add(cmd *cobra.Command) {
@@ -121,9 +122,13 @@ func (f *inquiryFlags) inquest(ctx context.Context, rev string) (*inquest, error
 				hint("it is %s now: --base %s", state.Commit, state.Commit)
 		}
 		q.state, q.trusted, q.Policy = state, baseline, state.Complaint()
-		err = q.requirements(trusted, f.require)
+		require := f.require
+		if f.own && len(require) == 0 {
+			require = trusted.Require
+		}
+		err = q.requirements(trusted, require)
 		if err != nil && q.Policy != "" {
-			err = q.requirements(m, f.require) // it is refused in any case
+			err = q.requirements(m, require) // it is refused in any case
 		}
 		if err != nil {
 			return nil, err
@@ -177,6 +182,9 @@ func (q *inquest) present(ctx context.Context, rev string) error {
 	if err != nil {
 		q.NoTree = err.Error()
 		return nil
+	}
+	if name := policy.Agree(q.matrix.Files, s); name != "" && q.Policy == "" {
+		q.Policy = name + " is not what the matrix was loaded from: it changed in the meantime; ask again"
 	}
 	q.snapshot = s
 	q.Tree, q.Place = &receipts.Tree{Tree: s.Tree, Bytes: s.Bytes}, receipts.Text(s.Place)

@@ -78,6 +78,7 @@ func newVerify(u *ui) *cobra.Command {
 func runVerify(u *ui, f *inquiryFlags, rev, bundle, id string) error {
 	ctx, stop := signals()
 	defer stop()
+	f.own = true
 	q, err := f.inquest(ctx, rev)
 	if err != nil {
 		return err
