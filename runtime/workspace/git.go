@@ -187,7 +187,7 @@ func (g git) run(ctx context.Context, dir string, extra []string, stdin []byte, 
 	if stdin != nil {
 		cmd.Stdin = bytes.NewReader(stdin)
 	}
-	var stdout output
+	stdout := output{most: maxOutput}
 	stderr := head{most: 4 << 10}
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	// A filter may leave a child behind that holds the pipes.
@@ -202,7 +202,7 @@ func (g git) run(ctx context.Context, dir string, extra []string, stdin []byte, 
 	case stdout.cut:
 		return nil, fmt.Errorf("git %s: its output is larger than %d MiB", args[0], maxOutput>>20)
 	case err == nil || errors.Is(err, exec.ErrWaitDelay):
-		return stdout.Bytes(), nil
+		return stdout.kept.Bytes(), nil
 	case errors.As(err, &exit):
 		return nil, &gitError{command: args[0], status: exit.ExitCode(), stderr: string(stderr.kept)}
 	default:
@@ -215,16 +215,17 @@ const maxOutput = 1 << 30
 
 // An output keeps what is written to it, up to a bound.
 type output struct {
-	bytes.Buffer
-	cut bool
+	most int
+	kept bytes.Buffer
+	cut  bool
 }
 
 func (o *output) Write(p []byte) (int, error) {
-	if o.Len()+len(p) > maxOutput {
+	if o.kept.Len()+len(p) > o.most {
 		o.cut = true
 		return 0, errors.New("too large")
 	}
-	return o.Buffer.Write(p)
+	return o.kept.Write(p)
 }
 
 // A head keeps the beginning of what is written to it.

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -203,6 +204,79 @@ func TestAmbiguous(t *testing.T) {
 	if c, err := Resolve(t.Context(), r.dir, "refs/remotes/origin/main", Options{}); !errors.Is(err, ErrNoCommit) {
 		t.Errorf("%+v, %v", c, err)
 	}
+}
+
+// The environment does not lead to other objects.
+func TestResolveEnvironment(t *testing.T) {
+	r, other := newRepo(t), newRepo(t)
+	r.write("a", "good")
+	r.commit()
+	id := r.git("rev-parse", "HEAD")
+	other.write("a", "evil")
+	other.commit()
+	for _, name := range []string{"GIT_DIR", "GIT_COMMON_DIR"} {
+		t.Setenv(name, other.path(".git"))
+	}
+	t.Setenv("GIT_WORK_TREE", other.dir)
+	for _, name := range []string{"GIT_OBJECT_DIRECTORY", "GIT_ALTERNATE_OBJECT_DIRECTORIES"} {
+		t.Setenv(name, other.path(".git/objects"))
+	}
+	t.Setenv("GIT_NAMESPACE", "x")
+	t.Setenv("GIT_GRAFT_FILE", other.path("a"))
+	t.Setenv("GIT_SHALLOW_FILE", other.path("a"))
+	t.Setenv("GIT_REPLACE_REF_BASE", "refs/heads/")
+	for _, rev := range []string{"HEAD", id} {
+		c, err := Resolve(t.Context(), r.dir, rev, Options{})
+		if err != nil || c.ID != id {
+			t.Fatalf("%s: %+v, %v", rev, c, err)
+		}
+		if got, err := c.ReadFile(t.Context(), r.path("a")); string(got) != "good" {
+			t.Errorf("%s: %q, %v", rev, got, err)
+		}
+	}
+}
+
+func TestOutputIsBounded(t *testing.T) {
+	t.Parallel()
+	o := output{most: 10}
+	if n, err := io.Copy(&o, strings.NewReader("0123456789")); n != 10 || err != nil || o.cut {
+		t.Error(n, err, o.cut)
+	}
+	if _, err := io.Copy(&o, strings.NewReader("x")); err == nil || !o.cut || o.kept.Len() != 10 {
+		t.Error(err, o.cut, o.kept.Len())
+	}
+}
+
+func FuzzParseRev(f *testing.F) {
+	for _, rev := range []string{"HEAD", "@", "HEAD~1^2", "v1^{}", "a^{commit}~", "HEAD@{0}", "~", "^{", "refs/heads/main", "x^99999999999999999999"} {
+		f.Add(rev)
+	}
+	f.Fuzz(func(t *testing.T, rev string) {
+		name, steps, ok := parseRev(rev)
+		if !ok {
+			return
+		}
+		if name == "" || name[0] == '-' || strings.ContainsAny(name, "\n\x00^~: ") {
+			t.Errorf("%q gives the name %q", rev, name)
+		}
+		for _, s := range steps {
+			if s.n < 1 || s.n > maxAncestor {
+				t.Errorf("%q goes %d back", rev, s.n)
+			}
+		}
+	})
+}
+
+func FuzzLookup(f *testing.F) {
+	f.Add([]byte("100644 a\x0001234567890123456789"), "a")
+	f.Add([]byte("40000 d\x0001234567890123456789100644 e\x00short"), "e")
+	f.Add([]byte(""), "")
+	f.Fuzz(func(t *testing.T, tree []byte, name string) {
+		mode, id, err := formatSHA1.lookup(tree, name)
+		if err == nil && !bytes.Contains(tree, append([]byte(mode+" "+name+"\x00"), id[:20]...)) {
+			t.Errorf("%q has no %q", tree, name)
+		}
+	})
 }
 
 // plant puts content in the place of a loose object.
