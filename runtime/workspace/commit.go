@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -338,8 +337,12 @@ func (s *objects) hints(commit string, paths []string) []string {
 	return names
 }
 
-// pseudoRef are files beside HEAD that git keeps the names of commits in.
-var pseudoRef = regexp.MustCompile(`^[A-Z]+_HEAD$`)
+// pseudoRef reports whether name is a file beside HEAD that git keeps the name of a commit in:
+// FETCH_HEAD, ORIG_HEAD.
+func pseudoRef(name string) bool {
+	first, ok := strings.CutSuffix(name, "_HEAD")
+	return ok && first != "" && strings.Trim(first, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") == ""
+}
 
 // named finds the object that a name stands for: that of one ref, or of an abbreviated hash.
 func (s *objects) named(ctx context.Context, name string) (objectID, string, error) {
@@ -381,7 +384,7 @@ func (s *objects) named(ctx context.Context, name string) (objectID, string, err
 	case len(names) > 1:
 		slices.Sort(names)
 		return id, "", &AmbiguousError{name, names}
-	case len(names) == 0 && pseudoRef.MatchString(name):
+	case len(names) == 0 && pseudoRef(name):
 		ids, err := s.ask(ctx, []string{name}) // no ref has that name: it can only be the file
 		if err != nil {
 			return id, "", err

@@ -393,7 +393,7 @@ func (f *runFlags) files(u *ui, doc *report.Document, p *program, rec *record) e
 	return nil
 }
 
-// policyOf begins to hold the matrix against its yardstick, beside the run, and
+// policyOf begins to compare the matrix with its baseline, beside the run, and
 // returns what waits for the answer. The run is the producer's own: a policy that
 // changed is said in its gate receipt, and refused by whoever verifies.
 func policyOf(ctx context.Context, m plan.Matrix) func() string {
