@@ -109,6 +109,24 @@ func TestReadFile(t *testing.T) {
 	}
 }
 
+// A pin that cannot be read is said before verify refuses it.
+func TestUnreadablePin(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "routing.toml")
+	if err := os.WriteFile(path, []byte("[commands.test_it]\nverb = \"test\"\nnoun = \"it\"\ntool = \"go\"\npins = [\"sub/..\"]\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	m, list := Load(path, "routing.toml", Options{})
+	if list.Err() != nil || len(m.Read) != 2 || m.Read[1].Problem == "" {
+		t.Fatalf("%+v, %v", m.Read, list)
+	}
+	if list = m.Check(CheckOptions{}); !slices.ContainsFunc(list, func(d diag.Diagnostic) bool {
+		return d.Code == diag.BadValue && strings.Contains(d.Message, "pins names sub/.., which cannot be read: not a regular file")
+	}) {
+		t.Error(list)
+	}
+}
+
 func TestVerifyRequire(t *testing.T) {
 	const bindings = `
 [commands.test_it]
