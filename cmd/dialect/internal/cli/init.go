@@ -199,19 +199,19 @@ func (d *draft) pythonProject(dir string) {
 		}
 		d.found = append(d.found, t.name)
 		if t.name == "ruff" {
-			d.bind("format", "ruff", "with", tool+" format --check .", "")
+			d.bind("format", "ruff", "with", tool+" format --check .", venvInputs(tool))
 		}
-		d.bind(t.verb, t.name, t.prep, strings.TrimSpace(tool+" "+t.arguments), t.extra)
+		d.bind(t.verb, t.name, t.prep, strings.TrimSpace(tool+" "+t.arguments), t.extra+venvInputs(tool))
 	}
 	tests := hasPythonTests(dir)
 	switch tool, ok := pythonCommand(dir, "pytest"); {
 	case tests && ok:
 		d.found = append(d.found, "pytest")
-		d.bind("test", "pytest", "with", tool+" -q", "expect = { min_tests = 1 }\n")
+		d.bind("test", "pytest", "with", tool+" -q", "expect = { min_tests = 1 }\n"+venvInputs(tool))
 	case tests:
 		if tool, ok := pythonCommand(dir, "unittest"); ok {
 			d.found = append(d.found, "unittest")
-			d.bind("test", "unittest", "with", tool, "expect = { min_tests = 1 }\n")
+			d.bind("test", "unittest", "with", tool, "expect = { min_tests = 1 }\n"+venvInputs(tool))
 		}
 		d.left = append(d.left, "pytest (not installed)")
 	default:
@@ -222,6 +222,16 @@ func (d *draft) pythonProject(dir string) {
 			d.bind("check", "syntax", "for", tool+" -q .", "")
 		}
 	}
+}
+
+// venvInputs names the records of what is installed in the virtual environment that tool is
+// of, as a line of a binding; empty if it is of none.
+func venvInputs(tool string) string {
+	venv, _, ok := strings.Cut(tool, "/bin/python ")
+	if !ok || strings.Contains(venv, "/") {
+		return ""
+	}
+	return fmt.Sprintf("inputs = [%q, %q]\n", venv+"/pyvenv.cfg", venv+"/lib/python*/site-packages/*.dist-info/RECORD")
 }
 
 // pythonCommand finds a command that runs the tool called name: as a module of

@@ -309,6 +309,12 @@ func showEntry(u *ui, e receipts.Entry) error {
 		if !b.Dir.IsZero() {
 			row("in", "%s", b.Dir.Text)
 		}
+		if !b.Place.IsZero() {
+			row("project", "%s of the worktree", b.Place.Text)
+		}
+		if !b.Inputs.IsZero() {
+			row("inputs", "sha256 %s", b.Inputs)
+		}
 		if x := b.Executable; x != nil {
 			row("executable", "%s, sha256 %s", x.Path.Text, x.SHA256)
 		}
@@ -344,6 +350,9 @@ func showEntry(u *ui, e receipts.Entry) error {
 		}
 		for _, n := range b.Nested {
 			row("nested", "%s", receipts.GateID(n))
+		}
+		if !b.Place.IsZero() {
+			row("project", "%s of the worktree", b.Place.Text)
 		}
 		row("policy", "%s", b.Policy)
 		if b.Tree != nil {
