@@ -2,15 +2,21 @@ package cli
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/command-dialect/dialect/lang"
+	"github.com/command-dialect/dialect/lang/diag"
 	"github.com/command-dialect/dialect/lang/plan"
+	"github.com/command-dialect/dialect/lang/resolve"
+	"github.com/command-dialect/dialect/lang/routing"
 	"github.com/command-dialect/dialect/runtime/process"
 	"github.com/command-dialect/dialect/runtime/report"
 	"github.com/command-dialect/dialect/runtime/runner"
@@ -34,20 +40,29 @@ nothing of it is left.
 In a project, or a worktree of git, the receipt says what files the command ran on
 and what they were after it; --no-tree leaves that out. Four such receipts make a
 gate: dialect gate SHA... A command may say what it did in the JSON file that
-DIALECT_RESULT names.`
+DIALECT_RESULT names.
+
+A receipt of exec names no binding, and so proves nothing about one that expects more
+than exit status 0. With --as BINDING the command must be exactly the binding's, without
+extra values; it runs in the binding's directory, with its environment and budgets, and
+is judged by its expectations as a line of a script is. The receipt names the binding.
+The exit status is then 0 if it passed, else the command's own, or 1 if that is 0 and an
+expectation failed, and 2 if no test ran or it was otherwise no evidence.`
 
 func newExec(u *ui, use string) *cobra.Command {
 	var f struct {
 		recordFlags
 		timeout time.Duration
 		file    string
+		as      string
 		quiet   bool
 	}
 	cmd := &cobra.Command{
-		Use:     use + " [flags] -- COMMAND [ARGUMENT]...",
-		Short:   "run one command and leave a receipt of it",
-		Long:    execLong,
-		Example: `  dialect exec -- python3 -m pytest -q`,
+		Use:   use + " [flags] -- COMMAND [ARGUMENT]...",
+		Short: "run one command and leave a receipt of it",
+		Long:  execLong,
+		Example: `  dialect exec -- python3 -m pytest -q
+  dialect exec --as test_pytest -- python3 -m pytest -q`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return failf(execFailed, "no command: dialect exec -- COMMAND [ARGUMENT]...")
@@ -59,18 +74,17 @@ func newExec(u *ui, use string) *cobra.Command {
 			if f.timeout < 0 {
 				return failf(execFailed, "--timeout %v: want a positive duration", f.timeout)
 			}
-			text := report.Command(args)
-			step := &plan.Step{
-				ID: "1", Line: plan.Line{File: "exec", Number: 1, Text: text},
-				Kind: plan.Process, Argv: args, Dir: dir, Effect: plan.Write,
-				Budget: plan.Budget{Timeout: f.timeout}, Expect: plan.Expect{MinTests: -1},
+			root, p := execRoot(dir), execPlan(dir, args)
+			if f.as != "" {
+				if p, err = execAs(dir, f.as, args); err != nil {
+					return err
+				}
+				root = p.Matrix.Root
 			}
-			p := &plan.Plan{
-				Script: plan.Script{Name: "exec", Part: true},
-				Matrix: plan.Matrix{Root: dir},
-				Steps:  []*plan.Step{step},
+			if b := &p.Steps[0].Budget; f.timeout > 0 && (b.Timeout == 0 || b.Timeout > f.timeout) {
+				b.Timeout = f.timeout
 			}
-			rec, err := f.open(u, execRoot(dir), nil)
+			rec, err := f.open(u, root, p.Matrix.Caches)
 			if err != nil {
 				return err
 			}
@@ -83,8 +97,8 @@ func newExec(u *ui, use string) *cobra.Command {
 			// the command too.
 			signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 			opt := rec.options(&f.recordFlags, p)
-			opt.Root, opt.Control = execRoot(dir), sig.control
-			opt.Color, opt.DeferGate, opt.KeepGoing, opt.Output = u.outTTY, true, true, true
+			opt.Root, opt.Control = root, sig.control
+			opt.Color, opt.DeferGate, opt.KeepGoing, opt.Output = u.outTTY && f.as == "", true, true, true
 			opt.Listen = func(e runner.Event) {
 				out, ok := e.(runner.StepOutput)
 				if !ok {
@@ -99,17 +113,86 @@ func newExec(u *ui, use string) *cobra.Command {
 				}
 			}
 			o := runner.Run(sig.ctx, p, opt)
-			return execStatus(u, o, f.file, f.quiet)
+			return execStatus(u, o, f.file, f.quiet, f.as != "")
 		},
 	}
 	fl := cmd.Flags()
 	fl.SortFlags = false
 	fl.SetInterspersed(false)
 	fl.DurationVar(&f.timeout, "timeout", 0, "kill the command after `DURATION` (0: never)")
+	fl.StringVar(&f.as, "as", "", "judge the command as the binding `BINDING` of the nearest matrix, which it must be")
+	_ = cmd.RegisterFlagCompletionFunc("as", completeBindings)
 	fl.StringVar(&f.file, "receipt-file", "", "also write the hash of the receipt to `FILE`")
 	fl.BoolVarP(&f.quiet, "quiet", "q", false, "do not print the hash of the receipt")
 	f.recordFlags.add(cmd)
 	return cmd
+}
+
+// execPlan is the plan of a command that no binding speaks for.
+func execPlan(dir string, args []string) *plan.Plan {
+	return &plan.Plan{
+		Script: plan.Script{Name: "exec", Part: true},
+		Matrix: plan.Matrix{Root: dir},
+		Steps: []*plan.Step{{
+			ID: "1", Line: plan.Line{File: "exec", Number: 1, Text: report.Command(args)},
+			Kind: plan.Process, Argv: args, Dir: dir, Effect: plan.Write, Expect: plan.Expect{MinTests: -1},
+		}},
+	}
+}
+
+// execAs is the plan of the binding called name, which the command args must be.
+func execAs(dir, name string, args []string) (*plan.Plan, error) {
+	fail := func(format string, a ...any) *failure {
+		return failf(execFailed, "--as %s: %s", name, fmt.Sprintf(format, a...))
+	}
+	m, findings, err := loadMatrix(dir, "")
+	if err != nil {
+		return nil, fail("%v", err)
+	}
+	if findings.Count(diag.Error) > 0 {
+		return nil, fail("the matrix %s does not load: %s", m.Name, countFindings(findings)).hint("`dialect check` says what is wrong")
+	}
+	b, several := m.Named(name)
+	switch {
+	case len(several) > 0:
+		return nil, fail("several bindings have that noun: %s", strings.Join(several, ", "))
+	case b == nil:
+		f := fail("the matrix binds nothing of that name")
+		var known []string
+		for _, k := range m.Bindings {
+			known = append(known, k.Name)
+		}
+		if near := routing.Suggest(name, known); near != "" {
+			f.hint("did you mean %q?", near)
+		}
+		return nil, f.hint("`dialect vocab` lists what is bound")
+	case b.Kind == plan.Composite:
+		f := fail("it is a composite, and a command is one of its members")
+		for _, member := range b.Members {
+			f.hint("--as %s", member.Name)
+		}
+		return nil, f
+	case b.Kind != plan.Process:
+		return nil, fail("it runs no program of its own").hint("dialect run -e %q", b.Usage())
+	}
+	file, parsed := lang.Parse(diag.NewSource("--as", []byte(b.Verb+" "+b.Noun+"\n")))
+	p, list := resolve.Resolve(file, m, resolve.Options{Parsed: parsed, Script: plan.Script{Name: "exec", Part: true}})
+	if list.Count(diag.Error) > 0 || len(p.Steps) != 1 {
+		f := fail("it takes values, and a receipt of exec carries none")
+		for _, d := range list {
+			f.hint("%s", d.Message)
+		}
+		return nil, f.hint("dialect run -e %q", b.Usage())
+	}
+	s := p.Steps[0]
+	if !slices.Equal(s.Argv, args) {
+		return nil, fail("the command is not the binding's, which is: %s", report.Command(s.Argv)).
+			hint("dialect exec --as %s -- %s", b.Name, report.Command(s.Argv))
+	}
+	s.Line = plan.Line{File: "exec", Number: 1, Text: report.Command(args)}
+	// It was asked for, and runs now. That it counts as writing takes a snapshot after it.
+	s.WhenFailure, s.Finally, s.Effect = false, false, plan.Write
+	return p, nil
 }
 
 // execRoot is the directory whose store exec uses: the nearest project's, else
@@ -121,7 +204,9 @@ func execRoot(dir string) string {
 	return dir
 }
 
-func execStatus(u *ui, o *runner.Outcome, file string, quiet bool) error {
+// execStatus tells how the command ended, and returns its exit status; judged says that
+// a binding's expectations decide.
+func execStatus(u *ui, o *runner.Outcome, file string, quiet, judged bool) error {
 	r := o.Results[0]
 	if o.Degraded != "" {
 		u.notef("DEGRADED: no receipt was kept: %s", o.Degraded)
@@ -138,13 +223,20 @@ func execStatus(u *ui, o *runner.Outcome, file string, quiet bool) error {
 	if o.NoTree != "" {
 		u.notef("the receipt does not say what files it is about: %s", o.NoTree)
 	}
-	if r.Verdict == runner.Fault && r.Reason != runner.Killed {
+	if r.Verdict == runner.Fault && r.Reason != runner.Killed || judged && r.Verdict == runner.Failed {
 		u.errorf("%s: %s", r.Reason, r.Detail)
 	}
 	pr := r.Process
+	if judged && pr != nil {
+		for _, n := range pr.Notes {
+			u.notef("%s", n)
+		}
+	}
 	switch {
 	case o.Signal != "":
 		return exitStatus(o.ExitStatus())
+	case judged && (r.Verdict == runner.Passed || r.Verdict == runner.Flaky):
+		return nil
 	case r.Reason == runner.EnvMissing && isFile(r.Step.Argv[0]):
 		return exitStatus(execNotRunnable)
 	case r.Reason == runner.EnvMissing:
@@ -157,6 +249,10 @@ func execStatus(u *ui, o *runner.Outcome, file string, quiet bool) error {
 		return exitStatus(128 + signalNumber(pr.Signal))
 	case pr.ExitCode != 0:
 		return exitStatus(pr.ExitCode)
+	case judged && r.Verdict == runner.Fault:
+		return exitStatus(exitFault)
+	case judged:
+		return exitStatus(exitFailed)
 	}
 	return nil
 }
