@@ -29,14 +29,35 @@ func tampered(sql string) func(*world) string {
 func red(w *world)   { w.sh(`touch "$HOME/red"`) }
 func green(w *world) { w.sh(`rm -f "$HOME/red"`) }
 
+// subtask binds a task whose agent is a script.
+func subtask(w *world, script string) {
+	w.write("routing.toml", project["routing.toml"]+`
+[commands.spawn_subtask]
+verb = "spawn"
+noun = "subtask"
+tool = "new_task"
+receipt_required = true
+
+[agents.default]
+command = "sh agent.sh"
+require = "gate_quality"
+`)
+	w.write("agent.sh", script+"\n")
+	w.sh("git add . && git commit --quiet --message=subtask")
+}
+
 // forge has the agent make a pass of its own, with tools that say yes.
 func forge(w *world) {
-	w.sh(`for tool in grep make; do printf '#!/bin/sh\necho ok 1; echo ok 2; echo 1..2\n' >../fake/$tool; chmod +x ../fake/$tool; done`)
+	forgeTools(w)
 	cmd := w.command(w.path("dialect"), "run", "quality.dlct")
 	cmd.Env = append(cmd.Env, "PATH="+w.path("fake")+":"+os.Getenv("PATH"))
 	if out, status := w.run(cmd); status != 0 {
 		w.t.Fatalf("the forgery ends with %d: %s", status, out)
 	}
+}
+
+func forgeTools(w *world) {
+	w.sh(`for tool in grep make; do printf '#!/bin/sh\necho ok 1; echo ok 2; echo 1..2\n' >../fake/$tool; chmod +x ../fake/$tool; done`)
 }
 
 func write0(w *world, name, old, new string) {
@@ -263,6 +284,12 @@ var attacks = []attack{
 		w.killed()
 		w.keep()
 		return w.ask()
+	}},
+	{"a subtask hands back a gate that it made with tools of its own", func(w *world) string {
+		subtask(w, "PATH=$PWD/../fake:$PATH ../dialect run quality.dlct")
+		red(w)
+		forgeTools(w)
+		return w.ends(nil, "-e", "Spawn worker as subtask")
 	}},
 
 	{"**The matrix and the script**", nil},

@@ -25,6 +25,7 @@ const (
 type Signer struct {
 	signer note.Signer
 	keys   note.Verifiers
+	public string
 	claim  int
 }
 
@@ -48,11 +49,14 @@ func NewSigner(key string, out bool) (*Signer, error) {
 	if out {
 		claim = LevelKey
 	}
-	return &Signer{s, note.VerifierList(v), claim}, nil
+	return &Signer{s, note.VerifierList(v), public, claim}, nil
 }
 
 // Keys returns the verifiers of the signer's own key.
 func (s *Signer) Keys() note.Verifiers { return s.keys }
+
+// Public returns the text of the public key, "NAME+HASH+KEY".
+func (s *Signer) Public() string { return s.public }
 
 // Level is that of what s signs.
 func (s *Signer) Level() int { return s.claim }

@@ -135,8 +135,10 @@ type Options struct {
 	Reuse bool
 
 	// Level is the trust level of what the store signs: an earlier pass below it is
-	// not reused.
+	// not reused, and a gate below it that an agent hands back is refused. Key is the
+	// public key that the store signs with; empty for none.
 	Level int
+	Key   string
 
 	// Budget goes before that of the plan, for the run as a whole, where it is not zero.
 	Budget plan.Budget

@@ -3,6 +3,7 @@ package runner
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -126,18 +127,48 @@ func (x *executor) handedBack(ctx context.Context, res *Result) {
 		return
 	}
 	_ = x.run.ledger.sync() // what is wrong with the store is told at the gate
-	argv := append(append([]string(nil), o.Self...), "consume", "--store="+o.StorePath, "--as=task "+o.Run+"/"+s.ID)
+	argv := append(append([]string(nil), o.Self...), "consume", "--json", "--store="+o.StorePath, "--as=task "+o.Run+"/"+s.ID, "--routing="+x.run.plan.Matrix.Path)
 	for _, name := range s.Require {
 		argv = append(argv, "--require="+name)
 	}
-	pr := x.launcher.Run(ctx, &process.Command{Argv: append(argv, "--", id), Dir: x.run.plan.Matrix.Root, Env: x.env})
-	if pr.ExitCode != 0 || pr.Stop != "" {
-		first, _, _ := bytes.Cut(bytes.TrimSpace(pr.Tail), []byte("\n"))
-		refuse("the gate %s that it handed back is refused: %s", id, first)
+	if o.Level > receipts.LevelHash {
+		// The receipt of the step vouches for the gate: it must not have a higher level.
+		argv = append(argv, "--key="+o.Key, fmt.Sprintf("--level=L%d", o.Level))
+	}
+	var out bytes.Buffer
+	pr := x.launcher.Run(ctx, &process.Command{
+		Argv: append(argv, "--", id), Dir: x.run.plan.Matrix.Root, Env: x.env,
+		Output: func(stream process.Stream, p []byte) {
+			if stream == process.Stdout && out.Len()+len(p) <= maxDecision {
+				out.Write(p)
+			}
+		},
+	})
+	if pr.ExitCode == 0 && pr.Stop == "" {
+		res.Detail = "gate " + id
 		return
 	}
-	res.Detail = "gate " + id
+	var decision struct {
+		Refusals []struct {
+			Reason  receipts.Reason `json:"reason"`
+			Message string          `json:"message"`
+		} `json:"refusals"`
+	}
+	why, _, _ := strings.Cut(strings.TrimSpace(string(pr.Tail)), "\n")
+	if json.Unmarshal(out.Bytes(), &decision) == nil && len(decision.Refusals) > 0 {
+		why = decision.Refusals[0].Message
+		for _, r := range decision.Refusals {
+			if r.Reason == receipts.LevelTooLow {
+				refuse("the gate %s that it handed back is not signed with the key of this run, as the records of this run are: an agent has no key; have dialect run the checks (put them on lines of this script, or into a script of the task's name), or run without a key", id)
+				return
+			}
+		}
+	}
+	refuse("the gate %s that it handed back is refused: %s", id, why)
 }
+
+// maxDecision bounds how much is read of what consume decides, in bytes.
+const maxDecision = 1 << 20
 
 // recordTask records a task that started nothing.
 func (x *executor) recordTask(res *Result) {

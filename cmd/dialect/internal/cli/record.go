@@ -352,7 +352,7 @@ func (r *record) options(f *recordFlags, p *plan.Plan) runner.Options {
 		_ = makeStoreDir(filepath.Dir(o.LockDir)) // else the first lock says why not
 	}
 	if r.key != nil {
-		o.Level, o.Signer = r.key.Signer.Level(), r.key.Signer.ID()
+		o.Level, o.Signer, o.Key = r.key.Signer.Level(), r.key.Signer.ID(), r.key.Signer.Public()
 	}
 	return o
 }
