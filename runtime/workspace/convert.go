@@ -42,7 +42,6 @@ const (
 // changes reports whether git's conversion of a file of these attributes and
 // traits could be anything but the file itself.
 func (c *config) changes(a *attributes, t traits) bool {
-	plain := func(v string) bool { return v == "unspecified" || v == "unset" }
 	switch {
 	case !plain(a[attrFilter]) && c.filters[a[attrFilter]], !plain(a[attrEncoding]):
 		return true
@@ -56,6 +55,17 @@ func (c *config) changes(a *attributes, t traits) bool {
 		return c.convert && a[attrCRLF] != "unset" && t&hasNUL == 0
 	}
 	return true
+}
+
+// plain reports whether an attribute of that value asks for nothing.
+func plain(v string) bool { return v == "unspecified" || v == "unset" }
+
+// unspecified are the attributes of a file that no line of attributes is about.
+func unspecified() (a attributes) {
+	for i := range a {
+		a[i] = "unspecified"
+	}
+	return a
 }
 
 // A conversion is what the blob of one file depends on.
@@ -75,8 +85,17 @@ type converter struct {
 	blobs    map[conversion]objectID
 }
 
-// convert gives the entries the names of the blobs that git would make of them.
+// convert gives the entries the names of the blobs that git would make of them. What
+// git said before an error is forgotten.
 func (v *converter) convert(ctx context.Context, r *repository, c *config, idx *index, w *walk) error {
+	err := v.ask(ctx, r, c, idx, w)
+	if err != nil {
+		*v = converter{}
+	}
+	return err
+}
+
+func (v *converter) ask(ctx context.Context, r *repository, c *config, idx *index, w *walk) error {
 	// An attributes file that a sparse checkout left out counts as in the index.
 	var mentions [len(attributes{})]bool
 	absent := w.absentAttributes(idx, c)
@@ -90,7 +109,12 @@ func (v *converter) convert(ctx context.Context, r *repository, c *config, idx *
 	if mentions[attrFilter] && c.refused != "" {
 		return fmt.Errorf("the repository belongs to another user, and its filter.%s is not run", display(c.refused))
 	}
+	pointers := mentions[attrFilter]
 	mentions[attrFilter] = mentions[attrFilter] && len(c.filters) > 0
+	crlf := false // a checkout may end lines otherwise than the tree does
+	for _, content := range w.attributes {
+		crlf = crlf || bytes.Contains(content, []byte("eol=crlf"))
+	}
 	attributed := len(absent) > 0 || len(w.attributes) > 0
 	if !attributed && !c.convert {
 		return nil
@@ -102,7 +126,8 @@ func (v *converter) convert(ctx context.Context, r *repository, c *config, idx *
 		if !e.inTree || !e.kind.regular() {
 			continue
 		}
-		if e.traits&hasCR != 0 || mentions[attrFilter] || mentions[attrEncoding] || mentions[attrIdent] && e.traits&hasDollar != 0 {
+		if e.traits&hasCR != 0 || mentions[attrFilter] || mentions[attrEncoding] || mentions[attrIdent] && e.traits&hasDollar != 0 ||
+			crlf && e.traits&hasLoneLF != 0 || pointers && e.traits&isPointer != 0 {
 			files = append(files, e)
 		}
 	}
@@ -116,6 +141,7 @@ func (v *converter) convert(ctx context.Context, r *repository, c *config, idx *
 			return err
 		}
 	}
+	asked := t.dir != "" // git has read the attributes files after us
 	var ask []*entry
 	for _, e := range files {
 		k := v.key(e, idx)
@@ -128,17 +154,28 @@ func (v *converter) convert(ctx context.Context, r *repository, c *config, idx *
 		}
 		ask = append(ask, e)
 	}
-	if len(ask) == 0 {
+	if len(ask) == 0 && !asked {
 		return nil
 	}
-	if err := t.add(ctx, c, idx, absent, ask); err != nil {
-		return err
+	if len(ask) > 0 {
+		if err := t.add(ctx, c, idx, absent, ask); err != nil {
+			return err
+		}
 	}
 	d, err := openRoot(r.root)
 	if err != nil {
 		return err
 	}
 	defer d.release()
+	for path := range w.attributes {
+		e := w.find(path)
+		if e == nil {
+			continue // no commit holds it, and nothing is exact
+		}
+		if st, err := d.lstat(path); err != nil || st != e.status {
+			return &Error{Path: path, Err: errChanged}
+		}
+	}
 	for _, e := range ask {
 		// Git read the file after us: it must still be the one that we read.
 		if st, err := d.lstat(e.path); err != nil || st != e.status {
@@ -152,9 +189,7 @@ func (v *converter) convert(ctx context.Context, r *repository, c *config, idx *
 func (v *converter) key(e *entry, idx *index) conversion {
 	a, ok := v.attrs[e.path]
 	if !ok {
-		for i := range a {
-			a[i] = "unspecified"
-		}
+		a = unspecified()
 	}
 	return conversion{path: e.path, kind: e.kind, sum: e.sum, indexed: idx.paths[e.path].id, attrs: a}
 }

@@ -67,6 +67,28 @@
 // only, so two different lists of files have different inputs. Another formula
 // would have another first line.
 //
+// # When Tree is exact
+//
+// Tree names what git would store, which is not always what a program read. A
+// snapshot is Exact if a fresh clone of a commit of Tree, submodules and LFS
+// included, has its Bytes; else Beyond lists the paths that differ, each with a
+// reason. Exact are
+//
+//   - a file whose blob is its content, unless attributes of the tree (eol=crlf,
+//     ident, an encoding) would change it on checkout;
+//   - a file with CR LF whose blob has LF, if attributes of the tree say eol=crlf;
+//   - a file whose blob is the canonical LFS pointer to its content; it is also in
+//     Stored, since a clone must fetch it;
+//   - a link that leads, through other links or not, to a path that counts;
+//   - a submodule that .gitmodules names, whose files are just those of its commit,
+//     and which is exact itself. What attributes convert inside of a submodule is
+//     not followed: it is not exact then.
+//
+// Not exact is all else: a special file, what a sparse checkout left out, other
+// filters, core.autocrlf and core.eol, attributes files that no commit will hold. It
+// is about a clone on Unix by a git without configuration of its own; whether the
+// commits of submodules and the content in LFS were pushed, nobody here knows.
+//
 // # How it is computed
 //
 // The walk, the hashes and the tree are made here; nothing is written, and git is

@@ -213,6 +213,12 @@ func TestNothingHides(t *testing.T) {
 				t.Errorf("tree %s, then %s (%s)", before.Tree, after.Tree, after.Reason)
 			}
 			equal(t, "changes", changes(before, after), c.want)
+			if r.accepted(after) {
+				t.Error("--tree HEAD would take it for what a clone has")
+			}
+			if c.setUp == nil && !r.accepted(before) {
+				t.Errorf("--tree HEAD would not take what is committed: %v", before.Beyond.List)
+			}
 		})
 	}
 }

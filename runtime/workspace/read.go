@@ -10,7 +10,7 @@ import (
 // and after, or the error is errChanged.
 func (w *walk) read(s *scratch, d *folder, name string, e *entry) error {
 	if old := w.known[e.path]; old != nil && old.settled && old.status == e.status {
-		e.size, e.sum, e.raw, e.id, e.traits, e.settled = old.size, old.sum, old.raw, old.raw, old.traits, true
+		e.size, e.sum, e.raw, e.id, e.target, e.traits, e.settled = old.size, old.sum, old.raw, old.raw, old.target, old.traits, true
 		return nil
 	}
 	e.settled = statTrusted && e.status.ctime < w.start.Add(-settling).UnixNano()
@@ -19,6 +19,7 @@ func (w *walk) read(s *scratch, d *folder, name string, e *entry) error {
 		if err != nil {
 			return err
 		}
+		e.target = target
 		e.size = int64(len(target))
 		e.sum = sha256.Sum256([]byte(target))
 		e.raw = w.format.object("blob", []byte(target))
@@ -34,6 +35,7 @@ func (w *walk) read(s *scratch, d *folder, name string, e *entry) error {
 	s.sum.Reset()
 	s.blob.Reset()
 	s.blob.Write(objectHeader("blob", e.size))
+	var look observer
 	for at := int64(0); ; {
 		n, err := h.read(s.buf)
 		if err != nil {
@@ -46,7 +48,7 @@ func (w *walk) read(s *scratch, d *folder, name string, e *entry) error {
 		part := s.buf[:n]
 		s.sum.Write(part)
 		s.blob.Write(part)
-		e.traits |= traitsOf(part)
+		look.see(part)
 		if at == e.size {
 			break
 		}
@@ -61,22 +63,66 @@ func (w *walk) read(s *scratch, d *folder, name string, e *entry) error {
 	if after != e.status {
 		return errChanged
 	}
+	e.traits = look.traits()
 	s.sum.Sum(e.sum[:0])
 	s.blob.Sum(e.raw[:0])
 	e.id = e.raw
 	return nil
 }
 
-func traitsOf(b []byte) traits {
-	var t traits
-	if bytes.IndexByte(b, '\r') >= 0 {
+// An observer learns the traits of a content that is read piece by piece.
+type observer struct {
+	found    traits
+	begun    bool
+	last     byte
+	cr, crlf int // counts
+}
+
+func (o *observer) see(b []byte) {
+	if len(b) == 0 {
+		return
+	}
+	if !o.begun {
+		// What git-lfs takes for a pointer begins so, after white space.
+		if bytes.HasPrefix(bytes.TrimLeft(b, " \t\r\n"), []byte("version ")) {
+			o.found |= isPointer
+		}
+	}
+	if o.found&hasNUL == 0 && bytes.IndexByte(b, 0) >= 0 {
+		o.found |= hasNUL
+	}
+	if o.found&hasDollar == 0 && (bytes.Contains(b, []byte("$I")) || b[len(b)-1] == '$') {
+		o.found |= hasDollar
+	}
+	split := o.begun && o.last == '\r' && b[0] == '\n'
+	if split {
+		o.crlf++
+	}
+	n := bytes.Count(b, []byte{'\r'})
+	if o.cr += n; n == 0 && !split {
+		if o.found&hasLoneLF == 0 && bytes.IndexByte(b, '\n') >= 0 {
+			o.found |= hasLoneLF
+		}
+	} else {
+		pairs := bytes.Count(b, []byte("\r\n"))
+		o.crlf += pairs
+		if split {
+			pairs++
+		}
+		if bytes.Count(b, []byte{'\n'}) > pairs {
+			o.found |= hasLoneLF
+		}
+	}
+	o.begun, o.last = true, b[len(b)-1]
+}
+
+func (o *observer) traits() traits {
+	t := o.found
+	if o.cr > 0 {
 		t |= hasCR
 	}
-	if bytes.IndexByte(b, 0) >= 0 {
-		t |= hasNUL
-	}
-	if bytes.IndexByte(b, '$') >= 0 {
-		t |= hasDollar
+	if o.cr > o.crlf {
+		t |= hasLoneCR
 	}
 	return t
 }

@@ -114,7 +114,7 @@ func (r *repo) takeBoth(t *Tracker) *Snapshot {
 	if err != nil {
 		r.Fatal(err)
 	}
-	if fresh := r.take(t.options); !s.Same(fresh) {
+	if fresh := r.take(t.options); !s.Same(fresh) || s.Exact != fresh.Exact {
 		r.Fatalf("the tracker has tree %s (%s), bytes %x; a fresh snapshot %s (%s), %x; differing: %v",
 			s.Tree, s.Reason, s.Bytes, fresh.Tree, fresh.Reason, fresh.Bytes, Diff(s, fresh))
 	}

@@ -61,6 +61,8 @@ type entry struct {
 	id   objectID          // of the blob (or commit) that git would record
 	raw  objectID          // of the blob without git's conversions
 
+	target string // of a link
+
 	tracked bool // in the index of the repository that it belongs to
 	inTree  bool // belongs to the root's own repository, and is nothing special
 
@@ -77,4 +79,7 @@ const (
 	hasCR     traits = 1 << iota
 	hasNUL           // known only where there is a CR
 	hasDollar        // there may be an $Id$
+	hasLoneLF        // not after a CR; this and the next are exact
+	hasLoneCR        // not before an LF
+	isPointer        // it may be an LFS pointer
 )

@@ -1,6 +1,7 @@
 package workspace
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"crypto/sha256"
@@ -9,6 +10,7 @@ import (
 	"hash"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -41,8 +43,10 @@ type walk struct {
 
 	mu         sync.Mutex
 	entries    []entry
-	attributes map[string][]byte // path of a .gitattributes -> content
-	obstacles  []string          // why git could not commit this
+	attributes map[string][]byte     // path of a .gitattributes of the root's own repository -> content
+	rules      map[string][]byte     // path of any file that steers git -> content, as it was understood
+	heads      map[string]checkedOut // path of a nested repository -> what it has checked out
+	obstacles  []string              // why git could not commit this
 }
 
 // A worktree is a part of the walk with an index of its own: the root, or a
@@ -186,13 +190,16 @@ func (w *walk) take(c *crew, s *scratch, d *folder, p place, name string, again 
 		c.add(d, func(s *scratch) error { return w.enter(c, s, d, p, name, link, below, hidden, again) })
 		return nil
 	}
-	if name == ".gitattributes" && p.tree.outer && st.kind.regular() {
+	if st.kind.regular() && (name == ".gitattributes" || name == ".gitmodules" && p.inside(path) == name) {
 		content, err := readAll(d, name, s.buf)
 		if err != nil {
 			return err
 		}
 		w.mu.Lock()
-		w.attributes[path] = content
+		w.rules[path] = content
+		if name == ".gitattributes" && p.tree.outer {
+			w.attributes[path] = content
+		}
 		w.mu.Unlock()
 	}
 	if !tracked && (p.hidden || w.except[path] || p.ignore.hides(p.inside(path), name, false)) {
@@ -246,13 +253,16 @@ func (w *walk) enter(c *crew, s *scratch, d *folder, p place, name string, link,
 	if nested {
 		full := filepath.Join(w.root, filepath.FromSlash(path))
 		env := []string{"GIT_DIR=" + filepath.Join(full, ".git"), "GIT_WORK_TREE=" + full}
-		state, id, err := w.head(env)
+		state, id, tree, err := w.head(env)
 		if err != nil {
 			return w.fault(path, err)
 		}
 		switch {
 		case state == headCommit:
 			e.id = id
+			w.mu.Lock()
+			w.heads[path] = checkedOut{tree}
+			w.mu.Unlock()
 		case link:
 		case state == headNone && p.tree.outer:
 			// A .git that is none: to git this is a directory like others.
@@ -286,24 +296,35 @@ const (
 	headCommit
 )
 
-// head returns the commit that a nested repository has checked out.
-func (w *walk) head(env []string) (headState, objectID, error) {
-	out, err := w.repo.git.run(w.ctx, w.root, env, nil, "rev-parse", "--verify", "--quiet", "HEAD")
+// head returns the commit that a nested repository has checked out, and the tree of
+// it. The commit's name is recomputed; where it is not that of its content, the tree
+// is zero.
+func (w *walk) head(env []string) (state headState, commit, tree objectID, err error) {
+	out, err := w.repo.git.run(w.ctx, w.root, env, []byte("HEAD\n"), "cat-file", "--batch")
 	var failed *gitError
 	switch {
-	case errors.As(err, &failed) && failed.status == 1:
-		return headUnborn, objectID{}, nil
 	case errors.As(err, &failed):
-		return headNone, objectID{}, nil
+		return headNone, commit, tree, nil
 	case err != nil:
-		return headNone, objectID{}, err
+		return headNone, commit, tree, err
 	}
-	id, err := w.format.parse(string(out[:max(len(out)-1, 0)]))
-	if err != nil {
+	line, content, _ := bytes.Cut(out, []byte("\n"))
+	words := strings.Fields(string(line))
+	if len(words) != 3 || words[1] != "commit" {
+		return headUnborn, commit, tree, nil
+	}
+	if commit, err = w.format.parse(words[0]); err != nil {
 		// A repository of the other object format: git refuses to add it.
-		return headUnborn, objectID{}, nil
+		return headUnborn, objectID{}, tree, nil
 	}
-	return headCommit, id, nil
+	content = bytes.TrimSuffix(content, []byte("\n"))
+	if w.format.object("commit", content) == commit {
+		line, _, _ := strings.Cut(string(content), "\n")
+		if name, ok := strings.CutPrefix(line, "tree "); ok {
+			tree, _ = w.format.parse(name)
+		}
+	}
+	return headCommit, commit, tree, nil
 }
 
 func (w *walk) obstacle(what string) {
@@ -329,6 +350,9 @@ func (w *walk) readIgnore(d *folder, p *place, present bool) error {
 		}
 		if err == nil {
 			content, err = readAll(d, ".gitignore", nil)
+			w.mu.Lock()
+			w.rules[path] = content
+			w.mu.Unlock()
 		}
 		if err != nil && !gone(err) {
 			return w.fault(path, err)

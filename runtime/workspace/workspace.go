@@ -43,6 +43,12 @@ type Snapshot struct {
 	Absent    List // files in Tree that a sparse checkout left out: nothing that ran has seen them
 	Unmerged  bool // the index has conflicts: there is no Tree before they are resolved
 
+	// Exact says that a clone of a commit of Tree has these Bytes. Where it is false
+	// and there is a Tree, Beyond says why.
+	Exact  bool
+	Beyond Differences
+	Stored List // files of Tree whose content is in LFS: a clone must fetch it from there
+
 	entries []entry
 }
 
@@ -209,6 +215,9 @@ func (t *Tracker) take(ctx context.Context, dir string) (*Snapshot, error) {
 		if c.sparse {
 			leaves = s.absent(leaves, &idx)
 		}
+		if err := w.exact(s, &m.converter, &c); err != nil {
+			return nil, err
+		}
 		s.Tree = r.format.format(r.format.tree(leaves))
 	}
 	t.finish(w, s)
@@ -244,7 +253,7 @@ func workers() int { return min(4, max(2, runtime.GOMAXPROCS(0))) }
 func (t *Tracker) begin(ctx context.Context, root string, f objectFormat) (*walk, error) {
 	w := &walk{
 		ctx: ctx, root: root, format: f, start: time.Now(),
-		caches: make(map[string]bool), except: make(map[string]bool), attributes: make(map[string][]byte),
+		caches: make(map[string]bool), except: make(map[string]bool), attributes: make(map[string][]byte), rules: make(map[string][]byte), heads: make(map[string]checkedOut),
 	}
 	for _, name := range slices.Concat(DefaultCaches(), t.options.Caches) {
 		if name == "" || strings.ContainsAny(name, `/\`) {

@@ -1,0 +1,376 @@
+package workspace
+
+import (
+	"bytes"
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"path"
+	"slices"
+	"sort"
+	"strconv"
+	"strings"
+)
+
+// A snapshot is exact if a fresh clone of a commit of its Tree, submodules and LFS
+// included, has the same Bytes. This file decides that from what the walk has read;
+// it reads nothing again and asks git nothing.
+//
+// The clone is one on Unix, by a git without configuration of its own: only the
+// attributes files of the tree convert there. So a file is exact if its blob is its
+// content and no such attribute changes the blob on checkout, or if eol=crlf of
+// those attributes turns the blob back into the content, or if the blob is the LFS
+// pointer to the content. Where this is not certain the answer is no.
+
+// A Difference is a path of which a clone of Tree would have something else, or
+// nothing.
+type Difference struct {
+	Path string // from the root, with slashes
+	Why  string // "a FIFO: no commit holds it"
+}
+
+func (d Difference) String() string { return display(d.Path) + ": " + d.Why }
+
+// Differences is a list of them, cut after the first hundred.
+type Differences struct {
+	List  []Difference // sorted by path
+	Count int          // of all
+}
+
+// exact fills in Exact, Beyond and Stored of a snapshot that has a Tree.
+func (w *walk) exact(s *Snapshot, v *converter, c *config) error {
+	var all []Difference
+	say := func(path, why string) { all = append(all, Difference{path, why}) }
+
+	// What was read once for its meaning, and once for its digest, was the same.
+	for path, content := range w.rules {
+		if e := w.find(path); e != nil && e.kind.regular() && sha256.Sum256(content) != e.sum {
+			return &Error{Path: path, Err: errChanged}
+		}
+	}
+	for path, content := range w.attributes {
+		switch e := w.find(path); {
+		case len(content) >= maxIgnoreFile:
+			say(path, "an attributes file of that size is not read")
+		case e == nil || !e.inTree:
+			say(path, "attributes that no commit will hold: track the file")
+		}
+	}
+	for i := range w.entries {
+		e := &w.entries[i]
+		switch {
+		case e.kind.special():
+			say(e.path, "a "+e.kind.String()+": no commit holds it")
+		case e.kind == kindLink:
+			if why := w.leads(e); why != "" {
+				say(e.path, why)
+			}
+		case e.kind == kindRepository:
+			if why := w.submodule(e); why != "" {
+				say(e.path, why)
+			}
+		case e.inTree:
+			why, stored := v.differs(w, c, e)
+			if why != "" {
+				say(e.path, why)
+			}
+			if stored {
+				s.Stored.add(e.path)
+			}
+		}
+	}
+	slices.SortFunc(all, func(a, b Difference) int { return cmp.Or(cmp.Compare(a.Path, b.Path), cmp.Compare(a.Why, b.Why)) })
+	s.Beyond.Count = len(all) + s.Absent.Count
+	for _, p := range s.Absent.Paths {
+		all = append(all, Difference{p, "a sparse checkout left it out: nothing has seen it"})
+	}
+	s.Beyond.List = slices.Clip(all[:min(len(all), 100)])
+	s.Exact = s.Beyond.Count == 0
+	return nil
+}
+
+// find returns the entry of a path; nil if there is none.
+func (w *walk) find(path string) *entry {
+	i, ok := slices.BinarySearchFunc(w.entries, path, func(e entry, p string) int { return cmp.Compare(e.path, p) })
+	if !ok {
+		return nil
+	}
+	return &w.entries[i]
+}
+
+// below returns the entries inside a directory, which are sorted.
+func (w *walk) below(dir string) []entry {
+	if dir == "" {
+		return w.entries
+	}
+	// "0" is the byte after "/".
+	from := sort.Search(len(w.entries), func(i int) bool { return w.entries[i].path >= dir+"/" })
+	to := sort.Search(len(w.entries), func(i int) bool { return w.entries[i].path >= dir+"0" })
+	return w.entries[from:to]
+}
+
+// differs says why a clone would have another content of a regular file; it is empty
+// if it would have the same. stored: the content is not in the tree but in LFS, and
+// its blob names it by its SHA-256.
+func (v *converter) differs(w *walk, c *config, e *entry) (why string, stored bool) {
+	a, ok := v.attrs[e.path]
+	if !ok {
+		a = unspecified()
+	}
+	if !plain(a[attrEncoding]) {
+		return "working-tree-encoding=" + clip(a[attrEncoding]) + ": its blob has another encoding", false
+	}
+	if !plain(a[attrIdent]) && e.traits&hasDollar != 0 {
+		return "ident: a checkout writes its $Id$ anew", false
+	}
+	ends := a.lineEnds()
+	if e.id == e.raw {
+		switch {
+		case a[attrFilter] == "lfs" && e.traits&isPointer != 0:
+			return "an LFS pointer whose content is not checked out", false
+		case e.traits&hasLoneLF == 0 || ends == endsAsStored:
+		case ends == endsCRLF, e.traits&(hasCR|hasNUL) == 0:
+			return "eol=crlf: a checkout ends its lines with CR LF", false
+		}
+		return "", false
+	}
+	switch {
+	case a[attrFilter] == "lfs" && ends == endsAsStored && w.format.object("blob", pointer(e)) == e.id:
+		return "", true
+	case !plain(a[attrFilter]) && c.filters[a[attrFilter]]:
+		return "filter=" + clip(a[attrFilter]) + ": its blob is not what was read", false
+	case ends != endsAsStored && e.traits&(hasLoneLF|hasLoneCR) == 0:
+		return "", false
+	}
+	return "its blob has other line ends than were read: have tracked attributes say eol=crlf", false
+}
+
+// pointer returns the LFS pointer to the content of e.
+func pointer(e *entry) []byte {
+	b := append([]byte(nil), "version https://git-lfs.github.com/spec/v1\noid sha256:"...)
+	b = hex.AppendEncode(b, e.sum[:])
+	b = append(b, "\nsize "...)
+	b = strconv.AppendInt(b, e.size, 10)
+	return append(b, '\n')
+}
+
+// lineEnds say what a checkout does to the line ends of a blob.
+type lineEnds uint8
+
+const (
+	endsAsStored lineEnds = iota
+	endsCRLF              // LF becomes CR LF
+	endsAutoCRLF          // the same, in a text without any CR
+)
+
+// lineEnds follows convert_attrs of git's convert.c.
+func (a *attributes) lineEnds() lineEnds {
+	text := a[attrText]
+	if text != "set" && text != "unset" && text != "input" && text != "auto" {
+		text = a[attrCRLF]
+	}
+	switch {
+	case text == "unset" || a[attrEOL] != "crlf":
+		return endsAsStored
+	case text == "auto":
+		return endsAutoCRLF
+	}
+	return endsCRLF
+}
+
+// leads says why a link leads to nothing that a clone has; empty if it does.
+// Every component is looked up among the entries; a link on the way is followed, at
+// most forty of them.
+func (w *walk) leads(e *entry) string {
+	const outside = "a link that leads out of the tree"
+	at := path.Dir(e.path)
+	if at == "." {
+		at = ""
+	}
+	todo := e.target
+	if strings.HasPrefix(todo, "/") {
+		return outside
+	}
+	for hops := 0; ; {
+		name, rest, more := strings.Cut(todo, "/")
+		todo = rest
+		switch name {
+		case "", ".":
+		case "..":
+			if at == "" {
+				return outside
+			}
+			if at = path.Dir(at); at == "." {
+				at = ""
+			}
+		default:
+			next := name
+			if at != "" {
+				next = at + "/" + name
+			}
+			switch f := w.find(next); {
+			case f == nil:
+				if len(w.below(next)) == 0 {
+					return "a link to what does not count: " + display(next)
+				}
+				at = next
+			case f.kind == kindRepository:
+				at = next
+			case f.kind == kindLink:
+				if hops++; hops > 40 {
+					return "a link that leads in a circle"
+				}
+				if strings.HasPrefix(f.target, "/") {
+					return outside
+				}
+				if more {
+					todo = f.target + "/" + todo
+				} else {
+					todo = f.target
+				}
+				continue
+			case more:
+				return "a link to what is below a file: " + display(next)
+			default:
+				return ""
+			}
+		}
+		if todo == "" {
+			return ""
+		}
+	}
+}
+
+// A checkedOut is what the HEAD of a nested repository says.
+type checkedOut struct {
+	tree objectID // of the commit, whose name was recomputed; zero if that failed
+}
+
+// submodule says why a clone would not have the files of a submodule or nested
+// repository; empty if it would.
+func (w *walk) submodule(e *entry) string {
+	outer := ""
+	for dir := path.Dir(e.path); dir != "."; dir = path.Dir(dir) {
+		if f := w.find(dir); f != nil && f.kind == kindRepository {
+			outer = dir
+			break
+		}
+	}
+	modules, name := path.Join(outer, ".gitmodules"), strings.TrimPrefix(e.path[len(outer):], "/")
+	content, ok := w.rules[modules]
+	f := w.find(modules)
+	switch {
+	case !ok || f == nil || !f.kind.regular():
+		return "a nested repository: there is no .gitmodules beside it, and a clone has nothing here"
+	case !slices.Contains(modulePaths(content), name):
+		return "a nested repository that .gitmodules does not name: a clone has nothing here"
+	}
+	head, ok := w.heads[e.path]
+	if !ok {
+		return "a submodule that is not checked out"
+	}
+	inside := w.below(e.path)
+	var leaves []leaf
+	var seen traits
+	skip := ""
+	for i := range inside {
+		f := &inside[i]
+		if skip != "" && strings.HasPrefix(f.path, skip) {
+			continue
+		}
+		seen |= f.traits
+		switch {
+		case f.kind.special():
+			continue // said for itself
+		case f.kind == kindRepository:
+			skip = f.path + "/"
+		}
+		id := f.raw
+		if f.kind == kindRepository {
+			id = f.id
+		}
+		leaves = append(leaves, leaf{path: f.path[len(e.path)+1:], mode: f.kind.treeMode(), id: id})
+	}
+	if head.tree == (objectID{}) || w.format.tree(leaves) != head.tree {
+		return "a submodule whose files are not just those of its commit"
+	}
+	// What attributes convert is followed in the outer tree alone.
+	for i := range inside {
+		f := &inside[i]
+		if path.Base(f.path) != ".gitattributes" {
+			continue
+		}
+		text := w.rules[f.path]
+		for _, word := range []struct {
+			name string
+			need traits
+		}{{"eol=crlf", hasLoneLF}, {"ident", hasDollar}, {"lfs", isPointer}, {"working-tree-encoding", ^traits(0)}} {
+			if bytes.Contains(text, []byte(word.name)) && seen&word.need != 0 || len(text) >= maxIgnoreFile {
+				return fmt.Sprintf("a submodule whose attributes convert files (%s)", word.name)
+			}
+		}
+	}
+	return ""
+}
+
+// modulePaths returns the paths of the submodules that a clone checks out, as a
+// .gitmodules says. It reads the form that git itself writes, and of a file with
+// anything else in it returns nothing: what git makes of that is not guessed.
+func modulePaths(content []byte) []string {
+	var paths []string
+	var at, url string
+	inSection := false
+	names := make(map[string]bool)
+	end := func() bool {
+		if !inSection {
+			return true
+		}
+		ok := at != "" && url != "" && !slices.Contains(paths, at)
+		paths = append(paths, at)
+		at, url = "", ""
+		return ok
+	}
+	for line := range strings.Lines(string(content)) {
+		line = strings.TrimSpace(line)
+		if line == "" || line[0] == '#' || line[0] == ';' {
+			continue
+		}
+		if name, ok := strings.CutPrefix(line, `[submodule "`); ok {
+			name, ok = strings.CutSuffix(name, `"]`)
+			if !ok || name == "" || strings.ContainsAny(name, "\"\\[]") || slices.Contains(strings.Split(name, "/"), "..") || names[name] || !end() {
+				return nil
+			}
+			names[name], inSection = true, true
+			continue
+		}
+		key, value, ok := strings.Cut(line, "=")
+		key, value = strings.ToLower(strings.TrimSpace(key)), strings.TrimSpace(value)
+		if !ok || !inSection || value == "" || value[0] == '-' || strings.ContainsAny(value, "\"\\#;\x00") {
+			return nil
+		}
+		switch key {
+		case "path":
+			if at != "" || !validPath(value) {
+				return nil
+			}
+			at = value
+		case "url":
+			if url != "" {
+				return nil
+			}
+			url = value
+		case "branch", "ignore", "shallow", "fetchrecursesubmodules":
+		case "update":
+			if value != "checkout" {
+				return nil
+			}
+		default:
+			return nil
+		}
+	}
+	if !end() {
+		return nil
+	}
+	return paths
+}

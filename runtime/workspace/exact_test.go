@@ -1,0 +1,441 @@
+//go:build linux
+
+package workspace
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// clone returns a fresh clone of HEAD with its submodules, made without anybody's
+// configuration; config are settings of the clone.
+func (r *repo) clone(config ...string) *repo {
+	r.Helper()
+	dir := filepath.Join(r.TempDir(), "clone")
+	args := []string{"clone", "-q", "--no-local", "--recurse-submodules"}
+	for _, c := range config {
+		args = append(args, "-c", c)
+	}
+	cmd := r.command(append(args, "file://"+r.dir, dir)...)
+	cmd.Dir = filepath.Dir(dir)
+	cmd.Env = append(os.Environ(), "HOME="+r.TempDir(), "GIT_CONFIG_NOSYSTEM=1")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		r.Fatalf("git clone: %v\n%s", err, out)
+	}
+	return r.at(dir)
+}
+
+// accepted reports whether "verify --tree HEAD" takes s for what HEAD holds.
+func (r *repo) accepted(s *Snapshot) bool {
+	r.Helper()
+	tree, err := CommitTree(context.Background(), r.dir, "HEAD", Options{})
+	return err == nil && s.Exact && s.Tree == tree
+}
+
+// lfs puts a filter into the repository that stores as git-lfs does, and returns the
+// settings of a clone that fetches from there.
+func lfs(r *repo) []string {
+	r.Helper()
+	bin := r.TempDir()
+	store := r.TempDir()
+	for name, script := range map[string]string{
+		"clean": `#!/bin/sh
+f=$(mktemp "$0.XXXXXX"); cat >"$f"; h=$(sha256sum <"$f"); h=${h%% *}; n=$(wc -c <"$f")
+mv "$f" "` + store + `/$h"
+printf 'version https://git-lfs.github.com/spec/v1\noid sha256:%s\nsize %d\n' "$h" "$n"
+`,
+		"smudge": `#!/bin/sh
+h=$(sed -n 's/^oid sha256://p'); cat "` + store + `/$h"
+`,
+	} {
+		r.do(os.WriteFile(filepath.Join(bin, name), []byte(script), 0o755))
+	}
+	r.git("config", "filter.lfs.clean", filepath.Join(bin, "clean"))
+	r.git("config", "filter.lfs.required", "true")
+	return []string{"filter.lfs.smudge=" + filepath.Join(bin, "smudge"), "filter.lfs.required=true"}
+}
+
+// Each case ends in a worktree whose Tree is that of HEAD, or says that it is not
+// (open). A clone tells whether the snapshot is exact.
+var exactCases = []struct {
+	name   string
+	build  func(r *repo) []string // returns the configuration of the clone
+	beyond []string               // none: exact
+	stored []string
+	open   bool // Tree is not that of HEAD
+	// careful: a clone is the same, and the snapshot does not claim it.
+	careful bool
+}{
+	{name: "plain files", build: func(r *repo) []string {
+		r.write("a", "a\n")
+		r.write("crlf", "a\r\nb\r\n")
+		r.write("bin", "\x00\r\n\xff")
+		r.write("run", "#!/bin/sh\n")
+		r.do(os.Chmod(r.path("run"), 0o755))
+		r.commit()
+		return nil
+	}},
+	{name: "ignored files and caches", build: func(r *repo) []string {
+		r.write(".gitignore", "*.log\n")
+		r.write("a", "a\n")
+		r.commit()
+		r.write("a.log", "x")
+		r.write("__pycache__/a.pyc", "x")
+		return nil
+	}},
+	{name: "CR LF by tracked attributes", build: func(r *repo) []string {
+		r.write(".gitattributes", "*.bat text eol=crlf\n*.auto text=auto eol=crlf\n*.eol eol=crlf\n*.m win\n*.no -text\n")
+		for _, ext := range []string{"bat", "auto", "eol", "no"} {
+			r.write("a."+ext, "a\r\nb\r\n")
+		}
+		r.write("bin.auto", "\x00a\r\nb\n")
+		r.write("mixed.auto", "")
+		r.write("lf.no", "a\n")
+		r.commit()
+		return nil
+	}},
+	{name: "CR LF by a macro", build: func(r *repo) []string {
+		r.write(".gitattributes", "[attr]win text eol=crlf\n*.bat win\n")
+		r.write("a.bat", "a\r\nb\r\n")
+		r.commit()
+		return nil
+	}},
+	{name: "LF where tracked attributes say CR LF", build: func(r *repo) []string {
+		r.write(".gitattributes", "*.txt text eol=crlf\n*.auto text=auto eol=crlf\n")
+		r.write("a.txt", "a\n")
+		r.write("b.auto", "a\n")
+		r.commit()
+		return nil
+	}, beyond: []string{"a.txt: eol=crlf", "b.auto: eol=crlf"}},
+	{name: "mixed line ends where tracked attributes say CR LF", build: func(r *repo) []string {
+		r.write(".gitattributes", "*.txt text eol=crlf\n")
+		r.write("a.txt", "a\r\nb\n")
+		r.write("b.txt", "a\r\r\nb\r\n")
+		r.commit()
+		return nil
+	}, beyond: []string{"a.txt: its blob", "b.txt: its blob"}},
+	{name: "CR LF split over two reads", build: func(r *repo) []string {
+		r.write(".gitattributes", "*.txt text eol=crlf\n")
+		r.write("a.txt", strings.Repeat("x", 128<<10-1)+"\r\nb\r\n")
+		r.commit()
+		return nil
+	}},
+	{name: "CR under text=auto", build: func(r *repo) []string {
+		r.write(".gitattributes", "* text=auto\n")
+		r.write("settings", "STRICT=1\n")
+		r.commit()
+		r.write("settings", "STRICT=1\r\n")
+		return nil
+	}, beyond: []string{"settings: its blob"}},
+	{name: "core.autocrlf", build: func(r *repo) []string {
+		r.git("config", "core.autocrlf", "true")
+		r.write("a", "a\r\n")
+		r.commit()
+		return nil
+	}, beyond: []string{"a: its blob"}},
+	{name: "core.eol", build: func(r *repo) []string {
+		r.git("config", "core.eol", "crlf")
+		r.write(".gitattributes", "* text\n")
+		r.write("a", "a\r\n")
+		r.commit()
+		return nil
+	}, beyond: []string{"a: its blob"}},
+	{name: "ident", build: func(r *repo) []string {
+		r.write(".gitattributes", "*.id ident\n")
+		r.write("a.id", "$Id$\n")
+		r.write("b.id", "costs $5\n")
+		r.commit()
+		return nil
+	}, beyond: []string{"a.id: ident"}},
+	{name: "encoding", build: func(r *repo) []string {
+		r.write(".gitattributes", "t working-tree-encoding=UTF-7\n")
+		r.write("t", "+AGEAYg-\n")
+		r.commit()
+		return nil
+	}, beyond: []string{"t: working-tree-encoding=UTF-7"}, careful: false},
+	{name: "filter that hides its own attributes", build: func(r *repo) []string {
+		r.write("t.sh", "exit 1\n")
+		r.write(".gitattributes", "x -text\n")
+		r.commit()
+		r.git("config", "filter.lie.clean", "printf 'exit 1\\n'")
+		r.git("config", "filter.hide.clean", "printf 'x -text\\n'")
+		r.write(".gitattributes", "x -text\nt.sh filter=lie\n.gitattributes filter=hide\n")
+		r.write("t.sh", "exit 0\n")
+		return nil
+	}, beyond: []string{".gitattributes: filter=hide", "t.sh: filter=lie"}},
+	{name: "attributes that an ignore file hides", build: func(r *repo) []string {
+		r.write(".gitignore", "d/.gitattributes\n")
+		r.write("d/t.sh", "exit 1\n")
+		r.commit()
+		r.git("config", "filter.lie.clean", "printf 'exit 1\\n'")
+		r.write("d/.gitattributes", "t.sh filter=lie\n")
+		r.write("d/t.sh", "exit 0\n")
+		return nil
+	}, beyond: []string{"d/.gitattributes: attributes that no commit", "d/t.sh: filter=lie"}},
+	{name: "CR LF by attributes that an ignore file hides", build: func(r *repo) []string {
+		r.write(".gitignore", "d/.gitattributes\n")
+		r.write("d/t", "a\n")
+		r.commit()
+		r.write("d/.gitattributes", "t eol=crlf\n")
+		r.write("d/t", "a\r\n")
+		return nil
+	}, beyond: []string{"d/.gitattributes: attributes that no commit"}},
+	{name: "info/attributes", build: func(r *repo) []string {
+		r.write(".git/info/attributes", "t eol=crlf\n")
+		r.write("t", "a\n")
+		r.commit()
+		r.write("t", "a\r\n")
+		return nil
+	}, open: true},
+	{name: "LFS", build: func(r *repo) []string {
+		config := lfs(r)
+		r.write(".gitattributes", "*.big filter=lfs diff=lfs merge=lfs -text\n")
+		r.write("a.big", strings.Repeat("big\r\n", 1000))
+		r.write("empty.big", "")
+		r.commit()
+		return config
+	}, stored: []string{"a.big", "empty.big"}},
+	{name: "LFS pointer that is not checked out", build: func(r *repo) []string {
+		config := lfs(r)
+		r.write(".gitattributes", "*.big filter=lfs -text\n")
+		r.write("a.big", "content\n")
+		r.commit()
+		r.git("config", "--unset", "filter.lfs.clean")
+		r.git("config", "--unset", "filter.lfs.required")
+		r.write("a.big", r.git("cat-file", "blob", "HEAD:a.big")+"\n")
+		return config
+	}, beyond: []string{"a.big: an LFS pointer"}},
+	{name: "filter called lfs that lies", build: func(r *repo) []string {
+		r.git("config", "filter.lfs.clean", "printf 'exit 1\\n'")
+		r.write(".gitattributes", "t.sh filter=lfs\n")
+		r.write("t.sh", "exit 0\n")
+		r.commit()
+		return nil
+	}, beyond: []string{"t.sh: filter=lfs"}},
+	{name: "sparse checkout", build: func(r *repo) []string {
+		r.write("in/a", "a")
+		r.write("out/test_bad", "b")
+		r.commit()
+		r.git("sparse-checkout", "set", "in")
+		return nil
+	}, beyond: []string{"out/test_bad: a sparse checkout"}},
+	{name: "skip-worktree, removed", build: func(r *repo) []string {
+		r.write("a", "a")
+		r.write("b", "b")
+		r.commit()
+		r.git("update-index", "--skip-worktree", "a")
+		r.do(os.Remove(r.path("a")))
+		return nil
+	}, open: true},
+	{name: "FIFO", build: func(r *repo) []string {
+		r.write("a", "a")
+		r.commit()
+		r.do(syscall.Mkfifo(r.path("pipe"), 0o600))
+		return nil
+	}, beyond: []string{"pipe: a FIFO"}},
+	{name: "links within", build: func(r *repo) []string {
+		r.write("d/e/a", "a")
+		r.do(os.Symlink("d/e/a", r.path("file")))
+		r.do(os.Symlink("d/e", r.path("dir")))
+		r.do(os.Symlink("dir/a", r.path("through")))
+		r.do(os.Symlink("../../file", r.path("d/e/up")))
+		r.do(os.Symlink("..", r.path("d/root")))
+		r.do(os.Symlink("./d//e/./", r.path("odd")))
+		r.commit()
+		return nil
+	}},
+	{name: "links out", build: func(r *repo) []string {
+		r.write(".gitignore", "ignored\n")
+		r.write("ignored", "x")
+		r.write("d/f", "f")
+		out := filepath.Join(r.TempDir(), "x.mk")
+		r.do(os.WriteFile(out, []byte("x"), 0o600))
+		rel, err := filepath.Rel(r.dir, out)
+		r.do(err)
+		for name, target := range map[string]string{
+			"absolute": out, "relative": rel, "self": r.dir + "/d", "self2": "../" + filepath.Base(r.dir) + "/d", "hidden": "ignored",
+			"dangling": "nowhere", "loop": "loop", "git": ".git/config", "below": "d/f/x", "via": "absolute/..", "cache": "__pycache__",
+		} {
+			r.do(os.Symlink(target, r.path(name)))
+		}
+		r.commit()
+		return nil
+	}, beyond: []string{"absolute: ", "below: ", "cache: ", "dangling: ", "git: ", "hidden: ", "loop: ", "relative: ", "self: ", "self2: ", "via: "}, careful: true},
+	{name: "clean submodule", build: func(r *repo) []string { withSubmodule(r); return nil }},
+	{name: "submodule in a submodule", build: func(r *repo) []string {
+		inner := newRepo(r)
+		inner.write("in", "i")
+		inner.commit()
+		sub := newRepo(r)
+		sub.write("s", "s")
+		sub.git("submodule", "--quiet", "add", inner.dir, "deep/inner")
+		sub.commit()
+		r.git("submodule", "--quiet", "add", sub.dir, "lib/sub")
+		r.git("submodule", "--quiet", "update", "--init", "--recursive")
+		r.commit()
+		return nil
+	}},
+	{name: "dirty submodule", build: func(r *repo) []string {
+		withSubmodule(r)
+		r.write("sub/in-sub", "changed")
+		return nil
+	}, beyond: []string{"sub: a submodule whose files"}},
+	{name: "file added to a submodule's index", build: func(r *repo) []string {
+		sub := withSubmodule(r)
+		sub.write("conftest.py", "x")
+		sub.git("add", "conftest.py")
+		return nil
+	}, beyond: []string{"sub: a submodule whose files"}},
+	{name: "submodule with attributes", build: func(r *repo) []string {
+		other := newRepo(r)
+		other.write("t", "a\n")
+		other.write(".gitattributes", "t eol=crlf\n")
+		other.commit()
+		r.git("-c", "core.autocrlf=false", "submodule", "--quiet", "add", other.dir, "sub")
+		r.commit()
+		r.write("sub/t", "a\n")
+		return nil
+	}, beyond: []string{"sub: a submodule whose attributes"}},
+	{name: "submodule that is not checked out", build: func(r *repo) []string {
+		withSubmodule(r)
+		r.git("submodule", "--quiet", "deinit", "-f", "sub")
+		return nil
+	}, beyond: []string{"sub: a submodule that is not"}},
+	{name: "submodule that .gitmodules says to leave out", build: func(r *repo) []string {
+		withSubmodule(r)
+		r.git("config", "-f", ".gitmodules", "submodule.sub.update", "none")
+		r.commit()
+		return nil
+	}, beyond: []string{"sub: a nested repository"}},
+	{name: "nested repository", build: func(r *repo) []string {
+		nested(r, "n").commit()
+		r.commit()
+		return nil
+	}, beyond: []string{"n: a nested repository"}},
+	{name: "commit of a submodule that was overwritten", build: func(r *repo) []string {
+		sub := withSubmodule(r)
+		was := sub.git("rev-parse", "HEAD")
+		sub.write("in-sub", "other")
+		sub.git("add", "-A")
+		sub.git("commit", "-q", "-m", "other")
+		now := sub.git("rev-parse", "HEAD")
+		sub.git("reset", "-q", "--soft", was)
+		gitDir := sub.git("rev-parse", "--absolute-git-dir")
+		object := func(id string) string { return filepath.Join(gitDir, "objects", id[:2], id[2:]) }
+		_ = exec.Command("sh", "-c", "cd "+gitDir+" && mv objects/pack/*.pack . && git unpack-objects -q <*.pack; rm -f *.pack objects/pack/*").Run()
+		content, err := os.ReadFile(object(now))
+		r.do(err)
+		r.do(os.MkdirAll(filepath.Dir(object(was)), 0o755))
+		_ = os.Remove(object(was))
+		r.do(os.WriteFile(object(was), content, 0o444))
+		return nil
+	}, beyond: []string{"sub: "}},
+}
+
+func TestExact(t *testing.T) {
+	for _, c := range exactCases {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			r := newRepo(t)
+			config := c.build(r)
+			tracker := NewTracker(r.dir, Options{})
+			s := r.takeBoth(tracker)
+			if s.Reason != "" {
+				t.Fatal(s.Reason)
+			}
+			if again := r.takeBoth(tracker); again.Exact != s.Exact || again.Beyond.Count != s.Beyond.Count {
+				t.Errorf("a second snapshot says %v, %v", again.Exact, again.Beyond)
+			}
+			if got := s.Tree == r.git("rev-parse", "HEAD^{tree}"); got == c.open {
+				t.Errorf("the tree is that of HEAD: %v", got)
+			}
+			ok := len(s.Beyond.List) == len(c.beyond) && s.Beyond.Count == len(c.beyond)
+			for i := range c.beyond {
+				ok = ok && strings.HasPrefix(s.Beyond.List[i].String(), c.beyond[i])
+			}
+			if !ok || s.Exact != (len(c.beyond) == 0 && !c.open) && !c.open {
+				t.Errorf("exact %v, beyond %v; want %q", s.Exact, s.Beyond.List, c.beyond)
+			}
+			if len(c.stored) > 0 {
+				equal(t, "stored", s.Stored.Paths, c.stored[:s.Stored.Count])
+			}
+			clone := r.clone(config...).take(Options{})
+			same := clone.Bytes == s.Bytes
+			if r.accepted(s) && !same {
+				t.Errorf("accepted, and a clone has %v", changes(s, clone))
+			}
+			if !r.accepted(s) && same && !c.careful {
+				t.Error("not accepted, and a clone has the same files: the case shows nothing")
+			}
+		})
+	}
+}
+
+// TestExactRace changes the attributes back and forth while snapshots are taken: none
+// may be exact by attributes other than those of its tree.
+func TestExactRace(t *testing.T) {
+	t.Parallel()
+	r := newRepo(t)
+	r.write(".gitattributes", "t -text\n")
+	r.write("t", "a\n")
+	r.commit()
+	head := r.git("rev-parse", "HEAD^{tree}")
+	r.write("t", "a\r\n")
+	stop, done := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(done)
+		for i := 0; ; i++ {
+			select {
+			case <-stop:
+				return
+			default:
+			}
+			text := "t eol=crlf\n"
+			if i%2 == 0 {
+				text = "t -text\n"
+			}
+			_ = os.WriteFile(r.path("new"), []byte(text), 0o644)
+			_ = os.Rename(r.path("new"), r.path(".gitattributes"))
+			time.Sleep(time.Duration(i%7) * time.Millisecond)
+		}
+	}()
+	tracker := NewTracker(r.dir, Options{})
+	for end := time.Now().Add(2 * time.Second); time.Now().Before(end); {
+		if s, err := tracker.Take(context.Background()); err == nil && s.Exact && s.Tree == head {
+			t.Error("an exact snapshot of other bytes has the tree of HEAD")
+			break
+		}
+	}
+	close(stop)
+	<-done
+}
+
+func TestModulePaths(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"": "", "# x\n": "",
+		"[submodule \"a\"]\n\tpath = a\n\turl = ../a\n":                                                         "a",
+		"[submodule \"a\"]\n\tpath = lib/a\n\turl = ../a\n\tbranch = x\n[submodule \"b\"]\n\tURL=u\n\tPath=b\n": "lib/a b",
+		"[submodule \"a\"]\n\tpath = a\n\turl = ../a\n\tupdate = none\n":                                        "",
+		"[submodule \"a\"]\n\tpath = a\n\turl = ../a\n\tupdate = checkout\n":                                    "a",
+		"[submodule \"a\"]\n\tpath = a\n":                                                                       "",
+		"[submodule \"../a\"]\n\tpath = a\n\turl = x\n":                                                         "",
+		"[submodule \"a\"]\n\tpath = a\n\turl = -x\n":                                                           "",
+		"[submodule \"a\"]\n\tpath = ../a\n\turl = x\n":                                                         "",
+		"[submodule \"a\"]\n\tpath = a\\\n\turl = x\n":                                                          "",
+		"[submodule \"a\"]\n\tpath = a ; b\n\turl = x\n":                                                        "",
+		"[submodule \"a\"]\n\tpath = a\n\turl = x\n[submodule \"b\"]\n\tpath = a\n\turl = x\n":                  "",
+		"[submodule \"a\"]\n\tpath = a\n\turl = x\n[include]\n\tpath = /etc/x\n":                                "",
+		"path = a\n": "",
+	} {
+		if got := strings.Join(modulePaths([]byte(text)), " "); got != want {
+			t.Errorf("%q: %q, want %q", text, got, want)
+		}
+	}
+}
