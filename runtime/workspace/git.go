@@ -138,6 +138,13 @@ func (g git) environment(extra []string) []string {
 	return append(env, extra...)
 }
 
+// How long git may take: for a question, and where it runs the filters of a project
+// over many files.
+const (
+	questionTime = 30 * time.Second
+	filterTime   = 15 * time.Minute
+)
+
 // A gitError is a git that ended with a status other than 0.
 type gitError struct {
 	command string
@@ -180,7 +187,17 @@ func clip(line string) string {
 
 // run runs git in dir, which is also the worktree unless extra says otherwise, and
 // returns its output.
-func (g git) run(ctx context.Context, dir string, extra []string, stdin []byte, args ...string) ([]byte, error) {
+//
+// Git reads some of its own files without a look at what they are: a FIFO in the place
+// of a configuration would hold it, and us, for ever. So there is an end even where ctx
+// has none.
+func (g git) run(outer context.Context, dir string, extra []string, stdin []byte, args ...string) ([]byte, error) {
+	patience := questionTime
+	if args[0] == "update-index" {
+		patience = filterTime
+	}
+	ctx, cancel := context.WithTimeout(outer, patience)
+	defer cancel()
 	cmd := exec.CommandContext(ctx, g.program, append(safe(), args...)...)
 	cmd.Dir = dir
 	cmd.Env = g.environment(extra)
@@ -192,10 +209,12 @@ func (g git) run(ctx context.Context, dir string, extra []string, stdin []byte, 
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	// A filter may leave a child behind that holds the pipes.
 	cmd.WaitDelay = 2 * time.Second
-	ownGroup(cmd)
-	err := cmd.Run()
+	err := runGroup(cmd)
+	if outer.Err() != nil {
+		return nil, outer.Err()
+	}
 	if ctx.Err() != nil {
-		return nil, ctx.Err()
+		return nil, &gitError{command: args[0], status: -1, stderr: fmt.Sprintf("fatal: it did not end within %v", patience)}
 	}
 	var exit *exec.ExitError
 	switch {
@@ -274,6 +293,15 @@ func discover(ctx context.Context, program, dir string) (repository, error) {
 			r := repository{root: root, foreign: foreign(fi)}
 			if r.git, err = findGit(program, root); err != nil {
 				return r, err
+			}
+			if fi.IsDir() {
+				// Git would wait for what is a FIFO, and read a device for ever.
+				for _, name := range []string{"HEAD", "index", "config", "config.worktree", "packed-refs"} {
+					own, err := os.Stat(filepath.Join(root, ".git", name))
+					if err == nil && !own.Mode().IsRegular() {
+						return r, fmt.Errorf(".git/%s is not a regular file", name)
+					}
+				}
 			}
 			out, err := r.git.run(ctx, root, here(root), nil, "rev-parse", "--show-object-format", "--git-path", "objects")
 			if err == nil {

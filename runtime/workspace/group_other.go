@@ -4,6 +4,6 @@ package workspace
 
 import "os/exec"
 
-// ownGroup does nothing: there are no process groups here, and a cancelled
-// context kills the command alone.
-func ownGroup(*exec.Cmd) {}
+// runGroup runs a command. There are no process groups here, and a cancelled context
+// kills the command alone.
+func runGroup(cmd *exec.Cmd) error { return cmd.Run() }

@@ -1,4 +1,4 @@
-//go:build unix
+//go:build unix && !linux
 
 package workspace
 
@@ -7,8 +7,9 @@ import (
 	"syscall"
 )
 
-// ownGroup makes a cancelled context kill what the command started too.
-func ownGroup(cmd *exec.Cmd) {
+// runGroup runs a command so that a cancelled context kills what it started too.
+func runGroup(cmd *exec.Cmd) error {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+	return cmd.Run()
 }

@@ -370,6 +370,18 @@ func TestReasons(t *testing.T) {
 			r.do(os.RemoveAll(r.path(".git")))
 			r.write(".git", "gitdir: /nonexistent\n")
 		}, "git: not a git repository: /nonexistent"},
+		{"FIFO as index", func(r *repo) {
+			r.write("a", "a")
+			r.do(syscall.Mkfifo(r.path(".git/index"), 0o600))
+		}, ".git/index is not a regular file"},
+		{"FIFO as configuration", func(r *repo) {
+			r.do(os.Remove(r.path(".git/config")))
+			r.do(syscall.Mkfifo(r.path(".git/config"), 0o600))
+		}, ".git/config is not a regular file"},
+		{"device as configuration", func(r *repo) {
+			r.do(os.Remove(r.path(".git/config")))
+			r.do(os.Symlink("/dev/zero", r.path(".git/config")))
+		}, ".git/config is not a regular file"},
 		{"outside", func(r *repo) { r.do(os.RemoveAll(r.path(".git"))) }, "not a git repository"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -378,7 +390,7 @@ func TestReasons(t *testing.T) {
 			c.build(r)
 			r.write("__pycache__/x", "no")
 			s := r.takeBoth(NewTracker(r.dir, Options{}))
-			if s.Tree != "" || (s.Reason != c.want && !strings.HasPrefix(s.Reason, "git: ") || !strings.HasPrefix(s.Reason, c.want[:5])) {
+			if s.Exact || s.Tree != "" || (s.Reason != c.want && !strings.HasPrefix(s.Reason, "git: ") || !strings.HasPrefix(s.Reason, c.want[:5])) {
 				t.Errorf("tree %q, reason %q, want %q", s.Tree, s.Reason, c.want)
 			}
 			r.write("new", "x")
@@ -532,6 +544,50 @@ func TestCancel(t *testing.T) {
 	}
 	if d := time.Since(start); d > 20*time.Second {
 		t.Errorf("it took %v", d)
+	}
+}
+
+// TestCut ends snapshots that would take for ever: nothing of them is left.
+func TestCut(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		build func(r *repo)
+	}{
+		{"a file of 4 TB", func(r *repo) {
+			r.write("big", "")
+			r.do(os.Truncate(r.path("big"), 4<<40))
+		}},
+		{"git waits for a FIFO that its configuration includes", func(r *repo) {
+			r.git("config", "include.path", r.path("pipe"))
+			r.do(syscall.Mkfifo(r.path("pipe"), 0o600))
+		}},
+		{"a filter that sleeps", func(r *repo) {
+			r.git("config", "filter.slow.clean", "sleep 60 & sleep 60")
+			r.write(".gitattributes", "a filter=slow\n")
+			r.write("a", "a")
+		}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			r := newRepo(t)
+			c.build(r)
+			ctx, cancel := context.WithTimeout(context.Background(), 500*time.Millisecond)
+			defer cancel()
+			start := time.Now()
+			if s, err := Take(ctx, r.dir, Options{}); !errors.Is(err, context.DeadlineExceeded) {
+				t.Errorf("%+v, %v", s, err)
+			}
+			if d := time.Since(start); d > 15*time.Second {
+				t.Errorf("it took %v", d)
+			}
+			links, _ := filepath.Glob("/proc/[0-9]*/cwd")
+			for _, l := range links {
+				if dir, err := os.Readlink(l); err == nil && dir == r.dir {
+					text, _ := os.ReadFile(filepath.Join(filepath.Dir(l), "cmdline"))
+					t.Errorf("left behind: %q", text)
+				}
+			}
+		})
 	}
 }
 

@@ -97,6 +97,9 @@ func newExec(u *ui, use string) *cobra.Command {
 			// the command too.
 			signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 			opt := rec.options(&f.recordFlags, p)
+			if f.timeout > 0 {
+				opt.Budget.Timeout = f.timeout + 2*time.Second // that of the command, and its snapshots
+			}
 			opt.Root, opt.Control = root, sig.control
 			opt.Color, opt.DeferGate, opt.KeepGoing, opt.Output = u.outTTY && f.as == "", true, true, true
 			opt.Listen = func(e runner.Event) {
@@ -241,10 +244,10 @@ func execStatus(u *ui, o *runner.Outcome, file string, quiet, judged bool) error
 		return exitStatus(execNotRunnable)
 	case r.Reason == runner.EnvMissing:
 		return exitStatus(execNotFound)
-	case pr == nil || r.Reason == runner.StartFailed:
-		return exitStatus(execFailed)
 	case r.Reason == runner.Timeout:
 		return exitStatus(124) // as timeout(1)
+	case pr == nil || r.Reason == runner.StartFailed:
+		return exitStatus(execFailed)
 	case pr.Signal != "":
 		return exitStatus(128 + signalNumber(pr.Signal))
 	case pr.ExitCode != 0:

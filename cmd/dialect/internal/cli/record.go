@@ -68,6 +68,7 @@ type record struct {
 	reason string        // why there is no store
 	key    *keyfd.Key    // nil without one
 	files  runner.Workspace
+	ahead  *ahead // what takes the snapshots, also if they are not used; nil for none
 	secret *redact.Redactor
 }
 
@@ -95,7 +96,7 @@ func (f *recordFlags) open(u *ui, root string, caches []string, writes ...string
 		files.begin()
 	}
 	r := f.openStore(root, key)
-	r.key = key
+	r.key, r.ahead = key, files
 	if files != nil && r.store != nil {
 		r.files = files
 	}
@@ -132,9 +133,10 @@ func isProject(dir string) bool {
 // takes its time.
 type ahead struct {
 	*workspace.Tracker
-	say   func()
-	once  sync.Once
-	first chan struct{} // closed when the first snapshot is there; nil once it was handed out
+	say    func()
+	once   sync.Once
+	first  chan struct{} // closed when the first snapshot is there; nil once it was handed out
+	cancel context.CancelFunc
 
 	snapshot *workspace.Snapshot
 	err      error
@@ -143,10 +145,12 @@ type ahead struct {
 const slowSnapshot = 2 * time.Second
 
 func (a *ahead) begin() {
+	var ctx context.Context
+	ctx, a.cancel = context.WithCancel(context.Background())
 	a.first = make(chan struct{})
 	go func() {
 		defer close(a.first)
-		a.snapshot, a.err = a.take(context.Background())
+		a.snapshot, a.err = a.take(ctx)
 	}()
 }
 
@@ -162,9 +166,21 @@ func (a *ahead) Take(ctx context.Context) (*workspace.Snapshot, error) {
 	if a.first == nil {
 		return a.take(ctx)
 	}
+	defer context.AfterFunc(ctx, a.cancel)()
 	<-a.first
 	a.first = nil
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
 	return a.snapshot, a.err
+}
+
+// end ends a snapshot that nobody took.
+func (a *ahead) end() {
+	a.cancel()
+	if a.first != nil {
+		<-a.first
+	}
 }
 
 // redactor makes what takes the secrets of a plan and of the environment out of text.
@@ -358,6 +374,9 @@ func (r *record) options(f *recordFlags, p *plan.Plan) runner.Options {
 }
 
 func (r *record) close() {
+	if r.ahead != nil {
+		r.ahead.end()
+	}
 	if r.store != nil {
 		_ = r.store.Close() // all that was acknowledged is durable already
 	}

@@ -75,6 +75,18 @@ func (i *interrupts) stop() {
 	i.cancel(nil)
 }
 
+// interruptStatus is the exit status of a command whose context a signal has ended.
+func interruptStatus(ctx context.Context) int {
+	sig, _ := context.Cause(ctx).(runner.Signal)
+	switch sig.Name {
+	case "SIGTERM":
+		return 143
+	case "SIGHUP":
+		return 129
+	}
+	return 130
+}
+
 // signals returns a context that the signals that end a run cancel, with the signal as
 // its cause.
 func signals() (ctx context.Context, stop func()) {
