@@ -362,10 +362,6 @@ type Gate struct {
 	// BeyondMore counts the others.
 	Beyond     []Datum `json:"beyond,omitempty"`
 	BeyondMore int     `json:"beyond_more,omitempty"`
-	// Also are the bytes of earlier snapshots of the run, from which Tree differs in
-	// nothing but new files that git does not track: what ran on them counts as run
-	// on Tree.
-	Also []Hash `json:"also,omitempty"`
 
 	// Parent is the step of another run that started this gate's run: "RUN/STEP".
 	Parent string `json:"parent,omitempty"`
@@ -410,8 +406,6 @@ func (g *Gate) check() error {
 		return errors.New("a gate without a list of members")
 	case len(g.Beyond) > MaxBeyond || g.BeyondMore < 0 || len(g.Beyond) > 0 && (g.Tree == nil || g.Tree.Exact):
 		return errors.New("a list of what is beyond the tree that cannot be")
-	case len(g.Also) > MaxMembers/4 || len(g.Also) > 0 && g.Tree == nil:
-		return errors.New("snapshots beside a tree that cannot be")
 	case len(g.Members)+len(g.Nested) > MaxMembers:
 		return fmt.Errorf("%d members; at most %d", len(g.Members)+len(g.Nested), MaxMembers)
 	case g.Final && g.Part:

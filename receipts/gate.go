@@ -74,16 +74,15 @@ type GateRequest struct {
 	Covers              Covers
 	Expect              []Expectation
 
-	Policy      string // see [Gate]
-	Tree        *Tree  // at the gate; nil where none is taken
-	Place       Datum  // as in [Gate]
-	Also        []Hash
+	Policy      string  // see [Gate]
+	Tree        *Tree   // at the gate; nil where none is taken
+	Place       Datum   // as in [Gate]
+	Beyond      []Datum // see [Gate]
+	BeyondMore  int
 	Parent      string
 	AcceptFlaky string  // why passes after failures are accepted; empty: they are not
 	Strict      bool    // refuse passes after failures
 	Level       int     // of the gate receipt: failures of a lower one do not count
-	Beyond      []Datum // why Tree is not exact; see [Gate]
-	BeyondMore  int
 	By          string // who accepts
 	AnyRun      bool   // the receipts may be of any run, but all of Tree
 	AnySession  bool   // and of any session
@@ -242,7 +241,7 @@ func (g GateRequest) Body(members []Hash, d *Decision) *Gate {
 		Version: 1, Run: g.Run, Session: g.Session, Timestamp: g.At, Nonce: g.Nonce,
 		Final: g.Final && !g.Part, Part: g.Part, Script: g.Script, Matrix: g.Matrix, Covers: g.Covers,
 		Members: members, Required: required, Reused: d.Reused, Level: d.Level, Policy: policy,
-		Tree: g.Tree, Place: g.Place, Beyond: g.Beyond, BeyondMore: g.BeyondMore, Also: g.Also, Parent: g.Parent,
+		Tree: g.Tree, Beyond: g.Beyond, BeyondMore: g.BeyondMore, Parent: g.Parent, Place: g.Place,
 	}
 }
 

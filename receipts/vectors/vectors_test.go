@@ -56,7 +56,7 @@ func cases(t *testing.T) []vectors.Vector {
 	w.Dir, w.Reused, w.Tests = receipts.Text("sub"), receipts.Hash{7}, &receipts.Tests{Passed: 3, Failed: 1}
 	add("receipt with a workspace", &w)
 	add("run with a parent", &receipts.Run{Version: 1, Run: "r-2", Session: "s", Started: when, Parent: "r-1/3.2", Tree: &tree, Script: receipts.File{Path: receipts.Text("x.dlct")}, Planned: []receipts.Planned{}, Dialect: "devel", System: "linux/amd64"})
-	add("gate with a tree", &receipts.Gate{Version: 1, Run: "r-1", Session: "s", Timestamp: when, Members: []receipts.Hash{}, Reused: 1, Level: 1, Policy: "pinned", Tree: &tree, Also: []receipts.Hash{{8}}, Nested: []receipts.Hash{{9}}})
+	add("gate with a tree", &receipts.Gate{Version: 1, Run: "r-1", Session: "s", Timestamp: when, Members: []receipts.Hash{}, Reused: 1, Level: 1, Policy: "pinned", Tree: &tree, Beyond: []receipts.Datum{receipts.Text("pipe: a FIFO: no commit holds it")}, BeyondMore: 2, Nested: []receipts.Hash{{9}}})
 	add("settlement", &receipts.Settlement{Version: 1, Receipt: sha, Status: receipts.Succeeded, By: "worker", Timestamp: when, Handle: &receipts.Handle{ExternalID: "page-1", VerifiableURL: "https://example.com/1"}})
 	add("trust in a matrix", &receipts.Trust{Version: 1, What: "matrix", Matrix: sha, Files: []receipts.File{{Path: receipts.Text("routing.toml"), SHA256: receipts.Hash{4}}}, By: "me", Timestamp: when})
 	add("trust in a flaky pass", &receipts.Trust{Version: 1, What: "flaky", Receipts: []receipts.Hash{sha}, Reason: "the network was down", By: "me", Timestamp: when})

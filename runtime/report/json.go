@@ -170,7 +170,8 @@ type DocGate struct {
 	Required int          `json:"required"`
 	Reused   int          `json:"reused,omitempty"`
 	Tree     *DocTree     `json:"tree,omitempty"`
-	New      []string     `json:"new_files,omitempty"` // that git does not track, left behind during the run
+	New      []string     `json:"new_files,omitempty"` // that came during the run, and are not in tree: nothing has tested them
+	Beyond   []string     `json:"beyond,omitempty"`    // why tree is not exact: "PATH: reason", the first of them
 	Refusals []DocRefusal `json:"refusals,omitempty"`
 	Detail   string       `json:"detail,omitempty"`
 }
@@ -179,6 +180,7 @@ type DocGate struct {
 type DocTree struct {
 	Tree  string `json:"tree,omitempty"` // as git would name it; absent outside of a repository
 	Bytes string `json:"bytes"`
+	Exact bool   `json:"exact"` // a clone of a commit of tree has these bytes
 }
 
 // DocRefusal is one reason why a gate refused.
@@ -444,7 +446,10 @@ func gate(g *runner.Gate) *DocGate {
 		d.Reused = g.Reused
 	}
 	if g.Tree != nil {
-		d.Tree = &DocTree{g.Tree.Tree, g.Tree.Bytes.String()}
+		d.Tree = &DocTree{g.Tree.Tree, g.Tree.Bytes.String(), g.Tree.Exact}
+	}
+	for _, b := range g.Beyond {
+		d.Beyond = append(d.Beyond, clean(b))
 	}
 	for _, f := range g.Noted[:min(len(g.Noted), 100)] {
 		d.New = append(d.New, clean(f))

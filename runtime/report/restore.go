@@ -85,7 +85,7 @@ func restore(l *DocResult) *runner.Result {
 func restoreGate(d *DocGate) *runner.Gate {
 	g := &runner.Gate{
 		Verdict: runner.GateVerdict(d.Verdict), ID: d.ID, Final: d.Final, Members: d.Members, Required: d.Required,
-		Reused: d.Reused, Policy: d.Rules, Failures: d.Failures, Early: d.Early, Noted: d.New, Detail: d.Detail,
+		Reused: d.Reused, Policy: d.Rules, Failures: d.Failures, Early: d.Early, Noted: d.New, Beyond: d.Beyond, Detail: d.Detail,
 	}
 	g.SHA, _ = receipts.ParseHash(d.SHA256)
 	if len(d.Level) == 2 && d.Level[0] == 'L' && d.Level[1] >= '0' && d.Level[1] <= '9' {

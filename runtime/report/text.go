@@ -283,8 +283,9 @@ func (p *printer) summary() {
 			p.f("  %s\n", p.bounded(ref.Error()))
 		}
 	}
-	if len(o.Gate.Noted) > 0 && (p.opt.Form != Agent || o.Verdict() != "passed") {
-		p.f("note: new files that git does not track: %s\n", p.bounded(some(o.Gate.Noted, 5)))
+	if len(o.Gate.Noted) > 0 {
+		p.f("note: files that came during the run were not tested: %s\n", p.bounded(some(o.Gate.Noted, 5)))
+		p.f("hint: ignore them in a tracked .gitignore, or add their directory to caches in routing.toml; else run again\n")
 	}
 	if o.Degraded != "" {
 		p.f("%s: no receipt was kept: %s\n", p.paint(yellow, "DEGRADED"), p.bounded(o.Degraded))

@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/command-dialect/dialect/receipts"
+	"github.com/command-dialect/dialect/runtime/workspace"
 )
 
 // middleGate decides a gate that is not the last line: it gates the lines above
@@ -105,7 +107,11 @@ func (r *run) gate(final bool) *Gate {
 		g.Verdict, g.Members = GateDeferred, len(expect)
 		err = r.ledger.sync()
 	} else {
-		r.trees.gate()
+		tested, unseen := r.trees.gate()
+		if r.ctx.Err() != nil {
+			g.Verdict, g.Detail, g.Refusals = GateNotRun, "the run was cut short", nil
+			return g
+		}
 		for i, leaf := range held {
 			if e := leaf.epoch; e != nil {
 				expect[i].Tree = &e.tree
@@ -124,7 +130,7 @@ func (r *run) gate(final bool) *Gate {
 			g.Refusals = []receipts.Refusal{{Reason: receipts.OtherPolicy, Message: why}}
 			return g
 		}
-		err = r.askGate(g, expect)
+		err = r.askGate(g, expect, tested, unseen)
 	}
 	if err != nil {
 		// Without a store there is no evidence: enough only if none was asked for.
@@ -142,8 +148,9 @@ func (r *run) gate(final bool) *Gate {
 	return g
 }
 
-// askGate asks the store. The error is the store's: nothing was decided.
-func (r *run) askGate(g *Gate, expect []receipts.Expectation) error {
+// askGate asks the store for a gate over the files of the snapshot tested, beyond which
+// the paths unseen are there now. The error is the store's: nothing was decided.
+func (r *run) askGate(g *Gate, expect []receipts.Expectation, tested *workspace.Snapshot, unseen []string) error {
 	if why := r.ledger.reason(); why != "" {
 		return errors.New(why)
 	}
@@ -152,12 +159,13 @@ func (r *run) askGate(g *Gate, expect []receipts.Expectation) error {
 		Final: g.Final, Part: r.plan.Script.Part,
 		Script: digest(r.plan.Script.SHA256), Matrix: digest(r.plan.Matrix.SHA256),
 		Covers: covers(r.done), Expect: expect,
-		Policy: r.policy(), Also: r.trees.also, Parent: r.opt.Parent, AcceptFlaky: r.opt.AcceptFlaky, By: r.opt.By,
+		Policy: r.policy(), Parent: r.opt.Parent, AcceptFlaky: r.opt.AcceptFlaky, By: r.opt.By,
 	}
-	if e := r.trees.epoch; e != nil {
-		req.Tree, req.Place = &e.tree, e.place
+	if tested != nil {
+		req.Place = receipts.Text(tested.Place)
+		g.Beyond = beyond(&req, tested, unseen)
 	}
-	g.Policy, g.Tree, g.Noted = req.Policy, req.Tree, r.trees.noted
+	g.Policy, g.Tree, g.Noted = req.Policy, req.Tree, unseen
 	// What earlier gates consumed comes in with their gate receipts.
 	for _, earlier := range r.gates {
 		req.Expect = append(req.Expect, receipts.Expectation{
@@ -180,12 +188,38 @@ func (r *run) askGate(g *Gate, expect []receipts.Expectation) error {
 	}
 	g.Verdict, g.SHA, g.ID, g.Level, g.Members, g.Reused = GatePassed, d.Gate, receipts.GateID(d.Gate), d.Level, len(req.Expect), d.Reused
 	g.Failures, g.Early = d.Failures, d.Early
-	if r.opt.Keep != nil && r.trees.now != nil {
-		r.opt.Keep(r.trees.now)
+	if r.opt.Keep != nil && tested != nil {
+		r.opt.Keep(tested)
 	}
 	Leaves(r.done, func(leaf *Result) { r.consumed[leaf] = true })
 	r.gates = r.gates[:0]
 	return nil
+}
+
+// beyond puts the tree of a snapshot into a request, and what a clone of it would have
+// otherwise. What came while the run went on may have had a part in it, and no clone
+// has it: with that nothing is exact. It returns the reasons.
+func beyond(req *receipts.GateRequest, s *workspace.Snapshot, unseen []string) (reasons []string) {
+	tree := treeOf(s)
+	tree.Exact = tree.Exact && len(unseen) == 0
+	req.Tree = &tree
+	if tree.Exact || tree.Tree == "" {
+		return nil
+	}
+	all := slices.Clone(s.Beyond.List)
+	for _, path := range unseen {
+		all = append(all, workspace.Difference{Path: path, Why: "it came while the run went on"})
+	}
+	for _, d := range all[:min(len(all), receipts.MaxBeyond)] {
+		reasons = append(reasons, d.String())
+		text := receipts.Text(d.String())
+		if len(text.Text) > 512 {
+			text = text.Digest()
+		}
+		req.Beyond = append(req.Beyond, text)
+	}
+	req.BeyondMore = s.Beyond.Count + len(unseen) - len(req.Beyond)
+	return reasons
 }
 
 // policy asks for the policy once.

@@ -61,10 +61,10 @@ func (m *meter) start() {
 			now := m.clock()
 			switch b := m.budget; {
 			case b.Timeout > 0 && now >= b.Timeout:
-				m.run.cancel(limit{Timeout, fmt.Sprintf("the run took longer than its timeout of %v", b.Timeout)})
+				m.run.end(limit{Timeout, fmt.Sprintf("the run took longer than its timeout of %v", b.Timeout)})
 				return
 			case b.Stall > 0 && m.busy.Load() > 0 && now-time.Duration(m.active.Load()) >= b.Stall:
-				m.run.cancel(limit{Stall, fmt.Sprintf("nothing in the run wrote anything for %v", b.Stall)})
+				m.run.end(limit{Stall, fmt.Sprintf("nothing in the run wrote anything for %v", b.Stall)})
 				return
 			}
 		}
@@ -86,7 +86,7 @@ func (m *meter) wrote(n int) {
 		m.active.Store(int64(m.clock()))
 	}
 	if b := m.budget.MaxOutput; b > 0 && m.output.Add(int64(n)) > b {
-		m.run.cancel(limit{OutputLimit, fmt.Sprintf("the run wrote more than %d bytes", b)})
+		m.run.end(limit{OutputLimit, fmt.Sprintf("the run wrote more than %d bytes", b)})
 	}
 }
 
@@ -94,4 +94,10 @@ func (m *meter) wrote(n int) {
 func (m *meter) runs(n int64) {
 	m.wrote(0)
 	m.busy.Add(n)
+}
+
+// end ends the run and its snapshots.
+func (r *run) end(cause error) {
+	r.cancel(cause)
+	r.cut(cause)
 }

@@ -153,7 +153,8 @@ type Gate struct {
 	Failures int           // of the commands on exactly these files, in this run or an earlier one
 	Early    int           // ends of them before an answer
 	Tree     *receipts.Tree
-	Noted    []string // new files that git does not track, left behind during the run
+	Beyond   []string // why Tree is not exact: "PATH: reason", the first of them
+	Noted    []string // new files that git does not track, which are beyond Tree: nothing has tested them
 	Refusals []receipts.Refusal
 	Detail   string
 }

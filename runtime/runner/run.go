@@ -162,9 +162,9 @@ type Options struct {
 }
 
 // Run carries p out and returns what became of it. It returns when every process
-// that it started has ended. Cancelling ctx ends the run; if the cause of the
+// that it started has ended. Cancelling parent ends the run; if the cause of the
 // cancellation is a [Signal], the outcome names it.
-func Run(ctx context.Context, p *plan.Plan, o Options) *Outcome {
+func Run(parent context.Context, p *plan.Plan, o Options) *Outcome {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
@@ -174,7 +174,7 @@ func Run(ctx context.Context, p *plan.Plan, o Options) *Outcome {
 	if o.Jobs <= 0 {
 		o.Jobs = runtime.NumCPU()
 	}
-	ctx, cancel := context.WithCancelCause(ctx)
+	ctx, cancel := context.WithCancelCause(parent)
 	defer cancel(nil)
 	if o.Root == "" {
 		o.Root = p.Matrix.Root
@@ -182,7 +182,9 @@ func Run(ctx context.Context, p *plan.Plan, o Options) *Outcome {
 	if o.Policy == nil {
 		o.Policy = func() string { return receipts.PolicyUnpinned }
 	}
-	r := &run{trees: trees{source: o.Workspace, rules: p.Matrix.Files}, ctx: ctx, cancel: cancel, plan: p, opt: o, ledger: newLedger(o.Store, o.Degraded), consumed: make(map[*Result]bool)}
+	treeCtx, cut := context.WithCancelCause(parent)
+	defer cut(nil)
+	r := &run{trees: trees{source: o.Workspace, ctx: treeCtx, rules: p.Matrix.Files}, cut: cut, ctx: ctx, cancel: cancel, plan: p, opt: o, ledger: newLedger(o.Store, o.Degraded), consumed: make(map[*Result]bool)}
 	r.meter = meter{run: r, budget: over(p.Budget, o.Budget)}
 	r.slots.SetLimit(o.Jobs)
 	return r.run()
@@ -196,6 +198,7 @@ func (s Signal) Error() string { return "interrupted by " + s.Name }
 type run struct {
 	ctx         context.Context
 	cancel      context.CancelCauseFunc
+	cut         context.CancelCauseFunc // ends snapshots too, which --fail-fast does not
 	plan        *plan.Plan
 	opt         Options
 	exec        *executor

@@ -29,56 +29,67 @@ type epoch struct {
 
 // trees follows the files of a run through its epochs. It is used between steps
 // alone, never while the members of a group run.
+//
+// A file that is new, and that git does not track, is of the tree of an epoch only if
+// it was there when a step of the epoch began after one that may write. What turns up
+// while steps only read, or after the last step, was tested by nobody: base stays the
+// snapshot without it, and unseen lists it.
 type trees struct {
 	source Workspace
-	now    *workspace.Snapshot // at the begin of epoch; nil if there is none
+	ctx    context.Context     // ends with the run, but not by --fail-fast
+	now    *workspace.Snapshot // the last one; nil if there is none
+	base   *workspace.Snapshot // what epoch.tree is of: now, but for files that are new since
+	tested *workspace.Snapshot // before a last writer that has left nothing but new files; nil otherwise
 	epoch  *epoch
-	read   bool            // a reading step ran in the epoch
-	also   []receipts.Hash // earlier snapshots that differ from now in nothing but new files
-	noted  []string        // those new files
-	err    error           // why there is no snapshot
-	rules  []plan.File     // what the matrix was loaded from
-	other  string          // the first of rules that a snapshot had with other content; empty if none
+	read   bool        // a reading step ran in the epoch
+	err    error       // why there is no snapshot
+	rules  []plan.File // what the matrix was loaded from
+	other  string      // the first of rules that a snapshot had with other content; empty if none
 }
 
 // begin takes the first snapshot.
 func (t *trees) begin() {
 	if t.source != nil {
-		t.take()
+		t.take(false)
 	}
 }
 
-// take takes a snapshot and begins an epoch; it returns what changed in the one
-// that ends, and the snapshot.
-func (t *trees) take() []workspace.Change {
-	// The end of a run is worth a snapshot too: what is known is recorded.
-	s, err := t.source.Take(context.Background())
+// take takes a snapshot and begins an epoch; wrote says that a step that may write ran
+// in the one that ends. It returns what changed since the last snapshot.
+func (t *trees) take(wrote bool) []workspace.Change {
+	s, err := t.source.Take(t.ctx)
 	if err != nil {
-		t.err, t.now, t.epoch = err, nil, nil
+		t.err, t.now, t.base, t.tested, t.epoch = err, nil, nil, nil, nil
 		return nil
 	}
 	if t.other == "" {
 		t.other = policy.Agree(t.rules, s)
 	}
 	var changes []workspace.Change
+	base, tested := s, (*workspace.Snapshot)(nil)
 	if t.now != nil {
 		changes = workspace.Diff(t.now, s)
-		real := slices.ContainsFunc(changes, isReal)
-		for _, c := range changes {
-			if !isReal(c) {
-				t.noted = append(t.noted, c.Path)
-			}
+		since := changes
+		if t.base != t.now {
+			since = workspace.Diff(t.base, s)
 		}
 		switch {
-		case real:
-			t.also = nil
-		case t.now.Bytes != s.Bytes && len(t.also) < receipts.MaxMembers/4:
-			t.also = append(t.also, t.now.Bytes)
+		case slices.ContainsFunc(since, isReal):
+		case len(since) == 0:
+			tested = t.tested
+		case wrote && len(changes) > 0:
+			tested = t.base
+		default:
+			base, tested = t.base, t.tested
 		}
 	}
-	t.now, t.read = s, false
-	t.epoch = &epoch{tree: receipts.Tree{Tree: s.Tree, Bytes: s.Bytes}, place: receipts.Text(s.Place)}
+	t.now, t.base, t.tested, t.read = s, base, tested, false
+	t.epoch = &epoch{tree: treeOf(base), place: receipts.Text(base.Place)}
 	return changes
+}
+
+func treeOf(s *workspace.Snapshot) receipts.Tree {
+	return receipts.Tree{Tree: s.Tree, Bytes: s.Bytes, Exact: s.Exact}
 }
 
 // isReal tells a change of what was there from a file that a tool left behind.
@@ -88,14 +99,14 @@ func isReal(c workspace.Change) bool { return c.Kind != workspace.Added || !c.Un
 // is held against them.
 func (t *trees) settle() {
 	if t.source != nil {
-		t.end()
+		t.end(false)
 	}
 }
 
 // end takes the snapshot that ends an epoch, and notes in it what changed.
-func (t *trees) end() []workspace.Change {
+func (t *trees) end(wrote bool) []workspace.Change {
 	e := t.epoch
-	changes := t.take()
+	changes := t.take(wrote)
 	for _, c := range changes {
 		if e != nil && isReal(c) {
 			e.changed = append(e.changed, c.Path)
@@ -106,6 +117,7 @@ func (t *trees) end() []workspace.Change {
 
 // before is called before a step or a group; writes says that it may write.
 func (t *trees) before(writes bool) {
+	t.tested = nil
 	switch {
 	case t.source == nil || t.epoch == nil:
 	case writes && t.read:
@@ -122,16 +134,26 @@ func (t *trees) after() []workspace.Change {
 	if t.source == nil || t.epoch == nil {
 		return nil
 	}
-	return t.end()
+	return t.end(true)
 }
 
-// gate ends the epoch for a gate: every file is read again.
-func (t *trees) gate() {
+// gate ends the epoch for a gate: every file is read again. It returns the snapshot of
+// what was tested, nil if there is none, and the paths that are there beyond it.
+func (t *trees) gate() (tested *workspace.Snapshot, unseen []string) {
 	if t.source == nil {
-		return
+		return nil, nil
 	}
 	t.source.Forget()
 	t.settle()
+	if tested = t.base; t.tested != nil {
+		tested = t.tested
+	}
+	if tested != nil && tested != t.now {
+		for _, c := range workspace.Diff(tested, t.now) {
+			unseen = append(unseen, c.Path)
+		}
+	}
+	return tested, unseen
 }
 
 // writes reports whether s or a member of it may change files.
@@ -175,8 +197,10 @@ func (t *trees) noTree() string {
 	switch {
 	case t.source == nil:
 		return ""
+	case t.ctx.Err() != nil && t.err != nil:
+		return "the run was ended while its files were read"
 	case t.err != nil:
-		return fmt.Sprintf("the files cannot be told: %v; ignore it in a tracked .gitignore, or run with --no-tree, which proves less", t.err)
+		return fmt.Sprintf("cannot take a snapshot of the working tree: %v; ignore it in a tracked .gitignore, or run with --no-tree, which proves less", t.err)
 	case t.now != nil && t.now.Unmerged:
 		return "the files have no tree: " + t.now.Reason
 	}

@@ -82,7 +82,28 @@ func TestEpochs(t *testing.T) {
 			s := r.sh("write", "echo x >>a.txt; test -e tried || { touch tried; exit 1; }")
 			s.Budget.Retries = 1
 			return []*plan.Step{s, r.sh("b", "true")}
-		}, "passed", "tried"},
+		}, "passed", ""},
+		{"a new file between readers", func(r *repo) []*plan.Step {
+			return []*plan.Step{r.sh("a", "true"), r.sh("b", "echo x >test_bad.txt"), r.sh("c", "true")}
+		}, "passed", "test_bad.txt"},
+		{"a new file of a reader before a writer that changes nothing", func(r *repo) []*plan.Step {
+			return []*plan.Step{r.sh("a", "echo x >new.txt"), r.sh("write", "true"), r.sh("b", "true")}
+		}, "passed", "new.txt"},
+		{"a new file of the last writer", func(r *repo) []*plan.Step {
+			return []*plan.Step{r.sh("a", "true"), r.sh("write", "echo x >new.txt")}
+		}, "passed", "new.txt"},
+		{"new files of the last writer, and after it", func(r *repo) []*plan.Step {
+			return []*plan.Step{r.sh("a", "echo x >a.new"), r.sh("write", "echo x >b.new; (sleep 0.05; echo x >c.new) & wait")}
+		}, "passed", "a.new b.new c.new"},
+		{"a new file of a writer that is read", func(r *repo) []*plan.Step {
+			return []*plan.Step{r.sh("write", "echo x >new.txt"), r.sh("a", "test -e new.txt")}
+		}, "passed", ""},
+		{"a new file that comes and goes", func(r *repo) []*plan.Step {
+			return []*plan.Step{r.sh("a", "echo x >new.txt"), r.sh("write", "rm new.txt"), r.sh("b", "true")}
+		}, "passed", ""},
+		{"a new file before a gate in the middle", func(r *repo) []*plan.Step {
+			return []*plan.Step{r.sh("a", "echo x >new.txt"), gate(), r.sh("b", "true")}
+		}, "passed", "new.txt"},
 		{"a gate in the middle", func(r *repo) []*plan.Step {
 			return []*plan.Step{r.sh("a", "true"), gate(), r.sh("b", "echo x >>a.txt")}
 		}, "tree_changed", ""},
@@ -103,6 +124,18 @@ func TestEpochs(t *testing.T) {
 			}
 			if got != tt.want || strings.Join(o.Gate.Noted, " ") != tt.noted {
 				t.Errorf("%s, noted %q: %s", got, o.Gate.Noted, o.Gate.Detail)
+			}
+			if tree := o.Gate.Tree; got == "passed" {
+				if tree.Exact != (len(o.Gate.Noted) == 0) {
+					t.Errorf("exact %v, with %q", tree.Exact, o.Gate.Noted)
+				}
+				for _, name := range o.Gate.Noted {
+					os.Remove(filepath.Join(r.dir, name))
+				}
+				s, err := workspace.Take(context.Background(), r.dir, workspace.Options{})
+				if err != nil || s.Bytes != tree.Bytes || s.Tree != tree.Tree {
+					t.Errorf("the gate is not about the files that were tested (%v)", err)
+				}
 			}
 			if a, err := r.store.Audit(context.Background(), nil); err != nil || !a.Consistent() {
 				t.Errorf("%v, %v", a.Findings, err)

@@ -73,6 +73,7 @@ type inquest struct {
 	state    policy.State
 	trusted  *policy.Baseline    // nil without a matrix
 	snapshot *workspace.Snapshot // of the present tree; nil for a revision
+	changed  []string            // paths that differ between a stale gate's tree and the present files
 	path     string              // of the store
 	logs     string
 }
@@ -179,6 +180,9 @@ func (q *inquest) present(ctx context.Context, rev string) error {
 		return nil
 	}
 	s, err := q.take(ctx)
+	if ctx.Err() != nil {
+		return exitStatus(interruptStatus(ctx))
+	}
 	if err != nil {
 		q.NoTree = err.Error()
 		return nil
@@ -187,7 +191,7 @@ func (q *inquest) present(ctx context.Context, rev string) error {
 		q.Policy = name + " is not what the matrix was loaded from: it changed in the meantime; ask again"
 	}
 	q.snapshot = s
-	q.Tree, q.Place = &receipts.Tree{Tree: s.Tree, Bytes: s.Bytes}, receipts.Text(s.Place)
+	q.Tree, q.Place = &receipts.Tree{Tree: s.Tree, Bytes: s.Bytes, Exact: s.Exact}, receipts.Text(s.Place)
 	return nil
 }
 
@@ -262,10 +266,10 @@ func dirOf(root string, s *plan.Step) receipts.Datum {
 }
 
 // changedSince lists the paths that differ between the tree of a gate and the present
-// files; nil where that is not known.
-func (q *inquest) changedSince(ctx context.Context, g *receipts.Gate) []string {
+// files; nil where that is not known. Where they are all new, remedy says what to do.
+func (q *inquest) changedSince(ctx context.Context, g *receipts.Gate) (paths []string, remedy string) {
 	if g == nil || g.Tree == nil {
-		return nil
+		return nil, ""
 	}
 	old := kept(q.logs, g.Tree.Bytes)
 	now := q.snapshot
@@ -273,13 +277,16 @@ func (q *inquest) changedSince(ctx context.Context, g *receipts.Gate) []string {
 		now, _ = q.take(ctx)
 	}
 	if old == nil || now == nil {
-		return nil
+		return nil, ""
 	}
-	var paths []string
+	remedy = "what tools leave behind belongs into a tracked .gitignore, or into caches of routing.toml; run again if these files are part of the project"
 	for _, c := range workspace.Diff(old, now) {
 		paths = append(paths, fmt.Sprintf("%s (%s)", c.Path, c.Kind))
+		if c.Kind != workspace.Added || !c.Untracked {
+			remedy = ""
+		}
 	}
-	return paths
+	return paths, remedy
 }
 
 // beyond says how the present files, if they are those of a gate, differ from the

@@ -94,9 +94,9 @@ func runVerify(u *ui, f *inquiryFlags, rev, bundle, id string) error {
 	}
 	q.notes(ctx, res, rev)
 	if f.json {
-		err = verdictJSON(u, q, res, q.changes(ctx, res))
+		err = verdictJSON(u, q, res)
 	} else {
-		err = q.tell(ctx, u, res, rev)
+		err = q.tell(u, res, rev)
 	}
 	if err != nil {
 		return err
@@ -148,6 +148,10 @@ func (q *inquest) answer(ctx context.Context, id string) (*verify.Result, error)
 func (q *inquest) notes(ctx context.Context, res *verify.Result, rev string) {
 	note := func(format string, args ...any) { res.Notes = append(res.Notes, fmt.Sprintf(format, args...)) }
 	if res.Verdict == verify.Stale {
+		var remedy string
+		if q.changed, remedy = q.changedSince(ctx, res.Body); len(q.changed) > 0 && remedy != "" {
+			note("%s", remedy)
+		}
 		if text := q.beyond(ctx, res.Body, rev); text != "" {
 			note("%s", text)
 		}
@@ -250,7 +254,7 @@ func lastWords(res *verify.Result) string {
 }
 
 // tell prints a verdict for people.
-func (q *inquest) tell(ctx context.Context, u *ui, res *verify.Result, rev string) error {
+func (q *inquest) tell(u *ui, res *verify.Result, rev string) error {
 	w := u.out
 	subject := "this tree"
 	if rev != "" {
@@ -281,7 +285,7 @@ func (q *inquest) tell(ctx context.Context, u *ui, res *verify.Result, rev strin
 			fmt.Fprintf(w, "  %s\n", printable(r.Message))
 		}
 	}
-	if changed := q.changes(ctx, res); len(changed) > 0 {
+	if changed := q.changed; len(changed) > 0 {
 		fmt.Fprintf(w, "  changed since: %s\n", printable(strings.Join(changed[:min(len(changed), 10)], ", ")))
 		if n := len(changed) - 10; n > 0 {
 			fmt.Fprintf(w, "  and %s more\n", count(n, "path"))
@@ -299,14 +303,6 @@ func (q *inquest) tell(ctx context.Context, u *ui, res *verify.Result, rev strin
 		fmt.Fprintf(w, "  note: %s\n", printable(n))
 	}
 	return nil
-}
-
-// changes lists the paths that differ between the tree of a gate and the present files.
-func (q *inquest) changes(ctx context.Context, res *verify.Result) []string {
-	if res.Verdict != verify.Stale {
-		return nil
-	}
-	return q.changedSince(ctx, res.Body)
 }
 
 // required names what is required, each once.
@@ -406,13 +402,13 @@ type DocTree struct {
 	Bytes string `json:"bytes,omitempty"`
 }
 
-func verdictJSON(u *ui, q *inquest, res *verify.Result, changed []string) error {
+func verdictJSON(u *ui, q *inquest, res *verify.Result) error {
 	doc := VerdictDocument{
 		Schema: "dialect.verdict/1", Verdict: string(res.Verdict), Verified: res.Verdict == verify.Verified,
 		Level: fmt.Sprintf("L%d", res.Level), LogKept: res.Kept,
 		Rules: q.state.Name(), RulesOf: q.state.Against, RulesCommit: q.state.Commit,
 		Failures: res.Failures, EarlyEnds: res.Early, OtherInputs: res.OtherInputs, Accepted: res.Accepted, Unsigned: res.Below,
-		Changed: changed, Refusals: refusalsOf(res.Refusals), Notes: res.Notes,
+		Changed: q.changed, Refusals: refusalsOf(res.Refusals), Notes: res.Notes,
 	}
 	if q.Tree != nil {
 		doc.Tree = &DocTree{Tree: q.Tree.Tree}
