@@ -18,6 +18,7 @@ import (
 
 	"github.com/command-dialect/dialect/lang/diag"
 	"github.com/command-dialect/dialect/lang/plan"
+	"github.com/command-dialect/dialect/lang/regular"
 	"github.com/command-dialect/dialect/stdlib"
 )
 
@@ -120,22 +121,13 @@ func Unread(l diag.List) bool {
 	})
 }
 
-// ReadFile reads a regular file of little more than a pinned file may have. The file is opened
-// without blocking, and it is what was opened that is looked at: a FIFO in its place cannot
-// hold the loader, whenever it comes.
+// ReadFile reads a regular file of little more than a pinned file may have.
 func ReadFile(name string) ([]byte, error) {
-	f, err := os.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	f, err := regular.Open(name)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	info, err := f.Stat()
-	switch {
-	case err != nil:
-		return nil, err
-	case !info.Mode().IsRegular():
-		return nil, &fs.PathError{Op: "read", Path: name, Err: errors.New("not a regular file")}
-	}
 	return io.ReadAll(io.LimitReader(f, maxPinSize+1))
 }
 

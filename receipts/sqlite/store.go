@@ -38,6 +38,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"golang.org/x/mod/sumdb/note"
@@ -175,10 +176,16 @@ func inspect(path string) (fresh bool, err error) {
 		return false, errors.New("it is a symbolic link")
 	case !info.Mode().IsRegular():
 		return false, errors.New("it is not a regular file")
-	case info.Size() == 0:
+	}
+	for _, suffix := range []string{"-wal", "-shm", "-journal"} {
+		if info, err := os.Lstat(path + suffix); err == nil && !info.Mode().IsRegular() {
+			return false, fmt.Errorf("%s is not a regular file; remove it", path+suffix)
+		}
+	}
+	if info.Size() == 0 {
 		return true, nil
 	}
-	f, err := os.Open(path)
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return false, err
 	}

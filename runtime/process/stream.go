@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/command-dialect/dialect/lang/regular"
 	"github.com/command-dialect/dialect/runtime/redact"
 )
 
@@ -294,7 +295,7 @@ func (c *capture) keep(sum [32]byte) (string, error) {
 	path := filepath.Join(dir, name[2:])
 	if c.file == nil {
 		// The same few bytes are written again and again ("ok", a banner).
-		if same, err := os.ReadFile(path); err == nil && string(same) == string(c.head) {
+		if same, err := regular.ReadOwn(path, int64(len(c.head))); err == nil && string(same) == string(c.head) {
 			return path, nil
 		}
 		if c.create(); c.err != nil {

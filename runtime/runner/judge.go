@@ -10,6 +10,7 @@ import (
 	"strconv"
 
 	"github.com/command-dialect/dialect/lang/plan"
+	"github.com/command-dialect/dialect/lang/regular"
 	"github.com/command-dialect/dialect/receipts"
 	"github.com/command-dialect/dialect/runtime/diagnose"
 	"github.com/command-dialect/dialect/runtime/process"
@@ -169,7 +170,7 @@ func (o *observer) results() (sum diagnose.Tests, first diagnose.Finding, err er
 		if is := now[name]; there && os.SameFile(was.info, is.info) && was.size == is.size && was.time == is.time {
 			continue
 		}
-		f, err := os.Open(name)
+		f, err := regular.Open(name)
 		if err != nil {
 			return sum, first, fmt.Errorf("the test results cannot be read: %w", err)
 		}

@@ -13,6 +13,7 @@ import (
 	"github.com/gofrs/flock"
 
 	"github.com/command-dialect/dialect/lang/plan"
+	"github.com/command-dialect/dialect/lang/regular"
 	"github.com/command-dialect/dialect/receipts"
 )
 
@@ -44,10 +45,16 @@ func (r *run) lock(ctx context.Context, s *plan.Step, in scope) (release func(),
 	if r.opt.LockDir == "" {
 		return nil, 0, errors.New("there is no directory for locks")
 	}
+	// A link in the place of the directory, or of the one that it is in, leads elsewhere.
+	for _, dir := range []string{filepath.Dir(r.opt.LockDir), r.opt.LockDir} {
+		if err := regular.Folder(dir); err != nil {
+			return nil, 0, err
+		}
+	}
 	if err := os.MkdirAll(r.opt.LockDir, 0o700); err != nil {
 		return nil, 0, err
 	}
-	l := flock.New(filepath.Join(r.opt.LockDir, s.Exclusive), flock.SetPermissions(0o600))
+	l := flock.New(filepath.Join(r.opt.LockDir, s.Exclusive), flock.SetFlag(os.O_CREATE|os.O_RDWR|openFlags), flock.SetPermissions(0o600))
 	patience := lockPatience
 	if s.Budget.Timeout > 0 {
 		patience = s.Budget.Timeout

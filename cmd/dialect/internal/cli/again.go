@@ -2,13 +2,13 @@ package cli
 
 import (
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/command-dialect/dialect/lang"
+	"github.com/command-dialect/dialect/lang/regular"
 	"github.com/command-dialect/dialect/runtime/report"
 )
 
@@ -93,7 +93,7 @@ func (f *runFlags) again(u *ui, d *report.Document, l *report.DocResult) ([]stri
 		return nil, nil
 	}
 	name := shortPath(d.Script.Path)
-	text, err := os.ReadFile(d.Script.Path)
+	text, err := regular.Read(d.Script.Path, maxScript)
 	if err != nil {
 		return nil, failf(exitFailed, "the script of %s is not there any more: %v", d.Run, err)
 	}

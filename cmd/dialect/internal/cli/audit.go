@@ -5,12 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/mod/sumdb/note"
 
+	"github.com/command-dialect/dialect/lang/regular"
 	"github.com/command-dialect/dialect/receipts"
 	"github.com/command-dialect/dialect/receipts/sqlite"
 )
@@ -38,7 +38,7 @@ func (f *keyFlags) verifiers() (note.Verifiers, error) {
 			texts = append(texts, k)
 			continue
 		}
-		b, err := os.ReadFile(k)
+		b, err := regular.Read(k, 1<<20)
 		if err != nil {
 			return nil, usagef("--key %s: it is neither a public key nor a file of them: %v", k, err)
 		}
@@ -63,7 +63,7 @@ func (f *keyFlags) kept(keys note.Verifiers) (*receipts.Head, error) {
 	if f.since == "" {
 		return nil, nil
 	}
-	b, err := os.ReadFile(f.since)
+	b, err := regular.Read(f.since, 1<<20)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, usagef("--since: there is no file %s", f.since).hint("`dialect receipts checkpoint >%s` makes one", f.since)
 	}

@@ -7,10 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 
 	"golang.org/x/mod/sumdb/note"
 
+	"github.com/command-dialect/dialect/lang/regular"
 	"github.com/command-dialect/dialect/receipts"
 	"github.com/command-dialect/dialect/receipts/sqlite"
 	"github.com/command-dialect/dialect/receipts/verify"
@@ -38,7 +38,7 @@ func exportBundle(u *ui, store string, since *receipts.Head, ids []string) error
 func openBundle(u *ui, file string, keys note.Verifiers, head *receipts.Head) (book *verify.Session, refused, err error) {
 	in := io.Reader(u.in)
 	if file != "-" {
-		f, err := os.Open(file)
+		f, err := regular.Open(file)
 		if err != nil {
 			return nil, nil, usagef("cannot read the bundle: %v", err)
 		}

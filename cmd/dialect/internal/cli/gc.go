@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+
+	"github.com/command-dialect/dialect/lang/regular"
 )
 
 const gcLong = `Drop kept output: blobs of logs, and lists of files, that are older than --older-than, and
@@ -119,7 +121,11 @@ type blob struct {
 const stale = 24 * time.Hour
 
 func (c *collector) collect() error {
-	// A root keeps every path below the directory, whatever links somebody plants.
+	// A root keeps every path below the directory, whatever links somebody plants; the
+	// directory itself must be no link either, also when it was opened.
+	if err := regular.Folder(c.logs); err != nil {
+		return err
+	}
 	root, err := os.OpenRoot(c.logs)
 	if os.IsNotExist(err) {
 		return nil
@@ -128,6 +134,13 @@ func (c *collector) collect() error {
 		return err
 	}
 	defer root.Close()
+	opened, err := root.Stat(".")
+	if err != nil {
+		return err
+	}
+	if named, err := os.Lstat(c.logs); err != nil || !os.SameFile(named, opened) {
+		return fmt.Errorf("%s was exchanged", c.logs)
+	}
 	var blobs []blob
 	err = fs.WalkDir(root.FS(), ".", func(path string, d fs.DirEntry, err error) error {
 		if err != nil || !d.Type().IsRegular() {

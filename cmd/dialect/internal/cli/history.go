@@ -15,6 +15,7 @@ import (
 	"github.com/gofrs/flock"
 	"github.com/spf13/cobra"
 
+	"github.com/command-dialect/dialect/lang/regular"
 	"github.com/command-dialect/dialect/receipts/sqlite"
 	"github.com/command-dialect/dialect/runtime/report"
 )
@@ -85,7 +86,7 @@ func (h history) killed() (list []mark) {
 			continue
 		}
 		var m mark
-		text, err := os.ReadFile(name)
+		text, err := regular.ReadOwn(name, 1<<20)
 		if err == nil && json.Unmarshal(text, &m) == nil && m.Run != "" {
 			list = append(list, m)
 		}
@@ -129,14 +130,10 @@ const maxDocument = 256 << 20
 
 func (h history) read(run string) (*report.Document, error) {
 	path := filepath.Join(h.dir, run+".json")
-	info, err := os.Lstat(path)
-	if err != nil {
-		return nil, err
-	}
-	if !info.Mode().IsRegular() || info.Size() > maxDocument {
+	text, err := regular.ReadOwn(path, maxDocument)
+	if errors.Is(err, regular.ErrKind) {
 		return nil, fmt.Errorf("%s is no document of a run", path)
 	}
-	text, err := os.ReadFile(path)
 	if err != nil {
 		return nil, err
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/command-dialect/dialect/lang/regular"
 	"github.com/command-dialect/dialect/lang/routing"
 )
 
@@ -145,7 +146,7 @@ func (d *draft) goProject(dir string) {
 	d.found = append(d.found, "go.mod")
 	d.extends = append(d.extends, "go")
 	d.lines = append(d.lines, "Format with gofmt", "Check with vet", "Test with go")
-	mod, _ := os.ReadFile(filepath.Join(dir, "go.mod"))
+	mod, _ := regular.Read(filepath.Join(dir, "go.mod"), 16<<20)
 	switch {
 	case bytes.Contains(mod, []byte("honnef.co/go/tools/cmd/staticcheck")):
 		d.found = append(d.found, "staticcheck (a tool of go.mod)")
@@ -275,7 +276,7 @@ func pythonConfig(dir string) string {
 		names = append(names, filepath.Base(r))
 	}
 	for _, name := range names {
-		if text, err := os.ReadFile(filepath.Join(dir, name)); err == nil {
+		if text, err := regular.Read(filepath.Join(dir, name), 16<<20); err == nil {
 			// The name of a file such as mypy.ini is a mention too.
 			b.WriteString(name + "\n")
 			b.Write(text)

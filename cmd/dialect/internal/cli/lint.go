@@ -4,10 +4,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"os"
 
 	"github.com/spf13/cobra"
 
+	"github.com/command-dialect/dialect/lang/regular"
 	"github.com/command-dialect/dialect/receipts/doctrine"
 )
 
@@ -38,7 +38,7 @@ func newReceiptsLint(u *ui) *cobra.Command {
 			in, name := io.Reader(u.in), "-"
 			if len(args) > 0 && args[0] != "-" {
 				name = args[0]
-				file, err := os.Open(name)
+				file, err := regular.Open(name)
 				if err != nil {
 					return usagef("%v", err)
 				}
@@ -51,7 +51,7 @@ func newReceiptsLint(u *ui) *cobra.Command {
 			}
 			var registry *doctrine.Registry
 			if f.registry != "" {
-				b, err := os.ReadFile(f.registry)
+				b, err := regular.Read(f.registry, 16<<20)
 				if err == nil {
 					registry, err = doctrine.ParseRegistry(b)
 				}

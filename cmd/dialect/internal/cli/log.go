@@ -15,6 +15,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/command-dialect/dialect/lang/regular"
 	"github.com/command-dialect/dialect/receipts"
 	"github.com/command-dialect/dialect/receipts/sqlite"
 )
@@ -109,7 +110,7 @@ func printLog(u *ui, logs, what string, s receipts.Stream, tail int, pathOnly bo
 		u.notef("%s is kept without its secrets, or cut: all of it was %d bytes, sha256 %s", what, s.Bytes, s.SHA256)
 	}
 	path := blobPath(logs, want)
-	f, err := os.Open(path)
+	f, err := regular.OpenOwn(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return failf(exitFailed, "the log of %s is not there: it was dropped, or never kept; it had %d bytes, sha256 %s", what, s.Bytes, s.SHA256)
 	}

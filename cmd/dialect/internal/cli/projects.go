@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"encoding/json"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
@@ -11,6 +10,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/command-dialect/dialect/lang/regular"
 )
 
 // works reports whether a command answers, so that what init writes runs as it is.
@@ -58,7 +59,7 @@ func (d *draft) nodeProject(dir string) {
 		Scripts                       map[string]string
 		Dependencies, DevDependencies map[string]string
 	}
-	text, err := os.ReadFile(filepath.Join(dir, "package.json"))
+	text, err := regular.Read(filepath.Join(dir, "package.json"), 16<<20)
 	if err == nil {
 		err = json.Unmarshal(text, &p)
 	}
@@ -166,7 +167,7 @@ var target = sync.OnceValue(func() *regexp.Regexp {
 // targets returns which of the usual names a file has.
 func targets(dir string, names ...string) (file string, list []string) {
 	for _, name := range names {
-		text, err := os.ReadFile(filepath.Join(dir, name))
+		text, err := regular.Read(filepath.Join(dir, name), 16<<20)
 		if err != nil {
 			continue
 		}

@@ -17,6 +17,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/command-dialect/dialect/lang/plan"
+	"github.com/command-dialect/dialect/lang/regular"
 	"github.com/command-dialect/dialect/receipts"
 	"github.com/command-dialect/dialect/receipts/sqlite"
 	"github.com/command-dialect/dialect/runtime/keyfd"
@@ -202,7 +203,7 @@ func (r *record) redactor(p *plan.Plan) *redact.Redactor {
 func (r *record) redactKey() []byte {
 	const size = 32
 	path := filepath.Join(r.logs, "redact.key")
-	if b, err := os.ReadFile(path); r.logs != "" && err == nil && len(b) == size {
+	if b, err := regular.ReadOwn(path, size); r.logs != "" && err == nil && len(b) == size {
 		return b
 	}
 	key := make([]byte, size)
@@ -221,7 +222,7 @@ func (r *record) redactKey() []byte {
 	}
 	// Of two that make it at once the first wins.
 	if os.Link(temp.Name(), path) != nil {
-		if b, err := os.ReadFile(path); err == nil && len(b) == size {
+		if b, err := regular.ReadOwn(path, size); err == nil && len(b) == size {
 			return b
 		}
 	}
@@ -263,6 +264,9 @@ func (f *recordFlags) openStore(root string, key *keyfd.Key) *record {
 			return &record{reason: err.Error()}
 		}
 	}
+	if err := checkLogs(r.logs); err != nil {
+		return &record{reason: err.Error()}
+	}
 	s, err := sqlite.Open(context.Background(), r.path, sqlite.Options{Signer: r.signer()})
 	if err != nil {
 		r.reason = err.Error()
@@ -285,7 +289,7 @@ func (r *record) recorder() runner.Store {
 // keep keeps the list of the files that a gate is about beside the logs, under its
 // own digest: it tells later what changed since. Without it no more than that is lost.
 func (r *record) keep(s *workspace.Snapshot) {
-	if r.logs == "" {
+	if r.logs == "" || checkLogs(r.logs) != nil {
 		return
 	}
 	path := blobPath(r.logs, s.Bytes)
@@ -326,10 +330,13 @@ func place(dir, name string, text []byte) error {
 	return err
 }
 
+// maxManifest bounds what is read of a list of files, in bytes.
+const maxManifest = 1 << 30
+
 // kept returns the snapshot that keep has kept under a digest; nil if there is none,
 // or another text.
 func kept(logs string, bytes receipts.Hash) *workspace.Snapshot {
-	text, err := os.ReadFile(blobPath(logs, bytes))
+	text, err := regular.ReadOwn(blobPath(logs, bytes), maxManifest)
 	if err != nil || sha256.Sum256(text) != bytes {
 		return nil
 	}
@@ -380,6 +387,23 @@ func (r *record) close() {
 	if r.store != nil {
 		_ = r.store.Close() // all that was acknowledged is durable already
 	}
+}
+
+// checkLogs returns an error if the directory of logs, or one in it that is written to,
+// leads elsewhere.
+func checkLogs(logs string) error {
+	for _, dir := range []string{logs, filepath.Join(logs, "runs"), filepath.Join(logs, "runs", "live"), filepath.Join(logs, "sha256")} {
+		if err := regular.Folder(dir); err != nil {
+			return fmt.Errorf("%w; remove it", err)
+		}
+	}
+	blobs, _ := os.ReadDir(filepath.Join(logs, "sha256"))
+	for _, e := range blobs {
+		if !e.IsDir() {
+			return fmt.Errorf("%s is not a directory; remove it", filepath.Join(logs, "sha256", e.Name()))
+		}
+	}
+	return nil
 }
 
 // makeStoreDir makes the directory of a project's store: private, ignored by

@@ -15,6 +15,7 @@ import (
 	"golang.org/x/mod/sumdb/note"
 
 	"github.com/command-dialect/dialect/lang/plan"
+	"github.com/command-dialect/dialect/lang/regular"
 	"github.com/command-dialect/dialect/receipts"
 	"github.com/command-dialect/dialect/receipts/sqlite"
 	"github.com/command-dialect/dialect/runtime/report"
@@ -169,7 +170,7 @@ func keptOutput(logs string, l *report.DocResult, stream string) (text, note str
 	if err != nil {
 		return "", "not kept"
 	}
-	f, err := os.Open(blobPath(logs, digest))
+	f, err := regular.OpenOwn(blobPath(logs, digest))
 	if err != nil {
 		return "", "dropped since"
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/command-dialect/dialect/lang"
 	"github.com/command-dialect/dialect/lang/diag"
 	"github.com/command-dialect/dialect/lang/plan"
+	"github.com/command-dialect/dialect/lang/regular"
 	"github.com/command-dialect/dialect/lang/resolve"
 	"github.com/command-dialect/dialect/lang/routing"
 )
@@ -79,13 +80,15 @@ func readScript(u *ui, args, lines []string) (*script, error) {
 }
 
 func readFile(name string) ([]byte, error) {
-	f, err := os.Open(name)
-	if err == nil {
-		defer f.Close()
-		var info fs.FileInfo
-		if info, err = f.Stat(); err == nil && info.IsDir() {
+	f, err := regular.Open(name)
+	if errors.Is(err, regular.ErrKind) {
+		if info, err := os.Stat(name); err == nil && info.IsDir() {
 			return nil, usagef("%s is a directory, not a script", name)
 		}
+		return nil, usagef("cannot read the script: %v", err).hint("what another program writes is read from standard input: ... | dialect run")
+	}
+	if err == nil {
+		defer f.Close()
 		var text []byte
 		if text, err = io.ReadAll(io.LimitReader(f, maxScript)); err == nil {
 			return text, nil

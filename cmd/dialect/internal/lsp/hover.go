@@ -10,6 +10,7 @@ import (
 	"github.com/command-dialect/dialect/lang"
 	"github.com/command-dialect/dialect/lang/diag"
 	"github.com/command-dialect/dialect/lang/plan"
+	"github.com/command-dialect/dialect/lang/regular"
 	"github.com/command-dialect/dialect/lang/resolve"
 	"github.com/command-dialect/dialect/lang/routing"
 	"github.com/command-dialect/dialect/runtime/report"
@@ -95,7 +96,7 @@ func (s *server) hovered(p *positionParams) (*hover, *plan.Plan) {
 		text.WriteString("\n" + escapeMarkdown(notes) + "\n")
 	}
 	if path, ok := m.SkillFile(at.binding.Skill); ok {
-		if skill, err := os.ReadFile(path); err == nil {
+		if skill, err := regular.Read(path, 1<<20); err == nil {
 			text.WriteString("\n---\n\n" + skillText(skill) + "\n")
 		}
 	} else if skill, ok := stdlib.Skill(at.binding.Skill); ok {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/command-dialect/dialect/lang"
 	"github.com/command-dialect/dialect/lang/diag"
+	"github.com/command-dialect/dialect/lang/regular"
 	"github.com/command-dialect/dialect/lang/routing"
 	"github.com/command-dialect/dialect/stdlib"
 )
@@ -66,7 +67,7 @@ func (s *server) sourceOf(d *document, src *diag.Source) *document {
 	}
 	dir := filepath.Join(cache, "dialect", "packs", s.o.Version)
 	path := filepath.Join(dir, name+".toml")
-	if text, err := os.ReadFile(path); err != nil || string(text) != string(src.Text) {
+	if text, err := regular.ReadOwn(path, 1<<20); err != nil || string(text) != string(src.Text) {
 		if _, ok := stdlib.Pack(name); !ok || os.MkdirAll(dir, 0o700) != nil {
 			return nil
 		}

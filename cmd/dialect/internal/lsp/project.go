@@ -12,6 +12,7 @@ import (
 
 	"github.com/command-dialect/dialect/lang"
 	"github.com/command-dialect/dialect/lang/diag"
+	"github.com/command-dialect/dialect/lang/regular"
 	"github.com/command-dialect/dialect/lang/routing"
 )
 
@@ -267,7 +268,7 @@ func (s *server) scripts(p *project, each func(d *document)) {
 			return fs.SkipAll
 		}
 		size += info.Size()
-		text, err := os.ReadFile(path)
+		text, err := regular.Read(path, maxScriptBytes)
 		if err != nil {
 			return nil
 		}

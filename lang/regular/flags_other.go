@@ -1,0 +1,26 @@
+//go:build !unix
+
+package regular
+
+import (
+	"io/fs"
+	"os"
+)
+
+const (
+	nonBlock = 0
+	noFollow = 1 // for before alone
+	openable = 0
+)
+
+// before looks at the name, where opening cannot be asked not to follow a link.
+func before(name string, flags int) error {
+	if flags&noFollow == 0 {
+		return nil
+	}
+	info, err := os.Lstat(name)
+	if err == nil && !info.Mode().IsRegular() {
+		err = &fs.PathError{Op: "open", Path: name, Err: ErrKind}
+	}
+	return err
+}

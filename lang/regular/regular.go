@@ -1,0 +1,81 @@
+// Package regular opens files that others may have put there: regular files, and nothing
+// else. A FIFO, a device or a socket in the place of a file never holds the caller, and
+// is never read. What was opened is looked at, not its name, so it does not matter when
+// somebody puts something else there.
+package regular
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+)
+
+// ErrKind says that something is there, and is not a regular file.
+var ErrKind = errors.New("not a regular file")
+
+// Open opens a regular file for reading. Links are followed.
+func Open(name string) (*os.File, error) { return open(name, 0) }
+
+// OpenOwn is Open for files that dialect made itself: the last element of name is not
+// followed if it is a link.
+func OpenOwn(name string) (*os.File, error) { return open(name, noFollow) }
+
+// Read returns the content of a regular file of at most limit bytes. Links are followed.
+func Read(name string, limit int64) ([]byte, error) { return read(name, limit, 0) }
+
+// ReadOwn is Read for files that dialect made itself, as [OpenOwn] opens them.
+func ReadOwn(name string, limit int64) ([]byte, error) { return read(name, limit, noFollow) }
+
+func open(name string, flags int) (*os.File, error) {
+	if err := before(name, flags); err != nil {
+		return nil, err
+	}
+	f, err := os.OpenFile(name, os.O_RDONLY|nonBlock|flags&openable, 0)
+	if err != nil {
+		return nil, err
+	}
+	info, err := f.Stat()
+	if err == nil && !info.Mode().IsRegular() {
+		err = &fs.PathError{Op: "open", Path: name, Err: ErrKind}
+	}
+	if err != nil {
+		f.Close()
+		return nil, err
+	}
+	return f, nil
+}
+
+func read(name string, limit int64, flags int) ([]byte, error) {
+	f, err := open(name, flags)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, limit+1))
+	if err == nil && int64(len(text)) > limit {
+		err = &fs.PathError{Op: "read", Path: name, Err: fmt.Errorf("it has more than %d bytes", limit)}
+	}
+	if err != nil {
+		return nil, err
+	}
+	return text, nil
+}
+
+// Folder returns an error if path is there and is not a directory itself, but a link to
+// one or something else. What is not there is no error.
+func Folder(path string) error {
+	info, err := os.Lstat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err != nil:
+		return err
+	case info.Mode()&fs.ModeSymlink != 0:
+		return fmt.Errorf("%s is a symbolic link", path)
+	case !info.IsDir():
+		return fmt.Errorf("%s is not a directory", path)
+	}
+	return nil
+}
