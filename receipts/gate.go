@@ -80,9 +80,9 @@ type GateRequest struct {
 	Beyond      []Datum // see [Gate]
 	BeyondMore  int
 	Parent      string
-	AcceptFlaky string  // why passes after failures are accepted; empty: they are not
-	Strict      bool    // refuse passes after failures
-	Level       int     // of the gate receipt: failures of a lower one do not count
+	AcceptFlaky string // why passes after failures are accepted; empty: they are not
+	Strict      bool   // refuse passes after failures
+	Level       int    // of the gate receipt: failures of a lower one do not count
 	By          string // who accepts
 	AnyRun      bool   // the receipts may be of any run, but all of Tree
 	AnySession  bool   // and of any session

@@ -56,8 +56,8 @@ type Query struct {
 	// Outside says that the question is asked outside of any project, where receipts
 	// have no tree: one without is judged without.
 	Outside bool
-	Commit bool           // the tree is that of a commit: only exact trees answer for it
-	Place  receipts.Datum // of the project, as in [receipts.Receipt]
+	Commit  bool           // the tree is that of a commit: only exact trees answer for it
+	Place   receipts.Datum // of the project, as in [receipts.Receipt]
 
 	Require []Requirement
 	// Strict refuses a pass that came after a failure on the same tree. Otherwise the
