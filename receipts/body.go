@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode/utf8"
 )
 
 // A Status is how a command ended, in the words of the receipt doctrine.
@@ -78,8 +77,8 @@ type Receipt struct {
 	Reused Hash `json:"reused,omitzero"`
 
 	// What the tool itself claims.
-	Result  string  `json:"result,omitempty"`  // its own JSON, as an opaque text
-	Effects string  `json:"effects,omitempty"` // likewise
+	Result  Datum   `json:"result,omitzero"`  // its own JSON, as an opaque text
+	Effects Datum   `json:"effects,omitzero"` // likewise
 	Handle  *Handle `json:"handle,omitempty"`
 	Tests   *Tests  `json:"tests,omitempty"`
 }
@@ -143,18 +142,14 @@ type Tree struct {
 
 // A Handle is what a mutating tool returns of what it did.
 type Handle struct {
-	Route         string `json:"route,omitempty"`
-	Type          string `json:"type,omitempty"`
-	Operation     string `json:"operation,omitempty"`
-	Status        string `json:"status,omitempty"`
-	ExternalID    string `json:"external_id,omitempty"`
-	VerifiableURL string `json:"verifiable_url,omitempty"`
-	Preview       string `json:"preview,omitempty"`
-	Error         string `json:"error,omitempty"`
-}
-
-func (h *Handle) texts() []string {
-	return []string{h.Route, h.Type, h.Operation, h.Status, h.ExternalID, h.VerifiableURL, h.Preview, h.Error}
+	Route         Datum `json:"route,omitzero"`
+	Type          Datum `json:"type,omitzero"`
+	Operation     Datum `json:"operation,omitzero"`
+	Status        Datum `json:"status,omitzero"`
+	ExternalID    Datum `json:"external_id,omitzero"`
+	VerifiableURL Datum `json:"verifiable_url,omitzero"`
+	Preview       Datum `json:"preview,omitzero"`
+	Error         Datum `json:"error,omitzero"`
 }
 
 // Tests counts what a test runner ran.
@@ -164,59 +159,15 @@ type Tests struct {
 	Skipped int `json:"skipped"`
 }
 
-// Record returns the record of r. Where the body would be larger than [MaxBody],
-// long texts are carried by digest, and if that is not enough all of Argv is, as
-// one Datum over its canonical JSON.
+// Record returns the record of r. Its body always fits: where it would be larger than
+// [MaxBody], the longest texts are carried by digest; if that is not enough all of Argv
+// is, as one Datum with the digest Command, and then all of Values, as one Datum over
+// their canonical JSON; the directories come last.
 func (r *Receipt) Record() (Record, error) {
-	rec, err := record(KindReceipt, r)
-	if err == nil || !r.tooLarge() {
-		return rec, err
-	}
-	s := *r
-	s.shorten(256)
-	if rec, err = record(KindReceipt, &s); err == nil || !s.tooLarge() {
-		return rec, err
-	}
-	s.shorten(32)
-	var n int64
-	for _, d := range s.Argv {
-		n += max(d.Bytes, int64(len(d.Text)))
-	}
-	s.Argv = []Datum{{SHA256: r.Command, Bytes: n}}
-	if len(s.Values) > 64 {
-		s.Values = s.Values[:64]
-	}
-	return record(KindReceipt, &s)
-}
-
-func (r *Receipt) tooLarge() bool {
-	b, err := encode(r)
-	return err == nil && len(b) > MaxBody
-}
-
-// shorten carries texts longer than limit bytes by digest.
-func (r *Receipt) shorten(limit int) {
-	short := func(d *Datum) {
-		if len(d.Text) > limit {
-			*d = d.Digest()
-		}
-	}
-	r.Argv, r.Values = slices.Clone(r.Argv), slices.Clone(r.Values)
-	for i := range r.Argv {
-		short(&r.Argv[i])
-	}
-	for i := range r.Values {
-		short(&r.Values[i].Text)
-	}
-	short(&r.Line.Text)
-	short(&r.Line.File)
-	short(&r.Dir)
-	short(&r.Place)
-	for _, s := range []*string{&r.Result, &r.Effects} {
-		if len(*s) > limit {
-			*s = ""
-		}
-	}
+	c := r.copy()
+	return fit(KindReceipt, c, c.texts(),
+		once(func() { c.Argv = c.wholeArgv() }), once(func() { c.Values = c.wholeValues() }),
+		once(func() { c.Dir, c.Place = c.Dir.Digest(), c.Place.Digest() }))
 }
 
 func (r *Receipt) check() error {
@@ -252,23 +203,17 @@ func (r *Receipt) check() error {
 	if r.Executable != nil && r.Executable.Path.IsZero() {
 		return errors.New("an executable without a path")
 	}
-	texts := []string{r.Kind, r.Signal, r.Signer, r.Session, r.Run, r.Step, r.Binding, r.Nonce, r.Result, r.Effects}
+	texts := []string{r.Kind, r.Signal, r.Signer, r.Session, r.Run, r.Step, r.Binding, r.Nonce}
 	for _, v := range r.Values {
 		texts = append(texts, v.Name)
 	}
-	if h := r.Handle; h != nil {
-		texts = append(texts, h.texts()...)
-	}
-	return checkTexts(texts...)
-}
-
-func checkTexts(texts ...string) error {
-	for _, s := range texts {
-		if !utf8.ValidString(s) {
-			return fmt.Errorf("%q is not UTF-8", s)
+	if w := r.Workspace; w != nil {
+		texts = append(texts, w.Before.Tree)
+		if w.After != nil {
+			texts = append(texts, w.After.Tree)
 		}
 	}
-	return nil
+	return checkNames(texts...)
 }
 
 // A Run says that a run began. It is durable before the first command starts,
@@ -303,16 +248,30 @@ type Planned struct {
 }
 
 // Record returns the record of r. Planned commands beyond what a body holds are
-// counted in More.
+// counted in More, and a path of a length that no system has is carried by digest.
 func (r *Run) Record() (Record, error) {
-	rec, err := record(KindRun, r)
-	for keep := len(r.Planned); err != nil && keep > 0; {
-		keep /= 2
-		s := *r
-		s.Planned, s.More = r.Planned[:keep], r.More+len(r.Planned)-keep
-		rec, err = record(KindRun, &s)
+	c := *r
+	names(&c.Run, &c.Session, &c.Nonce, &c.Parent, &c.Dialect, &c.System)
+	c.Tree, c.Planned = r.Tree.name(), slices.Clone(r.Planned)
+	for i := range c.Planned {
+		names(&c.Planned[i].Step, &c.Planned[i].Binding)
 	}
-	return rec, err
+	paths := []*Datum{&c.Script.Path}
+	if r.Matrix != nil {
+		m := *r.Matrix
+		c.Matrix = &m
+		paths = append(paths, &m.Path)
+	}
+	for _, p := range paths {
+		if len(p.Text) > MaxText {
+			*p = p.Digest()
+		}
+	}
+	return fit(KindRun, &c, nil, func() bool {
+		n := len(c.Planned)
+		c.Planned, c.More = c.Planned[:half(n)], c.More+n-half(n)
+		return n > 0
+	})
 }
 
 func (r *Run) check() error {
@@ -328,7 +287,10 @@ func (r *Run) check() error {
 	for _, p := range r.Planned {
 		texts = append(texts, p.Step, p.Binding)
 	}
-	return checkTexts(texts...)
+	if r.Tree != nil {
+		texts = append(texts, r.Tree.Tree)
+	}
+	return checkNames(texts...)
 }
 
 // A Gate is a gate receipt: it says that the receipts of certain lines were valid
@@ -393,8 +355,18 @@ type Covers struct {
 // one consumption names, so that a body keeps below MaxBody.
 const MaxMembers = 512
 
-// Record returns the record of g.
-func (g *Gate) Record() (Record, error) { return record(KindGate, g) }
+// Record returns the record of g. Its lists are bounded, and so fit; the texts in Beyond
+// are carried by digest where they are too long.
+func (g *Gate) Record() (Record, error) {
+	c := *g
+	names(&c.Run, &c.Session, &c.Nonce, &c.Policy, &c.Parent)
+	c.Tree, c.Beyond = g.Tree.name(), slices.Clone(g.Beyond)
+	var texts []*Datum
+	for i := range c.Beyond {
+		texts = append(texts, &c.Beyond[i])
+	}
+	return fit(KindGate, &c, texts, once(func() { c.Place = c.Place.Digest() }))
+}
 
 func (g *Gate) check() error {
 	switch {
@@ -411,7 +383,12 @@ func (g *Gate) check() error {
 	case g.Final && g.Part:
 		return errors.New("a gate of a part is never final")
 	}
-	return checkTexts(g.Run, g.Session, g.Nonce, g.Policy, g.Parent)
+	if g.Tree != nil {
+		if err := checkNames(g.Tree.Tree); err != nil {
+			return err
+		}
+	}
+	return checkNames(g.Run, g.Session, g.Nonce, g.Policy, g.Parent)
 }
 
 // GateID returns the short name of a gate receipt: "g-" and 12 hex digits. It is
@@ -429,7 +406,12 @@ type Consumption struct {
 }
 
 // Record returns the record of c.
-func (c *Consumption) Record() (Record, error) { return record(KindConsumption, c) }
+func (c *Consumption) Record() (Record, error) {
+	d := *c
+	names(&d.By)
+	d.Purpose = short(d.Purpose, MaxText)
+	return fit(KindConsumption, &d, nil)
+}
 
 func (c *Consumption) check() error {
 	switch {
@@ -437,6 +419,8 @@ func (c *Consumption) check() error {
 		return fmt.Errorf("version %d; this is version 1", c.Version)
 	case len(c.Consumed) == 0:
 		return errors.New("nothing is consumed")
+	case len(c.Consumed) > MaxMembers:
+		return fmt.Errorf("%d records are consumed at once; at most %d", len(c.Consumed), MaxMembers)
 	case c.By == "":
 		return errors.New("nobody consumes")
 	}
@@ -447,7 +431,7 @@ func (c *Consumption) check() error {
 		}
 		seen[h] = true
 	}
-	return checkTexts(c.By, c.Purpose)
+	return errors.Join(checkNames(c.By), checkTexts(MaxText, c.Purpose))
 }
 
 // A Settlement ends a receipt that was pending, once.
@@ -461,7 +445,12 @@ type Settlement struct {
 }
 
 // Record returns the record of s.
-func (s *Settlement) Record() (Record, error) { return record(KindSettlement, s) }
+func (s *Settlement) Record() (Record, error) {
+	c := *s
+	names(&c.By)
+	c.Handle = s.Handle.copy()
+	return fit(KindSettlement, &c, c.Handle.texts())
+}
 
 func (s *Settlement) check() error {
 	switch {
@@ -474,11 +463,7 @@ func (s *Settlement) check() error {
 	case s.By == "":
 		return errors.New("nobody settles")
 	}
-	texts := []string{s.By}
-	if s.Handle != nil {
-		texts = append(texts, s.Handle.texts()...)
-	}
-	return checkTexts(texts...)
+	return checkNames(s.By)
 }
 
 // A Trust is a decision of a person that a verdict rests on: that a matrix is
@@ -487,8 +472,9 @@ type Trust struct {
 	Version   int    `json:"version"` // 1
 	What      string `json:"what"`    // TrustMatrix or TrustFlaky
 	Matrix    Hash   `json:"matrix,omitzero"`
-	Files     []File `json:"files,omitempty"`    // that make up the policy
-	Receipts  []Hash `json:"receipts,omitempty"` // of failures that are accepted
+	Files     []File `json:"files,omitempty"`    // that make up the policy; Matrix is over all of them
+	More      int    `json:"more,omitempty"`     // of them that found no room
+	Receipts  []Hash `json:"receipts,omitempty"` // of failures that are accepted, at most MaxMembers
 	Reason    string `json:"reason,omitempty"`
 	By        string `json:"by"`
 	Timestamp Time   `json:"timestamp"`
@@ -500,8 +486,21 @@ const (
 	TrustFlaky  = "flaky"
 )
 
-// Record returns the record of t.
-func (t *Trust) Record() (Record, error) { return record(KindTrust, t) }
+// Record returns the record of t. Files beyond what a body holds are counted in More.
+func (t *Trust) Record() (Record, error) {
+	c := *t
+	names(&c.By)
+	c.Reason, c.Files = short(t.Reason, MaxText), slices.Clone(t.Files)
+	var texts []*Datum
+	for i := range c.Files {
+		texts = append(texts, &c.Files[i].Path)
+	}
+	return fit(KindTrust, &c, texts, func() bool {
+		n := len(c.Files)
+		c.Files, c.More = c.Files[:half(n)], c.More+n-half(n)
+		return n > 0
+	})
+}
 
 func (t *Trust) check() error {
 	switch {
@@ -512,10 +511,15 @@ func (t *Trust) check() error {
 	default:
 		return fmt.Errorf("trust in %q, without what it is about", t.What)
 	}
-	if t.By == "" {
+	switch {
+	case t.By == "":
 		return errors.New("nobody trusts")
+	case len(t.Receipts) > MaxMembers:
+		return fmt.Errorf("%d failures are accepted at once; at most %d", len(t.Receipts), MaxMembers)
+	case t.More < 0:
+		return errors.New("a negative number of files")
 	}
-	return checkTexts(t.What, t.Reason, t.By)
+	return errors.Join(checkNames(t.What, t.By), checkTexts(MaxText, t.Reason))
 }
 
 // String returns the command of r as words, for people; arguments that are
@@ -523,10 +527,7 @@ func (t *Trust) check() error {
 func (r *Receipt) String() string {
 	words := make([]string, len(r.Argv))
 	for i, d := range r.Argv {
-		words[i] = d.Text
-		if !d.Carried() {
-			words[i] = fmt.Sprintf("<%d bytes, sha256 %s>", d.Bytes, d.SHA256.Short())
-		}
+		words[i] = d.String()
 	}
 	return strings.Join(words, " ")
 }

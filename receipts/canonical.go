@@ -13,10 +13,11 @@ import (
 // MaxBody is the greatest size of a body, in bytes.
 const MaxBody = 64 << 10
 
-const (
-	maxInteger = 1<<53 - 1 // the greatest that every JSON implementation keeps exact
-	maxDepth   = 16
-)
+// MaxInteger is the greatest number in a body: the greatest that every JSON
+// implementation keeps exact.
+const MaxInteger = 1<<53 - 1
+
+const maxDepth = 16
 
 // Canonical returns the canonical form of a JSON text (RFC 8785, restricted to
 // integers from -(2^53-1) to 2^53-1, and without null): members sorted by the
@@ -232,7 +233,7 @@ func (s *scanner) integer(out []byte) ([]byte, error) {
 	}
 	word := string(s.text[start:s.at])
 	n, err := strconv.ParseInt(word, 10, 64)
-	if err != nil || n > maxInteger || n < -maxInteger || strconv.FormatInt(n, 10) != word {
+	if err != nil || n > MaxInteger || n < -MaxInteger || strconv.FormatInt(n, 10) != word {
 		s.at = start
 		return nil, fmt.Errorf("%.40q is no integer of at most 53 bits", word)
 	}

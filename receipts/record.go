@@ -165,18 +165,16 @@ func encode(v body) ([]byte, error) {
 	return Canonical(b.Bytes())
 }
 
-func record(kind Kind, v body) (Record, error) {
+// recordOf returns the record of v and the size of its body, which may be too large.
+func recordOf(kind Kind, v body) (Record, int, error) {
 	if err := v.check(); err != nil {
-		return Record{}, fmt.Errorf("%s: %w", kind, err)
+		return Record{}, 0, fmt.Errorf("%s: %w", kind, err)
 	}
 	b, err := encode(v)
 	if err != nil {
-		return Record{}, fmt.Errorf("%s: %w", kind, err)
+		return Record{}, 0, fmt.Errorf("%s: %w", kind, err)
 	}
-	if len(b) > MaxBody {
-		return Record{}, fmt.Errorf("%s: a body of %d bytes; at most %d", kind, len(b), MaxBody)
-	}
-	return Record{Kind: kind, Body: b, made: v}, nil
+	return Record{Kind: kind, Body: b, made: v}, len(b), nil
 }
 
 // timeLayout is RFC 3339 in UTC with nine digits of a second: one form for one
@@ -190,8 +188,13 @@ type Time struct{ time.Time }
 func (t Time) String() string { return t.UTC().Format(timeLayout) }
 
 // MarshalJSON returns that form as a string. It hides the one of [time.Time],
-// which drops zeros and keeps time zones.
-func (t Time) MarshalJSON() ([]byte, error) { return appendString(nil, t.String()), nil }
+// which drops zeros and keeps time zones. A year that has not four digits is an error.
+func (t Time) MarshalJSON() ([]byte, error) {
+	if y := t.UTC().Year(); y < 0 || y > 9999 {
+		return nil, fmt.Errorf("the year %d has no place in a record", y)
+	}
+	return appendString(nil, t.String()), nil
+}
 
 // UnmarshalJSON parses that form, and no other.
 func (t *Time) UnmarshalJSON(text []byte) error {

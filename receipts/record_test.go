@@ -77,7 +77,7 @@ func sample() *Receipt {
 		Line: Line{File: Text("quality.dlct"), Number: 5, Text: Text("Test with pytest")}, Binding: "test_pytest",
 		Values:     []Value{{Name: "id", Text: Text("BD-1")}, {Text: Text("\x80")}},
 		Executable: &File{Path: Text("/usr/bin/python3"), SHA256: Hash{1}}, Environment: Hash{2}, Matrix: Hash{3}, Script: Hash{4},
-		Nonce: "n", Tests: &Tests{Passed: 3}, Handle: &Handle{Route: "slack", Preview: "<b>&\u2028"},
+		Nonce: "n", Tests: &Tests{Passed: 3}, Handle: &Handle{Route: Text("slack"), Preview: Text("<b>&\u2028")},
 		Workspace: &Workspace{Before: Tree{Tree: strings.Repeat("a", 40), Bytes: Hash{5}}, After: &Tree{Bytes: Hash{6}}},
 	}
 	for _, a := range argv {

@@ -95,7 +95,7 @@ func (r *Result) status(o object) error {
 // handle reads the members of an effect receipt. Nothing is stored for what is absent.
 func (r *Result) handle(o object) error {
 	h := new(receipts.Handle)
-	to := []*string{&h.Route, &h.Type, &h.Operation, &h.ExternalID, &h.VerifiableURL, &h.Preview, &h.Error}
+	to := []*receipts.Datum{&h.Route, &h.Type, &h.Operation, &h.ExternalID, &h.VerifiableURL, &h.Preview, &h.Error}
 	found := false
 	for i, name := range handleKeys {
 		v, there := o.get(name)
@@ -106,20 +106,20 @@ func (r *Result) handle(o object) error {
 		if !ok {
 			return fmt.Errorf("the member %s is %s, not a string", name, typeName(v))
 		}
-		*to[i], found = s, true
+		*to[i], found = receipts.Text(s), true
 	}
 	// A type or an error alone can be anything; a handle says where it leads.
-	if !found || h.Route == "" && h.Operation == "" && h.ExternalID == "" && h.VerifiableURL == "" {
+	if !found || h.Route.IsZero() && h.Operation.IsZero() && h.ExternalID.IsZero() && h.VerifiableURL.IsZero() {
 		return nil
 	}
 	if err := r.status(o); err != nil {
 		return err
 	}
-	h.Status = string(r.Status)
-	if runes := []rune(h.Preview); len(runes) > previewRunes {
-		h.Preview = string(runes[:previewRunes])
+	h.Status = receipts.Text(string(r.Status))
+	if runes := []rune(h.Preview.Text); len(runes) > previewRunes {
+		h.Preview = receipts.Text(string(runes[:previewRunes]))
 	}
-	if h.Error != "" && r.Status != "" && r.Status != receipts.StatusFailed {
+	if !h.Error.IsZero() && r.Status != "" && r.Status != receipts.StatusFailed {
 		return errors.New("an effect receipt has an error, and its status is not failed")
 	}
 	r.Handle = h

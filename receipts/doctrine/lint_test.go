@@ -162,7 +162,7 @@ func TestParseResult(t *testing.T) {
 		}
 		got := string(r.Status) + "|" + r.Result + "|" + r.Effects + "|"
 		if h := r.Handle; h != nil {
-			got += strings.Join([]string{h.Route, h.Type, h.Operation, h.Status, h.ExternalID}, " ")
+			got += strings.Join([]string{h.Route.Text, h.Type.Text, h.Operation.Text, h.Status.Text, h.ExternalID.Text}, " ")
 		}
 		if got != tt.want {
 			t.Errorf("%s: %q, want %q", tt.text, got, tt.want)
@@ -176,7 +176,7 @@ func TestParseResult(t *testing.T) {
 		t.Errorf("missing %v", m)
 	}
 	long, err := ParseResult([]byte(`{"route":"a","operation":"b","preview":"` + strings.Repeat("ü", 500) + `"}`))
-	if err != nil || len([]rune(long.Handle.Preview)) != 200 {
+	if err != nil || len([]rune(long.Handle.Preview.Text)) != 200 {
 		t.Errorf("%v", err)
 	}
 }

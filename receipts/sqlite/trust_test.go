@@ -356,7 +356,7 @@ func TestSettle(t *testing.T) {
 	if d, err := s.Gate(ctx, requestOf("r-1", r)); err != nil || reasons(d) != "not_terminal" {
 		t.Fatalf("%s, %v", reasons(d), err)
 	}
-	settle := receipts.Settlement{Status: receipts.Succeeded, By: "worker", Timestamp: at(5), Handle: &receipts.Handle{ExternalID: "page-1"}}
+	settle := receipts.Settlement{Status: receipts.Succeeded, By: "worker", Timestamp: at(5), Handle: &receipts.Handle{ExternalID: receipts.Text("page-1")}}
 	if d, err := s.Settle(ctx, id, settle); err != nil || !d.Passed() {
 		t.Fatalf("%s, %v", reasons(d), err)
 	}

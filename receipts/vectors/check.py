@@ -76,6 +76,14 @@ def check_body(body):
     return value
 
 
+def check_command(kind, value):
+    """Raises ValueError unless the command of a receipt is the digest of its arguments, where all are there."""
+    argv = value["argv"] if kind == "receipt" else []
+    if argv and all(isinstance(a, str) or "base64" in a for a in argv):
+        if sha256(canonical(argv).encode("utf-8")).hex() != value["command"]:
+            raise ValueError("another command than argv")
+
+
 def text_of(kind, body):
     return b"dialect." + kind.encode() + b"/1\n" + body
 
@@ -99,7 +107,7 @@ def check_vectors(doc):
     for v in doc["records"]:
         body = base64.b64decode(v["body"])
         try:
-            check_body(body)
+            value = check_body(body)
             ok = True
         except ValueError:
             ok = False
@@ -108,6 +116,7 @@ def check_vectors(doc):
         if ok != (v["expect"] != "not-canonical"):
             fail(f"{v['name']}: canonical is {ok}, expected {v['expect']}")
         if v["expect"] == "valid":
+            check_command(v["kind"], value)
             text = text_of(v["kind"], body)
             leaves.append(sha256(b"\x00", text))
             if sha256(text).hex() != v["sha256"] or leaves[-1].hex() != v["leaf"]:
@@ -127,7 +136,7 @@ def check_export(lines):
             continue
         body = entry["body"].encode("utf-8")
         try:
-            check_body(body)
+            check_command(entry["kind"], check_body(body))
         except ValueError as e:
             fail(f"record {n}: {e}")
         text = text_of(entry["kind"], body)

@@ -28,8 +28,8 @@ func cases(t *testing.T) []vectors.Vector {
 		Status: receipts.StatusFailed, StopReason: "timeout", ExitCode: &code, Session: "gate-quality-001", Run: "r-0000000000000001", Step: "3.2",
 		Line:   receipts.Line{File: receipts.Text("quality.dlct"), Number: 5, Text: receipts.Text("Test with pytest")},
 		Values: []receipts.Value{{Name: "id", Text: receipts.Text("BD-1")}, {Text: receipts.Text(strings.Repeat("x", 300)).Digest()}},
-		Handle: &receipts.Handle{Route: "slack", Type: "message", Operation: "send", Status: "success", ExternalID: "1708.3", Preview: "hello"},
-		Result: `{"a": 1.5, "b": null}`,
+		Handle: &receipts.Handle{Route: receipts.Text("slack"), Type: receipts.Text("message"), Operation: receipts.Text("send"), Status: receipts.Text("success"), ExternalID: receipts.Text("1708.3"), Preview: receipts.Text("hello")},
+		Result: receipts.Text(`{"a": 1.5, "b": null}`),
 	}
 	for _, a := range argv {
 		r.Argv = append(r.Argv, receipts.Text(a))
@@ -57,9 +57,14 @@ func cases(t *testing.T) []vectors.Vector {
 	add("receipt with a workspace", &w)
 	add("run with a parent", &receipts.Run{Version: 1, Run: "r-2", Session: "s", Started: when, Parent: "r-1/3.2", Tree: &tree, Script: receipts.File{Path: receipts.Text("x.dlct")}, Planned: []receipts.Planned{}, Dialect: "devel", System: "linux/amd64"})
 	add("gate with a tree", &receipts.Gate{Version: 1, Run: "r-1", Session: "s", Timestamp: when, Members: []receipts.Hash{}, Reused: 1, Level: 1, Policy: "pinned", Tree: &tree, Beyond: []receipts.Datum{receipts.Text("pipe: a FIFO: no commit holds it")}, BeyondMore: 2, Nested: []receipts.Hash{{9}}})
-	add("settlement", &receipts.Settlement{Version: 1, Receipt: sha, Status: receipts.Succeeded, By: "worker", Timestamp: when, Handle: &receipts.Handle{ExternalID: "page-1", VerifiableURL: "https://example.com/1"}})
+	add("settlement", &receipts.Settlement{Version: 1, Receipt: sha, Status: receipts.Succeeded, By: "worker", Timestamp: when, Handle: &receipts.Handle{ExternalID: receipts.Text("page-1"), VerifiableURL: receipts.Text("https://example.com/1")}})
 	add("trust in a matrix", &receipts.Trust{Version: 1, What: "matrix", Matrix: sha, Files: []receipts.File{{Path: receipts.Text("routing.toml"), SHA256: receipts.Hash{4}}}, By: "me", Timestamp: when})
 	add("trust in a flaky pass", &receipts.Trust{Version: 1, What: "flaky", Receipts: []receipts.Hash{sha}, Reason: "the network was down", By: "me", Timestamp: when})
+	x := *r
+	x.Argv, x.Command = []receipts.Datum{receipts.Text("curl"), receipts.Redacted("--token=[redacted:0a1b2c3d]")}, receipts.CommandHash([]string{"curl", "--token=x"})
+	x.Handle = &receipts.Handle{Route: receipts.Text("page"), ExternalID: receipts.Text(strings.Repeat("é", 40<<10)), Preview: receipts.Redacted("a [redacted:0a1b2c3d]")}
+	x.Nonce = strings.Repeat("n", receipts.MaxName+1)
+	add("receipt of what is too large, and of secrets", &x)
 	good := string(list[3].Body)
 	bad := func(expect, name, body string) {
 		list = append(list, vectors.Vector{Name: name, Expect: expect, Kind: "consumption", Body: []byte(body)})

@@ -104,8 +104,8 @@ func judge(res *Result, claim *doctrine.Result) {
 	switch claim.Status {
 	case receipts.StatusFailed:
 		res.Verdict, res.Reason, res.Detail = Failed, Expectation, "it says itself that it failed"
-		if claim.Handle != nil && claim.Handle.Error != "" {
-			res.Detail += ": " + claim.Handle.Error
+		if claim.Handle != nil && !claim.Handle.Error.IsZero() {
+			res.Detail += ": " + claim.Handle.Error.Text
 		}
 	case receipts.NotConfigured:
 		res.Verdict, res.Reason, res.Detail = Fault, NotConfigured, "it says itself that it is not configured"
@@ -123,13 +123,14 @@ func (r *run) recordClaim(rec *receipts.Receipt, claim *doctrine.Result) {
 	if claim == nil {
 		return
 	}
-	clean := r.opt.Redact.Text
+	clean := func(s string) receipts.Datum { return receipts.Text(r.opt.Redact.Text(s)) }
 	rec.Result, rec.Effects = clean(claim.Result), clean(claim.Effects)
 	if h := claim.Handle; h != nil {
-		public := *h
-		public.ExternalID, public.VerifiableURL = clean(h.ExternalID), clean(h.VerifiableURL)
-		public.Preview, public.Error = clean(h.Preview), clean(h.Error)
-		rec.Handle = &public
+		rec.Handle = &receipts.Handle{
+			Route: clean(h.Route.Text), Type: clean(h.Type.Text), Operation: clean(h.Operation.Text), Status: h.Status,
+			ExternalID: clean(h.ExternalID.Text), VerifiableURL: clean(h.VerifiableURL.Text),
+			Preview: clean(h.Preview.Text), Error: clean(h.Error.Text),
+		}
 	}
 	if claim.Status == receipts.Pending && rec.Status == receipts.Succeeded {
 		rec.Status = receipts.Pending

@@ -249,7 +249,7 @@ func TestClaims(t *testing.T) {
 			if rec.Status != tt.status {
 				t.Errorf("the receipt says %s", rec.Status)
 			}
-			if tt.name == "a handle" && (rec.Handle == nil || rec.Handle.ExternalID != "p-1") {
+			if tt.name == "a handle" && (rec.Handle == nil || rec.Handle.ExternalID.Text != "p-1") {
 				t.Errorf("handle %+v", rec.Handle)
 			}
 			if tt.status == receipts.Pending && o.Gate.Verdict != runner.GateRefusal {

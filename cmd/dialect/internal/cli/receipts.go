@@ -331,7 +331,7 @@ func showEntry(u *ui, e receipts.Entry) error {
 			row("reused", "%s: nothing was executed", b.Reused)
 		}
 		if h := b.Handle; h != nil {
-			row("handle", "%s", strings.Join(strings.Fields(strings.Join([]string{h.Route, h.Type, h.Operation, h.ExternalID, h.VerifiableURL}, " ")), " "))
+			row("handle", "%s", strings.Join(strings.Fields(fmt.Sprint(h.Route, " ", h.Type, " ", h.Operation, " ", h.ExternalID, " ", h.VerifiableURL)), " "))
 		}
 		if t := e.Settlement; t != nil {
 			row("settled", "%s by %s at %s", t.Status, t.By, t.Timestamp.UTC().Format(time.RFC3339Nano))

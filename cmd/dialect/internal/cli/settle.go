@@ -13,7 +13,8 @@ import (
 func newReceiptsSettle(u *ui) *cobra.Command {
 	var f struct {
 		store, as, status string
-		handle            receipts.Handle
+		id, url           string
+		preview, failure  string
 		json              bool
 	}
 	cmd := &cobra.Command{
@@ -35,8 +36,12 @@ be settled once.`,
 				return usagef("--status %q: want succeeded, failed or not_configured", f.status)
 			}
 			t := receipts.Settlement{Status: status, By: f.as, Timestamp: receipts.Time{Time: time.Now()}}
-			if f.handle != (receipts.Handle{}) {
-				t.Handle = &f.handle
+			handle := receipts.Handle{
+				ExternalID: receipts.Text(f.id), VerifiableURL: receipts.Text(f.url),
+				Preview: receipts.Text(f.preview), Error: receipts.Text(f.failure),
+			}
+			if handle != (receipts.Handle{}) {
+				t.Handle = &handle
 			}
 			return withStore(f.store, false, func(ctx context.Context, s *sqlite.Store) error {
 				d, err := s.Settle(ctx, args[0], t)
@@ -50,10 +55,10 @@ be settled once.`,
 	fl := cmd.Flags()
 	fl.SortFlags = false
 	fl.StringVar(&f.status, "status", "", "how it ended: `STATUS` is succeeded, failed or not_configured")
-	fl.StringVar(&f.handle.ExternalID, "external-id", "", "what the backend calls the result: `ID`")
-	fl.StringVar(&f.handle.VerifiableURL, "url", "", "where the result can be looked at: `URL`")
-	fl.StringVar(&f.handle.Preview, "preview", "", "the beginning of the result: `TEXT`")
-	fl.StringVar(&f.handle.Error, "error", "", "why it failed: `TEXT`")
+	fl.StringVar(&f.id, "external-id", "", "what the backend calls the result: `ID`")
+	fl.StringVar(&f.url, "url", "", "where the result can be looked at: `URL`")
+	fl.StringVar(&f.preview, "preview", "", "the beginning of the result: `TEXT`")
+	fl.StringVar(&f.failure, "error", "", "why it failed: `TEXT`")
 	fl.StringVar(&f.as, "as", defaultConsumer(), "say `WHO` settles")
 	fl.Lookup("as").DefValue = "the user"
 	fl.BoolVar(&f.json, "json", false, "print one JSON document on standard output")
