@@ -28,7 +28,8 @@ type Receipt struct {
 	Version int `json:"version"` // 1
 
 	// Command is [CommandHash] of Argv, the template's argv after substitution and
-	// before PATH look-up. Argv may carry arguments by digest; Command never does.
+	// before PATH look-up. Argv may carry arguments by digest, or without their secrets;
+	// Command is over all that the package documentation says.
 	Argv    []Datum `json:"argv"`
 	Command Hash    `json:"command"`
 	Kind    string  `json:"kind"` // "process", "builtin", "mcp", "task"

@@ -128,6 +128,8 @@ func (d *Datum) UnmarshalJSON(text []byte) error {
 // CommandHash is the digest by which a gate compares commands:
 //
 //	SHA-256(canonical JSON of the array of arguments, each as a [Datum] carried whole)
+//
+// Values that the matrix declares secret for the binding are replaced in argv before.
 func CommandHash(argv []string) Hash {
 	out := []byte{'['}
 	for i, a := range argv {

@@ -31,10 +31,39 @@
 //
 // RFC 8785, restricted: numbers are integers from -(2^53-1) to 2^53-1; there is no
 // null, a member that has no value is absent; strings are UTF-8 without unpaired
-// surrogates; names do not repeat; at most 64 KiB, nested 16 deep. Text of the
-// outside world that need not be UTF-8 (arguments, paths, values) is a [Datum]. A
-// time is RFC 3339 in UTC with nine digits of a second; a hash is 64 lower-case hex
-// digits.
+// surrogates; names do not repeat; at most 64 KiB, nested 16 deep. A time is RFC 3339
+// in UTC with nine digits of a second; a hash is 64 lower-case hex digits.
+//
+// # Texts
+//
+// A text of the outside world (an argument, a path, a value, what a tool says of itself)
+// is a [Datum], in one of four forms:
+//
+//	"..."                            the text, if it is UTF-8
+//	{"base64":"..."}                 the text, if it is not
+//	{"bytes":N,"sha256":"HEX"}       its length and SHA-256: it found no room
+//	{"redacted":"... [redacted:M]"}  what is left of it without its secrets
+//
+// A body always fits. Where it would be larger than 64 KiB, the longest texts are carried
+// by digest, and no more of them than it takes; then argv as one text, whose digest is
+// command and whose length is that of all arguments together; then values as one text
+// without a name, over their canonical JSON. Lists of planned commands and of files are
+// cut, and a member counts what is missing. dir and place, by which receipts are compared,
+// keep their form to the last. Names (session, run, step, binding, nonce, ...) have at
+// most 256 bytes; a longer one, or one that is not UTF-8, has in each record the form
+//
+//	sha256:HEX:N    SHA-256 and length of the name
+//
+// # Secrets
+//
+// What a command line, a value or a claim holds of secrets is not in a record: a text
+// they were taken out of has the redacted form. The digest command is made otherwise,
+// since it says whether two commands are the same: it is over the arguments as they are,
+// where the values that the matrix declares secret for that binding are replaced by their
+// marks. So nobody can try such a value out on the digest, and no variable of the
+// environment changes it: it would keep a proof from its requirement, and a failure from
+// its command. A secret that is not declared and stands in a command line is in that
+// digest; one that is easy to guess must be declared.
 //
 // Parsing is strict: bytes that parse are the bytes that encoding would make. There
 // is no second spelling of a record, and so no second hash.

@@ -312,6 +312,23 @@ func (r *Redactor) Text(s string) string {
 	return string(out)
 }
 
+// Values returns s without values, whatever else is secret: it depends on s, the values
+// and the key alone.
+func (r *Redactor) Values(s string, values []string) string {
+	if r == nil {
+		return s
+	}
+	values = slices.Clone(values)
+	slices.SortFunc(values, func(a, b string) int { return len(b) - len(a) })
+	pairs := make([]string, 0, 2*len(values))
+	for _, v := range values {
+		if v != "" {
+			pairs = append(pairs, v, string(r.mark(nil, []byte(v))))
+		}
+	}
+	return strings.NewReplacer(pairs...).Replace(s)
+}
+
 const markBegin = "[redacted:"
 
 // Tail is Bytes of a text whose beginning was lost: what a secret that was cut there

@@ -123,13 +123,12 @@ func (r *run) recordClaim(rec *receipts.Receipt, claim *doctrine.Result) {
 	if claim == nil {
 		return
 	}
-	clean := func(s string) receipts.Datum { return receipts.Text(r.opt.Redact.Text(s)) }
-	rec.Result, rec.Effects = clean(claim.Result), clean(claim.Effects)
+	rec.Result, rec.Effects = r.public(claim.Result), r.public(claim.Effects)
 	if h := claim.Handle; h != nil {
 		rec.Handle = &receipts.Handle{
-			Route: clean(h.Route.Text), Type: clean(h.Type.Text), Operation: clean(h.Operation.Text), Status: h.Status,
-			ExternalID: clean(h.ExternalID.Text), VerifiableURL: clean(h.VerifiableURL.Text),
-			Preview: clean(h.Preview.Text), Error: clean(h.Error.Text),
+			Route: r.public(h.Route.Text), Type: r.public(h.Type.Text), Operation: r.public(h.Operation.Text), Status: h.Status,
+			ExternalID: r.public(h.ExternalID.Text), VerifiableURL: r.public(h.VerifiableURL.Text),
+			Preview: r.public(h.Preview.Text), Error: r.public(h.Error.Text),
 		}
 	}
 	if claim.Status == receipts.Pending && rec.Status == receipts.Succeeded {

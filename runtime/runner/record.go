@@ -52,14 +52,13 @@ func (r *run) runRecord(started receipts.Time) *receipts.Run {
 // receipt is what all receipts of a step have in common.
 func (r *run) receipt(res *Result) *receipts.Receipt {
 	s := res.Step
-	argv := r.command(s)
 	rec := &receipts.Receipt{
-		Version: 1, Command: receipts.CommandHash(argv), Kind: string(s.Kind), Attempt: max(res.Attempts, 1),
+		Version: 1, Command: receipts.CommandHash(r.command(s)), Kind: string(s.Kind), Attempt: max(res.Attempts, 1),
 		Timestamp: receipts.Time{Time: res.Started}, DurationNS: int64(res.Duration),
 		StopReason: stopReason(res),
 		Stdout:     receipts.Stream{SHA256: sha256.Sum256(nil)}, Stderr: receipts.Stream{SHA256: sha256.Sum256(nil)},
 		Session: r.opt.Session, Run: r.opt.Run, Step: s.ID,
-		Line:    receipts.Line{File: receipts.Text(s.Line.File), Number: s.Line.Number, Text: receipts.Text(r.opt.Redact.Text(s.Line.Text))},
+		Line:    receipts.Line{File: receipts.Text(s.Line.File), Number: s.Line.Number, Text: r.public(s.Line.Text)},
 		Binding: s.Binding, Nonce: r.opt.Nonce, Signer: r.opt.Signer,
 		Matrix: digest(r.plan.Matrix.SHA256), Script: digest(r.plan.Script.SHA256),
 	}
@@ -68,11 +67,11 @@ func (r *run) receipt(res *Result) *receipts.Receipt {
 		rec.Place = res.epoch.place
 	}
 	rec.Workspace = r.workspaceOf(res)
-	for _, a := range argv {
-		rec.Argv = append(rec.Argv, receipts.Text(a))
+	for _, a := range s.Command() {
+		rec.Argv = append(rec.Argv, r.public(a))
 	}
 	for _, v := range s.Values {
-		rec.Values = append(rec.Values, receipts.Value{Name: v.Name, Text: receipts.Text(r.opt.Redact.Text(v.Text))})
+		rec.Values = append(rec.Values, receipts.Value{Name: v.Name, Text: r.public(v.Text)})
 	}
 	switch {
 	case res.Verdict == Passed:
@@ -97,17 +96,34 @@ func (r *run) dir(s *plan.Step) receipts.Datum {
 	return receipts.Text(filepath.ToSlash(rel))
 }
 
-// command is what a step carries out as it is recorded, without secrets.
+// command is what a step carries out as its digest is made. Of secrets those alone are
+// taken out that the matrix declares for this very step: were it also what the
+// environment holds, a variable could give the same command another digest, by which it
+// meets no requirement, and its failures are not found.
 func (r *run) command(s *plan.Step) []string {
 	argv := s.Command()
-	if r.opt.Redact == nil {
+	var secrets []string
+	for _, v := range s.Values {
+		if v.Secret && v.Text != "" {
+			secrets = append(secrets, v.Text)
+		}
+	}
+	if len(secrets) == 0 {
 		return argv
 	}
-	public := make([]string, len(argv))
+	without := make([]string, len(argv))
 	for i, a := range argv {
-		public[i] = r.opt.Redact.Text(a)
+		without[i] = r.opt.Redact.Values(a, secrets)
 	}
-	return public
+	return without
+}
+
+// public is a text as it may be recorded.
+func (r *run) public(text string) receipts.Datum {
+	if public := r.opt.Redact.Text(text); public != text {
+		return receipts.Redacted(public)
+	}
+	return receipts.Text(text)
 }
 
 // stopReason is the reason in the words of the line-fault contract; empty if the
