@@ -45,8 +45,7 @@ func BenchmarkOne(b *testing.B) {
 		if err := s.Append(ctx, mustRecord(&receipts.Run{Version: 1, Run: run, Session: run, Started: at(0), Planned: []receipts.Planned{}, Script: receipts.File{Path: receipts.Text("x")}})); err != nil {
 			b.Fatal(err)
 		}
-		s.Submit(makeReceipt(run, 0))
-		if err := s.Sync(ctx); err != nil {
+		if err := s.Durable(ctx, s.Submit(makeReceipt(run, 0))); err != nil {
 			b.Fatal(err)
 		}
 		s.Close()

@@ -3,6 +3,7 @@ package sqlite
 import (
 	"context"
 	"errors"
+	"math"
 	"sync"
 	"time"
 
@@ -13,16 +14,21 @@ import (
 // that is waiting in one transaction, so that the cost of a commit is shared. It
 // lets records gather while nobody waits for them, since a commit each would cost
 // as much as the commands that the receipts are of.
+//
+// Tickets count what was submitted, and records are committed in that order: what is
+// durable is a prefix, and one number says how far it reaches. The first commit that
+// fails ends the prefix for good.
 type queue struct {
 	mu        sync.Mutex
 	work      sync.Cond // there may be something to do for the goroutine; on mu
 	done      sync.Cond // records were written, or failed; on mu
 	waiting   []receipts.Record
-	submitted int64
-	durable   int64
-	err       error // sticky: the first failure
-	waiters   int   // calls that wait for records to be durable
-	ripe      bool  // the oldest record has waited for as long as it may
+	taken     []receipts.Record // of a transaction under way
+	submitted int64             // the last ticket
+	durable   int64             // the last ticket whose record is durable
+	err       error             // sticky: why no later record will be
+	waiters   int               // calls that wait for records to be durable
+	ripe      bool              // the oldest record has waited for as long as it may
 	running   bool
 	closed    bool
 }
@@ -33,25 +39,28 @@ const (
 	fullBatch = 64 // records
 )
 
+// never is the ticket of a record that was not taken.
+const never = math.MaxInt64
+
 func (q *queue) init() { q.work.L, q.done.L = &q.mu, &q.mu }
 
 var errClosed = errors.New("it is closed")
 
 // Submit hands a record over, to be made durable within some milliseconds, or as
-// soon as anybody waits for it. Whether it was is said by the next Sync; an error
-// stays, and fails each Sync after it.
-func (s *Store) Submit(r receipts.Record) { s.submit(r) }
+// soon as anybody waits for it, and returns its ticket: [Store.Durable] says whether
+// it was. A later record has a higher ticket.
+func (s *Store) Submit(r receipts.Record) (ticket int64) { return s.submit(r) }
 
 func (s *Store) submit(rs ...receipts.Record) int64 {
 	q := &s.queue
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if q.closed && q.err == nil {
-		q.err = errClosed
+	if q.closed || q.err != nil {
+		return never
 	}
 	q.waiting = append(q.waiting, rs...)
 	q.submitted += int64(len(rs))
-	if !q.running && !q.closed {
+	if !q.running {
 		q.running = true
 		go s.write()
 	}
@@ -59,32 +68,46 @@ func (s *Store) submit(rs ...receipts.Record) int64 {
 	return q.submitted
 }
 
-// Sync returns when all that was submitted before is durable, or why it is not.
-func (s *Store) Sync(context.Context) error {
+// Durable returns when the record of a ticket is durable, and with it each record of a
+// lower ticket; or it returns why it is not. Where the error is that of ctx, the record
+// may still become durable; any other error is final. Ticket 0 is durable from the start.
+func (s *Store) Durable(ctx context.Context, ticket int64) error {
 	q := &s.queue
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	return s.unusable(q.wait(q.submitted))
+	return s.unusable(q.wait(ctx, ticket))
 }
 
 // Append makes records durable, in order, and returns when they are. A record
 // that the store holds already is not appended again.
-func (s *Store) Append(_ context.Context, rs ...receipts.Record) error {
-	n := s.submit(rs...)
-	q := &s.queue
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	return s.unusable(q.wait(n))
+func (s *Store) Append(ctx context.Context, rs ...receipts.Record) error {
+	return s.Durable(ctx, s.submit(rs...))
 }
 
-func (q *queue) wait(n int64) error {
+func (q *queue) wait(ctx context.Context, ticket int64) error {
+	if q.durable >= ticket {
+		return nil
+	}
+	defer context.AfterFunc(ctx, func() {
+		q.mu.Lock()
+		defer q.mu.Unlock()
+		q.done.Broadcast()
+	})()
 	q.waiters++
 	defer func() { q.waiters-- }()
 	q.work.Signal()
-	for q.durable < n && q.err == nil {
+	for q.durable < ticket {
+		switch {
+		case q.err != nil:
+			return q.err
+		case q.closed && !q.running:
+			return errClosed
+		case ctx.Err() != nil:
+			return ctx.Err()
+		}
 		q.done.Wait()
 	}
-	return q.err
+	return nil
 }
 
 // gather waits until what is waiting is worth a commit, or somebody wants it.
@@ -123,7 +146,8 @@ func (s *Store) write() {
 	}
 }
 
-// appendWaiting appends all that waits, in a transaction of its own.
+// appendWaiting appends all that waits, in a transaction of its own. If that fails, no
+// later record is written either: what is durable stays a prefix.
 func (s *Store) appendWaiting() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -132,7 +156,7 @@ func (s *Store) appendWaiting() {
 		return // a gate has taken it in
 	}
 	ctx := context.Background()
-	s.queue.settle(len(batch), s.immediate(ctx, func() error {
+	err := s.immediate(ctx, func() error {
 		w, err := s.beginAppend(ctx)
 		if err != nil {
 			return err
@@ -141,7 +165,12 @@ func (s *Store) appendWaiting() {
 			return err
 		}
 		return w.finish()
-	}))
+	})
+	if err != nil {
+		s.queue.fail(err)
+		return
+	}
+	s.queue.settle(len(batch), nil)
 }
 
 // take hands out what waits, to whoever holds the lock of the store: so what was
@@ -152,12 +181,12 @@ func (q *queue) take() ([]receipts.Record, error) {
 	if q.err != nil {
 		return nil, q.err
 	}
-	batch := q.waiting
-	q.waiting = nil
-	return batch, nil
+	q.taken, q.waiting = q.waiting, nil
+	return q.taken, nil
 }
 
-// settle says what became of n records that were taken.
+// settle notes what became of the n records that were taken. Where the transaction of
+// a gate failed they wait again: what the gate failed of need not be wrong with them.
 func (q *queue) settle(n int, err error) {
 	if n == 0 {
 		return
@@ -165,25 +194,32 @@ func (q *queue) settle(n int, err error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if err != nil {
-		q.err = err
+		q.waiting = append(q.taken, q.waiting...)
+		q.work.Signal()
 	} else {
 		q.durable += int64(n)
 	}
+	q.taken = nil
 	q.done.Broadcast()
 }
 
-// close waits for what was submitted and ends the goroutine.
+// fail notes that records could not be written, and why.
+func (q *queue) fail(err error) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.err, q.taken, q.waiting = err, nil, nil
+	q.done.Broadcast()
+}
+
+// close waits until what was submitted is written, ends the goroutine, and returns why
+// a record was not written.
 func (q *queue) close() error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	err := q.wait(q.submitted)
-	if errors.Is(err, errClosed) {
-		err = nil
-	}
 	q.closed = true
 	q.work.Broadcast()
 	for q.running {
 		q.done.Wait()
 	}
-	return err
+	return q.err
 }

@@ -19,7 +19,7 @@
 // # Durability
 //
 // The file is in WAL mode with synchronous=FULL: a record that [Store.Append] or
-// [Store.Sync] has acknowledged survives kill -9 and loss of power. Writers of
+// [Store.Durable] has acknowledged survives kill -9 and loss of power. Writers of
 // several processes take turns (BEGIN IMMEDIATE); a record that is appended again
 // is not appended twice. What stands in the place of a store and is none is
 // refused and never changed.

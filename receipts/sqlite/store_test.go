@@ -125,12 +125,13 @@ func tempStore(t testing.TB) *Store { return openAt(t, filepath.Join(t.TempDir()
 func fill(t testing.TB, s *Store, run string, n int) []receipts.Hash {
 	t.Helper()
 	var hs []receipts.Hash
+	var ticket int64
 	for i := range n {
 		r := makeReceipt(run, i)
-		s.Submit(r)
+		ticket = s.Submit(r)
 		hs = append(hs, r.SHA())
 	}
-	if err := s.Sync(ctx); err != nil {
+	if err := s.Durable(ctx, ticket); err != nil {
 		t.Fatal(err)
 	}
 	return hs
@@ -530,11 +531,11 @@ func TestStickyError(t *testing.T) {
 	if _, err := s.conn.ExecContext(ctx, "DROP TABLE item"); err != nil {
 		t.Fatal(err)
 	}
-	s.Submit(makeReceipt("r-1", 1))
+	ticket := s.Submit(makeReceipt("r-1", 1))
 	var unusable *UnusableError
 	for range 3 {
-		if err := s.Sync(ctx); !errors.As(err, &unusable) {
-			t.Errorf("Sync: %v", err)
+		if err := s.Durable(ctx, ticket); !errors.As(err, &unusable) {
+			t.Errorf("Durable: %v", err)
 		}
 	}
 	if err := s.Append(ctx, makeReceipt("r-1", 2)); !errors.As(err, &unusable) {

@@ -163,10 +163,7 @@ func (x *executor) process(ctx context.Context, res *Result) {
 			}
 		}
 		retry := res.Verdict == Failed && attempt <= s.Budget.Retries && ctx.Err() == nil
-		if !res.Receipt.IsZero() {
-			res.Earlier = append(res.Earlier, res.Receipt)
-		}
-		res.Receipt = x.run.ledger.submit(func() *receipts.Receipt { return x.run.processReceipt(res, digest) })
+		x.run.record(res, func() *receipts.Receipt { return x.run.processReceipt(res, digest) })
 		if retry {
 			if !res.grouped {
 				res.epoch = x.run.trees.epoch
@@ -191,13 +188,10 @@ func (x *executor) inputs(ctx context.Context, res *Result) bool {
 	if res.inputs = h; err == nil || ctx.Err() != nil { // what is interrupted does not start either
 		return true
 	}
-	if !res.Receipt.IsZero() {
-		res.Earlier = append(res.Earlier, res.Receipt)
-	}
 	res.Attempts++
 	res.Process, res.Claim, res.Tests, res.Finding = nil, nil, nil, nil // of the attempt before
 	res.Verdict, res.Reason, res.Detail = Fault, StartFailed, fmt.Sprintf("the inputs of %s cannot be read: %v", res.Step.Binding, err)
-	res.Receipt = x.run.ledger.submit(func() *receipts.Receipt { return x.run.receipt(res) })
+	x.run.record(res, func() *receipts.Receipt { return x.run.receipt(res) })
 	return false
 }
 
@@ -257,7 +251,7 @@ func (x *executor) reuse(res *Result, env []string, digest receipts.Hash) bool {
 	rec := x.run.receipt(res)
 	rec.Reused, rec.ExitCode, rec.Stdout, rec.Stderr, rec.Tests = res.Reused, old.ExitCode, old.Stdout, old.Stderr, old.Tests
 	rec.Executable, rec.Environment = old.Executable, digest
-	res.Receipt = x.run.ledger.submit(func() *receipts.Receipt { return rec })
+	x.run.record(res, func() *receipts.Receipt { return rec })
 	return true
 }
 
@@ -286,7 +280,7 @@ func (x *executor) builtin(res *Result) {
 		res.Detail = fmt.Sprintf("this version of dialect has no built-in %q", s.Target)
 	}
 	res.Duration = x.run.opt.Now().Sub(res.Started)
-	res.Receipt = x.run.ledger.submit(func() *receipts.Receipt { return x.run.receipt(res) })
+	x.run.record(res, func() *receipts.Receipt { return x.run.receipt(res) })
 }
 
 // notConfigured ends a step that nothing here can carry out, with the honest
@@ -303,7 +297,7 @@ func (x *executor) notConfigured(res *Result) {
 		}
 	}
 	res.Detail = fmt.Sprintf("nothing here can carry the task out: write %s.dlct beside the script, or name an agent below [agents.%s] (command, require)", what, agentName(s.Target))
-	res.Receipt = x.run.ledger.submit(func() *receipts.Receipt { return x.run.receipt(res) })
+	x.run.record(res, func() *receipts.Receipt { return x.run.receipt(res) })
 }
 
 func agentName(target string) string {

@@ -177,7 +177,6 @@ func (r *run) askGate(g *Gate, expect []receipts.Expectation, tested *workspace.
 		r.ledger.fail(err)
 		return err
 	}
-	r.ledger.acknowledge()
 	if !d.Passed() {
 		g.Verdict, g.Refusals = GateRefusal, d.Refusals
 		g.Detail = d.Refusals[0].Message

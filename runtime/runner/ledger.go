@@ -12,10 +12,12 @@ import (
 type Store interface {
 	// Append makes records durable, and returns when they are.
 	Append(ctx context.Context, records ...receipts.Record) error
-	// Submit hands a record over, to be made durable together with others.
-	Submit(receipts.Record)
-	// Sync returns when all that was submitted is durable, or why it is not.
-	Sync(ctx context.Context) error
+	// Submit hands a record over, to be made durable together with others, and returns
+	// its ticket. A later record has a higher one.
+	Submit(receipts.Record) (ticket int64)
+	// Durable returns when the record of a ticket, and each of a lower one, is durable,
+	// or why it is not. Ticket 0 is durable from the start.
+	Durable(ctx context.Context, ticket int64) error
 	// Gate validates the receipts of a request and consumes them, all or none,
 	// and makes durable what was submitted before.
 	Gate(ctx context.Context, g receipts.GateRequest) (receipts.Decision, error)
@@ -30,20 +32,20 @@ type Store interface {
 }
 
 // A ledger stands between a run and its store. It never fails: from the first
-// error of the store on, the run is degraded.
+// error of the store on, the run is degraded. What is durable is always asked of the
+// store, by the ticket of the receipt in question.
 type ledger struct {
-	store Store
+	store Store // nil for none
 
 	mu       sync.Mutex
-	degraded string                 // why; empty while the store is good
-	pending  map[receipts.Hash]bool // submitted, not yet known to be durable
-	lost     map[receipts.Hash]bool // never acknowledged
+	degraded string // why; empty while the store is good
+	last     int64  // the highest ticket that was handed out
 }
 
 var errNoStore = errors.New("no store")
 
 func newLedger(s Store, reason string) *ledger {
-	l := &ledger{store: s, pending: make(map[receipts.Hash]bool), lost: make(map[receipts.Hash]bool)}
+	l := &ledger{store: s}
 	if s == nil {
 		if reason == "" {
 			reason = errNoStore.Error()
@@ -55,7 +57,7 @@ func newLedger(s Store, reason string) *ledger {
 
 // begin makes the start of the run durable.
 func (l *ledger) begin(r *receipts.Run) {
-	if l.reason() != "" {
+	if l.store == nil {
 		return
 	}
 	rec, err := r.Record()
@@ -67,55 +69,36 @@ func (l *ledger) begin(r *receipts.Run) {
 	}
 }
 
-// submit hands a receipt over and returns its hash. The hash is valid evidence
-// only once sync has returned nil. Without a store no receipt is made.
-func (l *ledger) submit(make func() *receipts.Receipt) receipts.Hash {
-	if l.store == nil {
-		return receipts.Hash{}
-	}
-	rec, err := make().Record()
-	if err != nil {
-		l.fail(err)
-		return receipts.Hash{}
-	}
-	h := rec.SHA()
+// submit hands a record over and returns its ticket. The record is evidence only once
+// it is durable.
+func (l *ledger) submit(rec receipts.Record) (ticket int64) {
+	// Another result may have a higher ticket by now.
+	ticket = l.store.Submit(rec)
 	l.mu.Lock()
-	if l.degraded != "" {
-		l.lost[h] = true
-		l.mu.Unlock()
-		return h
-	}
-	l.pending[h] = true
-	l.mu.Unlock()
-	l.store.Submit(rec)
-	return h
+	defer l.mu.Unlock()
+	l.last = max(l.last, ticket)
+	return ticket
 }
 
-// sync waits until all that was submitted is durable, and returns why it is not.
+// sync waits until all that was submitted before is durable, and returns why it is not.
 // An interrupted run still syncs: what is known is recorded.
 func (l *ledger) sync() error {
 	l.mu.Lock()
-	reason, waiting := l.degraded, len(l.pending)
+	reason, last := l.degraded, l.last
 	l.mu.Unlock()
-	switch {
-	case reason != "":
+	if reason != "" {
 		return errors.New(reason)
-	case waiting == 0:
-		return nil
 	}
-	if err := l.store.Sync(context.Background()); err != nil {
-		l.fail(err)
-		return err
-	}
-	l.acknowledge()
-	return nil
+	return l.durable(last)
 }
 
-// acknowledge notes that all that was submitted is durable.
-func (l *ledger) acknowledge() {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	clear(l.pending)
+// durable waits until the record of a ticket is durable, and returns why it is not.
+func (l *ledger) durable(ticket int64) error {
+	err := l.store.Durable(context.Background(), ticket)
+	if err != nil {
+		l.fail(err)
+	}
+	return err
 }
 
 func (l *ledger) fail(err error) {
@@ -124,10 +107,6 @@ func (l *ledger) fail(err error) {
 	if l.degraded == "" {
 		l.degraded = err.Error()
 	}
-	for h := range l.pending {
-		l.lost[h] = true
-	}
-	clear(l.pending)
 }
 
 // reason says why the run is degraded; empty if it is not.
@@ -135,11 +114,4 @@ func (l *ledger) reason() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.degraded
-}
-
-// isLost reports whether the receipt h was never acknowledged.
-func (l *ledger) isLost(h receipts.Hash) bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.lost[h]
 }

@@ -110,7 +110,7 @@ func (r *run) refuse(s *plan.Step, in scope, why error, waited time.Duration) *R
 		sumUp(res)
 	} else if !r.givenUp(res) {
 		res.Verdict, res.Reason, res.Detail = Fault, Locked, fmt.Sprintf("the lock %q cannot be had: %v", lockOf(s, r.plan), why)
-		res.Receipt = r.ledger.submit(func() *receipts.Receipt { return r.receipt(res) })
+		r.record(res, func() *receipts.Receipt { return r.receipt(res) })
 	}
 	r.finish(res)
 	return res

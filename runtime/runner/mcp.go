@@ -67,10 +67,7 @@ func (x *executor) mcp(ctx context.Context, res *Result) {
 		x.answered(res, answer, err, res.Duration)
 		x.sameInputs(ctx, res, res.Process)
 		retry := res.Verdict == Failed && attempt <= s.Budget.Retries && ctx.Err() == nil
-		if !res.Receipt.IsZero() {
-			res.Earlier = append(res.Earlier, res.Receipt)
-		}
-		res.Receipt = x.run.ledger.submit(func() *receipts.Receipt { return x.run.mcpReceipt(res, answer) })
+		x.run.record(res, func() *receipts.Receipt { return x.run.mcpReceipt(res, answer) })
 		if retry {
 			continue
 		}

@@ -62,6 +62,9 @@ func (r *run) receipt(res *Result) *receipts.Receipt {
 		Binding: s.Binding, Nonce: r.opt.Nonce, Signer: r.opt.Signer,
 		Matrix: digest(r.plan.Matrix.SHA256), Script: digest(r.plan.Script.SHA256),
 	}
+	if p := res.Process; p != nil && !p.Started.IsZero() { // of the last attempt alone
+		rec.Timestamp, rec.DurationNS = receipts.Time{Time: p.Started}, int64(p.Duration)
+	}
 	rec.Dir, rec.Inputs = r.dir(s), res.inputs
 	if res.epoch != nil {
 		rec.Place = res.epoch.place
@@ -139,9 +142,6 @@ func stopReason(res *Result) receipts.StopReason {
 func (r *run) processReceipt(res *Result, environment receipts.Hash) *receipts.Receipt {
 	rec := r.receipt(res)
 	p := res.Process
-	if !p.Started.IsZero() {
-		rec.Timestamp, rec.DurationNS = receipts.Time{Time: p.Started}, int64(p.Duration)
-	}
 	if p.ExitCode >= 0 && p.Signal == "" {
 		code := p.ExitCode
 		rec.ExitCode = &code
@@ -164,9 +164,44 @@ func stream(o process.Output) receipts.Stream {
 	return s
 }
 
-// markDegraded marks the results whose receipts no store has acknowledged.
+// record submits the receipt of the last attempt of a step. Without a store none is
+// made. What cannot be written as a receipt is a fault of its step and not of the store:
+// a plain receipt takes its place, so that the attempt leaves a trace.
+func (r *run) record(res *Result, make func() *receipts.Receipt) {
+	if r.ledger.store == nil {
+		return
+	}
+	if !res.Receipt.IsZero() {
+		res.Earlier = append(res.Earlier, res.Receipt)
+		res.Receipt = receipts.Hash{}
+	}
+	rec := make()
+	written, err := rec.Record()
+	if err != nil {
+		if res.Verdict == Passed {
+			res.Verdict, res.Reason = Fault, Unrecordable
+			rec.Status, rec.StopReason = receipts.StatusFailed, Unrecordable
+		}
+		res.Detail = "its receipt cannot be written: " + err.Error()
+		rec.Result, rec.Effects, rec.Handle, rec.Tests = receipts.Datum{}, receipts.Datum{}, nil, nil
+		rec.DurationNS = min(max(rec.DurationNS, 0), receipts.MaxInteger)
+		if written, err = rec.Record(); err != nil {
+			return
+		}
+	}
+	res.Receipt = written.SHA()
+	res.ticket = r.ledger.submit(written)
+}
+
+// markDegraded marks the results whose receipts are not durable, and no others.
 func (r *run) markDegraded(results []*Result) {
 	Leaves(results, func(res *Result) {
-		res.Degraded = r.opt.Store == nil && res.Attempts > 0 || !res.Receipt.IsZero() && r.ledger.isLost(res.Receipt)
+		switch {
+		case isGate(res.Step): // its record is durable, or it did not pass
+		case res.Receipt.IsZero():
+			res.Degraded = res.Attempts > 0
+		default:
+			res.Degraded = r.ledger.durable(res.ticket) != nil
+		}
 	})
 }

@@ -45,6 +45,7 @@ const (
 	StartFailed   = receipts.StopStartFailed
 	MCPError      = receipts.StopMCPError // an MCP server refused the call, or does not speak the protocol
 	Locked        = receipts.StopLocked   // what it may not share with others was not to be had
+	Unrecordable  = receipts.StopUnrecordable
 )
 
 // Reasons of a failure.
@@ -86,7 +87,7 @@ type Result struct {
 
 	Receipt  receipts.Hash   // of the last attempt; zero if there is none
 	Earlier  []receipts.Hash // of the attempts before it
-	Degraded bool            // the receipt was not acknowledged by a store
+	Degraded bool            // the receipt is not durable in a store
 
 	Gate    *Gate     // of a gate step
 	Members []*Result // of a composite, in order
@@ -95,6 +96,7 @@ type Result struct {
 
 	Reused receipts.Hash // the receipt whose result stands for a run; zero if it ran
 
+	ticket  int64         // of Receipt
 	inputs  receipts.Hash // digest of the binding's inputs before the last attempt; zero for none
 	epoch   *epoch        // that it ran in; nil without a workspace
 	grouped bool          // a member of a parallel composite, however deep

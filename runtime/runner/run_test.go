@@ -242,11 +242,11 @@ func (s *failingStore) Append(ctx context.Context, rs ...receipts.Record) error 
 	return s.Store.Append(ctx, rs...)
 }
 
-func (s *failingStore) Sync(ctx context.Context) error {
+func (s *failingStore) Durable(ctx context.Context, ticket int64) error {
 	if err := s.fail(); err != nil {
 		return err
 	}
-	return s.Store.Sync(ctx)
+	return s.Store.Durable(ctx, ticket)
 }
 
 func (s *failingStore) Gate(ctx context.Context, g receipts.GateRequest) (receipts.Decision, error) {

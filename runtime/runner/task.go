@@ -37,7 +37,7 @@ func (x *executor) task(ctx context.Context, res *Result) {
 		if depth(o.Environ) >= maxDepth {
 			res.Started, res.Attempts = o.Now(), 1
 			res.Verdict, res.Reason, res.Detail = Fault, NotConfigured, fmt.Sprintf("tasks start tasks %d deep: %s may be starting itself", maxDepth, name)
-			x.recordTask(res)
+			x.run.record(res, func() *receipts.Receipt { return x.run.receipt(res) })
 			return
 		}
 		// Under the matrix of this run, whatever lies nearer to the script.
@@ -169,8 +169,3 @@ func (x *executor) handedBack(ctx context.Context, res *Result) {
 
 // maxDecision bounds how much is read of what consume decides, in bytes.
 const maxDecision = 1 << 20
-
-// recordTask records a task that started nothing.
-func (x *executor) recordTask(res *Result) {
-	res.Receipt = x.run.ledger.submit(func() *receipts.Receipt { return x.run.receipt(res) })
-}
