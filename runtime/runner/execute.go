@@ -79,8 +79,7 @@ const JobsVariable = "DIALECT_JOBS"
 // was cut short.
 const finallyGrace = 10 * time.Second
 
-// process runs the command of a step, again if it may be retried, and records
-// each attempt.
+// process runs the command of a step.
 func (x *executor) process(ctx context.Context, res *Result) {
 	s := res.Step
 	res.Started = x.run.opt.Now()
@@ -120,9 +119,7 @@ func (x *executor) process(ctx context.Context, res *Result) {
 			budget.Timeout = finallyGrace
 		}
 	}
-	for attempt := 1; ; attempt++ {
-		res.Attempts = attempt
-		x.run.emit(StepStarted{Step: s, Attempt: attempt, At: x.run.opt.Now()})
+	x.attempts(ctx, res, func(attempt int) func() *receipts.Receipt {
 		claim := x.claims.path(s.ID, attempt)
 		if claim != "" {
 			env = setenv(env, ResultVariable, claim)
@@ -146,15 +143,39 @@ func (x *executor) process(ctx context.Context, res *Result) {
 		x.run.meter.runs(1)
 		pr := x.launcher.Run(ctx, c)
 		x.run.meter.runs(-1)
-		x.sameInputs(ctx, res, &pr)
 		res.Process = &pr
 		seen.judge(res)
 		judgeClaim(res, claim)
 		if res.after != nil {
 			res.after()
 		}
+		return func() *receipts.Receipt { return x.run.processReceipt(res, digest) }
+	})
+}
+
+// attempts carries out a step, again if it failed and may be retried, and records each
+// attempt. once carries out one: it sets the verdict, and returns what makes the receipt.
+// When it is called nothing of an earlier attempt is left in res, and the inputs of the
+// binding were digested; the caller does that for the first one.
+func (x *executor) attempts(ctx context.Context, res *Result, once func(attempt int) func() *receipts.Receipt) {
+	s := res.Step
+	for attempt := 1; ; attempt++ {
+		if attempt > 1 {
+			if !res.grouped {
+				res.epoch = x.run.trees.epoch // the attempt before it may have written
+			}
+			if !x.inputs(ctx, res) {
+				return
+			}
+		}
+		res.Attempts = attempt
+		res.Verdict, res.Reason, res.Detail, res.By = "", "", "", ""
+		res.Process, res.Tests, res.Finding, res.Claim = nil, nil, nil, nil
+		x.run.emit(StepStarted{Step: s, Attempt: attempt, At: x.run.opt.Now()})
+		receipt := once(attempt)
+		x.sameInputs(ctx, res, res.Process)
 		if res.Verdict == Fault && res.Reason == Interrupted {
-			switch cause := context.Cause(x.run.ctx).(type) {
+			switch cause := context.Cause(ctx).(type) {
 			case failFast:
 				res.Verdict, res.Reason, res.By = Cancelled, FailFast, cause.by
 				res.Detail = "killed: " + cause.Error()
@@ -162,15 +183,8 @@ func (x *executor) process(ctx context.Context, res *Result) {
 				res.Reason, res.Detail = cause.reason, "killed: "+cause.Error()
 			}
 		}
-		retry := res.Verdict == Failed && attempt <= s.Budget.Retries && ctx.Err() == nil
-		x.run.record(res, func() *receipts.Receipt { return x.run.processReceipt(res, digest) })
-		if retry {
-			if !res.grouped {
-				res.epoch = x.run.trees.epoch
-			}
-			if !x.inputs(ctx, res) {
-				return
-			}
+		x.run.record(res, receipt)
+		if res.Verdict == Failed && attempt <= s.Budget.Retries && ctx.Err() == nil {
 			continue
 		}
 		if res.Verdict == Passed && attempt > 1 {

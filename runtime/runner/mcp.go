@@ -6,7 +6,6 @@ import (
 	"errors"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/command-dialect/dialect/receipts"
 	"github.com/command-dialect/dialect/receipts/doctrine"
@@ -34,7 +33,7 @@ func (x *executor) servers() *mcpclient.Pool {
 	return x.mcpServers.pool
 }
 
-// mcp calls the tool of a step, again if it may be retried, and records each attempt.
+// mcp calls the tool of a step.
 func (x *executor) mcp(ctx context.Context, res *Result) {
 	s := res.Step
 	res.Started = x.run.opt.Now()
@@ -52,50 +51,29 @@ func (x *executor) mcp(ctx context.Context, res *Result) {
 	for _, v := range s.Values {
 		c.Values = append(c.Values, mcpclient.Value{Name: v.Name, Text: v.Text})
 	}
-	for attempt := 1; ; attempt++ {
-		res.Verdict, res.Reason, res.Detail, res.Claim, res.Finding = "", "", "", nil, nil
-		if !x.inputs(ctx, res) {
-			return
-		}
-		res.Attempts = attempt
+	if !x.inputs(ctx, res) {
+		return
+	}
+	x.attempts(ctx, res, func(int) func() *receipts.Receipt {
 		started := x.run.opt.Now()
-		x.run.emit(StepStarted{Step: s, Attempt: attempt, At: started})
 		x.run.meter.runs(1)
 		answer, err := x.servers().Call(ctx, c)
 		x.run.meter.runs(-1)
-		res.Duration = x.run.opt.Now().Sub(started) // of this attempt, for its receipt
-		x.answered(res, answer, err, res.Duration)
-		x.sameInputs(ctx, res, res.Process)
-		retry := res.Verdict == Failed && attempt <= s.Budget.Retries && ctx.Err() == nil
-		x.run.record(res, func() *receipts.Receipt { return x.run.mcpReceipt(res, answer) })
-		if retry {
-			continue
-		}
-		if res.Verdict == Passed && attempt > 1 {
-			res.Verdict = Flaky
-		}
-		return
-	}
+		res.Process = &process.Result{ExitCode: -1, Started: started, Duration: x.run.opt.Now().Sub(started)}
+		x.answered(res, answer, err)
+		return func() *receipts.Receipt { return x.run.mcpReceipt(res, answer) }
+	})
 }
 
 // answered sets the verdict of res from what the server said, or did not.
-func (x *executor) answered(res *Result, answer *mcpclient.Result, err error, took time.Duration) {
-	p := &process.Result{ExitCode: -1, Duration: took}
-	res.Process = p
+func (x *executor) answered(res *Result, answer *mcpclient.Result, err error) {
+	p := res.Process
 	if err != nil {
 		e := &mcpclient.Error{Reason: mcpclient.Protocol, Message: err.Error()}
 		errors.As(err, &e)
 		res.Verdict, res.Reason, res.Detail = Fault, unanswered(e.Reason), x.run.opt.Redact.Text(e.Message)
 		p.Tail = x.run.opt.Redact.Bytes([]byte(e.Stderr))
 		p.Stderr.Head = p.Tail
-		if e.Reason == mcpclient.Interrupted {
-			switch cause := context.Cause(x.run.ctx).(type) {
-			case failFast:
-				res.Verdict, res.Reason, res.By, res.Detail = Cancelled, FailFast, cause.by, "stopped: "+cause.Error()
-			case limit:
-				res.Reason, res.Detail = cause.reason, "stopped: "+cause.Error()
-			}
-		}
 		return
 	}
 	text := x.run.opt.Redact.Bytes([]byte(answer.Text))

@@ -182,9 +182,12 @@ func (r *run) record(res *Result, make func() *receipts.Receipt) {
 			res.Verdict, res.Reason = Fault, Unrecordable
 			rec.Status, rec.StopReason = receipts.StatusFailed, Unrecordable
 		}
-		res.Detail = "its receipt cannot be written: " + err.Error()
+		if res.Detail != "" {
+			res.Detail += "; "
+		}
+		res.Detail += "its receipt cannot be written: " + err.Error()
 		rec.Result, rec.Effects, rec.Handle, rec.Tests = receipts.Datum{}, receipts.Datum{}, nil, nil
-		rec.DurationNS = min(max(rec.DurationNS, 0), receipts.MaxInteger)
+		rec.Timestamp, rec.DurationNS = receipts.Time{}, 0 // a time that no one takes for recent
 		if written, err = rec.Record(); err != nil {
 			return
 		}

@@ -34,13 +34,22 @@ func newRepo(t *testing.T) *repo {
 
 func (r *repo) run(t *testing.T, o runner.Options, steps ...*plan.Step) *runner.Outcome {
 	t.Helper()
-	o.Store, o.Workspace = r.store, workspace.NewTracker(r.dir, workspace.Options{})
+	o.Store, o.Workspace = r.store, r.tracker()
 	return run(t, r.plan(steps...), o)
+}
+
+func (r *repo) tracker() runner.Workspace {
+	return workspace.NewTracker(r.dir, workspace.Options{})
 }
 
 func (r *repo) receipt(t *testing.T, res *runner.Result) *receipts.Receipt {
 	t.Helper()
-	e, err := r.store.Get(context.Background(), res.Receipt.String())
+	return r.receiptOf(t, res.Receipt)
+}
+
+func (r *repo) receiptOf(t *testing.T, h receipts.Hash) *receipts.Receipt {
+	t.Helper()
+	e, err := r.store.Get(context.Background(), h.String())
 	if err != nil {
 		t.Fatal(err)
 	}
