@@ -104,7 +104,7 @@ func (b *pageBuilder) page() *page {
 		p.Warnings = append(p.Warnings, clean(d.Limit))
 	}
 	if d.Degraded != "" {
-		p.Warnings = append(p.Warnings, "DEGRADED: no receipt was kept: "+clean(d.Degraded))
+		p.Warnings = append(p.Warnings, "DEGRADED: receipts were not kept: "+clean(d.Degraded))
 	}
 	if d.Script.Part {
 		p.Warnings = append(p.Warnings, "Only a part of the script was run.")

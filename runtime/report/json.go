@@ -38,7 +38,7 @@ type Document struct {
 	Signal     string       `json:"signal,omitempty"`
 	Limit      string       `json:"limit,omitempty"` // why the run's own budget ended it
 	KeepGoing  bool         `json:"keep_going,omitempty"`
-	Degraded   string       `json:"degraded,omitempty"` // why no receipt was kept
+	Degraded   string       `json:"degraded,omitempty"` // why receipts were not kept
 	Store      string       `json:"store,omitempty"`
 	Counts     DocCounts    `json:"counts"`
 	Tests      *DocTests    `json:"tests,omitempty"` // of all lines

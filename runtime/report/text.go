@@ -288,7 +288,7 @@ func (p *printer) summary() {
 		p.f("hint: ignore them in a tracked .gitignore, or add their directory to caches in routing.toml; else run again\n")
 	}
 	if o.Degraded != "" {
-		p.f("%s: no receipt was kept: %s\n", p.paint(yellow, "DEGRADED"), p.bounded(o.Degraded))
+		p.f("%s: %s\n", p.paint(yellow, "DEGRADED"), p.bounded(Degraded(o)))
 	}
 	if len(o.Removed) > 0 && o.Verdict() != "passed" {
 		p.f("note: not passed on to the tools: %s (set them in routing.toml, env = {...}, if a check needs them)\n", p.bounded(strings.Join(o.Removed, ", ")))
@@ -529,3 +529,24 @@ func Rerun(p *plan.Plan, s *plan.Step) string {
 // AgentVariable names the variable that says that an agent reads the report, on a machine of CI
 // as well.
 const AgentVariable = "DIALECT_AGENT"
+
+// Degraded says, of a run that is degraded, how many receipts were not kept, and why.
+func Degraded(o *runner.Outcome) string {
+	kept, lost := 0, 0
+	runner.Leaves(o.Results, func(r *runner.Result) {
+		switch {
+		case r.Degraded:
+			lost++
+		case !r.Receipt.IsZero():
+			kept++
+		}
+	})
+	switch {
+	case kept == 0:
+		return "no receipt was kept: " + o.Degraded
+	case lost == 0:
+		return "the receipts of all lines were kept, but the store failed: " + o.Degraded
+	default:
+		return fmt.Sprintf("%d of %d receipts were not kept: %s", lost, kept+lost, o.Degraded)
+	}
+}

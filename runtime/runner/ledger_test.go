@@ -4,11 +4,14 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"github.com/command-dialect/dialect/lang/plan"
 	"github.com/command-dialect/dialect/receipts"
 	"github.com/command-dialect/dialect/receipts/sqlite"
 	"github.com/command-dialect/dialect/runtime/runner"
@@ -133,5 +136,65 @@ func TestWriterWaits(t *testing.T) {
 	}
 	if o.Degraded != "" || fmt.Sprint(verdicts(o.Results)) != "passed passed" {
 		t.Errorf("%s, degraded %q", verdicts(o.Results), o.Degraded)
+	}
+}
+
+// On a disk that runs full on the way, each result says whether its receipt is there.
+func TestDiskRunsFull(t *testing.T) {
+	dir := t.TempDir()
+	if out, err := exec.Command("mount", "-t", "tmpfs", "-o", "size=1m", "none", dir).CombinedOutput(); err != nil {
+		t.Skipf("no small disk can be mounted here: %v: %s", err, out)
+	}
+	t.Cleanup(func() {
+		if out, err := exec.Command("umount", dir).CombinedOutput(); err != nil {
+			t.Errorf("%v: %s", err, out)
+		}
+	})
+	store, err := sqlite.Open(context.Background(), filepath.Join(dir, "receipts.db"), sqlite.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := newBuilder(t)
+	var steps []*plan.Step
+	for i := range 100 {
+		name := "a"
+		if i%10 == 9 {
+			name = "write"
+		}
+		steps = append(steps, b.sh(name, "exit 0 # "+strings.Repeat("x", 20_000)))
+	}
+	o := run(t, b.plan(steps...), runner.Options{Store: store, DeferGate: true})
+	if err := store.Close(); err == nil {
+		t.Error("the store closes as if it had kept all")
+	}
+	if o.Degraded == "" || o.Gate.Verdict != runner.GateRefusal || o.ExitStatus() != 3 {
+		t.Errorf("degraded %q, gate %s, exit status %d", o.Degraded, o.Gate.Verdict, o.ExitStatus())
+	}
+	again, err := sqlite.Open(context.Background(), filepath.Join(dir, "receipts.db"), sqlite.Options{ReadOnly: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer again.Close()
+	kept, lost, skipped := 0, 0, 0
+	for _, r := range o.Results {
+		if r.Reason == runner.NoStore {
+			skipped++
+			continue
+		}
+		_, err := again.Get(context.Background(), r.Receipt.String())
+		if there := err == nil; there == r.Degraded {
+			t.Errorf("step %s: degraded %v, and found with %v", r.Step.ID, r.Degraded, err)
+		}
+		if r.Degraded {
+			lost++
+		} else {
+			kept++
+		}
+	}
+	if kept == 0 || lost == 0 || skipped == 0 {
+		t.Errorf("%d receipts kept, %d lost, %d lines that write not run", kept, lost, skipped)
+	}
+	if a, err := again.Audit(context.Background(), nil); err != nil || !a.Consistent() {
+		t.Errorf("%v: %+v", err, a)
 	}
 }

@@ -171,7 +171,7 @@ type Outcome struct {
 	Duration  time.Duration
 	Results   []*Result // one a line, in the order of the script
 	Gate      *Gate     // the gate that ended the run; never nil
-	Degraded  string    // why nothing could be recorded; empty if all was
+	Degraded  string    // why not all could be recorded; empty if it was
 	Signal    string    // the signal that ended the run, "SIGTERM"; empty if none did
 	Limit     string    // why the run's own budget ended it; empty if it did not
 	KeepGoing bool

@@ -171,6 +171,7 @@ func Run(parent context.Context, p *plan.Plan, o Options) *Outcome {
 	if o.Session == "" {
 		o.Session = o.Run
 	}
+	o.Run, o.Session, o.Nonce, o.Parent = receipts.Name(o.Run), receipts.Name(o.Session), receipts.Name(o.Nonce), receipts.Name(o.Parent)
 	if o.Jobs <= 0 {
 		o.Jobs = runtime.NumCPU()
 	}

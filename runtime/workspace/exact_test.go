@@ -34,8 +34,8 @@ func (r *repo) clone(config ...string) *repo {
 // accepted reports whether "verify --tree HEAD" takes s for what HEAD holds.
 func (r *repo) accepted(s *Snapshot) bool {
 	r.Helper()
-	tree, err := CommitTree(context.Background(), r.dir, "HEAD", Options{})
-	return err == nil && s.Exact && s.Tree == tree
+	c, err := Resolve(context.Background(), r.dir, "HEAD", Options{})
+	return err == nil && s.Exact && s.Tree == c.Tree
 }
 
 // lfs puts a filter into the repository that stores as git-lfs does, and returns the

@@ -88,7 +88,7 @@ func newExec(u *ui, use string) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			defer rec.close()
+			defer rec.close(nil)
 			rec.warn(u)
 			sig := catchSignals()
 			defer sig.stop()
@@ -116,6 +116,7 @@ func newExec(u *ui, use string) *cobra.Command {
 				}
 			}
 			o := runner.Run(sig.ctx, p, opt)
+			rec.close(o)
 			return execStatus(u, o, f.file, f.quiet, f.as != "")
 		},
 	}
@@ -212,8 +213,9 @@ func execRoot(dir string) string {
 func execStatus(u *ui, o *runner.Outcome, file string, quiet, judged bool) error {
 	r := o.Results[0]
 	if o.Degraded != "" {
-		u.notef("DEGRADED: no receipt was kept: %s", o.Degraded)
-	} else if !r.Receipt.IsZero() {
+		u.notef("DEGRADED: %s", report.Degraded(o))
+	}
+	if !r.Receipt.IsZero() && !r.Degraded {
 		if !quiet {
 			u.notef("receipt %s", r.Receipt)
 		}

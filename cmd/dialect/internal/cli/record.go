@@ -67,6 +67,7 @@ type record struct {
 	path   string        // of the store; empty if there is none
 	logs   string        // directory for output; empty if there is none
 	reason string        // why there is no store
+	closed bool          // store is
 	key    *keyfd.Key    // nil without one
 	files  runner.Workspace
 	ahead  *ahead // what takes the snapshots, also if they are not used; nil for none
@@ -78,6 +79,11 @@ type record struct {
 // a store the run is degraded, and says so; without a key that was asked for it must
 // not begin.
 func (f *recordFlags) open(u *ui, root string, caches []string, writes ...string) (*record, error) {
+	for flag, name := range map[string]string{"--session": f.session, "--nonce": f.nonce} {
+		if receipts.Name(name) != name {
+			return nil, usagef("%s: want UTF-8 of at most %d bytes", flag, receipts.MaxName)
+		}
+	}
 	var key *keyfd.Key
 	if f.keyFD != "" {
 		var err error
@@ -380,12 +386,18 @@ func (r *record) options(f *recordFlags, p *plan.Plan) runner.Options {
 	return o
 }
 
-func (r *record) close() {
+// close closes the store, once. Where the store could not keep something after all, the
+// outcome o of the run, which is nil if there was none, is degraded.
+func (r *record) close(o *runner.Outcome) {
 	if r.ahead != nil {
 		r.ahead.end()
 	}
-	if r.store != nil {
-		_ = r.store.Close() // all that was acknowledged is durable already
+	if r.store == nil || r.closed {
+		return
+	}
+	r.closed = true
+	if err := r.store.Close(); err != nil && o != nil && o.Degraded == "" {
+		o.Degraded = err.Error()
 	}
 }
 

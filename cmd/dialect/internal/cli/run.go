@@ -235,7 +235,7 @@ func (f *runFlags) execute(u *ui, p *program) error {
 	if err != nil {
 		return err
 	}
-	defer rec.close()
+	defer rec.close(nil)
 	rec.warn(u)
 	caught := make(chan *interrupts, 1)
 	go func() { caught <- catchSignals() }() // which starts a thread
@@ -274,6 +274,7 @@ func (f *runFlags) execute(u *ui, p *program) error {
 	}
 	o := runner.Run(sig.ctx, p.plan, opt)
 	u.unwatch(shown)
+	rec.close(o)
 	doc := report.NewDocument(o, p.findings, rec.path)
 	if rec.store != nil {
 		kept.keep(o.Run, rec.secret.Bytes(marshal(doc)))
