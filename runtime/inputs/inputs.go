@@ -10,8 +10,9 @@
 //
 // A pattern is relative to the root of the matrix and has slashes, on every system.
 // A component "**" stands for any number of directories, none included, and at the end
-// for all files below; it follows no link to a directory. Any other component is matched
-// as [path.Match] does. A pattern names files: directories that match it are passed over.
+// for all files below; it follows no link to a directory, and stands for none called .git
+// or .dialect, which change with every run. Any other component is matched as
+// [path.Match] does. A pattern names files: directories that match it are passed over.
 //
 // # Digest
 //
@@ -206,8 +207,10 @@ func (w *walk) name(dir, name string, t fs.FileMode, parts []string, states []in
 	for _, s := range states {
 		last := s+1 == len(parts)
 		if parts[s] == "**" {
-			deep = append(deep, s)
-			matches = matches || last
+			if name != ".git" && name != ".dialect" {
+				deep = append(deep, s)
+				matches = matches || last
+			}
 			continue
 		}
 		if ok, _ := path.Match(parts[s], name); !ok { // the pattern was checked

@@ -73,6 +73,13 @@ func Explain(s *plan.Step) []Row {
 	case x.MinTests > 0:
 		row("tests", "at least %d must pass", x.MinTests)
 	}
+	for i, p := range s.Inputs {
+		name := ""
+		if i == 0 {
+			name = "inputs"
+		}
+		row(name, "%s", p)
+	}
 	if s.Reuse {
 		row("reuse", "with run --reuse, an earlier pass on the same files may stand for it")
 	}
