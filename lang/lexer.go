@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -96,7 +97,7 @@ func (p *parser) lex(start, end int) {
 			for j < end && text[j] == '`' {
 				j++
 			}
-			p.backtick(i, j)
+			p.backticks(diag.Edit{File: p.src.Name, Span: p.span(i, j)})
 			i = j
 		case c == '"':
 			i = p.lexString(i, end)
@@ -223,22 +224,31 @@ func isOperator(word []byte) bool {
 }
 
 // trimWord returns the end of the word from i to j without what models put
-// there: backticks, and a full stop at the end of the line.
+// there: backticks, and a full stop at the end of the line. It goes from the end to the begin, and says
+// what it left out once it knows all of it.
 func (p *parser) trimWord(i, j int, last bool) int {
 	text := p.src.Text
+	var stops, ticks []diag.Edit // the last one first
 	for j > i && text[j-1] == '`' || last && isFullStop(text[i:j]) {
 		k := j
 		if text[j-1] == '.' {
 			j--
-			p.warn(diag.FullStop, j, k, "a full stop that ends the line").hint("leave it out; inside quotes it would be kept").
-				fix(diag.Certain, "remove the full stop", j, k, "")
+			stops = append(stops, diag.Edit{File: p.src.Name, Span: p.span(j, k)})
 			continue
 		}
 		for j > i && text[j-1] == '`' {
 			j--
 		}
-		p.backtick(j, k)
+		ticks = append(ticks, diag.Edit{File: p.src.Name, Span: p.span(j, k)})
 	}
+	if len(stops) > 0 {
+		at := stops[0].Span
+		slices.Reverse(stops)
+		p.warn(diag.FullStop, at.Start.Offset, at.End.Offset, "a full stop that ends the line").hint("leave it out; inside quotes it would be kept").
+			fixAll(diag.Certain, "remove the full stop", stops...)
+	}
+	slices.Reverse(ticks)
+	p.backticks(ticks...)
 	return j
 }
 
@@ -325,7 +335,7 @@ func (p *parser) afterString(i, end int) int {
 	case j == i && (i == end || isBlank(text[i])):
 		return i
 	case strings.Trim(string(text[i:j]), "`") == "" && (j == end || text[j] != '"'):
-		p.backtick(i, j)
+		p.backticks(diag.Edit{File: p.src.Name, Span: p.span(i, j)})
 		return j
 	case p.isLast(j, end) && string(text[i:j]) == ".":
 		p.warn(diag.FullStop, i, j, "a full stop that ends the line").hint("leave it out").fix(diag.Certain, "remove the full stop", i, j, "")

@@ -49,6 +49,7 @@ const (
 	maxFile  = 64 << 20 // bytes
 	maxLine  = 64 << 10 // bytes
 	maxWords = 4096     // of one line
+	maxEdits = 100      // of one fix: more of them are no slip of a pen
 )
 
 // Parse parses a script. The file holds a command for each line that is one,
@@ -97,6 +98,7 @@ type parser struct {
 	line               int // of what follows
 	lineStart, lineEnd int
 	ascii              bool
+	columns            diag.Columns // of a line that is not ASCII
 	bad                bool
 	ticked             int // where list says so of the backticks of this line; -1 if it does not
 }
@@ -109,6 +111,7 @@ func (p *parser) beginLine(n int) []byte {
 	line := p.src.Line(n)
 	p.line, p.lineStart, p.lineEnd = n, p.src.LineStart(n), p.src.LineStart(n)+len(line)
 	p.tokens, p.list, p.bad, p.ascii, p.ticked = p.tokens[:0], p.list[:0], false, true, -1
+	p.columns.Reset(p.src.Text[p.lineStart:min(p.lineEnd+1, len(p.src.Text))]) // with a CR, which CRLF points at
 	return line
 }
 
@@ -452,18 +455,25 @@ func (p *parser) checkBraces() {
 			p.fault(diag.BadVariable, t.start, t.end, "a noun cannot be a variable").hint("routing is fixed before the run; only values may hold variables")
 			continue
 		}
+		// One fault a word: its fix is for all such braces of the word.
 		raw := string(p.src.Text[t.start:t.end])
-		for at := 0; ; {
+		var edits []diag.Edit
+		for at := 0; len(edits) < maxEdits; {
 			i, n, ok := nextBrace(raw[at:])
 			if n == 0 {
 				break
 			}
 			if !ok {
-				p.fault(diag.BadVariable, t.start+at+i, t.start+at+i+1, "a brace that begins no variable").
-					hint("a variable is {name}; a literal brace is written twice: {{").
-					fix(diag.MaybeIncorrect, "write a literal brace", t.start+at+i, t.start+at+i+1, raw[at+i:at+i+1]+raw[at+i:at+i+1])
+				start := t.start + at + i
+				edits = append(edits, diag.Edit{File: p.src.Name, Span: p.span(start, start+1), New: "{{"})
 			}
 			at += i + n
+		}
+		if len(edits) > 0 {
+			first := edits[0].Span.Start.Offset
+			p.fault(diag.BadVariable, first, first+1, "a brace that begins no variable").
+				hint("a variable is {name}; a literal brace is written twice: {{").
+				fixAll(diag.MaybeIncorrect, "write a literal brace", edits...)
 		}
 	}
 }
@@ -493,10 +503,12 @@ func (p *parser) span(start, end int) diag.Span {
 
 func (p *parser) pos(offset int) diag.Pos {
 	column := offset - p.lineStart
-	if !p.ascii {
-		column = utf8.RuneCount(p.src.Text[p.lineStart:offset])
+	if p.ascii {
+		column++
+	} else {
+		column = p.columns.Column(column)
 	}
-	return diag.Pos{Offset: offset, Line: p.line, Column: column + 1}
+	return diag.Pos{Offset: offset, Line: p.line, Column: column}
 }
 
 // intern returns text as a string, the same one for the same words: verbs and
@@ -576,20 +588,21 @@ func (p *parser) warn(code diag.Code, start, end int, format string, args ...any
 	return finding{p, &p.list[len(p.list)-1]}
 }
 
-func (p *parser) backtick(start, end int) {
-	edit := diag.Edit{File: p.src.Name, Span: p.span(start, end)}
+// backticks warns, once a line, of backticks, and adds the edits that remove them to its fix. They come in
+// the order of the line.
+func (p *parser) backticks(edits ...diag.Edit) {
+	if len(edits) == 0 {
+		return
+	}
 	if p.ticked < 0 {
 		p.ticked = len(p.list)
-		p.warn(diag.Backtick, start, end, "backticks around words").hint("leave them out; inside quotes they would be kept").
-			fixAll(diag.Certain, "remove the backticks", edit)
+		at := edits[0].Span
+		p.warn(diag.Backtick, at.Start.Offset, at.End.Offset, "backticks around words").hint("leave them out; inside quotes they would be kept").
+			fixAll(diag.Certain, "remove the backticks", edits...)
 		return
 	}
 	fix := &p.list[p.ticked].Fixes[0]
-	i := len(fix.Edits)
-	for i > 0 && fix.Edits[i-1].Span.Start.Offset > start { // a word is trimmed from its end
-		i--
-	}
-	fix.Edits = slices.Insert(fix.Edits, i, edit)
+	fix.Edits = append(fix.Edits, edits...)
 }
 
 func (p *parser) smartQuote(start, end int, r rune) {
@@ -609,8 +622,7 @@ func (p *parser) smartQuote(start, end int, r rune) {
 // replaceRunes returns the edits that replace the characters of the line that with wants
 // replaced; i and j are where one begins and ends.
 func (p *parser) replaceRunes(with func(i, j int, r rune) (string, bool)) (edits []diag.Edit) {
-	const most = 100 // more of them are no slip of a pen
-	for i := p.lineStart; i < p.lineEnd && len(edits) < most; {
+	for i := p.lineStart; i < p.lineEnd && len(edits) < maxEdits; {
 		r, size := utf8.DecodeRune(p.src.Text[i:p.lineEnd])
 		if text, ok := with(i, i+size, r); ok {
 			edits = append(edits, diag.Edit{File: p.src.Name, Span: p.span(i, i+size), New: text})
