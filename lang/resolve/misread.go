@@ -35,7 +35,7 @@ func (r *resolver) misread(c *lang.Command, said diag.List) diag.List {
 	if c.Verb.Text != "" {
 		near = r.nearest(c.Verb.Text, r.m.Verbs(), r.m.VerbAliases(), r.m.Verb)
 	}
-	switch commands := r.commands(c.Text, 0); {
+	switch commands := r.commands(c.Text); {
 	case len(commands) > 1:
 		d := r.errorf(diag.TwoCommands, c.Span, "%d commands on one line", len(commands))
 		d.Hint = "write each on a line of its own:\n" + strings.Join(commands, "\n")
@@ -94,40 +94,72 @@ func isProse(c *lang.Command) bool {
 	}
 }
 
-// maxCommands bounds how many commands are looked for in a line.
-const maxCommands = 8
+// Finding the commands of a line. The line is cut where a word is a bound verb, and a run of its
+// pieces is a command if the grammar reads it, it is bound, and it has as many values as it takes: a
+// trial. What is wanted is a sequence of commands that reaches the end of the line; words before the first
+// one, and between two, are left out. Whether such a sequence begins at a verb depends on nothing before that
+// verb, so commands answers the question once for each verb, the last one first, and an answer uses only
+// answers that it already has: a table, where a recursive search would answer the same question for each way
+// to come to that verb, and their number doubles with each verb. Verbs beyond the first maxVerbs are
+// text like any other. So a line costs at most maxVerbs*(maxVerbs+1)/2 trials for each of its two
+// spellings, and the second one is looked at only where it differs. The loops count down, or up to a length that
+// does not change: they end.
 
-// commands returns the commands that text holds one after the other, and that are bound: itself,
-// or what stands behind words that belong to no command. It is empty if there is none.
-func (r *resolver) commands(text string, depth int) []string {
-	if depth == maxCommands {
-		return nil
+// maxVerbs bounds how many words of a line are taken for the verb of a command.
+const maxVerbs = 24
+
+// commands returns the commands that text holds one after the other: itself, or what follows words
+// that belong to no command. It is empty if there is none. The marks with which Markdown makes words
+// bold are left out where the text with them holds none.
+func (r *resolver) commands(text string) []string {
+	if found := r.sequence(text); found != nil {
+		return found
 	}
-	for _, text := range []string{text, strings.NewReplacer("**", "", "__", "").Replace(text)} {
-		starts := r.verbsIn(text)
-		for i, start := range starts {
-			head := bare(text[start:])
-			if r.isCommand(head) {
-				return []string{head}
-			}
-			for _, next := range starts[i+1:] {
-				head := bare(text[start:next])
-				if !r.isCommand(head) {
-					continue
-				}
-				if rest := r.commands(text[next:], depth+1); rest != nil {
-					return append([]string{head}, rest...)
-				}
-			}
-		}
+	if plain := strings.ReplaceAll(strings.ReplaceAll(text, "**", ""), "__", ""); plain != text {
+		return r.sequence(plain)
 	}
 	return nil
 }
 
+// sequence returns the commands of text that reach its end, nil if there are none.
+func (r *resolver) sequence(text string) []string {
+	starts := r.verbsIn(text)
+	n := len(starts)
+	// A link is the command that begins at a verb, and the verb that its successor begins at; n for the last.
+	type link struct {
+		command string
+		next    int
+	}
+	links := make([]link, n+1)
+	first := n // the first verb, of those looked at, at which a sequence begins; n if there is none
+	after := make([]int, n+1)
+	after[n] = n
+	for i := n - 1; i >= 0; i-- {
+		if head := bare(text[starts[i]:]); r.isCommand(head) {
+			links[i] = link{head, n}
+		} else {
+			for j := i + 1; j < n && after[j] < n; j++ {
+				if head := bare(text[starts[i]:starts[j]]); r.isCommand(head) {
+					links[i] = link{head, after[j]}
+					break
+				}
+			}
+		}
+		if links[i].command != "" {
+			first = i
+		}
+		after[i] = first
+	}
+	var found []string
+	for i := first; i < n; i = links[i].next {
+		found = append(found, links[i].command)
+	}
+	return found
+}
+
 // verbsIn returns where the words of text begin that are bound verbs, the first few of them.
 func (r *resolver) verbsIn(text string) (at []int) {
-	const most = 4 * maxCommands
-	for i := 0; i < len(text) && len(at) < most; {
+	for i := 0; i < len(text) && len(at) < maxVerbs; {
 		for i < len(text) && !isLetter(text[i]) {
 			i++
 		}
@@ -165,6 +197,7 @@ func (r *resolver) isCommand(text string) bool {
 	if text == "" || strings.ContainsAny(text, "\r\n") {
 		return false
 	}
+	r.trials++
 	f, said := lang.Parse(diag.NewSource("", []byte(text)))
 	if len(said) > 0 || len(f.Commands) != 1 || r.m.Lookup(f.Commands[0].Verb.Text, f.Commands[0].Noun.Text) == nil {
 		return false

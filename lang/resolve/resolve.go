@@ -221,6 +221,10 @@ type resolver struct {
 	prose bool      // the verbs were listed to somebody who writes prose
 	list  diag.List // of the line at hand; see flush
 
+	trials int // texts that were tried as commands; see [resolver.sequence]
+
+	known []string // variables that have a value; see variableNames
+
 	bound map[*routing.Binding]*bound
 	words map[[2]string]route // by verb and noun as written
 }
@@ -249,6 +253,9 @@ func (r *resolver) warnf(code diag.Code, span diag.Span, format string, args ...
 	r.list = append(r.list, diag.Warnf(code, r.file, span, format, args...))
 	return &r.list[len(r.list)-1]
 }
+
+// full reports whether the finding that was made last would only be counted, so that nobody reads its hint.
+func (r *resolver) full() bool { return r.all.Full(diag.Error) || len(r.list) > diag.MaxFindings }
 
 // flush takes up what was said of a line.
 func (r *resolver) flush() {

@@ -102,28 +102,8 @@ func (r *resolver) variables(v *lang.Value) (string, bool) {
 			value, ok := r.m.Vars[name]
 			return value, ok
 		})
-		for _, name := range unknown {
-			ok = false
-			known := slices.Sorted(maps.Keys(r.m.Vars))
-			for name := range r.o.Vars {
-				if i, found := slices.BinarySearch(known, name); !found {
-					known = slices.Insert(known, i, name)
-				}
-			}
-			d := r.errorf(diag.UnknownVariable, r.inside(v.Span, "{"+name+"}"), "the variable {%s} has no value", name)
-			d.Hint = fmt.Sprintf("give it one: --set %s=VALUE, or %s = \"VALUE\" below [vars] in %s; a literal brace is written {{", name, name, r.m.Name)
-			if env, ok := strings.CutPrefix(name, "env."); ok {
-				d.Hint = fmt.Sprintf("a script reads what the matrix allows: environment = [%q] in %s", env, r.m.Name)
-				if slices.Contains(r.m.Environment, env) {
-					d.Hint = fmt.Sprintf("%s allows it, and it is not set", r.m.Name)
-				}
-			} else if near := routing.Suggest(name, known); near != "" {
-				d.Hint = fmt.Sprintf("did you mean {%s}?", near)
-				r.fix(d, diag.MaybeIncorrect, fmt.Sprintf("replace {%s} by {%s}", name, near), d.Span, "{"+near+"}")
-			} else if len(known) > 0 {
-				d.Hint += "\nknown: {" + strings.Join(known, "} {") + "}"
-			}
-		}
+		ok = len(unknown) == 0
+		r.unknownVariables(v, unknown)
 	}
 	if strings.IndexByte(text, 0) >= 0 {
 		r.errorf(diag.ForbiddenCharacter, v.Span, "the value holds a NUL once its variables are substituted").
@@ -133,17 +113,59 @@ func (r *resolver) variables(v *lang.Value) (string, bool) {
 	return text, ok
 }
 
-// inside returns the place of text in at, or all of at if it is not found.
-func (r *resolver) inside(at diag.Span, text string) diag.Span {
-	start, end := at.Start.Offset, at.End.Offset
-	if start < 0 || start > end || end > len(r.src.Text) {
-		return at
+// unknownVariables reports the variables of v that have no value, each once, at the place where it stands first.
+func (r *resolver) unknownVariables(v *lang.Value, names []string) {
+	start, end := v.Span.Start.Offset, v.Span.End.Offset
+	var text []byte
+	if 0 <= start && start <= end && end <= len(r.src.Text) {
+		text = r.src.Text[start:end]
 	}
-	i := bytes.Index(r.src.Text[start:end], []byte(text))
-	if i < 0 {
-		return at
+	var columns diag.Columns
+	columns.Reset(text)
+	seen := make(map[string]bool, len(names))
+	from := 0 // of text: the names come in its order
+	for _, name := range names {
+		if seen[name] {
+			continue
+		}
+		seen[name] = true
+		at := v.Span
+		if i := bytes.Index(text[from:], []byte("{"+name+"}")); i >= 0 {
+			from += i
+			pos := func(offset int) diag.Pos {
+				return diag.Pos{Offset: start + offset, Line: at.Start.Line, Column: v.Span.Start.Column + columns.Column(offset) - 1}
+			}
+			at = diag.Span{Start: pos(from), End: pos(from + len(name) + 2)}
+			from += len(name) + 2
+		}
+		d := r.errorf(diag.UnknownVariable, at, "the variable {%s} has no value", name)
+		if r.full() {
+			continue
+		}
+		d.Hint = fmt.Sprintf("give it one: --set %s=VALUE, or %s = \"VALUE\" below [vars] in %s; a literal brace is written {{", name, name, r.m.Name)
+		if env, ok := strings.CutPrefix(name, "env."); ok {
+			d.Hint = fmt.Sprintf("a script reads what the matrix allows: environment = [%q] in %s", env, r.m.Name)
+			if slices.Contains(r.m.Environment, env) {
+				d.Hint = fmt.Sprintf("%s allows it, and it is not set", r.m.Name)
+			}
+		} else if near := routing.Suggest(name, r.variableNames()); near != "" {
+			d.Hint = fmt.Sprintf("did you mean {%s}?", near)
+			r.fix(d, diag.MaybeIncorrect, fmt.Sprintf("replace {%s} by {%s}", name, near), d.Span, "{"+near+"}")
+		} else if known := r.variableNames(); len(known) > 0 {
+			d.Hint += "\nknown: {" + strings.Join(known, "} {") + "}"
+		}
 	}
-	return r.src.Span(start+i, start+i+len(text))
+}
+
+// variableNames returns the names of the variables that have a value, sorted.
+func (r *resolver) variableNames() []string {
+	if r.known == nil {
+		r.known = slices.AppendSeq(make([]string, 0, len(r.m.Vars)+len(r.o.Vars)), maps.Keys(r.m.Vars))
+		r.known = slices.AppendSeq(r.known, maps.Keys(r.o.Vars))
+		slices.Sort(r.known)
+		r.known = slices.Compact(r.known)
+	}
+	return r.known
 }
 
 // fill gives the values of c to the parameters of d, and reports whether they fit.

@@ -1,0 +1,125 @@
+package resolve
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/command-dialect/dialect/lang"
+	"github.com/command-dialect/dialect/lang/diag"
+	"github.com/command-dialect/dialect/lang/routing"
+)
+
+// lineBudget is how long any one line may take in the fuzz target. On a quiet machine it takes at
+// most a hundredth of that; what it finds is a line whose cost grows faster than its length.
+const lineBudget = 5 * time.Second
+
+// packs is a matrix with nearly all that there is to bind.
+func packs(t testing.TB) *routing.Matrix {
+	t.Helper()
+	return matrix(t, []byte(`extends = ["go", "python", "git"]
+
+[vars]
+id = "BD-1"
+
+[commands.close_issue]
+verb = "close"
+noun = "issue"
+tool = "bd close {id} --reason {reason}"
+`))
+}
+
+// TestSearchIsPolynomial counts the trials that the search for commands in a line makes: for lines that hold
+// many, of which the last is none, a search that tries each way to cut them has twice the work with each.
+func TestSearchIsPolynomial(t *testing.T) {
+	m := packs(t)
+	const bound = maxVerbs * (maxVerbs + 1) / 2
+	for _, unit := range []string{"Test with go ", "test go ", "and **test** with go, ", "close issue ", "format go with check with test "} {
+		for _, tail := range []string{"zzz", "** zzz", "", "with", "test", `"`} {
+			for _, n := range []int{1, 8, 16, 32, 64} {
+				text := strings.Repeat(unit, n) + tail
+				src := diag.NewSource("script.dlct", []byte(text+"\n"))
+				r := newResolver(src, m, Options{})
+				r.scan(1, 1)
+				if r.trials > 2*bound {
+					t.Errorf("%q x %d + %q: %d trials, want at most %d", unit, n, tail, r.trials, 2*bound)
+				}
+				if !strings.Contains(text, "**") && !strings.Contains(text, "__") && r.trials > bound {
+					t.Errorf("%q x %d + %q: %d trials, want at most %d: the text without marks is the same", unit, n, tail, r.trials, bound)
+				}
+			}
+		}
+	}
+}
+
+// TestSearchFindsAll holds what the search finds, beyond what it was able to before it had a table.
+func TestSearchFindsAll(t *testing.T) {
+	m := packs(t)
+	for text, want := range map[string][]string{
+		"Test with go and format with gofmt":                  {"Test with go", "format with gofmt"},
+		"please Test with go, then **Format** with **gofmt**": {"Test with go", "Format with gofmt"},
+		"Test with go as zzz of format with gofmt":            {"format with gofmt"},
+		strings.Repeat("Test with go ", 20):                   strings.Split(strings.Repeat("Test with go,", 20), ",")[:20],
+		"Test with go zzz":                                    nil,
+		"nothing at all":                                      nil,
+	} {
+		r := newResolver(diag.NewSource("script.dlct", nil), m, Options{})
+		if got := r.commands(text); fmt.Sprintf("%q", got) != fmt.Sprintf("%q", want) {
+			t.Errorf("%q holds %q, want %q", text, got, want)
+		}
+	}
+}
+
+// slowUnits are texts that make a line expensive where something is done again for each of them; %d is
+// their number.
+var slowUnits = []string{
+	"Test with go ", "test ", "a ", "é ", "x=1 ", "é=é ", "{", "{a", "{a} ", "{{", "}", "é{a} ", "`", "`.", "é`.", "` ", "é` ", `"`, `\`, `"\q" `, `"a" `, `"a"b `,
+	`é"é" `, "“a” ", "а ", "аb ", "é", "\x80", "\u200b", "with ", "| ", "> ", "&& ", "# ", " ", ". ", ".", "a.", "*", "**", "__", "- ", "1. ", "=", "a=", "a= ", "é{ ", "{é", "—",
+	"{a%d}", "é{a%d}", "{a%d} ", `"{env.A%d}" `, "a%d=b ", "a%d=b", "é%d=b ", "{{a%d}", "v%d ", "test%d ", "go%d ",
+}
+
+// FuzzLine holds that any one line, with whatever is repeated in it to the length that a line may have, is
+// checked, resolved and formatted in bounded time.
+func FuzzLine(f *testing.F) {
+	m := packs(f)
+	for _, unit := range slowUnits {
+		for _, head := range []string{"", "Test with go ", "Test with go a", "Close issue ", "é with go "} {
+			for _, tail := range []string{"", "zzz"} {
+				f.Add(head, unit, tail)
+			}
+		}
+	}
+	f.Fuzz(func(t *testing.T, head, unit, tail string) {
+		const most = 64 << 10
+		if len(head)+len(unit)+len(tail) > most {
+			return
+		}
+		b := strings.Builder{}
+		b.WriteString(head)
+		for i := 0; unit != ""; i++ {
+			next := strings.Replace(unit, "%d", strconv.Itoa(i), 1)
+			if b.Len()+len(next)+len(tail) > most {
+				break
+			}
+			b.WriteString(next)
+		}
+		line := strings.NewReplacer("\n", " ", "\r", " ").Replace(b.String() + tail)
+		src := diag.NewSource("script.dlct", []byte(line))
+		start := time.Now()
+		list := Check(src, m, Options{})
+		check := time.Since(start)
+		resolveText(m, line, Options{})
+		lang.Format(src)
+		lang.Fix(src)
+		b.Reset()
+		if err := diag.WriteText(&b, list, diag.TextOptions{Max: 10, Sources: func(string) *diag.Source { return src }}); err != nil {
+			t.Fatal(err)
+		}
+		if d := time.Since(start); d > lineBudget {
+			t.Errorf("%q, %q again and again, %q: %s, of which check took %s", head, unit, tail, d, check)
+		}
+		t.Logf("%q %q: check %s, all %s", head, unit, check, time.Since(start))
+	})
+}
