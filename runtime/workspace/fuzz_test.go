@@ -150,10 +150,60 @@ func TestWildmatch(t *testing.T) {
 		{strings.Repeat("*a", 60) + "b", strings.Repeat("a", 3000), false, false},
 		{strings.Repeat("**/a/", 40) + "b", strings.Repeat("a/", 1500), true, false},
 	} {
-		if got := wildmatch(c.pattern, c.name, c.pathname); got != c.want {
-			t.Errorf("wildmatch(%q, %q, %v) = %v", c.pattern, c.name, c.pathname, got)
+		if got, ok := wildmatch(c.pattern, c.name, c.pathname); got != c.want || !ok {
+			t.Errorf("wildmatch(%q, %q, %v) = %v, %v", c.pattern, c.name, c.pathname, got, ok)
 		}
 	}
+}
+
+// TestWildmatchIsPolynomial counts the steps: never more than the pattern is long times the name is.
+func TestWildmatchIsPolynomial(t *testing.T) {
+	for _, unit := range []string{"*a", "*", "**/", "**/a/", "*/", "**/*", "**/*a", "a**/", "?*", "[a]*", "*[!b]", "**/?/", "\\a*", "**/**/a/*"} {
+		for _, n := range []int{1, 10, 30, 60} {
+			for _, name := range []string{strings.Repeat("a", 400), strings.Repeat("a/", 200), strings.Repeat("ab/a/", 80)} {
+				for _, pathname := range []bool{false, true} {
+					for _, end := range []string{"b", "", "/b", "*b", "**/b", "[", "a*"} {
+						p := strings.Repeat(unit, n) + end
+						m := matcher{pathname: pathname}
+						m.dowild(p, 0, name, 0)
+						if most := wildPlain + 2*(len(p)+1)*(len(name)+1); m.steps > most {
+							t.Errorf("%q, %d times, then %q, and %.10q...: %d steps, want at most %d", unit, n, end, name, m.steps, most)
+						}
+					}
+				}
+			}
+		}
+	}
+	list := parseIgnore([]byte("*\n!" + strings.Repeat("**/a*/", 5000) + "b\n"))
+	path := strings.Repeat("a/", 2000) + "x"
+	if (&ignoreFile{patterns: list}).hides(path, "x", false) {
+		t.Error("a file is hidden, though it takes too long to find out")
+	}
+}
+
+// FuzzWildmatch holds answers that are kept to answers that are found each time.
+func FuzzWildmatch(f *testing.F) {
+	f.Add([]byte("\x04\x04\x05\x00\x05\x04\x01"), []byte("\x00\x05\x00\x05\x01"))
+	f.Add([]byte("\x04\x04\x05\x04\x00\x04\x04\x05\x01"), []byte("\x00\x00\x05\x00\x05\x01\x01"))
+	f.Fuzz(func(t *testing.T, pattern, name []byte) {
+		if len(pattern) > 16 || len(name) > 24 {
+			return
+		}
+		spell := func(of string, text []byte) string {
+			var b strings.Builder
+			for _, c := range text {
+				b.WriteByte(of[int(c)%len(of)])
+			}
+			return b.String()
+		}
+		p, n := spell("ab?[*/]\\!*/*", pattern), spell("ab/a/", name)
+		for _, pathname := range []bool{false, true} {
+			kept, plain := matcher{pathname: pathname, plain: -wildPlain}, matcher{pathname: pathname, plain: wildSteps}
+			if got, want := kept.dowild(p, 0, n, 0), plain.dowild(p, 0, n, 0); got != want && plain.steps <= wildSteps {
+				t.Fatalf("%q and %q, pathname %v: %d, want %d", p, n, pathname, got, want)
+			}
+		}
+	})
 }
 
 // TestDigest is the formula of the package documentation, computed elsewhere.

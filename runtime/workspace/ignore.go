@@ -97,7 +97,7 @@ func (p *pattern) match(path, name string, dir bool) bool {
 		if p.literal == len(p.text) {
 			return p.text == name
 		}
-		return wildmatch(p.text, name, false)
+		return p.wild(p.text, name, false)
 	}
 	// Git takes the literal beginning off before it looks at the wildcards, which
 	// shows: in "a**/b" the stars then count as a whole path component.
@@ -107,7 +107,13 @@ func (p *pattern) match(path, name string, dir bool) bool {
 	if p.literal == len(p.text) {
 		return len(path) == p.literal
 	}
-	return wildmatch(p.text[p.literal:], path[p.literal:], true)
+	return p.wild(p.text[p.literal:], path[p.literal:], true)
+}
+
+// wild is wildmatch. Where that gives up, nothing is hidden: a file too many in a tree is seen, one too few is not.
+func (p *pattern) wild(text, name string, pathname bool) bool {
+	match, ok := wildmatch(text, name, pathname)
+	return match && ok || !ok && p.negated
 }
 
 // hides reports whether the ignore files hide path, which is not in a hidden

@@ -13,21 +13,39 @@ const (
 	wildAbortToStarStar
 )
 
-// wildSteps bounds the work for one pattern and one name, since a pattern with
-// many stars can ask for exponential time. Past it the pattern does not match.
-const wildSteps = 200_000
+// Git's algorithm tries the rest of the pattern at each place that a star can reach, and "**/" twice at
+// each: a pattern with many of them takes a time that doubles with each. What the rest of the pattern
+// at pi makes of the name from ti on depends on pi and ti alone, so the answers are kept, and each is found once:
+// the time is the product of the two lengths at most. Hardly any pattern needs that, so the first wildPlain
+// steps keep nothing.
+const (
+	wildPlain = 256
+	wildSteps = 1 << 20 // of one pattern and one name: bounds what is kept, where the pattern is some 10 KB of stars
+)
 
 // wildmatch reports whether name matches pattern, exactly as git's wildmatch.c
 // does, its oddities included. With pathname a star does not match a slash, and
-// "**" between slashes matches directories.
-func wildmatch(pattern, name string, pathname bool) bool {
-	m := matcher{pathname: pathname, steps: wildSteps}
-	return m.dowild(pattern, 0, name, 0) == wildMatch
+// "**" between slashes matches directories. ok is false if it takes more than wildSteps to find out.
+func wildmatch(pattern, name string, pathname bool) (match, ok bool) {
+	m := matcher{pathname: pathname}
+	match = m.dowild(pattern, 0, name, 0) == wildMatch
+	return match, m.steps <= wildSteps
 }
 
 type matcher struct {
 	pathname bool
 	steps    int
+	plain    int             // steps before answers are kept, beyond wildPlain
+	rests    map[[2]int]wild // of dowild, by pi and ti
+	stars    map[[2]int]wild // of star, likewise
+}
+
+// step counts a step, and reports whether there may be another.
+func (m *matcher) step() bool {
+	if m.steps++; m.steps > wildPlain+m.plain && m.rests == nil {
+		m.rests, m.stars = make(map[[2]int]wild), make(map[[2]int]wild)
+	}
+	return m.steps <= wildSteps
 }
 
 // at returns the byte of s at i, or NUL at its end, as C has it. Neither patterns
@@ -39,12 +57,23 @@ func at(s string, i int) byte {
 	return 0
 }
 
-// dowild matches p[pi:] against t[ti:]. start is where the pattern of this call
-// begins: a "**" there counts as one behind a slash.
+// dowild matches p[pi:] against t[ti:].
 func (m *matcher) dowild(p string, pi int, t string, ti int) wild {
+	if known, ok := m.rests[[2]int{pi, ti}]; ok {
+		return known
+	}
+	r := m.match(p, pi, t, ti)
+	if m.rests != nil {
+		m.rests[[2]int{pi, ti}] = r
+	}
+	return r
+}
+
+// match is dowild. start is where the pattern of this call begins: a "**" there counts as one behind a slash.
+func (m *matcher) match(p string, pi int, t string, ti int) wild {
 	start := pi
 	for ; at(p, pi) != 0; pi, ti = pi+1, ti+1 {
-		if m.steps--; m.steps < 0 {
+		if !m.step() {
 			return wildAbortAll
 		}
 		pc, tc := at(p, pi), at(t, ti)
@@ -117,9 +146,20 @@ func (m *matcher) dowild(p string, pi int, t string, ti int) wild {
 }
 
 // star tries the rest of the pattern at each place that the star can reach.
-func (m *matcher) star(p string, pi int, t string, ti int, slash bool) wild {
-	for ti < len(t) {
-		if m.steps--; m.steps < 0 {
+func (m *matcher) star(p string, pi int, t string, ti int, slash bool) (r wild) {
+	from := ti
+	defer func() {
+		if m.stars != nil { // it is the same from each place that was passed
+			for i := from; i <= ti; i++ {
+				m.stars[[2]int{pi, i}] = r
+			}
+		}
+	}()
+	for ; ti < len(t); ti++ {
+		if known, ok := m.stars[[2]int{pi, ti}]; ok {
+			return known
+		}
+		if !m.step() {
 			return wildAbortAll
 		}
 		if c := p[pi]; c != '*' && c != '?' && c != '[' && c != '\\' {
@@ -138,7 +178,6 @@ func (m *matcher) star(p string, pi int, t string, ti int, slash bool) wild {
 		} else if !slash && at(t, ti) == '/' {
 			return wildAbortToStarStar
 		}
-		ti++
 	}
 	return wildAbortAll
 }
