@@ -85,11 +85,9 @@ var slowUnits = []string{
 func FuzzLine(f *testing.F) {
 	m := packs(f)
 	for _, unit := range slowUnits {
-		for _, head := range []string{"", "Test with go ", "Test with go a", "Close issue ", "é with go "} {
-			for _, tail := range []string{"", "zzz"} {
-				f.Add(head, unit, tail)
-			}
-		}
+		f.Add("", unit, "zzz")
+		f.Add("Test with go a", unit, "")
+		f.Add("é with go ", unit, "zzz")
 	}
 	f.Fuzz(func(t *testing.T, head, unit, tail string) {
 		const most = 64 << 10
@@ -120,6 +118,5 @@ func FuzzLine(f *testing.F) {
 		if d := time.Since(start); d > lineBudget {
 			t.Errorf("%q, %q again and again, %q: %s, of which check took %s", head, unit, tail, d, check)
 		}
-		t.Logf("%q %q: check %s, all %s", head, unit, check, time.Since(start))
 	})
 }

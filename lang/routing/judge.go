@@ -79,13 +79,14 @@ func neverFails(text string) string {
 	// The last command decides, and the operator before it.
 	var operator string
 	var words []string
+	end := len(strings.TrimSpace("x"+text)) - 1 // where the white space at its end begins
 	for t := range shellTokens(text) {
 		switch t.kind {
 		case shellOperator:
 			if len(words) == 0 && operator != "" && text[t.start] == '\n' {
 				continue // a blank line, or one behind an operator
 			}
-			if strings.TrimSpace(text[t.end:]) == "" {
+			if t.end >= end {
 				continue // a final ";" or line end
 			}
 			operator, words = text[t.start:t.end], nil

@@ -123,8 +123,11 @@ func shellTokens(text string) func(yield func(shellToken) bool) {
 				}
 				continue
 			case c == '{':
-				end := strings.IndexByte(rest, '}')
-				if end > 0 && isName(strings.TrimSuffix(rest[1:end], "...")) {
+				end := 1
+				for end < len(rest) && (isNameByte(rest[end]) || rest[end] == '-' || rest[end] == '.') {
+					end++
+				}
+				if end < len(rest) && rest[end] == '}' && isName(strings.TrimSuffix(rest[1:end], "...")) {
 					if !yield(shellToken{kind: shellBrace, start: i, end: i + end + 1}) {
 						return
 					}

@@ -5,6 +5,10 @@ import (
 	"unicode/utf8"
 )
 
+// maxWord is the length, in characters, beyond which a word is no slip of another: the edit distance takes
+// the product of the two lengths.
+const maxWord = 64
+
 // Suggest returns the one of names that word was most likely meant to be, by
 // edit distance (insertion, deletion, substitution, transposition of
 // neighbours), or "" if none is near. Of equals, the first wins.
@@ -12,7 +16,11 @@ func Suggest(word string, names []string) string {
 	word = strings.ToLower(word)
 	// One slip in a short word, one in three letters of a long one: beyond that
 	// a suggestion misleads more often than it helps.
-	limit := max(1, utf8.RuneCountInString(word)/3)
+	letters := utf8.RuneCountInString(word)
+	if letters > maxWord {
+		return ""
+	}
+	limit := max(1, letters/3)
 	best, bestDistance := "", limit+1
 	for _, name := range names {
 		lower := strings.ToLower(name)
@@ -23,7 +31,7 @@ func Suggest(word string, names []string) string {
 			best, bestDistance = name, d
 		}
 	}
-	if bestDistance >= utf8.RuneCountInString(word) {
+	if bestDistance >= letters {
 		return "" // nothing of the word would be left
 	}
 	return best
@@ -51,6 +59,9 @@ func spelling(word string) string { return spellings.Replace(word) }
 // distance returns the optimal string alignment distance between a and b, or
 // some number >= limit if it is at least limit.
 func distance(a, b string, limit int) int {
+	if len(b) > utf8.UTFMax*(len(a)+limit) {
+		return limit // whatever its letters are
+	}
 	s, t := []rune(a), []rune(b)
 	if abs(len(s)-len(t)) >= limit {
 		return limit

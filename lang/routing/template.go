@@ -154,10 +154,14 @@ func (e element) text() string {
 	return e.parts[0].text
 }
 
+// maxNames bounds the placeholders of a template, each counted once.
+const maxNames = 256
+
 type templateParser struct {
-	t *Template
-	s string
-	i int
+	t    *Template
+	s    string
+	i    int
+	text int // where the white space at the end of s begins
 
 	open    bool // an element has begun
 	start   int  // where
@@ -170,6 +174,7 @@ type templateParser struct {
 func (p *templateParser) parse(split bool) error {
 	var quote byte // ' or " while inside
 	var quoteAt int
+	p.text = len(strings.TrimSpace("x"+p.s)) - 1
 	for p.i < len(p.s) {
 		c := p.s[p.i]
 		switch {
@@ -207,7 +212,7 @@ func (p *templateParser) parse(split bool) error {
 			if err := p.finish(); err != nil {
 				return err
 			}
-			if c == '\n' && len(p.t.args) > 0 && strings.TrimSpace(p.s[p.i:]) != "" {
+			if c == '\n' && len(p.t.args) > 0 && p.i < p.text {
 				p.t.shell = append(p.t.shell, shellMark{p.i, p.i + 1, "a line end"})
 			}
 		default:
@@ -298,6 +303,8 @@ func (p *templateParser) brace() error {
 		p.current.rest, p.t.rest = true, true
 		return nil
 	case name == prepositionName || slices.Contains(p.t.names, name):
+	case len(p.t.names) == maxNames:
+		return p.fault(p.i-end-1, p.i, fmt.Sprintf("more than %d placeholders", maxNames), "a line cannot fill so many; {args...} stands for any number of values")
 	case name == objectName:
 		p.t.names = slices.Insert(p.t.names, 0, name)
 	default:
@@ -320,9 +327,10 @@ func (p *templateParser) mark(quoted bool) {
 	case quoted:
 		return
 	case strings.IndexByte("|&;<>()*", c) >= 0:
-		if n := len(p.t.shell); n > 0 && p.t.shell[n-1].end == p.i && strings.IndexByte("|&;<>", c) >= 0 { // "&&", "2>&1"
-			p.t.shell[n-1].end++
-			p.t.shell[n-1].text += rest[:1]
+		if n := len(p.t.shell); n > 0 && p.t.shell[n-1].end == p.i && p.s[p.i-1] != '\n' && strings.IndexByte("|&;<>", c) >= 0 { // "&&", "2>&1"
+			last := &p.t.shell[n-1]
+			last.end++
+			last.text = p.s[last.start:last.end]
 			return
 		}
 	case c == '~' && !p.open && (len(rest) == 1 || rest[1] == '/'):

@@ -1,0 +1,62 @@
+package routing
+
+import (
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+)
+
+// FuzzLongMatrix holds that a matrix whose tool is 512 KiB of whatever it repeats is loaded and checked in
+// bounded time: it may be that of a project that nobody has read yet.
+func FuzzLongMatrix(f *testing.F) {
+	const (
+		size   = 512 << 10
+		budget = 2 * time.Second // on a quiet machine a tenth of it is enough
+	)
+	for i, unit := range []string{
+		"a", "a ", "{", "{a", "{a} ", "{a%d}", "{{", "}", "{id}", "{args...} ", "{é", "'", `"`, `'a' `, `"a" `, `\`, `\ `, "\n", " \n", "a\n", ";", "; ", "&", "& ", "&&", "|", "| ",
+		"$", "$(", "$1", "${1}", "${", "$a ", "`", "(", ")", "#", " #", "#\n", "~", "*", "\r", "=", "x%d ", "|| true ", "set -e\n", "'{", `"{`,
+	} {
+		f.Add("x "+unit, unit, []string{"", "x"}[i%2])
+	}
+	f.Add("x ", "\n", "x") // what follows all of them decides what each means
+	f.Fuzz(func(t *testing.T, head, unit, tail string) {
+		if len(head)+len(unit)+len(tail) > size || unit == "" {
+			return
+		}
+		var b strings.Builder
+		b.WriteString(head)
+		for i := 0; b.Len() < size; i++ {
+			b.WriteString(strings.Replace(unit, "%d", strconv.Itoa(i), 1))
+		}
+		text := strings.ToValidUTF8(b.String()+tail, "")
+		quoted := strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`, "\r", `\r`).Replace(text)
+		start := time.Now()
+		for _, shell := range []string{"", "shell = true\n"} {
+			matrix := "[commands.a]\nverb = \"test\"\nnoun = \"a\"\n" + shell + "tool = \"" + quoted + "\"\n"
+			m, _ := Load("/project/routing.toml", FileName, Options{ReadFile: func(path string) ([]byte, error) {
+				if path == "/project/routing.toml" {
+					return []byte(matrix), nil
+				}
+				return nil, os.ErrNotExist
+			}})
+			m.Check(CheckOptions{LookPath: programs, Unused: true})
+		}
+		if d := time.Since(start); d > budget {
+			t.Errorf("%q, %q again and again, %q: %s", head, unit, tail, d)
+		}
+	})
+}
+
+// TestLongWordsAreNotCompared: the edit distance takes the product of the lengths of two words.
+func TestLongWordsAreNotCompared(t *testing.T) {
+	long := strings.Repeat("a", 1<<20)
+	if got := Suggest(long+"b", []string{long}); got != "" {
+		t.Errorf("a word of %d bytes is suggested", len(got))
+	}
+	if got := Suggest(strings.Repeat("a", maxWord-1)+"b", []string{strings.Repeat("a", maxWord)}); got == "" {
+		t.Errorf("nothing is suggested for a word of %d letters", maxWord)
+	}
+}
