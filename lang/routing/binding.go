@@ -220,7 +220,7 @@ func (b *Binding) effectOf(v *Vocabulary) plan.Effect {
 		return b.effect
 	case b.Kind == plan.Builtin:
 		return plan.Read
-	case b.Template != nil && b.Template.checks():
+	case b.Template != nil && b.Template.looks(b.Flags):
 		return plan.Read
 	}
 	if verb := v.verb(b.Verb); verb != nil {

@@ -11,20 +11,6 @@ import (
 
 // This file says of a tool what can be seen from its text alone.
 
-// checks reports whether t has a flag by which tools only look.
-func (t *Template) checks() bool {
-	for _, e := range t.args[1:] {
-		if !e.literal() {
-			continue
-		}
-		switch e.text() {
-		case "--check", "--diff", "--dry-run", "-l":
-			return true
-		}
-	}
-	return false
-}
-
 // cannotFail says why a command line without a shell succeeds whatever it finds,
 // or returns "".
 func (t *Template) cannotFail(x plan.Expect) string {
