@@ -478,6 +478,13 @@ func require(t *testing.T, tools ...string) {
 	t.Helper()
 	for _, tool := range tools {
 		_, err := exec.LookPath(tool)
+		switch tool {
+		case "go", "gofmt", "sh":
+		default: // one that is there and does not work is missing
+			if err == nil {
+				err = exec.Command(tool, "--version").Run()
+			}
+		}
 		switch {
 		case err == nil:
 		case os.Getenv("CI") != "":

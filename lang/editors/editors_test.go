@@ -49,10 +49,8 @@ func need(t *testing.T, there bool, what string) {
 	}
 }
 
-func inPath(name string) bool {
-	_, err := exec.LookPath(name)
-	return err == nil
-}
+// inPath reports whether a program is there and works.
+func inPath(name string) bool { return exec.Command(name, "--version").Run() == nil }
 
 func run(t *testing.T, dir string, env []string, name string, args ...string) string {
 	t.Helper()
