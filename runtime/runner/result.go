@@ -224,8 +224,8 @@ func (o *Outcome) Verdict() string {
 	}
 }
 
-// ExitStatus maps the outcome to the exit status of the command (DESIGN section
-// 5): a signal first, then 2 for a fault, 1 for a failure, 3 for a refused gate.
+// ExitStatus maps the outcome to the exit status of the command
+// (README has the table): a signal first, then 2 for a fault, 1 for a failure, 3 for a refused gate.
 func (o *Outcome) ExitStatus() int {
 	switch o.Verdict() {
 	case "interrupted":

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"slices"
 	"strings"
@@ -199,10 +200,11 @@ func TestNothingHides(t *testing.T) {
 			before := r.takeBoth(tracker)
 			c.hide(r)
 			if !c.loud {
-				if cmd := r.command("status", "--short", "--no-renames"); cmd.Run() == nil {
-					if out, _ := r.command("status", "--short", "--no-renames").Output(); len(out) > 0 && !strings.HasPrefix(string(out), "?? n/") {
-						t.Errorf("git sees it: %q", out)
-					}
+				out, err := r.command("status", "--short", "--no-renames").Output()
+				if err != nil {
+					t.Errorf("git status: %v", err)
+				} else if len(out) > 0 && !strings.HasPrefix(string(out), "?? n/") {
+					t.Errorf("git sees it: %q", out)
 				}
 			}
 			after := r.takeBoth(tracker)
@@ -365,7 +367,7 @@ func TestReasons(t *testing.T) {
 		{"garbage index", func(r *repo) {
 			r.write("a", "a")
 			r.write(".git/index", "garbage of more than thirty-two bytes")
-		}, "git: .git/index: index file smaller than expected"},
+		}, `git: (\.git/index: )?index file (smaller than expected|corrupt)`},
 		{".git file that leads nowhere", func(r *repo) {
 			r.do(os.RemoveAll(r.path(".git")))
 			r.write(".git", "gitdir: /nonexistent\n")
@@ -390,8 +392,8 @@ func TestReasons(t *testing.T) {
 			c.build(r)
 			r.write("__pycache__/x", "no")
 			s := r.takeBoth(NewTracker(r.dir, Options{}))
-			if s.Exact || s.Tree != "" || (s.Reason != c.want && !strings.HasPrefix(s.Reason, "git: ") || !strings.HasPrefix(s.Reason, c.want[:5])) {
-				t.Errorf("tree %q, reason %q, want %q", s.Tree, s.Reason, c.want)
+			if s.Exact || s.Tree != "" || !regexp.MustCompile("^(?:"+c.want+")$").MatchString(s.Reason) {
+				t.Errorf("tree %q, reason %q, want %s", s.Tree, s.Reason, c.want)
 			}
 			r.write("new", "x")
 			after := r.takeBoth(NewTracker(r.dir, Options{}))
@@ -658,11 +660,20 @@ func TestMapping(t *testing.T) {
 	m[0] = '1'
 	time.Sleep(settling + 50*time.Millisecond)
 	tracker := NewTracker(r.dir, Options{})
-	before := r.takeBoth(tracker)
+	changed := func() syscall.Timespec {
+		var st syscall.Stat_t
+		r.do(syscall.Stat(r.path("a"), &st))
+		return st.Ctim
+	}
+	before, was := r.takeBoth(tracker), changed()
 	m[0] = '2'
 	after, err := tracker.Take(context.Background())
 	r.do(err)
-	t.Logf("the tracker sees it: %v", !after.Same(before))
+	var want []string // the kernel may move the ctime, and then the tracker sees it
+	if changed() != was {
+		want = []string{"changed a (untracked)"}
+	}
+	equal(t, "by the tracker", changes(before, after), want)
 	tracker.Forget()
 	equal(t, "after Forget", changes(before, r.takeBoth(tracker)), []string{"changed a (untracked)"})
 }
