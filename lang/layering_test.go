@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"fmt"
+	"go/ast"
 	"go/parser"
 	"go/token"
 	"io/fs"
@@ -208,10 +209,17 @@ func faults(rel string, src []byte) []string {
 		bad("%d lines, more than %d: a file is read in one sitting; split it by noun", n, limit)
 	}
 
-	f, err := parser.ParseFile(token.NewFileSet(), rel, src, parser.ImportsOnly)
+	mode := parser.SkipObjectResolution
+	if test {
+		mode = parser.ImportsOnly
+	}
+	f, err := parser.ParseFile(token.NewFileSet(), rel, src, mode)
 	if err != nil {
 		bad("%v", err)
 		return out
+	}
+	for _, call := range atInit(f) {
+		bad("%s at package init: every start of dialect pays for it; put it into a sync.OnceValue", call)
 	}
 	dir := path.Dir(rel)
 	for _, name := range []string{f.Name.Name, path.Base(dir)} {
@@ -265,6 +273,39 @@ func faults(rel string, src []byte) []string {
 		}
 	}
 	return out
+}
+
+// atInit returns the calls in f that compile or parse something when the package is initialised: those in
+// the values of its variables and in its init functions, not in a function that is called later.
+func atInit(f *ast.File) (calls []string) {
+	var look func(n ast.Node) bool
+	look = func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.FuncLit:
+			return false
+		case *ast.CallExpr:
+			if lit, ok := n.Fun.(*ast.FuncLit); ok { // called at once
+				ast.Inspect(lit.Body, look)
+			}
+			if sel, ok := n.Fun.(*ast.SelectorExpr); ok {
+				if pkg, ok := sel.X.(*ast.Ident); ok && (pkg.Name == "regexp" && strings.Contains(sel.Sel.Name, "Compile") || pkg.Name == "template" && sel.Sel.Name == "Must") {
+					calls = append(calls, pkg.Name+"."+sel.Sel.Name)
+				}
+			}
+		}
+		return true
+	}
+	for _, d := range f.Decls {
+		switch d := d.(type) {
+		case *ast.GenDecl:
+			ast.Inspect(d, look)
+		case *ast.FuncDecl:
+			if d.Name.Name == "init" && d.Recv == nil {
+				ast.Inspect(d, look)
+			}
+		}
+	}
+	return calls
 }
 
 // layerOf returns the layer of the package in dir, or nil.
@@ -330,6 +371,11 @@ func TestLayeringFaults(t *testing.T) {
 		{"lang/long.go", file("lang") + strings.Repeat("\n", maxLines), "more than 800"},
 		{"lang/long_test.go", file("lang") + strings.Repeat("\n", maxLines), ""},
 		{"lang/broken.go", "package", "expected"},
+		{"lang/x.go", file("lang", "regexp") + "var x = regexp.MustCompile(`a`)\n", "regexp.MustCompile at package init"},
+		{"lang/x.go", file("lang", "regexp") + "var x = func() *regexp.Regexp { return regexp.MustCompile(`a`) }()\n", "regexp.MustCompile at package init"},
+		{"lang/x.go", file("lang", "regexp") + "func init() { x, _ = regexp.Compile(`a`) }\n", "regexp.Compile at package init"},
+		{"lang/x.go", file("lang", "regexp") + "var x = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`a`) })\nfunc f() { regexp.MustCompile(`a`) }\n", ""},
+		{"lang/x_test.go", file("lang", "regexp") + "var x = regexp.MustCompile(`a`)\n", ""},
 	} {
 		got := faults(c.path, []byte(c.src))
 		switch {

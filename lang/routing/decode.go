@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/command-dialect/dialect/lang"
@@ -441,7 +442,7 @@ func (r *reader) binding(c *entry) *Binding {
 		case "expected_receipt_fields":
 			b.Expect.Fields = r.strings(v, where)
 			for i, f := range b.Expect.Fields {
-				if !fieldPath.MatchString(f) {
+				if !fieldPath().MatchString(f) {
 					r.errorf(diag.BadValue, r.itemSpan(v, i), "%q is no path of a receipt's field", f).Hint = "a path has names with dots between: \"result.id\""
 				}
 			}
@@ -599,7 +600,9 @@ func checkProblem(text string) error {
 }
 
 // fieldPath is the form of a field of a tool's receipt.
-var fieldPath = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_-]*(\.[A-Za-z_][A-Za-z0-9_-]*)*$`)
+var fieldPath = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_-]*(\.[A-Za-z_][A-Za-z0-9_-]*)*$`)
+})
 
 const builtinPrefix = "builtin:"
 

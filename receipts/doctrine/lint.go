@@ -27,6 +27,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // A Severity is blocker or warning.
@@ -92,8 +93,10 @@ func refuse(fix, reason string, args ...any) *Refusal {
 }
 
 var (
-	toolName  = regexp.MustCompile(`^[a-z_]+\.[a-z_]+$`)
-	fieldPath = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_-]*(\.[A-Za-z_][A-Za-z0-9_-]*)*$`)
+	toolName  = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z_]+\.[a-z_]+$`) })
+	fieldPath = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_-]*(\.[A-Za-z_][A-Za-z0-9_-]*)*$`)
+	})
 )
 
 // terminal are the statuses that a receipt may have.
@@ -131,7 +134,7 @@ func Lint(input []byte, registry *Registry) (*Report, *Refusal) {
 	}
 	tv, _ := in.get("tool_name")
 	tool, ok := tv.(string)
-	if !ok || !toolName.MatchString(tool) {
+	if !ok || !toolName().MatchString(tool) {
 		return nil, refuse("Use the domain.method format (e.g., leads.create)", "Tool name is malformed (received: %s)", show(tv))
 	}
 	ev, _ := in.get("expected_receipt_fields")
@@ -161,7 +164,7 @@ func fields(v any) ([]string, *Refusal) {
 	expected := make([]string, 0, len(items))
 	for _, item := range items {
 		s, ok := item.(string)
-		if !ok || !fieldPath.MatchString(s) {
+		if !ok || !fieldPath().MatchString(s) {
 			return nil, refuse("Write each field as a dotted path (e.g., result.lead_id)", "Expected field is no dotted path (received: %s)", show(item))
 		}
 		expected = append(expected, s)

@@ -46,7 +46,7 @@ func ParseRegistry(text []byte) (*Registry, error) {
 
 func (r *Registry) add(name string, v any) error {
 	t, ok := v.(object)
-	if !ok || !toolName.MatchString(name) {
+	if !ok || !toolName().MatchString(name) {
 		return fmt.Errorf("%q is no tool of the form domain.method with an object", clip(name))
 	}
 	if _, twice := r.fields[name]; twice {
