@@ -1,5 +1,6 @@
-// Package stdlib embeds the data that dialect ships with: the vocabulary and the
-// packs, which are routing matrices by ecosystem. It gives out bytes; reading
+// Package stdlib embeds the data that dialect ships with: the vocabulary, the
+// packs, which are routing matrices by ecosystem, the skills that bindings name, and the scripts of
+// packs. It gives out bytes; reading
 // them is the business of package routing.
 package stdlib
 
@@ -13,7 +14,8 @@ import (
 //go:embed vocabulary.toml packs/*.toml skills/*/SKILL.md scripts/*/*.dlct
 var files embed.FS
 
-// FS returns the embedded files: "vocabulary.toml" and "packs/NAME.toml".
+// FS returns the embedded files: "vocabulary.toml", "packs/NAME.toml",
+// "skills/NAME/SKILL.md" and "scripts/PACK/NAME.dlct".
 func FS() fs.FS { return files }
 
 // Vocabulary returns vocabulary.toml.

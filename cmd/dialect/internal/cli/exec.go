@@ -38,7 +38,7 @@ session of its own: what it hashes to is what it wrote, and when it is killed
 nothing of it is left.
 
 In a project, or a worktree of git, the receipt says what files the command ran on
-and what they were after it; --no-tree leaves that out. Four such receipts make a
+and what they were after it; --no-tree leaves that out. Such receipts make a
 gate: dialect gate SHA... A command may say what it did in the JSON file that
 DIALECT_RESULT names.
 

@@ -210,7 +210,7 @@ func explainSkill(u *ui, name, routingFile string) error {
 	}
 	if m != nil {
 		if path, ok := m.SkillFile(name); ok {
-			text, err := readFile(path)
+			text, err := readFile("skill", path)
 			if err != nil {
 				return err
 			}

@@ -183,7 +183,7 @@ func seekTail(f *os.File, n int) error {
 func visible(line string) string {
 	var b strings.Builder
 	for line != "" {
-		if n := colour(line); n > 0 {
+		if n := sgrLen(line); n > 0 {
 			b.WriteString(line[:n])
 			line = line[n:]
 			continue
@@ -199,8 +199,8 @@ func visible(line string) string {
 	return b.String()
 }
 
-// colour is the length of an SGR sequence that s begins with; 0 if it does not.
-func colour(s string) int {
+// sgrLen returns the length of the SGR sequence that s begins with, 0 if it begins with none.
+func sgrLen(s string) int {
 	if !strings.HasPrefix(s, "\x1b[") {
 		return 0
 	}

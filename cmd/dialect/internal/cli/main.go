@@ -16,13 +16,14 @@ import (
 	"github.com/command-dialect/dialect/runtime/process"
 )
 
-// Exit statuses (DESIGN section 5). A run's own are made by runner.Outcome.
+// Exit statuses; exitTable says which command returns which. A run's own are made by runner.Outcome.
 const (
 	exitFailed   = 1
 	exitFault    = 2
 	exitRefused  = 3
 	exitUsage    = 64
 	exitInternal = 70
+	exitPipe     = 141 // as of a process that SIGPIPE ends
 )
 
 // An exitStatus is an error that only carries an exit status: all there is to
@@ -96,7 +97,7 @@ func Main() (status int) {
 		}
 		return f.status
 	case errors.Is(err, syscall.EPIPE): // who reads has seen enough
-		return 141
+		return exitPipe
 	case errors.As(err, &path): // what was to be printed could not be
 		u.errorf("%v", err)
 		return exitInternal
@@ -121,7 +122,8 @@ Exit status of run:
   1    a line failed (for check: an error was found)
   2    line fault: a line could not be bound or completed, or nothing was there to run
   3    the gate refused: a receipt is missing, invalid, replayed, tampered with, or could not be kept
-  64   usage; 70 internal error; 129, 130, 143 ended by SIGHUP, SIGINT, SIGTERM
+  64   usage; 70 internal error; 129, 130, 143 ended by SIGHUP, SIGINT, SIGTERM;
+       141 nobody reads standard output any more
 Exit status of verify, gate and consume: 0 if so, 3 if not.
 Exit status of exec: the command's own; 125, 126, 127 where it could not be run.
 `

@@ -68,7 +68,7 @@ func readScript(u *ui, args, lines []string) (*script, error) {
 			}
 		}
 	}
-	text, err := readFile(name)
+	text, err := readFile("script", name)
 	if err != nil {
 		return nil, err
 	}
@@ -79,13 +79,14 @@ func readScript(u *ui, args, lines []string) (*script, error) {
 	return &script{name: name, path: path, line: line, part: line > 0, text: text}, nil
 }
 
-func readFile(name string) ([]byte, error) {
+// readFile reads a file that the user named; what says in a message what it is.
+func readFile(what, name string) ([]byte, error) {
 	f, err := regular.Open(name)
 	if errors.Is(err, regular.ErrKind) {
 		if info, err := os.Stat(name); err == nil && info.IsDir() {
-			return nil, usagef("%s is a directory, not a script", name)
+			return nil, usagef("%s is a directory, not a %s", name, what)
 		}
-		return nil, usagef("cannot read the script: %v", err).hint("what another program writes is read from standard input: ... | dialect run")
+		return nil, usagef("cannot read the %s: %v", what, err).hint("what another program writes is read from standard input: ... | dialect run")
 	}
 	if err == nil {
 		defer f.Close()
@@ -94,13 +95,13 @@ func readFile(name string) ([]byte, error) {
 			return text, nil
 		}
 	}
-	e := usagef("cannot read the script: %v", err)
-	if errors.Is(err, fs.ErrNotExist) {
+	e := usagef("cannot read the %s: %v", what, err)
+	if what == "script" && errors.Is(err, fs.ErrNotExist) {
 		e = usagef("there is no script %s", name)
 		if found, _ := filepath.Glob("*.dlct"); len(found) > 0 {
 			e.hint("here are: %s", strings.Join(found, ", "))
 		} else {
-			e.hint("`dialect init` writes one for a Go or Python project; `dialect run -e \"Test with go\"` runs a line")
+			e.hint("`dialect init` writes one for the tools that the project has; `dialect run -e \"Test with go\"` runs a line")
 		}
 	}
 	return nil, e
