@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
+	"syscall"
 	"time"
 )
 
@@ -24,8 +25,9 @@ const (
 	termGrace  = time.Second
 )
 
-// StartChild starts one; stderr gets what it writes there.
-func StartChild(path string, argv []string, dir string, env []string, stderr io.Writer) (*Child, error) {
+// StartChild starts one; stderr gets what it writes there. On Linux the child gets the signal
+// orphaned when this process dies.
+func StartChild(path string, argv []string, dir string, env []string, stderr io.Writer, orphaned syscall.Signal) (*Child, error) {
 	c := &Child{cmd: &exec.Cmd{Path: path, Args: argv, Dir: dir, Env: env}, Done: make(chan struct{})}
 	var err error
 	if c.Stdin, err = c.cmd.StdinPipe(); err != nil {
@@ -39,10 +41,10 @@ func StartChild(path string, argv []string, dir string, env []string, stderr io.
 	c.cmd.Stdout = out
 	c.cmd.Stderr = stderr
 	c.cmd.WaitDelay = termGrace // for what holds its standard error
-	c.cmd.SysProcAttr = ownGroup()
+	c.cmd.SysProcAttr = ownGroup(orphaned)
 	started := make(chan error)
 	go func() {
-		// On Linux the child dies with the thread that started it.
+		// The signal comes when the thread that started the child ends.
 		runtime.LockOSThread()
 		err := c.cmd.Start()
 		out.Close()

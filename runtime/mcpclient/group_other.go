@@ -7,7 +7,7 @@ import (
 	"syscall"
 )
 
-func ownGroup() *syscall.SysProcAttr { return nil }
+func ownGroup(syscall.Signal) *syscall.SysProcAttr { return nil }
 
 // signalGroup kills the process alone: there are no groups.
 func signalGroup(p *os.Process, _ bool) { _ = p.Kill() }

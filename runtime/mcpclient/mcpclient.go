@@ -2,14 +2,16 @@
 //
 // The SDK of the protocol costs every program that links it a good part of its start. So the
 // servers are driven by a program of its own, dialect-mcp, that lies beside dialect and is
-// started on the first call of a run; it links package broker, and this package speaks to it
-// over pipes, one JSON object a line. Whatever goes wrong, there or here, is an [Error] with a
-// reason of its own. The package knows no verdicts and no receipts.
+// started on the first call of a run; it links package broker, and this package speaks JSON-RPC
+// with it over pipes. Whatever goes wrong, there or here, is an [Error] with a reason of its own.
+// A helper that hangs or dies fails the calls that are under way, and the next call gets a new
+// one. The package knows no verdicts and no receipts.
 package mcpclient
 
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/command-dialect/dialect/lang/plan"
@@ -38,6 +40,15 @@ const (
 	Protocol      Reason = "protocol" // what it said is not of the protocol, or refuses the call
 	Interrupted   Reason = "interrupted"
 )
+
+// known reports whether r is one of the reasons.
+func (r Reason) known() bool {
+	switch r {
+	case NotConfigured, EnvMissing, StartFailed, UnknownTool, BadArguments, Timeout, Stall, OutputLimit, Died, Protocol, Interrupted:
+		return true
+	}
+	return false
+}
 
 // An Error says why a call has no result.
 type Error struct {
@@ -78,11 +89,51 @@ type Call struct {
 	Progress func(line string) `json:"-"`
 }
 
-// A Result is what a tool answered.
+// A Result is what a tool answered. All but Request and Program is read from Response.
 type Result struct {
-	Request, Response []byte // canonical, see the package doc
-	IsError           bool
-	Text              string          // of its text contents, for people
-	Structured        json.RawMessage // its structured content; nil if it has none
-	Program           string          // of the server, as configured; empty for one behind a URL
+	Request, Response []byte // canonical, see package broker
+	Program           string // of the server, as configured; empty for one behind a URL
+
+	IsError    bool            `json:"-"`
+	Text       string          `json:"-"` // of its text contents, for people
+	Structured json.RawMessage `json:"-"` // its structured content; nil if it has none
+}
+
+// NewResult reads a response.
+func NewResult(request, response []byte, program string) (*Result, error) {
+	var a struct {
+		IsError           bool
+		StructuredContent json.RawMessage
+		Content           []struct {
+			Type, Text, MIMEType, URI string
+			Data                      []byte
+			Resource                  struct{ Text, URI string }
+		}
+	}
+	if err := json.Unmarshal(response, &a); err != nil {
+		return nil, err
+	}
+	var parts []string
+	for _, c := range a.Content {
+		switch c.Type {
+		case "text":
+			parts = append(parts, c.Text)
+		case "image":
+			parts = append(parts, fmt.Sprintf("[an image, %s, %d bytes]", c.MIMEType, len(c.Data)))
+		case "audio":
+			parts = append(parts, fmt.Sprintf("[audio, %s, %d bytes]", c.MIMEType, len(c.Data)))
+		case "resource_link":
+			parts = append(parts, "[a link: "+c.URI+"]")
+		case "resource":
+			if c.Resource.Text == "" {
+				c.Resource.Text = "[a resource: " + c.Resource.URI + "]"
+			}
+			parts = append(parts, c.Resource.Text)
+		}
+	}
+	r := &Result{Request: request, Response: response, Program: program, IsError: a.IsError, Text: strings.Join(parts, "\n")}
+	if string(a.StructuredContent) != "null" {
+		r.Structured = a.StructuredContent
+	}
+	return r, nil
 }

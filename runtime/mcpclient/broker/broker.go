@@ -51,7 +51,8 @@ type (
 // Bounds of what is asked of a server.
 const (
 	listTimeout = 20 * time.Second
-	maxStderr   = 8 << 10
+	maxStderr   = 8 << 10 // bytes
+	maxProgress = 4 << 10 // bytes of a line
 )
 
 // A Pool holds the servers of a run. It is safe for concurrent use.
@@ -122,8 +123,8 @@ func (p *Pool) Call(ctx context.Context, c Call) (*Result, error) {
 	if err != nil {
 		return nil, p.failed(ctx, s, err)
 	}
-	r := &Result{Request: request, IsError: answer.IsError, Program: s.program}
-	if err := fill(r, answer); err != nil {
+	r, err := result(request, answer, s.program)
+	if err != nil {
 		return nil, p.failed(ctx, s, err)
 	}
 	return r, nil
@@ -181,41 +182,14 @@ func refused(err error) bool {
 	return errors.As(err, &wire)
 }
 
-func fill(r *Result, a *mcp.CallToolResult) error {
+// result brings an answer into its canonical form, and reads it.
+func result(request []byte, a *mcp.CallToolResult, program string) (*Result, error) {
 	a.Meta = nil
-	raw, err := json.Marshal(a)
+	response, err := canonical(a)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	if r.Response, err = recode(raw); err != nil {
-		return err
-	}
-	var parts []string
-	for _, c := range a.Content {
-		switch c := c.(type) {
-		case *mcp.TextContent:
-			parts = append(parts, c.Text)
-		case *mcp.ImageContent:
-			parts = append(parts, fmt.Sprintf("[an image, %s, %d bytes]", c.MIMEType, len(c.Data)))
-		case *mcp.AudioContent:
-			parts = append(parts, fmt.Sprintf("[audio, %s, %d bytes]", c.MIMEType, len(c.Data)))
-		case *mcp.ResourceLink:
-			parts = append(parts, "[a link: "+c.URI+"]")
-		case *mcp.EmbeddedResource:
-			if c.Resource != nil && c.Resource.Text != "" {
-				parts = append(parts, c.Resource.Text)
-			} else if c.Resource != nil {
-				parts = append(parts, "[a resource: "+c.Resource.URI+"]")
-			}
-		}
-	}
-	r.Text = strings.Join(parts, "\n")
-	if a.StructuredContent != nil {
-		if raw, err := json.Marshal(a.StructuredContent); err == nil && string(raw) != "null" {
-			r.Structured = raw
-		}
-	}
-	return nil
+	return mcpclient.NewResult(request, response, program)
 }
 
 // recode writes JSON in its canonical form.

@@ -1,106 +1,141 @@
 package broker
 
 import (
-	"bufio"
 	"context"
 	"encoding/json"
 	"errors"
 	"io"
+	"log"
 	"os"
 	"sync"
+	"time"
+
+	"github.com/sourcegraph/jsonrpc2"
 
 	"github.com/command-dialect/dialect/runtime/mcpclient"
 )
 
-// Serve does what package mcpclient asks for, over pipes, until its input ends. It returns when
-// all servers are gone.
-func Serve(in io.Reader, out io.Writer) error {
-	r := bufio.NewReader(in)
-	line, err := r.ReadBytes('\n')
-	if err != nil {
-		return err
-	}
-	var o Options
-	if err := json.Unmarshal(line, &o); err != nil {
-		return err
-	}
-	o.Environ = os.Environ()
-	p := New(o)
-	s := &session{pool: p, enc: json.NewEncoder(out), running: make(map[int]context.CancelFunc)}
-	for {
-		line, err := r.ReadBytes('\n')
-		if err != nil {
-			break
+// endGrace is how long servers may take to end. The kernel kills what is left of them when the
+// helper has ended.
+const endGrace = 10 * time.Second
+
+// Serve does what package mcpclient asks for, over pipes, until its input or ctx ends. It
+// returns when all servers are gone.
+func Serve(ctx context.Context, in io.Reader, out io.WriteCloser) error {
+	s := &session{running: make(map[uint64]context.CancelFunc)}
+	conn := jsonrpc2.NewConn(ctx, jsonrpc2.NewBufferedStream(mcpclient.Pipes{Reader: in, WriteCloser: out}, mcpclient.Lines{}), s, jsonrpc2.SetLogger(log.New(os.Stderr, "", 0)))
+	<-conn.DisconnectNotify()
+	gone := make(chan struct{})
+	go func() {
+		defer close(gone)
+		s.mu.Lock()
+		s.closed = true
+		s.mu.Unlock()
+		if s.pool != nil {
+			s.pool.Close()
 		}
-		var req mcpclient.Request
-		if err := json.Unmarshal(line, &req); err != nil {
-			return err
-		}
-		s.take(req)
+		s.all.Wait()
+	}()
+	select {
+	case <-gone:
+		return nil
+	case <-time.After(endGrace):
+		return errors.New("a server does not end")
 	}
-	s.mu.Lock()
-	for _, cancel := range s.running {
-		cancel()
-	}
-	s.mu.Unlock()
-	p.Close()
-	s.all.Wait()
-	return nil
 }
 
+// A session answers one dialect. Messages come one by one, requests are carried out side by side.
 type session struct {
-	pool *Pool
-	all  sync.WaitGroup
+	pool *Pool // nil before MethodOpen
 
 	mu      sync.Mutex
-	enc     *json.Encoder
-	running map[int]context.CancelFunc
+	closed  bool
+	all     sync.WaitGroup
+	running map[uint64]context.CancelFunc
 }
 
-func (s *session) reply(r mcpclient.Reply) {
+// Handle takes up one message. It waits for nothing that it starts.
+func (s *session) Handle(ctx context.Context, conn *jsonrpc2.Conn, req *jsonrpc2.Request) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	_ = s.enc.Encode(r) // who does not read any more closes the input, too
+	switch {
+	case s.closed:
+	case req.Method == mcpclient.MethodOpen:
+		var o Options
+		if s.pool == nil && read(req, &o) == nil {
+			o.Environ = os.Environ()
+			s.pool = New(o)
+		}
+	case req.Method == mcpclient.MethodCancel:
+		var id uint64
+		if read(req, &id) == nil && s.running[id] != nil {
+			s.running[id]()
+		}
+	case !req.Notif:
+		ctx, cancel := context.WithCancel(ctx)
+		pool, id := s.pool, req.ID.Num
+		s.running[id] = cancel
+		s.all.Go(func() {
+			defer cancel()
+			answer(ctx, pool, conn, req)
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			delete(s.running, id)
+		})
+	}
 }
 
-func (s *session) take(req mcpclient.Request) {
-	if req.Op == "cancel" {
-		s.mu.Lock()
-		if cancel := s.running[req.ID]; cancel != nil {
-			cancel()
+// answer carries out a request. A connection that has ended needs no answer.
+func answer(ctx context.Context, pool *Pool, conn *jsonrpc2.Conn, req *jsonrpc2.Request) {
+	result, err := do(ctx, pool, conn, req)
+	if err == nil {
+		if err = conn.Reply(ctx, req.ID, result); !errors.Is(err, mcpclient.ErrTooLarge) {
+			return
 		}
-		s.mu.Unlock()
-		return
+		err = mcpclient.Errorf(mcpclient.OutputLimit, "the answer is larger than %d bytes", mcpclient.MaxMessage)
 	}
-	ctx, cancel := context.WithCancel(context.Background())
-	s.mu.Lock()
-	s.running[req.ID] = cancel
-	s.mu.Unlock()
-	s.all.Go(func() {
-		r := mcpclient.Reply{ID: req.ID}
-		var err error
-		switch {
-		case req.Op == "tools":
-			r.Tools, err = s.pool.Tools(ctx, req.Server)
-		case req.Call == nil:
-			err = mcpclient.Errorf(mcpclient.Protocol, "a request without a call")
-		case req.Op == "check":
-			err = s.pool.Check(ctx, *req.Call)
-		default:
-			req.Call.Progress = func(line string) { s.reply(mcpclient.Reply{ID: req.ID, Progress: line}) }
-			r.Result, err = s.pool.Call(ctx, *req.Call)
+	var known *Error
+	if !errors.As(err, &known) {
+		known = mcpclient.Errorf(mcpclient.Protocol, "%v", err)
+	}
+	e := &jsonrpc2.Error{Code: jsonrpc2.CodeInternalError, Message: known.Message}
+	e.SetError(known)
+	_ = conn.ReplyWithError(ctx, req.ID, e)
+}
+
+func do(ctx context.Context, pool *Pool, conn *jsonrpc2.Conn, req *jsonrpc2.Request) (result any, err error) {
+	if req.Method == mcpclient.MethodPing {
+		return nil, nil
+	}
+	if pool == nil {
+		return nil, errors.New("the options come first")
+	}
+	if req.Method == mcpclient.MethodTools {
+		var server string
+		if err := read(req, &server); err != nil {
+			return nil, err
 		}
-		if err != nil {
-			var e *Error
-			if !errors.As(err, &e) {
-				e = mcpclient.Errorf(mcpclient.Protocol, "%v", err)
-			}
-			r = mcpclient.Reply{ID: req.ID, Error: e}
+		return pool.Tools(ctx, server)
+	}
+	var c Call
+	if err := read(req, &c); err != nil {
+		return nil, err
+	}
+	switch req.Method {
+	case mcpclient.MethodCheck:
+		return nil, pool.Check(ctx, c)
+	case mcpclient.MethodCall:
+		c.Progress = func(line string) {
+			_ = conn.Notify(ctx, mcpclient.MethodProgress, mcpclient.Progress{ID: req.ID.Num, Line: line})
 		}
-		s.mu.Lock()
-		delete(s.running, req.ID)
-		s.mu.Unlock()
-		cancel()
-		s.reply(r)
-	})
+		return pool.Call(ctx, c)
+	}
+	return nil, errors.New("there is no method " + req.Method)
+}
+
+func read(req *jsonrpc2.Request, v any) error {
+	if req.Params == nil {
+		return errors.New(req.Method + " without parameters")
+	}
+	return json.Unmarshal(*req.Params, v)
 }

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -121,7 +122,7 @@ func (s *server) transport(o Options, conf plan.Server) (mcp.Transport, error) {
 		return nil, mcpclient.Errorf(mcpclient.EnvMissing, "the program of the MCP server %q is not there: %v", s.name, err)
 	}
 	s.program = path
-	if s.child, err = mcpclient.StartChild(path, argv, o.Dir, env, &s.stderr); err != nil {
+	if s.child, err = mcpclient.StartChild(path, argv, o.Dir, env, &s.stderr, syscall.SIGKILL); err != nil {
 		return nil, mcpclient.Errorf(mcpclient.StartFailed, "the MCP server %q cannot be started: %v", s.name, err)
 	}
 	return &mcp.IOTransport{Reader: &metered{s.child.Stdout, s.meter}, Writer: s.child.Stdin, MaxLineLength: -1}, nil
@@ -160,7 +161,7 @@ func (s *server) told(_ context.Context, req *mcp.ProgressNotificationClientRequ
 	if req.Params.Message != "" {
 		line += " " + strings.Join(strings.Fields(req.Params.Message), " ")
 	}
-	f(line)
+	f(strings.ToValidUTF8(line[:min(len(line), maxProgress)], ""))
 }
 
 func (s *server) progress(f func(string)) string {

@@ -1,0 +1,5 @@
+package mcpclient
+
+import "time"
+
+func init() { grace = time.Second }
