@@ -9,8 +9,14 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"runtime"
+	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -19,17 +25,50 @@ import (
 	"github.com/command-dialect/dialect/runtime/mcpclient/broker"
 )
 
-// The test binary is also the helper, and a server whose tool says what it was called with.
+// The test binary is also dialect, the helper, a server whose tool says what it was called with,
+// and what such a server leaves behind.
 func TestMain(m *testing.M) {
-	switch {
-	case len(os.Args) == 2 && os.Args[1] == "client":
-		if err := broker.Serve(context.Background(), os.Stdin, os.Stdout); err != nil {
+	if len(os.Args) != 3 || os.Args[1] != "as" {
+		os.Exit(m.Run())
+	}
+	if dir := os.Getenv("PIDS"); dir != "" {
+		_ = os.WriteFile(filepath.Join(dir, fmt.Sprintf("%s-%d", os.Args[2], os.Getpid())), nil, 0o600)
+	}
+	switch os.Args[2] {
+	case "dialect":
+		p := New(options("family"))
+		_, _ = p.Call(context.Background(), Call{Target: "s:echo", Values: []Value{{Name: "text", Text: "x"}}})
+		select {}
+	case "client":
+		if broker.Serve(os.Stdin, os.Stdout) != nil {
 			os.Exit(1)
 		}
-	case len(os.Args) == 2 && os.Args[1] == "server":
+	case "family":
+		child := exec.Command(os.Args[0], "as", "stubborn")
+		child.Stdout, child.Stderr = os.Stdout, os.Stderr
+		if child.Start() != nil {
+			os.Exit(1)
+		}
 		echo()
-	default:
-		os.Exit(m.Run())
+		time.Sleep(time.Hour)
+	case "stubborn":
+		signal.Ignore(syscall.SIGTERM, syscall.SIGHUP, syscall.SIGINT)
+		time.Sleep(time.Hour)
+	case "server":
+		echo()
+	}
+	os.Exit(0)
+}
+
+// options are those of a pool with the real helper, and a server called s.
+func options(server string) Options {
+	self, err := os.Executable()
+	if err != nil {
+		panic(err)
+	}
+	return Options{
+		Helper: []string{self, "as", "client"}, Dir: os.TempDir(), Environ: os.Environ(),
+		Servers: map[string]plan.Server{"s": {Argv: []string{self, "as", server}}},
 	}
 }
 
@@ -62,23 +101,10 @@ func echo() {
 	}
 }
 
-// real makes a pool with the real helper, and the server echo.
-func real(t *testing.T) *Pool {
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	p := New(Options{
-		Helper: []string{self, "client"}, Dir: t.TempDir(), Environ: os.Environ(),
-		Servers: map[string]plan.Server{"s": {Argv: []string{self, "server"}}},
-	})
-	t.Cleanup(p.Close)
-	return p
-}
-
 // Requests and replies that are larger than a pipe are under way in both directions at once.
 func TestLargeBothWays(t *testing.T) {
-	p := real(t)
+	p := New(options("server"))
+	defer p.Close()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	var all sync.WaitGroup
@@ -106,6 +132,29 @@ func TestLargeBothWays(t *testing.T) {
 	case <-done:
 	case <-time.After(time.Minute + 10*time.Second):
 		t.Fatal("both sides wait for each other")
+	}
+}
+
+// What is larger than a message may be is refused where it is made, or ends who makes it.
+func TestTooLarge(t *testing.T) {
+	for _, tt := range []struct {
+		helper []string
+		size   int
+		reason Reason
+	}{
+		{options("server").Helper, MaxMessage, BadArguments},
+		{options("server").Helper, MaxMessage / 2, OutputLimit}, // of the server: DefaultMaxOutput
+		{[]string{"sh", "-c", fmt.Sprintf("head -c %d /dev/zero | tr '\\0' x; exec sleep 600", MaxMessage+1)}, 1, Died},
+	} {
+		o := options("server")
+		o.Helper = tt.helper
+		p := New(o)
+		_, err := p.Call(context.Background(), Call{Target: "s:echo", Values: []Value{{Name: "text", Text: strings.Repeat("x", tt.size)}}, Timeout: time.Minute})
+		var e *Error
+		if !errors.As(err, &e) || e.Reason != tt.reason {
+			t.Errorf("%v, want %s", err, tt.reason)
+		}
+		p.Close()
 	}
 }
 
@@ -137,6 +186,76 @@ func TestHelperThatHangs(t *testing.T) {
 			case <-time.After(30 * time.Second):
 				t.Fatal("it hangs")
 			}
+		})
+	}
+}
+
+// family is the processes that have written their names to a directory: pids by role.
+func family(t *testing.T, dir string) map[string]int {
+	list, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := make(map[string]int)
+	for _, e := range list {
+		role, pid, _ := strings.Cut(e.Name(), "-")
+		all[role], _ = strconv.Atoi(pid)
+	}
+	return all
+}
+
+// gone waits until a process has ended.
+func gone(t *testing.T, role string, pid int) {
+	t.Helper()
+	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+		text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+		if err != nil || strings.Contains(string(text), ") Z ") {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Errorf("%s, process %d, lives on", role, pid)
+			_ = syscall.Kill(pid, syscall.SIGKILL)
+			return
+		}
+	}
+}
+
+// Whoever is killed takes along what it has started: dialect the helper, the servers and their
+// children; the helper the servers.
+func TestKill(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("only Linux tells a process that its parent has died")
+	}
+	for _, tt := range []struct {
+		victim  string
+		orphans []string
+	}{
+		{"dialect", []string{"client", "family", "stubborn"}},
+		{"client", []string{"family"}},
+	} {
+		t.Run(tt.victim, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			cmd := exec.Command(os.Args[0], "as", "dialect")
+			cmd.Env = append(os.Environ(), "PIDS="+dir)
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			all := family(t, dir)
+			for deadline := time.Now().Add(20 * time.Second); len(all) < 4 && time.Now().Before(deadline); all = family(t, dir) {
+				time.Sleep(20 * time.Millisecond)
+			}
+			if len(all) < 4 {
+				t.Errorf("not all have started: %v", all)
+			}
+			_ = syscall.Kill(all[tt.victim], syscall.SIGKILL)
+			for _, role := range tt.orphans {
+				gone(t, role, all[role])
+			}
+			for _, pid := range all {
+				_ = syscall.Kill(pid, syscall.SIGKILL)
+			}
+			_ = cmd.Wait()
 		})
 	}
 }

@@ -41,14 +41,7 @@ const (
 	Interrupted   Reason = "interrupted"
 )
 
-// known reports whether r is one of the reasons.
-func (r Reason) known() bool {
-	switch r {
-	case NotConfigured, EnvMissing, StartFailed, UnknownTool, BadArguments, Timeout, Stall, OutputLimit, Died, Protocol, Interrupted:
-		return true
-	}
-	return false
-}
+var reasons = []Reason{NotConfigured, EnvMissing, StartFailed, UnknownTool, BadArguments, Timeout, Stall, OutputLimit, Died, Protocol, Interrupted}
 
 // An Error says why a call has no result.
 type Error struct {

@@ -7,8 +7,10 @@ import (
 	"io"
 	"log"
 	"os/exec"
+	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -45,7 +47,7 @@ func (p *Pool) Close() {
 	p.mu.Lock()
 	p.closed = true
 	if p.live != nil {
-		p.live.hangUp()
+		p.live.conn.Close()
 	}
 	p.mu.Unlock()
 	p.all.Wait()
@@ -62,22 +64,21 @@ func (p *Pool) Call(ctx context.Context, c Call) (*Result, error) {
 	}
 	r, err := NewResult(wire.Request, wire.Response, wire.Program)
 	if err != nil {
-		return nil, Errorf(Protocol, "the helper of MCP servers gave a result that is none: %v", err)
+		return nil, Errorf(Protocol, "the helper of MCP servers gave a result that cannot be read: %v", err)
 	}
 	return r, nil
 }
 
 // Check says what is wrong with the arguments of a call, without making it; nil if nothing is.
 func (p *Pool) Check(ctx context.Context, c Call) error {
-	return p.ask(ctx, StartTimeout+listGrace, MethodCheck, c, nil, nil)
+	var nothing any
+	return p.ask(ctx, StartTimeout+listGrace, MethodCheck, c, &nothing, nil)
 }
 
 // Tools lists the tools of a server: name and schema as JSON.
 func (p *Pool) Tools(ctx context.Context, server string) (tools map[string]json.RawMessage, err error) {
-	if err := p.ask(ctx, StartTimeout+listGrace, MethodTools, server, &tools, nil); err != nil {
-		return nil, err
-	}
-	return tools, nil
+	err = p.ask(ctx, StartTimeout+listGrace, MethodTools, server, &tools, nil)
+	return tools, err
 }
 
 // ask makes a request of the helper, which has limit and grace to answer; a limit of zero is
@@ -87,18 +88,19 @@ func (p *Pool) ask(ctx context.Context, limit time.Duration, method string, para
 	if err != nil {
 		return err
 	}
-	id, lines := l.begin()
-	defer l.end(id)
-	tell := func(line string) {
-		if progress != nil {
-			progress(line)
-		}
+	id, lines := l.last.Add(1), make(chan string, 64)
+	if progress != nil {
+		l.progress.Store(id, lines)
+		defer l.progress.Delete(id)
 	}
 	// To write to a helper that does not read takes until it is ended.
 	done := make(chan error, 1)
 	var answer json.RawMessage
-	go func() { done <- l.call(method, id, params, &answer) }()
-	cancelled, reason := ctx.Done(), Timeout
+	go func() {
+		l.open.Do(func() { l.conn.Notify(context.Background(), MethodOpen, p.o) }) // if that fails, so does the request
+		done <- l.conn.Call(context.Background(), method, params, &answer, jsonrpc2.PickID(jsonrpc2.ID{Num: id}))
+	}()
+	cancelled, failed := ctx.Done(), Errorf(Timeout, "the helper of MCP servers gave no answer within %v", limit+grace)
 	var late <-chan time.Time
 	if limit > 0 {
 		late = time.After(limit + grace)
@@ -107,26 +109,23 @@ func (p *Pool) ask(ctx context.Context, limit time.Duration, method string, para
 		select {
 		case err := <-done:
 			for len(lines) > 0 {
-				tell(<-lines)
+				progress(<-lines)
 			}
 			if err != nil {
 				return p.failure(l, err)
 			}
-			if result != nil && json.Unmarshal(answer, result) != nil {
-				return Errorf(Protocol, "the helper of MCP servers gave a result that is none")
+			if json.Unmarshal(answer, result) != nil {
+				return Errorf(Protocol, "the helper of MCP servers gave an answer that cannot be read")
 			}
 			return nil
 		case line := <-lines:
-			tell(line)
+			progress(line)
 		case <-cancelled:
-			cancelled, reason, late = nil, Interrupted, time.After(grace)
+			cancelled, failed, late = nil, Errorf(Interrupted, "interrupted"), time.After(grace)
 			go l.conn.Notify(context.Background(), MethodCancel, id)
 		case <-late:
-			l.hangUp()
-			if reason == Interrupted {
-				return Errorf(reason, "interrupted")
-			}
-			return Errorf(reason, "the helper of MCP servers gave no answer within %v", limit+grace)
+			l.conn.Close()
+			return failed
 		}
 	}
 }
@@ -134,20 +133,19 @@ func (p *Pool) ask(ctx context.Context, limit time.Duration, method string, para
 // failure makes an *Error of what kept a request from its answer.
 func (p *Pool) failure(l *link, err error) error {
 	var answered *jsonrpc2.Error
-	switch {
-	case errors.As(err, &answered):
+	if errors.As(err, &answered) {
 		e := new(Error)
-		if answered.Data == nil || json.Unmarshal(*answered.Data, e) != nil || !e.Reason.known() {
+		if answered.Data == nil || json.Unmarshal(*answered.Data, e) != nil || !slices.Contains(reasons, e.Reason) {
 			e = Errorf(Protocol, "the helper of MCP servers: %s", answered.Message)
 		}
 		return e
-	case errors.Is(err, ErrTooLarge):
+	}
+	if errors.Is(err, ErrTooLarge) {
 		return Errorf(BadArguments, "the arguments are larger than %d bytes", MaxMessage)
 	}
 	p.mu.Lock()
-	closed := p.closed
-	p.mu.Unlock()
-	if closed {
+	defer p.mu.Unlock()
+	if p.closed {
 		return Errorf(Interrupted, "interrupted")
 	}
 	e := Errorf(Died, "the helper of MCP servers hung up")
@@ -167,8 +165,12 @@ func (p *Pool) link() (*link, error) {
 	if p.closed {
 		return nil, Errorf(Interrupted, "interrupted")
 	}
-	if p.live != nil && !p.live.gone() {
-		return p.live, nil
+	if p.live != nil {
+		select {
+		case <-p.live.conn.DisconnectNotify():
+		default:
+			return p.live, nil
+		}
 	}
 	if len(p.o.Helper) == 0 {
 		return nil, Errorf(NotConfigured, "the program dialect-mcp, which speaks to MCP servers, is neither beside dialect nor in PATH")
@@ -177,7 +179,7 @@ func (p *Pool) link() (*link, error) {
 	if err != nil {
 		return nil, Errorf(EnvMissing, "the helper of MCP servers is not there: %v", err)
 	}
-	l := &link{o: p.o, progress: make(map[uint64]chan string)}
+	l := new(link)
 	if l.child, err = StartChild(path, p.o.Helper, p.o.Dir, p.o.Environ, &l.stderr, syscall.SIGTERM); err != nil {
 		return nil, Errorf(StartFailed, "the helper of MCP servers cannot be started: %v", err)
 	}
@@ -189,84 +191,43 @@ func (p *Pool) link() (*link, error) {
 
 // A link is a connection with a helper.
 type link struct {
-	o      Options
-	child  *Child
-	stderr head
-	conn   *jsonrpc2.Conn
-	open   sync.Once // tells the helper its options
-
-	mu       sync.Mutex
-	last     uint64
-	progress map[uint64]chan string // by request
+	child    *Child
+	stderr   head
+	conn     *jsonrpc2.Conn
+	open     sync.Once     // tells the helper the options
+	last     atomic.Uint64 // number of a request
+	progress sync.Map      // of requests: uint64 -> chan string
 }
 
 func (l *link) connect(in io.Reader, out io.WriteCloser) {
 	l.conn = jsonrpc2.NewConn(context.Background(), jsonrpc2.NewBufferedStream(Pipes{in, out}, Lines{}), l, jsonrpc2.SetLogger(log.New(&l.stderr, "", 0)))
 }
 
-// hangUp ends the connection: its requests fail, and the helper is ended.
-func (l *link) hangUp() { _ = l.conn.Close() }
-
-func (l *link) gone() bool {
-	select {
-	case <-l.conn.DisconnectNotify():
-		return true
-	default:
-		return false
-	}
-}
-
-// watch ends the helper once the connection has ended, by either side or by a helper that does
-// not answer. The end of its input tells a helper, which needs a moment for its servers.
+// watch ends the helper when the connection has ended, by either side or because the helper
+// does not answer. The end of its input tells the helper, which needs a moment for its servers.
 func (l *link) watch() {
-	for !l.gone() {
-		pong := make(chan error, 1)
+	pong := make(chan error, 1)
+	next, late := time.After(pingEvery), (<-chan time.Time)(nil)
+	for {
 		select {
-		case <-l.conn.DisconnectNotify():
-			continue
-		case <-time.After(pingEvery):
+		case <-next:
+			late = time.After(pingGrace)
 			go func() {
-				id, _ := l.begin()
-				defer l.end(id)
-				pong <- l.call(MethodPing, id, nil, nil)
+				pong <- l.conn.Call(context.Background(), MethodPing, nil, nil, jsonrpc2.StringID())
 			}()
-		}
-		select {
-		case <-l.conn.DisconnectNotify():
 		case <-pong:
-		case <-time.After(pingGrace):
-			l.hangUp()
+			next, late = time.After(pingEvery), nil
+		case <-late:
+			l.conn.Close()
+		case <-l.conn.DisconnectNotify():
+			select {
+			case <-l.child.Done:
+			case <-time.After(grace):
+			}
+			l.child.Stop()
+			return
 		}
 	}
-	select {
-	case <-l.child.Done:
-	case <-time.After(grace):
-	}
-	l.child.Stop()
-}
-
-// begin gives a request its number, and a place for what is said of it meanwhile.
-func (l *link) begin() (uint64, chan string) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.last++
-	lines := make(chan string, 64)
-	l.progress[l.last] = lines
-	return l.last, lines
-}
-
-func (l *link) end(id uint64) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	delete(l.progress, id)
-}
-
-func (l *link) call(method string, id uint64, params, result any) (err error) {
-	l.open.Do(func() { err = l.conn.Notify(context.Background(), MethodOpen, l.o) })
-	if err != nil {
-		return err
-	}
-	return l.conn.Call(context.Background(), method, params, result, jsonrpc2.PickID(jsonrpc2.ID{Num: id}))
 }
 
 // Handle takes a notice of progress. It never waits: progress that nobody keeps up with is
@@ -276,12 +237,11 @@ func (l *link) Handle(_ context.Context, _ *jsonrpc2.Conn, req *jsonrpc2.Request
 	if req.Method != MethodProgress || req.Params == nil || json.Unmarshal(*req.Params, &n) != nil {
 		return
 	}
-	l.mu.Lock()
-	lines := l.progress[n.ID]
-	l.mu.Unlock()
-	select {
-	case lines <- n.Line:
-	default:
+	if lines, ok := l.progress.Load(n.ID); ok {
+		select {
+		case lines.(chan string) <- n.Line:
+		default:
+		}
 	}
 }
 

@@ -119,11 +119,26 @@ func (p *Pool) Call(ctx context.Context, c Call) (*Result, error) {
 	defer s.forget(token)
 	params := &mcp.CallToolParams{Name: t.Name, Arguments: args}
 	params.SetProgressToken(token)
-	answer, err := s.session.CallTool(ctx, params)
-	if err != nil {
-		return nil, p.failed(ctx, s, err)
+	// The SDK heeds ctx but for writing, which a server that does not read holds up until it is
+	// stopped.
+	var r *Result
+	done := make(chan error, 1)
+	go func() {
+		answer, err := s.session.CallTool(ctx, params)
+		if err == nil {
+			r, err = result(request, answer, s.program)
+		}
+		done <- err
+	}()
+	select {
+	case err = <-done:
+	case <-ctx.Done():
+		select {
+		case err = <-done:
+		case <-time.After(100 * time.Millisecond):
+			err = ctx.Err()
+		}
 	}
-	r, err := result(request, answer, s.program)
 	if err != nil {
 		return nil, p.failed(ctx, s, err)
 	}

@@ -51,7 +51,7 @@ func hostile(how string) {
 		time.Sleep(time.Hour)
 	case "flood-at-start":
 		flood(os.Stdout)
-	case "child":
+	case "child", "child-hang":
 		// A grandchild that holds the pipes and ignores SIGTERM.
 		child := exec.Command(os.Args[0], "serve", "stubborn")
 		child.Stdout, child.Stderr = os.Stdout, os.Stderr
@@ -80,12 +80,15 @@ func hostile(how string) {
 			reply(handshake)
 		case "tools/list":
 			reply(`{"tools":[{"name":"do_it","inputSchema":{"type":"object","properties":{"x":{"type":"integer"}},"required":["x"]}},{"name":"no-schema","inputSchema":{"type":"object"}}]}`)
+			if how == "deaf" {
+				time.Sleep(time.Hour)
+			}
 		case "tools/call":
 			switch how {
 			case "die":
 				fmt.Fprintln(os.Stderr, "cannot go on")
 				os.Exit(7)
-			case "hang":
+			case "hang", "child-hang":
 				time.Sleep(time.Hour)
 			case "flood":
 				flood(os.Stdout)
@@ -156,6 +159,8 @@ func TestHostileServers(t *testing.T) {
 		{"die", "bad_server:do-it", Call{}, mcpclient.Died, "died during the call: exit status 7"},
 		{"hang", "bad-server:do_it", Call{Timeout: 500 * time.Millisecond}, mcpclient.Timeout, "gave no answer in time"},
 		{"hang", "bad-server:do_it", Call{Stall: 300 * time.Millisecond}, mcpclient.Stall, "silent"},
+		{"deaf", "bad-server:no-schema", Call{Timeout: 500 * time.Millisecond, Values: values("a", strings.Repeat("x", 1<<20))}, mcpclient.Timeout, "gave no answer in time"},
+		{"deaf", "bad-server:no-schema", Call{Stall: 500 * time.Millisecond, Values: values("a", strings.Repeat("x", 1<<20))}, mcpclient.Stall, "silent"},
 		{"flood", "bad-server:do_it", Call{MaxOutput: 1 << 16}, mcpclient.OutputLimit, "wrote more"},
 		{"flood-progress", "bad-server:do_it", Call{MaxOutput: 1 << 16, Stall: 5 * time.Second}, mcpclient.OutputLimit, "wrote more"},
 		{"garbage", "bad-server:do_it", Call{Timeout: 2 * time.Second}, mcpclient.Timeout, "gave no answer in time"},
@@ -248,7 +253,7 @@ func TestCall(t *testing.T) {
 	}
 }
 
-// What a server started is gone with it.
+// What a server started is gone with it: at the end, and when a call of it had no answer.
 func TestTheGroupIsKilled(t *testing.T) {
 	p := pool(t, "child")
 	if _, err := p.Call(context.Background(), Call{Target: "bad-server:do_it", Values: values("x", "3")}); err != nil {
@@ -257,11 +262,24 @@ func TestTheGroupIsKilled(t *testing.T) {
 	p.mu.Lock()
 	text := p.live["bad-server"].stderr.String()
 	p.mu.Unlock()
+	p.Close()
+	gone(t, text)
+
+	p = pool(t, "child-hang")
+	var e *Error
+	if _, err := p.Call(context.Background(), Call{Target: "bad-server:do_it", Values: values("x", "3"), Timeout: time.Second}); !errors.As(err, &e) || e.Reason != mcpclient.Timeout {
+		t.Fatalf("%v", err)
+	}
+	gone(t, e.Stderr)
+}
+
+// gone waits until the process has ended that a server said that it had started.
+func gone(t *testing.T, text string) {
+	t.Helper()
 	var pid int
 	if _, err := fmt.Sscanf(text, "pid %d", &pid); err != nil {
 		t.Fatalf("%v: %q", err, text)
 	}
-	p.Close()
 	deadline := time.Now().Add(10 * time.Second)
 	for syscall.Kill(pid, 0) == nil && !zombie(pid) {
 		if time.Now().After(deadline) {

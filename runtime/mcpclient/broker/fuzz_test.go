@@ -5,7 +5,10 @@ package broker
 import (
 	"bytes"
 	"encoding/json"
+	"io"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
@@ -34,6 +37,41 @@ func FuzzArguments(f *testing.F) {
 		again, err := recode(text)
 		if err != nil || !bytes.Equal(text, again) {
 			t.Fatalf("%s is not canonical: %s %v", text, again, err)
+		}
+	})
+}
+
+// sink is the pipe to dialect: what it gets must be messages.
+type sink struct{ bytes.Buffer }
+
+func (*sink) Close() error { return nil }
+
+// Whatever dialect says, the helper ends with its input, and has said messages alone. No server
+// is configured, and no message can configure one.
+func FuzzServe(f *testing.F) {
+	const open = `{"method":"open","params":{}}` + "\n"
+	for _, text := range []string{
+		`{"id":1,"method":"call","params":{"Target":"s:t","Timeout":1}}` + "\n" + `{"method":"cancel","params":1}`,
+		`{"id":1,"method":"check","params":{}}` + "\n" + `{"id":1,"method":"check","params":{}}`, `{"id":2,"method":"tools","params":"s"}`,
+		`{"id":1,"method":"ping"}`, `{"id":1,"method":"what"}`, `{"id":1,"method":"call"}`, `{"method":"call"}`, `{"id":"x","method":"tools","params":7}`,
+		`{"method":"open","params":{"Servers":{"s":{"Argv":["false"]}}}}` + "\n" + `{"id":1,"method":"tools","params":"s"}`,
+		`{"id":1,"result":1}`, `{"id":1,"error":{}}`, `null`, `[]`, `{}`, "\xff", ``, `{"id":99999999999999999999,"method":"ping"}`,
+	} {
+		f.Add([]byte(text + "\n"))
+	}
+	f.Fuzz(func(t *testing.T, text []byte) {
+		out := new(sink)
+		begun := time.Now()
+		if err := Serve(io.MultiReader(strings.NewReader(open), bytes.NewReader(text)), out); err != nil || time.Since(begun) > 5*time.Second {
+			t.Fatalf("%v after %v", err, time.Since(begun))
+		}
+		for line := range strings.Lines(out.String()) {
+			if !json.Valid([]byte(line)) {
+				t.Fatalf("no message: %q", line)
+			}
+			if strings.Contains(line, "exit status") {
+				t.Fatalf("a server was started: %s", line)
+			}
 		}
 	})
 }

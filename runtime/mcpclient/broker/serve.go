@@ -7,7 +7,9 @@ import (
 	"io"
 	"log"
 	"os"
+	"os/signal"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/sourcegraph/jsonrpc2"
@@ -19,18 +21,25 @@ import (
 // helper has ended.
 const endGrace = 10 * time.Second
 
-// Serve does what package mcpclient asks for, over pipes, until its input or ctx ends. It
-// returns when all servers are gone.
-func Serve(ctx context.Context, in io.Reader, out io.WriteCloser) error {
+// Serve does what package mcpclient asks for, over pipes, until its input ends or a signal
+// comes, as it does when dialect is killed. It returns when all servers are gone.
+func Serve(in io.Reader, out io.WriteCloser) error {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	// A pipe that nobody reads must not kill what has servers to end. To ignore the signal
+	// would make the servers ignore it, too.
+	broken := make(chan os.Signal, 1)
+	signal.Notify(broken, syscall.SIGPIPE)
+	defer signal.Stop(broken)
 	s := &session{running: make(map[uint64]context.CancelFunc)}
 	conn := jsonrpc2.NewConn(ctx, jsonrpc2.NewBufferedStream(mcpclient.Pipes{Reader: in, WriteCloser: out}, mcpclient.Lines{}), s, jsonrpc2.SetLogger(log.New(os.Stderr, "", 0)))
 	<-conn.DisconnectNotify()
+	s.mu.Lock()
+	s.closed = true
+	s.mu.Unlock()
 	gone := make(chan struct{})
 	go func() {
 		defer close(gone)
-		s.mu.Lock()
-		s.closed = true
-		s.mu.Unlock()
 		if s.pool != nil {
 			s.pool.Close()
 		}

@@ -22,15 +22,13 @@ usage: dialect-mcp client                     drive MCP servers, for a run
 
 // Main runs dialect-mcp and returns its exit status.
 func Main() int {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	// Who hangs up must not kill what has servers or tools to end.
-	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	var err error
 	switch {
 	case len(os.Args) == 2 && os.Args[1] == "client":
-		err = broker.Serve(ctx, os.Stdin, os.Stdout)
+		err = broker.Serve(os.Stdin, os.Stdout)
 	case len(os.Args) == 5 && os.Args[1] == "serve":
+		ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+		defer stop()
 		o := mcpserver.Options{Self: os.Args[2], Root: os.Args[3], Version: os.Args[4]}
 		if err = mcpserver.Serve(ctx, o, &mcp.StdioTransport{}); ctx.Err() != nil {
 			err = nil
