@@ -143,7 +143,6 @@ func TestTooLarge(t *testing.T) {
 		reason Reason
 	}{
 		{options("server").Helper, MaxMessage, BadArguments},
-		{options("server").Helper, MaxMessage / 2, OutputLimit}, // of the server: DefaultMaxOutput
 		{[]string{"sh", "-c", fmt.Sprintf("head -c %d /dev/zero | tr '\\0' x; exec sleep 600", MaxMessage+1)}, 1, Died},
 	} {
 		o := options("server")

@@ -3,14 +3,17 @@
 //
 // In come calls of tools; out goes the text that the command line prints for agents, and in
 // structured form its exit status and, if there is one, the id of the gate. Each call is a
-// process of dialect itself: two surfaces, one chain of proof. What a call may name
-// is bounded: scripts below the root that was fixed at the start, text of a script, and values
-// of known shapes; never a command, a flag, a matrix, a store or a path elsewhere.
+// process of dialect itself: two surfaces, one chain of proof. What is structured is read from
+// the JSON of that process, never from text, which tools and scripts write, too. What a call may
+// name is bounded: scripts below the root that was fixed at the start, text of a script, and
+// values of known shapes; never a command, a flag, a matrix, a store or a path elsewhere. The
+// matrix is that of the root, also for a script below a nearer one.
 package mcpserver
 
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -18,15 +21,19 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
+	"reflect"
+	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
+	"github.com/google/jsonschema-go/jsonschema"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/command-dialect/dialect/lang/plan"
+	"github.com/command-dialect/dialect/lang/routing"
 	"github.com/command-dialect/dialect/runtime/report"
+	"github.com/command-dialect/dialect/runtime/runner"
 )
 
 // Options are what the server is told by its command.
@@ -48,27 +55,47 @@ const (
 func Serve(ctx context.Context, o Options, transport mcp.Transport) error {
 	s := mcp.NewServer(&mcp.Implementation{Name: "dialect", Title: "Command dialect", Version: o.Version}, &mcp.ServerOptions{
 		Instructions: "Runs scripts of \"Verb preposition noun\" lines that the project's routing matrix binds to real tools, and keeps receipts. " +
-			"Ask vocab for the lines that are bound. Hand up the gate id (g-...), not a sentence; after any edit, run again.",
+			"Ask vocab for the lines that are bound. Hand up the gate id (g-...), not a sentence; after any edit, run again. " +
+			"exit_status: 0 success, 1 a line failed or an error was found, 2 line fault, 3 refused, 64 usage. next_offset: ask again with this offset for more.",
 	})
 	t := &tools{o}
-	readOnly := &mcp.ToolAnnotations{ReadOnlyHint: true}
-	mcp.AddTool(s, &mcp.Tool{Name: "check", Annotations: readOnly, Description: "Report every fault of a script and of its matrix; runs nothing."}, t.check)
-	mcp.AddTool(s, &mcp.Tool{Name: "run", Description: "Run a script, or lines given as text: bound tools run, receipts are kept, and a gate decides at the end. Returns the report; exit status 0 means all passed."}, t.run)
-	mcp.AddTool(s, &mcp.Tool{Name: "verify", Annotations: readOnly, Description: "Say whether the present files were tested: VERIFIED, STALE, MISSING, FAILED and others. Runs and consumes nothing."}, t.verify)
-	mcp.AddTool(s, &mcp.Tool{Name: "consume", Description: "Consume a gate once, after it is judged as verify does. A second time is refused."}, t.consume)
-	mcp.AddTool(s, &mcp.Tool{Name: "explain", Annotations: readOnly, Description: "Say what a line is bound to and runs, or what the code of a diagnostic means."}, t.explain)
-	mcp.AddTool(s, &mcp.Tool{Name: "vocab", Annotations: readOnly, Description: "List the lines that the project's matrix binds."}, t.vocab)
-	mcp.AddTool(s, &mcp.Tool{Name: "log", Annotations: readOnly, Description: "Read, page by page, what a command wrote, by the id of its receipt."}, t.log)
+	add(s, "check", true, "Report every fault of a script and of its matrix; runs nothing.", t.check)
+	add(s, "run", false, "Run a script, or lines given as text: bound tools run, receipts are kept, and a gate decides at the end. Returns the report, and the id of the gate if it passed.", t.run)
+	add(s, "verify", true, "Say whether the present files were tested: VERIFIED, else STALE, MISSING, FAILED and others. Runs and consumes nothing.", t.verify)
+	add(s, "consume", false, "Consume a gate, once, if it is VERIFIED for the present files; else it is refused, and left.", t.consume)
+	add(s, "explain", true, "Say what a line is bound to and runs, or what the code of a diagnostic means.", t.explain)
+	add(s, "vocab", true, "List the lines that the project's matrix binds.", t.vocab)
+	add(s, "log", true, "Read, page by page, what a command wrote, by the id of its receipt.", t.log)
 	return s.Run(ctx, transport)
+}
+
+// add adds a tool. Its schema has plain arrays, where that of the SDK has arrays or null, which
+// clients stumble over. There is no schema of the answer: it would be the same for each tool,
+// and each session pays for it in tokens.
+func add[In any](s *mcp.Server, name string, readOnly bool, description string, f func(context.Context, *mcp.CallToolRequest, In) (*mcp.CallToolResult, answer, error)) {
+	schema, err := jsonschema.For[In](&jsonschema.ForOptions{TypeSchemas: map[reflect.Type]*jsonschema.Schema{
+		reflect.TypeFor[[]string](): {Type: "array", Items: &jsonschema.Schema{Type: "string"}},
+	}})
+	if err != nil {
+		panic(err) // a fault of this file
+	}
+	t := &mcp.Tool{Name: name, Description: description, InputSchema: schema}
+	if readOnly {
+		t.Annotations = &mcp.ToolAnnotations{ReadOnlyHint: true}
+	}
+	mcp.AddTool(s, t, func(ctx context.Context, req *mcp.CallToolRequest, in In) (*mcp.CallToolResult, any, error) {
+		r, a, err := f(ctx, req, in)
+		return r, a, err
+	})
 }
 
 type tools struct{ o Options }
 
 // An answer is the structured part of what every tool returns.
 type answer struct {
-	ExitStatus int    `json:"exit_status" jsonschema:"0 is success; 1 a line failed or an error was found, 2 line fault, 3 a gate refused, 64 usage"`
-	Gate       string `json:"gate,omitempty" jsonschema:"the id of the gate that passed"`
-	NextOffset int    `json:"next_offset,omitempty" jsonschema:"there is more: ask again with this offset"`
+	ExitStatus int    `json:"exit_status"`
+	Gate       string `json:"gate,omitempty"`        // that passed, was verified or consumed
+	NextOffset int    `json:"next_offset,omitempty"` // there is more
 }
 
 type scriptInput struct {
@@ -121,7 +148,7 @@ type logInput struct {
 	Tail   int    `json:"tail,omitempty" jsonschema:"only the last so many lines of each stream"`
 }
 
-func (t *tools) check(ctx context.Context, req *mcp.CallToolRequest, in checkInput) (*mcp.CallToolResult, answer, error) {
+func (t *tools) check(ctx context.Context, _ *mcp.CallToolRequest, in checkInput) (*mcp.CallToolResult, answer, error) {
 	c := t.command("check")
 	if in.Strict {
 		c.flag("--strict")
@@ -129,35 +156,96 @@ func (t *tools) check(ctx context.Context, req *mcp.CallToolRequest, in checkInp
 	if err := c.script(in.scriptInput, 0); err != nil {
 		return refuse(err)
 	}
-	return c.run(ctx, req, 0)
+	return c.run(ctx, 0)
 }
 
 func (t *tools) run(ctx context.Context, req *mcp.CallToolRequest, in runInput) (*mcp.CallToolResult, answer, error) {
 	c := t.command("run")
-	for flag, on := range map[string]bool{"--failed": in.Failed, "--fail-fast": in.FailFast, "--dry-run": in.DryRun, "--defer-gate": in.DeferGate, "--reuse": in.Reuse} {
+	for flag, on := range map[string]bool{"--failed": in.Failed, "--fail-fast": in.FailFast, "--dry-run": in.DryRun, "--json": !in.DryRun, "--defer-gate": in.DeferGate, "--reuse": in.Reuse} {
 		if on {
 			c.flag(flag)
 		}
 	}
+	c.flag("--output=none")
 	c.value("--session", in.Session)
 	c.value("--nonce", in.Nonce)
 	if err := c.script(in.scriptInput, in.Line); err != nil {
 		return refuse(err)
 	}
-	c.progress = true
-	return c.run(ctx, req, 0)
+	if in.DryRun {
+		return c.run(ctx, 0)
+	}
+	if stop, err := c.watch(ctx, req); err == nil {
+		defer stop()
+	}
+	o, err := c.start(ctx)
+	if err != nil {
+		return refuse(err)
+	}
+	var doc report.Document
+	gate := ""
+	if json.Unmarshal(o.stdout, &doc) == nil && doc.Schema == report.Schema {
+		var b bytes.Buffer
+		if doc.Run != "" { // else nothing was run, and diagnostics say why
+			outcome := doc.Outcome()
+			rel := func(path string) string {
+				if short, err := filepath.Rel(t.o.Root, path); err == nil && filepath.IsLocal(short) {
+					return short
+				}
+				return path
+			}
+			_ = report.Text(&b, outcome, report.Options{Rel: rel, Rerun: func(s *plan.Step) string { return report.Rerun(outcome.Plan, s) }}) // to a buffer
+		}
+		if g := doc.Gate; g != nil && doc.ExitStatus == 0 && g.Verdict == string(runner.GatePassed) {
+			gate = g.ID
+		}
+		o.stdout = b.Bytes()
+	}
+	return o.answer(gate, 0)
 }
 
-func (t *tools) verify(ctx context.Context, req *mcp.CallToolRequest, in verifyInput) (*mcp.CallToolResult, answer, error) {
+// A verdict is what is read of the JSON of verify and consume. Members that are not there are
+// empty, and prove nothing.
+type verdict struct {
+	Verdict  string
+	Verified bool
+	Gate     string
+	Records  []struct{ ID string }
+	Refusals []struct{ Message string }
+	Notes    []string
+}
+
+func (t *tools) verify(ctx context.Context, _ *mcp.CallToolRequest, in verifyInput) (*mcp.CallToolResult, answer, error) {
 	c := t.command("verify")
 	if err := c.judge(in.Gate, in.Require, in.Base); err != nil {
 		return refuse(err)
 	}
-	return c.run(ctx, req, 0)
+	o, err := c.start(ctx)
+	if err != nil {
+		return refuse(err)
+	}
+	gate := ""
+	if o.status == 0 {
+		// Which gate it is, is asked again: files that change meanwhile are not verified.
+		c.args = slices.Insert(c.args, 1, "--json")
+		again, err := c.start(ctx)
+		if err != nil {
+			return refuse(err)
+		}
+		var v verdict
+		if again.status != 0 {
+			o = again
+		} else if json.Unmarshal(again.stdout, &v) == nil && v.Verified && v.Verdict == "VERIFIED" {
+			gate = v.Gate
+		}
+	}
+	return o.answer(gate, 0)
 }
 
-func (t *tools) consume(ctx context.Context, req *mcp.CallToolRequest, in consumeInput) (*mcp.CallToolResult, answer, error) {
+func (t *tools) consume(ctx context.Context, _ *mcp.CallToolRequest, in consumeInput) (*mcp.CallToolResult, answer, error) {
 	c := t.command("consume")
+	c.flag("--json")
+	c.flag("--level=L0") // which asks for a judgement, of any level
 	c.value("--as", in.As)
 	if in.Gate == "" {
 		return refuse(errors.New("a gate id is wanted: g- and its digits"))
@@ -165,31 +253,55 @@ func (t *tools) consume(ctx context.Context, req *mcp.CallToolRequest, in consum
 	if err := c.judge(in.Gate, in.Require, in.Base); err != nil {
 		return refuse(err)
 	}
-	return c.run(ctx, req, 0)
+	o, err := c.start(ctx)
+	if err != nil {
+		return refuse(err)
+	}
+	var v verdict
+	if json.Unmarshal(o.stdout, &v) != nil || v.Verdict == "" {
+		return o.answer("", 0)
+	}
+	if len(v.Records) == 1 {
+		v.Gate = cmp.Or(v.Gate, v.Records[0].ID)
+	}
+	text := v.Verdict
+	if o.status == 0 {
+		text += " " + v.Gate
+	} else {
+		v.Gate = ""
+	}
+	for _, r := range v.Refusals {
+		text += "\n  " + r.Message
+	}
+	for _, n := range v.Notes {
+		text += "\n  note: " + n
+	}
+	o.stdout = []byte(text + "\n")
+	return o.answer(v.Gate, 0)
 }
 
-func (t *tools) explain(ctx context.Context, req *mcp.CallToolRequest, in explainInput) (*mcp.CallToolResult, answer, error) {
+func (t *tools) explain(ctx context.Context, _ *mcp.CallToolRequest, in explainInput) (*mcp.CallToolResult, answer, error) {
 	c := t.command("explain")
 	if filepath.Ext(in.What) == ".dlct" {
 		if err := c.script(scriptInput{Script: in.What}, 0); err != nil {
 			return refuse(err)
 		}
-		return c.run(ctx, req, 0)
+		return c.run(ctx, 0)
 	}
 	c.args = append(c.args, "--", in.What)
-	return c.run(ctx, req, 0)
+	return c.run(ctx, 0)
 }
 
-func (t *tools) vocab(ctx context.Context, req *mcp.CallToolRequest, in vocabInput) (*mcp.CallToolResult, answer, error) {
+func (t *tools) vocab(ctx context.Context, _ *mcp.CallToolRequest, in vocabInput) (*mcp.CallToolResult, answer, error) {
 	c := t.command("vocab")
 	c.args = append(c.args, "--")
 	if in.Verb != "" {
 		c.args = append(c.args, in.Verb)
 	}
-	return c.run(ctx, req, 0)
+	return c.run(ctx, 0)
 }
 
-func (t *tools) log(ctx context.Context, req *mcp.CallToolRequest, in logInput) (*mcp.CallToolResult, answer, error) {
+func (t *tools) log(ctx context.Context, _ *mcp.CallToolRequest, in logInput) (*mcp.CallToolResult, answer, error) {
 	c := t.command("log")
 	if !isID(in.ID) {
 		return refuse(fmt.Errorf("%q is no id of a receipt", in.ID))
@@ -198,7 +310,7 @@ func (t *tools) log(ctx context.Context, req *mcp.CallToolRequest, in logInput) 
 		c.value("--tail", strconv.Itoa(in.Tail))
 	}
 	c.args = append(c.args, "--", in.ID)
-	return c.run(ctx, req, in.Offset)
+	return c.run(ctx, in.Offset)
 }
 
 // refuse answers a call that is not made.
@@ -208,10 +320,9 @@ func refuse(err error) (*mcp.CallToolResult, answer, error) {
 
 // A call is one process of dialect.
 type call struct {
-	o        Options
-	args     []string
-	stdin    []byte
-	progress bool
+	o     Options
+	args  []string
+	stdin []byte
 }
 
 func (t *tools) command(name string) *call { return &call{o: t.o, args: []string{name}} }
@@ -233,6 +344,9 @@ func isID(text string) bool {
 
 func (c *call) judge(gate string, require []string, base string) error {
 	for _, r := range require {
+		if r == "" {
+			return errors.New("require has an empty name")
+		}
 		c.value("--require", r)
 	}
 	c.value("--base", base)
@@ -247,6 +361,15 @@ func (c *call) judge(gate string, require []string, base string) error {
 
 // script adds the script of a call: a file below the root, or text.
 func (c *call) script(in scriptInput, line int) error {
+	// The root's, also if it has none: then dialect says so.
+	matrix, err := routing.Find(c.o.Root)
+	if err != nil {
+		matrix = filepath.Join(c.o.Root, routing.FileName)
+	}
+	if short, err := filepath.Rel(c.o.Root, matrix); err == nil {
+		matrix = short // as messages call it
+	}
+	c.value("--routing", matrix)
 	for name, value := range in.Set {
 		c.args = append(c.args, "--set="+name+"="+value)
 	}
@@ -282,40 +405,56 @@ func (c *call) script(in scriptInput, line int) error {
 	}
 	if line > 0 {
 		path += ":" + strconv.Itoa(line)
+		if _, err := os.Lstat(filepath.Join(c.o.Root, path)); err == nil {
+			return fmt.Errorf("there is a file %s: name a line of another script", path)
+		}
 	}
 	c.args = append(c.args, "--", path)
 	return nil
 }
 
-// gateID waits for its first use: Go runs the init of all that is linked.
-var gateID = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\bgate (g-[0-9a-f]{12})\b`) })
+// An output is what a process of dialect came to.
+type output struct {
+	stdout, stderr []byte
+	status         int
+}
 
-// run carries the call out. A cancelled call ends as an interrupted run does: the tools are
-// killed, and what is known is reported.
-func (c *call) run(ctx context.Context, req *mcp.CallToolRequest, offset int) (*mcp.CallToolResult, answer, error) {
-	if c.progress {
-		if stop, err := c.watch(ctx, req); err == nil {
-			defer stop()
-		}
+// run carries a call out whose answer is text alone.
+func (c *call) run(ctx context.Context, offset int) (*mcp.CallToolResult, answer, error) {
+	o, err := c.start(ctx)
+	if err != nil {
+		return refuse(err)
 	}
+	return o.answer("", offset)
+}
+
+// start runs dialect. A cancelled call ends as an interrupted run does: the tools are killed, and
+// what is known is reported.
+func (c *call) start(ctx context.Context) (*output, error) {
 	cmd := exec.CommandContext(ctx, c.o.Self, c.args...)
 	cmd.Dir = c.o.Root
 	cmd.Env = append(os.Environ(), report.AgentVariable+"=1")
 	cmd.Stdin = bytes.NewReader(c.stdin)
-	var out bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &out
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	cmd.Cancel = func() error { return interrupt(cmd.Process) }
 	cmd.WaitDelay = killDelay
 	err := cmd.Run()
 	var exit *exec.ExitError
-	if err != nil && !errors.As(err, &exit) && ctx.Err() == nil {
-		return refuse(fmt.Errorf("dialect cannot be run: %w", err))
+	if err != nil && !errors.As(err, &exit) && ctx.Err() == nil || cmd.ProcessState == nil {
+		return nil, fmt.Errorf("dialect cannot be run: %w", err)
 	}
-	a := answer{ExitStatus: cmd.ProcessState.ExitCode()}
-	text := strings.ToValidUTF8(out.String(), "\ufffd")
-	if m := gateID().FindStringSubmatch(text); m != nil && a.ExitStatus == 0 {
-		a.Gate = m[1]
+	return &output{stdout.Bytes(), stderr.Bytes(), cmd.ProcessState.ExitCode()}, nil
+}
+
+// answer makes a page of what was written: diagnostics come first. A gate counts if all went
+// well.
+func (o *output) answer(gate string, offset int) (*mcp.CallToolResult, answer, error) {
+	a := answer{ExitStatus: o.status}
+	if o.status == 0 && strings.HasPrefix(gate, "g-") && isID(gate) {
+		a.Gate = gate
 	}
+	text := strings.ToValidUTF8(string(o.stderr)+string(o.stdout), "\ufffd")
 	text = text[min(max(offset, 0), len(text)):]
 	if len(text) > pageBytes {
 		text = strings.ToValidUTF8(text[:pageBytes], "")
@@ -324,7 +463,7 @@ func (c *call) run(ctx context.Context, req *mcp.CallToolRequest, offset int) (*
 		}
 		a.NextOffset = max(offset, 0) + len(text)
 	}
-	return &mcp.CallToolResult{IsError: a.ExitStatus != 0, Content: []mcp.Content{&mcp.TextContent{Text: text}}}, a, nil
+	return &mcp.CallToolResult{IsError: o.status != 0, Content: []mcp.Content{&mcp.TextContent{Text: text}}}, a, nil
 }
 
 // watch tells the client of each step that begins or ends, from the events of the run.
