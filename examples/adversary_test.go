@@ -194,29 +194,38 @@ func (w *world) orchestrate(args ...string) (string, int) {
 	return w.run(cmd)
 }
 
-// start has the orchestrator start dialect with its key, as the agent's user.
+// start has the orchestrator run dialect with its key, as the agent's user.
 func (w *world) start(env []string, args ...string) (string, int) {
 	w.t.Helper()
-	cmd := w.command(append([]string{w.path("dialect")}, args...)...)
-	cmd.Env = append(cmd.Env, env...)
-	if w.key != "" {
-		r, wr, err := os.Pipe()
-		if err != nil {
-			w.t.Fatal(err)
-		}
-		key, err := os.ReadFile(w.key)
-		if err != nil {
-			w.t.Fatal(err)
-		}
-		if _, err := wr.Write(key); err != nil {
-			w.t.Fatal(err)
-		}
-		wr.Close()
-		cmd.ExtraFiles = []*os.File{r}
-		cmd.Env = append(cmd.Env, "DIALECT_KEY_FD=3")
-		defer r.Close()
-	}
+	cmd, done := w.keyed(env, args...)
+	defer done()
 	return w.run(cmd)
+}
+
+// keyed makes the command of a run that the orchestrator starts with its key; done is to
+// be called once it was started.
+func (w *world) keyed(env []string, args ...string) (cmd *exec.Cmd, done func()) {
+	w.t.Helper()
+	cmd = w.command(append([]string{w.path("dialect")}, args...)...)
+	cmd.Env = append(cmd.Env, env...)
+	if w.key == "" {
+		return cmd, func() {}
+	}
+	r, wr, err := os.Pipe()
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	key, err := os.ReadFile(w.key)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	if _, err := wr.Write(key); err != nil {
+		w.t.Fatal(err)
+	}
+	wr.Close()
+	cmd.ExtraFiles = []*os.File{r}
+	cmd.Env = append(cmd.Env, "DIALECT_KEY_FD=3")
+	return cmd, func() { r.Close() }
 }
 
 // honest has the whole script run by the orchestrator, and keeps the head.
@@ -344,12 +353,28 @@ var hash64 = regexp.MustCompile(`[0-9a-f]{64}`)
 // exec leaves a receipt as the agent, and returns its hash.
 func (w *world) exec(argv ...string) string {
 	w.t.Helper()
-	out, _ := w.agent(append([]string{"exec", "--"}, argv...)...)
+	return w.execAs("", argv...)
+}
+
+// execAs takes a receipt of a command, judged by a binding if one is named.
+func (w *world) execAs(binding string, argv ...string) string {
+	w.t.Helper()
+	args := []string{"exec"}
+	if binding != "" {
+		args = append(args, "--as", binding)
+	}
+	out, _ := w.agent(append(append(args, "--"), argv...)...)
 	h := hash64.FindString(out)
 	if h == "" {
 		w.t.Fatalf("exec left no receipt: %s", out)
 	}
 	return h
+}
+
+// trusted is the hash of the commit that the orchestrator trusts.
+func (w *world) trusted() string {
+	w.t.Helper()
+	return strings.TrimSpace(w.sh("git rev-parse trusted"))
 }
 
 // ends returns the cell of a run by the orchestrator that should not pass.
@@ -382,8 +407,8 @@ func python() string {
 func (w *world) killed() {
 	w.t.Helper()
 	w.sh(`printf '#!/bin/sh\ntouch "$HOME/started"\nexec sleep 3\n' >../fake/make && chmod +x ../fake/make`)
-	cmd := w.command(w.path("dialect"), "run", "quality.dlct")
-	cmd.Env = append(cmd.Env, "PATH="+w.path("fake")+":"+os.Getenv("PATH"))
+	cmd, done := w.keyed([]string{"PATH=" + w.path("fake") + ":" + os.Getenv("PATH")}, "run", "quality.dlct")
+	defer done()
 	cmd.Stdout, cmd.Stderr = io.Discard, io.Discard
 	if err := cmd.Start(); err != nil {
 		w.t.Fatal(err)

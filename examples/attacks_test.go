@@ -197,7 +197,7 @@ var attacks = []attack{
 		return w.consume(g, "--require", "gate_quality")
 	}},
 	{"two gates race for the same receipts", func(w *world) string {
-		a, b := w.exec("grep", "-q", "good", "alpha.txt"), w.exec("make", "--silent", "test")
+		a, b := w.exec("grep", "-q", "good", "alpha.txt"), w.execAs("test_make", "make", "--silent", "test")
 		results := make(chan int, 2)
 		for range 2 {
 			cmd := w.command(w.path("dialect"), "gate", "--require", "gate_quality", a, b)
@@ -264,7 +264,9 @@ var attacks = []attack{
 		red(w)
 		w.start(nil, "run", "quality.dlct")
 		green(w)
-		return w.ends(nil, "quality.dlct")
+		w.start(nil, "run", "quality.dlct")
+		w.keep()
+		return w.ask()
 	}},
 	{"the agent waves its failure away itself (`--accept-flaky`)", func(w *world) string {
 		red(w)
@@ -273,7 +275,9 @@ var attacks = []attack{
 		if out, status := w.agent("run", "--accept-flaky", "it is fine", "quality.dlct"); status != 0 && w.level == 0 {
 			w.t.Fatal(out)
 		}
-		return w.ends(nil, "quality.dlct")
+		w.start(nil, "run", "quality.dlct")
+		w.keep()
+		return w.ask()
 	}},
 	{"the run is killed on red, after an earlier pass", func(w *world) string {
 		w.honest()
@@ -309,19 +313,19 @@ var attacks = []attack{
 		write0(w, "routing.toml", `tool = "grep -q good alpha.txt"`, lie)
 		w.sh("git commit --quiet --all --message=x")
 		w.honest()
-		return w.ask("--base", "trusted")
+		return w.ask("--base", w.trusted())
 	}},
 	{"the exit code is masked in the matrix (`\\|\\| true`), committed; with `--base`", func(w *world) string {
 		write0(w, "routing.toml", `tool = "make --silent test"`, "tool = \"make --silent test || true\"\nshell = true")
 		w.sh("git commit --quiet --all --message=x")
 		w.honest()
-		return w.ask("--base", "trusted")
+		return w.ask("--base", w.trusted())
 	}},
 	{"the exit code is masked by a pipe in the matrix, committed; with `--base`", func(w *world) string {
 		write0(w, "routing.toml", `tool = "make --silent test"`, "tool = \"make --silent test | tail\"\nshell = true")
 		w.sh("git commit --quiet --all --message=x")
 		w.honest()
-		return w.ask("--base", "trusted")
+		return w.ask("--base", w.trusted())
 	}},
 	{"the Makefile behind `make test` is edited, which the binding pins", func(w *world) string {
 		w.write("Makefile", "test:\n\t@echo ok 1; echo ok 2; echo 1..2\n")
@@ -333,7 +337,7 @@ var attacks = []attack{
 		w.write("Makefile", "test:\n\t@echo ok 1; echo ok 2; echo 1..2\n")
 		w.sh("git commit --quiet --all --message=x")
 		w.honest()
-		return w.ask("--base", "trusted")
+		return w.ask("--base", w.trusted())
 	}},
 	{"what the Makefile calls is edited, which nobody pins", func(w *world) string {
 		w.write("tests.sh", "echo ok 1; echo ok 2; echo 1..2\n")

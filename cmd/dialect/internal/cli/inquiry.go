@@ -40,7 +40,10 @@ type inquiryFlags struct {
 	maxAge  string
 	fresh   bool
 	json    bool
-	own     bool // without --require the baseline's [verify] says what is required
+	// elsewhere says that the receipts are of another machine, so that what lies beside
+	// the files here says nothing of them.
+	elsewhere bool
+	own       bool // without --require the baseline's [verify] says what is required
 }
 
 func (f *inquiryFlags) add(cmd *cobra.Command) {
@@ -140,8 +143,10 @@ func (f *inquiryFlags) inquest(ctx context.Context, rev string) (*inquest, error
 		q.path = filepath.Join(q.root, storeDir, storeFile)
 	}
 	q.logs = logsOf(q.path)
-	if q.Inputs, err = inputs.Digests(ctx, q.matrix, q.root); err != nil {
-		return nil, failf(exitRefused, "cannot read the inputs of the bindings: %v", err)
+	if rev == "" && !f.elsewhere {
+		if q.Inputs, err = inputs.Digests(ctx, q.matrix, q.root); err != nil {
+			return nil, failf(exitRefused, "cannot read the inputs of the bindings: %v", err)
+		}
 	}
 	return q, q.present(ctx, rev)
 }

@@ -79,6 +79,7 @@ func runVerify(u *ui, f *inquiryFlags, rev, bundle, id string) error {
 	ctx, stop := signals()
 	defer stop()
 	f.own = true
+	f.elsewhere = bundle != ""
 	q, err := f.inquest(ctx, rev)
 	if err != nil {
 		return err
