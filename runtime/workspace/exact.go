@@ -57,6 +57,9 @@ func (w *walk) exact(s *Snapshot, v *converter, c *config) error {
 			say(path, "attributes that no commit will hold: track the file")
 		}
 	}
+	if w.written.Load() {
+		say(w.writing, "it is written while the run goes on: ignore it in a tracked .gitignore, or write it elsewhere")
+	}
 	for i := range w.entries {
 		e := &w.entries[i]
 		switch {

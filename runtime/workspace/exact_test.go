@@ -439,3 +439,36 @@ func TestModulePaths(t *testing.T) {
 		}
 	}
 }
+
+// TestWriting: the file that a run writes does not count, and hides nothing.
+func TestWriting(t *testing.T) {
+	t.Parallel()
+	r := newRepo(t)
+	r.write("a", "a")
+	r.write("tracked", "t")
+	r.write(".gitignore", "*.log\n")
+	r.commit()
+	clean := r.take(Options{})
+	for _, c := range []struct {
+		place  string
+		build  func()
+		counts bool // what is at the place
+		exact  bool
+	}{
+		{"ev.jsonl", func() { r.write("ev.jsonl", "x") }, false, false},
+		{"ev.log", func() { r.write("ev.log", "x") }, false, true},
+		{"absent", func() {}, false, true},
+		{"dir", func() { r.write("dir/conftest.py", "x") }, true, true},
+		{"link", func() { r.do(os.Symlink("a", r.path("link"))) }, true, true},
+		{"fifo", func() { r.do(syscall.Mkfifo(r.path("fifo"), 0o600)) }, true, false},
+		{"tracked", func() { r.write("tracked", "changed") }, true, true},
+	} {
+		c.build()
+		s := r.take(Options{Writing: r.path(c.place)})
+		if counts := s.Bytes != clean.Bytes; counts != c.counts || s.Exact != c.exact {
+			t.Errorf("%s: counts %v, exact %v: %v", c.place, counts, s.Exact, s.Beyond.List)
+		}
+		r.do(os.RemoveAll(r.path(c.place)))
+		r.git("checkout", "-q", "tracked")
+	}
+}

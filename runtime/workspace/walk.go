@@ -36,10 +36,12 @@ type walk struct {
 	format  objectFormat
 	caches  map[string]bool
 	except  map[string]bool
+	writing string            // see [Options.Writing]
 	known   map[string]*entry // by an earlier walk
 	start   time.Time
 
 	reached atomic.Bool // project was walked
+	written atomic.Bool // writing is there, and nothing hides it
 
 	mu         sync.Mutex
 	entries    []entry
@@ -203,6 +205,10 @@ func (w *walk) take(c *crew, s *scratch, d *folder, p place, name string, again 
 		w.mu.Unlock()
 	}
 	if !tracked && (p.hidden || w.except[path] || p.ignore.hides(p.inside(path), name, false)) {
+		return nil
+	}
+	if !tracked && path == w.writing && st.kind.regular() {
+		w.written.Store(true)
 		return nil
 	}
 	e := entry{path: path, kind: st.kind, tracked: tracked, inTree: p.tree.outer, status: st}

@@ -28,6 +28,11 @@ type Options struct {
 	Git    string   // the git program, by absolute path; empty: the system's, else that of PATH
 	Caches []string // names of directories that never count, beside [DefaultCaches]
 	Except []string // files and directories, by absolute path, that never count unless they are tracked: the receipt store and its like
+
+	// Writing is a file, by absolute path, that the caller writes while snapshots are
+	// taken. As a regular file that is not tracked it does not count, and where nothing
+	// else hides it no snapshot is exact. Empty for none.
+	Writing string
 }
 
 // A Snapshot says what the files of a worktree were.
@@ -272,6 +277,12 @@ func (t *Tracker) begin(ctx context.Context, root string, f objectFormat) (*walk
 		}
 		if path, ok := within(root, filepath.Join(parent, filepath.Base(file))); ok {
 			w.except[path] = true
+		}
+	}
+	if t.options.Writing != "" {
+		parent, err := filepath.EvalSymlinks(filepath.Dir(t.options.Writing))
+		if path, ok := within(root, filepath.Join(parent, filepath.Base(t.options.Writing))); err == nil && ok {
+			w.writing = path
 		}
 	}
 	m := t.memory[root]

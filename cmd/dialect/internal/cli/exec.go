@@ -84,7 +84,7 @@ func newExec(u *ui, use string) *cobra.Command {
 			if b := &p.Steps[0].Budget; f.timeout > 0 && (b.Timeout == 0 || b.Timeout > f.timeout) {
 				b.Timeout = f.timeout
 			}
-			rec, err := f.open(u, root, p.Matrix.Caches)
+			rec, err := f.open(u, root, p.Matrix.Caches, "")
 			if err != nil {
 				return err
 			}

@@ -74,11 +74,11 @@ type record struct {
 	secret *redact.Redactor
 }
 
-// open opens the store that the flags name, or the project's own below root. The files
-// that this command writes itself are no part of what its snapshots are of. Without
+// open opens the store that the flags name, or the project's own below root. The file
+// writing, if any, is one that this command writes while its snapshots are taken. Without
 // a store the run is degraded, and says so; without a key that was asked for it must
 // not begin.
-func (f *recordFlags) open(u *ui, root string, caches []string, writes ...string) (*record, error) {
+func (f *recordFlags) open(u *ui, root string, caches []string, writing string) (*record, error) {
 	for flag, name := range map[string]string{"--session": f.session, "--nonce": f.nonce} {
 		if receipts.Name(name) != name {
 			return nil, usagef("%s: want UTF-8 of at most %d bytes", flag, receipts.MaxName)
@@ -94,8 +94,12 @@ func (f *recordFlags) open(u *ui, root string, caches []string, writes ...string
 	var files *ahead
 	if !f.noTree && f.store != "none" && isProject(root) {
 		path, logs := f.paths(root)
+		place := ""
+		if abs := absolute([]string{writing}); len(abs) > 0 {
+			place = abs[0]
+		}
 		files = &ahead{
-			Tracker: workspace.NewTracker(root, workspace.Options{Caches: caches, Except: append(storeFiles(root, path, logs), absolute(writes)...)}),
+			Tracker: workspace.NewTracker(root, workspace.Options{Caches: caches, Except: storeFiles(root, path, logs), Writing: place}),
 			say: func() {
 				u.notef("reading the files below %s; --no-tree leaves that out, and proves less", shortPath(root))
 			},

@@ -215,11 +215,11 @@ func runScript(u *ui, args []string, f *runFlags) error {
 
 // execute runs a program that binds, and reports it.
 func (f *runFlags) execute(u *ui, p *program) error {
-	// What stood in the place of a report is gone before the first snapshot, which leaves
-	// the place out: nothing can be there during the run, and not be seen.
+	// What stands in the place of a report counts like every other file: the report is
+	// written when the gate has been decided.
 	for flag, name := range map[string]string{"--junit": f.junit, "--html": f.html} {
-		if err := clearReport(name); err != nil {
-			return usagef("%s: %v", flag, err)
+		if info, err := os.Stat(name); name != "" && name != "-" && err == nil && info.IsDir() {
+			return usagef("%s: %s is a directory", flag, name)
 		}
 	}
 	var events *report.Events
@@ -231,7 +231,7 @@ func (f *runFlags) execute(u *ui, p *program) error {
 		}
 		defer eventsFile.Close()
 	}
-	rec, err := f.open(u, p.plan.Matrix.Root, p.plan.Matrix.Caches, f.events, f.junit, f.html)
+	rec, err := f.open(u, p.plan.Matrix.Root, p.plan.Matrix.Caches, f.events)
 	if err != nil {
 		return err
 	}
@@ -317,23 +317,6 @@ type impatient struct{ *os.File }
 func (w impatient) Write(p []byte) (int, error) {
 	_ = w.SetWriteDeadline(time.Now().Add(eventsPatience)) // what cannot have one does not block
 	return w.File.Write(p)
-}
-
-// clearReport removes the file that a report will be written to.
-func clearReport(name string) error {
-	if name == "" || name == "-" {
-		return nil
-	}
-	info, err := os.Stat(name)
-	switch {
-	case err != nil:
-		return nil // writing it says what is wrong
-	case info.IsDir():
-		return fmt.Errorf("%s is a directory", name)
-	case !info.Mode().IsRegular():
-		return nil // a pipe, a terminal: no part of a tree
-	}
-	return os.Remove(name)
 }
 
 func marshal(doc *report.Document) []byte {
