@@ -163,7 +163,7 @@ func (r *run) askGate(g *Gate, expect []receipts.Expectation, tested *workspace.
 	}
 	if tested != nil {
 		req.Place = receipts.Text(tested.Place)
-		g.Beyond = beyond(&req, tested, unseen)
+		g.Beyond = Beyond(&req, tested, unseen)
 	}
 	g.Policy, g.Tree, g.Noted = req.Policy, req.Tree, unseen
 	// What earlier gates consumed comes in with their gate receipts.
@@ -195,10 +195,10 @@ func (r *run) askGate(g *Gate, expect []receipts.Expectation, tested *workspace.
 	return nil
 }
 
-// beyond puts the tree of a snapshot into a request, and what a clone of it would have
+// Beyond puts the tree of a snapshot into a request, and what a clone of it would have
 // otherwise. What came while the run went on may have had a part in it, and no clone
 // has it: with that nothing is exact. It returns the reasons.
-func beyond(req *receipts.GateRequest, s *workspace.Snapshot, unseen []string) (reasons []string) {
+func Beyond(req *receipts.GateRequest, s *workspace.Snapshot, unseen []string) (reasons []string) {
 	tree := treeOf(s)
 	tree.Exact = tree.Exact && len(unseen) == 0
 	req.Tree = &tree

@@ -13,6 +13,7 @@ import (
 	"github.com/command-dialect/dialect/receipts/sqlite"
 	"github.com/command-dialect/dialect/receipts/verify"
 	"github.com/command-dialect/dialect/runtime/keyfd"
+	"github.com/command-dialect/dialect/runtime/runner"
 )
 
 const gateLong = `Gate on receipts that others left: by "dialect exec", or by "dialect run --defer-gate".
@@ -88,6 +89,9 @@ func gateReceipts(u *ui, ids []string, f *inquiryFlags, keyFD, acceptFlaky, as s
 		}
 		if q.snapshot != nil && q.snapshot.Unmerged {
 			return failf(exitRefused, "the files have no tree: %s", q.snapshot.Reason)
+		}
+		if q.snapshot != nil {
+			runner.Beyond(&req, q.snapshot, nil)
 		}
 		req.Session = f.session
 		var refused []receipts.Refusal
