@@ -10,7 +10,11 @@ type Columns struct {
 	marks []columnMark // element i is where the last character begins that begins at or before byte i*columnStep
 }
 
-type columnMark struct{ offset, characters int }
+type columnMark struct {
+	offset     int
+	characters int // before it
+	wide       int // those of them that take two code units in UTF-16
+}
 
 const columnStep = 64 // bytes
 
@@ -19,18 +23,39 @@ func (c *Columns) Reset(line []byte) { c.line, c.marks = line, c.marks[:0] }
 
 // Column returns the column of the byte at offset of the line, as [Source.Pos] does.
 func (c *Columns) Column(offset int) int {
+	m, rest := c.before(offset)
+	return m.characters + utf8.RuneCount(rest) + 1
+}
+
+// UTF16 returns the column of the byte at offset of the line as [Source.UTF16Column] does.
+func (c *Columns) UTF16(offset int) int {
+	m, rest := c.before(offset)
+	n := m.characters + m.wide
+	for len(rest) > 0 {
+		r, size := utf8.DecodeRune(rest)
+		n++
+		if r >= 0x10000 {
+			n++
+		}
+		rest = rest[size:]
+	}
+	return n
+}
+
+// before returns the last mark before offset, and the bytes from there to offset.
+func (c *Columns) before(offset int) (columnMark, []byte) {
 	offset = max(0, min(offset, len(c.line)))
 	if len(c.marks) == 0 {
 		c.count()
 	}
 	m := c.marks[offset/columnStep]
-	return m.characters + utf8.RuneCount(c.line[m.offset:offset]) + 1
+	return m, c.line[m.offset:offset]
 }
 
 func (c *Columns) count() {
 	at := columnMark{}
 	for {
-		_, size := utf8.DecodeRune(c.line[at.offset:]) // 0 at the end
+		r, size := utf8.DecodeRune(c.line[at.offset:]) // 0 at the end
 		for len(c.marks)*columnStep < at.offset+max(size, 1) {
 			c.marks = append(c.marks, at)
 		}
@@ -39,5 +64,8 @@ func (c *Columns) count() {
 		}
 		at.offset += size
 		at.characters++
+		if r >= 0x10000 {
+			at.wide++
+		}
 	}
 }

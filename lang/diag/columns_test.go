@@ -27,6 +27,9 @@ func FuzzColumns(f *testing.F) {
 			if got, want := c.Column(i), src.Pos(i).Column; got != want {
 				t.Fatalf("%q: byte %d is in column %d, want %d", line, i, got, want)
 			}
+			if got, want := c.UTF16(i), src.UTF16Column(src.Pos(i)); got != want {
+				t.Fatalf("%q: byte %d is in column %d of UTF-16, want %d", line, i, got, want)
+			}
 		}
 	})
 }

@@ -56,12 +56,17 @@ func (s *Source) Line(n int) []byte {
 // Pos returns the position of the byte at offset, which is clamped to the text.
 func (s *Source) Pos(offset int) Pos {
 	offset = max(0, min(offset, len(s.Text)))
-	line := sort.Search(len(s.starts), func(i int) bool { return s.starts[i] > offset })
+	line := s.LineAt(offset)
 	return Pos{
 		Offset: offset,
 		Line:   line,
 		Column: utf8.RuneCount(s.Text[s.starts[line-1]:offset]) + 1,
 	}
+}
+
+// LineAt returns the number (1-based) of the line that has the byte at offset.
+func (s *Source) LineAt(offset int) int {
+	return max(1, sort.Search(len(s.starts), func(i int) bool { return s.starts[i] > offset }))
 }
 
 // Span returns the span of the bytes from start to end.

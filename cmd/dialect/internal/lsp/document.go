@@ -6,7 +6,6 @@ import (
 	"os"
 	"slices"
 	"sort"
-	"unicode/utf8"
 
 	"github.com/command-dialect/dialect/lang"
 	"github.com/command-dialect/dialect/lang/diag"
@@ -20,14 +19,17 @@ import (
 // a line depends on the line and the matrix only. What is said of the script as a whole, that
 // it is empty or ends its lines in CR LF, is found anew each time; that is cheap.
 type document struct {
-	uri     string
-	path    string // absolute; empty if it is no file
-	name    string // as diagnostics name it
-	matrix  bool   // it is a TOML file
-	version int
-	src     *diag.Source
-	starts  []int    // of lines as the protocol counts them, where src counts others: behind a lone CR
-	project *project // that binds it; nil if there is no matrix
+	uri       string
+	path      string // absolute; empty if it is no file
+	name      string // as diagnostics name it
+	matrix    bool   // it is a TOML file
+	version   int
+	src       *diag.Source
+	starts    []int        // of lines as the protocol counts them, where src counts others: behind a lone CR
+	columns   diag.Columns // of the line that position was asked about last: edits of a fix are on one
+	columnsOf int          // where it begins
+	counted   bool
+	project   *project // that binds it; nil if there is no matrix
 
 	list     diag.List // of single lines, in order
 	cut      bool      // there are more than list has: every edit looks at all lines
@@ -38,7 +40,7 @@ type document struct {
 // setText gives d a new text.
 func (d *document) setText(text []byte) {
 	d.src = diag.NewSource(d.name, text)
-	d.starts = nil
+	d.starts, d.counted = nil, false
 	for i := 0; ; i++ {
 		j := bytes.IndexByte(text[i:], '\r')
 		if j < 0 {
@@ -82,23 +84,28 @@ func (d *document) offset(p position) int {
 func (d *document) position(offset int) position {
 	text := d.src.Text
 	offset = max(0, min(offset, len(text)))
+	var line, start, end int // line is 0-based
 	if d.starts == nil {
 		if offset == len(text) && bytes.HasSuffix(text, []byte("\n")) {
 			return pos(d.src.Lines(), 0)
 		}
-		p := d.src.Pos(offset)
-		return pos(p.Line-1, d.src.UTF16Column(p))
-	}
-	line := sort.Search(len(d.starts), func(i int) bool { return d.starts[i] > offset }) - 1
-	p := position{Line: line}
-	for i := d.starts[line]; i < offset; {
-		r, size := utf8.DecodeRune(text[i:])
-		if p.Character++; r >= 0x10000 {
-			p.Character++
+		line = d.src.LineAt(offset) - 1
+		start, end = d.src.LineStart(line+1), len(text)
+		if line+1 < d.src.Lines() {
+			end = d.src.LineStart(line + 2)
 		}
-		i += size
+	} else {
+		line = sort.Search(len(d.starts), func(i int) bool { return d.starts[i] > offset }) - 1
+		start, end = d.starts[line], len(text)
+		if line+1 < len(d.starts) {
+			end = d.starts[line+1]
+		}
 	}
-	return p
+	if !d.counted || d.columnsOf != start {
+		d.columns.Reset(text[start:end])
+		d.counted, d.columnsOf = true, start
+	}
+	return pos(line, d.columns.UTF16(offset-start))
 }
 
 func (d *document) rangeOf(start, end int) textRange {

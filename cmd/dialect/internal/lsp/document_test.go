@@ -257,3 +257,26 @@ func TestURI(t *testing.T) {
 		}
 	}
 }
+
+// TestLongLine asks for what an editor asks of a line of 64 KiB: each position on it is found without
+// counting the characters before it again.
+func TestLongLine(t *testing.T) {
+	const budget = 5 * time.Second // a hundredth of it is enough
+	for _, unit := range []string{"` ", "é` ", "a ", "😀 ", "“a” ", "{a", "\r` "} {
+		d := newDocument(t, strings.Repeat(unit, (64<<10-100)/len(unit))+"\nTest with go\n")
+		start := time.Now()
+		s := &server{docs: map[string]*document{d.uri: d}}
+		var p codeActionParams
+		p.Range = between(pos(0, 0), pos(1, 0))
+		p.TextDocument.URI = d.uri
+		if _, err := s.codeActions(context.Background(), &p); err != nil {
+			t.Fatal(err)
+		}
+		for i := range d.src.Text {
+			d.position(i)
+		}
+		if took := time.Since(start); took > budget {
+			t.Errorf("%q again and again: %s", unit, took)
+		}
+	}
+}
