@@ -2,7 +2,6 @@ package lang
 
 import (
 	"bytes"
-	"slices"
 	"strings"
 )
 
@@ -21,10 +20,12 @@ type Variable struct {
 // Variables returns the variables of a script: those that comments declare, in their order, and
 // then the others that values use.
 func Variables(f *File) (list []Variable) {
+	index := make(map[string]int)
 	find := func(name string) *Variable {
-		i := slices.IndexFunc(list, func(v Variable) bool { return v.Name == name })
-		if i < 0 {
+		i, ok := index[name]
+		if !ok {
 			i = len(list)
+			index[name] = i
 			list = append(list, Variable{Name: name})
 		}
 		return &list[i]
@@ -41,7 +42,7 @@ func Variables(f *File) (list []Variable) {
 	}
 	use := func(v *Value, line int) {
 		_, _ = Expand(v.Text, func(name string) (string, bool) {
-			if x := find(name); !slices.Contains(x.Lines, line) {
+			if x := find(name); len(x.Lines) == 0 || x.Lines[len(x.Lines)-1] != line { // lines come in order
 				x.Lines = append(x.Lines, line)
 			}
 			return "", true
