@@ -82,7 +82,7 @@ func TestScript(t *testing.T) {
 // base are the programs that all scripts have: what a shell script takes for granted, and git.
 var base = strings.Fields(`sh bash git python3
 	basename cat chmod cp cut date dirname echo env expr false find grep head ln ls mkdir mkfifo mktemp mv nohup od ps pwd readlink rm rmdir
-	sed seq setsid sha256sum sleep sort stat tail tee test touch tr true uname wc which yes`)
+	sed seq setsid sha256sum sleep sort stat tail tee test timeout touch tr true uname wc which yes`)
 
 // A toolPath makes the PATH of scripts: folders with links to the programs of the machine.
 type toolPath struct {
