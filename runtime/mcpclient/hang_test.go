@@ -143,7 +143,7 @@ func TestTooLarge(t *testing.T) {
 		reason Reason
 	}{
 		{options("server").Helper, MaxMessage, BadArguments},
-		{[]string{"sh", "-c", fmt.Sprintf("head -c %d /dev/zero | tr '\\0' x; exec sleep 600", MaxMessage+1)}, 1, Died},
+		{[]string{"sh", "-c", fmt.Sprintf("head -c %d /dev/zero | tr '\\0' x; exec sleep 600", 2*MaxMessage)}, 1, Died},
 	} {
 		o := options("server")
 		o.Helper = tt.helper

@@ -1,14 +1,12 @@
 package cli
 
 import (
-	"context"
 	"errors"
 	"os"
 	"os/exec"
-	"os/signal"
 	"path/filepath"
+	"runtime"
 	"syscall"
-	"time"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
@@ -51,13 +49,14 @@ func newMCP(u *ui) *cobra.Command {
 				return failf(exitFault, "the program %s, which speaks the protocol, is neither beside dialect nor in PATH", mcpProgram).
 					hint("`make build` makes both")
 			}
-			ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-			defer stop()
-			child := exec.CommandContext(ctx, helper[0], "serve", self, dir, version())
+			argv := []string{helper[0], "serve", self, dir, version()}
+			if runtime.GOOS != "windows" {
+				// In our place: there is nothing that could outlive us, or be killed in its stead.
+				return failf(exitFault, "%s cannot be run: %v", helper[0], syscall.Exec(argv[0], argv, os.Environ()))
+			}
+			child := exec.Command(argv[0], argv[1:]...)
 			child.Stdin, child.Stdout, child.Stderr = u.in, os.Stdout, u.err
-			child.Cancel = func() error { return child.Process.Signal(os.Interrupt) }
-			child.WaitDelay = 20 * time.Second
-			if err := child.Run(); err != nil && ctx.Err() == nil {
+			if err := child.Run(); err != nil {
 				var exit *exec.ExitError
 				if errors.As(err, &exit) && exit.ExitCode() > 0 {
 					return exitStatus(exit.ExitCode())

@@ -22,6 +22,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"reflect"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -59,20 +60,20 @@ func Serve(ctx context.Context, o Options, transport mcp.Transport) error {
 			"exit_status: 0 success, 1 a line failed or an error was found, 2 line fault, 3 refused, 64 usage. next_offset: ask again with this offset for more.",
 	})
 	t := &tools{o}
-	add(s, "check", true, "Report every fault of a script and of its matrix; runs nothing.", t.check)
-	add(s, "run", false, "Run a script, or lines given as text: bound tools run, receipts are kept, and a gate decides at the end. Returns the report, and the id of the gate if it passed.", t.run)
-	add(s, "verify", true, "Say whether the present files were tested: VERIFIED, else STALE, MISSING, FAILED and others. Runs and consumes nothing.", t.verify)
-	add(s, "consume", false, "Consume a gate, once, if it is VERIFIED for the present files; else it is refused, and left.", t.consume)
-	add(s, "explain", true, "Say what a line is bound to and runs, or what the code of a diagnostic means.", t.explain)
-	add(s, "vocab", true, "List the lines that the project's matrix binds.", t.vocab)
-	add(s, "log", true, "Read, page by page, what a command wrote, by the id of its receipt.", t.log)
+	add(ctx, s, "check", true, "Report every fault of a script and of its matrix; runs nothing.", t.check)
+	add(ctx, s, "run", false, "Run a script, or lines given as text, keep receipts, and gate on them. Returns the report, and the gate id if the gate passed.", t.run)
+	add(ctx, s, "verify", true, "Say whether the present files were tested: VERIFIED, else STALE, MISSING, FAILED and others. Runs and consumes nothing.", t.verify)
+	add(ctx, s, "consume", false, "Consume a gate, once, if it is VERIFIED for the present files; else it is refused, and left.", t.consume)
+	add(ctx, s, "explain", true, "Say what a line is bound to and runs, or what the code of a diagnostic means.", t.explain)
+	add(ctx, s, "vocab", true, "List the lines that the project's matrix binds.", t.vocab)
+	add(ctx, s, "log", true, "Read, page by page, what a command wrote, by the id of its receipt.", t.log)
 	return s.Run(ctx, transport)
 }
 
 // add adds a tool. Its schema has plain arrays, where that of the SDK has arrays or null, which
 // clients stumble over. There is no schema of the answer: it would be the same for each tool,
 // and each session pays for it in tokens.
-func add[In any](s *mcp.Server, name string, readOnly bool, description string, f func(context.Context, *mcp.CallToolRequest, In) (*mcp.CallToolResult, answer, error)) {
+func add[In any](all context.Context, s *mcp.Server, name string, readOnly bool, description string, f func(context.Context, *mcp.CallToolRequest, In) (*mcp.CallToolResult, answer, error)) {
 	schema, err := jsonschema.For[In](&jsonschema.ForOptions{TypeSchemas: map[reflect.Type]*jsonschema.Schema{
 		reflect.TypeFor[[]string](): {Type: "array", Items: &jsonschema.Schema{Type: "string"}},
 	}})
@@ -84,6 +85,9 @@ func add[In any](s *mcp.Server, name string, readOnly bool, description string, 
 		t.Annotations = &mcp.ToolAnnotations{ReadOnlyHint: true}
 	}
 	mcp.AddTool(s, t, func(ctx context.Context, req *mcp.CallToolRequest, in In) (*mcp.CallToolResult, any, error) {
+		ctx, cancel := context.WithCancel(ctx)
+		defer cancel()
+		defer context.AfterFunc(all, cancel)() // the SDK waits for calls at its end, and cancels none
 		r, a, err := f(ctx, req, in)
 		return r, a, err
 	})
@@ -99,9 +103,9 @@ type answer struct {
 }
 
 type scriptInput struct {
-	Script string            `json:"script,omitempty" jsonschema:"path of a .dlct file below the root, such as quality.dlct"`
-	Text   string            `json:"text,omitempty" jsonschema:"lines of a script, instead of a file"`
-	Set    map[string]string `json:"set,omitempty" jsonschema:"values of the variables of the script"`
+	Script string            `json:"script,omitempty" jsonschema:"a .dlct file below the root"`
+	Text   string            `json:"text,omitempty" jsonschema:"lines, instead of a file"`
+	Set    map[string]string `json:"set,omitempty" jsonschema:"variables of the script"`
 }
 
 type checkInput struct {
@@ -111,25 +115,25 @@ type checkInput struct {
 
 type runInput struct {
 	scriptInput
-	Line      int    `json:"line,omitempty" jsonschema:"run only the command on this line of the file"`
-	Failed    bool   `json:"failed,omitempty" jsonschema:"run only the lines that did not pass when the file was last run"`
+	Line      int    `json:"line,omitempty" jsonschema:"only the command on this line of the file"`
+	Failed    bool   `json:"failed,omitempty" jsonschema:"only the lines that did not pass last time"`
 	FailFast  bool   `json:"fail_fast,omitempty" jsonschema:"stop at the first failure"`
 	DryRun    bool   `json:"dry_run,omitempty" jsonschema:"say what would run, and run nothing"`
 	DeferGate bool   `json:"defer_gate,omitempty" jsonschema:"leave the receipts for a gate elsewhere"`
-	Reuse     bool   `json:"reuse,omitempty" jsonschema:"let an earlier pass on the same files stand for a line that allows it"`
+	Reuse     bool   `json:"reuse,omitempty" jsonschema:"reuse a pass on the same files where a line allows it"`
 	Session   string `json:"session,omitempty" jsonschema:"the session that receipts belong to"`
-	Nonce     string `json:"nonce,omitempty" jsonschema:"bind receipts to the orchestrator's nonce"`
+	Nonce     string `json:"nonce,omitempty" jsonschema:"the orchestrator's nonce for the receipts"`
 }
 
 type verifyInput struct {
-	Gate    string   `json:"gate,omitempty" jsonschema:"a gate id, g-...; without one, the newest that covers what is required"`
-	Require []string `json:"require,omitempty" jsonschema:"bindings that must be covered, such as quality"`
+	Gate    string   `json:"gate,omitempty" jsonschema:"a gate id; without one, the newest that covers require"`
+	Require []string `json:"require,omitempty" jsonschema:"bindings that must be covered"`
 	Base    string   `json:"base,omitempty" jsonschema:"trust the matrix of this git revision"`
 }
 
 type consumeInput struct {
 	Gate    string   `json:"gate" jsonschema:"a gate id, g-..."`
-	Require []string `json:"require,omitempty" jsonschema:"bindings that must be covered, such as quality"`
+	Require []string `json:"require,omitempty" jsonschema:"bindings that must be covered"`
 	Base    string   `json:"base,omitempty" jsonschema:"trust the matrix of this git revision"`
 	As      string   `json:"as,omitempty" jsonschema:"who consumes"`
 }
@@ -143,8 +147,8 @@ type vocabInput struct {
 }
 
 type logInput struct {
-	ID     string `json:"id" jsonschema:"a receipt: its SHA-256 or a prefix of it"`
-	Offset int    `json:"offset,omitempty" jsonschema:"where to begin, in bytes; next_offset of the answer before"`
+	ID     string `json:"id" jsonschema:"SHA-256 of a receipt, or a prefix"`
+	Offset int    `json:"offset,omitempty" jsonschema:"next_offset of the answer before"`
 	Tail   int    `json:"tail,omitempty" jsonschema:"only the last so many lines of each stream"`
 }
 
@@ -439,6 +443,9 @@ func (c *call) start(ctx context.Context) (*output, error) {
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	cmd.Cancel = func() error { return interrupt(cmd.Process) }
 	cmd.WaitDelay = killDelay
+	cmd.SysProcAttr = orphaned()
+	runtime.LockOSThread() // see orphaned
+	defer runtime.UnlockOSThread()
 	err := cmd.Run()
 	var exit *exec.ExitError
 	if err != nil && !errors.As(err, &exit) && ctx.Err() == nil || cmd.ProcessState == nil {

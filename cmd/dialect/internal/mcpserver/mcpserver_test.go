@@ -1,11 +1,13 @@
 package mcpserver_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -76,6 +78,11 @@ func project(t *testing.T) string {
 }
 
 func connect(t *testing.T, dir string, progress func(string)) *mcp.ClientSession {
+	s, _, _ := start(t, dir, progress)
+	return s
+}
+
+func start(t *testing.T, dir string, progress func(string)) (s *mcp.ClientSession, server *os.Process, hangUp func() error) {
 	t.Helper()
 	cmd := exec.Command(program, "mcp")
 	cmd.Dir = dir
@@ -86,12 +93,25 @@ func connect(t *testing.T, dir string, progress func(string)) *mcp.ClientSession
 			}
 		},
 	})
-	s, err := client.Connect(context.Background(), &mcp.CommandTransport{Command: cmd}, nil)
+	in, err := cmd.StdinPipe()
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { s.Close() })
-	return s
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		in.Close()
+		_ = cmd.Wait()
+	})
+	if s, err = client.Connect(context.Background(), &mcp.IOTransport{Reader: out, Writer: in}, nil); err != nil {
+		t.Fatal(err)
+	}
+	return s, cmd.Process, in.Close
 }
 
 type answer struct {
@@ -333,32 +353,58 @@ func TestNothingElseCanBeNamed(t *testing.T) {
 	}
 }
 
-func TestCancellationKills(t *testing.T) {
-	dir := project(t)
-	s := connect(t, dir, nil)
-	ctx, cancel := context.WithCancel(context.Background())
-	done := make(chan error, 1)
-	go func() {
-		_, err := s.CallTool(ctx, &mcp.CallToolParams{Name: "run", Arguments: map[string]any{"text": "Check with long"}})
-		done <- err
-	}()
-	pid := ""
-	for deadline := time.Now().Add(20 * time.Second); pid == "" && time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
-		text, _ := os.ReadFile(filepath.Join(dir, "pid"))
-		pid = strings.TrimSpace(string(text))
+// Each session of an agent pays for the list of tools: 900 tokens of o200k are about 4,000 bytes.
+// Clients stumble over types that are lists.
+func TestTheListIsShort(t *testing.T) {
+	list, err := connect(t, project(t), nil).ListTools(context.Background(), nil)
+	if err != nil {
+		t.Fatal(err)
 	}
-	if pid == "" {
-		t.Fatal("the tool did not start")
+	text, err := json.Marshal(list.Tools)
+	if err != nil || len(list.Tools) != 7 {
+		t.Fatalf("%d tools, %v", len(list.Tools), err)
 	}
-	cancel()
-	<-done
-	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(20 * time.Millisecond) {
-		if _, err := os.Stat("/proc/" + pid); err != nil {
-			return
-		}
-		if time.Now().After(deadline) {
-			t.Fatalf("process %s lives on", pid)
-		}
+	if len(text) > 4000 || bytes.Contains(text, []byte(`"type":[`)) {
+		t.Errorf("%d bytes: %s", len(text), text)
+	}
+}
+
+// Whatever ends a call ends its tools: a cancellation, a client that hangs up, and the death of
+// the server.
+func TestNothingIsLeft(t *testing.T) {
+	for name, end := range map[string]func(cancel func(), server *os.Process, hangUp func() error){
+		"cancelled": func(cancel func(), _ *os.Process, _ func() error) { cancel() },
+		"hung up":   func(_ func(), _ *os.Process, hangUp func() error) { _ = hangUp() },
+		"killed":    func(_ func(), server *os.Process, _ func() error) { _ = server.Kill() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			if name == "killed" && runtime.GOOS != "linux" {
+				t.Skip("only Linux tells a process that its parent has died")
+			}
+			t.Parallel()
+			dir := project(t)
+			s, server, hangUp := start(t, dir, nil)
+			ctx, cancel := context.WithCancel(context.Background())
+			defer cancel()
+			go s.CallTool(ctx, &mcp.CallToolParams{Name: "run", Arguments: map[string]any{"text": "Check with long"}})
+			pid := ""
+			for deadline := time.Now().Add(20 * time.Second); pid == "" && time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
+				text, _ := os.ReadFile(filepath.Join(dir, "pid"))
+				pid = strings.TrimSpace(string(text))
+			}
+			if pid == "" {
+				t.Fatal("the tool did not start")
+			}
+			end(cancel, server, hangUp)
+			for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+				if _, err := os.Stat("/proc/" + pid); err != nil {
+					return
+				}
+				if time.Now().After(deadline) {
+					t.Fatalf("process %s lives on", pid)
+				}
+			}
+		})
 	}
 }
 
