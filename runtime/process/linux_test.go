@@ -6,9 +6,11 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -112,4 +114,45 @@ func FuzzStat(f *testing.F) {
 			t.Errorf("%q: read %+v", line, p)
 		}
 	})
+}
+
+// The kernel kills a child with Pdeathsig once the thread that forked it ends
+// (golang/go#27505), and a goroutine that ends while it holds its thread ends the
+// thread. A watcher that waits in Go, here in its listener, must not leave its thread
+// to such a goroutine.
+func TestThreadsEnd(t *testing.T) {
+	l := start(t)
+	stop := make(chan struct{})
+	var others sync.WaitGroup
+	for range 4 {
+		others.Go(func() {
+			for {
+				select {
+				case <-stop:
+					return
+				default:
+				}
+				ended := make(chan struct{})
+				go func() {
+					defer close(ended)
+					runtime.LockOSThread() // and never unlocks: the thread ends
+				}()
+				<-ended
+				time.Sleep(200 * time.Microsecond)
+			}
+		})
+	}
+	var commands sync.WaitGroup
+	for range 4 {
+		commands.Go(func() {
+			c := &Command{Argv: []string{"sh", "-c", "for i in 1 2 3 4 5 6 7 8 9 10; do echo $i; sleep 0.02; done"}, Env: os.Environ()}
+			c.Output = func(Stream, []byte) { time.Sleep(5 * time.Millisecond) }
+			if res := l.Run(context.Background(), c); res.ExitCode != 0 || res.Signal != "" {
+				t.Errorf("got exit %d, signal %q", res.ExitCode, res.Signal)
+			}
+		})
+	}
+	commands.Wait()
+	close(stop)
+	others.Wait()
 }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"runtime"
 	"sync"
 	"syscall"
 	"time"
@@ -153,6 +154,10 @@ type watcher struct {
 
 // execute starts the command and fills in the result all but what was recorded.
 func (r *run) execute() {
+	// Pdeathsig is sent when the thread that forked ends, not the process
+	// (golang/go#27505). Locked, the thread runs no other goroutine that could end it.
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
 	w := &watcher{run: r}
 	for i := range w.fds {
 		w.fds[i] = unix.PollFd{Fd: -1, Events: unix.POLLIN}
