@@ -11,17 +11,28 @@ import (
 type Control struct {
 	mu       sync.Mutex
 	launcher *process.Launcher
+	kill     func() // ends what is no process of the launcher
 	killed   bool
 }
 
-func (c *Control) attach(l *process.Launcher) {
+func (c *Control) attach(l *process.Launcher, kill func()) {
 	if c == nil {
 		return
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.launcher = l; c.killed && l != nil {
-		l.Kill()
+	if c.launcher, c.kill = l, kill; c.killed {
+		c.end()
+	}
+}
+
+// end ends what runs; mu is held.
+func (c *Control) end() {
+	if c.kill != nil {
+		c.kill()
+	}
+	if c.launcher != nil {
+		c.launcher.Kill()
 	}
 }
 
@@ -31,9 +42,7 @@ func (c *Control) Kill() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.killed = true
-	if c.launcher != nil {
-		c.launcher.Kill()
-	}
+	c.end()
 }
 
 // ended reports whether Kill was called.

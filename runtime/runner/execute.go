@@ -33,7 +33,7 @@ type executor struct {
 func newExecutor(r *run) *executor {
 	x := &executor{run: r}
 	x.launcher, x.err = process.New(process.Options{Guard: r.opt.Guard})
-	r.opt.Control.attach(x.launcher)
+	r.opt.Control.attach(x.launcher, r.kill)
 	if r.opt.Store != nil {
 		x.claims.open()
 	}
@@ -60,11 +60,9 @@ func (x *executor) slept() time.Duration {
 }
 
 func (x *executor) close() {
-	if x.mcpServers.pool != nil {
-		x.mcpServers.pool.Close()
-	}
+	x.closeServers()
 	x.claims.close()
-	x.run.opt.Control.attach(nil)
+	x.run.opt.Control.attach(nil, nil)
 	if x.launcher != nil {
 		_ = x.launcher.Close() // what it could not end, it could not end
 	}
@@ -76,8 +74,8 @@ func (x *executor) close() {
 const JobsVariable = "DIALECT_JOBS"
 
 // finallyGrace bounds, together with its own budget, what runs in any case after the run
-// was cut short.
-const finallyGrace = 10 * time.Second
+// was cut short. A test makes it shorter.
+var finallyGrace = 10 * time.Second
 
 // process runs the command of a step.
 func (x *executor) process(ctx context.Context, res *Result) {
@@ -113,12 +111,6 @@ func (x *executor) process(ctx context.Context, res *Result) {
 			env = setenv(env, "DIALECT_STORE", x.run.opt.StorePath)
 		}
 	}
-	budget := s.Budget
-	if res.always && x.run.ctx.Err() != nil && (budget.Timeout == 0 || budget.Timeout > finallyGrace) {
-		if _, ok := context.Cause(x.run.ctx).(failFast); !ok {
-			budget.Timeout = finallyGrace
-		}
-	}
 	x.attempts(ctx, res, func(attempt int) func() *receipts.Receipt {
 		claim := x.claims.path(s.ID, attempt)
 		if claim != "" {
@@ -127,7 +119,7 @@ func (x *executor) process(ctx context.Context, res *Result) {
 		seen := observe(s)
 		c := &process.Command{
 			Argv: argv, Stdin: res.stdin, Dir: s.Dir, LookupDir: x.run.plan.Matrix.Root, Env: env,
-			Timeout: budget.Timeout, Stall: budget.Stall, MaxOutput: budget.MaxOutput,
+			Timeout: s.Budget.Timeout, Stall: s.Budget.Stall, MaxOutput: s.Budget.MaxOutput,
 			LogDir: x.run.opt.LogDir, Digest: true, Redact: x.run.opt.Redact,
 		}
 		c.Output = func(stream process.Stream, p []byte) {

@@ -95,9 +95,3 @@ func (m *meter) runs(n int64) {
 	m.wrote(0)
 	m.busy.Add(n)
 }
-
-// end ends the run and its snapshots.
-func (r *run) end(cause error) {
-	r.cancel(cause)
-	r.cut(cause)
-}

@@ -72,7 +72,7 @@ func (r *run) lock(ctx context.Context, s *plan.Step, in scope) (release func(),
 			r.emit(StepWaiting{Step: s, Lock: s.Exclusive, At: r.opt.Now()})
 		}
 		waited = max(time.Since(began), 1)
-		if in.always && r.ctx.Err() != nil {
+		if in.always != nil && r.ctx.Err() != nil {
 			// The run is over: what cleans up does not wait for long, nor against a second signal.
 			patience = min(patience, finallyGrace)
 		}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/command-dialect/dialect/receipts"
 	"github.com/command-dialect/dialect/receipts/doctrine"
@@ -33,6 +34,63 @@ func (x *executor) servers() *mcpclient.Pool {
 	return x.mcpServers.pool
 }
 
+// killedGrace is how long the servers of a run that was killed may take to end before the
+// run is over. They end by themselves when this process does.
+const killedGrace = 500 * time.Millisecond
+
+// closeServers ends the servers, if any was started.
+func (x *executor) closeServers() {
+	pool := x.mcpServers.pool
+	if pool == nil {
+		return
+	}
+	closed := make(chan struct{})
+	go func() {
+		pool.Close()
+		close(closed)
+	}()
+	select {
+	case <-closed:
+		return
+	case <-x.run.killed.Done():
+	}
+	select {
+	case <-closed:
+	case <-time.After(killedGrace):
+	}
+}
+
+// call calls a tool. Once the run is killed it waits for no helper.
+func (x *executor) call(ctx context.Context, c mcpclient.Call) (*mcpclient.Result, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	killed := x.run.killed
+	defer context.AfterFunc(killed, cancel)()
+	if progress := c.Progress; progress != nil {
+		c.Progress = func(line string) {
+			if killed.Err() == nil {
+				progress(line)
+			}
+		}
+	}
+	type reply struct {
+		answer *mcpclient.Result
+		err    error
+	}
+	done := make(chan reply, 1)
+	pool := x.servers()
+	go func() {
+		answer, err := pool.Call(ctx, c)
+		done <- reply{answer, err}
+	}()
+	select {
+	case r := <-done:
+		return r.answer, r.err
+	case <-killed.Done():
+		return nil, mcpclient.Errorf(mcpclient.Interrupted, "killed")
+	}
+}
+
 // mcp calls the tool of a step.
 func (x *executor) mcp(ctx context.Context, res *Result) {
 	s := res.Step
@@ -57,7 +115,7 @@ func (x *executor) mcp(ctx context.Context, res *Result) {
 	x.attempts(ctx, res, func(int) func() *receipts.Receipt {
 		started := x.run.opt.Now()
 		x.run.meter.runs(1)
-		answer, err := x.servers().Call(ctx, c)
+		answer, err := x.call(ctx, c)
 		x.run.meter.runs(-1)
 		res.Process = &process.Result{ExitCode: -1, Started: started, Duration: x.run.opt.Now().Sub(started)}
 		x.answered(res, answer, err)

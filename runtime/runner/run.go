@@ -23,7 +23,8 @@
 //
 // A member with finally = true runs after the other members of its composite, whatever
 // became of them and even if the run is cut short, if one of them was started at all; a
-// line with it runs at its place in any case. After an interruption it has ten seconds.
+// line with it runs at its place in any case. Once the run is interrupted it has ten
+// seconds, whether it runs already or starts after that; [Control.Kill] ends it at once.
 //
 // # Locks and limits
 //
@@ -175,17 +176,19 @@ func Run(parent context.Context, p *plan.Plan, o Options) *Outcome {
 	if o.Jobs <= 0 {
 		o.Jobs = runtime.NumCPU()
 	}
-	ctx, cancel := context.WithCancelCause(parent)
+	ending, end := context.WithCancelCause(parent)
+	defer end(nil)
+	ctx, cancel := context.WithCancelCause(ending)
 	defer cancel(nil)
+	killed, kill := context.WithCancel(context.Background())
+	defer kill()
 	if o.Root == "" {
 		o.Root = p.Matrix.Root
 	}
 	if o.Policy == nil {
 		o.Policy = func() string { return receipts.PolicyUnpinned }
 	}
-	treeCtx, cut := context.WithCancelCause(parent)
-	defer cut(nil)
-	r := &run{trees: trees{source: o.Workspace, ctx: treeCtx, rules: p.Matrix.Files}, cut: cut, ctx: ctx, cancel: cancel, plan: p, opt: o, ledger: newLedger(o.Store, o.Degraded), consumed: make(map[*Result]bool)}
+	r := &run{trees: trees{source: o.Workspace, ctx: ending, rules: p.Matrix.Files}, ctx: ctx, cancel: cancel, ending: ending, end: end, killed: killed, kill: kill, plan: p, opt: o, ledger: newLedger(o.Store, o.Degraded), consumed: make(map[*Result]bool)}
 	r.meter = meter{run: r, budget: over(p.Budget, o.Budget)}
 	r.slots.SetLimit(o.Jobs)
 	return r.run()
@@ -197,9 +200,13 @@ type Signal struct{ Name string } // "SIGINT", "SIGTERM", "SIGHUP"
 func (s Signal) Error() string { return "interrupted by " + s.Name }
 
 type run struct {
-	ctx         context.Context
-	cancel      context.CancelCauseFunc
-	cut         context.CancelCauseFunc // ends snapshots too, which --fail-fast does not
+	ctx    context.Context // cancelled once ending is, or by a failure under FailFast
+	cancel context.CancelCauseFunc
+	ending context.Context // cancelled by the caller, or once the budget of the run is spent
+	end    context.CancelCauseFunc
+	killed context.Context // cancelled by Control.Kill
+	kill   func()
+
 	plan        *plan.Plan
 	opt         Options
 	exec        *executor
@@ -264,7 +271,7 @@ func (r *run) run() *Outcome {
 	r.markDegraded(out.Results)
 	out.Degraded = r.ledger.reason()
 	out.Removed, out.NoTree = r.exec.removed, r.trees.noTree()
-	switch cause := context.Cause(r.ctx).(type) {
+	switch cause := context.Cause(r.ending).(type) {
 	case Signal:
 		out.Signal = cause.Name
 	case limit:
@@ -282,15 +289,21 @@ func isGate(s *plan.Step) bool { return s.Kind == plan.Builtin && s.Target == pl
 type scope struct {
 	// grouped says that it is below a parallel composite: then no snapshot can be taken.
 	grouped bool
-	always  bool     // it, or a composite above it, runs in any case
-	share   int      // of the jobs, for a run that it starts; 0 for all
-	held    []string // names of locks
+	// always is the context of a step that runs in any case, or is below such a step;
+	// nil for the others.
+	always context.Context
+	share  int      // of the jobs, for a run that it starts; 0 for all
+	held   []string // names of locks
 }
 
 // step carries out one step and returns when it and its members have ended.
 func (r *run) step(s *plan.Step, in scope) *Result {
-	in.always = in.always || s.Finally
-	release, waited, err := r.lock(r.context(in.always), s, in)
+	if s.Finally && in.always == nil {
+		ctx, done := r.lasting()
+		defer done()
+		in.always = ctx
+	}
+	release, waited, err := r.lock(r.context(in), s, in)
 	if err != nil {
 		return r.refuse(s, in, err, waited)
 	}
@@ -400,18 +413,46 @@ func leaves(s *plan.Step) (n int) {
 	return max(n, 1)
 }
 
-// context is that of the run, or one that nothing cancels for what always runs.
-func (r *run) context(always bool) context.Context {
-	if always {
-		return context.WithoutCancel(r.ctx)
+// context returns the context of a step.
+func (r *run) context(in scope) context.Context {
+	if in.always != nil {
+		return in.always
 	}
 	return r.ctx
+}
+
+// lasting returns the context of a step that runs in any case. It is cancelled by
+// Control.Kill, and once finallyGrace is over, which begins when the run is interrupted,
+// or now if that came before. done must be called when the step has ended.
+func (r *run) lasting() (ctx context.Context, done func()) {
+	ctx, cancel := context.WithCancelCause(context.WithoutCancel(r.ctx))
+	bound := context.AfterFunc(r.ending, func() {
+		began := r.meter.clock()
+		for {
+			left := finallyGrace - (r.meter.clock() - began)
+			if left <= 0 {
+				cancel(limit{Timeout, fmt.Sprintf("the run was cut short, and a step with finally = true then has %v", finallyGrace)})
+				return
+			}
+			select {
+			case <-time.After(left): // or later, if the run was paused
+			case <-ctx.Done():
+				return
+			}
+		}
+	})
+	kill := context.AfterFunc(r.killed, func() { cancel(context.Cause(r.ending)) })
+	return ctx, func() {
+		bound()
+		kill()
+		cancel(nil)
+	}
 }
 
 // leaf carries out a leaf step, or gives it up where the rules of order say so.
 // It runs in a slot.
 func (r *run) leaf(s *plan.Step, in scope, waited time.Duration) *Result {
-	res := &Result{Step: s, grouped: in.grouped, always: in.always || s.Finally, share: in.share, held: in.held, Waited: waited}
+	res := &Result{Step: s, grouped: in.grouped, always: in.always != nil, share: in.share, held: in.held, Waited: waited}
 	if r.givenUp(res) {
 		r.finish(res)
 		return res
@@ -426,13 +467,13 @@ func (r *run) leaf(s *plan.Step, in scope, waited time.Duration) *Result {
 	case isGate(s):
 		r.middleGate(res)
 	case s.Kind == plan.Process:
-		r.exec.process(r.context(res.always), res)
+		r.exec.process(r.context(in), res)
 	case s.Kind == plan.Builtin:
 		r.exec.builtin(res)
 	case s.Kind == plan.MCP:
-		r.exec.mcp(r.context(res.always), res)
+		r.exec.mcp(r.context(in), res)
 	case s.Kind == plan.Task:
-		r.exec.task(r.context(res.always), res)
+		r.exec.task(r.context(in), res)
 	default:
 		r.exec.notConfigured(res)
 	}
