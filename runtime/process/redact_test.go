@@ -11,6 +11,52 @@ import (
 	"github.com/command-dialect/dialect/runtime/redact"
 )
 
+// Where a text was cut no part of a secret stays that was cut there.
+func TestRedactAtBorder(t *testing.T) {
+	const long = "correct-horse-battery-staple-and-more"
+	const lines = "first-line-of-it\nsecond-line-of-it\nthird-line-of-it"
+	redactor := redact.New(redact.Options{Declared: []string{long, lines}})
+	const maxLog = 80_000
+	for _, secret := range []string{long, lines, "ghp_" + strings.Repeat("a1B2", 10)} {
+		for _, prefix := range []string{"a line\n", "no line end "} {
+			for back := 0; back <= len(secret); back += 3 {
+				for name, border := range map[string]int{"log": maxLog - maxLog/4, "head": HeadBytes, "output": 3000, "output in the log": 30_000, "output past the cut": 200_000} {
+					dir := t.TempDir()
+					var r recorder
+					c := &Command{LogDir: dir, MaxLog: maxLog, Redact: redactor}
+					if strings.HasPrefix(name, "output") {
+						c.MaxOutput = int64(border)
+					}
+					r.init(c)
+					begin := strings.Repeat(prefix, border/len(prefix)+1)[:border-back-1] + " "
+					rest := begin + secret + "\nmore" + strings.Repeat("\nx line", 20_000)
+					for rest != "" {
+						n := min(7000, len(rest))
+						r.streams[0].write(r.admit(Stdout, []byte(rest[:n])))
+						rest = rest[n:]
+					}
+					var res Result
+					r.finish(&res)
+					kept, err := os.ReadFile(res.Stdout.Log)
+					if err != nil {
+						t.Fatal(err)
+					}
+					if sha256.Sum256(kept) != res.Stdout.LogSHA256 {
+						t.Fatalf("%s: the log has another name than its digest", name)
+					}
+					for what, text := range map[string]string{"log": string(kept), "head": string(res.Stdout.Head), "tail": string(res.Tail)} {
+						for n := 6; n <= len(secret); n++ {
+							if strings.Contains(text, " "+secret[:n]) || strings.Contains(text, secret[len(secret)-n:]+"\nmore") {
+								t.Fatalf("%s, border %s, %d bytes before it: %s holds %d bytes of %q", prefix, name, back, what, n, secret)
+							}
+						}
+					}
+				}
+			}
+		}
+	}
+}
+
 // What is kept holds no secret; what is hashed is what was written.
 func TestRedact(t *testing.T) {
 	const secret = "correct-horse-battery"

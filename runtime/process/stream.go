@@ -1,7 +1,6 @@
 package process
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -46,6 +45,7 @@ func (r *recorder) init(c *Command) {
 		s.dir, s.redact = c.LogDir, c.Redact
 		s.end.limit = int(min(maxLog/4, logTail))
 		s.straight = maxLog - int64(s.end.limit)
+		s.margin = min(s.straight, int64(c.Redact.Hold()))
 	}
 }
 
@@ -56,7 +56,7 @@ func (r *recorder) init(c *Command) {
 func (r *recorder) admit(s Stream, p []byte) []byte {
 	if limit := r.command.MaxOutput; limit > 0 && int64(len(p)) > limit-r.total {
 		p = p[:limit-r.total]
-		r.dropped = true
+		r.dropped, r.streams[s].ended = true, true
 	}
 	if len(p) == 0 {
 		return nil
@@ -80,7 +80,12 @@ func (r *recorder) finish(res *Result) {
 			res.Notes = append(res.Notes, fmt.Sprintf("the log of %v was not kept: %v", Stream(i), err))
 		}
 	}
-	if tail := r.tail.bytes(); r.total > int64(len(tail)) {
+	tail := r.tail.bytes()
+	lost := r.total > int64(len(tail))
+	if r.dropped {
+		tail = r.command.Redact.Head(tail)
+	}
+	if lost {
 		res.Tail = r.command.Redact.Tail(tail)
 	} else {
 		res.Tail = r.command.Redact.Bytes(tail)
@@ -114,7 +119,13 @@ type capture struct {
 	err      error          // why the log was given up
 	straight int64          // bytes that go to the file as they come; the rest goes to end
 	end      ring
-	cut      hash.Hash // state of hash after straight bytes
+
+	// A secret that begins before the border and ends after it must not stay in parts. So
+	// the log may end earlier than after straight bytes, by up to margin.
+	margin int64
+	cut    hash.Hash // state of hash after straight-margin bytes
+	border []byte    // the bytes from there to straight
+	ended  bool      // at the end of the stream more was thrown away
 }
 
 // write records p. Calls for one capture must not overlap.
@@ -125,11 +136,15 @@ func (c *capture) write(p []byte) {
 	if c.hash == nil {
 		c.hash = sha256.New()
 	}
-	if c.dir != "" && c.err == nil {
-		if room := c.straight - c.n; room >= 0 && int64(len(p)) > room {
-			// The state of the hash is wanted exactly at the border.
+	if c.dir != "" && c.err == nil && c.n+int64(len(p)) > c.straight-c.margin {
+		if room := c.straight - c.margin - c.n; room >= 0 {
 			c.record(p[:room])
 			c.cut = c.clone()
+			p = p[room:]
+		}
+		if room := min(c.straight-c.n, int64(len(p))); room > 0 {
+			c.border = append(c.border, p[:room]...)
+			c.record(p[:room])
 			p = p[room:]
 		}
 	}
@@ -209,7 +224,12 @@ func (c *capture) dropLog() {
 
 // finish fills out and gives the log its name. The error is about the log only.
 func (c *capture) finish(out *Output) error {
-	out.Bytes, out.Head = c.n, c.redact.Bytes(c.wholeLines())
+	out.Bytes = c.n
+	if c.ended || c.n > int64(len(c.head)) {
+		out.Head = c.redact.Head(c.head)
+	} else {
+		out.Head = c.redact.Bytes(c.head)
+	}
 	if c.hash == nil {
 		out.SHA256 = sha256.Sum256(nil)
 		out.LogSHA256 = out.SHA256
@@ -221,23 +241,31 @@ func (c *capture) finish(out *Output) error {
 		return c.err
 	}
 	sum, cut := out.SHA256, false
-	if c.cut != nil {
+	if c.n > c.straight {
 		end := c.end.bytes()
-		if c.n-c.straight > int64(len(end)) {
+		lost := c.n-c.straight > int64(len(end))
+		if lost {
 			end = c.redact.Tail(end)
-		}
-		if left := c.n - c.straight - int64(len(end)); left > 0 {
-			cut = true
-			marker := fmt.Appendf(nil, "\n[dialect: %d bytes left out here]\n", left)
-			c.cut.Write(marker)
-			c.cut.Write(end)
-			c.cut.Sum(sum[:0])
-			end = append(marker, end...)
 		}
 		if c.file == nil {
 			if c.create(); c.err != nil {
 				return c.err
 			}
+		}
+		if lost {
+			cut = true
+			dropped, err := c.log.Cut()
+			if err != nil {
+				c.fail(err)
+				return err
+			}
+			left := c.n - c.straight - int64(len(end)) + int64(dropped)
+			c.cut.Write(c.border[:len(c.border)-dropped])
+			marker := fmt.Appendf(nil, "\n[dialect: %d bytes left out here]\n", left)
+			c.cut.Write(marker)
+			c.cut.Write(end)
+			c.cut.Sum(sum[:0])
+			end = append(marker, end...)
 		}
 		if _, err := c.log.Write(end); err != nil {
 			c.fail(err)
@@ -248,7 +276,14 @@ func (c *capture) finish(out *Output) error {
 	switch {
 	case c.file != nil:
 		var err error
-		if redacted, err = c.log.Close(); err == nil && redacted {
+		dropped := 0
+		if c.ended {
+			dropped, err = c.log.Cut()
+		}
+		if err == nil {
+			redacted, err = c.log.Close()
+		}
+		if redacted = redacted || dropped > 0; err == nil && redacted {
 			sum, err = sumOf(c.file)
 		}
 		if err != nil {
@@ -266,14 +301,6 @@ func (c *capture) finish(out *Output) error {
 	}
 	out.Log, out.LogSHA256, out.Cut, out.Redacted = path, sum, cut, redacted
 	return nil
-}
-
-// wholeLines is head without what may be the first part of a secret at its end.
-func (c *capture) wholeLines() []byte {
-	if c.redact == nil || c.n == int64(len(c.head)) {
-		return c.head
-	}
-	return c.head[:bytes.LastIndexByte(c.head, '\n')+1]
 }
 
 // sumOf is the digest of a file that was written.

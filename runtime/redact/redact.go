@@ -337,14 +337,58 @@ func (r *Redactor) Tail(p []byte) []byte {
 	if r == nil {
 		return p
 	}
-	if i := bytes.IndexByte(p[:min(len(p), maxMatch)], '\n'); i >= 0 {
-		p = p[i+1:]
+	// The rest of a secret of several lines is longer than that of its line.
+	lost := bytes.IndexByte(p[:min(len(p), maxMatch)], '\n') + 1
+	for _, l := range r.literals {
+		for k := len(l) - 1; k > lost && bytes.IndexByte(l, '\n') >= 0; k-- {
+			if bytes.HasPrefix(p, l[len(l)-k:]) {
+				lost = k
+			}
+		}
 	}
+	p = p[lost:]
 	end := []byte("PRIVATE KEY-----")
 	if i := bytes.Index(p, end); i >= 0 && !bytes.Contains(p[:i], []byte("-----BEGIN ")) {
 		p = p[i+len(end):]
 	}
 	return r.Bytes(p)
+}
+
+// Hold returns how many bytes a secret can have.
+func (r *Redactor) Hold() int {
+	if r == nil {
+		return 0
+	}
+	return r.hold
+}
+
+// Head is Bytes of a text whose end was lost: the beginning of a secret that was cut there
+// goes too.
+func (r *Redactor) Head(p []byte) []byte {
+	if r == nil {
+		return p
+	}
+	return r.Bytes(p[:r.whole(p)])
+}
+
+// whole returns how much of p, whose end was lost, holds no beginning of a secret that was
+// cut: what goes up to the last line end, as far as that is near, less the first lines of
+// a secret of several.
+func (r *Redactor) whole(p []byte) int {
+	from := max(0, len(p)-r.hold)
+	n := from + bytes.LastIndexByte(p[from:], '\n') + 1
+	for again := true; again; {
+		again = false
+		for _, l := range r.literals {
+			for k := min(len(l)-1, n); k > 0; k-- {
+				if l[k-1] == '\n' && bytes.HasSuffix(p[:n], l[:k]) {
+					n, again = n-k, true
+					break
+				}
+			}
+		}
+	}
+	return n
 }
 
 // mark appends what stands for a secret.
@@ -399,6 +443,22 @@ func (w *Writer) pass(limit int) error {
 	w.buf = append(w.buf[:0], w.buf[at:]...)
 	_, err := w.w.Write(w.out)
 	return err
+}
+
+// Cut ends the text at this place, where its end was lost: of what is held back it drops
+// what could be the beginning of a secret, and returns how many bytes that was: at most
+// those of Hold, if as many were written.
+func (w *Writer) Cut() (dropped int, err error) {
+	if w.r == nil {
+		return 0, nil
+	}
+	n := w.r.whole(w.buf)
+	dropped = len(w.buf) - n
+	w.buf = w.buf[:n]
+	if n > 0 {
+		err = w.pass(n)
+	}
+	return dropped, err
 }
 
 // Close writes what is held back, and reports whether a secret was taken out. It does
