@@ -5,12 +5,14 @@ package process
 import (
 	"context"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"runtime"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -155,4 +157,49 @@ func TestThreadsEnd(t *testing.T) {
 	commands.Wait()
 	close(stop)
 	others.Wait()
+}
+
+// What an abort could not end is ended with the launcher, when the pid of the command, and
+// so its group and session, may be those of somebody else.
+func TestLeftoverOfReaped(t *testing.T) {
+	l, err := New(Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	foreign := exec.Command("sleep", "60")
+	foreign.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	ours := exec.Command("sleep", "60")
+	ours.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	for _, c := range []*exec.Cmd{foreign, ours} {
+		if err := c.Start(); err != nil {
+			t.Fatal(err)
+		}
+		defer c.Process.Release()
+		defer c.Wait()
+		defer c.Process.Kill()
+	}
+	member, ok := readProc(ours.Process.Pid)
+	if !ok {
+		t.Skip("no /proc")
+	}
+	for _, start := range []uint64{0, 1} { // never read, or known
+		tr := newTree(&run{launcher: l, mark: "none"}, foreign.Process.Pid)
+		tr.reaped, tr.start = true, start
+		tr.own, _ = unix.Getsid(0)
+		tr.members[member.pid] = member.start
+		l.platform.leftover = append(l.platform.leftover, tr)
+	}
+	sessions.leaders.Store(foreign.Process.Pid, nil) // not to be reaped here
+	sessions.leaders.Store(ours.Process.Pid, nil)
+	defer sessions.leaders.Delete(foreign.Process.Pid)
+	defer sessions.leaders.Delete(ours.Process.Pid)
+	if err := l.Close(); err != nil {
+		t.Log(err)
+	}
+	if len(alive([]int{foreign.Process.Pid})) != 1 {
+		t.Error("somebody else was killed")
+	}
+	if len(alive([]int{ours.Process.Pid})) != 0 {
+		t.Error("what was left is alive")
+	}
 }

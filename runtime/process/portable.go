@@ -145,7 +145,9 @@ func (r *run) execute() {
 	}()
 	r.pid.Store(int64(proc.Pid))
 	r.watch(proc, rs, exited, started)
+	r.pin.Lock()
 	r.pid.Store(0)
+	r.pin.Unlock()
 	rs.stop()
 	if state != nil {
 		describe(r.result, state)

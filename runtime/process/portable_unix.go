@@ -41,6 +41,8 @@ func describe(res *Result, state *os.ProcessState) {
 
 // hold stops the group of a command, or lets it go on.
 func (r *run) hold(stop bool) {
+	r.pin.Lock()
+	defer r.pin.Unlock()
 	if pid := int(r.pid.Load()); pid > 0 && stop {
 		syscall.Kill(-pid, syscall.SIGSTOP)
 	} else if pid > 0 {

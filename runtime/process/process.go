@@ -317,6 +317,7 @@ type run struct {
 	env      []string
 	ctx      context.Context
 	pid      atomic.Int64 // of the command while it runs and is not waited for; 0 before and after
+	pin      sync.Mutex   // held while pid is signalled, and while it becomes 0
 	// shared is true once another command of the launcher ran at the same time.
 	shared atomic.Bool
 	recorder

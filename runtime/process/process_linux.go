@@ -119,6 +119,8 @@ var noPidfd bool
 
 // hold stops the tree of a command, or lets it go on.
 func (r *run) hold(stop bool) {
+	r.pin.Lock()
+	defer r.pin.Unlock()
 	pid := int(r.pid.Load())
 	if pid == 0 {
 		return
@@ -539,7 +541,7 @@ func (w *watcher) reap(usage *unix.Rusage) (ws unix.WaitStatus, err error) {
 				continue
 			}
 			if n == 0 {
-				w.reaped = true
+				w.reaped = true // for now: see pinned
 				w.run.pid.Store(0)
 				w.tree.pinned = true
 				return ws, errors.New("it was killed and does not end")
@@ -547,7 +549,9 @@ func (w *watcher) reap(usage *unix.Rusage) (ws unix.WaitStatus, err error) {
 			break
 		}
 	}
-	w.run.pid.Store(0) // from here on it may be another's
+	w.pin.Lock() // for a signal that is being sent
+	w.run.pid.Store(0)
+	w.pin.Unlock() // from here on it may be another's
 	w.launcher.platform.guard.end(w.run)
 	for {
 		pid, err := unix.Wait4(w.pid, &ws, 0, usage)
@@ -555,6 +559,9 @@ func (w *watcher) reap(usage *unix.Rusage) (ws unix.WaitStatus, err error) {
 			continue
 		}
 		w.reaped = true
+		if w.tree != nil {
+			w.tree.reaped = true
+		}
 		sessions.leaders.Delete(w.pid)
 		if err != nil || pid != w.pid {
 			return ws, os.NewSyscallError("wait4", err)

@@ -25,13 +25,16 @@ const (
 // A tree is what belongs to one command, as far as /proc tells. Who was a member
 // once stays one, whatever happens to its parent.
 //
-// The command itself is a zombie at least until the tree is done with, so that its
-// pid, which is also its group and its session, means nobody else.
+// The command itself is a zombie until the tree is done with, so that its pid, which is
+// also its group and its session, means nobody else. What outlived that is ended later by
+// a tree whose leader is reaped: there only processes count that were members before, and
+// what descends from them.
 type tree struct {
 	run    *run
 	leader int
 	start  uint64 // of the leader, in ticks since boot; no member is older
 	pinned bool   // the leader is still to be waited for
+	reaped bool   // the leader was waited for: its pid may be another's
 
 	members   map[int]uint64   // pid to start time, of all that were ever seen
 	sessions  map[int]bool     // opened by members
@@ -75,12 +78,19 @@ func newTree(r *run, leader int) *tree {
 	}
 }
 
+// group sends sig to the group of the leader, if that is still known to be ours.
+func (t *tree) group(sig unix.Signal) {
+	if !t.reaped {
+		unix.Kill(-t.leader, sig)
+	}
+}
+
 // terminate asks all members to end, the stopped ones too.
 func (t *tree) terminate() {
 	_, err := t.scan()
-	unix.Kill(-t.leader, unix.SIGTERM)
+	t.group(unix.SIGTERM)
 	if err != nil {
-		unix.Kill(-t.leader, unix.SIGCONT)
+		t.group(unix.SIGCONT)
 		return
 	}
 	for i := range t.table {
@@ -98,7 +108,7 @@ func (t *tree) terminate() {
 // each sends sig to all members.
 func (t *tree) each(sig unix.Signal) {
 	_, err := t.scan()
-	unix.Kill(-t.leader, sig)
+	t.group(sig)
 	if err != nil {
 		return
 	}
@@ -115,7 +125,7 @@ func (t *tree) kill(patience time.Duration) int {
 	deadline := time.Now().Add(patience)
 	for pause := time.Duration(0); ; pause = min(pause+time.Millisecond, 10*time.Millisecond) {
 		// A group is killed as one: none of its members can fork its way out.
-		unix.Kill(-t.leader, unix.SIGKILL)
+		t.group(unix.SIGKILL)
 		live, err := t.scan()
 		if err != nil {
 			return t.killGroup(deadline)
@@ -126,7 +136,7 @@ func (t *tree) kill(patience time.Duration) int {
 			if !p.member || p.dead() {
 				continue
 			}
-			if p.group != last && t.sessions[p.session] {
+			if !t.reaped && p.group != last && t.sessions[p.session] {
 				last = p.group
 				unix.Kill(-p.group, unix.SIGKILL)
 			}
@@ -149,8 +159,8 @@ func (t *tree) kill(patience time.Duration) int {
 
 // killGroup is kill where /proc cannot be read.
 func (t *tree) killGroup(deadline time.Time) int {
-	for {
-		unix.Kill(-t.leader, unix.SIGKILL)
+	for !t.reaped {
+		t.group(unix.SIGKILL)
 		var info unix.Siginfo
 		err := unix.Waitid(unix.P_PID, t.leader, &info, unix.WEXITED|unix.WNOWAIT|unix.WNOHANG, nil)
 		if err == unix.ECHILD || err == nil && info.Signo != 0 {
@@ -161,6 +171,7 @@ func (t *tree) killGroup(deadline time.Time) int {
 		}
 		time.Sleep(time.Millisecond)
 	}
+	return 0 // nothing says who it would be
 }
 
 // reap takes the status of the dead members that are our children, the leader
@@ -205,6 +216,9 @@ var errNoProc = errors.New("/proc does not show the processes")
 func (t *tree) scan() (live int, err error) {
 	self := os.Getpid()
 	if t.start == 0 {
+		if t.reaped {
+			return 0, errNoProc
+		}
 		if t.own, err = unix.Getsid(0); err != nil {
 			return 0, err
 		}
@@ -234,6 +248,14 @@ func (t *tree) scan() (live int, err error) {
 			t.table = append(t.table, p)
 		}
 	}
+	if t.reaped {
+		clear(t.sessions) // their leaders may be gone, too
+		for _, p := range t.table {
+			if start, ok := t.members[p.pid]; ok && start == p.start {
+				t.sessions[p.session] = true
+			}
+		}
+	}
 	for again := true; again; {
 		again = false
 		for i := range t.table {
@@ -260,7 +282,7 @@ func (t *tree) claims(p *proc) bool {
 	if start, ok := t.members[p.pid]; ok && start == p.start {
 		return true
 	}
-	if p.pid == t.leader || t.sessions[p.session] {
+	if p.pid == t.leader && !t.reaped || t.sessions[p.session] {
 		return true
 	}
 	if start, ok := t.members[p.ppid]; ok && p.start >= start && t.alive(p.ppid, start) {
