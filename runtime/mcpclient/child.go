@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
+	"sync"
 	"syscall"
 	"time"
 )
@@ -17,6 +18,9 @@ type Child struct {
 	Stdout *os.File
 	Done   chan struct{} // closed when it has ended
 	err    error         // of Wait
+
+	mu    sync.Mutex
+	ended bool // the group was killed, and must not be signalled any more
 }
 
 // Grace of an end: to read the end of the input, then to heed SIGTERM.
@@ -46,13 +50,20 @@ func StartChild(path string, argv []string, dir string, env []string, stderr io.
 	go func() {
 		// The signal comes when the thread that started the child ends.
 		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
 		err := c.cmd.Start()
 		out.Close()
 		started <- err
 		if err != nil {
 			return
 		}
+		// Once it is waited for, its pid may be that of another group: the rest of its own
+		// is killed before that, where the system can tell of the end.
+		if waitExit(c.cmd.Process.Pid) {
+			c.endGroup()
+		}
 		c.err = c.cmd.Wait()
+		c.endGroup()
 		close(c.Done)
 	}()
 	if err := <-started; err != nil {
@@ -82,7 +93,7 @@ func (c *Child) Stop() {
 		}
 	}
 	if !wait(inputGrace) {
-		signalGroup(c.cmd.Process, false)
+		c.signal(false)
 		wait(termGrace)
 	}
 	c.Kill()
@@ -90,5 +101,20 @@ func (c *Child) Stop() {
 	_ = c.Stdout.Close()
 }
 
-// Kill ends at once what is left of the group, its leader or not.
-func (c *Child) Kill() { signalGroup(c.cmd.Process, true) }
+// Kill ends the group at once. One whose leader has ended is gone already.
+func (c *Child) Kill() { c.signal(true) }
+
+func (c *Child) endGroup() {
+	c.signal(true)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.ended = true
+}
+
+func (c *Child) signal(kill bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.ended {
+		signalGroup(c.cmd.Process, kill)
+	}
+}
