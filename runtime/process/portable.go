@@ -31,13 +31,15 @@ func (p *platform) close() error {
 
 // readers are the goroutines that read the two pipes of a command.
 type readers struct {
-	run  *run
-	ends [2]*os.File
-	done chan struct{} // closed when both are at their end
-	over chan struct{} // closed when there was too much, or the listener panicked
+	run   *run
+	ends  [2]*os.File
+	done  chan struct{} // closed when both are at their end
+	over  chan struct{} // closed when there was too much, or the listener panicked
+	loose chan struct{} // closed when no hold counts any more
 
 	mu       sync.Mutex // for all below, and run.admit
 	lastByte time.Time
+	holds    int            // readers that wait for the listener
 	panicked any            // by the listener
 	stopped  bool           // nothing is recorded any more
 	writes   sync.WaitGroup // under way
@@ -62,6 +64,26 @@ func (rs *readers) read(s Stream) {
 		if n > 0 && !rs.record(s, buf[:n]) || err != nil {
 			return
 		}
+		rs.await(rs.run.full())
+	}
+}
+
+// await waits until ch is closed, or no hold counts any more.
+func (rs *readers) await(ch <-chan struct{}) {
+	if ch == nil {
+		return
+	}
+	count := func(n int) {
+		rs.mu.Lock()
+		defer rs.mu.Unlock()
+		rs.holds += n
+		rs.lastByte = time.Now()
+	}
+	count(1)
+	defer count(-1)
+	select {
+	case <-ch:
+	case <-rs.loose:
 	}
 }
 
@@ -122,12 +144,15 @@ func (rs *readers) shift(d time.Duration) {
 func (rs *readers) quietSince() time.Time {
 	rs.mu.Lock()
 	defer rs.mu.Unlock()
+	if rs.holds > 0 {
+		return time.Now()
+	}
 	return rs.lastByte
 }
 
 // execute starts the command and fills in the result all but what was recorded.
 func (r *run) execute() {
-	rs := &readers{run: r, done: make(chan struct{}), over: make(chan struct{})}
+	rs := &readers{run: r, done: make(chan struct{}), over: make(chan struct{}), loose: make(chan struct{})}
 	proc, err := r.start(rs)
 	if err != nil {
 		r.result.Stop, r.result.Err = r.explain(err)
@@ -206,7 +231,10 @@ func (r *run) watch(proc *os.Process, rs *readers, exited <-chan error, started 
 		killing                    = r.launcher.platform.killing
 		slept                      = r.launcher.slept.Load()
 	)
+	loosen := sync.OnceFunc(func() { close(rs.loose) })
+	defer loosen()
 	abort := func(why Stop) {
+		loosen()
 		over, cancelled, closing = nil, nil, nil
 		if aborted {
 			return
@@ -254,6 +282,7 @@ func (r *run) watch(proc *os.Process, rs *readers, exited <-chan error, started 
 				r.note("the status of the command is not known: %v", err)
 			}
 			gone, exited = true, nil
+			loosen()
 			if !aborted {
 				until = time.Now().Add(c.pipeWait())
 			}

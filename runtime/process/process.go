@@ -145,8 +145,13 @@ type Command struct {
 	TailBytes int    // zero for DefaultTailBytes, below zero for no tail
 
 	// Output sees the streams as they arrive, one call at a time. It must not keep
-	// p. While it runs the command may block on a full pipe, and no stall is counted.
+	// p. It must not wait for anything: no budget runs while it does.
 	Output func(s Stream, p []byte)
+	// Hold, if set, is asked after each call of Output. While the channel that it returns
+	// is open nothing more is read, so that the command may block on a full pipe; its
+	// timeout and interruptions still end it, and no stall is counted. nil goes on. What a
+	// command that has ended left in its pipes is read in any case.
+	Hold func() <-chan struct{}
 
 	// Redact takes secrets out of what is kept: the logs, Head and Tail. The digests
 	// and lengths stay those of what was written, and Output sees that too. nil takes

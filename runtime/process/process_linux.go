@@ -111,6 +111,7 @@ const (
 	pollContext
 	pollLauncher
 	pollHard
+	pollHold
 	pollCount
 )
 
@@ -146,8 +147,12 @@ type watcher struct {
 	started  time.Time
 	lastByte time.Time
 
-	slept   int64 // of the launcher, as far as started, lastByte and until take it in
-	guarded bool  // nothing is left to do for the guard until the end
+	slept    int64          // of the launcher, as far as started, lastByte and until take it in
+	holding  chan struct{}  // closed when a hold is not waited for any more; nil without one
+	holder   sync.WaitGroup // waits for a hold
+	draining bool           // what is in the pipes is read, hold or not
+
+	guarded bool // nothing is left to do for the guard until the end
 
 	tree  *tree     // nil until there is something to kill
 	until time.Time // of the grace time, or of the wait for a held pipe
@@ -303,8 +308,54 @@ func (w *watcher) watchRun() {
 			w.interrupted()
 			w.until = time.Now()
 		}
+		if w.fds[pollHold].Revents != 0 {
+			w.resume()
+		}
 		if w.exited && w.settled() {
 			return
+		}
+	}
+}
+
+// pause stops reading until ch is closed.
+func (w *watcher) pause(ch <-chan struct{}) {
+	if ch == nil || w.draining || w.holding != nil {
+		return
+	}
+	wake, err := unix.Eventfd(0, unix.EFD_CLOEXEC|unix.EFD_NONBLOCK)
+	if err != nil {
+		return // the listener gets more than it asked for
+	}
+	holding := make(chan struct{})
+	w.holding, w.fds[pollHold].Fd = holding, int32(wake)
+	w.hideStreams()
+	w.holder.Go(func() {
+		select {
+		case <-ch:
+			wakeUp(wake)
+		case <-holding:
+		}
+	})
+}
+
+// resume reads on, if reading was paused.
+func (w *watcher) resume() {
+	if w.holding == nil {
+		return
+	}
+	close(w.holding)
+	w.holder.Wait()
+	unix.Close(int(w.fds[pollHold].Fd))
+	w.holding, w.fds[pollHold].Fd = nil, -1
+	w.hideStreams()
+	w.lastByte = time.Now() // it was kept from writing
+}
+
+// hideStreams hides both pipes from poll, or shows them again.
+func (w *watcher) hideStreams() {
+	for s := Stdout; s <= Stderr; s++ {
+		if fd := &w.fds[s].Fd; *fd != -1 {
+			*fd = w.hide(*fd)
 		}
 	}
 }
@@ -359,7 +410,7 @@ func (w *watcher) timeout() (ms int, due bool) {
 		if c.Timeout > 0 {
 			next = w.started.Add(c.Timeout)
 		}
-		if c.Stall > 0 {
+		if c.Stall > 0 && w.holding == nil {
 			if t := w.lastByte.Add(c.Stall); next.IsZero() || t.Before(next) {
 				next = t
 			}
@@ -389,6 +440,7 @@ func (w *watcher) expire() bool {
 		return true
 	case w.command.Timeout > 0 && time.Since(w.started) >= w.command.Timeout:
 		w.abort(Timeout)
+	case w.holding != nil:
 	default:
 		w.abort(Stall)
 	}
@@ -462,6 +514,9 @@ func (w *watcher) read(s Stream) {
 		w.lastByte = time.Now()
 	}
 	p := w.admit(s, buf[:max(n, 0)])
+	if len(p) > 0 {
+		w.pause(w.full())
+	}
 	if pump := w.pumps[s]; pump != nil {
 		pump.full <- piece{buf, len(p)}
 		return
@@ -471,16 +526,25 @@ func (w *watcher) read(s Stream) {
 		w.pumps[s] = newPump(&w.streams[s])
 		// A larger pipe means fewer switches between writer and reader. Refused
 		// beyond the user's share, it stays as it is.
-		unix.FcntlInt(uintptr(fd.Fd), unix.F_SETPIPE_SZ, 4*readSize)
+		pipe := fd.Fd
+		if w.holding != nil {
+			pipe = w.hide(pipe)
+		}
+		if pipe >= 0 {
+			unix.FcntlInt(uintptr(pipe), unix.F_SETPIPE_SZ, 4*readSize)
+		}
 	}
 	if n > 0 {
-		w.lastByte = time.Now() // a slow listener is no stall
+		w.lastByte = time.Now() // what takes time here is no stall
 	}
 }
 
 // drain reads what is in the pipes now. Whoever still writes is cut short: the
 // command is gone, and this is not its output.
 func (w *watcher) drain() {
+	w.resume()
+	w.draining = true
+	defer func() { w.draining = false }()
 	for range 2 * 4 * 2 { // two pipes of four pieces, twice
 		for i := range w.fds {
 			w.fds[i].Revents = 0
@@ -495,7 +559,11 @@ func (w *watcher) drain() {
 }
 
 func (w *watcher) closeStream(s Stream) {
-	unix.Close(int(w.fds[s].Fd))
+	fd := w.fds[s].Fd
+	if fd < 0 {
+		fd = w.hide(fd)
+	}
+	unix.Close(int(fd))
 	w.fds[s].Fd = -1
 }
 
@@ -584,6 +652,7 @@ func (w *watcher) release() {
 			p.close()
 		}
 	}
+	w.resume()
 	for s := Stdout; s <= Stderr; s++ {
 		if w.fds[s].Fd >= 0 {
 			w.closeStream(s)

@@ -69,6 +69,14 @@ func (r *recorder) admit(s Stream, p []byte) []byte {
 	return p
 }
 
+// full returns what to wait for before more is read; nil for nothing.
+func (r *recorder) full() <-chan struct{} {
+	if r.command.Hold == nil {
+		return nil
+	}
+	return r.command.Hold()
+}
+
 // over reports whether more was written than MaxOutput allows.
 func (r *recorder) over() bool { return r.dropped }
 

@@ -387,3 +387,66 @@ func TestCancelAnyMoment(t *testing.T) {
 		t.Error(fmt.Sprint(left))
 	}
 }
+
+// A listener that has enough suspends no budget but the stall of what it holds up; the rest
+// of the output arrives once it takes more, or when the command has ended.
+func TestHold(t *testing.T) {
+	never := make(chan struct{})
+	full := func() <-chan struct{} { return never }
+	for name, set := range map[string]func(c *Command) Stop{
+		"timeout":   func(c *Command) Stop { c.Timeout = 1500 * time.Millisecond; return Timeout },
+		"cancelled": func(c *Command) Stop { return Interrupted },
+	} {
+		t.Run(name, func(t *testing.T) {
+			leaks(t)
+			l := start(t)
+			c := command(t, "forever")
+			c.Grace, c.Stall = 50*time.Millisecond, 600*time.Millisecond
+			want := set(c)
+			heard := 0
+			c.Output = func(_ Stream, p []byte) { heard += len(p) }
+			c.Hold = full
+			ctx, cancel := context.WithCancel(context.Background())
+			defer cancel()
+			if want == Interrupted {
+				time.AfterFunc(1500*time.Millisecond, cancel)
+			}
+			begun := time.Now()
+			res := l.Run(ctx, c)
+			if res.Stop != want || time.Since(begun) > 3*time.Second {
+				t.Errorf("got %q after %v", res.Stop, time.Since(begun))
+			}
+			if int64(heard) != res.Stdout.Bytes || heard > 2<<20 {
+				t.Errorf("heard %d bytes of %d", heard, res.Stdout.Bytes)
+			}
+		})
+	}
+	t.Run("ended", func(t *testing.T) {
+		leaks(t)
+		l := start(t)
+		text := strings.Repeat("x", 40_000)
+		c := command(t, "print", text, text)
+		heard := 0
+		c.Output = func(_ Stream, p []byte) { heard += len(p) }
+		c.Hold = full
+		if res := l.Run(context.Background(), c); res.ExitCode != 0 || res.Stop != "" || len(res.Notes) > 0 || heard != 2*len(text) || res.Duration > 2*time.Second {
+			t.Errorf("heard %d bytes: %+v", heard, res)
+		}
+	})
+	t.Run("slow", func(t *testing.T) {
+		leaks(t)
+		l := start(t)
+		c := command(t, "flood", "300000")
+		c.Stall = 300 * time.Millisecond
+		heard := 0
+		c.Output = func(_ Stream, p []byte) { heard += len(p) }
+		c.Hold = func() <-chan struct{} {
+			ch := make(chan struct{})
+			time.AfterFunc(50*time.Millisecond, func() { close(ch) })
+			return ch
+		}
+		if res := l.Run(context.Background(), c); res.ExitCode != 0 || res.Stop != "" || heard != 600_000 {
+			t.Errorf("heard %d bytes: %+v", heard, res.Stop)
+		}
+	})
+}

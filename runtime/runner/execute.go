@@ -132,6 +132,9 @@ func (x *executor) process(ctx context.Context, res *Result) {
 				x.run.emit(StepOutput{Step: s, Stream: stream, Data: p})
 			}
 		}
+		if x.run.opt.Output {
+			c.Hold = x.run.opt.Hold
+		}
 		x.run.meter.runs(1)
 		pr := x.launcher.Run(ctx, c)
 		x.run.meter.runs(-1)

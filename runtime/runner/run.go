@@ -155,8 +155,11 @@ type Options struct {
 	// Control acts on the processes of the run; nil for none.
 	Control *Control
 
-	// Listen receives the events; nil drops them.
+	// Listen receives the events; nil drops them. It must not wait for anything: while it
+	// runs no budget and no signal acts on any step. Hold, if set, says what to wait for
+	// before a step's output is read on; see [process.Command].
 	Listen func(Event)
+	Hold   func() <-chan struct{}
 
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time

@@ -39,12 +39,15 @@ type View interface {
 
 // Options say how to show a run.
 type Options struct {
-	Out    io.Writer
+	Out    io.Writer // must not block: see [Queue]
 	Color  bool
 	Redact *redact.Redactor
 	// Size returns the columns and rows of the terminal; nil, or an answer that is not
 	// positive, means 80 and 24.
 	Size func() (columns, rows int)
+	// Busy, if set, reports whether what was written is still under way: then nothing is
+	// drawn anew.
+	Busy func() bool
 	// Every is the time between two drawings, or two signs of life; 0 means 100 ms for a
 	// live view and 30 s otherwise.
 	Every time.Duration

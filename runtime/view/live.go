@@ -329,7 +329,7 @@ func clock(d time.Duration) string {
 }
 
 func (l *live) draw() {
-	if l.closed || l.total == 0 || l.now().Sub(l.began) < firstDraw || len(l.running) == 0 && len(l.locked) == 0 {
+	if l.closed || l.total == 0 || l.now().Sub(l.began) < firstDraw || len(l.running) == 0 && len(l.locked) == 0 || l.o.Busy != nil && l.o.Busy() {
 		return
 	}
 	cols, rows := l.size()

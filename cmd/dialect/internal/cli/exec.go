@@ -3,6 +3,7 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/signal"
 	"slices"
@@ -20,6 +21,7 @@ import (
 	"github.com/command-dialect/dialect/runtime/process"
 	"github.com/command-dialect/dialect/runtime/report"
 	"github.com/command-dialect/dialect/runtime/runner"
+	"github.com/command-dialect/dialect/runtime/view"
 )
 
 // Exit statuses of exec that are its own, as of env(1) and timeout(1).
@@ -102,21 +104,24 @@ func newExec(u *ui, use string) *cobra.Command {
 			}
 			opt.Root, opt.Control = root, sig.control
 			opt.Color, opt.DeferGate, opt.KeepGoing, opt.Output = u.outTTY && f.as == "", true, true, true
-			opt.Listen = func(e runner.Event) {
-				out, ok := e.(runner.StepOutput)
-				if !ok {
-					return
-				}
-				w := u.out
-				if out.Stream == process.Stderr {
-					w = u.err
-				}
-				if _, err := w.Write(out.Data); errors.Is(err, syscall.EPIPE) {
+			// One queue for both, so that their order stays. It has all the time that the
+			// reader wants, and the command waits.
+			queue := view.NewQueue(view.QueueOptions{Failed: func(err error) {
+				if errors.Is(err, syscall.EPIPE) {
 					sig.cancel(runner.Signal{Name: "SIGPIPE"})
+				}
+			}})
+			streams := [...]io.Writer{process.Stdout: queue.To(u.out), process.Stderr: queue.To(u.err)}
+			opt.Hold = queue.Hold
+			opt.Listen = func(e runner.Event) {
+				if out, ok := e.(runner.StepOutput); ok {
+					_, _ = streams[out.Stream].Write(out.Data) // Failed is told
 				}
 			}
 			o := runner.Run(sig.ctx, p, opt)
 			rec.close(o)
+			sig.bound(o.ExitStatus(), func() {})
+			queue.Flush(sig.ctx)
 			return execStatus(u, o, f.file, f.quiet, f.as != "")
 		},
 	}

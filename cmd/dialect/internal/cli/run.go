@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/hex"
@@ -264,17 +265,33 @@ func (f *runFlags) execute(u *ui, p *program) error {
 		defer func() { marked.end() }()
 	}
 	shown, mode := u.watch(f.output, f.json, rec.secret)
-	hide := shown.Hide
+	queue := u.queue
+	hide := func() {
+		shown.Hide()
+		// One that does not read is not waited for.
+		ctx, cancel := context.WithTimeout(context.Background(), hideGrace)
+		defer cancel()
+		queue.Wait(ctx)
+	}
 	sig.hide.Store(&hide)
 	opt.Output = mode == view.Live || mode == view.Stream || f.events != ""
-	opt.Listen = shown.Listen
+	opt.Listen, opt.Hold = shown.Listen, queue.Hold
+	eventsQueue := view.NewQueue(view.QueueOptions{Patience: view.Patience, Whole: true})
 	if eventsFile != nil {
-		events = report.NewEvents(eventsFile, rec.secret, nil)
+		events = report.NewEvents(eventsQueue.To(eventsFile), rec.secret, nil)
 		opt.Listen = func(e runner.Event) { shown.Listen(e); events.Listen(e) }
+		opt.Hold = func() <-chan struct{} {
+			if ch := queue.Hold(); ch != nil {
+				return ch
+			}
+			return eventsQueue.Hold()
+		}
 	}
 	o := runner.Run(sig.ctx, p.plan, opt)
-	u.unwatch(shown)
 	rec.close(o)
+	sig.bound(o.ExitStatus(), marked.end)
+	u.unwatch(shown)
+	unread := !eventsQueue.Flush(sig.ctx)
 	doc := report.NewDocument(o, p.findings, rec.path)
 	if rec.store != nil {
 		kept.keep(o.Run, rec.secret.Bytes(marshal(doc)))
@@ -285,8 +302,13 @@ func (f *runFlags) execute(u *ui, p *program) error {
 	if err := f.files(u, doc, p, rec); err != nil {
 		return err
 	}
-	if events != nil && events.Err() != nil {
-		return failf(exitInternal, "--events: %v", events.Err())
+	if events != nil {
+		if err := events.Err(); err != nil {
+			return failf(exitInternal, "--events: %v", err)
+		}
+		if err := eventsQueue.Err(); err != nil || unread {
+			return failf(exitInternal, "--events: %v", cmp.Or(err, view.ErrUnread))
+		}
 	}
 	if st := o.ExitStatus(); st != 0 {
 		return exitStatus(st)
@@ -294,11 +316,11 @@ func (f *runFlags) execute(u *ui, p *program) error {
 	return nil
 }
 
-// eventsPatience is how long a reader of events may let the run wait. After that it gets
-// no more: a run never hangs on who watches it.
-const eventsPatience = 5 * time.Second
+// hideGrace is how long a terminal may take to have a drawing taken away.
+const hideGrace = 300 * time.Millisecond
 
-// openEvents opens a file for events. A pipe must have its reader already.
+// openEvents opens a file for events. A pipe must have its reader already. One that does not
+// read gets no more after a while: see [view.Queue].
 func openEvents(name string) (io.WriteCloser, error) {
 	flags := os.O_WRONLY | os.O_CREATE | os.O_TRUNC
 	info, err := os.Stat(name)
@@ -309,14 +331,7 @@ func openEvents(name string) (io.WriteCloser, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: nobody reads it", name)
 	}
-	return impatient{w}, nil
-}
-
-type impatient struct{ *os.File }
-
-func (w impatient) Write(p []byte) (int, error) {
-	_ = w.SetWriteDeadline(time.Now().Add(eventsPatience)) // what cannot have one does not block
-	return w.File.Write(p)
+	return w, nil
 }
 
 func marshal(doc *report.Document) []byte {

@@ -6,8 +6,10 @@ import (
 	"os/signal"
 	"sync/atomic"
 	"syscall"
+	"time"
 
 	"github.com/command-dialect/dialect/runtime/runner"
+	"github.com/command-dialect/dialect/runtime/view"
 )
 
 // An interrupts turns the signals of this process into what they mean for a run: the
@@ -44,12 +46,12 @@ func (i *interrupts) loop() {
 		if isHarmless(sig) {
 			continue
 		}
-		name, status := "SIGINT", 130
+		name := "SIGINT"
 		switch sig {
 		case syscall.SIGTERM:
-			name, status = "SIGTERM", 143
+			name = "SIGTERM"
 		case syscall.SIGHUP:
-			name, status = "SIGHUP", 129
+			name = "SIGHUP"
 		}
 		switch ends++; ends {
 		case 1:
@@ -58,7 +60,7 @@ func (i *interrupts) loop() {
 			i.control.Kill()
 		default:
 			i.drawnAway()
-			os.Exit(status)
+			os.Exit(signalStatus(name))
 		}
 	}
 }
@@ -78,7 +80,29 @@ func (i *interrupts) stop() {
 // interruptStatus is the exit status of a command whose context a signal has ended.
 func interruptStatus(ctx context.Context) int {
 	sig, _ := context.Cause(ctx).(runner.Signal)
-	switch sig.Name {
+	return signalStatus(sig.Name)
+}
+
+// bound ends this process with status if a signal has ended the run, or ends it now, and what
+// is left to print does not get read. before is called then.
+func (i *interrupts) bound(status int, before func()) {
+	context.AfterFunc(i.ctx, func() {
+		s, ok := context.Cause(i.ctx).(runner.Signal)
+		if !ok {
+			return
+		}
+		if status == 0 {
+			status = signalStatus(s.Name)
+		}
+		time.AfterFunc(view.Patience, func() {
+			before()
+			os.Exit(status)
+		})
+	})
+}
+
+func signalStatus(name string) int {
+	switch name {
 	case "SIGTERM":
 		return 143
 	case "SIGHUP":

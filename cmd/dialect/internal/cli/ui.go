@@ -22,6 +22,7 @@ type ui struct {
 	errTTY   bool
 	mu       sync.Mutex // guards err: listeners write from other goroutines
 	view     view.View  // of a run that lasts; nil for none
+	queue    *view.Queue
 }
 
 func newUI() *ui {

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"os"
 
 	"golang.org/x/term"
@@ -27,18 +28,20 @@ func (u *ui) watch(output string, json bool, secret *redact.Redactor) (view.View
 	default:
 		mode = view.Live
 	}
-	v := view.New(mode, view.Options{Out: u.err, Color: color(u.errTTY), Redact: secret, Size: terminalSize})
+	q := view.NewQueue(view.QueueOptions{Patience: view.Patience})
+	v := view.New(mode, view.Options{Out: q.To(u.err), Busy: q.Busy, Color: color(u.errTTY), Redact: secret, Size: terminalSize})
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	u.view = v
+	u.view, u.queue = v, q
 	return v, mode
 }
 
 func (u *ui) unwatch(v view.View) {
 	v.Close()
+	u.queue.Flush(context.Background())
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	u.view = nil
+	u.view, u.queue = nil, nil
 }
 
 func terminalSize() (columns, rows int) {
