@@ -203,3 +203,73 @@ func TestLeftoverOfReaped(t *testing.T) {
 		t.Error("what was left is alive")
 	}
 }
+
+// What a command leaves running is named, whatever it did to come loose, and by one command
+// alone; EndLeft ends it. What ends a moment later is not worth a note.
+func TestLeftRunning(t *testing.T) {
+	for _, how := range []string{"inherit,silent", "setsid,silent", "bare,silent"} {
+		for _, now := range []bool{false, true} {
+			t.Run(how, func(t *testing.T) {
+				leaks(t)
+				l := start(t)
+				file := filepath.Join(t.TempDir(), "pids")
+				res := l.Run(context.Background(), command(t, "daemon", file, how))
+				list := pids(file)
+				if res.ExitCode != 0 || len(list) != 1 || len(res.Left) != 1 || res.Left[0].PID != list[0] || res.Left[0].Name == "" || len(res.Notes) != 1 {
+					t.Errorf("%v: got %+v", list, res)
+				}
+				if res := l.Run(context.Background(), command(t, "exit", "0")); len(res.Left) > 0 || len(res.Notes) > 0 {
+					t.Errorf("named again: %+v", res)
+				}
+				begun := time.Now()
+				if err := l.EndLeft(now); err != nil {
+					t.Error(err)
+				}
+				if live := alive(list); len(live) > 0 || now && time.Since(begun) > time.Second {
+					t.Errorf("alive: %v after %v", live, time.Since(begun))
+				}
+			})
+		}
+	}
+	t.Run("beside others", func(t *testing.T) {
+		leaks(t)
+		l := start(t)
+		dir := t.TempDir()
+		left := make(chan []Left, 4)
+		var files []string
+		for i := range 4 {
+			file := filepath.Join(dir, strconv.Itoa(i))
+			files = append(files, file)
+			go func() { left <- l.Run(context.Background(), command(t, "daemon", file, "bare,silent")).Left }()
+		}
+		got := make(map[int]int)
+		for range 4 {
+			for _, x := range <-left {
+				got[x.PID]++
+			}
+		}
+		var list []int
+		for _, file := range files {
+			list = append(list, pids(file)...)
+		}
+		for _, pid := range list {
+			if got[pid] != 1 {
+				t.Errorf("%d named %d times", pid, got[pid])
+			}
+		}
+		if len(list) != 4 || len(got) != 4 {
+			t.Errorf("named %v of %v", got, list)
+		}
+		if err := l.EndLeft(true); err != nil || len(alive(list)) > 0 {
+			t.Errorf("%v, alive %v", err, alive(list))
+		}
+	})
+	t.Run("for a moment", func(t *testing.T) {
+		leaks(t)
+		l := start(t)
+		res := l.Run(context.Background(), &Command{Argv: []string{"sh", "-c", "sleep 0.01 >/dev/null 2>&1 &"}, Env: os.Environ()})
+		if len(res.Notes) > 0 {
+			t.Errorf("got %q", res.Notes)
+		}
+	})
+}

@@ -37,7 +37,7 @@
 // the guard first, and then this process, leaves orphans behind.
 //
 // After an ordinary end nothing is killed: a daemon that a tool meant to leave
-// behind stays. If it holds a pipe open, [Command.PipeWait] bounds how long that is
+// behind stays, and a note names it. [Launcher.EndLeft] ends those, too. If it holds a pipe open, [Command.PipeWait] bounds how long that is
 // waited for, and a note says so.
 //
 // # Platforms
@@ -178,10 +178,20 @@ type Result struct {
 	Tail           []byte   // last bytes of both streams, in order of arrival
 	Notes          []string // what the reader of a report should know, one sentence each
 
+	// Left is what the command left running, as far as it did not belong to something
+	// outside of its tree; only Linux can tell. A note names it as well.
+	Left []Left
+
 	UserTime, SystemTime time.Duration // of the command and of the children that it waited for
 	// MaxRSS is the peak memory in bytes. On Linux it is not below what this
 	// process itself had in memory at the start, since the kernel inherits the mark.
 	MaxRSS int64
+}
+
+// A Left is a process that outlives the command that started it, or an ancestor of it.
+type Left struct {
+	PID  int
+	Name string
 }
 
 // An Output is one stream of a finished command.
@@ -293,6 +303,10 @@ func (l *Launcher) Pause() (resume func()) {
 		}
 	}
 }
+
+// EndLeft ends what commands left running when they ended by themselves: by SIGTERM and,
+// after a grace time or at once if now is set, SIGKILL. No command may be running.
+func (l *Launcher) EndLeft(now bool) error { return l.platform.endLeft(l, now) }
 
 // Close aborts the commands that still run, waits for their Run to return, and
 // makes a last attempt at what earlier aborts could not end. Daemons that a

@@ -27,7 +27,8 @@ type platform struct {
 	guard guard
 
 	mu       sync.Mutex
-	leftover []*tree // what aborts could not end
+	leftover []*tree        // what aborts could not end
+	named    map[int]uint64 // pid to start time, of what results name as left
 }
 
 // subreapers counts the launchers of this process that want orphans to become
@@ -86,7 +87,7 @@ func (p *platform) close() error {
 			sessions.leaders.Delete(t.leader)
 		}
 	}
-	if hasZombie() { // else there is nothing to read all of /proc for
+	if _, zombie := haveChildren(); zombie { // else there is nothing to read all of /proc for
 		reapOrphans()
 	}
 	_ = setSubreaper(false)
@@ -593,8 +594,12 @@ func (w *watcher) finish() {
 	res.MaxRSS = int64(usage.Maxrss) << 10
 	// Beside other commands a zombie is most likely theirs, and not worth reading
 	// all of /proc for: a command that ends alone, or the launcher, reaps the rest.
-	if w.tree != nil || w.held || !w.shared.Load() && hasZombie() {
+	children, zombie := haveChildren()
+	if w.tree != nil || w.held || !w.shared.Load() && zombie {
 		reapOrphans()
+	}
+	if children {
+		w.nameLeft()
 	}
 }
 

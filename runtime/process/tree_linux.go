@@ -474,12 +474,12 @@ func reapOrphans() (n int) {
 	return n
 }
 
-// hasZombie reports whether a child of this process waits to be waited for, at the
-// price of one system call.
-func hasZombie() bool {
+// haveChildren reports whether this process has children, and whether one of them waits to
+// be waited for, at the price of one system call.
+func haveChildren() (some, zombie bool) {
 	var info unix.Siginfo
 	err := unix.Waitid(unix.P_ALL, 0, &info, unix.WEXITED|unix.WNOHANG|unix.WNOWAIT, nil)
-	return err == nil && info.Signo != 0
+	return err == nil, err == nil && info.Signo != 0
 }
 
 // processes returns the pids that /proc shows, nil if it cannot be read.

@@ -270,6 +270,7 @@ func (p *printer) summary() {
 			p.f("%s: %s: %d tests passed, %d did in %s\n", p.paint(yellow, "warning"), place(r.Step), r.Tests.Passed, b.Passed, b.Run)
 		}
 	})
+	p.leftRunning()
 	if o.KeepGoing {
 		p.f("--keep-going: lines that change state ran after a failure\n")
 	}
@@ -296,6 +297,22 @@ func (p *printer) summary() {
 	if p.opt.Form == Terminal && p.opt.Store != "" && o.Degraded == "" && o.Verdict() != "passed" {
 		p.f("%s\n", p.paint(dim, "receipts: dialect receipts list --run "+o.Run))
 	}
+}
+
+// leftRunning names what commands left running that have no block of their own.
+func (p *printer) leftRunning() {
+	told := 0
+	runner.Leaves(p.o.Results, func(r *runner.Result) {
+		if r.Process == nil || len(r.Process.Left) == 0 || p.needsBlock(r) || told >= 5 {
+			return
+		}
+		told++
+		var names []string
+		for _, l := range r.Process.Left {
+			names = append(names, strconv.Itoa(l.PID)+" "+l.Name)
+		}
+		p.f("note: %s: left running: %s\n", place(r.Step), p.bounded(some(names, 5)))
+	})
 }
 
 func (p *printer) gate() string {

@@ -64,6 +64,9 @@ func (x *executor) close() {
 	x.claims.close()
 	x.run.opt.Control.attach(nil, nil)
 	if x.launcher != nil {
+		if killed := x.run.opt.Control.ended(); killed || x.run.ending.Err() != nil {
+			_ = x.launcher.EndLeft(killed)
+		}
 		_ = x.launcher.Close() // what it could not end, it could not end
 	}
 }

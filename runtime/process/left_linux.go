@@ -1,0 +1,180 @@
+//go:build linux && !portable
+
+package process
+
+import (
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+const (
+	// settle is how long what outlives a command may take to end before it counts as left.
+	settle = 50 * time.Millisecond
+	// mostLeft bounds how many are named.
+	mostLeft = 20
+)
+
+// nameLeft notes what the command left running, also what opened a session of its own and
+// cleared its environment: as this process is a subreaper, all of it, or the ancestor of it,
+// became a child of this process. It costs a few system calls unless there is something.
+//
+// What carries no mark of a command, and is in the session of none, may have been left by
+// any that ran: it is named by the last of those that ran at the same time.
+func (w *watcher) nameLeft() {
+	list := w.leftNow()
+	for deadline := time.Now().Add(settle); len(list) > 0 && time.Now().Before(deadline); {
+		time.Sleep(settle / 10)
+		list = w.leftNow()
+	}
+	if len(list) == 0 {
+		return
+	}
+	p := &w.launcher.platform
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	var names []string
+	for _, q := range list {
+		if p.named[q.pid] == q.start {
+			continue
+		}
+		if p.named == nil {
+			p.named = make(map[int]uint64)
+		}
+		p.named[q.pid] = q.start
+		if len(names) < mostLeft {
+			name := programName(q.pid)
+			w.result.Left = append(w.result.Left, Left{q.pid, name})
+			names = append(names, strconv.Itoa(q.pid)+" "+name)
+		}
+	}
+	if len(names) == 0 {
+		return
+	}
+	text := "left running: " + strings.Join(names, ", ")
+	if n := len(list) - len(names); n > 0 {
+		text += fmt.Sprintf(" and %d more", n)
+	}
+	if w.shared.Load() {
+		text += " (by this command, or one that ran at the same time)"
+	}
+	w.result.Notes = append(w.result.Notes, text)
+}
+
+// leftNow returns what is left of the command, and not named yet.
+func (w *watcher) leftNow() (list []proc) {
+	l := w.launcher
+	for _, q := range orphans() {
+		l.platform.mu.Lock()
+		named := l.platform.named[q.pid] == q.start
+		l.platform.mu.Unlock()
+		if !named && w.left(&q) {
+			list = append(list, q)
+		}
+	}
+	return list
+}
+
+// left reports whether the command left q, as far as is known.
+func (w *watcher) left(q *proc) bool {
+	if q.session == w.pid {
+		return true
+	}
+	if _, other := sessions.leaders.Load(q.session); other {
+		return false
+	}
+	mark, _ := readMark(q.pid)
+	if mark == w.mark || strings.HasPrefix(mark, w.mark+"/") {
+		return true
+	}
+	l := w.launcher
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for r := range l.running {
+		if r.pid.Load() != 0 {
+			return false // one that ends later names it
+		}
+	}
+	return true
+}
+
+// programName is the name of a program, without what could act on a terminal.
+func programName(pid int) string {
+	var buf [64]byte
+	n := readSmall("/proc/"+strconv.Itoa(pid)+"/comm", buf[:])
+	return strings.Map(func(r rune) rune {
+		if r <= ' ' || r >= 0x7f {
+			return '?'
+		}
+		return r
+	}, strings.TrimSuffix(string(buf[:max(n, 0)]), "\n"))
+}
+
+// orphans returns the living children of this process that came to it as a subreaper: they
+// are in other sessions than its own, and are no commands. The kernel gives orphans to the
+// first thread, whose children it lists.
+func orphans() (list []proc) {
+	self := os.Getpid()
+	own, err := unix.Getsid(0)
+	if err != nil {
+		return nil
+	}
+	me := strconv.Itoa(self)
+	var pids []int
+	text, err := os.ReadFile("/proc/" + me + "/task/" + me + "/children")
+	if err != nil { // a kernel without the list
+		pids = processes()
+	}
+	for field := range strings.FieldsSeq(string(text)) {
+		if pid, err := strconv.Atoi(field); err == nil {
+			pids = append(pids, pid)
+		}
+	}
+	for _, pid := range pids {
+		if _, command := sessions.leaders.Load(pid); command {
+			continue
+		}
+		if p, ok := readProc(pid); ok && p.ppid == self && p.session != own && !p.dead() {
+			list = append(list, p)
+		}
+	}
+	return list
+}
+
+// endLeft ends what commands left running, at once if now is set.
+func (p *platform) endLeft(l *Launcher, now bool) error {
+	// A tree without a leader: it has what is left now, and what descends from that.
+	t := newTree(&run{launcher: l, mark: l.mark + "none"}, 0)
+	t.reaped, t.start = true, 1
+	var err error
+	if t.own, err = unix.Getsid(0); err != nil {
+		return err
+	}
+	for _, q := range orphans() {
+		t.members[q.pid] = q.start
+	}
+	p.mu.Lock()
+	for pid, start := range p.named {
+		t.members[pid] = start
+	}
+	p.mu.Unlock()
+	if len(t.members) == 0 {
+		return nil
+	}
+	if !now {
+		t.terminate()
+		for deadline := time.Now().Add(DefaultGrace); time.Now().Before(deadline); time.Sleep(treePause) {
+			if live, err := t.scan(); err != nil || live == 0 {
+				break
+			}
+		}
+	}
+	if n := t.kill(killPatience); n > 0 {
+		return fmt.Errorf("%d processes could not be ended: they are stuck in the kernel or belong to another user", n)
+	}
+	return nil
+}
