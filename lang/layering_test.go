@@ -57,6 +57,8 @@ var layers = []layer{
 		"a report is made of what a run came to"},
 	{"runtime/redact", nil, nil,
 		"what takes secrets out is small enough to be read whole"},
+	{"runtime/tempdir", nil, nil,
+		"a temporary directory is a name and a lock"},
 	{"runtime/diagnose", nil, nil,
 		"what an output says is read from its bytes alone"},
 	{"runtime/view", []string{"lang/plan", "runtime/..."}, []string{"golang.org/x/"},

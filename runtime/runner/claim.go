@@ -11,6 +11,7 @@ import (
 
 	"github.com/command-dialect/dialect/receipts"
 	"github.com/command-dialect/dialect/receipts/doctrine"
+	"github.com/command-dialect/dialect/runtime/tempdir"
 )
 
 // ResultVariable names the variable with the path of a file in which a command may
@@ -21,8 +22,9 @@ const ResultVariable = "DIALECT_RESULT"
 // claims hands out the paths for results: names in a directory that is made when the
 // first is asked for, and removed with the run.
 type claims struct {
-	dir string
-	err error
+	dir    string
+	remove func()
+	err    error
 }
 
 // path returns the path for the result of a step; empty if there can be none.
@@ -33,11 +35,11 @@ func (c *claims) path(step string, attempt int) string {
 	return filepath.Join(c.dir, fmt.Sprintf("%s-%d.json", step, attempt))
 }
 
-func (c *claims) open() { c.dir, c.err = os.MkdirTemp("", "dialect-result-") }
+func (c *claims) open() { c.dir, c.remove, c.err = tempdir.New("result") }
 
 func (c *claims) close() {
-	if c.dir != "" {
-		_ = os.RemoveAll(c.dir) // it is temporary
+	if c.remove != nil {
+		c.remove()
 	}
 }
 

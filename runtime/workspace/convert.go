@@ -12,6 +12,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/command-dialect/dialect/runtime/tempdir"
 )
 
 // Between a file and the blob that git makes of it stand conversions: line ends,
@@ -300,12 +302,13 @@ func parseAttributes(out []byte, into map[string]attributes) error {
 type temporary struct {
 	repo    *repository
 	dir     string
+	drop    func() // removes dir; nil without one
 	indexed bool
 }
 
 func (t *temporary) remove() {
-	if t.dir != "" {
-		_ = os.RemoveAll(t.dir)
+	if t.drop != nil {
+		t.drop()
 	}
 }
 
@@ -313,11 +316,11 @@ func (t *temporary) make(c *config) error {
 	if t.dir != "" {
 		return nil
 	}
-	dir, err := os.MkdirTemp("", "dialect-tree-")
+	dir, drop, err := tempdir.New("tree")
 	if err != nil {
 		return err
 	}
-	t.dir = dir
+	t.dir, t.drop = dir, drop
 	var b bytes.Buffer
 	b.WriteString("[core]\n\tbare = false\n\trepositoryformatversion = 1\n[extensions]\n")
 	if t.repo.format == formatSHA256 {

@@ -35,6 +35,7 @@ import (
 	"github.com/command-dialect/dialect/lang/routing"
 	"github.com/command-dialect/dialect/runtime/report"
 	"github.com/command-dialect/dialect/runtime/runner"
+	"github.com/command-dialect/dialect/runtime/tempdir"
 )
 
 // Options are what the server is told by its command.
@@ -479,7 +480,7 @@ func (c *call) watch(ctx context.Context, req *mcp.CallToolRequest) (stop func()
 	if token == nil {
 		return nil, errors.New("nobody asked")
 	}
-	dir, err := os.MkdirTemp("", "dialect-mcp-")
+	dir, remove, err := tempdir.New("mcp")
 	if err != nil {
 		return nil, err
 	}
@@ -497,7 +498,7 @@ func (c *call) watch(ctx context.Context, req *mcp.CallToolRequest) (stop func()
 	return func() {
 		close(done)
 		<-gone
-		_ = os.RemoveAll(dir) // it is temporary
+		remove()
 	}, nil
 }
 
