@@ -252,6 +252,7 @@ func (r *run) watch(proc *os.Process, rs *readers, exited <-chan error, started 
 		if gone && eof {
 			if aborted {
 				forceEnd(proc) // of the group, what ignores SIGTERM
+				awaitEnd(proc)
 			}
 			return
 		}

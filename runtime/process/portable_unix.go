@@ -6,6 +6,7 @@ import (
 	"os"
 	"runtime"
 	"syscall"
+	"time"
 )
 
 // abandonReaders is false: to close a pipe wakes who reads it.
@@ -13,14 +14,26 @@ const abandonReaders = false
 
 func ownSession() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setsid: true} }
 
-// askToEnd and forceEnd signal the group of p, which outlives p while it has
-// members.
+// askToEnd and forceEnd signal the group of p, which outlives p while it has members.
+// Here p may have been waited for: if nothing of its group is left its number could be
+// given to another group, within the grace time at most.
 func askToEnd(p *os.Process) {
 	syscall.Kill(-p.Pid, syscall.SIGTERM)
 	syscall.Kill(-p.Pid, syscall.SIGCONT)
 }
 
 func forceEnd(p *os.Process) { syscall.Kill(-p.Pid, syscall.SIGKILL) }
+
+// awaitEnd waits a moment for the group of p to be gone: a signal that was sent is not yet
+// a process that ended.
+func awaitEnd(p *os.Process) {
+	for range 200 {
+		if syscall.Kill(-p.Pid, 0) == syscall.ESRCH {
+			return
+		}
+		time.Sleep(time.Millisecond)
+	}
+}
 
 func describe(res *Result, state *os.ProcessState) {
 	res.UserTime, res.SystemTime = state.UserTime(), state.SystemTime()

@@ -17,6 +17,7 @@ func ownSession() *syscall.SysProcAttr { return nil }
 
 func askToEnd(p *os.Process) { p.Kill() }
 func forceEnd(p *os.Process) { p.Kill() }
+func awaitEnd(*os.Process)   {}
 
 func describe(res *Result, state *os.ProcessState) {
 	res.UserTime, res.SystemTime = state.UserTime(), state.SystemTime()
