@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"maps"
 	"os"
@@ -107,6 +108,7 @@ type checked struct {
 	matrices map[string]*checkedMatrix // by path
 	names    []string                  // of what was checked, in order
 	edited   bool                      // a file was, or would be, fixed
+	edits    []edit                    // written once all files have been read
 }
 
 // A checkedMatrix is a matrix and the scripts that were held against it.
@@ -150,6 +152,9 @@ func (f *checkFlags) check(u *ui, args []string) error {
 		if err := f.script(u, c, name, vars); err != nil {
 			return err
 		}
+	}
+	if err := rewriteAll(u, c.edits); err != nil {
+		return err
 	}
 	c.finish(args)
 	c.list = lang.Ignore(c.list, c.sources)
@@ -299,9 +304,7 @@ func (f *checkFlags) mend(u *ui, c *checked, s *script, src *diag.Source) (*diag
 	case s.path == "" || f.stdinName != "" && s.name == f.stdinName:
 		_, err = u.out.Write(text)
 	case changed:
-		if err = rewrite(s.path, text); err == nil {
-			u.notef("%s in %s fixed", count(n, "finding"), s.name)
-		}
+		c.edits = append(c.edits, edit{s.path, text, fmt.Sprintf("%s in %s fixed", count(n, "finding"), s.name)})
 	}
 	return src, err
 }

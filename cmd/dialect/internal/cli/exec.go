@@ -86,6 +86,11 @@ func newExec(u *ui, use string) *cobra.Command {
 			if b := &p.Steps[0].Budget; f.timeout > 0 && (b.Timeout == 0 || b.Timeout > f.timeout) {
 				b.Timeout = f.timeout
 			}
+			file := outfile{flag: "--receipt-file", name: f.file}
+			store, _ := f.paths(root)
+			if err := settle(inUse{rulesOf(p.Matrix), store}, &file); err != nil {
+				return failf(execFailed, "%v", err)
+			}
 			rec, err := f.open(u, root, p.Matrix.Caches, "")
 			if err != nil {
 				return err
@@ -122,7 +127,7 @@ func newExec(u *ui, use string) *cobra.Command {
 			rec.close(o)
 			sig.bound(o.ExitStatus(), func() {})
 			queue.Flush(sig.ctx)
-			return execStatus(u, o, f.file, f.quiet, f.as != "")
+			return execStatus(u, o, &file, f.quiet, f.as != "")
 		},
 	}
 	fl := cmd.Flags()
@@ -215,7 +220,7 @@ func execRoot(dir string) string {
 
 // execStatus tells how the command ended, and returns its exit status; judged says that
 // a binding's expectations decide.
-func execStatus(u *ui, o *runner.Outcome, file string, quiet, judged bool) error {
+func execStatus(u *ui, o *runner.Outcome, file *outfile, quiet, judged bool) error {
 	r := o.Results[0]
 	if o.Degraded != "" {
 		u.notef("DEGRADED: %s", report.Degraded(o))
@@ -224,8 +229,8 @@ func execStatus(u *ui, o *runner.Outcome, file string, quiet, judged bool) error
 		if !quiet {
 			u.notef("receipt %s", r.Receipt)
 		}
-		if file != "" {
-			if err := os.WriteFile(file, []byte(r.Receipt.String()+"\n"), 0o600); err != nil {
+		if file.path != "" {
+			if err := replaceFile(file.path, []byte(r.Receipt.String()+"\n"), 0o600); err != nil {
 				return failf(execFailed, "cannot write the receipt's hash: %v", err)
 			}
 		}

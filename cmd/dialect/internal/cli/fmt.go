@@ -18,11 +18,12 @@ import (
 
 const fmtLong = `Write scripts in their canonical form: "Verb preposition noun", one space between words, the
 verb with a capital, and without what models add to plain lines: bullets, numbers, code fences,
-backticks, final full stops. Comments and blank lines stay, and so does a line that is no
-command, as it is; "dialect check" says what is wrong with it.
+backticks, final full stops. Comments and blank lines stay.
 
 A file is rewritten in its place, a directory stands for the .dlct files below it, and standard
 input goes to standard output. No matrix is needed: a script means the same before and after.
+A file with a line that is not a command is left as it is; "dialect check" says what is wrong
+with it. Nothing is written before all files have been read.
 
 The exit status is 1 with --check or --diff if a file is not in its canonical form, and if a
 line is no command.`
@@ -52,6 +53,7 @@ func newFmt(u *ui) *cobra.Command {
 				return err
 			}
 			bad := false
+			var edits []edit
 			for _, name := range names {
 				s, err := readScript(u, []string{name}, nil)
 				if err != nil {
@@ -76,6 +78,7 @@ func newFmt(u *ui) *cobra.Command {
 				}
 				same := bytes.Equal(text, s.text)
 				switch {
+				case len(faults) > 0 && s.path != "":
 				case f.diff:
 					if !same {
 						bad = true
@@ -89,11 +92,14 @@ func newFmt(u *ui) *cobra.Command {
 				case s.path == "":
 					_, err = u.out.Write(text)
 				case !same:
-					err = rewrite(s.path, text)
+					edits = append(edits, edit{path: s.path, text: text})
 				}
 				if err != nil {
 					return err
 				}
+			}
+			if err := rewriteAll(u, edits); err != nil {
+				return err
 			}
 			if bad {
 				return exitStatus(exitFailed)
@@ -120,23 +126,6 @@ func writeDiff(u *ui, s *script, what string, text []byte) error {
 	}
 	_, err := u.out.Write(diff.Diff(s.name, s.text, s.name+" ("+what+")", text))
 	return err
-}
-
-// rewrite puts text in the place of a file, whole or not at all, and keeps its mode. A link
-// stays a link.
-func rewrite(path string, text []byte) error {
-	path, err := filepath.EvalSymlinks(path)
-	if err != nil {
-		return err
-	}
-	info, err := os.Stat(path)
-	if err != nil {
-		return err
-	}
-	if err := writeFile(path, text); err != nil {
-		return err
-	}
-	return os.Chmod(path, info.Mode().Perm())
 }
 
 // scripts returns the names of scripts with each directory replaced by the scripts below it,

@@ -3,6 +3,7 @@ package cli
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -89,18 +90,18 @@ func initProject(u *ui, dir string, dry bool) error {
 		return nil
 	}
 	for _, f := range files {
+		if !exists(dir, f.name) {
+			if err := settle(inUse{}, &outfile{name: filepath.Join(dir, f.name), fresh: true}); err != nil {
+				return err
+			}
+		}
+	}
+	for _, f := range files {
 		path := filepath.Join(dir, f.name)
-		file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
-		if os.IsExist(err) {
+		err := createFile(path, []byte(f.text), 0o666)
+		if errors.Is(err, fs.ErrExist) {
 			u.notef("%s is there already and was left as it is", path)
 			continue
-		}
-		if err != nil {
-			return failf(exitFailed, "%v", err)
-		}
-		_, err = file.WriteString(f.text)
-		if cerr := file.Close(); err == nil {
-			err = cerr
 		}
 		if err != nil {
 			return failf(exitFailed, "%v", err)

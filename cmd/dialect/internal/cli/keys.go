@@ -2,7 +2,6 @@ package cli
 
 import (
 	"fmt"
-	"os"
 
 	"github.com/spf13/cobra"
 
@@ -29,16 +28,11 @@ func newReceiptsKeygen(u *ui) *cobra.Command {
 			if err != nil {
 				return usagef("%v", err)
 			}
-			f, err := os.OpenFile(args[1], os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-			if err != nil {
+			file := outfile{flag: "key", name: args[1], fresh: true}
+			if err := settle(inUse{}, &file); err != nil {
 				return usagef("%v", err).hint("a key is never overwritten")
 			}
-			_, err = fmt.Fprintln(f, private)
-			if cerr := f.Close(); err == nil {
-				err = cerr
-			}
-			if err != nil {
-				os.Remove(args[1])
+			if err := createFile(file.path, []byte(private+"\n"), 0o600); err != nil {
 				return failf(exitFailed, "%v", err)
 			}
 			_, err = fmt.Fprintln(u.out, public)

@@ -269,10 +269,14 @@ func (f *recordFlags) openStore(root string, key *keyfd.Key) *record {
 	}
 	r := &record{key: key}
 	r.path, r.logs = f.paths(root)
+	dir, err := filepath.Dir(r.path), error(nil)
 	if f.store == "" {
-		if err := makeStoreDir(filepath.Dir(r.path)); err != nil {
-			return &record{reason: err.Error()}
-		}
+		err = makeStoreDir(dir)
+	} else {
+		err = os.MkdirAll(dir, 0o700)
+	}
+	if err != nil {
+		return &record{reason: err.Error()}
 	}
 	if err := checkLogs(r.logs); err != nil {
 		return &record{reason: err.Error()}

@@ -1,13 +1,11 @@
 package cli
 
 import (
-	"bytes"
 	"context"
 	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"time"
 
@@ -57,19 +55,18 @@ func newReport(u *ui) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			for _, form := range []struct {
-				name  string
-				write func(w io.Writer) error
-			}{
-				{f.html, func(w io.Writer) error { return htmlReport(w, d, path, keys) }},
-				{f.junit, func(w io.Writer) error { return report.JUnit(w, d) }},
-				{f.markdown, func(w io.Writer) error { return report.Markdown(w, d) }},
-			} {
-				if form.name != "" {
-					if err := writeReport(u, form.name, form.write); err != nil {
-						return err
-					}
-				}
+			html, junit, markdown := outfile{flag: "--html", name: f.html}, outfile{flag: "--junit", name: f.junit}, outfile{flag: "--markdown", name: f.markdown}
+			if err := settle(inUse{files: f.keys, store: path}, &html, &junit, &markdown); err != nil {
+				return err
+			}
+			if err := html.write(u, func(w io.Writer) error { return htmlReport(w, d, path, keys) }); err != nil {
+				return err
+			}
+			if err := junit.write(u, func(w io.Writer) error { return report.JUnit(w, d) }); err != nil {
+				return err
+			}
+			if err := markdown.write(u, func(w io.Writer) error { return report.Markdown(w, d) }); err != nil {
+				return err
 			}
 			switch {
 			case f.json:
@@ -94,46 +91,6 @@ func newReport(u *ui) *cobra.Command {
 	f.addKey(cmd)
 	addStoreFlag(cmd, &f.store)
 	return cmd
-}
-
-// writeReport writes a file, or standard output for "-". A file is there whole or not at
-// all.
-func writeReport(u *ui, name string, write func(io.Writer) error) error {
-	var b bytes.Buffer
-	if err := write(&b); err != nil {
-		return err
-	}
-	if name == "-" {
-		_, err := u.out.Write(b.Bytes())
-		return err
-	}
-	return writeFile(name, b.Bytes())
-}
-
-// writeFile writes a file through a temporary one. What is no file, such as a pipe, is
-// written to as it is.
-func writeFile(name string, text []byte) error {
-	if info, err := os.Stat(name); err == nil && !info.Mode().IsRegular() {
-		return os.WriteFile(name, text, 0o666)
-	}
-	f, err := os.CreateTemp(filepath.Dir(name), "."+filepath.Base(name)+"-*")
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(text)
-	if err == nil {
-		err = f.Chmod(0o644)
-	}
-	if cerr := f.Close(); err == nil {
-		err = cerr
-	}
-	if err == nil {
-		err = os.Rename(f.Name(), name)
-	}
-	if err != nil {
-		os.Remove(f.Name())
-	}
-	return err
 }
 
 // htmlReport writes the page of a run, held against its store.

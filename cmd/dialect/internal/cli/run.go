@@ -7,6 +7,7 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -216,23 +217,13 @@ func runScript(u *ui, args []string, f *runFlags) error {
 
 // execute runs a program that binds, and reports it.
 func (f *runFlags) execute(u *ui, p *program) error {
-	// What stands in the place of a report counts like every other file: the report is
-	// written when the gate has been decided.
-	for flag, name := range map[string]string{"--junit": f.junit, "--html": f.html} {
-		if info, err := os.Stat(name); name != "" && name != "-" && err == nil && info.IsDir() {
-			return usagef("%s: %s is a directory", flag, name)
-		}
+	store, _ := f.paths(p.plan.Matrix.Root)
+	events := outfile{flag: "--events", name: f.events, stream: true}
+	junit, html := outfile{flag: "--junit", name: f.junit}, outfile{flag: "--html", name: f.html}
+	if err := settle(inUse{append(rulesOf(p.plan.Matrix), p.script.path), store}, &events, &junit, &html); err != nil {
+		return err
 	}
-	var events *report.Events
-	var eventsFile io.WriteCloser
-	if f.events != "" {
-		var err error
-		if eventsFile, err = openEvents(f.events); err != nil {
-			return usagef("--events: %v", err)
-		}
-		defer eventsFile.Close()
-	}
-	rec, err := f.open(u, p.plan.Matrix.Root, p.plan.Matrix.Caches, f.events)
+	rec, err := f.open(u, p.plan.Matrix.Root, p.plan.Matrix.Caches, events.path)
 	if err != nil {
 		return err
 	}
@@ -277,9 +268,15 @@ func (f *runFlags) execute(u *ui, p *program) error {
 	opt.Output = mode == view.Live || mode == view.Stream || f.events != ""
 	opt.Listen, opt.Hold = shown.Listen, queue.Hold
 	eventsQueue := view.NewQueue(view.QueueOptions{Patience: view.Patience, Whole: true})
-	if eventsFile != nil {
-		events = report.NewEvents(eventsQueue.To(eventsFile), rec.secret, nil)
-		opt.Listen = func(e runner.Event) { shown.Listen(e); events.Listen(e) }
+	var log *report.Events
+	if f.events != "" {
+		file, err := openEvents(&events)
+		if err != nil {
+			return usagef("--events %s: %v", f.events, err)
+		}
+		defer file.Close()
+		log = report.NewEvents(eventsQueue.To(file), rec.secret, nil)
+		opt.Listen = func(e runner.Event) { shown.Listen(e); log.Listen(e) }
 		opt.Hold = func() <-chan struct{} {
 			if ch := queue.Hold(); ch != nil {
 				return ch
@@ -299,11 +296,11 @@ func (f *runFlags) execute(u *ui, p *program) error {
 	if err := printOutcome(u, o, p, f.json, rec); err != nil {
 		return err
 	}
-	if err := f.files(u, doc, p, rec); err != nil {
+	if err := f.files(u, doc, p, rec, &junit, &html); err != nil {
 		return err
 	}
-	if events != nil {
-		if err := events.Err(); err != nil {
+	if log != nil {
+		if err := log.Err(); err != nil {
 			return failf(exitInternal, "--events: %v", err)
 		}
 		if err := eventsQueue.Err(); err != nil || unread {
@@ -319,19 +316,25 @@ func (f *runFlags) execute(u *ui, p *program) error {
 // hideGrace is how long a terminal may take to have a drawing taken away.
 const hideGrace = 300 * time.Millisecond
 
-// openEvents opens a file for events. A pipe must have its reader already. One that does not
-// read gets no more after a while: see [view.Queue].
-func openEvents(name string) (io.WriteCloser, error) {
-	flags := os.O_WRONLY | os.O_CREATE | os.O_TRUNC
-	info, err := os.Stat(name)
-	if err != nil || info.Mode()&os.ModeNamedPipe == 0 {
-		return os.OpenFile(name, flags, 0o666)
+// openEvents opens the place of events. A pipe must have its reader already, and one that does
+// not read gets no more after a while: see [view.Queue]. An existing file is replaced, not cut:
+// another name of it keeps its content.
+func openEvents(o *outfile) (io.WriteCloser, error) {
+	info, err := os.Lstat(o.path)
+	switch {
+	case err != nil:
+	case info.Mode()&os.ModeNamedPipe != 0:
+		w, err := os.OpenFile(o.path, os.O_WRONLY|syscall.O_NONBLOCK, 0)
+		if err != nil {
+			return nil, errors.New("nobody reads it")
+		}
+		return w, nil
+	default:
+		if err := os.Remove(o.path); err != nil {
+			return nil, pathError(err)
+		}
 	}
-	w, err := os.OpenFile(name, os.O_WRONLY|syscall.O_NONBLOCK, 0)
-	if err != nil {
-		return nil, fmt.Errorf("%s: nobody reads it", name)
-	}
-	return w, nil
+	return os.OpenFile(o.path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
 }
 
 func marshal(doc *report.Document) []byte {
@@ -340,7 +343,7 @@ func marshal(doc *report.Document) []byte {
 }
 
 // files writes the reports that are files, and what GitHub's runner reads.
-func (f *runFlags) files(u *ui, doc *report.Document, p *program, rec *record) error {
+func (f *runFlags) files(u *ui, doc *report.Document, p *program, rec *record, junit, html *outfile) error {
 	public := func(write func(io.Writer) error) func(io.Writer) error {
 		return func(w io.Writer) error {
 			var b bytes.Buffer
@@ -351,19 +354,15 @@ func (f *runFlags) files(u *ui, doc *report.Document, p *program, rec *record) e
 			return err
 		}
 	}
-	if f.junit != "" {
-		if err := writeReport(u, f.junit, public(func(w io.Writer) error { return report.JUnit(w, doc) })); err != nil {
-			return failf(exitInternal, "--junit: %v", err)
-		}
+	if err := junit.write(u, public(func(w io.Writer) error { return report.JUnit(w, doc) })); err != nil {
+		return err
 	}
-	if f.html != "" {
-		path := rec.path
-		if path == "" {
-			path = os.DevNull
-		}
-		if err := writeReport(u, f.html, public(func(w io.Writer) error { return htmlReport(w, doc, path, nil) })); err != nil {
-			return failf(exitInternal, "--html: %v", err)
-		}
+	store := rec.path
+	if store == "" {
+		store = os.DevNull
+	}
+	if err := html.write(u, public(func(w io.Writer) error { return htmlReport(w, doc, store, nil) })); err != nil {
+		return err
 	}
 	if os.Getenv("GITHUB_ACTIONS") != "true" || os.Getenv(report.AgentVariable) != "" {
 		return nil
@@ -378,7 +377,12 @@ func (f *runFlags) files(u *ui, doc *report.Document, p *program, rec *record) e
 		}
 	}
 	if name := os.Getenv("GITHUB_STEP_SUMMARY"); name != "" {
-		w, err := os.OpenFile(name, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
+		summary := outfile{flag: "GITHUB_STEP_SUMMARY", name: name}
+		err := settle(inUse{store: rec.path}, &summary)
+		var w *os.File
+		if err == nil {
+			w, err = os.OpenFile(summary.path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
+		}
 		if err == nil {
 			err = public(func(w io.Writer) error { return report.Markdown(w, doc) })(w)
 			if cerr := w.Close(); err == nil {

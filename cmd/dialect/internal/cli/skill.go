@@ -28,22 +28,18 @@ dialect: how a line is written, how it is run, what to hand up.
 				return err
 			}
 			path := filepath.Join(install, "dialect", "SKILL.md")
-			if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-				return failf(exitFailed, "%v", err)
-			}
-			f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
-			if os.IsExist(err) {
+			if _, err := os.Lstat(path); err == nil {
 				u.notef("%s is there already and was left as it is", path)
 				return nil
 			}
-			if err != nil {
-				return failf(exitFailed, "%v", err)
+			if err := makeFolder(path, 0o777); err != nil {
+				return usagef("--install %s: %v", install, err)
 			}
-			_, err = f.Write(text)
-			if cerr := f.Close(); err == nil {
-				err = cerr
+			file := outfile{flag: "--install", name: path, fresh: true}
+			if err := settle(inUse{}, &file); err != nil {
+				return err
 			}
-			if err != nil {
+			if err := createFile(file.path, text, 0o666); err != nil {
 				return failf(exitFailed, "%v", err)
 			}
 			u.notef("wrote %s", path)

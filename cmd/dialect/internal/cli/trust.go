@@ -46,6 +46,9 @@ func newTrust(u *ui) *cobra.Command {
   dialect trust --remove`,
 		Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
+			if f.show && f.remove {
+				return usagef("--show and --remove exclude each other")
+			}
 			return trust(u, f.routing, f.store, f.yes, f.show, f.remove)
 		},
 	}
