@@ -1,4 +1,5 @@
 # make build        ./bin/dialect, a static binary, and ./bin/dialect-mcp, its helper
+# make install      both into $(DESTDIR)$(PREFIX)/bin, as root so that a signing key is believed
 # make test         vet and all tests: the command that README names
 # make test-deps    what some tests need of npm (editors, MCP servers); without it they are skipped
 # make race         all tests under the race detector (RACE="./runtime/..." for some)
@@ -13,19 +14,28 @@
 GO       ?= go
 FUZZTIME ?= 30s
 RACE     ?= ./...
+PREFIX   ?= /usr/local
 
 module  := github.com/command-dialect/dialect
 version  = $(shell git describe --tags --always --dirty 2>/dev/null)
 conformance := lang/diag/output/conformance
 peers   := $(CURDIR)/bin/peers
 
-.PHONY: build test test-deps race check bench bench-peers fuzz golden soak clean
+.PHONY: build install test test-deps race check bench bench-peers fuzz golden soak clean
 
 # Without cgo the binary links nothing of the system it was built on, and with
 # -trimpath it holds no path of it.
 build:
 	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '-s -w -X $(module)/cmd/dialect/internal/cli.stamped=$(version)' -o bin/dialect ./cmd/dialect
 	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '-s -w' -o bin/dialect-mcp ./cmd/dialect/dialect-mcp
+
+# A binary that its user can execute and not read starts undumpable: no other process of the
+# user can take a signing key from it (runtime/keyfd). That needs another owner, so: `make build`,
+# then `sudo make install`. Without root the mode is the same, and a key gives level L0.
+install:
+	test -x bin/dialect -a -x bin/dialect-mcp || $(MAKE) build
+	install -d "$(DESTDIR)$(PREFIX)/bin"
+	install -m 0711 $$(test "$$(id -u)" != 0 || echo -o root -g root) bin/dialect bin/dialect-mcp "$(DESTDIR)$(PREFIX)/bin"
 
 test:
 	$(GO) vet ./...

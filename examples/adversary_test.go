@@ -79,12 +79,10 @@ func newWorld(t *testing.T, level int) *world {
 		}
 		w.own(dir, 0o755)
 	}
-	if err := os.Link(dialect, w.path("dialect")); err != nil {
-		binary, err := os.ReadFile(dialect)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(w.path("dialect"), binary, 0o755); err != nil {
+	// A link, since 60 copies are a gigabyte; a symbolic one where links to files of others are
+	// protected (fs.protected_hardlinks).
+	if os.Link(closed, w.path("dialect")) != nil {
+		if err := os.Symlink(closed, w.path("dialect")); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -432,6 +430,13 @@ func TestAdversary(t *testing.T) {
 		if _, err := exec.LookPath(tool); err != nil {
 			t.Skip(err)
 		}
+	}
+	if notClosed != nil {
+		text := fmt.Sprintf("NOT TESTED: the levels above L0 need root, or sudo: %v", notClosed)
+		if os.Getenv("CI") != "" {
+			t.Fatal(text)
+		}
+		t.Skip(text)
 	}
 	levels := []int{0, 1, 3}
 	cells := make([][3]string, len(attacks))

@@ -28,31 +28,44 @@ var update = flag.Bool("update", false, "write the golden files anew")
 // dialect is the binary under test: $DIALECT, or built by TestMain.
 var dialect string
 
+// closed is dialect as `make install` puts it: owned by root, mode 0711. A signing key is believed
+// from no other. notClosed says why there is none.
+var (
+	closed    string
+	notClosed error
+)
+
 func TestMain(m *testing.M) {
 	flag.Parse()
 	os.Exit(testMain(m))
 }
 
 func testMain(m *testing.M) int {
-	if dialect = os.Getenv("DIALECT"); dialect != "" {
-		abs, err := filepath.Abs(dialect)
-		if err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			return 1
-		}
-		dialect = abs
-		return m.Run()
-	}
 	dir, err := os.MkdirTemp("", "dialect-examples-")
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
 	defer os.RemoveAll(dir)
-	dialect = filepath.Join(dir, "dialect")
-	if out, err := exec.Command("go", "build", "-o", filepath.Dir(dialect)+"/", "../cmd/dialect", "../cmd/dialect/dialect-mcp").CombinedOutput(); err != nil {
-		fmt.Fprintf(os.Stderr, "the binary does not build: %v\n%s", err, out)
-		return 1
+	if dialect = os.Getenv("DIALECT"); dialect != "" {
+		if dialect, err = filepath.Abs(dialect); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			return 1
+		}
+	} else {
+		dialect = filepath.Join(dir, "dialect")
+		if out, err := exec.Command("go", "build", "-o", dir+"/", "../cmd/dialect", "../cmd/dialect/dialect-mcp").CombinedOutput(); err != nil {
+			fmt.Fprintf(os.Stderr, "the binary does not build: %v\n%s", err, out)
+			return 1
+		}
+	}
+	closed, notClosed = filepath.Join(dir, "closed"), nil
+	install := []string{"install", "-m", "0711", "-o", "0", "-g", "0", dialect, closed}
+	if os.Geteuid() != 0 {
+		install = append([]string{"sudo", "-n"}, install...)
+	}
+	if out, err := exec.Command(install[0], install[1:]...).CombinedOutput(); err != nil {
+		notClosed = fmt.Errorf("no binary of root can be installed: %w %s", err, out)
 	}
 	return m.Run()
 }

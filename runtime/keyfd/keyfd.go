@@ -1,16 +1,31 @@
-// Package keyfd takes the signing key of a run from a file descriptor, out of reach
-// of the commands that the run will start.
+// Package keyfd takes the signing key of a run from a file descriptor. In comes the number
+// of the descriptor, out goes a signer, and why its key could be in other hands. It does not
+// sign, and it starts no process.
 //
-// An orchestrator starts dialect with the reading end of a pipe that holds the key.
-// The key is read before anything else is started, the descriptor is closed, and on
-// Linux the process makes itself undumpable first: then no other process of the same
-// user can attach to it, or read its memory or descriptors. No command inherits the
-// descriptor or an environment variable that names it.
+// # Who could take the key
 //
-// That does not help where the commands run as root or with CAP_SYS_PTRACE, where the
-// key is in a file that they can read, or where they can read the orchestrator's own
-// memory. The first two are found out here, and then the key gives no higher level
-// than none; the last is for the orchestrator to see to.
+// An orchestrator starts dialect, as the user of the commands, with the reading end of a pipe
+// that holds the key. What counts is whether a process of that user can attach to dialect
+// before or after it reads the key: ptrace(2), /proc/PID/mem, /proc/PID/fd and pidfd_getfd(2)
+// all ask the same question of the kernel.
+//
+//   - After: on Linux [Take] makes the process undumpable before it reads the key, and the
+//     kernel then refuses. No command inherits the descriptor, or a variable that names it.
+//   - Before: between the exec and that call lie some milliseconds. A process that waits for
+//     them takes the descriptor by pidfd_getfd, copies the key with tee(2), which leaves it in
+//     the pipe, and is not noticed. A handshake does not help: the other end can be taken
+//     instead, and asks first. Only the exec itself can close the gap: the kernel starts a
+//     binary undumpable that the user may execute and not read. That is why `make install`
+//     gives it mode 0711 and the owner root. An owner of the same user could change the mode.
+//
+// [Weakness] says why neither or only one of the two is closed. The signatures of such a key have
+// level 0: the record is as good as one that the commands' user made.
+//
+// Nothing helps where the commands run as root or with CAP_SYS_PTRACE, or where the user
+// owns the user namespace. All of this is found out here. A key in a file that commands can
+// read is found out, too. Not found out, and for the orchestrator to see to: whether the
+// commands can read its own memory or descriptors, and whether they can replace the binary
+// that it starts, by a folder that they can write.
 package keyfd
 
 import (
@@ -34,8 +49,8 @@ const maxKey = 4096
 // A Key is a signing key, and why it is not out of reach.
 type Key struct {
 	Signer *receipts.Signer
-	// Weakness says why what the key signs has trust level 0 all the same; empty if it
-	// has level 1.
+	// Weakness says why what the key signs has trust level 0, and what to do about it;
+	// empty if it has level 1.
 	Weakness string
 }
 

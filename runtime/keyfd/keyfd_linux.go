@@ -2,27 +2,83 @@ package keyfd
 
 import (
 	"io/fs"
+	"os"
+	"sync"
 	"syscall"
 
 	"golang.org/x/sys/unix"
 )
 
-// protect makes this process unreadable for others of the same user, and says why
-// that is not enough; empty if it is.
+// The values of PR_GET_DUMPABLE and the number of an ioctl, from linux/sched/coredump.h and
+// linux/nsfs.h.
+const (
+	dumpable      = 1      // SUID_DUMP_USER: processes of the same user may attach
+	nsGetOwnerUID = 0xb704 // NS_GET_OWNER_UID
+	capSysPtrace  = 1 << unix.CAP_SYS_PTRACE
+)
+
+// exposed reports whether processes of the same user could attach to this one at its first
+// call, which [protect] makes before it changes that. The kernel decides at the exec: a
+// binary that the user cannot read starts undumpable.
+var exposed = sync.OnceValues(func() (bool, error) {
+	v, err := unix.PrctlRetInt(unix.PR_GET_DUMPABLE, 0, 0, 0, 0)
+	return v == dumpable, err
+})
+
+// protect makes this process unreadable for others of the same user, and says why that is
+// not enough; empty if it is.
 func protect() string {
+	why := Weakness()
 	if err := unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != nil {
 		return "the process cannot be made undumpable: " + err.Error()
 	}
-	if unix.Geteuid() == 0 {
-		return "commands run as root, which can read the key from memory"
+	return why
+}
+
+// Weakness says why a key that was handed to this process would give level 0, and what to do
+// about it; empty if it would give level 1.
+func Weakness() string {
+	open, err := exposed()
+	if err != nil {
+		return "cannot read whether this process is dumpable: " + err.Error()
+	}
+	if unix.Geteuid() == 0 || unix.Getuid() == 0 {
+		return "commands run as root, which can read the key from memory: start dialect as an ordinary user"
 	}
 	var data [2]unix.CapUserData
 	if err := unix.Capget(&unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}, &data[0]); err != nil {
-		return "the capabilities of the process cannot be told: " + err.Error()
+		return "cannot read the capabilities of this process: " + err.Error()
 	}
-	const ptrace = 1 << unix.CAP_SYS_PTRACE
-	if (data[0].Effective|data[0].Permitted|data[0].Inheritable)&ptrace != 0 {
-		return "commands may trace any process (CAP_SYS_PTRACE)"
+	if (data[0].Effective|data[0].Permitted|data[0].Inheritable)&capSysPtrace != 0 {
+		return "commands may trace any process: start dialect without CAP_SYS_PTRACE"
+	}
+	if open {
+		return "another process of this user could take the key before dialect protected itself: install a dialect that this user cannot read (`sudo make install`: owner root, mode 0711)"
+	}
+	exe, err := os.Stat("/proc/self/exe")
+	if err != nil {
+		return "cannot read who owns the binary: " + pathless(err).Error()
+	}
+	if st, ok := exe.Sys().(*syscall.Stat_t); !ok || int(st.Uid) == unix.Geteuid() || int(st.Uid) == unix.Getuid() {
+		return "this user owns the binary, and can replace it or make it readable: install it with another owner (`sudo make install`)"
+	}
+	return namespaceWeakness()
+}
+
+// namespaceWeakness reports a user namespace that belongs to this user: its processes outside
+// of the namespace have all capabilities inside (user_namespaces(7)), CAP_SYS_PTRACE included.
+func namespaceWeakness() string {
+	ns, err := os.Open("/proc/self/ns/user")
+	if err != nil {
+		return "cannot read whom the user namespace belongs to: " + pathless(err).Error()
+	}
+	defer ns.Close()
+	owner, err := unix.IoctlGetUint32(int(ns.Fd()), nsGetOwnerUID)
+	if err != nil {
+		return "cannot read whom the user namespace belongs to: " + err.Error()
+	}
+	if int(owner) == unix.Getuid() || int(owner) == unix.Geteuid() {
+		return "this user owns the user namespace, and can trace any process in it from outside: start dialect outside of it"
 	}
 	return ""
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/command-dialect/dialect/lang/diag"
 	"github.com/command-dialect/dialect/lang/routing"
 	"github.com/command-dialect/dialect/receipts/sqlite"
+	"github.com/command-dialect/dialect/runtime/keyfd"
 	"github.com/command-dialect/dialect/runtime/mcpclient"
 )
 
@@ -40,7 +41,7 @@ func newDoctor(u *ui) *cobra.Command {
 		Use:   "doctor",
 		Short: "say what is wrong with a set-up: matrix, tools, store, trust, servers",
 		Long: `Look at all that a run needs, and say what is broken and what to do: the matrix and its tools,
-the store of receipts, git, what the matrix is held against, and with --online the MCP servers,
+the store of receipts, whether a key would be believed, git, what the matrix is held against, and with --online the MCP servers,
 which are started for it.
 
 The exit status is 1 if something is broken.`,
@@ -118,6 +119,7 @@ func examine(routingFile, store string, online bool) (list []symptom) {
 		say("ok", "tools", "", "every program that the project binds is there")
 	}
 	doctorStore(say, m, store)
+	doctorKey(say)
 	if _, err := exec.LookPath("git"); err != nil {
 		say("warning", "git", "install git: without it receipts name the files by their bytes alone", "git is not in PATH")
 	} else if top := repository(m.Root); !exists(top, ".git") {
@@ -179,6 +181,22 @@ func doctorStore(say sayer, m *routing.Matrix, store string) {
 	}
 	f.Close()
 	say("ok", "store", "`dialect receipts verify` holds all of it against its log", "%s", shortPath(path))
+}
+
+// doctorKey says whether a key that is handed to this binary, by this user, would be believed.
+// Without one that is no fault: a record is then self-recorded, as most are.
+func doctorKey(say sayer) {
+	why := keyfd.Weakness()
+	if why == "" {
+		say("ok", "key", "", "a key that is handed over by --key-fd gives level L1")
+		return
+	}
+	state := "ok"
+	if os.Getenv(keyfd.Variable) != "" {
+		state = "warning"
+	}
+	why, advice, _ := strings.Cut(why, ": ")
+	say(state, "key", advice, "records are self-recorded (L0), with a key by --key-fd, too: %s", why)
 }
 
 // doctorServers asks each server for its tools.

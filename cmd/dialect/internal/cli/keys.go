@@ -13,8 +13,9 @@ the public key, which whoever verifies needs, to standard output.
 
 Hand the private key to dialect by a file descriptor, from a user that the agent is
 not:  dialect run --key-fd 3 quality.dlct 3< <(cat boss.key)
-A key that the commands of a run can read proves nothing; dialect says so where it can
-tell.`
+A key that the commands of a run can read proves nothing, and gives level L0: dialect must be
+a binary that their user cannot read (sudo make install). The run says so where it is not,
+and "dialect doctor" says it before.`
 
 func newReceiptsKeygen(u *ui) *cobra.Command {
 	cmd := &cobra.Command{
