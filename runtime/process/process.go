@@ -126,7 +126,7 @@ type Command struct {
 	Argv      []string
 	Dir       string   // working directory; empty for this process's own
 	LookupDir string   // empty for Dir
-	Env       []string // the complete environment, "K=V", each name once; see [Environ]
+	Env       []string // the complete environment, "K=V", each name once; see package environ
 
 	// Stdin is what the command reads; nil for nothing. It is held in a file without a
 	// name, so that a command that does not read it waits for nobody.

@@ -44,9 +44,6 @@ func candidates(file string, env []string) []string {
 
 func sameName(a, b string) bool { return strings.EqualFold(a, b) }
 
-// fold returns the form in which names of variables are compared.
-func fold(name string) string { return strings.ToUpper(name) }
-
 func permitted(string, os.FileInfo) bool { return true }
 
 // identify says that no content can be told from another without reading it.

@@ -22,9 +22,6 @@ func candidates(file string, _ []string) []string { return []string{file} }
 
 func sameName(a, b string) bool { return a == b }
 
-// fold returns the form in which names of variables are compared.
-func fold(name string) string { return name }
-
 func permitted(path string, info os.FileInfo) bool {
 	// Not even root may execute what nobody may.
 	return info.Mode()&0o111 != 0 && unix.Access(path, unix.X_OK) == nil

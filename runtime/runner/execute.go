@@ -11,6 +11,7 @@ import (
 	"github.com/command-dialect/dialect/lang/plan"
 	"github.com/command-dialect/dialect/receipts"
 	"github.com/command-dialect/dialect/runtime/builtin"
+	"github.com/command-dialect/dialect/runtime/environ"
 	"github.com/command-dialect/dialect/runtime/inputs"
 	"github.com/command-dialect/dialect/runtime/process"
 )
@@ -38,14 +39,14 @@ func newExecutor(r *run) *executor {
 		x.claims.open()
 	}
 	x.env, x.removed = x.environ(nil)
-	x.digest = process.EnvironDigest(x.env)
+	x.digest = environ.Digest(x.env)
 	return x
 }
 
 // environ makes the environment of a step for which the matrix sets set.
 func (x *executor) environ(set map[string]string) (env, removed []string) {
 	o := x.run.opt
-	env, removed = process.Environ(o.Environ, process.EnvOptions{Color: o.Color, Set: set})
+	env, removed = environ.Make(o.Environ, environ.Options{Color: o.Color, Set: set})
 	// A script that runs dialect itself records into the same session.
 	env = setenv(env, "DIALECT_SESSION", o.Session)
 	return setenv(env, JobsVariable, strconv.Itoa(o.Jobs)), removed
@@ -92,7 +93,7 @@ func (x *executor) process(ctx context.Context, res *Result) {
 	env, digest := slices.Clone(x.env), x.digest
 	if len(s.Env) > 0 {
 		env, _ = x.environ(s.Env)
-		digest = process.EnvironDigest(env)
+		digest = environ.Digest(env)
 	}
 	if !x.inputs(ctx, res) || x.reuse(res, env, digest) {
 		return

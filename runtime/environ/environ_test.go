@@ -1,0 +1,120 @@
+package environ
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// Names of each family, by class; what is planted through them is in families_test.go.
+func TestClassOf(t *testing.T) {
+	for want, names := range map[class]string{
+		removed: `npm_config_userconfig NPM_CONFIG_USERCONFIG npm_config_script-shell npm_config_ignore_scripts pnpm_config_x YARN_RC_FILENAME
+			HARNESS_PERL HARNESS_OPTIONS PERL5OPT PERL5LIB PERLIO PYTHONPYCACHEPREFIX PYTHONPATH PYTHONANYTHINGNEW PYTEST_ADDOPTS MYPY_CACHE_DIR MYPYPATH RUFF_CONFIG
+			BLACK_CACHE_DIR COVERAGE_RCFILE XDG_CONFIG_HOME NODE_COMPILE_CACHE NODE_OPTIONS ESLINT_FLAGS TS_NODE_SKIP_PROJECT VITEST_MODE GOFLAGS GOENV GOOS CGO_ENABLED GORACE GOWORK
+			RUSTFLAGS RUSTC_WRAPPER CARGO_PROFILE_TEST_DEBUG_ASSERTIONS CARGO_TARGET_X_RUNNER CARGO_BUILD_TARGET INSTA_FORCE_PASS RUBYOPT BUNDLE_GEMFILE RUBOCOP_OPTS
+			MAVEN_OPTS JAVACMD GRADLE_OPTS JAVA_TOOL_OPTIONS MAKEFLAGS MAKEFILES GNUMAKEFLAGS GIT_DIR GIT_CONFIG_KEY_0 GIT_TEST_X LD_PRELOAD DYLD_X BASH_ENV ENV ZDOTDIR PROMPT_COMMAND PS4
+			BASH_FUNC_ls%% TSAN_OPTIONS GTEST_FILTER TF_CLI_ARGS_plan`,
+		digested: `PATH HOME LANG LC_ALL TZ CI XDG_CACHE_HOME XDG_CONFIG_DIRS PYTHONHASHSEED VIRTUAL_ENV NODE_ENV GOCACHE GOTOOLCHAIN CARGO_HOME CARGO_TARGET_DIR CC CFLAGS
+			JAVA_HOME GEM_HOME BUNDLE_PATH RAILS_ENV GRADLE_USER_HOME ORG_GRADLE_PROJECT_x PERL_HASH_SEED SSL_CERT_FILE RUST_TEST_THREADS`,
+		free: `TERM USER PYTHON_VERSION PYTHONUNBUFFERED GIT_AUTHOR_NAME GIT_COMMIT GIT_SSH_COMMAND NODE_VERSION NODE_AUTH_TOKEN npm_config_registry npm_config_//r/:_authToken
+			NPM_CONFIG_CACHE YARN_NPM_AUTH_TOKEN CARGO_TERM_COLOR CARGO_REGISTRY_TOKEN MAVEN_PASSWORD MAVEN_VERSION TMPDIR MAKELEVEL DIALECT_SESSION npm_config_ PYTHON CARGO_TARGET_X`,
+	} {
+		for name := range strings.FieldsSeq(names) {
+			if got := classOf(name); got != want {
+				t.Errorf("%s has class %d, want %d", name, got, want)
+			}
+		}
+	}
+}
+
+func TestMake(t *testing.T) {
+	const plain = "GIT_PAGER=cat GIT_TERMINAL_PROMPT=0 NO_COLOR=1 PAGER=cat"
+	for _, test := range []struct {
+		name    string
+		base    string // words
+		options Options
+		env     string
+		removed string
+	}{
+		{"empty", "", Options{}, plain, ""},
+		{"kept", "PATH=/bin LANG=de_DE LC_ALL=C HOME=/h TERM=xterm", Options{}, "PATH=/bin LANG=de_DE LC_ALL=C HOME=/h TERM=xterm " + plain, ""},
+		{"last wins", "A=1 B=2 A=3", Options{}, "B=2 A=3 " + plain, ""},
+		{"no CI", "CI=", Options{}, "CI= " + plain, ""},
+		{"color", "FORCE_COLOR=1", Options{Color: true}, "FORCE_COLOR=1 GIT_PAGER=cat GIT_TERMINAL_PROMPT=0 PAGER=cat", ""},
+		{"no color", "FORCE_COLOR=1 CLICOLOR_FORCE=1 NO_COLOR=", Options{}, plain, ""},
+		{"keys", "DIALECT_KEY=k DIALECT_KEY_FILE=/k DIALECT_SESSION=s", Options{Set: map[string]string{"DIALECT_KEY": "x"}}, "DIALECT_SESSION=s " + plain, ""},
+		{"mark", "DIALECT_STEP_MARK=x", Options{}, plain, ""},
+		{"removed", "PYTHONPATH=. GOFLAGS=-exec=true LD_PRELOAD=x.so GIT_DIR=/x GIT_CONFIG_COUNT=1 BASH_FUNC_ls%%=x DYLD_INSERT_LIBRARIES=y CARGO_TARGET_X_RUNNER=true npm_config_script-shell=true",
+			Options{}, plain, "BASH_FUNC_ls%% CARGO_TARGET_X_RUNNER DYLD_INSERT_LIBRARIES GIT_CONFIG_COUNT GIT_DIR GOFLAGS LD_PRELOAD PYTHONPATH npm_config_script-shell"},
+		{"removed without a word, being empty", "MAKEFLAGS= PYTHONPATH=", Options{}, plain, ""},
+		{"not removed", "GIT_AUTHOR_NAME=a GIT_SSH_COMMAND=ssh GIT_COMMIT=1 CARGO_TARGET_DIR=/t npm_config_registry=r PYTHONUNBUFFERED=1 MAKELEVEL=1",
+			Options{}, "GIT_AUTHOR_NAME=a GIT_SSH_COMMAND=ssh GIT_COMMIT=1 CARGO_TARGET_DIR=/t npm_config_registry=r PYTHONUNBUFFERED=1 MAKELEVEL=1 " + plain, ""},
+		{"set", "GOFLAGS=-exec=true A=1 PAGER=less", Options{Set: map[string]string{"GOFLAGS": "-mod=vendor", "A": "2", "PAGER": "more", "": "x", "B=": "x"}},
+			"A=2 GIT_PAGER=cat GIT_TERMINAL_PROMPT=0 GOFLAGS=-mod=vendor NO_COLOR=1 PAGER=more", ""},
+		{"nonsense", "=C:=x novalue", Options{}, plain, ""},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			base := strings.Fields(test.base)
+			before := slices.Clone(base)
+			env, left := Make(base, test.options)
+			if got := strings.Join(env, " "); got != test.env {
+				t.Errorf("got  %s\nwant %s", got, test.env)
+			}
+			if got := strings.Join(left, " "); got != test.removed {
+				t.Errorf("removed %s\nwant    %s", got, test.removed)
+			}
+			if !slices.Equal(base, before) {
+				t.Error("base was changed")
+			}
+		})
+	}
+}
+
+// The formula is part of the receipts that hold the digest.
+func TestDigest(t *testing.T) {
+	digest := func(text string) string {
+		sum := Digest(strings.Split(text, "|"))
+		return hex.EncodeToString(sum[:])
+	}
+	formula := func(text string) string {
+		sum := sha256.Sum256([]byte(text))
+		return hex.EncodeToString(sum[:])
+	}
+	for _, test := range []struct{ env, formula string }{
+		{"", "dialect.environ/1\n"},
+		{"TERM=xterm|TMPDIR=/t|DIALECT_SESSION=1", "dialect.environ/1\n"},
+		{"PATH=/bin|HOME=|LC_ALL=C|GOFLAGS=-mod=vendor|TERM=x", "dialect.environ/1\nGOFLAGS=11:-mod=vendor\nHOME=0:\nLC_ALL=1:C\nPATH=4:/bin\n"},
+		{"PATH=/a|PATH=/b", "dialect.environ/1\nPATH=2:/b\n"},
+		{"LANG=C\nPATH=4:/bin", "dialect.environ/1\nLANG=13:C\nPATH=4:/bin\n"},
+	} {
+		if got, want := digest(test.env), formula(test.formula); got != want {
+			t.Errorf("%q: got %s, want %s", test.env, got, want)
+		}
+	}
+}
+
+// FuzzEnviron: whatever comes in, what goes out is well formed, once each, without
+// keys, and stable.
+func FuzzMake(f *testing.F) {
+	f.Add("A=1\x00B=2\x00A=3", false)
+	f.Add("DIALECT_KEY=1\x00=x\x00PATH", true)
+	f.Add("npm_config_\x00CARGO_TARGET_\x00LC_=\x00BASH_FUNC_=", false)
+	f.Fuzz(func(t *testing.T, text string, color bool) {
+		env, _ := Make(strings.Split(text, "\x00"), Options{Color: color})
+		seen := make(map[string]bool)
+		for _, kv := range env {
+			name, _, ok := strings.Cut(kv, "=")
+			if !ok || name == "" || seen[fold(name)] || secret(name) {
+				t.Errorf("%q in %q", kv, env)
+			}
+			seen[fold(name)] = true
+		}
+		again, left := Make(env, Options{Color: color})
+		if len(left) > 0 || Digest(again) != Digest(env) || len(again) != len(env) {
+			t.Errorf("%q became %q, removed %q", env, again, left)
+		}
+	})
+}
