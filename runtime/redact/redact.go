@@ -4,9 +4,12 @@
 // of each secret; the same secret has the same mark under one key. The package knows
 // no receipts and no commands.
 //
-// It is a net, not a wall: a secret that has no known form, is in no such variable, was
-// encoded by the command, or is shorter than [minValue] goes through. What a command
-// gets is not touched.
+// The value of a secret is found as it is, in hex, in base64 (also in the middle of a longer
+// text), and with its characters escaped for URLs, JSON, HTML, shells, Python and Go.
+//
+// It is a net, not a wall. A secret goes through that has no known form and is in no such
+// variable, that is shorter than [minValue], or that the command compressed, encrypted, split over
+// lines, or wrote in another encoding. What a command gets is not touched.
 package redact
 
 import (
@@ -17,6 +20,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"unicode/utf8"
 )
 
 // Bounds, in bytes.
@@ -38,7 +42,9 @@ type Options struct {
 // takes out nothing.
 type Redactor struct {
 	key      []byte
-	literals [][]byte             // the longest first
+	literals []literal            // the longest first
+	by       [256][]literal       // the same by their first byte
+	firsts   []byte               // the first bytes that there are
 	hold     int                  // bytes that a secret can have
 	pairs    [1 << 16 / 64]uint64 // which two bytes a secret can begin with
 	single   [256]bool            // likewise, for literals of one byte
@@ -49,25 +55,30 @@ func New(o Options) *Redactor {
 	r := &Redactor{key: o.Key, hold: maxMatch}
 	for _, v := range o.Declared {
 		if v != "" {
-			r.literals = append(r.literals, []byte(v))
+			r.literals = append(r.literals, writings([]byte(v))...)
 		}
 	}
 	for _, kv := range o.Environ {
 		name, value, _ := strings.Cut(kv, "=")
 		if secretName(name) && secretValue(value) {
-			r.literals = append(r.literals, []byte(value))
+			r.literals = append(r.literals, writings([]byte(value))...)
 		}
 	}
-	slices.SortFunc(r.literals, func(a, b []byte) int {
-		if len(a) != len(b) {
-			return len(b) - len(a)
+	slices.SortStableFunc(r.literals, func(a, b literal) int {
+		if len(a.text) != len(b.text) {
+			return len(b.text) - len(a.text)
 		}
-		return bytes.Compare(a, b)
+		return bytes.Compare(a.text, b.text)
 	})
-	r.literals = slices.CompactFunc(r.literals, bytes.Equal)
+	r.literals = slices.CompactFunc(r.literals, func(a, b literal) bool { return bytes.Equal(a.text, b.text) })
 	for _, l := range r.literals {
-		r.begin(string(l))
-		r.hold = max(r.hold, len(l))
+		if r.by[l.text[0]] == nil {
+			r.firsts = append(r.firsts, l.text[0])
+		}
+		r.by[l.text[0]] = append(r.by[l.text[0]], l)
+		r.beginLiteral(l.text)
+		// A secret with all of its characters escaped is found up to the bound.
+		r.hold = max(r.hold, len(l.text)+4, min(maxUnit*len(l.text), maxUnit*maxMatch))
 	}
 	for _, f := range forms {
 		r.begin(f.prefix)
@@ -82,6 +93,39 @@ func (r *Redactor) begin(s string) {
 	}
 	i := int(s[0])<<8 | int(s[1])
 	r.pairs[i/64] |= 1 << (i % 64)
+}
+
+// beginLiteral notes what v can begin with, in any writing.
+func (r *Redactor) beginLiteral(v []byte) {
+	const hexDigits = "0123456789abcdefABCDEF"
+	if len(v) == 1 {
+		r.single[v[0]] = true
+	} else {
+		r.begin(string(v[:2]))
+		for _, c := range []byte{'%', '\\', '&', '\'', '+', '"', v[0]} {
+			r.begin(string([]byte{v[0], c}))
+		}
+	}
+	if v[0] == ' ' {
+		r.single['+'] = true
+	}
+	r.begin("%" + hexDigits[v[0]>>4:][:1])
+	r.begin("%" + strings.ToUpper(hexDigits[v[0]>>4:][:1]))
+	for _, c := range []byte("uxU01234567\\") {
+		r.begin(string([]byte{'\\', c}))
+	}
+	if i := strings.IndexByte("\a\b\f\n\r\t\v\x1b", v[0]); i >= 0 {
+		r.begin("\\" + "abfnrtve"[i:i+1])
+	}
+	if !word[v[0]] {
+		r.begin(string([]byte{'\\', v[0]}))
+	}
+	r.begin("&#")
+	for _, name := range [...]string{"&a", "&l", "&g", "&q"} {
+		if strings.IndexByte("&<>\"'", v[0]) >= 0 {
+			r.begin(name)
+		}
+	}
 }
 
 // secretName reports whether a variable of that name holds a secret.
@@ -235,12 +279,32 @@ func userInfo(s []byte) (int, int) {
 	return 3 + colon + 1, 3 + end
 }
 
+// literal returns the length of the first literal of list that s begins with, and what it is a
+// writing of.
+func (r *Redactor) literal(list []literal, s []byte) (n int, of []byte) {
+	for i := range list {
+		if n := list[i].match(s, r.hold); n > 0 {
+			return n, list[i].of
+		}
+	}
+	return 0, nil
+}
+
 // match returns which bytes of s, from its begin on, are a secret: those from skip to
-// n. n is 0 if there is none.
-func (r *Redactor) match(s []byte) (skip, n int) {
-	for _, l := range r.literals {
-		if bytes.HasPrefix(s, l) {
-			return 0, len(l)
+// n, and of what secret they are another writing; nil for what they are themselves. n is 0 if
+// there is none.
+func (r *Redactor) match(s []byte) (skip, n int, of []byte) {
+	if n, of := r.literal(r.by[s[0]], s); n > 0 {
+		return 0, n, of
+	}
+	switch s[0] {
+	case '%', '\\', '&', '\'', '+': // can stand for another character
+		for _, c := range r.firsts {
+			if c != s[0] && (c >= utf8.RuneSelf || unit(s, c) > 0) {
+				if n, of := r.literal(r.by[c], s); n > 0 {
+					return 0, n, of
+				}
+			}
 		}
 	}
 	for i := range forms {
@@ -250,18 +314,18 @@ func (r *Redactor) match(s []byte) (skip, n int) {
 		}
 		if f.special != nil {
 			if skip, n = f.special(s); n > 0 {
-				return skip, n
+				return skip, n, nil
 			}
 		} else if k := span(s[len(f.prefix):], f.set, f.most); k >= f.least {
-			return f.keep, len(f.prefix) + k
+			return f.keep, len(f.prefix) + k, nil
 		}
 	}
-	return 0, 0
+	return 0, 0, nil
 }
 
 // next returns the first secret of s that begins before limit, with what stays of its
-// prefix: the bytes from from to to.
-func (r *Redactor) next(s []byte, limit int) (from, to int, ok bool) {
+// prefix: the bytes from from to to, and the text that its mark is made of.
+func (r *Redactor) next(s []byte, limit int) (from, to int, of []byte, ok bool) {
 	last := len(s) - 1
 	for i := 0; i < limit; i++ {
 		c := s[i]
@@ -273,11 +337,14 @@ func (r *Redactor) next(s []byte, limit int) (from, to int, ok bool) {
 				continue
 			}
 		}
-		if skip, n := r.match(s[i:]); n > skip {
-			return i + skip, i + n, true
+		if skip, n, of := r.match(s[i:]); n > skip {
+			if of == nil {
+				of = s[i+skip : i+n]
+			}
+			return i + skip, i + n, of, true
 		}
 	}
-	return 0, 0, false
+	return 0, 0, nil, false
 }
 
 // Bytes returns p without its secrets: p itself if it holds none.
@@ -285,16 +352,16 @@ func (r *Redactor) Bytes(p []byte) []byte {
 	if r == nil {
 		return p
 	}
-	from, to, ok := r.next(p, len(p))
+	from, to, of, ok := r.next(p, len(p))
 	if !ok {
 		return p
 	}
 	out := make([]byte, 0, len(p)+64)
 	for ok {
 		out = append(out, p[:from]...)
-		out = r.mark(out, p[from:to])
+		out = r.mark(out, of)
 		p = p[to:]
-		from, to, ok = r.next(p, len(p))
+		from, to, of, ok = r.next(p, len(p))
 	}
 	return append(out, p...)
 }
@@ -429,14 +496,14 @@ func (w *Writer) pass(limit int) error {
 	w.out = w.out[:0]
 	at := 0
 	for at < limit {
-		from, to, ok := w.r.next(w.buf[at:], limit-at)
+		from, to, of, ok := w.r.next(w.buf[at:], limit-at)
 		if !ok {
 			w.out = append(w.out, w.buf[at:limit]...)
 			at = limit
 			break
 		}
 		w.out = append(w.out, w.buf[at:at+from]...)
-		w.out = w.r.mark(w.out, w.buf[at+from:at+to])
+		w.out = w.r.mark(w.out, of)
 		w.replaced = true
 		at += to
 	}

@@ -1,0 +1,290 @@
+package redact
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/hex"
+	"strings"
+	"unicode/utf16"
+	"unicode/utf8"
+)
+
+// A literal is a text that is a secret, or one in another writing.
+type literal struct {
+	text []byte
+	of   []byte // the secret itself: all writings of it have one mark
+	// rest is how many more characters of base64 have bits of the secret (0 or 1); the padding
+	// after them goes, too. It is -1 where text is not base64.
+	rest int
+}
+
+// maxUnit is the longest writing of one byte, in bytes: backslashes and "U00000041". It bounds
+// how far a match reaches.
+const (
+	maxUnit    = maxSlashes + 9
+	maxSlashes = 7 // of an escape that is escaped twice more
+)
+
+// minCore is how many characters of base64 must be those of a secret alone: fewer would
+// occur by chance.
+const minCore = 7
+
+// writings returns v itself, and v in hex and base64. What escapes single characters (URL, JSON, HTML,
+// shells, Python and Go) needs no entry: [unit] reads it.
+//
+// A secret that is encoded together with what stands around it begins at one of three places of
+// a group of base64. Of each the characters that depend on the secret alone are one literal.
+func writings(v []byte) []literal {
+	list := []literal{{text: v, of: v, rest: -1}}
+	if len(v) < minCore {
+		return list
+	}
+	h := hex.AppendEncode(nil, v)
+	list = append(list, literal{h, v, -1}, literal{bytes.ToUpper(h), v, -1})
+	for before := range 3 {
+		padded := append(make([]byte, before), v...)
+		text := base64.RawStdEncoding.EncodeToString(padded)
+		from, to := (before*8+5)/6, len(padded)*8/6
+		rest := min(len(text)-to, 1)
+		core := text[from:to]
+		if len(core) < minCore {
+			continue
+		}
+		list = append(list, literal{[]byte(core), v, rest})
+		if strings.ContainsAny(core, "+/") {
+			list = append(list, literal{[]byte(strings.NewReplacer("+", "-", "/", "_").Replace(core)), v, rest})
+		}
+	}
+	return list
+}
+
+// match returns the length of l at the begin of s, in any writing, at most limit; 0 if it is
+// not there.
+func (l *literal) match(s []byte, limit int) int {
+	n := len(l.text)
+	if !bytes.HasPrefix(s, l.text) {
+		if n = escaped(s[:min(len(s), limit)], l.text); n == 0 {
+			return 0
+		}
+	}
+	if l.rest >= 0 {
+		n += span(s[n:], &base64Set, l.rest)
+		n += span(s[n:], &padding, 2)
+	}
+	return n
+}
+
+var (
+	base64Set = chars("+/-_")
+	padding   = charset{'=': true}
+)
+
+// escaped returns the length of a text at the begin of s that stands for v with any of its
+// characters escaped; 0 if there is none. Each character is read once, so that the cost is
+// linear.
+func escaped(s, v []byte) int {
+	at := 0
+	for i := 0; i < len(v); {
+		if at >= len(s) {
+			return 0
+		}
+		size, n := 1, 0
+		if v[i] == '\\' {
+			size, n = backslashes(s[at:], v[i:])
+		}
+		if n == 0 && v[i] >= utf8.RuneSelf {
+			if r, k := utf8.DecodeRune(v[i:]); r != utf8.RuneError {
+				if n = runeUnit(s[at:], r); n > 0 {
+					size = k
+				}
+			}
+		}
+		if n == 0 {
+			n = unit(s[at:], v[i])
+		}
+		if n == 0 {
+			return 0
+		}
+		at, i = at+n, i+size
+	}
+	return at
+}
+
+// backslashes matches all backslashes that v begins with, size of them, with those that s begins
+// with. Each level of quoting doubles them, and puts one more before a character after them
+// that is quoted itself. n is 0 if they do not match.
+func backslashes(s, v []byte) (size, n int) {
+	size, run := span(v, &slash, len(v)), span(s, &slash, len(s))
+	for level := range 4 {
+		if n := size << level; run == n || run == n+1<<level-1 {
+			return size, n
+		}
+	}
+	return 1, 0
+}
+
+// unit returns the length of what stands for the byte c at the begin of s; 0 if nothing does.
+//
+//	URL             %41 %3d, + for a space
+//	JSON, Go, C     \n \" \\ \/ \u003c \x41 \101 \U00000041, also escaped again: \\n
+//	HTML            &amp; &#39; &#x27;
+//	shells          '\'' '"'"' \$
+func unit(s []byte, c byte) int {
+	switch s[0] {
+	case '%':
+		if n := number(s, "%", 2, 16, rune(c)); n > 0 {
+			return n
+		}
+	case '+':
+		if c == ' ' {
+			return 1
+		}
+	case '&':
+		if n := entity(s, c); n > 0 {
+			return n
+		}
+	case '\'':
+		if c == '\'' {
+			for _, q := range [...]string{`'\''`, `'"'"'`} {
+				if hasPrefix(s, q) {
+					return len(q)
+				}
+			}
+		}
+	case '\\':
+		if n := backslash(s, c); n > 0 {
+			return n
+		}
+	}
+	if s[0] == c {
+		return 1
+	}
+	return 0
+}
+
+// backslash reads an escape that begins with one or more backslashes.
+func backslash(s []byte, c byte) int {
+	if c == '\\' {
+		for _, q := range [...]string{`\u005c`, `\u005C`, `\x5c`, `\x5C`, `\134`} {
+			if hasPrefix(s, q) {
+				return len(q)
+			}
+		}
+		return 0
+	}
+	k := span(s, &slash, maxSlashes)
+	if k >= len(s) {
+		return 0
+	}
+	rest := s[k:]
+	if n := max(number(rest, "u", 4, 16, rune(c)), number(rest, "x", 2, 16, rune(c)), number(rest, "U", 8, 16, rune(c)), number(rest, "", 3, 8, rune(c))); n > 0 {
+		return k + n
+	}
+	if i := strings.IndexByte("\a\b\f\n\r\t\v\x1b\x00", c); i >= 0 {
+		if rest[0] == "abfnrtve0"[i] {
+			return k + 1
+		}
+		return 0
+	}
+	if rest[0] == c && !word[c] { // an escaped letter is another thing
+		return k + 1
+	}
+	return 0
+}
+
+var slash = charset{'\\': true}
+
+// runeUnit returns the length of what stands for the rune r, which is not ASCII; 0 if nothing does.
+func runeUnit(s []byte, r rune) int {
+	var raw [utf8.UTFMax]byte
+	if k := utf8.EncodeRune(raw[:], r); bytes.HasPrefix(s, raw[:k]) {
+		return k
+	}
+	switch {
+	case s[0] == '&':
+		return max(number(s, "&#", 0, 10, r), number(s, "&#x", 0, 16, r), number(s, "&#X", 0, 16, r))
+	case s[0] != '\\':
+		return 0
+	}
+	k := span(s, &slash, maxSlashes)
+	rest := s[k:]
+	if n := number(rest, "U", 8, 16, r); n > 0 {
+		return k + n
+	}
+	if n := number(rest, "x", 2, 16, r); n > 0 {
+		return k + n // Python's ascii
+	}
+	if r <= 0xffff {
+		if n := number(rest, "u", 4, 16, r); n > 0 {
+			return k + n
+		}
+		return 0
+	}
+	hi, lo := utf16.EncodeRune(r)
+	n := number(rest, "u", 4, 16, hi)
+	if n == 0 || n >= len(rest) {
+		return 0
+	}
+	k2 := span(rest[n:], &slash, maxSlashes)
+	if m := number(rest[n+k2:], "u", 4, 16, lo); k2 > 0 && m > 0 {
+		return k + n + k2 + m
+	}
+	return 0
+}
+
+// entity returns the length of a character reference of HTML to c.
+func entity(s []byte, c byte) int {
+	for _, e := range [...]struct {
+		c    byte
+		name string
+	}{{'&', "&amp;"}, {'<', "&lt;"}, {'>', "&gt;"}, {'"', "&quot;"}, {'\'', "&apos;"}} {
+		if c == e.c && hasPrefix(s, e.name) {
+			return len(e.name)
+		}
+	}
+	return max(number(s, "&#", 0, 10, rune(c)), number(s, "&#x", 0, 16, rune(c)), number(s, "&#X", 0, 16, rune(c)))
+}
+
+// number returns the length of prefix and the number want, of exactly digits digits or, where
+// digits is 0, of up to seven and a semicolon; 0 if s begins with another thing.
+func number(s []byte, prefix string, digits, base int, want rune) int {
+	if !hasPrefix(s, prefix) {
+		return 0
+	}
+	most := digits
+	if digits == 0 {
+		most = 7
+	}
+	var got rune
+	n := 0
+	for ; n < most && len(prefix)+n < len(s); n++ {
+		d := digit(s[len(prefix)+n])
+		if d >= base {
+			break
+		}
+		got = got*rune(base) + rune(d)
+	}
+	end := len(prefix) + n
+	switch {
+	case got != want || n == 0 || n < digits:
+		return 0
+	case digits > 0:
+		return end
+	case end < len(s) && s[end] == ';':
+		return end + 1
+	}
+	return 0
+}
+
+// digit is the value of a digit in base 16, or 16.
+func digit(c byte) int {
+	switch {
+	case c >= '0' && c <= '9':
+		return int(c - '0')
+	case c|0x20 >= 'a' && c|0x20 <= 'f':
+		return int(c|0x20-'a') + 10
+	}
+	return 16
+}
+
+func hasPrefix(s []byte, p string) bool { return len(s) >= len(p) && string(s[:len(p)]) == p }

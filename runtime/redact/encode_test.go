@@ -1,0 +1,189 @@
+package redact
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"html"
+	"net/url"
+	"os/exec"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// hard has each character that some writing escapes.
+const hard = "p@ss w0rd/\"quo'te\"\\back&<é☃𝄞>\t+%=$`~?end"
+
+// An encoder is a way to write a text down.
+type encoder struct {
+	name string
+	do   func(s string) string
+}
+
+func encoders(t testing.TB) []encoder {
+	list := []encoder{
+		{"plain", func(s string) string { return s }},
+		{"hex", func(s string) string { return hex.EncodeToString([]byte(s)) }},
+		{"HEX", func(s string) string { return strings.ToUpper(hex.EncodeToString([]byte(s))) }},
+		{"query", url.QueryEscape},
+		{"path", url.PathEscape},
+		{"query in lower case", func(s string) string { return strings.ToLower(url.QueryEscape(s)) }},
+		{"every byte escaped for a URL", func(s string) string {
+			var b strings.Builder
+			for _, c := range []byte(s) {
+				fmt.Fprintf(&b, "%%%02x", c)
+			}
+			return b.String()
+		}},
+		{"JSON with HTML escaped", jsonText(true)},
+		{"JSON", jsonText(false)},
+		{"JSON in JSON", func(s string) string { return jsonText(true)(jsonText(true)(s)) }},
+		{"JSON in ASCII", func(s string) string {
+			return strings.NewReplacer(`\U0001d11e`, `\ud834\udd1e`).Replace(strings.Trim(strconv.QuoteToASCII(s), `"`))
+		}},
+		{"JSON of PHP", func(s string) string { return strings.ReplaceAll(jsonText(false)(s), "/", `\/`) }},
+		{"HTML", html.EscapeString},
+		{"HTML in hexadecimal", func(s string) string {
+			return strings.NewReplacer("&", "&amp;", "'", "&#x27;", `"`, "&quot;", "<", "&lt;", ">", "&gt;", "é", "&#xE9;").Replace(s)
+		}},
+		{"Go", func(s string) string { return strings.Trim(strconv.Quote(s), `"`) }},
+		{"Go in ASCII", func(s string) string { return strings.Trim(strconv.QuoteToASCII(s), `"`) }},
+		{"quoted for a shell", func(s string) string { return strings.ReplaceAll(s, "'", `'\''`) }},
+		{"quoted by Python's shlex", func(s string) string { return strings.ReplaceAll(s, "'", `'"'"'`) }},
+		{"in double quotes", func(s string) string {
+			return strings.NewReplacer(`\`, `\\`, `"`, `\"`, "$", `\$`, "`", "\\`").Replace(s)
+		}},
+		{"base64 in a URL", func(s string) string { return url.QueryEscape(base64.StdEncoding.EncodeToString([]byte(s))) }},
+	}
+	for name, e := range map[string]*base64.Encoding{"std": base64.StdEncoding, "raw": base64.RawStdEncoding, "url": base64.URLEncoding, "raw url": base64.RawURLEncoding} {
+		for _, before := range []string{"", "u", "u:", "usr"} {
+			for _, after := range []string{"", "@", "@h", "@h/"} {
+				list = append(list, encoder{fmt.Sprintf("base64 %s %q %q", name, before, after), func(s string) string { return e.EncodeToString([]byte(before + s + after)) }})
+			}
+		}
+	}
+	// The real ones, where they are.
+	for _, real := range []struct{ name, program, script string }{
+		{"repr of Python", "python3", "import sys; print(repr(sys.argv[1])[1:-1], end='')"},
+		{"repr of bytes of Python", "python3", "import sys; print(repr(sys.argv[1].encode())[2:-1], end='')"},
+		{"ascii of Python", "python3", "import sys; print(ascii(sys.argv[1])[1:-1], end='')"},
+		{"json of Python", "python3", "import sys, json; print(json.dumps(sys.argv[1])[1:-1], end='')"},
+		{"quote of Python", "python3", "import sys, urllib.parse; print(urllib.parse.quote(sys.argv[1]), end='')"},
+		{"encodeURIComponent of node", "node", "process.stdout.write(encodeURIComponent(process.argv[1]))"},
+		{"printf %q of bash", "bash", `LC_ALL=C.UTF-8; printf %q "$0"`},
+		{"@Q of bash", "bash", `q=$0; printf %s "${q@Q}"`},
+	} {
+		if _, err := exec.LookPath(real.program); err != nil {
+			t.Logf("%s: %v", real.name, err)
+			continue
+		}
+		flag := map[string]string{"node": "-e"}[real.program]
+		if flag == "" {
+			flag = "-c"
+		}
+		list = append(list, encoder{real.name, func(s string) string {
+			out, err := exec.Command(real.program, flag, real.script, s).Output()
+			if err != nil {
+				t.Fatalf("%s: %v", real.name, err)
+			}
+			return string(out)
+		}})
+	}
+	return list
+}
+
+func jsonText(escape bool) func(string) string {
+	return func(s string) string {
+		var b bytes.Buffer
+		e := json.NewEncoder(&b)
+		e.SetEscapeHTML(escape)
+		_ = e.Encode(s) // a string
+		text := strings.TrimSpace(b.String())
+		return text[1 : len(text)-1]
+	}
+}
+
+// A secret goes in each of its writings, whole and over the borders of what is written at
+// once, with the mark that it has everywhere.
+func TestWritings(t *testing.T) {
+	for _, secret := range []string{hard, "correct-horse-battery", "hunter2!", strings.Repeat("0123456789abcdef", 16)} {
+		r := New(Options{Environ: []string{"X_TOKEN=" + secret}, Key: []byte("k")})
+		mark := r.Text(secret)
+		if !strings.HasPrefix(mark, markBegin) || strings.Count(mark, "[") != 1 {
+			t.Fatalf("%q: %q", secret, mark)
+		}
+		for _, e := range encoders(t) {
+			text := e.do(secret)
+			got := r.Text("begin " + text + " end")
+			if !strings.Contains(got, mark) {
+				t.Errorf("%q, %s: %q is %q", secret, e.name, text, got)
+				continue
+			}
+			// At most some bits of the ends of base64 stay.
+			for i := 0; i+6 <= len(text); i++ {
+				if piece := text[i : i+6]; strings.Contains(got, piece) && !strings.Contains(piece, "=") && !strings.Contains(piece, "%3D") && !strings.HasPrefix(e.name, "@Q") {
+					t.Errorf("%q, %s: %q of %q stays in %q", secret, e.name, piece, text, got)
+					break
+				}
+			}
+			long := []byte(strings.Repeat("a line of output\n", 5000) + text + strings.Repeat("\nmore", 40000) + text)
+			want := r.Bytes(long)
+			for _, chunk := range []int{1 << 16, 4093, 7} {
+				if chunk == 7 && e.name != "JSON" && e.name != "query" {
+					continue
+				}
+				if got := stream(t, r, long, chunk); !bytes.Equal(got, want) {
+					t.Errorf("%q, %s: in chunks of %d the result is another", secret, e.name, chunk)
+				}
+			}
+		}
+	}
+}
+
+// What only resembles a secret stays.
+func TestWritingsStay(t *testing.T) {
+	r := New(Options{Environ: []string{"X_TOKEN=correct-horse-battery"}, Declared: []string{"s3", "ab\ncd"}, Key: []byte("k")})
+	for _, text := range []string{
+		"correct-horse-batter", "correct%2Dhorse%2Dbatter", `correct\-horse\-batter`, "&#99;&#1;", "%63%6f%72", `\u0063orrec`, `\u0063`, "%", `\`, "&", "&#", "&#;", "%6", `\x6`,
+		base64.StdEncoding.EncodeToString([]byte("correct-horse"))[:12], "czM=", "YWIKY2Q=", "a line\\nof text %20 with &amp; escapes \\u0041",
+	} {
+		if got := r.Text(text); got != text {
+			t.Errorf("%q became %q", text, got)
+		}
+	}
+}
+
+// FuzzWritings: no text makes the search read beyond its end, or hangs it, and a stream is as
+// good as the whole.
+func FuzzWritings(f *testing.F) {
+	for _, e := range encoders(f) {
+		f.Add([]byte("x"+e.do(hard)+"y"), 5)
+	}
+	r := New(Options{Environ: []string{"X_TOKEN=" + hard}, Declared: []string{"s3", "\\", "%", "\xff\xfe\\x"}, Key: []byte("k")})
+	f.Fuzz(func(t *testing.T, text []byte, chunk int) {
+		want := r.Bytes(text)
+		if got := stream(t, r, text, max(chunk&0xffff, 1)); !bytes.Equal(got, want) {
+			t.Errorf("%q as a stream is %q, whole %q", text, got, want)
+		}
+		if bytes.Contains(want, []byte(hard)) {
+			t.Errorf("%q holds the secret", want)
+		}
+	})
+}
+
+// Much of a text is escapes: each costs a look at all secrets.
+func BenchmarkEscapes(b *testing.B) {
+	o := Options{Key: []byte("k")}
+	for i := range 10 {
+		o.Environ = append(o.Environ, fmt.Sprintf("X%d_TOKEN=%c-secret-of-this-kind-%d", i, 'a'+i, i))
+	}
+	r := New(o)
+	text := []byte(strings.Repeat(`{"text":"a\nb\t\u0041 %20%41 &amp; \"x\"","url":"https:\/\/example.com\/?q=%41%42"}`+"\n", 4000))
+	b.SetBytes(int64(len(text)))
+	for b.Loop() {
+		r.Bytes(text)
+	}
+}
