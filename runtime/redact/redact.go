@@ -406,7 +406,8 @@ func (r *Redactor) Tail(p []byte) []byte {
 	}
 	// The rest of a secret of several lines is longer than that of its line.
 	lost := bytes.IndexByte(p[:min(len(p), maxMatch)], '\n') + 1
-	for _, l := range r.literals {
+	for _, secret := range r.literals {
+		l := secret.text
 		for k := len(l) - 1; k > lost && bytes.IndexByte(l, '\n') >= 0; k-- {
 			if bytes.HasPrefix(p, l[len(l)-k:]) {
 				lost = k
@@ -446,7 +447,8 @@ func (r *Redactor) whole(p []byte) int {
 	n := from + bytes.LastIndexByte(p[from:], '\n') + 1
 	for again := true; again; {
 		again = false
-		for _, l := range r.literals {
+		for _, secret := range r.literals {
+			l := secret.text
 			for k := min(len(l)-1, n); k > 0; k-- {
 				if l[k-1] == '\n' && bytes.HasSuffix(p[:n], l[:k]) {
 					n, again = n-k, true
