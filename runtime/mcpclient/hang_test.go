@@ -110,8 +110,8 @@ func TestLargeBothWays(t *testing.T) {
 	var all sync.WaitGroup
 	for i := range 8 {
 		all.Go(func() {
-			for j := range 4 {
-				text := strings.Repeat(fmt.Sprint(i, j), 200<<10)
+			for j := range 2 {
+				text := strings.Repeat(fmt.Sprint(i, j), 64<<10)
 				r, err := p.Call(ctx, Call{Target: "s:echo", Values: []Value{{Name: "text", Text: text}}})
 				if err != nil {
 					t.Errorf("%d.%d: %v", i, j, err)
