@@ -255,6 +255,13 @@ func (f *runFlags) execute(u *ui, p *program) error {
 		marked = kept.begin(opt.Run, p.script.name)
 		defer func() { marked.end() }()
 	}
+	var eventsFile io.WriteCloser
+	if f.events != "" {
+		if eventsFile, err = openEvents(&events); err != nil {
+			return usagef("--events %s: %v", f.events, err)
+		}
+		defer eventsFile.Close()
+	}
 	shown, mode := u.watch(f.output, f.json, rec.secret)
 	queue := u.queue
 	hide := func() {
@@ -269,13 +276,8 @@ func (f *runFlags) execute(u *ui, p *program) error {
 	opt.Listen, opt.Hold = shown.Listen, queue.Hold
 	eventsQueue := view.NewQueue(view.QueueOptions{Patience: view.Patience, Whole: true})
 	var log *report.Events
-	if f.events != "" {
-		file, err := openEvents(&events)
-		if err != nil {
-			return usagef("--events %s: %v", f.events, err)
-		}
-		defer file.Close()
-		log = report.NewEvents(eventsQueue.To(file), rec.secret, nil)
+	if eventsFile != nil {
+		log = report.NewEvents(eventsQueue.To(eventsFile), rec.secret, nil)
 		opt.Listen = func(e runner.Event) { shown.Listen(e); log.Listen(e) }
 		opt.Hold = func() <-chan struct{} {
 			if ch := queue.Hold(); ch != nil {
