@@ -82,6 +82,11 @@ func newExec(u *ui, use string) *cobra.Command {
 					return err
 				}
 				root = p.Matrix.Root
+			} else if !f.noTree {
+				// The same files count as for a run, so that gates find one tree.
+				if m, _, err := loadMatrix(dir, ""); err == nil && m.Root == root {
+					p.Matrix.Caches = m.Caches
+				}
 			}
 			if b := &p.Steps[0].Budget; f.timeout > 0 && (b.Timeout == 0 || b.Timeout > f.timeout) {
 				b.Timeout = f.timeout
