@@ -536,7 +536,7 @@ func (q Query) covered(res *Result, id string) {
 // whatever the environment: a failure is never forgotten.
 func (s *Session) last(q Query, res *Result) {
 	var trees []receipts.Tree
-	if q.Tree != nil {
+	if q.Tree != nil && res.isOf(*q.Tree) {
 		trees = append(trees, *q.Tree)
 	}
 	for _, m := range res.Members {
@@ -590,6 +590,16 @@ func (s *Session) last(q Query, res *Result) {
 			}
 		}
 	}
+}
+
+// isOf reports whether the record of the result is about a tree. What failed on the tree
+// that is asked about says nothing of a pass on another one.
+func (r *Result) isOf(t receipts.Tree) bool {
+	if r.Body != nil {
+		return r.Body.Tree != nil && r.Body.Tree.Matches(t)
+	}
+	w := receipt(r.Gate).Workspace
+	return w != nil && w.Before.Matches(t)
 }
 
 // reasons adds for what a failure was accepted, and by whom.
