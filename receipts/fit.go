@@ -4,7 +4,6 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -51,7 +50,7 @@ func (t *Tree) name() *Tree {
 
 // digestSize is the greatest size of a [Datum] that is carried by digest, as JSON: what
 // is no larger is left as it is.
-var digestSize = len(fmt.Sprintf(`{"bytes":%d,"sha256":"%s"}`, int64(math.MaxInt64), Hash{}))
+const digestSize = len(`{"bytes":9223372036854775807,"sha256":""}`) + 2*sha256.Size
 
 // fit returns the record of v. Where its body would be larger than [MaxBody], texts are
 // carried by digest, the longest first, and no more of them than it takes. If that is

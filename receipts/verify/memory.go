@@ -9,6 +9,7 @@ import (
 	"hash/crc32"
 	"io"
 	"os"
+	"sync"
 
 	"golang.org/x/mod/sumdb/tlog"
 
@@ -58,7 +59,8 @@ const (
 	maxMemory   = 4 << 30 // bytes
 )
 
-var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+// castagnoli is made on first use: package init is part of every start.
+var castagnoli = sync.OnceValue(func() *crc32.Table { return crc32.MakeTable(crc32.Castagnoli) })
 
 // Recollect reads the memory in f, which is kept open for [Session.Save]. A file that
 // is empty, damaged or of another name is as good as none. The error is that of the file.
@@ -78,7 +80,7 @@ func Recollect(f *os.File, name string) (*Memory, error) {
 		return m, nil
 	}
 	m.frames = make([]byte, m.length)
-	if _, err := f.ReadAt(m.frames, 2*headerSize); err != nil || crc32.Checksum(m.frames, castagnoli) != m.crc {
+	if _, err := f.ReadAt(m.frames, 2*headerSize); err != nil || crc32.Checksum(m.frames, castagnoli()) != m.crc {
 		*m = Memory{file: f, name: name, slot: 1, generation: m.generation}
 	}
 	return m, nil
@@ -205,7 +207,7 @@ func (s *Session) Save(m *Memory) error {
 	if _, err := m.file.WriteAt(out, 2*headerSize+length); err != nil {
 		return err
 	}
-	crc = crc32.Update(crc, castagnoli, out)
+	crc = crc32.Update(crc, castagnoli(), out)
 	length += int64(len(out))
 
 	h := make([]byte, edgeOffset, headerSize)
