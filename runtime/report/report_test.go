@@ -102,7 +102,7 @@ func TestPassIsOneLine(t *testing.T) {
 		r.Verdict, r.Reason, r.Detail = runner.Passed, "", ""
 	}
 	o.Gate = &runner.Gate{Verdict: runner.GatePassed, Policy: "unpinned", ID: "g-0123456789ab", Final: true}
-	if got, want := text(t, o, Options{}), "passed: 3 lines in 1.50 s; gate g-0123456789ab (trust L0, policy unpinned)\n"; got != want {
+	if got, want := text(t, o, Options{}), "passed: 3 lines in 1.50 s; gate g-0123456789ab\n"; got != want {
 		t.Errorf("got  %swant %s", got, want)
 	}
 }
