@@ -35,7 +35,7 @@ func (c *claims) path(step string, attempt int) string {
 	return filepath.Join(c.dir, fmt.Sprintf("%s-%d.json", step, attempt))
 }
 
-func (c *claims) open() { c.dir, c.remove, c.err = tempdir.New("result") }
+func (c *claims) open() { c.dir, c.remove, c.err = tempdir.New(tempdir.Result) }
 
 func (c *claims) close() {
 	if c.remove != nil {

@@ -1,15 +1,18 @@
 // Package tempdir makes temporary directories that do not outlive a crash for long: one that
 // a killed process left behind is removed by a later process of the same user.
 //
-// A directory is $TMPDIR/dialect-KIND-NUMBER, mode 0700. Its maker holds an advisory lock
-// (flock) on the directory itself until it removes it or dies. Another may be removed if
-// its name has that form, the user owns it and nobody else may enter it, it is older than
-// minAge, and its lock is free. Where there is no such lock nothing is swept.
+// A directory is $TMPDIR/dialect-KIND-NUMBER.tmp, mode 0700. Its maker holds an advisory
+// lock (flock) on the directory itself until it removes it or dies. Another may be removed
+// if its name has that form and one of the kinds below, the user owns it and nobody else
+// may enter it, it is older than minAge, and its lock is free. The set of kinds is closed:
+// a user's own folder of a name like dialect-notes-2026 must not match. Where there is no
+// such lock nothing is swept.
 package tempdir
 
 import (
 	"os"
 	"regexp"
+	"strings"
 	"sync"
 	"time"
 )
@@ -20,10 +23,22 @@ var minAge = time.Minute
 
 var sweeping sync.Once
 
-// New makes a directory of a kind, which is a word of lower-case letters. remove removes it
-// with all that is in it. The first call also starts to sweep, in the background.
-func New(kind string) (dir string, remove func(), err error) {
-	if dir, err = os.MkdirTemp("", "dialect-"+kind+"-"); err != nil {
+// A Kind says what a directory is for.
+type Kind string
+
+// The kinds.
+const (
+	Result Kind = "result" // what commands say of themselves; see package runner
+	Tree   Kind = "tree"   // a temporary repository; see package workspace
+	MCP    Kind = "mcp"    // reports of the runs of package mcpserver
+)
+
+// form is that of the names of directories.
+var form = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^dialect-(result|tree|mcp)-[0-9]+\.tmp$`) })
+
+// New makes a directory of a kind. remove removes it with all that is in it. The first call also starts to sweep, in the background.
+func New(kind Kind) (dir string, remove func(), err error) {
+	if dir, err = os.MkdirTemp("", "dialect-"+string(kind)+"-*.tmp"); err != nil {
 		return "", nil, err
 	}
 	release := hold(dir)
@@ -41,11 +56,10 @@ func sweep(temp string) {
 		return
 	}
 	defer d.Close()
-	form := regexp.MustCompile(`^dialect-[a-z]+-[0-9]+$`)
 	for {
 		names, err := d.Readdirnames(1000)
 		for _, name := range names {
-			if len(name) > 8 && name[:8] == "dialect-" && form.MatchString(name) {
+			if strings.HasPrefix(name, "dialect-") && form().MatchString(name) {
 				sweepOne(temp + string(os.PathSeparator) + name)
 			}
 		}

@@ -15,7 +15,7 @@ import (
 // The test program makes a directory, says where, and stays.
 func TestMain(m *testing.M) {
 	if os.Getenv("TEMPDIR_TEST") != "" {
-		dir, _, err := New("result")
+		dir, _, err := New(Result)
 		if err != nil {
 			panic(err)
 		}
@@ -64,7 +64,10 @@ func TestSweep(t *testing.T) {
 	kill()
 	killYoung()
 	old := time.Now().Add(-2 * minAge)
-	others := map[string]os.FileMode{"dialect-result-x": 0o700, "dialect-result": 0o700, "other-result-1": 0o700, "dialect-result-77": 0o755}
+	others := map[string]os.FileMode{
+		"dialect-result-x.tmp": 0o700, "dialect-result": 0o700, "other-result-1.tmp": 0o700, "dialect-result-77.tmp": 0o755,
+		"dialect-result-78": 0o700, "dialect-notes-2026": 0o700, "dialect-examples-79.tmp": 0o700,
+	}
 	for name, mode := range others {
 		if err := os.Mkdir(filepath.Join(temp, name), mode); err != nil {
 			t.Fatal(err)
@@ -76,7 +79,7 @@ func TestSweep(t *testing.T) {
 		t.Fatal(err)
 	}
 	os.Chtimes(kept, old, old)
-	if err := os.Symlink(kept, filepath.Join(temp, "dialect-result-88")); err != nil {
+	if err := os.Symlink(kept, filepath.Join(temp, "dialect-result-88.tmp")); err != nil {
 		t.Fatal(err)
 	}
 	for _, dir := range []string{killed, live} {
@@ -85,13 +88,13 @@ func TestSweep(t *testing.T) {
 		}
 	}
 	if os.Geteuid() == 0 {
-		foreign := filepath.Join(temp, "dialect-tree-99")
+		foreign := filepath.Join(temp, "dialect-tree-99.tmp")
 		if err := os.Mkdir(foreign, 0o700); err != nil {
 			t.Fatal(err)
 		}
 		os.Chtimes(foreign, old, old)
 		if err := os.Lchown(foreign, 12345, 12345); err == nil {
-			others["dialect-tree-99"] = 0o700
+			others["dialect-tree-99.tmp"] = 0o700
 		}
 	}
 	// The next process sweeps.

@@ -316,7 +316,7 @@ func (t *temporary) make(c *config) error {
 	if t.dir != "" {
 		return nil
 	}
-	dir, drop, err := tempdir.New("tree")
+	dir, drop, err := tempdir.New(tempdir.Tree)
 	if err != nil {
 		return err
 	}

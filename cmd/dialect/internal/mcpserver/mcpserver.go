@@ -480,7 +480,7 @@ func (c *call) watch(ctx context.Context, req *mcp.CallToolRequest) (stop func()
 	if token == nil {
 		return nil, errors.New("nobody asked")
 	}
-	dir, remove, err := tempdir.New("mcp")
+	dir, remove, err := tempdir.New(tempdir.MCP)
 	if err != nil {
 		return nil, err
 	}
