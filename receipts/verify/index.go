@@ -1,10 +1,12 @@
 package verify
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/json"
 	"hash/fnv"
+	"slices"
 
 	"github.com/command-dialect/dialect/receipts"
 )
@@ -18,6 +20,50 @@ import (
 type index struct {
 	marks []mark
 	refs  []ref
+
+	// Questions about hashes that follow from one another, gate by gate, would go through
+	// all of it each time: after fewPasses of them these tables are made.
+	passes   int
+	bySHA    []int64 // indexes of records, in the order of their hashes
+	byTarget []ref   // refs, in the order of their targets
+}
+
+const fewPasses = 16
+
+// sorted reports whether the tables stand; it makes them when it is asked too often.
+func (x *index) sorted() bool {
+	if x.passes++; x.passes <= fewPasses {
+		return false
+	}
+	if len(x.bySHA) != len(x.marks) {
+		x.bySHA = make([]int64, len(x.marks))
+		for i := range x.bySHA {
+			x.bySHA[i] = int64(i)
+		}
+		slices.SortStableFunc(x.bySHA, func(a, b int64) int { return cmp.Compare(short(x.marks[a].sha), short(x.marks[b].sha)) })
+		x.byTarget = slices.Clone(x.refs)
+		slices.SortStableFunc(x.byTarget, func(a, b ref) int { return cmp.Compare(a.target, b.target) })
+	}
+	return true
+}
+
+// named calls f for the records whose hash may be among want, in the order of the log
+// for each of them.
+func (x *index) named(want map[uint64]bool, f func(seq int64)) {
+	if !x.sorted() {
+		for seq := range x.marks {
+			if want[short(x.marks[seq].sha)] {
+				f(int64(seq))
+			}
+		}
+		return
+	}
+	for h := range want {
+		i, _ := slices.BinarySearchFunc(x.bySHA, h, func(seq int64, h uint64) int { return cmp.Compare(short(x.marks[seq].sha), h) })
+		for ; i < len(x.bySHA) && short(x.marks[x.bySHA[i]].sha) == h; i++ {
+			f(x.bySHA[i])
+		}
+	}
 }
 
 // A mark is what the index holds of one record.
@@ -71,6 +117,15 @@ func (x *index) add(m mark, refs []uint64) {
 // short form of the target, in the order of the log.
 func (x *index) speaking(targets map[uint64]bool) map[uint64][]int64 {
 	found := make(map[uint64][]int64)
+	if x.sorted() {
+		for t := range targets {
+			i, _ := slices.BinarySearchFunc(x.byTarget, t, func(r ref, t uint64) int { return cmp.Compare(r.target, t) })
+			for ; i < len(x.byTarget) && x.byTarget[i].target == t; i++ {
+				found[t] = append(found[t], x.byTarget[i].seq)
+			}
+		}
+		return found
+	}
 	for _, r := range x.refs {
 		if targets[r.target] {
 			found[r.target] = append(found[r.target], r.seq)
@@ -193,10 +248,7 @@ func glance(kind receipts.Kind, body []byte) (mark, []uint64) {
 		m.run = shortText(g.Run)
 		m.parent = shortText(runOf(g.Parent))
 		if tree != nil {
-			if !tree.Bytes.IsZero() {
-				m.bytes = short(tree.Bytes) | 1
-			}
-			m.git = shortText(tree.Tree)
+			m.bytes, m.git = treeMark(*tree)
 		}
 	}
 	return m, refs
@@ -212,22 +264,42 @@ func runOf(parent string) string {
 	return parent
 }
 
-// A treeKey is a tree in the short form of marks.
-type treeKey struct{ bytes, git uint64 }
-
-func keyOf(t receipts.Tree) treeKey {
-	var k treeKey
-	if !t.Bytes.IsZero() {
-		k.bytes = short(t.Bytes) | 1
-	}
-	k.git = shortText(t.Tree)
-	return k
+// treeKeys are trees in the short form of marks.
+type treeKeys struct {
+	bytes map[uint64]bool
+	git   map[uint64]bool // of all trees
+	bare  map[uint64]bool // of those that have no digest of the bytes
 }
 
-// on reports whether the mark may be of the tree k, as [receipts.Tree.Matches] has it.
-func (m *mark) on(k treeKey) bool {
-	if m.bytes != 0 && k.bytes != 0 {
-		return m.bytes == k.bytes
+func (k *treeKeys) add(t receipts.Tree) {
+	if k.bytes == nil {
+		k.bytes, k.git, k.bare = make(map[uint64]bool), make(map[uint64]bool), make(map[uint64]bool)
 	}
-	return m.git != 0 && m.git == k.git
+	bytes, git := treeMark(t)
+	if bytes != 0 {
+		k.bytes[bytes] = true
+	}
+	if git != 0 {
+		k.git[git] = true
+		if bytes == 0 {
+			k.bare[git] = true
+		}
+	}
+}
+
+// mayHold reports whether the mark may be of one of the trees, as
+// [receipts.Tree.Matches] has it.
+func (k *treeKeys) mayHold(m *mark) bool {
+	if m.bytes != 0 {
+		return k.bytes[m.bytes] || m.git != 0 && k.bare[m.git]
+	}
+	return m.git != 0 && k.git[m.git]
+}
+
+// treeMark returns the digests of a tree in the short form of marks; 0 stands for none.
+func treeMark(t receipts.Tree) (bytes, git uint64) {
+	if !t.Bytes.IsZero() {
+		bytes = short(t.Bytes) | 1
+	}
+	return bytes, shortText(t.Tree)
 }

@@ -105,22 +105,22 @@ func hasPrefix(h receipts.Hash, whole []byte, n int) bool {
 }
 
 // bySHA returns the records with the hashes that are asked for, and what the log says of
-// them: one pass over the index, however many there are.
+// them: one lookup in the index, however many there are.
 func (s *Session) bySHA(hashes ...receipts.Hash) map[receipts.Hash]*receipts.Entry {
 	want := make(map[uint64]bool, len(hashes))
 	for _, h := range hashes {
 		want[short(h)] = true
 	}
 	list := make(map[receipts.Hash]*receipts.Entry, len(hashes))
-	for seq := range s.index.marks {
-		m := &s.index.marks[seq]
-		if !want[short(m.sha)] || list[m.sha] != nil {
-			continue
+	s.index.named(want, func(seq int64) {
+		sha := s.index.at(seq).sha
+		if list[sha] != nil {
+			return
 		}
-		if e := s.entry(int64(seq)); e != nil {
-			list[m.sha] = e
+		if e := s.entry(seq); e != nil {
+			list[sha] = e
 		}
-	}
+	})
 	s.follow(list)
 	return list
 }
@@ -218,32 +218,24 @@ type history struct {
 // history gathers what the log knows of some trees, in one pass over the index.
 func (s *Session) history(trees ...receipts.Tree) *history {
 	h := &history{s: s, trees: make(map[receipts.Tree]bool), about: make(map[uint64][]int64)}
-	var keys []treeKey
+	var keys treeKeys
 	for _, t := range trees {
-		if k := keyOf(t); k != (treeKey{}) && !h.trees[t] {
-			h.trees[t] = true
-			keys = append(keys, k)
-		}
+		h.trees[t] = true
+		keys.add(t)
 	}
 	for i := range s.index.marks {
 		m := &s.index.marks[i]
-		if m.bytes|m.git == 0 {
+		if !keys.mayHold(m) {
 			continue
 		}
-		for _, k := range keys {
-			if !m.on(k) {
-				continue
-			}
-			seq := int64(i)
-			switch m.kind {
-			case kindReceipt:
-				h.about[m.command] = append(h.about[m.command], seq)
-			case kindRun:
-				h.runs = append(h.runs, seq)
-			case kindGate:
-				h.gates = append(h.gates, seq)
-			}
-			break
+		seq := int64(i)
+		switch m.kind {
+		case kindReceipt:
+			h.about[m.command] = append(h.about[m.command], seq)
+		case kindRun:
+			h.runs = append(h.runs, seq)
+		case kindGate:
+			h.gates = append(h.gates, seq)
 		}
 	}
 	return h
@@ -253,6 +245,9 @@ func (s *Session) history(trees ...receipts.Tree) *history {
 func (h *history) ofTree(r *receipts.Receipt) bool {
 	if r.Workspace == nil {
 		return false
+	}
+	if h.trees[r.Workspace.Before] {
+		return r.Workspace.Before.Matches(r.Workspace.Before) // not if it has no digest
 	}
 	for t := range h.trees {
 		if r.Workspace.Before.Matches(t) {

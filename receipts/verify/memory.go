@@ -79,6 +79,11 @@ func Recollect(f *os.File, name string) (*Memory, error) {
 	if !m.valid {
 		return m, nil
 	}
+	// The length is the file's own word: no more is read than stands there.
+	if info, err := f.Stat(); err != nil || info.Size() < 2*headerSize+m.length {
+		*m = Memory{file: f, name: name, slot: 1, generation: m.generation}
+		return m, err
+	}
 	m.frames = make([]byte, m.length)
 	if _, err := f.ReadAt(m.frames, 2*headerSize); err != nil || crc32.Checksum(m.frames, castagnoli()) != m.crc {
 		*m = Memory{file: f, name: name, slot: 1, generation: m.generation}

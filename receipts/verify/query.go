@@ -401,37 +401,45 @@ func (q Query) rules(res *Result, sha receipts.Hash, name string, matrix receipt
 }
 
 // flatten adds the receipts below a gate, in their order, those of gates among its
-// members included.
+// members included. It keeps its own stack: how deep gates lie within gates is for the
+// writers of the log to say.
 func (s *Session) flatten(g *receipts.Gate, res *Result) {
+	type level struct {
+		left []receipts.Hash
+		list map[receipts.Hash]*receipts.Entry
+	}
 	seen := make(map[receipts.Hash]bool)
-	var below func(g *receipts.Gate)
-	below = func(g *receipts.Gate) {
-		list := s.bySHA(g.Members...)
-		for _, sha := range g.Members {
-			if seen[sha] || s.err != nil {
-				continue
+	stack := []level{{g.Members, s.bySHA(g.Members...)}}
+	for len(stack) > 0 && s.err == nil {
+		top := &stack[len(stack)-1]
+		if len(top.left) == 0 {
+			stack = stack[:len(stack)-1]
+			continue
+		}
+		sha := top.left[0]
+		e := top.list[sha]
+		top.left = top.left[1:]
+		if seen[sha] {
+			continue
+		}
+		seen[sha] = true
+		if e == nil {
+			res.no(Tampered, receipts.Missing, sha, "the member %s of the gate is not in the log", sha.Short())
+			continue
+		}
+		switch b := body(e).(type) {
+		case *receipts.Receipt:
+			if reason, text := e.Succeeded(b); reason != "" {
+				res.no(Tampered, reason, sha, "the member %s of the gate %s", sha.Short(), text)
 			}
-			seen[sha] = true
-			e := list[sha]
-			if e == nil {
-				res.no(Tampered, receipts.Missing, sha, "the member %s of the gate is not in the log", sha.Short())
-				continue
-			}
-			switch b := body(e).(type) {
-			case *receipts.Receipt:
-				if reason, text := e.Succeeded(b); reason != "" {
-					res.no(Tampered, reason, sha, "the member %s of the gate %s", sha.Short(), text)
-				}
-				res.Members = append(res.Members, e)
-			case *receipts.Gate:
-				res.Level = min(res.Level, e.Level)
-				below(b)
-			default:
-				res.no(Tampered, receipts.NotReceipt, sha, "the member %s of the gate is not a receipt", sha.Short())
-			}
+			res.Members = append(res.Members, e)
+		case *receipts.Gate:
+			res.Level = min(res.Level, e.Level)
+			stack = append(stack, level{b.Members, s.bySHA(b.Members...)})
+		default:
+			res.no(Tampered, receipts.NotReceipt, sha, "the member %s of the gate is not a receipt", sha.Short())
 		}
 	}
-	below(g)
 }
 
 // trees compares the tree of the gate, and that of each member, with the one that is
@@ -539,10 +547,15 @@ func (s *Session) last(q Query, res *Result) {
 	if q.Tree != nil && res.isOf(*q.Tree) {
 		trees = append(trees, *q.Tree)
 	}
+	// The last pass of each command among the members: a line may stand twice in a script.
+	passes := make(map[uint64]int64)
 	for _, m := range res.Members {
-		if r := receipt(m); r != nil && r.Workspace != nil && !slices.Contains(trees, r.Workspace.Before) {
+		r := receipt(m)
+		if r.Workspace != nil {
 			trees = append(trees, r.Workspace.Before)
 		}
+		key := commandKey(r.Command, r.Dir, r.Place)
+		passes[key] = max(passes[key], m.Seq)
 	}
 	h := s.history(trees...)
 	asked := make(map[uint64]bool)
@@ -565,13 +578,7 @@ func (s *Session) last(q Query, res *Result) {
 		failures, below := h.ends(key, flagFailed, q.Level)
 		res.Below += below
 		accepted := s.accepted(failures)
-		// The last pass among the members: a line may stand twice in a script.
-		pass := m.Seq
-		for _, o := range res.Members {
-			if p := receipt(o); commandKey(p.Command, p.Dir, p.Place) == key {
-				pass = max(pass, o.Seq)
-			}
-		}
+		pass := passes[key]
 		allowed := r.Attempt > 1 || slices.ContainsFunc(q.Require, func(n Requirement) bool { return n.Binding == r.Binding && n.Flaky })
 		for _, f := range failures {
 			fr := receipt(f)
@@ -657,7 +664,8 @@ func (s *Session) executableNote(res *Result, m *receipts.Entry, r *receipts.Rec
 const maxRuns = 5
 
 // unfinished notes the runs on the tree that began after the gate and have none of
-// their own: whoever ends a run before it says no leaves that trace.
+// their own: ending a run before it says no leaves that trace. Records below the level
+// that is asked for do not end a run: anybody may write them in its name.
 func (s *Session) unfinished(q Query, res *Result) {
 	if q.Tree == nil || res.Gate == nil {
 		return
@@ -682,11 +690,18 @@ func (s *Session) unfinished(q Query, res *Result) {
 	for seq := res.Gate.Seq; seq < s.index.len(); seq++ {
 		m := s.index.at(seq)
 		l := runs[m.run]
+		if l == nil || m.kind != kindGate && m.kind != kindReceipt {
+			continue
+		}
+		if q.Level > receipts.LevelHash {
+			if e := s.entry(seq); e == nil || e.Level < q.Level {
+				continue
+			}
+		}
 		switch {
-		case l == nil:
 		case m.kind == kindGate:
 			l.gated = true
-		case m.kind == kindReceipt:
+		default:
 			l.failed = l.failed || m.flags&(flagFailed|flagEarly) != 0
 			l.receipts = append(l.receipts, seq)
 		}
