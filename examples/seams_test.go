@@ -1,0 +1,508 @@
+package examples_test
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+)
+
+// Attacks on the places where two parts meet: between the audit and the answer, the
+// matrix and its baseline, a commit and the files that were tested.
+
+// checks has the binding check_alpha run another tool; the orchestrator trusts that.
+func checks(w *world, tool, more string) {
+	w.t.Helper()
+	w.write("routing.toml", strings.Replace(project["routing.toml"], "grep -q good alpha.txt", tool, 1)+more)
+	w.sh("git add . && git commit --quiet --message=tool && git tag --force trusted >/dev/null")
+}
+
+// washed has a line fail in one way, and then pass on the same files.
+func washed(script string, env ...string) func(*world) string {
+	return func(w *world) string {
+		w.write("check.sh", script)
+		checks(w, "sh check.sh", "")
+		w.sh(`touch "$HOME/wash"`)
+		cmd, done := w.keyed([]string{"TZ=UTC"}, "run", "--timeout", "2s", "quality.dlct")
+		if out, status := w.run(cmd); status == 0 {
+			w.t.Fatalf("the red run passes: %s", out)
+		}
+		done()
+		w.sh(`rm "$HOME/wash"`)
+		if out, status := w.start(env, "run", "quality.dlct"); status != 0 {
+			w.t.Fatalf("the green run ends with %d: %s", status, out)
+		}
+		w.keep()
+		return w.ask()
+	}
+}
+
+// toggle has the agent run a script in a loop until the function that it returns is
+// called. The script gets the connection d.
+func (w *world) toggle(script string) (stop func()) {
+	w.t.Helper()
+	loop := "import os,sqlite3,sys\nd=sqlite3.connect('.dialect/receipts.db',timeout=5,isolation_level=None)\n" + script + `
+open('../home/toggling','w').close()
+while not os.path.exists('../home/stop'):
+    step()
+`
+	cmd := w.command(python(), "-c", loop)
+	var out strings.Builder
+	cmd.Stdout, cmd.Stderr = &out, &out
+	if err := cmd.Start(); err != nil {
+		w.t.Fatal(err)
+	}
+	w.waitFor("home/toggling")
+	return func() {
+		w.t.Helper()
+		w.sh(`touch "$HOME/stop"`)
+		if err := cmd.Wait(); err != nil {
+			w.t.Errorf("the attacker ended: %v: %s", err, out.String())
+		}
+	}
+}
+
+// rounds asks many times, and returns the one answer, or all that there were.
+func rounds(n int, ask func() string) string {
+	var seen []string
+	for range n {
+		if a := ask(); !strings.Contains(strings.Join(seen, " or "), a) {
+			seen = append(seen, a)
+		}
+	}
+	return strings.Join(seen, " or ")
+}
+
+// failedLast has a pass be followed by a failure.
+func failedLast(w *world) {
+	w.honest()
+	red(w)
+	w.start(nil, "run", "quality.dlct")
+	green(w)
+	w.keep()
+}
+
+// cut takes the records of the failed run out of the log, and builds the log anew.
+const cut = `
+import hashlib, json, sqlite3
+d = sqlite3.connect('.dialect/receipts.db')
+rows = d.execute('SELECT seq, sha, kind, body, signature FROM record ORDER BY seq').fetchall()
+failed = {json.loads(r[3])['run'] for r in rows if r[2] == 'receipt' and json.loads(r[3])['status'] == 'failed'}
+keep = [r for r in rows if json.loads(r[3]).get('run') not in failed]
+assert 0 < len(keep) < len(rows)
+for table in ('record', 'node'):
+    d.execute('DELETE FROM ' + table)
+nodes, edge = 0, []
+for n, (old, sha, kind, body, signature) in enumerate(keep):
+    d.execute('INSERT INTO record(seq, sha, kind, body, signature) VALUES (?, ?, ?, ?, ?)', (n, sha, kind, body, signature))
+    h, size = hashlib.sha256(b'\0dialect.' + kind.encode() + b'/1\n' + body).digest(), 1
+    while True:
+        d.execute('INSERT INTO node(idx, hash) VALUES (?, ?)', (nodes, h))
+        nodes += 1
+        if not edge or edge[-1][1] != size:
+            break
+        h, size = hashlib.sha256(b'\1' + edge.pop()[0] + h).digest(), 2 * size
+    edge.append((h, size))
+root = edge.pop()[0]
+while edge:
+    root = hashlib.sha256(b'\1' + edge.pop()[0] + root).digest()
+d.execute('UPDATE head SET count = ?, root = ?, note = NULL', (len(keep), root))
+d.execute('DELETE FROM item WHERE seq IN (%s)' % ','.join(str(r[0]) for r in rows if r not in keep))
+for n, r in enumerate(keep):
+    d.execute('UPDATE item SET seq = ? WHERE seq = ?', (n, r[0]))
+    d.execute('UPDATE item SET consumption = ? WHERE consumption = ?', (n, r[0]))
+d.commit()
+`
+
+// agrees is an MCP server whose tool says no while the file ../home/red is there.
+const agrees = `import json, os, sys
+for line in sys.stdin:
+    m = json.loads(line)
+    if "id" not in m:
+        continue
+    if m["method"] == "initialize":
+        r = {"protocolVersion": m["params"]["protocolVersion"], "capabilities": {"tools": {}}, "serverInfo": {"name": "x", "version": "1"}}
+    elif m["method"] == "tools/list":
+        r = {"tools": [{"name": "check", "inputSchema": {"type": "object"}}]}
+    else:
+        no = os.path.exists("../home/red")
+        r = {"isError": no, "content": [{"type": "text", "text": "no" if no else "yes"}]}
+    print(json.dumps({"jsonrpc": "2.0", "id": m["id"], "result": r}), flush=True)
+`
+
+var saidWords = regexp.MustCompile(`((?:failed|ended early) [a-z0-9 ]+?) on exactly these files`)
+
+// ownGate returns what a run by the orchestrator says of itself.
+func (w *world) ownGate(args ...string) string {
+	w.t.Helper()
+	out, status := w.start(nil, append([]string{"run"}, args...)...)
+	m := saidWords.FindStringSubmatch(out)
+	switch {
+	case status == 0 && m != nil:
+		return "said: " + m[1]
+	case status == 0:
+		w.t.Log(out)
+		return uncaught
+	case status == 3:
+		return "the gate REFUSED"
+	}
+	w.t.Errorf("run ends with %d: %s", status, out)
+	return "?"
+}
+
+// inClone asks whether what a clone of HEAD has was tested, where it was not.
+func inClone(build string, checked string) func(*world) string {
+	return func(w *world) string {
+		w.write("check.sh", checked)
+		checks(w, "sh check.sh", "")
+		w.sh(build)
+		w.sh("git clone --quiet --no-hardlinks . ../clone")
+		cmd := w.command("sh", "check.sh")
+		cmd.Dir = w.path("clone")
+		if out, status := w.run(cmd); status == 0 {
+			w.t.Errorf("the check passes in a clone: %s", out)
+		}
+		w.honest()
+		return w.ask("--tree", "HEAD")
+	}
+}
+
+// kept is the cell of an attack that was to hide a pass, or to destroy it.
+func (w *world) kept(cell string) string {
+	if cell == uncaught {
+		return "VERIFIED all the same"
+	}
+	w.t.Errorf("the pass is not found any more: %s", cell)
+	return cell
+}
+
+var seams = []attack{
+	{"**While somebody asks**", nil},
+	{"the projection is toggled while verify asks, by SQL", func(w *world) string {
+		failedLast(w)
+		stop := w.toggle(`def step():
+    for s in ('succeeded', 'failed'):
+        d.execute("UPDATE item SET status = ? WHERE kind = 'receipt' AND line = 2 AND seq > 5", (s,))`)
+		defer stop()
+		return rounds(10, func() string { return w.ask() })
+	}},
+	{"the projection is toggled while verify asks, by pwrite(2) on the file", func(w *world) string {
+		failedLast(w)
+		stop := w.toggle(`path = '.dialect/receipts.db'
+def pages():
+    d.execute('PRAGMA wal_checkpoint(TRUNCATE)')
+    b = open(path, 'rb').read()
+    return [b[i:i+4096] for i in range(0, len(b), 4096)]
+before = pages()
+d.execute("UPDATE item SET status = 'succeeded' WHERE kind = 'receipt' AND status = 'failed'")
+after = pages()
+d.execute("UPDATE item SET status = 'failed' WHERE kind = 'receipt' AND line = 2 AND seq > 5")
+pages()
+d.close()
+f = os.open(path, os.O_RDWR)
+changed = [i for i in range(1, min(len(before), len(after))) if before[i] != after[i]]
+assert changed
+def step():
+    for image in (after, before):
+        for i in changed:
+            os.pwrite(f, image[i], i * 4096)`)
+		defer stop()
+		return rounds(10, func() string { return w.ask() })
+	}},
+	{"`consumed` is toggled while one gate is consumed ten times", func(w *world) string {
+		w.honest()
+		g := w.gate()
+		stop := w.toggle(`def step():
+    d.execute("UPDATE item SET consumed = 0, consumed_by = NULL, consumed_at = NULL, consumption = NULL WHERE kind = 'gate'")`)
+		defer stop()
+		if first := w.consume(g); first != uncaught {
+			return first
+		}
+		return rounds(9, func() string { return w.consume(g) })
+	}},
+	{"a failure is painted over before the run's own gate", func(w *world) string {
+		red(w)
+		w.start(nil, "run", "quality.dlct")
+		green(w)
+		w.sql(`UPDATE item SET status = 'succeeded' WHERE status = 'failed'`)
+		return w.ownGate("quality.dlct")
+	}},
+	{"rows that settle themselves (`settlement = seq`)", tampered(`UPDATE item SET settlement = seq`)},
+	{"a report is written over the store (`--junit .dialect/receipts.db`)", func(w *world) string {
+		w.honest()
+		if out, status := w.start(nil, "run", "--junit", ".dialect/receipts.db", "quality.dlct"); status != 64 {
+			w.t.Errorf("exit %d: %s", status, out)
+		}
+		return w.kept(w.ask())
+	}},
+
+	{"**The signed log**", nil},
+	{"a failure is cut out of the middle of the log, which is built anew", func(w *world) string {
+		w.honest()
+		red(w)
+		w.start(nil, "run", "quality.dlct")
+		green(w)
+		w.start(nil, "run", "quality.dlct")
+		w.keep()
+		w.write("../cut.py", cut)
+		w.sh(python() + " ../cut.py")
+		return w.ask()
+	}},
+	{"the signature of a failure is taken away", func(w *world) string {
+		failedLast(w)
+		w.sql(`UPDATE record SET signature = NULL WHERE kind = 'receipt' AND instr(CAST(body AS TEXT), '"status":"failed"')`)
+		return w.ask()
+	}},
+	{"a bundle whose head has lost its signature", func(w *world) string {
+		if w.key == "" {
+			return "no key"
+		}
+		w.honest()
+		out, status := w.agent("receipts", "export", "--bundle", w.gate())
+		if status != 0 {
+			w.t.Fatal(out)
+		}
+		// The head is three lines, an empty one, and the signature.
+		bare := regexp.MustCompile(`("head":"(?:[^"\\]+\\n){3})\\n[^"]*"`).ReplaceAllString(out, `$1"`)
+		if bare == out {
+			w.t.Fatalf("the head is not signed: %s", out)
+		}
+		w.write("../bundle.json", bare)
+		out, status = w.orchestrate("verify", "--require", "gate_quality", "--key", w.path("boss.pub"), "--level", "L1", "--bundle", w.path("bundle.json"))
+		return w.cell(out, status)
+	}},
+	{"a pass is hidden by 200 gates that nobody signed", func(w *world) string {
+		w.honest()
+		w.write("../many.dlct", strings.Repeat("Check with alpha\nGate against results\n", 201))
+		if out, status := w.agent("run", "--routing", "routing.toml", "../many.dlct"); status != 0 {
+			w.t.Fatal(out)
+		}
+		return w.kept(w.ask())
+	}},
+
+	{"**The last word**", nil},
+	{"red, then green in another time zone", washed("test ! -e \"$HOME/wash\"\n", "TZ=Asia/Tokyo")},
+	{"the tool crashes on red (SIGSEGV), then passes", washed("test ! -e \"$HOME/wash\" || kill -SEGV $$\n")},
+	{"the tool is killed on red, then passes", washed("test ! -e \"$HOME/wash\" || kill -KILL $$\n")},
+	{"the tool hangs on red until the timeout, then passes", washed("test ! -e \"$HOME/wash\" || exec sleep 20\n")},
+	{"the tool prints on red what it should not, and exits 0 (`expect`), then passes", func(w *world) string {
+		w.write("check.sh", "test ! -e \"$HOME/red\" || echo bad\n")
+		checks(w, "sh check.sh\"\nexpect = { stdout = \"\" }\nhint = \"x", "")
+		red(w)
+		if out, status := w.start(nil, "run", "quality.dlct"); status == 0 {
+			w.t.Fatal(out)
+		}
+		green(w)
+		w.honest()
+		return w.ask()
+	}},
+	{"an MCP tool says no, then yes", func(w *world) string {
+		if err := os.Link(filepath.Join(filepath.Dir(dialect), "dialect-mcp"), w.path("dialect-mcp")); err != nil {
+			w.t.Skip(err)
+		}
+		w.write("server.py", agrees)
+		checks(w, "mcp:judge:check", "\n[servers.judge]\ncommand = \""+python()+" server.py\"\n")
+		red(w)
+		if out, status := w.start(nil, "run", "quality.dlct"); status == 0 {
+			w.t.Fatal(out)
+		}
+		green(w)
+		w.honest()
+		return w.ask()
+	}},
+	{"a weaker script passes on the files that failed; plain `verify`", func(w *world) string {
+		red(w)
+		w.start(nil, "run", "quality.dlct")
+		w.write("../weak.dlct", "Check with alpha\nGate against results\n")
+		if out, status := w.start(nil, "run", "--routing", "routing.toml", "../weak.dlct"); status != 0 {
+			w.t.Fatal(out)
+		}
+		w.keep()
+		return w.plain()
+	}},
+	{"the run is repeated until it is green; plain `verify` of who runs it", func(w *world) string {
+		red(w)
+		w.start(nil, "run", "quality.dlct")
+		green(w)
+		w.honest()
+		out, status := w.agent("verify")
+		return w.cell(out, status)
+	}},
+
+	{"**What is consumed**", nil},
+	{"`consume` of a gate on files that changed since", func(w *world) string {
+		w.honest()
+		g := w.gate()
+		w.sh(edit)
+		return w.consume(g)
+	}},
+	{"`consume` of a gate under an edited matrix", func(w *world) string {
+		write0(w, "routing.toml", `tool = "grep -q good alpha.txt"`, lie)
+		w.honest()
+		return w.consume(w.gate())
+	}},
+	{"`exec` of the words of a binding that expects tests, in a gate", func(w *world) string {
+		w.write("tests.sh", "echo 1..0\n")
+		a, b := w.exec("grep", "-q", "good", "alpha.txt"), w.exec("make", "--silent", "test")
+		out, status := w.agent("gate", "--require", "gate_quality", a, b)
+		if m := refusedReason.FindStringSubmatch(out); status == 3 && m != nil {
+			return "refused: " + m[1]
+		}
+		w.t.Log(out)
+		return uncaught
+	}},
+	{"what ran in another project of the working tree is handed up, with a copy of its store", func(w *world) string {
+		w.sh("mkdir b && cp routing.toml Makefile alpha.txt quality.dlct b/ && echo 'exit 1' >b/tests.sh && git add . && git commit --quiet --message=b")
+		w.honest()
+		w.sh("cp -a .dialect b/")
+		return w.askIn("b")
+	}},
+
+	{"**The baseline**", nil},
+	{"the `.mcp.json` of a server is deleted, so that another file's server of that name answers; with `--base`", func(w *world) string {
+		if err := os.Link(filepath.Join(filepath.Dir(dialect), "dialect-mcp"), w.path("dialect-mcp")); err != nil {
+			w.t.Skip(err)
+		}
+		w.write("server.py", agrees)
+		w.write(".mcp.json", `{"mcpServers": {"judge": {"command": "false"}}}`)
+		w.write(".cursor/mcp.json", `{"mcpServers": {"judge": {"command": "`+python()+`", "args": ["server.py"]}}}`)
+		checks(w, "mcp:judge:check", "")
+		w.sh("git rm --quiet .mcp.json && git commit --quiet --message=x")
+		w.honest()
+		return w.ask("--base", w.trusted())
+	}},
+	{"the tree object of the trusted commit is overwritten; `--base HASH`", func(w *world) string {
+		base := w.trusted()
+		write0(w, "routing.toml", `tool = "grep -q good alpha.txt"`, lie)
+		w.sh(edit + `; git commit --quiet --all --message=x
+object() { h=$(git rev-parse "$1^{tree}"); echo ".git/objects/$(echo $h | cut -c1-2)/$(echo $h | cut -c3-)"; }
+cp -f "$(object HEAD)" "$(object trusted)"`)
+		w.honest()
+		return w.ask("--base", base)
+	}},
+	{"a tag that is called like the branch: `--base origin/main`", func(w *world) string {
+		w.sh("git update-ref refs/remotes/origin/main trusted")
+		write0(w, "routing.toml", `tool = "grep -q good alpha.txt"`, lie)
+		w.sh(edit + "; git commit --quiet --all --message=x; git tag origin/main")
+		w.honest()
+		return w.ask("--base", "origin/main")
+	}},
+
+	{"**New files**", nil},
+	{"a file is dropped during the run", func(w *world) string {
+		w.write("tests.sh", "echo ok 1; echo ok 2; echo 1..2; echo x >conftest.py\n")
+		w.sh("git add . && git commit --quiet --message=x")
+		w.honest()
+		return w.ask()
+	}},
+	{"and committed afterwards; `--tree HEAD`", func(w *world) string {
+		w.write("tests.sh", "echo ok 1; echo ok 2; echo 1..2; echo x >conftest.py\n")
+		w.sh("git add . && git commit --quiet --message=x")
+		w.honest()
+		w.sh("git add . && git commit --quiet --message=y")
+		return w.ask("--tree", "HEAD")
+	}},
+	{"a report takes the place of a test that fails, which is put back (`--junit bad.sh`)", func(w *world) string {
+		w.write("bad.sh", "exit 1\n")
+		w.write("check.sh", "grep -q xml bad.sh || test ! -s bad.sh || sh bad.sh\n")
+		checks(w, "sh check.sh", "")
+		w.start(nil, "run", "--junit", "bad.sh", "quality.dlct")
+		w.write("bad.sh", "exit 1\n")
+		w.keep()
+		return w.ask()
+	}},
+
+	{"**A commit: `verify --tree HEAD`, where the tests fail in a clone**", nil},
+	{"a clean filter that hides its own attributes", inClone(`printf 'x -text\n' >.gitattributes; echo bad >alpha.txt; git add .; git commit --quiet --message=x
+git config filter.lie.clean "printf 'bad\n'"; git config filter.hide.clean "printf 'x -text\n'"
+printf 'x -text\nalpha.txt filter=lie\n.gitattributes filter=hide\n' >.gitattributes; echo good >alpha.txt`, "grep -q good alpha.txt\n")},
+	{"a working-tree-encoding of UTF-7", inClone(`echo 'alpha.txt working-tree-encoding=UTF-7' >.gitattributes; echo '+AGEAYg-' >alpha.txt; git add .; git commit --quiet --message=x`, "grep -q AGEA alpha.txt\n")},
+	{"a sparse entry that is gone", inClone(`echo x >broken.txt; git add .; git commit --quiet --message=x
+git config core.sparseCheckout true; git update-index --skip-worktree broken.txt; rm broken.txt`, "test ! -e broken.txt\n")},
+	{"a dirty submodule", inClone(`git init --quiet ../sub; (cd ../sub; echo bad >beta.txt; git add .; git commit --quiet --message=x)
+git -c protocol.file.allow=always submodule --quiet add ../sub sub; git commit --quiet --message=x; echo good >sub/beta.txt`, "grep -q good sub/beta.txt\n")},
+	{"a FIFO", inClone(`mkfifo pipe`, "test -p pipe\n")},
+	{"`STRICT=1` with a carriage return, under `text=auto`", inClone(`printf '* text=auto\n' >.gitattributes; printf 'STRICT=1\r\n' >mode.sh; git add . 2>/dev/null; git commit --quiet --message=x`, ". ./mode.sh; test \"$STRICT\" != 1\n")},
+	{"a file that git does not track", inClone(`echo x >extra.txt`, "test -e extra.txt\n")},
+
+	{"**What decides from outside of the tree**", nil},
+	{"variables of other tools: npm_config_userconfig, HARNESS_PERL, PYTHONPYCACHEPREFIX, XDG_CONFIG_HOME", func(w *world) string {
+		w.write("check.sh", "test -z \"${npm_config_userconfig-}${HARNESS_PERL-}${PYTHONPYCACHEPREFIX-}${XDG_CONFIG_HOME-}\" && exit 7\n") // red, if none came through
+		checks(w, "sh check.sh", "")
+		return w.ends([]string{"npm_config_userconfig=/x", "HARNESS_PERL=/x", "PYTHONPYCACHEPREFIX=/x", "XDG_CONFIG_HOME=/x"}, "quality.dlct")
+	}},
+	{"a variable that nobody listed", func(w *world) string {
+		w.write("check.sh", "test \"$MODE\" = lenient\n")
+		checks(w, "sh check.sh", "")
+		if out, status := w.start([]string{"MODE=lenient"}, "run", "quality.dlct"); status != 0 {
+			w.t.Fatal(out)
+		}
+		w.keep()
+		return w.ask()
+	}},
+	{"stale compiled code: a .pyc of the good file, by length and time", func(w *world) string {
+		w.write("calc.py", "def two(): return 2\n")
+		w.write("check.py", "import calc\nassert calc.two() == 2\n")
+		checks(w, python()+" check.py", "")
+		w.sh(python() + ` -c 'import calc' && cp -p calc.py ../old && echo 'def two(): return 3' >calc.py && touch -r ../old calc.py && git commit --quiet --all --message=x`)
+		w.honest()
+		return w.ask()
+	}},
+	{"configuration in HOME (`go env -w GOFLAGS=-n`)", func(w *world) string {
+		if _, err := exec.LookPath("go"); err != nil {
+			w.t.Skip(err)
+		}
+		w.write("go.mod", "module x\n")
+		w.write("x_test.go", "package x\nimport \"testing\"\nfunc TestX(t *testing.T) { t.Fatal() }\n")
+		checks(w, "go test", "")
+		w.sh("go env -w GOFLAGS=-n")
+		w.honest()
+		return w.ask()
+	}},
+	{"configuration above the tree (`../pytest.ini`)", func(w *world) string {
+		if out, status := w.run(w.command(python(), "-m", "pytest", "--version")); status != 0 {
+			w.t.Skip(out)
+		}
+		w.write("test_x.py", "def test_x(): assert False\n")
+		checks(w, python()+" -m pytest -q", "")
+		if err := os.WriteFile(w.path("pytest.ini"), []byte("[pytest]\naddopts = --collect-only\n"), 0o644); err != nil {
+			w.t.Fatal(err)
+		}
+		w.honest()
+		return w.ask()
+	}},
+}
+
+// plain has the orchestrator ask without naming what is required.
+func (w *world) plain() string {
+	w.t.Helper()
+	out, status := w.orchestrate(append([]string{"verify"}, w.trustFlags()...)...)
+	return w.cell(out, status)
+}
+
+// askIn has the orchestrator ask about the project in a folder of the working tree.
+func (w *world) askIn(dir string) string {
+	w.t.Helper()
+	cmd := w.command(append([]string{w.path("dialect"), "verify", "--require", "gate_quality"}, w.trustFlags()...)...)
+	cmd.Dir = filepath.Join(w.dir, dir)
+	cmd.Env = append(cmd.Env, "HOME="+w.base)
+	asSelf(cmd)
+	out, status := w.run(cmd)
+	return w.cell(out, status)
+}
+
+// A line of the table for what no test here can carry out is the one that stands there.
+func (a attack) row(cells [3]string, skipped [3]bool, old []string) string {
+	line := fmt.Sprintf("| %s | %s | %s | %s |", a.name, cells[0], cells[1], cells[2])
+	if skipped == [3]bool{} {
+		return line
+	}
+	for _, was := range old {
+		if strings.HasPrefix(was, "| "+a.name+" |") {
+			return was
+		}
+	}
+	return line
+}

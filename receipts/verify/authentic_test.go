@@ -1,0 +1,555 @@
+package verify
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"golang.org/x/mod/sumdb/tlog"
+
+	"github.com/command-dialect/dialect/receipts"
+)
+
+// A log of a failure between two passes.
+func disputed(m *maker) (failure receipts.Hash) {
+	m.gate([]receipts.Hash{m.receipt()})
+	failure = m.receipt(failing)
+	m.gate([]receipts.Hash{m.receipt()})
+	return failure
+}
+
+func wantProblem(t *testing.T, name string, s *Session, want string) {
+	t.Helper()
+	res := ask(t, s, asked())
+	if res.Verdict != Tampered || !strings.Contains(told(res), want) {
+		t.Errorf("%s: %s\nwant TAMPERED: ... %s", name, told(res), want)
+	}
+	d, all, err := s.Consume(asked(), s.index.at(0).sha.String())
+	if err != nil || d.Passed() || all != nil {
+		t.Errorf("%s: it is consumed: %v, %v", name, d.Refusals, err)
+	}
+	if d, err := s.Validate(s.index.at(0).sha.String()); err != nil || d.Passed() {
+		t.Errorf("%s: it is valid: %v, %v", name, d.Refusals, err)
+	}
+}
+
+// TestWhole has the records of a log be others than its root is of.
+func TestWhole(t *testing.T) {
+	for _, tt := range []struct {
+		name, want string
+		spoil      func(l *slice)
+	}{
+		{"edited", "the root over", func(l *slice) {
+			l.recs[2].Body = bytes.Replace(l.recs[2].Body, []byte(`"failed"`), []byte(`"succeeded"`), 1)
+		}},
+		{"swapped", "the root over", func(l *slice) {
+			l.recs[1].Body, l.recs[4].Body = l.recs[4].Body, l.recs[1].Body
+			l.recs[1].Kind, l.recs[4].Kind = l.recs[4].Kind, l.recs[1].Kind
+		}},
+		{"removed", "record 2 is missing", func(l *slice) { l.recs = slices.Delete(l.recs, 2, 3) }},
+		{"another kind", "the root over", func(l *slice) { l.recs[2].Kind = receipts.KindTrust }},
+	} {
+		m := newMaker(t)
+		disputed(m)
+		st, _ := m.log.State(context.Background())
+		tt.spoil(m.log)
+		s, err := Open(context.Background(), frozen{m.log, st}, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		wantProblem(t, tt.name, s, tt.want)
+	}
+	m := newMaker(t)
+	disputed(m)
+	st, _ := m.log.State(context.Background())
+	for name, change := range map[string]struct {
+		by   int64
+		want string
+	}{"added": {-1, "a row was inserted"}, "taken from the end": {1, "are missing"}} {
+		other := st
+		other.Count += change.by
+		s, err := Open(context.Background(), frozen{m.log, other}, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		wantProblem(t, name, s, change.want)
+	}
+}
+
+// A frozen log says what it said once.
+type frozen struct {
+	Log
+	st State
+}
+
+func (l frozen) State(context.Context) (State, error) { return l.st, nil }
+
+// TestChanged has a record be another one when it is read again: with more new records
+// than a session keeps, and with those that a memory answers for.
+func TestChanged(t *testing.T) {
+	for _, how := range []string{"edited", "gone", "without its signature"} {
+		for _, memory := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s, memory %v", how, memory), func(t *testing.T) {
+				boss, keys := newSigner(t)
+				m := newMaker(t)
+				m.sign = boss
+				failure := disputed(m)
+				m.sign = nil
+				o := Options{}
+				if how == "without its signature" {
+					o.Keys = keys
+				}
+				if memory {
+					f := memoryFile(t)
+					m.signHead(boss)
+					m.remember(f, o)
+					o.Memory = recollect(t, f)
+				} else {
+					m.fill(fewRecords)
+					m.signHead(boss)
+				}
+				s := m.open(o)
+				if memory && s.Audited() != 0 {
+					t.Fatalf("%d records were read", s.Audited())
+				}
+				m.log.reread = func(r Raw) (Raw, bool) {
+					if (receipts.Record{Kind: r.Kind, Body: r.Body}).SHA() != failure {
+						return r, true
+					}
+					switch how {
+					case "edited":
+						r.Body = bytes.Replace(r.Body, []byte(`"failed"`), []byte(`"succeeded"`), 1)
+					case "gone":
+						return Raw{}, false
+					default:
+						r.Signature = ""
+					}
+					return r, true
+				}
+				q := asked(strict)
+				res := ask(t, s, q)
+				if res.Verdict != Tampered {
+					t.Error(told(res))
+				}
+				if m.log.reads == 0 {
+					t.Error("nothing was read again")
+				}
+			})
+		}
+	}
+}
+
+// TestKeptHead has a log not begin with the head that was kept, read whole, and by the
+// proof of a memory.
+func TestKeptHead(t *testing.T) {
+	for _, memory := range []bool{false, true} {
+		t.Run(fmt.Sprintf("memory %v", memory), func(t *testing.T) {
+			m := newMaker(t)
+			m.fill(5)
+			kept := m.head()
+			m.gate([]receipts.Hash{m.receipt()})
+			o := Options{Kept: &kept}
+			if memory {
+				f := memoryFile(t)
+				m.remember(f, Options{})
+				o.Memory = recollect(t, f)
+			}
+			if res := ask(t, m.open(o), asked()); res.Verdict != Verified || res.Kept {
+				t.Errorf("%s, kept %v; the head was kept before the gate", told(res), res.Kept)
+			}
+			all := m.head()
+			o.Kept = &all
+			if res := ask(t, m.open(o), asked()); res.Verdict != Verified || !res.Kept {
+				t.Errorf("%s, kept %v", told(res), res.Kept)
+			}
+			for name, tt := range map[string]struct {
+				change func(h *receipts.Head)
+				want   string
+			}{
+				"of another store": {func(h *receipts.Head) { h.Origin = "dialect/other" }, "the store was replaced"},
+				"of another root":  {func(h *receipts.Head) { h.Root[3] ^= 1 }, "the log was rewritten"},
+				"of another count": {func(h *receipts.Head) { h.Count-- }, "the log was rewritten"},
+				"of a longer log":  {func(h *receipts.Head) { h.Count += 9 }, "cut or rolled back"},
+			} {
+				h := kept
+				tt.change(&h)
+				o.Kept = &h
+				wantProblem(t, name, m.open(o), tt.want)
+			}
+			// A proof of wrong hashes proves nothing.
+			if memory {
+				o.Kept = &kept
+				m.log.hashes = slices.Clone(m.log.hashes)
+				for i := range m.log.hashes {
+					m.log.hashes[i][0] ^= 1
+				}
+				s, err := Open(context.Background(), frozen{m.log, State{Head: all}}, o)
+				if err != nil {
+					t.Fatal(err)
+				}
+				wantProblem(t, "wrong nodes", s, "the log was rewritten")
+			}
+		})
+	}
+}
+
+// TestSignedHead has records be cut out of a signed log, whose hashes are made anew.
+func TestSignedHead(t *testing.T) {
+	boss, keys := newSigner(t)
+	for _, tt := range []struct {
+		name, want string
+		spoil      func(m *maker)
+	}{
+		{"as it should be", "", func(m *maker) {}},
+		{"no signed head", "no signed head covers it", func(m *maker) { m.log.note = nil }},
+		{"an older signed head", "the signed head covers 1 records alone", func(m *maker) {
+			recs := m.log.recs
+			m.again(recs[:1])
+			m.signHead(boss)
+			m.again(recs)
+		}},
+		{"a failure cut out", "the log was rewritten", func(m *maker) { m.again(slices.Delete(slices.Clone(m.log.recs), 2, 3)); m.receipt() }},
+		{"the end cut off", "cut or rolled back", func(m *maker) { m.again(m.log.recs[:2]) }},
+		{"a failure cut out, and no head", "no signed head covers it", func(m *maker) {
+			m.again(slices.Delete(slices.Clone(m.log.recs), 2, 3))
+			m.log.note = nil
+		}},
+		{"a head with a broken signature", "cannot be trusted", func(m *maker) {
+			m.log.note = bytes.Replace(m.log.note, []byte("\n5\n"), []byte("\n4\n"), 1)
+		}},
+		{"unsigned records after it", "", func(m *maker) { m.sign = nil; m.fill(3) }},
+		{"the signature of a failure taken away", "it was taken away", func(m *maker) { m.log.recs[2].Signature = "" }},
+		{"and another's in its place", "it was taken away", func(m *maker) {
+			other, _ := newSigner(t)
+			rec := receipts.Record{Kind: m.log.recs[2].Kind, Body: m.log.recs[2].Body}
+			m.log.recs[2].Signature, _ = other.Sign(origin, rec.SHA())
+		}},
+		{"a signature of another store", "it was taken away", func(m *maker) {
+			rec := receipts.Record{Kind: m.log.recs[2].Kind, Body: m.log.recs[2].Body}
+			m.log.recs[2].Signature, _ = boss.Sign("dialect/other", rec.SHA())
+		}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			m := newMaker(t)
+			m.sign = boss
+			disputed(m)
+			m.signHead(boss)
+			tt.spoil(m)
+			res := ask(t, m.open(Options{Keys: keys}), asked())
+			if tt.want == "" && res.Verdict != Verified || tt.want != "" && (res.Verdict != Tampered || !strings.Contains(told(res), tt.want)) {
+				t.Errorf("%s\nwant %q", told(res), tt.want)
+			}
+		})
+	}
+}
+
+// TestBundleHead has a bundle of signed records come with a head that nobody signed.
+func TestBundleHead(t *testing.T) {
+	boss, keys := newSigner(t)
+	m := newMaker(t)
+	m.sign = boss
+	m.gate([]receipts.Hash{m.receipt()})
+	m.signHead(boss)
+	b := &receipts.Bundle{Schema: receipts.BundleSchema, Head: string(m.log.note)}
+	for i, r := range m.log.recs {
+		p, err := tlog.ProveRecord(int64(len(m.log.recs)), int64(i), m.log.hashes)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.Records = append(b.Records, receipts.BundleRecord{Seq: r.Seq, Kind: r.Kind, Body: string(r.Body), Signature: r.Signature, Proof: p})
+	}
+	s, err := OfBundle(b, keys, nil)
+	if err != nil || s.HeadKey() != "boss" {
+		t.Fatal(err)
+	}
+	if res := ask(t, s, asked(signed)); res.Verdict != Verified || res.Level != receipts.LevelKey || res.Kept {
+		t.Errorf("%s, L%d, kept %v", told(res), res.Level, res.Kept)
+	}
+	h := m.head()
+	if s, err = OfBundle(b, keys, &h); err != nil {
+		t.Fatal(err)
+	} else if res := ask(t, s, asked(signed)); !res.Kept {
+		t.Error("the kept head covers the gate, and the result does not say so")
+	}
+	b.Head = h.Text()
+	if _, err := OfBundle(b, keys, nil); err == nil || !strings.Contains(err.Error(), "the head is not") {
+		t.Errorf("a head without its signature: %v", err)
+	}
+	if _, err := OfBundle(b, nil, nil); err != nil {
+		t.Errorf("without keys: %v", err)
+	}
+	b.Head = string(m.log.note)
+	b.Records[0].Signature = ""
+	if _, err := OfBundle(b, keys, nil); err == nil {
+		if s, _ := OfBundle(b, keys, nil); ask(t, s, asked(signed)).Verdict == Verified {
+			t.Error("a member without its signature is verified at L1")
+		}
+	}
+}
+
+// TestMemory has a session read what is new, and no more, and give the answers of one
+// that reads everything.
+func TestMemory(t *testing.T) {
+	f := memoryFile(t)
+	m := newMaker(t)
+	for i := range 40 {
+		before := int64(len(m.log.recs))
+		if i == 0 {
+			before = 0
+		}
+		switch i % 5 {
+		case 0:
+			m.gate([]receipts.Hash{m.receipt()})
+		case 1:
+			m.receipt(failing)
+		case 2:
+			m.fill(i)
+		case 3:
+			m.consume(m.receipt())
+		case 4:
+			m.run(fmt.Sprint("r-", i))
+		}
+		s := m.remember(f, Options{})
+		if got, want := s.Audited(), int64(len(m.log.recs))-before; got != want {
+			t.Fatalf("round %d: %d records were read; %d are new", i, got, want)
+		}
+		whole := m.open(Options{})
+		if !slices.Equal(s.index.marks, whole.index.marks) || !slices.Equal(s.index.refs, whole.index.refs) {
+			t.Fatalf("round %d: the index is another one", i)
+		}
+		for _, q := range []Query{asked(), asked(strict), asked(nothing)} {
+			if got, want := told(ask(t, s, q)), told(ask(t, whole, q)); got != want {
+				t.Fatalf("round %d: %s\nwant %s", i, got, want)
+			}
+		}
+	}
+	if s := m.remember(f, Options{}); s.Audited() != 0 {
+		t.Errorf("%d records were read", s.Audited())
+	}
+}
+
+// TestMemoryDoubted has the memory not be one of the log.
+func TestMemoryDoubted(t *testing.T) {
+	made := func(t *testing.T) (*maker, *os.File) {
+		m, f := newMaker(t), memoryFile(t)
+		disputed(m)
+		m.remember(f, Options{})
+		return m, f
+	}
+	for _, kept := range []bool{false, true} {
+		t.Run(fmt.Sprintf("another origin, kept %v", kept), func(t *testing.T) {
+			_, f := made(t)
+			m := newMaker(t)
+			m.log.origin = "dialect/other"
+			m.gate([]receipts.Hash{m.receipt()})
+			s := m.open(Options{Memory: recollect(t, f), MemoryKept: kept})
+			res := ask(t, s, asked())
+			switch {
+			case kept && (res.Verdict != Tampered || !strings.Contains(told(res), "another store stood here")):
+				t.Error(told(res))
+			case !kept && (res.Verdict != Verified || !strings.Contains(strings.Join(res.Notes, ""), "another store stood here")):
+				t.Errorf("%s, %q", told(res), res.Notes)
+			}
+		})
+	}
+	t.Run("ahead of the log", func(t *testing.T) {
+		m, f := made(t)
+		m.again(m.log.recs[:2])
+		wantProblem(t, "rolled back", m.open(Options{Memory: recollect(t, f)}), "cut or rolled back")
+	})
+	t.Run("rewritten before it", func(t *testing.T) {
+		m, f := made(t)
+		m.again(slices.Delete(slices.Clone(m.log.recs), 2, 3))
+		m.receipt()
+		m.receipt()
+		wantProblem(t, "rewritten", m.open(Options{Memory: recollect(t, f)}), "the root over")
+	})
+	t.Run("another name", func(t *testing.T) {
+		_, f := made(t)
+		if m, err := Recollect(f, "other"); err != nil || m.valid {
+			t.Errorf("it counts: %v", err)
+		}
+	})
+	t.Run("kept, so the log is", func(t *testing.T) {
+		m, f := made(t)
+		if res := ask(t, m.open(Options{Memory: recollect(t, f), MemoryKept: true}), asked()); !res.Kept {
+			t.Error("not kept")
+		}
+		if res := ask(t, m.open(Options{Memory: recollect(t, f)}), asked()); res.Kept {
+			t.Error("kept by a memory that the log's writers can write")
+		}
+	})
+	t.Run("nothing is kept of a log with problems", func(t *testing.T) {
+		m := newMaker(t)
+		f := memoryFile(t)
+		disputed(m)
+		st, _ := m.log.State(context.Background())
+		st.Root[0] ^= 1
+		mem := recollect(t, f)
+		s, err := Open(context.Background(), frozen{m.log, st}, Options{Memory: mem})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Save(mem); err != nil {
+			t.Fatal(err)
+		}
+		if info, _ := f.Stat(); info.Size() > 0 {
+			t.Errorf("%d bytes", info.Size())
+		}
+	})
+}
+
+// TestMemoryDamaged flips each bit of the headers, and some of the frames, and cuts the
+// file anywhere: what is damaged does not count, and the next session makes it again.
+func TestMemoryDamaged(t *testing.T) {
+	m, f := newMaker(t), memoryFile(t)
+	disputed(m)
+	m.remember(f, Options{})
+	m.fill(3)
+	m.remember(f, Options{}) // both headers are there now
+	whole, err := os.ReadFile(f.Name())
+	if err != nil {
+		t.Fatal(err)
+	}
+	good := recollect(t, f)
+	want := told(ask(t, m.open(Options{}), asked(strict)))
+	look := func(what string, text []byte) {
+		t.Helper()
+		g := memoryFile(t)
+		if _, err := g.Write(text); err != nil {
+			t.Fatal(err)
+		}
+		mem := recollect(t, g)
+		if mem.valid && (mem.crc != good.crc || mem.head != good.head) && mem.generation >= good.generation {
+			t.Errorf("%s: it counts as %v", what, mem.head)
+		}
+		s := m.open(Options{Memory: mem})
+		if got := told(ask(t, s, asked(strict))); got != want {
+			t.Errorf("%s: %s\nwant %s", what, got, want)
+		}
+		if err := s.Save(mem); err != nil {
+			t.Errorf("%s: %v", what, err)
+		}
+		if s := m.open(Options{Memory: recollect(t, g)}); s.Audited() != 0 {
+			t.Errorf("%s: %d records are not remembered after it was saved", what, s.Audited())
+		}
+		g.Close()
+	}
+	for i := range whole {
+		if inHeader := i%headerSize < edgeOffset+7*tlog.HashSize && i < 2*headerSize; !inHeader && (i < 2*headerSize || i%11 != 0) || i%3 != 0 && testing.Short() {
+			continue
+		}
+		text := slices.Clone(whole)
+		text[i] ^= 1 << (i % 8)
+		look(fmt.Sprint("bit of byte ", i), text)
+	}
+	for n := 0; n < len(whole); n += 997 {
+		look(fmt.Sprint("cut to ", n), whole[:n])
+	}
+}
+
+func FuzzRecollect(f *testing.F) {
+	m, file := newMaker(f), memoryFile(f)
+	disputed(m)
+	m.remember(file, Options{})
+	whole, err := os.ReadFile(file.Name())
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(whole)
+	f.Add(whole[:2*headerSize])
+	huge := slices.Clone(whole)
+	for slot := range 2 { // a length that nothing answers for
+		copy(huge[slot*headerSize+32:], []byte{0, 0, 0, 0xff})
+	}
+	f.Add(huge)
+	want := told(ask(f, m.open(Options{}), asked(strict)))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		g := memoryFile(t)
+		if _, err := g.Write(text); err != nil {
+			t.Fatal(err)
+		}
+		mem, err := Recollect(g, "store")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if mem.valid && int64(len(text)) < 2*headerSize+mem.length {
+			t.Errorf("%d bytes hold %d of frames", len(text), mem.length)
+		}
+		if !bytes.Equal(text, whole) && !mem.valid {
+			s, err := Open(context.Background(), m.log, Options{Memory: mem})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := told(ask(t, s, asked(strict))); got != want {
+				t.Errorf("%s\nwant %s", got, want)
+			}
+		}
+	})
+}
+
+// TestMemoryLength has a header with a right digest say that there are 4 GB of frames.
+func TestMemoryLength(t *testing.T) {
+	m, f := newMaker(t), memoryFile(t)
+	disputed(m)
+	s := m.open(Options{})
+	mem := recollect(t, f)
+	mem.valid, mem.head, mem.length = true, receipts.Head{Origin: origin, Count: s.head.Count - 1}, maxMemory-4096
+	s.start = s.head.Count - 1
+	if err := s.Save(mem); err != nil {
+		t.Skip(err) // a file system without holes that large
+	}
+	if err := f.Truncate(2 * headerSize); err != nil {
+		t.Fatal(err)
+	}
+	if n := testing.AllocsPerRun(1, func() { recollect(t, f) }); n > 100 || recollect(t, f).valid {
+		t.Errorf("%v allocations; or it counts", n)
+	}
+}
+
+// TestGlance compares what the index takes of a body leniently with its strict form.
+func TestGlance(t *testing.T) {
+	m := newMaker(t)
+	r := m.receipt(func(r *receipts.Receipt) {
+		r.Dir, r.Place, r.Values = receipts.Text("d"), receipts.Text("p"), []receipts.Value{{Name: "x", Text: receipts.Text("y")}}
+		r.Handle, r.Tests, r.Result = &receipts.Handle{Route: receipts.Text("z")}, &receipts.Tests{Passed: 1}, receipts.Text("{}")
+	})
+	m.receipt(failing)
+	m.receipt(killed)
+	m.gate([]receipts.Hash{r}, func(g *receipts.Gate) { g.Place, g.Parent = receipts.Text("p"), "r-7/3" })
+	m.run("r-5", func(r *receipts.Run) { r.Parent = "r-7/3" })
+	m.accept(r)
+	m.consume(r)
+	m.add(&receipts.Settlement{Version: 1, Receipt: r, Status: receipts.Succeeded, By: "x", Timestamp: m.now()})
+	for _, raw := range m.log.recs {
+		mk, refs := glance(raw.Kind, raw.Body)
+		v, err := receipts.Record{Kind: raw.Kind, Body: raw.Body}.Parse()
+		if err != nil {
+			t.Fatal(err)
+		}
+		switch b := v.(type) {
+		case *receipts.Receipt:
+			git := shortText(b.Workspace.Before.Tree)
+			if mk.kind != kindReceipt || mk.command != commandKey(b.Command, b.Dir, b.Place) || mk.git != git || mk.binding != shortText(b.Binding) ||
+				(mk.flags&flagFailed != 0) != b.Failed() || (mk.flags&flagEarly != 0) != b.EndedEarly() {
+				t.Errorf("%+v of %s", mk, raw.Body)
+			}
+		case *receipts.Gate:
+			if mk.kind != kindGate || mk.flags&flagFinal == 0 || mk.parent != shortText("r-7") || mk.git == 0 {
+				t.Errorf("%+v of %s", mk, raw.Body)
+			}
+		case *receipts.Run:
+			if mk.kind != kindRun || mk.parent != shortText("r-7") || mk.run != shortText("r-5") {
+				t.Errorf("%+v of %s", mk, raw.Body)
+			}
+		default:
+			if len(refs) != 1 || refs[0] != short(r) {
+				t.Errorf("%+v, %x of %s", mk, refs, raw.Body)
+			}
+		}
+	}
+}

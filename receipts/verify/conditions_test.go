@@ -1,0 +1,386 @@
+package verify
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/command-dialect/dialect/receipts"
+)
+
+// TestConditions breaks the conditions of the package documentation that are about one
+// gate, one at a time. The log that each case changes is verified as it is.
+func TestConditions(t *testing.T) {
+	type log = func(m *maker)
+	one := func(change ...func(*receipts.Receipt)) log {
+		return func(m *maker) { m.gate([]receipts.Hash{m.receipt(change...)}) }
+	}
+	gate := func(change ...func(*receipts.Gate)) log {
+		return func(m *maker) { m.gate([]receipts.Hash{m.receipt()}, change...) }
+	}
+	elsewhere := receipts.Text("a")
+	digest := receipts.Hash{5}
+	for _, tt := range []struct {
+		name   string
+		log    log
+		ask    func(*Query)
+		want   Verdict
+		reason receipts.Reason
+	}{
+		{"as it should be", one(), nil, Verified, ""},
+		{"no gate", func(m *maker) { m.receipt() }, nil, Missing, receipts.Missing},
+		{"not final", gate(func(g *receipts.Gate) { g.Final = false }), nil, Missing, receipts.Missing},
+		{"no members", func(m *maker) { m.gate([]receipts.Hash{}) }, nothing, Missing, receipts.NotCovered},
+
+		{"member not in the log", func(m *maker) { m.gate([]receipts.Hash{m.receipt(), {3}}) }, nil, Tampered, receipts.Missing},
+		{"member failed", func(m *maker) { m.gate([]receipts.Hash{m.receipt(), m.receipt(of("other"), failing)}) }, nil, Tampered, receipts.NotSucceeded},
+		{"member pending", func(m *maker) {
+			m.gate([]receipts.Hash{m.receipt(), m.receipt(of("other"), func(r *receipts.Receipt) { r.Status = receipts.Pending })})
+		}, nil, Tampered, receipts.NotTerminal},
+		{"member is no receipt", func(m *maker) { m.gate([]receipts.Hash{m.receipt(), m.run("r-9")}) }, nil, Tampered, receipts.NotReceipt},
+		{"member of a member failed", func(m *maker) {
+			part := m.gate([]receipts.Hash{m.receipt(of("other"), failing)}, func(g *receipts.Gate) { g.Final = false })
+			m.gate([]receipts.Hash{m.receipt(), part})
+		}, nil, Tampered, receipts.NotSucceeded},
+
+		{"tree not known", one(), func(q *Query) { q.Tree = nil }, Stale, receipts.NoTree},
+		{"gate without a tree", gate(func(g *receipts.Gate) { g.Tree = nil }), nil, Stale, receipts.NoTree},
+		{"gate of another tree", gate(func(g *receipts.Gate) { g.Tree = &treeB }), nil, Stale, receipts.TreeChanged},
+		{"member of another tree", one(func(r *receipts.Receipt) { r.Workspace.Before = treeB }), nil, Stale, receipts.TreeChanged},
+		{"member of another tree, nothing required", one(func(r *receipts.Receipt) { r.Workspace.Before = treeB }), nothing, Stale, receipts.TreeChanged},
+		{"member without a tree", one(func(r *receipts.Receipt) { r.Workspace = nil }), nil, Stale, receipts.NoTree},
+		{"member changed the tree", one(func(r *receipts.Receipt) {
+			r.Workspace.After, r.Workspace.Changed = &treeB, []receipts.Datum{receipts.Text("x")}
+		}), nil, Stale, receipts.TreeChanged},
+		{"a commit", one(), func(q *Query) { q.Tree, q.Commit = &receipts.Tree{Tree: treeA.Tree}, true }, Verified, ""},
+		{"a commit, and a tree that is not exact", gate(func(g *receipts.Gate) {
+			inexact := treeA
+			inexact.Exact = false
+			g.Tree, g.Beyond = &inexact, []receipts.Datum{receipts.Text("x: filter=lie")}
+		}), func(q *Query) { q.Tree, q.Commit = &receipts.Tree{Tree: treeA.Tree}, true }, Stale, receipts.Inexact},
+		{"the same git tree, other bytes", one(), func(q *Query) {
+			other := treeA
+			other.Bytes = receipts.Hash{0xc}
+			q.Tree = &other
+		}, Stale, receipts.TreeChanged},
+
+		{"gate of another project", gate(func(g *receipts.Gate) { g.Place = elsewhere }), nil, Missing, receipts.OtherPlace},
+		{"asked in another project", one(), func(q *Query) { q.Place = elsewhere }, Missing, receipts.OtherPlace},
+		{"member of another project", one(func(r *receipts.Receipt) { r.Place = elsewhere }), nil, Missing, receipts.OtherPlace},
+
+		{"matrix not trusted", one(), func(q *Query) { q.Policy = "routing.toml changed" }, Policy, receipts.OtherPolicy},
+		{"gate under another matrix", gate(func(g *receipts.Gate) { g.Matrix = digest }), nil, Policy, receipts.OtherPolicy},
+		{"member under another matrix", one(func(r *receipts.Receipt) { r.Matrix = digest }), nil, Policy, receipts.OtherPolicy},
+
+		{"requirement not covered", one(), func(q *Query) { q.Require = append(q.Require, Requirement{Name: "x", Binding: "x", Command: digest}) }, Missing, receipts.NotCovered},
+		{"requirement by another command", one(of("true"), func(r *receipts.Receipt) { r.Binding = "check_lint" }), nil, Missing, receipts.CommandDiffers},
+		{"requirement in another directory", one(func(r *receipts.Receipt) { r.Dir = elsewhere }), nil, Missing, receipts.CommandDiffers},
+		{"requirement by a receipt without a binding", one(unbound), nil, Verified, ""},
+		{"and the binding expects something", one(unbound), func(q *Query) { q.Require[0].Judged = true }, Outside, receipts.NotCovered},
+		{"requirement under another binding", one(func(r *receipts.Receipt) { r.Binding = "check_weak" }), nil, Missing, receipts.NotCovered},
+
+		{"inputs as they are", one(func(r *receipts.Receipt) { r.Inputs = digest }), func(q *Query) { q.Inputs = map[string]receipts.Hash{"check_lint": digest} }, Verified, ""},
+		{"other inputs", one(func(r *receipts.Receipt) { r.Inputs = digest }), func(q *Query) { q.Inputs = map[string]receipts.Hash{"check_lint": {6}} }, Stale, receipts.InputsChanged},
+		{"no inputs recorded", one(), func(q *Query) { q.Inputs = map[string]receipts.Hash{"check_lint": digest} }, Stale, receipts.InputsChanged},
+
+		{"another session", one(), func(q *Query) { q.Session = "today" }, Missing, receipts.OtherRun},
+		{"another nonce", one(), func(q *Query) { q.Nonce = "5f" }, Missing, receipts.OtherNonce},
+		{"too old", one(), func(q *Query) { q.MaxAge = time.Minute }, Stale, receipts.TooOld},
+		{"of the future", one(), func(q *Query) { q.MaxAge, q.Now = time.Minute, noon.Add(-time.Hour) }, Stale, receipts.TooOld},
+		{"a repeated result", one(func(r *receipts.Receipt) { r.Reused = digest }), func(q *Query) { q.Fresh = true }, Missing, receipts.ReusedResult},
+		{"a repeated result will do", one(func(r *receipts.Receipt) { r.Reused = digest }), nil, Verified, ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			m := newMaker(t)
+			tt.log(m)
+			q := asked()
+			if tt.ask != nil {
+				tt.ask(&q)
+			}
+			res := ask(t, m.open(Options{}), q)
+			if res.Verdict != tt.want || tt.reason != "" && !reason(res, tt.reason) || tt.want == Verified && len(res.Refusals) > 0 {
+				t.Errorf("%s\nwant %s by %s", told(res), tt.want, tt.reason)
+			}
+		})
+	}
+}
+
+// TestLastWord has a command fail on the tree before and after it passed.
+func TestLastWord(t *testing.T) {
+	pass := func(m *maker, change ...func(*receipts.Receipt)) { m.gate([]receipts.Hash{m.receipt(change...)}) }
+	inputs := func(n byte) func(*receipts.Receipt) {
+		return func(r *receipts.Receipt) { r.Inputs = receipts.Hash{n} }
+	}
+	present := func(q *Query) { q.Inputs = map[string]receipts.Hash{"check_lint": {2}} }
+	environment := func(r *receipts.Receipt) { r.Environment = receipts.Hash{8} }
+	for _, tt := range []struct {
+		name           string
+		log            func(m *maker)
+		plain, strict  Verdict
+		failures, ends int
+		other          int
+		ask            func(*Query)
+	}{
+		{"failed before", func(m *maker) { m.receipt(failing); pass(m) }, Verified, Flaky, 1, 0, 0, nil},
+		{"in another environment", func(m *maker) { m.receipt(failing, environment); pass(m) }, Verified, Flaky, 1, 0, 0, nil},
+		{"twice", func(m *maker) { m.receipt(failing); m.receipt(failing); pass(m) }, Verified, Flaky, 2, 0, 0, nil},
+		{"crashed before", func(m *maker) {
+			m.receipt(killed, func(r *receipts.Receipt) { r.StopReason, r.Signal = receipts.StopCrashed, "SIGSEGV" })
+			pass(m)
+		}, Verified, Flaky, 1, 0, 0, nil},
+		{"by an expectation", func(m *maker) {
+			m.receipt(failing, func(r *receipts.Receipt) { r.StopReason = receipts.StopExpectation })
+			pass(m)
+		}, Verified, Flaky, 1, 0, 0, nil},
+		{"by an MCP tool's answer", func(m *maker) {
+			m.receipt(failing, func(r *receipts.Receipt) { r.StopReason = receipts.StopToolError })
+			pass(m)
+		}, Verified, Flaky, 1, 0, 0, nil},
+		{"killed before", func(m *maker) { m.receipt(killed); m.receipt(killed); pass(m) }, Verified, Verified, 0, 2, 0, nil},
+		{"failed after", func(m *maker) { pass(m); m.receipt(failing) }, Failed, Failed, 0, 0, 0, nil},
+		{"failed after, in another environment", func(m *maker) { pass(m); m.receipt(failing, environment) }, Failed, Failed, 0, 0, 0, nil},
+		{"killed after", func(m *maker) { pass(m); m.receipt(killed) }, Verified, Verified, 0, 1, 0, nil},
+		{"only failed", func(m *maker) { m.receipt(failing) }, Failed, Failed, 0, 0, 0, nil},
+		{"failed on another tree", func(m *maker) {
+			pass(m)
+			m.receipt(failing, func(r *receipts.Receipt) { r.Workspace = &receipts.Workspace{Before: treeB} })
+		}, Verified, Verified, 0, 0, 0, nil},
+		{"failed in another project", func(m *maker) {
+			pass(m)
+			m.receipt(failing, func(r *receipts.Receipt) { r.Place = receipts.Text("a") })
+		}, Verified, Verified, 0, 0, 0, nil},
+		{"another line failed after", func(m *maker) { pass(m); m.receipt(of("vet"), failing) }, Failed, Verified, 0, 0, 0, nil},
+		{"another line failed after, nothing required", func(m *maker) { pass(m); m.receipt(of("vet"), failing) }, Failed, Failed, 0, 0, 0, nothing},
+		{"another line failed before, nothing required", func(m *maker) { m.receipt(of("vet"), failing); pass(m) }, Failed, Failed, 0, 0, 0, nothing},
+		{"other inputs failed before", func(m *maker) { m.receipt(failing, inputs(1)); pass(m, inputs(2)) }, Verified, Verified, 0, 0, 1, present},
+		{"other inputs failed after", func(m *maker) { pass(m, inputs(2)); m.receipt(failing, inputs(1)) }, Verified, Verified, 0, 0, 1, present},
+		{"the same inputs failed before", func(m *maker) { m.receipt(failing, inputs(2)); pass(m, inputs(2)) }, Verified, Flaky, 1, 0, 0, present},
+		{"retries allow it", func(m *maker) { m.receipt(failing); pass(m) }, Verified, Verified, 1, 0, 0, func(q *Query) { q.Require[0].Flaky = true }},
+		{"a second attempt", func(m *maker) {
+			m.receipt(failing)
+			pass(m, func(r *receipts.Receipt) { r.Attempt = 2 })
+		}, Verified, Verified, 1, 0, 0, nil},
+		{"accepted", func(m *maker) { m.accept(m.receipt(failing)); pass(m) }, Verified, Verified, 0, 0, 0, nil},
+		{"accepted afterwards", func(m *maker) { f := m.receipt(failing); pass(m); m.accept(f) }, Verified, Verified, 0, 0, 0, nil},
+		{"accepted before it happened", func(m *maker) {
+			then := newMaker(t)
+			then.n = 1
+			f := then.receipt(failing)
+			m.accept(f)
+			if m.receipt(failing) != f {
+				t.Fatal("it is another receipt")
+			}
+			pass(m)
+		}, Verified, Flaky, 1, 0, 0, nil},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			for _, how := range []struct {
+				ask  func(*Query)
+				want Verdict
+			}{{func(*Query) {}, tt.plain}, {strict, tt.strict}} {
+				m := newMaker(t)
+				tt.log(m)
+				q := asked(how.ask)
+				if tt.ask != nil {
+					tt.ask(&q)
+				}
+				res := ask(t, m.open(Options{}), q)
+				if res.Verdict != how.want {
+					t.Errorf("strict %v: %s\nwant %s", q.Strict, told(res), how.want)
+				}
+				if res.Verdict == Verified && (res.Failures != tt.failures || res.Early != tt.ends || res.OtherInputs != tt.other) {
+					t.Errorf("strict %v: %d failures, %d early ends, %d with other inputs; want %d, %d, %d", q.Strict, res.Failures, res.Early, res.OtherInputs, tt.failures, tt.ends, tt.other)
+				}
+			}
+		})
+	}
+}
+
+// TestOutside has a required command pass alone, and not as a line.
+func TestOutside(t *testing.T) {
+	m := newMaker(t)
+	m.receipt(unbound)
+	if res := ask(t, m.open(Options{}), asked()); res.Verdict != Outside {
+		t.Error(told(res))
+	}
+}
+
+// TestUnfinished has runs end before they reached a gate.
+func TestUnfinished(t *testing.T) {
+	boss, keys := newSigner(t)
+	const stopped, red = "did not reach its gate", "did not pass"
+	second := func(r *receipts.Receipt) { r.Run = "r-2" }
+	for _, tt := range []struct {
+		name string
+		log  func(m *maker)
+		want string
+	}{
+		{"none", func(m *maker) {}, ""},
+		{"stopped", func(m *maker) { m.run("r-2") }, stopped},
+		{"killed", func(m *maker) { m.run("r-2"); m.receipt(of("vet"), second, killed) }, red},
+		{"reached its gate", func(m *maker) {
+			m.run("r-2")
+			m.gate([]receipts.Hash{m.receipt(second)}, func(g *receipts.Gate) { g.Run = "r-2" })
+		}, ""},
+		{"all that was planned ran", func(m *maker) { m.run("r-2"); m.receipt(second) }, ""},
+		{"a gate in its name that nobody signed", func(m *maker) {
+			m.run("r-2")
+			m.sign = nil
+			m.gate([]receipts.Hash{}, func(g *receipts.Gate) { g.Run, g.Final = "r-2", false })
+		}, stopped},
+		{"a receipt in its name that nobody signed", func(m *maker) { m.run("r-2"); m.sign = nil; m.receipt(of("vet"), second) }, stopped},
+		{"a failure in its name that nobody signed", func(m *maker) { m.run("r-2"); m.sign = nil; m.receipt(of("vet"), second, failing) }, stopped},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			m := newMaker(t)
+			m.sign = boss
+			m.gate([]receipts.Hash{m.receipt()})
+			tt.log(m)
+			m.signHead(boss)
+			res := ask(t, m.open(Options{Keys: keys}), asked(signed))
+			if res.Verdict != Verified || tt.want == "" && len(res.Notes) > 0 || !strings.Contains(strings.Join(res.Notes, "\n"), tt.want) {
+				t.Errorf("%s, notes %q; want %q", told(res), res.Notes, tt.want)
+			}
+		})
+	}
+}
+
+// TestLevel has records that nobody signed stand beside signed ones.
+func TestLevel(t *testing.T) {
+	boss, keys := newSigner(t)
+	for _, tt := range []struct {
+		name string
+		log  func(m *maker)
+		want Verdict
+	}{
+		{"all signed", func(m *maker) { m.gate([]receipts.Hash{m.receipt()}) }, Verified},
+		{"gate not signed", func(m *maker) { h := m.receipt(); m.sign = nil; m.gate([]receipts.Hash{h}) }, Missing},
+		{"member not signed", func(m *maker) {
+			m.sign = nil
+			h := m.receipt()
+			m.sign = boss
+			m.gate([]receipts.Hash{h})
+		}, Missing},
+		{"gate says less", func(m *maker) { m.gate([]receipts.Hash{m.receipt()}, func(g *receipts.Gate) { g.Level = 0 }) }, Missing},
+		{"part not signed", func(m *maker) {
+			h := m.receipt()
+			m.sign = nil
+			part := m.gate([]receipts.Hash{h}, func(g *receipts.Gate) { g.Final = false })
+			m.sign = boss
+			m.gate([]receipts.Hash{part})
+		}, Missing},
+		{"settled by nobody's signature", func(m *maker) {
+			h := m.receipt(func(r *receipts.Receipt) { r.Status = receipts.Pending })
+			m.sign = nil
+			m.add(&receipts.Settlement{Version: 1, Receipt: h, Status: receipts.Succeeded, By: "x", Timestamp: m.now()})
+			m.sign = boss
+			m.gate([]receipts.Hash{h})
+		}, Missing},
+		{"failure not signed", func(m *maker) {
+			m.gate([]receipts.Hash{m.receipt()})
+			m.sign = nil
+			m.receipt(failing)
+		}, Verified},
+		{"failure signed, acceptance not", func(m *maker) {
+			f := m.receipt(failing)
+			m.sign = nil
+			m.accept(f)
+			m.sign = boss
+			m.gate([]receipts.Hash{m.receipt()})
+		}, Flaky},
+		{"hidden by 300 others", func(m *maker) {
+			m.gate([]receipts.Hash{m.receipt()})
+			m.sign = nil
+			h := m.receipt()
+			for range 300 {
+				m.gate([]receipts.Hash{h})
+			}
+		}, Verified},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			m := newMaker(t)
+			m.sign = boss
+			tt.log(m)
+			m.signHead(boss)
+			if res := ask(t, m.open(Options{Keys: keys}), asked(strict, signed)); res.Verdict != tt.want {
+				t.Errorf("%s\nwant %s", told(res), tt.want)
+			}
+		})
+	}
+}
+
+// TestConsumed has records be consumed that may not, or not again.
+func TestConsumed(t *testing.T) {
+	m := newMaker(t)
+	other := m.receipt(of("vet"))
+	part := m.gate([]receipts.Hash{other}, func(g *receipts.Gate) { g.Final = false })
+	gate := m.gate([]receipts.Hash{m.receipt(), part})
+	decide := func(q Query, ids ...string) (receipts.Decision, []receipts.Hash) {
+		t.Helper()
+		d, all, err := m.open(Options{}).Consume(q, ids...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return d, all
+	}
+	g := receipts.GateID(gate)
+	if d, all := decide(asked(), g); !d.Passed() || len(all) != 4 {
+		t.Errorf("%v, %d hashes; want the gate, a receipt, a part and its receipt", d.Refusals, len(all))
+	}
+	if d, _ := decide(asked(nothing), receipts.GateID(part)); !d.Passed() {
+		t.Errorf("a part: %v", d.Refusals)
+	}
+	refused := func(name string, want receipts.Reason, d receipts.Decision, all []receipts.Hash) {
+		t.Helper()
+		if d.Passed() || d.Refusals[0].Reason != want || all != nil {
+			t.Errorf("%s: %v, want %s", name, d.Refusals, want)
+		}
+	}
+	is := func(name string, want receipts.Reason, q Query, ids ...string) {
+		t.Helper()
+		d, all := decide(q, ids...)
+		refused(name, want, d, all)
+	}
+	is("of another tree", receipts.TreeChanged, asked(func(q *Query) { q.Tree = &treeB }), g)
+	is("leaf of another tree", receipts.TreeChanged, asked(nothing, func(q *Query) { q.Tree = &treeB }), other.String())
+	is("under another matrix", receipts.OtherPolicy, asked(func(q *Query) { q.Policy = "changed" }), g)
+	is("leaf under another matrix", receipts.OtherPolicy, asked(nothing, func(q *Query) { q.Matrix = receipts.Hash{1} }), other.String())
+	is("twice at once", receipts.Repeated, asked(), g, gate.String())
+	is("unknown", receipts.Missing, asked(), "g-000000000000")
+	is("leaf for a requirement", receipts.NotFinal, asked(), other.String())
+	is("leaf of another project", receipts.OtherPlace, asked(nothing, func(q *Query) { q.Place = receipts.Text("a") }), other.String())
+	m.receipt(of("vet"), failing)
+	is("failed since", receipts.Superseded, asked(), g)
+	is("leaf that failed since", receipts.Superseded, asked(nothing), other.String())
+	m = newMaker(t)
+	gate = m.gate([]receipts.Hash{m.receipt()})
+	m.consume(gate)
+	is("again", receipts.Consumed, asked(), gate.String())
+	m = newMaker(t)
+	f := m.receipt(failing)
+	is("a failure", receipts.NotSucceeded, asked(nothing), f.String())
+	run := m.run("r-3")
+	is("a run", receipts.NotReceipt, asked(nothing), run.String())
+}
+
+// TestDeep has 100,000 gates name one another, and 2,000 with trees of their own.
+func TestDeep(t *testing.T) {
+	m := newMaker(t)
+	h := m.receipt()
+	part := func(g *receipts.Gate) { g.Final = false }
+	n := 100_000
+	if testing.Short() {
+		n = 10_000
+	}
+	for range n {
+		h = m.gate([]receipts.Hash{h}, part)
+	}
+	g := m.gate([]receipts.Hash{h})
+	s := m.open(Options{})
+	if res := ask(t, s, asked()); res.Verdict != Verified || len(res.Members) != 1 {
+		t.Error(told(res))
+	}
+	if d, all, err := s.Consume(asked(), g.String()); err != nil || !d.Passed() || len(all) != n+2 {
+		t.Errorf("%v, %v, %d hashes", d.Refusals, err, len(all))
+	}
+}

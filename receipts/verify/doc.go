@@ -1,0 +1,87 @@
+// Package verify answers whether a tree was tested. A log of receipts, the keys and the
+// checkpoint that the verifier holds, and a [Query] come in; a [Result] with one
+// [Verdict] comes out, or the [receipts.Decision] of a gate or a consumption. It runs
+// nothing, writes nothing to the log, and looks at no file but its own [Memory].
+//
+// [Open] reads the log once and authenticates it. Every answer of the [Session] is made
+// of those bytes: a record that is read again must have the hash that it had. What a
+// store keeps beside its log (the projection, stored nodes) is never believed, so it
+// does not matter what is written to the store while it is asked.
+//
+// # What VERIFIED means
+//
+// [Session.Verify] and [Session.One] return [Verified] only if all of these hold. After
+// each stands the test that breaks it.
+//
+// The log:
+//
+//  1. Its records are numbered without a gap, and the root over them is that of the
+//     log's head (TestWhole).
+//  2. No record that the answer rests on changed after it was read (TestChanged).
+//  3. It begins with the records of the head that the verifier kept, if it kept one
+//     (TestKeptHead), with those of the signed head (TestSignedHead), and with those
+//     that the memory answers for (TestMemoryDoubted).
+//  4. With keys: a head that one of them signed covers the last record that one of them
+//     signed, and no receipt that names one of them as its signer lacks its signature
+//     (TestSignedHead, TestChanged). Of a bundle: each record has a proof (TestBundle),
+//     and the head is signed if a record is (TestBundleHead).
+//
+// The gate (all in TestConditions, unless another test is named):
+//
+//  5. It is final, and has at least one receipt below it. Every member, and every member
+//     of a gate below it, is in the log, and is a receipt of a success or, where it was
+//     pending, was settled as one.
+//  6. It, each member, each gate below it and each settlement has at least the level
+//     that is asked for (TestLevel).
+//  7. It is about the tree that is asked about, and so is each member that is required;
+//     where nothing is required, each that did not change the tree. If the question is
+//     about a commit, the gate's tree is exact: a clone has the bytes that were tested.
+//  8. It and its members are of the place that is asked about: what ran in another
+//     project of the working tree proves nothing here.
+//  9. The present matrix is the trusted one, and the gate and its bound members are of
+//     it.
+//  10. Each required command is covered by a member with its binding, command and
+//     directory. A receipt that was taken under no binding counts where the binding
+//     expects no more than an exit status of 0.
+//  11. The inputs of each member's binding are those that the caller computed, where it
+//     did.
+//  12. It is of the session and nonce, and no older than what is asked for; no member
+//     repeats an earlier result if fresh ones are asked for.
+//
+// The last word (TestLastWord):
+//
+//  13. No command of the gate failed on this tree, in this place and with these inputs,
+//     after it passed; the environment does not matter. A failure is an exit status, an
+//     expectation, a tool's answer or a crash ([receipts.StopReason.Failed]).
+//  14. The last word about each required command, or about each bound command where
+//     the query is not strict or requires nothing, is not a failure on this tree.
+//  15. If the query is strict, no command of the gate failed so before it passed either,
+//     unless its binding has retries, or somebody of no lower level accepted that
+//     failure after it happened (TestLevel). If it is not, the result counts them.
+//
+// Records below the level that is asked for are left out of 13 to 15: they refuse
+// nothing, and they hide nothing (TestLevel, TestUnfinished).
+//
+// The result also counts commands that were ended before they could answer, and names
+// later runs on the tree that did not reach a gate (TestUnfinished). Neither refuses.
+//
+// [Session.Consume] asks the same of each record, strictly, and that nothing consumed it
+// before (TestConsumed). A receipt, or a gate that is not final, is judged without 5's
+// "final" and 10. [Session.Decide] makes the gate of a run: the run's own, which counts
+// earlier failures unless it is asked to refuse them.
+//
+// # What it assumes
+//
+//   - SHA-256 has no collisions, Ed25519 signatures are not forged, and nobody finds a
+//     command whose digest has the first 64 bits of another's (see index).
+//   - The query is right: the caller computed the tree, the place and the inputs of the
+//     present files itself, and the matrix from a baseline that it trusts.
+//   - Whoever holds a key signs what it ran. Without a key anybody who can write the
+//     store, the agent included, could have made all of it: level 0 says that what was
+//     recorded is consistent, and not that it happened.
+//   - A log shows what was recorded. Records that were cut off the end of a log that
+//     nobody kept a head of, and commands that ran without a record, leave no trace.
+//   - The folder of the memory is written by the verifier alone, where MemoryKept is set.
+//   - The files were not changed and put back while a command ran, and nothing outside
+//     of the tree decided: see package runtime/workspace.
+package verify
