@@ -152,6 +152,20 @@ func TestLastWord(t *testing.T) {
 		{"another line failed after", func(m *maker) { pass(m); m.receipt(of("vet"), failing) }, Failed, Verified, 0, 0, 0, nil},
 		{"another line failed after, nothing required", func(m *maker) { pass(m); m.receipt(of("vet"), failing) }, Failed, Failed, 0, 0, 0, nothing},
 		{"another line failed before, nothing required", func(m *maker) { m.receipt(of("vet"), failing); pass(m) }, Failed, Failed, 0, 0, 0, nothing},
+		{"another line failed, and its command passed under no binding", func(m *maker) {
+			m.receipt(of("vet"), failing)
+			m.receipt(of("vet"), func(r *receipts.Receipt) { r.Binding = "" })
+			pass(m)
+		}, Failed, Verified, 0, 0, 0, nil},
+		{"another line failed, and its command passed under another binding", func(m *maker) {
+			m.receipt(of("vet"), failing)
+			m.receipt(of("vet"), func(r *receipts.Receipt) { r.Binding = "check_less" })
+			pass(m)
+		}, Failed, Verified, 0, 0, 0, nil},
+		{"failed under no binding before", func(m *maker) {
+			m.receipt(failing, func(r *receipts.Receipt) { r.Binding = "" })
+			pass(m)
+		}, Verified, Flaky, 1, 0, 0, nil},
 		{"other inputs failed before", func(m *maker) { m.receipt(failing, inputs(1)); pass(m, inputs(2)) }, Verified, Verified, 0, 0, 1, present},
 		{"other inputs failed after", func(m *maker) { pass(m, inputs(2)); m.receipt(failing, inputs(1)) }, Verified, Verified, 0, 0, 1, present},
 		{"the same inputs failed before", func(m *maker) { m.receipt(failing, inputs(2)); pass(m, inputs(2)) }, Verified, Flaky, 1, 0, 0, present},

@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/json"
-	"hash/fnv"
 	"slices"
 
 	"github.com/command-dialect/dialect/receipts"
@@ -15,8 +14,8 @@ import (
 // holds 88 bytes a record: questions are answered by going through all of it, which
 // for 100,000 records takes less than a millisecond. Texts are shortened to 64 bits:
 // what is found is read, and compared whole, so that a collision costs a read and
-// decides nothing. Only the last word about a command is taken from marks alone, by
-// 64 bits of a SHA-256.
+// decides nothing, except that the last word about a command under a binding is found by
+// marks: by 64 bits of SHA-256 each.
 type index struct {
 	marks []mark
 	refs  []ref
@@ -138,13 +137,12 @@ func (x *index) speaking(targets map[uint64]bool) map[uint64][]int64 {
 func short(h receipts.Hash) uint64 { return binary.BigEndian.Uint64(h[:8]) }
 
 // shortText is the short form of a text; 0 stands for the empty one.
-func shortText(s string) uint64 {
-	if s == "" {
+func shortText(text string) uint64 {
+	if text == "" {
 		return 0
 	}
-	f := fnv.New64a()
-	f.Write([]byte(s))
-	return f.Sum64() | 1
+	h := sha256.Sum256([]byte(text))
+	return binary.BigEndian.Uint64(h[:8]) | 1
 }
 
 // commandKey names a command in a directory of a place: what the last word is about.

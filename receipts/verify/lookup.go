@@ -280,3 +280,33 @@ func (h *history) ends(command uint64, flags uint8, level int) (list []*receipts
 	}
 	return list, below
 }
+
+// lastWords returns, for each binding under which the command ran on one of the trees, the
+// last record of an answer, yes or no, of no lower level than level; below counts those of
+// a lower one that came after it. What ran under no binding, or under another one, was not
+// held to the same expectations: its pass is not the last word about this one.
+func (h *history) lastWords(command uint64, level int) (list []*receipts.Entry, below int) {
+	about := h.about[command]
+	known := make(map[uint64]bool)
+	for i := len(about) - 1; i >= 0; i-- {
+		m := h.s.index.at(about[i])
+		if m.flags&(flagPassed|flagFailed) == 0 || known[m.binding] {
+			continue
+		}
+		e := h.s.entry(about[i])
+		if e == nil {
+			return nil, 0
+		}
+		r := receipt(e)
+		if r == nil || !h.ofTree(r) || commandKey(r.Command, r.Dir, r.Place) != command {
+			continue
+		}
+		if e.Level < level {
+			below++
+			continue
+		}
+		known[m.binding] = true
+		list = append(list, e)
+	}
+	return list, below
+}

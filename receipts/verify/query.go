@@ -230,28 +230,43 @@ func (s *Session) lookAround(q Query, res *Result) {
 		if q.Strict && !q.asks(k) && len(q.Require) > 0 {
 			continue
 		}
-		ends, below := h.ends(k, flagPassed|flagFailed, q.Level)
+		words, below := h.lastWords(k, q.Level)
 		res.Below += below
-		if len(ends) == 0 {
-			continue
-		}
-		last := ends[len(ends)-1]
-		r := receipt(last)
-		switch {
-		case r.Place != q.Place || len(q.Require) == 0 && r.Binding == "":
-		case len(q.Require) > 0 && !q.asks(k) && r.Binding == "":
-		case r.Failed() && !named[last.SHA]:
-			if now, ok := q.Inputs[r.Binding]; ok && r.Inputs != now {
-				continue
+		for _, last := range words {
+			if !named[last.SHA] && !superseded(last, words) {
+				q.lastWord(res, k, last)
 			}
-			res.add(Failed, receipts.Refusal{Reason: receipts.NotSucceeded, SHA: last.SHA, Line: r.Line.Number, Step: r.Step,
-				Message: fmt.Sprintf("%s failed on this tree, and has not passed on it since: receipt %s", describe(r), last.SHA.Short())})
-		case r.Status == receipts.Succeeded && r.Binding == "" && res.Verdict != "" && res.Verdict != Verified:
-			for _, need := range q.Require {
-				if need.Command == r.Command && need.Dir == r.Dir {
-					res.add(Outside, receipts.Refusal{Reason: receipts.Outside, SHA: last.SHA,
-						Message: fmt.Sprintf("%s ran on this tree, but not as a line of a script: receipt %s; run the script, or `dialect gate` the receipt", need.Words, last.SHA.Short())})
-				}
+		}
+	}
+}
+
+// superseded reports whether a failure under no binding was followed by a pass under one,
+// which was held to no less.
+func superseded(e *receipts.Entry, words []*receipts.Entry) bool {
+	r := receipt(e)
+	return r.Binding == "" && r.Failed() && slices.ContainsFunc(words, func(w *receipts.Entry) bool {
+		o := receipt(w)
+		return o.Binding != "" && o.Status == receipts.Succeeded && w.Seq > e.Seq
+	})
+}
+
+// lastWord adds what the last word about a command under a binding, or under none, refuses.
+func (q Query) lastWord(res *Result, command uint64, last *receipts.Entry) {
+	r := receipt(last)
+	asked := q.asks(command)
+	switch {
+	case r.Place != q.Place || r.Binding == "" && !asked:
+	case r.Failed():
+		if now, ok := q.Inputs[r.Binding]; ok && r.Inputs != now {
+			return
+		}
+		res.add(Failed, receipts.Refusal{Reason: receipts.NotSucceeded, SHA: last.SHA, Line: r.Line.Number, Step: r.Step,
+			Message: fmt.Sprintf("%s failed on this tree, and has not passed on it since: receipt %s", describe(r), last.SHA.Short())})
+	case r.Status == receipts.Succeeded && r.Binding == "" && res.Verdict != "" && res.Verdict != Verified:
+		for _, need := range q.Require {
+			if need.Command == r.Command && need.Dir == r.Dir {
+				res.add(Outside, receipts.Refusal{Reason: receipts.Outside, SHA: last.SHA,
+					Message: fmt.Sprintf("%s ran on this tree, but not as a line of a script: receipt %s; run the script, or `dialect gate` the receipt", need.Words, last.SHA.Short())})
 			}
 		}
 	}
