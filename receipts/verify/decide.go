@@ -22,7 +22,8 @@ func (s *Session) Decide(g receipts.GateRequest) (receipts.Decision, []receipts.
 		}
 	}
 	list := s.bySHA(hashes...)
-	h := s.history(treesOf(list)...)
+	trees, commands := ranOn(list)
+	h := s.history(commands, trees...)
 	var members []receipts.Hash
 	seen := make(map[receipts.Hash]bool, len(g.Expect))
 	counted := make(map[uint64]bool)
@@ -93,14 +94,22 @@ func (s *Session) refuse(d *receipts.Decision) bool {
 	return s.err != nil
 }
 
-func treesOf(list map[receipts.Hash]*receipts.Entry) []receipts.Tree {
-	var trees []receipts.Tree
+// ranOn returns the trees that the receipts among entries ran on, and their commands.
+func ranOn(list map[receipts.Hash]*receipts.Entry) (trees []receipts.Tree, commands map[uint64]bool) {
+	commands = make(map[uint64]bool)
+	seen := make(map[receipts.Tree]bool)
 	for _, e := range list {
-		if r := receipt(e); r != nil && r.Workspace != nil && !slices.Contains(trees, r.Workspace.Before) {
-			trees = append(trees, r.Workspace.Before)
+		r := receipt(e)
+		if r == nil || r.Workspace == nil {
+			continue
+		}
+		commands[commandKey(r.Command, r.Dir, r.Place)] = true
+		if t := r.Workspace.Before; !seen[t] {
+			seen[t] = true
+			trees = append(trees, t)
 		}
 	}
-	return trees
+	return trees, commands
 }
 
 // expected returns why the entry e is not what x expects; an empty reason if it is.
@@ -414,8 +423,9 @@ func (s *Session) Passed(command receipts.Hash, dir, place receipts.Datum, t rec
 	if len(s.problems) > 0 || s.err != nil {
 		return receipts.Entry{}, false, s.err
 	}
-	h := s.history(t)
-	about := h.about[commandKey(command, dir, place)]
+	key := commandKey(command, dir, place)
+	h := s.history(map[uint64]bool{key: true}, t)
+	about := h.about[key]
 	if len(about) == 0 {
 		return receipts.Entry{}, false, nil
 	}

@@ -215,8 +215,9 @@ type history struct {
 	gates []int64
 }
 
-// history gathers what the log knows of some trees, in one pass over the index.
-func (s *Session) history(trees ...receipts.Tree) *history {
+// history gathers what the log knows of some trees, in one pass over the index: of the
+// commands in only, by commandKey, or of all if it is nil.
+func (s *Session) history(only map[uint64]bool, trees ...receipts.Tree) *history {
 	h := &history{s: s, trees: make(map[receipts.Tree]bool), about: make(map[uint64][]int64)}
 	var keys treeKeys
 	for _, t := range trees {
@@ -231,7 +232,9 @@ func (s *Session) history(trees ...receipts.Tree) *history {
 		seq := int64(i)
 		switch m.kind {
 		case kindReceipt:
-			h.about[m.command] = append(h.about[m.command], seq)
+			if only == nil || only[m.command] {
+				h.about[m.command] = append(h.about[m.command], seq)
+			}
 		case kindRun:
 			h.runs = append(h.runs, seq)
 		case kindGate:

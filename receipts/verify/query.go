@@ -176,7 +176,7 @@ func (s *Session) anyGate(q Query) *Result {
 		return best.Verdict == ""
 	}
 	if q.Tree != nil {
-		gates := s.history(*q.Tree).gates
+		gates := s.history(map[uint64]bool{}, *q.Tree).gates
 		for i := len(gates) - 1; i >= 0 && s.err == nil; i-- {
 			if consider(gates[i]) {
 				break
@@ -216,7 +216,7 @@ func (s *Session) lookAround(q Query, res *Result) {
 	if q.Tree == nil || s.err != nil {
 		return
 	}
-	h := s.history(*q.Tree)
+	h := s.history(nil, *q.Tree)
 	named := make(map[receipts.Hash]bool)
 	for _, r := range res.Refusals {
 		named[r.SHA] = true
@@ -563,16 +563,16 @@ func (s *Session) last(q Query, res *Result) {
 		trees = append(trees, *q.Tree)
 	}
 	// The last pass of each command among the members: a line may stand twice in a script.
-	passes := make(map[uint64]int64)
+	passes, commands := make(map[uint64]int64), make(map[uint64]bool)
 	for _, m := range res.Members {
 		r := receipt(m)
 		if r.Workspace != nil {
 			trees = append(trees, r.Workspace.Before)
 		}
 		key := commandKey(r.Command, r.Dir, r.Place)
-		passes[key] = max(passes[key], m.Seq)
+		passes[key], commands[key] = max(passes[key], m.Seq), true
 	}
-	h := s.history(trees...)
+	h := s.history(commands, trees...)
 	asked := make(map[uint64]bool)
 	for _, m := range res.Members {
 		r := receipt(m)
@@ -692,7 +692,7 @@ func (s *Session) unfinished(q Query, res *Result) {
 	}
 	runs := make(map[uint64]*later)
 	var order []*later
-	for _, seq := range s.history(*q.Tree).runs {
+	for _, seq := range s.history(map[uint64]bool{}, *q.Tree).runs {
 		if seq > res.Gate.Seq {
 			l := &later{seq: seq}
 			runs[s.index.at(seq).run] = l
