@@ -184,15 +184,16 @@ func (s *Session) anyGate(q Query) *Result {
 		}
 	}
 	onTree := best != nil
-	for seq := s.index.len() - 1; seq >= 0 && best == nil && s.err == nil; seq-- {
-		if s.index.at(seq).kind == kindGate {
-			consider(seq)
+	if best == nil {
+		below = 0
+		if e := s.nearest(q, &below); e != nil {
+			best = s.judge(q, e, whole)
 		}
 	}
 	if best == nil {
 		best = &Result{}
 		if below > 0 {
-			best.no(Missing, receipts.LevelTooLow, receipts.Hash{}, "no gate here was recorded at the level L%d; %d were at a lower one", q.Level, below)
+			best.no(Missing, receipts.LevelTooLow, receipts.Hash{}, "no gate here has the level that is asked for: %s", belowText(below))
 		} else {
 			best.no(Missing, receipts.Missing, receipts.Hash{}, "no run has ended in a gate here")
 		}
@@ -208,6 +209,46 @@ func (s *Session) anyGate(q Query) *Result {
 		s.unfinished(q, best)
 	}
 	return best
+}
+
+// belowText says how many gates have a lower level.
+func belowText(n int) string {
+	if n == 1 {
+		return "the newest one has a lower level"
+	}
+	return fmt.Sprintf("the newest %d have a lower level", n)
+}
+
+// maxNear bounds how many gates about other trees are looked at for the one that says
+// best what is missing. None of them can answer the query.
+const maxNear = 64
+
+// nearest returns the newest final gate of the project under the trusted rules, or, if there
+// is none among the newest, the newest of all. below counts gates of a lower level.
+func (s *Session) nearest(q Query, below *int) *receipts.Entry {
+	var newest *receipts.Entry
+	for seq, n := s.index.len()-1, 0; seq >= 0 && n < maxNear; seq-- {
+		if m := s.index.at(seq); m.kind != kindGate || m.flags&flagFinal == 0 {
+			continue
+		}
+		e := s.entry(seq)
+		if e == nil {
+			return nil
+		}
+		n++
+		if e.Level < q.Level {
+			*below++
+			continue
+		}
+		g, ok := body(e).(*receipts.Gate)
+		if ok && g.Place == q.Place && (q.Matrix.IsZero() || g.Matrix == q.Matrix) {
+			return e
+		}
+		if newest == nil {
+			newest = e
+		}
+	}
+	return newest
 }
 
 // lookAround adds what else the last word about the tree is: of the requirements, or
@@ -405,13 +446,18 @@ func placeName(d receipts.Datum) string {
 	return d.Text
 }
 
-// rules checks the matrix of a record.
+// rules checks the matrix of a record. Of one about other files it is no wonder that the
+// rules were others, too.
 func (q Query) rules(res *Result, sha receipts.Hash, name string, matrix receipts.Hash) {
+	verdict := Policy
+	if q.Tree == nil || !res.isOf(*q.Tree) {
+		verdict = Stale
+	}
 	switch {
 	case q.Policy != "":
 		res.no(Policy, receipts.OtherPolicy, sha, "%s", q.Policy)
 	case !q.Matrix.IsZero() && matrix != q.Matrix:
-		res.no(Policy, receipts.OtherPolicy, sha, "%s was made under another matrix than the trusted one", name)
+		res.no(verdict, receipts.OtherPolicy, sha, "%s was made under another matrix than the trusted one", name)
 	}
 }
 
