@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -270,8 +271,21 @@ const uncaught = "**not caught**"
 func (w *world) ask(args ...string) string {
 	w.t.Helper()
 	out, status := w.orchestrate(append(append([]string{"verify", "--require", "gate_quality"}, w.trustFlags()...), args...)...)
+	return w.cell(out, status)
+}
+
+// cell is what verify said, in the words of the table.
+func (w *world) cell(out string, status int) string {
+	w.t.Helper()
 	word := verdictWord.FindString(out)
+	said := saidWords.FindStringSubmatch(out)
 	switch {
+	case status == 0 && word == "VERIFIED" && said != nil:
+		return "said: " + said[1]
+	case status == 64 && strings.Contains(out, "ambiguous"):
+		return "refused: ambiguous"
+	case status == 64 && strings.Contains(out, "full commit hash"):
+		return "refused: not a full hash"
 	case status == 0 && word == "VERIFIED" && strings.Contains(out, "  note: "):
 		note := out[strings.Index(out, "  note: ")+8:]
 		for _, what := range []string{"executable", "did not reach its gate"} {
@@ -401,6 +415,18 @@ func python() string {
 	return "python3"
 }
 
+// waitFor waits until a file is there.
+func (w *world) waitFor(name string) {
+	w.t.Helper()
+	for range 6000 {
+		if _, err := os.Stat(w.path(name)); err == nil {
+			return
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+	w.t.Fatalf("%s never came", name)
+}
+
 // killed starts a run as the agent, and kills dialect while the second command runs.
 func (w *world) killed() {
 	w.t.Helper()
@@ -411,12 +437,7 @@ func (w *world) killed() {
 	if err := cmd.Start(); err != nil {
 		w.t.Fatal(err)
 	}
-	for range 2000 {
-		if _, err := os.Stat(w.path("home/started")); err == nil {
-			break
-		}
-		time.Sleep(5 * time.Millisecond)
-	}
+	w.waitFor("home/started")
 	_ = cmd.Process.Kill()
 	_ = cmd.Wait()
 }
@@ -439,34 +460,39 @@ func TestAdversary(t *testing.T) {
 		t.Skip(text)
 	}
 	levels := []int{0, 1, 3}
-	cells := make([][3]string, len(attacks))
+	all := slices.Concat(attacks, seams)
+	cells, skipped := make([][3]string, len(all)), make([][3]bool, len(all))
 	t.Run("attacks", func(t *testing.T) {
-		for i, a := range attacks {
+		for i, a := range all {
 			for j, level := range levels {
 				if a.do == nil {
 					continue
 				}
 				t.Run(fmt.Sprintf("%s/L%d", strings.ReplaceAll(a.name, "/", " "), level), func(t *testing.T) {
 					t.Parallel()
+					defer func() {
+						skipped[i][j] = t.Skipped()
+					}()
 					cells[i][j] = a.do(newWorld(t, level))
 				})
 			}
 		}
 	})
+	want, err := os.ReadFile("adversary.md")
+	if err != nil {
+		t.Fatal(err)
+	}
 	var b strings.Builder
 	b.WriteString(adversaryHead)
-	for i, a := range attacks {
-		fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", a.name, cells[i][0], cells[i][1], cells[i][2])
+	for i, a := range all {
+		b.WriteString(a.row(cells[i], skipped[i], strings.Split(string(want), "\n")) + "\n")
 	}
 	b.WriteString(adversaryFoot)
 	if *update {
 		if err := os.WriteFile("adversary.md", []byte(b.String()), 0o644); err != nil {
 			t.Fatal(err)
 		}
-	}
-	want, err := os.ReadFile("adversary.md")
-	if err != nil {
-		t.Fatal(err)
+		return
 	}
 	was, is := strings.Split(string(want), "\n"), strings.Split(b.String(), "\n")
 	for i := range max(len(was), len(is)) {
@@ -481,8 +507,14 @@ const adversaryHead = `# What an agent that cheats gets away with
 Made by ` + "`go test ./examples -run Adversary`" + `, which carries out each attack at each level and fails when a cell is another;
 ` + "`-update`" + ` writes this file. The attacker has the uid of the commands and may change any file of theirs. A cell is what the
 orchestrator got to see: the verdict of ` + "`dialect verify --require gate_quality`" + ` where nothing else is said, of ` + "`receipts verify`" + `,
-of ` + "`consume`" + ` or of the run itself. L0 has no key. At L1 the orchestrator starts dialect with a key by descriptor, and believes
-its signature alone (` + "`--key boss.pub --level L1`" + `). At L3 it also keeps the head of the log elsewhere (` + "`--since head.txt`" + `).
+of ` + "`consume`" + ` or of the run itself. "said" means that the verdict is VERIFIED, or that the run passed, and that its line says so.
+
+L0 has no key: the run is recorded by itself. At L1 the orchestrator starts dialect with a key by descriptor, from a binary that
+the agent cannot read, and believes its signature alone (` + "`--key boss.pub --level L1`" + `). At L3 it also keeps the head of the log
+elsewhere (` + "`--since head.txt`" + `).
+
+All rows are in place: commands run in the working tree itself, with what lies around it. What only a run in a clean checkout
+could catch is in the last section.
 
 | attack | L0 | L1 | L3 |
 |---|---|---|---|
