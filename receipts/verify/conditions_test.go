@@ -145,6 +145,10 @@ func TestLastWord(t *testing.T) {
 			pass(m)
 			m.receipt(failing, func(r *receipts.Receipt) { r.Workspace = &receipts.Workspace{Before: treeB} })
 		}, Verified, Verified, 0, 0, 0, nil},
+		{"failed on the same bytes, of another git tree", func(m *maker) {
+			pass(m)
+			m.receipt(failing, func(r *receipts.Receipt) { r.Workspace.Before.Tree = treeB.Tree })
+		}, Verified, Verified, 0, 0, 0, nil},
 		{"failed in another project", func(m *maker) {
 			pass(m)
 			m.receipt(failing, func(r *receipts.Receipt) { r.Place = receipts.Text("a") })
@@ -302,6 +306,11 @@ func TestLevel(t *testing.T) {
 			m.sign = boss
 			m.gate([]receipts.Hash{m.receipt()})
 		}, Flaky},
+		{"another tree's signed, this one's not", func(m *maker) {
+			m.gate([]receipts.Hash{m.receipt()}, func(g *receipts.Gate) { g.Tree = &treeB })
+			m.sign = nil
+			m.gate([]receipts.Hash{m.receipt()})
+		}, Stale},
 		{"hidden by 300 others", func(m *maker) {
 			m.gate([]receipts.Hash{m.receipt()})
 			m.sign = nil
@@ -320,6 +329,23 @@ func TestLevel(t *testing.T) {
 				t.Errorf("%s\nwant %s", told(res), tt.want)
 			}
 		})
+	}
+}
+
+// TestOne asks about one record that is no final gate.
+func TestOne(t *testing.T) {
+	m := newMaker(t)
+	leaf := m.receipt()
+	part := m.gate([]receipts.Hash{leaf}, func(g *receipts.Gate) { g.Final = false })
+	s := m.open(Options{})
+	for id, want := range map[receipts.Hash]receipts.Reason{leaf: receipts.NotReceipt, part: receipts.NotFinal} {
+		if res, err := s.One(asked(), id.String()); err != nil || res.Verdict != Missing || !reason(res, want) {
+			t.Errorf("%s, %v; want %s", told(res), err, want)
+		}
+	}
+	final := m.gate([]receipts.Hash{leaf})
+	if res, err := m.open(Options{}).One(asked(), final.String()); err != nil || res.Verdict != Verified {
+		t.Errorf("%s, %v", told(res), err)
 	}
 }
 
@@ -370,6 +396,9 @@ func TestConsumed(t *testing.T) {
 	gate = m.gate([]receipts.Hash{m.receipt()})
 	m.consume(gate)
 	is("again", receipts.Consumed, asked(), gate.String())
+	m = newMaker(t)
+	m.receipt(failing)
+	is("failed before", receipts.FlakyPass, asked(), m.gate([]receipts.Hash{m.receipt()}).String())
 	m = newMaker(t)
 	f := m.receipt(failing)
 	is("a failure", receipts.NotSucceeded, asked(nothing), f.String())

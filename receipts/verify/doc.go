@@ -28,7 +28,7 @@
 //
 // The gate (all in TestConditions, unless another test is named):
 //
-//  5. It is final, and has at least one receipt below it. Every member, and every member
+//  5. It is final (TestOne), and has at least one receipt below it. Every member, and every member
 //     of a gate below it, is in the log, and is a receipt of a success or, where it was
 //     pending, was settled as one.
 //  6. It, each member, each gate below it and each settlement has at least the level
