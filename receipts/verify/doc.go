@@ -54,7 +54,9 @@
 //     after it passed; the environment does not matter. A failure is an exit status, an
 //     expectation, a tool's answer or a crash ([receipts.StopReason.Failed]).
 //  14. The last word about each required command, or about each bound command where
-//     the query is not strict or requires nothing, is not a failure on this tree.
+//     the query is not strict or requires nothing, is not a failure on this tree. Each
+//     binding has a last word of its own: a pass that was held to less, under no binding
+//     or another one, does not take the place of a failure.
 //  15. If the query is strict, no command of the gate failed so before it passed either,
 //     unless its binding has retries, or somebody of no lower level accepted that
 //     failure after it happened (TestLevel). If it is not, the result counts them.
