@@ -73,9 +73,9 @@ func Folder(path string) error {
 	case err != nil:
 		return err
 	case info.Mode()&fs.ModeSymlink != 0:
-		return fmt.Errorf("%s is a symbolic link", path)
+		return fmt.Errorf("%s is a symbolic link; remove it", path)
 	case !info.IsDir():
-		return fmt.Errorf("%s is not a directory", path)
+		return fmt.Errorf("%s is not a directory; remove it", path)
 	}
 	return nil
 }

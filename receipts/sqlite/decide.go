@@ -15,6 +15,15 @@ import (
 // submitted before. If anything is refused no more than that is written. The error is
 // the store's: nothing was decided.
 func (s *Store) Gate(ctx context.Context, g receipts.GateRequest) (receipts.Decision, error) {
+	return s.gate(ctx, g, nil)
+}
+
+// GateOf is Gate over the records that ids name, which have to cover what is needed.
+func (s *Store) GateOf(ctx context.Context, g receipts.GateRequest, need []verify.Requirement, ids ...string) (receipts.Decision, error) {
+	return s.gate(ctx, g, func(v *verify.Session, g *receipts.GateRequest) []receipts.Refusal { return v.Gather(g, need, ids...) })
+}
+
+func (s *Store) gate(ctx context.Context, g receipts.GateRequest, gather func(*verify.Session, *receipts.GateRequest) []receipts.Refusal) (receipts.Decision, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	batch, err := s.queue.take()
@@ -39,6 +48,12 @@ func (s *Store) Gate(ctx context.Context, g receipts.GateRequest) (receipts.Deci
 		}
 		var members []receipts.Hash
 		save, err = s.session(ctx, func(v *verify.Session) error {
+			if gather != nil {
+				if refused := gather(v, &g); len(refused) > 0 {
+					d.Refusals = refused
+					return nil
+				}
+			}
 			d, members, err = v.Decide(g)
 			return err
 		})

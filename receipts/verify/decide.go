@@ -82,6 +82,47 @@ func (s *Session) Decide(g receipts.GateRequest) (receipts.Decision, []receipts.
 	return d, members, nil
 }
 
+// Gather sets what a gate request expects to the records that ids name, and returns why
+// they do not cover what is needed; nothing is gated then.
+func (s *Session) Gather(g *receipts.GateRequest, need []Requirement, ids ...string) (refused []receipts.Refusal) {
+	no := func(reason receipts.Reason, sha receipts.Hash, format string, args ...any) {
+		refused = append(refused, receipts.Refusal{Reason: reason, SHA: sha, Message: fmt.Sprintf(format, args...)})
+	}
+	var given []*receipts.Receipt
+	for i, id := range ids {
+		seq, err := s.find(id)
+		if err != nil {
+			no(receipts.Missing, receipts.Hash{}, "%v", err)
+			continue
+		}
+		e := s.entry(seq)
+		if e == nil {
+			return nil // Decide says why
+		}
+		x := receipts.Expectation{SHA: e.SHA, Step: fmt.Sprint(i + 1), Required: true}
+		if r := receipt(e); r != nil {
+			x.Binding = r.Binding
+			given = append(given, r)
+		}
+		g.Expect = append(g.Expect, x)
+	}
+	for _, n := range need {
+		if slices.ContainsFunc(given, n.Meets) {
+			continue
+		}
+		i := slices.IndexFunc(given, func(r *receipts.Receipt) bool { return r.Command == n.Command && r.Dir == n.Dir })
+		switch {
+		case i >= 0 && given[i].Binding == "":
+			no(receipts.NotCovered, receipts.Hash{}, "%s: a receipt is of its command, and does not say that what the binding expects was so; take it by `dialect exec --as %s -- %s`", n.Binding, n.Binding, n.Words)
+		case i >= 0:
+			no(receipts.NotCovered, receipts.Hash{}, "%s: a receipt is of its command, as a line of %s", n.Binding, given[i].Binding)
+		default:
+			no(receipts.NotCovered, receipts.Hash{}, "%s: none of the receipts is of its command: %s", n.Binding, n.Words)
+		}
+	}
+	return refused
+}
+
 // refuse adds what is wrong with the log to a decision, and reports whether anything is.
 func (s *Session) refuse(d *receipts.Decision) bool {
 	for _, p := range s.problems {

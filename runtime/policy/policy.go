@@ -154,6 +154,7 @@ type State struct {
 	Fixed bool
 	// New says that HEAD, which nobody named, does not have the matrix yet.
 	New     bool
+	Lacks   bool // the commit that the caller named does not have the matrix
 	Changes []Change
 	Unknown string // why the two could not be compared; empty if they were
 }
@@ -197,7 +198,11 @@ func (b *Baseline) Compare(present, trusted plan.Matrix) State {
 		}
 		if was != nil && was.Absent && f.Path == present.Path {
 			s.New = b.Kind == Head
+			s.Lacks = b.Kind == Base
 		}
+	}
+	if s.Lacks {
+		s.Changes = nil // all of it
 	}
 	slices.SortFunc(s.Changes, func(a, b Change) int { return strings.Compare(a.Path, b.Path) })
 	if s.Unknown == "" && len(s.Changes) == 0 && present.SHA256 != trusted.SHA256 {
@@ -242,6 +247,8 @@ func (s State) Complaint() string {
 	switch {
 	case s.Unknown != "":
 		return fmt.Sprintf("cannot compare the matrix with %s: %s", s.Against, s.Unknown)
+	case s.Lacks:
+		return fmt.Sprintf("%s has no such matrix: commit it there first, or trust what is here with `dialect trust`", s.Against)
 	case len(s.Changes) == 0, s.New:
 		return ""
 	}

@@ -93,8 +93,8 @@ against the records, the projection against the log. Each finding names the reco
 
 With --since the log must begin with what a kept head covers: that finds records
 that were cut off, a store that was rolled back, rewritten or replaced. With --key
-each record must be signed by one of the keys, as far as a head that they signed
-goes. Without --since nobody can tell whether the last records are missing.`
+records that none of the keys signed are named, as far as a head that they signed
+goes; --all-signed also fails for them. Without --since nobody can tell whether the last records are missing.`
 
 func newReceiptsVerify(u *ui) *cobra.Command {
 	var f struct {
@@ -130,14 +130,14 @@ func newReceiptsVerify(u *ui) *cobra.Command {
 	}
 	f.keyFlags.add(cmd)
 	cmd.Flags().StringVar(&f.bundle, "bundle", "", "verify the bundle in `FILE` (- for standard input) instead of a store")
-	cmd.Flags().BoolVar(&f.unsigned, "allow-unsigned", false, "name records that no --key signed, and do not fail for them")
+	cmd.Flags().BoolVar(&f.unsigned, "all-signed", false, "also fail for records that no --key signed and a signed head covers")
 	cmd.Flags().BoolVar(&f.json, "json", false, "print one JSON document on standard output")
 	addStoreFlag(cmd, &f.store)
 	return cmd
 }
 
 // tellAudit prints what an audit found.
-func tellAudit(u *ui, a *sqlite.Audit, keyed, allowUnsigned, asJSON bool) error {
+func tellAudit(u *ui, a *sqlite.Audit, keyed, allSigned, asJSON bool) error {
 	truncation := "truncation not checked (no kept head)"
 	if a.Since >= 0 {
 		truncation = fmt.Sprintf("complete up to the kept head of %d", a.Since)
@@ -163,7 +163,7 @@ func tellAudit(u *ui, a *sqlite.Audit, keyed, allowUnsigned, asJSON bool) error 
 		}
 	}
 	for _, x := range a.Findings {
-		if !x.Unsigned || !allowUnsigned {
+		if !x.Unsigned || allSigned {
 			return exitStatus(exitRefused)
 		}
 	}

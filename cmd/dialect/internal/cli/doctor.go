@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"os"
 	"os/exec"
@@ -169,7 +170,11 @@ func doctorStore(say sayer, m *routing.Matrix, store string) {
 	}
 	ctx := context.Background()
 	s, err := sqlite.Open(ctx, path, sqlite.Options{ReadOnly: true})
-	if err != nil {
+	switch {
+	case errors.Is(err, fs.ErrPermission):
+		say("broken", "store", "it belongs to another user: run as that user, have it given to you (chown), or name a store of your own: --store PATH", "%s cannot be read: %v", shortPath(path), err)
+		return
+	case err != nil:
 		say("broken", "store", "a run without it is DEGRADED; move the file away, and a run makes a new one", "%s cannot be read: %v", shortPath(path), err)
 		return
 	}

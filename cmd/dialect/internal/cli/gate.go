@@ -2,16 +2,13 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/command-dialect/dialect/receipts"
 	"github.com/command-dialect/dialect/receipts/sqlite"
-	"github.com/command-dialect/dialect/receipts/verify"
 	"github.com/command-dialect/dialect/runtime/keyfd"
 	"github.com/command-dialect/dialect/runtime/runner"
 )
@@ -94,39 +91,11 @@ func gateReceipts(u *ui, ids []string, f *inquiryFlags, keyFD, acceptFlaky, as s
 			runner.Beyond(&req, q.snapshot, nil)
 		}
 		req.Session = f.session
-		var refused []receipts.Refusal
-		left := slices.Clone(q.Require)
-		for i, id := range ids {
-			e, err := s.Get(ctx, id)
-			var unusable *sqlite.UnusableError
-			if errors.As(err, &unusable) {
-				return err
-			}
-			if err != nil {
-				refused = append(refused, receipts.Refusal{Reason: receipts.Missing, Message: err.Error()})
-				continue
-			}
-			x := receipts.Expectation{SHA: e.SHA, Step: fmt.Sprint(i + 1), Required: true}
-			v, _ := e.Parse()
-			if r, ok := v.(*receipts.Receipt); ok {
-				x.Binding = r.Binding
-				left = slices.DeleteFunc(left, func(q verify.Requirement) bool {
-					return q.Meets(r)
-				})
-			}
-			req.Expect = append(req.Expect, x)
-		}
-		for _, q := range left {
-			refused = append(refused, receipts.Refusal{Reason: receipts.NotCovered, Message: fmt.Sprintf("%s: none of the receipts is of its command: %s", q.Binding, q.Words)})
-		}
-		if len(refused) > 0 {
-			return tellDecision(u, receipts.Decision{Refusals: refused}, f.json, "")
-		}
 		if req.Session == "" {
 			req.Session = req.Run
 			req.AnySession = true
 		}
-		d, err := s.Gate(ctx, req)
+		d, err := s.GateOf(ctx, req, q.Require, ids...)
 		if err != nil {
 			return err
 		}
@@ -136,7 +105,7 @@ func gateReceipts(u *ui, ids []string, f *inquiryFlags, keyFD, acceptFlaky, as s
 		if q.snapshot != nil {
 			(&record{logs: q.logs}).keep(q.snapshot)
 		}
-		fmt.Fprintf(u.out, "passed: %s; gate %s (%s; %s)\n", count(len(req.Expect), "receipt"), receipts.GateID(d.Gate), recordedBy(d.Level, ""), rulesText(q.state))
+		fmt.Fprintf(u.out, "passed: %s; gate %s (%s; %s)\n", count(len(ids), "receipt"), receipts.GateID(d.Gate), recordedBy(d.Level, ""), rulesText(q.state))
 		return nil
 	})
 }

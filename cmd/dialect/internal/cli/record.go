@@ -414,7 +414,7 @@ func (r *record) close(o *runner.Outcome) {
 func checkLogs(logs string) error {
 	for _, dir := range []string{logs, filepath.Join(logs, "runs"), filepath.Join(logs, "runs", "live"), filepath.Join(logs, "sha256")} {
 		if err := regular.Folder(dir); err != nil {
-			return fmt.Errorf("%w; remove it", err)
+			return err
 		}
 	}
 	blobs, _ := os.ReadDir(filepath.Join(logs, "sha256"))
