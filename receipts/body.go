@@ -230,6 +230,8 @@ type Run struct {
 	Part    bool   `json:"part,omitempty"` // one line of the script was asked for
 	// Parent is the step of another run that started this one: "RUN/STEP".
 	Parent string `json:"parent,omitempty"`
+	// Signer is as in [Receipt].
+	Signer string `json:"signer,omitempty"`
 	// Tree is that of the workspace before the first command.
 	Tree    *Tree     `json:"tree,omitempty"`
 	Planned []Planned `json:"planned"`
@@ -284,7 +286,7 @@ func (r *Run) check() error {
 	case r.Planned == nil:
 		return errors.New("no list of planned commands")
 	}
-	texts := []string{r.Run, r.Session, r.Nonce, r.Parent, r.Dialect, r.System}
+	texts := []string{r.Run, r.Session, r.Nonce, r.Parent, r.Signer, r.Dialect, r.System}
 	for _, p := range r.Planned {
 		texts = append(texts, p.Step, p.Binding)
 	}

@@ -119,10 +119,14 @@ type Entry struct {
 	Settlement  *Settlement // of a receipt that was pending
 }
 
-// Settle attaches the settlement that the record s is to e, which has no higher level
-// then than s: whoever settles vouches for how it ended.
+// Settle attaches the settlement that the record s is to e, if e is a receipt that is
+// pending. It has no higher level then than s: who settles it vouches for how it ended.
 func (e *Entry) Settle(s Entry) {
 	if reason, _ := Intact(s); reason != "" {
+		return
+	}
+	own, _ := e.Parse()
+	if r, ok := own.(*Receipt); !ok || r.Status != Pending {
 		return
 	}
 	v, _ := s.Parse()

@@ -107,6 +107,10 @@ func TestConditions(t *testing.T) {
 
 // TestLastWord has a command fail on the tree before and after it passed.
 func TestLastWord(t *testing.T) {
+	settled := func(m *maker, status receipts.Status) {
+		h := m.receipt(func(r *receipts.Receipt) { r.Status = receipts.Pending })
+		m.add(&receipts.Settlement{Version: 1, Receipt: h, Status: status, By: "x", Timestamp: m.now()})
+	}
 	pass := func(m *maker, change ...func(*receipts.Receipt)) { m.gate([]receipts.Hash{m.receipt(change...)}) }
 	inputs := func(n byte) func(*receipts.Receipt) {
 		return func(r *receipts.Receipt) { r.Inputs = receipts.Hash{n} }
@@ -166,6 +170,15 @@ func TestLastWord(t *testing.T) {
 			m.receipt(of("vet"), func(r *receipts.Receipt) { r.Binding = "check_less" })
 			pass(m)
 		}, Failed, Verified, 0, 0, 0, nil},
+		{"another line failed with these inputs, then with others", func(m *maker) {
+			m.receipt(of("vet"), failing, inputs(2))
+			m.receipt(of("vet"), failing, inputs(1))
+			pass(m, inputs(2))
+		}, Failed, Verified, 0, 0, 0, func(q *Query) {
+			q.Inputs = map[string]receipts.Hash{"check_lint": {2}, "check_vet": {2}}
+		}},
+		{"settled as failed before", func(m *maker) { settled(m, receipts.StatusFailed); pass(m) }, Verified, Flaky, 1, 0, 0, nil},
+		{"settled as failed after", func(m *maker) { pass(m); settled(m, receipts.StatusFailed) }, Failed, Failed, 0, 0, 0, nil},
 		{"failed under no binding before", func(m *maker) {
 			m.receipt(failing, func(r *receipts.Receipt) { r.Binding = "" })
 			pass(m)
@@ -425,5 +438,45 @@ func TestDeep(t *testing.T) {
 	}
 	if d, all, err := s.Consume(asked(), g.String()); err != nil || !d.Passed() || len(all) != n+2 {
 		t.Errorf("%v, %v, %d hashes", d.Refusals, err, len(all))
+	}
+}
+
+// TestNamedGate asks about a gate by its id where another line failed on the tree: who names
+// a gate gets no milder answer than who names none.
+func TestNamedGate(t *testing.T) {
+	m := newMaker(t)
+	m.receipt(of("vet"), failing)
+	g := m.gate([]receipts.Hash{m.receipt()})
+	q := asked(nothing)
+	if res := ask(t, m.open(Options{}), q); res.Verdict != Failed {
+		t.Errorf("any gate: %s", told(res))
+	}
+	res, err := m.open(Options{}).One(q, g.String())
+	if err != nil || res.Verdict != Failed {
+		t.Errorf("by id: %s, %v", told(res), err)
+	}
+	if d, _, err := m.open(Options{}).Consume(q, g.String()); err != nil || d.Passed() {
+		t.Errorf("it can be consumed: %v", err)
+	}
+}
+
+// TestUndone has somebody without a key pass after a signed failure.
+func TestUndone(t *testing.T) {
+	boss, keys := newSigner(t)
+	m := newMaker(t)
+	m.sign = boss
+	m.receipt(of("vet"), failing)
+	m.sign = nil
+	m.receipt(of("vet"))
+	m.sign = boss
+	m.gate([]receipts.Hash{m.receipt()})
+	m.signHead(boss)
+	if res := ask(t, m.open(Options{Keys: keys}), asked(nothing)); res.Verdict != Failed {
+		t.Errorf("%s", told(res))
+	}
+	m.receipt(of("vet"))
+	m.signHead(boss)
+	if res := ask(t, m.open(Options{Keys: keys}), asked(nothing)); res.Verdict != Verified {
+		t.Errorf("after a signed pass: %s", told(res))
 	}
 }

@@ -224,17 +224,19 @@ func (s *Session) lastWord(g receipts.GateRequest, x receipts.Expectation, e *re
 		return "", ""
 	}
 	key := commandKey(r.Command, r.Dir, r.Place)
-	failures, _ := h.ends(key, flagFailed, g.Level)
-	early, _ := h.ends(key, flagEarly, g.Level)
-	if !counted[key] {
-		d.Early += len(early)
+	first := !counted[key]
+	counted[key] = true
+	aside := make(map[int64]bool)
+	failures := h.ends(key, no, g.Level, aside)
+	if first {
+		d.Early += len(h.ends(key, early, g.Level, aside))
 	}
 	accepted := s.accepted(failures)
 	var before []*receipts.Entry
 	for _, f := range failures {
 		fr := receipt(f)
 		switch {
-		case !fr.Workspace.Before.Matches(r.Workspace.Before) || fr.Inputs != r.Inputs || accepted[f.SHA]:
+		case !fr.Workspace.Before.Matches(r.Workspace.Before) || (Query{}).excused(r, fr) || accepted[f.SHA]:
 		case f.Seq > e.Seq:
 			return receipts.Superseded, fmt.Sprintf("is superseded: the same command failed on the same tree later, receipt %s", f.SHA.Short())
 		default:
@@ -252,9 +254,8 @@ func (s *Session) lastWord(g receipts.GateRequest, x receipts.Expectation, e *re
 		}
 		return "", ""
 	}
-	if !counted[key] {
+	if first {
 		d.Failures += len(before)
-		counted[key] = true
 	}
 	if !g.Strict || x.Flaky {
 		return "", ""
@@ -354,7 +355,7 @@ func (s *Session) judgeAny(q Query, e *receipts.Entry) *Result {
 	case !ok:
 		return s.judgeLeaf(q, e)
 	case g.Final || len(q.Require) > 0:
-		return s.judge(q, e, whole)
+		return s.around(q, s.judge(q, e, whole))
 	}
 	return s.judge(q, e, part)
 }
@@ -373,11 +374,7 @@ func (s *Session) One(q Query, id string) (*Result, error) {
 		return s.conclude(&Result{})
 	}
 	s.follow(map[receipts.Hash]*receipts.Entry{e.SHA: e})
-	res := s.judge(q, e, whole)
-	if res.Verdict == "" {
-		s.unfinished(q, res)
-	}
-	return s.conclude(res)
+	return s.conclude(s.around(q, s.judge(q, e, whole)))
 }
 
 // Validate says whether records are evidence of a success: there, and succeeded. It

@@ -200,8 +200,9 @@ func glance(kind receipts.Kind, body []byte) (mark, []uint64) {
 		return m, nil
 	}
 	var g glimpse
-	if json.Unmarshal(body, &g) != nil {
-		return mark{kind: kindOther}, nil
+	if len(body) > receipts.MaxBody || json.Unmarshal(body, &g) != nil ||
+		len(g.Consumed) > receipts.MaxMembers || len(g.Receipts) > receipts.MaxMembers {
+		return mark{kind: kindOther}, nil // it cannot be of the strict form
 	}
 	var refs []uint64
 	tree := g.Tree

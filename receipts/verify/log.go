@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"runtime"
 	"sync"
 
@@ -51,6 +52,9 @@ type Options struct {
 	// Memory is what an earlier audit left; nil: the whole log is read. The caller
 	// answers for the place that it was kept in.
 	Memory *Memory
+	// Before is a session of this process over the same log; it stands for what it has
+	// read. It is nil for the first one.
+	Before *Session
 	// MemoryKept says that the log's writers cannot write the memory: it is as good as
 	// a head that was kept, and another store at its name is a problem.
 	MemoryKept bool
@@ -82,11 +86,10 @@ type Session struct {
 	partial  bool          // of a bundle: absence is not known
 	bundled  map[int64]Raw // its records, by their place in the bundle
 	headKey  string        // that signed its head
-	// remembered says that start comes from a memory that the log's writers cannot write.
-	remembered bool
-	notes      []string
-	err        error // the log's, while an answer is made
-	ctx        context.Context
+	answered int64         // records that a memory answers for that the log's writers cannot write
+	notes    []string
+	err      error // the log's, while an answer is made
+	ctx      context.Context
 }
 
 // fewRecords is how many new records are kept in memory as they are read; what is
@@ -105,11 +108,18 @@ func Open(ctx context.Context, log Log, o Options) (*Session, error) {
 		log: log, ctx: ctx, keys: o.Keys, kept: o.Kept, index: new(index), signed: -1, origin: st.Origin,
 		edge: make(map[int64]tlog.Hash), entries: make(map[int64]*receipts.Entry),
 	}
-	if m := o.Memory; m != nil {
+	switch m, before := o.Memory, o.Before; {
+	case before != nil && before.origin == st.Origin && len(before.problems) == 0:
+		s.goOn(before, st)
+	case m != nil:
 		s.recall(m, st)
-		s.remembered = o.MemoryKept
-		if o.MemoryKept && len(s.notes) > 0 {
-			s.problem(-1, receipts.Hash{}, "%s", s.notes[0])
+		if o.MemoryKept {
+			s.answered = s.start
+			if len(s.notes) > 0 {
+				s.problem(-1, receipts.Hash{}, "%s", s.notes[0])
+			} else if m.damaged != "" {
+				s.notes = append(s.notes, "what was kept of earlier verifications was not used: "+m.damaged+"; a log that was cut before now is not noticed")
+			}
 		}
 	}
 	// Roots that are needed of the log as it was: at the kept head, at the signed one.
@@ -149,6 +159,18 @@ func Open(ctx context.Context, log Log, o Options) (*Session, error) {
 		s.coverSigned()
 	}
 	return s, s.err
+}
+
+// goOn takes what an earlier session has read. One that read records in a transaction that
+// did not commit must not be handed on.
+func (s *Session) goOn(before *Session, st State) {
+	if before.head.Count > st.Count {
+		s.problem(st.Count, receipts.Hash{}, "records %d to %d are missing: they were there a moment ago, and the log has %d; it was cut or rolled back", st.Count, before.head.Count-1, st.Count)
+		return
+	}
+	x := *before.index
+	s.index, s.edge, s.head = &x, maps.Clone(before.edge), before.head
+	s.start, s.answered = before.head.Count, before.answered
 }
 
 func (s *Session) problem(seq int64, sha receipts.Hash, format string, args ...any) {
@@ -368,6 +390,15 @@ func (s *Session) coverSigned() {
 	}
 }
 
+// stopped reports whether the session cannot go on: its context has ended, or the log has
+// failed.
+func (s *Session) stopped() bool {
+	if s.err == nil && s.ctx.Err() != nil {
+		s.err = s.ctx.Err()
+	}
+	return s.err != nil
+}
+
 // errChanged says that a record is no longer what it was when the log was read.
 var errChanged = errors.New("the log was changed while it was read")
 
@@ -419,7 +450,14 @@ func (s *Session) judgeLevel(e *receipts.Entry) {
 		return
 	}
 	e.Remember()
-	if r, ok := e.Made().(*receipts.Receipt); ok && r.Signer != "" && receipts.KnowsKey(s.keys, r.Signer) {
-		s.problem(e.Seq, e.SHA, "record %d says that %s signed it, and has no signature of that key: it was taken away", e.Seq, r.Signer)
+	signer := ""
+	switch b := e.Made().(type) {
+	case *receipts.Receipt:
+		signer = b.Signer
+	case *receipts.Run:
+		signer = b.Signer
+	}
+	if signer != "" && receipts.KnowsKey(s.keys, signer) {
+		s.problem(e.Seq, e.SHA, "record %d says that %s signed it, and has no signature of that key: it was taken away", e.Seq, signer)
 	}
 }

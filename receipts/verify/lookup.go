@@ -260,56 +260,136 @@ func (h *history) ofTree(r *receipts.Receipt) bool {
 	return false
 }
 
-// ends returns the records about the command of r, in its directory and place, that
-// have one of the flags, of no lower level than level; below counts those that have one.
-func (h *history) ends(command uint64, flags uint8, level int) (list []*receipts.Entry, below int) {
-	for _, seq := range h.about[command] {
-		if h.s.index.at(seq).flags&flags == 0 {
-			continue
-		}
-		e := h.s.entry(seq)
-		if e == nil {
-			return nil, 0
-		}
-		r := receipt(e)
-		if r == nil || !h.ofTree(r) || commandKey(r.Command, r.Dir, r.Place) != command {
-			continue
-		}
-		if e.Level < level {
-			below++
-			continue
-		}
-		list = append(list, e)
+// An answer is what a record says of its command, its settlement taken in.
+type answer uint8
+
+const (
+	noAnswer answer = iota
+	yes
+	no
+	early // it was ended before it could answer
+)
+
+// answers are those of which a mark can be; a receipt that was pending is what its
+// settlement says, which only a look at it tells.
+const answers = flagPassed | flagFailed | flagPending
+
+func answerOf(e *receipts.Entry) answer {
+	r := receipt(e)
+	if r == nil {
+		return noAnswer
 	}
-	return list, below
+	if r.Status == receipts.Pending {
+		switch {
+		case e.Settlement == nil:
+			return noAnswer
+		case e.Settlement.Status == receipts.Succeeded:
+			return yes
+		}
+		return no
+	}
+	switch {
+	case r.Status == receipts.Succeeded:
+		return yes
+	case r.Failed():
+		return no
+	case r.EndedEarly():
+		return early
+	}
+	return noAnswer
+}
+
+// about returns the record at seq if it is about the command on one of the trees; nil if
+// not, or after an error.
+func (h *history) read(seq int64, command uint64) *receipts.Entry {
+	e := h.s.entry(seq)
+	if e == nil {
+		return nil
+	}
+	r := receipt(e)
+	if r == nil || !h.ofTree(r) || commandKey(r.Command, r.Dir, r.Place) != command {
+		return nil
+	}
+	if r.Status == receipts.Pending {
+		h.s.follow(map[receipts.Hash]*receipts.Entry{e.SHA: e})
+	}
+	return e
+}
+
+// ends returns the records about the command that gave the answer, of no lower level than
+// level, in the order of the log; it adds those of a lower one to below.
+func (h *history) ends(command uint64, want answer, level int, below map[int64]bool) (list []*receipts.Entry) {
+	var flags uint8 = flagEarly
+	if want != early {
+		flags = answers
+	}
+	for _, seq := range h.about[command] {
+		m := h.s.index.at(seq)
+		if m.flags&flags == 0 || want == no && m.flags&flagPassed != 0 {
+			continue
+		}
+		e := h.read(seq, command)
+		switch {
+		case h.s.err != nil:
+			return nil
+		case e == nil || answerOf(e) != want:
+		case e.Level < level:
+			below[seq] = true
+		default:
+			list = append(list, e)
+		}
+	}
+	return list
 }
 
 // lastWords returns, for each binding under which the command ran on one of the trees, the
-// last record of an answer, yes or no, of no lower level than level; below counts those of
-// a lower one that came after it. What ran under no binding, or under another one, was not
-// held to the same expectations: its pass is not the last word about this one.
-func (h *history) lastWords(command uint64, level int) (list []*receipts.Entry, below int) {
+// last failure that no later pass undoes. A pass undoes a failure of its own binding and
+// of no higher level: what ran under no binding, or under another one, was not held to the
+// same expectations, and who has no key does not undo what a key has signed. Failures with
+// other inputs than the present ones are left out. Records of a lower level than the
+// query's are added to below.
+func (h *history) lastWords(q Query, command uint64, below map[int64]bool) (failures, passes []*receipts.Entry) {
+	type word struct {
+		pass  int // highest level of a later pass; -1 if there is none
+		known bool
+	}
+	words := make(map[uint64]*word)
 	about := h.about[command]
-	known := make(map[uint64]bool)
 	for i := len(about) - 1; i >= 0; i-- {
 		m := h.s.index.at(about[i])
-		if m.flags&(flagPassed|flagFailed) == 0 || known[m.binding] {
+		w := words[m.binding]
+		if w == nil {
+			w = &word{pass: -1}
+			words[m.binding] = w
+		}
+		// Without keys there is one level: nothing before the last word matters.
+		if m.flags&answers == 0 || w.known || w.pass >= receipts.LevelKey || w.pass >= 0 && h.s.keys == nil {
 			continue
 		}
-		e := h.s.entry(about[i])
+		e := h.read(about[i], command)
+		if h.s.err != nil {
+			return nil, nil
+		}
 		if e == nil {
-			return nil, 0
-		}
-		r := receipt(e)
-		if r == nil || !h.ofTree(r) || commandKey(r.Command, r.Dir, r.Place) != command {
 			continue
 		}
-		if e.Level < level {
-			below++
+		r, a := receipt(e), answerOf(e)
+		if now, ok := q.Inputs[r.Binding]; ok && r.Inputs != now {
 			continue
 		}
-		known[m.binding] = true
-		list = append(list, e)
+		switch {
+		case a != yes && a != no:
+		case e.Level < q.Level:
+			below[about[i]] = true
+		case a == yes:
+			if w.pass < 0 {
+				passes = append(passes, e)
+			}
+			w.pass = max(w.pass, e.Level)
+		case w.pass < e.Level:
+			w.known = true
+			failures = append(failures, e)
+		}
 	}
-	return list, below
+	return failures, passes
 }

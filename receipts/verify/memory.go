@@ -43,6 +43,8 @@ type Memory struct {
 	valid bool
 	slot  int // of the header that counts
 
+	damaged string // why what stood in the file was not used; empty if it was, or was empty
+
 	generation uint64
 	head       receipts.Head
 	edge       []tlog.Hash
@@ -52,7 +54,7 @@ type Memory struct {
 }
 
 const (
-	memoryMagic = "dialect.audit/1\n"
+	memoryMagic = "dialect.memory/1"
 	headerSize  = 4096
 	frameSize   = 88
 	edgeOffset  = 16 + 8 + 8 + 8 + 4 + 4 + 32 + 32 + 128
@@ -76,19 +78,28 @@ func Recollect(f *os.File, name string) (*Memory, error) {
 			m.parse(headers[slot*headerSize:(slot+1)*headerSize], slot)
 		}
 	}
-	if !m.valid {
-		return m, nil
-	}
-	// The length is the file's own word: no more is read than stands there.
-	if info, err := f.Stat(); err != nil || info.Size() < 2*headerSize+m.length {
-		*m = Memory{file: f, name: name, slot: 1, generation: m.generation}
-		return m, err
-	}
-	m.frames = make([]byte, m.length)
-	if _, err := f.ReadAt(m.frames, 2*headerSize); err != nil || crc32.Checksum(m.frames, castagnoli()) != m.crc {
-		*m = Memory{file: f, name: name, slot: 1, generation: m.generation}
+	if info, err := f.Stat(); err == nil && !m.valid && info.Size() > 0 {
+		m.damaged = "it is damaged, or of something else"
 	}
 	return m, nil
+}
+
+// forget makes m as good as none: the next Save begins anew.
+func (m *Memory) forget(why string) {
+	*m = Memory{file: m.file, name: m.name, slot: 1, generation: m.generation, damaged: why}
+}
+
+// load reads the frames, of which there are no more than st allows; it reports whether
+// they are what the header says.
+func (m *Memory) load(st State) bool {
+	most := m.head.Count * (frameSize + 8*receipts.MaxMembers)
+	info, err := m.file.Stat()
+	if err != nil || m.head.Count > st.Count || m.length > most || info.Size() < 2*headerSize+m.length {
+		return false
+	}
+	m.frames = make([]byte, m.length)
+	_, err = m.file.ReadAt(m.frames, 2*headerSize)
+	return err == nil && crc32.Checksum(m.frames, castagnoli()) == m.crc
 }
 
 func (m *Memory) parse(b []byte, slot int) {
@@ -117,9 +128,6 @@ func (m *Memory) parse(b []byte, slot int) {
 	}
 }
 
-// Knows returns the head that the memory answers for; ok is false if there is none.
-func (m *Memory) Knows() (h receipts.Head, ok bool) { return m.head, m.valid }
-
 // recall takes what a memory knows of the log into the session.
 func (s *Session) recall(m *Memory, st State) {
 	if !m.valid {
@@ -134,7 +142,8 @@ func (s *Session) recall(m *Memory, st State) {
 		return
 	}
 	edge := edgeOf(m.head.Count)
-	if len(edge) != len(m.edge) {
+	if len(edge) != len(m.edge) || !m.load(st) {
+		m.forget("it is damaged")
 		return
 	}
 	x := new(index)
@@ -144,12 +153,13 @@ func (s *Session) recall(m *Memory, st State) {
 	for len(b) >= frameSize {
 		var k mark
 		k.kind, k.flags = b[0], b[1]
-		n := int(le.Uint16(b[2:]))
+		n := int(le.Uint16(b[2:])) // at most MaxMembers, see glance
 		copy(k.sha[:], b[8:40])
 		k.bytes, k.git, k.command = le.Uint64(b[40:]), le.Uint64(b[48:]), le.Uint64(b[56:])
 		k.run, k.parent, k.binding = le.Uint64(b[64:]), le.Uint64(b[72:]), le.Uint64(b[80:])
 		b = b[frameSize:]
 		if len(b) < 8*n {
+			m.forget("it is damaged")
 			return
 		}
 		seq := x.len()
@@ -160,6 +170,7 @@ func (s *Session) recall(m *Memory, st State) {
 		b = b[8*n:]
 	}
 	if x.len() != m.head.Count || len(b) != 0 {
+		m.forget("it is damaged")
 		return
 	}
 	s.index, s.start, s.head = x, m.head.Count, m.head
@@ -193,6 +204,9 @@ func (s *Session) Save(m *Memory) error {
 			j++
 		}
 		out = append(out, k.kind, k.flags)
+		if j-i > receipts.MaxMembers {
+			return fmt.Errorf("record %d speaks of %d others", seq, j-i)
+		}
 		out = le.AppendUint16(out, uint16(j-i))
 		out = append(out, 0, 0, 0, 0)
 		out = append(out, k.sha[:]...)

@@ -91,6 +91,7 @@ type Result struct {
 	Accepted                     []string // reasons for which failures were accepted
 	// Below counts records about this tree that were left aside for their level.
 	Below int
+	below map[int64]bool
 	Notes []string // what the asker should know
 }
 
@@ -115,6 +116,7 @@ func (s *Session) conclude(r *Result) (*Result, error) {
 	if r.Verdict == "" {
 		r.Verdict = Verified
 	}
+	r.Below += len(r.below)
 	if r.Gate != nil {
 		seq, covered := r.Gate.Seq, int64(0)
 		if s.partial {
@@ -123,10 +125,7 @@ func (s *Session) conclude(r *Result) (*Result, error) {
 		if s.kept != nil {
 			covered = s.kept.Count
 		}
-		if s.remembered {
-			covered = max(covered, s.start)
-		}
-		r.Kept = seq < covered
+		r.Kept = seq < max(covered, s.answered)
 	}
 	r.Notes = append(r.Notes, s.notes...)
 	if s.partial {
@@ -169,6 +168,9 @@ func (s *Session) anyGate(q Query) *Result {
 			below++
 			return false
 		}
+		if s.stopped() {
+			return true
+		}
 		r := s.judge(q, e, whole)
 		if r.Verdict == "" || best == nil {
 			best = r
@@ -191,7 +193,7 @@ func (s *Session) anyGate(q Query) *Result {
 		}
 	}
 	if best == nil {
-		best = &Result{}
+		best = &Result{below: make(map[int64]bool)}
 		if below > 0 {
 			best.no(Missing, receipts.LevelTooLow, receipts.Hash{}, "no gate here has the level that is asked for: %s", belowText(below))
 		} else {
@@ -204,11 +206,17 @@ func (s *Session) anyGate(q Query) *Result {
 	if q.Policy != "" && best.Verdict != Policy {
 		best.no(Policy, receipts.OtherPolicy, receipts.Hash{}, "%s", q.Policy)
 	}
-	s.lookAround(q, best)
-	if best.Verdict == "" {
-		s.unfinished(q, best)
+	return s.around(q, best)
+}
+
+// around adds to a judgement of a final gate what the rest of the log says of the tree.
+// Whoever names a gate gets no milder answer than who names none.
+func (s *Session) around(q Query, res *Result) *Result {
+	s.lookAround(q, res)
+	if res.Verdict == "" {
+		s.unfinished(q, res)
 	}
-	return best
+	return res
 }
 
 // belowText says how many gates have a lower level.
@@ -271,39 +279,36 @@ func (s *Session) lookAround(q Query, res *Result) {
 		if q.Strict && !q.asks(k) && len(q.Require) > 0 {
 			continue
 		}
-		words, below := h.lastWords(k, q.Level)
-		res.Below += below
-		for _, last := range words {
-			if !named[last.SHA] && !superseded(last, words) {
-				q.lastWord(res, k, last)
+		failures, passes := h.lastWords(q, k, res.below)
+		accepted := s.accepted(failures)
+		for _, f := range failures {
+			if !named[f.SHA] && !accepted[f.SHA] && !overtaken(f, passes) {
+				q.lastWord(res, k, f)
 			}
+		}
+		for _, p := range passes {
+			q.lastWord(res, k, p)
 		}
 	}
 }
 
-// superseded reports whether a failure under no binding was followed by a pass under one,
+// overtaken reports whether a failure under no binding was followed by a pass under one,
 // which was held to no less.
-func superseded(e *receipts.Entry, words []*receipts.Entry) bool {
-	r := receipt(e)
-	return r.Binding == "" && r.Failed() && slices.ContainsFunc(words, func(w *receipts.Entry) bool {
-		o := receipt(w)
-		return o.Binding != "" && o.Status == receipts.Succeeded && w.Seq > e.Seq
+func overtaken(f *receipts.Entry, passes []*receipts.Entry) bool {
+	return receipt(f).Binding == "" && slices.ContainsFunc(passes, func(p *receipts.Entry) bool {
+		return receipt(p).Binding != "" && p.Seq > f.Seq && p.Level >= f.Level
 	})
 }
 
 // lastWord adds what the last word about a command under a binding, or under none, refuses.
 func (q Query) lastWord(res *Result, command uint64, last *receipts.Entry) {
 	r := receipt(last)
-	asked := q.asks(command)
 	switch {
-	case r.Place != q.Place || r.Binding == "" && !asked:
-	case r.Failed():
-		if now, ok := q.Inputs[r.Binding]; ok && r.Inputs != now {
-			return
-		}
+	case r.Place != q.Place || r.Binding == "" && !q.asks(command):
+	case answerOf(last) == no:
 		res.add(Failed, receipts.Refusal{Reason: receipts.NotSucceeded, SHA: last.SHA, Line: r.Line.Number, Step: r.Step,
 			Message: fmt.Sprintf("%s failed on this tree, and has not passed on it since: receipt %s", describe(r), last.SHA.Short())})
-	case r.Status == receipts.Succeeded && r.Binding == "" && res.Verdict != "" && res.Verdict != Verified:
+	case r.Binding == "" && res.Verdict != "" && res.Verdict != Verified:
 		for _, need := range q.Require {
 			if need.Command == r.Command && need.Dir == r.Dir {
 				res.add(Outside, receipts.Refusal{Reason: receipts.Outside, SHA: last.SHA,
@@ -340,7 +345,7 @@ const (
 
 // judge answers a query by one gate.
 func (s *Session) judge(q Query, e *receipts.Entry, x extent) *Result {
-	res := &Result{Gate: e, Level: e.Level}
+	res := &Result{Gate: e, Level: e.Level, below: make(map[int64]bool)}
 	id := receipts.GateID(e.SHA)
 	g, ok := body(e).(*receipts.Gate)
 	if !ok {
@@ -383,7 +388,7 @@ func (s *Session) judge(q Query, e *receipts.Entry, x extent) *Result {
 
 // judgeLeaf answers a query by one receipt, as far as one receipt can.
 func (s *Session) judgeLeaf(q Query, e *receipts.Entry) *Result {
-	res := &Result{Gate: e, Level: e.Level, Members: []*receipts.Entry{e}}
+	res := &Result{Gate: e, Level: e.Level, Members: []*receipts.Entry{e}, below: make(map[int64]bool)}
 	r := receipt(e)
 	if r == nil {
 		res.no(Missing, receipts.NotReceipt, e.SHA, "%s is a record of kind %s, not a receipt", e.SHA.Short(), e.Kind)
@@ -619,8 +624,16 @@ func (s *Session) last(q Query, res *Result) {
 		passes[key], commands[key] = max(passes[key], m.Seq), true
 	}
 	h := s.history(commands, trees...)
-	asked := make(map[uint64]bool)
+	type line struct {
+		command uint64
+		binding string
+		inputs  receipts.Hash
+	}
+	asked, counted := make(map[line]bool), make(map[receipts.Hash]bool)
 	for _, m := range res.Members {
+		if s.stopped() {
+			return
+		}
 		r := receipt(m)
 		if q.Fresh && !r.Reused.IsZero() {
 			res.no(Missing, receipts.ReusedResult, m.SHA, "%s repeats the result of %s", describe(r), r.Reused.Short())
@@ -630,34 +643,51 @@ func (s *Session) last(q Query, res *Result) {
 		}
 		s.executableNote(res, m, r)
 		key := commandKey(r.Command, r.Dir, r.Place)
-		if r.Workspace == nil || asked[key] {
+		if l := (line{key, r.Binding, r.Inputs}); r.Workspace == nil || asked[l] {
 			continue
+		} else {
+			asked[l] = true
 		}
-		asked[key] = true
-		early, _ := h.ends(key, flagEarly, q.Level)
-		res.Early += len(early)
-		failures, below := h.ends(key, flagFailed, q.Level)
-		res.Below += below
+		for _, e := range h.ends(key, early, q.Level, res.below) {
+			if !counted[e.SHA] {
+				counted[e.SHA] = true
+				res.Early++
+			}
+		}
+		failures := h.ends(key, no, q.Level, res.below)
 		accepted := s.accepted(failures)
-		pass := passes[key]
 		allowed := r.Attempt > 1 || slices.ContainsFunc(q.Require, func(n Requirement) bool { return n.Binding == r.Binding && n.Flaky })
 		for _, f := range failures {
-			fr := receipt(f)
+			first := !counted[f.SHA]
+			counted[f.SHA] = true
 			switch {
-			case fr.Inputs != r.Inputs:
-				res.OtherInputs++
-			case f.Seq > pass && !accepted[f.SHA]:
-				res.no(Failed, receipts.Superseded, f.SHA, "%s failed on this tree after it had passed, receipt %s", describe(r), f.SHA.Short())
+			case q.excused(r, receipt(f)):
+				if first {
+					res.OtherInputs++
+				}
 			case accepted[f.SHA]:
 				s.reasons(res, f)
+			case f.Seq > passes[key]:
+				res.no(Failed, receipts.Superseded, f.SHA, "%s failed on this tree after it had passed, receipt %s", describe(r), f.SHA.Short())
 			default:
-				res.Failures++
+				if first {
+					res.Failures++
+				}
 				if q.Strict && !allowed {
 					res.no(Flaky, receipts.FlakyPass, f.SHA, "%s passed on this tree only after it had failed on it, receipt %s", describe(r), f.SHA.Short())
 				}
 			}
 		}
 	}
+}
+
+// excused reports whether the failure f says nothing of the pass r, since other inputs
+// decided: those of its own binding, as far as they are known.
+func (q Query) excused(r, f *receipts.Receipt) bool {
+	if now, ok := q.Inputs[f.Binding]; ok {
+		return f.Inputs != now
+	}
+	return f.Binding == r.Binding && f.Inputs != r.Inputs
 }
 
 // isOf reports whether the record of the result is about a tree. What failed on the tree
@@ -734,13 +764,13 @@ func (s *Session) unfinished(q Query, res *Result) {
 	type later struct {
 		seq           int64
 		gated, failed bool
-		receipts      []int64
+		steps         map[string]bool // with a receipt
 	}
 	runs := make(map[uint64]*later)
 	var order []*later
 	for _, seq := range s.history(map[uint64]bool{}, *q.Tree).runs {
 		if seq > res.Gate.Seq {
-			l := &later{seq: seq}
+			l := &later{seq: seq, steps: make(map[string]bool)}
 			runs[s.index.at(seq).run] = l
 			order = append(order, l)
 		}
@@ -754,17 +784,23 @@ func (s *Session) unfinished(q Query, res *Result) {
 		if l == nil || m.kind != kindGate && m.kind != kindReceipt {
 			continue
 		}
-		if q.Level > receipts.LevelHash {
-			if e := s.entry(seq); e == nil || e.Level < q.Level {
-				continue
-			}
+		// A mark decides nothing, and who has no key ends no run of who has one.
+		e, begun := s.entry(seq), s.entry(l.seq)
+		if e == nil || begun == nil {
+			return
 		}
-		switch {
-		case m.kind == kindGate:
-			l.gated = true
-		default:
-			l.failed = l.failed || m.flags&(flagFailed|flagEarly) != 0
-			l.receipts = append(l.receipts, seq)
+		run, ok := body(begun).(*receipts.Run)
+		if !ok || e.Level < begun.Level {
+			continue
+		}
+		switch b := body(e).(type) {
+		case *receipts.Gate:
+			l.gated = l.gated || b.Run == run.Run
+		case *receipts.Receipt:
+			if b.Run == run.Run {
+				l.failed = l.failed || b.Failed() || b.EndedEarly()
+				l.steps[b.Step] = true
+			}
 		}
 	}
 	named := 0
@@ -781,7 +817,7 @@ func (s *Session) unfinished(q Query, res *Result) {
 		if !ok || e.Level < q.Level || run.Tree == nil || !run.Tree.Matches(*q.Tree) {
 			continue
 		}
-		if !l.failed && len(l.receipts) >= len(run.Planned)+run.More {
+		if !l.failed && len(l.steps) >= len(run.Planned)+run.More {
 			continue
 		}
 		if named++; named > maxRuns {

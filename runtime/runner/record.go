@@ -22,7 +22,7 @@ func (r *run) runRecord(started receipts.Time) *receipts.Run {
 	rec := &receipts.Run{
 		Version: 1, Run: r.opt.Run, Session: r.opt.Session, Started: started, Nonce: r.opt.Nonce,
 		Script: receipts.File{Path: receipts.Text(p.Script.Name), SHA256: digest(p.Script.SHA256)}, Part: p.Script.Part,
-		Parent: r.opt.Parent, Planned: []receipts.Planned{}, Dialect: r.opt.Version, System: runtime.GOOS + "/" + runtime.GOARCH,
+		Parent: r.opt.Parent, Signer: r.opt.Signer, Planned: []receipts.Planned{}, Dialect: r.opt.Version, System: runtime.GOOS + "/" + runtime.GOARCH,
 	}
 	if e := r.trees.epoch; e != nil {
 		rec.Tree = &e.tree
