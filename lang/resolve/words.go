@@ -9,6 +9,7 @@ import (
 	"github.com/command-dialect/dialect/lang"
 	"github.com/command-dialect/dialect/lang/diag"
 	"github.com/command-dialect/dialect/lang/routing"
+	"github.com/command-dialect/dialect/lang/tomltree"
 )
 
 // maxListed bounds a list of words in a hint.
@@ -119,7 +120,7 @@ func (r *resolver) nearest(word string, words []string, aliases map[string]strin
 
 // declare says how a form of a word becomes one that a script may say: forms are never guessed.
 func (r *resolver) declare(table, word, name string) string {
-	return fmt.Sprintf("no form of a word is guessed; to allow this one, say in %s:\n[aliases.%s]\n%s = %q", r.m.Name, table, routing.Key(word), name)
+	return fmt.Sprintf("no form of a word is guessed; to allow this one, say in %s:\n[aliases.%s]\n%s = %q", r.m.Name, table, tomltree.Key(word), name)
 }
 
 // replace offers near in the place of w.

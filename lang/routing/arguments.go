@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/command-dialect/dialect/lang/diag"
+	"github.com/command-dialect/dialect/lang/tomltree"
 )
 
 // Arguments is the arguments table of an MCP tool: constants and strings with
@@ -76,8 +77,8 @@ func writeJSONString(b *strings.Builder, s string) {
 }
 
 // arguments reads the table v.
-func (r *reader) arguments(v *value, where string) *Arguments {
-	if !r.is(v, where, tableKind) {
+func (r *reader) arguments(v *tomltree.Value, where string) *Arguments {
+	if !r.Is(v, where, tomltree.Table) {
 		return nil
 	}
 	a := &Arguments{}
@@ -85,20 +86,20 @@ func (r *reader) arguments(v *value, where string) *Arguments {
 	return a
 }
 
-func (r *reader) argument(v *value, where string, a *Arguments) (out argument) {
-	switch v.kind {
-	case tableKind:
-		for _, e := range v.entries {
-			out.keys = append(out.keys, e.key)
-			out.children = append(out.children, r.argument(e.value, where+"."+e.key, a))
+func (r *reader) argument(v *tomltree.Value, where string, a *Arguments) (out argument) {
+	switch v.Kind {
+	case tomltree.Table:
+		for _, e := range v.Entries {
+			out.keys = append(out.keys, e.Key)
+			out.children = append(out.children, r.argument(e.Value, where+"."+e.Key, a))
 		}
-	case arrayKind:
+	case tomltree.Array:
 		out.array = true
-		for i, item := range v.items {
+		for i, item := range v.Items {
 			out.children = append(out.children, r.argument(item, fmt.Sprintf("%s[%d]", where, i), a))
 		}
-	case stringKind:
-		t, err := parseText(v.text)
+	case tomltree.String:
+		t, err := parseText(v.Text)
 		if err != nil {
 			r.badTemplate(v, 0, where, err)
 			out.literal = `""`
@@ -114,14 +115,14 @@ func (r *reader) argument(v *value, where string, a *Arguments) (out argument) {
 			}
 		}
 		out.text = t
-	case integerKind:
-		out.literal = strconv.FormatInt(v.num, 10)
-	case booleanKind:
-		out.literal = strconv.FormatBool(v.truth)
+	case tomltree.Integer:
+		out.literal = strconv.FormatInt(v.Int, 10)
+	case tomltree.Boolean:
+		out.literal = strconv.FormatBool(v.True)
 	default:
-		f, err := strconv.ParseFloat(strings.ReplaceAll(v.text, "_", ""), 64)
+		f, err := strconv.ParseFloat(strings.ReplaceAll(v.Text, "_", ""), 64)
 		if err != nil || math.IsInf(f, 0) || math.IsNaN(f) {
-			r.errorf(diag.BadValue, r.span(v), "%s: %s is no JSON value", where, v.text).Hint = "quote it"
+			r.Errorf(diag.BadValue, r.Span(v), "%s: %s is no JSON value", where, v.Text).Hint = "quote it"
 			f = 0
 		}
 		out.literal = strconv.FormatFloat(f, 'g', -1, 64)

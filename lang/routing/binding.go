@@ -6,6 +6,7 @@ import (
 
 	"github.com/command-dialect/dialect/lang/diag"
 	"github.com/command-dialect/dialect/lang/plan"
+	"github.com/command-dialect/dialect/lang/tomltree"
 )
 
 // A Binding says what one verb and noun run: one table below [commands].
@@ -57,9 +58,9 @@ type Binding struct {
 	Span   diag.Span    // of its name there
 	Pack   bool         // the file is a pack
 
-	keys      *value   // the table
-	composite []string // members as written
-	order     string   // "parallel", "sequence" or empty
+	keys      *tomltree.Value // the table
+	composite []string        // members as written
+	order     string          // "parallel", "sequence" or empty
 	effect    plan.Effect
 	budget    budget // what the binding itself says
 	junit     string
@@ -69,8 +70,8 @@ type Binding struct {
 // KeySpan returns the place of the value of key in b.Source, or of the name of
 // the binding if the key is absent.
 func (b *Binding) KeySpan(key string) diag.Span {
-	if v := b.keys.get(key); v != nil {
-		return b.Source.Span(v.start, max(v.start, v.end))
+	if v := b.keys.Get(key); v != nil {
+		return b.Source.Span(v.Start, max(v.Start, v.End))
 	}
 	return b.Span
 }
@@ -78,8 +79,8 @@ func (b *Binding) KeySpan(key string) diag.Span {
 // Tool returns what b runs as the matrix says it: the template, the script or the
 // name of a tool; "" for a composite.
 func (b *Binding) Tool() string {
-	if v := b.keys.get("tool"); v != nil && b.Kind != plan.Composite {
-		return v.text
+	if v := b.keys.Get("tool"); v != nil && b.Kind != plan.Composite {
+		return v.Text
 	}
 	return ""
 }

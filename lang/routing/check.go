@@ -10,6 +10,7 @@ import (
 
 	"github.com/command-dialect/dialect/lang/diag"
 	"github.com/command-dialect/dialect/lang/plan"
+	"github.com/command-dialect/dialect/lang/tomltree"
 	"github.com/command-dialect/dialect/stdlib"
 )
 
@@ -98,7 +99,7 @@ func (c *checker) server(b *Binding) {
 	}
 	c.missing[key] = len(c.list)
 	d := c.warn(diag.MissingServer, b, b.KeySpan("tool"), "no MCP server %q is configured", name)
-	d.Hint = fmt.Sprintf("name it below [servers.%s] (command, args, env, or url), or in .mcp.json; until then the line ends in not_configured", Key(name))
+	d.Hint = fmt.Sprintf("name it below [servers.%s] (command, args, env, or url), or in .mcp.json; until then the line ends in not_configured", tomltree.Key(name))
 	if found != "" {
 		d.Message = fmt.Sprintf("the MCP server %q is disabled in %s", found, c.m.Servers[found].Origin)
 		d.Hint = "enable it; until then the line ends in not_configured"
@@ -232,7 +233,7 @@ func (c *checker) evidence(b *Binding) {
 
 // binding looks at what one binding says.
 func (c *checker) binding(b *Binding) {
-	tool := b.keys.get("tool")
+	tool := b.keys.Get("tool")
 	c.evidence(b)
 	switch {
 	case b.Kind == plan.Composite:
@@ -254,9 +255,9 @@ func (c *checker) binding(b *Binding) {
 	if len(t.shell) == 0 && !strings.Contains(t.Program(), "=") {
 		return
 	}
-	r := reader{src: b.Source}
+	r := newReader(b.Source, nil)
 	if name, _, ok := strings.Cut(t.Program(), "="); ok && isName(name) {
-		c.warn(diag.ShellCharacter, b, r.inside(tool, 0, len(t.Program())), "%q is taken for the program", t.Program()).
+		c.warn(diag.ShellCharacter, b, r.Inside(tool, 0, len(t.Program())), "%q is taken for the program", t.Program()).
 			Hint = "set variables in env = { ... }"
 	}
 	if len(t.shell) == 0 {
@@ -274,7 +275,7 @@ func (c *checker) binding(b *Binding) {
 	if mark.text == "a line end" {
 		what = mark.text
 	}
-	c.warn(diag.ShellCharacter, b, r.inside(tool, mark.start, mark.end), "%s in the tool of %q means nothing without a shell", what, b.Name).Hint = hint
+	c.warn(diag.ShellCharacter, b, r.Inside(tool, mark.start, mark.end), "%s in the tool of %q means nothing without a shell", what, b.Name).Hint = hint
 }
 
 func (c *checker) cannotFail(b *Binding, span diag.Span, why string) {
@@ -333,10 +334,10 @@ func (c *checker) program(b *Binding) {
 		hint = fmt.Sprintf("install it, or bind \"%s %s\" in the project", b.Verb, b.Noun)
 	}
 	span := b.KeySpan("tool")
-	if tool := b.keys.get("tool"); tool != nil {
-		if i := strings.Index(tool.text, program); i >= 0 {
-			r := reader{src: b.Source}
-			span = r.inside(tool, i, i+len(program))
+	if tool := b.keys.Get("tool"); tool != nil {
+		if i := strings.Index(tool.Text, program); i >= 0 {
+			r := newReader(b.Source, nil)
+			span = r.Inside(tool, i, i+len(program))
 		}
 	}
 	c.warn(diag.MissingTool, b, span, "the program %q of %q is not there", program, b.Name).Hint = hint

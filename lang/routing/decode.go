@@ -16,6 +16,7 @@ import (
 	"github.com/command-dialect/dialect/lang"
 	"github.com/command-dialect/dialect/lang/diag"
 	"github.com/command-dialect/dialect/lang/plan"
+	"github.com/command-dialect/dialect/lang/tomltree"
 )
 
 // The keys of a file and of its tables, for suggestions. A test holds them
@@ -42,28 +43,38 @@ const (
 	maxInputs    = 64 // patterns of one binding
 )
 
+// A reader takes the values of one file out of its tree.
+type reader struct {
+	tomltree.Reader
+	partial bool // the rest of the file could not be read
+}
+
+func newReader(src *diag.Source, list *diag.List) *reader {
+	return &reader{Reader: tomltree.Reader{Source: src, List: list}}
+}
+
 // A document is one file, decoded.
 type document struct {
 	src      *diag.Source
 	pack     bool
-	extends  []*value
+	extends  []*tomltree.Value
 	bindings []*Binding
 	budget   budget
 	run      budget // of the run as a whole
 	env      map[string]string
 	caches   []string
-	limits   [3]*value // verbs, nouns, bindings
-	vars     *value
+	limits   [3]*tomltree.Value // verbs, nouns, bindings
+	vars     *tomltree.Value
 	servers  []namedServer
 	agents   []namedAgent
 	verbs    []alias
 	nouns    []alias
-	meta     *value
+	meta     *tomltree.Value
 
 	environment []string
 
-	require   []string // of [verify]
-	requireAt *value   // nil if the file does not say
+	require   []string        // of [verify]
+	requireAt *tomltree.Value // nil if the file does not say
 }
 
 type namedServer struct {
@@ -107,7 +118,7 @@ func either[T any](a, b *T) *T {
 }
 
 // read puts v into b if key is one of a budget.
-func (b *budget) read(r *reader, key, where string, v *value) bool {
+func (b *budget) read(r *reader, key, where string, v *tomltree.Value) bool {
 	switch key {
 	case "timeout":
 		b.timeout = r.duration(v, where)
@@ -116,11 +127,11 @@ func (b *budget) read(r *reader, key, where string, v *value) bool {
 	case "max_output":
 		b.maxOutput = r.size(v, where)
 	case "retries":
-		if n, ok := r.integer(v, where, 0, maxRetries); ok {
+		if n, ok := r.Integer(v, where, 0, maxRetries); ok {
 			b.retries = new(int(n))
 		}
 	case "tail_lines":
-		if n, ok := r.integer(v, where, 0, maxTailLines); ok {
+		if n, ok := r.Integer(v, where, 0, maxTailLines); ok {
 			b.tail = new(int(n))
 		}
 	default:
@@ -130,10 +141,10 @@ func (b *budget) read(r *reader, key, where string, v *value) bool {
 }
 
 // unknown reports a key that nobody reads.
-func (r *reader) unknown(e *entry, where string, known []string) {
-	d := r.warnf(diag.UnknownKey, r.keySpan(e), "unknown key %q in %s", e.key, where)
+func (r *reader) unknown(e *tomltree.Entry, where string, known []string) {
+	d := r.Warnf(diag.UnknownKey, r.KeySpan(e), "unknown key %q in %s", e.Key, where)
 	near := ""
-	switch strings.ToLower(e.key) { // what other runners call it
+	switch strings.ToLower(e.Key) { // what other runners call it
 	case "cmd", "command", "run", "exec", "script", "cmds":
 		near = "tool"
 	case "steps", "members", "deps", "depends", "tasks":
@@ -146,7 +157,7 @@ func (r *reader) unknown(e *entry, where string, known []string) {
 		near = "env"
 	}
 	if !slices.Contains(known, near) {
-		near = Suggest(e.key, known)
+		near = Suggest(e.Key, known)
 	}
 	if near != "" {
 		didYouMean(d, near, near)
@@ -164,7 +175,7 @@ func didYouMean(d *diag.Diagnostic, near, text string) {
 // missing reports a key that has to be there.
 func (r *reader) missing(span diag.Span, hint, format string, args ...any) {
 	if !r.partial {
-		r.errorf(diag.MissingKey, span, format, args...).Hint = hint
+		r.Errorf(diag.MissingKey, span, format, args...).Hint = hint
 	}
 }
 
@@ -172,24 +183,25 @@ func (r *reader) missing(span diag.Span, hint, format string, args ...any) {
 //
 // If the file is cut short by a syntax error, partial, nothing is said to be
 // missing.
-func decode(src *diag.Source, root *value, pack, partial bool, list *diag.List) *document {
-	r := &reader{src: src, list: list, partial: partial}
+func decode(src *diag.Source, root *tomltree.Value, pack, partial bool, list *diag.List) *document {
+	r := newReader(src, list)
+	r.partial = partial
 	d := &document{src: src, pack: pack}
-	for _, e := range root.entries {
-		switch e.key {
+	for _, e := range root.Entries {
+		switch e.Key {
 		case "extends":
-			if r.is(e.value, "extends", arrayKind) {
-				for _, item := range e.value.items {
-					if r.is(item, "an item of extends", stringKind) {
+			if r.Is(e.Value, "extends", tomltree.Array) {
+				for _, item := range e.Value.Items {
+					if r.Is(item, "an item of extends", tomltree.String) {
 						d.extends = append(d.extends, item)
 					}
 				}
 			}
 		case "commands":
-			if r.is(e.value, "commands", tableKind) {
-				for i, c := range e.value.entries {
+			if r.Is(e.Value, "commands", tomltree.Table) {
+				for i, c := range e.Value.Entries {
 					if i == maxBindings {
-						r.errorf(diag.BadValue, r.keySpan(c), "more than %d bindings in one file", maxBindings)
+						r.Errorf(diag.BadValue, r.KeySpan(c), "more than %d bindings in one file", maxBindings)
 						break
 					}
 					if b := r.binding(c); b != nil {
@@ -199,67 +211,67 @@ func decode(src *diag.Source, root *value, pack, partial bool, list *diag.List) 
 				}
 			}
 		case "defaults":
-			r.table(e, defaultKeys, func(e *entry, where string) {
-				switch e.key {
+			r.table(e, defaultKeys, func(e *tomltree.Entry, where string) {
+				switch e.Key {
 				case "env":
-					d.env = r.env(e.value, where)
+					d.env = r.env(e.Value, where)
 				case "caches":
-					for i, name := range r.strings(e.value, where) {
+					for i, name := range r.Strings(e.Value, where) {
 						if name == "" || name == "." || name == ".." || name == ".git" || strings.ContainsAny(name, "/\\\x00") {
-							r.errorf(diag.BadValue, r.itemSpan(e.value, i), "%q is no name of a directory", name)
+							r.Errorf(diag.BadValue, r.ItemSpan(e.Value, i), "%q is no name of a directory", name)
 							continue
 						}
 						d.caches = append(d.caches, name)
 					}
 				default:
-					d.budget.read(r, e.key, where, e.value)
+					d.budget.read(r, e.Key, where, e.Value)
 				}
 			})
 		case "run":
-			r.table(e, runKeys, func(e *entry, where string) { d.run.read(r, e.key, where, e.value) })
+			r.table(e, runKeys, func(e *tomltree.Entry, where string) { d.run.read(r, e.Key, where, e.Value) })
 		case "verify":
-			r.table(e, verifyKeys, func(e *entry, where string) {
-				d.require, d.requireAt = r.strings(e.value, where), e.value
+			r.table(e, verifyKeys, func(e *tomltree.Entry, where string) {
+				d.require, d.requireAt = r.Strings(e.Value, where), e.Value
 			})
 		case "limits":
-			r.table(e, limitKeys, func(e *entry, where string) {
-				if _, ok := r.integer(e.value, where, 0, math.MaxInt32); ok {
-					d.limits[slices.Index(limitKeys, e.key)] = e.value
+			r.table(e, limitKeys, func(e *tomltree.Entry, where string) {
+				if _, ok := r.Integer(e.Value, where, 0, math.MaxInt32); ok {
+					d.limits[slices.Index(limitKeys, e.Key)] = e.Value
 				}
 			})
 		case "meta":
-			if r.is(e.value, "meta", tableKind) {
-				d.meta = e.value
+			if r.Is(e.Value, "meta", tomltree.Table) {
+				d.meta = e.Value
 			}
 		case "servers":
 			d.servers = r.servers(e)
 		case "agents":
 			d.agents = r.agents(e)
 		case "vars":
-			if r.is(e.value, "vars", tableKind) {
-				for _, v := range e.value.entries {
-					if !isName(strings.ReplaceAll(v.key, ".", "_")) {
-						r.errorf(diag.BadValue, r.keySpan(v), "%q is no name of a variable", v.key).
+			if r.Is(e.Value, "vars", tomltree.Table) {
+				for _, v := range e.Value.Entries {
+					if !isName(strings.ReplaceAll(v.Key, ".", "_")) {
+						r.Errorf(diag.BadValue, r.KeySpan(v), "%q is no name of a variable", v.Key).
 							Hint = "a name is of letters, digits, \"_\", \"-\" and \".\", and begins with a letter or \"_\""
 					}
-					r.is(v.value, "vars."+v.key, stringKind)
+					r.Is(v.Value, "vars."+v.Key, tomltree.String)
 				}
-				d.vars = e.value
+				d.vars = e.Value
 			}
 		case "environment":
-			for i, name := range r.strings(e.value, "environment") {
+			for i, name := range r.Strings(e.Value, "environment") {
 				if !isName(name) || strings.ContainsAny(name, "-.") {
-					r.errorf(diag.BadValue, r.itemSpan(e.value, i), "%q is no name of an environment variable", name)
+					r.Errorf(diag.BadValue, r.ItemSpan(e.Value, i), "%q is no name of an environment variable", name)
 				} else {
 					d.environment = append(d.environment, name)
 				}
 			}
 		case "aliases":
-			r.table(e, aliasKeys, func(e *entry, where string) {
-				if e.key == "verbs" {
-					d.verbs = r.aliases(e.value, where, aVerb)
+			r.table(e, aliasKeys, func(e *tomltree.Entry, where string) {
+				if e.Key == "verbs" {
+					d.verbs = r.aliases(e.Value, where, aVerb)
 				} else {
-					d.nouns = r.aliases(e.value, where, aNoun)
+					d.nouns = r.aliases(e.Value, where, aNoun)
 				}
 			})
 		default:
@@ -270,27 +282,27 @@ func decode(src *diag.Source, root *value, pack, partial bool, list *diag.List) 
 }
 
 // table calls read for each known entry of the table at e, and warns of others.
-func (r *reader) table(e *entry, known []string, read func(e *entry, where string)) {
-	if !r.is(e.value, e.key, tableKind) {
+func (r *reader) table(e *tomltree.Entry, known []string, read func(e *tomltree.Entry, where string)) {
+	if !r.Is(e.Value, e.Key, tomltree.Table) {
 		return
 	}
-	for _, sub := range e.value.entries {
-		if slices.Contains(known, sub.key) {
-			read(sub, e.key+"."+sub.key)
+	for _, sub := range e.Value.Entries {
+		if slices.Contains(known, sub.Key) {
+			read(sub, e.Key+"."+sub.Key)
 		} else {
-			r.unknown(sub, "["+e.key+"]", known)
+			r.unknown(sub, "["+e.Key+"]", known)
 		}
 	}
 }
 
-func (r *reader) aliases(v *value, where, what string) []alias {
-	if !r.is(v, where, tableKind) {
+func (r *reader) aliases(v *tomltree.Value, where, what string) []alias {
+	if !r.Is(v, where, tomltree.Table) {
 		return nil
 	}
 	var out []alias
-	for _, e := range v.entries {
-		if r.is(e.value, where+"."+e.key, stringKind) && r.word(e.key, r.keySpan(e), what) {
-			out = append(out, alias{strings.ToLower(e.key), strings.ToLower(e.value.text), r.src, r.keySpan(e)})
+	for _, e := range v.Entries {
+		if r.Is(e.Value, where+"."+e.Key, tomltree.String) && r.word(e.Key, r.KeySpan(e), what) {
+			out = append(out, alias{strings.ToLower(e.Key), strings.ToLower(e.Value.Text), r.Source, r.KeySpan(e)})
 		}
 	}
 	return out
@@ -300,13 +312,13 @@ func (r *reader) aliases(v *value, where, what string) []alias {
 func (r *reader) word(text string, span diag.Span, what string) bool {
 	switch {
 	case lang.IsPreposition(text):
-		r.errorf(diag.PrepositionNoun, span, "%q is a preposition and cannot be %s", text, what).
+		r.Errorf(diag.PrepositionNoun, span, "%q is a preposition and cannot be %s", text, what).
 			Hint = "no line could be written with it; choose another word, or join two: \"" + text + "-file\""
 	case what == aVerb && !isVerb(text):
-		r.errorf(diag.BadValue, span, "%q cannot be a verb", text).
+		r.Errorf(diag.BadValue, span, "%q cannot be a verb", text).
 			Hint = "a verb begins with a letter and goes on with letters, digits, \"-\" and \"_\""
 	case !isNoun(text):
-		r.errorf(diag.BadValue, span, "%q cannot be a noun", text).
+		r.Errorf(diag.BadValue, span, "%q cannot be a noun", text).
 			Hint = "a noun is one word of letters, digits and \"-\", \"_\", \".\", \"+\", \"/\"; it begins with a letter or digit and does not end in a full stop"
 	default:
 		return true
@@ -334,96 +346,96 @@ func isNoun(text string) bool {
 	return text != "" && text[0] != '_' && text[len(text)-1] != '.'
 }
 
-func (r *reader) env(v *value, where string) map[string]string {
-	env := r.stringTable(v, where)
-	for _, e := range v.entries {
-		if e.key == "" || strings.ContainsAny(e.key, "=\x00") || strings.Contains(env[e.key], "\x00") {
-			r.errorf(diag.BadValue, r.keySpan(e), "%q cannot be an environment variable", e.key)
-			delete(env, e.key)
+func (r *reader) env(v *tomltree.Value, where string) map[string]string {
+	env := r.StringTable(v, where)
+	for _, e := range v.Entries {
+		if e.Key == "" || strings.ContainsAny(e.Key, "=\x00") || strings.Contains(env[e.Key], "\x00") {
+			r.Errorf(diag.BadValue, r.KeySpan(e), "%q cannot be an environment variable", e.Key)
+			delete(env, e.Key)
 		}
 	}
 	return env
 }
 
-func (r *reader) binding(c *entry) *Binding {
-	where := "commands." + c.key
-	if !r.is(c.value, where, tableKind) {
+func (r *reader) binding(c *tomltree.Entry) *Binding {
+	where := "commands." + c.Key
+	if !r.Is(c.Value, where, tomltree.Table) {
 		return nil
 	}
-	if c.key == "" || strings.ContainsFunc(c.key, func(c rune) bool { return c <= ' ' || c == 0x7f || c == '"' }) {
-		r.errorf(diag.BadValue, r.keySpan(c), "%q cannot name a binding", c.key).Hint = "use letters, digits, \"_\" and \"-\""
+	if c.Key == "" || strings.ContainsFunc(c.Key, func(c rune) bool { return c <= ' ' || c == 0x7f || c == '"' }) {
+		r.Errorf(diag.BadValue, r.KeySpan(c), "%q cannot name a binding", c.Key).Hint = "use letters, digits, \"_\" and \"-\""
 		return nil
 	}
-	b := &Binding{Name: c.key, Source: r.src, Span: r.keySpan(c), keys: c.value}
+	b := &Binding{Name: c.Key, Source: r.Source, Span: r.KeySpan(c), keys: c.Value}
 	valid := true
-	for _, e := range c.value.entries {
-		where, v := where+"."+e.key, e.value
-		switch e.key {
+	for _, e := range c.Value.Entries {
+		where, v := where+"."+e.Key, e.Value
+		switch e.Key {
 		case "verb":
-			b.Verb = strings.ToLower(r.str(v, where))
-			valid = v.kind == stringKind && r.word(b.Verb, r.span(v), aVerb) && valid
+			b.Verb = strings.ToLower(r.String(v, where))
+			valid = v.Kind == tomltree.String && r.word(b.Verb, r.Span(v), aVerb) && valid
 		case "noun":
-			b.Noun = strings.ToLower(r.str(v, where))
-			valid = v.kind == stringKind && r.word(b.Noun, r.span(v), aNoun) && valid
+			b.Noun = strings.ToLower(r.String(v, where))
+			valid = v.Kind == tomltree.String && r.word(b.Noun, r.Span(v), aNoun) && valid
 		case "aliases":
-			for i, text := range r.strings(v, where) {
-				if r.word(text, r.itemSpan(v, i), aNoun) {
+			for i, text := range r.Strings(v, where) {
+				if r.word(text, r.ItemSpan(v, i), aNoun) {
 					b.Aliases = append(b.Aliases, strings.ToLower(text))
 				}
 			}
 		case "skill":
-			b.Skill = r.str(v, where)
+			b.Skill = r.String(v, where)
 		case "tool", "arguments", "shell": // below: they depend on each other
 		case "composite":
-			b.composite = r.strings(v, where)
-			if n := len(v.items); v.kind == arrayKind && (n == 0 || n > maxSteps) {
-				r.errorf(diag.BadValue, r.span(v), "%s has %d members; a composite has 1 to %d", where, n, maxSteps)
+			b.composite = r.Strings(v, where)
+			if n := len(v.Items); v.Kind == tomltree.Array && (n == 0 || n > maxSteps) {
+				r.Errorf(diag.BadValue, r.Span(v), "%s has %d members; a composite has 1 to %d", where, n, maxSteps)
 				b.composite = nil
 			}
 		case "order":
-			b.order = r.oneOf(v, where, "parallel", "sequence")
+			b.order = r.OneOf(v, where, "parallel", "sequence")
 		case "effect":
-			b.effect = plan.Effect(r.oneOf(v, where, string(plan.Read), string(plan.Write)))
+			b.effect = plan.Effect(r.OneOf(v, where, string(plan.Read), string(plan.Write)))
 		case "prepositions":
-			for i, text := range r.strings(v, where) {
+			for i, text := range r.Strings(v, where) {
 				if lang.IsPreposition(text) {
 					b.Prepositions = append(b.Prepositions, strings.ToLower(text))
 					continue
 				}
-				d := r.errorf(diag.BadValue, r.itemSpan(v, i), "%q is no preposition", text)
+				d := r.Errorf(diag.BadValue, r.ItemSpan(v, i), "%q is no preposition", text)
 				d.Hint = "prepositions: " + strings.Join(lang.Prepositions[:], ", ")
 				if near := Suggest(text, lang.Prepositions[:]); near != "" {
 					didYouMean(d, near, fmt.Sprintf("%q", near))
 				}
 			}
 		case "cwd":
-			if b.Dir = r.str(v, where); strings.Contains(b.Dir, "\x00") || v.text == "" && v.kind == stringKind {
-				r.errorf(diag.BadValue, r.span(v), "%s is no path", where)
+			if b.Dir = r.String(v, where); strings.Contains(b.Dir, "\x00") || v.Text == "" && v.Kind == tomltree.String {
+				r.Errorf(diag.BadValue, r.Span(v), "%s is no path", where)
 			}
 		case "env":
 			b.Env = r.env(v, where)
 		case "flags":
-			b.Flags = r.boolean(v, where)
+			b.Flags = r.Bool(v, where)
 		case "when":
-			b.WhenFailure = r.oneOf(v, where, "failure") != ""
+			b.WhenFailure = r.OneOf(v, where, "failure") != ""
 		case "finally":
-			b.Finally = r.boolean(v, where)
+			b.Finally = r.Bool(v, where)
 		case "exclusive":
-			if b.Exclusive = r.str(v, where); v.kind == stringKind && !isLockName(b.Exclusive) {
-				r.errorf(diag.BadValue, r.span(v), "%q cannot name a lock", b.Exclusive).
+			if b.Exclusive = r.String(v, where); v.Kind == tomltree.String && !isLockName(b.Exclusive) {
+				r.Errorf(diag.BadValue, r.Span(v), "%q cannot name a lock", b.Exclusive).
 					Hint = "a name is of at most 64 letters, digits, \"_\", \"-\" and \".\", and begins with a letter or digit"
 				b.Exclusive = ""
 			}
 		case "junit":
-			b.junit = r.str(v, where)
-			if _, err := filepath.Match(b.junit, ""); err != nil || v.kind == stringKind && b.junit == "" || strings.ContainsRune(b.junit, 0) {
-				r.errorf(diag.BadValue, r.span(v), "%q is no path, nor a pattern of paths", b.junit).Hint = "for example \"build/test-results/*.xml\""
+			b.junit = r.String(v, where)
+			if _, err := filepath.Match(b.junit, ""); err != nil || v.Kind == tomltree.String && b.junit == "" || strings.ContainsRune(b.junit, 0) {
+				r.Errorf(diag.BadValue, r.Span(v), "%q is no path, nor a pattern of paths", b.junit).Hint = "for example \"build/test-results/*.xml\""
 				b.junit = ""
 			}
 		case "problems":
-			for i, text := range r.strings(v, where) {
+			for i, text := range r.Strings(v, where) {
 				if err := checkProblem(text); err != nil {
-					r.errorf(diag.BadValue, r.itemSpan(v, i), "%s: %v", where, err).
+					r.Errorf(diag.BadValue, r.ItemSpan(v, i), "%s: %v", where, err).
 						Hint = "write a regular expression (RE2) with the groups (?P<file>...), (?P<line>...), (?P<column>...) and (?P<message>...), of which file or message must be there"
 					continue
 				}
@@ -432,47 +444,47 @@ func (r *reader) binding(c *entry) *Binding {
 		case "expect":
 			r.expect(v, where, &b.Expect)
 		case "hint":
-			b.Hint = r.str(v, where)
+			b.Hint = r.String(v, where)
 		case "receipt_required":
-			b.ReceiptRequired = r.boolean(v, where)
+			b.ReceiptRequired = r.Bool(v, where)
 		case "reuse":
-			b.Reuse = r.boolean(v, where)
+			b.Reuse = r.Bool(v, where)
 		case "secrets":
-			b.Secrets = r.strings(v, where)
+			b.Secrets = r.Strings(v, where)
 		case "expected_receipt_fields":
-			b.Expect.Fields = r.strings(v, where)
+			b.Expect.Fields = r.Strings(v, where)
 			for i, f := range b.Expect.Fields {
 				if !fieldPath().MatchString(f) {
-					r.errorf(diag.BadValue, r.itemSpan(v, i), "%q is no path of a receipt's field", f).Hint = "a path has names with dots between: \"result.id\""
+					r.Errorf(diag.BadValue, r.ItemSpan(v, i), "%q is no path of a receipt's field", f).Hint = "a path has names with dots between: \"result.id\""
 				}
 			}
 		case "pins":
-			b.Pins = r.strings(v, where)
+			b.Pins = r.Strings(v, where)
 			for i, p := range b.Pins {
 				if p == "" || strings.ContainsRune(p, 0) {
-					r.errorf(diag.BadValue, r.itemSpan(v, i), "%q is no path of a file", p)
+					r.Errorf(diag.BadValue, r.ItemSpan(v, i), "%q is no path of a file", p)
 				}
 			}
 		case "inputs":
 			b.Inputs = r.inputs(v, where)
 		case "gate_wrapper":
-			b.GateWrapper = r.str(v, where)
+			b.GateWrapper = r.String(v, where)
 		case "notes":
-			b.Notes = r.str(v, where)
+			b.Notes = r.String(v, where)
 		case "deprecated":
-			b.Deprecated = r.boolean(v, where)
+			b.Deprecated = r.Bool(v, where)
 		case "target_mode":
-			b.TargetMode = r.str(v, where)
+			b.TargetMode = r.String(v, where)
 		case "contract":
-			b.Contract = r.str(v, where)
+			b.Contract = r.String(v, where)
 		default:
-			if !b.budget.read(r, e.key, where, v) {
-				r.unknown(e, "["+"commands."+c.key+"]", bindingKeys)
+			if !b.budget.read(r, e.Key, where, v) {
+				r.unknown(e, "["+"commands."+c.Key+"]", bindingKeys)
 			}
 		}
 	}
 	for _, key := range [...]string{"verb", "noun"} {
-		if c.value.get(key) == nil {
+		if c.Value.Get(key) == nil {
 			r.missing(b.Span, "a binding says what one verb and one noun run", "%s has no %s", where, key)
 			valid = false
 		}
@@ -485,10 +497,10 @@ func (r *reader) binding(c *entry) *Binding {
 }
 
 // inputs reads patterns of files, each once.
-func (r *reader) inputs(v *value, where string) (patterns []string) {
-	for i, p := range r.strings(v, where) {
+func (r *reader) inputs(v *tomltree.Value, where string) (patterns []string) {
+	for i, p := range r.Strings(v, where) {
 		if err := plan.CheckInput(p); err != nil {
-			r.errorf(diag.BadValue, r.itemSpan(v, i), "%q cannot be an input: %v", p, err).
+			r.Errorf(diag.BadValue, r.ItemSpan(v, i), "%q cannot be an input: %v", p, err).
 				Hint = "an input is a path or a pattern below the directory of the matrix, with slashes: \"node_modules/.package-lock.json\", \".venv/**/RECORD\""
 			continue
 		}
@@ -497,7 +509,7 @@ func (r *reader) inputs(v *value, where string) (patterns []string) {
 		}
 	}
 	if len(patterns) > maxInputs {
-		r.errorf(diag.BadValue, r.span(v), "%s has %d patterns; a binding has at most %d", where, len(patterns), maxInputs)
+		r.Errorf(diag.BadValue, r.Span(v), "%s has %d patterns; a binding has at most %d", where, len(patterns), maxInputs)
 		patterns = nil
 	}
 	return patterns
@@ -505,42 +517,42 @@ func (r *reader) inputs(v *value, where string) (patterns []string) {
 
 // tool reads what b runs: composite, tool, shell and arguments.
 func (r *reader) tool(b *Binding, where string) {
-	shell, arguments := false, b.keys.get("arguments")
-	if v := b.keys.get("shell"); v != nil {
-		shell = r.boolean(v, where+".shell")
+	shell, arguments := false, b.keys.Get("arguments")
+	if v := b.keys.Get("shell"); v != nil {
+		shell = r.Bool(v, where+".shell")
 	}
-	tool := b.keys.get("tool")
+	tool := b.keys.Get("tool")
 	switch {
-	case b.keys.get("composite") != nil:
+	case b.keys.Get("composite") != nil:
 		// It wins over a tool; the real matrices of the field have both.
 		b.Kind = plan.Composite
 	case tool == nil:
 		r.missing(b.Span, "say what it runs: tool = \"...\"", "%s has neither tool nor composite", where)
-	case !r.is(tool, where+".tool", stringKind):
-	case strings.ContainsRune(tool.text, 0):
-		r.errorf(diag.BadTemplate, r.span(tool), "%s.tool holds a NUL", where)
+	case !r.Is(tool, where+".tool", tomltree.String):
+	case strings.ContainsRune(tool.Text, 0):
+		r.Errorf(diag.BadTemplate, r.Span(tool), "%s.tool holds a NUL", where)
 	case shell:
-		script, err := parseScript(tool.text)
+		script, err := parseScript(tool.Text)
 		if err != nil {
 			r.badTemplate(tool, 0, where+".tool", err)
 			return
 		}
 		b.Kind, b.Script = plan.Process, script
-	case strings.HasPrefix(tool.text, "mcp:") || strings.HasPrefix(tool.text, "mcp--"):
-		target, ok := mcpTarget(tool.text)
+	case strings.HasPrefix(tool.Text, "mcp:") || strings.HasPrefix(tool.Text, "mcp--"):
+		target, ok := mcpTarget(tool.Text)
 		if !ok {
-			r.errorf(diag.BadTemplate, r.span(tool), "%q names no MCP tool", tool.text).
+			r.Errorf(diag.BadTemplate, r.Span(tool), "%q names no MCP tool", tool.Text).
 				Hint = "write \"mcp:server:tool\"; values of the call go into the arguments table"
 			return
 		}
 		b.Kind, b.Target = plan.MCP, target
-	case tool.text == "new_task":
+	case tool.Text == "new_task":
 		b.Kind, b.Target = plan.Task, b.TargetMode
 		if b.Target == "" {
 			b.Target = b.Noun
 		}
-	case strings.HasPrefix(tool.text, builtinPrefix):
-		text := strings.TrimPrefix(tool.text, builtinPrefix)
+	case strings.HasPrefix(tool.Text, builtinPrefix):
+		text := strings.TrimPrefix(tool.Text, builtinPrefix)
 		t, err := ParseTemplate(text)
 		if err != nil {
 			r.badTemplate(tool, len(builtinPrefix), where+".tool", err)
@@ -548,7 +560,7 @@ func (r *reader) tool(b *Binding, where string) {
 		}
 		known := []string{plan.GateResults, plan.ValidateReceipt}
 		if !slices.Contains(known, t.Program()) {
-			r.errorf(diag.BadValue, r.span(tool), "there is no built-in %q", t.Program()).
+			r.Errorf(diag.BadValue, r.Span(tool), "there is no built-in %q", t.Program()).
 				Hint = "built-ins: " + strings.Join(known, ", ")
 			return
 		}
@@ -560,20 +572,20 @@ func (r *reader) tool(b *Binding, where string) {
 	}
 	b.Expect.JUnit, b.Expect.Problems = b.junit, b.problems
 	for _, key := range [...]string{"cwd", "env", "shell", "flags", "expect", "stall", "max_output", "junit", "problems", "inputs"} {
-		if v := b.keys.get(key); v != nil && b.Kind == plan.Composite {
-			r.warnf(diag.BadValue, r.span(v), "%s.%s has no effect on a composite", where, key).
+		if v := b.keys.Get(key); v != nil && b.Kind == plan.Composite {
+			r.Warnf(diag.BadValue, r.Span(v), "%s.%s has no effect on a composite", where, key).
 				Hint = "say it of the members"
 		}
 	}
-	if v := b.keys.get("order"); v != nil && b.order != "" && b.Kind != plan.Composite && b.Kind != "" {
-		r.warnf(diag.BadValue, r.span(v), "%s.order has no effect: only a composite has one", where)
+	if v := b.keys.Get("order"); v != nil && b.order != "" && b.Kind != plan.Composite && b.Kind != "" {
+		r.Warnf(diag.BadValue, r.Span(v), "%s.order has no effect: only a composite has one", where)
 	}
 	switch {
 	case arguments == nil:
 	case b.Kind == plan.MCP:
 		b.Arguments = r.arguments(arguments, where+".arguments")
 	case b.Kind != "":
-		r.warnf(diag.BadValue, r.span(arguments), "%s.arguments has no effect: only MCP tools take it", where)
+		r.Warnf(diag.BadValue, r.Span(arguments), "%s.arguments has no effect: only MCP tools take it", where)
 	}
 }
 
@@ -607,11 +619,11 @@ var fieldPath = sync.OnceValue(func() *regexp.Regexp {
 const builtinPrefix = "builtin:"
 
 // template reads a command line; nil if it is none.
-func (r *reader) template(v *value, where string) *Template {
-	if !r.is(v, where, stringKind) {
+func (r *reader) template(v *tomltree.Value, where string) *Template {
+	if !r.Is(v, where, tomltree.String) {
 		return nil
 	}
-	t, err := ParseTemplate(v.text)
+	t, err := ParseTemplate(v.Text)
 	if err != nil {
 		r.badTemplate(v, 0, where, err)
 		return nil
@@ -620,10 +632,10 @@ func (r *reader) template(v *value, where string) *Template {
 }
 
 // badTemplate reports a [*TemplateError] in the text of v from offset on.
-func (r *reader) badTemplate(v *value, offset int, where string, err error) {
+func (r *reader) badTemplate(v *tomltree.Value, offset int, where string, err error) {
 	var te *TemplateError
 	if errors.As(err, &te) {
-		r.errorf(diag.BadTemplate, r.inside(v, offset+te.Start, offset+te.End), "%s: %s", where, te.Message).Hint = te.Hint
+		r.Errorf(diag.BadTemplate, r.Inside(v, offset+te.Start, offset+te.End), "%s: %s", where, te.Message).Hint = te.Hint
 	}
 }
 
@@ -642,32 +654,32 @@ func mcpTarget(text string) (string, bool) {
 	return server + ":" + tool, ok
 }
 
-func (r *reader) expect(v *value, where string, x *plan.Expect) {
-	r.table(&entry{key: where, value: v}, expectKeys, func(e *entry, where string) {
-		switch e.key {
+func (r *reader) expect(v *tomltree.Value, where string, x *plan.Expect) {
+	r.table(&tomltree.Entry{Key: where, Value: v}, expectKeys, func(e *tomltree.Entry, where string) {
+		switch e.Key {
 		case "exit_codes":
-			if !r.is(e.value, where, arrayKind) {
+			if !r.Is(e.Value, where, tomltree.Array) {
 				return
 			}
-			for i, item := range e.value.items {
-				if n, ok := r.integer(item, fmt.Sprintf("%s[%d]", where, i), 0, 255); ok {
+			for i, item := range e.Value.Items {
+				if n, ok := r.Integer(item, fmt.Sprintf("%s[%d]", where, i), 0, 255); ok {
 					x.ExitCodes = append(x.ExitCodes, int(n))
 				}
 			}
-			if len(e.value.items) == 0 {
-				r.errorf(diag.BadValue, r.span(e.value), "%s is empty: nothing could pass", where)
+			if len(e.Value.Items) == 0 {
+				r.Errorf(diag.BadValue, r.Span(e.Value), "%s is empty: nothing could pass", where)
 			}
 		case "min_tests":
-			if n, ok := r.integer(e.value, where, 0, math.MaxInt32); ok {
+			if n, ok := r.Integer(e.Value, where, 0, math.MaxInt32); ok {
 				if x.MinTests = int(n); n == 0 {
 					x.MinTests = -1 // said, and not merely left out
 				}
 			}
 		case "stdout":
-			x.Stdout = r.str(e.value, where)
-			x.EmptyStdout = e.value.kind == stringKind && x.Stdout == ""
+			x.Stdout = r.String(e.Value, where)
+			x.EmptyStdout = e.Value.Kind == tomltree.String && x.Stdout == ""
 			if _, err := regexp.Compile(x.Stdout); err != nil {
-				r.errorf(diag.BadValue, r.span(e.value), "%s: %s", where, strings.TrimPrefix(err.Error(), "error parsing regexp: ")).
+				r.Errorf(diag.BadValue, r.Span(e.Value), "%s: %s", where, strings.TrimPrefix(err.Error(), "error parsing regexp: ")).
 					Hint = "it is a regular expression (RE2); \"\" means no output at all"
 				x.Stdout = ""
 			}
@@ -675,34 +687,14 @@ func (r *reader) expect(v *value, where string, x *plan.Expect) {
 	})
 }
 
-// itemSpan returns the place of item i of an array of strings.
-func (r *reader) itemSpan(v *value, i int) diag.Span {
-	if i < len(v.items) {
-		return r.span(v.items[i])
-	}
-	return r.span(v)
-}
-
-func (r *reader) oneOf(v *value, where string, allowed ...string) string {
-	if !r.is(v, where, stringKind) {
-		return ""
-	}
-	if slices.Contains(allowed, v.text) {
-		return v.text
-	}
-	r.errorf(diag.BadValue, r.span(v), "%s cannot be %q", where, v.text).
-		Hint = "write \"" + strings.Join(allowed, "\" or \"") + "\""
-	return ""
-}
-
 // duration reads a duration; "0" is unbounded.
-func (r *reader) duration(v *value, where string) *time.Duration {
-	if !r.is(v, where, stringKind) {
+func (r *reader) duration(v *tomltree.Value, where string) *time.Duration {
+	if !r.Is(v, where, tomltree.String) {
 		return nil
 	}
-	d, err := time.ParseDuration(v.text)
+	d, err := time.ParseDuration(v.Text)
 	if err != nil || d < 0 {
-		r.errorf(diag.BadValue, r.span(v), "%s cannot be %q", where, v.text).
+		r.Errorf(diag.BadValue, r.Span(v), "%s cannot be %q", where, v.Text).
 			Hint = "write a duration with its unit: \"90s\", \"3m\", \"1h30m\"; \"0\" for no bound"
 		return nil
 	}
@@ -710,22 +702,22 @@ func (r *reader) duration(v *value, where string) *time.Duration {
 }
 
 // size reads a number of bytes.
-func (r *reader) size(v *value, where string) *int64 {
-	if v.kind == integerKind {
-		if n, ok := r.integer(v, where, 0, math.MaxInt64); ok {
+func (r *reader) size(v *tomltree.Value, where string) *int64 {
+	if v.Kind == tomltree.Integer {
+		if n, ok := r.Integer(v, where, 0, math.MaxInt64); ok {
 			return &n
 		}
 		return nil
 	}
-	if !r.is(v, where, stringKind) {
+	if !r.Is(v, where, tomltree.String) {
 		return nil
 	}
-	text := strings.ToLower(strings.TrimSpace(v.text))
+	text := strings.ToLower(strings.TrimSpace(v.Text))
 	digits := strings.TrimRight(text, "bikmgt ")
 	n, err := strconv.ParseInt(digits, 10, 64)
 	unit, ok := sizeUnit(strings.TrimSpace(text[len(digits):]))
 	if err != nil || !ok || n < 0 || n > math.MaxInt64/unit {
-		r.errorf(diag.BadValue, r.span(v), "%s cannot be %q", where, v.text).
+		r.Errorf(diag.BadValue, r.Span(v), "%s cannot be %q", where, v.Text).
 			Hint = "write bytes, or a whole number with kB, MB, GB (powers of 1000), KiB, MiB, GiB (powers of 1024)"
 		return nil
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/command-dialect/dialect/lang/diag"
+	"github.com/command-dialect/dialect/lang/tomltree"
 )
 
 // Append returns the edit that adds text, which ends in a line end, to the file of m behind an
@@ -37,39 +38,29 @@ func (m *Matrix) AddAlias(b *Binding, alias string) (edit diag.Edit, ok bool) {
 		if src := m.root(); src == nil || bytes.Contains(src.Text, []byte("aliases")) {
 			return edit, false
 		}
-		return m.Append(fmt.Sprintf("[aliases.nouns]\n%s = %q\n", Key(alias), b.Noun))
+		return m.Append(fmt.Sprintf("[aliases.nouns]\n%s = %q\n", tomltree.Key(alias), b.Noun))
 	}
 	src := b.Source
-	if v := b.keys.get("aliases"); v != nil {
-		if v.start >= len(src.Text) || src.Text[v.start] != '[' {
+	if v := b.keys.Get("aliases"); v != nil {
+		if v.Start >= len(src.Text) || src.Text[v.Start] != '[' {
 			return edit, false
 		}
 		text := fmt.Sprintf("%q, ", alias)
-		if len(v.items) == 0 {
+		if len(v.Items) == 0 {
 			text = fmt.Sprintf("%q", alias)
 		}
-		return diag.Edit{File: src.Name, Span: src.Span(v.start+1, v.start+1), New: text}, true
+		return diag.Edit{File: src.Name, Span: src.Span(v.Start+1, v.Start+1), New: text}, true
 	}
-	noun := b.keys.get("noun")
+	noun := b.keys.Get("noun")
 	if noun == nil {
 		return edit, false
 	}
-	line := src.Span(noun.end, noun.end).Start.Line
+	line := src.Span(noun.End, noun.End).Start.Line
 	text := src.Line(line)
-	before, after := text[:noun.end-src.LineStart(line)], strings.TrimSpace(string(text[noun.end-src.LineStart(line):]))
+	before, after := text[:noun.End-src.LineStart(line)], strings.TrimSpace(string(text[noun.End-src.LineStart(line):]))
 	if !bytes.HasPrefix(bytes.TrimSpace(before), []byte("noun")) || after != "" && !strings.HasPrefix(after, "#") {
 		return edit, false // an inline table, or dotted keys
 	}
 	end := src.LineStart(line) + len(text)
 	return diag.Edit{File: src.Name, Span: src.Span(end, end), New: fmt.Sprintf("\naliases = [%q]", alias)}, true
-}
-
-// Key returns word as a key of TOML, quoted if need be.
-func Key(word string) string {
-	for i := range len(word) {
-		if !isNameByte(word[i]) && word[i] != '-' {
-			return fmt.Sprintf("%q", word)
-		}
-	}
-	return word
 }

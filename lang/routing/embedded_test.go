@@ -7,6 +7,7 @@ import (
 	"github.com/pelletier/go-toml/v2"
 
 	"github.com/command-dialect/dialect/lang/diag"
+	"github.com/command-dialect/dialect/lang/tomltree"
 	"github.com/command-dialect/dialect/stdlib"
 )
 
@@ -21,7 +22,7 @@ func TestEmbedded(t *testing.T) {
 	}
 	for _, name := range stdlib.Packs() {
 		text, _ := stdlib.Pack(name)
-		if _, faults := parseTOML(diag.NewSource(name, text), false); len(faults) > 0 {
+		if _, faults := tomltree.Parse(diag.NewSource(name, text), false); len(faults) > 0 {
 			t.Errorf("%s: %v", name, faults)
 		}
 	}

@@ -19,6 +19,7 @@ import (
 	"github.com/command-dialect/dialect/lang/diag"
 	"github.com/command-dialect/dialect/lang/plan"
 	"github.com/command-dialect/dialect/lang/regular"
+	"github.com/command-dialect/dialect/lang/tomltree"
 	"github.com/command-dialect/dialect/stdlib"
 )
 
@@ -143,7 +144,7 @@ type loader struct {
 	env     map[string]string
 	require struct { // of the last [verify]
 		names []string
-		at    *value
+		at    *tomltree.Value
 		src   *diag.Source
 	}
 	clash  []packClash
@@ -155,23 +156,23 @@ type loader struct {
 // A packClash is a binding of one pack that replaced that of another.
 type packClash struct {
 	old, by *Binding
-	at      *value // the item of extends that brought it, in src
+	at      *tomltree.Value // the item of extends that brought it, in src
 	src     *diag.Source
 }
 
 // complain reports a fault at the item of extends that led to a file, or at the
 // root matrix as a whole.
-func (l *loader) complain(code diag.Code, src *diag.Source, at *value, format string, args ...any) *diag.Diagnostic {
+func (l *loader) complain(code diag.Code, src *diag.Source, at *tomltree.Value, format string, args ...any) *diag.Diagnostic {
 	name, span := l.m.Name, diag.Span{}
 	if at != nil {
-		name, span = src.Name, src.Span(at.start, at.end)
+		name, span = src.Name, src.Span(at.Start, at.End)
 	}
 	l.list = append(l.list, diag.Errorf(code, name, span, format, args...))
 	return &l.list[len(l.list)-1]
 }
 
 // pack loads a pack that item at of src names; nil for core.
-func (l *loader) pack(name string, src *diag.Source, at *value) {
+func (l *loader) pack(name string, src *diag.Source, at *tomltree.Value) {
 	text, ok := stdlib.Pack(name)
 	if !ok {
 		d := l.complain(diag.UnknownPack, src, at, "there is no pack %q", name)
@@ -189,7 +190,7 @@ func (l *loader) pack(name string, src *diag.Source, at *value) {
 }
 
 // file loads the matrix at an absolute path.
-func (l *loader) file(abs, name string, src *diag.Source, at *value) {
+func (l *loader) file(abs, name string, src *diag.Source, at *tomltree.Value) {
 	if !l.enter(abs, name, src, at) {
 		return
 	}
@@ -209,7 +210,7 @@ func (l *loader) file(abs, name string, src *diag.Source, at *value) {
 }
 
 // enter reports whether the file known as key is to be loaded now.
-func (l *loader) enter(key, name string, src *diag.Source, at *value) bool {
+func (l *loader) enter(key, name string, src *diag.Source, at *tomltree.Value) bool {
 	if i := slices.Index(l.keys, key); i >= 0 {
 		chain := append(slices.Clone(l.stack[i:]), name)
 		l.complain(diag.ExtendsCycle, src, at, "%s extends itself: %s", name, strings.Join(chain, " -> "))
@@ -237,12 +238,12 @@ func (l *loader) leave() {
 
 // load decodes src, loads what it extends, and then applies it. Relative paths
 // of it start at dir; recorded is its name in the digest.
-func (l *loader) load(src *diag.Source, dir, recorded string, pack bool, from *diag.Source, at *value) {
-	root, faults := parseTOML(src, pack)
+func (l *loader) load(src *diag.Source, dir, recorded string, pack bool, from *diag.Source, at *tomltree.Value) {
+	root, faults := tomltree.Parse(src, pack)
 	l.list = append(l.list, faults...)
 	d := decode(src, root, pack, len(faults) > 0, &l.list)
 	for _, item := range d.extends {
-		switch name := item.text; {
+		switch name := item.Text; {
 		case !strings.Contains(name, "/") && !strings.HasSuffix(name, ".toml"):
 			l.pack(name, src, item)
 		case pack:
@@ -272,7 +273,7 @@ func (l *loader) record(name string, content []byte) {
 }
 
 // apply merges one document over what was loaded before it.
-func (l *loader) apply(d *document, from *diag.Source, at *value) {
+func (l *loader) apply(d *document, from *diag.Source, at *tomltree.Value) {
 	l.budget, l.run = d.budget.over(l.budget), d.run.over(l.run)
 	for k, v := range d.env {
 		if l.env == nil {
@@ -283,13 +284,13 @@ func (l *loader) apply(d *document, from *diag.Source, at *value) {
 	l.m.Caches = append(l.m.Caches, d.caches...)
 	for i, to := range [...]*int{&l.m.Limits.Verbs, &l.m.Limits.Nouns, &l.m.Limits.Bindings} {
 		if v := d.limits[i]; v != nil {
-			*to = int(v.num)
+			*to = int(v.Int)
 		}
 	}
 	if d.vars != nil {
-		for _, e := range d.vars.entries {
-			if e.value.kind == stringKind {
-				l.m.Vars[e.key] = e.value.text
+		for _, e := range d.vars.Entries {
+			if e.Value.Kind == tomltree.String {
+				l.m.Vars[e.Key] = e.Value.Text
 			}
 		}
 	}
@@ -380,7 +381,7 @@ func (l *loader) finish() {
 	l.aliases()
 	for _, c := range l.clash {
 		if slices.Contains(m.Bindings, c.by) && c.at != nil {
-			l.list = append(l.list, diag.Warnf(diag.DuplicatePair, c.src.Name, c.src.Span(c.at.start, c.at.end),
+			l.list = append(l.list, diag.Warnf(diag.DuplicatePair, c.src.Name, c.src.Span(c.at.Start, c.at.End),
 				"\"%s %s\" of %s takes the place of that of %s", c.by.Verb, c.by.Noun, c.by.Source.Name, c.old.Source.Name).
 				WithHint("bind \"%s %s\" in this matrix to say what you mean", c.by.Verb, c.by.Noun))
 		}
@@ -400,16 +401,16 @@ func (l *loader) finish() {
 func (l *loader) required() {
 	l.m.Require = make([]string, 0, len(l.require.names))
 	for i, name := range l.require.names {
-		r := reader{src: l.require.src, list: &l.list}
+		r := newReader(l.require.src, &l.list)
 		b, several := l.m.Named(name)
 		switch {
 		case len(several) > 0:
-			r.errorf(diag.UnknownMember, r.itemSpan(l.require.at, i), "verify.require: several bindings have the noun %q: %s", name, strings.Join(several, ", "))
+			r.Errorf(diag.UnknownMember, r.ItemSpan(l.require.at, i), "verify.require: several bindings have the noun %q: %s", name, strings.Join(several, ", "))
 		case b == nil:
-			d := r.errorf(diag.UnknownMember, r.itemSpan(l.require.at, i), "verify.require: the matrix binds nothing called %q", name)
+			d := r.Errorf(diag.UnknownMember, r.ItemSpan(l.require.at, i), "verify.require: the matrix binds nothing called %q", name)
 			d.Hint = "name a [commands.NAME], a noun, or \"verb noun\""
 		case b.Kind == plan.Builtin && b.Target == plan.GateResults:
-			r.errorf(diag.BadValue, r.itemSpan(l.require.at, i), "verify.require: %q is the gate, which every verification asks for", name)
+			r.Errorf(diag.BadValue, r.ItemSpan(l.require.at, i), "verify.require: %q is the gate, which every verification asks for", name)
 		default:
 			l.m.Require = append(l.m.Require, name)
 		}
@@ -493,13 +494,13 @@ func (l *loader) members(b *Binding) {
 	if b.Kind != plan.Composite {
 		return
 	}
-	list := b.keys.get("composite")
+	list := b.keys.Get("composite")
 	for i, name := range b.composite {
-		r := reader{src: b.Source, list: &l.list}
+		r := newReader(b.Source, &l.list)
 		m := l.m.ByName(name)
 		switch {
 		case m == nil:
-			d := r.errorf(diag.UnknownMember, r.itemSpan(list, i), "%q has no member %q to run", b.Name, name)
+			d := r.Errorf(diag.UnknownMember, r.ItemSpan(list, i), "%q has no member %q to run", b.Name, name)
 			names := make([]string, 0, len(l.m.Bindings))
 			for _, other := range l.m.Bindings {
 				names = append(names, other.Name)
@@ -509,10 +510,10 @@ func (l *loader) members(b *Binding) {
 				didYouMean(d, near, fmt.Sprintf("%q", near))
 			}
 		case m.Kind == plan.Builtin && m.Target == plan.GateResults:
-			d := r.errorf(diag.BadValue, r.itemSpan(list, i), "%q has the gate as a member, and a gate decides about whole lines", b.Name)
+			d := r.Errorf(diag.BadValue, r.ItemSpan(list, i), "%q has the gate as a member, and a gate decides about whole lines", b.Name)
 			d.Hint = "write it as a line of its own; a run ends in a gate anyway"
 		case slices.Contains(b.Members, m):
-			r.errorf(diag.BadValue, r.itemSpan(list, i), "%q has the member %q twice", b.Name, name)
+			r.Errorf(diag.BadValue, r.ItemSpan(list, i), "%q has the member %q twice", b.Name, name)
 		default:
 			b.Members = append(b.Members, m)
 		}
@@ -534,8 +535,8 @@ func (l *loader) settle(b *Binding, size map[*Binding]int, chain []*Binding) int
 			for _, c := range append(chain[i:len(chain):len(chain)], m) {
 				names = append(names, c.Name)
 			}
-			r := reader{src: b.Source, list: &l.list}
-			r.errorf(diag.CompositeCycle, b.KeySpan("composite"), "%q contains itself: %s", m.Name, strings.Join(names, " -> ")).
+			r := newReader(b.Source, &l.list)
+			r.Errorf(diag.CompositeCycle, b.KeySpan("composite"), "%q contains itself: %s", m.Name, strings.Join(names, " -> ")).
 				Hint = "a composite runs its members and cannot be one of them"
 			continue
 		}
@@ -544,8 +545,8 @@ func (l *loader) settle(b *Binding, size map[*Binding]int, chain []*Binding) int
 			n = l.settle(m, size, chain)
 		}
 		if steps+n > maxSteps {
-			r := reader{src: b.Source, list: &l.list}
-			r.errorf(diag.BadValue, b.KeySpan("composite"), "%q expands to more than %d steps", b.Name, maxSteps)
+			r := newReader(b.Source, &l.list)
+			r.Errorf(diag.BadValue, b.KeySpan("composite"), "%q expands to more than %d steps", b.Name, maxSteps)
 			break
 		}
 		steps += n
@@ -611,18 +612,18 @@ func (b budget) plan(under plan.Budget) plan.Budget {
 func (l *loader) aliases() {
 	m := l.m
 	for _, b := range m.Bindings {
-		list := b.keys.get("aliases")
+		list := b.keys.Get("aliases")
 		for i, noun := range b.Aliases {
 			other := m.pairs[pair{b.Verb, noun}]
 			if other == b && noun != b.Noun {
 				continue
 			}
-			r := reader{src: b.Source, list: &l.list}
+			r := newReader(b.Source, &l.list)
 			what := "is its noun already"
 			if other != b {
 				what = fmt.Sprintf("means %q", other.Name)
 			}
-			d := r.warnf(diag.ConflictingNames, r.itemSpan(list, i), "the alias %q of %q is never used: \"%s %s\" %s", noun, b.Name, b.Verb, noun, what)
+			d := r.Warnf(diag.ConflictingNames, r.ItemSpan(list, i), "the alias %q of %q is never used: \"%s %s\" %s", noun, b.Name, b.Verb, noun, what)
 			d.Related = []diag.Related{{File: other.Source.Name, Span: other.Span, Message: "bound here"}}
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/command-dialect/dialect/lang/diag"
+	"github.com/command-dialect/dialect/lang/tomltree"
 	"github.com/command-dialect/dialect/stdlib"
 )
 
@@ -36,17 +37,17 @@ func (b *Binding) Table() diag.Span {
 // Key returns the place of the text of a string key, such as "noun"; ok is false if it is
 // absent or written so that its text cannot be found.
 func (b *Binding) Key(key string) (p Place, ok bool) {
-	v := b.keys.get(key)
-	if v == nil || v.kind != stringKind {
+	v := b.keys.Get(key)
+	if v == nil || v.Kind != tomltree.String {
 		return p, false
 	}
 	return b.unquoted(v)
 }
 
-func (b *Binding) unquoted(v *value) (p Place, ok bool) {
-	span := (&reader{src: b.Source}).inside(v, 0, len(v.text))
+func (b *Binding) unquoted(v *tomltree.Value) (p Place, ok bool) {
+	span := newReader(b.Source, nil).Inside(v, 0, len(v.Text))
 	text := b.Source.Text[span.Start.Offset:span.End.Offset]
-	return Place{b.Source, span}, string(text) == v.text
+	return Place{b.Source, span}, string(text) == v.Text
 }
 
 // A Member is a name in the list of a composite.
@@ -57,13 +58,13 @@ type Member struct {
 
 // MemberList returns the members of a composite as they are written.
 func (b *Binding) MemberList() (list []Member) {
-	v := b.keys.get("composite")
-	if v == nil || v.kind != arrayKind {
+	v := b.keys.Get("composite")
+	if v == nil || v.Kind != tomltree.Array {
 		return nil
 	}
-	for _, item := range v.items {
-		if p, ok := b.unquoted(item); ok && item.kind == stringKind {
-			list = append(list, Member{item.text, p})
+	for _, item := range v.Items {
+		if p, ok := b.unquoted(item); ok && item.Kind == tomltree.String {
+			list = append(list, Member{item.Text, p})
 		}
 	}
 	return list
@@ -100,7 +101,7 @@ func CheckNoun(word string) error { return checkWord(word, aNoun) }
 
 func checkWord(word, what string) error {
 	var list diag.List
-	r := reader{src: diag.NewSource("", []byte(word)), list: &list}
+	r := newReader(diag.NewSource("", []byte(word)), &list)
 	if r.word(word, diag.Span{}, what); len(list) > 0 {
 		return fmt.Errorf("%s: %s", list[0].Message, list[0].Hint)
 	}
@@ -109,7 +110,7 @@ func checkWord(word, what string) error {
 
 // CheckName says why a word cannot be the NAME of a [commands.NAME].
 func CheckName(word string) error {
-	if Key(word) != word || word == "" {
+	if tomltree.Key(word) != word || word == "" {
 		return fmt.Errorf("%q cannot name a binding: use letters, digits, \"_\" and \"-\"", word)
 	}
 	return nil

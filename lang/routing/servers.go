@@ -12,6 +12,7 @@ import (
 
 	"github.com/command-dialect/dialect/lang/diag"
 	"github.com/command-dialect/dialect/lang/plan"
+	"github.com/command-dialect/dialect/lang/tomltree"
 )
 
 // serverFiles are where agents and editors keep MCP servers, below the root of a project, with
@@ -128,85 +129,85 @@ func (m *Matrix) server(target string) string {
 }
 
 // servers decodes [servers.NAME].
-func (r *reader) servers(e *entry) (out []namedServer) {
-	if !r.is(e.value, e.key, tableKind) {
+func (r *reader) servers(e *tomltree.Entry) (out []namedServer) {
+	if !r.Is(e.Value, e.Key, tomltree.Table) {
 		return nil
 	}
-	for _, s := range e.value.entries {
-		where := "servers." + s.key
+	for _, s := range e.Value.Entries {
+		where := "servers." + s.Key
 		var server plan.Server
 		var args []string
-		r.table(&entry{key: where, value: s.value}, serverKeys, func(k *entry, where string) {
-			switch k.key {
+		r.table(&tomltree.Entry{Key: where, Value: s.Value}, serverKeys, func(k *tomltree.Entry, where string) {
+			switch k.Key {
 			case "command":
-				if t := r.template(k.value, where); t != nil {
+				if t := r.template(k.Value, where); t != nil {
 					if len(t.names) > 0 || t.rest {
-						r.errorf(diag.BadTemplate, r.span(k.value), "%s holds a placeholder: a server is started before any line", where)
+						r.Errorf(diag.BadTemplate, r.Span(k.Value), "%s holds a placeholder: a server is started before any line", where)
 					}
 					server.Argv = t.Argv(func(string) string { return "" }, nil)
 				}
 			case "args":
-				args = r.strings(k.value, where)
+				args = r.Strings(k.Value, where)
 			case "env":
-				server.Env = r.env(k.value, where)
+				server.Env = r.env(k.Value, where)
 			case "url":
-				server.URL = r.str(k.value, where)
+				server.URL = r.String(k.Value, where)
 			case "headers":
-				server.Headers = r.stringTable(k.value, where)
+				server.Headers = r.StringTable(k.Value, where)
 			case "disabled":
-				server.Disabled = r.boolean(k.value, where)
+				server.Disabled = r.Bool(k.Value, where)
 			}
 		})
-		server.Origin = r.src.Name
+		server.Origin = r.Source.Name
 		if server.Argv != nil {
 			server.Argv = append(server.Argv, args...)
 		}
-		if s.value.kind == tableKind && s.value.get("command") == nil && s.value.get("url") == nil {
-			r.missing(r.keySpan(s), "", "%s has neither command nor url", where)
+		if s.Value.Kind == tomltree.Table && s.Value.Get("command") == nil && s.Value.Get("url") == nil {
+			r.missing(r.KeySpan(s), "", "%s has neither command nor url", where)
 		}
-		out = append(out, namedServer{s.key, server})
+		out = append(out, namedServer{s.Key, server})
 	}
 	return out
 }
 
 // agents decodes [agents.NAME].
-func (r *reader) agents(e *entry) (out []namedAgent) {
-	if !r.is(e.value, e.key, tableKind) {
+func (r *reader) agents(e *tomltree.Entry) (out []namedAgent) {
+	if !r.Is(e.Value, e.Key, tomltree.Table) {
 		return nil
 	}
-	for _, a := range e.value.entries {
-		where := "agents." + a.key
+	for _, a := range e.Value.Entries {
+		where := "agents." + a.Key
 		agent := &Agent{}
-		r.table(&entry{key: where, value: a.value}, agentKeys, func(k *entry, where string) {
-			if k.key == "require" {
-				if k.value.kind == stringKind {
-					agent.Require = []string{k.value.text}
+		r.table(&tomltree.Entry{Key: where, Value: a.Value}, agentKeys, func(k *tomltree.Entry, where string) {
+			if k.Key == "require" {
+				if k.Value.Kind == tomltree.String {
+					agent.Require = []string{k.Value.Text}
 				} else {
-					agent.Require = r.strings(k.value, where)
+					agent.Require = r.Strings(k.Value, where)
 				}
 				return
 			}
-			agent.Command = r.template(k.value, where)
+			agent.Command = r.template(k.Value, where)
 			if agent.Command == nil {
 				return
 			}
 			for _, name := range agent.Command.names {
 				if !slices.Contains(agentNames, name) {
-					r.errorf(diag.BadTemplate, r.span(k.value), "{%s} means nothing in %s", name, where).
+					r.Errorf(diag.BadTemplate, r.Span(k.Value), "{%s} means nothing in %s", name, where).
 						Hint = "placeholders: {" + strings.Join(agentNames, "} {") + "} {preposition} {args...}"
 				}
 			}
 		})
-		if a.value.kind == tableKind && a.value.get("command") == nil {
-			r.missing(r.keySpan(a), "", "%s has no command", where)
+		if a.Value.Kind == tomltree.Table && a.Value.Get("command") == nil {
+			r.missing(r.KeySpan(a), "", "%s has no command", where)
 			continue
 		}
 		if agent.Command != nil && len(agent.Require) == 0 {
-			r.warnf(diag.BadValue, r.keySpan(a), "%s is believed at its word", where).
+			r.Warnf(diag.BadValue, r.KeySpan(a), "%s is believed at its word", where).
 				Hint = "say require = \"NAME\": the binding that the gate which it hands back must cover"
 		}
 		if agent.Command != nil {
-			out = append(out, namedAgent{a.key, agent})
+			out = append(out, namedAgent{a.Key, agent})
 		}
 	}
 	return out

@@ -160,8 +160,8 @@ func FuzzTemplate(f *testing.F) {
 		}
 		m, _ := loadArchive(a)
 		for _, b := range m.Bindings {
-			if tool := b.keys.get("tool"); tool != nil {
-				seeds = append(seeds, tool.text)
+			if tool := b.keys.Get("tool"); tool != nil {
+				seeds = append(seeds, tool.Text)
 			}
 		}
 	}

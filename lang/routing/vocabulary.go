@@ -5,6 +5,7 @@ import (
 
 	"github.com/command-dialect/dialect/lang/diag"
 	"github.com/command-dialect/dialect/lang/plan"
+	"github.com/command-dialect/dialect/lang/tomltree"
 	"github.com/command-dialect/dialect/stdlib"
 )
 
@@ -42,14 +43,14 @@ type Preposition struct {
 var StandardVocabulary = sync.OnceValue(func() *Vocabulary {
 	// By way of the tree, which takes a quarter of the time of decoding into the types: every
 	// run waits for it.
-	root, _ := parseTOML(diag.NewSource("vocabulary.toml", stdlib.Vocabulary()), true)
+	root, _ := tomltree.Parse(diag.NewSource("vocabulary.toml", stdlib.Vocabulary()), true)
 	v := new(Vocabulary)
 	each := func(key string, add func(text func(string) string)) {
-		if list := root.get(key); list != nil {
-			for _, item := range list.items {
+		if list := root.Get(key); list != nil {
+			for _, item := range list.Items {
 				add(func(name string) string {
-					if x := item.get(name); x != nil {
-						return x.text
+					if x := item.Get(name); x != nil {
+						return x.Text
 					}
 					return ""
 				})
