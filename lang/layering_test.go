@@ -43,11 +43,14 @@ var layers = []layer{
 		"the parser knows text and positions; it cannot know what a word is bound to"},
 	{"lang/tomltree", []string{"lang/diag"}, []string{"github.com/pelletier/go-toml/v2"},
 		"a tree of TOML knows places and types; it cannot know what a key means"},
+	// Of lang/plan a template uses Expect: whether a tool can fail depends on what is expected of it.
+	{"lang/template", []string{"lang/diag", "lang/plan", "lang/tomltree"}, nil,
+		"no text becomes shell code: what splits a command line is small enough to be read whole, and starts nothing"},
 	{"lang/plan", []string{"lang/diag"}, nil,
 		"the plan is plain data between the language and the runtime: it points back at a line, and knows neither side"},
 	// Of lang/plan a binding uses the types that it hands on as they are: Kind,
 	// Effect, Budget, Expect.
-	{"lang/routing", []string{"lang", "lang/regular", "lang/diag", "lang/plan", "lang/tomltree", "stdlib"}, nil,
+	{"lang/routing", []string{"lang", "lang/regular", "lang/diag", "lang/plan", "lang/template", "lang/tomltree", "stdlib"}, nil,
 		"a matrix is read without any script, and without running anything"},
 	{"lang/resolve", []string{"lang", "lang/diag", "lang/routing", "lang/plan", "lang/tomltree"}, nil,
 		"binding is a function of a script and a matrix: nothing is run to do it"},
@@ -354,6 +357,7 @@ func TestLayeringFaults(t *testing.T) {
 		{"lang/routing/load.go", file("routing", module+"/lang/resolve"), "lang/routing may not"},
 		{"lang/tomltree/tomltree.go", file("tomltree", module+"/lang/diag", "github.com/pelletier/go-toml/v2/unstable"), ""},
 		{"lang/tomltree/tomltree.go", file("tomltree", module+"/lang/routing"), "lang/tomltree may not"},
+		{"lang/template/template.go", file("template", module+"/lang/routing"), "lang/template may not"},
 		{"cmd/dialect/internal/cli/init.go", file("cli", "github.com/pelletier/go-toml/v2"), "declared unstable"},
 		{"lang/resolve/resolve.go", file("resolve", module+"/receipts"), "lang/resolve may not"},
 		{"lang/resolve/resolve_test.go", file("resolve_test", module+"/runtime/runner"), "the language stands without a runtime"},

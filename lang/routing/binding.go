@@ -2,10 +2,12 @@ package routing
 
 import (
 	"path/filepath"
+	"strconv"
 	"strings"
 
 	"github.com/command-dialect/dialect/lang/diag"
 	"github.com/command-dialect/dialect/lang/plan"
+	"github.com/command-dialect/dialect/lang/template"
 	"github.com/command-dialect/dialect/lang/tomltree"
 )
 
@@ -23,13 +25,13 @@ type Binding struct {
 	Aliases []string // further nouns, lower case
 	Skill   string
 
-	Kind      plan.Kind  // empty if the tool could not be read
-	Target    string     // as in [plan.Step]
-	Template  *Template  // of a process; of a built-in, what its values fill; else nil
-	Script    *Script    // of a process with shell = true, instead of Template
-	Arguments *Arguments // of an MCP tool; nil where the values are the arguments
-	Members   []*Binding // of a composite; those that are unknown are left out
-	Parallel  bool       // members run at the same time
+	Kind      plan.Kind           // empty if the tool could not be read
+	Target    string              // as in [plan.Step]
+	Template  *template.Template  // of a process; of a built-in, what its values fill; else nil
+	Script    *template.Script    // of a process with shell = true, instead of Template
+	Arguments *template.Arguments // of an MCP tool; nil where the values are the arguments
+	Members   []*Binding          // of a composite; those that are unknown are left out
+	Parallel  bool                // members run at the same time
 
 	Effect          plan.Effect
 	Prepositions    []string // those that read well; empty for all
@@ -112,7 +114,7 @@ func (b *Binding) Parameters() Parameters {
 	case b.Script != nil:
 		p := Parameters{Rest: b.Script.Rest}
 		for i := range b.Script.Arity {
-			p.Names = append(p.Names, positional(i+1))
+			p.Names = append(p.Names, strconv.Itoa(i+1))
 		}
 		return p
 	case b.Kind == plan.MCP && b.Arguments != nil:
@@ -132,7 +134,7 @@ func (b *Binding) Parameters() Parameters {
 		// Values are appended to a template that has no place for them, but
 		// not where a gate insists on the receipt: it would vouch for another
 		// command than the matrix names.
-		appended := b.Kind == plan.Process && b.Template.fixed && !b.ReceiptRequired
+		appended := b.Kind == plan.Process && b.Template.Fixed() && !b.ReceiptRequired
 		return Parameters{Names: b.Template.Names(), Rest: b.Template.Rest() || appended}
 	}
 }
@@ -147,7 +149,7 @@ func (b *Binding) memberNames(seen map[string]bool, names *[]string) {
 		for _, name := range m.Parameters().Names {
 			switch {
 			case seen[name]:
-			case name == objectName:
+			case name == template.Object:
 				*names = append([]string{name}, *names...)
 			default:
 				*names = append(*names, name)
@@ -172,12 +174,12 @@ func (b *Binding) Usage() string {
 	words = append(words, strings.ToUpper(b.Verb[:1])+b.Verb[1:])
 	names, rest := p.Names, b.Script != nil && b.Script.Rest || b.Template != nil && b.Template.Rest()
 	if b.Kind == plan.Task {
-		names = []string{objectName}
+		names = []string{template.Object}
 	}
 	switch {
 	case preposition == "":
-	case len(names) > 0 && names[0] == objectName:
-		words = append(words, "{"+objectName+"}", preposition)
+	case len(names) > 0 && names[0] == template.Object:
+		words = append(words, "{"+template.Object+"}", preposition)
 		names = names[1:]
 	case len(names) == 0:
 		words = append(words, preposition)
@@ -187,7 +189,7 @@ func (b *Binding) Usage() string {
 		words = append(words, "{"+name+"}")
 	}
 	if rest {
-		words = append(words, "{"+restName+"...}")
+		words = append(words, "{"+template.Rest+"...}")
 	}
 	return strings.Join(words, " ")
 }
@@ -221,7 +223,7 @@ func (b *Binding) effectOf(v *Vocabulary) plan.Effect {
 		return b.effect
 	case b.Kind == plan.Builtin:
 		return plan.Read
-	case b.Template != nil && b.Template.looks(b.Flags):
+	case b.Template != nil && b.Template.Looks(b.Flags):
 		return plan.Read
 	}
 	if verb := v.verb(b.Verb); verb != nil {

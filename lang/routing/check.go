@@ -10,6 +10,7 @@ import (
 
 	"github.com/command-dialect/dialect/lang/diag"
 	"github.com/command-dialect/dialect/lang/plan"
+	"github.com/command-dialect/dialect/lang/template"
 	"github.com/command-dialect/dialect/lang/tomltree"
 	"github.com/command-dialect/dialect/stdlib"
 )
@@ -243,39 +244,39 @@ func (c *checker) binding(b *Binding) {
 		return
 	}
 	if b.Script != nil {
-		if why := neverFails(b.Script.Text); why != "" {
+		if why := template.NeverFails(b.Script.Text); why != "" {
 			c.cannotFail(b, b.KeySpan("tool"), why)
 		}
 		return
 	}
 	t := b.Template
-	if why := t.cannotFail(b.Expect); why != "" {
+	if why := t.CannotFail(b.Expect); why != "" {
 		c.cannotFail(b, b.KeySpan("tool"), why)
 	}
-	if len(t.shell) == 0 && !strings.Contains(t.Program(), "=") {
+	if len(t.Marks()) == 0 && !strings.Contains(t.Program(), "=") {
 		return
 	}
 	r := newReader(b.Source, nil)
-	if name, _, ok := strings.Cut(t.Program(), "="); ok && isName(name) {
+	if name, _, ok := strings.Cut(t.Program(), "="); ok && template.IsName(name) {
 		c.warn(diag.ShellCharacter, b, r.Inside(tool, 0, len(t.Program())), "%q is taken for the program", t.Program()).
 			Hint = "set variables in env = { ... }"
 	}
-	if len(t.shell) == 0 {
+	if len(t.Marks()) == 0 {
 		return
 	}
-	mark := t.shell[0] // one is enough: they come in numbers
+	mark := t.Marks()[0] // one is enough: they come in numbers
 	hint := "no shell runs, so it reaches the tool as it stands; quote it if that is meant, or say shell = true"
-	switch mark.text {
+	switch mark.Text {
 	case "*":
 		hint = "no shell expands it: the tool gets the pattern itself; quote it if that is meant, or say shell = true"
-	case "&&", ";", "a line end":
+	case "&&", ";", template.LineEnd:
 		hint = "bind each command on its own and name them in a composite, or say shell = true"
 	}
-	what := fmt.Sprintf("%q", mark.text)
-	if mark.text == "a line end" {
-		what = mark.text
+	what := fmt.Sprintf("%q", mark.Text)
+	if mark.Text == template.LineEnd {
+		what = mark.Text
 	}
-	c.warn(diag.ShellCharacter, b, r.Inside(tool, mark.start, mark.end), "%s in the tool of %q means nothing without a shell", what, b.Name).Hint = hint
+	c.warn(diag.ShellCharacter, b, r.Inside(tool, mark.Start, mark.End), "%s in the tool of %q means nothing without a shell", what, b.Name).Hint = hint
 }
 
 func (c *checker) cannotFail(b *Binding, span diag.Span, why string) {

@@ -16,6 +16,7 @@ import (
 	"github.com/command-dialect/dialect/lang"
 	"github.com/command-dialect/dialect/lang/diag"
 	"github.com/command-dialect/dialect/lang/plan"
+	"github.com/command-dialect/dialect/lang/template"
 	"github.com/command-dialect/dialect/lang/tomltree"
 )
 
@@ -250,7 +251,7 @@ func decode(src *diag.Source, root *tomltree.Value, pack, partial bool, list *di
 		case "vars":
 			if r.Is(e.Value, "vars", tomltree.Table) {
 				for _, v := range e.Value.Entries {
-					if !isName(strings.ReplaceAll(v.Key, ".", "_")) {
+					if !template.IsName(strings.ReplaceAll(v.Key, ".", "_")) {
 						r.Errorf(diag.BadValue, r.KeySpan(v), "%q is no name of a variable", v.Key).
 							Hint = "a name is of letters, digits, \"_\", \"-\" and \".\", and begins with a letter or \"_\""
 					}
@@ -260,7 +261,7 @@ func decode(src *diag.Source, root *tomltree.Value, pack, partial bool, list *di
 			}
 		case "environment":
 			for i, name := range r.Strings(e.Value, "environment") {
-				if !isName(name) || strings.ContainsAny(name, "-.") {
+				if !template.IsName(name) || strings.ContainsAny(name, "-.") {
 					r.Errorf(diag.BadValue, r.ItemSpan(e.Value, i), "%q is no name of an environment variable", name)
 				} else {
 					d.environment = append(d.environment, name)
@@ -333,13 +334,13 @@ const (
 )
 
 // isVerb reports whether a script can have text for a verb.
-func isVerb(text string) bool { return isName(text) && text[0] != '_' }
+func isVerb(text string) bool { return template.IsName(text) && text[0] != '_' }
 
 // isNoun reports whether text can be a noun. A script would allow more; this is
 // what reads the same everywhere, without quotes and look-alikes.
 func isNoun(text string) bool {
 	for i := range len(text) {
-		if !isNameByte(text[i]) && (i == 0 || strings.IndexByte("-.+/", text[i]) < 0) {
+		if !template.IsNameByte(text[i]) && (i == 0 || strings.IndexByte("-.+/", text[i]) < 0) {
 			return false
 		}
 	}
@@ -532,9 +533,9 @@ func (r *reader) tool(b *Binding, where string) {
 	case strings.ContainsRune(tool.Text, 0):
 		r.Errorf(diag.BadTemplate, r.Span(tool), "%s.tool holds a NUL", where)
 	case shell:
-		script, err := parseScript(tool.Text)
+		script, err := template.ParseScript(tool.Text)
 		if err != nil {
-			r.badTemplate(tool, 0, where+".tool", err)
+			template.Report(&r.Reader, tool, 0, where+".tool", err)
 			return
 		}
 		b.Kind, b.Script = plan.Process, script
@@ -553,9 +554,9 @@ func (r *reader) tool(b *Binding, where string) {
 		}
 	case strings.HasPrefix(tool.Text, builtinPrefix):
 		text := strings.TrimPrefix(tool.Text, builtinPrefix)
-		t, err := ParseTemplate(text)
+		t, err := template.Parse(text)
 		if err != nil {
-			r.badTemplate(tool, len(builtinPrefix), where+".tool", err)
+			template.Report(&r.Reader, tool, len(builtinPrefix), where+".tool", err)
 			return
 		}
 		known := []string{plan.GateResults, plan.ValidateReceipt}
@@ -583,7 +584,7 @@ func (r *reader) tool(b *Binding, where string) {
 	switch {
 	case arguments == nil:
 	case b.Kind == plan.MCP:
-		b.Arguments = r.arguments(arguments, where+".arguments")
+		b.Arguments = template.ReadArguments(&r.Reader, arguments, where+".arguments")
 	case b.Kind != "":
 		r.Warnf(diag.BadValue, r.Span(arguments), "%s.arguments has no effect: only MCP tools take it", where)
 	}
@@ -592,7 +593,7 @@ func (r *reader) tool(b *Binding, where string) {
 // isLockName reports whether text can name a lock: it becomes the name of a file.
 func isLockName(text string) bool {
 	for i := range len(text) {
-		if !isNameByte(text[i]) && (i == 0 || text[i] != '-' && text[i] != '.') {
+		if !template.IsNameByte(text[i]) && (i == 0 || text[i] != '-' && text[i] != '.') {
 			return false
 		}
 	}
@@ -619,24 +620,16 @@ var fieldPath = sync.OnceValue(func() *regexp.Regexp {
 const builtinPrefix = "builtin:"
 
 // template reads a command line; nil if it is none.
-func (r *reader) template(v *tomltree.Value, where string) *Template {
+func (r *reader) template(v *tomltree.Value, where string) *template.Template {
 	if !r.Is(v, where, tomltree.String) {
 		return nil
 	}
-	t, err := ParseTemplate(v.Text)
+	t, err := template.Parse(v.Text)
 	if err != nil {
-		r.badTemplate(v, 0, where, err)
+		template.Report(&r.Reader, v, 0, where, err)
 		return nil
 	}
 	return t
-}
-
-// badTemplate reports a [*TemplateError] in the text of v from offset on.
-func (r *reader) badTemplate(v *tomltree.Value, offset int, where string, err error) {
-	var te *TemplateError
-	if errors.As(err, &te) {
-		r.Errorf(diag.BadTemplate, r.Inside(v, offset+te.Start, offset+te.End), "%s: %s", where, te.Message).Hint = te.Hint
-	}
 }
 
 // mcpTarget returns "server:tool" for "mcp:server:tool" and for
@@ -749,6 +742,3 @@ func sizeUnit(unit string) (int64, bool) {
 	}
 	return 1, false
 }
-
-// positional returns the name of the n-th parameter of a shell script.
-func positional(n int) string { return strconv.Itoa(n) }

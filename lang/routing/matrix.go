@@ -7,6 +7,7 @@ import (
 
 	"github.com/command-dialect/dialect/lang/diag"
 	"github.com/command-dialect/dialect/lang/plan"
+	"github.com/command-dialect/dialect/lang/template"
 )
 
 // A Matrix is a routing matrix with all that it extends. It is not changed after
@@ -58,13 +59,13 @@ type pair struct{ verb, noun string }
 // {object}, {mode}, {contract}, {prompt}, {preposition} and {args...}; what a line does
 // not give is empty.
 type Agent struct {
-	Command *Template
+	Command *template.Template
 	Require []string // bindings that the gate which it hands back must cover
 }
 
 // agentNames are the placeholders of an agent's command besides {preposition}
 // and {args...}.
-var agentNames = []string{objectName, "mode", "contract", "prompt"}
+var agentNames = []string{template.Object, "mode", "contract", "prompt"}
 
 // Limits bound what a project binds itself: a vocabulary that a reader, human or
 // model, can hold.

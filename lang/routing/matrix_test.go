@@ -88,10 +88,10 @@ func TestPacks(t *testing.T) {
 			}
 			// Packs are not warned of: hold them to the same all the same.
 			if b.Template != nil {
-				if why := b.Template.cannotFail(b.Expect); why != "" {
+				if why := b.Template.CannotFail(b.Expect); why != "" {
 					t.Errorf("%s: %q cannot fail: %s", name, b.Name, why)
 				}
-				if len(b.Template.shell) > 0 {
+				if len(b.Template.Marks()) > 0 {
 					t.Errorf("%s: %q holds shell text", name, b.Name)
 				}
 			}

@@ -141,7 +141,7 @@ func (r *reader) servers(e *tomltree.Entry) (out []namedServer) {
 			switch k.Key {
 			case "command":
 				if t := r.template(k.Value, where); t != nil {
-					if len(t.names) > 0 || t.rest {
+					if len(t.Names()) > 0 || t.Rest() {
 						r.Errorf(diag.BadTemplate, r.Span(k.Value), "%s holds a placeholder: a server is started before any line", where)
 					}
 					server.Argv = t.Argv(func(string) string { return "" }, nil)
@@ -191,7 +191,7 @@ func (r *reader) agents(e *tomltree.Entry) (out []namedAgent) {
 			if agent.Command == nil {
 				return
 			}
-			for _, name := range agent.Command.names {
+			for _, name := range agent.Command.Names() {
 				if !slices.Contains(agentNames, name) {
 					r.Errorf(diag.BadTemplate, r.Span(k.Value), "{%s} means nothing in %s", name, where).
 						Hint = "placeholders: {" + strings.Join(agentNames, "} {") + "} {preposition} {args...}"

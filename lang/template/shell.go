@@ -1,4 +1,4 @@
-package routing
+package template
 
 import (
 	"fmt"
@@ -18,13 +18,13 @@ func (s *Script) Argv(values []string) []string {
 	return append([]string{"/bin/sh", "-c", s.Text, "sh"}, values...)
 }
 
-// parseScript finds the parameters of a shell script. It follows quotes,
+// ParseScript finds the parameters of a shell script. It follows quotes,
 // comments and $( ) far enough for that; here-documents it reads as code. An
-// error is a [*TemplateError].
-func parseScript(text string) (*Script, error) {
+// error is a [*Error].
+func ParseScript(text string) (*Script, error) {
 	s := &Script{Text: text}
 	if strings.TrimSpace(text) == "" {
-		return nil, &TemplateError{End: len(text), Message: "the script is empty"}
+		return nil, &Error{End: len(text), Message: "the script is empty"}
 	}
 	for t := range shellTokens(text) {
 		switch {
@@ -33,7 +33,7 @@ func parseScript(text string) (*Script, error) {
 		case t.kind == shellParameter:
 			s.Rest = true
 		case t.kind == shellBrace:
-			return nil, &TemplateError{Start: t.start, End: t.end,
+			return nil, &Error{Start: t.start, End: t.end,
 				Message: fmt.Sprintf("%s in a shell script: no value is ever put into its text", text[t.start:t.end]),
 				Hint:    `use "$1", "$2" or "$@"`}
 		}
@@ -87,7 +87,7 @@ func shellTokens(text string) func(yield func(shellToken) bool) {
 					n = len(rest) - 2
 				}
 				quoted := rest[:min(n+2, len(rest))]
-				for _, name := range [...]string{"{" + objectName + "}", "{" + prepositionName + "}", "{" + restName + "...}"} {
+				for _, name := range [...]string{"{" + Object + "}", "{" + Preposition + "}", "{" + Rest + "...}"} {
 					if j := strings.Index(quoted, name); j >= 0 && !yield(shellToken{kind: shellBrace, start: i + j, end: i + j + len(name)}) {
 						return
 					}
@@ -124,10 +124,10 @@ func shellTokens(text string) func(yield func(shellToken) bool) {
 				continue
 			case c == '{':
 				end := 1
-				for end < len(rest) && (isNameByte(rest[end]) || rest[end] == '-' || rest[end] == '.') {
+				for end < len(rest) && (IsNameByte(rest[end]) || rest[end] == '-' || rest[end] == '.') {
 					end++
 				}
-				if end < len(rest) && rest[end] == '}' && isName(strings.TrimSuffix(rest[1:end], "...")) {
+				if end < len(rest) && rest[end] == '}' && IsName(strings.TrimSuffix(rest[1:end], "...")) {
 					if !yield(shellToken{kind: shellBrace, start: i, end: i + end + 1}) {
 						return
 					}

@@ -1,8 +1,7 @@
-package routing
+package template
 
 import (
 	"errors"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -10,9 +9,12 @@ import (
 	"testing"
 
 	"github.com/rogpeppe/go-internal/txtar"
+
+	"github.com/command-dialect/dialect/lang/diag"
+	"github.com/command-dialect/dialect/lang/tomltree"
 )
 
-func TestTemplate(t *testing.T) {
+func TestParse(t *testing.T) {
 	values := map[string]string{
 		"id": "BD 1; $(x)", "object": "{args...}", "preposition": "as", "empty": "",
 	}
@@ -41,9 +43,9 @@ func TestTemplate(t *testing.T) {
 		{`x $HOME *.go | y {args...}`, "", []string{"x", "$HOME", "*.go", "|", "y", "a b", "", "-c"}},
 		{"x ünï {args...}", "", []string{"x", "ünï", "a b", "", "-c"}},
 	} {
-		tmpl, err := ParseTemplate(tt.source)
+		tmpl, err := Parse(tt.source)
 		if err != nil {
-			t.Errorf("ParseTemplate(%q): %v", tt.source, err)
+			t.Errorf("Parse(%q): %v", tt.source, err)
 			continue
 		}
 		if got := strings.Join(tmpl.Names(), " "); got != tt.names {
@@ -55,9 +57,9 @@ func TestTemplate(t *testing.T) {
 	}
 }
 
-// TestTemplateSplitsAsTheShellDoes compares with /bin/sh where the template says
+// TestSplitsAsTheShellDoes compares with /bin/sh where the template says
 // nothing that only one of the two understands.
-func TestTemplateSplitsAsTheShellDoes(t *testing.T) {
+func TestSplitsAsTheShellDoes(t *testing.T) {
 	if _, err := exec.LookPath("/bin/sh"); err != nil {
 		t.Skip("no /bin/sh")
 	}
@@ -67,9 +69,9 @@ b"`, `x "\\\$"`, `x \\`, `x a\
 b`, `x "a\
 b"`, `x =~ a~b %`,
 	} {
-		tmpl, err := ParseTemplate(source)
+		tmpl, err := Parse(source)
 		if err != nil {
-			t.Errorf("ParseTemplate(%q): %v", source, err)
+			t.Errorf("Parse(%q): %v", source, err)
 			continue
 		}
 		got := tmpl.Argv(nil, nil)
@@ -109,16 +111,16 @@ func TestScript(t *testing.T) {
 		{`echo "it's $1"`, 1, false},
 		{`echo 'unclosed $1`, 0, false},
 	} {
-		s, err := parseScript(tt.text)
+		s, err := ParseScript(tt.text)
 		if err != nil {
-			t.Errorf("parseScript(%q): %v", tt.text, err)
+			t.Errorf("ParseScript(%q): %v", tt.text, err)
 			continue
 		}
 		if s.Arity != tt.arity || s.Rest != tt.rest {
-			t.Errorf("parseScript(%q): arity %d, rest %v; want %d, %v", tt.text, s.Arity, s.Rest, tt.arity, tt.rest)
+			t.Errorf("ParseScript(%q): arity %d, rest %v; want %d, %v", tt.text, s.Arity, s.Rest, tt.arity, tt.rest)
 		}
 	}
-	s, err := parseScript(`echo "$1"`)
+	s, err := ParseScript(`echo "$1"`)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -127,41 +129,28 @@ func TestScript(t *testing.T) {
 	}
 }
 
-func TestSuggest(t *testing.T) {
-	names := []string{"pytest", "mypy", "ruff", "format", "go", "issue", "issues"}
-	for word, want := range map[string]string{
-		"pytset": "pytest", "PYTEST": "pytest", "fromat": "format", "ruf": "ruff", "issus": "issue",
-		"g": "", "x": "", "": "", "deploy": "", "goo": "go", "mpyy": "mypy", "py": "",
-	} {
-		if got := Suggest(word, names); got != want {
-			t.Errorf("Suggest(%q) = %q, want %q", word, got, want)
-		}
-	}
-}
-
-func TestDistanceIsSymmetric(t *testing.T) {
-	words := []string{"", "a", "ab", "ba", "abc", "acb", "pytest", "pytset", "ünï", "uni"}
-	for _, a := range words {
-		for _, b := range words {
-			x, y := distance(a, b, 100), distance(b, a, 100)
-			if x != y || (x == 0) != (a == b) {
-				t.Errorf("distance(%q, %q) = %d, the other way %d", a, b, x, y)
-			}
-		}
-	}
-}
-
 func FuzzTemplate(f *testing.F) {
 	seeds := []string{"x", "x {id}", `x "{args...}" 'a'`, "x {{ }}", `x \`, "{", "'", `"`, "{object} x", "x {a}{b}{preposition}"}
-	for _, name := range caseFiles(f) {
+	cases, err := filepath.Glob("../routing/testdata/cases/*.txtar")
+	if err != nil || len(cases) == 0 {
+		f.Fatal("no cases of matrices", err)
+	}
+	for _, name := range cases {
 		a, err := txtar.ParseFile(name)
 		if err != nil {
 			f.Fatal(err)
 		}
-		m, _ := loadArchive(a)
-		for _, b := range m.Bindings {
-			if tool := b.keys.Get("tool"); tool != nil {
-				seeds = append(seeds, tool.Text)
+		for _, file := range a.Files {
+			if filepath.Ext(file.Name) != ".toml" {
+				continue
+			}
+			root, _ := tomltree.Parse(diag.NewSource(file.Name, file.Data), false)
+			if commands := root.Get("commands"); commands != nil {
+				for _, b := range commands.Entries {
+					if tool := b.Value.Get("tool"); tool != nil {
+						seeds = append(seeds, tool.Text)
+					}
+				}
 			}
 		}
 	}
@@ -169,15 +158,15 @@ func FuzzTemplate(f *testing.F) {
 		f.Add(seed, "value {id} '\"$x")
 	}
 	f.Fuzz(func(t *testing.T, source, value string) {
-		if s, err := parseScript(source); err == nil {
+		if s, err := ParseScript(source); err == nil {
 			_ = s.Argv(nil)
 		}
-		_ = neverFails(source)
-		tmpl, err := ParseTemplate(source)
+		_ = NeverFails(source)
+		tmpl, err := Parse(source)
 		if err != nil {
-			var te *TemplateError
+			var te *Error
 			if !errors.As(err, &te) || te.Start < 0 || te.Start > te.End || te.End > len(source) || te.Message == "" {
-				t.Fatalf("ParseTemplate(%q): %#v", source, err)
+				t.Fatalf("Parse(%q): %#v", source, err)
 			}
 			return
 		}
@@ -190,44 +179,6 @@ func FuzzTemplate(f *testing.F) {
 		more := tmpl.Argv(func(string) string { return value }, []string{value, value})
 		if len(more) != len(plain)+2 {
 			t.Fatalf("%q: %q with two more values", source, more)
-		}
-	})
-}
-
-func FuzzLoad(f *testing.F) {
-	for _, name := range caseFiles(f) {
-		a, err := txtar.ParseFile(name)
-		if err != nil {
-			f.Fatal(err)
-		}
-		for _, file := range a.Files {
-			if filepath.Ext(file.Name) == ".toml" {
-				f.Add(file.Data)
-			}
-		}
-	}
-	seed, err := os.ReadFile("testdata/seed.toml")
-	if err != nil {
-		f.Fatal(err)
-	}
-	f.Add(seed)
-	f.Fuzz(func(t *testing.T, text []byte) {
-		m, list := Load("/project/routing.toml", FileName, Options{ReadFile: func(path string) ([]byte, error) {
-			if path == "/project/routing.toml" {
-				return text, nil
-			}
-			return nil, os.ErrNotExist
-		}})
-		list = append(list, m.Check(CheckOptions{LookPath: programs, Unused: true})...)
-		for _, d := range list {
-			if d.Message == "" || d.Code == "" || d.Span.Start.Offset > d.Span.End.Offset || d.Span.End.Offset > len(text)+1 && d.File == FileName {
-				t.Fatalf("%#v", d)
-			}
-		}
-		for _, b := range m.Bindings {
-			if m.Lookup(b.Verb, b.Noun) != b || m.ByName(b.Name) != b || b.Usage() == "" {
-				t.Fatalf("%q is not found by its names", b.Name)
-			}
 		}
 	})
 }

@@ -1,4 +1,4 @@
-package routing
+package template
 
 import (
 	"encoding/json"
@@ -76,39 +76,39 @@ func writeJSONString(b *strings.Builder, s string) {
 	b.WriteString(strings.TrimSuffix(line.String(), "\n"))
 }
 
-// arguments reads the table v.
-func (r *reader) arguments(v *tomltree.Value, where string) *Arguments {
+// ReadArguments reads the table v; nil if it is none.
+func ReadArguments(r *tomltree.Reader, v *tomltree.Value, where string) *Arguments {
 	if !r.Is(v, where, tomltree.Table) {
 		return nil
 	}
 	a := &Arguments{}
-	a.root = r.argument(v, where, a)
+	a.root = a.read(r, v, where)
 	return a
 }
 
-func (r *reader) argument(v *tomltree.Value, where string, a *Arguments) (out argument) {
+func (a *Arguments) read(r *tomltree.Reader, v *tomltree.Value, where string) (out argument) {
 	switch v.Kind {
 	case tomltree.Table:
 		for _, e := range v.Entries {
 			out.keys = append(out.keys, e.Key)
-			out.children = append(out.children, r.argument(e.Value, where+"."+e.Key, a))
+			out.children = append(out.children, a.read(r, e.Value, where+"."+e.Key))
 		}
 	case tomltree.Array:
 		out.array = true
 		for i, item := range v.Items {
-			out.children = append(out.children, r.argument(item, fmt.Sprintf("%s[%d]", where, i), a))
+			out.children = append(out.children, a.read(r, item, fmt.Sprintf("%s[%d]", where, i)))
 		}
 	case tomltree.String:
-		t, err := parseText(v.Text)
+		t, err := ParseText(v.Text)
 		if err != nil {
-			r.badTemplate(v, 0, where, err)
+			Report(r, v, 0, where, err)
 			out.literal = `""`
 			return out
 		}
 		for _, name := range t.names {
 			switch {
 			case slices.Contains(a.names, name):
-			case name == objectName:
+			case name == Object:
 				a.names = slices.Insert(a.names, 0, name)
 			default:
 				a.names = append(a.names, name)

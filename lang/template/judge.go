@@ -1,4 +1,4 @@
-package routing
+package template
 
 import (
 	"fmt"
@@ -11,9 +11,9 @@ import (
 
 // This file says of a tool what can be seen from its text alone.
 
-// cannotFail says why a command line without a shell succeeds whatever it finds,
+// CannotFail says why a command line without a shell succeeds whatever it finds,
 // or returns "".
-func (t *Template) cannotFail(x plan.Expect) string {
+func (t *Template) CannotFail(x plan.Expect) string {
 	words := make([]string, len(t.args))
 	for i, e := range t.args {
 		if e.literal() {
@@ -34,7 +34,7 @@ func (t *Template) cannotFail(x plan.Expect) string {
 		return "" // no such program: it fails always
 	case "sh", "bash", "dash", "zsh":
 		if i := slices.Index(words, "-c"); i > 0 && i+1 < len(words) {
-			return neverFails(words[i+1])
+			return NeverFails(words[i+1])
 		}
 	case "gofmt":
 		if slices.Contains(words, "-l") {
@@ -56,9 +56,9 @@ func (t *Template) cannotFail(x plan.Expect) string {
 	return ""
 }
 
-// neverFails says why the shell script text exits 0 whatever its tools find, or
+// NeverFails says why the shell script text exits 0 whatever its tools find, or
 // returns "".
-func neverFails(text string) string {
+func NeverFails(text string) string {
 	if strings.Contains(text, "pipefail") {
 		return ""
 	}

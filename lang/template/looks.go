@@ -1,4 +1,4 @@
-package routing
+package template
 
 import (
 	"path/filepath"
@@ -42,9 +42,9 @@ var lookers = [...]looker{
 	{"dialect", "fmt", []string{"--check", "--diff"}, nil},
 }
 
-// looks reports whether the tool of t is known to only look, whatever values a line gives it; flags says
+// Looks reports whether the tool of t is known to only look, whatever values a line gives it; flags says
 // whether these may begin with "-".
-func (t *Template) looks(flags bool) bool {
+func (t *Template) Looks(flags bool) bool {
 	words := make([]string, 0, len(t.args))
 	for _, e := range t.args {
 		switch {

@@ -1,18 +1,32 @@
-package routing
+// Package template reads the command lines of a routing matrix.
+//
+// In come the texts of the keys tool and arguments. Out come a [Template], split into argv once, a [Script]
+// or [Arguments], each of which takes the values of a line as data: no value becomes a further element, an
+// option of a shell, or structure of JSON. The package also says what can be seen of a command line from
+// its text alone: whether it only looks ([Template.Looks]), and whether it cannot fail. It starts nothing
+// and looks for no program.
+package template
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/command-dialect/dialect/lang/diag"
+	"github.com/command-dialect/dialect/lang/tomltree"
 )
 
 // The placeholders with a meaning of their own. All others are filled by name
 // or in order.
 const (
-	objectName      = "object"      // filled first
-	prepositionName = "preposition" // filled by the line itself, empty in the short form
-	restName        = "args"        // written {args...}: all values that remain
+	Object      = "object"      // filled first
+	Preposition = "preposition" // filled by the line itself, empty in the short form
+	Rest        = "args"        // written {args...}: all values that remain
 )
+
+// LineEnd is the text of a [Mark] that is a line end.
+const LineEnd = "a line end"
 
 // A Template is a command line split into argv once, by the quoting rules of the
 // POSIX shell (single quotes, double quotes, backslash) and by nothing else of
@@ -32,7 +46,7 @@ type Template struct {
 	names []string // placeholders to fill, {object} first, then by first appearance
 	rest  bool
 	fixed bool // there is no placeholder at all
-	shell []shellMark
+	marks []Mark
 }
 
 // An element is one argv element: its parts are concatenated.
@@ -46,24 +60,32 @@ type part struct {
 	text, name string
 }
 
-// A shellMark is an unquoted piece of a template that a shell would have acted on.
-type shellMark struct {
-	start, end int // bytes of Source
-	text       string
+// A Mark is an unquoted piece of a template that a shell would have acted on.
+type Mark struct {
+	Start, End int // bytes of Source
+	Text       string
 }
 
-// A TemplateError is a fault of a template.
-type TemplateError struct {
+// An Error is a fault of a template.
+type Error struct {
 	Start, End int // bytes of the source of the template
 	Message    string
 	Hint       string
 }
 
 // Error returns the message.
-func (e *TemplateError) Error() string { return e.Message }
+func (e *Error) Error() string { return e.Message }
 
-// ParseTemplate splits source. An error is a [*TemplateError].
-func ParseTemplate(source string) (*Template, error) {
+// Report reports an [*Error] in the text of v from offset on; where names the key of v.
+func Report(r *tomltree.Reader, v *tomltree.Value, offset int, where string, err error) {
+	var te *Error
+	if errors.As(err, &te) {
+		r.Errorf(diag.BadTemplate, r.Inside(v, offset+te.Start, offset+te.End), "%s: %s", where, te.Message).Hint = te.Hint
+	}
+}
+
+// Parse splits source. An error is a [*Error].
+func Parse(source string) (*Template, error) {
 	t := &Template{Source: source, fixed: true}
 	p := templateParser{t: t, s: source}
 	if err := p.parse(true); err != nil {
@@ -71,26 +93,26 @@ func ParseTemplate(source string) (*Template, error) {
 	}
 	switch {
 	case len(t.args) == 0:
-		return nil, &TemplateError{End: len(source), Message: "the template is empty"}
+		return nil, &Error{End: len(source), Message: "the template is empty"}
 	case !t.args[0].literal():
-		return nil, &TemplateError{End: len(source), Message: "the program is a placeholder",
+		return nil, &Error{End: len(source), Message: "the program is a placeholder",
 			Hint: "name the program in the matrix: a script must not choose what runs"}
 	case t.args[0].text() == "":
-		return nil, &TemplateError{End: len(source), Message: "the program is empty"}
+		return nil, &Error{End: len(source), Message: "the program is empty"}
 	}
 	return t, nil
 }
 
-// parseText reads source as one element: no splitting and no quoting, only
+// ParseText reads source as one element: no splitting and no quoting, only
 // placeholders. It serves the arguments of MCP tools.
-func parseText(source string) (*Template, error) {
+func ParseText(source string) (*Template, error) {
 	t := &Template{Source: source, fixed: true}
 	p := templateParser{t: t, s: source}
 	if err := p.parse(false); err != nil {
 		return nil, err
 	}
 	if t.rest {
-		return nil, &TemplateError{End: len(source), Message: "{args...} has no place in an argument", Hint: "name the values: {query}"}
+		return nil, &Error{End: len(source), Message: "{args...} has no place in an argument", Hint: "name the values: {query}"}
 	}
 	if len(t.args) == 0 {
 		t.args = []element{{}}
@@ -104,6 +126,12 @@ func (t *Template) Names() []string { return t.names }
 
 // Rest reports whether the template has {args...}.
 func (t *Template) Rest() bool { return t.rest }
+
+// Fixed reports whether the template has no placeholder at all.
+func (t *Template) Fixed() bool { return t.fixed }
+
+// Marks returns what a shell would have acted on, in order.
+func (t *Template) Marks() []Mark { return t.marks }
 
 // Program returns element 0.
 func (t *Template) Program() string { return t.args[0].text() }
@@ -213,7 +241,7 @@ func (p *templateParser) parse(split bool) error {
 				return err
 			}
 			if c == '\n' && len(p.t.args) > 0 && p.i < p.text {
-				p.t.shell = append(p.t.shell, shellMark{p.i, p.i + 1, "a line end"})
+				p.t.marks = append(p.t.marks, Mark{p.i, p.i + 1, LineEnd})
 			}
 		default:
 			p.mark(false)
@@ -228,7 +256,7 @@ func (p *templateParser) parse(split bool) error {
 }
 
 func (p *templateParser) fault(start, end int, message, hint string) error {
-	return &TemplateError{Start: start, End: end, Message: message, Hint: hint}
+	return &Error{Start: start, End: end, Message: message, Hint: hint}
 }
 
 func (p *templateParser) begin() {
@@ -282,11 +310,11 @@ func (p *templateParser) brace() error {
 	inner := rest[1:end]
 	name, dots := strings.CutSuffix(inner, "...")
 	switch {
-	case !isName(name):
+	case !IsName(name):
 		return p.fault(p.i, p.i+end+1, fmt.Sprintf("%s is no placeholder", rest[:end+1]), "a placeholder is a name: {id}; "+literal)
-	case dots && name != restName:
+	case dots && name != Rest:
 		return p.fault(p.i, p.i+end+1, fmt.Sprintf("%s is no placeholder", rest[:end+1]), "only {args...} stands for several values")
-	case !dots && name == restName:
+	case !dots && name == Rest:
 		return p.fault(p.i, p.i+end+1, "{args} is no placeholder", "write {args...}")
 	case dots && p.t.rest:
 		return p.fault(p.i, p.i+end+1, "{args...} stands in the template twice", "the values can go to one place only")
@@ -302,10 +330,10 @@ func (p *templateParser) brace() error {
 		}
 		p.current.rest, p.t.rest = true, true
 		return nil
-	case name == prepositionName || slices.Contains(p.t.names, name):
+	case name == Preposition || slices.Contains(p.t.names, name):
 	case len(p.t.names) == maxNames:
 		return p.fault(p.i-end-1, p.i, fmt.Sprintf("more than %d placeholders", maxNames), "a line cannot fill so many; {args...} stands for any number of values")
-	case name == objectName:
+	case name == Object:
 		p.t.names = slices.Insert(p.t.names, 0, name)
 	default:
 		p.t.names = append(p.t.names, name)
@@ -321,38 +349,39 @@ func (p *templateParser) mark(quoted bool) {
 	switch c := rest[0]; {
 	case c == '`':
 	case c == '$':
-		if len(rest) < 2 || !isNameByte(rest[1]) && strings.IndexByte("({@*?", rest[1]) < 0 {
+		if len(rest) < 2 || !IsNameByte(rest[1]) && strings.IndexByte("({@*?", rest[1]) < 0 {
 			return
 		}
 	case quoted:
 		return
 	case strings.IndexByte("|&;<>()*", c) >= 0:
-		if n := len(p.t.shell); n > 0 && p.t.shell[n-1].end == p.i && p.s[p.i-1] != '\n' && strings.IndexByte("|&;<>", c) >= 0 { // "&&", "2>&1"
-			last := &p.t.shell[n-1]
-			last.end++
-			last.text = p.s[last.start:last.end]
+		if n := len(p.t.marks); n > 0 && p.t.marks[n-1].End == p.i && p.s[p.i-1] != '\n' && strings.IndexByte("|&;<>", c) >= 0 { // "&&", "2>&1"
+			last := &p.t.marks[n-1]
+			last.End++
+			last.Text = p.s[last.Start:last.End]
 			return
 		}
 	case c == '~' && !p.open && (len(rest) == 1 || rest[1] == '/'):
 	default:
 		return
 	}
-	p.t.shell = append(p.t.shell, shellMark{p.i, p.i + 1, rest[:1]})
+	p.t.marks = append(p.t.marks, Mark{p.i, p.i + 1, rest[:1]})
 }
 
-// isName reports whether s is [A-Za-z_][A-Za-z0-9_-]*.
-func isName(s string) bool {
+// IsName reports whether s is [A-Za-z_][A-Za-z0-9_-]*.
+func IsName(s string) bool {
 	if s == "" || s[0] == '-' || '0' <= s[0] && s[0] <= '9' {
 		return false
 	}
 	for i := range len(s) {
-		if !isNameByte(s[i]) && s[i] != '-' {
+		if !IsNameByte(s[i]) && s[i] != '-' {
 			return false
 		}
 	}
 	return true
 }
 
-func isNameByte(c byte) bool {
+// IsNameByte reports whether c is an ASCII letter, a digit or "_".
+func IsNameByte(c byte) bool {
 	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c == '_'
 }
