@@ -41,6 +41,8 @@ var layers = []layer{
 		"what opens the files of others is small enough to be read whole"},
 	{"lang", []string{"lang/diag"}, []string{"github.com/alecthomas/participle/v2"},
 		"the parser knows text and positions; it cannot know what a word is bound to"},
+	{"lang/suggest", nil, nil,
+		"a suggestion is a function of words: every stage makes some"},
 	{"lang/tomltree", []string{"lang/diag"}, []string{"github.com/pelletier/go-toml/v2"},
 		"a tree of TOML knows places and types; it cannot know what a key means"},
 	// Of lang/plan a template uses Expect: whether a tool can fail depends on what is expected of it.
@@ -50,9 +52,9 @@ var layers = []layer{
 		"the plan is plain data between the language and the runtime: it points back at a line, and knows neither side"},
 	// Of lang/plan a binding uses the types that it hands on as they are: Kind,
 	// Effect, Budget, Expect.
-	{"lang/routing", []string{"lang", "lang/regular", "lang/diag", "lang/plan", "lang/template", "lang/tomltree", "stdlib"}, nil,
+	{"lang/routing", []string{"lang", "lang/regular", "lang/diag", "lang/plan", "lang/suggest", "lang/template", "lang/tomltree", "stdlib"}, nil,
 		"a matrix is read without any script, and without running anything"},
-	{"lang/resolve", []string{"lang", "lang/diag", "lang/routing", "lang/plan", "lang/tomltree"}, nil,
+	{"lang/resolve", []string{"lang", "lang/diag", "lang/routing", "lang/plan", "lang/suggest", "lang/tomltree"}, nil,
 		"binding is a function of a script and a matrix: nothing is run to do it"},
 	{"stdlib", nil, nil,
 		"the stdlib is embedded data and nothing else"},

@@ -9,6 +9,7 @@ import (
 	"github.com/command-dialect/dialect/lang"
 	"github.com/command-dialect/dialect/lang/diag"
 	"github.com/command-dialect/dialect/lang/routing"
+	"github.com/command-dialect/dialect/lang/suggest"
 	"github.com/command-dialect/dialect/lang/tomltree"
 )
 
@@ -33,7 +34,7 @@ func (r *resolver) unbound(c *lang.Command) {
 		}
 		nouns := r.m.NounsOf(verb)
 		d.Hint = fmt.Sprintf("%q is bound with: %s\n%q is bound with: %s", verb, list(nouns), noun, list(r.m.VerbsOf(noun)))
-		if near := routing.Suggest(noun, nouns); near != "" {
+		if near := suggest.Near(noun, nouns); near != "" {
 			d.Hint = fmt.Sprintf("did you mean %q?\n", example(r.m.Lookup(verb, near))) + d.Hint
 			r.replace(d, c.Noun, near)
 		}
@@ -51,7 +52,7 @@ func (r *resolver) unboundVerb(c *lang.Command) {
 	if near != "" {
 		d.Hint = fmt.Sprintf("did you mean %q?\n", near)
 		r.replace(d, c.Verb, near)
-		if c.Noun.Text != "" && routing.Variant(c.Verb.Key(), near) {
+		if c.Noun.Text != "" && suggest.Variant(c.Verb.Key(), near) {
 			d.Hint += r.declare("verbs", c.Verb.Key(), near) + "\n"
 		}
 	}
@@ -76,7 +77,7 @@ func (r *resolver) unboundNoun(c *lang.Command) {
 	}
 	verb := r.m.Verb(c.Verb.Text)
 	nouns := r.m.NounsOf(verb)
-	near := routing.Suggest(c.Noun.Text, nouns)
+	near := suggest.Near(c.Noun.Text, nouns)
 	if near == "" {
 		near = r.nearest(c.Noun.Text, r.m.Nouns(), r.m.NounAliases(), r.m.Noun)
 	}
@@ -84,7 +85,7 @@ func (r *resolver) unboundNoun(c *lang.Command) {
 	if near != "" {
 		hints = append(hints, fmt.Sprintf("did you mean %q?", near))
 		r.replace(d, c.Noun, near)
-		if b := r.m.Lookup(c.Verb.Text, near); b != nil && routing.Variant(c.Noun.Key(), near) {
+		if b := r.m.Lookup(c.Verb.Text, near); b != nil && suggest.Variant(c.Noun.Key(), near) {
 			hints = append(hints, r.declare("nouns", c.Noun.Key(), near))
 			if edit, ok := r.m.AddAlias(b, c.Noun.Key()); ok {
 				d.Fixes = append(d.Fixes, diag.Fix{
@@ -107,15 +108,15 @@ func (r *resolver) unboundNoun(c *lang.Command) {
 
 // nearest suggests one of words, or what an alias near to word stands for.
 func (r *resolver) nearest(word string, words []string, aliases map[string]string, meaning func(string) string) string {
-	if near := routing.Suggest(word, words); near != "" {
+	if near := suggest.Near(word, words); near != "" {
 		return near
 	}
 	for _, w := range words {
-		if routing.Variant(strings.ToLower(word), w) {
+		if suggest.Variant(strings.ToLower(word), w) {
 			return w
 		}
 	}
-	return meaning(routing.Suggest(word, sortedKeys(aliases)))
+	return meaning(suggest.Near(word, sortedKeys(aliases)))
 }
 
 // declare says how a form of a word becomes one that a script may say: forms are never guessed.

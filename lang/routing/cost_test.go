@@ -49,14 +49,3 @@ func FuzzLongMatrix(f *testing.F) {
 		}
 	})
 }
-
-// TestLongWordsAreNotCompared: the edit distance takes the product of the lengths of two words.
-func TestLongWordsAreNotCompared(t *testing.T) {
-	long := strings.Repeat("a", 1<<20)
-	if got := Suggest(long+"b", []string{long}); got != "" {
-		t.Errorf("a word of %d bytes is suggested", len(got))
-	}
-	if got := Suggest(strings.Repeat("a", maxWord-1)+"b", []string{strings.Repeat("a", maxWord)}); got == "" {
-		t.Errorf("nothing is suggested for a word of %d letters", maxWord)
-	}
-}

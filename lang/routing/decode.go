@@ -16,6 +16,7 @@ import (
 	"github.com/command-dialect/dialect/lang"
 	"github.com/command-dialect/dialect/lang/diag"
 	"github.com/command-dialect/dialect/lang/plan"
+	"github.com/command-dialect/dialect/lang/suggest"
 	"github.com/command-dialect/dialect/lang/template"
 	"github.com/command-dialect/dialect/lang/tomltree"
 )
@@ -158,7 +159,7 @@ func (r *reader) unknown(e *tomltree.Entry, where string, known []string) {
 		near = "env"
 	}
 	if !slices.Contains(known, near) {
-		near = Suggest(e.Key, known)
+		near = suggest.Near(e.Key, known)
 	}
 	if near != "" {
 		didYouMean(d, near, near)
@@ -405,7 +406,7 @@ func (r *reader) binding(c *tomltree.Entry) *Binding {
 				}
 				d := r.Errorf(diag.BadValue, r.ItemSpan(v, i), "%q is no preposition", text)
 				d.Hint = "prepositions: " + strings.Join(lang.Prepositions[:], ", ")
-				if near := Suggest(text, lang.Prepositions[:]); near != "" {
+				if near := suggest.Near(text, lang.Prepositions[:]); near != "" {
 					didYouMean(d, near, fmt.Sprintf("%q", near))
 				}
 			}

@@ -19,6 +19,7 @@ import (
 	"github.com/command-dialect/dialect/lang/diag"
 	"github.com/command-dialect/dialect/lang/plan"
 	"github.com/command-dialect/dialect/lang/regular"
+	"github.com/command-dialect/dialect/lang/suggest"
 	"github.com/command-dialect/dialect/lang/tomltree"
 	"github.com/command-dialect/dialect/stdlib"
 )
@@ -177,7 +178,7 @@ func (l *loader) pack(name string, src *diag.Source, at *tomltree.Value) {
 	if !ok {
 		d := l.complain(diag.UnknownPack, src, at, "there is no pack %q", name)
 		d.Hint = "packs: " + strings.Join(stdlib.Packs(), ", ") + "; a path has a \"/\" or ends in .toml"
-		if near := Suggest(name, stdlib.Packs()); near != "" {
+		if near := suggest.Near(name, stdlib.Packs()); near != "" {
 			didYouMean(d, near, fmt.Sprintf("%q", near))
 		}
 		return
@@ -506,7 +507,7 @@ func (l *loader) members(b *Binding) {
 				names = append(names, other.Name)
 			}
 			d.Hint = "a member is the NAME of another [commands.NAME]"
-			if near := Suggest(name, names); near != "" {
+			if near := suggest.Near(name, names); near != "" {
 				didYouMean(d, near, fmt.Sprintf("%q", near))
 			}
 		case m.Kind == plan.Builtin && m.Target == plan.GateResults:
@@ -636,7 +637,7 @@ func (l *loader) aliases() {
 			}
 			if _, ok := bound[a.to]; !ok {
 				d := diag.Warnf(diag.BadValue, a.src.Name, a.span, "the alias %q stands for %q, which is no bound %s", from, a.to, what)
-				if near := Suggest(a.to, words); near != "" {
+				if near := suggest.Near(a.to, words); near != "" {
 					d = d.WithHint("did you mean %q?", near)
 				}
 				l.list = append(l.list, d)

@@ -17,7 +17,7 @@ import (
 	"github.com/command-dialect/dialect/lang/diag"
 	"github.com/command-dialect/dialect/lang/plan"
 	"github.com/command-dialect/dialect/lang/resolve"
-	"github.com/command-dialect/dialect/lang/routing"
+	"github.com/command-dialect/dialect/lang/suggest"
 	"github.com/command-dialect/dialect/runtime/process"
 	"github.com/command-dialect/dialect/runtime/report"
 	"github.com/command-dialect/dialect/runtime/runner"
@@ -181,7 +181,7 @@ func execAs(dir, name string, args []string) (*plan.Plan, error) {
 		for _, k := range m.Bindings {
 			known = append(known, k.Name)
 		}
-		if near := routing.Suggest(name, known); near != "" {
+		if near := suggest.Near(name, known); near != "" {
 			f.hint("did you mean %q?", near)
 		}
 		return nil, f.hint("`dialect vocab` lists what is bound")

@@ -17,6 +17,7 @@ import (
 	"github.com/command-dialect/dialect/lang/plan"
 	"github.com/command-dialect/dialect/lang/resolve"
 	"github.com/command-dialect/dialect/lang/routing"
+	"github.com/command-dialect/dialect/lang/suggest"
 	"github.com/command-dialect/dialect/receipts"
 	"github.com/command-dialect/dialect/receipts/sqlite"
 	"github.com/command-dialect/dialect/receipts/verify"
@@ -231,7 +232,7 @@ func requirements(m *routing.Matrix, names []string) ([]verify.Requirement, erro
 			for _, k := range m.Bindings {
 				known = append(known, k.Name)
 			}
-			if near := routing.Suggest(name, known); near != "" {
+			if near := suggest.Near(name, known); near != "" {
 				f.hint("did you mean %q?", near)
 			}
 			return nil, f.hint("`dialect vocab` lists what is bound")

@@ -1,4 +1,8 @@
-package routing
+// Package suggest finds the name that a word was meant to be.
+//
+// In come a word and the names that are known, out comes the nearest of them, for advice: nothing is
+// ever bound by it.
+package suggest
 
 import (
 	"strings"
@@ -9,10 +13,10 @@ import (
 // the product of the two lengths.
 const maxWord = 64
 
-// Suggest returns the one of names that word was most likely meant to be, by
+// Near returns the one of names that word was most likely meant to be, by
 // edit distance (insertion, deletion, substitution, transposition of
 // neighbours), or "" if none is near. Of equals, the first wins.
-func Suggest(word string, names []string) string {
+func Near(word string, names []string) string {
 	word = strings.ToLower(word)
 	// One slip in a short word, one in three letters of a long one: beyond that
 	// a suggestion misleads more often than it helps.
