@@ -54,6 +54,8 @@ var layers = []layer{
 	// Effect, Budget, Expect.
 	{"lang/routing", []string{"lang", "lang/regular", "lang/diag", "lang/plan", "lang/suggest", "lang/template", "lang/tomltree", "stdlib"}, nil,
 		"a matrix is read without any script, and without running anything"},
+	{"lang/routing/lint", []string{"lang/diag", "lang/plan", "lang/routing", "lang/template", "lang/tomltree", "stdlib"}, nil,
+		"what is suspicious in a matrix is found by looking at it and at the disk: routing itself reads no file but those that a matrix names"},
 	{"lang/resolve", []string{"lang", "lang/diag", "lang/routing", "lang/plan", "lang/suggest", "lang/tomltree"}, nil,
 		"binding is a function of a script and a matrix: nothing is run to do it"},
 	{"stdlib", nil, nil,

@@ -56,13 +56,13 @@ type Binding struct {
 	Contract    string
 	TargetMode  string
 
-	Source *diag.Source // the file that defines it
-	Span   diag.Span    // of its name there
-	Pack   bool         // the file is a pack
+	Source *diag.Source    // the file that defines it
+	Span   diag.Span       // of its name there
+	Pack   bool            // the file is a pack
+	Syntax *tomltree.Value // its table
 
-	keys      *tomltree.Value // the table
-	composite []string        // members as written
-	order     string          // "parallel", "sequence" or empty
+	composite []string // members as written
+	order     string   // "parallel", "sequence" or empty
 	effect    plan.Effect
 	budget    budget // what the binding itself says
 	junit     string
@@ -72,7 +72,7 @@ type Binding struct {
 // KeySpan returns the place of the value of key in b.Source, or of the name of
 // the binding if the key is absent.
 func (b *Binding) KeySpan(key string) diag.Span {
-	if v := b.keys.Get(key); v != nil {
+	if v := b.Syntax.Get(key); v != nil {
 		return b.Source.Span(v.Start, max(v.Start, v.End))
 	}
 	return b.Span
@@ -81,7 +81,7 @@ func (b *Binding) KeySpan(key string) diag.Span {
 // Tool returns what b runs as the matrix says it: the template, the script or the
 // name of a tool; "" for a composite.
 func (b *Binding) Tool() string {
-	if v := b.keys.Get("tool"); v != nil && b.Kind != plan.Composite {
+	if v := b.Syntax.Get("tool"); v != nil && b.Kind != plan.Composite {
 		return v.Text
 	}
 	return ""

@@ -1,4 +1,4 @@
-package routing
+package routing_test
 
 import (
 	"os"
@@ -6,6 +6,9 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/command-dialect/dialect/lang/routing"
+	"github.com/command-dialect/dialect/lang/routing/lint"
 )
 
 // FuzzLongMatrix holds that a matrix whose tool is 512 KiB of whatever it repeats is loaded and checked in
@@ -36,13 +39,13 @@ func FuzzLongMatrix(f *testing.F) {
 		start := time.Now()
 		for _, shell := range []string{"", "shell = true\n"} {
 			matrix := "[commands.a]\nverb = \"test\"\nnoun = \"a\"\n" + shell + "tool = \"" + quoted + "\"\n"
-			m, _ := Load("/project/routing.toml", FileName, Options{ReadFile: func(path string) ([]byte, error) {
+			m, _ := routing.Load("/project/routing.toml", routing.FileName, routing.Options{ReadFile: func(path string) ([]byte, error) {
 				if path == "/project/routing.toml" {
 					return []byte(matrix), nil
 				}
 				return nil, os.ErrNotExist
 			}})
-			m.Check(CheckOptions{LookPath: programs, Unused: true})
+			lint.Check(m, lint.Options{LookPath: programs, Unused: true})
 		}
 		if d := time.Since(start); d > budget {
 			t.Errorf("%q, %q again and again, %q: %s", head, unit, tail, d)

@@ -368,7 +368,7 @@ func (r *reader) binding(c *tomltree.Entry) *Binding {
 		r.Errorf(diag.BadValue, r.KeySpan(c), "%q cannot name a binding", c.Key).Hint = "use letters, digits, \"_\" and \"-\""
 		return nil
 	}
-	b := &Binding{Name: c.Key, Source: r.Source, Span: r.KeySpan(c), keys: c.Value}
+	b := &Binding{Name: c.Key, Source: r.Source, Span: r.KeySpan(c), Syntax: c.Value}
 	valid := true
 	for _, e := range c.Value.Entries {
 		where, v := where+"."+e.Key, e.Value
@@ -519,13 +519,13 @@ func (r *reader) inputs(v *tomltree.Value, where string) (patterns []string) {
 
 // tool reads what b runs: composite, tool, shell and arguments.
 func (r *reader) tool(b *Binding, where string) {
-	shell, arguments := false, b.keys.Get("arguments")
-	if v := b.keys.Get("shell"); v != nil {
+	shell, arguments := false, b.Syntax.Get("arguments")
+	if v := b.Syntax.Get("shell"); v != nil {
 		shell = r.Bool(v, where+".shell")
 	}
-	tool := b.keys.Get("tool")
+	tool := b.Syntax.Get("tool")
 	switch {
-	case b.keys.Get("composite") != nil:
+	case b.Syntax.Get("composite") != nil:
 		// It wins over a tool; the real matrices of the field have both.
 		b.Kind = plan.Composite
 	case tool == nil:
@@ -574,12 +574,12 @@ func (r *reader) tool(b *Binding, where string) {
 	}
 	b.Expect.JUnit, b.Expect.Problems = b.junit, b.problems
 	for _, key := range [...]string{"cwd", "env", "shell", "flags", "expect", "stall", "max_output", "junit", "problems", "inputs"} {
-		if v := b.keys.Get(key); v != nil && b.Kind == plan.Composite {
+		if v := b.Syntax.Get(key); v != nil && b.Kind == plan.Composite {
 			r.Warnf(diag.BadValue, r.Span(v), "%s.%s has no effect on a composite", where, key).
 				Hint = "say it of the members"
 		}
 	}
-	if v := b.keys.Get("order"); v != nil && b.order != "" && b.Kind != plan.Composite && b.Kind != "" {
+	if v := b.Syntax.Get("order"); v != nil && b.order != "" && b.Kind != plan.Composite && b.Kind != "" {
 		r.Warnf(diag.BadValue, r.Span(v), "%s.order has no effect: only a composite has one", where)
 	}
 	switch {

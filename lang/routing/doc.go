@@ -6,7 +6,7 @@
 // they can be without running anything, with templates split into argv once and
 // with the place of every fault. The package runs no tool, reads no script and
 // knows nothing of receipts; looking for executables is left to
-// [Matrix.Check], and only that.
+// package lint, and only that.
 //
 // # The file
 //

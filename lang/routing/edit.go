@@ -41,7 +41,7 @@ func (m *Matrix) AddAlias(b *Binding, alias string) (edit diag.Edit, ok bool) {
 		return m.Append(fmt.Sprintf("[aliases.nouns]\n%s = %q\n", tomltree.Key(alias), b.Noun))
 	}
 	src := b.Source
-	if v := b.keys.Get("aliases"); v != nil {
+	if v := b.Syntax.Get("aliases"); v != nil {
 		if v.Start >= len(src.Text) || src.Text[v.Start] != '[' {
 			return edit, false
 		}
@@ -51,7 +51,7 @@ func (m *Matrix) AddAlias(b *Binding, alias string) (edit diag.Edit, ok bool) {
 		}
 		return diag.Edit{File: src.Name, Span: src.Span(v.Start+1, v.Start+1), New: text}, true
 	}
-	noun := b.keys.Get("noun")
+	noun := b.Syntax.Get("noun")
 	if noun == nil {
 		return edit, false
 	}

@@ -1,4 +1,4 @@
-package routing
+package routing_test
 
 import (
 	"fmt"
@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/command-dialect/dialect/lang/plan"
+	"github.com/command-dialect/dialect/lang/routing"
 	"github.com/command-dialect/dialect/stdlib"
 )
 
@@ -72,7 +73,7 @@ func TestEffectsOfPacks(t *testing.T) {
 	}
 	bindings := 0
 	for _, pack := range stdlib.Packs() {
-		m, list := Load("/project/routing.toml", FileName, Options{ReadFile: func(path string) ([]byte, error) {
+		m, list := routing.Load("/project/routing.toml", routing.FileName, routing.Options{ReadFile: func(path string) ([]byte, error) {
 			if path == "/project/routing.toml" {
 				return fmt.Appendf(nil, "extends = [%q]\n", pack), nil
 			}

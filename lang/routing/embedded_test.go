@@ -1,4 +1,4 @@
-package routing
+package routing_test
 
 import (
 	"reflect"
@@ -7,17 +7,18 @@ import (
 	"github.com/pelletier/go-toml/v2"
 
 	"github.com/command-dialect/dialect/lang/diag"
+	"github.com/command-dialect/dialect/lang/routing"
 	"github.com/command-dialect/dialect/lang/tomltree"
 	"github.com/command-dialect/dialect/stdlib"
 )
 
 // What is embedded is read without the decoder's judgement: here it gives it.
 func TestEmbedded(t *testing.T) {
-	var want Vocabulary
+	var want routing.Vocabulary
 	if err := toml.Unmarshal(stdlib.Vocabulary(), &want); err != nil {
 		t.Fatal(err)
 	}
-	if got := StandardVocabulary(); !reflect.DeepEqual(*got, want) {
+	if got := routing.StandardVocabulary(); !reflect.DeepEqual(*got, want) {
 		t.Errorf("the vocabulary is\n%+v\nwant\n%+v", *got, want)
 	}
 	for _, name := range stdlib.Packs() {

@@ -1,4 +1,4 @@
-package routing
+package routing_test
 
 import (
 	"os"
@@ -6,6 +6,9 @@ import (
 	"testing"
 
 	"github.com/rogpeppe/go-internal/txtar"
+
+	"github.com/command-dialect/dialect/lang/routing"
+	"github.com/command-dialect/dialect/lang/routing/lint"
 )
 
 func FuzzLoad(f *testing.F) {
@@ -26,15 +29,15 @@ func FuzzLoad(f *testing.F) {
 	}
 	f.Add(seed)
 	f.Fuzz(func(t *testing.T, text []byte) {
-		m, list := Load("/project/routing.toml", FileName, Options{ReadFile: func(path string) ([]byte, error) {
+		m, list := routing.Load("/project/routing.toml", routing.FileName, routing.Options{ReadFile: func(path string) ([]byte, error) {
 			if path == "/project/routing.toml" {
 				return text, nil
 			}
 			return nil, os.ErrNotExist
 		}})
-		list = append(list, m.Check(CheckOptions{LookPath: programs, Unused: true})...)
+		list = append(list, lint.Check(m, lint.Options{LookPath: programs, Unused: true})...)
 		for _, d := range list {
-			if d.Message == "" || d.Code == "" || d.Span.Start.Offset > d.Span.End.Offset || d.Span.End.Offset > len(text)+1 && d.File == FileName {
+			if d.Message == "" || d.Code == "" || d.Span.Start.Offset > d.Span.End.Offset || d.Span.End.Offset > len(text)+1 && d.File == routing.FileName {
 				t.Fatalf("%#v", d)
 			}
 		}

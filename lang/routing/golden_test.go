@@ -1,4 +1,4 @@
-package routing
+package routing_test
 
 import (
 	"bytes"
@@ -18,12 +18,14 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 
 	"github.com/command-dialect/dialect/lang/diag"
+	"github.com/command-dialect/dialect/lang/routing"
+	"github.com/command-dialect/dialect/lang/routing/lint"
 )
 
 var update = flag.Bool("update", false, "rewrite the want sections of testdata/cases")
 
 // loadArchive loads the file routing.toml of a.
-func loadArchive(a *txtar.Archive) (*Matrix, diag.List) {
+func loadArchive(a *txtar.Archive) (*routing.Matrix, diag.List) {
 	root := filepath.FromSlash("/project")
 	read := func(path string) ([]byte, error) {
 		for _, f := range a.Files {
@@ -33,7 +35,7 @@ func loadArchive(a *txtar.Archive) (*Matrix, diag.List) {
 		}
 		return nil, &fs.PathError{Op: "open", Path: path, Err: fs.ErrNotExist}
 	}
-	return Load(filepath.Join(root, FileName), FileName, Options{ReadFile: read})
+	return routing.Load(filepath.Join(root, routing.FileName), routing.FileName, routing.Options{ReadFile: read})
 }
 
 // programs is the LookPath of the cases: what has "absent" in its name is not there.
@@ -45,7 +47,7 @@ func programs(program, root string) error {
 }
 
 // render writes a list with the text under each span, hints and relations.
-func render(m *Matrix, list diag.List) []byte {
+func render(m *routing.Matrix, list diag.List) []byte {
 	var b bytes.Buffer
 	for _, d := range list {
 		fmt.Fprintln(&b, d)
@@ -73,17 +75,17 @@ func caseFiles(t testing.TB) []string {
 	return files
 }
 
-// caseList runs Load and Check on a case. A file called "used" holds names of
+// caseList runs routing.Load and Check on a case. A file called "used" holds names of
 // bindings that scripts use, and asks for a report of the others.
-func caseList(a *txtar.Archive) (*Matrix, diag.List) {
+func caseList(a *txtar.Archive) (*routing.Matrix, diag.List) {
 	m, list := loadArchive(a)
-	o := CheckOptions{LookPath: programs, Stat: func(path string) error { return programs(path, "") }}
+	o := lint.Options{LookPath: programs, Stat: func(path string) error { return programs(path, "") }}
 	for _, f := range a.Files {
 		if f.Name == "used" {
 			o.Used, o.Unused = strings.Fields(string(f.Data)), true
 		}
 	}
-	list = append(list, m.Check(o)...)
+	list = append(list, lint.Check(m, o)...)
 	list.Sort()
 	return m, list
 }

@@ -76,7 +76,7 @@ type Options struct {
 
 // Load reads the matrix at path, which the user named name, and all that it
 // extends. It reports every fault that would make the matrix route wrongly; what
-// is merely suspicious is left to [Matrix.Check].
+// is merely suspicious is left to package lint.
 //
 // The matrix is never nil: after errors it holds what could be read, so that a
 // script can be held against it all the same, and must not be run.
@@ -495,7 +495,7 @@ func (l *loader) members(b *Binding) {
 	if b.Kind != plan.Composite {
 		return
 	}
-	list := b.keys.Get("composite")
+	list := b.Syntax.Get("composite")
 	for i, name := range b.composite {
 		r := newReader(b.Source, &l.list)
 		m := l.m.ByName(name)
@@ -613,7 +613,7 @@ func (b budget) plan(under plan.Budget) plan.Budget {
 func (l *loader) aliases() {
 	m := l.m
 	for _, b := range m.Bindings {
-		list := b.keys.Get("aliases")
+		list := b.Syntax.Get("aliases")
 		for i, noun := range b.Aliases {
 			other := m.pairs[pair{b.Verb, noun}]
 			if other == b && noun != b.Noun {

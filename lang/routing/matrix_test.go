@@ -1,4 +1,4 @@
-package routing
+package routing_test
 
 import (
 	"crypto/sha256"
@@ -18,11 +18,13 @@ import (
 	"github.com/command-dialect/dialect/lang"
 	"github.com/command-dialect/dialect/lang/diag"
 	"github.com/command-dialect/dialect/lang/plan"
+	"github.com/command-dialect/dialect/lang/routing"
+	"github.com/command-dialect/dialect/lang/routing/lint"
 	"github.com/command-dialect/dialect/stdlib"
 )
 
 // load loads a matrix from text and fails on any finding.
-func load(t testing.TB, text string) *Matrix {
+func load(t testing.TB, text string) *routing.Matrix {
 	t.Helper()
 	m, list := loadArchive(txtar.Parse([]byte("-- routing.toml --\n" + text)))
 	if len(list) > 0 {
@@ -32,7 +34,7 @@ func load(t testing.TB, text string) *Matrix {
 }
 
 func TestSeedLoadsAsItStands(t *testing.T) {
-	m, list := Load("testdata/seed.toml", "seed.toml", Options{})
+	m, list := routing.Load("testdata/seed.toml", "seed.toml", routing.Options{})
 	if len(list) > 0 {
 		t.Fatalf("%s", render(m, list))
 	}
@@ -58,7 +60,7 @@ func TestAuthorMatrix(t *testing.T) {
 	if path == "" {
 		t.Skip("DIALECT_AUTHOR_MATRIX names no file")
 	}
-	m, list := Load(path, "author.toml", Options{})
+	m, list := routing.Load(path, "author.toml", routing.Options{})
 	if len(list) > 0 {
 		t.Fatalf("%s", render(m, list))
 	}
@@ -70,9 +72,9 @@ func TestAuthorMatrix(t *testing.T) {
 	checkOnlyWarns(t, m)
 }
 
-func checkOnlyWarns(t *testing.T, m *Matrix) {
+func checkOnlyWarns(t *testing.T, m *routing.Matrix) {
 	t.Helper()
-	for _, d := range m.Check(CheckOptions{LookPath: programs}) {
+	for _, d := range lint.Check(m, lint.Options{LookPath: programs}) {
 		if d.Severity == diag.Error {
 			t.Errorf("%s", render(m, diag.List{d}))
 		}
@@ -100,7 +102,7 @@ func TestPacks(t *testing.T) {
 }
 
 func TestVocabulary(t *testing.T) {
-	v := StandardVocabulary()
+	v := routing.StandardVocabulary()
 	if len(v.Verbs) != 12 || len(v.Nouns) != 12 {
 		t.Errorf("%d verbs, %d nouns; want 12 and 12", len(v.Verbs), len(v.Nouns))
 	}
@@ -137,10 +139,7 @@ func TestKnownKeys(t *testing.T) {
 		}
 		return b.String()
 	}
-	for table, keys := range map[string][]string{
-		"": fileKeys, "verify": verifyKeys, "defaults": defaultKeys, "limits": limitKeys, "aliases": aliasKeys,
-		"commands.a": bindingKeys, "commands.a.expect": expectKeys, "servers.a": serverKeys, "agents.a": agentKeys,
-	} {
+	for table, keys := range routing.KnownKeys {
 		_, list := loadArchive(txtar.Parse([]byte("-- routing.toml --\n" + text(table, keys))))
 		complained := make(map[int]bool)
 		for _, d := range list {
@@ -265,9 +264,9 @@ noun = "group"
 composite = ["plain", "own"]
 `)
 	for name, want := range map[string]plan.Budget{
-		"plain": {Timeout: 5 * time.Minute, Retries: 1, MaxOutput: 10e6, TailLines: DefaultTailLines},
+		"plain": {Timeout: 5 * time.Minute, Retries: 1, MaxOutput: 10e6, TailLines: routing.DefaultTailLines},
 		"own":   {Stall: 30 * time.Second, MaxOutput: 1 << 30, TailLines: 5},
-		"group": {TailLines: DefaultTailLines},
+		"group": {TailLines: routing.DefaultTailLines},
 	} {
 		if got := m.ByName(name).Budget; got != want {
 			t.Errorf("%s: %+v, want %+v", name, got, want)
@@ -277,7 +276,7 @@ composite = ["plain", "own"]
 		t.Errorf("env of plain: %v", env)
 	}
 	m = load(t, "[commands.a]\nverb = \"check\"\nnoun = \"a\"\ntool = \"x\"\n")
-	if got := m.ByName("a").Budget; got.Timeout != DefaultTimeout {
+	if got := m.ByName("a").Budget; got.Timeout != routing.DefaultTimeout {
 		t.Errorf("timeout where nobody says one: %v", got.Timeout)
 	}
 }
@@ -364,8 +363,8 @@ func TestCyclesAreCut(t *testing.T) {
 		t.Fatal(err)
 	}
 	m, _ := loadArchive(a)
-	var depth func(b *Binding, n int)
-	depth = func(b *Binding, n int) {
+	var depth func(b *routing.Binding, n int)
+	depth = func(b *routing.Binding, n int) {
 		if n > len(m.Bindings) {
 			t.Fatalf("%q reaches itself", b.Name)
 		}
@@ -406,11 +405,11 @@ func TestDigest(t *testing.T) {
 	}
 	// The place on this machine is no part of it.
 	dir := t.TempDir()
-	path := filepath.Join(dir, FileName)
+	path := filepath.Join(dir, routing.FileName)
 	if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	m, list := Load(path, "x/routing.toml", Options{})
+	m, list := routing.Load(path, "x/routing.toml", routing.Options{})
 	if len(list) > 0 || m.SHA256 != hex.EncodeToString(sum[:]) || m.Root != dir {
 		t.Errorf("%v: digest %s in %s", list, m.SHA256, m.Root)
 	}
@@ -420,17 +419,17 @@ func TestFind(t *testing.T) {
 	dir := t.TempDir()
 	deep := filepath.Join(dir, "a", "b")
 	// A folder of that name is passed over.
-	if err := os.MkdirAll(filepath.Join(deep, FileName), 0o777); err != nil {
+	if err := os.MkdirAll(filepath.Join(deep, routing.FileName), 0o777); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Find(deep); !errors.Is(err, ErrNotFound) || !strings.Contains(err.Error(), deep) || !strings.Contains(err.Error(), "dialect init") {
+	if _, err := routing.Find(deep); !errors.Is(err, routing.ErrNotFound) || !strings.Contains(err.Error(), deep) || !strings.Contains(err.Error(), "dialect init") {
 		t.Errorf("Find where there is none: %v", err)
 	}
-	want := filepath.Join(dir, FileName)
+	want := filepath.Join(dir, routing.FileName)
 	if err := os.WriteFile(want, nil, 0o666); err != nil {
 		t.Fatal(err)
 	}
-	if got, err := Find(deep); err != nil || got != want {
+	if got, err := routing.Find(deep); err != nil || got != want {
 		t.Errorf("Find = %q, %v; want %q", got, err, want)
 	}
 }
@@ -438,17 +437,17 @@ func TestFind(t *testing.T) {
 func TestUnreadable(t *testing.T) {
 	dir := t.TempDir()
 	large := filepath.Join(dir, "large.toml")
-	if err := os.WriteFile(large, make([]byte, maxFileSize+1), 0o666); err != nil {
+	if err := os.WriteFile(large, make([]byte, 4<<20+1), 0o666); err != nil {
 		t.Fatal(err)
 	}
 	for path, want := range map[string]string{dir: "not a regular file", large: "larger than 4 MiB", filepath.Join(dir, "none"): "no such file"} {
-		m, list := Load(path, "named", Options{})
+		m, list := routing.Load(path, "named", routing.Options{})
 		if m == nil || len(list) != 1 || list[0].Code != diag.MatrixMissing || !strings.Contains(list[0].Message, want) || strings.Contains(list[0].Message, dir) {
 			t.Errorf("%s: %v, want %q", path, list, want)
 		}
 	}
 	denied := func(string) ([]byte, error) { return nil, &fs.PathError{Op: "open", Path: "p", Err: fs.ErrPermission} }
-	if _, list := Load("p", "p", Options{ReadFile: denied}); len(list) != 1 || !strings.Contains(list[0].Message, "permission denied") {
+	if _, list := routing.Load("p", "p", routing.Options{ReadFile: denied}); len(list) != 1 || !strings.Contains(list[0].Message, "permission denied") {
 		t.Errorf("%v", list)
 	}
 }
@@ -489,7 +488,7 @@ func BenchmarkLoad(b *testing.B) {
 	read := func(string) ([]byte, error) { return []byte(text.String()), nil }
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, list := Load("/project/routing.toml", FileName, Options{ReadFile: read}); len(list) > 0 {
+		if _, list := routing.Load("/project/routing.toml", routing.FileName, routing.Options{ReadFile: read}); len(list) > 0 {
 			b.Fatal(list)
 		}
 	}

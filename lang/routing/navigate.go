@@ -3,13 +3,9 @@ package routing
 import (
 	"bytes"
 	"fmt"
-	"os"
-	"path/filepath"
-	"strings"
 
 	"github.com/command-dialect/dialect/lang/diag"
 	"github.com/command-dialect/dialect/lang/tomltree"
-	"github.com/command-dialect/dialect/stdlib"
 )
 
 // What an editor asks of a matrix: where things are written, and what would change with a name.
@@ -37,7 +33,7 @@ func (b *Binding) Table() diag.Span {
 // Key returns the place of the text of a string key, such as "noun"; ok is false if it is
 // absent or written so that its text cannot be found.
 func (b *Binding) Key(key string) (p Place, ok bool) {
-	v := b.keys.Get(key)
+	v := b.Syntax.Get(key)
 	if v == nil || v.Kind != tomltree.String {
 		return p, false
 	}
@@ -58,7 +54,7 @@ type Member struct {
 
 // MemberList returns the members of a composite as they are written.
 func (b *Binding) MemberList() (list []Member) {
-	v := b.keys.Get("composite")
+	v := b.Syntax.Get("composite")
 	if v == nil || v.Kind != tomltree.Array {
 		return nil
 	}
@@ -114,35 +110,4 @@ func CheckName(word string) error {
 		return fmt.Errorf("%q cannot name a binding: use letters, digits, \"_\" and \"-\"", word)
 	}
 	return nil
-}
-
-// skillFolders are where agents keep skills, below the root of a project, by preference.
-var skillFolders = []string{".dialect/skills", ".claude/skills", ".kilocode/skills", ".agents/skills"}
-
-// SkillFile returns the path of the SKILL.md of a skill of the project; ok is false if there is
-// none, or the name is none of a folder.
-func (m *Matrix) SkillFile(name string) (path string, ok bool) {
-	if name == "" || strings.ContainsAny(name, "/\\\x00") || name == "." || name == ".." {
-		return "", false
-	}
-	for _, folder := range skillFolders {
-		path = filepath.Join(m.Root, filepath.FromSlash(folder), name, "SKILL.md")
-		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
-			return path, true
-		}
-	}
-	return "", false
-}
-
-// PackScript returns the text of the script that a pack of m ships under a name; empty if none
-// does.
-func (m *Matrix) PackScript(name string) string {
-	for _, src := range m.Files {
-		if pack, ok := strings.CutPrefix(src.Name, "pack:"); ok {
-			if text, ok := stdlib.Script(pack, name); ok {
-				return string(text)
-			}
-		}
-	}
-	return ""
 }

@@ -1,4 +1,4 @@
-package routing
+package routing_test
 
 import (
 	"maps"
@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/command-dialect/dialect/lang/diag"
+	"github.com/command-dialect/dialect/lang/routing"
+	"github.com/command-dialect/dialect/lang/routing/lint"
 )
 
 const pinning = `extends = ["other.toml"]
@@ -29,7 +31,7 @@ func TestReadOnce(t *testing.T) {
 	}
 	digest := func(path string) (string, map[string]int) {
 		reads := make(map[string]int)
-		m, list := Load(path, "routing.toml", Options{ReadFile: func(path string) ([]byte, error) {
+		m, list := routing.Load(path, "routing.toml", routing.Options{ReadFile: func(path string) ([]byte, error) {
 			path = filepath.ToSlash(path)
 			reads[path]++
 			if text, ok := files[path]; ok {
@@ -92,10 +94,10 @@ func TestReadFile(t *testing.T) {
 	done := make(chan error, 1)
 	go func() {
 		for _, path := range []string{fifo, "/dev/zero", dir} {
-			if text, err := ReadFile(path); err == nil || !strings.Contains(err.Error(), "not a regular file") {
+			if text, err := routing.ReadFile(path); err == nil || !strings.Contains(err.Error(), "not a regular file") {
 				t.Errorf("%s: %d bytes, %v", path, len(text), err)
 			}
-			_, list := Load(path, "routing.toml", Options{})
+			_, list := routing.Load(path, "routing.toml", routing.Options{})
 			if list.Err() == nil {
 				t.Errorf("%s is a matrix", path)
 			}
@@ -116,11 +118,11 @@ func TestUnreadablePin(t *testing.T) {
 	if err := os.WriteFile(path, []byte("[commands.test_it]\nverb = \"test\"\nnoun = \"it\"\ntool = \"go\"\npins = [\"sub/..\"]\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	m, list := Load(path, "routing.toml", Options{})
+	m, list := routing.Load(path, "routing.toml", routing.Options{})
 	if list.Err() != nil || len(m.Read) != 2 || m.Read[1].Problem == "" {
 		t.Fatalf("%+v, %v", m.Read, list)
 	}
-	if list = m.Check(CheckOptions{}); !slices.ContainsFunc(list, func(d diag.Diagnostic) bool {
+	if list = lint.Check(m, lint.Options{}); !slices.ContainsFunc(list, func(d diag.Diagnostic) bool {
 		return d.Code == diag.BadValue && strings.Contains(d.Message, "pins names sub/.., which cannot be read: not a regular file")
 	}) {
 		t.Error(list)

@@ -30,7 +30,7 @@ var serverFiles = []struct{ path, key string }{
 func (l *loader) servers() {
 	missing := false
 	for _, b := range l.m.Bindings {
-		missing = missing || b.Kind == plan.MCP && l.m.server(b.Target) == ""
+		missing = missing || b.Kind == plan.MCP && l.m.Server(b.Target) == ""
 	}
 	if !missing || l.m.Root == "" {
 		return
@@ -112,9 +112,9 @@ func nameIn(src *diag.Source, name string) diag.Span {
 	return src.Span(i, i+len(quoted))
 }
 
-// server returns the name of the declared server that a target means: "-" and "_" are the same
+// Server returns the name of the declared server that a target means: "-" and "_" are the same
 // in it. It is empty if there is none.
-func (m *Matrix) server(target string) string {
+func (m *Matrix) Server(target string) string {
 	name, _, _ := strings.Cut(target, ":")
 	if _, ok := m.Servers[name]; ok {
 		return name

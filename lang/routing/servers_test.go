@@ -1,4 +1,4 @@
-package routing
+package routing_test
 
 import (
 	"crypto/sha256"
@@ -9,14 +9,15 @@ import (
 
 	"github.com/command-dialect/dialect/lang/diag"
 	"github.com/command-dialect/dialect/lang/plan"
+	"github.com/command-dialect/dialect/lang/routing"
 )
 
 const callsServer = "[commands.x]\nverb = \"search\"\nnoun = \"issues\"\ntool = \"mcp:the-tracker:find\"\n"
 
 // loadWith loads a matrix that calls a server, beside files.
-func loadWith(t testing.TB, matrix string, files map[string]string) (*Matrix, diag.List) {
+func loadWith(t testing.TB, matrix string, files map[string]string) (*routing.Matrix, diag.List) {
 	t.Helper()
-	return Load("/p/routing.toml", "routing.toml", Options{ReadFile: func(path string) ([]byte, error) {
+	return routing.Load("/p/routing.toml", "routing.toml", routing.Options{ReadFile: func(path string) ([]byte, error) {
 		if path == filepath.FromSlash("/p/routing.toml") {
 			return []byte(matrix), nil
 		}
@@ -44,7 +45,7 @@ func TestServerFiles(t *testing.T) {
 	if !reflect.DeepEqual(m.Servers, want) {
 		t.Errorf("servers %+v", m.Servers)
 	}
-	if m.server("the-tracker:find") != "the_tracker" {
+	if m.Server("the-tracker:find") != "the_tracker" {
 		t.Error("the server is not found")
 	}
 	// What was looked for and is not there is known, so that one that is deleted is a change.

@@ -20,6 +20,7 @@ import (
 	"github.com/command-dialect/dialect/lang/plan"
 	"github.com/command-dialect/dialect/lang/resolve"
 	"github.com/command-dialect/dialect/lang/routing"
+	"github.com/command-dialect/dialect/lang/routing/lint"
 	"github.com/command-dialect/dialect/runtime/mcpclient"
 	"github.com/command-dialect/dialect/runtime/report"
 )
@@ -201,9 +202,9 @@ func (c *checked) finish(args []string) {
 				m.whole = m.whole || err == nil && rel != ".." && !strings.HasPrefix(rel, ".."+string(filepath.Separator))
 			}
 		}
-		o := routing.CheckOptions{Used: slices.Sorted(maps.Keys(m.used))}
+		o := lint.Options{Used: slices.Sorted(maps.Keys(m.used))}
 		o.Unused = m.whole && len(m.used) > 0
-		c.list = append(c.list, m.matrix.Check(o)...)
+		c.list = append(c.list, lint.Check(m.matrix, o)...)
 	}
 }
 

@@ -18,6 +18,7 @@ import (
 
 	"github.com/command-dialect/dialect/lang/diag"
 	"github.com/command-dialect/dialect/lang/routing"
+	"github.com/command-dialect/dialect/lang/routing/lint"
 	"github.com/command-dialect/dialect/receipts/sqlite"
 	"github.com/command-dialect/dialect/runtime/keyfd"
 	"github.com/command-dialect/dialect/runtime/mcpclient"
@@ -105,7 +106,7 @@ func examine(routingFile, store string, online bool) (list []symptom) {
 	default:
 		say("ok", "matrix", "", "%s: %d bindings, sha256 %.12s", m.Name, len(m.Bindings), m.SHA256)
 	}
-	warnings := m.Check(routing.CheckOptions{})
+	warnings := lint.Check(m, lint.Options{})
 	tools := 0
 	for _, d := range warnings {
 		switch d.Code {

@@ -18,6 +18,7 @@ import (
 	"github.com/command-dialect/dialect/lang"
 	"github.com/command-dialect/dialect/lang/diag"
 	"github.com/command-dialect/dialect/lang/plan"
+	"github.com/command-dialect/dialect/lang/routing/lint"
 	"github.com/command-dialect/dialect/receipts"
 	"github.com/command-dialect/dialect/receipts/sqlite"
 	"github.com/command-dialect/dialect/runtime/report"
@@ -209,7 +210,7 @@ func explainSkill(u *ui, name, routingFile string) error {
 		}
 	}
 	if m != nil {
-		if path, ok := m.SkillFile(name); ok {
+		if path, ok := lint.SkillFile(m.Root, name); ok {
 			text, err := readFile("skill", path)
 			if err != nil {
 				return err

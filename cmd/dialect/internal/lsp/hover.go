@@ -13,6 +13,7 @@ import (
 	"github.com/command-dialect/dialect/lang/regular"
 	"github.com/command-dialect/dialect/lang/resolve"
 	"github.com/command-dialect/dialect/lang/routing"
+	"github.com/command-dialect/dialect/lang/routing/lint"
 	"github.com/command-dialect/dialect/runtime/report"
 	"github.com/command-dialect/dialect/stdlib"
 )
@@ -95,7 +96,7 @@ func (s *server) hovered(p *positionParams) (*hover, *plan.Plan) {
 	if notes := strings.TrimSpace(at.binding.Notes); notes != "" {
 		text.WriteString("\n" + escapeMarkdown(notes) + "\n")
 	}
-	if path, ok := m.SkillFile(at.binding.Skill); ok {
+	if path, ok := lint.SkillFile(m.Root, at.binding.Skill); ok {
 		if skill, err := regular.Read(path, 1<<20); err == nil {
 			text.WriteString("\n---\n\n" + skillText(skill) + "\n")
 		}

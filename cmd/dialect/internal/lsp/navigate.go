@@ -13,6 +13,7 @@ import (
 	"github.com/command-dialect/dialect/lang/diag"
 	"github.com/command-dialect/dialect/lang/regular"
 	"github.com/command-dialect/dialect/lang/routing"
+	"github.com/command-dialect/dialect/lang/routing/lint"
 	"github.com/command-dialect/dialect/stdlib"
 )
 
@@ -38,7 +39,7 @@ func (s *server) definition(_ context.Context, p *positionParams) (any, error) {
 			links = append(links, locationLink{origin, f.uri, f.spanRange(b.Table()), f.spanRange(name)})
 		}
 	}
-	if path, ok := d.project.m.SkillFile(b.Skill); ok && (t.skill != "" || !d.matrix) {
+	if path, ok := lint.SkillFile(d.project.m.Root, b.Skill); ok && (t.skill != "" || !d.matrix) {
 		links = append(links, locationLink{OriginSelectionRange: origin, TargetURI: s.pathURI(path)})
 	}
 	if s.client.Capabilities.TextDocument.Definition.LinkSupport {

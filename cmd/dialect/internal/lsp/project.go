@@ -14,6 +14,7 @@ import (
 	"github.com/command-dialect/dialect/lang/diag"
 	"github.com/command-dialect/dialect/lang/regular"
 	"github.com/command-dialect/dialect/lang/routing"
+	"github.com/command-dialect/dialect/lang/routing/lint"
 )
 
 // A project is a matrix with all that it extends, as it stands in the editor's buffers and else
@@ -54,7 +55,7 @@ func (s *server) load(path string) *project {
 		return routing.ReadFile(path)
 	}})
 	p.broken = routing.Unread(p.list)
-	p.list = append(p.list, p.m.Check(routing.CheckOptions{})...)
+	p.list = append(p.list, lint.Check(p.m, lint.Options{})...)
 	sources := make(map[string]*diag.Source)
 	for _, src := range p.m.Files {
 		sources[src.Name] = src

@@ -1,4 +1,9 @@
-package routing
+// Package lint says what is suspicious in a routing matrix: limits passed, tools that cannot fail or are not
+// there, servers and skills that nobody declared.
+//
+// In come a matrix that package routing has read and the names of the bindings that scripts use, out come
+// warnings. It is the part of a matrix's check that looks at the disk and at $PATH; it starts nothing.
+package lint
 
 import (
 	"fmt"
@@ -10,14 +15,15 @@ import (
 
 	"github.com/command-dialect/dialect/lang/diag"
 	"github.com/command-dialect/dialect/lang/plan"
+	"github.com/command-dialect/dialect/lang/routing"
 	"github.com/command-dialect/dialect/lang/template"
 	"github.com/command-dialect/dialect/lang/tomltree"
 	"github.com/command-dialect/dialect/stdlib"
 )
 
-// CheckOptions changes what [Matrix.Check] looks at. The zero CheckOptions looks
-// for executables on this machine.
-type CheckOptions struct {
+// Options changes what [Check] looks at. The zero Options looks for executables on
+// this machine.
+type Options struct {
 	// LookPath finds the program of a process; root is the absolute directory
 	// of the matrix, where a program with a slash is looked up. An error means
 	// that it is not there. Nil looks in the file system and in $PATH.
@@ -40,16 +46,16 @@ type CheckOptions struct {
 // Check reports what is allowed and suspicious: limits passed, tools that cannot
 // fail or are not there, text that only a shell would understand, composites
 // that change state in parallel. All its findings are warnings; the errors of a
-// matrix come from [Load].
-func (m *Matrix) Check(o CheckOptions) diag.List {
+// matrix come from [routing.Load].
+func Check(m *routing.Matrix, o Options) diag.List {
 	if o.LookPath == nil {
 		o.LookPath = lookPath
 	}
 	if o.Stat == nil {
 		o.Stat = func(path string) error { _, err := os.Stat(path); return err }
 	}
-	c := &checker{m: m, o: o, wanted: make(map[*Binding]bool), missing: make(map[[2]string]int)}
-	used := make(map[*Binding]bool)
+	c := &checker{m: m, o: o, wanted: make(map[*routing.Binding]bool), missing: make(map[[2]string]int)}
+	used := make(map[*routing.Binding]bool)
 	for _, name := range o.Used {
 		if b := m.ByName(name); b != nil {
 			reach(b, used)
@@ -84,12 +90,12 @@ func (m *Matrix) Check(o CheckOptions) diag.List {
 }
 
 // server looks for the configuration of the MCP server of b.
-func (c *checker) server(b *Binding) {
+func (c *checker) server(b *routing.Binding) {
 	if b.Kind != plan.MCP {
 		return
 	}
 	name, _, _ := strings.Cut(b.Target, ":")
-	found := c.m.server(b.Target)
+	found := c.m.Server(b.Target)
 	if found != "" && !c.m.Servers[found].Disabled {
 		return
 	}
@@ -108,11 +114,11 @@ func (c *checker) server(b *Binding) {
 }
 
 // skill looks for the SKILL.md that b names.
-func (c *checker) skill(b *Binding) {
+func (c *checker) skill(b *routing.Binding) {
 	if b.Skill == "" {
 		return
 	}
-	if _, ok := c.m.SkillFile(b.Skill); ok {
+	if _, ok := SkillFile(c.m.Root, b.Skill); ok {
 		return
 	}
 	if _, ok := stdlib.Skill(b.Skill); ok {
@@ -129,7 +135,7 @@ func (c *checker) skill(b *Binding) {
 }
 
 // reach adds b and all that it expands to.
-func reach(b *Binding, set map[*Binding]bool) {
+func reach(b *routing.Binding, set map[*routing.Binding]bool) {
 	if set[b] {
 		return
 	}
@@ -139,7 +145,7 @@ func reach(b *Binding, set map[*Binding]bool) {
 	}
 }
 
-// lookPath is the LookPath of the zero CheckOptions.
+// lookPath is the LookPath of the zero Options.
 func lookPath(program, root string) error {
 	if !strings.Contains(program, "/") {
 		_, err := exec.LookPath(program)
@@ -156,15 +162,15 @@ func lookPath(program, root string) error {
 }
 
 type checker struct {
-	m      *Matrix
-	o      CheckOptions
-	wanted map[*Binding]bool // bindings whose tools should be there
+	m      *routing.Matrix
+	o      Options
+	wanted map[*routing.Binding]bool // bindings whose tools should be there
 	list   diag.List
 
 	missing map[[2]string]int // by file and program: index into list, or -1 if it is there
 }
 
-func (c *checker) warn(code diag.Code, b *Binding, span diag.Span, format string, args ...any) *diag.Diagnostic {
+func (c *checker) warn(code diag.Code, b *routing.Binding, span diag.Span, format string, args ...any) *diag.Diagnostic {
 	c.list = append(c.list, diag.Warnf(code, b.Source.Name, span, format, args...))
 	return &c.list[len(c.list)-1]
 }
@@ -172,7 +178,7 @@ func (c *checker) warn(code diag.Code, b *Binding, span diag.Span, format string
 // limits counts the words and bindings that the project adds.
 func (c *checker) limits() {
 	verbs, nouns, bindings := make(map[string]bool), make(map[string]bool), 0
-	past := func(code diag.Code, key string, b *Binding, n, limit int, what string) {
+	past := func(code diag.Code, key string, b *routing.Binding, n, limit int, what string) {
 		if n == limit+1 {
 			c.warn(code, b, b.KeySpan(key), "more than %d %s of the project's own", limit, what).
 				Hint = "a small vocabulary is what makes the words reliable; [limits] changes the bound"
@@ -196,7 +202,7 @@ func (c *checker) limits() {
 }
 
 // evidence reports keys about receipts that do not do what they seem to.
-func (c *checker) evidence(b *Binding) {
+func (c *checker) evidence(b *routing.Binding) {
 	if b.Reuse && b.Effect == plan.Write {
 		c.warn(diag.BadValue, b, b.KeySpan("reuse"), "commands.%s.reuse has no effect: the binding changes state", b.Name).
 			Hint = "only what reads can be repeated by an earlier result; say effect = \"read\" if it does"
@@ -233,8 +239,8 @@ func (c *checker) evidence(b *Binding) {
 }
 
 // binding looks at what one binding says.
-func (c *checker) binding(b *Binding) {
-	tool := b.keys.Get("tool")
+func (c *checker) binding(b *routing.Binding) {
+	tool := b.Syntax.Get("tool")
 	c.evidence(b)
 	switch {
 	case b.Kind == plan.Composite:
@@ -256,7 +262,7 @@ func (c *checker) binding(b *Binding) {
 	if len(t.Marks()) == 0 && !strings.Contains(t.Program(), "=") {
 		return
 	}
-	r := newReader(b.Source, nil)
+	r := tomltree.Reader{Source: b.Source}
 	if name, _, ok := strings.Cut(t.Program(), "="); ok && template.IsName(name) {
 		c.warn(diag.ShellCharacter, b, r.Inside(tool, 0, len(t.Program())), "%q is taken for the program", t.Program()).
 			Hint = "set variables in env = { ... }"
@@ -279,14 +285,14 @@ func (c *checker) binding(b *Binding) {
 	c.warn(diag.ShellCharacter, b, r.Inside(tool, mark.Start, mark.End), "%s in the tool of %q means nothing without a shell", what, b.Name).Hint = hint
 }
 
-func (c *checker) cannotFail(b *Binding, span diag.Span, why string) {
+func (c *checker) cannotFail(b *routing.Binding, span diag.Span, why string) {
 	c.warn(diag.CannotFail, b, span, "the tool of %q cannot fail: %s", b.Name, why).
 		Hint = "its receipt would prove nothing"
 }
 
 // composite looks at the order and effect of a group.
-func (c *checker) composite(b *Binding) {
-	var writer *Binding
+func (c *checker) composite(b *routing.Binding) {
+	var writer *routing.Binding
 	for _, m := range b.Members {
 		if m.Effect == plan.Write && !m.Finally {
 			writer = m
@@ -302,7 +308,7 @@ func (c *checker) composite(b *Binding) {
 		d.Hint = "leave order out, or say effect = \"read\" of the member if it only reads"
 		d.Related = related
 	}
-	if b.effect == plan.Read {
+	if v := b.Syntax.Get("effect"); v != nil && v.Text == string(plan.Read) {
 		d := c.warn(diag.BadValue, b, b.KeySpan("effect"), "%q cannot only read: its member %q writes", b.Name, writer.Name)
 		d.Hint = "say effect = \"read\" of the member if it only reads"
 		d.Related = related
@@ -310,7 +316,7 @@ func (c *checker) composite(b *Binding) {
 }
 
 // program looks for the executable of b.
-func (c *checker) program(b *Binding) {
+func (c *checker) program(b *routing.Binding) {
 	if b.Kind != plan.Process || b.Template == nil {
 		return
 	}
@@ -335,11 +341,29 @@ func (c *checker) program(b *Binding) {
 		hint = fmt.Sprintf("install it, or bind \"%s %s\" in the project", b.Verb, b.Noun)
 	}
 	span := b.KeySpan("tool")
-	if tool := b.keys.Get("tool"); tool != nil {
+	if tool := b.Syntax.Get("tool"); tool != nil {
 		if i := strings.Index(tool.Text, program); i >= 0 {
-			r := newReader(b.Source, nil)
+			r := tomltree.Reader{Source: b.Source}
 			span = r.Inside(tool, i, i+len(program))
 		}
 	}
 	c.warn(diag.MissingTool, b, span, "the program %q of %q is not there", program, b.Name).Hint = hint
+}
+
+// skillFolders are where agents keep skills, below the root of a project, by preference.
+var skillFolders = []string{".dialect/skills", ".claude/skills", ".kilocode/skills", ".agents/skills"}
+
+// SkillFile returns the path of the SKILL.md of a skill of the project at root; ok is false if there is
+// none, or the name is none of a folder.
+func SkillFile(root, name string) (path string, ok bool) {
+	if name == "" || strings.ContainsAny(name, "/\\\x00") || name == "." || name == ".." {
+		return "", false
+	}
+	for _, folder := range skillFolders {
+		path = filepath.Join(root, filepath.FromSlash(folder), name, "SKILL.md")
+		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
+			return path, true
+		}
+	}
+	return "", false
 }
