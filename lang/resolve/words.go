@@ -9,6 +9,7 @@ import (
 	"github.com/command-dialect/dialect/lang"
 	"github.com/command-dialect/dialect/lang/diag"
 	"github.com/command-dialect/dialect/lang/routing"
+	"github.com/command-dialect/dialect/lang/routing/edit"
 	"github.com/command-dialect/dialect/lang/suggest"
 	"github.com/command-dialect/dialect/lang/tomltree"
 )
@@ -87,10 +88,10 @@ func (r *resolver) unboundNoun(c *lang.Command) {
 		r.replace(d, c.Noun, near)
 		if b := r.m.Lookup(c.Verb.Text, near); b != nil && suggest.Variant(c.Noun.Key(), near) {
 			hints = append(hints, r.declare("nouns", c.Noun.Key(), near))
-			if edit, ok := r.m.AddAlias(b, c.Noun.Key()); ok {
+			if change, ok := edit.AddAlias(r.m, b, c.Noun.Key()); ok {
 				d.Fixes = append(d.Fixes, diag.Fix{
-					Message:       fmt.Sprintf("declare %q an alias of %q in %s", c.Noun.Key(), near, edit.File),
-					Applicability: diag.MaybeIncorrect, Edits: []diag.Edit{edit},
+					Message:       fmt.Sprintf("declare %q an alias of %q in %s", c.Noun.Key(), near, change.File),
+					Applicability: diag.MaybeIncorrect, Edits: []diag.Edit{change},
 				})
 			}
 		}
@@ -218,10 +219,10 @@ func (r *resolver) stub(d *diag.Diagnostic, c *lang.Command) string {
 		return '_'
 	}, verb+"_"+noun)
 	text := fmt.Sprintf("[commands.%s]\nverb = %q\nnoun = %q\ntool = \"...\"", name, verb, noun)
-	if edit, ok := r.m.Append(text + "\n"); ok && r.m.ByName(name) == nil {
+	if change, ok := edit.Append(r.m, text+"\n"); ok && r.m.ByName(name) == nil {
 		d.Fixes = append(d.Fixes, diag.Fix{
-			Message:       fmt.Sprintf("bind \"%s %s\" in %s", verb, noun, edit.File),
-			Applicability: diag.HasPlaceholders, Edits: []diag.Edit{edit},
+			Message:       fmt.Sprintf("bind \"%s %s\" in %s", verb, noun, change.File),
+			Applicability: diag.HasPlaceholders, Edits: []diag.Edit{change},
 		})
 	}
 	return "or bind it:\n" + text

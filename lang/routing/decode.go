@@ -334,6 +334,21 @@ const (
 	aNoun = "a noun"
 )
 
+// CheckVerb and CheckNoun say why a word cannot be a verb or a noun.
+func CheckVerb(word string) error { return checkWord(word, aVerb) }
+
+// CheckNoun is said at [CheckVerb].
+func CheckNoun(word string) error { return checkWord(word, aNoun) }
+
+func checkWord(word, what string) error {
+	var list diag.List
+	r := newReader(diag.NewSource("", []byte(word)), &list)
+	if r.word(word, diag.Span{}, what); len(list) > 0 {
+		return fmt.Errorf("%s: %s", list[0].Message, list[0].Hint)
+	}
+	return nil
+}
+
 // isVerb reports whether a script can have text for a verb.
 func isVerb(text string) bool { return template.IsName(text) && text[0] != '_' }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/command-dialect/dialect/lang/regular"
 	"github.com/command-dialect/dialect/lang/resolve"
 	"github.com/command-dialect/dialect/lang/routing"
+	"github.com/command-dialect/dialect/lang/routing/edit"
 	"github.com/command-dialect/dialect/lang/routing/lint"
 	"github.com/command-dialect/dialect/runtime/report"
 	"github.com/command-dialect/dialect/stdlib"
@@ -204,17 +205,17 @@ func (s *server) locateInMatrix(d *document, offset int, inside func(diag.Span) 
 	if src == nil {
 		return nil
 	}
-	b := m.BindingAt(src, offset)
+	b := edit.BindingAt(m, src, offset)
 	if b == nil {
 		return nil
 	}
 	t := &thing{binding: b, span: src.Span(offset, offset)}
-	if p, ok := b.NameOf(); ok && inside(p.Span) {
+	if p, ok := edit.Name(b); ok && inside(p.Span) {
 		t.span, t.role = p.Span, nameRole
 		return t
 	}
 	for key, role := range map[string]role{"verb": verbRole, "noun": nounRole, "skill": other} {
-		if p, ok := b.Key(key); ok && inside(p.Span) {
+		if p, ok := edit.Value(b, key); ok && inside(p.Span) {
 			t.span, t.role = p.Span, role
 			if key == "skill" {
 				t.skill = b.Skill
@@ -222,7 +223,7 @@ func (s *server) locateInMatrix(d *document, offset int, inside func(diag.Span) 
 			return t
 		}
 	}
-	for _, member := range b.MemberList() {
+	for _, member := range edit.Members(b) {
 		if inside(member.Span) {
 			if of := m.ByName(member.Name); of != nil {
 				return &thing{binding: of, span: member.Span, role: nameRole}

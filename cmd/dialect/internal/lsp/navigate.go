@@ -13,6 +13,7 @@ import (
 	"github.com/command-dialect/dialect/lang/diag"
 	"github.com/command-dialect/dialect/lang/regular"
 	"github.com/command-dialect/dialect/lang/routing"
+	"github.com/command-dialect/dialect/lang/routing/edit"
 	"github.com/command-dialect/dialect/lang/routing/lint"
 	"github.com/command-dialect/dialect/stdlib"
 )
@@ -33,10 +34,10 @@ func (s *server) definition(_ context.Context, p *positionParams) (any, error) {
 	if t.skill == "" {
 		if f := s.sourceOf(d, b.Source); f != nil {
 			name := b.Span
-			if at, ok := b.NameOf(); ok {
+			if at, ok := edit.Name(b); ok {
 				name = at.Span
 			}
-			links = append(links, locationLink{origin, f.uri, f.spanRange(b.Table()), f.spanRange(name)})
+			links = append(links, locationLink{origin, f.uri, f.spanRange(edit.Table(b)), f.spanRange(name)})
 		}
 	}
 	if path, ok := lint.SkillFile(d.project.m.Root, b.Skill); ok && (t.skill != "" || !d.matrix) {
@@ -129,7 +130,7 @@ func (s *server) references(_ context.Context, p *referenceParams) ([]location, 
 		out = append(out, place(u.d.uri, u.d.spanRange(u.span)))
 	}
 	for _, o := range d.project.m.Bindings {
-		for _, member := range o.MemberList() {
+		for _, member := range edit.Members(o) {
 			if d.project.m.ByName(member.Name) != b {
 				continue
 			}
@@ -206,7 +207,7 @@ func (r *renaming) edit(d *document, span diag.Span, text string) {
 }
 
 // inMatrix edits a place of a file of the matrix.
-func (r *renaming) inMatrix(b *routing.Binding, p routing.Place, ok bool) error {
+func (r *renaming) inMatrix(b *routing.Binding, p edit.Place, ok bool) error {
 	f := r.s.fileOfBinding(r.d, b)
 	if !ok || f == nil {
 		return fmt.Errorf("how %s is written in %s is beyond a rename", b.Name, b.Source.Name)
@@ -223,18 +224,18 @@ func (s *server) fileOfBinding(d *document, b *routing.Binding) *document {
 }
 
 func (r *renaming) name(b *routing.Binding) error {
-	if err := routing.CheckName(r.to); err != nil {
+	if err := edit.CheckName(r.to); err != nil {
 		return err
 	}
 	if other := r.m.ByName(r.to); other != nil && other != b {
 		return fmt.Errorf("there is a binding %q already, in %s", r.to, other.Source.Name)
 	}
-	p, ok := b.NameOf()
+	p, ok := edit.Name(b)
 	if err := r.inMatrix(b, p, ok); err != nil {
 		return err
 	}
 	for _, o := range r.m.Bindings {
-		for _, member := range o.MemberList() {
+		for _, member := range edit.Members(o) {
 			if r.m.ByName(member.Name) == b {
 				if err := r.inMatrix(o, member.Place, true); err != nil {
 					return err
@@ -253,7 +254,7 @@ func (r *renaming) noun(t *thing) error {
 	if other := r.m.Lookup(b.Verb, r.to); other != nil && other != b {
 		return fmt.Errorf("\"%s %s\" is bound already, by %s in %s", b.Verb, r.to, other.Name, other.Source.Name)
 	}
-	p, ok := b.Key("noun")
+	p, ok := edit.Value(b, "noun")
 	if err := r.inMatrix(b, p, ok); err != nil {
 		return err
 	}
@@ -282,7 +283,7 @@ func (r *renaming) verb(verb string) error {
 		if other := r.m.Lookup(to, b.Noun); other != nil && other.Verb != verb {
 			return fmt.Errorf("\"%s %s\" is bound already, by %s in %s", to, b.Noun, other.Name, other.Source.Name)
 		}
-		p, ok := b.Key("verb")
+		p, ok := edit.Value(b, "verb")
 		if err := r.inMatrix(b, p, ok); err != nil {
 			return err
 		}

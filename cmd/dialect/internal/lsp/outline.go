@@ -10,6 +10,7 @@ import (
 	"github.com/command-dialect/dialect/lang/diag"
 	"github.com/command-dialect/dialect/lang/plan"
 	"github.com/command-dialect/dialect/lang/routing"
+	"github.com/command-dialect/dialect/lang/routing/edit"
 )
 
 // Kinds of symbol.
@@ -92,7 +93,7 @@ func (s *server) symbols(_ context.Context, p *documentParams) (any, error) {
 			}
 			sym := documentSymbol{
 				Name: b.Name, Detail: b.Usage(), Kind: symbolMethod,
-				Range: d.spanRange(b.Table()), SelectionRange: d.spanRange(b.Span),
+				Range: d.spanRange(edit.Table(b)), SelectionRange: d.spanRange(b.Span),
 			}
 			if b.Deprecated {
 				sym.Tags = []int{1}
@@ -182,7 +183,7 @@ func (s *server) folding(_ context.Context, p *documentParams) ([]foldingRange, 
 	case d.matrix && d.project != nil:
 		for _, b := range d.project.m.Bindings {
 			if d.project.files[b.Source.Name] == d.path {
-				t := b.Table()
+				t := edit.Table(b)
 				add(t.Start.Line, t.End.Line, "region")
 			}
 		}

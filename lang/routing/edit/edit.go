@@ -1,4 +1,8 @@
-package routing
+// Package edit says where things are written in a routing matrix, and what an editor changes there.
+//
+// In come a matrix and what is to be found or changed, out come places and edits. It reads and writes
+// no file.
+package edit
 
 import (
 	"bytes"
@@ -6,13 +10,14 @@ import (
 	"strings"
 
 	"github.com/command-dialect/dialect/lang/diag"
+	"github.com/command-dialect/dialect/lang/routing"
 	"github.com/command-dialect/dialect/lang/tomltree"
 )
 
 // Append returns the edit that adds text, which ends in a line end, to the file of m behind an
 // empty line; ok is false if m was read from no file.
-func (m *Matrix) Append(text string) (edit diag.Edit, ok bool) {
-	src := m.root()
+func Append(m *routing.Matrix, text string) (edit diag.Edit, ok bool) {
+	src := root(m)
 	if src == nil {
 		return edit, false
 	}
@@ -29,16 +34,16 @@ func (m *Matrix) Append(text string) (edit diag.Edit, ok bool) {
 }
 
 // root is the file that m was loaded from; nil if it could not be read.
-func (m *Matrix) root() *diag.Source { return m.Source(m.Name) }
+func root(m *routing.Matrix) *diag.Source { return m.Source(m.Name) }
 
 // AddAlias returns the edit that gives b, or the matrix where b is a pack's, the further noun
 // alias; ok is false where it cannot be said how without rewriting more of the file.
-func (m *Matrix) AddAlias(b *Binding, alias string) (edit diag.Edit, ok bool) {
+func AddAlias(m *routing.Matrix, b *routing.Binding, alias string) (edit diag.Edit, ok bool) {
 	if b.Pack {
-		if src := m.root(); src == nil || bytes.Contains(src.Text, []byte("aliases")) {
+		if src := root(m); src == nil || bytes.Contains(src.Text, []byte("aliases")) {
 			return edit, false
 		}
-		return m.Append(fmt.Sprintf("[aliases.nouns]\n%s = %q\n", tomltree.Key(alias), b.Noun))
+		return Append(m, fmt.Sprintf("[aliases.nouns]\n%s = %q\n", tomltree.Key(alias), b.Noun))
 	}
 	src := b.Source
 	if v := b.Syntax.Get("aliases"); v != nil {
