@@ -12,12 +12,7 @@ import (
 )
 
 // A Binding says what one verb and noun run: one table below [commands].
-//
-// The keys are verb, noun, aliases, skill, tool, composite, order, effect,
-// prepositions, arguments, cwd, env, shell, flags, retries, when, finally, exclusive,
-// junit, problems, stall,
-// timeout, tail_lines, max_output, expect, hint, receipt_required, reuse, secrets,
-// expected_receipt_fields, pins, inputs and deprecated; gate_wrapper, notes, target_mode and contract are recorded.
+// What each of its keys means is in the table of keys; see [Keys].
 type Binding struct {
 	Name    string
 	Verb    string   // lower case
@@ -49,12 +44,11 @@ type Binding struct {
 	Pins            []string
 	Inputs          []string // as in [plan.Step]
 
-	Hint        string
-	Notes       string
-	GateWrapper string // never run
-	Deprecated  bool
-	Contract    string
-	TargetMode  string
+	Hint       string
+	Notes      string
+	Deprecated bool
+	Contract   string
+	TargetMode string
 
 	Source *diag.Source    // the file that defines it
 	Span   diag.Span       // of its name there
@@ -65,8 +59,6 @@ type Binding struct {
 	order     string   // "parallel", "sequence" or empty
 	effect    plan.Effect
 	budget    budget // what the binding itself says
-	junit     string
-	problems  []string
 }
 
 // KeySpan returns the place of the value of key in b.Source, or of the name of

@@ -20,7 +20,8 @@
 //	timeout = "3m"
 //	expect = { min_tests = 1 }
 //
-// The keys of a binding are listed at [Binding], those of a file at [Matrix].
+// What each key means is in the table of keys ([Keys]), of which `dialect explain KEY` and the reference page
+// stdlib/docs/routing.md are made.
 // Durations are strings as [time.ParseDuration] reads them; "0" means unbounded.
 // Sizes are integers of bytes, or strings such as "10MB" (10^6) and "1GiB"
 // (2^30). Words are compared in lower case. An unknown key is a warning.

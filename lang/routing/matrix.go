@@ -14,12 +14,7 @@ import (
 // A Matrix is a routing matrix with all that it extends. It is not changed after
 // [Load], and safe for concurrent use.
 //
-// The keys of a file are extends, environment, [commands.NAME], [defaults] (timeout, stall,
-// tail_lines, max_output, retries, env, caches), [limits] (verbs, nouns, bindings),
-// [run] (timeout, stall and max_output of a run as a whole), [verify] (require: the bindings that a
-// verification insists on, read from the baseline), [vars], [aliases] (verbs and nouns, each synonym = "word"), [servers.NAME]
-// (command, args, env, url, headers, disabled), [agents.NAME] (command, require) and [meta], which is
-// recorded.
+// What the keys of its files mean is in the table of keys; see [Keys].
 type Matrix struct {
 	Name   string // as the user named it
 	Path   string // absolute

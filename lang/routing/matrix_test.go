@@ -126,36 +126,32 @@ func TestVocabulary(t *testing.T) {
 	}
 }
 
-// TestKnownKeys holds the lists of keys against the code that reads them: a
-// known key of the wrong type is a type error, never an unknown key.
-func TestKnownKeys(t *testing.T) {
-	text := func(table string, keys []string) string {
-		var b strings.Builder
-		if table != "" {
-			fmt.Fprintf(&b, "[%s]\n", table)
+// TestKeysAreTyped has each key with a value of a type that none takes.
+func TestKeysAreTyped(t *testing.T) {
+	for _, place := range routing.Places() {
+		text := "[" + strings.ReplaceAll(place.Path(), "NAME", "a") + "]\n"
+		if place == routing.InFile {
+			text = "\n"
+		}
+		keys := routing.KeysIn(place)
+		if len(keys) == 0 {
+			t.Errorf("%s has no keys", place.Path())
 		}
 		for _, key := range keys {
-			fmt.Fprintf(&b, "%s = 1.5\n", key)
+			text += key.Name + " = 1.5\n"
 		}
-		return b.String()
-	}
-	for table, keys := range routing.KnownKeys {
-		_, list := loadArchive(txtar.Parse([]byte("-- routing.toml --\n" + text(table, keys))))
+		_, list := loadArchive(txtar.Parse([]byte("-- routing.toml --\n" + text)))
 		complained := make(map[int]bool)
 		for _, d := range list {
 			complained[d.Span.Start.Line] = true
 			if d.Code == diag.UnknownKey {
-				t.Errorf("%s: %s", table, d)
+				t.Errorf("%s: %s", place.Path(), d)
 			}
 		}
 		for i, key := range keys {
-			line := i + 1
-			if table != "" {
-				line++
-			}
 			// A composite is what runs, so tool and what goes with it are not read.
-			if !complained[line] && key != "tool" && key != "arguments" {
-				t.Errorf("%s.%s = 1.5 is accepted", table, key)
+			if !complained[i+2] && key.Name != "tool" && key.Name != "arguments" {
+				t.Errorf("%s.%s = 1.5 is accepted", place.Path(), key.Name)
 			}
 		}
 	}

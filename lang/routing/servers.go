@@ -128,87 +128,40 @@ func (m *Matrix) Server(target string) string {
 	return ""
 }
 
-// servers decodes [servers.NAME].
-func (r *reader) servers(e *tomltree.Entry) (out []namedServer) {
-	if !r.Is(e.Value, e.Key, tomltree.Table) {
-		return nil
-	}
-	for _, s := range e.Value.Entries {
-		where := "servers." + s.Key
-		var server plan.Server
-		var args []string
-		r.table(&tomltree.Entry{Key: where, Value: s.Value}, serverKeys, func(k *tomltree.Entry, where string) {
-			switch k.Key {
-			case "command":
-				if t := r.template(k.Value, where); t != nil {
-					if len(t.Names()) > 0 || t.Rest() {
-						r.Errorf(diag.BadTemplate, r.Span(k.Value), "%s holds a placeholder: a server is started before any line", where)
-					}
-					server.Argv = t.Argv(func(string) string { return "" }, nil)
-				}
-			case "args":
-				args = r.Strings(k.Value, where)
-			case "env":
-				server.Env = r.env(k.Value, where)
-			case "url":
-				server.URL = r.String(k.Value, where)
-			case "headers":
-				server.Headers = r.StringTable(k.Value, where)
-			case "disabled":
-				server.Disabled = r.Bool(k.Value, where)
-			}
-		})
-		server.Origin = r.Source.Name
-		if server.Argv != nil {
-			server.Argv = append(server.Argv, args...)
-		}
-		if s.Value.Kind == tomltree.Table && s.Value.Get("command") == nil && s.Value.Get("url") == nil {
-			r.missing(r.KeySpan(s), "", "%s has neither command nor url", where)
-		}
-		out = append(out, namedServer{s.Key, server})
-	}
-	return out
+// A draft is a server while its table is read.
+type draft struct {
+	plan.Server
+	args []string
 }
 
-// agents decodes [agents.NAME].
-func (r *reader) agents(e *tomltree.Entry) (out []namedAgent) {
-	if !r.Is(e.Value, e.Key, tomltree.Table) {
+// server reads [servers.NAME].
+func (r *reader) server(e *tomltree.Entry) namedServer {
+	where := "servers." + e.Key
+	s := &draft{Server: plan.Server{Origin: r.Source.Name}}
+	r.table(InServer, e.Value, where, &target{server: s, env: &s.Env})
+	if s.Argv != nil {
+		s.Argv = append(s.Argv, s.args...)
+	}
+	if e.Value.Kind == tomltree.Table && e.Value.Get("command") == nil && e.Value.Get("url") == nil {
+		r.missing(r.KeySpan(e), "", "%s has neither command nor url", where)
+	}
+	return namedServer{e.Key, s.Server}
+}
+
+// agent reads [agents.NAME]; nil if it has no command.
+func (r *reader) agent(e *tomltree.Entry) *Agent {
+	where := "agents." + e.Key
+	a := &Agent{}
+	r.table(InAgent, e.Value, where, &target{agent: a})
+	if e.Value.Kind == tomltree.Table && e.Value.Get("command") == nil {
+		r.missing(r.KeySpan(e), "", "%s has no command", where)
+	}
+	if a.Command == nil {
 		return nil
 	}
-	for _, a := range e.Value.Entries {
-		where := "agents." + a.Key
-		agent := &Agent{}
-		r.table(&tomltree.Entry{Key: where, Value: a.Value}, agentKeys, func(k *tomltree.Entry, where string) {
-			if k.Key == "require" {
-				if k.Value.Kind == tomltree.String {
-					agent.Require = []string{k.Value.Text}
-				} else {
-					agent.Require = r.Strings(k.Value, where)
-				}
-				return
-			}
-			agent.Command = r.template(k.Value, where)
-			if agent.Command == nil {
-				return
-			}
-			for _, name := range agent.Command.Names() {
-				if !slices.Contains(agentNames, name) {
-					r.Errorf(diag.BadTemplate, r.Span(k.Value), "{%s} means nothing in %s", name, where).
-						Hint = "placeholders: {" + strings.Join(agentNames, "} {") + "} {preposition} {args...}"
-				}
-			}
-		})
-		if a.Value.Kind == tomltree.Table && a.Value.Get("command") == nil {
-			r.missing(r.KeySpan(a), "", "%s has no command", where)
-			continue
-		}
-		if agent.Command != nil && len(agent.Require) == 0 {
-			r.Warnf(diag.BadValue, r.KeySpan(a), "%s is believed at its word", where).
-				Hint = "say require = \"NAME\": the binding that the gate which it hands back must cover"
-		}
-		if agent.Command != nil {
-			out = append(out, namedAgent{a.Key, agent})
-		}
+	if len(a.Require) == 0 {
+		r.Warnf(diag.BadValue, r.KeySpan(e), "%s is believed at its word", where).
+			Hint = "say require = \"NAME\": the binding that the gate which it hands back must cover"
 	}
-	return out
+	return a
 }

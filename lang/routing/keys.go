@@ -1,0 +1,606 @@
+package routing
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/command-dialect/dialect/lang"
+	"github.com/command-dialect/dialect/lang/diag"
+	"github.com/command-dialect/dialect/lang/plan"
+	"github.com/command-dialect/dialect/lang/suggest"
+	"github.com/command-dialect/dialect/lang/template"
+	"github.com/command-dialect/dialect/lang/tomltree"
+)
+
+// A Place is a table of a matrix, or a set of tables.
+type Place uint16
+
+// The tables of a matrix.
+const (
+	InFile Place = 1 << iota // above the first header
+	InCommand
+	InExpect
+	InDefaults
+	InRun
+	InVerify
+	InLimits
+	InAliases
+	InServer
+	InAgent
+)
+
+// headers are the tables in the order of the reference page, as a header names them.
+var headers = [...]struct {
+	place Place
+	path  string
+}{
+	{InFile, ""}, {InCommand, "commands.NAME"}, {InExpect, "commands.NAME.expect"}, {InDefaults, "defaults"}, {InRun, "run"},
+	{InVerify, "verify"}, {InLimits, "limits"}, {InAliases, "aliases"}, {InServer, "servers.NAME"}, {InAgent, "agents.NAME"},
+}
+
+// Places returns the tables of a matrix, in the order of the reference page.
+func Places() []Place {
+	list := make([]Place, len(headers))
+	for i, h := range headers {
+		list[i] = h.place
+	}
+	return list
+}
+
+// Path returns the name of one table, such as "commands.NAME"; "" for the top of the file.
+func (p Place) Path() string {
+	for _, h := range headers {
+		if h.place == p {
+			return h.path
+		}
+	}
+	return ""
+}
+
+// A Type is what a key takes.
+type Type uint8
+
+// The types of keys.
+const (
+	Text        Type = iota // a string
+	Texts                   // an array of strings
+	Word                    // one of Key.Values
+	Words                   // an array of Key.Values
+	Boolean                 // true or false
+	Integer                 // from Key.Min to Key.Max
+	Integers                // an array of them
+	Duration                // a string as time.ParseDuration reads it
+	Size                    // bytes: an integer, or a string such as "10MB"
+	TextOrTexts             // a string, or an array of strings
+	Strings                 // a table of strings
+	Any                     // a table of anything
+	Table                   // the table Key.Sub
+	Tables                  // tables of any name, each of them a Key.Sub
+)
+
+// A Key is a key of a matrix. The table of keys is all that decoding, suggestions, `dialect explain`, the
+// reference page, the JSON Schema, and the completion and hover of an editor know of a key: a new one is
+// added to the table and nowhere else.
+type Key struct {
+	Name     string
+	In       Place // the tables that take it
+	Type     Type
+	Sub      Place    // of a Table or of Tables
+	Values   []string // of a Word or Words
+	Min, Max int64    // of an Integer or Integers
+	Required bool
+	Default  string   // what holds without the key, in words; empty for nothing
+	Doc      string   // sentences
+	Example  string   // a value, as TOML
+	Members  bool     // of no effect on a composite: it is said of the members
+	Binding  bool     // its strings name bindings
+	Also     []string // what other runners call it
+
+	// apply decodes a value; nil for what reader.table and reader.tool read.
+	apply func(r *reader, t *target, v *tomltree.Value, where string)
+}
+
+// A target is what the keys of one table fill: those of its fields that the table has are set.
+type target struct {
+	doc     *document
+	binding *Binding
+	budget  *budget
+	env     *map[string]string
+	server  *draft
+	agent   *Agent
+}
+
+// Keys returns all keys, by table in the order of [Places]. The caller must not change what they hold.
+func Keys() []Key { return slices.Clone(keys) }
+
+// KeysIn returns the keys of the tables p.
+func KeysIn(p Place) (list []Key) {
+	for _, k := range keys {
+		if k.In&p != 0 {
+			list = append(list, k)
+		}
+	}
+	return list
+}
+
+// keyOf returns the key of the table p that is called name, or nil.
+func keyOf(p Place, name string) *Key {
+	for i := range keys {
+		if keys[i].Name == name && keys[i].In&p != 0 {
+			return &keys[i]
+		}
+	}
+	return nil
+}
+
+// Bounds of what a matrix may say.
+const (
+	maxTailLines = 50 // the line-fault contract
+	maxRetries   = 10
+	maxInputs    = 64 // patterns of one binding
+)
+
+// keys is the table. It holds no call: Go would make it at each start of dialect.
+var keys = []Key{
+	// The file.
+	{Name: "extends", In: InFile, Type: Texts, Example: `["python", "../base.toml"]`,
+		Doc: "Packs of the stdlib, or paths of other matrices relative to this file. They are loaded before this file, in order; what is loaded later wins. The pack core is always loaded.",
+		apply: func(r *reader, t *target, v *tomltree.Value, where string) {
+			if r.Is(v, where, tomltree.Array) {
+				for _, item := range v.Items {
+					if r.Is(item, "an item of extends", tomltree.String) {
+						t.doc.extends = append(t.doc.extends, item)
+					}
+				}
+			}
+		}},
+	{Name: "environment", In: InFile, Type: Texts, Example: `["TICKET"]`,
+		Doc: "The variables of the environment that a script may read, as {env.NAME}.",
+		apply: func(r *reader, t *target, v *tomltree.Value, where string) {
+			for i, name := range r.Strings(v, where) {
+				if !template.IsName(name) || strings.ContainsAny(name, "-.") {
+					r.Errorf(diag.BadValue, r.ItemSpan(v, i), "%q is no name of an environment variable", name)
+				} else {
+					t.doc.environment = append(t.doc.environment, name)
+				}
+			}
+		}},
+	{Name: "commands", In: InFile, Type: Tables, Sub: InCommand,
+		Doc: "The bindings: [commands.NAME] says what one verb and one noun run."},
+	{Name: "defaults", In: InFile, Type: Table, Sub: InDefaults,
+		Doc: "What holds for each binding that does not say otherwise."},
+	{Name: "run", In: InFile, Type: Table, Sub: InRun,
+		Doc: "Budgets of a run as a whole."},
+	{Name: "verify", In: InFile, Type: Table, Sub: InVerify,
+		Doc: "What `dialect verify` requires. It is read from the baseline, not from the changed files."},
+	{Name: "limits", In: InFile, Type: Table, Sub: InLimits,
+		Doc: "How many words and bindings of the project's own are too many. Beyond them `dialect check` warns: a small vocabulary is what makes the words reliable."},
+	{Name: "aliases", In: InFile, Type: Table, Sub: InAliases,
+		Doc: "Synonyms of verbs and nouns, for all bindings."},
+	{Name: "vars", In: InFile, Type: Strings, Example: `{ ticket = "BD-12" }`,
+		Doc: "Values of the variables that scripts use as {name}. `--set NAME=VALUE` wins over them.",
+		apply: func(r *reader, t *target, v *tomltree.Value, where string) {
+			if !r.Is(v, where, tomltree.Table) {
+				return
+			}
+			for _, e := range v.Entries {
+				if !template.IsName(strings.ReplaceAll(e.Key, ".", "_")) {
+					r.Errorf(diag.BadValue, r.KeySpan(e), "%q is no name of a variable", e.Key).
+						Hint = "a name is of letters, digits, \"_\", \"-\" and \".\", and begins with a letter or \"_\""
+				}
+				r.Is(e.Value, where+"."+e.Key, tomltree.String)
+			}
+			t.doc.vars = v
+		}},
+	{Name: "servers", In: InFile, Type: Tables, Sub: InServer,
+		Doc: "MCP servers. A server that no matrix declares is looked for in .mcp.json, .kilocode/mcp.json, .cursor/mcp.json and .vscode/mcp.json."},
+	{Name: "agents", In: InFile, Type: Tables, Sub: InAgent,
+		Doc: "Commands that carry out tasks (tool = \"new_task\"). A task whose target has no agent of its own goes to [agents.default]."},
+	{Name: "meta", In: InFile, Type: Any, Example: `{ owner = "team" }`,
+		Doc:   "Notes about the matrix in any form. dialect reads nothing of it.",
+		apply: func(r *reader, t *target, v *tomltree.Value, where string) { r.Is(v, where, tomltree.Table) }},
+
+	// [commands.NAME]
+	{Name: "verb", In: InCommand, Type: Text, Required: true, Example: `"test"`,
+		Doc: "The verb of the lines that this binding runs. It begins with a letter and is compared in lower case.",
+		apply: func(r *reader, t *target, v *tomltree.Value, where string) {
+			t.binding.Verb = r.pairWord(v, where, aVerb)
+		}},
+	{Name: "noun", In: InCommand, Type: Text, Required: true, Example: `"pytest"`,
+		Doc: "The noun of the lines that this binding runs. Verb and noun together select the binding; the preposition does not. It cannot be a preposition.",
+		apply: func(r *reader, t *target, v *tomltree.Value, where string) {
+			t.binding.Noun = r.pairWord(v, where, aNoun)
+		}},
+	{Name: "aliases", In: InCommand, Type: Texts, Example: `["tests"]`,
+		Doc: "Further nouns that select this binding with its verb.",
+		apply: func(r *reader, t *target, v *tomltree.Value, where string) {
+			for i, text := range r.Strings(v, where) {
+				if r.word(text, r.ItemSpan(v, i), aNoun) {
+					t.binding.Aliases = append(t.binding.Aliases, strings.ToLower(text))
+				}
+			}
+		}},
+	{Name: "prepositions", In: InCommand, Type: Words, Values: lang.Prepositions[:], Default: "all", Example: `["with"]`,
+		Doc: "The prepositions that read well with this binding. `dialect check` warns about another one; it is accepted all the same. The tool gets it as {preposition}.",
+		apply: func(r *reader, t *target, v *tomltree.Value, where string) {
+			for i, text := range r.Strings(v, where) {
+				if lang.IsPreposition(text) {
+					t.binding.Prepositions = append(t.binding.Prepositions, strings.ToLower(text))
+					continue
+				}
+				d := r.Errorf(diag.BadValue, r.ItemSpan(v, i), "%q is no preposition", text)
+				d.Hint = "prepositions: " + strings.Join(lang.Prepositions[:], ", ")
+				if near := suggest.Near(text, lang.Prepositions[:]); near != "" {
+					didYouMean(d, near, fmt.Sprintf("%q", near))
+				}
+			}
+		}},
+	{Name: "tool", In: InCommand, Type: Text, Example: `".venv/bin/python -m pytest -q {args...}"`,
+		Doc:  "What the binding runs: a command line, \"mcp:SERVER:TOOL\", \"new_task\" or \"builtin:NAME\". A command line is split into arguments once, by the quoting rules of the shell; no shell runs. {object}, {NAME}, {preposition} and {args...} are replaced by the values of the line, inside arguments; {{ is a brace. The program is looked up from the directory of the matrix.",
+		Also: []string{"cmd", "command", "run", "exec", "script", "cmds"}},
+	{Name: "shell", In: InCommand, Type: Boolean, Default: "false", Example: `true`, Members: true,
+		Doc: "Run the tool as a script of /bin/sh. Values of the line arrive as $1, $2 and $@ only, never in the text of the script."},
+	{Name: "arguments", In: InCommand, Type: Any, Default: "the values of the line", Example: `{ id = "{id}", note = "closed" }`,
+		Doc: "The arguments of an MCP tool. Strings may hold placeholders; a value fills part of a string and never becomes structure."},
+	{Name: "composite", In: InCommand, Type: Texts, Binding: true, Example: `["check_ruff", "test_pytest"]`,
+		Doc:  "The bindings that this one runs instead of a tool, by NAME; from 1 to 10000. Where a binding has both, composite wins.",
+		Also: []string{"steps", "members", "deps", "depends", "tasks"},
+		apply: func(r *reader, t *target, v *tomltree.Value, where string) {
+			t.binding.composite = r.Strings(v, where)
+			if n := len(v.Items); v.Kind == tomltree.Array && (n == 0 || n > maxSteps) {
+				r.Errorf(diag.BadValue, r.Span(v), "%s has %d members; a composite has 1 to %d", where, n, maxSteps)
+				t.binding.composite = nil
+			}
+		}},
+	{Name: "order", In: InCommand, Type: Word, Values: []string{"parallel", "sequence"}, Default: "parallel if all members only read, else sequence", Example: `"sequence"`,
+		Doc: "Whether the members of a composite run at the same time or one after the other.",
+		apply: func(r *reader, t *target, v *tomltree.Value, where string) {
+			t.binding.order = r.OneOf(v, where, "parallel", "sequence")
+		}},
+	{Name: "effect", In: InCommand, Type: Word, Values: []string{string(plan.Read), string(plan.Write)},
+		Default: "read for a tool whose flags are known to make it only look (ruff format --check), else what the verb implies; a verb that is not in the vocabulary writes", Example: `"read"`,
+		Doc: "Whether the tool changes state. A line that reads still runs after a failure, may run beside others, and may be reused; a line that writes never runs after a failure. A composite with a member that writes writes.",
+		apply: func(r *reader, t *target, v *tomltree.Value, where string) {
+			t.binding.effect = plan.Effect(r.OneOf(v, where, string(plan.Read), string(plan.Write)))
+		}},
+	{Name: "cwd", In: InCommand, Type: Text, Default: "the directory of the matrix", Example: `"web"`, Members: true,
+		Doc:  "The directory that the tool runs in, relative to that of the matrix.",
+		Also: []string{"dir", "workdir", "working_dir", "working-directory"},
+		apply: func(r *reader, t *target, v *tomltree.Value, where string) {
+			if t.binding.Dir = r.String(v, where); strings.Contains(t.binding.Dir, "\x00") || v.Text == "" && v.Kind == tomltree.String {
+				r.Errorf(diag.BadValue, r.Span(v), "%s is no path", where)
+			}
+		}},
+	{Name: "env", In: InCommand, Type: Strings, Example: `{ GOFLAGS = "-mod=readonly" }`, Members: true,
+		Doc: "Variables of the tool's environment, over those of [defaults].", Also: []string{"environment"}, apply: applyEnv},
+	{Name: "flags", In: InCommand, Type: Boolean, Default: "false", Example: `true`, Members: true,
+		Doc:   "Accept values that begin with \"-\". Without it such a value is an error, since an option like --version could turn a check into a pass.",
+		apply: func(r *reader, t *target, v *tomltree.Value, where string) { t.binding.Flags = r.Bool(v, where) }},
+	{Name: "expect", In: InCommand, Type: Table, Sub: InExpect, Example: `{ min_tests = 1 }`, Members: true,
+		Doc: "What must hold for a pass, beside the exit status."},
+	{Name: "timeout", In: InCommand | InDefaults, Type: Duration, Default: `"10m"; none for a composite`, Example: `"3m"`,
+		Doc: "How long the tool may run (wall clock); then its whole process group is killed. \"0\" is unbounded.", apply: applyTimeout},
+	{Name: "stall", In: InCommand | InDefaults, Type: Duration, Default: "unbounded", Example: `"90s"`, Members: true,
+		Doc: "How long the tool may print nothing; then it is killed. Many tools are quiet while they work.", apply: applyStall},
+	{Name: "max_output", In: InCommand | InDefaults, Type: Size, Default: "unbounded", Example: `"10MB"`, Members: true,
+		Doc: "How many bytes the tool may print, both streams together; then it is killed.", apply: applyMaxOutput},
+	{Name: "tail_lines", In: InCommand | InDefaults, Type: Integer, Max: maxTailLines, Default: "20", Example: `40`,
+		Doc: "How many lines of the output a report of a failure shows.",
+		apply: func(r *reader, t *target, v *tomltree.Value, where string) {
+			if n, ok := r.Integer(v, where, 0, maxTailLines); ok {
+				t.budget.tail = new(int(n))
+			}
+		}},
+	{Name: "retries", In: InCommand | InDefaults, Type: Integer, Max: maxRetries, Default: "0", Example: `1`,
+		Doc: "How often the tool is run again after a failure. Each attempt has its receipt; a pass after a failure is flaky.",
+		apply: func(r *reader, t *target, v *tomltree.Value, where string) {
+			if n, ok := r.Integer(v, where, 0, maxRetries); ok {
+				t.budget.retries = new(int(n))
+			}
+		}},
+	{Name: "when", In: InCommand, Type: Word, Values: []string{"failure"}, Default: "always", Example: `"failure"`,
+		Doc: "\"failure\" runs the line only after a line has failed.",
+		apply: func(r *reader, t *target, v *tomltree.Value, where string) {
+			t.binding.WhenFailure = r.OneOf(v, where, "failure") != ""
+		}},
+	{Name: "finally", In: InCommand, Type: Boolean, Default: "false", Example: `true`,
+		Doc:   "Run in any case, also after failures. A member of a composite runs after all others.",
+		apply: func(r *reader, t *target, v *tomltree.Value, where string) { t.binding.Finally = r.Bool(v, where) }},
+	{Name: "exclusive", In: InCommand, Type: Text, Example: `"test-db"`,
+		Doc: "The name of a lock. Bindings with the same name never run at the same time, in any process of this machine.",
+		apply: func(r *reader, t *target, v *tomltree.Value, where string) {
+			if t.binding.Exclusive = r.String(v, where); v.Kind == tomltree.String && !isLockName(t.binding.Exclusive) {
+				r.Errorf(diag.BadValue, r.Span(v), "%q cannot name a lock", t.binding.Exclusive).
+					Hint = "a name is of at most 64 letters, digits, \"_\", \"-\" and \".\", and begins with a letter or digit"
+				t.binding.Exclusive = ""
+			}
+		}},
+	{Name: "junit", In: InCommand, Type: Text, Example: `"build/test-results/*.xml"`, Members: true,
+		Doc: "A path or pattern of JUnit XML files that the tool writes. Tests are counted there instead of in the output.",
+		apply: func(r *reader, t *target, v *tomltree.Value, where string) {
+			text := r.String(v, where)
+			if _, err := filepath.Match(text, ""); err != nil || v.Kind == tomltree.String && text == "" || strings.ContainsRune(text, 0) {
+				r.Errorf(diag.BadValue, r.Span(v), "%q is no path, nor a pattern of paths", text).Hint = "for example \"build/test-results/*.xml\""
+				return
+			}
+			t.binding.Expect.JUnit = text
+		}},
+	{Name: "problems", In: InCommand, Type: Texts, Example: `['^ERR (?P<file>\S+):(?P<line>\d+) (?P<message>.*)']`, Members: true,
+		Doc: "Regular expressions (RE2) that find the first error in the output, with the groups file, line, column and message; file or message must be there.",
+		apply: func(r *reader, t *target, v *tomltree.Value, where string) {
+			for i, text := range r.Strings(v, where) {
+				if err := checkProblem(text); err != nil {
+					r.Errorf(diag.BadValue, r.ItemSpan(v, i), "%s: %v", where, err).
+						Hint = "write a regular expression (RE2) with the groups (?P<file>...), (?P<line>...), (?P<column>...) and (?P<message>...), of which file or message must be there"
+					continue
+				}
+				t.binding.Expect.Problems = append(t.binding.Expect.Problems, text)
+			}
+		}},
+	{Name: "receipt_required", In: InCommand, Type: Boolean, Default: "false", Example: `true`,
+		Doc: "The gate refuses without a receipt of this binding. Values of a line are then not appended to a tool without placeholders.",
+		apply: func(r *reader, t *target, v *tomltree.Value, where string) {
+			t.binding.ReceiptRequired = r.Bool(v, where)
+		}},
+	{Name: "expected_receipt_fields", In: InCommand, Type: Texts, Example: `["result.id"]`,
+		Doc: "Fields that the tool's own receipt must have, as paths with dots.",
+		apply: func(r *reader, t *target, v *tomltree.Value, where string) {
+			t.binding.Expect.Fields = r.Strings(v, where)
+			for i, f := range t.binding.Expect.Fields {
+				if !fieldPath().MatchString(f) {
+					r.Errorf(diag.BadValue, r.ItemSpan(v, i), "%q is no path of a receipt's field", f).Hint = "a path has names with dots between: \"result.id\""
+				}
+			}
+		}},
+	{Name: "reuse", In: InCommand, Type: Boolean, Default: "false", Example: `true`,
+		Doc:   "`dialect run --reuse` may use an earlier pass on the same files, inputs, command, environment and matrix instead of running the tool. Only a process that only reads can be reused.",
+		apply: func(r *reader, t *target, v *tomltree.Value, where string) { t.binding.Reuse = r.Bool(v, where) }},
+	{Name: "secrets", In: InCommand, Type: Texts, Example: `["token"]`,
+		Doc:   "Placeholders whose values are never shown, logged or recorded.",
+		apply: func(r *reader, t *target, v *tomltree.Value, where string) { t.binding.Secrets = r.Strings(v, where) }},
+	{Name: "pins", In: InCommand, Type: Texts, Example: `["conftest.py", "Makefile"]`,
+		Doc: "Files that are part of the policy, relative to the directory of the matrix: `dialect verify` refuses if one differs from the baseline. Pin what could turn the check into `true`.",
+		apply: func(r *reader, t *target, v *tomltree.Value, where string) {
+			t.binding.Pins = r.Strings(v, where)
+			for i, p := range t.binding.Pins {
+				if p == "" || strings.ContainsRune(p, 0) {
+					r.Errorf(diag.BadValue, r.ItemSpan(v, i), "%q is no path of a file", p)
+				}
+			}
+		}},
+	{Name: "inputs", In: InCommand, Type: Texts, Example: `["node_modules/.package-lock.json", ".venv/**/RECORD"]`, Members: true,
+		Doc: "Files outside the project's tree (ignored by git) that decide the result, as paths or patterns below the directory of the matrix; ** is any number of directories. The receipt has one digest of them; at most 64 patterns.",
+		apply: func(r *reader, t *target, v *tomltree.Value, where string) {
+			patterns := &t.binding.Inputs
+			for i, p := range r.Strings(v, where) {
+				if err := plan.CheckInput(p); err != nil {
+					r.Errorf(diag.BadValue, r.ItemSpan(v, i), "%q cannot be an input: %v", p, err).
+						Hint = "an input is a path or a pattern below the directory of the matrix, with slashes: \"node_modules/.package-lock.json\", \".venv/**/RECORD\""
+					continue
+				}
+				if p = path.Clean(p); !slices.Contains(*patterns, p) {
+					*patterns = append(*patterns, p)
+				}
+			}
+			if len(*patterns) > maxInputs {
+				r.Errorf(diag.BadValue, r.Span(v), "%s has %d patterns; a binding has at most %d", where, len(*patterns), maxInputs)
+				*patterns = nil
+			}
+		}},
+	{Name: "hint", In: InCommand, Type: Text, Example: "\"run `make venv` first\"",
+		Doc:   "What to do when the line fails; it is printed with the failure.",
+		apply: func(r *reader, t *target, v *tomltree.Value, where string) { t.binding.Hint = r.String(v, where) }},
+	{Name: "skill", In: InCommand, Type: Text, Example: `"quality-gates"`,
+		Doc:   "The skill (SKILL.md) that explains the line to an agent, of the project or of the stdlib: `dialect explain --skill`.",
+		apply: func(r *reader, t *target, v *tomltree.Value, where string) { t.binding.Skill = r.String(v, where) }},
+	{Name: "deprecated", In: InCommand, Type: Boolean, Default: "false", Example: `true`,
+		Doc:   "`dialect check` warns about lines that use this binding, with the first line of its notes.",
+		apply: func(r *reader, t *target, v *tomltree.Value, where string) { t.binding.Deprecated = r.Bool(v, where) }},
+	{Name: "notes", In: InCommand, Type: Text, Example: `"needs the database"`,
+		Doc:   "Notes for readers; an editor shows them.",
+		Also:  []string{"description", "desc", "doc"},
+		apply: func(r *reader, t *target, v *tomltree.Value, where string) { t.binding.Notes = r.String(v, where) }},
+	{Name: "target_mode", In: InCommand, Type: Text, Default: "the noun", Example: `"fitter"`,
+		Doc:   "The agent of a task (tool = \"new_task\"): the NAME of its [agents.NAME].",
+		apply: func(r *reader, t *target, v *tomltree.Value, where string) { t.binding.TargetMode = r.String(v, where) }},
+	{Name: "contract", In: InCommand, Type: Text, Example: `"contracts/fitter.md"`,
+		Doc:   "The path of what the agent of a task must hand back; the agent gets it as {contract}.",
+		apply: func(r *reader, t *target, v *tomltree.Value, where string) { t.binding.Contract = r.String(v, where) }},
+	{Name: "gate_wrapper", In: InCommand, Type: Text, Example: `"bounded_gate.py"`,
+		Doc:   "The wrapper that other runners put around the tool. It is never run.",
+		apply: func(r *reader, t *target, v *tomltree.Value, where string) { r.Is(v, where, tomltree.String) }},
+
+	// [commands.NAME.expect]
+	{Name: "exit_codes", In: InExpect, Type: Integers, Max: 255, Default: "[0]", Example: `[0, 20]`,
+		Doc: "The exit statuses that pass.",
+		apply: func(r *reader, t *target, v *tomltree.Value, where string) {
+			if !r.Is(v, where, tomltree.Array) {
+				return
+			}
+			for i, item := range v.Items {
+				if n, ok := r.Integer(item, fmt.Sprintf("%s[%d]", where, i), 0, 255); ok {
+					t.binding.Expect.ExitCodes = append(t.binding.Expect.ExitCodes, int(n))
+				}
+			}
+			if len(v.Items) == 0 {
+				r.Errorf(diag.BadValue, r.Span(v), "%s is empty: nothing could pass", where)
+			}
+		}},
+	{Name: "min_tests", In: InExpect, Type: Integer, Max: math.MaxInt32, Default: "1 where the output has a count of tests", Example: `1`,
+		Doc: "How many tests must have run; fewer are the fault \"vacuous\". 0 accepts a run without tests.",
+		apply: func(r *reader, t *target, v *tomltree.Value, where string) {
+			if n, ok := r.Integer(v, where, 0, math.MaxInt32); ok {
+				if t.binding.Expect.MinTests = int(n); n == 0 {
+					t.binding.Expect.MinTests = -1 // said, and not merely left out
+				}
+			}
+		}},
+	{Name: "stdout", In: InExpect, Type: Text, Example: `""`,
+		Doc: "A regular expression (RE2) that the standard output must match; \"\" accepts no output at all, as of gofmt -l.",
+		apply: func(r *reader, t *target, v *tomltree.Value, where string) {
+			x := &t.binding.Expect
+			x.Stdout = r.String(v, where)
+			x.EmptyStdout = v.Kind == tomltree.String && x.Stdout == ""
+			if _, err := regexp.Compile(x.Stdout); err != nil {
+				r.Errorf(diag.BadValue, r.Span(v), "%s: %s", where, strings.TrimPrefix(err.Error(), "error parsing regexp: ")).
+					Hint = "it is a regular expression (RE2); \"\" means no output at all"
+				x.Stdout = ""
+			}
+		}},
+
+	// [defaults], beside the budgets above.
+	{Name: "env", In: InDefaults, Type: Strings, Example: `{ LC_ALL = "C.UTF-8" }`,
+		Doc: "Variables of the environment of each tool. A variable that a binding sets itself wins.", Also: []string{"environment"}, apply: applyEnv},
+	{Name: "caches", In: InDefaults, Type: Texts, Example: `[".turbo"]`,
+		Doc: "Names of directories that are no part of the project's files, wherever they are, beside those that dialect knows (node_modules, .pytest_cache, ...).",
+		apply: func(r *reader, t *target, v *tomltree.Value, where string) {
+			for i, name := range r.Strings(v, where) {
+				if name == "" || name == "." || name == ".." || name == ".git" || strings.ContainsAny(name, "/\\\x00") {
+					r.Errorf(diag.BadValue, r.ItemSpan(v, i), "%q is no name of a directory", name)
+					continue
+				}
+				t.doc.caches = append(t.doc.caches, name)
+			}
+		}},
+
+	// [run]
+	{Name: "timeout", In: InRun, Type: Duration, Default: "unbounded", Example: `"20m"`,
+		Doc: "How long a whole run may take. `dialect run --timeout` wins over it.", apply: applyTimeout},
+	{Name: "stall", In: InRun, Type: Duration, Default: "unbounded", Example: `"5m"`,
+		Doc: "How long no tool of a run may print anything. `dialect run --stall` wins over it.", apply: applyStall},
+	{Name: "max_output", In: InRun, Type: Size, Default: "unbounded", Example: `"1GB"`,
+		Doc: "How many bytes all tools of a run may print together. `dialect run --max-output` wins over it.", apply: applyMaxOutput},
+
+	// [verify]
+	{Name: "require", In: InVerify, Type: Texts, Binding: true, Default: "every binding with a receipt that the scripts name", Example: `["quality"]`,
+		Doc: "The bindings that `dialect verify` requires if it is given no --require: a NAME, a noun, or \"verb noun\".",
+		apply: func(r *reader, t *target, v *tomltree.Value, where string) {
+			t.doc.require, t.doc.requireAt = r.Strings(v, where), v
+		}},
+
+	// [limits]
+	{Name: "verbs", In: InLimits, Type: Integer, Max: math.MaxInt32, Default: "15", Example: `20`, Doc: "How many verbs the project may bind.",
+		apply: func(r *reader, t *target, v *tomltree.Value, where string) { r.limit(&t.doc.limits[0], v, where) }},
+	{Name: "nouns", In: InLimits, Type: Integer, Max: math.MaxInt32, Default: "15", Example: `20`, Doc: "How many nouns the project may bind.",
+		apply: func(r *reader, t *target, v *tomltree.Value, where string) { r.limit(&t.doc.limits[1], v, where) }},
+	{Name: "bindings", In: InLimits, Type: Integer, Max: math.MaxInt32, Default: "50", Example: `80`, Doc: "How many bindings the project may have.",
+		apply: func(r *reader, t *target, v *tomltree.Value, where string) { r.limit(&t.doc.limits[2], v, where) }},
+
+	// [aliases]
+	{Name: "verbs", In: InAliases, Type: Strings, Example: `{ verify = "check" }`, Doc: "Synonyms of verbs: each key means the verb that is its value.",
+		apply: func(r *reader, t *target, v *tomltree.Value, where string) { t.doc.verbs = r.aliases(v, where, aVerb) }},
+	{Name: "nouns", In: InAliases, Type: Strings, Example: `{ tests = "pytest" }`, Doc: "Synonyms of nouns: each key means the noun that is its value.",
+		apply: func(r *reader, t *target, v *tomltree.Value, where string) { t.doc.nouns = r.aliases(v, where, aNoun) }},
+
+	// [servers.NAME]
+	{Name: "command", In: InServer, Type: Text, Example: `"python3 server.py"`,
+		Doc: "The command line that starts the server; it is spoken to over stdin and stdout. It has no placeholders.",
+		apply: func(r *reader, t *target, v *tomltree.Value, where string) {
+			if c := r.template(v, where); c != nil {
+				if len(c.Names()) > 0 || c.Rest() {
+					r.Errorf(diag.BadTemplate, r.Span(v), "%s holds a placeholder: a server is started before any line", where)
+				}
+				t.server.Argv = c.Argv(func(string) string { return "" }, nil)
+			}
+		}},
+	{Name: "args", In: InServer, Type: Texts, Example: `["--stdio"]`, Doc: "Further arguments of the command.",
+		apply: func(r *reader, t *target, v *tomltree.Value, where string) { t.server.args = r.Strings(v, where) }},
+	{Name: "env", In: InServer, Type: Strings, Example: `{ TOKEN = "${TRACKER_TOKEN}" }`,
+		Doc: "Variables of the server's environment.", Also: []string{"environment"}, apply: applyEnv},
+	{Name: "url", In: InServer, Type: Text, Example: `"https://mcp.example.com/"`, Doc: "The address of a server that is spoken to over HTTP, instead of a command.",
+		apply: func(r *reader, t *target, v *tomltree.Value, where string) { t.server.URL = r.String(v, where) }},
+	{Name: "headers", In: InServer, Type: Strings, Example: `{ Authorization = "Bearer ${TOKEN}" }`, Doc: "Headers of each request to the url.",
+		apply: func(r *reader, t *target, v *tomltree.Value, where string) {
+			t.server.Headers = r.StringTable(v, where)
+		}},
+	{Name: "disabled", In: InServer, Type: Boolean, Default: "false", Example: `true`, Doc: "Do not use the server: lines that need it end in not_configured.",
+		apply: func(r *reader, t *target, v *tomltree.Value, where string) { t.server.Disabled = r.Bool(v, where) }},
+
+	// [agents.NAME]
+	{Name: "command", In: InAgent, Type: Text, Required: true, Example: `"claude -p {prompt}"`,
+		Doc: "The command line of the agent. It may use {object}, {mode}, {contract}, {prompt}, {preposition} and {args...}; what a line does not give is empty.",
+		apply: func(r *reader, t *target, v *tomltree.Value, where string) {
+			t.agent.Command = r.template(v, where)
+			if t.agent.Command == nil {
+				return
+			}
+			for _, name := range t.agent.Command.Names() {
+				if !slices.Contains(agentNames, name) {
+					r.Errorf(diag.BadTemplate, r.Span(v), "{%s} means nothing in %s", name, where).
+						Hint = "placeholders: {" + strings.Join(agentNames, "} {") + "} {preposition} {args...}"
+				}
+			}
+		}},
+	{Name: "require", In: InAgent, Type: TextOrTexts, Binding: true, Example: `"quality"`,
+		Doc: "The bindings that the gate which the agent hands back must cover. Without it the agent's answer is accepted without proof, and `dialect check` warns.",
+		apply: func(r *reader, t *target, v *tomltree.Value, where string) {
+			if v.Kind == tomltree.String {
+				t.agent.Require = []string{v.Text}
+			} else {
+				t.agent.Require = r.Strings(v, where)
+			}
+		}},
+}
+
+func applyTimeout(r *reader, t *target, v *tomltree.Value, where string) {
+	t.budget.timeout = r.duration(v, where)
+}
+
+func applyStall(r *reader, t *target, v *tomltree.Value, where string) {
+	t.budget.stall = r.duration(v, where)
+}
+
+func applyMaxOutput(r *reader, t *target, v *tomltree.Value, where string) {
+	t.budget.maxOutput = r.size(v, where)
+}
+
+func applyEnv(r *reader, t *target, v *tomltree.Value, where string) {
+	env := r.StringTable(v, where)
+	for _, e := range v.Entries {
+		if e.Key == "" || strings.ContainsAny(e.Key, "=\x00") || strings.Contains(env[e.Key], "\x00") {
+			r.Errorf(diag.BadValue, r.KeySpan(e), "%q cannot be an environment variable", e.Key)
+			delete(env, e.Key)
+		}
+	}
+	*t.env = env
+}
+
+func (r *reader) limit(to **tomltree.Value, v *tomltree.Value, where string) {
+	if _, ok := r.Integer(v, where, 0, math.MaxInt32); ok {
+		*to = v
+	}
+}
+
+// isLockName reports whether text can name a lock: it becomes the name of a file.
+func isLockName(text string) bool {
+	for i := range len(text) {
+		if !template.IsNameByte(text[i]) && (i == 0 || text[i] != '-' && text[i] != '.') {
+			return false
+		}
+	}
+	return text != "" && len(text) <= 64 && text[0] != '_'
+}
+
+// checkProblem says why text cannot find an error in an output.
+func checkProblem(text string) error {
+	re, err := regexp.Compile("(?m)" + text)
+	if err != nil {
+		return errors.New(strings.TrimPrefix(err.Error(), "error parsing regexp: "))
+	}
+	if re.SubexpIndex("message") < 0 && re.SubexpIndex("file") < 0 {
+		return errors.New("it has neither a group message nor a group file")
+	}
+	return nil
+}
+
+// fieldPath is the form of a field of a tool's receipt.
+var fieldPath = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_-]*(\.[A-Za-z_][A-Za-z0-9_-]*)*$`)
+})
