@@ -459,7 +459,7 @@ var keys = []Key{
 	{Name: "env", In: InDefaults, Type: Strings, Example: `{ LC_ALL = "C.UTF-8" }`,
 		Doc: "Variables of the environment of each tool. A variable that a binding sets itself wins.", Also: []string{"environment"}, apply: applyEnv},
 	{Name: "caches", In: InDefaults, Type: Texts, Example: `[".turbo"]`,
-		Doc: "Names of directories that are no part of the project's files, wherever they are, beside those that dialect knows (node_modules, .pytest_cache, ...).",
+		Doc: "Names of directories that are no part of the project's files, wherever they are, beside .dialect, .mypy_cache, .pytest_cache, .ruff_cache and __pycache__.",
 		apply: func(r *reader, t *target, v *tomltree.Value, where string) {
 			for i, name := range r.Strings(v, where) {
 				if name == "" || name == "." || name == ".." || name == ".git" || strings.ContainsAny(name, "/\\\x00") {
@@ -479,7 +479,7 @@ var keys = []Key{
 		Doc: "How many bytes all tools of a run may print together. `dialect run --max-output` wins over it.", apply: applyMaxOutput},
 
 	// [verify]
-	{Name: "require", In: InVerify, Type: Texts, Binding: true, Default: "every binding with a receipt that the scripts name", Example: `["quality"]`,
+	{Name: "require", In: InVerify, Type: Texts, Binding: true, Default: "nothing", Example: `["quality"]`,
 		Doc: "The bindings that `dialect verify` requires if it is given no --require: a NAME, a noun, or \"verb noun\".",
 		apply: func(r *reader, t *target, v *tomltree.Value, where string) {
 			t.doc.require, t.doc.requireAt = r.Strings(v, where), v
