@@ -15,6 +15,8 @@ import (
 	"github.com/command-dialect/dialect/lang/diag"
 	"github.com/command-dialect/dialect/lang/plan"
 	"github.com/command-dialect/dialect/lang/routing"
+	"github.com/command-dialect/dialect/lang/routing/edit"
+	"github.com/command-dialect/dialect/lang/routing/reference"
 )
 
 // Kinds of completion items.
@@ -46,10 +48,14 @@ type completer struct {
 func (s *server) completion(_ context.Context, p *positionParams) (*completionList, error) {
 	out := &completionList{Items: []completionItem{}}
 	d := s.docs[p.TextDocument.URI]
-	if d == nil || d.matrix || d.project == nil || d.project.broken {
+	if d == nil || !d.matrix && (d.project == nil || d.project.broken) {
 		return out, nil
 	}
 	offset := d.offset(p.Position)
+	if d.matrix {
+		out.Items = append(out.Items, matrixItems(d, offset)...)
+		return out, nil
+	}
 	pos := d.src.Pos(offset)
 	if offset == len(d.src.Text) && bytes.HasSuffix(d.src.Text, []byte("\n")) {
 		pos.Line++
@@ -121,6 +127,31 @@ func (c *completer) add(item completionItem) {
 	item.TextEdit = &textEdit{Range: c.at, NewText: text}
 	item.SortText = fmt.Sprintf("%04d", len(c.items))
 	c.items = append(c.items, item)
+}
+
+// matrixItems offers the headers, keys and values that may stand at a place of a matrix.
+func matrixItems(d *document, offset int) []completionItem {
+	spot, ok := edit.At(d.src.Text, offset)
+	if !ok {
+		return nil
+	}
+	c := &completer{at: d.rangeOf(spot.Start, spot.End)}
+	var m *routing.Matrix
+	if d.project != nil {
+		m = d.project.m
+	}
+	for _, i := range edit.Complete(m, d.src.Text, spot) {
+		item := completionItem{Label: i.Label, Kind: kindClass, TextEdit: &textEdit{NewText: i.Text}}
+		switch {
+		case i.Key != nil:
+			item.Kind, item.Detail = kindProperty, reference.Takes(*i.Key)
+			item.Documentation = &markup{"markdown", reference.Markdown(*i.Key)}
+		case i.Value:
+			item.Kind = kindConstant
+		}
+		c.add(item)
+	}
+	return c.items
 }
 
 func capital(word string) string { return strings.ToUpper(word[:1]) + word[1:] }

@@ -15,6 +15,7 @@ import (
 	"github.com/command-dialect/dialect/lang/routing"
 	"github.com/command-dialect/dialect/lang/routing/edit"
 	"github.com/command-dialect/dialect/lang/routing/lint"
+	"github.com/command-dialect/dialect/lang/routing/reference"
 	"github.com/command-dialect/dialect/runtime/report"
 	"github.com/command-dialect/dialect/stdlib"
 )
@@ -41,7 +42,15 @@ func (s *server) hovered(p *positionParams) (*hover, *plan.Plan) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	d := s.docs[p.TextDocument.URI]
-	if d == nil || d.project == nil {
+	if d == nil {
+		return nil, nil
+	}
+	if d.matrix {
+		if k, start, end, ok := edit.KeyAt(d.src.Text, d.offset(p.Position)); ok {
+			return &hover{markup{"markdown", reference.Markdown(k)}, d.rangeOf(start, end)}, nil
+		}
+	}
+	if d.project == nil {
 		return nil, nil
 	}
 	at := s.locate(d, p.Position)

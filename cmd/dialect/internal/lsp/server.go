@@ -313,7 +313,7 @@ func (s *server) initialize(_ context.Context, p *initializeParams) (*initialize
 		"diagnosticProvider": map[string]any{
 			"identifier": "dialect", "interFileDependencies": true, "workspaceDiagnostics": false,
 		},
-		"completionProvider":         map[string]any{"triggerCharacters": []string{" ", "{"}},
+		"completionProvider":         map[string]any{"triggerCharacters": []string{" ", "{", "[", `"`}},
 		"hoverProvider":              true,
 		"definitionProvider":         true,
 		"referencesProvider":         true,
