@@ -18,7 +18,9 @@ import (
 	"github.com/command-dialect/dialect/lang"
 	"github.com/command-dialect/dialect/lang/diag"
 	"github.com/command-dialect/dialect/lang/plan"
+	"github.com/command-dialect/dialect/lang/routing"
 	"github.com/command-dialect/dialect/lang/routing/lint"
+	"github.com/command-dialect/dialect/lang/routing/reference"
 	"github.com/command-dialect/dialect/receipts"
 	"github.com/command-dialect/dialect/receipts/sqlite"
 	"github.com/command-dialect/dialect/runtime/report"
@@ -33,10 +35,11 @@ func newExplain(u *ui) *cobra.Command {
 		json    bool
 		codes   bool
 		skill   bool
+		schema  bool
 	}
 	cmd := &cobra.Command{
-		Use:   `explain "LINE" | FILE | CODE`,
-		Short: "say what a line is bound to and runs, what a script takes, or what a diagnostic means",
+		Use:   `explain "LINE" | FILE | CODE | KEY`,
+		Short: "say what a line is bound to and runs, what a script takes, or what a diagnostic or a key of routing.toml means",
 		Long: `Say what a line is bound to, what it runs, within what budgets, and what receipts it has.
 
 Of a script (FILE.dlct) each line is said in short, and the variables that it takes: those that a
@@ -45,17 +48,27 @@ comment declares, "# dialect: var ticket  the issue to close", and those that it
 The code of a diagnostic, such as unbound-verb, is explained with an example that has the
 fault and one that has not; --codes lists them all.
 
+A key of routing.toml, such as effect, run.timeout or servers.NAME.env, is explained with what it takes,
+its default and an example; without a table before it, that of each table. --schema prints a
+JSON Schema of all keys, for editors with Taplo (Even Better TOML).
+
 With --skill the skill that the binding names is printed, or the one of that name: the SKILL.md
 of the project (.dialect/skills, .claude/skills, .kilocode/skills, .agents/skills), else that of the
 stdlib.`,
 		Example: `  dialect explain "Test with pytest"
-  dialect explain unbound-verb`,
+  dialect explain unbound-verb
+  dialect explain effect`,
 		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 			var names []string
 			if len(args) == 0 {
 				for _, code := range diag.Codes() {
 					names = append(names, string(code))
 				}
+				for _, k := range routing.Keys() {
+					names = append(names, k.Name)
+				}
+				slices.Sort(names)
+				names = slices.Compact(names)
 			}
 			return names, cobra.ShellCompDirectiveNoFileComp
 		},
@@ -63,14 +76,28 @@ stdlib.`,
 			if f.codes {
 				return listCodes(u, f.json)
 			}
+			if f.schema {
+				_, err := u.out.Write(reference.Schema())
+				return err
+			}
 			if len(args) == 0 {
-				return usagef("explain what? a line in quotes, or the code of a diagnostic")
+				return usagef("explain what? a line in quotes, the code of a diagnostic, or a key of routing.toml")
 			}
 			if f.skill {
 				return explainSkill(u, strings.Join(args, " "), f.routing)
 			}
-			if p, ok := diag.PageOf(diag.Code(args[0])); ok && len(args) == 1 {
-				return explainCode(u, p, f.json)
+			if len(args) == 1 {
+				p, isCode := diag.PageOf(diag.Code(args[0]))
+				keys := reference.Find(args[0])
+				if isCode {
+					if err := explainCode(u, p, f.json); err != nil || f.json || len(keys) == 0 {
+						return err
+					}
+					fmt.Fprintln(u.out) // "deprecated" is a code and a key
+				}
+				if len(keys) > 0 {
+					return explainKeys(u, keys, f.json)
+				}
 			}
 			vars, err := variables(f.set)
 			if err != nil {
@@ -120,6 +147,7 @@ stdlib.`,
 	fl.BoolVar(&f.json, "json", false, "print one JSON document")
 	fl.BoolVar(&f.codes, "codes", false, "list the codes of all diagnostics")
 	fl.BoolVar(&f.skill, "skill", false, "print the skill of a line, or of that name")
+	fl.BoolVar(&f.schema, "schema", false, "print a JSON Schema of routing.toml")
 	addStoreFlag(cmd, &f.store)
 	return cmd
 }
@@ -272,6 +300,18 @@ func explainCode(u *ui, p diag.Page, asJSON bool) error {
 		}
 	}
 	_, err := u.out.Write(b.Bytes())
+	return err
+}
+
+// explainKeys says what keys of a matrix mean.
+func explainKeys(u *ui, keys []routing.Key, asJSON bool) error {
+	if asJSON {
+		return writeJSON(u, struct {
+			Schema string            `json:"schema"`
+			Keys   []reference.Entry `json:"keys"`
+		}{"dialect.keys/1", reference.Entries(keys)})
+	}
+	_, err := u.out.Write([]byte(reference.Explain(keys)))
 	return err
 }
 
