@@ -314,7 +314,7 @@ var keys = []Key{
 		Doc:   "Run in any case, also after failures. A member of a composite runs after all others.",
 		apply: func(r *reader, t *target, v *tomltree.Value, where string) { t.binding.Finally = r.Bool(v, where) }},
 	{Name: "exclusive", In: InCommand, Type: Text, Example: `"test-db"`,
-		Doc: "The name of a lock. Bindings with the same name never run at the same time, in any process of this machine.",
+		Doc: "The name of a lock. Bindings with the same name never run at the same time, in any run of the project.",
 		apply: func(r *reader, t *target, v *tomltree.Value, where string) {
 			if t.binding.Exclusive = r.String(v, where); v.Kind == tomltree.String && !isLockName(t.binding.Exclusive) {
 				r.Errorf(diag.BadValue, r.Span(v), "%q cannot name a lock", t.binding.Exclusive).
@@ -323,7 +323,7 @@ var keys = []Key{
 			}
 		}},
 	{Name: "junit", In: InCommand, Type: Text, Example: `"build/test-results/*.xml"`, Members: true,
-		Doc: "A path or pattern of JUnit XML files that the tool writes. Tests are counted there instead of in the output.",
+		Doc: "A path or pattern, relative to the directory that the tool runs in, of JUnit XML files that it writes. Tests are counted there instead of in the output.",
 		apply: func(r *reader, t *target, v *tomltree.Value, where string) {
 			text := r.String(v, where)
 			if _, err := filepath.Match(text, ""); err != nil || v.Kind == tomltree.String && text == "" || strings.ContainsRune(text, 0) {

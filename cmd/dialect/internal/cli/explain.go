@@ -21,6 +21,7 @@ import (
 	"github.com/command-dialect/dialect/lang/routing"
 	"github.com/command-dialect/dialect/lang/routing/lint"
 	"github.com/command-dialect/dialect/lang/routing/reference"
+	"github.com/command-dialect/dialect/lang/suggest"
 	"github.com/command-dialect/dialect/receipts"
 	"github.com/command-dialect/dialect/receipts/sqlite"
 	"github.com/command-dialect/dialect/runtime/report"
@@ -59,18 +60,10 @@ stdlib.`,
   dialect explain unbound-verb
   dialect explain effect`,
 		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-			var names []string
-			if len(args) == 0 {
-				for _, code := range diag.Codes() {
-					names = append(names, string(code))
-				}
-				for _, k := range routing.Keys() {
-					names = append(names, k.Name)
-				}
-				slices.Sort(names)
-				names = slices.Compact(names)
+			if len(args) > 0 {
+				return nil, cobra.ShellCompDirectiveNoFileComp
 			}
-			return names, cobra.ShellCompDirectiveNoFileComp
+			return explained(), cobra.ShellCompDirectiveNoFileComp
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if f.codes {
@@ -97,6 +90,10 @@ stdlib.`,
 				}
 				if len(keys) > 0 {
 					return explainKeys(u, keys, f.json)
+				}
+				// One word is never a line: it is a slip of a code or of a key.
+				if near := suggest.Near(args[0], explained()); near != "" && !strings.ContainsAny(args[0], " \t") && filepath.Ext(args[0]) != ".dlct" {
+					return usagef("there is no code and no key %q", args[0]).hint("did you mean %q?", near)
 				}
 			}
 			vars, err := variables(f.set)
@@ -301,6 +298,18 @@ func explainCode(u *ui, p diag.Page, asJSON bool) error {
 	}
 	_, err := u.out.Write(b.Bytes())
 	return err
+}
+
+// explained are the words that explain knows without a matrix: codes and keys.
+func explained() (names []string) {
+	for _, code := range diag.Codes() {
+		names = append(names, string(code))
+	}
+	for _, k := range routing.Keys() {
+		names = append(names, k.Name)
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
 }
 
 // explainKeys says what keys of a matrix mean.
