@@ -5,8 +5,10 @@
 // stdlib, other matrices). Out comes a [Matrix]: its bindings, checked as far as
 // they can be without running anything, with templates split into argv once and
 // with the place of every fault. The package runs no tool, reads no script and
-// knows nothing of receipts; looking for executables is left to
-// package lint, and only that.
+// knows nothing of receipts; package lint looks for executables, package edit makes
+// edits, and package reference writes down what the keys mean.
+//
+// It is longer than other packages because its table of keys (keys.go) is the reference of the format.
 //
 // # The file
 //

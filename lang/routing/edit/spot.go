@@ -22,6 +22,10 @@ type Spot struct {
 	Array      bool // the word is in an array
 }
 
+// maxDepth is how deep tables and arrays nest, and how many parts a key has, that At follows: nothing of a
+// matrix that is known lies deeper.
+const maxDepth = 8
+
 // A level is an open table or array.
 type level struct {
 	path  string   // of the table
@@ -40,6 +44,9 @@ func At(text []byte, offset int) (s Spot, ok bool) {
 	i, begin := 0, 0 // begin is where the text of the key or value at i begins
 	header := false
 	for i < offset {
+		if len(stack) > maxDepth {
+			return s, false
+		}
 		c := text[i]
 		switch l := top(); {
 		case c == '#':
@@ -170,9 +177,9 @@ func placeOf(path string) routing.Place {
 	return 0
 }
 
-// split returns the parts of a dotted key; a part in quotes may hold dots.
+// split returns the parts of a dotted key, the first maxDepth of them; a part in quotes may hold dots.
 func split(path string) (parts []string) {
-	for path = strings.TrimSpace(path); path != ""; {
+	for path = strings.TrimSpace(path); path != "" && len(parts) < maxDepth; {
 		if quote := path[0]; quote == '"' || quote == '\'' {
 			body, rest, _ := strings.Cut(path[1:], string(quote))
 			parts, path = append(parts, body), strings.TrimPrefix(strings.TrimSpace(rest), ".")

@@ -1,8 +1,10 @@
 package edit_test
 
 import (
+	"runtime"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/command-dialect/dialect/lang/routing"
 	"github.com/command-dialect/dialect/lang/routing/edit"
@@ -121,6 +123,24 @@ func TestComplete(t *testing.T) {
 			if not != "" && strings.Contains(list, "|"+not+"|") {
 				t.Errorf("%q: %q is offered: %s", tt.text, not, list)
 			}
+		}
+	}
+}
+
+// TestAtIsBounded has what would nest, if it were followed: an editor asks at each keystroke.
+func TestAtIsBounded(t *testing.T) {
+	for _, unit := range []string{"a={", "[", "{", "a.", `"`, "'''", "[a.", "a=\n", "a=[{", `"".`, "#", "a,", "a=]"} {
+		text := []byte(strings.Repeat(unit, 1<<20/len(unit)))
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		start := time.Now()
+		if s, ok := edit.At(text, len(text)); ok {
+			edit.Complete(nil, text, s)
+		}
+		d := time.Since(start)
+		runtime.ReadMemStats(&after)
+		if n := after.TotalAlloc - before.TotalAlloc; d > 2*time.Second || n > 256<<20 {
+			t.Errorf("1 MiB of %q: %s, %d MiB", unit, d, n>>20)
 		}
 	}
 }
