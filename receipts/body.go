@@ -254,7 +254,7 @@ type Planned struct {
 // counted in More, and a path of a length that no system has is carried by digest.
 func (r *Run) Record() (Record, error) {
 	c := *r
-	names(&c.Run, &c.Session, &c.Nonce, &c.Parent, &c.Dialect, &c.System)
+	names(&c.Run, &c.Session, &c.Nonce, &c.Parent, &c.Signer, &c.Dialect, &c.System)
 	c.Tree, c.Planned = r.Tree.name(), slices.Clone(r.Planned)
 	for i := range c.Planned {
 		names(&c.Planned[i].Step, &c.Planned[i].Binding)

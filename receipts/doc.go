@@ -93,16 +93,12 @@
 // stored. [LevelHash] (L0): the hash and the log hold. [LevelKey] (L1): the record is
 // signed, and its producer took the key from where the commands could not reach it;
 // where it found that they could, it claims 0 and the signature raises nothing. A gate
-// has the lowest level of its members. L3 is not a property of a record: it is L1 below
-// a head that whoever verifies has kept.
+// has the lowest level of its members.
 //
 // # Gates and verdicts
 //
-// [Decide] holds the receipts of a gate against what is expected: intact, of this run
-// and nonce, succeeded, unconsumed, of exactly the command, of the tree that the run
-// knows, and not spoken against by another receipt: the last word counts. [Ask] answers
-// from gates whether a tree was tested. Neither looks at a disk; a store gives them a
-// [View] or a [Book].
+// Package verify decides: what a gate takes in, what may be consumed, and whether a tree
+// was tested.
 //
 // # How the format may change
 //

@@ -9,10 +9,12 @@ import (
 	"golang.org/x/mod/sumdb/tlog"
 
 	"github.com/command-dialect/dialect/receipts"
+	"github.com/command-dialect/dialect/receipts/verify"
 )
 
 // Bundle gathers records by id, with all that the gates among them cover, the starts
-// of their runs, and what says of them that they are consumed, settled or accepted.
+// of their runs, what says of them that they are consumed, settled or accepted, and what
+// else the log knows of the trees that they ran on: failures above all.
 // With an older head it shows that the log begins with that.
 func (s *Store) Bundle(ctx context.Context, since *receipts.Head, ids ...string) (*receipts.Bundle, error) {
 	s.mu.Lock()
@@ -72,6 +74,16 @@ func (s *Store) bundle(ctx context.Context, since *receipts.Head, ids []string) 
 		for _, m := range more {
 			take[m.Seq] = m
 		}
+	}
+	err = s.unsaved(ctx, func(v *verify.Session) error {
+		around, err := v.Around(hashes...)
+		for _, e := range around {
+			take[e.Seq] = e
+		}
+		return err
+	})
+	if err != nil {
+		return nil, err
 	}
 	for run := range runs {
 		more, err := s.entries(ctx, entryColumns+"WHERE i.run = ? AND i.kind = 'run'", run)

@@ -18,9 +18,9 @@ func (s *Store) Gate(ctx context.Context, g receipts.GateRequest) (receipts.Deci
 	return s.gate(ctx, g, nil)
 }
 
-// GateOf is Gate over the records that ids name, which have to cover what is needed.
-func (s *Store) GateOf(ctx context.Context, g receipts.GateRequest, need []verify.Requirement, ids ...string) (receipts.Decision, error) {
-	return s.gate(ctx, g, func(v *verify.Session, g *receipts.GateRequest) []receipts.Refusal { return v.Gather(g, need, ids...) })
+// GateOf is Gate over the records that ids name, which have to be what q asks for.
+func (s *Store) GateOf(ctx context.Context, g receipts.GateRequest, q verify.Query, ids ...string) (receipts.Decision, error) {
+	return s.gate(ctx, g, func(v *verify.Session, g *receipts.GateRequest) []receipts.Refusal { return v.Gather(g, q, ids...) })
 }
 
 func (s *Store) gate(ctx context.Context, g receipts.GateRequest, gather func(*verify.Session, *receipts.GateRequest) []receipts.Refusal) (receipts.Decision, error) {
@@ -85,11 +85,16 @@ func (w *appender) accept(g receipts.GateRequest, d *receipts.Decision) error {
 	if by == "" {
 		by = g.Run
 	}
-	rec, err := (&receipts.Trust{Version: 1, What: receipts.TrustFlaky, Receipts: d.Accepted, Reason: g.AcceptFlaky, By: by, Timestamp: g.At}).Record()
-	if err != nil {
-		return err
+	for some := range slices.Chunk(d.Accepted, receipts.MaxMembers) {
+		rec, err := (&receipts.Trust{Version: 1, What: receipts.TrustFlaky, Receipts: some, Reason: g.AcceptFlaky, By: by, Timestamp: g.At}).Record()
+		if err != nil {
+			return err
+		}
+		if err := w.append(rec); err != nil {
+			return err
+		}
 	}
-	return w.append(rec)
+	return nil
 }
 
 // gate appends the gate receipt over members and their consumption. More members

@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"bytes"
 	"context"
 	"database/sql"
 	"errors"
@@ -30,6 +31,9 @@ type appender struct {
 	head head
 	// nodes holds the stored hashes that were read or made in this transaction.
 	nodes map[int64]tlog.Hash
+	// wrote are the records that this transaction promises, by hash; -1 stands for one
+	// that the store held before.
+	wrote map[receipts.Hash]int64
 }
 
 func (s *Store) beginAppend(ctx context.Context) (*appender, error) {
@@ -37,7 +41,7 @@ func (s *Store) beginAppend(ctx context.Context) (*appender, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := &appender{s: s, ctx: ctx, head: h, nodes: make(map[int64]tlog.Hash)}
+	w := &appender{s: s, ctx: ctx, head: h, nodes: make(map[int64]tlog.Hash), wrote: make(map[receipts.Hash]int64)}
 	if s.signer != nil {
 		if err := w.checkSigned(); err != nil {
 			return nil, err
@@ -169,8 +173,12 @@ func (w *appender) append(r receipts.Record) error {
 		return err
 	}
 	if n, err := res.RowsAffected(); err != nil || n == 0 {
+		if _, ok := w.wrote[sha]; !ok {
+			w.wrote[sha] = -1
+		}
 		return err
 	}
+	w.wrote[sha] = seq
 	hashes, err := tlog.StoredHashesForRecordHash(seq, r.Leaf(), w)
 	if err != nil {
 		return err
@@ -204,11 +212,11 @@ func (w *appender) project(seq int64, r receipts.Record) error {
 	case *receipts.Consumption:
 		err = w.consume(seq, b)
 	case *receipts.Settlement:
-		err = w.mark("UPDATE item SET settlement = ? WHERE seq = (SELECT seq FROM record WHERE sha = ?) AND settlement IS NULL AND status = 'pending'", seq, b.Receipt, "settled")
+		err = w.mark("UPDATE item SET settlement = ? WHERE seq = (SELECT seq FROM record WHERE sha = ?) AND settlement IS NULL AND status = 'pending'", seq, b.Receipt)
 	case *receipts.Trust:
 		for _, h := range b.Receipts {
 			if err == nil {
-				err = w.mark("UPDATE item SET accepted = ? WHERE seq = (SELECT seq FROM record WHERE sha = ?)", seq, h, "accepted")
+				err = w.mark("UPDATE item SET accepted = ? WHERE seq = (SELECT seq FROM record WHERE sha = ?)", seq, h)
 			}
 		}
 	}
@@ -277,20 +285,14 @@ func itemOf(body any) item {
 	return it
 }
 
-// mark notes in the projection that the record at seq says something of another.
-func (w *appender) mark(update string, seq int64, sha receipts.Hash, done string) error {
+// mark notes in the projection that the record at seq says something of another. The
+// projection follows the log, and has no say: what it cannot follow is for an audit.
+func (w *appender) mark(update string, seq int64, sha receipts.Hash) error {
 	st, err := w.s.stmt(w.ctx, update)
-	if err != nil {
-		return err
+	if err == nil {
+		_, err = st.ExecContext(w.ctx, seq, blob(sha))
 	}
-	res, err := st.ExecContext(w.ctx, seq, blob(sha))
-	if err != nil {
-		return err
-	}
-	if n, err := res.RowsAffected(); err != nil || n != 1 {
-		return fmt.Errorf("%s cannot be %s: it is not there, or was before (%w)", sha.Short(), done, errors.Join(err))
-	}
-	return nil
+	return err
 }
 
 // consume marks what a consumption names.
@@ -300,12 +302,42 @@ func (w *appender) consume(seq int64, c *receipts.Consumption) error {
 		return err
 	}
 	for _, h := range c.Consumed {
-		res, err := st.ExecContext(w.ctx, c.By, c.Timestamp.String(), seq, blob(h))
-		if err != nil {
+		if _, err := st.ExecContext(w.ctx, c.By, c.Timestamp.String(), seq, blob(h)); err != nil {
 			return err
 		}
-		if n, err := res.RowsAffected(); err != nil || n != 1 {
-			return fmt.Errorf("%s cannot be consumed: it is not there, or was consumed before (%w)", h.Short(), errors.Join(err))
+	}
+	return nil
+}
+
+// readBack reads what the transaction wrote, before it is committed and acknowledged: the
+// statements say that they succeeded, and the file decides what that means.
+func (w *appender) readBack() error {
+	lost := errors.New("what was written is not what can be read: its schema or its bytes were changed meanwhile")
+	h, err := w.s.readHead(w.ctx)
+	if err != nil {
+		return err
+	}
+	if h.public() != w.head.public() || !bytes.Equal(h.note, w.head.note) {
+		return lost
+	}
+	st, err := w.s.stmt(w.ctx, "SELECT seq, kind, body FROM record WHERE sha = ?")
+	if err != nil {
+		return err
+	}
+	for sha, seq := range w.wrote {
+		var at int64
+		var rec receipts.Record
+		if err := st.QueryRowContext(w.ctx, blob(sha)).Scan(&at, &rec.Kind, &rec.Body); err != nil {
+			if errors.Is(err, sql.ErrNoRows) {
+				return lost
+			}
+			return err
+		}
+		if rec.SHA() != sha || at >= h.count || seq >= 0 && at != seq {
+			return lost
+		}
+		if leaf, err := w.s.node(w.ctx, tlog.StoredHashIndex(0, at)); err != nil || leaf != rec.Leaf() {
+			return lost
 		}
 	}
 	return nil
@@ -331,5 +363,6 @@ func (w *appender) finish() error {
 		return err
 	}
 	_, err = st.ExecContext(w.ctx, w.head.count, root[:], w.head.note)
+	w.s.written = w
 	return err
 }

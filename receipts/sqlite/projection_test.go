@@ -30,11 +30,11 @@ func disputed(t testing.TB, s *Store) (failed, consumed receipts.Hash) {
 		return d.Gate
 	}
 	failed, consumed = gate(0), gate(1)
-	put(t.(*testing.T), receiptOf("r-2", 0, receipts.StatusFailed))(s)
 	d, err := s.Consume(ctx, ConsumeRequest{Query: here, IDs: []string{consumed.String()}, By: "first", At: at(2)})
 	if err != nil || !d.Passed() {
 		t.Fatal(reasons(d), err)
 	}
+	put(t.(*testing.T), receiptOf("r-2", 0, receipts.StatusFailed))(s)
 	return failed, consumed
 }
 
@@ -45,10 +45,13 @@ func requestOn(run string, r *receipts.Receipt) receipts.GateRequest {
 }
 
 // required asks for /bin/true 0, which failed last.
-func required() verify.Query {
+func required() verify.Query { return requiring("0") }
+
+// requiring asks for /bin/true n.
+func requiring(n string) verify.Query {
 	q := here
 	q.Strict = true
-	q.Require = []verify.Requirement{{Name: "true", Binding: "check_true", Command: receipts.CommandHash([]string{"/bin/true", "0"}), Words: "/bin/true 0"}}
+	q.Require = []verify.Requirement{{Name: "true", Binding: "check_true", Command: receipts.CommandHash([]string{"/bin/true", n}), Words: "/bin/true " + n}}
 	return q
 }
 
@@ -61,7 +64,7 @@ func answers(t *testing.T, path string, o Options, failed, consumed receipts.Has
 	say := func(what string, d receipts.Decision, err error) {
 		fmt.Fprintf(&b, "%s: %v, L%d, %v\n", what, d.Refusals, d.Level, err)
 	}
-	for _, q := range []verify.Query{here, required()} {
+	for _, q := range []verify.Query{here, required(), requiring("1")} {
 		for _, id := range []string{"", failed.String(), consumed.String()} {
 			r, err := s.Ask(ctx, q, id)
 			if err != nil {
@@ -179,7 +182,7 @@ func TestProjectionIsNotAsked(t *testing.T) {
 func TestToggledProjection(t *testing.T) {
 	const (
 		dirty = "UPDATE item SET status = 'succeeded', consumed = 0, consumed_by = NULL, consumed_at = NULL, consumption = NULL"
-		clean = "UPDATE item SET status = CASE seq WHEN 6 THEN 'failed' ELSE status END, consumed = 1, consumed_by = 'x', consumed_at = '', consumption = 7"
+		clean = "UPDATE item SET status = CASE seq WHEN 7 THEN 'failed' ELSE status END, consumed = 1, consumed_by = 'x', consumed_at = '', consumption = 6"
 	)
 	toggles := int64(10_000)
 	if testing.Short() {

@@ -22,67 +22,97 @@ import (
 // has ended, and after a commit if it wrote, so that it is never ahead of the log.
 func (s *Store) session(ctx context.Context, f func(*verify.Session) error) (save func(), err error) {
 	save = func() {}
-	o := verify.Options{Keys: s.keys, Kept: s.kept, MemoryKept: s.state != ""}
-	var file *os.File
-	var own bool
-	if s.state != "" || s.keys == nil {
-		if file, own, err = s.openMemory(s.state); err != nil && s.state != "" {
+	if !s.remembering {
+		s.remembering = true
+		if s.memory, err = s.remember(); err != nil {
 			return save, err
 		}
-		if file != nil {
-			if o.Memory, err = verify.Recollect(file, s.path); err != nil {
-				o.Memory = nil
-			}
-		}
+	}
+	o := verify.Options{Keys: s.keys, Kept: s.kept, Before: s.before}
+	if s.memory != nil {
+		o.Memory, o.MemoryKept = s.memory.Memory, s.memory.kept
 	}
 	v, err := verify.Open(ctx, sqlLog{s}, o)
 	if err == nil {
 		err = f(v)
 	}
-	if file == nil {
-		return save, err
-	}
-	if err != nil || o.Memory == nil || !own {
-		file.Close()
+	if err != nil {
 		return save, err
 	}
 	return func() {
-		// One that is older than it could be costs the next verification time, no more.
-		_ = v.Save(o.Memory)
-		file.Close()
+		s.before = v
+		if s.memory != nil && s.memory.own {
+			// One that is older than it could be costs the next verification time, no more.
+			_ = v.Save(s.memory.Memory)
+		}
 	}, nil
+}
+
+// A memory is the file in which the verifier keeps how far it has audited the store.
+type memory struct {
+	*verify.Memory
+	file *os.File
+	own  bool // no other process writes it
+	kept bool // the store's writers cannot write it
 }
 
 // MemorySuffix ends the name of the file beside a store in which its verifiers keep how
 // far they have audited it.
 const MemorySuffix = "-audit"
 
-// openMemory opens the file in which the verifier keeps how far it has audited the store;
-// own says that no other process writes it.
-func (s *Store) openMemory(dir string) (f *os.File, own bool, err error) {
-	path := s.path + MemorySuffix
-	if dir == "" {
-		// In another user's folder nothing is written, and what stands there is not ours.
-		info, err := os.Lstat(s.path)
-		if err != nil || ownedBy(info) != os.Geteuid() {
-			return nil, false, err
-		}
-	} else {
-		if err := privateDir(dir); err != nil {
-			return nil, false, err
-		}
-		sum := sha256.Sum256([]byte(s.path))
-		path = filepath.Join(dir, hex.EncodeToString(sum[:16])+".audit")
-	}
-	f, err = openRegular(path)
+// remember opens the memory; nil if there is none that may be used. The one beside the
+// store, which its writers can write, serves only where nothing better is asked for than
+// their word: without keys, and without a head that was kept elsewhere.
+func (s *Store) remember() (*memory, error) {
+	asked := s.keys != nil || s.kept != nil
+	info, err := os.Lstat(s.path)
 	if err != nil {
-		return nil, false, err
+		return nil, err
 	}
-	return f, tryLock(f), nil
+	m := new(memory)
+	path := s.path + MemorySuffix
+	switch {
+	case s.state != "":
+		if err := privateDir(s.state); err != nil {
+			return nil, err
+		}
+		dir, err := os.Lstat(s.state)
+		if err != nil {
+			return nil, err
+		}
+		// A folder of the user who writes the store is no better than one beside it.
+		if m.kept = ownedBy(dir) != ownedBy(info); !m.kept && asked {
+			return nil, nil
+		}
+		name, err := filepath.EvalSymlinks(s.path)
+		if err != nil {
+			return nil, err
+		}
+		sum := sha256.Sum256([]byte(name))
+		path = filepath.Join(s.state, hex.EncodeToString(sum[:16])+".audit")
+	case asked || ownedBy(info) != os.Geteuid():
+		// In another user's folder nothing is written, and what stands there is not ours.
+		return nil, nil
+	}
+	if m.file, err = openRegular(path); err != nil {
+		if s.state == "" {
+			return nil, nil
+		}
+		return nil, err
+	}
+	m.own = tryLock(m.file)
+	if m.Memory, err = verify.Recollect(m.file, path); err != nil {
+		m.file.Close()
+		if s.state == "" {
+			return nil, nil
+		}
+		return nil, err
+	}
+	return m, nil
 }
 
 // privateDir checks that nobody but its owner, who is the caller or root, can write a
-// folder.
+// folder or replace it: so must all folders above it be, those with the sticky bit apart.
 func privateDir(dir string) error {
 	info, err := os.Lstat(dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -98,10 +128,28 @@ func privateDir(dir string) error {
 	case info.Mode().Perm()&0o022 != 0:
 		return fmt.Errorf("%s can be written by others: what is kept there proves nothing (chmod 700)", dir)
 	}
-	if uid := ownedBy(info); uid != 0 && uid != os.Geteuid() {
-		return fmt.Errorf("%s belongs to another user: what is kept there proves nothing", dir)
+	real, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		return err
 	}
-	return nil
+	if real, err = filepath.Abs(real); err != nil {
+		return err
+	}
+	for above := real; ; above = filepath.Dir(above) {
+		info, err := os.Lstat(above)
+		if err != nil {
+			return err
+		}
+		if uid := ownedBy(info); uid != 0 && uid != os.Geteuid() {
+			return fmt.Errorf("%s belongs to another user: what is kept below it proves nothing", above)
+		}
+		if info.Mode().Perm()&0o022 != 0 && info.Mode()&fs.ModeSticky == 0 {
+			return fmt.Errorf("%s can be written by others: what is kept below it proves nothing", above)
+		}
+		if above == filepath.Dir(above) {
+			return nil
+		}
+	}
 }
 
 // A sqlLog is the log of a store in the transaction under way.
@@ -167,6 +215,15 @@ func (l sqlLog) Hashes(ctx context.Context, indexes []int64) ([]tlog.Hash, error
 	return w.ReadHashes(indexes)
 }
 
+// unsaved runs f over the log in the transaction under way, and keeps nothing of it.
+func (s *Store) unsaved(ctx context.Context, f func(*verify.Session) error) error {
+	if err := s.checkSchema(ctx); err != nil {
+		return err
+	}
+	_, err := s.session(ctx, f)
+	return err
+}
+
 // read runs f over the log in one snapshot of the store.
 func (s *Store) read(ctx context.Context, f func(*verify.Session) error) error {
 	s.mu.Lock()
@@ -175,6 +232,9 @@ func (s *Store) read(ctx context.Context, f func(*verify.Session) error) error {
 		return s.unusable(err)
 	}
 	defer func() { _, _ = s.conn.ExecContext(context.WithoutCancel(ctx), "ROLLBACK") }()
+	if err := s.checkSchema(ctx); err != nil {
+		return s.unusable(err)
+	}
 	save, err := s.session(ctx, f)
 	if err == nil {
 		save()
@@ -241,4 +301,24 @@ func (s *Store) Authentic(ctx context.Context, id string) (e receipts.Entry, h r
 		return err
 	})
 	return e, h, err
+}
+
+// AuthenticReceipts returns the records that ids name, or all receipts and gates if there
+// are none, in the order of the log.
+func (s *Store) AuthenticReceipts(ctx context.Context, ids ...string) (list []receipts.Entry, err error) {
+	err = s.read(ctx, func(v *verify.Session) error {
+		if len(ids) == 0 {
+			list, err = v.Receipts()
+			return err
+		}
+		for _, id := range ids {
+			e, err := v.Entry(id)
+			if err != nil {
+				return err
+			}
+			list = append(list, e)
+		}
+		return nil
+	})
+	return list, err
 }

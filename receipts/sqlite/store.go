@@ -47,6 +47,7 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 
 	"github.com/command-dialect/dialect/receipts"
+	"github.com/command-dialect/dialect/receipts/verify"
 )
 
 // ErrNoStore is wrapped by the error of a read-only Open where there is no file.
@@ -92,6 +93,12 @@ type Store struct {
 	kept   *receipts.Head
 	state  string
 
+	info, wal   os.FileInfo // of the file, and of its WAL, as they were when they were first seen
+	remembering bool
+	memory      *memory
+	before      *verify.Session // the last that was of committed records
+	written     *appender       // of the transaction under way
+
 	mu    sync.Mutex // guards conn and statements: one writer at a time
 	conn  *sql.Conn
 	stmts map[string]*sql.Stmt
@@ -117,11 +124,9 @@ CREATE TABLE head(id INTEGER PRIMARY KEY CHECK (id = 1), origin TEXT NOT NULL, c
 const schemaItem = `
 CREATE TABLE item(seq INTEGER PRIMARY KEY, kind TEXT NOT NULL, run TEXT NOT NULL, session TEXT NOT NULL, parent TEXT, binding TEXT NOT NULL, status TEXT NOT NULL, line INTEGER NOT NULL, started TEXT NOT NULL, command BLOB, tree BLOB, gittree TEXT, consumed INTEGER NOT NULL DEFAULT 0, consumed_by TEXT, consumed_at TEXT, consumption INTEGER, settlement INTEGER, accepted INTEGER) STRICT;
 CREATE INDEX item_run ON item(run);
-CREATE INDEX item_tree ON item(tree, command) WHERE tree IS NOT NULL;
+CREATE INDEX item_tree ON item(tree) WHERE tree IS NOT NULL;
 CREATE INDEX item_gittree ON item(gittree) WHERE gittree IS NOT NULL;
 CREATE INDEX item_binding ON item(binding) WHERE binding <> '';
-CREATE INDEX item_parent ON item(parent) WHERE parent IS NOT NULL;
-CREATE INDEX item_gate ON item(seq) WHERE kind = 'gate';
 `
 
 // Open opens the store in the file at path, and makes it where there is none; the
@@ -230,6 +235,11 @@ func connect(ctx context.Context, path string, o Options, extra string) (*Store,
 		s.keys = s.signer.Keys()
 	}
 	s.queue.init()
+	if s.info, err = os.Lstat(path); err != nil {
+		conn.Close()
+		db.Close()
+		return nil, err
+	}
 	if err := s.prepareFile(ctx, o); err != nil {
 		conn.Close()
 		db.Close()
@@ -330,19 +340,90 @@ func (s *Store) immediate(ctx context.Context, f func() error) error {
 	if _, err := s.conn.ExecContext(ctx, "BEGIN IMMEDIATE"); err != nil {
 		return err
 	}
-	s.next = s.last
-	err := f()
+	s.next, s.written = s.last, nil
+	err := s.checkSchema(ctx)
+	if err == nil {
+		err = f()
+	}
+	if err == nil && s.written != nil {
+		err = s.written.readBack()
+	}
 	if err == nil {
 		_, err = s.conn.ExecContext(ctx, "COMMIT")
 	}
 	if err == nil {
 		s.last = s.next
+		return s.inPlace()
 	}
 	if err != nil {
 		// The transaction may be gone already; what counts is the first error.
 		_, _ = s.conn.ExecContext(context.WithoutCancel(ctx), "ROLLBACK")
 	}
 	return err
+}
+
+// errSchema says that somebody changed what the file does with what is written to it.
+var errSchema = errors.New("its schema is not that of a store: a table, index, view or trigger was added, changed or removed")
+
+// checkSchema compares all that the schema holds with what [Store.create] makes, in the
+// transaction under way. A trigger could drop what is written, a view make up what is read.
+func (s *Store) checkSchema(ctx context.Context) error {
+	rows, err := s.conn.QueryContext(ctx, "SELECT coalesce(sql, name) FROM sqlite_master")
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	left := schema()
+	n := 0
+	for rows.Next() {
+		var text string
+		if err := rows.Scan(&text); err != nil {
+			return err
+		}
+		if n++; !left[text] {
+			return errSchema
+		}
+	}
+	if err := rows.Err(); err != nil {
+		return err
+	}
+	if n != len(left) && n != 0 { // none: it is about to be made
+		return errSchema
+	}
+	return nil
+}
+
+// schema is what the schema of a store holds: the statements that made it, and the name of
+// the index that the unique column of record has.
+var schema = sync.OnceValue(func() map[string]bool {
+	all := map[string]bool{"sqlite_autoindex_record_1": true}
+	for _, stmt := range strings.Split(schemaLog+schemaItem, ";\n") {
+		if stmt = strings.TrimSpace(stmt); stmt != "" {
+			all[stmt] = true
+		}
+	}
+	return all
+})
+
+// inPlace checks that what was committed is in the file that stands at the path: one that
+// was put there meanwhile has none of it, and what was taken away is lost on closing.
+func (s *Store) inPlace() error {
+	for _, f := range []struct {
+		path string
+		seen *os.FileInfo
+	}{{s.path, &s.info}, {s.path + "-wal", &s.wal}} {
+		info, err := os.Lstat(f.path)
+		if err != nil {
+			return fmt.Errorf("what was recorded is lost: %w", err)
+		}
+		if *f.seen == nil {
+			*f.seen = info
+		}
+		if !os.SameFile(info, *f.seen) {
+			return fmt.Errorf("what was recorded is lost: %s was replaced meanwhile", f.path)
+		}
+	}
+	return nil
 }
 
 // stmt returns a prepared statement.
@@ -365,6 +446,12 @@ func (s *Store) Close() error {
 	err := s.queue.close()
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.memory != nil {
+		s.memory.file.Close()
+	}
+	if info, lerr := os.Lstat(s.path); err == nil && s.wal != nil && (lerr != nil || !os.SameFile(info, s.info)) {
+		err = errors.New("what was recorded is lost: the file was replaced meanwhile")
+	}
 	for _, st := range s.stmts {
 		st.Close()
 	}

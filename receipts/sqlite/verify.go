@@ -357,6 +357,12 @@ func (a *auditor) signatures(keys note.Verifiers) {
 		_, key := a.all[i].signature.Check(a.Origin, a.all[i].sha, keys)
 		signed[i] = key != ""
 	})
+	for i := len(signed) - 1; i >= 0 && int64(i) >= a.Signed; i-- {
+		if signed[i] {
+			a.find(int64(i), a.all[i].sha, "record %d is signed, and no signed head covers it: records may have been cut out before it", i)
+			break
+		}
+	}
 	for i, ok := range signed {
 		d := &a.all[i]
 		if ok || d.sha.IsZero() {

@@ -74,7 +74,10 @@ func (s *Session) Decide(g receipts.GateRequest) (receipts.Decision, []receipts.
 		members = append(members, x.SHA)
 	}
 	if d.Passed() {
-		d.Nested = s.nested(g.Run)
+		if d.Nested = s.nested(g.Run); len(d.Nested) > receipts.MaxMembers/4 {
+			d.Refusals = append(d.Refusals, receipts.Refusal{Reason: receipts.Missing,
+				Message: fmt.Sprintf("%d runs were started by steps of this run and left gates, and a gate takes in %d", len(d.Nested), receipts.MaxMembers/4)})
+		}
 	}
 	if s.refuse(&d) {
 		return d, nil, s.err
@@ -82,9 +85,12 @@ func (s *Session) Decide(g receipts.GateRequest) (receipts.Decision, []receipts.
 	return d, members, nil
 }
 
-// Gather sets what a gate request expects to the records that ids name, and returns why
-// they do not cover what is needed; nothing is gated then.
-func (s *Session) Gather(g *receipts.GateRequest, need []Requirement, ids ...string) (refused []receipts.Refusal) {
+// Gather sets what a gate request expects to the records that ids name, judges each as
+// [Session.Consume] does, and returns why they are not what q asks for; nothing is gated
+// then. Failures before a pass are for [Session.Decide], which may accept them.
+func (s *Session) Gather(g *receipts.GateRequest, q Query, ids ...string) (refused []receipts.Refusal) {
+	need := q.Require
+	q.Require, q.Strict = nil, false
 	no := func(reason receipts.Reason, sha receipts.Hash, format string, args ...any) {
 		refused = append(refused, receipts.Refusal{Reason: reason, SHA: sha, Message: fmt.Sprintf(format, args...)})
 	}
@@ -103,6 +109,11 @@ func (s *Session) Gather(g *receipts.GateRequest, need []Requirement, ids ...str
 		if r := receipt(e); r != nil {
 			x.Binding = r.Binding
 			given = append(given, r)
+			for _, x := range s.judgeLeaf(q, e).Refusals {
+				if x.Reason != receipts.NotTerminal && x.Reason != receipts.NotSucceeded { // Decide names the step
+					refused = append(refused, x)
+				}
+			}
 		}
 		g.Expect = append(g.Expect, x)
 	}
@@ -286,7 +297,7 @@ func (s *Session) nested(run string) []receipts.Hash {
 	s.follow(list)
 	var hashes []receipts.Hash
 	for _, h := range order {
-		if list[h].Consumption == nil && len(hashes) < receipts.MaxMembers/4 {
+		if list[h].Consumption == nil {
 			hashes = append(hashes, h)
 		}
 	}

@@ -3,6 +3,7 @@ package verify
 import (
 	"encoding/hex"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -57,15 +58,49 @@ func (s *Session) Entry(id string) (receipts.Entry, error) {
 	return *e, nil
 }
 
+// Receipts returns all receipts and gates, in the order of the log. The error is as that of
+// [Session.Entry].
+func (s *Session) Receipts() (list []receipts.Entry, err error) {
+	for seq := range s.index.len() {
+		if k := s.index.at(seq).kind; k != kindReceipt && k != kindGate {
+			continue
+		}
+		if s.stopped() || len(s.problems) > 0 {
+			break
+		}
+		if e := s.entry(seq); e != nil {
+			list = append(list, *e)
+		}
+	}
+	if len(s.problems) > 0 {
+		return nil, &ProblemError{s.problems[0]}
+	}
+	return list, s.err
+}
+
 const (
 	minPrefix  = 6 // hex digits
 	maxMatches = 8
 )
 
 // find returns the index of the record that id names: a SHA-256, a unique prefix of
-// one, or the g-... of a gate.
+// one, the g-... of a gate, or the r-... of a run's start.
 func (s *Session) find(id string) (int64, error) {
 	id = strings.TrimSpace(id)
+	if strings.HasPrefix(id, "r-") {
+		key := shortText(id)
+		for seq := range s.index.marks {
+			if m := &s.index.marks[seq]; m.kind != kindRun || m.run != key {
+				continue
+			}
+			if e := s.entry(int64(seq)); e != nil {
+				if r, ok := body(e).(*receipts.Run); ok && r.Run == id {
+					return int64(seq), nil
+				}
+			}
+		}
+		return -1, &LookupError{ID: id}
+	}
 	prefix, isGate := strings.CutPrefix(strings.ToLower(id), "g-")
 	if len(prefix) < minPrefix || len(prefix) > 64 {
 		return -1, &LookupError{ID: id, Bad: true}
@@ -392,4 +427,49 @@ func (h *history) lastWords(q Query, command uint64, below map[int64]bool) (fail
 		}
 	}
 	return failures, passes
+}
+
+// Around returns what else the log says of the trees that receipts ran on: answers of no,
+// commands that were ended early, the last words, and what was accepted, settled or consumed
+// of them. A bundle without it would hide failures that came before its gate.
+func (s *Session) Around(hashes ...receipts.Hash) (list []receipts.Entry, err error) {
+	if len(s.problems) == 0 && s.err == nil {
+		trees, _ := ranOn(s.bySHA(hashes...))
+		h := s.history(nil, trees...)
+		found := make(map[int64]*receipts.Entry)
+		add := func(es ...*receipts.Entry) {
+			for _, e := range es {
+				found[e.Seq] = e
+			}
+		}
+		about := make(map[uint64]bool)
+		for _, sha := range hashes {
+			about[short(sha)] = true
+		}
+		for key := range h.about {
+			aside := make(map[int64]bool)
+			add(h.ends(key, no, receipts.LevelHash, aside)...)
+			add(h.ends(key, early, receipts.LevelHash, aside)...)
+			failures, passes := h.lastWords(Query{}, key, aside)
+			add(failures...)
+			add(passes...)
+		}
+		for _, e := range found {
+			about[short(e.SHA)] = true
+		}
+		for _, seqs := range s.index.speaking(about) {
+			for _, seq := range seqs {
+				if e := s.entry(seq); e != nil {
+					found[seq] = e
+				}
+			}
+		}
+		for _, seq := range slices.Sorted(maps.Keys(found)) {
+			list = append(list, *found[seq])
+		}
+	}
+	if len(s.problems) > 0 {
+		return nil, &ProblemError{s.problems[0]}
+	}
+	return list, s.err
 }

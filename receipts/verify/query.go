@@ -129,7 +129,7 @@ func (s *Session) conclude(r *Result) (*Result, error) {
 	}
 	r.Notes = append(r.Notes, s.notes...)
 	if s.partial {
-		r.Notes = append(r.Notes, "from a bundle: what came after it in the store is not known")
+		r.Notes = append(r.Notes, "from a bundle: what it leaves out, and what came after it, is not known")
 	}
 	return r, nil
 }

@@ -85,25 +85,12 @@ func exportInToto(u *ui, store, keyFD string, ids []string) error {
 		}
 	}
 	return withStore(store, true, func(ctx context.Context, s *sqlite.Store) error {
-		var es []receipts.Entry
-		for _, id := range ids {
-			e, err := s.Get(ctx, id)
-			if err != nil {
-				return notFound(err)
-			}
-			es = append(es, e)
-		}
-		if len(ids) == 0 {
-			var err error
-			if es, err = s.List(ctx, sqlite.Filter{}); err != nil {
-				return err
-			}
+		es, err := s.AuthenticReceipts(ctx, ids...)
+		if err != nil {
+			return notFound(err)
 		}
 		w := bufio.NewWriter(u.out)
 		for _, e := range es {
-			if reason, text := receipts.Intact(e); reason != "" {
-				return failf(exitRefused, "%s %s", e.SHA.Short(), text)
-			}
 			out, err := intoto.Export(e.Record)
 			if err == nil && key != nil {
 				out, err = key.Sign(out)

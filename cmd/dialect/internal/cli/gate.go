@@ -95,7 +95,7 @@ func gateReceipts(u *ui, ids []string, f *inquiryFlags, keyFD, acceptFlaky, as s
 			req.Session = req.Run
 			req.AnySession = true
 		}
-		d, err := s.GateOf(ctx, req, q.Require, ids...)
+		d, err := s.GateOf(ctx, req, q.Query, ids...)
 		if err != nil {
 			return err
 		}
@@ -105,7 +105,11 @@ func gateReceipts(u *ui, ids []string, f *inquiryFlags, keyFD, acceptFlaky, as s
 		if q.snapshot != nil {
 			(&record{logs: q.logs}).keep(q.snapshot)
 		}
-		fmt.Fprintf(u.out, "passed: %s; gate %s (%s; %s)\n", count(len(ids), "receipt"), receipts.GateID(d.Gate), recordedBy(d.Level, ""), rulesText(q.state))
+		level := receipts.LevelHash // of the gate receipt itself
+		if signer != nil {
+			level = min(d.Level, signer.Level())
+		}
+		fmt.Fprintf(u.out, "passed: %s; gate %s (%s; %s)\n", count(len(ids), "receipt"), receipts.GateID(d.Gate), recordedBy(level, ""), rulesText(q.state))
 		return nil
 	})
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/command-dialect/dialect/receipts"
 	"github.com/command-dialect/dialect/receipts/sqlite"
+	"github.com/command-dialect/dialect/receipts/verify"
 )
 
 func newReceipts(u *ui) *cobra.Command {
@@ -268,8 +269,12 @@ func newReceiptsShow(u *ui) *cobra.Command {
 // notFound gives errors about an id their exit status.
 func notFound(err error) error {
 	var unusable *sqlite.UnusableError
-	if errors.As(err, &unusable) {
+	var problem *verify.ProblemError
+	switch {
+	case errors.As(err, &unusable):
 		return err
+	case errors.As(err, &problem):
+		return failf(exitRefused, "TAMPERED: %v", err).hint("`dialect receipts verify` says what was changed")
 	}
 	return failf(exitFailed, "%v", err).hint("`dialect receipts list` shows what there is")
 }

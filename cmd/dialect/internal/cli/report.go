@@ -204,5 +204,5 @@ func gateProof(ctx context.Context, s *sqlite.Store, d *report.Document, g *repo
 	if !ok || r.Run != d.Run || r.Script.String() != d.Script.SHA256 || r.Final != g.Final {
 		return &report.Proof{Text: "The gate receipt is of another run."}
 	}
-	return &report.Proof{OK: true, Text: fmt.Sprintf("The gate receipt is record %d of a log of %d that verifies; it consumed %s. Ask again: dialect verify --tree .", e.Seq, head.Count, count(len(r.Members), "receipt"))}
+	return &report.Proof{OK: true, Text: fmt.Sprintf("The gate receipt is record %d of a log of %d that verifies; it consumed %s. Ask again: dialect verify", e.Seq, head.Count, count(len(r.Members), "receipt"))}
 }
