@@ -28,6 +28,9 @@ type Filter struct {
 func (s *Store) List(ctx context.Context, f Filter) ([]receipts.Entry, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if err := s.checkSchema(ctx); err != nil {
+		return nil, s.unusable(err)
+	}
 	if len(f.Kinds) == 0 {
 		f.Kinds = []receipts.Kind{receipts.KindReceipt, receipts.KindGate}
 	}

@@ -48,6 +48,9 @@ const minPrefix = 6 // hex digits
 func (s *Store) Get(ctx context.Context, id string) (receipts.Entry, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if err := s.checkSchema(ctx); err != nil {
+		return receipts.Entry{}, s.unusable(err)
+	}
 	e, err := s.get(ctx, id)
 	return e, s.lookupError(err)
 }

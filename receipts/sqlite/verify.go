@@ -52,6 +52,9 @@ func (s *Store) Audit(ctx context.Context, kept *receipts.Head) (*Audit, error) 
 		return nil, s.unusable(err)
 	}
 	defer func() { _, _ = s.conn.ExecContext(context.WithoutCancel(ctx), "ROLLBACK") }()
+	if err := s.checkSchema(ctx); err != nil {
+		return nil, s.unusable(err)
+	}
 	a, err := s.audit(ctx, kept)
 	return a, s.unusable(err)
 }
