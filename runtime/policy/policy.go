@@ -205,7 +205,7 @@ func (b *Baseline) Compare(present, trusted plan.Matrix) State {
 		s.Changes = nil // all of it
 	}
 	slices.SortFunc(s.Changes, func(a, b Change) int { return strings.Compare(a.Path, b.Path) })
-	if s.Unknown == "" && len(s.Changes) == 0 && present.SHA256 != trusted.SHA256 {
+	if s.Unknown == "" && !s.Lacks && len(s.Changes) == 0 && present.SHA256 != trusted.SHA256 {
 		s.Unknown = "the same files give another matrix"
 	}
 	return s

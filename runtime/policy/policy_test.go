@@ -268,7 +268,7 @@ func TestNew(t *testing.T) {
 	dir, m := project(t, false)
 	sh(t, dir, "git init -q . && git commit --allow-empty -qm x && git tag base")
 	check(t, m, "", "new", "")
-	check(t, m, "base", "changed", "routing.toml is not in it")
+	check(t, m, "base", "changed", "has no such matrix")
 	sh(t, dir, "git add routing.toml && git commit -qm y")
 	check(t, m, "", "changed", "Makefile is not in it")
 	sh(t, dir, "git add . && git commit -qm z")
