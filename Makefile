@@ -49,7 +49,7 @@ test-deps:
 	cd $(conformance) && $(GO) mod download
 
 race:
-	$(GO) test -race $(RACE)
+	$(GO) test -race -timeout 40m $(RACE)
 
 check: build
 	./bin/dialect run examples/quality.dlct
