@@ -368,7 +368,11 @@ var errSchema = errors.New("its schema is not that of a store: a table, index, v
 // checkSchema compares all that the schema holds with what [Store.create] makes, in the
 // transaction under way. A trigger could drop what is written, a view make up what is read.
 func (s *Store) checkSchema(ctx context.Context) error {
-	rows, err := s.conn.QueryContext(ctx, "SELECT coalesce(sql, name) FROM sqlite_master")
+	st, err := s.stmt(ctx, "SELECT coalesce(sql, name) FROM sqlite_master")
+	if err != nil {
+		return err
+	}
+	rows, err := st.QueryContext(ctx)
 	if err != nil {
 		return err
 	}
