@@ -2,7 +2,8 @@
 // the routing matrix, with all that it extends, the configurations of MCP servers and the
 // files that its bindings pin. In comes a matrix with the bytes that it was loaded from
 // ([plan.File]) and the name of a baseline; out come the baseline's files, and what differs. The
-// package reads no file of the project, runs nothing and judges no receipt.
+// package reads no file of the project again, except for pins outside of the worktree ([Agree]); it
+// runs nothing and judges no receipt.
 //
 // # The baseline
 //
@@ -15,6 +16,10 @@
 //	b, err := policy.Open(ctx, present, base)
 //	trusted := load(b.ReadFile) // a matrix, with the loader that loaded present
 //	state := b.Compare(present, trusted)
+//	state = b.See(state, present, snapshot.Lookup)
+//
+// Compare is about content. See is about where that content was: a snapshot has to see the files
+// change, and they have to be read through the links that the baseline has.
 //
 // What a verification requires, and the digest that a gate has to carry, are those of trusted.
 //
@@ -44,6 +49,7 @@ import (
 	"time"
 
 	"github.com/command-dialect/dialect/lang/plan"
+	"github.com/command-dialect/dialect/lang/regular"
 	"github.com/command-dialect/dialect/receipts"
 	"github.com/command-dialect/dialect/runtime/workspace"
 )
@@ -68,7 +74,8 @@ type Baseline struct {
 	Fixed bool
 
 	read  func(path string) ([]byte, error)
-	fault error // why it cannot be read
+	look  func(path string) (workspace.Found, error) // nil if it is no commit
+	fault error                                      // why it cannot be read
 }
 
 // Open finds the baseline of a matrix: the commit base, or, if that is empty, the user's pin, or
@@ -98,6 +105,7 @@ func Open(ctx context.Context, m plan.Matrix, base string) (*Baseline, error) {
 	case err == nil:
 		b.Commit, b.Fixed = c.ID, c.Hash
 		b.read = func(path string) ([]byte, error) { return c.ReadFile(ctx, path) }
+		b.look = func(path string) (workspace.Found, error) { return c.Lookup(ctx, path) }
 	case errors.Is(err, workspace.ErrAltered):
 		b.fault = err
 	case base != "":
@@ -157,6 +165,9 @@ type State struct {
 	Lacks   bool // the commit that the caller named does not have the matrix
 	Changes []Change
 	Unknown string // why the two could not be compared; empty if they were
+	// Unseen is a complaint about a file that has the trusted content, and which the files that are
+	// asked about do not have as that file; see [Baseline.See].
+	Unseen string
 }
 
 // A Change is a file that is not as the baseline has it.
@@ -242,7 +253,8 @@ func (s State) Name() string {
 	return receipts.PolicyUnpinned
 }
 
-// Complaint says what is not as the baseline has it; empty if all is, or the matrix is new.
+// Complaint says what is not as the baseline has it; empty if all is, or the matrix is new and nothing
+// of it is unseen.
 func (s State) Complaint() string {
 	switch {
 	case s.Unknown != "":
@@ -250,7 +262,7 @@ func (s State) Complaint() string {
 	case s.Lacks:
 		return fmt.Sprintf("%s has no such matrix: commit it there first, or trust what is here with `dialect trust`", s.Against)
 	case len(s.Changes) == 0, s.New:
-		return ""
+		return s.Unseen
 	}
 	var what []string
 	for _, c := range s.Changes {
@@ -281,17 +293,85 @@ func Check(ctx context.Context, present plan.Matrix, base string, load Loader) (
 	return b.Compare(present, load(b.ReadFile)), nil
 }
 
-// Agree returns the name of the first of files that a snapshot has with other content than
-// the one that was loaded; empty if there is none. Files that do not count for the snapshot are left
-// out: what stands for them is the digest of the matrix.
-func Agree(files []plan.File, s *workspace.Snapshot) string {
-	for _, f := range files {
-		sum, holds, counts := s.Lookup(f.Path)
-		if counts && (holds == f.Absent || holds && sum != f.SHA256) {
-			return f.Name
+// Agree returns a complaint about the first of files that a snapshot has with other content than
+// the one that was loaded, which changed says more of, or that a binding pins and no snapshot sees; empty
+// if there is none. A matrix or a configuration of MCP servers is read once, before anything runs, and its
+// content is in the digest of the matrix: it may be hidden. A pin outside of the worktree is in no
+// snapshot: it is read anew.
+func Agree(files []plan.File, s *workspace.Snapshot, changed string) string {
+	for i := range files {
+		f := &files[i]
+		is := s.Lookup(f.Path)
+		if is.Outside && f.Pin && f.Problem == "" {
+			text, err := regular.Read(f.Path, max(int64(len(f.Content)), 1)) // a larger one is another
+			is = workspace.Found{File: err == nil, SHA256: sha256.Sum256(text)}
+			if f.Absent && err != nil {
+				is.File = !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR)
+			}
+		}
+		if why := disagree(f, is, false, changed); why != "" {
+			return why
 		}
 	}
 	return ""
+}
+
+// disagree says why a file that was loaded is not what is found at its place; trusted says that the
+// baseline has the file, too.
+func disagree(f *plan.File, is workspace.Found, trusted bool, changed string) string {
+	switch {
+	case is.Outside, is.Hidden != "" && !f.Pin && !trusted:
+		return ""
+	case is.Hidden != "":
+		text := fmt.Sprintf("%s %s, so no snapshot sees it change", f.Name, is.Hidden)
+		if is.Hidden == workspace.Ignored {
+			text += ": take it out of .gitignore"
+		} else if f.Pin {
+			text += ": pin a file that counts"
+		}
+		return text
+	case is.File == f.Absent, is.File && is.SHA256 != f.SHA256:
+		return fmt.Sprintf("%s is not what the matrix was loaded from: %s", f.Name, changed)
+	}
+	return ""
+}
+
+// See adds to a comparison what look, of the snapshot or the commit that is asked about, finds in the
+// places of the files of the rules. Each file has to be there as it was loaded, where a snapshot sees it
+// change, and through the same links as in the baseline.
+//
+// Rules that a snapshot does not see are the baseline's as long as nobody looks away: an ignored
+// Makefile could be another one while the commands run. Files outside of the worktree are left out, and so
+// is a matrix or a configuration of MCP servers that is hidden and in no trusted commit: see [Agree].
+func (b *Baseline) See(s State, present plan.Matrix, look func(path string) (workspace.Found, error)) State {
+	for i := range present.Files {
+		f := &present.Files[i]
+		is, err := look(f.Path)
+		var was workspace.Found
+		if err == nil && b.look != nil && b.fault == nil {
+			was, err = b.look(f.Path)
+		}
+		if err != nil {
+			s.Unseen = fmt.Sprintf("cannot compare %s: %v", f.Name, err)
+			return s
+		}
+		s.Unseen = disagree(f, is, was.File, "it changed in the meantime; ask again")
+		if s.Unseen == "" && is.File && was.File && !slices.Equal(is.Links, was.Links) {
+			s.Unseen = fmt.Sprintf("%s is %s, and in %s %s", f.Name, linked(is.Links), b.Name, linked(was.Links))
+		}
+		if s.Unseen != "" {
+			return s
+		}
+	}
+	return s
+}
+
+// linked says through which links a file is read.
+func linked(links []string) string {
+	if len(links) == 0 {
+		return "a file of its own"
+	}
+	return "a link (" + strings.Join(links, ", ") + ")"
 }
 
 // A Pin is a policy that a user trusts.

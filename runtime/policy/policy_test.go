@@ -205,11 +205,11 @@ func TestOneLook(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got := Agree(present.Files, snap); got != name {
-				t.Errorf("the snapshot is said to differ in %q, want %s", got, name)
+			if got, want := Agree(present.Files, snap, "it changed"), name+" is not what the matrix was loaded from: it changed"; got != want {
+				t.Errorf("%q, want %q", got, want)
 			}
-			if got := Agree(load(t, m, nil).Files, snap); got != "" {
-				t.Errorf("the same files are said to differ in %s", got)
+			if got := Agree(load(t, m, nil).Files, snap, "it changed"); got != "" {
+				t.Errorf("the same files: %s", got)
 			}
 		}
 	}
@@ -364,4 +364,94 @@ func TestOutside(t *testing.T) {
 	write(t, m, "extends = [\""+other+"\"]\n"+matrix)
 	sh(t, dir, "git commit -qam x")
 	check(t, m, "", "changed", "shared.toml is not in it")
+}
+
+// Rules that no snapshot sees, or that are read through other links than in the baseline, are not
+// those of the baseline, though their content is.
+func TestUnseen(t *testing.T) {
+	const change, hidden = "it changed", ", so no snapshot sees it change: take it out of .gitignore"
+	for name, c := range map[string]struct {
+		script    string
+		see, base string // complaints of See: without a commit as baseline, and with one
+		agree     string // of a run
+	}{
+		"as it is":                {"true", "", "", ""},
+		"another file is ignored": {"echo x >m.log", "", "", ""},
+		"a pin leads to what is ignored": {
+			"cp Makefile m.log; ln -sf m.log Makefile", "Makefile is ignored" + hidden, "Makefile is ignored" + hidden, "Makefile is ignored" + hidden,
+		},
+		"a pin leads out":             {"cp Makefile ../../out; ln -sf ../../out Makefile", "Makefile is a link that leads out of the tree, so", "Makefile is a link that leads out of the tree, so", "Makefile is a link that leads out of the tree, so"},
+		"a pin leads to another file": {"cp Makefile other; ln -sf other Makefile", "", "Makefile is a link (a/Makefile -> other), and in base a file of its own", ""},
+		"a pin is in a linked folder": {"mv sub other; ln -s other sub", "", "sub/pin is a link (a/sub -> other), and in base a file of its own", ""},
+		"a link is a file":            {"cp alias x; mv x alias", "", "alias is a file of its own, and in base a link (a/alias -> real)", ""},
+		"a pin is ignored":            {"echo Makefile >>.gitignore; git rm -q --cached Makefile", "Makefile is ignored" + hidden, "Makefile is ignored" + hidden, "Makefile is ignored" + hidden},
+		"a pinned folder is ignored":  {"echo /sub >>.gitignore; git rm -q -r --cached sub", "sub/pin is ignored" + hidden, "sub/pin is ignored" + hidden, "sub/pin is ignored" + hidden},
+		"a pin that is absent is":     {"echo absent >>.gitignore", "absent is ignored" + hidden, "absent is ignored" + hidden, "absent is ignored" + hidden},
+		"a pin is in a cache":         {"git mv sub .pytest_cache; git rm -q -r --cached .pytest_cache; ln -s .pytest_cache sub", "sub/pin is in a cache, .pytest_cache, so no snapshot sees it change: pin a file that counts", "sub/pin is in a cache", "sub/pin is in a cache"},
+		"the matrix is ignored":       {"echo routing.toml >>.gitignore; git rm -q --cached routing.toml", "", "routing.toml is ignored" + hidden, ""},
+		"the matrix leads to what is": {"cp routing.toml r.log; ln -sf r.log routing.toml", "", "routing.toml is ignored" + hidden, ""},
+		"what it extends is ignored":  {"echo other.toml >>../.gitignore; git rm -q --cached ../other.toml", "", "../other.toml is ignored" + hidden, ""},
+		"the servers are ignored":     {"echo .mcp.json >>.gitignore; git rm -q --cached .mcp.json", "", ".mcp.json is ignored" + hidden, ""},
+		"new servers are ignored":     {"mkdir .cursor; echo '{}' >.cursor/mcp.json; echo .cursor >>.gitignore", "", "", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			root := folder(t)
+			dir := filepath.Join(root, "p", "a")
+			m := filepath.Join(dir, "routing.toml")
+			write(t, filepath.Join(root, "p", "other.toml"), matrix)
+			write(t, m, "extends = [\"../other.toml\"]\n[commands.lint_it]\nverb = \"lint\"\nnoun = \"it\"\ntool = \"true\"\npins = [\"sub/pin\", \"alias\"]\n")
+			write(t, filepath.Join(dir, "Makefile"), "test:\n")
+			write(t, filepath.Join(dir, "sub", "pin"), "pin\n")
+			write(t, filepath.Join(dir, ".mcp.json"), "{}")
+			write(t, filepath.Join(dir, ".gitignore"), "*.log\n")
+			write(t, filepath.Join(root, "p", ".gitignore"), "*.pid\n")
+			sh(t, dir, "echo x >real; ln -s real alias; cd .. && git init -q . && git add . && git commit -qm x && git tag base")
+			sh(t, dir, c.script)
+			present := load(t, m, nil)
+			snap, err := workspace.Take(t.Context(), dir, workspace.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			look := func(path string) (workspace.Found, error) { return snap.Lookup(path), nil }
+			pin, err := New(present, time.Now())
+			if err != nil {
+				t.Fatal(err)
+			}
+			commit, err := Open(t.Context(), present, "base")
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, b := range []struct {
+				*Baseline
+				want string
+			}{{&Baseline{Kind: None}, c.see}, {pin.baseline(), c.see}, {commit, c.base}} {
+				s := b.See(State{Kind: b.Kind}, present, look)
+				if got := s.Complaint(); !strings.HasPrefix(got, b.want) || b.want == "" && got != "" || got != "" && s.Name() != receipts.PolicyChanged {
+					t.Errorf("%s: %s: %q, want %q", b.Kind, s.Name(), got, b.want)
+				}
+			}
+			if got := Agree(present.Files, snap, change); !strings.HasPrefix(got, c.agree) || c.agree == "" && got != "" {
+				t.Errorf("%q, want %q", got, c.agree)
+			}
+		})
+	}
+}
+
+// A pin outside of the worktree is in no snapshot: with each, the file itself is compared.
+func TestPinOutside(t *testing.T) {
+	dir := folder(t)
+	m, out := filepath.Join(dir, "p", "routing.toml"), filepath.Join(dir, "shared")
+	write(t, m, strings.Replace(matrix, `"Makefile"`, `"../shared"`, 1))
+	for change, want := range map[string]string{"true": "", "echo more >>shared": "../shared is not what", "rm shared": "../shared is not what", "rm shared; mkfifo shared": "../shared is not what"} {
+		sh(t, dir, "rm -f shared; echo shared >shared")
+		present := load(t, m, nil)
+		sh(t, dir, change)
+		snap, err := workspace.Take(t.Context(), filepath.Dir(m), workspace.Options{})
+		if err != nil || !snap.Lookup(out).Outside {
+			t.Fatal(err)
+		}
+		if got := Agree(present.Files, snap, "it changed"); !strings.HasPrefix(got, want) || want == "" && got != "" {
+			t.Errorf("%s: %q", change, got)
+		}
+	}
 }

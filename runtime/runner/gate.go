@@ -125,7 +125,7 @@ func (r *run) gate(final bool) *Gate {
 			g.Refusals = []receipts.Refusal{{Reason: receipts.NoTree, Message: why}}
 			return g
 		}
-		if why := r.trees.otherRules(); why != "" {
+		if why := r.trees.other; why != "" {
 			g.Verdict, g.Detail = GateRefusal, why
 			g.Refusals = []receipts.Refusal{{Reason: receipts.OtherPolicy, Message: why}}
 			return g

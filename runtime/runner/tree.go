@@ -44,7 +44,7 @@ type trees struct {
 	read   bool        // a reading step ran in the epoch
 	err    error       // why there is no snapshot
 	rules  []plan.File // what the matrix was loaded from
-	other  string      // the first of rules that a snapshot had with other content; empty if none
+	other  string      // the first complaint of [policy.Agree] about them; empty if none
 }
 
 // begin takes the first snapshot.
@@ -63,7 +63,7 @@ func (t *trees) take(wrote bool) []workspace.Change {
 		return nil
 	}
 	if t.other == "" {
-		t.other = policy.Agree(t.rules, s)
+		t.other = policy.Agree(t.rules, s, "it changed during the run; run it again")
 	}
 	var changes []workspace.Change
 	base, tested := s, (*workspace.Snapshot)(nil)
@@ -205,13 +205,4 @@ func (t *trees) noTree() string {
 		return "the files have no tree: " + t.now.Reason
 	}
 	return ""
-}
-
-// otherRules says which file of the rules a snapshot of the run had with other content than the
-// one that was loaded; empty if none.
-func (t *trees) otherRules() string {
-	if t.other == "" {
-		return ""
-	}
-	return fmt.Sprintf("%s is not what the matrix was loaded from: it changed during the run; run it again", t.other)
 }

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -124,46 +123,25 @@ func Resolve(ctx context.Context, dir, rev string, o Options, paths ...string) (
 // checkout of it would: links in the commit are followed within it. What the commit does not
 // hold wraps [fs.ErrNotExist].
 func (c *Commit) ReadFile(ctx context.Context, path string) ([]byte, error) {
-	rel, ok := c.store.r.relative(path)
+	rel, ok := relative(c.store.r.root, path)
 	if !ok {
 		return nil, &fs.PathError{Op: "read", Path: path, Err: fs.ErrNotExist}
 	}
-	content, err := c.find(ctx, rel)
+	content, _, err := c.find(ctx, rel)
 	if err != nil {
 		return nil, &fs.PathError{Op: "read", Path: path, Err: err}
 	}
 	return content, nil
 }
 
-// relative returns the path of a file below the worktree. Links above the worktree are followed
-// as the file system has them; links in it are names that a commit has to hold as well. So the
-// outermost directory that is the worktree counts.
-func (r *repository) relative(path string) (string, bool) {
-	path = filepath.Clean(path)
-	for i := 0; i < len(path); i++ {
-		if path[i] != filepath.Separator {
-			continue
-		}
-		if real, err := filepath.EvalSymlinks(path[:max(i, 1)]); err == nil && real == r.root {
-			return filepath.ToSlash(path[i+1:]), true
-		}
-	}
-	parent, err := filepath.EvalSymlinks(filepath.Dir(path))
-	if err != nil {
-		return "", false
-	}
-	rel, ok := within(r.root, filepath.Join(parent, filepath.Base(path)))
-	return rel, ok && rel != ""
-}
-
 // maxLinks bounds the links on the way to one file, as kernels do.
 const maxLinks = 40
 
-// find returns the file at a path of the commit.
-func (c *Commit) find(ctx context.Context, path string) ([]byte, error) {
-	left := strings.Split(path, "/")
+// find returns the file at a path of the commit, and the links on the way as "path -> target".
+func (c *Commit) find(ctx context.Context, file string) (content []byte, links []string, err error) {
+	left := strings.Split(file, "/")
 	at := []objectID{c.root} // trees, from the root
-	links := 0
+	var names []string       // of the trees below the root
 	for len(left) > 0 {
 		name := left[0]
 		left = left[1:]
@@ -172,44 +150,45 @@ func (c *Commit) find(ctx context.Context, path string) ([]byte, error) {
 			continue
 		case "..":
 			if len(at) == 1 {
-				return nil, fs.ErrNotExist // outside of the worktree
+				return nil, links, fs.ErrNotExist // outside of the worktree
 			}
-			at = at[:len(at)-1]
+			at, names = at[:len(at)-1], names[:len(names)-1]
 			continue
 		}
 		tree, err := c.store.get(ctx, at[len(at)-1], "tree")
 		if err != nil {
-			return nil, err
+			return nil, links, err
 		}
 		mode, id, err := c.store.r.format.lookup(tree, name)
 		if err != nil {
-			return nil, err
+			return nil, links, err
 		}
 		switch mode {
 		case modeTree:
-			at = append(at, id)
+			at, names = append(at, id), append(names, name)
 			continue
 		case modeLink, modeFile, modeExec:
 		default:
-			return nil, fs.ErrNotExist // a submodule's files are not in the commit
+			return nil, links, fs.ErrNotExist // a submodule's files are not in the commit
 		}
 		content, err := c.store.get(ctx, id, "blob")
 		switch {
 		case err != nil:
-			return nil, err
+			return nil, links, err
 		case mode == modeLink:
 			target := string(content)
-			if links++; links > maxLinks || strings.HasPrefix(target, "/") {
-				return nil, fs.ErrNotExist
+			links = append(links, strings.Join(append(names, name), "/")+" -> "+target)
+			if len(links) > maxLinks || strings.HasPrefix(target, "/") {
+				return nil, links, fs.ErrNotExist
 			}
 			left = append(strings.Split(target, "/"), left...)
 		case len(left) > 0:
-			return nil, fs.ErrNotExist
+			return nil, links, fs.ErrNotExist
 		default:
-			return content, nil
+			return content, links, nil
 		}
 	}
-	return nil, errors.New("not a regular file")
+	return nil, links, errors.New("not a regular file")
 }
 
 // lookup finds a name in the content of a tree object.
@@ -322,7 +301,7 @@ func (s *objects) hints(commit string, paths []string) []string {
 		}
 	}
 	for _, p := range paths {
-		rel, ok := s.r.relative(p)
+		rel, ok := relative(s.r.root, p)
 		if !ok || strings.ContainsAny(rel, "\n\x00") {
 			continue
 		}

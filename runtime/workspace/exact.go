@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"path"
 	"slices"
-	"sort"
 	"strconv"
 	"strings"
 )
@@ -93,25 +92,7 @@ func (w *walk) exact(s *Snapshot, v *converter, c *config) error {
 	return nil
 }
 
-// find returns the entry of a path; nil if there is none.
-func (w *walk) find(path string) *entry {
-	i, ok := slices.BinarySearchFunc(w.entries, path, func(e entry, p string) int { return cmp.Compare(e.path, p) })
-	if !ok {
-		return nil
-	}
-	return &w.entries[i]
-}
-
-// below returns the entries inside a directory, which are sorted.
-func (w *walk) below(dir string) []entry {
-	if dir == "" {
-		return w.entries
-	}
-	// "0" is the byte after "/".
-	from := sort.Search(len(w.entries), func(i int) bool { return w.entries[i].path >= dir+"/" })
-	to := sort.Search(len(w.entries), func(i int) bool { return w.entries[i].path >= dir+"0" })
-	return w.entries[from:to]
-}
+func (w *walk) find(path string) *entry { return entryList(w.entries).find(path) }
 
 // differs says why a clone would have another content of a regular file; it is empty
 // if it would have the same. stored: the content is not in the tree but in LFS, and
@@ -183,66 +164,16 @@ func (a *attributes) lineEnds() lineEnds {
 }
 
 // leads says why a link leads to nothing that a clone has; empty if it does.
-// Every component is looked up among the entries; a link on the way is followed, at
-// most forty of them.
 func (w *walk) leads(e *entry) string {
-	const outside = "a link that leads out of the tree"
+	if strings.HasPrefix(e.target, "/") {
+		return leadsOutside
+	}
 	at := path.Dir(e.path)
 	if at == "." {
 		at = ""
 	}
-	todo := e.target
-	if strings.HasPrefix(todo, "/") {
-		return outside
-	}
-	for hops := 0; ; {
-		name, rest, more := strings.Cut(todo, "/")
-		todo = rest
-		switch name {
-		case "", ".":
-		case "..":
-			if at == "" {
-				return outside
-			}
-			if at = path.Dir(at); at == "." {
-				at = ""
-			}
-		default:
-			next := name
-			if at != "" {
-				next = at + "/" + name
-			}
-			switch f := w.find(next); {
-			case f == nil:
-				if len(w.below(next)) == 0 {
-					return "a link to what does not count: " + display(next)
-				}
-				at = next
-			case f.kind == kindRepository:
-				at = next
-			case f.kind == kindLink:
-				if hops++; hops > 40 {
-					return "a link that leads in a circle"
-				}
-				if strings.HasPrefix(f.target, "/") {
-					return outside
-				}
-				if more {
-					todo = f.target + "/" + todo
-				} else {
-					todo = f.target
-				}
-				continue
-			case more:
-				return "a link to what is below a file: " + display(next)
-			default:
-				return ""
-			}
-		}
-		if todo == "" {
-			return ""
-		}
-	}
+	_, _, _, why := entryList(w.entries).follow(at, e.target)
+	return why
 }
 
 // A checkedOut is what the HEAD of a nested repository says.
@@ -273,7 +204,7 @@ func (w *walk) submodule(e *entry) string {
 	if !ok {
 		return "a submodule that is not checked out"
 	}
-	inside := w.below(e.path)
+	inside := entryList(w.entries).below(e.path)
 	var leaves []leaf
 	var seen traits
 	skip := ""

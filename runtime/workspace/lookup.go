@@ -1,34 +1,188 @@
 package workspace
 
 import (
+	"context"
+	"crypto/sha256"
 	"errors"
 	"io/fs"
-	"os"
+	"path"
 	"path/filepath"
-	"slices"
+	"sort"
 	"strings"
 )
 
-// Lookup returns what the snapshot has of the file at an absolute path: the SHA-256 of its raw
-// content, and whether there is a file. A link is followed as it is now, since the snapshot knows
-// links by their own content alone. counts is false if the file is outside of the worktree, or is
-// there and hidden from the snapshot: an ignored file, a cache.
-func (s *Snapshot) Lookup(path string) (sum [32]byte, holds, counts bool) {
-	real, err := filepath.EvalSymlinks(path)
-	if err != nil {
-		if real, err = filepath.EvalSymlinks(filepath.Dir(path)); err != nil {
-			real = filepath.Dir(path)
-		}
-		real = filepath.Join(real, filepath.Base(path))
-	}
-	rel, ok := within(s.Root, real)
+// A Found is what a snapshot, or a commit, has of the file at an absolute path. The zero Found
+// says that nothing is there.
+type Found struct {
+	File   bool     // a regular file is there, and it counts
+	SHA256 [32]byte // of its raw content; of a commit, of its blob
+	Links  []string // the links on the way to it below the root, as "path -> target"
+
+	Outside bool // the path is not below the root of the worktree
+	// Hidden says why a file at the path does not count, or would not: [Ignored], "is in a cache, X". It is
+	// empty where no file can be unseen.
+	Hidden string
+}
+
+// Ignored is what [Found.Hidden] says of what an ignore file hides.
+const Ignored = "is ignored"
+
+// Lookup returns what the snapshot has of the file at an absolute path. Below the root it follows
+// the links of the snapshot, each of which has to count, and it does not look at the disk.
+func (s *Snapshot) Lookup(name string) Found {
+	rel, ok := relative(s.Root, name)
 	if !ok || s.Root == "" {
-		return sum, false, false
+		return Found{Outside: true}
 	}
-	i, ok := slices.BinarySearchFunc(s.entries, rel, func(e entry, path string) int { return strings.Compare(e.path, path) })
-	if ok && s.entries[i].kind.regular() {
-		return s.entries[i].sum, true, true
+	at, e, links, why := entryList(s.entries).follow("", rel)
+	f := Found{Links: links}
+	switch {
+	case e != nil && e.kind.regular():
+		f.File, f.SHA256 = true, e.sum
+	case why == leadsOutside || why == leadsRound:
+		f.Hidden = "is " + why
+	case e == nil && s.hides != nil:
+		f.Hidden = s.hides(at)
 	}
-	_, err = os.Lstat(real)
-	return sum, false, ok || errors.Is(err, fs.ErrNotExist)
+	return f
+}
+
+// Lookup returns what the commit has of the file at an absolute path; see [Snapshot.Lookup].
+func (c *Commit) Lookup(ctx context.Context, name string) (Found, error) {
+	rel, ok := relative(c.store.r.root, name)
+	if !ok {
+		return Found{Outside: true}, nil
+	}
+	content, links, err := c.find(ctx, rel)
+	if errors.Is(err, fs.ErrNotExist) {
+		return Found{}, nil
+	}
+	return Found{File: err == nil, SHA256: sha256.Sum256(content), Links: links}, err
+}
+
+// relative returns the path of a file below the root of a worktree. Links above the worktree are
+// followed as the file system has them; links in it are names that a snapshot or a commit has to hold
+// as well. So the outermost directory of the path that is in the worktree counts.
+func relative(root, name string) (string, bool) {
+	name = filepath.Clean(name)
+	for i := 0; i < len(name); i++ {
+		if name[i] != filepath.Separator {
+			continue
+		}
+		if real, err := filepath.EvalSymlinks(name[:max(i, 1)]); err == nil {
+			if rel, ok := within(root, real); ok {
+				return path.Join(rel, filepath.ToSlash(name[i+1:])), true
+			}
+		}
+	}
+	return "", false
+}
+
+// An entryList is the entries of a snapshot, sorted by path.
+type entryList []entry
+
+// find returns the entry of a path; nil if there is none.
+func (l entryList) find(name string) *entry {
+	i := sort.Search(len(l), func(i int) bool { return l[i].path >= name })
+	if i == len(l) || l[i].path != name {
+		return nil
+	}
+	return &l[i]
+}
+
+// below returns the entries inside a directory.
+func (l entryList) below(dir string) entryList {
+	if dir == "" {
+		return l
+	}
+	// "0" is the byte after "/".
+	from := sort.Search(len(l), func(i int) bool { return l[i].path >= dir+"/" })
+	to := sort.Search(len(l), func(i int) bool { return l[i].path >= dir+"0" })
+	return l[from:to]
+}
+
+const (
+	leadsOutside = "a link that leads out of the tree"
+	leadsRound   = "a link that leads in a circle"
+)
+
+// follow goes from the directory at along the path todo. It looks each component up among the
+// entries, and follows at most maxLinks links, which it returns as "path -> target". It ends at the
+// path last, with the entry there: nil for a directory, or where nothing counts. why says what
+// stopped it; it is empty at a file or directory that counts.
+func (l entryList) follow(at, todo string) (last string, e *entry, links []string, why string) {
+	for todo != "" {
+		name, rest, more := strings.Cut(todo, "/")
+		todo = rest
+		switch name {
+		case "", ".":
+			continue
+		case "..":
+			if at == "" {
+				return at, nil, links, leadsOutside
+			}
+			if at = path.Dir(at); at == "." {
+				at = ""
+			}
+			continue
+		}
+		next := path.Join(at, name)
+		switch f := l.find(next); {
+		case f == nil && len(l.below(next)) == 0:
+			return path.Join(next, todo), nil, links, "a link to what does not count: " + display(next)
+		case f == nil, f.kind == kindRepository:
+			at = next
+		case f.kind == kindLink:
+			links = append(links, f.path+" -> "+f.target)
+			switch {
+			case len(links) > maxLinks:
+				return next, nil, links, leadsRound
+			case strings.HasPrefix(f.target, "/"):
+				return next, nil, links, leadsOutside
+			case more:
+				todo = f.target + "/" + todo
+			default:
+				todo = f.target
+			}
+		case more:
+			return path.Join(next, todo), nil, links, "a link to what is below a file: " + display(next)
+		default:
+			return next, f, links, ""
+		}
+	}
+	return at, nil, links, ""
+}
+
+// hides says why a file at a path that is no entry of the walk would not count; empty if it would.
+func (w *walk) hides(name string) string {
+	p := w.places[""]
+	why := ""
+	for i := 0; i <= len(name); i++ {
+		if i < len(name) && name[i] != '/' {
+			continue
+		}
+		at, dir := name[:i], i < len(name)
+		if inner, ok := w.places[at]; ok {
+			p, why = inner, "" // the walk was here
+			continue
+		}
+		base := path.Base(at)
+		_, tracked := p.tree.index.paths[p.inside(at)]
+		switch {
+		case base == ".git":
+			return "is inside of .git"
+		case !dir && tracked:
+			return ""
+		case why != "":
+		case dir && w.caches[base]:
+			why = "is in a cache, " + display(base)
+		case w.except[at]:
+			why = "is beside the receipts"
+		case !dir && at == w.writing:
+			why = "is written by the run"
+		case p.ignore.hides(p.inside(at), base, dir):
+			why = Ignored
+		}
+	}
+	return why
 }

@@ -4,41 +4,83 @@ import (
 	"crypto/sha256"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 )
 
+// Lookup has what the snapshot has, whatever is there by now: links, and what hides files, included.
 func TestLookup(t *testing.T) {
 	t.Parallel()
 	r := newRepo(t)
-	for _, name := range []string{"a", "d/b", "d-c", "gone", "target"} {
+	for _, name := range []string{"a", "d/b", "d-c", "gone", "target", "cache/kept", "put/x"} {
 		r.write(name, name)
 	}
-	r.write(".gitignore", "ignored\n")
-	r.do(os.Symlink("target", r.path("link")))
-	r.do(os.Symlink("d", r.path("folder")))
-	r.do(os.Symlink("/etc/hostname", r.path("out")))
+	r.write(".gitignore", "ignored\n*.log\n/put/\n")
+	r.write("d/.gitignore", "!ignored\nlow\n")
+	for link, target := range map[string]string{
+		"link": "target", "folder": "d", "far": "folder/../folder/b", "out": "/etc/hostname", "up": "../x", "round": "round", "lost": "nothing",
+		"tolog": "m.log", "by.log": "target",
+	} {
+		r.do(os.Symlink(target, r.path(link)))
+	}
+	r.git("add", "-f", "cache/kept", "put/x")
 	r.commit()
 	r.write("ignored", "x")
+	r.write("m.log", "x")
+	r.write("d/ignored", "d/ignored")
 	r.write("untracked", "untracked")
-	s := r.take(Options{})
+	r.write("beside", "x")
+	r.write("nested/.gitignore", "a\n")
+	r.write("nested/a", "nested/a")
+	r.git("init", "-q", "nested")
+	s := r.take(Options{Caches: []string{"cache"}, Except: []string{r.path("beside")}})
 	r.do(os.Remove(r.path("gone")))
+	r.do(os.Remove(r.path("link")))
+	r.do(os.Symlink("a", r.path("link")))
 	r.write("a", "changed since")
-	above := filepath.Join(t.TempDir(), "above")
+	r.write("since", "x")
+	above, within := filepath.Join(t.TempDir(), "above"), filepath.Join(t.TempDir(), "within")
 	r.do(os.Symlink(r.dir, above))
-	for path, want := range map[string]string{
-		r.path("a"): "a", r.path("d/b"): "d/b", r.path("d-c"): "d-c", r.path("gone"): "gone", r.path("link"): "target", r.path("folder/b"): "d/b",
-		r.path("untracked"): "untracked", filepath.Join(above, "d/b"): "d/b",
-	} {
-		if sum, holds, counts := s.Lookup(path); !holds || !counts || sum != sha256.Sum256([]byte(want)) {
-			t.Errorf("%s: %x, %t, %t", path, sum, holds, counts)
+	r.do(os.Symlink(r.path("d"), within))
+	c, err := Resolve(t.Context(), r.dir, "HEAD", Options{})
+	r.do(err)
+	committed := []string{"a", "d/b", "gone", "link", "folder/b", "far", "cache/kept", "put/x", "lost", "tolog", "out", "up", "round", "untracked", "a/x"}
+	for _, name := range committed {
+		of, err := c.Lookup(t.Context(), r.path(name))
+		if f := s.Lookup(r.path(name)); err != nil || name != "untracked" && (of.File != f.File || of.SHA256 != f.SHA256 || of.File && !slices.Equal(of.Links, f.Links)) {
+			t.Errorf("%s: the commit has %+v, %v, and the snapshot %+v", name, of, err, f)
 		}
 	}
-	for path, want := range map[string]bool{
-		r.path("absent"): true, r.path("absent/x"): true, r.path("a/x"): false, r.path("d"): false,
-		r.path("ignored"): false, r.path(".git/HEAD"): false, r.path("out"): false, "/etc/hostname": false, filepath.Join(r.dir, "..", "x"): false,
+	for path, want := range map[string]struct {
+		content string
+		links   []string
+	}{
+		r.path("a"): {"a", nil}, r.path("d/b"): {"d/b", nil}, r.path("d-c"): {"d-c", nil}, r.path("gone"): {"gone", nil},
+		r.path("link"): {"target", []string{"link -> target"}}, r.path("folder/b"): {"d/b", []string{"folder -> d"}},
+		r.path("far"):       {"d/b", []string{"far -> folder/../folder/b", "folder -> d", "folder -> d"}},
+		r.path("untracked"): {"untracked", nil}, filepath.Join(above, "d/b"): {"d/b", nil}, filepath.Join(within, "b"): {"d/b", nil},
+		r.path("cache/kept"): {"cache/kept", nil}, r.path("put/x"): {"put/x", nil}, r.path("d/ignored"): {"d/ignored", nil}, r.path("nested/a"): {"nested/a", nil},
 	} {
-		if _, holds, counts := s.Lookup(path); holds || counts != want {
-			t.Errorf("%s: %t, %t; want counts %t", path, holds, counts, want)
+		if f := s.Lookup(path); !f.File || f.Outside || f.Hidden != "" || f.SHA256 != sha256.Sum256([]byte(want.content)) || !slices.Equal(f.Links, want.links) {
+			t.Errorf("%s: %+v", path, f)
+		}
+	}
+	const ignored, out = "is ignored", "is a link that leads out of the tree"
+	for path, why := range map[string]string{
+		r.path("absent"): "", r.path("absent/x"): "", r.path("a/x"): "", r.path("d"): "", r.path("since"): "", r.path("lost"): "",
+		r.path("ignored"): ignored, r.path("absent.log"): ignored, r.path("absent.log/x"): ignored, r.path("tolog"): ignored, r.path("by.log"): ignored,
+		r.path("d/x.log"): ignored, r.path("d/low"): ignored, r.path("put/y"): ignored, r.path("put/x/y"): ignored,
+		r.path("cache/y"): "is in a cache, cache", r.path("d/cache/e/y"): "is in a cache, cache", r.path("beside"): "is beside the receipts",
+		r.path(".git/HEAD"): "is inside of .git", r.path("nested/.git/x"): "is inside of .git", r.path("nested/b.log"): "",
+		r.path("out"): out, r.path("up"): out, r.path("round"): "is a link that leads in a circle",
+	} {
+		if f := s.Lookup(path); f.File || f.Outside || f.Hidden != why {
+			t.Errorf("%s: %+v; want %q", path, f, why)
+		}
+	}
+	for _, path := range []string{"/etc/hostname", filepath.Join(r.dir, "..", "x"), r.dir} {
+		if f := s.Lookup(path); !f.Outside {
+			t.Errorf("%s: %+v", path, f)
 		}
 	}
 }

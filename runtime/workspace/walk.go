@@ -48,6 +48,7 @@ type walk struct {
 	attributes map[string][]byte     // path of a .gitattributes of the root's own repository -> content
 	rules      map[string][]byte     // path of any file that steers git -> content, as it was understood
 	heads      map[string]checkedOut // path of a nested repository -> what it has checked out
+	places     map[string]place      // directories below which other rules hide files than above
 	obstacles  []string              // why git could not commit this
 }
 
@@ -121,8 +122,14 @@ func (w *walk) folder(c *crew, s *scratch, d *folder, p place) error {
 	if err != nil {
 		return w.fault(p.path, err)
 	}
+	above := p.ignore
 	if err := w.readIgnore(d, &p, slices.Contains(names, ".gitignore")); err != nil {
 		return err
+	}
+	if p.ignore != above || p.path == strings.TrimSuffix(p.tree.prefix, "/") {
+		w.mu.Lock()
+		w.places[p.path] = p
+		w.mu.Unlock()
 	}
 	for len(names) > share {
 		part := names[len(names)-share:]

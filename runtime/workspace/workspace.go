@@ -55,6 +55,7 @@ type Snapshot struct {
 	Stored List // files of Tree whose content is in LFS: a clone must fetch it from there
 
 	entries []entry
+	hides   func(path string) string // see [walk.hides]; nil for a snapshot that was kept
 }
 
 // A List is a list of paths, cut after the first hundred.
@@ -258,7 +259,7 @@ func workers() int { return min(4, max(2, runtime.GOMAXPROCS(0))) }
 func (t *Tracker) begin(ctx context.Context, root string, f objectFormat) (*walk, error) {
 	w := &walk{
 		ctx: ctx, root: root, format: f, start: time.Now(),
-		caches: make(map[string]bool), except: make(map[string]bool), attributes: make(map[string][]byte), rules: make(map[string][]byte), heads: make(map[string]checkedOut),
+		caches: make(map[string]bool), except: make(map[string]bool), attributes: make(map[string][]byte), rules: make(map[string][]byte), heads: make(map[string]checkedOut), places: make(map[string]place),
 	}
 	for _, name := range slices.Concat(DefaultCaches(), t.options.Caches) {
 		if name == "" || strings.ContainsAny(name, `/\`) {
@@ -372,7 +373,8 @@ func eachFolder(path string, f func(dir string) bool) {
 
 // finish computes what does not need git, and remembers the entries.
 func (t *Tracker) finish(w *walk, s *Snapshot) {
-	s.entries = w.entries
+	w.known = nil
+	s.entries, s.hides = w.entries, w.hides
 	for i := range s.entries {
 		e := &s.entries[i]
 		if e.kind == kindRepository {

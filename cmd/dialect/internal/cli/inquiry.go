@@ -193,12 +193,18 @@ func (q *inquest) present(ctx context.Context, rev string) error {
 		q.NoTree = err.Error()
 		return nil
 	}
-	if name := policy.Agree(q.matrix.Files, s); name != "" && q.Policy == "" {
-		q.Policy = name + " is not what the matrix was loaded from: it changed in the meantime; ask again"
-	}
+	q.see(func(path string) (workspace.Found, error) { return s.Lookup(path), nil })
 	q.snapshot = s
 	q.Tree, q.Place = &receipts.Tree{Tree: s.Tree, Bytes: s.Bytes, Exact: s.Exact}, receipts.Text(s.Place)
 	return nil
+}
+
+// see compares the rules with what look finds in their places.
+func (q *inquest) see(look func(path string) (workspace.Found, error)) {
+	if q.trusted != nil && q.Policy == "" {
+		q.state = q.trusted.See(q.state, q.matrix, look)
+		q.Policy = q.state.Complaint()
+	}
 }
 
 func (q *inquest) take(ctx context.Context) (*workspace.Snapshot, error) {
