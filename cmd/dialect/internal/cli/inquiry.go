@@ -76,6 +76,7 @@ type inquest struct {
 	matrix   plan.Matrix // zero without one
 	state    policy.State
 	trusted  *policy.Baseline    // nil without a matrix
+	commit   *workspace.Commit   // that is asked about; nil for the present files
 	snapshot *workspace.Snapshot // of the present tree; nil for a revision
 	changed  []string            // paths that differ between a stale gate's tree and the present files
 	path     string              // of the store
@@ -107,11 +108,25 @@ func (f *inquiryFlags) inquest(ctx context.Context, rev string) (*inquest, error
 		return nil, failf(exitInternal, "%v", err)
 	}
 	q.root = dir
-	m, findings, err := loadMatrix(dir, f.routing)
+	var m *routing.Matrix
+	var findings diag.List
+	if rev == "" {
+		m, findings, err = loadMatrix(dir, f.routing)
+	} else {
+		q.commit, m, findings, err = loadMatrixOf(ctx, rev, dir, f.routing)
+		if q.commit == nil {
+			return nil, err
+		}
+	}
+	lacks := err == nil && rev != "" && isAbsent(m)
 	var fail *failure
 	switch {
-	case err == nil && findings.Count(diag.Error) > 0:
-		return nil, failf(exitRefused, "the matrix %s does not load: %s", m.Name, countFindings(findings)).hint("`dialect check` says what is wrong")
+	case err == nil && findings.Count(diag.Error) > 0 && !lacks:
+		f := failf(exitRefused, "the matrix %s does not load: %s", m.Name, countFindings(findings))
+		if rev != "" {
+			return nil, f.hint("these are the bytes of %s; `dialect check` in a checkout of it says what is wrong", rev)
+		}
+		return nil, f.hint("`dialect check` says what is wrong")
 	case err == nil:
 		q.root, q.matrix = m.Root, resolve.Matrix(m)
 	case len(f.require) > 0 || f.base != "" || f.routing != "" || !errors.As(err, &fail) || !errors.Is(fail.err, routing.ErrNotFound):
@@ -126,6 +141,9 @@ func (f *inquiryFlags) inquest(ctx context.Context, rev string) (*inquest, error
 			return nil, usagef("--base %s: at --level %s the base must be a full commit hash, since names are for the writers of the repository to move", f.base, f.level).
 				hint("it is %s now: --base %s", state.Commit, state.Commit)
 		}
+		if lacks {
+			state.Unseen = fmt.Sprintf("%s has no %s: nothing says what its files have to pass", rev, m.Name)
+		}
 		q.state, q.trusted, q.Policy = state, baseline, state.Complaint()
 		require := f.require
 		if f.own && len(require) == 0 {
@@ -135,7 +153,7 @@ func (f *inquiryFlags) inquest(ctx context.Context, rev string) (*inquest, error
 		if err != nil && q.Policy != "" {
 			err = q.requirements(m, require) // it is refused in any case
 		}
-		if err != nil {
+		if err != nil && !lacks {
 			return nil, err
 		}
 	}
@@ -149,7 +167,7 @@ func (f *inquiryFlags) inquest(ctx context.Context, rev string) (*inquest, error
 			return nil, failf(exitRefused, "cannot read the inputs of the bindings: %v", err)
 		}
 	}
-	return q, q.present(ctx, rev)
+	return q, q.present(ctx)
 }
 
 // strictly reports whether the flags, or a CI, ask for more than the producer's word:
@@ -167,18 +185,15 @@ func (q *inquest) options() sqlite.Options {
 }
 
 // present finds out what tree the inquiry is about.
-func (q *inquest) present(ctx context.Context, rev string) error {
-	if rev != "" {
-		c, err := workspace.Resolve(ctx, q.root, rev, workspace.Options{})
-		if err != nil {
-			return usagef("--tree: %v", err)
-		}
+func (q *inquest) present(ctx context.Context) error {
+	if c := q.commit; c != nil {
 		q.Tree, q.Commit = &receipts.Tree{Tree: c.Tree}, true
 		place, err := workspace.Place(ctx, q.root, workspace.Options{})
 		if err != nil {
 			return usagef("--tree: %v", err)
 		}
 		q.Place = receipts.Text(place)
+		q.see(func(path string) (workspace.Found, error) { return c.Lookup(ctx, path) })
 		return nil
 	}
 	if q.Outside = !isProject(q.root); q.Outside {

@@ -16,6 +16,7 @@ import (
 	"github.com/command-dialect/dialect/receipts"
 	"github.com/command-dialect/dialect/receipts/sqlite"
 	"github.com/command-dialect/dialect/receipts/verify"
+	"github.com/command-dialect/dialect/runtime/workspace"
 )
 
 func newReceipts(u *ui) *cobra.Command {
@@ -175,19 +176,23 @@ func namedTree(name, store string) (*receipts.Tree, error) {
 	if h, err := receipts.ParseHash(name); err == nil {
 		return &receipts.Tree{Bytes: h}, nil
 	}
-	f := inquiryFlags{store: store}
-	rev := name
-	if name == "." {
-		rev = ""
+	if name != "." {
+		c, err := workspace.Resolve(context.Background(), ".", name, workspace.Options{})
+		switch {
+		case err == nil:
+			return &receipts.Tree{Tree: c.Tree}, nil
+		case len(name) == 40 && strings.Trim(name, "0123456789abcdef") == "":
+			return &receipts.Tree{Tree: name}, nil // a tree, not a commit
+		}
+		return nil, usagef("--tree: %v", err)
 	}
-	q, err := f.inquest(context.Background(), rev)
+	f := inquiryFlags{store: store}
+	q, err := f.inquest(context.Background(), "")
 	switch {
-	case err != nil && len(name) == 40 && strings.Trim(name, "0123456789abcdef") == "":
-		return &receipts.Tree{Tree: name}, nil // a tree, not a commit
 	case err != nil:
 		return nil, err
 	case q.Tree == nil:
-		return nil, failf(exitFailed, "the present files cannot be told: %s", q.NoTree)
+		return nil, failf(exitFailed, "cannot take a snapshot of the working tree: %s", q.NoTree)
 	}
 	return q.Tree, nil
 }
