@@ -169,6 +169,36 @@ func inClone(build string, checked string) func(*world) string {
 	}
 }
 
+// unseenPin hides a pinned file from snapshots, and has the agent put another one in its place
+// while a run on red files goes on. It asks when all is as it was.
+func unseenPin(hide, file string, args ...string) func(*world) string {
+	return func(w *world) string {
+		w.write("check.sh", `touch "$HOME/checking"; for i in $(seq 400); do test -e "$HOME/swapped" && exit; sleep 0.05; done; exit 1`+"\n")
+		w.write("routing.toml", strings.Replace(project["routing.toml"], `pins = ["Makefile"]`, `pins = ["Makefile", "GNUmakefile"]`, 1))
+		w.sh(`sed -i 's/tool = "grep.*/tool = "sh check.sh"/' routing.toml && git add . && git commit --quiet --message=tool && git tag --force trusted >/dev/null`)
+		base := w.trusted()
+		red(w)
+		w.sh(hide)
+		cmd := w.command("sh", "-ec", `until test -e "$HOME/checking"; do sleep 0.05; done
+test ! -e "$1" || mv "$1" ../good
+printf 'test:\n\t@echo ok 1; echo ok 2; echo 1..2\n' >"$1"
+touch "$HOME/swapped"`, "sh", file)
+		if err := cmd.Start(); err != nil {
+			w.t.Fatal(err)
+		}
+		w.start(nil, "run", "quality.dlct")
+		if err := cmd.Wait(); err != nil {
+			w.t.Fatal(err)
+		}
+		w.sh("rm " + file + "; test ! -e ../good || mv ../good " + file)
+		w.keep()
+		return w.ask(append([]string{"--base", base}, args...)...)
+	}
+}
+
+// untrack takes the Makefile out of the index, and hides it.
+const untrack = `echo Makefile >>.gitignore; git rm --quiet --cached Makefile; git commit --quiet --all --message=x`
+
 // kept is the cell of an attack that was to hide a pass, or to destroy it.
 func (w *world) kept(cell string) string {
 	if cell == uncaught {
@@ -389,6 +419,10 @@ cp -f "$(object HEAD)" "$(object trusted)"`)
 		w.honest()
 		return w.ask("--base", "origin/main")
 	}},
+	{"a pin is a link to an ignored file that changes during the run", unseenPin("cp Makefile m.log; ln -sf m.log Makefile", "m.log")},
+	{"a pinned file is ignored and taken out of the index, and changes during the run", unseenPin(untrack, "Makefile")},
+	{"the same; `--tree HEAD` of a commit that does not have it", unseenPin(untrack, "Makefile", "--tree", "HEAD")},
+	{"a pin that is not there is ignored, and there during the run (`GNUmakefile`)", unseenPin("echo GNUmakefile >>.gitignore; git commit --quiet --all --message=x", "GNUmakefile")},
 
 	{"**New files**", nil},
 	{"a file is dropped during the run", func(w *world) string {
