@@ -16,6 +16,23 @@ type literal struct {
 	// rest is how many more characters of base64 have bits of the secret (0 or 1); the padding
 	// after them goes, too. It is -1 where text is not base64.
 	rest int
+	// slashes has, for each byte of text, how many backslashes begin there; nil if text has none.
+	slashes []int
+}
+
+func newLiteral(text, of []byte, rest int) literal {
+	l := literal{text: text, of: of, rest: rest}
+	if bytes.IndexByte(text, '\\') >= 0 {
+		l.slashes = make([]int, len(text))
+		n := 0
+		for i := len(text) - 1; i >= 0; i-- {
+			if n++; text[i] != '\\' {
+				n = 0
+			}
+			l.slashes[i] = n
+		}
+	}
+	return l
 }
 
 // maxUnit is the longest writing of one byte, in bytes: backslashes and "U00000041". It bounds
@@ -35,12 +52,12 @@ const minCore = 7
 // A secret that is encoded together with what stands around it begins at one of three places of
 // a group of base64. Of each the characters that depend on the secret alone are one literal.
 func writings(v []byte) []literal {
-	list := []literal{{text: v, of: v, rest: -1}}
+	list := []literal{newLiteral(v, v, -1)}
 	if len(v) < minCore {
 		return list
 	}
 	h := hex.AppendEncode(nil, v)
-	list = append(list, literal{h, v, -1}, literal{bytes.ToUpper(h), v, -1})
+	list = append(list, newLiteral(h, v, -1), newLiteral(bytes.ToUpper(h), v, -1))
 	for before := range 3 {
 		padded := append(make([]byte, before), v...)
 		text := base64.RawStdEncoding.EncodeToString(padded)
@@ -50,20 +67,20 @@ func writings(v []byte) []literal {
 		if len(core) < minCore {
 			continue
 		}
-		list = append(list, literal{[]byte(core), v, rest})
+		list = append(list, newLiteral([]byte(core), v, rest))
 		if strings.ContainsAny(core, "+/") {
-			list = append(list, literal{[]byte(strings.NewReplacer("+", "-", "/", "_").Replace(core)), v, rest})
+			list = append(list, newLiteral([]byte(strings.NewReplacer("+", "-", "/", "_").Replace(core)), v, rest))
 		}
 	}
 	return list
 }
 
 // match returns the length of l at the begin of s, in any writing, at most limit; 0 if it is
-// not there.
-func (l *literal) match(s []byte, limit int) int {
+// not there. It subtracts its work from credit, and gives up where that is used up.
+func (l *literal) match(s []byte, limit int, credit *int) int {
 	n := len(l.text)
 	if !bytes.HasPrefix(s, l.text) {
-		if n = escaped(s[:min(len(s), limit)], l.text); n == 0 {
+		if n = l.escaped(s[:min(len(s), limit)], credit); n == 0 {
 			return 0
 		}
 	}
@@ -79,18 +96,23 @@ var (
 	padding   = charset{'=': true}
 )
 
-// escaped returns the length of a text at the begin of s that stands for v with any of its
-// characters escaped; 0 if there is none. Each character is read once, so that the cost is
-// linear.
-func escaped(s, v []byte) int {
-	at := 0
+// escaped returns the length of a text at the begin of s that stands for l with any of its
+// characters escaped; 0 if there is none, or if credit is used up. Each character is read once.
+func (l *literal) escaped(s []byte, credit *int) int {
+	v := l.text
+	at, slashesTo := 0, 0 // s[at:slashesTo] are backslashes
 	for i := 0; i < len(v); {
-		if at >= len(s) {
+		if *credit--; at >= len(s) || *credit < 0 {
 			return 0
 		}
 		size, n := 1, 0
 		if v[i] == '\\' {
-			size, n = backslashes(s[at:], v[i:])
+			if run := l.slashes[i]; at >= slashesTo {
+				k := span(s[at:], &slash, run<<maxLevel+1<<maxLevel) // more match nothing
+				slashesTo = at + k
+				*credit -= k / 16 // counting is cheap
+			}
+			size, n = backslashes(slashesTo-at, l.slashes[i])
 		}
 		if n == 0 && v[i] >= utf8.RuneSelf {
 			if r, k := utf8.DecodeRune(v[i:]); r != utf8.RuneError {
@@ -110,12 +132,14 @@ func escaped(s, v []byte) int {
 	return at
 }
 
-// backslashes matches all backslashes that v begins with, size of them, with those that s begins
-// with. Each level of quoting doubles them, and puts one more before a character after them
-// that is quoted itself. n is 0 if they do not match.
-func backslashes(s, v []byte) (size, n int) {
-	size, run := span(v, &slash, len(v)), span(s, &slash, len(s))
-	for level := range 4 {
+// maxLevel is how often a text that has backslashes can be quoted in one within the other.
+const maxLevel = 3
+
+// backslashes matches size backslashes of a secret with run of them in the text. Each level of
+// quoting doubles them, and puts one more before a character after them that is quoted itself.
+// n is 0 if they do not match.
+func backslashes(run, size int) (matched, n int) {
+	for level := range maxLevel + 1 {
 		if n := size << level; run == n || run == n+1<<level-1 {
 			return size, n
 		}

@@ -7,6 +7,9 @@
 // The value of a secret is found as it is, in hex, in base64 (also in the middle of a longer
 // text), and with its characters escaped for URLs, JSON, HTML, shells, Python and Go.
 //
+// The work is linear in the text whatever the secrets are, see [search]. A text that would need
+// more loses its rest.
+//
 // It is a net, not a wall. A secret goes through that has no known form and is in no such
 // variable, that is shorter than [minValue], or that the command compressed, encrypted, split over
 // lines, or wrote in another encoding. What a command gets is not touched.
@@ -178,7 +181,7 @@ type form struct {
 	least, most int // bytes of set behind the prefix
 	// special, if set, says instead which bytes of s, which begins with the prefix, are
 	// the secret: those from skip to n; n is 0 for none.
-	special func(s []byte) (skip, n int)
+	special func(x *search, at int) (skip, n int)
 }
 
 var forms = [...]form{
@@ -231,16 +234,16 @@ func span(s []byte, set *charset, limit int) int {
 }
 
 // webToken is a JSON Web Token: three parts of base64url with dots between.
-func webToken(s []byte) (int, int) {
+func webToken(x *search, at int) (int, int) {
 	n := 0
 	for part := range 3 {
 		if part > 0 {
-			if n >= len(s) || s[n] != '.' {
+			if at+n >= len(x.s) || x.s[at+n] != '.' {
 				return 0, 0
 			}
 			n++
 		}
-		k := span(s[n:], &dashed, maxMatch-n)
+		k := min(x.dashed(part, at+n), maxMatch-n)
 		if k < 10 {
 			return 0, 0
 		}
@@ -250,7 +253,8 @@ func webToken(s []byte) (int, int) {
 }
 
 // privateKey is a PEM block of a private key, to its end or the bound.
-func privateKey(s []byte) (int, int) {
+func privateKey(x *search, at int) (int, int) {
+	s := x.s[at:]
 	line := s[:min(len(s), 80)]
 	i := bytes.Index(line, []byte("PRIVATE KEY-----"))
 	if i < 0 || bytes.IndexByte(line[:i], '\n') >= 0 {
@@ -266,7 +270,8 @@ func privateKey(s []byte) (int, int) {
 }
 
 // userInfo is the password of a URL: ://user:password@host.
-func userInfo(s []byte) (int, int) {
+func userInfo(x *search, at int) (int, int) {
+	s := x.s[at:]
 	rest := s[3:min(len(s), 512)]
 	end := bytes.IndexAny(rest, "@/ \t\r\n\"'<>")
 	if end < 0 || rest[end] != '@' {
@@ -279,29 +284,67 @@ func userInfo(s []byte) (int, int) {
 	return 3 + colon + 1, 3 + end
 }
 
+// A search goes through one text, from its begin to its end.
+//
+// Reading a literal at each place of a text costs more than a step for each byte of the text only
+// where the text repeats a long beginning of the literal at short distances, again and again: a
+// secret of ten thousand equal letters, in a text of such letters. No secret of real life is like
+// that, but a tool can print what it likes, and a caller can set any variable. So each byte of the
+// text gives credit for some steps, and a search that has used up its credit ends: what
+// follows is taken out whole, since a secret could be in it.
+type search struct {
+	r      *Redactor
+	s      []byte
+	credit int
+	// runs has for each part of a web token where the characters of it that were read last begin
+	// and end in s, so that each character is read once.
+	runs [3]struct{ from, to int }
+}
+
+// Steps of a [search].
+const (
+	creditOf  = 64      // for each byte of the text; one for each literal comes on top of it
+	maxCredit = 1 << 22 // that a text saves up
+)
+
+func (r *Redactor) search(s []byte) search { return search{r: r, s: s, credit: maxCredit} }
+
+// spent reports whether the search has used up its credit.
+func (x *search) spent() bool { return x.credit < 0 }
+
+// dashed returns how many characters of base64url begin at the byte at.
+func (x *search) dashed(part, at int) int {
+	run := &x.runs[part]
+	if at < run.from || at >= run.to {
+		run.from, run.to = at, at+span(x.s[at:], &dashed, len(x.s))
+	}
+	return run.to - at
+}
+
 // literal returns the length of the first literal of list that s begins with, and what it is a
 // writing of.
-func (r *Redactor) literal(list []literal, s []byte) (n int, of []byte) {
+func (x *search) literal(list []literal, s []byte) (n int, of []byte) {
 	for i := range list {
-		if n := list[i].match(s, r.hold); n > 0 {
+		if n := list[i].match(s, x.r.hold, &x.credit); n > 0 {
 			return n, list[i].of
 		}
 	}
 	return 0, nil
 }
 
-// match returns which bytes of s, from its begin on, are a secret: those from skip to
+// match returns which bytes of the text, from the byte at on, are a secret: those from skip to
 // n, and of what secret they are another writing; nil for what they are themselves. n is 0 if
 // there is none.
-func (r *Redactor) match(s []byte) (skip, n int, of []byte) {
-	if n, of := r.literal(r.by[s[0]], s); n > 0 {
+func (x *search) match(at int) (skip, n int, of []byte) {
+	r, s := x.r, x.s[at:]
+	if n, of := x.literal(r.by[s[0]], s); n > 0 {
 		return 0, n, of
 	}
 	switch s[0] {
 	case '%', '\\', '&', '\'', '+': // can stand for another character
 		for _, c := range r.firsts {
 			if c != s[0] && (c >= utf8.RuneSelf || unit(s, c) > 0) {
-				if n, of := r.literal(r.by[c], s); n > 0 {
+				if n, of := x.literal(r.by[c], s); n > 0 {
 					return 0, n, of
 				}
 			}
@@ -313,7 +356,7 @@ func (r *Redactor) match(s []byte) (skip, n int, of []byte) {
 			continue
 		}
 		if f.special != nil {
-			if skip, n = f.special(s); n > 0 {
+			if skip, n = f.special(x, at); n > 0 {
 				return skip, n, nil
 			}
 		} else if k := span(s[len(f.prefix):], f.set, f.most); k >= f.least {
@@ -323,11 +366,15 @@ func (r *Redactor) match(s []byte) (skip, n int, of []byte) {
 	return 0, 0, nil
 }
 
-// next returns the first secret of s that begins before limit, with what stays of its
-// prefix: the bytes from from to to, and the text that its mark is made of.
-func (r *Redactor) next(s []byte, limit int) (from, to int, of []byte, ok bool) {
+// next returns the first secret that begins between at and limit, with what stays of its
+// prefix: the bytes from from to to, and the text that its mark is made of. Where the search is
+// spent, that is the rest of the text.
+func (x *search) next(at, limit int) (from, to int, of []byte, ok bool) {
+	r, s := x.r, x.s
 	last := len(s) - 1
-	for i := 0; i < limit; i++ {
+	each := creditOf + len(r.literals)
+	for i := at; i < limit; i++ {
+		x.credit = min(x.credit+each, maxCredit)
 		c := s[i]
 		if !r.single[c] {
 			if i >= last {
@@ -337,7 +384,11 @@ func (r *Redactor) next(s []byte, limit int) (from, to int, of []byte, ok bool) 
 				continue
 			}
 		}
-		if skip, n, of := r.match(s[i:]); n > skip {
+		skip, n, of := x.match(i)
+		if n <= skip && x.spent() {
+			skip, n = 0, len(s)-i
+		}
+		if n > skip {
 			if of == nil {
 				of = s[i+skip : i+n]
 			}
@@ -347,23 +398,46 @@ func (r *Redactor) next(s []byte, limit int) (from, to int, of []byte, ok bool) 
 	return 0, 0, nil, false
 }
 
+// tooCostly stands for the rest of a text that cannot be searched.
+const tooCostly = markBegin + "the rest, which nearly repeats a secret too often to be searched]"
+
+// pass appends the text to out, without the secrets that begin before limit, and returns how much
+// of it that was. If there is no secret it appends nothing.
+func (x *search) pass(out []byte, limit int) (_ []byte, at int, replaced bool) {
+	for at < limit {
+		from, to, of, ok := x.next(at, limit)
+		if !ok {
+			if replaced {
+				out = append(out, x.s[at:limit]...)
+			}
+			return out, limit, replaced
+		}
+		out = append(out, x.s[at:from]...)
+		at, replaced = to, true
+		if x.spent() {
+			out = append(out, tooCostly...)
+			return out, len(x.s), true
+		}
+		out = x.r.mark(out, of)
+	}
+	return out, at, replaced
+}
+
 // Bytes returns p without its secrets: p itself if it holds none.
 func (r *Redactor) Bytes(p []byte) []byte {
 	if r == nil {
 		return p
 	}
-	from, to, of, ok := r.next(p, len(p))
-	if !ok {
-		return p
+	return r.bytes(p, len(p))
+}
+
+// bytes returns the first n bytes of p without the secrets that begin there.
+func (r *Redactor) bytes(p []byte, n int) []byte {
+	x := r.search(p)
+	if out, _, replaced := x.pass(nil, n); replaced {
+		return out
 	}
-	out := make([]byte, 0, len(p)+64)
-	for ok {
-		out = append(out, p[:from]...)
-		out = r.mark(out, of)
-		p = p[to:]
-		from, to, of, ok = r.next(p, len(p))
-	}
-	return append(out, p...)
+	return p[:n]
 }
 
 // Text returns s without its secrets.
@@ -407,11 +481,8 @@ func (r *Redactor) Tail(p []byte) []byte {
 	// The rest of a secret of several lines is longer than that of its line.
 	lost := bytes.IndexByte(p[:min(len(p), maxMatch)], '\n') + 1
 	for _, secret := range r.literals {
-		l := secret.text
-		for k := len(l) - 1; k > lost && bytes.IndexByte(l, '\n') >= 0; k-- {
-			if bytes.HasPrefix(p, l[len(l)-k:]) {
-				lost = k
-			}
+		if l := secret.text; bytes.IndexByte(l, '\n') >= 0 {
+			lost = max(lost, overlap(l[1:], p))
 		}
 	}
 	p = p[lost:]
@@ -436,7 +507,7 @@ func (r *Redactor) Head(p []byte) []byte {
 	if r == nil {
 		return p
 	}
-	return r.Bytes(p[:r.whole(p)])
+	return r.bytes(p, r.whole(p))
 }
 
 // whole returns how much of p, whose end was lost, holds no beginning of a secret that was
@@ -445,19 +516,38 @@ func (r *Redactor) Head(p []byte) []byte {
 func (r *Redactor) whole(p []byte) int {
 	from := max(0, len(p)-r.hold)
 	n := from + bytes.LastIndexByte(p[from:], '\n') + 1
-	for again := true; again; {
-		again = false
-		for _, secret := range r.literals {
-			l := secret.text
-			for k := min(len(l)-1, n); k > 0; k-- {
-				if l[k-1] == '\n' && bytes.HasSuffix(p[:n], l[:k]) {
-					n, again = n-k, true
-					break
-				}
-			}
+	cut := 0
+	for _, secret := range r.literals {
+		if l := secret.text; n > from && bytes.IndexByte(l, '\n') >= 0 {
+			cut = max(cut, overlap(p[:n], l[:len(l)-1]))
 		}
 	}
-	return n
+	return n - cut
+}
+
+// overlap returns the length of the longest beginning of b that a ends with. It is the algorithm
+// of Knuth, Morris and Pratt: borders[i] is the length of the longest end of b[:i+1] that b begins
+// with, and the work is linear in the shorter of the two.
+func overlap(a, b []byte) int {
+	a, b = a[max(0, len(a)-len(b)):], b[:min(len(a), len(b))]
+	borders := make([]int, len(b))
+	step := func(k int, c byte) int {
+		for k > 0 && (k == len(b) || b[k] != c) {
+			k = borders[k-1]
+		}
+		if k < len(b) && b[k] == c {
+			k++
+		}
+		return k
+	}
+	for i := 1; i < len(b); i++ {
+		borders[i] = step(borders[i-1], b[i])
+	}
+	k := 0
+	for _, c := range a {
+		k = step(k, c)
+	}
+	return k
 }
 
 // mark appends what stands for a secret.
@@ -476,15 +566,20 @@ type Writer struct {
 	w        io.Writer
 	buf      []byte
 	out      []byte
+	credit   int // of the [search], which goes on from block to block
 	replaced bool
+	ended    bool // the rest of the text cannot be searched, and is dropped
 }
 
 // Writer returns a [Writer] to w.
-func (r *Redactor) Writer(w io.Writer) *Writer { return &Writer{r: r, w: w} }
+func (r *Redactor) Writer(w io.Writer) *Writer { return &Writer{r: r, w: w, credit: maxCredit} }
 
 func (w *Writer) Write(p []byte) (int, error) {
 	if w.r == nil {
 		return w.w.Write(p)
+	}
+	if w.ended {
+		return len(p), nil
 	}
 	w.buf = append(w.buf, p...)
 	if len(w.buf) < block+w.r.hold {
@@ -495,20 +590,13 @@ func (w *Writer) Write(p []byte) (int, error) {
 
 // pass writes what begins before limit.
 func (w *Writer) pass(limit int) error {
-	w.out = w.out[:0]
-	at := 0
-	for at < limit {
-		from, to, of, ok := w.r.next(w.buf[at:], limit-at)
-		if !ok {
-			w.out = append(w.out, w.buf[at:limit]...)
-			at = limit
-			break
-		}
-		w.out = append(w.out, w.buf[at:at+from]...)
-		w.out = w.r.mark(w.out, of)
-		w.replaced = true
-		at += to
+	x := w.r.search(w.buf)
+	x.credit = w.credit
+	out, at, replaced := x.pass(w.out[:0], limit)
+	if !replaced {
+		out = append(out, w.buf[:at]...)
 	}
+	w.out, w.credit, w.ended, w.replaced = out, x.credit, x.spent(), w.replaced || replaced
 	w.buf = append(w.buf[:0], w.buf[at:]...)
 	_, err := w.w.Write(w.out)
 	return err
@@ -523,10 +611,10 @@ func (w *Writer) Cut() (dropped int, err error) {
 	}
 	n := w.r.whole(w.buf)
 	dropped = len(w.buf) - n
-	w.buf = w.buf[:n]
 	if n > 0 {
 		err = w.pass(n)
 	}
+	w.buf = w.buf[:0]
 	return dropped, err
 }
 
