@@ -93,7 +93,7 @@ func newExec(u *ui, use string) *cobra.Command {
 			}
 			file := outfile{flag: "--receipt-file", name: f.file}
 			store, _ := f.paths(root)
-			if err := settle(inUse{rulesOf(p.Matrix), store}, &file); err != nil {
+			if err := settle(inUse{append(rulesAround(dir), rulesOf(p.Matrix)...), store}, &file); err != nil {
 				return failf(execFailed, "%v", err)
 			}
 			rec, err := f.open(u, root, p.Matrix.Caches, "")
@@ -235,8 +235,8 @@ func execStatus(u *ui, o *runner.Outcome, file *outfile, quiet, judged bool) err
 			u.notef("receipt %s", r.Receipt)
 		}
 		if file.path != "" {
-			if err := replaceFile(file.path, []byte(r.Receipt.String()+"\n"), 0o600); err != nil {
-				return failf(execFailed, "cannot write the receipt's hash: %v", err)
+			if err := file.replace([]byte(r.Receipt.String()+"\n"), 0o600); err != nil {
+				return failf(execFailed, "%v", err)
 			}
 		}
 	}

@@ -12,6 +12,9 @@ import (
 	"syscall"
 
 	"github.com/command-dialect/dialect/lang/plan"
+	"github.com/command-dialect/dialect/lang/resolve"
+	"github.com/command-dialect/dialect/lang/routing"
+	"github.com/command-dialect/dialect/receipts/sqlite"
 )
 
 // An outfile is a file that the user named for a command to write.
@@ -23,9 +26,15 @@ type outfile struct {
 	// stream says that the file is written while the command works: it may be a named
 	// pipe that has its reader.
 	stream bool
+	// edits says that the file is one of the user's, which the command rewrites.
+	edits bool
 	// path is the place of the file without links, absolute; empty if there is no file.
 	// [settle] fills it in.
 	path string
+	// folder is the folder of path, open: a tool can put another folder, or a link, in its
+	// place before the file is written. in is what path must not be.
+	folder *os.Root
+	in     inUse
 }
 
 // settle decides whether a command may write all of its outfiles, and finds their places.
@@ -33,7 +42,7 @@ type outfile struct {
 // written or removed.
 //
 // It refuses what is below a store (.dialect, its skills apart) or a repository (.git),
-// what the command reads or keeps (in), a second outfile in the same place, a folder, a
+// matrices, scripts and lists of MCP servers, what the command reads or keeps (in), a second outfile in the same place, a folder, a
 // device, a socket, a pipe, and a place that cannot be written because of its folder or its
 // mode.
 func settle(in inUse, outs ...*outfile) error {
@@ -71,6 +80,25 @@ type inUse struct {
 	store string   // path of the store; empty for none
 }
 
+// rulesAround returns the paths of the files that the matrix above dir is made of, its pins
+// included, and of the scripts beside it and in dir.
+func rulesAround(dir string) (paths []string) {
+	folders := []string{dir}
+	if m, _, err := loadMatrix(dir, ""); err == nil {
+		paths = append(rulesOf(resolve.Matrix(m)), m.Path)
+		folders = append(folders, m.Root)
+	}
+	for _, folder := range folders {
+		entries, _ := os.ReadDir(folder) // one that cannot be read has no script that can be run
+		for _, e := range entries {
+			if filepath.Ext(e.Name()) == ".dlct" {
+				paths = append(paths, filepath.Join(folder, e.Name()))
+			}
+		}
+	}
+	return paths
+}
+
 // rulesOf returns the paths of the files that a matrix is made of, its pins included.
 func rulesOf(m plan.Matrix) (paths []string) {
 	for _, f := range m.Files {
@@ -80,11 +108,15 @@ func rulesOf(m plan.Matrix) (paths []string) {
 }
 
 func (o *outfile) settle(in inUse) (err error) {
+	o.in = in
 	if o.path, err = placeOf(o.name); err != nil {
 		return err
 	}
 	if err := guarded(o.path); err != nil {
 		return err
+	}
+	if !o.fresh && !o.edits && isRules(o.path) {
+		return errors.New("a report never replaces a matrix, a script or a list of MCP servers")
 	}
 	for _, name := range in.files {
 		if path, err := placeOf(name); err == nil && sameFile(o.path, path) {
@@ -114,7 +146,44 @@ func (o *outfile) settle(in inUse) (err error) {
 		}
 		f.Close()
 	}
-	return writableFolder(filepath.Dir(o.path))
+	if err := writableFolder(filepath.Dir(o.path)); err != nil {
+		return err
+	}
+	o.folder, err = openFolder(filepath.Dir(o.path))
+	return err
+}
+
+// isRules reports whether the name of a file says that it decides what is run.
+func isRules(path string) bool {
+	name := strings.ToLower(filepath.Base(path))
+	return name == routing.FileName || name == ".mcp.json" || name == "mcp.json" || filepath.Ext(name) == ".dlct"
+}
+
+// openFolder opens the folder dir, a path without links. It fails if dir leads through a link
+// meanwhile.
+func openFolder(dir string) (*os.Root, error) {
+	folder, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, pathError(err)
+	}
+	if !isFolder(folder, dir) {
+		folder.Close()
+		return nil, errors.New("its folder was replaced")
+	}
+	return folder, nil
+}
+
+// isFolder reports whether folder is still at dir, which leads through no link.
+func isFolder(folder *os.Root, dir string) bool {
+	if real, err := filepath.EvalSymlinks(dir); err != nil || real != dir {
+		return false
+	}
+	at, err := os.Lstat(dir)
+	if err != nil {
+		return false
+	}
+	info, err := folder.Stat(".")
+	return err == nil && os.SameFile(at, info)
 }
 
 // placeOf returns the absolute path of name without links. The file itself need not exist,
@@ -159,12 +228,17 @@ func guarded(path string) error {
 
 // ofStore reports whether path is a file of the store at the path store, wherever that is.
 func ofStore(path, store string) bool {
-	for _, f := range []string{store, store + "-wal", store + "-shm", store + "-journal"} {
+	for _, f := range filesOf(store) {
 		if sameFile(path, f) {
 			return true
 		}
 	}
 	return strings.HasPrefix(path, logsOf(store)+string(filepath.Separator))
+}
+
+// filesOf are the files of the store at path: those of SQLite, and the memory of its verifiers.
+func filesOf(path string) []string {
+	return []string{path, path + "-wal", path + "-shm", path + "-journal", path + sqlite.MemorySuffix}
 }
 
 // makeFolder makes the folder of the file at path, and those above it that are missing.
@@ -237,43 +311,60 @@ func (o *outfile) write(u *ui, write func(io.Writer) error) error {
 		_, err := u.out.Write(b.Bytes())
 		return err
 	}
-	err := replaceFile(o.path, b.Bytes(), 0o666)
-	if err != nil {
-		return failf(exitInternal, "%s: %v", o.flag, err)
+	if err := o.replace(b.Bytes(), 0o666); err != nil {
+		return failf(exitInternal, "%v", err)
 	}
 	return nil
 }
 
-// replaceFile puts text in the place of the file at path by a temporary file beside it, so that
+// replace puts text in the place of a settled outfile by a temporary file beside it, so that
 // the old content stays until the new one is whole. An existing file keeps its mode; a new
 // one gets mode less the umask.
-func replaceFile(path string, text []byte, mode fs.FileMode) error {
-	f, err := createBeside(path, mode)
+//
+// It writes in the folder that was settled. Where a tool has removed that folder and made another
+// one, it settles the place again.
+func (o *outfile) replace(text []byte, mode fs.FileMode) error {
+	fail := func(err error) error {
+		return fmt.Errorf("%s was not written: %w", strings.TrimSpace(o.flag+" "+o.name), pathError(err))
+	}
+	defer func() { o.folder.Close() }()
+	if !isFolder(o.folder, filepath.Dir(o.path)) {
+		again := &outfile{flag: o.flag, name: o.path, edits: o.edits}
+		if err := again.settle(o.in); err != nil {
+			return fail(err)
+		}
+		o.folder.Close()
+		o.folder, o.path = again.folder, again.path
+	}
+	base := filepath.Base(o.path)
+	f, err := createBeside(o.folder, base, mode)
 	if err != nil {
-		return err
+		return fail(err)
 	}
 	_, err = f.Write(text)
-	if info, serr := os.Stat(path); err == nil && serr == nil && info.Mode().IsRegular() {
+	if info, serr := o.folder.Lstat(base); err == nil && serr == nil && info.Mode().IsRegular() {
 		err = f.Chmod(info.Mode().Perm())
 	}
 	if cerr := f.Close(); err == nil {
 		err = cerr
 	}
+	temporary := filepath.Base(f.Name())
 	if err == nil {
-		err = os.Rename(f.Name(), path)
+		err = o.folder.Rename(temporary, base)
 	}
 	if err != nil {
-		os.Remove(f.Name())
+		_ = o.folder.Remove(temporary)
+		return fail(err)
 	}
-	return err
+	return nil
 }
 
-// createBeside makes a temporary file in the folder of path. os.CreateTemp would give it mode
+// createBeside makes a temporary file for base in folder. os.CreateTemp would give it mode
 // 0600, and nobody but the kernel knows the umask.
-func createBeside(path string, mode fs.FileMode) (*os.File, error) {
+func createBeside(folder *os.Root, base string, mode fs.FileMode) (*os.File, error) {
 	for try := 0; ; try++ {
-		name := filepath.Join(filepath.Dir(path), fmt.Sprintf(".%.100s.%s", filepath.Base(path), newRunID()))
-		f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
+		name := fmt.Sprintf(".%.100s.%s", base, newRunID())
+		f, err := folder.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
 		if !errors.Is(err, fs.ErrExist) || try == 10 {
 			return f, err
 		}
@@ -307,14 +398,14 @@ type edit struct {
 func rewriteAll(u *ui, edits []edit) error {
 	outs := make([]*outfile, len(edits))
 	for i, e := range edits {
-		outs[i] = &outfile{name: e.path}
+		outs[i] = &outfile{name: e.path, edits: true}
 		if err := outs[i].settle(inUse{}); err != nil {
 			return usagef("cannot write %s: %v", shortPath(e.path), err)
 		}
 	}
 	for i, e := range edits {
-		if err := replaceFile(outs[i].path, e.text, 0); err != nil {
-			return failf(exitFailed, "cannot write %s: %v", shortPath(e.path), err)
+		if err := outs[i].replace(e.text, 0); err != nil {
+			return failf(exitFailed, "%v", err)
 		}
 		if e.told != "" {
 			u.notef("%s", e.told)

@@ -3,6 +3,7 @@ package cli
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io/fs"
 	"maps"
 	"os"
@@ -190,11 +191,16 @@ func TestOutfileRefused(t *testing.T) {
 	if out, err := exec.Command("mkfifo", filepath.Join(dir, "pipe")).CombinedOutput(); err != nil {
 		t.Fatalf("%v %s", err, out)
 	}
+	for _, name := range []string{".mcp.json", "other.dlct"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte("{}\n"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
 	everywhere := []string{
 		".dialect/receipts.db", ".dialect/receipts.db-wal", ".dialect/receipts.db-shm", ".dialect/log/new", ".dialect/lock/new", ".dialect/new",
 		"link-to-store", "link-to-folder/new", "link-to-nothing", ".git/config", ".git/new", "pipe", "missing/folder/file", "quality.dlct/file",
 	}
-	reports := []string{"quality.dlct", "routing.toml", "pinned", "other-name", ".", "/dev/null", "folder/"}
+	reports := []string{"quality.dlct", "routing.toml", "pinned", "other-name", ".mcp.json", "other.dlct", "closed/../folder/Routing.toml", ".", "/dev/null", "folder/"}
 	if os.Geteuid() != 0 {
 		everywhere = append(everywhere, "closed/file") // root writes everywhere
 	}
@@ -210,12 +216,6 @@ func TestOutfileRefused(t *testing.T) {
 		case "init", "receipts keygen":
 		default:
 			places = slices.Concat(places, reports)
-		}
-		if strings.HasPrefix(name, "report") { // it reads no script
-			places = slices.DeleteFunc(slices.Clone(places), func(p string) bool { return slices.Contains(reports[:4], p) })
-		}
-		if strings.Contains(name, "exec") {
-			places = slices.DeleteFunc(slices.Clone(places), func(p string) bool { return slices.Contains(reports[:4], p) })
 		}
 		for _, place := range places {
 			args := slices.Clone(writers[name])
@@ -262,7 +262,10 @@ func TestOutfileTwice(t *testing.T) {
 		{"run", "--store", "s.db", "--junit", "s.db", "quality.dlct"},
 		{"run", "--store", "s.db", "--events", "s.db", "quality.dlct"},
 		{"run", "--store", "s.db", "--junit", "s.db.log/x", "quality.dlct"},
+		{"run", "--store", "s.db", "--junit", "s.db-audit", "quality.dlct"},
+		{"run", "--store", "s.db", "--events", "s.db-wal", "quality.dlct"},
 		{"report", "--store", "s.db", "--html", "s.db"},
+		{"report", "--store", "s.db", "--html", "s.db-audit"},
 		{"run", "--junit", "old.xml", "--html", "./old.xml", "quality.dlct"},
 		{"run", "--junit", "new.xml", "--events", "../" + filepath.Base(dir) + "/new.xml", "quality.dlct"},
 		{"run", "--junit", "-", "--html", "-", "quality.dlct"},
@@ -317,6 +320,63 @@ func TestOutfileReplaced(t *testing.T) {
 	left, _ := filepath.Glob(filepath.Join(dir, ".r.xml*"))
 	if len(left) > 0 {
 		t.Errorf("left behind: %q", left)
+	}
+}
+
+// A command that puts a link in the place of a report's folder leads the report nowhere else.
+func TestOutfileSwapped(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("links and shells are those of Unix")
+	}
+	for _, test := range []struct {
+		name, tool, place string
+		args              []string
+		want              int
+	}{
+		{"junit into the store", "rm -rf out; ln -s .dialect out", "out/receipts.db", []string{"run", "--junit", "PLACE", "quality.dlct"}, exitInternal},
+		{"html into the store", "mv out away; ln -s .dialect out", "out/receipts.db", []string{"run", "--html", "PLACE", "quality.dlct"}, exitInternal},
+		{"html into .git", "rm -rf out; ln -s .git out", "out/config", []string{"run", "--html", "PLACE", "quality.dlct"}, exitInternal},
+		{"a folder above", "rm -rf out; mkdir out; ln -s ../.git out/in", "out/in/config", []string{"run", "--junit", "PLACE", "quality.dlct"}, exitInternal},
+		{"the file itself", "ln -s ../.git/config out/r", "out/r", []string{"run", "--junit", "PLACE", "quality.dlct"}, 0},
+		{"receipt file", "rm -rf out; ln -s .git out", "out/config", []string{"exec", "--receipt-file", "PLACE", "--", "sh", "-c", "rm -rf out; ln -s .git out"}, execFailed},
+		{"a folder that is made again", "rm -rf out; mkdir -p out/in", "out/r.xml", []string{"run", "--junit", "PLACE", "quality.dlct"}, 0},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			dir := outfileProject(t)
+			matrix := strings.ReplaceAll(outfileMatrix, `"touch ran"`, fmt.Sprintf(`"sh -c '%s'"`, test.tool))
+			for name, text := range map[string]string{"routing.toml": matrix, ".gitignore": "out\naway\n"} {
+				if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := os.MkdirAll(filepath.Join(dir, "out/in"), 0o755); err != nil {
+				t.Fatal(err)
+			}
+			before, err := os.ReadFile(filepath.Join(dir, ".git/config"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			args := slices.Clone(test.args)
+			args[slices.Index(args, "PLACE")] = test.place
+			out, status := dialectIn(dir, args...)
+			if status != test.want {
+				t.Errorf("exit %d, want %d: %s", status, test.want, out)
+			}
+			after, err := os.ReadFile(filepath.Join(dir, ".git/config"))
+			if err != nil || !bytes.Equal(before, after) {
+				t.Errorf("git's configuration is %v %.100q", err, after)
+			}
+			if out, status := dialectIn(dir, "receipts", "verify"); status != 0 {
+				t.Errorf("the store: exit %d: %s", status, out)
+			}
+			if test.want == 0 {
+				info, err := os.Lstat(filepath.Join(dir, test.place))
+				if err != nil || !info.Mode().IsRegular() || info.Size() == 0 {
+					t.Errorf("no report: %v %v", info, err)
+				}
+			}
+		})
 	}
 }
 

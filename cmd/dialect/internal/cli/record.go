@@ -252,7 +252,7 @@ func absolute(names []string) (paths []string) {
 // storeFiles are the files of a store, and the locks of a project below root, which are no
 // part of the project.
 func storeFiles(root, path, logs string) []string {
-	return absolute([]string{path, path + "-wal", path + "-shm", path + "-journal", path + sqlite.MemorySuffix, logs, filepath.Join(root, storeDir, lockDir)})
+	return absolute(append(filesOf(path), logs, filepath.Join(root, storeDir, lockDir)))
 }
 
 // signer is the signer of the key; nil without one.

@@ -56,7 +56,7 @@ func newReport(u *ui) *cobra.Command {
 				return err
 			}
 			html, junit, markdown := outfile{flag: "--html", name: f.html}, outfile{flag: "--junit", name: f.junit}, outfile{flag: "--markdown", name: f.markdown}
-			if err := settle(inUse{files: f.keys, store: path}, &html, &junit, &markdown); err != nil {
+			if err := settle(inUse{files: append(rulesAround("."), f.keys...), store: path}, &html, &junit, &markdown); err != nil {
 				return err
 			}
 			if err := html.write(u, func(w io.Writer) error { return htmlReport(w, d, path, keys) }); err != nil {

@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -380,10 +381,11 @@ func (f *runFlags) files(u *ui, doc *report.Document, p *program, rec *record, j
 	}
 	if name := os.Getenv("GITHUB_STEP_SUMMARY"); name != "" {
 		summary := outfile{flag: "GITHUB_STEP_SUMMARY", name: name}
-		err := settle(inUse{store: rec.path}, &summary)
+		err := settle(inUse{append(rulesOf(p.plan.Matrix), p.script.path), rec.path}, &summary)
 		var w *os.File
 		if err == nil {
-			w, err = os.OpenFile(summary.path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
+			defer summary.folder.Close()
+			w, err = summary.folder.OpenFile(filepath.Base(summary.path), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
 		}
 		if err == nil {
 			err = public(func(w io.Writer) error { return report.Markdown(w, doc) })(w)
