@@ -1,6 +1,9 @@
 package environ
 
-import "strings"
+import (
+	"runtime"
+	"strings"
+)
 
 // A class says what becomes of a variable.
 type class uint8
@@ -24,8 +27,14 @@ const (
 //   - free is the rest: who somebody is (GIT_AUTHOR_*, tokens), where things are fetched
 //     from (proxies, indexes, registries), how output looks, and variables of the project.
 //
-// The list cannot be complete. A program reads what it likes, and make takes its whole
-// environment for variables. README says so.
+// A name that is no identifier of a shell is removed: no tool that a person starts from a shell needs
+// one, and make takes .SHELLFLAGS from it. npm and Windows have names of their own, see
+// [odd].
+//
+// The list cannot be complete. A program reads what it likes. In make each variable of the
+// environment is a variable of the makefile: it wins over the built-in rules and over what a makefile
+// sets by ?=. Of these the names that make itself has are in the table; those of a makefile, such as
+// CHECK ?= true, are not: a makefile that decides a verdict must set them by = or :=. README says so.
 //
 // It is a switch, since a map would be filled at each start of the binary, and since the
 // compiler then refuses a name that stands in two places.
@@ -84,6 +93,7 @@ func classOf(name string) class {
 	case "NODE_OPTIONS", "NODE_PATH", "NODE_PRESERVE_SYMLINKS", "NODE_PRESERVE_SYMLINKS_MAIN", "NODE_TEST_CONTEXT",
 		"NODE_COMPILE_CACHE", "NODE_ICU_DATA", "NODE_SKIP_PLATFORM_CHECK", "NODE_REDIRECT_WARNINGS", "NODE_V8_COVERAGE",
 		"NODE_PENDING_DEPRECATION", "NODE_TLS_REJECT_UNAUTHORIZED", "NODE_CHANNEL_FD", "NODE_UNIQUE_ID",
+		"PREFIX", "DESTDIR", // where npm looks for its global configuration
 		"npm_execpath", "npm_node_execpath", "NPM_EXECPATH", "NPM_NODE_EXECPATH", // the npm that npm-run-all starts
 		"TSX_TSCONFIG_PATH", "SWC_BINARY_PATH", "ESBUILD_BINARY_PATH", "MOCHA_OPTIONS", "BUN_OPTIONS",
 		"DENO_V8_FLAGS", "DENO_NO_PACKAGE_JSON", "DENO_CERT", "TURBO_CACHE", "TURBO_CACHE_DIR", "NX_CACHE_DIRECTORY", "NX_WORKSPACE_DATA_DIRECTORY":
@@ -98,7 +108,7 @@ func classOf(name string) class {
 	// constraints, another workspace, other tools, an exit status of its own.
 	case "GOFLAGS", "GOENV", "GOROOT", "GOTOOLDIR", "GODEBUG", "GOEXPERIMENT", "GOWORK", "GO111MODULE", "GOCACHEPROG", "GOFIPS140", "GORACE",
 		"GOOS", "GOARCH", "GO386", "GOAMD64", "GOARM", "GOARM64", "GOMIPS", "GOMIPS64", "GOPPC64", "GORISCV64", "GOWASM", "CGO_ENABLED",
-		"GO_EXTLINK_ENABLED", "GOLANGCI_LINT_CACHE", "STATICCHECK_CACHE":
+		"GO_EXTLINK_ENABLED", "GOPACKAGESDRIVER", "GOLANGCI_LINT_CACHE", "STATICCHECK_CACHE":
 		return removed
 	case "GOTOOLCHAIN", "GOPATH", "GOMODCACHE", "GOCACHE", "GOBIN", "GOMAXPROCS", "GOSUMDB", "GONOSUMDB", "GOINSECURE",
 		"CGO_CFLAGS", "CGO_CPPFLAGS", "CGO_CXXFLAGS", "CGO_LDFLAGS":
@@ -130,7 +140,7 @@ func classOf(name string) class {
 
 	// The JVM and .NET (java, mvn, gradle, ant, sbt; the .NET host): agents, class paths, options
 	// that skip tests, another java.
-	case "CLASSPATH", "JAVA_TOOL_OPTIONS", "_JAVA_OPTIONS", "JDK_JAVA_OPTIONS", "JAVA_OPTS", "JAVACMD",
+	case "CLASSPATH", "JAVA_TOOL_OPTIONS", "_JAVA_OPTIONS", "JDK_JAVA_OPTIONS", "JDK_JAVAC_OPTIONS", "JDK_JAVADOC_OPTIONS", "JAVA_OPTS", "JAVACMD",
 		"MAVEN_OPTS", "MAVEN_ARGS", "MAVEN_CONFIG", "MAVEN_BASEDIR", "MAVEN_PROJECTBASEDIR", "MAVEN_CMD_LINE_ARGS", "MAVEN_DEBUG_OPTS",
 		"GRADLE_OPTS", "ANT_OPTS", "ANT_ARGS", "SBT_OPTS",
 		"DOTNET_STARTUP_HOOKS", "DOTNET_ADDITIONAL_DEPS", "DOTNET_SHARED_STORE":
@@ -142,7 +152,22 @@ func classOf(name string) class {
 	// read first, where sources are looked for. Below make, MAKEFLAGS also has the number of a pipe
 	// that is not handed on.
 	case "MAKEFLAGS", "MFLAGS", "GNUMAKEFLAGS", "MAKEOVERRIDES", "MAKEFILES", "VPATH", "GPATH",
-		"TESTBRIDGE_TEST_ONLY", "TEST_TARGET", "SHELLCHECK_OPTS", "TAR_OPTIONS", "GREP_OPTIONS":
+		"MAKE", "MAKE_COMMAND", "RM", "LINT", "OUTPUT_OPTION", "SUFFIXES",
+		"TESTBRIDGE_TEST_ONLY", "TEST_TARGET", "SHELLCHECK_OPTS", "DEJAGNU", "RUNTEST", "RUNTESTFLAGS", "ROBOT_OPTIONS", "REBOT_OPTIONS":
+		return removed
+	case "CYPRESS_RECORD_KEY":
+		return free
+	case "CYPRESS_CACHE_FOLDER", "CYPRESS_RUN_BINARY", "CYPRESS_INSTALL_BINARY":
+		return digested
+
+	// Tools of GNU and their like, from their manuals: options that come before those of the command
+	// line, units of what they print, files that are read first, and where programs of awk and m4 are
+	// looked for. A script compares what they print.
+	case "GREP_OPTIONS", "GREP_COLOR", "GREP_COLORS", "TAR_OPTIONS", "TAR_READER_OPTIONS", "TAR_WRITER_OPTIONS", "TAPE",
+		"GZIP", "BZIP", "BZIP2", "XZ_OPT", "XZ_DEFAULTS", "LZOP", "UNZIP", "UNZIPOPT", "ZIPOPT", "ZIPINFO", "ZIPINFOOPT",
+		"BLOCKSIZE", "BLOCK_SIZE", "QUOTING_STYLE", "TIME_STYLE", "TABSIZE", "_POSIX2_VERSION", "VERSION_CONTROL", "SIMPLE_BACKUP_SUFFIX",
+		"AWKPATH", "AWKLIBPATH", "M4PATH", "BC_ENV_ARGS", "DC_ENV_ARGS", "PARALLEL", "PARALLEL_HOME", "PATCH_GET", "PATCH_VERSION_CONTROL",
+		"WGETRC", "SYSTEM_WGETRC", "CURL_HOME", "RIPGREP_CONFIG_PATH", "ACKRC", "ACK_OPTIONS", "HTML_TIDY", "XML_CATALOG_FILES", "SGML_CATALOG_FILES":
 		return removed
 	case "GTEST_COLOR", "GTEST_OUTPUT", "CTEST_OUTPUT_ON_FAILURE", "CTEST_PROGRESS_OUTPUT":
 		return free
@@ -152,7 +177,8 @@ func classOf(name string) class {
 	case "GCC_EXEC_PREFIX", "COMPILER_PATH", "CCC_OVERRIDE_OPTIONS", "CCC_ADD_ARGS", "CCACHE_COMPILER", "CCACHE_PREFIX", "CCACHE_PREFIX_CPP",
 		"ASAN_OPTIONS", "LSAN_OPTIONS", "MSAN_OPTIONS", "TSAN_OPTIONS", "UBSAN_OPTIONS":
 		return removed
-	case "CC", "CXX", "CPP", "LD", "AR", "CFLAGS", "CXXFLAGS", "CPPFLAGS", "LDFLAGS", "CPATH", "LIBRARY_PATH", "C_INCLUDE_PATH", "CPLUS_INCLUDE_PATH",
+	case "AS", "FC", "F77", "LEX", "YACC", "ARFLAGS", "ASFLAGS", "FFLAGS", "LFLAGS", "YFLAGS", "LDLIBS", "LOADLIBES", "TARGET_ARCH", // of make's own rules
+		"CC", "CXX", "CPP", "LD", "AR", "CFLAGS", "CXXFLAGS", "CPPFLAGS", "LDFLAGS", "CPATH", "LIBRARY_PATH", "C_INCLUDE_PATH", "CPLUS_INCLUDE_PATH",
 		"CCACHE_DIR", "CCACHE_CONFIGPATH", "PKG_CONFIG", "PKG_CONFIG_PATH", "PKG_CONFIG_LIBDIR",
 		"CMAKE_TOOLCHAIN_FILE", "CMAKE_PREFIX_PATH", "CMAKE_GENERATOR":
 		return digested
@@ -195,6 +221,8 @@ func classOfPrefix(name string) class {
 		"INSTA_", "PROPTEST_", "QUICKCHECK_",
 		"PERL", "HARNESS_", "RUBOCOP_",
 		"CORECLR_", "COR_", "COMPlus_", "COMPLUS_", "VSTEST_",
+		"BOOST_TEST_", "CK_", "CRITERION_", "CMOCKA_", "QTEST_", "TASTY_", "HSPEC_", "ALCOTEST_", "CYPRESS_", "CUCUMBER_", "NOSE_",
+		"LESS", "DIFF_", "ZSTD_", "LZ4_", "GAWK_", "PATCH_",
 		"GTEST_", "CTEST_", "BATS_", "JUST_", "HADOLINT_", "TF_CLI_ARGS",
 	} {
 		if strings.HasPrefix(name, p) {
@@ -215,15 +243,31 @@ func classOfPrefix(name string) class {
 		}
 	case len(name) > len(npm) && strings.EqualFold(name[:len(npm)], npm):
 		return npmClass(name[len(npm):])
+	case strings.HasSuffix(name, "_BLOCK_SIZE"), odd(name):
+		return removed
 	}
 	return free
+}
+
+// odd reports whether name is no identifier of a shell. npm exports what a package.json has
+// (npm_package_bin_my-tool), and Windows has ProgramFiles(x86) and its like.
+func odd(name string) bool {
+	if strings.HasPrefix(name, "npm_package_") || strings.HasSuffix(name, "(X86)") && runtime.GOOS == "windows" {
+		return false
+	}
+	for i, c := range []byte(name) {
+		if c != '_' && (c|0x20 < 'a' || c|0x20 > 'z') && (i == 0 || c < '0' || c > '9') {
+			return true
+		}
+	}
+	return false
 }
 
 // npmClass is the class of a setting of npm (npm help config), which reads it in any case,
 // with "-" or "_". npm run exports many; only those that say where packages come from, who
 // fetches them, and how it looks are free.
 func npmClass(setting string) class {
-	if strings.HasPrefix(setting, "//") { // the credentials of a registry
+	if strings.HasPrefix(setting, "//") || setting[0] == '@' && strings.HasSuffix(setting, ":registry") { // the credentials of a registry, and that of a scope
 		return free
 	}
 	switch strings.ReplaceAll(strings.ToLower(setting), "-", "_") {
