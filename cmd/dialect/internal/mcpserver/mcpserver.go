@@ -4,7 +4,9 @@
 // In come calls of tools; out goes the text that the command line prints for agents, and in
 // structured form its exit status and, if there is one, the id of the gate. Each call is a
 // process of dialect itself: two surfaces, one chain of proof. What is structured is read from
-// the JSON of that process, never from text, which tools and scripts write, too. What a call may
+// the JSON of that process, never from text, which tools and scripts write, too, and which comes over a
+// socket that no tool can open by a name. A tool of the same user that may trace processes, or that
+// writes to the client itself, is not kept out: `dialect verify` in another place says what holds. What a call may
 // name is bounded: scripts below the root that was fixed at the start, text of a script, and
 // values of known shapes; never a command, a flag, a matrix, a store or a path elsewhere. The
 // matrix is that of the root, also for a script below a nearer one.
@@ -18,6 +20,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -26,6 +29,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/google/jsonschema-go/jsonschema"
@@ -189,7 +193,7 @@ func (t *tools) run(ctx context.Context, req *mcp.CallToolRequest, in runInput) 
 	}
 	var doc report.Document
 	gate := ""
-	if json.Unmarshal(o.stdout, &doc) == nil && doc.Schema == report.Schema {
+	if decode(o.stdout, &doc, report.Schema) && doc.ExitStatus == o.status {
 		var b bytes.Buffer
 		if doc.Run != "" { // else nothing was run, and diagnostics say why
 			outcome := doc.Outcome()
@@ -240,7 +244,7 @@ func (t *tools) verify(ctx context.Context, _ *mcp.CallToolRequest, in verifyInp
 		var v verdict
 		if again.status != 0 {
 			o = again
-		} else if json.Unmarshal(again.stdout, &v) == nil && v.Verified && v.Verdict == "VERIFIED" {
+		} else if decode(again.stdout, &v, "dialect.verdict/1") && v.Verified && v.Verdict == "VERIFIED" {
 			gate = v.Gate
 		}
 	}
@@ -263,7 +267,7 @@ func (t *tools) consume(ctx context.Context, _ *mcp.CallToolRequest, in consumeI
 		return refuse(err)
 	}
 	var v verdict
-	if json.Unmarshal(o.stdout, &v) != nil || v.Verdict == "" {
+	if !decode(o.stdout, &v, "dialect.decision/1") || v.Verdict == "" {
 		return o.answer("", 0)
 	}
 	if len(v.Records) == 1 {
@@ -439,20 +443,139 @@ func (c *call) start(ctx context.Context) (*output, error) {
 	cmd := exec.CommandContext(ctx, c.o.Self, c.args...)
 	cmd.Dir = c.o.Root
 	cmd.Env = append(os.Environ(), report.AgentVariable+"=1")
-	cmd.Stdin = bytes.NewReader(c.stdin)
-	var stdout, stderr bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	s, err := connect(cmd, c.stdin)
+	if err != nil {
+		return nil, fmt.Errorf("dialect cannot be run: %w", err)
+	}
 	cmd.Cancel = func() error { return interrupt(cmd.Process) }
 	cmd.WaitDelay = killDelay
 	cmd.SysProcAttr = orphaned()
 	runtime.LockOSThread() // see orphaned
 	defer runtime.UnlockOSThread()
-	err := cmd.Run()
+	if err = cmd.Start(); err == nil {
+		s.begin()
+		err = cmd.Wait()
+	}
+	stdout, stderr := s.end()
 	var exit *exec.ExitError
 	if err != nil && !errors.As(err, &exit) && ctx.Err() == nil || cmd.ProcessState == nil {
 		return nil, fmt.Errorf("dialect cannot be run: %w", err)
 	}
-	return &output{stdout.Bytes(), stderr.Bytes(), cmd.ProcessState.ExitCode()}, nil
+	return &output{stdout, stderr, cmd.ProcessState.ExitCode()}, nil
+}
+
+// streams are standard input, output and error of a process: our ends, and its own.
+type streams struct {
+	ours, theirs [3]*os.File
+	stdin        []byte
+	read         [3][]byte
+	readers      sync.WaitGroup
+}
+
+// connect gives cmd streams, of which the first has stdin.
+func connect(cmd *exec.Cmd, stdin []byte) (s *streams, err error) {
+	s = &streams{stdin: stdin}
+	for i := range s.ours {
+		open := channel
+		if i == 0 {
+			open = input
+		}
+		if s.ours[i], s.theirs[i], err = open(); err != nil {
+			s.end()
+			return nil, err
+		}
+	}
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = s.theirs[0], s.theirs[1], s.theirs[2]
+	return s, nil
+}
+
+// begin moves bytes. The process has its ends now.
+func (s *streams) begin() {
+	s.closeTheirs()
+	in := s.ours[0]
+	go func() {
+		_, _ = in.Write(s.stdin) // a process need not read it
+		in.Close()
+	}()
+	for i := 1; i < len(s.ours); i++ {
+		s.readers.Go(func() { s.read[i], _ = io.ReadAll(s.ours[i]) }) // to its end, or the deadline
+	}
+}
+
+// end waits for what the process wrote and closes the streams. A child of it that still has them
+// gets a little more time.
+func (s *streams) end() (stdout, stderr []byte) {
+	s.closeTheirs()
+	for _, f := range s.ours {
+		if f != nil {
+			_ = f.SetReadDeadline(time.Now().Add(killDelay)) // pipes of Windows have none: they end with the process
+		}
+	}
+	s.readers.Wait()
+	for _, f := range s.ours {
+		f.Close() // nil is refused
+	}
+	return s.read[1], s.read[2]
+}
+
+func (s *streams) closeTheirs() {
+	for i, f := range s.theirs {
+		if f != nil {
+			f.Close()
+			s.theirs[i] = nil
+		}
+	}
+}
+
+// decode reads text, which must be one document of the schema, with nothing after it and no
+// member twice, into v.
+func decode(text []byte, v any, schema string) bool {
+	var head struct{ Schema string }
+	return once(text) && json.Unmarshal(text, &head) == nil && head.Schema == schema && json.Unmarshal(text, v) == nil
+}
+
+// once reports whether text is one object of JSON in which no member stands twice. Those of the object
+// itself must differ by more than case, since the decoder takes either for the other.
+func once(text []byte) bool {
+	d := json.NewDecoder(bytes.NewReader(text))
+	var open []map[string]bool // the members of each object that is open; nil for a list
+	name := false              // the next token is a name, or the end of its object
+	for first := true; ; first = false {
+		t, err := d.Token()
+		if err != nil {
+			return errors.Is(err, io.EOF) && !first && len(open) == 0
+		}
+		if !first && len(open) == 0 {
+			return false // a second value
+		}
+		switch t := t.(type) {
+		case json.Delim:
+			switch t {
+			case '{':
+				open = append(open, make(map[string]bool))
+			case '[':
+				open = append(open, nil)
+			default:
+				open = open[:len(open)-1]
+			}
+		case string:
+			if name {
+				if len(open) == 1 {
+					t = strings.ToLower(t)
+				}
+				members := open[len(open)-1]
+				if members[t] {
+					return false
+				}
+				members[t], name = true, false
+				continue
+			}
+		}
+		if first && t != json.Delim('{') {
+			return false
+		}
+		name = len(open) > 0 && open[len(open)-1] != nil
+	}
 }
 
 // answer makes a page of what was written: diagnostics come first. A gate counts if all went
