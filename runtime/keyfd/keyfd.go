@@ -36,6 +36,7 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"syscall"
 
 	"github.com/command-dialect/dialect/receipts"
 )
@@ -85,9 +86,12 @@ func read(text string) (private, weakness string, err error) {
 	weakness = protect()
 	f := os.NewFile(uintptr(fd), "key")
 	if f == nil {
-		return "", "", fmt.Errorf("descriptor %d is not open", fd)
+		return "", "", notOpen(fd)
 	}
 	defer f.Close()
+	if _, err := f.Stat(); errors.Is(err, syscall.EBADF) {
+		return "", "", notOpen(fd)
+	}
 	if w := inspect(f); weakness == "" {
 		weakness = w
 	}
@@ -102,6 +106,10 @@ func read(text string) (private, weakness string, err error) {
 		return "", "", fmt.Errorf("descriptor %d holds more than a key", fd)
 	}
 	return strings.TrimSpace(string(b)), weakness, nil
+}
+
+func notOpen(fd int) error {
+	return fmt.Errorf("descriptor %d is not open; bash opens it for one command: %[1]d< <(cat boss.key)", fd)
 }
 
 // pathless drops the made-up name of the descriptor.
