@@ -281,7 +281,7 @@ func (w *world) cell(out string, status int) string {
 	said := saidWords.FindStringSubmatch(out)
 	switch {
 	case status == 0 && word == "VERIFIED" && said != nil:
-		return "said: " + said[1]
+		return "said: " + said[1] + said[2]
 	case status == 64 && strings.Contains(out, "ambiguous"):
 		return "refused: ambiguous"
 	case status == 64 && strings.Contains(out, "full commit hash"):

@@ -132,7 +132,7 @@ for line in sys.stdin:
     print(json.dumps({"jsonrpc": "2.0", "id": m["id"], "result": r}), flush=True)
 `
 
-var saidWords = regexp.MustCompile(`((?:failed|ended early) [a-z0-9 ]+?) on exactly these files`)
+var saidWords = regexp.MustCompile(`(failed [a-z0-9 ]+?|[0-9]+ attempts?) on exactly these files( (?:was|were) cut short)?`)
 
 // ownGate returns what a run by the orchestrator says of itself.
 func (w *world) ownGate(args ...string) string {
@@ -141,7 +141,7 @@ func (w *world) ownGate(args ...string) string {
 	m := saidWords.FindStringSubmatch(out)
 	switch {
 	case status == 0 && m != nil:
-		return "said: " + m[1]
+		return "said: " + m[1] + m[2]
 	case status == 0:
 		w.t.Log(out)
 		return uncaught

@@ -88,7 +88,7 @@ type Result struct {
 	// this tree: answers of no, ends before an answer, and answers of no under other
 	// inputs. They are of no lower level than the query's.
 	Failures, Early, OtherInputs int
-	Accepted                     []string // reasons for which failures were accepted
+	Accepted                     []string // who accepted failures, and why: `accepted by ann: "no network"`
 	// Below counts records about this tree that were left aside for their level.
 	Below int
 	below map[int64]bool
@@ -98,6 +98,9 @@ type Result struct {
 // Verify answers a query. The error says that the log could not be read.
 func (s *Session) Verify(q Query) (*Result, error) {
 	r := s.anyGate(q)
+	if r.Gate != nil {
+		s.follow(map[receipts.Hash]*receipts.Entry{r.Gate.SHA: r.Gate})
+	}
 	return s.conclude(r)
 }
 
@@ -312,7 +315,7 @@ func (q Query) lastWord(res *Result, command uint64, last *receipts.Entry) {
 		for _, need := range q.Require {
 			if need.Command == r.Command && need.Dir == r.Dir {
 				res.add(Outside, receipts.Refusal{Reason: receipts.Outside, SHA: last.SHA,
-					Message: fmt.Sprintf("%s ran on this tree, but not as a line of a script: receipt %s; run the script, or `dialect gate` the receipt", need.Words, last.SHA.Short())})
+					Message: fmt.Sprintf("%s ran on this tree, but not as a line of a script: receipt %s", need.Words, last.SHA.Short())})
 			}
 		}
 	}
@@ -520,7 +523,11 @@ func (q Query) trees(g *receipts.Gate, res *Result, id string) {
 		res.no(Stale, receipts.NoTree, none, "the gate %s does not say what tree it is about", id)
 		return
 	case !g.Tree.Matches(*q.Tree):
-		res.no(Stale, receipts.TreeChanged, none, "the tree is not the one that the gate %s is about", id)
+		if q.Commit {
+			res.no(Stale, receipts.TreeChanged, none, "the commit has other files than the gate %s is about", id)
+		} else {
+			res.no(Stale, receipts.TreeChanged, none, "the files changed since the gate %s", id)
+		}
 		return
 	case q.Commit && !g.Tree.Exact:
 		res.no(Stale, receipts.Inexact, none, "what the gate %s tested is not what a clone of the commit has: %s", id, beyond(g))
@@ -711,7 +718,7 @@ func (s *Session) reasons(res *Result, f *receipts.Entry) {
 		if !ok || t.What != receipts.TrustFlaky || by.Level < f.Level || !slices.Contains(t.Receipts, f.SHA) {
 			continue
 		}
-		text := fmt.Sprintf("%s (%s)", t.Reason, t.By)
+		text := fmt.Sprintf("accepted by %s: %q", t.By, t.Reason)
 		if !slices.Contains(res.Accepted, text) {
 			res.Accepted = append(res.Accepted, text)
 		}

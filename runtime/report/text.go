@@ -386,9 +386,17 @@ func exceptions(g *runner.Gate) (list []string) {
 		list = append(list, "failed "+Times(g.Failures)+" on exactly these files")
 	}
 	if g.Early > 0 {
-		list = append(list, "ended early "+Times(g.Early)+" on exactly these files")
+		list = append(list, CutShort(g.Early))
 	}
 	return list
+}
+
+// CutShort says that n attempts ended without an answer.
+func CutShort(n int) string {
+	if n == 1 {
+		return "1 attempt on exactly these files was cut short before it gave an answer"
+	}
+	return fmt.Sprintf("%d attempts on exactly these files were cut short before they gave an answer", n)
 }
 
 // Times renders how often something happened.
