@@ -12,7 +12,9 @@ import (
 	"syscall"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
+	"github.com/command-dialect/dialect/lang/suggest"
 	"github.com/command-dialect/dialect/runtime/process"
 )
 
@@ -81,7 +83,7 @@ func Main() (status int) {
 		root = newAR(u)
 	}
 	root.SetArgs(os.Args[1:])
-	err := root.Execute()
+	cmd, err := root.ExecuteC()
 	var st exitStatus
 	var f *failure
 	var path *fs.PathError
@@ -103,7 +105,7 @@ func Main() (status int) {
 		return exitInternal
 	default: // cobra's own: unknown command, unknown flag, wrong number of arguments
 		u.errorf("%v", err)
-		u.hintf("run `dialect --help` for the commands and flags")
+		u.hintf("`%s --help` lists its arguments and flags", cmd.CommandPath())
 		return exitUsage
 	}
 }
@@ -138,7 +140,7 @@ func newRoot(u *ui, args []string) *cobra.Command {
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		Version:       versionString(),
-		Args:          cobra.NoArgs,
+		Args:          unknownCommand,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			_ = cmd.Help()
 			return exitStatus(exitUsage)
@@ -146,6 +148,7 @@ func newRoot(u *ui, args []string) *cobra.Command {
 		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: false},
 	}
 	root.SetVersionTemplate("{{.Version}}\n")
+	root.SetFlagErrorFunc(unknownFlag)
 	root.SetOut(u.out)
 	root.SetErr(u.err)
 	root.SetUsageTemplate(root.UsageTemplate() + exitTable)
@@ -177,6 +180,52 @@ func newRoot(u *ui, args []string) *cobra.Command {
 	return root
 }
 
+// unknownCommand refuses the arguments of a command that only has commands below it, and
+// names the one that was meant, at any depth.
+func unknownCommand(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	f := usagef("%s has no command %q", cmd.CommandPath(), args[0])
+	paths := make(map[string]string) // by the last word
+	var names []string
+	var walk func(c *cobra.Command)
+	walk = func(c *cobra.Command) {
+		for _, sub := range c.Commands() {
+			if sub.IsAvailableCommand() {
+				if _, known := paths[sub.Name()]; !known || c == cmd {
+					paths[sub.Name()] = sub.CommandPath()
+					names = append(names, sub.Name())
+				}
+				walk(sub)
+			}
+		}
+	}
+	walk(cmd.Root())
+	if path := paths[args[0]]; path != "" {
+		f.hint("did you mean `%s`?", path)
+	} else if near := suggest.Near(args[0], names); near != "" {
+		f.hint("did you mean `%s`?", paths[near])
+	}
+	return f.hint("`%s --help` lists its commands", cmd.CommandPath())
+}
+
+// unknownFlag is the usage error about a flag, with the one that was meant.
+func unknownFlag(cmd *cobra.Command, err error) error {
+	f := usagef("%v", err)
+	var unknown *pflag.NotExistError
+	if errors.As(err, &unknown) {
+		var names []string
+		add := func(x *pflag.Flag) { names = append(names, x.Name) }
+		cmd.Flags().VisitAll(add)
+		cmd.InheritedFlags().VisitAll(add)
+		if near := suggest.Near(unknown.GetSpecifiedName(), names); near != "" {
+			f.hint("did you mean --%s?", near)
+		}
+	}
+	return f.hint("`%s --help` lists its arguments and flags", cmd.CommandPath())
+}
+
 // receiptsName is the name of the tool that receipts come from: called by it,
 // through a link, the binary is `dialect receipts`.
 const receiptsName = "ar"
@@ -188,6 +237,7 @@ func newAR(u *ui) *cobra.Command {
 	cmd.SilenceErrors, cmd.SilenceUsage = true, true
 	cmd.Version = versionString()
 	cmd.SetVersionTemplate("{{.Version}}\n")
+	cmd.SetFlagErrorFunc(unknownFlag)
 	cmd.SetOut(u.out)
 	cmd.SetErr(u.err)
 	return cmd
