@@ -152,7 +152,7 @@ func tellAudit(u *ui, a *sqlite.Audit, keyed, allSigned, asJSON bool) error {
 			return err
 		}
 	case a.Consistent():
-		fmt.Fprintf(u.out, "consistent: %d records, root %s; %s%s\n", a.Count, receipts.Hash(a.Root), truncation, signatures)
+		fmt.Fprintf(u.out, "consistent: %s, root %s; %s%s\n", count(int(a.Count), "record"), receipts.Hash(a.Root), truncation, signatures)
 	default:
 		for _, x := range a.Findings {
 			word := "TAMPERED"

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -50,11 +51,26 @@ func openBundle(u *ui, file string, keys note.Verifiers, head *receipts.Head) (b
 		return nil, nil, usagef("cannot read the bundle: %v", err)
 	}
 	b, err := receipts.ParseBundle(text)
-	if err != nil {
+	if err != nil && claimsBundle(text) {
 		return nil, err, nil
+	}
+	if err != nil {
+		if file == "-" {
+			file = "standard input"
+		}
+		return nil, nil, usagef("--bundle: cannot read %s: %v", file, err).hint("`dialect receipts export --bundle g-... >FILE` writes one")
 	}
 	book, err = verify.OfBundle(b, keys, head)
 	return book, err, nil
+}
+
+// claimsBundle reports whether a text that is no bundle says that it is one: then it was
+// changed, and the user has named the right file.
+func claimsBundle(text []byte) bool {
+	var x struct {
+		Schema string `json:"schema"`
+	}
+	return json.NewDecoder(bytes.NewReader(text)).Decode(&x) == nil && x.Schema == receipts.BundleSchema
 }
 
 // auditBundle is receipts verify --bundle: it judges no gate.
@@ -130,13 +146,21 @@ func (q *inquest) answerFromBundle(u *ui, file, id string) (*verify.Result, erro
 	if refused != nil {
 		return broken(verify.Tampered, receipts.Tampered, refused.Error()), nil
 	}
+	var res *verify.Result
 	if id == "" {
-		return book.Verify(q.Query)
+		res, err = book.Verify(q.Query)
+	} else {
+		res, err = book.One(q.Query, id)
 	}
-	res, err := book.One(q.Query, id)
 	var lookup *verify.LookupError
-	if errors.As(err, &lookup) {
+	switch {
+	case errors.As(err, &lookup) && lookup.Bad:
+		return nil, badID(id, err)
+	case errors.As(err, &lookup):
 		return nil, usagef("%v in the bundle", err)
+	case err != nil:
+		return nil, err
 	}
-	return res, err
+	q.culprit = culprit(res, book.Entry)
+	return res, nil
 }

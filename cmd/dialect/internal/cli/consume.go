@@ -67,6 +67,9 @@ func defaultConsumer() string {
 func consume(u *ui, ids []string, f *inquiryFlags, as, purpose, ledger string) error {
 	ctx, stop := signals()
 	defer stop()
+	if err := checkIDs(ids...); err != nil {
+		return err
+	}
 	q, err := f.inquest(ctx, "")
 	if err != nil {
 		return err
@@ -85,6 +88,6 @@ func consume(u *ui, ids []string, f *inquiryFlags, as, purpose, ledger string) e
 		if err != nil {
 			return err
 		}
-		return tellDecision(u, d, f.json, "consumed")
+		return tellDecision(u, d, f.json, "consumed", q.nextOfDecision(d)...)
 	})
 }

@@ -22,6 +22,7 @@ import (
 	"github.com/command-dialect/dialect/receipts/sqlite"
 	"github.com/command-dialect/dialect/runtime/keyfd"
 	"github.com/command-dialect/dialect/runtime/mcpclient"
+	"github.com/command-dialect/dialect/runtime/policy"
 )
 
 // A symptom is one thing that doctor looked at.
@@ -43,7 +44,7 @@ func newDoctor(u *ui) *cobra.Command {
 		Use:   "doctor",
 		Short: "say what is wrong with a set-up: matrix, tools, store, trust, servers",
 		Long: `Look at all that a run needs, and say what is broken and what to do: the matrix and its tools,
-the store of receipts, whether a key would be believed, git, what the matrix is held against, and with --online the MCP servers,
+the store of receipts, whether a key would be believed, git, what the matrix is compared with, and with --online the MCP servers,
 which are started for it.
 
 The exit status is 1 if something is broken.`,
@@ -104,7 +105,7 @@ func examine(routingFile, store string, online bool) (list []symptom) {
 	case errs > 0:
 		say("broken", "matrix", "`dialect check "+m.Name+"` shows them", "%s has %s", m.Name, countFindings(found))
 	default:
-		say("ok", "matrix", "", "%s: %d bindings, sha256 %.12s", m.Name, len(m.Bindings), m.SHA256)
+		say("ok", "matrix", "", "%s: %s, sha256 %.12s", m.Name, count(len(m.Bindings), "binding"), m.SHA256)
 	}
 	warnings := lint.Check(m, lint.Options{})
 	tools := 0
@@ -135,8 +136,10 @@ func examine(routingFile, store string, online bool) (list []symptom) {
 		say("warning", "trust", "review the change and commit it, or `dialect trust` it", "%s", c)
 	} else if state.New {
 		say("ok", "trust", "commit it, or `dialect trust` it: a new matrix is compared with nothing", "the matrix is new: HEAD does not have it")
+	} else if state.Kind == policy.None {
+		say("warning", "trust", "`git init` and commit the matrix, or `dialect trust` it", "there is no commit and no pin: the matrix is compared with nothing")
 	} else {
-		say("ok", "trust", "", "the matrix is what it is held against")
+		say("ok", "trust", "", "the matrix is that of %s", state.Against)
 	}
 	if online {
 		doctorServers(say, m)
@@ -202,6 +205,9 @@ func doctorKey(say sayer) {
 		state = "warning"
 	}
 	why, advice, _ := strings.Cut(why, ": ")
+	if strings.Contains(advice, "start dialect as") || strings.Contains(advice, "install") {
+		advice = "start dialect as an ordinary user without capabilities, from a binary that this user can neither read nor replace (`sudo make install`: owner root, mode 0711), and hand the key over by a pipe: dialect run --key-fd 3 SCRIPT 3< <(cat boss.key)"
+	}
 	say(state, "key", advice, "records are self-recorded (L0), with a key by --key-fd, too: %s", why)
 }
 
@@ -227,6 +233,6 @@ func doctorServers(say sayer, m *routing.Matrix) {
 			say("broken", "server", advice, "%v", err)
 			continue
 		}
-		say("ok", "server", "", "%s: %d tools", name, len(tools))
+		say("ok", "server", "", "%s: %s", name, count(len(tools), "tool"))
 	}
 }

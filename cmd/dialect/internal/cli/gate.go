@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -55,6 +56,9 @@ func newGate(u *ui) *cobra.Command {
 func gateReceipts(u *ui, ids []string, f *inquiryFlags, keyFD, acceptFlaky, as string) error {
 	ctx, stop := signals()
 	defer stop()
+	if err := checkIDs(ids...); err != nil {
+		return err
+	}
 	var signer *receipts.Signer
 	if keyFD != "" {
 		key, err := keyfd.Take(keyFD)
@@ -75,7 +79,7 @@ func gateReceipts(u *ui, ids []string, f *inquiryFlags, keyFD, acceptFlaky, as s
 		if err := printDiff(u, q.state.Changes); err != nil {
 			return err
 		}
-		return failf(exitRefused, "POLICY CHANGED: %s", q.Policy).hint("commit it, name what you trust with --base, or `dialect trust` it")
+		return failf(exitRefused, "POLICY CHANGED: %s", q.Policy).hint("%s", strings.Join(q.nextOfPolicy("ask again"), "; "))
 	}
 	o := q.options()
 	o.Signer = signer
@@ -100,7 +104,7 @@ func gateReceipts(u *ui, ids []string, f *inquiryFlags, keyFD, acceptFlaky, as s
 			return err
 		}
 		if !d.Passed() || f.json {
-			return tellDecision(u, d, f.json, "gated")
+			return tellDecision(u, d, f.json, "gated", q.nextOfGate(d, ids)...)
 		}
 		if q.snapshot != nil {
 			(&record{logs: q.logs}).keep(q.snapshot)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -81,12 +82,24 @@ type inquest struct {
 	changed  []string            // paths that differ between a stale gate's tree and the present files
 	path     string              // of the store
 	logs     string
+
+	flags     *inquiryFlags
+	bundle    string                    // that is asked instead of the store
+	lines     []string                  // of what is required
+	culprit   *receipts.Receipt         // of the gravest refusal, if that is about one
+	ofCommit  func(whole string) string // how to test the commit that is asked about
+	nextSteps []string
 }
+
+// An unloadable error says that the rules or their inputs cannot be read: nothing can be judged.
+type unloadable struct{ *failure }
+
+func (e unloadable) Unwrap() error { return e.failure }
 
 // inquest gathers what the flags ask for. rev names a commit to ask about; empty asks
 // about the files as they are.
 func (f *inquiryFlags) inquest(ctx context.Context, rev string) (*inquest, error) {
-	q := &inquest{Query: verify.Query{Session: f.session, Nonce: f.nonce, Fresh: f.fresh, Now: time.Now(), Strict: f.strictly()}, stateDir: f.state}
+	q := &inquest{Query: verify.Query{Session: f.session, Nonce: f.nonce, Fresh: f.fresh, Now: time.Now(), Strict: f.strictly()}, stateDir: f.state, flags: f}
 	var err error
 	if q.keys, q.kept, err = f.anchors(); err != nil {
 		return nil, err
@@ -124,9 +137,9 @@ func (f *inquiryFlags) inquest(ctx context.Context, rev string) (*inquest, error
 	case err == nil && findings.Count(diag.Error) > 0 && !lacks:
 		f := failf(exitRefused, "the matrix %s does not load: %s", m.Name, countFindings(findings))
 		if rev != "" {
-			return nil, f.hint("these are the bytes of %s; `dialect check` in a checkout of it says what is wrong", rev)
+			return nil, &unloadable{f.hint("these are the bytes of %s; `dialect check` in a checkout of it says what is wrong", rev)}
 		}
-		return nil, f.hint("`dialect check` says what is wrong")
+		return nil, &unloadable{f.hint("%s", report.Command([]string{"dialect", "check", m.Name}))}
 	case err == nil:
 		q.root, q.matrix = m.Root, resolve.Matrix(m)
 	case len(f.require) > 0 || f.base != "" || f.routing != "" || !errors.As(err, &fail) || !errors.Is(fail.err, routing.ErrNotFound):
@@ -164,8 +177,11 @@ func (f *inquiryFlags) inquest(ctx context.Context, rev string) (*inquest, error
 	q.logs = logsOf(q.path)
 	if rev == "" && !f.elsewhere {
 		if q.Inputs, err = inputs.Digests(ctx, q.matrix, q.root); err != nil {
-			return nil, failf(exitRefused, "cannot read the inputs of the bindings: %v", err)
+			return nil, &unloadable{failf(exitRefused, "cannot read the inputs of the bindings: %v", err).hint("make readable what is named, or smaller what `inputs` of %s matches", shortPath(m.Path))}
 		}
+	}
+	if err := checkState(f.state, q.path); err != nil {
+		return nil, err
 	}
 	return q, q.present(ctx)
 }
@@ -229,23 +245,29 @@ func (q *inquest) take(ctx context.Context) (*workspace.Snapshot, error) {
 // requirements turns names of bindings into the commands that they run.
 func (q *inquest) requirements(m *routing.Matrix, names []string) error {
 	var err error
-	q.Require, err = requirements(m, names)
+	q.Require, q.lines, err = requirements(m, names)
 	if h, herr := receipts.ParseHash(m.SHA256); herr == nil {
 		q.Matrix = h
 	}
 	return err
 }
 
-func requirements(m *routing.Matrix, names []string) ([]verify.Requirement, error) {
+func requirements(m *routing.Matrix, names []string) (list []verify.Requirement, lines []string, err error) {
 	resolved := func(line string) (*plan.Plan, diag.List) {
 		file, parsed := lang.Parse(diag.NewSource("--require", []byte(line)))
 		return resolve.Resolve(file, m, resolve.Options{Parsed: parsed})
 	}
-	var list []verify.Requirement
 	for _, name := range names {
 		b, several := m.Named(name)
+		if b == nil && len(several) == 0 { // a whole line, as in a script
+			if p, l := resolved(name + "\n"); l.Count(diag.Error) == 0 && len(p.Steps) == 1 {
+				if b = m.ByName(p.Steps[0].Binding); b != nil && len(p.Steps[0].Values) > 0 {
+					return nil, nil, usagef("--require %q: what is required has no values of its own", name).hint("--require %s", b.Name)
+				}
+			}
+		}
 		if len(several) > 0 {
-			return nil, usagef("--require %s: several bindings have that noun: %s", name, strings.Join(several, ", "))
+			return nil, nil, usagef("--require %s: several bindings have that noun: %s", name, strings.Join(several, ", "))
 		}
 		if b == nil {
 			f := usagef("--require %s: the matrix binds nothing of that name", name)
@@ -256,7 +278,7 @@ func requirements(m *routing.Matrix, names []string) ([]verify.Requirement, erro
 			if near := suggest.Near(name, known); near != "" {
 				f.hint("did you mean %q?", near)
 			}
-			return nil, f.hint("`dialect vocab` lists what is bound")
+			return nil, nil, f.hint("`dialect vocab` lists what is bound")
 		}
 		p, l := resolved(b.Verb + " " + b.Noun + "\n")
 		if l.Count(diag.Error) > 0 || len(p.Steps) != 1 {
@@ -264,7 +286,10 @@ func requirements(m *routing.Matrix, names []string) ([]verify.Requirement, erro
 			for _, d := range l {
 				f.hint("%s", d.Message)
 			}
-			return nil, f
+			return nil, nil, f
+		}
+		if lines = append(lines, b.Usage()); strings.ContainsAny(b.Usage(), "{[") {
+			lines[len(lines)-1] = b.Verb + " " + b.Noun
 		}
 		plan.Walk(p.Steps, func(s *plan.Step) {
 			if s.Kind == plan.Composite || s.Kind == plan.Builtin && s.Target == plan.GateResults {
@@ -277,7 +302,44 @@ func requirements(m *routing.Matrix, names []string) ([]verify.Requirement, erro
 			})
 		})
 	}
-	return list, nil
+	return list, lines, nil
+}
+
+// checkState refuses a folder for --state that proves nothing: one that cannot be used, or
+// in which the writers of the store write.
+func checkState(dir, store string) error {
+	if dir == "" {
+		return nil
+	}
+	real, err := realPath(dir)
+	if err != nil {
+		return usagef("--state %s: %v", dir, err)
+	}
+	beside, err := realPath(filepath.Dir(store))
+	if err != nil {
+		return usagef("--state %s: %v", dir, err)
+	}
+	if real == beside || strings.HasPrefix(real, beside+string(filepath.Separator)) {
+		return usagef("--state %s: it is in the store's own folder, where the writers of the store write: name a folder of the verifier's own", dir)
+	}
+	if err := sqlite.CheckState(dir); err != nil {
+		return usagef("--state %s: %v", dir, err)
+	}
+	return nil
+}
+
+// realPath is path, of which the end may be missing, absolute and without links.
+func realPath(path string) (string, error) {
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return "", err
+	}
+	real, err := filepath.EvalSymlinks(path)
+	if !errors.Is(err, fs.ErrNotExist) || path == filepath.Dir(path) {
+		return real, err
+	}
+	real, err = realPath(filepath.Dir(path))
+	return filepath.Join(real, filepath.Base(path)), err
 }
 
 // dirOf is the directory of a step as receipts have it.
@@ -316,16 +378,41 @@ func (q *inquest) changedSince(ctx context.Context, g *receipts.Gate) (paths []s
 	return paths, remedy
 }
 
-// beyond says how the present files, if they are those of a gate, differ from the
-// commit rev; empty if they are others.
-func (q *inquest) beyond(ctx context.Context, g *receipts.Gate, rev string) string {
-	if g == nil || g.Tree == nil || rev == "" {
-		return ""
-	}
+// compareCommit says how the present files, if they are those of a gate, differ from the
+// commit rev; empty if they are others. It finds out how to have the files of rev tested.
+func (q *inquest) compareCommit(ctx context.Context, g *receipts.Gate, rev string) string {
 	s, err := q.take(ctx)
-	if err != nil || s.Bytes != g.Tree.Bytes {
+	if err != nil {
 		return ""
 	}
+	head, err := workspace.Resolve(ctx, q.root, "HEAD", workspace.Options{})
+	if err != nil {
+		return ""
+	}
+	clean, isHead := s.Tree == head.Tree, q.Tree.Tree == head.Tree
+	if checkout := ""; s.Tree != q.Tree.Tree {
+		if !isHead {
+			checkout = report.Command([]string{"git", "checkout", rev}) + " && "
+		}
+		q.ofCommit = func(whole string) string {
+			if clean {
+				return checkout + whole
+			}
+			return "git stash --include-untracked && " + checkout + whole
+		}
+	}
+	if g == nil || g.Tree == nil || s.Bytes != g.Tree.Bytes {
+		return ""
+	}
+	switch {
+	case clean && !isHead:
+		return "the files that were tested are here, and are those of HEAD, not of " + rev
+	case !isHead:
+		return "the files that were tested are here, and are not those of " + rev
+	case clean:
+		return "" // the gate says what a clone would not have
+	}
+	q.ofCommit = func(string) string { return "git add --all && git commit" }
 	if s.Untracked.Count == 0 {
 		return "the files that were tested are here, and are not what " + rev + " holds: commit them"
 	}

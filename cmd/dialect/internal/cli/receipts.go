@@ -24,7 +24,7 @@ func newReceipts(u *ui) *cobra.Command {
 		Use:     "receipts",
 		Aliases: []string{"receipt"},
 		Short:   "list, show, validate, consume and verify receipts",
-		Args:    cobra.NoArgs,
+		Args:    unknownCommand,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			_ = cmd.Help()
 			return exitStatus(exitUsage)
@@ -350,7 +350,7 @@ func showEntry(u *ui, e receipts.Entry) error {
 	case *receipts.Gate:
 		row("id", "%s", receipts.GateID(e.SHA))
 		row("final", "%v", b.Final)
-		row("covers", "lines %d to %d, %d commands", b.Covers.FirstLine, b.Covers.LastLine, b.Covers.Commands)
+		row("covers", "lines %d to %d, %s", b.Covers.FirstLine, b.Covers.LastLine, count(b.Covers.Commands, "command"))
 		row("members", "%d, of which %d required", len(b.Members), b.Required)
 		for _, m := range b.Members {
 			row("", "%s", m)
@@ -364,7 +364,7 @@ func showEntry(u *ui, e receipts.Entry) error {
 		if !b.Place.IsZero() {
 			row("project", "%s of the worktree", b.Place.Text)
 		}
-		row("policy", "%s", b.Policy)
+		row("rules", "%s", rulesWords(b.Policy))
 		if b.Tree != nil {
 			row("tree", "%s", treeText(*b.Tree))
 		}
@@ -374,7 +374,7 @@ func showEntry(u *ui, e receipts.Entry) error {
 		row("run", "%s, session %s", b.Run, b.Session)
 		row("script", "%s, sha256 %s", b.Script.Path.Text, b.Script.SHA256)
 		row("started", "%s", b.Started.UTC().Format(time.RFC3339Nano))
-		row("planned", "%d commands", len(b.Planned)+b.More)
+		row("planned", "%s", count(len(b.Planned)+b.More, "command"))
 		if b.Parent != "" {
 			row("started by", "%s", b.Parent)
 		}
@@ -393,7 +393,7 @@ func showEntry(u *ui, e receipts.Entry) error {
 		}
 	case *receipts.Consumption:
 		row("by", "%s", b.By)
-		row("consumed", "%d records", len(b.Consumed))
+		row("consumed", "%s", count(len(b.Consumed), "record"))
 	default:
 		row("unreadable", "%v", err)
 	}
@@ -403,14 +403,31 @@ func showEntry(u *ui, e receipts.Entry) error {
 		row("consumed", "no")
 	}
 	switch {
+	case e.Key != "" && e.Level < receipts.LevelKey:
+		row("recorded", "by itself: signed by %s, but the key could have been read", e.Key)
 	case e.Key != "":
-		row("trust", "L%d, signed by %s", e.Level, e.Key)
+		row("recorded", "under the key %s", e.Key)
 	case e.Signature != "":
-		row("trust", "L0: signed, by none of the keys that were given with --key")
+		row("recorded", "by itself: signed, by none of the keys that were given with --key")
 	default:
-		row("trust", "L0")
+		row("recorded", "by itself: not signed")
 	}
 	return w.Flush()
+}
+
+// rulesWords says what a gate was made under.
+func rulesWords(name string) string {
+	switch name {
+	case receipts.PolicyPinned:
+		return "as in the baseline that was named, or pinned"
+	case receipts.PolicyNew:
+		return "new: HEAD had no matrix"
+	case receipts.PolicyChanged:
+		return "CHANGED: not those of the baseline"
+	case receipts.PolicyUnpinned:
+		return "compared with HEAD only, or with nothing"
+	}
+	return name
 }
 
 // treeText names a tree for people.
@@ -452,8 +469,9 @@ func newReceiptsValidate(u *ui) *cobra.Command {
 	return cmd
 }
 
-// tellDecision prints a decision; done is the word for what passed.
-func tellDecision(u *ui, d receipts.Decision, asJSON bool, done string) error {
+// tellDecision prints a decision; done is the word for what passed, next what to do where
+// it did not.
+func tellDecision(u *ui, d receipts.Decision, asJSON bool, done string, next ...string) error {
 	if asJSON {
 		doc := struct {
 			Schema   string     `json:"schema"`
@@ -461,7 +479,8 @@ func tellDecision(u *ui, d receipts.Decision, asJSON bool, done string) error {
 			Level    string     `json:"level"`
 			Records  []docEntry `json:"records"`
 			Refusals []Refusal  `json:"refusals,omitempty"`
-		}{Schema: "dialect.decision/1", Verdict: done, Level: fmt.Sprintf("L%d", d.Level), Records: []docEntry{}, Refusals: refusalsOf(d.Refusals)}
+			Next     []string   `json:"next,omitempty"`
+		}{Schema: "dialect.decision/1", Verdict: done, Level: fmt.Sprintf("L%d", d.Level), Records: []docEntry{}, Refusals: refusalsOf(d.Refusals), Next: next}
 		for _, e := range d.Records {
 			doc.Records = append(doc.Records, newDocEntry(e))
 		}
@@ -482,6 +501,9 @@ func tellDecision(u *ui, d receipts.Decision, asJSON bool, done string) error {
 	} else {
 		for _, r := range d.Refusals {
 			fmt.Fprintf(u.out, "refused: %s: %s\n", r.Reason, printable(r.Message))
+		}
+		for _, n := range next {
+			fmt.Fprintf(u.out, "  next: %s\n", printable(n))
 		}
 	}
 	if !d.Passed() {

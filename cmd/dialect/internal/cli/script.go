@@ -19,6 +19,7 @@ import (
 	"github.com/command-dialect/dialect/lang/regular"
 	"github.com/command-dialect/dialect/lang/resolve"
 	"github.com/command-dialect/dialect/lang/routing"
+	"github.com/command-dialect/dialect/runtime/report"
 )
 
 // maxScript bounds what is read of a script, in bytes. It is one more than lang
@@ -98,13 +99,30 @@ func readFile(what, name string) ([]byte, error) {
 	e := usagef("cannot read the %s: %v", what, err)
 	if what == "script" && errors.Is(err, fs.ErrNotExist) {
 		e = usagef("there is no script %s", name)
-		if found, _ := filepath.Glob("*.dlct"); len(found) > 0 {
+		if above := scriptAbove(name); above != "" {
+			e.hint("it is above: dialect run %s", report.Command([]string{above}))
+		} else if found, _ := filepath.Glob("*.dlct"); len(found) > 0 {
 			e.hint("here are: %s", strings.Join(found, ", "))
 		} else {
 			e.hint("`dialect init` writes one for the tools that the project has; `dialect run -e \"Test with go\"` runs a line")
 		}
 	}
 	return nil, e
+}
+
+// scriptAbove returns the nearest script of that name in a folder above this one, as far up
+// as the project goes; empty if there is none.
+func scriptAbove(name string) string {
+	dir, err := os.Getwd()
+	if err != nil || filepath.IsAbs(name) {
+		return ""
+	}
+	for up := ".."; !exists(dir, ".git") && dir != filepath.Dir(dir); up = filepath.Join("..", up) {
+		if dir = filepath.Dir(dir); exists(dir, name) {
+			return filepath.Join(up, name)
+		}
+	}
+	return ""
 }
 
 // stdinNotice is how long standard input may be silent before a notice says that

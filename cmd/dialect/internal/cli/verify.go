@@ -32,12 +32,12 @@ it. Nothing is run, and nothing is consumed.
   RAN OUTSIDE THE MATRIX  the command ran here, but not as a line of a script
   POLICY CHANGED          the matrix, or a file that it pins, is not the trusted one
   TAMPERED                the store is not what was logged
-  DEGRADED                the store cannot be read
+  DEGRADED                the store, or the matrix, cannot be read
 
-In brackets the verdict says who recorded the run, what the rules (the matrix) were
-compared with, and whether the log was kept by the verifier. A run is "recorded by
-itself" unless it was signed with a key that you name with --key. The rules are compared
-with --base, else with your pin ("dialect trust"), else with HEAD, to which an agent can
+What is not VERIFIED ends in lines "next:" with the commands that lead there.
+
+The second line says who recorded the run, what the rules (the matrix) were compared
+with, and whether the log was kept by the verifier. A run is "recorded by itself" unless it was signed with a key that you name with --key. The rules are compared with --base, else with your pin ("dialect trust"), else with HEAD, to which an agent can
 commit.
 
 With --require, --base, --level, --key or --since, and under CI, a pass that came after a
@@ -81,23 +81,31 @@ func runVerify(u *ui, f *inquiryFlags, rev, bundle, id string) error {
 	f.own = true
 	f.elsewhere = bundle != ""
 	q, err := f.inquest(ctx, rev)
-	if err != nil {
-		return err
-	}
 	var res *verify.Result
-	if bundle != "" {
+	var rules *unloadable
+	switch {
+	case errors.As(err, &rules):
+		q = &inquest{flags: f, nextSteps: rules.hints}
+		res, err = broken(verify.Degraded, receipts.Degraded, rules.Error()), nil
+	case err != nil:
+		return err
+	case bundle != "":
+		q.bundle = bundle
 		res, err = q.answerFromBundle(u, bundle, id)
-	} else {
+	default:
 		res, err = q.answer(ctx, id)
 	}
 	if err != nil {
 		return err
 	}
-	q.notes(ctx, res, rev)
+	if rules == nil {
+		q.notes(ctx, res, rev)
+		q.nextSteps = q.nextOf(res, rev)
+	}
 	if f.json {
 		err = verdictJSON(u, q, res)
 	} else {
-		err = q.tell(u, res, rev)
+		err = q.tell(u, res, rev, id)
 	}
 	if err != nil {
 		return err
@@ -121,9 +129,9 @@ func (q *inquest) answer(ctx context.Context, id string) (*verify.Result, error)
 	var unusable *sqlite.UnusableError
 	switch {
 	case errors.Is(err, sqlite.ErrNoStore) && q.kept == nil:
-		return broken(verify.Missing, receipts.Missing, "there is no store of receipts "+shortPath(q.path)), nil
+		return broken(verify.Missing, receipts.Missing, q.noStore()), nil
 	case errors.Is(err, sqlite.ErrNoStore):
-		return broken(verify.Tampered, receipts.Missing, "a head was kept of it, and the store "+shortPath(q.path)+" is gone"), nil
+		return broken(verify.Tampered, receipts.Missing, "a head was kept of the store "+shortPath(q.path)+", and the store is gone"), nil
 	case errors.As(err, &unusable):
 		return broken(verify.Degraded, receipts.Degraded, err.Error()), nil
 	case err != nil:
@@ -134,7 +142,7 @@ func (q *inquest) answer(ctx context.Context, id string) (*verify.Result, error)
 	var lookup *verify.LookupError
 	switch {
 	case errors.As(err, &lookup) && lookup.Bad:
-		return nil, usagef("%v", err)
+		return nil, badID(id, err)
 	case errors.As(err, &lookup):
 		return broken(verify.Missing, receipts.Missing, err.Error()), nil
 	case err != nil && ctx.Err() != nil:
@@ -142,7 +150,17 @@ func (q *inquest) answer(ctx context.Context, id string) (*verify.Result, error)
 	case err != nil:
 		return broken(verify.Degraded, receipts.Degraded, err.Error()), nil
 	}
+	q.culprit = culprit(res, func(id string) (receipts.Entry, error) { return s.Get(ctx, id) })
 	return res, nil
+}
+
+// noStore says where a store was looked for.
+func (q *inquest) noStore() string {
+	text := "there is no store of receipts " + shortPath(q.path)
+	if q.flags.store != "" {
+		return text
+	}
+	return text + ": it is looked for beside the matrix, in " + q.root + "; --store names another, such as that of another worktree"
 }
 
 // notes adds to a result what the store cannot know.
@@ -153,9 +171,44 @@ func (q *inquest) notes(ctx context.Context, res *verify.Result, rev string) {
 		if q.changed, remedy = q.changedSince(ctx, res.Body); len(q.changed) > 0 && remedy != "" {
 			note("%s", remedy)
 		}
-		if text := q.beyond(ctx, res.Body, rev); text != "" {
+	}
+	if (res.Verdict == verify.Stale || res.Verdict == verify.Missing) && rev != "" {
+		if text := q.compareCommit(ctx, res.Body, rev); text != "" {
 			note("%s", text)
 		}
+	}
+	for i, r := range res.Refusals {
+		if r.Reason != receipts.InputsChanged {
+			continue
+		}
+		for _, m := range res.Members {
+			if v, _ := m.Parse(); m.SHA == r.SHA {
+				if list := q.matrix.Inputs[v.(*receipts.Receipt).Binding]; len(list) > 0 {
+					res.Refusals[i].Message += ": " + strings.Join(list, ", ")
+				}
+			}
+		}
+	}
+	if rev != "" || q.flags.elsewhere {
+		var names []string
+		for _, m := range res.Members {
+			v, _ := m.Parse()
+			if r, ok := v.(*receipts.Receipt); ok && !r.Inputs.IsZero() && !slices.Contains(names, r.Binding) {
+				names = append(names, r.Binding)
+			}
+		}
+		if len(names) > 0 {
+			note("the inputs of %s were not compared: --tree and --bundle do not see the files that a binding names as `inputs`", strings.Join(names, ", "))
+		}
+	}
+	if res.Verdict == verify.Verified && res.Gate.Consumption != nil {
+		note("the gate %s was consumed by %s at %s", receipts.GateID(res.Gate.SHA), res.Gate.Consumption.Who(), stamp(res.Gate.Consumption.At))
+	}
+	switch n := res.Below; {
+	case n == 1:
+		note("1 record about these files is below the level that is asked for, and does not count")
+	case n > 1:
+		note("%d records about these files are below the level that is asked for, and do not count", n)
 	}
 	if s := q.snapshot; s != nil && s.Absent.Count > 0 {
 		note("a sparse checkout left out %s: nothing that ran has seen them", count(s.Absent.Count, "file"))
@@ -168,7 +221,7 @@ func (q *inquest) notes(ctx context.Context, res *verify.Result, rev string) {
 		if ok {
 			name = r.Line.File.Text
 		}
-		if name == "" || name == "-" || name == "-e" || seen[name] || q.trusted == nil || r.Script.IsZero() {
+		if !isScript(name) || seen[name] || q.trusted == nil || r.Script.IsZero() {
 			continue
 		}
 		seen[name] = true
@@ -236,26 +289,26 @@ func (q *inquest) trust(res *verify.Result) string {
 func lastWords(res *verify.Result) string {
 	var list []string
 	if n := res.Failures; n > 0 {
-		list = append(list, "failed "+report.Times(n))
+		list = append(list, "failed "+report.Times(n)+" on exactly these files")
 	}
 	if n := res.Early; n > 0 {
-		list = append(list, "ended early "+report.Times(n))
+		list = append(list, report.CutShort(n))
 	}
 	text := ""
 	if len(list) > 0 {
-		text = ", but " + strings.Join(list, " and ") + " on exactly these files"
+		text = ", but " + strings.Join(list, ", and ")
 	}
 	if n := res.OtherInputs; n > 0 {
 		text += fmt.Sprintf(", and failed %s with other inputs", report.Times(n))
 	}
 	if len(res.Accepted) > 0 {
-		text += ", failures accepted: " + strings.Join(res.Accepted, "; ")
+		text += ", after a failure " + strings.Join(res.Accepted, ", and one ")
 	}
 	return printable(text)
 }
 
 // tell prints a verdict for people.
-func (q *inquest) tell(u *ui, res *verify.Result, rev string) error {
+func (q *inquest) tell(u *ui, res *verify.Result, rev, id string) error {
 	w := u.out
 	subject := "this tree"
 	if rev != "" {
@@ -263,11 +316,17 @@ func (q *inquest) tell(u *ui, res *verify.Result, rev string) error {
 	}
 	about := ""
 	if res.Body != nil {
-		about = fmt.Sprintf("; gate %s of %s", receipts.GateID(res.Gate.SHA), stamp(res.Body.Timestamp))
+		about = fmt.Sprintf("gate %s of %s", receipts.GateID(res.Gate.SHA), stamp(res.Body.Timestamp))
+		if res.Verdict != verify.Verified && id == "" {
+			about = "last gate: " + about[len("gate "):]
+		}
+		if q.Tree != nil && (res.Body.Tree == nil || !res.Body.Tree.Matches(*q.Tree)) {
+			about += ", of other files"
+		}
+		about = "; " + about
 	}
-	trust := " (" + q.trust(res) + ")"
 	if res.Verdict == verify.Verified {
-		what := count(len(res.Members), "command") + scriptOf(res)
+		what := count(len(res.Members), "command") + scriptOfAll(res)
 		if len(q.Require) > 0 {
 			what = strings.Join(q.required(), ", ")
 		}
@@ -275,12 +334,16 @@ func (q *inquest) tell(u *ui, res *verify.Result, rev string) error {
 		if res.Body.Reused > 0 {
 			reused = fmt.Sprintf(", %d reused", res.Body.Reused)
 		}
-		fmt.Fprintf(w, "VERIFIED: %s passed on %s%s%s%s%s\n", what, subject, reused, lastWords(res), about, trust)
+		fmt.Fprintf(w, "VERIFIED: %s passed on %s%s%s%s\n  %s\n", what, subject, reused, lastWords(res), about, q.trust(res))
 	} else {
-		fmt.Fprintf(w, "%s: %s is not verified%s%s\n", res.Verdict, subject, about, trust)
-		for i, r := range res.Refusals {
+		fmt.Fprintf(w, "%s: %s is not verified%s\n  %s\n", res.Verdict, subject, about, q.trust(res))
+		shown := slices.DeleteFunc(slices.Clone(res.Refusals), func(r receipts.Refusal) bool {
+			// That an older gate is of other files is no news beside what failed on these.
+			return r.Reason == receipts.TreeChanged && r.SHA.IsZero() && res.Refusals[0].Reason != receipts.TreeChanged
+		})
+		for i, r := range shown {
 			if i == 10 {
-				fmt.Fprintf(w, "  and %d more\n", len(res.Refusals)-i)
+				fmt.Fprintf(w, "  and %d more\n", len(shown)-i)
 				break
 			}
 			fmt.Fprintf(w, "  %s\n", printable(r.Message))
@@ -297,11 +360,11 @@ func (q *inquest) tell(u *ui, res *verify.Result, rev string) error {
 			return err
 		}
 	}
-	if res.Below > 0 {
-		res.Notes = append(res.Notes, fmt.Sprintf("%s about these files is not signed by a --key, and does not count", count(res.Below, "record")))
-	}
 	for _, n := range res.Notes {
 		fmt.Fprintf(w, "  note: %s\n", printable(n))
+	}
+	for _, n := range q.nextSteps {
+		fmt.Fprintf(w, "  next: %s\n", printable(n))
 	}
 	return nil
 }
@@ -317,8 +380,8 @@ func (q *inquest) required() []string {
 	return names
 }
 
-// scriptOf names the script that the members of a result are lines of, if it is one.
-func scriptOf(res *verify.Result) string {
+// scriptOfAll names the script that the members of a result are lines of, if it is one.
+func scriptOfAll(res *verify.Result) string {
 	name := ""
 	for _, m := range res.Members {
 		v, _ := m.Parse()
@@ -328,7 +391,7 @@ func scriptOf(res *verify.Result) string {
 		}
 		name = r.Line.File.Text
 	}
-	if name == "" || name == "-" || name == "-e" {
+	if !isScript(name) {
 		return ""
 	}
 	return " of " + printable(name)
@@ -395,6 +458,7 @@ type VerdictDocument struct {
 	Changed  []string  `json:"changed,omitempty"`
 	Refusals []Refusal `json:"refusals,omitempty"`
 	Notes    []string  `json:"notes,omitempty"`
+	Next     []string  `json:"next,omitempty"` // what to do: commands, and words where a person decides
 }
 
 // A DocTree is a state of the files.
@@ -409,7 +473,7 @@ func verdictJSON(u *ui, q *inquest, res *verify.Result) error {
 		Level: fmt.Sprintf("L%d", res.Level), LogKept: res.Kept,
 		Rules: q.state.Name(), RulesOf: q.state.Against, RulesCommit: q.state.Commit,
 		Failures: res.Failures, EarlyEnds: res.Early, OtherInputs: res.OtherInputs, Accepted: res.Accepted, Unsigned: res.Below,
-		Changed: q.changed, Refusals: refusalsOf(res.Refusals), Notes: res.Notes,
+		Changed: q.changed, Refusals: refusalsOf(res.Refusals), Notes: res.Notes, Next: q.nextSteps,
 	}
 	if q.Tree != nil {
 		doc.Tree = &DocTree{Tree: q.Tree.Tree}

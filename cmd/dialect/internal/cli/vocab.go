@@ -83,7 +83,7 @@ func newVocab(u *ui) *cobra.Command {
 			slices.SortStableFunc(lines, func(a, b vocabLine) int { return strings.Compare(a.Verb, b.Verb) })
 			w := tabwriter.NewWriter(u.out, 0, 0, 2, ' ', 0)
 			for _, l := range lines {
-				fmt.Fprintf(w, "%s\t%s\t%s:%d\n", l.Usage, l.Runs, l.File, l.Line)
+				fmt.Fprintf(w, "%s\t%s\t%s\t%s:%d\n", l.Usage, l.Binding, l.Runs, l.File, l.Line)
 			}
 			return w.Flush()
 		},

@@ -1,0 +1,335 @@
+package cli
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/command-dialect/dialect/receipts"
+	"github.com/command-dialect/dialect/receipts/verify"
+	"github.com/command-dialect/dialect/runtime/policy"
+	"github.com/command-dialect/dialect/runtime/report"
+)
+
+// run is the command line of a run for the store and the matrix that were asked about.
+func (q *inquest) run(args ...string) string {
+	words := []string{"dialect", "run"}
+	if q.flags.store != "" {
+		words = append(words, "--store", shortPath(q.path))
+	}
+	if q.flags.routing != "" {
+		words = append(words, "--routing", q.flags.routing)
+	}
+	return report.Command(append(words, args...))
+}
+
+// scriptOf returns the script that a line of a run is in, as a path from here; empty if it
+// is not a file that is here. The log has the name as the user of the run wrote it; the
+// document of the run, where it is kept, the whole path.
+func (q *inquest) scriptOf(run, name string) string {
+	if d, err := historyOf(q.logs).read(run); err == nil && d.Script.Path != "" && (name == "" || filepath.Base(name) == filepath.Base(d.Script.Path)) && exists(d.Script.Path, ".") {
+		return shortPath(d.Script.Path)
+	}
+	if !isScript(name) {
+		return ""
+	}
+	if !filepath.IsAbs(name) {
+		name = filepath.Join(q.root, filepath.FromSlash(name))
+	}
+	if !exists(name, ".") {
+		return ""
+	}
+	return shortPath(name)
+}
+
+// isScript reports whether the file of a line is a script, and not standard input, -e or
+// `dialect exec`.
+func isScript(name string) bool {
+	return name != "" && name != "-" && name != "-e" && name != "exec"
+}
+
+// script returns the script to run again: that of the gate, else that of the last run, else
+// one that the project has. Without any it is a word that the user replaces.
+func (q *inquest) script(g *receipts.Gate, members []*receipts.Entry) string {
+	if g != nil && g.Place == q.Place {
+		if name := q.scriptOf(g.Run, ""); name != "" {
+			return name
+		}
+		for _, m := range members {
+			v, _ := m.Parse()
+			if r, ok := v.(*receipts.Receipt); ok {
+				if name := q.scriptOf(r.Run, r.Line.File.Text); name != "" {
+					return name
+				}
+			}
+		}
+	}
+	for i, run := range historyOf(q.logs).names() {
+		if i == 20 {
+			break
+		}
+		if name := q.scriptOf(run, ""); name != "" {
+			return name
+		}
+	}
+	if name := filepath.Join(q.root, "quality.dlct"); exists(name, ".") {
+		return shortPath(name)
+	}
+	if found, _ := filepath.Glob(filepath.Join(q.root, "*.dlct")); len(found) == 1 {
+		return shortPath(found[0])
+	}
+	return "SCRIPT"
+}
+
+// again is the command that takes a receipt again: its line, or what `dialect exec` ran.
+func (q *inquest) again(r *receipts.Receipt) string {
+	switch name := q.scriptOf(r.Run, r.Line.File.Text); {
+	case r.Binding == "" || r.Line.File.Text == "exec":
+		words := []string{"dialect", "exec"}
+		if q.flags.store != "" {
+			words = append(words, "--store", shortPath(q.path))
+		}
+		if r.Binding != "" {
+			words = append(words, "--as", r.Binding)
+		}
+		words = append(words, "--")
+		for _, a := range r.Argv {
+			words = append(words, a.String())
+		}
+		return report.Command(words)
+	case name != "":
+		return q.run(name + ":" + strconv.Itoa(r.Line.Number))
+	}
+	return q.run("-e", r.Line.Text.Text)
+}
+
+// runRequired runs what is required, a line each, as a script of its own: a gate over a
+// part of a script is not final. Where nothing is required it runs the script.
+func (q *inquest) runRequired(script string) string {
+	if len(q.lines) == 0 {
+		return q.run(script)
+	}
+	return report.Command(append([]string{"printf", `%s\n`}, q.lines...)) + " | " + q.run()
+}
+
+// next says what to do about a refusal: commands, and where a person has to decide, what
+// about. script is the one that was run, culprit the receipt that the refusal is of, or nil.
+func (q *inquest) next(reason receipts.Reason, verdict verify.Verdict, script string, culprit *receipts.Receipt, rev string) []string {
+	whole := q.run(script)
+	switch reason {
+	case receipts.NotSucceeded, receipts.Superseded, receipts.NotTerminal:
+		if culprit == nil {
+			return []string{whole}
+		}
+		list := []string{q.again(culprit)}
+		if culprit.Binding != "" && culprit.Line.File.Text != "exec" && isScript(culprit.Line.File.Text) {
+			list = append(list, q.run(q.scriptFor(culprit, script)))
+		}
+		return list
+	case receipts.FlakyPass:
+		words := []string{"--accept-flaky", "REASON"}
+		text := "if what the tools depend on was installed or changed since, name it as `inputs` of the binding and run again"
+		if culprit != nil && culprit.Binding != "" {
+			text = "if what the tools depend on was installed or changed since, name it as `inputs` of the binding (`" +
+				report.Command([]string{"dialect", "explain", culprit.Line.Text.Text}) + "` shows it) and run again"
+			script = q.scriptFor(culprit, script)
+		}
+		return []string{text + "; else accept it: " + q.run(append(words, script)...)}
+	case receipts.OtherPolicy:
+		return q.nextOfPolicy(whole)
+	case receipts.Outside:
+		return []string{q.runRequired(script)}
+	case receipts.NotCovered, receipts.CommandDiffers, receipts.NotFinal:
+		if q.ofCommit != nil {
+			return []string{q.ofCommit(q.runRequired(script))}
+		}
+		return []string{q.runRequired(script)}
+	case receipts.LevelTooLow:
+		return []string{q.run("--key-fd", "3", script) + " 3< <(cat boss.key)"}
+	case receipts.OtherRun:
+		return []string{q.run("--session", q.Session, script)}
+	case receipts.OtherNonce:
+		return []string{q.run("--nonce", q.Nonce, script)}
+	case receipts.Tampered, receipts.NotInLog:
+		return []string{q.audit() + " names what was changed; evidence that was changed cannot be mended: keep a copy of the store, move it away, and run again"}
+	case receipts.Degraded:
+		return []string{"dialect doctor", "mv " + report.Command([]string{shortPath(q.path), shortPath(q.path) + ".bad"}) + " && " + whole}
+	case receipts.Inexact:
+		return []string{"commit or remove what a clone of " + rev + " would not have, then: " + whole}
+	case receipts.Consumed, receipts.Spent:
+		return []string{"a receipt is consumed once; make new ones: " + whole}
+	case receipts.Repeated:
+		return []string{"name each receipt once"}
+	case receipts.NoTree:
+		if q.Tree == nil {
+			return []string{"mend what keeps the files from being read, then: " + whole}
+		}
+	case receipts.NotReceipt:
+		return []string{"dialect receipts list"}
+	case receipts.Missing:
+		if verdict == verify.Missing && script == "SCRIPT" && len(q.lines) > 0 {
+			return []string{q.runRequired(script)}
+		}
+	}
+	if q.ofCommit != nil {
+		return []string{q.ofCommit(whole)}
+	}
+	if culprit != nil && culprit.Line.File.Text == "exec" {
+		return []string{q.again(culprit)}
+	}
+	return []string{whole}
+}
+
+// scriptFor is the script of a receipt, or the given one.
+func (q *inquest) scriptFor(r *receipts.Receipt, script string) string {
+	if name := q.scriptOf(r.Run, r.Line.File.Text); name != "" {
+		return name
+	}
+	return script
+}
+
+func (q *inquest) nextOfPolicy(whole string) []string {
+	switch {
+	case q.Policy == "": // the gate is of other rules, the present ones are the trusted
+		return []string{whole}
+	case q.state.Complaint() == "":
+		return []string{"ask again: the rules changed while they were read"}
+	case q.flags.base != "":
+		return []string{"review the difference, then name the commit that you trust with --base"}
+	case q.state.Kind == policy.Pinned:
+		return []string{"review the difference, then `dialect trust` it"}
+	}
+	return []string{"review the difference, then commit it, name the commit that you trust with --base, or `dialect trust` it"}
+}
+
+// audit is the command that says what was changed in the store or the bundle.
+func (q *inquest) audit() string {
+	words := []string{"dialect", "receipts", "verify"}
+	switch {
+	case q.bundle != "":
+		words = append(words, "--bundle", q.bundle)
+	case q.flags.store != "":
+		words = append(words, "--store", shortPath(q.path))
+	}
+	for _, k := range q.flags.keys {
+		words = append(words, "--key", k)
+	}
+	if q.flags.since != "" {
+		words = append(words, "--since", q.flags.since)
+	}
+	return report.Command(words)
+}
+
+// nextOf is what to do about the gravest refusal of a result.
+func (q *inquest) nextOf(res *verify.Result, rev string) []string {
+	if res.Verdict == verify.Verified || len(res.Refusals) == 0 {
+		return nil
+	}
+	first := res.Refusals[0]
+	list := q.next(first.Reason, res.Verdict, q.script(res.Body, res.Members), q.culprit, rev)
+	if first.Reason == receipts.Outside {
+		list[0] += ", or gate the receipt: " + report.Command(append(append([]string{"dialect", "gate"}, q.requireFlags()...), first.SHA.Short()))
+	}
+	return list
+}
+
+func (q *inquest) requireFlags() (words []string) {
+	for _, name := range q.flags.require {
+		words = append(words, "--require", name)
+	}
+	return words
+}
+
+// nextOfDecision is what to do about the first refusal of a consumption or a gate.
+func (q *inquest) nextOfDecision(d receipts.Decision) []string {
+	if d.Passed() {
+		return nil
+	}
+	first := d.Refusals[0]
+	var culprit *receipts.Receipt
+	var gate *receipts.Gate
+	var of []*receipts.Entry
+	for i := range d.Records {
+		e := &d.Records[i]
+		v, _ := e.Parse()
+		switch b := v.(type) {
+		case *receipts.Gate:
+			if gate == nil {
+				gate = b
+			}
+		case *receipts.Receipt:
+			of = append(of, e)
+			if e.SHA == first.SHA {
+				culprit = b
+			}
+		}
+	}
+	if gate == nil && len(of) > 0 {
+		gate = &receipts.Gate{Place: q.Place}
+	}
+	if first.Reason == receipts.Missing {
+		return []string{"dialect receipts list"}
+	}
+	return q.next(first.Reason, "", q.script(gate, of), culprit, "")
+}
+
+// nextOfGate is what to do about the first refusal of a gate over the receipts ids.
+func (q *inquest) nextOfGate(d receipts.Decision, ids []string) []string {
+	if d.Passed() {
+		return nil
+	}
+	gate := append([]string{"dialect", "gate"}, q.requireFlags()...)
+	switch d.Refusals[0].Reason {
+	case receipts.FlakyPass:
+		return []string{"accept it: " + report.Command(slices.Concat(gate, []string{"--accept-flaky", "REASON"}, ids))}
+	case receipts.NotCovered:
+		return []string{"name a receipt of each command that is required, or run them: " + q.runRequired("SCRIPT")}
+	}
+	return q.nextOfDecision(d)
+}
+
+// culprit returns the receipt of the gravest refusal; nil if it is about none. get finds a
+// record.
+func culprit(res *verify.Result, get func(id string) (receipts.Entry, error)) *receipts.Receipt {
+	i := slices.IndexFunc(res.Refusals, func(r receipts.Refusal) bool { return !r.SHA.IsZero() })
+	if i != 0 {
+		return nil
+	}
+	e, err := get(res.Refusals[0].SHA.String())
+	if err != nil {
+		return nil
+	}
+	v, _ := e.Parse()
+	r, _ := v.(*receipts.Receipt)
+	return r
+}
+
+// checkIDs refuses what cannot be the id of a record, with what was meant, perhaps.
+func checkIDs(ids ...string) error {
+	for _, id := range ids {
+		if !verify.IsID(id) {
+			return badID(id, &verify.LookupError{ID: id, Bad: true})
+		}
+	}
+	return nil
+}
+
+// badID is the usage error about an id, with the flag that was meant, as far as that shows.
+func badID(id string, err error) *failure {
+	f := usagef("%v", err)
+	info, serr := os.Stat(id)
+	switch {
+	case serr == nil && info.IsDir():
+		f.hint("to ask about the project in that folder: cd %s && dialect verify", report.Command([]string{id}))
+		f.hint("to insist on a binding of that name: --require %s", report.Command([]string{id}))
+	case serr == nil && strings.HasSuffix(id, ".dlct"):
+		f.hint("verify asks about the files, not about a script: dialect verify; --require NAME insists on a binding")
+	case serr == nil:
+		f.hint("verify asks about all files of the project: dialect verify")
+	default:
+		f.hint("to ask about a commit: --tree %s; to insist on a binding: --require %[1]s", report.Command([]string{id}))
+	}
+	return f
+}
