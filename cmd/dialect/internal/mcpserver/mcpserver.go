@@ -222,6 +222,7 @@ type verdict struct {
 	Records  []struct{ ID string }
 	Refusals []struct{ Message string }
 	Notes    []string
+	Next     []string
 }
 
 func (t *tools) verify(ctx context.Context, _ *mcp.CallToolRequest, in verifyInput) (*mcp.CallToolResult, answer, error) {
@@ -284,6 +285,9 @@ func (t *tools) consume(ctx context.Context, _ *mcp.CallToolRequest, in consumeI
 	}
 	for _, n := range v.Notes {
 		text += "\n  note: " + n
+	}
+	for _, n := range v.Next {
+		text += "\n  next: " + n
 	}
 	o.stdout = []byte(text + "\n")
 	return o.answer(v.Gate, 0)

@@ -356,7 +356,7 @@ func TestConsumeJudges(t *testing.T) {
 	gate := call(t, s, "run", map[string]any{"script": "ok.dlct"}).Gate
 	write(t, dir, "new.txt", "after the run")
 	for name, args := range map[string]map[string]any{"verify": {"gate": gate}, "consume": {"gate": gate}} {
-		if a := call(t, s, name, args); !a.IsError || a.ExitStatus != 3 || a.Gate != "" || !strings.Contains(a.Text, "STALE") {
+		if a := call(t, s, name, args); !a.IsError || a.ExitStatus != 3 || a.Gate != "" || !strings.Contains(a.Text, "STALE") || !strings.Contains(a.Text, "next: dialect run ok.dlct") {
 			t.Errorf("%s: %+v", name, a)
 		}
 	}
