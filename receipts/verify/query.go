@@ -416,7 +416,7 @@ func (s *Session) judgeLeaf(q Query, e *receipts.Entry) *Result {
 	case w == nil:
 		res.no(Stale, receipts.NoTree, e.SHA, "%s does not say what tree it ran on: take it without --no-tree", name)
 	case !w.Before.Matches(*q.Tree) || w.After != nil && !w.After.Matches(*q.Tree):
-		res.no(Stale, receipts.TreeChanged, e.SHA, "the tree is not the one that %s is about: run it again", name)
+		res.no(Stale, receipts.TreeChanged, e.SHA, "the files changed since %s", name)
 	}
 	s.last(q, res)
 	return res

@@ -88,6 +88,8 @@ type inquest struct {
 	lines     []string                  // of what is required
 	culprit   *receipts.Receipt         // of the gravest refusal, if that is about one
 	ofCommit  func(whole string) string // how to test the commit that is asked about
+	noRecord  bool                      // the id that is asked about names no record
+	stores    []string                  // in folders below, where there is none here
 	nextSteps []string
 }
 

@@ -13,16 +13,31 @@ import (
 	"github.com/command-dialect/dialect/runtime/report"
 )
 
-// run is the command line of a run for the store and the matrix that were asked about.
+// run is the command line of a run whose gate has what was asked for: the store, the matrix,
+// the session, the nonce and the key.
 func (q *inquest) run(args ...string) string {
-	words := []string{"dialect", "run"}
-	if q.flags.store != "" {
-		words = append(words, "--store", shortPath(q.path))
-	}
+	words := append([]string{"dialect", "run"}, q.storeFlags()...)
 	if q.flags.routing != "" {
 		words = append(words, "--routing", q.flags.routing)
 	}
+	if q.Session != "" {
+		words = append(words, "--session", q.Session)
+	}
+	if q.Nonce != "" {
+		words = append(words, "--nonce", q.Nonce)
+	}
+	if q.Level > receipts.LevelHash {
+		return report.Command(append(append(words, "--key-fd", "3"), args...)) + " 3< <(cat boss.key)"
+	}
 	return report.Command(append(words, args...))
+}
+
+// storeFlags names the store, if the asker did.
+func (q *inquest) storeFlags() []string {
+	if q.flags.store == "" {
+		return nil
+	}
+	return []string{"--store", shortPath(q.path)}
 }
 
 // scriptOf returns the script that a line of a run is in, as a path from here; empty if it
@@ -87,10 +102,7 @@ func (q *inquest) script(g *receipts.Gate, members []*receipts.Entry) string {
 func (q *inquest) again(r *receipts.Receipt) string {
 	switch name := q.scriptOf(r.Run, r.Line.File.Text); {
 	case r.Binding == "" || r.Line.File.Text == "exec":
-		words := []string{"dialect", "exec"}
-		if q.flags.store != "" {
-			words = append(words, "--store", shortPath(q.path))
-		}
+		words := append([]string{"dialect", "exec"}, q.storeFlags()...)
 		if r.Binding != "" {
 			words = append(words, "--as", r.Binding)
 		}
@@ -146,12 +158,6 @@ func (q *inquest) next(reason receipts.Reason, verdict verify.Verdict, script st
 			return []string{q.ofCommit(q.runRequired(script))}
 		}
 		return []string{q.runRequired(script)}
-	case receipts.LevelTooLow:
-		return []string{q.run("--key-fd", "3", script) + " 3< <(cat boss.key)"}
-	case receipts.OtherRun:
-		return []string{q.run("--session", q.Session, script)}
-	case receipts.OtherNonce:
-		return []string{q.run("--nonce", q.Nonce, script)}
 	case receipts.Tampered, receipts.NotInLog:
 		return []string{q.audit() + " names what was changed; evidence that was changed cannot be mended: keep a copy of the store, move it away, and run again"}
 	case receipts.Degraded:
@@ -167,7 +173,7 @@ func (q *inquest) next(reason receipts.Reason, verdict verify.Verdict, script st
 			return []string{"mend what keeps the files from being read, then: " + whole}
 		}
 	case receipts.NotReceipt:
-		return []string{"dialect receipts list"}
+		return []string{report.Command(append([]string{"dialect", "receipts", "list"}, q.storeFlags()...))}
 	case receipts.Missing:
 		if verdict == verify.Missing && script == "SCRIPT" && len(q.lines) > 0 {
 			return []string{q.runRequired(script)}
@@ -210,8 +216,8 @@ func (q *inquest) audit() string {
 	switch {
 	case q.bundle != "":
 		words = append(words, "--bundle", q.bundle)
-	case q.flags.store != "":
-		words = append(words, "--store", shortPath(q.path))
+	default:
+		words = append(words, q.storeFlags()...)
 	}
 	for _, k := range q.flags.keys {
 		words = append(words, "--key", k)
@@ -227,10 +233,16 @@ func (q *inquest) nextOf(res *verify.Result, rev string) []string {
 	if res.Verdict == verify.Verified || len(res.Refusals) == 0 {
 		return nil
 	}
+	switch {
+	case q.noRecord:
+		return []string{report.Command(append([]string{"dialect", "receipts", "list"}, q.storeFlags()...))}
+	case len(q.stores) > 0:
+		return []string{"cd " + report.Command([]string{filepath.Dir(filepath.Dir(q.stores[0]))}) + " && dialect verify"}
+	}
 	first := res.Refusals[0]
 	list := q.next(first.Reason, res.Verdict, q.script(res.Body, res.Members), q.culprit, rev)
 	if first.Reason == receipts.Outside {
-		list[0] += ", or gate the receipt: " + report.Command(append(append([]string{"dialect", "gate"}, q.requireFlags()...), first.SHA.Short()))
+		list[0] += ", or gate the receipt: " + report.Command(slices.Concat([]string{"dialect", "gate"}, q.storeFlags(), q.requireFlags(), []string{first.SHA.Short()}))
 	}
 	return list
 }
@@ -270,7 +282,7 @@ func (q *inquest) nextOfDecision(d receipts.Decision) []string {
 		gate = &receipts.Gate{Place: q.Place}
 	}
 	if first.Reason == receipts.Missing {
-		return []string{"dialect receipts list"}
+		return []string{report.Command(append([]string{"dialect", "receipts", "list"}, q.storeFlags()...))}
 	}
 	return q.next(first.Reason, "", q.script(gate, of), culprit, "")
 }
@@ -280,7 +292,7 @@ func (q *inquest) nextOfGate(d receipts.Decision, ids []string) []string {
 	if d.Passed() {
 		return nil
 	}
-	gate := append([]string{"dialect", "gate"}, q.requireFlags()...)
+	gate := slices.Concat([]string{"dialect", "gate"}, q.storeFlags(), q.requireFlags())
 	switch d.Refusals[0].Reason {
 	case receipts.FlakyPass:
 		return []string{"accept it: " + report.Command(slices.Concat(gate, []string{"--accept-flaky", "REASON"}, ids))}

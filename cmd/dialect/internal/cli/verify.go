@@ -144,6 +144,7 @@ func (q *inquest) answer(ctx context.Context, id string) (*verify.Result, error)
 	case errors.As(err, &lookup) && lookup.Bad:
 		return nil, badID(id, err)
 	case errors.As(err, &lookup):
+		q.noRecord = true
 		return broken(verify.Missing, receipts.Missing, err.Error()), nil
 	case err != nil && ctx.Err() != nil:
 		return nil, err
@@ -160,6 +161,10 @@ func (q *inquest) noStore() string {
 	if q.flags.store != "" {
 		return text
 	}
+	if q.stores, _ = filepath.Glob(filepath.Join("*", storeDir, storeFile)); len(q.stores) > 0 && q.matrix.Path == "" {
+		return text + ": a run keeps its receipts beside its matrix, as in " + strings.Join(q.stores[:min(len(q.stores), 3)], ", ")
+	}
+	q.stores = nil
 	return text + ": it is looked for beside the matrix, in " + q.root + "; --store names another, such as that of another worktree"
 }
 
