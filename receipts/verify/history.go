@@ -1,0 +1,296 @@
+package verify
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/command-dialect/dialect/receipts"
+)
+
+// lookAround adds what else the last word about the tree is: of the requirements, or
+// of every bound line where nothing is required.
+func (s *Session) lookAround(q Query, res *Result) {
+	if q.Tree == nil || s.err != nil {
+		return
+	}
+	h := s.history(nil, *q.Tree)
+	named := make(map[receipts.Hash]bool)
+	for _, r := range res.Refusals {
+		named[r.SHA] = true
+	}
+	keys := make([]uint64, 0, len(h.about))
+	for k := range h.about {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	for _, k := range keys {
+		if q.Strict && !q.asks(k) && len(q.Require) > 0 {
+			continue
+		}
+		failures, passes := h.lastWords(q, k, res.below)
+		accepted := s.accepted(failures)
+		for _, f := range failures {
+			if !named[f.SHA] && !accepted[f.SHA] && !overtaken(f, passes) {
+				q.lastWord(res, k, f)
+			}
+		}
+		for _, p := range passes {
+			q.lastWord(res, k, p)
+		}
+	}
+}
+
+// overtaken reports whether a failure under no binding was followed by a pass under one,
+// which was held to no less.
+func overtaken(f *receipts.Entry, passes []*receipts.Entry) bool {
+	return receipt(f).Binding == "" && slices.ContainsFunc(passes, func(p *receipts.Entry) bool {
+		return receipt(p).Binding != "" && p.Seq > f.Seq && p.Level >= f.Level
+	})
+}
+
+// lastWord adds what the last word about a command under a binding, or under none, refuses.
+func (q Query) lastWord(res *Result, command uint64, last *receipts.Entry) {
+	r := receipt(last)
+	switch {
+	case r.Place != q.Place || r.Binding == "" && !q.asks(command):
+	case answerOf(last) == no:
+		res.add(Failed, receipts.Refusal{Reason: receipts.NotSucceeded, SHA: last.SHA, Line: r.Line.Number, Step: r.Step,
+			Message: fmt.Sprintf("%s failed on this tree, and has not passed on it since: receipt %s", describe(r), last.SHA.Short())})
+	case r.Binding == "" && res.Verdict != "" && res.Verdict != Verified:
+		for _, need := range q.Require {
+			if need.Command == r.Command && need.Dir == r.Dir {
+				res.add(Outside, receipts.Refusal{Reason: receipts.Outside, SHA: last.SHA,
+					Message: fmt.Sprintf("%s ran on this tree, but not as a line of a script: receipt %s", need.Words, last.SHA.Short())})
+			}
+		}
+	}
+}
+
+// last checks each member against what else the log knows of its command on its tree,
+// whatever the environment: a failure is never forgotten.
+func (s *Session) last(q Query, res *Result) {
+	var trees []receipts.Tree
+	if q.Tree != nil && res.isOf(*q.Tree) {
+		trees = append(trees, *q.Tree)
+	}
+	// The last pass of each command among the members: a line may stand twice in a script.
+	passes, commands := make(map[uint64]int64), make(map[uint64]bool)
+	for _, m := range res.Members {
+		r := receipt(m)
+		if r.Workspace != nil {
+			trees = append(trees, r.Workspace.Before)
+		}
+		key := commandKey(r.Command, r.Dir, r.Place)
+		passes[key], commands[key] = max(passes[key], m.Seq), true
+	}
+	h := s.history(commands, trees...)
+	type line struct {
+		command uint64
+		binding string
+		inputs  receipts.Hash
+	}
+	asked, counted := make(map[line]bool), make(map[receipts.Hash]bool)
+	for _, m := range res.Members {
+		if s.stopped() {
+			return
+		}
+		r := receipt(m)
+		if q.Fresh && !r.Reused.IsZero() {
+			res.no(Missing, receipts.ReusedResult, m.SHA, "%s repeats the result of %s", describe(r), r.Reused.Short())
+		}
+		if now, ok := q.Inputs[r.Binding]; ok && r.Binding != "" && r.Inputs != now {
+			res.no(Stale, receipts.InputsChanged, m.SHA, "%s: the files that its binding names as `inputs` are not those that it ran with", describe(r))
+		}
+		s.executableNote(res, m, r)
+		key := commandKey(r.Command, r.Dir, r.Place)
+		if l := (line{key, r.Binding, r.Inputs}); r.Workspace == nil || asked[l] {
+			continue
+		} else {
+			asked[l] = true
+		}
+		for _, e := range h.ends(key, early, q.Level, res.below) {
+			if !counted[e.SHA] {
+				counted[e.SHA] = true
+				res.Early++
+			}
+		}
+		failures := h.ends(key, no, q.Level, res.below)
+		accepted := s.accepted(failures)
+		allowed := r.Attempt > 1 || slices.ContainsFunc(q.Require, func(n Requirement) bool { return n.Binding == r.Binding && n.Flaky })
+		for _, f := range failures {
+			first := !counted[f.SHA]
+			counted[f.SHA] = true
+			switch {
+			case q.excused(r, receipt(f)):
+				if first {
+					res.OtherInputs++
+				}
+			case accepted[f.SHA]:
+				s.reasons(res, f)
+			case f.Seq > passes[key]:
+				res.no(Failed, receipts.Superseded, f.SHA, "%s failed on this tree after it had passed, receipt %s", describe(r), f.SHA.Short())
+			default:
+				if first {
+					res.Failures++
+				}
+				if q.Strict && !allowed {
+					res.no(Flaky, receipts.FlakyPass, f.SHA, "%s passed on this tree only after it had failed on it, receipt %s", describe(r), f.SHA.Short())
+				}
+			}
+		}
+	}
+}
+
+// excused reports whether the failure f says nothing of the pass r, since other inputs
+// decided: those of its own binding, as far as they are known.
+func (q Query) excused(r, f *receipts.Receipt) bool {
+	if now, ok := q.Inputs[f.Binding]; ok {
+		return f.Inputs != now
+	}
+	return f.Binding == r.Binding && f.Inputs != r.Inputs
+}
+
+// isOf reports whether the record of the result is about a tree. What failed on the tree
+// that is asked about says nothing of a pass on another one.
+func (r *Result) isOf(t receipts.Tree) bool {
+	if r.Body != nil {
+		return r.Body.Tree != nil && r.Body.Tree.Matches(t)
+	}
+	w := receipt(r.Gate).Workspace
+	return w != nil && w.Before.Matches(t)
+}
+
+// reasons adds for what a failure was accepted, and by whom.
+func (s *Session) reasons(res *Result, f *receipts.Entry) {
+	for _, seq := range s.index.speaking(map[uint64]bool{short(f.SHA): true})[short(f.SHA)] {
+		by := s.entry(seq)
+		if by == nil {
+			return
+		}
+		t, ok := body(by).(*receipts.Trust)
+		if !ok || t.What != receipts.TrustFlaky || by.Level < f.Level || !slices.Contains(t.Receipts, f.SHA) {
+			continue
+		}
+		text := fmt.Sprintf("accepted by %s: %q", t.By, t.Reason)
+		if !slices.Contains(res.Accepted, text) {
+			res.Accepted = append(res.Accepted, text)
+		}
+	}
+}
+
+// executableNote says that the executable of a binding is another one than before.
+func (s *Session) executableNote(res *Result, m *receipts.Entry, r *receipts.Receipt) {
+	if r.Binding == "" || r.Executable == nil || r.Executable.SHA256.IsZero() {
+		return
+	}
+	key := shortText(r.Binding)
+	for seq := m.Seq - 1; seq >= 0; seq-- {
+		if s.index.at(seq).kind != kindReceipt || s.index.at(seq).binding != key {
+			continue
+		}
+		e := s.entry(seq)
+		if e == nil {
+			return
+		}
+		p := receipt(e)
+		if p == nil || p.Binding != r.Binding || p.Executable == nil || p.Executable.SHA256.IsZero() {
+			continue
+		}
+		if p.Executable.SHA256 == r.Executable.SHA256 {
+			return
+		}
+		where := r.Executable.Path.Text
+		if p.Executable.Path != r.Executable.Path {
+			where = p.Executable.Path.Text + ", now " + where
+		}
+		note := fmt.Sprintf("the executable of %s changed since %s: %s", r.Binding, p.Timestamp.Format(time.DateTime), where)
+		if !slices.Contains(res.Notes, note) {
+			res.Notes = append(res.Notes, note)
+		}
+		return
+	}
+}
+
+// maxRuns bounds how many later runs a result names.
+const maxRuns = 5
+
+// unfinished notes the runs on the tree that began after the gate and have none of
+// their own: ending a run before it says no leaves that trace. Records below the level
+// that is asked for do not end a run: anybody may write them in its name.
+func (s *Session) unfinished(q Query, res *Result) {
+	if q.Tree == nil || res.Gate == nil {
+		return
+	}
+	type later struct {
+		seq           int64
+		gated, failed bool
+		steps         map[string]bool // with a receipt
+	}
+	runs := make(map[uint64]*later)
+	var order []*later
+	for _, seq := range s.history(map[uint64]bool{}, *q.Tree).runs {
+		if seq > res.Gate.Seq {
+			l := &later{seq: seq, steps: make(map[string]bool)}
+			runs[s.index.at(seq).run] = l
+			order = append(order, l)
+		}
+	}
+	if len(order) == 0 {
+		return
+	}
+	for seq := res.Gate.Seq; seq < s.index.len(); seq++ {
+		m := s.index.at(seq)
+		l := runs[m.run]
+		if l == nil || m.kind != kindGate && m.kind != kindReceipt {
+			continue
+		}
+		// A mark decides nothing, and who has no key ends no run of who has one.
+		e, begun := s.entry(seq), s.entry(l.seq)
+		if e == nil || begun == nil {
+			return
+		}
+		run, ok := body(begun).(*receipts.Run)
+		if !ok || e.Level < begun.Level {
+			continue
+		}
+		switch b := body(e).(type) {
+		case *receipts.Gate:
+			l.gated = l.gated || b.Run == run.Run
+		case *receipts.Receipt:
+			if b.Run == run.Run {
+				l.failed = l.failed || b.Failed() || b.EndedEarly()
+				l.steps[b.Step] = true
+			}
+		}
+	}
+	named := 0
+	for i := len(order) - 1; i >= 0; i-- {
+		l := order[i]
+		if l.gated {
+			continue
+		}
+		e := s.entry(l.seq)
+		if e == nil {
+			return
+		}
+		run, ok := body(e).(*receipts.Run)
+		if !ok || e.Level < q.Level || run.Tree == nil || !run.Tree.Matches(*q.Tree) {
+			continue
+		}
+		if !l.failed && len(l.steps) >= len(run.Planned)+run.More {
+			continue
+		}
+		if named++; named > maxRuns {
+			continue
+		}
+		if l.failed {
+			res.Notes = append(res.Notes, fmt.Sprintf("the later run %s of %s on this tree did not pass", run.Run, run.Script.Path.Text))
+		} else {
+			res.Notes = append(res.Notes, fmt.Sprintf("the later run %s of %s on this tree did not reach its gate: it was stopped or killed, or is still running", run.Run, run.Script.Path.Text))
+		}
+	}
+	if named > maxRuns {
+		res.Notes = append(res.Notes, fmt.Sprintf("and %d more runs", named-maxRuns))
+	}
+}
