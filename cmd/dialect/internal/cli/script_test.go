@@ -165,7 +165,7 @@ func (p *toolPath) link(t *testing.T, folder, tool string, good func(string) boo
 		if err := os.MkdirAll(to, 0o700); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.Symlink(program, filepath.Join(to, filepath.Base(tool))); err != nil {
+		if err := os.Symlink(program, filepath.Join(to, filepath.Base(tool))); err != nil && !errors.Is(err, os.ErrExist) { // a script beside this one was faster
 			t.Fatal(err)
 		}
 		return true
