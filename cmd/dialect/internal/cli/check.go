@@ -106,10 +106,11 @@ func newCheck(u *ui) *cobra.Command {
 type checked struct {
 	list     diag.List
 	sources  map[string]*diag.Source
-	matrices map[string]*checkedMatrix // by path
-	names    []string                  // of what was checked, in order
-	edited   bool                      // a file was, or would be, fixed
-	edits    []edit                    // written once all files have been read
+	bound    map[string]*routing.Matrix // of each script
+	matrices map[string]*checkedMatrix  // by path
+	names    []string                   // of what was checked, in order
+	edited   bool                       // a file was, or would be, fixed
+	edits    []edit                     // written once all files have been read
 }
 
 // A checkedMatrix is a matrix and the scripts that were held against it.
@@ -125,7 +126,7 @@ func (f *checkFlags) check(u *ui, args []string) error {
 	if err != nil {
 		return err
 	}
-	c := &checked{sources: make(map[string]*diag.Source), matrices: make(map[string]*checkedMatrix)}
+	c := &checked{sources: make(map[string]*diag.Source), bound: make(map[string]*routing.Matrix), matrices: make(map[string]*checkedMatrix)}
 	names := []string{"-"}
 	switch {
 	case len(f.lines) > 0 && (f.fix || f.diff):
@@ -167,6 +168,9 @@ func (f *checkFlags) check(u *ui, args []string) error {
 		}
 	}
 	c.list.Sort()
+	for name, m := range c.bound {
+		c.list, c.sources[name] = hideSecrets(c.list, c.sources[name], m)
+	}
 	if err := f.write(u, c); err != nil {
 		return err
 	}
@@ -239,7 +243,7 @@ func (f *checkFlags) script(u *ui, c *checked, name string, vars map[string]stri
 		}
 	}
 	c.names = append(c.names, s.name)
-	c.sources[s.name] = src
+	c.sources[s.name], c.bound[s.name] = src, m.matrix
 	if m.broken {
 		// Of a matrix that could not be read nothing is bound: to say so line by
 		// line would bury the one fault that matters.

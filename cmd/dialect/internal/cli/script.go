@@ -224,7 +224,8 @@ func bind(s *script, routingFile string, vars map[string]string) (*program, erro
 		})
 		findings = append(findings, resolved...)
 	}
-	p.findings = lang.Ignore(findings, p.sources)
+	p.findings, src = hideSecrets(lang.Ignore(findings, p.sources), src, m)
+	p.addSource(src)
 	p.findings.Sort()
 	return p, nil
 }
