@@ -460,6 +460,13 @@ git -c protocol.file.allow=always submodule --quiet add ../sub sub; git commit -
 	{"a FIFO", inClone(`mkfifo pipe`, "test -p pipe\n")},
 	{"`STRICT=1` with a carriage return, under `text=auto`", inClone(`printf '* text=auto\n' >.gitattributes; printf 'STRICT=1\r\n' >mode.sh; git add . 2>/dev/null; git commit --quiet --message=x`, ". ./mode.sh; test \"$STRICT\" != 1\n")},
 	{"a file that git does not track", inClone(`echo x >extra.txt`, "test -e extra.txt\n")},
+	{"a file in a cache folder that stood there before the run", inClone(`mkdir -p lib/.pytest_cache; echo x >lib/.pytest_cache/conf`, "test -e lib/.pytest_cache/conf\n")},
+	{"the same, and the test removes it", inClone(`mkdir -p lib/.pytest_cache; echo x >lib/.pytest_cache/conf`, "test -e lib/.pytest_cache/conf && rm -r lib\n")},
+	{"an empty directory", inClone(`mkdir empty`, "test -d empty\n")},
+	{"a file named `.git` in a directory", inClone(`mkdir data; echo x >data/.git`, "test -e data/.git\n")},
+	{"modes other than the executable bit (a file is 0700)", inClone(`chmod 700 alpha.txt`, "test \"$(stat -c %a alpha.txt)\" = 700\n")},
+	{"hard links, and times of files", inClone(`ln -f alpha.txt ../other; touch -d 2001-01-01 alpha.txt`, "test \"$(stat -c %h alpha.txt)\" = 2 && test -n \"$(find alpha.txt -mtime +9)\"\n")},
+	{"a key in `.git/config`", inClone(`git config x.y z`, "git config x.y\n")},
 
 	{"**What decides from outside of the tree**", nil},
 	{"variables of other tools: npm_config_userconfig, HARNESS_PERL, PYTHONPYCACHEPREFIX, XDG_CONFIG_HOME", func(w *world) string {

@@ -13,8 +13,8 @@
 //
 //   - what an ignore file hides that is itself in the index, as it stands in the
 //     worktree;
-//   - what is in a cache ([DefaultCaches], [Options.Caches]) or excepted by
-//     [Options.Except];
+//   - what is in a cache ([DefaultCaches], [Options.Caches], which a matrix names) or
+//     excepted by [Options.Except];
 //   - anything named .git.
 //
 // What the index holds always counts. Nothing else hides a file: neither an ignore
@@ -84,7 +84,18 @@
 //     and which is exact itself. What attributes convert inside of a submodule is
 //     not followed: it is not exact then.
 //
-// Not exact is all else: a special file, what a sparse checkout left out, other
+// Some things are in neither digest, and commands see them all the same. Not exact is a
+// snapshot where there is, or the tracker has seen it earlier,
+//
+//   - a file of a cache of [DefaultCaches], or an empty directory, that stood there at
+//     the first snapshot of a [Tracker] and that no tracked ignore file names. What
+//     came after that was left by the commands of the run, and those of a clone leave
+//     it too; so the second run of a project that does not ignore its caches is not
+//     exact, and says which to ignore. What dialect keeps in a .dialect does not count;
+//   - something named .git that is no repository.
+//
+// Not exact is all else: a name that git does not store or check out (".Git", "git~1"
+// and the like), a special file, what a sparse checkout left out, other
 // filters, core.autocrlf and core.eol, attributes files that no commit will hold. It
 // is about a clone on Unix by a git without configuration of its own; whether the
 // commits of submodules and the content in LFS were pushed, nobody here knows.
@@ -110,8 +121,11 @@
 // # What it cannot see
 //
 // A file that is edited and put back between two snapshots. Ignored files, such as
-// a virtual environment; caches, and compiled code in them. The inside of .git.
-// Empty directories, owners, extended attributes. Files outside of the worktree
+// a virtual environment. Caches, compiled code in them, and empty directories, where a
+// question is about the present files or they came after the first snapshot. The
+// inside of .git, such as a key in .git/config, and of a .dialect. Modes other than the
+// owner's executable bit, hard links, times, owners, extended attributes: a commit has
+// none of them, and a test that depends on one fails in a clone of an exact Tree. Files outside of the worktree
 // that links lead to. With a Tracker, what is stored through a shared writable
 // mapping that was dirty before the file was read: the kernel does not move the
 // ctime for that until the page is written back (on tmpfs, ever), and

@@ -37,6 +37,12 @@ type Differences struct {
 	Count int          // of all
 }
 
+// Why a clone lacks what neither Tree nor Bytes has.
+const (
+	unstored = "no commit holds a file of that name"
+	remedy   = " that stood there before the run: a clone lacks it; remove it, or ignore it in a tracked .gitignore"
+)
+
 // exact fills in Exact, Beyond and Stored of a snapshot that has a Tree.
 func (w *walk) exact(s *Snapshot, v *converter, c *config) error {
 	var all []Difference
@@ -59,8 +65,15 @@ func (w *walk) exact(s *Snapshot, v *converter, c *config) error {
 	if w.written.Load() {
 		say(w.writing, "it is written while the run goes on: ignore it in a tracked .gitignore, or write it elsewhere")
 	}
+	for path, why := range w.stood {
+		say(path, why)
+	}
 	for i := range w.entries {
 		e := &w.entries[i]
+		if names := strings.Split(e.path, "/"); slices.ContainsFunc(names, unstorable) || e.kind == kindLink && strings.EqualFold(names[len(names)-1], ".gitmodules") {
+			say(e.path, unstored)
+			continue
+		}
 		switch {
 		case e.kind.special():
 			say(e.path, "a "+e.kind.String()+": no commit holds it")
@@ -90,6 +103,33 @@ func (w *walk) exact(s *Snapshot, v *converter, c *config) error {
 	s.Beyond.List = slices.Clip(all[:min(len(all), 100)])
 	s.Exact = s.Beyond.Count == 0
 	return nil
+}
+
+// unstorable reports whether git refuses to add, or to check out, a path with a component
+// of this name: ".git", whatever its case, and what a file system of macOS or Windows takes
+// for that (core.protectHFS, core.protectNTFS of git, both taken as set).
+func unstorable(name string) bool {
+	if !strings.ContainsAny(name, "gG") {
+		return false
+	}
+	visible := strings.Map(func(r rune) rune {
+		switch {
+		case r >= 0x200c && r <= 0x200f, r >= 0x202a && r <= 0x202e, r >= 0x206a && r <= 0x206f, r == 0xfeff:
+			return -1
+		}
+		return r
+	}, name)
+	if strings.EqualFold(visible, ".git") {
+		return true
+	}
+	for part := range strings.SplitSeq(name, `\`) {
+		part, _, _ = strings.Cut(part, ":")
+		part = strings.TrimRight(part, ". ")
+		if strings.EqualFold(part, ".git") || strings.EqualFold(part, "git~1") {
+			return true
+		}
+	}
+	return false
 }
 
 func (w *walk) find(path string) *entry { return entryList(w.entries).find(path) }

@@ -82,7 +82,7 @@ var exactCases = []struct {
 		return nil
 	}},
 	{name: "ignored files and caches", build: func(r *repo) []string {
-		r.write(".gitignore", "*.log\n")
+		r.write(".gitignore", "*.log\n__pycache__\n")
 		r.write("a", "a\n")
 		r.commit()
 		r.write("a.log", "x")

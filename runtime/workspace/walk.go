@@ -40,6 +40,8 @@ type walk struct {
 	known   map[string]*entry // by an earlier walk
 	start   time.Time
 
+	stood map[string]string // see [Tracker]
+
 	reached atomic.Bool // project was walked
 	written atomic.Bool // writing is there, and nothing hides it
 
@@ -50,6 +52,8 @@ type walk struct {
 	heads      map[string]checkedOut // path of a nested repository -> what it has checked out
 	places     map[string]place      // directories below which other rules hide files than above
 	obstacles  []string              // why git could not commit this
+	left       map[string]string     // directory that no commit holds, and that no tracked ignore file names -> what it is
+	unstored   map[string]bool       // paths named .git that are no repository
 }
 
 // A worktree is a part of the walk with an index of its own: the root, or a
@@ -67,7 +71,8 @@ type place struct {
 	tree   *worktree
 	path   string // from the root; "" for the root itself
 	ignore *ignoreFile
-	hidden bool // only what is tracked counts in here
+	hidden bool   // only what is tracked counts in here
+	cache  string // the cache, of [DefaultCaches], that alone hides this: from the root, empty for none
 }
 
 func (p place) join(name string) string {
@@ -79,6 +84,12 @@ func (p place) join(name string) string {
 
 // inside is path as the index of the place's worktree has it.
 func (p place) inside(path string) string { return path[len(p.tree.prefix):] }
+
+// counts reports whether a directory, or its absence, may decide what commands do: it is
+// not the root of a worktree, and no tracked ignore file hides it.
+func (p place) counts() bool {
+	return p.path != "" && p.path+"/" != p.tree.prefix && (!p.hidden || p.cache != "")
+}
 
 // A scratch is what one worker works with.
 type scratch struct {
@@ -122,6 +133,9 @@ func (w *walk) folder(c *crew, s *scratch, d *folder, p place) error {
 	if err != nil {
 		return w.fault(p.path, err)
 	}
+	if len(names) == 0 && p.counts() {
+		w.leave(p.path, "an empty directory")
+	}
 	above := p.ignore
 	if err := w.readIgnore(d, &p, slices.Contains(names, ".gitignore")); err != nil {
 		return err
@@ -141,7 +155,10 @@ func (w *walk) folder(c *crew, s *scratch, d *folder, p place) error {
 
 func (w *walk) each(c *crew, s *scratch, d *folder, p place, names []string) error {
 	for _, name := range names {
-		if name == ".git" {
+		if name == ".git" && p.cache == "" {
+			if path := p.join(name); p.path != "" && p.counts() && !p.ignore.hides(p.inside(path), name, false) {
+				w.noGit(path)
+			}
 			continue
 		}
 		if err := w.look(c, s, d, p, name, false); err != nil {
@@ -192,11 +209,21 @@ func (w *walk) take(c *crew, s *scratch, d *folder, p place, name string, again 
 	if st.kind == kindFolder {
 		link := tracked && known.mode == modeCommit
 		below := p.tree.index.folders[p.inside(path)]
-		hidden := p.hidden || w.caches[name] || w.except[path] || p.ignore.hides(p.inside(path), name, true)
-		if hidden && !link && !below {
+		named := p.hidden && p.cache == "" || w.except[path] || p.ignore.hides(p.inside(path), name, true)
+		hidden, cache := named || p.hidden || w.caches[name], ""
+		switch {
+		case named:
+		case p.cache != "":
+			cache = p.cache
+		case defaultCache(name):
+			cache = path
+		}
+		if hidden && cache == "" && !link && !below {
 			return nil
 		}
-		c.add(d, func(s *scratch) error { return w.enter(c, s, d, p, name, link, below, hidden, again) })
+		c.add(d, func(s *scratch) error {
+			return w.enter(c, s, d, p, name, link, place{tree: p.tree, path: path, ignore: p.ignore, hidden: hidden, cache: cache}, again)
+		})
 		return nil
 	}
 	if st.kind.regular() && (name == ".gitattributes" || name == ".gitmodules" && p.inside(path) == name) {
@@ -212,6 +239,9 @@ func (w *walk) take(c *crew, s *scratch, d *folder, p place, name string, again 
 		w.mu.Unlock()
 	}
 	if !tracked && (p.hidden || w.except[path] || p.ignore.hides(p.inside(path), name, false)) {
+		if p.cache != "" && !w.except[path] && !p.ignore.hides(p.inside(path), name, false) && !ofStore(path[len(p.cache)+1:], p.cache) {
+			w.leave(p.cache, "a cache")
+		}
 		return nil
 	}
 	if !tracked && path == w.writing && st.kind.regular() {
@@ -231,7 +261,7 @@ func (w *walk) take(c *crew, s *scratch, d *folder, p place, name string, again 
 }
 
 // enter walks a directory inside d, which may be a repository of its own.
-func (w *walk) enter(c *crew, s *scratch, d *folder, p place, name string, link, below, hidden, again bool) error {
+func (w *walk) enter(c *crew, s *scratch, d *folder, p place, name string, link bool, inner place, again bool) error {
 	sub, err := d.sub(name)
 	if err != nil {
 		if gone(err) || swapped(err) {
@@ -243,9 +273,8 @@ func (w *walk) enter(c *crew, s *scratch, d *folder, p place, name string, link,
 		return w.fault(p.join(name), err)
 	}
 	defer sub.release()
-	path := p.join(name)
-	inner := place{tree: p.tree, path: path, ignore: p.ignore, hidden: hidden}
-	if w.repo == nil || below {
+	path := inner.path
+	if w.repo == nil || p.tree.index.folders[p.inside(path)] || inner.hidden && !link {
 		return w.folder(c, s, sub, inner)
 	}
 	_, err = sub.lstat(".git")
@@ -258,6 +287,7 @@ func (w *walk) enter(c *crew, s *scratch, d *folder, p place, name string, link,
 	}
 
 	// What a repository does not track, and what nobody does, is hidden by nothing.
+	plain := inner
 	inner = place{tree: &worktree{prefix: path + "/"}, path: path}
 	e := entry{path: path, kind: kindRepository, tracked: link, inTree: p.tree.outer}
 	if link {
@@ -279,11 +309,12 @@ func (w *walk) enter(c *crew, s *scratch, d *folder, p place, name string, link,
 		case link:
 		case state == headNone && p.tree.outer:
 			// A .git that is none: to git this is a directory like others.
-			return w.folder(c, s, sub, place{tree: p.tree, path: path, ignore: p.ignore, hidden: hidden})
+			return w.folder(c, s, sub, plain)
 		case state == headUnborn && p.tree.outer:
 			w.obstacle("nested repository without a commit: " + display(path))
 			return w.folder(c, s, sub, inner)
 		default:
+			w.noGit(path + "/.git")
 			return w.folder(c, s, sub, inner)
 		}
 		if link && state != headNone {
@@ -338,6 +369,20 @@ func (w *walk) head(env []string) (state headState, commit, tree objectID, err e
 		}
 	}
 	return headCommit, commit, tree, nil
+}
+
+// leave notes a directory that no commit holds, and what it is.
+func (w *walk) leave(dir, what string) {
+	w.mu.Lock()
+	w.left[dir] = what + remedy
+	w.mu.Unlock()
+}
+
+// noGit notes what is named .git and is no repository.
+func (w *walk) noGit(path string) {
+	w.mu.Lock()
+	w.unstored[path] = true
+	w.mu.Unlock()
 }
 
 func (w *walk) obstacle(what string) {

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"path"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -21,6 +22,19 @@ import (
 // tracked ignore file, or adds them to [Options.Caches].
 func DefaultCaches() []string {
 	return []string{".dialect", ".mypy_cache", ".pytest_cache", ".ruff_cache", "__pycache__"}
+}
+
+func defaultCache(name string) bool { return slices.Contains(DefaultCaches(), name) }
+
+// ofStore reports whether name, a path inside of a cache, is what dialect itself writes into
+// its .dialect: no commit holds it, and a clone has its own.
+func ofStore(name, cache string) bool {
+	first, _, _ := strings.Cut(name, "/")
+	switch first {
+	case ".gitignore", "receipts.db", "receipts.db-wal", "receipts.db-shm", "receipts.db-journal", "receipts.db-audit", "log", "lock":
+		return path.Base(cache) == ".dialect"
+	}
+	return false
 }
 
 // Options say how a snapshot is taken. The zero Options are fine.
@@ -99,6 +113,10 @@ type Tracker struct {
 
 	mu     sync.Mutex
 	memory map[string]*memory // by root: it may change when a .git appears
+	// stood has, by root, the caches and empty directories that the first snapshot found.
+	// What comes after it is made by the commands of the run, and by those of a clone too;
+	// what is gone again has had its part in them.
+	stood map[string]map[string]string
 }
 
 // A memory is what a tracker knows of the files below a root.
@@ -221,6 +239,7 @@ func (t *Tracker) take(ctx context.Context, dir string) (*Snapshot, error) {
 		if c.sparse {
 			leaves = s.absent(leaves, &idx)
 		}
+		w.stood = t.first(w)
 		if err := w.exact(s, &m.converter, &c); err != nil {
 			return nil, err
 		}
@@ -228,6 +247,21 @@ func (t *Tracker) take(ctx context.Context, dir string) (*Snapshot, error) {
 	}
 	t.finish(w, s)
 	return s, nil
+}
+
+// first returns [walk.left] as the first snapshot of a root had it, and [walk.unstored] of
+// all that followed.
+func (t *Tracker) first(w *walk) map[string]string {
+	if t.stood == nil {
+		t.stood = make(map[string]map[string]string)
+	}
+	if t.stood[w.root] == nil {
+		t.stood[w.root] = w.left
+	}
+	for path := range w.unstored {
+		t.stood[w.root][path] = unstored
+	}
+	return t.stood[w.root]
 }
 
 // reason says in short why git could not do its part.
@@ -259,6 +293,7 @@ func workers() int { return min(4, max(2, runtime.GOMAXPROCS(0))) }
 func (t *Tracker) begin(ctx context.Context, root string, f objectFormat) (*walk, error) {
 	w := &walk{
 		ctx: ctx, root: root, format: f, start: time.Now(),
+		left: make(map[string]string), unstored: make(map[string]bool),
 		caches: make(map[string]bool), except: make(map[string]bool), attributes: make(map[string][]byte), rules: make(map[string][]byte), heads: make(map[string]checkedOut), places: make(map[string]place),
 	}
 	for _, name := range slices.Concat(DefaultCaches(), t.options.Caches) {
