@@ -20,7 +20,7 @@ const EventsSchema = "dialect.events/1"
 type DocEvent struct {
 	Schema string `json:"schema,omitempty"` // of the first event
 	Seq    int    `json:"seq"`
-	Event  string `json:"event"` // run_started, step_waiting, step_started, output, step_finished, run_finished
+	Event  string `json:"event"` // run_started, step_waiting, step_started, output, step_finished, receipt_durable, run_finished
 	Time   string `json:"time"`
 
 	Run     string     `json:"run,omitempty"`     // of run_started
@@ -32,12 +32,18 @@ type DocEvent struct {
 	Line    int      `json:"line,omitempty"`    // of step_started
 	Command string   `json:"command,omitempty"` // of step_started: the title of the step
 	Argv    []string `json:"argv,omitempty"`    // of step_started
-	Attempt int      `json:"attempt,omitempty"` // of step_started
+	Attempt int      `json:"attempt,omitempty"` // of step_started and receipt_durable
 	Lock    string   `json:"lock,omitempty"`    // of step_waiting
 	Stream  string   `json:"stream,omitempty"`  // of output: stdout or stderr
 	Text    *string  `json:"text,omitempty"`    // of output: one line, or a piece of a long one
 
-	Result *DocResult `json:"result,omitempty"` // of step_finished, without members
+	// Of step_finished: without members, and without the receipts of a command. They need not
+	// be durable then, and a reader that looks for one would not find it.
+	Result *DocResult `json:"result,omitempty"`
+
+	// Of receipt_durable: the store holds it. The event comes within some milliseconds of the
+	// end of the attempt, before or after its step_finished; never for one that was lost.
+	Receipt string `json:"receipt,omitempty"`
 
 	Verdict    string   `json:"verdict,omitempty"` // of run_finished
 	ExitStatus *int     `json:"exit_status,omitempty"`
@@ -110,7 +116,15 @@ func (e *Events) Listen(ev runner.Event) {
 		e.lines.Flush(s, func(stream process.Stream, line []byte) { e.output(s.ID, stream, line) })
 		d := NewResult(e.plan.Plan, ev.Result)
 		d.Members = nil
+		if ev.Result.Gate == nil {
+			d.Receipt, d.Earlier = "", nil
+			if d.Fault != nil {
+				d.Fault.Receipt = ""
+			}
+		}
 		e.write(DocEvent{Event: "step_finished", Step: s.ID, Result: d}, true)
+	case runner.ReceiptDurable:
+		e.write(DocEvent{Event: "receipt_durable", Step: ev.Step.ID, Attempt: ev.Attempt, Receipt: ev.Receipt.String()}, true)
 	case runner.RunFinished:
 		o := ev.Outcome
 		status := o.ExitStatus()

@@ -100,10 +100,10 @@ type DocResult struct {
 	Error    *DocError    `json:"error,omitempty"`
 	Stdout   *DocOutput   `json:"stdout,omitempty"`
 	Stderr   *DocOutput   `json:"stderr,omitempty"`
-	Receipt  string       `json:"receipt,omitempty"`
-	Earlier  []string     `json:"earlier_receipts,omitempty"` // of the attempts before the last
+	Receipt  string       `json:"receipt,omitempty"`          // absent where it is lost
+	Earlier  []string     `json:"earlier_receipts,omitempty"` // of the attempts before the last; likewise
 	Required bool         `json:"receipt_required,omitempty"`
-	Degraded bool         `json:"degraded,omitempty"`
+	Degraded bool         `json:"degraded,omitempty"` // the receipt was lost
 	Notes    []string     `json:"notes,omitempty"`
 	Fault    *DocFault    `json:"fault,omitempty"`
 	Gate     *DocGate     `json:"gate,omitempty"`
@@ -383,7 +383,7 @@ func NewResult(p *plan.Plan, r *runner.Result) *DocResult {
 	if s.Kind == plan.Process {
 		d.Dir = s.Dir
 	}
-	if !r.Receipt.IsZero() {
+	if !r.Receipt.IsZero() && !r.Degraded { // else it is in no store
 		d.Receipt = r.Receipt.String()
 	}
 	for _, e := range r.Earlier {
@@ -427,7 +427,7 @@ func Fault(p *plan.Plan, r *runner.Result) *DocFault {
 		reason := string(r.Reason)
 		f.StopReason = &reason
 	}
-	if !r.Receipt.IsZero() {
+	if !r.Receipt.IsZero() && !r.Degraded {
 		f.Receipt = r.Receipt.String()
 	}
 	return f

@@ -4,11 +4,12 @@ import (
 	"time"
 
 	"github.com/command-dialect/dialect/lang/plan"
+	"github.com/command-dialect/dialect/receipts"
 	"github.com/command-dialect/dialect/runtime/process"
 )
 
 // An Event is something that happened during a run: one of [RunStarted],
-// [StepWaiting], [StepStarted], [StepOutput], [StepFinished], [RunFinished]. Events reach a
+// [StepWaiting], [StepStarted], [StepOutput], [StepFinished], [ReceiptDurable], [RunFinished]. Events reach a
 // listener one at a time, in the order in which they happened.
 type Event interface{ event() }
 
@@ -42,15 +43,27 @@ type StepOutput struct {
 	Data   []byte
 }
 
-// StepFinished says that a step, leaf or composite, has its verdict.
+// StepFinished says that a step, leaf or composite, has its verdict. Its receipt need not
+// be durable yet: see [ReceiptDurable].
 type StepFinished struct{ Result *Result }
+
+// ReceiptDurable says that the receipt of an attempt at a step is durable in the store. It
+// comes within some milliseconds of the end of the attempt, before or after StepFinished,
+// and before RunFinished; of a receipt that is lost it never comes. Gates have none: theirs
+// is durable when their step is finished.
+type ReceiptDurable struct {
+	Step    *plan.Step
+	Attempt int // 1-based
+	Receipt receipts.Hash
+}
 
 // RunFinished is the last event.
 type RunFinished struct{ Outcome *Outcome }
 
-func (RunStarted) event()   {}
-func (StepWaiting) event()  {}
-func (StepStarted) event()  {}
-func (StepOutput) event()   {}
-func (StepFinished) event() {}
-func (RunFinished) event()  {}
+func (RunStarted) event()     {}
+func (StepWaiting) event()    {}
+func (StepStarted) event()    {}
+func (StepOutput) event()     {}
+func (StepFinished) event()   {}
+func (ReceiptDurable) event() {}
+func (RunFinished) event()    {}

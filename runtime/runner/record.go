@@ -172,7 +172,7 @@ func (r *run) record(res *Result, make func() *receipts.Receipt) {
 		return
 	}
 	if !res.Receipt.IsZero() {
-		res.Earlier = append(res.Earlier, res.Receipt)
+		res.Earlier, res.tickets = append(res.Earlier, res.Receipt), append(res.tickets, res.ticket)
 		res.Receipt = receipts.Hash{}
 	}
 	rec := make()
@@ -194,11 +194,19 @@ func (r *run) record(res *Result, make func() *receipts.Receipt) {
 	}
 	res.Receipt = written.SHA()
 	res.ticket = r.ledger.submit(written)
+	r.names.add(ReceiptDurable{res.Step, max(res.Attempts, 1), res.Receipt}, res.ticket)
 }
 
-// markDegraded marks the results whose receipts are not durable, and no others.
+// markDegraded marks the results whose receipts are not durable, and no others, and forgets
+// the receipts of earlier attempts that are not.
 func (r *run) markDegraded(results []*Result) {
 	Leaves(results, func(res *Result) {
+		for i, ticket := range res.tickets {
+			if r.ledger.durable(ticket) != nil {
+				res.Earlier, res.tickets = res.Earlier[:i], res.tickets[:i]
+				break
+			}
+		}
 		switch {
 		case isGate(res.Step): // its record is durable, or it did not pass
 		case res.Receipt.IsZero():

@@ -97,6 +97,7 @@ type Result struct {
 	Reused receipts.Hash // the receipt whose result stands for a run; zero if it ran
 
 	ticket  int64         // of Receipt
+	tickets []int64       // of Earlier
 	inputs  receipts.Hash // digest of the binding's inputs before the last attempt; zero for none
 	epoch   *epoch        // that it ran in; nil without a workspace
 	grouped bool          // a member of a parallel composite, however deep

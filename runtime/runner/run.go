@@ -194,6 +194,7 @@ func Run(parent context.Context, p *plan.Plan, o Options) *Outcome {
 	r := &run{trees: trees{source: o.Workspace, ctx: ending, rules: p.Matrix.Files}, ctx: ctx, cancel: cancel, ending: ending, end: end, killed: killed, kill: kill, plan: p, opt: o, ledger: newLedger(o.Store, o.Degraded), consumed: make(map[*Result]bool)}
 	r.meter = meter{run: r, budget: over(p.Budget, o.Budget)}
 	r.slots.SetLimit(o.Jobs)
+	r.names = newNames(r)
 	return r.run()
 }
 
@@ -214,6 +215,7 @@ type run struct {
 	opt         Options
 	exec        *executor
 	ledger      *ledger
+	names       *names
 	slots       errgroup.Group
 	meter       meter
 	trees       trees
@@ -271,6 +273,7 @@ func (r *run) run() *Outcome {
 	}
 	_ = r.ledger.sync() // a failure is kept as the reason of the degradation
 	out.Results = r.done
+	r.names.end()
 	r.markDegraded(out.Results)
 	out.Degraded = r.ledger.reason()
 	out.Removed, out.NoTree = r.exec.removed, r.trees.noTree()

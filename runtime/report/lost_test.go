@@ -1,0 +1,52 @@
+package report
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"github.com/command-dialect/dialect/receipts"
+	"github.com/command-dialect/dialect/runtime/runner"
+)
+
+// No document and no event names a receipt that a reader would not find.
+func TestLostReceiptsAreNotNamed(t *testing.T) {
+	o := outcome(2, "x")
+	o.Degraded = "the disk is full"
+	kept, lost := receipts.Hash{1}, receipts.Hash{2}
+	o.Results[0].Receipt, o.Results[0].Degraded = lost, true // failed: its fault names it too
+	o.Results[1].Receipt = kept
+	var doc, html, junit, events bytes.Buffer
+	if err := JSON(&doc, o, nil, ""); err != nil {
+		t.Fatal(err)
+	}
+	d := NewDocument(o, nil, "")
+	if err := JUnit(&junit, d); err != nil {
+		t.Fatal(err)
+	}
+	if err := HTML(&html, d, HTMLOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range map[string]string{"json": doc.String(), "html": html.String(), "junit": junit.String()} {
+		if strings.Contains(text, lost.String()) {
+			t.Errorf("%s names the lost receipt", name)
+		}
+	}
+	if !strings.Contains(doc.String(), kept.String()) {
+		t.Error("the receipt that was kept is not named")
+	}
+
+	e := NewEvents(&events, nil, nil)
+	e.Listen(runner.RunStarted{Plan: o.Plan})
+	o.Results[0].Degraded = false // nobody knows yet
+	for _, r := range o.Results {
+		e.Listen(runner.StepFinished{Result: r})
+	}
+	if s := events.String(); strings.Contains(s, lost.String()) || strings.Contains(s, kept.String()) {
+		t.Errorf("a step names its receipt before it is durable: %s", s)
+	}
+	e.Listen(runner.ReceiptDurable{Step: o.Results[1].Step, Attempt: 1, Receipt: kept})
+	if s := events.String(); !strings.Contains(s, `"event":"receipt_durable"`) || !strings.Contains(s, `"step":"2"`) || !strings.Contains(s, kept.String()) {
+		t.Error(s)
+	}
+}
