@@ -161,6 +161,10 @@ func (r *run) askGate(g *Gate, expect []receipts.Expectation, tested *workspace.
 		Covers: covers(r.done), Expect: expect,
 		Policy: r.policy(), Parent: r.opt.Parent, AcceptFlaky: r.opt.AcceptFlaky, By: r.opt.By,
 	}
+	if req.Policy == "" {
+		g.Verdict, g.Detail = GateNotRun, "the run was cut short"
+		return nil
+	}
 	if tested != nil {
 		req.Place = receipts.Text(tested.Place)
 		g.Beyond = Beyond(&req, tested, unseen)
@@ -221,10 +225,16 @@ func Beyond(req *receipts.GateRequest, s *workspace.Snapshot, unseen []string) (
 	return reasons
 }
 
-// policy asks for the policy once.
+// policy asks for the policy once. What answers may wait for git; a run that is cut short
+// does not, and has no gate then.
 func (r *run) policy() string {
 	if r.policyKnown == "" {
-		r.policyKnown = r.opt.Policy()
+		answer := make(chan string, 1)
+		go func() { answer <- r.opt.Policy() }()
+		select {
+		case r.policyKnown = <-answer:
+		case <-r.ending.Done():
+		}
 	}
 	return r.policyKnown
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"time"
 
 	"github.com/command-dialect/dialect/receipts"
 )
@@ -37,15 +38,27 @@ type Store interface {
 type ledger struct {
 	store Store // nil for none
 
+	ending, killed context.Context // of the run
+
 	mu       sync.Mutex
 	degraded string // why; empty while the store is good
+	late     bool   // the store did not answer a run that had to end: nobody waits for it again
 	last     int64  // the highest ticket that was handed out
 }
 
 var errNoStore = errors.New("no store")
 
-func newLedger(s Store, reason string) *ledger {
-	l := &ledger{store: s}
+// How long a run that is cut short waits for its store, which another process may hold
+// locked, at each question; and once its processes were killed too. Tests make it shorter.
+var (
+	storePatience  = 4 * time.Second
+	killedPatience = 500 * time.Millisecond
+)
+
+var errLate = errors.New("the store did not answer a run that had to end: another process may hold it locked")
+
+func newLedger(s Store, reason string, ending, killed context.Context) *ledger {
+	l := &ledger{store: s, ending: ending, killed: killed}
 	if s == nil {
 		if reason == "" {
 			reason = errNoStore.Error()
@@ -62,7 +75,9 @@ func (l *ledger) begin(r *receipts.Run) {
 	}
 	rec, err := r.Record()
 	if err == nil {
-		err = l.store.Append(context.Background(), rec)
+		ctx, done := l.patience()
+		defer done()
+		err = l.store.Append(ctx, rec)
 	}
 	if err != nil {
 		l.fail(err)
@@ -94,16 +109,113 @@ func (l *ledger) sync() error {
 
 // durable waits until the record of a ticket is durable, and returns why it is not.
 func (l *ledger) durable(ticket int64) error {
-	err := l.store.Durable(context.Background(), ticket)
+	ctx, done := l.patience()
+	defer done()
+	err := l.store.Durable(ctx, ticket)
 	if err != nil {
 		l.fail(err)
 	}
 	return err
 }
 
+// patience returns the context of a question to the store. While the run goes on nothing
+// ends it; once the run is cut short, its graces do.
+func (l *ledger) patience() (ctx context.Context, done func()) {
+	ctx, cancel := context.WithCancelCause(context.Background())
+	l.mu.Lock()
+	late := l.late
+	l.mu.Unlock()
+	if late {
+		cancel(errLate)
+		return ctx, func() {}
+	}
+	after := func(grace time.Duration) func() {
+		return func() {
+			select {
+			case <-time.After(grace):
+				cancel(errLate)
+			case <-ctx.Done():
+			}
+		}
+	}
+	ended, killed := context.AfterFunc(l.ending, after(storePatience)), context.AfterFunc(l.killed, after(killedPatience))
+	return ctx, func() {
+		ended()
+		killed()
+		cancel(nil)
+	}
+}
+
+// ask returns what f returns, or an error if the run cannot wait for it any longer. SQLite
+// waits for the lock of a file whatever becomes of a context; f is left behind then.
+func ask[T any](l *ledger, f func(context.Context) (T, error)) (T, error) {
+	type answer struct {
+		v   T
+		err error
+	}
+	ctx, done := l.patience()
+	defer done()
+	var none T
+	if ctx.Err() != nil {
+		return none, context.Cause(ctx)
+	}
+	ch := make(chan answer, 1)
+	go func() {
+		v, err := f(ctx)
+		ch <- answer{v, err}
+	}()
+	select {
+	case a := <-ch:
+		return a.v, a.err
+	case <-ctx.Done():
+		return none, context.Cause(ctx)
+	}
+}
+
+// A patient store answers as long as its ledger has patience, whatever the context of a
+// question; what a ledger asks for itself does not go through it.
+type patient struct {
+	Store
+	ledger *ledger
+}
+
+func (p patient) Gate(_ context.Context, g receipts.GateRequest) (receipts.Decision, error) {
+	return ask(p.ledger, func(ctx context.Context) (receipts.Decision, error) { return p.Store.Gate(ctx, g) })
+}
+
+func (p patient) Validate(_ context.Context, ids ...string) (receipts.Decision, error) {
+	return ask(p.ledger, func(ctx context.Context) (receipts.Decision, error) { return p.Store.Validate(ctx, ids...) })
+}
+
+// A found is what Passed and Counted return.
+type found struct {
+	entry receipts.Entry
+	ok    bool
+}
+
+func (p patient) Passed(_ context.Context, command receipts.Hash, dir, place receipts.Datum, t receipts.Tree) (receipts.Entry, bool, error) {
+	f, err := ask(p.ledger, func(ctx context.Context) (found, error) {
+		e, ok, err := p.Store.Passed(ctx, command, dir, place, t)
+		return found{e, ok}, err
+	})
+	return f.entry, f.ok, err
+}
+
+func (p patient) Counted(_ context.Context, binding string, command receipts.Hash, run string) (receipts.Entry, bool, error) {
+	f, err := ask(p.ledger, func(ctx context.Context) (found, error) {
+		e, ok, err := p.Store.Counted(ctx, binding, command, run)
+		return found{e, ok}, err
+	})
+	return f.entry, f.ok, err
+}
+
 func (l *ledger) fail(err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	// The contexts of questions are the ledger's own: what they end with is its patience.
+	if errors.Is(err, context.Canceled) || err == errLate {
+		err, l.late = errLate, true
+	}
 	if l.degraded == "" {
 		l.degraded = err.Error()
 	}

@@ -47,7 +47,8 @@
 // next reading command is running; a step that writes, and a gate, wait until
 // all receipts before them are durable. If the store fails, the run is degraded:
 // reading steps go on, steps that write do not (KeepGoing apart), and a gate
-// that needs a receipt refuses.
+// that needs a receipt refuses. A run that is cut short waits some seconds for a store
+// that does not answer, and once it is killed half a second; then it is degraded.
 package runner
 
 import (
@@ -191,9 +192,12 @@ func Run(parent context.Context, p *plan.Plan, o Options) *Outcome {
 	if o.Policy == nil {
 		o.Policy = func() string { return receipts.PolicyUnpinned }
 	}
-	r := &run{trees: trees{source: o.Workspace, ctx: ending, rules: p.Matrix.Files}, ctx: ctx, cancel: cancel, ending: ending, end: end, killed: killed, kill: kill, plan: p, opt: o, ledger: newLedger(o.Store, o.Degraded), consumed: make(map[*Result]bool)}
+	r := &run{trees: trees{source: o.Workspace, ctx: ending, rules: p.Matrix.Files}, ctx: ctx, cancel: cancel, ending: ending, end: end, killed: killed, kill: kill, plan: p, opt: o, ledger: newLedger(o.Store, o.Degraded, ending, killed), consumed: make(map[*Result]bool)}
 	r.meter = meter{run: r, budget: over(p.Budget, o.Budget)}
 	r.slots.SetLimit(o.Jobs)
+	if o.Store != nil {
+		r.opt.Store = patient{o.Store, r.ledger}
+	}
 	r.names = newNames(r)
 	return r.run()
 }

@@ -404,10 +404,25 @@ func (r *record) close(o *runner.Outcome) {
 		return
 	}
 	r.closed = true
-	if err := r.store.Close(); err != nil && o != nil && o.Degraded == "" {
+	closed := make(chan error, 1)
+	go func() { closed <- r.store.Close() }()
+	var late <-chan time.Time
+	if o != nil && (o.Signal != "" || o.Limit != "") {
+		late = time.After(closeGrace)
+	}
+	var err error
+	select {
+	case err = <-closed:
+	case <-late:
+		err = errors.New("the store did not close in time: another process may hold it locked")
+	}
+	if err != nil && o != nil && o.Degraded == "" {
 		o.Degraded = err.Error()
 	}
 }
+
+// closeGrace is how long a run that was cut short waits for its store to close.
+const closeGrace = time.Second
 
 // checkLogs returns an error if the directory of logs, or one in it that is written to,
 // leads elsewhere.
