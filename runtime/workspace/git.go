@@ -138,10 +138,11 @@ func (g git) environment(extra []string) []string {
 	return append(env, extra...)
 }
 
-// How long git may take: for a question, and where it runs the filters of a project
-// over many files.
+// How long git may take: for a question, to list an index, which may be of a million files,
+// and where it runs the filters of a project over many files.
 const (
-	questionTime = 30 * time.Second
+	questionTime = 5 * time.Second
+	listTime     = 30 * time.Second
 	filterTime   = 15 * time.Minute
 )
 
@@ -188,12 +189,15 @@ func clip(line string) string {
 // run runs git in dir, which is also the worktree unless extra says otherwise, and
 // returns its output.
 //
-// Git reads some of its own files without a look at what they are: a FIFO in the place
-// of a configuration would hold it, and us, for ever. So there is an end even where ctx
-// has none.
+// Git reads its own files without a look at what they are: a FIFO in the place of one would
+// hold it, and us, for ever. So there is an end even where ctx has none. Most such files
+// [readable] has found before.
 func (g git) run(outer context.Context, dir string, extra []string, stdin []byte, args ...string) ([]byte, error) {
 	patience := questionTime
-	if args[0] == "update-index" {
+	switch args[0] {
+	case "ls-files":
+		patience = listTime
+	case "update-index":
 		patience = filterTime
 	}
 	ctx, cancel := context.WithTimeout(outer, patience)
@@ -294,14 +298,8 @@ func discover(ctx context.Context, program, dir string) (repository, error) {
 			if r.git, err = findGit(program, root); err != nil {
 				return r, err
 			}
-			if fi.IsDir() {
-				// Git would wait for what is a FIFO, and read a device for ever.
-				for _, name := range []string{"HEAD", "index", "config", "config.worktree", "packed-refs"} {
-					own, err := os.Stat(filepath.Join(root, ".git", name))
-					if err == nil && !own.Mode().IsRegular() {
-						return r, fmt.Errorf(".git/%s is not a regular file", name)
-					}
-				}
+			if err := readable(filepath.Join(root, ".git")); err != nil {
+				return r, err
 			}
 			out, err := r.git.run(ctx, root, here(root), nil, "rev-parse", "--show-object-format", "--git-path", "objects")
 			if err == nil {

@@ -295,6 +295,9 @@ func (w *walk) enter(c *crew, s *scratch, d *folder, p place, name string, link 
 	}
 	if nested {
 		full := filepath.Join(w.root, filepath.FromSlash(path))
+		if err := readable(filepath.Join(full, ".git")); err != nil {
+			return w.fault(path, err)
+		}
 		env := []string{"GIT_DIR=" + filepath.Join(full, ".git"), "GIT_WORK_TREE=" + full}
 		state, id, tree, err := w.head(env)
 		if err != nil {

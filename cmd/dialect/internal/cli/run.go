@@ -239,7 +239,15 @@ func (f *runFlags) execute(u *ui, p *program) error {
 	opt.AcceptFlaky, opt.Reuse, opt.Budget, opt.Control = f.acceptFlaky, f.reuse, f.budget, sig.control
 	if opt.Store != nil && !f.deferGate { // else no gate will say it
 		if f.base != "" {
-			s, err := policy.Check(sig.ctx, p.plan.Matrix, f.base, fromBaseline(p.plan.Matrix))
+			ctx, done := sig.ctx, context.CancelFunc(func() {})
+			if f.budget.Timeout > 0 {
+				ctx, done = context.WithTimeoutCause(ctx, f.budget.Timeout, fmt.Errorf("git did not answer within the run's timeout of %v", f.budget.Timeout))
+			}
+			s, err := policy.Check(ctx, p.plan.Matrix, f.base, fromBaseline(p.plan.Matrix))
+			if err != nil && ctx.Err() != nil && sig.ctx.Err() == nil {
+				err = context.Cause(ctx)
+			}
+			done()
 			if err != nil {
 				return usagef("--base: %v", err)
 			}
