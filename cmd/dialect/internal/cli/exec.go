@@ -247,7 +247,7 @@ func execStatus(u *ui, o *runner.Outcome, file *outfile, quiet, judged bool) err
 		u.errorf("%s: %s", r.Reason, r.Detail)
 	}
 	pr := r.Process
-	if judged && pr != nil {
+	if pr != nil {
 		for _, n := range pr.Notes {
 			u.notef("%s", n)
 		}
