@@ -34,7 +34,19 @@ func (w *watcher) nameLeft() {
 	if len(list) == 0 {
 		return
 	}
-	p := &w.launcher.platform
+	left, text := w.launcher.platform.name(list)
+	if len(left) == 0 {
+		return
+	}
+	w.result.Left = append(w.result.Left, left...)
+	if w.shared.Load() {
+		text += " (by this command, or one that ran at the same time)"
+	}
+	w.result.Notes = append(w.result.Notes, text)
+}
+
+// name returns those of list that were not named before, and a note of them.
+func (p *platform) name(list []proc) (left []Left, text string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	var names []string
@@ -48,21 +60,25 @@ func (w *watcher) nameLeft() {
 		p.named[q.pid] = q.start
 		if len(names) < mostLeft {
 			name := programName(q.pid)
-			w.result.Left = append(w.result.Left, Left{q.pid, name})
+			left = append(left, Left{q.pid, name})
 			names = append(names, strconv.Itoa(q.pid)+" "+name)
 		}
 	}
-	if len(names) == 0 {
-		return
-	}
-	text := "left running: " + strings.Join(names, ", ")
+	text = "left running: " + strings.Join(names, ", ")
 	if n := len(list) - len(names); n > 0 {
 		text += fmt.Sprintf(" and %d more", n)
 	}
-	if w.shared.Load() {
-		text += " (by this command, or one that ran at the same time)"
+	return left, text
+}
+
+// nameOthers names what is left by children of this process that are no commands.
+func (p *platform) nameOthers() (left []Left, text string) {
+	list := orphans()
+	for deadline := time.Now().Add(settle); len(list) > 0 && time.Now().Before(deadline); {
+		time.Sleep(settle / 10)
+		list = orphans()
 	}
-	w.result.Notes = append(w.result.Notes, text)
+	return p.name(list)
 }
 
 // leftNow returns what is left of the command, and not named yet.

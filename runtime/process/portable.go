@@ -29,6 +29,8 @@ func (p *platform) close() error {
 	return nil
 }
 
+func (p *platform) nameOthers() ([]Left, string) { return nil, "" }
+
 func (p *platform) endLeft(*Launcher, bool) error { return nil }
 
 // readers are the goroutines that read the two pipes of a command.

@@ -304,6 +304,11 @@ func (l *Launcher) Pause() (resume func()) {
 	}
 }
 
+// NameLeft returns what is left running by programs that this process started beside its
+// commands, such as servers that have ended, and a note of it; nil if nothing is, or it was
+// named already. No command may be running.
+func (l *Launcher) NameLeft() (left []Left, note string) { return l.platform.nameOthers() }
+
 // EndLeft ends what commands left running when they ended by themselves: by SIGTERM and,
 // after a grace time or at once if now is set, SIGKILL. No command may be running.
 func (l *Launcher) EndLeft(now bool) error { return l.platform.endLeft(l, now) }

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/command-dialect/dialect/lang/plan"
 	"github.com/command-dialect/dialect/receipts"
 	"github.com/command-dialect/dialect/receipts/doctrine"
 	"github.com/command-dialect/dialect/runtime/mcpclient"
@@ -57,6 +58,24 @@ func (x *executor) closeServers() {
 	select {
 	case <-closed:
 	case <-time.After(killedGrace):
+	}
+}
+
+// endServers ends the servers of a run whose steps have ended, and notes at the last step
+// that called one what they left running.
+func (x *executor) endServers(results []*Result) {
+	if x.mcpServers.pool == nil || x.launcher == nil {
+		return
+	}
+	x.closeServers()
+	var last *Result
+	Leaves(results, func(res *Result) {
+		if res.Step.Kind == plan.MCP && res.Process != nil {
+			last = res
+		}
+	})
+	if left, note := x.launcher.NameLeft(); last != nil && len(left) > 0 {
+		last.Process.Left, last.Process.Notes = append(last.Process.Left, left...), append(last.Process.Notes, note)
 	}
 }
 

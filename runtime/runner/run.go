@@ -277,6 +277,7 @@ func (r *run) run() *Outcome {
 	}
 	_ = r.ledger.sync() // a failure is kept as the reason of the degradation
 	out.Results = r.done
+	r.exec.endServers(out.Results)
 	r.names.end()
 	r.markDegraded(out.Results)
 	out.Degraded = r.ledger.reason()
