@@ -41,10 +41,15 @@ func (q *inquest) storeFlags() []string {
 }
 
 // scriptOf returns the script that a line of a run is in, as a path from here; empty if it
-// is not a file that is here. The log has the name as the user of the run wrote it; the
-// document of the run, where it is kept, the whole path.
+// is not a file of this project. The log has the name as the user of the run wrote it; the
+// document of the run, where it is kept, the whole path. Both are the words of who wrote the
+// store: what lies outside of the project, under another matrix, is not recommended.
 func (q *inquest) scriptOf(run, name string) string {
-	if d, err := historyOf(q.logs).read(run); err == nil && d.Script.Path != "" && (name == "" || filepath.Base(name) == filepath.Base(d.Script.Path)) && exists(d.Script.Path, ".") {
+	inside := func(path string) bool {
+		rel, err := filepath.Rel(q.root, path)
+		return err == nil && filepath.IsLocal(rel) && exists(path, ".")
+	}
+	if d, err := historyOf(q.logs).read(run); err == nil && d.Script.Path != "" && (name == "" || filepath.Base(name) == filepath.Base(d.Script.Path)) && inside(d.Script.Path) {
 		return shortPath(d.Script.Path)
 	}
 	if !isScript(name) {
@@ -53,7 +58,7 @@ func (q *inquest) scriptOf(run, name string) string {
 	if !filepath.IsAbs(name) {
 		name = filepath.Join(q.root, filepath.FromSlash(name))
 	}
-	if !exists(name, ".") {
+	if !inside(name) {
 		return ""
 	}
 	return shortPath(name)
@@ -98,19 +103,13 @@ func (q *inquest) script(g *receipts.Gate, members []*receipts.Entry) string {
 	return "SCRIPT"
 }
 
-// again is the command that takes a receipt again: its line, or what `dialect exec` ran.
-func (q *inquest) again(r *receipts.Receipt) string {
+// again takes a receipt again: by its line, which the matrix binds. What `dialect exec` ran
+// is for the reader to look at first: it is whatever the writer of the store wrote.
+func (q *inquest) again(r *receipts.Receipt, sha receipts.Hash) string {
 	switch name := q.scriptOf(r.Run, r.Line.File.Text); {
 	case r.Binding == "" || r.Line.File.Text == "exec":
-		words := append([]string{"dialect", "exec"}, q.storeFlags()...)
-		if r.Binding != "" {
-			words = append(words, "--as", r.Binding)
-		}
-		words = append(words, "--")
-		for _, a := range r.Argv {
-			words = append(words, a.String())
-		}
-		return report.Command(words)
+		return "`" + report.Command(slices.Concat([]string{"dialect", "receipts", "show", sha.Short()}, q.storeFlags())) +
+			"` says what it ran; if that is what you want, run it again: dialect exec -- COMMAND"
 	case name != "":
 		return q.run(name + ":" + strconv.Itoa(r.Line.Number))
 	}
@@ -128,14 +127,14 @@ func (q *inquest) runRequired(script string) string {
 
 // next says what to do about a refusal: commands, and where a person has to decide, what
 // about. script is the one that was run, culprit the receipt that the refusal is of, or nil.
-func (q *inquest) next(reason receipts.Reason, verdict verify.Verdict, script string, culprit *receipts.Receipt, rev string) []string {
+func (q *inquest) next(refused receipts.Refusal, verdict verify.Verdict, script string, culprit *receipts.Receipt, rev string) []string {
 	whole := q.run(script)
-	switch reason {
+	switch refused.Reason {
 	case receipts.NotSucceeded, receipts.Superseded, receipts.NotTerminal:
 		if culprit == nil {
 			return []string{whole}
 		}
-		list := []string{q.again(culprit)}
+		list := []string{q.again(culprit, refused.SHA)}
 		if culprit.Binding != "" && culprit.Line.File.Text != "exec" && isScript(culprit.Line.File.Text) {
 			list = append(list, q.run(q.scriptFor(culprit, script)))
 		}
@@ -183,7 +182,7 @@ func (q *inquest) next(reason receipts.Reason, verdict verify.Verdict, script st
 		return []string{q.ofCommit(whole)}
 	}
 	if culprit != nil && culprit.Line.File.Text == "exec" {
-		return []string{q.again(culprit)}
+		return []string{q.again(culprit, refused.SHA)}
 	}
 	return []string{whole}
 }
@@ -240,7 +239,7 @@ func (q *inquest) nextOf(res *verify.Result, rev string) []string {
 		return []string{"cd " + report.Command([]string{filepath.Dir(filepath.Dir(q.stores[0]))}) + " && dialect verify"}
 	}
 	first := res.Refusals[0]
-	list := q.next(first.Reason, res.Verdict, q.script(res.Body, res.Members), q.culprit, rev)
+	list := q.next(first, res.Verdict, q.script(res.Body, res.Members), q.culprit, rev)
 	if first.Reason == receipts.Outside {
 		list[0] += ", or gate the receipt: " + report.Command(slices.Concat([]string{"dialect", "gate"}, q.storeFlags(), q.requireFlags(), []string{first.SHA.Short()}))
 	}
@@ -284,7 +283,7 @@ func (q *inquest) nextOfDecision(d receipts.Decision) []string {
 	if first.Reason == receipts.Missing {
 		return []string{report.Command(append([]string{"dialect", "receipts", "list"}, q.storeFlags()...))}
 	}
-	return q.next(first.Reason, "", q.script(gate, of), culprit, "")
+	return q.next(first, "", q.script(gate, of), culprit, "")
 }
 
 // nextOfGate is what to do about the first refusal of a gate over the receipts ids.
