@@ -201,6 +201,8 @@ func (q *inquest) nextOfPolicy(whole string) []string {
 		return []string{whole}
 	case q.state.Complaint() == "":
 		return []string{"ask again: the rules changed while they were read"}
+	case len(q.state.Changes) == 0:
+		return []string{"mend what is named, then: " + whole}
 	case q.flags.base != "":
 		return []string{"review the difference, then name the commit that you trust with --base"}
 	case q.state.Kind == policy.Pinned:
