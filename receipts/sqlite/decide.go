@@ -49,7 +49,7 @@ func (s *Store) gate(ctx context.Context, g receipts.GateRequest, gather func(*v
 		var members []receipts.Hash
 		save, err = s.session(ctx, func(v *verify.Session) error {
 			if gather != nil {
-				if refused := gather(v, &g); len(refused) > 0 {
+				if refused := gather(v, &g); len(refused) > 0 && len(v.Problems()) == 0 {
 					d.Refusals = refused
 					return nil
 				}

@@ -28,7 +28,7 @@ type AmbiguousError struct {
 func (e *AmbiguousError) Error() string {
 	names := make([]string, len(e.Matches))
 	for i, h := range e.Matches {
-		names[i] = h.String()[:max(len(e.ID)+4, 16)]
+		names[i] = h.String()[:min(64, max(len(e.ID)+4, 16))]
 	}
 	return fmt.Sprintf("%s is not unique: %s", e.ID, strings.Join(names, ", "))
 }

@@ -23,10 +23,10 @@ import (
 func (s *Store) session(ctx context.Context, f func(*verify.Session) error) (save func(), err error) {
 	save = func() {}
 	if !s.remembering {
-		s.remembering = true
 		if s.memory, err = s.remember(); err != nil {
 			return save, err
 		}
+		s.remembering = true
 	}
 	o := verify.Options{Keys: s.keys, Kept: s.kept, Before: s.before}
 	if s.memory != nil {

@@ -1,6 +1,6 @@
 // Package sqlite keeps records in one SQLite file: an append-only Merkle log, and
 // a projection of it that can be asked. What comes in are records and requests of
-// package receipts; what goes out are entries and decisions. Package receipts
+// package receipts; what goes out are entries and decisions. Package verify
 // decides what is valid; this package makes the decision and its consequence one
 // transaction.
 //
@@ -14,7 +14,7 @@
 //	        who consumed, settled or accepted it
 //
 // The projection can be made again from the log, so that a column of it that is
-// set back is found by [Store.Verify].
+// set back is found by [Store.Audit].
 //
 // # Durability
 //
@@ -52,6 +52,10 @@ import (
 
 // ErrNoStore is wrapped by the error of a read-only Open where there is no file.
 var ErrNoStore = errors.New("there is no store")
+
+// ErrBusy is wrapped by the error of a store that another process is writing to, for longer
+// than [Options.BusyTimeout].
+var ErrBusy = errors.New("another process is writing to it")
 
 // An UnusableError says that a store cannot be opened, read or written. It is
 // never a refusal: nothing is known about the records.
@@ -283,6 +287,8 @@ func (s *Store) prepareFile(ctx context.Context, o Options) error {
 	switch {
 	case app != applicationID:
 		return errForeign
+	case version < schemaVersion:
+		return fmt.Errorf("it was made by an older dialect (schema version %d, and this one knows %d): move it away", version, schemaVersion)
 	case version != schemaVersion:
 		return fmt.Errorf("it has schema version %d, and this dialect knows %d: use a newer dialect", version, schemaVersion)
 	}
@@ -473,6 +479,9 @@ func (s *Store) unusable(err error) error {
 	var u *UnusableError
 	if err == nil || errors.As(err, &u) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return err
+	}
+	if isCode(err, sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED) {
+		err = fmt.Errorf("%w: %w", ErrBusy, err)
 	}
 	return &UnusableError{Path: s.path, Err: err}
 }

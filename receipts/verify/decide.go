@@ -377,8 +377,11 @@ func (s *Session) One(q Query, id string) (*Result, error) {
 		return s.conclude(&Result{})
 	}
 	seq, err := s.find(id)
-	if err != nil {
+	if err != nil && len(s.problems) == 0 {
 		return nil, err
+	}
+	if len(s.problems) > 0 {
+		return s.conclude(&Result{})
 	}
 	e := s.entry(seq)
 	if e == nil {

@@ -26,7 +26,7 @@ func (e *LookupError) Error() string {
 	}
 	names := make([]string, len(e.Matches))
 	for i, h := range e.Matches {
-		names[i] = h.String()[:max(len(e.ID)+4, 16)]
+		names[i] = h.String()[:min(64, max(len(e.ID)+4, 16))]
 	}
 	return fmt.Sprintf("%s is not unique: %s", e.ID, strings.Join(names, ", "))
 }
@@ -42,10 +42,13 @@ func (s *Session) Entry(id string) (receipts.Entry, error) {
 	var e *receipts.Entry
 	if len(s.problems) == 0 && s.err == nil {
 		seq, err := s.find(id)
-		if err != nil {
+		if err != nil && len(s.problems) == 0 {
 			return receipts.Entry{}, err
 		}
-		if e = s.entry(seq); e != nil {
+		if err == nil {
+			e = s.entry(seq)
+		}
+		if e != nil {
 			s.follow(map[receipts.Hash]*receipts.Entry{e.SHA: e})
 		}
 	}
@@ -93,10 +96,12 @@ func (s *Session) find(id string) (int64, error) {
 			if m := &s.index.marks[seq]; m.kind != kindRun || m.run != key {
 				continue
 			}
-			if e := s.entry(int64(seq)); e != nil {
-				if r, ok := body(e).(*receipts.Run); ok && r.Run == id {
-					return int64(seq), nil
-				}
+			e := s.entry(int64(seq))
+			if e == nil {
+				return -1, s.err
+			}
+			if r, ok := body(e).(*receipts.Run); ok && r.Run == id {
+				return int64(seq), nil
 			}
 		}
 		return -1, &LookupError{ID: id}
@@ -334,7 +339,7 @@ func answerOf(e *receipts.Entry) answer {
 	return noAnswer
 }
 
-// about returns the record at seq if it is about the command on one of the trees; nil if
+// read returns the record at seq if it is about the command on one of the trees; nil if
 // not, or after an error.
 func (h *history) read(seq int64, command uint64) *receipts.Entry {
 	e := h.s.entry(seq)

@@ -183,7 +183,7 @@ func (s *Session) recall(m *Memory, st State) {
 // nothing of a log with problems. A failure costs the next verification time, and
 // nothing else.
 func (s *Session) Save(m *Memory) error {
-	if len(s.problems) > 0 || m.valid && m.head == s.head {
+	if len(s.problems) > 0 || m.valid && m.head == s.head || len(s.head.Origin) > 128 {
 		return nil
 	}
 	le := binary.LittleEndian
@@ -240,9 +240,6 @@ func (s *Session) Save(m *Memory) error {
 	copy(h[48:80], s.head.Root[:])
 	name := sha256.Sum256([]byte(m.name))
 	copy(h[80:112], name[:])
-	if len(s.head.Origin) > 128 {
-		return nil
-	}
 	copy(h[112:240], s.head.Origin)
 	for _, idx := range edge {
 		hash, ok := s.edge[idx]
@@ -253,6 +250,9 @@ func (s *Session) Save(m *Memory) error {
 	}
 	sum := sha256.Sum256(h)
 	h = append(h, sum[:]...)
-	_, err := m.file.WriteAt(h[:len(h):headerSize][:headerSize], int64(1-m.slot)*headerSize)
-	return err
+	if _, err := m.file.WriteAt(h[:headerSize], int64(1-m.slot)*headerSize); err != nil {
+		return err
+	}
+	m.valid, m.slot, m.generation, m.head, m.length, m.crc = true, 1-m.slot, m.generation+1, s.head, length, crc
+	return nil
 }

@@ -246,11 +246,11 @@ func (s *Session) nearest(q Query, below *int) *receipts.Entry {
 		if e == nil {
 			return nil
 		}
-		n++
 		if e.Level < q.Level {
 			*below++
 			continue
 		}
+		n++
 		g, ok := body(e).(*receipts.Gate)
 		if ok && g.Place == q.Place && (q.Matrix.IsZero() || g.Matrix == q.Matrix) {
 			return e
@@ -472,6 +472,13 @@ func (q Query) trees(g *receipts.Gate, res *Result, id string) {
 		return
 	case q.Commit && !g.Tree.Exact:
 		res.no(Stale, receipts.Inexact, none, "what the gate %s tested is not what a clone of the commit has: %s", id, beyond(g))
+	case q.Commit:
+		// A gate over receipts of others knows the files at its own time alone.
+		for _, m := range res.Members {
+			if w := receipt(m).Workspace; w != nil && w.After == nil && !w.Before.Exact && w.Before.Matches(*g.Tree) {
+				res.no(Stale, receipts.Inexact, m.SHA, "what %s ran on is not what a clone of the commit has", describe(receipt(m)))
+			}
+		}
 	}
 	changed := "" // the last line that changed the tree, and what
 	for i := len(res.Members) - 1; i >= 0; i-- {

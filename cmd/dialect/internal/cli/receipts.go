@@ -51,23 +51,43 @@ func withStoreOf(name string, o sqlite.Options, f func(ctx context.Context, s *s
 	if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
 		return failf(exitFailed, "there is no store %s", path).hint("a run makes one: dialect run FILE; --store PATH names another")
 	}
-	ctx := context.Background()
-	s, err := sqlite.Open(ctx, path, o)
-	if err == nil {
-		err = f(ctx, s)
-		if cerr := s.Close(); err == nil && cerr != nil {
-			err = cerr
+	ctx, stop := signals()
+	defer stop()
+	done := make(chan error, 1)
+	go func() {
+		s, err := sqlite.Open(ctx, path, o)
+		if err == nil {
+			err = f(ctx, s)
+			if cerr := s.Close(); err == nil && cerr != nil {
+				err = cerr
+			}
+		}
+		done <- err
+	}()
+	select {
+	case err = <-done:
+	case <-ctx.Done():
+		// SQLite waits for other writers whatever the context says.
+		select {
+		case err = <-done:
+		case <-time.After(storeGrace):
+			return failf(exitRefused, "interrupted while the store %s was busy", path)
 		}
 	}
 	var unusable *sqlite.UnusableError
 	switch {
 	case errors.Is(err, sqlite.ErrNoStore):
 		return failf(exitFailed, "there is no store %s", path)
+	case errors.Is(err, sqlite.ErrBusy):
+		return failf(exitRefused, "%v", err).hint("another process is writing to it: try again")
 	case errors.As(err, &unusable):
 		return failf(exitRefused, "%v", err).hint("it was left as it is; move it away to begin a new one")
 	}
 	return err
 }
+
+// storeGrace is how long a command that was interrupted waits for the store.
+const storeGrace = 2 * time.Second
 
 // docEntry is a record as JSON: its body as it is hashed, and what the store
 // knows beside it.
