@@ -21,8 +21,8 @@
 // The file is in WAL mode with synchronous=FULL: a record that [Store.Append] or
 // [Store.Durable] has acknowledged survives kill -9 and loss of power. Writers of
 // several processes take turns (BEGIN IMMEDIATE); a record that is appended again
-// is not appended twice. What stands in the place of a store and is none is
-// refused and never changed.
+// is not appended twice. A file at this path that is not a store
+// is refused and left unchanged.
 package sqlite
 
 import (

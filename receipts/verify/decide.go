@@ -305,7 +305,7 @@ func (s *Session) nested(run string) []receipts.Hash {
 }
 
 // Consume judges what is to be consumed: each record that ids name as [Session.Verify]
-// judges a gate, and those that are no final gate less what only a final gate can have.
+// judges a gate; other records skip the conditions that are for final gates.
 // It returns the records, and the hashes of all that they took in. It changes nothing.
 func (s *Session) Consume(q Query, ids ...string) (receipts.Decision, []receipts.Hash, error) {
 	var d receipts.Decision

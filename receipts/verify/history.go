@@ -245,7 +245,7 @@ func (s *Session) unfinished(q Query, res *Result) {
 		if l == nil || m.kind != kindGate && m.kind != kindReceipt {
 			continue
 		}
-		// A mark decides nothing, and who has no key ends no run of who has one.
+		// A mark decides nothing, and an unsigned record cannot end a signed run.
 		e, begun := s.entry(seq), s.entry(l.seq)
 		if e == nil || begun == nil {
 			return

@@ -395,8 +395,8 @@ func placeName(d receipts.Datum) string {
 	return d.Text
 }
 
-// rules checks the matrix of a record. Of one about other files it is no wonder that the
-// rules were others, too.
+// rules checks the matrix of a record. A gate about other files is STALE; its matrix may
+// differ as well.
 func (q Query) rules(res *Result, sha receipts.Hash, name string, matrix receipts.Hash) {
 	verdict := Policy
 	if q.Tree == nil || !res.isOf(*q.Tree) {

@@ -27,7 +27,7 @@ func (f *keyFlags) addKey(cmd *cobra.Command) {
 
 func (f *keyFlags) add(cmd *cobra.Command) {
 	f.addKey(cmd)
-	cmd.Flags().StringVar(&f.since, "since", "", "hold the log against the head that was kept in `FILE` (see receipts checkpoint)")
+	cmd.Flags().StringVar(&f.since, "since", "", "compare the log with the head that was kept in `FILE` (see receipts checkpoint)")
 }
 
 // verifiers parses the keys; nil if there are none.
@@ -88,7 +88,7 @@ func (f *keyFlags) anchors() (note.Verifiers, *receipts.Head, error) {
 	return keys, head, err
 }
 
-const auditLong = `Hold the whole store against its log: every record against its hash, the log
+const auditLong = `Verify the whole store: every record against its hash, the log
 against the records, the projection against the log. Each finding names the record.
 
 With --since the log must begin with what a kept head covers: that finds records
@@ -105,7 +105,7 @@ func newReceiptsVerify(u *ui) *cobra.Command {
 	}
 	cmd := &cobra.Command{
 		Use:   "verify",
-		Short: "hold the whole store against its log, and name what was changed",
+		Short: "verify the whole store against its log, and name what was changed",
 		Long:  auditLong,
 		Example: `  dialect receipts verify
   dialect receipts checkpoint >head.txt     # keep it elsewhere

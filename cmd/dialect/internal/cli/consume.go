@@ -49,9 +49,9 @@ func newConsume(u *ui) *cobra.Command {
 	}
 	fl := cmd.Flags()
 	fl.SortFlags = false
-	fl.StringVar(&f.as, "as", defaultConsumer(), "say `WHO` consumes")
+	fl.StringVar(&f.as, "as", defaultConsumer(), "record `NAME` as the consumer")
 	fl.Lookup("as").DefValue = "the user"
-	fl.StringVar(&f.purpose, "purpose", "", "say `WHAT` for")
+	fl.StringVar(&f.purpose, "purpose", "", "record the purpose `TEXT`")
 	fl.StringVar(&f.ledger, "ledger", "", "spend in the consumer's own `FILE`, which decides")
 	f.inquiryFlags.add(cmd)
 	return cmd

@@ -36,8 +36,8 @@ status is the command's own.
 
 The receipt's hash is printed on standard error, and written to the file that
 --receipt-file names. The command reads nothing from standard input and runs in a
-session of its own: what it hashes to is what it wrote, and when it is killed
-nothing of it is left.
+session of its own: the recorded hashes cover all of its output, and killing it
+also kills its children.
 
 In a project, or a worktree of git, the receipt says what files the command ran on
 and what they were after it; --no-tree leaves that out. Such receipts make a

@@ -13,7 +13,7 @@ import (
 	"github.com/command-dialect/dialect/runtime/keyfd"
 )
 
-const exportLong = `Print receipts for whoever has no store.
+const exportLong = `Print receipts for use without the store.
 
 --format jsonl, the default, is the whole log as JSON lines: each record with its index,
 kind, hash, signature and the exact bytes of its body as a string, and last the head,

@@ -45,7 +45,7 @@ func newGate(u *ui) *cobra.Command {
 	}
 	fl := cmd.Flags()
 	fl.SortFlags = false
-	fl.StringVar(&f.as, "as", defaultConsumer(), "say `WHO` gates")
+	fl.StringVar(&f.as, "as", defaultConsumer(), "record `NAME` as who gates")
 	fl.Lookup("as").DefValue = "the user"
 	fl.StringVar(&f.acceptFlaky, "accept-flaky", "", "accept passes after failures on the same files, and record `REASON`")
 	fl.StringVar(&f.keyFD, "key-fd", "", "sign the gate receipt with the key that the file descriptor `N` holds")

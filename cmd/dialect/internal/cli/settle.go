@@ -59,7 +59,7 @@ be settled once.`,
 	fl.StringVar(&f.url, "url", "", "where the result can be looked at: `URL`")
 	fl.StringVar(&f.preview, "preview", "", "the beginning of the result: `TEXT`")
 	fl.StringVar(&f.failure, "error", "", "why it failed: `TEXT`")
-	fl.StringVar(&f.as, "as", defaultConsumer(), "say `WHO` settles")
+	fl.StringVar(&f.as, "as", defaultConsumer(), "record `NAME` as who settles")
 	fl.Lookup("as").DefValue = "the user"
 	fl.BoolVar(&f.json, "json", false, "print one JSON document on standard output")
 	addStoreFlag(cmd, &f.store)
