@@ -133,6 +133,10 @@ func (g Signature) Check(origin string, sha Hash, keys note.Verifiers) (level in
 	return level, n.Sigs[0].Name
 }
 
+// MaxRecords is the greatest number of records of a log that is believed to be one: what
+// counts more is damaged, and package tlog does not end on numbers near 2^63.
+const MaxRecords = 1 << 40
+
 // A Head is the state of a log: whoever keeps one can tell later whether records
 // were taken away or changed. Its text has the form of a checkpoint of a
 // transparency log: the origin, the count and the root in base64, a line each;
@@ -192,7 +196,7 @@ func ParseHead(msg []byte, keys note.Verifiers) (h Head, key string, err error) 
 	}
 	h.Origin = lines[0]
 	h.Count, err = strconv.ParseInt(lines[1], 10, 64)
-	if err != nil || h.Count < 0 || strconv.FormatInt(h.Count, 10) != lines[1] {
+	if err != nil || h.Count < 0 || h.Count > MaxRecords || strconv.FormatInt(h.Count, 10) != lines[1] {
 		return Head{}, "", fmt.Errorf("the head's count %q is no number", lines[1])
 	}
 	root, err := base64.StdEncoding.Strict().DecodeString(lines[2])

@@ -98,7 +98,7 @@ func (s *Store) readHead(ctx context.Context) (head, error) {
 	if err := st.QueryRowContext(ctx).Scan(&h.origin, &h.count, &root, &h.note); err != nil {
 		return h, fmt.Errorf("its head cannot be read: %w", err)
 	}
-	if len(root) != tlog.HashSize {
+	if len(root) != tlog.HashSize || h.count < 0 || h.count > receipts.MaxRecords {
 		return h, errors.New("its head is damaged")
 	}
 	copy(h.root[:], root)

@@ -336,14 +336,19 @@ func TestImpossibleRows(t *testing.T) {
 			t.Errorf("%s: %v", seq, err)
 		}
 	}
-	// A head that counts more than there is.
-	s := tempStore(t)
-	fill(t, s, "r-1", 2)
-	if _, err := s.conn.ExecContext(ctx, "UPDATE head SET count = 9223372036854775807; UPDATE record SET seq = 9000000000000 WHERE seq = 1"); err != nil {
-		t.Fatal(err)
-	}
-	if a := audit(t, s, nil); a.Consistent() {
-		t.Error("a head of 2^63-1 is consistent")
+	// A head that counts more than there is, or than there can be.
+	for _, count := range []string{"3", "1099511627777", "4611686018427387906", "9223372036854775807", "-1"} {
+		s := tempStore(t)
+		fill(t, s, "r-1", 2)
+		if _, err := s.conn.ExecContext(ctx, "UPDATE head SET count = "+count); err != nil {
+			t.Fatal(err)
+		}
+		if a, err := s.Audit(ctx, nil); err == nil && a.Consistent() {
+			t.Errorf("a head of %s is consistent", count)
+		}
+		if r, err := s.Ask(ctx, here, ""); err == nil && r.Verdict != verify.Tampered {
+			t.Errorf("a head of %s: %s", count, r.Verdict)
+		}
 	}
 }
 

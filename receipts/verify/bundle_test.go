@@ -89,6 +89,7 @@ func TestBundle(t *testing.T) {
 		"out of order":    func(b *receipts.Bundle) { b.Records[0], b.Records[1] = b.Records[1], b.Records[0] },
 		"a flipped proof": func(b *receipts.Bundle) { b.Records[2].Proof[0][7] ^= 1 },
 		"a short proof":   func(b *receipts.Bundle) { b.Records[2].Proof = b.Records[2].Proof[1:] },
+		"an endless log":  func(b *receipts.Bundle) { b.Head = strings.Replace(b.Head, "\n11\n", "\n4611686018427387906\n", 1) },
 		"a longer log":    func(b *receipts.Bundle) { b.Head = strings.Replace(b.Head, "\n11\n", "\n12\n", 1) },
 		"not canonical":   func(b *receipts.Bundle) { b.Records[0].Body = " " + b.Records[0].Body },
 		"another kind":    func(b *receipts.Bundle) { b.Records[0].Kind = receipts.KindGate },

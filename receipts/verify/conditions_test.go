@@ -1,6 +1,7 @@
 package verify
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -478,5 +479,28 @@ func TestUndone(t *testing.T) {
 	m.signHead(boss)
 	if res := ask(t, m.open(Options{Keys: keys}), asked(nothing)); res.Verdict != Verified {
 		t.Errorf("after a signed pass: %s", told(res))
+	}
+}
+
+// TestSignaturesPutBack cuts a signed failure out of a log, takes all signatures away while a
+// memory is made of what is left, and puts them back.
+func TestSignaturesPutBack(t *testing.T) {
+	boss, keys := newSigner(t)
+	m, f := newMaker(t), memoryFile(t)
+	m.sign = boss
+	m.gate([]receipts.Hash{m.receipt()})
+	recs := slices.Clone(m.log.recs)
+	m.sign = nil
+	bare := slices.Clone(recs)
+	for i := range bare {
+		bare[i].Signature = ""
+	}
+	m.again(bare)
+	o := Options{Keys: keys, MemoryKept: true}
+	m.remember(f, o)
+	m.again(recs)
+	o.Memory = recollect(t, f)
+	if res := ask(t, m.open(o), asked(strict, signed)); res.Verdict != Tampered {
+		t.Errorf("%s", told(res))
 	}
 }

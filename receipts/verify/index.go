@@ -88,7 +88,6 @@ const (
 	flagFailed              // a receipt of a failure
 	flagEarly               // a receipt of a command that was ended early
 	flagBound               // a receipt of a bound line
-	flagSigned              // it has a signature, of whatever worth
 )
 
 const (

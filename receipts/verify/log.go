@@ -156,7 +156,9 @@ func Open(ctx context.Context, log Log, o Options) (*Session, error) {
 		s.signed = signed.Count
 	}
 	if o.Keys != nil && len(s.problems) == 0 {
-		s.coverSigned()
+		if err := s.coverSigned(ctx); err != nil {
+			return nil, err
+		}
 	}
 	return s, s.err
 }
@@ -306,9 +308,6 @@ func (r *row) compute() {
 	r.sha, r.leaf = rec.SHA(), rec.Leaf()
 	r.mark, r.refs = glance(r.Kind, r.Body)
 	r.mark.sha = r.sha
-	if r.Signature != "" {
-		r.mark.flags |= flagSigned
-	}
 }
 
 func (r *row) entry(s *Session) receipts.Entry {
@@ -372,22 +371,25 @@ func (r hashReader) ReadHashes(indexes []int64) ([]tlog.Hash, error) {
 
 // coverSigned checks that a signed head covers the last record that one of the keys
 // signed: otherwise records before it could have been cut out, and the log made again.
-func (s *Session) coverSigned() {
-	for seq := s.index.len() - 1; seq >= 0 && seq >= s.signed; seq-- {
-		if s.index.at(seq).flags&flagSigned == 0 {
-			continue
+// Signatures are read each time, and never remembered: no hash covers them, so that they
+// can be taken away while a memory is made, and put back. It costs the records that no
+// signed head covers, of which an honest log has as many as were appended without a key.
+func (s *Session) coverSigned(ctx context.Context) error {
+	return s.log.Records(ctx, max(s.signed, 0), func(r Raw) bool {
+		if r.Signature == "" || r.Seq >= s.index.len() {
+			return true
 		}
-		e := s.entry(seq)
-		if e == nil || e.Key == "" {
-			continue
+		sha := s.index.at(r.Seq).sha
+		if _, key := r.Signature.Check(s.origin, sha, s.keys); key == "" {
+			return true
 		}
 		if s.signed < 0 {
-			s.problem(seq, e.SHA, "record %d is signed, and no signed head covers it: records may have been cut out before it", seq)
+			s.problem(r.Seq, sha, "record %d is signed, and no signed head covers it: records may have been cut out before it", r.Seq)
 		} else {
-			s.problem(seq, e.SHA, "record %d is signed, and the signed head covers %d records alone: records may have been cut out before it", seq, s.signed)
+			s.problem(r.Seq, sha, "record %d is signed, and the signed head covers %d records alone: records may have been cut out before it", r.Seq, s.signed)
 		}
-		return
-	}
+		return false
+	})
 }
 
 // stopped reports whether the session cannot go on: its context has ended, or the log has

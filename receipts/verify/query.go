@@ -322,6 +322,9 @@ func (s *Session) judge(q Query, e *receipts.Entry, x extent) *Result {
 		if r.Place != g.Place {
 			res.no(Missing, receipts.OtherPlace, m.SHA, "%s ran in another project than its gate is of", describe(r))
 		}
+		if age := q.Now.Sub(r.Timestamp.Time); q.MaxAge > 0 && age > q.MaxAge {
+			res.no(Stale, receipts.TooOld, m.SHA, "%s ran %v ago, and %v is the most", describe(r), age.Round(time.Second), q.MaxAge)
+		}
 		if r.Binding != "" && r.Matrix != g.Matrix {
 			res.no(Policy, receipts.OtherPolicy, m.SHA, "%s is of another matrix than its gate", describe(r))
 		}

@@ -62,7 +62,20 @@ tool = "sh -c 'echo $$ >pid; exec sleep 600'"
 
 func project(t *testing.T) string {
 	t.Helper()
-	dir, err := filepath.EvalSymlinks(t.TempDir())
+	temp, err := os.MkdirTemp("", "mcpserver-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	// What is ended by a test may write for a moment longer.
+	t.Cleanup(func() {
+		for range 50 {
+			if os.RemoveAll(temp) == nil {
+				return
+			}
+			time.Sleep(20 * time.Millisecond)
+		}
+	})
+	dir, err := filepath.EvalSymlinks(temp)
 	if err != nil {
 		t.Fatal(err)
 	}
