@@ -51,10 +51,13 @@
 // The last word (TestLastWord):
 //
 //  13. No command of the gate failed on this tree, in this place and with these inputs,
-//     after it passed; the environment does not matter. A failure is an exit status, an
+//     after it passed, unless that was accepted as in 15; the environment does not matter. A failure is an exit status, an
 //     expectation, a tool's answer or a crash ([receipts.StopReason.Failed]).
 //  14. The last word about each required command, or about each bound command where
-//     the query is not strict or requires nothing, is not a failure on this tree. Each
+//     the query is not strict or requires nothing, is not a failure on this tree, unless
+//     that was accepted. Only a later pass under the same binding and of no lower level
+//     undoes a failure; one under no binding is undone by a later pass under any
+//     (TestUndone, TestNamedGate). Each
 //     binding has a last word of its own: a pass that was held to less, under no binding
 //     or another one, does not take the place of a failure.
 //  15. If the query is strict, no command of the gate failed so before it passed either,
@@ -69,7 +72,7 @@
 //
 // [Session.Consume] asks the same of each record, strictly, and that nothing consumed it
 // before (TestConsumed). A receipt, or a gate that is not final, is judged without 5's
-// "final" and 10. [Session.Decide] makes the gate of a run: the run's own, which counts
+// "final", 10 and 14; where something is required it is refused. [Session.Decide] makes the gate of a run: the run's own, which counts
 // earlier failures unless it is asked to refuse them.
 //
 // # What it assumes

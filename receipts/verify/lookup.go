@@ -166,7 +166,7 @@ func (s *Session) bySHA(hashes ...receipts.Hash) map[receipts.Hash]*receipts.Ent
 }
 
 // follow sets what later records of the log say of entries: the first that consumed
-// one, the first that settled it.
+// one, the first that settled it, if there is one of no lower level than its own.
 func (s *Session) follow(list map[receipts.Hash]*receipts.Entry) {
 	want := make(map[uint64]bool, len(list))
 	for h, e := range list {
@@ -177,6 +177,7 @@ func (s *Session) follow(list map[receipts.Hash]*receipts.Entry) {
 	if len(want) == 0 {
 		return
 	}
+	weaker := make(map[receipts.Hash]*receipts.Entry)
 	for _, seqs := range s.index.speaking(want) {
 		for _, seq := range seqs {
 			if k := s.index.at(seq).kind; k != kindConsumption && k != kindSettlement {
@@ -195,10 +196,22 @@ func (s *Session) follow(list map[receipts.Hash]*receipts.Entry) {
 					}
 				}
 			case *receipts.Settlement:
-				if e := list[b.Receipt]; e != nil && e.Settlement == nil && e.Seq < seq {
+				e := list[b.Receipt]
+				switch {
+				case e == nil || e.Settlement != nil || e.Seq >= seq:
+				case by.Level < e.Level: // one of the receipt's own level goes before it
+					if weaker[b.Receipt] == nil {
+						weaker[b.Receipt] = by
+					}
+				default:
 					e.Settle(*by)
 				}
 			}
+		}
+	}
+	for sha, by := range weaker {
+		if e := list[sha]; e.Settlement == nil {
+			e.Settle(*by)
 		}
 	}
 }
