@@ -1,6 +1,7 @@
 package verify
 
 import (
+	"context"
 	"slices"
 	"strings"
 	"testing"
@@ -502,5 +503,62 @@ func TestSignaturesPutBack(t *testing.T) {
 	o.Memory = recollect(t, f)
 	if res := ask(t, m.open(o), asked(strict, signed)); res.Verdict != Tampered {
 		t.Errorf("%s", told(res))
+	}
+}
+
+// A twoFaced log hands out its records as they are once, and then through face. A B-tree
+// whose inner keys were overwritten does it: a scan sees all rows, a seek misses some.
+type twoFaced struct {
+	*slice
+	honest int // how many more readings are honest
+	face   func(Raw) (Raw, bool)
+}
+
+func (l *twoFaced) Records(ctx context.Context, from int64, f func(Raw) bool) error {
+	l.honest--
+	return l.slice.Records(ctx, from, func(r Raw) bool {
+		if l.honest < 0 {
+			var ok bool
+			if r, ok = l.face(r); !ok {
+				return true
+			}
+		}
+		return f(r)
+	})
+}
+
+// TestReadAgain hides from a later reading of the log that a record is signed which no signed
+// head covers.
+func TestReadAgain(t *testing.T) {
+	boss, keys := newSigner(t)
+	faces := map[string]func(Raw) (Raw, bool){
+		"bare":   func(r Raw) (Raw, bool) { r.Signature = ""; return r, true },
+		"gap":    func(r Raw) (Raw, bool) { return r, r.Signature == "" },
+		"nobody": func(r Raw) (Raw, bool) { return r, false },
+	}
+	for name, face := range faces {
+		for _, remembered := range []bool{false, true} {
+			m, f := newMaker(t), memoryFile(t)
+			m.sign = boss
+			m.gate([]receipts.Hash{m.receipt()})
+			recs := slices.Clone(m.log.recs)
+			m.sign = nil
+			m.again(recs)
+			m.receipt()
+			log := &twoFaced{slice: m.log, honest: 1, face: face}
+			o := Options{Keys: keys, MemoryKept: true}
+			if remembered {
+				m.remember(f, o)
+				o.Memory = recollect(t, f)
+				log.honest = 1 // Open reads what is new, which is nothing
+			}
+			s, err := Open(t.Context(), log, o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if res := ask(t, s, asked(strict, signed)); res.Verdict != Tampered {
+				t.Errorf("%s, remembered %v: %s", name, remembered, told(res))
+			}
+		}
 	}
 }

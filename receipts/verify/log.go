@@ -375,21 +375,34 @@ func (r hashReader) ReadHashes(indexes []int64) ([]tlog.Hash, error) {
 // can be taken away while a memory is made, and put back. It costs the records that no
 // signed head covers, of which an honest log has as many as were appended without a key.
 func (s *Session) coverSigned(ctx context.Context) error {
-	return s.log.Records(ctx, max(s.signed, 0), func(r Raw) bool {
-		if r.Signature == "" || r.Seq >= s.index.len() {
-			return true
+	next := max(s.signed, 0)
+	err := s.log.Records(ctx, next, func(r Raw) bool {
+		if r.Seq != next || next >= s.index.len() {
+			return false
 		}
-		sha := s.index.at(r.Seq).sha
-		if _, key := r.Signature.Check(s.origin, sha, s.keys); key == "" {
-			return true
+		next++
+		sha, sig := s.index.at(r.Seq).sha, r.Signature
+		if e := s.entries[r.Seq]; e != nil {
+			sig = e.Signature
 		}
-		if s.signed < 0 {
-			s.problem(r.Seq, sha, "record %d is signed, and no signed head covers it: records may have been cut out before it", r.Seq)
-		} else {
-			s.problem(r.Seq, sha, "record %d is signed, and the signed head covers %d records alone: records may have been cut out before it", r.Seq, s.signed)
+		if _, key := sig.Check(s.origin, sha, s.keys); sig != "" && key != "" {
+			s.uncovered(r.Seq, sha)
 		}
-		return false
+		return len(s.problems) == 0
 	})
+	if err == nil && len(s.problems) == 0 && next < s.index.len() {
+		s.problem(next, s.index.at(next).sha, "record %d is missing when it is read again", next)
+	}
+	return err
+}
+
+// uncovered reports a signed record that no signed head covers.
+func (s *Session) uncovered(seq int64, sha receipts.Hash) {
+	if s.signed < 0 {
+		s.problem(seq, sha, "record %d is signed, and no signed head covers it: records may have been cut out before it", seq)
+	} else {
+		s.problem(seq, sha, "record %d is signed, and the signed head covers %d records alone: records may have been cut out before it", seq, s.signed)
+	}
 }
 
 // stopped reports whether the session cannot go on: its context has ended, or the log has
@@ -449,6 +462,11 @@ func (s *Session) judgeLevel(e *receipts.Entry) {
 		e.Level, e.Key = e.Signature.Check(s.origin, e.SHA, s.keys)
 	}
 	if e.Key != "" {
+		// The signature that gives the level is the one that must be covered,
+		// whatever coverSigned was shown of it.
+		if !s.partial && e.Seq >= s.signed && len(s.problems) == 0 {
+			s.uncovered(e.Seq, e.SHA)
+		}
 		return
 	}
 	e.Remember()
