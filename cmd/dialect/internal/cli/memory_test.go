@@ -63,12 +63,15 @@ func TestMemory(t *testing.T) {
 		} {
 			fmt.Fprintf(&session, "Content-Length: %d\r\n\r\n%s", len(m), m)
 		}
+		// Linux counts the peak of the process that started a program as the program's own,
+		// and the race detector makes that of this test more than the floor.
+		least := max(floor, rss(nil, "--version"))
 		for what, got := range map[string]int64{
 			"check": rss(nil, "check", name), "check --format sarif": rss(nil, "check", "--format", "sarif", name),
 			"check --diff": rss(nil, "check", "--diff", name), "fmt": rss(nil, "fmt", "--check", name), "lsp": rss(&session, "lsp"),
 		} {
 			t.Logf("%.20q %s: %d MiB", unit, what, got>>20)
-			if got > floor+20*int64(size) {
+			if got > least+20*int64(size) {
 				t.Errorf("%s of %d MiB of %.20q: %d MiB", what, size>>20, unit, got>>20)
 			}
 		}
