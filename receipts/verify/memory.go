@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io"
+	"math"
 	"os"
 	"sync"
 
@@ -112,7 +113,7 @@ func (m *Memory) parse(b []byte, slot int) {
 	sum := sha256.Sum256(b[:end])
 	generation := le.Uint64(b[16:])
 	name := sha256.Sum256([]byte(m.name))
-	if !bytes.Equal(sum[:], b[end:end+32]) || m.valid && generation <= m.generation || !bytes.Equal(name[:], b[80:112]) {
+	if !bytes.Equal(sum[:], b[end:end+32]) || generation == math.MaxUint64 || m.valid && generation <= m.generation || !bytes.Equal(name[:], b[80:112]) {
 		return
 	}
 	records, length := le.Uint64(b[24:]), le.Uint64(b[32:])
