@@ -23,7 +23,7 @@
 //     that the memory answers for (TestMemoryDoubted).
 //  4. With keys: a head that one of them signed covers the last record that one of them
 //     signed, and no receipt that names one of them as its signer lacks its signature
-//     (TestSignedHead, TestChanged). Of a bundle: each record has a proof (TestBundle),
+//     (TestSignedHead, TestChanged, TestReadAgain). Of a bundle: each record has a proof (TestBundle),
 //     and the head is signed if a record is (TestBundleHead).
 //
 // The gate (all in TestConditions, unless another test is named):

@@ -371,24 +371,39 @@ func (r hashReader) ReadHashes(indexes []int64) ([]tlog.Hash, error) {
 
 // coverSigned checks that a signed head covers the last record that one of the keys
 // signed: otherwise records before it could have been cut out, and the log made again.
-// Signatures are read each time, and never remembered: no hash covers them, so that they
-// can be taken away while a memory is made, and put back. It costs the records that no
-// signed head covers, of which an honest log has as many as were appended without a key.
+// Signatures are never remembered: no hash covers them, so that they can be taken away
+// while a memory is made, and put back. A record that this session has read is not read
+// again; what else no signed head covers is, without a gap, and judgeLevel holds the
+// signature that it is shown later to the same condition.
 func (s *Session) coverSigned(ctx context.Context) error {
 	next := max(s.signed, 0)
+	look := func(sig receipts.Signature) bool {
+		sha := s.index.at(next).sha
+		if sig != "" {
+			if _, key := sig.Check(s.origin, sha, s.keys); key != "" {
+				s.uncovered(next, sha)
+				return false
+			}
+		}
+		next++
+		return true
+	}
+	for next < s.index.len() && s.entries[next] != nil {
+		if !look(s.entries[next].Signature) {
+			return nil
+		}
+	}
+	if next >= s.index.len() {
+		return nil
+	}
 	err := s.log.Records(ctx, next, func(r Raw) bool {
 		if r.Seq != next || next >= s.index.len() {
 			return false
 		}
-		next++
-		sha, sig := s.index.at(r.Seq).sha, r.Signature
-		if e := s.entries[r.Seq]; e != nil {
-			sig = e.Signature
+		if e := s.entries[next]; e != nil {
+			return look(e.Signature)
 		}
-		if _, key := sig.Check(s.origin, sha, s.keys); sig != "" && key != "" {
-			s.uncovered(r.Seq, sha)
-		}
-		return len(s.problems) == 0
+		return look(r.Signature)
 	})
 	if err == nil && len(s.problems) == 0 && next < s.index.len() {
 		s.problem(next, s.index.at(next).sha, "record %d is missing when it is read again", next)
