@@ -85,13 +85,22 @@ func failedLast(w *world) {
 }
 
 // cut takes the records of the failed run out of the log, and builds the log anew.
+// With the argument "misdirect" it puts back the signed head of before the failure, adds records
+// of nobody, and overwrites the inner keys of the table, so that a scan sees all records and a
+// reading from one of them on does not.
 const cut = `
-import hashlib, json, sqlite3
+import hashlib, json, os, sqlite3, struct, sys
+misdirect, note = 'misdirect' in sys.argv, None
 d = sqlite3.connect('.dialect/receipts.db')
 rows = d.execute('SELECT seq, sha, kind, body, signature FROM record ORDER BY seq').fetchall()
 failed = {json.loads(r[3])['run'] for r in rows if r[2] == 'receipt' and json.loads(r[3])['status'] == 'failed'}
 keep = [r for r in rows if json.loads(r[3]).get('run') not in failed]
 assert 0 < len(keep) < len(rows)
+if misdirect:
+    note = sqlite3.connect('../before.db').execute('SELECT note FROM head').fetchone()[0]
+    for i in range(60):
+        body = b'{"n":%d,"pad":"%s"}' % (i, b'x' * 150)
+        keep.append((-1, hashlib.sha256(b'dialect.junk/1\n' + body).digest(), 'junk', body, None))
 for table in ('record', 'node'):
     d.execute('DELETE FROM ' + table)
 nodes, edge = 0, []
@@ -108,12 +117,27 @@ for n, (old, sha, kind, body, signature) in enumerate(keep):
 root = edge.pop()[0]
 while edge:
     root = hashlib.sha256(b'\1' + edge.pop()[0] + root).digest()
-d.execute('UPDATE head SET count = ?, root = ?, note = NULL', (len(keep), root))
+d.execute('UPDATE head SET count = ?, root = ?, note = ?', (len(keep), root, note))
 d.execute('DELETE FROM item WHERE seq IN (%s)' % ','.join(str(r[0]) for r in rows if r not in keep))
 for n, r in enumerate(keep):
     d.execute('UPDATE item SET seq = ? WHERE seq = ?', (n, r[0]))
     d.execute('UPDATE item SET consumption = ? WHERE consumption = ?', (n, r[0]))
 d.commit()
+if misdirect:
+    page = d.execute("SELECT rootpage FROM sqlite_master WHERE name = 'record'").fetchone()[0]
+    d.execute('PRAGMA wal_checkpoint(TRUNCATE)').fetchall()
+    d.close()
+    with open('.dialect/receipts.db', 'r+b') as f:
+        size = struct.unpack('>H', f.read(18)[16:])[0]
+        f.seek((page - 1) * size)
+        b = bytearray(f.read(size))
+        assert b[0] == 5, 'the table has one page'
+        for i in range(struct.unpack('>H', b[3:5])[0]):
+            at = struct.unpack('>H', b[12 + 2 * i:14 + 2 * i])[0] + 4
+            assert b[at] < 128
+            b[at] = min(i, 1)
+        f.seek((page - 1) * size)
+        f.write(b)
 `
 
 // agrees is an MCP server whose tool says no while the file ../home/red is there.
@@ -278,6 +302,18 @@ def step():
 		w.keep()
 		w.write("../cut.py", cut)
 		w.sh(python() + " ../cut.py")
+		return w.ask()
+	}},
+	{"the same, under the signed head of before it, in a table whose inner keys mislead a second reading", func(w *world) string {
+		w.honest()
+		w.sh("cp .dialect/receipts.db ../before.db; cp .dialect/receipts.db-wal ../before.db-wal 2>/dev/null || true; echo two >extra.txt; git add .; git commit --quiet --message=two")
+		red(w)
+		w.start(nil, "run", "quality.dlct")
+		green(w)
+		w.start(nil, "run", "quality.dlct")
+		w.keep()
+		w.write("../cut.py", cut)
+		w.sh(python() + " ../cut.py misdirect")
 		return w.ask()
 	}},
 	{"the signature of a failure is taken away", func(w *world) string {

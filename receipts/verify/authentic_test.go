@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"math"
 	"os"
 	"runtime"
 	"slices"
@@ -492,6 +493,24 @@ func FuzzRecollect(f *testing.F) {
 			}
 		}
 	})
+}
+
+// TestMemoryGeneration has a header with a right digest say that there is no later generation.
+func TestMemoryGeneration(t *testing.T) {
+	m, f := newMaker(t), memoryFile(t)
+	disputed(m)
+	mem := recollect(t, f)
+	mem.generation = math.MaxUint64 - 1
+	if err := m.open(Options{}).Save(mem); err != nil {
+		t.Fatal(err)
+	}
+	m.fill(3)
+	for range 3 { // which would go on from generation 0, below that of the header
+		m.remember(f, Options{})
+	}
+	if s := m.open(Options{Memory: recollect(t, f)}); s.Audited() != 0 {
+		t.Errorf("%d records are not remembered", s.Audited())
+	}
 }
 
 // TestMemoryLength has a header with a right digest say that there are 4 GB of frames.

@@ -506,59 +506,84 @@ func TestSignaturesPutBack(t *testing.T) {
 	}
 }
 
-// A twoFaced log hands out its records as they are once, and then through face. A B-tree
-// whose inner keys were overwritten does it: a scan sees all rows, a seek misses some.
+// A twoFaced log scans its records as face shows them, and reads single ones as they are. A
+// B-tree whose inner keys were overwritten does it, and so does a writer between two looks.
 type twoFaced struct {
 	*slice
-	honest int // how many more readings are honest
-	face   func(Raw) (Raw, bool)
+	face  func(Raw) (Raw, bool)
+	scans int
 }
 
 func (l *twoFaced) Records(ctx context.Context, from int64, f func(Raw) bool) error {
-	l.honest--
+	l.scans++
 	return l.slice.Records(ctx, from, func(r Raw) bool {
-		if l.honest < 0 {
-			var ok bool
-			if r, ok = l.face(r); !ok {
-				return true
-			}
-		}
-		return f(r)
+		r, ok := l.face(r)
+		return !ok || f(r)
 	})
 }
 
-// TestReadAgain hides from a later reading of the log that a record is signed which no signed
-// head covers.
+// TestReadAgain shows that a record is signed, which no signed head covers, to one of two looks
+// alone: to the reading of the log, or to that of the record, of logs whose records are
+// kept in memory and of those that are not.
 func TestReadAgain(t *testing.T) {
 	boss, keys := newSigner(t)
-	faces := map[string]func(Raw) (Raw, bool){
-		"bare":   func(r Raw) (Raw, bool) { r.Signature = ""; return r, true },
-		"gap":    func(r Raw) (Raw, bool) { return r, r.Signature == "" },
-		"nobody": func(r Raw) (Raw, bool) { return r, false },
+	bare := func(r Raw) (Raw, bool) { r.Signature = ""; return r, true }
+	faces := map[string]struct {
+		scan, single func(Raw) (Raw, bool)
+	}{
+		"no scan shows it":        {bare, nil},
+		"no single one shows it":  {func(r Raw) (Raw, bool) { return r, true }, bare},
+		"a scan leaves it out":    {func(r Raw) (Raw, bool) { return r, r.Signature == "" }, nil},
+		"a scan shows no records": {func(r Raw) (Raw, bool) { return r, false }, nil},
 	}
 	for name, face := range faces {
-		for _, remembered := range []bool{false, true} {
-			m, f := newMaker(t), memoryFile(t)
-			m.sign = boss
-			m.gate([]receipts.Hash{m.receipt()})
-			recs := slices.Clone(m.log.recs)
-			m.sign = nil
-			m.again(recs)
-			m.receipt()
-			log := &twoFaced{slice: m.log, honest: 1, face: face}
-			o := Options{Keys: keys, MemoryKept: true}
-			if remembered {
-				m.remember(f, o)
-				o.Memory = recollect(t, f)
-				log.honest = 1 // Open reads what is new, which is nothing
+		for _, more := range []int{0, fewRecords} {
+			m := newMaker(t)
+			for range more {
+				m.receipt()
 			}
-			s, err := Open(t.Context(), log, o)
+			m.sign = boss
+			r := m.receipt()
+			m.signHead(boss) // over all but the gate
+			m.gate([]receipts.Hash{r})
+			m.log.reread = face.single
+			log := &twoFaced{slice: m.log, face: face.scan}
+			s, err := Open(t.Context(), log, Options{Keys: keys})
 			if err != nil {
 				t.Fatal(err)
 			}
 			if res := ask(t, s, asked(strict, signed)); res.Verdict != Tampered {
-				t.Errorf("%s, remembered %v: %s", name, remembered, told(res))
+				t.Errorf("%s, after %d more: %s", name, more, told(res))
+			}
+			if log.scans != 1 {
+				t.Errorf("%s, after %d more: the log was read %d times", name, more, log.scans)
 			}
 		}
+	}
+}
+
+// TestCovered reads a signed log that grew past its signed head by unsigned records, with
+// keys and a memory of it.
+func TestCovered(t *testing.T) {
+	boss, keys := newSigner(t)
+	m, f := newMaker(t), memoryFile(t)
+	m.sign = boss
+	m.gate([]receipts.Hash{m.receipt()})
+	m.signHead(boss)
+	m.sign = nil
+	o := Options{Keys: keys, MemoryKept: true}
+	m.remember(f, o)
+	m.receipt(of("vet"))
+	o.Memory = recollect(t, f)
+	s := m.open(o)
+	if res := ask(t, s, asked(strict, signed)); res.Verdict != Verified || s.Audited() != 1 {
+		t.Errorf("%s, %d read", told(res), s.Audited())
+	}
+	m.again(m.log.recs[:2])
+	m.sign = boss
+	m.receipt(of("lint"), func(r *receipts.Receipt) { r.Workspace = nil }) // which no answer reads
+	o.Memory = recollect(t, f)
+	if res := ask(t, m.open(o), asked(strict, signed)); res.Verdict != Tampered {
+		t.Errorf("a signed record past the signed head: %s", told(res))
 	}
 }

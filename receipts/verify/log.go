@@ -134,7 +134,7 @@ func Open(ctx context.Context, log Log, o Options) (*Session, error) {
 		case err != nil:
 			s.problem(-1, receipts.Hash{}, "the signed head cannot be trusted: %v", err)
 		case key != "":
-			signed = &h
+			signed, s.signed = &h, h.Count
 			want[h.Count] = tlog.Hash{}
 		}
 	}
@@ -153,12 +153,6 @@ func Open(ctx context.Context, log Log, o Options) (*Session, error) {
 	}
 	if signed != nil && len(s.problems) == 0 {
 		s.beginsWith(*signed, "signed", want)
-		s.signed = signed.Count
-	}
-	if o.Keys != nil && len(s.problems) == 0 {
-		if err := s.coverSigned(ctx); err != nil {
-			return nil, err
-		}
 	}
 	return s, s.err
 }
@@ -221,9 +215,11 @@ func (s *Session) read(ctx context.Context, st State, want map[int64]tlog.Hash) 
 	var failed error
 	batch := make([]row, 0, batchRows)
 	flush := func() {
-		eachOf(len(batch), func(i int) { batch[i].compute() })
-		for i := range batch {
-			r := &batch[i]
+		rows := batch
+		batch = batch[:0]
+		eachOf(len(rows), func(i int) { rows[i].compute() })
+		for i := range rows {
+			r := &rows[i]
 			hs, err := tlog.StoredHashesForRecordHash(r.Seq, r.leaf, s)
 			if err != nil {
 				failed = err
@@ -237,12 +233,17 @@ func (s *Session) read(ctx context.Context, st State, want map[int64]tlog.Hash) 
 					return
 				}
 			}
+			if r.Signature != "" && r.Seq >= s.signed && s.keys != nil {
+				if _, key := r.Signature.Check(s.origin, r.sha, s.keys); key != "" {
+					s.uncovered(r.Seq, r.sha)
+					return
+				}
+			}
 			if keep {
 				e := r.entry(s)
 				s.entries[r.Seq] = &e
 			}
 		}
-		batch = batch[:0]
 	}
 	err := s.log.Records(ctx, next, func(r Raw) bool {
 		if r.Seq >= st.Count {
@@ -258,7 +259,7 @@ func (s *Session) read(ctx context.Context, st State, want map[int64]tlog.Hash) 
 		if len(batch) == batchRows {
 			flush()
 		}
-		return failed == nil
+		return failed == nil && len(s.problems) == 0
 	})
 	if err != nil {
 		return err
@@ -369,49 +370,10 @@ func (r hashReader) ReadHashes(indexes []int64) ([]tlog.Hash, error) {
 	return r.s.log.Hashes(r.s.ctx, indexes)
 }
 
-// coverSigned checks that a signed head covers the last record that one of the keys
-// signed: otherwise records before it could have been cut out, and the log made again.
-// Signatures are never remembered: no hash covers them, so that they can be taken away
-// while a memory is made, and put back. A record that this session has read is not read
-// again; what else no signed head covers is, without a gap, and judgeLevel holds the
-// signature that it is shown later to the same condition.
-func (s *Session) coverSigned(ctx context.Context) error {
-	next := max(s.signed, 0)
-	look := func(sig receipts.Signature) bool {
-		sha := s.index.at(next).sha
-		if sig != "" {
-			if _, key := sig.Check(s.origin, sha, s.keys); key != "" {
-				s.uncovered(next, sha)
-				return false
-			}
-		}
-		next++
-		return true
-	}
-	for next < s.index.len() && s.entries[next] != nil {
-		if !look(s.entries[next].Signature) {
-			return nil
-		}
-	}
-	if next >= s.index.len() {
-		return nil
-	}
-	err := s.log.Records(ctx, next, func(r Raw) bool {
-		if r.Seq != next || next >= s.index.len() {
-			return false
-		}
-		if e := s.entries[next]; e != nil {
-			return look(e.Signature)
-		}
-		return look(r.Signature)
-	})
-	if err == nil && len(s.problems) == 0 && next < s.index.len() {
-		s.problem(next, s.index.at(next).sha, "record %d is missing when it is read again", next)
-	}
-	return err
-}
-
-// uncovered reports a signed record that no signed head covers.
+// uncovered reports a record that one of the keys signed and no signed head covers: records
+// before it could have been cut out, and the log made again. It is asked of each record
+// as it is read, and of each that is given the level of a key: no hash covers a signature,
+// so the one that gives the level need not be the one that was read before.
 func (s *Session) uncovered(seq int64, sha receipts.Hash) {
 	if s.signed < 0 {
 		s.problem(seq, sha, "record %d is signed, and no signed head covers it: records may have been cut out before it", seq)
@@ -477,8 +439,6 @@ func (s *Session) judgeLevel(e *receipts.Entry) {
 		e.Level, e.Key = e.Signature.Check(s.origin, e.SHA, s.keys)
 	}
 	if e.Key != "" {
-		// The signature that gives the level is the one that must be covered,
-		// whatever coverSigned was shown of it.
 		if !s.partial && e.Seq >= s.signed && len(s.problems) == 0 {
 			s.uncovered(e.Seq, e.SHA)
 		}
