@@ -5,6 +5,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -111,11 +113,20 @@ func (p *toolPath) of(t *testing.T, script string) string {
 		t.Fatal(err)
 	}
 	comment, _, _ := strings.Cut(string(text), "\n-- ")
+	named := slices.Clone(base)
+	defer func() { // else it depends on the other scripts whether the part is run: testscript remembers what is there
+		for _, m := range execCondition.FindAllStringSubmatch(comment, -1) {
+			if !slices.Contains(named, m[1]) {
+				t.Errorf("%s.txtar asks for %s, and does not name it as a tool: that part of it is not run", script, m[1])
+			}
+		}
+	}()
 	for line := range strings.Lines(comment) {
 		tools, ok := strings.CutPrefix(line, "# tools: ")
 		if !ok {
 			continue
 		}
+		named = append(named, strings.Fields(tools)...)
 		for _, tool := range strings.Fields(tools) {
 			folder, known := p.folders[tool]
 			if !known {
@@ -133,6 +144,8 @@ func (p *toolPath) of(t *testing.T, script string) string {
 	}
 	return strings.Join(list, string(filepath.ListSeparator))
 }
+
+var execCondition = regexp.MustCompile(`\[!?exec:([^\]]+)\]`)
 
 // answers reports whether a program can say its version.
 func answers(program string) bool {
