@@ -2,14 +2,13 @@ package process
 
 import (
 	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"hash"
 	"io"
 	"os"
-	"path/filepath"
 
 	"github.com/command-dialect/dialect/lang/regular"
+	"github.com/command-dialect/dialect/runtime/blob"
 	"github.com/command-dialect/dialect/runtime/redact"
 )
 
@@ -201,12 +200,7 @@ func (c *capture) keepLog(p []byte) {
 // create opens the temporary file and writes what was seen so far, which is in
 // head.
 func (c *capture) create() {
-	f, err := os.CreateTemp(c.dir, ".log-*")
-	if os.IsNotExist(err) {
-		if err = os.MkdirAll(c.dir, 0o700); err == nil {
-			f, err = os.CreateTemp(c.dir, ".log-*")
-		}
-	}
+	f, err := blob.Temp(c.dir)
 	if err == nil {
 		c.file, c.log = f, c.redact.Writer(f)
 		_, err = c.log.Write(c.head[:min(int64(len(c.head)), c.straight)])
@@ -325,9 +319,7 @@ func sumOf(f *os.File) (sum [32]byte, err error) {
 
 // keep gives the log its name, and returns it.
 func (c *capture) keep(sum [32]byte) (string, error) {
-	name := hex.EncodeToString(sum[:])
-	dir := filepath.Join(c.dir, "sha256", name[:2])
-	path := filepath.Join(dir, name[2:])
+	path := blob.Path(c.dir, sum)
 	if c.file == nil {
 		// The same few bytes are written again and again ("ok", a banner).
 		if same, err := regular.ReadOwn(path, int64(len(c.head))); err == nil && string(same) == string(c.head) {
@@ -337,24 +329,13 @@ func (c *capture) keep(sum [32]byte) (string, error) {
 			return "", c.err
 		}
 	}
-	temp := c.file.Name()
-	_, err := c.log.Close()
-	if cerr := c.file.Close(); err == nil {
-		err = cerr
-	}
-	if err == nil {
-		if err = os.Rename(temp, path); os.IsNotExist(err) {
-			if err = os.MkdirAll(dir, 0o700); err == nil {
-				err = os.Rename(temp, path)
-			}
-		}
-	}
-	c.file = nil
-	if err != nil {
-		os.Remove(temp)
+	if _, err := c.log.Close(); err != nil {
+		c.dropLog()
 		return "", err
 	}
-	return path, nil
+	f := c.file
+	c.file = nil
+	return path, blob.Place(f, path)
 }
 
 // A ring holds the last bytes of what was written to it, up to limit. It grows as

@@ -1,0 +1,106 @@
+// Package blob keeps bytes in files that are named after their SHA-256, below a folder. A
+// file gets its name once it is whole: what a killed process leaves is a temporary file,
+// which belongs to nobody after a day.
+package blob
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+
+	"github.com/command-dialect/dialect/lang/regular"
+)
+
+// ErrChanged says that a file does not hold the bytes that it is named after.
+var ErrChanged = errors.New("it does not have the bytes that its name says")
+
+const tempPrefix = ".log-"
+
+// Path returns where the folder dir keeps the bytes with a digest.
+func Path(dir string, sum [sha256.Size]byte) string {
+	name := hex.EncodeToString(sum[:])
+	return filepath.Join(dir, "sha256", name[:2], name[2:])
+}
+
+// Is reports whether name, a path relative to the folder, with slashes, can be one of [Path].
+func Is(name string) bool {
+	dir, rest := path.Split(name)
+	first, ok := strings.CutPrefix(dir, "sha256/")
+	if !ok || len(first) != 3 || len(rest) != 62 {
+		return false
+	}
+	_, err := hex.DecodeString(first[:2] + rest)
+	return err == nil
+}
+
+// IsTemp reports whether name, without a folder, is of a temporary file.
+func IsTemp(name string) bool { return strings.HasPrefix(name, tempPrefix) }
+
+// Temp makes a temporary file in a folder, and the folder if need be, for the user alone.
+func Temp(dir string) (*os.File, error) {
+	f, err := os.CreateTemp(dir, tempPrefix+"*")
+	if errors.Is(err, fs.ErrNotExist) {
+		if err = os.MkdirAll(dir, 0o700); err == nil {
+			f, err = os.CreateTemp(dir, tempPrefix+"*")
+		}
+	}
+	return f, err
+}
+
+// Place closes f, a file of [Temp], and gives it the name path; the folder of path is made
+// if need be. After an error f is gone.
+func Place(f *os.File, path string) error {
+	err := f.Close()
+	if err == nil {
+		if err = os.Rename(f.Name(), path); errors.Is(err, fs.ErrNotExist) {
+			if err = os.MkdirAll(filepath.Dir(path), 0o700); err == nil {
+				err = os.Rename(f.Name(), path)
+			}
+		}
+	}
+	if err != nil {
+		os.Remove(f.Name())
+	}
+	return err
+}
+
+// Write puts text at path, whole or not at all, in the place of what was there.
+func Write(path string, text []byte) error {
+	f, err := Temp(filepath.Dir(path))
+	if err != nil {
+		return err
+	}
+	if _, err = f.Write(text); err != nil {
+		f.Close()
+		os.Remove(f.Name())
+		return err
+	}
+	return Place(f, path)
+}
+
+// Open opens the bytes with a digest, from their beginning, and returns how many there are.
+// All of them are read first: the error is [ErrChanged] where they have another digest.
+func Open(dir string, sum [sha256.Size]byte) (f *os.File, size int64, err error) {
+	if f, err = regular.OpenOwn(Path(dir, sum)); err != nil {
+		return nil, 0, err
+	}
+	h := sha256.New()
+	size, err = io.Copy(h, f)
+	if err == nil && [sha256.Size]byte(h.Sum(nil)) != sum {
+		err = ErrChanged
+	}
+	if err == nil {
+		_, err = f.Seek(0, io.SeekStart)
+	}
+	if err != nil {
+		f.Close()
+		return nil, 0, err
+	}
+	return f, size, nil
+}
