@@ -14,6 +14,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/command-dialect/dialect/runtime/archive"
 )
 
 // DefaultCaches are the names of directories that never count, wherever they are,
@@ -21,20 +23,15 @@ import (
 // is no .cache, build or node_modules here: a project that has those says so in a
 // tracked ignore file, or adds them to [Options.Caches].
 func DefaultCaches() []string {
-	return []string{".dialect", ".mypy_cache", ".pytest_cache", ".ruff_cache", "__pycache__"}
+	return []string{archive.Folder, ".mypy_cache", ".pytest_cache", ".ruff_cache", "__pycache__"}
 }
 
 func defaultCache(name string) bool { return slices.Contains(DefaultCaches(), name) }
 
 // ofStore reports whether name, a path inside of a cache, is what dialect itself writes into
-// its .dialect: no commit holds it, and a clone has its own.
+// the folder of its store.
 func ofStore(name, cache string) bool {
-	first, _, _ := strings.Cut(name, "/")
-	switch first {
-	case ".gitignore", "receipts.db", "receipts.db-wal", "receipts.db-shm", "receipts.db-journal", "receipts.db-audit", "log", "lock":
-		return path.Base(cache) == ".dialect"
-	}
-	return false
+	return path.Base(cache) == archive.Folder && archive.Writes(name)
 }
 
 // Options say how a snapshot is taken. The zero Options are fine.

@@ -3,20 +3,20 @@ package cli
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/command-dialect/dialect/lang"
 	"github.com/command-dialect/dialect/lang/regular"
+	"github.com/command-dialect/dialect/runtime/history"
 	"github.com/command-dialect/dialect/runtime/report"
 )
 
 // leftOver returns the lines of a script, by number, that did not pass when it was last
 // run, found by their text: lines move. It is nil if all did, or if there is no such run;
 // then the whole script is to be run, and why says so.
-func leftOver(h history, s *script, file *lang.File) (lines []int, why string) {
-	d := h.last(s)
+func leftOver(h history.Documents, s *script, file *lang.File) (lines []int, why string) {
+	d := h.Last(s.path, s.sha256())
 	if d == nil {
 		return nil, fmt.Sprintf("no earlier run of %s is kept: running all of it", s.name)
 	}
@@ -57,9 +57,9 @@ func newRerun(u *ui) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			d, l, err := h.line(arg(args))
+			d, l, err := h.Line(arg(args))
 			if err != nil {
-				return err
+				return notKept(err)
 			}
 			if err := f.check(); err != nil {
 				return err
@@ -114,57 +114,6 @@ func (f *runFlags) again(u *ui, d *report.Document, l *report.DocResult) ([]stri
 	return []string{name}, nil
 }
 
-// line returns the document, and the line of it, that an id names: RUN, RUN/STEP, or a
-// receipt by a prefix of its hash. The line is nil for a whole run.
-func (h history) line(id string) (*report.Document, *report.DocResult, error) {
-	run, step, one := strings.Cut(id, "/")
-	if id == "" || strings.HasPrefix(id, "r-") {
-		d, err := h.find(run)
-		if err != nil || !one {
-			return d, nil, err
-		}
-		if l := find(d, func(l *report.DocResult) bool { return l.ID == step }); l != nil {
-			return d, l, nil
-		}
-		return nil, nil, failf(exitFailed, "the run %s has no step %s", d.Run, step)
-	}
-	if len(id) < 6 || strings.Trim(id, "0123456789abcdef") != "" {
-		return nil, nil, usagef("%q is no id: want r-..., r-.../STEP, or at least 6 hex digits of a receipt", id)
-	}
-	for i, name := range h.names() {
-		if i == 1000 {
-			break
-		}
-		d, err := h.read(name)
-		if err != nil {
-			continue
-		}
-		if l := find(d, func(l *report.DocResult) bool { return strings.HasPrefix(l.Receipt, id) }); l != nil {
-			return d, l, nil
-		}
-	}
-	return nil, nil, failf(exitFailed, "no kept run has a receipt %s", id).hint("`dialect runs` shows what there is")
-}
-
-// find returns the first line or member that ok is true of, composites included.
-func find(d *report.Document, ok func(*report.DocResult) bool) (found *report.DocResult) {
-	var walk func(lines []*report.DocResult)
-	walk = func(lines []*report.DocResult) {
-		for _, l := range lines {
-			if l == nil || found != nil {
-				continue
-			}
-			if ok(l) {
-				found = l
-				return
-			}
-			walk(l.Members)
-		}
-	}
-	walk(d.Lines)
-	return found
-}
-
 const faultLong = `Print the line faults of a run for whoever is to mend them: the contract of each line that
 failed or could not be completed, with its invocation, its last lines of output, the first error
 and how to reproduce it. With RUN/STEP, or the id of a receipt, it is that one object. Without
@@ -185,9 +134,9 @@ func newFault(u *ui) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			d, l, err := h.line(arg(args))
+			d, l, err := h.Line(arg(args))
 			if err != nil {
-				return err
+				return notKept(err)
 			}
 			if l != nil {
 				if l.Fault == nil {

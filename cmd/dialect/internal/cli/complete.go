@@ -36,7 +36,7 @@ func completeIDs(cmd *cobra.Command, args []string, _ string) ([]string, cobra.S
 		v, _ := es[i].Parse() // what cannot be read has an id all the same
 		switch b := v.(type) {
 		case *receipts.Gate:
-			id, what = receipts.GateID(es[i].SHA), "gate, "+stamp(b.Timestamp)
+			id, what = receipts.GateID(es[i].SHA), "gate, "+stamp(b.Timestamp.Time)
 		case *receipts.Receipt:
 			what = string(b.Status) + ": " + b.Line.Text.Text
 		}

@@ -20,6 +20,7 @@ import (
 	"github.com/command-dialect/dialect/lang/routing"
 	"github.com/command-dialect/dialect/lang/routing/lint"
 	"github.com/command-dialect/dialect/receipts/sqlite"
+	"github.com/command-dialect/dialect/runtime/archive"
 	"github.com/command-dialect/dialect/runtime/keyfd"
 	"github.com/command-dialect/dialect/runtime/mcpclient"
 	"github.com/command-dialect/dialect/runtime/policy"
@@ -153,7 +154,7 @@ type sayer func(state, name, advice, format string, args ...any)
 func doctorStore(say sayer, m *routing.Matrix, store string) {
 	path := store
 	if path == "" {
-		path = filepath.Join(m.Root, storeDir, storeFile)
+		path = archive.Store(m.Root)
 	}
 	if _, err := os.Lstat(path); errors.Is(err, os.ErrNotExist) {
 		dir := filepath.Dir(path)

@@ -382,5 +382,5 @@ func lastReceipt(binding, store string) string {
 		return ""
 	}
 	b := v.(*receipts.Receipt)
-	return fmt.Sprintf("%d; the last is %s, %s, %s", len(es), last.SHA.Short(), b.Status, stamp(b.Timestamp))
+	return fmt.Sprintf("%d; the last is %s, %s, %s", len(es), last.SHA.Short(), b.Status, stamp(b.Timestamp.Time))
 }

@@ -1,19 +1,14 @@
 package cli
 
 import (
-	"encoding/hex"
 	"fmt"
-	"io/fs"
-	"os"
-	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/command-dialect/dialect/lang/regular"
+	"github.com/command-dialect/dialect/runtime/archive"
 )
 
 const gcLong = `Drop kept output: blobs of logs, and lists of files, that are older than --older-than, and
@@ -46,25 +41,18 @@ func newReceiptsGC(u *ui) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			c := collector{logs: logsOf(path), now: time.Now(), older: old, size: size, dry: f.dry}
-			if err := c.collect(); err != nil {
+			c, err := archive.Of(path).Collect(time.Now(), archive.Limits{Age: old, Size: size, DryRun: f.dry})
+			if err != nil {
 				return failf(exitFailed, "%v", err)
 			}
 			if f.json {
-				return writeJSON(u, struct {
-					Schema  string `json:"schema"`
-					DryRun  bool   `json:"dry_run"`
-					Dropped int    `json:"dropped"`
-					Bytes   int64  `json:"dropped_bytes"`
-					Kept    int    `json:"kept"`
-					Left    int64  `json:"kept_bytes"`
-				}{"dialect.gc/1", f.dry, c.dropped, c.droppedBytes, c.kept, c.keptBytes})
+				return writeJSON(u, c)
 			}
 			word := "dropped"
 			if f.dry {
 				word = "would drop"
 			}
-			_, err = fmt.Fprintf(u.out, "%s %s of output, %d bytes; %d left, %d bytes\n", word, count(c.dropped, "file"), c.droppedBytes, c.kept, c.keptBytes)
+			_, err = fmt.Fprintf(u.out, "%s %s of output, %d bytes; %d left, %d bytes\n", word, count(c.Dropped, "file"), c.DroppedBytes, c.Kept, c.KeptBytes)
 			return err
 		},
 	}
@@ -96,106 +84,4 @@ func byteSize(text string) (int64, error) {
 		return int64(n * u.n), nil
 	}
 	return 0, fmt.Errorf("%q is no size: want 0, 500MiB, 2GB", text)
-}
-
-// A collector drops blobs of a directory of logs.
-type collector struct {
-	logs  string
-	now   time.Time
-	older time.Duration
-	size  int64
-	dry   bool
-
-	dropped, kept           int
-	droppedBytes, keptBytes int64
-}
-
-// A blob is a file of the directory; its path is relative to it.
-type blob struct {
-	path string
-	size int64
-	at   time.Time
-}
-
-// stale is the age at which a temporary file belongs to nobody any more.
-const stale = 24 * time.Hour
-
-func (c *collector) collect() error {
-	// A root keeps every path below the directory, whatever links somebody plants; the
-	// directory itself must be no link either, also when it was opened.
-	if err := regular.Folder(c.logs); err != nil {
-		return err
-	}
-	root, err := os.OpenRoot(c.logs)
-	if os.IsNotExist(err) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	defer root.Close()
-	opened, err := root.Stat(".")
-	if err != nil {
-		return err
-	}
-	if named, err := os.Lstat(c.logs); err != nil || !os.SameFile(named, opened) {
-		return fmt.Errorf("%s was exchanged", c.logs)
-	}
-	var blobs []blob
-	err = fs.WalkDir(root.FS(), ".", func(path string, d fs.DirEntry, err error) error {
-		if err != nil || !d.Type().IsRegular() {
-			return nil // what cannot be read, and what is no file, stays
-		}
-		info, err := d.Info()
-		if err != nil {
-			return nil
-		}
-		b := blob{path, info.Size(), info.ModTime()}
-		switch {
-		case strings.HasPrefix(d.Name(), ".log-"):
-			if c.now.Sub(b.at) > stale {
-				c.drop(root, b)
-			}
-		case isBlob(path) || isDocument(path):
-			blobs = append(blobs, b)
-		}
-		return nil
-	})
-	if err != nil {
-		return err
-	}
-	slices.SortFunc(blobs, func(a, b blob) int { return b.at.Compare(a.at) })
-	for _, b := range blobs {
-		if c.older > 0 && c.now.Sub(b.at) > c.older || c.keptBytes+b.size > c.size {
-			c.drop(root, b)
-			continue
-		}
-		c.kept++
-		c.keptBytes += b.size
-	}
-	return nil
-}
-
-func (c *collector) drop(root *os.Root, b blob) {
-	if !c.dry && root.Remove(b.path) != nil {
-		return // another gc was faster, or it may not
-	}
-	c.dropped++
-	c.droppedBytes += b.size
-}
-
-// isDocument reports whether a path is of the document of a run.
-func isDocument(path string) bool {
-	dir, name := filepath.Split(filepath.ToSlash(path))
-	return dir == "runs/" && strings.HasPrefix(name, "r-") && strings.HasSuffix(name, ".json")
-}
-
-// isBlob reports whether a path is of the form sha256/<2 hex digits>/<62 hex digits>.
-func isBlob(path string) bool {
-	parts := strings.Split(filepath.ToSlash(path), "/")
-	if len(parts) != 3 || parts[0] != "sha256" || len(parts[1]) != 2 {
-		return false
-	}
-	_, err := hex.DecodeString(parts[1] + parts[2])
-	return err == nil && len(parts[2]) == 62
 }

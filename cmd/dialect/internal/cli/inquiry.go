@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -22,6 +23,8 @@ import (
 	"github.com/command-dialect/dialect/receipts"
 	"github.com/command-dialect/dialect/receipts/sqlite"
 	"github.com/command-dialect/dialect/receipts/verify"
+	"github.com/command-dialect/dialect/runtime/archive"
+	"github.com/command-dialect/dialect/runtime/blob"
 	"github.com/command-dialect/dialect/runtime/inputs"
 	"github.com/command-dialect/dialect/runtime/policy"
 	"github.com/command-dialect/dialect/runtime/report"
@@ -81,7 +84,7 @@ type inquest struct {
 	snapshot *workspace.Snapshot // of the present tree; nil for a revision
 	changed  []string            // paths that differ between a stale gate's tree and the present files
 	path     string              // of the store
-	logs     string
+	logs     archive.Archive
 
 	flags     *inquiryFlags
 	bundle    string                    // that is asked instead of the store
@@ -174,9 +177,9 @@ func (f *inquiryFlags) inquest(ctx context.Context, rev string) (*inquest, error
 	}
 	q.path = f.store
 	if f.store == "" {
-		q.path = filepath.Join(q.root, storeDir, storeFile)
+		q.path = archive.Store(q.root)
 	}
-	q.logs = logsOf(q.path)
+	q.logs = archive.Of(q.path)
 	if rev == "" && !f.elsewhere {
 		if q.Inputs, err = inputs.Digests(ctx, q.matrix, q.root); err != nil {
 			return nil, &unloadable{failf(exitRefused, "cannot read the inputs of the bindings: %v", err).hint("make readable what is named, or smaller what `inputs` of %s matches", shortPath(m.Path))}
@@ -241,7 +244,7 @@ func (q *inquest) see(look func(path string) (workspace.Found, error)) {
 }
 
 func (q *inquest) take(ctx context.Context) (*workspace.Snapshot, error) {
-	return workspace.Take(ctx, q.root, workspace.Options{Caches: q.matrix.Caches, Except: storeFiles(q.root, q.path, q.logs)})
+	return workspace.Take(ctx, q.root, workspace.Options{Caches: q.matrix.Caches, Except: storeFiles(q.root, q.path)})
 }
 
 // requirements turns names of bindings into the commands that they run.
@@ -356,13 +359,37 @@ func dirOf(root string, s *plan.Step) receipts.Datum {
 	return receipts.Text(filepath.ToSlash(rel))
 }
 
+// maxManifest bounds what is read of a list of files, in bytes.
+const maxManifest = 1 << 30
+
+// keptFiles returns the files of a digest, if a run kept their list; nil if not.
+func keptFiles(a archive.Archive, sum receipts.Hash) *workspace.Snapshot {
+	f, size, err := blob.Open(string(a), sum)
+	if err != nil {
+		return nil
+	}
+	defer f.Close()
+	if size > maxManifest {
+		return nil
+	}
+	text, err := io.ReadAll(f)
+	if err != nil {
+		return nil
+	}
+	s, err := workspace.ParseManifest(text)
+	if err != nil {
+		return nil
+	}
+	return s
+}
+
 // changedSince lists the paths that differ between the tree of a gate and the present
 // files; nil where that is not known. Where they are all new, remedy says what to do.
 func (q *inquest) changedSince(ctx context.Context, g *receipts.Gate) (paths []string, remedy string) {
 	if g == nil || g.Tree == nil {
 		return nil, ""
 	}
-	old := kept(q.logs, g.Tree.Bytes)
+	old := keptFiles(q.logs, g.Tree.Bytes)
 	now := q.snapshot
 	if now == nil {
 		now, _ = q.take(ctx)

@@ -3,21 +3,20 @@ package cli
 import (
 	"bufio"
 	"context"
-	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
-	"github.com/command-dialect/dialect/lang/regular"
 	"github.com/command-dialect/dialect/receipts"
 	"github.com/command-dialect/dialect/receipts/sqlite"
+	"github.com/command-dialect/dialect/runtime/archive"
+	"github.com/command-dialect/dialect/runtime/blob"
 )
 
 const logLong = `Print what a command wrote, as it was kept: first its standard output, then its standard
@@ -71,7 +70,7 @@ func newLog(u *ui) *cobra.Command {
 					if one.leave || one.stream.Bytes == 0 {
 						continue
 					}
-					if err := printLog(u, logsOf(path), one.name, one.stream, f.tail, f.path); err != nil {
+					if err := printLog(u, archive.Of(path), one.name, one.stream, f.tail, f.path); err != nil {
 						return err
 					}
 				}
@@ -89,48 +88,26 @@ func newLog(u *ui) *cobra.Command {
 	return cmd
 }
 
-// logsOf is the directory of the logs that belong to the store at path.
-func logsOf(path string) string {
-	if filepath.Base(path) == storeFile && filepath.Base(filepath.Dir(path)) == storeDir {
-		return filepath.Join(filepath.Dir(path), "log")
-	}
-	return path + ".log"
-}
-
-// blobPath is where the directory logs keeps the blob with a digest.
-func blobPath(logs string, digest receipts.Hash) string {
-	name := digest.String()
-	return filepath.Join(logs, "sha256", name[:2], name[2:])
-}
-
-func printLog(u *ui, logs, what string, s receipts.Stream, tail int, pathOnly bool) error {
+func printLog(u *ui, logs archive.Archive, what string, s receipts.Stream, tail int, pathOnly bool) error {
 	want := s.SHA256
 	if !s.Log.IsZero() {
 		want = s.Log
 		u.notef("%s is kept without its secrets, or cut: all of it was %d bytes, sha256 %s", what, s.Bytes, s.SHA256)
 	}
-	path := blobPath(logs, want)
-	f, err := regular.OpenOwn(path)
-	if errors.Is(err, fs.ErrNotExist) {
+	path := blob.Path(string(logs), want)
+	f, _, err := blob.Open(string(logs), want)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
 		return failf(exitFailed, "the log of %s is not there: it was dropped, or never kept; it had %d bytes, sha256 %s", what, s.Bytes, s.SHA256)
-	}
-	if err != nil {
+	case errors.Is(err, blob.ErrChanged):
+		return failf(exitRefused, "the log %s is not what the receipt says: its digest is another", shortPath(path))
+	case err != nil:
 		return failf(exitFailed, "%v", err)
 	}
 	defer f.Close()
-	h := sha256.New()
-	if _, err := io.Copy(h, f); err != nil {
-		return failf(exitFailed, "%v", err)
-	}
-	if receipts.Hash(h.Sum(nil)) != want {
-		return failf(exitRefused, "the log %s is not what the receipt says: its digest is another", shortPath(path))
-	}
 	if pathOnly {
 		_, err := fmt.Fprintln(u.out, path)
 		return err
-	}
-	if _, err := f.Seek(0, io.SeekStart); err != nil {
-		return failf(exitFailed, "%v", err)
 	}
 	if tail > 0 {
 		if err := seekTail(f, tail); err != nil {

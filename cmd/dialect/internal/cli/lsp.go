@@ -16,6 +16,7 @@ import (
 	"github.com/command-dialect/dialect/lang/plan"
 	"github.com/command-dialect/dialect/receipts"
 	"github.com/command-dialect/dialect/receipts/sqlite"
+	"github.com/command-dialect/dialect/runtime/archive"
 	"github.com/command-dialect/dialect/runtime/workspace"
 )
 
@@ -77,7 +78,7 @@ const lookLong = 3 * time.Second
 func receiptOnTree(ctx context.Context, step *plan.Step, m *plan.Matrix) string {
 	ctx, cancel := context.WithTimeout(ctx, lookLong)
 	defer cancel()
-	path := filepath.Join(m.Root, storeDir, storeFile)
+	path := archive.Store(m.Root)
 	if _, err := os.Lstat(path); err != nil {
 		return ""
 	}
@@ -102,13 +103,13 @@ func receiptOnTree(ctx context.Context, step *plan.Step, m *plan.Matrix) string 
 	if ever == nil {
 		return "none yet"
 	}
-	when := fmt.Sprintf("the last is %s, %s", ever.Status, stamp(ever.Timestamp))
-	snap, err := workspace.Take(ctx, m.Root, workspace.Options{Caches: m.Caches, Except: storeFiles(m.Root, path, logsOf(path))})
+	when := fmt.Sprintf("the last is %s, %s", ever.Status, stamp(ever.Timestamp.Time))
+	snap, err := workspace.Take(ctx, m.Root, workspace.Options{Caches: m.Caches, Except: storeFiles(m.Root, path)})
 	if err != nil {
 		return when
 	}
 	if now := last(&receipts.Tree{Tree: snap.Tree, Bytes: snap.Bytes}); now != nil {
-		return fmt.Sprintf("%s on the present files, %s", now.Status, stamp(now.Timestamp))
+		return fmt.Sprintf("%s on the present files, %s", now.Status, stamp(now.Timestamp.Time))
 	}
 	return "none on the present files; " + when
 }

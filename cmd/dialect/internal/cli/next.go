@@ -9,6 +9,7 @@ import (
 
 	"github.com/command-dialect/dialect/receipts"
 	"github.com/command-dialect/dialect/receipts/verify"
+	"github.com/command-dialect/dialect/runtime/history"
 	"github.com/command-dialect/dialect/runtime/policy"
 	"github.com/command-dialect/dialect/runtime/report"
 )
@@ -49,7 +50,7 @@ func (q *inquest) scriptOf(run, name string) string {
 		rel, err := filepath.Rel(q.root, path)
 		return err == nil && filepath.IsLocal(rel) && exists(path, ".")
 	}
-	if d, err := historyOf(q.logs).read(run); err == nil && d.Script.Path != "" && (name == "" || filepath.Base(name) == filepath.Base(d.Script.Path)) && inside(d.Script.Path) {
+	if d, err := (history.Documents{Archive: q.logs}).Read(run); err == nil && d.Script.Path != "" && (name == "" || filepath.Base(name) == filepath.Base(d.Script.Path)) && inside(d.Script.Path) {
 		return shortPath(d.Script.Path)
 	}
 	if !isScript(name) {
@@ -86,7 +87,7 @@ func (q *inquest) script(g *receipts.Gate, members []*receipts.Entry) string {
 			}
 		}
 	}
-	for i, run := range historyOf(q.logs).names() {
+	for i, run := range q.logs.Runs() {
 		if i == 20 {
 			break
 		}

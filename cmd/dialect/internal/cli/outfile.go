@@ -14,7 +14,7 @@ import (
 	"github.com/command-dialect/dialect/lang/plan"
 	"github.com/command-dialect/dialect/lang/resolve"
 	"github.com/command-dialect/dialect/lang/routing"
-	"github.com/command-dialect/dialect/receipts/sqlite"
+	"github.com/command-dialect/dialect/runtime/archive"
 )
 
 // An outfile is a file that the user named for a command to write.
@@ -217,8 +217,8 @@ func guarded(path string) error {
 	words := strings.Split(filepath.ToSlash(path), "/")
 	for i, word := range words {
 		switch {
-		case strings.EqualFold(word, storeDir) && (i+2 >= len(words) || words[i+1] != "skills"):
-			return fmt.Errorf("%s belongs to the store of receipts", storeDir)
+		case strings.EqualFold(word, archive.Folder) && (i+2 >= len(words) || words[i+1] != "skills"):
+			return fmt.Errorf("%s belongs to the store of receipts", archive.Folder)
 		case strings.EqualFold(word, ".git"):
 			return errors.New(".git belongs to git")
 		}
@@ -228,17 +228,12 @@ func guarded(path string) error {
 
 // ofStore reports whether path is a file of the store at the path store, wherever that is.
 func ofStore(path, store string) bool {
-	for _, f := range filesOf(store) {
+	for _, f := range archive.Files(store) {
 		if sameFile(path, f) {
 			return true
 		}
 	}
-	return strings.HasPrefix(path, logsOf(store)+string(filepath.Separator))
-}
-
-// filesOf are the files of the store at path: those of SQLite, and the memory of its verifiers.
-func filesOf(path string) []string {
-	return []string{path, path + "-wal", path + "-shm", path + "-journal", path + sqlite.MemorySuffix}
+	return strings.HasPrefix(path, string(archive.Of(store))+string(filepath.Separator))
 }
 
 // makeFolder makes the folder of the file at path, and those above it that are missing.

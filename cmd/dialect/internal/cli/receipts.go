@@ -229,12 +229,12 @@ func printEntries(u *ui, es []receipts.Entry) error {
 		v, err := e.Parse()
 		switch b := v.(type) {
 		case *receipts.Receipt:
-			when, status, run, what = stamp(b.Timestamp), string(b.Status), b.Run, b.Line.Text.Text
+			when, status, run, what = stamp(b.Timestamp.Time), string(b.Status), b.Run, b.Line.Text.Text
 			if strings.Contains(b.Step, ".") {
 				what += " (" + b.Binding + ")"
 			}
 		case *receipts.Gate:
-			id, when, status, run = receipts.GateID(e.SHA), stamp(b.Timestamp), "passed", b.Run
+			id, when, status, run = receipts.GateID(e.SHA), stamp(b.Timestamp.Time), "passed", b.Run
 			what = fmt.Sprintf("gate over %d", len(b.Members))
 			if b.Final {
 				what += ", final"
@@ -254,7 +254,7 @@ func printEntries(u *ui, es []receipts.Entry) error {
 	return w.Flush()
 }
 
-func stamp(t receipts.Time) string { return t.Local().Format("2006-01-02 15:04:05") }
+func stamp(t time.Time) string { return t.Local().Format("2006-01-02 15:04:05") }
 
 func newReceiptsShow(u *ui) *cobra.Command {
 	var f struct {

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
@@ -13,9 +12,10 @@ import (
 	"golang.org/x/mod/sumdb/note"
 
 	"github.com/command-dialect/dialect/lang/plan"
-	"github.com/command-dialect/dialect/lang/regular"
 	"github.com/command-dialect/dialect/receipts"
 	"github.com/command-dialect/dialect/receipts/sqlite"
+	"github.com/command-dialect/dialect/runtime/archive"
+	"github.com/command-dialect/dialect/runtime/blob"
 	"github.com/command-dialect/dialect/runtime/report"
 )
 
@@ -51,9 +51,9 @@ func newReport(u *ui) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			d, err := h.find(arg(args))
+			d, err := h.Find(arg(args))
 			if err != nil {
-				return err
+				return notKept(err)
 			}
 			html, junit, markdown := outfile{flag: "--html", name: f.html}, outfile{flag: "--junit", name: f.junit}, outfile{flag: "--markdown", name: f.markdown}
 			if err := settle(inUse{files: append(rulesAround("."), f.keys...), store: path}, &html, &junit, &markdown); err != nil {
@@ -97,7 +97,7 @@ func newReport(u *ui) *cobra.Command {
 func htmlReport(w io.Writer, d *report.Document, path string, keys note.Verifiers) error {
 	ctx := context.Background()
 	o := report.HTMLOptions{Version: version(), Now: time.Now(), Output: func(l *report.DocResult, stream string) (string, string) {
-		return keptOutput(logsOf(path), l, stream)
+		return keptOutput(archive.Of(path), l, stream)
 	}}
 	s, err := sqlite.Open(ctx, path, sqlite.Options{ReadOnly: true, Keys: keys})
 	if err == nil {
@@ -113,7 +113,7 @@ func htmlReport(w io.Writer, d *report.Document, path string, keys note.Verifier
 }
 
 // keptOutput returns the end of what is kept of a stream.
-func keptOutput(logs string, l *report.DocResult, stream string) (text, note string) {
+func keptOutput(logs archive.Archive, l *report.DocResult, stream string) (text, note string) {
 	out := l.Stdout
 	if stream == "stderr" {
 		out = l.Stderr
@@ -127,22 +127,16 @@ func keptOutput(logs string, l *report.DocResult, stream string) (text, note str
 	if err != nil {
 		return "", "not kept"
 	}
-	f, err := regular.OpenOwn(blobPath(logs, digest))
-	if err != nil {
+	f, size, err := blob.Open(string(logs), digest)
+	switch {
+	case errors.Is(err, blob.ErrChanged):
+		return "", "what is kept is not what was written"
+	case err != nil:
 		return "", "dropped since"
 	}
 	defer f.Close()
-	h := sha256.New()
-	size, err := io.Copy(h, f)
-	if err != nil || receipts.Hash(h.Sum(nil)) != digest {
-		return "", "what is kept is not what was written"
-	}
 	const most = 64 << 10
-	if size > most {
-		_, _ = f.Seek(size-most, io.SeekStart)
-	} else {
-		_, _ = f.Seek(0, io.SeekStart)
-	}
+	_, _ = f.Seek(max(0, size-most), io.SeekStart)
 	b, err := io.ReadAll(f)
 	if err != nil {
 		return "", "cannot be read"

@@ -25,6 +25,8 @@ import (
 	"github.com/command-dialect/dialect/lang/diag"
 	"github.com/command-dialect/dialect/lang/plan"
 	"github.com/command-dialect/dialect/receipts"
+	"github.com/command-dialect/dialect/runtime/archive"
+	"github.com/command-dialect/dialect/runtime/history"
 	"github.com/command-dialect/dialect/runtime/policy"
 	"github.com/command-dialect/dialect/runtime/report"
 	"github.com/command-dialect/dialect/runtime/runner"
@@ -182,7 +184,7 @@ func runScript(u *ui, args []string, f *runFlags) error {
 		}
 		s.only = func(file *lang.File, root string) (lines []int) {
 			_, logs := f.paths(root)
-			lines, why = leftOver(historyOf(logs), s, file)
+			lines, why = leftOver(history.Documents{Archive: logs}, s, file)
 			return lines
 		}
 	}
@@ -256,13 +258,11 @@ func (f *runFlags) execute(u *ui, p *program) error {
 			opt.Policy = policyOf(sig.ctx, p.plan.Matrix)
 		}
 	}
-	var marked *mark
-	var kept history
+	var marked *archive.Mark
 	if rec.store != nil {
-		kept = historyOf(rec.logs)
-		kept.tellKilled(u, rec.store)
-		marked = kept.begin(opt.Run, p.script.name)
-		defer func() { marked.end() }()
+		tellKilled(u, rec.logs, rec.store)
+		marked = rec.logs.Begin(opt.Run, p.script.name)
+		defer func() { marked.End() }()
 	}
 	var eventsFile io.WriteCloser
 	if f.events != "" {
@@ -297,12 +297,12 @@ func (f *runFlags) execute(u *ui, p *program) error {
 	}
 	o := runner.Run(sig.ctx, p.plan, opt)
 	rec.close(o)
-	sig.bound(o.ExitStatus(), marked.end)
+	sig.bound(o.ExitStatus(), marked.End)
 	u.unwatch(shown)
 	unread := !eventsQueue.Flush(sig.ctx)
 	doc := report.NewDocument(o, p.findings, rec.path)
 	if rec.store != nil {
-		kept.keep(o.Run, rec.secret.Bytes(marshal(doc)))
+		rec.logs.KeepRun(o.Run, rec.secret.Bytes(marshal(doc)))
 	}
 	if err := printOutcome(u, o, p, f.json, rec); err != nil {
 		return err

@@ -16,6 +16,7 @@ import (
 	"github.com/command-dialect/dialect/receipts"
 	"github.com/command-dialect/dialect/receipts/sqlite"
 	"github.com/command-dialect/dialect/receipts/verify"
+	"github.com/command-dialect/dialect/runtime/archive"
 	"github.com/command-dialect/dialect/runtime/policy"
 	"github.com/command-dialect/dialect/runtime/report"
 )
@@ -161,7 +162,7 @@ func (q *inquest) noStore() string {
 	if q.flags.store != "" {
 		return text
 	}
-	if q.stores, _ = filepath.Glob(filepath.Join("*", storeDir, storeFile)); len(q.stores) > 0 && q.matrix.Path == "" {
+	if q.stores = archive.Below(); len(q.stores) > 0 && q.matrix.Path == "" {
 		return text + ": a run keeps its receipts beside its matrix, as in " + strings.Join(q.stores[:min(len(q.stores), 3)], ", ")
 	}
 	q.stores = nil
@@ -207,7 +208,7 @@ func (q *inquest) notes(ctx context.Context, res *verify.Result, rev string) {
 		}
 	}
 	if res.Verdict == verify.Verified && res.Gate.Consumption != nil {
-		note("the gate %s was consumed by %s at %s", receipts.GateID(res.Gate.SHA), res.Gate.Consumption.Who(), stamp(res.Gate.Consumption.At))
+		note("the gate %s was consumed by %s at %s", receipts.GateID(res.Gate.SHA), res.Gate.Consumption.Who(), stamp(res.Gate.Consumption.At.Time))
 	}
 	switch n := res.Below; {
 	case n == 1:
@@ -321,7 +322,7 @@ func (q *inquest) tell(u *ui, res *verify.Result, rev, id string) error {
 	}
 	about := ""
 	if res.Body != nil {
-		about = fmt.Sprintf("gate %s of %s", receipts.GateID(res.Gate.SHA), stamp(res.Body.Timestamp))
+		about = fmt.Sprintf("gate %s of %s", receipts.GateID(res.Gate.SHA), stamp(res.Body.Timestamp.Time))
 		if res.Verdict != verify.Verified && id == "" {
 			about = "last gate: " + about[len("gate "):]
 		}

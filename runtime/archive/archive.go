@@ -1,0 +1,190 @@
+// Package archive is the layout of the folder where a project keeps its receipts, and what
+// lies beside them: the output of commands, lists of files, the documents of runs, the marks
+// of those that last, the key of redacted texts. None of that is evidence, which is in the
+// store alone; what is missing of it costs a reader a convenience.
+//
+//	.dialect/               private, ignored by git
+//	    receipts.db, ...    the store of receipts, see [Files]
+//	    lock/               locks between runs
+//	    log/                an [Archive]; of another store X it is X.log
+//	        sha256/         blobs: what commands wrote, and lists of files, by digest
+//	        runs/RUN.json   the document of a run that ended
+//	        runs/live/RUN   the mark of a run that lasts
+//	        redact.key      makes the marks of secrets
+//
+// A writer of the project can put anything in these places: files are opened as package
+// regular does, and folders that lead elsewhere are refused by [Archive.Check].
+package archive
+
+import (
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/command-dialect/dialect/lang/regular"
+	"github.com/command-dialect/dialect/runtime/blob"
+)
+
+// Folder is the name of the folder, at the root of a project.
+const Folder = ".dialect"
+
+const (
+	storeFile = "receipts.db"
+	logs      = "log"
+	locks     = "lock"
+)
+
+// storeSuffixes are what follows the path of a store: the files of SQLite, and the memory
+// of its verifiers.
+var storeSuffixes = []string{"", "-wal", "-shm", "-journal", "-audit"}
+
+// Store returns the path of the store of the project at root.
+func Store(root string) string { return filepath.Join(root, Folder, storeFile) }
+
+// Locks returns the folder of the locks of the project at root.
+func Locks(root string) string { return filepath.Join(root, Folder, locks) }
+
+// Files returns the paths of the files that the store at a path is made of.
+func Files(store string) []string {
+	list := make([]string, len(storeSuffixes))
+	for i, s := range storeSuffixes {
+		list[i] = store + s
+	}
+	return list
+}
+
+// Writes reports whether dialect itself writes at name, a path inside of [Folder] with
+// slashes: no commit holds that, and a clone has its own.
+func Writes(name string) bool {
+	first, _, _ := strings.Cut(name, "/")
+	if suffix, ok := strings.CutPrefix(first, storeFile); ok {
+		return slices.Contains(storeSuffixes, suffix)
+	}
+	return first == ".gitignore" || first == logs || first == locks
+}
+
+// Nearest returns the path of the store of the project that dir is in, the nearest one; ok
+// is false where there is none in dir or above it.
+func Nearest(dir string) (store string, ok bool) {
+	for {
+		path := Store(dir)
+		if _, err := os.Lstat(path); err == nil {
+			return path, true
+		}
+		up := filepath.Dir(dir)
+		if up == dir {
+			return "", false
+		}
+		dir = up
+	}
+}
+
+// Below returns the paths of the stores of the projects in the folders of the working
+// directory, relative to it.
+func Below() []string {
+	list, _ := filepath.Glob(filepath.Join("*", Folder, storeFile)) // the pattern is well formed
+	return list
+}
+
+// Make makes the folder of a project's store: private, ignored by git, and a folder, not a
+// link that leads elsewhere.
+func Make(dir string) error {
+	info, err := os.Lstat(dir)
+	switch {
+	case err == nil && info.Mode()&fs.ModeSymlink != 0:
+		return fmt.Errorf("%s is a symbolic link; remove it, or name a store with --store", dir)
+	case err == nil && !info.IsDir():
+		return fmt.Errorf("%s is not a directory", dir)
+	case err == nil:
+		return nil
+	case !errors.Is(err, fs.ErrNotExist):
+		return err
+	}
+	if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	return os.WriteFile(filepath.Join(dir, ".gitignore"), []byte("*\n"), 0o600)
+}
+
+// An Archive is the folder of what lies beside a store, by its path. The zero Archive keeps
+// nothing, and has nothing.
+type Archive string
+
+// Of returns the archive of the store at a path.
+func Of(store string) Archive {
+	if filepath.Base(store) == storeFile && filepath.Base(filepath.Dir(store)) == Folder {
+		return Archive(filepath.Join(filepath.Dir(store), logs))
+	}
+	return Archive(store + ".log")
+}
+
+func (a Archive) path(names ...string) string {
+	return filepath.Join(append([]string{string(a)}, names...)...)
+}
+
+// Check returns an error if the archive, or a folder in it that is written to, leads
+// elsewhere.
+func (a Archive) Check() error {
+	for _, dir := range []string{a.path(), a.path("runs"), a.path("runs", "live"), a.path("sha256")} {
+		if err := regular.Folder(dir); err != nil {
+			return err
+		}
+	}
+	blobs, _ := os.ReadDir(a.path("sha256"))
+	for _, e := range blobs {
+		if !e.IsDir() {
+			return fmt.Errorf("%s is not a directory; remove it", a.path("sha256", e.Name()))
+		}
+	}
+	return nil
+}
+
+// Keep keeps text, whose SHA-256 is sum, where it is not kept yet.
+func (a Archive) Keep(sum [32]byte, text func() []byte) {
+	if a == "" || a.Check() != nil {
+		return
+	}
+	path := blob.Path(string(a), sum)
+	if _, err := os.Lstat(path); err != nil {
+		_ = blob.Write(path, text())
+	}
+}
+
+// RedactKey returns the key of the marks that stand for secrets: with it the same secret
+// has the same mark in all runs, and without it nobody can try one out. Where it cannot be
+// kept it is made for this process alone.
+func (a Archive) RedactKey() []byte {
+	const size = 32
+	key := make([]byte, size)
+	_, _ = rand.Read(key) // never fails (crypto/rand)
+	if a == "" {
+		return key
+	}
+	path := a.path("redact.key")
+	read := func() bool {
+		b, err := regular.ReadOwn(path, size)
+		return err == nil && copy(key, b) == size
+	}
+	if read() {
+		return key
+	}
+	f, err := blob.Temp(string(a))
+	if err != nil {
+		return key
+	}
+	defer os.Remove(f.Name())
+	_, err = f.Write(key)
+	if cerr := f.Close(); err != nil || cerr != nil {
+		return key
+	}
+	// Of two that make it at once the first wins.
+	if os.Link(f.Name(), path) != nil {
+		read()
+	}
+	return key
+}

@@ -1,0 +1,252 @@
+package archive_test
+
+import (
+	"crypto/sha256"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/command-dialect/dialect/receipts/sqlite"
+	"github.com/command-dialect/dialect/runtime/archive"
+	"github.com/command-dialect/dialect/runtime/blob"
+)
+
+func TestMain(m *testing.M) {
+	if dir := os.Getenv("ARCHIVE_TEST_LIVE"); dir != "" {
+		if archive.Archive(dir).Begin("r-killed", "a.dlct") == nil {
+			os.Exit(1)
+		}
+		os.Stdout.WriteString("begun\n")
+		select {}
+	}
+	os.Exit(m.Run())
+}
+
+// TestFiles holds the list of a store's files to what the store makes.
+func TestFiles(t *testing.T) {
+	store := archive.Store(t.TempDir())
+	if err := archive.Make(filepath.Dir(store)); err != nil {
+		t.Fatal(err)
+	}
+	s, err := sqlite.Open(t.Context(), store, sqlite.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	files := archive.Files(store)
+	if !slices.Contains(files, store+sqlite.MemorySuffix) {
+		t.Errorf("%s is missing in %q", sqlite.MemorySuffix, files)
+	}
+	entries, err := os.ReadDir(filepath.Dir(store))
+	if err != nil || len(entries) < 3 {
+		t.Fatalf("%v, %v", entries, err)
+	}
+	for _, e := range entries {
+		if path := filepath.Join(filepath.Dir(store), e.Name()); e.Name() != ".gitignore" && !slices.Contains(files, path) {
+			t.Errorf("%s is missing in %q", e.Name(), files)
+		}
+		if !archive.Writes(e.Name()) {
+			t.Errorf("%s counts as a file of the project", e.Name())
+		}
+	}
+}
+
+func TestWrites(t *testing.T) {
+	for name, want := range map[string]bool{
+		"log/sha256/00/x": true, "lock/db": true, "receipts.db-audit": true, ".gitignore": true,
+		"skills/x.md": false, "receipts.db.py": false, "receipts.dbx": false, "logs": false, "x/log": false, "": false,
+	} {
+		if archive.Writes(name) != want {
+			t.Errorf("%q: %v", name, !want)
+		}
+	}
+}
+
+func TestNearest(t *testing.T) {
+	root := t.TempDir()
+	deep := filepath.Join(root, "a", "b")
+	if err := os.MkdirAll(deep, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if store, ok := archive.Nearest(deep); ok {
+		t.Skipf("there is a store above the temporary files: %s", store)
+	}
+	want := archive.Store(root)
+	if err := errors.Join(archive.Make(filepath.Dir(want)), os.WriteFile(want, nil, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	if store, ok := archive.Nearest(deep); store != want || !ok {
+		t.Errorf("%s, %v; want %s", store, ok, want)
+	}
+}
+
+func TestOf(t *testing.T) {
+	for store, want := range map[string]archive.Archive{
+		filepath.Join("p", ".dialect", "receipts.db"): archive.Archive(filepath.Join("p", ".dialect", "log")),
+		filepath.Join("p", ".dialect", "other.db"):    archive.Archive(filepath.Join("p", ".dialect", "other.db.log")),
+		filepath.Join("p", "receipts.db"):             archive.Archive(filepath.Join("p", "receipts.db.log")),
+	} {
+		if got := archive.Of(store); got != want {
+			t.Errorf("%s: %s", store, got)
+		}
+	}
+}
+
+// TestLinks plants links in the places that are written to.
+func TestLinks(t *testing.T) {
+	for _, name := range []string{"", "runs", "runs/live", "sha256", "sha256/00"} {
+		base := t.TempDir()
+		a, elsewhere := archive.Archive(filepath.Join(base, "log")), filepath.Join(base, "elsewhere")
+		link := filepath.Join(string(a), filepath.FromSlash(name))
+		if err := errors.Join(os.MkdirAll(filepath.Dir(link), 0o700), os.Mkdir(elsewhere, 0o700)); err != nil {
+			t.Fatal(err)
+		}
+		if err := a.Check(); err != nil {
+			t.Errorf("%q, before: %v", name, err)
+		}
+		if err := os.Symlink(elsewhere, link); err != nil {
+			t.Fatal(err)
+		}
+		if a.Check() == nil {
+			t.Errorf("%q may be a link", name)
+		}
+		a.Keep(sha256.Sum256(nil), func() []byte { return nil })
+		if left, _ := os.ReadDir(elsewhere); len(left) > 0 {
+			t.Errorf("%q: %v was written through the link", name, left)
+		}
+	}
+}
+
+func TestRedactKey(t *testing.T) {
+	a := archive.Archive(filepath.Join(t.TempDir(), "log"))
+	keys := make(chan string)
+	for range 8 {
+		go func() { keys <- string(a.RedactKey()) }()
+	}
+	first := <-keys
+	for range 7 {
+		if k := <-keys; k != first {
+			t.Error("two that make it at once have two keys")
+		}
+	}
+	if len(first) != 32 || first == strings.Repeat("\x00", 32) || string(a.RedactKey()) != first {
+		t.Errorf("%x", first)
+	}
+	if none := archive.Archive(""); string(none.RedactKey()) == string(none.RedactKey()) {
+		t.Error("a key that is kept nowhere comes back")
+	}
+}
+
+func TestRuns(t *testing.T) {
+	a := archive.Archive(t.TempDir())
+	for i, run := range []string{"r-1", "r-2", "r-3"} {
+		a.KeepRun(run, []byte(run))
+		at := time.Unix(int64(1000-i), 0)
+		if err := os.Chtimes(a.RunPath(run), at, at); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Mkdir(a.RunPath("r-4"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if got := a.Runs(); !slices.Equal(got, []string{"r-1", "r-2", "r-3"}) {
+		t.Errorf("%q", got)
+	}
+	if text, err := a.ReadRun("r-2"); string(text) != "r-2" || err != nil {
+		t.Errorf("%q, %v", text, err)
+	}
+}
+
+// TestKilled kills a process that has marked a run, beside one that lasts and one that ended.
+func TestKilled(t *testing.T) {
+	a := archive.Archive(t.TempDir())
+	lasts := a.Begin("r-lasts", "b.dlct")
+	defer lasts.End()
+	a.Begin("r-ended", "c.dlct").End()
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), "ARCHIVE_TEST_LIVE="+string(a))
+	out, err := cmd.StdoutPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := out.Read(make([]byte, 16)); err != nil {
+		t.Fatal(err)
+	}
+	if list := a.Killed(); len(list) != 0 {
+		t.Errorf("before it is killed: %v", list)
+	}
+	_ = cmd.Process.Kill()
+	_ = cmd.Wait()
+	if list := a.Killed(); len(list) != 1 || list[0].Run != "r-killed" || list[0].Script != "a.dlct" || list[0].PID != cmd.Process.Pid {
+		t.Errorf("%v", list)
+	}
+	if list := a.Killed(); len(list) != 0 {
+		t.Errorf("it is said twice: %v", list)
+	}
+}
+
+func TestCollect(t *testing.T) {
+	now := time.Unix(1_800_000_000, 0)
+	make3 := func(t *testing.T) archive.Archive {
+		a := archive.Archive(t.TempDir())
+		put := func(path string, size int, age time.Duration) {
+			t.Helper()
+			if err := errors.Join(blob.Write(path, make([]byte, size)), os.Chtimes(path, now.Add(-age), now.Add(-age))); err != nil {
+				t.Fatal(err)
+			}
+		}
+		put(blob.Path(string(a), [32]byte{1}), 10, time.Hour)
+		put(blob.Path(string(a), [32]byte{2}), 20, 48*time.Hour)
+		put(a.RunPath("r-1"), 40, 2*time.Hour)
+		put(filepath.Join(string(a), ".log-old"), 1, 48*time.Hour)
+		put(filepath.Join(string(a), ".log-new"), 1, time.Hour)
+		put(filepath.Join(string(a), "redact.key"), 32, 1000*time.Hour)
+		return a
+	}
+	for name, c := range map[string]struct {
+		limits       archive.Limits
+		dropped      int
+		droppedBytes int64
+		left         string
+	}{
+		"nothing is too old":     {archive.Limits{Size: 1 << 20}, 1, 1, "young old run"},
+		"by age":                 {archive.Limits{Age: 24 * time.Hour, Size: 1 << 20}, 2, 21, "young run"},
+		"by size, the oldest":    {archive.Limits{Size: 50}, 2, 21, "young run"},
+		"by size, what fits not": {archive.Limits{Size: 35}, 2, 41, "young old"},
+		"to nothing":             {archive.Limits{}, 4, 71, ""},
+		"to nothing, a dry run":  {archive.Limits{DryRun: true}, 4, 71, "young old run"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			a := make3(t)
+			got, err := a.Collect(now, c.limits)
+			if err != nil || got.Dropped != c.dropped || got.DroppedBytes != c.droppedBytes || got.Schema != "dialect.gc/1" {
+				t.Errorf("%+v, %v", got, err)
+			}
+			var left []string
+			for _, f := range []struct{ name, path string }{
+				{"young", blob.Path(string(a), [32]byte{1})}, {"old", blob.Path(string(a), [32]byte{2})}, {"run", a.RunPath("r-1")},
+			} {
+				if _, err := os.Lstat(f.path); err == nil {
+					left = append(left, f.name)
+				}
+			}
+			if got := strings.Join(left, " "); got != c.left {
+				t.Errorf("left are %q, want %q", got, c.left)
+			}
+			if _, err := os.Lstat(filepath.Join(string(a), "redact.key")); err != nil {
+				t.Errorf("the key is dropped: %v", err)
+			}
+		})
+	}
+	if c, err := archive.Archive(filepath.Join(t.TempDir(), "none")).Collect(now, archive.Limits{}); err != nil || c.Dropped != 0 {
+		t.Errorf("of nothing: %+v, %v", c, err)
+	}
+}

@@ -1,0 +1,112 @@
+package archive
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/command-dialect/dialect/lang/regular"
+	"github.com/command-dialect/dialect/runtime/blob"
+)
+
+// Limits say what a collection leaves.
+type Limits struct {
+	Age    time.Duration // what is older is dropped; 0: nothing is too old
+	Size   int64         // bytes; the oldest beyond it are dropped
+	DryRun bool          // nothing is dropped, only counted
+}
+
+// A Collection is what [Archive.Collect] did, the document of `dialect receipts gc --json`.
+type Collection struct {
+	Schema       string `json:"schema"` // dialect.gc/1
+	DryRun       bool   `json:"dry_run"`
+	Dropped      int    `json:"dropped"` // files
+	DroppedBytes int64  `json:"dropped_bytes"`
+	Kept         int    `json:"kept"`
+	KeptBytes    int64  `json:"kept_bytes"`
+}
+
+// abandoned is the age at which a temporary file belongs to nobody any more.
+const abandoned = 24 * time.Hour
+
+type file struct {
+	path string // relative to the archive
+	size int64
+	at   time.Time
+}
+
+// Collect drops blobs and documents of runs that are beyond the limits at the time now, and
+// temporary files that nobody writes any more.
+func (a Archive) Collect(now time.Time, l Limits) (Collection, error) {
+	c := Collection{Schema: "dialect.gc/1", DryRun: l.DryRun}
+	// A root keeps every path below the folder, whatever links somebody plants; the
+	// folder itself must be no link either, also when it was opened.
+	if err := regular.Folder(string(a)); err != nil {
+		return c, err
+	}
+	root, err := os.OpenRoot(string(a))
+	if os.IsNotExist(err) {
+		return c, nil
+	}
+	if err != nil {
+		return c, err
+	}
+	defer root.Close()
+	opened, err := root.Stat(".")
+	if err != nil {
+		return c, err
+	}
+	if named, err := os.Lstat(string(a)); err != nil || !os.SameFile(named, opened) {
+		return c, fmt.Errorf("%s was exchanged", a)
+	}
+	drop := func(f file) {
+		if !l.DryRun && root.Remove(f.path) != nil {
+			return // another collection was faster, or it may not
+		}
+		c.Dropped++
+		c.DroppedBytes += f.size
+	}
+	var files []file
+	err = fs.WalkDir(root.FS(), ".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil || !d.Type().IsRegular() {
+			return nil // what cannot be read, and what is no file, stays
+		}
+		info, err := d.Info()
+		if err != nil {
+			return nil
+		}
+		f := file{name, info.Size(), info.ModTime()}
+		switch {
+		case blob.IsTemp(d.Name()):
+			if now.Sub(f.at) > abandoned {
+				drop(f)
+			}
+		case blob.Is(name) || isDocument(name):
+			files = append(files, f)
+		}
+		return nil
+	})
+	if err != nil {
+		return c, err
+	}
+	slices.SortFunc(files, func(a, b file) int { return b.at.Compare(a.at) })
+	for _, f := range files {
+		if l.Age > 0 && now.Sub(f.at) > l.Age || c.KeptBytes+f.size > l.Size {
+			drop(f)
+			continue
+		}
+		c.Kept++
+		c.KeptBytes += f.size
+	}
+	return c, nil
+}
+
+// isDocument reports whether a path, with slashes, is of the document of a run.
+func isDocument(name string) bool {
+	dir, file := path.Split(name)
+	return dir == "runs/" && strings.HasPrefix(file, "r-") && strings.HasSuffix(file, ".json")
+}

@@ -1,0 +1,129 @@
+package archive
+
+import (
+	"cmp"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/gofrs/flock"
+
+	"github.com/command-dialect/dialect/lang/regular"
+	"github.com/command-dialect/dialect/runtime/blob"
+)
+
+// RunsPath returns the folder of the documents of runs.
+func (a Archive) RunsPath() string { return a.path("runs") }
+
+// RunPath returns where the document of a run is kept.
+func (a Archive) RunPath(run string) string { return a.path("runs", run+".json") }
+
+// KeepRun keeps the document of a run. Without it no more than that is lost.
+func (a Archive) KeepRun(run string, text []byte) { _ = blob.Write(a.RunPath(run), text) }
+
+// maxDocument bounds what is read of a document, in bytes.
+const maxDocument = 256 << 20
+
+// ReadRun returns the document of a run, as it was kept.
+func (a Archive) ReadRun(run string) ([]byte, error) {
+	return regular.ReadOwn(a.RunPath(run), maxDocument)
+}
+
+// Runs returns the ids of the runs with a document, the newest first.
+func (a Archive) Runs() []string {
+	entries, _ := os.ReadDir(a.RunsPath())
+	type item struct {
+		run string
+		at  time.Time
+	}
+	var items []item
+	for _, e := range entries {
+		run, ok := strings.CutSuffix(e.Name(), ".json")
+		info, err := e.Info()
+		if !ok || err != nil || !info.Mode().IsRegular() {
+			continue
+		}
+		items = append(items, item{run, info.ModTime()})
+	}
+	slices.SortFunc(items, func(a, b item) int { return cmp.Or(b.at.Compare(a.at), cmp.Compare(a.run, b.run)) })
+	runs := make([]string, len(items))
+	for i := range items {
+		runs[i] = items[i].run
+	}
+	return runs
+}
+
+// A Mark says of a run that it lasts. Nobody holds the lock of the file of one whose process
+// was killed. Marks have a folder of their own, so that a start does not read the names
+// of all earlier runs.
+type Mark struct {
+	Run     string    `json:"run"`
+	Script  string    `json:"script"`
+	Started time.Time `json:"started"`
+	PID     int       `json:"pid"`
+
+	path string
+	lock *flock.Flock
+}
+
+func (a Archive) live() string { return a.path("runs", "live") }
+
+// Begin marks a run as lasting. It returns nil where that cannot be done: no more is lost
+// than a word to the next run.
+func (a Archive) Begin(run, script string) *Mark {
+	m := &Mark{Run: run, Script: script, Started: time.Now().UTC(), PID: os.Getpid(), path: filepath.Join(a.live(), run)}
+	text, err := json.Marshal(m)
+	if err != nil {
+		return nil
+	}
+	f, err := blob.Temp(a.live())
+	if err != nil {
+		return nil
+	}
+	_, err = f.Write(text)
+	temp := f.Name()
+	f.Close()
+	// It gets its name once its lock is held: else another run would take it for that of
+	// a dead one.
+	m.lock = flock.New(temp, flock.SetFlag(os.O_RDWR))
+	if ok, lerr := m.lock.TryLock(); err != nil || !ok || lerr != nil || os.Rename(temp, m.path) != nil {
+		m.lock.Close()
+		os.Remove(temp)
+		return nil
+	}
+	return m
+}
+
+// End takes the mark away; of nil it does nothing.
+func (m *Mark) End() {
+	if m != nil {
+		os.Remove(m.path)
+		m.lock.Close()
+	}
+}
+
+// Killed returns the marks of the runs that were killed since this was last asked.
+func (a Archive) Killed() (list []Mark) {
+	names, _ := filepath.Glob(filepath.Join(a.live(), "r-*"))
+	for _, name := range names {
+		if info, err := os.Lstat(name); err != nil || !info.Mode().IsRegular() {
+			continue // none of ours
+		}
+		l := flock.New(name, flock.SetFlag(os.O_RDWR))
+		if ok, err := l.TryLock(); !ok || err != nil {
+			l.Close()
+			continue
+		}
+		var m Mark
+		text, err := regular.ReadOwn(name, 1<<20)
+		if err == nil && json.Unmarshal(text, &m) == nil && m.Run != "" {
+			list = append(list, m)
+		}
+		os.Remove(name)
+		l.Close()
+	}
+	return list
+}
