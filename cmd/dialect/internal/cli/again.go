@@ -6,6 +6,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/command-dialect/dialect/cmd/dialect/internal/exit"
+	"github.com/command-dialect/dialect/cmd/dialect/internal/place"
 	"github.com/command-dialect/dialect/lang"
 	"github.com/command-dialect/dialect/lang/regular"
 	"github.com/command-dialect/dialect/runtime/history"
@@ -92,17 +94,17 @@ func (f *runFlags) again(u *ui, d *report.Document, l *report.DocResult) ([]stri
 		}
 		return nil, nil
 	}
-	name := shortPath(d.Script.Path)
+	name := place.Short(d.Script.Path)
 	text, err := regular.Read(d.Script.Path, maxScript)
 	if err != nil {
-		return nil, failf(exitFailed, "the script of %s is not there any more: %v", d.Run, err)
+		return nil, exit.Failf(exit.Failed, "the script of %s is not there any more: %v", d.Run, err)
 	}
 	s := script{text: text}
 	switch {
 	case s.sha256() == d.Script.SHA256:
 	case l != nil:
-		return nil, failf(exitFailed, "%s has changed since %s: line %d may be another", name, d.Run, l.Line).
-			hint("run what is meant: dialect run -e %s", report.Command([]string{l.Text}))
+		return nil, exit.Failf(exit.Failed, "%s has changed since %s: line %d may be another", name, d.Run, l.Line).
+			Hint("run what is meant: dialect run -e %s", report.Command([]string{l.Text}))
 	default:
 		u.notef("%s has changed since %s", name, d.Run)
 	}
@@ -140,7 +142,7 @@ func newFault(u *ui) *cobra.Command {
 			}
 			if l != nil {
 				if l.Fault == nil {
-					return failf(exitFailed, "the line %s of %s has no fault: it %s", l.ID, d.Run, l.How())
+					return exit.Failf(exit.Failed, "the line %s of %s has no fault: it %s", l.ID, d.Run, l.How())
 				}
 				return writeJSON(u, l.Fault)
 			}

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/mod/sumdb/note"
 
+	"github.com/command-dialect/dialect/cmd/dialect/internal/exit"
 	"github.com/command-dialect/dialect/lang/regular"
 	"github.com/command-dialect/dialect/receipts"
 	"github.com/command-dialect/dialect/receipts/sqlite"
@@ -40,19 +41,19 @@ func (f *keyFlags) verifiers() (note.Verifiers, error) {
 		}
 		b, err := regular.Read(k, 1<<20)
 		if err != nil {
-			return nil, usagef("--key %s: it is neither a public key nor a file of them: %v", k, err)
+			return nil, exit.Usagef("--key %s: it is neither a public key nor a file of them: %v", k, err)
 		}
 		texts = append(texts, strings.Fields(string(b))...)
 	}
 	if len(texts) == 0 {
 		if len(f.keys) > 0 {
-			return nil, usagef("--key: there is no key in %s", strings.Join(f.keys, ", "))
+			return nil, exit.Usagef("--key: there is no key in %s", strings.Join(f.keys, ", "))
 		}
 		return nil, nil
 	}
 	v, err := receipts.ParseKeys(texts...)
 	if err != nil {
-		return nil, usagef("--key: %v", err)
+		return nil, exit.Usagef("--key: %v", err)
 	}
 	return v, nil
 }
@@ -65,14 +66,14 @@ func (f *keyFlags) kept(keys note.Verifiers) (*receipts.Head, error) {
 	}
 	b, err := regular.Read(f.since, 1<<20)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, usagef("--since: there is no file %s", f.since).hint("`dialect receipts checkpoint >%s` makes one", f.since)
+		return nil, exit.Usagef("--since: there is no file %s", f.since).Hint("`dialect receipts checkpoint >%s` makes one", f.since)
 	}
 	if err != nil {
-		return nil, usagef("--since: %v", err)
+		return nil, exit.Usagef("--since: %v", err)
 	}
 	h, _, err := receipts.ParseHead(b, keys)
 	if err != nil {
-		return nil, failf(exitRefused, "--since %s: %v", f.since, err)
+		return nil, exit.Failf(exit.Refused, "--since %s: %v", f.since, err)
 	}
 	return &h, nil
 }
@@ -164,7 +165,7 @@ func tellAudit(u *ui, a *sqlite.Audit, keyed, allSigned, asJSON bool) error {
 	}
 	for _, x := range a.Findings {
 		if !x.Unsigned || allSigned {
-			return exitStatus(exitRefused)
+			return exit.Status(exit.Refused)
 		}
 	}
 	return nil

@@ -4,6 +4,8 @@ import (
 	"context"
 	"path/filepath"
 
+	"github.com/command-dialect/dialect/cmd/dialect/internal/exit"
+	"github.com/command-dialect/dialect/cmd/dialect/internal/place"
 	"github.com/command-dialect/dialect/lang/diag"
 	"github.com/command-dialect/dialect/lang/plan"
 	"github.com/command-dialect/dialect/lang/resolve"
@@ -50,12 +52,12 @@ func loadMatrixOf(ctx context.Context, rev, dir, name string) (*workspace.Commit
 	}
 	c, cerr := workspace.Resolve(ctx, root, rev, workspace.Options{})
 	if cerr != nil {
-		return nil, nil, nil, usagef("--tree: %v", cerr)
+		return nil, nil, nil, exit.Usagef("--tree: %v", cerr)
 	}
 	for at := dir; err != nil; at = filepath.Dir(at) {
 		path = filepath.Join(at, routing.FileName)
 		if f, lerr := c.Lookup(ctx, path); lerr == nil && f.File {
-			shown, err = shortPath(path), nil
+			shown, err = place.Short(path), nil
 		} else if at == filepath.Dir(at) {
 			return c, nil, nil, err
 		}

@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/mod/sumdb/note"
 
+	"github.com/command-dialect/dialect/cmd/dialect/internal/exit"
 	"github.com/command-dialect/dialect/lang/regular"
 	"github.com/command-dialect/dialect/receipts"
 	"github.com/command-dialect/dialect/receipts/sqlite"
@@ -41,14 +42,14 @@ func openBundle(u *ui, file string, keys note.Verifiers, head *receipts.Head) (b
 	if file != "-" {
 		f, err := regular.Open(file)
 		if err != nil {
-			return nil, nil, usagef("cannot read the bundle: %v", err)
+			return nil, nil, exit.Usagef("cannot read the bundle: %v", err)
 		}
 		defer f.Close()
 		in = f
 	}
 	text, err := io.ReadAll(io.LimitReader(in, receipts.MaxBundle+1))
 	if err != nil {
-		return nil, nil, usagef("cannot read the bundle: %v", err)
+		return nil, nil, exit.Usagef("cannot read the bundle: %v", err)
 	}
 	b, err := receipts.ParseBundle(text)
 	if err != nil && claimsBundle(text) {
@@ -58,7 +59,7 @@ func openBundle(u *ui, file string, keys note.Verifiers, head *receipts.Head) (b
 		if file == "-" {
 			file = "standard input"
 		}
-		return nil, nil, usagef("--bundle: cannot read %s: %v", file, err).hint("`dialect receipts export --bundle g-... >FILE` writes one")
+		return nil, nil, exit.Usagef("--bundle: cannot read %s: %v", file, err).Hint("`dialect receipts export --bundle g-... >FILE` writes one")
 	}
 	book, err = verify.OfBundle(b, keys, head)
 	return book, err, nil
@@ -132,7 +133,7 @@ func auditBundle(u *ui, file string, keys note.Verifiers, head *receipts.Head, a
 		fmt.Fprintf(u.out, "TAMPERED: %s\n", printable(refused.Error()))
 	}
 	if refused != nil {
-		return exitStatus(exitRefused)
+		return exit.Status(exit.Refused)
 	}
 	return nil
 }
@@ -157,7 +158,7 @@ func (q *inquest) answerFromBundle(u *ui, file, id string) (*verify.Result, erro
 	case errors.As(err, &lookup) && lookup.Bad:
 		return nil, badID(id, err)
 	case errors.As(err, &lookup):
-		return nil, usagef("%v in the bundle", err)
+		return nil, exit.Usagef("%v in the bundle", err)
 	case err != nil:
 		return nil, err
 	}

@@ -14,6 +14,8 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
+	"github.com/command-dialect/dialect/cmd/dialect/internal/exit"
+	"github.com/command-dialect/dialect/cmd/dialect/internal/outfile"
 	"github.com/command-dialect/dialect/lang"
 	"github.com/command-dialect/dialect/lang/diag"
 	"github.com/command-dialect/dialect/lang/diag/output"
@@ -70,7 +72,7 @@ func newCheck(u *ui) *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 && len(f.lines) == 0 && term.IsTerminal(int(u.in.Fd())) {
 				_ = cmd.Help()
-				return usagef("no script: name a FILE, or pipe one in")
+				return exit.Usagef("no script: name a FILE, or pipe one in")
 			}
 			switch {
 			case f.json && f.format == "text":
@@ -78,9 +80,9 @@ func newCheck(u *ui) *cobra.Command {
 			case f.lspLite && f.format == "text":
 				f.format = "lsp"
 			case f.json && f.format != "json", f.lspLite && f.format != "lsp":
-				return usagef("--json and --lsp-lite are formats of their own: leave --format %s out", f.format)
+				return exit.Usagef("--json and --lsp-lite are formats of their own: leave --format %s out", f.format)
 			case !slices.Contains(checkFormats, f.format):
-				return usagef("--format %q: want %s", f.format, strings.Join(checkFormats, ", "))
+				return exit.Usagef("--format %q: want %s", f.format, strings.Join(checkFormats, ", "))
 			}
 			return f.check(u, args)
 		},
@@ -110,7 +112,7 @@ type checked struct {
 	matrices map[string]*checkedMatrix  // by path
 	names    []string                   // of what was checked, in order
 	edited   bool                       // a file was, or would be, fixed
-	edits    []edit                     // written once all files have been read
+	edits    []outfile.Edit             // written once all files have been read
 }
 
 // A checkedMatrix is a matrix and the scripts that were held against it.
@@ -130,7 +132,7 @@ func (f *checkFlags) check(u *ui, args []string) error {
 	names := []string{"-"}
 	switch {
 	case len(f.lines) > 0 && (f.fix || f.diff):
-		return usagef("--fix and --diff are for files: leave -e out")
+		return exit.Usagef("--fix and --diff are for files: leave -e out")
 	case len(f.lines) > 0:
 		names = args // of which there must be none: readScript says so
 		if len(args) == 0 {
@@ -145,7 +147,7 @@ func (f *checkFlags) check(u *ui, args []string) error {
 		if filepath.Ext(name) == ".toml" {
 			path, err := filepath.Abs(name)
 			if err != nil {
-				return usagef("%v", err)
+				return exit.Usagef("%v", err)
 			}
 			c.names = append(c.names, name)
 			c.load(path, name)
@@ -155,7 +157,7 @@ func (f *checkFlags) check(u *ui, args []string) error {
 			return err
 		}
 	}
-	if err := rewriteAll(u, c.edits); err != nil {
+	if err := outfile.Rewrite(c.edits, u.note); err != nil {
 		return err
 	}
 	c.finish(args)
@@ -175,7 +177,7 @@ func (f *checkFlags) check(u *ui, args []string) error {
 		return err
 	}
 	if c.list.Count(diag.Error) > 0 || f.diff && c.edited {
-		return exitStatus(exitFailed)
+		return exit.Status(exit.Failed)
 	}
 	return nil
 }
@@ -224,12 +226,12 @@ func (f *checkFlags) script(u *ui, c *checked, name string, vars map[string]stri
 	if f.stdinName != "" && s.name == "-" {
 		s.name = f.stdinName
 		if s.path, err = filepath.Abs(f.stdinName); err != nil {
-			return usagef("--stdin-filename: %v", err)
+			return exit.Usagef("--stdin-filename: %v", err)
 		}
 	}
 	dir, err := s.dir()
 	if err != nil {
-		return failf(exitFault, "%v", err)
+		return exit.Failf(exit.Fault, "%v", err)
 	}
 	path, matrixName, err := findMatrix(dir, f.routing)
 	if err != nil {
@@ -293,7 +295,7 @@ func online(p *plan.Plan, name string) (list diag.List) {
 // returns the text that it has then.
 func (f *checkFlags) mend(u *ui, c *checked, s *script, src *diag.Source) (*diag.Source, error) {
 	if s.line > 0 {
-		return nil, usagef("--fix works on whole scripts: leave :%d out", s.line)
+		return nil, exit.Usagef("--fix works on whole scripts: leave :%d out", s.line)
 	}
 	text, n := lang.Fix(src)
 	src = diag.NewSource(s.name, text)
@@ -309,7 +311,7 @@ func (f *checkFlags) mend(u *ui, c *checked, s *script, src *diag.Source) (*diag
 	case s.path == "" || f.stdinName != "" && s.name == f.stdinName:
 		_, err = u.out.Write(text)
 	case changed:
-		c.edits = append(c.edits, edit{s.path, text, fmt.Sprintf("%s in %s fixed", count(n, "finding"), s.name)})
+		c.edits = append(c.edits, outfile.Edit{Path: s.path, Text: text, Told: fmt.Sprintf("%s in %s fixed", count(n, "finding"), s.name)})
 	}
 	return src, err
 }

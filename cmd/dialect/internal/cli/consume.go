@@ -8,6 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/command-dialect/dialect/cmd/dialect/internal/exit"
+	"github.com/command-dialect/dialect/cmd/dialect/internal/interrupt"
 	"github.com/command-dialect/dialect/receipts"
 	"github.com/command-dialect/dialect/receipts/sqlite"
 )
@@ -42,7 +44,7 @@ func newConsume(u *ui) *cobra.Command {
 		ValidArgsFunction: completeIDs,
 		RunE: func(_ *cobra.Command, args []string) error {
 			if f.as == "" {
-				return usagef("--as must not be empty")
+				return exit.Usagef("--as must not be empty")
 			}
 			return consume(u, args, &f.inquiryFlags, f.as, f.purpose, f.ledger)
 		},
@@ -65,7 +67,7 @@ func defaultConsumer() string {
 }
 
 func consume(u *ui, ids []string, f *inquiryFlags, as, purpose, ledger string) error {
-	ctx, stop := signals()
+	ctx, stop := interrupt.Context()
 	defer stop()
 	if err := checkIDs(ids...); err != nil {
 		return err
@@ -78,7 +80,7 @@ func consume(u *ui, ids []string, f *inquiryFlags, as, purpose, ledger string) e
 	if ledger != "" {
 		l, err := sqlite.OpenLedger(ctx, ledger)
 		if err != nil {
-			return failf(exitRefused, "%v", err)
+			return exit.Failf(exit.Refused, "%v", err)
 		}
 		defer l.Close()
 		c.Spend = func(all []receipts.Hash) (*receipts.Refusal, error) { return l.Spend(ctx, all, as, purpose, c.At) }

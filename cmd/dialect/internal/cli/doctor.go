@@ -16,6 +16,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/command-dialect/dialect/cmd/dialect/internal/exit"
+	"github.com/command-dialect/dialect/cmd/dialect/internal/place"
 	"github.com/command-dialect/dialect/lang/diag"
 	"github.com/command-dialect/dialect/lang/routing"
 	"github.com/command-dialect/dialect/lang/routing/lint"
@@ -73,7 +75,7 @@ The exit status is 1 if something is broken.`,
 				}
 			}
 			if broken {
-				return exitStatus(exitFailed)
+				return exit.Status(exit.Failed)
 			}
 			return nil
 		},
@@ -170,27 +172,27 @@ func doctorStore(say sayer, m *routing.Matrix, store string) {
 		}
 		probe.Close()
 		_ = os.Remove(probe.Name())
-		say("ok", "store", "", "none yet; the first run makes %s", shortPath(path))
+		say("ok", "store", "", "none yet; the first run makes %s", place.Short(path))
 		return
 	}
 	ctx := context.Background()
 	s, err := sqlite.Open(ctx, path, sqlite.Options{ReadOnly: true})
 	switch {
 	case errors.Is(err, fs.ErrPermission):
-		say("broken", "store", "it belongs to another user: run as that user, have it given to you (chown), or name a store of your own: --store PATH", "%s cannot be read: %v", shortPath(path), err)
+		say("broken", "store", "it belongs to another user: run as that user, have it given to you (chown), or name a store of your own: --store PATH", "%s cannot be read: %v", place.Short(path), err)
 		return
 	case err != nil:
-		say("broken", "store", "a run without it is DEGRADED; move the file away, and a run makes a new one", "%s cannot be read: %v", shortPath(path), err)
+		say("broken", "store", "a run without it is DEGRADED; move the file away, and a run makes a new one", "%s cannot be read: %v", place.Short(path), err)
 		return
 	}
 	defer s.Close()
 	f, err := os.OpenFile(path, os.O_RDWR, 0)
 	if err != nil {
-		say("broken", "store", "make it writable for you", "%s cannot be written: %v", shortPath(path), err)
+		say("broken", "store", "make it writable for you", "%s cannot be written: %v", place.Short(path), err)
 		return
 	}
 	f.Close()
-	say("ok", "store", "`dialect receipts verify` holds all of it against its log", "%s", shortPath(path))
+	say("ok", "store", "`dialect receipts verify` holds all of it against its log", "%s", place.Short(path))
 }
 
 // doctorKey says whether a key that is handed to this binary, by this user, would be believed.

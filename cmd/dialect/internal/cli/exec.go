@@ -13,6 +13,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/command-dialect/dialect/cmd/dialect/internal/exit"
+	"github.com/command-dialect/dialect/cmd/dialect/internal/interrupt"
+	"github.com/command-dialect/dialect/cmd/dialect/internal/outfile"
 	"github.com/command-dialect/dialect/lang"
 	"github.com/command-dialect/dialect/lang/diag"
 	"github.com/command-dialect/dialect/lang/plan"
@@ -67,14 +70,14 @@ func newExec(u *ui, use string) *cobra.Command {
   dialect exec --as test_pytest -- python3 -m pytest -q`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return failf(execFailed, "no command: dialect exec -- COMMAND [ARGUMENT]...")
+				return exit.Failf(execFailed, "no command: dialect exec -- COMMAND [ARGUMENT]...")
 			}
 			dir, err := os.Getwd()
 			if err != nil {
-				return failf(execFailed, "%v", err)
+				return exit.Failf(execFailed, "%v", err)
 			}
 			if f.timeout < 0 {
-				return failf(execFailed, "--timeout %v: want a positive duration", f.timeout)
+				return exit.Failf(execFailed, "--timeout %v: want a positive duration", f.timeout)
 			}
 			root, p := execRoot(dir), execPlan(dir, args)
 			if f.as != "" {
@@ -91,10 +94,10 @@ func newExec(u *ui, use string) *cobra.Command {
 			if b := &p.Steps[0].Budget; f.timeout > 0 && (b.Timeout == 0 || b.Timeout > f.timeout) {
 				b.Timeout = f.timeout
 			}
-			file := outfile{flag: "--receipt-file", name: f.file}
+			file := outfile.File{Flag: "--receipt-file", Name: f.file}
 			store, _ := f.paths(root)
-			if err := settle(inUse{append(rulesAround(dir), rulesOf(p.Matrix)...), store}, &file); err != nil {
-				return failf(execFailed, "%v", err)
+			if err := outfile.Settle(outfile.InUse{Files: append(rulesAround(dir), rulesOf(p.Matrix)...), Store: store}, &file); err != nil {
+				return exit.Failf(execFailed, "%v", err)
 			}
 			rec, err := f.open(u, root, p.Matrix.Caches, "")
 			if err != nil {
@@ -102,8 +105,8 @@ func newExec(u *ui, use string) *cobra.Command {
 			}
 			defer rec.close(nil)
 			rec.warn(u)
-			sig := catchSignals()
-			defer sig.stop()
+			sig := interrupt.Catch()
+			defer sig.Stop()
 			// A reader that goes away ends the command, and leaves a receipt: caught,
 			// the signal becomes an error of the write. Ignored, it would be so for
 			// the command too.
@@ -112,13 +115,13 @@ func newExec(u *ui, use string) *cobra.Command {
 			if f.timeout > 0 {
 				opt.Budget.Timeout = f.timeout + 2*time.Second // that of the command, and its snapshots
 			}
-			opt.Root, opt.Control = root, sig.control
+			opt.Root, opt.Control = root, sig.Control
 			opt.Color, opt.DeferGate, opt.KeepGoing, opt.Output = u.outTTY && f.as == "", true, true, true
 			// One queue for both, so that their order stays. It has all the time that the
 			// reader wants, and the command waits.
 			queue := view.NewQueue(view.QueueOptions{Failed: func(err error) {
 				if errors.Is(err, syscall.EPIPE) {
-					sig.cancel(runner.Signal{Name: "SIGPIPE"})
+					sig.Cancel(runner.Signal{Name: "SIGPIPE"})
 				}
 			}})
 			streams := [...]io.Writer{process.Stdout: queue.To(u.out), process.Stderr: queue.To(u.err)}
@@ -128,10 +131,10 @@ func newExec(u *ui, use string) *cobra.Command {
 					_, _ = streams[out.Stream].Write(out.Data) // Failed is told
 				}
 			}
-			o := runner.Run(sig.ctx, p, opt)
+			o := runner.Run(sig.Context, p, opt)
 			rec.close(o)
-			sig.bound(o.ExitStatus(), func() {})
-			queue.Flush(sig.ctx)
+			sig.Bound(o.ExitStatus(), func() {})
+			queue.Flush(sig.Context)
 			return execStatus(u, o, &file, f.quiet, f.as != "")
 		},
 	}
@@ -161,15 +164,15 @@ func execPlan(dir string, args []string) *plan.Plan {
 
 // execAs is the plan of the binding called name, which the command args must be.
 func execAs(dir, name string, args []string) (*plan.Plan, error) {
-	fail := func(format string, a ...any) *failure {
-		return failf(execFailed, "--as %s: %s", name, fmt.Sprintf(format, a...))
+	fail := func(format string, a ...any) *exit.Failure {
+		return exit.Failf(execFailed, "--as %s: %s", name, fmt.Sprintf(format, a...))
 	}
 	m, findings, err := loadMatrix(dir, "")
 	if err != nil {
 		return nil, fail("%v", err)
 	}
 	if findings.Count(diag.Error) > 0 {
-		return nil, fail("the matrix %s does not load: %s", m.Name, countFindings(findings)).hint("`dialect check` says what is wrong")
+		return nil, fail("the matrix %s does not load: %s", m.Name, countFindings(findings)).Hint("`dialect check` says what is wrong")
 	}
 	b, several := m.Named(name)
 	switch {
@@ -182,31 +185,31 @@ func execAs(dir, name string, args []string) (*plan.Plan, error) {
 			known = append(known, k.Name)
 		}
 		if near := suggest.Near(name, known); near != "" {
-			f.hint("did you mean %q?", near)
+			f.Hint("did you mean %q?", near)
 		}
-		return nil, f.hint("`dialect vocab` lists what is bound")
+		return nil, f.Hint("`dialect vocab` lists what is bound")
 	case b.Kind == plan.Composite:
 		f := fail("it is a composite, and a command is one of its members")
 		for _, member := range b.Members {
-			f.hint("--as %s", member.Name)
+			f.Hint("--as %s", member.Name)
 		}
 		return nil, f
 	case b.Kind != plan.Process:
-		return nil, fail("it runs no program of its own").hint("dialect run -e %q", b.Usage())
+		return nil, fail("it runs no program of its own").Hint("dialect run -e %q", b.Usage())
 	}
 	file, parsed := lang.Parse(diag.NewSource("--as", []byte(b.Verb+" "+b.Noun+"\n")))
 	p, list := resolve.Resolve(file, m, resolve.Options{Parsed: parsed, Script: plan.Script{Name: "exec", Part: true}})
 	if list.Count(diag.Error) > 0 || len(p.Steps) != 1 {
 		f := fail("it takes values, and a receipt of exec carries none")
 		for _, d := range list {
-			f.hint("%s", d.Message)
+			f.Hint("%s", d.Message)
 		}
-		return nil, f.hint("dialect run -e %q", b.Usage())
+		return nil, f.Hint("dialect run -e %q", b.Usage())
 	}
 	s := p.Steps[0]
 	if !slices.Equal(s.Argv, args) {
 		return nil, fail("the command is not the binding's, which is: %s", report.Command(s.Argv)).
-			hint("dialect exec --as %s -- %s", b.Name, report.Command(s.Argv))
+			Hint("dialect exec --as %s -- %s", b.Name, report.Command(s.Argv))
 	}
 	s.Line = plan.Line{File: "exec", Number: 1, Text: report.Command(args)}
 	// It was asked for, and runs now. That it counts as writing takes a snapshot after it.
@@ -225,7 +228,7 @@ func execRoot(dir string) string {
 
 // execStatus tells how the command ended, and returns its exit status; judged says that
 // a binding's expectations decide.
-func execStatus(u *ui, o *runner.Outcome, file *outfile, quiet, judged bool) error {
+func execStatus(u *ui, o *runner.Outcome, file *outfile.File, quiet, judged bool) error {
 	r := o.Results[0]
 	if o.Degraded != "" {
 		u.notef("DEGRADED: %s", report.Degraded(o))
@@ -234,9 +237,9 @@ func execStatus(u *ui, o *runner.Outcome, file *outfile, quiet, judged bool) err
 		if !quiet {
 			u.notef("receipt %s", r.Receipt)
 		}
-		if file.path != "" {
-			if err := file.replace([]byte(r.Receipt.String()+"\n"), 0o600); err != nil {
-				return failf(execFailed, "%v", err)
+		if file.Path != "" {
+			if err := file.Replace([]byte(r.Receipt.String()+"\n"), 0o600); err != nil {
+				return exit.Failf(execFailed, "%v", err)
 			}
 		}
 	}
@@ -254,25 +257,25 @@ func execStatus(u *ui, o *runner.Outcome, file *outfile, quiet, judged bool) err
 	}
 	switch {
 	case o.Signal != "":
-		return exitStatus(o.ExitStatus())
+		return exit.Status(o.ExitStatus())
 	case judged && (r.Verdict == runner.Passed || r.Verdict == runner.Flaky):
 		return nil
 	case r.Reason == runner.EnvMissing && isFile(r.Step.Argv[0]):
-		return exitStatus(execNotRunnable)
+		return exit.Status(execNotRunnable)
 	case r.Reason == runner.EnvMissing:
-		return exitStatus(execNotFound)
+		return exit.Status(execNotFound)
 	case r.Reason == runner.Timeout:
-		return exitStatus(124) // as timeout(1)
+		return exit.Status(124) // as timeout(1)
 	case pr == nil || r.Reason == runner.StartFailed:
-		return exitStatus(execFailed)
+		return exit.Status(execFailed)
 	case pr.Signal != "":
-		return exitStatus(128 + signalNumber(pr.Signal))
+		return exit.Status(128 + signalNumber(pr.Signal))
 	case pr.ExitCode != 0:
-		return exitStatus(pr.ExitCode)
+		return exit.Status(pr.ExitCode)
 	case judged && r.Verdict == runner.Fault:
-		return exitStatus(exitFault)
+		return exit.Status(exit.Fault)
 	case judged:
-		return exitStatus(exitFailed)
+		return exit.Status(exit.Failed)
 	}
 	return nil
 }

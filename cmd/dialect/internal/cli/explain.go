@@ -15,6 +15,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/command-dialect/dialect/cmd/dialect/internal/exit"
 	"github.com/command-dialect/dialect/lang"
 	"github.com/command-dialect/dialect/lang/diag"
 	"github.com/command-dialect/dialect/lang/plan"
@@ -74,7 +75,7 @@ stdlib.`,
 				return err
 			}
 			if len(args) == 0 {
-				return usagef("explain what? a line in quotes, the code of a diagnostic, or a key of routing.toml")
+				return exit.Usagef("explain what? a line in quotes, the code of a diagnostic, or a key of routing.toml")
 			}
 			if f.skill {
 				return explainSkill(u, strings.Join(args, " "), f.routing)
@@ -93,7 +94,7 @@ stdlib.`,
 				}
 				// One word is never a line: it is a slip of a code or of a key.
 				if near := suggest.Near(args[0], explained()); near != "" && !strings.ContainsAny(args[0], " \t") && filepath.Ext(args[0]) != ".dlct" {
-					return usagef("there is no code and no key %q", args[0]).hint("did you mean %q?", near)
+					return exit.Usagef("there is no code and no key %q", args[0]).Hint("did you mean %q?", near)
 				}
 			}
 			vars, err := variables(f.set)
@@ -118,9 +119,9 @@ stdlib.`,
 			}
 			switch {
 			case p.findings.Count(diag.Error) > 0:
-				return exitStatus(exitFailed)
+				return exit.Status(exit.Failed)
 			case len(p.plan.Steps) == 0:
-				return usagef("there is no command in %s", quoteArgs(args))
+				return exit.Usagef("there is no command in %s", quoteArgs(args))
 			}
 			var b bytes.Buffer
 			if f.json {
@@ -210,7 +211,7 @@ func explainScript(u *ui, name, routingFile string, vars map[string]string) erro
 		if err := u.diagnostics(u.err, u.errTTY, p.findings, p.sources); err != nil {
 			return err
 		}
-		return exitStatus(exitFailed)
+		return exit.Status(exit.Failed)
 	}
 	return nil
 }
@@ -219,7 +220,7 @@ func explainScript(u *ui, name, routingFile string, vars map[string]string) erro
 func explainSkill(u *ui, name, routingFile string) error {
 	dir, err := os.Getwd()
 	if err != nil {
-		return failf(exitInternal, "%v", err)
+		return exit.Failf(exit.Internal, "%v", err)
 	}
 	m, _, err := loadMatrix(dir, routingFile)
 	if err != nil && routingFile != "" {
@@ -228,10 +229,10 @@ func explainSkill(u *ui, name, routingFile string) error {
 	if verb, noun, ok := words(name); ok && m != nil {
 		b := m.Lookup(verb, noun)
 		if b == nil {
-			return usagef("nothing is bound to %q", name)
+			return exit.Usagef("nothing is bound to %q", name)
 		}
 		if name = b.Skill; name == "" {
-			return usagef("the binding %s names no skill", b.Name)
+			return exit.Usagef("the binding %s names no skill", b.Name)
 		}
 	}
 	if m != nil {
@@ -246,7 +247,7 @@ func explainSkill(u *ui, name, routingFile string) error {
 	}
 	text, ok := stdlib.Skill(name)
 	if !ok {
-		return usagef("there is no skill %q", name).hint("the stdlib has: %s", strings.Join(stdlib.Skills(), ", "))
+		return exit.Usagef("there is no skill %q", name).Hint("the stdlib has: %s", strings.Join(stdlib.Skills(), ", "))
 	}
 	_, err = u.out.Write(text)
 	return err

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/command-dialect/dialect/cmd/dialect/internal/exit"
 	"github.com/command-dialect/dialect/receipts"
 	"github.com/command-dialect/dialect/receipts/intoto"
 	"github.com/command-dialect/dialect/receipts/sqlite"
@@ -44,7 +45,7 @@ func newReceiptsExport(u *ui) *cobra.Command {
 		RunE: func(_ *cobra.Command, args []string) error {
 			switch {
 			case f.bundle && len(args) == 0:
-				return usagef("--bundle needs the IDs of gates or receipts").hint("`dialect receipts list` shows them")
+				return exit.Usagef("--bundle needs the IDs of gates or receipts").Hint("`dialect receipts list` shows them")
 			case f.bundle:
 				head, err := f.kept(nil)
 				if err != nil {
@@ -52,13 +53,13 @@ func newReceiptsExport(u *ui) *cobra.Command {
 				}
 				return exportBundle(u, f.store, head, args)
 			case f.format == "jsonl" && len(args) > 0:
-				return usagef("--format jsonl is the whole log: leave %s out, or say --bundle", quoteArgs(args))
+				return exit.Usagef("--format jsonl is the whole log: leave %s out, or say --bundle", quoteArgs(args))
 			case f.format == "jsonl":
 				return exportLog(u, f.store)
 			case f.format == "intoto":
 				return exportInToto(u, f.store, f.keyFD, args)
 			}
-			return usagef("--format %q: want jsonl or intoto", f.format)
+			return exit.Usagef("--format %q: want jsonl or intoto", f.format)
 		},
 	}
 	fl := cmd.Flags()
@@ -81,7 +82,7 @@ func exportInToto(u *ui, store, keyFD string, ids []string) error {
 			key, err = intoto.SigningKey(private)
 		}
 		if err != nil {
-			return usagef("--key-fd: %v", err)
+			return exit.Usagef("--key-fd: %v", err)
 		}
 	}
 	return withStore(store, true, func(ctx context.Context, s *sqlite.Store) error {
@@ -96,7 +97,7 @@ func exportInToto(u *ui, store, keyFD string, ids []string) error {
 				out, err = key.Sign(out)
 			}
 			if err != nil {
-				return failf(exitFailed, "%s: %v", e.SHA.Short(), err)
+				return exit.Failf(exit.Failed, "%s: %v", e.SHA.Short(), err)
 			}
 			if _, err := w.Write(append(out, '\n')); err != nil {
 				return err

@@ -12,6 +12,8 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
+	"github.com/command-dialect/dialect/cmd/dialect/internal/exit"
+	"github.com/command-dialect/dialect/cmd/dialect/internal/outfile"
 	"github.com/command-dialect/dialect/lang"
 	"github.com/command-dialect/dialect/lang/diag"
 )
@@ -44,7 +46,7 @@ func newFmt(u *ui) *cobra.Command {
 			if len(args) == 0 {
 				if term.IsTerminal(int(u.in.Fd())) {
 					_ = cmd.Help()
-					return usagef("no script: name a FILE, or pipe one in")
+					return exit.Usagef("no script: name a FILE, or pipe one in")
 				}
 				args = []string{"-"}
 			}
@@ -53,14 +55,14 @@ func newFmt(u *ui) *cobra.Command {
 				return err
 			}
 			bad := false
-			var edits []edit
+			var edits []outfile.Edit
 			for _, name := range names {
 				s, err := readScript(u, []string{name}, nil)
 				if err != nil {
 					return err
 				}
 				if s.line > 0 {
-					return usagef("fmt writes whole scripts: leave :%d out", s.line)
+					return exit.Usagef("fmt writes whole scripts: leave :%d out", s.line)
 				}
 				src := diag.NewSource(s.name, s.text)
 				text, found := lang.Format(src)
@@ -92,17 +94,17 @@ func newFmt(u *ui) *cobra.Command {
 				case s.path == "":
 					_, err = u.out.Write(text)
 				case !same:
-					edits = append(edits, edit{path: s.path, text: text})
+					edits = append(edits, outfile.Edit{Path: s.path, Text: text})
 				}
 				if err != nil {
 					return err
 				}
 			}
-			if err := rewriteAll(u, edits); err != nil {
+			if err := outfile.Rewrite(edits, u.note); err != nil {
 				return err
 			}
 			if bad {
-				return exitStatus(exitFailed)
+				return exit.Status(exit.Failed)
 			}
 			return nil
 		},
@@ -151,10 +153,10 @@ func scripts(args []string) (names []string, err error) {
 			return nil
 		})
 		if err != nil {
-			return nil, usagef("cannot read %s: %v", arg, err)
+			return nil, exit.Usagef("cannot read %s: %v", arg, err)
 		}
 		if !found {
-			return nil, usagef("there is no script below %s", arg)
+			return nil, exit.Usagef("there is no script below %s", arg)
 		}
 	}
 	return names, nil

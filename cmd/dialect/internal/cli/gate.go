@@ -8,6 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/command-dialect/dialect/cmd/dialect/internal/exit"
+	"github.com/command-dialect/dialect/cmd/dialect/internal/interrupt"
 	"github.com/command-dialect/dialect/receipts"
 	"github.com/command-dialect/dialect/receipts/sqlite"
 	"github.com/command-dialect/dialect/runtime/keyfd"
@@ -54,7 +56,7 @@ func newGate(u *ui) *cobra.Command {
 }
 
 func gateReceipts(u *ui, ids []string, f *inquiryFlags, keyFD, acceptFlaky, as string) error {
-	ctx, stop := signals()
+	ctx, stop := interrupt.Context()
 	defer stop()
 	if err := checkIDs(ids...); err != nil {
 		return err
@@ -63,7 +65,7 @@ func gateReceipts(u *ui, ids []string, f *inquiryFlags, keyFD, acceptFlaky, as s
 	if keyFD != "" {
 		key, err := keyfd.Take(keyFD)
 		if err != nil {
-			return usagef("--key-fd: %v", err)
+			return exit.Usagef("--key-fd: %v", err)
 		}
 		(&record{key: key}).warn(u)
 		signer = key.Signer
@@ -73,13 +75,13 @@ func gateReceipts(u *ui, ids []string, f *inquiryFlags, keyFD, acceptFlaky, as s
 		return err
 	}
 	if q.Tree == nil {
-		return failf(exitRefused, "cannot take a snapshot of the working tree: %s", q.NoTree)
+		return exit.Failf(exit.Refused, "cannot take a snapshot of the working tree: %s", q.NoTree)
 	}
 	if q.Policy != "" {
 		if err := printDiff(u, q.state.Changes); err != nil {
 			return err
 		}
-		return failf(exitRefused, "POLICY CHANGED: %s", q.Policy).hint("%s", strings.Join(q.nextOfPolicy("ask again"), "; "))
+		return exit.Failf(exit.Refused, "POLICY CHANGED: %s", q.Policy).Hint("%s", strings.Join(q.nextOfPolicy("ask again"), "; "))
 	}
 	o := q.options()
 	o.Signer = signer
@@ -89,7 +91,7 @@ func gateReceipts(u *ui, ids []string, f *inquiryFlags, keyFD, acceptFlaky, as s
 			Matrix: q.Matrix, Policy: q.state.Name(), Tree: q.Tree, Place: q.Place, AcceptFlaky: acceptFlaky, Strict: true, By: as,
 		}
 		if q.snapshot != nil && q.snapshot.Unmerged {
-			return failf(exitRefused, "the files have no tree: %s", q.snapshot.Reason)
+			return exit.Failf(exit.Refused, "the files have no tree: %s", q.snapshot.Reason)
 		}
 		if q.snapshot != nil {
 			runner.Beyond(&req, q.snapshot, nil)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/command-dialect/dialect/cmd/dialect/internal/exit"
 	"github.com/command-dialect/dialect/runtime/archive"
 )
 
@@ -31,11 +32,11 @@ func newReceiptsGC(u *ui) *cobra.Command {
 		RunE: func(*cobra.Command, []string) error {
 			old, err := age(f.older)
 			if err != nil {
-				return usagef("--older-than: %v", err)
+				return exit.Usagef("--older-than: %v", err)
 			}
 			size, err := byteSize(f.size)
 			if err != nil {
-				return usagef("--max-size: %v", err)
+				return exit.Usagef("--max-size: %v", err)
 			}
 			path, err := findStore(f.store)
 			if err != nil {
@@ -43,7 +44,7 @@ func newReceiptsGC(u *ui) *cobra.Command {
 			}
 			c, err := archive.Of(path).Collect(time.Now(), archive.Limits{Age: old, Size: size, DryRun: f.dry})
 			if err != nil {
-				return failf(exitFailed, "%v", err)
+				return exit.Failf(exit.Failed, "%v", err)
 			}
 			if f.json {
 				return writeJSON(u, c)

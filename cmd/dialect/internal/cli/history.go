@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/command-dialect/dialect/cmd/dialect/internal/exit"
 	"github.com/command-dialect/dialect/receipts/sqlite"
 	"github.com/command-dialect/dialect/runtime/archive"
 	"github.com/command-dialect/dialect/runtime/history"
@@ -26,13 +27,13 @@ func notKept(err error) error {
 	case err == nil:
 		return nil
 	case !errors.As(err, &e):
-		return failf(exitFailed, "%v", err)
+		return exit.Failf(exit.Failed, "%v", err)
 	case e.Bad:
-		return usagef("%s", e.Text)
+		return exit.Usagef("%s", e.Text)
 	case e.Hint != "":
-		return failf(exitFailed, "%s", e.Text).hint("%s", e.Hint)
+		return exit.Failf(exit.Failed, "%s", e.Text).Hint("%s", e.Hint)
 	}
-	return failf(exitFailed, "%s", e.Text)
+	return exit.Failf(exit.Failed, "%s", e.Text)
 }
 
 // tellKilled says of runs that were killed how far they came; s is nil without a store.

@@ -14,6 +14,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/command-dialect/dialect/cmd/dialect/internal/exit"
+	"github.com/command-dialect/dialect/cmd/dialect/internal/outfile"
 	"github.com/command-dialect/dialect/lang/regular"
 	"github.com/command-dialect/dialect/lang/routing"
 )
@@ -56,7 +58,7 @@ type draft struct {
 
 func initProject(u *ui, dir string, dry bool) error {
 	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
-		return usagef("%s is not a directory", dir)
+		return exit.Usagef("%s is not a directory", dir)
 	}
 	var d draft
 	if exists(dir, "go.mod") {
@@ -77,8 +79,8 @@ func initProject(u *ui, dir string, dry bool) error {
 	}
 	if len(d.lines) == 0 {
 		d.tell(u)
-		return failf(exitFailed, "found nothing to run in %s: no go.mod, Python files, package.json, Cargo.toml, Makefile, justfile or shell scripts", dir).
-			hint("write a %s by hand:\n%s", matrixName, sampleMatrix)
+		return exit.Failf(exit.Failed, "found nothing to run in %s: no go.mod, Python files, package.json, Cargo.toml, Makefile, justfile or shell scripts", dir).
+			Hint("write a %s by hand:\n%s", matrixName, sampleMatrix)
 	}
 	d.lines = append(d.lines, "Gate against results")
 	files := []struct{ name, text string }{{matrixName, d.matrix()}, {scriptName, d.script()}}
@@ -91,20 +93,20 @@ func initProject(u *ui, dir string, dry bool) error {
 	}
 	for _, f := range files {
 		if !exists(dir, f.name) {
-			if err := settle(inUse{}, &outfile{name: filepath.Join(dir, f.name), fresh: true}); err != nil {
+			if err := outfile.Settle(outfile.InUse{}, &outfile.File{Name: filepath.Join(dir, f.name), Fresh: true}); err != nil {
 				return err
 			}
 		}
 	}
 	for _, f := range files {
 		path := filepath.Join(dir, f.name)
-		err := createFile(path, []byte(f.text), 0o666)
+		err := (&outfile.File{Path: path}).Create([]byte(f.text), 0o666)
 		if errors.Is(err, fs.ErrExist) {
 			u.notef("%s is there already and was left as it is", path)
 			continue
 		}
 		if err != nil {
-			return failf(exitFailed, "%v", err)
+			return exit.Failf(exit.Failed, "%v", err)
 		}
 		u.notef("wrote %s", path)
 	}

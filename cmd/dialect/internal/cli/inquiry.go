@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -14,6 +13,9 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/mod/sumdb/note"
 
+	"github.com/command-dialect/dialect/cmd/dialect/internal/exit"
+	"github.com/command-dialect/dialect/cmd/dialect/internal/interrupt"
+	"github.com/command-dialect/dialect/cmd/dialect/internal/place"
 	"github.com/command-dialect/dialect/lang"
 	"github.com/command-dialect/dialect/lang/diag"
 	"github.com/command-dialect/dialect/lang/plan"
@@ -97,9 +99,9 @@ type inquest struct {
 }
 
 // An unloadable error says that the rules or their inputs cannot be read: nothing can be judged.
-type unloadable struct{ *failure }
+type unloadable struct{ *exit.Failure }
 
-func (e unloadable) Unwrap() error { return e.failure }
+func (e unloadable) Unwrap() error { return e.Failure }
 
 // inquest gathers what the flags ask for. rev names a commit to ask about; empty asks
 // about the files as they are.
@@ -110,20 +112,20 @@ func (f *inquiryFlags) inquest(ctx context.Context, rev string) (*inquest, error
 		return nil, err
 	}
 	if q.MaxAge, err = age(f.maxAge); err != nil {
-		return nil, usagef("--max-age: %v", err)
+		return nil, exit.Usagef("--max-age: %v", err)
 	}
 	switch f.level {
 	case "", "L0", "self":
 	case "L1", "key":
 		if q.Level = receipts.LevelKey; len(f.keys) == 0 {
-			return nil, usagef("--level %s needs a --key: without one no signature is known", f.level)
+			return nil, exit.Usagef("--level %s needs a --key: without one no signature is known", f.level)
 		}
 	default:
-		return nil, usagef("--level %q: want self (L0) or key (L1)", f.level)
+		return nil, exit.Usagef("--level %q: want self (L0) or key (L1)", f.level)
 	}
 	dir, err := os.Getwd()
 	if err != nil {
-		return nil, failf(exitInternal, "%v", err)
+		return nil, exit.Failf(exit.Internal, "%v", err)
 	}
 	q.root = dir
 	var m *routing.Matrix
@@ -137,27 +139,27 @@ func (f *inquiryFlags) inquest(ctx context.Context, rev string) (*inquest, error
 		}
 	}
 	lacks := err == nil && rev != "" && isAbsent(m)
-	var fail *failure
+	var fail *exit.Failure
 	switch {
 	case err == nil && findings.Count(diag.Error) > 0 && !lacks:
-		f := failf(exitRefused, "the matrix %s does not load: %s", m.Name, countFindings(findings))
+		f := exit.Failf(exit.Refused, "the matrix %s does not load: %s", m.Name, countFindings(findings))
 		if rev != "" {
-			return nil, &unloadable{f.hint("these are the bytes of %s; `dialect check` in a checkout of it says what is wrong", rev)}
+			return nil, &unloadable{f.Hint("these are the bytes of %s; `dialect check` in a checkout of it says what is wrong", rev)}
 		}
-		return nil, &unloadable{f.hint("%s", report.Command([]string{"dialect", "check", m.Name}))}
+		return nil, &unloadable{f.Hint("%s", report.Command([]string{"dialect", "check", m.Name}))}
 	case err == nil:
 		q.root, q.matrix = m.Root, resolve.Matrix(m)
-	case len(f.require) > 0 || f.base != "" || f.routing != "" || !errors.As(err, &fail) || !errors.Is(fail.err, routing.ErrNotFound):
+	case len(f.require) > 0 || f.base != "" || f.routing != "" || !errors.As(err, &fail) || !errors.Is(fail.Err, routing.ErrNotFound):
 		return nil, err
 	}
 	if m != nil {
 		trusted, baseline, state, err := trustedRules(ctx, m, f.base)
 		if err != nil {
-			return nil, usagef("%v", err)
+			return nil, exit.Usagef("%v", err)
 		}
 		if f.base != "" && q.Level > receipts.LevelHash && !workspace.IsHash(f.base) {
-			return nil, usagef("--base %s: at --level %s the base must be a full commit hash, since names are for the writers of the repository to move", f.base, f.level).
-				hint("it is %s now: --base %s", state.Commit, state.Commit)
+			return nil, exit.Usagef("--base %s: at --level %s the base must be a full commit hash, since names are for the writers of the repository to move", f.base, f.level).
+				Hint("it is %s now: --base %s", state.Commit, state.Commit)
 		}
 		if lacks {
 			state.Unseen = fmt.Sprintf("%s has no %s: nothing says what its files have to pass", rev, m.Name)
@@ -182,7 +184,7 @@ func (f *inquiryFlags) inquest(ctx context.Context, rev string) (*inquest, error
 	q.logs = archive.Of(q.path)
 	if rev == "" && !f.elsewhere {
 		if q.Inputs, err = inputs.Digests(ctx, q.matrix, q.root); err != nil {
-			return nil, &unloadable{failf(exitRefused, "cannot read the inputs of the bindings: %v", err).hint("make readable what is named, or smaller what `inputs` of %s matches", shortPath(m.Path))}
+			return nil, &unloadable{exit.Failf(exit.Refused, "cannot read the inputs of the bindings: %v", err).Hint("make readable what is named, or smaller what `inputs` of %s matches", place.Short(m.Path))}
 		}
 	}
 	if err := checkState(f.state, q.path); err != nil {
@@ -211,7 +213,7 @@ func (q *inquest) present(ctx context.Context) error {
 		q.Tree, q.Commit = &receipts.Tree{Tree: c.Tree}, true
 		place, err := workspace.Place(ctx, q.root, workspace.Options{})
 		if err != nil {
-			return usagef("--tree: %v", err)
+			return exit.Usagef("--tree: %v", err)
 		}
 		q.Place = receipts.Text(place)
 		q.see(func(path string) (workspace.Found, error) { return c.Lookup(ctx, path) })
@@ -223,7 +225,7 @@ func (q *inquest) present(ctx context.Context) error {
 	}
 	s, err := q.take(ctx)
 	if ctx.Err() != nil {
-		return exitStatus(interruptStatus(ctx))
+		return exit.Status(interrupt.Status(ctx))
 	}
 	if err != nil {
 		q.NoTree = err.Error()
@@ -267,29 +269,29 @@ func requirements(m *routing.Matrix, names []string) (list []verify.Requirement,
 		if b == nil && len(several) == 0 { // a whole line, as in a script
 			if p, l := resolved(name + "\n"); l.Count(diag.Error) == 0 && len(p.Steps) == 1 {
 				if b = m.ByName(p.Steps[0].Binding); b != nil && len(p.Steps[0].Values) > 0 {
-					return nil, nil, usagef("--require %q: what is required has no values of its own", name).hint("--require %s", b.Name)
+					return nil, nil, exit.Usagef("--require %q: what is required has no values of its own", name).Hint("--require %s", b.Name)
 				}
 			}
 		}
 		if len(several) > 0 {
-			return nil, nil, usagef("--require %s: several bindings have that noun: %s", name, strings.Join(several, ", "))
+			return nil, nil, exit.Usagef("--require %s: several bindings have that noun: %s", name, strings.Join(several, ", "))
 		}
 		if b == nil {
-			f := usagef("--require %s: the matrix binds nothing of that name", name)
+			f := exit.Usagef("--require %s: the matrix binds nothing of that name", name)
 			var known []string
 			for _, k := range m.Bindings {
 				known = append(known, k.Name)
 			}
 			if near := suggest.Near(name, known); near != "" {
-				f.hint("did you mean %q?", near)
+				f.Hint("did you mean %q?", near)
 			}
-			return nil, nil, f.hint("`dialect vocab` lists what is bound")
+			return nil, nil, f.Hint("`dialect vocab` lists what is bound")
 		}
 		p, l := resolved(b.Verb + " " + b.Noun + "\n")
 		if l.Count(diag.Error) > 0 || len(p.Steps) != 1 {
-			f := usagef("--require %s: it cannot stand alone on a line", name)
+			f := exit.Usagef("--require %s: it cannot stand alone on a line", name)
 			for _, d := range l {
-				f.hint("%s", d.Message)
+				f.Hint("%s", d.Message)
 			}
 			return nil, nil, f
 		}
@@ -316,35 +318,21 @@ func checkState(dir, store string) error {
 	if dir == "" {
 		return nil
 	}
-	real, err := realPath(dir)
+	real, err := place.Real(dir)
 	if err != nil {
-		return usagef("--state %s: %v", dir, err)
+		return exit.Usagef("--state %s: %v", dir, err)
 	}
-	beside, err := realPath(filepath.Dir(store))
+	beside, err := place.Real(filepath.Dir(store))
 	if err != nil {
-		return usagef("--state %s: %v", dir, err)
+		return exit.Usagef("--state %s: %v", dir, err)
 	}
 	if real == beside || strings.HasPrefix(real, beside+string(filepath.Separator)) {
-		return usagef("--state %s: it is in the store's own folder, where the writers of the store write: name a folder of the verifier's own", dir)
+		return exit.Usagef("--state %s: it is in the store's own folder, where the writers of the store write: name a folder of the verifier's own", dir)
 	}
 	if err := sqlite.CheckState(dir); err != nil {
-		return usagef("--state %s: %v", dir, err)
+		return exit.Usagef("--state %s: %v", dir, err)
 	}
 	return nil
-}
-
-// realPath is path, of which the end may be missing, absolute and without links.
-func realPath(path string) (string, error) {
-	path, err := filepath.Abs(path)
-	if err != nil {
-		return "", err
-	}
-	real, err := filepath.EvalSymlinks(path)
-	if !errors.Is(err, fs.ErrNotExist) || path == filepath.Dir(path) {
-		return real, err
-	}
-	real, err = realPath(filepath.Dir(path))
-	return filepath.Join(real, filepath.Base(path)), err
 }
 
 // dirOf is the directory of a step as receipts have it.

@@ -5,6 +5,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/command-dialect/dialect/cmd/dialect/internal/exit"
+	"github.com/command-dialect/dialect/cmd/dialect/internal/outfile"
 	"github.com/command-dialect/dialect/receipts"
 )
 
@@ -27,14 +29,14 @@ func newReceiptsKeygen(u *ui) *cobra.Command {
 		RunE: func(_ *cobra.Command, args []string) error {
 			private, public, err := receipts.GenerateKey(args[0])
 			if err != nil {
-				return usagef("%v", err)
+				return exit.Usagef("%v", err)
 			}
-			file := outfile{flag: "key", name: args[1], fresh: true}
-			if err := settle(inUse{}, &file); err != nil {
-				return usagef("%v", err).hint("a key is never overwritten")
+			file := outfile.File{Flag: "key", Name: args[1], Fresh: true}
+			if err := outfile.Settle(outfile.InUse{}, &file); err != nil {
+				return exit.Usagef("%v", err).Hint("a key is never overwritten")
 			}
-			if err := createFile(file.path, []byte(private+"\n"), 0o600); err != nil {
-				return failf(exitFailed, "%v", err)
+			if err := file.Create([]byte(private+"\n"), 0o600); err != nil {
+				return exit.Failf(exit.Failed, "%v", err)
 			}
 			_, err = fmt.Fprintln(u.out, public)
 			return err

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/command-dialect/dialect/cmd/dialect/internal/exit"
 	"github.com/command-dialect/dialect/lang/regular"
 	"github.com/command-dialect/dialect/receipts/doctrine"
 )
@@ -40,14 +41,14 @@ func newReceiptsLint(u *ui) *cobra.Command {
 				name = args[0]
 				file, err := regular.Open(name)
 				if err != nil {
-					return usagef("%v", err)
+					return exit.Usagef("%v", err)
 				}
 				defer file.Close()
 				in = file
 			}
 			text, err := io.ReadAll(io.LimitReader(in, doctrine.MaxInput+1))
 			if err != nil {
-				return usagef("cannot read %s: %v", name, err)
+				return exit.Usagef("cannot read %s: %v", name, err)
 			}
 			var registry *doctrine.Registry
 			if f.registry != "" {
@@ -56,11 +57,11 @@ func newReceiptsLint(u *ui) *cobra.Command {
 					registry, err = doctrine.ParseRegistry(b)
 				}
 				if err != nil {
-					return usagef("--registry %s: %v", f.registry, err)
+					return exit.Usagef("--registry %s: %v", f.registry, err)
 				}
 			}
 			if len(f.expect) > 0 && f.tool == "" {
-				return usagef("--expect goes with --tool: without it the input names the fields")
+				return exit.Usagef("--expect goes with --tool: without it the input names the fields")
 			}
 			if f.tool != "" && json.Valid(text) {
 				fields := f.expect
@@ -78,7 +79,7 @@ func newReceiptsLint(u *ui) *cobra.Command {
 					Fields  []string        `json:"expected_receipt_fields"`
 				}{text, f.tool, fields})
 				if err != nil {
-					return usagef("%v", err)
+					return exit.Usagef("%v", err)
 				}
 			}
 			return tellLint(u, text, registry, f.json || !u.outTTY)
@@ -116,9 +117,9 @@ func tellLint(u *ui, text []byte, registry *doctrine.Registry, asJSON bool) erro
 	}
 	switch {
 	case refusal != nil:
-		return exitStatus(exitFault)
+		return exit.Status(exit.Fault)
 	case !report.Valid:
-		return exitStatus(exitFailed)
+		return exit.Status(exit.Failed)
 	}
 	return nil
 }

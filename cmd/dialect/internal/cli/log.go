@@ -13,6 +13,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/command-dialect/dialect/cmd/dialect/internal/exit"
+	"github.com/command-dialect/dialect/cmd/dialect/internal/place"
 	"github.com/command-dialect/dialect/receipts"
 	"github.com/command-dialect/dialect/receipts/sqlite"
 	"github.com/command-dialect/dialect/runtime/archive"
@@ -43,7 +45,7 @@ func newLog(u *ui) *cobra.Command {
 		ValidArgsFunction: completeIDs,
 		RunE: func(_ *cobra.Command, args []string) error {
 			if f.tail < 0 {
-				return usagef("--tail %d: want a number of lines", f.tail)
+				return exit.Usagef("--tail %d: want a number of lines", f.tail)
 			}
 			path, err := findStore(f.store)
 			if err != nil {
@@ -57,10 +59,10 @@ func newLog(u *ui) *cobra.Command {
 				v, err := e.Parse()
 				r, ok := v.(*receipts.Receipt)
 				if err != nil || !ok {
-					return failf(exitFailed, "%s is a record of kind %s: only receipts have a log", e.SHA.Short(), e.Kind)
+					return exit.Failf(exit.Failed, "%s is a record of kind %s: only receipts have a log", e.SHA.Short(), e.Kind)
 				}
 				if reason, text := receipts.Intact(e); reason != "" {
-					return failf(exitRefused, "the receipt %s %s", e.SHA.Short(), text)
+					return exit.Failf(exit.Refused, "the receipt %s %s", e.SHA.Short(), text)
 				}
 				for _, one := range []struct {
 					name   string
@@ -98,11 +100,11 @@ func printLog(u *ui, logs archive.Archive, what string, s receipts.Stream, tail 
 	f, _, err := blob.Open(string(logs), want)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return failf(exitFailed, "the log of %s is not there: it was dropped, or never kept; it had %d bytes, sha256 %s", what, s.Bytes, s.SHA256)
+		return exit.Failf(exit.Failed, "the log of %s is not there: it was dropped, or never kept; it had %d bytes, sha256 %s", what, s.Bytes, s.SHA256)
 	case errors.Is(err, blob.ErrChanged):
-		return failf(exitRefused, "the log %s is not what the receipt says: its digest is another", shortPath(path))
+		return exit.Failf(exit.Refused, "the log %s is not what the receipt says: its digest is another", place.Short(path))
 	case err != nil:
-		return failf(exitFailed, "%v", err)
+		return exit.Failf(exit.Failed, "%v", err)
 	}
 	defer f.Close()
 	if pathOnly {
@@ -111,7 +113,7 @@ func printLog(u *ui, logs archive.Archive, what string, s receipts.Stream, tail 
 	}
 	if tail > 0 {
 		if err := seekTail(f, tail); err != nil {
-			return failf(exitFailed, "%v", err)
+			return exit.Failf(exit.Failed, "%v", err)
 		}
 	}
 	if !u.outTTY {

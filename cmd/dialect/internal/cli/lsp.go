@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
+	"github.com/command-dialect/dialect/cmd/dialect/internal/exit"
 	"github.com/command-dialect/dialect/cmd/dialect/internal/lsp"
 	"github.com/command-dialect/dialect/lang/plan"
 	"github.com/command-dialect/dialect/receipts"
@@ -43,7 +44,7 @@ func newLSP(u *ui) *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if term.IsTerminal(int(u.in.Fd())) {
 				_ = cmd.Help()
-				return usagef("an editor starts this command; a terminal is none")
+				return exit.Usagef("an editor starts this command; a terminal is none")
 			}
 			vars, err := variables(f.set)
 			if err != nil {
@@ -52,13 +53,13 @@ func newLSP(u *ui) *cobra.Command {
 			o := lsp.Options{Version: version(), Vars: vars, Receipt: receiptOnTree, Log: u.err}
 			if f.routing != "" {
 				if o.Routing, err = filepath.Abs(f.routing); err != nil {
-					return usagef("--routing: %v", err)
+					return exit.Usagef("--routing: %v", err)
 				}
 			}
 			ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 			defer stop()
 			if err := lsp.Serve(ctx, u.in, os.Stdout, o); err != nil && ctx.Err() == nil {
-				return failf(exitFailed, "%v", err)
+				return exit.Failf(exit.Failed, "%v", err)
 			}
 			return nil
 		},

@@ -14,48 +14,10 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/command-dialect/dialect/cmd/dialect/internal/exit"
 	"github.com/command-dialect/dialect/lang/suggest"
 	"github.com/command-dialect/dialect/runtime/process"
 )
-
-// Exit statuses; exitTable says which command returns which. A run's own are made by runner.Outcome.
-const (
-	exitFailed   = 1
-	exitFault    = 2
-	exitRefused  = 3
-	exitUsage    = 64
-	exitInternal = 70
-	exitPipe     = 141 // as of a process that SIGPIPE ends
-)
-
-// An exitStatus is an error that only carries an exit status: all there is to
-// say has been said.
-type exitStatus int
-
-func (e exitStatus) Error() string { return fmt.Sprintf("exit status %d", int(e)) }
-
-// A failure is an error with an exit status of its own and advice.
-type failure struct {
-	status int
-	err    error
-	hints  []string
-}
-
-func (f *failure) Error() string { return f.err.Error() }
-func (f *failure) Unwrap() error { return f.err }
-
-func usagef(format string, args ...any) *failure {
-	return &failure{status: exitUsage, err: fmt.Errorf(format, args...)}
-}
-
-func failf(status int, format string, args ...any) *failure {
-	return &failure{status: status, err: fmt.Errorf(format, args...)}
-}
-
-func (f *failure) hint(format string, args ...any) *failure {
-	f.hints = append(f.hints, fmt.Sprintf(format, args...))
-	return f
-}
 
 // The guard of a run is this program under another name: see [process.Guard].
 const (
@@ -75,7 +37,7 @@ func Main() (status int) {
 			u.errorf("internal error: %v", r)
 			u.hintf("this is a fault of dialect; please report it with what follows")
 			fmt.Fprintf(u.err, "%s", debug.Stack())
-			status = exitInternal
+			status = exit.Internal
 		}
 	}()
 	root := newRoot(u, os.Args[1:])
@@ -84,8 +46,8 @@ func Main() (status int) {
 	}
 	root.SetArgs(os.Args[1:])
 	cmd, err := root.ExecuteC()
-	var st exitStatus
-	var f *failure
+	var st exit.Status
+	var f *exit.Failure
 	var path *fs.PathError
 	switch {
 	case err == nil:
@@ -93,20 +55,20 @@ func Main() (status int) {
 	case errors.As(err, &st):
 		return int(st)
 	case errors.As(err, &f):
-		u.errorf("%v", f.err)
-		for _, h := range f.hints {
+		u.errorf("%v", f.Err)
+		for _, h := range f.Hints {
 			u.hintf("%s", h)
 		}
-		return f.status
+		return f.Status
 	case errors.Is(err, syscall.EPIPE): // who reads has seen enough
-		return exitPipe
+		return exit.Pipe
 	case errors.As(err, &path): // what was to be printed could not be
 		u.errorf("%v", err)
-		return exitInternal
+		return exit.Internal
 	default: // cobra's own: unknown command, unknown flag, wrong number of arguments
 		u.errorf("%v", err)
 		u.hintf("`%s --help` lists its arguments and flags", cmd.CommandPath())
-		return exitUsage
+		return exit.Usage
 	}
 }
 
@@ -143,7 +105,7 @@ func newRoot(u *ui, args []string) *cobra.Command {
 		Args:          unknownCommand,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			_ = cmd.Help()
-			return exitStatus(exitUsage)
+			return exit.Status(exit.Usage)
 		},
 		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: false},
 	}
@@ -186,7 +148,7 @@ func unknownCommand(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
 	}
-	f := usagef("%s has no command %q", cmd.CommandPath(), args[0])
+	f := exit.Usagef("%s has no command %q", cmd.CommandPath(), args[0])
 	paths := make(map[string]string) // by the last word
 	var names []string
 	var walk func(c *cobra.Command)
@@ -203,16 +165,16 @@ func unknownCommand(cmd *cobra.Command, args []string) error {
 	}
 	walk(cmd.Root())
 	if path := paths[args[0]]; path != "" {
-		f.hint("did you mean `%s`?", path)
+		f.Hint("did you mean `%s`?", path)
 	} else if near := suggest.Near(args[0], names); near != "" {
-		f.hint("did you mean `%s`?", paths[near])
+		f.Hint("did you mean `%s`?", paths[near])
 	}
-	return f.hint("`%s --help` lists its commands", cmd.CommandPath())
+	return f.Hint("`%s --help` lists its commands", cmd.CommandPath())
 }
 
 // unknownFlag is the usage error about a flag, with the one that was meant.
 func unknownFlag(cmd *cobra.Command, err error) error {
-	f := usagef("%v", err)
+	f := exit.Usagef("%v", err)
 	var unknown *pflag.NotExistError
 	if errors.As(err, &unknown) {
 		var names []string
@@ -220,10 +182,10 @@ func unknownFlag(cmd *cobra.Command, err error) error {
 		cmd.Flags().VisitAll(add)
 		cmd.InheritedFlags().VisitAll(add)
 		if near := suggest.Near(unknown.GetSpecifiedName(), names); near != "" {
-			f.hint("did you mean --%s?", near)
+			f.Hint("did you mean --%s?", near)
 		}
 	}
-	return f.hint("`%s --help` lists its arguments and flags", cmd.CommandPath())
+	return f.Hint("`%s --help` lists its arguments and flags", cmd.CommandPath())
 }
 
 // receiptsName is the name of the tool that receipts come from: called by it,

@@ -10,6 +10,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
+
+	"github.com/command-dialect/dialect/cmd/dialect/internal/exit"
 )
 
 const mcpLong = `Serve an agent by the Model Context Protocol over standard input and output, with the tools
@@ -31,37 +33,37 @@ func newMCP(u *ui) *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if term.IsTerminal(int(u.in.Fd())) {
 				_ = cmd.Help()
-				return usagef("an agent starts this command; a terminal is none")
+				return exit.Usagef("an agent starts this command; a terminal is none")
 			}
 			dir, err := filepath.Abs(root)
 			if err != nil {
-				return usagef("--root: %v", err)
+				return exit.Usagef("--root: %v", err)
 			}
 			if info, err := os.Stat(dir); err != nil || !info.IsDir() {
-				return usagef("--root: %s is no directory", root)
+				return exit.Usagef("--root: %s is no directory", root)
 			}
 			self, err := os.Executable()
 			if err != nil {
-				return failf(exitInternal, "%v", err)
+				return exit.Failf(exit.Internal, "%v", err)
 			}
 			helper := mcpHelper()
 			if helper == nil {
-				return failf(exitFault, "the program %s, which speaks the protocol, is neither beside dialect nor in PATH", mcpProgram).
-					hint("`make build` makes both")
+				return exit.Failf(exit.Fault, "the program %s, which speaks the protocol, is neither beside dialect nor in PATH", mcpProgram).
+					Hint("`make build` makes both")
 			}
 			argv := []string{helper[0], "serve", self, dir, version()}
 			if runtime.GOOS != "windows" {
 				// In our place: there is nothing that could outlive us, or be killed in its stead.
-				return failf(exitFault, "%s cannot be run: %v", helper[0], syscall.Exec(argv[0], argv, os.Environ()))
+				return exit.Failf(exit.Fault, "%s cannot be run: %v", helper[0], syscall.Exec(argv[0], argv, os.Environ()))
 			}
 			child := exec.Command(argv[0], argv[1:]...)
 			child.Stdin, child.Stdout, child.Stderr = u.in, os.Stdout, u.err
 			if err := child.Run(); err != nil {
-				var exit *exec.ExitError
-				if errors.As(err, &exit) && exit.ExitCode() > 0 {
-					return exitStatus(exit.ExitCode())
+				var ended *exec.ExitError
+				if errors.As(err, &ended) && ended.ExitCode() > 0 {
+					return exit.Status(ended.ExitCode())
 				}
-				return failf(exitFailed, "%v", err)
+				return exit.Failf(exit.Failed, "%v", err)
 			}
 			return nil
 		},

@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/command-dialect/dialect/cmd/dialect/internal/exit"
+	"github.com/command-dialect/dialect/cmd/dialect/internal/place"
 	"github.com/command-dialect/dialect/receipts"
 	"github.com/command-dialect/dialect/receipts/verify"
 	"github.com/command-dialect/dialect/runtime/history"
@@ -38,7 +40,7 @@ func (q *inquest) storeFlags() []string {
 	if q.flags.store == "" {
 		return nil
 	}
-	return []string{"--store", shortPath(q.path)}
+	return []string{"--store", place.Short(q.path)}
 }
 
 // scriptOf returns the script that a line of a run is in, as a path from here; empty if it
@@ -51,7 +53,7 @@ func (q *inquest) scriptOf(run, name string) string {
 		return err == nil && filepath.IsLocal(rel) && exists(path, ".")
 	}
 	if d, err := (history.Documents{Archive: q.logs}).Read(run); err == nil && d.Script.Path != "" && (name == "" || filepath.Base(name) == filepath.Base(d.Script.Path)) && inside(d.Script.Path) {
-		return shortPath(d.Script.Path)
+		return place.Short(d.Script.Path)
 	}
 	if !isScript(name) {
 		return ""
@@ -62,7 +64,7 @@ func (q *inquest) scriptOf(run, name string) string {
 	if !inside(name) {
 		return ""
 	}
-	return shortPath(name)
+	return place.Short(name)
 }
 
 // isScript reports whether the file of a line is a script, and not standard input, -e or
@@ -96,10 +98,10 @@ func (q *inquest) script(g *receipts.Gate, members []*receipts.Entry) string {
 		}
 	}
 	if name := filepath.Join(q.root, "quality.dlct"); exists(name, ".") {
-		return shortPath(name)
+		return place.Short(name)
 	}
 	if found, _ := filepath.Glob(filepath.Join(q.root, "*.dlct")); len(found) == 1 {
-		return shortPath(found[0])
+		return place.Short(found[0])
 	}
 	return "SCRIPT"
 }
@@ -161,7 +163,7 @@ func (q *inquest) next(refused receipts.Refusal, verdict verify.Verdict, script 
 	case receipts.Tampered, receipts.NotInLog:
 		return []string{q.audit() + " names what was changed; evidence that was changed cannot be mended: keep a copy of the store, move it away, and run again"}
 	case receipts.Degraded:
-		return []string{"dialect doctor", "mv " + report.Command([]string{shortPath(q.path), shortPath(q.path) + ".bad"}) + " && " + whole}
+		return []string{"dialect doctor", "mv " + report.Command([]string{place.Short(q.path), place.Short(q.path) + ".bad"}) + " && " + whole}
 	case receipts.Inexact:
 		return []string{"commit or remove what a clone of " + rev + " would not have, then: " + whole}
 	case receipts.Consumed, receipts.Spent:
@@ -331,19 +333,19 @@ func checkIDs(ids ...string) error {
 }
 
 // badID is the usage error about an id, with the flag that was meant, as far as that shows.
-func badID(id string, err error) *failure {
-	f := usagef("%v", err)
+func badID(id string, err error) *exit.Failure {
+	f := exit.Usagef("%v", err)
 	info, serr := os.Stat(id)
 	switch {
 	case serr == nil && info.IsDir():
-		f.hint("to ask about the project in that folder: cd %s && dialect verify", report.Command([]string{id}))
-		f.hint("to insist on a binding of that name: --require %s", report.Command([]string{id}))
+		f.Hint("to ask about the project in that folder: cd %s && dialect verify", report.Command([]string{id}))
+		f.Hint("to insist on a binding of that name: --require %s", report.Command([]string{id}))
 	case serr == nil && strings.HasSuffix(id, ".dlct"):
-		f.hint("verify asks about the files, not about a script: dialect verify; --require NAME insists on a binding")
+		f.Hint("verify asks about the files, not about a script: dialect verify; --require NAME insists on a binding")
 	case serr == nil:
-		f.hint("verify asks about all files of the project: dialect verify")
+		f.Hint("verify asks about all files of the project: dialect verify")
 	default:
-		f.hint("to ask about a commit: --tree %s; to insist on a binding: --require %[1]s", report.Command([]string{id}))
+		f.Hint("to ask about a commit: --tree %s; to insist on a binding: --require %[1]s", report.Command([]string{id}))
 	}
 	return f
 }

@@ -16,6 +16,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/command-dialect/dialect/cmd/dialect/internal/exit"
 )
 
 // namesFile are the flags whose value is a file, a folder or a path, by command. A flag
@@ -220,7 +222,7 @@ func TestOutfileRefused(t *testing.T) {
 		for _, place := range places {
 			args := slices.Clone(writers[name])
 			args[slices.Index(args, "PLACE")] = place
-			want := exitUsage
+			want := exit.Usage
 			if strings.Contains(name, "exec") {
 				want = execFailed
 			}
@@ -278,7 +280,7 @@ func TestOutfileTwice(t *testing.T) {
 		{"trust", "--show", "--remove"},
 	} {
 		out, status := dialectIn(dir, args...)
-		if status != exitUsage {
+		if status != exit.Usage {
 			t.Errorf("%q: exit %d: %s", args, status, out)
 		}
 		after := filesBelow(t, dir)
@@ -333,10 +335,10 @@ func TestOutfileSwapped(t *testing.T) {
 		args              []string
 		want              int
 	}{
-		{"junit into the store", "rm -rf out; ln -s .dialect out", "out/receipts.db", []string{"run", "--junit", "PLACE", "quality.dlct"}, exitInternal},
-		{"html into the store", "mv out away; ln -s .dialect out", "out/receipts.db", []string{"run", "--html", "PLACE", "quality.dlct"}, exitInternal},
-		{"html into .git", "rm -rf out; ln -s .git out", "out/config", []string{"run", "--html", "PLACE", "quality.dlct"}, exitInternal},
-		{"a folder above", "rm -rf out; mkdir out; ln -s ../.git out/in", "out/in/config", []string{"run", "--junit", "PLACE", "quality.dlct"}, exitInternal},
+		{"junit into the store", "rm -rf out; ln -s .dialect out", "out/receipts.db", []string{"run", "--junit", "PLACE", "quality.dlct"}, exit.Internal},
+		{"html into the store", "mv out away; ln -s .dialect out", "out/receipts.db", []string{"run", "--html", "PLACE", "quality.dlct"}, exit.Internal},
+		{"html into .git", "rm -rf out; ln -s .git out", "out/config", []string{"run", "--html", "PLACE", "quality.dlct"}, exit.Internal},
+		{"a folder above", "rm -rf out; mkdir out; ln -s ../.git out/in", "out/in/config", []string{"run", "--junit", "PLACE", "quality.dlct"}, exit.Internal},
 		{"the file itself", "ln -s ../.git/config out/r", "out/r", []string{"run", "--junit", "PLACE", "quality.dlct"}, 0},
 		{"receipt file", "rm -rf out; ln -s .git out", "out/config", []string{"exec", "--receipt-file", "PLACE", "--", "sh", "-c", "rm -rf out; ln -s .git out"}, execFailed},
 		{"a folder that is made again", "rm -rf out; mkdir -p out/in", "out/r.xml", []string{"run", "--junit", "PLACE", "quality.dlct"}, 0},
@@ -391,7 +393,7 @@ func TestOutfileHidesNothing(t *testing.T) {
 		}
 	}
 	out, status := dialectIn(dir, "run", "--junit", "conftest.py", "quality.dlct")
-	if status != exitRefused || !strings.Contains(out, "conftest.py") {
+	if status != exit.Refused || !strings.Contains(out, "conftest.py") {
 		t.Errorf("exit %d: %s", status, out)
 	}
 }
@@ -409,12 +411,12 @@ func TestEditsAllOrNothing(t *testing.T) {
 		status int
 		args   []string
 	}{
-		{exitFailed, []string{"fmt", "bad.dlct"}},
-		{exitFailed, []string{"fmt", "notes.md"}},
-		{exitUsage, []string{"fmt", "a.dlct", "missing.dlct"}},
-		{exitUsage, []string{"fmt", "a.dlct", "a.dlct:1"}},
-		{exitUsage, []string{"check", "--fix", "a.dlct", "missing.dlct"}},
-		{exitUsage, []string{"check", "--fix", "--set", "nonsense", "a.dlct"}},
+		{exit.Failed, []string{"fmt", "bad.dlct"}},
+		{exit.Failed, []string{"fmt", "notes.md"}},
+		{exit.Usage, []string{"fmt", "a.dlct", "missing.dlct"}},
+		{exit.Usage, []string{"fmt", "a.dlct", "a.dlct:1"}},
+		{exit.Usage, []string{"check", "--fix", "a.dlct", "missing.dlct"}},
+		{exit.Usage, []string{"check", "--fix", "--set", "nonsense", "a.dlct"}},
 	} {
 		if out, status := dialectIn(dir, test.args...); status != test.status {
 			t.Errorf("%q: exit %d, want %d: %s", test.args, status, test.status, out)
@@ -423,7 +425,7 @@ func TestEditsAllOrNothing(t *testing.T) {
 			t.Fatalf("%q changed a file", test.args)
 		}
 	}
-	if out, status := dialectIn(dir, "fmt", "bad.dlct", "a.dlct"); status != exitFailed {
+	if out, status := dialectIn(dir, "fmt", "bad.dlct", "a.dlct"); status != exit.Failed {
 		t.Errorf("exit %d: %s", status, out)
 	}
 	if text, _ := os.ReadFile(filepath.Join(dir, "a.dlct")); string(text) != "Check with ran\n" {

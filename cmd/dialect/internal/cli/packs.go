@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/command-dialect/dialect/cmd/dialect/internal/exit"
 	"github.com/command-dialect/dialect/stdlib"
 )
 
@@ -61,7 +62,7 @@ any other; a project replaces what it binds itself, by name or by verb and noun.
 		RunE: func(_ *cobra.Command, args []string) error {
 			text, ok := stdlib.Pack(args[0])
 			if !ok {
-				return usagef("there is no pack %q", args[0]).hint("packs: %s", strings.Join(stdlib.Packs(), ", "))
+				return exit.Usagef("there is no pack %q", args[0]).Hint("packs: %s", strings.Join(stdlib.Packs(), ", "))
 			}
 			_, err := u.out.Write(text)
 			return err

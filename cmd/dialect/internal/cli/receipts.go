@@ -13,6 +13,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/command-dialect/dialect/cmd/dialect/internal/exit"
+	"github.com/command-dialect/dialect/cmd/dialect/internal/interrupt"
 	"github.com/command-dialect/dialect/receipts"
 	"github.com/command-dialect/dialect/receipts/sqlite"
 	"github.com/command-dialect/dialect/receipts/verify"
@@ -27,7 +29,7 @@ func newReceipts(u *ui) *cobra.Command {
 		Args:    unknownCommand,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			_ = cmd.Help()
-			return exitStatus(exitUsage)
+			return exit.Status(exit.Usage)
 		},
 	}
 	cmd.AddCommand(
@@ -49,9 +51,9 @@ func withStoreOf(name string, o sqlite.Options, f func(ctx context.Context, s *s
 	}
 	// These commands ask a store; a run makes one.
 	if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
-		return failf(exitFailed, "there is no store %s", path).hint("a run makes one: dialect run FILE; --store PATH names another")
+		return exit.Failf(exit.Failed, "there is no store %s", path).Hint("a run makes one: dialect run FILE; --store PATH names another")
 	}
-	ctx, stop := signals()
+	ctx, stop := interrupt.Context()
 	defer stop()
 	done := make(chan error, 1)
 	go func() {
@@ -71,17 +73,17 @@ func withStoreOf(name string, o sqlite.Options, f func(ctx context.Context, s *s
 		select {
 		case err = <-done:
 		case <-time.After(storeGrace):
-			return failf(exitRefused, "interrupted while the store %s was busy", path)
+			return exit.Failf(exit.Refused, "interrupted while the store %s was busy", path)
 		}
 	}
 	var unusable *sqlite.UnusableError
 	switch {
 	case errors.Is(err, sqlite.ErrNoStore):
-		return failf(exitFailed, "there is no store %s", path)
+		return exit.Failf(exit.Failed, "there is no store %s", path)
 	case errors.Is(err, sqlite.ErrBusy):
-		return failf(exitRefused, "%v", err).hint("another process is writing to it: try again")
+		return exit.Failf(exit.Refused, "%v", err).Hint("another process is writing to it: try again")
 	case errors.As(err, &unusable):
-		return failf(exitRefused, "%v", err).hint("it was left as it is; move it away to begin a new one")
+		return exit.Failf(exit.Refused, "%v", err).Hint("it was left as it is; move it away to begin a new one")
 	}
 	return err
 }
@@ -139,7 +141,7 @@ func newReceiptsList(u *ui) *cobra.Command {
 			}
 			old, err := age(f.since)
 			if err != nil {
-				return usagef("--max-age: %v", err)
+				return exit.Usagef("--max-age: %v", err)
 			}
 			if old > 0 {
 				f.filter.Since = time.Now().Add(-old)
@@ -204,7 +206,7 @@ func namedTree(name, store string) (*receipts.Tree, error) {
 		case len(name) == 40 && strings.Trim(name, "0123456789abcdef") == "":
 			return &receipts.Tree{Tree: name}, nil // a tree, not a commit
 		}
-		return nil, usagef("--tree: %v", err)
+		return nil, exit.Usagef("--tree: %v", err)
 	}
 	f := inquiryFlags{store: store}
 	q, err := f.inquest(context.Background(), "")
@@ -212,7 +214,7 @@ func namedTree(name, store string) (*receipts.Tree, error) {
 	case err != nil:
 		return nil, err
 	case q.Tree == nil:
-		return nil, failf(exitFailed, "cannot take a snapshot of the working tree: %s", q.NoTree)
+		return nil, exit.Failf(exit.Failed, "cannot take a snapshot of the working tree: %s", q.NoTree)
 	}
 	return q.Tree, nil
 }
@@ -299,9 +301,9 @@ func notFound(err error) error {
 	case errors.As(err, &unusable):
 		return err
 	case errors.As(err, &problem):
-		return failf(exitRefused, "TAMPERED: %v", err).hint("`dialect receipts verify` says what was changed")
+		return exit.Failf(exit.Refused, "TAMPERED: %v", err).Hint("`dialect receipts verify` says what was changed")
 	}
-	return failf(exitFailed, "%v", err).hint("`dialect receipts list` shows what there is")
+	return exit.Failf(exit.Failed, "%v", err).Hint("`dialect receipts list` shows what there is")
 }
 
 func showEntry(u *ui, e receipts.Entry) error {
@@ -527,7 +529,7 @@ func tellDecision(u *ui, d receipts.Decision, asJSON bool, done string, next ...
 		}
 	}
 	if !d.Passed() {
-		return exitStatus(exitRefused)
+		return exit.Status(exit.Refused)
 	}
 	return nil
 }

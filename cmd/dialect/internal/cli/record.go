@@ -12,6 +12,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/command-dialect/dialect/cmd/dialect/internal/exit"
+	"github.com/command-dialect/dialect/cmd/dialect/internal/place"
 	"github.com/command-dialect/dialect/lang/plan"
 	"github.com/command-dialect/dialect/receipts"
 	"github.com/command-dialect/dialect/receipts/sqlite"
@@ -71,27 +73,27 @@ type record struct {
 func (f *recordFlags) open(u *ui, root string, caches []string, writing string) (*record, error) {
 	for flag, name := range map[string]string{"--session": f.session, "--nonce": f.nonce} {
 		if receipts.Name(name) != name {
-			return nil, usagef("%s: want UTF-8 of at most %d bytes", flag, receipts.MaxName)
+			return nil, exit.Usagef("%s: want UTF-8 of at most %d bytes", flag, receipts.MaxName)
 		}
 	}
 	var key *keyfd.Key
 	if f.keyFD != "" {
 		var err error
 		if key, err = keyfd.Take(f.keyFD); err != nil {
-			return nil, usagef("--key-fd: %v", err)
+			return nil, exit.Usagef("--key-fd: %v", err)
 		}
 	}
 	var files *ahead
 	if !f.noTree && f.store != "none" && isProject(root) {
 		path, _ := f.paths(root)
-		place := ""
+		at := ""
 		if abs := absolute([]string{writing}); len(abs) > 0 {
-			place = abs[0]
+			at = abs[0]
 		}
 		files = &ahead{
-			Tracker: workspace.NewTracker(root, workspace.Options{Caches: caches, Except: storeFiles(root, path), Writing: place}),
+			Tracker: workspace.NewTracker(root, workspace.Options{Caches: caches, Except: storeFiles(root, path), Writing: at}),
 			say: func() {
-				u.notef("reading the files below %s; --no-tree leaves that out, and proves less", shortPath(root))
+				u.notef("reading the files below %s; --no-tree leaves that out, and proves less", place.Short(root))
 			},
 		}
 		files.begin()
@@ -338,11 +340,11 @@ func findStore(store string) (string, error) {
 	if path, ok := archive.Nearest(dir); ok {
 		return path, nil
 	}
-	f := failf(exitFailed, "there is no store of receipts in %s or above it", dir)
+	f := exit.Failf(exit.Failed, "there is no store of receipts in %s or above it", dir)
 	if below := archive.Below(); len(below) > 0 {
-		return "", f.hint("a run keeps its receipts beside its matrix: --store %s", strings.Join(below[:min(len(below), 3)], " or --store "))
+		return "", f.Hint("a run keeps its receipts beside its matrix: --store %s", strings.Join(below[:min(len(below), 3)], " or --store "))
 	}
-	return "", f.hint("a run makes one: dialect run FILE; --store PATH names another")
+	return "", f.Hint("a run makes one: dialect run FILE; --store PATH names another")
 }
 
 // self is the command that runs dialect; nil if the system does not say.

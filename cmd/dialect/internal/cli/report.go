@@ -11,6 +11,8 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/mod/sumdb/note"
 
+	"github.com/command-dialect/dialect/cmd/dialect/internal/outfile"
+	"github.com/command-dialect/dialect/cmd/dialect/internal/place"
 	"github.com/command-dialect/dialect/lang/plan"
 	"github.com/command-dialect/dialect/receipts"
 	"github.com/command-dialect/dialect/receipts/sqlite"
@@ -55,17 +57,17 @@ func newReport(u *ui) *cobra.Command {
 			if err != nil {
 				return notKept(err)
 			}
-			html, junit, markdown := outfile{flag: "--html", name: f.html}, outfile{flag: "--junit", name: f.junit}, outfile{flag: "--markdown", name: f.markdown}
-			if err := settle(inUse{files: append(rulesAround("."), f.keys...), store: path}, &html, &junit, &markdown); err != nil {
+			html, junit, markdown := outfile.File{Flag: "--html", Name: f.html}, outfile.File{Flag: "--junit", Name: f.junit}, outfile.File{Flag: "--markdown", Name: f.markdown}
+			if err := outfile.Settle(outfile.InUse{Files: append(rulesAround("."), f.keys...), Store: path}, &html, &junit, &markdown); err != nil {
 				return err
 			}
-			if err := html.write(u, func(w io.Writer) error { return htmlReport(w, d, path, keys) }); err != nil {
+			if err := html.Write(u.out, func(w io.Writer) error { return htmlReport(w, d, path, keys) }); err != nil {
 				return err
 			}
-			if err := junit.write(u, func(w io.Writer) error { return report.JUnit(w, d) }); err != nil {
+			if err := junit.Write(u.out, func(w io.Writer) error { return report.JUnit(w, d) }); err != nil {
 				return err
 			}
-			if err := markdown.write(u, func(w io.Writer) error { return report.Markdown(w, d) }); err != nil {
+			if err := markdown.Write(u.out, func(w io.Writer) error { return report.Markdown(w, d) }); err != nil {
 				return err
 			}
 			switch {
@@ -75,7 +77,7 @@ func newReport(u *ui) *cobra.Command {
 				return nil
 			}
 			o := d.Outcome()
-			opt := report.Options{Color: color(u.outTTY), Rel: shortPath, Rerun: func(s *plan.Step) string { return report.Rerun(o.Plan, s) }}
+			opt := report.Options{Color: color(u.outTTY), Rel: place.Short, Rerun: func(s *plan.Step) string { return report.Rerun(o.Plan, s) }}
 			if u.outTTY {
 				opt.Form = report.Terminal
 			}

@@ -7,20 +7,21 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
+	"github.com/command-dialect/dialect/cmd/dialect/internal/exit"
+	"github.com/command-dialect/dialect/cmd/dialect/internal/interrupt"
+	"github.com/command-dialect/dialect/cmd/dialect/internal/outfile"
+	"github.com/command-dialect/dialect/cmd/dialect/internal/place"
 	"github.com/command-dialect/dialect/lang"
 	"github.com/command-dialect/dialect/lang/diag"
 	"github.com/command-dialect/dialect/lang/plan"
@@ -84,7 +85,7 @@ func newRun(u *ui) *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 && len(f.lines) == 0 && term.IsTerminal(int(u.in.Fd())) {
 				_ = cmd.Help()
-				return usagef("no script: name a FILE, or pipe one in")
+				return exit.Usagef("no script: name a FILE, or pipe one in")
 			}
 			if err := f.check(); err != nil {
 				return err
@@ -138,20 +139,20 @@ func (f *runFlags) add(cmd *cobra.Command, script bool) {
 func (f *runFlags) check() error {
 	switch {
 	case f.failFast && f.keepGoing:
-		return usagef("--fail-fast and --keep-going exclude each other")
+		return exit.Usagef("--fail-fast and --keep-going exclude each other")
 	case f.jobs < 0:
-		return usagef("--jobs %d: want a positive number, or 0 for the number of CPUs", f.jobs)
+		return exit.Usagef("--jobs %d: want a positive number, or 0 for the number of CPUs", f.jobs)
 	case f.budget.Timeout < 0:
-		return usagef("--timeout %v: want a positive duration", f.budget.Timeout)
+		return exit.Usagef("--timeout %v: want a positive duration", f.budget.Timeout)
 	case f.budget.Stall < 0:
-		return usagef("--stall %v: want a positive duration", f.budget.Stall)
+		return exit.Usagef("--stall %v: want a positive duration", f.budget.Stall)
 	case !slices.Contains([]string{"auto", "live", "group", "stream", "tail", "none"}, f.output):
-		return usagef("--output %q: want auto, live, group, stream, tail or none", f.output)
+		return exit.Usagef("--output %q: want auto, live, group, stream, tail or none", f.output)
 	}
 	if f.maxOutput != "" {
 		n, err := byteSize(f.maxOutput)
 		if err != nil || n == 0 {
-			return usagef("--max-output %q: want a size: 10MB, 1GiB", f.maxOutput)
+			return exit.Usagef("--max-output %q: want a size: 10MB, 1GiB", f.maxOutput)
 		}
 		f.budget.MaxOutput = n
 	}
@@ -159,7 +160,7 @@ func (f *runFlags) check() error {
 	if text := os.Getenv(runner.JobsVariable); text != "" {
 		n, err := strconv.Atoi(text)
 		if err != nil || n < 1 {
-			return usagef("DIALECT_JOBS=%q: want a positive number", text)
+			return exit.Usagef("DIALECT_JOBS=%q: want a positive number", text)
 		}
 		if f.jobs == 0 || f.jobs > n {
 			f.jobs = n
@@ -180,7 +181,7 @@ func runScript(u *ui, args []string, f *runFlags) error {
 	var why string
 	if f.failed {
 		if s.line > 0 {
-			return usagef("--failed looks for lines of %s itself: leave :%d out", s.name, s.line)
+			return exit.Usagef("--failed looks for lines of %s itself: leave :%d out", s.name, s.line)
 		}
 		s.only = func(file *lang.File, root string) (lines []int) {
 			_, logs := f.paths(root)
@@ -197,7 +198,7 @@ func runScript(u *ui, args []string, f *runFlags) error {
 	}
 	if p.findings.Count(diag.Error) > 0 {
 		if f.json {
-			if err := report.StaticJSON(u.out, s.name, p.findings, exitFault); err != nil {
+			if err := report.StaticJSON(u.out, s.name, p.findings, exit.Fault); err != nil {
 				return err
 			}
 		}
@@ -205,7 +206,7 @@ func runScript(u *ui, args []string, f *runFlags) error {
 			return err
 		}
 		u.notef("%s in %s: nothing was run", countFindings(p.findings), s.name)
-		return exitStatus(exitFault)
+		return exit.Status(exit.Fault)
 	}
 	if len(p.findings) > 0 {
 		if err := u.diagnostics(u.err, u.errTTY, p.findings, p.sources); err != nil {
@@ -221,41 +222,41 @@ func runScript(u *ui, args []string, f *runFlags) error {
 // execute runs a program that binds, and reports it.
 func (f *runFlags) execute(u *ui, p *program) error {
 	store, _ := f.paths(p.plan.Matrix.Root)
-	events := outfile{flag: "--events", name: f.events, stream: true}
-	junit, html := outfile{flag: "--junit", name: f.junit}, outfile{flag: "--html", name: f.html}
-	if err := settle(inUse{append(rulesOf(p.plan.Matrix), p.script.path), store}, &events, &junit, &html); err != nil {
+	events := outfile.File{Flag: "--events", Name: f.events, Stream: true}
+	junit, html := outfile.File{Flag: "--junit", Name: f.junit}, outfile.File{Flag: "--html", Name: f.html}
+	if err := outfile.Settle(outfile.InUse{Files: append(rulesOf(p.plan.Matrix), p.script.path), Store: store}, &events, &junit, &html); err != nil {
 		return err
 	}
-	rec, err := f.open(u, p.plan.Matrix.Root, p.plan.Matrix.Caches, events.path)
+	rec, err := f.open(u, p.plan.Matrix.Root, p.plan.Matrix.Caches, events.Path)
 	if err != nil {
 		return err
 	}
 	defer rec.close(nil)
 	rec.warn(u)
-	caught := make(chan *interrupts, 1)
-	go func() { caught <- catchSignals() }() // which starts a thread
+	caught := make(chan *interrupt.Catcher, 1)
+	go func() { caught <- interrupt.Catch() }() // which starts a thread
 	opt := rec.options(&f.recordFlags, p.plan)
 	sig := <-caught
-	defer sig.stop()
+	defer sig.Stop()
 	opt.Jobs, opt.FailFast, opt.KeepGoing, opt.DeferGate = f.jobs, f.failFast, f.keepGoing, f.deferGate
-	opt.AcceptFlaky, opt.Reuse, opt.Budget, opt.Control = f.acceptFlaky, f.reuse, f.budget, sig.control
+	opt.AcceptFlaky, opt.Reuse, opt.Budget, opt.Control = f.acceptFlaky, f.reuse, f.budget, sig.Control
 	if opt.Store != nil && !f.deferGate { // else no gate will say it
 		if f.base != "" {
-			ctx, done := sig.ctx, context.CancelFunc(func() {})
+			ctx, done := sig.Context, context.CancelFunc(func() {})
 			if f.budget.Timeout > 0 {
 				ctx, done = context.WithTimeoutCause(ctx, f.budget.Timeout, fmt.Errorf("git did not answer within the run's timeout of %v", f.budget.Timeout))
 			}
 			s, err := policy.Check(ctx, p.plan.Matrix, f.base, fromBaseline(p.plan.Matrix))
-			if err != nil && ctx.Err() != nil && sig.ctx.Err() == nil {
+			if err != nil && ctx.Err() != nil && sig.Context.Err() == nil {
 				err = context.Cause(ctx)
 			}
 			done()
 			if err != nil {
-				return usagef("--base: %v", err)
+				return exit.Usagef("--base: %v", err)
 			}
 			opt.Policy = s.Name
 		} else {
-			opt.Policy = policyOf(sig.ctx, p.plan.Matrix)
+			opt.Policy = policyOf(sig.Context, p.plan.Matrix)
 		}
 	}
 	var marked *archive.Mark
@@ -266,8 +267,8 @@ func (f *runFlags) execute(u *ui, p *program) error {
 	}
 	var eventsFile io.WriteCloser
 	if f.events != "" {
-		if eventsFile, err = openEvents(&events); err != nil {
-			return usagef("--events %s: %v", f.events, err)
+		if eventsFile, err = events.Open(); err != nil {
+			return exit.Usagef("--events %s: %v", f.events, err)
 		}
 		defer eventsFile.Close()
 	}
@@ -280,7 +281,7 @@ func (f *runFlags) execute(u *ui, p *program) error {
 		defer cancel()
 		queue.Wait(ctx)
 	}
-	sig.hide.Store(&hide)
+	sig.Hide.Store(&hide)
 	opt.Output = mode == view.Live || mode == view.Stream || f.events != ""
 	opt.Listen, opt.Hold = shown.Listen, queue.Hold
 	eventsQueue := view.NewQueue(view.QueueOptions{Patience: view.Patience, Whole: true})
@@ -295,11 +296,11 @@ func (f *runFlags) execute(u *ui, p *program) error {
 			return eventsQueue.Hold()
 		}
 	}
-	o := runner.Run(sig.ctx, p.plan, opt)
+	o := runner.Run(sig.Context, p.plan, opt)
 	rec.close(o)
-	sig.bound(o.ExitStatus(), marked.End)
+	sig.Bound(o.ExitStatus(), marked.End)
 	u.unwatch(shown)
-	unread := !eventsQueue.Flush(sig.ctx)
+	unread := !eventsQueue.Flush(sig.Context)
 	doc := report.NewDocument(o, p.findings, rec.path)
 	if rec.store != nil {
 		rec.logs.KeepRun(o.Run, rec.secret.Bytes(marshal(doc)))
@@ -312,14 +313,14 @@ func (f *runFlags) execute(u *ui, p *program) error {
 	}
 	if log != nil {
 		if err := log.Err(); err != nil {
-			return failf(exitInternal, "--events: %v", err)
+			return exit.Failf(exit.Internal, "--events: %v", err)
 		}
 		if err := eventsQueue.Err(); err != nil || unread {
-			return failf(exitInternal, "--events: %v", cmp.Or(err, view.ErrUnread))
+			return exit.Failf(exit.Internal, "--events: %v", cmp.Or(err, view.ErrUnread))
 		}
 	}
 	if st := o.ExitStatus(); st != 0 {
-		return exitStatus(st)
+		return exit.Status(st)
 	}
 	return nil
 }
@@ -327,34 +328,13 @@ func (f *runFlags) execute(u *ui, p *program) error {
 // hideGrace is how long a terminal may take to have a drawing taken away.
 const hideGrace = 300 * time.Millisecond
 
-// openEvents opens the place of events. A pipe must have its reader already, and one that does
-// not read gets no more after a while: see [view.Queue]. An existing file is replaced, not cut:
-// another name of it keeps its content.
-func openEvents(o *outfile) (io.WriteCloser, error) {
-	info, err := os.Lstat(o.path)
-	switch {
-	case err != nil:
-	case info.Mode()&os.ModeNamedPipe != 0:
-		w, err := os.OpenFile(o.path, os.O_WRONLY|syscall.O_NONBLOCK, 0)
-		if err != nil {
-			return nil, errors.New("nobody reads it")
-		}
-		return w, nil
-	default:
-		if err := os.Remove(o.path); err != nil {
-			return nil, pathError(err)
-		}
-	}
-	return os.OpenFile(o.path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
-}
-
 func marshal(doc *report.Document) []byte {
 	text, _ := json.Marshal(doc) // it is plain data
 	return append(text, '\n')
 }
 
 // files writes the reports that are files, and what GitHub's runner reads.
-func (f *runFlags) files(u *ui, doc *report.Document, p *program, rec *record, junit, html *outfile) error {
+func (f *runFlags) files(u *ui, doc *report.Document, p *program, rec *record, junit, html *outfile.File) error {
 	public := func(write func(io.Writer) error) func(io.Writer) error {
 		return func(w io.Writer) error {
 			var b bytes.Buffer
@@ -365,14 +345,14 @@ func (f *runFlags) files(u *ui, doc *report.Document, p *program, rec *record, j
 			return err
 		}
 	}
-	if err := junit.write(u, public(func(w io.Writer) error { return report.JUnit(w, doc) })); err != nil {
+	if err := junit.Write(u.out, public(func(w io.Writer) error { return report.JUnit(w, doc) })); err != nil {
 		return err
 	}
 	store := rec.path
 	if store == "" {
 		store = os.DevNull
 	}
-	if err := html.write(u, public(func(w io.Writer) error { return htmlReport(w, doc, store, nil) })); err != nil {
+	if err := html.Write(u.out, public(func(w io.Writer) error { return htmlReport(w, doc, store, nil) })); err != nil {
 		return err
 	}
 	if os.Getenv("GITHUB_ACTIONS") != "true" || os.Getenv(report.AgentVariable) != "" {
@@ -388,18 +368,10 @@ func (f *runFlags) files(u *ui, doc *report.Document, p *program, rec *record, j
 		}
 	}
 	if name := os.Getenv("GITHUB_STEP_SUMMARY"); name != "" {
-		summary := outfile{flag: "GITHUB_STEP_SUMMARY", name: name}
-		err := settle(inUse{append(rulesOf(p.plan.Matrix), p.script.path), rec.path}, &summary)
-		var w *os.File
+		summary := outfile.File{Flag: "GITHUB_STEP_SUMMARY", Name: name}
+		err := outfile.Settle(outfile.InUse{Files: append(rulesOf(p.plan.Matrix), p.script.path), Store: rec.path}, &summary)
 		if err == nil {
-			defer summary.folder.Close()
-			w, err = summary.folder.OpenFile(filepath.Base(summary.path), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
-		}
-		if err == nil {
-			err = public(func(w io.Writer) error { return report.Markdown(w, doc) })(w)
-			if cerr := w.Close(); err == nil {
-				err = cerr
-			}
+			err = summary.Append(public(func(w io.Writer) error { return report.Markdown(w, doc) }))
 		}
 		if err != nil {
 			u.notef("the step summary was not written: %v", err)
@@ -445,7 +417,7 @@ func writeOutcome(w io.Writer, u *ui, o *runner.Outcome, p *program, asJSON bool
 		return report.JSON(w, o, p.findings, rec.path)
 	}
 	opt := report.Options{
-		Color: color(u.outTTY), Rel: shortPath, Store: rec.path,
+		Color: color(u.outTTY), Rel: place.Short, Store: rec.path,
 		Rerun: func(s *plan.Step) string { return report.Rerun(p.plan, s) },
 	}
 	switch {

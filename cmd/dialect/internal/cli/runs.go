@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/command-dialect/dialect/cmd/dialect/internal/exit"
 	"github.com/command-dialect/dialect/receipts/sqlite"
 	"github.com/command-dialect/dialect/runtime/history"
 )
@@ -35,7 +36,7 @@ func newRuns(u *ui) *cobra.Command {
 		},
 		RunE: func(_ *cobra.Command, args []string) error {
 			if f.limit < 1 {
-				return usagef("--limit %d: want a positive number", f.limit)
+				return exit.Usagef("--limit %d: want a positive number", f.limit)
 			}
 			return withStore(f.store, true, func(ctx context.Context, s *sqlite.Store) error {
 				r, err := history.Newest(ctx, s, arg(args), f.limit)

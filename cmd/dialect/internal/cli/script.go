@@ -13,6 +13,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/command-dialect/dialect/cmd/dialect/internal/exit"
+	"github.com/command-dialect/dialect/cmd/dialect/internal/place"
 	"github.com/command-dialect/dialect/lang"
 	"github.com/command-dialect/dialect/lang/diag"
 	"github.com/command-dialect/dialect/lang/plan"
@@ -55,7 +57,7 @@ func (s *script) dir() (string, error) {
 func readScript(u *ui, args, lines []string) (*script, error) {
 	switch {
 	case len(lines) > 0 && len(args) > 0:
-		return nil, usagef("-e takes the place of a script: leave %q out", args[0])
+		return nil, exit.Usagef("-e takes the place of a script: leave %q out", args[0])
 	case len(lines) > 0:
 		return &script{name: "-e", part: true, text: []byte(strings.Join(lines, "\n") + "\n")}, nil
 	case len(args) == 0 || args[0] == "-":
@@ -75,7 +77,7 @@ func readScript(u *ui, args, lines []string) (*script, error) {
 	}
 	path, err := filepath.Abs(name)
 	if err != nil {
-		return nil, failf(exitUsage, "%v", err)
+		return nil, exit.Failf(exit.Usage, "%v", err)
 	}
 	return &script{name: name, path: path, line: line, part: line > 0, text: text}, nil
 }
@@ -85,9 +87,9 @@ func readFile(what, name string) ([]byte, error) {
 	f, err := regular.Open(name)
 	if errors.Is(err, regular.ErrKind) {
 		if info, err := os.Stat(name); err == nil && info.IsDir() {
-			return nil, usagef("%s is a directory, not a %s", name, what)
+			return nil, exit.Usagef("%s is a directory, not a %s", name, what)
 		}
-		return nil, usagef("cannot read the %s: %v", what, err).hint("what another program writes is read from standard input: ... | dialect run")
+		return nil, exit.Usagef("cannot read the %s: %v", what, err).Hint("what another program writes is read from standard input: ... | dialect run")
 	}
 	if err == nil {
 		defer f.Close()
@@ -96,15 +98,15 @@ func readFile(what, name string) ([]byte, error) {
 			return text, nil
 		}
 	}
-	e := usagef("cannot read the %s: %v", what, err)
+	e := exit.Usagef("cannot read the %s: %v", what, err)
 	if what == "script" && errors.Is(err, fs.ErrNotExist) {
-		e = usagef("there is no script %s", name)
+		e = exit.Usagef("there is no script %s", name)
 		if above := scriptAbove(name); above != "" {
-			e.hint("it is above: dialect run %s", report.Command([]string{above}))
+			e.Hint("it is above: dialect run %s", report.Command([]string{above}))
 		} else if found, _ := filepath.Glob("*.dlct"); len(found) > 0 {
-			e.hint("here are: %s", strings.Join(found, ", "))
+			e.Hint("here are: %s", strings.Join(found, ", "))
 		} else {
-			e.hint("`dialect init` writes one for the tools that the project has; `dialect run -e \"Test with go\"` runs a line")
+			e.Hint("`dialect init` writes one for the tools that the project has; `dialect run -e \"Test with go\"` runs a line")
 		}
 	}
 	return nil, e
@@ -134,10 +136,10 @@ func readStdin(u *ui) (*script, error) {
 	text, err := io.ReadAll(io.LimitReader(u.in, maxScript))
 	timer.Stop()
 	if err != nil {
-		return nil, usagef("cannot read standard input: %v", err)
+		return nil, exit.Usagef("cannot read standard input: %v", err)
 	}
 	if len(text) == 0 {
-		return nil, usagef("standard input is empty").hint("pipe a script in, or name one: dialect run quality.dlct")
+		return nil, exit.Usagef("standard input is empty").Hint("pipe a script in, or name one: dialect run quality.dlct")
 	}
 	return &script{name: "-", text: text}, nil
 }
@@ -163,13 +165,13 @@ func findMatrix(dir, name string) (path, shown string, err error) {
 	}
 	path, err = routing.Find(dir)
 	if err != nil {
-		f := failf(exitFault, "%w", err)
+		f := exit.Failf(exit.Fault, "%w", err)
 		if errors.Is(err, routing.ErrNotFound) {
-			f.hint("--routing FILE names a matrix elsewhere")
+			f.Hint("--routing FILE names a matrix elsewhere")
 		}
 		return "", "", f
 	}
-	return path, shortPath(path), nil
+	return path, place.Short(path), nil
 }
 
 // loadMatrix finds and loads the matrix for dir, or the one that --routing names.
@@ -187,7 +189,7 @@ func bind(s *script, routingFile string, vars map[string]string) (*program, erro
 	p := &program{script: s, sources: make(map[string]*diag.Source)}
 	dir, err := s.dir()
 	if err != nil {
-		return nil, failf(exitFault, "%v", err)
+		return nil, exit.Failf(exit.Fault, "%v", err)
 	}
 	// Neither needs the other, and a short run is made of what happens before its first command.
 	src := diag.NewSource(s.name, s.text)
@@ -238,24 +240,38 @@ func variables(set []string) (map[string]string, error) {
 	for _, kv := range set {
 		name, value, ok := strings.Cut(kv, "=")
 		if !ok || name == "" {
-			return nil, usagef("--set %q: want NAME=VALUE", kv)
+			return nil, exit.Usagef("--set %q: want NAME=VALUE", kv)
 		}
 		vars[name] = value
 	}
 	return vars, nil
 }
 
-// shortPath is path relative to the working directory where that is shorter.
-func shortPath(path string) string {
-	wd, err := os.Getwd()
-	if err != nil {
-		return path
+// rulesAround returns the paths of the files that the matrix above dir is made of, its pins
+// included, and of the scripts beside it and in dir.
+func rulesAround(dir string) (paths []string) {
+	folders := []string{dir}
+	if m, _, err := loadMatrix(dir, ""); err == nil {
+		paths = append(rulesOf(resolve.Matrix(m)), m.Path)
+		folders = append(folders, m.Root)
 	}
-	rel, err := filepath.Rel(wd, path)
-	if err != nil || len(rel) >= len(path) {
-		return path
+	for _, folder := range folders {
+		entries, _ := os.ReadDir(folder) // one that cannot be read has no script that can be run
+		for _, e := range entries {
+			if filepath.Ext(e.Name()) == ".dlct" {
+				paths = append(paths, filepath.Join(folder, e.Name()))
+			}
+		}
 	}
-	return rel
+	return paths
+}
+
+// rulesOf returns the paths of the files that a matrix is made of, its pins included.
+func rulesOf(m plan.Matrix) (paths []string) {
+	for _, f := range m.Files {
+		paths = append(paths, f.Path)
+	}
+	return paths
 }
 
 // countFindings renders the numbers of errors and warnings: "2 errors, 1 warning".

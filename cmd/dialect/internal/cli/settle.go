@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/command-dialect/dialect/cmd/dialect/internal/exit"
 	"github.com/command-dialect/dialect/receipts"
 	"github.com/command-dialect/dialect/receipts/sqlite"
 )
@@ -33,7 +34,7 @@ be settled once.`,
 				status = receipts.Succeeded
 			case receipts.Succeeded, receipts.StatusFailed, receipts.NotConfigured:
 			default:
-				return usagef("--status %q: want succeeded, failed or not_configured", f.status)
+				return exit.Usagef("--status %q: want succeeded, failed or not_configured", f.status)
 			}
 			t := receipts.Settlement{Status: status, By: f.as, Timestamp: receipts.Time{Time: time.Now()}}
 			handle := receipts.Handle{

@@ -6,6 +6,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/command-dialect/dialect/cmd/dialect/internal/exit"
+	"github.com/command-dialect/dialect/cmd/dialect/internal/outfile"
 	"github.com/command-dialect/dialect/stdlib"
 )
 
@@ -32,15 +34,15 @@ dialect: how a line is written, how it is run, what to hand up.
 				u.notef("%s is there already and was left as it is", path)
 				return nil
 			}
-			if err := makeFolder(path, 0o777); err != nil {
-				return usagef("--install %s: %v", install, err)
+			if err := outfile.MakeFolder(path, 0o777); err != nil {
+				return exit.Usagef("--install %s: %v", install, err)
 			}
-			file := outfile{flag: "--install", name: path, fresh: true}
-			if err := settle(inUse{}, &file); err != nil {
+			file := outfile.File{Flag: "--install", Name: path, Fresh: true}
+			if err := outfile.Settle(outfile.InUse{}, &file); err != nil {
 				return err
 			}
-			if err := createFile(file.path, text, 0o666); err != nil {
-				return failf(exitFailed, "%v", err)
+			if err := file.Create(text, 0o666); err != nil {
+				return exit.Failf(exit.Failed, "%v", err)
 			}
 			u.notef("wrote %s", path)
 			return nil

@@ -12,6 +12,8 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
+	"github.com/command-dialect/dialect/cmd/dialect/internal/exit"
+	"github.com/command-dialect/dialect/cmd/dialect/internal/place"
 	"github.com/command-dialect/dialect/lang/diag"
 	"github.com/command-dialect/dialect/lang/resolve"
 	"github.com/command-dialect/dialect/receipts"
@@ -47,7 +49,7 @@ func newTrust(u *ui) *cobra.Command {
 		Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			if f.show && f.remove {
-				return usagef("--show and --remove exclude each other")
+				return exit.Usagef("--show and --remove exclude each other")
 			}
 			return trust(u, f.routing, f.store, f.yes, f.show, f.remove)
 		},
@@ -69,13 +71,13 @@ func trust(u *ui, routingFile, store string, yes, show, remove bool) error {
 		return err
 	}
 	if findings.Count(diag.Error) > 0 {
-		return failf(exitFault, "the matrix %s does not load: %s", m.Name, countFindings(findings)).hint("`dialect check` says what is wrong")
+		return exit.Failf(exit.Fault, "the matrix %s does not load: %s", m.Name, countFindings(findings)).Hint("`dialect check` says what is wrong")
 	}
 	pm := resolve.Matrix(m)
 	if remove {
 		was, err := policy.Remove(m.Root)
 		if err != nil {
-			return failf(exitInternal, "%v", err)
+			return exit.Failf(exit.Internal, "%v", err)
 		}
 		if !was {
 			u.notef("nothing was pinned for %s", m.Root)
@@ -84,7 +86,7 @@ func trust(u *ui, routingFile, store string, yes, show, remove bool) error {
 	}
 	old, err := policy.Load(m.Root)
 	if err != nil && show {
-		return failf(exitRefused, "%v", err)
+		return exit.Failf(exit.Refused, "%v", err)
 	}
 	_, _, state, err := trustedRules(ctx, m, "")
 	if err != nil {
@@ -102,27 +104,27 @@ func trust(u *ui, routingFile, store string, yes, show, remove bool) error {
 	}
 	for _, f := range pm.Files {
 		if !f.Absent {
-			fmt.Fprintf(u.out, "%s\n", printable(shortPath(f.Path)))
+			fmt.Fprintf(u.out, "%s\n", printable(place.Short(f.Path)))
 		}
 	}
 	if !yes {
 		if !term.IsTerminal(int(u.in.Fd())) {
-			return usagef("nothing was pinned: there is no terminal to ask on").hint("--yes pins without asking")
+			return exit.Usagef("nothing was pinned: there is no terminal to ask on").Hint("--yes pins without asking")
 		}
 		fmt.Fprint(u.err, "trust these files? [y/N] ")
 		answer, _ := bufio.NewReader(u.in).ReadString('\n')
 		if a := strings.ToLower(strings.TrimSpace(answer)); a != "y" && a != "yes" {
 			u.notef("nothing was pinned")
-			return exitStatus(exitFailed)
+			return exit.Status(exit.Failed)
 		}
 	}
 	pin, err := policy.New(pm, time.Now())
 	if err != nil {
-		return failf(exitFailed, "%v", err)
+		return exit.Failf(exit.Failed, "%v", err)
 	}
 	file, err := pin.Save()
 	if err != nil {
-		return failf(exitFailed, "the pin cannot be kept: %v", err)
+		return exit.Failf(exit.Failed, "the pin cannot be kept: %v", err)
 	}
 	fmt.Fprintf(u.out, "pinned %s in %s\n", count(len(pin.Files), "file"), file)
 	return logTrust(ctx, u, store, pin)
@@ -136,7 +138,7 @@ func logTrust(ctx context.Context, u *ui, store string, pin *policy.Pin) error {
 	}
 	rec, err := t.Record()
 	if err != nil {
-		return failf(exitInternal, "%v", err)
+		return exit.Failf(exit.Internal, "%v", err)
 	}
 	path, err := findStore(store)
 	if err != nil {
@@ -169,7 +171,7 @@ func showPin(u *ui, pin *policy.Pin, s policy.State) error {
 		return err
 	}
 	if len(s.Changes) > 0 {
-		return exitStatus(exitRefused)
+		return exit.Status(exit.Refused)
 	}
 	return nil
 }

@@ -50,6 +50,8 @@ func (u *ui) errorf(format string, args ...any) { u.say("dialect: ", format, arg
 func (u *ui) hintf(format string, args ...any)  { u.say("  hint: ", format, args...) }
 func (u *ui) notef(format string, args ...any)  { u.say("dialect: ", format, args...) }
 
+func (u *ui) note(text string) { u.notef("%s", text) }
+
 func (u *ui) say(prefix, format string, args ...any) {
 	u.mu.Lock()
 	defer u.mu.Unlock()

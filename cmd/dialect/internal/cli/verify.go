@@ -13,6 +13,9 @@ import (
 	"github.com/rogpeppe/go-internal/diff"
 	"github.com/spf13/cobra"
 
+	"github.com/command-dialect/dialect/cmd/dialect/internal/exit"
+	"github.com/command-dialect/dialect/cmd/dialect/internal/interrupt"
+	"github.com/command-dialect/dialect/cmd/dialect/internal/place"
 	"github.com/command-dialect/dialect/receipts"
 	"github.com/command-dialect/dialect/receipts/sqlite"
 	"github.com/command-dialect/dialect/receipts/verify"
@@ -77,7 +80,7 @@ func newVerify(u *ui) *cobra.Command {
 }
 
 func runVerify(u *ui, f *inquiryFlags, rev, bundle, id string) error {
-	ctx, stop := signals()
+	ctx, stop := interrupt.Context()
 	defer stop()
 	f.own = true
 	f.elsewhere = bundle != ""
@@ -86,7 +89,7 @@ func runVerify(u *ui, f *inquiryFlags, rev, bundle, id string) error {
 	var rules *unloadable
 	switch {
 	case errors.As(err, &rules):
-		q = &inquest{flags: f, nextSteps: rules.hints}
+		q = &inquest{flags: f, nextSteps: rules.Hints}
 		res, err = broken(verify.Degraded, receipts.Degraded, rules.Error()), nil
 	case err != nil:
 		return err
@@ -112,7 +115,7 @@ func runVerify(u *ui, f *inquiryFlags, rev, bundle, id string) error {
 		return err
 	}
 	if res.Verdict != verify.Verified {
-		return exitStatus(exitRefused)
+		return exit.Status(exit.Refused)
 	}
 	return nil
 }
@@ -132,7 +135,7 @@ func (q *inquest) answer(ctx context.Context, id string) (*verify.Result, error)
 	case errors.Is(err, sqlite.ErrNoStore) && q.kept == nil:
 		return broken(verify.Missing, receipts.Missing, q.noStore()), nil
 	case errors.Is(err, sqlite.ErrNoStore):
-		return broken(verify.Tampered, receipts.Missing, "a head was kept of the store "+shortPath(q.path)+", and the store is gone"), nil
+		return broken(verify.Tampered, receipts.Missing, "a head was kept of the store "+place.Short(q.path)+", and the store is gone"), nil
 	case errors.As(err, &unusable):
 		return broken(verify.Degraded, receipts.Degraded, err.Error()), nil
 	case err != nil:
@@ -158,7 +161,7 @@ func (q *inquest) answer(ctx context.Context, id string) (*verify.Result, error)
 
 // noStore says where a store was looked for.
 func (q *inquest) noStore() string {
-	text := "there is no store of receipts " + shortPath(q.path)
+	text := "there is no store of receipts " + place.Short(q.path)
 	if q.flags.store != "" {
 		return text
 	}

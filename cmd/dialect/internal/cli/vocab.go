@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/command-dialect/dialect/cmd/dialect/internal/exit"
 	"github.com/command-dialect/dialect/lang/diag"
 	"github.com/command-dialect/dialect/lang/routing"
 )
@@ -47,7 +48,7 @@ func newVocab(u *ui) *cobra.Command {
 			}
 			dir, err := os.Getwd()
 			if err != nil {
-				return failf(exitFault, "%v", err)
+				return exit.Failf(exit.Fault, "%v", err)
 			}
 			m, findings, err := loadMatrix(dir, f.routing)
 			if err != nil {
@@ -57,7 +58,7 @@ func newVocab(u *ui) *cobra.Command {
 				if err := u.diagnostics(u.err, u.errTTY, findings, matrixSources(m)); err != nil {
 					return err
 				}
-				return exitStatus(exitFailed)
+				return exit.Status(exit.Failed)
 			}
 			lines := []vocabLine{}
 			for _, b := range m.Bindings {
@@ -71,7 +72,7 @@ func newVocab(u *ui) *cobra.Command {
 				})
 			}
 			if len(lines) == 0 && len(args) == 1 {
-				return failf(exitFailed, "no line begins with %q", args[0]).hint("the verbs are: %s", strings.Join(m.Verbs(), ", "))
+				return exit.Failf(exit.Failed, "no line begins with %q", args[0]).Hint("the verbs are: %s", strings.Join(m.Verbs(), ", "))
 			}
 			if f.json {
 				return writeJSON(u, struct {

@@ -1,6 +1,6 @@
 //go:build !unix
 
-package cli
+package interrupt
 
 import "os"
 
@@ -9,4 +9,4 @@ func moreSignals() []os.Signal { return nil }
 func isStop(os.Signal) bool     { return false }
 func isHarmless(os.Signal) bool { return false }
 
-func (i *interrupts) suspend() {}
+func (i *Catcher) suspend() {}

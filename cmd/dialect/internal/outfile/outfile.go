@@ -1,7 +1,10 @@
-package cli
+// Package outfile decides whether a command may write the files that its command line names, and
+// writes them, whole or not at all.
+package outfile
 
 import (
 	"bytes"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
@@ -11,145 +14,119 @@ import (
 	"strings"
 	"syscall"
 
-	"github.com/command-dialect/dialect/lang/plan"
-	"github.com/command-dialect/dialect/lang/resolve"
+	"github.com/command-dialect/dialect/cmd/dialect/internal/exit"
+	"github.com/command-dialect/dialect/cmd/dialect/internal/place"
 	"github.com/command-dialect/dialect/lang/routing"
 	"github.com/command-dialect/dialect/runtime/archive"
 )
 
-// An outfile is a file that the user named for a command to write.
-type outfile struct {
-	flag string // "--junit"; empty for an argument
-	name string // as the user wrote it; empty for none, "-" for standard output
-	// fresh says that the file must not exist yet.
-	fresh bool
-	// stream says that the file is written while the command works: it may be a named
+// A File is a file that the user named for a command to write.
+type File struct {
+	Flag string // "--junit"; empty for an argument
+	Name string // as the user wrote it; empty for none, "-" for standard output
+	// Fresh says that the file must not exist yet.
+	Fresh bool
+	// Stream says that the file is written while the command works: it may be a named
 	// pipe that has its reader.
-	stream bool
-	// edits says that the file is one of the user's, which the command rewrites.
-	edits bool
-	// path is the place of the file without links, absolute; empty if there is no file.
-	// [settle] fills it in.
-	path string
-	// folder is the folder of path, open: a tool can put another folder, or a link, in its
-	// place before the file is written. in is what path must not be.
+	Stream bool
+	// Edits says that the file is one of the user's, which the command rewrites.
+	Edits bool
+	// Path is the place of the file without links, absolute; empty if there is no file.
+	// [Settle] fills it in.
+	Path string
+
+	// The folder of Path, open: a tool can put another folder, or a link, in its place before
+	// the file is written. in is what Path must not be.
 	folder *os.Root
-	in     inUse
+	in     InUse
 }
 
-// settle decides whether a command may write all of its outfiles, and finds their places.
+// Settle decides whether a command may write all of its files, and finds their places.
 // It owns that question for the whole command line, and is asked before anything is run,
 // written or removed.
 //
 // It refuses what is below a store (.dialect, its skills apart) or a repository (.git),
-// matrices, scripts and lists of MCP servers, what the command reads or keeps (in), a second outfile in the same place, a folder, a
+// matrices, scripts and lists of MCP servers, what the command reads or keeps (in), a second file in the same place, a folder, a
 // device, a socket, a pipe, and a place that cannot be written because of its folder or its
 // mode.
-func settle(in inUse, outs ...*outfile) error {
-	taken := make(map[string]*outfile)
+func Settle(in InUse, outs ...*File) error {
+	taken := make(map[string]*File)
 	for _, o := range outs {
-		switch o.name {
+		switch o.Name {
 		case "":
 			continue
 		case "-":
-			if o.stream {
-				return usagef("%s -: standard output has the report; name a file", o.flag)
+			if o.Stream {
+				return exit.Usagef("%s -: standard output has the report; name a file", o.Flag)
 			}
 			if other := taken["-"]; other != nil {
-				return usagef("%s and %s both go to standard output", other.flag, o.flag)
+				return exit.Usagef("%s and %s both go to standard output", other.Flag, o.Flag)
 			}
 			taken["-"] = o
 			continue
 		}
 		if err := o.settle(in); err != nil {
-			return usagef("%s: %v", strings.TrimSpace(o.flag+" "+o.name), err)
+			return exit.Usagef("%s: %v", strings.TrimSpace(o.Flag+" "+o.Name), err)
 		}
 		for _, other := range taken {
-			if sameFile(o.path, other.path) {
-				return usagef("%s and %s name the same file: %s", other.flag, o.flag, o.name)
+			if place.Same(o.Path, other.Path) {
+				return exit.Usagef("%s and %s name the same file: %s", other.Flag, o.Flag, o.Name)
 			}
 		}
-		taken[o.path] = o
+		taken[o.Path] = o
 	}
 	return nil
 }
 
-// inUse is what an outfile must not be.
-type inUse struct {
-	files []string // that the command reads; empty names count for nothing
-	store string   // path of the store; empty for none
+// InUse is what a file that is written must not be.
+type InUse struct {
+	Files []string // that the command reads; empty names count for nothing
+	Store string   // path of the store; empty for none
 }
 
-// rulesAround returns the paths of the files that the matrix above dir is made of, its pins
-// included, and of the scripts beside it and in dir.
-func rulesAround(dir string) (paths []string) {
-	folders := []string{dir}
-	if m, _, err := loadMatrix(dir, ""); err == nil {
-		paths = append(rulesOf(resolve.Matrix(m)), m.Path)
-		folders = append(folders, m.Root)
-	}
-	for _, folder := range folders {
-		entries, _ := os.ReadDir(folder) // one that cannot be read has no script that can be run
-		for _, e := range entries {
-			if filepath.Ext(e.Name()) == ".dlct" {
-				paths = append(paths, filepath.Join(folder, e.Name()))
-			}
-		}
-	}
-	return paths
-}
-
-// rulesOf returns the paths of the files that a matrix is made of, its pins included.
-func rulesOf(m plan.Matrix) (paths []string) {
-	for _, f := range m.Files {
-		paths = append(paths, f.Path)
-	}
-	return paths
-}
-
-func (o *outfile) settle(in inUse) (err error) {
+func (o *File) settle(in InUse) (err error) {
 	o.in = in
-	if o.path, err = placeOf(o.name); err != nil {
+	if o.Path, err = placeOf(o.Name); err != nil {
 		return err
 	}
-	if err := guarded(o.path); err != nil {
+	if err := guarded(o.Path); err != nil {
 		return err
 	}
-	if !o.fresh && !o.edits && isRules(o.path) {
+	if !o.Fresh && !o.Edits && isRules(o.Path) {
 		return errors.New("a report never replaces a matrix, a script or a list of MCP servers")
 	}
-	for _, name := range in.files {
-		if path, err := placeOf(name); err == nil && sameFile(o.path, path) {
+	for _, name := range in.Files {
+		if path, err := placeOf(name); err == nil && place.Same(o.Path, path) {
 			return errors.New("this command reads that file")
 		}
 	}
-	if store, err := placeOf(in.store); err == nil && ofStore(o.path, store) {
+	if store, err := placeOf(in.Store); err == nil && ofStore(o.Path, store) {
 		return errors.New("it belongs to the store of receipts")
 	}
-	info, err := os.Lstat(o.path)
+	info, err := os.Lstat(o.Path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 	case err != nil:
-		return pathError(err)
-	case o.fresh:
+		return place.Reason(err)
+	case o.Fresh:
 		return errors.New("it exists, and is never overwritten")
 	case info.IsDir():
 		return errors.New("it is a folder")
-	case info.Mode()&fs.ModeNamedPipe != 0 && o.stream:
+	case info.Mode()&fs.ModeNamedPipe != 0 && o.Stream:
 		return nil // opening it says whether somebody reads it
 	case !info.Mode().IsRegular():
 		return errors.New("it is not a regular file")
 	default:
-		f, err := os.OpenFile(o.path, os.O_WRONLY|syscall.O_NONBLOCK, 0)
+		f, err := os.OpenFile(o.Path, os.O_WRONLY|syscall.O_NONBLOCK, 0)
 		if err != nil {
-			return pathError(err)
+			return place.Reason(err)
 		}
 		f.Close()
 	}
-	if err := writableFolder(filepath.Dir(o.path)); err != nil {
+	if err := writableFolder(filepath.Dir(o.Path)); err != nil {
 		return err
 	}
-	o.folder, err = openFolder(filepath.Dir(o.path))
+	o.folder, err = openFolder(filepath.Dir(o.Path))
 	return err
 }
 
@@ -164,7 +141,7 @@ func isRules(path string) bool {
 func openFolder(dir string) (*os.Root, error) {
 	folder, err := os.OpenRoot(dir)
 	if err != nil {
-		return nil, pathError(err)
+		return nil, place.Reason(err)
 	}
 	if !isFolder(folder, dir) {
 		folder.Close()
@@ -201,13 +178,13 @@ func placeOf(name string) (string, error) {
 	}
 	if _, err := os.Lstat(path); err == nil {
 		if path, err = filepath.EvalSymlinks(path); err != nil {
-			return "", fmt.Errorf("it is a link that leads nowhere: %w", pathError(err))
+			return "", fmt.Errorf("it is a link that leads nowhere: %w", place.Reason(err))
 		}
 		return path, nil
 	}
 	dir, err := filepath.EvalSymlinks(filepath.Dir(path))
 	if err != nil {
-		return "", pathError(err)
+		return "", place.Reason(err)
 	}
 	return filepath.Join(dir, filepath.Base(path)), nil
 }
@@ -229,15 +206,15 @@ func guarded(path string) error {
 // ofStore reports whether path is a file of the store at the path store, wherever that is.
 func ofStore(path, store string) bool {
 	for _, f := range archive.Files(store) {
-		if sameFile(path, f) {
+		if place.Same(path, f) {
 			return true
 		}
 	}
 	return strings.HasPrefix(path, string(archive.Of(store))+string(filepath.Separator))
 }
 
-// makeFolder makes the folder of the file at path, and those above it that are missing.
-func makeFolder(path string, mode fs.FileMode) error {
+// MakeFolder makes the folder of the file at path, and those above it that are missing.
+func MakeFolder(path string, mode fs.FileMode) error {
 	at, err := filepath.Abs(filepath.Dir(path))
 	if err != nil {
 		return err
@@ -250,7 +227,7 @@ func makeFolder(path string, mode fs.FileMode) error {
 		at, rest = filepath.Dir(at), filepath.Join(filepath.Base(at), rest)
 	}
 	if at, err = filepath.EvalSymlinks(at); err != nil {
-		return pathError(err)
+		return place.Reason(err)
 	}
 	if err := guarded(filepath.Join(at, rest)); err != nil {
 		return err
@@ -265,73 +242,86 @@ func makeFolder(path string, mode fs.FileMode) error {
 func writableFolder(dir string) error {
 	probe, err := os.CreateTemp(dir, ".dialect-*")
 	if err != nil {
-		return fmt.Errorf("cannot write in %s: %w", shortPath(dir), pathError(err))
+		return fmt.Errorf("cannot write in %s: %w", place.Short(dir), place.Reason(err))
 	}
 	probe.Close()
 	return os.Remove(probe.Name())
 }
 
-// sameFile reports whether two resolved paths are the same file.
-func sameFile(a, b string) bool {
-	if a == b {
-		return true
-	}
-	ia, err := os.Stat(a)
-	if err != nil {
-		return false
-	}
-	ib, err := os.Stat(b)
-	return err == nil && os.SameFile(ia, ib)
-}
-
-// pathError drops the path from an error about it: the message has it already.
-func pathError(err error) error {
-	var pe *fs.PathError
-	if errors.As(err, &pe) {
-		return pe.Err
-	}
-	return err
-}
-
-// write writes a settled outfile, whole or not at all; nothing if there is none.
-func (o *outfile) write(u *ui, write func(io.Writer) error) error {
-	if o.name == "" {
+// Write writes a settled file, whole or not at all; nothing if there is none. The name "-"
+// stands for std.
+func (o *File) Write(std io.Writer, write func(io.Writer) error) error {
+	if o.Name == "" {
 		return nil
 	}
 	var b bytes.Buffer
 	if err := write(&b); err != nil {
 		return err
 	}
-	if o.name == "-" {
-		_, err := u.out.Write(b.Bytes())
+	if o.Name == "-" {
+		_, err := std.Write(b.Bytes())
 		return err
 	}
-	if err := o.replace(b.Bytes(), 0o666); err != nil {
-		return failf(exitInternal, "%v", err)
+	if err := o.Replace(b.Bytes(), 0o666); err != nil {
+		return exit.Failf(exit.Internal, "%v", err)
 	}
 	return nil
 }
 
-// replace puts text in the place of a settled outfile by a temporary file beside it, so that
+// Open opens the place of a settled stream. A pipe must have its reader already. An existing
+// file is replaced, not cut: another name of it keeps its content.
+func (o *File) Open() (io.WriteCloser, error) {
+	info, err := os.Lstat(o.Path)
+	switch {
+	case err != nil:
+	case info.Mode()&os.ModeNamedPipe != 0:
+		w, err := os.OpenFile(o.Path, os.O_WRONLY|syscall.O_NONBLOCK, 0)
+		if err != nil {
+			return nil, errors.New("nobody reads it")
+		}
+		return w, nil
+	default:
+		if err := os.Remove(o.Path); err != nil {
+			return nil, place.Reason(err)
+		}
+	}
+	return os.OpenFile(o.Path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+}
+
+// Append adds to the end of a settled file.
+func (o *File) Append(write func(io.Writer) error) error {
+	defer o.folder.Close()
+	w, err := o.folder.OpenFile(filepath.Base(o.Path), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
+	if err != nil {
+		return err
+	}
+	err = write(w)
+	if cerr := w.Close(); err == nil {
+		err = cerr
+	}
+	return err
+}
+
+// Replace puts text in the place of a settled file by a temporary file beside it, so that
 // the old content stays until the new one is whole. An existing file keeps its mode; a new
 // one gets mode less the umask.
 //
 // It writes in the folder that was settled. Where a tool has removed that folder and made another
 // one, it settles the place again.
-func (o *outfile) replace(text []byte, mode fs.FileMode) error {
+func (o *File) Replace(text []byte, mode fs.FileMode) error {
 	fail := func(err error) error {
-		return fmt.Errorf("%s was not written: %w", strings.TrimSpace(o.flag+" "+o.name), pathError(err))
+		return fmt.Errorf("%s was not written: %w", strings.TrimSpace(o.Flag+" "+o.Name), place.Reason(err))
 	}
 	defer func() { o.folder.Close() }()
-	if !isFolder(o.folder, filepath.Dir(o.path)) {
-		again := &outfile{flag: o.flag, name: o.path, edits: o.edits}
+	if !isFolder(o.folder, filepath.Dir(o.Path)) {
+		again := &File{Flag: o.Flag, Name: o.Path, Edits: o.Edits}
 		if err := again.settle(o.in); err != nil {
 			return fail(err)
 		}
 		o.folder.Close()
-		o.folder, o.path = again.folder, again.path
+		o.folder, o.Path = again.folder, again.Path
 	}
-	base := filepath.Base(o.path)
+	base := filepath.Base(o.Path)
 	f, err := createBeside(o.folder, base, mode)
 	if err != nil {
 		return fail(err)
@@ -358,7 +348,9 @@ func (o *outfile) replace(text []byte, mode fs.FileMode) error {
 // 0600, and nobody but the kernel knows the umask.
 func createBeside(folder *os.Root, base string, mode fs.FileMode) (*os.File, error) {
 	for try := 0; ; try++ {
-		name := fmt.Sprintf(".%.100s.%s", base, newRunID())
+		var b [8]byte
+		_, _ = rand.Read(b[:]) // never fails (crypto/rand)
+		name := fmt.Sprintf(".%.100s.%x", base, b)
 		f, err := folder.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
 		if !errors.Is(err, fs.ErrExist) || try == 10 {
 			return f, err
@@ -366,9 +358,9 @@ func createBeside(folder *os.Root, base string, mode fs.FileMode) (*os.File, err
 	}
 }
 
-// createFile makes a new file with text, and never replaces one; the error is then fs.ErrExist.
-func createFile(path string, text []byte, mode fs.FileMode) error {
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
+// Create writes a settled fresh file; the error is fs.ErrExist where it is there by now.
+func (o *File) Create(text []byte, mode fs.FileMode) error {
+	f, err := os.OpenFile(o.Path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
 	if err != nil {
 		return err
 	}
@@ -377,33 +369,34 @@ func createFile(path string, text []byte, mode fs.FileMode) error {
 		err = cerr
 	}
 	if err != nil {
-		os.Remove(path)
+		os.Remove(o.Path)
 	}
 	return err
 }
 
-// An edit is the new text of a file that exists.
-type edit struct {
-	path string // absolute
-	text []byte
-	told string // what to say when it is written; may be empty
+// An Edit is the new text of a file that exists.
+type Edit struct {
+	Path string // absolute
+	Text []byte
+	Told string // what to say when it is written; may be empty
 }
 
-// rewriteAll writes edits, once all of them may be written. A link stays a link.
-func rewriteAll(u *ui, edits []edit) error {
-	outs := make([]*outfile, len(edits))
+// Rewrite writes edits, once all of them may be written, and calls told for each that has
+// something to say. A link stays a link.
+func Rewrite(edits []Edit, told func(string)) error {
+	outs := make([]*File, len(edits))
 	for i, e := range edits {
-		outs[i] = &outfile{name: e.path, edits: true}
-		if err := outs[i].settle(inUse{}); err != nil {
-			return usagef("cannot write %s: %v", shortPath(e.path), err)
+		outs[i] = &File{Name: e.Path, Edits: true}
+		if err := outs[i].settle(InUse{}); err != nil {
+			return exit.Usagef("cannot write %s: %v", place.Short(e.Path), err)
 		}
 	}
 	for i, e := range edits {
-		if err := outs[i].replace(e.text, 0); err != nil {
-			return failf(exitFailed, "%v", err)
+		if err := outs[i].Replace(e.Text, 0); err != nil {
+			return exit.Failf(exit.Failed, "%v", err)
 		}
-		if e.told != "" {
-			u.notef("%s", e.told)
+		if e.Told != "" {
+			told(e.Told)
 		}
 	}
 	return nil

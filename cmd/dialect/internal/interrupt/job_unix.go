@@ -1,6 +1,6 @@
 //go:build unix
 
-package cli
+package interrupt
 
 import (
 	"bytes"
@@ -25,12 +25,12 @@ func isHarmless(s os.Signal) bool { return s == syscall.SIGCONT || s == syscall.
 
 // suspend stops the commands and then this process, as Ctrl-Z wants it; they are in
 // sessions of their own, and the terminal does not reach them. It returns when both go on.
-func (i *interrupts) suspend() {
+func (i *Catcher) suspend() {
 	if orphaned() {
 		return
 	}
 	i.drawnAway()
-	resume := i.control.Pause()
+	resume := i.Control.Pause()
 	defer resume()
 	goesOn := make(chan os.Signal, 1)
 	signal.Notify(goesOn, syscall.SIGCONT)

@@ -1,0 +1,127 @@
+// Package interrupt turns the signals of this process into what they mean for a run: the
+// first that ends it ends it gently, within the grace of its processes; the second kills
+// them at once; the third does not wait for anything. A stop stops its processes too.
+package interrupt
+
+import (
+	"context"
+	"os"
+	"os/signal"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"github.com/command-dialect/dialect/runtime/runner"
+	"github.com/command-dialect/dialect/runtime/view"
+)
+
+// A Catcher catches the signals of this process.
+type Catcher struct {
+	// Context ends with the first signal that ends a run, a [runner.Signal] as its cause.
+	Context context.Context
+	Control *runner.Control // of the run
+	// Hide takes a drawing away from the terminal; nil for none.
+	Hide atomic.Pointer[func()]
+
+	cancel context.CancelCauseFunc
+	ch     chan os.Signal
+}
+
+// Catch begins to catch signals, until Stop is called.
+func Catch() *Catcher {
+	i := &Catcher{Control: new(runner.Control), ch: make(chan os.Signal, 8)}
+	i.Context, i.cancel = context.WithCancelCause(context.Background())
+	list := []os.Signal{os.Interrupt, syscall.SIGTERM}
+	if !signal.Ignored(syscall.SIGHUP) { // nohup
+		list = append(list, syscall.SIGHUP)
+	}
+	signal.Notify(i.ch, append(list, moreSignals()...)...)
+	go i.loop()
+	return i
+}
+
+func (i *Catcher) loop() {
+	ends := 0
+	for sig := range i.ch {
+		if isStop(sig) {
+			i.suspend()
+			continue
+		}
+		if isHarmless(sig) {
+			continue
+		}
+		name := "SIGINT"
+		switch sig {
+		case syscall.SIGTERM:
+			name = "SIGTERM"
+		case syscall.SIGHUP:
+			name = "SIGHUP"
+		}
+		switch ends++; ends {
+		case 1:
+			i.cancel(runner.Signal{Name: name})
+		case 2:
+			i.Control.Kill()
+		default:
+			i.drawnAway()
+			os.Exit(statusOf(name))
+		}
+	}
+}
+
+func (i *Catcher) drawnAway() {
+	if hide := i.Hide.Load(); hide != nil {
+		(*hide)()
+	}
+}
+
+// Stop ends the catching.
+func (i *Catcher) Stop() {
+	signal.Stop(i.ch)
+	close(i.ch)
+	i.cancel(nil)
+}
+
+// Cancel ends the run as the signal would.
+func (i *Catcher) Cancel(s runner.Signal) { i.cancel(s) }
+
+// Status is the exit status of a command whose context a signal has ended.
+func Status(ctx context.Context) int {
+	sig, _ := context.Cause(ctx).(runner.Signal)
+	return statusOf(sig.Name)
+}
+
+// Bound ends this process with status if a signal has ended the run, or ends it now, and what
+// is left to print does not get read. before is called then.
+func (i *Catcher) Bound(status int, before func()) {
+	context.AfterFunc(i.Context, func() {
+		s, ok := context.Cause(i.Context).(runner.Signal)
+		if !ok {
+			return
+		}
+		if status == 0 {
+			status = statusOf(s.Name)
+		}
+		time.AfterFunc(view.Patience, func() {
+			before()
+			os.Exit(status)
+		})
+	})
+}
+
+func statusOf(name string) int {
+	switch name {
+	case "SIGTERM":
+		return 143
+	case "SIGHUP":
+		return 129
+	}
+	return 130
+}
+
+// Context returns a context that the signals that end a run cancel, with the signal as
+// its cause.
+func Context() (ctx context.Context, stop func()) {
+	i := Catch()
+	return i.Context, i.Stop
+}
