@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 
 	"golang.org/x/mod/sumdb/tlog"
@@ -15,7 +16,8 @@ import (
 // Bundle gathers records by id, with all that the gates among them cover, the starts
 // of their runs, what says of them that they are consumed, settled or accepted, and what
 // else the log knows of the trees that they ran on: failures above all.
-// With an older head it shows that the log begins with that.
+// The head is that of the log, and where what is named is signed, the last signed one: what
+// came after that is left out. With an older head it shows that the log begins with that.
 func (s *Store) Bundle(ctx context.Context, since *receipts.Head, ids ...string) (*receipts.Bundle, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -99,9 +101,22 @@ func (s *Store) bundle(ctx context.Context, since *receipts.Head, ids []string) 
 		return nil, err
 	}
 	w := &appender{s: s, ctx: ctx, head: h, nodes: make(map[int64]tlog.Hash)}
-	b := &receipts.Bundle{Schema: receipts.BundleSchema, Head: h.public().Text()}
-	if signed, _, err := receipts.ParseHead(h.note, nil); err == nil && signed == h.public() {
-		b.Head = string(h.note)
+	head := h.public()
+	b := &receipts.Bundle{Schema: receipts.BundleSchema, Head: head.Text()}
+	// Signed evidence needs the signed head; what came after that is left out.
+	if signed, _, err := receipts.ParseHead(h.note, nil); err == nil && signed.Origin == head.Origin && signed.Count <= head.Count {
+		last, isSigned := int64(-1), false
+		for _, sha := range hashes {
+			for _, e := range take {
+				if e.SHA == sha {
+					last, isSigned = max(last, e.Seq), isSigned || e.Signature != ""
+				}
+			}
+		}
+		if signed == head || isSigned && last < signed.Count {
+			head, b.Head = signed, string(h.note)
+			maps.DeleteFunc(take, func(seq int64, _ receipts.Entry) bool { return seq >= signed.Count })
+		}
 	}
 	seqs := make([]int64, 0, len(take))
 	for seq := range take {
@@ -113,19 +128,19 @@ func (s *Store) bundle(ctx context.Context, since *receipts.Head, ids []string) 
 		if reason, text := receipts.Intact(e); reason != "" {
 			return nil, &bundleError{fmt.Sprintf("the record %d (%s) %s", seq, e.SHA.Short(), text)}
 		}
-		proof, err := tlog.ProveRecord(h.count, seq, w)
+		proof, err := tlog.ProveRecord(head.Count, seq, w)
 		if err != nil {
 			return nil, err
 		}
 		b.Records = append(b.Records, receipts.BundleRecord{Seq: seq, Kind: e.Kind, Body: string(e.Body), Signature: e.Signature, Proof: notNil(proof)})
 	}
-	if since == nil || *since == h.public() {
+	if since == nil || *since == head {
 		return b, nil
 	}
-	if since.Origin != h.origin || since.Count > h.count || since.Count == 0 {
-		return nil, &bundleError{fmt.Sprintf("the kept head is of %d records of %s, and the log has %d of %s", since.Count, since.Origin, h.count, h.origin)}
+	if since.Origin != head.Origin || since.Count > head.Count || since.Count == 0 {
+		return nil, &bundleError{fmt.Sprintf("the kept head is of %d records of %s, and the bundle's of %d of %s", since.Count, since.Origin, head.Count, h.origin)}
 	}
-	proof, err := tlog.ProveTree(h.count, since.Count, w)
+	proof, err := tlog.ProveTree(head.Count, since.Count, w)
 	if err != nil {
 		return nil, err
 	}

@@ -2,9 +2,7 @@ package sqlite
 
 import (
 	"context"
-	"crypto/sha256"
 	"database/sql"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -84,12 +82,9 @@ func (s *Store) remember() (*memory, error) {
 		if m.kept = ownedBy(dir) != ownedBy(info); !m.kept && asked {
 			return nil, nil
 		}
-		name, err := filepath.EvalSymlinks(s.path)
-		if err != nil {
+		if path, err = StateFile(s.state, s.path); err != nil {
 			return nil, err
 		}
-		sum := sha256.Sum256([]byte(name))
-		path = filepath.Join(s.state, hex.EncodeToString(sum[:16])+".audit")
 	case asked || ownedBy(info) != os.Geteuid():
 		// In another user's folder nothing is written, and what stands there is not ours.
 		return nil, nil

@@ -55,6 +55,7 @@ func (q Query) lastWord(res *Result, command uint64, last *receipts.Entry) {
 	switch {
 	case r.Place != q.Place || r.Binding == "" && !q.asks(command):
 	case answerOf(last) == no:
+		res.Failures++
 		res.add(Failed, receipts.Refusal{Reason: receipts.NotSucceeded, SHA: last.SHA, Line: r.Line.Number, Step: r.Step,
 			Message: fmt.Sprintf("%s failed on this tree, and has not passed on it since: receipt %s", describe(r), last.SHA.Short())})
 	case r.Binding == "" && res.Verdict != "" && res.Verdict != Verified:
@@ -129,6 +130,9 @@ func (s *Session) last(q Query, res *Result) {
 			case accepted[f.SHA]:
 				s.reasons(res, f)
 			case f.Seq > passes[key]:
+				if first {
+					res.Failures++
+				}
 				res.no(Failed, receipts.Superseded, f.SHA, "%s failed on this tree after it had passed, receipt %s", describe(r), f.SHA.Short())
 			default:
 				if first {

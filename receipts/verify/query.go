@@ -200,7 +200,7 @@ func (s *Session) anyGate(q Query) *Result {
 		if below > 0 {
 			best.no(Missing, receipts.LevelTooLow, receipts.Hash{}, "no gate here has the level that is asked for: %s", belowText(below))
 		} else {
-			best.no(Missing, receipts.Missing, receipts.Hash{}, "no run has ended in a gate here")
+			best.no(Missing, receipts.Missing, receipts.Hash{}, "no run of a whole script has ended in a gate here")
 		}
 	}
 	if onTree {
@@ -323,7 +323,7 @@ func (s *Session) judge(q Query, e *receipts.Entry, x extent) *Result {
 			res.no(Missing, receipts.OtherPlace, m.SHA, "%s ran in another project than its gate is of", describe(r))
 		}
 		if age := q.Now.Sub(r.Timestamp.Time); q.MaxAge > 0 && age > q.MaxAge {
-			res.no(Stale, receipts.TooOld, m.SHA, "%s ran %v ago, and %v is the most", describe(r), age.Round(time.Second), q.MaxAge)
+			res.no(Stale, receipts.TooOld, m.SHA, "%s ran %v ago, and %v is the most", describe(r), age.Round(time.Millisecond), q.MaxAge)
 		}
 		if r.Binding != "" && r.Matrix != g.Matrix {
 			res.no(Policy, receipts.OtherPolicy, m.SHA, "%s is of another matrix than its gate", describe(r))
@@ -385,7 +385,7 @@ func (q Query) identify(res *Result, sha receipts.Hash, name, session, nonce str
 	}
 	switch age := q.Now.Sub(at); {
 	case age > q.MaxAge:
-		res.no(Stale, receipts.TooOld, sha, "%s is %v old, and %v is the most", name, age.Round(time.Second), q.MaxAge)
+		res.no(Stale, receipts.TooOld, sha, "%s is %v old, and %v is the most", name, age.Round(time.Millisecond), q.MaxAge)
 	case age < -time.Minute:
 		res.no(Stale, receipts.TooOld, sha, "%s is of %v in the future: a clock was set", name, (-age).Round(time.Second))
 	}

@@ -42,6 +42,9 @@ func newGate(u *ui) *cobra.Command {
 		Args:              cobra.MinimumNArgs(1),
 		ValidArgsFunction: completeIDs,
 		RunE: func(_ *cobra.Command, args []string) error {
+			if f.acceptFlaky == "REASON" {
+				return exit.Usagef("--accept-flaky REASON: say why, in your own words")
+			}
 			return gateReceipts(u, args, &f.inquiryFlags, f.keyFD, f.acceptFlaky, f.as)
 		},
 	}
@@ -81,7 +84,11 @@ func gateReceipts(u *ui, ids []string, f *inquiryFlags, keyFD, acceptFlaky, as s
 		if err := printDiff(u, q.state.Changes); err != nil {
 			return err
 		}
-		return exit.Failf(exit.Refused, "POLICY CHANGED: %s", q.Policy).Hint("%s", strings.Join(q.nextOfPolicy("ask again"), "; "))
+		f := exit.Failf(exit.Refused, "POLICY CHANGED: %s", q.Policy)
+		for _, n := range q.nextOfPolicy("dialect gate " + strings.Join(ids, " ")) {
+			f.Hint("%s", strings.TrimPrefix(n, "# "))
+		}
+		return f
 	}
 	o := q.options()
 	o.Signer = signer

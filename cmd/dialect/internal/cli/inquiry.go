@@ -58,7 +58,7 @@ func (f *inquiryFlags) add(cmd *cobra.Command) {
 	fl.SortFlags = false
 	fl.StringArrayVar(&f.require, "require", nil, "insist on the binding `NAME` (or its noun, \"verb noun\", or the whole line): each of its commands, without extra values; may be repeated (default of verify: what [verify] of the matrix says)")
 	fl.StringVar(&f.base, "base", "", "trust the matrix and the pinned files of the commit `REV` (default: your pin, else HEAD)")
-	fl.StringVar(&f.level, "level", "", "insist on who recorded: `self` (L0), or key (L1): signed by a --key")
+	fl.StringVar(&f.level, "level", "", "insist on who recorded: `self` (L0), or key (L1): signed by a --key (default: key where there is a --key)")
 	fl.StringVar(&f.maxAge, "max-age", "", "insist on a gate that is at most `AGE` old: 90m, 12h, 2d")
 	fl.BoolVar(&f.fresh, "fresh", false, "refuse results that --reuse repeated")
 	fl.StringVar(&f.session, "session", "", "insist on the session `SESSION`")
@@ -89,12 +89,14 @@ type inquest struct {
 	logs     archive.Archive
 
 	flags     *inquiryFlags
-	bundle    string                    // that is asked instead of the store
-	lines     []string                  // of what is required
-	culprit   *receipts.Receipt         // of the gravest refusal, if that is about one
-	ofCommit  func(whole string) string // how to test the commit that is asked about
-	noRecord  bool                      // the id that is asked about names no record
-	stores    []string                  // in folders below, where there is none here
+	bundle    string                      // that is asked instead of the store
+	lines     []string                    // of what is required
+	culprit   *receipts.Receipt           // of the gravest refusal, if that is about one
+	ofCommit  func(whole string) []string // how to test the commit that is asked about
+	lost      string                      // path of the matrix that HEAD has and that is gone here
+	lacks     bool                        // the commit that is asked about, or the base, has no matrix
+	noRecord  bool                        // the id that is asked about names no record
+	stores    []string                    // in folders below, where there is none here
 	nextSteps []string
 }
 
@@ -115,7 +117,13 @@ func (f *inquiryFlags) inquest(ctx context.Context, rev string) (*inquest, error
 		return nil, exit.Usagef("--max-age: %v", err)
 	}
 	switch f.level {
-	case "", "L0", "self":
+	case "":
+		if len(f.keys) > 0 { // who names a key wants its signature
+			q.Level = receipts.LevelKey
+		}
+	case "L0", "self":
+	case "L3":
+		return nil, exit.Usagef("--level L3: that is --level key with a head that you kept: --since FILE")
 	case "L1", "key":
 		if q.Level = receipts.LevelKey; len(f.keys) == 0 {
 			return nil, exit.Usagef("--level %s needs a --key: without one no signature is known", f.level)
@@ -144,11 +152,12 @@ func (f *inquiryFlags) inquest(ctx context.Context, rev string) (*inquest, error
 	case err == nil && findings.Count(diag.Error) > 0 && !lacks:
 		f := exit.Failf(exit.Refused, "the matrix %s does not load: %s", m.Name, countFindings(findings))
 		if rev != "" {
-			return nil, &unloadable{f.Hint("these are the bytes of %s; `dialect check` in a checkout of it says what is wrong", rev)}
+			return nil, &unloadable{f.Hint("%s", advice("these are the bytes of %s; `dialect check` in a checkout of it says what is wrong", rev))}
 		}
 		return nil, &unloadable{f.Hint("%s", report.Command([]string{"dialect", "check", m.Name}))}
 	case err == nil:
 		q.root, q.matrix = m.Root, resolve.Matrix(m)
+	case rev == "" && q.lose(ctx, dir, err):
 	case len(f.require) > 0 || f.base != "" || f.routing != "" || !errors.As(err, &fail) || !errors.Is(fail.Err, routing.ErrNotFound):
 		return nil, err
 	}
@@ -157,11 +166,11 @@ func (f *inquiryFlags) inquest(ctx context.Context, rev string) (*inquest, error
 		if err != nil {
 			return nil, exit.Usagef("%v", err)
 		}
-		if f.base != "" && q.Level > receipts.LevelHash && !workspace.IsHash(f.base) {
+		if f.base != "" && f.level != "" && q.Level > receipts.LevelHash && !workspace.IsHash(f.base) {
 			return nil, exit.Usagef("--base %s: at --level %s the base must be a full commit hash, since names are for the writers of the repository to move", f.base, f.level).
 				Hint("it is %s now: --base %s", state.Commit, state.Commit)
 		}
-		if lacks {
+		if q.lacks = lacks || state.Lacks; lacks {
 			state.Unseen = fmt.Sprintf("%s has no %s: nothing says what its files have to pass", rev, m.Name)
 		}
 		q.state, q.trusted, q.Policy = state, baseline, state.Complaint()
@@ -193,6 +202,30 @@ func (f *inquiryFlags) inquest(ctx context.Context, rev string) (*inquest, error
 	return q, q.present(ctx)
 }
 
+// lose reports whether no matrix was found for dir, as err says, where HEAD has one: then the
+// rules are not the trusted ones, whatever is asked.
+func (q *inquest) lose(ctx context.Context, dir string, err error) bool {
+	if q.flags.routing != "" || !errors.Is(err, routing.ErrNotFound) {
+		return false
+	}
+	c, rerr := workspace.Resolve(ctx, dir, "HEAD", workspace.Options{})
+	if rerr != nil {
+		return false
+	}
+	for at := dir; ; at = filepath.Dir(at) {
+		path := filepath.Join(at, routing.FileName)
+		if f, lerr := c.Lookup(ctx, path); lerr == nil && f.File {
+			q.lost, q.root = place.Short(path), at
+			q.state.Unseen = q.lost + " is gone: HEAD has it"
+			q.Policy = q.state.Unseen
+			return true
+		}
+		if at == filepath.Dir(at) {
+			return false
+		}
+	}
+}
+
 // strictly reports whether the flags, or a CI, ask for more than the producer's word:
 // then a pass that came after a failure on the same files is refused.
 func (f *inquiryFlags) strictly() bool {
@@ -219,7 +252,11 @@ func (q *inquest) present(ctx context.Context) error {
 		q.see(func(path string) (workspace.Found, error) { return c.Lookup(ctx, path) })
 		return nil
 	}
-	if q.Outside = !isProject(q.root); q.Outside {
+	if q.Outside = !isProject(q.root); q.Outside && q.flags.elsewhere {
+		return exit.Usagef("--bundle: there is no project here whose files it could be about").
+			Hint("ask in a clone of the repository; --tree REV asks about a commit of it")
+	}
+	if q.Outside {
 		q.NoTree = "there is no project here: no routing.toml, and no git"
 		return nil
 	}
@@ -411,11 +448,11 @@ func (q *inquest) compareCommit(ctx context.Context, g *receipts.Gate, rev strin
 		if !isHead {
 			checkout = report.Command([]string{"git", "checkout", rev}) + " && "
 		}
-		q.ofCommit = func(whole string) string {
+		q.ofCommit = func(whole string) []string {
 			if clean {
-				return checkout + whole
+				return []string{checkout + whole}
 			}
-			return "git stash --include-untracked && " + checkout + whole
+			return []string{"git stash --include-untracked && " + checkout + whole}
 		}
 	}
 	if g == nil || g.Tree == nil || s.Bytes != g.Tree.Bytes {
@@ -429,9 +466,12 @@ func (q *inquest) compareCommit(ctx context.Context, g *receipts.Gate, rev strin
 	case clean:
 		return "" // the gate says what a clone would not have
 	}
-	q.ofCommit = func(string) string { return "git add --all && git commit" }
+	q.ofCommit = func(string) []string { return []string{"git add --all && git commit"} }
 	if s.Untracked.Count == 0 {
 		return "the files that were tested are here, and are not what " + rev + " holds: commit them"
+	}
+	q.ofCommit = func(whole string) []string {
+		return []string{advice("commit them:"), "git add --all && git commit", advice("or name in a tracked .gitignore what is no part of the project, commit that, and test again:"), whole}
 	}
 	text := "the files that were tested are here, and go beyond " + rev + ": " + strings.Join(s.Untracked.Paths[:min(5, len(s.Untracked.Paths))], ", ")
 	if n := s.Untracked.Count - 5; n > 0 {

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -10,6 +11,7 @@ import (
 	"github.com/command-dialect/dialect/cmd/dialect/internal/exit"
 	"github.com/command-dialect/dialect/cmd/dialect/internal/place"
 	"github.com/command-dialect/dialect/receipts"
+	"github.com/command-dialect/dialect/receipts/sqlite"
 	"github.com/command-dialect/dialect/receipts/verify"
 	"github.com/command-dialect/dialect/runtime/history"
 	"github.com/command-dialect/dialect/runtime/policy"
@@ -106,17 +108,22 @@ func (q *inquest) script(g *receipts.Gate, members []*receipts.Entry) string {
 	return "SCRIPT"
 }
 
+// advice is a sentence among commands: a comment, where the list is pasted into a shell.
+func advice(format string, args ...any) string { return "# " + fmt.Sprintf(format, args...) }
+
 // again takes a receipt again: by its line, which the matrix binds. What `dialect exec` ran
 // is for the reader to look at first: it is whatever the writer of the store wrote.
-func (q *inquest) again(r *receipts.Receipt, sha receipts.Hash) string {
+func (q *inquest) again(r *receipts.Receipt, sha receipts.Hash) []string {
 	switch name := q.scriptOf(r.Run, r.Line.File.Text); {
 	case r.Binding == "" || r.Line.File.Text == "exec":
-		return "`" + report.Command(slices.Concat([]string{"dialect", "receipts", "show", sha.Short()}, q.storeFlags())) +
-			"` says what it ran; if that is what you want, run it again: dialect exec -- COMMAND"
+		return []string{
+			advice("see what it ran; if that is what you want, run it again: dialect exec -- COMMAND"),
+			report.Command(slices.Concat([]string{"dialect", "receipts", "show", sha.Short()}, q.storeFlags())),
+		}
 	case name != "":
-		return q.run(name + ":" + strconv.Itoa(r.Line.Number))
+		return []string{q.run(name + ":" + strconv.Itoa(r.Line.Number))}
 	}
-	return q.run("-e", r.Line.Text.Text)
+	return []string{q.run("-e", r.Line.Text.Text)}
 }
 
 // runRequired runs what is required, a line each, as a script of its own: a gate over a
@@ -128,8 +135,8 @@ func (q *inquest) runRequired(script string) string {
 	return report.Command(append([]string{"printf", `%s\n`}, q.lines...)) + " | " + q.run()
 }
 
-// next says what to do about a refusal: commands, and where a person has to decide, what
-// about. script is the one that was run, culprit the receipt that the refusal is of, or nil.
+// next says what to do about a refusal: commands, and what a person has to decide as [advice].
+// script is the one that was run, culprit the receipt that the refusal is of, or nil.
 func (q *inquest) next(refused receipts.Refusal, verdict verify.Verdict, script string, culprit *receipts.Receipt, rev string) []string {
 	whole := q.run(script)
 	switch refused.Reason {
@@ -137,42 +144,45 @@ func (q *inquest) next(refused receipts.Refusal, verdict verify.Verdict, script 
 		if culprit == nil {
 			return []string{whole}
 		}
-		list := []string{q.again(culprit, refused.SHA)}
+		list := q.again(culprit, refused.SHA)
 		if culprit.Binding != "" && culprit.Line.File.Text != "exec" && isScript(culprit.Line.File.Text) {
 			list = append(list, q.run(q.scriptFor(culprit, script)))
 		}
 		return list
 	case receipts.FlakyPass:
-		words := []string{"--accept-flaky", "REASON"}
-		text := "if what the tools depend on was installed or changed since, name it as `inputs` of the binding and run again"
+		binding := "the binding"
 		if culprit != nil && culprit.Binding != "" {
-			text = "if what the tools depend on was installed or changed since, name it as `inputs` of the binding (`" +
-				report.Command([]string{"dialect", "explain", culprit.Line.Text.Text}) + "` shows it) and run again"
+			binding += " (" + report.Command([]string{"dialect", "explain", culprit.Line.Text.Text}) + " shows it)"
 			script = q.scriptFor(culprit, script)
 		}
-		return []string{text + "; else accept it: " + q.run(append(words, script)...)}
+		return []string{
+			advice("if what the tools depend on was installed or changed since, name it as `inputs` of %s and run again; else accept it, with a reason:", binding),
+			q.run("--accept-flaky", "REASON", script),
+		}
 	case receipts.OtherPolicy:
 		return q.nextOfPolicy(whole)
 	case receipts.Outside:
 		return []string{q.runRequired(script)}
 	case receipts.NotCovered, receipts.CommandDiffers, receipts.NotFinal:
 		if q.ofCommit != nil {
-			return []string{q.ofCommit(q.runRequired(script))}
+			return q.ofCommit(q.runRequired(script))
 		}
 		return []string{q.runRequired(script)}
 	case receipts.Tampered, receipts.NotInLog:
-		return []string{q.audit() + " names what was changed; evidence that was changed cannot be mended: keep a copy of the store, move it away, and run again"}
+		return q.nextOfTampered()
 	case receipts.Degraded:
 		return []string{"dialect doctor", "mv " + report.Command([]string{place.Short(q.path), place.Short(q.path) + ".bad"}) + " && " + whole}
 	case receipts.Inexact:
-		return []string{"commit or remove what a clone of " + rev + " would not have, then: " + whole}
+		return []string{advice("commit or remove what a clone of %s would not have, then:", rev), whole}
 	case receipts.Consumed, receipts.Spent:
-		return []string{"a receipt is consumed once; make new ones: " + whole}
+		return []string{advice("a receipt is consumed once; make new ones:"), whole}
+	case receipts.LevelTooLow:
+		return []string{advice("a run counts for its key only where its commands cannot read the key, as `dialect doctor` says:"), whole}
 	case receipts.Repeated:
-		return []string{"name each receipt once"}
+		return []string{advice("name each receipt once")}
 	case receipts.NoTree:
 		if q.Tree == nil {
-			return []string{"mend what keeps the files from being read, then: " + whole}
+			return []string{advice("mend what keeps the files from being read, then:"), whole}
 		}
 	case receipts.NotReceipt:
 		return []string{report.Command(append([]string{"dialect", "receipts", "list"}, q.storeFlags()...))}
@@ -182,10 +192,10 @@ func (q *inquest) next(refused receipts.Refusal, verdict verify.Verdict, script 
 		}
 	}
 	if q.ofCommit != nil {
-		return []string{q.ofCommit(whole)}
+		return q.ofCommit(whole)
 	}
 	if culprit != nil && culprit.Line.File.Text == "exec" {
-		return []string{q.again(culprit, refused.SHA)}
+		return q.again(culprit, refused.SHA)
 	}
 	return []string{whole}
 }
@@ -202,16 +212,37 @@ func (q *inquest) nextOfPolicy(whole string) []string {
 	switch {
 	case q.Policy == "": // the gate is of other rules, the present ones are the trusted
 		return []string{whole}
+	case q.lost != "":
+		return []string{report.Command([]string{"git", "checkout", "HEAD", "--", q.lost})}
+	case q.lacks && q.flags.base != "":
+		return []string{advice("name a commit with --base that has the matrix")}
+	case q.lacks:
+		if _, err := os.Lstat(q.matrix.Path); err != nil {
+			return []string{advice("the commit was made before there was a matrix: nothing says what its files have to pass")}
+		}
+		return []string{advice("commit the matrix first:"), report.Command([]string{"git", "add", place.Short(q.matrix.Path)}) + " && git commit"}
 	case q.state.Complaint() == "":
-		return []string{"ask again: the rules changed while they were read"}
+		return []string{advice("ask again: the rules changed while they were read")}
 	case len(q.state.Changes) == 0:
-		return []string{"mend what is named, then: " + whole}
+		return []string{advice("mend what is named, then:"), whole}
 	case q.flags.base != "":
-		return []string{"review the difference, then name the commit that you trust with --base"}
+		return []string{advice("review the difference, then name the commit that you trust with --base")}
 	case q.state.Kind == policy.Pinned:
-		return []string{"review the difference, then `dialect trust` it"}
+		return []string{advice("review the difference, then pin it:"), "dialect trust"}
 	}
-	return []string{"review the difference, then commit it, name the commit that you trust with --base, or `dialect trust` it"}
+	return []string{advice("review the difference, then commit it, name the commit that you trust with --base, or pin it:"), "dialect trust"}
+}
+
+// nextOfTampered is what to do about a log that is not what was logged.
+func (q *inquest) nextOfTampered() []string {
+	list := []string{q.audit(), advice("it names what was changed; evidence that was changed cannot be mended: keep a copy of the store, move it away, and run again")}
+	if q.flags.since != "" {
+		list = append(list, advice("a new store has a new head to keep: dialect receipts checkpoint"))
+	}
+	if file, err := sqlite.StateFile(q.stateDir, q.path); q.stateDir != "" && err == nil {
+		list = append(list, advice("if it was you who replaced the store, forget the old one:"), report.Command([]string{"rm", place.Short(file)}))
+	}
+	return list
 }
 
 // audit is the command that says what was changed in the store or the bundle.
@@ -246,7 +277,7 @@ func (q *inquest) nextOf(res *verify.Result, rev string) []string {
 	first := res.Refusals[0]
 	list := q.next(first, res.Verdict, q.script(res.Body, res.Members), q.culprit, rev)
 	if first.Reason == receipts.Outside {
-		list[0] += ", or gate the receipt: " + report.Command(slices.Concat([]string{"dialect", "gate"}, q.storeFlags(), q.requireFlags(), []string{first.SHA.Short()}))
+		list = append(list, advice("or gate the receipt:"), report.Command(slices.Concat([]string{"dialect", "gate"}, q.storeFlags(), q.requireFlags(), []string{first.SHA.Short()})))
 	}
 	return list
 }
@@ -299,9 +330,9 @@ func (q *inquest) nextOfGate(d receipts.Decision, ids []string) []string {
 	gate := slices.Concat([]string{"dialect", "gate"}, q.storeFlags(), q.requireFlags())
 	switch d.Refusals[0].Reason {
 	case receipts.FlakyPass:
-		return []string{"accept it: " + report.Command(slices.Concat(gate, []string{"--accept-flaky", "REASON"}, ids))}
+		return []string{advice("accept it, with a reason:"), report.Command(slices.Concat(gate, []string{"--accept-flaky", "REASON"}, ids))}
 	case receipts.NotCovered:
-		return []string{"name a receipt of each command that is required, or run them: " + q.runRequired("SCRIPT")}
+		return []string{advice("name a receipt of each command that is required, or run them:"), q.runRequired("SCRIPT")}
 	}
 	return q.nextOfDecision(d)
 }
@@ -345,7 +376,7 @@ func badID(id string, err error) *exit.Failure {
 	case serr == nil:
 		f.Hint("verify asks about all files of the project: dialect verify")
 	default:
-		f.Hint("to ask about a commit: --tree %s; to insist on a binding: --require %[1]s", report.Command([]string{id}))
+		f.Hint("to ask about a commit: dialect verify --tree %s; to insist on a binding: --require %[1]s", report.Command([]string{id}))
 	}
 	return f
 }

@@ -518,6 +518,10 @@ func tellDecision(u *ui, d receipts.Decision, asJSON bool, done string, next ...
 			if e.Consumption != nil {
 				state = ", consumed by " + printable(e.Consumption.Who())
 			}
+			v, _ := e.Parse()
+			if g, ok := v.(*receipts.Gate); ok && !g.Final {
+				state += fmt.Sprintf("; of lines %d to %d alone", g.Covers.FirstLine, g.Covers.LastLine)
+			}
 			fmt.Fprintf(u.out, "%s %s (%s%s)\n", e.SHA, done, recordedBy(e.Level, e.Key), state)
 		}
 	} else {

@@ -144,6 +144,8 @@ func (f *runFlags) check() error {
 		return exit.Usagef("--jobs %d: want a positive number, or 0 for the number of CPUs", f.jobs)
 	case f.budget.Timeout < 0:
 		return exit.Usagef("--timeout %v: want a positive duration", f.budget.Timeout)
+	case f.acceptFlaky == "REASON":
+		return exit.Usagef("--accept-flaky REASON: say why, in your own words")
 	case f.budget.Stall < 0:
 		return exit.Usagef("--stall %v: want a positive duration", f.budget.Stall)
 	case !slices.Contains([]string{"auto", "live", "group", "stream", "tail", "none"}, f.output):

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -35,13 +36,15 @@ it. Nothing is run, and nothing is consumed.
   FLAKY                   it passed on this tree only after it had failed on it
   RAN OUTSIDE THE MATRIX  the command ran here, but not as a line of a script
   POLICY CHANGED          the matrix, or a file that it pins, is not the trusted one
-  TAMPERED                the store is not what was logged
+  TAMPERED                the log in the store is not what was logged
   DEGRADED                the store, or the matrix, cannot be read
 
-What is not VERIFIED ends in lines "next:" with the commands that lead there.
+What is not VERIFIED ends in lines "next:" with what leads there: commands, and after "# "
+what a person has to decide or do.
 
 The second line says who recorded the run, what the rules (the matrix) were compared
-with, and whether the log was kept by the verifier. A run is "recorded by itself" unless it was signed with a key that you name with --key. The rules are compared with --base, else with your pin ("dialect trust"), else with HEAD, to which an agent can
+with, and whether the log was kept by the verifier. A run is "recorded by itself" unless it was signed with a key that you name with --key; then
+what no such key signed does not count, unless --level self says so. The rules are compared with --base, else with your pin ("dialect trust"), else with HEAD, to which an agent can
 commit.
 
 With --require, --base, --level, --key or --since, and under CI, a pass that came after a
@@ -132,6 +135,8 @@ func (q *inquest) answer(ctx context.Context, id string) (*verify.Result, error)
 	s, err := sqlite.Open(ctx, q.path, o)
 	var unusable *sqlite.UnusableError
 	switch {
+	case errors.Is(err, sqlite.ErrNoStore) && q.remembered():
+		return broken(verify.Tampered, receipts.Missing, "--state knows the store "+place.Short(q.path)+", and the store is gone"), nil
 	case errors.Is(err, sqlite.ErrNoStore) && q.kept == nil:
 		return broken(verify.Missing, receipts.Missing, q.noStore()), nil
 	case errors.Is(err, sqlite.ErrNoStore):
@@ -157,6 +162,21 @@ func (q *inquest) answer(ctx context.Context, id string) (*verify.Result, error)
 	}
 	q.culprit = culprit(res, func(id string) (receipts.Entry, error) { return s.Get(ctx, id) })
 	return res, nil
+}
+
+// remembered reports whether the folder of --state, which the store's writers cannot write, has
+// something of the store.
+func (q *inquest) remembered() bool {
+	if q.stateDir == "" {
+		return false
+	}
+	protects, err := sqlite.StateProtects(q.stateDir, q.path)
+	file, ferr := sqlite.StateFile(q.stateDir, q.path)
+	if err != nil || ferr != nil || !protects {
+		return false
+	}
+	_, err = os.Lstat(file)
+	return err == nil
 }
 
 // noStore says where a store was looked for.
@@ -218,6 +238,11 @@ func (q *inquest) notes(ctx context.Context, res *verify.Result, rev string) {
 		note("1 record about these files is below the level that is asked for, and does not count")
 	case n > 1:
 		note("%d records about these files are below the level that is asked for, and do not count", n)
+	}
+	if q.stateDir != "" {
+		if protects, err := sqlite.StateProtects(q.stateDir, q.path); err == nil && !protects {
+			note("--state %s belongs to the user who owns the store: a store that is cut or replaced need not be noticed", q.stateDir)
+		}
 	}
 	if s := q.snapshot; s != nil && s.Absent.Count > 0 {
 		note("a sparse checkout left out %s: nothing that ran has seen them", count(s.Absent.Count, "file"))
@@ -449,7 +474,7 @@ type VerdictDocument struct {
 	RulesCommit string `json:"rules_commit,omitempty"` // its full hash, if it is a commit
 
 	Tree    *DocTree `json:"tree,omitempty"` // that was asked about
-	Gate    string   `json:"gate,omitempty"`
+	Gate    string   `json:"gate,omitempty"` // that the verdict rests on; where it is not VERIFIED, the one that comes nearest
 	GateSHA string   `json:"gate_sha256,omitempty"`
 	At      string   `json:"gate_timestamp,omitempty"`
 	Run     string   `json:"run,omitempty"`
@@ -458,7 +483,7 @@ type VerdictDocument struct {
 	Members []string `json:"members,omitempty"`
 	Require []string `json:"require,omitempty"` // bindings; empty: nothing required
 
-	Failures    int      `json:"failures"`     // of the commands on exactly these files
+	Failures    int      `json:"failures"`     // of the commands on exactly these files, those that refuse among them
 	EarlyEnds   int      `json:"early_ends"`   // likewise: timeouts, kills
 	OtherInputs int      `json:"other_inputs"` // failures with other inputs
 	Accepted    []string `json:"accepted,omitempty"`
@@ -467,7 +492,7 @@ type VerdictDocument struct {
 	Changed  []string  `json:"changed,omitempty"`
 	Refusals []Refusal `json:"refusals,omitempty"`
 	Notes    []string  `json:"notes,omitempty"`
-	Next     []string  `json:"next,omitempty"` // what to do: commands, and words where a person decides
+	Next     []string  `json:"next,omitempty"` // what to do: commands, and behind "# " what a person decides or does
 }
 
 // A DocTree is a state of the files.

@@ -68,7 +68,7 @@ func Serve(ctx context.Context, o Options, transport mcp.Transport) error {
 	add(ctx, s, "check", true, "Report every fault of a script and of its matrix; runs nothing.", t.check)
 	add(ctx, s, "run", false, "Run a script, or lines given as text, keep receipts, and gate on them. Returns the report, and the gate id if the gate passed.", t.run)
 	add(ctx, s, "verify", true, "Say whether the present files were tested: VERIFIED, else STALE, MISSING, FAILED and others. Runs and consumes nothing.", t.verify)
-	add(ctx, s, "consume", false, "Consume a gate, once, if it is VERIFIED for the present files; else it is refused, and left.", t.consume)
+	add(ctx, s, "consume", false, "Consume a gate, once, if it holds for the present files, as verify judges; else it is refused, and left. A gate over a part of a script is consumed too, and says so; with require it is not.", t.consume)
 	add(ctx, s, "explain", true, "Say what a line is bound to and runs, or what the code of a diagnostic means.", t.explain)
 	add(ctx, s, "vocab", true, "List the lines that the project's matrix binds.", t.vocab)
 	add(ctx, s, "log", true, "Read, page by page, what a command wrote, by the id of its receipt.", t.log)
