@@ -304,6 +304,18 @@ def step():
 		w.sh(python() + " ../cut.py")
 		return w.ask()
 	}},
+	{"the same, and then the orchestrator runs once more", func(w *world) string {
+		w.honest()
+		w.keep()
+		red(w)
+		w.start(nil, "run", "quality.dlct")
+		green(w)
+		w.start(nil, "run", "quality.dlct")
+		w.write("../cut.py", cut)
+		w.sh(python() + " ../cut.py")
+		w.start(nil, "run", "quality.dlct")
+		return w.ask()
+	}},
 	{"the same, under the signed head of before it, in a table whose inner keys mislead a second reading", func(w *world) string {
 		w.honest()
 		w.sh("cp .dialect/receipts.db ../before.db; cp .dialect/receipts.db-wal ../before.db-wal 2>/dev/null || true; echo two >extra.txt; git add .; git commit --quiet --message=two")

@@ -333,6 +333,7 @@ type Gate struct {
 	// Nested are the gates of runs that commands of this one started. They are
 	// consumed with it, and prove nothing for it: a command can write what it likes.
 	Nested []Hash `json:"nested,omitempty"`
+	Signer string `json:"signer,omitempty"` // as in [Receipt]
 }
 
 // MaxBeyond is the greatest number of reasons in [Gate.Beyond].
@@ -362,7 +363,7 @@ const MaxMembers = 512
 // are carried by digest where they are too long.
 func (g *Gate) Record() (Record, error) {
 	c := *g
-	names(&c.Run, &c.Session, &c.Nonce, &c.Policy, &c.Parent)
+	names(&c.Run, &c.Session, &c.Nonce, &c.Policy, &c.Parent, &c.Signer)
 	c.Tree, c.Beyond = g.Tree.name(), slices.Clone(g.Beyond)
 	var texts []*Datum
 	for i := range c.Beyond {
@@ -391,7 +392,7 @@ func (g *Gate) check() error {
 			return err
 		}
 	}
-	return checkNames(g.Run, g.Session, g.Nonce, g.Policy, g.Parent)
+	return checkNames(g.Run, g.Session, g.Nonce, g.Policy, g.Parent, g.Signer)
 }
 
 // GateID returns the short name of a gate receipt: "g-" and 12 hex digits. It is
@@ -406,12 +407,13 @@ type Consumption struct {
 	By        string `json:"by"` // the gate's hash, or whoever consumed
 	Purpose   string `json:"purpose,omitempty"`
 	Timestamp Time   `json:"timestamp"`
+	Signer    string `json:"signer,omitempty"` // as in [Receipt]
 }
 
 // Record returns the record of c.
 func (c *Consumption) Record() (Record, error) {
 	d := *c
-	names(&d.By)
+	names(&d.By, &d.Signer)
 	d.Purpose = short(d.Purpose, MaxText)
 	return fit(KindConsumption, &d, nil)
 }
@@ -434,7 +436,7 @@ func (c *Consumption) check() error {
 		}
 		seen[h] = true
 	}
-	return errors.Join(checkNames(c.By), checkTexts(MaxText, c.Purpose))
+	return errors.Join(checkNames(c.By, c.Signer), checkTexts(MaxText, c.Purpose))
 }
 
 // A Settlement ends a receipt that was pending, once.
@@ -445,12 +447,13 @@ type Settlement struct {
 	Handle    *Handle `json:"handle,omitempty"`
 	By        string  `json:"by"`
 	Timestamp Time    `json:"timestamp"`
+	Signer    string  `json:"signer,omitempty"` // as in [Receipt]
 }
 
 // Record returns the record of s.
 func (s *Settlement) Record() (Record, error) {
 	c := *s
-	names(&c.By)
+	names(&c.By, &c.Signer)
 	c.Handle = s.Handle.copy()
 	return fit(KindSettlement, &c, c.Handle.texts())
 }
@@ -466,7 +469,7 @@ func (s *Settlement) check() error {
 	case s.By == "":
 		return errors.New("nobody settles")
 	}
-	return checkNames(s.By)
+	return checkNames(s.By, s.Signer)
 }
 
 // A Trust is a decision of a person that a verdict rests on: that a matrix is
@@ -481,6 +484,27 @@ type Trust struct {
 	Reason    string `json:"reason,omitempty"`
 	By        string `json:"by"`
 	Timestamp Time   `json:"timestamp"`
+	Signer    string `json:"signer,omitempty"` // as in [Receipt]
+}
+
+// SignerOf returns the id of the key that a body says has signed its record; empty if it
+// says none.
+func SignerOf(body any) string {
+	switch b := body.(type) {
+	case *Run:
+		return b.Signer
+	case *Receipt:
+		return b.Signer
+	case *Gate:
+		return b.Signer
+	case *Consumption:
+		return b.Signer
+	case *Settlement:
+		return b.Signer
+	case *Trust:
+		return b.Signer
+	}
+	return ""
 }
 
 // What a [Trust] is about.
@@ -492,7 +516,7 @@ const (
 // Record returns the record of t. Files beyond what a body holds are counted in More.
 func (t *Trust) Record() (Record, error) {
 	c := *t
-	names(&c.By)
+	names(&c.By, &c.Signer)
 	c.Reason, c.Files = short(t.Reason, MaxText), slices.Clone(t.Files)
 	var texts []*Datum
 	for i := range c.Files {
@@ -522,7 +546,7 @@ func (t *Trust) check() error {
 	case t.More < 0:
 		return errors.New("a negative number of files")
 	}
-	return errors.Join(checkNames(t.What, t.By), checkTexts(MaxText, t.Reason))
+	return errors.Join(checkNames(t.What, t.By, t.Signer), checkTexts(MaxText, t.Reason))
 }
 
 // String returns the command of r as words, for people; arguments that are

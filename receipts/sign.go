@@ -172,6 +172,54 @@ func (s *Signer) Signed(msg []byte) (h Head, ours bool, err error) {
 	return h, key != "", err
 }
 
+// maxNotes bounds how many keys have a signed head in one store.
+const maxNotes = 64
+
+// SplitNotes returns the signed heads in what a store keeps of them: one of each key that
+// has signed in it, with an empty line between. What is no note is returned as it is, for
+// [ParseHead] to refuse.
+func SplitNotes(text []byte) (notes [][]byte) {
+	for len(text) > 0 && len(notes) < maxNotes {
+		end := len(text)
+		if body := bytes.Index(text, []byte("\n\n")); body >= 0 {
+			if next := bytes.Index(text[body+2:], []byte("\n\n")); next >= 0 {
+				end = body + 2 + next + 1
+			}
+		}
+		notes = append(notes, text[:end])
+		text = bytes.TrimPrefix(text[end:], []byte("\n"))
+	}
+	return notes
+}
+
+// PutNote returns the signed heads of a store with the new one of s in the place of its
+// last one.
+func (s *Signer) PutNote(text, note []byte) ([]byte, error) {
+	out := bytes.Clone(note)
+	others := 0
+	for _, n := range SplitNotes(text) {
+		if NoteSigner(n) == s.ID() {
+			continue
+		}
+		if others++; others == maxNotes {
+			return nil, fmt.Errorf("%d other keys have signed heads of this store, and there is no room for one more", others)
+		}
+		out = append(append(out, '\n'), n...)
+	}
+	return out, nil
+}
+
+// NoteSigner returns the id of the key that a signed head names, as [Signer.ID] has it, without
+// looking whether the signature holds; empty if it names none, or several.
+func NoteSigner(msg []byte) string {
+	var unknown *note.UnverifiedNoteError
+	if _, err := note.Open(msg, note.VerifierList()); !errors.As(err, &unknown) || len(unknown.Note.UnverifiedSigs) != 1 {
+		return ""
+	}
+	sig := unknown.Note.UnverifiedSigs[0]
+	return fmt.Sprintf("%s+%08x", sig.Name, sig.Hash)
+}
+
 // ParseHead parses the text of a head, signed or not. key names the key of keys
 // that signed it; it is empty if none did, and a signature that is there but does
 // not hold is an error.

@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -103,19 +104,26 @@ func (s *Store) bundle(ctx context.Context, since *receipts.Head, ids []string) 
 	w := &appender{s: s, ctx: ctx, head: h, nodes: make(map[int64]tlog.Hash)}
 	head := h.public()
 	b := &receipts.Bundle{Schema: receipts.BundleSchema, Head: head.Text()}
-	// Signed evidence needs the signed head; what came after that is left out.
-	if signed, _, err := receipts.ParseHead(h.note, nil); err == nil && signed.Origin == head.Origin && signed.Count <= head.Count {
-		last, isSigned := int64(-1), false
-		for _, sha := range hashes {
-			for _, e := range take {
-				if e.SHA == sha {
-					last, isSigned = max(last, e.Seq), isSigned || e.Signature != ""
-				}
-			}
+	// Signed evidence needs the signed head of its key; what came after that is left out.
+	last, signer := int64(-1), ""
+	for _, e := range take {
+		if !slices.Contains(hashes, e.SHA) {
+			continue
 		}
-		if signed == head || isSigned && last < signed.Count {
-			head, b.Head = signed, string(h.note)
+		last = max(last, e.Seq)
+		if v, _ := e.Parse(); e.Signature != "" {
+			signer = cmp.Or(receipts.SignerOf(v), signer)
+		}
+	}
+	for _, n := range receipts.SplitNotes(h.note) {
+		signed, _, err := receipts.ParseHead(n, nil)
+		if err != nil || signed.Origin != head.Origin || signed.Count > head.Count || signed.Count <= last {
+			continue
+		}
+		if signed == h.public() && signer == "" || receipts.NoteSigner(n) == signer {
+			head, b.Head = signed, string(n)
 			maps.DeleteFunc(take, func(seq int64, _ receipts.Entry) bool { return seq >= signed.Count })
+			break
 		}
 	}
 	seqs := make([]int64, 0, len(take))

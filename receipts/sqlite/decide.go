@@ -2,8 +2,6 @@ package sqlite
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"slices"
 
 	"github.com/command-dialect/dialect/receipts"
@@ -86,7 +84,7 @@ func (w *appender) accept(g receipts.GateRequest, d *receipts.Decision) error {
 		by = g.Run
 	}
 	for some := range slices.Chunk(d.Accepted, receipts.MaxMembers) {
-		rec, err := (&receipts.Trust{Version: 1, What: receipts.TrustFlaky, Receipts: some, Reason: g.AcceptFlaky, By: by, Timestamp: g.At}).Record()
+		rec, err := (&receipts.Trust{Version: 1, What: receipts.TrustFlaky, Receipts: some, Reason: g.AcceptFlaky, By: by, Timestamp: g.At, Signer: w.s.signerID()}).Record()
 		if err != nil {
 			return err
 		}
@@ -122,6 +120,7 @@ func (w *appender) gate(g receipts.GateRequest, members []receipts.Hash, d *rece
 }
 
 func (w *appender) gateOf(g *receipts.Gate, consumed []receipts.Hash) (receipts.Hash, error) {
+	g.Signer = w.s.signerID()
 	rec, err := g.Record()
 	if err != nil {
 		return receipts.Hash{}, err
@@ -133,7 +132,7 @@ func (w *appender) gateOf(g *receipts.Gate, consumed []receipts.Hash) (receipts.
 	if len(consumed) == 0 {
 		return sha, nil
 	}
-	c := &receipts.Consumption{Version: 1, Consumed: consumed, By: sha.String(), Purpose: "gate", Timestamp: g.Timestamp}
+	c := &receipts.Consumption{Version: 1, Consumed: consumed, By: sha.String(), Purpose: "gate", Timestamp: g.Timestamp, Signer: w.s.signerID()}
 	crec, err := c.Record()
 	if err != nil {
 		return receipts.Hash{}, err
@@ -192,7 +191,7 @@ func (s *Store) Consume(ctx context.Context, c ConsumeRequest) (receipts.Decisio
 		}
 		for len(hashes) > 0 {
 			n := min(len(hashes), receipts.MaxMembers)
-			rec, err := (&receipts.Consumption{Version: 1, Consumed: hashes[:n], By: c.By, Purpose: c.Purpose, Timestamp: c.At}).Record()
+			rec, err := (&receipts.Consumption{Version: 1, Consumed: hashes[:n], By: c.By, Purpose: c.Purpose, Timestamp: c.At, Signer: s.signerID()}).Record()
 			if err != nil {
 				return err
 			}
@@ -210,72 +209,40 @@ func (s *Store) Consume(ctx context.Context, c ConsumeRequest) (receipts.Decisio
 	return d, nil
 }
 
-// Settle ends a receipt that is pending, once, by a new record.
+// Settle ends a receipt that is pending, once, by a new record. One that a key signed can be
+// settled again by a key where somebody without one has settled it.
 func (s *Store) Settle(ctx context.Context, id string, t receipts.Settlement) (receipts.Decision, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var d receipts.Decision
+	level := receipts.LevelHash
+	if s.signer != nil {
+		level = s.signer.Level()
+	}
 	err := s.immediate(ctx, func() error {
-		d = receipts.Decision{}
-		e, ok, err := s.find(ctx, id, &d)
-		if err != nil || !ok {
+		err := s.unsaved(ctx, func(v *verify.Session) (err error) {
+			d, err = v.Unsettled(id, level)
+			return err
+		})
+		if err != nil || !d.Passed() {
 			return err
 		}
-		no := func(reason receipts.Reason, text string) {
-			d.Refusals = append(d.Refusals, receipts.Refusal{Reason: reason, SHA: e.SHA, Message: e.SHA.Short() + " " + text})
+		t.Version, t.Receipt, t.Signer = 1, d.Records[0].SHA, s.signerID()
+		rec, err := t.Record()
+		if err != nil {
+			return err
 		}
-		if reason, text := receipts.Intact(e); reason != "" {
-			no(reason, text)
-			return nil
+		w, err := s.beginAppend(ctx)
+		if err != nil {
+			return err
 		}
-		v, _ := e.Parse()
-		r, ok := v.(*receipts.Receipt)
-		switch {
-		case !ok:
-			no(receipts.NotReceipt, "is no receipt")
-		case r.Status != receipts.Pending:
-			no(receipts.Repeated, fmt.Sprintf("is not pending: it says %s", r.Status))
-		case e.Settlement != nil:
-			no(receipts.Repeated, fmt.Sprintf("was settled as %s by %s at %s", e.Settlement.Status, e.Settlement.By, e.Settlement.Timestamp))
-		default:
-			t.Version, t.Receipt = 1, e.SHA
-			rec, err := t.Record()
-			if err != nil {
-				return err
-			}
-			w, err := s.beginAppend(ctx)
-			if err != nil {
-				return err
-			}
-			if err := w.append(rec); err != nil {
-				return err
-			}
-			return w.finish()
+		if err := w.append(rec); err != nil {
+			return err
 		}
-		return nil
+		return w.finish()
 	})
 	if err != nil {
 		return receipts.Decision{}, s.unusable(err)
 	}
 	return d, nil
-}
-
-// find gets a record for a decision: what is not found is a refusal.
-func (s *Store) find(ctx context.Context, id string, d *receipts.Decision) (receipts.Entry, bool, error) {
-	e, err := s.get(ctx, id)
-	var bad *IDError
-	var none *NotFoundError
-	var many *AmbiguousError
-	switch {
-	case errors.As(err, &bad), errors.As(err, &none), errors.As(err, &many):
-		d.Refusals = append(d.Refusals, receipts.Refusal{Reason: receipts.Missing, Message: fmt.Sprint(err)})
-		return e, false, nil
-	case err != nil:
-		return e, false, err
-	}
-	if len(d.Records) == 0 || e.Level < d.Level {
-		d.Level = e.Level
-	}
-	d.Records = append(d.Records, e)
-	return e, true, nil
 }

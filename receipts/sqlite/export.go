@@ -58,9 +58,9 @@ func (s *Store) Checkpoint(ctx context.Context) (receipts.Head, []byte, error) {
 	if err != nil {
 		return receipts.Head{}, nil, s.unusable(err)
 	}
-	if h.note != nil {
-		if signed, _, err := receipts.ParseHead(h.note, nil); err == nil && signed == h.public() {
-			return signed, h.note, nil
+	for _, n := range receipts.SplitNotes(h.note) {
+		if signed, _, err := receipts.ParseHead(n, nil); err == nil && signed == h.public() {
+			return signed, n, nil
 		}
 	}
 	return h.public(), []byte(h.public().Text()), nil

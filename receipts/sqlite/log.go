@@ -10,6 +10,7 @@ import (
 	"golang.org/x/mod/sumdb/tlog"
 
 	"github.com/command-dialect/dialect/receipts"
+	"github.com/command-dialect/dialect/receipts/verify"
 )
 
 // A head is the state of the log: how many records, and the root over them.
@@ -17,7 +18,7 @@ type head struct {
 	origin string
 	count  int64
 	root   tlog.Hash
-	note   []byte // the last head that was signed; nil if none was
+	note   []byte // the last signed head of each key; nil if none was
 }
 
 func (h head) public() receipts.Head {
@@ -34,6 +35,14 @@ type appender struct {
 	// wrote are the records that this transaction promises, by hash; -1 stands for one
 	// that the store held before.
 	wrote map[receipts.Hash]int64
+}
+
+// signerID is the id of the key that the store signs with; empty without one.
+func (s *Store) signerID() string {
+	if s.signer == nil {
+		return ""
+	}
+	return s.signer.ID()
 }
 
 func (s *Store) beginAppend(ctx context.Context) (*appender, error) {
@@ -54,36 +63,62 @@ func (s *Store) beginAppend(ctx context.Context) (*appender, error) {
 // is not signed, and not appended to, again.
 var ErrRewritten = errors.New("its log was rewritten since this key signed it last")
 
-// checkSigned holds the log against the last head that the signer knows: that
-// which this process has signed, else the one in the store. What others appended
-// since is not signed by appending after it; each record has its own signature.
+// checkSigned holds the log against the heads that the signer knows: the last one that this
+// process has signed, and its own in the store. What others appended since is not signed by
+// appending after it, as each record has its own signature; but nothing that the key itself
+// has signed can be there, since its head covers it: records before that were cut out then.
 func (w *appender) checkSigned() error {
-	last := w.s.last
-	if last.Origin == "" {
-		if w.head.note == nil {
-			return nil
-		}
-		h, ours, err := w.s.signer.Signed(w.head.note)
+	var known []receipts.Head
+	if w.s.last.Origin != "" {
+		known = append(known, w.s.last)
+	}
+	for _, n := range receipts.SplitNotes(w.head.note) {
+		h, ours, err := w.s.signer.Signed(n)
 		if err != nil {
 			return fmt.Errorf("%w: %v", ErrRewritten, err)
 		}
-		if !ours {
-			return nil // another key's: that is for whoever verifies
+		if ours {
+			known = append(known, h)
 		}
-		last = h
 	}
-	if last == w.head.public() {
+	covered := int64(0)
+	for _, h := range known {
+		covered = max(covered, h.Count)
+		if h == w.head.public() {
+			continue
+		}
+		if h.Origin != w.head.origin || h.Count > w.head.count {
+			return fmt.Errorf("%w: it signed %d records, and there are %d", ErrRewritten, h.Count, w.head.count)
+		}
+		root, err := tlog.TreeHash(h.Count, w)
+		if err != nil {
+			return err
+		}
+		if root != h.Root {
+			return fmt.Errorf("%w: the first %d records are others", ErrRewritten, h.Count)
+		}
+	}
+	if covered == w.head.count {
 		return nil
 	}
-	if last.Origin != w.head.origin || last.Count > w.head.count {
-		return fmt.Errorf("%w: it signed %d records, and there are %d", ErrRewritten, last.Count, w.head.count)
-	}
-	root, err := tlog.TreeHash(last.Count, w)
-	if err != nil {
+	next, signed := covered, int64(-1)
+	err := sqlLog{w.s}.Records(w.ctx, covered, func(r verify.Raw) bool {
+		if r.Seq != next {
+			return false
+		}
+		next++
+		if _, key := r.Signature.Check(w.head.origin, receipts.Record{Kind: r.Kind, Body: r.Body}.SHA(), w.s.signer.Keys()); key != "" {
+			signed = r.Seq
+		}
+		return signed < 0
+	})
+	switch {
+	case err != nil:
 		return err
-	}
-	if root != last.Root {
-		return fmt.Errorf("%w: the first %d records are others", ErrRewritten, last.Count)
+	case signed >= 0:
+		return fmt.Errorf("%w: it signed record %d, and no head that covers it", ErrRewritten, signed)
+	case next != w.head.count:
+		return fmt.Errorf("%w: record %d is missing", ErrRewritten, next)
 	}
 	return nil
 }
@@ -353,7 +388,11 @@ func (w *appender) finish() error {
 	if w.s.signer != nil {
 		// The note says: this is the log that the key saw. Who made a record is said
 		// by the record's own signature.
-		if w.head.note, err = w.s.signer.SignHead(w.head.public()); err != nil {
+		note, err := w.s.signer.SignHead(w.head.public())
+		if err == nil {
+			w.head.note, err = w.s.signer.PutNote(w.head.note, note)
+		}
+		if err != nil {
 			return err
 		}
 		w.s.next = w.head.public()

@@ -39,7 +39,8 @@ func (s *Store) session(ctx context.Context, f func(*verify.Session) error) (sav
 	}
 	return func() {
 		s.before = v
-		if s.memory != nil && s.memory.own {
+		// In the verifier's own folder it is for the verifier to forget a store that was replaced.
+		if s.memory != nil && s.memory.own && !(s.state != "" && v.Replaced()) {
 			// One that is older than it could be costs the next verification time, no more.
 			_ = v.Save(s.memory.Memory)
 		}

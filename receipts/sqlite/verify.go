@@ -78,7 +78,8 @@ type audited struct {
 	sha                               receipts.Hash
 	kind                              receipts.Kind
 	signature                         receipts.Signature
-	consumption, settlement, accepted int64 // index of the record that says so; -1 for none
+	signer                            string // that the body names
+	consumption, settlement, accepted int64  // index of the record that says so; -1 for none
 	by                                string
 
 	row                                           bool // the projection has one
@@ -148,6 +149,7 @@ func (r *auditRow) compute() {
 	rec := receipts.Record{Kind: r.kind, Body: r.body}
 	r.hash, r.leaf = rec.SHA(), rec.Leaf()
 	r.made, r.err = rec.Parse()
+	r.signer = receipts.SignerOf(r.made)
 }
 
 // says reports whether the row of the projection says what the record says.
@@ -277,10 +279,13 @@ func (a *auditor) follow(seq int64, body any) {
 			return nil
 		}
 		d := &a.all[at]
-		if p := *field(d); p >= 0 && does != "accepts" {
+		// A key may settle after somebody without one: who judges takes the stronger.
+		if p := *field(d); p >= 0 && does == "consumes" {
 			a.find(seq, a.all[seq].sha, "record %d %s %s, and record %d did before", seq, does, h.Short(), p)
 		}
-		*field(d) = seq
+		if does != "settles" || *field(d) < 0 {
+			*field(d) = seq
+		}
 		return d
 	}
 	switch b := body.(type) {
@@ -345,13 +350,13 @@ func (a *auditor) beginsWith(h receipts.Head, what string) {
 
 // signatures holds the records and the signed head against keys.
 func (a *auditor) signatures(keys note.Verifiers) {
-	if a.head.note != nil {
-		h, key, err := receipts.ParseHead(a.head.note, keys)
+	for _, n := range receipts.SplitNotes(a.head.note) {
+		h, key, err := receipts.ParseHead(n, keys)
 		switch {
 		case err != nil:
 			a.find(-1, receipts.Hash{}, "the signed head cannot be trusted: %v", err)
 		case key != "":
-			a.Signed = h.Count
+			a.Signed = max(a.Signed, h.Count)
 			a.beginsWith(h, "signed")
 		}
 	}
@@ -372,6 +377,10 @@ func (a *auditor) signatures(keys note.Verifiers) {
 			continue
 		}
 		a.Unsigned++
+		if receipts.KnowsKey(keys, d.signer) {
+			a.find(int64(i), d.sha, "record %d says that %s signed it, and has no signature of that key: it was taken away", i, d.signer)
+			continue
+		}
 		if int64(i) < a.Signed {
 			a.Findings = append(a.Findings, Finding{Seq: int64(i), SHA: d.sha, Unsigned: true,
 				Message: fmt.Sprintf("record %d (%s %s) is not signed, and the signed head covers it: whoever had no key wrote it, its level is L0", i, d.kind, d.sha.Short())})

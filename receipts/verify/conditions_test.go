@@ -587,3 +587,163 @@ func TestCovered(t *testing.T) {
 		t.Errorf("a signed record past the signed head: %s", told(res))
 	}
 }
+
+// TestSettlementStripped takes the signature of a settlement away: in the store, or of one look
+// at it. The failure that it says must not be left out for its level.
+func TestSettlementStripped(t *testing.T) {
+	boss, keys := newSigner(t)
+	for _, first := range []bool{false, true} {
+		for _, more := range []int{0, fewRecords} {
+			m := newMaker(t)
+			m.sign = boss
+			settled := func() receipts.Hash {
+				h := m.receipt(func(r *receipts.Receipt) { r.Status = receipts.Pending })
+				return m.add(&receipts.Settlement{Version: 1, Receipt: h, Status: receipts.StatusFailed, By: "ci", Timestamp: m.now(), Signer: boss.ID()})
+			}
+			var x receipts.Hash
+			if first {
+				x = settled()
+			}
+			m.gate([]receipts.Hash{m.receipt()})
+			if !first {
+				x = settled()
+			}
+			m.sign = nil
+			for range more {
+				m.receipt(of("vet"))
+			}
+			m.signHead(boss)
+			kept := m.head()
+			o := Options{Keys: keys, Kept: &kept}
+			if res := ask(t, m.open(o), asked(strict, signed)); res.Verdict != map[bool]Verdict{true: Flaky, false: Failed}[first] {
+				t.Errorf("honest: %s", told(res))
+			}
+			bare := func(r Raw) (Raw, bool) {
+				if (receipts.Record{Kind: r.Kind, Body: r.Body}).SHA() == x {
+					r.Signature = ""
+				}
+				return r, true
+			}
+			if more > 0 { // it is read again
+				m.log.reread = bare
+			} else {
+				for i, r := range m.log.recs {
+					m.log.recs[i], _ = bare(r)
+				}
+			}
+			if res := ask(t, m.open(o), asked(strict, signed)); res.Verdict != Tampered {
+				t.Errorf("settled first %v, %d more: %s", first, more, told(res))
+			}
+		}
+	}
+}
+
+// TestNamesItsSigner takes the signature of a record of each kind away, and looks at it.
+func TestNamesItsSigner(t *testing.T) {
+	boss, keys := newSigner(t)
+	id := boss.ID()
+	none := receipts.Hash{1}
+	for kind, b := range map[receipts.Kind]recorder{
+		receipts.KindRun:         &receipts.Run{Version: 1, Run: "r-2", Session: "s", Planned: []receipts.Planned{}, Signer: id},
+		receipts.KindGate:        &receipts.Gate{Version: 1, Run: "r-2", Session: "s", Members: []receipts.Hash{}, Signer: id},
+		receipts.KindConsumption: &receipts.Consumption{Version: 1, Consumed: []receipts.Hash{none}, By: "x", Signer: id},
+		receipts.KindSettlement:  &receipts.Settlement{Version: 1, Receipt: none, Status: receipts.Succeeded, By: "x", Signer: id},
+		receipts.KindTrust:       &receipts.Trust{Version: 1, What: receipts.TrustFlaky, Receipts: []receipts.Hash{none}, Reason: "x", By: "x", Signer: id},
+	} {
+		m := newMaker(t)
+		sha := m.add(b)
+		s := m.open(Options{Keys: keys})
+		if _, err := s.Entry(sha.String()); err == nil || !strings.Contains(err.Error(), "it was taken away") {
+			t.Errorf("%s: %v", kind, err)
+		}
+	}
+}
+
+// TestTwoSigners has another key sign the head after the first one.
+func TestTwoSigners(t *testing.T) {
+	boss, keys := newSigner(t)
+	other, _ := newSigner(t)
+	m := newMaker(t)
+	m.sign = boss
+	m.gate([]receipts.Hash{m.receipt()})
+	m.signHead(boss)
+	first := m.log.note
+	m.sign = other
+	m.receipt(of("vet"))
+	m.signHead(other)
+	var err error
+	if m.log.note, err = other.PutNote(first, m.log.note); err != nil {
+		t.Fatal(err)
+	}
+	if res := ask(t, m.open(Options{Keys: keys}), asked(strict, signed)); res.Verdict != Verified {
+		t.Errorf("%s", told(res))
+	}
+	if n := len(receipts.SplitNotes(m.log.note)); n != 2 {
+		t.Errorf("%d signed heads", n)
+	}
+}
+
+// TestMemberWithoutTree has the command of a member that does not say what it ran on fail later.
+func TestMemberWithoutTree(t *testing.T) {
+	m := newMaker(t)
+	a := m.receipt(of("vet"), func(r *receipts.Receipt) { r.Workspace = nil })
+	m.gate([]receipts.Hash{m.receipt(), a})
+	if res := ask(t, m.open(Options{}), asked(strict)); res.Verdict != Verified {
+		t.Errorf("before: %s", told(res))
+	}
+	m.receipt(of("vet"), failing)
+	if res := ask(t, m.open(Options{}), asked(strict)); res.Verdict != Failed {
+		t.Errorf("after: %s", told(res))
+	}
+}
+
+// TestRetries has a later attempt pass: it excuses an attempt of its own step, and no other
+// failure.
+func TestRetries(t *testing.T) {
+	second := func(r *receipts.Receipt) { r.Attempt, r.Run = 2, "r-2" }
+	for name, c := range map[string]struct {
+		fails func(*receipts.Receipt)
+		want  Verdict
+	}{
+		"of its own step":    {func(r *receipts.Receipt) { r.Run = "r-2" }, Verified},
+		"of another step":    {func(r *receipts.Receipt) { r.Run, r.Step = "r-2", "2" }, Flaky},
+		"of another run":     {func(r *receipts.Receipt) {}, Flaky},
+		"of another binding": {func(r *receipts.Receipt) { r.Binding = "check_more" }, Flaky},
+	} {
+		m := newMaker(t)
+		m.receipt(failing, c.fails)
+		m.gate([]receipts.Hash{m.receipt(second)})
+		if res := ask(t, m.open(Options{}), asked(strict)); res.Verdict != c.want {
+			t.Errorf("%s: %s, want %s", name, told(res), c.want)
+		}
+	}
+}
+
+// TestOtherStoreNow opens a second session of a process over another log.
+func TestOtherStoreNow(t *testing.T) {
+	m, n := newMaker(t), newMaker(t)
+	m.receipt()
+	before := m.open(Options{})
+	n.log.origin = "dialect/other"
+	n.gate([]receipts.Hash{n.receipt()})
+	if res := ask(t, n.open(Options{Before: before}), asked()); res.Verdict != Tampered {
+		t.Errorf("%s", told(res))
+	}
+}
+
+// TestNotesGoOn asks twice in one process where the memory is of another store.
+func TestNotesGoOn(t *testing.T) {
+	m, n, f := newMaker(t), newMaker(t), memoryFile(t)
+	m.gate([]receipts.Hash{m.receipt()})
+	m.remember(f, Options{})
+	n.log.origin = "dialect/other"
+	n.gate([]receipts.Hash{n.receipt()})
+	o := Options{Memory: recollect(t, f)}
+	for range 2 {
+		s := n.open(o)
+		if res := ask(t, s, asked()); !strings.Contains(strings.Join(res.Notes, "\n"), "another store stood here") || !s.Replaced() {
+			t.Errorf("%q", res.Notes)
+		}
+		o.Before = s
+	}
+}

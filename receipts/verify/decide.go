@@ -105,6 +105,7 @@ func (s *Session) Gather(g *receipts.GateRequest, q Query, ids ...string) (refus
 		if e == nil {
 			return nil // Decide says why
 		}
+		s.follow(map[receipts.Hash]*receipts.Entry{e.SHA: e}) // which lowers the level of what a weaker record settled
 		x := receipts.Expectation{SHA: e.SHA, Step: fmt.Sprint(i + 1), Required: true}
 		if r := receipt(e); r != nil {
 			x.Binding = r.Binding
@@ -416,6 +417,38 @@ func (s *Session) Validate(ids ...string) (receipts.Decision, error) {
 	return d, s.err
 }
 
+// Unsettled returns the pending receipt that id names, if it can be settled by a record of a
+// level: it was not settled yet, or by one below its own level that this one goes before.
+func (s *Session) Unsettled(id string, level int) (receipts.Decision, error) {
+	var d receipts.Decision
+	if s.refuse(&d) {
+		return d, s.err
+	}
+	e := s.pick(id, &d)
+	if e == nil {
+		s.refuse(&d)
+		return d, s.err
+	}
+	own := e.Level
+	s.follow(map[receipts.Hash]*receipts.Entry{e.SHA: e})
+	if s.refuse(&d) {
+		return d, s.err
+	}
+	d.Records[0] = *e
+	no := func(reason receipts.Reason, format string, args ...any) {
+		d.Refusals = append(d.Refusals, receipts.Refusal{Reason: reason, SHA: e.SHA, Message: e.SHA.Short() + " " + fmt.Sprintf(format, args...)})
+	}
+	switch r, t := receipt(e), e.Settlement; {
+	case r == nil:
+		no(receipts.NotReceipt, "is no receipt")
+	case r.Status != receipts.Pending:
+		no(receipts.Repeated, "is not pending: it says %s", r.Status)
+	case t != nil && (e.Level == own || level <= e.Level):
+		no(receipts.Repeated, "was settled as %s by %s at %s", t.Status, t.By, t.Timestamp)
+	}
+	return d, s.err
+}
+
 // pick finds a record for a decision: what is not found is a refusal.
 func (s *Session) pick(id string, d *receipts.Decision) *receipts.Entry {
 	seq, err := s.find(id)
@@ -487,7 +520,7 @@ func (s *Session) Passed(command receipts.Hash, dir, place receipts.Datum, t rec
 	}
 	s.follow(map[receipts.Hash]*receipts.Entry{e.SHA: e})
 	r := receipt(e)
-	if r == nil || !h.ofTree(r) || r.Command != command || receipts.Valid(*e) != nil {
+	if r == nil || !h.ofTree(r) || r.Command != command || r.Dir != dir || r.Place != place || receipts.Valid(*e) != nil {
 		return receipts.Entry{}, false, s.err
 	}
 	return *e, true, s.err

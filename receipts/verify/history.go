@@ -105,7 +105,7 @@ func (s *Session) last(q Query, res *Result) {
 		}
 		s.executableNote(res, m, r)
 		key := commandKey(r.Command, r.Dir, r.Place)
-		if l := (line{key, r.Binding, r.Inputs}); r.Workspace == nil || asked[l] {
+		if l := (line{key, r.Binding, r.Inputs}); asked[l] {
 			continue
 		} else {
 			asked[l] = true
@@ -118,7 +118,7 @@ func (s *Session) last(q Query, res *Result) {
 		}
 		failures := h.ends(key, no, q.Level, res.below)
 		accepted := s.accepted(failures)
-		allowed := r.Attempt > 1 || slices.ContainsFunc(q.Require, func(n Requirement) bool { return n.Binding == r.Binding && n.Flaky })
+		flaky := slices.ContainsFunc(q.Require, func(n Requirement) bool { return n.Binding == r.Binding && n.Flaky })
 		for _, f := range failures {
 			first := !counted[f.SHA]
 			counted[f.SHA] = true
@@ -138,7 +138,10 @@ func (s *Session) last(q Query, res *Result) {
 				if first {
 					res.Failures++
 				}
-				if q.Strict && !allowed {
+				fr := receipt(f)
+				// A later attempt of the same step says that its binding has retries.
+				retried := r.Attempt > 1 && fr.Run == r.Run && fr.Step == r.Step
+				if q.Strict && !retried && !(flaky && fr.Binding == r.Binding) {
 					res.no(Flaky, receipts.FlakyPass, f.SHA, "%s passed on this tree only after it had failed on it, receipt %s", describe(r), f.SHA.Short())
 				}
 			}

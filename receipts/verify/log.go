@@ -32,7 +32,7 @@ type Log interface {
 // A State is what a log says of itself.
 type State struct {
 	receipts.Head
-	Note []byte // the last signed head; nil if none was
+	Note []byte // the last signed head of each key, see [receipts.SplitNotes]; nil if none was
 }
 
 // A Raw is a record as a log hands it out.
@@ -88,6 +88,7 @@ type Session struct {
 	headKey  string        // that signed its head
 	answered int64         // records that a memory answers for that the log's writers cannot write
 	notes    []string
+	replaced bool  // the memory is of another store
 	err      error // the log's, while an answer is made
 	ctx      context.Context
 }
@@ -109,7 +110,9 @@ func Open(ctx context.Context, log Log, o Options) (*Session, error) {
 		edge: make(map[int64]tlog.Hash), entries: make(map[int64]*receipts.Entry),
 	}
 	switch m, before := o.Memory, o.Before; {
-	case before != nil && before.origin == st.Origin && len(before.problems) == 0:
+	case before != nil && before.origin != st.Origin:
+		s.problem(-1, receipts.Hash{}, "another store stands here than a moment ago: its origin was %s, and is %s", before.origin, st.Origin)
+	case before != nil && len(before.problems) == 0:
 		s.goOn(before, st)
 	case m != nil:
 		s.recall(m, st)
@@ -127,15 +130,17 @@ func Open(ctx context.Context, log Log, o Options) (*Session, error) {
 	if o.Kept != nil {
 		want[o.Kept.Count] = tlog.Hash{}
 	}
-	var signed *receipts.Head
-	if o.Keys != nil && st.Note != nil {
-		h, key, err := receipts.ParseHead(st.Note, o.Keys)
-		switch {
-		case err != nil:
-			s.problem(-1, receipts.Hash{}, "the signed head cannot be trusted: %v", err)
-		case key != "":
-			signed, s.signed = &h, h.Count
-			want[h.Count] = tlog.Hash{}
+	var signed []receipts.Head
+	if o.Keys != nil {
+		for _, n := range receipts.SplitNotes(st.Note) {
+			h, key, err := receipts.ParseHead(n, o.Keys)
+			switch {
+			case err != nil:
+				s.problem(-1, receipts.Hash{}, "the signed head cannot be trusted: %v", err)
+			case key != "":
+				signed, s.signed = append(signed, h), max(s.signed, h.Count)
+				want[h.Count] = tlog.Hash{}
+			}
 		}
 	}
 	if err := s.read(ctx, st, want); err != nil {
@@ -151,8 +156,10 @@ func Open(ctx context.Context, log Log, o Options) (*Session, error) {
 	if o.Kept != nil && len(s.problems) == 0 {
 		s.beginsWith(*o.Kept, "kept", want)
 	}
-	if signed != nil && len(s.problems) == 0 {
-		s.beginsWith(*signed, "signed", want)
+	for _, h := range signed {
+		if len(s.problems) == 0 {
+			s.beginsWith(h, "signed", want)
+		}
 	}
 	return s, s.err
 }
@@ -166,12 +173,15 @@ func (s *Session) goOn(before *Session, st State) {
 	}
 	x := *before.index
 	s.index, s.edge, s.head = &x, maps.Clone(before.edge), before.head
-	s.start, s.answered = before.head.Count, before.answered
+	s.start, s.answered, s.notes, s.replaced = before.head.Count, before.answered, before.notes, before.replaced
 }
 
 func (s *Session) problem(seq int64, sha receipts.Hash, format string, args ...any) {
 	s.problems = append(s.problems, Problem{Seq: seq, SHA: sha, Message: fmt.Sprintf(format, args...)})
 }
+
+// Replaced reports whether the memory that the session was opened with is of another store.
+func (s *Session) Replaced() bool { return s.replaced }
 
 // Problems returns what is wrong with the log. While there is any, nothing is answered.
 func (s *Session) Problems() []Problem { return s.problems }
@@ -425,8 +435,8 @@ func (s *Session) entry(seq int64) *receipts.Entry {
 	return e
 }
 
-// judgeLevel checks the signature of e, once. A receipt that names its signer among
-// the keys and has no signature of it was stripped: its failure would not count.
+// judgeLevel checks the signature of e, once. A record that names its signer among the keys and
+// has no signature of it was stripped: what it says would not count.
 func (s *Session) judgeLevel(e *receipts.Entry) {
 	if e.Level != unjudged {
 		return
@@ -445,13 +455,7 @@ func (s *Session) judgeLevel(e *receipts.Entry) {
 		return
 	}
 	e.Remember()
-	signer := ""
-	switch b := e.Made().(type) {
-	case *receipts.Receipt:
-		signer = b.Signer
-	case *receipts.Run:
-		signer = b.Signer
-	}
+	signer := receipts.SignerOf(e.Made())
 	if signer != "" && receipts.KnowsKey(s.keys, signer) {
 		s.problem(e.Seq, e.SHA, "record %d says that %s signed it, and has no signature of that key: it was taken away", e.Seq, signer)
 	}

@@ -130,5 +130,8 @@ func inspect(f *os.File) string {
 	if info.Mode().IsRegular() && linked(info) {
 		return "the key is in a file that commands may read: hand it over by a pipe"
 	}
+	if info.Mode()&fs.ModeNamedPipe != 0 && named(f) {
+		return "the key comes through a pipe with a name, which commands may open too: hand it over by one without, as bash does by 3< <(cat boss.key)"
+	}
 	return ""
 }

@@ -84,6 +84,15 @@ func namespaceWeakness() string {
 }
 
 // linked reports whether a regular file has a name by which others could open it.
+// pipefs is PIPEFS_MAGIC of linux/magic.h: the file system of pipes that have no name.
+const pipefs = 0x50495045
+
+// named reports whether a pipe has a name in a file system.
+func named(f *os.File) bool {
+	var st unix.Statfs_t
+	return unix.Fstatfs(int(f.Fd()), &st) != nil || int64(st.Type) != pipefs
+}
+
 func linked(info fs.FileInfo) bool {
 	st, ok := info.Sys().(*syscall.Stat_t)
 	return !ok || st.Nlink > 0

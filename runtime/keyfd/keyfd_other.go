@@ -2,7 +2,10 @@
 
 package keyfd
 
-import "io/fs"
+import (
+	"io/fs"
+	"os"
+)
 
 func protect() string { return Weakness() }
 
@@ -10,5 +13,7 @@ func protect() string { return Weakness() }
 func Weakness() string {
 	return "this system does not keep other processes of the user from the key"
 }
+
+func named(*os.File) bool { return true }
 
 func linked(fs.FileInfo) bool { return true }

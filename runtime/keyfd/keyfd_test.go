@@ -259,3 +259,29 @@ func TestTakeRefuses(t *testing.T) {
 		}
 	}
 }
+
+// TestNamedPipe looks at a pipe that has a name, which others can open too, and at one that has
+// none.
+func TestNamedPipe(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "fifo")
+	if err := unix.Mkfifo(name, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	f, err := os.OpenFile(name, os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if why := inspect(f); !strings.Contains(why, "a pipe with a name") {
+		t.Errorf("with a name: %q", why)
+	}
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	defer w.Close()
+	if why := inspect(r); why != "" {
+		t.Errorf("without a name: %q", why)
+	}
+}

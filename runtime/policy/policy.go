@@ -70,8 +70,6 @@ type Baseline struct {
 	Kind   Kind
 	Name   string // for people: "origin/main", "HEAD", "the pin of 2026-11-20"
 	Commit string // full hash, for Base and Head
-	// Fixed says that nobody can redirect the name: it is a pin, or a full hash.
-	Fixed bool
 
 	read  func(path string) ([]byte, error)
 	look  func(path string) (workspace.Found, error) // nil if it is no commit
@@ -103,7 +101,7 @@ func Open(ctx context.Context, m plan.Matrix, base string) (*Baseline, error) {
 	c, err := workspace.Resolve(ctx, m.Root, b.Name, workspace.Options{}, paths...)
 	switch {
 	case err == nil:
-		b.Commit, b.Fixed = c.ID, c.Hash
+		b.Commit = c.ID
 		b.read = func(path string) ([]byte, error) { return c.ReadFile(ctx, path) }
 		b.look = func(path string) (workspace.Found, error) { return c.Lookup(ctx, path) }
 	case errors.Is(err, workspace.ErrAltered):
@@ -157,9 +155,6 @@ type State struct {
 	Against string // the baseline for people; empty if there is none
 	Commit  string // full hash, if it is one
 	Pinned  bool   // the verifier chose the baseline
-	// Fixed says that nobody can redirect the name of the baseline: it is a pin, or a full hash. Above
-	// the level of a self-recorded gate nothing else counts.
-	Fixed bool
 	// New says that HEAD, which nobody named, does not have the matrix yet.
 	New     bool
 	Lacks   bool // the commit that the caller named does not have the matrix
@@ -182,7 +177,7 @@ func (b *Baseline) Compare(present, trusted plan.Matrix) State {
 	if b.Kind == None {
 		return State{Kind: None}
 	}
-	s := State{Kind: b.Kind, Against: b.Name, Commit: b.Commit, Pinned: b.Kind != Head, Fixed: b.Fixed}
+	s := State{Kind: b.Kind, Against: b.Name, Commit: b.Commit, Pinned: b.Kind != Head}
 	if b.fault != nil {
 		s.Unknown = b.fault.Error()
 		return s
@@ -415,7 +410,7 @@ func (p *Pin) baseline() *Baseline {
 	for _, f := range p.Files {
 		files[filepath.Join(p.Root, filepath.FromSlash(f.Path))] = f.Content
 	}
-	return &Baseline{Kind: Pinned, Name: "the pin of " + p.At.Format(time.DateOnly), Fixed: true, read: func(path string) ([]byte, error) {
+	return &Baseline{Kind: Pinned, Name: "the pin of " + p.At.Format(time.DateOnly), read: func(path string) ([]byte, error) {
 		text, ok := files[path]
 		if !ok {
 			return nil, &fs.PathError{Op: "read", Path: path, Err: fs.ErrNotExist}
@@ -428,7 +423,7 @@ func (p *Pin) baseline() *Baseline {
 func path(root string) (string, error) {
 	dir, err := os.UserConfigDir()
 	if err != nil {
-		return "", fmt.Errorf("there is no directory for pins: %w", err)
+		return "", err
 	}
 	sum := sha256.Sum256([]byte(root))
 	return filepath.Join(dir, "dialect", "trust", hex.EncodeToString(sum[:8])+".json"), nil
@@ -439,7 +434,7 @@ func path(root string) (string, error) {
 func Load(root string) (*Pin, error) {
 	file, err := path(root)
 	if err != nil {
-		return nil, nil // without a home nobody has pinned anything
+		return nil, fmt.Errorf("cannot look for your pin of these rules, since no folder of your own is known (%w): set HOME, or name the commit that you trust with --base", err)
 	}
 	b, err := readOwn(file)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -240,10 +240,10 @@ func TestPlaces(t *testing.T) {
 		if trusted, present := load(t, path, b.ReadFile), load(t, path, nil); trusted.SHA256 != present.SHA256 {
 			t.Errorf("%s: digest %s from the commit, %s from the disk", path, trusted.SHA256, present.SHA256)
 		}
-		if b.Kind != Base || b.Fixed || b.Commit != sh(t, dir, "git rev-parse HEAD") {
+		if b.Kind != Base || b.Commit != sh(t, dir, "git rev-parse HEAD") {
 			t.Errorf("%+v", b)
 		}
-		if b, err = Open(t.Context(), load(t, path, nil), b.Commit); err != nil || !b.Fixed {
+		if b, err = Open(t.Context(), load(t, path, nil), b.Commit); err != nil || b.Kind != Base {
 			t.Errorf("%+v, %v", b, err)
 		}
 	}
@@ -453,5 +453,21 @@ func TestPinOutside(t *testing.T) {
 		if got := Agree(present.Files, snap, "it changed"); !strings.HasPrefix(got, want) || want == "" && got != "" {
 			t.Errorf("%s: %q", change, got)
 		}
+	}
+}
+
+// TestNoHome asks without a folder where a pin could be: none may be overlooked.
+func TestNoHome(t *testing.T) {
+	dir := folder(t)
+	write(t, filepath.Join(dir, "routing.toml"), "")
+	sh(t, dir, "git init -q . && git add . && git commit -qm x")
+	m := load(t, filepath.Join(dir, "routing.toml"), nil)
+	t.Setenv("XDG_CONFIG_HOME", "")
+	t.Setenv("HOME", "")
+	if _, err := Open(t.Context(), m, ""); err == nil || !strings.Contains(err.Error(), "set HOME, or name the commit that you trust with --base") {
+		t.Errorf("%v", err)
+	}
+	if _, err := Open(t.Context(), m, "HEAD"); err != nil {
+		t.Errorf("with a base: %v", err)
 	}
 }

@@ -9,11 +9,13 @@ import (
 	"github.com/command-dialect/dialect/cmd/dialect/internal/exit"
 	"github.com/command-dialect/dialect/receipts"
 	"github.com/command-dialect/dialect/receipts/sqlite"
+	"github.com/command-dialect/dialect/runtime/keyfd"
 )
 
 func newReceiptsSettle(u *ui) *cobra.Command {
 	var f struct {
 		store, as, status string
+		keyFD             string
 		id, url           string
 		preview, failure  string
 		json              bool
@@ -23,7 +25,8 @@ func newReceiptsSettle(u *ui) *cobra.Command {
 		Short: "end a receipt that is pending, once, by a new record",
 		Long: `End a receipt that is pending: the tool that left it had begun something whose end it
 did not see. The receipt itself stays as it is; a new record says how it ended. It can
-be settled once.`,
+be settled once; but where the receipt is signed, what somebody without a key has said
+of it does not bind one who has a key (--key-fd).`,
 		Example:           "  dialect receipts settle 5feceb66ffc8 --status succeeded --external-id page-7",
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: completeIDs,
@@ -44,7 +47,16 @@ be settled once.`,
 			if handle != (receipts.Handle{}) {
 				t.Handle = &handle
 			}
-			return withStore(f.store, false, func(ctx context.Context, s *sqlite.Store) error {
+			var o sqlite.Options
+			if f.keyFD != "" {
+				key, err := keyfd.Take(f.keyFD)
+				if err != nil {
+					return exit.Usagef("--key-fd: %v", err)
+				}
+				(&record{key: key}).warn(u)
+				o.Signer, o.Keys = key.Signer, key.Signer.Keys()
+			}
+			return withStoreOf(f.store, o, func(ctx context.Context, s *sqlite.Store) error {
 				d, err := s.Settle(ctx, args[0], t)
 				if err != nil {
 					return err
@@ -62,6 +74,7 @@ be settled once.`,
 	fl.StringVar(&f.failure, "error", "", "why it failed: `TEXT`")
 	fl.StringVar(&f.as, "as", defaultConsumer(), "record `NAME` as who settles")
 	fl.Lookup("as").DefValue = "the user"
+	fl.StringVar(&f.keyFD, "key-fd", "", "sign the record with the key that the file descriptor `N` holds")
 	fl.BoolVar(&f.json, "json", false, "print one JSON document on standard output")
 	addStoreFlag(cmd, &f.store)
 	_ = cmd.MarkFlagRequired("status")
