@@ -16,6 +16,7 @@ import (
 
 	"github.com/command-dialect/dialect/cmd/dialect/internal/exit"
 	"github.com/command-dialect/dialect/cmd/dialect/internal/outfile"
+	"github.com/command-dialect/dialect/cmd/dialect/internal/place"
 	"github.com/command-dialect/dialect/lang"
 	"github.com/command-dialect/dialect/lang/diag"
 	"github.com/command-dialect/dialect/lang/diag/output"
@@ -324,7 +325,7 @@ func (f *checkFlags) write(u *ui, c *checked) error {
 	}
 	root := os.Getenv("GITHUB_WORKSPACE")
 	if wd, err := os.Getwd(); root == "" && err == nil {
-		root = repository(wd)
+		root = place.Repository(wd)
 	}
 	opt := output.Options{
 		Sources: func(name string) *diag.Source { return c.sources[name] },
@@ -349,16 +350,4 @@ func (f *checkFlags) write(u *ui, c *checked) error {
 		return output.GitHub(out, c.list, opt)
 	}
 	return nil
-}
-
-// repository is the top of the worktree that dir is in; dir itself if it is in none.
-func repository(dir string) string {
-	for at := dir; ; at = filepath.Dir(at) {
-		if _, err := os.Lstat(filepath.Join(at, ".git")); err == nil {
-			return at
-		}
-		if at == filepath.Dir(at) {
-			return dir
-		}
-	}
 }

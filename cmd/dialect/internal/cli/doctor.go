@@ -128,7 +128,7 @@ func examine(routingFile, store string, online bool) (list []symptom) {
 	doctorKey(say)
 	if _, err := exec.LookPath("git"); err != nil {
 		say("warning", "git", "install git: without it receipts name the files by their bytes alone", "git is not in PATH")
-	} else if top := repository(m.Root); !exists(top, ".git") {
+	} else if top := place.Repository(m.Root); !place.Exists(filepath.Join(top, ".git")) {
 		say("warning", "git", "`git init`: without a repository a receipt cannot be held against a commit", "%s is in no repository", m.Root)
 	} else {
 		say("ok", "git", "", "repository at %s", top)
@@ -160,10 +160,8 @@ func doctorStore(say sayer, m *routing.Matrix, store string) {
 	}
 	if _, err := os.Lstat(path); errors.Is(err, os.ErrNotExist) {
 		dir := filepath.Dir(path)
-		for ; !exists(dir, "."); dir = filepath.Dir(dir) {
-			if dir == filepath.Dir(dir) {
-				break
-			}
+		for !place.Exists(dir) && dir != filepath.Dir(dir) {
+			dir = filepath.Dir(dir)
 		}
 		probe, err := os.CreateTemp(dir, ".dialect-doctor-")
 		if err != nil {

@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
@@ -20,6 +21,7 @@ import (
 	"github.com/command-dialect/dialect/lang/diag"
 	"github.com/command-dialect/dialect/lang/plan"
 	"github.com/command-dialect/dialect/lang/resolve"
+	"github.com/command-dialect/dialect/lang/routing"
 	"github.com/command-dialect/dialect/lang/suggest"
 	"github.com/command-dialect/dialect/runtime/process"
 	"github.com/command-dialect/dialect/runtime/report"
@@ -220,8 +222,8 @@ func execAs(dir, name string, args []string) (*plan.Plan, error) {
 // execRoot is the directory whose store exec uses: the nearest project's, else
 // the working directory.
 func execRoot(dir string) string {
-	if root, ok := projectRoot(dir); ok {
-		return root
+	if path, err := routing.Find(dir); err == nil {
+		return filepath.Dir(path)
 	}
 	return dir
 }

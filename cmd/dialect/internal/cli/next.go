@@ -10,6 +10,7 @@ import (
 
 	"github.com/command-dialect/dialect/cmd/dialect/internal/exit"
 	"github.com/command-dialect/dialect/cmd/dialect/internal/place"
+	"github.com/command-dialect/dialect/cmd/dialect/internal/scaffold"
 	"github.com/command-dialect/dialect/receipts"
 	"github.com/command-dialect/dialect/receipts/sqlite"
 	"github.com/command-dialect/dialect/receipts/verify"
@@ -52,7 +53,7 @@ func (q *inquest) storeFlags() []string {
 func (q *inquest) scriptOf(run, name string) string {
 	inside := func(path string) bool {
 		rel, err := filepath.Rel(q.root, path)
-		return err == nil && filepath.IsLocal(rel) && exists(path, ".")
+		return err == nil && filepath.IsLocal(rel) && place.Exists(path)
 	}
 	if d, err := (history.Documents{Archive: q.logs}).Read(run); err == nil && d.Script.Path != "" && (name == "" || filepath.Base(name) == filepath.Base(d.Script.Path)) && inside(d.Script.Path) {
 		return place.Short(d.Script.Path)
@@ -99,7 +100,7 @@ func (q *inquest) script(g *receipts.Gate, members []*receipts.Entry) string {
 			return name
 		}
 	}
-	if name := filepath.Join(q.root, "quality.dlct"); exists(name, ".") {
+	if name := filepath.Join(q.root, scaffold.ScriptName); place.Exists(name) {
 		return place.Short(name)
 	}
 	if found, _ := filepath.Glob(filepath.Join(q.root, "*.dlct")); len(found) == 1 {

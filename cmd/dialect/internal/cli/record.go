@@ -15,6 +15,7 @@ import (
 	"github.com/command-dialect/dialect/cmd/dialect/internal/exit"
 	"github.com/command-dialect/dialect/cmd/dialect/internal/place"
 	"github.com/command-dialect/dialect/lang/plan"
+	"github.com/command-dialect/dialect/lang/routing"
 	"github.com/command-dialect/dialect/receipts"
 	"github.com/command-dialect/dialect/receipts/sqlite"
 	"github.com/command-dialect/dialect/runtime/archive"
@@ -117,19 +118,9 @@ func (f *recordFlags) paths(root string) (store string, logs archive.Archive) {
 // isProject reports whether dir is the root of a matrix or in a worktree of git: else
 // it could be anything, such as a whole disk, and no snapshot is taken of it.
 func isProject(dir string) bool {
-	if _, ok := projectRoot(dir); ok {
-		return true
-	}
-	for {
-		if _, err := os.Lstat(filepath.Join(dir, ".git")); err == nil {
-			return true
-		}
-		up := filepath.Dir(dir)
-		if up == dir {
-			return false
-		}
-		dir = up
-	}
+	_, noMatrix := routing.Find(dir)
+	_, noGit := os.Lstat(filepath.Join(place.Repository(dir), ".git"))
+	return noMatrix == nil || noGit == nil
 }
 
 // An ahead takes the first snapshot while the store is opened, and says once if one

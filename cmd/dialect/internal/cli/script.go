@@ -119,8 +119,8 @@ func scriptAbove(name string) string {
 	if err != nil || filepath.IsAbs(name) {
 		return ""
 	}
-	for up := ".."; !exists(dir, ".git") && dir != filepath.Dir(dir); up = filepath.Join("..", up) {
-		if dir = filepath.Dir(dir); exists(dir, name) {
+	for up := ".."; !place.Exists(filepath.Join(dir, ".git")) && dir != filepath.Dir(dir); up = filepath.Join("..", up) {
+		if dir = filepath.Dir(dir); place.Exists(filepath.Join(dir, name)) {
 			return filepath.Join(up, name)
 		}
 	}

@@ -1,4 +1,4 @@
-// Package place names places of the file system in messages, and compares them.
+// Package place names places of the file system in messages, compares them, and says what is there.
 package place
 
 import (
@@ -19,6 +19,24 @@ func Short(path string) string {
 		return path
 	}
 	return rel
+}
+
+// Exists reports whether path leads to something: a link that leads nowhere does not.
+func Exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
+
+// Repository is the top of the worktree that dir is in; dir itself if it is in none.
+func Repository(dir string) string {
+	for at := dir; ; at = filepath.Dir(at) {
+		if _, err := os.Lstat(filepath.Join(at, ".git")); err == nil {
+			return at
+		}
+		if at == filepath.Dir(at) {
+			return dir
+		}
+	}
 }
 
 // Real is path, of which the end may be missing, absolute and without links.
