@@ -7,20 +7,21 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/command-dialect/dialect/cmd/dialect/internal/exit"
-	"github.com/command-dialect/dialect/cmd/dialect/internal/place"
 	"github.com/command-dialect/dialect/lang"
 	"github.com/command-dialect/dialect/lang/regular"
 	"github.com/command-dialect/dialect/runtime/history"
+	"github.com/command-dialect/dialect/runtime/place"
+	"github.com/command-dialect/dialect/runtime/project"
 	"github.com/command-dialect/dialect/runtime/report"
 )
 
 // leftOver returns the lines of a script, by number, that did not pass when it was last
 // run, found by their text: lines move. It is nil if all did, or if there is no such run;
 // then the whole script is to be run, and why says so.
-func leftOver(h history.Documents, s *script, file *lang.File) (lines []int, why string) {
-	d := h.Last(s.path, s.sha256())
+func leftOver(h history.Documents, s *project.Script, file *lang.File) (lines []int, why string) {
+	d := h.Last(s.Path, s.SHA256())
 	if d == nil {
-		return nil, fmt.Sprintf("no earlier run of %s is kept: running all of it", s.name)
+		return nil, fmt.Sprintf("no earlier run of %s is kept: running all of it", s.Name)
 	}
 	texts := make(map[string]bool)
 	for _, l := range d.Lines {
@@ -36,7 +37,7 @@ func leftOver(h history.Documents, s *script, file *lang.File) (lines []int, why
 	}
 	lines = slices.Compact(lines)
 	if len(lines) == 0 {
-		return nil, fmt.Sprintf("nothing of %s is left over from %s: running all of it", s.name, d.Run)
+		return nil, fmt.Sprintf("nothing of %s is left over from %s: running all of it", s.Name, d.Run)
 	}
 	return lines, ""
 }
@@ -95,13 +96,13 @@ func (f *runFlags) again(u *ui, d *report.Document, l *report.DocResult) ([]stri
 		return nil, nil
 	}
 	name := place.Short(d.Script.Path)
-	text, err := regular.Read(d.Script.Path, maxScript)
+	text, err := regular.Read(d.Script.Path, project.MaxScript)
 	if err != nil {
 		return nil, exit.Failf(exit.Failed, "the script of %s is not there any more: %v", d.Run, err)
 	}
-	s := script{text: text}
+	s := project.Script{Text: text}
 	switch {
-	case s.sha256() == d.Script.SHA256:
+	case s.SHA256() == d.Script.SHA256:
 	case l != nil:
 		return nil, exit.Failf(exit.Failed, "%s has changed since %s: line %d may be another", name, d.Run, l.Line).
 			Hint("run what is meant: dialect run -e %s", report.Command([]string{l.Text}))

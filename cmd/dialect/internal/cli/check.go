@@ -16,7 +16,6 @@ import (
 
 	"github.com/command-dialect/dialect/cmd/dialect/internal/exit"
 	"github.com/command-dialect/dialect/cmd/dialect/internal/outfile"
-	"github.com/command-dialect/dialect/cmd/dialect/internal/place"
 	"github.com/command-dialect/dialect/lang"
 	"github.com/command-dialect/dialect/lang/diag"
 	"github.com/command-dialect/dialect/lang/diag/output"
@@ -25,6 +24,8 @@ import (
 	"github.com/command-dialect/dialect/lang/routing"
 	"github.com/command-dialect/dialect/lang/routing/lint"
 	"github.com/command-dialect/dialect/runtime/mcpclient"
+	"github.com/command-dialect/dialect/runtime/place"
+	"github.com/command-dialect/dialect/runtime/project"
 	"github.com/command-dialect/dialect/runtime/report"
 )
 
@@ -172,7 +173,7 @@ func (f *checkFlags) check(u *ui, args []string) error {
 	}
 	c.list.Sort()
 	for name, m := range c.bound {
-		c.list, c.sources[name] = hideSecrets(c.list, c.sources[name], m)
+		c.list, c.sources[name] = project.HideSecrets(c.list, c.sources[name], m)
 	}
 	if err := f.write(u, c); err != nil {
 		return err
@@ -224,29 +225,29 @@ func (f *checkFlags) script(u *ui, c *checked, name string, vars map[string]stri
 	if err != nil {
 		return err
 	}
-	if f.stdinName != "" && s.name == "-" {
-		s.name = f.stdinName
-		if s.path, err = filepath.Abs(f.stdinName); err != nil {
+	if f.stdinName != "" && s.Name == "-" {
+		s.Name = f.stdinName
+		if s.Path, err = filepath.Abs(f.stdinName); err != nil {
 			return exit.Usagef("--stdin-filename: %v", err)
 		}
 	}
-	dir, err := s.dir()
+	dir, err := s.Dir()
 	if err != nil {
 		return exit.Failf(exit.Fault, "%v", err)
 	}
-	path, matrixName, err := findMatrix(dir, f.routing)
+	path, matrixName, err := project.FindMatrix(dir, f.routing)
 	if err != nil {
-		return err
+		return noMatrix(err)
 	}
 	m := c.load(path, matrixName)
-	src := diag.NewSource(s.name, s.text)
+	src := diag.NewSource(s.Name, s.Text)
 	if f.fix || f.diff {
 		if src, err = f.mend(u, c, s, src); err != nil {
 			return err
 		}
 	}
-	c.names = append(c.names, s.name)
-	c.sources[s.name], c.bound[s.name] = src, m.matrix
+	c.names = append(c.names, s.Name)
+	c.sources[s.Name], c.bound[s.Name] = src, m.matrix
 	if m.broken {
 		// Of a matrix that could not be read nothing is bound: to say so line by
 		// line would bury the one fault that matters.
@@ -254,13 +255,13 @@ func (f *checkFlags) script(u *ui, c *checked, name string, vars map[string]stri
 		c.list = append(c.list, found...)
 		return nil
 	}
-	o := resolve.Options{Vars: vars, Env: os.LookupEnv, Line: s.line, Bound: m.used}
+	o := resolve.Options{Vars: vars, Env: os.LookupEnv, Line: s.Line, Bound: m.used}
 	found := resolve.Check(src, m.matrix, o)
 	c.list = append(c.list, found...)
 	if f.online && found.Err() == nil {
 		file, _ := lang.Parse(src)
 		p, _ := resolve.Resolve(file, m.matrix, o)
-		c.list = append(c.list, online(p, s.name)...)
+		c.list = append(c.list, online(p, s.Name)...)
 	}
 	return nil
 }
@@ -294,12 +295,12 @@ func online(p *plan.Plan, name string) (list diag.List) {
 
 // mend makes the certain fixes of a script, where it stands or to standard output, and
 // returns the text that it has then.
-func (f *checkFlags) mend(u *ui, c *checked, s *script, src *diag.Source) (*diag.Source, error) {
-	if s.line > 0 {
-		return nil, exit.Usagef("--fix works on whole scripts: leave :%d out", s.line)
+func (f *checkFlags) mend(u *ui, c *checked, s *project.Script, src *diag.Source) (*diag.Source, error) {
+	if s.Line > 0 {
+		return nil, exit.Usagef("--fix works on whole scripts: leave :%d out", s.Line)
 	}
 	text, n := lang.Fix(src)
-	src = diag.NewSource(s.name, text)
+	src = diag.NewSource(s.Name, text)
 	changed := n > 0
 	c.edited = c.edited || changed
 	var err error
@@ -308,11 +309,11 @@ func (f *checkFlags) mend(u *ui, c *checked, s *script, src *diag.Source) (*diag
 		if changed {
 			err = writeDiff(u, s, "fixed", text)
 		}
-		return diag.NewSource(s.name, s.text), err // what is written is what there is to find fault with
-	case s.path == "" || f.stdinName != "" && s.name == f.stdinName:
+		return diag.NewSource(s.Name, s.Text), err // what is written is what there is to find fault with
+	case s.Path == "" || f.stdinName != "" && s.Name == f.stdinName:
 		_, err = u.out.Write(text)
 	case changed:
-		c.edits = append(c.edits, outfile.Edit{Path: s.path, Text: text, Told: fmt.Sprintf("%s in %s fixed", count(n, "finding"), s.name)})
+		c.edits = append(c.edits, outfile.Edit{Path: s.Path, Text: text, Told: fmt.Sprintf("%s in %s fixed", count(n, "finding"), s.Name)})
 	}
 	return src, err
 }

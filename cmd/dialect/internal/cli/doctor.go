@@ -17,7 +17,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/command-dialect/dialect/cmd/dialect/internal/exit"
-	"github.com/command-dialect/dialect/cmd/dialect/internal/place"
 	"github.com/command-dialect/dialect/lang/diag"
 	"github.com/command-dialect/dialect/lang/routing"
 	"github.com/command-dialect/dialect/lang/routing/lint"
@@ -25,7 +24,9 @@ import (
 	"github.com/command-dialect/dialect/runtime/archive"
 	"github.com/command-dialect/dialect/runtime/keyfd"
 	"github.com/command-dialect/dialect/runtime/mcpclient"
+	"github.com/command-dialect/dialect/runtime/place"
 	"github.com/command-dialect/dialect/runtime/policy"
+	"github.com/command-dialect/dialect/runtime/project"
 )
 
 // A symptom is one thing that doctor looked at.
@@ -133,7 +134,7 @@ func examine(routingFile, store string, online bool) (list []symptom) {
 	} else {
 		say("ok", "git", "", "repository at %s", top)
 	}
-	if _, _, state, err := trustedRules(context.Background(), m, ""); err != nil {
+	if _, _, state, err := project.Trusted(context.Background(), m, ""); err != nil {
 		say("warning", "trust", "", "%v", err)
 	} else if c := state.Complaint(); c != "" {
 		say("warning", "trust", "review the change and commit it, or `dialect trust` it", "%s", c)

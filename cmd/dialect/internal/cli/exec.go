@@ -24,6 +24,7 @@ import (
 	"github.com/command-dialect/dialect/lang/routing"
 	"github.com/command-dialect/dialect/lang/suggest"
 	"github.com/command-dialect/dialect/runtime/process"
+	"github.com/command-dialect/dialect/runtime/project"
 	"github.com/command-dialect/dialect/runtime/report"
 	"github.com/command-dialect/dialect/runtime/runner"
 	"github.com/command-dialect/dialect/runtime/view"
@@ -98,7 +99,7 @@ func newExec(u *ui, use string) *cobra.Command {
 			}
 			file := outfile.File{Flag: "--receipt-file", Name: f.file}
 			store, _ := f.paths(root)
-			if err := outfile.Settle(outfile.InUse{Files: append(rulesAround(dir), rulesOf(p.Matrix)...), Store: store}, &file); err != nil {
+			if err := outfile.Settle(outfile.InUse{Files: append(project.RulesAround(dir), project.Rules(p.Matrix)...), Store: store}, &file); err != nil {
 				return exit.Failf(execFailed, "%v", err)
 			}
 			rec, err := f.open(u, root, p.Matrix.Caches, "")

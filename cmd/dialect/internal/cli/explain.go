@@ -112,29 +112,29 @@ stdlib.`,
 			if err != nil {
 				return err
 			}
-			if len(p.findings) > 0 {
-				if err := u.diagnostics(u.err, u.errTTY, p.findings, p.sources); err != nil {
+			if len(p.Findings) > 0 {
+				if err := u.diagnostics(u.err, u.errTTY, p.Findings, p.Sources); err != nil {
 					return err
 				}
 			}
 			switch {
-			case p.findings.Count(diag.Error) > 0:
+			case p.Findings.Count(diag.Error) > 0:
 				return exit.Status(exit.Failed)
-			case len(p.plan.Steps) == 0:
+			case len(p.Plan.Steps) == 0:
 				return exit.Usagef("there is no command in %s", quoteArgs(args))
 			}
 			var b bytes.Buffer
 			if f.json {
-				err = report.PlanJSON(&b, p.plan)
+				err = report.PlanJSON(&b, p.Plan)
 			} else {
-				for _, step := range p.plan.Steps {
+				for _, step := range p.Plan.Steps {
 					explainStep(&b, step, f.store)
 				}
 			}
 			if err != nil {
 				return err
 			}
-			_, err = u.out.Write((&record{}).redactor(p.plan).Bytes(b.Bytes()))
+			_, err = u.out.Write((&record{}).redactor(p.Plan).Bytes(b.Bytes()))
 			return err
 		},
 	}
@@ -162,9 +162,9 @@ func explainScript(u *ui, name, routingFile string, vars map[string]string) erro
 	if err != nil {
 		return err
 	}
-	taken := lang.Variables(p.file)
+	taken := lang.Variables(p.File)
 	for _, v := range taken {
-		if _, set := shown[v.Name]; !set && p.matrix.Vars[v.Name] == "" && !slices.Contains(p.matrix.Environment, strings.TrimPrefix(v.Name, "env.")) {
+		if _, set := shown[v.Name]; !set && p.Matrix.Vars[v.Name] == "" && !slices.Contains(p.Matrix.Environment, strings.TrimPrefix(v.Name, "env.")) {
 			shown[v.Name] = "<" + v.Name + ">"
 		}
 	}
@@ -173,8 +173,8 @@ func explainScript(u *ui, name, routingFile string, vars map[string]string) erro
 	}
 	var b bytes.Buffer
 	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
-	if p.plan != nil {
-		for _, step := range p.plan.Steps {
+	if p.Plan != nil {
+		for _, step := range p.Plan.Steps {
 			fmt.Fprintf(w, "%d\t%s\t%s\n", step.Line.Number, printable(step.Line.Text), printable(report.Does(step)))
 		}
 	}
@@ -183,13 +183,13 @@ func explainScript(u *ui, name, routingFile string, vars map[string]string) erro
 		for _, v := range list {
 			value, known := vars[v.Name]
 			if !known {
-				value, known = p.matrix.Vars[v.Name]
+				value, known = p.Matrix.Vars[v.Name]
 			}
 			state := "not set: --set " + v.Name + "=VALUE"
 			switch env, isEnv := strings.CutPrefix(v.Name, "env."); {
 			case known:
 				state = "= " + strconv.Quote(value)
-			case isEnv && slices.Contains(p.matrix.Environment, env):
+			case isEnv && slices.Contains(p.Matrix.Environment, env):
 				state = "from the environment"
 			case isEnv:
 				state = "not allowed: environment = [" + strconv.Quote(env) + "]"
@@ -201,14 +201,14 @@ func explainScript(u *ui, name, routingFile string, vars map[string]string) erro
 	}
 	_ = w.Flush() // to a buffer
 	text := b.Bytes()
-	if p.plan != nil {
-		text = (&record{}).redactor(p.plan).Bytes(text)
+	if p.Plan != nil {
+		text = (&record{}).redactor(p.Plan).Bytes(text)
 	}
 	if _, err := u.out.Write(text); err != nil {
 		return err
 	}
-	if p.findings.Count(diag.Error) > 0 {
-		if err := u.diagnostics(u.err, u.errTTY, p.findings, p.sources); err != nil {
+	if p.Findings.Count(diag.Error) > 0 {
+		if err := u.diagnostics(u.err, u.errTTY, p.Findings, p.Sources); err != nil {
 			return err
 		}
 		return exit.Status(exit.Failed)

@@ -16,6 +16,7 @@ import (
 	"github.com/command-dialect/dialect/cmd/dialect/internal/outfile"
 	"github.com/command-dialect/dialect/lang"
 	"github.com/command-dialect/dialect/lang/diag"
+	"github.com/command-dialect/dialect/runtime/project"
 )
 
 const fmtLong = `Write scripts in their canonical form: "Verb preposition noun", one space between words, the
@@ -61,10 +62,10 @@ func newFmt(u *ui) *cobra.Command {
 				if err != nil {
 					return err
 				}
-				if s.line > 0 {
-					return exit.Usagef("fmt writes whole scripts: leave :%d out", s.line)
+				if s.Line > 0 {
+					return exit.Usagef("fmt writes whole scripts: leave :%d out", s.Line)
 				}
-				src := diag.NewSource(s.name, s.text)
+				src := diag.NewSource(s.Name, s.Text)
 				text, found := lang.Format(src)
 				faults := found[:0:0]
 				for _, d := range found {
@@ -74,13 +75,13 @@ func newFmt(u *ui) *cobra.Command {
 				}
 				if len(faults) > 0 {
 					bad = true
-					if err := u.diagnostics(u.err, u.errTTY, faults, map[string]*diag.Source{s.name: src}); err != nil {
+					if err := u.diagnostics(u.err, u.errTTY, faults, map[string]*diag.Source{s.Name: src}); err != nil {
 						return err
 					}
 				}
-				same := bytes.Equal(text, s.text)
+				same := bytes.Equal(text, s.Text)
 				switch {
-				case len(faults) > 0 && s.path != "":
+				case len(faults) > 0 && s.Path != "":
 				case f.diff:
 					if !same {
 						bad = true
@@ -89,12 +90,12 @@ func newFmt(u *ui) *cobra.Command {
 				case f.check:
 					if !same {
 						bad = true
-						_, err = fmt.Fprintln(u.out, s.name)
+						_, err = fmt.Fprintln(u.out, s.Name)
 					}
-				case s.path == "":
+				case s.Path == "":
 					_, err = u.out.Write(text)
 				case !same:
-					edits = append(edits, outfile.Edit{Path: s.path, Text: text})
+					edits = append(edits, outfile.Edit{Path: s.Path, Text: text})
 				}
 				if err != nil {
 					return err
@@ -121,12 +122,12 @@ func newFmt(u *ui) *cobra.Command {
 const maxDiff = 1 << 20
 
 // writeDiff prints what would change of a script.
-func writeDiff(u *ui, s *script, what string, text []byte) error {
-	if len(s.text) > maxDiff {
-		_, err := fmt.Fprintf(u.out, "%s would change, and is too large to show how\n", s.name)
+func writeDiff(u *ui, s *project.Script, what string, text []byte) error {
+	if len(s.Text) > maxDiff {
+		_, err := fmt.Fprintf(u.out, "%s would change, and is too large to show how\n", s.Name)
 		return err
 	}
-	_, err := u.out.Write(diff.Diff(s.name, s.text, s.name+" ("+what+")", text))
+	_, err := u.out.Write(diff.Diff(s.Name, s.Text, s.Name+" ("+what+")", text))
 	return err
 }
 

@@ -11,9 +11,9 @@ import (
 
 	"github.com/command-dialect/dialect/cmd/dialect/internal/exit"
 	"github.com/command-dialect/dialect/cmd/dialect/internal/outfile"
-	"github.com/command-dialect/dialect/cmd/dialect/internal/place"
 	"github.com/command-dialect/dialect/cmd/dialect/internal/scaffold"
 	"github.com/command-dialect/dialect/lang/routing"
+	"github.com/command-dialect/dialect/runtime/place"
 )
 
 func newInit(u *ui) *cobra.Command {

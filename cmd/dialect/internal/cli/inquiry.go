@@ -15,7 +15,6 @@ import (
 
 	"github.com/command-dialect/dialect/cmd/dialect/internal/exit"
 	"github.com/command-dialect/dialect/cmd/dialect/internal/interrupt"
-	"github.com/command-dialect/dialect/cmd/dialect/internal/place"
 	"github.com/command-dialect/dialect/lang"
 	"github.com/command-dialect/dialect/lang/diag"
 	"github.com/command-dialect/dialect/lang/plan"
@@ -28,7 +27,9 @@ import (
 	"github.com/command-dialect/dialect/runtime/archive"
 	"github.com/command-dialect/dialect/runtime/blob"
 	"github.com/command-dialect/dialect/runtime/inputs"
+	"github.com/command-dialect/dialect/runtime/place"
 	"github.com/command-dialect/dialect/runtime/policy"
+	"github.com/command-dialect/dialect/runtime/project"
 	"github.com/command-dialect/dialect/runtime/report"
 	"github.com/command-dialect/dialect/runtime/workspace"
 )
@@ -141,12 +142,13 @@ func (f *inquiryFlags) inquest(ctx context.Context, rev string) (*inquest, error
 	if rev == "" {
 		m, findings, err = loadMatrix(dir, f.routing)
 	} else {
-		q.commit, m, findings, err = loadMatrixOf(ctx, rev, dir, f.routing)
+		q.commit, m, findings, err = project.LoadMatrixOf(ctx, rev, dir, f.routing)
 		if q.commit == nil {
-			return nil, err
+			return nil, exit.Usagef("--tree: %v", err)
 		}
+		err = noMatrix(err)
 	}
-	lacks := err == nil && rev != "" && isAbsent(m)
+	lacks := err == nil && rev != "" && project.IsAbsent(m)
 	var fail *exit.Failure
 	switch {
 	case err == nil && findings.Count(diag.Error) > 0 && !lacks:
@@ -162,7 +164,7 @@ func (f *inquiryFlags) inquest(ctx context.Context, rev string) (*inquest, error
 		return nil, err
 	}
 	if m != nil {
-		trusted, baseline, state, err := trustedRules(ctx, m, f.base)
+		trusted, baseline, state, err := project.Trusted(ctx, m, f.base)
 		if err != nil {
 			return nil, exit.Usagef("%v", err)
 		}
@@ -205,25 +207,17 @@ func (f *inquiryFlags) inquest(ctx context.Context, rev string) (*inquest, error
 // lose reports whether no matrix was found for dir, as err says, where HEAD has one: then the
 // rules are not the trusted ones, whatever is asked.
 func (q *inquest) lose(ctx context.Context, dir string, err error) bool {
-	if q.flags.routing != "" || !errors.Is(err, routing.ErrNotFound) {
+	if q.flags.routing != "" {
 		return false
 	}
-	c, rerr := workspace.Resolve(ctx, dir, "HEAD", workspace.Options{})
-	if rerr != nil {
+	path := project.Lost(ctx, dir, err)
+	if path == "" {
 		return false
 	}
-	for at := dir; ; at = filepath.Dir(at) {
-		path := filepath.Join(at, routing.FileName)
-		if f, lerr := c.Lookup(ctx, path); lerr == nil && f.File {
-			q.lost, q.root = place.Short(path), at
-			q.state.Unseen = q.lost + " is gone: HEAD has it"
-			q.Policy = q.state.Unseen
-			return true
-		}
-		if at == filepath.Dir(at) {
-			return false
-		}
-	}
+	q.lost, q.root = place.Short(path), filepath.Dir(path)
+	q.state.Unseen = q.lost + " is gone: HEAD has it"
+	q.Policy = q.state.Unseen
+	return true
 }
 
 // strictly reports whether the flags, or a CI, ask for more than the producer's word:
@@ -252,7 +246,7 @@ func (q *inquest) present(ctx context.Context) error {
 		q.see(func(path string) (workspace.Found, error) { return c.Lookup(ctx, path) })
 		return nil
 	}
-	if q.Outside = !isProject(q.root); q.Outside && q.flags.elsewhere {
+	if q.Outside = !project.IsProject(q.root); q.Outside && q.flags.elsewhere {
 		return exit.Usagef("--bundle: there is no project here whose files it could be about").
 			Hint("ask in a clone of the repository; --tree REV asks about a commit of it")
 	}

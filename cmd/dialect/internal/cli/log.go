@@ -14,11 +14,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/command-dialect/dialect/cmd/dialect/internal/exit"
-	"github.com/command-dialect/dialect/cmd/dialect/internal/place"
 	"github.com/command-dialect/dialect/receipts"
 	"github.com/command-dialect/dialect/receipts/sqlite"
 	"github.com/command-dialect/dialect/runtime/archive"
 	"github.com/command-dialect/dialect/runtime/blob"
+	"github.com/command-dialect/dialect/runtime/place"
 )
 
 const logLong = `Print what a command wrote, as it was kept: first its standard output, then its standard

@@ -13,13 +13,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/command-dialect/dialect/cmd/dialect/internal/exit"
-	"github.com/command-dialect/dialect/cmd/dialect/internal/place"
 	"github.com/command-dialect/dialect/lang/plan"
-	"github.com/command-dialect/dialect/lang/routing"
 	"github.com/command-dialect/dialect/receipts"
 	"github.com/command-dialect/dialect/receipts/sqlite"
 	"github.com/command-dialect/dialect/runtime/archive"
 	"github.com/command-dialect/dialect/runtime/keyfd"
+	"github.com/command-dialect/dialect/runtime/place"
+	"github.com/command-dialect/dialect/runtime/project"
 	"github.com/command-dialect/dialect/runtime/redact"
 	"github.com/command-dialect/dialect/runtime/runner"
 	"github.com/command-dialect/dialect/runtime/workspace"
@@ -85,7 +85,7 @@ func (f *recordFlags) open(u *ui, root string, caches []string, writing string) 
 		}
 	}
 	var files *ahead
-	if !f.noTree && f.store != "none" && isProject(root) {
+	if !f.noTree && f.store != "none" && project.IsProject(root) {
 		path, _ := f.paths(root)
 		at := ""
 		if abs := absolute([]string{writing}); len(abs) > 0 {
@@ -113,14 +113,6 @@ func (f *recordFlags) paths(root string) (store string, logs archive.Archive) {
 		store = archive.Store(root)
 	}
 	return store, archive.Of(store)
-}
-
-// isProject reports whether dir is the root of a matrix or in a worktree of git: else
-// it could be anything, such as a whole disk, and no snapshot is taken of it.
-func isProject(dir string) bool {
-	_, noMatrix := routing.Find(dir)
-	_, noGit := os.Lstat(filepath.Join(place.Repository(dir), ".git"))
-	return noMatrix == nil || noGit == nil
 }
 
 // An ahead takes the first snapshot while the store is opened, and says once if one

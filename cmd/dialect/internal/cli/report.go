@@ -12,12 +12,13 @@ import (
 	"golang.org/x/mod/sumdb/note"
 
 	"github.com/command-dialect/dialect/cmd/dialect/internal/outfile"
-	"github.com/command-dialect/dialect/cmd/dialect/internal/place"
 	"github.com/command-dialect/dialect/lang/plan"
 	"github.com/command-dialect/dialect/receipts"
 	"github.com/command-dialect/dialect/receipts/sqlite"
 	"github.com/command-dialect/dialect/runtime/archive"
 	"github.com/command-dialect/dialect/runtime/blob"
+	"github.com/command-dialect/dialect/runtime/place"
+	"github.com/command-dialect/dialect/runtime/project"
 	"github.com/command-dialect/dialect/runtime/report"
 )
 
@@ -58,7 +59,7 @@ func newReport(u *ui) *cobra.Command {
 				return notKept(err)
 			}
 			html, junit, markdown := outfile.File{Flag: "--html", Name: f.html}, outfile.File{Flag: "--junit", Name: f.junit}, outfile.File{Flag: "--markdown", Name: f.markdown}
-			if err := outfile.Settle(outfile.InUse{Files: append(rulesAround("."), f.keys...), Store: path}, &html, &junit, &markdown); err != nil {
+			if err := outfile.Settle(outfile.InUse{Files: append(project.RulesAround("."), f.keys...), Store: path}, &html, &junit, &markdown); err != nil {
 				return err
 			}
 			if err := html.Write(u.out, func(w io.Writer) error { return htmlReport(w, d, path, keys) }); err != nil {

@@ -21,14 +21,13 @@ import (
 	"github.com/command-dialect/dialect/cmd/dialect/internal/exit"
 	"github.com/command-dialect/dialect/cmd/dialect/internal/interrupt"
 	"github.com/command-dialect/dialect/cmd/dialect/internal/outfile"
-	"github.com/command-dialect/dialect/cmd/dialect/internal/place"
-	"github.com/command-dialect/dialect/lang"
 	"github.com/command-dialect/dialect/lang/diag"
 	"github.com/command-dialect/dialect/lang/plan"
 	"github.com/command-dialect/dialect/receipts"
 	"github.com/command-dialect/dialect/runtime/archive"
 	"github.com/command-dialect/dialect/runtime/history"
-	"github.com/command-dialect/dialect/runtime/policy"
+	"github.com/command-dialect/dialect/runtime/place"
+	"github.com/command-dialect/dialect/runtime/project"
 	"github.com/command-dialect/dialect/runtime/report"
 	"github.com/command-dialect/dialect/runtime/runner"
 	"github.com/command-dialect/dialect/runtime/view"
@@ -180,56 +179,54 @@ func runScript(u *ui, args []string, f *runFlags) error {
 	if err != nil {
 		return err
 	}
-	var why string
-	if f.failed {
-		if s.line > 0 {
-			return exit.Usagef("--failed looks for lines of %s itself: leave :%d out", s.name, s.line)
-		}
-		s.only = func(file *lang.File, root string) (lines []int) {
-			_, logs := f.paths(root)
-			lines, why = leftOver(history.Documents{Archive: logs}, s, file)
-			return lines
-		}
+	if f.failed && s.Line > 0 {
+		return exit.Usagef("--failed looks for lines of %s itself: leave :%d out", s.Name, s.Line)
 	}
-	p, err := bind(s, f.routing, vars)
+	p, err := project.Load(s, f.routing)
 	if err != nil {
-		return err
+		return noMatrix(err)
 	}
-	if why != "" {
-		u.notef("%s", why)
+	var lines []int
+	if f.failed {
+		_, logs := f.paths(p.Matrix.Root)
+		var why string
+		if lines, why = leftOver(history.Documents{Archive: logs}, s, p.File); why != "" {
+			u.notef("%s", why)
+		}
 	}
-	if p.findings.Count(diag.Error) > 0 {
+	p.Resolve(vars, lines)
+	if p.Findings.Count(diag.Error) > 0 {
 		if f.json {
-			if err := report.StaticJSON(u.out, s.name, p.findings, exit.Fault); err != nil {
+			if err := report.StaticJSON(u.out, s.Name, p.Findings, exit.Fault); err != nil {
 				return err
 			}
 		}
-		if err := u.diagnostics(u.err, u.errTTY, p.findings, p.sources); err != nil {
+		if err := u.diagnostics(u.err, u.errTTY, p.Findings, p.Sources); err != nil {
 			return err
 		}
-		u.notef("%s in %s: nothing was run", countFindings(p.findings), s.name)
+		u.notef("%s in %s: nothing was run", countFindings(p.Findings), s.Name)
 		return exit.Status(exit.Fault)
 	}
-	if len(p.findings) > 0 {
-		if err := u.diagnostics(u.err, u.errTTY, p.findings, p.sources); err != nil {
+	if len(p.Findings) > 0 {
+		if err := u.diagnostics(u.err, u.errTTY, p.Findings, p.Sources); err != nil {
 			return err
 		}
 	}
 	if f.dryRun {
-		return dryRun(u, p.plan, f.json)
+		return dryRun(u, p.Plan, f.json)
 	}
 	return f.execute(u, p)
 }
 
 // execute runs a program that binds, and reports it.
-func (f *runFlags) execute(u *ui, p *program) error {
-	store, _ := f.paths(p.plan.Matrix.Root)
+func (f *runFlags) execute(u *ui, p *project.Program) error {
+	store, _ := f.paths(p.Plan.Matrix.Root)
 	events := outfile.File{Flag: "--events", Name: f.events, Stream: true}
 	junit, html := outfile.File{Flag: "--junit", Name: f.junit}, outfile.File{Flag: "--html", Name: f.html}
-	if err := outfile.Settle(outfile.InUse{Files: append(rulesOf(p.plan.Matrix), p.script.path), Store: store}, &events, &junit, &html); err != nil {
+	if err := outfile.Settle(outfile.InUse{Files: append(project.Rules(p.Plan.Matrix), p.Script.Path), Store: store}, &events, &junit, &html); err != nil {
 		return err
 	}
-	rec, err := f.open(u, p.plan.Matrix.Root, p.plan.Matrix.Caches, events.Path)
+	rec, err := f.open(u, p.Plan.Matrix.Root, p.Plan.Matrix.Caches, events.Path)
 	if err != nil {
 		return err
 	}
@@ -237,7 +234,7 @@ func (f *runFlags) execute(u *ui, p *program) error {
 	rec.warn(u)
 	caught := make(chan *interrupt.Catcher, 1)
 	go func() { caught <- interrupt.Catch() }() // which starts a thread
-	opt := rec.options(&f.recordFlags, p.plan)
+	opt := rec.options(&f.recordFlags, p.Plan)
 	sig := <-caught
 	defer sig.Stop()
 	opt.Jobs, opt.FailFast, opt.KeepGoing, opt.DeferGate = f.jobs, f.failFast, f.keepGoing, f.deferGate
@@ -248,7 +245,7 @@ func (f *runFlags) execute(u *ui, p *program) error {
 			if f.budget.Timeout > 0 {
 				ctx, done = context.WithTimeoutCause(ctx, f.budget.Timeout, fmt.Errorf("git did not answer within the run's timeout of %v", f.budget.Timeout))
 			}
-			s, err := policy.Check(ctx, p.plan.Matrix, f.base, fromBaseline(p.plan.Matrix))
+			s, err := project.Check(ctx, p.Plan.Matrix, f.base)
 			if err != nil && ctx.Err() != nil && sig.Context.Err() == nil {
 				err = context.Cause(ctx)
 			}
@@ -258,13 +255,13 @@ func (f *runFlags) execute(u *ui, p *program) error {
 			}
 			opt.Policy = s.Name
 		} else {
-			opt.Policy = policyOf(sig.Context, p.plan.Matrix)
+			opt.Policy = policyOf(sig.Context, p.Plan.Matrix)
 		}
 	}
 	var marked *archive.Mark
 	if rec.store != nil {
 		tellKilled(u, rec.logs, rec.store)
-		marked = rec.logs.Begin(opt.Run, p.script.name)
+		marked = rec.logs.Begin(opt.Run, p.Script.Name)
 		defer func() { marked.End() }()
 	}
 	var eventsFile io.WriteCloser
@@ -298,12 +295,12 @@ func (f *runFlags) execute(u *ui, p *program) error {
 			return eventsQueue.Hold()
 		}
 	}
-	o := runner.Run(sig.Context, p.plan, opt)
+	o := runner.Run(sig.Context, p.Plan, opt)
 	rec.close(o)
 	sig.Bound(o.ExitStatus(), marked.End)
 	u.unwatch(shown)
 	unread := !eventsQueue.Flush(sig.Context)
-	doc := report.NewDocument(o, p.findings, rec.path)
+	doc := report.NewDocument(o, p.Findings, rec.path)
 	if rec.store != nil {
 		rec.logs.KeepRun(o.Run, rec.secret.Bytes(marshal(doc)))
 	}
@@ -336,7 +333,7 @@ func marshal(doc *report.Document) []byte {
 }
 
 // files writes the reports that are files, and what GitHub's runner reads.
-func (f *runFlags) files(u *ui, doc *report.Document, p *program, rec *record, junit, html *outfile.File) error {
+func (f *runFlags) files(u *ui, doc *report.Document, p *project.Program, rec *record, junit, html *outfile.File) error {
 	public := func(write func(io.Writer) error) func(io.Writer) error {
 		return func(w io.Writer) error {
 			var b bytes.Buffer
@@ -362,7 +359,7 @@ func (f *runFlags) files(u *ui, doc *report.Document, p *program, rec *record, j
 	}
 	root := os.Getenv("GITHUB_WORKSPACE")
 	if root == "" {
-		root = p.plan.Matrix.Root
+		root = p.Plan.Matrix.Root
 	}
 	if !f.json {
 		if err := public(func(w io.Writer) error { return report.Annotations(w, doc, root) })(u.out); err != nil {
@@ -371,7 +368,7 @@ func (f *runFlags) files(u *ui, doc *report.Document, p *program, rec *record, j
 	}
 	if name := os.Getenv("GITHUB_STEP_SUMMARY"); name != "" {
 		summary := outfile.File{Flag: "GITHUB_STEP_SUMMARY", Name: name}
-		err := outfile.Settle(outfile.InUse{Files: append(rulesOf(p.plan.Matrix), p.script.path), Store: rec.path}, &summary)
+		err := outfile.Settle(outfile.InUse{Files: append(project.Rules(p.Plan.Matrix), p.Script.Path), Store: rec.path}, &summary)
 		if err == nil {
 			err = summary.Append(public(func(w io.Writer) error { return report.Markdown(w, doc) }))
 		}
@@ -388,7 +385,7 @@ func (f *runFlags) files(u *ui, doc *report.Document, p *program, rec *record, j
 func policyOf(ctx context.Context, m plan.Matrix) func() string {
 	answer := make(chan string, 1)
 	go func() {
-		s, err := policy.Check(ctx, m, "", fromBaseline(m))
+		s, err := project.Check(ctx, m, "")
 		if err != nil {
 			answer <- receipts.PolicyChanged
 			return
@@ -405,7 +402,7 @@ func (r *record) warn(u *ui) {
 	}
 }
 
-func printOutcome(u *ui, o *runner.Outcome, p *program, asJSON bool, rec *record) error {
+func printOutcome(u *ui, o *runner.Outcome, p *project.Program, asJSON bool, rec *record) error {
 	var b bytes.Buffer
 	if err := writeOutcome(&b, u, o, p, asJSON, rec); err != nil {
 		return err
@@ -414,13 +411,13 @@ func printOutcome(u *ui, o *runner.Outcome, p *program, asJSON bool, rec *record
 	return err
 }
 
-func writeOutcome(w io.Writer, u *ui, o *runner.Outcome, p *program, asJSON bool, rec *record) error {
+func writeOutcome(w io.Writer, u *ui, o *runner.Outcome, p *project.Program, asJSON bool, rec *record) error {
 	if asJSON {
-		return report.JSON(w, o, p.findings, rec.path)
+		return report.JSON(w, o, p.Findings, rec.path)
 	}
 	opt := report.Options{
 		Color: color(u.outTTY), Rel: place.Short, Store: rec.path,
-		Rerun: func(s *plan.Step) string { return report.Rerun(p.plan, s) },
+		Rerun: func(s *plan.Step) string { return report.Rerun(p.Plan, s) },
 	}
 	switch {
 	case u.outTTY:

@@ -13,12 +13,13 @@ import (
 	"golang.org/x/term"
 
 	"github.com/command-dialect/dialect/cmd/dialect/internal/exit"
-	"github.com/command-dialect/dialect/cmd/dialect/internal/place"
 	"github.com/command-dialect/dialect/lang/diag"
 	"github.com/command-dialect/dialect/lang/resolve"
 	"github.com/command-dialect/dialect/receipts"
 	"github.com/command-dialect/dialect/receipts/sqlite"
+	"github.com/command-dialect/dialect/runtime/place"
 	"github.com/command-dialect/dialect/runtime/policy"
+	"github.com/command-dialect/dialect/runtime/project"
 )
 
 const trustLong = `Pin the matrix of this project, with all that it extends and the files that its
@@ -88,7 +89,7 @@ func trust(u *ui, routingFile, store string, yes, show, remove bool) error {
 	if err != nil && show {
 		return exit.Failf(exit.Refused, "%v", err)
 	}
-	_, _, state, err := trustedRules(ctx, m, "")
+	_, _, state, err := project.Trusted(ctx, m, "")
 	if err != nil {
 		state = policy.State{} // a damaged pin is made anew
 	}

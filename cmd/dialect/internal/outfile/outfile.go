@@ -15,9 +15,9 @@ import (
 	"syscall"
 
 	"github.com/command-dialect/dialect/cmd/dialect/internal/exit"
-	"github.com/command-dialect/dialect/cmd/dialect/internal/place"
 	"github.com/command-dialect/dialect/lang/routing"
 	"github.com/command-dialect/dialect/runtime/archive"
+	"github.com/command-dialect/dialect/runtime/place"
 )
 
 // A File is a file that the user named for a command to write.

@@ -15,9 +15,9 @@ import (
 	"time"
 
 	"github.com/command-dialect/dialect/cmd/dialect/internal/outfile"
-	"github.com/command-dialect/dialect/cmd/dialect/internal/place"
 	"github.com/command-dialect/dialect/lang/regular"
 	"github.com/command-dialect/dialect/lang/routing"
+	"github.com/command-dialect/dialect/runtime/place"
 )
 
 // ScriptName is the name of the script of a plan; its matrix is called [routing.FileName].

@@ -5,7 +5,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/command-dialect/dialect/cmd/dialect/internal/place"
+	"github.com/command-dialect/dialect/runtime/place"
 )
 
 func TestPlaces(t *testing.T) {

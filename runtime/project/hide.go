@@ -1,4 +1,4 @@
-package cli
+package project
 
 import (
 	"bytes"
@@ -15,11 +15,11 @@ import (
 // have nothing to do with it.
 const minHidden = 4
 
-// hideSecrets returns findings and the script they are about without the values that m declares as
+// HideSecrets returns findings and the script they are about without the values that m declares as
 // secret, which are stars there: each value of a name in `secrets`, whatever its line is bound
 // to, and on a line of a binding that has secrets every value, since a line with a fault does not say which
 // of them is which. Offsets stay as they are.
-func hideSecrets(list diag.List, src *diag.Source, m *routing.Matrix) (diag.List, *diag.Source) {
+func HideSecrets(list diag.List, src *diag.Source, m *routing.Matrix) (diag.List, *diag.Source) {
 	if m == nil {
 		return list, src
 	}

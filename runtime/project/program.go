@@ -1,0 +1,105 @@
+// Package project finds, loads and binds: a script, the matrix above it, the rules that the
+// baseline trusts, and the commands that stand behind the names of bindings. Whoever runs
+// scripts or asks about them begins here.
+package project
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"os"
+	"path/filepath"
+
+	"github.com/command-dialect/dialect/lang"
+	"github.com/command-dialect/dialect/lang/diag"
+	"github.com/command-dialect/dialect/lang/plan"
+	"github.com/command-dialect/dialect/lang/resolve"
+	"github.com/command-dialect/dialect/lang/routing"
+)
+
+// MaxScript bounds what is read of a script, in bytes. It is one more than lang accepts, so
+// that lang can say so.
+const MaxScript = 64<<20 + 1
+
+// A Script is the text to work on, and where it came from.
+type Script struct {
+	Name string // as the user named it; "-" for standard input, "-e"
+	Path string // absolute; empty if it is no file
+	Line int    // the only one that is meant, else 0
+	Part bool   // it is not all of a file
+	Text []byte
+}
+
+// SHA256 is the digest of the whole text, in hex.
+func (s *Script) SHA256() string {
+	sum := sha256.Sum256(s.Text)
+	return hex.EncodeToString(sum[:])
+}
+
+// Dir is where the search for the matrix begins.
+func (s *Script) Dir() (string, error) {
+	if s.Path != "" {
+		return filepath.Dir(s.Path), nil
+	}
+	return os.Getwd()
+}
+
+// A Program is a script with its matrix and what is to be said about both.
+type Program struct {
+	Script   *Script
+	File     *lang.File
+	Matrix   *routing.Matrix
+	Plan     *plan.Plan // nil before [Program.Resolve], and where the matrix could not be read
+	Findings diag.List
+	Sources  map[string]*diag.Source // by name, without the values of secrets
+
+	source *diag.Source
+	parsed diag.List
+	unread bool
+}
+
+// Load parses a script, and loads the nearest matrix above it, or the one that is named. The
+// error is that there is none.
+func Load(s *Script, matrix string) (*Program, error) {
+	dir, err := s.Dir()
+	if err != nil {
+		return nil, err
+	}
+	p := &Program{Script: s, Sources: make(map[string]*diag.Source), source: diag.NewSource(s.Name, s.Text)}
+	// Neither needs the other, and a short run is made of what happens before its first command.
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		p.File, p.parsed = lang.Parse(p.source)
+	}()
+	m, findings, err := LoadMatrix(dir, matrix)
+	<-done
+	if err != nil {
+		return nil, err
+	}
+	p.Matrix, p.Findings, p.unread = m, findings, routing.Unread(findings)
+	p.Sources[p.source.Name] = p.source
+	for _, f := range m.Files {
+		p.Sources[f.Name] = f
+	}
+	return p, nil
+}
+
+// Resolve binds the lines of the script, or those of the numbers in lines, and fills in Plan
+// and Findings. It is called once.
+func (p *Program) Resolve(vars map[string]string, lines []int) {
+	s := p.Script
+	if p.unread {
+		// Of a matrix that could not be read nothing is bound: to say so line by
+		// line would bury the one fault that matters.
+		p.Findings = append(p.Findings, p.parsed...)
+	} else {
+		var resolved diag.List
+		p.Plan, resolved = resolve.Resolve(p.File, p.Matrix, resolve.Options{
+			Vars: vars, Env: os.LookupEnv, Line: s.Line, Lines: lines, Parsed: p.parsed,
+			Script: plan.Script{Name: s.Name, Path: s.Path, SHA256: s.SHA256(), Part: s.Part},
+		})
+		p.Findings = append(p.Findings, resolved...)
+	}
+	p.Findings, p.Sources[p.source.Name] = HideSecrets(lang.Ignore(p.Findings, p.Sources), p.source, p.Matrix)
+	p.Findings.Sort()
+}

@@ -1,0 +1,171 @@
+package project
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+
+	"github.com/command-dialect/dialect/lang/diag"
+	"github.com/command-dialect/dialect/lang/plan"
+	"github.com/command-dialect/dialect/lang/resolve"
+	"github.com/command-dialect/dialect/lang/routing"
+	"github.com/command-dialect/dialect/runtime/place"
+	"github.com/command-dialect/dialect/runtime/policy"
+	"github.com/command-dialect/dialect/runtime/workspace"
+)
+
+// FindMatrix returns the path of the nearest matrix for dir, or of the one that is named, and what
+// messages call it. The error is that of [routing.Find].
+func FindMatrix(dir, name string) (path, shown string, err error) {
+	if name != "" {
+		if path, err = filepath.Abs(name); err != nil {
+			path = name
+		}
+		return path, name, nil
+	}
+	path, err = routing.Find(dir)
+	if err != nil {
+		return "", "", err
+	}
+	return path, place.Short(path), nil
+}
+
+// LoadMatrix finds and loads the matrix for dir, or the one that is named.
+func LoadMatrix(dir, name string) (*routing.Matrix, diag.List, error) {
+	path, name, err := FindMatrix(dir, name)
+	if err != nil {
+		return nil, nil, err
+	}
+	m, l := routing.Load(path, name, routing.Options{})
+	return m, l, nil
+}
+
+// LoadMatrixOf is [LoadMatrix] with the bytes that the commit rev has: of a matrix in the
+// place of the one that is here, or, where none is, of the nearest in the commit itself. Files outside
+// of the repository are in no commit; they are read as they are. A matrix that the commit does not
+// have is Absent, and loads with an error. The commit is nil where rev names none.
+func LoadMatrixOf(ctx context.Context, rev, dir, name string) (*workspace.Commit, *routing.Matrix, diag.List, error) {
+	path, shown, err := FindMatrix(dir, name)
+	root := dir
+	if err == nil {
+		root = filepath.Dir(path)
+	}
+	c, cerr := workspace.Resolve(ctx, root, rev, workspace.Options{})
+	if cerr != nil {
+		return nil, nil, nil, cerr
+	}
+	if err != nil {
+		at := nearestIn(ctx, c, dir)
+		if at == "" {
+			return c, nil, nil, err
+		}
+		path, shown = at, place.Short(at)
+	}
+	m, findings := routing.Load(path, shown, routing.Options{ReadFile: func(path string) ([]byte, error) {
+		if f, err := c.Lookup(ctx, path); err == nil && f.Outside {
+			return routing.ReadFile(path)
+		}
+		return c.ReadFile(ctx, path)
+	}})
+	return c, m, findings, nil
+}
+
+// nearestIn returns the path of the nearest matrix that a commit has in dir or above it; empty
+// if it has none.
+func nearestIn(ctx context.Context, c *workspace.Commit, dir string) string {
+	for at := dir; ; at = filepath.Dir(at) {
+		path := filepath.Join(at, routing.FileName)
+		if f, err := c.Lookup(ctx, path); err == nil && f.File {
+			return path
+		}
+		if at == filepath.Dir(at) {
+			return ""
+		}
+	}
+}
+
+// Lost returns the path of the matrix that HEAD has for dir, where none is here any more; empty
+// if HEAD has none either, or if err, which is that of [FindMatrix], is about something else.
+func Lost(ctx context.Context, dir string, err error) string {
+	if !errors.Is(err, routing.ErrNotFound) {
+		return ""
+	}
+	c, err := workspace.Resolve(ctx, dir, "HEAD", workspace.Options{})
+	if err != nil {
+		return ""
+	}
+	return nearestIn(ctx, c, dir)
+}
+
+// IsAbsent reports whether m was looked for and is not there.
+func IsAbsent(m *routing.Matrix) bool {
+	for _, f := range m.Read {
+		if f.Path == m.Path {
+			return f.Absent
+		}
+	}
+	return false
+}
+
+// Trusted returns the matrix that the baseline has in the place of m, and how m compares with
+// it: the commit base, else the user's pin, else HEAD. Without a baseline, or where HEAD does not
+// have the matrix yet, that is m itself.
+func Trusted(ctx context.Context, m *routing.Matrix, base string) (*routing.Matrix, *policy.Baseline, policy.State, error) {
+	b, err := policy.Open(ctx, resolve.Matrix(m), base)
+	if err != nil {
+		return nil, nil, policy.State{}, err
+	}
+	if pm := resolve.Matrix(m); b.Same(pm) {
+		return m, b, b.Compare(pm, pm), nil
+	}
+	trusted, findings := routing.Load(m.Path, m.Name, routing.Options{ReadFile: b.ReadFile})
+	state := b.Compare(resolve.Matrix(m), resolve.Matrix(trusted))
+	if b.Kind == policy.None || state.New || findings.Count(diag.Error) > 0 {
+		trusted = m // with a baseline that is there, the state has a complaint
+	}
+	return trusted, b, state, nil
+}
+
+// Check compares the matrix of a plan with its baseline: see [policy.Check].
+func Check(ctx context.Context, m plan.Matrix, base string) (policy.State, error) {
+	return policy.Check(ctx, m, base, func(read func(path string) ([]byte, error)) plan.Matrix {
+		trusted, _ := routing.Load(m.Path, m.Name, routing.Options{ReadFile: read})
+		return resolve.Matrix(trusted)
+	})
+}
+
+// Rules returns the paths of the files that a matrix is made of, its pins included.
+func Rules(m plan.Matrix) (paths []string) {
+	for _, f := range m.Files {
+		paths = append(paths, f.Path)
+	}
+	return paths
+}
+
+// RulesAround returns the paths of the files that the matrix above dir is made of, and of the
+// scripts beside it and in dir.
+func RulesAround(dir string) (paths []string) {
+	folders := []string{dir}
+	if m, _, err := LoadMatrix(dir, ""); err == nil {
+		paths = append(Rules(resolve.Matrix(m)), m.Path)
+		folders = append(folders, m.Root)
+	}
+	for _, folder := range folders {
+		entries, _ := os.ReadDir(folder) // one that cannot be read has no script that can be run
+		for _, e := range entries {
+			if filepath.Ext(e.Name()) == ".dlct" {
+				paths = append(paths, filepath.Join(folder, e.Name()))
+			}
+		}
+	}
+	return paths
+}
+
+// IsProject reports whether dir is in a project: below a matrix, or in a worktree of git. Else it
+// could be anything, such as a whole disk, and no snapshot is taken of it.
+func IsProject(dir string) bool {
+	_, noMatrix := routing.Find(dir)
+	_, noGit := os.Lstat(filepath.Join(place.Repository(dir), ".git"))
+	return noMatrix == nil || noGit == nil
+}
