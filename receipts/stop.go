@@ -44,24 +44,19 @@ func (s StopReason) Failed() bool {
 	return false
 }
 
-// EndedEarly reports whether the command was ended before it could answer: whoever
-// ends a command that is about to fail leaves this behind. Verdicts count such ends.
+// EndedEarly reports whether the command gave no answer: it was ended before it could, or did
+// not run. Whoever keeps a command from saying no leaves this behind. Verdicts count it.
 func (s StopReason) EndedEarly() bool {
 	switch s {
-	case StopTimeout, StopStall, StopOutputLimit, StopInterrupted, StopKilled, StopMCPError, StopFailFast:
+	case StopTimeout, StopStall, StopOutputLimit, StopInterrupted, StopKilled, StopMCPError, StopFailFast,
+		StopEnvMissing, StopStartFailed, StopNotConfigured, StopLocked, StopUnrecordable:
 		return true
 	}
 	return false
 }
 
 // known reports whether s belongs to the set.
-func (s StopReason) known() bool {
-	switch s {
-	case StopEnvMissing, StopStartFailed, StopNotConfigured, StopLocked, StopUnrecordable:
-		return true
-	}
-	return s.Failed() || s.EndedEarly()
-}
+func (s StopReason) known() bool { return s.Failed() || s.EndedEarly() }
 
 // CrashSignal reports whether a program that was ended by the signal of that name
 // ended itself: by a fault of its own or by abort(3).
@@ -76,5 +71,7 @@ func CrashSignal(name string) bool {
 // Failed reports whether r says that its command gave an answer, and the answer was no.
 func (r *Receipt) Failed() bool { return r.Status == StatusFailed && r.StopReason.Failed() }
 
-// EndedEarly reports whether r says that its command was ended before it could answer.
-func (r *Receipt) EndedEarly() bool { return r.Status == StatusFailed && r.StopReason.EndedEarly() }
+// EndedEarly reports whether r says that its command gave no answer.
+func (r *Receipt) EndedEarly() bool {
+	return r.Status == NotConfigured || r.Status == StatusFailed && r.StopReason.EndedEarly()
+}

@@ -81,20 +81,28 @@ func (w *appender) checkSigned() error {
 			known = append(known, h)
 		}
 	}
+	// The root that is signed next is made of these stored hashes, which anybody can write.
+	root, err := tlog.TreeHash(w.head.count, w)
+	if err != nil {
+		return err
+	}
+	if root != w.head.root {
+		return fmt.Errorf("%w: its stored hashes do not lead to its root", ErrRewritten)
+	}
 	covered := int64(0)
 	for _, h := range known {
 		covered = max(covered, h.Count)
-		if h == w.head.public() {
-			continue
-		}
 		if h.Origin != w.head.origin || h.Count > w.head.count {
 			return fmt.Errorf("%w: it signed %d records, and there are %d", ErrRewritten, h.Count, w.head.count)
 		}
-		root, err := tlog.TreeHash(h.Count, w)
+		if h == w.head.public() || h.Count == 0 {
+			continue
+		}
+		proof, err := tlog.ProveTree(w.head.count, h.Count, w)
 		if err != nil {
 			return err
 		}
-		if root != h.Root {
+		if tlog.CheckTree(proof, w.head.count, w.head.root, h.Count, h.Root) != nil {
 			return fmt.Errorf("%w: the first %d records are others", ErrRewritten, h.Count)
 		}
 	}
@@ -102,7 +110,7 @@ func (w *appender) checkSigned() error {
 		return nil
 	}
 	next, signed := covered, int64(-1)
-	err := sqlLog{w.s}.Records(w.ctx, covered, func(r verify.Raw) bool {
+	err = sqlLog{w.s}.Records(w.ctx, covered, func(r verify.Raw) bool {
 		if r.Seq != next {
 			return false
 		}

@@ -438,3 +438,47 @@ func TestPrivateDir(t *testing.T) {
 		t.Errorf("below a folder of another user: %v", err)
 	}
 }
+
+// TestForgedNodes overwrites the stored hash of the first four records, from which the next root
+// is made, and makes the head agree with it: the key does not sign that.
+func TestForgedNodes(t *testing.T) {
+	for _, after := range []int{0, 1} { // records that nobody signed
+		for _, head := range []bool{false, true} {
+			path := filepath.Join(t.TempDir(), "s.db")
+			_, o := newKey(t, "boss")
+			s := openWith(t, path, o)
+			for i := range 5 {
+				if err := s.Append(ctx, makeReceipt("r-1", i)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			s.Close()
+			s = openAt(t, path)
+			for i := range after {
+				if err := s.Append(ctx, makeReceipt("r-2", i)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			forged := tlog.Hash{1}
+			if _, err := s.conn.ExecContext(ctx, "UPDATE node SET hash = ? WHERE idx = ?", forged[:], tlog.StoredHashIndex(2, 0)); err != nil {
+				t.Fatal(err)
+			}
+			if head {
+				w := &appender{s: s, ctx: ctx, nodes: make(map[int64]tlog.Hash)}
+				root, err := tlog.TreeHash(int64(5+after), w)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if _, err := s.conn.ExecContext(ctx, "UPDATE head SET root = ?", root[:]); err != nil {
+					t.Fatal(err)
+				}
+			}
+			s.Close()
+			s = openWith(t, path, o)
+			if err := s.Append(ctx, makeReceipt("r-3", 0)); !errors.Is(err, ErrRewritten) {
+				t.Errorf("%d after, the head too %v: %v", after, head, err)
+			}
+			s.Close()
+		}
+	}
+}

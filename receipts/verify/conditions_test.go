@@ -747,3 +747,92 @@ func TestNotesGoOn(t *testing.T) {
 		o.Before = s
 	}
 }
+
+// TestStoppedBefore has runs on the tree end without a gate before one passes.
+func TestStoppedBefore(t *testing.T) {
+	second := func(r *receipts.Receipt) { r.Run = "r-2" }
+	for name, c := range map[string]struct {
+		log  func(m *maker)
+		want string
+	}{
+		"stopped":                  {func(m *maker) { m.run("r-2") }, "the earlier run r-2 of q.dlct on this tree did not reach its gate"},
+		"all that was planned ran": {func(m *maker) { m.run("r-2"); m.receipt(second) }, ""},
+		"failed, which is counted": {func(m *maker) { m.run("r-2"); m.receipt(second, failing) }, ""},
+	} {
+		m := newMaker(t)
+		c.log(m)
+		m.gate([]receipts.Hash{m.receipt()})
+		res := ask(t, m.open(Options{}), asked())
+		if got := strings.Join(res.Notes, "\n"); c.want == "" && got != "" || !strings.Contains(got, c.want) {
+			t.Errorf("%s: %q, want %q", name, got, c.want)
+		}
+	}
+}
+
+// TestNoAnswer has the command end in each way that is no answer, and pass then: that is told.
+func TestNoAnswer(t *testing.T) {
+	failed := func(s receipts.StopReason) func(*receipts.Receipt) {
+		return func(r *receipts.Receipt) { r.Status, r.StopReason, r.ExitCode = receipts.StatusFailed, s, nil }
+	}
+	for name, c := range map[string]struct {
+		change func(*receipts.Receipt)
+		early  int
+	}{
+		"not found":      {failed(receipts.StopEnvMissing), 1},
+		"not started":    {failed(receipts.StopStartFailed), 1},
+		"not configured": {func(r *receipts.Receipt) { r.Status = receipts.NotConfigured }, 1},
+		"unrecordable":   {failed(receipts.StopUnrecordable), 1},
+		"timeout":        {failed(receipts.StopTimeout), 1},
+		"pending":        {func(r *receipts.Receipt) { r.Status = receipts.Pending }, 1},
+		"passed":         {func(*receipts.Receipt) {}, 0},
+	} {
+		m := newMaker(t)
+		m.receipt(c.change)
+		m.gate([]receipts.Hash{m.receipt()})
+		if res := ask(t, m.open(Options{}), asked(strict)); res.Verdict != Verified || res.Early != c.early {
+			t.Errorf("%s: %s, %d without an answer", name, told(res), res.Early)
+		}
+	}
+}
+
+// TestInexactMember has a receipt that was taken by itself know the files at two times.
+func TestInexactMember(t *testing.T) {
+	bare := treeA
+	bare.Exact = false
+	for name, w := range map[string]*receipts.Workspace{
+		"before": {Before: bare, After: &treeA}, "after": {Before: treeA, After: &bare}, "neither": {Before: treeA, After: &treeA},
+	} {
+		m := newMaker(t)
+		m.gate([]receipts.Hash{m.receipt(func(r *receipts.Receipt) { r.Workspace = w })})
+		q := asked()
+		q.Commit, q.Tree = true, &receipts.Tree{Tree: treeA.Tree}
+		if res := ask(t, m.open(Options{}), q); (res.Verdict == Stale) != (name != "neither") {
+			t.Errorf("%s: %s", name, told(res))
+		}
+	}
+}
+
+// TestVacuousReceipt has a receipt that was taken by itself count no tests.
+func TestVacuousReceipt(t *testing.T) {
+	for name, c := range map[string]struct {
+		tests *receipts.Tests
+		want  Verdict
+	}{"no count": {nil, Verified}, "no test": {&receipts.Tests{Skipped: 3}, Outside}, "one": {&receipts.Tests{Passed: 1}, Verified}} {
+		m := newMaker(t)
+		m.gate([]receipts.Hash{m.receipt(unbound, func(r *receipts.Receipt) { r.Tests = c.tests })})
+		if res := ask(t, m.open(Options{}), asked()); res.Verdict != c.want {
+			t.Errorf("%s: %s", name, told(res))
+		}
+	}
+}
+
+// TestChangesFiles names a line that changed the tree that it speaks for.
+func TestChangesFiles(t *testing.T) {
+	m := newMaker(t)
+	m.gate([]receipts.Hash{m.receipt(func(r *receipts.Receipt) {
+		r.Workspace = &receipts.Workspace{Before: treeB, After: &treeA, Changed: []receipts.Datum{receipts.Text("x.go")}}
+	})})
+	if res := ask(t, m.open(Options{}), asked()); res.Verdict != Verified || !strings.Contains(strings.Join(res.Notes, "\n"), "changed files while it ran") {
+		t.Errorf("%s, %q", told(res), res.Notes)
+	}
+}

@@ -219,12 +219,18 @@ func (s *Session) executableNote(res *Result, m *receipts.Entry, r *receipts.Rec
 	}
 }
 
-// maxRuns bounds how many later runs a result names.
+// ranAll reports whether each command that a run had planned is among the steps that have a
+// receipt. Gates are none: those of a run can be left for somebody else to make.
+func ranAll(run *receipts.Run, steps map[string]bool) bool {
+	return run.More == 0 && !slices.ContainsFunc(run.Planned, func(p receipts.Planned) bool { return !p.Command.IsZero() && !steps[p.Step] })
+}
+
+// maxRuns bounds how many a result names.
 const maxRuns = 5
 
-// unfinished notes the runs on the tree that began after the gate and have none of
-// their own: ending a run before it says no leaves that trace. Records below the level
-// that is asked for do not end a run: anybody may write them in its name.
+// unfinished notes the runs on the tree that have no gate of their own: ending a run before it
+// says no leaves that trace. Records below the level that is asked for do not end a run:
+// anybody may write them in its name.
 func (s *Session) unfinished(q Query, res *Result) {
 	if q.Tree == nil || res.Gate == nil {
 		return
@@ -237,16 +243,14 @@ func (s *Session) unfinished(q Query, res *Result) {
 	runs := make(map[uint64]*later)
 	var order []*later
 	for _, seq := range s.history(map[uint64]bool{}, *q.Tree).runs {
-		if seq > res.Gate.Seq {
-			l := &later{seq: seq, steps: make(map[string]bool)}
-			runs[s.index.at(seq).run] = l
-			order = append(order, l)
-		}
+		l := &later{seq: seq, steps: make(map[string]bool)}
+		runs[s.index.at(seq).run] = l
+		order = append(order, l)
 	}
 	if len(order) == 0 {
 		return
 	}
-	for seq := res.Gate.Seq; seq < s.index.len(); seq++ {
+	for seq := order[0].seq; seq < s.index.len(); seq++ {
 		m := s.index.at(seq)
 		l := runs[m.run]
 		if l == nil || m.kind != kindGate && m.kind != kindReceipt {
@@ -285,16 +289,23 @@ func (s *Session) unfinished(q Query, res *Result) {
 		if !ok || e.Level < q.Level || run.Tree == nil || !run.Tree.Matches(*q.Tree) {
 			continue
 		}
-		if !l.failed && len(l.steps) >= len(run.Planned)+run.More {
+		when := "later"
+		if l.seq < res.Gate.Seq {
+			when = "earlier"
+		}
+		switch {
+		case l.failed && when == "earlier": // which is counted, where it is of these lines
+			continue
+		case !l.failed && ranAll(run, l.steps):
 			continue
 		}
 		if named++; named > maxRuns {
 			continue
 		}
-		if l.failed {
+		if l.failed && when == "later" {
 			res.Notes = append(res.Notes, fmt.Sprintf("the later run %s of %s on this tree did not pass", run.Run, run.Script.Path.Text))
 		} else {
-			res.Notes = append(res.Notes, fmt.Sprintf("the later run %s of %s on this tree did not reach its gate: it was stopped or killed, or is still running", run.Run, run.Script.Path.Text))
+			res.Notes = append(res.Notes, fmt.Sprintf("the %s run %s of %s on this tree did not reach its gate: it was stopped or killed, or is still running", when, run.Run, run.Script.Path.Text))
 		}
 	}
 	if named > maxRuns {

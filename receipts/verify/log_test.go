@@ -223,7 +223,7 @@ func (m *maker) run(name string, change ...func(*receipts.Run)) receipts.Hash {
 	m.t.Helper()
 	r := &receipts.Run{
 		Version: 1, Run: name, Session: "s", Started: m.now(), Tree: &treeA, Script: receipts.File{Path: receipts.Text("q.dlct")},
-		Planned: []receipts.Planned{{Step: "1", Line: 1}},
+		Planned: []receipts.Planned{{Step: "1", Line: 1, Command: lint}, {Step: "2", Line: 2}}, // the second is the gate
 	}
 	for _, f := range change {
 		f(r)

@@ -320,7 +320,7 @@ const (
 	noAnswer answer = iota
 	yes
 	no
-	early // it was ended before it could answer
+	early // it was ended before it could, or did not run
 )
 
 // answers are those of which a mark can be; a receipt that was pending is what its
@@ -335,7 +335,7 @@ func answerOf(e *receipts.Entry) answer {
 	if r.Status == receipts.Pending {
 		switch {
 		case e.Settlement == nil:
-			return noAnswer
+			return early
 		case e.Settlement.Status == receipts.Succeeded:
 			return yes
 		}
@@ -372,7 +372,7 @@ func (h *history) read(seq int64, command uint64) *receipts.Entry {
 // ends returns the records about the command that gave the answer, of no lower level than
 // level, in the order of the log; it adds those of a lower one to below.
 func (h *history) ends(command uint64, want answer, level int, below map[int64]bool) (list []*receipts.Entry) {
-	var flags uint8 = flagEarly
+	var flags uint8 = flagEarly | flagPending
 	if want != early {
 		flags = answers
 	}

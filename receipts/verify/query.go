@@ -43,9 +43,10 @@ type Requirement struct {
 
 // Meets reports whether r is a receipt of what q asks for. One that was taken by
 // itself, and not as a line, counts by its command where the binding expects no more
-// than an exit status of 0.
+// than an exit status of 0, and, as of every line, that its tests are not none.
 func (q Requirement) Meets(r *receipts.Receipt) bool {
-	bound := r.Binding == q.Binding || r.Binding == "" && !q.Judged
+	vacuous := r.Tests != nil && r.Tests.Passed+r.Tests.Failed == 0
+	bound := r.Binding == q.Binding || r.Binding == "" && !q.Judged && !vacuous
 	return bound && r.Command == q.Command && r.Dir == q.Dir
 }
 
@@ -478,7 +479,8 @@ func (q Query) trees(g *receipts.Gate, res *Result, id string) {
 	case q.Commit:
 		// A gate over receipts of others knows the files at its own time alone.
 		for _, m := range res.Members {
-			if w := receipt(m).Workspace; w != nil && w.After == nil && !w.Before.Exact && w.Before.Matches(*g.Tree) {
+			w := receipt(m).Workspace
+			if w != nil && (!w.Before.Exact && w.Before.Matches(*g.Tree) || w.After != nil && !w.After.Exact && w.After.Matches(*g.Tree)) {
 				res.no(Stale, receipts.Inexact, m.SHA, "what %s ran on is not what a clone of the commit has", describe(receipt(m)))
 			}
 		}
@@ -503,6 +505,7 @@ func (q Query) trees(g *receipts.Gate, res *Result, id string) {
 			res.no(Stale, receipts.TreeChanged, m.SHA, "%s ran on another tree: %s", describe(r), by)
 		}
 		if len(w.Changed) > 0 {
+			res.Notes = append(res.Notes, fmt.Sprintf("%s changed files while it ran, or somebody did: it speaks for the files after it", describe(r)))
 			paths := make([]string, len(w.Changed))
 			for i, p := range w.Changed {
 				paths[i] = p.Text

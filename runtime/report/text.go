@@ -394,9 +394,9 @@ func exceptions(g *runner.Gate) (list []string) {
 // CutShort says that n attempts ended without an answer.
 func CutShort(n int) string {
 	if n == 1 {
-		return "1 attempt on exactly these files was cut short before it gave an answer"
+		return "1 attempt on exactly these files gave no answer"
 	}
-	return fmt.Sprintf("%d attempts on exactly these files were cut short before they gave an answer", n)
+	return fmt.Sprintf("%d attempts on exactly these files gave no answer", n)
 }
 
 // Times renders how often something happened.

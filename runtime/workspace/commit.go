@@ -92,6 +92,9 @@ func Resolve(ctx context.Context, dir, rev string, o Options, paths ...string) (
 			return nil, err
 		}
 		id = ids[0]
+	case IsHash(name):
+		// It is not looked for among the refs: anybody could have made one of that name.
+		return nil, fmt.Errorf("%s is a full hash, and not of this repository, whose hashes have %d digits: %w", display(name), 2*r.format.size(), ErrNoCommit)
 	default:
 		if id, c.Ref, err = s.named(ctx, name); err != nil {
 			return nil, err
