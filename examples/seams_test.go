@@ -156,7 +156,7 @@ for line in sys.stdin:
     print(json.dumps({"jsonrpc": "2.0", "id": m["id"], "result": r}), flush=True)
 `
 
-var saidWords = regexp.MustCompile(`(failed [a-z0-9 ]+?|[0-9]+ attempts?) on exactly these files( (?:was|were) cut short)?`)
+var saidWords = regexp.MustCompile(`(failed [a-z0-9 ]+?|[0-9]+ attempts?) on exactly these files( gave no answer)?`)
 
 // ownGate returns what a run by the orchestrator says of itself.
 func (w *world) ownGate(args ...string) string {

@@ -137,6 +137,9 @@ func (g Signature) Check(origin string, sha Hash, keys note.Verifiers) (level in
 // counts more is damaged, and package tlog does not end on numbers near 2^63.
 const MaxRecords = 1 << 40
 
+// MaxOrigin is the greatest length of the origin of a log that is believed to be one, in bytes.
+const MaxOrigin = 128
+
 // A Head is the state of a log: whoever keeps one can tell later whether records
 // were taken away or changed. Its text has the form of a checkpoint of a
 // transparency log: the origin, the count and the root in base64, a line each;
@@ -239,7 +242,7 @@ func ParseHead(msg []byte, keys note.Verifiers) (h Head, key string, err error) 
 		}
 	}
 	lines := strings.Split(string(text), "\n")
-	if len(lines) < 3 || len(lines) > 4 || len(lines) == 4 && lines[3] != "" || lines[0] == "" || len(text) > 1000 {
+	if len(lines) < 3 || len(lines) > 4 || len(lines) == 4 && lines[3] != "" || lines[0] == "" || len(lines[0]) > MaxOrigin || len(text) > 1000 {
 		return Head{}, "", errors.New("a head is three lines: origin, count and root")
 	}
 	h.Origin = lines[0]

@@ -32,7 +32,7 @@ func (s *Store) gate(ctx context.Context, g receipts.GateRequest, gather func(*v
 		g.Level = s.signer.Level()
 	}
 	var d receipts.Decision
-	var save func()
+	var save func() error
 	err = s.immediate(ctx, func() error {
 		w, err := s.beginAppend(ctx)
 		if err != nil {
@@ -70,8 +70,7 @@ func (s *Store) gate(ctx context.Context, g receipts.GateRequest, gather func(*v
 	if err != nil {
 		return receipts.Decision{}, s.unusable(err)
 	}
-	save()
-	return d, nil
+	return d, s.unusable(save())
 }
 
 // accept records that the failures of a decision do not matter.
@@ -160,7 +159,7 @@ func (s *Store) Consume(ctx context.Context, c ConsumeRequest) (receipts.Decisio
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var d receipts.Decision
-	var save func()
+	var save func() error
 	err := s.immediate(ctx, func() error {
 		var all []receipts.Hash
 		var err error
@@ -205,8 +204,7 @@ func (s *Store) Consume(ctx context.Context, c ConsumeRequest) (receipts.Decisio
 	if err != nil {
 		return receipts.Decision{}, s.unusable(err)
 	}
-	save()
-	return d, nil
+	return d, s.unusable(save())
 }
 
 // Settle ends a receipt that is pending, once, by a new record. One that a key signed can be

@@ -141,7 +141,7 @@ func (s *Store) readHead(ctx context.Context) (head, error) {
 	if err := st.QueryRowContext(ctx).Scan(&h.origin, &h.count, &root, &h.note); err != nil {
 		return h, fmt.Errorf("its head cannot be read: %w", err)
 	}
-	if len(root) != tlog.HashSize || h.count < 0 || h.count > receipts.MaxRecords {
+	if len(h.origin) > receipts.MaxOrigin || len(root) != tlog.HashSize || h.count < 0 || h.count > receipts.MaxRecords {
 		return h, errors.New("its head is damaged")
 	}
 	copy(h.root[:], root)

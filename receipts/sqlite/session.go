@@ -18,8 +18,8 @@ import (
 // session reads the log in the transaction under way, and hands it to f, authenticated.
 // save keeps what was audited for the next one; it is to be called once the transaction
 // has ended, and after a commit if it wrote, so that it is never ahead of the log.
-func (s *Store) session(ctx context.Context, f func(*verify.Session) error) (save func(), err error) {
-	save = func() {}
+func (s *Store) session(ctx context.Context, f func(*verify.Session) error) (save func() error, err error) {
+	save = func() error { return nil }
 	if !s.remembering {
 		if s.memory, err = s.remember(); err != nil {
 			return save, err
@@ -37,15 +37,24 @@ func (s *Store) session(ctx context.Context, f func(*verify.Session) error) (sav
 	if err != nil {
 		return save, err
 	}
-	return func() {
+	return func() error {
 		s.before = v
-		// In the verifier's own folder it is for the verifier to forget a store that was replaced.
-		if s.memory != nil && s.memory.own && !(s.state != "" && v.Replaced()) {
+		switch m := s.memory; {
+		case m == nil || !m.own:
+		case !m.kept:
 			// One that is older than it could be costs the next verification time, no more.
-			_ = v.Save(s.memory.Memory)
+			_ = v.Save(m.Memory)
+		case v.Replaced(): // it is for the verifier to forget a store that it knows
+		default:
+			if err := v.Save(m.Memory); err != nil {
+				return fmt.Errorf("how far the store was audited cannot be kept in %s: %w", s.state, err)
+			}
 		}
+		return nil
 	}, nil
 }
+
+var errUnprotected = errors.New("the folder of --state belongs to the user who owns the store, whose writers write there too")
 
 // A memory is the file in which the verifier keeps how far it has audited the store.
 type memory struct {
@@ -63,15 +72,10 @@ const MemorySuffix = "-audit"
 // store, which its writers can write, serves only where nothing better is asked for than
 // their word: without keys, and without a head that was kept elsewhere.
 func (s *Store) remember() (*memory, error) {
-	asked := s.keys != nil || s.kept != nil
-	info, err := os.Lstat(s.path)
-	if err != nil {
-		return nil, err
-	}
-	m := new(memory)
+	m := &memory{kept: s.state != ""}
 	path := s.path + MemorySuffix
 	switch {
-	case s.state != "":
+	case m.kept:
 		if err := privateDir(s.state); err != nil {
 			return nil, err
 		}
@@ -79,17 +83,15 @@ func (s *Store) remember() (*memory, error) {
 		if err != nil {
 			return nil, err
 		}
-		// A folder of the user who writes the store is no better than one beside it.
-		if m.kept = ownedBy(dir) != ownedBy(info); !m.kept && asked {
-			return nil, nil
+		if ownedBy(dir) == ownedBy(s.info) {
+			return nil, errUnprotected
 		}
-		if path, err = StateFile(s.state, s.path); err != nil {
-			return nil, err
-		}
-	case asked || ownedBy(info) != os.Geteuid():
+		path = StateFile(s.state)
+	case s.keys != nil || s.kept != nil || ownedBy(s.info) != os.Geteuid():
 		// In another user's folder nothing is written, and what stands there is not ours.
 		return nil, nil
 	}
+	var err error
 	if m.file, err = openRegular(path); err != nil {
 		if s.state == "" {
 			return nil, nil
@@ -97,7 +99,11 @@ func (s *Store) remember() (*memory, error) {
 		return nil, err
 	}
 	m.own = tryLock(m.file)
-	if m.Memory, err = verify.Recollect(m.file, path); err != nil {
+	name := path
+	if m.kept {
+		name = "" // of whatever store it is asked about
+	}
+	if m.Memory, err = verify.Recollect(m.file, name); err != nil {
 		m.file.Close()
 		if s.state == "" {
 			return nil, nil
@@ -233,7 +239,7 @@ func (s *Store) read(ctx context.Context, f func(*verify.Session) error) error {
 	}
 	save, err := s.session(ctx, f)
 	if err == nil {
-		save()
+		err = save()
 	}
 	var lookup *verify.LookupError
 	var problem *verify.ProblemError

@@ -317,87 +317,95 @@ func TestBundleOfSigned(t *testing.T) {
 	}
 }
 
-// TestState keeps a memory in a folder of the store's own user, and of another one.
+// TestState keeps a memory in a folder of another user than the store's, and refuses to in one
+// of the same user.
 func TestState(t *testing.T) {
 	dir, state := t.TempDir(), t.TempDir()
 	if err := os.Chmod(state, 0o700); err != nil {
 		t.Fatal(err)
 	}
 	path := filepath.Join(dir, "s.db")
-	protects := os.Getuid() == 0
 	s := openAt(t, path)
 	fill(t, s, "r-1", 3)
 	s.Close()
-	if protects { // only root can make a store of somebody else
-		for _, name := range []string{dir, path} {
+	_, o := newKey(t, "boss")
+	ask := func(path string, keys bool) (*verify.Result, int64, error) {
+		t.Helper()
+		o := Options{ReadOnly: true, State: state, Keys: o.Keys}
+		if !keys {
+			o.Keys = nil
+		}
+		s := openWith(t, path, o)
+		defer s.Close()
+		read := int64(-1)
+		if err := s.read(ctx, func(v *verify.Session) error { read = v.Audited(); return nil }); err != nil {
+			return nil, read, err
+		}
+		res, err := s.Ask(ctx, verify.Query{Outside: true, Now: at(100).Time}, "")
+		return res, read, err
+	}
+	if protects, err := StateProtects(state, path); protects || err != nil {
+		t.Errorf("of the same user: %v, %v", protects, err)
+	}
+	if _, _, err := ask(path, false); !errors.Is(err, errUnprotected) {
+		t.Errorf("of the same user: %v", err)
+	}
+	if os.Getuid() != 0 {
+		t.Skip("only root can make a store of somebody else")
+	}
+	give := func(names ...string) {
+		t.Helper()
+		for _, name := range names {
 			if err := os.Chown(name, 65534, -1); err != nil {
 				t.Fatal(err)
 			}
 		}
 	}
-	if got, err := StateProtects(state, path); got != protects || err != nil {
-		t.Errorf("%v, %v; want %v", got, err, protects)
+	give(dir, path)
+	if protects, err := StateProtects(state, path); !protects || err != nil {
+		t.Errorf("%v, %v", protects, err)
 	}
-	_, o := newKey(t, "boss")
-	for _, keys := range []bool{false, true} {
-		o := Options{ReadOnly: true, State: state, Keys: o.Keys}
-		if !keys {
-			o.Keys = nil
-		}
-		for ask := range 2 {
-			s := openWith(t, path, o)
-			err := s.read(ctx, func(v *verify.Session) error {
-				want := int64(3) // with keys a folder of the store's own user is not used
-				if ask > 0 && !keys || keys && protects {
-					want = 0
-				}
-				if read := v.Audited(); read != want {
-					t.Errorf("keys %v, ask %d: %d records are read, want %d", keys, ask, read, want)
-				}
-				return nil
-			})
-			if err != nil {
-				t.Error(err)
-			}
-			s.Close()
+	for i, keys := range []bool{false, false, true} {
+		if _, read, err := ask(path, keys); err != nil || read != []int64{3, 0, 0}[i] {
+			t.Errorf("ask %d: %d records are read, %v", i, read, err)
 		}
 	}
-	file, err := StateFile(state, path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := os.Lstat(file); err != nil {
-		t.Error(err)
-	}
-	// Another store in its place is told each time, and the first is not forgotten.
-	if err := os.Remove(path); err != nil {
-		t.Fatal(err)
-	}
-	if again, err := StateFile(state, path); again != file || err != nil {
-		t.Errorf("of a store that is gone: %s, %v", again, err)
-	}
-	for _, more := range []string{"-wal", "-shm", MemorySuffix} {
-		_ = os.Remove(path + more)
-	}
-	s = openAt(t, path)
+	// Another store is a problem under any name, each time, and the first is not forgotten.
+	other := filepath.Join(dir, "other.db")
+	s = openAt(t, other)
 	fill(t, s, "r-2", 4)
 	s.Close()
-	if protects {
-		if err := os.Chown(path, 65534, -1); err != nil {
-			t.Fatal(err)
+	give(other)
+	for range 2 {
+		if res, _, err := ask(other, true); err != nil || res.Verdict != verify.Tampered {
+			t.Errorf("%v, %v", res, err)
 		}
 	}
-	for range 2 {
-		s := openWith(t, path, Options{ReadOnly: true, State: state})
-		res, err := s.Ask(ctx, verify.Query{Outside: true, Now: at(100).Time}, "")
-		if err != nil {
-			t.Fatal(err)
-		}
-		said := strings.Contains(strings.Join(res.Notes, "\n"), "another store stood here")
-		if protects && res.Verdict != verify.Tampered || !protects && !said {
-			t.Errorf("%s, %q", res.Verdict, res.Notes)
-		}
-		s.Close()
+	if _, read, err := ask(path, true); err != nil || read != 0 {
+		t.Errorf("the first one again: %d records are read, %v", read, err)
+	}
+	// What cannot be kept is told.
+	s = openAt(t, path)
+	fill(t, s, "r-3", 1)
+	s.Close()
+	give(path)
+	r := openWith(t, path, Options{ReadOnly: true, State: state})
+	defer r.Close()
+	err := r.read(ctx, func(*verify.Session) error { return r.memory.file.Close() })
+	if err == nil || !strings.Contains(err.Error(), "cannot be kept") {
+		t.Errorf("a file that is closed: %v", err)
+	}
+}
+
+// TestOrigin has an origin that no memory has room for.
+func TestOrigin(t *testing.T) {
+	s := openAt(t, filepath.Join(t.TempDir(), "s.db"))
+	fill(t, s, "r-1", 1)
+	if _, err := s.conn.ExecContext(ctx, "UPDATE head SET origin = ?", strings.Repeat("x", receipts.MaxOrigin+1)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Ask(ctx, verify.Query{Outside: true, Now: at(100).Time}, ""); err == nil || !strings.Contains(err.Error(), "damaged") {
+		t.Errorf("%v", err)
 	}
 }
 

@@ -1,8 +1,6 @@
 package sqlite
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -11,26 +9,12 @@ import (
 )
 
 // StateFile returns the path of the file in the folder of a verifier where it keeps how far
-// it has audited the store at a path, which need not be there any more.
-func StateFile(dir, store string) (string, error) {
-	name, err := filepath.EvalSymlinks(store)
-	if errors.Is(err, fs.ErrNotExist) {
-		if name, err = filepath.EvalSymlinks(filepath.Dir(store)); err == nil {
-			name = filepath.Join(name, filepath.Base(store))
-		}
-	}
-	if err == nil {
-		name, err = filepath.Abs(name)
-	}
-	if err != nil {
-		return "", err
-	}
-	sum := sha256.Sum256([]byte(name))
-	return filepath.Join(dir, hex.EncodeToString(sum[:16])+".audit"), nil
-}
+// it has audited a store. There is one, whatever the store is called: else a store under
+// another name would be one that nobody knows.
+func StateFile(dir string) string { return filepath.Join(dir, "store.audit") }
 
 // StateProtects reports whether a folder of a verifier belongs to another user than the
-// store: one of the same user is no better than a file beside the store.
+// store: in one of the same user the writers of the store write too.
 func StateProtects(dir, store string) (bool, error) {
 	d, err := os.Stat(dir)
 	if err != nil {

@@ -68,8 +68,8 @@
 // Records below the level that is asked for are left out of 13 to 15: they refuse
 // nothing, and they hide nothing (TestLevel, TestUnfinished).
 //
-// The result also counts commands that were ended before they could answer, and names
-// later runs on the tree that did not reach a gate (TestUnfinished). Neither refuses.
+// The result also counts commands that gave no answer (TestNoAnswer), and names runs on the
+// tree that did not reach a gate (TestUnfinished, TestStoppedBefore). Neither refuses.
 //
 // [Session.Consume] asks the same of each record, strictly, and that nothing consumed it
 // before (TestConsumed). A receipt, or a gate that is not final, is judged without 5's
@@ -81,7 +81,9 @@
 //   - SHA-256 has no collisions, Ed25519 signatures are not forged, and nobody finds a
 //     command whose digest has the first 64 bits of another's (see index).
 //   - The query is right: the caller computed the tree, the place and the inputs of the
-//     present files itself, and the matrix from a baseline that it trusts.
+//     present files itself, and the matrix from a baseline that it trusts; and the folder
+//     that it stands in is in the repository that it means.
+//   - What changed while a command ran that writes was changed by it.
 //   - Whoever holds a key signs what it ran. Without a key anybody who can write the
 //     store, the agent included, could have made all of it: level 0 says that what was
 //     recorded is consistent, and not that it happened.

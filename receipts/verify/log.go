@@ -109,6 +109,9 @@ func Open(ctx context.Context, log Log, o Options) (*Session, error) {
 		log: log, ctx: ctx, keys: o.Keys, kept: o.Kept, index: new(index), signed: -1, origin: st.Origin,
 		edge: make(map[int64]tlog.Hash), entries: make(map[int64]*receipts.Entry),
 	}
+	if len(st.Origin) > receipts.MaxOrigin {
+		s.problem(-1, receipts.Hash{}, "the origin has %d bytes: dialect makes none of more than %d", len(st.Origin), receipts.MaxOrigin)
+	}
 	switch m, before := o.Memory, o.Before; {
 	case before != nil && before.origin != st.Origin:
 		s.problem(-1, receipts.Hash{}, "another store stands here than a moment ago: its origin was %s, and is %s", before.origin, st.Origin)

@@ -185,7 +185,7 @@ func (s *Session) recall(m *Memory, st State) {
 // nothing of a log with problems. A failure costs the next verification time, and
 // nothing else.
 func (s *Session) Save(m *Memory) error {
-	if len(s.problems) > 0 || m.valid && m.head == s.head || len(s.head.Origin) > 128 {
+	if len(s.problems) > 0 || m.valid && m.head == s.head {
 		return nil
 	}
 	le := binary.LittleEndian

@@ -163,6 +163,28 @@ type State struct {
 	// Unseen is a complaint about a file that has the trusted content, and which the files that are
 	// asked about do not have as that file; see [Baseline.See].
 	Unseen string
+	// Elsewhere is a complaint that other rules are meant than those of the matrix that was found.
+	Elsewhere string
+}
+
+// Has reports whether the baseline is a commit, and has a file at an absolute path.
+func (b *Baseline) Has(path string) bool {
+	if b.look == nil {
+		return false
+	}
+	f, err := b.look(path)
+	return err == nil && f.File
+}
+
+// IsPinned reports whether the user has pinned a project at root. A pin that cannot be read
+// counts: it is there.
+func IsPinned(root string) bool {
+	file, err := path(root)
+	if err != nil {
+		return false
+	}
+	_, err = os.Lstat(file)
+	return err == nil
 }
 
 // A Change is a file that is not as the baseline has it.
@@ -252,6 +274,8 @@ func (s State) Name() string {
 // of it is unseen.
 func (s State) Complaint() string {
 	switch {
+	case s.Elsewhere != "":
+		return s.Elsewhere
 	case s.Unknown != "":
 		return fmt.Sprintf("cannot compare the matrix with %s: %s", s.Against, s.Unknown)
 	case s.Lacks:

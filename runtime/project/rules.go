@@ -3,6 +3,7 @@ package project
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 
@@ -41,10 +42,10 @@ func LoadMatrix(dir, name string) (*routing.Matrix, diag.List, error) {
 	return m, l, nil
 }
 
-// LoadMatrixOf is [LoadMatrix] with the bytes that the commit rev has: of a matrix in the
-// place of the one that is here, or, where none is, of the nearest in the commit itself. Files outside
-// of the repository are in no commit; they are read as they are. A matrix that the commit does not
-// have is Absent, and loads with an error. The commit is nil where rev names none.
+// LoadMatrixOf is [LoadMatrix] with the bytes that the commit rev has: of the nearest matrix in the
+// commit, or, where it has none, in the place of the one that is here, which is Absent then, and
+// loads with an error. Files outside of the repository are in no commit; they are read as they
+// are. The commit is nil where rev names none.
 func LoadMatrixOf(ctx context.Context, rev, dir, name string) (*workspace.Commit, *routing.Matrix, diag.List, error) {
 	path, shown, err := FindMatrix(dir, name)
 	root := dir
@@ -55,12 +56,11 @@ func LoadMatrixOf(ctx context.Context, rev, dir, name string) (*workspace.Commit
 	if cerr != nil {
 		return nil, nil, nil, cerr
 	}
-	if err != nil {
-		at := nearestIn(ctx, c, dir)
-		if at == "" {
-			return c, nil, nil, err
-		}
+	switch at := nearestIn(ctx, c, dir); {
+	case name == "" && at != "":
 		path, shown = at, place.Short(at)
+	case err != nil:
+		return c, nil, nil, err
 	}
 	m, findings := routing.Load(path, shown, routing.Options{ReadFile: func(path string) ([]byte, error) {
 		if f, err := c.Lookup(ctx, path); err == nil && f.Outside {
@@ -110,21 +110,49 @@ func IsAbsent(m *routing.Matrix) bool {
 
 // Trusted returns the matrix that the baseline has in the place of m, and how m compares with
 // it: the commit base, else the user's pin, else HEAD. Without a baseline, or where HEAD does not
-// have the matrix yet, that is m itself.
-func Trusted(ctx context.Context, m *routing.Matrix, base string) (*routing.Matrix, *policy.Baseline, policy.State, error) {
+// have the matrix yet, that is m itself. dir is where m was looked for; empty where it was named.
+func Trusted(ctx context.Context, m *routing.Matrix, base, dir string) (*routing.Matrix, *policy.Baseline, policy.State, error) {
 	b, err := policy.Open(ctx, resolve.Matrix(m), base)
 	if err != nil {
 		return nil, nil, policy.State{}, err
 	}
+	var state policy.State
+	trusted := m
 	if pm := resolve.Matrix(m); b.Same(pm) {
-		return m, b, b.Compare(pm, pm), nil
+		state = b.Compare(pm, pm)
+	} else {
+		of, findings := routing.Load(m.Path, m.Name, routing.Options{ReadFile: b.ReadFile})
+		state = b.Compare(pm, resolve.Matrix(of))
+		if b.Kind != policy.None && !state.New && findings.Count(diag.Error) == 0 {
+			trusted = of // else, with a baseline that is there, the state has a complaint
+		}
 	}
-	trusted, findings := routing.Load(m.Path, m.Name, routing.Options{ReadFile: b.ReadFile})
-	state := b.Compare(resolve.Matrix(m), resolve.Matrix(trusted))
-	if b.Kind == policy.None || state.New || findings.Count(diag.Error) > 0 {
-		trusted = m // with a baseline that is there, the state has a complaint
+	if dir != "" {
+		state.Elsewhere = elsewhere(b, m, base, dir)
 	}
 	return trusted, b, state, nil
+}
+
+// elsewhere says that another matrix is meant for dir than m, which was found: one that is nearer in
+// the baseline, or, where no base is named, one that the user has pinned. Whoever may write the
+// files chooses what is found.
+func elsewhere(b *policy.Baseline, m *routing.Matrix, base, dir string) string {
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return ""
+	}
+	for at, nearer := dir, true; ; at = filepath.Dir(at) {
+		nearer = nearer && at != m.Root
+		path := filepath.Join(at, routing.FileName)
+		switch {
+		case nearer && b.Has(path):
+			return fmt.Sprintf("%s is gone: %s has it", place.Short(path), b.Name)
+		case base == "" && at != m.Root && policy.IsPinned(at):
+			return fmt.Sprintf("your pin is of the project at %s, and the nearest matrix is %s: `dialect trust` pins it, too", at, place.Short(m.Path))
+		case at == filepath.Dir(at):
+			return ""
+		}
+	}
 }
 
 // Check compares the matrix of a plan with its baseline: see [policy.Check].

@@ -122,6 +122,9 @@ func Resolve(ctx context.Context, dir, rev string, o Options, paths ...string) (
 	return c, err
 }
 
+// Root returns the root of the worktree that the commit was asked for in.
+func (c *Commit) Root() string { return c.store.r.root }
+
 // ReadFile returns the content that the commit has of the file at an absolute path, as a
 // checkout of it would: links in the commit are followed within it. What the commit does not
 // hold wraps [fs.ErrNotExist].

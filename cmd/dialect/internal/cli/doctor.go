@@ -134,7 +134,7 @@ func examine(routingFile, store string, online bool) (list []symptom) {
 	} else {
 		say("ok", "git", "", "repository at %s", top)
 	}
-	if _, _, state, err := project.Trusted(context.Background(), m, ""); err != nil {
+	if _, _, state, err := project.Trusted(context.Background(), m, "", ""); err != nil {
 		say("warning", "trust", "", "%v", err)
 	} else if c := state.Complaint(); c != "" {
 		say("warning", "trust", "review the change and commit it, or `dialect trust` it", "%s", c)

@@ -41,6 +41,7 @@ type inquiryFlags struct {
 	require []string
 	base    string
 	routing string
+	top     string // the root of the repository
 	session string
 	nonce   string
 	state   string
@@ -65,7 +66,8 @@ func (f *inquiryFlags) add(cmd *cobra.Command) {
 	fl.StringVar(&f.session, "session", "", "insist on the session `SESSION`")
 	fl.StringVar(&f.nonce, "nonce", "", "insist on the nonce `NONCE`")
 	f.keyFlags.add(cmd)
-	fl.StringVar(&f.state, "state", "", "keep in `DIR`, which the store's writers cannot write, how far the store was audited")
+	fl.StringVar(&f.state, "state", "", "remember in `DIR`, a folder of another user than the store's and for this store alone, how far it has been audited")
+	fl.StringVar(&f.top, "root", "", "insist that the root of the repository is `DIR`")
 	fl.StringVar(&f.routing, "routing", "", "use the matrix `FILE` instead of the nearest routing.toml")
 	fl.BoolVar(&f.json, "json", false, "print one JSON document on standard output")
 	addStoreFlag(cmd, &f.store)
@@ -163,8 +165,12 @@ func (f *inquiryFlags) inquest(ctx context.Context, rev string) (*inquest, error
 	case len(f.require) > 0 || f.base != "" || f.routing != "" || !errors.As(err, &fail) || !errors.Is(fail.Err, routing.ErrNotFound):
 		return nil, err
 	}
+	from := dir
+	if f.routing != "" {
+		from = ""
+	}
 	if m != nil {
-		trusted, baseline, state, err := project.Trusted(ctx, m, f.base)
+		trusted, baseline, state, err := project.Trusted(ctx, m, f.base, from)
 		if err != nil {
 			return nil, exit.Usagef("%v", err)
 		}
@@ -243,6 +249,7 @@ func (q *inquest) present(ctx context.Context) error {
 			return exit.Usagef("--tree: %v", err)
 		}
 		q.Place = receipts.Text(place)
+		q.isRoot(c.Root())
 		q.see(func(path string) (workspace.Found, error) { return c.Lookup(ctx, path) })
 		return nil
 	}
@@ -264,8 +271,23 @@ func (q *inquest) present(ctx context.Context) error {
 	}
 	q.see(func(path string) (workspace.Found, error) { return s.Lookup(path), nil })
 	q.snapshot = s
+	q.isRoot(s.Root)
 	q.Tree, q.Place = &receipts.Tree{Tree: s.Tree, Bytes: s.Bytes, Exact: s.Exact}, receipts.Text(s.Place)
 	return nil
+}
+
+// isRoot holds the root of the repository against the one that is insisted on: a repository that
+// is made inside of another one has files, and rules, in other places.
+func (q *inquest) isRoot(root string) {
+	if q.flags.top == "" {
+		return
+	}
+	want, err := place.Real(q.flags.top)
+	if err == nil && want == root {
+		return
+	}
+	q.state.Elsewhere = fmt.Sprintf("the root of the repository is %s, and not %s", root, q.flags.top)
+	q.Policy = q.state.Elsewhere
 }
 
 // see compares the rules with what look finds in their places.
@@ -362,6 +384,10 @@ func checkState(dir, store string) error {
 	}
 	if err := sqlite.CheckState(dir); err != nil {
 		return exit.Usagef("--state %s: %v", dir, err)
+	}
+	if protects, err := sqlite.StateProtects(dir, store); err == nil && !protects {
+		return exit.Usagef("--state %s: it belongs to the user who owns the store, whose writers write there too: it proves nothing", dir).
+			Hint("run the verifier as another user than the commands, or keep heads elsewhere: dialect receipts checkpoint, and --since")
 	}
 	return nil
 }

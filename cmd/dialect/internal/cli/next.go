@@ -215,6 +215,8 @@ func (q *inquest) nextOfPolicy(whole string) []string {
 		return []string{whole}
 	case q.lost != "":
 		return []string{report.Command([]string{"git", "checkout", "HEAD", "--", q.lost})}
+	case q.state.Elsewhere != "":
+		return []string{advice("mend what is named, or name the matrix that you mean with --routing")}
 	case q.lacks && q.flags.base != "":
 		return []string{advice("name a commit with --base that has the matrix")}
 	case q.lacks:
@@ -240,8 +242,9 @@ func (q *inquest) nextOfTampered() []string {
 	if q.flags.since != "" {
 		list = append(list, advice("a new store has a new head to keep: dialect receipts checkpoint"))
 	}
-	if file, err := sqlite.StateFile(q.stateDir, q.path); q.stateDir != "" && err == nil {
-		list = append(list, advice("if it was you who replaced the store, forget the old one:"), report.Command([]string{"rm", place.Short(file)}))
+	if q.stateDir != "" {
+		list = append(list, advice("if it was you who replaced the store, forget the old one; each store needs a folder for --state of its own:"),
+			report.Command([]string{"rm", place.Short(sqlite.StateFile(q.stateDir))}))
 	}
 	return list
 }

@@ -26,6 +26,7 @@ var namesFile = map[string][]string{
 	"reads": {
 		"check --routing", "check --stdin-filename", "consume --key", "consume --routing", "consume --since", "doctor --routing", "explain --routing",
 		"gate --key", "gate --routing", "gate --since", "lsp --routing", "mcp --root", "receipts export --since", "receipts consume --key", "receipts consume --routing", "receipts consume --since", "receipts lint --registry", "receipts list --key", "receipts show --key", "receipts validate --key",
+		"consume --root", "gate --root", "receipts consume --root", "verify --root",
 		"receipts verify --bundle", "receipts verify --key", "receipts verify --since", "report --key", "rerun --routing", "run --routing",
 		"trust --routing", "verify --bundle", "verify --key", "verify --routing", "verify --since", "vocab --routing",
 	},

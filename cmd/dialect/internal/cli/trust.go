@@ -89,7 +89,7 @@ func trust(u *ui, routingFile, store string, yes, show, remove bool) error {
 	if err != nil && show {
 		return exit.Failf(exit.Refused, "%v", err)
 	}
-	_, _, state, err := project.Trusted(ctx, m, "")
+	_, _, state, err := project.Trusted(ctx, m, "", "")
 	if err != nil {
 		state = policy.State{} // a damaged pin is made anew
 	}

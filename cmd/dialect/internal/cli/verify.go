@@ -171,11 +171,10 @@ func (q *inquest) remembered() bool {
 		return false
 	}
 	protects, err := sqlite.StateProtects(q.stateDir, q.path)
-	file, ferr := sqlite.StateFile(q.stateDir, q.path)
-	if err != nil || ferr != nil || !protects {
+	if err != nil || !protects {
 		return false
 	}
-	_, err = os.Lstat(file)
+	_, err = os.Lstat(sqlite.StateFile(q.stateDir))
 	return err == nil
 }
 
@@ -238,11 +237,6 @@ func (q *inquest) notes(ctx context.Context, res *verify.Result, rev string) {
 		note("1 record about these files is below the level that is asked for, and does not count")
 	case n > 1:
 		note("%d records about these files are below the level that is asked for, and do not count", n)
-	}
-	if q.stateDir != "" {
-		if protects, err := sqlite.StateProtects(q.stateDir, q.path); err == nil && !protects {
-			note("--state %s belongs to the user who owns the store: a store that is cut or replaced need not be noticed", q.stateDir)
-		}
 	}
 	if s := q.snapshot; s != nil && s.Absent.Count > 0 {
 		note("a sparse checkout left out %s: nothing that ran has seen them", count(s.Absent.Count, "file"))
