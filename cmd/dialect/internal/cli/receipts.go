@@ -55,8 +55,7 @@ func withStoreOf(name string, o sqlite.Options, f func(ctx context.Context, s *s
 	}
 	ctx, stop := interrupt.Context()
 	defer stop()
-	done := make(chan error, 1)
-	go func() {
+	err = await(ctx, path, func() error {
 		s, err := sqlite.Open(ctx, path, o)
 		if err == nil {
 			err = f(ctx, s)
@@ -64,18 +63,8 @@ func withStoreOf(name string, o sqlite.Options, f func(ctx context.Context, s *s
 				err = cerr
 			}
 		}
-		done <- err
-	}()
-	select {
-	case err = <-done:
-	case <-ctx.Done():
-		// SQLite waits for other writers whatever the context says.
-		select {
-		case err = <-done:
-		case <-time.After(storeGrace):
-			return exit.Failf(exit.Refused, "interrupted while the store %s was busy", path)
-		}
-	}
+		return err
+	})
 	var unusable *sqlite.UnusableError
 	switch {
 	case errors.Is(err, sqlite.ErrNoStore):
@@ -86,6 +75,24 @@ func withStoreOf(name string, o sqlite.Options, f func(ctx context.Context, s *s
 		return exit.Failf(exit.Refused, "%v", err).Hint("it was left as it is; move it away to begin a new one")
 	}
 	return err
+}
+
+// await returns what f returns, which works on the store at path. After an interruption it
+// waits no longer than a grace: SQLite waits for other writers whatever the context says.
+func await(ctx context.Context, path string, f func() error) error {
+	done := make(chan error, 1)
+	go func() { done <- f() }()
+	select {
+	case err := <-done:
+		return err
+	case <-ctx.Done():
+	}
+	select {
+	case err := <-done:
+		return err
+	case <-time.After(storeGrace):
+		return exit.Failf(exit.Refused, "interrupted while the store %s was busy", path)
+	}
 }
 
 // storeGrace is how long a command that was interrupted waits for the store.

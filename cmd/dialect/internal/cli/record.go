@@ -32,6 +32,8 @@ type recordFlags struct {
 	nonce   string
 	keyFD   string
 	noTree  bool
+
+	patience time.Duration // how long to wait for a store that another process holds; 0 for the store's own
 }
 
 func (f *recordFlags) add(cmd *cobra.Command) {
@@ -224,7 +226,7 @@ func (f *recordFlags) openStore(root string, key *keyfd.Key) *record {
 	if err := r.logs.Check(); err != nil {
 		return &record{reason: err.Error()}
 	}
-	s, err := sqlite.Open(context.Background(), r.path, sqlite.Options{Signer: r.signer()})
+	s, err := sqlite.Open(context.Background(), r.path, sqlite.Options{Signer: r.signer(), BusyTimeout: f.patience})
 	if err != nil {
 		r.reason = err.Error()
 		r.path = ""

@@ -3,6 +3,7 @@ package cli
 import (
 	"database/sql"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -43,5 +44,31 @@ func TestCloseDegrades(t *testing.T) {
 		if (o.Degraded != "") != (damage != "") {
 			t.Errorf("%q: degraded %q", damage, o.Degraded)
 		}
+	}
+}
+
+// A store that another process holds is not waited for longer than the run may take.
+func TestLockedStore(t *testing.T) {
+	dir := t.TempDir()
+	f := &recordFlags{store: filepath.Join(dir, "receipts.db")}
+	first := f.openStore(dir, nil)
+	if first.store == nil {
+		t.Fatal(first.reason)
+	}
+	first.close(nil)
+	db, err := sql.Open("sqlite", f.store)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	db.SetMaxOpenConns(1)
+	for _, stmt := range []string{"PRAGMA locking_mode=EXCLUSIVE", "BEGIN EXCLUSIVE", "UPDATE head SET count = count"} {
+		if _, err := db.Exec(stmt); err != nil {
+			t.Fatal(err)
+		}
+	}
+	f.patience = 10 * time.Millisecond
+	if rec := f.openStore(dir, nil); rec.store != nil || !strings.Contains(rec.reason, "locked") {
+		t.Errorf("%v, %q", rec.store, rec.reason)
 	}
 }

@@ -226,6 +226,9 @@ func (f *runFlags) execute(u *ui, p *project.Program) error {
 	if err := outfile.Settle(outfile.InUse{Files: append(project.Rules(p.Plan.Matrix), p.Script.Path), Store: store}, &events, &junit, &html); err != nil {
 		return err
 	}
+	if t := f.budget.Timeout; t > 0 && t < maxPatience {
+		f.patience = t
+	}
 	rec, err := f.open(u, p.Plan.Matrix.Root, p.Plan.Matrix.Caches, events.Path)
 	if err != nil {
 		return err
@@ -323,6 +326,9 @@ func (f *runFlags) execute(u *ui, p *project.Program) error {
 	}
 	return nil
 }
+
+// maxPatience is how long a run waits for a store that another process holds.
+const maxPatience = 20 * time.Second
 
 // hideGrace is how long a terminal may take to have a drawing taken away.
 const hideGrace = 300 * time.Millisecond

@@ -132,7 +132,15 @@ func broken(v verify.Verdict, reason receipts.Reason, text string) *verify.Resul
 func (q *inquest) answer(ctx context.Context, id string) (*verify.Result, error) {
 	o := q.options()
 	o.ReadOnly = true
-	s, err := sqlite.Open(ctx, q.path, o)
+	var s *sqlite.Store
+	var res *verify.Result
+	var asked error
+	err := await(ctx, q.path, func() (err error) {
+		if s, err = sqlite.Open(ctx, q.path, o); err == nil {
+			res, asked = s.Ask(ctx, q.Query, id)
+		}
+		return err
+	})
 	var unusable *sqlite.UnusableError
 	switch {
 	case errors.Is(err, sqlite.ErrNoStore) && q.remembered():
@@ -147,7 +155,7 @@ func (q *inquest) answer(ctx context.Context, id string) (*verify.Result, error)
 		return nil, err
 	}
 	defer s.Close()
-	res, err := s.Ask(ctx, q.Query, id)
+	err = asked
 	var lookup *verify.LookupError
 	switch {
 	case errors.As(err, &lookup) && lookup.Bad:
