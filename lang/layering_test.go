@@ -72,6 +72,8 @@ var layers = []layer{
 		"the layout of a folder knows nothing of what is kept in it"},
 	{"runtime/project", []string{"lang", "lang/...", "runtime/place", "runtime/policy", "runtime/workspace"}, nil,
 		"a project is a script, its matrix and the rules that are trusted: nothing is run to know them"},
+	{"runtime/records", []string{"lang/diag", "receipts"}, nil,
+		"a record is shown by what it says itself"},
 	{"runtime/history", []string{"lang/regular", "runtime/archive", "runtime/report", "receipts/..."}, nil,
 		"what earlier runs came to is read from what they left"},
 	{"runtime/report", []string{"lang/plan", "lang/diag", "lang/diag/output", "runtime/...", "receipts/..."}, []string{"golang.org/x/"},

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/command-dialect/dialect/lang/diag"
 	"github.com/command-dialect/dialect/lang/diag/output"
 )
 
@@ -147,7 +148,7 @@ func inline(s string) string {
 
 // counts says how many lines there are, and how they ended.
 func (d *Document) counts() string {
-	parts := []string{count(d.Counts.Lines, "line")}
+	parts := []string{diag.Number(d.Counts.Lines, "line")}
 	for _, c := range []struct {
 		n    int
 		word string

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/command-dialect/dialect/lang/diag"
 	"github.com/command-dialect/dialect/lang/plan"
 	"github.com/command-dialect/dialect/receipts"
 	"github.com/command-dialect/dialect/runtime/runner"
@@ -232,7 +233,7 @@ func (p *printer) summary() {
 	switch o.Verdict() {
 	case "passed":
 		word, sgr = "passed", green
-		parts = append(parts, count(total, "line"))
+		parts = append(parts, diag.Number(total, "line"))
 		if t := o.Tests(); t != nil {
 			parts = append(parts, testCount(t))
 		}
@@ -256,7 +257,7 @@ func (p *printer) summary() {
 			}
 		}
 		if total > 1 {
-			parts[len(parts)-1] += " of " + count(total, "line")
+			parts[len(parts)-1] += " of " + diag.Number(total, "line")
 		}
 	}
 	p.f("%s: %s in %s; %s\n", p.paint(sgr, word), strings.Join(parts, ", "), seconds(o.Duration), p.gate())
@@ -326,7 +327,7 @@ func (p *printer) gate() string {
 	case runner.GateRefusal:
 		return "gate REFUSED"
 	case runner.GateDeferred:
-		return fmt.Sprintf("gate deferred, %s left", count(g.Members, "receipt"))
+		return fmt.Sprintf("gate deferred, %s left", diag.Number(g.Members, "receipt"))
 	case runner.GateDegraded:
 		return "no gate: DEGRADED"
 	case runner.GateVacuous:
@@ -346,7 +347,7 @@ func (p *printer) bounded(s string) string {
 
 // testCount renders what a test runner counted.
 func testCount(t *receipts.Tests) string {
-	text := count(t.Passed+t.Failed, "test")
+	text := diag.Number(t.Passed+t.Failed, "test")
 	if t.Failed > 0 {
 		text += fmt.Sprintf(", %d failed", t.Failed)
 	}
@@ -521,13 +522,6 @@ func logs(r *runner.Result) []string {
 		}
 	}
 	return paths
-}
-
-func count(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return strconv.Itoa(n) + " " + noun + "s"
 }
 
 // seconds renders a duration for people: "0.04 s", "12.3 s", "2m03s".

@@ -11,6 +11,7 @@ import (
 	"golang.org/x/mod/sumdb/note"
 
 	"github.com/command-dialect/dialect/cmd/dialect/internal/exit"
+	"github.com/command-dialect/dialect/lang/diag"
 	"github.com/command-dialect/dialect/lang/regular"
 	"github.com/command-dialect/dialect/receipts"
 	"github.com/command-dialect/dialect/receipts/sqlite"
@@ -153,14 +154,14 @@ func tellAudit(u *ui, a *sqlite.Audit, keyed, allSigned, asJSON bool) error {
 			return err
 		}
 	case a.Consistent():
-		fmt.Fprintf(u.out, "consistent: %s, root %s; %s%s\n", count(int(a.Count), "record"), receipts.Hash(a.Root), truncation, signatures)
+		fmt.Fprintf(u.out, "consistent: %s, root %s; %s%s\n", diag.Number(int(a.Count), "record"), receipts.Hash(a.Root), truncation, signatures)
 	default:
 		for _, x := range a.Findings {
 			word := "TAMPERED"
 			if x.Unsigned {
 				word = "UNSIGNED"
 			}
-			fmt.Fprintf(u.out, "%s: %s\n", word, printable(x.Message))
+			fmt.Fprintf(u.out, "%s: %s\n", word, diag.Printable(x.Message))
 		}
 	}
 	for _, x := range a.Findings {

@@ -12,10 +12,12 @@ import (
 	"golang.org/x/mod/sumdb/note"
 
 	"github.com/command-dialect/dialect/cmd/dialect/internal/exit"
+	"github.com/command-dialect/dialect/lang/diag"
 	"github.com/command-dialect/dialect/lang/regular"
 	"github.com/command-dialect/dialect/receipts"
 	"github.com/command-dialect/dialect/receipts/sqlite"
 	"github.com/command-dialect/dialect/receipts/verify"
+	"github.com/command-dialect/dialect/runtime/records"
 )
 
 // exportBundle writes a bundle of the records that ids name.
@@ -123,14 +125,14 @@ func auditBundle(u *ui, file string, keys note.Verifiers, head *receipts.Head, a
 		if head != nil {
 			since = fmt.Sprintf("; the log begins with the kept head of %d", head.Count)
 		}
-		fmt.Fprintf(u.out, "consistent: %s of a log of %d, %d unsigned; %s%s\n", count(len(entries), "record"), book.Head().Count, unsigned, signed, since)
+		fmt.Fprintf(u.out, "consistent: %s of a log of %d, %d unsigned; %s%s\n", diag.Number(len(entries), "record"), book.Head().Count, unsigned, signed, since)
 		for _, e := range entries {
 			if e.Kind == receipts.KindGate {
-				fmt.Fprintf(u.out, "  gate %s (%s)\n", receipts.GateID(e.SHA), recordedBy(e.Level, e.Key))
+				fmt.Fprintf(u.out, "  gate %s (%s)\n", receipts.GateID(e.SHA), records.RecordedBy(e.Level, e.Key))
 			}
 		}
 	} else {
-		fmt.Fprintf(u.out, "TAMPERED: %s\n", printable(refused.Error()))
+		fmt.Fprintf(u.out, "TAMPERED: %s\n", diag.Printable(refused.Error()))
 	}
 	if refused != nil {
 		return exit.Status(exit.Refused)

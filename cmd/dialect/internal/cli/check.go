@@ -313,7 +313,7 @@ func (f *checkFlags) mend(u *ui, c *checked, s *project.Script, src *diag.Source
 	case s.Path == "" || f.stdinName != "" && s.Name == f.stdinName:
 		_, err = u.out.Write(text)
 	case changed:
-		c.edits = append(c.edits, outfile.Edit{Path: s.Path, Text: text, Told: fmt.Sprintf("%s in %s fixed", count(n, "finding"), s.Name)})
+		c.edits = append(c.edits, outfile.Edit{Path: s.Path, Text: text, Told: fmt.Sprintf("%s in %s fixed", diag.Number(n, "finding"), s.Name)})
 	}
 	return src, err
 }

@@ -7,9 +7,11 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/command-dialect/dialect/lang/diag"
 	"github.com/command-dialect/dialect/lang/routing"
 	"github.com/command-dialect/dialect/receipts"
 	"github.com/command-dialect/dialect/receipts/sqlite"
+	"github.com/command-dialect/dialect/runtime/records"
 )
 
 // completeIDs completes the newest receipts and gates of the store at hand.
@@ -36,11 +38,11 @@ func completeIDs(cmd *cobra.Command, args []string, _ string) ([]string, cobra.S
 		v, _ := es[i].Parse() // what cannot be read has an id all the same
 		switch b := v.(type) {
 		case *receipts.Gate:
-			id, what = receipts.GateID(es[i].SHA), "gate, "+stamp(b.Timestamp.Time)
+			id, what = receipts.GateID(es[i].SHA), "gate, "+records.Stamp(b.Timestamp.Time)
 		case *receipts.Receipt:
 			what = string(b.Status) + ": " + b.Line.Text.Text
 		}
-		ids = append(ids, id+"\t"+strings.ReplaceAll(printable(what), "\n", " "))
+		ids = append(ids, id+"\t"+strings.ReplaceAll(diag.Printable(what), "\n", " "))
 	}
 	return ids, none | cobra.ShellCompDirectiveKeepOrder
 }

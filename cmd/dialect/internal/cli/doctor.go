@@ -66,9 +66,9 @@ The exit status is 1 if something is broken.`,
 			} else {
 				w := tabwriter.NewWriter(u.out, 0, 0, 2, ' ', 0)
 				for _, s := range list {
-					fmt.Fprintf(w, "%s\t%s\t%s\n", s.State, s.Name, printable(s.Detail))
+					fmt.Fprintf(w, "%s\t%s\t%s\n", s.State, s.Name, diag.Printable(s.Detail))
 					if s.Advice != "" {
-						fmt.Fprintf(w, "\t\t-> %s\n", printable(s.Advice))
+						fmt.Fprintf(w, "\t\t-> %s\n", diag.Printable(s.Advice))
 					}
 				}
 				if err := w.Flush(); err != nil {
@@ -109,7 +109,7 @@ func examine(routingFile, store string, online bool) (list []symptom) {
 	case errs > 0:
 		say("broken", "matrix", "`dialect check "+m.Name+"` shows them", "%s has %s", m.Name, countFindings(found))
 	default:
-		say("ok", "matrix", "", "%s: %s, sha256 %.12s", m.Name, count(len(m.Bindings), "binding"), m.SHA256)
+		say("ok", "matrix", "", "%s: %s, sha256 %.12s", m.Name, diag.Number(len(m.Bindings), "binding"), m.SHA256)
 	}
 	warnings := lint.Check(m, lint.Options{})
 	tools := 0
@@ -235,6 +235,6 @@ func doctorServers(say sayer, m *routing.Matrix) {
 			say("broken", "server", advice, "%v", err)
 			continue
 		}
-		say("ok", "server", "", "%s: %s", name, count(len(tools), "tool"))
+		say("ok", "server", "", "%s: %s", name, diag.Number(len(tools), "tool"))
 	}
 }

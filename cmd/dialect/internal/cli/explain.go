@@ -25,6 +25,7 @@ import (
 	"github.com/command-dialect/dialect/lang/suggest"
 	"github.com/command-dialect/dialect/receipts"
 	"github.com/command-dialect/dialect/receipts/sqlite"
+	"github.com/command-dialect/dialect/runtime/records"
 	"github.com/command-dialect/dialect/runtime/report"
 	"github.com/command-dialect/dialect/stdlib"
 )
@@ -175,7 +176,7 @@ func explainScript(u *ui, name, routingFile string, vars map[string]string) erro
 	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
 	if p.Plan != nil {
 		for _, step := range p.Plan.Steps {
-			fmt.Fprintf(w, "%d\t%s\t%s\n", step.Line.Number, printable(step.Line.Text), printable(report.Does(step)))
+			fmt.Fprintf(w, "%d\t%s\t%s\n", step.Line.Number, diag.Printable(step.Line.Text), diag.Printable(report.Does(step)))
 		}
 	}
 	if list := taken; len(list) > 0 {
@@ -196,7 +197,7 @@ func explainScript(u *ui, name, routingFile string, vars map[string]string) erro
 			case len(v.Lines) == 0:
 				state = "declared, and not used"
 			}
-			fmt.Fprintf(w, "  {%s}\t%s\t%s\n", v.Name, printable(state), printable(v.Text))
+			fmt.Fprintf(w, "  {%s}\t%s\t%s\n", v.Name, diag.Printable(state), diag.Printable(v.Text))
 		}
 	}
 	_ = w.Flush() // to a buffer
@@ -291,7 +292,7 @@ func explainCode(u *ui, p diag.Page, asJSON bool) error {
 		}
 		fmt.Fprintf(&b, "\n%s that %s:\n\n", what, x.name)
 		for line := range strings.Lines(x.text) {
-			if line = strings.TrimSuffix(line, "\n"); printable(line) != line || !utf8.ValidString(line) {
+			if line = strings.TrimSuffix(line, "\n"); diag.Printable(line) != line || !utf8.ValidString(line) {
 				line = strings.Trim(strconv.QuoteToASCII(line), `"`) // what cannot be seen
 			}
 			fmt.Fprintf(&b, "    %s\n", line)
@@ -345,14 +346,14 @@ func listCodes(u *ui, asJSON bool) error {
 }
 
 func explainStep(out *bytes.Buffer, s *plan.Step, store string) {
-	fmt.Fprintln(out, printable(s.Line.Text))
+	fmt.Fprintln(out, diag.Printable(s.Line.Text))
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	rows := report.Explain(s)
 	if text := lastReceipt(s.Binding, store); text != "" {
 		rows = append(rows, report.Row{Name: "receipts", Text: text})
 	}
 	for _, r := range rows {
-		fmt.Fprintf(w, "  %s\t%s\n", r.Name, printable(r.Text))
+		fmt.Fprintf(w, "  %s\t%s\n", r.Name, diag.Printable(r.Text))
 	}
 	_ = w.Flush() // to a buffer
 }
@@ -383,5 +384,5 @@ func lastReceipt(binding, store string) string {
 		return ""
 	}
 	b := v.(*receipts.Receipt)
-	return fmt.Sprintf("%d; the last is %s, %s, %s", len(es), last.SHA.Short(), b.Status, stamp(b.Timestamp.Time))
+	return fmt.Sprintf("%d; the last is %s, %s, %s", len(es), last.SHA.Short(), b.Status, records.Stamp(b.Timestamp.Time))
 }

@@ -10,9 +10,11 @@ import (
 
 	"github.com/command-dialect/dialect/cmd/dialect/internal/exit"
 	"github.com/command-dialect/dialect/cmd/dialect/internal/interrupt"
+	"github.com/command-dialect/dialect/lang/diag"
 	"github.com/command-dialect/dialect/receipts"
 	"github.com/command-dialect/dialect/receipts/sqlite"
 	"github.com/command-dialect/dialect/runtime/keyfd"
+	"github.com/command-dialect/dialect/runtime/records"
 	"github.com/command-dialect/dialect/runtime/runner"
 )
 
@@ -122,7 +124,7 @@ func gateReceipts(u *ui, ids []string, f *inquiryFlags, keyFD, acceptFlaky, as s
 		if signer != nil {
 			level = min(d.Level, signer.Level())
 		}
-		fmt.Fprintf(u.out, "passed: %s; gate %s (%s; %s)\n", count(len(ids), "receipt"), receipts.GateID(d.Gate), recordedBy(level, ""), rulesText(q.state))
+		fmt.Fprintf(u.out, "passed: %s; gate %s (%s; %s)\n", diag.Number(len(ids), "receipt"), receipts.GateID(d.Gate), records.RecordedBy(level, ""), rulesText(q.state))
 		return nil
 	})
 }

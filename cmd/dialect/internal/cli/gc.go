@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/command-dialect/dialect/cmd/dialect/internal/exit"
+	"github.com/command-dialect/dialect/lang/diag"
 	"github.com/command-dialect/dialect/runtime/archive"
 )
 
@@ -53,7 +54,7 @@ func newReceiptsGC(u *ui) *cobra.Command {
 			if f.dry {
 				word = "would drop"
 			}
-			_, err = fmt.Fprintf(u.out, "%s %s of output, %d bytes; %d left, %d bytes\n", word, count(c.Dropped, "file"), c.DroppedBytes, c.Kept, c.KeptBytes)
+			_, err = fmt.Fprintf(u.out, "%s %s of output, %d bytes; %d left, %d bytes\n", word, diag.Number(c.Dropped, "file"), c.DroppedBytes, c.Kept, c.KeptBytes)
 			return err
 		},
 	}

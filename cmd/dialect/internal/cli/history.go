@@ -8,9 +8,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/command-dialect/dialect/cmd/dialect/internal/exit"
+	"github.com/command-dialect/dialect/lang/diag"
 	"github.com/command-dialect/dialect/receipts/sqlite"
 	"github.com/command-dialect/dialect/runtime/archive"
 	"github.com/command-dialect/dialect/runtime/history"
+	"github.com/command-dialect/dialect/runtime/records"
 )
 
 // findHistory returns the documents beside the store that --store names, or beside the nearest
@@ -39,7 +41,7 @@ func notKept(err error) error {
 // tellKilled says of runs that were killed how far they came; s is nil without a store.
 func tellKilled(u *ui, a archive.Archive, s *sqlite.Store) {
 	for _, m := range a.Killed() {
-		text := fmt.Sprintf("the run %s of %s, begun %s, was killed", m.Run, printable(m.Script), stamp(m.Started))
+		text := fmt.Sprintf("the run %s of %s, begun %s, was killed", m.Run, diag.Printable(m.Script), records.Stamp(m.Started))
 		if s != nil {
 			if far := history.HowFar(context.Background(), s, m.Run); far != "" {
 				text += ": " + far

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/command-dialect/dialect/cmd/dialect/internal/exit"
+	"github.com/command-dialect/dialect/lang/diag"
 	"github.com/command-dialect/dialect/lang/regular"
 	"github.com/command-dialect/dialect/receipts/doctrine"
 )
@@ -104,7 +105,7 @@ func tellLint(u *ui, text []byte, registry *doctrine.Registry, asJSON bool) erro
 			return err
 		}
 	case refusal != nil:
-		fmt.Fprintf(u.out, "refused: %s\n  fix: %s\n", printable(refusal.Reason), printable(refusal.Fix))
+		fmt.Fprintf(u.out, "refused: %s\n  fix: %s\n", diag.Printable(refusal.Reason), diag.Printable(refusal.Fix))
 	default:
 		word := "valid"
 		if !report.Valid {
@@ -112,7 +113,7 @@ func tellLint(u *ui, text []byte, registry *doctrine.Registry, asJSON bool) erro
 		}
 		fmt.Fprintf(u.out, "%s: %s\n", word, report.Score)
 		for _, v := range report.Violations {
-			fmt.Fprintf(u.out, "  %s: %s: want %s, got %s\n    %s\n", v.Severity, v.Rule, printable(v.Expected), printable(v.Actual), printable(v.Fix))
+			fmt.Fprintf(u.out, "  %s: %s: want %s, got %s\n    %s\n", v.Severity, v.Rule, diag.Printable(v.Expected), diag.Printable(v.Actual), diag.Printable(v.Fix))
 		}
 	}
 	switch {

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/command-dialect/dialect/cmd/dialect/internal/exit"
+	"github.com/command-dialect/dialect/lang/diag"
 	"github.com/command-dialect/dialect/receipts"
 	"github.com/command-dialect/dialect/receipts/sqlite"
 	"github.com/command-dialect/dialect/runtime/archive"
@@ -171,7 +172,7 @@ func visible(line string) string {
 		if r == '\n' || r == '\t' {
 			b.WriteRune(r)
 		} else {
-			b.WriteString(printable(line[:size]))
+			b.WriteString(diag.Printable(line[:size]))
 		}
 		line = line[size:]
 	}

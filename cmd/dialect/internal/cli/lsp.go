@@ -18,6 +18,7 @@ import (
 	"github.com/command-dialect/dialect/receipts"
 	"github.com/command-dialect/dialect/receipts/sqlite"
 	"github.com/command-dialect/dialect/runtime/archive"
+	"github.com/command-dialect/dialect/runtime/records"
 	"github.com/command-dialect/dialect/runtime/workspace"
 )
 
@@ -104,13 +105,13 @@ func receiptOnTree(ctx context.Context, step *plan.Step, m *plan.Matrix) string 
 	if ever == nil {
 		return "none yet"
 	}
-	when := fmt.Sprintf("the last is %s, %s", ever.Status, stamp(ever.Timestamp.Time))
+	when := fmt.Sprintf("the last is %s, %s", ever.Status, records.Stamp(ever.Timestamp.Time))
 	snap, err := workspace.Take(ctx, m.Root, workspace.Options{Caches: m.Caches, Except: storeFiles(m.Root, path)})
 	if err != nil {
 		return when
 	}
 	if now := last(&receipts.Tree{Tree: snap.Tree, Bytes: snap.Bytes}); now != nil {
-		return fmt.Sprintf("%s on the present files, %s", now.Status, stamp(now.Timestamp.Time))
+		return fmt.Sprintf("%s on the present files, %s", now.Status, records.Stamp(now.Timestamp.Time))
 	}
 	return "none on the present files; " + when
 }

@@ -2,13 +2,10 @@ package cli
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -18,6 +15,7 @@ import (
 	"github.com/command-dialect/dialect/receipts"
 	"github.com/command-dialect/dialect/receipts/sqlite"
 	"github.com/command-dialect/dialect/receipts/verify"
+	"github.com/command-dialect/dialect/runtime/records"
 	"github.com/command-dialect/dialect/runtime/workspace"
 )
 
@@ -98,36 +96,6 @@ func await(ctx context.Context, path string, f func() error) error {
 // storeGrace is how long a command that was interrupted waits for the store.
 const storeGrace = 2 * time.Second
 
-// docEntry is a record as JSON: its body as it is hashed, and what the store
-// knows beside it.
-type docEntry struct {
-	SHA256   string          `json:"sha256"`
-	ID       string          `json:"id,omitempty"` // of a gate
-	Kind     string          `json:"kind"`
-	Seq      int64           `json:"seq"`
-	Trust    string          `json:"trust"`
-	Consumed bool            `json:"consumed"`
-	By       string          `json:"consumed_by,omitempty"`
-	At       string          `json:"consumed_at,omitempty"`
-	Body     json.RawMessage `json:"body"`
-}
-
-func newDocEntry(e receipts.Entry) docEntry {
-	d := docEntry{
-		SHA256: e.SHA.String(), Kind: string(e.Kind), Seq: e.Seq, Trust: fmt.Sprintf("L%d", e.Level), Body: json.RawMessage(e.Body),
-	}
-	if e.Kind == receipts.KindGate {
-		d.ID = receipts.GateID(e.SHA)
-	}
-	if c := e.Consumption; c != nil {
-		d.Consumed, d.By, d.At = true, c.By, c.At.UTC().Format(time.RFC3339Nano)
-	}
-	if !json.Valid(e.Body) {
-		d.Body, _ = json.Marshal(string(e.Body)) // damaged: as a text
-	}
-	return d
-}
-
 func newReceiptsList(u *ui) *cobra.Command {
 	var f struct {
 		keyFlags
@@ -165,17 +133,14 @@ func newReceiptsList(u *ui) *cobra.Command {
 				if err != nil {
 					return err
 				}
-				if f.json {
-					docs := make([]docEntry, 0, len(es))
-					for _, e := range es {
-						docs = append(docs, newDocEntry(e))
-					}
-					return writeJSON(u, struct {
-						Schema  string     `json:"schema"`
-						Records []docEntry `json:"records"`
-					}{"dialect.receipts/1", docs})
+				switch {
+				case f.json:
+					return writeJSON(u, records.NewList(es))
+				case len(es) == 0:
+					u.notef("no receipts")
+					return nil
 				}
-				return printEntries(u, es)
+				return records.Table(u.out, es)
 			})
 		},
 	}
@@ -226,45 +191,6 @@ func namedTree(name, store string) (*receipts.Tree, error) {
 	return q.Tree, nil
 }
 
-func printEntries(u *ui, es []receipts.Entry) error {
-	if len(es) == 0 {
-		u.notef("no receipts")
-		return nil
-	}
-	w := tabwriter.NewWriter(u.out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "ID\tWHEN\tSTATUS\tCONSUMED\tRUN\tWHAT")
-	for _, e := range es {
-		id, when, status, run, what := e.SHA.Short(), "", "", "", ""
-		v, err := e.Parse()
-		switch b := v.(type) {
-		case *receipts.Receipt:
-			when, status, run, what = stamp(b.Timestamp.Time), string(b.Status), b.Run, b.Line.Text.Text
-			if strings.Contains(b.Step, ".") {
-				what += " (" + b.Binding + ")"
-			}
-		case *receipts.Gate:
-			id, when, status, run = receipts.GateID(e.SHA), stamp(b.Timestamp.Time), "passed", b.Run
-			what = fmt.Sprintf("gate over %d", len(b.Members))
-			if b.Final {
-				what += ", final"
-			}
-		default:
-			status, what = "UNREADABLE", fmt.Sprint(err)
-		}
-		if reason, _ := receipts.Intact(e); reason != "" {
-			status = "TAMPERED"
-		}
-		consumed := "-"
-		if c := e.Consumption; c != nil {
-			consumed = c.Who()
-		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", id, when, status, printable(consumed), printable(run), printable(what))
-	}
-	return w.Flush()
-}
-
-func stamp(t time.Time) string { return t.Local().Format("2006-01-02 15:04:05") }
-
 func newReceiptsShow(u *ui) *cobra.Command {
 	var f struct {
 		keyFlags
@@ -287,9 +213,9 @@ func newReceiptsShow(u *ui) *cobra.Command {
 					return notFound(err)
 				}
 				if f.json {
-					return writeJSON(u, newDocEntry(e))
+					return writeJSON(u, records.New(e))
 				}
-				return showEntry(u, e)
+				return records.Show(u.out, e)
 			})
 		},
 	}
@@ -311,160 +237,6 @@ func notFound(err error) error {
 		return exit.Failf(exit.Refused, "TAMPERED: %v", err).Hint("`dialect receipts verify` says what was changed")
 	}
 	return exit.Failf(exit.Failed, "%v", err).Hint("`dialect receipts list` shows what there is")
-}
-
-func showEntry(u *ui, e receipts.Entry) error {
-	w := tabwriter.NewWriter(u.out, 0, 0, 2, ' ', 0)
-	row := func(name, format string, args ...any) {
-		fmt.Fprintf(w, "%s\t%s\n", name, printable(fmt.Sprintf(format, args...)))
-	}
-	row("sha256", "%s", e.SHA)
-	row("kind", "%s, record %d of the log", e.Kind, e.Seq)
-	if reason, text := receipts.Intact(e); reason != "" {
-		row("INVALID", "%s", text)
-	}
-	v, err := e.Parse()
-	switch b := v.(type) {
-	case *receipts.Receipt:
-		row("line", "%s:%d: %s", b.Line.File.Text, b.Line.Number, b.Line.Text.Text)
-		if b.Binding != "" {
-			row("binding", "%s", b.Binding)
-		}
-		row("command", "%s", b)
-		row("status", "%s", b.Status)
-		if b.StopReason != "" {
-			row("stop reason", "%s", b.StopReason)
-		}
-		if b.ExitCode != nil {
-			row("exit code", "%d", *b.ExitCode)
-		}
-		if b.Signal != "" {
-			row("signal", "%s", b.Signal)
-		}
-		row("started", "%s", b.Timestamp.UTC().Format(time.RFC3339Nano))
-		row("took", "%v", b.Duration())
-		row("stdout", "%d bytes, sha256 %s", b.Stdout.Bytes, b.Stdout.SHA256)
-		row("stderr", "%d bytes, sha256 %s", b.Stderr.Bytes, b.Stderr.SHA256)
-		if !b.Dir.IsZero() {
-			row("in", "%s", b.Dir.Text)
-		}
-		if !b.Place.IsZero() {
-			row("project", "%s of the worktree", b.Place.Text)
-		}
-		if !b.Inputs.IsZero() {
-			row("inputs", "sha256 %s", b.Inputs)
-		}
-		if x := b.Executable; x != nil {
-			row("executable", "%s, sha256 %s", x.Path.Text, x.SHA256)
-		}
-		if w := b.Workspace; w != nil {
-			row("ran on", "%s", treeText(w.Before))
-			if w.After != nil && *w.After != w.Before {
-				row("left", "%s", treeText(*w.After))
-			}
-			for _, p := range w.Changed {
-				row("", "%s", p.Text)
-			}
-		}
-		if !b.Reused.IsZero() {
-			row("reused", "%s: nothing was executed", b.Reused)
-		}
-		if h := b.Handle; h != nil {
-			row("handle", "%s", strings.Join(strings.Fields(fmt.Sprint(h.Route, " ", h.Type, " ", h.Operation, " ", h.ExternalID, " ", h.VerifiableURL)), " "))
-		}
-		if t := e.Settlement; t != nil {
-			row("settled", "%s by %s at %s", t.Status, t.By, t.Timestamp.UTC().Format(time.RFC3339Nano))
-		}
-		row("run", "%s, session %s", b.Run, b.Session)
-	case *receipts.Gate:
-		row("id", "%s", receipts.GateID(e.SHA))
-		row("final", "%v", b.Final)
-		row("covers", "lines %d to %d, %s", b.Covers.FirstLine, b.Covers.LastLine, count(b.Covers.Commands, "command"))
-		row("members", "%d, of which %d required", len(b.Members), b.Required)
-		for _, m := range b.Members {
-			row("", "%s", m)
-		}
-		if b.Reused > 0 {
-			row("reused", "%d", b.Reused)
-		}
-		for _, n := range b.Nested {
-			row("nested", "%s", receipts.GateID(n))
-		}
-		if !b.Place.IsZero() {
-			row("project", "%s of the worktree", b.Place.Text)
-		}
-		row("rules", "%s", rulesWords(b.Policy))
-		if b.Tree != nil {
-			row("tree", "%s", treeText(*b.Tree))
-		}
-		row("run", "%s, session %s", b.Run, b.Session)
-		row("at", "%s", b.Timestamp.UTC().Format(time.RFC3339Nano))
-	case *receipts.Run:
-		row("run", "%s, session %s", b.Run, b.Session)
-		row("script", "%s, sha256 %s", b.Script.Path.Text, b.Script.SHA256)
-		row("started", "%s", b.Started.UTC().Format(time.RFC3339Nano))
-		row("planned", "%s", count(len(b.Planned)+b.More, "command"))
-		if b.Parent != "" {
-			row("started by", "%s", b.Parent)
-		}
-	case *receipts.Settlement:
-		row("settles", "%s as %s, by %s", b.Receipt, b.Status, b.By)
-	case *receipts.Trust:
-		row("trusts", "%s, says %s", b.What, b.By)
-		for _, f := range b.Files {
-			row("", "%s, sha256 %s", f.Path.Text, f.SHA256)
-		}
-		for _, h := range b.Receipts {
-			row("", "%s", h)
-		}
-		if b.Reason != "" {
-			row("reason", "%s", b.Reason)
-		}
-	case *receipts.Consumption:
-		row("by", "%s", b.By)
-		row("consumed", "%s", count(len(b.Consumed), "record"))
-	default:
-		row("unreadable", "%v", err)
-	}
-	if c := e.Consumption; c != nil {
-		row("consumed", "by %s at %s", c.Who(), c.At.UTC().Format(time.RFC3339Nano))
-	} else if e.Kind == receipts.KindReceipt || e.Kind == receipts.KindGate {
-		row("consumed", "no")
-	}
-	switch {
-	case e.Key != "" && e.Level < receipts.LevelKey:
-		row("recorded", "by itself: signed by %s, but the key could have been read", e.Key)
-	case e.Key != "":
-		row("recorded", "under the key %s", e.Key)
-	case e.Signature != "":
-		row("recorded", "by itself: signed, by none of the keys that were given with --key")
-	default:
-		row("recorded", "by itself: not signed")
-	}
-	return w.Flush()
-}
-
-// rulesWords says what a gate was made under.
-func rulesWords(name string) string {
-	switch name {
-	case receipts.PolicyPinned:
-		return "as in the baseline that was named, or pinned"
-	case receipts.PolicyNew:
-		return "new: HEAD had no matrix"
-	case receipts.PolicyChanged:
-		return "CHANGED: not those of the baseline"
-	case receipts.PolicyUnpinned:
-		return "compared with HEAD only, or with nothing"
-	}
-	return name
-}
-
-// treeText names a tree for people.
-func treeText(t receipts.Tree) string {
-	if t.Tree == "" {
-		return "bytes " + t.Bytes.String()
-	}
-	return "tree " + t.Tree + ", bytes " + t.Bytes.Short()
 }
 
 func newReceiptsValidate(u *ui) *cobra.Command {
@@ -501,46 +273,14 @@ func newReceiptsValidate(u *ui) *cobra.Command {
 // tellDecision prints a decision; done is the word for what passed, next what to do where
 // it did not.
 func tellDecision(u *ui, d receipts.Decision, asJSON bool, done string, next ...string) error {
+	var err error
 	if asJSON {
-		doc := struct {
-			Schema   string     `json:"schema"`
-			Verdict  string     `json:"verdict"`
-			Level    string     `json:"level"`
-			Records  []docEntry `json:"records"`
-			Refusals []Refusal  `json:"refusals,omitempty"`
-			Next     []string   `json:"next,omitempty"`
-		}{Schema: "dialect.decision/1", Verdict: done, Level: fmt.Sprintf("L%d", d.Level), Records: []docEntry{}, Refusals: refusalsOf(d.Refusals), Next: next}
-		for _, e := range d.Records {
-			doc.Records = append(doc.Records, newDocEntry(e))
-		}
-		if !d.Passed() {
-			doc.Verdict = "refused"
-		}
-		if err := writeJSON(u, doc); err != nil {
-			return err
-		}
-	} else if d.Passed() {
-		for _, e := range d.Records {
-			state := ""
-			if e.Consumption != nil {
-				state = ", consumed by " + printable(e.Consumption.Who())
-			}
-			v, _ := e.Parse()
-			if g, ok := v.(*receipts.Gate); ok && !g.Final {
-				state += fmt.Sprintf("; of lines %d to %d alone", g.Covers.FirstLine, g.Covers.LastLine)
-			}
-			fmt.Fprintf(u.out, "%s %s (%s%s)\n", e.SHA, done, recordedBy(e.Level, e.Key), state)
-		}
+		err = writeJSON(u, records.NewDecision(d, done, next))
 	} else {
-		for _, r := range d.Refusals {
-			fmt.Fprintf(u.out, "refused: %s: %s\n", r.Reason, printable(r.Message))
-		}
-		for _, n := range next {
-			fmt.Fprintf(u.out, "  next: %s\n", printable(n))
-		}
+		err = records.Tell(u.out, d, done, next)
 	}
-	if !d.Passed() {
+	if err == nil && !d.Passed() {
 		return exit.Status(exit.Refused)
 	}
-	return nil
+	return err
 }

@@ -12,6 +12,7 @@ import (
 	"golang.org/x/mod/sumdb/note"
 
 	"github.com/command-dialect/dialect/cmd/dialect/internal/outfile"
+	"github.com/command-dialect/dialect/lang/diag"
 	"github.com/command-dialect/dialect/lang/plan"
 	"github.com/command-dialect/dialect/receipts"
 	"github.com/command-dialect/dialect/receipts/sqlite"
@@ -201,5 +202,5 @@ func gateProof(ctx context.Context, s *sqlite.Store, d *report.Document, g *repo
 	if !ok || r.Run != d.Run || r.Script.String() != d.Script.SHA256 || r.Final != g.Final {
 		return &report.Proof{Text: "The gate receipt is of another run."}
 	}
-	return &report.Proof{OK: true, Text: fmt.Sprintf("The gate receipt is record %d of a log of %d that verifies; it consumed %s. Ask again: dialect verify", e.Seq, head.Count, count(len(r.Members), "receipt"))}
+	return &report.Proof{OK: true, Text: fmt.Sprintf("The gate receipt is record %d of a log of %d that verifies; it consumed %s. Ask again: dialect verify", e.Seq, head.Count, diag.Number(len(r.Members), "receipt"))}
 }

@@ -8,8 +8,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/command-dialect/dialect/cmd/dialect/internal/exit"
+	"github.com/command-dialect/dialect/lang/diag"
 	"github.com/command-dialect/dialect/receipts/sqlite"
 	"github.com/command-dialect/dialect/runtime/history"
+	"github.com/command-dialect/dialect/runtime/records"
 )
 
 const runsLong = `Show the runs that the store knows, the newest last, and how their lines did: how often each
@@ -80,11 +82,11 @@ func printRuns(u *ui, h *history.Report) error {
 		if r.Verdict == "unfinished" {
 			commands = fmt.Sprintf("%d of %d", r.Ended, r.Commands)
 		}
-		script := printable(r.Script)
+		script := diag.Printable(r.Script)
 		if r.Part {
 			script += " (part)"
 		}
-		fmt.Fprintf(w, "%s\t%s\t%.2f s\t%s\t%s\t%s\n", printable(r.Run), stamp(r.Began), r.Elapsed, r.Verdict, commands, script)
+		fmt.Fprintf(w, "%s\t%s\t%.2f s\t%s\t%s\t%s\n", diag.Printable(r.Run), records.Stamp(r.Began), r.Elapsed, r.Verdict, commands, script)
 	}
 	if err := w.Flush(); err != nil || len(h.Lines) == 0 {
 		return err
@@ -97,7 +99,7 @@ func printRuns(u *ui, h *history.Report) error {
 		if l.Trees > 0 {
 			flaky = fmt.Sprintf("%d of %d trees", l.Flaked, l.Trees)
 		}
-		fmt.Fprintf(w, "%s\t%d\t%d\t%.2f s\t%.2f s\t%s\n", printable(l.Line), l.Runs, l.Failed, l.Median, l.Slowest, flaky)
+		fmt.Fprintf(w, "%s\t%d\t%d\t%.2f s\t%.2f s\t%s\n", diag.Printable(l.Line), l.Runs, l.Failed, l.Median, l.Slowest, flaky)
 	}
 	return w.Flush()
 }

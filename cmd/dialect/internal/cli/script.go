@@ -2,7 +2,6 @@ package cli
 
 import (
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -155,15 +154,9 @@ func variables(set []string) (map[string]string, error) {
 
 // countFindings renders the numbers of errors and warnings: "2 errors, 1 warning".
 func countFindings(l diag.List) string {
-	text := func(n int, noun string) string {
-		if n != 1 {
-			noun += "s"
-		}
-		return fmt.Sprintf("%d %s", n, noun)
-	}
 	e, w := l.Count(diag.Error), l.Count(diag.Warning)
 	if w == 0 {
-		return text(e, "error")
+		return diag.Number(e, "error")
 	}
-	return text(e, "error") + ", " + text(w, "warning")
+	return diag.Number(e, "error") + ", " + diag.Number(w, "warning")
 }

@@ -105,7 +105,7 @@ func trust(u *ui, routingFile, store string, yes, show, remove bool) error {
 	}
 	for _, f := range pm.Files {
 		if !f.Absent {
-			fmt.Fprintf(u.out, "%s\n", printable(place.Short(f.Path)))
+			fmt.Fprintf(u.out, "%s\n", diag.Printable(place.Short(f.Path)))
 		}
 	}
 	if !yes {
@@ -127,7 +127,7 @@ func trust(u *ui, routingFile, store string, yes, show, remove bool) error {
 	if err != nil {
 		return exit.Failf(exit.Failed, "the pin cannot be kept: %v", err)
 	}
-	fmt.Fprintf(u.out, "pinned %s in %s\n", count(len(pin.Files), "file"), file)
+	fmt.Fprintf(u.out, "pinned %s in %s\n", diag.Number(len(pin.Files), "file"), file)
 	return logTrust(ctx, u, store, pin)
 }
 
@@ -166,7 +166,7 @@ func showPin(u *ui, pin *policy.Pin, s policy.State) error {
 		if slices.ContainsFunc(s.Changes, func(c policy.Change) bool { return c.Path == f.Path }) {
 			state = "CHANGED"
 		}
-		fmt.Fprintf(u.out, "  %s  %s  %s\n", f.SHA256().Short(), printable(f.Path), state)
+		fmt.Fprintf(u.out, "  %s  %s  %s\n", f.SHA256().Short(), diag.Printable(f.Path), state)
 	}
 	if err := printDiff(u, s.Changes); err != nil {
 		return err

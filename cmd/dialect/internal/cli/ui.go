@@ -77,17 +77,3 @@ func (u *ui) diagnostics(w io.Writer, tty bool, l diag.List, sources map[string]
 		Max:     maxDiagnostics,
 	})
 }
-
-// printable replaces control characters and marks of direction, so that text of
-// others cannot act on a terminal.
-func printable(s string) string {
-	return strings.Map(func(r rune) rune {
-		switch {
-		case r == '\t' || r == '\n':
-			return ' '
-		case r < ' ' || r >= 0x7f && r < 0xa0 || r == 0x061c || r >= 0x200e && r <= 0x200f || r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069:
-			return '\ufffd'
-		}
-		return r
-	}, s)
-}

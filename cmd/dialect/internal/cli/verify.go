@@ -16,12 +16,14 @@ import (
 
 	"github.com/command-dialect/dialect/cmd/dialect/internal/exit"
 	"github.com/command-dialect/dialect/cmd/dialect/internal/interrupt"
+	"github.com/command-dialect/dialect/lang/diag"
 	"github.com/command-dialect/dialect/receipts"
 	"github.com/command-dialect/dialect/receipts/sqlite"
 	"github.com/command-dialect/dialect/receipts/verify"
 	"github.com/command-dialect/dialect/runtime/archive"
 	"github.com/command-dialect/dialect/runtime/place"
 	"github.com/command-dialect/dialect/runtime/policy"
+	"github.com/command-dialect/dialect/runtime/records"
 	"github.com/command-dialect/dialect/runtime/report"
 )
 
@@ -238,7 +240,7 @@ func (q *inquest) notes(ctx context.Context, res *verify.Result, rev string) {
 		}
 	}
 	if res.Verdict == verify.Verified && res.Gate.Consumption != nil {
-		note("the gate %s was consumed by %s at %s", receipts.GateID(res.Gate.SHA), res.Gate.Consumption.Who(), stamp(res.Gate.Consumption.At.Time))
+		note("the gate %s was consumed by %s at %s", receipts.GateID(res.Gate.SHA), res.Gate.Consumption.Who(), records.Stamp(res.Gate.Consumption.At.Time))
 	}
 	switch n := res.Below; {
 	case n == 1:
@@ -247,7 +249,7 @@ func (q *inquest) notes(ctx context.Context, res *verify.Result, rev string) {
 		note("%d records about these files are below the level that is asked for, and do not count", n)
 	}
 	if s := q.snapshot; s != nil && s.Absent.Count > 0 {
-		note("a sparse checkout left out %s: nothing that ran has seen them", count(s.Absent.Count, "file"))
+		note("a sparse checkout left out %s: nothing that ran has seen them", diag.Number(s.Absent.Count, "file"))
 	}
 	seen := make(map[string]bool)
 	for _, m := range res.Members {
@@ -269,17 +271,6 @@ func (q *inquest) notes(ctx context.Context, res *verify.Result, rev string) {
 			note("the script %s that ran is not that of %s", r.Line.File.Text, q.state.Against)
 		}
 	}
-}
-
-// recordedBy says who recorded a gate.
-func recordedBy(level int, key string) string {
-	switch {
-	case level < receipts.LevelKey:
-		return "recorded by itself"
-	case key != "":
-		return "recorded under the key " + printable(key)
-	}
-	return "recorded under a key"
 }
 
 // rulesText says what the rules were compared with.
@@ -306,7 +297,7 @@ func rulesText(s policy.State) string {
 func (q *inquest) trust(res *verify.Result) string {
 	list := []string{}
 	if res.Gate != nil {
-		list = append(list, recordedBy(res.Level, res.Gate.Key))
+		list = append(list, records.RecordedBy(res.Level, res.Gate.Key))
 		switch {
 		case res.Kept:
 			list = append(list, "log kept")
@@ -340,7 +331,7 @@ func lastWords(res *verify.Result) string {
 	if len(res.Accepted) > 0 {
 		text += ", after a failure " + strings.Join(res.Accepted, ", and one ")
 	}
-	return printable(text)
+	return diag.Printable(text)
 }
 
 // tell prints a verdict for people.
@@ -348,11 +339,11 @@ func (q *inquest) tell(u *ui, res *verify.Result, rev, id string) error {
 	w := u.out
 	subject := "this tree"
 	if rev != "" {
-		subject = printable(rev)
+		subject = diag.Printable(rev)
 	}
 	about := ""
 	if res.Body != nil {
-		about = fmt.Sprintf("gate %s of %s", receipts.GateID(res.Gate.SHA), stamp(res.Body.Timestamp.Time))
+		about = fmt.Sprintf("gate %s of %s", receipts.GateID(res.Gate.SHA), records.Stamp(res.Body.Timestamp.Time))
 		if res.Verdict != verify.Verified && id == "" {
 			about = "last gate: " + about[len("gate "):]
 		}
@@ -362,7 +353,7 @@ func (q *inquest) tell(u *ui, res *verify.Result, rev, id string) error {
 		about = "; " + about
 	}
 	if res.Verdict == verify.Verified {
-		what := count(len(res.Members), "command") + scriptOfAll(res)
+		what := diag.Number(len(res.Members), "command") + scriptOfAll(res)
 		if len(q.Require) > 0 {
 			what = strings.Join(q.required(), ", ")
 		}
@@ -382,13 +373,13 @@ func (q *inquest) tell(u *ui, res *verify.Result, rev, id string) error {
 				fmt.Fprintf(w, "  and %d more\n", len(shown)-i)
 				break
 			}
-			fmt.Fprintf(w, "  %s\n", printable(r.Message))
+			fmt.Fprintf(w, "  %s\n", diag.Printable(r.Message))
 		}
 	}
 	if changed := q.changed; len(changed) > 0 {
-		fmt.Fprintf(w, "  changed since: %s\n", printable(strings.Join(changed[:min(len(changed), 10)], ", ")))
+		fmt.Fprintf(w, "  changed since: %s\n", diag.Printable(strings.Join(changed[:min(len(changed), 10)], ", ")))
 		if n := len(changed) - 10; n > 0 {
-			fmt.Fprintf(w, "  and %s more\n", count(n, "path"))
+			fmt.Fprintf(w, "  and %s more\n", diag.Number(n, "path"))
 		}
 	}
 	if res.Verdict == verify.Policy {
@@ -397,10 +388,10 @@ func (q *inquest) tell(u *ui, res *verify.Result, rev, id string) error {
 		}
 	}
 	for _, n := range res.Notes {
-		fmt.Fprintf(w, "  note: %s\n", printable(n))
+		fmt.Fprintf(w, "  note: %s\n", diag.Printable(n))
 	}
 	for _, n := range q.nextSteps {
-		fmt.Fprintf(w, "  next: %s\n", printable(n))
+		fmt.Fprintf(w, "  next: %s\n", diag.Printable(n))
 	}
 	return nil
 }
@@ -430,7 +421,7 @@ func scriptOfAll(res *verify.Result) string {
 	if !isScript(name) {
 		return ""
 	}
-	return " of " + printable(name)
+	return " of " + diag.Printable(name)
 }
 
 // printDiff shows what changed in a policy.
@@ -441,24 +432,6 @@ func printDiff(u *ui, changes []policy.Change) error {
 		}
 	}
 	return nil
-}
-
-// A Refusal is one reason in a document for machines.
-type Refusal struct {
-	Reason  string `json:"reason"` // see [receipts.Reason]
-	SHA256  string `json:"sha256,omitempty"`
-	Message string `json:"message"`
-}
-
-func refusalsOf(list []receipts.Refusal) (docs []Refusal) {
-	for _, r := range list {
-		x := Refusal{Reason: string(r.Reason), Message: printable(r.Message)}
-		if !r.SHA.IsZero() {
-			x.SHA256 = r.SHA.String()
-		}
-		docs = append(docs, x)
-	}
-	return docs
 }
 
 // A VerdictDocument is what `verify --json` prints.
@@ -491,10 +464,10 @@ type VerdictDocument struct {
 	Accepted    []string `json:"accepted,omitempty"`
 	Unsigned    int      `json:"unsigned"` // records that did not count for the level
 
-	Changed  []string  `json:"changed,omitempty"`
-	Refusals []Refusal `json:"refusals,omitempty"`
-	Notes    []string  `json:"notes,omitempty"`
-	Next     []string  `json:"next,omitempty"` // what to do: commands, and behind "# " what a person decides or does
+	Changed  []string          `json:"changed,omitempty"`
+	Refusals []records.Refusal `json:"refusals,omitempty"`
+	Notes    []string          `json:"notes,omitempty"`
+	Next     []string          `json:"next,omitempty"` // what to do: commands, and behind "# " what a person decides or does
 }
 
 // A DocTree is a state of the files.
@@ -509,7 +482,7 @@ func verdictJSON(u *ui, q *inquest, res *verify.Result) error {
 		Level: fmt.Sprintf("L%d", res.Level), LogKept: res.Kept,
 		Rules: q.state.Name(), RulesOf: q.state.Against, RulesCommit: q.state.Commit,
 		Failures: res.Failures, EarlyEnds: res.Early, OtherInputs: res.OtherInputs, Accepted: res.Accepted, Unsigned: res.Below,
-		Changed: q.changed, Refusals: refusalsOf(res.Refusals), Notes: res.Notes, Next: q.nextSteps,
+		Changed: q.changed, Refusals: records.Refusals(res.Refusals), Notes: res.Notes, Next: q.nextSteps,
 	}
 	if q.Tree != nil {
 		doc.Tree = &DocTree{Tree: q.Tree.Tree}
@@ -531,12 +504,4 @@ func verdictJSON(u *ui, q *inquest, res *verify.Result) error {
 		doc.Require = append(doc.Require, r.Binding)
 	}
 	return writeJSON(u, doc)
-}
-
-// count renders a number of things.
-func count(n int, noun string) string {
-	if n != 1 {
-		noun += "s"
-	}
-	return fmt.Sprintf("%d %s", n, noun)
 }
