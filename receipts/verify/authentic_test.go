@@ -90,6 +90,27 @@ type frozen struct {
 
 func (l frozen) State(context.Context) (State, error) { return l.st, nil }
 
+// TestBefore has a session go on from one of the process that read the same log.
+func TestBefore(t *testing.T) {
+	m := newMaker(t)
+	disputed(m)
+	before := m.open(Options{})
+	if s := m.open(Options{Before: before}); s.Audited() != 0 {
+		t.Errorf("%d records were read again", s.Audited())
+	}
+	recs := m.log.recs
+	m.log.recs = slices.Clone(recs)
+	m.log.recs[2].Body = bytes.Replace(recs[2].Body, []byte(`"failed"`), []byte(`"succeeded"`), 1)
+	spoiled := m.open(Options{})
+	wantProblem(t, "edited", spoiled, "the root over")
+	m.log.recs = recs
+	if res := ask(t, m.open(Options{Before: spoiled}), asked()); res.Verdict != Verified {
+		t.Errorf("after a session with problems: %s", told(res))
+	}
+	m.again(recs[:2])
+	wantProblem(t, "cut", m.open(Options{Before: before}), "they were there a moment ago")
+}
+
 // TestChanged has a record be another one when it is read again: with more new records
 // than a session keeps, and with those that a memory answers for.
 func TestChanged(t *testing.T) {
@@ -152,8 +173,9 @@ func TestKeptHead(t *testing.T) {
 		t.Run(fmt.Sprintf("memory %v", memory), func(t *testing.T) {
 			m := newMaker(t)
 			m.fill(5)
-			kept := m.head()
-			m.gate([]receipts.Hash{m.receipt()})
+			h := m.receipt()
+			kept := m.head() // over all but the gate
+			m.gate([]receipts.Hash{h})
 			o := Options{Kept: &kept}
 			if memory {
 				f := memoryFile(t)
@@ -249,6 +271,20 @@ func TestSignedHead(t *testing.T) {
 	}
 }
 
+// bundle makes a bundle of the records from an index on.
+func (m *maker) bundle(head string, from int) *receipts.Bundle {
+	m.t.Helper()
+	b := &receipts.Bundle{Schema: receipts.BundleSchema, Head: head}
+	for _, r := range m.log.recs[from:] {
+		p, err := tlog.ProveRecord(int64(len(m.log.recs)), r.Seq, m.log.hashes)
+		if err != nil {
+			m.t.Fatal(err)
+		}
+		b.Records = append(b.Records, receipts.BundleRecord{Seq: r.Seq, Kind: r.Kind, Body: string(r.Body), Signature: r.Signature, Proof: p})
+	}
+	return b
+}
+
 // TestBundleHead has a bundle of signed records come with a head that nobody signed.
 func TestBundleHead(t *testing.T) {
 	boss, keys := newSigner(t)
@@ -256,14 +292,7 @@ func TestBundleHead(t *testing.T) {
 	m.sign = boss
 	m.gate([]receipts.Hash{m.receipt()})
 	m.signHead(boss)
-	b := &receipts.Bundle{Schema: receipts.BundleSchema, Head: string(m.log.note)}
-	for i, r := range m.log.recs {
-		p, err := tlog.ProveRecord(int64(len(m.log.recs)), int64(i), m.log.hashes)
-		if err != nil {
-			t.Fatal(err)
-		}
-		b.Records = append(b.Records, receipts.BundleRecord{Seq: r.Seq, Kind: r.Kind, Body: string(r.Body), Signature: r.Signature, Proof: p})
-	}
+	b := m.bundle(string(m.log.note), 0)
 	s, err := OfBundle(b, keys, nil)
 	if err != nil || s.HeadKey() != "boss" {
 		t.Fatal(err)
@@ -289,6 +318,30 @@ func TestBundleHead(t *testing.T) {
 	if _, err := OfBundle(b, keys, nil); err == nil {
 		if s, _ := OfBundle(b, keys, nil); ask(t, s, asked(signed)).Verdict == Verified {
 			t.Error("a member without its signature is verified at L1")
+		}
+	}
+}
+
+// TestBundleKept has a kept head not cover a gate, whose place in the bundle is below its count.
+func TestBundleKept(t *testing.T) {
+	m := newMaker(t)
+	m.fill(3)
+	kept := m.head()
+	m.gate([]receipts.Hash{m.receipt()})
+	head := m.head()
+	proof, err := tlog.ProveTree(head.Count, kept.Count, m.log.hashes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := m.bundle(head.Text(), 3)
+	b.Since = &receipts.Consistency{Head: kept.Text(), Proof: proof}
+	for h, want := range map[*receipts.Head]bool{&kept: false, &head: true} {
+		s, err := OfBundle(b, nil, h)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if res := ask(t, s, asked()); res.Verdict != Verified || res.Kept != want {
+			t.Errorf("a head of %d: %s, kept %v", h.Count, told(res), res.Kept)
 		}
 	}
 }
@@ -381,8 +434,34 @@ func TestMemoryDoubted(t *testing.T) {
 		if res := ask(t, m.open(Options{Memory: recollect(t, f), MemoryKept: true}), asked()); !res.Kept {
 			t.Error("not kept")
 		}
+		before := m.open(Options{Memory: recollect(t, f), MemoryKept: true})
+		if res := ask(t, m.open(Options{Before: before, MemoryKept: true}), asked()); !res.Kept {
+			t.Error("not kept by the next session of the process")
+		}
 		if res := ask(t, m.open(Options{Memory: recollect(t, f)}), asked()); res.Kept {
 			t.Error("kept by a memory that the log's writers can write")
+		}
+	})
+	t.Run("damaged", func(t *testing.T) {
+		m, f := made(t)
+		if err := f.Truncate(headerSize - 1); err != nil {
+			t.Fatal(err)
+		}
+		for kept, want := range map[bool]int{true: 1, false: 0} {
+			res := ask(t, m.open(Options{Memory: recollect(t, f), MemoryKept: kept}), asked())
+			if res.Verdict != Verified || res.Kept || len(res.Notes) != want || kept && !strings.Contains(res.Notes[0], "was not used") {
+				t.Errorf("kept %v: %s, %q; want %d notes", kept, told(res), res.Notes, want)
+			}
+		}
+	})
+	t.Run("an origin that a header has no room for", func(t *testing.T) {
+		m, f := newMaker(t), memoryFile(t)
+		m.log.origin = strings.Repeat("x", 129)
+		m.gate([]receipts.Hash{m.receipt()})
+		for range 2 {
+			if res := ask(t, m.remember(f, Options{MemoryKept: true}), asked()); res.Verdict != Verified {
+				t.Error(told(res))
+			}
 		}
 	})
 	t.Run("nothing is kept of a log with problems", func(t *testing.T) {
@@ -451,6 +530,38 @@ func TestMemoryDamaged(t *testing.T) {
 	}
 	for n := 0; n < len(whole); n += 997 {
 		look(fmt.Sprint("cut to ", n), whole[:n])
+	}
+}
+
+// tear writes over the header that counts, as a crash in the midst of its write does.
+func tear(t *testing.T, f *os.File) {
+	t.Helper()
+	if _, err := f.WriteAt([]byte("torn"), int64(recollect(t, f).slot)*headerSize+40); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestMemoryTorn has the last write of a header be torn: the header before it counts, or
+// none where its frames were written over.
+func TestMemoryTorn(t *testing.T) {
+	m, f := newMaker(t), memoryFile(t)
+	disputed(m)
+	m.remember(f, Options{})
+	for range 2 {
+		m.fill(3)
+		m.remember(f, Options{})
+		tear(t, f)
+		if s := m.remember(f, Options{}); s.Audited() != 3 {
+			t.Errorf("%d records were read, want the last 3", s.Audited())
+		}
+	}
+	n := newMaker(t)
+	n.log.origin = "dialect/other"
+	disputed(n)
+	n.remember(f, Options{}) // over the frames of the other store
+	tear(t, f)
+	if mem := recollect(t, f); mem.valid {
+		t.Errorf("the header of %s counts", mem.head.Origin)
 	}
 }
 

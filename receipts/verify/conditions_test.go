@@ -22,6 +22,8 @@ func TestConditions(t *testing.T) {
 	}
 	elsewhere := receipts.Text("a")
 	digest := receipts.Hash{5}
+	commit := func(q *Query) { q.Tree, q.Commit = &receipts.Tree{Tree: treeA.Tree}, true }
+	inexact := func(r *receipts.Receipt) { r.Workspace.Before.Exact = false }
 	for _, tt := range []struct {
 		name   string
 		log    log
@@ -54,12 +56,17 @@ func TestConditions(t *testing.T) {
 		{"member changed the tree", one(func(r *receipts.Receipt) {
 			r.Workspace.After, r.Workspace.Changed = &treeB, []receipts.Datum{receipts.Text("x")}
 		}), nil, Stale, receipts.TreeChanged},
-		{"a commit", one(), func(q *Query) { q.Tree, q.Commit = &receipts.Tree{Tree: treeA.Tree}, true }, Verified, ""},
+		{"a commit", one(), commit, Verified, ""},
 		{"a commit, and a tree that is not exact", gate(func(g *receipts.Gate) {
-			inexact := treeA
-			inexact.Exact = false
-			g.Tree, g.Beyond = &inexact, []receipts.Datum{receipts.Text("x: filter=lie")}
-		}), func(q *Query) { q.Tree, q.Commit = &receipts.Tree{Tree: treeA.Tree}, true }, Stale, receipts.Inexact},
+			tree := treeA
+			tree.Exact = false
+			g.Tree, g.Beyond = &tree, []receipts.Datum{receipts.Text("x: filter=lie")}
+		}), commit, Stale, receipts.Inexact},
+		{"a commit, and a member on a tree that is not exact", one(inexact), commit, Stale, receipts.Inexact},
+		{"a commit, and a member that left an exact tree", one(inexact, func(r *receipts.Receipt) { r.Workspace.After = &treeA }), commit, Verified, ""},
+		{"a commit, and another line on other files", func(m *maker) {
+			m.gate([]receipts.Hash{m.receipt(), m.receipt(of("vet"), inexact, func(r *receipts.Receipt) { r.Workspace.Before.Bytes = treeB.Bytes })})
+		}, commit, Verified, ""},
 		{"the same git tree, other bytes", one(), func(q *Query) {
 			other := treeA
 			other.Bytes = receipts.Hash{0xc}
@@ -71,6 +78,7 @@ func TestConditions(t *testing.T) {
 		{"member of another project", one(func(r *receipts.Receipt) { r.Place = elsewhere }), nil, Missing, receipts.OtherPlace},
 
 		{"matrix not trusted", one(), func(q *Query) { q.Policy = "routing.toml changed" }, Policy, receipts.OtherPolicy},
+		{"matrix not trusted, and no gate", func(m *maker) { m.receipt() }, func(q *Query) { q.Policy = "routing.toml changed" }, Policy, receipts.OtherPolicy},
 		{"gate under another matrix", gate(func(g *receipts.Gate) { g.Matrix = digest }), nil, Policy, receipts.OtherPolicy},
 		{"member under another matrix", one(func(r *receipts.Receipt) { r.Matrix = digest }), nil, Policy, receipts.OtherPolicy},
 
@@ -89,6 +97,7 @@ func TestConditions(t *testing.T) {
 		{"another nonce", one(), func(q *Query) { q.Nonce = "5f" }, Missing, receipts.OtherNonce},
 		{"too old", one(), func(q *Query) { q.MaxAge = time.Minute }, Stale, receipts.TooOld},
 		{"of the future", one(), func(q *Query) { q.MaxAge, q.Now = time.Minute, noon.Add(-time.Hour) }, Stale, receipts.TooOld},
+		{"member too old", one(func(r *receipts.Receipt) { r.Timestamp.Time = noon.Add(-time.Hour) }), func(q *Query) { q.MaxAge = 90 * time.Minute }, Stale, receipts.TooOld},
 		{"a repeated result", one(func(r *receipts.Receipt) { r.Reused = digest }), func(q *Query) { q.Fresh = true }, Missing, receipts.ReusedResult},
 		{"a repeated result will do", one(func(r *receipts.Receipt) { r.Reused = digest }), nil, Verified, ""},
 	} {
@@ -147,6 +156,23 @@ func TestLastWord(t *testing.T) {
 		{"failed after, in another environment", func(m *maker) { pass(m); m.receipt(failing, environment) }, Failed, Failed, 0, 0, 0, nil},
 		{"killed after", func(m *maker) { pass(m); m.receipt(killed) }, Verified, Verified, 0, 1, 0, nil},
 		{"only failed", func(m *maker) { m.receipt(failing) }, Failed, Failed, 0, 0, 0, nil},
+		{"failed between two passes", func(m *maker) {
+			a := m.receipt()
+			m.receipt(failing)
+			m.gate([]receipts.Hash{a, m.receipt()})
+		}, Verified, Flaky, 1, 0, 0, nil},
+		{"failed between two passes that the gate has in the other order", func(m *maker) {
+			a := m.receipt()
+			m.receipt(failing)
+			m.gate([]receipts.Hash{m.receipt(), a})
+		}, Verified, Flaky, 1, 0, 0, nil},
+		{"failed under no binding after a pass that no gate has", func(m *maker) { m.receipt(); m.receipt(failing, unbound) }, Failed, Failed, 0, 0, 0, nil},
+		{"failed and passed, and the gate is of another tree", func(m *maker) {
+			m.receipt(failing)
+			m.receipt()
+			h := m.receipt(func(r *receipts.Receipt) { r.Workspace.Before = treeB })
+			m.gate([]receipts.Hash{h}, func(g *receipts.Gate) { g.Tree = &treeB })
+		}, Stale, Stale, 0, 0, 0, nil},
 		{"failed on another tree", func(m *maker) {
 			pass(m)
 			m.receipt(failing, func(r *receipts.Receipt) { r.Workspace = &receipts.Workspace{Before: treeB} })
@@ -179,12 +205,24 @@ func TestLastWord(t *testing.T) {
 		}, Failed, Verified, 0, 0, 0, func(q *Query) {
 			q.Inputs = map[string]receipts.Hash{"check_lint": {2}, "check_vet": {2}}
 		}},
+		{"another line failed with these inputs, and passed with others", func(m *maker) {
+			m.receipt(of("vet"), failing, inputs(2))
+			m.receipt(of("vet"), inputs(1))
+			pass(m, inputs(2))
+		}, Failed, Verified, 0, 0, 0, func(q *Query) {
+			q.Inputs = map[string]receipts.Hash{"check_lint": {2}, "check_vet": {2}}
+		}},
+		{"another line failed, which was accepted, nothing required", func(m *maker) {
+			m.accept(m.receipt(of("vet"), failing))
+			pass(m)
+		}, Verified, Verified, 0, 0, 0, nothing},
 		{"settled as failed before", func(m *maker) { settled(m, receipts.StatusFailed); pass(m) }, Verified, Flaky, 1, 0, 0, nil},
 		{"settled as failed after", func(m *maker) { pass(m); settled(m, receipts.StatusFailed) }, Failed, Failed, 0, 0, 0, nil},
 		{"failed under no binding before", func(m *maker) {
 			m.receipt(failing, func(r *receipts.Receipt) { r.Binding = "" })
 			pass(m)
 		}, Verified, Flaky, 1, 0, 0, nil},
+		{"failed under no binding, which has no inputs", func(m *maker) { m.receipt(failing, unbound); pass(m, inputs(2)) }, Verified, Flaky, 1, 0, 0, nil},
 		{"other inputs failed before", func(m *maker) { m.receipt(failing, inputs(1)); pass(m, inputs(2)) }, Verified, Verified, 0, 0, 1, present},
 		{"other inputs failed after", func(m *maker) { pass(m, inputs(2)); m.receipt(failing, inputs(1)) }, Verified, Verified, 0, 0, 1, present},
 		{"the same inputs failed before", func(m *maker) { m.receipt(failing, inputs(2)); pass(m, inputs(2)) }, Verified, Flaky, 1, 0, 0, present},
@@ -250,6 +288,11 @@ func TestUnfinished(t *testing.T) {
 	}{
 		{"none", func(m *maker) {}, ""},
 		{"stopped", func(m *maker) { m.run("r-2") }, stopped},
+		{"more was planned than is listed", func(m *maker) { m.run("r-2", func(r *receipts.Run) { r.More = 1 }); m.receipt(second) }, stopped},
+		{"on the same bytes, of another git tree", func(m *maker) {
+			m.run("r-2", func(r *receipts.Run) { r.Tree = &receipts.Tree{Tree: treeB.Tree, Bytes: treeA.Bytes} })
+		}, ""},
+		{"begun by nobody's signature", func(m *maker) { m.sign = nil; m.run("r-2") }, ""},
 		{"killed", func(m *maker) { m.run("r-2"); m.receipt(of("vet"), second, killed) }, red},
 		{"reached its gate", func(m *maker) {
 			m.run("r-2")
@@ -267,6 +310,7 @@ func TestUnfinished(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			m := newMaker(t)
 			m.sign = boss
+			m.run("r-0") // before the gate: it is not noted
 			m.gate([]receipts.Hash{m.receipt()})
 			tt.log(m)
 			m.signHead(boss)
@@ -364,63 +408,6 @@ func TestOne(t *testing.T) {
 	}
 }
 
-// TestConsumed has records be consumed that may not, or not again.
-func TestConsumed(t *testing.T) {
-	m := newMaker(t)
-	other := m.receipt(of("vet"))
-	part := m.gate([]receipts.Hash{other}, func(g *receipts.Gate) { g.Final = false })
-	gate := m.gate([]receipts.Hash{m.receipt(), part})
-	decide := func(q Query, ids ...string) (receipts.Decision, []receipts.Hash) {
-		t.Helper()
-		d, all, err := m.open(Options{}).Consume(q, ids...)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return d, all
-	}
-	g := receipts.GateID(gate)
-	if d, all := decide(asked(), g); !d.Passed() || len(all) != 4 {
-		t.Errorf("%v, %d hashes; want the gate, a receipt, a part and its receipt", d.Refusals, len(all))
-	}
-	if d, _ := decide(asked(nothing), receipts.GateID(part)); !d.Passed() {
-		t.Errorf("a part: %v", d.Refusals)
-	}
-	refused := func(name string, want receipts.Reason, d receipts.Decision, all []receipts.Hash) {
-		t.Helper()
-		if d.Passed() || d.Refusals[0].Reason != want || all != nil {
-			t.Errorf("%s: %v, want %s", name, d.Refusals, want)
-		}
-	}
-	is := func(name string, want receipts.Reason, q Query, ids ...string) {
-		t.Helper()
-		d, all := decide(q, ids...)
-		refused(name, want, d, all)
-	}
-	is("of another tree", receipts.TreeChanged, asked(func(q *Query) { q.Tree = &treeB }), g)
-	is("leaf of another tree", receipts.TreeChanged, asked(nothing, func(q *Query) { q.Tree = &treeB }), other.String())
-	is("under another matrix", receipts.OtherPolicy, asked(func(q *Query) { q.Policy = "changed" }), g)
-	is("leaf under another matrix", receipts.OtherPolicy, asked(nothing, func(q *Query) { q.Matrix = receipts.Hash{1} }), other.String())
-	is("twice at once", receipts.Repeated, asked(), g, gate.String())
-	is("unknown", receipts.Missing, asked(), "g-000000000000")
-	is("leaf for a requirement", receipts.NotFinal, asked(), other.String())
-	is("leaf of another project", receipts.OtherPlace, asked(nothing, func(q *Query) { q.Place = receipts.Text("a") }), other.String())
-	m.receipt(of("vet"), failing)
-	is("failed since", receipts.Superseded, asked(), g)
-	is("leaf that failed since", receipts.Superseded, asked(nothing), other.String())
-	m = newMaker(t)
-	gate = m.gate([]receipts.Hash{m.receipt()})
-	m.consume(gate)
-	is("again", receipts.Consumed, asked(), gate.String())
-	m = newMaker(t)
-	m.receipt(failing)
-	is("failed before", receipts.FlakyPass, asked(), m.gate([]receipts.Hash{m.receipt()}).String())
-	m = newMaker(t)
-	f := m.receipt(failing)
-	is("a failure", receipts.NotSucceeded, asked(nothing), f.String())
-	run := m.run("r-3")
-	is("a run", receipts.NotReceipt, asked(nothing), run.String())
-}
-
 // TestDeep has 100,000 gates name one another, and 2,000 with trees of their own.
 func TestDeep(t *testing.T) {
 	m := newMaker(t)
@@ -462,24 +449,30 @@ func TestNamedGate(t *testing.T) {
 	}
 }
 
-// TestUndone has somebody without a key pass after a signed failure.
+// TestUndone has a pass follow a failure, each with and without a signature.
 func TestUndone(t *testing.T) {
 	boss, keys := newSigner(t)
-	m := newMaker(t)
-	m.sign = boss
-	m.receipt(of("vet"), failing)
-	m.sign = nil
-	m.receipt(of("vet"))
-	m.sign = boss
-	m.gate([]receipts.Hash{m.receipt()})
-	m.signHead(boss)
-	if res := ask(t, m.open(Options{Keys: keys}), asked(nothing)); res.Verdict != Failed {
-		t.Errorf("%s", told(res))
-	}
-	m.receipt(of("vet"))
-	m.signHead(boss)
-	if res := ask(t, m.open(Options{Keys: keys}), asked(nothing)); res.Verdict != Verified {
-		t.Errorf("after a signed pass: %s", told(res))
+	vet := of("vet")
+	for _, tt := range []struct {
+		name string
+		log  func(m *maker)
+		ask  func(*Query)
+		want Verdict
+	}{
+		{"signed, undone by nobody's signature", func(m *maker) { m.receipt(vet, failing); m.sign = nil; m.receipt(vet) }, nothing, Failed},
+		{"signed, undone by a signature", func(m *maker) { m.receipt(vet, failing); m.sign = nil; m.receipt(vet); m.sign = boss; m.receipt(vet) }, nothing, Verified},
+		{"neither signed", func(m *maker) { m.sign = nil; m.receipt(vet, failing); m.receipt(vet) }, nothing, Verified},
+		{"under no binding and signed, undone by nobody's signature", func(m *maker) { m.receipt(failing, unbound); m.sign = nil }, func(*Query) {}, Failed},
+		{"under no binding, neither signed", func(m *maker) { m.sign = nil; m.receipt(failing, unbound) }, func(*Query) {}, Verified},
+	} {
+		m := newMaker(t)
+		m.sign = boss
+		tt.log(m)
+		m.gate([]receipts.Hash{m.receipt()})
+		m.signHead(boss)
+		if res := ask(t, m.open(Options{Keys: keys}), asked(tt.ask)); res.Verdict != tt.want {
+			t.Errorf("%s: %s\nwant %s", tt.name, told(res), tt.want)
+		}
 	}
 }
 

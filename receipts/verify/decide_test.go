@@ -1,0 +1,339 @@
+package verify
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/command-dialect/dialect/receipts"
+)
+
+// requestFor asks for a gate of the run r-1 over receipts, strictly, on tree A.
+func requestFor(hs ...receipts.Hash) receipts.GateRequest {
+	g := receipts.GateRequest{Run: "r-1", Session: "s", Matrix: matrix, Tree: &treeA, Strict: true}
+	for _, h := range hs {
+		g.Expect = append(g.Expect, receipts.Expectation{SHA: h, Step: "1", Required: true})
+	}
+	return g
+}
+
+func (m *maker) decide(o Options, g receipts.GateRequest) receipts.Decision {
+	m.t.Helper()
+	d, _, err := m.open(o).Decide(g)
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	return d
+}
+
+// TestDecide breaks the conditions of a gate over one receipt, one at a time.
+func TestDecide(t *testing.T) {
+	anyRun := func(g *receipts.GateRequest) { g.AnyRun = true }
+	nonce := func(r *receipts.Receipt) { r.Nonce = "5f" }
+	none := func(r *receipts.Receipt) { r.Workspace = nil }
+	onB := func(r *receipts.Receipt) { r.Workspace.Before = treeB }
+	onA := func(g *receipts.GateRequest) { g.Expect[0].Tree = &treeA }
+	leaves := func(t receipts.Tree) func(*receipts.Receipt) {
+		return func(r *receipts.Receipt) { r.Workspace.After = &t }
+	}
+	nonces := func(any bool, n string) func(*receipts.GateRequest) {
+		return func(g *receipts.GateRequest) { g.AnyRun, g.Nonce = any, n }
+	}
+	otherMatrix := func(r *receipts.Receipt) { r.Matrix = receipts.Hash{9} }
+	as := func(*receipts.Receipt) {}
+	for _, tt := range []struct {
+		name string
+		r    func(*receipts.Receipt)
+		g    func(*receipts.GateRequest)
+		want receipts.Reason
+	}{
+		{"as it should be", as, nil, ""},
+		{"failed", failing, nil, receipts.NotSucceeded},
+		{"another command", as, func(g *receipts.GateRequest) { g.Expect[0].Argv = []string{"vet"} }, receipts.CommandDiffers},
+		{"another project", func(r *receipts.Receipt) { r.Place = receipts.Text("a") }, nil, receipts.OtherPlace},
+		{"another run", func(r *receipts.Receipt) { r.Run = "r-2" }, nil, receipts.OtherRun},
+		{"another run, and any will do", func(r *receipts.Receipt) { r.Run = "r-2" }, anyRun, ""},
+		{"another session", func(r *receipts.Receipt) { r.Session = "z" }, anyRun, receipts.OtherRun},
+
+		{"another matrix, of this run", otherMatrix, nil, ""},
+		{"another matrix, of any run", otherMatrix, anyRun, receipts.OtherPolicy},
+		{"no binding, of any run", unbound, anyRun, ""},
+
+		{"the expected tree", as, onA, ""},
+		{"another tree than the expected one", onB, onA, receipts.TreeChanged},
+		{"no tree where one is expected", none, onA, receipts.TreeChanged},
+		{"no tree", none, nil, ""},
+		{"no tree, of any run", none, anyRun, receipts.NoTree},
+		{"another tree, of any run", onB, anyRun, receipts.TreeChanged},
+		{"changed the tree, of any run", leaves(treeB), anyRun, receipts.TreeChanged},
+		{"left the tree as it was, of any run", leaves(treeA), anyRun, ""},
+
+		{"the nonce", nonce, nonces(false, "5f"), ""},
+		{"no nonce", as, nonces(false, "5f"), receipts.OtherNonce},
+		{"a nonce that was not asked for", nonce, nil, receipts.OtherNonce},
+		{"no nonce, of any run", as, nonces(true, "5f"), receipts.OtherNonce},
+		{"a nonce that was not asked for, of any run", nonce, anyRun, ""},
+	} {
+		m := newMaker(t)
+		g := requestFor(m.receipt(tt.r))
+		if tt.g != nil {
+			tt.g(&g)
+		}
+		d := m.decide(Options{}, g)
+		if d.Passed() != (tt.want == "") || tt.want != "" && d.Refusals[0].Reason != tt.want {
+			t.Errorf("%s: %v; want %q", tt.name, d.Refusals, tt.want)
+		}
+	}
+}
+
+// TestDecideLastWord has a command of a request fail as well.
+func TestDecideLastWord(t *testing.T) {
+	boss, keys := newSigner(t)
+	level := func(l int) func(*receipts.GateRequest) {
+		return func(g *receipts.GateRequest) { g.Level = l }
+	}
+	plain := func(g *receipts.GateRequest) { g.Strict = false }
+	for _, tt := range []struct {
+		name               string
+		log                func(m *maker) []receipts.Hash
+		g                  func(*receipts.GateRequest)
+		want               receipts.Reason
+		failures, accepted int
+	}{
+		{"before", func(m *maker) []receipts.Hash { m.receipt(failing); return []receipts.Hash{m.receipt()} }, nil, receipts.FlakyPass, 1, 0},
+		{"before, which is counted", func(m *maker) []receipts.Hash { m.receipt(failing); return []receipts.Hash{m.receipt()} }, plain, "", 1, 0},
+		{"before, which is accepted", func(m *maker) []receipts.Hash { m.receipt(failing); return []receipts.Hash{m.receipt()} },
+			func(g *receipts.GateRequest) { g.AcceptFlaky = "the network" }, "", 0, 1},
+		{"after", func(m *maker) []receipts.Hash { h := m.receipt(); m.receipt(failing); return []receipts.Hash{h} }, plain, receipts.Superseded, 0, 0},
+		{"after, on the tree of another step", func(m *maker) []receipts.Hash {
+			onB := func(r *receipts.Receipt) { r.Workspace.Before = treeB }
+			list := []receipts.Hash{m.receipt(), m.receipt(of("vet"), onB)}
+			m.receipt(failing, onB)
+			return list
+		}, nil, "", 0, 0},
+		{"after, by nobody's signature", func(m *maker) []receipts.Hash {
+			h := m.receipt()
+			m.sign = nil
+			m.receipt(failing)
+			return []receipts.Hash{h}
+		}, level(receipts.LevelKey), "", 0, 0},
+		{"after, by nobody's signature, for a gate without one", func(m *maker) []receipts.Hash {
+			h := m.receipt()
+			m.sign = nil
+			m.receipt(failing)
+			return []receipts.Hash{h}
+		}, level(receipts.LevelHash), receipts.Superseded, 0, 0},
+	} {
+		m := newMaker(t)
+		m.sign = boss
+		g := requestFor(tt.log(m)...)
+		m.signHead(boss)
+		if tt.g != nil {
+			tt.g(&g)
+		}
+		d := m.decide(Options{Keys: keys}, g)
+		if d.Passed() != (tt.want == "") || tt.want != "" && d.Refusals[0].Reason != tt.want || d.Failures != tt.failures || len(d.Accepted) != tt.accepted {
+			t.Errorf("%s: %v, %d failures, %d accepted; want %q, %d, %d", tt.name, d.Refusals, d.Failures, len(d.Accepted), tt.want, tt.failures, tt.accepted)
+		}
+	}
+}
+
+// TestDecideLevel has a decision be about a signed receipt and one that nobody signed.
+func TestDecideLevel(t *testing.T) {
+	boss, keys := newSigner(t)
+	m := newMaker(t)
+	m.sign = boss
+	a := m.receipt()
+	m.signHead(boss)
+	m.sign = nil
+	b := m.receipt(of("vet"))
+	for _, tt := range []struct {
+		hs   []receipts.Hash
+		want int
+	}{{[]receipts.Hash{a}, receipts.LevelKey}, {[]receipts.Hash{a, b}, receipts.LevelHash}, {[]receipts.Hash{b, a}, receipts.LevelHash}} {
+		var ids []string
+		for _, h := range tt.hs {
+			ids = append(ids, h.String())
+		}
+		v, err := m.open(Options{Keys: keys}).Validate(ids...)
+		if d := m.decide(Options{Keys: keys}, requestFor(tt.hs...)); err != nil || d.Level != tt.want || v.Level != tt.want {
+			t.Errorf("%d receipts: a gate of L%d, valid at L%d, %v; want L%d", len(ids), d.Level, v.Level, err, tt.want)
+		}
+	}
+}
+
+// TestDecideNested has steps of the run start runs that left gates.
+func TestDecideNested(t *testing.T) {
+	m := newMaker(t)
+	child := func(parent string, final bool) receipts.Hash {
+		return m.gate([]receipts.Hash{m.receipt(of("vet"))}, func(g *receipts.Gate) { g.Run, g.Parent, g.Final = "r-2", parent, final })
+	}
+	h := m.receipt()
+	want := []receipts.Hash{child("r-1/1", true), child("r-1/2", true)}
+	m.consume(child("r-1/1", true))
+	child("r-1/1", false)
+	child("r-11/1", true)
+	child("", true)
+	if d := m.decide(Options{}, requestFor(h)); !d.Passed() || !slices.Equal(d.Nested, want) {
+		t.Errorf("%v, nested %v; want %v", d.Refusals, d.Nested, want)
+	}
+}
+
+// TestGather has a gate request be made of receipts by their ids.
+func TestGather(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		log  func(m *maker) receipts.Hash
+		want receipts.Reason
+	}{
+		{"as it should be", func(m *maker) receipts.Hash { return m.receipt() }, ""},
+		{"failed before, which is for the gate to say", func(m *maker) receipts.Hash { m.receipt(failing); return m.receipt() }, ""},
+		{"failed, which is for the gate to say", func(m *maker) receipts.Hash { return m.receipt(failing) }, ""},
+		{"failed since", func(m *maker) receipts.Hash { h := m.receipt(); m.receipt(failing); return h }, receipts.Superseded},
+		{"of another tree", func(m *maker) receipts.Hash {
+			return m.receipt(func(r *receipts.Receipt) { r.Workspace.Before = treeB })
+		}, receipts.TreeChanged},
+		{"of another command", func(m *maker) receipts.Hash { return m.receipt(of("vet")) }, receipts.NotCovered},
+		{"unknown", func(m *maker) receipts.Hash { m.receipt(); return receipts.Hash{3} }, receipts.Missing},
+	} {
+		m := newMaker(t)
+		h := tt.log(m)
+		g := requestFor()
+		refused := m.open(Options{}).Gather(&g, asked(strict), h.String())
+		if tt.want == "" && len(refused) > 0 || tt.want != "" && (len(refused) == 0 || refused[0].Reason != tt.want) {
+			t.Errorf("%s: %v; want %q", tt.name, refused, tt.want)
+		}
+		if known := tt.want != receipts.Missing; known && (len(g.Expect) != 1 || g.Expect[0].SHA != h || !g.Expect[0].Required) {
+			t.Errorf("%s: the gate expects %v", tt.name, g.Expect)
+		}
+	}
+}
+
+// TestPassed asks what `run --reuse` may repeat.
+func TestPassed(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		log  func(m *maker)
+		want bool
+	}{
+		{"nothing", func(m *maker) {}, false},
+		{"passed", func(m *maker) { m.receipt(failing); m.receipt() }, true},
+		{"failed since", func(m *maker) { m.receipt(); m.receipt(failing) }, false},
+		{"another command", func(m *maker) { m.receipt(of("vet")) }, false},
+		{"in another directory", func(m *maker) { m.receipt(func(r *receipts.Receipt) { r.Dir = receipts.Text("a") }) }, false},
+		{"on another tree", func(m *maker) { m.receipt(func(r *receipts.Receipt) { r.Workspace.Before = treeB }) }, false},
+		{"on the same bytes, of another git tree", func(m *maker) {
+			m.receipt(func(r *receipts.Receipt) { r.Workspace.Before.Tree = treeB.Tree })
+		}, false},
+		{"pending", func(m *maker) { m.receipt(func(r *receipts.Receipt) { r.Status = receipts.Pending }) }, false},
+	} {
+		m := newMaker(t)
+		tt.log(m)
+		if _, ok, err := m.open(Options{}).Passed(lint, receipts.Datum{}, receipts.Datum{}, treeA); ok != tt.want || err != nil {
+			t.Errorf("%s: %v, %v", tt.name, ok, err)
+		}
+	}
+}
+
+// TestCounted asks for the last success of a command that counted tests.
+func TestCounted(t *testing.T) {
+	tests := func(r *receipts.Receipt) { r.Tests = &receipts.Tests{Passed: 3} }
+	for _, tt := range []struct {
+		name string
+		log  func(m *maker) receipts.Hash
+	}{
+		{"none", func(m *maker) receipts.Hash { m.receipt(); return receipts.Hash{} }},
+		{"the newest", func(m *maker) receipts.Hash { m.receipt(tests); return m.receipt(tests) }},
+		{"before a failure", func(m *maker) receipts.Hash { h := m.receipt(tests); m.receipt(tests, failing); return h }},
+		{"before one that counted none", func(m *maker) receipts.Hash { h := m.receipt(tests); m.receipt(); return h }},
+		{"before the run itself", func(m *maker) receipts.Hash {
+			h := m.receipt(tests)
+			m.receipt(tests, func(r *receipts.Receipt) { r.Run = "r-2" })
+			return h
+		}},
+		{"before another command of the binding", func(m *maker) receipts.Hash {
+			h := m.receipt(tests)
+			m.receipt(of("vet"), tests, func(r *receipts.Receipt) { r.Binding = "check_lint" })
+			return h
+		}},
+		{"before another binding of the command", func(m *maker) receipts.Hash {
+			h := m.receipt(tests)
+			m.receipt(tests, func(r *receipts.Receipt) { r.Binding = "check_more" })
+			return h
+		}},
+	} {
+		m := newMaker(t)
+		want := tt.log(m)
+		e, ok, err := m.open(Options{}).Counted("check_lint", lint, "r-2")
+		if ok == want.IsZero() || e.SHA != want || err != nil {
+			t.Errorf("%s: %v, %v, %v; want %v", tt.name, e.SHA, ok, err, want)
+		}
+	}
+}
+
+// TestConsumed has records be consumed that may not, or not again.
+func TestConsumed(t *testing.T) {
+	m := newMaker(t)
+	other := m.receipt(of("vet"))
+	part := m.gate([]receipts.Hash{other}, func(g *receipts.Gate) { g.Final = false })
+	gate := m.gate([]receipts.Hash{m.receipt(), part})
+	decide := func(q Query, ids ...string) (receipts.Decision, []receipts.Hash) {
+		t.Helper()
+		d, all, err := m.open(Options{}).Consume(q, ids...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return d, all
+	}
+	g := receipts.GateID(gate)
+	if d, all := decide(asked(), g); !d.Passed() || len(all) != 4 {
+		t.Errorf("%v, %d hashes; want the gate, a receipt, a part and its receipt", d.Refusals, len(all))
+	}
+	if d, _ := decide(asked(nothing), receipts.GateID(part)); !d.Passed() {
+		t.Errorf("a part: %v", d.Refusals)
+	}
+	if d, _ := decide(asked(nothing), m.receipt(of("vet"), unbound).String()); !d.Passed() {
+		t.Errorf("a leaf under no binding: %v", d.Refusals)
+	}
+	bare := m.receipt(of("vet"), func(r *receipts.Receipt) { r.Workspace = nil })
+	noTree := func(q *Query) { q.Tree = nil }
+	if d, _ := decide(asked(nothing, noTree, func(q *Query) { q.Outside = true }), bare.String()); !d.Passed() {
+		t.Errorf("a leaf without a tree, outside of any project: %v", d.Refusals)
+	}
+	refused := func(name string, want receipts.Reason, d receipts.Decision, all []receipts.Hash) {
+		t.Helper()
+		if d.Passed() || d.Refusals[0].Reason != want || all != nil {
+			t.Errorf("%s: %v, want %s", name, d.Refusals, want)
+		}
+	}
+	is := func(name string, want receipts.Reason, q Query, ids ...string) {
+		t.Helper()
+		d, all := decide(q, ids...)
+		refused(name, want, d, all)
+	}
+	is("of another tree", receipts.TreeChanged, asked(func(q *Query) { q.Tree = &treeB }), g)
+	is("a part for a requirement", receipts.NotFinal, asked(), receipts.GateID(part))
+	is("leaf without a tree", receipts.NoTree, asked(nothing, noTree), bare.String())
+	is("leaf that changed the tree", receipts.TreeChanged, asked(nothing), m.receipt(func(r *receipts.Receipt) { r.Workspace.After = &treeB }).String())
+	is("leaf of another tree", receipts.TreeChanged, asked(nothing, func(q *Query) { q.Tree = &treeB }), other.String())
+	is("under another matrix", receipts.OtherPolicy, asked(func(q *Query) { q.Policy = "changed" }), g)
+	is("leaf under another matrix", receipts.OtherPolicy, asked(nothing, func(q *Query) { q.Matrix = receipts.Hash{1} }), other.String())
+	is("twice at once", receipts.Repeated, asked(), g, gate.String())
+	is("unknown", receipts.Missing, asked(), "g-000000000000")
+	is("leaf for a requirement", receipts.NotFinal, asked(), other.String())
+	is("leaf of another project", receipts.OtherPlace, asked(nothing, func(q *Query) { q.Place = receipts.Text("a") }), other.String())
+	m.receipt(of("vet"), failing)
+	is("failed since", receipts.Superseded, asked(), g)
+	is("leaf that failed since", receipts.Superseded, asked(nothing), other.String())
+	m = newMaker(t)
+	gate = m.gate([]receipts.Hash{m.receipt()})
+	m.consume(gate)
+	is("again", receipts.Consumed, asked(), gate.String())
+	m = newMaker(t)
+	m.receipt(failing)
+	is("failed before", receipts.FlakyPass, asked(), m.gate([]receipts.Hash{m.receipt()}).String())
+	m = newMaker(t)
+	f := m.receipt(failing)
+	is("a failure", receipts.NotSucceeded, asked(nothing), f.String())
+	run := m.run("r-3")
+	is("a run", receipts.NotReceipt, asked(nothing), run.String())
+}

@@ -1,0 +1,36 @@
+package verify
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/command-dialect/dialect/receipts"
+)
+
+// TestExecutable has the program of a binding be another file than at its last receipt.
+func TestExecutable(t *testing.T) {
+	file := func(path string, sum byte) func(*receipts.Receipt) {
+		return func(r *receipts.Receipt) {
+			r.Executable = &receipts.File{Path: receipts.Text(path), SHA256: receipts.Hash{sum}}
+		}
+	}
+	for _, tt := range []struct {
+		name, want string
+		before     func(m *maker)
+	}{
+		{"the first", "", func(m *maker) {}},
+		{"the same", "", func(m *maker) { m.receipt(file("/bin/lint", 2)); m.receipt(file("/bin/lint", 1)) }},
+		{"other bytes", "since 2026-11-21 12:00:01: /bin/lint", func(m *maker) { m.receipt(file("/bin/lint", 2)) }},
+		{"another path", ": /old/lint, now /bin/lint", func(m *maker) { m.receipt(file("/old/lint", 2)) }},
+		{"another binding's", "", func(m *maker) { m.receipt(of("vet"), file("/bin/vet", 2)) }},
+		{"not known since", "/bin/lint", func(m *maker) { m.receipt(file("/bin/lint", 2)); m.receipt() }},
+	} {
+		m := newMaker(t)
+		tt.before(m)
+		m.gate([]receipts.Hash{m.receipt(file("/bin/lint", 1))})
+		res := ask(t, m.open(Options{}), asked())
+		if notes := strings.Join(res.Notes, "\n"); res.Verdict != Verified || tt.want == "" && notes != "" || !strings.Contains(notes, tt.want) {
+			t.Errorf("%s: %s, %q; want %q", tt.name, told(res), notes, tt.want)
+		}
+	}
+}

@@ -1,0 +1,48 @@
+package verify
+
+import (
+	"testing"
+
+	"github.com/command-dialect/dialect/receipts"
+)
+
+// TestNearest has no gate be of the tree: the newest of the project under the trusted matrix
+// says what is missing, or else the newest.
+func TestNearest(t *testing.T) {
+	onB := func(g *receipts.Gate) { g.Tree = &treeB }
+	elsewhere := func(g *receipts.Gate) { g.Place = receipts.Text("a") }
+	other := func(g *receipts.Gate) { g.Matrix = receipts.Hash{9} }
+	m := newMaker(t)
+	h := m.receipt()
+	var want receipts.Hash
+	for _, tt := range []struct {
+		name   string
+		change func(*receipts.Gate)
+		near   bool // it is the answer from now on
+	}{
+		{"of another project", elsewhere, true}, // there is no other
+		{"of the project", func(*receipts.Gate) {}, true},
+		{"of another project again", elsewhere, false},
+		{"under another matrix", other, false},
+		{"not final", func(g *receipts.Gate) { g.Final = false }, false},
+		{"of the project again", func(*receipts.Gate) {}, true},
+	} {
+		if g := m.gate([]receipts.Hash{h}, onB, tt.change); tt.near {
+			want = g
+		}
+		if got := ask(t, m.open(Options{}), asked()).Gate; got.SHA != want {
+			t.Errorf("%s: the gate is %s, want %s", tt.name, got.SHA.Short(), want.Short())
+		}
+	}
+}
+
+// TestMembersOnce has a gate take a receipt in directly, and by a part.
+func TestMembersOnce(t *testing.T) {
+	m := newMaker(t)
+	h := m.receipt()
+	part := m.gate([]receipts.Hash{h}, func(g *receipts.Gate) { g.Final = false })
+	m.gate([]receipts.Hash{h, part, part})
+	if res := ask(t, m.open(Options{}), asked()); res.Verdict != Verified || len(res.Members) != 1 {
+		t.Errorf("%s, %d members", told(res), len(res.Members))
+	}
+}
