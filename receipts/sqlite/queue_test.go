@@ -196,6 +196,23 @@ func TestGateKeepsSubmitted(t *testing.T) {
 	wantConsistent(t, s, 20)
 }
 
+// What a gate had taken and could not write waits before what was submitted meanwhile.
+func TestSettleOrder(t *testing.T) {
+	var q queue
+	q.init()
+	first, second := makeReceipt("r-1", 0), makeReceipt("r-1", 1)
+	q.waiting = []receipts.Record{first}
+	batch, err := q.take()
+	if err != nil {
+		t.Fatal(err)
+	}
+	q.waiting = append(q.waiting, second)
+	q.settle(len(batch), errors.New("no gate"))
+	if batch, err = q.take(); err != nil || len(batch) != 2 || batch[0].SHA() != first.SHA() || batch[1].SHA() != second.SHA() {
+		t.Errorf("%d wait, %v", len(batch), err)
+	}
+}
+
 // Close writes what waits, and what comes after it is refused without harm to that.
 func TestCloseWrites(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "receipts.db")

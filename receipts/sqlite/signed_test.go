@@ -72,7 +72,7 @@ func cutOut(t *testing.T, path string, cut int64, note []byte) {
 // is left, whatever signed head was put beside it.
 func TestLaunder(t *testing.T) {
 	stranger, _ := newKey(t, "stranger")
-	for _, how := range []string{"no signed head", "an older one", "a stranger's"} {
+	for _, how := range []string{"no signed head", "an older one", "a stranger's", "its own, and as many records"} {
 		path := filepath.Join(t.TempDir(), "s.db")
 		boss, o := newKey(t, "boss")
 		s := openWith(t, path, o)
@@ -90,6 +90,11 @@ func TestLaunder(t *testing.T) {
 		}
 		put(t, signed(0, receipts.StatusFailed))(s)
 		put(t, signed(1, receipts.Succeeded))(s)
+		if how == "its own, and as many records" {
+			if err := s.conn.QueryRowContext(ctx, "SELECT note FROM head").Scan(&note); err != nil {
+				t.Fatal(err)
+			}
+		}
 		s.Close()
 		if how == "a stranger's" {
 			head := receipts.Head{Origin: s.origin(t), Count: 0}
@@ -103,6 +108,11 @@ func TestLaunder(t *testing.T) {
 			}
 		}
 		cutOut(t, path, 1, note)
+		if how == "its own, and as many records" {
+			s = openAt(t, path)
+			put(t, makeReceiptBody("r-6"))(s)
+			s.Close()
+		}
 		s = openWith(t, path, o)
 		if err := s.Append(ctx, makeReceipt("r-7", 0)); !errors.Is(err, ErrRewritten) {
 			t.Errorf("%s: %v", how, err)
@@ -113,6 +123,22 @@ func TestLaunder(t *testing.T) {
 			t.Errorf("%s: %v", how, err)
 		}
 		s.Close()
+	}
+}
+
+// TestOtherOrigin gives a signed log the origin of another store: the key does not sign it.
+func TestOtherOrigin(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "s.db")
+	_, o := newKey(t, "boss")
+	s := openWith(t, path, o)
+	fill(t, s, "r-1", 2)
+	if _, err := s.conn.ExecContext(ctx, "UPDATE head SET origin = 'dialect/other'"); err != nil {
+		t.Fatal(err)
+	}
+	s.Close()
+	s = openWith(t, path, o)
+	if err := s.Append(ctx, makeReceipt("r-2", 0)); !errors.Is(err, ErrRewritten) {
+		t.Errorf("%v", err)
 	}
 }
 
@@ -272,6 +298,65 @@ func TestAuditStripped(t *testing.T) {
 	}
 	if a := audit(t, s, nil); a.Consistent() || !strings.Contains(messages(a), "it was taken away") || a.Findings[0].Unsigned {
 		t.Errorf("%s", messages(a))
+	}
+}
+
+// TestAuditSignedHead has the log of a key not begin with its signed head, and the head not
+// cover what the key signed.
+func TestAuditSignedHead(t *testing.T) {
+	for _, tt := range []struct {
+		name, want string
+		spoil      func(t *testing.T, path string, first, last []byte)
+	}{
+		{"as it should be", "", func(*testing.T, string, []byte, []byte) {}},
+		{"a record cut out", "records 2 to 2 are missing: the signed head counts 3", func(t *testing.T, path string, _, last []byte) { cutOut(t, path, 1, last) }},
+		{"and another in its place", "the first 3 records are not those of the signed head", func(t *testing.T, path string, _, last []byte) {
+			cutOut(t, path, 1, last)
+			put(t, makeReceiptBody("r-6"))(openAt(t, path))
+		}},
+		{"the head of one record less", "record 2 is signed, and no signed head covers it", func(t *testing.T, path string, first, _ []byte) {
+			if _, err := openAt(t, path).conn.ExecContext(ctx, "UPDATE head SET note = ?", first); err != nil {
+				t.Fatal(err)
+			}
+		}},
+	} {
+		path := filepath.Join(t.TempDir(), "s.db")
+		_, o := newKey(t, "boss")
+		s := openWith(t, path, o)
+		note := func(n int, run string) (text []byte) {
+			fill(t, s, run, n)
+			if err := s.conn.QueryRowContext(ctx, "SELECT note FROM head").Scan(&text); err != nil {
+				t.Fatal(err)
+			}
+			return text
+		}
+		first, last := note(2, "r-1"), note(1, "r-2")
+		s.Close()
+		tt.spoil(t, path, first, last)
+		if text := tampered(audit(t, openWith(t, path, Options{Keys: o.Keys}), nil)); tt.want == "" && text != "" || !strings.Contains(text, tt.want) {
+			t.Errorf("%s: %q, want %q", tt.name, text, tt.want)
+		}
+	}
+}
+
+// TestGateLevel has somebody without a key record a failure after a signed pass: it does
+// not stand against a gate of the key, and does against one of nobody.
+func TestGateLevel(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "s.db")
+	_, o := newKey(t, "boss")
+	pass := onTree("r-1", 0, receipts.Succeeded, 1)
+	s := openWith(t, path, o)
+	put(t, pass)(s)
+	s.Close()
+	s = openAt(t, path)
+	put(t, onTree("r-2", 0, receipts.StatusFailed, 1))(s)
+	if d, err := s.Gate(ctx, requestOf("r-1", pass)); err != nil || reasons(d) != "superseded" {
+		t.Errorf("without a key: %q, %v", reasons(d), err)
+	}
+	s.Close()
+	s = openWith(t, path, o)
+	if d, err := s.Gate(ctx, requestOf("r-1", pass)); err != nil || !d.Passed() {
+		t.Errorf("with the key: %q, %v", reasons(d), err)
 	}
 }
 

@@ -17,6 +17,8 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/mod/sumdb/tlog"
+
 	"github.com/command-dialect/dialect/receipts"
 	"github.com/command-dialect/dialect/receipts/verify"
 )
@@ -593,6 +595,57 @@ func TestVerifyNames(t *testing.T) {
 				t.Errorf("findings:\n%s\nwant %q", strings.Join(all, "\n"), tt.want)
 			}
 		})
+	}
+}
+
+// TestReadBack has what a transaction wrote be something else before it is committed.
+func TestReadBack(t *testing.T) {
+	a, b := makeReceipt("r-1", 0), makeReceipt("r-1", 1)
+	ha, other := a.SHA(), makeReceipt("r-2", 0)
+	leaf := func(r receipts.Record) string { return "x'" + receipts.Hash(r.Leaf()).String() + "'" }
+	const swap = "UPDATE record SET seq = -1 WHERE seq = 0; UPDATE record SET seq = 0 WHERE seq = 1; UPDATE record SET seq = 1 WHERE seq = -1; "
+	for _, tt := range []struct {
+		name, stmt string
+		args       []any
+		lost       bool
+	}{
+		{"nothing", "SELECT 1", nil, false},
+		{"the head", "UPDATE head SET count = 3", nil, true},
+		{"the root", "UPDATE head SET root = zeroblob(32)", nil, true},
+		{"the signed head", "UPDATE head SET note = x'00'", nil, true},
+		{"a row gone", "DELETE FROM record WHERE seq = 1", nil, true},
+		{"a hash", "UPDATE node SET hash = zeroblob(32) WHERE idx = 1", nil, true},
+		{"a body", "UPDATE record SET body = ? WHERE seq = 1", []any{other.Body}, true},
+		{"a body and its hash", "UPDATE node SET hash = " + leaf(other) + " WHERE idx = 1; UPDATE record SET body = ? WHERE seq = 1", []any{other.Body}, true},
+		{"the places", swap + "UPDATE node SET hash = " + leaf(b) + " WHERE idx = 0; UPDATE node SET hash = " + leaf(a) + " WHERE idx = 1", nil, true},
+	} {
+		s := tempStore(t)
+		err := s.immediate(ctx, func() error {
+			w, err := s.beginAppend(ctx)
+			if err == nil {
+				err = errors.Join(w.append(a), w.append(b), w.finish())
+			}
+			if err == nil {
+				_, err = s.conn.ExecContext(ctx, tt.stmt, tt.args...)
+			}
+			return err
+		})
+		if (err != nil) != tt.lost || err != nil && !strings.Contains(err.Error(), "what was written is not what can be read") {
+			t.Errorf("%s: %v", tt.name, err)
+		}
+		if n := audit(t, s, nil).Count; (n == 0) != tt.lost {
+			t.Errorf("%s: %d records are there", tt.name, n)
+		}
+	}
+	// A record that is there already, and beyond the end of the log.
+	s := tempStore(t)
+	put(t, makeReceiptBody("r-3"))(s)
+	node := fmt.Sprintf("INSERT INTO node VALUES (%d, %s); ", tlog.StoredHashIndex(0, 7), leaf(a))
+	if _, err := s.conn.ExecContext(ctx, node+"INSERT INTO record(seq, sha, kind, body) VALUES (7, ?, 'receipt', ?)", ha[:], a.Body); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Append(ctx, a); err == nil {
+		t.Errorf("%s is acknowledged, and not in the log", ha.Short())
 	}
 }
 

@@ -1,0 +1,55 @@
+package sqlite
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/command-dialect/dialect/receipts"
+)
+
+// TestBundleTakes exports single records: with them go the starts of their runs, and what says
+// that they are consumed, settled or accepted.
+func TestBundleTakes(t *testing.T) {
+	s := tempStore(t)
+	begin := func(run string) receipts.Hash {
+		return put(t, &receipts.Run{Version: 1, Run: run, Session: "session", Started: at(0), Planned: []receipts.Planned{}, Script: receipts.File{Path: receipts.Text("x")}})(s)
+	}
+	pending, pass, fail := receiptOf("r-1", 0, receipts.Pending), receiptOf("r-1", 1, receipts.Succeeded), receiptOf("r-1", 2, receipts.StatusFailed)
+	start, other, p, h, f := begin("r-1"), begin("r-2"), put(t, pending)(s), put(t, pass)(s), put(t, fail)(s)
+	settled := put(t, &receipts.Settlement{Version: 1, Receipt: p, Status: receipts.Succeeded, By: "x", Timestamp: at(5)})(s)
+	accepted := put(t, &receipts.Trust{Version: 1, What: receipts.TrustFlaky, Receipts: []receipts.Hash{f}, Reason: "x", By: "x", Timestamp: at(6)})(s)
+	g := requestOf("r-2", pass)
+	g.AnyRun, g.Tree = true, &hereTree
+	d, err := s.Gate(ctx, g)
+	if err != nil || !d.Passed() {
+		t.Fatal(reasons(d), err)
+	}
+	for name, tt := range map[string]struct {
+		of   receipts.Hash
+		want []receipts.Hash
+	}{
+		"a receipt that was consumed": {h, []receipts.Hash{start, h}},
+		"one that was settled":        {p, []receipts.Hash{start, p, settled}},
+		"one that was accepted":       {f, []receipts.Hash{start, f, accepted}},
+		"a gate of another run":       {d.Gate, []receipts.Hash{start, other, h, d.Gate}},
+	} {
+		b, err := s.Bundle(ctx, nil, tt.of.String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		var has []receipts.Hash
+		consumed := false
+		for _, r := range b.Records {
+			has = append(has, receipts.Record{Kind: r.Kind, Body: []byte(r.Body)}.SHA())
+			consumed = consumed || r.Kind == receipts.KindConsumption
+		}
+		for i, w := range tt.want {
+			if !slices.Contains(has, w) {
+				t.Errorf("%s: record %d of %d that belong to it is not there", name, i+1, len(tt.want))
+			}
+		}
+		if tt.of == h && !consumed {
+			t.Errorf("%s: nothing says so", name)
+		}
+	}
+}

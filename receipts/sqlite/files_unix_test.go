@@ -1,0 +1,57 @@
+//go:build unix
+
+package sqlite
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+// TestOpenRegular opens what stands at the place of a memory: the user's own files alone.
+func TestOpenRegular(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		make func(path string) error
+		ok   bool
+	}{
+		{"nothing", func(string) error { return nil }, true},
+		{"a file", func(path string) error { return os.WriteFile(path, nil, 0o600) }, true},
+		{"a symbolic link", func(path string) error {
+			if err := os.WriteFile(path+"-target", nil, 0o600); err != nil {
+				return err
+			}
+			return os.Symlink(path+"-target", path)
+		}, false},
+		{"a hard link", func(path string) error {
+			if err := os.WriteFile(path+"-target", nil, 0o600); err != nil {
+				return err
+			}
+			return os.Link(path+"-target", path)
+		}, false},
+		{"a pipe", func(path string) error { return unix.Mkfifo(path, 0o600) }, false},
+		{"a file of another user", func(path string) error {
+			if os.Getuid() != 0 {
+				return os.Symlink("x", path) // only root can give a file away
+			}
+			if err := os.WriteFile(path, nil, 0o666); err != nil {
+				return err
+			}
+			return os.Chown(path, 65534, -1)
+		}, false},
+	} {
+		path := filepath.Join(t.TempDir(), "memory")
+		if err := tt.make(path); err != nil {
+			t.Fatal(err)
+		}
+		f, err := openRegular(path)
+		if (err == nil) != tt.ok {
+			t.Errorf("%s: %v", tt.name, err)
+		}
+		if err == nil {
+			f.Close()
+		}
+	}
+}
