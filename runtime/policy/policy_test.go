@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -121,6 +122,7 @@ func TestCheck(t *testing.T) {
 		t.Fatal(err)
 	}
 	check(t, m, "", "pinned", "")
+	check(t, m, "base", "changed", "not that of base: Makefile differs") // what is named goes before the pin
 	write(t, m, "# two\n"+matrix)
 	write(t, filepath.Join(dir, "absent"), "here now\n")
 	check(t, m, "", "changed", "absent is not in it, routing.toml differs")
@@ -269,22 +271,96 @@ func TestNew(t *testing.T) {
 	sh(t, dir, "git init -q . && git commit --allow-empty -qm x && git tag base")
 	check(t, m, "", "new", "")
 	check(t, m, "base", "changed", "has no such matrix")
+	if s, err := state(t, m, "base"); err != nil || !s.Lacks || s.New || len(s.Changes) > 0 {
+		t.Errorf("%+v, %v", s, err)
+	}
 	sh(t, dir, "git add routing.toml && git commit -qm y")
 	check(t, m, "", "changed", "Makefile is not in it")
 	sh(t, dir, "git add . && git commit -qm z")
 	check(t, m, "", "unpinned", "")
 }
 
+// A pin without the matrix, and one of another project, are no way to a new matrix.
+func TestOtherPin(t *testing.T) {
+	dir, m := project(t, true)
+	pin, err := New(load(t, m, nil), time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	pin.Files = slices.DeleteFunc(pin.Files, func(f File) bool { return f.Path == "routing.toml" })
+	file, err := pin.Save()
+	if err != nil {
+		t.Fatal(err)
+	}
+	check(t, m, "", "changed", "routing.toml is not in it")
+	pin.Root = filepath.Join(dir, "other")
+	other, err := pin.Save()
+	if err != nil {
+		t.Fatal(err)
+	}
+	sh(t, dir, "mv "+other+" "+file)
+	if s, err := state(t, m, ""); err == nil || !strings.Contains(err.Error(), "is damaged") {
+		t.Errorf("%+v, %v", s, err)
+	}
+}
+
+// TestFault has a baseline that can be opened, and not read.
+func TestFault(t *testing.T) {
+	_, m := project(t, false)
+	present := load(t, m, nil)
+	broken := errors.New("broken")
+	b := &Baseline{
+		Kind: Base, Name: "base",
+		read: func(string) ([]byte, error) { return nil, broken },
+		look: func(string) (workspace.Found, error) { return workspace.Found{}, broken },
+	}
+	trusted := load(t, m, b.ReadFile)
+	s := b.See(b.Compare(present, trusted), present, func(string) (workspace.Found, error) { return workspace.Found{Outside: true}, nil })
+	if s.Name() != receipts.PolicyChanged || s.Unknown != "broken" || s.Unseen != "" {
+		t.Errorf("%s: %+v", s.Name(), s)
+	}
+}
+
+// TestCompare compares what a loader made: no files, one that the baseline cannot give, and the
+// same files with another digest.
+func TestCompare(t *testing.T) {
+	_, m := project(t, true)
+	present := load(t, m, nil)
+	b, err := Open(t.Context(), present, "base")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !b.Same(present) || b.Same(plan.Matrix{}) || (&Baseline{Kind: None}).Same(present) {
+		t.Error("the same is what has all files as they are")
+	}
+	for _, c := range []struct {
+		change func(*plan.Matrix)
+		want   string
+	}{
+		{func(*plan.Matrix) {}, ""},
+		{func(m *plan.Matrix) { m.Files[0].Problem = "larger than 16 MiB" }, present.Files[0].Name + " of base: larger than 16 MiB"},
+		{func(m *plan.Matrix) { m.SHA256 = strings.Repeat("0", 64) }, "the same files give another matrix"},
+	} {
+		trusted := present
+		trusted.Files = slices.Clone(present.Files)
+		c.change(&trusted)
+		if s := b.Compare(present, trusted); s.Unknown != c.want {
+			t.Errorf("%q, want %q", s.Unknown, c.want)
+		}
+	}
+}
+
 // An object that was overwritten is no way around the baseline.
 func TestOverwritten(t *testing.T) {
-	dir, m := project(t, true)
-	good := sh(t, dir, "git rev-parse HEAD")
-	tree := sh(t, dir, "git rev-parse HEAD^{tree}")
-	write(t, m, strings.ReplaceAll(matrix, "make test", "true"))
-	sh(t, dir, "git commit -qam evil")
-	evil := sh(t, dir, "git rev-parse HEAD^{tree}")
-	sh(t, dir, "cp -f .git/objects/"+evil[:2]+"/"+evil[2:]+" .git/objects/"+tree[:2]+"/"+tree[2:])
-	check(t, m, good, "changed", "does not have the content that its name says")
+	for _, what := range []string{"HEAD", "HEAD^{tree}"} {
+		dir, m := project(t, true)
+		good, target := sh(t, dir, "git rev-parse HEAD"), sh(t, dir, "git rev-parse "+what)
+		write(t, m, strings.ReplaceAll(matrix, "make test", "true"))
+		sh(t, dir, "git commit -qam evil")
+		evil := sh(t, dir, "git rev-parse "+what)
+		sh(t, dir, "cp -f .git/objects/"+evil[:2]+"/"+evil[2:]+" .git/objects/"+target[:2]+"/"+target[2:])
+		check(t, m, good, "changed", "does not have the content that its name says")
+	}
 }
 
 // A pin that somebody else could have made does not count.
@@ -327,13 +403,26 @@ func TestPinOfOthers(t *testing.T) {
 		}
 		check(t, m, "", "pinned", "")
 	}
-	// A FIFO in its place holds nobody up.
-	if err := os.Remove(file); err != nil {
+	// A FIFO in its place holds nobody up, and is no pin, whatever is written to it.
+	text, err := os.ReadFile(file)
+	if err != nil {
 		t.Fatal(err)
 	}
-	sh(t, dir, "mkfifo -m 600 "+file)
+	sh(t, dir, "rm "+file+" && mkfifo -m 600 "+file)
 	if _, err := state(t, m, ""); err == nil || !strings.Contains(err.Error(), "is damaged") {
 		t.Error(err)
+	}
+	fifo, err := os.OpenFile(file, os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer fifo.Close()
+	if _, err := fifo.Write(text); err != nil {
+		t.Fatal(err)
+	}
+	defer time.AfterFunc(5*time.Second, func() { fifo.Close() }).Stop() // ends who reads it
+	if _, err := state(t, m, ""); err == nil || !strings.Contains(err.Error(), "is damaged") {
+		t.Errorf("written to: %v", err)
 	}
 }
 
@@ -383,6 +472,7 @@ func TestUnseen(t *testing.T) {
 		"a pin leads out":             {"cp Makefile ../../out; ln -sf ../../out Makefile", "Makefile is a link that leads out of the tree, so", "Makefile is a link that leads out of the tree, so", "Makefile is a link that leads out of the tree, so"},
 		"a pin leads to another file": {"cp Makefile other; ln -sf other Makefile", "", "Makefile is a link (a/Makefile -> other), and in base a file of its own", ""},
 		"a pin is in a linked folder": {"mv sub other; ln -s other sub", "", "sub/pin is a link (a/sub -> other), and in base a file of its own", ""},
+		"a link leads to another":     {"cp real other; ln -sf other alias", "", "alias is a link (a/alias -> other), and in base a link (a/alias -> real)", ""},
 		"a link is a file":            {"cp alias x; mv x alias", "", "alias is a file of its own, and in base a link (a/alias -> real)", ""},
 		"a pin is ignored":            {"echo Makefile >>.gitignore; git rm -q --cached Makefile", "Makefile is ignored" + hidden, "Makefile is ignored" + hidden, "Makefile is ignored" + hidden},
 		"a pinned folder is ignored":  {"echo /sub >>.gitignore; git rm -q -r --cached sub", "sub/pin is ignored" + hidden, "sub/pin is ignored" + hidden, "sub/pin is ignored" + hidden},
@@ -437,21 +527,31 @@ func TestUnseen(t *testing.T) {
 	}
 }
 
-// A pin outside of the worktree is in no snapshot: with each, the file itself is compared.
+// A pin outside of the worktree is in no snapshot: with each, the file itself is compared, unless
+// it could not be read in the first place.
 func TestPinOutside(t *testing.T) {
 	dir := folder(t)
 	m, out := filepath.Join(dir, "p", "routing.toml"), filepath.Join(dir, "shared")
-	write(t, m, strings.Replace(matrix, `"Makefile"`, `"../shared"`, 1))
-	for change, want := range map[string]string{"true": "", "echo more >>shared": "../shared is not what", "rm shared": "../shared is not what", "rm shared; mkfifo shared": "../shared is not what"} {
-		sh(t, dir, "rm -f shared; echo shared >shared")
+	// The second is below a file, the third is not there.
+	write(t, m, strings.Replace(matrix, `"Makefile"`, `"../shared", "../shared/below", "../gone"`, 1))
+	for _, c := range []struct{ before, change, want string }{
+		{"true", "true", ""},
+		{"true", "echo more >>shared", "../shared is not what"},
+		{"true", "rm shared", "../shared is not what"},
+		{"true", "rm shared; mkfifo shared", "../shared is not what"},
+		{"true", "echo >gone", "../gone is not what"},
+		{"true", "cp shared x; rm shared; mkdir shared; mv x shared/below", "../shared is not what"},
+		{"rm shared; mkfifo shared", "true", ""},
+	} {
+		sh(t, dir, "rm -rf shared gone; echo shared >shared;"+c.before)
 		present := load(t, m, nil)
-		sh(t, dir, change)
+		sh(t, dir, c.change)
 		snap, err := workspace.Take(t.Context(), filepath.Dir(m), workspace.Options{})
 		if err != nil || !snap.Lookup(out).Outside {
 			t.Fatal(err)
 		}
-		if got := Agree(present.Files, snap, "it changed"); !strings.HasPrefix(got, want) || want == "" && got != "" {
-			t.Errorf("%s: %q", change, got)
+		if got := Agree(present.Files, snap, "it changed"); !strings.HasPrefix(got, c.want) || c.want == "" && got != "" {
+			t.Errorf("%s; %s: %q", c.before, c.change, got)
 		}
 	}
 }
