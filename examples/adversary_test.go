@@ -306,7 +306,7 @@ func (w *world) cell(out string, status int) string {
 // audit has the orchestrator hold the store against its log.
 func (w *world) audit() string {
 	w.t.Helper()
-	args := []string{"receipts", "verify", "--all-signed"}
+	args := []string{"receipts", "audit", "--all-signed"}
 	if w.key != "" {
 		args = append(args, "--key", w.path("boss.pub"))
 	}
@@ -322,7 +322,7 @@ func (w *world) audit() string {
 	case status == 3 && strings.HasPrefix(out, "UNSIGNED"):
 		return "UNSIGNED"
 	}
-	w.t.Errorf("receipts verify ends with %d: %s", status, out)
+	w.t.Errorf("receipts audit ends with %d: %s", status, out)
 	return "?"
 }
 
@@ -506,7 +506,7 @@ const adversaryHead = `# What an agent that cheats gets away with
 
 Made by ` + "`go test ./examples -run Adversary`" + `, which carries out each attack at each level and fails when a cell is another;
 ` + "`-update`" + ` writes this file. The attacker has the uid of the commands and may change any file of theirs. A cell is what the
-orchestrator got to see: the verdict of ` + "`dialect verify --require gate_quality`" + ` where nothing else is said, of ` + "`receipts verify`" + `,
+orchestrator got to see: the verdict of ` + "`dialect verify --require gate_quality`" + ` where nothing else is said, of ` + "`receipts audit`" + `,
 of ` + "`consume`" + ` or of the run itself. "said" means that the verdict is VERIFIED, or that the run passed, and that its line says so.
 
 L0 has no key: the run is recorded by itself. At L1 the orchestrator starts dialect with a key by descriptor, from a binary that

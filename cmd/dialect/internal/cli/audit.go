@@ -90,7 +90,7 @@ func (f *keyFlags) anchors() (note.Verifiers, *receipts.Head, error) {
 	return keys, head, err
 }
 
-const auditLong = `Verify the whole store: every record against its hash, the log
+const auditLong = `Hold the whole store together: every record against its hash, the log
 against the records, the projection against the log. Each finding names the record.
 
 With --since the log must begin with what a kept head covers: that finds records
@@ -98,7 +98,7 @@ that were cut off, a store that was rolled back, rewritten or replaced. With --k
 records that none of the keys signed are named, as far as a head that they signed
 goes; --all-signed also fails for them. Without --since nobody can tell whether the last records are missing.`
 
-func newReceiptsVerify(u *ui) *cobra.Command {
+func newReceiptsAudit(u *ui) *cobra.Command {
 	var f struct {
 		keyFlags
 		store, bundle string
@@ -106,12 +106,12 @@ func newReceiptsVerify(u *ui) *cobra.Command {
 		json          bool
 	}
 	cmd := &cobra.Command{
-		Use:   "verify",
-		Short: "verify the whole store against its log, and name what was changed",
+		Use:   "audit",
+		Short: "hold the whole store against its log, and name what was changed",
 		Long:  auditLong,
-		Example: `  dialect receipts verify
+		Example: `  dialect receipts audit
   dialect receipts checkpoint >head.txt     # keep it elsewhere
-  dialect receipts verify --since head.txt --key boss.pub`,
+  dialect receipts audit --since head.txt --key boss.pub`,
 		Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			keys, kept, err := f.anchors()
@@ -131,7 +131,7 @@ func newReceiptsVerify(u *ui) *cobra.Command {
 		},
 	}
 	f.keyFlags.add(cmd)
-	cmd.Flags().StringVar(&f.bundle, "bundle", "", "verify the bundle in `FILE` (- for standard input) instead of a store")
+	cmd.Flags().StringVar(&f.bundle, "bundle", "", "audit the bundle in `FILE` (- for standard input) instead of a store")
 	cmd.Flags().BoolVar(&f.unsigned, "all-signed", false, "also fail for records that no --key signed and a signed head covers")
 	cmd.Flags().BoolVar(&f.json, "json", false, "print one JSON document on standard output")
 	addStoreFlag(cmd, &f.store)
@@ -217,7 +217,7 @@ func newReceiptsCheckpoint(u *ui) *cobra.Command {
 		Long: `Print the head of the log: the store's origin, the number of records and the root
 over them, signed if the last writer had a key. Kept in any place that the store's
 owner cannot change, it finds later what was cut off, rolled back or rewritten:
-dialect receipts verify --since FILE.`,
+dialect receipts audit --since FILE.`,
 		Example: "  dialect receipts checkpoint >head.txt",
 		Args:    cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {

@@ -76,7 +76,7 @@ func claimsBundle(text []byte) bool {
 	return json.NewDecoder(bytes.NewReader(text)).Decode(&x) == nil && x.Schema == receipts.BundleSchema
 }
 
-// auditBundle is receipts verify --bundle: it judges no gate.
+// auditBundle is receipts audit --bundle: it judges no gate.
 func auditBundle(u *ui, file string, keys note.Verifiers, head *receipts.Head, asJSON bool) error {
 	book, refused, err := openBundle(u, file, keys, head)
 	if err != nil {

@@ -191,7 +191,7 @@ func doctorStore(say sayer, m *routing.Matrix, store string) {
 		return
 	}
 	f.Close()
-	say("ok", "store", "`dialect receipts verify` holds all of it against its log", "%s", place.Short(path))
+	say("ok", "store", "`dialect receipts audit` holds all of it against its log", "%s", place.Short(path))
 }
 
 // doctorKey says whether a key that is handed to this binary, by this user, would be believed.

@@ -251,7 +251,7 @@ func (q *inquest) nextOfTampered() []string {
 
 // audit is the command that says what was changed in the store or the bundle.
 func (q *inquest) audit() string {
-	words := []string{"dialect", "receipts", "verify"}
+	words := []string{"dialect", "receipts", "audit"}
 	switch {
 	case q.bundle != "":
 		words = append(words, "--bundle", q.bundle)

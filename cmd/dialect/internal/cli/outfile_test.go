@@ -27,7 +27,7 @@ var namesFile = map[string][]string{
 		"check --routing", "check --stdin-filename", "consume --key", "consume --routing", "consume --since", "doctor --routing", "explain --routing",
 		"gate --key", "gate --routing", "gate --since", "lsp --routing", "mcp --root", "receipts export --since", "receipts consume --key", "receipts consume --routing", "receipts consume --since", "receipts lint --registry", "receipts list --key", "receipts show --key", "receipts validate --key",
 		"consume --root", "gate --root", "receipts consume --root", "verify --root",
-		"receipts verify --bundle", "receipts verify --key", "receipts verify --since", "report --key", "rerun --routing", "run --routing",
+		"receipts audit --bundle", "receipts audit --key", "receipts audit --since", "report --key", "rerun --routing", "run --routing",
 		"trust --routing", "verify --bundle", "verify --key", "verify --routing", "verify --since", "vocab --routing",
 	},
 	"writes": slices.Concat(slices.Sorted(maps.Keys(writers))),
@@ -370,7 +370,7 @@ func TestOutfileSwapped(t *testing.T) {
 			if err != nil || !bytes.Equal(before, after) {
 				t.Errorf("git's configuration is %v %.100q", err, after)
 			}
-			if out, status := dialectIn(dir, "receipts", "verify"); status != 0 {
+			if out, status := dialectIn(dir, "receipts", "audit"); status != 0 {
 				t.Errorf("the store: exit %d: %s", status, out)
 			}
 			if test.want == 0 {

@@ -23,7 +23,7 @@ func newReceipts(u *ui) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "receipts",
 		Aliases: []string{"receipt"},
-		Short:   "list, show, validate, consume and verify receipts",
+		Short:   "list, show, validate, consume and audit receipts",
 		Args:    unknownCommand,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			_ = cmd.Help()
@@ -32,7 +32,7 @@ func newReceipts(u *ui) *cobra.Command {
 	}
 	cmd.AddCommand(
 		newReceiptsList(u), newReceiptsShow(u), newReceiptsValidate(u),
-		newConsume(u), newReceiptsVerify(u), newReceiptsCheckpoint(u), newReceiptsExport(u), newReceiptsSettle(u), newReceiptsLint(u), newReceiptsGC(u), newReceiptsKeygen(u), newExec(u, "exec"),
+		newConsume(u), newReceiptsAudit(u), newReceiptsCheckpoint(u), newReceiptsExport(u), newReceiptsSettle(u), newReceiptsLint(u), newReceiptsGC(u), newReceiptsKeygen(u), newExec(u, "exec"),
 	)
 	return cmd
 }
@@ -234,7 +234,7 @@ func notFound(err error) error {
 	case errors.As(err, &unusable):
 		return err
 	case errors.As(err, &problem):
-		return exit.Failf(exit.Refused, "TAMPERED: %v", err).Hint("`dialect receipts verify` says what was changed")
+		return exit.Failf(exit.Refused, "TAMPERED: %v", err).Hint("`dialect receipts audit` says what was changed")
 	}
 	return exit.Failf(exit.Failed, "%v", err).Hint("`dialect receipts list` shows what there is")
 }
