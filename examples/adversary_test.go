@@ -31,7 +31,7 @@ type world struct {
 	base  string
 	dir   string // the project
 	key   string // the private key; empty at level 0
-	head  string // file of the kept head; empty below level 3
+	head  string // file of the kept checkpoint; empty below level 3
 }
 
 // An attack returns the cell: what the orchestrator got to see.
@@ -510,7 +510,7 @@ orchestrator got to see: the verdict of ` + "`dialect verify --require gate_qual
 of ` + "`consume`" + ` or of the run itself. "said" means that the verdict is VERIFIED, or that the run passed, and that its line says so.
 
 L0 has no key: the run is recorded by itself. At L1 the orchestrator starts dialect with a key by descriptor, from a binary that
-the agent cannot read, and believes its signature alone (` + "`--key boss.pub --level L1`" + `). At L3 it also keeps the head of the log
+the agent cannot read, and believes its signature alone (` + "`--key boss.pub --level L1`" + `). At L3 it also keeps the checkpoint of the log
 elsewhere (` + "`--since head.txt`" + `).
 
 All rows are in place: commands run in the working tree itself, with what lies around it. What only a run in a clean checkout

@@ -85,7 +85,7 @@ func failedLast(w *world) {
 }
 
 // cut takes the records of the failed run out of the log, and builds the log anew.
-// With the argument "misdirect" it puts back the signed head of before the failure, adds records
+// With the argument "misdirect" it puts back the signed checkpoint of before the failure, adds records
 // of nobody, and overwrites the inner keys of the table, so that a scan sees all records and a
 // reading from one of them on does not.
 const cut = `
@@ -316,7 +316,7 @@ def step():
 		w.start(nil, "run", "quality.dlct")
 		return w.ask()
 	}},
-	{"the same, under the signed head of before it, in a table whose inner keys mislead a second reading", func(w *world) string {
+	{"the same, under the signed checkpoint of before it, in a table whose inner keys mislead a second reading", func(w *world) string {
 		w.honest()
 		w.sh("cp .dialect/receipts.db ../before.db; cp .dialect/receipts.db-wal ../before.db-wal 2>/dev/null || true; echo two >extra.txt; git add .; git commit --quiet --message=two")
 		red(w)
@@ -342,10 +342,10 @@ def step():
 		if status != 0 {
 			w.t.Fatal(out)
 		}
-		// The head is three lines, an empty one, and the signature.
-		bare := regexp.MustCompile(`("head":"(?:[^"\\]+\\n){3})\\n[^"]*"`).ReplaceAllString(out, `$1"`)
+		// The checkpoint is three lines, an empty one, and the signature.
+		bare := regexp.MustCompile(`("checkpoint":"(?:[^"\\]+\\n){3})\\n[^"]*"`).ReplaceAllString(out, `$1"`)
 		if bare == out {
-			w.t.Fatalf("the head is not signed: %s", out)
+			w.t.Fatalf("the checkpoint is not signed: %s", out)
 		}
 		w.write("../bundle.json", bare)
 		out, status = w.orchestrate("verify", "--require", "gate_quality", "--key", w.path("boss.pub"), "--level", "L1", "--bundle", w.path("bundle.json"))

@@ -16,8 +16,8 @@ import (
 // What it cannot carry is that nothing came later: a bundle says what the log held,
 // not that no failure, no consumption and no other head followed.
 type Bundle struct {
-	Schema  string         `json:"schema"` // BundleSchema
-	Head    string         `json:"head"`   // see [Head]; signed where there is a key
+	Schema  string         `json:"schema"`     // BundleSchema
+	Head    string         `json:"checkpoint"` // see [Head]; signed where there is a key
 	Records []BundleRecord `json:"records"`
 	Since   *Consistency   `json:"since,omitempty"`
 }
@@ -37,9 +37,9 @@ type BundleRecord struct {
 	Proof     []tlog.Hash `json:"proof"` // as of RFC 6962, section 2.1.1; hashes in base64
 }
 
-// A Consistency is the proof that the log of a bundle began as an older head says.
+// A Consistency is the proof that the log of a bundle began as an older checkpoint says.
 type Consistency struct {
-	Head  string      `json:"head"`
+	Head  string      `json:"checkpoint"`
 	Proof []tlog.Hash `json:"proof"` // as of RFC 6962, section 2.1.2
 }
 

@@ -175,10 +175,10 @@ func (s *Signer) Signed(msg []byte) (h Head, ours bool, err error) {
 	return h, key != "", err
 }
 
-// maxNotes bounds how many keys have a signed head in one store.
+// maxNotes bounds how many keys have a signed checkpoint in one store.
 const maxNotes = 64
 
-// SplitNotes returns the signed heads in what a store keeps of them: one of each key that
+// SplitNotes returns the signed checkpoints in what a store keeps of them: one of each key that
 // has signed in it, with an empty line between. What is no note is returned as it is, for
 // [ParseHead] to refuse.
 func SplitNotes(text []byte) (notes [][]byte) {
@@ -195,7 +195,7 @@ func SplitNotes(text []byte) (notes [][]byte) {
 	return notes
 }
 
-// PutNote returns the signed heads of a store with the new one of s in the place of its
+// PutNote returns the signed checkpoints of a store with the new one of s in the place of its
 // last one.
 func (s *Signer) PutNote(text, note []byte) ([]byte, error) {
 	out := bytes.Clone(note)
@@ -205,14 +205,14 @@ func (s *Signer) PutNote(text, note []byte) ([]byte, error) {
 			continue
 		}
 		if others++; others == maxNotes {
-			return nil, fmt.Errorf("%d other keys have signed heads of this store, and there is no room for one more", others)
+			return nil, fmt.Errorf("%d other keys have signed checkpoints of this store, and there is no room for one more", others)
 		}
 		out = append(append(out, '\n'), n...)
 	}
 	return out, nil
 }
 
-// NoteSigner returns the id of the key that a signed head names, as [Signer.ID] has it, without
+// NoteSigner returns the id of the key that a signed checkpoint names, as [Signer.ID] has it, without
 // looking whether the signature holds; empty if it names none, or several.
 func NoteSigner(msg []byte) string {
 	var unknown *note.UnverifiedNoteError
@@ -237,22 +237,22 @@ func ParseHead(msg []byte, keys note.Verifiers) (h Head, key string, err error) 
 			case err == nil:
 				key = n.Sigs[0].Name
 			case !errors.As(err, &unknown):
-				return Head{}, "", fmt.Errorf("the head's signature does not hold: %v", err)
+				return Head{}, "", fmt.Errorf("the checkpoint's signature does not hold: %v", err)
 			}
 		}
 	}
 	lines := strings.Split(string(text), "\n")
 	if len(lines) < 3 || len(lines) > 4 || len(lines) == 4 && lines[3] != "" || lines[0] == "" || len(lines[0]) > MaxOrigin || len(text) > 1000 {
-		return Head{}, "", errors.New("a head is three lines: origin, count and root")
+		return Head{}, "", errors.New("a checkpoint is three lines: origin, count and root")
 	}
 	h.Origin = lines[0]
 	h.Count, err = strconv.ParseInt(lines[1], 10, 64)
 	if err != nil || h.Count < 0 || h.Count > MaxRecords || strconv.FormatInt(h.Count, 10) != lines[1] {
-		return Head{}, "", fmt.Errorf("the head's count %q is no number", lines[1])
+		return Head{}, "", fmt.Errorf("the checkpoint's count %q is no number", lines[1])
 	}
 	root, err := base64.StdEncoding.Strict().DecodeString(lines[2])
 	if err != nil || len(root) != tlog.HashSize {
-		return Head{}, "", fmt.Errorf("the head's root %q is no hash in base64", lines[2])
+		return Head{}, "", fmt.Errorf("the checkpoint's root %q is no hash in base64", lines[2])
 	}
 	return Head{h.Origin, h.Count, tlog.Hash(root)}, key, nil
 }

@@ -18,7 +18,7 @@ import (
 // of their runs, what says of them that they are consumed, settled or accepted, and what
 // else the log knows of the trees that they ran on: failures above all.
 // The head is that of the log, and where what is named is signed, the last signed one: what
-// came after that is left out. With an older head it shows that the log begins with that.
+// came after that is left out. With an older checkpoint it shows that the log begins with that.
 func (s *Store) Bundle(ctx context.Context, since *receipts.Head, ids ...string) (*receipts.Bundle, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -104,7 +104,7 @@ func (s *Store) bundle(ctx context.Context, since *receipts.Head, ids []string) 
 	w := &appender{s: s, ctx: ctx, head: h, nodes: make(map[int64]tlog.Hash)}
 	head := h.public()
 	b := &receipts.Bundle{Schema: receipts.BundleSchema, Head: head.Text()}
-	// Signed evidence needs the signed head of its key; what came after that is left out.
+	// Signed evidence needs the signed checkpoint of its key; what came after that is left out.
 	last, signer := int64(-1), ""
 	for _, e := range take {
 		if !slices.Contains(hashes, e.SHA) {
@@ -146,7 +146,7 @@ func (s *Store) bundle(ctx context.Context, since *receipts.Head, ids []string) 
 		return b, nil
 	}
 	if since.Origin != head.Origin || since.Count > head.Count || since.Count == 0 {
-		return nil, &bundleError{fmt.Sprintf("the kept head is of %d records of %s, and the bundle's of %d of %s", since.Count, since.Origin, head.Count, h.origin)}
+		return nil, &bundleError{fmt.Sprintf("the kept checkpoint is of %d records of %s, and the bundle's of %d of %s", since.Count, since.Origin, head.Count, h.origin)}
 	}
 	proof, err := tlog.ProveTree(head.Count, since.Count, w)
 	if err != nil {

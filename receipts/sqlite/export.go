@@ -49,7 +49,7 @@ func (s *Store) Export(ctx context.Context, f func(Exported) error) (receipts.He
 	return receipts.Head{Origin: h.origin, Count: h.count, Root: h.root}, s.unusable(rows.Err())
 }
 
-// Checkpoint returns the head of the log as text to keep: the signed note if the
+// Checkpoint returns the checkpoint of the log as text to keep: the signed note if the
 // last writer had a key, else the three lines of [receipts.Head.Text].
 func (s *Store) Checkpoint(ctx context.Context) (receipts.Head, []byte, error) {
 	s.mu.Lock()

@@ -18,7 +18,7 @@ type head struct {
 	origin string
 	count  int64
 	root   tlog.Hash
-	note   []byte // the last signed head of each key; nil if none was
+	note   []byte // the last signed checkpoint of each key; nil if none was
 }
 
 func (h head) public() receipts.Head {
@@ -124,7 +124,7 @@ func (w *appender) checkSigned() error {
 	case err != nil:
 		return err
 	case signed >= 0:
-		return fmt.Errorf("%w: it signed record %d, and no head that covers it", ErrRewritten, signed)
+		return fmt.Errorf("%w: it signed record %d, and no checkpoint that covers it", ErrRewritten, signed)
 	case next != w.head.count:
 		return fmt.Errorf("%w: record %d is missing", ErrRewritten, next)
 	}

@@ -70,7 +70,7 @@ const MemorySuffix = "-audit"
 
 // remember opens the memory; nil if there is none that may be used. The one beside the
 // store, which its writers can write, serves only where nothing better is asked for than
-// their word: without keys, and without a head that was kept elsewhere.
+// their word: without keys, and without a checkpoint that was kept elsewhere.
 func (s *Store) remember() (*memory, error) {
 	m := &memory{kept: s.state != ""}
 	path := s.path + MemorySuffix

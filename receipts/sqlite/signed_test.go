@@ -69,10 +69,10 @@ func cutOut(t *testing.T, path string, cut int64, note []byte) {
 }
 
 // TestLaunder cuts a signed failure out of a log and builds it anew; the key does not sign what
-// is left, whatever signed head was put beside it.
+// is left, whatever signed checkpoint was put beside it.
 func TestLaunder(t *testing.T) {
 	stranger, _ := newKey(t, "stranger")
-	for _, how := range []string{"no signed head", "an older one", "a stranger's", "its own, and as many records"} {
+	for _, how := range []string{"no signed checkpoint", "an older one", "a stranger's", "its own, and as many records"} {
 		path := filepath.Join(t.TempDir(), "s.db")
 		boss, o := newKey(t, "boss")
 		s := openWith(t, path, o)
@@ -301,7 +301,7 @@ func TestAuditStripped(t *testing.T) {
 	}
 }
 
-// TestAuditSignedHead has the log of a key not begin with its signed head, and the head not
+// TestAuditSignedHead has the log of a key not begin with its signed checkpoint, and the head not
 // cover what the key signed.
 func TestAuditSignedHead(t *testing.T) {
 	for _, tt := range []struct {
@@ -309,12 +309,12 @@ func TestAuditSignedHead(t *testing.T) {
 		spoil      func(t *testing.T, path string, first, last []byte)
 	}{
 		{"as it should be", "", func(*testing.T, string, []byte, []byte) {}},
-		{"a record cut out", "records 2 to 2 are missing: the signed head counts 3", func(t *testing.T, path string, _, last []byte) { cutOut(t, path, 1, last) }},
-		{"and another in its place", "the first 3 records are not those of the signed head", func(t *testing.T, path string, _, last []byte) {
+		{"a record cut out", "records 2 to 2 are missing: the signed checkpoint counts 3", func(t *testing.T, path string, _, last []byte) { cutOut(t, path, 1, last) }},
+		{"and another in its place", "the first 3 records are not those of the signed checkpoint", func(t *testing.T, path string, _, last []byte) {
 			cutOut(t, path, 1, last)
 			put(t, makeReceiptBody("r-6"))(openAt(t, path))
 		}},
-		{"the head of one record less", "record 2 is signed, and no signed head covers it", func(t *testing.T, path string, first, _ []byte) {
+		{"the head of one record less", "record 2 is signed, and no signed checkpoint covers it", func(t *testing.T, path string, first, _ []byte) {
 			if _, err := openAt(t, path).conn.ExecContext(ctx, "UPDATE head SET note = ?", first); err != nil {
 				t.Fatal(err)
 			}
@@ -390,7 +390,7 @@ func TestBundleOfSigned(t *testing.T) {
 		t.Fatalf("%v", err)
 	}
 	later := keep(t, s)
-	if _, err := s.Bundle(ctx, &later, d.Gate.String()); err == nil || !strings.Contains(err.Error(), "the kept head is of") {
+	if _, err := s.Bundle(ctx, &later, d.Gate.String()); err == nil || !strings.Contains(err.Error(), "the kept checkpoint is of") {
 		t.Errorf("since a head after the signed one: %v", err)
 	}
 	unsigned, err := s.Bundle(ctx, nil, makeReceipt("r-8", 1).SHA().String())

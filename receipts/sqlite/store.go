@@ -9,7 +9,7 @@
 //	record  the log: its text by index, SHA-256, kind, body, signature
 //	node    the stored hashes of the log, numbered as by golang.org/x/mod/sumdb/tlog
 //	head    the store's origin, the number of records and the root over them; the
-//	        last head that was signed
+//	        last checkpoint that was signed
 //	item    a projection: run, session, binding, command, tree, status, line, and
 //	        who consumed, settled or accepted it
 //
@@ -79,7 +79,7 @@ type Options struct {
 	Signer *receipts.Signer
 	// Keys are those whose signatures count; by default the signer's own.
 	Keys note.Verifiers
-	// Kept is a head that was kept elsewhere, for verdicts; nil if there is none.
+	// Kept is a checkpoint that was kept elsewhere, for verdicts; nil if there is none.
 	Kept *receipts.Head
 	// State is a folder of the verifier's own, in which it keeps how far it has audited
 	// which store, and which the store's writers cannot write; empty if there is none.

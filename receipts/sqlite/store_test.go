@@ -612,7 +612,7 @@ func TestReadBack(t *testing.T) {
 		{"nothing", "SELECT 1", nil, false},
 		{"the head", "UPDATE head SET count = 3", nil, true},
 		{"the root", "UPDATE head SET root = zeroblob(32)", nil, true},
-		{"the signed head", "UPDATE head SET note = x'00'", nil, true},
+		{"the signed checkpoint", "UPDATE head SET note = x'00'", nil, true},
 		{"a row gone", "DELETE FROM record WHERE seq = 1", nil, true},
 		{"a hash", "UPDATE node SET hash = zeroblob(32) WHERE idx = 1", nil, true},
 		{"a body", "UPDATE record SET body = ? WHERE seq = 1", []any{other.Body}, true},

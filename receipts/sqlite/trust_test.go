@@ -162,9 +162,9 @@ func TestKeptHead(t *testing.T) {
 	}{
 		{"nothing", "", "", false},
 		{"more", "more", "", false},
-		{"tail cut", "DELETE FROM record WHERE seq >= 3; DELETE FROM item WHERE seq >= 3; DELETE FROM node WHERE idx >= 4; ", "records 3 to 4 are missing: the kept head counts 5", true},
+		{"tail cut", "DELETE FROM record WHERE seq >= 3; DELETE FROM item WHERE seq >= 3; DELETE FROM node WHERE idx >= 4; ", "records 3 to 4 are missing: the kept checkpoint counts 5", true},
 		{"replaced", "replace", "the store was replaced", true},
-		{"rewritten", "rewrite", "the first 5 records are not those of the kept head", true},
+		{"rewritten", "rewrite", "the first 5 records are not those of the kept checkpoint", true},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			dir := t.TempDir()

@@ -20,10 +20,10 @@ type Audit struct {
 	Findings      []Finding
 	Signed        int64 // records that a head signed by one of the keys covers
 	Unsigned      int64 // records that none of the keys signed, where keys are given
-	Since         int64 // records that the kept head covers; -1 where none was given
+	Since         int64 // records that the kept checkpoint covers; -1 where none was given
 }
 
-// Consistent reports whether nothing was found. Without a kept head it does not say
+// Consistent reports whether nothing was found. Without a kept checkpoint it does not say
 // that the log is complete: that its last records are missing is seen only by
 // whoever kept one.
 func (a *Audit) Consistent() bool { return len(a.Findings) == 0 }
@@ -40,8 +40,8 @@ type Finding struct {
 
 // Audit reads the whole store and compares all of it with the log: each record with its
 // hash, each hash of the log with the records, the head with the root over them, and the
-// projection with what the log says. With a kept head the log must begin with the
-// records that it covers; with keys, given when the store was opened, the signed head
+// projection with what the log says. With a kept checkpoint the log must begin with the
+// records that it covers; with keys, given when the store was opened, the signed checkpoint
 // and the signature of each record under it must be good. Verdicts do not need it: they
 // rest on what [Store.Ask] reads, and never on the projection.
 func (s *Store) Audit(ctx context.Context, kept *receipts.Head) (*Audit, error) {
@@ -336,25 +336,25 @@ func (a *auditor) projection() {
 func (a *auditor) beginsWith(h receipts.Head, what string) {
 	switch {
 	case h.Origin != a.Origin:
-		a.find(-1, receipts.Hash{}, "the %s head is of the store %s, and this one is %s: the store was replaced", what, h.Origin, a.Origin)
+		a.find(-1, receipts.Hash{}, "the %s checkpoint is of the store %s, and this one is %s: the store was replaced", what, h.Origin, a.Origin)
 	case h.Count > a.Count:
-		a.find(a.Count, receipts.Hash{}, "records %d to %d are missing: the %s head counts %d, and the log has %d; it was cut or rolled back", a.Count, h.Count-1, what, h.Count, a.Count)
+		a.find(a.Count, receipts.Hash{}, "records %d to %d are missing: the %s checkpoint counts %d, and the log has %d; it was cut or rolled back", a.Count, h.Count-1, what, h.Count, a.Count)
 	case int64(len(a.made)) < tlog.StoredHashIndex(0, h.Count):
 		// Named already: the records do not reach that far.
 	default:
 		if root := rootOf(h.Count, a.made); root != h.Root {
-			a.find(-1, receipts.Hash{}, "the first %d records are not those of the %s head: the log was rewritten", h.Count, what)
+			a.find(-1, receipts.Hash{}, "the first %d records are not those of the %s checkpoint: the log was rewritten", h.Count, what)
 		}
 	}
 }
 
-// signatures holds the records and the signed head against keys.
+// signatures holds the records and the signed checkpoint against keys.
 func (a *auditor) signatures(keys note.Verifiers) {
 	for _, n := range receipts.SplitNotes(a.head.note) {
 		h, key, err := receipts.ParseHead(n, keys)
 		switch {
 		case err != nil:
-			a.find(-1, receipts.Hash{}, "the signed head cannot be trusted: %v", err)
+			a.find(-1, receipts.Hash{}, "the signed checkpoint cannot be trusted: %v", err)
 		case key != "":
 			a.Signed = max(a.Signed, h.Count)
 			a.beginsWith(h, "signed")
@@ -367,7 +367,7 @@ func (a *auditor) signatures(keys note.Verifiers) {
 	})
 	for i := len(signed) - 1; i >= 0 && int64(i) >= a.Signed; i-- {
 		if signed[i] {
-			a.find(int64(i), a.all[i].sha, "record %d is signed, and no signed head covers it: records may have been cut out before it", i)
+			a.find(int64(i), a.all[i].sha, "record %d is signed, and no signed checkpoint covers it: records may have been cut out before it", i)
 			break
 		}
 	}
@@ -383,7 +383,7 @@ func (a *auditor) signatures(keys note.Verifiers) {
 		}
 		if int64(i) < a.Signed {
 			a.Findings = append(a.Findings, Finding{Seq: int64(i), SHA: d.sha, Unsigned: true,
-				Message: fmt.Sprintf("record %d (%s %s) is not signed, and the signed head covers it: whoever had no key wrote it, its level is L0", i, d.kind, d.sha.Short())})
+				Message: fmt.Sprintf("record %d (%s %s) is not signed, and the signed checkpoint covers it: whoever had no key wrote it, its level is L0", i, d.kind, d.sha.Short())})
 		}
 	}
 }

@@ -166,7 +166,7 @@ func TestChanged(t *testing.T) {
 	}
 }
 
-// TestKeptHead has a log not begin with the head that was kept, read whole, and by the
+// TestKeptHead has a log not begin with the checkpoint that was kept, read whole, and by the
 // proof of a memory.
 func TestKeptHead(t *testing.T) {
 	for _, memory := range []bool{false, true} {
@@ -229,8 +229,8 @@ func TestSignedHead(t *testing.T) {
 		spoil      func(m *maker)
 	}{
 		{"as it should be", "", func(m *maker) {}},
-		{"no signed head", "no signed head covers it", func(m *maker) { m.log.note = nil }},
-		{"an older signed head", "the signed head covers 1 records alone", func(m *maker) {
+		{"no signed checkpoint", "no signed checkpoint covers it", func(m *maker) { m.log.note = nil }},
+		{"an older signed checkpoint", "the signed checkpoint covers 1 records alone", func(m *maker) {
 			recs := m.log.recs
 			m.again(recs[:1])
 			m.signHead(boss)
@@ -238,7 +238,7 @@ func TestSignedHead(t *testing.T) {
 		}},
 		{"a failure cut out", "the log was rewritten", func(m *maker) { m.again(slices.Delete(slices.Clone(m.log.recs), 2, 3)); m.receipt() }},
 		{"the end cut off", "cut or rolled back", func(m *maker) { m.again(m.log.recs[:2]) }},
-		{"a failure cut out, and no head", "no signed head covers it", func(m *maker) {
+		{"a failure cut out, and no head", "no signed checkpoint covers it", func(m *maker) {
 			m.again(slices.Delete(slices.Clone(m.log.recs), 2, 3))
 			m.log.note = nil
 		}},
@@ -304,10 +304,10 @@ func TestBundleHead(t *testing.T) {
 	if s, err = OfBundle(b, keys, &h); err != nil {
 		t.Fatal(err)
 	} else if res := ask(t, s, asked(signed)); !res.Kept {
-		t.Error("the kept head covers the gate, and the result does not say so")
+		t.Error("the kept checkpoint covers the gate, and the result does not say so")
 	}
 	b.Head = h.Text()
-	if _, err := OfBundle(b, keys, nil); err == nil || !strings.Contains(err.Error(), "the head is not") {
+	if _, err := OfBundle(b, keys, nil); err == nil || !strings.Contains(err.Error(), "the checkpoint is not") {
 		t.Errorf("a head without its signature: %v", err)
 	}
 	if _, err := OfBundle(b, nil, nil); err != nil {
@@ -322,7 +322,7 @@ func TestBundleHead(t *testing.T) {
 	}
 }
 
-// TestBundleKept has a kept head not cover a gate, whose place in the bundle is below its count.
+// TestBundleKept has a kept checkpoint not cover a gate, whose place in the bundle is below its count.
 func TestBundleKept(t *testing.T) {
 	m := newMaker(t)
 	m.fill(3)

@@ -31,7 +31,7 @@ func OfBundle(b *receipts.Bundle, keys note.Verifiers, kept *receipts.Head) (*Se
 	last := int64(-1)
 	for _, r := range b.Records {
 		if r.Seq <= last || r.Seq >= head.Count {
-			return nil, fmt.Errorf("record %d is out of order, or not below the head of %d", r.Seq, head.Count)
+			return nil, fmt.Errorf("record %d is out of order, or not below the checkpoint of %d", r.Seq, head.Count)
 		}
 		last = r.Seq
 		row := row{Raw: Raw{Seq: r.Seq, Kind: r.Kind, Body: []byte(r.Body), Signature: r.Signature}}
@@ -40,7 +40,7 @@ func OfBundle(b *receipts.Bundle, keys note.Verifiers, kept *receipts.Head) (*Se
 			return nil, fmt.Errorf("record %d cannot be read: %w", r.Seq, err)
 		}
 		if err := tlog.CheckRecord(r.Proof, head.Count, head.Root, r.Seq, row.leaf); err != nil {
-			return nil, fmt.Errorf("record %d is not in the log of the head: its proof fails", r.Seq)
+			return nil, fmt.Errorf("record %d is not in the log of the checkpoint: its proof fails", r.Seq)
 		}
 		s.bundled[s.index.len()] = row.Raw
 		s.index.add(row.mark, row.refs)
@@ -50,7 +50,7 @@ func OfBundle(b *receipts.Bundle, keys note.Verifiers, kept *receipts.Head) (*Se
 	} else {
 		for seq := range s.index.len() {
 			if e := s.entry(seq); e != nil && e.Key != "" {
-				return nil, fmt.Errorf("record %d is signed by %s, and the head is not: records may have been cut out before it", s.bundled[seq].Seq, e.Key)
+				return nil, fmt.Errorf("record %d is signed by %s, and the checkpoint is not: records may have been cut out before it", s.bundled[seq].Seq, e.Key)
 			}
 		}
 	}
@@ -64,18 +64,18 @@ func OfBundle(b *receipts.Bundle, keys note.Verifiers, kept *receipts.Head) (*Se
 	return s, bundleBegins(b.Since, head, *kept)
 }
 
-// bundleBegins checks the proof that the log of a bundle begins with an older head.
+// bundleBegins checks the proof that the log of a bundle begins with an older checkpoint.
 func bundleBegins(c *receipts.Consistency, head, kept receipts.Head) error {
 	switch {
 	case kept.Origin != head.Origin:
-		return fmt.Errorf("the kept head is of the store %s, and the bundle of %s", kept.Origin, head.Origin)
+		return fmt.Errorf("the kept checkpoint is of the store %s, and the bundle of %s", kept.Origin, head.Origin)
 	case kept.Count > head.Count:
-		return fmt.Errorf("the kept head counts %d records, and the bundle's log had %d: it is older, or was cut", kept.Count, head.Count)
+		return fmt.Errorf("the kept checkpoint counts %d records, and the bundle's log had %d: it is older, or was cut", kept.Count, head.Count)
 	case kept == head:
 	case c == nil:
-		return errors.New("the bundle does not show that its log begins with the kept head: export it with --since")
+		return errors.New("the bundle does not show that its log begins with the kept checkpoint: export it with --since")
 	case tlog.CheckTree(c.Proof, head.Count, head.Root, kept.Count, kept.Root) != nil:
-		return errors.New("the log of the bundle does not begin with the kept head: it was rewritten")
+		return errors.New("the log of the bundle does not begin with the kept checkpoint: it was rewritten")
 	}
 	return nil
 }

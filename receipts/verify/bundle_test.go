@@ -102,7 +102,7 @@ func TestBundle(t *testing.T) {
 			t.Errorf("%s: it verifies", name)
 		}
 	}
-	// An older head that was kept, with and without its proof.
+	// An older checkpoint that was kept, with and without its proof.
 	root, err := tlog.TreeHash(6, log)
 	if err != nil {
 		t.Fatal(err)
@@ -141,7 +141,7 @@ func FuzzParseBundle(f *testing.F) {
 		f.Fatal(err)
 	}
 	f.Add(text)
-	f.Add([]byte(`{"schema":"dialect.bundle/1","head":"a\n1\nAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=\n","records":[{"seq":0,"kind":"gate","body":"{}","proof":[]}]}`))
+	f.Add([]byte(`{"schema":"dialect.bundle/1","checkpoint":"a\n1\nAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=\n","records":[{"seq":0,"kind":"gate","body":"{}","proof":[]}]}`))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		b, err := receipts.ParseBundle(text)
 		if err != nil {

@@ -514,7 +514,7 @@ func (l *twoFaced) Records(ctx context.Context, from int64, f func(Raw) bool) er
 	})
 }
 
-// TestReadAgain shows that a record is signed, which no signed head covers, to one of two looks
+// TestReadAgain shows that a record is signed, which no signed checkpoint covers, to one of two looks
 // alone: to the reading of the log, or to that of the record, of logs whose records are
 // kept in memory and of those that are not.
 func TestReadAgain(t *testing.T) {
@@ -554,7 +554,7 @@ func TestReadAgain(t *testing.T) {
 	}
 }
 
-// TestCovered reads a signed log that grew past its signed head by unsigned records, with
+// TestCovered reads a signed log that grew past its signed checkpoint by unsigned records, with
 // keys and a memory of it.
 func TestCovered(t *testing.T) {
 	boss, keys := newSigner(t)
@@ -576,7 +576,7 @@ func TestCovered(t *testing.T) {
 	m.receipt(of("lint"), func(r *receipts.Receipt) { r.Workspace = nil }) // which no answer reads
 	o.Memory = recollect(t, f)
 	if res := ask(t, m.open(o), asked(strict, signed)); res.Verdict != Tampered {
-		t.Errorf("a signed record past the signed head: %s", told(res))
+		t.Errorf("a signed record past the signed checkpoint: %s", told(res))
 	}
 }
 
@@ -671,7 +671,7 @@ func TestTwoSigners(t *testing.T) {
 		t.Errorf("%s", told(res))
 	}
 	if n := len(receipts.SplitNotes(m.log.note)); n != 2 {
-		t.Errorf("%d signed heads", n)
+		t.Errorf("%d signed checkpoints", n)
 	}
 }
 

@@ -19,13 +19,13 @@
 //     log's head (TestWhole).
 //  2. No record that the answer rests on changed after it was read (TestChanged).
 //  3. It begins with the records of the head that the verifier kept, if it kept one
-//     (TestKeptHead), with those of the signed head (TestSignedHead), and with those
+//     (TestKeptHead), with those of the signed checkpoint (TestSignedHead), and with those
 //     that the memory answers for (TestMemoryDoubted).
 //  4. With keys: a head that one of them signed covers each record signed by one of
 //     them that the answer rests on, or that was read and not remembered; and no receipt
 //     that the answer looks at names one of them as its signer and lacks its signature
 //     (TestSignedHead, TestCovered, TestChanged, TestReadAgain). Of a bundle: each record
-//     has a proof (TestBundle), and the head is signed if a record is (TestBundleHead).
+//     has a proof (TestBundle), and the checkpoint is signed if a record is (TestBundleHead).
 //
 // The gate (all in TestConditions, unless another test is named):
 //

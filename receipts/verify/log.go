@@ -32,7 +32,7 @@ type Log interface {
 // A State is what a log says of itself.
 type State struct {
 	receipts.Head
-	Note []byte // the last signed head of each key, see [receipts.SplitNotes]; nil if none was
+	Note []byte // the last signed checkpoint of each key, see [receipts.SplitNotes]; nil if none was
 }
 
 // A Raw is a record as a log hands it out.
@@ -56,7 +56,7 @@ type Options struct {
 	// read. It is nil for the first one.
 	Before *Session
 	// MemoryKept says that the log's writers cannot write the memory: it is as good as
-	// a head that was kept, and another store at its name is a problem.
+	// a checkpoint that was kept, and another store at its name is a problem.
 	MemoryKept bool
 }
 
@@ -128,7 +128,7 @@ func Open(ctx context.Context, log Log, o Options) (*Session, error) {
 			}
 		}
 	}
-	// Roots that are needed of the log as it was: at the kept head, at the signed one.
+	// Roots that are needed of the log as it was: at the kept checkpoint, at the signed one.
 	want := map[int64]tlog.Hash{}
 	if o.Kept != nil {
 		want[o.Kept.Count] = tlog.Hash{}
@@ -139,7 +139,7 @@ func Open(ctx context.Context, log Log, o Options) (*Session, error) {
 			h, key, err := receipts.ParseHead(n, o.Keys)
 			switch {
 			case err != nil:
-				s.problem(-1, receipts.Hash{}, "the signed head cannot be trusted: %v", err)
+				s.problem(-1, receipts.Hash{}, "the signed checkpoint cannot be trusted: %v", err)
 			case key != "":
 				signed, s.signed = append(signed, h), max(s.signed, h.Count)
 				want[h.Count] = tlog.Hash{}
@@ -351,15 +351,15 @@ func eachOf(n int, f func(i int)) {
 	wait.Wait()
 }
 
-// beginsWith checks that the log begins with the records of an older head.
+// beginsWith checks that the log begins with the records of an older checkpoint.
 func (s *Session) beginsWith(h receipts.Head, what string, want map[int64]tlog.Hash) {
 	none := receipts.Hash{}
 	switch {
 	case h.Origin != s.head.Origin:
-		s.problem(-1, none, "the %s head is of the store %s, and this one is %s: the store was replaced", what, h.Origin, s.head.Origin)
+		s.problem(-1, none, "the %s checkpoint is of the store %s, and this one is %s: the store was replaced", what, h.Origin, s.head.Origin)
 		return
 	case h.Count > s.head.Count:
-		s.problem(s.head.Count, none, "records %d to %d are missing: the %s head counts %d, and the log has %d; it was cut or rolled back", s.head.Count, h.Count-1, what, h.Count, s.head.Count)
+		s.problem(s.head.Count, none, "records %d to %d are missing: the %s checkpoint counts %d, and the log has %d; it was cut or rolled back", s.head.Count, h.Count-1, what, h.Count, s.head.Count)
 		return
 	case h == s.head, h.Count == 0:
 		return
@@ -374,7 +374,7 @@ func (s *Session) beginsWith(h receipts.Head, what string, want map[int64]tlog.H
 			return
 		}
 	}
-	s.problem(-1, none, "the first %d records are not those of the %s head: the log was rewritten", h.Count, what)
+	s.problem(-1, none, "the first %d records are not those of the %s checkpoint: the log was rewritten", h.Count, what)
 }
 
 type hashReader struct{ s *Session }
@@ -383,15 +383,15 @@ func (r hashReader) ReadHashes(indexes []int64) ([]tlog.Hash, error) {
 	return r.s.log.Hashes(r.s.ctx, indexes)
 }
 
-// uncovered reports a record that one of the keys signed and no signed head covers: records
+// uncovered reports a record that one of the keys signed and no signed checkpoint covers: records
 // before it could have been cut out, and the log made again. It is asked of each record
 // as it is read, and of each that is given the level of a key: no hash covers a signature,
 // so the one that gives the level need not be the one that was read before.
 func (s *Session) uncovered(seq int64, sha receipts.Hash) {
 	if s.signed < 0 {
-		s.problem(seq, sha, "record %d is signed, and no signed head covers it: records may have been cut out before it", seq)
+		s.problem(seq, sha, "record %d is signed, and no signed checkpoint covers it: records may have been cut out before it", seq)
 	} else {
-		s.problem(seq, sha, "record %d is signed, and the signed head covers %d records alone: records may have been cut out before it", seq, s.signed)
+		s.problem(seq, sha, "record %d is signed, and the signed checkpoint covers %d records alone: records may have been cut out before it", seq, s.signed)
 	}
 }
 

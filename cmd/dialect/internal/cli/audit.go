@@ -29,7 +29,7 @@ func (f *keyFlags) addKey(cmd *cobra.Command) {
 
 func (f *keyFlags) add(cmd *cobra.Command) {
 	f.addKey(cmd)
-	cmd.Flags().StringVar(&f.since, "since", "", "compare the log with the head that was kept in `FILE` (see receipts checkpoint)")
+	cmd.Flags().StringVar(&f.since, "since", "", "compare the log with the checkpoint that was kept in `FILE` (see receipts checkpoint)")
 }
 
 // verifiers parses the keys; nil if there are none.
@@ -79,7 +79,7 @@ func (f *keyFlags) kept(keys note.Verifiers) (*receipts.Head, error) {
 	return &h, nil
 }
 
-// anchors are what whoever verifies trusts: keys, and a head that was kept. Either may
+// anchors are what whoever verifies trusts: keys, and a checkpoint that was kept. Either may
 // be nil.
 func (f *keyFlags) anchors() (note.Verifiers, *receipts.Head, error) {
 	keys, err := f.verifiers()
@@ -93,7 +93,7 @@ func (f *keyFlags) anchors() (note.Verifiers, *receipts.Head, error) {
 const auditLong = `Hold the whole store together: every record against its hash, the log
 against the records, the projection against the log. Each finding names the record.
 
-With --since the log must begin with what a kept head covers: that finds records
+With --since the log must begin with what a kept checkpoint covers: that finds records
 that were cut off, a store that was rolled back, rewritten or replaced. With --key
 records that none of the keys signed are named, as far as a head that they signed
 goes; --all-signed also fails for them. Without --since nobody can tell whether the last records are missing.`
@@ -110,8 +110,8 @@ func newReceiptsAudit(u *ui) *cobra.Command {
 		Short: "hold the whole store against its log, and name what was changed",
 		Long:  auditLong,
 		Example: `  dialect receipts audit
-  dialect receipts checkpoint >head.txt     # keep it elsewhere
-  dialect receipts audit --since head.txt --key boss.pub`,
+  dialect receipts checkpoint >checkpoint.txt     # keep it elsewhere
+  dialect receipts audit --since checkpoint.txt --key boss.pub`,
 		Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			keys, kept, err := f.anchors()
@@ -132,7 +132,7 @@ func newReceiptsAudit(u *ui) *cobra.Command {
 	}
 	f.keyFlags.add(cmd)
 	cmd.Flags().StringVar(&f.bundle, "bundle", "", "audit the bundle in `FILE` (- for standard input) instead of a store")
-	cmd.Flags().BoolVar(&f.unsigned, "all-signed", false, "also fail for records that no --key signed and a signed head covers")
+	cmd.Flags().BoolVar(&f.unsigned, "all-signed", false, "also fail for records that no --key signed and a signed checkpoint covers")
 	cmd.Flags().BoolVar(&f.json, "json", false, "print one JSON document on standard output")
 	addStoreFlag(cmd, &f.store)
 	return cmd
@@ -140,9 +140,9 @@ func newReceiptsAudit(u *ui) *cobra.Command {
 
 // tellAudit prints what an audit found.
 func tellAudit(u *ui, a *sqlite.Audit, keyed, allSigned, asJSON bool) error {
-	truncation := "truncation not checked (no kept head)"
+	truncation := "truncation not checked (no kept checkpoint)"
 	if a.Since >= 0 {
-		truncation = fmt.Sprintf("complete up to the kept head of %d", a.Since)
+		truncation = fmt.Sprintf("complete up to the kept checkpoint of %d", a.Since)
 	}
 	signatures := ""
 	if keyed {
@@ -213,12 +213,12 @@ func newReceiptsCheckpoint(u *ui) *cobra.Command {
 	var store string
 	cmd := &cobra.Command{
 		Use:   "checkpoint",
-		Short: "print the head of the log, to be kept elsewhere",
-		Long: `Print the head of the log: the store's origin, the number of records and the root
+		Short: "print the checkpoint of the log, to be kept elsewhere",
+		Long: `Print the checkpoint of the log: the store's origin, the number of records and the root
 over them, signed if the last writer had a key. Kept in any place that the store's
 owner cannot change, it finds later what was cut off, rolled back or rewritten:
 dialect receipts audit --since FILE.`,
-		Example: "  dialect receipts checkpoint >head.txt",
+		Example: "  dialect receipts checkpoint >checkpoint.txt",
 		Args:    cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			return withStore(store, true, func(ctx context.Context, s *sqlite.Store) error {

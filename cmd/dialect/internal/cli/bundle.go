@@ -100,8 +100,8 @@ func auditBundle(u *ui, file string, keys note.Verifiers, head *receipts.Head, a
 			Origin     string `json:"origin,omitempty"`
 			Records    int    `json:"records"`
 			Unsigned   int    `json:"unsigned"`
-			HeadKey    string `json:"head_signed_by,omitempty"`
-			HeadCount  int64  `json:"head_records,omitempty"`
+			HeadKey    string `json:"checkpoint_signed_by,omitempty"`
+			HeadCount  int64  `json:"checkpoint_records,omitempty"`
 			Truncation string `json:"truncation"`
 		}{Schema: "dialect.bundle-audit/1", Consistent: refused == nil, Truncation: "not checked"}
 		if refused != nil {
@@ -117,13 +117,13 @@ func auditBundle(u *ui, file string, keys note.Verifiers, head *receipts.Head, a
 			return err
 		}
 	} else if refused == nil {
-		signed := "the head is not signed by a key that was given"
+		signed := "the checkpoint is not signed by a key that was given"
 		if key := book.HeadKey(); key != "" {
-			signed = "the head is signed by " + key
+			signed = "the checkpoint is signed by " + key
 		}
 		since := ""
 		if head != nil {
-			since = fmt.Sprintf("; the log begins with the kept head of %d", head.Count)
+			since = fmt.Sprintf("; the log begins with the kept checkpoint of %d", head.Count)
 		}
 		fmt.Fprintf(u.out, "consistent: %s of a log of %d, %d unsigned; %s%s\n", diag.Number(len(entries), "record"), book.Head().Count, unsigned, signed, since)
 		for _, e := range entries {

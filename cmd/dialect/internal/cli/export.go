@@ -25,7 +25,7 @@ that without dialect.
 gate, a line each; without IDs, of all. With --key-fd each is signed, in a DSSE envelope.
 
 --bundle ID... is one JSON document with the named gates or receipts, all that they
-cover, a proof of the place of each in the log, and the head: "verify --bundle" reads it
+cover, a proof of the place of each in the log, and the checkpoint: "verify --bundle" reads it
 where no store is.`
 
 func newReceiptsExport(u *ui) *cobra.Command {
@@ -67,7 +67,7 @@ func newReceiptsExport(u *ui) *cobra.Command {
 	fl.StringVar(&f.format, "format", "jsonl", "print as `FORMAT`: jsonl or intoto")
 	fl.StringVar(&f.keyFD, "key-fd", "", "with intoto: sign with the key that the file descriptor `N` holds")
 	fl.BoolVar(&f.bundle, "bundle", false, "print a bundle of the named records")
-	fl.StringVar(&f.since, "since", "", "show in the bundle that the log begins with the head that was kept in `FILE`")
+	fl.StringVar(&f.since, "since", "", "show in the bundle that the log begins with the checkpoint that was kept in `FILE`")
 	addStoreFlag(cmd, &f.store)
 	_ = cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions([]string{"jsonl", "intoto"}, cobra.ShellCompDirectiveNoFileComp))
 	return cmd

@@ -126,7 +126,7 @@ func (f *inquiryFlags) inquest(ctx context.Context, rev string) (*inquest, error
 		}
 	case "L0", "self":
 	case "L3":
-		return nil, exit.Usagef("--level L3: that is --level key with a head that you kept: --since FILE")
+		return nil, exit.Usagef("--level L3: that is --level key with a checkpoint that you kept: --since FILE")
 	case "L1", "key":
 		if q.Level = receipts.LevelKey; len(f.keys) == 0 {
 			return nil, exit.Usagef("--level %s needs a --key: without one no signature is known", f.level)

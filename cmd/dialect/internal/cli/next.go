@@ -240,7 +240,7 @@ func (q *inquest) nextOfPolicy(whole string) []string {
 func (q *inquest) nextOfTampered() []string {
 	list := []string{q.audit(), advice("it names what was changed; evidence that was changed cannot be mended: keep a copy of the store, move it away, and run again")}
 	if q.flags.since != "" {
-		list = append(list, advice("a new store has a new head to keep: dialect receipts checkpoint"))
+		list = append(list, advice("a new store has a new checkpoint to keep: dialect receipts checkpoint"))
 	}
 	if q.stateDir != "" {
 		list = append(list, advice("if it was you who replaced the store, forget the old one; each store needs a folder for --state of its own:"),

@@ -66,7 +66,7 @@ func newVerify(u *ui) *cobra.Command {
 		Short: "say whether the present files were tested",
 		Long:  verifyLong,
 		Example: `  dialect verify --require quality
-  dialect verify --tree HEAD --base origin/main --key boss.pub --since head.txt
+  dialect verify --tree HEAD --base origin/main --key boss.pub --since checkpoint.txt
   dialect verify g-8fc71b27dd92`,
 		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: completeIDs,
@@ -150,7 +150,7 @@ func (q *inquest) answer(ctx context.Context, id string) (*verify.Result, error)
 	case errors.Is(err, sqlite.ErrNoStore) && q.kept == nil:
 		return broken(verify.Missing, receipts.Missing, q.noStore()), nil
 	case errors.Is(err, sqlite.ErrNoStore):
-		return broken(verify.Tampered, receipts.Missing, "a head was kept of the store "+place.Short(q.path)+", and the store is gone"), nil
+		return broken(verify.Tampered, receipts.Missing, "a checkpoint was kept of the store "+place.Short(q.path)+", and the store is gone"), nil
 	case errors.As(err, &unusable):
 		return broken(verify.Degraded, receipts.Degraded, err.Error()), nil
 	case err != nil:
@@ -442,7 +442,7 @@ type VerdictDocument struct {
 
 	Level      string `json:"level"`                 // "L0": recorded by itself; "L1": under a key
 	RecordedBy string `json:"recorded_by,omitempty"` // the name of the key
-	LogKept    bool   `json:"log_kept"`              // a head that the verifier kept covers the gate
+	LogKept    bool   `json:"log_kept"`              // a checkpoint that the verifier kept covers the gate
 
 	Rules       string `json:"rules"`                  // "pinned", "unpinned", "new" or "changed"
 	RulesOf     string `json:"rules_of,omitempty"`     // what the matrix was compared with
