@@ -234,7 +234,7 @@ func execRoot(dir string) string {
 func execStatus(u *ui, o *runner.Outcome, file *outfile.File, quiet, judged bool) error {
 	r := o.Results[0]
 	if o.Degraded != "" {
-		u.notef("DEGRADED: %s", report.Degraded(o))
+		u.warnf("DEGRADED: %s", report.Degraded(o))
 	}
 	if !r.Receipt.IsZero() && !r.Degraded {
 		if !quiet {
@@ -247,7 +247,7 @@ func execStatus(u *ui, o *runner.Outcome, file *outfile.File, quiet, judged bool
 		}
 	}
 	if o.NoTree != "" {
-		u.notef("the receipt does not say what files it is about: %s", o.NoTree)
+		u.warnf("the receipt does not say what files it is about: %s", o.NoTree)
 	}
 	if r.Verdict == runner.Fault && r.Reason != runner.Killed || judged && r.Verdict == runner.Failed {
 		u.errorf("%s: %s", r.Reason, r.Detail)

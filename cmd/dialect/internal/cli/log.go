@@ -95,7 +95,7 @@ func printLog(u *ui, logs archive.Archive, what string, s receipts.Stream, tail 
 	want := s.SHA256
 	if !s.Log.IsZero() {
 		want = s.Log
-		u.notef("%s is kept without its secrets, or cut: all of it was %d bytes, sha256 %s", what, s.Bytes, s.SHA256)
+		u.warnf("%s is kept without its secrets, or cut: all of it was %d bytes, sha256 %s", what, s.Bytes, s.SHA256)
 	}
 	path := blob.Path(string(logs), want)
 	f, _, err := blob.Open(string(logs), want)

@@ -379,7 +379,7 @@ func (f *runFlags) files(u *ui, doc *report.Document, p *project.Program, rec *r
 			err = summary.Append(public(func(w io.Writer) error { return report.Markdown(w, doc) }))
 		}
 		if err != nil {
-			u.notef("the step summary was not written: %v", err)
+			u.warnf("the step summary was not written: %v", err)
 		}
 	}
 	return nil
@@ -404,7 +404,7 @@ func policyOf(ctx context.Context, m plan.Matrix) func() string {
 // warn says what the user should know of the key.
 func (r *record) warn(u *ui) {
 	if r.key != nil && r.key.Weakness != "" {
-		u.notef("signed, and still trust level L0: %s", r.key.Weakness)
+		u.warnf("signed, and still trust level L0: %s", r.key.Weakness)
 	}
 }
 

@@ -150,7 +150,7 @@ func logTrust(ctx context.Context, u *ui, store string, pin *policy.Pin) error {
 		err = errors.Join(s.Append(ctx, rec), s.Close())
 	}
 	if err != nil {
-		u.notef("the pin holds, and was not recorded in the store: %v", err)
+		u.warnf("the pin holds, and was not recorded in the store: %v", err)
 	}
 	return nil
 }

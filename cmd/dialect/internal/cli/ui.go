@@ -46,7 +46,10 @@ func color(tty bool) bool {
 	}
 }
 
-func (u *ui) errorf(format string, args ...any) { u.say("dialect: ", format, args...) }
+// What is said has a label: an error is why the command did not do what was asked, a warning is
+// what makes its result worth less, and a hint what to do. What it tells beside that has none.
+func (u *ui) errorf(format string, args ...any) { u.say("dialect: error: ", format, args...) }
+func (u *ui) warnf(format string, args ...any)  { u.say("dialect: warning: ", format, args...) }
 func (u *ui) hintf(format string, args ...any)  { u.say("  hint: ", format, args...) }
 func (u *ui) notef(format string, args ...any)  { u.say("dialect: ", format, args...) }
 
