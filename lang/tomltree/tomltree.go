@@ -94,25 +94,39 @@ func (v *Value) child(key string, start, end int) *Value {
 	return e.Value
 }
 
+// maxSteps bounds the work of the decoder for one file. The decoder looks for each name that it meets among
+// all names after the parent's, one by one, so that n tables or n keys of one table take about n²/2 steps, at
+// some 3 ns each. 5000 tables of 15 keys each, far more than a matrix has, take 200 million; so do 20,000 keys
+// of one table.
+const maxSteps = 250_000_000
+
 // Parse reads src into a tree. The decoder of go-toml is the judge of what
 // is TOML; the tree is built from the parser's own expressions, which carry
 // positions, and goes as far as they do. The tree is never nil. What is embedded in the program
 // needs no judge: a test has been one.
+//
+// The tree is built first, in time linear in the size of the file. It counts what the decoder
+// would do, and where that is more than maxSteps the decoder never sees the file: the tree ends there.
 func Parse(src *diag.Source, embedded bool) (*Value, diag.List) {
-	var list diag.List
-	var discard map[string]any
-	if !embedded {
-		if err := toml.Unmarshal(src.Text, &discard); err != nil {
-			list = append(list, syntaxError(src, err))
-		}
-	}
 	root := newTable(0, 0)
 	b := treeBuilder{root: root, table: root}
 	b.parser.Reset(src.Text)
 	for b.parser.NextExpression() {
 		b.expression(b.parser.Expression())
+		if b.steps > maxSteps && !embedded {
+			return root, diag.List{diag.Errorf(diag.MatrixSyntax, src.Name, src.Span(b.start, b.end),
+				"too many tables and keys in one file: %d up to here", b.names).
+				WithHint("divide it into files, and name them in `extends`")}
+		}
 	}
-	return root, list
+	if embedded {
+		return root, nil
+	}
+	var discard map[string]any
+	if err := toml.Unmarshal(src.Text, &discard); err != nil {
+		return root, diag.List{syntaxError(src, err)}
+	}
+	return root, nil
 }
 
 func syntaxError(src *diag.Source, err error) diag.Diagnostic {
@@ -136,18 +150,33 @@ type treeBuilder struct {
 	parser unstable.Parser
 	root   *Value
 	table  *Value // the one that the last header opened
+
+	start, end int // offsets of the name that was read last
+	names      int // so far; an array or inline table in an array counts as one
+	since      int // names when table was made; 0 if it was opened again
+	steps      int // no fewer than the decoder needs so far
 }
+
+// look counts the search for a name below a table that was made when there were since names.
+// The names of a dotted key count once together: those of a child are after their parent, so
+// that each search begins where the one before it ended.
+func (b *treeBuilder) look(since int) { b.steps += b.names - since }
 
 func (b *treeBuilder) expression(n *unstable.Node) {
 	switch n.Kind {
 	case unstable.Table:
+		b.look(0)
 		b.table = b.root
 		for it := n.Key(); it.Next(); {
 			key, start, end := b.key(it.Node())
+			if b.since = 0; b.table.index[key] == nil {
+				b.since = b.names
+			}
 			b.table = b.table.child(key, start, end)
 		}
 	case unstable.ArrayTable:
-		b.table = b.root
+		b.look(0)
+		b.table, b.since = b.root, 0
 		for it := n.Key(); it.Next(); {
 			key, start, end := b.key(it.Node())
 			if !it.IsLast() {
@@ -161,15 +190,19 @@ func (b *treeBuilder) expression(n *unstable.Node) {
 			}
 		}
 	case unstable.KeyValue:
-		b.keyValue(b.table, n)
+		b.keyValue(b.table, b.since, n)
 	}
 }
 
 func (b *treeBuilder) key(n *unstable.Node) (key string, start, end int) {
-	return string(n.Data), int(n.Raw.Offset), int(n.Raw.Offset + n.Raw.Length)
+	b.start, b.end = int(n.Raw.Offset), int(n.Raw.Offset+n.Raw.Length)
+	b.names++
+	return string(n.Data), b.start, b.end
 }
 
-func (b *treeBuilder) keyValue(t *Value, n *unstable.Node) {
+// keyValue adds a key and its value to t, which was made when there were since names.
+func (b *treeBuilder) keyValue(t *Value, since int, n *unstable.Node) {
+	b.look(since)
 	for it := n.Key(); it.Next(); {
 		key, start, end := b.key(it.Node())
 		if !it.IsLast() {
@@ -208,15 +241,18 @@ func (b *treeBuilder) value(n *unstable.Node) *Value {
 	case unstable.Array:
 		v.Kind, v.Start, v.End = Array, 0, 0
 		for it := n.Children(); it.Next(); {
+			if k := it.Node().Kind; k == unstable.Array || k == unstable.InlineTable {
+				b.names++
+			}
 			v.Items = append(v.Items, b.value(it.Node()))
 		}
 		if len(v.Items) > 0 {
 			v.Start = v.Items[0].Start
 		}
 	case unstable.InlineTable:
-		t := newTable(v.Start, 0)
+		t, since := newTable(v.Start, 0), b.names
 		for it := n.Children(); it.Next(); {
-			b.keyValue(t, it.Node())
+			b.keyValue(t, since, it.Node())
 		}
 		return t
 	}
