@@ -3,6 +3,7 @@
 package sqlite
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -14,16 +15,37 @@ import (
 // openRegular opens a file for reading and writing, and makes it where there is none:
 // regular files only, never through a link, without waiting.
 func openRegular(path string) (*os.File, error) {
-	fd, err := unix.Open(path, unix.O_RDWR|unix.O_CREAT|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_CLOEXEC, 0o600)
+	f, err := openOwn(path, os.O_RDWR|os.O_CREATE)
 	if err != nil {
+		return nil, err
+	}
+	info, err := f.Stat()
+	if err == nil {
+		if st, ok := info.Sys().(*syscall.Stat_t); ok && (st.Nlink != 1 || int(st.Uid) != os.Geteuid()) {
+			err = fmt.Errorf("%s is not this user's own", path)
+		}
+	}
+	if err != nil {
+		f.Close()
+		return nil, err
+	}
+	return f, nil
+}
+
+// openOwn opens a regular file as flag says, never through a link, without waiting. The error
+// is errLink where a link stands at path.
+func openOwn(path string, flag int) (*os.File, error) {
+	fd, err := unix.Open(path, flag|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_CLOEXEC, 0o600)
+	switch {
+	case errors.Is(err, unix.ELOOP):
+		return nil, errLink
+	case err != nil:
 		return nil, &fs.PathError{Op: "open", Path: path, Err: err}
 	}
 	f := os.NewFile(uintptr(fd), path)
 	info, err := f.Stat()
 	if err == nil && !info.Mode().IsRegular() {
 		err = fmt.Errorf("%s is not a regular file", path)
-	} else if st, ok := info.Sys().(*syscall.Stat_t); err == nil && ok && (st.Nlink != 1 || int(st.Uid) != os.Geteuid()) {
-		err = fmt.Errorf("%s is not this user's own", path)
 	}
 	if err != nil {
 		f.Close()

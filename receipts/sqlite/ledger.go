@@ -5,9 +5,9 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"net/url"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/command-dialect/dialect/receipts"
 )
@@ -40,20 +40,18 @@ func (l *Ledger) open(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if _, err := inspect(abs); err != nil {
-		return err
-	}
-	f, err := os.OpenFile(abs, os.O_RDWR|os.O_CREATE, 0o600)
+	f, _, err := hold(abs, os.O_RDWR|os.O_CREATE)
 	if err != nil {
 		return err
 	}
-	f.Close()
+	defer f.Close() // also below: a second time does nothing
 	// Without a WAL the file alone is the whole ledger: it can be copied and kept.
-	db, err := sql.Open("sqlite", fmt.Sprintf("file:%s?mode=rwc&_pragma=busy_timeout(20000)&_pragma=synchronous(FULL)&_txlock=immediate", (&url.URL{Path: abs}).EscapedPath()))
+	db, conn, err := dial(ctx, abs, f, "mode=rw&_pragma=synchronous(FULL)&_txlock=immediate"+busyTimeout(20*time.Second))
 	if err != nil {
 		return err
 	}
-	db.SetMaxOpenConns(1)
+	conn.Close() // back to db, which has no other
+	f.Close()
 	var app, tables int64
 	err = db.QueryRowContext(ctx, "SELECT a.application_id, (SELECT count(*) FROM sqlite_master) FROM pragma_application_id a").Scan(&app, &tables)
 	if err == nil && app != 0x646c6c67 && tables > 0 {

@@ -33,12 +33,10 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
 	"sync"
-	"syscall"
 	"time"
 
 	"golang.org/x/mod/sumdb/note"
@@ -50,7 +48,7 @@ import (
 	"github.com/command-dialect/dialect/receipts/verify"
 )
 
-// ErrNoStore is wrapped by the error of a read-only Open where there is no file.
+// ErrNoStore is wrapped by the error of an Open that makes no store where there is none.
 var ErrNoStore = errors.New("there is no store")
 
 // ErrBusy is wrapped by the error of a store that another process is writing to, for longer
@@ -73,6 +71,8 @@ func (e *UnusableError) Unwrap() error { return e.Err }
 type Options struct {
 	// ReadOnly opens a store that exists, and changes nothing.
 	ReadOnly bool
+	// Existing opens a store that exists, to add to it.
+	Existing bool
 	// BusyTimeout is how long to wait for another writer; 0 means 20 s.
 	BusyTimeout time.Duration
 	// Signer signs what is appended, and the head; nil signs nothing.
@@ -86,6 +86,9 @@ type Options struct {
 	// Without it that is kept beside the store, and believed only where no keys are given.
 	State string
 }
+
+// makes reports whether a store is made where there is none.
+func (o Options) makes() bool { return !o.ReadOnly && !o.Existing }
 
 // A Store is an open store. It is safe for concurrent use.
 type Store struct {
@@ -133,8 +136,9 @@ CREATE INDEX item_gittree ON item(gittree) WHERE gittree IS NOT NULL;
 CREATE INDEX item_binding ON item(binding) WHERE binding <> '';
 `
 
-// Open opens the store in the file at path, and makes it where there is none; the
-// directory must exist. Any error but that of ctx is an [*UnusableError].
+// Open opens the store in the file at path, and makes it where there is none, unless the
+// options say otherwise; the directory must exist. The file is never a link, nor are those
+// that SQLite keeps beside it. Any error but that of ctx is an [*UnusableError].
 func Open(ctx context.Context, path string, o Options) (*Store, error) {
 	s, err := open(ctx, path, o)
 	if err != nil {
@@ -148,16 +152,6 @@ func open(ctx context.Context, path string, o Options) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	fresh, err := inspect(abs)
-	if o.ReadOnly && errors.Is(err, fs.ErrNotExist) {
-		return nil, ErrNoStore
-	}
-	if err != nil {
-		return nil, err
-	}
-	if fresh && o.ReadOnly {
-		return nil, ErrNoStore
-	}
 	s, err := connect(ctx, abs, o, "")
 	if err != nil && o.ReadOnly && isCode(err, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY) {
 		// In a directory that cannot be written the WAL has no index. Without a
@@ -169,81 +163,41 @@ func open(ctx context.Context, path string, o Options) (*Store, error) {
 	return s, err
 }
 
-// inspect looks at what stands at path before SQLite does, which would take an
-// empty or foreign file for its own. fresh says that there is no store yet.
-func inspect(path string) (fresh bool, err error) {
-	info, err := os.Lstat(path)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		if _, err := os.Stat(filepath.Dir(path)); err != nil {
-			return false, err
-		}
-		return true, nil
-	case err != nil:
-		return false, err
-	case info.Mode()&fs.ModeSymlink != 0:
-		return false, errors.New("it is a symbolic link")
-	case !info.Mode().IsRegular():
-		return false, errors.New("it is not a regular file")
-	}
-	for _, suffix := range []string{"-wal", "-shm", "-journal"} {
-		if info, err := os.Lstat(path + suffix); err == nil && !info.Mode().IsRegular() {
-			return false, fmt.Errorf("%s is not a regular file; remove it", path+suffix)
-		}
-	}
-	if info.Size() == 0 {
-		return true, nil
-	}
-	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
-	if err != nil {
-		return false, err
-	}
-	defer f.Close()
-	const magic = "SQLite format 3\x00"
-	head := make([]byte, len(magic))
-	if _, err := f.ReadAt(head, 0); err != nil || string(head) != magic {
-		return false, errors.New("it is not a SQLite database; it was left as it is")
-	}
-	return false, nil
-}
-
 func connect(ctx context.Context, path string, o Options, extra string) (*Store, error) {
 	if o.BusyTimeout == 0 {
 		o.BusyTimeout = 20 * time.Second
 	}
-	mode := "rwc"
-	if o.ReadOnly {
-		mode = "ro"
-	} else {
-		// SQLite would make the file with the umask's mode.
-		f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
-		if err != nil {
-			return nil, err
-		}
-		f.Close()
+	mode, flag := "rw", os.O_RDWR
+	switch {
+	case o.ReadOnly:
+		mode, flag = "ro", os.O_RDONLY
+	case o.makes():
+		flag |= os.O_CREATE // SQLite would make the file with the umask's mode
 	}
-	dsn := fmt.Sprintf("file:%s?mode=%s&_pragma=busy_timeout(%d)%s",
-		(&url.URL{Path: path}).EscapedPath(), mode, o.BusyTimeout.Milliseconds(), extra)
-	db, err := sql.Open("sqlite", dsn)
+	f, fresh, err := hold(path, flag)
+	if !o.makes() && (fresh || errors.Is(err, fs.ErrNotExist)) {
+		err = ErrNoStore
+	}
+	if f != nil {
+		defer f.Close() // also below: a second time does nothing
+	}
 	if err != nil {
 		return nil, err
 	}
-	db.SetMaxOpenConns(1)
-	conn, err := db.Conn(ctx)
+	info, err := f.Stat()
 	if err != nil {
-		db.Close()
 		return nil, err
 	}
-	s := &Store{path: path, db: db, conn: conn, stmts: make(map[string]*sql.Stmt), signer: o.Signer, keys: o.Keys, kept: o.Kept, state: o.State, mine: make(map[receipts.Hash]bool), fresh: make(map[receipts.Hash]receipts.Record)}
+	db, conn, err := dial(ctx, path, f, "mode="+mode+busyTimeout(o.BusyTimeout)+extra)
+	if err != nil {
+		return nil, err
+	}
+	f.Close()
+	s := &Store{path: path, db: db, conn: conn, info: info, stmts: make(map[string]*sql.Stmt), signer: o.Signer, keys: o.Keys, kept: o.Kept, state: o.State, mine: make(map[receipts.Hash]bool), fresh: make(map[receipts.Hash]receipts.Record)}
 	if s.signer != nil && s.keys == nil {
 		s.keys = s.signer.Keys()
 	}
 	s.queue.init()
-	if s.info, err = os.Lstat(path); err != nil {
-		conn.Close()
-		db.Close()
-		return nil, err
-	}
 	if err := s.prepareFile(ctx, o); err != nil {
 		conn.Close()
 		db.Close()
@@ -260,6 +214,9 @@ func (s *Store) prepareFile(ctx context.Context, o Options) error {
 	}
 	if app == 0 && tables > 0 {
 		return errForeign
+	}
+	if app == 0 && !o.makes() {
+		return ErrNoStore
 	}
 	if !o.ReadOnly {
 		// The mode is kept in the file; asking for it again would cost a lock.

@@ -47,9 +47,10 @@ func withStoreOf(name string, o sqlite.Options, f func(ctx context.Context, s *s
 	if err != nil {
 		return err
 	}
-	// These commands ask a store; a run makes one.
+	// These commands ask a store, or add to it; a run makes one.
+	o.Existing = true
 	if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
-		return exit.Failf(exit.Failed, "there is no store %s", path).Hint("a run makes one: dialect run FILE; --store PATH names another")
+		return noStore(path)
 	}
 	ctx, stop := interrupt.Context()
 	defer stop()
@@ -66,7 +67,7 @@ func withStoreOf(name string, o sqlite.Options, f func(ctx context.Context, s *s
 	var unusable *sqlite.UnusableError
 	switch {
 	case errors.Is(err, sqlite.ErrNoStore):
-		return exit.Failf(exit.Failed, "there is no store %s", path)
+		return noStore(path)
 	case errors.Is(err, sqlite.ErrBusy):
 		return exit.Failf(exit.Refused, "%v", err).Hint("another process is writing to it: try again")
 	case errors.As(err, &unusable):
@@ -91,6 +92,10 @@ func await(ctx context.Context, path string, f func() error) error {
 	case <-time.After(storeGrace):
 		return exit.Failf(exit.Refused, "interrupted while the store %s was busy", path)
 	}
+}
+
+func noStore(path string) error {
+	return exit.Failf(exit.Failed, "there is no store %s", path).Hint("a run makes one: dialect run FILE; --store PATH names another")
 }
 
 // storeGrace is how long a command that was interrupted waits for the store.

@@ -145,7 +145,7 @@ func logTrust(ctx context.Context, u *ui, store string, pin *policy.Pin) error {
 	if err != nil {
 		return nil // no run has left a store yet
 	}
-	s, err := sqlite.Open(ctx, path, sqlite.Options{})
+	s, err := sqlite.Open(ctx, path, sqlite.Options{Existing: true})
 	if err == nil {
 		err = errors.Join(s.Append(ctx, rec), s.Close())
 	}

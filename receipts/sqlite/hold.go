@@ -1,0 +1,110 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+// between is called between the steps of opening a database, with the name of the step that
+// is over. A test exchanges files there.
+var between = func(step string) {}
+
+// errLink says that a link stands in the place of a file.
+var errLink = errors.New("it is a symbolic link")
+
+const magic = "SQLite format 3\x00"
+
+// hold opens the database file at path before SQLite does, which would follow a link, and
+// would take an empty or foreign file for its own. flag is O_RDONLY or O_RDWR, with O_CREATE
+// if the file may be made; the last element of path is never followed. fresh says that the
+// file is empty. What is looked at is the file that is open, whatever stands at the path later;
+// [dial] says whether SQLite has opened the same. The caller closes f before SQLite takes locks,
+// which in POSIX end with any descriptor of the file.
+func hold(path string, flag int) (f *os.File, fresh bool, err error) {
+	// These are for the words: opening refuses the same.
+	if info, err := os.Lstat(path); err == nil && info.Mode()&fs.ModeSymlink != 0 {
+		return nil, false, errLink
+	} else if err == nil && !info.Mode().IsRegular() {
+		return nil, false, errors.New("it is not a regular file")
+	}
+	// SQLite opens these without following a link.
+	for _, suffix := range []string{"-wal", "-shm", "-journal"} {
+		if info, err := os.Lstat(path + suffix); err == nil && !info.Mode().IsRegular() {
+			return nil, false, fmt.Errorf("%s is not a regular file; remove it", path+suffix)
+		}
+	}
+	between("looked")
+	if f, err = openOwn(path, flag); err != nil {
+		return nil, false, err
+	}
+	info, err := f.Stat()
+	if err == nil && info.Size() > 0 {
+		head := make([]byte, len(magic))
+		if _, rerr := f.ReadAt(head, 0); rerr != nil || string(head) != magic {
+			err = errors.New("it is not a SQLite database; it was left as it is")
+		}
+	}
+	if err != nil {
+		f.Close()
+		return nil, false, err
+	}
+	between("held")
+	return f, info.Size() == 0, nil
+}
+
+// dial makes a connection of SQLite to the file at path, which is held as f. SQLite never
+// makes the file, and the connection is refused if it is to another one: SQLite resolves the
+// links of a path first, says what came out, and then opens that without following any.
+// Nothing is read, written or locked here.
+func dial(ctx context.Context, path string, f *os.File, query string) (*sql.DB, *sql.Conn, error) {
+	db, err := sql.Open("sqlite", fmt.Sprintf("file:%s?%s", (&url.URL{Path: path}).EscapedPath(), query))
+	if err != nil {
+		return nil, nil, err
+	}
+	db.SetMaxOpenConns(1)
+	conn, err := db.Conn(ctx)
+	if err != nil {
+		db.Close()
+		return nil, nil, err
+	}
+	between("dialled")
+	var seq int
+	var name, opened string
+	if err = conn.QueryRowContext(ctx, "PRAGMA database_list").Scan(&seq, &name, &opened); err == nil {
+		err = sameFile(f, path, opened)
+	}
+	if err != nil {
+		conn.Close()
+		db.Close()
+		return nil, nil, err
+	}
+	return db, conn, nil
+}
+
+// sameFile returns an error unless f stands at path, and at the path that SQLite has opened,
+// which has no links and ends as path does.
+func sameFile(f *os.File, path, opened string) error {
+	held, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	for _, name := range []string{path, opened} {
+		info, err := os.Lstat(name)
+		if err != nil || !os.SameFile(info, held) || filepath.Base(name) != filepath.Base(path) {
+			return fmt.Errorf("%s was replaced while it was opened", path)
+		}
+	}
+	return nil
+}
+
+// busyTimeout is the part of a query that says how long to wait for another writer.
+func busyTimeout(d time.Duration) string {
+	return fmt.Sprintf("&_pragma=busy_timeout(%d)", d.Milliseconds())
+}
