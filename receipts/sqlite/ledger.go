@@ -3,8 +3,10 @@ package sqlite
 import (
 	"context"
 	"database/sql"
+	"encoding/binary"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"time"
@@ -16,56 +18,111 @@ import (
 // cannot prove that something did not happen, so single use is as strong as the
 // place that keeps what was used: copies of a store share no memory, but they share
 // the ledger of whoever asks.
+//
+// A ledger is made by the first [Ledger.Spend]: what asks whether something may be consumed,
+// and is refused before, leaves none. It appears whole, with its table.
 type Ledger struct {
 	path string
-	db   *sql.DB
+	db   *sql.DB // nil until something is spent
 }
 
+const ledgerID = 0x646c6c67 // "dllg"
+
 const ledgerSchema = `
-CREATE TABLE IF NOT EXISTS spent(sha BLOB PRIMARY KEY, by TEXT NOT NULL, purpose TEXT NOT NULL, at TEXT NOT NULL) STRICT, WITHOUT ROWID;
+CREATE TABLE spent(sha BLOB PRIMARY KEY, by TEXT NOT NULL, purpose TEXT NOT NULL, at TEXT NOT NULL) STRICT, WITHOUT ROWID;
 PRAGMA application_id=0x646c6c67;
 `
 
-// OpenLedger opens the ledger in the file at path, and makes it where there is none.
-func OpenLedger(ctx context.Context, path string) (*Ledger, error) {
-	l := &Ledger{path: path}
-	if err := l.open(ctx); err != nil {
+// errNoLedger says that something else is at the path of a ledger.
+var errNoLedger = errors.New("it is no ledger; it was left as it is")
+
+// OpenLedger returns the ledger in the file at path, which need not exist; its directory must.
+// What is there and is no ledger is an error, and is not opened for writing.
+func OpenLedger(path string) (*Ledger, error) {
+	abs, err := filepath.Abs(path)
+	if err == nil {
+		err = lookLedger(abs)
+	}
+	if err != nil {
 		return nil, &UnusableError{Path: path, Err: err}
 	}
-	return l, nil
+	return &Ledger{path: path}, nil
+}
+
+// lookLedger returns an error if something is at path that is no ledger, or nothing can be there.
+func lookLedger(path string) error {
+	f, _, err := hold(path, os.O_RDONLY)
+	if errors.Is(err, fs.ErrNotExist) {
+		_, err = os.Stat(filepath.Dir(path))
+		return err
+	}
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	// The header says whose database it is: https://www.sqlite.org/fileformat.html#application_id
+	const at = 68
+	var id [4]byte
+	if _, err := f.ReadAt(id[:], at); err != nil || binary.BigEndian.Uint32(id[:]) != ledgerID {
+		return errNoLedger // an empty file is none either
+	}
+	return nil
+}
+
+// make makes the ledger at path, unless another process has.
+func (l *Ledger) make(ctx context.Context, path string) error {
+	dir, err := os.MkdirTemp(filepath.Dir(path), ".dialect-ledger-*")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	name := filepath.Join(dir, filepath.Base(path))
+	db, err := dialLedger(ctx, name, os.O_RDWR|os.O_CREATE)
+	if err != nil {
+		return err
+	}
+	_, err = db.ExecContext(ctx, "BEGIN IMMEDIATE;"+ledgerSchema+"COMMIT")
+	if cerr := db.Close(); err == nil {
+		err = cerr
+	}
+	if err == nil {
+		// Unlike a new name, a second name replaces nothing. Of two that make it the first wins.
+		if err = os.Link(name, path); errors.Is(err, fs.ErrExist) {
+			err = nil
+		}
+	}
+	return err
+}
+
+func dialLedger(ctx context.Context, path string, flag int) (*sql.DB, error) {
+	f, _, err := hold(path, flag)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close() // no lock is taken before the first transaction
+	// Without a WAL the file alone is the whole ledger: it can be copied and kept.
+	db, conn, err := dial(ctx, path, f, "mode=rw&_pragma=synchronous(FULL)&_txlock=immediate"+busyTimeout(20*time.Second))
+	if err != nil {
+		return nil, err
+	}
+	return db, conn.Close() // back to db, which has no other
 }
 
 func (l *Ledger) open(ctx context.Context) error {
-	abs, err := filepath.Abs(l.path)
-	if err != nil {
+	path, err := filepath.Abs(l.path)
+	if err != nil || l.db != nil {
 		return err
 	}
-	f, _, err := hold(abs, os.O_RDWR|os.O_CREATE)
-	if err != nil {
+	if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
+		if err := l.make(ctx, path); err != nil {
+			return err
+		}
+	}
+	if err := lookLedger(path); err != nil { // it may be another since OpenLedger
 		return err
 	}
-	defer f.Close() // also below: a second time does nothing
-	// Without a WAL the file alone is the whole ledger: it can be copied and kept.
-	db, conn, err := dial(ctx, abs, f, "mode=rw&_pragma=synchronous(FULL)&_txlock=immediate"+busyTimeout(20*time.Second))
-	if err != nil {
-		return err
-	}
-	conn.Close() // back to db, which has no other
-	f.Close()
-	var app, tables int64
-	err = db.QueryRowContext(ctx, "SELECT a.application_id, (SELECT count(*) FROM sqlite_master) FROM pragma_application_id a").Scan(&app, &tables)
-	if err == nil && app != 0x646c6c67 && tables > 0 {
-		err = errors.New("it is a database of something else; it was left as it is")
-	}
-	if err == nil && tables == 0 {
-		_, err = db.ExecContext(ctx, "BEGIN IMMEDIATE;"+ledgerSchema+"COMMIT")
-	}
-	if err != nil {
-		db.Close()
-		return err
-	}
-	l.db = db
-	return nil
+	l.db, err = dialLedger(ctx, path, os.O_RDWR)
+	return err
 }
 
 // Spend enters hashes, all or none: the refusal names one that is there already.
@@ -79,6 +136,9 @@ func (l *Ledger) Spend(ctx context.Context, hashes []receipts.Hash, by, purpose 
 }
 
 func (l *Ledger) spend(ctx context.Context, hashes []receipts.Hash, by, purpose string, at receipts.Time) (*receipts.Refusal, error) {
+	if err := l.open(ctx); err != nil {
+		return nil, err
+	}
 	tx, err := l.db.BeginTx(ctx, nil)
 	if err != nil {
 		return nil, err
@@ -105,4 +165,9 @@ func (l *Ledger) spend(ctx context.Context, hashes []receipts.Hash, by, purpose 
 }
 
 // Close closes the file.
-func (l *Ledger) Close() error { return l.db.Close() }
+func (l *Ledger) Close() error {
+	if l.db == nil {
+		return nil
+	}
+	return l.db.Close()
+}

@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"bytes"
 	"errors"
 	"os"
 	"path/filepath"
@@ -395,7 +396,7 @@ func TestLedger(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "copy.db"), whole, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	ledger, err := OpenLedger(ctx, filepath.Join(dir, "ledger"))
+	ledger, err := OpenLedger(filepath.Join(dir, "ledger"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -421,7 +422,7 @@ func TestLedger(t *testing.T) {
 			t.Error(messages(a))
 		}
 	}
-	if _, err := OpenLedger(ctx, filepath.Join(dir, "s.db")); err == nil {
+	if _, err := OpenLedger(filepath.Join(dir, "s.db")); err == nil {
 		t.Error("a store was taken for a ledger")
 	}
 }
@@ -492,13 +493,76 @@ func TestUnsignedDecisions(t *testing.T) {
 }
 
 // Of those that race for one hash in one ledger, one wins.
+// TestLedgerAppears holds that a ledger is made by what is spent, and that what is no ledger is
+// not touched.
+func TestLedgerAppears(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "ledger")
+	l, err := OpenLedger(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := l.Close(); err != nil {
+		t.Error(err)
+	}
+	if list, _ := os.ReadDir(dir); len(list) > 0 {
+		t.Errorf("nothing is spent, and there is %v", list)
+	}
+	for i, want := range []bool{true, false} {
+		if l, err = OpenLedger(path); err != nil {
+			t.Fatal(err)
+		}
+		refusal, err := l.Spend(ctx, []receipts.Hash{{1}}, "x", "", at(1))
+		if err != nil || (refusal == nil) != want {
+			t.Errorf("%d: %v, %v", i, refusal, err)
+		}
+		l.Close()
+	}
+	if list, _ := os.ReadDir(dir); len(list) != 1 {
+		t.Errorf("beside the ledger: %v", list)
+	}
+	store := filepath.Join(dir, "store.db")
+	s := openAt(t, store) // open, so that it has a WAL
+	fill(t, s, "r-1", 2)
+	empty, link := filepath.Join(dir, "empty"), filepath.Join(dir, "link")
+	if err := errors.Join(os.WriteFile(empty, nil, 0o600), os.Symlink(path, link)); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{store, empty, link, dir, filepath.Join(dir, "no", "ledger")} {
+		before, _ := os.ReadFile(name)
+		wal, _ := os.ReadFile(name + "-wal")
+		var unusable *UnusableError
+		if _, err := OpenLedger(name); !errors.As(err, &unusable) {
+			t.Errorf("%s: %v", name, err)
+		}
+		after, _ := os.ReadFile(name)
+		if now, _ := os.ReadFile(name + "-wal"); !bytes.Equal(before, after) || !bytes.Equal(wal, now) {
+			t.Errorf("%s was changed", name)
+		}
+	}
+	// Something else that comes in between is not taken for one.
+	late := filepath.Join(dir, "late")
+	if l, err = OpenLedger(late); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(late, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := l.Spend(ctx, []receipts.Hash{{1}}, "x", "", at(1)); err == nil {
+		t.Error("spent in an empty file")
+	}
+	if info, err := os.Stat(late); err != nil || info.Size() > 0 {
+		t.Errorf("%v, %v", info, err)
+	}
+}
+
 func TestLedgerRace(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "ledger")
 	const racers = 16
 	won := make(chan bool, racers)
 	for i := range racers {
 		go func() {
-			l, err := OpenLedger(ctx, path)
+			l, err := OpenLedger(path)
 			if err != nil {
 				t.Error(err)
 				won <- false
@@ -521,12 +585,15 @@ func TestLedgerRace(t *testing.T) {
 	if n != 1 {
 		t.Errorf("%d winners", n)
 	}
-	l, err := OpenLedger(ctx, path)
+	l, err := OpenLedger(path)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer l.Close()
 	var spent int
+	if err := l.open(ctx); err != nil {
+		t.Fatal(err)
+	}
 	if err := l.db.QueryRowContext(ctx, "SELECT count(*) FROM spent").Scan(&spent); err != nil || spent != 2 {
 		t.Errorf("%d hashes are spent, %v: the losers left something", spent, err)
 	}

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"time"
@@ -25,7 +26,8 @@ judged in the same way, except that it need not be final or cover a whole script
 
 By default the store remembers what is consumed, and a copy of the store remembers it
 separately. With --ledger FILE the consumer's own file decides: what is spent there, or
-was covered by what is spent there, is refused from any store.
+was covered by what is spent there, is refused from any store. The file is made when the
+first is spent in it; a file that is there and is no ledger is refused.
 
 Exit status: 0 consumed, 3 refused, 64 for a usage error.`
 
@@ -78,9 +80,13 @@ func consume(u *ui, ids []string, f *inquiryFlags, as, purpose, ledger string) e
 	}
 	c := sqlite.ConsumeRequest{IDs: ids, Query: q.Query, By: as, Purpose: purpose, At: receipts.Time{Time: time.Now()}}
 	if ledger != "" {
-		l, err := sqlite.OpenLedger(ctx, ledger)
+		l, err := sqlite.OpenLedger(ledger)
+		var unusable *sqlite.UnusableError
+		if errors.As(err, &unusable) {
+			return exit.Failf(exit.Refused, "the ledger %s cannot be used: %v", ledger, unusable.Err)
+		}
 		if err != nil {
-			return exit.Failf(exit.Refused, "%v", err)
+			return err
 		}
 		defer l.Close()
 		c.Spend = func(all []receipts.Hash) (*receipts.Refusal, error) { return l.Spend(ctx, all, as, purpose, c.At) }
