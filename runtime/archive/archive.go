@@ -127,10 +127,42 @@ func (a Archive) path(names ...string) string {
 	return filepath.Join(append([]string{string(a)}, names...)...)
 }
 
-// Check returns an error if the archive, or a folder in it that is written to, leads
-// elsewhere.
+// folders returns the folders that must not lead elsewhere: the archive itself, and,
+// where that is in one, the project's [Folder]. Folders above that, and above the archive of
+// a store that was named, are the user's.
+func (a Archive) folders() []string {
+	if up := filepath.Dir(string(a)); filepath.Base(up) == Folder {
+		return []string{up, string(a)}
+	}
+	return []string{string(a)}
+}
+
+// own returns an error if the archive, or the [Folder] that it is in, leads elsewhere.
+func (a Archive) own() error {
+	for _, dir := range a.folders() {
+		if err := regular.Folder(dir); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// CheckStore returns an error if the store at a path is in a [Folder] that leads elsewhere: it
+// is another project's. A store with another place is the user's to name.
+func CheckStore(store string) error {
+	if dir := filepath.Dir(store); filepath.Base(dir) == Folder {
+		return regular.Folder(dir)
+	}
+	return nil
+}
+
+// Check returns an error if the archive, the [Folder] that it is in, or a folder in it that
+// is written to leads elsewhere.
 func (a Archive) Check() error {
-	for _, dir := range []string{a.path(), a.path("runs"), a.path("runs", "live"), a.path("sha256")} {
+	if err := a.own(); err != nil {
+		return err
+	}
+	for _, dir := range []string{a.path("runs"), a.path("runs", "live"), a.path("sha256")} {
 		if err := regular.Folder(dir); err != nil {
 			return err
 		}

@@ -122,6 +122,67 @@ func TestLinks(t *testing.T) {
 	}
 }
 
+// TestLinkedFolder takes the archive of a project whose folder is a link to another project's.
+func TestLinkedFolder(t *testing.T) {
+	now := time.Unix(1_800_000_000, 0)
+	base := t.TempDir()
+	own, linked := filepath.Join(base, "own", archive.Folder), filepath.Join(base, "linked", archive.Folder)
+	if err := errors.Join(os.MkdirAll(own, 0o700), os.Mkdir(filepath.Dir(linked), 0o700), os.Symlink(own, linked)); err != nil {
+		t.Fatal(err)
+	}
+	sum := sha256.Sum256([]byte("x"))
+	a := archive.Of(archive.Store(filepath.Dir(own)))
+	a.Keep(sum, func() []byte { return []byte("x") })
+	a.KeepRun("r-1", []byte("{}"))
+	before := tree(t, own)
+	for _, store := range []string{archive.Store(filepath.Dir(linked)), filepath.Join(linked, "other.db")} {
+		through := archive.Of(store)
+		if through.Check() == nil {
+			t.Errorf("%s: its folder may be a link", store)
+		}
+		if archive.CheckStore(store) == nil {
+			t.Errorf("%s: a store may be in it", store)
+		}
+		if c, err := through.Collect(now, archive.Limits{}); err == nil || c.Dropped > 0 {
+			t.Errorf("%s: %+v, %v", store, c, err)
+		}
+		through.Keep(sha256.Sum256(nil), func() []byte { return nil })
+		through.KeepRun("r-2", []byte("{}"))
+		if m := through.Begin("r-3", "a.dlct"); m != nil {
+			m.End()
+			t.Errorf("%s: a run is marked", store)
+		}
+	}
+	if got := tree(t, own); !slices.Equal(got, before) {
+		t.Errorf("%q, and it was %q", got, before)
+	}
+	// A store that was named may be behind links.
+	up := filepath.Join(base, "up")
+	if err := os.Symlink(filepath.Dir(own), up); err != nil {
+		t.Fatal(err)
+	}
+	for _, store := range []string{filepath.Join(up, "x.db"), archive.Store(up)} {
+		if err := errors.Join(archive.CheckStore(store), archive.Of(store).Check()); err != nil {
+			t.Errorf("%s: %v", store, err)
+		}
+	}
+	if c, err := archive.Of(archive.Store(up)).Collect(now, archive.Limits{}); err != nil || c.Dropped != 2 {
+		t.Errorf("through a link above: %+v, %v", c, err)
+	}
+}
+
+// tree returns the paths of all that is below dir.
+func tree(t *testing.T, dir string) (names []string) {
+	t.Helper()
+	if err := filepath.WalkDir(dir, func(name string, _ os.DirEntry, err error) error {
+		names = append(names, name)
+		return err
+	}); err != nil {
+		t.Fatal(err)
+	}
+	return names
+}
+
 func TestRedactKey(t *testing.T) {
 	a := archive.Archive(filepath.Join(t.TempDir(), "log"))
 	keys := make(chan string)

@@ -1,15 +1,16 @@
 package archive
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
-	"github.com/command-dialect/dialect/lang/regular"
 	"github.com/command-dialect/dialect/runtime/blob"
 )
 
@@ -43,26 +44,14 @@ type file struct {
 // temporary files that nobody writes any more.
 func (a Archive) Collect(now time.Time, l Limits) (Collection, error) {
 	c := Collection{Schema: "dialect.gc/1", DryRun: l.DryRun}
-	// A root keeps every path below the folder, whatever links somebody plants; the
-	// folder itself must be no link either, also when it was opened.
-	if err := regular.Folder(string(a)); err != nil {
-		return c, err
-	}
-	root, err := os.OpenRoot(string(a))
-	if os.IsNotExist(err) {
+	root, err := a.open()
+	if errors.Is(err, fs.ErrNotExist) {
 		return c, nil
 	}
 	if err != nil {
 		return c, err
 	}
 	defer root.Close()
-	opened, err := root.Stat(".")
-	if err != nil {
-		return c, err
-	}
-	if named, err := os.Lstat(string(a)); err != nil || !os.SameFile(named, opened) {
-		return c, fmt.Errorf("%s was exchanged", a)
-	}
 	drop := func(f file) {
 		if !l.DryRun && root.Remove(f.path) != nil {
 			return // another collection was faster, or it may not
@@ -103,6 +92,42 @@ func (a Archive) Collect(now time.Time, l Limits) (Collection, error) {
 		c.KeptBytes += f.size
 	}
 	return c, nil
+}
+
+// open opens the archive as a root, which keeps every path below it, whatever links somebody
+// plants. None of its [Archive.folders] is a link, also if they are exchanged meanwhile: what
+// was opened through one is never the same as what stands at the name.
+func (a Archive) open() (*os.Root, error) {
+	if err := a.own(); err != nil {
+		return nil, err
+	}
+	folders := a.folders()
+	root, err := os.OpenRoot(filepath.Dir(folders[0]))
+	if err != nil {
+		return nil, err
+	}
+	for _, path := range folders {
+		name := filepath.Base(path)
+		next, err := root.OpenRoot(name)
+		if err == nil {
+			var opened, named fs.FileInfo
+			if opened, err = next.Stat("."); err == nil {
+				named, err = root.Lstat(name)
+			}
+			if err == nil && !os.SameFile(named, opened) {
+				err = fmt.Errorf("%s was exchanged", path)
+			}
+			if err != nil {
+				next.Close()
+			}
+		}
+		root.Close()
+		if err != nil {
+			return nil, err
+		}
+		root = next
+	}
+	return root, nil
 }
 
 // isDocument reports whether a path, with slashes, is of the document of a run.

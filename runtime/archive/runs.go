@@ -22,7 +22,11 @@ func (a Archive) RunsPath() string { return a.path("runs") }
 func (a Archive) RunPath(run string) string { return a.path("runs", run+".json") }
 
 // KeepRun keeps the document of a run. Without it no more than that is lost.
-func (a Archive) KeepRun(run string, text []byte) { _ = blob.Write(a.RunPath(run), text) }
+func (a Archive) KeepRun(run string, text []byte) {
+	if a.Check() == nil {
+		_ = blob.Write(a.RunPath(run), text)
+	}
+}
 
 // maxDocument bounds what is read of a document, in bytes.
 const maxDocument = 256 << 20
@@ -74,6 +78,9 @@ func (a Archive) live() string { return a.path("runs", "live") }
 // Begin marks a run as lasting. It returns nil where that cannot be done: no more is lost
 // than a word to the next run.
 func (a Archive) Begin(run, script string) *Mark {
+	if a.Check() != nil {
+		return nil
+	}
 	m := &Mark{Run: run, Script: script, Started: time.Now().UTC(), PID: os.Getpid(), path: filepath.Join(a.live(), run)}
 	text, err := json.Marshal(m)
 	if err != nil {
@@ -107,6 +114,9 @@ func (m *Mark) End() {
 
 // Killed returns the marks of the runs that were killed since this was last asked.
 func (a Archive) Killed() (list []Mark) {
+	if a.Check() != nil {
+		return nil
+	}
 	names, _ := filepath.Glob(filepath.Join(a.live(), "r-*"))
 	for _, name := range names {
 		if info, err := os.Lstat(name); err != nil || !info.Mode().IsRegular() {

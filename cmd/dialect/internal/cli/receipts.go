@@ -15,6 +15,7 @@ import (
 	"github.com/command-dialect/dialect/receipts"
 	"github.com/command-dialect/dialect/receipts/sqlite"
 	"github.com/command-dialect/dialect/receipts/verify"
+	"github.com/command-dialect/dialect/runtime/archive"
 	"github.com/command-dialect/dialect/runtime/records"
 	"github.com/command-dialect/dialect/runtime/workspace"
 )
@@ -51,6 +52,9 @@ func withStoreOf(name string, o sqlite.Options, f func(ctx context.Context, s *s
 	o.Existing = true
 	if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
 		return noStore(path)
+	}
+	if err := archive.CheckStore(path); err != nil && !o.ReadOnly {
+		return exit.Failf(exit.Refused, "%v", err)
 	}
 	ctx, stop := interrupt.Context()
 	defer stop()

@@ -17,6 +17,7 @@ import (
 	"github.com/command-dialect/dialect/lang/resolve"
 	"github.com/command-dialect/dialect/receipts"
 	"github.com/command-dialect/dialect/receipts/sqlite"
+	"github.com/command-dialect/dialect/runtime/archive"
 	"github.com/command-dialect/dialect/runtime/place"
 	"github.com/command-dialect/dialect/runtime/policy"
 	"github.com/command-dialect/dialect/runtime/project"
@@ -145,9 +146,11 @@ func logTrust(ctx context.Context, u *ui, store string, pin *policy.Pin) error {
 	if err != nil {
 		return nil // no run has left a store yet
 	}
-	s, err := sqlite.Open(ctx, path, sqlite.Options{Existing: true})
-	if err == nil {
-		err = errors.Join(s.Append(ctx, rec), s.Close())
+	if err = archive.CheckStore(path); err == nil {
+		var s *sqlite.Store
+		if s, err = sqlite.Open(ctx, path, sqlite.Options{Existing: true}); err == nil {
+			err = errors.Join(s.Append(ctx, rec), s.Close())
+		}
 	}
 	if err != nil {
 		u.warnf("the pin holds, and was not recorded in the store: %v", err)
