@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
@@ -17,22 +18,21 @@ import (
 // ResultVariable names the variable with the path of a file in which a command may
 // say, as JSON, what it did: its result, its effects, the handle of what it made. It is
 // recorded as the command's own claim.
+//
+// Each attempt has a folder of its own for the file. It is made, empty, when the attempt
+// starts, under a name that nobody can guess, and taken away once the claim was read: no
+// earlier line, and no earlier attempt, can leave a claim for a later one. What runs at the
+// same time as the same user can: a process that an earlier line left running, or a line in
+// parallel, may find the folder, as it may read and write whatever else is the command's. A
+// claim is the command's word, and as good as the user that it runs as.
 const ResultVariable = "DIALECT_RESULT"
 
-// claims hands out the paths for results: names in a directory that is made when the
-// first is asked for, and removed with the run.
+// claims hands out the places for results: folders in a directory that is made with the run,
+// and removed with it.
 type claims struct {
 	dir    string
 	remove func()
 	err    error
-}
-
-// path returns the path for the result of a step; empty if there can be none.
-func (c *claims) path(step string, attempt int) string {
-	if c.dir == "" || c.err != nil {
-		return ""
-	}
-	return filepath.Join(c.dir, fmt.Sprintf("%s-%d.json", step, attempt))
 }
 
 func (c *claims) open() { c.dir, c.remove, c.err = tempdir.New(tempdir.Result) }
@@ -41,6 +41,19 @@ func (c *claims) close() {
 	if c.remove != nil {
 		c.remove()
 	}
+}
+
+// begin returns the path for the result of an attempt that starts, where nothing is yet, and
+// what takes it away; the path is empty if there can be none.
+func (c *claims) begin() (path string, end func()) {
+	if c.dir == "" || c.err != nil {
+		return "", func() {}
+	}
+	dir := filepath.Join(c.dir, rand.Text()) // 130 bits
+	if os.Mkdir(dir, 0o700) != nil {         // an error, too, if something is there
+		return "", func() {}
+	}
+	return filepath.Join(dir, "result.json"), func() { _ = os.RemoveAll(dir) } // it is temporary
 }
 
 // readClaim reads what a command wrote about itself; nil if it wrote nothing.

@@ -116,9 +116,11 @@ func (x *executor) process(ctx context.Context, res *Result) {
 		}
 	}
 	x.attempts(ctx, res, func(attempt int) func() *receipts.Receipt {
-		claim := x.claims.path(s.ID, attempt)
+		claim, end := x.claims.begin()
+		defer end()
+		env := env
 		if claim != "" {
-			env = setenv(env, ResultVariable, claim)
+			env = setenv(slices.Clone(env), ResultVariable, claim)
 		}
 		seen := observe(s)
 		c := &process.Command{

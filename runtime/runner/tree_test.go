@@ -268,6 +268,37 @@ func TestClaims(t *testing.T) {
 	}
 }
 
+// A claim that an earlier line, or an earlier attempt, has left for a later one does not count.
+func TestClaimPlanted(t *testing.T) {
+	const claim = `'{"route":"tracker","status":"success","external_id":"ISSUE-7"}'`
+	const plant = `d=$(dirname "$DIALECT_RESULT")
+		for f in $d/2-1.json $d/2-2.json $d/2-1/result.json $d/1-2.json $d/../2-1.json $d/../2/result.json $d/result.json; do
+			mkdir -p $(dirname $f); echo ` + claim + ` >$f; done
+		for e in $d/../*/; do echo ` + claim + ` >$e/result.json; done
+		echo "$DIALECT_RESULT" >>"$OLDPATHS"; `
+	for name, tt := range map[string]struct {
+		first, second string // the second is expected to claim
+		retries       int
+		want          string
+	}{
+		"by the line before":    {plant, "true", 0, "passed failed"},
+		"by the attempt before": {"true", `if ! test -s "$OLDPATHS"; then ` + plant + `exit 1; fi`, 1, "passed failed"},
+		"and the claim is its own": {plant, `for p in $(cat "$OLDPATHS"); do test ! -e $p && test ! -e $(dirname $p) || exit 1; done
+			echo ` + claim + ` >"$DIALECT_RESULT"`, 0, "passed passed"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Setenv("OLDPATHS", filepath.Join(t.TempDir(), "paths"))
+			b, store := newBuilder(t), open(t, t.TempDir())
+			first, second := b.sh("a", tt.first), b.sh("b", tt.second)
+			second.Expect.Fields, second.Budget.Retries = []string{"external_id"}, tt.retries
+			o := run(t, b.plan(first, second), runner.Options{Store: store, Environ: os.Environ()})
+			if got := verdicts(o.Results); got != tt.want {
+				t.Errorf("%s: %s", got, o.Results[1].Detail)
+			}
+		})
+	}
+}
+
 // A command knows the step that it is of.
 func TestParent(t *testing.T) {
 	b, store := newBuilder(t), open(t, t.TempDir())
