@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/rogpeppe/go-internal/diff"
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
@@ -127,8 +126,7 @@ func writeDiff(u *ui, s *project.Script, what string, text []byte) error {
 		_, err := fmt.Fprintf(u.out, "%s would change, and is too large to show how\n", s.Name)
 		return err
 	}
-	_, err := u.out.Write(diff.Diff(s.Name, s.Text, s.Name+" ("+what+")", text))
-	return err
+	return u.diff(s.Name, s.Text, s.Name+" ("+what+")", text)
 }
 
 // scripts returns the names of scripts with each directory replaced by the scripts below it,

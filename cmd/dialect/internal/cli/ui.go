@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/rogpeppe/go-internal/diff"
 	"golang.org/x/term"
 
 	"github.com/command-dialect/dialect/lang/diag"
@@ -79,4 +80,27 @@ func (u *ui) diagnostics(w io.Writer, tty bool, l diag.List, sources map[string]
 		Sources: func(name string) *diag.Source { return sources[name] },
 		Max:     maxDiagnostics,
 	})
+}
+
+// diff prints what differs between two texts of others, wherever it goes: a reviewer reads it in
+// a terminal, a pager or the log of a CI. Colours are replaced, too, since they can hide text.
+func (u *ui) diff(oldName string, old []byte, newName string, text []byte) error {
+	_, err := io.WriteString(u.out, printableLines(string(diff.Diff(diag.Printable(oldName), old, diag.Printable(newName), text))))
+	return err
+}
+
+// printableLines is [diag.Printable] for texts of several lines: line ends and tabs stay.
+func printableLines(s string) string {
+	var b strings.Builder
+	for s != "" {
+		i := strings.IndexAny(s, "\n\t")
+		if i < 0 {
+			b.WriteString(diag.Printable(s))
+			break
+		}
+		b.WriteString(diag.Printable(s[:i]))
+		b.WriteByte(s[i])
+		s = s[i+1:]
+	}
+	return b.String()
 }

@@ -11,7 +11,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/rogpeppe/go-internal/diff"
 	"github.com/spf13/cobra"
 
 	"github.com/command-dialect/dialect/cmd/dialect/internal/exit"
@@ -427,7 +426,7 @@ func scriptOfAll(res *verify.Result) string {
 // printDiff shows what changed in a policy.
 func printDiff(u *ui, changes []policy.Change) error {
 	for _, c := range changes {
-		if _, err := u.out.Write(diff.Diff("trusted/"+c.Path, c.Old, "present/"+c.Path, c.New)); err != nil {
+		if err := u.diff("trusted/"+c.Path, c.Old, "present/"+c.Path, c.New); err != nil {
 			return err
 		}
 	}
