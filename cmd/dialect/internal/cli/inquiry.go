@@ -348,6 +348,7 @@ func requirements(m *routing.Matrix, names []string) (list []verify.Requirement,
 			}
 			return nil, nil, f
 		}
+		before := len(list)
 		if lines = append(lines, b.Usage()); strings.ContainsAny(b.Usage(), "{[") {
 			lines[len(lines)-1] = b.Verb + " " + b.Noun
 		}
@@ -361,6 +362,11 @@ func requirements(m *routing.Matrix, names []string) (list []verify.Requirement,
 				Flaky: s.Budget.Retries > 0, Judged: s.Judged(),
 			})
 		})
+		if len(list) == before {
+			// A verdict over it would rest on nothing.
+			return nil, nil, exit.Usagef("--require %s: no command is run for it, so nothing is required: a gate is asked for in any case", name).
+				Hint("name what has to pass before the gate")
+		}
 	}
 	return list, lines, nil
 }
