@@ -19,16 +19,16 @@ import (
 // say, as JSON, what it did: its result, its effects, the handle of what it made. It is
 // recorded as the command's own claim.
 //
-// Each attempt has a folder of its own for the file. It is made, empty, when the attempt
-// starts, under a name that nobody can guess, and taken away once the claim was read: no
-// earlier line, and no earlier attempt, can leave a claim for a later one. What runs at the
-// same time as the same user can: a process that an earlier line left running, or a line in
-// parallel, may find the folder, as it may read and write whatever else is the command's. A
-// claim is the command's word, and as good as the user that it runs as.
+// Each attempt has a file of its own, under a name that nobody can guess before it starts,
+// and it is taken away once the claim was read: no earlier line, and no earlier attempt, can
+// leave a claim for a later one. What runs at the same time as the same user can: a process
+// that an earlier line left running, or a line in parallel, may find the name, as it may read
+// and write whatever else is the command's. A claim is the command's word, and as good as the
+// user that it runs as.
 const ResultVariable = "DIALECT_RESULT"
 
-// claims hands out the places for results: folders in a directory that is made with the run,
-// and removed with it.
+// claims hands out the places for results, in a directory that is made with the run and
+// removed with it.
 type claims struct {
 	dir    string
 	remove func()
@@ -49,11 +49,8 @@ func (c *claims) begin() (path string, end func()) {
 	if c.dir == "" || c.err != nil {
 		return "", func() {}
 	}
-	dir := filepath.Join(c.dir, rand.Text()) // 130 bits
-	if os.Mkdir(dir, 0o700) != nil {         // an error, too, if something is there
-		return "", func() {}
-	}
-	return filepath.Join(dir, "result.json"), func() { _ = os.RemoveAll(dir) } // it is temporary
+	path = filepath.Join(c.dir, rand.Text()+".json") // 130 bits
+	return path, func() { _ = os.Remove(path) }      // there need not be any
 }
 
 // readClaim reads what a command wrote about itself; nil if it wrote nothing.
