@@ -215,3 +215,12 @@ func Number(n int, noun string) string {
 	}
 	return fmt.Sprintf("%d %s", n, noun)
 }
+
+// Summary renders the numbers of errors and warnings: "2 errors, 1 warning".
+func (l List) Summary() string {
+	text := Number(l.Count(Error), "error")
+	if w := l.Count(Warning); w > 0 {
+		text += ", " + Number(w, "warning")
+	}
+	return text
+}

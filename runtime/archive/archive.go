@@ -58,6 +58,17 @@ func Files(store string) []string {
 	return list
 }
 
+// Except returns the absolute paths of what is no part of the project at root: a store, what lies
+// beside it, and the locks.
+func Except(root, store string) (paths []string) {
+	for _, name := range append(Files(store), string(Of(store)), Locks(root)) {
+		if abs, err := filepath.Abs(name); err == nil && store != "" {
+			paths = append(paths, abs)
+		}
+	}
+	return paths
+}
+
 // Writes reports whether dialect itself writes at name, a path inside of [Folder] with
 // slashes: no commit holds that, and a clone has its own.
 func Writes(name string) bool {

@@ -2,21 +2,17 @@ package cli
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 
 	"golang.org/x/mod/sumdb/note"
 
 	"github.com/command-dialect/dialect/cmd/dialect/internal/exit"
+	"github.com/command-dialect/dialect/cmd/dialect/internal/inquiry"
 	"github.com/command-dialect/dialect/lang/diag"
-	"github.com/command-dialect/dialect/lang/regular"
 	"github.com/command-dialect/dialect/receipts"
 	"github.com/command-dialect/dialect/receipts/sqlite"
-	"github.com/command-dialect/dialect/receipts/verify"
 	"github.com/command-dialect/dialect/runtime/records"
 )
 
@@ -37,48 +33,9 @@ func exportBundle(u *ui, store string, since *receipts.Head, ids []string) error
 	})
 }
 
-// openBundle reads and verifies a bundle. What does not hold is returned as refused,
-// what cannot be read as an error.
-func openBundle(u *ui, file string, keys note.Verifiers, head *receipts.Head) (book *verify.Session, refused, err error) {
-	in := io.Reader(u.in)
-	if file != "-" {
-		f, err := regular.Open(file)
-		if err != nil {
-			return nil, nil, exit.Usagef("cannot read the bundle: %v", err)
-		}
-		defer f.Close()
-		in = f
-	}
-	text, err := io.ReadAll(io.LimitReader(in, receipts.MaxBundle+1))
-	if err != nil {
-		return nil, nil, exit.Usagef("cannot read the bundle: %v", err)
-	}
-	b, err := receipts.ParseBundle(text)
-	if err != nil && claimsBundle(text) {
-		return nil, err, nil
-	}
-	if err != nil {
-		if file == "-" {
-			file = "standard input"
-		}
-		return nil, nil, exit.Usagef("--bundle: cannot read %s: %v", file, err).Hint("`dialect receipts export --bundle g-... >FILE` writes one")
-	}
-	book, err = verify.OfBundle(b, keys, head)
-	return book, err, nil
-}
-
-// claimsBundle reports whether a text that is no bundle says that it is one: then it was
-// changed, and the user has named the right file.
-func claimsBundle(text []byte) bool {
-	var x struct {
-		Schema string `json:"schema"`
-	}
-	return json.NewDecoder(bytes.NewReader(text)).Decode(&x) == nil && x.Schema == receipts.BundleSchema
-}
-
 // auditBundle is receipts audit --bundle: it judges no gate.
 func auditBundle(u *ui, file string, keys note.Verifiers, head *receipts.Head, asJSON bool) error {
-	book, refused, err := openBundle(u, file, keys, head)
+	book, refused, err := inquiry.OpenBundle(u.in, file, keys, head)
 	if err != nil {
 		return err
 	}
@@ -138,32 +95,4 @@ func auditBundle(u *ui, file string, keys note.Verifiers, head *receipts.Head, a
 		return exit.Status(exit.Refused)
 	}
 	return nil
-}
-
-// answerFromBundle answers the query from a bundle, where no store is.
-func (q *inquest) answerFromBundle(u *ui, file, id string) (*verify.Result, error) {
-	book, refused, err := openBundle(u, file, q.keys, q.kept)
-	if err != nil {
-		return nil, err
-	}
-	if refused != nil {
-		return broken(verify.Tampered, receipts.Tampered, refused.Error()), nil
-	}
-	var res *verify.Result
-	if id == "" {
-		res, err = book.Verify(q.Query)
-	} else {
-		res, err = book.One(q.Query, id)
-	}
-	var lookup *verify.LookupError
-	switch {
-	case errors.As(err, &lookup) && lookup.Bad:
-		return nil, badID(id, err)
-	case errors.As(err, &lookup):
-		return nil, exit.Usagef("%v in the bundle", err)
-	case err != nil:
-		return nil, err
-	}
-	q.culprit = culprit(res, book.Entry)
-	return res, nil
 }

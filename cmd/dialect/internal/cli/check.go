@@ -237,7 +237,7 @@ func (f *checkFlags) script(u *ui, c *checked, name string, vars map[string]stri
 	}
 	path, matrixName, err := project.FindMatrix(dir, f.routing)
 	if err != nil {
-		return noMatrix(err)
+		return exit.NoMatrix(err)
 	}
 	m := c.load(path, matrixName)
 	src := diag.NewSource(s.Name, s.Text)
@@ -345,7 +345,7 @@ func (f *checkFlags) write(u *ui, c *checked) error {
 		return err
 	}
 	if len(c.list) > 0 {
-		u.notef("%s", countFindings(c.list))
+		u.notef("%s", c.list.Summary())
 	}
 	if os.Getenv("GITHUB_ACTIONS") == "true" && os.Getenv(report.AgentVariable) == "" {
 		return output.GitHub(out, c.list, opt)

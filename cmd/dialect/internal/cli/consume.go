@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/command-dialect/dialect/cmd/dialect/internal/exit"
+	"github.com/command-dialect/dialect/cmd/dialect/internal/inquiry"
 	"github.com/command-dialect/dialect/cmd/dialect/internal/interrupt"
 	"github.com/command-dialect/dialect/receipts"
 	"github.com/command-dialect/dialect/receipts/sqlite"
@@ -71,10 +72,10 @@ func defaultConsumer() string {
 func consume(u *ui, ids []string, f *inquiryFlags, as, purpose, ledger string) error {
 	ctx, stop := interrupt.Context()
 	defer stop()
-	if err := checkIDs(ids...); err != nil {
+	if err := inquiry.CheckIDs(ids...); err != nil {
 		return err
 	}
-	q, err := f.inquest(ctx, "")
+	q, err := f.question(ctx)
 	if err != nil {
 		return err
 	}
@@ -91,11 +92,11 @@ func consume(u *ui, ids []string, f *inquiryFlags, as, purpose, ledger string) e
 		defer l.Close()
 		c.Spend = func(all []receipts.Hash) (*receipts.Refusal, error) { return l.Spend(ctx, all, as, purpose, c.At) }
 	}
-	return withStoreOf(q.path, q.options(), func(ctx context.Context, s *sqlite.Store) error {
+	return withStoreOf(q.Store(), q.StoreOptions(), func(ctx context.Context, s *sqlite.Store) error {
 		d, err := s.Consume(ctx, c)
 		if err != nil {
 			return err
 		}
-		return tellDecision(u, d, f.json, "consumed", q.nextOfDecision(d)...)
+		return tellDecision(u, d, f.json, "consumed", q.NextOfDecision(d)...)
 	})
 }

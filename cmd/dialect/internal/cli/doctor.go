@@ -107,7 +107,7 @@ func examine(routingFile, store string, online bool) (list []symptom) {
 	}
 	switch errs := found.Count(diag.Error); {
 	case errs > 0:
-		say("broken", "matrix", "`dialect check "+m.Name+"` shows them", "%s has %s", m.Name, countFindings(found))
+		say("broken", "matrix", "`dialect check "+m.Name+"` shows them", "%s has %s", m.Name, found.Summary())
 	default:
 		say("ok", "matrix", "", "%s: %s, sha256 %.12s", m.Name, diag.Number(len(m.Bindings), "binding"), m.SHA256)
 	}

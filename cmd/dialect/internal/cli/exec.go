@@ -175,7 +175,7 @@ func execAs(dir, name string, args []string) (*plan.Plan, error) {
 		return nil, fail("%v", err)
 	}
 	if findings.Count(diag.Error) > 0 {
-		return nil, fail("the matrix %s does not load: %s", m.Name, countFindings(findings)).Hint("`dialect check` says what is wrong")
+		return nil, fail("the matrix %s does not load: %s", m.Name, findings.Summary()).Hint("`dialect check` says what is wrong")
 	}
 	b, several := m.Named(name)
 	switch {

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/command-dialect/dialect/cmd/dialect/internal/exit"
+	"github.com/command-dialect/dialect/cmd/dialect/internal/inquiry"
 	"github.com/command-dialect/dialect/cmd/dialect/internal/interrupt"
 	"github.com/command-dialect/dialect/lang/diag"
 	"github.com/command-dialect/dialect/receipts"
@@ -63,7 +64,7 @@ func newGate(u *ui) *cobra.Command {
 func gateReceipts(u *ui, ids []string, f *inquiryFlags, keyFD, acceptFlaky, as string) error {
 	ctx, stop := interrupt.Context()
 	defer stop()
-	if err := checkIDs(ids...); err != nil {
+	if err := inquiry.CheckIDs(ids...); err != nil {
 		return err
 	}
 	var signer *receipts.Signer
@@ -75,7 +76,7 @@ func gateReceipts(u *ui, ids []string, f *inquiryFlags, keyFD, acceptFlaky, as s
 		(&record{key: key}).warn(u)
 		signer = key.Signer
 	}
-	q, err := f.inquest(ctx, "")
+	q, err := f.question(ctx)
 	if err != nil {
 		return err
 	}
@@ -83,27 +84,27 @@ func gateReceipts(u *ui, ids []string, f *inquiryFlags, keyFD, acceptFlaky, as s
 		return exit.Failf(exit.Refused, "cannot take a snapshot of the working tree: %s", q.NoTree)
 	}
 	if q.Policy != "" {
-		if err := printDiff(u, q.state.Changes); err != nil {
+		if err := printDiff(u, q.State().Changes); err != nil {
 			return err
 		}
 		f := exit.Failf(exit.Refused, "POLICY CHANGED: %s", q.Policy)
-		for _, n := range q.nextOfPolicy("dialect gate " + strings.Join(ids, " ")) {
+		for _, n := range q.NextOfPolicy("dialect gate " + strings.Join(ids, " ")) {
 			f.Hint("%s", strings.TrimPrefix(n, "# "))
 		}
 		return f
 	}
-	o := q.options()
+	o := q.StoreOptions()
 	o.Signer = signer
-	return withStoreOf(q.path, o, func(ctx context.Context, s *sqlite.Store) error {
+	return withStoreOf(q.Store(), o, func(ctx context.Context, s *sqlite.Store) error {
 		req := receipts.GateRequest{
 			Run: newRunID(), Nonce: f.nonce, At: receipts.Time{Time: time.Now()}, Final: len(q.Require) > 0, AnyRun: true,
-			Matrix: q.Matrix, Policy: q.state.Name(), Tree: q.Tree, Place: q.Place, AcceptFlaky: acceptFlaky, Strict: true, By: as,
+			Matrix: q.Matrix, Policy: q.State().Name(), Tree: q.Tree, Place: q.Place, AcceptFlaky: acceptFlaky, Strict: true, By: as,
 		}
-		if q.snapshot != nil && q.snapshot.Unmerged {
-			return exit.Failf(exit.Refused, "the files have no tree: %s", q.snapshot.Reason)
-		}
-		if q.snapshot != nil {
-			runner.Beyond(&req, q.snapshot, nil)
+		if s := q.Snapshot(); s != nil {
+			if s.Unmerged {
+				return exit.Failf(exit.Refused, "the files have no tree: %s", s.Reason)
+			}
+			runner.Beyond(&req, s, nil)
 		}
 		req.Session = f.session
 		if req.Session == "" {
@@ -115,16 +116,16 @@ func gateReceipts(u *ui, ids []string, f *inquiryFlags, keyFD, acceptFlaky, as s
 			return err
 		}
 		if !d.Passed() || f.json {
-			return tellDecision(u, d, f.json, "gated", q.nextOfGate(d, ids)...)
+			return tellDecision(u, d, f.json, "gated", q.NextOfGate(d, ids)...)
 		}
-		if q.snapshot != nil {
-			(&record{logs: q.logs}).keep(q.snapshot)
+		if s := q.Snapshot(); s != nil {
+			q.Archive().Keep(s.Bytes, s.Manifest)
 		}
 		level := receipts.LevelHash // of the gate receipt itself
 		if signer != nil {
 			level = min(d.Level, signer.Level())
 		}
-		fmt.Fprintf(u.out, "passed: %s; gate %s (%s; %s)\n", diag.Number(len(ids), "receipt"), receipts.GateID(d.Gate), records.RecordedBy(level, ""), rulesText(q.state))
+		fmt.Fprintf(u.out, "passed: %s; gate %s (%s; %s)\n", diag.Number(len(ids), "receipt"), receipts.GateID(d.Gate), records.RecordedBy(level, ""), inquiry.RulesText(q.State()))
 		return nil
 	})
 }

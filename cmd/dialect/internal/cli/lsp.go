@@ -106,7 +106,7 @@ func receiptOnTree(ctx context.Context, step *plan.Step, m *plan.Matrix) string 
 		return "none yet"
 	}
 	when := fmt.Sprintf("the last is %s, %s", ever.Status, records.Stamp(ever.Timestamp.Time))
-	snap, err := workspace.Take(ctx, m.Root, workspace.Options{Caches: m.Caches, Except: storeFiles(m.Root, path)})
+	snap, err := workspace.Take(ctx, m.Root, workspace.Options{Caches: m.Caches, Except: archive.Except(m.Root, path)})
 	if err != nil {
 		return when
 	}

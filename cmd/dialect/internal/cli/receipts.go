@@ -58,7 +58,7 @@ func withStoreOf(name string, o sqlite.Options, f func(ctx context.Context, s *s
 	}
 	ctx, stop := interrupt.Context()
 	defer stop()
-	err = await(ctx, path, func() error {
+	err = interrupt.Await(ctx, func() error {
 		s, err := sqlite.Open(ctx, path, o)
 		if err == nil {
 			err = f(ctx, s)
@@ -80,30 +80,9 @@ func withStoreOf(name string, o sqlite.Options, f func(ctx context.Context, s *s
 	return err
 }
 
-// await returns what f returns, which works on the store at path. After an interruption it
-// waits no longer than a grace: SQLite waits for other writers whatever the context says.
-func await(ctx context.Context, path string, f func() error) error {
-	done := make(chan error, 1)
-	go func() { done <- f() }()
-	select {
-	case err := <-done:
-		return err
-	case <-ctx.Done():
-	}
-	select {
-	case err := <-done:
-		return err
-	case <-time.After(storeGrace):
-		return exit.Failf(exit.Refused, "interrupted while the store %s was busy", path)
-	}
-}
-
 func noStore(path string) error {
 	return exit.Failf(exit.Failed, "there is no store %s", path).Hint("a run makes one: dialect run FILE; --store PATH names another")
 }
-
-// storeGrace is how long a command that was interrupted waits for the store.
-const storeGrace = 2 * time.Second
 
 func newReceiptsList(u *ui) *cobra.Command {
 	var f struct {
@@ -190,7 +169,7 @@ func namedTree(name, store string) (*receipts.Tree, error) {
 		return nil, exit.Usagef("--tree: %v", err)
 	}
 	f := inquiryFlags{store: store}
-	q, err := f.inquest(context.Background(), "")
+	q, err := f.question(context.Background())
 	switch {
 	case err != nil:
 		return nil, err

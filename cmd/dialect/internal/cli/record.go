@@ -94,7 +94,7 @@ func (f *recordFlags) open(u *ui, root string, caches []string, writing string) 
 			at = abs[0]
 		}
 		files = &ahead{
-			Tracker: workspace.NewTracker(root, workspace.Options{Caches: caches, Except: storeFiles(root, path), Writing: at}),
+			Tracker: workspace.NewTracker(root, workspace.Options{Caches: caches, Except: archive.Except(root, path), Writing: at}),
 			say: func() {
 				u.notef("reading the files below %s; --no-tree leaves that out, and proves less", place.Short(root))
 			},
@@ -192,12 +192,6 @@ func absolute(names []string) (paths []string) {
 		}
 	}
 	return paths
-}
-
-// storeFiles are the files of a store, and the locks of a project below root, which are no
-// part of the project.
-func storeFiles(root, path string) []string {
-	return absolute(append(archive.Files(path), string(archive.Of(path)), archive.Locks(root)))
 }
 
 // signer is the signer of the key; nil without one.

@@ -184,7 +184,7 @@ func runScript(u *ui, args []string, f *runFlags) error {
 	}
 	p, err := project.Load(s, f.routing)
 	if err != nil {
-		return noMatrix(err)
+		return exit.NoMatrix(err)
 	}
 	var lines []int
 	if f.failed {
@@ -204,7 +204,7 @@ func runScript(u *ui, args []string, f *runFlags) error {
 		if err := u.diagnostics(u.err, u.errTTY, p.Findings, p.Sources); err != nil {
 			return err
 		}
-		u.notef("%s in %s: nothing was run", countFindings(p.Findings), s.Name)
+		u.notef("%s in %s: nothing was run", p.Findings.Summary(), s.Name)
 		return exit.Status(exit.Fault)
 	}
 	if len(p.Findings) > 0 {

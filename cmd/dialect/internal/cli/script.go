@@ -111,29 +111,17 @@ func readStdin(u *ui) (*project.Script, error) {
 	return &project.Script{Name: "-", Text: text}, nil
 }
 
-// noMatrix is the error that none was found.
-func noMatrix(err error) error {
-	if err == nil {
-		return nil
-	}
-	f := exit.Failf(exit.Fault, "%w", err)
-	if errors.Is(err, routing.ErrNotFound) {
-		f.Hint("--routing FILE names a matrix elsewhere")
-	}
-	return f
-}
-
 // loadMatrix finds and loads the matrix for dir, or the one that --routing names.
 func loadMatrix(dir, name string) (*routing.Matrix, diag.List, error) {
 	m, l, err := project.LoadMatrix(dir, name)
-	return m, l, noMatrix(err)
+	return m, l, exit.NoMatrix(err)
 }
 
 // bind parses and resolves a script.
 func bind(s *project.Script, routingFile string, vars map[string]string) (*project.Program, error) {
 	p, err := project.Load(s, routingFile)
 	if err != nil {
-		return nil, noMatrix(err)
+		return nil, exit.NoMatrix(err)
 	}
 	p.Resolve(vars, nil)
 	return p, nil
@@ -150,13 +138,4 @@ func variables(set []string) (map[string]string, error) {
 		vars[name] = value
 	}
 	return vars, nil
-}
-
-// countFindings renders the numbers of errors and warnings: "2 errors, 1 warning".
-func countFindings(l diag.List) string {
-	e, w := l.Count(diag.Error), l.Count(diag.Warning)
-	if w == 0 {
-		return diag.Number(e, "error")
-	}
-	return diag.Number(e, "error") + ", " + diag.Number(w, "warning")
 }

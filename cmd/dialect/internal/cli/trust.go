@@ -73,7 +73,7 @@ func trust(u *ui, routingFile, store string, yes, show, remove bool) error {
 		return err
 	}
 	if findings.Count(diag.Error) > 0 {
-		return exit.Failf(exit.Fault, "the matrix %s does not load: %s", m.Name, countFindings(findings)).Hint("`dialect check` says what is wrong")
+		return exit.Failf(exit.Fault, "the matrix %s does not load: %s", m.Name, findings.Summary()).Hint("`dialect check` says what is wrong")
 	}
 	pm := resolve.Matrix(m)
 	if remove {

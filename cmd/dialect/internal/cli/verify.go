@@ -1,29 +1,15 @@
 package cli
 
 import (
-	"context"
-	"crypto/sha256"
 	"errors"
-	"fmt"
-	"os"
-	"path/filepath"
-	"slices"
-	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/command-dialect/dialect/cmd/dialect/internal/exit"
+	"github.com/command-dialect/dialect/cmd/dialect/internal/inquiry"
 	"github.com/command-dialect/dialect/cmd/dialect/internal/interrupt"
-	"github.com/command-dialect/dialect/lang/diag"
-	"github.com/command-dialect/dialect/receipts"
-	"github.com/command-dialect/dialect/receipts/sqlite"
 	"github.com/command-dialect/dialect/receipts/verify"
-	"github.com/command-dialect/dialect/runtime/archive"
-	"github.com/command-dialect/dialect/runtime/place"
 	"github.com/command-dialect/dialect/runtime/policy"
-	"github.com/command-dialect/dialect/runtime/records"
-	"github.com/command-dialect/dialect/runtime/report"
 )
 
 const verifyLong = `Say whether the present files were tested: whether a final gate is about exactly
@@ -86,34 +72,28 @@ func newVerify(u *ui) *cobra.Command {
 func runVerify(u *ui, f *inquiryFlags, rev, bundle, id string) error {
 	ctx, stop := interrupt.Context()
 	defer stop()
-	f.own = true
-	f.elsewhere = bundle != ""
-	q, err := f.inquest(ctx, rev)
-	var res *verify.Result
-	var rules *unloadable
-	switch {
-	case errors.As(err, &rules):
-		q = &inquest{flags: f, nextSteps: rules.Hints}
-		res, err = broken(verify.Degraded, receipts.Degraded, rules.Error()), nil
-	case err != nil:
-		return err
-	case bundle != "":
-		q.bundle = bundle
-		res, err = q.answerFromBundle(u, bundle, id)
-	default:
-		res, err = q.answer(ctx, id)
-	}
+	o, err := f.options()
 	if err != nil {
 		return err
 	}
-	if rules == nil {
-		q.notes(ctx, res, rev)
-		q.nextSteps = q.nextOf(res, rev)
+	o.Own, o.Elsewhere = true, bundle != ""
+	var res *verify.Result
+	q, err := inquiry.New(ctx, o, rev)
+	var rules *inquiry.Unloadable
+	switch {
+	case errors.As(err, &rules):
+		q, res = inquiry.Broken(o, rules)
+	case err != nil:
+		return err
+	default:
+		if res, err = q.Ask(ctx, u.in, bundle, rev, id); err != nil {
+			return err
+		}
 	}
 	if f.json {
-		err = verdictJSON(u, q, res)
+		err = writeJSON(u, q.Document(res))
 	} else {
-		err = q.tell(u, res, rev, id)
+		err = q.Tell(u.out, u.diff, res, rev, id)
 	}
 	if err != nil {
 		return err
@@ -124,305 +104,6 @@ func runVerify(u *ui, f *inquiryFlags, rev, bundle, id string) error {
 	return nil
 }
 
-// broken is the result where there is no log to ask.
-func broken(v verify.Verdict, reason receipts.Reason, text string) *verify.Result {
-	return &verify.Result{Verdict: v, Refusals: []receipts.Refusal{{Reason: reason, Message: text}}}
-}
-
-// answer asks the store.
-func (q *inquest) answer(ctx context.Context, id string) (*verify.Result, error) {
-	o := q.options()
-	o.ReadOnly = true
-	var s *sqlite.Store
-	var res *verify.Result
-	var asked error
-	err := await(ctx, q.path, func() (err error) {
-		if s, err = sqlite.Open(ctx, q.path, o); err == nil {
-			res, asked = s.Ask(ctx, q.Query, id)
-		}
-		return err
-	})
-	var unusable *sqlite.UnusableError
-	switch {
-	case errors.Is(err, sqlite.ErrNoStore) && q.remembered():
-		return broken(verify.Tampered, receipts.Missing, "--state knows the store "+place.Short(q.path)+", and the store is gone"), nil
-	case errors.Is(err, sqlite.ErrNoStore) && q.kept == nil:
-		return broken(verify.Missing, receipts.Missing, q.noStore()), nil
-	case errors.Is(err, sqlite.ErrNoStore):
-		return broken(verify.Tampered, receipts.Missing, "a checkpoint was kept of the store "+place.Short(q.path)+", and the store is gone"), nil
-	case errors.As(err, &unusable):
-		return broken(verify.Degraded, receipts.Degraded, err.Error()), nil
-	case err != nil:
-		return nil, err
-	}
-	defer s.Close()
-	err = asked
-	var lookup *verify.LookupError
-	switch {
-	case errors.As(err, &lookup) && lookup.Bad:
-		return nil, badID(id, err)
-	case errors.As(err, &lookup):
-		q.noRecord = true
-		return broken(verify.Missing, receipts.Missing, err.Error()), nil
-	case err != nil && ctx.Err() != nil:
-		return nil, err
-	case err != nil:
-		return broken(verify.Degraded, receipts.Degraded, err.Error()), nil
-	}
-	q.culprit = culprit(res, func(id string) (receipts.Entry, error) { return s.Get(ctx, id) })
-	return res, nil
-}
-
-// remembered reports whether the folder of --state, which the store's writers cannot write, has
-// something of the store.
-func (q *inquest) remembered() bool {
-	if q.stateDir == "" {
-		return false
-	}
-	protects, err := sqlite.StateProtects(q.stateDir, q.path)
-	if err != nil || !protects {
-		return false
-	}
-	_, err = os.Lstat(sqlite.StateFile(q.stateDir))
-	return err == nil
-}
-
-// noStore says where a store was looked for.
-func (q *inquest) noStore() string {
-	text := "there is no store of receipts " + place.Short(q.path)
-	if q.flags.store != "" {
-		return text
-	}
-	if q.stores = archive.Below(); len(q.stores) > 0 && q.matrix.Path == "" {
-		return text + ": a run keeps its receipts beside its matrix, as in " + strings.Join(q.stores[:min(len(q.stores), 3)], ", ")
-	}
-	q.stores = nil
-	return text + ": it is looked for beside the matrix, in " + q.root + "; --store names another, such as that of another worktree"
-}
-
-// notes adds to a result what the store cannot know.
-func (q *inquest) notes(ctx context.Context, res *verify.Result, rev string) {
-	note := func(format string, args ...any) { res.Notes = append(res.Notes, fmt.Sprintf(format, args...)) }
-	if res.Verdict == verify.Stale {
-		var remedy string
-		if q.changed, remedy = q.changedSince(ctx, res.Body); len(q.changed) > 0 && remedy != "" {
-			note("%s", remedy)
-		}
-	}
-	if (res.Verdict == verify.Stale || res.Verdict == verify.Missing) && rev != "" {
-		if text := q.compareCommit(ctx, res.Body, rev); text != "" {
-			note("%s", text)
-		}
-	}
-	for i, r := range res.Refusals {
-		if r.Reason != receipts.InputsChanged {
-			continue
-		}
-		for _, m := range res.Members {
-			if v, _ := m.Parse(); m.SHA == r.SHA {
-				if list := q.matrix.Inputs[v.(*receipts.Receipt).Binding]; len(list) > 0 {
-					res.Refusals[i].Message += ": " + strings.Join(list, ", ")
-				}
-			}
-		}
-	}
-	if rev != "" || q.flags.elsewhere {
-		var names []string
-		for _, m := range res.Members {
-			v, _ := m.Parse()
-			if r, ok := v.(*receipts.Receipt); ok && !r.Inputs.IsZero() && !slices.Contains(names, r.Binding) {
-				names = append(names, r.Binding)
-			}
-		}
-		if len(names) > 0 {
-			note("the inputs of %s were not compared: --tree and --bundle do not see the files that a binding names as `inputs`", strings.Join(names, ", "))
-		}
-	}
-	if res.Verdict == verify.Verified && res.Gate.Consumption != nil {
-		note("the gate %s was consumed by %s at %s", receipts.GateID(res.Gate.SHA), res.Gate.Consumption.Who(), records.Stamp(res.Gate.Consumption.At.Time))
-	}
-	switch n := res.Below; {
-	case n == 1:
-		note("1 record about these files is below the level that is asked for, and does not count")
-	case n > 1:
-		note("%d records about these files are below the level that is asked for, and do not count", n)
-	}
-	if s := q.snapshot; s != nil && s.Absent.Count > 0 {
-		note("a sparse checkout left out %s: nothing that ran has seen them", diag.Number(s.Absent.Count, "file"))
-	}
-	seen := make(map[string]bool)
-	for _, m := range res.Members {
-		v, _ := m.Parse()
-		r, ok := v.(*receipts.Receipt)
-		name := ""
-		if ok {
-			name = r.Line.File.Text
-		}
-		if !isScript(name) || seen[name] || q.trusted == nil || r.Script.IsZero() {
-			continue
-		}
-		seen[name] = true
-		if !filepath.IsAbs(name) {
-			name = filepath.Join(q.root, filepath.FromSlash(name))
-		}
-		text, err := q.trusted.ReadFile(name)
-		if err == nil && receipts.Hash(sha256.Sum256(text)) != r.Script {
-			note("the script %s that ran is not that of %s", r.Line.File.Text, q.state.Against)
-		}
-	}
-}
-
-// rulesText says what the rules were compared with.
-func rulesText(s policy.State) string {
-	switch {
-	case s.Complaint() != "":
-		return "rules CHANGED"
-	case s.New:
-		return "rules new: HEAD has no matrix"
-	case s.Kind == policy.Base:
-		if strings.HasPrefix(s.Commit, s.Against) {
-			return "rules as in " + s.Commit[:min(12, len(s.Commit))]
-		}
-		return fmt.Sprintf("rules as in %s, %s", s.Against, s.Commit[:min(12, len(s.Commit))])
-	case s.Pinned:
-		return "rules as in " + s.Against
-	case s.Against != "":
-		return "rules compared with HEAD only"
-	}
-	return "rules compared with nothing"
-}
-
-// trust says in words what a verdict rests on.
-func (q *inquest) trust(res *verify.Result) string {
-	list := []string{}
-	if res.Gate != nil {
-		list = append(list, records.RecordedBy(res.Level, res.Gate.Key))
-		switch {
-		case res.Kept:
-			list = append(list, "log kept")
-		case res.Level >= receipts.LevelKey:
-			list = append(list, "log not kept")
-		}
-	}
-	list = append(list, rulesText(q.state))
-	if len(q.Require) == 0 {
-		list = append(list, "nothing required")
-	}
-	return strings.Join(list, "; ")
-}
-
-// lastWords says what else is known of the commands on exactly these files.
-func lastWords(res *verify.Result) string {
-	var list []string
-	if n := res.Failures; n > 0 {
-		list = append(list, "failed "+report.Times(n)+" on exactly these files")
-	}
-	if n := res.Early; n > 0 {
-		list = append(list, report.CutShort(n))
-	}
-	text := ""
-	if len(list) > 0 {
-		text = ", but " + strings.Join(list, ", and ")
-	}
-	if n := res.OtherInputs; n > 0 {
-		text += fmt.Sprintf(", and failed %s with other inputs", report.Times(n))
-	}
-	if len(res.Accepted) > 0 {
-		text += ", after a failure " + strings.Join(res.Accepted, ", and one ")
-	}
-	return diag.Printable(text)
-}
-
-// tell prints a verdict for people.
-func (q *inquest) tell(u *ui, res *verify.Result, rev, id string) error {
-	w := u.out
-	subject := "this tree"
-	if rev != "" {
-		subject = diag.Printable(rev)
-	}
-	about := ""
-	if res.Body != nil {
-		about = fmt.Sprintf("gate %s of %s", receipts.GateID(res.Gate.SHA), records.Stamp(res.Body.Timestamp.Time))
-		if res.Verdict != verify.Verified && id == "" {
-			about = "last gate: " + about[len("gate "):]
-		}
-		if q.Tree != nil && (res.Body.Tree == nil || !res.Body.Tree.Matches(*q.Tree)) {
-			about += ", of other files"
-		}
-		about = "; " + about
-	}
-	if res.Verdict == verify.Verified {
-		what := diag.Number(len(res.Members), "command") + scriptOfAll(res)
-		if len(q.Require) > 0 {
-			what = strings.Join(q.required(), ", ")
-		}
-		reused := ""
-		if res.Body.Reused > 0 {
-			reused = fmt.Sprintf(", %d reused", res.Body.Reused)
-		}
-		fmt.Fprintf(w, "VERIFIED: %s passed on %s%s%s%s\n  %s\n", what, subject, reused, lastWords(res), about, q.trust(res))
-	} else {
-		fmt.Fprintf(w, "%s: %s is not verified%s\n  %s\n", res.Verdict, subject, about, q.trust(res))
-		shown := slices.DeleteFunc(slices.Clone(res.Refusals), func(r receipts.Refusal) bool {
-			// That an older gate is of other files is no news beside what failed on these.
-			return r.Reason == receipts.TreeChanged && r.SHA.IsZero() && res.Refusals[0].Reason != receipts.TreeChanged
-		})
-		for i, r := range shown {
-			if i == 10 {
-				fmt.Fprintf(w, "  and %d more\n", len(shown)-i)
-				break
-			}
-			fmt.Fprintf(w, "  %s\n", diag.Printable(r.Message))
-		}
-	}
-	if changed := q.changed; len(changed) > 0 {
-		fmt.Fprintf(w, "  changed since: %s\n", diag.Printable(strings.Join(changed[:min(len(changed), 10)], ", ")))
-		if n := len(changed) - 10; n > 0 {
-			fmt.Fprintf(w, "  and %s more\n", diag.Number(n, "path"))
-		}
-	}
-	if res.Verdict == verify.Policy {
-		if err := printDiff(u, q.state.Changes); err != nil {
-			return err
-		}
-	}
-	for _, n := range res.Notes {
-		fmt.Fprintf(w, "  note: %s\n", diag.Printable(n))
-	}
-	for _, n := range q.nextSteps {
-		fmt.Fprintf(w, "  next: %s\n", diag.Printable(n))
-	}
-	return nil
-}
-
-// required names what is required, each once.
-func (q *inquest) required() []string {
-	var names []string
-	for _, r := range q.Require {
-		if !slices.Contains(names, r.Name) {
-			names = append(names, r.Name)
-		}
-	}
-	return names
-}
-
-// scriptOfAll names the script that the members of a result are lines of, if it is one.
-func scriptOfAll(res *verify.Result) string {
-	name := ""
-	for _, m := range res.Members {
-		v, _ := m.Parse()
-		r, ok := v.(*receipts.Receipt)
-		if !ok || r.Binding == "" || name != "" && r.Line.File.Text != name {
-			return ""
-		}
-		name = r.Line.File.Text
-	}
-	if !isScript(name) {
-		return ""
-	}
-	return " of " + diag.Printable(name)
-}
-
 // printDiff shows what changed in a policy.
 func printDiff(u *ui, changes []policy.Change) error {
 	for _, c := range changes {
@@ -431,76 +112,4 @@ func printDiff(u *ui, changes []policy.Change) error {
 		}
 	}
 	return nil
-}
-
-// A VerdictDocument is what `verify --json` prints.
-type VerdictDocument struct {
-	Schema   string `json:"schema"` // "dialect.verdict/1"
-	Verdict  string `json:"verdict"`
-	Verified bool   `json:"verified"`
-
-	Level      string `json:"level"`                 // "L0": recorded by itself; "L1": under a key
-	RecordedBy string `json:"recorded_by,omitempty"` // the name of the key
-	LogKept    bool   `json:"log_kept"`              // a checkpoint that the verifier kept covers the gate
-
-	Rules       string `json:"rules"`                  // "pinned", "unpinned", "new" or "changed"
-	RulesOf     string `json:"rules_of,omitempty"`     // what the matrix was compared with
-	RulesCommit string `json:"rules_commit,omitempty"` // its full hash, if it is a commit
-
-	Tree    *DocTree `json:"tree,omitempty"` // that was asked about
-	Gate    string   `json:"gate,omitempty"` // that the verdict rests on; where it is not VERIFIED, the one that comes nearest
-	GateSHA string   `json:"gate_sha256,omitempty"`
-	At      string   `json:"gate_timestamp,omitempty"`
-	Run     string   `json:"run,omitempty"`
-	Session string   `json:"session,omitempty"`
-	Reused  int      `json:"reused,omitempty"`
-	Members []string `json:"members,omitempty"`
-	Require []string `json:"require,omitempty"` // bindings; empty: nothing required
-
-	Failures    int      `json:"failures"`     // of the commands on exactly these files, those that refuse among them
-	EarlyEnds   int      `json:"early_ends"`   // likewise: timeouts, kills
-	OtherInputs int      `json:"other_inputs"` // failures with other inputs
-	Accepted    []string `json:"accepted,omitempty"`
-	Unsigned    int      `json:"unsigned"` // records that did not count for the level
-
-	Changed  []string          `json:"changed,omitempty"`
-	Refusals []records.Refusal `json:"refusals,omitempty"`
-	Notes    []string          `json:"notes,omitempty"`
-	Next     []string          `json:"next,omitempty"` // what to do: commands, and behind "# " what a person decides or does
-}
-
-// A DocTree is a state of the files.
-type DocTree struct {
-	Tree  string `json:"tree,omitempty"`
-	Bytes string `json:"bytes,omitempty"`
-}
-
-func verdictJSON(u *ui, q *inquest, res *verify.Result) error {
-	doc := VerdictDocument{
-		Schema: "dialect.verdict/1", Verdict: string(res.Verdict), Verified: res.Verdict == verify.Verified,
-		Level: fmt.Sprintf("L%d", res.Level), LogKept: res.Kept,
-		Rules: q.state.Name(), RulesOf: q.state.Against, RulesCommit: q.state.Commit,
-		Failures: res.Failures, EarlyEnds: res.Early, OtherInputs: res.OtherInputs, Accepted: res.Accepted, Unsigned: res.Below,
-		Changed: q.changed, Refusals: records.Refusals(res.Refusals), Notes: res.Notes, Next: q.nextSteps,
-	}
-	if q.Tree != nil {
-		doc.Tree = &DocTree{Tree: q.Tree.Tree}
-		if !q.Tree.Bytes.IsZero() {
-			doc.Tree.Bytes = q.Tree.Bytes.String()
-		}
-	}
-	if res.Gate != nil {
-		doc.RecordedBy = res.Gate.Key
-	}
-	if res.Body != nil {
-		doc.Gate, doc.GateSHA, doc.Run, doc.Session, doc.Reused = receipts.GateID(res.Gate.SHA), res.Gate.SHA.String(), res.Body.Run, res.Body.Session, res.Body.Reused
-		doc.At = res.Body.Timestamp.UTC().Format(time.RFC3339Nano)
-	}
-	for _, m := range res.Members {
-		doc.Members = append(doc.Members, m.SHA.String())
-	}
-	for _, r := range q.Require {
-		doc.Require = append(doc.Require, r.Binding)
-	}
-	return writeJSON(u, doc)
 }

@@ -1,7 +1,12 @@
 // Package exit holds the exit statuses of dialect, and the errors that carry one.
 package exit
 
-import "fmt"
+import (
+	"errors"
+	"fmt"
+
+	"github.com/command-dialect/dialect/lang/routing"
+)
 
 // The exit statuses; the rest of `dialect --help` says which command ends with which.
 const (
@@ -39,5 +44,17 @@ func Failf(status int, format string, args ...any) *Failure {
 // Hint adds advice, and returns f.
 func (f *Failure) Hint(format string, args ...any) *Failure {
 	f.Hints = append(f.Hints, fmt.Sprintf(format, args...))
+	return f
+}
+
+// NoMatrix is the error that no matrix was found, or that of looking; nil of nil.
+func NoMatrix(err error) error {
+	if err == nil {
+		return nil
+	}
+	f := Failf(Fault, "%w", err)
+	if errors.Is(err, routing.ErrNotFound) {
+		f.Hint("--routing FILE names a matrix elsewhere")
+	}
 	return f
 }

@@ -11,6 +11,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/command-dialect/dialect/cmd/dialect/internal/exit"
 	"github.com/command-dialect/dialect/runtime/runner"
 	"github.com/command-dialect/dialect/runtime/view"
 )
@@ -125,3 +126,24 @@ func Context() (ctx context.Context, stop func()) {
 	i := Catch()
 	return i.Context, i.Stop
 }
+
+// Await returns what f returns, which works on a store. After an interruption it waits no longer
+// than a grace: SQLite waits for other writers whatever the context says.
+func Await(ctx context.Context, f func() error) error {
+	done := make(chan error, 1)
+	go func() { done <- f() }()
+	select {
+	case err := <-done:
+		return err
+	case <-ctx.Done():
+	}
+	select {
+	case err := <-done:
+		return err
+	case <-time.After(storeGrace):
+		return exit.Failf(exit.Refused, "interrupted while the store was busy")
+	}
+}
+
+// storeGrace is how long a command that was interrupted waits for the store.
+const storeGrace = 2 * time.Second

@@ -1,4 +1,4 @@
-package cli
+package inquiry
 
 import (
 	"fmt"
@@ -21,10 +21,10 @@ import (
 
 // run is the command line of a run whose gate has what was asked for: the store, the matrix,
 // the session, the nonce and the key.
-func (q *inquest) run(args ...string) string {
+func (q *Question) run(args ...string) string {
 	words := append([]string{"dialect", "run"}, q.storeFlags()...)
-	if q.flags.routing != "" {
-		words = append(words, "--routing", q.flags.routing)
+	if q.o.Routing != "" {
+		words = append(words, "--routing", q.o.Routing)
 	}
 	if q.Session != "" {
 		words = append(words, "--session", q.Session)
@@ -39,8 +39,8 @@ func (q *inquest) run(args ...string) string {
 }
 
 // storeFlags names the store, if the asker did.
-func (q *inquest) storeFlags() []string {
-	if q.flags.store == "" {
+func (q *Question) storeFlags() []string {
+	if q.o.Store == "" {
 		return nil
 	}
 	return []string{"--store", place.Short(q.path)}
@@ -50,7 +50,7 @@ func (q *inquest) storeFlags() []string {
 // is not a file of this project. The log has the name as the user of the run wrote it; the
 // document of the run, where it is kept, the whole path. Both are the words of who wrote the
 // store: what lies outside of the project, under another matrix, is not recommended.
-func (q *inquest) scriptOf(run, name string) string {
+func (q *Question) scriptOf(run, name string) string {
 	inside := func(path string) bool {
 		rel, err := filepath.Rel(q.root, path)
 		return err == nil && filepath.IsLocal(rel) && place.Exists(path)
@@ -78,7 +78,7 @@ func isScript(name string) bool {
 
 // script returns the script to run again: that of the gate, else that of the last run, else
 // one that the project has. Without any it is a word that the user replaces.
-func (q *inquest) script(g *receipts.Gate, members []*receipts.Entry) string {
+func (q *Question) script(g *receipts.Gate, members []*receipts.Entry) string {
 	if g != nil && g.Place == q.Place {
 		if name := q.scriptOf(g.Run, ""); name != "" {
 			return name
@@ -114,7 +114,7 @@ func advice(format string, args ...any) string { return "# " + fmt.Sprintf(forma
 
 // again takes a receipt again: by its line, which the matrix binds. What `dialect exec` ran
 // is for the reader to look at first: it is whatever the writer of the store wrote.
-func (q *inquest) again(r *receipts.Receipt, sha receipts.Hash) []string {
+func (q *Question) again(r *receipts.Receipt, sha receipts.Hash) []string {
 	switch name := q.scriptOf(r.Run, r.Line.File.Text); {
 	case r.Binding == "" || r.Line.File.Text == "exec":
 		return []string{
@@ -129,7 +129,7 @@ func (q *inquest) again(r *receipts.Receipt, sha receipts.Hash) []string {
 
 // runRequired runs what is required, a line each, as a script of its own: a gate over a
 // part of a script is not final. Where nothing is required it runs the script.
-func (q *inquest) runRequired(script string) string {
+func (q *Question) runRequired(script string) string {
 	if len(q.lines) == 0 {
 		return q.run(script)
 	}
@@ -138,7 +138,7 @@ func (q *inquest) runRequired(script string) string {
 
 // next says what to do about a refusal: commands, and what a person has to decide as [advice].
 // script is the one that was run, culprit the receipt that the refusal is of, or nil.
-func (q *inquest) next(refused receipts.Refusal, verdict verify.Verdict, script string, culprit *receipts.Receipt, rev string) []string {
+func (q *Question) next(refused receipts.Refusal, verdict verify.Verdict, script string, culprit *receipts.Receipt, rev string) []string {
 	whole := q.run(script)
 	switch refused.Reason {
 	case receipts.NotSucceeded, receipts.Superseded, receipts.NotTerminal:
@@ -161,7 +161,7 @@ func (q *inquest) next(refused receipts.Refusal, verdict verify.Verdict, script 
 			q.run("--accept-flaky", "REASON", script),
 		}
 	case receipts.OtherPolicy:
-		return q.nextOfPolicy(whole)
+		return q.NextOfPolicy(whole)
 	case receipts.Outside:
 		return []string{q.runRequired(script)}
 	case receipts.NotCovered, receipts.CommandDiffers, receipts.NotFinal:
@@ -202,14 +202,15 @@ func (q *inquest) next(refused receipts.Refusal, verdict verify.Verdict, script 
 }
 
 // scriptFor is the script of a receipt, or the given one.
-func (q *inquest) scriptFor(r *receipts.Receipt, script string) string {
+func (q *Question) scriptFor(r *receipts.Receipt, script string) string {
 	if name := q.scriptOf(r.Run, r.Line.File.Text); name != "" {
 		return name
 	}
 	return script
 }
 
-func (q *inquest) nextOfPolicy(whole string) []string {
+// NextOfPolicy is what to do where the rules are not the trusted ones; whole runs the script.
+func (q *Question) NextOfPolicy(whole string) []string {
 	switch {
 	case q.Policy == "": // the gate is of other rules, the present ones are the trusted
 		return []string{whole}
@@ -217,7 +218,7 @@ func (q *inquest) nextOfPolicy(whole string) []string {
 		return []string{report.Command([]string{"git", "checkout", "HEAD", "--", q.lost})}
 	case q.state.Elsewhere != "":
 		return []string{advice("mend what is named, or name the matrix that you mean with --routing")}
-	case q.lacks && q.flags.base != "":
+	case q.lacks && q.o.Base != "":
 		return []string{advice("name a commit with --base that has the matrix")}
 	case q.lacks:
 		if _, err := os.Lstat(q.matrix.Path); err != nil {
@@ -228,7 +229,7 @@ func (q *inquest) nextOfPolicy(whole string) []string {
 		return []string{advice("ask again: the rules changed while they were read")}
 	case len(q.state.Changes) == 0:
 		return []string{advice("mend what is named, then:"), whole}
-	case q.flags.base != "":
+	case q.o.Base != "":
 		return []string{advice("review the difference, then name the commit that you trust with --base")}
 	case q.state.Kind == policy.Pinned:
 		return []string{advice("review the difference, then pin it:"), "dialect trust"}
@@ -237,20 +238,20 @@ func (q *inquest) nextOfPolicy(whole string) []string {
 }
 
 // nextOfTampered is what to do about a log that is not what was logged.
-func (q *inquest) nextOfTampered() []string {
+func (q *Question) nextOfTampered() []string {
 	list := []string{q.audit(), advice("it names what was changed; evidence that was changed cannot be mended: keep a copy of the store, move it away, and run again")}
-	if q.flags.since != "" {
+	if q.o.Since != "" {
 		list = append(list, advice("a new store has a new checkpoint to keep: dialect receipts checkpoint"))
 	}
-	if q.stateDir != "" {
+	if q.o.State != "" {
 		list = append(list, advice("if it was you who replaced the store, forget the old one; each store needs a folder for --state of its own:"),
-			report.Command([]string{"rm", place.Short(sqlite.StateFile(q.stateDir))}))
+			report.Command([]string{"rm", place.Short(sqlite.StateFile(q.o.State))}))
 	}
 	return list
 }
 
 // audit is the command that says what was changed in the store or the bundle.
-func (q *inquest) audit() string {
+func (q *Question) audit() string {
 	words := []string{"dialect", "receipts", "audit"}
 	switch {
 	case q.bundle != "":
@@ -258,17 +259,17 @@ func (q *inquest) audit() string {
 	default:
 		words = append(words, q.storeFlags()...)
 	}
-	for _, k := range q.flags.keys {
+	for _, k := range q.o.KeyFiles {
 		words = append(words, "--key", k)
 	}
-	if q.flags.since != "" {
-		words = append(words, "--since", q.flags.since)
+	if q.o.Since != "" {
+		words = append(words, "--since", q.o.Since)
 	}
 	return report.Command(words)
 }
 
 // nextOf is what to do about the gravest refusal of a result.
-func (q *inquest) nextOf(res *verify.Result, rev string) []string {
+func (q *Question) nextOf(res *verify.Result, rev string) []string {
 	if res.Verdict == verify.Verified || len(res.Refusals) == 0 {
 		return nil
 	}
@@ -286,15 +287,15 @@ func (q *inquest) nextOf(res *verify.Result, rev string) []string {
 	return list
 }
 
-func (q *inquest) requireFlags() (words []string) {
-	for _, name := range q.flags.require {
+func (q *Question) requireFlags() (words []string) {
+	for _, name := range q.o.Require {
 		words = append(words, "--require", name)
 	}
 	return words
 }
 
-// nextOfDecision is what to do about the first refusal of a consumption or a gate.
-func (q *inquest) nextOfDecision(d receipts.Decision) []string {
+// NextOfDecision is what to do about the first refusal of a consumption or a gate.
+func (q *Question) NextOfDecision(d receipts.Decision) []string {
 	if d.Passed() {
 		return nil
 	}
@@ -326,8 +327,8 @@ func (q *inquest) nextOfDecision(d receipts.Decision) []string {
 	return q.next(first, "", q.script(gate, of), culprit, "")
 }
 
-// nextOfGate is what to do about the first refusal of a gate over the receipts ids.
-func (q *inquest) nextOfGate(d receipts.Decision, ids []string) []string {
+// NextOfGate is what to do about the first refusal of a gate over the receipts ids.
+func (q *Question) NextOfGate(d receipts.Decision, ids []string) []string {
 	if d.Passed() {
 		return nil
 	}
@@ -338,7 +339,7 @@ func (q *inquest) nextOfGate(d receipts.Decision, ids []string) []string {
 	case receipts.NotCovered:
 		return []string{advice("name a receipt of each command that is required, or run them:"), q.runRequired("SCRIPT")}
 	}
-	return q.nextOfDecision(d)
+	return q.NextOfDecision(d)
 }
 
 // culprit returns the receipt of the gravest refusal; nil if it is about none. get finds a
@@ -357,8 +358,8 @@ func culprit(res *verify.Result, get func(id string) (receipts.Entry, error)) *r
 	return r
 }
 
-// checkIDs refuses what cannot be the id of a record, with what was meant, perhaps.
-func checkIDs(ids ...string) error {
+// CheckIDs refuses what cannot be the id of a record, with what was meant, perhaps.
+func CheckIDs(ids ...string) error {
 	for _, id := range ids {
 		if !verify.IsID(id) {
 			return badID(id, &verify.LookupError{ID: id, Bad: true})

@@ -1,0 +1,490 @@
+// Package inquiry asks whether a tree was tested: it makes the query of what the asker names, of
+// the trusted rules and of the present files, has the log answer it, and says what the answer
+// is, what it rests on, and what to do where it is no.
+package inquiry
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"golang.org/x/mod/sumdb/note"
+
+	"github.com/command-dialect/dialect/cmd/dialect/internal/exit"
+	"github.com/command-dialect/dialect/cmd/dialect/internal/interrupt"
+	"github.com/command-dialect/dialect/lang"
+	"github.com/command-dialect/dialect/lang/diag"
+	"github.com/command-dialect/dialect/lang/plan"
+	"github.com/command-dialect/dialect/lang/resolve"
+	"github.com/command-dialect/dialect/lang/routing"
+	"github.com/command-dialect/dialect/lang/suggest"
+	"github.com/command-dialect/dialect/receipts"
+	"github.com/command-dialect/dialect/receipts/sqlite"
+	"github.com/command-dialect/dialect/receipts/verify"
+	"github.com/command-dialect/dialect/runtime/archive"
+	"github.com/command-dialect/dialect/runtime/blob"
+	"github.com/command-dialect/dialect/runtime/inputs"
+	"github.com/command-dialect/dialect/runtime/place"
+	"github.com/command-dialect/dialect/runtime/policy"
+	"github.com/command-dialect/dialect/runtime/project"
+	"github.com/command-dialect/dialect/runtime/report"
+	"github.com/command-dialect/dialect/runtime/workspace"
+)
+
+// Options say what is asked, and what whoever asks trusts.
+type Options struct {
+	Keys     note.Verifiers // whose signatures count; nil for none
+	KeyFiles []string       // as they were named, for messages
+	Kept     *receipts.Head // a checkpoint that was kept; nil for none
+	Since    string         // its file
+	State    string         // folder for [sqlite.Options].State; empty for none
+
+	Store   string // path of the store; empty for the project's own
+	Routing string // path of the matrix; empty for the nearest
+	Root    string // what the root of the repository must be; empty for any
+	Base    string // revision that the rules are compared with; empty for the pin, or HEAD
+
+	Require        []string // names of bindings
+	Own            bool     // without Require the baseline's [verify] says what is required
+	Level          string   // "self", "key", or empty
+	MaxAge         time.Duration
+	Fresh          bool
+	Session, Nonce string
+	// Elsewhere says that the receipts are of another machine, so that what lies beside
+	// the files here says nothing of them.
+	Elsewhere bool
+}
+
+// A Question is a query with what it was made of, and what is known of its answer.
+type Question struct {
+	verify.Query
+	o        Options
+	root     string
+	matrix   plan.Matrix // zero without one
+	state    policy.State
+	trusted  *policy.Baseline    // nil without a matrix
+	commit   *workspace.Commit   // that is asked about; nil for the present files
+	snapshot *workspace.Snapshot // of the present tree; nil for a revision
+	changed  []string            // paths that differ between a stale gate's tree and the present files
+	path     string              // of the store
+	logs     archive.Archive
+
+	bundle    string                      // that is asked instead of the store
+	lines     []string                    // of what is required
+	culprit   *receipts.Receipt           // of the gravest refusal, if that is about one
+	ofCommit  func(whole string) []string // how to test the commit that is asked about
+	lost      string                      // path of the matrix that HEAD has and that is gone here
+	lacks     bool                        // the commit that is asked about, or the base, has no matrix
+	noRecord  bool                        // the id that is asked about names no record
+	stores    []string                    // in folders below, where there is none here
+	nextSteps []string
+}
+
+// State says how the rules compare with the baseline.
+func (q *Question) State() policy.State { return q.state }
+
+// Snapshot is of the present files; nil where a commit is asked about, or there is none.
+func (q *Question) Snapshot() *workspace.Snapshot { return q.snapshot }
+
+// Store is the path of the store that is asked, and Archive what lies beside it.
+func (q *Question) Store() string            { return q.path }
+func (q *Question) Archive() archive.Archive { return q.logs }
+
+// An Unloadable error says that the rules or their inputs cannot be read: nothing can be judged.
+type Unloadable struct{ *exit.Failure }
+
+func (e Unloadable) Unwrap() error { return e.Failure }
+
+// New gathers what is asked for. rev names a commit to ask about; empty asks about the files as
+// they are. The error is an [*exit.Failure], [*Unloadable], or says that a signal ended it.
+func New(ctx context.Context, o Options, rev string) (*Question, error) {
+	q := &Question{Query: verify.Query{Session: o.Session, Nonce: o.Nonce, Fresh: o.Fresh, MaxAge: o.MaxAge, Now: time.Now(), Strict: o.strictly()}, o: o}
+	switch o.Level {
+	case "":
+		if len(o.KeyFiles) > 0 { // who names a key wants its signature
+			q.Level = receipts.LevelKey
+		}
+	case "L0", "self":
+	case "L3":
+		return nil, exit.Usagef("--level L3: that is --level key with a checkpoint that you kept: --since FILE")
+	case "L1", "key":
+		if q.Level = receipts.LevelKey; len(o.KeyFiles) == 0 {
+			return nil, exit.Usagef("--level %s needs a --key: without one no signature is known", o.Level)
+		}
+	default:
+		return nil, exit.Usagef("--level %q: want self (L0) or key (L1)", o.Level)
+	}
+	dir, err := os.Getwd()
+	if err != nil {
+		return nil, exit.Failf(exit.Internal, "%v", err)
+	}
+	q.root = dir
+	var m *routing.Matrix
+	var findings diag.List
+	if rev == "" {
+		m, findings, err = project.LoadMatrix(dir, o.Routing)
+	} else {
+		q.commit, m, findings, err = project.LoadMatrixOf(ctx, rev, dir, o.Routing)
+		if q.commit == nil {
+			return nil, exit.Usagef("--tree: %v", err)
+		}
+	}
+	lacks := err == nil && rev != "" && project.IsAbsent(m)
+	switch {
+	case err == nil && findings.Count(diag.Error) > 0 && !lacks:
+		f := exit.Failf(exit.Refused, "the matrix %s does not load: %s", m.Name, findings.Summary())
+		if rev != "" {
+			return nil, &Unloadable{f.Hint("%s", advice("these are the bytes of %s; `dialect check` in a checkout of it says what is wrong", rev))}
+		}
+		return nil, &Unloadable{f.Hint("%s", report.Command([]string{"dialect", "check", m.Name}))}
+	case err == nil:
+		q.root, q.matrix = m.Root, resolve.Matrix(m)
+	case rev == "" && q.lose(ctx, dir, err):
+	case len(o.Require) > 0 || o.Base != "" || o.Routing != "" || !errors.Is(err, routing.ErrNotFound):
+		return nil, exit.NoMatrix(err)
+	}
+	from := dir
+	if o.Routing != "" {
+		from = ""
+	}
+	if m != nil {
+		trusted, baseline, state, err := project.Trusted(ctx, m, o.Base, from)
+		if err != nil {
+			return nil, exit.Usagef("%v", err)
+		}
+		if o.Base != "" && o.Level != "" && q.Level > receipts.LevelHash && !workspace.IsHash(o.Base) {
+			return nil, exit.Usagef("--base %s: at --level %s the base must be a full commit hash, since names are for the writers of the repository to move", o.Base, o.Level).
+				Hint("it is %s now: --base %s", state.Commit, state.Commit)
+		}
+		if q.lacks = lacks || state.Lacks; lacks {
+			state.Unseen = fmt.Sprintf("%s has no %s: nothing says what its files have to pass", rev, m.Name)
+		}
+		q.state, q.trusted, q.Policy = state, baseline, state.Complaint()
+		require := o.Require
+		if o.Own && len(require) == 0 {
+			require = trusted.Require
+		}
+		err = q.requirements(trusted, require)
+		if err != nil && q.Policy != "" {
+			err = q.requirements(m, require) // it is refused in any case
+		}
+		if err != nil && !lacks {
+			return nil, err
+		}
+	}
+	q.path = o.Store
+	if o.Store == "" {
+		q.path = archive.Store(q.root)
+	}
+	q.logs = archive.Of(q.path)
+	if rev == "" && !o.Elsewhere {
+		if q.Inputs, err = inputs.Digests(ctx, q.matrix, q.root); err != nil {
+			return nil, &Unloadable{exit.Failf(exit.Refused, "cannot read the inputs of the bindings: %v", err).Hint("make readable what is named, or smaller what `inputs` of %s matches", place.Short(m.Path))}
+		}
+	}
+	if err := checkState(o.State, q.path); err != nil {
+		return nil, err
+	}
+	return q, q.present(ctx)
+}
+
+// lose reports whether no matrix was found for dir, as err says, where HEAD has one: then the
+// rules are not the trusted ones, whatever is asked.
+func (q *Question) lose(ctx context.Context, dir string, err error) bool {
+	if q.o.Routing != "" {
+		return false
+	}
+	path := project.Lost(ctx, dir, err)
+	if path == "" {
+		return false
+	}
+	q.lost, q.root = place.Short(path), filepath.Dir(path)
+	q.state.Unseen = q.lost + " is gone: HEAD has it"
+	q.Policy = q.state.Unseen
+	return true
+}
+
+// strictly reports whether the flags, or a CI, ask for more than the producer's word:
+// then a pass that came after a failure on the same files is refused.
+func (o Options) strictly() bool {
+	return len(o.Require) > 0 || o.Base != "" || o.Level != "" || len(o.KeyFiles) > 0 || o.Since != "" || isTrue(os.Getenv("CI"))
+}
+
+// isTrue reports whether the value of a variable like CI means yes.
+func isTrue(s string) bool { return s != "" && s != "0" && !strings.EqualFold(s, "false") }
+
+// StoreOptions are those to open the store for the query.
+func (q *Question) StoreOptions() sqlite.Options {
+	return sqlite.Options{Keys: q.o.Keys, Kept: q.o.Kept, State: q.o.State}
+}
+
+// present finds out what tree the inquiry is about.
+func (q *Question) present(ctx context.Context) error {
+	if c := q.commit; c != nil {
+		q.Tree, q.Commit = &receipts.Tree{Tree: c.Tree}, true
+		place, err := workspace.Place(ctx, q.root, workspace.Options{})
+		if err != nil {
+			return exit.Usagef("--tree: %v", err)
+		}
+		q.Place = receipts.Text(place)
+		q.isRoot(c.Root())
+		q.see(func(path string) (workspace.Found, error) { return c.Lookup(ctx, path) })
+		return nil
+	}
+	if q.Outside = !project.IsProject(q.root); q.Outside && q.o.Elsewhere {
+		return exit.Usagef("--bundle: there is no project here whose files it could be about").
+			Hint("ask in a clone of the repository; --tree REV asks about a commit of it")
+	}
+	if q.Outside {
+		q.NoTree = "there is no project here: no routing.toml, and no git"
+		return nil
+	}
+	s, err := q.take(ctx)
+	if ctx.Err() != nil {
+		return exit.Status(interrupt.Status(ctx))
+	}
+	if err != nil {
+		q.NoTree = err.Error()
+		return nil
+	}
+	q.see(func(path string) (workspace.Found, error) { return s.Lookup(path), nil })
+	q.snapshot = s
+	q.isRoot(s.Root)
+	q.Tree, q.Place = &receipts.Tree{Tree: s.Tree, Bytes: s.Bytes, Exact: s.Exact}, receipts.Text(s.Place)
+	return nil
+}
+
+// isRoot holds the root of the repository against the one that is insisted on: a repository that
+// is made inside of another one has files, and rules, in other places.
+func (q *Question) isRoot(root string) {
+	if q.o.Root == "" {
+		return
+	}
+	want, err := place.Real(q.o.Root)
+	if err == nil && want == root {
+		return
+	}
+	q.state.Elsewhere = fmt.Sprintf("the root of the repository is %s, and not %s", root, q.o.Root)
+	q.Policy = q.state.Elsewhere
+}
+
+// see compares the rules with what look finds in their places.
+func (q *Question) see(look func(path string) (workspace.Found, error)) {
+	if q.trusted != nil && q.Policy == "" {
+		q.state = q.trusted.See(q.state, q.matrix, look)
+		q.Policy = q.state.Complaint()
+	}
+}
+
+func (q *Question) take(ctx context.Context) (*workspace.Snapshot, error) {
+	return workspace.Take(ctx, q.root, workspace.Options{Caches: q.matrix.Caches, Except: archive.Except(q.root, q.path)})
+}
+
+// requirements turns names of bindings into the commands that they run.
+func (q *Question) requirements(m *routing.Matrix, names []string) error {
+	var err error
+	q.Require, q.lines, err = requirements(m, names)
+	if h, herr := receipts.ParseHash(m.SHA256); herr == nil {
+		q.Matrix = h
+	}
+	return err
+}
+
+func requirements(m *routing.Matrix, names []string) (list []verify.Requirement, lines []string, err error) {
+	resolved := func(line string) (*plan.Plan, diag.List) {
+		file, parsed := lang.Parse(diag.NewSource("--require", []byte(line)))
+		return resolve.Resolve(file, m, resolve.Options{Parsed: parsed})
+	}
+	for _, name := range names {
+		b, several := m.Named(name)
+		if b == nil && len(several) == 0 { // a whole line, as in a script
+			if p, l := resolved(name + "\n"); l.Count(diag.Error) == 0 && len(p.Steps) == 1 {
+				if b = m.ByName(p.Steps[0].Binding); b != nil && len(p.Steps[0].Values) > 0 {
+					return nil, nil, exit.Usagef("--require %q: what is required has no values of its own", name).Hint("--require %s", b.Name)
+				}
+			}
+		}
+		if len(several) > 0 {
+			return nil, nil, exit.Usagef("--require %s: several bindings have that noun: %s", name, strings.Join(several, ", "))
+		}
+		if b == nil {
+			f := exit.Usagef("--require %s: the matrix binds nothing of that name", name)
+			var known []string
+			for _, k := range m.Bindings {
+				known = append(known, k.Name)
+			}
+			if near := suggest.Near(name, known); near != "" {
+				f.Hint("did you mean %q?", near)
+			}
+			return nil, nil, f.Hint("`dialect vocab` lists what is bound")
+		}
+		p, l := resolved(b.Verb + " " + b.Noun + "\n")
+		if l.Count(diag.Error) > 0 || len(p.Steps) != 1 {
+			f := exit.Usagef("--require %s: it cannot stand alone on a line", name)
+			for _, d := range l {
+				f.Hint("%s", d.Message)
+			}
+			return nil, nil, f
+		}
+		before := len(list)
+		if lines = append(lines, b.Usage()); strings.ContainsAny(b.Usage(), "{[") {
+			lines[len(lines)-1] = b.Verb + " " + b.Noun
+		}
+		plan.Walk(p.Steps, func(s *plan.Step) {
+			if s.Kind == plan.Composite || s.Kind == plan.Builtin && s.Target == plan.GateResults {
+				return
+			}
+			argv := s.Command()
+			list = append(list, verify.Requirement{
+				Name: name, Binding: s.Binding, Command: receipts.CommandHash(argv), Dir: dirOf(m.Root, s), Words: report.Command(argv),
+				Flaky: s.Budget.Retries > 0, Judged: s.Judged(),
+			})
+		})
+		if len(list) == before {
+			// A verdict over it would rest on nothing.
+			return nil, nil, exit.Usagef("--require %s: no command is run for it, so nothing is required: a gate is asked for in any case", name).
+				Hint("name what has to pass before the gate")
+		}
+	}
+	return list, lines, nil
+}
+
+// checkState refuses a folder for --state that proves nothing: one that cannot be used, or
+// in which the writers of the store write.
+func checkState(dir, store string) error {
+	if dir == "" {
+		return nil
+	}
+	real, err := place.Real(dir)
+	if err != nil {
+		return exit.Usagef("--state %s: %v", dir, err)
+	}
+	beside, err := place.Real(filepath.Dir(store))
+	if err != nil {
+		return exit.Usagef("--state %s: %v", dir, err)
+	}
+	if real == beside || strings.HasPrefix(real, beside+string(filepath.Separator)) {
+		return exit.Usagef("--state %s: it is in the store's own folder, where the writers of the store write: name a folder of the verifier's own", dir)
+	}
+	if err := sqlite.CheckState(dir); err != nil {
+		return exit.Usagef("--state %s: %v", dir, err)
+	}
+	if protects, err := sqlite.StateProtects(dir, store); err == nil && !protects {
+		return exit.Usagef("--state %s: it belongs to the user who owns the store, whose writers write there too: it proves nothing", dir).
+			Hint("run the verifier as another user than the commands, or keep heads elsewhere: dialect receipts checkpoint, and --since")
+	}
+	return nil
+}
+
+// dirOf is the directory of a step as receipts have it.
+func dirOf(root string, s *plan.Step) receipts.Datum {
+	if s.Kind != plan.Process || s.Dir == root || s.Dir == "" {
+		return receipts.Datum{}
+	}
+	rel, err := filepath.Rel(root, s.Dir)
+	if err != nil {
+		rel = s.Dir
+	}
+	return receipts.Text(filepath.ToSlash(rel))
+}
+
+// maxManifest bounds what is read of a list of files, in bytes.
+const maxManifest = 1 << 30
+
+// keptFiles returns the files of a digest, if a run kept their list; nil if not.
+func keptFiles(a archive.Archive, sum receipts.Hash) *workspace.Snapshot {
+	f, size, err := blob.Open(string(a), sum)
+	if err != nil {
+		return nil
+	}
+	defer f.Close()
+	if size > maxManifest {
+		return nil
+	}
+	text, err := io.ReadAll(f)
+	if err != nil {
+		return nil
+	}
+	s, err := workspace.ParseManifest(text)
+	if err != nil {
+		return nil
+	}
+	return s
+}
+
+// changedSince lists the paths that differ between the tree of a gate and the present
+// files; nil where that is not known. Where they are all new, remedy says what to do.
+func (q *Question) changedSince(ctx context.Context, g *receipts.Gate) (paths []string, remedy string) {
+	if g == nil || g.Tree == nil {
+		return nil, ""
+	}
+	old := keptFiles(q.logs, g.Tree.Bytes)
+	now := q.snapshot
+	if now == nil {
+		now, _ = q.take(ctx)
+	}
+	if old == nil || now == nil {
+		return nil, ""
+	}
+	remedy = "what tools leave behind belongs into a tracked .gitignore, or into caches of routing.toml; run again if these files are part of the project"
+	for _, c := range workspace.Diff(old, now) {
+		paths = append(paths, fmt.Sprintf("%s (%s)", c.Path, c.Kind))
+		if c.Kind != workspace.Added || !c.Untracked {
+			remedy = ""
+		}
+	}
+	return paths, remedy
+}
+
+// compareCommit says how the present files, if they are those of a gate, differ from the
+// commit rev; empty if they are others. It finds out how to have the files of rev tested.
+func (q *Question) compareCommit(ctx context.Context, g *receipts.Gate, rev string) string {
+	s, err := q.take(ctx)
+	if err != nil {
+		return ""
+	}
+	head, err := workspace.Resolve(ctx, q.root, "HEAD", workspace.Options{})
+	if err != nil {
+		return ""
+	}
+	clean, isHead := s.Tree == head.Tree, q.Tree.Tree == head.Tree
+	if checkout := ""; s.Tree != q.Tree.Tree {
+		if !isHead {
+			checkout = report.Command([]string{"git", "checkout", rev}) + " && "
+		}
+		q.ofCommit = func(whole string) []string {
+			if clean {
+				return []string{checkout + whole}
+			}
+			return []string{"git stash --include-untracked && " + checkout + whole}
+		}
+	}
+	if g == nil || g.Tree == nil || s.Bytes != g.Tree.Bytes {
+		return ""
+	}
+	switch {
+	case clean && !isHead:
+		return "the files that were tested are here, and are those of HEAD, not of " + rev
+	case !isHead:
+		return "the files that were tested are here, and are not those of " + rev
+	case clean:
+		return "" // the gate says what a clone would not have
+	}
+	q.ofCommit = func(string) []string { return []string{"git add --all && git commit"} }
+	if s.Untracked.Count == 0 {
+		return "the files that were tested are here, and are not what " + rev + " holds: commit them"
+	}
+	q.ofCommit = func(whole string) []string {
+		return []string{advice("commit them:"), "git add --all && git commit", advice("or name in a tracked .gitignore what is no part of the project, commit that, and test again:"), whole}
+	}
+	text := "the files that were tested are here, and go beyond " + rev + ": " + strings.Join(s.Untracked.Paths[:min(5, len(s.Untracked.Paths))], ", ")
+	if n := s.Untracked.Count - 5; n > 0 {
+		text += fmt.Sprintf(" and %d more", n)
+	}
+	return text
+}
