@@ -1,0 +1,220 @@
+// Package doctor looks at all that a run needs, and says what is broken and what to do.
+package doctor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/command-dialect/dialect/lang/diag"
+	"github.com/command-dialect/dialect/lang/routing"
+	"github.com/command-dialect/dialect/lang/routing/lint"
+	"github.com/command-dialect/dialect/receipts/sqlite"
+	"github.com/command-dialect/dialect/runtime/archive"
+	"github.com/command-dialect/dialect/runtime/keyfd"
+	"github.com/command-dialect/dialect/runtime/mcpclient"
+	"github.com/command-dialect/dialect/runtime/place"
+	"github.com/command-dialect/dialect/runtime/policy"
+	"github.com/command-dialect/dialect/runtime/project"
+)
+
+// Options say what is looked at.
+type Options struct {
+	Dir     string // where a run would be started
+	Routing string // path of the matrix; empty for the nearest
+	Store   string // path of the store; empty for the project's own
+	Online  bool   // start the MCP servers
+	Version string
+	Helper  func() []string // the command of the program that speaks MCP
+}
+
+// A Report is what was found: the document of `dialect doctor --json`.
+type Report struct {
+	Schema string  `json:"schema"` // dialect.doctor/1
+	Checks []Check `json:"checks"`
+}
+
+// A Check is one thing that was looked at.
+type Check struct {
+	Name   string `json:"name"`
+	State  string `json:"state"` // "ok", "warning" or "broken"
+	Detail string `json:"detail"`
+	Advice string `json:"advice,omitempty"`
+}
+
+const (
+	ok      = "ok"
+	warning = "warning"
+	broken  = "broken"
+)
+
+func (r *Report) say(state, name, advice, format string, args ...any) {
+	r.Checks = append(r.Checks, Check{name, state, fmt.Sprintf(format, args...), advice})
+}
+
+// Broken reports whether a run would not work.
+func (r *Report) Broken() bool {
+	return slices.ContainsFunc(r.Checks, func(c Check) bool { return c.State == broken })
+}
+
+// Text writes the report for people.
+func (r *Report) Text(out io.Writer) error {
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	for _, c := range r.Checks {
+		fmt.Fprintf(w, "%s\t%s\t%s\n", c.State, c.Name, diag.Printable(c.Detail))
+		if c.Advice != "" {
+			fmt.Fprintf(w, "\t\t-> %s\n", diag.Printable(c.Advice))
+		}
+	}
+	return w.Flush()
+}
+
+// Examine looks at everything, in the order in which a run would need it.
+func Examine(o Options) *Report {
+	r := &Report{Schema: "dialect.doctor/1", Checks: []Check{}}
+	m, found, err := project.LoadMatrix(o.Dir, o.Routing)
+	if err != nil {
+		r.say(broken, "matrix", "`dialect init` makes one", "%v", err)
+		return r
+	}
+	switch errs := found.Count(diag.Error); {
+	case errs > 0:
+		r.say(broken, "matrix", "`dialect check "+m.Name+"` shows them", "%s has %s", m.Name, found.Summary())
+	default:
+		r.say(ok, "matrix", "", "%s: %s, sha256 %.12s", m.Name, diag.Number(len(m.Bindings), "binding"), m.SHA256)
+	}
+	warnings := lint.Check(m, lint.Options{})
+	tools := 0
+	for _, d := range warnings {
+		switch d.Code {
+		case diag.MissingTool:
+			tools++
+			r.say(broken, "tool", strings.ReplaceAll(d.Hint, "\n", "; "), "%s: %s", d.Place(), d.Message)
+		case diag.MissingServer, diag.MissingSkill, diag.CannotFail:
+			r.say(warning, string(d.Code), strings.ReplaceAll(d.Hint, "\n", "; "), "%s: %s", d.Place(), d.Message)
+		}
+	}
+	if tools == 0 {
+		r.say(ok, "tools", "", "every program that the project binds is there")
+	}
+	r.store(m, o.Store)
+	r.key()
+	if _, err := exec.LookPath("git"); err != nil {
+		r.say(warning, "git", "install git: without it receipts name the files by their bytes alone", "git is not in PATH")
+	} else if top := place.Repository(m.Root); !place.Exists(filepath.Join(top, ".git")) {
+		r.say(warning, "git", "`git init`: without a repository a receipt cannot be held against a commit", "%s is in no repository", m.Root)
+	} else {
+		r.say(ok, "git", "", "repository at %s", top)
+	}
+	if _, _, state, err := project.Trusted(context.Background(), m, "", ""); err != nil {
+		r.say(warning, "trust", "", "%v", err)
+	} else if c := state.Complaint(); c != "" {
+		r.say(warning, "trust", "review the change and commit it, or `dialect trust` it", "%s", c)
+	} else if state.New {
+		r.say(ok, "trust", "commit it, or `dialect trust` it: a new matrix is compared with nothing", "the matrix is new: HEAD does not have it")
+	} else if state.Kind == policy.None {
+		r.say(warning, "trust", "`git init` and commit the matrix, or `dialect trust` it", "there is no commit and no pin: the matrix is compared with nothing")
+	} else {
+		r.say(ok, "trust", "", "the matrix is that of %s", state.Against)
+	}
+	if o.Online {
+		r.servers(m, o)
+	}
+	return r
+}
+
+// store looks at the store without making one.
+func (r *Report) store(m *routing.Matrix, store string) {
+	path := store
+	if path == "" {
+		path = archive.Store(m.Root)
+	}
+	if _, err := os.Lstat(path); errors.Is(err, os.ErrNotExist) {
+		dir := filepath.Dir(path)
+		for !place.Exists(dir) && dir != filepath.Dir(dir) {
+			dir = filepath.Dir(dir)
+		}
+		probe, err := os.CreateTemp(dir, ".dialect-doctor-")
+		if err != nil {
+			r.say(broken, "store", "make the folder writable, or name another store: --store PATH, DIALECT_STORE", "no store can be made below %s: %v", dir, err)
+			return
+		}
+		probe.Close()
+		_ = os.Remove(probe.Name())
+		r.say(ok, "store", "", "none yet; the first run makes %s", place.Short(path))
+		return
+	}
+	ctx := context.Background()
+	s, err := sqlite.Open(ctx, path, sqlite.Options{ReadOnly: true})
+	switch {
+	case errors.Is(err, fs.ErrPermission):
+		r.say(broken, "store", "it belongs to another user: run as that user, have it given to you (chown), or name a store of your own: --store PATH", "%s cannot be read: %v", place.Short(path), err)
+		return
+	case err != nil:
+		r.say(broken, "store", "a run without it is DEGRADED; move the file away, and a run makes a new one", "%s cannot be read: %v", place.Short(path), err)
+		return
+	}
+	defer s.Close()
+	f, err := os.OpenFile(path, os.O_RDWR, 0)
+	if err != nil {
+		r.say(broken, "store", "make it writable for you", "%s cannot be written: %v", place.Short(path), err)
+		return
+	}
+	f.Close()
+	r.say(ok, "store", "`dialect receipts audit` holds all of it against its log", "%s", place.Short(path))
+}
+
+// key says whether a key that is handed to this binary, by this user, would be believed.
+// Without one that is no fault: a record is then self-recorded, as most are.
+func (r *Report) key() {
+	why := keyfd.Weakness()
+	if why == "" {
+		r.say(ok, "key", "", "a key that is handed over by --key-fd gives level L1")
+		return
+	}
+	state := ok
+	if os.Getenv(keyfd.Variable) != "" {
+		state = warning
+	}
+	why, advice, _ := strings.Cut(why, ": ")
+	if strings.Contains(advice, "start dialect as") || strings.Contains(advice, "install") {
+		advice = "start dialect as an ordinary user without capabilities, from a binary that this user can neither read nor replace (`sudo make install`: owner root, mode 0711), and hand the key over by a pipe: dialect run --key-fd 3 SCRIPT 3< <(cat boss.key)"
+	}
+	r.say(state, "key", advice, "records are self-recorded (L0), with a key by --key-fd, too: %s", why)
+}
+
+// servers asks each server for its tools.
+func (r *Report) servers(m *routing.Matrix, o Options) {
+	pool := mcpclient.New(mcpclient.Options{Servers: m.Servers, Dir: m.Root, Environ: os.Environ(), Version: o.Version, Helper: o.Helper()})
+	defer pool.Close()
+	for _, name := range slices.Sorted(maps.Keys(m.Servers)) {
+		if m.Servers[name].Disabled {
+			r.say(warning, "server", "enable it in "+m.Servers[name].Origin, "%s is disabled", name)
+			continue
+		}
+		ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+		tools, err := pool.Tools(ctx, name)
+		cancel()
+		if err != nil {
+			advice := ""
+			var e *mcpclient.Error
+			if errors.As(err, &e) && e.Stderr != "" {
+				lines := strings.Split(strings.TrimSpace(e.Stderr), "\n")
+				advice = "it said: " + lines[len(lines)-1]
+			}
+			r.say(broken, "server", advice, "%v", err)
+			continue
+		}
+		r.say(ok, "server", "", "%s: %s", name, diag.Number(len(tools), "tool"))
+	}
+}
