@@ -2,22 +2,13 @@ package cli
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"io"
-	"path/filepath"
-	"time"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/mod/sumdb/note"
 
 	"github.com/command-dialect/dialect/cmd/dialect/internal/outfile"
-	"github.com/command-dialect/dialect/lang/diag"
 	"github.com/command-dialect/dialect/lang/plan"
-	"github.com/command-dialect/dialect/receipts"
-	"github.com/command-dialect/dialect/receipts/sqlite"
-	"github.com/command-dialect/dialect/runtime/archive"
-	"github.com/command-dialect/dialect/runtime/blob"
+	"github.com/command-dialect/dialect/runtime/history"
 	"github.com/command-dialect/dialect/runtime/place"
 	"github.com/command-dialect/dialect/runtime/project"
 	"github.com/command-dialect/dialect/runtime/report"
@@ -63,7 +54,7 @@ func newReport(u *ui) *cobra.Command {
 			if err := outfile.Settle(outfile.InUse{Files: append(project.RulesAround("."), f.keys...), Store: path}, &html, &junit, &markdown); err != nil {
 				return err
 			}
-			if err := html.Write(u.out, func(w io.Writer) error { return htmlReport(w, d, path, keys) }); err != nil {
+			if err := html.Write(u.out, func(w io.Writer) error { return history.HTML(context.Background(), w, d, path, keys, version()) }); err != nil {
 				return err
 			}
 			if err := junit.Write(u.out, func(w io.Writer) error { return report.JUnit(w, d) }); err != nil {
@@ -95,112 +86,4 @@ func newReport(u *ui) *cobra.Command {
 	f.addKey(cmd)
 	addStoreFlag(cmd, &f.store)
 	return cmd
-}
-
-// htmlReport writes the page of a run, held against its store.
-func htmlReport(w io.Writer, d *report.Document, path string, keys note.Verifiers) error {
-	ctx := context.Background()
-	o := report.HTMLOptions{Version: version(), Now: time.Now(), Output: func(l *report.DocResult, stream string) (string, string) {
-		return keptOutput(archive.Of(path), l, stream)
-	}}
-	s, err := sqlite.Open(ctx, path, sqlite.Options{ReadOnly: true, Keys: keys})
-	if err == nil {
-		defer s.Close()
-		o.Proof = func(l *report.DocResult) *report.Proof { return proof(ctx, s, l) }
-		o.GateProof = func(g *report.DocGate) *report.Proof { return gateProof(ctx, s, d, g) }
-	} else if !errors.Is(err, sqlite.ErrNoStore) {
-		o.GateProof = func(*report.DocGate) *report.Proof {
-			return &report.Proof{Text: "the store cannot be read: " + err.Error()}
-		}
-	}
-	return report.HTML(w, d, o)
-}
-
-// keptOutput returns the end of what is kept of a stream.
-func keptOutput(logs archive.Archive, l *report.DocResult, stream string) (text, note string) {
-	out := l.Stdout
-	if stream == "stderr" {
-		out = l.Stderr
-	}
-	if out.Log == "" {
-		return "", "not kept"
-	}
-	// The path is of the document, and anybody's: its last two elements are the digest.
-	name := filepath.Base(filepath.Dir(out.Log)) + filepath.Base(out.Log)
-	digest, err := receipts.ParseHash(name)
-	if err != nil {
-		return "", "not kept"
-	}
-	f, size, err := blob.Open(string(logs), digest)
-	switch {
-	case errors.Is(err, blob.ErrChanged):
-		return "", "what is kept is not what was written"
-	case err != nil:
-		return "", "dropped since"
-	}
-	defer f.Close()
-	const most = 64 << 10
-	_, _ = f.Seek(max(0, size-most), io.SeekStart)
-	b, err := io.ReadAll(f)
-	if err != nil {
-		return "", "cannot be read"
-	}
-	if name != out.SHA256 {
-		note = "without its secrets, or cut"
-	}
-	return string(b), note
-}
-
-// proof holds a line of a document against the receipt that it names.
-func proof(ctx context.Context, s *sqlite.Store, l *report.DocResult) *report.Proof {
-	bad := func(format string, args ...any) *report.Proof {
-		return &report.Proof{Text: fmt.Sprintf(format, args...)}
-	}
-	if l.Receipt == "" || l.Gate != nil {
-		return nil
-	}
-	if l.Degraded {
-		return bad("No store acknowledged this receipt.")
-	}
-	e, _, err := s.Authentic(ctx, l.Receipt)
-	if err != nil {
-		return bad("Its receipt does not verify: %v.", err)
-	}
-	v, _ := e.Parse()
-	r, ok := v.(*receipts.Receipt)
-	switch passed := l.Verdict == "passed" || l.Verdict == "flaky"; {
-	case !ok || r.Step != l.ID:
-		return bad("The receipt that it names is of something else.")
-	case passed != (r.Status == receipts.Succeeded || r.Status == receipts.Pending):
-		return bad("The receipt says another thing: %s.", r.Status)
-	case l.ExitCode != nil && r.ExitCode != nil && *l.ExitCode != *r.ExitCode:
-		return bad("The receipt says another exit code: %d.", *r.ExitCode)
-	case l.Stdout != nil && l.Stdout.SHA256 != r.Stdout.SHA256.String(), l.Stderr != nil && l.Stderr.SHA256 != r.Stderr.SHA256.String():
-		return bad("The receipt is of other output.")
-	}
-	text := fmt.Sprintf("Record %d of the log, intact", e.Seq)
-	if e.Key != "" {
-		text += fmt.Sprintf(", signed by %s (L%d)", e.Key, e.Level)
-	}
-	if c := e.Consumption; c != nil {
-		text += ", consumed by " + c.Who()
-	}
-	return &report.Proof{OK: true, Text: text + "."}
-}
-
-// gateProof holds the gate of a document against the gate receipt that it names.
-func gateProof(ctx context.Context, s *sqlite.Store, d *report.Document, g *report.DocGate) *report.Proof {
-	if g.Verdict != "passed" {
-		return nil
-	}
-	e, head, err := s.Authentic(ctx, g.SHA256)
-	if err != nil {
-		return &report.Proof{Text: fmt.Sprintf("The gate receipt does not verify: %v.", err)}
-	}
-	v, _ := e.Parse()
-	r, ok := v.(*receipts.Gate)
-	if !ok || r.Run != d.Run || r.Script.String() != d.Script.SHA256 || r.Final != g.Final {
-		return &report.Proof{Text: "The gate receipt is of another run."}
-	}
-	return &report.Proof{OK: true, Text: fmt.Sprintf("The gate receipt is record %d of a log of %d that verifies; it consumed %s. Ask again: dialect verify", e.Seq, head.Count, diag.Number(len(r.Members), "receipt"))}
 }

@@ -357,7 +357,7 @@ func (f *runFlags) files(u *ui, doc *report.Document, p *project.Program, rec *r
 	if store == "" {
 		store = os.DevNull
 	}
-	if err := html.Write(u.out, public(func(w io.Writer) error { return htmlReport(w, doc, store, nil) })); err != nil {
+	if err := html.Write(u.out, public(func(w io.Writer) error { return history.HTML(context.Background(), w, doc, store, nil, version()) })); err != nil {
 		return err
 	}
 	if os.Getenv("GITHUB_ACTIONS") != "true" || os.Getenv(report.AgentVariable) != "" {
