@@ -72,7 +72,7 @@ var layers = []layer{
 		"the layout of a folder knows nothing of what is kept in it"},
 	{"runtime/project", []string{"lang", "lang/...", "runtime/place", "runtime/policy", "runtime/workspace"}, nil,
 		"a project is a script, its matrix and the rules that are trusted: nothing is run to know them"},
-	{"runtime/records", []string{"lang/diag", "receipts"}, nil,
+	{"runtime/records", []string{"lang/diag", "receipts", "receipts/sqlite"}, nil,
 		"a record is shown by what it says itself"},
 	{"runtime/history", []string{"lang/diag", "lang/regular", "runtime/archive", "runtime/blob", "runtime/report", "receipts/..."}, []string{"golang.org/x/mod/sumdb/note"},
 		"what earlier runs came to is read from what they left"},

@@ -224,3 +224,39 @@ func (l List) Summary() string {
 	}
 	return text
 }
+
+// Visible replaces what could act on a terminal, colours apart.
+func Visible(line string) string {
+	var b strings.Builder
+	for line != "" {
+		if n := sgrLen(line); n > 0 {
+			b.WriteString(line[:n])
+			line = line[n:]
+			continue
+		}
+		r, size := utf8.DecodeRuneInString(line)
+		if r == '\n' || r == '\t' {
+			b.WriteRune(r)
+		} else {
+			b.WriteString(Printable(line[:size]))
+		}
+		line = line[size:]
+	}
+	return b.String()
+}
+
+// sgrLen returns the length of the SGR sequence that s begins with, 0 if it begins with none.
+func sgrLen(s string) int {
+	if !strings.HasPrefix(s, "\x1b[") {
+		return 0
+	}
+	for i := 2; i < len(s) && i < 32; i++ {
+		switch c := s[i]; {
+		case c == 'm':
+			return i + 1
+		case c != ';' && (c < '0' || c > '9'):
+			return 0
+		}
+	}
+	return 0
+}

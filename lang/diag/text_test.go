@@ -126,3 +126,20 @@ func FuzzWriteText(f *testing.F) {
 		}
 	})
 }
+
+// TestVisible keeps colours, and nothing else that acts on a terminal.
+func TestVisible(t *testing.T) {
+	for text, want := range map[string]string{
+		"a\tb\n":                                 "a\tb\n",
+		"\x1b[31mred\x1b[0m":                     "\x1b[31mred\x1b[0m",
+		"\x1b[2Jx":                               "\ufffd[2Jx",
+		"\x1b]0;title\x07":                       "\ufffd]0;title\ufffd",
+		"\x1b[31":                                "\ufffd[31",
+		"a\u202eb":                               "a\ufffdb",
+		"\x1b[1;2;3;4;5;6;7;8;9;10;11;12;13;14m": "\ufffd[1;2;3;4;5;6;7;8;9;10;11;12;13;14m",
+	} {
+		if got := Visible(text); got != want {
+			t.Errorf("%q: %q, want %q", text, got, want)
+		}
+	}
+}

@@ -6,6 +6,7 @@ import (
 	"database/sql"
 	"fmt"
 	"runtime"
+	"slices"
 	"sync"
 
 	"golang.org/x/mod/sumdb/note"
@@ -27,6 +28,11 @@ type Audit struct {
 // that the log is complete: that its last records are missing is seen only by
 // whoever kept one.
 func (a *Audit) Consistent() bool { return len(a.Findings) == 0 }
+
+// Tampered reports whether anything was found but records that nobody signed.
+func (a *Audit) Tampered() bool {
+	return slices.ContainsFunc(a.Findings, func(f Finding) bool { return !f.Unsigned })
+}
 
 // A Finding is one thing that is not as the log says.
 type Finding struct {

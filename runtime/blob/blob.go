@@ -104,3 +104,31 @@ func Open(dir string, sum [sha256.Size]byte) (f *os.File, size int64, err error)
 	}
 	return f, size, nil
 }
+
+// SeekTail moves f to the begin of its last n lines.
+func SeekTail(f *os.File, n int) error {
+	end, err := f.Seek(0, io.SeekEnd)
+	if err != nil {
+		return err
+	}
+	buf := make([]byte, 64<<10)
+	seen := 0
+	for at := end; at > 0; {
+		k := min(int64(len(buf)), at)
+		at -= k
+		if _, err := f.ReadAt(buf[:k], at); err != nil {
+			return err
+		}
+		for i := k - 1; i >= 0; i-- {
+			if buf[i] != '\n' || at+i == end-1 {
+				continue
+			}
+			if seen++; seen == n {
+				_, err := f.Seek(at+i+1, io.SeekStart)
+				return err
+			}
+		}
+	}
+	_, err = f.Seek(0, io.SeekStart)
+	return err
+}

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 )
 
@@ -81,6 +82,34 @@ func TestIs(t *testing.T) {
 	} {
 		if Is(name) != want {
 			t.Errorf("%s: %v", name, !want)
+		}
+	}
+}
+
+// TestSeekTail holds the search for the last lines against splitting the text.
+func TestSeekTail(t *testing.T) {
+	long := strings.Repeat("x", 100<<10)
+	for _, text := range []string{"", "a", "a\n", "a\nb", "a\nb\n", "\n\n\n", long + "\n" + long + "\nend\n", long} {
+		f, err := os.CreateTemp(t.TempDir(), "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		if _, err := f.WriteString(text); err != nil {
+			t.Fatal(err)
+		}
+		lines := strings.SplitAfter(text, "\n")
+		if lines[len(lines)-1] == "" {
+			lines = lines[:len(lines)-1]
+		}
+		for n := 1; n <= 4; n++ {
+			if err := SeekTail(f, n); err != nil {
+				t.Fatal(err)
+			}
+			got, err := io.ReadAll(f)
+			if want := strings.Join(lines[max(0, len(lines)-n):], ""); string(got) != want || err != nil {
+				t.Errorf("%.20q, %d lines: %.20q of %d bytes, %v; want %d bytes", text, n, got, len(got), err, len(want))
+			}
 		}
 	}
 }

@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"strings"
 
@@ -11,10 +10,10 @@ import (
 	"golang.org/x/mod/sumdb/note"
 
 	"github.com/command-dialect/dialect/cmd/dialect/internal/exit"
-	"github.com/command-dialect/dialect/lang/diag"
 	"github.com/command-dialect/dialect/lang/regular"
 	"github.com/command-dialect/dialect/receipts"
 	"github.com/command-dialect/dialect/receipts/sqlite"
+	"github.com/command-dialect/dialect/runtime/records"
 )
 
 // keyFlags are the flags of whoever verifies.
@@ -126,7 +125,15 @@ func newReceiptsAudit(u *ui) *cobra.Command {
 				if err != nil {
 					return err
 				}
-				return tellAudit(u, a, keys != nil, f.unsigned, f.json)
+				if f.json {
+					err = writeJSON(u, records.NewAudit(a, keys != nil))
+				} else {
+					err = records.TellAudit(u.out, a, keys != nil)
+				}
+				if err == nil && (a.Tampered() || f.unsigned && len(a.Findings) > 0) {
+					return exit.Status(exit.Refused)
+				}
+				return err
 			})
 		},
 	}
@@ -136,77 +143,6 @@ func newReceiptsAudit(u *ui) *cobra.Command {
 	cmd.Flags().BoolVar(&f.json, "json", false, "print one JSON document on standard output")
 	addStoreFlag(cmd, &f.store)
 	return cmd
-}
-
-// tellAudit prints what an audit found.
-func tellAudit(u *ui, a *sqlite.Audit, keyed, allSigned, asJSON bool) error {
-	truncation := "truncation not checked (no kept checkpoint)"
-	if a.Since >= 0 {
-		truncation = fmt.Sprintf("complete up to the kept checkpoint of %d", a.Since)
-	}
-	signatures := ""
-	if keyed {
-		signatures = fmt.Sprintf("; signed up to record %d, %d unsigned", a.Signed, a.Unsigned)
-	}
-	switch {
-	case asJSON:
-		if err := auditJSON(u, a, keyed); err != nil {
-			return err
-		}
-	case a.Consistent():
-		fmt.Fprintf(u.out, "consistent: %s, root %s; %s%s\n", diag.Number(int(a.Count), "record"), receipts.Hash(a.Root), truncation, signatures)
-	default:
-		for _, x := range a.Findings {
-			word := "TAMPERED"
-			if x.Unsigned {
-				word = "UNSIGNED"
-			}
-			fmt.Fprintf(u.out, "%s: %s\n", word, diag.Printable(x.Message))
-		}
-	}
-	for _, x := range a.Findings {
-		if !x.Unsigned || allSigned {
-			return exit.Status(exit.Refused)
-		}
-	}
-	return nil
-}
-
-func auditJSON(u *ui, a *sqlite.Audit, keyed bool) error {
-	type finding struct {
-		Kind    string `json:"kind"` // "tampered" or "unsigned"
-		Seq     int64  `json:"seq"`
-		SHA256  string `json:"sha256,omitempty"`
-		Message string `json:"message"`
-	}
-	doc := struct {
-		Schema     string    `json:"schema"`
-		Consistent bool      `json:"consistent"`
-		Truncation string    `json:"truncation"` // "not checked" or "checked"
-		Origin     string    `json:"origin"`
-		Records    int64     `json:"records"`
-		Root       string    `json:"root"`
-		Signed     *int64    `json:"signed,omitempty"`
-		Unsigned   *int64    `json:"unsigned,omitempty"`
-		Findings   []finding `json:"findings"`
-	}{Schema: "dialect.audit/1", Consistent: a.Consistent(), Truncation: "not checked", Origin: a.Origin, Records: a.Count, Root: receipts.Hash(a.Root).String(), Findings: []finding{}}
-	if a.Since >= 0 {
-		doc.Truncation = "checked"
-	}
-	if keyed {
-		doc.Signed, doc.Unsigned = &a.Signed, &a.Unsigned
-	}
-	for _, x := range a.Findings {
-		d := finding{Kind: "tampered", Seq: x.Seq, Message: x.Message}
-		if x.Unsigned {
-			d.Kind = "unsigned"
-		}
-		if !x.SHA.IsZero() {
-			d.SHA256 = x.SHA.String()
-		}
-		doc.Findings = append(doc.Findings, d)
-	}
-	return writeJSON(u, doc)
 }
 
 func newReceiptsCheckpoint(u *ui) *cobra.Command {

@@ -7,9 +7,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
-	"strings"
-	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
@@ -113,7 +110,7 @@ func printLog(u *ui, logs archive.Archive, what string, s receipts.Stream, tail 
 		return err
 	}
 	if tail > 0 {
-		if err := seekTail(f, tail); err != nil {
+		if err := blob.SeekTail(f, tail); err != nil {
 			return exit.Failf(exit.Failed, "%v", err)
 		}
 	}
@@ -124,73 +121,9 @@ func printLog(u *ui, logs archive.Archive, what string, s receipts.Stream, tail 
 	in, out := bufio.NewReader(f), bufio.NewWriter(u.out)
 	for {
 		line, err := in.ReadString('\n')
-		fmt.Fprint(out, visible(line))
+		fmt.Fprint(out, diag.Visible(line))
 		if err != nil {
 			return out.Flush()
 		}
 	}
-}
-
-// seekTail moves f to the begin of its last n lines.
-func seekTail(f *os.File, n int) error {
-	end, err := f.Seek(0, io.SeekEnd)
-	if err != nil {
-		return err
-	}
-	buf := make([]byte, 64<<10)
-	seen := 0
-	for at := end; at > 0; {
-		k := min(int64(len(buf)), at)
-		at -= k
-		if _, err := f.ReadAt(buf[:k], at); err != nil {
-			return err
-		}
-		for i := k - 1; i >= 0; i-- {
-			if buf[i] != '\n' || at+i == end-1 {
-				continue
-			}
-			if seen++; seen == n {
-				_, err := f.Seek(at+i+1, io.SeekStart)
-				return err
-			}
-		}
-	}
-	_, err = f.Seek(0, io.SeekStart)
-	return err
-}
-
-// visible replaces what could act on a terminal, colours apart.
-func visible(line string) string {
-	var b strings.Builder
-	for line != "" {
-		if n := sgrLen(line); n > 0 {
-			b.WriteString(line[:n])
-			line = line[n:]
-			continue
-		}
-		r, size := utf8.DecodeRuneInString(line)
-		if r == '\n' || r == '\t' {
-			b.WriteRune(r)
-		} else {
-			b.WriteString(diag.Printable(line[:size]))
-		}
-		line = line[size:]
-	}
-	return b.String()
-}
-
-// sgrLen returns the length of the SGR sequence that s begins with, 0 if it begins with none.
-func sgrLen(s string) int {
-	if !strings.HasPrefix(s, "\x1b[") {
-		return 0
-	}
-	for i := 2; i < len(s) && i < 32; i++ {
-		switch c := s[i]; {
-		case c == 'm':
-			return i + 1
-		case c != ';' && (c < '0' || c > '9'):
-			return 0
-		}
-	}
-	return 0
 }
