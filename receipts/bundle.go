@@ -17,8 +17,9 @@ import (
 // not that no failure, no consumption and no other head followed.
 type Bundle struct {
 	Schema  string         `json:"schema"`     // BundleSchema
-	Head    string         `json:"checkpoint"` // see [Head]; signed where there is a key
+	Head    string         `json:"checkpoint"` // of the whole log, see [Head]; signed where its last writer had a key
 	Records []BundleRecord `json:"records"`
+	Signed  []Consistency  `json:"signed,omitempty"` // the last checkpoint of each key, where that is an older one
 	Since   *Consistency   `json:"since,omitempty"`
 }
 
@@ -37,7 +38,7 @@ type BundleRecord struct {
 	Proof     []tlog.Hash `json:"proof"` // as of RFC 6962, section 2.1.1; hashes in base64
 }
 
-// A Consistency is the proof that the log of a bundle began as an older checkpoint says.
+// A Consistency is the proof that the log of a bundle begins as an older checkpoint says.
 type Consistency struct {
 	Head  string      `json:"checkpoint"`
 	Proof []tlog.Hash `json:"proof"` // as of RFC 6962, section 2.1.2

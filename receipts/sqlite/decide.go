@@ -70,7 +70,8 @@ func (s *Store) gate(ctx context.Context, g receipts.GateRequest, gather func(*v
 	if err != nil {
 		return receipts.Decision{}, s.unusable(err)
 	}
-	return d, s.unusable(save())
+	_ = save() // it is decided; what could not be kept is read again the next time
+	return d, nil
 }
 
 // accept records that the failures of a decision do not matter.
@@ -204,7 +205,8 @@ func (s *Store) Consume(ctx context.Context, c ConsumeRequest) (receipts.Decisio
 	if err != nil {
 		return receipts.Decision{}, s.unusable(err)
 	}
-	return d, s.unusable(save())
+	_ = save()
+	return d, nil
 }
 
 // Settle ends a receipt that is pending, once, by a new record. One that a key signed can be

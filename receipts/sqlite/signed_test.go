@@ -385,13 +385,20 @@ func TestBundleOfSigned(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	later := keep(t, s)
 	v, err := verify.OfBundle(b, o.Keys, nil)
-	if err != nil || v.HeadKey() != "boss" || v.Head() != signed {
+	if err != nil || v.HeadKey() != "boss" || v.Head() != later || len(b.Signed) != 1 {
 		t.Fatalf("%v", err)
 	}
-	later := keep(t, s)
-	if _, err := s.Bundle(ctx, &later, d.Gate.String()); err == nil || !strings.Contains(err.Error(), "the kept checkpoint is of") {
-		t.Errorf("since a head after the signed one: %v", err)
+	if e, err := v.Entry(d.Gate.String()); err != nil || e.Level != receipts.LevelKey {
+		t.Errorf("L%d, %v", e.Level, err)
+	}
+	for _, since := range []receipts.Head{signed, later} {
+		if b, err := s.Bundle(ctx, &since, d.Gate.String()); err != nil {
+			t.Error(err)
+		} else if _, err := verify.OfBundle(b, o.Keys, &since); err != nil {
+			t.Errorf("since %d: %v", since.Count, err)
+		}
 	}
 	unsigned, err := s.Bundle(ctx, nil, makeReceipt("r-8", 1).SHA().String())
 	if err != nil {

@@ -21,8 +21,8 @@ func StateProtects(dir, store string) (bool, error) {
 		return false, err
 	}
 	s, err := os.Lstat(store)
-	if errors.Is(err, fs.ErrNotExist) {
-		s, err = os.Stat(filepath.Dir(store))
+	for at := filepath.Dir(store); errors.Is(err, fs.ErrNotExist) && at != filepath.Dir(at); at = filepath.Dir(at) {
+		s, err = os.Stat(at) // the folder that it would be in
 	}
 	return err == nil && ownedBy(d) != ownedBy(s), err
 }

@@ -307,9 +307,49 @@ func TestBundleHead(t *testing.T) {
 		t.Error("the kept checkpoint covers the gate, and the result does not say so")
 	}
 	b.Head = h.Text()
-	if _, err := OfBundle(b, keys, nil); err == nil || !strings.Contains(err.Error(), "the checkpoint is not") {
-		t.Errorf("a head without its signature: %v", err)
+	if s, err := OfBundle(b, keys, nil); err != nil {
+		t.Error(err)
+	} else if res := ask(t, s, asked(signed)); res.Verdict != Missing {
+		t.Errorf("a head without its signature: %s", told(res))
+	} else if res := ask(t, s, asked()); res.Verdict != Verified || res.Level != receipts.LevelHash {
+		t.Errorf("a head without its signature, at level 0: %s, L%d", told(res), res.Level)
 	}
+	// The signed one is older: what is below it counts, and what came later is not left out.
+	at, note := m.head(), string(m.log.note)
+	m.sign = nil
+	m.receipt(of("vet"))
+	now := m.head()
+	proof, err := tlog.ProveTree(now.Count, at.Count, m.log.hashes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	older := m.bundle(now.Text(), 0)
+	older.Signed = []receipts.Consistency{{Head: note, Proof: proof}}
+	if s, err := OfBundle(older, keys, nil); err != nil || s.HeadKey() != "boss" {
+		t.Error(err)
+	} else if res := ask(t, s, asked(signed)); res.Verdict != Verified {
+		t.Errorf("under an older signed one: %s", told(res))
+	}
+	older.Signed[0].Proof = older.Signed[0].Proof[:0]
+	if _, err := OfBundle(older, keys, nil); err == nil || !strings.Contains(err.Error(), "does not begin with the checkpoint") {
+		t.Errorf("without its proof: %v", err)
+	}
+	m.sign = boss
+	m.gate([]receipts.Hash{m.receipt()})
+	now = m.head()
+	if proof, err = tlog.ProveTree(now.Count, at.Count, m.log.hashes); err != nil {
+		t.Fatal(err)
+	}
+	past := m.bundle(now.Text(), int(at.Count))
+	past.Signed = []receipts.Consistency{{Head: note, Proof: proof}}
+	if s, err := OfBundle(past, keys, nil); err != nil {
+		t.Error(err)
+	} else if res := ask(t, s, asked(signed)); res.Verdict != Missing {
+		t.Errorf("a signed gate that no signed one covers: %s", told(res))
+	}
+	m.again(m.log.recs[:at.Count])
+	b = m.bundle(note, 0)
+	b.Head = h.Text()
 	if _, err := OfBundle(b, nil, nil); err != nil {
 		t.Errorf("without keys: %v", err)
 	}

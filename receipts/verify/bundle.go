@@ -47,11 +47,19 @@ func OfBundle(b *receipts.Bundle, keys note.Verifiers, kept *receipts.Head) (*Se
 	}
 	if key != "" {
 		s.signed, s.headKey = head.Count, key
-	} else {
-		for seq := range s.index.len() {
-			if e := s.entry(seq); e != nil && e.Key != "" {
-				return nil, fmt.Errorf("record %d is signed by %s, and the checkpoint is not: records may have been cut out before it", s.bundled[seq].Seq, e.Key)
-			}
+	}
+	for _, c := range b.Signed {
+		signed, key, err := receipts.ParseHead([]byte(c.Head), keys)
+		switch {
+		case err != nil:
+			return nil, err
+		case key == "":
+			continue
+		case signed.Origin != head.Origin || signed.Count > head.Count || signed.Count == 0 ||
+			tlog.CheckTree(c.Proof, head.Count, head.Root, signed.Count, signed.Root) != nil:
+			return nil, fmt.Errorf("the log of the bundle does not begin with the checkpoint of %d that %s signed: it was rewritten", signed.Count, key)
+		case signed.Count > s.signed:
+			s.signed, s.headKey = signed.Count, key
 		}
 	}
 	if len(s.problems) > 0 {
@@ -64,16 +72,24 @@ func OfBundle(b *receipts.Bundle, keys note.Verifiers, kept *receipts.Head) (*Se
 	return s, bundleBegins(b.Since, head, *kept)
 }
 
+// An UnshownError says that a bundle does not show what was asked of it. That is no sign that the log
+// was changed: whoever has the store can export more.
+type UnshownError struct{ text string }
+
+func (e *UnshownError) Error() string { return e.text }
+
+func unshown(format string, args ...any) error { return &UnshownError{fmt.Sprintf(format, args...)} }
+
 // bundleBegins checks the proof that the log of a bundle begins with an older checkpoint.
 func bundleBegins(c *receipts.Consistency, head, kept receipts.Head) error {
 	switch {
 	case kept.Origin != head.Origin:
 		return fmt.Errorf("the kept checkpoint is of the store %s, and the bundle of %s", kept.Origin, head.Origin)
 	case kept.Count > head.Count:
-		return fmt.Errorf("the kept checkpoint counts %d records, and the bundle's log had %d: it is older, or was cut", kept.Count, head.Count)
+		return unshown("the kept checkpoint counts %d records, and the bundle's log had %d: it is older, or was cut", kept.Count, head.Count)
 	case kept == head:
 	case c == nil:
-		return errors.New("the bundle does not show that its log begins with the kept checkpoint: export it with --since")
+		return unshown("the bundle does not show that its log begins with the kept checkpoint: it was exported without --since")
 	case tlog.CheckTree(c.Proof, head.Count, head.Root, kept.Count, kept.Root) != nil:
 		return errors.New("the log of the bundle does not begin with the kept checkpoint: it was rewritten")
 	}
@@ -91,6 +107,6 @@ func (s *Session) Entries() []receipts.Entry {
 	return list
 }
 
-// HeadKey returns the name of the key that signed the head of a bundle; empty if none of
-// the keys did.
+// HeadKey returns the name of the key that signed the last checkpoint of a bundle that is signed;
+// empty if none of the keys did.
 func (s *Session) HeadKey() string { return s.headKey }

@@ -824,7 +824,7 @@ func TestChangesFiles(t *testing.T) {
 	m.gate([]receipts.Hash{m.receipt(func(r *receipts.Receipt) {
 		r.Workspace = &receipts.Workspace{Before: treeB, After: &treeA, Changed: []receipts.Datum{receipts.Text("x.go")}}
 	})})
-	if res := ask(t, m.open(Options{}), asked()); res.Verdict != Verified || !strings.Contains(strings.Join(res.Notes, "\n"), "changed files while it ran") {
+	if res := ask(t, m.open(Options{}), asked()); res.Verdict != Verified || !strings.Contains(strings.Join(res.Notes, "\n"), "files changed while ") {
 		t.Errorf("%s, %q", told(res), res.Notes)
 	}
 }

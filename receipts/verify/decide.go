@@ -213,7 +213,7 @@ func expectedTree(g receipts.GateRequest, x receipts.Expectation, r *receipts.Re
 	w := r.Workspace
 	switch {
 	case len(x.Changed) > 0:
-		return receipts.TreeChanged, "does not speak for the files as they are: " + receipts.ListPaths(x.Changed) + " changed since it began; what tools write belongs into a tracked .gitignore, and out of the index (git rm --cached)"
+		return receipts.TreeChanged, "does not speak for the files as they are: " + receipts.ListPaths(x.Changed) + " changed since it began; list what tools write in a tracked .gitignore, and remove it from the index (git rm --cached)"
 	case x.Tree != nil && (w == nil || !w.Before.Matches(*x.Tree)):
 		return receipts.TreeChanged, "is of another tree than the run's"
 	case !g.AnyRun:

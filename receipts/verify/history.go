@@ -305,7 +305,7 @@ func (s *Session) unfinished(q Query, res *Result) {
 		if l.failed && when == "later" {
 			res.Notes = append(res.Notes, fmt.Sprintf("the later run %s of %s on this tree did not pass", run.Run, run.Script.Path.Text))
 		} else {
-			res.Notes = append(res.Notes, fmt.Sprintf("the %s run %s of %s on this tree did not reach its gate: it was stopped or killed, or is still running", when, run.Run, run.Script.Path.Text))
+			res.Notes = append(res.Notes, fmt.Sprintf("the %s run %s of %s on this tree did not reach its gate: it was stopped, killed or refused, or is still running", when, run.Run, run.Script.Path.Text))
 		}
 	}
 	if named > maxRuns {

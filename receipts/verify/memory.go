@@ -182,8 +182,7 @@ func (s *Session) recall(m *Memory, st State) {
 }
 
 // Save adds what the session has read to the memory that it was opened with. It keeps
-// nothing of a log with problems. A failure costs the next verification time, and
-// nothing else.
+// nothing of a log with problems. After a failure the next verification reads more.
 func (s *Session) Save(m *Memory) error {
 	if len(s.problems) > 0 || m.valid && m.head == s.head {
 		return nil

@@ -346,7 +346,8 @@ func (s *Session) judgeLeaf(q Query, e *receipts.Entry) *Result {
 	if len(q.Require) > 0 {
 		res.no(Missing, receipts.NotFinal, e.SHA, "%s is of one command, and a final gate is required: make one with `dialect gate`", name)
 	}
-	if reason, text := e.Succeeded(r); reason != "" {
+	reason, text := e.Succeeded(r)
+	if reason != "" {
 		res.no(Failed, reason, e.SHA, "%s %s", name, text)
 	}
 	q.identify(res, e.SHA, name, r.Session, r.Nonce, r.Timestamp.Time, r.Place)
@@ -363,7 +364,9 @@ func (s *Session) judgeLeaf(q Query, e *receipts.Entry) *Result {
 	case !w.Before.Matches(*q.Tree) || w.After != nil && !w.After.Matches(*q.Tree):
 		res.no(Stale, receipts.TreeChanged, e.SHA, "the files changed since %s", name)
 	}
-	s.last(q, res)
+	if reason == "" { // else it is no pass that anything could contradict
+		s.last(q, res)
+	}
 	return res
 }
 
@@ -505,7 +508,7 @@ func (q Query) trees(g *receipts.Gate, res *Result, id string) {
 			res.no(Stale, receipts.TreeChanged, m.SHA, "%s ran on another tree: %s", describe(r), by)
 		}
 		if len(w.Changed) > 0 {
-			res.Notes = append(res.Notes, fmt.Sprintf("%s changed files while it ran, or somebody did: it speaks for the files after it", describe(r)))
+			res.Notes = append(res.Notes, fmt.Sprintf("files changed while %s ran: it vouches for the files as they were afterwards", describe(r)))
 			paths := make([]string, len(w.Changed))
 			for i, p := range w.Changed {
 				paths[i] = p.Text

@@ -167,13 +167,14 @@ type State struct {
 	Elsewhere string
 }
 
-// Has reports whether the baseline is a commit, and has a file at an absolute path.
+// Has reports whether the baseline is a commit, and has something at an absolute path, a link
+// included, or cannot say.
 func (b *Baseline) Has(path string) bool {
 	if b.look == nil {
 		return false
 	}
 	f, err := b.look(path)
-	return err == nil && f.File
+	return err != nil || f.File || len(f.Links) > 0
 }
 
 // IsPinned reports whether the user has pinned a project at root. A pin that cannot be read
@@ -184,7 +185,7 @@ func IsPinned(root string) bool {
 		return false
 	}
 	_, err = os.Lstat(file)
-	return err == nil
+	return err == nil || moved(root) != nil
 }
 
 // A Change is a file that is not as the baseline has it.
@@ -449,28 +450,61 @@ func path(root string) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	if root, err = filepath.EvalSymlinks(root); err != nil {
+		return "", err
+	}
+	return fileOf(dir, root), nil
+}
+
+// fileOf is where the pin of a project is kept below the user's folder of configuration; root has
+// no links.
+func fileOf(dir, root string) string {
 	sum := sha256.Sum256([]byte(root))
-	return filepath.Join(dir, "dialect", "trust", hex.EncodeToString(sum[:8])+".json"), nil
+	return filepath.Join(dir, "dialect", "trust", hex.EncodeToString(sum[:8])+".json")
+}
+
+// moved returns an error if there is a pin of root under its own name, which is one of a link by
+// now: another project stands in the place of the one that was pinned.
+func moved(root string) error {
+	dir, err := os.UserConfigDir()
+	real, rerr := filepath.EvalSymlinks(root)
+	if err != nil || rerr != nil || real == root {
+		return nil
+	}
+	if _, err := os.Lstat(fileOf(dir, root)); err == nil {
+		return fmt.Errorf("your pin is of the project at %s, which is a link to %s now", root, real)
+	}
+	return nil
 }
 
 // Load returns the pin of the project at root; nil if there is none. A pin, or a folder of pins,
 // that others own or can write is an error.
 func Load(root string) (*Pin, error) {
+	unknown := func(err error) error {
+		return fmt.Errorf("cannot look for your pin of these rules: %w; set HOME to a folder of your own, or name the commit that you trust with --base", err)
+	}
 	file, err := path(root)
 	if err != nil {
-		return nil, fmt.Errorf("cannot look for your pin of these rules, since no folder of your own is known (%w): set HOME, or name the commit that you trust with --base", err)
+		return nil, unknown(err)
 	}
 	b, err := readOwn(file)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, moved(root)
+	case errors.Is(err, fs.ErrPermission):
+		return nil, unknown(err)
+	case err != nil:
 		return nil, err
 	}
+	real, err := filepath.EvalSymlinks(root)
+	if err != nil {
+		return nil, unknown(err)
+	}
 	p := new(Pin)
-	if err := json.Unmarshal(b, p); err != nil || p.Root != root {
+	if err := json.Unmarshal(b, p); err != nil || p.Root != real {
 		return nil, fmt.Errorf("the pin %s is damaged; `dialect trust` makes it anew", file)
 	}
+	p.Root = root // as the caller calls it
 	return p, nil
 }
 
@@ -528,7 +562,11 @@ func (p *Pin) Save() (string, error) {
 	if err := ownFolders(file); err != nil {
 		return "", err
 	}
-	b, err := json.MarshalIndent(p, "", "  ")
+	kept := *p
+	if kept.Root, err = filepath.EvalSymlinks(p.Root); err != nil {
+		return "", err
+	}
+	b, err := json.MarshalIndent(kept, "", "  ")
 	if err != nil {
 		return "", err
 	}

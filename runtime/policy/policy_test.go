@@ -294,6 +294,7 @@ func TestOtherPin(t *testing.T) {
 	}
 	check(t, m, "", "changed", "routing.toml is not in it")
 	pin.Root = filepath.Join(dir, "other")
+	sh(t, dir, "mkdir other")
 	other, err := pin.Save()
 	if err != nil {
 		t.Fatal(err)
@@ -564,10 +565,51 @@ func TestNoHome(t *testing.T) {
 	m := load(t, filepath.Join(dir, "routing.toml"), nil)
 	t.Setenv("XDG_CONFIG_HOME", "")
 	t.Setenv("HOME", "")
-	if _, err := Open(t.Context(), m, ""); err == nil || !strings.Contains(err.Error(), "set HOME, or name the commit that you trust with --base") {
+	if _, err := Open(t.Context(), m, ""); err == nil || !strings.Contains(err.Error(), "set HOME to a folder of your own, or name the commit that you trust with --base") {
 		t.Errorf("%v", err)
 	}
 	if _, err := Open(t.Context(), m, "HEAD"); err != nil {
 		t.Errorf("with a base: %v", err)
+	}
+}
+
+// TestPinAndLinks pins a project and asks about it through a link, pins one through a link, and
+// puts a link in the place of a pinned one.
+func TestPinAndLinks(t *testing.T) {
+	dir, m := project(t, true)
+	link := filepath.Join(t.TempDir(), "link")
+	if err := os.Symlink(dir, link); err != nil {
+		t.Fatal(err)
+	}
+	through := filepath.Join(link, "routing.toml")
+	for _, path := range []string{m, through} {
+		pin, err := New(load(t, path, nil), time.Now())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := pin.Save(); err != nil {
+			t.Fatal(err)
+		}
+		for _, path := range []string{m, through} {
+			check(t, path, "", "pinned", "")
+			if !IsPinned(filepath.Dir(path)) {
+				t.Errorf("%s is not pinned", path)
+			}
+		}
+		if there, err := Remove(link); !there || err != nil {
+			t.Errorf("%v, %v", there, err)
+		}
+		check(t, m, "", "unpinned", "")
+	}
+	pin, err := New(load(t, m, nil), time.Now())
+	if err == nil {
+		_, err = pin.Save()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	sh(t, filepath.Dir(dir), "mv "+dir+" "+dir+".moved && ln -s "+dir+".moved "+dir)
+	if s, err := state(t, m, ""); err == nil || !strings.Contains(err.Error(), "which is a link to") {
+		t.Errorf("%+v, %v", s, err)
 	}
 }

@@ -141,14 +141,15 @@ func elsewhere(b *policy.Baseline, m *routing.Matrix, base, dir string) string {
 	if err != nil {
 		return ""
 	}
+	pinned := policy.IsPinned(m.Root)
 	for at, nearer := dir, true; ; at = filepath.Dir(at) {
 		nearer = nearer && at != m.Root
 		path := filepath.Join(at, routing.FileName)
 		switch {
 		case nearer && b.Has(path):
 			return fmt.Sprintf("%s is gone: %s has it", place.Short(path), b.Name)
-		case base == "" && at != m.Root && policy.IsPinned(at):
-			return fmt.Sprintf("your pin is of the project at %s, and the nearest matrix is %s: `dialect trust` pins it, too", at, place.Short(m.Path))
+		case base == "" && at != m.Root && (nearer || !pinned) && policy.IsPinned(at):
+			return fmt.Sprintf("you pinned the project at %s, but the nearest matrix is %s; run `dialect trust` to pin that one as well", at, place.Short(m.Path))
 		case at == filepath.Dir(at):
 			return ""
 		}

@@ -20,7 +20,7 @@ type Record struct {
 	ID       string          `json:"id,omitempty"` // of a gate
 	Kind     string          `json:"kind"`
 	Seq      int64           `json:"seq"`
-	Trust    string          `json:"trust"`
+	Level    string          `json:"level"`
 	Consumed bool            `json:"consumed"`
 	By       string          `json:"consumed_by,omitempty"`
 	At       string          `json:"consumed_at,omitempty"`
@@ -30,7 +30,7 @@ type Record struct {
 // New makes the document of a record.
 func New(e receipts.Entry) Record {
 	d := Record{
-		SHA256: e.SHA.String(), Kind: string(e.Kind), Seq: e.Seq, Trust: fmt.Sprintf("L%d", e.Level), Body: json.RawMessage(e.Body),
+		SHA256: e.SHA.String(), Kind: string(e.Kind), Seq: e.Seq, Level: fmt.Sprintf("L%d", e.Level), Body: json.RawMessage(e.Body),
 	}
 	if e.Kind == receipts.KindGate {
 		d.ID = receipts.GateID(e.SHA)

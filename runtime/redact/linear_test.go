@@ -39,9 +39,9 @@ func TestLinear(t *testing.T) {
 					w.Close()
 				},
 			} {
-				begin := time.Now()
+				begin := time.Now() // for what never ends; the steps below hold it to be linear
 				f()
-				if d := time.Since(begin); d > 4*time.Second {
+				if d := time.Since(begin); d > time.Minute {
 					t.Errorf("%s takes %v", name, d)
 				}
 			}

@@ -133,7 +133,7 @@ func (w *walk) folder(c *crew, s *scratch, d *folder, p place) error {
 	if err != nil {
 		return w.fault(p.path, err)
 	}
-	if len(names) == 0 && p.counts() {
+	if len(names) == 0 && p.counts() && (len(p.path) <= len(p.cache)+1 || p.cache == "" || !ofStore(p.path[len(p.cache)+1:], p.cache)) {
 		w.leave(p.path, "an empty directory")
 	}
 	above := p.ignore

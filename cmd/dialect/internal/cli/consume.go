@@ -97,6 +97,6 @@ func consume(u *ui, ids []string, f *inquiryFlags, as, purpose, ledger string) e
 		if err != nil {
 			return err
 		}
-		return tellDecision(u, d, f.json, "consumed", q.NextOfDecision(d)...)
+		return tellDecision(u, d, f.json, "consumed", q.NextOfDecision(d, func(id string) (receipts.Entry, error) { return s.Get(ctx, id) })...)
 	})
 }

@@ -80,6 +80,9 @@ func gateReceipts(u *ui, ids []string, f *inquiryFlags, keyFD, acceptFlaky, as s
 	if err != nil {
 		return err
 	}
+	if q.Level > receipts.LevelHash && (signer == nil || signer.Level() < q.Level) {
+		return exit.Usagef("a gate of level L%d is signed: hand the key over with --key-fd, or gate with --level self", q.Level)
+	}
 	if q.Tree == nil {
 		return exit.Failf(exit.Refused, "cannot take a snapshot of the working tree: %s", q.NoTree)
 	}
@@ -116,7 +119,7 @@ func gateReceipts(u *ui, ids []string, f *inquiryFlags, keyFD, acceptFlaky, as s
 			return err
 		}
 		if !d.Passed() || f.json {
-			return tellDecision(u, d, f.json, "gated", q.NextOfGate(d, ids)...)
+			return tellDecision(u, d, f.json, "gated", q.NextOfGate(d, ids, func(id string) (receipts.Entry, error) { return s.Get(ctx, id) })...)
 		}
 		if s := q.Snapshot(); s != nil {
 			q.Archive().Keep(s.Bytes, s.Manifest)

@@ -392,11 +392,16 @@ func policyOf(ctx context.Context, m plan.Matrix) func() string {
 	answer := make(chan string, 1)
 	go func() {
 		s, err := project.Check(ctx, m, "")
-		if err != nil {
+		if err == nil {
+			answer <- s.Name()
+			return
+		}
+		// Where no pin can be looked for, HEAD is what there is.
+		if s, err = project.Check(ctx, m, "HEAD"); err != nil || s.Complaint() != "" {
 			answer <- receipts.PolicyChanged
 			return
 		}
-		answer <- s.Name()
+		answer <- receipts.PolicyUnpinned
 	}()
 	return func() string { return <-answer }
 }

@@ -60,13 +60,6 @@ func newRuns(u *ui) *cobra.Command {
 	return cmd
 }
 
-func nonNil[T any](s []T) []T {
-	if s == nil {
-		return []T{}
-	}
-	return s
-}
-
 func printRuns(u *ui, h *history.Report) error {
 	if len(h.Runs) == 0 {
 		u.notef("no runs")

@@ -59,7 +59,7 @@ func (u *ui) note(text string) { u.notef("%s", text) }
 func (u *ui) say(prefix, format string, args ...any) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	text := fmt.Sprintf(format, args...)
+	text := printableLines(fmt.Sprintf(format, args...)) // names of files are others' words
 	pad := strings.Repeat(" ", len(prefix))
 	text = prefix + strings.ReplaceAll(strings.TrimRight(text, "\n"), "\n", "\n"+pad)
 	if u.view != nil {

@@ -56,6 +56,9 @@ func broken(v verify.Verdict, reason receipts.Reason, text string) *verify.Resul
 
 // answer asks the store.
 func (q *Question) answer(ctx context.Context, id string) (*verify.Result, error) {
+	if err := archive.CheckStore(q.path); err != nil {
+		return broken(verify.Degraded, receipts.Degraded, err.Error()), nil
+	}
 	o := q.StoreOptions()
 	o.ReadOnly = true
 	var s *sqlite.Store
@@ -70,11 +73,11 @@ func (q *Question) answer(ctx context.Context, id string) (*verify.Result, error
 	var unusable *sqlite.UnusableError
 	switch {
 	case errors.Is(err, sqlite.ErrNoStore) && q.remembered():
-		return broken(verify.Tampered, receipts.Missing, "--state knows the store "+place.Short(q.path)+", and the store is gone"), nil
+		return broken(verify.Tampered, receipts.Missing, "the store "+place.Short(q.path)+" is gone, but --state remembers it"), nil
 	case errors.Is(err, sqlite.ErrNoStore) && q.o.Kept == nil:
 		return broken(verify.Missing, receipts.Missing, q.noStore()), nil
 	case errors.Is(err, sqlite.ErrNoStore):
-		return broken(verify.Tampered, receipts.Missing, "a checkpoint was kept of the store "+place.Short(q.path)+", and the store is gone"), nil
+		return broken(verify.Tampered, receipts.Missing, "the store "+place.Short(q.path)+" is gone, and a checkpoint was kept of it"), nil
 	case errors.As(err, &unusable):
 		return broken(verify.Degraded, receipts.Degraded, err.Error()), nil
 	case err != nil:
@@ -131,7 +134,7 @@ func (q *Question) notes(ctx context.Context, res *verify.Result, rev string) {
 	if res.Verdict == verify.Stale {
 		var remedy string
 		if q.changed, remedy = q.changedSince(ctx, res.Body); len(q.changed) > 0 && remedy != "" {
-			note("%s", remedy)
+			q.remedy = remedy
 		}
 	}
 	if (res.Verdict == verify.Stale || res.Verdict == verify.Missing) && rev != "" {
@@ -228,6 +231,9 @@ func (q *Question) trust(res *verify.Result) string {
 		case res.Level >= receipts.LevelKey:
 			list = append(list, "log not kept")
 		}
+	}
+	if !q.Place.IsZero() {
+		list = append(list, "project in "+diag.Printable(q.Place.Text))
 	}
 	list = append(list, RulesText(q.state))
 	if len(q.Require) == 0 {

@@ -59,7 +59,12 @@ func (q *Question) answerFromBundle(stdin io.Reader, file, id string) (*verify.R
 	if err != nil {
 		return nil, err
 	}
-	if refused != nil {
+	var unshown *verify.UnshownError
+	switch {
+	case errors.As(refused, &unshown):
+		q.unshown = true
+		return broken(verify.Missing, receipts.Missing, refused.Error()), nil
+	case refused != nil:
 		return broken(verify.Tampered, receipts.Tampered, refused.Error()), nil
 	}
 	var res *verify.Result

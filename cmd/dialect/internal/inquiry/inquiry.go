@@ -79,7 +79,10 @@ type Question struct {
 	culprit   *receipts.Receipt           // of the gravest refusal, if that is about one
 	ofCommit  func(whole string) []string // how to test the commit that is asked about
 	lost      string                      // path of the matrix that HEAD has and that is gone here
+	pinned    bool                        // the matrix that is gone is one that the user has pinned
+	remedy    string                      // what to do where all that changed is new
 	lacks     bool                        // the commit that is asked about, or the base, has no matrix
+	unshown   bool                        // the bundle does not show that it follows the kept checkpoint
 	noRecord  bool                        // the id that is asked about names no record
 	stores    []string                    // in folders below, where there is none here
 	nextSteps []string
@@ -110,9 +113,10 @@ func New(ctx context.Context, o Options, rev string) (*Question, error) {
 			q.Level = receipts.LevelKey
 		}
 	case "L0", "self":
-	case "L3":
-		return nil, exit.Usagef("--level L3: that is --level key with a checkpoint that you kept: --since FILE")
-	case "L1", "key":
+	case "L1", "L3", "key":
+		if o.Level == "L3" && o.Kept == nil {
+			return nil, exit.Usagef("--level L3: that is --level key with a checkpoint that you kept: --since FILE")
+		}
 		if q.Level = receipts.LevelKey; len(o.KeyFiles) == 0 {
 			return nil, exit.Usagef("--level %s needs a --key: without one no signature is known", o.Level)
 		}
@@ -200,11 +204,21 @@ func (q *Question) lose(ctx context.Context, dir string, err error) bool {
 		return false
 	}
 	path := project.Lost(ctx, dir, err)
+	if path == "" && errors.Is(err, routing.ErrNotFound) {
+		for at := dir; path == "" && at != filepath.Dir(at); at = filepath.Dir(at) {
+			if policy.IsPinned(at) {
+				path, q.pinned = filepath.Join(at, routing.FileName), true
+			}
+		}
+	}
 	if path == "" {
 		return false
 	}
 	q.lost, q.root = place.Short(path), filepath.Dir(path)
 	q.state.Unseen = q.lost + " is gone: HEAD has it"
+	if q.pinned {
+		q.state.Unseen = q.lost + " is gone: your pin has it"
+	}
 	q.Policy = q.state.Unseen
 	return true
 }

@@ -2,6 +2,7 @@ package inquiry
 
 import (
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -140,12 +141,27 @@ func (q *Question) runRequired(script string) string {
 // script is the one that was run, culprit the receipt that the refusal is of, or nil.
 func (q *Question) next(refused receipts.Refusal, verdict verify.Verdict, script string, culprit *receipts.Receipt, rev string) []string {
 	whole := q.run(script)
+	switch {
+	case script != "SCRIPT":
+	case q.matrix.Path == "":
+		whole = "dialect init"
+	default:
+		whole = advice("run the script that has these lines: %s", whole)
+	}
+	if q.remedy != "" && refused.Reason == receipts.TreeChanged {
+		return []string{advice("%s", q.remedy), whole}
+	}
 	switch refused.Reason {
-	case receipts.NotSucceeded, receipts.Superseded, receipts.NotTerminal:
+	case receipts.NotTerminal:
+		return []string{advice("settle it once it is known how it ended, and gate it then:"),
+			report.Command(slices.Concat([]string{"dialect", "receipts", "settle"}, q.storeFlags(), []string{"--status", "STATUS", refused.SHA.Short()})),
+			report.Command(slices.Concat([]string{"dialect", "gate"}, q.storeFlags(), q.requireFlags(), []string{refused.SHA.Short()}))}
+	case receipts.NotSucceeded, receipts.Superseded:
+		list := []string{advice("mend it, then:")}
 		if culprit == nil {
-			return []string{whole}
+			return append(list, whole)
 		}
-		list := q.again(culprit, refused.SHA)
+		list = append(list, q.again(culprit, refused.SHA)...)
 		if culprit.Binding != "" && culprit.Line.File.Text != "exec" && isScript(culprit.Line.File.Text) {
 			list = append(list, q.run(q.scriptFor(culprit, script)))
 		}
@@ -172,7 +188,10 @@ func (q *Question) next(refused receipts.Refusal, verdict verify.Verdict, script
 	case receipts.Tampered, receipts.NotInLog:
 		return q.nextOfTampered()
 	case receipts.Degraded:
-		return []string{"dialect doctor", "mv " + report.Command([]string{place.Short(q.path), place.Short(q.path) + ".bad"}) + " && " + whole}
+		if strings.Contains(refused.Message, fs.ErrPermission.Error()) { // it may be a good one, of somebody else
+			return []string{"dialect doctor"}
+		}
+		return []string{"dialect doctor", report.Command([]string{"mv", place.Short(q.path), place.Short(q.path) + ".bad"}), whole}
 	case receipts.Inexact:
 		return []string{advice("commit or remove what a clone of %s would not have, then:", rev), whole}
 	case receipts.Consumed, receipts.Spent:
@@ -214,6 +233,8 @@ func (q *Question) NextOfPolicy(whole string) []string {
 	switch {
 	case q.Policy == "": // the gate is of other rules, the present ones are the trusted
 		return []string{whole}
+	case q.lost != "" && q.pinned:
+		return []string{advice("bring the matrix back: your pin is of it")}
 	case q.lost != "":
 		return []string{report.Command([]string{"git", "checkout", "HEAD", "--", q.lost})}
 	case q.state.Elsewhere != "":
@@ -274,6 +295,11 @@ func (q *Question) nextOf(res *verify.Result, rev string) []string {
 		return nil
 	}
 	switch {
+	case q.unshown:
+		return []string{
+			advice("export it again where the store is; what is signed ends at the last signed run, so keep a checkpoint after one:"),
+			report.Command([]string{"dialect", "receipts", "export", "--bundle", "--since", q.o.Since, "GATE"}),
+		}
 	case q.noRecord:
 		return []string{report.Command(append([]string{"dialect", "receipts", "list"}, q.storeFlags()...))}
 	case len(q.stores) > 0:
@@ -295,7 +321,7 @@ func (q *Question) requireFlags() (words []string) {
 }
 
 // NextOfDecision is what to do about the first refusal of a consumption or a gate.
-func (q *Question) NextOfDecision(d receipts.Decision) []string {
+func (q *Question) NextOfDecision(d receipts.Decision, get func(id string) (receipts.Entry, error)) []string {
 	if d.Passed() {
 		return nil
 	}
@@ -318,6 +344,10 @@ func (q *Question) NextOfDecision(d receipts.Decision) []string {
 			}
 		}
 	}
+	if e, err := get(first.SHA.String()); culprit == nil && !first.SHA.IsZero() && err == nil {
+		v, _ := e.Parse()
+		culprit, _ = v.(*receipts.Receipt)
+	}
 	if gate == nil && len(of) > 0 {
 		gate = &receipts.Gate{Place: q.Place}
 	}
@@ -328,7 +358,7 @@ func (q *Question) NextOfDecision(d receipts.Decision) []string {
 }
 
 // NextOfGate is what to do about the first refusal of a gate over the receipts ids.
-func (q *Question) NextOfGate(d receipts.Decision, ids []string) []string {
+func (q *Question) NextOfGate(d receipts.Decision, ids []string, get func(id string) (receipts.Entry, error)) []string {
 	if d.Passed() {
 		return nil
 	}
@@ -339,7 +369,7 @@ func (q *Question) NextOfGate(d receipts.Decision, ids []string) []string {
 	case receipts.NotCovered:
 		return []string{advice("name a receipt of each command that is required, or run them:"), q.runRequired("SCRIPT")}
 	}
-	return q.NextOfDecision(d)
+	return q.NextOfDecision(d, get)
 }
 
 // culprit returns the receipt of the gravest refusal; nil if it is about none. get finds a

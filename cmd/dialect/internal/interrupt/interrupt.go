@@ -5,6 +5,7 @@ package interrupt
 
 import (
 	"context"
+	"errors"
 	"os"
 	"os/signal"
 	"sync/atomic"
@@ -139,9 +140,12 @@ func Await(ctx context.Context, f func() error) error {
 	}
 	select {
 	case err := <-done:
+		if errors.Is(err, context.Canceled) {
+			return exit.Status(Status(ctx))
+		}
 		return err
 	case <-time.After(storeGrace):
-		return exit.Failf(exit.Refused, "interrupted while the store was busy")
+		return exit.Failf(Status(ctx), "interrupted while the store was busy")
 	}
 }
 
