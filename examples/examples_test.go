@@ -150,6 +150,19 @@ var examples = []example{
 		},
 	},
 	{
+		name:  "kilo",
+		needs: []string{"sh", "python3"},
+		files: []string{"examples/kilo"},
+		commands: []string{
+			"dialect check examples/kilo/routing.toml",
+			"dialect explain --routing examples/kilo/routing.toml --skill beads-local-db-ops",
+			"dialect run --dry-run examples/kilo/kilo.dlct",
+			"dialect run examples/kilo/kilo.dlct",
+			"dialect run examples/kilo/gate-check.dlct",
+		},
+		after: kiloSkills,
+	},
+	{
 		name:  "failing",
 		needs: []string{"go", "gofmt"},
 		files: []string{"examples/failing"},
@@ -179,6 +192,30 @@ var examples = []example{
 			return ""
 		},
 	},
+}
+
+// kiloSkills checks that each skill of the example kilo is named by its pack, and has a front matter
+// with the name of its folder. That each skill named is there, the command check says.
+func kiloSkills(t *testing.T, work string) string {
+	dir := filepath.Join(work, "examples", "kilo")
+	pack, err := os.ReadFile(filepath.Join(dir, "kilo.toml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	skills, err := os.ReadDir(filepath.Join(dir, ".kilocode", "skills"))
+	if err != nil || len(skills) == 0 {
+		t.Fatalf("no skills: %v", err)
+	}
+	for _, s := range skills {
+		text, err := os.ReadFile(filepath.Join(dir, ".kilocode", "skills", s.Name(), "SKILL.md"))
+		if err != nil || !strings.HasPrefix(string(text), "---\nname: "+s.Name()+"\ndescription: ") {
+			t.Errorf("the skill %s: %v %.80q", s.Name(), err, text)
+		}
+		if !strings.Contains(string(pack), fmt.Sprintf("skill = %q\n", s.Name())) {
+			t.Errorf("kilo.toml does not name the skill %s", s.Name())
+		}
+	}
+	return ""
 }
 
 func TestExamples(t *testing.T) {

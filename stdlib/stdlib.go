@@ -1,7 +1,6 @@
-// Package stdlib embeds the data that dialect ships with: the vocabulary, the
-// packs, which are routing matrices by ecosystem, the skills that bindings name, and the scripts of
-// packs. It gives out bytes; reading
-// them is the business of package routing.
+// Package stdlib embeds the data that dialect ships with: the vocabulary, the packs, which are
+// routing matrices by ecosystem, and the skills that bindings name. It returns bytes; package
+// routing reads them.
 package stdlib
 
 import (
@@ -11,11 +10,11 @@ import (
 	"strings"
 )
 
-//go:embed vocabulary.toml packs/*.toml skills/*/SKILL.md scripts/*/*.dlct
+//go:embed vocabulary.toml packs/*.toml skills/*/SKILL.md
 var files embed.FS
 
-// FS returns the embedded files: "vocabulary.toml", "packs/NAME.toml",
-// "skills/NAME/SKILL.md" and "scripts/PACK/NAME.dlct".
+// FS returns the embedded files: "vocabulary.toml", "packs/NAME.toml" and
+// "skills/NAME/SKILL.md".
 func FS() fs.FS { return files }
 
 // Vocabulary returns vocabulary.toml.

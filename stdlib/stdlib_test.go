@@ -7,7 +7,7 @@ import (
 )
 
 func TestPacks(t *testing.T) {
-	if got, want := Packs(), []string{"core", "git", "go", "kilo", "node", "python", "rust", "shell"}; !slices.Equal(got, want) {
+	if got, want := Packs(), []string{"core", "git", "go", "node", "python", "rust", "shell"}; !slices.Equal(got, want) {
 		t.Errorf("Packs() = %q, want %q", got, want)
 	}
 	for _, name := range Packs() {
@@ -24,16 +24,5 @@ func TestPacks(t *testing.T) {
 	}
 	if len(Vocabulary()) == 0 {
 		t.Error("the vocabulary is empty")
-	}
-}
-
-func TestScripts(t *testing.T) {
-	if text, ok := Script("kilo", "gate-check"); !ok || len(text) == 0 {
-		t.Error("the pack kilo has no gate-check")
-	}
-	for _, name := range []string{"", "..", "../kilo/gate-check", "none"} {
-		if _, ok := Script("kilo", name); ok {
-			t.Errorf("%q is a script", name)
-		}
 	}
 }

@@ -120,7 +120,6 @@ type Step struct {
 	Shell  bool     // the matrix asked for a shell
 
 	Arguments string   // for MCP: the JSON object that the matrix makes of the values; empty: the values are the arguments
-	Script    string   // for Task: the text of the script that a pack ships under its name; empty for none
 	Require   []string // for Task: bindings that the gate which an agent hands back must cover
 	Contract  string   // for Task: path, as in the matrix, of what must be handed back; empty for none
 

@@ -392,7 +392,6 @@ func (r *resolver) step(d *bound, id string, line plan.Line, v *filled) *plan.St
 	case b.Kind == plan.Process || b.Kind == plan.Builtin:
 		s.Argv = b.Template.Argv(v.get, v.rest)
 	case b.Kind == plan.Task:
-		s.Script = r.m.PackScript(v.get("object"))
 		if agent := r.m.Agent(b.Target); agent != nil {
 			s.Require = agent.Require
 			s.Argv = agent.Command.Argv(func(name string) string {

@@ -8,7 +8,6 @@ import (
 	"github.com/command-dialect/dialect/lang/diag"
 	"github.com/command-dialect/dialect/lang/plan"
 	"github.com/command-dialect/dialect/lang/template"
-	"github.com/command-dialect/dialect/stdlib"
 )
 
 // A Matrix is a routing matrix with all that it extends. It is not changed after
@@ -207,19 +206,6 @@ func (m *Matrix) Agent(name string) *Agent {
 		return a
 	}
 	return m.Agents["default"]
-}
-
-// PackScript returns the text of the script that a pack of m ships under a name; empty if none
-// does.
-func (m *Matrix) PackScript(name string) string {
-	for _, src := range m.Files {
-		if pack, ok := strings.CutPrefix(src.Name, "pack:"); ok {
-			if text, ok := stdlib.Script(pack, name); ok {
-				return string(text)
-			}
-		}
-	}
-	return ""
 }
 
 // index fills the tables that look-ups use.

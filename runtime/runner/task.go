@@ -33,7 +33,7 @@ func (x *executor) task(ctx context.Context, res *Result) {
 			name = v.Text
 		}
 	}
-	if path := x.script(name); (path != "" || s.Script != "") && len(o.Self) > 0 {
+	if path := x.script(name); path != "" && len(o.Self) > 0 {
 		if depth(o.Environ) >= maxDepth {
 			res.Started, res.Attempts = o.Now(), 1
 			res.Verdict, res.Reason, res.Detail = Fault, NotConfigured, fmt.Sprintf("tasks start tasks %d deep: %s may be starting itself", maxDepth, name)
@@ -41,12 +41,7 @@ func (x *executor) task(ctx context.Context, res *Result) {
 			return
 		}
 		// Under the matrix of this run, whatever lies nearer to the script.
-		res.argv = append(append([]string(nil), o.Self...), "run", "--routing="+within(s.Dir, x.run.plan.Matrix.Path), "--")
-		if path == "" { // that of a pack
-			res.argv, res.stdin = append(res.argv, "-"), []byte(s.Script)
-		} else {
-			res.argv = append(res.argv, within(s.Dir, path))
-		}
+		res.argv = append(append([]string(nil), o.Self...), "run", "--routing="+within(s.Dir, x.run.plan.Matrix.Path), "--", within(s.Dir, path))
 		x.process(ctx, res)
 		return
 	}

@@ -96,7 +96,7 @@ func TestSchema(t *testing.T) {
 	for _, pack := range stdlib.Packs() {
 		matrices[pack], _ = stdlib.Pack(pack)
 	}
-	for _, name := range []string{"../testdata/seed.toml", "../../../routing.toml"} {
+	for _, name := range []string{"../testdata/seed.toml", "../../../routing.toml", "../../../examples/kilo/kilo.toml"} {
 		if matrices[name], err = os.ReadFile(name); err != nil {
 			t.Fatal(err)
 		}
