@@ -3,6 +3,7 @@ package receipts
 import (
 	"bytes"
 	"encoding/base64"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"strconv"
@@ -110,6 +111,9 @@ func signatureText(origin string, level int, sha Hash) string {
 
 // Sign signs the record with hash sha for the store of that origin.
 func (s *Signer) Sign(origin string, sha Hash) (Signature, error) {
+	if err := CheckOrigin(origin); err != nil {
+		return "", err
+	}
 	text := signatureText(origin, s.claim, sha)
 	msg, err := note.Sign(&note.Note{Text: text}, s.signer)
 	if err != nil {
@@ -122,7 +126,8 @@ func (s *Signer) Sign(origin string, sha Hash) (Signature, error) {
 // Check returns the level of a record under keys, and the name of the key that
 // signed it; level 0 and no name if none of them did.
 func (g Signature) Check(origin string, sha Hash, keys note.Verifiers) (level int, key string) {
-	if keys == nil || len(g) < 3 || g[1] != ' ' || g[0] != '0' && g[0] != '1' {
+	// One line: else it could bring a text of its own, which its signature is of.
+	if keys == nil || len(g) < 3 || g[1] != ' ' || g[0] != '0' && g[0] != '1' || strings.ContainsAny(string(g), "\n\r") || CheckOrigin(origin) != nil {
 		return LevelHash, ""
 	}
 	level = int(g[0] - '0')
@@ -133,12 +138,38 @@ func (g Signature) Check(origin string, sha Hash, keys note.Verifiers) (level in
 	return level, n.Sigs[0].Name
 }
 
+// ID returns the id of the key that the signature names, as [Signer.ID] has it, without looking
+// whether it holds; empty if it is none.
+func (g Signature) ID() string {
+	words := strings.Fields(string(g))
+	if len(words) != 4 {
+		return ""
+	}
+	b, err := base64.StdEncoding.DecodeString(words[3])
+	if err != nil || len(b) < 4 {
+		return ""
+	}
+	return fmt.Sprintf("%s+%08x", words[2], binary.BigEndian.Uint32(b))
+}
+
 // MaxRecords is the greatest number of records of a log that is believed to be one: what
 // counts more is damaged, and package tlog does not end on numbers near 2^63.
 const MaxRecords = 1 << 40
 
-// MaxOrigin is the greatest length of the origin of a log that is believed to be one, in bytes.
-const MaxOrigin = 128
+// maxOrigin is the greatest length of an origin, in bytes.
+const maxOrigin = 128
+
+// CheckOrigin returns an error if text can be the origin of no log that dialect made: it stands in
+// texts that are signed, and must not say more there than its name.
+func CheckOrigin(text string) error {
+	if len(text) > maxOrigin {
+		return fmt.Errorf("the origin has %d bytes: dialect makes none of more than %d", len(text), maxOrigin)
+	}
+	if strings.Trim(text, "abcdefghijklmnopqrstuvwxyz0123456789/-") != "" || text == "" {
+		return fmt.Errorf("the origin %q is none that dialect makes", text)
+	}
+	return nil
+}
 
 // A Head is the state of a log: whoever keeps one can tell later whether records
 // were taken away or changed. Its text has the form of a checkpoint of a
@@ -157,6 +188,9 @@ func (h Head) Text() string {
 
 // SignHead returns the head as a signed note.
 func (s *Signer) SignHead(h Head) ([]byte, error) {
+	if err := CheckOrigin(h.Origin); err != nil {
+		return nil, err
+	}
 	return note.Sign(&note.Note{Text: h.Text()}, s.signer)
 }
 
@@ -242,8 +276,11 @@ func ParseHead(msg []byte, keys note.Verifiers) (h Head, key string, err error) 
 		}
 	}
 	lines := strings.Split(string(text), "\n")
-	if len(lines) < 3 || len(lines) > 4 || len(lines) == 4 && lines[3] != "" || lines[0] == "" || len(lines[0]) > MaxOrigin || len(text) > 1000 {
+	if len(lines) < 3 || len(lines) > 4 || len(lines) == 4 && lines[3] != "" || lines[0] == "" || len(text) > 1000 {
 		return Head{}, "", errors.New("a checkpoint is three lines: origin, count and root")
+	}
+	if err := CheckOrigin(lines[0]); err != nil {
+		return Head{}, "", err
 	}
 	h.Origin = lines[0]
 	h.Count, err = strconv.ParseInt(lines[1], 10, 64)

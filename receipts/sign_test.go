@@ -123,3 +123,41 @@ func FuzzParseHead(f *testing.F) {
 		}
 	})
 }
+
+// TestSignatureText has the signature of a text in which somebody else's words stand be pasted
+// behind another one: it holds for neither.
+func TestSignatureText(t *testing.T) {
+	private, public, err := GenerateKey("boss")
+	if err != nil {
+		t.Fatal(err)
+	}
+	keys, err := ParseKeys(public)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := NewSigner(private, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	forged, real := Hash{1}, Hash{2}
+	decoy := "dialect/a\n1\n" + forged.String() + "\n\nx"
+	if g, err := s.Sign(decoy, real); err == nil {
+		t.Errorf("%q is signed for", g)
+	}
+	if _, err := s.SignHead(Head{Origin: decoy}); err == nil {
+		t.Error("the head of such a log is signed")
+	}
+	n, err := note.NewSigner(private)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := signatureText(decoy, 1, real)
+	msg, err := note.Sign(&note.Note{Text: text}, n)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pasted := Signature("1 x\n1\n" + real.String() + "\n\n" + strings.TrimSuffix(string(msg[len(text)+1:]), "\n"))
+	if level, key := pasted.Check("dialect/a", forged, keys); key != "" {
+		t.Errorf("L%d, %s", level, key)
+	}
+}

@@ -239,9 +239,9 @@ func Walk(steps []*Step, f func(*Step)) {
 }
 
 // Judged reports whether s passes only if more holds than that it exits with 0, runs in an
-// environment of its own, or depends on files outside of the tree: then a run of its command
+// environment of its own, depends on files outside of the tree, or is no process: then a run of its command
 // alone says nothing of it.
 func (s *Step) Judged() bool {
 	e := s.Expect
-	return len(e.ExitCodes) > 0 || e.EmptyStdout || e.Stdout != "" || e.MinTests > 0 || e.JUnit != "" || len(e.Fields) > 0 || len(s.Env) > 0 || len(s.Inputs) > 0
+	return s.Kind != Process || len(e.ExitCodes) > 0 || e.EmptyStdout || e.Stdout != "" || e.MinTests > 0 || e.JUnit != "" || len(e.Fields) > 0 || len(s.Env) > 0 || len(s.Inputs) > 0
 }

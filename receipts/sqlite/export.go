@@ -5,6 +5,7 @@ import (
 	"database/sql"
 
 	"github.com/command-dialect/dialect/receipts"
+	"github.com/command-dialect/dialect/receipts/verify"
 )
 
 // An Exported is a record as the store holds it, unjudged.
@@ -51,12 +52,18 @@ func (s *Store) Export(ctx context.Context, f func(Exported) error) (receipts.He
 
 // Checkpoint returns the checkpoint of the log as text to keep: the signed note if the
 // last writer had a key, else the three lines of [receipts.Head.Text].
+// The log is read and authenticated first: what is kept must be of the records that are there.
 func (s *Store) Checkpoint(ctx context.Context) (receipts.Head, []byte, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	h, err := s.readHead(ctx)
+	var h head
+	err := s.read(ctx, func(v *verify.Session) (err error) {
+		if p := v.Problems(); len(p) > 0 {
+			return &verify.ProblemError{Problem: p[0]}
+		}
+		h, err = s.readHead(ctx)
+		return err
+	})
 	if err != nil {
-		return receipts.Head{}, nil, s.unusable(err)
+		return receipts.Head{}, nil, err
 	}
 	for _, n := range receipts.SplitNotes(h.note) {
 		if signed, _, err := receipts.ParseHead(n, nil); err == nil && signed == h.public() {

@@ -109,26 +109,84 @@ func (w *appender) checkSigned() error {
 	if covered == w.head.count {
 		return nil
 	}
-	next, signed := covered, int64(-1)
-	err = sqlLog{w.s}.Records(w.ctx, covered, func(r verify.Raw) bool {
+	return w.checkUncovered(covered)
+}
+
+// checkUncovered reads the records from covered on, which no checkpoint of the key covers: they
+// must be those of the root, and none may be the key's. A record names its signer: the column of
+// its signature can be emptied while the key signs, and filled again.
+func (w *appender) checkUncovered(covered int64) error {
+	edge := make(edgeNodes)
+	if covered > 0 {
+		indexes := subtrees(covered)
+		hashes, err := w.ReadHashes(indexes)
+		if err != nil {
+			return err
+		}
+		for i, idx := range indexes {
+			edge[idx] = hashes[i]
+		}
+	}
+	next, mine := covered, int64(-1)
+	name := []byte(`"signer":"` + w.s.signer.ID() + `"`)
+	var failed error
+	err := sqlLog{w.s}.Records(w.ctx, covered, func(r verify.Raw) bool {
 		if r.Seq != next {
 			return false
 		}
 		next++
-		if _, key := r.Signature.Check(w.head.origin, receipts.Record{Kind: r.Kind, Body: r.Body}.SHA(), w.s.signer.Keys()); key != "" {
-			signed = r.Seq
+		rec := receipts.Record{Kind: r.Kind, Body: r.Body}
+		if _, key := r.Signature.Check(w.head.origin, rec.SHA(), w.s.signer.Keys()); key != "" || bytes.Contains(r.Body, name) {
+			mine = r.Seq
+			return false
 		}
-		return signed < 0
+		var hs []tlog.Hash
+		if hs, failed = tlog.StoredHashesForRecordHash(r.Seq, rec.Leaf(), edge); failed != nil {
+			return false
+		}
+		at := tlog.StoredHashIndex(0, r.Seq)
+		for i, h := range hs {
+			edge[at+int64(i)] = h
+		}
+		return true
 	})
 	switch {
-	case err != nil:
-		return err
-	case signed >= 0:
-		return fmt.Errorf("%w: it signed record %d, and no checkpoint that covers it", ErrRewritten, signed)
+	case err != nil || failed != nil:
+		return errors.Join(err, failed)
+	case mine >= 0:
+		return fmt.Errorf("%w: record %d is its own, and no checkpoint of it covers that", ErrRewritten, mine)
 	case next != w.head.count:
 		return fmt.Errorf("%w: record %d is missing", ErrRewritten, next)
 	}
+	if root, err := tlog.TreeHash(w.head.count, edge); err != nil || root != w.head.root {
+		return fmt.Errorf("%w: the records from %d on are not those of its root", ErrRewritten, covered)
+	}
 	return nil
+}
+
+// edgeNodes are stored hashes by their index.
+type edgeNodes map[int64]tlog.Hash
+
+func (e edgeNodes) ReadHashes(indexes []int64) ([]tlog.Hash, error) {
+	out := make([]tlog.Hash, len(indexes))
+	for i, idx := range indexes {
+		h, ok := e[idx]
+		if !ok {
+			return nil, fmt.Errorf("no hash %d", idx)
+		}
+		out[i] = h
+	}
+	return out, nil
+}
+
+// subtrees returns the indexes of the roots of the complete subtrees of a log of n records.
+func subtrees(n int64) (list []int64) {
+	for level := 62; level >= 0; level-- {
+		if size := int64(1) << level; n&size != 0 {
+			list = append(list, tlog.StoredHashIndex(level, (n>>level)-1))
+		}
+	}
+	return list
 }
 
 func (s *Store) readHead(ctx context.Context) (head, error) {
@@ -141,7 +199,7 @@ func (s *Store) readHead(ctx context.Context) (head, error) {
 	if err := st.QueryRowContext(ctx).Scan(&h.origin, &h.count, &root, &h.note); err != nil {
 		return h, fmt.Errorf("its head cannot be read: %w", err)
 	}
-	if len(h.origin) > receipts.MaxOrigin || len(root) != tlog.HashSize || h.count < 0 || h.count > receipts.MaxRecords {
+	if receipts.CheckOrigin(h.origin) != nil || len(root) != tlog.HashSize || h.count < 0 || h.count > receipts.MaxRecords {
 		return h, errors.New("its head is damaged")
 	}
 	copy(h.root[:], root)

@@ -408,6 +408,10 @@ func (s *Store) auditNodes(ctx context.Context, made nodes, find func(seq int64,
 		if err := rows.Scan(&idx, &b); err != nil {
 			return err
 		}
+		if idx < 0 {
+			find(-1, receipts.Hash{}, "the log has a hash %d: a row was inserted", idx)
+			continue
+		}
 		if idx != next {
 			find(-1, receipts.Hash{}, "the hashes %d to %d of the log are missing", next, idx-1)
 		}

@@ -25,7 +25,7 @@ func OfBundle(b *receipts.Bundle, keys note.Verifiers, kept *receipts.Head) (*Se
 		return nil, errors.New("the bundle holds no record")
 	}
 	s := &Session{
-		ctx: context.Background(), keys: keys, head: head, origin: head.Origin, index: new(index), partial: true, signed: -1,
+		ctx: context.Background(), keys: keys, head: head, origin: head.Origin, index: new(index), partial: true,
 		entries: make(map[int64]*receipts.Entry), bundled: make(map[int64]Raw),
 	}
 	last := int64(-1)
@@ -46,8 +46,10 @@ func OfBundle(b *receipts.Bundle, keys note.Verifiers, kept *receipts.Head) (*Se
 		s.index.add(row.mark, row.refs)
 	}
 	if key != "" {
-		s.signed, s.headKey = head.Count, key
+		s.cover(receipts.NoteSigner([]byte(b.Head)), head.Count)
+		s.headKey = key
 	}
+	most, whole := int64(0), key != ""
 	for _, c := range b.Signed {
 		signed, key, err := receipts.ParseHead([]byte(c.Head), keys)
 		switch {
@@ -58,8 +60,10 @@ func OfBundle(b *receipts.Bundle, keys note.Verifiers, kept *receipts.Head) (*Se
 		case signed.Origin != head.Origin || signed.Count > head.Count || signed.Count == 0 ||
 			tlog.CheckTree(c.Proof, head.Count, head.Root, signed.Count, signed.Root) != nil:
 			return nil, fmt.Errorf("the log of the bundle does not begin with the checkpoint of %d that %s signed: it was rewritten", signed.Count, key)
-		case signed.Count > s.signed:
-			s.signed, s.headKey = signed.Count, key
+		}
+		s.cover(receipts.NoteSigner([]byte(c.Head)), signed.Count)
+		if signed.Count > most && !whole {
+			most, s.headKey = signed.Count, key
 		}
 	}
 	if len(s.problems) > 0 {

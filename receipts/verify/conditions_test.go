@@ -673,6 +673,21 @@ func TestTwoSigners(t *testing.T) {
 	if n := len(receipts.SplitNotes(m.log.note)); n != 2 {
 		t.Errorf("%d signed checkpoints", n)
 	}
+	// What the other one signs does not cover the first one's records.
+	m.log.note = receipts.SplitNotes(m.log.note)[0]
+	both, err := receipts.ParseKeys(boss.Public(), other.Public())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, more := range []int{0, fewRecords} {
+		for range more {
+			m.receipt(of("vet"))
+		}
+		m.signHead(other)
+		if res := ask(t, m.open(Options{Keys: both}), asked(strict, signed)); res.Verdict != Tampered {
+			t.Errorf("covered by the other one alone, %d more: %s", more, told(res))
+		}
+	}
 }
 
 // TestMemberWithoutTree has the command of a member that does not say what it ran on fail later.

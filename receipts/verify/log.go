@@ -80,8 +80,9 @@ type Session struct {
 	edge     map[int64]tlog.Hash // the stored hashes that later ones are made of
 	entries  map[int64]*receipts.Entry
 	problems []Problem
-	signed   int64 // records that a head signed by one of the keys covers; -1 if there is none
-	start    int64 // records that the memory answered for
+	signed   map[string]int64 // records that a checkpoint signed by a key covers, by its id
+	least    int64            // the least of signed; 0 if there is none
+	start    int64            // records that the memory answered for
 	origin   string
 	partial  bool          // of a bundle: absence is not known
 	bundled  map[int64]Raw // its records, by their place in the bundle
@@ -106,11 +107,11 @@ func Open(ctx context.Context, log Log, o Options) (*Session, error) {
 		return nil, err
 	}
 	s := &Session{
-		log: log, ctx: ctx, keys: o.Keys, kept: o.Kept, index: new(index), signed: -1, origin: st.Origin,
+		log: log, ctx: ctx, keys: o.Keys, kept: o.Kept, index: new(index), origin: st.Origin,
 		edge: make(map[int64]tlog.Hash), entries: make(map[int64]*receipts.Entry),
 	}
-	if len(st.Origin) > receipts.MaxOrigin {
-		s.problem(-1, receipts.Hash{}, "the origin has %d bytes: dialect makes none of more than %d", len(st.Origin), receipts.MaxOrigin)
+	if err := receipts.CheckOrigin(st.Origin); err != nil {
+		s.problem(-1, receipts.Hash{}, "%v", err)
 	}
 	switch m, before := o.Memory, o.Before; {
 	case before != nil && before.origin != st.Origin:
@@ -141,7 +142,8 @@ func Open(ctx context.Context, log Log, o Options) (*Session, error) {
 			case err != nil:
 				s.problem(-1, receipts.Hash{}, "the signed checkpoint cannot be trusted: %v", err)
 			case key != "":
-				signed, s.signed = append(signed, h), max(s.signed, h.Count)
+				signed = append(signed, h)
+				s.cover(receipts.NoteSigner(n), h.Count)
 				want[h.Count] = tlog.Hash{}
 			}
 		}
@@ -246,9 +248,9 @@ func (s *Session) read(ctx context.Context, st State, want map[int64]tlog.Hash) 
 					return
 				}
 			}
-			if r.Signature != "" && r.Seq >= s.signed && s.keys != nil {
-				if _, key := r.Signature.Check(s.origin, r.sha, s.keys); key != "" {
-					s.uncovered(r.Seq, r.sha)
+			if r.Signature != "" && r.Seq >= s.least && s.keys != nil {
+				if _, key := r.Signature.Check(s.origin, r.sha, s.keys); key != "" && r.Seq >= s.signed[r.Signature.ID()] {
+					s.uncovered(r.Seq, r.sha, r.Signature.ID())
 					return
 				}
 			}
@@ -387,11 +389,24 @@ func (r hashReader) ReadHashes(indexes []int64) ([]tlog.Hash, error) {
 // before it could have been cut out, and the log made again. It is asked of each record
 // as it is read, and of each that is given the level of a key: no hash covers a signature,
 // so the one that gives the level need not be the one that was read before.
-func (s *Session) uncovered(seq int64, sha receipts.Hash) {
-	if s.signed < 0 {
+func (s *Session) uncovered(seq int64, sha receipts.Hash, key string) {
+	if n := s.signed[key]; n == 0 {
 		s.problem(seq, sha, "record %d is signed, and no signed checkpoint covers it: records may have been cut out before it", seq)
 	} else {
-		s.problem(seq, sha, "record %d is signed, and the signed checkpoint covers %d records alone: records may have been cut out before it", seq, s.signed)
+		s.problem(seq, sha, "record %d is signed, and the signed checkpoint covers %d records alone: records may have been cut out before it", seq, n)
+	}
+}
+
+// cover notes that the key with an id has signed a checkpoint over the first n records. Each
+// key covers its own records: another one did not see what this one has signed before.
+func (s *Session) cover(key string, n int64) {
+	if s.signed == nil {
+		s.signed = make(map[string]int64)
+	}
+	s.signed[key] = max(s.signed[key], n)
+	s.least = n
+	for _, n := range s.signed {
+		s.least = min(s.least, n)
 	}
 }
 
@@ -453,11 +468,11 @@ func (s *Session) judgeLevel(e *receipts.Entry) {
 	}
 	if e.Key != "" {
 		switch {
-		case s.partial && s.bundled[e.Seq].Seq >= s.signed:
+		case s.partial && s.bundled[e.Seq].Seq >= s.signed[e.Signature.ID()]:
 			// Records may have been cut out before it: its signature does not count.
 			e.Level, e.Key = receipts.LevelHash, ""
-		case !s.partial && e.Seq >= s.signed && len(s.problems) == 0:
-			s.uncovered(e.Seq, e.SHA)
+		case !s.partial && e.Seq >= s.signed[e.Signature.ID()] && len(s.problems) == 0:
+			s.uncovered(e.Seq, e.SHA, e.Signature.ID())
 		}
 		return
 	}

@@ -7,6 +7,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/command-dialect/dialect/lang/regular"
 )
 
 // readable returns an error if git would wait for a file of its own, which is a FIFO, or read
@@ -37,11 +39,7 @@ func readable(dotGit string) error {
 
 // named returns the directory that a small file of git names; empty if it names none.
 func named(file, prefix string) string {
-	info, err := os.Stat(file)
-	if err != nil || !info.Mode().IsRegular() || info.Size() > longestPath {
-		return ""
-	}
-	content, err := os.ReadFile(file)
+	content, err := regular.Read(file, longestPath)
 	if err != nil {
 		return ""
 	}

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"path/filepath"
 	"slices"
 
 	"github.com/spf13/cobra"
@@ -9,6 +10,7 @@ import (
 	"github.com/command-dialect/dialect/cmd/dialect/internal/exit"
 	"github.com/command-dialect/dialect/lang"
 	"github.com/command-dialect/dialect/lang/regular"
+	"github.com/command-dialect/dialect/runtime/archive"
 	"github.com/command-dialect/dialect/runtime/history"
 	"github.com/command-dialect/dialect/runtime/place"
 	"github.com/command-dialect/dialect/runtime/project"
@@ -56,7 +58,7 @@ func newRerun(u *ui) *cobra.Command {
 		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: completeRuns,
 		RunE: func(_ *cobra.Command, args []string) error {
-			h, _, err := findHistory(f.store)
+			h, path, err := findHistory(f.store)
 			if err != nil {
 				return err
 			}
@@ -67,7 +69,7 @@ func newRerun(u *ui) *cobra.Command {
 			if err := f.check(); err != nil {
 				return err
 			}
-			args, err = f.again(u, d, l)
+			args, err = f.again(u, path, d, l)
 			if err != nil {
 				return err
 			}
@@ -85,8 +87,17 @@ func arg(args []string) string {
 	return args[0]
 }
 
+// projectOf returns the root of the project whose store is at a path; empty if it is no project's.
+func projectOf(store string) string {
+	abs, err := filepath.Abs(store)
+	if root := filepath.Dir(filepath.Dir(abs)); err == nil && archive.Store(root) == abs {
+		return root
+	}
+	return ""
+}
+
 // again turns a document, or one line of it, into the arguments of run.
-func (f *runFlags) again(u *ui, d *report.Document, l *report.DocResult) ([]string, error) {
+func (f *runFlags) again(u *ui, store string, d *report.Document, l *report.DocResult) ([]string, error) {
 	if d.Script.Path == "" {
 		for _, line := range d.Lines {
 			if line != nil && (l == nil || l.Line == line.Line) {
@@ -94,6 +105,12 @@ func (f *runFlags) again(u *ui, d *report.Document, l *report.DocResult) ([]stri
 			}
 		}
 		return nil, nil
+	}
+	// The document is the word of whoever can write the store.
+	if root := projectOf(store); root != "" {
+		if rel, err := filepath.Rel(root, d.Script.Path); err != nil || !filepath.IsLocal(rel) {
+			return nil, exit.Failf(exit.Failed, "%s is outside of the project of that run, %s", d.Script.Path, root).Hint("run it by its name, if that is what you want")
+		}
 	}
 	name := place.Short(d.Script.Path)
 	text, err := regular.Read(d.Script.Path, project.MaxScript)

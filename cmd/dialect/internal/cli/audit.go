@@ -160,7 +160,7 @@ dialect receipts audit --since FILE.`,
 			return withStore(store, true, func(ctx context.Context, s *sqlite.Store) error {
 				_, text, err := s.Checkpoint(ctx)
 				if err != nil {
-					return err
+					return notFound(err)
 				}
 				_, err = u.out.Write(text)
 				return err

@@ -76,22 +76,36 @@ func newReceiptsExport(u *ui) *cobra.Command {
 // exportInToto writes a statement or an envelope for each record that ids name.
 func exportInToto(u *ui, store, keyFD string, ids []string) error {
 	var key *intoto.Key
+	o := sqlite.Options{ReadOnly: true}
 	if keyFD != "" {
 		private, err := keyfd.Read(keyFD)
 		if err == nil {
 			key, err = intoto.SigningKey(private)
 		}
+		if err == nil {
+			var s *receipts.Signer
+			if s, err = receipts.NewSigner(private, true); err == nil {
+				o.Keys = s.Keys()
+			}
+		}
 		if err != nil {
 			return exit.Usagef("--key-fd: %v", err)
 		}
 	}
-	return withStore(store, true, func(ctx context.Context, s *sqlite.Store) error {
+	return withStoreOf(store, o, func(ctx context.Context, s *sqlite.Store) error {
 		es, err := s.AuthenticReceipts(ctx, ids...)
 		if err != nil {
 			return notFound(err)
 		}
 		w := bufio.NewWriter(u.out)
 		for _, e := range es {
+			// An envelope says that its key stands for what is in it.
+			if key != nil && e.Key == "" {
+				if len(ids) == 0 {
+					continue
+				}
+				return exit.Failf(exit.Refused, "%s is not signed by that key: an envelope would say that the key stands for it", e.SHA.Short())
+			}
 			out, err := intoto.Export(e.Record)
 			if err == nil && key != nil {
 				out, err = key.Sign(out)

@@ -51,7 +51,7 @@ func newVerify(u *ui) *cobra.Command {
 		Short: "say whether the present files were tested",
 		Long:  verifyLong,
 		Example: `  dialect verify --require quality
-  dialect verify --tree HEAD --base origin/main --key boss.pub --since checkpoint.txt
+  dialect verify --tree HEAD --base 3d5c0b64dec3d72ae4ee8c01eb38a2fbc27a6a5e --key boss.pub --since checkpoint.txt
   dialect verify g-8fc71b27dd92`,
 		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: completeIDs,

@@ -161,8 +161,8 @@ func New(ctx context.Context, o Options, rev string) (*Question, error) {
 		if err != nil {
 			return nil, exit.Usagef("%v", err)
 		}
-		if o.Base != "" && o.Level != "" && q.Level > receipts.LevelHash && !workspace.IsHash(o.Base) {
-			return nil, exit.Usagef("--base %s: at --level %s the base must be a full commit hash, since names are for the writers of the repository to move", o.Base, o.Level).
+		if o.Base != "" && q.Level > receipts.LevelHash && !workspace.IsHash(o.Base) {
+			return nil, exit.Usagef("--base %s: with a --key the base must be a full commit hash, since names are for the writers of the repository to move", o.Base).
 				Hint("it is %s now: --base %s", state.Commit, state.Commit)
 		}
 		if q.lacks = lacks || state.Lacks; lacks {

@@ -36,6 +36,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/command-dialect/dialect/lang/plan"
+	"github.com/command-dialect/dialect/lang/regular"
 	"github.com/command-dialect/dialect/lang/routing"
 	"github.com/command-dialect/dialect/runtime/report"
 	"github.com/command-dialect/dialect/runtime/runner"
@@ -643,7 +644,7 @@ func follow(ctx context.Context, path string, done <-chan struct{}, line func([]
 	read := func() {
 		if f == nil {
 			var err error
-			if f, err = os.Open(path); err != nil {
+			if f, err = regular.Open(path); err != nil {
 				f = nil
 				return
 			}
