@@ -316,6 +316,29 @@ def step():
 		w.start(nil, "run", "quality.dlct")
 		return w.ask()
 	}},
+	{"the same, the signatures emptied while the orchestrator runs once more, and put back", func(w *world) string {
+		w.honest()
+		w.keep()
+		red(w)
+		w.start(nil, "run", "quality.dlct")
+		green(w)
+		w.start(nil, "run", "quality.dlct")
+		w.write("../cut.py", cut)
+		w.write("../mask.py", `
+import json, os, sqlite3
+d = sqlite3.connect('.dialect/receipts.db')
+if os.path.exists('../masked'):
+    d.executemany('UPDATE record SET signature = ? WHERE seq = ?', json.load(open('../masked')))
+else:
+    json.dump(d.execute('SELECT signature, seq FROM record WHERE signature IS NOT NULL').fetchall(), open('../masked', 'w'))
+    d.execute('UPDATE record SET signature = NULL')
+d.commit()
+`)
+		w.sh(python() + " ../cut.py && " + python() + " ../mask.py")
+		w.start(nil, "run", "-e", "Check with alpha")
+		w.sh(python() + " ../mask.py")
+		return w.ask()
+	}},
 	{"the same, under the signed checkpoint of before it, in a table whose inner keys mislead a second reading", func(w *world) string {
 		w.honest()
 		w.sh("cp .dialect/receipts.db ../before.db; cp .dialect/receipts.db-wal ../before.db-wal 2>/dev/null || true; echo two >extra.txt; git add .; git commit --quiet --message=two")
