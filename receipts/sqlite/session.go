@@ -44,7 +44,6 @@ func (s *Store) session(ctx context.Context, f func(*verify.Session) error) (sav
 		case !m.kept:
 			// One that is older than it could be costs the next verification time, no more.
 			_ = v.Save(m.Memory)
-		case v.Replaced(): // it is for the verifier to forget a store that it knows
 		default:
 			if err := v.Save(m.Memory); err != nil {
 				return fmt.Errorf("how far the store was audited cannot be kept in %s: %w", s.state, err)

@@ -243,9 +243,10 @@ func (s *Session) unfinished(q Query, res *Result) {
 	runs := make(map[uint64]*later)
 	var order []*later
 	for _, seq := range s.history(map[uint64]bool{}, *q.Tree).runs {
-		l := &later{seq: seq, steps: make(map[string]bool)}
-		runs[s.index.at(seq).run] = l
-		order = append(order, l)
+		if id := s.index.at(seq).run; runs[id] == nil { // a later record under its id takes no run's place
+			runs[id] = &later{seq: seq, steps: make(map[string]bool)}
+			order = append(order, runs[id])
+		}
 	}
 	if len(order) == 0 {
 		return
@@ -302,7 +303,7 @@ func (s *Session) unfinished(q Query, res *Result) {
 		if named++; named > maxRuns {
 			continue
 		}
-		if l.failed && when == "later" {
+		if l.failed {
 			res.Notes = append(res.Notes, fmt.Sprintf("the later run %s of %s on this tree did not pass", run.Run, run.Script.Path.Text))
 		} else {
 			res.Notes = append(res.Notes, fmt.Sprintf("the %s run %s of %s on this tree did not reach its gate: it was stopped, killed or refused, or is still running", when, run.Run, run.Script.Path.Text))

@@ -89,7 +89,6 @@ type Session struct {
 	headKey  string        // that signed its head
 	answered int64         // records that a memory answers for that the log's writers cannot write
 	notes    []string
-	replaced bool  // the memory is of another store
 	err      error // the log's, while an answer is made
 	ctx      context.Context
 }
@@ -178,15 +177,12 @@ func (s *Session) goOn(before *Session, st State) {
 	}
 	x := *before.index
 	s.index, s.edge, s.head = &x, maps.Clone(before.edge), before.head
-	s.start, s.answered, s.notes, s.replaced = before.head.Count, before.answered, before.notes, before.replaced
+	s.start, s.answered, s.notes = before.head.Count, before.answered, before.notes
 }
 
 func (s *Session) problem(seq int64, sha receipts.Hash, format string, args ...any) {
 	s.problems = append(s.problems, Problem{Seq: seq, SHA: sha, Message: fmt.Sprintf(format, args...)})
 }
-
-// Replaced reports whether the memory that the session was opened with is of another store.
-func (s *Session) Replaced() bool { return s.replaced }
 
 // Problems returns what is wrong with the log. While there is any, nothing is answered.
 func (s *Session) Problems() []Problem { return s.problems }

@@ -135,7 +135,6 @@ func (s *Session) recall(m *Memory, st State) {
 		return
 	}
 	if m.head.Origin != st.Origin {
-		s.replaced = true
 		s.notes = append(s.notes, fmt.Sprintf("another store stood here when it was verified last: its origin was %s, and is %s", m.head.Origin, st.Origin))
 		return
 	}

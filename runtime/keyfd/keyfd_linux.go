@@ -83,7 +83,6 @@ func namespaceWeakness() string {
 	return ""
 }
 
-// linked reports whether a regular file has a name by which others could open it.
 // pipefs is PIPEFS_MAGIC of linux/magic.h: the file system of pipes that have no name.
 const pipefs = 0x50495045
 
@@ -93,6 +92,7 @@ func named(f *os.File) bool {
 	return unix.Fstatfs(int(f.Fd()), &st) != nil || int64(st.Type) != pipefs
 }
 
+// linked reports whether a regular file has a name by which others could open it.
 func linked(info fs.FileInfo) bool {
 	st, ok := info.Sys().(*syscall.Stat_t)
 	return !ok || st.Nlink > 0
