@@ -251,28 +251,31 @@ func (s *Session) unfinished(q Query, res *Result) {
 	if len(order) == 0 {
 		return
 	}
-	for seq := order[0].seq; seq < s.index.len(); seq++ {
-		m := s.index.at(seq)
-		l := runs[m.run]
-		if l == nil || m.kind != kindGate && m.kind != kindReceipt {
-			continue
-		}
-		// A mark decides nothing, and an unsigned record cannot end a signed run.
-		e, begun := s.entry(seq), s.entry(l.seq)
-		if e == nil || begun == nil {
-			return
-		}
-		run, ok := body(begun).(*receipts.Run)
-		if !ok || e.Level < begun.Level {
-			continue
-		}
-		switch b := body(e).(type) {
-		case *receipts.Gate:
-			l.gated = l.gated || b.Run == run.Run
-		case *receipts.Receipt:
-			if b.Run == run.Run {
-				l.failed = l.failed || b.Failed() || b.EndedEarly()
-				l.steps[b.Step] = true
+	// Gates first: what a run with a gate did need not be read.
+	for _, kind := range []uint8{kindGate, kindReceipt} {
+		for seq := order[0].seq; seq < s.index.len(); seq++ {
+			m := s.index.at(seq)
+			l := runs[m.run]
+			if l == nil || l.gated || m.kind != kind {
+				continue
+			}
+			// A mark decides nothing, and an unsigned record cannot end a signed run.
+			e, begun := s.entry(seq), s.entry(l.seq)
+			if e == nil || begun == nil {
+				return
+			}
+			run, ok := body(begun).(*receipts.Run)
+			if !ok || e.Level < begun.Level {
+				continue
+			}
+			switch b := body(e).(type) {
+			case *receipts.Gate:
+				l.gated = b.Run == run.Run
+			case *receipts.Receipt:
+				if b.Run == run.Run {
+					l.failed = l.failed || b.Failed() || b.EndedEarly()
+					l.steps[b.Step] = true
+				}
 			}
 		}
 	}
