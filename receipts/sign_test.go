@@ -1,6 +1,7 @@
 package receipts
 
 import (
+	"bytes"
 	"strings"
 	"testing"
 
@@ -160,4 +161,48 @@ func TestSignatureText(t *testing.T) {
 	if level, key := pasted.Check("dialect/a", forged, keys); key != "" {
 		t.Errorf("L%d, %s", level, key)
 	}
+}
+
+// FuzzNotes splits what a store says its signed checkpoints are, and puts another one in: nothing
+// is lost of the others, and the key's own is there once.
+func FuzzNotes(f *testing.F) {
+	private, _, err := GenerateKey("boss")
+	if err != nil {
+		f.Fatal(err)
+	}
+	s, err := NewSigner(private, true)
+	if err != nil {
+		f.Fatal(err)
+	}
+	own, err := s.SignHead(Head{Origin: "dialect/a", Count: 1})
+	if err != nil {
+		f.Fatal(err)
+	}
+	for _, text := range []string{"", "a", "\n\n", "\n\n\n\n", "a\n\nb", "a\n\nb\n\nc\n\nd\n", string(own), string(own) + "\n" + string(own)} {
+		f.Add([]byte(text))
+	}
+	f.Fuzz(func(t *testing.T, text []byte) {
+		notes := SplitNotes(text)
+		if joined := bytes.Join(notes, []byte("\n")); len(notes) < maxNotes && len(joined) > len(text) {
+			t.Errorf("%q is split into %q", text, notes)
+		}
+		var others [][]byte
+		for _, n := range notes {
+			_ = NoteSigner(n)
+			if NoteSigner(n) != s.ID() {
+				others = append(others, n)
+			}
+		}
+		put, err := s.PutNote(text, own)
+		if err != nil {
+			if len(others) < maxNotes {
+				t.Error(err)
+			}
+			return
+		}
+		again := SplitNotes(put)
+		if len(again) == 0 || !bytes.Equal(again[0], own) {
+			t.Errorf("%q does not begin with the new one", put)
+		}
+	})
 }
