@@ -10,11 +10,10 @@ import (
 	"golang.org/x/mod/sumdb/note"
 )
 
-// GenerateKey makes a signing key and its public key for name, which may hold no
-// space and no plus sign.
+// GenerateKey makes a signing key and its public key for name; [CheckKeyName] says which can be one.
 func GenerateKey(name string) (private, public string, err error) {
-	if name == "" || strings.ContainsAny(name, " +\t\r\n") {
-		return "", "", errors.New("the name of a key has no space and no plus sign")
+	if err := CheckKeyName(name); err != nil {
+		return "", "", err
 	}
 	return note.GenerateKey(rand.Reader, name)
 }

@@ -38,6 +38,9 @@ func NewSigner(key string, out bool) (*Signer, error) {
 	if err != nil {
 		return nil, errors.New("it is no signing key of the form PRIVATE+KEY+NAME+HASH+KEY")
 	}
+	if err := CheckKeyName(s.Name()); err != nil {
+		return nil, err
+	}
 	public, err := publicOf(strings.TrimSpace(key))
 	if err != nil {
 		return nil, err
@@ -65,6 +68,16 @@ func (s *Signer) Level() int { return s.claim }
 // Name is the name of the key.
 func (s *Signer) Name() string { return s.signer.Name() }
 
+// CheckKeyName returns an error if text can be the name of no key: names stand in bodies, messages
+// and signed texts, where they must read the same.
+func CheckKeyName(text string) error {
+	const letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._@/-"
+	if len(text) > 64 || text == "" || strings.Trim(text, letters) != "" {
+		return fmt.Errorf("the name of a key is at most 64 letters, digits and . _ @ / -, not %q", text)
+	}
+	return nil
+}
+
 // ParseKeys parses public keys, "NAME+HASH+KEY", for verification.
 func ParseKeys(keys ...string) (note.Verifiers, error) {
 	var list []note.Verifier
@@ -72,6 +85,9 @@ func ParseKeys(keys ...string) (note.Verifiers, error) {
 		v, err := note.NewVerifier(strings.TrimSpace(k))
 		if err != nil {
 			return nil, fmt.Errorf("%q is no public key of the form NAME+HASH+KEY", k)
+		}
+		if err := CheckKeyName(v.Name()); err != nil {
+			return nil, err
 		}
 		list = append(list, v)
 	}

@@ -2,6 +2,7 @@ package receipts
 
 import (
 	"bytes"
+	"crypto/rand"
 	"strings"
 	"testing"
 
@@ -68,9 +69,24 @@ func TestSignature(t *testing.T) {
 			t.Errorf("%q is a key", bad)
 		}
 	}
-	for _, bad := range []string{"", "a b", "a+b", "a\n"} {
+	for _, bad := range []string{"", "a b", "a+b", "a\n", `a"b`, "a\x1b", "é", strings.Repeat("x", 65)} {
 		if _, _, err := GenerateKey(bad); err == nil {
 			t.Errorf("%q names a key", bad)
+		}
+		private, public, err := note.GenerateKey(rand.Reader, bad)
+		if err != nil {
+			continue
+		}
+		if _, err := NewSigner(private, true); err == nil {
+			t.Errorf("%q signs", bad)
+		}
+		if _, err := ParseKeys(public); err == nil {
+			t.Errorf("%q is the name of a key", bad)
+		}
+	}
+	for _, good := range []string{"boss", "ci@example.com/dialect-1_2", strings.Repeat("x", 64)} {
+		if _, _, err := GenerateKey(good); err != nil {
+			t.Error(err)
 		}
 	}
 }

@@ -54,6 +54,9 @@ func (s *Store) Export(ctx context.Context, f func(Exported) error) (receipts.He
 // last writer had a key, else the three lines of [receipts.Head.Text].
 // The log is read and authenticated first: what is kept must be of the records that are there.
 func (s *Store) Checkpoint(ctx context.Context) (receipts.Head, []byte, error) {
+	s.mu.Lock()
+	s.remembering, s.memory = true, nil // the memory beside the store is for its writers to write
+	s.mu.Unlock()
 	var h head
 	err := s.read(ctx, func(v *verify.Session) (err error) {
 		if p := v.Problems(); len(p) > 0 {

@@ -598,3 +598,50 @@ func TestLedgerRace(t *testing.T) {
 		t.Errorf("%d hashes are spent, %v: the losers left something", spent, err)
 	}
 }
+
+// TestAuditPerKey has two keys write one store, and takes the signed checkpoint of the first away:
+// that of the second covers no record of the first.
+func TestAuditPerKey(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "s.db")
+	var public [2]string
+	var last *receipts.Signer
+	for i, name := range []string{"alice", "bob"} {
+		private, p, err := receipts.GenerateKey(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if last, err = receipts.NewSigner(private, true); err != nil {
+			t.Fatal(err)
+		}
+		public[i] = p
+		s := openWith(t, path, Options{Signer: last})
+		fill(t, s, "r-"+name, 2)
+		s.Close()
+	}
+	keys, err := receipts.ParseKeys(public[:]...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := openWith(t, path, Options{Keys: keys, ReadOnly: true})
+	if a := audit(t, s, nil); !a.Consistent() || a.Signed != 4 || a.Unsigned != 0 {
+		t.Errorf("signed %d, unsigned %d: %s", a.Signed, a.Unsigned, messages(a))
+	}
+	s.Close()
+	s = openAt(t, path)
+	var note []byte
+	if err := s.conn.QueryRowContext(ctx, "SELECT note FROM head").Scan(&note); err != nil {
+		t.Fatal(err)
+	}
+	for _, n := range receipts.SplitNotes(note) {
+		if receipts.NoteSigner(n) == last.ID() {
+			note = n
+		}
+	}
+	if _, err := s.conn.ExecContext(ctx, "UPDATE head SET note = ?", note); err != nil {
+		t.Fatal(err)
+	}
+	s.Close()
+	if a := audit(t, openWith(t, path, Options{Keys: keys, ReadOnly: true}), nil); !strings.Contains(messages(a), "record 1 is signed, and no signed checkpoint covers it") {
+		t.Errorf("%q", messages(a))
+	}
+}

@@ -356,6 +356,7 @@ func (a *auditor) beginsWith(h receipts.Head, what string) {
 
 // signatures holds the records and the signed checkpoint against keys.
 func (a *auditor) signatures(keys note.Verifiers) {
+	covers := make(map[string]int64) // records, by the key that signed over them
 	for _, n := range receipts.SplitNotes(a.head.note) {
 		h, key, err := receipts.ParseHead(n, keys)
 		switch {
@@ -363,6 +364,7 @@ func (a *auditor) signatures(keys note.Verifiers) {
 			a.find(-1, receipts.Hash{}, "the signed checkpoint cannot be trusted: %v", err)
 		case key != "":
 			a.Signed = max(a.Signed, h.Count)
+			covers[receipts.NoteSigner(n)] = h.Count
 			a.beginsWith(h, "signed")
 		}
 	}
@@ -371,8 +373,8 @@ func (a *auditor) signatures(keys note.Verifiers) {
 		_, key := a.all[i].signature.Check(a.Origin, a.all[i].sha, keys)
 		signed[i] = key != ""
 	})
-	for i := len(signed) - 1; i >= 0 && int64(i) >= a.Signed; i-- {
-		if signed[i] {
+	for i := len(signed) - 1; i >= 0; i-- {
+		if signed[i] && int64(i) >= covers[a.all[i].signature.ID()] {
 			a.find(int64(i), a.all[i].sha, "record %d is signed, and no signed checkpoint covers it: records may have been cut out before it", i)
 			break
 		}

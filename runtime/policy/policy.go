@@ -463,16 +463,21 @@ func fileOf(dir, root string) string {
 	return filepath.Join(dir, "dialect", "trust", hex.EncodeToString(sum[:8])+".json")
 }
 
-// moved returns an error if there is a pin of root under its own name, which is one of a link by
-// now: another project stands in the place of the one that was pinned.
+// moved returns an error if there is a pin of root under the name that it is called by, and
+// another project than the pinned one stands there now: a link leads elsewhere.
 func moved(root string) error {
 	dir, err := os.UserConfigDir()
 	real, rerr := filepath.EvalSymlinks(root)
 	if err != nil || rerr != nil || real == root {
 		return nil
 	}
-	if _, err := os.Lstat(fileOf(dir, root)); err == nil {
-		return fmt.Errorf("your pin is of the project at %s, which is a link to %s now", root, real)
+	b, err := readOwn(fileOf(dir, root))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	var p Pin
+	if err != nil || json.Unmarshal(b, &p) != nil || p.Root != real {
+		return fmt.Errorf("your pin of the project at %s is of another folder than %s, where a link leads now", root, real)
 	}
 	return nil
 }
@@ -487,10 +492,13 @@ func Load(root string) (*Pin, error) {
 	if err != nil {
 		return nil, unknown(err)
 	}
+	if err := moved(root); err != nil {
+		return nil, err
+	}
 	b, err := readOwn(file)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, moved(root)
+		return nil, nil
 	case errors.Is(err, fs.ErrPermission):
 		return nil, unknown(err)
 	case err != nil:
@@ -582,6 +590,11 @@ func (p *Pin) Save() (string, error) {
 	if cerr := temp.Close(); err == nil {
 		err = cerr
 	}
+	// Under the name that the project is called by, too: a link there can be made to lead elsewhere.
+	if called := fileOf(filepath.Dir(filepath.Dir(filepath.Dir(file))), p.Root); err == nil && called != file {
+		_ = os.Remove(called)
+		err = os.Link(temp.Name(), called)
+	}
 	if err == nil {
 		err = os.Rename(temp.Name(), file)
 	}
@@ -593,6 +606,9 @@ func Remove(root string) (bool, error) {
 	file, err := path(root)
 	if err != nil {
 		return false, err
+	}
+	if called := fileOf(filepath.Dir(filepath.Dir(filepath.Dir(file))), root); called != file {
+		_ = os.Remove(called)
 	}
 	err = os.Remove(file)
 	if errors.Is(err, fs.ErrNotExist) {

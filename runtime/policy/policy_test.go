@@ -609,7 +609,21 @@ func TestPinAndLinks(t *testing.T) {
 		t.Fatal(err)
 	}
 	sh(t, filepath.Dir(dir), "mv "+dir+" "+dir+".moved && ln -s "+dir+".moved "+dir)
-	if s, err := state(t, m, ""); err == nil || !strings.Contains(err.Error(), "which is a link to") {
+	if s, err := state(t, m, ""); err == nil || !strings.Contains(err.Error(), "where a link leads now") {
+		t.Errorf("%+v, %v", s, err)
+	}
+	// A link that was pinned through, and leads to a copy of the project now.
+	other := filepath.Join(t.TempDir(), "link")
+	sh(t, filepath.Dir(dir), "ln -s "+dir+".moved "+other+" && cp -r "+dir+".moved "+dir+".copy")
+	if pin, err = New(load(t, filepath.Join(other, "routing.toml"), nil), time.Now()); err == nil {
+		_, err = pin.Save()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	check(t, filepath.Join(other, "routing.toml"), "", "pinned", "")
+	sh(t, filepath.Dir(dir), "ln -sfn "+dir+".copy "+other)
+	if s, err := state(t, filepath.Join(other, "routing.toml"), ""); err == nil || !strings.Contains(err.Error(), "where a link leads now") {
 		t.Errorf("%+v, %v", s, err)
 	}
 }

@@ -445,12 +445,12 @@ func TestHold(t *testing.T) {
 		leaks(t)
 		l := start(t)
 		c := command(t, "flood", "300000")
-		c.Stall = 300 * time.Millisecond
+		c.Stall = 2 * time.Second
 		heard := 0
 		c.Output = func(_ Stream, p []byte) { heard += len(p) }
 		c.Hold = func() <-chan struct{} {
 			ch := make(chan struct{})
-			time.AfterFunc(50*time.Millisecond, func() { close(ch) })
+			time.AfterFunc(300*time.Millisecond, func() { close(ch) })
 			return ch
 		}
 		if res := l.Run(context.Background(), c); res.ExitCode != 0 || res.Stop != "" || heard != 600_000 {

@@ -80,8 +80,8 @@ func gateReceipts(u *ui, ids []string, f *inquiryFlags, keyFD, acceptFlaky, as s
 	if err != nil {
 		return err
 	}
-	if q.Level > receipts.LevelHash && (signer == nil || signer.Level() < q.Level) {
-		return exit.Usagef("a gate of level L%d is signed: hand the key over with --key-fd, or gate with --level self", q.Level)
+	if q.Level > receipts.LevelHash && (signer == nil || signer.Level() < q.Level || !receipts.KnowsKey(q.StoreOptions().Keys, signer.ID())) {
+		return exit.Usagef("a gate of level L%d is signed by a --key: hand that over with --key-fd, or gate with --level self", q.Level)
 	}
 	if q.Tree == nil {
 		return exit.Failf(exit.Refused, "cannot take a snapshot of the working tree: %s", q.NoTree)
