@@ -1,0 +1,74 @@
+package schedule
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+)
+
+// A saved is a State as JSON.
+type saved struct {
+	Version  int      `json:"version"` // 1
+	Shape    Shape    `json:"shape"`
+	Rules    Rules    `json:"rules"`
+	Progress progress `json:"progress"`
+	Nodes    []status `json:"nodes"` // parents before their members
+}
+
+// Save returns all of the state as JSON, for [Load].
+func (s *State) Save() ([]byte, error) {
+	v := saved{Version: 1, Rules: s.rules, Progress: s.progress}
+	for _, n := range s.lines {
+		v.Shape.Nodes = append(v.Shape.Nodes, *n.Node)
+	}
+	for _, n := range s.all {
+		v.Nodes = append(v.Nodes, n.status)
+	}
+	return json.Marshal(v)
+}
+
+// Load returns the state that [State.Save] wrote. The actions that it had not been told the end
+// of are in [State.Pending].
+func Load(text []byte) (*State, error) {
+	var v saved
+	if err := json.Unmarshal(text, &v); err != nil {
+		return nil, fmt.Errorf("schedule: %w", err)
+	}
+	if v.Version != 1 {
+		return nil, fmt.Errorf("schedule: a state of version %d, and this program knows version 1", v.Version)
+	}
+	s := New(v.Shape, v.Rules)
+	damaged := errors.New("schedule: the state is damaged")
+	if len(v.Nodes) != len(s.all) || len(s.byID) != len(s.all) {
+		return nil, damaged
+	}
+	s.progress = v.Progress
+	for i, n := range s.all {
+		if n.status = v.Nodes[i]; n.Next < 0 {
+			return nil, damaged
+		}
+	}
+	leaf := func(id string) bool { n := s.byID[id]; return n != nil && !n.Group }
+	if s.Line < 0 || s.Line > len(s.lines) || slices.ContainsFunc(s.Queue, func(id string) bool { return !leaf(id) }) {
+		return nil, damaged
+	}
+	for _, a := range s.Open {
+		n := s.byID[a.ID]
+		ok := false
+		switch a.Op {
+		case Start, Sync:
+			ok = leaf(a.ID)
+		case Gate:
+			ok = a.ID == "" && a.Final || leaf(a.ID)
+		case Acquire:
+			ok = n != nil
+		case Snapshot:
+			ok = n != nil && n.Group
+		}
+		if !ok {
+			return nil, damaged
+		}
+	}
+	return s, nil
+}

@@ -1,0 +1,378 @@
+package schedule
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/command-dialect/dialect/receipts"
+)
+
+// random makes a shape of some lines.
+func random(r *rand.Rand) Shape {
+	var make func(id string, depth int) Node
+	make = func(id string, depth int) Node {
+		n := Node{ID: id, Always: r.IntN(8) == 0}
+		if r.IntN(6) == 0 {
+			n.Lock = string(rune('x' + r.IntN(2)))
+		}
+		if depth < 4 && r.IntN(3) == 0 {
+			n.Group, n.Parallel = true, r.IntN(2) == 0
+			for i := range r.IntN(5) {
+				n.Members = append(n.Members, make(fmt.Sprintf("%s.%d", id, i+1), depth+1))
+			}
+			return n
+		}
+		switch n.Writes = r.IntN(3) == 0; {
+		case r.IntN(8) == 0:
+			n.Gate, n.Writes = true, false
+		case r.IntN(6) == 0:
+			n.OnFailure = true
+		case r.IntN(5) == 0:
+			n.Retries = 1 + r.IntN(2)
+		}
+		return n
+	}
+	var s Shape
+	for i := range r.IntN(7) {
+		s.Nodes = append(s.Nodes, make(fmt.Sprint(i+1), 0))
+	}
+	return s
+}
+
+// answer makes up what became of an action.
+func answer(r *rand.Rand, a Action) Event {
+	e := Event{Seq: a.Seq}
+	switch a.Op {
+	case Start:
+		e.Brief.Verdict = []Verdict{Passed, Passed, Passed, Failed, Fault}[r.IntN(5)]
+		if a.Why != "" {
+			e.Brief = Brief{Verdict: Fault, Reason: receipts.StopLocked, Text: a.Why}
+		}
+	case Gate:
+		e.Brief = []Brief{{Verdict: Passed}, {Verdict: Passed}, {Verdict: Failed, Reason: receipts.StopGateRefused}, {Verdict: Skipped, Reason: Barrier}}[r.IntN(4)]
+	case Acquire, Sync:
+		if r.IntN(8) == 0 {
+			e.Why = "no"
+		}
+	}
+	return e
+}
+
+// A model is what the rules of the package say, kept apart from how it does what it does.
+type model struct {
+	t       *testing.T
+	shape   map[string]*Node
+	up      map[string]string // the step above
+	rules   Rules
+	open    []Action
+	runs    map[string]bool // leaves that an attempt, a gate or a wait for the disk is open of
+	locks   map[string]bool
+	ended   map[string]Brief
+	started map[string]bool
+	bad     bool // a leaf did not pass
+	stopped bool
+	final   bool
+}
+
+func newModel(t *testing.T, shape Shape, rules Rules) *model {
+	m := &model{t: t, shape: make(map[string]*Node), up: make(map[string]string), rules: rules, runs: make(map[string]bool), locks: make(map[string]bool), ended: make(map[string]Brief), started: make(map[string]bool)}
+	var walk func(list []Node, up string)
+	walk = func(list []Node, up string) {
+		for i := range list {
+			n := &list[i]
+			m.shape[n.ID], m.up[n.ID] = n, up
+			walk(n.Members, n.ID)
+		}
+	}
+	walk(shape.Nodes, "")
+	return m
+}
+
+func (m *model) always(id string) bool {
+	for ; id != ""; id = m.up[id] {
+		if m.shape[id].Always {
+			return true
+		}
+	}
+	return false
+}
+
+// did takes in an action, and says where it is against the rules.
+func (m *model) did(a Action) {
+	t, n := m.t, m.shape[a.ID]
+	if a.Seq != 0 {
+		m.open = append(m.open, a)
+	}
+	if n != nil && a.Op != Release && a.Op != Snapshot {
+		if _, over := m.ended[a.ID]; over {
+			t.Errorf("%s of %s, which has its verdict", a.Op, a.ID)
+		}
+	}
+	switch a.Op {
+	case Start, Sync:
+		m.runs[a.ID] = true
+		if len(m.runs) > m.rules.Slots {
+			t.Errorf("%d leaves at once, on %d slots", len(m.runs), m.rules.Slots)
+		}
+		if a.Op == Sync {
+			return
+		}
+		if m.stopped && !m.always(a.ID) {
+			t.Errorf("%s is started after the end", a.ID)
+		}
+		if n.Writes && !n.OnFailure && m.bad && !m.rules.KeepGoing && !m.always(a.ID) {
+			t.Errorf("%s writes after a failure", a.ID)
+		}
+		if n.OnFailure && !m.bad && !m.always(a.ID) {
+			t.Errorf("%s comes without a failure", a.ID)
+		}
+		for lock := range m.held(a.ID) {
+			if a.Why == "" && !slices.Contains(a.Locks, lock) {
+				t.Errorf("%s lacks the lock %s", a.ID, lock)
+			}
+		}
+		if a.Alone && a.Why == "" && len(m.runs) > 1 {
+			t.Errorf("%s is called alone, and is not: %v", a.ID, m.runs)
+		}
+		m.started[a.ID] = m.started[a.ID] || a.Why == ""
+		if want := n.Retries + 1; a.Attempt > want {
+			t.Errorf("attempt %d at %s, of %d", a.Attempt, a.ID, want)
+		}
+	case Gate:
+		if m.final {
+			t.Error("a gate after the last")
+		}
+		m.final = a.Final
+		if len(m.runs) > 0 && a.Final {
+			t.Errorf("the last gate while %v run", m.runs)
+		}
+		if !a.Final {
+			m.runs[a.ID] = true
+			m.started[a.ID] = true
+		}
+		for _, e := range a.Ended {
+			if m.ended[e.ID].Verdict != e.Verdict {
+				t.Errorf("the gate hears %v", e)
+			}
+		}
+	case Acquire:
+		if m.runs[a.ID] {
+			t.Errorf("%s waits for a lock with a slot", a.ID)
+		}
+	case Release:
+		if !m.locks[a.ID] {
+			t.Errorf("%s gives back a lock that it does not have", a.ID)
+		}
+		delete(m.locks, a.ID)
+	case Kill:
+		m.stopped = true
+	case Finish:
+		delete(m.runs, a.ID)
+		m.ended[a.ID] = a.Brief
+		if a.Brief.Verdict == "" {
+			t.Errorf("%s ends without a verdict", a.ID)
+		}
+		for _, member := range n.Members {
+			if _, ok := m.ended[member.ID]; !ok {
+				t.Errorf("%s ends before %s", a.ID, member.ID)
+			}
+		}
+		if !n.Group && a.Brief.Verdict.Bad() && a.Brief.Reason != receipts.StopGateRefused {
+			m.bad = true
+		}
+		// Clean-up comes in any case, if there is something to clean up.
+		if n.Always && !n.Group && !n.Gate && !m.started[a.ID] && a.Brief.Reason != receipts.StopLocked && m.siblingStarted(a.ID) {
+			t.Errorf("%s cleans up, and was not started: %v", a.ID, a.Brief)
+		}
+	}
+}
+
+// held are the locks of a step and of what is above it.
+func (m *model) held(id string) map[string]bool {
+	held := make(map[string]bool)
+	for ; id != ""; id = m.up[id] {
+		if l := m.shape[id].Lock; l != "" {
+			held[l] = true
+		}
+	}
+	return held
+}
+
+// siblingStarted reports whether a step that cleans up has something to do.
+func (m *model) siblingStarted(id string) bool {
+	for ; m.up[id] != ""; id = m.up[id] {
+		if !m.shape[id].Always {
+			continue
+		}
+		found := false
+		for other := range m.started {
+			for _, sibling := range m.shape[m.up[id]].Members {
+				found = found || !sibling.Always && m.started[other] && (other == sibling.ID || strings.HasPrefix(other, sibling.ID+"."))
+			}
+		}
+		if !found {
+			return false
+		}
+	}
+	return true
+}
+
+// answered is called before the event goes to the schedule.
+func (m *model) answered(a Action, e Event) {
+	i := slices.IndexFunc(m.open, func(o Action) bool { return o.Seq == a.Seq })
+	m.open = slices.Delete(m.open, i, i+1)
+	switch a.Op {
+	case Acquire:
+		if e.Why == "" {
+			m.locks[a.ID] = true
+		}
+	case Start:
+		// The slot is kept for the next attempt.
+		delete(m.runs, a.ID)
+	case Sync, Gate:
+		delete(m.runs, a.ID)
+	}
+}
+
+// TestModel carries random shapes out with random answers in random order, cuts some short, and
+// holds the rules of order. A second schedule hears the same and is saved and loaded between any
+// two events: it must do the same.
+func TestModel(t *testing.T) {
+	for seed := range uint64(6000) {
+		r := rand.New(rand.NewPCG(seed, 1))
+		shape := random(r)
+		rules := Rules{Slots: 1 + r.IntN(3), FailFast: r.IntN(5) == 0, KeepGoing: r.IntN(5) == 0}
+		cut := -1
+		if r.IntN(4) == 0 {
+			cut = r.IntN(12)
+		}
+		m, s, twin := newModel(t, shape, rules), New(shape, rules), New(shape, rules)
+		todo := s.Begin()
+		again := twin.Begin()
+		for n := 0; ; n++ {
+			if !reflect.DeepEqual(todo, again) {
+				t.Fatalf("seed %d: %v, and after a load %v", seed, todo, again)
+			}
+			for _, a := range todo {
+				m.did(a)
+			}
+			if got := s.Pending(); !reflect.DeepEqual(got, m.open) && len(got)+len(m.open) > 0 {
+				t.Fatalf("seed %d: pending %v, want %v", seed, got, m.open)
+			}
+			var e Event
+			switch {
+			case n == cut:
+				e = Event{Brief: Brief{Reason: receipts.StopInterrupted, Text: "cut"}}
+			case len(m.open) == 0:
+				if !s.Over() {
+					t.Fatalf("seed %d: nothing is to be done, and it is not over", seed)
+				}
+				for id, n := range m.shape {
+					if _, ok := m.ended[id]; !ok {
+						t.Errorf("seed %d: %s (%+v) has no verdict", seed, id, n)
+					}
+				}
+				if len(m.locks) > 0 || !m.final {
+					t.Errorf("seed %d: locks %v are left, last gate %v", seed, m.locks, m.final)
+				}
+			default:
+				a := m.open[r.IntN(len(m.open))]
+				e = answer(r, a)
+				m.answered(a, e)
+			}
+			if t.Failed() {
+				text, _ := json.Marshal(shape)
+				t.Fatalf("seed %d, rules %+v, shape %s", seed, rules, text)
+			}
+			if s.Over() && e == (Event{}) {
+				break
+			}
+			var err error
+			if todo, err = s.Apply(e); err != nil {
+				t.Fatalf("seed %d: %v", seed, err)
+			}
+			if twin, err = saveAndLoad(twin); err != nil {
+				t.Fatalf("seed %d: %v", seed, err)
+			}
+			if again, err = twin.Apply(e); err != nil {
+				t.Fatalf("seed %d: %v", seed, err)
+			}
+		}
+	}
+}
+
+func saveAndLoad(s *State) (*State, error) {
+	text, err := s.Save()
+	if err != nil {
+		return nil, err
+	}
+	loaded, err := Load(text)
+	if err != nil {
+		return nil, err
+	}
+	if again, err := loaded.Save(); err != nil || !bytes.Equal(text, again) {
+		return nil, fmt.Errorf("what was loaded is saved as %s, %v; it was %s", again, err, text)
+	}
+	return loaded, nil
+}
+
+// TestUnknownAnswer answers what nobody asked, and the same thing twice.
+func TestUnknownAnswer(t *testing.T) {
+	s := New(Shape{Nodes: []Node{{ID: "1"}, {ID: "2"}}}, Rules{Slots: 1})
+	first := s.Begin()
+	if len(first) != 1 || first[0].Op != Start || first[0].ID != "1" {
+		t.Fatal(first)
+	}
+	if _, err := s.Apply(Event{Seq: first[0].Seq + 1}); err == nil {
+		t.Error("an action that was not asked for is answered")
+	}
+	e := Event{Seq: first[0].Seq, Brief: Brief{Verdict: Passed}}
+	if _, err := s.Apply(e); err != nil {
+		t.Error(err)
+	}
+	if acts, err := s.Apply(e); err == nil {
+		t.Errorf("an answer is taken twice: %v", acts)
+	}
+}
+
+// FuzzLoad loads any text, and answers what the state that it makes asks for.
+func FuzzLoad(f *testing.F) {
+	for seed := range uint64(20) {
+		r := rand.New(rand.NewPCG(seed, 2))
+		s := New(random(r), Rules{Slots: 2})
+		s.Begin()
+		for range seed {
+			if p := s.Pending(); len(p) > 0 {
+				if _, err := s.Apply(answer(r, p[0])); err != nil {
+					f.Fatal(err)
+				}
+			}
+		}
+		text, err := s.Save()
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text []byte) {
+		s, err := Load(text)
+		if err != nil {
+			return
+		}
+		for range 1000 {
+			p := s.Pending()
+			if len(p) == 0 {
+				return
+			}
+			if _, err := s.Apply(Event{Seq: p[0].Seq, Brief: Brief{Verdict: Passed}}); err != nil {
+				return
+			}
+		}
+	})
+}
