@@ -34,6 +34,7 @@ var stoodCases = []struct {
 		r.write("__pycache__/conf", "x")
 	}, []string{"__pycache__: a cache"}},
 	{"an empty cache", "", func(r *repo) { r.do(os.Mkdir(r.path("__pycache__"), 0o755)) }, []string{"__pycache__: an empty directory"}},
+	{"a store that is being made", "", func(r *repo) { r.do(os.Mkdir(r.path(".dialect"), 0o755)) }, nil},
 	{"a stranger in .dialect", "", func(r *repo) { r.write(".dialect/conf", "x") }, []string{".dialect: a cache"}},
 	{"a store", "", func(r *repo) {
 		for _, n := range []string{"receipts.db", "receipts.db-wal", ".gitignore", "log/runs/x", "lock/x"} {

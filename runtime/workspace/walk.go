@@ -133,7 +133,7 @@ func (w *walk) folder(c *crew, s *scratch, d *folder, p place) error {
 	if err != nil {
 		return w.fault(p.path, err)
 	}
-	if len(names) == 0 && p.counts() && (len(p.path) <= len(p.cache)+1 || p.cache == "" || !ofStore(p.path[len(p.cache)+1:], p.cache)) {
+	if len(names) == 0 && p.counts() && (p.cache == "" || !ofStore(p.path, p.cache)) {
 		w.leave(p.path, "an empty directory")
 	}
 	above := p.ignore
@@ -239,7 +239,7 @@ func (w *walk) take(c *crew, s *scratch, d *folder, p place, name string, again 
 		w.mu.Unlock()
 	}
 	if !tracked && (p.hidden || w.except[path] || p.ignore.hides(p.inside(path), name, false)) {
-		if p.cache != "" && !w.except[path] && !p.ignore.hides(p.inside(path), name, false) && !ofStore(path[len(p.cache)+1:], p.cache) {
+		if p.cache != "" && !w.except[path] && !p.ignore.hides(p.inside(path), name, false) && !ofStore(path, p.cache) {
 			w.leave(p.cache, "a cache")
 		}
 		return nil

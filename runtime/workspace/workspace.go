@@ -28,10 +28,11 @@ func DefaultCaches() []string {
 
 func defaultCache(name string) bool { return slices.Contains(DefaultCaches(), name) }
 
-// ofStore reports whether name, a path inside of a cache, is what dialect itself writes into
-// the folder of its store.
+// ofStore reports whether name, a cache or a path inside of it, is the folder of a store or what
+// dialect itself writes there. The folder is empty for a moment, before the first run of a
+// project makes its store.
 func ofStore(name, cache string) bool {
-	return path.Base(cache) == archive.Folder && archive.Writes(name)
+	return path.Base(cache) == archive.Folder && (name == cache || archive.Writes(name[len(cache)+1:]))
 }
 
 // Options say how a snapshot is taken. The zero Options are fine.
