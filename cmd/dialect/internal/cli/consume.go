@@ -77,7 +77,7 @@ func consume(u *ui, ids []string, f *inquiryFlags, as, purpose, ledger string) e
 	}
 	q, err := f.question(ctx)
 	if err != nil {
-		return err
+		return f.undecided(u, err)
 	}
 	c := sqlite.ConsumeRequest{IDs: ids, Query: q.Query, By: as, Purpose: purpose, At: receipts.Time{Time: time.Now()}}
 	if ledger != "" {
@@ -92,11 +92,12 @@ func consume(u *ui, ids []string, f *inquiryFlags, as, purpose, ledger string) e
 		defer l.Close()
 		c.Spend = func(all []receipts.Hash) (*receipts.Refusal, error) { return l.Spend(ctx, all, as, purpose, c.At) }
 	}
-	return withStoreOf(q.Store(), q.StoreOptions(), func(ctx context.Context, s *sqlite.Store) error {
+	err = withStoreOf(q.Store(), q.StoreOptions(), func(ctx context.Context, s *sqlite.Store) error {
 		d, err := s.Consume(ctx, c)
 		if err != nil {
 			return err
 		}
 		return tellDecision(u, d, f.json, "consumed", q.NextOfDecision(d, func(id string) (receipts.Entry, error) { return s.Get(ctx, id) })...)
 	})
+	return f.undecided(u, err)
 }

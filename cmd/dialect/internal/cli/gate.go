@@ -78,27 +78,29 @@ func gateReceipts(u *ui, ids []string, f *inquiryFlags, keyFD, acceptFlaky, as s
 	}
 	q, err := f.question(ctx)
 	if err != nil {
-		return err
+		return f.undecided(u, err)
 	}
 	if q.Level > receipts.LevelHash && (signer == nil || signer.Level() < q.Level || !receipts.KnowsKey(q.StoreOptions().Keys, signer.ID())) {
 		return exit.Usagef("a gate of level L%d is signed by a --key: hand that over with --key-fd, or gate with --level self", q.Level)
 	}
 	if q.Tree == nil {
-		return exit.Failf(exit.Refused, "cannot take a snapshot of the working tree: %s", q.NoTree)
+		return f.refuse(u, receipts.NoTree, exit.Failf(exit.Refused, "cannot take a snapshot of the working tree: %s", q.NoTree))
 	}
 	if q.Policy != "" {
-		if err := printDiff(u, q.State().Changes); err != nil {
-			return err
+		if !f.json {
+			if err := printDiff(u, q.State().Changes); err != nil {
+				return err
+			}
 		}
-		f := exit.Failf(exit.Refused, "POLICY CHANGED: %s", q.Policy)
+		policy := exit.Failf(exit.Refused, "POLICY CHANGED: %s", q.Policy)
 		for _, n := range q.NextOfPolicy("dialect gate " + strings.Join(ids, " ")) {
-			f.Hint("%s", strings.TrimPrefix(n, "# "))
+			policy.Hint("%s", n)
 		}
-		return f
+		return f.refuse(u, receipts.OtherPolicy, policy)
 	}
 	o := q.StoreOptions()
 	o.Signer = signer
-	return withStoreOf(q.Store(), o, func(ctx context.Context, s *sqlite.Store) error {
+	err = withStoreOf(q.Store(), o, func(ctx context.Context, s *sqlite.Store) error {
 		req := receipts.GateRequest{
 			Run: newRunID(), Nonce: f.nonce, At: receipts.Time{Time: time.Now()}, Final: len(q.Require) > 0, AnyRun: true,
 			Matrix: q.Matrix, Policy: q.State().Name(), Tree: q.Tree, Place: q.Place, AcceptFlaky: acceptFlaky, Strict: true, By: as,
@@ -131,4 +133,5 @@ func gateReceipts(u *ui, ids []string, f *inquiryFlags, keyFD, acceptFlaky, as s
 		fmt.Fprintf(u.out, "passed: %s; gate %s (%s; %s)\n", diag.Number(len(ids), "receipt"), receipts.GateID(d.Gate), records.RecordedBy(level, ""), inquiry.RulesText(q.State()))
 		return nil
 	})
+	return f.undecided(u, err)
 }

@@ -2,8 +2,10 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -12,6 +14,7 @@ import (
 	"github.com/command-dialect/dialect/cmd/dialect/internal/exit"
 	"github.com/command-dialect/dialect/cmd/dialect/internal/inquiry"
 	"github.com/command-dialect/dialect/lang/routing"
+	"github.com/command-dialect/dialect/receipts"
 )
 
 // inquiryFlags are the flags of the commands that ask whether a tree was tested.
@@ -74,6 +77,41 @@ func (f *inquiryFlags) question(ctx context.Context) (*inquiry.Question, error) 
 		return nil, err
 	}
 	return inquiry.New(ctx, o, "")
+}
+
+// undecided makes a refusal of an error that kept a gate or a consumption from being decided: the
+// rules, the files or the store cannot be read. Other errors stay as they are.
+func (f *inquiryFlags) undecided(u *ui, err error) error {
+	var failure *exit.Failure
+	switch {
+	case !errors.As(err, &failure):
+		return err
+	case errors.Is(err, errNoStore):
+		return f.refuse(u, receipts.Missing, failure)
+	case failure.Status == exit.Refused:
+		return f.refuse(u, receipts.Degraded, failure)
+	}
+	return err
+}
+
+// refuse ends a gate or a consumption that nothing was decided about: with --json by a document
+// like that of any other refusal.
+func (f *inquiryFlags) refuse(u *ui, reason receipts.Reason, failure *exit.Failure) error {
+	if f.json {
+		d := receipts.Decision{Refusals: []receipts.Refusal{{Reason: reason, Message: failure.Error()}}}
+		next := slices.Clone(failure.Hints)
+		for i, h := range next {
+			if !strings.HasPrefix(h, "dialect ") && !strings.HasPrefix(h, "# ") {
+				next[i] = "# " + h
+			}
+		}
+		return tellDecision(u, d, true, "", next...)
+	}
+	refused := exit.Failf(exit.Refused, "%w", failure.Err)
+	for _, h := range failure.Hints {
+		refused.Hint("%s", strings.TrimPrefix(h, "# "))
+	}
+	return refused
 }
 
 // age parses a duration that may be in days.

@@ -80,8 +80,10 @@ func withStoreOf(name string, o sqlite.Options, f func(ctx context.Context, s *s
 	return err
 }
 
+var errNoStore = errors.New("there is no store")
+
 func noStore(path string) error {
-	return exit.Failf(exit.Failed, "there is no store %s", path).Hint("a run makes one: dialect run FILE; --store PATH names another")
+	return exit.Failf(exit.Failed, "%w %s", errNoStore, path).Hint("a run makes one: dialect run FILE; --store PATH names another")
 }
 
 func newReceiptsList(u *ui) *cobra.Command {

@@ -150,7 +150,11 @@ func New(ctx context.Context, o Options, rev string) (*Question, error) {
 		q.root, q.matrix = m.Root, resolve.Matrix(m)
 	case rev == "" && q.lose(ctx, dir, err):
 	case len(o.Require) > 0 || o.Base != "" || o.Routing != "" || !errors.Is(err, routing.ErrNotFound):
-		return nil, exit.NoMatrix(err)
+		f := exit.Failf(exit.Refused, "%w", err)
+		if errors.Is(err, routing.ErrNotFound) {
+			f.Hint("dialect init").Hint("%s", advice("or name a matrix elsewhere: --routing FILE"))
+		}
+		return nil, &Unloadable{f}
 	}
 	from := dir
 	if o.Routing != "" {
