@@ -68,6 +68,9 @@
 // Records below the level that is asked for are left out of 13 to 15: they refuse
 // nothing, and they hide nothing (TestLevel, TestUnfinished).
 //
+// Where the verdict is MISSING, STALE or RAN OUTSIDE THE MATRIX the result names the receipts that
+// a gate would take (TestUngated). They are advice, and count for nothing.
+//
 // The result also counts commands that gave no answer (TestNoAnswer), and names runs on the
 // tree that did not reach a gate (TestUnfinished, TestStoppedBefore). Neither refuses.
 //

@@ -93,7 +93,10 @@ type Result struct {
 	// Below counts records about this tree that were left aside for their level.
 	Below int
 	below map[int64]bool
-	Notes []string // what the asker should know
+	// Ungated are receipts that a gate made now would take, and that with it would answer
+	// the query; they count for nothing before. Nil where the result is Verified.
+	Ungated []*receipts.Entry
+	Notes   []string // what the asker should know
 }
 
 // Verify answers a query. The error says that the log could not be read.
@@ -101,6 +104,9 @@ func (s *Session) Verify(q Query) (*Result, error) {
 	r := s.anyGate(q)
 	if r.Gate != nil {
 		s.follow(map[receipts.Hash]*receipts.Entry{r.Gate.SHA: r.Gate})
+	}
+	if r.Verdict == Missing || r.Verdict == Stale || r.Verdict == Outside {
+		r.Ungated = s.ungated(q)
 	}
 	return s.conclude(r)
 }
@@ -159,9 +165,10 @@ func (s *Session) anyGate(q Query) *Result {
 		return &Result{}
 	}
 	var best *Result
-	below := 0
+	below, part := 0, int64(-1)
 	consider := func(seq int64) bool {
 		if s.index.at(seq).flags&flagFinal == 0 {
+			part = max(part, seq)
 			return false
 		}
 		e := s.entry(seq)
@@ -206,6 +213,8 @@ func (s *Session) anyGate(q Query) *Result {
 	}
 	if onTree {
 		best.Below += below
+	} else if part >= 0 {
+		best.Notes = append(best.Notes, fmt.Sprintf("the gate %s on these files is not final: it is of single lines (run -e, SCRIPT:LINE), of the first lines of a script, or was made without --require", receipts.GateID(s.index.at(part).sha)))
 	}
 	if q.Policy != "" && best.Verdict != Policy {
 		best.no(Policy, receipts.OtherPolicy, receipts.Hash{}, "%s", q.Policy)

@@ -154,6 +154,9 @@ func (q *Question) notes(ctx context.Context, res *verify.Result, rev string) {
 			}
 		}
 	}
+	if q.leftOver(res); len(q.ungated) > 0 {
+		note("not gated yet, of commands that passed on these files: %s %s", "receipt"+plural(len(q.ungated)), strings.Join(q.ungated, ", "))
+	}
 	if rev != "" || q.o.Elsewhere {
 		var names []string
 		for _, m := range res.Members {

@@ -76,6 +76,9 @@ type Question struct {
 
 	bundle    string                      // that is asked instead of the store
 	lines     []string                    // of what is required
+	rules     *routing.Matrix             // the trusted one; nil without a matrix
+	ungated   []string                    // prefixes of receipts that a gate would make VERIFIED
+	gateFor   []string                    // what that gate has to require
 	culprit   *receipts.Receipt           // of the gravest refusal, if that is about one
 	ofCommit  func(whole string) []string // how to test the commit that is asked about
 	lost      string                      // path of the matrix that HEAD has and that is gone here
@@ -173,6 +176,7 @@ func New(ctx context.Context, o Options, rev string) (*Question, error) {
 			state.Unseen = fmt.Sprintf("%s has no %s: nothing says what its files have to pass", rev, m.Name)
 		}
 		q.state, q.trusted, q.Policy = state, baseline, state.Complaint()
+		q.rules = trusted
 		require := o.Require
 		if o.Own && len(require) == 0 {
 			require = trusted.Require

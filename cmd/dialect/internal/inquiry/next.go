@@ -155,7 +155,7 @@ func (q *Question) next(refused receipts.Refusal, verdict verify.Verdict, script
 	case receipts.NotTerminal:
 		return []string{advice("settle it once it is known how it ended, and gate it then:"),
 			report.Command(slices.Concat([]string{"dialect", "receipts", "settle"}, q.storeFlags(), []string{"--status", "STATUS", refused.SHA.Short()})),
-			report.Command(slices.Concat([]string{"dialect", "gate"}, q.storeFlags(), q.requireFlags(), []string{refused.SHA.Short()}))}
+			q.gate(q.o.Require, refused.SHA.Short())}
 	case receipts.NotSucceeded, receipts.Superseded:
 		list := []string{advice("mend it, then:")}
 		if culprit == nil {
@@ -307,17 +307,85 @@ func (q *Question) nextOf(res *verify.Result, rev string) []string {
 	}
 	first := res.Refusals[0]
 	list := q.next(first, res.Verdict, q.script(res.Body, res.Members), q.culprit, rev)
-	if first.Reason == receipts.Outside {
-		list = append(list, advice("or gate the receipt:"), report.Command(slices.Concat([]string{"dialect", "gate"}, q.storeFlags(), q.requireFlags(), []string{first.SHA.Short()})))
+	switch n := len(q.ungated); {
+	case n == 0:
+	case first.Reason == receipts.Outside || len(q.Require) == 0: // where nothing is required, a whole script says more
+		list = append(list, advice("or gate the receipt%s:", plural(n)), q.gate(q.gateFor, q.ungated...))
+	default:
+		list = slices.Concat([]string{advice("gate the receipt%s:", plural(n)), q.gate(q.gateFor, q.ungated...), advice("or run again:")}, list)
 	}
 	return list
 }
 
-func (q *Question) requireFlags() (words []string) {
-	for _, name := range q.o.Require {
+// leftOver finds what a gate over receipts that are there has to name, so that it would answer
+// the question.
+func (q *Question) leftOver(res *verify.Result) {
+	if q.rules == nil || len(q.matrix.Path) == 0 {
+		return
+	}
+	q.gateFor = q.required()
+	for _, e := range res.Ungated {
+		v, _ := e.Parse()
+		r, ok := v.(*receipts.Receipt)
+		if !ok {
+			continue
+		}
+		if len(q.Require) == 0 {
+			name := q.bindingOf(r)
+			if name == "" {
+				continue // no gate over it is final
+			}
+			if !slices.Contains(q.gateFor, name) {
+				q.gateFor = append(q.gateFor, name)
+			}
+		}
+		q.ungated = append(q.ungated, e.SHA.Short())
+	}
+}
+
+// bindingOf returns the binding that a receipt meets as a requirement; empty for none.
+func (q *Question) bindingOf(r *receipts.Receipt) string {
+	for _, b := range q.rules.Bindings {
+		if r.Binding != "" && r.Binding != b.Name {
+			continue
+		}
+		list, _, err := requirements(q.rules, []string{b.Name})
+		if err == nil && len(list) == 1 && list[0].Meets(r) {
+			return b.Name
+		}
+	}
+	return ""
+}
+
+func plural(n int) string {
+	if n == 1 {
+		return ""
+	}
+	return "s"
+}
+
+// gate is the command line of a gate over receipts, whose answer has what was asked for.
+func (q *Question) gate(require []string, ids ...string) string {
+	words := slices.Concat([]string{"dialect", "gate"}, q.storeFlags())
+	if q.o.Routing != "" {
+		words = append(words, "--routing", q.o.Routing)
+	}
+	for _, name := range require {
 		words = append(words, "--require", name)
 	}
-	return words
+	if q.Session != "" {
+		words = append(words, "--session", q.Session)
+	}
+	if q.Nonce != "" {
+		words = append(words, "--nonce", q.Nonce)
+	}
+	if q.Level == receipts.LevelHash {
+		return report.Command(append(words, ids...))
+	}
+	for _, k := range q.o.KeyFiles {
+		words = append(words, "--key", k)
+	}
+	return report.Command(slices.Concat(words, []string{"--key-fd", "3"}, ids)) + " 3< <(cat boss.key)"
 }
 
 // NextOfDecision is what to do about the first refusal of a consumption or a gate.
@@ -362,10 +430,9 @@ func (q *Question) NextOfGate(d receipts.Decision, ids []string, get func(id str
 	if d.Passed() {
 		return nil
 	}
-	gate := slices.Concat([]string{"dialect", "gate"}, q.storeFlags(), q.requireFlags())
 	switch d.Refusals[0].Reason {
 	case receipts.FlakyPass:
-		return []string{advice("accept it, with a reason:"), report.Command(slices.Concat(gate, []string{"--accept-flaky", "REASON"}, ids))}
+		return []string{advice("accept it, with a reason:"), q.gate(q.o.Require, slices.Concat([]string{"--accept-flaky", "REASON"}, ids)...)}
 	case receipts.NotCovered:
 		return []string{advice("name a receipt of each command that is required, or run them:"), q.runRequired("SCRIPT")}
 	}
