@@ -108,7 +108,7 @@ func (e *Events) Listen(ev runner.Event) {
 		e.write(DocEvent{Event: "step_waiting", Step: ev.Step.ID, Lock: ev.Lock}, true)
 	case runner.StepStarted:
 		s := ev.Step
-		e.write(DocEvent{Event: "step_started", Step: s.ID, Line: s.Line.Number, Command: title(&runner.Result{Step: s}), Argv: s.Argv, Attempt: ev.Attempt}, true)
+		e.write(DocEvent{Event: "step_started", Step: s.ID, Line: s.Line.Number, Command: title(s.ID, s.Verb, s.Noun, s.Line.Text), Argv: s.Argv, Attempt: ev.Attempt}, true)
 	case runner.StepOutput:
 		e.lines.Add(ev.Step, ev.Stream, ev.Data, func(line []byte) { e.output(ev.Step.ID, ev.Stream, line) })
 	case runner.StepFinished:

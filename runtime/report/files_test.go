@@ -159,8 +159,12 @@ func TestRestore(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, form := range []Form{Agent, Terminal} {
-			if got, want := text(t, d.Outcome(), Options{Form: form}), text(t, o, Options{Form: form}); got != want {
-				t.Errorf("got\n%s\nwant\n%s", got, want)
+			var got strings.Builder
+			if err := Text(&got, d, Options{Form: form}); err != nil {
+				t.Fatal(err)
+			}
+			if want := text(t, o, Options{Form: form}); got.String() != want {
+				t.Errorf("got\n%s\nwant\n%s", got.String(), want)
 			}
 		}
 	}
@@ -267,9 +271,8 @@ func FuzzDocument(f *testing.F) {
 		x.Reset()
 		_ = Markdown(&x, d)
 		_ = Annotations(&x, d, "/")
-		o := d.Outcome()
 		for _, form := range []Form{Agent, Terminal} {
-			if err := Text(&x, o, Options{Form: form}); err != nil {
+			if err := Text(&x, d, Options{Form: form}); err != nil {
 				t.Error(err)
 			}
 		}

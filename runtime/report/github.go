@@ -44,8 +44,8 @@ func Annotations(w io.Writer, d *Document, root string) error {
 		}
 	})
 	d.Leaves(func(l *DocResult) {
-		if l.Baseline != nil && l.Tests != nil {
-			fmt.Fprintf(&b, "::warning title=%s::%s\n", output.EscapeProperty("fewer tests"), output.EscapeData(fewer(l)))
+		if l.fewer() {
+			fmt.Fprintf(&b, "::warning title=%s::%s\n", output.EscapeProperty("fewer tests"), output.EscapeData(lessTested(l)))
 		}
 	})
 	if g := d.Gate; g != nil && g.Verdict == "refused" {
@@ -55,7 +55,7 @@ func Annotations(w io.Writer, d *Document, root string) error {
 	return err
 }
 
-func fewer(l *DocResult) string {
+func lessTested(l *DocResult) string {
 	return fmt.Sprintf("%s: %d tests passed, %d did in %s", clean(l.Title()), l.Tests.Passed, l.Baseline.Passed, l.Baseline.Run)
 }
 
@@ -114,8 +114,8 @@ func Markdown(w io.Writer, d *Document) error {
 		fmt.Fprintf(&b, "%s\n$ %s\n%s\n%s\n\n</details>\n", fence, f.Invocation, cut(text, 32<<10), fence)
 	})
 	d.Leaves(func(l *DocResult) {
-		if l.Baseline != nil && l.Tests != nil {
-			fmt.Fprintf(&b, "\n**Warning**: %s\n", inline(fewer(l)))
+		if l.fewer() {
+			fmt.Fprintf(&b, "\n**Warning**: %s\n", inline(lessTested(l)))
 		}
 	})
 	_, err := w.Write(b.Bytes())
@@ -148,16 +148,7 @@ func inline(s string) string {
 
 // counts says how many lines there are, and how they ended.
 func (d *Document) counts() string {
-	parts := []string{diag.Number(d.Counts.Lines, "line")}
-	for _, c := range []struct {
-		n    int
-		word string
-	}{{d.Counts.Fault, "fault"}, {d.Counts.Failed, "failed"}, {d.Counts.Flaky, "flaky"}, {d.Counts.Cancelled, "cancelled"}, {d.Counts.Skipped, "skipped"}, {d.Counts.Passed, "passed"}} {
-		if c.n > 0 {
-			parts = append(parts, fmt.Sprintf("%d %s", c.n, c.word))
-		}
-	}
-	return strings.Join(parts, ", ")
+	return strings.Join(append([]string{diag.Number(d.Counts.Lines, "line")}, d.Counts.list()...), ", ")
 }
 
 func (d *Document) gateText() string {

@@ -91,7 +91,7 @@ func (b *pageBuilder) page() *page {
 	p := &page{
 		Version: b.o.Version, Generated: b.o.Now.UTC().Format("2006-01-02 15:04:05 UTC"),
 		Verdict: d.Verdict, Word: capital(d.Verdict), Script: clean(d.Script.Name),
-		Counts: d.counts(), Elapsed: briefly(d.Elapsed), Half: briefly(d.Elapsed / 2),
+		Counts: d.counts(), Elapsed: Seconds(d.Elapsed), Half: Seconds(d.Elapsed / 2),
 		Gate: clean(d.gateText()), GateClass: "skipped", Proved: b.o.Proof != nil,
 	}
 	if t := d.Tests; t != nil {
@@ -110,8 +110,8 @@ func (b *pageBuilder) page() *page {
 		p.Warnings = append(p.Warnings, "Only a part of the script was run.")
 	}
 	d.Leaves(func(l *DocResult) {
-		if l.Baseline != nil && l.Tests != nil {
-			p.Warnings = append(p.Warnings, "Fewer tests: "+fewer(l))
+		if l.fewer() {
+			p.Warnings = append(p.Warnings, "Fewer tests: "+lessTested(l))
 		}
 	})
 	fact := func(name, value string) {
@@ -167,9 +167,7 @@ func (b *pageBuilder) proof(p *Proof) *pageProof {
 
 func (b *pageBuilder) lines(lines []*DocResult) (out []pageLine) {
 	for _, l := range lines {
-		if l != nil {
-			out = append(out, b.line(l))
-		}
+		out = append(out, b.line(l))
 	}
 	return out
 }
@@ -179,7 +177,7 @@ func (b *pageBuilder) line(l *DocResult) pageLine {
 	at, err := time.Parse(time.RFC3339Nano, l.Started)
 	if err == nil && !b.started.IsZero() {
 		begin := at.Sub(b.started).Seconds()
-		p.Time = fmt.Sprintf("%s, from %s", briefly(l.Elapsed), briefly(begin))
+		p.Time = fmt.Sprintf("%s, from %s", Seconds(l.Elapsed), Seconds(begin))
 		if b.d.Elapsed > 0 {
 			p.Bar = true
 			p.Left = percent(begin / b.d.Elapsed)
@@ -218,7 +216,7 @@ func (b *pageBuilder) line(l *DocResult) pageLine {
 		fact("attempts", fmt.Sprint(l.Attempts))
 	}
 	if l.Waited > 0 {
-		fact("waited", briefly(l.Waited))
+		fact("waited", Seconds(l.Waited))
 	}
 	if t := l.Tests; t != nil {
 		fact("tests", fmt.Sprintf("%d passed, %d failed, %d skipped", t.Passed, t.Failed, t.Skipped))
@@ -261,6 +259,3 @@ func (b *pageBuilder) line(l *DocResult) pageLine {
 func percent(f float64) float64 {
 	return math.Round(math.Max(0, math.Min(1, f))*10000) / 100
 }
-
-// briefly renders seconds for people.
-func briefly(s float64) string { return seconds(time.Duration(s * float64(time.Second))) }

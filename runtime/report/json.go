@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -45,6 +47,8 @@ type Document struct {
 	Lines      []*DocResult `json:"lines"`
 	Gate       *DocGate     `json:"gate,omitempty"`
 	Findings   []DocFinding `json:"diagnostics,omitempty"`
+
+	live *runner.Outcome // that it was made of; nil of a document that was read
 }
 
 // DocScript names the script.
@@ -108,6 +112,9 @@ type DocResult struct {
 	Fault    *DocFault    `json:"fault,omitempty"`
 	Gate     *DocGate     `json:"gate,omitempty"`
 	Members  []*DocResult `json:"members,omitempty"`
+
+	live   *runner.Result // that it was made of; nil of a document that was read
+	summed bool           // Gate is that of the run
 }
 
 // DocTests counts tests, as the tools did.
@@ -174,6 +181,8 @@ type DocGate struct {
 	Beyond   []string     `json:"beyond,omitempty"`    // why tree is not exact: "PATH: reason", the first of them
 	Refusals []DocRefusal `json:"refusals,omitempty"`
 	Detail   string       `json:"detail,omitempty"`
+
+	noted int // how many there are, of which New has the first
 }
 
 // DocTree is the state of the files that a gate is about.
@@ -223,15 +232,13 @@ type DocEdit struct {
 	New    string `json:"new"`
 }
 
-// JSON writes the outcome o, with the findings of the stages before, as one
-// document. store is the path of the store, empty if there was none.
-func JSON(w io.Writer, o *runner.Outcome, findings diag.List, store string) error {
-	return write(w, NewDocument(o, findings, store))
-}
+// JSON writes d.
+func JSON(w io.Writer, d *Document) error { return write(w, d) }
 
-// NewDocument makes the document that [JSON] writes.
+// NewDocument makes the document of the outcome o, with the findings of the stages before.
+// store is the path of the store, empty if there was none.
 func NewDocument(o *runner.Outcome, findings diag.List, store string) *Document {
-	return &Document{
+	d := &Document{
 		Schema: Schema, Verdict: o.Verdict(), ExitStatus: o.ExitStatus(),
 		Script:  script(o.Plan),
 		Matrix:  &DocMatrix{Name: o.Plan.Matrix.Name, SHA256: o.Plan.Matrix.SHA256},
@@ -246,7 +253,10 @@ func NewDocument(o *runner.Outcome, findings diag.List, store string) *Document 
 		Lines:    results(o.Plan, o.Results),
 		Gate:     gate(o.Gate),
 		Findings: Findings(findings),
+		live:     o,
 	}
+	d.Leaves(func(l *DocResult) { l.summed = l.live.Gate != nil && l.live.Gate == o.Gate })
+	return d
 }
 
 // Read reads a document that [JSON] wrote.
@@ -258,7 +268,17 @@ func Read(r io.Reader) (*Document, error) {
 	if d.Schema != Schema {
 		return nil, fmt.Errorf("it is no %s", Schema)
 	}
+	d.Lines = present(d.Lines)
 	return d, nil
+}
+
+// present returns lines without what is null.
+func present(lines []*DocResult) []*DocResult {
+	lines = slices.DeleteFunc(lines, func(l *DocResult) bool { return l == nil })
+	for _, l := range lines {
+		l.Members = present(l.Members)
+	}
+	return lines
 }
 
 // Leaves calls f for each leaf below lines, in order.
@@ -266,9 +286,6 @@ func (d *Document) Leaves(f func(*DocResult)) { leaves(d.Lines, f) }
 
 func leaves(lines []*DocResult, f func(*DocResult)) {
 	for _, l := range lines {
-		if l == nil {
-			continue
-		}
 		if len(l.Members) > 0 {
 			leaves(l.Members, f)
 		} else {
@@ -279,12 +296,17 @@ func leaves(lines []*DocResult, f func(*DocResult)) {
 
 // Title is what a line is called: its text, or, of a member of a composite, the words of
 // its binding.
-func (l *DocResult) Title() string {
-	if strings.Contains(l.ID, ".") && l.Verb != "" {
-		return l.Verb + " " + l.Noun
+func (l *DocResult) Title() string { return title(l.ID, l.Verb, l.Noun, l.Text) }
+
+func title(id, verb, noun, text string) string {
+	if strings.Contains(id, ".") && verb != "" {
+		return verb + " " + noun
 	}
-	return l.Text
+	return text
 }
+
+// fewer reports whether fewer tests passed than in the last green run.
+func (l *DocResult) fewer() bool { return l.Baseline != nil && l.Tests != nil }
 
 // Bad reports whether the line failed or could not be completed.
 func (l *DocResult) Bad() bool { return l.Verdict == "failed" || l.Verdict == "fault" }
@@ -299,6 +321,36 @@ func (l *DocResult) How() string {
 		text += ", " + clean(l.Detail)
 	}
 	return text
+}
+
+// String is what a reader is told of t: "3 tests, 1 failed".
+func (t *DocTests) String() string {
+	text := diag.Number(t.Passed+t.Failed, "test")
+	if t.Failed > 0 {
+		text += fmt.Sprintf(", %d failed", t.Failed)
+	}
+	if t.Skipped > 0 {
+		text += fmt.Sprintf(", %d skipped", t.Skipped)
+	}
+	return text
+}
+
+// list is the counts that are not 0, the worst first.
+func (c DocCounts) list() (parts []string) {
+	for _, x := range []struct {
+		n    int
+		word string
+	}{{c.Fault, "fault"}, {c.Failed, "failed"}, {c.Flaky, "flaky"}, {c.Cancelled, "cancelled"}, {c.Skipped, "skipped"}, {c.Passed, "passed"}} {
+		if x.n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", x.n, x.word))
+		}
+	}
+	return parts
+}
+
+// String is the error as one line: "file:line: message".
+func (e *DocError) String() string {
+	return diagnose.Finding{File: e.File, Line: e.Line, Message: e.Message}.String()
 }
 
 func tests(t *receipts.Tests) *DocTests {
@@ -378,7 +430,7 @@ func NewResult(p *plan.Plan, r *runner.Result) *DocResult {
 		Kind: string(s.Kind), Effect: string(s.Effect), Argv: s.Argv,
 		Verdict: string(r.Verdict), Reason: string(r.Reason), Detail: r.Detail, By: r.By,
 		Started: stamp(r.Started), Elapsed: elapsed(r.Duration), Attempts: r.Attempts,
-		Required: s.ReceiptRequired, Degraded: r.Degraded, Gate: gate(r.Gate),
+		Required: s.ReceiptRequired, Degraded: r.Degraded, Gate: gate(r.Gate), live: r,
 	}
 	if s.Kind == plan.Process {
 		d.Dir = s.Dir
@@ -412,10 +464,19 @@ func NewResult(p *plan.Plan, r *runner.Result) *DocResult {
 // completed.
 func Fault(p *plan.Plan, r *runner.Result) *DocFault {
 	const most = 50
+	line := r.Step.Line
 	f := &DocFault{
-		GateID: r.Step.Binding, Invocation: command(r.Step), Elapsed: elapsed(r.Duration),
-		LastOutput: tailLines(r, most, math.MaxInt), ReproHints: []string{Rerun(p, r.Step)},
-		Line: r.Step.Line.Number, Text: r.Step.Line.Text, Log: logs(r), Error: docError(r.Finding),
+		GateID: r.Step.Binding, Invocation: Command(r.Step.Argv), Elapsed: elapsed(r.Duration),
+		ReproHints: []string{rerun(p.Script.Path, line.File, line.Number, line.Text)},
+		Line:       line.Number, Text: line.Text, Error: docError(r.Finding),
+	}
+	if r.Process != nil {
+		f.LastOutput = lastLines(outputLines(r.Process.Tail), most, math.MaxInt)
+		for _, out := range []process.Output{r.Process.Stdout, r.Process.Stderr} {
+			if out.Log != "" {
+				f.Log = append(f.Log, filepath.Clean(out.Log))
+			}
+		}
 	}
 	if f.LastOutput == nil {
 		f.LastOutput = []string{}
@@ -451,6 +512,7 @@ func gate(g *runner.Gate) *DocGate {
 	for _, b := range g.Beyond {
 		d.Beyond = append(d.Beyond, clean(b))
 	}
+	d.noted = len(g.Noted)
 	for _, f := range g.Noted[:min(len(g.Noted), 100)] {
 		d.New = append(d.New, clean(f))
 	}

@@ -17,10 +17,10 @@ func TestLostReceiptsAreNotNamed(t *testing.T) {
 	o.Results[0].Receipt, o.Results[0].Degraded = lost, true // failed: its fault names it too
 	o.Results[1].Receipt = kept
 	var doc, html, junit, events bytes.Buffer
-	if err := JSON(&doc, o, nil, ""); err != nil {
+	d := NewDocument(o, nil, "")
+	if err := JSON(&doc, d); err != nil {
 		t.Fatal(err)
 	}
-	d := NewDocument(o, nil, "")
 	if err := JUnit(&junit, d); err != nil {
 		t.Fatal(err)
 	}

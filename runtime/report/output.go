@@ -2,11 +2,11 @@ package report
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/command-dialect/dialect/runtime/diagnose"
-	"github.com/command-dialect/dialect/runtime/runner"
 )
 
 // clean makes text of others fit to be shown: escape sequences and control
@@ -93,32 +93,25 @@ func escapeLen(s string) int {
 	}
 }
 
-// tailLines returns the last lines of what r printed, at most lines of them and
-// about size bytes, each cut to a readable width.
-func tailLines(r *runner.Result, lines, size int) []string {
-	if r.Process == nil || lines <= 0 {
-		return nil
-	}
+// lastLines returns the last of lines, at most n of them and about size bytes, each cut to a
+// readable width.
+func lastLines(lines []string, n, size int) (tail []string) {
 	const width = 300
-	all := outputLines(r)
-	var tail []string
-	for i := len(all) - 1; i >= 0 && len(tail) < lines; i-- {
-		l := cut(all[i], width)
+	for i := len(lines) - 1; i >= 0 && len(tail) < n; i-- {
+		l := cut(lines[i], width)
 		if size -= len(l) + len("  | \n"); size < 0 {
 			break
 		}
 		tail = append(tail, l)
 	}
-	for i, j := 0, len(tail)-1; i < j; i, j = i+1, j-1 {
-		tail[i], tail[j] = tail[j], tail[i]
-	}
+	slices.Reverse(tail)
 	return tail
 }
 
-// outputLines returns the kept output of r, cleaned, without blank lines at
+// outputLines returns the lines of an output, cleaned, without blank lines at
 // either end.
-func outputLines(r *runner.Result) []string {
-	text := strings.Trim(strip(string(diagnose.Readable(r.Process.Tail))), "\n")
+func outputLines(output []byte) []string {
+	text := strings.Trim(strip(string(diagnose.Readable(output))), "\n")
 	if text == "" {
 		return nil
 	}
@@ -127,23 +120,6 @@ func outputLines(r *runner.Result) []string {
 		lines[i] = strings.TrimRight(lines[i], " \t")
 	}
 	return lines
-}
-
-// firstError returns what most likely went wrong: the first error that was found in the
-// output, else its last line, else the detail.
-func firstError(r *runner.Result) string {
-	if r.Finding != nil {
-		return clean(r.Finding.String())
-	}
-	if r.Process != nil {
-		lines := outputLines(r)
-		for i := len(lines) - 1; i >= 0; i-- {
-			if l := strings.TrimSpace(lines[i]); l != "" {
-				return l
-			}
-		}
-	}
-	return clean(r.Detail)
 }
 
 // cut shortens s to at most n bytes, at a rune boundary.

@@ -51,7 +51,7 @@ func planStep(w io.Writer, s *plan.Step, depth int) {
 	fmt.Fprintln(w)
 	switch s.Kind {
 	case plan.Process:
-		fmt.Fprintf(w, "%s   $ %s\n", indent, command(s))
+		fmt.Fprintf(w, "%s   $ %s\n", indent, Command(s.Argv))
 	case plan.Composite:
 		for _, m := range s.Members {
 			planStep(w, m, depth+1)

@@ -49,10 +49,7 @@ func outcome(n int, output string) *runner.Outcome {
 func text(t testing.TB, o *runner.Outcome, opt Options) string {
 	t.Helper()
 	var b bytes.Buffer
-	if opt.Rerun == nil {
-		opt.Rerun = func(s *plan.Step) string { return Rerun(o.Plan, s) }
-	}
-	if err := Text(&b, o, opt); err != nil {
+	if err := Text(&b, NewDocument(o, nil, ""), opt); err != nil {
 		t.Fatal(err)
 	}
 	return b.String()
@@ -119,9 +116,9 @@ func TestFirstError(t *testing.T) {
 		{"", nil, "exit 1"},
 	}
 	for _, tt := range tests {
-		r := outcome(1, tt.output).Results[0]
-		r.Finding = tt.finding
-		if got := firstError(r); got != tt.want {
+		o := outcome(1, tt.output)
+		o.Results[0].Finding = tt.finding
+		if got := NewResult(o.Plan, o.Results[0]).firstError(); got != tt.want {
 			t.Errorf("first error of %q: %q, want %q", tt.output, got, tt.want)
 		}
 	}
@@ -153,7 +150,7 @@ func TestFaultContract(t *testing.T) {
 
 func TestJSON(t *testing.T) {
 	var b bytes.Buffer
-	if err := JSON(&b, outcome(4, "x\n"), nil, "/p/.dialect/receipts.db"); err != nil {
+	if err := JSON(&b, NewDocument(outcome(4, "x\n"), nil, "/p/.dialect/receipts.db")); err != nil {
 		t.Fatal(err)
 	}
 	var d Document

@@ -1,6 +1,6 @@
-// Package report renders what a run came to: as text for a terminal, as short
-// text for an agent, and as a JSON document. What comes in is a
-// [runner.Outcome]; nothing here decides a verdict or an exit status.
+// Package report makes the document of what a run came to, and renders it: as JSON, as text for a
+// terminal, as short text for an agent. What comes in is a [runner.Outcome], or the document that
+// was kept of one; nothing here decides a verdict or an exit status.
 package report
 
 import (
@@ -43,16 +43,12 @@ type Options struct {
 	Color bool
 	// Rel shortens the paths of logs; nil leaves them.
 	Rel func(path string) string
-	// Rerun is the command that runs one line again, for example
-	// "dialect run quality.dlct:5"; nil leaves the advice out.
-	Rerun func(s *plan.Step) string
-	// Store is where the receipts are, for people; empty leaves it out.
-	Store string
 }
 
-// Text writes o for a reader of opt.Form.
-func Text(w io.Writer, o *runner.Outcome, opt Options) error {
-	p := &printer{opt: opt, o: o}
+// Text writes d for a reader of opt.Form. A document that was read back has less to show than
+// one that [NewDocument] made: no more than 50 lines of an output, and no skill.
+func Text(w io.Writer, d *Document, opt Options) error {
+	p := &printer{opt: opt, d: d}
 	if opt.Form == Agent {
 		p.agent()
 	} else {
@@ -65,7 +61,7 @@ func Text(w io.Writer, o *runner.Outcome, opt Options) error {
 type printer struct {
 	buf bytes.Buffer
 	opt Options
-	o   *runner.Outcome
+	d   *Document
 }
 
 func (p *printer) f(format string, args ...any) { fmt.Fprintf(&p.buf, format, args...) }
@@ -88,24 +84,22 @@ const (
 
 func (p *printer) terminal() {
 	width := 0
-	runner.Leaves(p.o.Results, func(r *runner.Result) {
-		width = max(width, len(r.Step.ID)+len(title(r))+2)
-	})
+	p.leaves(func(l *DocResult) { width = max(width, len(l.ID)+len(l.Title())+2) })
 	width = min(width, 60)
 	// Passes, then what was given up, then what failed: the last is what is read.
-	rows := slices.Clone(p.o.Results)
-	slices.SortStableFunc(rows, func(a, b *runner.Result) int { return cmp.Compare(rank(a), rank(b)) })
-	for _, r := range rows {
-		p.row(r, 0, width)
+	rows := slices.Clone(p.d.Lines)
+	slices.SortStableFunc(rows, func(a, b *DocResult) int { return cmp.Compare(rank(a), rank(b)) })
+	for _, l := range rows {
+		p.row(l, 0, width)
 	}
-	runner.Leaves(p.o.Results, func(r *runner.Result) {
-		if p.needsBlock(r) {
+	p.leaves(func(l *DocResult) {
+		if l.needsBlock() {
 			p.f("\n")
-			tail := r.Step.Budget.TailLines
+			tail := l.tailLines()
 			if p.opt.Form == CI {
 				tail = 1000
 			}
-			p.block(r, tail, 1<<20)
+			p.block(l, tail, 1<<20)
 		}
 	})
 	if len(rows) > 0 {
@@ -115,69 +109,72 @@ func (p *printer) terminal() {
 }
 
 // row writes the line of one result in the list, and those of its members.
-func (p *printer) row(r *runner.Result, depth, width int) {
-	mark, sgr := mark(r)
-	indent := strings.Repeat("  ", depth)
-	name := indent + r.Step.ID + "  " + title(r)
+func (p *printer) row(l *DocResult, depth, width int) {
+	mark, sgr := mark(l)
+	name := strings.Repeat("  ", depth) + l.ID + "  " + l.Title()
 	line := fmt.Sprintf("%s  %-*s", p.paint(sgr, fmt.Sprintf("%-4s", mark)), width, name)
-	if !r.Started.IsZero() {
-		line += fmt.Sprintf("  %8s", seconds(r.Duration))
+	if l.Started != "" {
+		line += fmt.Sprintf("  %8s", Seconds(l.Elapsed))
 	}
 	var notes []string
-	if r.Verdict != runner.Passed && r.Detail != "" && r.Step.Kind != plan.Composite {
-		notes = append(notes, clean(r.Detail))
+	if l.Verdict != string(runner.Passed) && l.Detail != "" && l.Kind != string(plan.Composite) {
+		notes = append(notes, clean(l.Detail))
 	}
-	if t := r.Tests; t != nil {
-		notes = append(notes, testCount(t))
+	if l.Tests != nil {
+		notes = append(notes, l.Tests.String())
 	}
-	if r.Waited >= 100*time.Millisecond {
-		notes = append(notes, "waited "+seconds(r.Waited)+" for "+r.Step.Exclusive)
+	if l.Waited >= 0.1 {
+		notes = append(notes, "waited "+Seconds(l.Waited)+" for "+l.lock())
 	}
 	if len(notes) > 0 {
 		line += "  " + p.paint(dim, strings.Join(notes, ", "))
 	}
 	p.f("%s\n", strings.TrimRight(line, " "))
-	for _, m := range r.Members {
+	for _, m := range l.Members {
 		p.row(m, depth+1, width)
 	}
 }
 
 // block writes all that helps to understand one result that did not pass, with
 // at most lines lines and size bytes of its output.
-func (p *printer) block(r *runner.Result, lines, size int) {
-	s := r.Step
-	p.f("%s: %s: %s\n", p.paint(bold, place(s)), clean(title(r)), p.paint(red, verdict(r)))
-	if len(s.Argv) > 0 && s.Kind == plan.Process {
-		p.f("  $ %s\n", command(s))
+func (p *printer) block(l *DocResult, lines, size int) {
+	p.f("%s: %s: %s\n", p.paint(bold, l.place()), clean(l.Title()), p.paint(red, l.ending()))
+	if len(l.Argv) > 0 && l.Kind == string(plan.Process) {
+		p.f("  $ %s\n", Command(l.Argv))
 	}
-	tail := tailLines(r, lines, size)
-	if f := r.Finding; f != nil && (f.File != "" || len(tail) == 0) && !slices.ContainsFunc(tail, func(l string) bool { return strings.Contains(l, clean(f.Message)) }) {
-		p.f("  error: %s\n", cut(clean(f.String()), 160))
+	tail := lastLines(l.output(), lines, size)
+	if e := l.Error; e != nil && (e.File != "" || len(tail) == 0) && !slices.ContainsFunc(tail, func(l string) bool { return strings.Contains(l, e.Message) }) {
+		p.f("  error: %s\n", cut(e.String(), 160))
 	}
-	for _, l := range tail {
-		p.f("%s\n", strings.TrimRight("  | "+l, " "))
+	for _, line := range tail {
+		p.f("%s\n", strings.TrimRight("  | "+line, " "))
 	}
-	if r.Gate != nil {
-		for _, ref := range r.Gate.Refusals {
-			p.f("  %s\n", clean(ref.Error()))
+	if l.Gate != nil {
+		for _, r := range l.Gate.Refusals {
+			p.f("  %s\n", clean(r.Message))
 		}
 	}
-	if s.Hint != "" {
-		p.f("  hint: %s\n", clean(s.Hint))
+	if l.Fault != nil && len(l.Fault.ReproHints) > 1 {
+		p.f("  hint: %s\n", clean(l.Fault.ReproHints[1]))
 	}
-	if s.Skill != "" {
-		p.f("  skill: %s\n", clean(s.Skill))
+	if l.live != nil && l.live.Step.Skill != "" {
+		p.f("  skill: %s\n", clean(l.live.Step.Skill))
 	}
-	if r.Process != nil {
-		for _, n := range r.Process.Notes {
-			p.f("  note: %s\n", clean(n))
+	for _, n := range l.Notes {
+		p.f("  note: %s\n", clean(n))
+	}
+	for _, out := range []*DocOutput{l.Stdout, l.Stderr} {
+		if out == nil || out.Log == "" {
+			continue
 		}
+		path := filepath.Clean(out.Log)
+		if p.opt.Rel != nil {
+			path = p.opt.Rel(path)
+		}
+		p.f("  log: %s\n", path)
 	}
-	for _, path := range logs(r) {
-		p.f("  log: %s\n", p.rel(path))
-	}
-	if p.opt.Rerun != nil && r.Step.Kind != plan.Builtin {
-		p.f("  again: %s\n", p.opt.Rerun(s))
+	if l.Kind != string(plan.Builtin) {
+		p.f("  again: %s\n", rerun(p.d.Script.Path, l.File, l.Line, l.Text))
 	}
 }
 
@@ -185,36 +182,36 @@ func (p *printer) block(r *runner.Result, lines, size int) {
 // them, then the verdict. The index and the verdict always fit; the tails share
 // what is left of AgentLimit.
 func (p *printer) agent() {
-	var bad []*runner.Result
-	runner.Leaves(p.o.Results, func(r *runner.Result) {
-		if p.needsBlock(r) {
-			bad = append(bad, r)
+	var bad []*DocResult
+	p.leaves(func(l *DocResult) {
+		if l.needsBlock() {
+			bad = append(bad, l)
 		}
 	})
-	end := &printer{opt: p.opt, o: p.o}
+	end := &printer{opt: p.opt, d: p.d}
 	if len(bad) > 1 { // of one failure the block says it all
 		end.f("index:\n")
 		const most = 12
-		for i, r := range bad {
+		for i, l := range bad {
 			if i == most {
 				end.f("  and %d more; see --json\n", len(bad)-most)
 				break
 			}
-			end.f("%s\n", cut(place(r.Step)+" | "+verdict(r)+" | "+firstError(r), 110))
+			end.f("%s\n", cut(l.place()+" | "+l.ending()+" | "+l.firstError(), 110))
 		}
 	}
 	end.summary()
 	left := AgentLimit - end.buf.Len()
-	for i, r := range bad {
+	for i, l := range bad {
 		share := left / (len(bad) - i)
-		b := &printer{opt: p.opt, o: p.o}
-		b.block(r, 0, 0)
+		b := &printer{opt: p.opt, d: p.d}
+		b.block(l, 0, 0)
 		if b.buf.Len() > share {
 			continue // the index names it
 		}
 		if room := share - b.buf.Len(); room > 40 {
 			b.buf.Reset()
-			b.block(r, min(max(r.Step.Budget.TailLines, 1), 15), room)
+			b.block(l, min(max(l.tailLines(), 1), 15), room)
 		}
 		if b.buf.Len() <= left {
 			p.buf.Write(b.buf.Bytes())
@@ -226,99 +223,109 @@ func (p *printer) agent() {
 
 // summary writes the last line: verdict, counts, seconds, gate, trust level.
 func (p *printer) summary() {
-	o := p.o
-	total := len(o.Results)
-	word, sgr := strings.ToUpper(o.Verdict()), red
+	d := p.d
+	word, sgr := strings.ToUpper(d.Verdict), red
 	var parts []string
-	switch o.Verdict() {
+	switch d.Verdict {
 	case "passed":
 		word, sgr = "passed", green
-		parts = append(parts, diag.Number(total, "line"))
-		if t := o.Tests(); t != nil {
-			parts = append(parts, testCount(t))
+		parts = append(parts, diag.Number(d.Counts.Lines, "line"))
+		if d.Tests != nil {
+			parts = append(parts, d.Tests.String())
 		}
-		if n := o.Count(runner.Flaky); n > 0 {
+		if n := d.Counts.Flaky; n > 0 {
 			parts = append(parts, strconv.Itoa(n)+" flaky")
 		}
-		if n := o.Count(runner.Skipped); n > 0 {
+		if n := d.Counts.Skipped; n > 0 {
 			parts = append(parts, strconv.Itoa(n)+" skipped")
 		}
 	case "interrupted":
-		word += " by " + o.Signal
+		word += " by " + d.Signal
 		fallthrough
 	default:
-		if total == 0 {
+		parts = d.Counts.list()
+		if len(parts) == 0 {
 			parts = append(parts, "nothing was tested")
-			break
-		}
-		for _, v := range []runner.Verdict{runner.Fault, runner.Failed, runner.Flaky, runner.Cancelled, runner.Skipped, runner.Passed} {
-			if n := o.Count(v); n > 0 {
-				parts = append(parts, strconv.Itoa(n)+" "+string(v))
-			}
-		}
-		if total > 1 {
-			parts[len(parts)-1] += " of " + diag.Number(total, "line")
+		} else if d.Counts.Lines > 1 {
+			parts[len(parts)-1] += " of " + diag.Number(d.Counts.Lines, "line")
 		}
 	}
-	p.f("%s: %s in %s; %s\n", p.paint(sgr, word), strings.Join(parts, ", "), seconds(o.Duration), p.gate())
-	if o.Limit != "" {
-		p.f("%s\n", o.Limit)
+	p.f("%s: %s in %s; %s\n", p.paint(sgr, word), strings.Join(parts, ", "), Seconds(d.Elapsed), p.gate())
+	if d.Limit != "" {
+		p.f("%s\n", d.Limit)
 	}
 	told := 0
-	runner.Leaves(o.Results, func(r *runner.Result) {
-		if b := r.Baseline; b != nil && told < 5 {
+	p.leaves(func(l *DocResult) {
+		if l.fewer() && told < 5 {
 			told++
-			p.f("%s: %s: %d tests passed, %d did in %s\n", p.paint(yellow, "warning"), place(r.Step), r.Tests.Passed, b.Passed, b.Run)
+			p.f("%s: %s: %d tests passed, %d did in %s\n", p.paint(yellow, "warning"), l.place(), l.Tests.Passed, l.Baseline.Passed, l.Baseline.Run)
 		}
 	})
 	p.leftRunning()
-	if o.KeepGoing {
+	if d.KeepGoing {
 		p.f("--keep-going: lines that change state ran after a failure\n")
 	}
-	if o.Gate.Verdict == runner.GateRefusal {
-		for i, ref := range o.Gate.Refusals {
-			// That there is no store needs no proof by enumeration.
-			if i == 8 || i == 2 && ref.Reason == receipts.Degraded {
-				p.f("  and %d more refusals; see --json\n", len(o.Gate.Refusals)-i)
-				break
+	if g := d.Gate; g != nil {
+		if g.Verdict == string(runner.GateRefusal) {
+			for i, ref := range g.Refusals {
+				// That there is no store needs no proof by enumeration.
+				if i == 8 || i == 2 && ref.Reason == string(receipts.Degraded) {
+					p.f("  and %d more refusals; see --json\n", len(g.Refusals)-i)
+					break
+				}
+				p.f("  %s\n", p.bounded(ref.Message))
 			}
-			p.f("  %s\n", p.bounded(ref.Error()))
+		}
+		if len(g.New) > 0 {
+			p.f("note: files that came during the run were not tested: %s\n", p.bounded(some(g.New, max(g.noted, len(g.New)))))
+			p.f("hint: ignore them in a tracked .gitignore, or add their directory to caches in routing.toml; else run again\n")
 		}
 	}
-	if len(o.Gate.Noted) > 0 {
-		p.f("note: files that came during the run were not tested: %s\n", p.bounded(some(o.Gate.Noted, 5)))
-		p.f("hint: ignore them in a tracked .gitignore, or add their directory to caches in routing.toml; else run again\n")
+	if d.Degraded != "" {
+		p.f("%s: %s\n", p.paint(yellow, "DEGRADED"), p.bounded(d.Lost()))
 	}
-	if o.Degraded != "" {
-		p.f("%s: %s\n", p.paint(yellow, "DEGRADED"), p.bounded(Degraded(o)))
+	if d.live == nil || d.Verdict == "passed" {
+		return
 	}
-	if len(o.Removed) > 0 && o.Verdict() != "passed" {
-		p.f("note: not passed on to the tools: %s (set them in routing.toml, env = {...}, if a check needs them)\n", p.bounded(strings.Join(o.Removed, ", ")))
+	if len(d.live.Removed) > 0 {
+		p.f("note: not passed on to the tools: %s (set them in routing.toml, env = {...}, if a check needs them)\n", p.bounded(strings.Join(d.live.Removed, ", ")))
 	}
-	if p.opt.Form == Terminal && p.opt.Store != "" && o.Degraded == "" && o.Verdict() != "passed" {
-		p.f("%s\n", p.paint(dim, "receipts: dialect receipts list --run "+o.Run))
+	if p.opt.Form == Terminal && d.Store != "" && d.Degraded == "" {
+		p.f("%s\n", p.paint(dim, "receipts: dialect receipts list --run "+d.Run))
 	}
 }
 
 // leftRunning names what commands left running that have no block of their own.
 func (p *printer) leftRunning() {
 	told := 0
-	runner.Leaves(p.o.Results, func(r *runner.Result) {
-		if r.Process == nil || len(r.Process.Left) == 0 || p.needsBlock(r) || told >= 5 {
+	p.leaves(func(l *DocResult) {
+		if l.live == nil || l.live.Process == nil || len(l.live.Process.Left) == 0 || l.needsBlock() || told >= 5 {
 			return
 		}
 		told++
 		var names []string
-		for _, l := range r.Process.Left {
-			names = append(names, strconv.Itoa(l.PID)+" "+l.Name)
+		for _, left := range l.live.Process.Left {
+			names = append(names, strconv.Itoa(left.PID)+" "+left.Name)
 		}
-		p.f("note: %s: left running: %s\n", place(r.Step), p.bounded(some(names, 5)))
+		p.f("note: %s: left running: %s\n", l.place(), p.bounded(some(names, len(names))))
+	})
+}
+
+// leaves calls f for each line or member that is no composite.
+func (p *printer) leaves(f func(*DocResult)) {
+	p.d.Leaves(func(l *DocResult) {
+		if l.Kind != string(plan.Composite) {
+			f(l)
+		}
 	})
 }
 
 func (p *printer) gate() string {
-	g := p.o.Gate
-	switch g.Verdict {
+	g := p.d.Gate
+	if g == nil {
+		return "gate not run"
+	}
+	switch runner.GateVerdict(g.Verdict) {
 	case runner.GatePassed:
 		if list := exceptions(g); len(list) > 0 {
 			return fmt.Sprintf("gate %s (%s)", g.ID, strings.Join(list, ", "))
@@ -345,30 +352,19 @@ func (p *printer) bounded(s string) string {
 	return clean(s)
 }
 
-// testCount renders what a test runner counted.
-func testCount(t *receipts.Tests) string {
-	text := diag.Number(t.Passed+t.Failed, "test")
-	if t.Failed > 0 {
-		text += fmt.Sprintf(", %d failed", t.Failed)
-	}
-	if t.Skipped > 0 {
-		text += fmt.Sprintf(", %d skipped", t.Skipped)
-	}
-	return text
-}
-
-// some renders the first n of paths.
-func some(paths []string, n int) string {
-	text := strings.Join(paths[:min(len(paths), n)], ", ")
-	if len(paths) > n {
-		text += fmt.Sprintf(" and %d more", len(paths)-n)
+// some renders the first five of list, of which there are all in all.
+func some(list []string, all int) string {
+	n := min(len(list), 5)
+	text := strings.Join(list[:n], ", ")
+	if all > n {
+		text += fmt.Sprintf(" and %d more", all-n)
 	}
 	return text
 }
 
 // exceptions says what is out of the ordinary about a gate that passed.
-func exceptions(g *runner.Gate) (list []string) {
-	if g.Level >= receipts.LevelKey {
+func exceptions(g *DocGate) (list []string) {
+	if g.Level > "L0" {
 		list = append(list, "recorded under a key")
 	}
 	if !g.Final {
@@ -377,7 +373,7 @@ func exceptions(g *runner.Gate) (list []string) {
 	if g.Reused > 0 {
 		list = append(list, fmt.Sprintf("%d reused", g.Reused))
 	}
-	switch g.Policy {
+	switch g.Rules {
 	case receipts.PolicyChanged:
 		list = append(list, "rules CHANGED")
 	case receipts.PolicyNew:
@@ -394,10 +390,7 @@ func exceptions(g *runner.Gate) (list []string) {
 
 // CutShort says that n attempts ended without an answer.
 func CutShort(n int) string {
-	if n == 1 {
-		return "1 attempt on exactly these files gave no answer"
-	}
-	return fmt.Sprintf("%d attempts on exactly these files gave no answer", n)
+	return diag.Number(n, "attempt") + " on exactly these files gave no answer"
 }
 
 // Times renders how often something happened.
@@ -411,34 +404,23 @@ func Times(n int) string {
 	return fmt.Sprintf("%d times", n)
 }
 
-func (p *printer) rel(path string) string {
-	if p.opt.Rel != nil {
-		return p.opt.Rel(path)
-	}
-	return path
-}
-
 // rank orders the rows of a list.
-func rank(r *runner.Result) int {
-	switch {
-	case r.Verdict.Bad():
+func rank(l *DocResult) int {
+	switch reason := runner.Reason(l.Reason); runner.Verdict(l.Verdict) {
+	case runner.Failed, runner.Fault:
 		return 2
-	case r.Verdict == runner.Passed, r.Verdict == runner.Flaky, r.Verdict == runner.Skipped && (r.Reason == runner.NoFailure || r.Reason == runner.NotNeeded):
+	case runner.Passed, runner.Flaky:
 		return 0
-	default:
-		return 1
+	case runner.Skipped:
+		if reason == runner.NoFailure || reason == runner.NotNeeded {
+			return 0
+		}
 	}
+	return 1
 }
 
-// needsBlock reports whether r is worth a block of its own: a step that failed
-// itself, not one that was given up for another. What the final gate says is part
-// of the summary.
-func (p *printer) needsBlock(r *runner.Result) bool {
-	return r.Verdict.Bad() && (r.Gate == nil || r.Gate != p.o.Gate)
-}
-
-func mark(r *runner.Result) (word, sgr string) {
-	switch r.Verdict {
+func mark(l *DocResult) (word, sgr string) {
+	switch runner.Verdict(l.Verdict) {
 	case runner.Passed:
 		return "ok", green
 	case runner.Flaky:
@@ -454,44 +436,68 @@ func mark(r *runner.Result) (word, sgr string) {
 	}
 }
 
-// title is what a result is called: the line of the script, or, for a member of
-// a composite, the words of its binding.
-func title(r *runner.Result) string {
-	s := r.Step
-	if strings.Contains(s.ID, ".") {
-		return s.Verb + " " + s.Noun
-	}
-	return s.Line.Text
-}
+// needsBlock reports whether l is worth a block of its own: a step that failed
+// itself, not one that was given up for another. What the final gate says is part
+// of the summary.
+func (l *DocResult) needsBlock() bool { return l.Bad() && !l.summed }
 
-func place(s *plan.Step) string {
-	at := s.Line.File + ":" + strconv.Itoa(s.Line.Number)
-	if strings.Contains(s.ID, ".") {
-		at += " (" + s.ID + ")"
+func (l *DocResult) place() string {
+	at := l.File + ":" + strconv.Itoa(l.Line)
+	if strings.Contains(l.ID, ".") {
+		at += " (" + l.ID + ")"
 	}
 	return at
 }
 
-// verdict says how a result ended, with the reason and the time.
-func verdict(r *runner.Result) string {
-	text := string(r.Verdict)
-	switch {
-	case r.Verdict == runner.Fault:
-		text += " " + string(r.Reason)
-		if r.Detail != "" {
-			text += ", " + clean(r.Detail)
-		}
-	case r.Detail != "":
-		text += ", " + clean(r.Detail)
+// ending is [DocResult.How], with the time that it took.
+func (l *DocResult) ending() string {
+	if l.Started == "" {
+		return l.How()
 	}
-	if !r.Started.IsZero() {
-		text += ", " + seconds(r.Duration)
-	}
-	return text
+	return l.How() + ", " + Seconds(l.Elapsed)
 }
 
-// command is the argv of a step as it could be typed at a shell.
-func command(s *plan.Step) string { return Command(s.Argv) }
+// lock is what l waited for.
+func (l *DocResult) lock() string {
+	if l.live == nil {
+		return ""
+	}
+	return l.live.Step.Exclusive
+}
+
+// tailLines is how many lines of the output a text shows.
+func (l *DocResult) tailLines() int {
+	if l.live != nil {
+		return l.live.Step.Budget.TailLines
+	}
+	return 20
+}
+
+// output returns what is known of what l printed: of a document that was kept, the end.
+func (l *DocResult) output() []string {
+	switch {
+	case l.live != nil && l.live.Process != nil:
+		return outputLines(l.live.Process.Tail)
+	case l.live == nil && l.Fault != nil:
+		return outputLines([]byte(strings.Join(l.Fault.LastOutput, "\n")))
+	}
+	return nil
+}
+
+// firstError returns what most likely went wrong: the first error that was found in the
+// output, else its last line, else the detail.
+func (l *DocResult) firstError() string {
+	if l.Error != nil {
+		return l.Error.String()
+	}
+	lines := l.output()
+	for i := len(lines) - 1; i >= 0; i-- {
+		if line := strings.TrimSpace(lines[i]); line != "" {
+			return line
+		}
+	}
+	return clean(l.Detail)
+}
 
 // Command renders an argv as it could be typed at a shell.
 func Command(argv []string) string {
@@ -511,61 +517,47 @@ func shellQuote(s string) string {
 	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }
 
-func logs(r *runner.Result) []string {
-	if r.Process == nil {
-		return nil
-	}
-	var paths []string
-	for _, out := range []string{r.Process.Stdout.Log, r.Process.Stderr.Log} {
-		if out != "" {
-			paths = append(paths, filepath.Clean(out))
-		}
-	}
-	return paths
-}
-
-// seconds renders a duration for people: "0.04 s", "12.3 s", "2m03s".
-func seconds(d time.Duration) string {
-	switch s := d.Seconds(); {
+// Seconds renders a duration for people: "0.04 s", "12.3 s", "2m03s".
+func Seconds(s float64) string {
+	switch {
 	case s < 10:
 		return strconv.FormatFloat(s, 'f', 2, 64) + " s"
 	case s < 60:
 		return strconv.FormatFloat(s, 'f', 1, 64) + " s"
 	default:
-		return d.Round(time.Second).String()
+		return time.Duration(s * float64(time.Second)).Round(time.Second).String()
 	}
 }
 
-// Rerun returns the command that runs the line of s again, or "" for a script
-// that is not a file.
-func Rerun(p *plan.Plan, s *plan.Step) string {
-	if p.Script.Path == "" {
-		return "dialect run -e " + shellQuote(s.Line.Text)
+// rerun returns the command that runs a line again, by its text where the script is not a file.
+func rerun(script, file string, line int, text string) string {
+	if script == "" {
+		return "dialect run -e " + shellQuote(text)
 	}
-	return "dialect run " + shellQuote(s.Line.File+":"+strconv.Itoa(s.Line.Number))
+	return "dialect run " + shellQuote(file+":"+strconv.Itoa(line))
 }
 
 // AgentVariable names the variable that says that an agent reads the report, on a machine of CI
 // as well.
 const AgentVariable = "DIALECT_AGENT"
 
-// Degraded says, of a run that is degraded, how many receipts were not kept, and why.
-func Degraded(o *runner.Outcome) string {
+// Lost says, of a run that is degraded, how many receipts were not kept, and why.
+func (d *Document) Lost() string {
 	kept, lost := 0, 0
-	runner.Leaves(o.Results, func(r *runner.Result) {
+	d.Leaves(func(l *DocResult) {
 		switch {
-		case r.Degraded:
+		case l.Degraded:
 			lost++
-		case !r.Receipt.IsZero():
+		case l.Receipt != "":
 			kept++
 		}
 	})
 	switch {
 	case kept == 0:
-		return "no receipt was kept: " + o.Degraded
+		return "no receipt was kept: " + d.Degraded
 	case lost == 0:
-		return "the receipts of all lines were kept, but the store failed: " + o.Degraded
+		return "the receipts of all lines were kept, but the store failed: " + d.Degraded
 	default:
-		return fmt.Sprintf("%d of %d receipts were not kept: %s", lost, kept+lost, o.Degraded)
+		return fmt.Sprintf("%d of %d receipts were not kept: %s", lost, kept+lost, d.Degraded)
 	}
 }

@@ -234,7 +234,7 @@ func execRoot(dir string) string {
 func execStatus(u *ui, o *runner.Outcome, file *outfile.File, quiet, judged bool) error {
 	r := o.Results[0]
 	if o.Degraded != "" {
-		u.warnf("DEGRADED: %s", report.Degraded(o))
+		u.warnf("DEGRADED: %s", report.NewDocument(o, nil, "").Lost())
 	}
 	if !r.Receipt.IsZero() && !r.Degraded {
 		if !quiet {

@@ -7,7 +7,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/command-dialect/dialect/cmd/dialect/internal/outfile"
-	"github.com/command-dialect/dialect/lang/plan"
 	"github.com/command-dialect/dialect/runtime/history"
 	"github.com/command-dialect/dialect/runtime/place"
 	"github.com/command-dialect/dialect/runtime/project"
@@ -69,12 +68,11 @@ func newReport(u *ui) *cobra.Command {
 			case f.html != "" || f.junit != "" || f.markdown != "":
 				return nil
 			}
-			o := d.Outcome()
-			opt := report.Options{Color: color(u.outTTY), Rel: place.Short, Rerun: func(s *plan.Step) string { return report.Rerun(o.Plan, s) }}
+			opt := report.Options{Color: color(u.outTTY), Rel: place.Short}
 			if u.outTTY {
 				opt.Form = report.Terminal
 			}
-			return report.Text(u.out, o, opt)
+			return report.Text(u.out, d, opt)
 		},
 	}
 	fl := cmd.Flags()

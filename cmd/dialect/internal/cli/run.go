@@ -307,7 +307,7 @@ func (f *runFlags) execute(u *ui, p *project.Program) error {
 	if rec.store != nil {
 		rec.logs.KeepRun(o.Run, rec.secret.Bytes(marshal(doc)))
 	}
-	if err := printOutcome(u, o, p, f.json, rec); err != nil {
+	if err := printOutcome(u, doc, f.json, rec); err != nil {
 		return err
 	}
 	if err := f.files(u, doc, p, rec, &junit, &html); err != nil {
@@ -413,30 +413,27 @@ func (r *record) warn(u *ui) {
 	}
 }
 
-func printOutcome(u *ui, o *runner.Outcome, p *project.Program, asJSON bool, rec *record) error {
+func printOutcome(u *ui, d *report.Document, asJSON bool, rec *record) error {
 	var b bytes.Buffer
-	if err := writeOutcome(&b, u, o, p, asJSON, rec); err != nil {
+	if err := writeOutcome(&b, u, d, asJSON); err != nil {
 		return err
 	}
 	_, err := u.out.Write(rec.secret.Bytes(b.Bytes()))
 	return err
 }
 
-func writeOutcome(w io.Writer, u *ui, o *runner.Outcome, p *project.Program, asJSON bool, rec *record) error {
+func writeOutcome(w io.Writer, u *ui, d *report.Document, asJSON bool) error {
 	if asJSON {
-		return report.JSON(w, o, p.Findings, rec.path)
+		return report.JSON(w, d)
 	}
-	opt := report.Options{
-		Color: color(u.outTTY), Rel: place.Short, Store: rec.path,
-		Rerun: func(s *plan.Step) string { return report.Rerun(p.Plan, s) },
-	}
+	opt := report.Options{Color: color(u.outTTY), Rel: place.Short}
 	switch {
 	case u.outTTY:
 		opt.Form = report.Terminal
 	case inCI():
 		opt.Form = report.CI
 	}
-	return report.Text(w, o, opt)
+	return report.Text(w, d, opt)
 }
 
 // dryRun prints what each line would run.

@@ -35,7 +35,6 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/command-dialect/dialect/lang/plan"
 	"github.com/command-dialect/dialect/lang/regular"
 	"github.com/command-dialect/dialect/lang/routing"
 	"github.com/command-dialect/dialect/runtime/report"
@@ -197,14 +196,13 @@ func (t *tools) run(ctx context.Context, req *mcp.CallToolRequest, in runInput) 
 	if decode(o.stdout, &doc, report.Schema) && doc.ExitStatus == o.status {
 		var b bytes.Buffer
 		if doc.Run != "" { // else nothing was run, and diagnostics say why
-			outcome := doc.Outcome()
 			rel := func(path string) string {
 				if short, err := filepath.Rel(t.o.Root, path); err == nil && filepath.IsLocal(short) {
 					return short
 				}
 				return path
 			}
-			_ = report.Text(&b, outcome, report.Options{Rel: rel, Rerun: func(s *plan.Step) string { return report.Rerun(outcome.Plan, s) }}) // to a buffer
+			_ = report.Text(&b, &doc, report.Options{Rel: rel}) // to a buffer
 		}
 		if g := doc.Gate; g != nil && doc.ExitStatus == 0 && g.Verdict == string(runner.GatePassed) {
 			gate = g.ID
