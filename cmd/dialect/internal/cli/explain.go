@@ -4,42 +4,32 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"maps"
-	"os"
 	"path/filepath"
-	"slices"
-	"strconv"
 	"strings"
-	"text/tabwriter"
-	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
 	"github.com/command-dialect/dialect/cmd/dialect/internal/exit"
-	"github.com/command-dialect/dialect/lang"
+	"github.com/command-dialect/dialect/cmd/dialect/internal/explain"
 	"github.com/command-dialect/dialect/lang/diag"
-	"github.com/command-dialect/dialect/lang/plan"
-	"github.com/command-dialect/dialect/lang/routing"
-	"github.com/command-dialect/dialect/lang/routing/lint"
 	"github.com/command-dialect/dialect/lang/routing/reference"
 	"github.com/command-dialect/dialect/lang/suggest"
 	"github.com/command-dialect/dialect/receipts"
 	"github.com/command-dialect/dialect/receipts/sqlite"
+	"github.com/command-dialect/dialect/runtime/project"
 	"github.com/command-dialect/dialect/runtime/records"
 	"github.com/command-dialect/dialect/runtime/report"
-	"github.com/command-dialect/dialect/stdlib"
 )
 
+type explainFlags struct {
+	set                  []string
+	routing, store       string
+	codes, schema, skill bool
+	json                 bool
+}
+
 func newExplain(u *ui) *cobra.Command {
-	var f struct {
-		set     []string
-		routing string
-		store   string
-		json    bool
-		codes   bool
-		skill   bool
-		schema  bool
-	}
+	var f explainFlags
 	cmd := &cobra.Command{
 		Use:   `explain "LINE" | FILE | CODE | KEY`,
 		Short: "say what a line is bound to and runs, what a script takes, or what a diagnostic or a key of routing.toml means",
@@ -65,78 +55,32 @@ stdlib.`,
 			if len(args) > 0 {
 				return nil, cobra.ShellCompDirectiveNoFileComp
 			}
-			return explained(), cobra.ShellCompDirectiveNoFileComp
+			return explain.Words(), cobra.ShellCompDirectiveNoFileComp
 		},
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if f.codes {
-				return listCodes(u, f.json)
-			}
-			if f.schema {
+		RunE: func(_ *cobra.Command, args []string) error {
+			switch {
+			case f.codes:
+				return u.print(f.json, explain.AllCodes())
+			case f.schema:
 				_, err := u.out.Write(reference.Schema())
 				return err
-			}
-			if len(args) == 0 {
+			case len(args) == 0:
 				return exit.Usagef("explain what? a line in quotes, the code of a diagnostic, or a key of routing.toml")
-			}
-			if f.skill {
-				return explainSkill(u, strings.Join(args, " "), f.routing)
-			}
-			if len(args) == 1 {
-				p, isCode := diag.PageOf(diag.Code(args[0]))
-				keys := reference.Find(args[0])
-				if isCode {
-					if err := explainCode(u, p, f.json); err != nil || f.json || len(keys) == 0 {
-						return err
-					}
-					fmt.Fprintln(u.out) // "deprecated" is a code and a key
-				}
-				if len(keys) > 0 {
-					return explainKeys(u, keys, f.json)
+			case f.skill:
+				return f.printSkill(u, strings.Join(args, " "))
+			case len(args) == 1 && filepath.Ext(args[0]) == ".dlct":
+				return f.script(u, args[0])
+			case len(args) == 1:
+				docs := explain.Word(args[0])
+				if len(docs) > 0 {
+					return f.word(u, docs)
 				}
 				// One word is never a line: it is a slip of a code or of a key.
-				if near := suggest.Near(args[0], explained()); near != "" && !strings.ContainsAny(args[0], " \t") && filepath.Ext(args[0]) != ".dlct" {
+				if near := suggest.Near(args[0], explain.Words()); near != "" && !strings.ContainsAny(args[0], " \t") {
 					return exit.Usagef("there is no code and no key %q", args[0]).Hint("did you mean %q?", near)
 				}
 			}
-			vars, err := variables(f.set)
-			if err != nil {
-				return err
-			}
-			if len(args) == 1 && filepath.Ext(args[0]) == ".dlct" {
-				return explainScript(u, args[0], f.routing, vars)
-			}
-			s, err := readScript(u, nil, []string{strings.Join(args, " ")})
-			if err != nil {
-				return err
-			}
-			p, err := bind(s, f.routing, vars)
-			if err != nil {
-				return err
-			}
-			if len(p.Findings) > 0 {
-				if err := u.diagnostics(u.err, u.errTTY, p.Findings, p.Sources); err != nil {
-					return err
-				}
-			}
-			switch {
-			case p.Findings.Count(diag.Error) > 0:
-				return exit.Status(exit.Failed)
-			case len(p.Plan.Steps) == 0:
-				return exit.Usagef("there is no command in %s", quoteArgs(args))
-			}
-			var b bytes.Buffer
-			if f.json {
-				err = report.PlanJSON(&b, p.Plan)
-			} else {
-				for _, step := range p.Plan.Steps {
-					explainStep(&b, step, f.store)
-				}
-			}
-			if err != nil {
-				return err
-			}
-			_, err = u.out.Write((&record{}).redactor(p.Plan).Bytes(b.Bytes()))
-			return err
+			return f.line(u, args)
 		},
 	}
 	fl := cmd.Flags()
@@ -151,211 +95,101 @@ stdlib.`,
 	return cmd
 }
 
-// explainScript says what the lines of a script run, and what variables it takes.
-func explainScript(u *ui, name, routingFile string, vars map[string]string) error {
-	s, err := readScript(u, []string{name}, nil)
-	if err != nil {
-		return err
+// word prints what a word means; as JSON that is the first of its meanings.
+func (f *explainFlags) word(u *ui, docs []explain.Document) error {
+	if f.json {
+		docs = docs[:1]
 	}
-	// What is not set is shown by its name, so that the lines can be said all the same.
-	shown := maps.Clone(vars)
-	p, err := bind(s, routingFile, shown)
-	if err != nil {
-		return err
-	}
-	taken := lang.Variables(p.File)
-	for _, v := range taken {
-		if _, set := shown[v.Name]; !set && p.Matrix.Vars[v.Name] == "" && !slices.Contains(p.Matrix.Environment, strings.TrimPrefix(v.Name, "env.")) {
-			shown[v.Name] = "<" + v.Name + ">"
+	for i, d := range docs {
+		if i > 0 {
+			fmt.Fprintln(u.out)
 		}
-	}
-	if p, err = bind(s, routingFile, shown); err != nil {
-		return err
-	}
-	var b bytes.Buffer
-	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
-	if p.Plan != nil {
-		for _, step := range p.Plan.Steps {
-			fmt.Fprintf(w, "%d\t%s\t%s\n", step.Line.Number, diag.Printable(step.Line.Text), diag.Printable(report.Does(step)))
-		}
-	}
-	if list := taken; len(list) > 0 {
-		fmt.Fprintf(w, "\nvariables\n")
-		for _, v := range list {
-			value, known := vars[v.Name]
-			if !known {
-				value, known = p.Matrix.Vars[v.Name]
-			}
-			state := "not set: --set " + v.Name + "=VALUE"
-			switch env, isEnv := strings.CutPrefix(v.Name, "env."); {
-			case known:
-				state = "= " + strconv.Quote(value)
-			case isEnv && slices.Contains(p.Matrix.Environment, env):
-				state = "from the environment"
-			case isEnv:
-				state = "not allowed: environment = [" + strconv.Quote(env) + "]"
-			case len(v.Lines) == 0:
-				state = "declared, and not used"
-			}
-			fmt.Fprintf(w, "  {%s}\t%s\t%s\n", v.Name, diag.Printable(state), diag.Printable(v.Text))
-		}
-	}
-	_ = w.Flush() // to a buffer
-	text := b.Bytes()
-	if p.Plan != nil {
-		text = (&record{}).redactor(p.Plan).Bytes(text)
-	}
-	if _, err := u.out.Write(text); err != nil {
-		return err
-	}
-	if p.Findings.Count(diag.Error) > 0 {
-		if err := u.diagnostics(u.err, u.errTTY, p.Findings, p.Sources); err != nil {
+		if err := u.print(f.json, d); err != nil {
 			return err
 		}
-		return exit.Status(exit.Failed)
 	}
 	return nil
 }
 
-// explainSkill prints the skill called name, or the one that the binding of a line names.
-func explainSkill(u *ui, name, routingFile string) error {
-	dir, err := os.Getwd()
+// load reads a script, or a line, and what binds it.
+func (f *explainFlags) load(u *ui, args, line []string) (*project.Program, map[string]string, error) {
+	vars, err := variables(f.set)
 	if err != nil {
-		return exit.Failf(exit.Internal, "%v", err)
+		return nil, nil, err
 	}
-	m, _, err := loadMatrix(dir, routingFile)
-	if err != nil && routingFile != "" {
+	s, err := readScript(u, args, line)
+	if err != nil {
+		return nil, nil, err
+	}
+	p, err := project.Load(s, f.routing)
+	return p, vars, exit.NoMatrix(err)
+}
+
+// script prints what the lines of a script run, and what variables it takes.
+func (f *explainFlags) script(u *ui, name string) error {
+	p, vars, err := f.load(u, []string{name}, nil)
+	if err != nil {
 		return err
 	}
-	if verb, noun, ok := words(name); ok && m != nil {
-		b := m.Lookup(verb, noun)
-		if b == nil {
-			return exit.Usagef("nothing is bound to %q", name)
-		}
-		if name = b.Skill; name == "" {
-			return exit.Usagef("the binding %s names no skill", b.Name)
-		}
+	var b bytes.Buffer
+	if err := explain.Script(&b, p, vars); err != nil {
+		return err
 	}
-	if m != nil {
-		if path, ok := lint.SkillFile(m.Root, name); ok {
-			text, err := readFile("skill", path)
-			if err != nil {
-				return err
-			}
-			_, err = u.out.Write(text)
-			return err
-		}
+	if _, err := u.out.Write(redactor(p.Plan, "").Bytes(b.Bytes())); err != nil {
+		return err
 	}
-	text, ok := stdlib.Skill(name)
-	if !ok {
-		return exit.Usagef("there is no skill %q", name).Hint("the stdlib has: %s", strings.Join(stdlib.Skills(), ", "))
+	if p.Findings.Count(diag.Error) == 0 {
+		return nil
+	}
+	if err := u.diagnostics(u.err, u.errTTY, p.Findings, p.Sources); err != nil {
+		return err
+	}
+	return exit.Status(exit.Failed)
+}
+
+// line prints what a line, whose words are args, is bound to.
+func (f *explainFlags) line(u *ui, args []string) error {
+	p, vars, err := f.load(u, nil, []string{strings.Join(args, " ")})
+	if err != nil {
+		return err
+	}
+	p.Resolve(vars, nil)
+	if err := u.diagnostics(u.err, u.errTTY, p.Findings, p.Sources); err != nil {
+		return err
+	}
+	var b bytes.Buffer
+	switch {
+	case p.Findings.Count(diag.Error) > 0:
+		return exit.Status(exit.Failed)
+	case len(p.Plan.Steps) == 0:
+		return exit.Usagef("there is no command in %s", quoteArgs(args))
+	case f.json:
+		err = report.PlanJSON(&b, p.Plan)
+	default:
+		err = explain.Steps(&b, p.Plan.Steps, func(binding string) string { return lastReceipt(binding, f.store) })
+	}
+	if err != nil {
+		return err
+	}
+	_, err = u.out.Write(redactor(p.Plan, "").Bytes(b.Bytes()))
+	return err
+}
+
+// printSkill prints the skill of that name, or of a line.
+func (f *explainFlags) printSkill(u *ui, name string) error {
+	m, _, err := loadMatrix(".", f.routing)
+	if err != nil && f.routing != "" {
+		return err
+	}
+	file, text, err := explain.Skill(m, name)
+	if file != "" {
+		text, err = readFile("skill", file)
+	}
+	if err != nil {
+		return err
 	}
 	_, err = u.out.Write(text)
 	return err
-}
-
-// words returns verb and noun of a line; ok is false if it is none.
-func words(line string) (verb, noun string, ok bool) {
-	f, _ := lang.Parse(diag.NewSource("-e", []byte(line)))
-	if len(f.Commands) != 1 || f.Commands[0].Bad {
-		return "", "", false
-	}
-	return f.Commands[0].Verb.Text, f.Commands[0].Noun.Text, true
-}
-
-// docPage is the page of a code as JSON.
-type docPage struct {
-	Code   string `json:"code"`
-	Text   string `json:"text"`
-	Matrix bool   `json:"matrix,omitempty"` // the examples are of routing.toml
-	Bad    string `json:"bad,omitempty"`
-	Good   string `json:"good,omitempty"`
-}
-
-func newDocPage(p diag.Page) docPage {
-	return docPage{string(p.Code), p.Text, p.Matrix, p.Bad, p.Good}
-}
-
-func explainCode(u *ui, p diag.Page, asJSON bool) error {
-	if asJSON {
-		return writeJSON(u, newDocPage(p))
-	}
-	var b bytes.Buffer
-	fmt.Fprintf(&b, "%s\n\n%s\n", p.Code, p.Text)
-	what := "a script"
-	if p.Matrix {
-		what = "routing.toml"
-	}
-	for _, x := range []struct{ name, text string }{{"has it", p.Bad}, {"has not", p.Good}} {
-		if x.text == "" {
-			continue
-		}
-		fmt.Fprintf(&b, "\n%s that %s:\n\n", what, x.name)
-		for line := range strings.Lines(x.text) {
-			if line = strings.TrimSuffix(line, "\n"); diag.Printable(line) != line || !utf8.ValidString(line) {
-				line = strings.Trim(strconv.QuoteToASCII(line), `"`) // what cannot be seen
-			}
-			fmt.Fprintf(&b, "    %s\n", line)
-		}
-	}
-	_, err := u.out.Write(b.Bytes())
-	return err
-}
-
-// explained are the words that explain knows without a matrix: codes and keys.
-func explained() (names []string) {
-	for _, code := range diag.Codes() {
-		names = append(names, string(code))
-	}
-	for _, k := range routing.Keys() {
-		names = append(names, k.Name)
-	}
-	slices.Sort(names)
-	return slices.Compact(names)
-}
-
-// explainKeys says what keys of a matrix mean.
-func explainKeys(u *ui, keys []routing.Key, asJSON bool) error {
-	if asJSON {
-		return writeJSON(u, struct {
-			Schema string            `json:"schema"`
-			Keys   []reference.Entry `json:"keys"`
-		}{"dialect.keys/1", reference.Entries(keys)})
-	}
-	_, err := u.out.Write([]byte(reference.Explain(keys)))
-	return err
-}
-
-func listCodes(u *ui, asJSON bool) error {
-	var docs []docPage
-	w := tabwriter.NewWriter(u.out, 0, 0, 2, ' ', 0)
-	for _, code := range diag.Codes() {
-		p, _ := diag.PageOf(code)
-		if docs = append(docs, newDocPage(p)); !asJSON {
-			first, _, _ := strings.Cut(p.Text, ". ")
-			fmt.Fprintf(w, "%s\t%s\n", p.Code, strings.TrimSuffix(first, "."))
-		}
-	}
-	if asJSON {
-		return writeJSON(u, struct {
-			Schema string    `json:"schema"`
-			Codes  []docPage `json:"codes"`
-		}{"dialect.codes/1", docs})
-	}
-	return w.Flush()
-}
-
-func explainStep(out *bytes.Buffer, s *plan.Step, store string) {
-	fmt.Fprintln(out, diag.Printable(s.Line.Text))
-	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	rows := report.Explain(s)
-	if text := lastReceipt(s.Binding, store); text != "" {
-		rows = append(rows, report.Row{Name: "receipts", Text: text})
-	}
-	for _, r := range rows {
-		fmt.Fprintf(w, "  %s\t%s\n", r.Name, diag.Printable(r.Text))
-	}
-	_ = w.Flush() // to a buffer
 }
 
 // lastReceipt says in a line what receipts a binding has; empty if there is no

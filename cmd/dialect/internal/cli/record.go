@@ -171,9 +171,12 @@ func (a *ahead) end() {
 	}
 }
 
-// redactor makes what takes the secrets of a plan and of the environment out of text.
-func (r *record) redactor(p *plan.Plan) *redact.Redactor {
-	o := redact.Options{Environ: os.Environ(), Key: r.logs.RedactKey()}
+// redactor makes what takes the secrets of the environment, and of a plan if there is one, out of text.
+func redactor(p *plan.Plan, logs archive.Archive) *redact.Redactor {
+	o := redact.Options{Environ: os.Environ(), Key: logs.RedactKey()}
+	if p == nil {
+		p = new(plan.Plan)
+	}
 	plan.Walk(p.Steps, func(s *plan.Step) {
 		for _, v := range s.Values {
 			if v.Secret {
@@ -256,7 +259,7 @@ func relaxGC(p *plan.Plan) {
 // options are those of a run of p that is recorded in r.
 func (r *record) options(f *recordFlags, p *plan.Plan) runner.Options {
 	relaxGC(p)
-	r.secret = r.redactor(p)
+	r.secret = redactor(p, r.logs)
 	o := runner.Options{
 		Self: self(), StorePath: r.path, MCP: mcpHelper,
 		Redact: r.secret, Guard: []string{guardName, guardArgument},

@@ -446,7 +446,7 @@ func dryRun(u *ui, p *plan.Plan, asJSON bool) error {
 	} else {
 		report.Plan(&b, p)
 	}
-	_, err := u.out.Write((&record{}).redactor(p).Bytes(b.Bytes()))
+	_, err := u.out.Write(redactor(p, "").Bytes(b.Bytes()))
 	return err
 }
 

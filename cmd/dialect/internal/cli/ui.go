@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"encoding/json"
 	"fmt"
 	"io"
 	"os"
@@ -67,6 +68,23 @@ func (u *ui) say(prefix, format string, args ...any) {
 		return
 	}
 	fmt.Fprintln(u.err, text)
+}
+
+// A document is printed as JSON, or writes itself for people.
+type document interface{ WriteText(w io.Writer) error }
+
+func (u *ui) print(asJSON bool, d document) error {
+	if asJSON {
+		return writeJSON(u, d)
+	}
+	return d.WriteText(u.out)
+}
+
+func writeJSON(u *ui, v any) error {
+	enc := json.NewEncoder(u.out)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	return enc.Encode(v)
 }
 
 // maxDiagnostics bounds how many findings are printed one by one; the rest is
