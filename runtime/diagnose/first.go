@@ -103,7 +103,7 @@ var places = sync.OnceValue(func() (p placePatterns) {
 	p.vitest = c(`^\s*❯ (?:.* )?` + file + `:(\d+):(\d+)$`)
 	p.panicked = c(`^thread '.*' (?:\(\d+\) )?panicked at ` + file + `:(\d+):(\d+):$`)
 	p.shellcheck = c(`^In (\S+) line (\d+):$`)
-	p.raised = c(`^(?:[A-Za-z_][\w.]*\.)?[A-Z]\w*(?:Error|Exception|Exit|Interrupt|Warning)\b(?: \[\w+\])?(?:: .*)?$`)
+	p.raised = c(`^(?:[A-Za-z_][\w.]*\.)?(?:(?:[A-Z]\w*)?(?:Error|Exception)|[A-Z]\w*(?:Exit|Interrupt|Warning))\b(?: \[\w+\])?(?:: .*)?$`)
 	p.frame = c(`^\t` + file + `:(\d+)(?: \+0x[0-9a-f]+)?$`)
 	p.loose = c(`(?i)\b(error|errors|fail|failed|failure|fatal|panic|exception|undefined|cannot|assert\w*)\b|^E\s|^✗|^✖|\bnot ok\b`)
 	p.makefile = c(`^(?:g?make|ninja)(?:\[\d+\])?: \*\*\* \[`)
@@ -121,6 +121,15 @@ func First(output []byte, patterns []Pattern) (f Finding, ok bool) {
 			return f.tidy(), true
 		}
 	}
+	f, text, ok = ofRunner(text)
+	if ok {
+		return f.tidy(), true
+	}
+	return byLine(text)
+}
+
+// byLine reads an output line by line.
+func byLine(text []byte) (Finding, bool) {
 	s := scan{places: places()}
 	for l := range bytes.Lines(text) {
 		if s.line(string(bytes.TrimRight(l, "\r\n\t "))); s.done {
