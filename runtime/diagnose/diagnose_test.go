@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 )
 
 var update = flag.Bool("update", false, "write the golden file")
@@ -132,6 +133,24 @@ func TestLongOutput(t *testing.T) {
 	}
 }
 
+// First takes time in proportion to the output, also where a runner's report is repeated or never ends.
+func TestFirstIsLinear(t *testing.T) {
+	for _, line := range []string{
+		"--- FAIL: TestX/a/b/c (0.00s)\n", "=== RUN   TestX\n", "    x_test.go:3: got 1\n", "panic: x\n", "FAIL\t\n", "# x\n",
+		"Error: x\n", "✖ x\n", "  ✖ x\n    Error: x\n", "✖ a.js\n  'test failed'x\n", "/a.js:3\n", "Node.js v20\nError: x\n",
+		"not ok 1 - x\n", "not ok 1 - x\n  ---\n  failureType: 'subtestsFailed'\n", "# Error: x\n", "goroutine 1:\n",
+	} {
+		for _, head := range []string{"", "=== RUN   TestX\n", "failureType: \n", "✖ x\n"} {
+			text := []byte(head + strings.Repeat(line, 1<<19/len(line)))
+			start := time.Now()
+			First(text, nil)
+			if d := time.Since(start); d > 3*time.Second {
+				t.Errorf("%q, then %q: %v for 512 KiB", head, line, d)
+			}
+		}
+	}
+}
+
 func TestJUnit(t *testing.T) {
 	read := func(text string) (Tests, Finding, error) { return JUnit(strings.NewReader(text)) }
 	real, err := os.ReadFile("testdata/pytest-junit.xml")
@@ -185,7 +204,10 @@ func TestForms(t *testing.T) {
 		{"0 errors, 3 files\n", "0 errors, 3 files", false},
 		{"all is well\n", "all is well", false},
 		{"make: *** [Makefile:3: test] Error 1\n", "make: *** [Makefile:3: test] Error 1", true},
-		{"cmd/a.go\ncmd/b.go\n", "cmd/a.go", true}, // gofmt -l
+		{"cmd/a.go\ncmd/b.go\n", "cmd/a.go", true},                             // gofmt -l
+		{"=== RUN   TestX\nx.go:3: error: logged\n", "=== RUN   TestX", false}, // the begin of a long output
+		{"ok  \tm/a\t0.1s\n# t\nx.go:3: lint\n", "x.go:3: lint", true},
+		{"=== RUN   TestX\ny.go:3: logged\n--- PASS: TestX (0.00s)\nPASS\nok  \tm/a\t0.1s\nx.go:3: lint\n", "x.go:3: lint", true},
 	} {
 		f, ok := First([]byte(c.out), nil)
 		if f.String() != c.want || ok != c.ok {

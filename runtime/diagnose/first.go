@@ -128,6 +128,33 @@ func First(output []byte, patterns []Pattern) (f Finding, ok bool) {
 	return byLine(text)
 }
 
+// ofRunner returns the first failure that a test runner reports; ok is false if the output is no
+// such report, and rest is then what remains to be read line by line. A test runner says which test
+// failed, and what a test that passed prints often reads like an error: logs of retries, stacks of errors that
+// were expected. So the failure of go test and of node --test is taken from where the runner puts it.
+func ofRunner(text []byte) (f Finding, rest []byte, ok bool) {
+	if isGoTest(text) {
+		return ofGoTest(text)
+	}
+	if bytes.Contains(text, []byte("failureType: ")) {
+		if f, ok := ofNodeTAP(text); ok {
+			return f, text, true
+		}
+	}
+	if bytes.Contains(text, []byte("✖ ")) {
+		if f, ok := ofNodeSpec(text); ok {
+			return f, text, true
+		}
+	}
+	if i := bytes.Index(text, []byte("\nNode.js v")); i >= 0 {
+		lines := strings.Split(strings.ReplaceAll(string(text[:i+len("\nNode.js v")]), "\r\n", "\n"), "\n")
+		if f, ok := ofNodeFile("", lines); ok {
+			return f, text, true
+		}
+	}
+	return Finding{}, text, false
+}
+
 // byLine reads an output line by line.
 func byLine(text []byte) (Finding, bool) {
 	s := scan{places: places()}
@@ -420,7 +447,7 @@ func number[T string | []byte](text T) int {
 }
 
 // Readable returns an output without escape sequences, and that of go test -json as
-// go test would have printed it. What is neither is returned as it is.
+// go test would have printed it: the lines of a package stand together. What is neither is returned as it is.
 func Readable(output []byte) []byte {
 	if bytes.IndexByte(output, 0x1b) >= 0 {
 		output = escapes().ReplaceAll(output, nil)
@@ -428,22 +455,33 @@ func Readable(output []byte) []byte {
 	if !bytes.Contains(output, []byte(`"Action":"`)) {
 		return output
 	}
-	var out []byte
+	var order []string // packages, "" for what is no event
+	parts := make(map[string][]byte)
 	events := 0
 	for l := range bytes.Lines(output) {
-		var e struct{ Action, Output string }
+		var e struct{ Action, Output, Package, ImportPath string }
+		of := ""
 		if l[0] != '{' || json.Unmarshal(l, &e) != nil || e.Action == "" {
-			// The first line may be cut short by whoever kept only the end.
-			if len(out) > 0 || l[0] == '{' || !bytes.Contains(l, []byte(`"`)) {
-				out = append(out, l...)
+			// The first line is cut short if only the end of the output was kept.
+			if len(order) == 0 && l[0] != '{' && bytes.Contains(l, []byte(`"`)) {
+				continue
 			}
-			continue
+			e.Output = string(l)
+		} else {
+			events++
+			of = e.Package + e.ImportPath
 		}
-		events++
-		out = append(out, e.Output...)
+		if _, known := parts[of]; !known {
+			order = append(order, of)
+		}
+		parts[of] = append(parts[of], e.Output...)
 	}
 	if events == 0 {
 		return output
+	}
+	var out []byte
+	for _, of := range order {
+		out = append(out, parts[of]...)
 	}
 	return out
 }
