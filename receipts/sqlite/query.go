@@ -44,7 +44,8 @@ const minPrefix = 6 // hex digits
 
 // Get returns the record that id names: a SHA-256, a unique prefix of one, the
 // g-... of a gate, the r-... of a run's start. The error is an [*IDError],
-// [*NotFoundError] or [*AmbiguousError], or the store's.
+// [*NotFoundError] or [*AmbiguousError], or the store's. What consumed or settled it is
+// read from the projection, which is not authenticated: [Store.Authentic] is.
 func (s *Store) Get(ctx context.Context, id string) (receipts.Entry, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

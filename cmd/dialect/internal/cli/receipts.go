@@ -98,7 +98,11 @@ func newReceiptsList(u *ui) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "list receipts and gates, oldest first",
-		Args:  cobra.NoArgs,
+		Long: `List receipts and gates, oldest first.
+
+The list is read from the store's tables, which are not authenticated: it is for finding ids.
+show, validate and verify answer from the authenticated log.`,
+		Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			f.filter.Status = receipts.Status(f.status)
 			if f.status == "success" {
@@ -198,7 +202,7 @@ func newReceiptsShow(u *ui) *cobra.Command {
 				return err
 			}
 			return withStoreOf(f.store, sqlite.Options{ReadOnly: true, Keys: keys}, func(ctx context.Context, s *sqlite.Store) error {
-				e, err := s.Get(ctx, args[0])
+				e, _, err := s.Authentic(ctx, args[0])
 				if err != nil {
 					return notFound(err)
 				}
