@@ -78,11 +78,18 @@ func CheckKeyName(text string) error {
 	return nil
 }
 
-// ParseKeys parses public keys, "NAME+HASH+KEY", for verification.
+// ParseKeys parses public keys, "NAME+HASH+KEY", for verification. One that repeats counts once. A
+// store has signed checkpoints of at most 64 keys, and more keys are an error.
 func ParseKeys(keys ...string) (note.Verifiers, error) {
 	var list []note.Verifier
+	known := make(map[string]bool)
 	for _, k := range keys {
-		v, err := note.NewVerifier(strings.TrimSpace(k))
+		k = strings.TrimSpace(k)
+		if known[k] {
+			continue
+		}
+		known[k] = true
+		v, err := note.NewVerifier(k)
 		if err != nil {
 			return nil, fmt.Errorf("%q is no public key of the form NAME+HASH+KEY", k)
 		}
@@ -90,6 +97,9 @@ func ParseKeys(keys ...string) (note.Verifiers, error) {
 			return nil, err
 		}
 		list = append(list, v)
+	}
+	if len(list) > maxNotes {
+		return nil, fmt.Errorf("%d public keys, and at most %d can be trusted at once", len(list), maxNotes)
 	}
 	return note.VerifierList(list...), nil
 }

@@ -3,6 +3,7 @@ package receipts
 import (
 	"bytes"
 	"crypto/rand"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -221,4 +222,29 @@ func FuzzNotes(f *testing.F) {
 			t.Errorf("%q does not begin with the new one", put)
 		}
 	})
+}
+
+// A key that is given twice is one key, and more keys than a store has room for are refused, not
+// left out.
+func TestParseKeys(t *testing.T) {
+	var keys []string
+	for i := range maxNotes + 1 {
+		_, public, err := GenerateKey("k" + strconv.Itoa(i))
+		if err != nil {
+			t.Fatal(err)
+		}
+		keys = append(keys, public)
+	}
+	list, err := ParseKeys(append(keys[:maxNotes:maxNotes], keys[0], keys[1]+"\n")...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, k := range keys[:maxNotes] {
+		if parts := strings.SplitN(k, "+", 3); !KnowsKey(list, parts[0]+"+"+parts[1]) {
+			t.Errorf("%s is not known", k)
+		}
+	}
+	if _, err := ParseKeys(keys...); err == nil || err.Error() != "65 public keys, and at most 64 can be trusted at once" {
+		t.Errorf("65 keys: %v", err)
+	}
 }
