@@ -60,6 +60,8 @@ func tryLock(f *os.File) bool {
 	return unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB) == nil
 }
 
+const knowsOwners = true
+
 // ownedBy returns the user that a file belongs to.
 func ownedBy(info fs.FileInfo) int {
 	if st, ok := info.Sys().(*syscall.Stat_t); ok {

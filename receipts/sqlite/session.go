@@ -112,9 +112,16 @@ func (s *Store) remember() (*memory, error) {
 	return m, nil
 }
 
+// ErrNoOwners says that this system does not tell who may write a folder, so that no folder of
+// a verifier is any better than the store's own.
+var ErrNoOwners = errors.New("this system does not tell who may write a folder, so nothing that is kept in one proves anything")
+
 // privateDir checks that nobody but its owner, who is the caller or root, can write a
 // folder or replace it: so must all folders above it be, those with the sticky bit apart.
 func privateDir(dir string) error {
+	if !knowsOwners {
+		return ErrNoOwners
+	}
 	info, err := os.Lstat(dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		if err = os.Mkdir(dir, 0o700); err == nil {

@@ -393,12 +393,14 @@ func checkState(dir, store string) error {
 	if real == beside || strings.HasPrefix(real, beside+string(filepath.Separator)) {
 		return exit.Usagef("--state %s: it is in the store's own folder, where the writers of the store write: name a folder of the verifier's own", dir)
 	}
-	if err := sqlite.CheckState(dir); err != nil {
+	if err := sqlite.CheckState(dir); errors.Is(err, sqlite.ErrNoOwners) {
+		return exit.Usagef("--state %s: %v", dir, err).Hint("keep a checkpoint where the commands cannot write: dialect receipts checkpoint, and --since FILE")
+	} else if err != nil {
 		return exit.Usagef("--state %s: %v", dir, err)
 	}
 	if protects, err := sqlite.StateProtects(dir, store); err == nil && !protects {
 		return exit.Usagef("--state %s: it belongs to the user who owns the store, whose writers write there too: it proves nothing", dir).
-			Hint("run the verifier as another user than the commands, or keep heads elsewhere: dialect receipts checkpoint, and --since")
+			Hint("run the verifier as another user than the commands, or keep checkpoints elsewhere: dialect receipts checkpoint, and --since FILE")
 	}
 	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -34,9 +35,25 @@ func (q *Question) run(args ...string) string {
 		words = append(words, "--nonce", q.Nonce)
 	}
 	if q.Level > receipts.LevelHash {
-		return report.Command(append(append(words, "--key-fd", "3"), args...)) + " 3< <(cat boss.key)"
+		return keyed(runtime.GOOS, append(append(words, "--key-fd", "3"), args...))
 	}
 	return report.Command(append(words, args...))
+}
+
+// keyed is a command that takes the key from descriptor 3, as bash hands it over. Shells of Windows cannot.
+func keyed(goos string, words []string) string {
+	if goos == "windows" {
+		return advice("hand the key over by a descriptor, on a system where a shell can: %s", report.Command(words))
+	}
+	return report.Command(words) + " 3< <(cat boss.key)"
+}
+
+// nextOfLevel is what to do about a record without the level that a key gives; whole runs the script.
+func nextOfLevel(goos, whole string) []string {
+	if goos != "linux" {
+		return []string{advice("a run counts for its key only on Linux, where its commands can be kept from the key: run it there")}
+	}
+	return []string{advice("a run counts for its key only where its commands cannot read the key, as `dialect doctor` says:"), whole}
 }
 
 // storeFlags names the store, if the asker did.
@@ -197,7 +214,7 @@ func (q *Question) next(refused receipts.Refusal, verdict verify.Verdict, script
 	case receipts.Consumed, receipts.Spent:
 		return []string{advice("a receipt is consumed once; make new ones:"), whole}
 	case receipts.LevelTooLow:
-		return []string{advice("a run counts for its key only where its commands cannot read the key, as `dialect doctor` says:"), whole}
+		return nextOfLevel(runtime.GOOS, whole)
 	case receipts.Repeated:
 		return []string{advice("name each receipt once")}
 	case receipts.NoTree:
@@ -385,7 +402,7 @@ func (q *Question) gate(require []string, ids ...string) string {
 	for _, k := range q.o.KeyFiles {
 		words = append(words, "--key", k)
 	}
-	return report.Command(slices.Concat(words, []string{"--key-fd", "3"}, ids)) + " 3< <(cat boss.key)"
+	return keyed(runtime.GOOS, slices.Concat(words, []string{"--key-fd", "3"}, ids))
 }
 
 // NextOfDecision is what to do about the first refusal of a consumption or a gate.
