@@ -3,6 +3,7 @@ package scaffold
 import (
 	"bytes"
 	"encoding/json"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -23,6 +24,14 @@ func (d *draft) golang() {
 		d.lines = append(d.lines, line)
 	default:
 		d.leaveOut("staticcheck", "not installed; bound already, so that the line \""+line+"\" is all it takes")
+	}
+	switch {
+	case !d.matches(".golangci.*"):
+	case installed("golangci-lint"):
+		d.found("golangci-lint")
+		d.bind("Check with golangci", "golangci-lint run", "")
+	default:
+		d.leaveOut("golangci-lint", "it has a configuration here, and is not installed")
 	}
 	d.lines = append(d.lines, "Test with go")
 }
@@ -60,13 +69,14 @@ func (d *draft) node() {
 		return
 	}
 	d.extends = append(d.extends, "node")
+	install := d.nodeInstall()
 	for _, t := range nodeTools {
 		_, dependency := p.Dependencies[t.dependency]
 		_, devDependency := p.DevDependencies[t.devDependency]
 		switch {
 		case !dependency && !devDependency:
 		case !d.exists("node_modules/.bin/" + t.bin):
-			d.leaveOut(t.bin, "it is a dependency, and not installed: npm ci")
+			d.leaveOut(t.bin, "it is a dependency, and not installed: "+install)
 		case t.config != nil && !d.matches(t.config...):
 			d.leaveOut(t.bin, "it has no configuration here")
 		default:
@@ -74,7 +84,17 @@ func (d *draft) node() {
 			d.lines = append(d.lines, t.line)
 		}
 	}
+	missing := len(p.Dependencies)+len(p.DevDependencies) > 0 && !d.exists("node_modules") && !d.exists(".pnp.cjs")
+	if !d.has("Check") && !missing && installed("npm") {
+		for _, name := range []string{"lint", "typecheck"} {
+			if p.Scripts[name] != "" {
+				d.found("the script \"" + name + "\"")
+				d.bind("Check with "+name, "npm run --silent "+name, "pins = [\"package.json\"]\n")
+			}
+		}
+	}
 	script := p.Scripts["test"]
+	needy := ""
 	scripted := script != "" && !strings.Contains(script, "no test specified") // the words of `npm init`
 	switch {
 	case d.has("Test"):
@@ -83,12 +103,34 @@ func (d *draft) node() {
 	case scripted:
 		d.found("the script \"test\"")
 		d.lines = append(d.lines, "Test with npm")
+		needy = "the script \"test\" may need them"
 	case d.matches("*.test.js", "*.test.mjs", "*.test.cjs", "test/*.js", "test/*.mjs", "test.js", "src/*.test.js", "tests/*.test.js"): // what `node --test` runs
 		d.found("tests of node")
 		d.lines = append(d.lines, "Test with node")
+		needy = "the tests may need them"
 	default:
 		d.leaveOut("tests", "package.json has no script \"test\", and there are no test files")
 	}
+	if missing && needy != "" {
+		d.leaveOut("node_modules", "the packages are not installed, and "+needy+": "+install)
+	}
+}
+
+// nodeInstall returns the command that installs the packages of package.json, as its lock file has them.
+func (d *draft) nodeInstall() string {
+	for _, l := range []struct{ lock, command string }{
+		{"package-lock.json", "npm ci"},
+		{"npm-shrinkwrap.json", "npm ci"},
+		{"pnpm-lock.yaml", "pnpm install --frozen-lockfile"},
+		{"yarn.lock", "yarn install --frozen-lockfile"},
+		{"bun.lock", "bun install --frozen-lockfile"},
+		{"bun.lockb", "bun install --frozen-lockfile"},
+	} {
+		if d.exists(l.lock) {
+			return l.command
+		}
+	}
+	return "npm install"
 }
 
 func (d *draft) rust() {
@@ -118,12 +160,33 @@ func (d *draft) shell() {
 	}
 	d.found("shell scripts")
 	d.extends = append(d.extends, "shell")
+	if others := d.plainScripts(); len(others) > 0 {
+		d.leaveOut(strings.Join(others, ", "), "shell scripts whose names do not end in .sh: bind a line to them by hand")
+	}
 	if installed("shellcheck") {
 		d.lines = append(d.lines, "Check with shellcheck")
 		return
 	}
 	d.leaveOut("shellcheck", "not installed; the syntax is checked instead")
 	d.lines = append(d.lines, "Check with sh")
+}
+
+// plainScripts returns the shell scripts, here and one folder down, whose names do not end in .sh; at most eight.
+func (d *draft) plainScripts() (list []string) {
+	shebang := regexp.MustCompile(`^#!(?:/usr)?/bin/(?:env )?(?:ba|da|k)?sh\b`)
+	for _, p := range []string{"*/*", "*"} {
+		found, _ := filepath.Glob(filepath.Join(d.dir, p))
+		for _, path := range found {
+			name, err := filepath.Rel(d.dir, path)
+			if err != nil || filepath.Ext(name) != "" || strings.HasPrefix(name, ".") || strings.HasPrefix(name, "node_modules") {
+				continue
+			}
+			if text, err := d.read(name); err == nil && shebang.Match(text[:min(len(text), 64)]) && len(list) < 8 {
+				list = append(list, filepath.ToSlash(name))
+			}
+		}
+	}
+	return list
 }
 
 // runners looks at what the project uses to run its checks now. A target is bound only where no line has

@@ -4,7 +4,9 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
+	"regexp"
 	"strings"
+	"sync"
 )
 
 // pythonTools are the tools that are bound where a project mentions them.
@@ -28,7 +30,11 @@ func (d *draft) python() {
 			if t.name == "ruff" {
 				d.bind("Format with ruff", tool+" format --check .", venvInputs(tool))
 			}
-			d.bind(t.verb+" with "+t.name, strings.TrimSpace(tool+" "+t.arguments), t.extra+venvInputs(tool))
+			arguments := t.arguments
+			if t.name == "mypy" && mypyFiles().MatchString(config) {
+				arguments = "" // those of its configuration
+			}
+			d.bind(t.verb+" with "+t.name, strings.TrimSpace(tool+" "+arguments), t.extra+venvInputs(tool))
 		}
 	}
 	if !d.hasPythonTests() {
@@ -49,6 +55,11 @@ func (d *draft) python() {
 		}
 	}
 }
+
+// mypyFiles matches a configuration of mypy that names what is to be checked.
+var mypyFiles = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?m)^\[(?:tool\.)?mypy\]\n(?:[^\[\n].*\n|\n)*?(?:files|packages|modules)\s*=`)
+})
 
 // venvInputs returns the key of a binding that names the records of what is installed in the virtual
 // environment of tool; empty if tool is in none.

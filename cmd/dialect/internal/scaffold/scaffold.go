@@ -50,6 +50,8 @@ func Look(dir string) (Plan, error) {
 	d := draft{dir: dir}
 	if d.exists("go.mod") {
 		d.golang()
+	} else if d.matches("*.go") {
+		d.leaveOut("the Go files", "there is no go.mod: go mod init")
 	}
 	if d.exists("pyproject.toml") || d.exists("setup.py") || d.exists("setup.cfg") || d.matches("*.py") {
 		d.python()

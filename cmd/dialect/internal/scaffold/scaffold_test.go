@@ -214,7 +214,106 @@ Gate against results
 extends = ["node"]
 found: package.json, the script "test"
 left out: eslint (it has no configuration here)
-left out: jest (it is a dependency, and not installed: npm ci)
+left out: jest (it is a dependency, and not installed: npm install)
+`},
+		{"node, packages that are not installed", files{"package.json": `{"devDependencies": {"eslint": "8"}, "scripts": {"test": "uvu", "lint": "eslint ."}}`, ".eslintrc": ""}, []string{"node", "npm"}, `
+Test with npm
+Gate against results
+extends = ["node"]
+found: package.json, the script "test"
+left out: eslint (it is a dependency, and not installed: npm install)
+left out: node_modules (the packages are not installed, and the script "test" may need them: npm install)
+`},
+		{"node, installed by what the lock file is of", files{"package.json": `{"dependencies": {"a": "1"}, "devDependencies": {"eslint": "8"}}`, "pnpm-lock.yaml": "", "a.test.js": ""}, []string{"node", "npm"}, `
+Test with node
+Gate against results
+extends = ["node"]
+found: package.json, tests of node
+left out: eslint (it is a dependency, and not installed: pnpm install --frozen-lockfile)
+left out: node_modules (the packages are not installed, and the tests may need them: pnpm install --frozen-lockfile)
+`},
+		{"node, a script that lints", files{"package.json": `{"scripts": {"test": "x", "lint": "y", "typecheck": "z", "check": "lint and test"}}`}, []string{"node", "npm"}, `
+Check with lint
+Check with typecheck
+Test with npm
+Gate against results
+extends = ["node"]
+
+[commands.check_lint]
+verb = "check"
+noun = "lint"
+tool = "npm run --silent lint"
+receipt_required = true
+pins = ["package.json"]
+
+[commands.check_typecheck]
+verb = "check"
+noun = "typecheck"
+tool = "npm run --silent typecheck"
+receipt_required = true
+pins = ["package.json"]
+found: package.json, the script "lint", the script "typecheck", the script "test"
+`},
+		{"mypy, which is told its files", files{"pyproject.toml": "[tool.mypy]\nstrict = true\nfiles = [\"src\"]\n", "src/a.py": ""}, []string{"mypy", "python3: exit 1"}, `
+Check with mypy
+Gate against results
+
+[commands.check_mypy]
+verb = "check"
+noun = "mypy"
+tool = "mypy"
+receipt_required = true
+found: a Python project, mypy
+left out: ruff (the project does not mention it)
+left out: black (the project does not mention it)
+left out: flake8 (the project does not mention it)
+left out: pytest (there are no test files)
+`},
+		{"go without a module", files{"a.go": "package a\n", "Makefile": "test:\n"}, []string{"make"}, `
+Test with make
+Gate against results
+
+[commands.test_make]
+verb = "test"
+noun = "make"
+tool = "make test"
+receipt_required = true
+pins = ["Makefile"]
+found: Makefile
+left out: the Go files (there is no go.mod: go mod init)
+`},
+		{"go, golangci-lint", files{"go.mod": "module m\n", ".golangci.yml": ""}, []string{"staticcheck", "golangci-lint"}, `
+Format with gofmt
+Check with vet
+Check with staticcheck
+Check with golangci
+Test with go
+Gate against results
+extends = ["go"]
+
+[commands.check_golangci]
+verb = "check"
+noun = "golangci"
+tool = "golangci-lint run"
+receipt_required = true
+found: go.mod, staticcheck, golangci-lint
+`},
+		{"go, golangci-lint is missing", files{"go.mod": "module m\n", ".golangci.toml": ""}, []string{"staticcheck"}, `
+Format with gofmt
+Check with vet
+Check with staticcheck
+Test with go
+Gate against results
+extends = ["go"]
+found: go.mod, staticcheck
+left out: golangci-lint (it has a configuration here, and is not installed)
+`},
+		{"shell scripts without the ending", files{"a.sh": "", "bin/tool": "#!/usr/bin/env bash\n", "bin/other": "#!/usr/bin/python3\n", "deploy": "#!/bin/sh -e\n"}, []string{"shellcheck"}, `
+Check with shellcheck
+Gate against results
+extends = ["shell"]
+found: shell scripts
+left out: bin/tool, deploy (shell scripts whose names do not end in .sh: bind a line to them by hand)
 `},
 		{"node, tests of its own", files{"package.json": `{"scripts": {"test": "echo no test specified"}}`, "src/a.test.js": ""}, []string{"node", "npm"}, `
 Test with node
