@@ -55,6 +55,7 @@ func ofGoTest(text []byte) (f Finding, rest []byte, ok bool) {
 	p := gos()
 	var section, kept []string
 	var build []string // what the compiler or vet printed
+	unbuilt := ""      // the status of a package that was not built, and of which the compiler said nothing yet
 	header := false    // the lines are the compiler's
 	for raw := range bytes.Lines(text) {
 		l := string(bytes.TrimRight(raw, "\r\n\t "))
@@ -76,7 +77,14 @@ func ofGoTest(text []byte) (f Finding, rest []byte, ok bool) {
 				if f, ok := ofGoBuild(build); ok {
 					return f, nil, true
 				}
-				return Finding{Message: l}, nil, true
+				if unbuilt == "" {
+					unbuilt = l // what the compiler printed came late: it is another stream
+				}
+				continue
+			}
+			if unbuilt != "" {
+				section = nil
+				continue
 			}
 			f, _ := ofGoSection(section)
 			if f.Message == "" {
@@ -85,6 +93,13 @@ func ofGoTest(text []byte) (f Finding, rest []byte, ok bool) {
 			return f, nil, true
 		}
 		kept, section = append(kept, l), nil
+	}
+	if unbuilt != "" {
+		f, ok := ofGoBuild(build)
+		if !ok {
+			f.Message = unbuilt
+		}
+		return f, nil, true
 	}
 	f, outside := ofGoSection(section)
 	if outside == nil {
