@@ -204,8 +204,8 @@ func TestForms(t *testing.T) {
 		{"0 errors, 3 files\n", "0 errors, 3 files", false},
 		{"all is well\n", "all is well", false},
 		{"make: *** [Makefile:3: test] Error 1\n", "make: *** [Makefile:3: test] Error 1", true},
-		{"cmd/a.go\ncmd/b.go\n", "cmd/a.go", true},                             // gofmt -l
-		{"=== RUN   TestX\nx.go:3: error: logged\n", "=== RUN   TestX", false}, // the begin of a long output
+		{"cmd/a.go\ncmd/b.go\n", "cmd/a.go", true},                                                                                                                          // gofmt -l
+		{"=== RUN   TestX\nx.go:3: error: logged\n", "=== RUN   TestX", false},                                                                                              // the begin of a long output
 		{"FAIL\tm/a [build failed]\n--- FAIL: TestY (0.00s)\n    y_test.go:3: got 1\nFAIL\nFAIL\tm/b\t0.1s\n# m/a\na.go:3:1: undefined: x\n", "a.go:3: undefined: x", true}, // stderr came late
 		{"FAIL\tm/a [setup failed]\nFAIL\n", "FAIL\tm/a [setup failed]", true},
 		{"ok  \tm/a\t0.1s\n# t\nx.go:3: lint\n", "x.go:3: lint", true},
