@@ -39,8 +39,9 @@ type Differences struct {
 
 // Why a clone lacks what neither Tree nor Bytes has.
 const (
-	unstored = "no commit holds a file of that name"
-	remedy   = " that stood there before the run: a clone lacks it; remove it, or ignore it in a tracked .gitignore"
+	unstored  = "no commit holds a file of that name"
+	nestedWhy = "a nested repository"
+	remedy    = " that stood there before the run: a clone lacks it; remove it, or ignore it in a tracked .gitignore"
 )
 
 // exact fills in Exact, Beyond and Stored of a snapshot that has a Tree.
@@ -82,8 +83,12 @@ func (w *walk) exact(s *Snapshot, v *converter, c *config) error {
 				say(e.path, why)
 			}
 		case e.kind == kindRepository:
-			if why := w.submodule(e); why != "" {
+			why := w.submodule(e)
+			if why != "" {
 				say(e.path, why)
+			}
+			if strings.HasPrefix(why, nestedWhy) {
+				s.Nested = append(s.Nested, Nested{e.path, e.tracked})
 			}
 		case e.inTree:
 			why, stored := v.differs(w, c, e)
@@ -236,9 +241,9 @@ func (w *walk) submodule(e *entry) string {
 	f := w.find(modules)
 	switch {
 	case !ok || f == nil || !f.kind.regular():
-		return "a nested repository: there is no .gitmodules beside it, and a clone has nothing here"
+		return nestedWhy + ": there is no .gitmodules beside it, and a clone has nothing here"
 	case !slices.Contains(modulePaths(content), name):
-		return "a nested repository that .gitmodules does not name: a clone has nothing here"
+		return nestedWhy + " that .gitmodules does not name: a clone has nothing here"
 	}
 	head, ok := w.heads[e.path]
 	if !ok {

@@ -65,9 +65,18 @@ type Snapshot struct {
 	Exact  bool
 	Beyond Differences
 	Stored List // files of Tree whose content is in LFS: a clone must fetch it from there
+	// Nested are the repositories and worktrees in Root that are no submodules, sorted by path: git
+	// adds such a one as the name of its commit, without its files.
+	Nested []Nested
 
 	entries []entry
 	hides   func(path string) string // see [walk.hides]; nil for a snapshot that was kept
+}
+
+// A Nested is a repository inside of another that is no submodule of it.
+type Nested struct {
+	Path    string // from the root, with slashes
+	Tracked bool   // git add has added it
 }
 
 // A List is a list of paths, cut after the first hundred.

@@ -81,6 +81,9 @@ type Question struct {
 	gateFor   []string                    // what that gate has to require
 	culprit   *receipts.Receipt           // of the gravest refusal, if that is about one
 	ofCommit  func(whole string) []string // how to test the commit that is asked about
+	nested    []workspace.Nested          // in the present files, where a commit is asked about
+	older     bool                        // the commit that is asked about is not HEAD
+	gitRoot   string                      // of the worktree that nested are in
 	lost      string                      // path of the matrix that HEAD has and that is gone here
 	pinned    bool                        // the matrix that is gone is one that the user has pinned
 	remedy    string                      // what to do where all that changed is new
@@ -477,6 +480,7 @@ func (q *Question) compareCommit(ctx context.Context, g *receipts.Gate, rev stri
 		return ""
 	}
 	clean, isHead := s.Tree == head.Tree, q.Tree.Tree == head.Tree
+	q.nested, q.older, q.gitRoot = s.Nested, !isHead, s.Root
 	if checkout := ""; s.Tree != q.Tree.Tree {
 		if !isHead {
 			checkout = report.Command([]string{"git", "checkout", rev}) + " && "

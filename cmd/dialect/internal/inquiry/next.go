@@ -1,6 +1,7 @@
 package inquiry
 
 import (
+	"bytes"
 	"fmt"
 	"io/fs"
 	"os"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/command-dialect/dialect/cmd/dialect/internal/exit"
 	"github.com/command-dialect/dialect/cmd/dialect/internal/scaffold"
+	"github.com/command-dialect/dialect/lang/regular"
 	"github.com/command-dialect/dialect/receipts"
 	"github.com/command-dialect/dialect/receipts/sqlite"
 	"github.com/command-dialect/dialect/receipts/verify"
@@ -323,7 +325,15 @@ func (q *Question) nextOf(res *verify.Result, rev string) []string {
 		return []string{"cd " + report.Command([]string{filepath.Dir(filepath.Dir(q.stores[0]))}) + " && dialect verify"}
 	}
 	first := res.Refusals[0]
-	list := q.next(first, res.Verdict, q.script(res.Body, res.Members), q.culprit, rev)
+	script := q.script(res.Body, res.Members)
+	list := q.next(first, res.Verdict, script, q.culprit, rev)
+	if len(q.nested) > 0 {
+		if apart := q.nextOfNested(runtime.GOOS); q.older {
+			list = append(apart, list...)
+		} else {
+			list = append(apart, q.runRequired(script))
+		}
+	}
 	switch n := len(q.ungated); {
 	case n == 0:
 	case first.Reason == receipts.Outside || len(q.Require) == 0: // where nothing is required, a whole script says more
@@ -332,6 +342,40 @@ func (q *Question) nextOf(res *verify.Result, rev string) []string {
 		list = slices.Concat([]string{advice("gate the receipt%s:", plural(n)), q.gate(q.gateFor, q.ungated...), advice("or run again:")}, list)
 	}
 	return list
+}
+
+// nextOfNested is what to do about repositories and worktrees in the tree that are no submodules: a run tests their
+// files, and git add adds none of them. The command has git ignore them, and commits all else.
+func (q *Question) nextOfNested(goos string) []string {
+	var names, added, patterns []string
+	for _, n := range q.nested {
+		names = append(names, n.Path)
+		if n.Tracked {
+			added = append(added, n.Path)
+		}
+		pattern := strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`, " ", `\ `).Replace(n.Path)
+		patterns = append(patterns, "/"+pattern+"/")
+	}
+	list := []string{advice("a commit has nothing of the files of %s, a repository or worktree of its own: move it out of the project, make it a submodule, or have git ignore it:", strings.Join(names[:min(len(names), 5)], ", "))}
+	if goos == "windows" || slices.ContainsFunc(names, func(n string) bool { return strings.ContainsAny(n, "\n\r") }) {
+		return list
+	}
+	git := func(args ...string) string {
+		words := []string{"git"}
+		if dir := place.Short(q.gitRoot); dir != "." {
+			words = append(words, "-C", dir)
+		}
+		return report.Command(append(words, args...))
+	}
+	ignore, format := filepath.Join(q.gitRoot, ".gitignore"), `%s\n`
+	if text, err := regular.Read(ignore, 1<<20); err == nil && len(text) > 0 && !bytes.HasSuffix(text, []byte("\n")) {
+		format = `\n%s\n`
+	}
+	commands := []string{report.Command(append([]string{"printf", format}, patterns...)) + " >>" + report.Command([]string{place.Short(ignore)})}
+	if len(added) > 0 {
+		commands = append(commands, git(append([]string{"rm", "--quiet", "--cached", "--"}, added...)...))
+	}
+	return append(list, strings.Join(append(commands, git("add", "--all"), git("commit")), " && "))
 }
 
 // leftOver finds what a gate over receipts that are there has to name, so that it would answer
