@@ -62,29 +62,97 @@ func Serve(ctx context.Context, o Options, transport mcp.Transport) error {
 	s := mcp.NewServer(&mcp.Implementation{Name: "dialect", Title: "Command dialect", Version: o.Version}, &mcp.ServerOptions{
 		Instructions: "Runs scripts of \"Verb preposition noun\" lines that the project's routing matrix binds to real tools, and keeps receipts. " +
 			"Ask vocab for the lines that are bound. Hand up the gate id (g-...), not a sentence; after any edit, run again. " +
-			"exit_status: 0 success, 1 a line failed or an error was found, 2 line fault, 3 refused, 64 usage. next_offset: ask again with this offset for more.",
+			"exit_status: 0 success, 1 a line failed or an error was found, 2 line fault, 3 refused, 64 usage. next_offset: ask log again with this offset for more. " +
+			"Advice names commands of a shell: `dialect run -e LINE` is the tool run with text, `dialect run FILE:N` with script and line.",
 	})
-	t := &tools{o}
-	add(ctx, s, "check", true, "Report every fault of a script and of its matrix; runs nothing.", t.check)
-	add(ctx, s, "run", false, "Run a script, or lines given as text, keep receipts, and gate on them. Returns the report, and the gate id if the gate passed.", t.run)
-	add(ctx, s, "verify", true, "Say whether the present files were tested: VERIFIED, else STALE, MISSING, FAILED and others. Runs and consumes nothing.", t.verify)
-	add(ctx, s, "consume", false, "Consume a gate, once, if it holds for the present files, as verify judges; else it is refused, and left. A gate over a part of a script is consumed too, and says so; with require it is not.", t.consume)
-	add(ctx, s, "explain", true, "Say what a line is bound to and runs, or what the code of a diagnostic means.", t.explain)
-	add(ctx, s, "vocab", true, "List the lines that the project's matrix binds.", t.vocab)
-	add(ctx, s, "log", true, "Read, page by page, what a command wrote, by the id of its receipt.", t.log)
+	t := &tools{o, make(map[string]string)}
+	add(ctx, s, t, "check", true, "Report every fault of a script and of its matrix; runs nothing.", t.check)
+	add(ctx, s, t, "run", false, "Run a script, or lines given as text, keep receipts, and gate on them. Returns the report, and the gate id if the gate passed.", t.run)
+	add(ctx, s, t, "verify", true, "Say whether the present files were tested: VERIFIED, else STALE, MISSING, FAILED and others. Runs and consumes nothing.", t.verify)
+	add(ctx, s, t, "consume", false, "Consume a gate, once, if it holds for the present files, as verify judges; else it is refused, and left. A gate over a part of a script is consumed too, and says so; with require it is not.", t.consume)
+	add(ctx, s, t, "explain", true, "Say what a line is bound to and runs, or what the code of a diagnostic means.", t.explain)
+	add(ctx, s, t, "vocab", true, "List the lines that the project's matrix binds.", t.vocab)
+	add(ctx, s, t, "log", true, "Read, page by page, what a command wrote, by the id of its receipt.", t.log)
+	s.AddReceivingMiddleware(t.explainArguments)
 	return s.Run(ctx, transport)
+}
+
+// explainArguments puts what the SDK says of wrong arguments into the words of the command line, and says which are right.
+func (t *tools) explainArguments(next mcp.MethodHandler) mcp.MethodHandler {
+	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
+		res, err := next(ctx, method, req)
+		r, ok := res.(*mcp.CallToolResult)
+		if !ok || err != nil || !r.IsError || len(r.Content) != 1 || r.StructuredContent != nil {
+			return res, err
+		}
+		text, ok := r.Content[0].(*mcp.TextContent)
+		call, isCall := req.GetParams().(*mcp.CallToolParamsRaw)
+		if !ok || !isCall || !strings.HasPrefix(text.Text, "validating \"arguments\": ") {
+			return res, err
+		}
+		parts := strings.Split(strings.TrimPrefix(text.Text, "validating \"arguments\": "), "validating ")
+		at, why, _ := strings.Cut(parts[len(parts)-1], ": ")
+		for _, keyword := range []string{"type: ", "required: "} {
+			why = strings.TrimPrefix(why, keyword)
+		}
+		if value, ok := strings.CutPrefix(why, "minimum: "); ok { // -1/1 is less than 1.000000
+			value, least, _ := strings.Cut(value, " is less than ")
+			why = strings.TrimSuffix(value, "/1") + " is less than " + strings.TrimSuffix(least, ".000000")
+		}
+		argument, _, _ := strings.Cut(strings.TrimPrefix(at, "/properties/"), "/")
+		list := func(prefix string) (string, bool) {
+			rest, ok := strings.CutPrefix(why, prefix)
+			return strings.Trim(strings.ReplaceAll(rest, "\" \"", "\", \""), "[]"), ok
+		}
+		switch names, extra := list("unexpected additional properties "); {
+		case extra:
+			why = call.Name + " has no argument " + names
+		case at != "root":
+			why = argument + ": " + why
+		default:
+			if names, missing := list("missing properties: "); missing {
+				why = "an argument is missing: " + strings.ReplaceAll(names, `"`, "")
+			}
+		}
+		refused, a, _ := refuse(errors.New(why + "\n  hint: its arguments: " + t.arguments[call.Name]))
+		refused.StructuredContent = a
+		return refused, nil
+	}
+}
+
+// argumentsOf lists the arguments of a schema with their types.
+func argumentsOf(schema *jsonschema.Schema) string {
+	var list []string
+	for _, name := range schema.PropertyOrder {
+		p := schema.Properties[name]
+		kind := p.Type
+		switch {
+		case p.Items != nil:
+			kind += " of " + p.Items.Type + "s"
+		case p.AdditionalProperties != nil:
+			kind += " of " + p.AdditionalProperties.Type + "s"
+		}
+		list = append(list, name+" ("+kind+")")
+	}
+	return strings.Join(list, ", ")
 }
 
 // add adds a tool. Its schema has plain arrays, where that of the SDK has arrays or null, which
 // clients stumble over. There is no schema of the answer: it would be the same for each tool,
 // and each session pays for it in tokens.
-func add[In any](all context.Context, s *mcp.Server, name string, readOnly bool, description string, f func(context.Context, *mcp.CallToolRequest, In) (*mcp.CallToolResult, answer, error)) {
+func add[In any](all context.Context, s *mcp.Server, of *tools, name string, readOnly bool, description string, f func(context.Context, *mcp.CallToolRequest, In) (*mcp.CallToolResult, answer, error)) {
 	schema, err := jsonschema.For[In](&jsonschema.ForOptions{TypeSchemas: map[reflect.Type]*jsonschema.Schema{
 		reflect.TypeFor[[]string](): {Type: "array", Items: &jsonschema.Schema{Type: "string"}},
 	}})
 	if err != nil {
 		panic(err) // a fault of this file
 	}
+	for argument, least := range map[string]float64{"line": 1, "offset": 0, "tail": 1} {
+		if p := schema.Properties[argument]; p != nil {
+			p.Minimum = &least
+		}
+	}
+	of.arguments[name] = argumentsOf(schema)
 	t := &mcp.Tool{Name: name, Description: description, InputSchema: schema}
 	if readOnly {
 		t.Annotations = &mcp.ToolAnnotations{ReadOnlyHint: true}
@@ -98,7 +166,10 @@ func add[In any](all context.Context, s *mcp.Server, name string, readOnly bool,
 	})
 }
 
-type tools struct{ o Options }
+type tools struct {
+	o         Options
+	arguments map[string]string // by the name of a tool, for people
+}
 
 // An answer is the structured part of what every tool returns.
 type answer struct {
@@ -126,8 +197,8 @@ type runInput struct {
 	DryRun    bool   `json:"dry_run,omitempty" jsonschema:"say what would run, and run nothing"`
 	DeferGate bool   `json:"defer_gate,omitempty" jsonschema:"leave the receipts for a gate elsewhere"`
 	Reuse     bool   `json:"reuse,omitempty" jsonschema:"reuse a pass on the same files where a line allows it"`
-	Session   string `json:"session,omitempty" jsonschema:"the session that receipts belong to"`
-	Nonce     string `json:"nonce,omitempty" jsonschema:"the orchestrator's nonce for the receipts"`
+	Session   string `json:"session,omitempty" jsonschema:"session of the receipts"`
+	Nonce     string `json:"nonce,omitempty" jsonschema:"a nonce for the receipts"`
 }
 
 type verifyInput struct {
@@ -152,7 +223,7 @@ type vocabInput struct {
 }
 
 type logInput struct {
-	ID     string `json:"id" jsonschema:"SHA-256 of a receipt, or a prefix"`
+	ID     string `json:"id" jsonschema:"SHA-256 of a receipt, or prefix"`
 	Offset int    `json:"offset,omitempty" jsonschema:"next_offset of the answer before"`
 	Tail   int    `json:"tail,omitempty" jsonschema:"only the last so many lines of each stream"`
 }
@@ -165,7 +236,7 @@ func (t *tools) check(ctx context.Context, _ *mcp.CallToolRequest, in checkInput
 	if err := c.script(in.scriptInput, 0); err != nil {
 		return refuse(err)
 	}
-	return c.run(ctx, 0)
+	return c.run(ctx)
 }
 
 func (t *tools) run(ctx context.Context, req *mcp.CallToolRequest, in runInput) (*mcp.CallToolResult, answer, error) {
@@ -182,7 +253,7 @@ func (t *tools) run(ctx context.Context, req *mcp.CallToolRequest, in runInput) 
 		return refuse(err)
 	}
 	if in.DryRun {
-		return c.run(ctx, 0)
+		return c.run(ctx)
 	}
 	if stop, err := c.watch(ctx, req); err == nil {
 		defer stop()
@@ -203,13 +274,31 @@ func (t *tools) run(ctx context.Context, req *mcp.CallToolRequest, in runInput) 
 				return path
 			}
 			_ = report.Text(&b, &doc, report.Options{Rel: rel}) // to a buffer
+			outputs(&b, doc.Lines)
 		}
 		if g := doc.Gate; g != nil && doc.ExitStatus == 0 && g.Verdict == string(runner.GatePassed) {
 			gate = g.ID
 		}
 		o.stdout = b.Bytes()
 	}
-	return o.answer(gate, 0)
+	return o.answer(gate)
+}
+
+// outputs says by which id the tool log reads what failed lines wrote; of the last ten.
+func outputs(b *bytes.Buffer, lines []*report.DocResult) {
+	var list []string
+	var walk func([]*report.DocResult)
+	walk = func(lines []*report.DocResult) {
+		for _, l := range lines {
+			wrote := l.Stdout != nil && l.Stdout.Bytes > 0 || l.Stderr != nil && l.Stderr.Bytes > 0
+			if l.Verdict == "failed" && isID(l.Receipt) && wrote {
+				list = append(list, fmt.Sprintf("output of %s:%d: log %s\n", l.File, l.Line, l.Receipt[:min(len(l.Receipt), 12)]))
+			}
+			walk(l.Members)
+		}
+	}
+	walk(lines)
+	b.WriteString(strings.Join(list[max(0, len(list)-10):], ""))
 }
 
 // A verdict is what is read of the JSON of verify and consume. Members that are not there are
@@ -248,7 +337,7 @@ func (t *tools) verify(ctx context.Context, _ *mcp.CallToolRequest, in verifyInp
 			gate = v.Gate
 		}
 	}
-	return o.answer(gate, 0)
+	return o.answer(gate)
 }
 
 func (t *tools) consume(ctx context.Context, _ *mcp.CallToolRequest, in consumeInput) (*mcp.CallToolResult, answer, error) {
@@ -257,7 +346,7 @@ func (t *tools) consume(ctx context.Context, _ *mcp.CallToolRequest, in consumeI
 	c.flag("--level=L0") // which asks for a judgement, of any level
 	c.value("--as", in.As)
 	if in.Gate == "" {
-		return refuse(errors.New("a gate id is wanted: g- and its digits"))
+		return refuse(errors.New("which gate? its id, g-..., as run returns it"))
 	}
 	if err := c.judge(in.Gate, in.Require, in.Base); err != nil {
 		return refuse(err)
@@ -268,7 +357,7 @@ func (t *tools) consume(ctx context.Context, _ *mcp.CallToolRequest, in consumeI
 	}
 	var v verdict
 	if !decode(o.stdout, &v, "dialect.decision/1") || v.Verdict == "" {
-		return o.answer("", 0)
+		return o.answer("")
 	}
 	if len(v.Records) == 1 {
 		v.Gate = cmp.Or(v.Gate, v.Records[0].ID)
@@ -289,19 +378,22 @@ func (t *tools) consume(ctx context.Context, _ *mcp.CallToolRequest, in consumeI
 		text += "\n  next: " + n
 	}
 	o.stdout = []byte(text + "\n")
-	return o.answer(v.Gate, 0)
+	return o.answer(v.Gate)
 }
 
 func (t *tools) explain(ctx context.Context, _ *mcp.CallToolRequest, in explainInput) (*mcp.CallToolResult, answer, error) {
 	c := t.command("explain")
+	if strings.TrimSpace(in.What) == "" {
+		return refuse(errors.New("explain what? a line of a script, or the code of a diagnostic"))
+	}
 	if filepath.Ext(in.What) == ".dlct" {
 		if err := c.script(scriptInput{Script: in.What}, 0); err != nil {
 			return refuse(err)
 		}
-		return c.run(ctx, 0)
+		return c.run(ctx)
 	}
 	c.args = append(c.args, "--", in.What)
-	return c.run(ctx, 0)
+	return c.run(ctx)
 }
 
 func (t *tools) vocab(ctx context.Context, _ *mcp.CallToolRequest, in vocabInput) (*mcp.CallToolResult, answer, error) {
@@ -310,19 +402,23 @@ func (t *tools) vocab(ctx context.Context, _ *mcp.CallToolRequest, in vocabInput
 	if in.Verb != "" {
 		c.args = append(c.args, in.Verb)
 	}
-	return c.run(ctx, 0)
+	return c.run(ctx)
 }
 
 func (t *tools) log(ctx context.Context, _ *mcp.CallToolRequest, in logInput) (*mcp.CallToolResult, answer, error) {
 	c := t.command("log")
 	if !isID(in.ID) {
-		return refuse(fmt.Errorf("%q is no id of a receipt", in.ID))
+		return refuse(fmt.Errorf("%q is not the id of a receipt: want at least 6 hex digits of its SHA-256, as run and verify print them", in.ID))
 	}
 	if in.Tail > 0 {
 		c.value("--tail", strconv.Itoa(in.Tail))
 	}
 	c.args = append(c.args, "--", in.ID)
-	return c.run(ctx, in.Offset)
+	o, err := c.start(ctx)
+	if err != nil {
+		return refuse(err)
+	}
+	return o.page(in.Offset)
 }
 
 // refuse answers a call that is not made.
@@ -364,7 +460,7 @@ func (c *call) judge(gate string, require []string, base string) error {
 	c.value("--base", base)
 	if gate != "" {
 		if !isID(gate) {
-			return fmt.Errorf("%q is no gate id", gate)
+			return fmt.Errorf("%q is not the id of a gate: want g-..., as run returns it", gate)
 		}
 		c.args = append(c.args, "--", gate)
 	}
@@ -383,6 +479,9 @@ func (c *call) script(in scriptInput, line int) error {
 	}
 	c.value("--routing", matrix)
 	for name, value := range in.Set {
+		if strings.Contains(name, "=") {
+			return fmt.Errorf("%q cannot be the name of a variable", name)
+		}
 		c.args = append(c.args, "--set="+name+"="+value)
 	}
 	switch {
@@ -406,7 +505,7 @@ func (c *call) script(in scriptInput, line int) error {
 	}
 	real, err := filepath.EvalSymlinks(filepath.Join(c.o.Root, path))
 	if err != nil {
-		return fmt.Errorf("there is no script %s", in.Script)
+		return noScript(c.o.Root, in.Script)
 	}
 	root, err := filepath.EvalSymlinks(c.o.Root)
 	if err != nil {
@@ -425,6 +524,19 @@ func (c *call) script(in scriptInput, line int) error {
 	return nil
 }
 
+// noScript is the error about a script that is missing, with those that are in its folder.
+func noScript(root, name string) error {
+	text := "there is no script " + name
+	found, _ := filepath.Glob(filepath.Join(root, "*.dlct"))
+	for i, f := range found {
+		found[i] = filepath.Base(f)
+	}
+	if len(found) > 0 {
+		text += "\n  hint: here are: " + strings.Join(found[:min(len(found), 10)], ", ")
+	}
+	return errors.New(text)
+}
+
 // An output is what a process of dialect came to.
 type output struct {
 	stdout, stderr []byte
@@ -432,12 +544,12 @@ type output struct {
 }
 
 // run carries a call out whose answer is text alone.
-func (c *call) run(ctx context.Context, offset int) (*mcp.CallToolResult, answer, error) {
+func (c *call) run(ctx context.Context) (*mcp.CallToolResult, answer, error) {
 	o, err := c.start(ctx)
 	if err != nil {
 		return refuse(err)
 	}
-	return o.answer("", offset)
+	return o.answer("")
 }
 
 // start runs dialect. A cancelled call ends as an interrupted run does: the tools are killed, and
@@ -581,23 +693,39 @@ func once(text []byte) bool {
 	}
 }
 
-// answer makes a page of what was written: diagnostics come first. A gate counts if all went
-// well.
-func (o *output) answer(gate string, offset int) (*mcp.CallToolResult, answer, error) {
+// answer makes an answer of what was written: diagnostics come first. The middle of a long text is
+// left out, and a gate counts if all went well.
+func (o *output) answer(gate string) (*mcp.CallToolResult, answer, error) {
 	a := answer{ExitStatus: o.status}
 	if o.status == 0 && strings.HasPrefix(gate, "g-") && isID(gate) {
 		a.Gate = gate
 	}
-	text := strings.ToValidUTF8(string(o.stderr)+string(o.stdout), "\ufffd")
-	text = text[min(max(offset, 0), len(text)):]
+	text := o.text()
+	if len(text) > pageBytes {
+		head, tail := text[:pageBytes*3/4], text[len(text)-pageBytes/4:]
+		head, tail = head[:strings.LastIndexByte(head, '\n')+1], tail[strings.IndexByte(tail, '\n')+1:]
+		text = fmt.Sprintf("%s... %d bytes left out ...\n%s", strings.ToValidUTF8(head, ""), len(text)-len(head)-len(tail), strings.ToValidUTF8(tail, ""))
+	}
+	return &mcp.CallToolResult{IsError: o.status != 0, Content: []mcp.Content{&mcp.TextContent{Text: text}}}, a, nil
+}
+
+// page makes an answer of the part of a text that begins at offset.
+func (o *output) page(offset int) (*mcp.CallToolResult, answer, error) {
+	a := answer{ExitStatus: o.status}
+	text := o.text()
+	text = text[min(offset, len(text)):]
 	if len(text) > pageBytes {
 		text = strings.ToValidUTF8(text[:pageBytes], "")
 		if i := strings.LastIndexByte(text, '\n'); i > 0 {
 			text = text[:i+1]
 		}
-		a.NextOffset = max(offset, 0) + len(text)
+		a.NextOffset = offset + len(text)
 	}
 	return &mcp.CallToolResult{IsError: o.status != 0, Content: []mcp.Content{&mcp.TextContent{Text: text}}}, a, nil
+}
+
+func (o *output) text() string {
+	return strings.ToValidUTF8(string(o.stderr)+string(o.stdout), "\ufffd")
 }
 
 // watch tells the client of each step that begins or ends, from the events of the run.

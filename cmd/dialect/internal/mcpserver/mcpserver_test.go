@@ -418,9 +418,65 @@ func TestNothingElseCanBeNamed(t *testing.T) {
 	}
 	// What is not in a tool's schema is refused by the server itself.
 	for name, value := range map[string]string{"routing": "/tmp/evil.toml", "store": "/tmp/evil.db", "accept_flaky": "no"} {
-		if a := call(t, s, "run", map[string]any{"script": "ok.dlct", name: value}); !a.IsError || !strings.Contains(a.Text, "unexpected additional properties") {
+		if a := call(t, s, "run", map[string]any{"script": "ok.dlct", name: value}); !a.IsError || !strings.Contains(a.Text, `run has no argument "`+name+`"`) {
 			t.Errorf("%s: %+v", name, a)
 		}
+	}
+}
+
+// A wrong argument is refused in words that say which are right, and none is taken for another.
+func TestWrongArguments(t *testing.T) {
+	s := connect(t, project(t), nil)
+	for _, c := range []struct {
+		name string
+		args map[string]any
+		want []string
+	}{
+		{"vocab", map[string]any{"verbs": "test"}, []string{`dialect: vocab has no argument "verbs"`, "hint: its arguments: verb (string)"}},
+		{"vocab", map[string]any{"verb": 3}, []string{`dialect: verb: 3 has type "integer", want "string"`, "hint: its arguments: verb (string)"}},
+		{"verify", map[string]any{"require": "test_true"}, []string{`dialect: require: test_true has type "string", want "array"`, "hint: its arguments: gate (string), require (array of strings), base (string)"}},
+		{"verify", map[string]any{"require": []any{3}}, []string{`dialect: require: 3 has type "integer", want "string"`}},
+		{"run", map[string]any{"text": "Test with true", "set": map[string]any{"a": 1}}, []string{`dialect: set: 1 has type "integer", want "string"`, "set (object of strings)"}},
+		{"run", map[string]any{"text": "Test with true", "set": map[string]any{"a=b": "1"}}, []string{`dialect: "a=b" cannot be the name of a variable`}},
+		{"run", map[string]any{"script": "ok.dlct", "line": -1}, []string{"dialect: line: -1 is less than 1"}},
+		{"run", map[string]any{"script": "ok.dlct", "line": 0}, []string{"dialect: line: 0 is less than 1"}},
+		{"run", map[string]any{"script": "none.dlct"}, []string{"dialect: there is no script none.dlct\n  hint: here are: bad.dlct, ok.dlct, out.dlct"}},
+		{"run", map[string]any{}, []string{"dialect: which script? its path, or text"}},
+		{"log", map[string]any{"id": "aaaaaaaa", "offset": -1}, []string{"dialect: offset: -1 is less than 0"}},
+		{"log", map[string]any{"id": "aaaaaaaa", "tail": -5}, []string{"dialect: tail: -5 is less than 1"}},
+		{"log", map[string]any{"id": "zz"}, []string{`dialect: "zz" is not the id of a receipt: want at least 6 hex digits of its SHA-256, as run and verify print them`}},
+		{"log", map[string]any{}, []string{`dialect: an argument is missing: id`}},
+		{"consume", map[string]any{"gate": "zz"}, []string{`dialect: "zz" is not the id of a gate: want g-..., as run returns it`}},
+		{"explain", map[string]any{"what": " "}, []string{"dialect: explain what? a line of a script, or the code of a diagnostic"}},
+	} {
+		a := call(t, s, c.name, c.args)
+		if !a.IsError || a.ExitStatus != 64 {
+			t.Errorf("%s %v: %+v", c.name, c.args, a)
+		}
+		for _, want := range c.want {
+			if !strings.Contains(a.Text, want) {
+				t.Errorf("%s %v: %q lacks %q", c.name, c.args, a.Text, want)
+			}
+		}
+	}
+}
+
+// The answer of a run says by which id the tool log reads what a line that failed wrote. An answer that
+// is too long loses its middle, and offers no page that cannot be asked for.
+func TestFailedOutputCanBeRead(t *testing.T) {
+	s := connect(t, project(t), nil)
+	a := call(t, s, "run", map[string]any{"text": "Test with false"})
+	_, id, ok := strings.Cut(a.Text, "\noutput of -:1: log ")
+	if !ok {
+		t.Fatalf("no id: %s", a.Text)
+	}
+	id, _, _ = strings.Cut(id, "\n")
+	if a := call(t, s, "log", map[string]any{"id": id}); a.IsError || a.Text != "it is broken\n" {
+		t.Errorf("log %s: %+v", id, a)
+	}
+	a = call(t, s, "check", map[string]any{"text": strings.Repeat("Tets with false\n", 900) + "Tets with false"})
+	if a.NextOffset != 0 || !strings.Contains(a.Text, "bytes left out") || !strings.Contains(a.Text, "... and 701 more errors") || !strings.HasPrefix(a.Text, "dialect: 901 errors") || len(a.Text) > 17<<10 {
+		t.Errorf("a long answer: %d bytes, next %d: %.200s ... %s", len(a.Text), a.NextOffset, a.Text, a.Text[max(0, len(a.Text)-300):])
 	}
 }
 
