@@ -1,17 +1,18 @@
 package routing
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"hash"
 	"io"
 	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -36,7 +37,9 @@ const (
 // Bounds on outside input.
 const (
 	maxFileSize = 4 << 20 // bytes of one file
+	maxFileSum  = 8 << 20 // of all files of one matrix
 	maxPinSize  = 16 << 20
+	maxPinSum   = 64 << 20
 	maxFiles    = 100    // in one matrix
 	maxSteps    = 10_000 // that one composite expands to
 	maxBindings = 5000   // in one file
@@ -90,6 +93,7 @@ func Load(path, name string, o Options) (*Matrix, diag.List) {
 	l := &loader{
 		o:     o,
 		seen:  make(map[string]bool),
+		files: make(map[string]bool),
 		names: make(map[string]*Binding),
 		pairs: make(map[pair]*Binding),
 		m: &Matrix{
@@ -105,6 +109,8 @@ func Load(path, name string, o Options) (*Matrix, diag.List) {
 			nounAlias:  make(map[string]alias),
 		},
 	}
+	l.digest = sha256.New()
+	l.digest.Write([]byte("dialect.matrix/1\n"))
 	l.pack("core", nil, nil)
 	l.file(path, name, nil, nil)
 	l.servers()
@@ -130,7 +136,12 @@ func ReadFile(name string) ([]byte, error) {
 		return nil, err
 	}
 	defer f.Close()
-	return io.ReadAll(io.LimitReader(f, maxPinSize+1))
+	var b bytes.Buffer
+	if info, err := f.Stat(); err == nil {
+		b.Grow(int(min(info.Size(), maxPinSize)) + bytes.MinRead) // read into place, not by doubling
+	}
+	_, err = b.ReadFrom(io.LimitReader(f, maxPinSize+1))
+	return b.Bytes(), err
 }
 
 type loader struct {
@@ -151,7 +162,9 @@ type loader struct {
 	clash  []packClash
 	names  map[string]*Binding // of those in effect so far
 	pairs  map[pair]*Binding
-	digest strings.Builder
+	digest hash.Hash
+	sums   [2]int          // bytes that were read of matrices, and of pinned files
+	files  map[string]bool // their paths
 }
 
 // A packClash is a binding of one pack that replaced that of another.
@@ -265,11 +278,10 @@ func (l *loader) load(src *diag.Source, dir, recorded string, pack bool, from *d
 
 // record adds a file to the digest.
 func (l *loader) record(name string, content []byte) {
-	for _, text := range [...]string{name, string(content)} {
-		l.digest.WriteString(strconv.Itoa(len(text)))
-		l.digest.WriteByte(':')
-		l.digest.WriteString(text)
-		l.digest.WriteByte(',')
+	for _, text := range [...][]byte{[]byte(name), content} {
+		fmt.Fprintf(l.digest, "%d:", len(text)) // a hash returns no error
+		l.digest.Write(text)
+		l.digest.Write([]byte(","))
 	}
 }
 
@@ -435,7 +447,7 @@ func (l *loader) pins() {
 	}
 	slices.Sort(paths)
 	for _, p := range slices.Compact(paths) {
-		if slices.ContainsFunc(l.m.Read, func(f plan.File) bool { return f.Path == p }) {
+		if l.files[p] {
 			continue
 		}
 		text, err := l.read(p, true, maxPinSize)
@@ -445,12 +457,22 @@ func (l *loader) pins() {
 	}
 }
 
-// read reads a file of the rules, and notes what was there.
-func (l *loader) read(path string, pin bool, most int) ([]byte, error) {
-	text, err := l.o.ReadFile(path)
+// read reads a file of the rules, and notes what was there. Once all files that are read are larger
+// than they may be, it reads none.
+func (l *loader) read(path string, pin bool, most int) (text []byte, err error) {
+	sum, all, what := &l.sums[0], maxFileSum, "files of the matrix"
+	if pin {
+		sum, all, what = &l.sums[1], maxPinSum, "pinned files"
+	}
+	if *sum <= all {
+		text, err = l.o.ReadFile(path)
+		*sum += len(text)
+	}
 	switch {
 	case err == nil && len(text) > most:
 		err = fmt.Errorf("larger than %d MiB", most>>20)
+	case err == nil && *sum > all:
+		err = fmt.Errorf("with it the %s are larger than %d MiB", what, all>>20)
 	case errors.Is(err, syscall.ENOTDIR): // what should be a folder on the way is a file
 		err = fs.ErrNotExist
 	}
@@ -469,6 +491,7 @@ func (l *loader) read(path string, pin bool, most int) ([]byte, error) {
 		f.Problem = err.Error()
 	}
 	l.m.Read = append(l.m.Read, f)
+	l.files[path] = true
 	return text, err
 }
 
@@ -483,11 +506,7 @@ func (l *loader) name(path string) string {
 
 // sum ends the digest.
 func (l *loader) sum() {
-	sum := sha256.New()
-	sum.Write([]byte("dialect.matrix/1\n"))
-	sum.Write([]byte(l.digest.String()))
-	l.m.SHA256 = hex.EncodeToString(sum.Sum(nil))
-	l.digest.Reset()
+	l.m.SHA256 = hex.EncodeToString(l.digest.Sum(nil))
 }
 
 // members resolves what a composite names.
