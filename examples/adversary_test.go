@@ -281,7 +281,7 @@ func (w *world) cell(out string, status int) string {
 	said := saidWords.FindStringSubmatch(out)
 	switch {
 	case status == 0 && word == "VERIFIED" && said != nil:
-		return "said: " + said[1] + said[2]
+		return "reported: " + said[1] + said[2]
 	case status == 64 && strings.Contains(out, "ambiguous"):
 		return "refused: ambiguous"
 	case status == 64 && strings.Contains(out, "full commit hash"):
@@ -504,16 +504,16 @@ func TestAdversary(t *testing.T) {
 
 const adversaryHead = `# What an agent that cheats gets away with
 
-Made by ` + "`go test ./examples -run Adversary`" + `, which carries out each attack at each level and fails when a cell is another;
+Made by ` + "`go test ./examples -run Adversary`" + `, which carries out each attack at each level and fails when a cell differs;
 ` + "`-update`" + ` writes this file. The attacker has the uid of the commands and may change any file of theirs. A cell is what the
-orchestrator got to see: the verdict of ` + "`dialect verify --require gate_quality`" + ` where nothing else is said, of ` + "`receipts audit`" + `,
-of ` + "`consume`" + ` or of the run itself. "said" means that the verdict is VERIFIED, or that the run passed, and that its line says so.
+orchestrator got to see: the verdict of ` + "`dialect verify --require gate_quality`" + ` where nothing else is named, of ` + "`receipts audit`" + `,
+of ` + "`consume`" + ` or of the run itself. "reported" means that the verdict is VERIFIED, or that the run passed, and that its line says so.
 
 L0 has no key: the run is recorded by itself. At L1 the orchestrator starts dialect with a key by descriptor, from a binary that
-the agent cannot read, and believes its signature alone (` + "`--key boss.pub --level L1`" + `). At L3 it also keeps the checkpoint of the log
-elsewhere (` + "`--since head.txt`" + `).
+the agent cannot read, and accepts its signatures alone (` + "`--key boss.pub --level L1`" + `). At L3 it also keeps the checkpoint of the log
+elsewhere (` + "`--since checkpoint.txt`" + `).
 
-All rows are in place: commands run in the working tree itself, with what lies around it. What only a run in a clean checkout
+All attacks are made in the working tree itself, and in what lies around it. What only a run in a clean checkout
 could catch is in the last section.
 
 | attack | L0 | L1 | L3 |
@@ -524,7 +524,7 @@ const adversaryFoot = `
 No level catches what the signed and kept evidence itself does not see: files that were edited and put back between two
 snapshots, ignored files, tests that prove nothing, a tool that lies and was never another one, a matrix that lies and was
 committed where nobody names a base, root, and an orchestrator whose own dialect, key or eyes are somebody else's. A clock
-that is set back changes no order, since the log's counts; ` + "`--max-age`" + ` believes the clock of whoever made the receipt. A head
-proves that nothing was taken away since it was kept, not that all that happened was recorded: whoever runs a check
+that is set back changes no order, since the log's counts; ` + "`--max-age`" + ` trusts the clock of the machine that made the receipt. A kept
+checkpoint proves that nothing was taken away since it was kept, not that all that happened was recorded: whoever runs a check
 elsewhere, and deletes that, leaves no trace here.
 `

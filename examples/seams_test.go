@@ -165,7 +165,7 @@ func (w *world) ownGate(args ...string) string {
 	m := saidWords.FindStringSubmatch(out)
 	switch {
 	case status == 0 && m != nil:
-		return "said: " + m[1] + m[2]
+		return "reported: " + m[1] + m[2]
 	case status == 0:
 		w.t.Log(out)
 		return uncaught

@@ -162,7 +162,7 @@ func (p *parser) lexNamed(i, v, j, end int) int {
 	}
 	e := p.trimWord(v, j, p.isLast(j, end))
 	if e == v {
-		p.fault(diag.MissingValue, i, v, "nothing behind %q", text[i:v]).
+		p.fault(diag.MissingValue, i, v, "nothing after %q", text[i:v]).
 			hint(`write the value behind the "=" without a space; an empty one is %s""`, text[i:v]).
 			fix(diag.MaybeIncorrect, "give it an empty value", v, v, `""`)
 		p.push(junkToken, v, v, "")
@@ -341,7 +341,7 @@ func (p *parser) afterString(i, end int) int {
 		p.warn(diag.FullStop, i, j, "a full stop that ends the line").hint("leave it out").fix(diag.Certain, "remove the full stop", i, j, "")
 		return j
 	}
-	p.fault(diag.QuoteInWord, i, max(j, i+1), "a quoted value goes on behind its quote").
+	p.fault(diag.QuoteInWord, i, max(j, i+1), "a quoted value goes on after its quote").
 		hint("put a space between the two, or all of it inside the quotes")
 	return p.skipString(j, end)
 }

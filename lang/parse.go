@@ -358,14 +358,14 @@ func (p *parser) explain(prep int) {
 	}
 	if noun >= len(p.tokens) {
 		after := p.tokens[noun-1]
-		p.fault(diag.MissingNoun, after.start, after.end, "a noun is missing behind %q", after.text).
+		p.fault(diag.MissingNoun, after.start, after.end, "a noun is missing after %q", after.text).
 			hint("a line is a verb, a preposition and a noun: Test with pytest")
 		return
 	}
 	switch t := p.tokens[noun]; t.kind {
 	case stringToken:
 		p.fault(diag.MissingNoun, t.start, t.end, "a quoted value where the noun belongs").
-			hint("a noun is one word without quotes; values come before the preposition or behind the noun")
+			hint("a noun is one word without quotes; values come before the preposition or after the noun")
 		return
 	case nameToken:
 		p.misplaced(t)
@@ -387,7 +387,7 @@ func (p *parser) explain(prep int) {
 
 func (p *parser) misplaced(t token) {
 	p.fault(diag.Misplaced, t.start, t.end, "%q stands before the noun", t.text+"=").
-		hint("named arguments come behind the noun: Close issue id=BD-12")
+		hint("named arguments come after the noun: Close issue id=BD-12")
 }
 
 func (p *parser) extraPreposition(t token) {

@@ -31,7 +31,7 @@ func Canonical(text []byte) ([]byte, error) {
 		return nil, fmt.Errorf("byte %d: %w", s.at, err)
 	}
 	if s.skip(); s.at != len(text) {
-		return nil, fmt.Errorf("byte %d: text behind the JSON value", s.at)
+		return nil, fmt.Errorf("byte %d: text after the JSON value", s.at)
 	}
 	return out, nil
 }

@@ -23,11 +23,11 @@ func publicOf(private string) (string, error) {
 	rest, ok := strings.CutPrefix(private, "PRIVATE+KEY+")
 	parts := strings.SplitN(rest, "+", 3)
 	if !ok || len(parts) != 3 {
-		return "", errors.New("it is no signing key")
+		return "", errors.New("it is not a signing key")
 	}
 	raw, err := base64.StdEncoding.DecodeString(parts[2])
 	if err != nil || len(raw) != 1+ed25519.SeedSize {
-		return "", errors.New("it is no signing key")
+		return "", errors.New("it is not a signing key")
 	}
 	public := ed25519.NewKeyFromSeed(raw[1:]).Public().(ed25519.PublicKey)
 	return note.NewEd25519VerifierKey(parts[0], public)
@@ -36,7 +36,7 @@ func publicOf(private string) (string, error) {
 // PublicKey returns the public key of the signing key that private is the text of.
 func PublicKey(private string) (string, error) {
 	if _, err := note.NewSigner(strings.TrimSpace(private)); err != nil {
-		return "", errors.New("it is no signing key of the form PRIVATE+KEY+NAME+HASH+KEY")
+		return "", errors.New("it is not a signing key of the form PRIVATE+KEY+NAME+HASH+KEY")
 	}
 	return publicOf(strings.TrimSpace(private))
 }

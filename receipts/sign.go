@@ -36,7 +36,7 @@ type Signer struct {
 func NewSigner(key string, out bool) (*Signer, error) {
 	s, err := note.NewSigner(strings.TrimSpace(key))
 	if err != nil {
-		return nil, errors.New("it is no signing key of the form PRIVATE+KEY+NAME+HASH+KEY")
+		return nil, errors.New("it is not a signing key of the form PRIVATE+KEY+NAME+HASH+KEY")
 	}
 	if err := CheckKeyName(s.Name()); err != nil {
 		return nil, err
@@ -91,7 +91,7 @@ func ParseKeys(keys ...string) (note.Verifiers, error) {
 		known[k] = true
 		v, err := note.NewVerifier(k)
 		if err != nil {
-			return nil, fmt.Errorf("%q is no public key of the form NAME+HASH+KEY", k)
+			return nil, fmt.Errorf("%q is not a public key of the form NAME+HASH+KEY", k)
 		}
 		if err := CheckKeyName(v.Name()); err != nil {
 			return nil, err
@@ -192,7 +192,7 @@ func CheckOrigin(text string) error {
 		return fmt.Errorf("the origin has %d bytes: dialect makes none of more than %d", len(text), maxOrigin)
 	}
 	if strings.Trim(text, "abcdefghijklmnopqrstuvwxyz0123456789/-") != "" || text == "" {
-		return fmt.Errorf("the origin %q is none that dialect makes", text)
+		return fmt.Errorf("the origin %q was not made by dialect", text)
 	}
 	return nil
 }
@@ -311,7 +311,7 @@ func ParseHead(msg []byte, keys note.Verifiers) (h Head, key string, err error) 
 	h.Origin = lines[0]
 	h.Count, err = strconv.ParseInt(lines[1], 10, 64)
 	if err != nil || h.Count < 0 || h.Count > MaxRecords || strconv.FormatInt(h.Count, 10) != lines[1] {
-		return Head{}, "", fmt.Errorf("the checkpoint's count %q is no number", lines[1])
+		return Head{}, "", fmt.Errorf("the checkpoint's count %q is not a number", lines[1])
 	}
 	root, err := base64.StdEncoding.Strict().DecodeString(lines[2])
 	if err != nil || len(root) != tlog.HashSize {

@@ -21,7 +21,7 @@ const (
 	MissingNoun        Code = "missing-noun" // nothing, or no word, where the noun belongs
 	ManyObjects        Code = "many-objects" // several unquoted object words
 	ExtraPreposition   Code = "extra-preposition"
-	MissingValue       Code = "missing-value"  // name= with nothing behind it
+	MissingValue       Code = "missing-value"  // name= with nothing after it
 	BadVariable        Code = "bad-variable"   // a brace that is no {name}
 	Misplaced          Code = "misplaced-name" // name=value before the noun
 	ShellOperator      Code = "shell-operator" // "|", "&&", "2>&1": there is no shell

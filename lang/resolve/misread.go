@@ -42,11 +42,11 @@ func (r *resolver) misread(c *lang.Command, said diag.List) diag.List {
 		r.fix(d, diag.MaybeIncorrect, "write each on a line of its own", c.Span, strings.Join(commands, "\n"))
 	case len(commands) == 1 && commands[0] != c.Text && (near == "" || r.m.Verb(c.Verb.Text) != ""):
 		d := r.errorf(diag.Prose, c.Span, "words or marks around a command")
-		d.Hint = fmt.Sprintf("did you mean %q?\na line is the command alone; remarks stand behind \"# \"", commands[0])
+		d.Hint = fmt.Sprintf("did you mean %q?\na line is the command alone; remarks go after \"# \"", commands[0])
 		r.fix(d, diag.MaybeIncorrect, fmt.Sprintf("write %q", commands[0]), c.Span, commands[0])
 	case near == "" && r.m.Verb(c.Verb.Text) == "" && (c.Bad || r.m.Noun(c.Noun.Text) == "") && isProse(c):
 		d := r.errorf(diag.Prose, c.Span, "this reads as prose, and is no command of the matrix")
-		d.Hint = "put remarks behind \"# \"; a line is a verb, a preposition and a noun"
+		d.Hint = "put remarks after \"# \"; a line is a verb, a preposition and a noun"
 		if verbs := r.m.Verbs(); len(verbs) > 0 && !r.prose { // once: an answer of twenty sentences has one cause
 			r.prose = true
 			d.Hint += ": " + example(r.m.Lookup(verbs[0], r.m.NounsOf(verbs[0])[0])) + "\nverbs: " + list(verbs)

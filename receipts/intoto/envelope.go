@@ -74,7 +74,7 @@ func PublicKey(public string) (*Key, error) {
 	public = string(bytes.TrimSpace([]byte(public)))
 	v, err := note.NewVerifier(public)
 	if err != nil {
-		return nil, fmt.Errorf("it is no public key of the form NAME+HASH+KEY: %w", err)
+		return nil, fmt.Errorf("it is not a public key of the form NAME+HASH+KEY: %w", err)
 	}
 	fields := bytes.SplitN([]byte(public), []byte("+"), 3)
 	data, err := base64.StdEncoding.DecodeString(string(fields[2]))

@@ -34,7 +34,7 @@ PRAGMA application_id=0x646c6c67;
 `
 
 // errNoLedger says that something else is at the path of a ledger.
-var errNoLedger = errors.New("it is no ledger; it was left as it is")
+var errNoLedger = errors.New("it is not a ledger; it was left as it is")
 
 // OpenLedger returns the ledger in the file at path, which need not exist; its directory must.
 // What is there and is no ledger is an error, and is not opened for writing.

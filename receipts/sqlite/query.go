@@ -37,7 +37,7 @@ func (e *AmbiguousError) Error() string {
 type IDError struct{ ID string }
 
 func (e *IDError) Error() string {
-	return fmt.Sprintf("%q is no id: want a SHA-256, a prefix of at least 6 hex digits, g-... or r-...", e.ID)
+	return fmt.Sprintf("%q is not an id: want a SHA-256, a prefix of at least 6 hex digits, g-... or r-...", e.ID)
 }
 
 const minPrefix = 6 // hex digits

@@ -116,7 +116,7 @@ func (d Documents) Line(id string) (*report.Document, *report.DocResult, error) 
 		return nil, nil, &LookupError{Text: fmt.Sprintf("the run %s has no step %s", doc.Run, step)}
 	}
 	if len(id) < 6 || strings.Trim(id, "0123456789abcdef") != "" {
-		return nil, nil, &LookupError{Bad: true, Text: fmt.Sprintf("%q is no id: want r-..., r-.../STEP, or at least 6 hex digits of a receipt", id)}
+		return nil, nil, &LookupError{Bad: true, Text: fmt.Sprintf("%q is not an id: want r-..., r-.../STEP, or at least 6 hex digits of a receipt", id)}
 	}
 	var found *report.Document
 	var line *report.DocResult

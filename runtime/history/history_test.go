@@ -65,13 +65,13 @@ func TestLine(t *testing.T) {
 	d := documents(t)
 	for id, want := range map[string]string{
 		"": "r-aaaa1111", "r-bbbb": "r-bbbb3333", "r-bbbb/1": "r-bbbb3333 1", "r-bbbb/1.1": "r-bbbb3333 1.1", "r-bbbb/2": "has no step",
-		"00ff11bbbb": "r-bbbb3333 1.1", "00ff11": "r-aaaa1111 1.1", "00ff12": "no kept run", "00ff": "is no id", "xyzxyz": "is no id",
+		"00ff11bbbb": "r-bbbb3333 1.1", "00ff11": "r-aaaa1111 1.1", "00ff12": "no kept run", "00ff": "is not an id", "xyzxyz": "is not an id",
 	} {
 		doc, l, err := d.Line(id)
 		var lookup *LookupError
 		switch {
 		case err != nil:
-			if !strings.Contains(err.Error(), want) || !errors.As(err, &lookup) || lookup.Bad != (want == "is no id") {
+			if !strings.Contains(err.Error(), want) || !errors.As(err, &lookup) || lookup.Bad != (want == "is not an id") {
 				t.Errorf("%q: %v; want %s", id, err, want)
 			}
 		case l == nil && doc.Run != want, l != nil && doc.Run+" "+l.ID != want:

@@ -78,7 +78,7 @@ func Read(text string) (private string, err error) {
 func read(text string) (private, weakness string, err error) {
 	fd, err := strconv.Atoi(text)
 	if err != nil || fd < 0 || fd > 1<<20 {
-		return "", "", fmt.Errorf("%q is no number of a file descriptor", text)
+		return "", "", fmt.Errorf("%q is not the number of a file descriptor", text)
 	}
 	if fd <= 2 {
 		return "", "", fmt.Errorf("descriptor %d is a standard stream: hand the key over by another one", fd)

@@ -106,7 +106,7 @@ func newReceiptsAudit(u *ui) *cobra.Command {
 	}
 	cmd := &cobra.Command{
 		Use:   "audit",
-		Short: "hold the whole store against its log, and name what was changed",
+		Short: "check the whole store against its log, and name what was changed",
 		Long:  auditLong,
 		Example: `  dialect receipts audit
   dialect receipts checkpoint >checkpoint.txt     # keep it elsewhere

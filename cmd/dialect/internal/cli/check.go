@@ -32,13 +32,13 @@ import (
 const checkLong = `Report every fault of scripts and of the matrix that binds them, and run nothing. A directory
 stands for the scripts below it; a matrix (routing.toml) can be named itself.
 
-The exit status is 1 if there is an error; warnings alone are no error, unless --strict says so.
+The exit status is 1 if there is an error; warnings alone are not an error, unless --strict is given.
 A comment on a line silences its warnings: "# dialect: ignore full-stop".
 
 Many findings come with a fix. --fix makes those that cannot change what the script means, such as
-to remove a bullet, and tells what is left; --diff shows them and writes nothing. Standard input
+removing a bullet, and reports what is left; --diff shows them and writes nothing. Standard input
 is fixed to standard output, and the findings go to standard error. The rest, such as "did you
-mean", are for editors ("dialect lsp") and for whoever reads the JSON.
+mean", are for editors ("dialect lsp") and for readers of the JSON.
 
 Formats: text for people, json (dialect.check/1), sarif (2.1.0), github (annotations, which come by
 themselves in GitHub Actions), gitlab (code quality), checkstyle, and lsp: one object of the

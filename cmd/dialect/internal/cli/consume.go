@@ -28,7 +28,7 @@ judged in the same way, except that it need not be final or cover a whole script
 By default the store remembers what is consumed, and a copy of the store remembers it
 separately. With --ledger FILE the consumer's own file decides: what is spent there, or
 was covered by what is spent there, is refused from any store. The file is made when the
-first is spent in it; a file that is there and is no ledger is refused.
+first is spent in it; a file that is there and is not a ledger is refused.
 
 Exit status: 0 consumed, 3 refused, 64 for a usage error.`
 

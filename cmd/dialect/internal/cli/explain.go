@@ -35,11 +35,11 @@ func newExplain(u *ui) *cobra.Command {
 		Short: "say what a line is bound to and runs, what a script takes, or what a diagnostic or a key of routing.toml means",
 		Long: `Say what a line is bound to, what it runs, within what budgets, and what receipts it has.
 
-Of a script (FILE.dlct) each line is said in short, and the variables that it takes: those that a
+For a script (FILE.dlct) it summarizes each line, and lists the variables that it takes: those that a
 comment declares, "# dialect: var ticket  the issue to close", and those that it uses.
 
 The code of a diagnostic, such as unbound-verb, is explained with an example that has the
-fault and one that has not; --codes lists them all.
+fault and one without it; --codes lists them all.
 
 A key of routing.toml, such as effect, run.timeout or servers.NAME.env, is explained with what it takes,
 its default and an example; without a table before it, that of each table. --schema prints a

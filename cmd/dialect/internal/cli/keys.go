@@ -11,10 +11,10 @@ import (
 )
 
 const keygenLong = `Make a key that signs receipts: the private key goes to FILE, readable by you alone, and
-the public key, which whoever verifies needs, to standard output.
+the public key, which the verifier needs, to standard output.
 
-Hand the private key to dialect by a file descriptor, from a user that the agent is
-not:  dialect run --key-fd 3 quality.dlct 3< <(cat boss.key)
+Hand the private key to dialect by a file descriptor, from another user than the
+agent's:  dialect run --key-fd 3 quality.dlct 3< <(cat boss.key)
 A key that the commands of a run can read proves nothing, and gives level L0: dialect must be
 a binary that their user cannot read (sudo make install). The run says so where it is not,
 and "dialect doctor" says it before.`

@@ -45,7 +45,7 @@ func newLSP(u *ui) *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if term.IsTerminal(int(u.in.Fd())) {
 				_ = cmd.Help()
-				return exit.Usagef("an editor starts this command; a terminal is none")
+				return exit.Usagef("stdin is a terminal: this command is started by an editor, not by hand")
 			}
 			vars, err := variables(f.set)
 			if err != nil {

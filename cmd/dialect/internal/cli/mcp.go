@@ -33,7 +33,7 @@ func newMCP(u *ui) *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if term.IsTerminal(int(u.in.Fd())) {
 				_ = cmd.Help()
-				return exit.Usagef("an agent starts this command; a terminal is none")
+				return exit.Usagef("stdin is a terminal: this command is started by an agent, not by hand")
 			}
 			dir, err := filepath.Abs(root)
 			if err != nil {

@@ -17,8 +17,8 @@ const reportLong = `Report an earlier run once more, from what was kept of it: a
 forms. Without an id it is the last run.
 
 --html writes one page that needs nothing else: the timeline of the run, and of each line
-its command, verdict, output and receipt. The page is held against the store: of each line it
-says whether its receipt is there, intact, and says the same. What was kept of the run is no
+its command, verdict, output and receipt. The page is checked against the store: for each line it
+says whether its receipt is there, is intact, and says the same. What was kept of the run is not
 evidence; its receipts are.`
 
 func newReport(u *ui) *cobra.Command {

@@ -112,7 +112,7 @@ func Examine(o Options) *Report {
 	if _, err := exec.LookPath("git"); err != nil {
 		r.say(warning, "git", "install git: without it receipts name the files by their bytes alone", "git is not in PATH")
 	} else if top := place.Repository(m.Root); !place.Exists(filepath.Join(top, ".git")) {
-		r.say(warning, "git", "`git init`: without a repository a receipt cannot be held against a commit", "%s is in no repository", m.Root)
+		r.say(warning, "git", "`git init`: without a repository a receipt cannot be compared with a commit", "%s is in no repository", m.Root)
 	} else {
 		r.say(ok, "git", "", "repository at %s", top)
 	}
@@ -171,7 +171,7 @@ func (r *Report) store(m *routing.Matrix, store string) {
 		return
 	}
 	f.Close()
-	r.say(ok, "store", "`dialect receipts audit` holds all of it against its log", "%s", place.Short(path))
+	r.say(ok, "store", "`dialect receipts audit` checks all of it against its log", "%s", place.Short(path))
 }
 
 // key says whether a key that is handed to this binary, by this user, would be believed.

@@ -337,7 +337,7 @@ func TestFeatures(t *testing.T) {
 
 	var symbols []documentSymbol
 	c.call("textDocument/documentSymbol", at(c, "a.dlct", 0, 0), &symbols)
-	if len(symbols) != 2 || symbols[0].Name != "Quality first" || len(symbols[0].Children) != 3 || symbols[1].Name != "behind the last gate" ||
+	if len(symbols) != 2 || symbols[0].Name != "Quality first" || len(symbols[0].Children) != 3 || symbols[1].Name != "after the last gate" ||
 		symbols[0].Children[0].Name != "Test with go ./..." || symbols[0].Children[0].Detail != "go test {args...}" || symbols[0].Range != (between(pos(0, 0), pos(3, 20))) {
 		t.Errorf("symbols: %+v", symbols)
 	}

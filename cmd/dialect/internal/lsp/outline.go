@@ -126,7 +126,7 @@ func (s *server) symbols(_ context.Context, p *documentParams) (any, error) {
 		if title == "" && sec.gate {
 			title = fmt.Sprintf("gate %d", i+1)
 		} else if title == "" {
-			title = "behind the last gate"
+			title = "after the last gate"
 		}
 		list = append(list, documentSymbol{
 			Name: title, Kind: symbolNamespace, Children: lines,

@@ -29,7 +29,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/google/jsonschema-go/jsonschema"
@@ -75,66 +74,6 @@ func Serve(ctx context.Context, o Options, transport mcp.Transport) error {
 	add(ctx, s, t, "log", true, "Read, page by page, what a command wrote, by the id of its receipt.", t.log)
 	s.AddReceivingMiddleware(t.explainArguments)
 	return s.Run(ctx, transport)
-}
-
-// explainArguments puts what the SDK says of wrong arguments into the words of the command line, and says which are right.
-func (t *tools) explainArguments(next mcp.MethodHandler) mcp.MethodHandler {
-	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
-		res, err := next(ctx, method, req)
-		r, ok := res.(*mcp.CallToolResult)
-		if !ok || err != nil || !r.IsError || len(r.Content) != 1 || r.StructuredContent != nil {
-			return res, err
-		}
-		text, ok := r.Content[0].(*mcp.TextContent)
-		call, isCall := req.GetParams().(*mcp.CallToolParamsRaw)
-		if !ok || !isCall || !strings.HasPrefix(text.Text, "validating \"arguments\": ") {
-			return res, err
-		}
-		parts := strings.Split(strings.TrimPrefix(text.Text, "validating \"arguments\": "), "validating ")
-		at, why, _ := strings.Cut(parts[len(parts)-1], ": ")
-		for _, keyword := range []string{"type: ", "required: "} {
-			why = strings.TrimPrefix(why, keyword)
-		}
-		if value, ok := strings.CutPrefix(why, "minimum: "); ok { // -1/1 is less than 1.000000
-			value, least, _ := strings.Cut(value, " is less than ")
-			why = strings.TrimSuffix(value, "/1") + " is less than " + strings.TrimSuffix(least, ".000000")
-		}
-		argument, _, _ := strings.Cut(strings.TrimPrefix(at, "/properties/"), "/")
-		list := func(prefix string) (string, bool) {
-			rest, ok := strings.CutPrefix(why, prefix)
-			return strings.Trim(strings.ReplaceAll(rest, "\" \"", "\", \""), "[]"), ok
-		}
-		switch names, extra := list("unexpected additional properties "); {
-		case extra:
-			why = call.Name + " has no argument " + names
-		case at != "root":
-			why = argument + ": " + why
-		default:
-			if names, missing := list("missing properties: "); missing {
-				why = "an argument is missing: " + strings.ReplaceAll(names, `"`, "")
-			}
-		}
-		refused, a, _ := refuse(errors.New(why + "\n  hint: its arguments: " + t.arguments[call.Name]))
-		refused.StructuredContent = a
-		return refused, nil
-	}
-}
-
-// argumentsOf lists the arguments of a schema with their types.
-func argumentsOf(schema *jsonschema.Schema) string {
-	var list []string
-	for _, name := range schema.PropertyOrder {
-		p := schema.Properties[name]
-		kind := p.Type
-		switch {
-		case p.Items != nil:
-			kind += " of " + p.Items.Type + "s"
-		case p.AdditionalProperties != nil:
-			kind += " of " + p.AdditionalProperties.Type + "s"
-		}
-		list = append(list, name+" ("+kind+")")
-	}
-	return strings.Join(list, ", ")
 }
 
 // add adds a tool. Its schema has plain arrays, where that of the SDK has arrays or null, which
@@ -577,69 +516,6 @@ func (c *call) start(ctx context.Context) (*output, error) {
 		return nil, fmt.Errorf("dialect cannot be run: %w", err)
 	}
 	return &output{stdout, stderr, cmd.ProcessState.ExitCode()}, nil
-}
-
-// streams are standard input, output and error of a process: our ends, and its own.
-type streams struct {
-	ours, theirs [3]*os.File
-	stdin        []byte
-	read         [3][]byte
-	readers      sync.WaitGroup
-}
-
-// connect gives cmd streams, of which the first has stdin.
-func connect(cmd *exec.Cmd, stdin []byte) (s *streams, err error) {
-	s = &streams{stdin: stdin}
-	for i := range s.ours {
-		open := channel
-		if i == 0 {
-			open = input
-		}
-		if s.ours[i], s.theirs[i], err = open(); err != nil {
-			s.end()
-			return nil, err
-		}
-	}
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = s.theirs[0], s.theirs[1], s.theirs[2]
-	return s, nil
-}
-
-// begin moves bytes. The process has its ends now.
-func (s *streams) begin() {
-	s.closeTheirs()
-	in := s.ours[0]
-	go func() {
-		_, _ = in.Write(s.stdin) // a process need not read it
-		in.Close()
-	}()
-	for i := 1; i < len(s.ours); i++ {
-		s.readers.Go(func() { s.read[i], _ = io.ReadAll(s.ours[i]) }) // to its end, or the deadline
-	}
-}
-
-// end waits for what the process wrote and closes the streams. A child of it that still has them
-// gets a little more time.
-func (s *streams) end() (stdout, stderr []byte) {
-	s.closeTheirs()
-	for _, f := range s.ours {
-		if f != nil {
-			_ = f.SetReadDeadline(time.Now().Add(killDelay)) // pipes of Windows have none: they end with the process
-		}
-	}
-	s.readers.Wait()
-	for _, f := range s.ours {
-		f.Close() // nil is refused
-	}
-	return s.read[1], s.read[2]
-}
-
-func (s *streams) closeTheirs() {
-	for i, f := range s.theirs {
-		if f != nil {
-			f.Close()
-			s.theirs[i] = nil
-		}
-	}
 }
 
 // decode reads text, which must be one document of the schema, with nothing after it and no

@@ -216,7 +216,7 @@ func (d *draft) runners() {
 		if len(d.bindings) > bound {
 			d.found(file)
 		} else {
-			d.leaveOut(file, "its targets are covered already, or are none of lint, check and test")
+			d.leaveOut(file, "its targets are covered already, or are not lint, check or test")
 		}
 	}
 	for _, h := range []struct{ file, program, tool string }{

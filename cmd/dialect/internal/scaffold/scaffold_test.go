@@ -425,7 +425,7 @@ Test with cargo
 Gate against results
 extends = ["go", "rust"]
 found: go.mod, staticcheck, Cargo.toml
-left out: Makefile (its targets are covered already, or are none of lint, check and test)
+left out: Makefile (its targets are covered already, or are not lint, check or test)
 left out: justfile (just is not installed)
 `},
 	} {
