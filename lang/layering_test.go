@@ -86,6 +86,8 @@ var layers = []layer{
 		"what an output says is read from its bytes alone"},
 	{"runtime/view", []string{"lang/plan", "runtime/..."}, []string{"golang.org/x/"},
 		"what is shown while it happens is made of events alone"},
+	{"runtime/workspace/ignore", nil, nil,
+		"what an ignore file hides is read from its bytes alone"},
 	{"runtime/process", []string{"runtime/redact", "runtime/blob", "lang/regular"}, []string{"golang.org/x/sys"},
 		"a process is an argv, an environment and budgets: it can be tested and trusted without the rest"},
 	{"runtime/runner", []string{"lang/plan", "lang/diag", "lang/regular", "runtime/...", "receipts/..."}, []string{"golang.org/x/", "github.com/gofrs/flock"},

@@ -8,6 +8,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -205,11 +206,11 @@ func (v *converter) reset(w *walk, c *config, absent map[string]objectID) {
 		h.Write(n[:])
 		h.Write([]byte(s))
 	}
-	for _, path := range sortedKeys(w.attributes) {
+	for _, path := range slices.Sorted(maps.Keys(w.attributes)) {
 		put(path)
 		put(string(w.attributes[path]))
 	}
-	for _, path := range sortedKeys(absent) {
+	for _, path := range slices.Sorted(maps.Keys(absent)) {
 		id := absent[path]
 		put(path)
 		put(string(id[:]))
@@ -222,15 +223,6 @@ func (v *converter) reset(w *walk, c *config, absent map[string]objectID) {
 	if h.Sum(sum[:0]); sum != v.settings || v.attrs == nil {
 		*v = converter{settings: sum, attrs: make(map[string]attributes), blobs: make(map[conversion]objectID)}
 	}
-}
-
-func sortedKeys[V any](m map[string]V) []string {
-	keys := make([]string, 0, len(m))
-	for k := range m {
-		keys = append(keys, k)
-	}
-	slices.Sort(keys)
-	return keys
 }
 
 // absentAttributes are the attributes files that a sparse checkout left out.
@@ -251,16 +243,13 @@ func (w *walk) absentAttributes(idx *index, c *config) map[string]objectID {
 
 // lookUp asks git for the attributes of the files that it was not asked for yet.
 func (v *converter) lookUp(ctx context.Context, t *temporary, c *config, idx *index, absent map[string]objectID, files []*entry) error {
-	var in bytes.Buffer
-	n := 0
+	var in []byte
 	for _, e := range files {
 		if _, ok := v.attrs[e.path]; !ok {
-			in.WriteString(e.path)
-			in.WriteByte(0)
-			n++
+			in = append(append(in, e.path...), 0)
 		}
 	}
-	if n == 0 {
+	if in == nil {
 		return nil
 	}
 	if len(absent) > 0 {
@@ -268,7 +257,7 @@ func (v *converter) lookUp(ctx context.Context, t *temporary, c *config, idx *in
 			return err
 		}
 	}
-	out, err := t.git(ctx, c, in.Bytes(), append([]string{"check-attr", "-z", "--stdin"}, attributeNames...)...)
+	out, err := t.git(ctx, c, in, append([]string{"check-attr", "-z", "--stdin"}, attributeNames...)...)
 	if err != nil {
 		return err
 	}
@@ -383,12 +372,11 @@ func (t *temporary) add(ctx context.Context, c *config, idx *index, absent map[s
 	if err := t.readIndex(ctx, c, idx, absent); err != nil {
 		return err
 	}
-	var in bytes.Buffer
+	var in []byte
 	for _, e := range files {
-		in.WriteString(e.path)
-		in.WriteByte(0)
+		in = append(append(in, e.path...), 0)
 	}
-	if _, err := t.git(ctx, c, in.Bytes(), "update-index", "--add", "--replace", "-z", "--stdin"); err != nil {
+	if _, err := t.git(ctx, c, in, "update-index", "--add", "--replace", "-z", "--stdin"); err != nil {
 		return err
 	}
 	out, err := t.git(ctx, c, nil, "ls-files", "--stage", "-v", "-z")

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/command-dialect/dialect/runtime/workspace/ignore"
 )
 
 // A snapshot is exact if a fresh clone of a commit of its Tree, submodules and LFS
@@ -56,7 +58,7 @@ func (w *walk) exact(s *Snapshot, v *converter, c *config) error {
 	}
 	for path, content := range w.attributes {
 		switch e := w.find(path); {
-		case len(content) >= maxIgnoreFile:
+		case len(content) >= ignore.MaxFile:
 			say(path, "an attributes file of that size is not read")
 		case e == nil || !e.inTree:
 			say(path, "attributes that no commit will hold: track the file")
@@ -280,7 +282,7 @@ func (w *walk) submodule(e *entry) string {
 			name string
 			need traits
 		}{{"eol=crlf", hasLoneLF}, {"ident", hasDollar}, {"lfs", isPointer}, {"working-tree-encoding", ^traits(0)}} {
-			if bytes.Contains(text, []byte(word.name)) && seen&word.need != 0 || len(text) >= maxIgnoreFile {
+			if bytes.Contains(text, []byte(word.name)) && seen&word.need != 0 || len(text) >= ignore.MaxFile {
 				return fmt.Sprintf("a submodule whose attributes convert files (%s)", word.name)
 			}
 		}

@@ -95,7 +95,7 @@ func safe() []string {
 	settings := []string{
 		"core.fsmonitor=false", "core.untrackedCache=false", "core.preloadIndex=false", "core.splitIndex=false",
 		"core.ignoreStat=false", "core.trustctime=true", "core.checkStat=default", "core.commitGraph=false",
-		"attr.tree=", "core.excludesFile=" + nullDevice, "core.attributesFile=" + nullDevice, "core.hooksPath=" + nullDevice,
+		"attr.tree=", "core.excludesFile=" + os.DevNull, "core.attributesFile=" + os.DevNull, "core.hooksPath=" + os.DevNull,
 		"core.safecrlf=false", "core.quotePath=false", "gc.auto=0", "maintenance.auto=false",
 		"core.fsync=none", "core.fsyncObjectFiles=false", // what we write is thrown away
 		// Git refuses a repository of another user, since its configuration could run

@@ -180,7 +180,7 @@ func (w *walk) hides(name string) string {
 			why = "is beside the receipts"
 		case !dir && at == w.writing:
 			why = "is written by the run"
-		case p.ignore.hides(p.inside(at), base, dir):
+		case p.ignore.Hides(p.inside(at), base, dir):
 			why = Ignored
 		}
 	}

@@ -8,12 +8,15 @@ import (
 	"errors"
 	"fmt"
 	"hash"
+	"io/fs"
 	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/command-dialect/dialect/runtime/workspace/ignore"
 )
 
 // settling is how long a file must have been left alone before its status is
@@ -23,6 +26,9 @@ const settling = 2 * time.Second
 
 // longestPath bounds the depth of a tree, in bytes. Git cannot go further either.
 const longestPath = 4095
+
+// gone reports whether err says that the thing is not there any more.
+func gone(err error) bool { return errors.Is(err, fs.ErrNotExist) }
 
 // errChanged: what was read is not of one moment.
 var errChanged = errors.New("it changed while it was read")
@@ -70,7 +76,7 @@ type worktree struct {
 type place struct {
 	tree   *worktree
 	path   string // from the root; "" for the root itself
-	ignore *ignoreFile
+	ignore *ignore.File
 	hidden bool   // only what is tracked counts in here
 	cache  string // the cache, of [DefaultCaches], that alone hides this: from the root, empty for none
 }
@@ -156,7 +162,7 @@ func (w *walk) folder(c *crew, s *scratch, d *folder, p place) error {
 func (w *walk) each(c *crew, s *scratch, d *folder, p place, names []string) error {
 	for _, name := range names {
 		if name == ".git" && p.cache == "" {
-			if path := p.join(name); p.path != "" && p.counts() && !p.ignore.hides(p.inside(path), name, false) {
+			if path := p.join(name); p.path != "" && p.counts() && !p.ignore.Hides(p.inside(path), name, false) {
 				w.noGit(path)
 			}
 			continue
@@ -209,7 +215,7 @@ func (w *walk) take(c *crew, s *scratch, d *folder, p place, name string, again 
 	if st.kind == kindFolder {
 		link := tracked && known.mode == modeCommit
 		below := p.tree.index.folders[p.inside(path)]
-		named := p.hidden && p.cache == "" || w.except[path] || p.ignore.hides(p.inside(path), name, true)
+		named := p.hidden && p.cache == "" || w.except[path] || p.ignore.Hides(p.inside(path), name, true)
 		hidden, cache := named || p.hidden || w.caches[name], ""
 		switch {
 		case named:
@@ -238,8 +244,8 @@ func (w *walk) take(c *crew, s *scratch, d *folder, p place, name string, again 
 		}
 		w.mu.Unlock()
 	}
-	if !tracked && (p.hidden || w.except[path] || p.ignore.hides(p.inside(path), name, false)) {
-		if p.cache != "" && !w.except[path] && !p.ignore.hides(p.inside(path), name, false) && !ofStore(path, p.cache) {
+	if !tracked && (p.hidden || w.except[path] || p.ignore.Hides(p.inside(path), name, false)) {
+		if p.cache != "" && !w.except[path] && !p.ignore.Hides(p.inside(path), name, false) && !ofStore(path, p.cache) {
 			w.leave(p.cache, "a cache")
 		}
 		return nil
@@ -406,7 +412,7 @@ func (w *walk) readIgnore(d *folder, p *place, present bool) error {
 	switch {
 	case present:
 		st, err := d.lstat(".gitignore")
-		if gone(err) || err == nil && (!st.kind.regular() || st.size > maxIgnoreFile) {
+		if gone(err) || err == nil && (!st.kind.regular() || st.size > ignore.MaxFile) {
 			return nil
 		}
 		if err == nil {
@@ -428,14 +434,11 @@ func (w *walk) readIgnore(d *folder, p *place, present bool) error {
 			return nil // it hides nothing
 		}
 	}
-	if list := parseIgnore(content); len(list) > 0 {
-		dir := p.inside(path)
-		p.ignore = &ignoreFile{parent: p.ignore, dir: dir[:len(dir)-len(".gitignore")], patterns: list}
-	}
+	p.ignore = p.ignore.Under(strings.TrimSuffix(p.inside(path), ".gitignore"), content)
 	return nil
 }
 
-// readAll returns the content of a small file, at most maxIgnoreFile bytes of it.
+// readAll returns the content of a small file, at most [ignore.MaxFile] bytes of it.
 func readAll(d *folder, name string, buf []byte) ([]byte, error) {
 	h, err := d.open(name)
 	if err != nil {
@@ -446,7 +449,7 @@ func readAll(d *folder, name string, buf []byte) ([]byte, error) {
 		buf = make([]byte, 16<<10)
 	}
 	var content []byte
-	for len(content) < maxIgnoreFile {
+	for len(content) < ignore.MaxFile {
 		n, err := h.read(buf)
 		if err != nil {
 			return nil, err

@@ -300,24 +300,22 @@ func (t *Tracker) begin(ctx context.Context, root string, f objectFormat) (*walk
 		}
 		w.caches[name] = true
 	}
+	// The file itself need not be there, and is never followed.
+	inRoot := func(file string) (string, bool) {
+		parent, err := filepath.EvalSymlinks(filepath.Dir(file))
+		path, ok := within(root, filepath.Join(parent, filepath.Base(file)))
+		return path, ok && err == nil
+	}
 	for _, file := range t.options.Except {
 		if !filepath.IsAbs(file) {
 			return nil, fmt.Errorf("excepted file %s: the path is not absolute", display(file))
 		}
-		// The file itself need not be there, and is never followed.
-		parent, err := filepath.EvalSymlinks(filepath.Dir(file))
-		if err != nil {
-			continue
-		}
-		if path, ok := within(root, filepath.Join(parent, filepath.Base(file))); ok {
+		if path, ok := inRoot(file); ok {
 			w.except[path] = true
 		}
 	}
 	if t.options.Writing != "" {
-		parent, err := filepath.EvalSymlinks(filepath.Dir(t.options.Writing))
-		if path, ok := within(root, filepath.Join(parent, filepath.Base(t.options.Writing))); err == nil && ok {
-			w.writing = path
-		}
+		w.writing, _ = inRoot(t.options.Writing)
 	}
 	m := t.memory[root]
 	if m == nil || m.format != f {
