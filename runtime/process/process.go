@@ -55,6 +55,7 @@
 package process
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/hex"
@@ -62,6 +63,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -438,28 +440,12 @@ func (r *run) note(format string, args ...any) {
 	r.result.Notes = append(r.result.Notes, fmt.Sprintf(format, args...))
 }
 
-func (c *Command) grace() time.Duration {
-	if c.Grace == 0 {
-		return DefaultGrace
-	}
-	return max(c.Grace, 0)
-}
-
-func (c *Command) pipeWait() time.Duration {
-	if c.PipeWait == 0 {
-		return DefaultPipeWait
-	}
-	return max(c.PipeWait, 0)
-}
+func (c *Command) grace() time.Duration    { return max(cmp.Or(c.Grace, DefaultGrace), 0) }
+func (c *Command) pipeWait() time.Duration { return max(cmp.Or(c.PipeWait, DefaultPipeWait), 0) }
 
 // marked returns env with mark as the only mark in it.
 func marked(env []string, mark string) []string {
-	out := make([]string, 0, len(env)+1)
-	for _, kv := range env {
-		if !strings.HasPrefix(kv, MarkVariable+"=") {
-			out = append(out, kv)
-		}
-	}
+	out := slices.DeleteFunc(append(make([]string, 0, len(env)+1), env...), func(kv string) bool { return strings.HasPrefix(kv, MarkVariable+"=") })
 	return append(out, MarkVariable+"="+mark)
 }
 
