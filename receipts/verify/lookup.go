@@ -29,13 +29,18 @@ func (s *Session) Entry(id string) (receipts.Entry, error) {
 			s.follow(map[receipts.Hash]*receipts.Entry{e.SHA: e})
 		}
 	}
-	if len(s.problems) > 0 {
-		return receipts.Entry{}, &ProblemError{s.problems[0]}
-	}
-	if s.err != nil {
-		return receipts.Entry{}, s.err
+	if err := s.fault(); err != nil {
+		return receipts.Entry{}, err
 	}
 	return *e, nil
+}
+
+// fault is why nothing is answered: a [*ProblemError], or the error of the log.
+func (s *Session) fault() error {
+	if len(s.problems) > 0 {
+		return &ProblemError{s.problems[0]}
+	}
+	return s.err
 }
 
 // Receipts returns all receipts and gates, in the order of the log. The error is as that of
@@ -52,10 +57,7 @@ func (s *Session) Receipts() (list []receipts.Entry, err error) {
 			list = append(list, *e)
 		}
 	}
-	if len(s.problems) > 0 {
-		return nil, &ProblemError{s.problems[0]}
-	}
-	return list, s.err
+	return list, s.fault()
 }
 
 // find returns the index of the record that id names: a SHA-256, a unique prefix of
@@ -441,8 +443,5 @@ func (s *Session) Around(hashes ...receipts.Hash) (list []receipts.Entry, err er
 			list = append(list, *found[seq])
 		}
 	}
-	if len(s.problems) > 0 {
-		return nil, &ProblemError{s.problems[0]}
-	}
-	return list, s.err
+	return list, s.fault()
 }
