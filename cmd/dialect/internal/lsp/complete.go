@@ -173,14 +173,11 @@ func (c *completer) verbs() {
 
 // item is the completion of a usage, whose {name}s become places to fill in.
 func (c *completer) item(b *routing.Binding, usage string, kind int) completionItem {
-	item := completionItem{Label: strings.NewReplacer("{", "<", "}", ">").Replace(usage), Kind: kind, Documentation: c.about(b)}
-	if b.Deprecated {
-		item.Tags = []int{1}
-	}
+	item := completionItem{Label: strings.NewReplacer("{", "<", "}", ">").Replace(usage), Kind: kind, Documentation: &markup{"markdown", describe(b)}, Tags: tags(b)}
 	text := usage
 	if c.snippets {
 		n := 0
-		text = placeholder().ReplaceAllStringFunc(snippetEscape(usage), func(name string) string {
+		text = placeholder().ReplaceAllStringFunc(strings.NewReplacer(`\`, `\\`, "$", `\$`).Replace(usage), func(name string) string {
 			n++
 			return fmt.Sprintf("${%d:%s}", n, strings.Trim(name, `{}`))
 		})
@@ -202,15 +199,6 @@ var (
 		return regexp.MustCompile(`^([-*+•]|\d+[.)])[ \t]+(\[[ xX]\][ \t]+)?`)
 	})
 )
-
-func snippetEscape(text string) string {
-	return strings.NewReplacer(`\`, `\\`, "$", `\$`).Replace(text)
-}
-
-// about is what a binding runs, for people.
-func (c *completer) about(b *routing.Binding) *markup {
-	return &markup{"markdown", describe(b)}
-}
 
 func describe(b *routing.Binding) string {
 	var text strings.Builder
@@ -302,13 +290,7 @@ func (c *completer) prepositions(verb string, all bool) {
 func (c *completer) nouns(verb string) {
 	for _, noun := range c.m.NounsOf(verb) {
 		b := c.m.Lookup(verb, noun)
-		item := completionItem{Label: noun, Kind: kindClass, Detail: b.Tool(), Documentation: c.about(b)}
-		if b.Kind == plan.Composite {
-			item.Detail = fmt.Sprintf("%d members", len(b.Members))
-		}
-		if b.Deprecated {
-			item.Tags = []int{1}
-		}
+		item := completionItem{Label: noun, Kind: kindClass, Detail: detail(b), Documentation: &markup{"markdown", describe(b)}, Tags: tags(b)}
 		c.add(item)
 	}
 }
@@ -328,20 +310,12 @@ func (c *completer) arguments(b *routing.Binding, given []string, object bool) {
 			c.add(completionItem{Label: name + "=", Kind: kindProperty, Detail: "a value for {" + name + "} of " + b.Name})
 		}
 	}
-	if b.Kind == plan.Task {
-		for _, path := range c.siblings() {
+	if b.Kind == plan.Task && c.d.path != "" { // the scripts beside it
+		paths, _ := filepath.Glob(filepath.Join(filepath.Dir(c.d.path), "*.dlct"))
+		for _, path := range paths {
 			c.add(completionItem{Label: strings.TrimSuffix(filepath.Base(path), ".dlct"), Kind: kindFile, Detail: filepath.Base(path)})
 		}
 	}
-}
-
-// siblings are the scripts in the folder of the document.
-func (c *completer) siblings() []string {
-	if c.d.path == "" {
-		return nil
-	}
-	names, _ := filepath.Glob(filepath.Join(filepath.Dir(c.d.path), "*.dlct"))
-	return names
 }
 
 func (c *completer) variables() {

@@ -208,19 +208,11 @@ func (r *renaming) edit(d *document, span diag.Span, text string) {
 
 // inMatrix edits a place of a file of the matrix.
 func (r *renaming) inMatrix(b *routing.Binding, p edit.Place, ok bool) error {
-	f := r.s.fileOfBinding(r.d, b)
-	if !ok || f == nil {
+	if !ok || b.Pack || r.d.project.files[b.Source.Name] == "" {
 		return fmt.Errorf("how %s is written in %s is beyond a rename", b.Name, b.Source.Name)
 	}
-	r.edit(f, p.Span, r.to)
+	r.edit(r.s.fileOf(r.d, b.Source.Name), p.Span, r.to)
 	return nil
-}
-
-func (s *server) fileOfBinding(d *document, b *routing.Binding) *document {
-	if b.Pack || d.project.files[b.Source.Name] == "" {
-		return nil
-	}
-	return s.fileOf(d, b.Source.Name)
 }
 
 func (r *renaming) name(b *routing.Binding) error {

@@ -93,10 +93,7 @@ func (s *server) symbols(_ context.Context, p *documentParams) (any, error) {
 			}
 			sym := documentSymbol{
 				Name: b.Name, Detail: b.Usage(), Kind: symbolMethod,
-				Range: d.spanRange(edit.Table(b)), SelectionRange: d.spanRange(b.Span),
-			}
-			if b.Deprecated {
-				sym.Tags = []int{1}
+				Range: d.spanRange(edit.Table(b)), SelectionRange: d.spanRange(b.Span), Tags: tags(b),
 			}
 			list = append(list, sym)
 		}
@@ -111,10 +108,7 @@ func (s *server) symbols(_ context.Context, p *documentParams) (any, error) {
 				sym.Name = strings.ToValidUTF8(sym.Name[:200], "") + "..."
 			}
 			if b := d.project.m.Lookup(c.Verb.Text, c.Noun.Text); b != nil && !c.Bad {
-				sym.Detail = detail(b)
-				if b.Deprecated {
-					sym.Tags = []int{1}
-				}
+				sym.Detail, sym.Tags = detail(b), tags(b)
 			}
 			lines = append(lines, sym)
 		}
@@ -141,6 +135,14 @@ func detail(b *routing.Binding) string {
 		return fmt.Sprintf("%d members", len(b.Members))
 	}
 	return b.Tool()
+}
+
+// tags say of an item or a symbol that its binding is deprecated.
+func tags(b *routing.Binding) []int {
+	if b.Deprecated {
+		return []int{1}
+	}
+	return nil
 }
 
 // symbolForm flattens an outline for clients that know no other.
