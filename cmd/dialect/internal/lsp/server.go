@@ -4,6 +4,9 @@
 // In come requests of an editor; out go findings, and answers made of package lang, routing and
 // resolve. The server runs no tool and writes no file: what is to be changed is handed to the
 // editor as an edit. It belongs to the leaves of the tree: nothing imports it but the command.
+//
+// It is one package of more than 1,500 lines because each request is answered from the same documents and
+// matrices, under one lock: the protocol's types are a file of it, and so is each kind of answer.
 package lsp
 
 import (
