@@ -5,6 +5,7 @@ import (
 	"io"
 	"strings"
 
+	"github.com/command-dialect/dialect/lang/diag/output"
 	"github.com/command-dialect/dialect/lang/plan"
 )
 
@@ -97,7 +98,7 @@ type docStep struct {
 
 // PlanJSON writes p as one JSON document.
 func PlanJSON(w io.Writer, p *plan.Plan) error {
-	return write(w, &docPlan{
+	return output.WriteJSON(w, &docPlan{
 		Schema: PlanSchema, Script: script(p),
 		Matrix: DocMatrix{Name: p.Matrix.Name, SHA256: p.Matrix.SHA256}, Lines: docSteps(p.Steps),
 	})
