@@ -116,6 +116,8 @@ var layers = []layer{
 		"main is os.Exit(mcpmain.Main()) and no more"},
 	{"cmd/dialect/internal", []string{"lang/...", "runtime/...", "receipts/...", "stdlib", "cmd/dialect/internal/..."}, []string{""},
 		"the commands wire the stages together; nothing imports the commands"},
+	{"cmd/dialect/internal/lsp/protocol", []string{"lang/diag/output"}, nil,
+		"what travels between an editor and the server is data"},
 	{"cmd/dialect/internal/scaffold", []string{"cmd/dialect/internal/outfile", "runtime/place", "lang/regular", "lang/routing"}, nil,
 		"what init writes follows from a folder and PATH: it is data before it is a file, and knows no flag and no run"},
 	{"cmd/dialect-temporal", []string{"lang/...", "runtime/...", "receipts/...", "stdlib"}, []string{""},

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"sort"
 
+	"github.com/command-dialect/dialect/cmd/dialect/internal/lsp/protocol"
 	"github.com/command-dialect/dialect/lang"
 	"github.com/command-dialect/dialect/lang/diag"
 	"github.com/command-dialect/dialect/lang/resolve"
@@ -58,7 +59,7 @@ func (d *document) line(n int) (start, end int) {
 }
 
 // offset returns the offset of a position, clamped to the text.
-func (d *document) offset(p position) int {
+func (d *document) offset(p protocol.Position) int {
 	switch {
 	case p.Line < 0:
 		return 0
@@ -71,7 +72,7 @@ func (d *document) offset(p position) int {
 }
 
 // position is the inverse of offset.
-func (d *document) position(offset int) position {
+func (d *document) position(offset int) protocol.Position {
 	offset = max(0, min(offset, len(d.src.Text)))
 	line := sort.Search(len(d.starts), func(i int) bool { return d.starts[i] > offset }) - 1
 	start, end := d.line(line)
@@ -79,23 +80,23 @@ func (d *document) position(offset int) position {
 		d.columns.Reset(d.src.Text[start:end])
 		d.counted, d.columnsOf = true, start
 	}
-	return pos(line, d.columns.UTF16(offset-start))
+	return protocol.Pos(line, d.columns.UTF16(offset-start))
 }
 
-func (d *document) rangeOf(start, end int) textRange {
-	return between(d.position(start), d.position(max(start, end)))
+func (d *document) rangeOf(start, end int) protocol.TextRange {
+	return protocol.Between(d.position(start), d.position(max(start, end)))
 }
 
-func (d *document) spanRange(s diag.Span) textRange {
+func (d *document) spanRange(s diag.Span) protocol.TextRange {
 	if !s.IsValid() {
-		return textRange{}
+		return protocol.TextRange{}
 	}
 	return d.rangeOf(s.Start.Offset, s.End.Offset)
 }
 
 // change makes one change of the client and says anew what there is to say of the lines that it
 // touches.
-func (d *document) change(c contentChange) {
+func (d *document) change(c protocol.ContentChange) {
 	d.revision++
 	if c.Range == nil {
 		d.setText([]byte(c.Text))
