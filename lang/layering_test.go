@@ -86,6 +86,8 @@ var layers = []layer{
 		"what an output says is read from its bytes alone"},
 	{"runtime/view", []string{"lang/plan", "runtime/..."}, []string{"golang.org/x/"},
 		"what is shown while it happens is made of events alone"},
+	{"runtime/workspace/git", []string{"lang/regular"}, nil,
+		"what git is asked, and believed, is one small room that takes no snapshot"},
 	{"runtime/workspace/ignore", nil, nil,
 		"what an ignore file hides is read from its bytes alone"},
 	{"runtime/process", []string{"runtime/redact", "runtime/blob", "lang/regular"}, []string{"golang.org/x/sys"},

@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/command-dialect/dialect/runtime/workspace/git"
 	"github.com/command-dialect/dialect/runtime/workspace/ignore"
 )
 
@@ -31,7 +32,7 @@ type Difference struct {
 	Why  string // "a FIFO: no commit holds it"
 }
 
-func (d Difference) String() string { return display(d.Path) + ": " + d.Why }
+func (d Difference) String() string { return git.Display(d.Path) + ": " + d.Why }
 
 // Differences is a list of them, cut after the first hundred.
 type Differences struct {
@@ -46,7 +47,7 @@ const (
 )
 
 // exact fills in Exact, Beyond and Stored of a snapshot that has a Tree.
-func (w *walk) exact(s *Snapshot, v *converter, c *config) error {
+func (w *walk) exact(s *Snapshot, v *converter, c *git.Config) error {
 	var all []Difference
 	say := func(path, why string) { all = append(all, Difference{path, why}) }
 
@@ -139,13 +140,13 @@ func (w *walk) find(path string) *entry { return entryList(w.entries).find(path)
 // differs says why a clone would have another content of a regular file; it is empty
 // if it would have the same. stored: the content is not in the tree but in LFS, and
 // its blob names it by its SHA-256.
-func (v *converter) differs(w *walk, c *config, e *entry) (why string, stored bool) {
+func (v *converter) differs(w *walk, c *git.Config, e *entry) (why string, stored bool) {
 	a, ok := v.attrs[e.path]
 	if !ok {
 		a = unspecified()
 	}
 	if !plain(a[attrEncoding]) {
-		return "working-tree-encoding=" + clip(a[attrEncoding]) + ": its blob has another encoding", false
+		return "working-tree-encoding=" + git.Clip(a[attrEncoding]) + ": its blob has another encoding", false
 	}
 	if !plain(a[attrIdent]) && e.traits&hasDollar != 0 {
 		return "ident: a checkout writes its $Id$ anew", false
@@ -162,10 +163,10 @@ func (v *converter) differs(w *walk, c *config, e *entry) (why string, stored bo
 		return "", false
 	}
 	switch {
-	case a[attrFilter] == "lfs" && ends == endsAsStored && w.format.object("blob", pointer(e)) == e.id:
+	case a[attrFilter] == "lfs" && ends == endsAsStored && w.format.Object("blob", pointer(e)) == e.id:
 		return "", true
-	case !plain(a[attrFilter]) && c.filters[a[attrFilter]]:
-		return "filter=" + clip(a[attrFilter]) + ": its blob is not what was read", false
+	case !plain(a[attrFilter]) && c.Filters[a[attrFilter]]:
+		return "filter=" + git.Clip(a[attrFilter]) + ": its blob is not what was read", false
 	case ends != endsAsStored && e.traits&(hasLoneLF|hasLoneCR) == 0:
 		return "", false
 	}
@@ -220,7 +221,7 @@ func (w *walk) leads(e *entry) string {
 
 // A checkedOut is what the HEAD of a nested repository says.
 type checkedOut struct {
-	tree objectID // of the commit, whose name was recomputed; zero if that failed
+	tree git.ObjectID // of the commit, whose name was recomputed; zero if that failed
 }
 
 // submodule says why a clone would not have the files of a submodule or nested
@@ -247,7 +248,7 @@ func (w *walk) submodule(e *entry) string {
 		return "a submodule that is not checked out"
 	}
 	inside := entryList(w.entries).below(e.path)
-	var leaves []leaf
+	var leaves []git.Leaf
 	var seen traits
 	skip := ""
 	for i := range inside {
@@ -266,9 +267,9 @@ func (w *walk) submodule(e *entry) string {
 		if f.kind == kindRepository {
 			id = f.id
 		}
-		leaves = append(leaves, leaf{path: f.path[len(e.path)+1:], mode: f.kind.treeMode(), id: id})
+		leaves = append(leaves, git.Leaf{Path: f.path[len(e.path)+1:], Mode: f.kind.treeMode(), Id: id})
 	}
-	if head.tree == (objectID{}) || w.format.tree(leaves) != head.tree {
+	if head.tree == (git.ObjectID{}) || w.format.Tree(leaves) != head.tree {
 		return "a submodule whose files are not just those of its commit"
 	}
 	// What attributes convert is followed in the outer tree alone.
@@ -327,7 +328,7 @@ func modulePaths(content []byte) []string {
 		}
 		switch key {
 		case "path":
-			if at != "" || !validPath(value) {
+			if at != "" || !git.ValidPath(value) {
 				return nil
 			}
 			at = value

@@ -136,6 +136,3 @@ func bare(err error) error {
 
 // swapped reports whether err says that the thing is of another kind than before.
 func swapped(error) bool { return false }
-
-// foreign cannot be told here: git itself refuses what it does not trust.
-func foreign(fs.FileInfo) bool { return false }

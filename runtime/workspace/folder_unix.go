@@ -5,9 +5,7 @@ package workspace
 import (
 	"errors"
 	"io/fs"
-	"os"
 	"sync/atomic"
-	"syscall"
 
 	"golang.org/x/sys/unix"
 )
@@ -178,10 +176,4 @@ func (h handle) close() { _ = unix.Close(int(h)) }
 func swapped(err error) bool {
 	return errors.Is(err, unix.ELOOP) || errors.Is(err, unix.ENOTDIR) || errors.Is(err, unix.EMLINK) ||
 		errors.Is(err, unix.EISDIR) || errors.Is(err, unix.EAGAIN) || errors.Is(err, unix.ENXIO) || errors.Is(err, unix.ESTALE)
-}
-
-// foreign reports whether a file belongs to another user than this process runs as.
-func foreign(info fs.FileInfo) bool {
-	st, ok := info.Sys().(*syscall.Stat_t)
-	return !ok || int(st.Uid) != os.Geteuid()
 }
