@@ -12,8 +12,11 @@ import (
 // whether all may stand in a script. It says each kind of fault once a line.
 func (p *parser) characters(start, end int) bool {
 	text := p.src.Text[start:end]
-	i := bytes.IndexFunc(text, func(r rune) bool { return r >= utf8.RuneSelf || r < ' ' && r != '\t' || r == 0x7f })
-	if i < 0 {
+	i := 0
+	for i < len(text) && text[i] < 0x7f && (text[i] >= ' ' || text[i] == '\t') {
+		i++
+	}
+	if i == len(text) {
 		return true
 	}
 	p.ascii = p.ascii && !bytes.ContainsFunc(text[i:], func(r rune) bool { return r >= utf8.RuneSelf })

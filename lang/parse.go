@@ -301,6 +301,7 @@ func (p *parser) build(c *Command, prep int) bool {
 		}
 		c.Verb, c.Noun, args = p.word(g.Verb), p.word(g.Noun), g.Args
 	}
+	c.Arguments = slices.Grow(c.Arguments, len(args)) // nil for none
 	for _, a := range args {
 		x := Argument{Value: p.value(a.Value)}
 		if len(a.Name) > 0 {
@@ -419,7 +420,14 @@ func (p *parser) checkVerb(t token) {
 // isVerb reports whether a word can be a verb: a Latin letter, then letters,
 // digits, "-" and "_".
 func isVerb(w string) bool {
-	return w != "" && w[0] != '_' && nameLen([]byte(w+"=")) == len(w)+1
+	for i := 0; i < len(w); i++ {
+		c := w[i]
+		letter := c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
+		if !letter && (i == 0 || !(c >= '0' && c <= '9' || c == '-' || c == '_')) {
+			return false
+		}
+	}
+	return w != ""
 }
 
 // checkBraces refuses braces that are no variables, and variables where routing
