@@ -1,6 +1,7 @@
 package lang
 
 import (
+	"bytes"
 	"strings"
 	"unicode/utf8"
 
@@ -11,28 +12,17 @@ import (
 // whether all may stand in a script. It says each kind of fault once a line.
 func (p *parser) characters(start, end int) bool {
 	text := p.src.Text[start:end]
-	ok := true
-	for i, c := range text {
-		if c >= utf8.RuneSelf || c < ' ' && c != '\t' || c == 0x7f {
-			p.ascii = p.ascii && c < utf8.RuneSelf
-			ok = false
-			text = text[i:]
-			start += i
-			break
-		}
+	i := 0
+	for i < len(text) && text[i] < 0x7f && (text[i] >= ' ' || text[i] == '\t') {
+		i++
 	}
-	if ok {
+	if i == len(text) {
 		return true
 	}
-	for _, c := range text {
-		if c >= utf8.RuneSelf {
-			p.ascii = false
-			break
-		}
-	}
-	ok = true
+	p.ascii = p.ascii && !bytes.ContainsFunc(text[i:], func(r rune) bool { return r >= utf8.RuneSelf })
+	ok := true
 	invalid, forbidden := false, false
-	for i := 0; i < len(text); {
+	for i < len(text) {
 		r, size := utf8.DecodeRune(text[i:])
 		at := start + i
 		i += size

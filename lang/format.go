@@ -3,7 +3,6 @@ package lang
 import (
 	"bytes"
 	"slices"
-	"strings"
 	"unicode/utf8"
 
 	"github.com/command-dialect/dialect/lang/diag"
@@ -82,23 +81,7 @@ func (p *parser) format(n int) (line []byte, keep bool) {
 }
 
 func (p *parser) canonical(c *Command, n int) []byte {
-	b := make([]byte, 0, len(c.Text)+8)
-	verb := c.Verb.Key()
-	b = append(append(b, strings.ToUpper(verb[:1])...), verb[1:]...)
-	if c.Object != nil {
-		b = append(append(b, ' '), p.raw(*c.Object)...)
-	}
-	if c.Prep.Text != "" {
-		b = append(append(b, ' '), c.Prep.Key()...)
-	}
-	b = append(append(b, ' '), c.Noun.Key()...)
-	for _, a := range c.Arguments {
-		b = append(b, ' ')
-		if a.Name.Text != "" {
-			b = append(append(b, a.Name.Text...), '=')
-		}
-		b = append(b, p.raw(a.Value)...)
-	}
+	b := []byte(c.canonical(p.raw))
 	// What stands behind the last value and is no comment was left out by the parser.
 	rest := p.src.Line(n)[c.Span.End.Offset-p.src.LineStart(n):]
 	if i := commentStart(rest); i >= 0 {

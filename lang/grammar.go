@@ -44,18 +44,14 @@ var (
 // bounded lookahead alone would take "plane" of "land plane BD-1" for an object
 // and then miss the preposition.
 
-func parsePhrase(p *parser) (*phrase, error) {
-	lex, err := lexer.Upgrade(&tokens{p: p})
-	if err != nil {
-		return nil, err
-	}
-	return phraseParser().ParseFromLexer(lex)
-}
+func parsePhrase(p *parser) (*phrase, error) { return parseBy(phraseParser(), p) }
 
-func parseBare(p *parser) (*bare, error) {
+func parseBare(p *parser) (*bare, error) { return parseBy(bareParser(), p) }
+
+func parseBy[T any](by *participle.Parser[T], p *parser) (*T, error) {
 	lex, err := lexer.Upgrade(&tokens{p: p})
 	if err != nil {
 		return nil, err
 	}
-	return bareParser().ParseFromLexer(lex)
+	return by.ParseFromLexer(lex)
 }

@@ -41,18 +41,14 @@ type definition struct{}
 
 func (definition) Symbols() map[string]lexer.TokenType { return symbols }
 
-func (d definition) Lex(filename string, r io.Reader) (lexer.Lexer, error) {
+func (definition) Lex(filename string, r io.Reader) (lexer.Lexer, error) {
 	text, err := io.ReadAll(io.LimitReader(r, maxLine+1))
 	if err != nil {
 		return nil, err
 	}
-	return d.LexString(filename, string(text))
-}
-
-func (definition) LexString(filename string, input string) (lexer.Lexer, error) {
-	p := newParser(diag.NewSource(filename, []byte(input)))
+	p := newParser(diag.NewSource(filename, text))
 	p.beginLine(1)
-	p.lex(0, len(input))
+	p.lex(0, len(text))
 	if p.bad {
 		return nil, fmt.Errorf("%s", p.list[len(p.list)-1].Message)
 	}

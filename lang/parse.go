@@ -29,6 +29,9 @@
 // Control characters, bidirectional marks and invisible ones are faults. What
 // models add to plain lines (list markers, code fences, backticks, a final full
 // stop, CRLF, a byte order mark) is left out with a warning, never silently.
+//
+// It is one package of more than 1,500 lines because lexer, grammar, faults and canonical form work on one
+// line in the same pass: what one of them leaves out another must not miss.
 package lang
 
 import (
@@ -248,13 +251,7 @@ func (p *parser) badCommand(start, end int) *Command {
 func (p *parser) command() *Command {
 	first, last := p.tokens[0], p.tokens[len(p.tokens)-1]
 	c := &Command{Span: p.span(first.start, last.end), Text: string(p.src.Text[first.start:last.end])}
-	prep := -1
-	for i, t := range p.tokens {
-		if t.kind == prepToken {
-			prep = i
-			break
-		}
-	}
+	prep := p.preposition()
 	if !p.bad {
 		p.checkVerb(first)
 	}
@@ -275,6 +272,11 @@ func (p *parser) command() *Command {
 		p.partial(c, prep)
 	}
 	return c
+}
+
+// preposition returns which of the tokens is the first preposition; -1 if none is.
+func (p *parser) preposition() int {
+	return slices.IndexFunc(p.tokens, func(t token) bool { return t.kind == prepToken })
 }
 
 func isLetterOrDigit(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
@@ -299,14 +301,13 @@ func (p *parser) build(c *Command, prep int) bool {
 		}
 		c.Verb, c.Noun, args = p.word(g.Verb), p.word(g.Noun), g.Args
 	}
-	if len(args) > 0 {
-		c.Arguments = make([]Argument, len(args))
-	}
-	for i, a := range args {
+	c.Arguments = slices.Grow(c.Arguments, len(args)) // nil for none
+	for _, a := range args {
+		x := Argument{Value: p.value(a.Value)}
 		if len(a.Name) > 0 {
-			c.Arguments[i].Name = p.word(a.Name[0])
+			x.Name = p.word(a.Name[0])
 		}
-		c.Arguments[i].Value = p.value(a.Value)
+		c.Arguments = append(c.Arguments, x)
 	}
 	return true
 }
@@ -336,16 +337,13 @@ func (p *parser) partial(c *Command, prep int) {
 // explain says why the tokens are not in the grammar. Participle's own words
 // would mislead: it reports where it gave up, not what is wrong.
 func (p *parser) explain(prep int) {
-	rest := p.tokens[1:]
 	noun := 1
 	if prep >= 0 {
 		noun = prep + 1
 		objects := p.tokens[1:prep]
-		for _, t := range objects {
-			if t.kind == nameToken {
-				p.misplaced(t)
-				return
-			}
+		if i := slices.IndexFunc(objects, func(t token) bool { return t.kind == nameToken }); i >= 0 {
+			p.misplaced(objects[i])
+			return
 		}
 		if len(objects) > 1 {
 			start, end := objects[0].start, objects[len(objects)-1].end
@@ -374,11 +372,9 @@ func (p *parser) explain(prep int) {
 		p.extraPreposition(t)
 		return
 	}
-	for _, t := range rest[noun:] {
-		if t.kind == prepToken {
-			p.extraPreposition(t)
-			return
-		}
+	if i := slices.IndexFunc(p.tokens[noun+1:], func(t token) bool { return t.kind == prepToken }); i >= 0 {
+		p.extraPreposition(p.tokens[noun+1+i])
+		return
 	}
 	// The grammar refuses nothing else; should it ever, the line is still no command.
 	first, last := p.tokens[0], p.tokens[len(p.tokens)-1]
@@ -440,13 +436,7 @@ func (p *parser) checkBraces() {
 	if p.bad {
 		return
 	}
-	noun := 1
-	for i, t := range p.tokens {
-		if t.kind == prepToken {
-			noun = i + 1
-			break
-		}
-	}
+	noun := max(p.preposition(), 0) + 1
 	for i, t := range p.tokens {
 		if !strings.Contains(t.text, "{") {
 			continue
@@ -550,7 +540,7 @@ func (f finding) fixAll(a diag.Applicability, message string, edits ...diag.Edit
 // removeLine adds the fix that takes the whole line out.
 func (f finding) removeLine() {
 	p := f.p
-	span := diag.Span{Start: p.pos(p.lineStart), End: p.pos(p.lineEnd)}
+	span := p.span(p.lineStart, p.lineEnd)
 	if i := bytes.IndexByte(p.src.Text[p.lineEnd:], '\n'); i >= 0 {
 		span.End = diag.Pos{Offset: p.lineEnd + i + 1, Line: p.line + 1, Column: 1}
 	}

@@ -120,12 +120,17 @@ func isBareWord(w string) bool {
 // String returns c in canonical form: the verb with a capital, preposition and
 // noun in lower case, values quoted only where they must be.
 func (c *Command) String() string {
+	return c.canonical(func(v Value) string { return quoteRaw(v.Text) })
+}
+
+// canonical is String with values written by raw.
+func (c *Command) canonical(raw func(Value) string) string {
 	var b strings.Builder
 	if verb := c.Verb.Key(); verb != "" {
 		b.WriteString(strings.ToUpper(verb[:1]) + verb[1:])
 	}
 	if c.Object != nil {
-		b.WriteString(" " + quoteRaw(c.Object.Text))
+		b.WriteString(" " + raw(*c.Object))
 	}
 	if c.Prep.Text != "" {
 		b.WriteString(" " + c.Prep.Key())
@@ -136,7 +141,7 @@ func (c *Command) String() string {
 		if a.Name.Text != "" {
 			b.WriteString(a.Name.Text + "=")
 		}
-		b.WriteString(quoteRaw(a.Value.Text))
+		b.WriteString(raw(a.Value))
 	}
 	return b.String()
 }

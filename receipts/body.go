@@ -272,7 +272,7 @@ func (r *Run) Record() (Record, error) {
 	}
 	return fit(KindRun, &c, nil, func() bool {
 		n := len(c.Planned)
-		c.Planned, c.More = c.Planned[:half(n)], c.More+n-half(n)
+		c.Planned, c.More = c.Planned[:n/2], c.More+n-n/2
 		return n > 0
 	})
 }
@@ -524,7 +524,7 @@ func (t *Trust) Record() (Record, error) {
 	}
 	return fit(KindTrust, &c, texts, func() bool {
 		n := len(c.Files)
-		c.Files, c.More = c.Files[:half(n)], c.More+n-half(n)
+		c.Files, c.More = c.Files[:n/2], c.More+n-n/2
 		return n > 0
 	})
 }

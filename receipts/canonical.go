@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
 )
@@ -325,21 +326,8 @@ func (s *scanner) hex4(at int) (rune, bool) {
 	if at+4 > len(s.text) {
 		return 0, false
 	}
-	var r rune
-	for _, c := range s.text[at : at+4] {
-		switch {
-		case c >= '0' && c <= '9':
-			c -= '0'
-		case c >= 'a' && c <= 'f':
-			c -= 'a' - 10
-		case c >= 'A' && c <= 'F':
-			c -= 'A' - 10
-		default:
-			return 0, false
-		}
-		r = r<<4 | rune(c)
-	}
-	return r, true
+	n, err := strconv.ParseUint(string(s.text[at:at+4]), 16, 32)
+	return rune(n), err == nil
 }
 
 const hexDigits = "0123456789abcdef"
@@ -348,25 +336,16 @@ const hexDigits = "0123456789abcdef"
 func appendString(out []byte, s string) []byte {
 	out = append(out, '"')
 	for i := 0; i < len(s); i++ {
-		switch c := s[i]; c {
-		case '"', '\\':
+		const from, to = "\b\t\n\f\r", "btnfr"
+		switch c := s[i]; {
+		case c == '"', c == '\\':
 			out = append(out, '\\', c)
-		case '\b':
-			out = append(out, `\b`...)
-		case '\t':
-			out = append(out, `\t`...)
-		case '\n':
-			out = append(out, `\n`...)
-		case '\f':
-			out = append(out, `\f`...)
-		case '\r':
-			out = append(out, `\r`...)
+		case c >= ' ':
+			out = append(out, c)
+		case strings.IndexByte(from, c) >= 0:
+			out = append(out, '\\', to[strings.IndexByte(from, c)])
 		default:
-			if c < ' ' {
-				out = append(out, '\\', 'u', '0', '0', hexDigits[c>>4], hexDigits[c&15])
-			} else {
-				out = append(out, c)
-			}
+			out = append(out, '\\', 'u', '0', '0', hexDigits[c>>4], hexDigits[c&15])
 		}
 	}
 	return append(out, '"')

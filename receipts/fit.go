@@ -107,9 +107,6 @@ func once(f func()) func() bool {
 	}
 }
 
-// half returns the length that a list of n is cut to.
-func half(n int) int { return n / 2 }
-
 // wholeArgv is the command of r as one Datum: by the digest that it has as [Receipt].Command,
 // and the length of all its arguments together.
 func (r *Receipt) wholeArgv() []Datum {

@@ -92,7 +92,7 @@ func mustFit(t *testing.T, b body) any {
 	if len(rec.Body) > MaxBody {
 		t.Fatalf("%T: a body of %d bytes", b, len(rec.Body))
 	}
-	p, err := ParseRecord(rec.Text())
+	p, err := parseRecord(rec.Text())
 	if err != nil {
 		t.Fatalf("%T: %v\n%.2000s", b, err, rec.Text())
 	}

@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"time"
 
@@ -89,22 +88,6 @@ func (r Record) SHA() Hash { return sha256.Sum256(r.Text()) }
 //
 //	SHA-256(0x00 || "dialect." || kind || "/1\n" || body)
 func (r Record) Leaf() tlog.Hash { return tlog.RecordHash(r.Text()) }
-
-// ParseRecord parses the text of a record. The body is strict: bytes that parse
-// encode to the same bytes again.
-func ParseRecord(text []byte) (Record, error) {
-	line, body, ok := bytes.Cut(text, []byte("\n"))
-	kind, isRecord := bytes.CutPrefix(line, []byte("dialect."))
-	kind, isVersion1 := bytes.CutSuffix(kind, []byte("/1"))
-	if !ok || !isRecord || !isVersion1 {
-		return Record{}, errors.New("the text does not begin with the line dialect.KIND/1")
-	}
-	r := Record{Kind: Kind(kind), Body: body}
-	if _, err := r.Parse(); err != nil {
-		return Record{}, err
-	}
-	return r, nil
-}
 
 // Parse returns the body as a *Run, *Receipt, *Gate, *Consumption, *Settlement or
 // *Trust. It is not to be changed.

@@ -3,6 +3,7 @@ package receipts
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"os"
 	"regexp"
 	"strings"
@@ -57,7 +58,7 @@ func TestDocExample(t *testing.T) {
 	if body == nil || sha == nil {
 		t.Fatal("doc.go has no example")
 	}
-	r, err := ParseRecord(append([]byte("dialect.consumption/1\n"), body[1]...))
+	r, err := parseRecord(append([]byte("dialect.consumption/1\n"), body[1]...))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -106,7 +107,7 @@ func records(t testing.TB) []Record {
 
 func TestRoundTrip(t *testing.T) {
 	for _, r := range records(t) {
-		p, err := ParseRecord(r.Text())
+		p, err := parseRecord(r.Text())
 		if err != nil {
 			t.Errorf("%s: %v", r.Text(), err)
 			continue
@@ -151,12 +152,12 @@ func TestStrict(t *testing.T) {
 			t.Errorf("%s: %s is not in the body", tt.name, tt.from)
 			continue
 		}
-		if _, err := ParseRecord([]byte("dialect.receipt/1\n" + changed)); err == nil {
+		if _, err := parseRecord([]byte("dialect.receipt/1\n" + changed)); err == nil {
 			t.Errorf("%s: accepted", tt.name)
 		}
 	}
 	for _, text := range []string{"", "dialect.receipt/1", "dialect.receipt/2\n" + body, "dialect.gate/1\n" + body, "dialect.x/1\n{}", body, "dialect.receipt/1\n" + body + "\n", "dialect.receipt/1\r\n" + body} {
-		if _, err := ParseRecord([]byte(text)); err == nil {
+		if _, err := parseRecord([]byte(text)); err == nil {
 			t.Errorf("accepted: %.60q", text)
 		}
 	}
@@ -183,7 +184,7 @@ func TestLargeBodies(t *testing.T) {
 			t.Errorf("%d arguments: %v", len(argv), err)
 			continue
 		}
-		p, err := ParseRecord(rec.Text())
+		p, err := parseRecord(rec.Text())
 		if err != nil {
 			t.Errorf("%d arguments: %v", len(argv), err)
 			continue
@@ -275,7 +276,7 @@ func FuzzParseRecord(f *testing.F) {
 	}
 	f.Add([]byte("dialect.consumption/1\n{}"))
 	f.Fuzz(func(t *testing.T, text []byte) {
-		r, err := ParseRecord(text)
+		r, err := parseRecord(text)
 		if err != nil {
 			return
 		}
@@ -291,4 +292,20 @@ func FuzzParseRecord(f *testing.F) {
 			t.Fatalf("%q encodes to %q, %v", r.Body, again, err)
 		}
 	})
+}
+
+// parseRecord parses the text of a record. The body is strict: bytes that parse
+// encode to the same bytes again.
+func parseRecord(text []byte) (Record, error) {
+	line, body, ok := bytes.Cut(text, []byte("\n"))
+	kind, isRecord := bytes.CutPrefix(line, []byte("dialect."))
+	kind, isVersion1 := bytes.CutSuffix(kind, []byte("/1"))
+	if !ok || !isRecord || !isVersion1 {
+		return Record{}, errors.New("the text does not begin with the line dialect.KIND/1")
+	}
+	r := Record{Kind: Kind(kind), Body: body}
+	if _, err := r.Parse(); err != nil {
+		return Record{}, err
+	}
+	return r, nil
 }

@@ -9,6 +9,7 @@ import (
 	"hash"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
@@ -94,6 +95,7 @@ func Load(path, name string, o Options) (*Matrix, diag.List) {
 		o:     o,
 		seen:  make(map[string]bool),
 		files: make(map[string]bool),
+		env:   make(map[string]string),
 		names: make(map[string]*Binding),
 		pairs: make(map[pair]*Binding),
 		m: &Matrix{
@@ -288,12 +290,7 @@ func (l *loader) record(name string, content []byte) {
 // apply merges one document over what was loaded before it.
 func (l *loader) apply(d *document, from *diag.Source, at *tomltree.Value) {
 	l.budget, l.run = d.budget.over(l.budget), d.run.over(l.run)
-	for k, v := range d.env {
-		if l.env == nil {
-			l.env = make(map[string]string)
-		}
-		l.env[k] = v
-	}
+	maps.Copy(l.env, d.env)
 	l.m.Caches = append(l.m.Caches, d.caches...)
 	for i, to := range [...]*int{&l.m.Limits.Verbs, &l.m.Limits.Nouns, &l.m.Limits.Bindings} {
 		if v := d.limits[i]; v != nil {
@@ -583,49 +580,30 @@ func (l *loader) settle(b *Binding, size map[*Binding]int, chain []*Binding) int
 		said = said.over(budget{tail: l.budget.tail, timeout: new(time.Duration(0))})
 	} else {
 		said = said.over(l.budget)
-		b.Env = merge(l.env, b.Env)
+		env := maps.Clone(l.env)
+		maps.Copy(env, b.Env)
+		if b.Env = env; len(env) == 0 {
+			b.Env = nil
+		}
 	}
 	b.Budget = said.plan(plan.Budget{Timeout: DefaultTimeout, TailLines: DefaultTailLines})
 	return steps
 }
 
-// merge returns the entries of both, those of over winning; nil for none.
-func merge(under, over map[string]string) map[string]string {
-	if len(under) == 0 {
-		if len(over) == 0 {
-			return nil
-		}
-		return over
-	}
-	out := make(map[string]string, len(under)+len(over))
-	for k, v := range under {
-		out[k] = v
-	}
-	for k, v := range over {
-		out[k] = v
-	}
-	return out
-}
-
 // plan returns b with under where nobody said anything.
 func (b budget) plan(under plan.Budget) plan.Budget {
-	out := under
-	if b.timeout != nil {
-		out.Timeout = *b.timeout
+	set(&under.Timeout, b.timeout)
+	set(&under.Stall, b.stall)
+	set(&under.MaxOutput, b.maxOutput)
+	set(&under.Retries, b.retries)
+	set(&under.TailLines, b.tail)
+	return under
+}
+
+func set[T any](to, from *T) {
+	if from != nil {
+		*to = *from
 	}
-	if b.stall != nil {
-		out.Stall = *b.stall
-	}
-	if b.maxOutput != nil {
-		out.MaxOutput = *b.maxOutput
-	}
-	if b.retries != nil {
-		out.Retries = *b.retries
-	}
-	if b.tail != nil {
-		out.TailLines = *b.tail
-	}
-	return out
 }
 
 // aliases reports those that mean nothing, or two things.
@@ -669,16 +647,11 @@ func (l *loader) aliases() {
 
 // sortedAliases returns the keys of aliases in the order of the files.
 func sortedAliases(aliases map[string]alias) []string {
-	keys := make([]string, 0, len(aliases))
-	for from := range aliases {
-		keys = append(keys, from)
-	}
-	slices.SortFunc(keys, func(a, b string) int {
+	return slices.SortedFunc(maps.Keys(aliases), func(a, b string) int {
 		x, y := aliases[a], aliases[b]
 		if x.src != y.src {
 			return strings.Compare(x.src.Name, y.src.Name)
 		}
 		return x.span.Start.Offset - y.span.Start.Offset
 	})
-	return keys
 }

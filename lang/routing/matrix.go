@@ -106,12 +106,14 @@ func (m *Matrix) ByName(name string) *Binding {
 // Verb returns the bound verb that word means: itself, in lower case, or what it
 // is an alias of; "" if there is none.
 func (m *Matrix) Verb(word string) string {
-	word = strings.ToLower(word)
-	if _, ok := m.nounsOf[word]; ok {
-		return word
-	}
-	if _, ok := m.nounsOf[m.verbAlias[word].to]; ok {
-		return m.verbAlias[word].to
+	return meant(strings.ToLower(word), m.nounsOf, m.verbAlias)
+}
+
+func meant(word string, bound map[string][]string, aliases map[string]alias) string {
+	for _, w := range []string{word, aliases[word].to} {
+		if _, ok := bound[w]; ok {
+			return w
+		}
 	}
 	return ""
 }
@@ -119,14 +121,7 @@ func (m *Matrix) Verb(word string) string {
 // Noun returns the bound noun that word means, as [Matrix.Verb] does. The nouns
 // that a binding declares as aliases count as bound.
 func (m *Matrix) Noun(word string) string {
-	word = strings.ToLower(word)
-	if _, ok := m.verbsOf[word]; ok {
-		return word
-	}
-	if _, ok := m.verbsOf[m.nounAlias[word].to]; ok {
-		return m.nounAlias[word].to
-	}
-	return ""
+	return meant(strings.ToLower(word), m.verbsOf, m.nounAlias)
 }
 
 // Verbs returns the bound verbs, sorted. The caller must not change it.
@@ -158,10 +153,8 @@ func targets(aliases map[string]alias) map[string]string {
 
 // Source returns the file called name, as diagnostics name it, or nil.
 func (m *Matrix) Source(name string) *diag.Source {
-	for _, src := range m.Files {
-		if src.Name == name {
-			return src
-		}
+	if i := slices.IndexFunc(m.Files, func(src *diag.Source) bool { return src.Name == name }); i >= 0 {
+		return m.Files[i]
 	}
 	return nil
 }

@@ -1,17 +1,19 @@
 package intoto
 
 import (
+	"bytes"
 	"context"
 	"crypto"
-	"crypto/ed25519"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/secure-systems-lab/go-securesystemslib/dsse"
+	"golang.org/x/mod/sumdb/note"
 
 	"github.com/command-dialect/dialect/receipts"
 )
@@ -55,7 +57,7 @@ func TestExport(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s, err := ParseStatement(text)
+		s, err := parseStatement(text)
 		if err != nil {
 			t.Fatalf("%v: %s", err, text)
 		}
@@ -99,21 +101,53 @@ func TestExport(t *testing.T) {
 	}
 }
 
+// parseStatement parses a statement of a link. It must have the types that this
+// package writes, and a subject with a digest.
+func parseStatement(text []byte) (*Statement, error) {
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.DisallowUnknownFields()
+	s := new(Statement)
+	if err := d.Decode(s); err != nil {
+		return nil, fmt.Errorf("it is no statement of a link: %w", err)
+	}
+	if d.More() {
+		return nil, errors.New("something follows the statement")
+	}
+	if s.Type != StatementType || s.PredicateType != LinkType {
+		return nil, fmt.Errorf("it is a %q with a %q", s.Type, s.PredicateType)
+	}
+	if len(s.Subject) == 0 {
+		return nil, errors.New("it has no subject")
+	}
+	for _, x := range s.Subject {
+		if len(x.Digest) == 0 {
+			return nil, fmt.Errorf("the subject %q has no digest", x.Name)
+		}
+	}
+	return s, nil
+}
+
 // A verifierOf is a key as securesystemslib takes it.
-type verifierOf struct{ key *Key }
+type verifierOf struct{ note.Verifier }
 
 func (v verifierOf) Verify(_ context.Context, data, sig []byte) error {
-	if !ed25519.Verify(v.key.Public(), data, sig) {
+	if !v.Verifier.Verify(data, sig) {
 		return errors.New("the signature does not hold")
 	}
 	return nil
 }
-func (v verifierOf) KeyID() (string, error)   { return v.key.ID, nil }
-func (v verifierOf) Public() crypto.PublicKey { return v.key.Public() }
+func (v verifierOf) KeyID() (string, error) {
+	return fmt.Sprintf("%s+%08x", v.Name(), v.KeyHash()), nil
+}
+func (v verifierOf) Public() crypto.PublicKey { return nil }
 
-// verifyOther opens an envelope with the implementation of securesystemslib.
-func verifyOther(t testing.TB, key *Key, envelope []byte) ([]byte, error) {
+// open opens an envelope with the implementation of securesystemslib.
+func open(t testing.TB, public string, envelope []byte) ([]byte, error) {
 	t.Helper()
+	key, err := note.NewVerifier(public)
+	if err != nil {
+		t.Fatal(err)
+	}
 	v, err := dsse.NewEnvelopeVerifier(verifierOf{key})
 	if err != nil {
 		t.Fatal(err)
@@ -141,10 +175,6 @@ func TestEnvelope(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	pub, err := PublicKey(public)
-	if err != nil || pub.ID != key.ID {
-		t.Fatalf("%v: %s is not %s", err, pub.ID, key.ID)
-	}
 	statement, err := Export(records(t)[0])
 	if err != nil {
 		t.Fatal(err)
@@ -153,79 +183,41 @@ func TestEnvelope(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, open := range map[string]func([]byte) ([]byte, error){
-		"ours":   func(e []byte) ([]byte, error) { return Open(e, pub) },
-		"theirs": func(e []byte) ([]byte, error) { return verifyOther(t, pub, e) },
-	} {
-		if got, err := open(envelope); err != nil || string(got) != string(statement) {
-			t.Errorf("%s: %q, %v", name, got, err)
-		}
-		var e Envelope
-		if err := json.Unmarshal(envelope, &e); err != nil {
+	if got, err := open(t, public, envelope); err != nil || string(got) != string(statement) {
+		t.Errorf("%q, %v", got, err)
+	}
+	var e Envelope
+	if err := json.Unmarshal(envelope, &e); err != nil {
+		t.Fatal(err)
+	}
+	refused := func(what string) {
+		bad, err := json.Marshal(e)
+		if err != nil {
 			t.Fatal(err)
 		}
-		flip := func(what string, p []byte) {
-			for i := range p {
-				p[i] ^= 1
-				bad, err := json.Marshal(e)
-				if err != nil {
-					t.Fatal(err)
-				}
-				if _, err := open(bad); err == nil {
-					t.Errorf("%s took a flipped byte %d of the %s", name, i, what)
-				}
-				p[i] ^= 1
-			}
-		}
-		flip("payload", e.Payload)
-		flip("signature", e.Signatures[0].Sig)
-		e.PayloadType = "application/vnd.in-toto+jsom"
-		if bad, _ := json.Marshal(e); bad != nil {
-			if _, err := open(bad); err == nil {
-				t.Errorf("%s took another type", name)
-			}
+		if _, err := open(t, public, bad); err == nil {
+			t.Errorf("%s was taken", what)
 		}
 	}
+	flip := func(what string, p []byte) {
+		for i := range p {
+			p[i] ^= 1
+			refused(fmt.Sprintf("a flipped byte %d of the %s", i, what))
+			p[i] ^= 1
+		}
+	}
+	flip("payload", e.Payload)
+	flip("signature", e.Signatures[0].Sig)
+	e.PayloadType = "application/vnd.in-toto+jsom"
+	refused("another type")
 	_, foreign, err := receipts.GenerateKey("boss")
 	if err != nil {
 		t.Fatal(err)
 	}
-	k, err := PublicKey(foreign)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := Open(envelope, k); err == nil {
+	if _, err := open(t, foreign, envelope); err == nil {
 		t.Error("another key of that name opens it")
 	}
-	if _, err := pub.Sign(statement); err == nil {
+	if _, err := SigningKey(public); err == nil {
 		t.Error("a public key signs")
 	}
-}
-
-func FuzzOpen(f *testing.F) {
-	private, public, err := receipts.GenerateKey("boss")
-	if err != nil {
-		f.Fatal(err)
-	}
-	key, err := SigningKey(private)
-	if err != nil {
-		f.Fatal(err)
-	}
-	pub, _ := PublicKey(public)
-	for _, rec := range records(f) {
-		s, err := Export(rec)
-		if err != nil {
-			f.Fatal(err)
-		}
-		f.Add(s)
-		e, err := key.Sign(s)
-		if err != nil {
-			f.Fatal(err)
-		}
-		f.Add(e)
-	}
-	f.Fuzz(func(t *testing.T, text []byte) {
-		_, _ = ParseStatement(text)
-		_, _ = Open(text, pub)
-	})
 }

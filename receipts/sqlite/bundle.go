@@ -2,7 +2,6 @@ package sqlite
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 
@@ -18,18 +17,12 @@ import (
 // The head is that of the log, and where what is named is signed, the last signed one: what
 // came after that is left out. With an older checkpoint it shows that the log begins with that.
 func (s *Store) Bundle(ctx context.Context, since *receipts.Head, ids ...string) (*receipts.Bundle, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if _, err := s.conn.ExecContext(ctx, "BEGIN"); err != nil {
-		return nil, s.unusable(err)
-	}
-	defer func() { _, _ = s.conn.ExecContext(context.WithoutCancel(ctx), "ROLLBACK") }()
-	b, err := s.bundle(ctx, since, ids)
-	var refused *bundleError
-	if errors.As(err, &refused) {
-		return nil, err
-	}
-	return b, s.lookupError(err)
+	var b *receipts.Bundle
+	err := s.snapshot(ctx, func() (err error) {
+		b, err = s.bundle(ctx, since, ids)
+		return err
+	})
+	return b, err
 }
 
 // A bundleError says why a bundle cannot be made of what is there.

@@ -34,14 +34,8 @@ func (s *Store) gate(ctx context.Context, g receipts.GateRequest, gather func(*v
 	var d receipts.Decision
 	var save func() error
 	err = s.immediate(ctx, func() error {
-		w, err := s.beginAppend(ctx)
+		w, err := s.add(ctx, batch...)
 		if err != nil {
-			return err
-		}
-		if err := w.appendAll(batch); err != nil {
-			return err
-		}
-		if err := w.finish(); err != nil {
 			return err
 		}
 		var members []receipts.Hash
@@ -84,11 +78,7 @@ func (w *appender) accept(g receipts.GateRequest, d *receipts.Decision) error {
 		by = g.Run
 	}
 	for some := range slices.Chunk(d.Accepted, receipts.MaxMembers) {
-		rec, err := (&receipts.Trust{Version: 1, What: receipts.TrustFlaky, Receipts: some, Reason: g.AcceptFlaky, By: by, Timestamp: g.At, Signer: w.s.signerID()}).Record()
-		if err != nil {
-			return err
-		}
-		if err := w.append(rec); err != nil {
+		if _, err := w.appendBody(&receipts.Trust{Version: 1, What: receipts.TrustFlaky, Receipts: some, Reason: g.AcceptFlaky, By: by, Timestamp: g.At, Signer: w.s.signerID()}); err != nil {
 			return err
 		}
 	}
@@ -101,16 +91,14 @@ func (w *appender) gate(g receipts.GateRequest, members []receipts.Hash, d *rece
 	most := receipts.MaxMembers - len(d.Nested)
 	for len(members) > most {
 		var parts []receipts.Hash
-		for len(members) > 0 {
-			n := min(len(members), receipts.MaxMembers)
-			part := g
-			part.Final, part.Expect = false, nil
-			h, err := w.gateOf(part.Body(members[:n], d), members[:n])
+		part := g
+		part.Final, part.Expect = false, nil
+		for some := range slices.Chunk(members, receipts.MaxMembers) {
+			h, err := w.gateOf(part.Body(some, d), some)
 			if err != nil {
 				return receipts.Hash{}, err
 			}
 			parts = append(parts, h)
-			members = members[n:]
 		}
 		members = parts
 	}
@@ -121,23 +109,11 @@ func (w *appender) gate(g receipts.GateRequest, members []receipts.Hash, d *rece
 
 func (w *appender) gateOf(g *receipts.Gate, consumed []receipts.Hash) (receipts.Hash, error) {
 	g.Signer = w.s.signerID()
-	rec, err := g.Record()
-	if err != nil {
-		return receipts.Hash{}, err
+	sha, err := w.appendBody(g)
+	if err == nil && len(consumed) > 0 {
+		_, err = w.appendBody(&receipts.Consumption{Version: 1, Consumed: consumed, By: sha.String(), Purpose: "gate", Timestamp: g.Timestamp, Signer: g.Signer})
 	}
-	if err := w.append(rec); err != nil {
-		return receipts.Hash{}, err
-	}
-	sha := rec.SHA()
-	if len(consumed) == 0 {
-		return sha, nil
-	}
-	c := &receipts.Consumption{Version: 1, Consumed: consumed, By: sha.String(), Purpose: "gate", Timestamp: g.Timestamp, Signer: w.s.signerID()}
-	crec, err := c.Record()
-	if err != nil {
-		return receipts.Hash{}, err
-	}
-	return sha, w.append(crec)
+	return sha, err
 }
 
 // A ConsumeRequest asks for records to be consumed, all or none.
@@ -189,16 +165,10 @@ func (s *Store) Consume(ctx context.Context, c ConsumeRequest) (receipts.Decisio
 		for _, e := range d.Records {
 			hashes = append(hashes, e.SHA)
 		}
-		for len(hashes) > 0 {
-			n := min(len(hashes), receipts.MaxMembers)
-			rec, err := (&receipts.Consumption{Version: 1, Consumed: hashes[:n], By: c.By, Purpose: c.Purpose, Timestamp: c.At, Signer: s.signerID()}).Record()
-			if err != nil {
+		for some := range slices.Chunk(hashes, receipts.MaxMembers) {
+			if _, err := w.appendBody(&receipts.Consumption{Version: 1, Consumed: some, By: c.By, Purpose: c.Purpose, Timestamp: c.At, Signer: s.signerID()}); err != nil {
 				return err
 			}
-			if err := w.append(rec); err != nil {
-				return err
-			}
-			hashes = hashes[n:]
 		}
 		return w.finish()
 	})
@@ -232,14 +202,8 @@ func (s *Store) Settle(ctx context.Context, id string, t receipts.Settlement) (r
 		if err != nil {
 			return err
 		}
-		w, err := s.beginAppend(ctx)
-		if err != nil {
-			return err
-		}
-		if err := w.append(rec); err != nil {
-			return err
-		}
-		return w.finish()
+		_, err = s.add(ctx, rec)
+		return err
 	})
 	if err != nil {
 		return receipts.Decision{}, s.unusable(err)

@@ -20,34 +20,33 @@ type Exported struct {
 // and unjudged, and returns the head that belongs to them: all of it is of one
 // moment. It ends at the first error of f.
 func (s *Store) Export(ctx context.Context, f func(Exported) error) (receipts.Head, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if _, err := s.conn.ExecContext(ctx, "BEGIN"); err != nil {
-		return receipts.Head{}, s.unusable(err)
-	}
-	defer func() { _, _ = s.conn.ExecContext(context.WithoutCancel(ctx), "ROLLBACK") }()
-	h, err := s.readHead(ctx)
-	if err != nil {
-		return receipts.Head{}, s.unusable(err)
-	}
-	rows, err := s.conn.QueryContext(ctx, "SELECT seq, sha, kind, body, signature FROM record ORDER BY seq")
-	if err != nil {
-		return receipts.Head{}, s.unusable(err)
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var seq int64
-		var sha, body []byte
-		var kind string
-		var signature sql.NullString
-		if err := rows.Scan(&seq, &sha, &kind, &body, &signature); err != nil {
-			return receipts.Head{}, s.unusable(err)
+	var h head
+	var failed error // f's
+	err := s.snapshot(ctx, func() (err error) {
+		if h, err = s.readHead(ctx); err != nil {
+			return err
 		}
-		if err := f(Exported{seq, hashOf(sha), receipts.Record{Kind: receipts.Kind(kind), Body: body}, receipts.Signature(signature.String)}); err != nil {
-			return receipts.Head{}, err
+		rows, err := s.conn.QueryContext(ctx, "SELECT seq, sha, kind, body, signature FROM record ORDER BY seq")
+		if err != nil {
+			return err
 		}
+		defer rows.Close()
+		for rows.Next() && failed == nil {
+			var x Exported
+			var sha []byte
+			var signature sql.NullString
+			if err := rows.Scan(&x.Seq, &sha, &x.Kind, &x.Body, &signature); err != nil {
+				return err
+			}
+			x.SHA, x.Signature = hashOf(sha), receipts.Signature(signature.String)
+			failed = f(x)
+		}
+		return rows.Err()
+	})
+	if failed != nil {
+		return receipts.Head{}, failed
 	}
-	return receipts.Head{Origin: h.origin, Count: h.count, Root: h.root}, s.unusable(rows.Err())
+	return h.public(), err
 }
 
 // Checkpoint returns the checkpoint of the log as text to keep: the signed note if the

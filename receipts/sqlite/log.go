@@ -116,9 +116,9 @@ func (w *appender) checkSigned() error {
 // must be those of the root, and none may be the key's. A record names its signer: the column of
 // its signature can be emptied while the key signs, and filled again.
 func (w *appender) checkUncovered(covered int64) error {
-	edge := make(edgeNodes)
+	edge := make(verify.Edge)
 	if covered > 0 {
-		indexes := subtrees(covered)
+		indexes := verify.EdgeOf(covered)
 		hashes, err := w.ReadHashes(indexes)
 		if err != nil {
 			return err
@@ -140,15 +140,8 @@ func (w *appender) checkUncovered(covered int64) error {
 			mine = r.Seq
 			return false
 		}
-		var hs []tlog.Hash
-		if hs, failed = tlog.StoredHashesForRecordHash(r.Seq, rec.Leaf(), edge); failed != nil {
-			return false
-		}
-		at := tlog.StoredHashIndex(0, r.Seq)
-		for i, h := range hs {
-			edge[at+int64(i)] = h
-		}
-		return true
+		failed = edge.Add(r.Seq, rec.Leaf())
+		return failed == nil
 	})
 	switch {
 	case err != nil || failed != nil:
@@ -162,31 +155,6 @@ func (w *appender) checkUncovered(covered int64) error {
 		return fmt.Errorf("%w: the records from %d on are not those of its root", ErrRewritten, covered)
 	}
 	return nil
-}
-
-// edgeNodes are stored hashes by their index.
-type edgeNodes map[int64]tlog.Hash
-
-func (e edgeNodes) ReadHashes(indexes []int64) ([]tlog.Hash, error) {
-	out := make([]tlog.Hash, len(indexes))
-	for i, idx := range indexes {
-		h, ok := e[idx]
-		if !ok {
-			return nil, fmt.Errorf("no hash %d", idx)
-		}
-		out[i] = h
-	}
-	return out, nil
-}
-
-// subtrees returns the indexes of the roots of the complete subtrees of a log of n records.
-func subtrees(n int64) (list []int64) {
-	for level := 62; level >= 0; level-- {
-		if size := int64(1) << level; n&size != 0 {
-			list = append(list, tlog.StoredHashIndex(level, (n>>level)-1))
-		}
-	}
-	return list
 }
 
 func (s *Store) readHead(ctx context.Context) (head, error) {
@@ -238,15 +206,6 @@ func (s *Store) node(ctx context.Context, idx int64) (h tlog.Hash, err error) {
 	}
 	copy(h[:], b)
 	return h, nil
-}
-
-func (w *appender) appendAll(rs []receipts.Record) error {
-	for _, r := range rs {
-		if err := w.append(r); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // maxFresh bounds how many records a store remembers in their parsed form.
@@ -311,13 +270,17 @@ func (w *appender) project(seq int64, r receipts.Record) error {
 	}
 	switch b := v.(type) {
 	case *receipts.Consumption:
-		err = w.consume(seq, b)
+		for _, h := range b.Consumed {
+			if err == nil {
+				err = w.mark("UPDATE item SET consumption = ?, consumed = 1, consumed_by = ?, consumed_at = ? WHERE consumed = 0 AND seq = (SELECT seq FROM record WHERE sha = ?)", h, seq, b.By, b.Timestamp.String())
+			}
+		}
 	case *receipts.Settlement:
-		err = w.mark("UPDATE item SET settlement = ? WHERE seq = (SELECT seq FROM record WHERE sha = ?) AND settlement IS NULL AND status = 'pending'", seq, b.Receipt)
+		err = w.mark("UPDATE item SET settlement = ? WHERE settlement IS NULL AND status = 'pending' AND seq = (SELECT seq FROM record WHERE sha = ?)", b.Receipt, seq)
 	case *receipts.Trust:
 		for _, h := range b.Receipts {
 			if err == nil {
-				err = w.mark("UPDATE item SET accepted = ? WHERE seq = (SELECT seq FROM record WHERE sha = ?)", seq, h)
+				err = w.mark("UPDATE item SET accepted = ? WHERE seq = (SELECT seq FROM record WHERE sha = ?)", h, seq)
 			}
 		}
 	}
@@ -329,20 +292,13 @@ func (w *appender) project(seq int64, r receipts.Record) error {
 	if err != nil {
 		return err
 	}
-	_, err = st.ExecContext(w.ctx, seq, string(r.Kind), it.run, it.session, orNull(it.parent), it.binding, it.status, it.line, it.started.String(), blobOrNull(it.command), blobOrNull(it.tree), orNull(it.gittree))
+	_, err = st.ExecContext(w.ctx, seq, string(r.Kind), it.run, it.session, orNull(it.parent), it.binding, it.status, it.line, it.started.String(), orNull(it.command), orNull(it.tree), orNull(it.gittree))
 	return err
 }
 
-// orNull is s, or NULL if it is empty: it is in no partial index then.
-func orNull(s string) any {
-	if s == "" {
-		return nil
-	}
-	return s
-}
-
-func blobOrNull(b []byte) any {
-	if b == nil {
+// orNull is b, or NULL if it is empty: it is in no partial index then.
+func orNull[T string | []byte](b T) any {
+	if len(b) == 0 {
 		return nil
 	}
 	return b
@@ -386,28 +342,14 @@ func itemOf(body any) item {
 	return it
 }
 
-// mark notes in the projection that the record at seq says something of another. The
-// projection follows the log, and has no say: what it cannot follow is for an audit.
-func (w *appender) mark(update string, seq int64, sha receipts.Hash) error {
+// mark notes in the projection what a record says of the one with the hash sha. The projection
+// follows the log, and has no say: what it cannot follow is for an audit.
+func (w *appender) mark(update string, sha receipts.Hash, args ...any) error {
 	st, err := w.s.stmt(w.ctx, update)
 	if err == nil {
-		_, err = st.ExecContext(w.ctx, seq, blob(sha))
+		_, err = st.ExecContext(w.ctx, append(args, blob(sha))...)
 	}
 	return err
-}
-
-// consume marks what a consumption names.
-func (w *appender) consume(seq int64, c *receipts.Consumption) error {
-	st, err := w.s.stmt(w.ctx, "UPDATE item SET consumed = 1, consumed_by = ?, consumed_at = ?, consumption = ? WHERE seq = (SELECT seq FROM record WHERE sha = ?) AND consumed = 0")
-	if err != nil {
-		return err
-	}
-	for _, h := range c.Consumed {
-		if _, err := st.ExecContext(w.ctx, c.By, c.Timestamp.String(), seq, blob(h)); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // readBack reads what the transaction wrote, before it is committed and acknowledged: the
@@ -442,6 +384,29 @@ func (w *appender) readBack() error {
 		}
 	}
 	return nil
+}
+
+// add appends records and writes the new head.
+func (s *Store) add(ctx context.Context, rs ...receipts.Record) (*appender, error) {
+	w, err := s.beginAppend(ctx)
+	for i := 0; i < len(rs) && err == nil; i++ {
+		err = w.append(rs[i])
+	}
+	if err == nil {
+		err = w.finish()
+	}
+	return w, err
+}
+
+// appendBody makes the record of a body, and appends it.
+func (w *appender) appendBody(b interface {
+	Record() (receipts.Record, error)
+}) (receipts.Hash, error) {
+	rec, err := b.Record()
+	if err != nil {
+		return receipts.Hash{}, err
+	}
+	return rec.SHA(), w.append(rec)
 }
 
 // finish writes the new head.

@@ -5,47 +5,18 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"fmt"
 	"slices"
-	"strings"
 
 	"golang.org/x/mod/sumdb/tlog"
 
 	"github.com/command-dialect/dialect/receipts"
+	"github.com/command-dialect/dialect/receipts/verify"
 )
 
-// A NotFoundError says that no record has an id.
-type NotFoundError struct{ ID string }
-
-func (e *NotFoundError) Error() string { return "no record " + e.ID }
-
-// An AmbiguousError says that several records have a prefix.
-type AmbiguousError struct {
-	ID      string
-	Matches []receipts.Hash // at most 8
-}
-
-func (e *AmbiguousError) Error() string {
-	names := make([]string, len(e.Matches))
-	for i, h := range e.Matches {
-		names[i] = h.String()[:min(64, max(len(e.ID)+4, 16))]
-	}
-	return fmt.Sprintf("%s is not unique: %s", e.ID, strings.Join(names, ", "))
-}
-
-// An IDError says that a text cannot be the id of a record.
-type IDError struct{ ID string }
-
-func (e *IDError) Error() string {
-	return fmt.Sprintf("%q is not an id: want a SHA-256, a prefix of at least 6 hex digits, g-... or r-...", e.ID)
-}
-
-const minPrefix = 6 // hex digits
-
 // Get returns the record that id names: a SHA-256, a unique prefix of one, the
-// g-... of a gate, the r-... of a run's start. The error is an [*IDError],
-// [*NotFoundError] or [*AmbiguousError], or the store's. What consumed or settled it is
-// read from the projection, which is not authenticated: [Store.Authentic] is.
+// g-... of a gate, the r-... of a run's start. The error is a [*verify.LookupError], or the store's.
+// What consumed or settled it is read from the projection, which is not authenticated:
+// [Store.Authentic] is.
 func (s *Store) Get(ctx context.Context, id string) (receipts.Entry, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -53,60 +24,36 @@ func (s *Store) Get(ctx context.Context, id string) (receipts.Entry, error) {
 		return receipts.Entry{}, s.unusable(err)
 	}
 	e, err := s.get(ctx, id)
-	return e, s.lookupError(err)
-}
-
-// lookupError wraps err unless it is an answer about an id.
-func (s *Store) lookupError(err error) error {
-	var bad *IDError
-	var none *NotFoundError
-	var many *AmbiguousError
-	if errors.As(err, &bad) || errors.As(err, &none) || errors.As(err, &many) {
-		return err
-	}
-	return s.unusable(err)
+	return e, s.unusable(err)
 }
 
 const entryColumns = "SELECT r.seq, r.sha, r.kind, r.body, r.signature, i.consumed_by, i.consumed_at, i.consumption, i.settlement FROM record r LEFT JOIN item i USING(seq) "
 
-func (s *Store) get(ctx context.Context, id string) (receipts.Entry, error) {
-	id = strings.TrimSpace(id)
-	if strings.HasPrefix(id, "r-") {
-		es, err := s.entries(ctx, entryColumns+"WHERE i.run = ? AND r.kind = 'run' LIMIT 1", id)
-		if err == nil && len(es) == 0 {
-			err = &NotFoundError{id}
-		}
-		if err != nil {
-			return receipts.Entry{}, err
-		}
+func (s *Store) get(ctx context.Context, text string) (receipts.Entry, error) {
+	id, err := verify.ParseID(text)
+	if err != nil {
+		return receipts.Entry{}, err
+	}
+	var es []receipts.Entry
+	switch {
+	case id.Run != "":
+		es, err = s.entries(ctx, entryColumns+"WHERE i.run = ? AND r.kind = 'run' LIMIT 1", id.Run)
+	case id.Gate:
+		es, err = s.entries(ctx, entryColumns+"WHERE r.sha BETWEEN ? AND ? AND r.kind = 'gate' ORDER BY r.sha LIMIT ?", blob(id.First), blob(id.Last), verify.MaxMatches)
+	default:
+		es, err = s.entries(ctx, entryColumns+"WHERE r.sha BETWEEN ? AND ? ORDER BY r.sha LIMIT ?", blob(id.First), blob(id.Last), verify.MaxMatches)
+	}
+	if err == nil && len(es) == 1 {
 		return es[0], nil
 	}
-	prefix, isGate := strings.CutPrefix(strings.ToLower(id), "g-")
-	if len(prefix) < minPrefix || len(prefix) > 64 {
-		return receipts.Entry{}, &IDError{id}
-	}
-	from, to, err := hexRange(prefix)
-	if err != nil {
-		return receipts.Entry{}, &IDError{id}
-	}
-	q := entryColumns + "WHERE r.sha BETWEEN ? AND ? "
-	if isGate {
-		q += "AND r.kind = 'gate' "
-	}
-	es, err := s.entries(ctx, q+"ORDER BY r.sha LIMIT 8", from, to)
-	switch {
-	case err != nil:
-		return receipts.Entry{}, err
-	case len(es) == 0:
-		return receipts.Entry{}, &NotFoundError{id}
-	case len(es) > 1:
-		e := &AmbiguousError{ID: id}
+	if err == nil {
+		e := &verify.LookupError{ID: id.Text}
 		for _, m := range es {
 			e.Matches = append(e.Matches, m.SHA)
 		}
-		return receipts.Entry{}, e
+		err = e
 	}
-	return es[0], nil
+	return receipts.Entry{}, err
 }
 
 // entries runs a query for entryColumns, and holds each row against the log.

@@ -157,14 +157,8 @@ func (s *Store) appendWaiting() {
 	}
 	ctx := context.Background()
 	err := s.immediate(ctx, func() error {
-		w, err := s.beginAppend(ctx)
-		if err != nil {
-			return err
-		}
-		if err := w.appendAll(batch); err != nil {
-			return err
-		}
-		return w.finish()
+		_, err := s.add(ctx, batch...)
+		return err
 	})
 	if err != nil {
 		s.queue.fail(err)

@@ -179,10 +179,12 @@ func (l sqlLog) Records(ctx context.Context, from int64, f func(verify.Raw) bool
 	}
 	defer rows.Close()
 	for rows.Next() {
-		r, err := scanRaw(rows)
-		if err != nil {
+		var r verify.Raw
+		var signature sql.NullString
+		if err := rows.Scan(&r.Seq, &r.Kind, &r.Body, &signature); err != nil {
 			return err
 		}
+		r.Signature = receipts.Signature(signature.String)
 		if !f(r) {
 			return nil
 		}
@@ -191,31 +193,13 @@ func (l sqlLog) Records(ctx context.Context, from int64, f func(verify.Raw) bool
 }
 
 func (l sqlLog) Record(ctx context.Context, seq int64) (verify.Raw, bool, error) {
-	st, err := l.s.stmt(ctx, "SELECT seq, kind, body, signature FROM record WHERE seq = ?")
-	if err != nil {
-		return verify.Raw{}, false, err
-	}
-	rows, err := st.QueryContext(ctx, seq)
-	if err != nil {
-		return verify.Raw{}, false, err
-	}
-	defer rows.Close()
-	if !rows.Next() {
-		return verify.Raw{}, false, rows.Err()
-	}
-	r, err := scanRaw(rows)
-	return r, err == nil, err
-}
-
-func scanRaw(rows *sql.Rows) (verify.Raw, error) {
-	var r verify.Raw
-	var kind string
-	var signature sql.NullString
-	if err := rows.Scan(&r.Seq, &kind, &r.Body, &signature); err != nil {
-		return r, err
-	}
-	r.Kind, r.Signature = receipts.Kind(kind), receipts.Signature(signature.String)
-	return r, nil
+	var found verify.Raw
+	ok := false
+	err := l.Records(ctx, seq, func(r verify.Raw) bool {
+		found, ok = r, r.Seq == seq
+		return false
+	})
+	return found, ok, err
 }
 
 func (l sqlLog) Hashes(ctx context.Context, indexes []int64) ([]tlog.Hash, error) {
@@ -234,25 +218,24 @@ func (s *Store) unsaved(ctx context.Context, f func(*verify.Session) error) erro
 
 // read runs f over the log in one snapshot of the store.
 func (s *Store) read(ctx context.Context, f func(*verify.Session) error) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if _, err := s.conn.ExecContext(ctx, "BEGIN"); err != nil {
-		return s.unusable(err)
-	}
-	defer func() { _, _ = s.conn.ExecContext(context.WithoutCancel(ctx), "ROLLBACK") }()
-	if err := s.checkSchema(ctx); err != nil {
-		return s.unusable(err)
-	}
-	save, err := s.session(ctx, f)
-	if err == nil {
-		err = save()
-	}
-	var lookup *verify.LookupError
 	var problem *verify.ProblemError
-	if errors.As(err, &lookup) || errors.As(err, &problem) {
+	err := s.snapshot(ctx, func() error {
+		if err := s.checkSchema(ctx); err != nil {
+			return err
+		}
+		save, err := s.session(ctx, f)
+		switch {
+		case err == nil:
+			return save()
+		case errors.As(err, &problem):
+			return nil
+		}
 		return err
+	})
+	if err == nil && problem != nil {
+		return problem
 	}
-	return s.unusable(err)
+	return err
 }
 
 // Ask answers a query: by the record that id names, or by any gate if it is empty. The

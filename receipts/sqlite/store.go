@@ -23,6 +23,9 @@
 // several processes take turns (BEGIN IMMEDIATE); a record that is appended again
 // is not appended twice. A file at this path that is not a store
 // is refused and left unchanged.
+//
+// It is one package of more than 1,500 lines because records, projection, decisions and audits are read and
+// written in transactions of one connection, under one lock.
 package sqlite
 
 import (
@@ -325,6 +328,18 @@ func (s *Store) immediate(ctx context.Context, f func() error) error {
 	return err
 }
 
+// snapshot runs f over one state of the store: writers of other processes do not move the ground.
+func (s *Store) snapshot(ctx context.Context, f func() error) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	_, err := s.conn.ExecContext(ctx, "BEGIN")
+	if err == nil {
+		defer func() { _, _ = s.conn.ExecContext(context.WithoutCancel(ctx), "ROLLBACK") }()
+		err = f()
+	}
+	return s.unusable(err)
+}
+
 // errSchema says that somebody changed what the file does with what is written to it.
 var errSchema = errors.New("its schema is not that of a store: a table, index, view or trigger was added, changed or removed")
 
@@ -431,10 +446,12 @@ func (s *Store) Close() error {
 	return s.unusable(err)
 }
 
-// unusable wraps an error of SQLite.
+// unusable wraps an error of SQLite; an answer about an id or a bundle is none.
 func (s *Store) unusable(err error) error {
 	var u *UnusableError
-	if err == nil || errors.As(err, &u) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+	var lookup *verify.LookupError
+	var refused *bundleError
+	if err == nil || errors.As(err, &u) || errors.As(err, &lookup) || errors.As(err, &refused) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return err
 	}
 	if isCode(err, sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED) {
@@ -472,14 +489,4 @@ func blob(h receipts.Hash) []byte { return h[:] }
 func hashOf(b []byte) (h receipts.Hash) {
 	copy(h[:], b)
 	return h
-}
-
-// hexRange returns the bounds of the hashes that begin with hex digits.
-func hexRange(prefix string) (from, to []byte, err error) {
-	lo, err := hex.DecodeString(prefix + strings.Repeat("0", 64-len(prefix)))
-	if err != nil {
-		return nil, nil, err
-	}
-	hi, err := hex.DecodeString(prefix + strings.Repeat("f", 64-len(prefix)))
-	return lo, hi, err
 }

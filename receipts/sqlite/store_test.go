@@ -197,15 +197,14 @@ func TestGet(t *testing.T) {
 	if e, err := s.Get(ctx, "r-1"); err != nil || e.Kind != receipts.KindRun {
 		t.Errorf("the run: %+v, %v", e, err)
 	}
-	var bad *IDError
+	var lookup *verify.LookupError
 	for _, id := range []string{"", "abc", "xyzxyz", strings.Repeat("a", 65), "g-", "'; DROP TABLE record", "%"} {
-		if _, err := s.Get(ctx, id); !errors.As(err, &bad) {
+		if _, err := s.Get(ctx, id); !errors.As(err, &lookup) || !lookup.Bad {
 			t.Errorf("Get(%q): %v", id, err)
 		}
 	}
-	var none *NotFoundError
 	for _, id := range []string{"000000000000", "g-" + hs[0].Short(), "r-2"} {
-		if _, err := s.Get(ctx, id); !errors.As(err, &none) {
+		if _, err := s.Get(ctx, id); !errors.As(err, &lookup) || lookup.Bad || len(lookup.Matches) > 0 {
 			t.Errorf("Get(%q): %v", id, err)
 		}
 	}

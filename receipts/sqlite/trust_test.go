@@ -15,7 +15,7 @@ import (
 // newKey returns a signer, the public key, and what opens a store with both.
 func newKey(t testing.TB, name string) (*receipts.Signer, Options) {
 	t.Helper()
-	private, public, err := receipts.GenerateKey(name)
+	private, _, err := receipts.GenerateKey(name)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -23,11 +23,7 @@ func newKey(t testing.TB, name string) (*receipts.Signer, Options) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	keys, err := receipts.ParseKeys(public)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s, Options{Signer: s, Keys: keys}
+	return s, Options{Signer: s, Keys: s.Keys()}
 }
 
 func openWith(t testing.TB, path string, o Options) *Store {

@@ -5,14 +5,13 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
-	"runtime"
 	"slices"
-	"sync"
 
 	"golang.org/x/mod/sumdb/note"
 	"golang.org/x/mod/sumdb/tlog"
 
 	"github.com/command-dialect/dialect/receipts"
+	"github.com/command-dialect/dialect/receipts/verify"
 )
 
 // An Audit is the answer of [Store.Audit].
@@ -51,18 +50,14 @@ type Finding struct {
 // and the signature of each record under it must be good. Verdicts do not need it: they
 // rest on what [Store.Ask] reads, and never on the projection.
 func (s *Store) Audit(ctx context.Context, kept *receipts.Head) (*Audit, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	// One snapshot: writers of other processes do not move the ground.
-	if _, err := s.conn.ExecContext(ctx, "BEGIN"); err != nil {
-		return nil, s.unusable(err)
-	}
-	defer func() { _, _ = s.conn.ExecContext(context.WithoutCancel(ctx), "ROLLBACK") }()
-	if err := s.checkSchema(ctx); err != nil {
-		return nil, s.unusable(err)
-	}
-	a, err := s.audit(ctx, kept)
-	return a, s.unusable(err)
+	var a *Audit
+	err := s.snapshot(ctx, func() (err error) {
+		if err = s.checkSchema(ctx); err == nil {
+			a, err = s.audit(ctx, kept)
+		}
+		return err
+	})
+	return a, err
 }
 
 // nodes is a log in memory, as a [tlog.HashReader].
@@ -218,7 +213,7 @@ func (s *Store) auditRecords(ctx context.Context, a *auditor) error {
 
 // take holds records, in order, against their hashes and the log.
 func (a *auditor) take(batch []auditRow) error {
-	eachOf(len(batch), func(i int) { batch[i].compute() })
+	verify.Each(len(batch), func(i int) { batch[i].compute() })
 	for i := range batch {
 		r := &batch[i]
 		if r.seq < 0 {
@@ -260,20 +255,6 @@ func (a *auditor) take(batch []auditRow) error {
 		}
 	}
 	return nil
-}
-
-// eachOf calls f for 0 to n-1, on all processors.
-func eachOf(n int, f func(i int)) {
-	workers := min(runtime.GOMAXPROCS(0), n)
-	var wait sync.WaitGroup
-	for w := range workers {
-		wait.Go(func() {
-			for i := w; i < n; i += workers {
-				f(i)
-			}
-		})
-	}
-	wait.Wait()
 }
 
 // follow notes what the record at seq says of earlier ones.
@@ -369,7 +350,7 @@ func (a *auditor) signatures(keys note.Verifiers) {
 		}
 	}
 	signed := make([]bool, len(a.all)) // verifying costs some 50 us a record
-	eachOf(len(a.all), func(i int) {
+	verify.Each(len(a.all), func(i int) {
 		_, key := a.all[i].signature.Check(a.Origin, a.all[i].sha, keys)
 		signed[i] = key != ""
 	})

@@ -95,4 +95,7 @@
 //   - The folder of the memory is written by the verifier alone, where MemoryKept is set.
 //   - The files were not changed and put back while a command ran, and nothing outside
 //     of the tree decided: see package runtime/workspace.
+//
+// It is one package of more than 1,500 lines because all answers are of one [Session]: what was read and
+// authenticated must not leave it, or an answer could rest on other bytes.
 package verify

@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"slices"
+	"strings"
 
 	"github.com/command-dialect/dialect/receipts"
 )
@@ -100,6 +101,9 @@ const (
 	kindTrust
 )
 
+// kinds are the kinds of records in the order of their marks.
+var kinds = [...]receipts.Kind{receipts.KindRun, receipts.KindReceipt, receipts.KindGate, receipts.KindConsumption, receipts.KindSettlement, receipts.KindTrust}
+
 func (x *index) len() int64         { return int64(len(x.marks)) }
 func (x *index) at(seq int64) *mark { return &x.marks[seq] }
 
@@ -181,21 +185,8 @@ type glimpse struct {
 
 // glance returns the mark of a record, without its hash, and what it speaks of.
 func glance(kind receipts.Kind, body []byte) (mark, []uint64) {
-	var m mark
-	switch kind {
-	case receipts.KindRun:
-		m.kind = kindRun
-	case receipts.KindReceipt:
-		m.kind = kindReceipt
-	case receipts.KindGate:
-		m.kind = kindGate
-	case receipts.KindConsumption:
-		m.kind = kindConsumption
-	case receipts.KindSettlement:
-		m.kind = kindSettlement
-	case receipts.KindTrust:
-		m.kind = kindTrust
-	default:
+	m := mark{kind: uint8(slices.Index(kinds[:], kind) + 1)}
+	if m.kind == kindOther {
 		return m, nil
 	}
 	var g glimpse
@@ -203,7 +194,7 @@ func glance(kind receipts.Kind, body []byte) (mark, []uint64) {
 		len(g.Consumed) > receipts.MaxMembers || len(g.Receipts) > receipts.MaxMembers {
 		return mark{kind: kindOther}, nil // it cannot be of the strict form
 	}
-	var refs []uint64
+	var said []receipts.Hash
 	tree := g.Tree
 	switch m.kind {
 	case kindReceipt:
@@ -232,15 +223,15 @@ func glance(kind receipts.Kind, body []byte) (mark, []uint64) {
 			m.flags |= flagFinal
 		}
 	case kindConsumption:
-		for _, h := range g.Consumed {
-			refs = append(refs, short(h))
-		}
+		said = g.Consumed
 	case kindSettlement:
-		refs = append(refs, short(g.Receipt))
+		said = []receipts.Hash{g.Receipt}
 	case kindTrust:
-		for _, h := range g.Receipts {
-			refs = append(refs, short(h))
-		}
+		said = g.Receipts
+	}
+	var refs []uint64
+	for _, h := range said {
+		refs = append(refs, short(h))
 	}
 	if m.kind <= kindGate {
 		m.run = shortText(g.Run)
@@ -254,12 +245,8 @@ func glance(kind receipts.Kind, body []byte) (mark, []uint64) {
 
 // runOf returns the run of a step that is named "RUN/STEP".
 func runOf(parent string) string {
-	for i := range len(parent) {
-		if parent[i] == '/' {
-			return parent[:i]
-		}
-	}
-	return parent
+	run, _, _ := strings.Cut(parent, "/")
+	return run
 }
 
 // treeKeys are trees in the short form of marks.

@@ -77,7 +77,7 @@ type Session struct {
 
 	head     receipts.Head // of the records that were read
 	index    *index
-	edge     map[int64]tlog.Hash // the stored hashes that later ones are made of
+	edge     Edge
 	entries  map[int64]*receipts.Entry
 	problems []Problem
 	signed   map[string]int64 // records that a checkpoint signed by a key covers, by its id
@@ -107,7 +107,7 @@ func Open(ctx context.Context, log Log, o Options) (*Session, error) {
 	}
 	s := &Session{
 		log: log, ctx: ctx, keys: o.Keys, kept: o.Kept, index: new(index), origin: st.Origin,
-		edge: make(map[int64]tlog.Hash), entries: make(map[int64]*receipts.Entry),
+		edge: make(Edge), entries: make(map[int64]*receipts.Entry),
 	}
 	if err := receipts.CheckOrigin(st.Origin); err != nil {
 		s.problem(-1, receipts.Hash{}, "%v", err)
@@ -151,7 +151,7 @@ func Open(ctx context.Context, log Log, o Options) (*Session, error) {
 		return nil, err
 	}
 	if len(s.problems) == 0 {
-		root, err := tlog.TreeHash(s.head.Count, s)
+		root, err := tlog.TreeHash(s.head.Count, s.edge)
 		if err != nil || root != st.Root {
 			s.problem(-1, receipts.Hash{}, "the root over the %d records is not that of the head", st.Count)
 		}
@@ -193,20 +193,6 @@ func (s *Session) Head() receipts.Head { return s.head }
 // Audited returns how many records were read, and not remembered.
 func (s *Session) Audited() int64 { return s.head.Count - s.start }
 
-// ReadHashes implements [tlog.HashReader] over the right edge of the tree, which is all
-// that appending and the root need.
-func (s *Session) ReadHashes(indexes []int64) ([]tlog.Hash, error) {
-	out := make([]tlog.Hash, len(indexes))
-	for i, idx := range indexes {
-		h, ok := s.edge[idx]
-		if !ok {
-			return nil, fmt.Errorf("no hash %d", idx)
-		}
-		out[i] = h
-	}
-	return out, nil
-}
-
 // A row is a record with what is computed of it.
 type row struct {
 	Raw
@@ -228,19 +214,15 @@ func (s *Session) read(ctx context.Context, st State, want map[int64]tlog.Hash) 
 	flush := func() {
 		rows := batch
 		batch = batch[:0]
-		eachOf(len(rows), func(i int) { rows[i].compute() })
+		Each(len(rows), func(i int) { rows[i].compute() })
 		for i := range rows {
 			r := &rows[i]
-			hs, err := tlog.StoredHashesForRecordHash(r.Seq, r.leaf, s)
-			if err != nil {
-				failed = err
+			if failed = s.edge.Add(r.Seq, r.leaf); failed != nil {
 				return
 			}
-			s.advance(r.Seq, hs)
 			s.index.add(r.mark, r.refs)
 			if _, ok := want[r.Seq+1]; ok {
-				if want[r.Seq+1], err = tlog.TreeHash(r.Seq+1, s); err != nil {
-					failed = err
+				if want[r.Seq+1], failed = tlog.TreeHash(r.Seq+1, s.edge); failed != nil {
 					return
 				}
 			}
@@ -286,35 +268,6 @@ func (s *Session) read(ctx context.Context, st State, want map[int64]tlog.Hash) 
 	return nil
 }
 
-// advance enters the stored hashes that the record at seq completes, and drops those
-// that no later one is made of.
-func (s *Session) advance(seq int64, hs []tlog.Hash) {
-	at := tlog.StoredHashIndex(0, seq)
-	for i, h := range hs {
-		s.edge[at+int64(i)] = h
-	}
-	if len(s.edge) < 256 {
-		return
-	}
-	needed := make(map[int64]tlog.Hash)
-	for _, idx := range edgeOf(seq + 1) {
-		needed[idx] = s.edge[idx]
-	}
-	s.edge = needed
-}
-
-// edgeOf returns the indexes of the roots of the complete subtrees of a log of n
-// records, from the largest on.
-func edgeOf(n int64) []int64 {
-	var list []int64
-	for level := 62; level >= 0; level-- {
-		if size := int64(1) << level; n&size != 0 {
-			list = append(list, tlog.StoredHashIndex(level, (n>>level)-1))
-		}
-	}
-	return list
-}
-
 func (r *row) compute() {
 	rec := receipts.Record{Kind: r.Kind, Body: r.Body}
 	r.sha, r.leaf = rec.SHA(), rec.Leaf()
@@ -329,8 +282,8 @@ func (r *row) entry(s *Session) receipts.Entry {
 // unjudged stands for the level of an entry whose signature was not looked at yet.
 const unjudged = -1
 
-// eachOf calls f for 0 to n-1, on all processors.
-func eachOf(n int, f func(i int)) {
+// Each calls f for 0 to n-1, on all processors.
+func Each(n int, f func(i int)) {
 	workers := min(runtime.GOMAXPROCS(0), n)
 	if workers <= 1 || n < 16 {
 		for i := range n {

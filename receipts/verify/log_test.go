@@ -73,7 +73,7 @@ func newMaker(t testing.TB) *maker { return &maker{t: t, log: &slice{origin: ori
 
 func newSigner(t testing.TB) (*receipts.Signer, note.Verifiers) {
 	t.Helper()
-	private, public, err := receipts.GenerateKey("boss")
+	private, _, err := receipts.GenerateKey("boss")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -81,11 +81,7 @@ func newSigner(t testing.TB) (*receipts.Signer, note.Verifiers) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	keys, err := receipts.ParseKeys(public)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s, keys
+	return s, s.Keys()
 }
 
 type recorder interface {

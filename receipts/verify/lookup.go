@@ -1,35 +1,12 @@
 package verify
 
 import (
-	"encoding/hex"
-	"fmt"
+	"bytes"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/command-dialect/dialect/receipts"
 )
-
-// A LookupError says that an id names no record, or several.
-type LookupError struct {
-	ID      string
-	Bad     bool // it cannot be the id of a record
-	Matches []receipts.Hash
-}
-
-func (e *LookupError) Error() string {
-	switch {
-	case e.Bad:
-		return fmt.Sprintf("%q is not an id: want a SHA-256, a prefix of at least %d hex digits, g-... or r-...", e.ID, minPrefix)
-	case len(e.Matches) == 0:
-		return "no record " + e.ID
-	}
-	names := make([]string, len(e.Matches))
-	for i, h := range e.Matches {
-		names[i] = h.String()[:min(64, max(len(e.ID)+4, 16))]
-	}
-	return fmt.Sprintf("%s is not unique: %s", e.ID, strings.Join(names, ", "))
-}
 
 // A ProblemError says that the log is not what was logged.
 type ProblemError struct{ Problem }
@@ -52,13 +29,18 @@ func (s *Session) Entry(id string) (receipts.Entry, error) {
 			s.follow(map[receipts.Hash]*receipts.Entry{e.SHA: e})
 		}
 	}
-	if len(s.problems) > 0 {
-		return receipts.Entry{}, &ProblemError{s.problems[0]}
-	}
-	if s.err != nil {
-		return receipts.Entry{}, s.err
+	if err := s.fault(); err != nil {
+		return receipts.Entry{}, err
 	}
 	return *e, nil
+}
+
+// fault is why nothing is answered: a [*ProblemError], or the error of the log.
+func (s *Session) fault() error {
+	if len(s.problems) > 0 {
+		return &ProblemError{s.problems[0]}
+	}
+	return s.err
 }
 
 // Receipts returns all receipts and gates, in the order of the log. The error is as that of
@@ -75,23 +57,19 @@ func (s *Session) Receipts() (list []receipts.Entry, err error) {
 			list = append(list, *e)
 		}
 	}
-	if len(s.problems) > 0 {
-		return nil, &ProblemError{s.problems[0]}
-	}
-	return list, s.err
+	return list, s.fault()
 }
-
-const (
-	minPrefix  = 6 // hex digits
-	maxMatches = 8
-)
 
 // find returns the index of the record that id names: a SHA-256, a unique prefix of
 // one, the g-... of a gate, or the r-... of a run's start.
-func (s *Session) find(id string) (int64, error) {
-	id = strings.TrimSpace(id)
-	if strings.HasPrefix(id, "r-") {
-		key := shortText(id)
+func (s *Session) find(text string) (int64, error) {
+	id, err := ParseID(text)
+	if err != nil {
+		return -1, err
+	}
+	none := &LookupError{ID: id.Text}
+	if id.Run != "" {
+		key := shortText(id.Run)
 		for seq := range s.index.marks {
 			if m := &s.index.marks[seq]; m.kind != kindRun || m.run != key {
 				continue
@@ -100,48 +78,27 @@ func (s *Session) find(id string) (int64, error) {
 			if e == nil {
 				return -1, s.err
 			}
-			if r, ok := body(e).(*receipts.Run); ok && r.Run == id {
+			if r, ok := body(e).(*receipts.Run); ok && r.Run == id.Run {
 				return int64(seq), nil
 			}
 		}
-		return -1, &LookupError{ID: id}
+		return -1, none
 	}
-	prefix, isGate := strings.CutPrefix(strings.ToLower(id), "g-")
-	if len(prefix) < minPrefix || len(prefix) > 64 {
-		return -1, &LookupError{ID: id, Bad: true}
-	}
-	whole, err := hex.DecodeString(prefix + strings.Repeat("0", 64-len(prefix)))
-	if err != nil {
-		return -1, &LookupError{ID: id, Bad: true}
-	}
-	var found []int64
+	found := int64(-1)
 	for seq := range s.index.marks {
 		m := &s.index.marks[seq]
-		if m.sha[0] != whole[0] || m.sha[1] != whole[1] || isGate && m.kind != kindGate || !hasPrefix(m.sha, whole, len(prefix)) {
+		if bytes.Compare(m.sha[:], id.First[:]) < 0 || bytes.Compare(m.sha[:], id.Last[:]) > 0 || id.Gate && m.kind != kindGate {
 			continue
 		}
-		if found = append(found, int64(seq)); len(found) == maxMatches {
+		found = int64(seq)
+		if none.Matches = append(none.Matches, m.sha); len(none.Matches) == MaxMatches {
 			break
 		}
 	}
-	if len(found) == 1 {
-		return found[0], nil
+	if len(none.Matches) == 1 {
+		return found, nil
 	}
-	e := &LookupError{ID: id}
-	for _, seq := range found {
-		e.Matches = append(e.Matches, s.index.at(seq).sha)
-	}
-	return -1, e
-}
-
-// hasPrefix reports whether h begins with the first n hex digits of whole.
-func hasPrefix(h receipts.Hash, whole []byte, n int) bool {
-	for i := range n / 2 {
-		if h[i] != whole[i] {
-			return false
-		}
-	}
-	return n%2 == 0 || h[n/2]>>4 == whole[n/2]>>4
+	return -1, none
 }
 
 // bySHA returns the records with the hashes that are asked for, and what the log says of
@@ -486,8 +443,5 @@ func (s *Session) Around(hashes ...receipts.Hash) (list []receipts.Entry, err er
 			list = append(list, *found[seq])
 		}
 	}
-	if len(s.problems) > 0 {
-		return nil, &ProblemError{s.problems[0]}
-	}
-	return list, s.err
+	return list, s.fault()
 }

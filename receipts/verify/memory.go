@@ -142,7 +142,7 @@ func (s *Session) recall(m *Memory, st State) {
 		s.problem(st.Count, receipts.Hash{}, "records %d to %d are missing: %d were there when the store was verified last, and the log has %d; it was cut or rolled back", st.Count, m.head.Count-1, m.head.Count, st.Count)
 		return
 	}
-	edge := edgeOf(m.head.Count)
+	edge := EdgeOf(m.head.Count)
 	if len(edge) != len(m.edge) || !m.load(st) {
 		m.forget("it is damaged")
 		return
@@ -235,17 +235,17 @@ func (s *Session) Save(m *Memory) error {
 	le.PutUint64(h[24:], uint64(s.head.Count))
 	le.PutUint64(h[32:], uint64(length))
 	le.PutUint32(h[40:], crc)
-	edge := edgeOf(s.head.Count)
+	edge := EdgeOf(s.head.Count)
 	le.PutUint32(h[44:], uint32(len(edge)))
 	copy(h[48:80], s.head.Root[:])
 	name := sha256.Sum256([]byte(m.name))
 	copy(h[80:112], name[:])
 	copy(h[112:240], s.head.Origin)
-	for _, idx := range edge {
-		hash, ok := s.edge[idx]
-		if !ok {
-			return fmt.Errorf("no hash %d", idx)
-		}
+	hashes, err := s.edge.ReadHashes(edge)
+	if err != nil {
+		return err
+	}
+	for _, hash := range hashes {
 		h = append(h, hash[:]...)
 	}
 	sum := sha256.Sum256(h)

@@ -26,15 +26,7 @@ const (
 // What carries no mark of a command, and is in the session of none, may have been left by
 // any that ran: it is named by the last of those that ran at the same time.
 func (w *watcher) nameLeft() {
-	list := w.leftNow()
-	for deadline := time.Now().Add(settle); len(list) > 0 && time.Now().Before(deadline); {
-		time.Sleep(settle / 10)
-		list = w.leftNow()
-	}
-	if len(list) == 0 {
-		return
-	}
-	left, text := w.launcher.platform.name(list)
+	left, text := w.launcher.platform.name(settled(w.leftNow))
 	if len(left) == 0 {
 		return
 	}
@@ -73,12 +65,16 @@ func (p *platform) name(list []proc) (left []Left, text string) {
 
 // nameOthers names what is left by children of this process that are no commands.
 func (p *platform) nameOthers() (left []Left, text string) {
-	list := orphans()
-	for deadline := time.Now().Add(settle); len(list) > 0 && time.Now().Before(deadline); {
+	return p.name(settled(orphans))
+}
+
+// settled returns what list does once nothing is left of it, or after the time to settle.
+func settled(list func() []proc) []proc {
+	left := list()
+	for deadline := time.Now().Add(settle); len(left) > 0 && time.Now().Before(deadline); left = list() {
 		time.Sleep(settle / 10)
-		list = orphans()
 	}
-	return p.name(list)
+	return left
 }
 
 // leftNow returns what is left of the command, and not named yet.

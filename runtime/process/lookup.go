@@ -264,6 +264,14 @@ func sumFile(path string) (sum [32]byte, err error) {
 		return sum, err
 	}
 	defer f.Close()
+	return sumOf(f)
+}
+
+// sumOf is the digest of a file from its beginning.
+func sumOf(f *os.File) (sum [32]byte, err error) {
+	if _, err = f.Seek(0, io.SeekStart); err != nil {
+		return sum, err
+	}
 	h := sha256.New()
 	buf := readBuffer()
 	defer releaseBuffer(buf)

@@ -52,9 +52,14 @@
 // What is nowhere seen: a process that left the session, cleared its environment
 // and was started by something outside the tree (a service manager, a container
 // engine) belongs to that something.
+//
+// It is one package of more than 1,500 lines because a command has one owner from its start to its last
+// descendant: what watches it, what reads it and what ends its tree share its state, once for Linux and once
+// for other systems.
 package process
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/hex"
@@ -62,6 +67,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -438,28 +444,12 @@ func (r *run) note(format string, args ...any) {
 	r.result.Notes = append(r.result.Notes, fmt.Sprintf(format, args...))
 }
 
-func (c *Command) grace() time.Duration {
-	if c.Grace == 0 {
-		return DefaultGrace
-	}
-	return max(c.Grace, 0)
-}
-
-func (c *Command) pipeWait() time.Duration {
-	if c.PipeWait == 0 {
-		return DefaultPipeWait
-	}
-	return max(c.PipeWait, 0)
-}
+func (c *Command) grace() time.Duration    { return max(cmp.Or(c.Grace, DefaultGrace), 0) }
+func (c *Command) pipeWait() time.Duration { return max(cmp.Or(c.PipeWait, DefaultPipeWait), 0) }
 
 // marked returns env with mark as the only mark in it.
 func marked(env []string, mark string) []string {
-	out := make([]string, 0, len(env)+1)
-	for _, kv := range env {
-		if !strings.HasPrefix(kv, MarkVariable+"=") {
-			out = append(out, kv)
-		}
-	}
+	out := slices.DeleteFunc(append(make([]string, 0, len(env)+1), env...), func(kv string) bool { return strings.HasPrefix(kv, MarkVariable+"=") })
 	return append(out, MarkVariable+"="+mark)
 }
 

@@ -205,17 +205,15 @@ func (r *run) execute() {
 
 // start makes the pipes and the process. What it opened release closes.
 func (w *watcher) start() error {
-	var out, err [2]int
-	if e := unix.Pipe2(out[:], unix.O_CLOEXEC); e != nil {
-		return os.NewSyscallError("pipe2", e)
+	var ends [2]uintptr
+	for s := range ends {
+		var p [2]int
+		if e := unix.Pipe2(p[:], unix.O_CLOEXEC); e != nil {
+			return os.NewSyscallError("pipe2", e)
+		}
+		w.fds[s].Fd, ends[s] = int32(p[0]), uintptr(p[1])
+		defer unix.Close(p[1])
 	}
-	w.fds[pollStdout].Fd = int32(out[0])
-	defer unix.Close(out[1])
-	if e := unix.Pipe2(err[:], unix.O_CLOEXEC); e != nil {
-		return os.NewSyscallError("pipe2", e)
-	}
-	w.fds[pollStderr].Fd = int32(err[0])
-	defer unix.Close(err[1])
 
 	in, done, e := w.launcher.input(w.command.Stdin)
 	if e != nil {
@@ -226,7 +224,7 @@ func (w *watcher) start() error {
 	attr := &syscall.ProcAttr{
 		Dir:   w.command.Dir,
 		Env:   w.env,
-		Files: []uintptr{in.Fd(), uintptr(out[1]), uintptr(err[1])},
+		Files: []uintptr{in.Fd(), ends[0], ends[1]},
 		Sys:   &syscall.SysProcAttr{Setsid: true, PidFD: &pidfd, Pdeathsig: syscall.SIGKILL},
 	}
 	e = w.launch(func() (err error) {

@@ -4,7 +4,6 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"hash"
-	"io"
 	"os"
 
 	"github.com/command-dialect/dialect/lang/regular"
@@ -303,18 +302,6 @@ func (c *capture) finish(out *Output) error {
 	}
 	out.Log, out.LogSHA256, out.Cut, out.Redacted = path, sum, cut, redacted
 	return nil
-}
-
-// sumOf is the digest of a file that was written.
-func sumOf(f *os.File) (sum [32]byte, err error) {
-	if _, err = f.Seek(0, io.SeekStart); err != nil {
-		return sum, err
-	}
-	h := sha256.New()
-	if _, err = io.Copy(h, f); err == nil {
-		h.Sum(sum[:0])
-	}
-	return sum, err
 }
 
 // keep gives the log its name, and returns it.

@@ -5,6 +5,7 @@ package process
 import (
 	"bytes"
 	"errors"
+	"iter"
 	"os"
 	"slices"
 	"strconv"
@@ -93,14 +94,12 @@ func (t *tree) terminate() {
 		t.group(unix.SIGCONT)
 		return
 	}
-	for i := range t.table {
-		if p := &t.table[i]; p.member && !p.dead() {
-			if p.group != t.leader {
-				t.signal(p, unix.SIGTERM)
-			}
-			if p.state == 'T' {
-				t.signal(p, unix.SIGCONT)
-			}
+	for p := range t.living() {
+		if p.group != t.leader {
+			t.signal(p, unix.SIGTERM)
+		}
+		if p.state == 'T' {
+			t.signal(p, unix.SIGCONT)
 		}
 	}
 }
@@ -112,9 +111,20 @@ func (t *tree) each(sig unix.Signal) {
 	if err != nil {
 		return
 	}
-	for i := range t.table {
-		if p := &t.table[i]; p.member && !p.dead() && p.group != t.leader {
+	for p := range t.living() {
+		if p.group != t.leader {
 			t.signal(p, sig)
+		}
+	}
+}
+
+// living goes through the members that are alive in the table.
+func (t *tree) living() iter.Seq[*proc] {
+	return func(yield func(*proc) bool) {
+		for i := range t.table {
+			if p := &t.table[i]; p.member && !p.dead() && !yield(p) {
+				return
+			}
 		}
 	}
 }
@@ -131,11 +141,7 @@ func (t *tree) kill(patience time.Duration) int {
 			return t.killGroup(deadline)
 		}
 		last := t.leader
-		for i := range t.table {
-			p := &t.table[i]
-			if !p.member || p.dead() {
-				continue
-			}
+		for p := range t.living() {
 			if !t.reaped && p.group != last && t.sessions[p.session] {
 				last = p.group
 				unix.Kill(-p.group, unix.SIGKILL)
@@ -260,9 +266,8 @@ func (t *tree) scan() (live int, err error) {
 		again = false
 		for i := range t.table {
 			if p := &t.table[i]; !p.member && t.claims(p) {
-				p.member, again = true, true
-				t.members[p.pid] = p.start
-				t.sessions[p.session] = true
+				t.join(p)
+				again = true
 			}
 		}
 	}
@@ -330,10 +335,14 @@ func (t *tree) claimLoose(self int) {
 		if mark, _ := readMark(p.pid); mark != "" {
 			continue
 		}
-		p.member = true
-		t.members[p.pid] = p.start
-		t.sessions[p.session] = true
+		t.join(p)
 	}
+}
+
+func (t *tree) join(p *proc) {
+	p.member = true
+	t.members[p.pid] = p.start
+	t.sessions[p.session] = true
 }
 
 // readProc reads /proc/PID/stat.

@@ -26,11 +26,7 @@ func Explain(s *plan.Step) []Row {
 		}
 		row("in", "%s", s.Dir)
 	case plan.Composite:
-		order := "in order"
-		if s.Parallel {
-			order = "in parallel"
-		}
-		row("runs", "%d members %s", len(s.Members), order)
+		row("runs", "%s", members(s))
 		for _, m := range s.Members {
 			row("", "%s %s: %s", m.Verb, m.Noun, Does(m))
 		}

@@ -33,7 +33,7 @@ func Annotations(w io.Writer, d *Document, root string) error {
 				}
 			}
 		}
-		if rel, ok := below(file, root); ok {
+		if rel, ok := output.Relative(root, file); ok && file != "" && file != "-" && file != "-e" {
 			fmt.Fprintf(&b, "::error file=%s,line=%d", output.EscapeProperty(rel), max(line, 1))
 			if column > 0 {
 				fmt.Fprintf(&b, ",col=%d", column)
@@ -57,22 +57,6 @@ func Annotations(w io.Writer, d *Document, root string) error {
 
 func lessTested(l *DocResult) string {
 	return fmt.Sprintf("%s: %d tests passed, %d did in %s", clean(l.Title()), l.Tests.Passed, l.Baseline.Passed, l.Baseline.Run)
-}
-
-// below returns path relative to root, with slashes.
-func below(path, root string) (string, bool) {
-	if path == "" || path == "-" || path == "-e" {
-		return "", false
-	}
-	abs, err := filepath.Abs(path)
-	if err != nil {
-		return "", false
-	}
-	rel, err := filepath.Rel(root, abs)
-	if err != nil || rel == ".." || strings.HasPrefix(rel, "../") {
-		return "", false
-	}
-	return filepath.ToSlash(rel), true
 }
 
 // maxSummary bounds a step summary: GitHub drops one that is larger than 1 MiB.

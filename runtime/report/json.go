@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/command-dialect/dialect/lang/diag"
+	"github.com/command-dialect/dialect/lang/diag/output"
 	"github.com/command-dialect/dialect/lang/plan"
 	"github.com/command-dialect/dialect/receipts"
 	"github.com/command-dialect/dialect/runtime/diagnose"
@@ -233,7 +234,7 @@ type DocEdit struct {
 }
 
 // JSON writes d.
-func JSON(w io.Writer, d *Document) error { return write(w, d) }
+func JSON(w io.Writer, d *Document) error { return output.WriteJSON(w, d) }
 
 // NewDocument makes the document of the outcome o, with the findings of the stages before.
 // store is the path of the store, empty if there was none.
@@ -370,17 +371,10 @@ func docError(f *diagnose.Finding) *DocError {
 // StaticJSON writes the document of a script that did not run because of its
 // findings.
 func StaticJSON(w io.Writer, name string, findings diag.List, status int) error {
-	return write(w, &Document{
+	return output.WriteJSON(w, &Document{
 		Schema: Schema, Verdict: "fault", ExitStatus: status,
 		Script: DocScript{Name: name}, Lines: []*DocResult{}, Findings: Findings(findings),
 	})
-}
-
-func write(w io.Writer, v any) error {
-	enc := json.NewEncoder(w)
-	enc.SetEscapeHTML(false)
-	enc.SetIndent("", "  ")
-	return enc.Encode(v)
 }
 
 // Findings converts diagnostics to their JSON form.
@@ -536,7 +530,7 @@ const CheckSchema = "dialect.check/1"
 
 // CheckJSON writes findings as one JSON document.
 func CheckJSON(w io.Writer, l diag.List) error {
-	return write(w, &struct {
+	return output.WriteJSON(w, &struct {
 		Schema   string       `json:"schema"`
 		Errors   int          `json:"errors"`
 		Warnings int          `json:"warnings"`

@@ -9,23 +9,22 @@ import (
 )
 
 type junitSuites struct {
-	XMLName  xml.Name     `xml:"testsuites"`
-	Name     string       `xml:"name,attr"`
-	Tests    int          `xml:"tests,attr"`
-	Failures int          `xml:"failures,attr"`
-	Errors   int          `xml:"errors,attr"`
-	Skipped  int          `xml:"skipped,attr"`
-	Time     string       `xml:"time,attr"`
-	Suites   []junitSuite `xml:"testsuite"`
+	XMLName xml.Name `xml:"testsuites"`
+	junitCounts
+	Suites []junitSuite `xml:"testsuite"`
+}
+
+type junitCounts struct {
+	Name     string `xml:"name,attr"`
+	Tests    int    `xml:"tests,attr"`
+	Failures int    `xml:"failures,attr"`
+	Errors   int    `xml:"errors,attr"`
+	Skipped  int    `xml:"skipped,attr"`
+	Time     string `xml:"time,attr"`
 }
 
 type junitSuite struct {
-	Name       string          `xml:"name,attr"`
-	Tests      int             `xml:"tests,attr"`
-	Failures   int             `xml:"failures,attr"`
-	Errors     int             `xml:"errors,attr"`
-	Skipped    int             `xml:"skipped,attr"`
-	Time       string          `xml:"time,attr"`
+	junitCounts
 	Timestamp  string          `xml:"timestamp,attr,omitempty"`
 	Properties []junitProperty `xml:"properties>property"`
 	Cases      []junitCase     `xml:"testcase"`
@@ -58,7 +57,7 @@ type junitFault struct {
 // could not be completed is an error, one that failed a failure; the gate is a case of
 // its own.
 func JUnit(w io.Writer, d *Document) error {
-	s := junitSuite{Name: printableXML(d.Script.Name), Time: seconds3(d.Elapsed), Timestamp: strings.TrimSuffix(d.Started, "Z")}
+	s := junitSuite{junitCounts: junitCounts{Name: printableXML(d.Script.Name), Time: seconds3(d.Elapsed)}, Timestamp: strings.TrimSuffix(d.Started, "Z")}
 	for _, p := range [][2]string{{"run", d.Run}, {"session", d.Session}, {"verdict", d.Verdict}} {
 		if p[1] != "" {
 			s.Properties = append(s.Properties, junitProperty{p[0], printableXML(p[1])})
@@ -99,7 +98,8 @@ func JUnit(w io.Writer, d *Document) error {
 		s.Cases = append(s.Cases, c)
 	}
 	s.Tests = len(s.Cases)
-	all := junitSuites{Name: "dialect", Tests: s.Tests, Failures: s.Failures, Errors: s.Errors, Skipped: s.Skipped, Time: s.Time, Suites: []junitSuite{s}}
+	all := junitSuites{junitCounts: s.junitCounts, Suites: []junitSuite{s}}
+	all.Name = "dialect"
 	if _, err := io.WriteString(w, xml.Header); err != nil {
 		return err
 	}

@@ -5,6 +5,7 @@ import (
 	"io"
 	"strings"
 
+	"github.com/command-dialect/dialect/lang/diag/output"
 	"github.com/command-dialect/dialect/lang/plan"
 )
 
@@ -23,11 +24,7 @@ func planStep(w io.Writer, s *plan.Step, depth int) {
 	}
 	var marks []string
 	if s.Kind == plan.Composite {
-		order := "in order"
-		if s.Parallel {
-			order = "in parallel"
-		}
-		marks = append(marks, fmt.Sprintf("%d members %s", len(s.Members), order))
+		marks = append(marks, members(s))
 	}
 	if s.Effect == plan.Write {
 		marks = append(marks, "writes")
@@ -59,6 +56,14 @@ func planStep(w io.Writer, s *plan.Step, depth int) {
 	default:
 		fmt.Fprintf(w, "%s   %s\n", indent, strings.TrimSuffix(string(s.Kind)+":"+s.Target, ":"))
 	}
+}
+
+// members says how many members a composite has, and in what order they run.
+func members(s *plan.Step) string {
+	if s.Parallel {
+		return Does(s) + " in parallel"
+	}
+	return Does(s) + " in order"
 }
 
 // PlanSchema names the document that [PlanJSON] writes.
@@ -93,7 +98,7 @@ type docStep struct {
 
 // PlanJSON writes p as one JSON document.
 func PlanJSON(w io.Writer, p *plan.Plan) error {
-	return write(w, &docPlan{
+	return output.WriteJSON(w, &docPlan{
 		Schema: PlanSchema, Script: script(p),
 		Matrix: DocMatrix{Name: p.Matrix.Name, SHA256: p.Matrix.SHA256}, Lines: docSteps(p.Steps),
 	})

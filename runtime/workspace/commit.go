@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/command-dialect/dialect/runtime/workspace/git"
 )
 
 // A Commit is a commit of which every byte that was used hashes to its name. Git hands over
@@ -27,8 +29,14 @@ type Commit struct {
 	Hash bool
 
 	store *objects
-	root  objectID // the tree
+	root  git.ObjectID // the tree
 }
+
+// Reasons why a question about a commit has no answer.
+var (
+	ErrNoRepository = git.ErrNoRepository
+	ErrNoCommit     = git.ErrNoCommit
+)
 
 // ErrAltered is wrapped by the error about a git object whose content is not what its name says.
 var ErrAltered = errors.New("the object does not have the content that its name says: run git fsck")
@@ -40,13 +48,13 @@ type AmbiguousError struct {
 }
 
 func (e *AmbiguousError) Error() string {
-	return fmt.Sprintf("%s is ambiguous: name one of %s", display(e.Rev), strings.Join(e.Names, ", "))
+	return fmt.Sprintf("%s is ambiguous: name one of %s", git.Display(e.Rev), strings.Join(e.Names, ", "))
 }
 
 // IsHash reports whether rev has the form of a full hash, SHA-1 or SHA-256. [Commit.Hash] says
 // whether it was one in the repository at hand.
 func IsHash(rev string) bool {
-	return (len(rev) == 2*formatSHA1.size() || len(rev) == 2*formatSHA256.size()) && isHex(rev)
+	return (len(rev) == 2*git.FormatSHA1.Size() || len(rev) == 2*git.FormatSHA256.Size()) && isHex(rev)
 }
 
 func isHex(s string) bool {
@@ -65,23 +73,23 @@ func Resolve(ctx context.Context, dir, rev string, o Options, paths ...string) (
 	if err != nil {
 		return nil, err
 	}
-	r, err := discover(ctx, o.Git, dir)
+	r, err := git.Discover(ctx, o.Git, dir)
 	if err != nil {
-		return nil, fmt.Errorf("commit %s: %w", display(rev), err)
+		return nil, fmt.Errorf("commit %s: %w", git.Display(rev), err)
 	}
-	none := fmt.Errorf("%s of the repository at %s: %w", display(rev), display(r.root), ErrNoCommit)
+	none := fmt.Errorf("%s of the repository at %s: %w", git.Display(rev), git.Display(r.Root), git.ErrNoCommit)
 	name, steps, ok := parseRev(rev)
 	if !ok {
 		return nil, none
 	}
-	s := &objects{r: &r, known: make(map[objectID]object)}
+	s := &objects{r: &r, known: make(map[git.ObjectID]object)}
 	c := &Commit{store: s}
-	var id objectID
-	switch full, err := r.format.parse(strings.ToLower(name)); {
+	var id git.ObjectID
+	switch full, err := r.Format.Parse(strings.ToLower(name)); {
 	case err == nil:
 		c.Hash = len(steps) == 0
 		id = full
-		err = s.fetch(ctx, r.format.format(full), paths)
+		err = s.fetch(ctx, r.Format.Format(full), paths)
 		if err != nil {
 			return nil, err
 		}
@@ -94,13 +102,13 @@ func Resolve(ctx context.Context, dir, rev string, o Options, paths ...string) (
 		id = ids[0]
 	case IsHash(name):
 		// It is not looked for among the refs: anybody could have made one of that name.
-		return nil, fmt.Errorf("%s is a full hash, and not of this repository, whose hashes have %d digits: %w", display(name), 2*r.format.size(), ErrNoCommit)
+		return nil, fmt.Errorf("%s is a full hash, and not of this repository, whose hashes have %d digits: %w", git.Display(name), 2*r.Format.Size(), git.ErrNoCommit)
 	default:
 		if id, c.Ref, err = s.named(ctx, name); err != nil {
 			return nil, err
 		}
 	}
-	if id == (objectID{}) {
+	if id == (git.ObjectID{}) {
 		return nil, none
 	}
 	body, id, err := s.commit(ctx, id)
@@ -115,7 +123,7 @@ func Resolve(ctx context.Context, dir, rev string, o Options, paths ...string) (
 	if err != nil {
 		return nil, err
 	}
-	c.ID, c.root, c.Tree = r.format.format(id), body.tree, r.format.format(body.tree)
+	c.ID, c.root, c.Tree = r.Format.Format(id), body.tree, r.Format.Format(body.tree)
 	if c.Ref != "HEAD" && !c.Hash && len(paths) > 0 {
 		err = s.fetch(ctx, c.ID, paths)
 	}
@@ -123,13 +131,13 @@ func Resolve(ctx context.Context, dir, rev string, o Options, paths ...string) (
 }
 
 // Root returns the root of the worktree that the commit was asked for in.
-func (c *Commit) Root() string { return c.store.r.root }
+func (c *Commit) Root() string { return c.store.r.Root }
 
 // ReadFile returns the content that the commit has of the file at an absolute path, as a
 // checkout of it would: links in the commit are followed within it. What the commit does not
 // hold wraps [fs.ErrNotExist].
 func (c *Commit) ReadFile(ctx context.Context, path string) ([]byte, error) {
-	rel, ok := relative(c.store.r.root, path)
+	rel, ok := relative(c.store.r.Root, path)
 	if !ok {
 		return nil, &fs.PathError{Op: "read", Path: path, Err: fs.ErrNotExist}
 	}
@@ -146,8 +154,8 @@ const maxLinks = 40
 // find returns the file at a path of the commit, and the links on the way as "path -> target".
 func (c *Commit) find(ctx context.Context, file string) (content []byte, links []string, err error) {
 	left := strings.Split(file, "/")
-	at := []objectID{c.root} // trees, from the root
-	var names []string       // of the trees below the root
+	at := []git.ObjectID{c.root} // trees, from the root
+	var names []string           // of the trees below the root
 	for len(left) > 0 {
 		name := left[0]
 		left = left[1:]
@@ -165,15 +173,15 @@ func (c *Commit) find(ctx context.Context, file string) (content []byte, links [
 		if err != nil {
 			return nil, links, err
 		}
-		mode, id, err := c.store.r.format.lookup(tree, name)
+		mode, id, err := c.store.r.Format.Lookup(tree, name)
 		if err != nil {
 			return nil, links, err
 		}
 		switch mode {
-		case modeTree:
+		case git.ModeTree:
 			at, names = append(at, id), append(names, name)
 			continue
-		case modeLink, modeFile, modeExec:
+		case git.ModeLink, git.ModeFile, git.ModeExec:
 		default:
 			return nil, links, fs.ErrNotExist // a submodule's files are not in the commit
 		}
@@ -181,7 +189,7 @@ func (c *Commit) find(ctx context.Context, file string) (content []byte, links [
 		switch {
 		case err != nil:
 			return nil, links, err
-		case mode == modeLink:
+		case mode == git.ModeLink:
 			target := string(content)
 			links = append(links, strings.Join(append(names, name), "/")+" -> "+target)
 			if len(links) > maxLinks || strings.HasPrefix(target, "/") {
@@ -197,27 +205,10 @@ func (c *Commit) find(ctx context.Context, file string) (content []byte, links [
 	return nil, links, errors.New("not a regular file")
 }
 
-// lookup finds a name in the content of a tree object.
-func (f objectFormat) lookup(tree []byte, name string) (mode string, id objectID, err error) {
-	for len(tree) > 0 {
-		head, rest, ok := bytes.Cut(tree, []byte{0})
-		m, n, space := bytes.Cut(head, []byte{' '})
-		if !ok || !space || len(rest) < f.size() {
-			return "", id, errors.New("git: a tree cannot be read")
-		}
-		if string(n) == name {
-			copy(id[:], rest[:f.size()])
-			return string(m), id, nil
-		}
-		tree = rest[f.size():]
-	}
-	return "", id, fs.ErrNotExist
-}
-
 // objects are what git has handed over of a repository, by the names that their content has.
 type objects struct {
-	r     *repository
-	known map[objectID]object
+	r     *git.Repository
+	known map[git.ObjectID]object
 }
 
 type object struct {
@@ -229,16 +220,16 @@ var errMissing = errors.New("the object is missing")
 
 // ask asks git for objects by any name. It returns what each of them is, zero where there is
 // none, and keeps their content.
-func (s *objects) ask(ctx context.Context, names []string) ([]objectID, error) {
-	out, err := s.r.git.run(ctx, s.r.root, here(s.r.root), []byte(strings.Join(names, "\n")+"\n"), "cat-file", "--batch")
+func (s *objects) ask(ctx context.Context, names []string) ([]git.ObjectID, error) {
+	out, err := s.r.Git.Run(ctx, s.r.Root, git.Here(s.r.Root), []byte(strings.Join(names, "\n")+"\n"), "cat-file", "--batch")
 	if err != nil {
 		return nil, err
 	}
-	ids := make([]objectID, len(names))
+	ids := make([]git.ObjectID, len(names))
 	for i, name := range names {
 		line, rest, ok := bytes.Cut(out, []byte("\n"))
 		if !ok {
-			return nil, fmt.Errorf("git cat-file: the answer about %s is missing", display(name))
+			return nil, fmt.Errorf("git cat-file: the answer about %s is missing", git.Display(name))
 		}
 		out = rest
 		words := strings.Split(string(line), " ")
@@ -246,19 +237,19 @@ func (s *objects) ask(ctx context.Context, names []string) ([]objectID, error) {
 			continue
 		}
 		n := -1
-		var id objectID
+		var id git.ObjectID
 		if len(words) == 3 {
-			if id, err = s.r.format.parse(words[0]); err == nil {
+			if id, err = s.r.Format.Parse(words[0]); err == nil {
 				n, err = strconv.Atoi(words[2])
 			}
 		}
 		if err != nil || n < 0 || n >= len(out) {
-			return nil, fmt.Errorf("git cat-file: %q is no answer about %s", clip(string(line)), display(name))
+			return nil, fmt.Errorf("git cat-file: %q is no answer about %s", git.Clip(string(line)), git.Display(name))
 		}
 		o := object{words[1], out[:n:n]}
 		out = out[n+1:]
-		if s.r.format.object(o.kind, o.content) != id {
-			return nil, fmt.Errorf("%s %s: %w", clip(o.kind), words[0], ErrAltered)
+		if s.r.Format.Object(o.kind, o.content) != id {
+			return nil, fmt.Errorf("%s %s: %w", git.Clip(o.kind), words[0], ErrAltered)
 		}
 		s.known[id], ids[i] = o, id
 	}
@@ -266,19 +257,19 @@ func (s *objects) ask(ctx context.Context, names []string) ([]objectID, error) {
 }
 
 // get returns the content of an object that has to be of a kind.
-func (s *objects) get(ctx context.Context, id objectID, kind string) ([]byte, error) {
+func (s *objects) get(ctx context.Context, id git.ObjectID, kind string) ([]byte, error) {
 	o, err := s.object(ctx, id)
 	if err == nil && o.kind != kind {
-		err = fmt.Errorf("%s is a %s, not a %s", s.r.format.format(id), o.kind, kind)
+		err = fmt.Errorf("%s is a %s, not a %s", s.r.Format.Format(id), o.kind, kind)
 	}
 	return o.content, err
 }
 
-func (s *objects) object(ctx context.Context, id objectID) (object, error) {
+func (s *objects) object(ctx context.Context, id git.ObjectID) (object, error) {
 	if o, ok := s.known[id]; ok {
 		return o, nil
 	}
-	name := s.r.format.format(id)
+	name := s.r.Format.Format(id)
 	if _, err := s.ask(ctx, []string{name}); err != nil {
 		return object{}, err
 	}
@@ -307,7 +298,7 @@ func (s *objects) hints(commit string, paths []string) []string {
 		}
 	}
 	for _, p := range paths {
-		rel, ok := relative(s.r.root, p)
+		rel, ok := relative(s.r.Root, p)
 		if !ok || strings.ContainsAny(rel, "\n\x00") {
 			continue
 		}
@@ -330,23 +321,23 @@ func pseudoRef(name string) bool {
 }
 
 // named finds the object that a name stands for: that of one ref, or of an abbreviated hash.
-func (s *objects) named(ctx context.Context, name string) (objectID, string, error) {
+func (s *objects) named(ctx context.Context, name string) (git.ObjectID, string, error) {
 	full := []string{name}
 	if !strings.HasPrefix(name, "refs/") {
 		full = []string{"refs/" + name, "refs/tags/" + name, "refs/heads/" + name, "refs/remotes/" + name, "refs/remotes/" + name + "/HEAD"}
 	}
-	out, err := s.r.git.run(ctx, s.r.root, here(s.r.root), nil, append([]string{"for-each-ref", "--format=%(objectname) %(refname)", "--"}, full...)...)
+	out, err := s.r.Git.Run(ctx, s.r.Root, git.Here(s.r.Root), nil, append([]string{"for-each-ref", "--format=%(objectname) %(refname)", "--"}, full...)...)
 	if err != nil {
-		return objectID{}, "", err
+		return git.ObjectID{}, "", err
 	}
-	var id objectID
+	var id git.ObjectID
 	var names []string
 	for line := range strings.Lines(string(out)) {
 		hash, ref, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
 		if !slices.Contains(full, ref) { // refs/heads/NAME/x
 			continue
 		}
-		if id, err = s.r.format.parse(hash); err != nil {
+		if id, err = s.r.Format.Parse(hash); err != nil {
 			return id, "", fmt.Errorf("git for-each-ref: %w", err)
 		}
 		names = append(names, ref)
@@ -362,7 +353,7 @@ func (s *objects) named(ctx context.Context, name string) (objectID, string, err
 		}
 		for _, c := range of {
 			id = c
-			names = append(names, s.r.format.format(c))
+			names = append(names, s.r.Format.Format(c))
 		}
 	}
 	switch {
@@ -380,8 +371,8 @@ func (s *objects) named(ctx context.Context, name string) (objectID, string, err
 }
 
 // abbreviated returns the commits whose names begin with prefix.
-func (s *objects) abbreviated(ctx context.Context, prefix string) ([]objectID, error) {
-	out, err := s.r.git.run(ctx, s.r.root, here(s.r.root), nil, "rev-parse", "--disambiguate="+strings.ToLower(prefix))
+func (s *objects) abbreviated(ctx context.Context, prefix string) ([]git.ObjectID, error) {
+	out, err := s.r.Git.Run(ctx, s.r.Root, git.Here(s.r.Root), nil, "rev-parse", "--disambiguate="+strings.ToLower(prefix))
 	if err != nil {
 		return nil, err
 	}
@@ -397,9 +388,9 @@ func (s *objects) abbreviated(ctx context.Context, prefix string) ([]objectID, e
 	if err != nil {
 		return nil, err
 	}
-	var commits []objectID
+	var commits []git.ObjectID
 	for i, id := range ids {
-		if id != (objectID{}) && s.r.format.format(id) == names[i] { // not by way of a tag
+		if id != (git.ObjectID{}) && s.r.Format.Format(id) == names[i] { // not by way of a tag
 			commits = append(commits, id)
 		}
 	}
@@ -408,15 +399,15 @@ func (s *objects) abbreviated(ctx context.Context, prefix string) ([]objectID, e
 
 // A header is what a commit object says of others.
 type header struct {
-	tree    objectID
-	parents []objectID
+	tree    git.ObjectID
+	parents []git.ObjectID
 }
 
 // maxTags bounds how many tags of tags lead to a commit.
 const maxTags = 10
 
 // commit returns the commit that an object is, or that it is a tag of.
-func (s *objects) commit(ctx context.Context, id objectID) (header, objectID, error) {
+func (s *objects) commit(ctx context.Context, id git.ObjectID) (header, git.ObjectID, error) {
 	for range maxTags {
 		o, err := s.object(ctx, id)
 		if err != nil {
@@ -429,7 +420,7 @@ func (s *objects) commit(ctx context.Context, id objectID) (header, objectID, er
 		case "tag":
 			line, _, _ := strings.Cut(string(o.content), "\n")
 			to, ok := strings.CutPrefix(line, "object ")
-			if id, err = s.r.format.parse(to); !ok || err != nil {
+			if id, err = s.r.Format.Parse(to); !ok || err != nil {
 				return header{}, id, errors.New("git: a tag cannot be read")
 			}
 		default:
@@ -439,13 +430,13 @@ func (s *objects) commit(ctx context.Context, id objectID) (header, objectID, er
 	return header{}, id, errMissing
 }
 
-func (s *objects) header(id objectID, content []byte) (header, error) {
+func (s *objects) header(id git.ObjectID, content []byte) (header, error) {
 	var h header
-	bad := fmt.Errorf("commit %s cannot be read", s.r.format.format(id))
+	bad := fmt.Errorf("commit %s cannot be read", s.r.Format.Format(id))
 	line, rest, _ := strings.Cut(string(content), "\n")
 	name, ok := strings.CutPrefix(line, "tree ")
 	var err error
-	if h.tree, err = s.r.format.parse(name); !ok || err != nil {
+	if h.tree, err = s.r.Format.Parse(name); !ok || err != nil {
 		return h, bad
 	}
 	for {
@@ -454,7 +445,7 @@ func (s *objects) header(id objectID, content []byte) (header, error) {
 		if !ok {
 			return h, nil
 		}
-		p, err := s.r.format.parse(name)
+		p, err := s.r.Format.Parse(name)
 		if err != nil {
 			return h, bad
 		}
@@ -518,7 +509,7 @@ func parseRev(rev string) (name string, steps []revStep, ok bool) {
 	return name, steps, true
 }
 
-func (s *objects) step(ctx context.Context, h header, id objectID, st revStep) (header, objectID, error) {
+func (s *objects) step(ctx context.Context, h header, id git.ObjectID, st revStep) (header, git.ObjectID, error) {
 	times, parent := 1, st.n
 	if st.first {
 		times, parent = st.n, 1

@@ -8,12 +8,14 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/command-dialect/dialect/runtime/tempdir"
+	"github.com/command-dialect/dialect/runtime/workspace/git"
 )
 
 // Between a file and the blob that git makes of it stand conversions: line ends,
@@ -41,11 +43,11 @@ const (
 	attrEncoding
 )
 
-// changes reports whether git's conversion of a file of these attributes and
+// converts reports whether git's conversion of a file of these attributes and
 // traits could be anything but the file itself.
-func (c *config) changes(a *attributes, t traits) bool {
+func converts(c *git.Config, a *attributes, t traits) bool {
 	switch {
-	case !plain(a[attrFilter]) && c.filters[a[attrFilter]], !plain(a[attrEncoding]):
+	case !plain(a[attrFilter]) && c.Filters[a[attrFilter]], !plain(a[attrEncoding]):
 		return true
 	case !plain(a[attrIdent]) && t&hasDollar != 0:
 		return true
@@ -54,7 +56,7 @@ func (c *config) changes(a *attributes, t traits) bool {
 	case a[attrText] == "auto":
 		return t&hasNUL == 0 // a NUL makes it binary
 	case a[attrText] == "unspecified" && plain(a[attrCRLF]) && plain(a[attrEOL]):
-		return c.convert && a[attrCRLF] != "unset" && t&hasNUL == 0
+		return c.Convert && a[attrCRLF] != "unset" && t&hasNUL == 0
 	}
 	return true
 }
@@ -75,7 +77,7 @@ type conversion struct {
 	path    string
 	kind    kind
 	sum     [sha256.Size]byte
-	indexed objectID // text=auto looks whether the blob in the index has a CR
+	indexed git.ObjectID // text=auto looks whether the blob in the index has a CR
 	attrs   attributes
 }
 
@@ -84,12 +86,12 @@ type conversion struct {
 type converter struct {
 	settings [sha256.Size]byte // of the attributes files and the configuration
 	attrs    map[string]attributes
-	blobs    map[conversion]objectID
+	blobs    map[conversion]git.ObjectID
 }
 
 // convert gives the entries the names of the blobs that git would make of them. What
 // git said before an error is forgotten.
-func (v *converter) convert(ctx context.Context, r *repository, c *config, idx *index, w *walk) error {
+func (v *converter) convert(ctx context.Context, r *git.Repository, c *git.Config, idx *git.Index, w *walk) error {
 	err := v.ask(ctx, r, c, idx, w)
 	if err != nil {
 		*v = converter{}
@@ -97,7 +99,7 @@ func (v *converter) convert(ctx context.Context, r *repository, c *config, idx *
 	return err
 }
 
-func (v *converter) ask(ctx context.Context, r *repository, c *config, idx *index, w *walk) error {
+func (v *converter) ask(ctx context.Context, r *git.Repository, c *git.Config, idx *git.Index, w *walk) error {
 	// An attributes file that a sparse checkout left out counts as in the index.
 	var mentions [len(attributes{})]bool
 	absent := w.absentAttributes(idx, c)
@@ -108,17 +110,17 @@ func (v *converter) ask(ctx context.Context, r *repository, c *config, idx *inde
 		}
 	}
 	// A driver that is not configured converts nothing.
-	if mentions[attrFilter] && c.refused != "" {
-		return fmt.Errorf("the repository belongs to another user, and its filter.%s is not run", display(c.refused))
+	if mentions[attrFilter] && c.Refused != "" {
+		return fmt.Errorf("the repository belongs to another user, and its filter.%s is not run", git.Display(c.Refused))
 	}
 	pointers := mentions[attrFilter]
-	mentions[attrFilter] = mentions[attrFilter] && len(c.filters) > 0
+	mentions[attrFilter] = mentions[attrFilter] && len(c.Filters) > 0
 	crlf := false // a checkout may end lines otherwise than the tree does
 	for _, content := range w.attributes {
 		crlf = crlf || bytes.Contains(content, []byte("eol=crlf"))
 	}
 	attributed := len(absent) > 0 || len(w.attributes) > 0
-	if !attributed && !c.convert {
+	if !attributed && !c.Convert {
 		return nil
 	}
 	v.reset(w, c, absent)
@@ -147,7 +149,7 @@ func (v *converter) ask(ctx context.Context, r *repository, c *config, idx *inde
 	var ask []*entry
 	for _, e := range files {
 		k := v.key(e, idx)
-		if !c.changes(&k.attrs, e.traits) {
+		if !converts(c, &k.attrs, e.traits) {
 			continue
 		}
 		if id, ok := v.blobs[k]; ok {
@@ -164,7 +166,7 @@ func (v *converter) ask(ctx context.Context, r *repository, c *config, idx *inde
 			return err
 		}
 	}
-	d, err := openRoot(r.root)
+	d, err := openRoot(r.Root)
 	if err != nil {
 		return err
 	}
@@ -188,16 +190,16 @@ func (v *converter) ask(ctx context.Context, r *repository, c *config, idx *inde
 	return nil
 }
 
-func (v *converter) key(e *entry, idx *index) conversion {
+func (v *converter) key(e *entry, idx *git.Index) conversion {
 	a, ok := v.attrs[e.path]
 	if !ok {
 		a = unspecified()
 	}
-	return conversion{path: e.path, kind: e.kind, sum: e.sum, indexed: idx.paths[e.path].id, attrs: a}
+	return conversion{path: e.path, kind: e.kind, sum: e.sum, indexed: idx.Paths[e.path].Id, attrs: a}
 }
 
 // reset forgets what was learnt under other settings.
-func (v *converter) reset(w *walk, c *config, absent map[string]objectID) {
+func (v *converter) reset(w *walk, c *git.Config, absent map[string]git.ObjectID) {
 	h := sha256.New()
 	put := func(s string) {
 		var n [8]byte
@@ -205,44 +207,35 @@ func (v *converter) reset(w *walk, c *config, absent map[string]objectID) {
 		h.Write(n[:])
 		h.Write([]byte(s))
 	}
-	for _, path := range sortedKeys(w.attributes) {
+	for _, path := range slices.Sorted(maps.Keys(w.attributes)) {
 		put(path)
 		put(string(w.attributes[path]))
 	}
-	for _, path := range sortedKeys(absent) {
+	for _, path := range slices.Sorted(maps.Keys(absent)) {
 		id := absent[path]
 		put(path)
 		put(string(id[:]))
 	}
-	for _, s := range c.text {
-		put(s.key)
-		put(s.value)
+	for _, s := range c.Text {
+		put(s.Key)
+		put(s.Value)
 	}
 	var sum [sha256.Size]byte
 	if h.Sum(sum[:0]); sum != v.settings || v.attrs == nil {
-		*v = converter{settings: sum, attrs: make(map[string]attributes), blobs: make(map[conversion]objectID)}
+		*v = converter{settings: sum, attrs: make(map[string]attributes), blobs: make(map[conversion]git.ObjectID)}
 	}
-}
-
-func sortedKeys[V any](m map[string]V) []string {
-	keys := make([]string, 0, len(m))
-	for k := range m {
-		keys = append(keys, k)
-	}
-	slices.Sort(keys)
-	return keys
 }
 
 // absentAttributes are the attributes files that a sparse checkout left out.
-func (w *walk) absentAttributes(idx *index, c *config) map[string]objectID {
-	absent := make(map[string]objectID)
-	if !c.sparse {
+func (w *walk) absentAttributes(idx *git.Index, c *git.Config) map[string]git.ObjectID {
+	absent := make(map[string]git.ObjectID)
+	if !c.Sparse {
 		return absent
 	}
-	for path, e := range idx.paths {
-		if e.skipWorktree && e.stage == 0 && (path == ".gitattributes" || strings.HasSuffix(path, "/.gitattributes")) {
+	for path, e := range idx.Paths {
+		if e.SkipWorktree && e.Stage == 0 && (path == ".gitattributes" || strings.HasSuffix(path, "/.gitattributes")) {
 			if _, present := w.attributes[path]; !present {
-				absent[path] = e.id
+				absent[path] = e.Id
 			}
 		}
 	}
@@ -250,17 +243,14 @@ func (w *walk) absentAttributes(idx *index, c *config) map[string]objectID {
 }
 
 // lookUp asks git for the attributes of the files that it was not asked for yet.
-func (v *converter) lookUp(ctx context.Context, t *temporary, c *config, idx *index, absent map[string]objectID, files []*entry) error {
-	var in bytes.Buffer
-	n := 0
+func (v *converter) lookUp(ctx context.Context, t *temporary, c *git.Config, idx *git.Index, absent map[string]git.ObjectID, files []*entry) error {
+	var in []byte
 	for _, e := range files {
 		if _, ok := v.attrs[e.path]; !ok {
-			in.WriteString(e.path)
-			in.WriteByte(0)
-			n++
+			in = append(append(in, e.path...), 0)
 		}
 	}
-	if n == 0 {
+	if in == nil {
 		return nil
 	}
 	if len(absent) > 0 {
@@ -268,7 +258,7 @@ func (v *converter) lookUp(ctx context.Context, t *temporary, c *config, idx *in
 			return err
 		}
 	}
-	out, err := t.git(ctx, c, in.Bytes(), append([]string{"check-attr", "-z", "--stdin"}, attributeNames...)...)
+	out, err := t.git(ctx, c, in, append([]string{"check-attr", "-z", "--stdin"}, attributeNames...)...)
 	if err != nil {
 		return err
 	}
@@ -289,7 +279,7 @@ func parseAttributes(out []byte, into map[string]attributes) error {
 		var a attributes
 		for i, name := range attributeNames {
 			if f := fields[3*i:]; f[0] != fields[0] || f[1] != name {
-				return fmt.Errorf("git check-attr: answered %q where %q of %s was asked for", clip(f[1]), name, display(fields[0]))
+				return fmt.Errorf("git check-attr: answered %q where %q of %s was asked for", git.Clip(f[1]), name, git.Display(fields[0]))
 			}
 			a[i] = fields[3*i+2]
 		}
@@ -300,7 +290,7 @@ func parseAttributes(out []byte, into map[string]attributes) error {
 
 // A temporary repository, made when first needed.
 type temporary struct {
-	repo    *repository
+	repo    *git.Repository
 	dir     string
 	drop    func() // removes dir; nil without one
 	indexed bool
@@ -312,7 +302,7 @@ func (t *temporary) remove() {
 	}
 }
 
-func (t *temporary) make(c *config) error {
+func (t *temporary) make(c *git.Config) error {
 	if t.dir != "" {
 		return nil
 	}
@@ -323,11 +313,11 @@ func (t *temporary) make(c *config) error {
 	t.dir, t.drop = dir, drop
 	var b bytes.Buffer
 	b.WriteString("[core]\n\tbare = false\n\trepositoryformatversion = 1\n[extensions]\n")
-	if t.repo.format == formatSHA256 {
+	if t.repo.Format == git.FormatSHA256 {
 		b.WriteString("\tobjectformat = sha256\n")
 	}
-	c.write(&b)
-	quoted := strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`).Replace(t.repo.objects)
+	c.Write(&b)
+	quoted := strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`).Replace(t.repo.Objects)
 	for _, sub := range []string{"objects/info", "refs"} {
 		if err := os.MkdirAll(filepath.Join(dir, filepath.FromSlash(sub)), 0o700); err != nil {
 			return err
@@ -345,22 +335,22 @@ func (t *temporary) make(c *config) error {
 	return nil
 }
 
-func (t *temporary) git(ctx context.Context, c *config, stdin []byte, args ...string) ([]byte, error) {
+func (t *temporary) git(ctx context.Context, c *git.Config, stdin []byte, args ...string) ([]byte, error) {
 	if err := t.make(c); err != nil {
 		return nil, err
 	}
-	return t.repo.git.run(ctx, t.repo.root, []string{"GIT_DIR=" + t.dir, "GIT_WORK_TREE=" + t.repo.root}, stdin, args...)
+	return t.repo.Git.Run(ctx, t.repo.Root, []string{"GIT_DIR=" + t.dir, "GIT_WORK_TREE=" + t.repo.Root}, stdin, args...)
 }
 
 // readIndex fills the index with what the real one has, except attributes files
 // that are gone: git would take those from the index otherwise.
-func (t *temporary) readIndex(ctx context.Context, c *config, idx *index, absent map[string]objectID) error {
+func (t *temporary) readIndex(ctx context.Context, c *git.Config, idx *git.Index, absent map[string]git.ObjectID) error {
 	if t.indexed {
 		return nil
 	}
 	var in bytes.Buffer
-	for path, e := range idx.paths {
-		if e.stage != 0 {
+	for path, e := range idx.Paths {
+		if e.Stage != 0 {
 			continue
 		}
 		if path == ".gitattributes" || strings.HasSuffix(path, "/.gitattributes") {
@@ -368,7 +358,7 @@ func (t *temporary) readIndex(ctx context.Context, c *config, idx *index, absent
 				continue
 			}
 		}
-		fmt.Fprintf(&in, "%s %s 0\t%s\x00", e.mode, t.repo.format.format(e.id), path)
+		fmt.Fprintf(&in, "%s %s 0\t%s\x00", e.Mode, t.repo.Format.Format(e.Id), path)
 	}
 	t.indexed = true
 	if in.Len() == 0 {
@@ -379,33 +369,32 @@ func (t *temporary) readIndex(ctx context.Context, c *config, idx *index, absent
 }
 
 // add has git make blobs of the files, and notes their names.
-func (t *temporary) add(ctx context.Context, c *config, idx *index, absent map[string]objectID, files []*entry) error {
+func (t *temporary) add(ctx context.Context, c *git.Config, idx *git.Index, absent map[string]git.ObjectID, files []*entry) error {
 	if err := t.readIndex(ctx, c, idx, absent); err != nil {
 		return err
 	}
-	var in bytes.Buffer
+	var in []byte
 	for _, e := range files {
-		in.WriteString(e.path)
-		in.WriteByte(0)
+		in = append(append(in, e.path...), 0)
 	}
-	if _, err := t.git(ctx, c, in.Bytes(), "update-index", "--add", "--replace", "-z", "--stdin"); err != nil {
+	if _, err := t.git(ctx, c, in, "update-index", "--add", "--replace", "-z", "--stdin"); err != nil {
 		return err
 	}
 	out, err := t.git(ctx, c, nil, "ls-files", "--stage", "-v", "-z")
 	if err != nil {
 		return err
 	}
-	made, err := parseIndex(out, t.repo.format)
+	made, err := git.ParseIndex(out, t.repo.Format)
 	if err != nil {
 		return err
 	}
 	slices.SortFunc(files, func(a, b *entry) int { return cmp.Compare(a.path, b.path) })
 	for _, e := range files {
-		m, ok := made.paths[e.path]
+		m, ok := made.Paths[e.path]
 		if !ok {
 			return &Error{Path: e.path, Err: errChanged}
 		}
-		e.id = m.id
+		e.id = m.Id
 	}
 	return nil
 }

@@ -10,6 +10,9 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/command-dialect/dialect/runtime/workspace/git"
+	"github.com/command-dialect/dialect/runtime/workspace/ignore"
 )
 
 // A snapshot is exact if a fresh clone of a commit of its Tree, submodules and LFS
@@ -29,7 +32,7 @@ type Difference struct {
 	Why  string // "a FIFO: no commit holds it"
 }
 
-func (d Difference) String() string { return display(d.Path) + ": " + d.Why }
+func (d Difference) String() string { return git.Display(d.Path) + ": " + d.Why }
 
 // Differences is a list of them, cut after the first hundred.
 type Differences struct {
@@ -45,7 +48,7 @@ const (
 )
 
 // exact fills in Exact, Beyond and Stored of a snapshot that has a Tree.
-func (w *walk) exact(s *Snapshot, v *converter, c *config) error {
+func (w *walk) exact(s *Snapshot, v *converter, c *git.Config) error {
 	var all []Difference
 	say := func(path, why string) { all = append(all, Difference{path, why}) }
 
@@ -57,7 +60,7 @@ func (w *walk) exact(s *Snapshot, v *converter, c *config) error {
 	}
 	for path, content := range w.attributes {
 		switch e := w.find(path); {
-		case len(content) >= maxIgnoreFile:
+		case len(content) >= ignore.MaxFile:
 			say(path, "an attributes file of that size is not read")
 		case e == nil || !e.inTree:
 			say(path, "attributes that no commit will hold: track the file")
@@ -142,13 +145,13 @@ func (w *walk) find(path string) *entry { return entryList(w.entries).find(path)
 // differs says why a clone would have another content of a regular file; it is empty
 // if it would have the same. stored: the content is not in the tree but in LFS, and
 // its blob names it by its SHA-256.
-func (v *converter) differs(w *walk, c *config, e *entry) (why string, stored bool) {
+func (v *converter) differs(w *walk, c *git.Config, e *entry) (why string, stored bool) {
 	a, ok := v.attrs[e.path]
 	if !ok {
 		a = unspecified()
 	}
 	if !plain(a[attrEncoding]) {
-		return "working-tree-encoding=" + clip(a[attrEncoding]) + ": its blob has another encoding", false
+		return "working-tree-encoding=" + git.Clip(a[attrEncoding]) + ": its blob has another encoding", false
 	}
 	if !plain(a[attrIdent]) && e.traits&hasDollar != 0 {
 		return "ident: a checkout writes its $Id$ anew", false
@@ -165,10 +168,10 @@ func (v *converter) differs(w *walk, c *config, e *entry) (why string, stored bo
 		return "", false
 	}
 	switch {
-	case a[attrFilter] == "lfs" && ends == endsAsStored && w.format.object("blob", pointer(e)) == e.id:
+	case a[attrFilter] == "lfs" && ends == endsAsStored && w.format.Object("blob", pointer(e)) == e.id:
 		return "", true
-	case !plain(a[attrFilter]) && c.filters[a[attrFilter]]:
-		return "filter=" + clip(a[attrFilter]) + ": its blob is not what was read", false
+	case !plain(a[attrFilter]) && c.Filters[a[attrFilter]]:
+		return "filter=" + git.Clip(a[attrFilter]) + ": its blob is not what was read", false
 	case ends != endsAsStored && e.traits&(hasLoneLF|hasLoneCR) == 0:
 		return "", false
 	}
@@ -223,7 +226,7 @@ func (w *walk) leads(e *entry) string {
 
 // A checkedOut is what the HEAD of a nested repository says.
 type checkedOut struct {
-	tree objectID // of the commit, whose name was recomputed; zero if that failed
+	tree git.ObjectID // of the commit, whose name was recomputed; zero if that failed
 }
 
 // submodule says why a clone would not have the files of a submodule or nested
@@ -250,7 +253,7 @@ func (w *walk) submodule(e *entry) string {
 		return "a submodule that is not checked out"
 	}
 	inside := entryList(w.entries).below(e.path)
-	var leaves []leaf
+	var leaves []git.Leaf
 	var seen traits
 	skip := ""
 	for i := range inside {
@@ -269,9 +272,9 @@ func (w *walk) submodule(e *entry) string {
 		if f.kind == kindRepository {
 			id = f.id
 		}
-		leaves = append(leaves, leaf{path: f.path[len(e.path)+1:], mode: f.kind.treeMode(), id: id})
+		leaves = append(leaves, git.Leaf{Path: f.path[len(e.path)+1:], Mode: f.kind.treeMode(), Id: id})
 	}
-	if head.tree == (objectID{}) || w.format.tree(leaves) != head.tree {
+	if head.tree == (git.ObjectID{}) || w.format.Tree(leaves) != head.tree {
 		return "a submodule whose files are not just those of its commit"
 	}
 	// What attributes convert is followed in the outer tree alone.
@@ -285,7 +288,7 @@ func (w *walk) submodule(e *entry) string {
 			name string
 			need traits
 		}{{"eol=crlf", hasLoneLF}, {"ident", hasDollar}, {"lfs", isPointer}, {"working-tree-encoding", ^traits(0)}} {
-			if bytes.Contains(text, []byte(word.name)) && seen&word.need != 0 || len(text) >= maxIgnoreFile {
+			if bytes.Contains(text, []byte(word.name)) && seen&word.need != 0 || len(text) >= ignore.MaxFile {
 				return fmt.Sprintf("a submodule whose attributes convert files (%s)", word.name)
 			}
 		}
@@ -330,7 +333,7 @@ func modulePaths(content []byte) []string {
 		}
 		switch key {
 		case "path":
-			if at != "" || !validPath(value) {
+			if at != "" || !git.ValidPath(value) {
 				return nil
 			}
 			at = value

@@ -134,14 +134,5 @@ func bare(err error) error {
 	return err
 }
 
-// gone reports whether err says that the thing is not there any more.
-func gone(err error) bool { return errors.Is(err, fs.ErrNotExist) }
-
 // swapped reports whether err says that the thing is of another kind than before.
 func swapped(error) bool { return false }
-
-// nullDevice is a file that is empty.
-const nullDevice = os.DevNull
-
-// foreign cannot be told here: git itself refuses what it does not trust.
-func foreign(fs.FileInfo) bool { return false }

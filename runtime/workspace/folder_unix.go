@@ -5,9 +5,7 @@ package workspace
 import (
 	"errors"
 	"io/fs"
-	"os"
 	"sync/atomic"
-	"syscall"
 
 	"golang.org/x/sys/unix"
 )
@@ -173,21 +171,9 @@ func (h handle) stat() (status, error) {
 
 func (h handle) close() { _ = unix.Close(int(h)) }
 
-// gone reports whether err says that the thing is not there any more.
-func gone(err error) bool { return errors.Is(err, fs.ErrNotExist) }
-
 // swapped reports whether err says that the thing is of another kind than it was
 // when it was looked at. EAGAIN comes from a FIFO, ENXIO from a socket or device.
 func swapped(err error) bool {
 	return errors.Is(err, unix.ELOOP) || errors.Is(err, unix.ENOTDIR) || errors.Is(err, unix.EMLINK) ||
 		errors.Is(err, unix.EISDIR) || errors.Is(err, unix.EAGAIN) || errors.Is(err, unix.ENXIO) || errors.Is(err, unix.ESTALE)
-}
-
-// nullDevice is a file that is empty.
-const nullDevice = os.DevNull
-
-// foreign reports whether a file belongs to another user than this process runs as.
-func foreign(info fs.FileInfo) bool {
-	st, ok := info.Sys().(*syscall.Stat_t)
-	return !ok || int(st.Uid) != os.Geteuid()
 }

@@ -17,6 +17,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/command-dialect/dialect/runtime/workspace/git"
 )
 
 // A hideCase is a way to change a worktree so that git, as configured, sees
@@ -270,11 +272,11 @@ func TestPlantedGit(t *testing.T) {
 	if _, err := os.Stat(r.path("ran")); err == nil {
 		t.Error("the planted git ran")
 	}
-	g, err := findGit("", r.dir)
-	if err != nil || strings.HasPrefix(g.program, r.dir) || strings.Contains(g.path, r.dir) {
+	g, err := git.FindGit("", r.dir)
+	if err != nil || strings.HasPrefix(g.Program, r.dir) || strings.Contains(g.Path, r.dir) {
 		t.Errorf("findGit = %+v, %v", g, err)
 	}
-	if _, err := findGit("bin/git", r.dir); err == nil {
+	if _, err := git.FindGit("bin/git", r.dir); err == nil {
 		t.Error("a relative program is accepted")
 	}
 }

@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"sort"
 	"strings"
+
+	"github.com/command-dialect/dialect/runtime/workspace/git"
 )
 
 // A Found is what a snapshot, or a commit, has of the file at an absolute path. The zero Found
@@ -49,7 +51,7 @@ func (s *Snapshot) Lookup(name string) Found {
 
 // Lookup returns what the commit has of the file at an absolute path; see [Snapshot.Lookup].
 func (c *Commit) Lookup(ctx context.Context, name string) (Found, error) {
-	rel, ok := relative(c.store.r.root, name)
+	rel, ok := relative(c.store.r.Root, name)
 	if !ok {
 		return Found{Outside: true}, nil
 	}
@@ -70,7 +72,7 @@ func relative(root, name string) (string, bool) {
 			continue
 		}
 		if real, err := filepath.EvalSymlinks(name[:max(i, 1)]); err == nil {
-			if rel, ok := within(root, real); ok {
+			if rel, ok := git.Within(root, real); ok {
 				return path.Join(rel, filepath.ToSlash(name[i+1:])), true
 			}
 		}
@@ -129,7 +131,7 @@ func (l entryList) follow(at, todo string) (last string, e *entry, links []strin
 		next := path.Join(at, name)
 		switch f := l.find(next); {
 		case f == nil && len(l.below(next)) == 0:
-			return path.Join(next, todo), nil, links, "a link to what does not count: " + display(next)
+			return path.Join(next, todo), nil, links, "a link to what does not count: " + git.Display(next)
 		case f == nil, f.kind == kindRepository:
 			at = next
 		case f.kind == kindLink:
@@ -145,7 +147,7 @@ func (l entryList) follow(at, todo string) (last string, e *entry, links []strin
 				todo = f.target
 			}
 		case more:
-			return path.Join(next, todo), nil, links, "a link to what is below a file: " + display(next)
+			return path.Join(next, todo), nil, links, "a link to what is below a file: " + git.Display(next)
 		default:
 			return next, f, links, ""
 		}
@@ -167,7 +169,7 @@ func (w *walk) hides(name string) string {
 			continue
 		}
 		base := path.Base(at)
-		_, tracked := p.tree.index.paths[p.inside(at)]
+		_, tracked := p.tree.index.Paths[p.inside(at)]
 		switch {
 		case base == ".git":
 			return "is inside of .git"
@@ -175,12 +177,12 @@ func (w *walk) hides(name string) string {
 			return ""
 		case why != "":
 		case dir && w.caches[base]:
-			why = "is in a cache, " + display(base)
+			why = "is in a cache, " + git.Display(base)
 		case w.except[at]:
 			why = "is beside the receipts"
 		case !dir && at == w.writing:
 			why = "is written by the run"
-		case p.ignore.hides(p.inside(at), base, dir):
+		case p.ignore.Hides(p.inside(at), base, dir):
 			why = Ignored
 		}
 	}

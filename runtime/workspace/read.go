@@ -3,6 +3,8 @@ package workspace
 import (
 	"bytes"
 	"crypto/sha256"
+
+	"github.com/command-dialect/dialect/runtime/workspace/git"
 )
 
 // read fills in what the content of a file or link says, unless an earlier walk
@@ -22,7 +24,7 @@ func (w *walk) read(s *scratch, d *folder, name string, e *entry) error {
 		e.target = target
 		e.size = int64(len(target))
 		e.sum = sha256.Sum256([]byte(target))
-		e.raw = w.format.object("blob", []byte(target))
+		e.raw = w.format.Object("blob", []byte(target))
 		e.id = e.raw
 		return nil
 	}
@@ -34,7 +36,7 @@ func (w *walk) read(s *scratch, d *folder, name string, e *entry) error {
 	e.size = e.status.size
 	s.sum.Reset()
 	s.blob.Reset()
-	s.blob.Write(objectHeader("blob", e.size))
+	s.blob.Write(git.ObjectHeader("blob", e.size))
 	var look observer
 	for at := int64(0); ; {
 		n, err := h.read(s.buf)

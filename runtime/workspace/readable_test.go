@@ -10,6 +10,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/command-dialect/dialect/runtime/workspace/git"
 )
 
 // git waits for a FIFO in the place of any file of its own. Neither a snapshot nor a question
@@ -69,7 +71,7 @@ func TestFIFOAsObject(t *testing.T) {
 	r.do(syscall.Mkfifo(file, 0o600))
 	began := time.Now()
 	_, err := Resolve(context.Background(), r.dir, "HEAD", Options{}, "a")
-	if took := time.Since(began); err == nil || !strings.Contains(err.Error(), "git cat-file: it did not end within") || took > 2*questionTime {
+	if took := time.Since(began); err == nil || !strings.Contains(err.Error(), "git cat-file: it did not end within") || took > 2*git.QuestionTime {
 		t.Errorf("after %v: %v", took, err)
 	}
 }

@@ -13,6 +13,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/command-dialect/dialect/runtime/workspace/git"
 )
 
 func TestReadFile(t *testing.T) {
@@ -21,7 +23,7 @@ func TestReadFile(t *testing.T) {
 		t.Run(format, func(t *testing.T) {
 			t.Parallel()
 			r := newRepo(t, "--object-format="+format)
-			if _, err := Resolve(t.Context(), r.dir, "HEAD", Options{}); !errors.Is(err, ErrNoCommit) {
+			if _, err := Resolve(t.Context(), r.dir, "HEAD", Options{}); !errors.Is(err, git.ErrNoCommit) {
 				t.Errorf("unborn: %v", err)
 			}
 			r.write("a", "one\n")
@@ -130,11 +132,11 @@ func TestResolve(t *testing.T) {
 		"HEAD~9", "HEAD^3", "HEAD~99999999999999999999", "HEAD..side", "HEAD^!", "HEAD~x", "HEAD^{commit", "refs/heads", "feature", "feature/*", "HEAD\x00", "refs/../HEAD",
 		r.git("rev-parse", "HEAD^{tree}"), r.git("rev-parse", "HEAD:a"), strings.Repeat("1", 40), "./HEAD", "side/", "^", "~1",
 	} {
-		if c, err := Resolve(t.Context(), r.dir, rev, Options{}); !errors.Is(err, ErrNoCommit) {
+		if c, err := Resolve(t.Context(), r.dir, rev, Options{}); !errors.Is(err, git.ErrNoCommit) {
 			t.Errorf("%q: %+v, %v", rev, c, err)
 		}
 	}
-	if _, err := Resolve(t.Context(), t.TempDir(), "HEAD", Options{}); !errors.Is(err, ErrNoRepository) {
+	if _, err := Resolve(t.Context(), t.TempDir(), "HEAD", Options{}); !errors.Is(err, git.ErrNoRepository) {
 		t.Errorf("outside: %v", err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
@@ -201,7 +203,7 @@ func TestAmbiguous(t *testing.T) {
 	// One that is missing is no other.
 	r.git("update-ref", "-d", "refs/remotes/origin/main")
 	r.git("update-ref", "refs/heads/refs/remotes/origin/main", evil)
-	if c, err := Resolve(t.Context(), r.dir, "refs/remotes/origin/main", Options{}); !errors.Is(err, ErrNoCommit) {
+	if c, err := Resolve(t.Context(), r.dir, "refs/remotes/origin/main", Options{}); !errors.Is(err, git.ErrNoCommit) {
 		t.Errorf("%+v, %v", c, err)
 	}
 }
@@ -238,12 +240,12 @@ func TestResolveEnvironment(t *testing.T) {
 
 func TestOutputIsBounded(t *testing.T) {
 	t.Parallel()
-	o := output{most: 10}
-	if n, err := io.Copy(&o, strings.NewReader("0123456789")); n != 10 || err != nil || o.cut {
-		t.Error(n, err, o.cut)
+	o := git.Output{Most: 10}
+	if n, err := io.Copy(&o, strings.NewReader("0123456789")); n != 10 || err != nil || o.Cut {
+		t.Error(n, err, o.Cut)
 	}
-	if _, err := io.Copy(&o, strings.NewReader("x")); err == nil || !o.cut || o.kept.Len() != 10 {
-		t.Error(err, o.cut, o.kept.Len())
+	if _, err := io.Copy(&o, strings.NewReader("x")); err == nil || !o.Cut || o.Kept.Len() != 10 {
+		t.Error(err, o.Cut, o.Kept.Len())
 	}
 }
 
@@ -272,7 +274,7 @@ func FuzzLookup(f *testing.F) {
 	f.Add([]byte("40000 d\x0001234567890123456789100644 e\x00short"), "e")
 	f.Add([]byte(""), "")
 	f.Fuzz(func(t *testing.T, tree []byte, name string) {
-		mode, id, err := formatSHA1.lookup(tree, name)
+		mode, id, err := git.FormatSHA1.Lookup(tree, name)
 		if err == nil && !bytes.Contains(tree, append([]byte(mode+" "+name+"\x00"), id[:20]...)) {
 			t.Errorf("%q has no %q", tree, name)
 		}

@@ -1,6 +1,10 @@
 package workspace
 
-import "crypto/sha256"
+import (
+	"crypto/sha256"
+
+	"github.com/command-dialect/dialect/runtime/workspace/git"
+)
 
 // A kind is the byte by which [Snapshot.Bytes] tells what a path is.
 type kind byte
@@ -58,8 +62,8 @@ type entry struct {
 	kind kind
 	size int64             // bytes; of a link, its target
 	sum  [sha256.Size]byte // SHA-256 of the raw content, or of the target of a link
-	id   objectID          // of the blob (or commit) that git would record
-	raw  objectID          // of the blob without git's conversions
+	id   git.ObjectID      // of the blob (or commit) that git would record
+	raw  git.ObjectID      // of the blob without git's conversions
 
 	target string // of a link
 
@@ -83,3 +87,16 @@ const (
 	hasLoneCR        // not before an LF
 	isPointer        // it may be an LFS pointer
 )
+
+func (k kind) treeMode() string {
+	switch k {
+	case kindExec:
+		return git.ModeExec
+	case kindLink:
+		return git.ModeLink
+	case kindRepository:
+		return git.ModeCommit
+	default:
+		return git.ModeFile
+	}
+}

@@ -8,12 +8,16 @@ import (
 	"errors"
 	"fmt"
 	"hash"
+	"io/fs"
 	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/command-dialect/dialect/runtime/workspace/git"
+	"github.com/command-dialect/dialect/runtime/workspace/ignore"
 )
 
 // settling is how long a file must have been left alone before its status is
@@ -21,8 +25,8 @@ import (
 // system that is in use (FAT and ext3 have 1 to 2 s).
 const settling = 2 * time.Second
 
-// longestPath bounds the depth of a tree, in bytes. Git cannot go further either.
-const longestPath = 4095
+// gone reports whether err says that the thing is not there any more.
+func gone(err error) bool { return errors.Is(err, fs.ErrNotExist) }
 
 // errChanged: what was read is not of one moment.
 var errChanged = errors.New("it changed while it was read")
@@ -32,8 +36,8 @@ type walk struct {
 	ctx     context.Context
 	root    string // absolute
 	project string // the project's directory, from root; "" for root itself
-	repo    *repository
-	format  objectFormat
+	repo    *git.Repository
+	format  git.ObjectFormat
 	caches  map[string]bool
 	except  map[string]bool
 	writing string            // see [Options.Writing]
@@ -60,7 +64,7 @@ type walk struct {
 // submodule. The zero worktree tracks nothing, and so nothing in it is hidden.
 type worktree struct {
 	prefix string // "" or ending in a slash
-	index  index
+	index  git.Index
 	sparse bool
 	outer  bool     // it is the root's own
 	env    []string // for git to find its repository
@@ -70,7 +74,7 @@ type worktree struct {
 type place struct {
 	tree   *worktree
 	path   string // from the root; "" for the root itself
-	ignore *ignoreFile
+	ignore *ignore.File
 	hidden bool   // only what is tracked counts in here
 	cache  string // the cache, of [DefaultCaches], that alone hides this: from the root, empty for none
 }
@@ -109,7 +113,7 @@ func (w *walk) run(tree *worktree, workers int) error {
 	c.add(d, func(s *scratch) error { return w.folder(c, s, d, place{tree: tree}) })
 	d.release()
 	err = c.run(workers, func() *scratch {
-		return &scratch{buf: make([]byte, 128<<10), sum: sha256.New(), blob: w.format.new()}
+		return &scratch{buf: make([]byte, 128<<10), sum: sha256.New(), blob: w.format.New()}
 	}, func(s *scratch) { w.entries = append(w.entries, s.entries...) })
 	if err != nil {
 		return err
@@ -156,7 +160,7 @@ func (w *walk) folder(c *crew, s *scratch, d *folder, p place) error {
 func (w *walk) each(c *crew, s *scratch, d *folder, p place, names []string) error {
 	for _, name := range names {
 		if name == ".git" && p.cache == "" {
-			if path := p.join(name); p.path != "" && p.counts() && !p.ignore.hides(p.inside(path), name, false) {
+			if path := p.join(name); p.path != "" && p.counts() && !p.ignore.Hides(p.inside(path), name, false) {
 				w.noGit(path)
 			}
 			continue
@@ -202,14 +206,14 @@ func (w *walk) take(c *crew, s *scratch, d *folder, p place, name string, again 
 		return err
 	}
 	path := p.join(name)
-	if len(path) > longestPath {
+	if len(path) > git.LongestPath {
 		return errors.New("the path is too long")
 	}
-	known, tracked := p.tree.index.paths[p.inside(path)]
+	known, tracked := p.tree.index.Paths[p.inside(path)]
 	if st.kind == kindFolder {
-		link := tracked && known.mode == modeCommit
-		below := p.tree.index.folders[p.inside(path)]
-		named := p.hidden && p.cache == "" || w.except[path] || p.ignore.hides(p.inside(path), name, true)
+		link := tracked && known.Mode == git.ModeCommit
+		below := p.tree.index.Folders[p.inside(path)]
+		named := p.hidden && p.cache == "" || w.except[path] || p.ignore.Hides(p.inside(path), name, true)
 		hidden, cache := named || p.hidden || w.caches[name], ""
 		switch {
 		case named:
@@ -238,8 +242,8 @@ func (w *walk) take(c *crew, s *scratch, d *folder, p place, name string, again 
 		}
 		w.mu.Unlock()
 	}
-	if !tracked && (p.hidden || w.except[path] || p.ignore.hides(p.inside(path), name, false)) {
-		if p.cache != "" && !w.except[path] && !p.ignore.hides(p.inside(path), name, false) && !ofStore(path, p.cache) {
+	if !tracked && (p.hidden || w.except[path] || p.ignore.Hides(p.inside(path), name, false)) {
+		if p.cache != "" && !w.except[path] && !p.ignore.Hides(p.inside(path), name, false) && !ofStore(path, p.cache) {
 			w.leave(p.cache, "a cache")
 		}
 		return nil
@@ -251,7 +255,7 @@ func (w *walk) take(c *crew, s *scratch, d *folder, p place, name string, again 
 	e := entry{path: path, kind: st.kind, tracked: tracked, inTree: p.tree.outer, status: st}
 	if st.kind.special() {
 		if e.inTree = false; tracked && p.tree.outer {
-			w.obstacle(fmt.Sprintf("%s where a tracked file was: %s", st.kind, display(path)))
+			w.obstacle(fmt.Sprintf("%s where a tracked file was: %s", st.kind, git.Display(path)))
 		}
 	} else if err := w.read(s, d, name, &e); err != nil {
 		return err
@@ -274,7 +278,7 @@ func (w *walk) enter(c *crew, s *scratch, d *folder, p place, name string, link 
 	}
 	defer sub.release()
 	path := inner.path
-	if w.repo == nil || p.tree.index.folders[p.inside(path)] || inner.hidden && !link {
+	if w.repo == nil || p.tree.index.Folders[p.inside(path)] || inner.hidden && !link {
 		return w.folder(c, s, sub, inner)
 	}
 	_, err = sub.lstat(".git")
@@ -291,11 +295,11 @@ func (w *walk) enter(c *crew, s *scratch, d *folder, p place, name string, link 
 	inner = place{tree: &worktree{prefix: path + "/"}, path: path}
 	e := entry{path: path, kind: kindRepository, tracked: link, inTree: p.tree.outer}
 	if link {
-		e.id = p.tree.index.paths[p.inside(path)].id
+		e.id = p.tree.index.Paths[p.inside(path)].Id
 	}
 	if nested {
 		full := filepath.Join(w.root, filepath.FromSlash(path))
-		if err := readable(filepath.Join(full, ".git")); err != nil {
+		if err := git.Readable(filepath.Join(full, ".git")); err != nil {
 			return w.fault(path, err)
 		}
 		env := []string{"GIT_DIR=" + filepath.Join(full, ".git"), "GIT_WORK_TREE=" + full}
@@ -314,14 +318,14 @@ func (w *walk) enter(c *crew, s *scratch, d *folder, p place, name string, link 
 			// A .git that is none: to git this is a directory like others.
 			return w.folder(c, s, sub, plain)
 		case state == headUnborn && p.tree.outer:
-			w.obstacle("nested repository without a commit: " + display(path))
+			w.obstacle("nested repository without a commit: " + git.Display(path))
 			return w.folder(c, s, sub, inner)
 		default:
 			w.noGit(path + "/.git")
 			return w.folder(c, s, sub, inner)
 		}
 		if link && state != headNone {
-			idx, err := w.repo.readIndex(w.ctx, w.root, env)
+			idx, err := w.repo.ReadIndex(w.ctx, w.root, env)
 			if w.ctx.Err() != nil {
 				return w.ctx.Err()
 			}
@@ -346,9 +350,9 @@ const (
 // head returns the commit that a nested repository has checked out, and the tree of
 // it. The commit's name is recomputed; where it is not that of its content, the tree
 // is zero.
-func (w *walk) head(env []string) (state headState, commit, tree objectID, err error) {
-	out, err := w.repo.git.run(w.ctx, w.root, env, []byte("HEAD\n"), "cat-file", "--batch")
-	var failed *gitError
+func (w *walk) head(env []string) (state headState, commit, tree git.ObjectID, err error) {
+	out, err := w.repo.Git.Run(w.ctx, w.root, env, []byte("HEAD\n"), "cat-file", "--batch")
+	var failed *git.Error
 	switch {
 	case errors.As(err, &failed):
 		return headNone, commit, tree, nil
@@ -360,15 +364,15 @@ func (w *walk) head(env []string) (state headState, commit, tree objectID, err e
 	if len(words) != 3 || words[1] != "commit" {
 		return headUnborn, commit, tree, nil
 	}
-	if commit, err = w.format.parse(words[0]); err != nil {
+	if commit, err = w.format.Parse(words[0]); err != nil {
 		// A repository of the other object format: git refuses to add it.
-		return headUnborn, objectID{}, tree, nil
+		return headUnborn, git.ObjectID{}, tree, nil
 	}
 	content = bytes.TrimSuffix(content, []byte("\n"))
-	if w.format.object("commit", content) == commit {
+	if w.format.Object("commit", content) == commit {
 		line, _, _ := strings.Cut(string(content), "\n")
 		if name, ok := strings.CutPrefix(line, "tree "); ok {
-			tree, _ = w.format.parse(name)
+			tree, _ = w.format.Parse(name)
 		}
 	}
 	return headCommit, commit, tree, nil
@@ -398,7 +402,7 @@ func (w *walk) obstacle(what string) {
 // tracked. Of a sparse checkout that left it out, git takes the one in the index.
 func (w *walk) readIgnore(d *folder, p *place, present bool) error {
 	path := p.join(".gitignore")
-	e, tracked := p.tree.index.paths[p.inside(path)]
+	e, tracked := p.tree.index.Paths[p.inside(path)]
 	if !tracked || p.hidden {
 		return nil
 	}
@@ -406,7 +410,7 @@ func (w *walk) readIgnore(d *folder, p *place, present bool) error {
 	switch {
 	case present:
 		st, err := d.lstat(".gitignore")
-		if gone(err) || err == nil && (!st.kind.regular() || st.size > maxIgnoreFile) {
+		if gone(err) || err == nil && (!st.kind.regular() || st.size > ignore.MaxFile) {
 			return nil
 		}
 		if err == nil {
@@ -418,9 +422,9 @@ func (w *walk) readIgnore(d *folder, p *place, present bool) error {
 		if err != nil && !gone(err) {
 			return w.fault(path, err)
 		}
-	case p.tree.sparse && e.skipWorktree && e.stage == 0 && (e.mode == modeFile || e.mode == modeExec):
+	case p.tree.sparse && e.SkipWorktree && e.Stage == 0 && (e.Mode == git.ModeFile || e.Mode == git.ModeExec):
 		var err error
-		content, err = w.repo.git.run(w.ctx, w.root, p.tree.env, nil, "cat-file", "blob", w.format.format(e.id))
+		content, err = w.repo.Git.Run(w.ctx, w.root, p.tree.env, nil, "cat-file", "blob", w.format.Format(e.Id))
 		if w.ctx.Err() != nil {
 			return w.ctx.Err()
 		}
@@ -428,14 +432,11 @@ func (w *walk) readIgnore(d *folder, p *place, present bool) error {
 			return nil // it hides nothing
 		}
 	}
-	if list := parseIgnore(content); len(list) > 0 {
-		dir := p.inside(path)
-		p.ignore = &ignoreFile{parent: p.ignore, dir: dir[:len(dir)-len(".gitignore")], patterns: list}
-	}
+	p.ignore = p.ignore.Under(strings.TrimSuffix(p.inside(path), ".gitignore"), content)
 	return nil
 }
 
-// readAll returns the content of a small file, at most maxIgnoreFile bytes of it.
+// readAll returns the content of a small file, at most [ignore.MaxFile] bytes of it.
 func readAll(d *folder, name string, buf []byte) ([]byte, error) {
 	h, err := d.open(name)
 	if err != nil {
@@ -446,7 +447,7 @@ func readAll(d *folder, name string, buf []byte) ([]byte, error) {
 		buf = make([]byte, 16<<10)
 	}
 	var content []byte
-	for len(content) < maxIgnoreFile {
+	for len(content) < ignore.MaxFile {
 		n, err := h.read(buf)
 		if err != nil {
 			return nil, err

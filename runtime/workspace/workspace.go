@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/command-dialect/dialect/runtime/archive"
+	"github.com/command-dialect/dialect/runtime/workspace/git"
 )
 
 // DefaultCaches are the names of directories that never count, wherever they are,
@@ -101,7 +102,7 @@ type Error struct {
 	Err  error
 }
 
-func (e *Error) Error() string { return "snapshot of " + display(e.Path) + ": " + e.Err.Error() }
+func (e *Error) Error() string { return "snapshot of " + git.Display(e.Path) + ": " + e.Err.Error() }
 
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
@@ -128,7 +129,7 @@ type Tracker struct {
 
 // A memory is what a tracker knows of the files below a root.
 type memory struct {
-	format    objectFormat
+	format    git.ObjectFormat
 	entries   []entry
 	converter converter
 }
@@ -160,7 +161,7 @@ func (t *Tracker) Take(ctx context.Context) (*Snapshot, error) {
 		return nil, ctx.Err()
 	}
 	if s != nil {
-		s.Place, _ = within(s.Root, dir)
+		s.Place, _ = git.Within(s.Root, dir)
 	}
 	return s, err
 }
@@ -174,14 +175,14 @@ func Place(ctx context.Context, dir string, o Options) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	r, err := discover(ctx, o.Git, dir)
+	r, err := git.Discover(ctx, o.Git, dir)
 	if ctx.Err() != nil {
 		return "", ctx.Err()
 	}
-	if err != nil && r.root == "" {
+	if err != nil && r.Root == "" {
 		return "", nil
 	}
-	place, _ := within(r.root, dir)
+	place, _ := git.Within(r.Root, dir)
 	return place, nil
 }
 
@@ -195,40 +196,40 @@ func physical(dir string) (string, error) {
 }
 
 func (t *Tracker) take(ctx context.Context, dir string) (*Snapshot, error) {
-	r, err := discover(ctx, t.options.Git, dir)
+	r, err := git.Discover(ctx, t.options.Git, dir)
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
 	if err != nil {
-		if r.root == "" {
-			r.root = dir
+		if r.Root == "" {
+			r.Root = dir
 		}
-		return t.plain(ctx, r.root, reason(err))
+		return t.plain(ctx, r.Root, reason(err))
 	}
-	idx, c, err := r.read(ctx)
+	idx, c, err := r.Read(ctx)
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
 	if err != nil {
-		return t.plain(ctx, r.root, reason(err))
+		return t.plain(ctx, r.Root, reason(err))
 	}
-	w, err := t.begin(ctx, r.root, r.format)
+	w, err := t.begin(ctx, r.Root, r.Format)
 	if err != nil {
 		return nil, err
 	}
 	w.repo = &r
-	w.project, _ = within(r.root, dir)
-	if err := w.run(&worktree{index: idx, sparse: c.sparse, outer: true, env: here(r.root)}, workers()); err != nil {
+	w.project, _ = git.Within(r.Root, dir)
+	if err := w.run(&worktree{index: idx, sparse: c.Sparse, outer: true, env: git.Here(r.Root)}, workers()); err != nil {
 		return nil, err
 	}
 	if !w.reached.Load() {
-		return t.plain(ctx, dir, "the repository at "+display(r.root)+" ignores the project's directory")
+		return t.plain(ctx, dir, "the repository at "+git.Display(r.Root)+" ignores the project's directory")
 	}
-	s := &Snapshot{Root: r.root}
-	m := t.memory[r.root]
+	s := &Snapshot{Root: r.Root}
+	m := t.memory[r.Root]
 	switch {
-	case idx.conflict != "":
-		s.Unmerged, s.Reason = true, "unmerged index: "+display(idx.conflict)
+	case idx.Conflict != "":
+		s.Unmerged, s.Reason = true, "unmerged index: "+git.Display(idx.Conflict)
 	case len(w.obstacles) > 0:
 		slices.Sort(w.obstacles)
 		s.Reason = w.obstacles[0]
@@ -243,14 +244,14 @@ func (t *Tracker) take(ctx context.Context, dir string) (*Snapshot, error) {
 			break
 		}
 		leaves := w.leaves()
-		if c.sparse {
+		if c.Sparse {
 			leaves = s.absent(leaves, &idx)
 		}
 		w.stood = t.first(w)
 		if err := w.exact(s, &m.converter, &c); err != nil {
 			return nil, err
 		}
-		s.Tree = r.format.format(r.format.tree(leaves))
+		s.Tree = r.Format.Format(r.Format.Tree(leaves))
 	}
 	t.finish(w, s)
 	return s, nil
@@ -273,9 +274,9 @@ func (t *Tracker) first(w *walk) map[string]string {
 
 // reason says in short why git could not do its part.
 func reason(err error) string {
-	var failed *gitError
+	var failed *git.Error
 	if errors.As(err, &failed) {
-		return "git: " + failed.says()
+		return "git: " + failed.Says()
 	}
 	return err.Error()
 }
@@ -283,7 +284,7 @@ func reason(err error) string {
 // plain takes a snapshot of all files below root without git, for a reason. Nothing
 // but caches is hidden then.
 func (t *Tracker) plain(ctx context.Context, root, why string) (*Snapshot, error) {
-	w, err := t.begin(ctx, root, formatSHA1)
+	w, err := t.begin(ctx, root, git.FormatSHA1)
 	if err != nil {
 		return nil, err
 	}
@@ -297,7 +298,7 @@ func (t *Tracker) plain(ctx context.Context, root, why string) (*Snapshot, error
 
 func workers() int { return min(4, max(2, runtime.GOMAXPROCS(0))) }
 
-func (t *Tracker) begin(ctx context.Context, root string, f objectFormat) (*walk, error) {
+func (t *Tracker) begin(ctx context.Context, root string, f git.ObjectFormat) (*walk, error) {
 	w := &walk{
 		ctx: ctx, root: root, format: f, start: time.Now(),
 		left: make(map[string]string), unstored: make(map[string]bool),
@@ -305,28 +306,26 @@ func (t *Tracker) begin(ctx context.Context, root string, f objectFormat) (*walk
 	}
 	for _, name := range slices.Concat(DefaultCaches(), t.options.Caches) {
 		if name == "" || strings.ContainsAny(name, `/\`) {
-			return nil, fmt.Errorf("cache %s: want the name of a directory, not a path", display(name))
+			return nil, fmt.Errorf("cache %s: want the name of a directory, not a path", git.Display(name))
 		}
 		w.caches[name] = true
 	}
+	// The file itself need not be there, and is never followed.
+	inRoot := func(file string) (string, bool) {
+		parent, err := filepath.EvalSymlinks(filepath.Dir(file))
+		path, ok := git.Within(root, filepath.Join(parent, filepath.Base(file)))
+		return path, ok && err == nil
+	}
 	for _, file := range t.options.Except {
 		if !filepath.IsAbs(file) {
-			return nil, fmt.Errorf("excepted file %s: the path is not absolute", display(file))
+			return nil, fmt.Errorf("excepted file %s: the path is not absolute", git.Display(file))
 		}
-		// The file itself need not be there, and is never followed.
-		parent, err := filepath.EvalSymlinks(filepath.Dir(file))
-		if err != nil {
-			continue
-		}
-		if path, ok := within(root, filepath.Join(parent, filepath.Base(file))); ok {
+		if path, ok := inRoot(file); ok {
 			w.except[path] = true
 		}
 	}
 	if t.options.Writing != "" {
-		parent, err := filepath.EvalSymlinks(filepath.Dir(t.options.Writing))
-		if path, ok := within(root, filepath.Join(parent, filepath.Base(t.options.Writing))); err == nil && ok {
-			w.writing = path
-		}
+		w.writing, _ = inRoot(t.options.Writing)
 	}
 	m := t.memory[root]
 	if m == nil || m.format != f {
@@ -343,25 +342,12 @@ func (t *Tracker) begin(ctx context.Context, root string, f objectFormat) (*walk
 	return w, nil
 }
 
-// read reads index and configuration, at the same time.
-func (r *repository) read(ctx context.Context) (index, config, error) {
-	var c config
-	done := make(chan error, 1)
-	go func() {
-		var err error
-		c, err = r.readConfig(ctx)
-		done <- err
-	}()
-	idx, err := r.readIndex(ctx, r.root, here(r.root))
-	return idx, c, errors.Join(err, <-done)
-}
-
 // leaves are the entries that a commit would have, sorted.
-func (w *walk) leaves() []leaf {
-	leaves := make([]leaf, 0, len(w.entries))
+func (w *walk) leaves() []git.Leaf {
+	leaves := make([]git.Leaf, 0, len(w.entries))
 	for i := range w.entries {
 		if e := &w.entries[i]; e.inTree {
-			leaves = append(leaves, leaf{path: e.path, mode: e.kind.treeMode(), id: e.id})
+			leaves = append(leaves, git.Leaf{Path: e.path, Mode: e.kind.treeMode(), Id: e.id})
 		}
 	}
 	return leaves
@@ -369,22 +355,22 @@ func (w *walk) leaves() []leaf {
 
 // absent adds to the leaves the files that a sparse checkout left out, unless
 // something else is in their place.
-func (s *Snapshot) absent(leaves []leaf, idx *index) []leaf {
-	var out []leaf
+func (s *Snapshot) absent(leaves []git.Leaf, idx *git.Index) []git.Leaf {
+	var out []git.Leaf
 	taken := make(map[string]bool)
 	for _, l := range leaves {
-		taken[l.path] = true
+		taken[l.Path] = true
 	}
 	folders := make(map[string]bool)
 	for _, l := range leaves {
-		eachFolder(l.path, func(dir string) bool {
+		eachFolder(l.Path, func(dir string) bool {
 			known := folders[dir]
 			folders[dir] = true
 			return !known
 		})
 	}
-	for path, e := range idx.paths {
-		if !e.skipWorktree || e.stage != 0 || taken[path] || folders[path] {
+	for path, e := range idx.Paths {
+		if !e.SkipWorktree || e.Stage != 0 || taken[path] || folders[path] {
 			continue
 		}
 		free := true
@@ -393,13 +379,13 @@ func (s *Snapshot) absent(leaves []leaf, idx *index) []leaf {
 			return free
 		})
 		if free {
-			out = append(out, leaf{path: path, mode: e.mode, id: e.id})
+			out = append(out, git.Leaf{Path: path, Mode: e.Mode, Id: e.Id})
 		}
 	}
-	byPath := func(a, b leaf) int { return strings.Compare(a.path, b.path) }
+	byPath := func(a, b git.Leaf) int { return strings.Compare(a.Path, b.Path) }
 	slices.SortFunc(out, byPath)
 	for _, l := range out {
-		s.Absent.add(l.path)
+		s.Absent.add(l.Path)
 	}
 	all := append(leaves, out...)
 	slices.SortFunc(all, byPath)

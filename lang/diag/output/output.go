@@ -45,18 +45,27 @@ func (o Options) path(name string) string {
 	if name == "-" || name == "-e" || o.Root == "" || strings.HasPrefix(name, "pack:") {
 		return name
 	}
-	abs, err := filepath.Abs(name)
-	if err != nil {
-		return filepath.ToSlash(name)
+	if rel, ok := Relative(o.Root, name); ok {
+		return rel
 	}
-	rel, err := filepath.Rel(o.Root, abs)
-	if err != nil || rel == ".." || strings.HasPrefix(rel, ".."+string(filepath.Separator)) {
-		return filepath.ToSlash(name)
-	}
-	return filepath.ToSlash(rel)
+	return filepath.ToSlash(name)
 }
 
-func writeJSON(w io.Writer, v any) error {
+// Relative returns the path of a file relative to the directory root, with slashes, and whether the file
+// is below it.
+func Relative(root, file string) (rel string, ok bool) {
+	abs, err := filepath.Abs(file)
+	if err == nil {
+		rel, err = filepath.Rel(root, abs)
+	}
+	if err != nil || !filepath.IsLocal(rel) {
+		return "", false
+	}
+	return filepath.ToSlash(rel), true
+}
+
+// WriteJSON writes v as a JSON document, indented, with <, > and & as they are.
+func WriteJSON(w io.Writer, v any) error {
 	enc := json.NewEncoder(w)
 	enc.SetEscapeHTML(false)
 	enc.SetIndent("", "  ")
@@ -139,7 +148,7 @@ func GitLab(w io.Writer, l diag.List, o Options) error {
 		severity := map[diag.Severity]string{diag.Error: "major", diag.Warning: "minor", diag.Note: "info"}[d.Severity]
 		out = append(out, issue{text(d), string(d.Code), o.fingerprint(d, seen), severity, location{o.path(d.File), lines{max(d.Span.Start.Line, 1)}}})
 	}
-	return writeJSON(w, out)
+	return WriteJSON(w, out)
 }
 
 // Checkstyle writes l as Checkstyle XML.

@@ -135,7 +135,7 @@ func SARIF(w io.Writer, l diag.List, o Options) error {
 		}
 		r.Results = append(r.Results, res)
 	}
-	return writeJSON(w, struct {
+	return WriteJSON(w, struct {
 		Schema  string `json:"$schema"`
 		Version string `json:"version"`
 		Runs    []run  `json:"runs"`

@@ -519,7 +519,7 @@ func culprit(res *verify.Result, get func(id string) (receipts.Entry, error)) *r
 // CheckIDs refuses what cannot be the id of a record, with what was meant, perhaps.
 func CheckIDs(ids ...string) error {
 	for _, id := range ids {
-		if !verify.IsID(id) {
+		if _, err := verify.ParseID(id); err != nil {
 			return badID(id, &verify.LookupError{ID: id, Bad: true})
 		}
 	}

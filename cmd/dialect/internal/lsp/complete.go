@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/command-dialect/dialect/cmd/dialect/internal/lsp/protocol"
 	"github.com/command-dialect/dialect/lang"
 	"github.com/command-dialect/dialect/lang/diag"
 	"github.com/command-dialect/dialect/lang/plan"
@@ -37,16 +38,16 @@ type completer struct {
 	s        *server
 	d        *document
 	m        *routing.Matrix
-	at       textRange // of the word before the cursor, which an item replaces
+	at       protocol.TextRange // of the word before the cursor, which an item replaces
 	word     string
 	snippets bool
-	items    []completionItem
+	items    []protocol.CompletionItem
 }
 
 // completion offers what may stand at a place: verbs, then prepositions and nouns that are bound
 // for the verb, then arguments.
-func (s *server) completion(_ context.Context, p *positionParams) (*completionList, error) {
-	out := &completionList{Items: []completionItem{}}
+func (s *server) completion(_ context.Context, p *protocol.PositionParams) (*protocol.CompletionList, error) {
+	out := &protocol.CompletionList{Items: []protocol.CompletionItem{}}
 	d := s.docs[p.TextDocument.URI]
 	if d == nil || !d.matrix && (d.project == nil || d.project.broken) {
 		return out, nil
@@ -74,7 +75,7 @@ func (s *server) completion(_ context.Context, p *positionParams) (*completionLi
 	case comment != "":
 		if strings.Contains(comment, "dialect: ignore") {
 			for _, code := range diag.Codes() {
-				c.add(completionItem{Label: string(code), Kind: kindConstant})
+				c.add(protocol.CompletionItem{Label: string(code), Kind: kindConstant})
 			}
 		}
 	case strings.Count(rest, `"`)%2 == 1 && !strings.Contains(rest, "{"):
@@ -119,18 +120,18 @@ func split(before []byte) (words []string, rest, comment string) {
 	return words, text[min(from, len(text)):], ""
 }
 
-func (c *completer) add(item completionItem) {
+func (c *completer) add(item protocol.CompletionItem) {
 	text := item.Label
 	if item.TextEdit != nil {
 		text = item.TextEdit.NewText
 	}
-	item.TextEdit = &textEdit{Range: c.at, NewText: text}
+	item.TextEdit = &protocol.TextEdit{Range: c.at, NewText: text}
 	item.SortText = fmt.Sprintf("%04d", len(c.items))
 	c.items = append(c.items, item)
 }
 
 // matrixItems offers the headers, keys and values that may stand at a place of a matrix.
-func matrixItems(d *document, offset int) []completionItem {
+func matrixItems(d *document, offset int) []protocol.CompletionItem {
 	spot, ok := edit.At(d.src.Text, offset)
 	if !ok {
 		return nil
@@ -141,11 +142,11 @@ func matrixItems(d *document, offset int) []completionItem {
 		m = d.project.m
 	}
 	for _, i := range edit.Complete(m, d.src.Text, spot) {
-		item := completionItem{Label: i.Label, Kind: kindClass, TextEdit: &textEdit{NewText: i.Text}}
+		item := protocol.CompletionItem{Label: i.Label, Kind: kindClass, TextEdit: &protocol.TextEdit{NewText: i.Text}}
 		switch {
 		case i.Key != nil:
 			item.Kind, item.Detail = kindProperty, reference.Takes(*i.Key)
-			item.Documentation = &markup{"markdown", reference.Markdown(*i.Key)}
+			item.Documentation = &protocol.Markup{Kind: "markdown", Value: reference.Markdown(*i.Key)}
 		case i.Value:
 			item.Kind = kindConstant
 		}
@@ -161,7 +162,7 @@ func (c *completer) verbs() {
 	for _, verb := range c.m.Verbs() {
 		nouns := c.m.NounsOf(verb)
 		text := capital(verb)
-		c.add(completionItem{Label: text, Kind: kindFunction, Detail: strings.Join(nouns, ", ")})
+		c.add(protocol.CompletionItem{Label: text, Kind: kindFunction, Detail: strings.Join(nouns, ", ")})
 	}
 	for _, b := range c.m.Bindings {
 		if b.Kind == "" {
@@ -172,15 +173,12 @@ func (c *completer) verbs() {
 }
 
 // item is the completion of a usage, whose {name}s become places to fill in.
-func (c *completer) item(b *routing.Binding, usage string, kind int) completionItem {
-	item := completionItem{Label: strings.NewReplacer("{", "<", "}", ">").Replace(usage), Kind: kind, Documentation: c.about(b)}
-	if b.Deprecated {
-		item.Tags = []int{1}
-	}
+func (c *completer) item(b *routing.Binding, usage string, kind int) protocol.CompletionItem {
+	item := protocol.CompletionItem{Label: strings.NewReplacer("{", "<", "}", ">").Replace(usage), Kind: kind, Documentation: &protocol.Markup{Kind: "markdown", Value: describe(b)}, Tags: tags(b)}
 	text := usage
 	if c.snippets {
 		n := 0
-		text = placeholder().ReplaceAllStringFunc(snippetEscape(usage), func(name string) string {
+		text = placeholder().ReplaceAllStringFunc(strings.NewReplacer(`\`, `\\`, "$", `\$`).Replace(usage), func(name string) string {
 			n++
 			return fmt.Sprintf("${%d:%s}", n, strings.Trim(name, `{}`))
 		})
@@ -189,7 +187,7 @@ func (c *completer) item(b *routing.Binding, usage string, kind int) completionI
 		text = strings.TrimSpace(placeholder().ReplaceAllString(text, ""))
 		text = strings.Join(strings.Fields(text), " ")
 	}
-	item.TextEdit = &textEdit{NewText: text}
+	item.TextEdit = &protocol.TextEdit{NewText: text}
 	item.FilterText = strings.Join(strings.Fields(placeholder().ReplaceAllString(usage, "")), " ")
 	return item
 }
@@ -202,15 +200,6 @@ var (
 		return regexp.MustCompile(`^([-*+•]|\d+[.)])[ \t]+(\[[ xX]\][ \t]+)?`)
 	})
 )
-
-func snippetEscape(text string) string {
-	return strings.NewReplacer(`\`, `\\`, "$", `\$`).Replace(text)
-}
-
-// about is what a binding runs, for people.
-func (c *completer) about(b *routing.Binding) *markup {
-	return &markup{"markdown", describe(b)}
-}
 
 func describe(b *routing.Binding) string {
 	var text strings.Builder
@@ -295,20 +284,14 @@ func (c *completer) prepositions(verb string, all bool) {
 		add(lang.Prepositions[:]...)
 	}
 	for _, name := range names {
-		c.add(completionItem{Label: name, Kind: kindOperator, Detail: meanings[name]})
+		c.add(protocol.CompletionItem{Label: name, Kind: kindOperator, Detail: meanings[name]})
 	}
 }
 
 func (c *completer) nouns(verb string) {
 	for _, noun := range c.m.NounsOf(verb) {
 		b := c.m.Lookup(verb, noun)
-		item := completionItem{Label: noun, Kind: kindClass, Detail: b.Tool(), Documentation: c.about(b)}
-		if b.Kind == plan.Composite {
-			item.Detail = fmt.Sprintf("%d members", len(b.Members))
-		}
-		if b.Deprecated {
-			item.Tags = []int{1}
-		}
+		item := protocol.CompletionItem{Label: noun, Kind: kindClass, Detail: detail(b), Documentation: &protocol.Markup{Kind: "markdown", Value: describe(b)}, Tags: tags(b)}
 		c.add(item)
 	}
 }
@@ -325,23 +308,15 @@ func (c *completer) arguments(b *routing.Binding, given []string, object bool) {
 	}
 	for _, name := range names {
 		if !slices.ContainsFunc(given, func(w string) bool { return strings.HasPrefix(w, name+"=") }) && name != "object" {
-			c.add(completionItem{Label: name + "=", Kind: kindProperty, Detail: "a value for {" + name + "} of " + b.Name})
+			c.add(protocol.CompletionItem{Label: name + "=", Kind: kindProperty, Detail: "a value for {" + name + "} of " + b.Name})
 		}
 	}
-	if b.Kind == plan.Task {
-		for _, path := range c.siblings() {
-			c.add(completionItem{Label: strings.TrimSuffix(filepath.Base(path), ".dlct"), Kind: kindFile, Detail: filepath.Base(path)})
+	if b.Kind == plan.Task && c.d.path != "" { // the scripts beside it
+		paths, _ := filepath.Glob(filepath.Join(filepath.Dir(c.d.path), "*.dlct"))
+		for _, path := range paths {
+			c.add(protocol.CompletionItem{Label: strings.TrimSuffix(filepath.Base(path), ".dlct"), Kind: kindFile, Detail: filepath.Base(path)})
 		}
 	}
-}
-
-// siblings are the scripts in the folder of the document.
-func (c *completer) siblings() []string {
-	if c.d.path == "" {
-		return nil
-	}
-	names, _ := filepath.Glob(filepath.Join(filepath.Dir(c.d.path), "*.dlct"))
-	return names
 }
 
 func (c *completer) variables() {
@@ -351,6 +326,6 @@ func (c *completer) variables() {
 	}
 	maps.Copy(vars, c.d.project.vars)
 	for _, name := range slices.Sorted(maps.Keys(vars)) {
-		c.add(completionItem{Label: name, Kind: kindVariable, Detail: vars[name], TextEdit: &textEdit{NewText: name + "}"}})
+		c.add(protocol.CompletionItem{Label: name, Kind: kindVariable, Detail: vars[name], TextEdit: &protocol.TextEdit{NewText: name + "}"}})
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"sort"
 
+	"github.com/command-dialect/dialect/cmd/dialect/internal/lsp/protocol"
 	"github.com/command-dialect/dialect/lang"
 	"github.com/command-dialect/dialect/lang/diag"
 	"github.com/command-dialect/dialect/lang/resolve"
@@ -25,7 +26,7 @@ type document struct {
 	matrix    bool   // it is a TOML file
 	version   int
 	src       *diag.Source
-	starts    []int        // of lines as the protocol counts them, where src counts others: behind a lone CR
+	starts    []int        // of lines as the protocol counts them: also behind a lone CR
 	columns   diag.Columns // of the line that position was asked about last: edits of a fix are on one
 	columnsOf int          // where it begins
 	counted   bool
@@ -40,17 +41,8 @@ type document struct {
 // setText gives d a new text.
 func (d *document) setText(text []byte) {
 	d.src = diag.NewSource(d.name, text)
-	d.starts, d.counted = nil, false
-	for i := 0; ; i++ {
-		j := bytes.IndexByte(text[i:], '\r')
-		if j < 0 {
-			return
-		}
-		if i += j; i+1 == len(text) || text[i+1] != '\n' {
-			break
-		}
-	}
-	d.starts = []int{0}
+	d.counted = false
+	d.starts = append(make([]int, 0, d.src.Lines()+1), 0)
 	for i, c := range text {
 		if c == '\n' || c == '\r' && (i+1 == len(text) || text[i+1] != '\n') {
 			d.starts = append(d.starts, i+1)
@@ -58,70 +50,53 @@ func (d *document) setText(text []byte) {
 	}
 }
 
-// offset returns the offset of a position, clamped to the text.
-func (d *document) offset(p position) int {
-	if d.starts == nil {
-		if p.Line >= d.src.Lines() && bytes.HasSuffix(d.src.Text, []byte("\n")) {
-			return len(d.src.Text) // the line behind the last line end
-		}
-		return d.src.OffsetUTF16(p.Line, p.Character)
+// line returns where a line (0-based) begins and ends, its line end included.
+func (d *document) line(n int) (start, end int) {
+	if n+1 < len(d.starts) {
+		return d.starts[n], d.starts[n+1]
 	}
+	return d.starts[n], len(d.src.Text)
+}
+
+// offset returns the offset of a position, clamped to the text.
+func (d *document) offset(p protocol.Position) int {
 	switch {
 	case p.Line < 0:
 		return 0
 	case p.Line >= len(d.starts):
 		return len(d.src.Text)
 	}
-	end := len(d.src.Text)
-	if p.Line+1 < len(d.starts) {
-		end = d.starts[p.Line+1]
-	}
-	line := bytes.TrimRight(d.src.Text[d.starts[p.Line]:end], "\r\n")
-	return d.starts[p.Line] + diag.NewSource("", line).OffsetUTF16(0, p.Character)
+	start, end := d.line(p.Line)
+	line := bytes.TrimRight(d.src.Text[start:end], "\r\n")
+	return start + diag.NewSource("", line).OffsetUTF16(0, p.Character)
 }
 
 // position is the inverse of offset.
-func (d *document) position(offset int) position {
-	text := d.src.Text
-	offset = max(0, min(offset, len(text)))
-	var line, start, end int // line is 0-based
-	if d.starts == nil {
-		if offset == len(text) && bytes.HasSuffix(text, []byte("\n")) {
-			return pos(d.src.Lines(), 0)
-		}
-		line = d.src.LineAt(offset) - 1
-		start, end = d.src.LineStart(line+1), len(text)
-		if line+1 < d.src.Lines() {
-			end = d.src.LineStart(line + 2)
-		}
-	} else {
-		line = sort.Search(len(d.starts), func(i int) bool { return d.starts[i] > offset }) - 1
-		start, end = d.starts[line], len(text)
-		if line+1 < len(d.starts) {
-			end = d.starts[line+1]
-		}
-	}
+func (d *document) position(offset int) protocol.Position {
+	offset = max(0, min(offset, len(d.src.Text)))
+	line := sort.Search(len(d.starts), func(i int) bool { return d.starts[i] > offset }) - 1
+	start, end := d.line(line)
 	if !d.counted || d.columnsOf != start {
-		d.columns.Reset(text[start:end])
+		d.columns.Reset(d.src.Text[start:end])
 		d.counted, d.columnsOf = true, start
 	}
-	return pos(line, d.columns.UTF16(offset-start))
+	return protocol.Pos(line, d.columns.UTF16(offset-start))
 }
 
-func (d *document) rangeOf(start, end int) textRange {
-	return between(d.position(start), d.position(max(start, end)))
+func (d *document) rangeOf(start, end int) protocol.TextRange {
+	return protocol.Between(d.position(start), d.position(max(start, end)))
 }
 
-func (d *document) spanRange(s diag.Span) textRange {
+func (d *document) spanRange(s diag.Span) protocol.TextRange {
 	if !s.IsValid() {
-		return textRange{}
+		return protocol.TextRange{}
 	}
 	return d.rangeOf(s.Start.Offset, s.End.Offset)
 }
 
 // change makes one change of the client and says anew what there is to say of the lines that it
 // touches.
-func (d *document) change(c contentChange) {
+func (d *document) change(c protocol.ContentChange) {
 	d.revision++
 	if c.Range == nil {
 		d.setText([]byte(c.Text))

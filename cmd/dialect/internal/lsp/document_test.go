@@ -15,6 +15,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/command-dialect/dialect/cmd/dialect/internal/lsp/protocol"
 	"github.com/command-dialect/dialect/lang/diag"
 	"github.com/command-dialect/dialect/lang/resolve"
 	"github.com/command-dialect/dialect/lang/routing"
@@ -78,7 +79,7 @@ func TestEditsAreExact(t *testing.T) {
 			for range r.IntN(4) {
 				text += editPieces[r.IntN(len(editPieces))]
 			}
-			d.change(contentChange{new(between(d.position(start), d.position(end))), text})
+			d.change(protocol.ContentChange{Range: new(protocol.Between(d.position(start), d.position(end))), Text: text})
 			same(t, d, history)
 		}
 	}
@@ -103,22 +104,22 @@ func FuzzEdits(f *testing.F) {
 			if d.position(d.offset(from)) != from && utf8.Valid(d.src.Text) && (start == len(d.src.Text) || utf8.RuneStart(d.src.Text[start])) && !bytes.HasPrefix(d.src.Text[max(start-1, 0):], []byte("\r\n")) {
 				t.Fatalf("%q: the offset %d is at %v, which is the offset %d", d.src.Text, start, from, d.offset(from))
 			}
-			d.change(contentChange{new(between(from, to)), x.text})
+			d.change(protocol.ContentChange{Range: new(protocol.Between(from, to)), Text: x.text})
 			same(t, d, fmt.Sprintf("%+v", x))
 		}
 		// What else an editor asks must not fail on any text.
 		s := &server{docs: map[string]*document{d.uri: d}, projects: map[string]*project{d.project.path: d.project}}
-		every := positionParams{TextDocument: textDocument{URI: d.uri}, Position: d.position(min(max(a, 0), len(d.src.Text)))}
-		doc := &documentParams{TextDocument: every.TextDocument}
+		every := protocol.PositionParams{TextDocument: protocol.TextDocument{URI: d.uri}, Position: d.position(min(max(a, 0), len(d.src.Text)))}
+		doc := &protocol.DocumentParams{TextDocument: every.TextDocument}
 		_, _ = s.completion(context.Background(), &every)
 		_, _ = s.hover(context.Background(), &every)
 		_, _ = s.symbols(context.Background(), doc)
 		_, _ = s.folding(context.Background(), doc)
-		_, _ = s.codeActions(context.Background(), &codeActionParams{rangeParams: rangeParams{every.TextDocument, between(pos(0, 0), pos(1<<20, 0))}})
+		_, _ = s.codeActions(context.Background(), &protocol.CodeActionParams{RangeParams: protocol.RangeParams{TextDocument: every.TextDocument, Range: protocol.Between(protocol.Pos(0, 0), protocol.Pos(1<<20, 0))}})
 		checkTokens(t, d, s.tokens(d.uri, nil))
 		edits, _ := s.formatting(context.Background(), doc)
 		for _, e := range edits {
-			d.change(contentChange{&e.Range, e.NewText})
+			d.change(protocol.ContentChange{Range: &e.Range, Text: e.NewText})
 		}
 		if more, _ := s.formatting(context.Background(), doc); len(more) > 0 {
 			t.Fatalf("%q: formatted, it is still to be formatted: %+v", d.src.Text, more)
@@ -127,7 +128,7 @@ func FuzzEdits(f *testing.F) {
 }
 
 // checkTokens holds semantic tokens to what clients demand: in order, and none over another.
-func checkTokens(t *testing.T, d *document, tokens *semanticTokens) {
+func checkTokens(t *testing.T, d *document, tokens *protocol.SemanticTokens) {
 	t.Helper()
 	var line, column, end uint32
 	for i := 0; i < len(tokens.Data); i += 5 {
@@ -202,21 +203,21 @@ func BenchmarkEdit10000(b *testing.B) {
 			d := newDocument(b, text.String())
 			s := &server{docs: map[string]*document{d.uri: d}}
 			params := [2][]byte{}
-			for i, c := range []contentChange{
-				{new(between(pos(5000, 4), pos(5000, 4))), "x"}, {new(between(pos(5000, 4), pos(5000, 5))), ""},
+			for i, c := range []protocol.ContentChange{
+				{Range: new(protocol.Between(protocol.Pos(5000, 4), protocol.Pos(5000, 4))), Text: "x"}, {Range: new(protocol.Between(protocol.Pos(5000, 4), protocol.Pos(5000, 5))), Text: ""},
 			} {
-				params[i], _ = json.Marshal(didChangeParams{textDocument{d.uri, i}, []contentChange{c}})
+				params[i], _ = json.Marshal(protocol.DidChangeParams{TextDocument: protocol.TextDocument{URI: d.uri, Version: i}, ContentChanges: []protocol.ContentChange{c}})
 			}
 			b.ReportAllocs()
 			for i := 0; b.Loop(); i++ {
-				var p didChangeParams
+				var p protocol.DidChangeParams
 				if err := json.Unmarshal(params[i%2], &p); err != nil {
 					b.Fatal(err)
 				}
 				for _, c := range p.ContentChanges {
 					d.change(c)
 				}
-				if _, err := json.Marshal(publishParams{URI: d.uri, Diagnostics: s.diagnostics(d)}); err != nil {
+				if _, err := json.Marshal(protocol.PublishParams{URI: d.uri, Diagnostics: s.diagnostics(d)}); err != nil {
 					b.Fatal(err)
 				}
 			}
@@ -238,7 +239,7 @@ func TestPositions(t *testing.T) {
 		}
 	}
 	d := newDocument(t, "a\rb\nc")
-	if got := d.offset(pos(1, 1)); got != 3 {
+	if got := d.offset(protocol.Pos(1, 1)); got != 3 {
 		t.Errorf("behind a lone CR: %d", got)
 	}
 }
@@ -266,8 +267,8 @@ func TestLongLine(t *testing.T) {
 		d := newDocument(t, strings.Repeat(unit, (64<<10-100)/len(unit))+"\nTest with go\n")
 		start := time.Now()
 		s := &server{docs: map[string]*document{d.uri: d}}
-		var p codeActionParams
-		p.Range = between(pos(0, 0), pos(1, 0))
+		var p protocol.CodeActionParams
+		p.Range = protocol.Between(protocol.Pos(0, 0), protocol.Pos(1, 0))
 		p.TextDocument.URI = d.uri
 		if _, err := s.codeActions(context.Background(), &p); err != nil {
 			t.Fatal(err)

@@ -7,6 +7,7 @@ import (
 	"os"
 	"strings"
 
+	"github.com/command-dialect/dialect/cmd/dialect/internal/lsp/protocol"
 	"github.com/command-dialect/dialect/lang"
 	"github.com/command-dialect/dialect/lang/diag"
 	"github.com/command-dialect/dialect/lang/plan"
@@ -25,7 +26,7 @@ const maxSkill = 2000
 
 // hover says what the word at a place means: what a line runs, within what bounds, and what the
 // store knows of it on the present files.
-func (s *server) hover(ctx context.Context, p *positionParams) (*hover, error) {
+func (s *server) hover(ctx context.Context, p *protocol.PositionParams) (*protocol.Hover, error) {
 	h, pl := s.hovered(p)
 	if h == nil || pl == nil || s.o.Receipt == nil {
 		return h, nil
@@ -38,7 +39,7 @@ func (s *server) hover(ctx context.Context, p *positionParams) (*hover, error) {
 }
 
 // hovered is the hover without what takes time, and the line that it is about, if that is right.
-func (s *server) hovered(p *positionParams) (*hover, *plan.Plan) {
+func (s *server) hovered(p *protocol.PositionParams) (*protocol.Hover, *plan.Plan) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	d := s.docs[p.TextDocument.URI]
@@ -47,7 +48,7 @@ func (s *server) hovered(p *positionParams) (*hover, *plan.Plan) {
 	}
 	if d.matrix {
 		if k, start, end, ok := edit.KeyAt(d.src.Text, d.offset(p.Position)); ok {
-			return &hover{markup{"markdown", reference.Markdown(k)}, d.rangeOf(start, end)}, nil
+			return &protocol.Hover{Contents: protocol.Markup{Kind: "markdown", Value: reference.Markdown(k)}, Range: d.rangeOf(start, end)}, nil
 		}
 	}
 	if d.project == nil {
@@ -59,7 +60,7 @@ func (s *server) hovered(p *positionParams) (*hover, *plan.Plan) {
 		return nil, nil
 	case at.code != "":
 		page, _ := diag.PageOf(at.code)
-		return &hover{markup{"markdown", fmt.Sprintf("**%s**\n\n%s", page.Code, page.Text)}, d.spanRange(at.span)}, nil
+		return &protocol.Hover{Contents: protocol.Markup{Kind: "markdown", Value: fmt.Sprintf("**%s**\n\n%s", page.Code, page.Text)}, Range: d.spanRange(at.span)}, nil
 	case at.prep != "":
 		text := "**" + at.prep + "**"
 		for _, v := range routing.StandardVocabulary().Prepositions {
@@ -67,7 +68,7 @@ func (s *server) hovered(p *positionParams) (*hover, *plan.Plan) {
 				text += ": " + v.Meaning
 			}
 		}
-		return &hover{markup{"markdown", text}, d.spanRange(at.span)}, nil
+		return &protocol.Hover{Contents: protocol.Markup{Kind: "markdown", Value: text}, Range: d.spanRange(at.span)}, nil
 	case at.binding == nil:
 		return nil, nil
 	}
@@ -113,7 +114,7 @@ func (s *server) hovered(p *positionParams) (*hover, *plan.Plan) {
 	} else if skill, ok := stdlib.Skill(at.binding.Skill); ok {
 		text.WriteString("\n---\n\n" + skillText(skill) + "\n")
 	}
-	return &hover{markup{"markdown", text.String()}, d.spanRange(at.span)}, bound
+	return &protocol.Hover{Contents: protocol.Markup{Kind: "markdown", Value: text.String()}, Range: d.spanRange(at.span)}, bound
 }
 
 // skillText is the body of a SKILL.md, without its front matter, cut to what a hover can show.
@@ -161,7 +162,7 @@ const (
 )
 
 // locate returns what stands at a position, or nil.
-func (s *server) locate(d *document, p position) *thing {
+func (s *server) locate(d *document, p protocol.Position) *thing {
 	offset := d.offset(p)
 	inside := func(sp diag.Span) bool {
 		return sp.IsValid() && sp.Start.Offset <= offset && offset <= sp.End.Offset

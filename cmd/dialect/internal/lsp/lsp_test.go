@@ -16,6 +16,7 @@ import (
 
 	"github.com/sourcegraph/jsonrpc2"
 
+	"github.com/command-dialect/dialect/cmd/dialect/internal/lsp/protocol"
 	"github.com/command-dialect/dialect/lang/plan"
 )
 
@@ -71,7 +72,7 @@ type client struct {
 
 	mu        sync.Mutex
 	changed   *sync.Cond
-	published map[string]publishParams
+	published map[string]protocol.PublishParams
 	count     int
 	refreshed int
 	logged    lockedBuffer
@@ -82,7 +83,7 @@ func (c *client) Handle(ctx context.Context, conn *jsonrpc2.Conn, req *jsonrpc2.
 	defer c.mu.Unlock()
 	switch req.Method {
 	case "textDocument/publishDiagnostics":
-		var p publishParams
+		var p protocol.PublishParams
 		if err := json.Unmarshal(*req.Params, &p); err != nil {
 			c.t.Error(err)
 		}
@@ -107,7 +108,7 @@ func newClient(t *testing.T, files map[string]string, capabilities string, o Opt
 	for name, text := range files {
 		write(t, filepath.Join(root, name), text)
 	}
-	c := &client{t: t, root: root, done: make(chan error, 1), published: make(map[string]publishParams)}
+	c := &client{t: t, root: root, done: make(chan error, 1), published: make(map[string]protocol.PublishParams)}
 	c.changed = sync.NewCond(&c.mu)
 	ours, theirs := net.Pipe()
 	if o.Poll == 0 {
@@ -126,7 +127,7 @@ func newClient(t *testing.T, files map[string]string, capabilities string, o Opt
 	if capabilities == "" {
 		capabilities = "{}"
 	}
-	var r initializeResult
+	var r protocol.InitializeResult
 	c.call("initialize", map[string]any{"rootUri": fileURI(root), "capabilities": json.RawMessage(capabilities)}, &r)
 	if r.ServerInfo.Name != "dialect" {
 		t.Fatalf("initialize: %+v", r)
@@ -192,9 +193,9 @@ func (c *client) open(name, text string) {
 	}})
 }
 
-func (c *client) edit(name string, changes ...contentChange) {
+func (c *client) edit(name string, changes ...protocol.ContentChange) {
 	c.t.Helper()
-	c.notify("textDocument/didChange", didChangeParams{textDocument{c.uri(name), 2}, changes})
+	c.notify("textDocument/didChange", protocol.DidChangeParams{TextDocument: protocol.TextDocument{URI: c.uri(name), Version: 2}, ContentChanges: changes})
 }
 
 // codes waits until the findings of a file are those, each as "line:code".
@@ -231,22 +232,22 @@ func (c *client) wait(is func() bool) bool {
 }
 
 func at(c *client, name string, line, character int) map[string]any {
-	return map[string]any{"textDocument": map[string]any{"uri": c.uri(name)}, "position": pos(line, character)}
+	return map[string]any{"textDocument": map[string]any{"uri": c.uri(name)}, "position": protocol.Pos(line, character)}
 }
 
 func TestDiagnosticsFollowEdits(t *testing.T) {
 	c := newClient(t, map[string]string{"routing.toml": testMatrix}, "", Options{})
 	c.open("a.dlct", "Test with go\nTets with go\n😀 x\nMove é😀 to issue\n")
 	c.codes("a.dlct", "1:unbound-verb", "2:bad-verb", "3:missing-argument")
-	c.edit("a.dlct", contentChange{new(between(pos(1, 0), pos(1, 4))), "Test"})
+	c.edit("a.dlct", protocol.ContentChange{Range: new(protocol.Between(protocol.Pos(1, 0), protocol.Pos(1, 4))), Text: "Test"})
 	c.codes("a.dlct", "2:bad-verb", "3:missing-argument")
 	// Lines come in above: what stands below moves.
-	c.edit("a.dlct", contentChange{new(between(pos(0, 0), pos(0, 0))), "\n\n- "})
+	c.edit("a.dlct", protocol.ContentChange{Range: new(protocol.Between(protocol.Pos(0, 0), protocol.Pos(0, 0))), Text: "\n\n- "})
 	c.codes("a.dlct", "2:list-marker", "4:bad-verb", "5:missing-argument")
 	// UTF-16: the emoji is two units.
-	c.edit("a.dlct", contentChange{new(between(pos(5, 8), pos(5, 8))), "!"}, contentChange{new(between(pos(5, 18), pos(5, 18))), " todo"})
+	c.edit("a.dlct", protocol.ContentChange{Range: new(protocol.Between(protocol.Pos(5, 8), protocol.Pos(5, 8))), Text: "!"}, protocol.ContentChange{Range: new(protocol.Between(protocol.Pos(5, 18), protocol.Pos(5, 18))), Text: " todo"})
 	c.codes("a.dlct", "2:list-marker", "4:bad-verb")
-	c.edit("a.dlct", contentChange{nil, ""})
+	c.edit("a.dlct", protocol.ContentChange{Range: nil, Text: ""})
 	c.codes("a.dlct", "0:empty-script")
 	c.notify("textDocument/didClose", map[string]any{"textDocument": map[string]any{"uri": c.uri("a.dlct")}})
 	c.codes("a.dlct")
@@ -268,7 +269,7 @@ func TestMatrixChanges(t *testing.T) {
 	// The editor opens it and mends it in its buffer.
 	c.open("routing.toml", testMatrix)
 	c.codes("sub/a.dlct", "1:unbound-verb", "1:unbound-noun")
-	c.edit("routing.toml", contentChange{new(between(pos(0, 0), pos(0, 0))), "[commands.p]\nverb=\"paint\"\nnoun=\"wall\"\ntool=\"go version\"\nfoo = 1\n"})
+	c.edit("routing.toml", protocol.ContentChange{Range: new(protocol.Between(protocol.Pos(0, 0), protocol.Pos(0, 0))), Text: "[commands.p]\nverb=\"paint\"\nnoun=\"wall\"\ntool=\"go version\"\nfoo = 1\n"})
 	c.codes("sub/a.dlct")
 	c.codes("routing.toml", "4:unknown-key", "9:missing-skill", "16:missing-tool")
 }
@@ -290,7 +291,7 @@ func TestFeatures(t *testing.T) {
 	c.open("a.dlct", text)
 	c.codes("a.dlct")
 
-	var h hover
+	var h protocol.Hover
 	c.call("textDocument/hover", at(c, "a.dlct", 1, 10), &h)
 	for _, want := range []string{"**test go**", "go test ./...", "required by the gate", "timeout 10m", "Write the test first.", "receipts: succeeded on the present files"} {
 		if !strings.Contains(h.Contents.Value, want) {
@@ -312,10 +313,10 @@ func TestFeatures(t *testing.T) {
 		t.Errorf("hover over a comment: %s", nothing)
 	}
 
-	var links []locationLink
+	var links []protocol.LocationLink
 	c.call("textDocument/definition", at(c, "a.dlct", 1, 1), &links)
-	if len(links) != 2 || links[0].TargetURI != c.uri("routing.toml") || links[0].TargetSelectionRange != (between(pos(1, 10), pos(1, 17))) ||
-		links[0].TargetRange.End != (pos(6, 23)) || links[1].TargetURI != c.uri(".claude/skills/testing/SKILL.md") {
+	if len(links) != 2 || links[0].TargetURI != c.uri("routing.toml") || links[0].TargetSelectionRange != (protocol.Between(protocol.Pos(1, 10), protocol.Pos(1, 17))) ||
+		links[0].TargetRange.End != (protocol.Pos(6, 23)) || links[1].TargetURI != c.uri(".claude/skills/testing/SKILL.md") {
 		t.Errorf("definition: %+v", links)
 	}
 	c.call("textDocument/definition", at(c, "a.dlct", 3, 1), &links)
@@ -325,8 +326,8 @@ func TestFeatures(t *testing.T) {
 		t.Errorf("the pack: %v %s", err, text)
 	}
 
-	var places []location
-	c.call("textDocument/references", map[string]any{"textDocument": map[string]any{"uri": c.uri("a.dlct")}, "position": pos(1, 1), "context": map[string]any{"includeDeclaration": true}}, &places)
+	var places []protocol.Location
+	c.call("textDocument/references", map[string]any{"textDocument": map[string]any{"uri": c.uri("a.dlct")}, "position": protocol.Pos(1, 1), "context": map[string]any{"includeDeclaration": true}}, &places)
 	var got []string
 	for _, p := range places {
 		got = append(got, fmt.Sprintf("%s:%d:%d", filepath.Base(p.URI), p.Range.Start.Line, p.Range.Start.Character))
@@ -335,32 +336,32 @@ func TestFeatures(t *testing.T) {
 		t.Errorf("references: %s, want %s", got, want)
 	}
 
-	var symbols []documentSymbol
+	var symbols []protocol.DocumentSymbol
 	c.call("textDocument/documentSymbol", at(c, "a.dlct", 0, 0), &symbols)
 	if len(symbols) != 2 || symbols[0].Name != "Quality first" || len(symbols[0].Children) != 3 || symbols[1].Name != "after the last gate" ||
-		symbols[0].Children[0].Name != "Test with go ./..." || symbols[0].Children[0].Detail != "go test {args...}" || symbols[0].Range != (between(pos(0, 0), pos(3, 20))) {
+		symbols[0].Children[0].Name != "Test with go ./..." || symbols[0].Children[0].Detail != "go test {args...}" || symbols[0].Range != (protocol.Between(protocol.Pos(0, 0), protocol.Pos(3, 20))) {
 		t.Errorf("symbols: %+v", symbols)
 	}
-	var folds []foldingRange
+	var folds []protocol.FoldingRange
 	c.call("textDocument/foldingRange", at(c, "a.dlct", 0, 0), &folds)
-	if !slices.Equal(folds, []foldingRange{{0, 3, "region"}}) {
+	if !slices.Equal(folds, []protocol.FoldingRange{{StartLine: 0, EndLine: 3, Kind: "region"}}) {
 		t.Errorf("folding: %+v", folds)
 	}
-	var tokens semanticTokens
+	var tokens protocol.SemanticTokens
 	c.call("textDocument/semanticTokens/full", at(c, "a.dlct", 0, 0), &tokens)
 	if got := decode(text, tokens.Data); got != `comment "# Quality first"; function "Test"; keyword "with"; class "go"; string "./..."; comment "# all"; `+
 		`function "Close"; class "issue"; string "BD-12"; property "reason="; string "\""; variable "{owner}"; string " did\""; `+
 		`function "Gate"; keyword "against"; class "results"; function "Test"; keyword "with"; class "go"` {
 		t.Errorf("tokens: %s", got)
 	}
-	c.call("textDocument/semanticTokens/range", map[string]any{"textDocument": map[string]any{"uri": c.uri("a.dlct")}, "range": between(pos(3, 0), pos(3, 4))}, &tokens)
+	c.call("textDocument/semanticTokens/range", map[string]any{"textDocument": map[string]any{"uri": c.uri("a.dlct")}, "range": protocol.Between(protocol.Pos(3, 0), protocol.Pos(3, 4))}, &tokens)
 	if got := decode(text, tokens.Data); got != `function "Gate"; keyword "against"; class "results"` {
 		t.Errorf("tokens of a range: %s", got)
 	}
-	var edits []textEdit
+	var edits []protocol.TextEdit
 	c.open("f.dlct", "Test with go\n- test  WITH go.\nTest with go\n")
 	c.call("textDocument/formatting", at(c, "f.dlct", 0, 0), &edits)
-	if !slices.Equal(edits, []textEdit{{between(pos(1, 0), pos(2, 0)), "Test with go\n"}}) {
+	if !slices.Equal(edits, []protocol.TextEdit{{Range: protocol.Between(protocol.Pos(1, 0), protocol.Pos(2, 0)), NewText: "Test with go\n"}}) {
 		t.Errorf("formatting: %+v", edits)
 	}
 }
@@ -405,7 +406,7 @@ func TestCompletion(t *testing.T) {
 		{"Test with go # dialect: ignore fu", "too-many-findings not-utf8"},
 	} {
 		c.open("a.dlct", tt.text)
-		var list completionList
+		var list protocol.CompletionList
 		c.call("textDocument/completion", at(c, "a.dlct", 0, len(tt.text)), &list)
 		var labels []string
 		for _, i := range list.Items {
@@ -417,10 +418,10 @@ func TestCompletion(t *testing.T) {
 		}
 	}
 	c.open("a.dlct", "Test with go\nTes")
-	var list completionList
+	var list protocol.CompletionList
 	c.call("textDocument/completion", at(c, "a.dlct", 1, 3), &list)
-	i := slices.IndexFunc(list.Items, func(i completionItem) bool { return i.Label == "Test" })
-	if i < 0 || *list.Items[i].TextEdit != (textEdit{between(pos(1, 0), pos(1, 3)), "Test"}) {
+	i := slices.IndexFunc(list.Items, func(i protocol.CompletionItem) bool { return i.Label == "Test" })
+	if i < 0 || *list.Items[i].TextEdit != (protocol.TextEdit{Range: protocol.Between(protocol.Pos(1, 0), protocol.Pos(1, 3)), NewText: "Test"}) {
 		t.Errorf("the edit of a completion: %+v", list.Items)
 	}
 	// Behind the last line end there is a line, too.
@@ -438,8 +439,8 @@ func TestRename(t *testing.T) {
 	c.open("routing.toml", testMatrix)
 	rename := func(file string, line, character int, to string) string {
 		t.Helper()
-		var e workspaceEdit
-		err := c.try("textDocument/rename", map[string]any{"textDocument": map[string]any{"uri": c.uri(file)}, "position": pos(line, character), "newName": to}, &e)
+		var e protocol.WorkspaceEdit
+		err := c.try("textDocument/rename", map[string]any{"textDocument": map[string]any{"uri": c.uri(file)}, "position": protocol.Pos(line, character), "newName": to}, &e)
 		if err != nil {
 			return "error: " + err.Error()
 		}
@@ -473,7 +474,7 @@ func TestRename(t *testing.T) {
 			t.Errorf("%s:%d:%d to %s: %s, want %s", tt.file, tt.line, tt.character, tt.to, got, tt.want)
 		}
 	}
-	var p prepareRename
+	var p protocol.PrepareRename
 	c.call("textDocument/prepareRename", at(c, "a.dlct", 0, 11), &p)
 	if p.Placeholder != "go" {
 		t.Errorf("prepareRename: %+v", p)
@@ -486,16 +487,16 @@ func TestRename(t *testing.T) {
 
 func TestCodeActions(t *testing.T) {
 	c := newClient(t, map[string]string{"routing.toml": strings.TrimSuffix(testMatrix, "\n")}, "", Options{})
-	actions := func(text string, only ...string) (list []codeAction) {
+	actions := func(text string, only ...string) (list []protocol.CodeAction) {
 		t.Helper()
 		c.open("a.dlct", text)
 		c.call("textDocument/codeAction", map[string]any{
-			"textDocument": map[string]any{"uri": c.uri("a.dlct")}, "range": between(pos(0, 0), pos(0, 100)),
+			"textDocument": map[string]any{"uri": c.uri("a.dlct")}, "range": protocol.Between(protocol.Pos(0, 0), protocol.Pos(0, 100)),
 			"context": map[string]any{"diagnostics": []any{}, "only": only},
 		}, &list)
 		return list
 	}
-	titles := func(list []codeAction) string {
+	titles := func(list []protocol.CodeAction) string {
 		var out []string
 		for _, a := range list {
 			out = append(out, a.Title)
@@ -509,13 +510,13 @@ func TestCodeActions(t *testing.T) {
 	list = actions("Paint with wall\n")
 	if want := `Bind "paint wall" in routing.toml`; titles(list) != want {
 		t.Errorf("stub: %s, want %s", titles(list), want)
-	} else if e := list[0].Edit.Changes[c.uri("routing.toml")]; len(e) != 1 || !strings.HasPrefix(e[0].NewText, "\n\n[commands.paint_wall]\nverb = \"paint\"\n") || e[0].Range.Start != (pos(26, 12)) {
+	} else if e := list[0].Edit.Changes[c.uri("routing.toml")]; len(e) != 1 || !strings.HasPrefix(e[0].NewText, "\n\n[commands.paint_wall]\nverb = \"paint\"\n") || e[0].Range.Start != (protocol.Pos(26, 12)) {
 		t.Errorf("stub: %+v", list[0].Edit)
 	}
 	list = actions("Close issues 1 2\n")
 	if want := `Replace "issues" by "issue"; Declare "issues" an alias of "issue" in routing.toml`; titles(list) != want {
 		t.Errorf("plural: %s, want %s", titles(list), want)
-	} else if e := list[1].Edit.Changes[c.uri("routing.toml")]; len(e) != 1 || e[0].NewText != "\naliases = [\"issues\"]" || e[0].Range.Start != (pos(10, 14)) {
+	} else if e := list[1].Edit.Changes[c.uri("routing.toml")]; len(e) != 1 || e[0].NewText != "\naliases = [\"issues\"]" || e[0].Range.Start != (protocol.Pos(10, 14)) {
 		t.Errorf("alias: %+v", list[1].Edit)
 	}
 	list = actions("- Test with go.\n")
@@ -532,14 +533,14 @@ func TestCodeActions(t *testing.T) {
 func TestPull(t *testing.T) {
 	c := newClient(t, map[string]string{"routing.toml": testMatrix}, `{"workspace":{"diagnostics":{"refreshSupport":true}},"textDocument":{"diagnostic":{}}}`, Options{})
 	c.open("a.dlct", "Tets with go\n")
-	var r diagnosticReport
+	var r protocol.DiagnosticReport
 	c.call("textDocument/diagnostic", at(c, "a.dlct", 0, 0), &r)
 	if r.Kind != "full" || len(*r.Items) != 1 {
 		t.Fatalf("report: %+v", r)
 	}
 	id := r.ResultID
-	again := func() diagnosticReport {
-		var r diagnosticReport
+	again := func() protocol.DiagnosticReport {
+		var r protocol.DiagnosticReport
 		c.call("textDocument/diagnostic", map[string]any{"textDocument": map[string]any{"uri": c.uri("a.dlct")}, "previousResultId": id}, &r)
 		return r
 	}

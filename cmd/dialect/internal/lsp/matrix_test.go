@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/command-dialect/dialect/cmd/dialect/internal/lsp/protocol"
 	"github.com/command-dialect/dialect/lang/routing"
 )
 
@@ -17,25 +18,25 @@ func TestMatrixKeys(t *testing.T) {
 			header = "# file\n"
 		}
 		c.open("routing.toml", header+"\n")
-		var list completionList
+		var list protocol.CompletionList
 		c.call("textDocument/completion", at(c, "routing.toml", 1, 0), &list)
 		for _, k := range routing.KeysIn(place) {
 			if place == routing.InFile && k.Sub != 0 {
 				continue // a header, below
 			}
-			i := slices.IndexFunc(list.Items, func(i completionItem) bool { return i.Label == k.Name })
+			i := slices.IndexFunc(list.Items, func(i protocol.CompletionItem) bool { return i.Label == k.Name })
 			if i < 0 {
 				t.Errorf("%s: %s is not offered", header, k.Name)
 				continue
 			}
 			item := list.Items[i]
-			if *item.TextEdit != (textEdit{between(pos(1, 0), pos(1, 0)), k.Name + " = "}) || item.Kind != kindProperty || item.Detail == "" || !strings.Contains(item.Documentation.Value, k.Name) {
+			if *item.TextEdit != (protocol.TextEdit{Range: protocol.Between(protocol.Pos(1, 0), protocol.Pos(1, 0)), NewText: k.Name + " = "}) || item.Kind != kindProperty || item.Detail == "" || !strings.Contains(item.Documentation.Value, k.Name) {
 				t.Errorf("%s: %+v", header, item)
 			}
-			var h hover
+			var h protocol.Hover
 			c.open("routing.toml", header+k.Name+" = ")
 			c.call("textDocument/hover", at(c, "routing.toml", 1, 1), &h)
-			if !strings.Contains(h.Contents.Value, "**"+k.Name+"**") || h.Range != between(pos(1, 0), pos(1, len(k.Name))) {
+			if !strings.Contains(h.Contents.Value, "**"+k.Name+"**") || h.Range != protocol.Between(protocol.Pos(1, 0), protocol.Pos(1, len(k.Name))) {
 				t.Errorf("%s: hover over %s: %+v", header, k.Name, h)
 			}
 			c.open("routing.toml", header+"\n")
@@ -61,9 +62,9 @@ func TestMatrixCompletion(t *testing.T) {
 		c.open("routing.toml", tt.text)
 		lines := strings.Split(tt.text, "\n")
 		last := lines[len(lines)-1]
-		var list completionList
+		var list protocol.CompletionList
 		c.call("textDocument/completion", at(c, "routing.toml", len(lines)-1, len(last)), &list)
-		i := slices.IndexFunc(list.Items, func(i completionItem) bool { return i.Label == tt.label })
+		i := slices.IndexFunc(list.Items, func(i protocol.CompletionItem) bool { return i.Label == tt.label })
 		if i < 0 {
 			t.Errorf("%q: no %s in %+v", last, tt.label, list.Items)
 			continue
@@ -75,7 +76,7 @@ func TestMatrixCompletion(t *testing.T) {
 	}
 	// Another TOML file is not a matrix.
 	c.open("Cargo.toml", "[run]\n")
-	var list completionList
+	var list protocol.CompletionList
 	c.call("textDocument/completion", at(c, "Cargo.toml", 1, 0), &list)
 	if len(list.Items) > 0 {
 		t.Errorf("keys of a matrix are offered in Cargo.toml: %+v", list.Items)

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/command-dialect/dialect/cmd/dialect/internal/lsp/protocol"
 	"github.com/command-dialect/dialect/lang"
 	"github.com/command-dialect/dialect/lang/diag"
 	"github.com/command-dialect/dialect/lang/regular"
@@ -20,7 +21,7 @@ import (
 
 // definition leads from a line to its binding and to the skill that the binding names, and in
 // a matrix from a member to its binding.
-func (s *server) definition(_ context.Context, p *positionParams) (any, error) {
+func (s *server) definition(_ context.Context, p *protocol.PositionParams) (any, error) {
 	d := s.docs[p.TextDocument.URI]
 	if d == nil || d.project == nil {
 		return nil, nil
@@ -30,25 +31,25 @@ func (s *server) definition(_ context.Context, p *positionParams) (any, error) {
 		return nil, nil
 	}
 	b, origin := t.binding, d.spanRange(t.span)
-	var links []locationLink
+	var links []protocol.LocationLink
 	if t.skill == "" {
 		if f := s.sourceOf(d, b.Source); f != nil {
 			name := b.Span
 			if at, ok := edit.Name(b); ok {
 				name = at.Span
 			}
-			links = append(links, locationLink{origin, f.uri, f.spanRange(edit.Table(b)), f.spanRange(name)})
+			links = append(links, protocol.LocationLink{OriginSelectionRange: origin, TargetURI: f.uri, TargetRange: f.spanRange(edit.Table(b)), TargetSelectionRange: f.spanRange(name)})
 		}
 	}
 	if path, ok := lint.SkillFile(d.project.m.Root, b.Skill); ok && (t.skill != "" || !d.matrix) {
-		links = append(links, locationLink{OriginSelectionRange: origin, TargetURI: s.pathURI(path)})
+		links = append(links, protocol.LocationLink{OriginSelectionRange: origin, TargetURI: s.pathURI(path)})
 	}
 	if s.client.Capabilities.TextDocument.Definition.LinkSupport {
 		return links, nil
 	}
-	places := make([]location, len(links))
+	places := make([]protocol.Location, len(links))
 	for i, l := range links {
-		places[i] = place(l.TargetURI, l.TargetSelectionRange)
+		places[i] = protocol.Place(l.TargetURI, l.TargetSelectionRange)
 	}
 	return places, nil
 }
@@ -106,10 +107,10 @@ func (s *server) uses(p *project, in func(b *routing.Binding) bool, word func(c 
 
 // references returns the lines of the project's scripts that a binding runs, and the composites
 // that name it.
-func (s *server) references(_ context.Context, p *referenceParams) ([]location, error) {
+func (s *server) references(_ context.Context, p *protocol.ReferenceParams) ([]protocol.Location, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	out := []location{}
+	out := []protocol.Location{}
 	d := s.docs[p.TextDocument.URI]
 	if d == nil || d.project == nil {
 		return out, nil
@@ -121,13 +122,13 @@ func (s *server) references(_ context.Context, p *referenceParams) ([]location, 
 	b := t.binding
 	if p.Context.IncludeDeclaration {
 		if f := s.sourceOf(d, b.Source); f != nil {
-			out = append(out, place(f.uri, f.spanRange(b.Span)))
+			out = append(out, protocol.Place(f.uri, f.spanRange(b.Span)))
 		}
 	}
 	for _, u := range s.uses(d.project, func(o *routing.Binding) bool { return o == b }, func(c *lang.Command) lang.Word {
 		return lang.Word{Span: diag.Span{Start: c.Verb.Span.Start, End: c.Noun.Span.End}}
 	}) {
-		out = append(out, place(u.d.uri, u.d.spanRange(u.span)))
+		out = append(out, protocol.Place(u.d.uri, u.d.spanRange(u.span)))
 	}
 	for _, o := range d.project.m.Bindings {
 		for _, member := range edit.Members(o) {
@@ -135,7 +136,7 @@ func (s *server) references(_ context.Context, p *referenceParams) ([]location, 
 				continue
 			}
 			if f := s.sourceOf(d, o.Source); f != nil {
-				out = append(out, place(f.uri, f.spanRange(member.Span)))
+				out = append(out, protocol.Place(f.uri, f.spanRange(member.Span)))
 			}
 		}
 	}
@@ -143,7 +144,7 @@ func (s *server) references(_ context.Context, p *referenceParams) ([]location, 
 }
 
 // prepareRename says whether the word at a place can be renamed.
-func (s *server) prepareRename(_ context.Context, p *positionParams) (*prepareRename, error) {
+func (s *server) prepareRename(_ context.Context, p *protocol.PositionParams) (*protocol.PrepareRename, error) {
 	d := s.docs[p.TextDocument.URI]
 	if d == nil || d.project == nil {
 		return nil, nil
@@ -155,12 +156,12 @@ func (s *server) prepareRename(_ context.Context, p *positionParams) (*prepareRe
 	if t.binding.Pack {
 		return nil, fmt.Errorf("\"%s %s\" is bound by %s, which cannot be changed; bind it in the project first", t.binding.Verb, t.binding.Noun, t.binding.Source.Name)
 	}
-	return &prepareRename{d.spanRange(t.span), string(d.src.Text[t.span.Start.Offset:t.span.End.Offset])}, nil
+	return &protocol.PrepareRename{Range: d.spanRange(t.span), Placeholder: string(d.src.Text[t.span.Start.Offset:t.span.End.Offset])}, nil
 }
 
 // rename gives a binding another name, noun or verb, in the matrix and in all scripts of the
 // project. A verb is that of several bindings: all of them change.
-func (s *server) rename(_ context.Context, p *renameParams) (*workspaceEdit, error) {
+func (s *server) rename(_ context.Context, p *protocol.RenameParams) (*protocol.WorkspaceEdit, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	d := s.docs[p.TextDocument.URI]
@@ -174,7 +175,7 @@ func (s *server) rename(_ context.Context, p *renameParams) (*workspaceEdit, err
 	if d.project.broken || diag.List(d.project.list).Err() != nil {
 		return nil, fmt.Errorf("%s has errors; mend them first", d.project.m.Name)
 	}
-	r := &renaming{s: s, d: d, m: d.project.m, to: p.NewName, changes: make(map[string][]textEdit)}
+	r := &renaming{s: s, d: d, m: d.project.m, to: p.NewName, changes: make(map[string][]protocol.TextEdit)}
 	var err error
 	switch t.role {
 	case nameRole:
@@ -187,7 +188,7 @@ func (s *server) rename(_ context.Context, p *renameParams) (*workspaceEdit, err
 	if err != nil {
 		return nil, err
 	}
-	return &workspaceEdit{r.changes}, nil
+	return &protocol.WorkspaceEdit{Changes: r.changes}, nil
 }
 
 // A renaming gathers the edits of a rename.
@@ -196,11 +197,11 @@ type renaming struct {
 	d       *document
 	m       *routing.Matrix
 	to      string
-	changes map[string][]textEdit
+	changes map[string][]protocol.TextEdit
 }
 
 func (r *renaming) edit(d *document, span diag.Span, text string) {
-	e := textEdit{d.spanRange(span), text}
+	e := protocol.TextEdit{Range: d.spanRange(span), NewText: text}
 	if !slices.Contains(r.changes[d.uri], e) {
 		r.changes[d.uri] = append(r.changes[d.uri], e)
 	}
@@ -208,19 +209,11 @@ func (r *renaming) edit(d *document, span diag.Span, text string) {
 
 // inMatrix edits a place of a file of the matrix.
 func (r *renaming) inMatrix(b *routing.Binding, p edit.Place, ok bool) error {
-	f := r.s.fileOfBinding(r.d, b)
-	if !ok || f == nil {
+	if !ok || b.Pack || r.d.project.files[b.Source.Name] == "" {
 		return fmt.Errorf("how %s is written in %s is beyond a rename", b.Name, b.Source.Name)
 	}
-	r.edit(f, p.Span, r.to)
+	r.edit(r.s.fileOf(r.d, b.Source.Name), p.Span, r.to)
 	return nil
-}
-
-func (s *server) fileOfBinding(d *document, b *routing.Binding) *document {
-	if b.Pack || d.project.files[b.Source.Name] == "" {
-		return nil
-	}
-	return s.fileOf(d, b.Source.Name)
 }
 
 func (r *renaming) name(b *routing.Binding) error {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/command-dialect/dialect/cmd/dialect/internal/lsp/protocol"
 	"github.com/command-dialect/dialect/lang"
 	"github.com/command-dialect/dialect/lang/diag"
 	"github.com/command-dialect/dialect/lang/plan"
@@ -74,29 +75,26 @@ func (d *document) isGate(c *lang.Command) bool {
 }
 
 // lineRange is the range of whole lines.
-func (d *document) lineRange(first, last int) textRange {
+func (d *document) lineRange(first, last int) protocol.TextRange {
 	end := d.src.LineStart(last) + len(d.src.Line(last))
 	return d.rangeOf(d.src.LineStart(first), end)
 }
 
 // symbols is the outline: sections with their lines, or the bindings of a matrix.
-func (s *server) symbols(_ context.Context, p *documentParams) (any, error) {
+func (s *server) symbols(_ context.Context, p *protocol.DocumentParams) (any, error) {
 	d := s.docs[p.TextDocument.URI]
 	if d == nil || d.project == nil {
-		return []documentSymbol{}, nil
+		return []protocol.DocumentSymbol{}, nil
 	}
-	list := []documentSymbol{}
+	list := []protocol.DocumentSymbol{}
 	if d.matrix {
 		for _, b := range d.project.m.Bindings {
 			if d.project.files[b.Source.Name] != d.path {
 				continue
 			}
-			sym := documentSymbol{
+			sym := protocol.DocumentSymbol{
 				Name: b.Name, Detail: b.Usage(), Kind: symbolMethod,
-				Range: d.spanRange(edit.Table(b)), SelectionRange: d.spanRange(b.Span),
-			}
-			if b.Deprecated {
-				sym.Tags = []int{1}
+				Range: d.spanRange(edit.Table(b)), SelectionRange: d.spanRange(b.Span), Tags: tags(b),
 			}
 			list = append(list, sym)
 		}
@@ -104,17 +102,14 @@ func (s *server) symbols(_ context.Context, p *documentParams) (any, error) {
 	}
 	sections := d.sections()
 	for i, sec := range sections {
-		var lines []documentSymbol
+		var lines []protocol.DocumentSymbol
 		for _, c := range sec.commands {
-			sym := documentSymbol{Name: c.Text, Kind: symbolFunction, Range: d.spanRange(c.Span), SelectionRange: d.spanRange(c.Span)}
+			sym := protocol.DocumentSymbol{Name: c.Text, Kind: symbolFunction, Range: d.spanRange(c.Span), SelectionRange: d.spanRange(c.Span)}
 			if len(sym.Name) > 200 {
 				sym.Name = strings.ToValidUTF8(sym.Name[:200], "") + "..."
 			}
 			if b := d.project.m.Lookup(c.Verb.Text, c.Noun.Text); b != nil && !c.Bad {
-				sym.Detail = detail(b)
-				if b.Deprecated {
-					sym.Tags = []int{1}
-				}
+				sym.Detail, sym.Tags = detail(b), tags(b)
 			}
 			lines = append(lines, sym)
 		}
@@ -128,7 +123,7 @@ func (s *server) symbols(_ context.Context, p *documentParams) (any, error) {
 		} else if title == "" {
 			title = "after the last gate"
 		}
-		list = append(list, documentSymbol{
+		list = append(list, protocol.DocumentSymbol{
 			Name: title, Kind: symbolNamespace, Children: lines,
 			Range: d.lineRange(sec.first, sec.last), SelectionRange: d.lineRange(sec.first, sec.first),
 		})
@@ -143,31 +138,39 @@ func detail(b *routing.Binding) string {
 	return b.Tool()
 }
 
+// tags say of an item or a symbol that its binding is deprecated.
+func tags(b *routing.Binding) []int {
+	if b.Deprecated {
+		return []int{1}
+	}
+	return nil
+}
+
 // symbolForm flattens an outline for clients that know no other.
-func (s *server) symbolForm(d *document, list []documentSymbol) any {
+func (s *server) symbolForm(d *document, list []protocol.DocumentSymbol) any {
 	if s.client.Capabilities.TextDocument.DocumentSymbol.Hierarchical {
 		return list
 	}
-	flat := []symbolInformation{}
+	flat := []protocol.SymbolInformation{}
 	for _, sym := range list {
-		flat = append(flat, symbolInformation{sym.Name, sym.Kind, place(d.uri, sym.Range)})
+		flat = append(flat, protocol.SymbolInformation{Name: sym.Name, Kind: sym.Kind, Location: protocol.Place(d.uri, sym.Range)})
 		for _, c := range sym.Children {
-			flat = append(flat, symbolInformation{c.Name, c.Kind, place(d.uri, c.Range)})
+			flat = append(flat, protocol.SymbolInformation{Name: c.Name, Kind: c.Kind, Location: protocol.Place(d.uri, c.Range)})
 		}
 	}
 	return flat
 }
 
 // folding folds sections up to their gates, runs of comments, and the tables of a matrix.
-func (s *server) folding(_ context.Context, p *documentParams) ([]foldingRange, error) {
-	out := []foldingRange{}
+func (s *server) folding(_ context.Context, p *protocol.DocumentParams) ([]protocol.FoldingRange, error) {
+	out := []protocol.FoldingRange{}
 	d := s.docs[p.TextDocument.URI]
 	if d == nil {
 		return out, nil
 	}
 	add := func(first, last int, kind string) {
 		if last > first {
-			out = append(out, foldingRange{d.position(d.src.LineStart(first)).Line, d.position(d.src.LineStart(last)).Line, kind})
+			out = append(out, protocol.FoldingRange{StartLine: d.position(d.src.LineStart(first)).Line, EndLine: d.position(d.src.LineStart(last)).Line, Kind: kind})
 		}
 	}
 	comments := 0
@@ -210,15 +213,15 @@ const (
 	commentToken
 )
 
-func (s *server) tokensFull(_ context.Context, p *documentParams) (*semanticTokens, error) {
+func (s *server) tokensFull(_ context.Context, p *protocol.DocumentParams) (*protocol.SemanticTokens, error) {
 	return s.tokens(p.TextDocument.URI, nil), nil
 }
 
-func (s *server) tokensRange(_ context.Context, p *rangeParams) (*semanticTokens, error) {
+func (s *server) tokensRange(_ context.Context, p *protocol.RangeParams) (*protocol.SemanticTokens, error) {
 	return s.tokens(p.TextDocument.URI, &p.Range), nil
 }
 
-func (s *server) tokens(uri string, within *textRange) *semanticTokens {
+func (s *server) tokens(uri string, within *protocol.TextRange) *protocol.SemanticTokens {
 	t := &tokenWriter{d: s.docs[uri]}
 	t.out.Data = []uint32{}
 	if t.d == nil || t.d.matrix {
@@ -255,8 +258,8 @@ func (s *server) tokens(uri string, within *textRange) *semanticTokens {
 // A tokenWriter encodes tokens, which come in order, relative to the one before.
 type tokenWriter struct {
 	d    *document
-	out  semanticTokens
-	last position
+	out  protocol.SemanticTokens
+	last protocol.Position
 }
 
 func (t *tokenWriter) add(start, end int, kind uint32) {

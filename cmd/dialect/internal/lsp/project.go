@@ -12,6 +12,7 @@ import (
 
 	"github.com/command-dialect/dialect/lang"
 	"github.com/command-dialect/dialect/lang/diag"
+	"github.com/command-dialect/dialect/lang/diag/output"
 	"github.com/command-dialect/dialect/lang/regular"
 	"github.com/command-dialect/dialect/lang/routing"
 	"github.com/command-dialect/dialect/lang/routing/lint"
@@ -84,8 +85,8 @@ func (s *server) open(path string) *document {
 // shown is how diagnostics name a file: relative to the folder of the workspace that it is in.
 func (s *server) shown(path string) string {
 	for _, root := range s.roots {
-		if rel, err := filepath.Rel(root, path); err == nil && rel != ".." && !strings.HasPrefix(rel, ".."+string(filepath.Separator)) {
-			return filepath.ToSlash(rel)
+		if rel, ok := output.Relative(root, path); ok {
+			return rel
 		}
 	}
 	return path

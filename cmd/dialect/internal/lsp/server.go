@@ -4,6 +4,9 @@
 // In come requests of an editor; out go findings, and answers made of package lang, routing and
 // resolve. The server runs no tool and writes no file: what is to be changed is handed to the
 // editor as an edit. It belongs to the leaves of the tree: nothing imports it but the command.
+//
+// It is one package of more than 1,500 lines because each request is answered from the same documents and
+// matrices, under one lock; what travels has a package of its own, protocol.
 package lsp
 
 import (
@@ -22,6 +25,7 @@ import (
 
 	"github.com/sourcegraph/jsonrpc2"
 
+	"github.com/command-dialect/dialect/cmd/dialect/internal/lsp/protocol"
 	"github.com/command-dialect/dialect/lang/plan"
 )
 
@@ -107,7 +111,7 @@ type server struct {
 	roots     []string
 	routing   string
 	vars      map[string]string
-	client    initializeParams
+	client    protocol.InitializeParams
 	docs      map[string]*document // by URI
 	projects  map[string]*project  // by path of the matrix
 	loads     int                  // of matrices, so far
@@ -194,7 +198,7 @@ func (s *server) Handle(ctx context.Context, conn *jsonrpc2.Conn, req *jsonrpc2.
 		_ = conn.Close()
 		return
 	case "$/cancelRequest":
-		var p cancelParams
+		var p protocol.CancelParams
 		if json.Unmarshal(raw, &p) == nil {
 			s.mu.Lock()
 			if cancel := s.running[string(p.ID)]; cancel != nil {
@@ -285,7 +289,7 @@ func (s *server) reply(ctx context.Context, req *jsonrpc2.Request, result any, e
 // codeRequestFailed is for requests that are right and cannot be done.
 const codeRequestFailed = -32803
 
-func (s *server) initialize(_ context.Context, p *initializeParams) (*initializeResult, error) {
+func (s *server) initialize(_ context.Context, p *protocol.InitializeParams) (*protocol.InitializeResult, error) {
 	s.state = ready
 	s.client = *p
 	for _, f := range p.WorkspaceFolders {
@@ -308,7 +312,7 @@ func (s *server) initialize(_ context.Context, p *initializeParams) (*initialize
 			}
 		}
 	}
-	r := &initializeResult{Capabilities: map[string]any{
+	r := &protocol.InitializeResult{Capabilities: map[string]any{
 		"textDocumentSync": map[string]any{"openClose": true, "change": 2, "save": map[string]any{}},
 		"diagnosticProvider": map[string]any{
 			"identifier": "dialect", "interFileDependencies": true, "workspaceDiagnostics": false,

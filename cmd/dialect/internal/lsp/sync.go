@@ -7,13 +7,14 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/command-dialect/dialect/cmd/dialect/internal/lsp/protocol"
 	"github.com/command-dialect/dialect/lang/diag"
 	"github.com/command-dialect/dialect/lang/diag/output"
 )
 
 // Documents come and go, and what is to be said of them is said.
 
-func (s *server) didOpen(ctx context.Context, p *didOpenParams) {
+func (s *server) didOpen(ctx context.Context, p *protocol.DidOpenParams) {
 	t := p.TextDocument
 	d := &document{uri: t.URI, path: filePath(t.URI), version: t.Version}
 	d.name = d.uri
@@ -47,7 +48,7 @@ func (s *server) isMatrix(path string) bool {
 	return at != "" && slices.Contains(slices.Collect(maps.Values(s.load(at).files)), path)
 }
 
-func (s *server) didChange(ctx context.Context, p *didChangeParams) {
+func (s *server) didChange(ctx context.Context, p *protocol.DidChangeParams) {
 	d := s.docs[p.TextDocument.URI]
 	if d == nil {
 		return
@@ -60,7 +61,7 @@ func (s *server) didChange(ctx context.Context, p *didChangeParams) {
 	s.publish(ctx, d)
 }
 
-func (s *server) didClose(ctx context.Context, p *documentParams) {
+func (s *server) didClose(ctx context.Context, p *protocol.DocumentParams) {
 	d := s.docs[p.TextDocument.URI]
 	if d == nil {
 		return
@@ -68,7 +69,7 @@ func (s *server) didClose(ctx context.Context, p *documentParams) {
 	delete(s.docs, d.uri)
 	s.touched(ctx, d) // what is on disk counts again
 	if s.pushes() {
-		s.send(ctx, publishParams{URI: d.uri, Diagnostics: []diagnostic{}})
+		s.send(ctx, protocol.PublishParams{URI: d.uri, Diagnostics: []protocol.Diagnostic{}})
 	}
 	s.refresh()
 	s.publishMatrices(ctx)
@@ -116,7 +117,7 @@ func (s *server) publish(ctx context.Context, d *document) {
 		return
 	}
 	version := d.version
-	s.send(ctx, publishParams{URI: d.uri, Version: &version, Diagnostics: s.diagnostics(d)})
+	s.send(ctx, protocol.PublishParams{URI: d.uri, Version: &version, Diagnostics: s.diagnostics(d)})
 }
 
 // publishMatrices tells what is wrong with the files of matrices that are not open: else a
@@ -125,7 +126,7 @@ func (s *server) publishMatrices(ctx context.Context) {
 	if !s.pushes() {
 		return
 	}
-	found := make(map[string][]diagnostic)
+	found := make(map[string][]protocol.Diagnostic)
 	for _, path := range slices.Sorted(maps.Keys(s.projects)) {
 		p := s.projects[path]
 		for name, file := range p.files {
@@ -147,35 +148,35 @@ func (s *server) publishMatrices(ctx context.Context) {
 		if _, still := found[uri]; !still {
 			delete(s.published, uri)
 			if s.docs[uri] == nil {
-				s.send(ctx, publishParams{URI: uri, Diagnostics: []diagnostic{}})
+				s.send(ctx, protocol.PublishParams{URI: uri, Diagnostics: []protocol.Diagnostic{}})
 			}
 		}
 	}
 	for _, uri := range slices.Sorted(maps.Keys(found)) {
 		s.published[uri] = true
-		s.send(ctx, publishParams{URI: uri, Diagnostics: found[uri]})
+		s.send(ctx, protocol.PublishParams{URI: uri, Diagnostics: found[uri]})
 	}
 }
 
-func (s *server) send(ctx context.Context, p publishParams) {
+func (s *server) send(ctx context.Context, p protocol.PublishParams) {
 	_ = s.conn.Notify(ctx, "textDocument/publishDiagnostics", p)
 }
 
 // pull answers a client that asks for the findings of a document.
-func (s *server) pull(_ context.Context, p *diagnosticParams) (*diagnosticReport, error) {
+func (s *server) pull(_ context.Context, p *protocol.DiagnosticParams) (*protocol.DiagnosticReport, error) {
 	d := s.docs[p.TextDocument.URI]
 	if d == nil {
-		return &diagnosticReport{Kind: "full", Items: &[]diagnostic{}}, nil
+		return &protocol.DiagnosticReport{Kind: "full", Items: &[]protocol.Diagnostic{}}, nil
 	}
 	id := strconv.Itoa(d.revision)
 	if d.project != nil {
 		id += "." + strconv.Itoa(d.project.serial)
 	}
 	if id == p.PreviousResultID {
-		return &diagnosticReport{Kind: "unchanged", ResultID: id}, nil
+		return &protocol.DiagnosticReport{Kind: "unchanged", ResultID: id}, nil
 	}
 	items := s.diagnostics(d)
-	return &diagnosticReport{Kind: "full", ResultID: id, Items: &items}, nil
+	return &protocol.DiagnosticReport{Kind: "full", ResultID: id, Items: &items}, nil
 }
 
 // found returns what is to be said of a document.
@@ -191,9 +192,9 @@ func (s *server) found(d *document) diag.List {
 	})
 }
 
-func (s *server) diagnostics(d *document) []diagnostic {
+func (s *server) diagnostics(d *document) []protocol.Diagnostic {
 	list := s.found(d)
-	out := make([]diagnostic, 0, len(list))
+	out := make([]protocol.Diagnostic, 0, len(list))
 	for _, f := range list {
 		out = append(out, s.diagnostic(d, f))
 	}
@@ -201,7 +202,7 @@ func (s *server) diagnostics(d *document) []diagnostic {
 }
 
 // diagnostic is a finding as the client gets it.
-func (s *server) diagnostic(d *document, f diag.Diagnostic) diagnostic {
+func (s *server) diagnostic(d *document, f diag.Diagnostic) protocol.Diagnostic {
 	out := output.NewDiagnostic(f, d.spanRange(f.Span))
 	for _, r := range f.Related {
 		uri := s.uriOf(d, r.File)
@@ -212,7 +213,7 @@ func (s *server) diagnostic(d *document, f diag.Diagnostic) diagnostic {
 		if r.File != d.name {
 			at = s.fileOf(d, r.File)
 		}
-		out.Related = append(out.Related, relatedMessage{Location: location{URI: uri, Range: at.spanRange(r.Span)}, Message: r.Message})
+		out.Related = append(out.Related, protocol.RelatedMessage{Location: protocol.Location{URI: uri, Range: at.spanRange(r.Span)}, Message: r.Message})
 	}
 	return out
 }

@@ -1,4 +1,8 @@
-package workspace
+// Package git asks the git program what a repository tracks and how it is configured, so that neither the
+// environment nor the configuration of the user changes the answer, and computes the names of git's objects
+// itself. In comes a directory; out come an index, a configuration, the output of a command. It takes no
+// snapshot, knows no commit of its own and writes nothing.
+package git
 
 import (
 	"bytes"
@@ -24,19 +28,19 @@ var systemFolders = []string{"/usr/bin", "/bin", "/usr/local/bin", "/opt/homebre
 // A git runs the git program so that neither the environment nor the
 // configuration of the user changes what it sees.
 type git struct {
-	program string
-	path    string // PATH of the program and of the filters it starts
+	Program string
+	Path    string // PATH of the program and of the filters it starts
 }
 
-// findGit returns the git program: program itself, else the first one in
+// FindGit returns the git program: program itself, else the first one in
 // systemFolders and the directories of PATH that are absolute and outside of
 // worktree.
-func findGit(program, worktree string) (git, error) {
+func FindGit(program, worktree string) (git, error) {
 	folders := cleanPath(os.Getenv("PATH"), worktree)
-	g := git{program: program, path: strings.Join(folders, string(os.PathListSeparator))}
+	g := git{Program: program, Path: strings.Join(folders, string(os.PathListSeparator))}
 	if program != "" {
 		if !filepath.IsAbs(program) {
-			return git{}, fmt.Errorf("git program %s: the path is not absolute", display(program))
+			return git{}, fmt.Errorf("git program %s: the path is not absolute", Display(program))
 		}
 		return g, nil
 	}
@@ -47,7 +51,7 @@ func findGit(program, worktree string) (git, error) {
 	for _, dir := range slices.Concat(systemFolders, folders) {
 		file := filepath.Join(dir, name)
 		if fi, err := os.Stat(file); err == nil && fi.Mode().IsRegular() && (runtime.GOOS == "windows" || fi.Mode()&0o111 != 0) {
-			g.program = file
+			g.Program = file
 			return g, nil
 		}
 	}
@@ -68,16 +72,16 @@ func cleanPath(path, worktree string) []string {
 		if err != nil {
 			continue
 		}
-		if _, in := within(worktree, real); !in {
+		if _, in := Within(worktree, real); !in {
 			list = append(list, filepath.Clean(dir))
 		}
 	}
 	return list
 }
 
-// within returns the slash-separated path of path from root, which is "" for root
+// Within returns the slash-separated path of path from root, which is "" for root
 // itself, and whether it is there.
-func within(root, path string) (string, bool) {
+func Within(root, path string) (string, bool) {
 	if path == root {
 		return "", true
 	}
@@ -95,7 +99,7 @@ func safe() []string {
 	settings := []string{
 		"core.fsmonitor=false", "core.untrackedCache=false", "core.preloadIndex=false", "core.splitIndex=false",
 		"core.ignoreStat=false", "core.trustctime=true", "core.checkStat=default", "core.commitGraph=false",
-		"attr.tree=", "core.excludesFile=" + nullDevice, "core.attributesFile=" + nullDevice, "core.hooksPath=" + nullDevice,
+		"attr.tree=", "core.excludesFile=" + os.DevNull, "core.attributesFile=" + os.DevNull, "core.hooksPath=" + os.DevNull,
 		"core.safecrlf=false", "core.quotePath=false", "gc.auto=0", "maintenance.auto=false",
 		"core.fsync=none", "core.fsyncObjectFiles=false", // what we write is thrown away
 		// Git refuses a repository of another user, since its configuration could run
@@ -130,7 +134,7 @@ func (g git) environment(extra []string) []string {
 		return name == "PATH" || name == "LC_ALL" || name == "LANGUAGE"
 	})
 	env = append(env,
-		"PATH="+g.path, "LC_ALL=C", "GIT_OPTIONAL_LOCKS=0", "GIT_TERMINAL_PROMPT=0", "GIT_ATTR_NOSYSTEM=1",
+		"PATH="+g.Path, "LC_ALL=C", "GIT_OPTIONAL_LOCKS=0", "GIT_TERMINAL_PROMPT=0", "GIT_ATTR_NOSYSTEM=1",
 		"GIT_NO_REPLACE_OBJECTS=1", "GIT_LITERAL_PATHSPECS=1",
 		// A partial clone must not fetch what it lacks: no network from here.
 		"GIT_NO_LAZY_FETCH=1", "GIT_ALLOW_PROTOCOL=none",
@@ -141,38 +145,38 @@ func (g git) environment(extra []string) []string {
 // How long git may take: for a question, to list an index, which may be of a million files,
 // and where it runs the filters of a project over many files.
 const (
-	questionTime = 5 * time.Second
+	QuestionTime = 5 * time.Second
 	listTime     = 30 * time.Second
 	filterTime   = 15 * time.Minute
 )
 
-// A gitError is a git that ended with a status other than 0.
-type gitError struct {
+// An Error is a git that ended with a status other than 0.
+type Error struct {
 	command string
 	status  int
 	stderr  string // its beginning
 }
 
-func (e *gitError) Error() string {
-	return "git " + e.command + ": " + e.says()
+func (e *Error) Error() string {
+	return "git " + e.command + ": " + e.Says()
 }
 
-// says is the first line of what git said about its failure.
-func (e *gitError) says() string {
+// Says is the first line of what git said about its failure.
+func (e *Error) Says() string {
 	for line := range strings.Lines(e.stderr) {
 		if line, ok := strings.CutPrefix(line, "fatal: "); ok {
-			return clip(line)
+			return Clip(line)
 		}
 	}
 	line, _, _ := strings.Cut(strings.TrimSpace(e.stderr), "\n")
 	if line == "" {
 		return "exit status " + strconv.Itoa(e.status)
 	}
-	return clip(strings.TrimPrefix(line, "error: "))
+	return Clip(strings.TrimPrefix(line, "error: "))
 }
 
-// clip makes a line of another program fit for a message.
-func clip(line string) string {
+// Clip makes a line of another program fit for a message.
+func Clip(line string) string {
 	const most = 300 // bytes
 	line = strings.TrimSpace(line)
 	if len(line) > most {
@@ -186,14 +190,14 @@ func clip(line string) string {
 	}, line)
 }
 
-// run runs git in dir, which is also the worktree unless extra says otherwise, and
+// Run runs git in dir, which is also the worktree unless extra says otherwise, and
 // returns its output.
 //
 // Git reads its own files without a look at what they are: a FIFO in the place of one would
 // hold it, and us, for ever. So there is an end even where ctx has none. Most such files
-// [readable] has found before.
-func (g git) run(outer context.Context, dir string, extra []string, stdin []byte, args ...string) ([]byte, error) {
-	patience := questionTime
+// [Readable] has found before.
+func (g git) Run(outer context.Context, dir string, extra []string, stdin []byte, args ...string) ([]byte, error) {
+	patience := QuestionTime
 	switch args[0] {
 	case "ls-files":
 		patience = listTime
@@ -202,13 +206,13 @@ func (g git) run(outer context.Context, dir string, extra []string, stdin []byte
 	}
 	ctx, cancel := context.WithTimeout(outer, patience)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, g.program, append(safe(), args...)...)
+	cmd := exec.CommandContext(ctx, g.Program, append(safe(), args...)...)
 	cmd.Dir = dir
 	cmd.Env = g.environment(extra)
 	if stdin != nil {
 		cmd.Stdin = bytes.NewReader(stdin)
 	}
-	stdout := output{most: maxOutput}
+	stdout := Output{Most: maxOutput}
 	stderr := head{most: 4 << 10}
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	// A filter may leave a child behind that holds the pipes.
@@ -218,16 +222,16 @@ func (g git) run(outer context.Context, dir string, extra []string, stdin []byte
 		return nil, outer.Err()
 	}
 	if ctx.Err() != nil {
-		return nil, &gitError{command: args[0], status: -1, stderr: fmt.Sprintf("fatal: it did not end within %v", patience)}
+		return nil, &Error{command: args[0], status: -1, stderr: fmt.Sprintf("fatal: it did not end within %v", patience)}
 	}
 	var exit *exec.ExitError
 	switch {
-	case stdout.cut:
+	case stdout.Cut:
 		return nil, fmt.Errorf("git %s: its output is larger than %d MiB", args[0], maxOutput>>20)
 	case err == nil || errors.Is(err, exec.ErrWaitDelay):
-		return stdout.kept.Bytes(), nil
+		return stdout.Kept.Bytes(), nil
 	case errors.As(err, &exit):
-		return nil, &gitError{command: args[0], status: exit.ExitCode(), stderr: string(stderr.kept)}
+		return nil, &Error{command: args[0], status: exit.ExitCode(), stderr: string(stderr.kept)}
 	default:
 		return nil, fmt.Errorf("git %s: %w", args[0], err)
 	}
@@ -236,19 +240,19 @@ func (g git) run(outer context.Context, dir string, extra []string, stdin []byte
 // maxOutput bounds the output of git, in bytes: a small object can hold a large file.
 const maxOutput = 1 << 30
 
-// An output keeps what is written to it, up to a bound.
-type output struct {
-	most int
-	kept bytes.Buffer
-	cut  bool
+// An Output keeps what is written to it, up to a bound.
+type Output struct {
+	Most int
+	Kept bytes.Buffer
+	Cut  bool
 }
 
-func (o *output) Write(p []byte) (int, error) {
-	if o.kept.Len()+len(p) > o.most {
-		o.cut = true
+func (o *Output) Write(p []byte) (int, error) {
+	if o.Kept.Len()+len(p) > o.Most {
+		o.Cut = true
 		return 0, errors.New("too large")
 	}
-	return o.kept.Write(p)
+	return o.Kept.Write(p)
 }
 
 // A head keeps the beginning of what is written to it.
@@ -262,18 +266,18 @@ func (h *head) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// A repository is where the worktree at root keeps its objects.
-type repository struct {
-	git     git
-	root    string // absolute, without links
-	format  objectFormat
-	objects string // absolute
+// A Repository is where the worktree at root keeps its objects.
+type Repository struct {
+	Git     git
+	Root    string // absolute, without links
+	Format  ObjectFormat
+	Objects string // absolute
 	foreign bool   // it belongs to another user
 }
 
-// here is the environment for git in the root of a worktree: nothing above root is
+// Here is the environment for git in the root of a worktree: nothing above root is
 // looked at, and core.worktree does not lead elsewhere.
-func here(root string) []string {
+func Here(root string) []string {
 	return []string{"GIT_CEILING_DIRECTORIES=" + filepath.Dir(root), "GIT_WORK_TREE=" + root}
 }
 
@@ -283,124 +287,124 @@ var (
 	ErrNoCommit     = errors.New("there is no such commit")
 )
 
-// discover finds the worktree that holds dir, as git does: the nearest directory
+// Discover finds the worktree that holds dir, as git does: the nearest directory
 // above with a .git that is one. A .git file that leads nowhere ends the search,
 // as it does in git. The root is set as soon as there is a .git, even with an
 // error.
-func discover(ctx context.Context, program, dir string) (repository, error) {
+func Discover(ctx context.Context, program, dir string) (Repository, error) {
 	for root := dir; ; root = filepath.Dir(root) {
 		fi, err := os.Lstat(filepath.Join(root, ".git"))
-		if err != nil && !gone(err) && !errors.Is(err, fs.ErrPermission) {
-			return repository{}, err
+		if err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, fs.ErrPermission) {
+			return Repository{}, err
 		}
 		if err == nil {
-			r := repository{root: root, foreign: foreign(fi)}
-			if r.git, err = findGit(program, root); err != nil {
+			r := Repository{Root: root, foreign: foreign(fi)}
+			if r.Git, err = FindGit(program, root); err != nil {
 				return r, err
 			}
-			if err := readable(filepath.Join(root, ".git")); err != nil {
+			if err := Readable(filepath.Join(root, ".git")); err != nil {
 				return r, err
 			}
-			out, err := r.git.run(ctx, root, here(root), nil, "rev-parse", "--show-object-format", "--git-path", "objects")
+			out, err := r.Git.Run(ctx, root, Here(root), nil, "rev-parse", "--show-object-format", "--git-path", "objects")
 			if err == nil {
 				err = r.parse(string(out))
 				return r, err
 			}
-			var failed *gitError
+			var failed *Error
 			if !errors.As(err, &failed) || !fi.IsDir() || !strings.Contains(failed.stderr, "not a git repository") {
 				return r, err
 			}
 		}
 		if root == filepath.Dir(root) {
-			return repository{}, ErrNoRepository
+			return Repository{}, ErrNoRepository
 		}
 	}
 }
 
-func (r *repository) parse(out string) error {
+func (r *Repository) parse(out string) error {
 	format, objects, ok := strings.Cut(out, "\n")
 	objects, ended := strings.CutSuffix(objects, "\n")
-	r.format = objectFormat(format)
-	if !ok || !ended || objects == "" || r.format != formatSHA1 && r.format != formatSHA256 {
-		return fmt.Errorf("git rev-parse: cannot read its answer %q", clip(out))
+	r.Format = ObjectFormat(format)
+	if !ok || !ended || objects == "" || r.Format != FormatSHA1 && r.Format != FormatSHA256 {
+		return fmt.Errorf("git rev-parse: cannot read its answer %q", Clip(out))
 	}
 	if !filepath.IsAbs(objects) {
-		objects = filepath.Join(r.root, objects)
+		objects = filepath.Join(r.Root, objects)
 	}
-	r.objects = objects
+	r.Objects = objects
 	return nil
 }
 
 // An indexEntry is a path that git tracks.
 type indexEntry struct {
-	mode         string // "100644", "100755", "120000" or "160000"
-	id           objectID
-	stage        int  // 0; 1 to 3 in a conflict
-	skipWorktree bool // a sparse checkout left it out, or somebody says so
+	Mode         string // "100644", "100755", "120000" or "160000"
+	Id           ObjectID
+	Stage        int  // 0; 1 to 3 in a conflict
+	SkipWorktree bool // a sparse checkout left it out, or somebody says so
 }
 
-// An index is what a repository tracks. The zero index is empty.
-type index struct {
-	paths   map[string]indexEntry
-	folders map[string]bool // the directories of paths, without a slash at the end
-	// conflict is the first path that is not merged.
-	conflict string
+// An Index is what a repository tracks. The zero index is empty.
+type Index struct {
+	Paths   map[string]indexEntry
+	Folders map[string]bool // the directories of paths, without a slash at the end
+	// Conflict is the first path that is not merged.
+	Conflict string
 }
 
-// readIndex lists the index. The stat data in it are not asked for: whoever may
+// ReadIndex lists the index. The stat data in it are not asked for: whoever may
 // write the index can make them say anything.
-func (r *repository) readIndex(ctx context.Context, dir string, extra []string) (index, error) {
-	out, err := r.git.run(ctx, dir, extra, nil, "ls-files", "--stage", "-v", "-z")
+func (r *Repository) ReadIndex(ctx context.Context, dir string, extra []string) (Index, error) {
+	out, err := r.Git.Run(ctx, dir, extra, nil, "ls-files", "--stage", "-v", "-z")
 	if err != nil {
-		return index{}, err
+		return Index{}, err
 	}
-	return parseIndex(out, r.format)
+	return ParseIndex(out, r.Format)
 }
 
-// parseIndex reads the output of git ls-files --stage -v -z: for each entry
+// ParseIndex reads the output of git ls-files --stage -v -z: for each entry
 //
 //	tag SP mode SP object SP stage TAB path NUL
 //
 // where the tag is "S", or "s" of an assume-unchanged one, for skip-worktree.
-func parseIndex(out []byte, f objectFormat) (index, error) {
+func ParseIndex(out []byte, f ObjectFormat) (Index, error) {
 	n := bytes.Count(out, []byte{0})
-	idx := index{paths: make(map[string]indexEntry, n), folders: make(map[string]bool, n/8)}
+	idx := Index{Paths: make(map[string]indexEntry, n), Folders: make(map[string]bool, n/8)}
 	text := string(out)
 	for text != "" {
 		record, rest, ok := strings.Cut(text, "\x00")
 		text = rest
 		head, path, tab := strings.Cut(record, "\t")
 		fields := strings.Split(head, " ")
-		if !ok || !tab || len(fields) != 4 || len(fields[0]) != 1 || len(fields[3]) != 1 || !validPath(path) {
-			return index{}, fmt.Errorf("git ls-files: cannot read its line %q", clip(record))
+		if !ok || !tab || len(fields) != 4 || len(fields[0]) != 1 || len(fields[3]) != 1 || !ValidPath(path) {
+			return Index{}, fmt.Errorf("git ls-files: cannot read its line %q", Clip(record))
 		}
-		e := indexEntry{mode: fields[1], stage: int(fields[3][0] - '0'), skipWorktree: fields[0] == "S" || fields[0] == "s"}
+		e := indexEntry{Mode: fields[1], Stage: int(fields[3][0] - '0'), SkipWorktree: fields[0] == "S" || fields[0] == "s"}
 		var err error
-		if e.id, err = f.parse(fields[2]); err != nil {
-			return index{}, fmt.Errorf("git ls-files: %w", err)
+		if e.Id, err = f.Parse(fields[2]); err != nil {
+			return Index{}, fmt.Errorf("git ls-files: %w", err)
 		}
-		switch e.mode {
-		case modeFile, modeExec, modeLink, modeCommit:
+		switch e.Mode {
+		case ModeFile, ModeExec, ModeLink, ModeCommit:
 		default:
-			return index{}, fmt.Errorf("git ls-files: unknown mode %q of %s", clip(e.mode), display(path))
+			return Index{}, fmt.Errorf("git ls-files: unknown mode %q of %s", Clip(e.Mode), Display(path))
 		}
-		if e.stage < 0 || e.stage > 3 {
-			return index{}, fmt.Errorf("git ls-files: unknown stage %q of %s", fields[3], display(path))
+		if e.Stage < 0 || e.Stage > 3 {
+			return Index{}, fmt.Errorf("git ls-files: unknown stage %q of %s", fields[3], Display(path))
 		}
-		if e.stage > 0 && idx.conflict == "" {
-			idx.conflict = path
+		if e.Stage > 0 && idx.Conflict == "" {
+			idx.Conflict = path
 		}
-		idx.paths[path] = e
-		for i := strings.LastIndexByte(path, '/'); i > 0 && !idx.folders[path[:i]]; i = strings.LastIndexByte(path[:i], '/') {
-			idx.folders[path[:i]] = true
+		idx.Paths[path] = e
+		for i := strings.LastIndexByte(path, '/'); i > 0 && !idx.Folders[path[:i]]; i = strings.LastIndexByte(path[:i], '/') {
+			idx.Folders[path[:i]] = true
 		}
 	}
 	return idx, nil
 }
 
-// validPath reports whether path is one that an index may hold: relative, and
+// ValidPath reports whether path is one that an index may hold: relative, and
 // without empty, ".", ".." and ".git" components.
-func validPath(path string) bool {
+func ValidPath(path string) bool {
 	for name := range strings.SplitSeq(path, "/") {
 		if name == "" || name == "." || name == ".." || name == ".git" {
 			return false
@@ -409,44 +413,44 @@ func validPath(path string) bool {
 	return true
 }
 
-// A config is the part of git's configuration that decides what a commit would
+// A Config is the part of git's configuration that decides what a commit would
 // record of a file.
-type config struct {
-	sparse  bool // core.sparseCheckout
-	text    []setting
-	filters map[string]bool // drivers that have a clean or process command
-	convert bool            // core.autocrlf is not off
-	refused string          // a filter of another user's repository, which is not run
+type Config struct {
+	Sparse  bool // core.sparseCheckout
+	Text    []setting
+	Filters map[string]bool // drivers that have a clean or process command
+	Convert bool            // core.autocrlf is not off
+	Refused string          // a filter of another user's repository, which is not run
 }
 
 // A setting is one line of configuration.
 type setting struct {
-	key      string // "core.eol", "filter.NAME.clean"
-	value    string
+	Key      string // "core.eol", "filter.NAME.clean"
+	Value    string
 	hasValue bool
 }
 
 const configPattern = `^(core\.(autocrlf|eol|checkroundtripencoding|sparsecheckout)|filter\..*)$`
 
-func (r *repository) readConfig(ctx context.Context) (config, error) {
+func (r *Repository) ReadConfig(ctx context.Context) (Config, error) {
 	args := []string{"config", "-z", "--get-regexp", configPattern}
 	if r.foreign {
 		args = slices.Insert(args, 2, "--show-scope")
 	}
-	out, err := r.git.run(ctx, r.root, here(r.root), nil, args...)
-	var failed *gitError
+	out, err := r.Git.Run(ctx, r.Root, Here(r.Root), nil, args...)
+	var failed *Error
 	if errors.As(err, &failed) && failed.status == 1 {
 		out, err = nil, nil // nothing matches
 	}
 	if err != nil {
-		return config{}, err
+		return Config{}, err
 	}
 	if !r.foreign {
-		return parseConfig(out)
+		return ParseConfig(out)
 	}
 	out, refused := ownFilters(out)
-	c, err := parseConfig(out)
-	c.refused = refused
+	c, err := ParseConfig(out)
+	c.Refused = refused
 	return c, err
 }
 
@@ -467,43 +471,43 @@ func ownFilters(out []byte) (rest []byte, refused string) {
 	return rest, refused
 }
 
-// parseConfig reads the output of git config -z --get-regexp: key, then newline
+// ParseConfig reads the output of git config -z --get-regexp: key, then newline
 // and value if it has one, then NUL.
-func parseConfig(out []byte) (config, error) {
-	c := config{filters: make(map[string]bool)}
+func ParseConfig(out []byte) (Config, error) {
+	c := Config{Filters: make(map[string]bool)}
 	text := string(out)
 	for text != "" {
 		record, rest, ok := strings.Cut(text, "\x00")
 		text = rest
 		if !ok || record == "" {
-			return config{}, fmt.Errorf("git config: cannot read its line %q", clip(record))
+			return Config{}, fmt.Errorf("git config: cannot read its line %q", Clip(record))
 		}
 		var s setting
-		s.key, s.value, s.hasValue = strings.Cut(record, "\n")
-		switch s.key {
+		s.Key, s.Value, s.hasValue = strings.Cut(record, "\n")
+		switch s.Key {
 		case "core.sparsecheckout":
-			c.sparse = s.on()
+			c.Sparse = s.on()
 			continue
 		case "core.autocrlf":
-			c.convert = s.on()
+			c.Convert = s.on()
 		}
-		if name, ok := strings.CutPrefix(s.key, "filter."); ok {
+		if name, ok := strings.CutPrefix(s.Key, "filter."); ok {
 			i := strings.LastIndexByte(name, '.')
 			if i < 0 {
 				continue // "filter.x" has no driver
 			}
-			if v := name[i+1:]; (v == "clean" || v == "process") && s.value != "" {
-				c.filters[name[:i]] = true
+			if v := name[i+1:]; (v == "clean" || v == "process") && s.Value != "" {
+				c.Filters[name[:i]] = true
 			}
 		}
-		c.text = append(c.text, s)
+		c.Text = append(c.Text, s)
 	}
 	return c, nil
 }
 
 // on reports whether the setting is anything but off.
 func (s setting) on() bool {
-	switch strings.ToLower(s.value) {
+	switch strings.ToLower(s.Value) {
 	case "false", "no", "off", "0":
 		return false
 	case "":
@@ -512,11 +516,11 @@ func (s setting) on() bool {
 	return true
 }
 
-// write renders the settings as a file of configuration.
-func (c config) write(b *bytes.Buffer) {
+// Write renders the settings as a file of configuration.
+func (c Config) Write(b *bytes.Buffer) {
 	quote := strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`, "\t", `\t`)
-	for _, s := range c.text {
-		section, rest, _ := strings.Cut(s.key, ".")
+	for _, s := range c.Text {
+		section, rest, _ := strings.Cut(s.Key, ".")
 		name := rest
 		if i := strings.LastIndexByte(rest, '.'); i >= 0 {
 			name = rest[i+1:]
@@ -525,15 +529,15 @@ func (c config) write(b *bytes.Buffer) {
 			fmt.Fprintf(b, "[%s]\n\t%s", section, name)
 		}
 		if s.hasValue {
-			fmt.Fprintf(b, " = \"%s\"", quote.Replace(s.value))
+			fmt.Fprintf(b, " = \"%s\"", quote.Replace(s.Value))
 		}
 		b.WriteByte('\n')
 	}
 }
 
-// display shows a path or name in a message: as it is, or quoted if that could
+// Display shows a path or name in a message: as it is, or quoted if that could
 // confuse.
-func display(s string) string {
+func Display(s string) string {
 	for _, r := range s {
 		if !unicode.IsPrint(r) || r == unicode.ReplacementChar || r == '"' {
 			return strconv.Quote(s)
@@ -544,3 +548,19 @@ func display(s string) string {
 	}
 	return s
 }
+
+// Read reads index and configuration, at the same time.
+func (r *Repository) Read(ctx context.Context) (Index, Config, error) {
+	var c Config
+	done := make(chan error, 1)
+	go func() {
+		var err error
+		c, err = r.ReadConfig(ctx)
+		done <- err
+	}()
+	idx, err := r.ReadIndex(ctx, r.Root, Here(r.Root))
+	return idx, c, errors.Join(err, <-done)
+}
+
+// LongestPath bounds the depth of a tree, in bytes. Git cannot go further either.
+const LongestPath = 4095

@@ -1,13 +1,14 @@
-package workspace
+// Package ignore reads ignore files as git does, and says what they hide. In come the content of a
+// file and the rules of the directories above; out comes whether a path is hidden. It looks at no disk.
+package ignore
 
 import (
 	"bytes"
 	"strings"
 )
 
-// maxIgnoreFile is the size, in bytes, past which an ignore file is not read, and
-// so hides nothing.
-const maxIgnoreFile = 16 << 20
+// MaxFile is the size, in bytes, past which an ignore file is not read, and so hides nothing.
+const MaxFile = 16 << 20
 
 // A pattern is one line of an ignore file.
 type pattern struct {
@@ -18,15 +19,16 @@ type pattern struct {
 	literal  int  // length of the beginning that has no wildcard
 }
 
-// An ignoreFile is a tracked .gitignore and those of the directories above it.
-type ignoreFile struct {
-	parent   *ignoreFile
+// A File is an ignore file and those of the directories above it; nil hides nothing.
+type File struct {
+	parent   *File
 	dir      string // where the file is: "" or ending in a slash
 	patterns []pattern
 }
 
-// parseIgnore reads an ignore file, as git's dir.c does.
-func parseIgnore(content []byte) []pattern {
+// Under returns what holds in the directory dir ("" or ending in a slash), whose ignore file has that
+// content, below the files above it: f itself where it has no pattern. It reads as git's dir.c does.
+func (f *File) Under(dir string, content []byte) *File {
 	content = bytes.TrimPrefix(content, []byte("\xef\xbb\xbf"))
 	var list []pattern
 	for len(content) > 0 {
@@ -41,7 +43,10 @@ func parseIgnore(content []byte) []pattern {
 			list = append(list, p)
 		}
 	}
-	return list
+	if list == nil {
+		return f
+	}
+	return &File{f, dir, list}
 }
 
 // trimSpaces drops spaces at the end that no backslash protects.
@@ -116,9 +121,9 @@ func (p *pattern) wild(text, name string, pathname bool) bool {
 	return match && ok || !ok && p.negated
 }
 
-// hides reports whether the ignore files hide path, which is not in a hidden
+// Hides reports whether the ignore files hide path, which is not in a hidden
 // directory. The deepest file decides, and in it the last pattern that matches.
-func (f *ignoreFile) hides(path, name string, dir bool) bool {
+func (f *File) Hides(path, name string, dir bool) bool {
 	for ; f != nil; f = f.parent {
 		for i := len(f.patterns) - 1; i >= 0; i-- {
 			if p := &f.patterns[i]; p.match(path[len(f.dir):], name, dir) {

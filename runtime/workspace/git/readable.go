@@ -1,4 +1,4 @@
-package workspace
+package git
 
 import (
 	"bytes"
@@ -11,11 +11,11 @@ import (
 	"github.com/command-dialect/dialect/lang/regular"
 )
 
-// readable returns an error if git would wait for a file of its own, which is a FIFO, or read
+// Readable returns an error if git would wait for a file of its own, which is a FIFO, or read
 // one for ever, which is a device. dotGit is the .git of a worktree, or the file in its place
 // that names a directory elsewhere. The objects themselves, which may be many, are left to
 // [questionTime].
-func readable(dotGit string) error {
+func Readable(dotGit string) error {
 	dir := dotGit
 	info, err := os.Lstat(dotGit)
 	switch {
@@ -26,7 +26,7 @@ func readable(dotGit string) error {
 			return nil
 		}
 	case blocks(info.Mode()):
-		return fmt.Errorf("%s is not a regular file", display(dotGit))
+		return fmt.Errorf("%s is not a regular file", Display(dotGit))
 	}
 	if err := readableIn(dir, dotGit); err != nil {
 		return err
@@ -39,7 +39,7 @@ func readable(dotGit string) error {
 
 // named returns the directory that a small file of git names; empty if it names none.
 func named(file, prefix string) string {
-	content, err := regular.Read(file, longestPath)
+	content, err := regular.Read(file, LongestPath)
 	if err != nil {
 		return ""
 	}
@@ -77,7 +77,7 @@ func readableIn(dir, dotGit string) error {
 				if rel, err := filepath.Rel(filepath.Dir(dotGit), path); err == nil && dir == dotGit {
 					path = rel
 				}
-				found = fmt.Errorf("%s is not a regular file", display(filepath.ToSlash(path)))
+				found = fmt.Errorf("%s is not a regular file", Display(filepath.ToSlash(path)))
 				return fs.SkipAll
 			}
 			if seen++; err != nil || seen > mostRefs {

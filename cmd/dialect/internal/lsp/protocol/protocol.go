@@ -1,4 +1,7 @@
-package lsp
+// Package protocol has the types of the Language Server Protocol 3.17 that the server speaks, and no others;
+// their names and fields are those of the specification. Positions are 0-based, and characters count
+// UTF-16 code units. It holds data and does nothing.
+package protocol
 
 import (
 	"encoding/json"
@@ -6,36 +9,32 @@ import (
 	"github.com/command-dialect/dialect/lang/diag/output"
 )
 
-// The types of the Language Server Protocol 3.17 that this server speaks, and no others; their
-// names and fields are those of the specification. Positions are 0-based, and characters count
-// UTF-16 code units.
-
 type (
 	// Those of a diagnostic are the ones that `dialect check --lsp-lite` writes.
-	position       = output.Position
-	textRange      = output.Range
-	location       = output.Location
-	diagnostic     = output.Diagnostic
-	relatedMessage = output.Related
+	Position       = output.Position
+	TextRange      = output.Range
+	Location       = output.Location
+	Diagnostic     = output.Diagnostic
+	RelatedMessage = output.Related
 
-	locationLink struct {
-		OriginSelectionRange textRange `json:"originSelectionRange"`
+	LocationLink struct {
+		OriginSelectionRange TextRange `json:"originSelectionRange"`
 		TargetURI            string    `json:"targetUri"`
-		TargetRange          textRange `json:"targetRange"`
-		TargetSelectionRange textRange `json:"targetSelectionRange"`
+		TargetRange          TextRange `json:"targetRange"`
+		TargetSelectionRange TextRange `json:"targetSelectionRange"`
 	}
-	textDocument struct {
+	TextDocument struct {
 		URI     string `json:"uri"`
 		Version int    `json:"version,omitempty"`
 	}
-	textEdit struct {
-		Range   textRange `json:"range"`
+	TextEdit struct {
+		Range   TextRange `json:"range"`
 		NewText string    `json:"newText"`
 	}
-	workspaceEdit struct {
-		Changes map[string][]textEdit `json:"changes"`
+	WorkspaceEdit struct {
+		Changes map[string][]TextEdit `json:"changes"`
 	}
-	markup struct {
+	Markup struct {
 		Kind  string `json:"kind"` // "markdown"
 		Value string `json:"value"`
 	}
@@ -43,21 +42,21 @@ type (
 
 // Diagnostics.
 type (
-	publishParams struct {
+	PublishParams struct {
 		URI         string       `json:"uri"`
 		Version     *int         `json:"version,omitempty"`
-		Diagnostics []diagnostic `json:"diagnostics"`
+		Diagnostics []Diagnostic `json:"diagnostics"`
 	}
-	diagnosticReport struct {
+	DiagnosticReport struct {
 		Kind     string        `json:"kind"` // "full" or "unchanged"
 		ResultID string        `json:"resultId"`
-		Items    *[]diagnostic `json:"items,omitempty"` // of a full report
+		Items    *[]Diagnostic `json:"items,omitempty"` // of a full report
 	}
 )
 
 // Requests and notifications.
 type (
-	initializeParams struct {
+	InitializeParams struct {
 		RootURI          string `json:"rootUri"`
 		RootPath         string `json:"rootPath"`
 		WorkspaceFolders []struct {
@@ -92,7 +91,7 @@ type (
 			} `json:"textDocument"`
 		} `json:"capabilities"`
 	}
-	didOpenParams struct {
+	DidOpenParams struct {
 		TextDocument struct {
 			URI        string `json:"uri"`
 			LanguageID string `json:"languageId"`
@@ -100,115 +99,115 @@ type (
 			Text       string `json:"text"`
 		} `json:"textDocument"`
 	}
-	contentChange struct {
-		Range *textRange `json:"range"`
+	ContentChange struct {
+		Range *TextRange `json:"range"`
 		Text  string     `json:"text"`
 	}
-	didChangeParams struct {
-		TextDocument   textDocument    `json:"textDocument"`
-		ContentChanges []contentChange `json:"contentChanges"`
+	DidChangeParams struct {
+		TextDocument   TextDocument    `json:"textDocument"`
+		ContentChanges []ContentChange `json:"contentChanges"`
 	}
-	documentParams struct {
-		TextDocument textDocument `json:"textDocument"`
+	DocumentParams struct {
+		TextDocument TextDocument `json:"textDocument"`
 	}
-	positionParams struct {
-		TextDocument textDocument `json:"textDocument"`
-		Position     position     `json:"position"`
+	PositionParams struct {
+		TextDocument TextDocument `json:"textDocument"`
+		Position     Position     `json:"position"`
 	}
-	rangeParams struct {
-		TextDocument textDocument `json:"textDocument"`
-		Range        textRange    `json:"range"`
+	RangeParams struct {
+		TextDocument TextDocument `json:"textDocument"`
+		Range        TextRange    `json:"range"`
 	}
-	diagnosticParams struct {
-		TextDocument     textDocument `json:"textDocument"`
+	DiagnosticParams struct {
+		TextDocument     TextDocument `json:"textDocument"`
 		PreviousResultID string       `json:"previousResultId"`
 	}
-	referenceParams struct {
-		positionParams
+	ReferenceParams struct {
+		PositionParams
 		Context struct {
 			IncludeDeclaration bool `json:"includeDeclaration"`
 		} `json:"context"`
 	}
-	renameParams struct {
-		positionParams
+	RenameParams struct {
+		PositionParams
 		NewName string `json:"newName"`
 	}
-	codeActionParams struct {
-		rangeParams
+	CodeActionParams struct {
+		RangeParams
 		Context struct {
 			Only []string `json:"only"`
 		} `json:"context"`
 	}
-	cancelParams struct {
+	CancelParams struct {
 		ID json.RawMessage `json:"id"`
 	}
 )
 
 // Results.
 type (
-	initializeResult struct {
+	InitializeResult struct {
 		Capabilities map[string]any `json:"capabilities"`
 		ServerInfo   struct {
 			Name    string `json:"name"`
 			Version string `json:"version"`
 		} `json:"serverInfo"`
 	}
-	hover struct {
-		Contents markup    `json:"contents"`
-		Range    textRange `json:"range"`
+	Hover struct {
+		Contents Markup    `json:"contents"`
+		Range    TextRange `json:"range"`
 	}
-	completionList struct {
+	CompletionList struct {
 		IsIncomplete bool             `json:"isIncomplete"`
-		Items        []completionItem `json:"items"`
+		Items        []CompletionItem `json:"items"`
 	}
-	completionItem struct {
+	CompletionItem struct {
 		Label            string    `json:"label"`
 		Kind             int       `json:"kind"`
 		Detail           string    `json:"detail,omitempty"`
-		Documentation    *markup   `json:"documentation,omitempty"`
+		Documentation    *Markup   `json:"documentation,omitempty"`
 		SortText         string    `json:"sortText,omitempty"`
 		FilterText       string    `json:"filterText,omitempty"`
 		InsertTextFormat int       `json:"insertTextFormat,omitempty"` // 1 text, 2 snippet
-		TextEdit         *textEdit `json:"textEdit,omitempty"`
+		TextEdit         *TextEdit `json:"textEdit,omitempty"`
 		Tags             []int     `json:"tags,omitempty"` // 1 deprecated
 	}
-	prepareRename struct {
-		Range       textRange `json:"range"`
+	PrepareRename struct {
+		Range       TextRange `json:"range"`
 		Placeholder string    `json:"placeholder"`
 	}
-	codeAction struct {
+	CodeAction struct {
 		Title       string        `json:"title"`
 		Kind        string        `json:"kind"`
-		Diagnostics []diagnostic  `json:"diagnostics,omitempty"`
+		Diagnostics []Diagnostic  `json:"diagnostics,omitempty"`
 		IsPreferred bool          `json:"isPreferred,omitempty"`
-		Edit        workspaceEdit `json:"edit"`
+		Edit        WorkspaceEdit `json:"edit"`
 	}
-	documentSymbol struct {
+	DocumentSymbol struct {
 		Name           string           `json:"name"`
 		Detail         string           `json:"detail,omitempty"`
 		Kind           int              `json:"kind"`
 		Tags           []int            `json:"tags,omitempty"` // 1 deprecated
-		Range          textRange        `json:"range"`
-		SelectionRange textRange        `json:"selectionRange"`
-		Children       []documentSymbol `json:"children,omitempty"`
+		Range          TextRange        `json:"range"`
+		SelectionRange TextRange        `json:"selectionRange"`
+		Children       []DocumentSymbol `json:"children,omitempty"`
 	}
-	symbolInformation struct {
+	SymbolInformation struct {
 		Name     string   `json:"name"`
 		Kind     int      `json:"kind"`
-		Location location `json:"location"`
+		Location Location `json:"location"`
 	}
-	foldingRange struct {
+	FoldingRange struct {
 		StartLine int    `json:"startLine"`
 		EndLine   int    `json:"endLine"`
 		Kind      string `json:"kind,omitempty"` // "comment" or "region"
 	}
-	semanticTokens struct {
+	SemanticTokens struct {
 		Data []uint32 `json:"data"`
 	}
 )
 
-func pos(line, character int) position { return position{Line: line, Character: character} }
+func Pos(line, character int) Position { return Position{Line: line, Character: character} }
 
-func between(start, end position) textRange { return textRange{Start: start, End: end} }
+func Between(start, end Position) TextRange { return TextRange{Start: start, End: end} }
 
-func place(uri string, r textRange) location { return location{URI: uri, Range: r} }
+func Place(uri string, r TextRange) Location { return Location{URI: uri, Range: r} }

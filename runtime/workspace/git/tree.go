@@ -1,0 +1,137 @@
+package git
+
+import (
+	"bytes"
+	"crypto/sha1"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"hash"
+	"io/fs"
+	"strconv"
+	"strings"
+)
+
+// An ObjectFormat is the hash function of a repository, "sha1" or "sha256".
+type ObjectFormat string
+
+const (
+	FormatSHA1   ObjectFormat = "sha1"
+	FormatSHA256 ObjectFormat = "sha256"
+)
+
+func (f ObjectFormat) New() hash.Hash {
+	if f == FormatSHA256 {
+		return sha256.New()
+	}
+	return sha1.New()
+}
+
+func (f ObjectFormat) Size() int {
+	if f == FormatSHA256 {
+		return sha256.Size
+	}
+	return sha1.Size
+}
+
+// An ObjectID names a git object; of SHA-1 only the first 20 bytes count. The zero
+// objectID names none.
+type ObjectID [32]byte
+
+func (f ObjectFormat) Parse(s string) (ObjectID, error) {
+	var id ObjectID
+	if len(s) != 2*f.Size() {
+		return id, fmt.Errorf("object name %q is not of %d digits", s, 2*f.Size())
+	}
+	if _, err := hex.Decode(id[:], []byte(s)); err != nil || s != strings.ToLower(s) {
+		return ObjectID{}, fmt.Errorf("object name %q is not hexadecimal", s)
+	}
+	return id, nil
+}
+
+func (f ObjectFormat) Format(id ObjectID) string { return hex.EncodeToString(id[:f.Size()]) }
+
+// ObjectHeader is what git hashes in front of the content of an object.
+func ObjectHeader(kind string, size int64) []byte {
+	b := append(make([]byte, 0, 32), kind...)
+	b = append(b, ' ')
+	b = strconv.AppendInt(b, size, 10)
+	return append(b, 0)
+}
+
+// Object returns the name of an object:
+//
+//	H(kind + " " + decimal(len(content)) + NUL + content)
+func (f ObjectFormat) Object(kind string, content []byte) ObjectID {
+	h := f.New()
+	h.Write(ObjectHeader(kind, int64(len(content))))
+	h.Write(content)
+	var id ObjectID
+	h.Sum(id[:0])
+	return id
+}
+
+// The modes of tree entries, as git writes them.
+const (
+	ModeFile   = "100644"
+	ModeExec   = "100755"
+	ModeLink   = "120000"
+	ModeCommit = "160000"
+	ModeTree   = "40000"
+)
+
+// A Leaf is an entry of a tree that is not itself a tree.
+type Leaf struct {
+	Path string
+	Mode string
+	Id   ObjectID
+}
+
+// Tree returns the name of the tree that holds the leaves, which are sorted by
+// path, bytewise, and free of conflicts (no path is a directory of another).
+//
+// A tree object is, for each entry in order, mode + " " + name + NUL + id, and its
+// name is H("tree " + length + NUL + content). Git orders the entries of a tree as
+// if the names of trees ended in a slash, which is the order of the paths.
+func (f ObjectFormat) Tree(leaves []Leaf) ObjectID { return f.subtree(leaves, 0) }
+
+// subtree is tree for leaves that share a directory of at bytes.
+func (f ObjectFormat) subtree(leaves []Leaf, at int) ObjectID {
+	var b []byte
+	for i := 0; i < len(leaves); {
+		name, _, deeper := strings.Cut(leaves[i].Path[at:], "/")
+		mode, id, next := leaves[i].Mode, leaves[i].Id, i+1
+		if deeper {
+			dir := leaves[i].Path[:at+len(name)+1]
+			for next < len(leaves) && strings.HasPrefix(leaves[next].Path, dir) {
+				next++
+			}
+			mode, id = ModeTree, f.subtree(leaves[i:next], len(dir))
+		}
+		b = append(b, mode...)
+		b = append(b, ' ')
+		b = append(b, name...)
+		b = append(b, 0)
+		b = append(b, id[:f.Size()]...)
+		i = next
+	}
+	return f.Object("tree", b)
+}
+
+// Lookup finds a name in the content of a tree object.
+func (f ObjectFormat) Lookup(tree []byte, name string) (mode string, id ObjectID, err error) {
+	for len(tree) > 0 {
+		head, rest, ok := bytes.Cut(tree, []byte{0})
+		m, n, space := bytes.Cut(head, []byte{' '})
+		if !ok || !space || len(rest) < f.Size() {
+			return "", id, errors.New("git: a tree cannot be read")
+		}
+		if string(n) == name {
+			copy(id[:], rest[:f.Size()])
+			return string(m), id, nil
+		}
+		tree = rest[f.Size():]
+	}
+	return "", id, fs.ErrNotExist
+}
