@@ -2,7 +2,6 @@ package cli
 
 import (
 	"bytes"
-	"context"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -11,13 +10,12 @@ import (
 
 	"github.com/command-dialect/dialect/cmd/dialect/internal/exit"
 	"github.com/command-dialect/dialect/cmd/dialect/internal/explain"
+	"github.com/command-dialect/dialect/cmd/dialect/internal/recording"
+	"github.com/command-dialect/dialect/cmd/dialect/internal/store"
 	"github.com/command-dialect/dialect/lang/diag"
 	"github.com/command-dialect/dialect/lang/routing/reference"
 	"github.com/command-dialect/dialect/lang/suggest"
-	"github.com/command-dialect/dialect/receipts"
-	"github.com/command-dialect/dialect/receipts/sqlite"
 	"github.com/command-dialect/dialect/runtime/project"
-	"github.com/command-dialect/dialect/runtime/records"
 	"github.com/command-dialect/dialect/runtime/report"
 )
 
@@ -135,7 +133,7 @@ func (f *explainFlags) script(u *ui, name string) error {
 	if err := explain.Script(&b, p, vars); err != nil {
 		return err
 	}
-	if _, err := u.out.Write(redactor(p.Plan, "").Bytes(b.Bytes())); err != nil {
+	if _, err := u.out.Write(recording.Redactor(p.Plan, "").Bytes(b.Bytes())); err != nil {
 		return err
 	}
 	if p.Findings.Count(diag.Error) == 0 {
@@ -166,12 +164,12 @@ func (f *explainFlags) line(u *ui, args []string) error {
 	case f.json:
 		err = report.PlanJSON(&b, p.Plan)
 	default:
-		err = explain.Steps(&b, p.Plan.Steps, func(binding string) string { return lastReceipt(binding, f.store) })
+		err = explain.Steps(&b, p.Plan.Steps, store.Place{Name: f.store}.Last)
 	}
 	if err != nil {
 		return err
 	}
-	_, err = u.out.Write(redactor(p.Plan, "").Bytes(b.Bytes()))
+	_, err = u.out.Write(recording.Redactor(p.Plan, "").Bytes(b.Bytes()))
 	return err
 }
 
@@ -190,33 +188,4 @@ func (f *explainFlags) printSkill(u *ui, name string) error {
 	}
 	_, err = u.out.Write(text)
 	return err
-}
-
-// lastReceipt says in a line what receipts a binding has; empty if there is no
-// store to look in.
-func lastReceipt(binding, store string) string {
-	path, err := findStore(store)
-	if err != nil {
-		return ""
-	}
-	ctx := context.Background()
-	s, err := sqlite.Open(ctx, path, sqlite.Options{ReadOnly: true})
-	if err != nil {
-		return ""
-	}
-	defer s.Close()
-	es, err := s.List(ctx, sqlite.Filter{Kinds: []receipts.Kind{receipts.KindReceipt}, Binding: binding})
-	if err != nil {
-		return ""
-	}
-	if len(es) == 0 {
-		return "none"
-	}
-	last := es[len(es)-1]
-	v, err := last.Parse()
-	if err != nil {
-		return ""
-	}
-	b := v.(*receipts.Receipt)
-	return fmt.Sprintf("%d; the last is %s, %s, %s", len(es), last.SHA.Short(), b.Status, records.Stamp(b.Timestamp.Time))
 }

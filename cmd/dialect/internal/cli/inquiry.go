@@ -1,26 +1,21 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
-	"fmt"
-	"os"
-	"slices"
-	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/command-dialect/dialect/cmd/dialect/internal/exit"
 	"github.com/command-dialect/dialect/cmd/dialect/internal/inquiry"
-	"github.com/command-dialect/dialect/lang/routing"
-	"github.com/command-dialect/dialect/receipts"
+	"github.com/command-dialect/dialect/cmd/dialect/internal/store"
 )
 
 // inquiryFlags are the flags of the commands that ask whether a tree was tested.
 type inquiryFlags struct {
-	keyFlags
-	store   string
+	storeFlags
+	since   string
 	require []string
 	base    string
 	routing string
@@ -44,7 +39,8 @@ func (f *inquiryFlags) add(cmd *cobra.Command) {
 	fl.BoolVar(&f.fresh, "fresh", false, "refuse results that --reuse repeated")
 	fl.StringVar(&f.session, "session", "", "insist on the session `SESSION`")
 	fl.StringVar(&f.nonce, "nonce", "", "insist on the nonce `NONCE`")
-	f.keyFlags.add(cmd)
+	f.addKey(cmd)
+	addSince(cmd, &f.since)
 	fl.StringVar(&f.state, "state", "", "remember in `DIR`, a folder of another user than the store's and for this store alone, how far it has been audited")
 	fl.StringVar(&f.top, "root", "", "insist that the root of the repository is `DIR`")
 	fl.StringVar(&f.routing, "routing", "", "use the matrix `FILE` instead of the nearest routing.toml")
@@ -60,8 +56,12 @@ func (f *inquiryFlags) options() (inquiry.Options, error) {
 		KeyFiles: f.keys, Since: f.since, State: f.state, Store: f.store, Routing: f.routing, Root: f.top, Base: f.base,
 		Require: f.require, Level: f.level, Fresh: f.fresh, Session: f.session, Nonce: f.nonce,
 	}
-	var err error
-	if o.Keys, o.Kept, err = f.anchors(); err != nil {
+	p, err := f.place()
+	if err != nil {
+		return o, err
+	}
+	o.Keys = p.Keys
+	if o.Kept, err = store.ReadCheckpoint(f.since, p.Keys); err != nil {
 		return o, err
 	}
 	if o.MaxAge, err = age(f.maxAge); err != nil {
@@ -79,73 +79,16 @@ func (f *inquiryFlags) question(ctx context.Context) (*inquiry.Question, error) 
 	return inquiry.New(ctx, o, "")
 }
 
-// undecided makes a refusal of an error that kept a gate or a consumption from being decided: the
-// rules, the files or the store cannot be read. Other errors stay as they are.
-func (f *inquiryFlags) undecided(u *ui, err error) error {
-	var failure *exit.Failure
+// tellDecided prints what became of the records that were gated or consumed, or why nothing was decided.
+func (f *inquiryFlags) tellDecided(u *ui, d decision, err error) error {
+	var e *inquiry.Undecided
 	switch {
-	case !errors.As(err, &failure):
+	case errors.As(err, &e) && f.json:
+		d = e.Decision()
+	case e != nil:
+		return cmp.Or(u.changes(e.Changes), err)
+	case err != nil:
 		return err
-	case errors.Is(err, errNoStore):
-		return f.refuse(u, receipts.Missing, failure)
-	case failure.Status == exit.Refused:
-		return f.refuse(u, receipts.Degraded, failure)
 	}
-	return err
-}
-
-// refuse ends a gate or a consumption that nothing was decided about: with --json by a document
-// like that of any other refusal.
-func (f *inquiryFlags) refuse(u *ui, reason receipts.Reason, failure *exit.Failure) error {
-	if f.json {
-		d := receipts.Decision{Refusals: []receipts.Refusal{{Reason: reason, Message: failure.Error()}}}
-		next := slices.Clone(failure.Hints)
-		for i, h := range next {
-			if !strings.HasPrefix(h, "dialect ") && !strings.HasPrefix(h, "# ") {
-				next[i] = "# " + h
-			}
-		}
-		return tellDecision(u, d, true, "", next...)
-	}
-	refused := exit.Failf(exit.Refused, "%w", failure.Err)
-	for _, h := range failure.Hints {
-		refused.Hint("%s", strings.TrimPrefix(h, "# "))
-	}
-	return refused
-}
-
-// age parses a duration that may be in days.
-func age(text string) (time.Duration, error) {
-	if text == "" {
-		return 0, nil
-	}
-	var days float64
-	var rest string
-	if n, _ := fmt.Sscanf(text, "%fd%s", &days, &rest); n == 1 && strings.HasSuffix(text, "d") && days > 0 && days < 1e5 {
-		return time.Duration(days * float64(24*time.Hour)), nil
-	}
-	d, err := time.ParseDuration(text)
-	if err != nil || d <= 0 {
-		return 0, fmt.Errorf("%q is no age: want 90m, 12h, 2d", text)
-	}
-	return d, nil
-}
-
-// completeBindings completes the names of the bindings of the nearest matrix.
-func completeBindings(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-	const none = cobra.ShellCompDirectiveNoFileComp
-	dir, err := os.Getwd()
-	if err != nil {
-		return nil, none
-	}
-	path, err := routing.Find(dir)
-	if err != nil {
-		return nil, none
-	}
-	m, _ := routing.Load(path, path, routing.Options{})
-	var names []string
-	for _, b := range m.Bindings {
-		names = append(names, b.Name+"\t"+b.Verb+" "+b.Noun)
-	}
-	return names, none
+	return tellDecision(u, d, f.json)
 }

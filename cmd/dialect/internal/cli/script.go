@@ -2,6 +2,7 @@ package cli
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -138,4 +139,21 @@ func variables(set []string) (map[string]string, error) {
 		vars[name] = value
 	}
 	return vars, nil
+}
+
+// quoteArgs renders arguments for a message.
+func quoteArgs(args []string) string {
+	q := make([]string, len(args))
+	for i, a := range args {
+		q[i] = fmt.Sprintf("%q", a)
+	}
+	return strings.Join(q, " ")
+}
+
+// arg returns the only argument; empty if there is none.
+func arg(args []string) string {
+	if len(args) == 0 {
+		return ""
+	}
+	return args[0]
 }

@@ -12,6 +12,8 @@ import (
 	"golang.org/x/term"
 
 	"github.com/command-dialect/dialect/lang/diag"
+	"github.com/command-dialect/dialect/runtime/policy"
+	"github.com/command-dialect/dialect/runtime/project"
 	"github.com/command-dialect/dialect/runtime/view"
 )
 
@@ -105,6 +107,29 @@ func (u *ui) diagnostics(w io.Writer, tty bool, l diag.List, sources map[string]
 func (u *ui) diff(oldName string, old []byte, newName string, text []byte) error {
 	_, err := io.WriteString(u.out, printableLines(string(diff.Diff(diag.Printable(oldName), old, diag.Printable(newName), text))))
 	return err
+}
+
+// maxDiff is the size, in bytes, of the largest script that is compared line by line: nobody
+// reads the difference of a larger one, and finding it takes memory.
+const maxDiff = 1 << 20
+
+// scriptDiff prints what would change of a script.
+func (u *ui) scriptDiff(s *project.Script, what string, text []byte) error {
+	if len(s.Text) > maxDiff {
+		_, err := fmt.Fprintf(u.out, "%s would change, and is too large to show how\n", s.Name)
+		return err
+	}
+	return u.diff(s.Name, s.Text, s.Name+" ("+what+")", text)
+}
+
+// changes prints what changed in a policy.
+func (u *ui) changes(list []policy.Change) error {
+	for _, c := range list {
+		if err := u.diff("trusted/"+c.Path, c.Old, "present/"+c.Path, c.New); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // printableLines is [diag.Printable] for texts of several lines: line ends and tabs stay.

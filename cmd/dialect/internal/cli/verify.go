@@ -9,7 +9,6 @@ import (
 	"github.com/command-dialect/dialect/cmd/dialect/internal/inquiry"
 	"github.com/command-dialect/dialect/cmd/dialect/internal/interrupt"
 	"github.com/command-dialect/dialect/receipts/verify"
-	"github.com/command-dialect/dialect/runtime/policy"
 )
 
 const verifyLong = `Say whether the present files were tested: whether a final gate is about exactly
@@ -100,16 +99,6 @@ func runVerify(u *ui, f *inquiryFlags, rev, bundle, id string) error {
 	}
 	if res.Verdict != verify.Verified {
 		return exit.Status(exit.Refused)
-	}
-	return nil
-}
-
-// printDiff shows what changed in a policy.
-func printDiff(u *ui, changes []policy.Change) error {
-	for _, c := range changes {
-		if err := u.diff("trusted/"+c.Path, c.Old, "present/"+c.Path, c.New); err != nil {
-			return err
-		}
 	}
 	return nil
 }

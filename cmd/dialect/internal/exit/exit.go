@@ -4,8 +4,10 @@ package exit
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/command-dialect/dialect/lang/routing"
+	"github.com/command-dialect/dialect/lang/suggest"
 )
 
 // The exit statuses; the rest of `dialect --help` says which command ends with which.
@@ -45,6 +47,23 @@ func Failf(status int, format string, args ...any) *Failure {
 func (f *Failure) Hint(format string, args ...any) *Failure {
 	f.Hints = append(f.Hints, fmt.Sprintf(format, args...))
 	return f
+}
+
+// NoBinding is the error that the name that a flag has is no binding of m; several is as [routing.Matrix.Named]
+// returns it.
+func NoBinding(status int, flag string, m *routing.Matrix, name string, several []string) *Failure {
+	if len(several) > 0 {
+		return Failf(status, "%s: several bindings have that noun: %s", flag, strings.Join(several, ", "))
+	}
+	f := Failf(status, "%s: the matrix binds nothing of that name", flag)
+	var known []string
+	for _, b := range m.Bindings {
+		known = append(known, b.Name)
+	}
+	if near := suggest.Near(name, known); near != "" {
+		f.Hint("did you mean %q?", near)
+	}
+	return f.Hint("`dialect vocab` lists what is bound")
 }
 
 // NoMatrix is the error that no matrix was found, or that of looking; nil of nil.

@@ -1,0 +1,255 @@
+// Package store does what a command line asks of a store of receipts: it finds and opens the store,
+// hands out what was asked for as documents, and gives errors their exit status and advice. It
+// judges nothing, which is for receipts/verify, and prints nothing.
+package store
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"strings"
+
+	"golang.org/x/mod/sumdb/note"
+
+	"github.com/command-dialect/dialect/cmd/dialect/internal/exit"
+	"github.com/command-dialect/dialect/cmd/dialect/internal/interrupt"
+	"github.com/command-dialect/dialect/lang/diag"
+	"github.com/command-dialect/dialect/receipts"
+	"github.com/command-dialect/dialect/receipts/sqlite"
+	"github.com/command-dialect/dialect/receipts/verify"
+	"github.com/command-dialect/dialect/runtime/archive"
+	"github.com/command-dialect/dialect/runtime/history"
+	"github.com/command-dialect/dialect/runtime/policy"
+	"github.com/command-dialect/dialect/runtime/records"
+)
+
+// A Place is a store as a command line names it, and the keys whose signatures count.
+type Place struct {
+	Name string         // its path; empty for the nearest project's
+	Keys note.Verifiers // nil for none
+}
+
+// ErrNone says that there is no store at the path of a place.
+var ErrNone = errors.New("there is no store")
+
+// Path returns the path of the store: that of the nearest project, walking up from the working
+// directory, where it has no name.
+func (p Place) Path() (string, error) {
+	if p.Name != "" {
+		return p.Name, nil
+	}
+	dir, err := os.Getwd()
+	if err != nil {
+		return "", err
+	}
+	if path, ok := archive.Nearest(dir); ok {
+		return path, nil
+	}
+	f := exit.Failf(exit.Failed, "there is no store of receipts in %s or above it", dir)
+	if below := archive.Below(); len(below) > 0 {
+		return "", f.Hint("a run keeps its receipts beside its matrix: --store %s", strings.Join(below[:min(len(below), 3)], " or --store "))
+	}
+	return "", f.Hint("a run makes one: dialect run FILE; --store PATH names another")
+}
+
+// Documents returns what runs have left beside the store, and the path of the store.
+func (p Place) Documents() (history.Documents, string, error) {
+	path, err := p.Path()
+	return history.Documents{Archive: archive.Of(path)}, path, err
+}
+
+// With opens the store, which must exist, and calls f with it. A signal ends it.
+func (p Place) With(o sqlite.Options, f func(ctx context.Context, s *sqlite.Store) error) error {
+	path, err := p.Path()
+	if err != nil {
+		return err
+	}
+	o.Existing = true // a run makes one
+	if p.Keys != nil {
+		o.Keys = p.Keys
+	}
+	none := exit.Failf(exit.Failed, "%w %s", ErrNone, path).Hint("a run makes one: dialect run FILE; --store PATH names another")
+	if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
+		return none
+	}
+	if err := archive.CheckStore(path); err != nil && !o.ReadOnly {
+		return exit.Failf(exit.Refused, "%v", err)
+	}
+	ctx, stop := interrupt.Context()
+	defer stop()
+	err = interrupt.Await(ctx, func() error {
+		s, err := sqlite.Open(ctx, path, o)
+		if err == nil {
+			err = f(ctx, s)
+			if cerr := s.Close(); err == nil && cerr != nil {
+				err = cerr
+			}
+		}
+		return err
+	})
+	var unusable *sqlite.UnusableError
+	switch {
+	case errors.Is(err, sqlite.ErrNoStore):
+		return none
+	case errors.Is(err, sqlite.ErrBusy):
+		return exit.Failf(exit.Refused, "%v", err).Hint("another process is writing to it: try again")
+	case errors.As(err, &unusable):
+		return exit.Failf(exit.Refused, "%v", err).Hint("it was left as it is; move it away to begin a new one")
+	}
+	return err
+}
+
+// read opens the store to read it, and returns what f makes of it.
+func read[T any](p Place, f func(ctx context.Context, s *sqlite.Store) (T, error)) (made T, err error) {
+	err = p.With(sqlite.Options{ReadOnly: true}, func(ctx context.Context, s *sqlite.Store) (err error) {
+		made, err = f(ctx, s)
+		return err
+	})
+	return made, err
+}
+
+// notFound gives an error about an id its exit status.
+func notFound(err error) error {
+	var unusable *sqlite.UnusableError
+	var problem *verify.ProblemError
+	switch {
+	case err == nil || errors.As(err, &unusable):
+		return err
+	case errors.As(err, &problem):
+		return exit.Failf(exit.Refused, "TAMPERED: %v", err).Hint("`dialect receipts audit` says what was changed")
+	}
+	return exit.Failf(exit.Failed, "%v", err).Hint("`dialect receipts list` shows what there is")
+}
+
+// A Filter says which records are listed. Empty members do not narrow.
+type Filter = sqlite.Filter
+
+// List returns receipts and gates, the oldest first.
+func (p Place) List(f Filter) (records.List, error) {
+	return read(p, func(ctx context.Context, s *sqlite.Store) (records.List, error) {
+		es, err := s.List(ctx, f)
+		return records.NewList(es), err
+	})
+}
+
+// Get returns the record that id names.
+func (p Place) Get(id string) (receipts.Entry, error) {
+	return read(p, func(ctx context.Context, s *sqlite.Store) (receipts.Entry, error) {
+		e, err := s.Get(ctx, id)
+		return e, notFound(err)
+	})
+}
+
+// Receipt returns the receipt that id names, intact, and what lies beside its store.
+func (p Place) Receipt(id string) (*receipts.Receipt, archive.Archive, error) {
+	e, err := p.Get(id)
+	if err != nil {
+		return nil, "", err
+	}
+	v, err := e.Parse()
+	r, ok := v.(*receipts.Receipt)
+	if err != nil || !ok {
+		return nil, "", exit.Failf(exit.Failed, "%s is a record of kind %s: only receipts have a log", e.SHA.Short(), e.Kind)
+	}
+	if reason, text := receipts.Intact(e); reason != "" {
+		return nil, "", exit.Failf(exit.Refused, "the receipt %s %s", e.SHA.Short(), text)
+	}
+	path, err := p.Path()
+	return r, archive.Of(path), err
+}
+
+// Validate decides whether receipts are there, intact and of a success.
+func (p Place) Validate(ids ...string) (records.Decision, error) {
+	return read(p, func(ctx context.Context, s *sqlite.Store) (records.Decision, error) {
+		d, err := s.Validate(ctx, ids...)
+		return records.NewDecision(d, "valid", nil), err
+	})
+}
+
+// Audit compares all of the store with its log, and that with a checkpoint that was kept, if there is
+// one. Besides the document it says whether something was changed.
+func (p Place) Audit(kept *receipts.Head) (doc records.Audit, tampered bool, err error) {
+	a, err := read(p, func(ctx context.Context, s *sqlite.Store) (*sqlite.Audit, error) { return s.Audit(ctx, kept) })
+	if err != nil {
+		return doc, false, err
+	}
+	return records.NewAudit(a, p.Keys != nil), a.Tampered(), nil
+}
+
+// Checkpoint returns the text of the checkpoint of the log.
+func (p Place) Checkpoint() ([]byte, error) {
+	return read(p, func(ctx context.Context, s *sqlite.Store) ([]byte, error) {
+		_, text, err := s.Checkpoint(ctx)
+		return text, notFound(err)
+	})
+}
+
+// Settle ends the receipt that id names, signed by signer if that is not nil.
+func (p Place) Settle(id string, t receipts.Settlement, signer *receipts.Signer) (doc records.Decision, err error) {
+	o := sqlite.Options{Signer: signer}
+	if signer != nil {
+		o.Keys = signer.Keys()
+	}
+	err = p.With(o, func(ctx context.Context, s *sqlite.Store) error {
+		d, err := s.Settle(ctx, id, t)
+		doc = records.NewDecision(d, "settled as "+string(t.Status), nil)
+		return err
+	})
+	return doc, err
+}
+
+// Runs returns the newest runs, at most limit, of a script if one is named, and how their lines did.
+func (p Place) Runs(script string, limit int) (*history.Report, error) {
+	return read(p, func(ctx context.Context, s *sqlite.Store) (*history.Report, error) {
+		return history.Newest(ctx, s, script, limit)
+	})
+}
+
+// Trust records that by trusts the files of a pin, if there is a store yet.
+func (p Place) Trust(pin *policy.Pin, by string) error {
+	path, err := p.Path()
+	if err != nil {
+		return nil // no run has left a store yet
+	}
+	t := &receipts.Trust{Version: 1, What: receipts.TrustMatrix, Matrix: pin.Matrix, By: by, Timestamp: receipts.Time{Time: pin.At}}
+	for _, f := range pin.Files {
+		t.Files = append(t.Files, receipts.File{Path: receipts.Text(f.Path), SHA256: f.SHA256()})
+	}
+	rec, err := t.Record()
+	if err != nil {
+		return err
+	}
+	if err = archive.CheckStore(path); err == nil {
+		var s *sqlite.Store
+		ctx := context.Background()
+		if s, err = sqlite.Open(ctx, path, sqlite.Options{Existing: true}); err == nil {
+			err = errors.Join(s.Append(ctx, rec), s.Close())
+		}
+	}
+	return err
+}
+
+// IDs returns the newest records, each with a tab and what it is, for a shell.
+func (p Place) IDs() (ids []string) {
+	path, err := p.Path()
+	if err != nil {
+		return nil
+	}
+	ctx := context.Background()
+	_ = peek(ctx, path, func(s *sqlite.Store) {
+		es, _ := s.List(ctx, Filter{Limit: 50}) // none is what is known after an error
+		for i := len(es) - 1; i >= 0; i-- {
+			id, what := es[i].SHA.Short(), ""
+			v, _ := es[i].Parse() // what cannot be read has an id all the same
+			switch b := v.(type) {
+			case *receipts.Gate:
+				id, what = receipts.GateID(es[i].SHA), "gate, "+records.Stamp(b.Timestamp.Time)
+			case *receipts.Receipt:
+				what = string(b.Status) + ": " + b.Line.Text.Text
+			}
+			ids = append(ids, id+"\t"+strings.ReplaceAll(diag.Printable(what), "\n", " "))
+		}
+	})
+	return ids
+}
