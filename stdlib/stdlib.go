@@ -5,17 +5,12 @@ package stdlib
 
 import (
 	"embed"
-	"io/fs"
 	"path"
 	"strings"
 )
 
 //go:embed vocabulary.toml packs/*.toml skills/*/SKILL.md
 var files embed.FS
-
-// FS returns the embedded files: "vocabulary.toml", "packs/NAME.toml" and
-// "skills/NAME/SKILL.md".
-func FS() fs.FS { return files }
 
 // Vocabulary returns vocabulary.toml.
 func Vocabulary() []byte {

@@ -1,7 +1,6 @@
 package stdlib
 
 import (
-	"io/fs"
 	"slices"
 	"testing"
 )
@@ -12,7 +11,7 @@ func TestPacks(t *testing.T) {
 	}
 	for _, name := range Packs() {
 		text, ok := Pack(name)
-		file, err := fs.ReadFile(FS(), "packs/"+name+".toml")
+		file, err := files.ReadFile("packs/" + name + ".toml")
 		if !ok || err != nil || string(text) != string(file) || len(text) == 0 {
 			t.Errorf("Pack(%q): %v, %v", name, ok, err)
 		}

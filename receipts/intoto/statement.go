@@ -24,7 +24,6 @@ package intoto
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
 
 	"github.com/command-dialect/dialect/receipts"
@@ -196,30 +195,4 @@ func gate(g *receipts.Gate, sha receipts.Hash) *Statement {
 		l.Byproducts["nonce"] = g.Nonce
 	}
 	return s
-}
-
-// ParseStatement parses a statement of a link. It must have the types that this
-// package writes, and a subject with a digest.
-func ParseStatement(text []byte) (*Statement, error) {
-	d := json.NewDecoder(bytes.NewReader(text))
-	d.DisallowUnknownFields()
-	s := new(Statement)
-	if err := d.Decode(s); err != nil {
-		return nil, fmt.Errorf("it is no statement of a link: %w", err)
-	}
-	if d.More() {
-		return nil, errors.New("something follows the statement")
-	}
-	if s.Type != StatementType || s.PredicateType != LinkType {
-		return nil, fmt.Errorf("it is a %q with a %q", s.Type, s.PredicateType)
-	}
-	if len(s.Subject) == 0 {
-		return nil, errors.New("it has no subject")
-	}
-	for _, x := range s.Subject {
-		if len(x.Digest) == 0 {
-			return nil, fmt.Errorf("the subject %q has no digest", x.Name)
-		}
-	}
-	return s, nil
 }

@@ -38,14 +38,11 @@ themselves in GitHub Actions), gitlab (code quality), checkstyle, and lsp: one o
 parameters of publishDiagnostics a file and line, which is what --lsp-lite prints for editors.`
 
 type checkFlags struct {
-	set           []string
-	lines         []string
-	routing       string
+	check.Options
+	set, lines    []string
 	format        string
 	json, lspLite bool
-	strict        bool
 	fix, diff     bool
-	online        bool
 	stdinName     string
 
 	edited bool           // a file was, or would be, fixed
@@ -82,30 +79,30 @@ func newCheck(u *ui) *cobra.Command {
 			case !slices.Contains(checkFormats, f.format):
 				return exit.Usagef("--format %q: want %s", f.format, strings.Join(checkFormats, ", "))
 			}
-			return f.check(u, args)
+			return f.run(u, args)
 		},
 	}
 	fl := cmd.Flags()
 	fl.SortFlags = false
 	fl.StringArrayVarP(&f.lines, "line", "e", nil, "check `LINE` instead of a file; may be repeated")
 	fl.StringArrayVar(&f.set, "set", nil, "set a variable of the script, `NAME=VALUE`; may be repeated")
-	fl.StringVar(&f.routing, "routing", "", "use the matrix `FILE` instead of the nearest routing.toml")
+	fl.StringVar(&f.Routing, "routing", "", "use the matrix `FILE` instead of the nearest routing.toml")
 	fl.StringVar(&f.format, "format", "text", "write as `FORMAT`: "+strings.Join(checkFormats, ", "))
 	fl.BoolVar(&f.json, "json", false, "the same as --format json")
 	fl.BoolVar(&f.lspLite, "lsp-lite", false, "the same as --format lsp")
 	fl.BoolVar(&f.fix, "fix", false, "make the fixes that are certain to keep the meaning")
 	fl.BoolVar(&f.diff, "diff", false, "print what --fix would change, and write nothing")
-	fl.BoolVar(&f.online, "online", false, "start the MCP servers of the lines, and hold the arguments against their schemas")
-	fl.BoolVar(&f.strict, "strict", false, "take warnings for errors")
+	fl.BoolVar(&f.Online, "online", false, "start the MCP servers of the lines, and hold the arguments against their schemas")
+	fl.BoolVar(&f.Strict, "strict", false, "take warnings for errors")
 	fl.StringVar(&f.stdinName, "stdin-filename", "", "standard input is the unsaved text of `FILE`")
 	_ = cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(checkFormats, cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }
 
-// check checks what args name.
-func (f *checkFlags) check(u *ui, args []string) error {
-	vars, err := variables(f.set)
-	if err != nil {
+// run checks what args name.
+func (f *checkFlags) run(u *ui, args []string) error {
+	var err error
+	if f.Vars, err = variables(f.set); err != nil {
 		return err
 	}
 	names := []string{"-"}
@@ -122,7 +119,8 @@ func (f *checkFlags) check(u *ui, args []string) error {
 			return exit.Usagef("%v", err)
 		}
 	}
-	c := check.New(check.Options{Vars: vars, Routing: f.routing, Strict: f.strict, Online: f.online, Version: version()})
+	f.Version = version()
+	c := check.New(f.Options)
 	for _, name := range names {
 		if filepath.Ext(name) == ".toml" {
 			path, err := filepath.Abs(name)

@@ -7,7 +7,6 @@ import (
 
 	"github.com/command-dialect/dialect/cmd/dialect/internal/doctor"
 	"github.com/command-dialect/dialect/cmd/dialect/internal/exit"
-	"github.com/command-dialect/dialect/runtime/mcpclient"
 )
 
 func newDoctor(u *ui) *cobra.Command {
@@ -31,13 +30,8 @@ The exit status is 1 if something is broken.`,
 			if err != nil {
 				return exit.Failf(exit.Internal, "%v", err)
 			}
-			r := doctor.Examine(doctor.Options{Dir: dir, Routing: f.routing, Store: f.store, Online: f.online, Version: version(), Helper: mcpclient.Helper})
-			if f.json {
-				err = writeJSON(u, r)
-			} else {
-				err = r.Text(u.out)
-			}
-			if err == nil && r.Broken() {
+			r := doctor.Examine(doctor.Options{Dir: dir, Routing: f.routing, Store: f.store, Online: f.online, Version: version()})
+			if err = u.print(f.json, r); err == nil && r.Broken() {
 				return exit.Status(exit.Failed)
 			}
 			return err

@@ -164,8 +164,5 @@ func execStatus(u *ui, o *runner.Outcome, file *outfile.File, quiet, judged bool
 			u.note(n)
 		}
 	}
-	if status := command.Status(o, judged); status != 0 {
-		return exit.Status(status)
-	}
-	return nil
+	return exit.Of(command.Status(o, judged))
 }

@@ -1,8 +1,8 @@
 package cli
 
 import (
-	"bytes"
 	"fmt"
+	"io"
 	"path/filepath"
 	"strings"
 
@@ -129,11 +129,9 @@ func (f *explainFlags) script(u *ui, name string) error {
 	if err != nil {
 		return err
 	}
-	var b bytes.Buffer
-	if err := explain.Script(&b, p, vars); err != nil {
-		return err
-	}
-	if _, err := u.out.Write(recording.Redactor(p.Plan, "").Bytes(b.Bytes())); err != nil {
+	explain.Resolve(p, vars)
+	err = recording.Redactor(p.Plan, "").Through(u.out, func(w io.Writer) error { return explain.Script(w, p, vars) })
+	if err != nil {
 		return err
 	}
 	if p.Findings.Count(diag.Error) == 0 {
@@ -155,22 +153,18 @@ func (f *explainFlags) line(u *ui, args []string) error {
 	if err := u.diagnostics(u.err, u.errTTY, p.Findings, p.Sources); err != nil {
 		return err
 	}
-	var b bytes.Buffer
 	switch {
 	case p.Findings.Count(diag.Error) > 0:
 		return exit.Status(exit.Failed)
 	case len(p.Plan.Steps) == 0:
 		return exit.Usagef("there is no command in %s", quoteArgs(args))
-	case f.json:
-		err = report.PlanJSON(&b, p.Plan)
-	default:
-		err = explain.Steps(&b, p.Plan.Steps, store.Place{Name: f.store}.Last)
 	}
-	if err != nil {
-		return err
-	}
-	_, err = u.out.Write(recording.Redactor(p.Plan, "").Bytes(b.Bytes()))
-	return err
+	return recording.Redactor(p.Plan, "").Through(u.out, func(w io.Writer) error {
+		if f.json {
+			return report.PlanJSON(w, p.Plan)
+		}
+		return explain.Steps(w, p.Plan.Steps, store.Place{Name: f.store}.Last)
+	})
 }
 
 // printSkill prints the skill of that name, or of a line.

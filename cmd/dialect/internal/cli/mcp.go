@@ -49,13 +49,10 @@ func newMCP(u *ui) *cobra.Command {
 					Hint("`make build` makes both")
 			}
 			status, err := mcpclient.Become([]string{helper[0], "serve", self, dir, version()})
-			switch {
-			case err != nil:
+			if err != nil {
 				return exit.Failf(exit.Fault, "%s cannot be run: %v", helper[0], err)
-			case status != 0:
-				return exit.Status(status)
 			}
-			return nil
+			return exit.Of(status)
 		},
 	}
 	cmd.Flags().StringVar(&root, "root", ".", "work in `DIR` and below")

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"io"
@@ -143,25 +142,27 @@ func (f *runFlags) run(u *ui, args []string) error {
 		}
 	}
 	p.Resolve(vars, lines)
-	if p.Findings.Count(diag.Error) > 0 {
-		if f.json {
-			if err := report.StaticJSON(u.out, s.Name, p.Findings, exit.Fault); err != nil {
-				return err
-			}
-		}
-		if err := u.diagnostics(u.err, u.errTTY, p.Findings, p.Sources); err != nil {
+	bad := p.Findings.Count(diag.Error) > 0
+	if bad && f.json {
+		if err := report.StaticJSON(u.out, s.Name, p.Findings, exit.Fault); err != nil {
 			return err
 		}
+	}
+	if err := u.diagnostics(u.err, u.errTTY, p.Findings, p.Sources); err != nil {
+		return err
+	}
+	if bad {
 		u.notef("%s in %s: nothing was run", p.Findings.Summary(), s.Name)
 		return exit.Status(exit.Fault)
 	}
-	if len(p.Findings) > 0 {
-		if err := u.diagnostics(u.err, u.errTTY, p.Findings, p.Sources); err != nil {
-			return err
-		}
-	}
 	if f.dryRun {
-		return dryRun(u, p.Plan, f.json)
+		return recording.Redactor(p.Plan, "").Through(u.out, func(w io.Writer) error {
+			if f.json {
+				return report.PlanJSON(w, p.Plan)
+			}
+			report.Plan(w, p.Plan)
+			return nil
+		})
 	}
 	return f.execute(u, p)
 }
@@ -192,9 +193,7 @@ func (f *runFlags) execute(u *ui, p *project.Program) error {
 	opt.Jobs, opt.FailFast, opt.KeepGoing, opt.DeferGate = f.jobs, f.failFast, f.keepGoing, f.deferGate
 	opt.AcceptFlaky, opt.Reuse, opt.Budget, opt.Control = f.acceptFlaky, f.reuse, f.budget, sig.Control
 	if opt.Store != nil && !f.deferGate { // else no gate will say it
-		if f.base == "" {
-			opt.Policy = recording.Policy(sig.Context, m)
-		} else if opt.Policy, err = recording.PolicyOf(sig.Context, m, f.base, f.budget.Timeout); err != nil {
+		if opt.Policy, err = recording.Policy(sig.Context, m, f.base, f.budget.Timeout); err != nil {
 			return err
 		}
 	}
@@ -240,7 +239,7 @@ func (f *runFlags) execute(u *ui, p *project.Program) error {
 	unread := !eventsQueue.Flush(sig.Context)
 	doc := report.NewDocument(o, p.Findings, rec.Path)
 	rec.Keep(doc)
-	if err := printOutcome(u, doc, f.json, rec); err != nil {
+	if err := rec.Secret.Through(u.out, func(w io.Writer) error { return f.printOutcome(u, w, doc) }); err != nil {
 		return err
 	}
 	if err := f.files(u, doc, p, rec, &junit, &html); err != nil {
@@ -254,10 +253,7 @@ func (f *runFlags) execute(u *ui, p *project.Program) error {
 			return exit.Failf(exit.Internal, "--events: %v", cmp.Or(err, view.ErrUnread))
 		}
 	}
-	if st := o.ExitStatus(); st != 0 {
-		return exit.Status(st)
-	}
-	return nil
+	return exit.Of(o.ExitStatus())
 }
 
 // maxPatience is how long a run waits for a store that another process holds.
@@ -269,32 +265,19 @@ const hideGrace = 300 * time.Millisecond
 // files writes the reports that are files, and what GitHub's runner reads.
 func (f *runFlags) files(u *ui, doc *report.Document, p *project.Program, rec *recording.Recording, junit, html *outfile.File) error {
 	public := func(write func(io.Writer) error) func(io.Writer) error {
-		return func(w io.Writer) error {
-			var b bytes.Buffer
-			if err := write(&b); err != nil {
-				return err
-			}
-			_, err := w.Write(rec.Secret.Bytes(b.Bytes()))
-			return err
-		}
+		return func(w io.Writer) error { return rec.Secret.Through(w, write) }
 	}
 	if err := junit.Write(u.out, public(func(w io.Writer) error { return report.JUnit(w, doc) })); err != nil {
 		return err
 	}
-	store := rec.Path
-	if store == "" {
-		store = os.DevNull
-	}
+	store := cmp.Or(rec.Path, os.DevNull)
 	if err := html.Write(u.out, public(func(w io.Writer) error { return history.HTML(context.Background(), w, doc, store, nil, version()) })); err != nil {
 		return err
 	}
 	if os.Getenv("GITHUB_ACTIONS") != "true" || os.Getenv(report.AgentVariable) != "" {
 		return nil
 	}
-	root := os.Getenv("GITHUB_WORKSPACE")
-	if root == "" {
-		root = p.Plan.Matrix.Root
-	}
+	root := cmp.Or(os.Getenv("GITHUB_WORKSPACE"), p.Plan.Matrix.Root)
 	if !f.json {
 		if err := public(func(w io.Writer) error { return report.Annotations(w, doc, root) })(u.out); err != nil {
 			return err
@@ -313,17 +296,9 @@ func (f *runFlags) files(u *ui, doc *report.Document, p *project.Program, rec *r
 	return nil
 }
 
-func printOutcome(u *ui, d *report.Document, asJSON bool, rec *recording.Recording) error {
-	var b bytes.Buffer
-	if err := writeOutcome(&b, u, d, asJSON); err != nil {
-		return err
-	}
-	_, err := u.out.Write(rec.Secret.Bytes(b.Bytes()))
-	return err
-}
-
-func writeOutcome(w io.Writer, u *ui, d *report.Document, asJSON bool) error {
-	if asJSON {
+// printOutcome prints the report of a run.
+func (f *runFlags) printOutcome(u *ui, w io.Writer, d *report.Document) error {
+	if f.json {
 		return report.JSON(w, d)
 	}
 	opt := report.Options{Color: color(u.outTTY), Rel: place.Short}
@@ -334,18 +309,4 @@ func writeOutcome(w io.Writer, u *ui, d *report.Document, asJSON bool) error {
 		opt.Form = report.CI
 	}
 	return report.Text(w, d, opt)
-}
-
-// dryRun prints what each line would run.
-func dryRun(u *ui, p *plan.Plan, asJSON bool) error {
-	var b bytes.Buffer
-	if asJSON {
-		if err := report.PlanJSON(&b, p); err != nil {
-			return err
-		}
-	} else {
-		report.Plan(&b, p)
-	}
-	_, err := u.out.Write(recording.Redactor(p, "").Bytes(b.Bytes()))
-	return err
 }

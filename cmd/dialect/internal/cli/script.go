@@ -118,16 +118,6 @@ func loadMatrix(dir, name string) (*routing.Matrix, diag.List, error) {
 	return m, l, exit.NoMatrix(err)
 }
 
-// bind parses and resolves a script.
-func bind(s *project.Script, routingFile string, vars map[string]string) (*project.Program, error) {
-	p, err := project.Load(s, routingFile)
-	if err != nil {
-		return nil, exit.NoMatrix(err)
-	}
-	p.Resolve(vars, nil)
-	return p, nil
-}
-
 // variables reads the --set flags.
 func variables(set []string) (map[string]string, error) {
 	vars := make(map[string]string, len(set))

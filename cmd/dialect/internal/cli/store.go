@@ -23,13 +23,12 @@ type storeFlags struct {
 }
 
 func (f *storeFlags) add(cmd *cobra.Command) {
-	f.addKey(cmd)
+	addKeyFlag(cmd, &f.keys)
 	addStoreFlag(cmd, &f.store)
 }
 
-// addKey adds --key alone.
-func (f *storeFlags) addKey(cmd *cobra.Command) {
-	cmd.Flags().StringArrayVar(&f.keys, "key", nil, "trust signatures of the public key `PUB`, or of the keys in the file PUB; may be repeated")
+func addKeyFlag(cmd *cobra.Command, keys *[]string) {
+	cmd.Flags().StringArrayVar(keys, "key", nil, "trust signatures of the public key `PUB`, or of the keys in the file PUB; may be repeated")
 }
 
 func addStoreFlag(cmd *cobra.Command, store *string) {
@@ -96,16 +95,13 @@ func tellDecision(u *ui, d decision, asJSON bool) error {
 
 // notKept makes an error of a look-up among the documents of runs one of the command.
 func notKept(err error) error {
+	f := exit.Failf(exit.Failed, "%w", err)
 	var e *history.LookupError
-	switch {
-	case err == nil:
-		return nil
-	case !errors.As(err, &e):
-		return exit.Failf(exit.Failed, "%v", err)
-	case e.Bad:
-		return exit.Usagef("%s", e.Text)
-	case e.Hint != "":
-		return exit.Failf(exit.Failed, "%s", e.Text).Hint("%s", e.Hint)
+	if errors.As(err, &e) && e.Bad {
+		f.Status = exit.Usage
 	}
-	return exit.Failf(exit.Failed, "%s", e.Text)
+	if e != nil && e.Hint != "" {
+		f.Hint("%s", e.Hint)
+	}
+	return f
 }

@@ -62,7 +62,7 @@ func (u *ui) note(text string) { u.notef("%s", text) }
 func (u *ui) say(prefix, format string, args ...any) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	text := printableLines(fmt.Sprintf(format, args...)) // names of files are others' words
+	text := diag.PrintableLines(fmt.Sprintf(format, args...)) // names of files are others' words
 	pad := strings.Repeat(" ", len(prefix))
 	text = prefix + strings.ReplaceAll(strings.TrimRight(text, "\n"), "\n", "\n"+pad)
 	if u.view != nil {
@@ -105,7 +105,7 @@ func (u *ui) diagnostics(w io.Writer, tty bool, l diag.List, sources map[string]
 // diff prints what differs between two texts of others, wherever it goes: a reviewer reads it in
 // a terminal, a pager or the log of a CI. Colours are replaced, too, since they can hide text.
 func (u *ui) diff(oldName string, old []byte, newName string, text []byte) error {
-	_, err := io.WriteString(u.out, printableLines(string(diff.Diff(diag.Printable(oldName), old, diag.Printable(newName), text))))
+	_, err := io.WriteString(u.out, diag.PrintableLines(string(diff.Diff(diag.Printable(oldName), old, diag.Printable(newName), text))))
 	return err
 }
 
@@ -130,20 +130,4 @@ func (u *ui) changes(list []policy.Change) error {
 		}
 	}
 	return nil
-}
-
-// printableLines is [diag.Printable] for texts of several lines: line ends and tabs stay.
-func printableLines(s string) string {
-	var b strings.Builder
-	for s != "" {
-		i := strings.IndexAny(s, "\n\t")
-		if i < 0 {
-			b.WriteString(diag.Printable(s))
-			break
-		}
-		b.WriteString(diag.Printable(s[:i]))
-		b.WriteByte(s[i])
-		s = s[i+1:]
-	}
-	return b.String()
 }

@@ -25,6 +25,14 @@ type Status int
 
 func (s Status) Error() string { return fmt.Sprintf("exit status %d", int(s)) }
 
+// Of is a [Status], or nil for 0.
+func Of(status int) error {
+	if status == 0 {
+		return nil
+	}
+	return Status(status)
+}
+
 // A Failure is an error with an exit status of its own and advice.
 type Failure struct {
 	Status int

@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime/debug"
+	"sync"
 	"time"
 
 	"github.com/command-dialect/dialect/cmd/dialect/internal/exit"
@@ -201,10 +202,26 @@ func (r *Recording) Close(o *runner.Outcome) {
 // closeGrace is how long a run that was cut short waits for its store to close.
 const closeGrace = time.Second
 
-// Policy begins to compare the matrix with its baseline, beside the run, and returns what waits for the
-// answer. The run is the producer's own: a policy that changed is said in its gate receipt, and
-// refused by the verifier.
-func Policy(ctx context.Context, m plan.Matrix) func() string {
+// Policy compares the matrix with the commit base, within the timeout of the run, 0 for none, or, without a base,
+// with the baseline, beside the run; the function that it returns waits for the answer then. The run
+// is the producer's own: a policy that changed is said in its gate receipt, and refused by the verifier.
+func Policy(ctx context.Context, m plan.Matrix, base string, timeout time.Duration) (func() string, error) {
+	if base != "" {
+		within := ctx
+		if timeout > 0 {
+			var done context.CancelFunc
+			within, done = context.WithTimeoutCause(ctx, timeout, fmt.Errorf("git did not answer within the run's timeout of %v", timeout))
+			defer done()
+		}
+		s, err := project.Check(within, m, base)
+		if err != nil && within.Err() != nil && ctx.Err() == nil {
+			err = context.Cause(within)
+		}
+		if err != nil {
+			return nil, exit.Usagef("--base: %v", err)
+		}
+		return s.Name, nil
+	}
 	answer := make(chan string, 1)
 	go func() {
 		s, err := project.Check(ctx, m, "")
@@ -219,23 +236,60 @@ func Policy(ctx context.Context, m plan.Matrix) func() string {
 		}
 		answer <- receipts.PolicyUnpinned
 	}()
-	return func() string { return <-answer }
+	return func() string { return <-answer }, nil
 }
 
-// PolicyOf compares the matrix with the commit base, within the timeout of the run; 0 is none.
-func PolicyOf(ctx context.Context, m plan.Matrix, base string, timeout time.Duration) (func() string, error) {
-	within := ctx
-	if timeout > 0 {
-		var done context.CancelFunc
-		within, done = context.WithTimeoutCause(ctx, timeout, fmt.Errorf("git did not answer within the run's timeout of %v", timeout))
-		defer done()
+// An ahead takes the first snapshot while the store is opened, and says once if one
+// takes its time.
+type ahead struct {
+	*workspace.Tracker
+	slow   func()
+	once   sync.Once
+	first  chan struct{} // closed when the first snapshot is there; nil once it was handed out
+	cancel context.CancelFunc
+
+	snapshot *workspace.Snapshot
+	err      error
+}
+
+const slowSnapshot = 2 * time.Second
+
+// begin begins to take the first snapshot.
+func begin(t *workspace.Tracker, slow func()) *ahead {
+	ctx, cancel := context.WithCancel(context.Background())
+	a := &ahead{Tracker: t, slow: slow, first: make(chan struct{}), cancel: cancel}
+	go func() {
+		defer close(a.first)
+		a.snapshot, a.err = a.take(ctx)
+	}()
+	return a
+}
+
+func (a *ahead) take(ctx context.Context) (*workspace.Snapshot, error) {
+	timer := time.AfterFunc(slowSnapshot, func() { a.once.Do(a.slow) })
+	defer timer.Stop()
+	return a.Tracker.Take(ctx)
+}
+
+// Take hands out the first snapshot, and takes those after it. It is called by one
+// goroutine at a time.
+func (a *ahead) Take(ctx context.Context) (*workspace.Snapshot, error) {
+	if a.first == nil {
+		return a.take(ctx)
 	}
-	s, err := project.Check(within, m, base)
-	if err != nil && within.Err() != nil && ctx.Err() == nil {
-		err = context.Cause(within)
+	defer context.AfterFunc(ctx, a.cancel)()
+	<-a.first
+	a.first = nil
+	if err := ctx.Err(); err != nil {
+		return nil, err
 	}
-	if err != nil {
-		return nil, exit.Usagef("--base: %v", err)
+	return a.snapshot, a.err
+}
+
+// end ends a snapshot that nobody took.
+func (a *ahead) end() {
+	a.cancel()
+	if a.first != nil {
+		<-a.first
 	}
-	return s.Name, nil
 }

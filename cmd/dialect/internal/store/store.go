@@ -208,8 +208,7 @@ func (p Place) Runs(script string, limit int) (*history.Report, error) {
 
 // Trust records that by trusts the files of a pin, if there is a store yet.
 func (p Place) Trust(pin *policy.Pin, by string) error {
-	path, err := p.Path()
-	if err != nil {
+	if _, err := p.Path(); err != nil {
 		return nil // no run has left a store yet
 	}
 	t := &receipts.Trust{Version: 1, What: receipts.TrustMatrix, Matrix: pin.Matrix, By: by, Timestamp: receipts.Time{Time: pin.At}}
@@ -220,14 +219,7 @@ func (p Place) Trust(pin *policy.Pin, by string) error {
 	if err != nil {
 		return err
 	}
-	if err = archive.CheckStore(path); err == nil {
-		var s *sqlite.Store
-		ctx := context.Background()
-		if s, err = sqlite.Open(ctx, path, sqlite.Options{Existing: true}); err == nil {
-			err = errors.Join(s.Append(ctx, rec), s.Close())
-		}
-	}
-	return err
+	return p.With(sqlite.Options{}, func(ctx context.Context, s *sqlite.Store) error { return s.Append(ctx, rec) })
 }
 
 // IDs returns the newest records, each with a tab and what it is, for a shell.
