@@ -194,6 +194,9 @@ func runeWidth(r rune) int {
 	return 1
 }
 
+// IsPrintable reports whether r, of a line, cannot act on a terminal.
+func IsPrintable(r rune) bool { return r == printable(r) }
+
 // Printable replaces control characters and marks of direction, so that text of
 // others cannot act on a terminal.
 func Printable(s string) string {

@@ -293,6 +293,8 @@ type Decision struct {
 	Records  []Record  `json:"records"`
 	Refusals []Refusal `json:"refusals,omitempty"`
 	Next     []string  `json:"next,omitempty"` // what to do: commands, and behind "# " what a person decides or does
+
+	Summary string `json:"-"` // what to write for people where it passed; empty for a line of each record
 }
 
 // NewDecision makes the document of a decision; done is the word for what passed, next what to do where
@@ -314,7 +316,9 @@ func (d Decision) Passed() bool { return len(d.Refusals) == 0 }
 // WriteText writes what became of each record, or why it was refused and what to do.
 func (d Decision) WriteText(w io.Writer) error {
 	var b strings.Builder
-	if d.Passed() {
+	if d.Summary != "" {
+		fmt.Fprintln(&b, d.Summary)
+	} else if d.Passed() {
 		for _, r := range d.Records {
 			e, state := r.entry, ""
 			if e.Consumption != nil {

@@ -6,6 +6,7 @@ import (
 	"github.com/command-dialect/dialect/cmd/dialect/internal/exit"
 	"github.com/command-dialect/dialect/cmd/dialect/internal/inquiry"
 	"github.com/command-dialect/dialect/cmd/dialect/internal/interrupt"
+	"github.com/command-dialect/dialect/runtime/records"
 )
 
 const consumeLong = `Consume receipts or gates, once: all of them or none. A gate takes along all that it
@@ -48,7 +49,7 @@ func newConsume(u *ui) *cobra.Command {
 			}
 			q, err := f.question(ctx)
 			if err != nil {
-				return f.tellDecided(u, nil, inquiry.Decides(err))
+				return f.tellDecided(u, records.Decision{}, inquiry.Decides(err))
 			}
 			d, err := q.Consume(ctx, f.Consumption, args)
 			return f.tellDecided(u, d, err)

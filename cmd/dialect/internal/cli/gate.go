@@ -6,6 +6,7 @@ import (
 	"github.com/command-dialect/dialect/cmd/dialect/internal/exit"
 	"github.com/command-dialect/dialect/cmd/dialect/internal/inquiry"
 	"github.com/command-dialect/dialect/cmd/dialect/internal/interrupt"
+	"github.com/command-dialect/dialect/runtime/records"
 )
 
 const gateLong = `Gate on receipts that others left: by "dialect exec", or by "dialect run --defer-gate".
@@ -49,7 +50,7 @@ func newGate(u *ui) *cobra.Command {
 			}
 			q, err := f.question(ctx)
 			if err != nil {
-				return f.tellDecided(u, nil, inquiry.Decides(err))
+				return f.tellDecided(u, records.Decision{}, inquiry.Decides(err))
 			}
 			d, err := q.Gate(f.Gating, args)
 			return f.tellDecided(u, d, err)

@@ -10,6 +10,7 @@ import (
 	"github.com/command-dialect/dialect/cmd/dialect/internal/exit"
 	"github.com/command-dialect/dialect/cmd/dialect/internal/inquiry"
 	"github.com/command-dialect/dialect/cmd/dialect/internal/store"
+	"github.com/command-dialect/dialect/runtime/records"
 )
 
 // inquiryFlags are the flags of the commands that ask whether a tree was tested.
@@ -63,7 +64,7 @@ func (f *inquiryFlags) question(ctx context.Context) (*inquiry.Question, error) 
 }
 
 // tellDecided prints what became of the records that were gated or consumed, or why nothing was decided.
-func (f *inquiryFlags) tellDecided(u *ui, d decision, err error) error {
+func (f *inquiryFlags) tellDecided(u *ui, d records.Decision, err error) error {
 	var e *inquiry.Undecided
 	switch {
 	case errors.As(err, &e) && f.json:

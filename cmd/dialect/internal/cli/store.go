@@ -12,6 +12,7 @@ import (
 	"github.com/command-dialect/dialect/receipts"
 	"github.com/command-dialect/dialect/runtime/history"
 	"github.com/command-dialect/dialect/runtime/keyfd"
+	"github.com/command-dialect/dialect/runtime/records"
 )
 
 // What the commands have in common that are about a store of receipts.
@@ -78,14 +79,8 @@ func addSince(cmd *cobra.Command, since *string) {
 	cmd.Flags().StringVar(since, "since", "", "compare the log with the checkpoint that was kept in `FILE` (see receipts checkpoint)")
 }
 
-// A decision is the document of one.
-type decision interface {
-	document
-	Passed() bool
-}
-
 // tellDecision prints a decision, and ends with exit status 3 where it is a refusal.
-func tellDecision(u *ui, d decision, asJSON bool) error {
+func tellDecision(u *ui, d records.Decision, asJSON bool) error {
 	err := u.print(asJSON, d)
 	if err == nil && !d.Passed() {
 		return exit.Status(exit.Refused)

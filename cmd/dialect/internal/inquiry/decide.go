@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"strings"
 	"time"
 
@@ -112,23 +111,8 @@ type Gating struct {
 	Signer      *receipts.Signer // nil for none
 }
 
-// Gated is the document of a gate: that of its decision.
-type Gated struct {
-	records.Decision
-	passed string // what became of the receipts
-}
-
-// WriteText writes the gate receipt in a line, or why there is none.
-func (g Gated) WriteText(w io.Writer) error {
-	if g.passed == "" {
-		return g.Decision.WriteText(w)
-	}
-	_, err := fmt.Fprintln(w, g.passed)
-	return err
-}
-
 // Gate consumes the receipts that ids name into a gate receipt, which is final if anything is required.
-func (q *Question) Gate(g Gating, ids []string) (doc Gated, err error) {
+func (q *Question) Gate(g Gating, ids []string) (doc records.Decision, err error) {
 	switch {
 	case q.Level > receipts.LevelHash && (g.Signer == nil || g.Signer.Level() < q.Level || !receipts.KnowsKey(q.o.Keys, g.Signer.ID())):
 		return doc, exit.Usagef("a gate of level L%d is signed by a --key: hand that over with --key-fd, or gate with --level self", q.Level)
@@ -159,7 +143,7 @@ func (q *Question) Gate(g Gating, ids []string) (doc Gated, err error) {
 		if err != nil {
 			return err
 		}
-		doc.Decision = records.NewDecision(d, "gated", q.nextOfGate(d, ids, entries(ctx, s)))
+		doc = records.NewDecision(d, "gated", q.nextOfGate(d, ids, entries(ctx, s)))
 		if !d.Passed() {
 			return nil
 		}
@@ -170,7 +154,7 @@ func (q *Question) Gate(g Gating, ids []string) (doc Gated, err error) {
 		if g.Signer != nil {
 			level = min(d.Level, g.Signer.Level())
 		}
-		doc.passed = fmt.Sprintf("passed: %s; gate %s (%s; %s)", diag.Number(len(ids), "receipt"), receipts.GateID(d.Gate), records.RecordedBy(level, ""), rulesText(q.state))
+		doc.Summary = fmt.Sprintf("passed: %s; gate %s (%s; %s)", diag.Number(len(ids), "receipt"), receipts.GateID(d.Gate), records.RecordedBy(level, ""), rulesText(q.state))
 		return nil
 	})
 	return doc, err
