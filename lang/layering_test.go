@@ -74,7 +74,7 @@ var layers = []layer{
 		"a project is a script, its matrix and the rules that are trusted: nothing is run to know them"},
 	{"runtime/records", []string{"lang/diag", "receipts", "receipts/sqlite", "receipts/verify"}, nil,
 		"a record is shown by what it says itself"},
-	{"runtime/history", []string{"lang/diag", "lang/regular", "runtime/archive", "runtime/blob", "runtime/place", "runtime/project", "runtime/report", "receipts/..."}, []string{"golang.org/x/mod/sumdb/note"},
+	{"runtime/history", []string{"lang/diag", "lang/regular", "runtime/archive", "runtime/blob", "runtime/place", "runtime/project", "runtime/records", "runtime/report", "receipts/..."}, []string{"golang.org/x/mod/sumdb/note"},
 		"what earlier runs came to is read from what they left"},
 	{"runtime/report", []string{"lang/plan", "lang/diag", "lang/diag/output", "runtime/...", "receipts/..."}, []string{"golang.org/x/"},
 		"a report is made of what a run came to"},

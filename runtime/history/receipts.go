@@ -14,6 +14,7 @@ import (
 	"github.com/command-dialect/dialect/receipts"
 	"github.com/command-dialect/dialect/receipts/sqlite"
 	"github.com/command-dialect/dialect/runtime/archive"
+	"github.com/command-dialect/dialect/runtime/records"
 )
 
 // A Report is what the store knows of earlier runs: the document of `dialect runs --json`.
@@ -62,9 +63,6 @@ type Line struct {
 	last  int64
 }
 
-// stamp is how a time is shown to people, in their own time zone.
-const stamp = "2006-01-02 15:04:05"
-
 // WriteText writes the runs and their lines, in two tables.
 func (h *Report) WriteText(out io.Writer) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
@@ -81,7 +79,7 @@ func (h *Report) WriteText(out io.Writer) error {
 		if r.Part {
 			script += " (part)"
 		}
-		fmt.Fprintf(w, "%s\t%s\t%.2f s\t%s\t%s\t%s\n", diag.Printable(r.Run), r.Began.Local().Format(stamp), r.Elapsed, r.Verdict, commands, script)
+		fmt.Fprintf(w, "%s\t%s\t%.2f s\t%s\t%s\t%s\n", diag.Printable(r.Run), records.Stamp(r.Began), r.Elapsed, r.Verdict, commands, script)
 	}
 	if err := w.Flush(); err != nil || len(h.Lines) == 0 {
 		return err
@@ -136,7 +134,7 @@ func Newest(ctx context.Context, s *sqlite.Store, script string, limit int) (*Re
 // Killed says of each run that was killed since this was last asked how far it came.
 func Killed(ctx context.Context, a archive.Archive, s *sqlite.Store) (texts []string) {
 	for _, m := range a.Killed() {
-		text := fmt.Sprintf("the run %s of %s, begun %s, was killed", m.Run, diag.Printable(m.Script), m.Started.Local().Format(stamp))
+		text := fmt.Sprintf("the run %s of %s, begun %s, was killed", m.Run, diag.Printable(m.Script), records.Stamp(m.Started))
 		if far := howFar(ctx, s, m.Run); far != "" {
 			text += ": " + far
 		}

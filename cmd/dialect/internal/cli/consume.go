@@ -1,11 +1,12 @@
 package cli
 
 import (
+	"context"
+
 	"github.com/spf13/cobra"
 
 	"github.com/command-dialect/dialect/cmd/dialect/internal/exit"
 	"github.com/command-dialect/dialect/cmd/dialect/internal/inquiry"
-	"github.com/command-dialect/dialect/cmd/dialect/internal/interrupt"
 	"github.com/command-dialect/dialect/runtime/records"
 )
 
@@ -42,17 +43,12 @@ func newConsume(u *ui) *cobra.Command {
 			if f.By == "" {
 				return exit.Usagef("--as must not be empty")
 			}
-			ctx, stop := interrupt.Context()
-			defer stop()
 			if err := inquiry.CheckIDs(args...); err != nil {
 				return err
 			}
-			q, err := f.question(ctx)
-			if err != nil {
-				return f.tellDecided(u, records.Decision{}, inquiry.Decides(err))
-			}
-			d, err := q.Consume(ctx, f.Consumption, args)
-			return f.tellDecided(u, d, err)
+			return f.decide(u, func(ctx context.Context, q *inquiry.Question) (records.Decision, error) {
+				return q.Consume(ctx, f.Consumption, args)
+			})
 		},
 	}
 	fl := cmd.Flags()

@@ -1,11 +1,12 @@
 package cli
 
 import (
+	"context"
+
 	"github.com/spf13/cobra"
 
 	"github.com/command-dialect/dialect/cmd/dialect/internal/exit"
 	"github.com/command-dialect/dialect/cmd/dialect/internal/inquiry"
-	"github.com/command-dialect/dialect/cmd/dialect/internal/interrupt"
 	"github.com/command-dialect/dialect/runtime/records"
 )
 
@@ -39,8 +40,6 @@ func newGate(u *ui) *cobra.Command {
 			if f.AcceptFlaky == "REASON" {
 				return exit.Usagef("--accept-flaky REASON: say why, in your own words")
 			}
-			ctx, stop := interrupt.Context()
-			defer stop()
 			err := inquiry.CheckIDs(args...)
 			if err == nil {
 				f.Signer, err = takeKey(u, f.keyFD)
@@ -48,12 +47,7 @@ func newGate(u *ui) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			q, err := f.question(ctx)
-			if err != nil {
-				return f.tellDecided(u, records.Decision{}, inquiry.Decides(err))
-			}
-			d, err := q.Gate(f.Gating, args)
-			return f.tellDecided(u, d, err)
+			return f.decide(u, func(_ context.Context, q *inquiry.Question) (records.Decision, error) { return q.Gate(f.Gating, args) })
 		},
 	}
 	fl := cmd.Flags()

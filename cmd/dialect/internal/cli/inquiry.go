@@ -9,6 +9,7 @@ import (
 
 	"github.com/command-dialect/dialect/cmd/dialect/internal/exit"
 	"github.com/command-dialect/dialect/cmd/dialect/internal/inquiry"
+	"github.com/command-dialect/dialect/cmd/dialect/internal/interrupt"
 	"github.com/command-dialect/dialect/cmd/dialect/internal/store"
 	"github.com/command-dialect/dialect/runtime/records"
 )
@@ -55,16 +56,19 @@ func (f *inquiryFlags) read() (err error) {
 	return nil
 }
 
-// question asks about the present files.
-func (f *inquiryFlags) question(ctx context.Context) (*inquiry.Question, error) {
+// decide asks about the present files, has do decide about records that are to be gated or consumed, and
+// prints what became of them, or why nothing was decided.
+func (f *inquiryFlags) decide(u *ui, do func(ctx context.Context, q *inquiry.Question) (records.Decision, error)) error {
+	ctx, stop := interrupt.Context()
+	defer stop()
 	if err := f.read(); err != nil {
-		return nil, err
+		return err
 	}
-	return inquiry.New(ctx, f.Options, "")
-}
-
-// tellDecided prints what became of the records that were gated or consumed, or why nothing was decided.
-func (f *inquiryFlags) tellDecided(u *ui, d records.Decision, err error) error {
+	var d records.Decision
+	q, err := inquiry.New(ctx, f.Options, "")
+	if err = inquiry.Decides(err); err == nil {
+		d, err = do(ctx, q)
+	}
 	var e *inquiry.Undecided
 	switch {
 	case errors.As(err, &e) && f.json:

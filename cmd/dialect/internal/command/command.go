@@ -115,7 +115,7 @@ func Status(o *runner.Outcome, judged bool) int {
 	case p == nil || r.Reason == runner.StartFailed:
 		return Failed
 	case p.Signal != "":
-		return 128 + signalNumber(p.Signal)
+		return exit.OfSignal(p.Signal)
 	case p.ExitCode != 0:
 		return p.ExitCode
 	case judged && r.Verdict == runner.Fault:
@@ -131,13 +131,4 @@ func Status(o *runner.Outcome, judged bool) int {
 func isFile(name string) bool {
 	_, err := os.Stat(name)
 	return err == nil && strings.ContainsRune(name, os.PathSeparator)
-}
-
-// signalNumber is the number that POSIX gives a signal, or, of the rest, that
-// Linux does; 0 if there is none.
-func signalNumber(name string) int {
-	return map[string]int{
-		"SIGHUP": 1, "SIGINT": 2, "SIGQUIT": 3, "SIGILL": 4, "SIGTRAP": 5, "SIGABRT": 6, "SIGBUS": 7, "SIGFPE": 8, "SIGKILL": 9,
-		"SIGUSR1": 10, "SIGSEGV": 11, "SIGUSR2": 12, "SIGPIPE": 13, "SIGALRM": 14, "SIGTERM": 15, "SIGXCPU": 24, "SIGXFSZ": 25, "SIGSYS": 31,
-	}[name]
 }

@@ -28,12 +28,8 @@ func last(ctx context.Context, s *sqlite.Store, f Filter) ([]receipts.Entry, *re
 
 // Last says in a line what receipts a binding has; empty if the store cannot be read.
 func (p Place) Last(binding string) (text string) {
-	path, err := p.Path()
-	if err != nil {
-		return ""
-	}
 	ctx := context.Background()
-	_ = peek(ctx, path, func(s *sqlite.Store) {
+	_ = p.peek(ctx, func(s *sqlite.Store) {
 		es, r, err := last(ctx, s, Filter{Binding: binding})
 		switch {
 		case err == nil && len(es) == 0:
@@ -56,7 +52,7 @@ func OnTree(ctx context.Context, step *plan.Step, m *plan.Matrix) (text string) 
 	if _, err := os.Lstat(path); err != nil {
 		return ""
 	}
-	err := peek(ctx, path, func(s *sqlite.Store) {
+	err := Place{Name: path}.peek(ctx, func(s *sqlite.Store) {
 		_, ever, _ := last(ctx, s, Filter{Binding: step.Binding, Limit: 1})
 		if ever == nil {
 			text = "none yet"
@@ -80,8 +76,12 @@ func OnTree(ctx context.Context, step *plan.Step, m *plan.Matrix) (text string) 
 	return text
 }
 
-// peek opens the store at path to read it, for a caller that can do without.
-func peek(ctx context.Context, path string, f func(s *sqlite.Store)) error {
+// peek opens the store to read it, for a caller that can do without.
+func (p Place) peek(ctx context.Context, f func(s *sqlite.Store)) error {
+	path, err := p.Path()
+	if err != nil {
+		return err
+	}
 	s, err := sqlite.Open(ctx, path, sqlite.Options{ReadOnly: true})
 	if err != nil {
 		return err

@@ -224,12 +224,8 @@ func (p Place) Trust(pin *policy.Pin, by string) error {
 
 // IDs returns the newest records, each with a tab and what it is, for a shell.
 func (p Place) IDs() (ids []string) {
-	path, err := p.Path()
-	if err != nil {
-		return nil
-	}
 	ctx := context.Background()
-	_ = peek(ctx, path, func(s *sqlite.Store) {
+	_ = p.peek(ctx, func(s *sqlite.Store) {
 		es, _ := s.List(ctx, Filter{Limit: 50}) // none is what is known after an error
 		for i := len(es) - 1; i >= 0; i-- {
 			id, what := es[i].SHA.Short(), ""
