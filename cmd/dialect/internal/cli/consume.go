@@ -43,10 +43,7 @@ func newConsume(u *ui) *cobra.Command {
 			if f.By == "" {
 				return exit.Usagef("--as must not be empty")
 			}
-			if err := inquiry.CheckIDs(args...); err != nil {
-				return err
-			}
-			return f.decide(u, func(ctx context.Context, q *inquiry.Question) (records.Decision, error) {
+			return f.decide(u, args, func(ctx context.Context, q *inquiry.Question) (records.Decision, error) {
 				return q.Consume(ctx, f.Consumption, args)
 			})
 		},

@@ -41,7 +41,7 @@ is judged by its expectations as a line of a script is. The receipt names the bi
 The exit status is then 0 if it passed, else the command's own, or 1 if that is 0 and an
 expectation failed, and 2 if no test ran or it was otherwise no evidence.`
 
-func newExec(u *ui, use string) *cobra.Command {
+func newExec(u *ui) *cobra.Command {
 	var f struct {
 		recordFlags
 		timeout time.Duration
@@ -50,7 +50,7 @@ func newExec(u *ui, use string) *cobra.Command {
 		quiet   bool
 	}
 	cmd := &cobra.Command{
-		Use:   use + " [flags] -- COMMAND [ARGUMENT]...",
+		Use:   "exec [flags] -- COMMAND [ARGUMENT]...",
 		Short: "run one command and leave a receipt of it",
 		Long:  execLong,
 		Example: `  dialect exec -- python3 -m pytest -q

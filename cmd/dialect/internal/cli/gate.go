@@ -40,14 +40,11 @@ func newGate(u *ui) *cobra.Command {
 			if f.AcceptFlaky == "REASON" {
 				return exit.Usagef("--accept-flaky REASON: say why, in your own words")
 			}
-			err := inquiry.CheckIDs(args...)
-			if err == nil {
-				f.Signer, err = takeKey(u, f.keyFD)
-			}
-			if err != nil {
+			var err error
+			if f.Signer, err = takeKey(u, f.keyFD); err != nil {
 				return err
 			}
-			return f.decide(u, func(_ context.Context, q *inquiry.Question) (records.Decision, error) { return q.Gate(f.Gating, args) })
+			return f.decide(u, args, func(_ context.Context, q *inquiry.Question) (records.Decision, error) { return q.Gate(f.Gating, args) })
 		},
 	}
 	fl := cmd.Flags()

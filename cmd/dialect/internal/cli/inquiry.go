@@ -56,12 +56,12 @@ func (f *inquiryFlags) read() (err error) {
 	return nil
 }
 
-// decide asks about the present files, has do decide about records that are to be gated or consumed, and
-// prints what became of them, or why nothing was decided.
-func (f *inquiryFlags) decide(u *ui, do func(ctx context.Context, q *inquiry.Question) (records.Decision, error)) error {
+// decide asks about the present files, has do gate or consume the records that ids name, and prints what
+// became of them, or why nothing was decided.
+func (f *inquiryFlags) decide(u *ui, ids []string, do func(ctx context.Context, q *inquiry.Question) (records.Decision, error)) error {
 	ctx, stop := interrupt.Context()
 	defer stop()
-	if err := f.read(); err != nil {
+	if err := cmp.Or(inquiry.CheckIDs(ids...), f.read()); err != nil {
 		return err
 	}
 	var d records.Decision

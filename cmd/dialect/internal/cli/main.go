@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"runtime/debug"
 	"syscall"
 
@@ -115,7 +116,7 @@ func newRoot(u *ui, args []string) *cobra.Command {
 		{"run", newRun}, {"check", newCheck}, {"fmt", newFmt}, {"explain", newExplain}, {"vocab", newVocab}, {"lsp", newLSP}, {"mcp", newMCP}, {"skill", newSkill}, {"packs", newPacks}, {"doctor", newDoctor},
 		{"runs", newRuns}, {"rerun", newRerun}, {"report", newReport}, {"fault", newFault},
 		{"verify", newVerify}, {"log", newLog}, {"consume", newConsume}, {"gate", newGate}, {"trust", newTrust}, {"receipts", newReceipts},
-		{"exec", func(u *ui) *cobra.Command { return newExec(u, "exec") }}, {"init", newInit}, {"version", newVersion},
+		{"exec", newExec}, {"init", newInit}, {"version", newVersion},
 	}
 	one := len(args) == 1 && args[0] == "--version"
 	for _, c := range commands {
@@ -202,4 +203,23 @@ func newAR(u *ui) *cobra.Command {
 	cmd.Use, cmd.Aliases = receiptsName, nil
 	outermost(u, cmd)
 	return cmd
+}
+
+// stamped is set by the linker (see Makefile); empty in a plain go build.
+var stamped string
+
+// version is the version of this binary: what the linker stamped, else the
+// module's version, else "devel".
+func version() string {
+	if stamped != "" {
+		return stamped
+	}
+	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" && info.Main.Version != "(devel)" {
+		return info.Main.Version
+	}
+	return "devel"
+}
+
+func versionString() string {
+	return fmt.Sprintf("dialect %s %s/%s %s", version(), runtime.GOOS, runtime.GOARCH, runtime.Version())
 }

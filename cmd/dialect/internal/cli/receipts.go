@@ -26,7 +26,7 @@ func newReceipts(u *ui) *cobra.Command {
 	}
 	cmd.AddCommand(
 		newReceiptsList(u), newReceiptsShow(u), newReceiptsValidate(u),
-		newConsume(u), newReceiptsAudit(u), newReceiptsCheckpoint(u), newReceiptsExport(u), newReceiptsSettle(u), newReceiptsLint(u), newReceiptsGC(u), newReceiptsKeygen(u), newExec(u, "exec"),
+		newConsume(u), newReceiptsAudit(u), newReceiptsCheckpoint(u), newReceiptsExport(u), newReceiptsSettle(u), newReceiptsLint(u), newReceiptsGC(u), newReceiptsKeygen(u), newExec(u),
 	)
 	return cmd
 }

@@ -31,15 +31,12 @@ func byteSize(text string) (int64, error) {
 		n    float64
 	}{{"KiB", 1 << 10}, {"MiB", 1 << 20}, {"GiB", 1 << 30}, {"TiB", 1 << 40}, {"kB", 1e3}, {"KB", 1e3}, {"MB", 1e6}, {"GB", 1e9}, {"TB", 1e12}, {"B", 1}, {"", 1}}
 	for _, u := range units {
-		digits, ok := strings.CutSuffix(text, u.name)
-		if !ok {
-			continue
-		}
-		n, err := strconv.ParseFloat(strings.TrimSpace(digits), 64)
-		if err != nil || n < 0 || n*u.n > 1<<62 || n != n {
+		if digits, ok := strings.CutSuffix(text, u.name); ok {
+			if n, err := strconv.ParseFloat(strings.TrimSpace(digits), 64); err == nil && n >= 0 && n*u.n <= 1<<62 {
+				return int64(n * u.n), nil
+			}
 			break
 		}
-		return int64(n * u.n), nil
 	}
 	return 0, fmt.Errorf("%q is no size: want 0, 500MiB, 2GB", text)
 }

@@ -79,7 +79,12 @@ func Open(root string, caches []string, o Options) *Recording {
 		r.reason = "--store none"
 		return r
 	}
-	err := makeFolder(filepath.Dir(path), o.Store == "")
+	var err error
+	if o.Store == "" {
+		err = archive.Make(filepath.Dir(path))
+	} else {
+		err = os.MkdirAll(filepath.Dir(path), 0o700)
+	}
 	if err == nil {
 		err = logs.Check()
 	}
@@ -93,14 +98,6 @@ func Open(root string, caches []string, o Options) *Recording {
 	}
 	r.Path = path
 	return r
-}
-
-// makeFolder makes the folder of a store, which is private if it is the project's own.
-func makeFolder(dir string, own bool) error {
-	if own {
-		return archive.Make(dir)
-	}
-	return os.MkdirAll(dir, 0o700)
 }
 
 // Options are those of a run of p, with a new id.
@@ -223,20 +220,19 @@ func Policy(ctx context.Context, m plan.Matrix, base string, timeout time.Durati
 		return s.Name, nil
 	}
 	answer := make(chan string, 1)
-	go func() {
-		s, err := project.Check(ctx, m, "")
-		if err == nil {
-			answer <- s.Name()
-			return
-		}
-		// Where no pin can be looked for, HEAD is what there is.
-		if s, err = project.Check(ctx, m, "HEAD"); err != nil || s.Complaint() != "" {
-			answer <- receipts.PolicyChanged
-			return
-		}
-		answer <- receipts.PolicyUnpinned
-	}()
+	go func() { answer <- ownPolicy(ctx, m) }()
 	return func() string { return <-answer }, nil
+}
+
+func ownPolicy(ctx context.Context, m plan.Matrix) string {
+	if s, err := project.Check(ctx, m, ""); err == nil {
+		return s.Name()
+	}
+	// Where no pin can be looked for, HEAD is what there is.
+	if s, err := project.Check(ctx, m, "HEAD"); err != nil || s.Complaint() != "" {
+		return receipts.PolicyChanged
+	}
+	return receipts.PolicyUnpinned
 }
 
 // An ahead takes the first snapshot while the store is opened, and says once if one

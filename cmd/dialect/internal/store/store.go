@@ -6,15 +6,19 @@ package store
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"strings"
+	"time"
 
 	"golang.org/x/mod/sumdb/note"
 
 	"github.com/command-dialect/dialect/cmd/dialect/internal/exit"
 	"github.com/command-dialect/dialect/cmd/dialect/internal/interrupt"
 	"github.com/command-dialect/dialect/lang/diag"
+	"github.com/command-dialect/dialect/lang/plan"
+	"github.com/command-dialect/dialect/lang/regular"
 	"github.com/command-dialect/dialect/receipts"
 	"github.com/command-dialect/dialect/receipts/sqlite"
 	"github.com/command-dialect/dialect/receipts/verify"
@@ -22,6 +26,7 @@ import (
 	"github.com/command-dialect/dialect/runtime/history"
 	"github.com/command-dialect/dialect/runtime/policy"
 	"github.com/command-dialect/dialect/runtime/records"
+	"github.com/command-dialect/dialect/runtime/workspace"
 )
 
 // A Place is a store as a command line names it, and the keys whose signatures count.
@@ -240,4 +245,131 @@ func (p Place) IDs() (ids []string) {
 		}
 	})
 	return ids
+}
+
+// last returns the receipts that f narrows to, and what the last of them says; nil if there is none.
+func last(ctx context.Context, s *sqlite.Store, f Filter) ([]receipts.Entry, *receipts.Receipt, error) {
+	f.Kinds = []receipts.Kind{receipts.KindReceipt}
+	es, err := s.List(ctx, f)
+	if err != nil || len(es) == 0 {
+		return nil, nil, err
+	}
+	v, _ := es[len(es)-1].Parse()
+	r, _ := v.(*receipts.Receipt)
+	return es, r, nil
+}
+
+// Last says in a line what receipts a binding has; empty if the store cannot be read.
+func (p Place) Last(binding string) (text string) {
+	ctx := context.Background()
+	_ = p.peek(ctx, func(s *sqlite.Store) {
+		es, r, err := last(ctx, s, Filter{Binding: binding})
+		switch {
+		case err == nil && len(es) == 0:
+			text = "none"
+		case r != nil:
+			text = fmt.Sprintf("%d; the last is %s, %s, %s", len(es), es[len(es)-1].SHA.Short(), r.Status, records.Stamp(r.Timestamp.Time))
+		}
+	})
+	return text
+}
+
+// lookLong bounds how long [OnTree] looks at the files of a project.
+const lookLong = 3 * time.Second
+
+// OnTree says in a line what the store of the project of m knows of a step on the present files.
+func OnTree(ctx context.Context, step *plan.Step, m *plan.Matrix) (text string) {
+	ctx, cancel := context.WithTimeout(ctx, lookLong)
+	defer cancel()
+	path := archive.Store(m.Root)
+	if _, err := os.Lstat(path); err != nil {
+		return ""
+	}
+	err := Place{Name: path}.peek(ctx, func(s *sqlite.Store) {
+		_, ever, _ := last(ctx, s, Filter{Binding: step.Binding, Limit: 1})
+		if ever == nil {
+			text = "none yet"
+			return
+		}
+		text = fmt.Sprintf("the last is %s, %s", ever.Status, records.Stamp(ever.Timestamp.Time))
+		snap, err := workspace.Take(ctx, m.Root, workspace.Options{Caches: m.Caches, Except: archive.Except(m.Root, path)})
+		if err != nil {
+			return
+		}
+		_, now, _ := last(ctx, s, Filter{Binding: step.Binding, Tree: &receipts.Tree{Tree: snap.Tree, Bytes: snap.Bytes}, Limit: 1})
+		if now == nil {
+			text = "none on the present files; " + text
+			return
+		}
+		text = fmt.Sprintf("%s on the present files, %s", now.Status, records.Stamp(now.Timestamp.Time))
+	})
+	if err != nil {
+		return fmt.Sprintf("the store cannot be read: %v", err)
+	}
+	return text
+}
+
+// peek opens the store to read it, for a caller that can do without.
+func (p Place) peek(ctx context.Context, f func(s *sqlite.Store)) error {
+	path, err := p.Path()
+	if err != nil {
+		return err
+	}
+	s, err := sqlite.Open(ctx, path, sqlite.Options{ReadOnly: true})
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	f(s)
+	return nil
+}
+
+// maxKeys bounds a file of public keys, and of a checkpoint, in bytes.
+const maxKeys = 1 << 20
+
+// ReadKeys parses the public keys that --key names, each by itself or by a file of them; nil for no names.
+func ReadKeys(names []string) (note.Verifiers, error) {
+	var texts []string
+	for _, k := range names {
+		if strings.Count(k, "+") >= 2 {
+			texts = append(texts, k)
+			continue
+		}
+		b, err := regular.Read(k, maxKeys)
+		if err != nil {
+			return nil, exit.Usagef("--key %s: it is neither a public key nor a file of them: %v", k, err)
+		}
+		texts = append(texts, strings.Fields(string(b))...)
+	}
+	switch {
+	case len(names) == 0:
+		return nil, nil
+	case len(texts) == 0:
+		return nil, exit.Usagef("--key: there is no key in %s", strings.Join(names, ", "))
+	}
+	v, err := receipts.ParseKeys(texts...)
+	if err != nil {
+		return nil, exit.Usagef("--key: %v", err)
+	}
+	return v, nil
+}
+
+// ReadCheckpoint reads the checkpoint that was kept in a file, for --since; nil for no name. A
+// signature that is there must hold where there are keys.
+func ReadCheckpoint(file string, keys note.Verifiers) (*receipts.Head, error) {
+	if file == "" {
+		return nil, nil
+	}
+	b, err := regular.Read(file, maxKeys)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, exit.Usagef("--since: there is no file %s", file).Hint("`dialect receipts checkpoint >%s` makes one", file)
+	}
+	if err != nil {
+		return nil, exit.Usagef("--since: %v", err)
+	}
+	h, _, err := receipts.ParseHead(b, keys)
+	if err != nil {
+		return nil, exit.Failf(exit.Refused, "--since %s: %v", file, err)
+	}
+	return &h, nil
 }
