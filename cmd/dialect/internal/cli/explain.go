@@ -69,8 +69,7 @@ stdlib.`,
 			case len(args) == 1 && filepath.Ext(args[0]) == ".dlct":
 				return f.script(u, args[0])
 			case len(args) == 1:
-				docs := explain.Word(args[0])
-				if len(docs) > 0 {
+				if docs := explain.Word(args[0]); len(docs) > 0 {
 					return f.word(u, docs)
 				}
 				// One word is never a line: it is a slip of a code or of a key.

@@ -61,11 +61,12 @@ func Decides(err error) error {
 	return err
 }
 
-// with opens the store for a decision, which may be signed.
-func (q *Question) with(signer *receipts.Signer, f func(ctx context.Context, s *sqlite.Store) error) error {
+// decide opens the store for a decision, which may be signed.
+func (q *Question) decide(signer *receipts.Signer, f func(ctx context.Context, s *sqlite.Store) (records.Decision, error)) (records.Decision, error) {
 	o := q.storeOptions()
 	o.Signer = signer
-	return Decides(store.Place{Name: q.path}.With(o, f))
+	d, err := store.Do(store.Place{Name: q.path}, o, f)
+	return d, Decides(err)
 }
 
 // A Consumption says by whom records are consumed, and what for.
@@ -89,14 +90,13 @@ func (q *Question) Consume(ctx context.Context, c Consumption, ids []string) (do
 		defer l.Close()
 		r.Spend = func(all []receipts.Hash) (*receipts.Refusal, error) { return l.Spend(ctx, all, c.By, c.Purpose, r.At) }
 	}
-	err = q.with(nil, func(ctx context.Context, s *sqlite.Store) error {
+	return q.decide(nil, func(ctx context.Context, s *sqlite.Store) (doc records.Decision, err error) {
 		d, err := s.Consume(ctx, r)
 		if err == nil {
 			doc = records.NewDecision(d, "consumed", q.nextOfDecision(d, entries(ctx, s)))
 		}
-		return err
+		return doc, err
 	})
-	return doc, err
 }
 
 // entries returns what looks a record up.
@@ -132,20 +132,20 @@ func (q *Question) Gate(g Gating, ids []string) (doc records.Decision, err error
 	if req.Session = q.Session; req.Session == "" {
 		req.Session, req.AnySession = req.Run, true
 	}
-	err = q.with(g.Signer, func(ctx context.Context, s *sqlite.Store) error {
+	return q.decide(g.Signer, func(ctx context.Context, s *sqlite.Store) (doc records.Decision, err error) {
 		if q.snapshot != nil {
 			if q.snapshot.Unmerged {
-				return exit.Failf(exit.Refused, "the files have no tree: %s", q.snapshot.Reason)
+				return doc, exit.Failf(exit.Refused, "the files have no tree: %s", q.snapshot.Reason)
 			}
 			runner.Beyond(&req, q.snapshot, nil)
 		}
 		d, err := s.GateOf(ctx, req, q.Query, ids...)
 		if err != nil {
-			return err
+			return doc, err
 		}
 		doc = records.NewDecision(d, "gated", q.nextOfGate(d, ids, entries(ctx, s)))
 		if !d.Passed() {
-			return nil
+			return doc, nil
 		}
 		if q.snapshot != nil {
 			q.logs.Keep(q.snapshot.Bytes, q.snapshot.Manifest)
@@ -155,7 +155,6 @@ func (q *Question) Gate(g Gating, ids []string) (doc records.Decision, err error
 			level = min(d.Level, g.Signer.Level())
 		}
 		doc.Summary = fmt.Sprintf("passed: %s; gate %s (%s; %s)", diag.Number(len(ids), "receipt"), receipts.GateID(d.Gate), records.RecordedBy(level, ""), rulesText(q.state))
-		return nil
+		return doc, nil
 	})
-	return doc, err
 }

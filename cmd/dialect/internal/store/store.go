@@ -105,13 +105,22 @@ func (p Place) With(o sqlite.Options, f func(ctx context.Context, s *sqlite.Stor
 	return err
 }
 
-// read opens the store to read it, and returns what f makes of it.
-func read[T any](p Place, f func(ctx context.Context, s *sqlite.Store) (T, error)) (made T, err error) {
-	err = p.With(sqlite.Options{ReadOnly: true}, func(ctx context.Context, s *sqlite.Store) (err error) {
-		made, err = f(ctx, s)
+// Do opens the store as [Place.With] does, and returns what f makes of it.
+func Do[T any](p Place, o sqlite.Options, f func(ctx context.Context, s *sqlite.Store) (T, error)) (made T, err error) {
+	out := make(chan T, 1) // after an interruption f may go on
+	err = p.With(o, func(ctx context.Context, s *sqlite.Store) error {
+		made, err := f(ctx, s)
+		out <- made
 		return err
 	})
+	if err == nil {
+		made = <-out
+	}
 	return made, err
+}
+
+func read[T any](p Place, f func(ctx context.Context, s *sqlite.Store) (T, error)) (T, error) {
+	return Do(p, sqlite.Options{ReadOnly: true}, f)
 }
 
 // notFound gives an error about an id its exit status.
@@ -191,17 +200,15 @@ func (p Place) Checkpoint() ([]byte, error) {
 }
 
 // Settle ends the receipt that id names, signed by signer if that is not nil.
-func (p Place) Settle(id string, t receipts.Settlement, signer *receipts.Signer) (doc records.Decision, err error) {
+func (p Place) Settle(id string, t receipts.Settlement, signer *receipts.Signer) (records.Decision, error) {
 	o := sqlite.Options{Signer: signer}
 	if signer != nil {
 		o.Keys = signer.Keys()
 	}
-	err = p.With(o, func(ctx context.Context, s *sqlite.Store) error {
+	return Do(p, o, func(ctx context.Context, s *sqlite.Store) (records.Decision, error) {
 		d, err := s.Settle(ctx, id, t)
-		doc = records.NewDecision(d, "settled as "+string(t.Status), nil)
-		return err
+		return records.NewDecision(d, "settled as "+string(t.Status), nil), err
 	})
-	return doc, err
 }
 
 // Runs returns the newest runs, at most limit, of a script if one is named, and how their lines did.
