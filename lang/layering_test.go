@@ -72,9 +72,9 @@ var layers = []layer{
 		"the layout of a folder knows nothing of what is kept in it"},
 	{"runtime/project", []string{"lang", "lang/...", "runtime/place", "runtime/policy", "runtime/workspace"}, nil,
 		"a project is a script, its matrix and the rules that are trusted: nothing is run to know them"},
-	{"runtime/records", []string{"lang/diag", "receipts", "receipts/sqlite"}, nil,
+	{"runtime/records", []string{"lang/diag", "receipts", "receipts/sqlite", "receipts/verify"}, nil,
 		"a record is shown by what it says itself"},
-	{"runtime/history", []string{"lang/diag", "lang/regular", "runtime/archive", "runtime/blob", "runtime/report", "receipts/..."}, []string{"golang.org/x/mod/sumdb/note"},
+	{"runtime/history", []string{"lang/diag", "lang/regular", "runtime/archive", "runtime/blob", "runtime/place", "runtime/project", "runtime/records", "runtime/report", "receipts/..."}, []string{"golang.org/x/mod/sumdb/note"},
 		"what earlier runs came to is read from what they left"},
 	{"runtime/report", []string{"lang/plan", "lang/diag", "lang/diag/output", "runtime/...", "receipts/..."}, []string{"golang.org/x/"},
 		"a report is made of what a run came to"},
@@ -151,6 +151,16 @@ var confined = []struct {
 		"its parser with positions is declared unstable: one package changes when it does"},
 	{"modernc.org/", []string{"receipts/sqlite"},
 		"the store sits behind the interface of package receipts"},
+}
+
+// forbidden names imports, those of the standard library among them, that a package may not use.
+var forbidden = []struct {
+	Dir     string
+	Imports []string // prefixes, as in confined
+	Because string
+}{
+	{"cmd/dialect/internal/cli", []string{"receipts/sqlite", "runtime/workspace", "crypto/", "os/exec"},
+		"the command line is flags, wiring and exit statuses: it opens no store, reads no tree, hashes nothing and starts nothing"},
 }
 
 // topLevel is every directory that may stand at the root of the module, those
@@ -276,6 +286,11 @@ func faults(rel string, src []byte) []string {
 			continue
 		}
 		inner, ours := strings.CutPrefix(imp, module+"/")
+		for _, no := range forbidden {
+			if dir == no.Dir && !test && slices.ContainsFunc(no.Imports, func(p string) bool { return strings.HasPrefix(inner, p) }) {
+				bad("imports %s: %s", inner, no.Because)
+			}
+		}
 		if !ours && !strings.Contains(strings.SplitN(imp, "/", 2)[0], ".") {
 			continue // the standard library
 		}
@@ -405,6 +420,12 @@ func TestLayeringFaults(t *testing.T) {
 		{"cmd/dialect/main.go", file("main", "os", module+"/cmd/dialect/internal/cli"), ""},
 		{"cmd/dialect/main.go", file("main", module+"/runtime/runner"), "cmd/dialect may not"},
 		{"cmd/dialect/internal/cli/run.go", file("cli", "github.com/spf13/cobra", module+"/lang/resolve"), ""},
+		{"cmd/dialect/internal/cli/run.go", file("cli", module+"/receipts/sqlite"), "opens no store"},
+		{"cmd/dialect/internal/cli/run.go", file("cli", module+"/runtime/workspace"), "reads no tree"},
+		{"cmd/dialect/internal/cli/run.go", file("cli", "crypto/rand"), "hashes nothing"},
+		{"cmd/dialect/internal/cli/run.go", file("cli", "os/exec"), "starts nothing"},
+		{"cmd/dialect/internal/cli/run_test.go", file("cli", "os/exec"), ""},
+		{"cmd/dialect/internal/recording/recording.go", file("recording", module+"/receipts/sqlite"), ""},
 		{"cmd/dialect/internal/lsp/lsp.go", file("lsp", "github.com/spf13/cobra"), "the command line alone"},
 		{"cmd/dialect/internal/scaffold/scaffold.go", file("scaffold", module+"/lang/regular", module+"/lang/routing"), ""},
 		{"cmd/dialect/internal/scaffold/scaffold.go", file("scaffold", module+"/runtime/runner"), "cmd/dialect/internal/scaffold may not"},

@@ -194,18 +194,30 @@ func runeWidth(r rune) int {
 	return 1
 }
 
+// IsPrintable reports whether r, of a line, cannot act on a terminal.
+func IsPrintable(r rune) bool { return r == printable(r) }
+
 // Printable replaces control characters and marks of direction, so that text of
 // others cannot act on a terminal.
 func Printable(s string) string {
 	return strings.Map(func(r rune) rune {
-		switch {
-		case r == '\t' || r == '\n':
+		if r == '\t' || r == '\n' {
 			return ' '
-		case r < ' ' || r >= 0x7f && r < 0xa0 || r == 0x061c || r >= 0x200e && r <= 0x200f || r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069:
-			return '\ufffd'
 		}
-		return r
+		return printable(r)
 	}, s)
+}
+
+// PrintableLines is [Printable] for texts of several lines: line ends and tabs stay.
+func PrintableLines(s string) string { return strings.Map(printable, s) }
+
+func printable(r rune) rune {
+	switch {
+	case r == '\t' || r == '\n':
+	case r < ' ' || r >= 0x7f && r < 0xa0 || r == 0x061c || r >= 0x200e && r <= 0x200f || r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069:
+		return '\ufffd'
+	}
+	return r
 }
 
 // Number renders a number of things: "1 file", "2 files".
@@ -234,12 +246,8 @@ func Visible(line string) string {
 			line = line[n:]
 			continue
 		}
-		r, size := utf8.DecodeRuneInString(line)
-		if r == '\n' || r == '\t' {
-			b.WriteRune(r)
-		} else {
-			b.WriteString(Printable(line[:size]))
-		}
+		_, size := utf8.DecodeRuneInString(line)
+		b.WriteString(PrintableLines(line[:size]))
 		line = line[size:]
 	}
 	return b.String()

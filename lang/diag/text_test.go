@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"strings"
 	"testing"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -141,5 +142,25 @@ func TestVisible(t *testing.T) {
 		if got := Visible(text); got != want {
 			t.Errorf("%q: %q, want %q", text, got, want)
 		}
+	}
+}
+
+// TestPrintable: nothing that acts on a terminal goes through, and nothing else is changed.
+func TestPrintable(t *testing.T) {
+	for _, c := range []struct{ text, line, lines string }{
+		{"a\tb\nc", "a b c", "a\tb\nc"}, {"\x1b[2J\r\u009b", "\ufffd[2J\ufffd\ufffd", "\ufffd[2J\ufffd\ufffd"}, {"é 日 \u202eabc\u2066", "é 日 \ufffdabc\ufffd", "é 日 \ufffdabc\ufffd"}, {"\xff", "\ufffd", "\ufffd"},
+	} {
+		if line, lines := Printable(c.text), PrintableLines(c.text); line != c.line || lines != c.lines {
+			t.Errorf("%q: %q, %q", c.text, line, lines)
+		}
+	}
+	for r := rune(0); r < 0x3000; r++ {
+		acts := unicode.In(r, unicode.Cc, unicode.Bidi_Control) && r != '\n' && r != '\t'
+		if IsPrintable(r) == acts {
+			t.Errorf("%U: %t", r, acts)
+		}
+	}
+	if got := Visible("\x1b[31mred\x1b[0m\x1b[2J\t\n"); got != "\x1b[31mred\x1b[0m\ufffd[2J\t\n" {
+		t.Errorf("%q", got)
 	}
 }

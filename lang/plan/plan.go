@@ -238,6 +238,21 @@ func Walk(steps []*Step, f func(*Step)) {
 	}
 }
 
+// Secrets returns the values of the plan that are declared as secret; a nil plan has none.
+func (p *Plan) Secrets() (values []string) {
+	if p == nil {
+		return nil
+	}
+	Walk(p.Steps, func(s *Step) {
+		for _, v := range s.Values {
+			if v.Secret {
+				values = append(values, v.Text)
+			}
+		}
+	})
+	return values
+}
+
 // Judged reports whether s passes only if more holds than that it exits with 0, runs in an
 // environment of its own, depends on files outside of the tree, or is no process: then a run of its command
 // alone says nothing of it.

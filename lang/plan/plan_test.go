@@ -21,3 +21,16 @@ func TestJudged(t *testing.T) {
 		}
 	}
 }
+
+func TestSecrets(t *testing.T) {
+	p := &Plan{Steps: []*Step{
+		{Values: []Value{{Text: "a", Secret: true}, {Text: "b"}}},
+		{Members: []*Step{{Values: []Value{{Text: "c", Secret: true}}}}},
+	}}
+	if got := p.Secrets(); len(got) != 2 || got[0] != "a" || got[1] != "c" {
+		t.Errorf("%q", got)
+	}
+	if got := (*Plan)(nil).Secrets(); got != nil {
+		t.Errorf("of no plan: %q", got)
+	}
+}

@@ -12,34 +12,10 @@
 // log is that of the valid records in order, with the root at each size.
 package vectors
 
-import (
-	_ "embed"
-	"encoding/json"
-)
+import _ "embed"
 
-// File is vectors.json.
+// File is vectors.json: "records", each with its name, expect, kind, body in base64, sha256 and leaf, and "roots", over
+// the first 0, 1, 2, ... valid records.
 //
 //go:embed vectors.json
 var File []byte
-
-// Vectors is the content of the file.
-type Vectors struct {
-	Records []Vector `json:"records"`
-	Roots   []string `json:"roots"` // over the first 0, 1, 2, ... valid records, hex
-}
-
-// A Vector is one text and what is to be made of it.
-type Vector struct {
-	Name   string `json:"name"`
-	Expect string `json:"expect"`
-	Kind   string `json:"kind"`
-	Body   []byte `json:"body"` // base64 in the file: a body need not be UTF-8
-	SHA256 string `json:"sha256,omitempty"`
-	Leaf   string `json:"leaf,omitempty"`
-}
-
-// Load parses the file.
-func Load() (*Vectors, error) {
-	v := new(Vectors)
-	return v, json.Unmarshal(File, v)
-}

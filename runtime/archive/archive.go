@@ -46,6 +46,15 @@ var storeSuffixes = []string{"", "-wal", "-shm", "-journal", "-audit"}
 // Store returns the path of the store of the project at root.
 func Store(root string) string { return filepath.Join(root, Folder, storeFile) }
 
+// Project returns the root of the project whose own store is at a path; empty if it is no project's.
+func Project(store string) string {
+	abs, err := filepath.Abs(store)
+	if root := filepath.Dir(filepath.Dir(abs)); err == nil && Store(root) == abs {
+		return root
+	}
+	return ""
+}
+
 // Locks returns the folder of the locks of the project at root.
 func Locks(root string) string { return filepath.Join(root, Folder, locks) }
 

@@ -312,3 +312,26 @@ func TestCollect(t *testing.T) {
 		t.Errorf("of nothing: %+v, %v", c, err)
 	}
 }
+
+func TestProject(t *testing.T) {
+	root := t.TempDir()
+	t.Chdir(root)
+	for store, want := range map[string]string{
+		archive.Store(root): root, archive.Store("."): root, filepath.Join(root, ".dialect", "other.db"): "", "receipts.db": "", archive.Store(root) + ".log": "",
+	} {
+		if got := archive.Project(store); got != want {
+			t.Errorf("%s: %q, want %q", store, got, want)
+		}
+	}
+}
+
+func TestNewRun(t *testing.T) {
+	seen := make(map[string]bool)
+	for range 100 {
+		id := archive.NewRun()
+		if digits, ok := strings.CutPrefix(id, "r-"); !ok || len(digits) != 16 || strings.Trim(digits, "0123456789abcdef") != "" || seen[id] {
+			t.Fatalf("%q", id)
+		}
+		seen[id] = true
+	}
+}

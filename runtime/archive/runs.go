@@ -2,6 +2,8 @@ package archive
 
 import (
 	"cmp"
+	"crypto/rand"
+	"encoding/hex"
 	"encoding/json"
 	"os"
 	"path/filepath"
@@ -14,6 +16,13 @@ import (
 	"github.com/command-dialect/dialect/lang/regular"
 	"github.com/command-dialect/dialect/runtime/blob"
 )
+
+// NewRun returns a fresh id of a run: "r-" and 16 hex digits.
+func NewRun() string {
+	var b [8]byte
+	_, _ = rand.Read(b[:]) // never fails (crypto/rand)
+	return "r-" + hex.EncodeToString(b[:])
+}
 
 // RunsPath returns the folder of the documents of runs.
 func (a Archive) RunsPath() string { return a.path("runs") }

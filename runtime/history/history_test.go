@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"errors"
 	"os"
+	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -11,6 +13,7 @@ import (
 
 	"github.com/command-dialect/dialect/receipts"
 	"github.com/command-dialect/dialect/runtime/archive"
+	"github.com/command-dialect/dialect/runtime/project"
 	"github.com/command-dialect/dialect/runtime/report"
 )
 
@@ -177,5 +180,114 @@ func TestRuns(t *testing.T) {
 	}
 	if l := stats[1]; l.Binding != "test" || l.Runs != 3 || l.Failed != 1 || l.Median != 6 || l.Slowest != 8 || l.Trees != 2 || l.Flaked != 1 {
 		t.Errorf("%+v", l)
+	}
+}
+
+// keep keeps the document of a run of a script with these lines.
+func keep(t *testing.T, d Documents, run, path string, text []byte, lines ...*report.DocResult) *report.Document {
+	t.Helper()
+	doc := &report.Document{Schema: "dialect.report/1", Run: run, Lines: lines}
+	doc.Script.Path, doc.Script.SHA256 = path, (&project.Script{Text: text}).SHA256()
+	b, err := json.Marshal(doc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.KeepRun(run, b)
+	return doc
+}
+
+// TestLeftOver finds lines that did not pass by their text, where they are by now.
+func TestLeftOver(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "a.dlct")
+	if err := os.WriteFile(filepath.Join(dir, "routing.toml"), []byte("# none\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	p, err := project.Load(&project.Script{Name: "a.dlct", Path: path, Text: []byte("# moved\nTest with go\nCheck with vet\nTest with go\nClose issue\n")}, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	line := func(text, verdict, reason string) *report.DocResult {
+		return &report.DocResult{Text: text, Verdict: verdict, Reason: reason}
+	}
+	gate := line("Close issue", "failed", "")
+	gate.Gate = &report.DocGate{}
+	for i, c := range []struct {
+		lines []*report.DocResult
+		want  []int
+		why   string
+	}{
+		{nil, nil, "nothing of a.dlct is left over"},
+		{[]*report.DocResult{nil, line("Test with go", "failed", ""), line("Check with vet", "passed", "")}, []int{2, 4}, ""},
+		{[]*report.DocResult{line("Test with go", "flaky", ""), line("Check with vet", "skipped", "no_failure"), gate}, nil, "nothing of a.dlct is left over"},
+		{[]*report.DocResult{line("Check with vet", "skipped", "barrier"), line("Gone with wind", "failed", "")}, []int{3}, ""},
+	} {
+		d := Documents{archive.Archive(filepath.Join(dir, strconv.Itoa(i)))}
+		keep(t, d, "r-1", path, nil, c.lines...)
+		if got, why := d.LeftOver(p); !slices.Equal(got, c.want) || !strings.HasPrefix(why, c.why) || (why == "") != (c.why == "") {
+			t.Errorf("%d: %v, %q; want %v, %q", i, got, why, c.want, c.why)
+		}
+	}
+	if got, why := (Documents{archive.Archive(filepath.Join(dir, "none"))}).LeftOver(p); got != nil || !strings.HasPrefix(why, "no earlier run") {
+		t.Errorf("%v, %q", got, why)
+	}
+}
+
+// TestAgain says how runs of scripts that are as they were, have changed, are gone or are another project's
+// are run again.
+func TestAgain(t *testing.T) {
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(dir)
+	text := []byte("Test with go\nCheck with vet\n")
+	store, path := archive.Store(dir), filepath.Join(dir, "a.dlct")
+	d := Documents{archive.Of(store)}
+	if err := errors.Join(os.MkdirAll(string(d.Archive), 0o700), os.WriteFile(path, text, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	one, two := &report.DocResult{ID: "1", Line: 1, Text: "Test with go"}, &report.DocResult{ID: "2", Line: 2, Text: "Check with vet"}
+	part := keep(t, d, "r-part", path, text, two)
+	part.Script.Part = true
+	damaged := keep(t, d, "r-damaged", path, text, nil)
+	damaged.Script.Part = true
+	outside := filepath.Join(t.TempDir(), "b.dlct")
+	if err := os.WriteFile(outside, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		doc    *report.Document
+		line   *report.DocResult
+		script string
+		lines  string
+		note   string
+		err    string
+	}{
+		{keep(t, d, "r-1", path, text, one, two), nil, "a.dlct", "", "", ""},
+		{keep(t, d, "r-1", path, text, one, two), two, "a.dlct:2", "", "", ""},
+		{part, nil, "a.dlct:2", "", "", ""},
+		{damaged, nil, "a.dlct", "", "", ""},
+		{keep(t, d, "r-2", path, []byte("x"), one), nil, "a.dlct", "", "a.dlct has changed since r-2", ""},
+		{keep(t, d, "r-2", path, []byte("x"), one), one, "", "", "", "line 1 may be another"},
+		{keep(t, d, "r-3", "", text, one, nil, two), nil, "", "Test with go|Check with vet", "", ""},
+		{keep(t, d, "r-3", "", text, one, two), two, "", "Check with vet", "", ""},
+		{keep(t, d, "r-4", outside, text, one), nil, "", "", "", "is outside of the project"},
+		{keep(t, d, "r-5", path+".gone", text, one), nil, "", "", "", "is not there any more"},
+	} {
+		got, err := d.Again(store, c.doc, c.line)
+		var lookup *LookupError
+		switch {
+		case c.err != "":
+			if err == nil || !strings.Contains(err.Error(), c.err) || !errors.As(err, &lookup) {
+				t.Errorf("%s: %v; want %q", c.doc.Run, err, c.err)
+			}
+		case err != nil || got.Script != c.script || strings.Join(got.Lines, "|") != c.lines || got.Note != c.note:
+			t.Errorf("%s: %+v, %v", c.doc.Run, got, err)
+		}
+	}
+	// A store that is no project's says nothing of where its scripts are.
+	if got, err := d.Again(filepath.Join(dir, "other.db"), keep(t, d, "r-4", outside, text, one), nil); err != nil || got.Script == "" {
+		t.Errorf("%+v, %v", got, err)
 	}
 }

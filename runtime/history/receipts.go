@@ -4,12 +4,17 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
+	"text/tabwriter"
 	"time"
 
+	"github.com/command-dialect/dialect/lang/diag"
 	"github.com/command-dialect/dialect/receipts"
 	"github.com/command-dialect/dialect/receipts/sqlite"
+	"github.com/command-dialect/dialect/runtime/archive"
+	"github.com/command-dialect/dialect/runtime/records"
 )
 
 // A Report is what the store knows of earlier runs: the document of `dialect runs --json`.
@@ -58,6 +63,40 @@ type Line struct {
 	last  int64
 }
 
+// WriteText writes the runs and their lines, in two tables.
+func (h *Report) WriteText(out io.Writer) error {
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "RUN\tSTARTED\tTOOK\tVERDICT\tCOMMANDS\tSCRIPT")
+	for _, r := range h.Runs {
+		commands := fmt.Sprint(r.Commands)
+		if r.Failed > 0 {
+			commands += fmt.Sprintf(", %d failed", r.Failed)
+		}
+		if r.Verdict == "unfinished" {
+			commands = fmt.Sprintf("%d of %d", r.Ended, r.Commands)
+		}
+		script := diag.Printable(r.Script)
+		if r.Part {
+			script += " (part)"
+		}
+		fmt.Fprintf(w, "%s\t%s\t%.2f s\t%s\t%s\t%s\n", diag.Printable(r.Run), records.Stamp(r.Began), r.Elapsed, r.Verdict, commands, script)
+	}
+	if err := w.Flush(); err != nil || len(h.Lines) == 0 {
+		return err
+	}
+	fmt.Fprintln(out)
+	w = tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "LINE\tRUNS\tFAILED\tMEDIAN\tSLOWEST\tFLAKY")
+	for _, l := range h.Lines {
+		flaky := "-"
+		if l.Trees > 0 {
+			flaky = fmt.Sprintf("%d of %d trees", l.Flaked, l.Trees)
+		}
+		fmt.Fprintf(w, "%s\t%d\t%d\t%.2f s\t%.2f s\t%s\n", diag.Printable(l.Line), l.Runs, l.Failed, l.Median, l.Slowest, flaky)
+	}
+	return w.Flush()
+}
+
 // maxRuns bounds how many runs are looked through for those of a script.
 const maxRuns = 2000
 
@@ -92,8 +131,20 @@ func Newest(ctx context.Context, s *sqlite.Store, script string, limit int) (*Re
 	return r, nil
 }
 
-// HowFar says how far a run came that was killed; it is empty where the store does not know.
-func HowFar(ctx context.Context, s *sqlite.Store, run string) string {
+// Killed says of each run that was killed since this was last asked how far it came.
+func Killed(ctx context.Context, a archive.Archive, s *sqlite.Store) (texts []string) {
+	for _, m := range a.Killed() {
+		text := fmt.Sprintf("the run %s of %s, begun %s, was killed", m.Run, diag.Printable(m.Script), records.Stamp(m.Started))
+		if far := howFar(ctx, s, m.Run); far != "" {
+			text += ": " + far
+		}
+		texts = append(texts, text)
+	}
+	return texts
+}
+
+// howFar says how far a run came that was killed; it is empty where the store does not know.
+func howFar(ctx context.Context, s *sqlite.Store, run string) string {
 	es, err := s.List(ctx, sqlite.Filter{Run: run, Kinds: []receipts.Kind{receipts.KindRun, receipts.KindReceipt}})
 	if err != nil {
 		return ""

@@ -62,13 +62,20 @@ func HideSecrets(list diag.List, src *diag.Source, m *routing.Matrix) (diag.List
 		for _, a := range c.Arguments {
 			hide(a.Value.Span.Start.Offset, a.Value.Span.End.Offset, a.Value.Text)
 		}
-		if from := c.Noun.Span.End.Offset; c.Bad && from < len(src.Text) { // what comes after the fault was not read
-			line := src.LineAt(from)
-			to := src.LineStart(line) + len(src.Line(line))
-			for _, word := range bytes.Fields(src.Text[from:to]) {
-				values = append(values, string(word))
+		if from := c.Noun.Span.End.Offset; c.Bad && from < len(src.Text) { // of a line with a fault not all was read
+			line, object := src.LineAt(from), c.Noun.Span.Start.Offset
+			if c.Prep.Text != "" {
+				object = c.Prep.Span.Start.Offset
 			}
-			hide(from, to)
+			for _, at := range [][2]int{{c.Verb.Span.End.Offset, object}, {from, src.LineStart(line) + len(src.Line(line))}} {
+				words := bytes.Fields(src.Text[at[0]:max(at[0], at[1])])
+				for _, word := range words {
+					values = append(values, string(word))
+				}
+				if len(words) > 0 {
+					hide(at[0], at[1])
+				}
+			}
 		}
 	}
 	slices.SortFunc(values, func(a, b string) int { return len(b) - len(a) })

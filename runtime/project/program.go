@@ -6,8 +6,11 @@ package project
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/command-dialect/dialect/lang"
 	"github.com/command-dialect/dialect/lang/diag"
@@ -41,6 +44,37 @@ func (s *Script) Dir() (string, error) {
 		return filepath.Dir(s.Path), nil
 	}
 	return os.Getwd()
+}
+
+// Scripts returns names with each directory replaced by the scripts below it, in order. Hidden
+// directories and node_modules are left out.
+func Scripts(names []string) (found []string, err error) {
+	for _, name := range names {
+		info, err := os.Stat(name)
+		if name == "-" || err != nil || !info.IsDir() {
+			found = append(found, name)
+			continue
+		}
+		before := len(found)
+		err = filepath.WalkDir(name, func(path string, d fs.DirEntry, err error) error {
+			switch {
+			case err != nil:
+				return err
+			case d.IsDir() && path != name && (strings.HasPrefix(d.Name(), ".") || d.Name() == "node_modules"):
+				return fs.SkipDir
+			case !d.IsDir() && filepath.Ext(path) == ".dlct":
+				found = append(found, path)
+			}
+			return nil
+		})
+		if err != nil {
+			return nil, fmt.Errorf("cannot read %s: %w", name, err)
+		}
+		if len(found) == before {
+			return nil, fmt.Errorf("there is no script below %s", name)
+		}
+	}
+	return found, nil
 }
 
 // A Program is a script with its matrix and what is to be said about both.

@@ -8,6 +8,7 @@ import (
 	"github.com/command-dialect/dialect/lang/diag"
 	"github.com/command-dialect/dialect/receipts"
 	"github.com/command-dialect/dialect/receipts/sqlite"
+	"github.com/command-dialect/dialect/receipts/verify"
 )
 
 // An Audit is what `dialect receipts audit --json` prints.
@@ -21,6 +22,8 @@ type Audit struct {
 	Signed     *int64    `json:"signed,omitempty"` // records that a signed checkpoint covers; with keys
 	Unsigned   *int64    `json:"unsigned,omitempty"`
 	Findings   []Finding `json:"findings"`
+
+	since int64 // records that the kept checkpoint covers
 }
 
 // A Finding is one thing that is not as it must be.
@@ -35,7 +38,7 @@ type Finding struct {
 func NewAudit(a *sqlite.Audit, keyed bool) Audit {
 	doc := Audit{
 		Schema: "dialect.audit/1", Consistent: a.Consistent(), Truncation: "not checked",
-		Origin: a.Origin, Records: a.Count, Root: receipts.Hash(a.Root).String(), Findings: []Finding{},
+		Origin: a.Origin, Records: a.Count, Root: receipts.Hash(a.Root).String(), Findings: []Finding{}, since: a.Since,
 	}
 	if a.Since >= 0 {
 		doc.Truncation = "checked"
@@ -56,27 +59,84 @@ func NewAudit(a *sqlite.Audit, keyed bool) Audit {
 	return doc
 }
 
-// TellAudit writes what an audit found, for people; keyed says that it was made with keys.
-func TellAudit(w io.Writer, a *sqlite.Audit, keyed bool) error {
+// WriteText writes what the audit found, for people.
+func (a Audit) WriteText(w io.Writer) error {
 	var b strings.Builder
-	if a.Consistent() {
+	if a.Consistent {
 		truncation := "truncation not checked (no kept checkpoint)"
-		if a.Since >= 0 {
-			truncation = fmt.Sprintf("complete up to the kept checkpoint of %d", a.Since)
+		if a.since >= 0 {
+			truncation = fmt.Sprintf("complete up to the kept checkpoint of %d", a.since)
 		}
-		fmt.Fprintf(&b, "consistent: %s, root %s; %s", diag.Number(int(a.Count), "record"), receipts.Hash(a.Root), truncation)
-		if keyed {
-			fmt.Fprintf(&b, "; signed up to record %d, %d unsigned", a.Signed, a.Unsigned)
+		fmt.Fprintf(&b, "consistent: %s, root %s; %s", diag.Number(int(a.Records), "record"), a.Root, truncation)
+		if a.Signed != nil {
+			fmt.Fprintf(&b, "; signed up to record %d, %d unsigned", *a.Signed, *a.Unsigned)
 		}
 		b.WriteByte('\n')
 	}
 	for _, x := range a.Findings {
-		word := "TAMPERED"
-		if x.Unsigned {
-			word = "UNSIGNED"
-		}
-		fmt.Fprintf(&b, "%s: %s\n", word, diag.Printable(x.Message))
+		fmt.Fprintf(&b, "%s: %s\n", strings.ToUpper(x.Kind), diag.Printable(x.Message))
 	}
 	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// A BundleAudit is what `dialect receipts audit --bundle --json` prints.
+type BundleAudit struct {
+	Schema     string `json:"schema"` // dialect.bundle-audit/1
+	Consistent bool   `json:"consistent"`
+	Problem    string `json:"problem,omitempty"`
+	Origin     string `json:"origin,omitempty"`
+	Records    int    `json:"records"`
+	Unsigned   int    `json:"unsigned"`
+	HeadKey    string `json:"checkpoint_signed_by,omitempty"`
+	HeadCount  int64  `json:"checkpoint_records,omitempty"`
+	Truncation string `json:"truncation"` // "not checked" or "checked"
+
+	kept  *receipts.Head
+	gates []receipts.Entry
+}
+
+// NewBundleAudit makes the document of the audit of a bundle, which was held against the checkpoint kept,
+// if there is one, and refused, or read as book.
+func NewBundleAudit(book *verify.Session, refused error, kept *receipts.Head) BundleAudit {
+	doc := BundleAudit{Schema: "dialect.bundle-audit/1", Consistent: refused == nil, Truncation: "not checked", kept: kept}
+	if refused != nil {
+		doc.Problem = refused.Error()
+		return doc
+	}
+	h := book.Head()
+	doc.Origin, doc.HeadKey, doc.HeadCount = h.Origin, book.HeadKey(), h.Count
+	if kept != nil {
+		doc.Truncation = "checked"
+	}
+	for _, e := range book.Entries() {
+		doc.Records++
+		if e.Key == "" {
+			doc.Unsigned++
+		}
+		if e.Kind == receipts.KindGate {
+			doc.gates = append(doc.gates, e)
+		}
+	}
+	return doc
+}
+
+// WriteText writes the audit for people, with the gates that the bundle holds.
+func (a BundleAudit) WriteText(w io.Writer) error {
+	if !a.Consistent {
+		_, err := fmt.Fprintf(w, "TAMPERED: %s\n", diag.Printable(a.Problem))
+		return err
+	}
+	signed, since := "not signed by a key that was given", ""
+	if a.HeadKey != "" {
+		signed = "signed by " + a.HeadKey
+	}
+	if a.kept != nil {
+		since = fmt.Sprintf("; the log begins with the kept checkpoint of %d", a.kept.Count)
+	}
+	_, err := fmt.Fprintf(w, "consistent: %s of a log of %d, %d unsigned; the checkpoint is %s%s\n", diag.Number(a.Records, "record"), a.HeadCount, a.Unsigned, signed, since)
+	for _, e := range a.gates {
+		fmt.Fprintf(w, "  gate %s (%s)\n", receipts.GateID(e.SHA), RecordedBy(e.Level, e.Key))
+	}
 	return err
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/command-dialect/dialect/receipts"
 )
 
-// A Record is one as JSON: its body as it is hashed, and what the store knows beside it.
+// A Record is the document of one: its body as it is hashed, and what the store knows beside it.
 type Record struct {
 	SHA256   string          `json:"sha256"`
 	ID       string          `json:"id,omitempty"` // of a gate
@@ -25,12 +25,14 @@ type Record struct {
 	By       string          `json:"consumed_by,omitempty"`
 	At       string          `json:"consumed_at,omitempty"`
 	Body     json.RawMessage `json:"body"`
+
+	entry receipts.Entry
 }
 
 // New makes the document of a record.
 func New(e receipts.Entry) Record {
 	d := Record{
-		SHA256: e.SHA.String(), Kind: string(e.Kind), Seq: e.Seq, Level: fmt.Sprintf("L%d", e.Level), Body: json.RawMessage(e.Body),
+		SHA256: e.SHA.String(), Kind: string(e.Kind), Seq: e.Seq, Level: fmt.Sprintf("L%d", e.Level), Body: json.RawMessage(e.Body), entry: e,
 	}
 	if e.Kind == receipts.KindGate {
 		d.ID = receipts.GateID(e.SHA)
@@ -59,11 +61,12 @@ func NewList(es []receipts.Entry) List {
 	return l
 }
 
-// Table writes receipts and gates for people, a line each.
-func Table(out io.Writer, es []receipts.Entry) error {
+// WriteText writes receipts and gates for people, a line each.
+func (l List) WriteText(out io.Writer) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "ID\tWHEN\tSTATUS\tCONSUMED\tRUN\tWHAT")
-	for _, e := range es {
+	for _, r := range l.Records {
+		e := r.entry
 		id, when, status, run, what := e.SHA.Short(), "", "", "", ""
 		v, err := e.Parse()
 		switch b := v.(type) {
@@ -96,8 +99,9 @@ func Table(out io.Writer, es []receipts.Entry) error {
 // Stamp is a time for people, in their own time zone.
 func Stamp(t time.Time) string { return t.Local().Format("2006-01-02 15:04:05") }
 
-// Show writes all that one record says, for people.
-func Show(out io.Writer, e receipts.Entry) error {
+// WriteText writes all that the record says, for people.
+func (r Record) WriteText(out io.Writer) error {
+	e := r.entry
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	row := func(name, format string, args ...any) {
 		fmt.Fprintf(w, "%s\t%s\n", name, diag.Printable(fmt.Sprintf(format, args...)))
@@ -289,9 +293,12 @@ type Decision struct {
 	Records  []Record  `json:"records"`
 	Refusals []Refusal `json:"refusals,omitempty"`
 	Next     []string  `json:"next,omitempty"` // what to do: commands, and behind "# " what a person decides or does
+
+	Summary string `json:"-"` // what to write for people where it passed; empty for a line of each record
 }
 
-// NewDecision makes the document of a decision; done is the word for what passed.
+// NewDecision makes the document of a decision; done is the word for what passed, next what to do where
+// it did not.
 func NewDecision(d receipts.Decision, done string, next []string) Decision {
 	doc := Decision{
 		Schema: "dialect.decision/1", Verdict: done, Level: fmt.Sprintf("L%d", d.Level),
@@ -303,13 +310,17 @@ func NewDecision(d receipts.Decision, done string, next []string) Decision {
 	return doc
 }
 
-// Tell writes a decision for people; done is the word for what passed, next what to do where it
-// did not.
-func Tell(w io.Writer, d receipts.Decision, done string, next []string) error {
+// Passed reports whether nothing was refused.
+func (d Decision) Passed() bool { return len(d.Refusals) == 0 }
+
+// WriteText writes what became of each record, or why it was refused and what to do.
+func (d Decision) WriteText(w io.Writer) error {
 	var b strings.Builder
-	if d.Passed() {
-		for _, e := range d.Records {
-			state := ""
+	if d.Summary != "" {
+		fmt.Fprintln(&b, d.Summary)
+	} else if d.Passed() {
+		for _, r := range d.Records {
+			e, state := r.entry, ""
 			if e.Consumption != nil {
 				state = ", consumed by " + diag.Printable(e.Consumption.Who())
 			}
@@ -317,13 +328,13 @@ func Tell(w io.Writer, d receipts.Decision, done string, next []string) error {
 			if g, ok := v.(*receipts.Gate); ok && !g.Final {
 				state += fmt.Sprintf("; of lines %d to %d alone", g.Covers.FirstLine, g.Covers.LastLine)
 			}
-			fmt.Fprintf(&b, "%s %s (%s%s)\n", e.SHA, done, RecordedBy(e.Level, e.Key), state)
+			fmt.Fprintf(&b, "%s %s (%s%s)\n", e.SHA, d.Verdict, RecordedBy(e.Level, e.Key), state)
 		}
 	} else {
 		for _, r := range d.Refusals {
-			fmt.Fprintf(&b, "refused: %s: %s\n", r.Reason, diag.Printable(r.Message))
+			fmt.Fprintf(&b, "refused: %s: %s\n", r.Reason, r.Message)
 		}
-		for _, n := range next {
+		for _, n := range d.Next {
 			fmt.Fprintf(&b, "  next: %s\n", diag.Printable(n))
 		}
 	}

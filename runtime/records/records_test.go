@@ -52,7 +52,7 @@ func TestShow(t *testing.T) {
 		{&receipts.Consumption{Version: 1, Consumed: []receipts.Hash{h}, By: "ann"}, []string{"by        ann", "consumed  1 record"}},
 	} {
 		var b strings.Builder
-		if err := Show(&b, entry(t, c.body)); err != nil {
+		if err := New(entry(t, c.body)).WriteText(&b); err != nil {
 			t.Fatal(err)
 		}
 		for _, line := range c.want {
@@ -73,7 +73,7 @@ func TestTable(t *testing.T) {
 	edited := r
 	edited.Body = append([]byte(" "), r.Body...)
 	var b strings.Builder
-	if err := Table(&b, []receipts.Entry{r, g, edited}); err != nil {
+	if err := NewList([]receipts.Entry{r, g, edited}).WriteText(&b); err != nil {
 		t.Fatal(err)
 	}
 	lines := strings.Split(b.String(), "\n")
@@ -100,7 +100,7 @@ func TestTell(t *testing.T) {
 		{receipts.Decision{Refusals: []receipts.Refusal{{Reason: receipts.Consumed, SHA: r.SHA, Message: "twice"}}}, "refused: consumed: twice\n  next: # words\n"},
 	} {
 		var b strings.Builder
-		if err := Tell(&b, c.d, "consumed", []string{"# words"}); err != nil || b.String() != c.want {
+		if err := NewDecision(c.d, "consumed", []string{"# words"}).WriteText(&b); err != nil || b.String() != c.want {
 			t.Errorf("%q, %v; want %q", b.String(), err, c.want)
 		}
 	}

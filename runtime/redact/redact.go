@@ -53,6 +53,16 @@ type Redactor struct {
 	single   [256]bool            // likewise, for literals of one byte
 }
 
+// Through writes what write writes to w, without its secrets; nothing if write fails.
+func (r *Redactor) Through(w io.Writer, write func(w io.Writer) error) error {
+	var b bytes.Buffer
+	if err := write(&b); err != nil {
+		return err
+	}
+	_, err := w.Write(r.Bytes(b.Bytes()))
+	return err
+}
+
 // New returns a Redactor.
 func New(o Options) *Redactor {
 	r := &Redactor{key: o.Key, hold: maxMatch}

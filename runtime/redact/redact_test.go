@@ -2,6 +2,7 @@ package redact
 
 import (
 	"bytes"
+	"errors"
 	"io"
 	"strings"
 	"testing"
@@ -142,5 +143,26 @@ func BenchmarkWriter(b *testing.B) {
 		w := r.Writer(io.Discard)
 		_, _ = w.Write(text)
 		_, _ = w.Close()
+	}
+}
+
+// TestThrough writes all of a text, or nothing of it.
+func TestThrough(t *testing.T) {
+	r := New(Options{Declared: []string{"open-sesame"}, Key: []byte("k")})
+	var b strings.Builder
+	err := r.Through(&b, func(w io.Writer) error {
+		_, err := io.WriteString(w, "say open-")
+		if err == nil {
+			_, err = io.WriteString(w, "sesame\n")
+		}
+		return err
+	})
+	if err != nil || strings.Contains(b.String(), "sesame") || !strings.HasPrefix(b.String(), "say ") || !strings.HasSuffix(b.String(), "\n") {
+		t.Errorf("%v: %q", err, b.String())
+	}
+	b.Reset()
+	want := errors.New("x")
+	if err := r.Through(&b, func(w io.Writer) error { _, _ = io.WriteString(w, "begun"); return want }); err != want || b.Len() > 0 {
+		t.Errorf("%v: %q", err, b.String())
 	}
 }

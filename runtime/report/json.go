@@ -285,6 +285,32 @@ func present(lines []*DocResult) []*DocResult {
 // Leaves calls f for each leaf below lines, in order.
 func (d *Document) Leaves(f func(*DocResult)) { leaves(d.Lines, f) }
 
+// Faults are the line faults of a run.
+type Faults struct {
+	Schema  string      `json:"schema"` // "dialect.faults/1"
+	Run     string      `json:"run"`
+	Script  string      `json:"script"`
+	Verdict string      `json:"verdict"`
+	Faults  []StepFault `json:"faults"`
+}
+
+// A StepFault is the line fault of a step.
+type StepFault struct {
+	Step string `json:"step"`
+	*DocFault
+}
+
+// Faults returns the line faults of the document, in order.
+func (d *Document) Faults() Faults {
+	doc := Faults{Schema: "dialect.faults/1", Run: d.Run, Script: d.Script.Name, Verdict: d.Verdict, Faults: []StepFault{}}
+	d.Leaves(func(l *DocResult) {
+		if l.Fault != nil {
+			doc.Faults = append(doc.Faults, StepFault{l.ID, l.Fault})
+		}
+	})
+	return doc
+}
+
 func leaves(lines []*DocResult, f func(*DocResult)) {
 	for _, l := range lines {
 		if len(l.Members) > 0 {

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/command-dialect/dialect/lang/diag"
 	"github.com/command-dialect/dialect/runtime/diagnose"
 )
 
@@ -45,18 +46,13 @@ func strip(s string) string {
 			b = b[:bytes.LastIndexByte(b, '\n')+1]
 		case r == '\n' || r == '\t':
 			b = utf8.AppendRune(b, r)
-		case r < ' ' || r >= 0x7f && r < 0xa0 || isBidi(r):
+		case !diag.IsPrintable(r):
 		default:
 			b = utf8.AppendRune(b, r)
 		}
 		i += size
 	}
 	return string(b)
-}
-
-// isBidi reports whether r changes the order in which text is shown.
-func isBidi(r rune) bool {
-	return r == 0x061c || r == 0x200e || r == 0x200f || r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069
 }
 
 // escapeLen returns the length of the escape sequence that s begins with

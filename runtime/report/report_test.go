@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/command-dialect/dialect/lang/plan"
@@ -186,7 +187,7 @@ func FuzzText(f *testing.F) {
 				t.Errorf("%d bytes for an agent", len(got))
 			}
 			for _, r := range got {
-				if r < ' ' && r != '\n' && r != '\t' || r >= 0x7f && r < 0xa0 || isBidi(r) {
+				if r < ' ' && r != '\n' && r != '\t' || r >= 0x7f && r < 0xa0 || unicode.Is(unicode.Bidi_Control, r) {
 					t.Errorf("%U in %q", r, got)
 				}
 			}

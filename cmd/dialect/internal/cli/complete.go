@@ -1,63 +1,58 @@
 package cli
 
 import (
-	"context"
-	"os"
-	"strings"
-
 	"github.com/spf13/cobra"
 
-	"github.com/command-dialect/dialect/lang/diag"
+	"github.com/command-dialect/dialect/cmd/dialect/internal/store"
 	"github.com/command-dialect/dialect/lang/routing"
-	"github.com/command-dialect/dialect/receipts"
-	"github.com/command-dialect/dialect/receipts/sqlite"
-	"github.com/command-dialect/dialect/runtime/records"
+	"github.com/command-dialect/dialect/runtime/project"
 )
 
-// completeIDs completes the newest receipts and gates of the store at hand.
-func completeIDs(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-	const none = cobra.ShellCompDirectiveNoFileComp
-	name, _ := cmd.Flags().GetString("store") // it has the flag
-	path, err := findStore(name)
+// nearest loads the nearest matrix, as far as that goes; nil if there is none.
+func nearest() *routing.Matrix {
+	m, _, err := project.LoadMatrix(".", "")
 	if err != nil {
-		return nil, none
+		return nil
 	}
-	ctx := context.Background()
-	s, err := sqlite.Open(ctx, path, sqlite.Options{ReadOnly: true})
-	if err != nil {
-		return nil, none
-	}
-	defer s.Close()
-	es, err := s.List(ctx, sqlite.Filter{Limit: 50})
-	if err != nil {
-		return nil, none
-	}
-	var ids []string
-	for i := len(es) - 1; i >= 0; i-- {
-		id, what := es[i].SHA.Short(), ""
-		v, _ := es[i].Parse() // what cannot be read has an id all the same
-		switch b := v.(type) {
-		case *receipts.Gate:
-			id, what = receipts.GateID(es[i].SHA), "gate, "+records.Stamp(b.Timestamp.Time)
-		case *receipts.Receipt:
-			what = string(b.Status) + ": " + b.Line.Text.Text
-		}
-		ids = append(ids, id+"\t"+strings.ReplaceAll(diag.Printable(what), "\n", " "))
-	}
-	return ids, none | cobra.ShellCompDirectiveKeepOrder
+	return m
 }
 
 // completeVerbs completes the verbs of the nearest matrix.
-func completeVerbs(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+func completeVerbs(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+	if m := nearest(); m != nil && len(args) == 0 {
+		return m.Verbs(), cobra.ShellCompDirectiveNoFileComp
+	}
+	return nil, cobra.ShellCompDirectiveNoFileComp
+}
+
+// completeBindings completes the names of the bindings of the nearest matrix.
+func completeBindings(*cobra.Command, []string, string) (names []string, _ cobra.ShellCompDirective) {
+	if m := nearest(); m != nil {
+		for _, b := range m.Bindings {
+			names = append(names, b.Name+"\t"+b.Verb+" "+b.Noun)
+		}
+	}
+	return names, cobra.ShellCompDirectiveNoFileComp
+}
+
+// completeIDs completes the newest receipts and gates of the store at hand.
+func completeIDs(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
+	name, _ := cmd.Flags().GetString("store") // it has the flag
+	ids := store.Place{Name: name}.IDs()
+	if ids == nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	return ids, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
+}
+
+// completeRuns completes the runs that are kept.
+func completeRuns(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 	const none = cobra.ShellCompDirectiveNoFileComp
-	dir, err := os.Getwd()
+	name, _ := cmd.Flags().GetString("store") // it has the flag
+	h, _, err := (store.Place{Name: name}).Documents()
 	if err != nil || len(args) > 0 {
 		return nil, none
 	}
-	path, err := routing.Find(dir)
-	if err != nil {
-		return nil, none
-	}
-	m, _ := routing.Load(path, path, routing.Options{})
-	return m.Verbs(), none
+	names := h.Runs()
+	return names[:min(len(names), 50)], none | cobra.ShellCompDirectiveKeepOrder
 }

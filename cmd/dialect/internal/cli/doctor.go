@@ -1,8 +1,6 @@
 package cli
 
 import (
-	"os"
-
 	"github.com/spf13/cobra"
 
 	"github.com/command-dialect/dialect/cmd/dialect/internal/doctor"
@@ -26,16 +24,8 @@ which are started for it.
 The exit status is 1 if something is broken.`,
 		Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
-			dir, err := os.Getwd()
-			if err != nil {
-				return exit.Failf(exit.Internal, "%v", err)
-			}
-			r := doctor.Examine(doctor.Options{Dir: dir, Routing: f.routing, Store: f.store, Online: f.online, Version: version(), Helper: mcpHelper})
-			if f.json {
-				err = writeJSON(u, r)
-			} else {
-				err = r.Text(u.out)
-			}
+			r := doctor.Examine(doctor.Options{Dir: ".", Routing: f.routing, Store: f.store, Online: f.online, Version: version()})
+			err := u.print(f.json, r)
 			if err == nil && r.Broken() {
 				return exit.Status(exit.Failed)
 			}

@@ -1,9 +1,8 @@
 package cli
 
 import (
-	"bytes"
-	"context"
 	"fmt"
+	"io"
 	"path/filepath"
 	"strings"
 
@@ -11,13 +10,12 @@ import (
 
 	"github.com/command-dialect/dialect/cmd/dialect/internal/exit"
 	"github.com/command-dialect/dialect/cmd/dialect/internal/explain"
+	"github.com/command-dialect/dialect/cmd/dialect/internal/recording"
+	"github.com/command-dialect/dialect/cmd/dialect/internal/store"
 	"github.com/command-dialect/dialect/lang/diag"
 	"github.com/command-dialect/dialect/lang/routing/reference"
 	"github.com/command-dialect/dialect/lang/suggest"
-	"github.com/command-dialect/dialect/receipts"
-	"github.com/command-dialect/dialect/receipts/sqlite"
 	"github.com/command-dialect/dialect/runtime/project"
-	"github.com/command-dialect/dialect/runtime/records"
 	"github.com/command-dialect/dialect/runtime/report"
 )
 
@@ -71,8 +69,7 @@ stdlib.`,
 			case len(args) == 1 && filepath.Ext(args[0]) == ".dlct":
 				return f.script(u, args[0])
 			case len(args) == 1:
-				docs := explain.Word(args[0])
-				if len(docs) > 0 {
+				if docs := explain.Word(args[0]); len(docs) > 0 {
 					return f.word(u, docs)
 				}
 				// One word is never a line: it is a slip of a code or of a key.
@@ -131,11 +128,9 @@ func (f *explainFlags) script(u *ui, name string) error {
 	if err != nil {
 		return err
 	}
-	var b bytes.Buffer
-	if err := explain.Script(&b, p, vars); err != nil {
-		return err
-	}
-	if _, err := u.out.Write(redactor(p.Plan, "").Bytes(b.Bytes())); err != nil {
+	explain.Resolve(p, vars)
+	err = recording.Redactor(p.Plan, "").Through(u.out, func(w io.Writer) error { return explain.Script(w, p, vars) })
+	if err != nil {
 		return err
 	}
 	if p.Findings.Count(diag.Error) == 0 {
@@ -157,22 +152,18 @@ func (f *explainFlags) line(u *ui, args []string) error {
 	if err := u.diagnostics(u.err, u.errTTY, p.Findings, p.Sources); err != nil {
 		return err
 	}
-	var b bytes.Buffer
 	switch {
 	case p.Findings.Count(diag.Error) > 0:
 		return exit.Status(exit.Failed)
 	case len(p.Plan.Steps) == 0:
 		return exit.Usagef("there is no command in %s", quoteArgs(args))
-	case f.json:
-		err = report.PlanJSON(&b, p.Plan)
-	default:
-		err = explain.Steps(&b, p.Plan.Steps, func(binding string) string { return lastReceipt(binding, f.store) })
 	}
-	if err != nil {
-		return err
-	}
-	_, err = u.out.Write(redactor(p.Plan, "").Bytes(b.Bytes()))
-	return err
+	return recording.Redactor(p.Plan, "").Through(u.out, func(w io.Writer) error {
+		if f.json {
+			return report.PlanJSON(w, p.Plan)
+		}
+		return explain.Steps(w, p.Plan.Steps, store.Place{Name: f.store}.Last)
+	})
 }
 
 // printSkill prints the skill of that name, or of a line.
@@ -190,33 +181,4 @@ func (f *explainFlags) printSkill(u *ui, name string) error {
 	}
 	_, err = u.out.Write(text)
 	return err
-}
-
-// lastReceipt says in a line what receipts a binding has; empty if there is no
-// store to look in.
-func lastReceipt(binding, store string) string {
-	path, err := findStore(store)
-	if err != nil {
-		return ""
-	}
-	ctx := context.Background()
-	s, err := sqlite.Open(ctx, path, sqlite.Options{ReadOnly: true})
-	if err != nil {
-		return ""
-	}
-	defer s.Close()
-	es, err := s.List(ctx, sqlite.Filter{Kinds: []receipts.Kind{receipts.KindReceipt}, Binding: binding})
-	if err != nil {
-		return ""
-	}
-	if len(es) == 0 {
-		return "none"
-	}
-	last := es[len(es)-1]
-	v, err := last.Parse()
-	if err != nil {
-		return ""
-	}
-	b := v.(*receipts.Receipt)
-	return fmt.Sprintf("%d; the last is %s, %s, %s", len(es), last.SHA.Short(), b.Status, records.Stamp(b.Timestamp.Time))
 }

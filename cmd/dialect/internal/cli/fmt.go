@@ -3,10 +3,6 @@ package cli
 import (
 	"bytes"
 	"fmt"
-	"io/fs"
-	"os"
-	"path/filepath"
-	"strings"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
@@ -50,9 +46,9 @@ func newFmt(u *ui) *cobra.Command {
 				}
 				args = []string{"-"}
 			}
-			names, err := scripts(args)
+			names, err := project.Scripts(args)
 			if err != nil {
-				return err
+				return exit.Usagef("%v", err)
 			}
 			bad := false
 			var edits []outfile.Edit
@@ -84,7 +80,7 @@ func newFmt(u *ui) *cobra.Command {
 				case f.diff:
 					if !same {
 						bad = true
-						err = writeDiff(u, s, "canonical", text)
+						err = u.scriptDiff(s, "canonical", text)
 					}
 				case f.check:
 					if !same {
@@ -114,49 +110,4 @@ func newFmt(u *ui) *cobra.Command {
 	fl.BoolVarP(&f.check, "check", "c", false, "print the names of files that are not in their canonical form, and write nothing")
 	fl.BoolVarP(&f.diff, "diff", "d", false, "print what would change, and write nothing")
 	return cmd
-}
-
-// maxDiff is the size, in bytes, of the largest script that is compared line by line: nobody
-// reads the difference of a larger one, and finding it takes memory.
-const maxDiff = 1 << 20
-
-// writeDiff prints what would change of a script.
-func writeDiff(u *ui, s *project.Script, what string, text []byte) error {
-	if len(s.Text) > maxDiff {
-		_, err := fmt.Fprintf(u.out, "%s would change, and is too large to show how\n", s.Name)
-		return err
-	}
-	return u.diff(s.Name, s.Text, s.Name+" ("+what+")", text)
-}
-
-// scripts returns the names of scripts with each directory replaced by the scripts below it,
-// in order. Hidden directories and node_modules are left out.
-func scripts(args []string) (names []string, err error) {
-	for _, arg := range args {
-		info, err := os.Stat(arg)
-		if arg == "-" || err != nil || !info.IsDir() {
-			names = append(names, arg)
-			continue
-		}
-		found := false
-		err = filepath.WalkDir(arg, func(path string, d fs.DirEntry, err error) error {
-			switch {
-			case err != nil:
-				return err
-			case d.IsDir() && path != arg && (strings.HasPrefix(d.Name(), ".") || d.Name() == "node_modules"):
-				return fs.SkipDir
-			case !d.IsDir() && filepath.Ext(path) == ".dlct":
-				names = append(names, path)
-				found = true
-			}
-			return nil
-		})
-		if err != nil {
-			return nil, exit.Usagef("cannot read %s: %v", arg, err)
-		}
-		if !found {
-			return nil, exit.Usagef("there is no script below %s", arg)
-		}
-	}
-	return names, nil
 }

@@ -2,13 +2,12 @@ package cli
 
 import (
 	"fmt"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/command-dialect/dialect/cmd/dialect/internal/exit"
+	"github.com/command-dialect/dialect/cmd/dialect/internal/store"
 	"github.com/command-dialect/dialect/lang/diag"
 	"github.com/command-dialect/dialect/runtime/archive"
 )
@@ -39,7 +38,7 @@ func newReceiptsGC(u *ui) *cobra.Command {
 			if err != nil {
 				return exit.Usagef("--max-size: %v", err)
 			}
-			path, err := findStore(f.store)
+			path, err := (store.Place{Name: f.store}).Path()
 			if err != nil {
 				return err
 			}
@@ -66,24 +65,4 @@ func newReceiptsGC(u *ui) *cobra.Command {
 	fl.BoolVar(&f.json, "json", false, "print one JSON document on standard output")
 	addStoreFlag(cmd, &f.store)
 	return cmd
-}
-
-// byteSize parses a number of bytes with a unit.
-func byteSize(text string) (int64, error) {
-	units := []struct {
-		name string
-		n    float64
-	}{{"KiB", 1 << 10}, {"MiB", 1 << 20}, {"GiB", 1 << 30}, {"TiB", 1 << 40}, {"kB", 1e3}, {"KB", 1e3}, {"MB", 1e6}, {"GB", 1e9}, {"TB", 1e12}, {"B", 1}, {"", 1}}
-	for _, u := range units {
-		digits, ok := strings.CutSuffix(text, u.name)
-		if !ok {
-			continue
-		}
-		n, err := strconv.ParseFloat(strings.TrimSpace(digits), 64)
-		if err != nil || n < 0 || n*u.n > 1<<62 || n != n {
-			break
-		}
-		return int64(n * u.n), nil
-	}
-	return 0, fmt.Errorf("%q is no size: want 0, 500MiB, 2GB", text)
 }

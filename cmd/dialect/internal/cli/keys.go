@@ -20,7 +20,7 @@ a binary that their user cannot read (sudo make install). The run says so where 
 and "dialect doctor" says it before.`
 
 func newReceiptsKeygen(u *ui) *cobra.Command {
-	cmd := &cobra.Command{
+	return &cobra.Command{
 		Use:     "keygen NAME FILE",
 		Short:   "make a key that signs receipts",
 		Long:    keygenLong,
@@ -42,5 +42,4 @@ func newReceiptsKeygen(u *ui) *cobra.Command {
 			return err
 		},
 	}
-	return cmd
 }

@@ -66,19 +66,14 @@ func newReceiptsLint(u *ui) *cobra.Command {
 			}
 			if f.tool != "" && json.Valid(text) {
 				fields := f.expect
-				if fields == nil {
-					fields = []string{}
-					if registry != nil {
-						if known, ok := registry.Fields(f.tool); ok && known != nil {
-							fields = known
-						}
-					}
+				if fields == nil && registry != nil {
+					fields, _ = registry.Fields(f.tool)
 				}
 				text, err = json.Marshal(struct {
 					Receipt json.RawMessage `json:"receipt"`
 					Tool    string          `json:"tool_name"`
 					Fields  []string        `json:"expected_receipt_fields"`
-				}{text, f.tool, fields})
+				}{text, f.tool, append([]string{}, fields...)})
 				if err != nil {
 					return exit.Usagef("%v", err)
 				}

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"bufio"
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -11,9 +10,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/command-dialect/dialect/cmd/dialect/internal/exit"
+	"github.com/command-dialect/dialect/cmd/dialect/internal/store"
 	"github.com/command-dialect/dialect/lang/diag"
 	"github.com/command-dialect/dialect/receipts"
-	"github.com/command-dialect/dialect/receipts/sqlite"
 	"github.com/command-dialect/dialect/runtime/archive"
 	"github.com/command-dialect/dialect/runtime/blob"
 	"github.com/command-dialect/dialect/runtime/place"
@@ -45,37 +44,23 @@ func newLog(u *ui) *cobra.Command {
 			if f.tail < 0 {
 				return exit.Usagef("--tail %d: want a number of lines", f.tail)
 			}
-			path, err := findStore(f.store)
+			r, logs, err := store.Place{Name: f.store}.Receipt(args[0])
 			if err != nil {
 				return err
 			}
-			return withStore(f.store, true, func(ctx context.Context, s *sqlite.Store) error {
-				e, err := s.Get(ctx, args[0])
-				if err != nil {
-					return notFound(err)
+			for _, one := range []struct {
+				name   string
+				stream receipts.Stream
+				leave  bool
+			}{{"standard output", r.Stdout, f.stderr && !f.stdout}, {"standard error", r.Stderr, f.stdout && !f.stderr}} {
+				if one.leave || one.stream.Bytes == 0 {
+					continue
 				}
-				v, err := e.Parse()
-				r, ok := v.(*receipts.Receipt)
-				if err != nil || !ok {
-					return exit.Failf(exit.Failed, "%s is a record of kind %s: only receipts have a log", e.SHA.Short(), e.Kind)
+				if err := printLog(u, logs, one.name, one.stream, f.tail, f.path); err != nil {
+					return err
 				}
-				if reason, text := receipts.Intact(e); reason != "" {
-					return exit.Failf(exit.Refused, "the receipt %s %s", e.SHA.Short(), text)
-				}
-				for _, one := range []struct {
-					name   string
-					stream receipts.Stream
-					leave  bool
-				}{{"standard output", r.Stdout, f.stderr && !f.stdout}, {"standard error", r.Stderr, f.stdout && !f.stderr}} {
-					if one.leave || one.stream.Bytes == 0 {
-						continue
-					}
-					if err := printLog(u, archive.Of(path), one.name, one.stream, f.tail, f.path); err != nil {
-						return err
-					}
-				}
-				return nil
-			})
+			}
+			return nil
 		},
 	}
 	fl := cmd.Flags()

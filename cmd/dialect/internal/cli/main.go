@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"runtime/debug"
 	"syscall"
 
@@ -96,23 +97,17 @@ Exit status of exec: the command's own; 125, 126, 127 where it could not be run.
 // that is made alone: to make them all takes longer than many a command.
 func newRoot(u *ui, args []string) *cobra.Command {
 	root := &cobra.Command{
-		Use:           "dialect",
-		Short:         "run command-dialect scripts, keep receipts, gate on them",
-		Long:          rootLong,
-		SilenceErrors: true,
-		SilenceUsage:  true,
-		Version:       versionString(),
-		Args:          unknownCommand,
+		Use:   "dialect",
+		Short: "run command-dialect scripts, keep receipts, gate on them",
+		Long:  rootLong,
+		Args:  unknownCommand,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			_ = cmd.Help()
 			return exit.Status(exit.Usage)
 		},
 		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: false},
 	}
-	root.SetVersionTemplate("{{.Version}}\n")
-	root.SetFlagErrorFunc(unknownFlag)
-	root.SetOut(u.out)
-	root.SetErr(u.err)
+	outermost(u, root)
 	root.SetUsageTemplate(root.UsageTemplate() + exitTable)
 	commands := []struct {
 		name string
@@ -121,7 +116,7 @@ func newRoot(u *ui, args []string) *cobra.Command {
 		{"run", newRun}, {"check", newCheck}, {"fmt", newFmt}, {"explain", newExplain}, {"vocab", newVocab}, {"lsp", newLSP}, {"mcp", newMCP}, {"skill", newSkill}, {"packs", newPacks}, {"doctor", newDoctor},
 		{"runs", newRuns}, {"rerun", newRerun}, {"report", newReport}, {"fault", newFault},
 		{"verify", newVerify}, {"log", newLog}, {"consume", newConsume}, {"gate", newGate}, {"trust", newTrust}, {"receipts", newReceipts},
-		{"exec", func(u *ui) *cobra.Command { return newExec(u, "exec") }}, {"init", newInit}, {"version", newVersion},
+		{"exec", newExec}, {"init", newInit}, {"version", newVersion},
 	}
 	one := len(args) == 1 && args[0] == "--version"
 	for _, c := range commands {
@@ -140,6 +135,16 @@ func newRoot(u *ui, args []string) *cobra.Command {
 		c.SetUsageTemplate((&cobra.Command{}).UsageTemplate())
 	}
 	return root
+}
+
+// outermost sets what a command has that is called by the user's shell.
+func outermost(u *ui, cmd *cobra.Command) {
+	cmd.SilenceErrors, cmd.SilenceUsage = true, true // Main prints what there is to say
+	cmd.Version = versionString()
+	cmd.SetVersionTemplate("{{.Version}}\n")
+	cmd.SetFlagErrorFunc(unknownFlag)
+	cmd.SetOut(u.out)
+	cmd.SetErr(u.err)
 }
 
 // unknownCommand refuses the arguments of a command that only has commands below it, and
@@ -196,11 +201,25 @@ const receiptsName = "ar"
 func newAR(u *ui) *cobra.Command {
 	cmd := newReceipts(u)
 	cmd.Use, cmd.Aliases = receiptsName, nil
-	cmd.SilenceErrors, cmd.SilenceUsage = true, true
-	cmd.Version = versionString()
-	cmd.SetVersionTemplate("{{.Version}}\n")
-	cmd.SetFlagErrorFunc(unknownFlag)
-	cmd.SetOut(u.out)
-	cmd.SetErr(u.err)
+	outermost(u, cmd)
 	return cmd
+}
+
+// stamped is set by the linker (see Makefile); empty in a plain go build.
+var stamped string
+
+// version is the version of this binary: what the linker stamped, else the
+// module's version, else "devel".
+func version() string {
+	if stamped != "" {
+		return stamped
+	}
+	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" && info.Main.Version != "(devel)" {
+		return info.Main.Version
+	}
+	return "devel"
+}
+
+func versionString() string {
+	return fmt.Sprintf("dialect %s %s/%s %s", version(), runtime.GOOS, runtime.GOARCH, runtime.Version())
 }

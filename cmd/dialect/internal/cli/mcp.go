@@ -1,17 +1,14 @@
 package cli
 
 import (
-	"errors"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"runtime"
-	"syscall"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
 	"github.com/command-dialect/dialect/cmd/dialect/internal/exit"
+	"github.com/command-dialect/dialect/runtime/mcpclient"
 )
 
 const mcpLong = `Serve an agent by the Model Context Protocol over standard input and output, with the tools
@@ -46,48 +43,18 @@ func newMCP(u *ui) *cobra.Command {
 			if err != nil {
 				return exit.Failf(exit.Internal, "%v", err)
 			}
-			helper := mcpHelper()
+			helper := mcpclient.Helper()
 			if helper == nil {
-				return exit.Failf(exit.Fault, "the program %s, which speaks the protocol, is neither beside dialect nor in PATH", mcpProgram).
+				return exit.Failf(exit.Fault, "the program %s, which speaks the protocol, is neither beside dialect nor in PATH", mcpclient.Program).
 					Hint("`make build` makes both")
 			}
-			argv := []string{helper[0], "serve", self, dir, version()}
-			if runtime.GOOS != "windows" {
-				// In our place: there is nothing that could outlive us, or be killed in its stead.
-				return exit.Failf(exit.Fault, "%s cannot be run: %v", helper[0], syscall.Exec(argv[0], argv, os.Environ()))
+			status, err := mcpclient.Become([]string{helper[0], "serve", self, dir, version()})
+			if err != nil {
+				return exit.Failf(exit.Fault, "%s cannot be run: %v", helper[0], err)
 			}
-			child := exec.Command(argv[0], argv[1:]...)
-			child.Stdin, child.Stdout, child.Stderr = u.in, os.Stdout, u.err
-			if err := child.Run(); err != nil {
-				var ended *exec.ExitError
-				if errors.As(err, &ended) && ended.ExitCode() > 0 {
-					return exit.Status(ended.ExitCode())
-				}
-				return exit.Failf(exit.Failed, "%v", err)
-			}
-			return nil
+			return exit.Of(status)
 		},
 	}
 	cmd.Flags().StringVar(&root, "root", ".", "work in `DIR` and below")
 	return cmd
-}
-
-// mcpProgram speaks the protocol, for runs and for agents: its SDK would cost every start of
-// dialect.
-const mcpProgram = "dialect-mcp"
-
-// mcpHelper returns the command that drives MCP servers: the program beside dialect, else the
-// one in PATH; nil if there is none.
-func mcpHelper() []string {
-	self, err := os.Executable()
-	if err == nil {
-		path := filepath.Join(filepath.Dir(self), mcpProgram+filepath.Ext(self))
-		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
-			return []string{path, "client"}
-		}
-	}
-	if path, err := exec.LookPath(mcpProgram); err == nil && filepath.IsAbs(path) {
-		return []string{path, "client"}
-	}
-	return nil
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/command-dialect/dialect/cmd/dialect/internal/command"
 	"github.com/command-dialect/dialect/cmd/dialect/internal/exit"
 )
 
@@ -225,7 +226,7 @@ func TestOutfileRefused(t *testing.T) {
 			args[slices.Index(args, "PLACE")] = place
 			want := exit.Usage
 			if strings.Contains(name, "exec") {
-				want = execFailed
+				want = command.Failed
 			}
 			out, status := dialectIn(dir, args...)
 			if status != want {
@@ -341,7 +342,7 @@ func TestOutfileSwapped(t *testing.T) {
 		{"html into .git", "rm -rf out; ln -s .git out", "out/config", []string{"run", "--html", "PLACE", "quality.dlct"}, exit.Internal},
 		{"a folder above", "rm -rf out; mkdir out; ln -s ../.git out/in", "out/in/config", []string{"run", "--junit", "PLACE", "quality.dlct"}, exit.Internal},
 		{"the file itself", "ln -s ../.git/config out/r", "out/r", []string{"run", "--junit", "PLACE", "quality.dlct"}, 0},
-		{"receipt file", "rm -rf out; ln -s .git out", "out/config", []string{"exec", "--receipt-file", "PLACE", "--", "sh", "-c", "rm -rf out; ln -s .git out"}, execFailed},
+		{"receipt file", "rm -rf out; ln -s .git out", "out/config", []string{"exec", "--receipt-file", "PLACE", "--", "sh", "-c", "rm -rf out; ln -s .git out"}, command.Failed},
 		{"a folder that is made again", "rm -rf out; mkdir -p out/in", "out/r.xml", []string{"run", "--junit", "PLACE", "quality.dlct"}, 0},
 	} {
 		t.Run(test.name, func(t *testing.T) {

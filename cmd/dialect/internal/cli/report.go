@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/command-dialect/dialect/cmd/dialect/internal/outfile"
+	"github.com/command-dialect/dialect/cmd/dialect/internal/store"
 	"github.com/command-dialect/dialect/runtime/history"
 	"github.com/command-dialect/dialect/runtime/place"
 	"github.com/command-dialect/dialect/runtime/project"
@@ -23,8 +24,7 @@ evidence; its receipts are.`
 
 func newReport(u *ui) *cobra.Command {
 	var f struct {
-		keyFlags
-		store                 string
+		storeFlags
 		html, junit, markdown string
 		json                  bool
 	}
@@ -37,11 +37,11 @@ func newReport(u *ui) *cobra.Command {
 		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: completeRuns,
 		RunE: func(_ *cobra.Command, args []string) error {
-			h, path, err := findHistory(f.store)
+			h, path, err := store.Place{Name: f.store}.Documents()
 			if err != nil {
 				return err
 			}
-			keys, err := f.verifiers()
+			p, err := f.place()
 			if err != nil {
 				return err
 			}
@@ -53,7 +53,7 @@ func newReport(u *ui) *cobra.Command {
 			if err := outfile.Settle(outfile.InUse{Files: append(project.RulesAround("."), f.keys...), Store: path}, &html, &junit, &markdown); err != nil {
 				return err
 			}
-			if err := html.Write(u.out, func(w io.Writer) error { return history.HTML(context.Background(), w, d, path, keys, version()) }); err != nil {
+			if err := html.Write(u.out, func(w io.Writer) error { return history.HTML(context.Background(), w, d, path, p.Keys, version()) }); err != nil {
 				return err
 			}
 			if err := junit.Write(u.out, func(w io.Writer) error { return report.JUnit(w, d) }); err != nil {
@@ -81,7 +81,6 @@ func newReport(u *ui) *cobra.Command {
 	fl.StringVar(&f.junit, "junit", "", "write JUnit XML to `FILE`")
 	fl.StringVar(&f.markdown, "markdown", "", "write Markdown to `FILE`")
 	fl.BoolVar(&f.json, "json", false, "print the document that the run kept")
-	f.addKey(cmd)
-	addStoreFlag(cmd, &f.store)
+	f.storeFlags.add(cmd)
 	return cmd
 }

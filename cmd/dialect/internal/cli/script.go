@@ -2,6 +2,7 @@ package cli
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -117,16 +118,6 @@ func loadMatrix(dir, name string) (*routing.Matrix, diag.List, error) {
 	return m, l, exit.NoMatrix(err)
 }
 
-// bind parses and resolves a script.
-func bind(s *project.Script, routingFile string, vars map[string]string) (*project.Program, error) {
-	p, err := project.Load(s, routingFile)
-	if err != nil {
-		return nil, exit.NoMatrix(err)
-	}
-	p.Resolve(vars, nil)
-	return p, nil
-}
-
 // variables reads the --set flags.
 func variables(set []string) (map[string]string, error) {
 	vars := make(map[string]string, len(set))
@@ -138,4 +129,21 @@ func variables(set []string) (map[string]string, error) {
 		vars[name] = value
 	}
 	return vars, nil
+}
+
+// quoteArgs renders arguments for a message.
+func quoteArgs(args []string) string {
+	q := make([]string, len(args))
+	for i, a := range args {
+		q[i] = fmt.Sprintf("%q", a)
+	}
+	return strings.Join(q, " ")
+}
+
+// arg returns the only argument; empty if there is none.
+func arg(args []string) string {
+	if len(args) == 0 {
+		return ""
+	}
+	return args[0]
 }

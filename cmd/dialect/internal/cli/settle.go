@@ -1,15 +1,13 @@
 package cli
 
 import (
-	"context"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/command-dialect/dialect/cmd/dialect/internal/exit"
+	"github.com/command-dialect/dialect/cmd/dialect/internal/store"
 	"github.com/command-dialect/dialect/receipts"
-	"github.com/command-dialect/dialect/receipts/sqlite"
-	"github.com/command-dialect/dialect/runtime/keyfd"
 )
 
 func newReceiptsSettle(u *ui) *cobra.Command {
@@ -47,22 +45,15 @@ of it does not bind one who has a key (--key-fd).`,
 			if handle != (receipts.Handle{}) {
 				t.Handle = &handle
 			}
-			var o sqlite.Options
-			if f.keyFD != "" {
-				key, err := keyfd.Take(f.keyFD)
-				if err != nil {
-					return exit.Usagef("--key-fd: %v", err)
-				}
-				(&record{key: key}).warn(u)
-				o.Signer, o.Keys = key.Signer, key.Signer.Keys()
+			signer, err := takeKey(u, f.keyFD)
+			if err != nil {
+				return err
 			}
-			return withStoreOf(f.store, o, func(ctx context.Context, s *sqlite.Store) error {
-				d, err := s.Settle(ctx, args[0], t)
-				if err != nil {
-					return err
-				}
-				return tellDecision(u, d, f.json, "settled as "+string(status))
-			})
+			d, err := store.Place{Name: f.store}.Settle(args[0], t, signer)
+			if err != nil {
+				return err
+			}
+			return tellDecision(u, d, f.json)
 		},
 	}
 	fl := cmd.Flags()
@@ -72,8 +63,7 @@ of it does not bind one who has a key (--key-fd).`,
 	fl.StringVar(&f.url, "url", "", "where the result can be looked at: `URL`")
 	fl.StringVar(&f.preview, "preview", "", "the beginning of the result: `TEXT`")
 	fl.StringVar(&f.failure, "error", "", "why it failed: `TEXT`")
-	fl.StringVar(&f.as, "as", defaultConsumer(), "record `NAME` as who settles")
-	fl.Lookup("as").DefValue = "the user"
+	addAs(cmd, &f.as, "record `NAME` as who settles")
 	fl.StringVar(&f.keyFD, "key-fd", "", "sign the record with the key that the file descriptor `N` holds")
 	fl.BoolVar(&f.json, "json", false, "print one JSON document on standard output")
 	addStoreFlag(cmd, &f.store)

@@ -3,7 +3,6 @@ package cli
 import (
 	"bufio"
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -13,11 +12,9 @@ import (
 	"golang.org/x/term"
 
 	"github.com/command-dialect/dialect/cmd/dialect/internal/exit"
+	"github.com/command-dialect/dialect/cmd/dialect/internal/store"
 	"github.com/command-dialect/dialect/lang/diag"
 	"github.com/command-dialect/dialect/lang/resolve"
-	"github.com/command-dialect/dialect/receipts"
-	"github.com/command-dialect/dialect/receipts/sqlite"
-	"github.com/command-dialect/dialect/runtime/archive"
 	"github.com/command-dialect/dialect/runtime/place"
 	"github.com/command-dialect/dialect/runtime/policy"
 	"github.com/command-dialect/dialect/runtime/project"
@@ -35,11 +32,13 @@ rules, with --yes or without dialect. A pin protects from an agent that is anoth
 or that a sandbox keeps out of that directory. One that another user owns or could write
 is refused.`
 
+type trustFlags struct {
+	routing, store    string
+	yes, show, remove bool
+}
+
 func newTrust(u *ui) *cobra.Command {
-	var f struct {
-		routing, store    string
-		yes, show, remove bool
-	}
+	var f trustFlags
 	cmd := &cobra.Command{
 		Use:   "trust",
 		Short: "pin the matrix, so that another one is refused",
@@ -53,7 +52,7 @@ func newTrust(u *ui) *cobra.Command {
 			if f.show && f.remove {
 				return exit.Usagef("--show and --remove exclude each other")
 			}
-			return trust(u, f.routing, f.store, f.yes, f.show, f.remove)
+			return f.trust(u)
 		},
 	}
 	fl := cmd.Flags()
@@ -66,9 +65,10 @@ func newTrust(u *ui) *cobra.Command {
 	return cmd
 }
 
-func trust(u *ui, routingFile, store string, yes, show, remove bool) error {
+// trust shows the pin of the project, removes it or makes a new one.
+func (f *trustFlags) trust(u *ui) error {
 	ctx := context.Background()
-	m, findings, err := loadMatrix(".", routingFile)
+	m, findings, err := loadMatrix(".", f.routing)
 	if err != nil {
 		return err
 	}
@@ -76,7 +76,7 @@ func trust(u *ui, routingFile, store string, yes, show, remove bool) error {
 		return exit.Failf(exit.Fault, "the matrix %s does not load: %s", m.Name, findings.Summary()).Hint("`dialect check` says what is wrong")
 	}
 	pm := resolve.Matrix(m)
-	if remove {
+	if f.remove {
 		was, err := policy.Remove(m.Root)
 		if err != nil {
 			return exit.Failf(exit.Internal, "%v", err)
@@ -87,29 +87,29 @@ func trust(u *ui, routingFile, store string, yes, show, remove bool) error {
 		return nil
 	}
 	old, err := policy.Load(m.Root)
-	if err != nil && show {
+	if err != nil && f.show {
 		return exit.Failf(exit.Refused, "%v", err)
 	}
 	_, _, state, err := project.Trusted(ctx, m, "", "")
 	if err != nil {
 		state = policy.State{} // a damaged pin is made anew
 	}
-	if show {
+	if f.show {
 		return showPin(u, old, state)
 	}
-	if err := printDiff(u, state.Changes); err != nil {
+	if err := u.changes(state.Changes); err != nil {
 		return err
 	}
 	if len(state.Changes) == 0 && old != nil {
 		fmt.Fprintf(u.out, "nothing changes: it is pinned since %s\n", old.At.Format(time.DateOnly))
 		return nil
 	}
-	for _, f := range pm.Files {
-		if !f.Absent {
-			fmt.Fprintf(u.out, "%s\n", diag.Printable(place.Short(f.Path)))
+	for _, file := range pm.Files {
+		if !file.Absent {
+			fmt.Fprintf(u.out, "%s\n", diag.Printable(place.Short(file.Path)))
 		}
 	}
-	if !yes {
+	if !f.yes {
 		if !term.IsTerminal(int(u.in.Fd())) {
 			return exit.Usagef("nothing was pinned: there is no terminal to ask on").Hint("--yes pins without asking")
 		}
@@ -129,30 +129,7 @@ func trust(u *ui, routingFile, store string, yes, show, remove bool) error {
 		return exit.Failf(exit.Failed, "the pin cannot be kept: %v", err)
 	}
 	fmt.Fprintf(u.out, "pinned %s in %s\n", diag.Number(len(pin.Files), "file"), file)
-	return logTrust(ctx, u, store, pin)
-}
-
-// logTrust records the decision in the store of the project, if it has one.
-func logTrust(ctx context.Context, u *ui, store string, pin *policy.Pin) error {
-	t := &receipts.Trust{Version: 1, What: receipts.TrustMatrix, Matrix: pin.Matrix, By: defaultConsumer(), Timestamp: receipts.Time{Time: time.Now()}}
-	for _, f := range pin.Files {
-		t.Files = append(t.Files, receipts.File{Path: receipts.Text(f.Path), SHA256: f.SHA256()})
-	}
-	rec, err := t.Record()
-	if err != nil {
-		return exit.Failf(exit.Internal, "%v", err)
-	}
-	path, err := findStore(store)
-	if err != nil {
-		return nil // no run has left a store yet
-	}
-	if err = archive.CheckStore(path); err == nil {
-		var s *sqlite.Store
-		if s, err = sqlite.Open(ctx, path, sqlite.Options{Existing: true}); err == nil {
-			err = errors.Join(s.Append(ctx, rec), s.Close())
-		}
-	}
-	if err != nil {
+	if err := (store.Place{Name: f.store}).Trust(pin, userName()); err != nil {
 		u.warnf("the pin holds, and was not recorded in the store: %v", err)
 	}
 	return nil
@@ -171,7 +148,7 @@ func showPin(u *ui, pin *policy.Pin, s policy.State) error {
 		}
 		fmt.Fprintf(u.out, "  %s  %s  %s\n", f.SHA256().Short(), diag.Printable(f.Path), state)
 	}
-	if err := printDiff(u, s.Changes); err != nil {
+	if err := u.changes(s.Changes); err != nil {
 		return err
 	}
 	if len(s.Changes) > 0 {

@@ -12,6 +12,8 @@ import (
 	"golang.org/x/term"
 
 	"github.com/command-dialect/dialect/lang/diag"
+	"github.com/command-dialect/dialect/runtime/policy"
+	"github.com/command-dialect/dialect/runtime/project"
 	"github.com/command-dialect/dialect/runtime/view"
 )
 
@@ -60,7 +62,7 @@ func (u *ui) note(text string) { u.notef("%s", text) }
 func (u *ui) say(prefix, format string, args ...any) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	text := printableLines(fmt.Sprintf(format, args...)) // names of files are others' words
+	text := diag.PrintableLines(fmt.Sprintf(format, args...)) // names of files are others' words
 	pad := strings.Repeat(" ", len(prefix))
 	text = prefix + strings.ReplaceAll(strings.TrimRight(text, "\n"), "\n", "\n"+pad)
 	if u.view != nil {
@@ -103,22 +105,29 @@ func (u *ui) diagnostics(w io.Writer, tty bool, l diag.List, sources map[string]
 // diff prints what differs between two texts of others, wherever it goes: a reviewer reads it in
 // a terminal, a pager or the log of a CI. Colours are replaced, too, since they can hide text.
 func (u *ui) diff(oldName string, old []byte, newName string, text []byte) error {
-	_, err := io.WriteString(u.out, printableLines(string(diff.Diff(diag.Printable(oldName), old, diag.Printable(newName), text))))
+	_, err := io.WriteString(u.out, diag.PrintableLines(string(diff.Diff(diag.Printable(oldName), old, diag.Printable(newName), text))))
 	return err
 }
 
-// printableLines is [diag.Printable] for texts of several lines: line ends and tabs stay.
-func printableLines(s string) string {
-	var b strings.Builder
-	for s != "" {
-		i := strings.IndexAny(s, "\n\t")
-		if i < 0 {
-			b.WriteString(diag.Printable(s))
-			break
-		}
-		b.WriteString(diag.Printable(s[:i]))
-		b.WriteByte(s[i])
-		s = s[i+1:]
+// maxDiff is the size, in bytes, of the largest script that is compared line by line: nobody
+// reads the difference of a larger one, and finding it takes memory.
+const maxDiff = 1 << 20
+
+// scriptDiff prints what would change of a script.
+func (u *ui) scriptDiff(s *project.Script, what string, text []byte) error {
+	if len(s.Text) > maxDiff {
+		_, err := fmt.Fprintf(u.out, "%s would change, and is too large to show how\n", s.Name)
+		return err
 	}
-	return b.String()
+	return u.diff(s.Name, s.Text, s.Name+" ("+what+")", text)
+}
+
+// changes prints what changed in a policy.
+func (u *ui) changes(list []policy.Change) error {
+	for _, c := range list {
+		if err := u.diff("trusted/"+c.Path, c.Old, "present/"+c.Path, c.New); err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -9,7 +9,6 @@ import (
 	"github.com/command-dialect/dialect/cmd/dialect/internal/inquiry"
 	"github.com/command-dialect/dialect/cmd/dialect/internal/interrupt"
 	"github.com/command-dialect/dialect/receipts/verify"
-	"github.com/command-dialect/dialect/runtime/policy"
 )
 
 const verifyLong = `Say whether the present files were tested: whether a final gate is about exactly
@@ -40,12 +39,13 @@ the failures.
 
 Exit status: 0 for VERIFIED alone, else 3; 64 for a usage error.`
 
+type verifyFlags struct {
+	inquiryFlags
+	tree, bundle string
+}
+
 func newVerify(u *ui) *cobra.Command {
-	var f struct {
-		inquiryFlags
-		tree   string
-		bundle string
-	}
+	var f verifyFlags
 	cmd := &cobra.Command{
 		Use:   "verify [GATE]",
 		Short: "say whether the present files were tested",
@@ -56,11 +56,7 @@ func newVerify(u *ui) *cobra.Command {
 		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: completeIDs,
 		RunE: func(_ *cobra.Command, args []string) error {
-			id := ""
-			if len(args) > 0 {
-				id = args[0]
-			}
-			return runVerify(u, &f.inquiryFlags, f.tree, f.bundle, id)
+			return f.verify(u, arg(args))
 		},
 	}
 	cmd.Flags().StringVar(&f.tree, "tree", "", "ask about the files of the commit `REV` instead of those that are here")
@@ -69,47 +65,32 @@ func newVerify(u *ui) *cobra.Command {
 	return cmd
 }
 
-func runVerify(u *ui, f *inquiryFlags, rev, bundle, id string) error {
+// verify asks about the record that id names, or any gate.
+func (f *verifyFlags) verify(u *ui, id string) error {
 	ctx, stop := interrupt.Context()
 	defer stop()
-	o, err := f.options()
-	if err != nil {
+	if err := f.read(); err != nil {
 		return err
 	}
-	o.Own, o.Elsewhere = true, bundle != ""
+	f.Own, f.Elsewhere = true, f.bundle != ""
 	var res *verify.Result
-	q, err := inquiry.New(ctx, o, rev)
+	q, err := inquiry.New(ctx, f.Options, f.tree)
 	var rules *inquiry.Unloadable
+	if errors.As(err, &rules) {
+		q, res = inquiry.Broken(f.Options, rules)
+	} else if err == nil {
+		res, err = q.Ask(ctx, u.in, f.bundle, f.tree, id)
+	}
 	switch {
-	case errors.As(err, &rules):
-		q, res = inquiry.Broken(o, rules)
-	case err != nil:
+	case res == nil:
 		return err
-	default:
-		if res, err = q.Ask(ctx, u.in, bundle, rev, id); err != nil {
-			return err
-		}
-	}
-	if f.json {
+	case f.json:
 		err = writeJSON(u, q.Document(res))
-	} else {
-		err = q.Tell(u.out, u.diff, res, rev, id)
+	default:
+		err = q.Tell(u.out, u.diff, res, f.tree, id)
 	}
-	if err != nil {
-		return err
-	}
-	if res.Verdict != verify.Verified {
+	if err == nil && res.Verdict != verify.Verified {
 		return exit.Status(exit.Refused)
 	}
-	return nil
-}
-
-// printDiff shows what changed in a policy.
-func printDiff(u *ui, changes []policy.Change) error {
-	for _, c := range changes {
-		if err := u.diff("trusted/"+c.Path, c.Old, "present/"+c.Path, c.New); err != nil {
-			return err
-		}
-	}
-	return nil
+	return err
 }

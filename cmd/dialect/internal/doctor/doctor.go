@@ -35,7 +35,6 @@ type Options struct {
 	Store   string // path of the store; empty for the project's own
 	Online  bool   // start the MCP servers
 	Version string
-	Helper  func() []string // the command of the program that speaks MCP
 }
 
 // A Report is what was found: the document of `dialect doctor --json`.
@@ -67,8 +66,8 @@ func (r *Report) Broken() bool {
 	return slices.ContainsFunc(r.Checks, func(c Check) bool { return c.State == broken })
 }
 
-// Text writes the report for people.
-func (r *Report) Text(out io.Writer) error {
+// WriteText writes the report for people.
+func (r *Report) WriteText(out io.Writer) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	for _, c := range r.Checks {
 		fmt.Fprintf(w, "%s\t%s\t%s\n", c.State, c.Name, diag.Printable(c.Detail))
@@ -195,7 +194,7 @@ func (r *Report) key() {
 
 // servers asks each server for its tools.
 func (r *Report) servers(m *routing.Matrix, o Options) {
-	pool := mcpclient.New(mcpclient.Options{Servers: m.Servers, Dir: m.Root, Environ: os.Environ(), Version: o.Version, Helper: o.Helper()})
+	pool := mcpclient.New(mcpclient.Options{Servers: m.Servers, Dir: m.Root, Environ: os.Environ(), Version: o.Version, Helper: mcpclient.Helper()})
 	defer pool.Close()
 	for _, name := range slices.Sorted(maps.Keys(m.Servers)) {
 		if m.Servers[name].Disabled {

@@ -60,7 +60,7 @@ func TestText(t *testing.T) {
 	r := new(Report)
 	r.say(broken, "tool", "install it", "a\x1b[2J")
 	var b strings.Builder
-	if err := r.Text(&b); err != nil || b.String() != "broken  tool  a\ufffd[2J\n              -> install it\n" {
+	if err := r.WriteText(&b); err != nil || b.String() != "broken  tool  a\ufffd[2J\n              -> install it\n" {
 		t.Errorf("%q, %v", b.String(), err)
 	}
 }

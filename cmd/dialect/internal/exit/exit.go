@@ -4,8 +4,10 @@ package exit
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/command-dialect/dialect/lang/routing"
+	"github.com/command-dialect/dialect/lang/suggest"
 )
 
 // The exit statuses; the rest of `dialect --help` says which command ends with which.
@@ -22,6 +24,23 @@ const (
 type Status int
 
 func (s Status) Error() string { return fmt.Sprintf("exit status %d", int(s)) }
+
+// Of is a [Status], or nil for 0.
+func Of(status int) error {
+	if status == 0 {
+		return nil
+	}
+	return Status(status)
+}
+
+// OfSignal is the status of a process that a signal has ended: 128 and the number that POSIX gives it, or, of the
+// rest, that Linux does; 128 if there is none.
+func OfSignal(name string) int {
+	return 128 + map[string]int{
+		"SIGHUP": 1, "SIGINT": 2, "SIGQUIT": 3, "SIGILL": 4, "SIGTRAP": 5, "SIGABRT": 6, "SIGBUS": 7, "SIGFPE": 8, "SIGKILL": 9,
+		"SIGUSR1": 10, "SIGSEGV": 11, "SIGUSR2": 12, "SIGPIPE": 13, "SIGALRM": 14, "SIGTERM": 15, "SIGXCPU": 24, "SIGXFSZ": 25, "SIGSYS": 31,
+	}[name]
+}
 
 // A Failure is an error with an exit status of its own and advice.
 type Failure struct {
@@ -45,6 +64,23 @@ func Failf(status int, format string, args ...any) *Failure {
 func (f *Failure) Hint(format string, args ...any) *Failure {
 	f.Hints = append(f.Hints, fmt.Sprintf(format, args...))
 	return f
+}
+
+// NoBinding is the error that the name that a flag has is no binding of m; several is as [routing.Matrix.Named]
+// returns it.
+func NoBinding(status int, flag string, m *routing.Matrix, name string, several []string) *Failure {
+	if len(several) > 0 {
+		return Failf(status, "%s: several bindings have that noun: %s", flag, strings.Join(several, ", "))
+	}
+	f := Failf(status, "%s: the matrix binds nothing of that name", flag)
+	var known []string
+	for _, b := range m.Bindings {
+		known = append(known, b.Name)
+	}
+	if near := suggest.Near(name, known); near != "" {
+		f.Hint("did you mean %q?", near)
+	}
+	return f.Hint("`dialect vocab` lists what is bound")
 }
 
 // NoMatrix is the error that no matrix was found, or that of looking; nil of nil.

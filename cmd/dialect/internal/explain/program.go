@@ -36,16 +36,21 @@ func Steps(w io.Writer, steps []*plan.Step, receipts func(binding string) string
 	return nil
 }
 
-// Script resolves a program that was loaded, and writes what each of its lines does, and what variables
-// it takes. A variable that vars does not set is shown by its name, so that the lines resolve all the same.
-func Script(w io.Writer, p *project.Program, vars map[string]string) error {
-	shown, taken := maps.Clone(vars), lang.Variables(p.File)
-	for _, v := range taken {
+// Resolve resolves a program that was loaded for [Script]. A variable that vars does not set is shown by its
+// name, so that the lines resolve all the same.
+func Resolve(p *project.Program, vars map[string]string) {
+	shown := maps.Clone(vars)
+	for _, v := range lang.Variables(p.File) {
 		if _, set := shown[v.Name]; !set && p.Matrix.Vars[v.Name] == "" && !slices.Contains(p.Matrix.Environment, strings.TrimPrefix(v.Name, "env.")) {
 			shown[v.Name] = "<" + v.Name + ">"
 		}
 	}
 	p.Resolve(shown, nil)
+}
+
+// Script writes what each line of a resolved program does, and what variables it takes.
+func Script(w io.Writer, p *project.Program, vars map[string]string) error {
+	taken := lang.Variables(p.File)
 	return table(w, func(w io.Writer) {
 		if p.Plan != nil {
 			for _, step := range p.Plan.Steps {

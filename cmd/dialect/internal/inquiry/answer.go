@@ -59,7 +59,7 @@ func (q *Question) answer(ctx context.Context, id string) (*verify.Result, error
 	if err := archive.CheckStore(q.path); err != nil {
 		return broken(verify.Degraded, receipts.Degraded, err.Error()), nil
 	}
-	o := q.StoreOptions()
+	o := q.storeOptions()
 	o.ReadOnly = true
 	var s *sqlite.Store
 	var res *verify.Result
@@ -203,8 +203,8 @@ func (q *Question) notes(ctx context.Context, res *verify.Result, rev string) {
 	}
 }
 
-// RulesText says what the rules were compared with.
-func RulesText(s policy.State) string {
+// rulesText says what the rules were compared with.
+func rulesText(s policy.State) string {
 	switch {
 	case s.Complaint() != "":
 		return "rules CHANGED"
@@ -238,7 +238,7 @@ func (q *Question) trust(res *verify.Result) string {
 	if !q.Place.IsZero() {
 		list = append(list, "project in "+diag.Printable(q.Place.Text))
 	}
-	list = append(list, RulesText(q.state))
+	list = append(list, rulesText(q.state))
 	if len(q.Require) == 0 {
 		list = append(list, "nothing required")
 	}

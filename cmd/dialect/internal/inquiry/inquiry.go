@@ -22,7 +22,6 @@ import (
 	"github.com/command-dialect/dialect/lang/plan"
 	"github.com/command-dialect/dialect/lang/resolve"
 	"github.com/command-dialect/dialect/lang/routing"
-	"github.com/command-dialect/dialect/lang/suggest"
 	"github.com/command-dialect/dialect/receipts"
 	"github.com/command-dialect/dialect/receipts/sqlite"
 	"github.com/command-dialect/dialect/receipts/verify"
@@ -93,16 +92,6 @@ type Question struct {
 	stores    []string                    // in folders below, where there is none here
 	nextSteps []string
 }
-
-// State says how the rules compare with the baseline.
-func (q *Question) State() policy.State { return q.state }
-
-// Snapshot is of the present files; nil where a commit is asked about, or there is none.
-func (q *Question) Snapshot() *workspace.Snapshot { return q.snapshot }
-
-// Store is the path of the store that is asked, and Archive what lies beside it.
-func (q *Question) Store() string            { return q.path }
-func (q *Question) Archive() archive.Archive { return q.logs }
 
 // An Unloadable error says that the rules or their inputs cannot be read: nothing can be judged.
 type Unloadable struct{ *exit.Failure }
@@ -208,6 +197,35 @@ func New(ctx context.Context, o Options, rev string) (*Question, error) {
 	return q, q.present(ctx)
 }
 
+// NamedTree returns the tree that name means: "." the present files, a revision, or a digest; nil for no
+// name. path is that of the store; empty for the project's own.
+func NamedTree(ctx context.Context, name, path string) (*receipts.Tree, error) {
+	if name == "" {
+		return nil, nil
+	}
+	if h, err := receipts.ParseHash(name); err == nil {
+		return &receipts.Tree{Bytes: h}, nil
+	}
+	if name != "." {
+		c, err := workspace.Resolve(ctx, ".", name, workspace.Options{})
+		switch {
+		case err == nil:
+			return &receipts.Tree{Tree: c.Tree}, nil
+		case len(name) == 40 && strings.Trim(name, "0123456789abcdef") == "":
+			return &receipts.Tree{Tree: name}, nil // a tree, not a commit
+		}
+		return nil, exit.Usagef("--tree: %v", err)
+	}
+	q, err := New(ctx, Options{Store: path}, "")
+	switch {
+	case err != nil:
+		return nil, err
+	case q.Tree == nil:
+		return nil, exit.Failf(exit.Failed, "cannot take a snapshot of the working tree: %s", q.NoTree)
+	}
+	return q.Tree, nil
+}
+
 // lose reports whether no matrix was found for dir, as err says, where HEAD has one: then the
 // rules are not the trusted ones, whatever is asked.
 func (q *Question) lose(ctx context.Context, dir string, err error) bool {
@@ -243,8 +261,8 @@ func (o Options) strictly() bool {
 // isTrue reports whether the value of a variable like CI means yes.
 func isTrue(s string) bool { return s != "" && s != "0" && !strings.EqualFold(s, "false") }
 
-// StoreOptions are those to open the store for the query.
-func (q *Question) StoreOptions() sqlite.Options {
+// storeOptions are those to open the store for the query.
+func (q *Question) storeOptions() sqlite.Options {
 	return sqlite.Options{Keys: q.o.Keys, Kept: q.o.Kept, State: q.o.State}
 }
 
@@ -334,19 +352,8 @@ func requirements(m *routing.Matrix, names []string) (list []verify.Requirement,
 				}
 			}
 		}
-		if len(several) > 0 {
-			return nil, nil, exit.Usagef("--require %s: several bindings have that noun: %s", name, strings.Join(several, ", "))
-		}
 		if b == nil {
-			f := exit.Usagef("--require %s: the matrix binds nothing of that name", name)
-			var known []string
-			for _, k := range m.Bindings {
-				known = append(known, k.Name)
-			}
-			if near := suggest.Near(name, known); near != "" {
-				f.Hint("did you mean %q?", near)
-			}
-			return nil, nil, f.Hint("`dialect vocab` lists what is bound")
+			return nil, nil, exit.NoBinding(exit.Usage, "--require "+name, m, name, several)
 		}
 		p, l := resolved(b.Verb + " " + b.Noun + "\n")
 		if l.Count(diag.Error) > 0 || len(p.Steps) != 1 {

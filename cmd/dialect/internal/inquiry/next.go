@@ -196,7 +196,7 @@ func (q *Question) next(refused receipts.Refusal, verdict verify.Verdict, script
 			q.run("--accept-flaky", "REASON", script),
 		}
 	case receipts.OtherPolicy:
-		return q.NextOfPolicy(whole)
+		return q.nextOfPolicy(whole)
 	case receipts.Outside:
 		return []string{q.runRequired(script)}
 	case receipts.NotCovered, receipts.CommandDiffers, receipts.NotFinal:
@@ -247,8 +247,8 @@ func (q *Question) scriptFor(r *receipts.Receipt, script string) string {
 	return script
 }
 
-// NextOfPolicy is what to do where the rules are not the trusted ones; whole runs the script.
-func (q *Question) NextOfPolicy(whole string) []string {
+// nextOfPolicy is what to do where the rules are not the trusted ones; whole runs the script.
+func (q *Question) nextOfPolicy(whole string) []string {
 	switch {
 	case q.Policy == "": // the gate is of other rules, the present ones are the trusted
 		return []string{whole}
@@ -449,8 +449,8 @@ func (q *Question) gate(require []string, ids ...string) string {
 	return keyed(runtime.GOOS, slices.Concat(words, []string{"--key-fd", "3"}, ids))
 }
 
-// NextOfDecision is what to do about the first refusal of a consumption or a gate.
-func (q *Question) NextOfDecision(d receipts.Decision, get func(id string) (receipts.Entry, error)) []string {
+// nextOfDecision is what to do about the first refusal of a consumption or a gate.
+func (q *Question) nextOfDecision(d receipts.Decision, get func(id string) (receipts.Entry, error)) []string {
 	if d.Passed() {
 		return nil
 	}
@@ -486,8 +486,8 @@ func (q *Question) NextOfDecision(d receipts.Decision, get func(id string) (rece
 	return q.next(first, "", q.script(gate, of), culprit, "")
 }
 
-// NextOfGate is what to do about the first refusal of a gate over the receipts ids.
-func (q *Question) NextOfGate(d receipts.Decision, ids []string, get func(id string) (receipts.Entry, error)) []string {
+// nextOfGate is what to do about the first refusal of a gate over the receipts ids.
+func (q *Question) nextOfGate(d receipts.Decision, ids []string, get func(id string) (receipts.Entry, error)) []string {
 	if d.Passed() {
 		return nil
 	}
@@ -497,7 +497,7 @@ func (q *Question) NextOfGate(d receipts.Decision, ids []string, get func(id str
 	case receipts.NotCovered:
 		return []string{advice("name a receipt of each command that is required, or run them:"), q.runRequired("SCRIPT")}
 	}
-	return q.NextOfDecision(d, get)
+	return q.nextOfDecision(d, get)
 }
 
 // culprit returns the receipt of the gravest refusal; nil if it is about none. get finds a

@@ -4,6 +4,7 @@
 package interrupt
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"os"
@@ -66,7 +67,7 @@ func (i *Catcher) loop() {
 			i.Control.Kill()
 		default:
 			i.drawnAway()
-			os.Exit(statusOf(name))
+			os.Exit(exit.OfSignal(name))
 		}
 	}
 }
@@ -90,7 +91,7 @@ func (i *Catcher) Cancel(s runner.Signal) { i.cancel(s) }
 // Status is the exit status of a command whose context a signal has ended.
 func Status(ctx context.Context) int {
 	sig, _ := context.Cause(ctx).(runner.Signal)
-	return statusOf(sig.Name)
+	return exit.OfSignal(cmp.Or(sig.Name, "SIGINT"))
 }
 
 // Bound ends this process with status if a signal has ended the run, or ends it now, and what
@@ -102,23 +103,13 @@ func (i *Catcher) Bound(status int, before func()) {
 			return
 		}
 		if status == 0 {
-			status = statusOf(s.Name)
+			status = exit.OfSignal(s.Name)
 		}
 		time.AfterFunc(view.Patience, func() {
 			before()
 			os.Exit(status)
 		})
 	})
-}
-
-func statusOf(name string) int {
-	switch name {
-	case "SIGTERM":
-		return 143
-	case "SIGHUP":
-		return 129
-	}
-	return 130
 }
 
 // Context returns a context that the signals that end a run cancel, with the signal as

@@ -1,0 +1,44 @@
+package cli
+
+import (
+	"github.com/spf13/cobra"
+
+	"github.com/command-dialect/dialect/cmd/dialect/internal/exit"
+	"github.com/command-dialect/dialect/cmd/dialect/internal/store"
+)
+
+const faultLong = `Print the line faults of a run for whoever is to mend them: the contract of each line that
+failed or could not be completed, with its invocation, its last lines of output, the first error
+and how to reproduce it. With RUN/STEP, or the id of a receipt, it is that one object. Without
+an id it is the last run.`
+
+func newFault(u *ui) *cobra.Command {
+	var name string
+	cmd := &cobra.Command{
+		Use:   "fault [RUN[/STEP] | RECEIPT]",
+		Short: "print the line faults of a run as JSON, for a repair agent",
+		Long:  faultLong,
+		Example: `  dialect fault
+  dialect fault r-3c5f0f7e21a9b6d4/3.2 | jq -r '.last_output_lines[]'`,
+		Args:              cobra.MaximumNArgs(1),
+		ValidArgsFunction: completeRuns,
+		RunE: func(_ *cobra.Command, args []string) error {
+			h, _, err := store.Place{Name: name}.Documents()
+			if err != nil {
+				return err
+			}
+			d, l, err := h.Line(arg(args))
+			switch {
+			case err != nil:
+				return notKept(err)
+			case l == nil:
+				return writeJSON(u, d.Faults())
+			case l.Fault == nil:
+				return exit.Failf(exit.Failed, "the line %s of %s has no fault: it %s", l.ID, d.Run, l.How())
+			}
+			return writeJSON(u, l.Fault)
+		},
+	}
+	addStoreFlag(cmd, &name)
+	return cmd
+}

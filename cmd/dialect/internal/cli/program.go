@@ -1,0 +1,312 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"io"
+	"os"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/command-dialect/dialect/cmd/dialect/internal/exit"
+	"github.com/command-dialect/dialect/cmd/dialect/internal/interrupt"
+	"github.com/command-dialect/dialect/cmd/dialect/internal/outfile"
+	"github.com/command-dialect/dialect/cmd/dialect/internal/recording"
+	"github.com/command-dialect/dialect/lang/diag"
+	"github.com/command-dialect/dialect/lang/plan"
+	"github.com/command-dialect/dialect/runtime/history"
+	"github.com/command-dialect/dialect/runtime/place"
+	"github.com/command-dialect/dialect/runtime/project"
+	"github.com/command-dialect/dialect/runtime/report"
+	"github.com/command-dialect/dialect/runtime/runner"
+	"github.com/command-dialect/dialect/runtime/view"
+)
+
+// runFlags say how a program is run.
+type runFlags struct {
+	recordFlags
+	lines     []string
+	set       []string
+	routing   string
+	jobs      int
+	failFast  bool
+	keepGoing bool
+	dryRun    bool
+	json      bool
+	deferGate bool
+	failed    bool
+
+	budget                      plan.Budget
+	maxOutput                   string
+	output, events, junit, html string
+
+	base, acceptFlaky string
+	reuse             bool
+}
+
+// add adds the flags that run and rerun have in common.
+func (f *runFlags) add(cmd *cobra.Command) {
+	fl := cmd.Flags()
+	fl.SortFlags = false
+	noFiles := cobra.FixedCompletions(nil, cobra.ShellCompDirectiveNoFileComp)
+	fl.StringArrayVar(&f.set, "set", nil, "set a variable of the script, `NAME=VALUE`; may be repeated")
+	fl.StringVar(&f.routing, "routing", "", "use the matrix `FILE` instead of the nearest routing.toml")
+	fl.IntVarP(&f.jobs, "jobs", "j", 0, "run at most `N` commands at the same time (0: the number of CPUs; DIALECT_JOBS bounds it)")
+	fl.BoolVar(&f.failFast, "fail-fast", false, "stop at the first failure")
+	fl.BoolVar(&f.keepGoing, "keep-going", false, "run lines that change state even after a failure")
+	fl.DurationVar(&f.budget.Timeout, "timeout", 0, "end the run after `DURATION` (default: [run] of the matrix)")
+	fl.DurationVar(&f.budget.Stall, "stall", 0, "end the run if nothing in it writes anything for `DURATION`")
+	fl.StringVar(&f.maxOutput, "max-output", "", "end the run once it wrote `SIZE`: 10MB, 1GiB")
+	fl.BoolVarP(&f.dryRun, "dry-run", "n", false, "print what would run, and run nothing")
+	fl.StringVar(&f.output, "output", "auto", "show the run as `MODE`: live, group, stream, tail, none; auto is live on a terminal")
+	fl.BoolVar(&f.json, "json", false, "print one JSON document on standard output")
+	fl.StringVar(&f.events, "events", "", "write what happens to `FILE` as it happens, as JSON Lines")
+	fl.StringVar(&f.junit, "junit", "", "write JUnit XML to `FILE`")
+	fl.StringVar(&f.html, "html", "", "write a page with the timeline to `FILE`")
+	fl.BoolVar(&f.deferGate, "defer-gate", false, "leave the receipts for a gate elsewhere")
+	fl.BoolVar(&f.reuse, "reuse", false, "let an earlier pass on the same files stand for a line whose binding has reuse = true")
+	fl.StringVar(&f.base, "base", "", "say in the gate receipt whether the matrix is that of the revision `REF`")
+	fl.StringVar(&f.acceptFlaky, "accept-flaky", "", "accept passes after failures on the same files, and record `REASON`")
+	f.recordFlags.add(cmd)
+	for _, name := range []string{"set", "jobs", "timeout", "stall", "max-output"} {
+		_ = cmd.RegisterFlagCompletionFunc(name, noFiles)
+	}
+	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{
+		"auto\tlive on a terminal, else signs of life", "live\twhat runs now, drawn anew", "group\tthe output of each step when it ends",
+		"stream\teach line of output as it comes", "tail\thow each step ended, and its last lines", "none\tnothing before the report",
+	}, cobra.ShellCompDirectiveNoFileComp))
+}
+
+// check says what is wrong with the flags themselves.
+func (f *runFlags) check() error {
+	switch {
+	case f.failFast && f.keepGoing:
+		return exit.Usagef("--fail-fast and --keep-going exclude each other")
+	case f.jobs < 0:
+		return exit.Usagef("--jobs %d: want a positive number, or 0 for the number of CPUs", f.jobs)
+	case f.budget.Timeout < 0:
+		return exit.Usagef("--timeout %v: want a positive duration", f.budget.Timeout)
+	case f.acceptFlaky == "REASON":
+		return exit.Usagef("--accept-flaky REASON: say why, in your own words")
+	case f.budget.Stall < 0:
+		return exit.Usagef("--stall %v: want a positive duration", f.budget.Stall)
+	case !slices.Contains([]string{"auto", "live", "group", "stream", "tail", "none"}, f.output):
+		return exit.Usagef("--output %q: want auto, live, group, stream, tail or none", f.output)
+	}
+	if f.maxOutput != "" {
+		n, err := byteSize(f.maxOutput)
+		if err != nil || n == 0 {
+			return exit.Usagef("--max-output %q: want a size: 10MB, 1GiB", f.maxOutput)
+		}
+		f.budget.MaxOutput = n
+	}
+	// What started this run, or the user, bounds it: nested runs do not multiply.
+	if text := os.Getenv(runner.JobsVariable); text != "" {
+		n, err := strconv.Atoi(text)
+		if err != nil || n < 1 {
+			return exit.Usagef("DIALECT_JOBS=%q: want a positive number", text)
+		}
+		if f.jobs == 0 || f.jobs > n {
+			f.jobs = n
+		}
+	}
+	return nil
+}
+
+// run reads the script that args name, binds it, runs it and reports it.
+func (f *runFlags) run(u *ui, args []string) error {
+	vars, err := variables(f.set)
+	if err != nil {
+		return err
+	}
+	s, err := readScript(u, args, f.lines)
+	if err != nil {
+		return err
+	}
+	if f.failed && s.Line > 0 {
+		return exit.Usagef("--failed looks for lines of %s itself: leave :%d out", s.Name, s.Line)
+	}
+	p, err := project.Load(s, f.routing)
+	if err != nil {
+		return exit.NoMatrix(err)
+	}
+	var lines []int
+	if f.failed {
+		_, logs := f.Paths(p.Matrix.Root)
+		var why string
+		if lines, why = (history.Documents{Archive: logs}).LeftOver(p); why != "" {
+			u.note(why)
+		}
+	}
+	p.Resolve(vars, lines)
+	bad := p.Findings.Count(diag.Error) > 0
+	if bad && f.json {
+		if err := report.StaticJSON(u.out, s.Name, p.Findings, exit.Fault); err != nil {
+			return err
+		}
+	}
+	if err := u.diagnostics(u.err, u.errTTY, p.Findings, p.Sources); err != nil {
+		return err
+	}
+	if bad {
+		u.notef("%s in %s: nothing was run", p.Findings.Summary(), s.Name)
+		return exit.Status(exit.Fault)
+	}
+	if f.dryRun {
+		return recording.Redactor(p.Plan, "").Through(u.out, func(w io.Writer) error {
+			if f.json {
+				return report.PlanJSON(w, p.Plan)
+			}
+			report.Plan(w, p.Plan)
+			return nil
+		})
+	}
+	return f.execute(u, p)
+}
+
+// execute runs a program that binds, and reports it.
+func (f *runFlags) execute(u *ui, p *project.Program) error {
+	m := p.Plan.Matrix
+	store, _ := f.Paths(m.Root)
+	events := outfile.File{Flag: "--events", Name: f.events, Stream: true}
+	junit, html := outfile.File{Flag: "--junit", Name: f.junit}, outfile.File{Flag: "--html", Name: f.html}
+	if err := outfile.Settle(outfile.InUse{Files: append(project.Rules(m), p.Script.Path), Store: store}, &events, &junit, &html); err != nil {
+		return err
+	}
+	if t := f.budget.Timeout; t > 0 && t < maxPatience {
+		f.Patience = t
+	}
+	f.Writing = events.Path
+	rec, err := f.open(u, m.Root, m.Caches)
+	if err != nil {
+		return err
+	}
+	defer rec.Close(nil)
+	caught := make(chan *interrupt.Catcher, 1)
+	go func() { caught <- interrupt.Catch() }() // which starts a thread
+	opt := runOptions(rec, p.Plan)
+	sig := <-caught
+	defer sig.Stop()
+	opt.Jobs, opt.FailFast, opt.KeepGoing, opt.DeferGate = f.jobs, f.failFast, f.keepGoing, f.deferGate
+	opt.AcceptFlaky, opt.Reuse, opt.Budget, opt.Control = f.acceptFlaky, f.reuse, f.budget, sig.Control
+	if opt.Store != nil && !f.deferGate { // else no gate will say it
+		if opt.Policy, err = recording.Policy(sig.Context, m, f.base, f.budget.Timeout); err != nil {
+			return err
+		}
+	}
+	for _, text := range rec.Begin(opt.Run, p.Script.Name) {
+		u.note(text)
+	}
+	defer rec.End()
+	var eventsFile io.WriteCloser
+	if f.events != "" {
+		if eventsFile, err = events.Open(); err != nil {
+			return exit.Usagef("--events %s: %v", f.events, err)
+		}
+		defer eventsFile.Close()
+	}
+	shown, mode := u.watch(f.output, f.json, rec.Secret)
+	queue := u.queue
+	hide := func() {
+		shown.Hide()
+		// One that does not read is not waited for.
+		ctx, cancel := context.WithTimeout(context.Background(), hideGrace)
+		defer cancel()
+		queue.Wait(ctx)
+	}
+	sig.Hide.Store(&hide)
+	opt.Output = mode == view.Live || mode == view.Stream || f.events != ""
+	opt.Listen, opt.Hold = shown.Listen, queue.Hold
+	eventsQueue := view.NewQueue(view.QueueOptions{Patience: view.Patience, Whole: true})
+	var log *report.Events
+	if eventsFile != nil {
+		log = report.NewEvents(eventsQueue.To(eventsFile), rec.Secret, nil)
+		opt.Listen = func(e runner.Event) { shown.Listen(e); log.Listen(e) }
+		opt.Hold = func() <-chan struct{} {
+			if ch := queue.Hold(); ch != nil {
+				return ch
+			}
+			return eventsQueue.Hold()
+		}
+	}
+	o := runner.Run(sig.Context, p.Plan, opt)
+	rec.Close(o)
+	sig.Bound(o.ExitStatus(), rec.End)
+	u.unwatch(shown)
+	unread := !eventsQueue.Flush(sig.Context)
+	doc := report.NewDocument(o, p.Findings, rec.Path)
+	rec.Keep(doc)
+	if err := rec.Secret.Through(u.out, func(w io.Writer) error { return f.printOutcome(u, w, doc) }); err != nil {
+		return err
+	}
+	if err := f.files(u, doc, p, rec, &junit, &html); err != nil {
+		return err
+	}
+	if log != nil {
+		if err := log.Err(); err != nil {
+			return exit.Failf(exit.Internal, "--events: %v", err)
+		}
+		if err := eventsQueue.Err(); err != nil || unread {
+			return exit.Failf(exit.Internal, "--events: %v", cmp.Or(err, view.ErrUnread))
+		}
+	}
+	return exit.Of(o.ExitStatus())
+}
+
+// maxPatience is how long a run waits for a store that another process holds.
+const maxPatience = 20 * time.Second
+
+// hideGrace is how long a terminal may take to have a drawing taken away.
+const hideGrace = 300 * time.Millisecond
+
+// files writes the reports that are files, and what GitHub's runner reads.
+func (f *runFlags) files(u *ui, doc *report.Document, p *project.Program, rec *recording.Recording, junit, html *outfile.File) error {
+	public := func(write func(io.Writer) error) func(io.Writer) error {
+		return func(w io.Writer) error { return rec.Secret.Through(w, write) }
+	}
+	if err := junit.Write(u.out, public(func(w io.Writer) error { return report.JUnit(w, doc) })); err != nil {
+		return err
+	}
+	store := cmp.Or(rec.Path, os.DevNull)
+	if err := html.Write(u.out, public(func(w io.Writer) error { return history.HTML(context.Background(), w, doc, store, nil, version()) })); err != nil {
+		return err
+	}
+	if os.Getenv("GITHUB_ACTIONS") != "true" || os.Getenv(report.AgentVariable) != "" {
+		return nil
+	}
+	root := cmp.Or(os.Getenv("GITHUB_WORKSPACE"), p.Plan.Matrix.Root)
+	if !f.json {
+		if err := public(func(w io.Writer) error { return report.Annotations(w, doc, root) })(u.out); err != nil {
+			return err
+		}
+	}
+	if name := os.Getenv("GITHUB_STEP_SUMMARY"); name != "" {
+		summary := outfile.File{Flag: "GITHUB_STEP_SUMMARY", Name: name}
+		err := outfile.Settle(outfile.InUse{Files: append(project.Rules(p.Plan.Matrix), p.Script.Path), Store: rec.Path}, &summary)
+		if err == nil {
+			err = summary.Append(public(func(w io.Writer) error { return report.Markdown(w, doc) }))
+		}
+		if err != nil {
+			u.warnf("the step summary was not written: %v", err)
+		}
+	}
+	return nil
+}
+
+// printOutcome prints the report of a run.
+func (f *runFlags) printOutcome(u *ui, w io.Writer, d *report.Document) error {
+	if f.json {
+		return report.JSON(w, d)
+	}
+	opt := report.Options{Color: color(u.outTTY), Rel: place.Short}
+	switch {
+	case u.outTTY:
+		opt.Form = report.Terminal
+	case inCI():
+		opt.Form = report.CI
+	}
+	return report.Text(w, d, opt)
+}

@@ -1,0 +1,102 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/command-dialect/dialect/cmd/dialect/internal/exit"
+	"github.com/command-dialect/dialect/cmd/dialect/internal/store"
+	"github.com/command-dialect/dialect/receipts"
+	"github.com/command-dialect/dialect/runtime/history"
+	"github.com/command-dialect/dialect/runtime/keyfd"
+	"github.com/command-dialect/dialect/runtime/records"
+)
+
+// What the commands have in common that are about a store of receipts.
+
+// storeFlags say which store is asked, and whose signatures count.
+type storeFlags struct {
+	store string
+	keys  []string
+}
+
+func (f *storeFlags) add(cmd *cobra.Command) {
+	addKeyFlag(cmd, &f.keys)
+	addStoreFlag(cmd, &f.store)
+}
+
+func addKeyFlag(cmd *cobra.Command, keys *[]string) {
+	cmd.Flags().StringArrayVar(keys, "key", nil, "trust signatures of the public key `PUB`, or of the keys in the file PUB; may be repeated")
+}
+
+func addStoreFlag(cmd *cobra.Command, store *string) {
+	fl := cmd.Flags()
+	fl.StringVar(store, "store", os.Getenv("DIALECT_STORE"), "keep receipts in `PATH`, or \"none\" for nowhere (default: .dialect/receipts.db at the project's root; DIALECT_STORE)")
+	fl.Lookup("store").DefValue = ""
+}
+
+// place returns the store that the flags name.
+func (f *storeFlags) place() (store.Place, error) {
+	keys, err := store.ReadKeys(f.keys)
+	return store.Place{Name: f.store, Keys: keys}, err
+}
+
+// takeKey takes a signing key from the descriptor that --key-fd names, and warns where that is weak; nil
+// for none.
+func takeKey(u *ui, keyFD string) (*receipts.Signer, error) {
+	if keyFD == "" {
+		return nil, nil
+	}
+	key, err := keyfd.Take(keyFD)
+	if err != nil {
+		return nil, exit.Usagef("--key-fd: %v", err)
+	}
+	if key.Weakness != "" {
+		u.warnf("signed, and still trust level L0: %s", key.Weakness)
+	}
+	return key.Signer, nil
+}
+
+// userName is who does it, where nobody is named.
+func userName() string {
+	if name := os.Getenv("USER"); name != "" {
+		return name
+	}
+	return fmt.Sprintf("uid %d", os.Getuid())
+}
+
+// addAs adds --as, which says who does it.
+func addAs(cmd *cobra.Command, as *string, usage string) {
+	cmd.Flags().StringVar(as, "as", userName(), usage)
+	cmd.Flags().Lookup("as").DefValue = "the user"
+}
+
+// addSince adds --since, for what compares a log with a checkpoint.
+func addSince(cmd *cobra.Command, since *string) {
+	cmd.Flags().StringVar(since, "since", "", "compare the log with the checkpoint that was kept in `FILE` (see receipts checkpoint)")
+}
+
+// tellDecision prints a decision, and ends with exit status 3 where it is a refusal.
+func tellDecision(u *ui, d records.Decision, asJSON bool) error {
+	err := u.print(asJSON, d)
+	if err == nil && !d.Passed() {
+		return exit.Status(exit.Refused)
+	}
+	return err
+}
+
+// notKept makes an error of a look-up among the documents of runs one of the command.
+func notKept(err error) error {
+	f := exit.Failf(exit.Failed, "%w", err)
+	var e *history.LookupError
+	if errors.As(err, &e) && e.Bad {
+		f.Status = exit.Usage
+	}
+	if e != nil && e.Hint != "" {
+		f.Hint("%s", e.Hint)
+	}
+	return f
+}

@@ -1,0 +1,134 @@
+// Package command makes the program of `dialect exec`, which is one command and no script, and says with
+// what exit status it ends. It runs nothing.
+package command
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/command-dialect/dialect/cmd/dialect/internal/exit"
+	"github.com/command-dialect/dialect/lang"
+	"github.com/command-dialect/dialect/lang/diag"
+	"github.com/command-dialect/dialect/lang/plan"
+	"github.com/command-dialect/dialect/lang/resolve"
+	"github.com/command-dialect/dialect/lang/routing"
+	"github.com/command-dialect/dialect/runtime/project"
+	"github.com/command-dialect/dialect/runtime/report"
+	"github.com/command-dialect/dialect/runtime/runner"
+)
+
+// Exit statuses that are those of env(1) and timeout(1).
+const (
+	TimedOut    = 124
+	Failed      = 125 // the command was not begun
+	NotRunnable = 126
+	NotFound    = 127
+)
+
+// Root is the directory whose store exec uses: the nearest project's, else dir.
+func Root(dir string) string {
+	if path, err := routing.Find(dir); err == nil {
+		return filepath.Dir(path)
+	}
+	return dir
+}
+
+// Bare is the plan of a command that no binding speaks for.
+func Bare(dir string, args []string) *plan.Plan {
+	return &plan.Plan{
+		Script: plan.Script{Name: "exec", Part: true},
+		Matrix: plan.Matrix{Root: dir},
+		Steps: []*plan.Step{{
+			ID: "1", Line: line(args), Kind: plan.Process, Argv: args, Dir: dir, Effect: plan.Write, Expect: plan.Expect{MinTests: -1},
+		}},
+	}
+}
+
+func line(args []string) plan.Line {
+	return plan.Line{File: "exec", Number: 1, Text: report.Command(args)}
+}
+
+// As is the plan of the binding called name of the nearest matrix, which the command args must be.
+func As(dir, name string, args []string) (*plan.Plan, error) {
+	flag := "--as " + name
+	fail := func(format string, a ...any) *exit.Failure {
+		return exit.Failf(Failed, "%s: %s", flag, fmt.Sprintf(format, a...))
+	}
+	m, findings, err := project.LoadMatrix(dir, "")
+	if err != nil {
+		return nil, fail("%v", err)
+	}
+	if findings.Count(diag.Error) > 0 {
+		return nil, fail("the matrix %s does not load: %s", m.Name, findings.Summary()).Hint("`dialect check` says what is wrong")
+	}
+	b, several := m.Named(name)
+	switch {
+	case b == nil:
+		return nil, exit.NoBinding(Failed, flag, m, name, several)
+	case b.Kind == plan.Composite:
+		f := fail("it is a composite, and a command is one of its members")
+		for _, member := range b.Members {
+			f.Hint("--as %s", member.Name)
+		}
+		return nil, f
+	case b.Kind != plan.Process:
+		return nil, fail("it runs no program of its own").Hint("dialect run -e %q", b.Usage())
+	}
+	file, parsed := lang.Parse(diag.NewSource("--as", []byte(b.Verb+" "+b.Noun+"\n")))
+	p, list := resolve.Resolve(file, m, resolve.Options{Parsed: parsed, Script: plan.Script{Name: "exec", Part: true}})
+	if list.Count(diag.Error) > 0 || len(p.Steps) != 1 {
+		f := fail("it takes values, and a receipt of exec carries none")
+		for _, d := range list {
+			f.Hint("%s", d.Message)
+		}
+		return nil, f.Hint("dialect run -e %q", b.Usage())
+	}
+	s := p.Steps[0]
+	if !slices.Equal(s.Argv, args) {
+		return nil, fail("the command is not the binding's, which is: %s", report.Command(s.Argv)).
+			Hint("dialect exec --as %s -- %s", b.Name, report.Command(s.Argv))
+	}
+	s.Line = line(args)
+	// It was asked for, and runs now. That it counts as writing takes a snapshot after it.
+	s.WhenFailure, s.Finally, s.Effect = false, false, plan.Write
+	return p, nil
+}
+
+// Status is the exit status for what became of the command; judged says that a binding's expectations
+// decide.
+func Status(o *runner.Outcome, judged bool) int {
+	r := o.Results[0]
+	switch p := r.Process; {
+	case o.Signal != "":
+		return o.ExitStatus()
+	case judged && (r.Verdict == runner.Passed || r.Verdict == runner.Flaky):
+		return 0
+	case r.Reason == runner.EnvMissing && isFile(r.Step.Argv[0]):
+		return NotRunnable
+	case r.Reason == runner.EnvMissing:
+		return NotFound
+	case r.Reason == runner.Timeout:
+		return TimedOut
+	case p == nil || r.Reason == runner.StartFailed:
+		return Failed
+	case p.Signal != "":
+		return exit.OfSignal(p.Signal)
+	case p.ExitCode != 0:
+		return p.ExitCode
+	case judged && r.Verdict == runner.Fault:
+		return exit.Fault
+	case judged:
+		return exit.Failed
+	}
+	return 0
+}
+
+// isFile reports whether name is the path of something that is there: then it
+// was found, and cannot be run.
+func isFile(name string) bool {
+	_, err := os.Stat(name)
+	return err == nil && strings.ContainsRune(name, os.PathSeparator)
+}

@@ -1,0 +1,160 @@
+package inquiry
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/command-dialect/dialect/cmd/dialect/internal/exit"
+	"github.com/command-dialect/dialect/cmd/dialect/internal/store"
+	"github.com/command-dialect/dialect/lang/diag"
+	"github.com/command-dialect/dialect/receipts"
+	"github.com/command-dialect/dialect/receipts/sqlite"
+	"github.com/command-dialect/dialect/runtime/archive"
+	"github.com/command-dialect/dialect/runtime/policy"
+	"github.com/command-dialect/dialect/runtime/records"
+	"github.com/command-dialect/dialect/runtime/runner"
+)
+
+// An Undecided error says why nothing was decided about records that were to be gated or consumed: the
+// rules, the files or the store do not allow it.
+type Undecided struct {
+	*exit.Failure
+	Reason  receipts.Reason
+	Changes []policy.Change // of the rules, where they are the reason
+
+	next []string
+}
+
+func (e *Undecided) Unwrap() error { return e.Failure }
+
+// Decision is the document of a refusal for that reason.
+func (e *Undecided) Decision() records.Decision {
+	return records.NewDecision(receipts.Decision{Refusals: []receipts.Refusal{{Reason: e.Reason, Message: e.Error()}}}, "", e.next)
+}
+
+func undecided(reason receipts.Reason, f *exit.Failure) *Undecided {
+	e := &Undecided{Failure: exit.Failf(exit.Refused, "%w", f.Err), Reason: reason}
+	for _, h := range f.Hints {
+		text := strings.TrimPrefix(h, "# ")
+		if e.Hint("%s", text); !strings.HasPrefix(h, "dialect ") {
+			h = "# " + text
+		}
+		e.next = append(e.next, h)
+	}
+	return e
+}
+
+// Decides makes an [*Undecided] of an error that keeps a gate or a consumption from being decided, such
+// as that of [New] where the rules cannot be read. Other errors stay as they are.
+func Decides(err error) error {
+	var f *exit.Failure
+	switch {
+	case !errors.As(err, &f):
+	case errors.Is(err, store.ErrNone):
+		return undecided(receipts.Missing, f)
+	case f.Status == exit.Refused:
+		return undecided(receipts.Degraded, f)
+	}
+	return err
+}
+
+// decide opens the store for a decision, which may be signed.
+func (q *Question) decide(signer *receipts.Signer, f func(ctx context.Context, s *sqlite.Store) (records.Decision, error)) (records.Decision, error) {
+	o := q.storeOptions()
+	o.Signer = signer
+	d, err := store.Do(store.Place{Name: q.path}, o, f)
+	return d, Decides(err)
+}
+
+// A Consumption says by whom records are consumed, and what for.
+type Consumption struct {
+	By, Purpose string
+	Ledger      string // file of the consumer's own that decides; empty for the store's memory
+}
+
+// Consume consumes the records that ids name: all of them or none.
+func (q *Question) Consume(ctx context.Context, c Consumption, ids []string) (doc records.Decision, err error) {
+	r := sqlite.ConsumeRequest{IDs: ids, Query: q.Query, By: c.By, Purpose: c.Purpose, At: receipts.Time{Time: time.Now()}}
+	if c.Ledger != "" {
+		l, err := sqlite.OpenLedger(c.Ledger)
+		var unusable *sqlite.UnusableError
+		if errors.As(err, &unusable) {
+			return doc, exit.Failf(exit.Refused, "the ledger %s cannot be used: %v", c.Ledger, unusable.Err)
+		}
+		if err != nil {
+			return doc, err
+		}
+		defer l.Close()
+		r.Spend = func(all []receipts.Hash) (*receipts.Refusal, error) { return l.Spend(ctx, all, c.By, c.Purpose, r.At) }
+	}
+	return q.decide(nil, func(ctx context.Context, s *sqlite.Store) (doc records.Decision, err error) {
+		d, err := s.Consume(ctx, r)
+		if err == nil {
+			doc = records.NewDecision(d, "consumed", q.nextOfDecision(d, entries(ctx, s)))
+		}
+		return doc, err
+	})
+}
+
+// entries returns what looks a record up.
+func entries(ctx context.Context, s *sqlite.Store) func(id string) (receipts.Entry, error) {
+	return func(id string) (receipts.Entry, error) { return s.Get(ctx, id) }
+}
+
+// A Gating says by whom receipts are gated.
+type Gating struct {
+	By          string
+	AcceptFlaky string           // why passes after failures are accepted; empty: they are not
+	Signer      *receipts.Signer // nil for none
+}
+
+// Gate consumes the receipts that ids name into a gate receipt, which is final if anything is required.
+func (q *Question) Gate(g Gating, ids []string) (doc records.Decision, err error) {
+	switch {
+	case q.Level > receipts.LevelHash && (g.Signer == nil || g.Signer.Level() < q.Level || !receipts.KnowsKey(q.o.Keys, g.Signer.ID())):
+		return doc, exit.Usagef("a gate of level L%d is signed by a --key: hand that over with --key-fd, or gate with --level self", q.Level)
+	case q.Tree == nil:
+		return doc, undecided(receipts.NoTree, exit.Failf(exit.Refused, "cannot take a snapshot of the working tree: %s", q.NoTree))
+	case q.Policy != "":
+		f := exit.Failf(exit.Refused, "POLICY CHANGED: %s", q.Policy)
+		f.Hints = q.nextOfPolicy("dialect gate " + strings.Join(ids, " "))
+		e := undecided(receipts.OtherPolicy, f)
+		e.Changes = q.state.Changes
+		return doc, e
+	}
+	req := receipts.GateRequest{
+		Run: archive.NewRun(), Nonce: q.Nonce, At: receipts.Time{Time: time.Now()}, Final: len(q.Require) > 0, AnyRun: true,
+		Matrix: q.Matrix, Policy: q.state.Name(), Tree: q.Tree, Place: q.Place, AcceptFlaky: g.AcceptFlaky, Strict: true, By: g.By,
+	}
+	if req.Session = q.Session; req.Session == "" {
+		req.Session, req.AnySession = req.Run, true
+	}
+	return q.decide(g.Signer, func(ctx context.Context, s *sqlite.Store) (doc records.Decision, err error) {
+		if q.snapshot != nil {
+			if q.snapshot.Unmerged {
+				return doc, exit.Failf(exit.Refused, "the files have no tree: %s", q.snapshot.Reason)
+			}
+			runner.Beyond(&req, q.snapshot, nil)
+		}
+		d, err := s.GateOf(ctx, req, q.Query, ids...)
+		if err != nil {
+			return doc, err
+		}
+		doc = records.NewDecision(d, "gated", q.nextOfGate(d, ids, entries(ctx, s)))
+		if !d.Passed() {
+			return doc, nil
+		}
+		if q.snapshot != nil {
+			q.logs.Keep(q.snapshot.Bytes, q.snapshot.Manifest)
+		}
+		level := receipts.LevelHash // of the gate receipt itself
+		if g.Signer != nil {
+			level = min(d.Level, g.Signer.Level())
+		}
+		doc.Summary = fmt.Sprintf("passed: %s; gate %s (%s; %s)", diag.Number(len(ids), "receipt"), receipts.GateID(d.Gate), records.RecordedBy(level, ""), rulesText(q.state))
+		return doc, nil
+	})
+}

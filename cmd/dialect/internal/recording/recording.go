@@ -1,0 +1,291 @@
+// Package recording opens what a run is recorded in: the store of receipts, the archive beside it, and
+// what takes snapshots of the files. In come the flags of a command line, out come the options of a
+// run. It runs nothing, and prints nothing.
+package recording
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime/debug"
+	"sync"
+	"time"
+
+	"github.com/command-dialect/dialect/cmd/dialect/internal/exit"
+	"github.com/command-dialect/dialect/lang/plan"
+	"github.com/command-dialect/dialect/receipts"
+	"github.com/command-dialect/dialect/receipts/sqlite"
+	"github.com/command-dialect/dialect/runtime/archive"
+	"github.com/command-dialect/dialect/runtime/history"
+	"github.com/command-dialect/dialect/runtime/mcpclient"
+	"github.com/command-dialect/dialect/runtime/project"
+	"github.com/command-dialect/dialect/runtime/redact"
+	"github.com/command-dialect/dialect/runtime/report"
+	"github.com/command-dialect/dialect/runtime/runner"
+	"github.com/command-dialect/dialect/runtime/workspace"
+)
+
+// Options say where a run is recorded, and as what.
+type Options struct {
+	Store          string // path of the store; empty for the project's own, "none" for none
+	Session, Nonce string
+	NoTree         bool // take no snapshots
+
+	Signer   *receipts.Signer // nil for none
+	Patience time.Duration    // how long to wait for a store that another process holds; 0 for the store's own
+	Writing  string           // a file that the command writes while snapshots are taken; empty for none
+	Slow     func()           // is called once if a snapshot takes its time
+}
+
+// Paths returns the path of the store for a project at root, and its archive.
+func (o *Options) Paths(root string) (string, archive.Archive) {
+	path := o.Store
+	if path == "" {
+		path = archive.Store(root)
+	}
+	return path, archive.Of(path)
+}
+
+// A Recording is what a run is recorded in: an open store, or the reason why there is none.
+type Recording struct {
+	Path   string           // of the store; empty if there is none
+	Secret *redact.Redactor // of the run; nil before [Recording.Options]
+
+	o       Options
+	store   *sqlite.Store   // nil if there is none
+	archive archive.Archive // empty if there is none
+	reason  string          // why there is no store
+	closed  bool            // store is
+	ahead   *ahead          // what takes the snapshots, also if they are not used; nil for none
+	mark    *archive.Mark   // that the run lasts; nil for none
+}
+
+// Open opens the store for a project at root, whose snapshots leave caches out. Without a store the run
+// is degraded, and says so: that is no error.
+func Open(root string, caches []string, o Options) *Recording {
+	r := &Recording{o: o}
+	path, logs := o.Paths(root)
+	if !o.NoTree && o.Store != "none" && project.IsProject(root) {
+		w := workspace.Options{Caches: caches, Except: archive.Except(root, path)}
+		if abs, err := filepath.Abs(o.Writing); err == nil && o.Writing != "" {
+			w.Writing = abs
+		}
+		r.ahead = begin(workspace.NewTracker(root, w), o.Slow)
+	}
+	if o.Store == "none" {
+		r.reason = "--store none"
+		return r
+	}
+	var err error
+	if o.Store == "" {
+		err = archive.Make(filepath.Dir(path))
+	} else {
+		err = os.MkdirAll(filepath.Dir(path), 0o700)
+	}
+	if err == nil {
+		err = logs.Check()
+	}
+	if err == nil {
+		r.archive = logs
+		r.store, err = sqlite.Open(context.Background(), path, sqlite.Options{Signer: o.Signer, BusyTimeout: o.Patience})
+	}
+	if err != nil {
+		r.reason = err.Error()
+		return r
+	}
+	r.Path = path
+	return r
+}
+
+// Options are those of a run of p, with a new id.
+func (r *Recording) Options(p *plan.Plan) runner.Options {
+	relaxGC(p)
+	r.Secret = Redactor(p, r.archive)
+	o := runner.Options{
+		StorePath: r.Path, MCP: mcpclient.Helper, Redact: r.Secret,
+		LockDir: archive.Locks(p.Matrix.Root), Locks: runner.ParseLocks(os.Getenv(runner.LocksVariable)),
+		Run: archive.NewRun(), Session: r.o.Session, Nonce: r.o.Nonce,
+		Degraded: r.reason, LogDir: string(r.archive), Environ: os.Environ(), Parent: os.Getenv(runner.ParentVariable),
+		// The list of the files that a gate is about tells later what changed since.
+		Keep: func(s *workspace.Snapshot) { r.archive.Keep(s.Bytes, s.Manifest) },
+	}
+	if r.store != nil { // else these are nil interfaces
+		o.Store = r.store
+		if r.ahead != nil {
+			o.Workspace = r.ahead
+		}
+	}
+	if self, err := os.Executable(); err == nil {
+		o.Self = []string{self}
+	}
+	exclusive := false
+	plan.Walk(p.Steps, func(s *plan.Step) { exclusive = exclusive || s.Exclusive != "" })
+	if exclusive {
+		_ = archive.Make(filepath.Dir(o.LockDir)) // else the first lock says why not
+	}
+	if s := r.o.Signer; s != nil {
+		o.Level, o.Signer, o.Key = s.Level(), s.ID(), s.Public()
+	}
+	return o
+}
+
+// Redactor takes the secrets of the environment, and of a plan if that is not nil, out of text, with the
+// marks of an archive.
+func Redactor(p *plan.Plan, a archive.Archive) *redact.Redactor {
+	return redact.New(redact.Options{Environ: os.Environ(), Declared: p.Secrets(), Key: a.RedactKey()})
+}
+
+// relaxGC lets the heap of a short run grow before it is collected: a few megabytes
+// against some per cent of its time. A run of a few steps is over before it is full. GOGC in the environment goes before it.
+func relaxGC(p *plan.Plan) {
+	steps := 0
+	plan.Walk(p.Steps, func(*plan.Step) { steps++ })
+	if steps > 10 && steps <= 1000 && os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(400)
+	}
+}
+
+// Begin marks that a run of a script lasts, and says of each run that was killed before how far it came.
+func (r *Recording) Begin(run, script string) (killed []string) {
+	if r.store == nil {
+		return nil
+	}
+	killed = history.Killed(context.Background(), r.archive, r.store)
+	r.mark = r.archive.Begin(run, script)
+	return killed
+}
+
+// End takes the mark of [Recording.Begin] away.
+func (r *Recording) End() { r.mark.End() }
+
+// Keep keeps the document of the run, if there is a store.
+func (r *Recording) Keep(d *report.Document) {
+	if r.store != nil {
+		text, _ := json.Marshal(d) // it is plain data
+		r.archive.KeepRun(d.Run, r.Secret.Bytes(append(text, '\n')))
+	}
+}
+
+// Close closes the store, once. Where the store could not keep something after all, the
+// outcome o of the run, which is nil if there was none, is degraded.
+func (r *Recording) Close(o *runner.Outcome) {
+	if r.ahead != nil {
+		r.ahead.end()
+	}
+	if r.store == nil || r.closed {
+		return
+	}
+	r.closed = true
+	closed := make(chan error, 1)
+	go func() { closed <- r.store.Close() }()
+	var late <-chan time.Time
+	if o != nil && (o.Signal != "" || o.Limit != "") {
+		late = time.After(closeGrace)
+	}
+	var err error
+	select {
+	case err = <-closed:
+	case <-late:
+		err = errors.New("the store did not close in time: another process may hold it locked")
+	}
+	if err != nil && o != nil && o.Degraded == "" {
+		o.Degraded = err.Error()
+	}
+}
+
+// closeGrace is how long a run that was cut short waits for its store to close.
+const closeGrace = time.Second
+
+// Policy compares the matrix with the commit base, within the timeout of the run, 0 for none, or, without a base,
+// with the baseline, beside the run; the function that it returns waits for the answer then. The run
+// is the producer's own: a policy that changed is said in its gate receipt, and refused by the verifier.
+func Policy(ctx context.Context, m plan.Matrix, base string, timeout time.Duration) (func() string, error) {
+	if base != "" {
+		within := ctx
+		if timeout > 0 {
+			var done context.CancelFunc
+			within, done = context.WithTimeoutCause(ctx, timeout, fmt.Errorf("git did not answer within the run's timeout of %v", timeout))
+			defer done()
+		}
+		s, err := project.Check(within, m, base)
+		if err != nil && within.Err() != nil && ctx.Err() == nil {
+			err = context.Cause(within)
+		}
+		if err != nil {
+			return nil, exit.Usagef("--base: %v", err)
+		}
+		return s.Name, nil
+	}
+	answer := make(chan string, 1)
+	go func() { answer <- ownPolicy(ctx, m) }()
+	return func() string { return <-answer }, nil
+}
+
+func ownPolicy(ctx context.Context, m plan.Matrix) string {
+	if s, err := project.Check(ctx, m, ""); err == nil {
+		return s.Name()
+	}
+	// Where no pin can be looked for, HEAD is what there is.
+	if s, err := project.Check(ctx, m, "HEAD"); err != nil || s.Complaint() != "" {
+		return receipts.PolicyChanged
+	}
+	return receipts.PolicyUnpinned
+}
+
+// An ahead takes the first snapshot while the store is opened, and says once if one
+// takes its time.
+type ahead struct {
+	*workspace.Tracker
+	slow   func()
+	once   sync.Once
+	first  chan struct{} // closed when the first snapshot is there; nil once it was handed out
+	cancel context.CancelFunc
+
+	snapshot *workspace.Snapshot
+	err      error
+}
+
+const slowSnapshot = 2 * time.Second
+
+// begin begins to take the first snapshot.
+func begin(t *workspace.Tracker, slow func()) *ahead {
+	ctx, cancel := context.WithCancel(context.Background())
+	a := &ahead{Tracker: t, slow: slow, first: make(chan struct{}), cancel: cancel}
+	go func() {
+		defer close(a.first)
+		a.snapshot, a.err = a.take(ctx)
+	}()
+	return a
+}
+
+func (a *ahead) take(ctx context.Context) (*workspace.Snapshot, error) {
+	timer := time.AfterFunc(slowSnapshot, func() { a.once.Do(a.slow) })
+	defer timer.Stop()
+	return a.Tracker.Take(ctx)
+}
+
+// Take hands out the first snapshot, and takes those after it. It is called by one
+// goroutine at a time.
+func (a *ahead) Take(ctx context.Context) (*workspace.Snapshot, error) {
+	if a.first == nil {
+		return a.take(ctx)
+	}
+	defer context.AfterFunc(ctx, a.cancel)()
+	<-a.first
+	a.first = nil
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	return a.snapshot, a.err
+}
+
+// end ends a snapshot that nobody took.
+func (a *ahead) end() {
+	a.cancel()
+	if a.first != nil {
+		<-a.first
+	}
+}

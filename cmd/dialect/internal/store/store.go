@@ -1,0 +1,385 @@
+// Package store does what a command line asks of a store of receipts: it finds and opens the store,
+// hands out what was asked for as documents, and gives errors their exit status and advice. It
+// judges nothing, which is for receipts/verify, and prints nothing.
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strings"
+	"time"
+
+	"golang.org/x/mod/sumdb/note"
+
+	"github.com/command-dialect/dialect/cmd/dialect/internal/exit"
+	"github.com/command-dialect/dialect/cmd/dialect/internal/interrupt"
+	"github.com/command-dialect/dialect/lang/diag"
+	"github.com/command-dialect/dialect/lang/plan"
+	"github.com/command-dialect/dialect/lang/regular"
+	"github.com/command-dialect/dialect/receipts"
+	"github.com/command-dialect/dialect/receipts/sqlite"
+	"github.com/command-dialect/dialect/receipts/verify"
+	"github.com/command-dialect/dialect/runtime/archive"
+	"github.com/command-dialect/dialect/runtime/history"
+	"github.com/command-dialect/dialect/runtime/policy"
+	"github.com/command-dialect/dialect/runtime/records"
+	"github.com/command-dialect/dialect/runtime/workspace"
+)
+
+// A Place is a store as a command line names it, and the keys whose signatures count.
+type Place struct {
+	Name string         // its path; empty for the nearest project's
+	Keys note.Verifiers // nil for none
+}
+
+// ErrNone says that there is no store at the path of a place.
+var ErrNone = errors.New("there is no store")
+
+// Path returns the path of the store: that of the nearest project, walking up from the working
+// directory, where it has no name.
+func (p Place) Path() (string, error) {
+	if p.Name != "" {
+		return p.Name, nil
+	}
+	dir, err := os.Getwd()
+	if err != nil {
+		return "", err
+	}
+	if path, ok := archive.Nearest(dir); ok {
+		return path, nil
+	}
+	f := exit.Failf(exit.Failed, "there is no store of receipts in %s or above it", dir)
+	if below := archive.Below(); len(below) > 0 {
+		return "", f.Hint("a run keeps its receipts beside its matrix: --store %s", strings.Join(below[:min(len(below), 3)], " or --store "))
+	}
+	return "", f.Hint("a run makes one: dialect run FILE; --store PATH names another")
+}
+
+// Documents returns what runs have left beside the store, and the path of the store.
+func (p Place) Documents() (history.Documents, string, error) {
+	path, err := p.Path()
+	return history.Documents{Archive: archive.Of(path)}, path, err
+}
+
+// With opens the store, which must exist, and calls f with it. A signal ends it.
+func (p Place) With(o sqlite.Options, f func(ctx context.Context, s *sqlite.Store) error) error {
+	path, err := p.Path()
+	if err != nil {
+		return err
+	}
+	o.Existing = true // a run makes one
+	if p.Keys != nil {
+		o.Keys = p.Keys
+	}
+	none := exit.Failf(exit.Failed, "%w %s", ErrNone, path).Hint("a run makes one: dialect run FILE; --store PATH names another")
+	if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
+		return none
+	}
+	if err := archive.CheckStore(path); err != nil && !o.ReadOnly {
+		return exit.Failf(exit.Refused, "%v", err)
+	}
+	ctx, stop := interrupt.Context()
+	defer stop()
+	err = interrupt.Await(ctx, func() error {
+		s, err := sqlite.Open(ctx, path, o)
+		if err == nil {
+			err = f(ctx, s)
+			if cerr := s.Close(); err == nil && cerr != nil {
+				err = cerr
+			}
+		}
+		return err
+	})
+	var unusable *sqlite.UnusableError
+	switch {
+	case errors.Is(err, sqlite.ErrNoStore):
+		return none
+	case errors.Is(err, sqlite.ErrBusy):
+		return exit.Failf(exit.Refused, "%v", err).Hint("another process is writing to it: try again")
+	case errors.As(err, &unusable):
+		return exit.Failf(exit.Refused, "%v", err).Hint("it was left as it is; move it away to begin a new one")
+	}
+	return err
+}
+
+// Do opens the store as [Place.With] does, and returns what f makes of it.
+func Do[T any](p Place, o sqlite.Options, f func(ctx context.Context, s *sqlite.Store) (T, error)) (made T, err error) {
+	out := make(chan T, 1) // after an interruption f may go on
+	err = p.With(o, func(ctx context.Context, s *sqlite.Store) error {
+		made, err := f(ctx, s)
+		out <- made
+		return err
+	})
+	if err == nil {
+		made = <-out
+	}
+	return made, err
+}
+
+func read[T any](p Place, f func(ctx context.Context, s *sqlite.Store) (T, error)) (T, error) {
+	return Do(p, sqlite.Options{ReadOnly: true}, f)
+}
+
+// notFound gives an error about an id its exit status.
+func notFound(err error) error {
+	var unusable *sqlite.UnusableError
+	var problem *verify.ProblemError
+	switch {
+	case err == nil || errors.As(err, &unusable):
+		return err
+	case errors.As(err, &problem):
+		return exit.Failf(exit.Refused, "TAMPERED: %v", err).Hint("`dialect receipts audit` says what was changed")
+	}
+	return exit.Failf(exit.Failed, "%v", err).Hint("`dialect receipts list` shows what there is")
+}
+
+// A Filter says which records are listed. Empty members do not narrow.
+type Filter = sqlite.Filter
+
+// List returns receipts and gates, the oldest first.
+func (p Place) List(f Filter) (records.List, error) {
+	return read(p, func(ctx context.Context, s *sqlite.Store) (records.List, error) {
+		es, err := s.List(ctx, f)
+		return records.NewList(es), err
+	})
+}
+
+// Get returns the record that id names, with what the authenticated log says of it.
+func (p Place) Get(id string) (receipts.Entry, error) {
+	return read(p, func(ctx context.Context, s *sqlite.Store) (receipts.Entry, error) {
+		e, _, err := s.Authentic(ctx, id)
+		return e, notFound(err)
+	})
+}
+
+// Receipt returns the receipt that id names, intact, and what lies beside its store.
+func (p Place) Receipt(id string) (*receipts.Receipt, archive.Archive, error) {
+	e, err := read(p, func(ctx context.Context, s *sqlite.Store) (receipts.Entry, error) {
+		e, err := s.Get(ctx, id)
+		return e, notFound(err)
+	})
+	if err != nil {
+		return nil, "", err
+	}
+	v, err := e.Parse()
+	r, ok := v.(*receipts.Receipt)
+	if err != nil || !ok {
+		return nil, "", exit.Failf(exit.Failed, "%s is a record of kind %s: only receipts have a log", e.SHA.Short(), e.Kind)
+	}
+	if reason, text := receipts.Intact(e); reason != "" {
+		return nil, "", exit.Failf(exit.Refused, "the receipt %s %s", e.SHA.Short(), text)
+	}
+	path, err := p.Path()
+	return r, archive.Of(path), err
+}
+
+// Validate decides whether receipts are there, intact and of a success.
+func (p Place) Validate(ids ...string) (records.Decision, error) {
+	return read(p, func(ctx context.Context, s *sqlite.Store) (records.Decision, error) {
+		d, err := s.Validate(ctx, ids...)
+		return records.NewDecision(d, "valid", nil), err
+	})
+}
+
+// Audit compares all of the store with its log, and that with a checkpoint that was kept, if there is
+// one. Besides the document it says whether something was changed.
+func (p Place) Audit(kept *receipts.Head) (doc records.Audit, tampered bool, err error) {
+	a, err := read(p, func(ctx context.Context, s *sqlite.Store) (*sqlite.Audit, error) { return s.Audit(ctx, kept) })
+	if err != nil {
+		return doc, false, err
+	}
+	return records.NewAudit(a, p.Keys != nil), a.Tampered(), nil
+}
+
+// Checkpoint returns the text of the checkpoint of the log.
+func (p Place) Checkpoint() ([]byte, error) {
+	return read(p, func(ctx context.Context, s *sqlite.Store) ([]byte, error) {
+		_, text, err := s.Checkpoint(ctx)
+		return text, notFound(err)
+	})
+}
+
+// Settle ends the receipt that id names, signed by signer if that is not nil.
+func (p Place) Settle(id string, t receipts.Settlement, signer *receipts.Signer) (records.Decision, error) {
+	o := sqlite.Options{Signer: signer}
+	if signer != nil {
+		o.Keys = signer.Keys()
+	}
+	return Do(p, o, func(ctx context.Context, s *sqlite.Store) (records.Decision, error) {
+		d, err := s.Settle(ctx, id, t)
+		return records.NewDecision(d, "settled as "+string(t.Status), nil), err
+	})
+}
+
+// Runs returns the newest runs, at most limit, of a script if one is named, and how their lines did.
+func (p Place) Runs(script string, limit int) (*history.Report, error) {
+	return read(p, func(ctx context.Context, s *sqlite.Store) (*history.Report, error) {
+		return history.Newest(ctx, s, script, limit)
+	})
+}
+
+// Trust records that by trusts the files of a pin, if there is a store yet.
+func (p Place) Trust(pin *policy.Pin, by string) error {
+	if _, err := p.Path(); err != nil {
+		return nil // no run has left a store yet
+	}
+	t := &receipts.Trust{Version: 1, What: receipts.TrustMatrix, Matrix: pin.Matrix, By: by, Timestamp: receipts.Time{Time: pin.At}}
+	for _, f := range pin.Files {
+		t.Files = append(t.Files, receipts.File{Path: receipts.Text(f.Path), SHA256: f.SHA256()})
+	}
+	rec, err := t.Record()
+	if err != nil {
+		return err
+	}
+	return p.With(sqlite.Options{}, func(ctx context.Context, s *sqlite.Store) error { return s.Append(ctx, rec) })
+}
+
+// IDs returns the newest records, each with a tab and what it is, for a shell.
+func (p Place) IDs() (ids []string) {
+	ctx := context.Background()
+	_ = p.peek(ctx, func(s *sqlite.Store) {
+		es, _ := s.List(ctx, Filter{Limit: 50}) // none is what is known after an error
+		for i := len(es) - 1; i >= 0; i-- {
+			id, what := es[i].SHA.Short(), ""
+			v, _ := es[i].Parse() // what cannot be read has an id all the same
+			switch b := v.(type) {
+			case *receipts.Gate:
+				id, what = receipts.GateID(es[i].SHA), "gate, "+records.Stamp(b.Timestamp.Time)
+			case *receipts.Receipt:
+				what = string(b.Status) + ": " + b.Line.Text.Text
+			}
+			ids = append(ids, id+"\t"+strings.ReplaceAll(diag.Printable(what), "\n", " "))
+		}
+	})
+	return ids
+}
+
+// last returns the receipts that f narrows to, and what the last of them says; nil if there is none.
+func last(ctx context.Context, s *sqlite.Store, f Filter) ([]receipts.Entry, *receipts.Receipt, error) {
+	f.Kinds = []receipts.Kind{receipts.KindReceipt}
+	es, err := s.List(ctx, f)
+	if err != nil || len(es) == 0 {
+		return nil, nil, err
+	}
+	v, _ := es[len(es)-1].Parse()
+	r, _ := v.(*receipts.Receipt)
+	return es, r, nil
+}
+
+// Last says in a line what receipts a binding has; empty if the store cannot be read.
+func (p Place) Last(binding string) (text string) {
+	ctx := context.Background()
+	_ = p.peek(ctx, func(s *sqlite.Store) {
+		es, r, err := last(ctx, s, Filter{Binding: binding})
+		switch {
+		case err == nil && len(es) == 0:
+			text = "none"
+		case r != nil:
+			text = fmt.Sprintf("%d; the last is %s, %s, %s", len(es), es[len(es)-1].SHA.Short(), r.Status, records.Stamp(r.Timestamp.Time))
+		}
+	})
+	return text
+}
+
+// lookLong bounds how long [OnTree] looks at the files of a project.
+const lookLong = 3 * time.Second
+
+// OnTree says in a line what the store of the project of m knows of a step on the present files.
+func OnTree(ctx context.Context, step *plan.Step, m *plan.Matrix) (text string) {
+	ctx, cancel := context.WithTimeout(ctx, lookLong)
+	defer cancel()
+	path := archive.Store(m.Root)
+	if _, err := os.Lstat(path); err != nil {
+		return ""
+	}
+	err := Place{Name: path}.peek(ctx, func(s *sqlite.Store) {
+		_, ever, _ := last(ctx, s, Filter{Binding: step.Binding, Limit: 1})
+		if ever == nil {
+			text = "none yet"
+			return
+		}
+		text = fmt.Sprintf("the last is %s, %s", ever.Status, records.Stamp(ever.Timestamp.Time))
+		snap, err := workspace.Take(ctx, m.Root, workspace.Options{Caches: m.Caches, Except: archive.Except(m.Root, path)})
+		if err != nil {
+			return
+		}
+		_, now, _ := last(ctx, s, Filter{Binding: step.Binding, Tree: &receipts.Tree{Tree: snap.Tree, Bytes: snap.Bytes}, Limit: 1})
+		if now == nil {
+			text = "none on the present files; " + text
+			return
+		}
+		text = fmt.Sprintf("%s on the present files, %s", now.Status, records.Stamp(now.Timestamp.Time))
+	})
+	if err != nil {
+		return fmt.Sprintf("the store cannot be read: %v", err)
+	}
+	return text
+}
+
+// peek opens the store to read it, for a caller that can do without.
+func (p Place) peek(ctx context.Context, f func(s *sqlite.Store)) error {
+	path, err := p.Path()
+	if err != nil {
+		return err
+	}
+	s, err := sqlite.Open(ctx, path, sqlite.Options{ReadOnly: true})
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	f(s)
+	return nil
+}
+
+// maxKeys bounds a file of public keys, and of a checkpoint, in bytes.
+const maxKeys = 1 << 20
+
+// ReadKeys parses the public keys that --key names, each by itself or by a file of them; nil for no names.
+func ReadKeys(names []string) (note.Verifiers, error) {
+	var texts []string
+	for _, k := range names {
+		if strings.Count(k, "+") >= 2 {
+			texts = append(texts, k)
+			continue
+		}
+		b, err := regular.Read(k, maxKeys)
+		if err != nil {
+			return nil, exit.Usagef("--key %s: it is neither a public key nor a file of them: %v", k, err)
+		}
+		texts = append(texts, strings.Fields(string(b))...)
+	}
+	switch {
+	case len(names) == 0:
+		return nil, nil
+	case len(texts) == 0:
+		return nil, exit.Usagef("--key: there is no key in %s", strings.Join(names, ", "))
+	}
+	v, err := receipts.ParseKeys(texts...)
+	if err != nil {
+		return nil, exit.Usagef("--key: %v", err)
+	}
+	return v, nil
+}
+
+// ReadCheckpoint reads the checkpoint that was kept in a file, for --since; nil for no name. A
+// signature that is there must hold where there are keys.
+func ReadCheckpoint(file string, keys note.Verifiers) (*receipts.Head, error) {
+	if file == "" {
+		return nil, nil
+	}
+	b, err := regular.Read(file, maxKeys)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, exit.Usagef("--since: there is no file %s", file).Hint("`dialect receipts checkpoint >%s` makes one", file)
+	}
+	if err != nil {
+		return nil, exit.Usagef("--since: %v", err)
+	}
+	h, _, err := receipts.ParseHead(b, keys)
+	if err != nil {
+		return nil, exit.Failf(exit.Refused, "--since %s: %v", file, err)
+	}
+	return &h, nil
+}

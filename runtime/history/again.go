@@ -1,0 +1,86 @@
+package history
+
+import (
+	"fmt"
+	"path/filepath"
+
+	"github.com/command-dialect/dialect/lang/regular"
+	"github.com/command-dialect/dialect/runtime/archive"
+	"github.com/command-dialect/dialect/runtime/place"
+	"github.com/command-dialect/dialect/runtime/project"
+	"github.com/command-dialect/dialect/runtime/report"
+)
+
+// LeftOver returns the numbers of the lines of p that did not pass when its script was last run, found by
+// their text: lines move. There are none if all passed, or if there is no such run; then the whole
+// script is to be run, and why says so.
+func (d Documents) LeftOver(p *project.Program) (lines []int, why string) {
+	doc := d.Last(p.Script.Path, p.Script.SHA256())
+	if doc == nil {
+		return nil, fmt.Sprintf("no earlier run of %s is kept: running all of it", p.Script.Name)
+	}
+	texts := make(map[string]bool)
+	for _, l := range doc.Lines {
+		if l == nil || l.Gate != nil || l.Verdict == "passed" || l.Verdict == "flaky" || l.Reason == "no_failure" || l.Reason == "not_needed" {
+			continue
+		}
+		texts[l.Text] = true
+	}
+	for _, c := range p.File.Commands {
+		if n := c.Span.Start.Line; texts[c.Text] && (len(lines) == 0 || lines[len(lines)-1] != n) {
+			lines = append(lines, n)
+		}
+	}
+	if len(lines) == 0 {
+		return nil, fmt.Sprintf("nothing of %s is left over from %s: running all of it", p.Script.Name, doc.Run)
+	}
+	return lines, ""
+}
+
+// An Again is what has to be run to run something again.
+type Again struct {
+	Script string   // FILE or FILE:LINE; empty where the lines were no file's
+	Lines  []string // their text, where Script is empty
+	Note   string   // that the script has changed since; empty if it has not
+}
+
+// Again says how the run of a document is run again, or the line l of it if that is not nil, in the
+// project of the store at a path. The error is a [*LookupError].
+func (d Documents) Again(store string, doc *report.Document, l *report.DocResult) (again Again, err error) {
+	if doc.Script.Path == "" {
+		for _, line := range doc.Lines {
+			if line != nil && (l == nil || l.Line == line.Line) {
+				again.Lines = append(again.Lines, line.Text)
+			}
+		}
+		return again, nil
+	}
+	// The document is the word of whoever can write the store.
+	if root := archive.Project(store); root != "" {
+		if rel, err := filepath.Rel(root, doc.Script.Path); err != nil || !filepath.IsLocal(rel) {
+			return again, &LookupError{Text: fmt.Sprintf("%s is outside of the project of that run, %s", doc.Script.Path, root), Hint: "run it by its name, if that is what you want"}
+		}
+	}
+	text, err := regular.Read(doc.Script.Path, project.MaxScript)
+	if err != nil {
+		return again, &LookupError{Text: fmt.Sprintf("the script of %s is not there any more: %v", doc.Run, err)}
+	}
+	s := project.Script{Text: text}
+	again.Script = place.Short(doc.Script.Path)
+	if s.SHA256() != doc.Script.SHA256 {
+		again.Note = fmt.Sprintf("%s has changed since %s", again.Script, doc.Run)
+		if l != nil {
+			return again, &LookupError{
+				Text: fmt.Sprintf("%s: line %d may be another", again.Note, l.Line),
+				Hint: "run what is meant: dialect run -e " + report.Command([]string{l.Text}),
+			}
+		}
+	}
+	if l == nil && doc.Script.Part && len(doc.Lines) == 1 {
+		l = doc.Lines[0]
+	}
+	if l != nil {
+		again.Script += fmt.Sprintf(":%d", l.Line)
+	}
+	return again, nil
+}
