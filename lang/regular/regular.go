@@ -18,6 +18,10 @@ var ErrKind = errors.New("not a regular file")
 // Open opens a regular file for reading. Links are followed.
 func Open(name string) (*os.File, error) { return open(name, 0) }
 
+// OwnFlags are for a file that its owner opens by other means than those here, to write it:
+// nothing waits for a FIFO, and no link is followed where the system can be asked that.
+const OwnFlags = nonBlock | openable
+
 // OpenOwn is Open for files that dialect made itself: the last element of name is not
 // followed if it is a link.
 func OpenOwn(name string) (*os.File, error) { return open(name, noFollow) }

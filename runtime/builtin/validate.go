@@ -1,6 +1,6 @@
 // Package builtin holds the handlers of the built-in bindings that need nothing
 // of a run but a store. The gate is not among them: it decides about the run
-// itself, and is part of package runner.
+// itself, and is part of package attempt.
 package builtin
 
 import (

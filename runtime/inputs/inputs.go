@@ -1,7 +1,7 @@
 // Package inputs computes one digest of the files that decide a verdict and that no
 // snapshot of the working tree holds: what `npm ci` or `pip install` put into an
 // ignored folder. A binding names them (`inputs` of the matrix) by paths and patterns;
-// the runner records the digest in the receipt, and a verifier computes it again.
+// package attempt records the digest in the receipt, and a verifier computes it again.
 //
 // In come a root directory and patterns; out comes a digest. The package knows no
 // receipts log, runs nothing and follows no link out of the root.

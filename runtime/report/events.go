@@ -6,9 +6,10 @@ import (
 	"io"
 	"time"
 
+	"github.com/command-dialect/dialect/runtime/attempt"
+	"github.com/command-dialect/dialect/runtime/engine"
 	"github.com/command-dialect/dialect/runtime/process"
 	"github.com/command-dialect/dialect/runtime/redact"
-	"github.com/command-dialect/dialect/runtime/runner"
 )
 
 // EventsSchema names the stream that [Events] writes: JSON Lines, one [DocEvent] each.
@@ -56,7 +57,7 @@ type Events struct {
 	out    *bufio.Writer
 	redact *redact.Redactor
 	now    func() time.Time
-	plan   *runner.RunStarted
+	plan   *engine.RunStarted
 	lines  Lines
 	seq    int
 	err    error
@@ -98,20 +99,20 @@ func (e *Events) output(step string, stream process.Stream, line []byte) {
 }
 
 // Listen writes one event.
-func (e *Events) Listen(ev runner.Event) {
+func (e *Events) Listen(ev engine.Event) {
 	switch ev := ev.(type) {
-	case runner.RunStarted:
+	case engine.RunStarted:
 		e.plan = &ev
 		s := script(ev.Plan)
 		e.write(DocEvent{Event: "run_started", Run: ev.Run, Session: ev.Session, Script: &s, Lines: len(ev.Plan.Steps)}, true)
-	case runner.StepWaiting:
+	case engine.StepWaiting:
 		e.write(DocEvent{Event: "step_waiting", Step: ev.Step.ID, Lock: ev.Lock}, true)
-	case runner.StepStarted:
+	case attempt.Started:
 		s := ev.Step
 		e.write(DocEvent{Event: "step_started", Step: s.ID, Line: s.Line.Number, Command: title(s.ID, s.Verb, s.Noun, s.Line.Text), Argv: s.Argv, Attempt: ev.Attempt}, true)
-	case runner.StepOutput:
+	case attempt.Output:
 		e.lines.Add(ev.Step, ev.Stream, ev.Data, func(line []byte) { e.output(ev.Step.ID, ev.Stream, line) })
-	case runner.StepFinished:
+	case engine.StepFinished:
 		s := ev.Result.Step
 		e.lines.Flush(s, func(stream process.Stream, line []byte) { e.output(s.ID, stream, line) })
 		d := NewResult(e.plan.Plan, ev.Result)
@@ -123,9 +124,9 @@ func (e *Events) Listen(ev runner.Event) {
 			}
 		}
 		e.write(DocEvent{Event: "step_finished", Step: s.ID, Result: d}, true)
-	case runner.ReceiptDurable:
+	case attempt.Durable:
 		e.write(DocEvent{Event: "receipt_durable", Step: ev.Step.ID, Attempt: ev.Attempt, Receipt: ev.Receipt.String()}, true)
-	case runner.RunFinished:
+	case engine.RunFinished:
 		o := ev.Outcome
 		status := o.ExitStatus()
 		e.write(DocEvent{Event: "run_finished", Verdict: o.Verdict(), ExitStatus: &status, Elapsed: elapsed(o.Duration), Gate: gate(o.Gate)}, true)

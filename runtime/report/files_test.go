@@ -14,31 +14,33 @@ import (
 
 	"github.com/command-dialect/dialect/lang/plan"
 	"github.com/command-dialect/dialect/receipts"
+	"github.com/command-dialect/dialect/runtime/attempt"
 	"github.com/command-dialect/dialect/runtime/diagnose"
+	"github.com/command-dialect/dialect/runtime/engine"
 	"github.com/command-dialect/dialect/runtime/process"
 	"github.com/command-dialect/dialect/runtime/redact"
-	"github.com/command-dialect/dialect/runtime/runner"
+	"github.com/command-dialect/dialect/runtime/schedule"
 )
 
 const hostile = "</pre><script>alert(1)</script><img src=x onerror=alert(2)>\n\x1b]0;owned\x07\x1b[31mred\x1b[0m \u202eevil\n::error::fake\n| a | ``` & \xff\x00\n"
 
 // rich makes an outcome with something of all kinds in it.
-func rich() *runner.Outcome {
+func rich() *engine.Outcome {
 	o := outcome(4, hostile)
 	o.Plan.Script.Name = "a<b>&\"c\".dlct"
 	o.Results[0].Finding = &diagnose.Finding{File: "x.py", Line: 3, Column: 5, Message: "bad, <b>: 100%\nsecond"}
 	o.Results[0].Step.Dir = "/p"
 	o.Results[1].Tests = &receipts.Tests{Passed: 7, Skipped: 1}
-	o.Results[1].Baseline = &runner.Baseline{Passed: 9, Run: "r-1"}
-	o.Results[2].Verdict, o.Results[2].Reason, o.Results[2].Detail = runner.Fault, runner.Timeout, "killed after its timeout of 1s"
-	o.Results[3].Verdict, o.Results[3].Reason, o.Results[3].Detail, o.Results[3].Started = runner.Skipped, runner.Barrier, "changes state", time.Time{}
+	o.Results[1].Baseline = &attempt.Baseline{Passed: 9, Run: "r-1"}
+	o.Results[2].Verdict, o.Results[2].Reason, o.Results[2].Detail = schedule.Fault, receipts.StopTimeout, "killed after its timeout of 1s"
+	o.Results[3].Verdict, o.Results[3].Reason, o.Results[3].Detail, o.Results[3].Started = schedule.Skipped, schedule.Barrier, "changes state", time.Time{}
 	member := *o.Results[1]
 	step := *member.Step
 	step.ID = "5.1"
 	member.Step = &step
-	o.Results = append(o.Results, &runner.Result{
-		Step:    &plan.Step{ID: "5", Kind: plan.Composite, Line: plan.Line{File: "q", Number: 5, Text: "Check with all"}, Members: []*plan.Step{&step}},
-		Verdict: runner.Passed, Started: o.Started, Duration: time.Second, Members: []*runner.Result{&member},
+	o.Results = append(o.Results, &engine.Result{
+		Report: attempt.Report{Step: &plan.Step{ID: "5", Kind: plan.Composite, Line: plan.Line{File: "q", Number: 5, Text: "Check with all"}, Members: []*plan.Step{&step}},
+			Verdict: schedule.Passed, Started: o.Started, Duration: time.Second}, Members: []*engine.Result{&member},
 	})
 	return o
 }
@@ -105,16 +107,16 @@ func TestEvents(t *testing.T) {
 	clock := time.Unix(1e9, 0)
 	e := NewEvents(&b, redact.New(redact.Options{Declared: []string{"hunter22-secret"}}), func() time.Time { return clock })
 	o := rich()
-	e.Listen(runner.RunStarted{Plan: o.Plan, Run: o.Run, Session: o.Session})
+	e.Listen(engine.RunStarted{Plan: o.Plan, Run: o.Run, Session: o.Session})
 	s := o.Results[0].Step
-	e.Listen(runner.StepWaiting{Step: s, Lock: "db"})
-	e.Listen(runner.StepStarted{Step: s, Attempt: 1})
+	e.Listen(engine.StepWaiting{Step: s, Lock: "db"})
+	e.Listen(attempt.Started{Step: s, Attempt: 1})
 	for _, piece := range []string{"one\ntw", "o\r\nthe hunter22", "-secret is here\nno end"} {
-		e.Listen(runner.StepOutput{Step: s, Stream: process.Stdout, Data: []byte(piece)})
+		e.Listen(attempt.Output{Step: s, Stream: process.Stdout, Data: []byte(piece)})
 	}
-	e.Listen(runner.StepOutput{Step: s, Stream: process.Stderr, Data: []byte(strings.Repeat("x", 3*maxLine) + "\n")})
-	e.Listen(runner.StepFinished{Result: o.Results[0]})
-	e.Listen(runner.RunFinished{Outcome: o})
+	e.Listen(attempt.Output{Step: s, Stream: process.Stderr, Data: []byte(strings.Repeat("x", 3*maxLine) + "\n")})
+	e.Listen(engine.StepFinished{Result: o.Results[0]})
+	e.Listen(engine.RunFinished{Outcome: o})
 	if e.Err() != nil {
 		t.Fatal(e.Err())
 	}
@@ -149,7 +151,7 @@ func TestEvents(t *testing.T) {
 
 // What is kept of a run is enough for the text that was printed of it.
 func TestRestore(t *testing.T) {
-	for _, o := range []*runner.Outcome{rich(), outcome(1, "one\ntwo\n"), outcome(40, "short\n")} {
+	for _, o := range []*engine.Outcome{rich(), outcome(1, "one\ntwo\n"), outcome(40, "short\n")} {
 		text1, err := json.Marshal(NewDocument(o, nil, ""))
 		if err != nil {
 			t.Fatal(err)

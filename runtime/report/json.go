@@ -15,9 +15,11 @@ import (
 	"github.com/command-dialect/dialect/lang/diag/output"
 	"github.com/command-dialect/dialect/lang/plan"
 	"github.com/command-dialect/dialect/receipts"
+	"github.com/command-dialect/dialect/runtime/attempt"
 	"github.com/command-dialect/dialect/runtime/diagnose"
+	"github.com/command-dialect/dialect/runtime/engine"
 	"github.com/command-dialect/dialect/runtime/process"
-	"github.com/command-dialect/dialect/runtime/runner"
+	"github.com/command-dialect/dialect/runtime/schedule"
 )
 
 // Schema names the document that [JSON] writes. Keys are only ever added to it;
@@ -49,7 +51,7 @@ type Document struct {
 	Gate       *DocGate     `json:"gate,omitempty"`
 	Findings   []DocFinding `json:"diagnostics,omitempty"`
 
-	live *runner.Outcome // that it was made of; nil of a document that was read
+	live *engine.Outcome // that it was made of; nil of a document that was read
 }
 
 // DocScript names the script.
@@ -114,7 +116,7 @@ type DocResult struct {
 	Gate     *DocGate     `json:"gate,omitempty"`
 	Members  []*DocResult `json:"members,omitempty"`
 
-	live   *runner.Result // that it was made of; nil of a document that was read
+	live   *engine.Result // that it was made of; nil of a document that was read
 	summed bool           // Gate is that of the run
 }
 
@@ -238,7 +240,7 @@ func JSON(w io.Writer, d *Document) error { return output.WriteJSON(w, d) }
 
 // NewDocument makes the document of the outcome o, with the findings of the stages before.
 // store is the path of the store, empty if there was none.
-func NewDocument(o *runner.Outcome, findings diag.List, store string) *Document {
+func NewDocument(o *engine.Outcome, findings diag.List, store string) *Document {
 	d := &Document{
 		Schema: Schema, Verdict: o.Verdict(), ExitStatus: o.ExitStatus(),
 		Script:  script(o.Plan),
@@ -247,8 +249,8 @@ func NewDocument(o *runner.Outcome, findings diag.List, store string) *Document 
 		Session: o.Session, Nonce: o.Nonce, Started: stamp(o.Started), Elapsed: elapsed(o.Duration),
 		Signal: o.Signal, Limit: o.Limit, KeepGoing: o.KeepGoing, Degraded: o.Degraded, Store: store,
 		Counts: DocCounts{
-			Lines: len(o.Results), Passed: o.Count(runner.Passed), Failed: o.Count(runner.Failed), Fault: o.Count(runner.Fault),
-			Flaky: o.Count(runner.Flaky), Skipped: o.Count(runner.Skipped), Cancelled: o.Count(runner.Cancelled),
+			Lines: len(o.Results), Passed: o.Count(schedule.Passed), Failed: o.Count(schedule.Failed), Fault: o.Count(schedule.Fault),
+			Flaky: o.Count(schedule.Flaky), Skipped: o.Count(schedule.Skipped), Cancelled: o.Count(schedule.Cancelled),
 		},
 		Tests:    tests(o.Tests()),
 		Lines:    results(o.Plan, o.Results),
@@ -432,7 +434,7 @@ func script(p *plan.Plan) DocScript {
 	return DocScript{Name: p.Script.Name, Path: p.Script.Path, SHA256: p.Script.SHA256, Part: p.Script.Part}
 }
 
-func results(p *plan.Plan, rs []*runner.Result) []*DocResult {
+func results(p *plan.Plan, rs []*engine.Result) []*DocResult {
 	out := make([]*DocResult, 0, len(rs))
 	for _, r := range rs {
 		out = append(out, NewResult(p, r))
@@ -441,7 +443,7 @@ func results(p *plan.Plan, rs []*runner.Result) []*DocResult {
 }
 
 // NewResult makes the part of a document that is about one line or member.
-func NewResult(p *plan.Plan, r *runner.Result) *DocResult {
+func NewResult(p *plan.Plan, r *engine.Result) *DocResult {
 	s := r.Step
 	d := &DocResult{
 		ID: s.ID, File: s.Line.File, Line: s.Line.Number, Text: s.Line.Text, Binding: s.Binding,
@@ -482,7 +484,7 @@ func NewResult(p *plan.Plan, r *runner.Result) *DocResult {
 
 // Fault is the line-fault contract of a result that failed or could not be
 // completed.
-func Fault(p *plan.Plan, r *runner.Result) *DocFault {
+func Fault(p *plan.Plan, r *engine.Result) *DocFault {
 	const most = 50
 	line := r.Step.Line
 	f := &DocFault{
@@ -504,7 +506,7 @@ func Fault(p *plan.Plan, r *runner.Result) *DocFault {
 	if r.Step.Hint != "" {
 		f.ReproHints = append(f.ReproHints, r.Step.Hint)
 	}
-	if r.Verdict == runner.Fault {
+	if r.Verdict == schedule.Fault {
 		reason := string(r.Reason)
 		f.StopReason = &reason
 	}
@@ -514,7 +516,7 @@ func Fault(p *plan.Plan, r *runner.Result) *DocFault {
 	return f
 }
 
-func gate(g *runner.Gate) *DocGate {
+func gate(g *attempt.Decision) *DocGate {
 	if g == nil {
 		return nil
 	}
@@ -522,7 +524,7 @@ func gate(g *runner.Gate) *DocGate {
 		Verdict: string(g.Verdict), ID: g.ID, Final: g.Final,
 		Members: g.Members, Required: g.Required, Detail: g.Detail,
 	}
-	if g.Verdict == runner.GatePassed {
+	if g.Verdict == attempt.GatePassed {
 		d.SHA256, d.Level, d.Rules, d.Failures, d.Early = g.SHA.String(), "L"+string(rune('0'+g.Level)), g.Policy, g.Failures, g.Early
 		d.Reused = g.Reused
 	}

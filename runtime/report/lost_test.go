@@ -6,7 +6,8 @@ import (
 	"testing"
 
 	"github.com/command-dialect/dialect/receipts"
-	"github.com/command-dialect/dialect/runtime/runner"
+	"github.com/command-dialect/dialect/runtime/attempt"
+	"github.com/command-dialect/dialect/runtime/engine"
 )
 
 // No document and no event names a receipt that a reader would not find.
@@ -37,15 +38,15 @@ func TestLostReceiptsAreNotNamed(t *testing.T) {
 	}
 
 	e := NewEvents(&events, nil, nil)
-	e.Listen(runner.RunStarted{Plan: o.Plan})
+	e.Listen(engine.RunStarted{Plan: o.Plan})
 	o.Results[0].Degraded = false // nobody knows yet
 	for _, r := range o.Results {
-		e.Listen(runner.StepFinished{Result: r})
+		e.Listen(engine.StepFinished{Result: r})
 	}
 	if s := events.String(); strings.Contains(s, lost.String()) || strings.Contains(s, kept.String()) {
 		t.Errorf("a step names its receipt before it is durable: %s", s)
 	}
-	e.Listen(runner.ReceiptDurable{Step: o.Results[1].Step, Attempt: 1, Receipt: kept})
+	e.Listen(attempt.Durable{Step: o.Results[1].Step, Attempt: 1, Receipt: kept})
 	if s := events.String(); !strings.Contains(s, `"event":"receipt_durable"`) || !strings.Contains(s, `"step":"2"`) || !strings.Contains(s, kept.String()) {
 		t.Error(s)
 	}

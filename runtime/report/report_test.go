@@ -12,21 +12,24 @@ import (
 	"unicode/utf8"
 
 	"github.com/command-dialect/dialect/lang/plan"
+	"github.com/command-dialect/dialect/receipts"
+	"github.com/command-dialect/dialect/runtime/attempt"
 	"github.com/command-dialect/dialect/runtime/diagnose"
+	"github.com/command-dialect/dialect/runtime/engine"
 	"github.com/command-dialect/dialect/runtime/process"
-	"github.com/command-dialect/dialect/runtime/runner"
+	"github.com/command-dialect/dialect/runtime/schedule"
 )
 
 // outcome makes the outcome of a script of n lines of which every second fails
 // with output.
-func outcome(n int, output string) *runner.Outcome {
+func outcome(n int, output string) *engine.Outcome {
 	p := &plan.Plan{
 		Script: plan.Script{Name: "quality.dlct", Path: "/p/quality.dlct", SHA256: strings.Repeat("1", 64)},
 		Matrix: plan.Matrix{Name: "routing.toml", Root: "/p", SHA256: strings.Repeat("2", 64)},
 	}
-	o := &runner.Outcome{
+	o := &engine.Outcome{
 		Plan: p, Run: "r-0000000000000001", Session: "r-0000000000000001", Started: time.Unix(1e9, 0), Duration: 1500 * time.Millisecond,
-		Gate: &runner.Gate{Verdict: runner.GateNotRun, Detail: "a line above did not pass"},
+		Gate: &attempt.Decision{Verdict: attempt.GateNotRun, Detail: "a line above did not pass"},
 	}
 	for i := range n {
 		s := &plan.Step{
@@ -34,12 +37,12 @@ func outcome(n int, output string) *runner.Outcome {
 			Binding: "test_pytest", Verb: "test", Noun: "pytest", Kind: plan.Process, Argv: []string{"python3", "-m", "pytest", "-k", "a b"},
 			Budget: plan.Budget{TailLines: 20}, Hint: "make venv",
 		}
-		r := &runner.Result{
-			Step: s, Verdict: runner.Passed, Started: o.Started, Duration: time.Second, Attempts: 1,
-			Process: &process.Result{ExitCode: 0},
+		r := &engine.Result{
+			Report: attempt.Report{Step: s, Verdict: schedule.Passed, Started: o.Started, Duration: time.Second, Attempts: 1,
+				Process: &process.Result{ExitCode: 0}},
 		}
 		if i%2 == 0 {
-			r.Verdict, r.Reason, r.Detail = runner.Failed, runner.ExitCode, "exit 1"
+			r.Verdict, r.Reason, r.Detail = schedule.Failed, receipts.StopExitCode, "exit 1"
 			r.Process = &process.Result{ExitCode: 1, Tail: []byte(output), Stdout: process.Output{Log: "/p/.dialect/log/sha256/ab/cdef"}}
 		}
 		p.Steps, o.Results = append(p.Steps, s), append(o.Results, r)
@@ -47,7 +50,7 @@ func outcome(n int, output string) *runner.Outcome {
 	return o
 }
 
-func text(t testing.TB, o *runner.Outcome, opt Options) string {
+func text(t testing.TB, o *engine.Outcome, opt Options) string {
 	t.Helper()
 	var b bytes.Buffer
 	if err := Text(&b, NewDocument(o, nil, ""), opt); err != nil {
@@ -97,9 +100,9 @@ func TestAgentLimit(t *testing.T) {
 func TestPassIsOneLine(t *testing.T) {
 	o := outcome(3, "")
 	for _, r := range o.Results {
-		r.Verdict, r.Reason, r.Detail = runner.Passed, "", ""
+		r.Verdict, r.Reason, r.Detail = schedule.Passed, "", ""
 	}
-	o.Gate = &runner.Gate{Verdict: runner.GatePassed, Policy: "unpinned", ID: "g-0123456789ab", Final: true}
+	o.Gate = &attempt.Decision{Verdict: attempt.GatePassed, Policy: "unpinned", ID: "g-0123456789ab", Final: true}
 	if got, want := text(t, o, Options{}), "passed: 3 lines in 1.50 s; gate g-0123456789ab\n"; got != want {
 		t.Errorf("got  %swant %s", got, want)
 	}

@@ -1,5 +1,5 @@
 // Package report makes the document of what a run came to, and renders it: as JSON, as text for a
-// terminal, as short text for an agent. What comes in is a [runner.Outcome], or the document that
+// terminal, as short text for an agent. What comes in is a [engine.Outcome], or the document that
 // was kept of one; nothing here decides a verdict or an exit status.
 //
 // It is one package of more than 1,500 lines because all of its forms are of one document: a field that is
@@ -20,7 +20,8 @@ import (
 	"github.com/command-dialect/dialect/lang/diag"
 	"github.com/command-dialect/dialect/lang/plan"
 	"github.com/command-dialect/dialect/receipts"
-	"github.com/command-dialect/dialect/runtime/runner"
+	"github.com/command-dialect/dialect/runtime/attempt"
+	"github.com/command-dialect/dialect/runtime/schedule"
 )
 
 // A Form is the kind of reader that a text is for.
@@ -120,7 +121,7 @@ func (p *printer) row(l *DocResult, depth, width int) {
 		line += fmt.Sprintf("  %8s", Seconds(l.Elapsed))
 	}
 	var notes []string
-	if l.Verdict != string(runner.Passed) && l.Detail != "" && l.Kind != string(plan.Composite) {
+	if l.Verdict != string(schedule.Passed) && l.Detail != "" && l.Kind != string(plan.Composite) {
 		notes = append(notes, clean(l.Detail))
 	}
 	if l.Tests != nil {
@@ -269,7 +270,7 @@ func (p *printer) summary() {
 		p.f("--keep-going: lines that change state ran after a failure\n")
 	}
 	if g := d.Gate; g != nil {
-		if g.Verdict == string(runner.GateRefusal) {
+		if g.Verdict == string(attempt.GateRefusal) {
 			for i, ref := range g.Refusals {
 				// That there is no store needs no proof by enumeration.
 				if i == 8 || i == 2 && ref.Reason == string(receipts.Degraded) {
@@ -328,19 +329,19 @@ func (p *printer) gate() string {
 	if g == nil {
 		return "gate not run"
 	}
-	switch runner.GateVerdict(g.Verdict) {
-	case runner.GatePassed:
+	switch attempt.GateVerdict(g.Verdict) {
+	case attempt.GatePassed:
 		if list := exceptions(g); len(list) > 0 {
 			return fmt.Sprintf("gate %s (%s)", g.ID, strings.Join(list, ", "))
 		}
 		return "gate " + g.ID
-	case runner.GateRefusal:
+	case attempt.GateRefusal:
 		return "gate REFUSED"
-	case runner.GateDeferred:
+	case attempt.GateDeferred:
 		return fmt.Sprintf("gate deferred, %s left", diag.Number(g.Members, "receipt"))
-	case runner.GateDegraded:
+	case attempt.GateDegraded:
 		return "no gate: DEGRADED"
-	case runner.GateVacuous:
+	case attempt.GateVacuous:
 		return "gate not run: " + g.Detail
 	default:
 		return "gate not run"
@@ -409,13 +410,13 @@ func Times(n int) string {
 
 // rank orders the rows of a list.
 func rank(l *DocResult) int {
-	switch reason := runner.Reason(l.Reason); runner.Verdict(l.Verdict) {
-	case runner.Failed, runner.Fault:
+	switch reason := schedule.Reason(l.Reason); schedule.Verdict(l.Verdict) {
+	case schedule.Failed, schedule.Fault:
 		return 2
-	case runner.Passed, runner.Flaky:
+	case schedule.Passed, schedule.Flaky:
 		return 0
-	case runner.Skipped:
-		if reason == runner.NoFailure || reason == runner.NotNeeded {
+	case schedule.Skipped:
+		if reason == schedule.NoFailure || reason == schedule.NotNeeded {
 			return 0
 		}
 	}
@@ -423,16 +424,16 @@ func rank(l *DocResult) int {
 }
 
 func mark(l *DocResult) (word, sgr string) {
-	switch runner.Verdict(l.Verdict) {
-	case runner.Passed:
+	switch schedule.Verdict(l.Verdict) {
+	case schedule.Passed:
 		return "ok", green
-	case runner.Flaky:
+	case schedule.Flaky:
 		return "flak", yellow
-	case runner.Failed:
+	case schedule.Failed:
 		return "FAIL", red
-	case runner.Fault:
+	case schedule.Fault:
 		return "FALT", red
-	case runner.Cancelled:
+	case schedule.Cancelled:
 		return "stop", yellow
 	default:
 		return "skip", yellow

@@ -376,3 +376,36 @@ func FuzzLoad(f *testing.F) {
 		}
 	})
 }
+
+// A run that is cut short before it begins starts only what comes in any case.
+func TestCutBeforeBegin(t *testing.T) {
+	for seed := range uint64(2000) {
+		r := rand.New(rand.NewPCG(seed, 3))
+		s := New(random(r), Rules{Slots: 1 + r.IntN(4)})
+		todo, err := s.Apply(Event{Brief: Brief{Reason: receipts.StopInterrupted, Text: "cut"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		todo = append(todo, s.Begin()...)
+		finished := 0
+		for ; len(todo) > 0; todo = todo[1:] {
+			a := todo[0]
+			switch {
+			case a.Op == Finish:
+				finished++
+			case a.Op == Start && a.Always == "":
+				t.Fatalf("seed %d: %+v", seed, a)
+			}
+			if a.Seq > 0 {
+				more, err := s.Apply(answer(r, a))
+				if err != nil {
+					t.Fatalf("seed %d: %v", seed, err)
+				}
+				todo = append(todo, more...)
+			}
+		}
+		if !s.Over() || finished != len(s.all) {
+			t.Fatalf("seed %d: over %v, %d of %d steps have a verdict", seed, s.Over(), finished, len(s.all))
+		}
+	}
+}

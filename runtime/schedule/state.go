@@ -71,7 +71,8 @@ func (s *State) nodes(list []Node, parent *node) (nodes []*node) {
 	return nodes
 }
 
-// Begin returns the first actions. It is called once.
+// Begin returns the first actions. It is called once, and before [State.Apply] but for a run that is
+// cut short before it begins.
 func (s *State) Begin() []Action {
 	s.nextLine()
 	return s.flush()

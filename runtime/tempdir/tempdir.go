@@ -28,7 +28,7 @@ type Kind string
 
 // The kinds.
 const (
-	Result Kind = "result" // what commands say of themselves; see package runner
+	Result Kind = "result" // what commands say of themselves; see package attempt
 	Tree   Kind = "tree"   // a temporary repository; see package workspace
 	MCP    Kind = "mcp"    // reports of the runs of package mcpserver
 )

@@ -9,8 +9,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/command-dialect/dialect/runtime/engine"
 	"github.com/command-dialect/dialect/runtime/redact"
-	"github.com/command-dialect/dialect/runtime/runner"
 )
 
 // A Mode is how a run is shown.
@@ -28,7 +28,7 @@ const (
 
 // A View is a listener of a run.
 type View interface {
-	Listen(runner.Event)
+	Listen(engine.Event)
 	// Print writes a message of the program itself, between two drawings.
 	Print(text string)
 	// Hide takes what is drawn away, until the next event or tick.

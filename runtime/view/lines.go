@@ -8,10 +8,12 @@ import (
 	"time"
 
 	"github.com/command-dialect/dialect/lang/plan"
+	"github.com/command-dialect/dialect/runtime/attempt"
 	"github.com/command-dialect/dialect/runtime/diagnose"
+	"github.com/command-dialect/dialect/runtime/engine"
 	"github.com/command-dialect/dialect/runtime/process"
 	"github.com/command-dialect/dialect/runtime/report"
-	"github.com/command-dialect/dialect/runtime/runner"
+	"github.com/command-dialect/dialect/runtime/schedule"
 )
 
 const (
@@ -61,34 +63,34 @@ func (l *lines) beat() {
 	fmt.Fprintf(l.o.Out, "%s, %d s\n", text, int(time.Since(r.at).Seconds()))
 }
 
-func (l *lines) Listen(e runner.Event) {
+func (l *lines) Listen(e engine.Event) {
 	if l.mode == None {
 		return
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	switch e := e.(type) {
-	case runner.RunStarted:
+	case engine.RunStarted:
 		plan.Walk(e.Plan.Steps, func(s *plan.Step) {
 			if s.Kind != plan.Composite {
 				l.total++
 				l.width = max(l.width, min(textWidth(name(s)), 28))
 			}
 		})
-	case runner.StepWaiting:
+	case engine.StepWaiting:
 		if l.mode != Beat {
 			fmt.Fprintf(l.o.Out, "%s waits for %s\n", name(e.Step), e.Lock)
 		}
-	case runner.StepStarted:
+	case attempt.Started:
 		l.running = append(l.running, &running{step: e.Step, at: e.At})
 		if l.mode == Stream {
 			l.line(e.Step, "$ "+report.Command(e.Step.Argv))
 		}
-	case runner.StepOutput:
+	case attempt.Output:
 		if l.mode == Stream {
 			l.cut.Add(e.Step, e.Stream, e.Data, func(line []byte) { l.line(e.Step, string(line)) })
 		}
-	case runner.StepFinished:
+	case engine.StepFinished:
 		if e.Result.Step.Kind != plan.Composite {
 			l.finish(e.Result)
 		}
@@ -99,7 +101,7 @@ func (l *lines) line(s *plan.Step, text string) {
 	fmt.Fprintf(l.o.Out, "%s | %s\n", pad(fit(name(s), l.width), l.width), report.Plain(l.o.Redact.Text(text)))
 }
 
-func (l *lines) finish(r *runner.Result) {
+func (l *lines) finish(r *engine.Result) {
 	l.ended++
 	for i, x := range l.running {
 		if x.step == r.Step {
@@ -114,7 +116,7 @@ func (l *lines) finish(r *runner.Result) {
 		l.cut.Flush(r.Step, func(_ process.Stream, line []byte) { l.line(r.Step, string(line)) })
 	}
 	text := string(r.Verdict)
-	if r.Verdict == runner.Fault {
+	if r.Verdict == schedule.Fault {
 		text += " " + string(r.Reason)
 	}
 	if r.Detail != "" {
@@ -129,7 +131,7 @@ func (l *lines) finish(r *runner.Result) {
 		return
 	case l.o.Color && r.Verdict.Bad():
 		text = "\x1b[1;31m" + text + "\x1b[0m"
-	case l.o.Color && r.Verdict == runner.Passed:
+	case l.o.Color && r.Verdict == schedule.Passed:
 		text = "\x1b[32m" + text + "\x1b[0m"
 	}
 	fmt.Fprintf(l.o.Out, "== %s: %s\n", name(r.Step), text)

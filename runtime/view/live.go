@@ -10,8 +10,10 @@ import (
 	"time"
 
 	"github.com/command-dialect/dialect/lang/plan"
+	"github.com/command-dialect/dialect/runtime/attempt"
+	"github.com/command-dialect/dialect/runtime/engine"
 	"github.com/command-dialect/dialect/runtime/report"
-	"github.com/command-dialect/dialect/runtime/runner"
+	"github.com/command-dialect/dialect/runtime/schedule"
 )
 
 const (
@@ -44,7 +46,7 @@ type live struct {
 	mu      sync.Mutex
 	closed  bool
 	total   int
-	done    map[runner.Verdict]int
+	done    map[schedule.Verdict]int
 	ended   int
 	order   map[*plan.Step]int // in the script
 	running []*running         // in that order
@@ -63,7 +65,7 @@ type running struct {
 }
 
 func newLive(o Options) *live {
-	l := &live{o: o, now: time.Now, done: make(map[runner.Verdict]int), locked: make(map[*plan.Step]string), order: make(map[*plan.Step]int)}
+	l := &live{o: o, now: time.Now, done: make(map[schedule.Verdict]int), locked: make(map[*plan.Step]string), order: make(map[*plan.Step]int)}
 	l.began = l.now()
 	every := o.Every
 	if every == 0 {
@@ -77,11 +79,11 @@ func newLive(o Options) *live {
 	return l
 }
 
-func (l *live) Listen(e runner.Event) {
+func (l *live) Listen(e engine.Event) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	switch e := e.(type) {
-	case runner.RunStarted:
+	case engine.RunStarted:
 		plan.Walk(e.Plan.Steps, func(s *plan.Step) {
 			if s.Kind != plan.Composite {
 				l.order[s] = len(l.waiting)
@@ -89,24 +91,24 @@ func (l *live) Listen(e runner.Event) {
 			}
 		})
 		l.total = len(l.waiting)
-	case runner.StepWaiting:
+	case engine.StepWaiting:
 		l.locked[e.Step] = e.Lock
-	case runner.StepStarted:
+	case attempt.Started:
 		l.begin(e.Step)
 		i := len(l.running)
 		for i > 0 && l.order[l.running[i-1].step] > l.order[e.Step] {
 			i--
 		}
 		l.running = slices.Insert(l.running, i, &running{step: e.Step, attempt: e.Attempt, at: e.At})
-	case runner.StepOutput:
+	case attempt.Output:
 		for _, r := range l.running {
 			if r.step == e.Step {
 				r.keep(e.Data)
 			}
 		}
-	case runner.StepFinished:
+	case engine.StepFinished:
 		l.finish(e.Result)
-	case runner.RunFinished:
+	case engine.RunFinished:
 		l.hide()
 		l.closed = true
 	}
@@ -133,7 +135,7 @@ func (l *live) end(s *plan.Step) {
 	}
 }
 
-func (l *live) finish(r *runner.Result) {
+func (l *live) finish(r *engine.Result) {
 	if r.Step.Kind == plan.Composite {
 		delete(l.locked, r.Step)
 		return
@@ -294,7 +296,7 @@ func (l *live) rest() string {
 // bar renders how far the script is.
 func (l *live) bar(width int) (plain, painted string) {
 	tail := fmt.Sprintf(" %d/%d", l.ended, l.total)
-	bad := l.done[runner.Failed] + l.done[runner.Fault]
+	bad := l.done[schedule.Failed] + l.done[schedule.Fault]
 	failed := ""
 	if bad > 0 {
 		failed = fmt.Sprintf(", %d failed", bad)

@@ -9,10 +9,12 @@ import (
 	"time"
 
 	"github.com/command-dialect/dialect/lang/plan"
+	"github.com/command-dialect/dialect/runtime/attempt"
 	"github.com/command-dialect/dialect/runtime/diagnose"
+	"github.com/command-dialect/dialect/runtime/engine"
 	"github.com/command-dialect/dialect/runtime/process"
 	"github.com/command-dialect/dialect/runtime/redact"
-	"github.com/command-dialect/dialect/runtime/runner"
+	"github.com/command-dialect/dialect/runtime/schedule"
 )
 
 // script makes a plan of n lines, the last of them a composite of members.
@@ -136,12 +138,12 @@ func TestLive(t *testing.T) {
 		l.draw()
 		l.mu.Unlock()
 	}
-	l.Listen(runner.RunStarted{Plan: p})
-	l.Listen(runner.StepStarted{Step: p.Steps[0], Attempt: 1, At: clock})
+	l.Listen(engine.RunStarted{Plan: p})
+	l.Listen(attempt.Started{Step: p.Steps[0], Attempt: 1, At: clock})
 	if tick(100 * time.Millisecond); out.writes > 0 {
 		t.Errorf("drawn at once: %q", out.screen())
 	}
-	l.Listen(runner.StepOutput{Step: p.Steps[0], Data: []byte("\x1b[31mred\x1b[0m line\nnot yet compl")})
+	l.Listen(attempt.Output{Step: p.Steps[0], Data: []byte("\x1b[31mred\x1b[0m line\nnot yet compl")})
 	tick(2 * time.Second)
 	check := func(want string) {
 		t.Helper()
@@ -157,10 +159,10 @@ func TestLive(t *testing.T) {
 	if tick(0); out.writes != n {
 		t.Error("drawn although nothing changed")
 	}
-	l.Listen(runner.StepOutput{Step: p.Steps[0], Data: []byte("\n10%\r20%\rthe hunter22-secret\r\n")})
+	l.Listen(attempt.Output{Step: p.Steps[0], Data: []byte("\n10%\r20%\rthe hunter22-secret\r\n")})
 	l.Print("dialect: a message")
-	l.Listen(runner.StepFinished{Result: &runner.Result{Step: p.Steps[0], Verdict: runner.Failed, Detail: "exit 1", Finding: &diagnose.Finding{File: "a.go", Line: 3, Message: "undefined: x and more than fits into the line"}}})
-	l.Listen(runner.StepStarted{Step: p.Steps[1], Attempt: 2, At: clock})
+	l.Listen(engine.StepFinished{Result: &engine.Result{Report: attempt.Report{Step: p.Steps[0], Verdict: schedule.Failed, Detail: "exit 1", Finding: &diagnose.Finding{File: "a.go", Line: 3, Message: "undefined: x and more than fits into the line"}}}})
+	l.Listen(attempt.Started{Step: p.Steps[1], Attempt: 2, At: clock})
 	tick(63 * time.Second)
 	check(`
 dialect: a message
@@ -171,11 +173,11 @@ FAIL 1 Check with tool-1: failed, exit 1: a.go:3: undefine…
 	if strings.Contains(fmt.Sprint(out.lines), "hunter22") {
 		t.Error("a secret is shown")
 	}
-	l.Listen(runner.StepFinished{Result: &runner.Result{Step: p.Steps[1], Verdict: runner.Passed}})
+	l.Listen(engine.StepFinished{Result: &engine.Result{Report: attempt.Report{Step: p.Steps[1], Verdict: schedule.Passed}}})
 	m := p.Steps[2].Members
-	l.Listen(runner.StepStarted{Step: m[2], At: clock})
-	l.Listen(runner.StepStarted{Step: m[0], At: clock})
-	l.Listen(runner.StepWaiting{Step: m[1], Lock: "db"})
+	l.Listen(attempt.Started{Step: m[2], At: clock})
+	l.Listen(attempt.Started{Step: m[0], At: clock})
+	l.Listen(engine.StepWaiting{Step: m[1], Lock: "db"})
 	tick(time.Second)
 	check(`
 dialect: a message
@@ -184,7 +186,7 @@ FAIL 1 Check with tool-1: failed, exit 1: a.go:3: undefine…
   3.3 check part-3   1.0s
   waiting: 3.2 check part-2 (for db)
 [############..................] 2/5, 1 failed, 1m06s`)
-	l.Listen(runner.RunFinished{})
+	l.Listen(engine.RunFinished{})
 	check(`
 dialect: a message
 FAIL 1 Check with tool-1: failed, exit 1: a.go:3: undefine…`)
@@ -203,10 +205,10 @@ func TestLiveSizes(t *testing.T) {
 				out := new(terminal)
 				l := still(out, cols, rows, &clock)
 				p := script(1, members)
-				l.Listen(runner.RunStarted{Plan: p})
+				l.Listen(engine.RunStarted{Plan: p})
 				for i, m := range p.Steps[1].Members {
-					l.Listen(runner.StepStarted{Step: m, At: clock})
-					l.Listen(runner.StepOutput{Step: m, Data: []byte(strings.Repeat("日本語 🙂 e\u0301\t\u202e", i) + "\n")})
+					l.Listen(attempt.Started{Step: m, At: clock})
+					l.Listen(attempt.Output{Step: m, Data: []byte(strings.Repeat("日本語 🙂 e\u0301\t\u202e", i) + "\n")})
 				}
 				for range 3 {
 					clock = clock.Add(time.Second)
@@ -232,8 +234,8 @@ func TestLiveNarrower(t *testing.T) {
 	out := new(terminal)
 	l := still(out, 80, 24, &clock)
 	p := script(3, 0)
-	l.Listen(runner.RunStarted{Plan: p})
-	l.Listen(runner.StepStarted{Step: p.Steps[0], At: clock})
+	l.Listen(engine.RunStarted{Plan: p})
+	l.Listen(attempt.Started{Step: p.Steps[0], At: clock})
 	clock = clock.Add(time.Second)
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -264,13 +266,13 @@ func TestLines(t *testing.T) {
 		v := New(mode, Options{Out: &b, Redact: redact.New(redact.Options{Declared: []string{"hunter22-secret"}})})
 		p := script(1, 0)
 		s := p.Steps[0]
-		v.Listen(runner.RunStarted{Plan: p})
-		v.Listen(runner.StepStarted{Step: s, At: time.Now()})
-		v.Listen(runner.StepOutput{Step: s, Data: []byte("\x1b[31mre")})
-		v.Listen(runner.StepOutput{Step: s, Data: []byte("d\nhunter22-secret")})
+		v.Listen(engine.RunStarted{Plan: p})
+		v.Listen(attempt.Started{Step: s, At: time.Now()})
+		v.Listen(attempt.Output{Step: s, Data: []byte("\x1b[31mre")})
+		v.Listen(attempt.Output{Step: s, Data: []byte("d\nhunter22-secret")})
 		v.Hide()
-		v.Listen(runner.StepFinished{Result: &runner.Result{Step: s, Verdict: runner.Failed, Detail: "exit 1", Started: time.Now(), Duration: 1500 * time.Millisecond,
-			Process: &process.Result{Tail: []byte(strings.ReplaceAll(indented(1, 12), "  ", ""))}}})
+		v.Listen(engine.StepFinished{Result: &engine.Result{Report: attempt.Report{Step: s, Verdict: schedule.Failed, Detail: "exit 1", Started: time.Now(), Duration: 1500 * time.Millisecond,
+			Process: &process.Result{Tail: []byte(strings.ReplaceAll(indented(1, 12), "  ", ""))}}}})
 		v.Close()
 		got := b.String()
 		if i := strings.Index(got, "[redacted"); i >= 0 {
@@ -311,9 +313,9 @@ func TestBeat(t *testing.T) {
 	out := new(syncBuffer)
 	v := New(Beat, Options{Out: out, Every: time.Millisecond})
 	p := script(3, 0)
-	v.Listen(runner.RunStarted{Plan: p})
-	v.Listen(runner.StepStarted{Step: p.Steps[0], At: time.Now()})
-	v.Listen(runner.StepStarted{Step: p.Steps[1], At: time.Now()})
+	v.Listen(engine.RunStarted{Plan: p})
+	v.Listen(attempt.Started{Step: p.Steps[0], At: time.Now()})
+	v.Listen(attempt.Started{Step: p.Steps[1], At: time.Now()})
 	for range 2000 {
 		if strings.Contains(out.String(), "[0/3] 1 Check with tool-1 and 1 more, 0 s\n") {
 			v.Close()
@@ -345,13 +347,13 @@ func BenchmarkLiveDraw(b *testing.B) {
 	defer l.Close()
 	l.now, l.began = func() time.Time { return clock }, clock
 	p := script(1, 30)
-	l.Listen(runner.RunStarted{Plan: p})
+	l.Listen(engine.RunStarted{Plan: p})
 	for _, m := range p.Steps[1].Members {
-		l.Listen(runner.StepStarted{Step: m, At: clock})
+		l.Listen(attempt.Started{Step: m, At: clock})
 	}
 	for b.Loop() {
 		clock = clock.Add(time.Second)
-		l.Listen(runner.StepOutput{Step: p.Steps[1].Members[3], Data: []byte("a line of output\n")})
+		l.Listen(attempt.Output{Step: p.Steps[1].Members[3], Data: []byte("a line of output\n")})
 		l.mu.Lock()
 		l.draw()
 		l.mu.Unlock()

@@ -14,10 +14,13 @@ import (
 	"github.com/command-dialect/dialect/cmd/dialect/internal/exit"
 	"github.com/command-dialect/dialect/cmd/dialect/internal/interrupt"
 	"github.com/command-dialect/dialect/cmd/dialect/internal/outfile"
+	"github.com/command-dialect/dialect/receipts"
+	"github.com/command-dialect/dialect/runtime/attempt"
+	"github.com/command-dialect/dialect/runtime/engine"
 	"github.com/command-dialect/dialect/runtime/process"
 	"github.com/command-dialect/dialect/runtime/project"
 	"github.com/command-dialect/dialect/runtime/report"
-	"github.com/command-dialect/dialect/runtime/runner"
+	"github.com/command-dialect/dialect/runtime/schedule"
 	"github.com/command-dialect/dialect/runtime/view"
 )
 
@@ -107,17 +110,17 @@ func newExec(u *ui) *cobra.Command {
 			// reader wants, and the command waits.
 			queue := view.NewQueue(view.QueueOptions{Failed: func(err error) {
 				if errors.Is(err, syscall.EPIPE) {
-					sig.Cancel(runner.Signal{Name: "SIGPIPE"})
+					sig.Cancel(engine.Signal{Name: "SIGPIPE"})
 				}
 			}})
 			streams := [...]io.Writer{process.Stdout: queue.To(u.out), process.Stderr: queue.To(u.err)}
 			opt.Hold = queue.Hold
-			opt.Listen = func(e runner.Event) {
-				if out, ok := e.(runner.StepOutput); ok {
+			opt.Listen = func(e engine.Event) {
+				if out, ok := e.(attempt.Output); ok {
 					_, _ = streams[out.Stream].Write(out.Data) // Failed is told
 				}
 			}
-			o := runner.Run(sig.Context, p, opt)
+			o := engine.Run(sig.Context, p, opt)
 			rec.Close(o)
 			sig.Bound(o.ExitStatus(), func() {})
 			queue.Flush(sig.Context)
@@ -138,7 +141,7 @@ func newExec(u *ui) *cobra.Command {
 
 // execStatus tells how the command ended, and returns its exit status; judged says that
 // a binding's expectations decide.
-func execStatus(u *ui, o *runner.Outcome, file *outfile.File, quiet, judged bool) error {
+func execStatus(u *ui, o *engine.Outcome, file *outfile.File, quiet, judged bool) error {
 	r := o.Results[0]
 	if o.Degraded != "" {
 		u.warnf("DEGRADED: %s", report.NewDocument(o, nil, "").Lost())
@@ -156,7 +159,7 @@ func execStatus(u *ui, o *runner.Outcome, file *outfile.File, quiet, judged bool
 	if o.NoTree != "" {
 		u.warnf("the receipt does not say what files it is about: %s", o.NoTree)
 	}
-	if r.Verdict == runner.Fault && r.Reason != runner.Killed || judged && r.Verdict == runner.Failed {
+	if r.Verdict == schedule.Fault && r.Reason != receipts.StopKilled || judged && r.Verdict == schedule.Failed {
 		u.errorf("%s: %s", r.Reason, r.Detail)
 	}
 	if r.Process != nil {

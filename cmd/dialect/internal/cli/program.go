@@ -17,11 +17,12 @@ import (
 	"github.com/command-dialect/dialect/cmd/dialect/internal/recording"
 	"github.com/command-dialect/dialect/lang/diag"
 	"github.com/command-dialect/dialect/lang/plan"
+	"github.com/command-dialect/dialect/runtime/attempt"
+	"github.com/command-dialect/dialect/runtime/engine"
 	"github.com/command-dialect/dialect/runtime/history"
 	"github.com/command-dialect/dialect/runtime/place"
 	"github.com/command-dialect/dialect/runtime/project"
 	"github.com/command-dialect/dialect/runtime/report"
-	"github.com/command-dialect/dialect/runtime/runner"
 	"github.com/command-dialect/dialect/runtime/view"
 )
 
@@ -104,7 +105,7 @@ func (f *runFlags) check() error {
 		f.budget.MaxOutput = n
 	}
 	// What started this run, or the user, bounds it: nested runs do not multiply.
-	if text := os.Getenv(runner.JobsVariable); text != "" {
+	if text := os.Getenv(attempt.JobsVariable); text != "" {
 		n, err := strconv.Atoi(text)
 		if err != nil || n < 1 {
 			return exit.Usagef("DIALECT_JOBS=%q: want a positive number", text)
@@ -224,7 +225,7 @@ func (f *runFlags) execute(u *ui, p *project.Program) error {
 	var log *report.Events
 	if eventsFile != nil {
 		log = report.NewEvents(eventsQueue.To(eventsFile), rec.Secret, nil)
-		opt.Listen = func(e runner.Event) { shown.Listen(e); log.Listen(e) }
+		opt.Listen = func(e engine.Event) { shown.Listen(e); log.Listen(e) }
 		opt.Hold = func() <-chan struct{} {
 			if ch := queue.Hold(); ch != nil {
 				return ch
@@ -232,7 +233,7 @@ func (f *runFlags) execute(u *ui, p *project.Program) error {
 			return eventsQueue.Hold()
 		}
 	}
-	o := runner.Run(sig.Context, p.Plan, opt)
+	o := engine.Run(sig.Context, p.Plan, opt)
 	rec.Close(o)
 	sig.Bound(o.ExitStatus(), rec.End)
 	u.unwatch(shown)

@@ -9,9 +9,9 @@ import (
 	"github.com/command-dialect/dialect/cmd/dialect/internal/recording"
 	"github.com/command-dialect/dialect/lang/plan"
 	"github.com/command-dialect/dialect/receipts"
+	"github.com/command-dialect/dialect/runtime/engine"
 	"github.com/command-dialect/dialect/runtime/keyfd"
 	"github.com/command-dialect/dialect/runtime/place"
-	"github.com/command-dialect/dialect/runtime/runner"
 )
 
 // recordFlags are the flags of the commands that leave receipts.
@@ -51,7 +51,7 @@ func (f *recordFlags) open(u *ui, root string, caches []string) (*recording.Reco
 }
 
 // runOptions are those of a run of p that is recorded in r.
-func runOptions(r *recording.Recording, p *plan.Plan) runner.Options {
+func runOptions(r *recording.Recording, p *plan.Plan) engine.Options {
 	o := r.Options(p)
 	o.Guard, o.Version, o.By = []string{guardName, guardArgument}, version(), userName()
 	return o

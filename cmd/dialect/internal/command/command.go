@@ -15,9 +15,11 @@ import (
 	"github.com/command-dialect/dialect/lang/plan"
 	"github.com/command-dialect/dialect/lang/resolve"
 	"github.com/command-dialect/dialect/lang/routing"
+	"github.com/command-dialect/dialect/receipts"
+	"github.com/command-dialect/dialect/runtime/engine"
 	"github.com/command-dialect/dialect/runtime/project"
 	"github.com/command-dialect/dialect/runtime/report"
-	"github.com/command-dialect/dialect/runtime/runner"
+	"github.com/command-dialect/dialect/runtime/schedule"
 )
 
 // Exit statuses that are those of env(1) and timeout(1).
@@ -99,26 +101,26 @@ func As(dir, name string, args []string) (*plan.Plan, error) {
 
 // Status is the exit status for what became of the command; judged says that a binding's expectations
 // decide.
-func Status(o *runner.Outcome, judged bool) int {
+func Status(o *engine.Outcome, judged bool) int {
 	r := o.Results[0]
 	switch p := r.Process; {
 	case o.Signal != "":
 		return o.ExitStatus()
-	case judged && (r.Verdict == runner.Passed || r.Verdict == runner.Flaky):
+	case judged && (r.Verdict == schedule.Passed || r.Verdict == schedule.Flaky):
 		return 0
-	case r.Reason == runner.EnvMissing && isFile(r.Step.Argv[0]):
+	case r.Reason == receipts.StopEnvMissing && isFile(r.Step.Argv[0]):
 		return NotRunnable
-	case r.Reason == runner.EnvMissing:
+	case r.Reason == receipts.StopEnvMissing:
 		return NotFound
-	case r.Reason == runner.Timeout:
+	case r.Reason == receipts.StopTimeout:
 		return TimedOut
-	case p == nil || r.Reason == runner.StartFailed:
+	case p == nil || r.Reason == receipts.StopStartFailed:
 		return Failed
 	case p.Signal != "":
 		return exit.OfSignal(p.Signal)
 	case p.ExitCode != 0:
 		return p.ExitCode
-	case judged && r.Verdict == runner.Fault:
+	case judged && r.Verdict == schedule.Fault:
 		return exit.Fault
 	case judged:
 		return exit.Failed

@@ -10,8 +10,11 @@ import (
 	"github.com/command-dialect/dialect/cmd/dialect/internal/command"
 	"github.com/command-dialect/dialect/cmd/dialect/internal/exit"
 	"github.com/command-dialect/dialect/lang/plan"
+	"github.com/command-dialect/dialect/receipts"
+	"github.com/command-dialect/dialect/runtime/attempt"
+	"github.com/command-dialect/dialect/runtime/engine"
 	"github.com/command-dialect/dialect/runtime/process"
-	"github.com/command-dialect/dialect/runtime/runner"
+	"github.com/command-dialect/dialect/runtime/schedule"
 )
 
 const matrix = `[commands.test_pytest]
@@ -98,30 +101,30 @@ func TestStatus(t *testing.T) {
 	}
 	ended := func(code int, signal string) *process.Result { return &process.Result{ExitCode: code, Signal: signal} }
 	for _, c := range []struct {
-		r              runner.Result
+		r              engine.Result
 		argv           string
 		bare, asJudged int
 	}{
-		{runner.Result{Verdict: runner.Passed, Process: ended(0, "")}, "x", 0, 0},
-		{runner.Result{Verdict: runner.Flaky, Process: ended(0, "")}, "x", 0, 0},
-		{runner.Result{Verdict: runner.Failed, Process: ended(7, "")}, "x", 7, 7},
-		{runner.Result{Verdict: runner.Failed, Process: ended(0, "")}, "x", 0, exit.Failed},
-		{runner.Result{Verdict: runner.Passed, Process: ended(4, "")}, "x", 4, 0}, // an exit code that is expected
-		{runner.Result{Verdict: runner.Fault, Reason: runner.Vacuous, Process: ended(0, "")}, "x", 0, exit.Fault},
-		{runner.Result{Verdict: runner.Fault, Reason: runner.Killed, Process: ended(0, "SIGKILL")}, "x", 137, 137},
-		{runner.Result{Verdict: runner.Fault, Reason: runner.Timeout, Process: ended(0, "SIGTERM")}, "x", command.TimedOut, command.TimedOut},
-		{runner.Result{Verdict: runner.Fault, Reason: runner.EnvMissing}, "none-of-that-name", command.NotFound, command.NotFound},
-		{runner.Result{Verdict: runner.Fault, Reason: runner.EnvMissing}, file, command.NotRunnable, command.NotRunnable},
-		{runner.Result{Verdict: runner.Fault, Reason: runner.StartFailed, Process: ended(0, "")}, "x", command.Failed, command.Failed},
-		{runner.Result{Verdict: runner.Fault}, "x", command.Failed, command.Failed},
+		{engine.Result{Report: attempt.Report{Verdict: schedule.Passed, Process: ended(0, "")}}, "x", 0, 0},
+		{engine.Result{Report: attempt.Report{Verdict: schedule.Flaky, Process: ended(0, "")}}, "x", 0, 0},
+		{engine.Result{Report: attempt.Report{Verdict: schedule.Failed, Process: ended(7, "")}}, "x", 7, 7},
+		{engine.Result{Report: attempt.Report{Verdict: schedule.Failed, Process: ended(0, "")}}, "x", 0, exit.Failed},
+		{engine.Result{Report: attempt.Report{Verdict: schedule.Passed, Process: ended(4, "")}}, "x", 4, 0}, // an exit code that is expected
+		{engine.Result{Report: attempt.Report{Verdict: schedule.Fault, Reason: receipts.StopVacuous, Process: ended(0, "")}}, "x", 0, exit.Fault},
+		{engine.Result{Report: attempt.Report{Verdict: schedule.Fault, Reason: receipts.StopKilled, Process: ended(0, "SIGKILL")}}, "x", 137, 137},
+		{engine.Result{Report: attempt.Report{Verdict: schedule.Fault, Reason: receipts.StopTimeout, Process: ended(0, "SIGTERM")}}, "x", command.TimedOut, command.TimedOut},
+		{engine.Result{Report: attempt.Report{Verdict: schedule.Fault, Reason: receipts.StopEnvMissing}}, "none-of-that-name", command.NotFound, command.NotFound},
+		{engine.Result{Report: attempt.Report{Verdict: schedule.Fault, Reason: receipts.StopEnvMissing}}, file, command.NotRunnable, command.NotRunnable},
+		{engine.Result{Report: attempt.Report{Verdict: schedule.Fault, Reason: receipts.StopStartFailed, Process: ended(0, "")}}, "x", command.Failed, command.Failed},
+		{engine.Result{Report: attempt.Report{Verdict: schedule.Fault}}, "x", command.Failed, command.Failed},
 	} {
 		c.r.Step = &plan.Step{Argv: []string{c.argv}}
-		o := &runner.Outcome{Results: []*runner.Result{&c.r}}
+		o := &engine.Outcome{Results: []*engine.Result{&c.r}}
 		if bare, judged := command.Status(o, false), command.Status(o, true); bare != c.bare || judged != c.asJudged {
 			t.Errorf("%+v: %d and %d, want %d and %d", c.r, bare, judged, c.bare, c.asJudged)
 		}
 	}
-	if got := command.Status(&runner.Outcome{Signal: "SIGTERM", Results: []*runner.Result{{}}}, false); got != 143 {
+	if got := command.Status(&engine.Outcome{Signal: "SIGTERM", Results: []*engine.Result{{}}}, false); got != 143 {
 		t.Errorf("interrupted: %d", got)
 	}
 }

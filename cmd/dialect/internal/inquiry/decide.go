@@ -13,9 +13,9 @@ import (
 	"github.com/command-dialect/dialect/receipts"
 	"github.com/command-dialect/dialect/receipts/sqlite"
 	"github.com/command-dialect/dialect/runtime/archive"
+	"github.com/command-dialect/dialect/runtime/attempt"
 	"github.com/command-dialect/dialect/runtime/policy"
 	"github.com/command-dialect/dialect/runtime/records"
-	"github.com/command-dialect/dialect/runtime/runner"
 )
 
 // An Undecided error says why nothing was decided about records that were to be gated or consumed: the
@@ -137,7 +137,7 @@ func (q *Question) Gate(g Gating, ids []string) (doc records.Decision, err error
 			if q.snapshot.Unmerged {
 				return doc, exit.Failf(exit.Refused, "the files have no tree: %s", q.snapshot.Reason)
 			}
-			runner.Beyond(&req, q.snapshot, nil)
+			attempt.Beyond(&req, q.snapshot, nil)
 		}
 		d, err := s.GateOf(ctx, req, q.Query, ids...)
 		if err != nil {

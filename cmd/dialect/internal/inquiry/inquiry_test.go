@@ -18,7 +18,7 @@ import (
 	"github.com/command-dialect/dialect/receipts"
 	"github.com/command-dialect/dialect/receipts/verify"
 	"github.com/command-dialect/dialect/runtime/archive"
-	"github.com/command-dialect/dialect/runtime/runner"
+	"github.com/command-dialect/dialect/runtime/engine"
 )
 
 const matrix = `[commands.check_true]
@@ -87,7 +87,7 @@ func run(t *testing.T, dir, binding string, args ...string) string {
 	r := recording.Open(dir, nil, recording.Options{Slow: func() {}})
 	o := r.Options(p)
 	o.Root, o.DeferGate, o.By, o.Version = dir, true, "ann", "test"
-	out := runner.Run(t.Context(), p, o)
+	out := engine.Run(t.Context(), p, o)
 	r.Close(out)
 	if out.Degraded != "" || out.Results[0].Receipt.IsZero() {
 		t.Fatalf("%s: %q, %+v", binding, out.Degraded, out.Results[0])

@@ -14,15 +14,15 @@ import (
 	"time"
 
 	"github.com/command-dialect/dialect/cmd/dialect/internal/exit"
-	"github.com/command-dialect/dialect/runtime/runner"
+	"github.com/command-dialect/dialect/runtime/engine"
 	"github.com/command-dialect/dialect/runtime/view"
 )
 
 // A Catcher catches the signals of this process.
 type Catcher struct {
-	// Context ends with the first signal that ends a run, a [runner.Signal] as its cause.
+	// Context ends with the first signal that ends a run, a [engine.Signal] as its cause.
 	Context context.Context
-	Control *runner.Control // of the run
+	Control *engine.Control // of the run
 	// Hide takes a drawing away from the terminal; nil for none.
 	Hide atomic.Pointer[func()]
 
@@ -32,7 +32,7 @@ type Catcher struct {
 
 // Catch begins to catch signals, until Stop is called.
 func Catch() *Catcher {
-	i := &Catcher{Control: new(runner.Control), ch: make(chan os.Signal, 8)}
+	i := &Catcher{Control: new(engine.Control), ch: make(chan os.Signal, 8)}
 	i.Context, i.cancel = context.WithCancelCause(context.Background())
 	list := []os.Signal{os.Interrupt, syscall.SIGTERM}
 	if !signal.Ignored(syscall.SIGHUP) { // nohup
@@ -62,7 +62,7 @@ func (i *Catcher) loop() {
 		}
 		switch ends++; ends {
 		case 1:
-			i.cancel(runner.Signal{Name: name})
+			i.cancel(engine.Signal{Name: name})
 		case 2:
 			i.Control.Kill()
 		default:
@@ -86,11 +86,11 @@ func (i *Catcher) Stop() {
 }
 
 // Cancel ends the run as the signal would.
-func (i *Catcher) Cancel(s runner.Signal) { i.cancel(s) }
+func (i *Catcher) Cancel(s engine.Signal) { i.cancel(s) }
 
 // Status is the exit status of a command whose context a signal has ended.
 func Status(ctx context.Context) int {
-	sig, _ := context.Cause(ctx).(runner.Signal)
+	sig, _ := context.Cause(ctx).(engine.Signal)
 	return exit.OfSignal(cmp.Or(sig.Name, "SIGINT"))
 }
 
@@ -98,7 +98,7 @@ func Status(ctx context.Context) int {
 // is left to print does not get read. before is called then.
 func (i *Catcher) Bound(status int, before func()) {
 	context.AfterFunc(i.Context, func() {
-		s, ok := context.Cause(i.Context).(runner.Signal)
+		s, ok := context.Cause(i.Context).(engine.Signal)
 		if !ok {
 			return
 		}

@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"github.com/command-dialect/dialect/cmd/dialect/internal/exit"
-	"github.com/command-dialect/dialect/runtime/runner"
+	"github.com/command-dialect/dialect/runtime/engine"
 )
 
 // TestMain is, with INTERRUPT_TEST, a process that catches its signals and says what they did.
@@ -150,7 +150,7 @@ func TestAwait(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 	ctx, cancel := context.WithCancelCause(t.Context())
-	cancel(runner.Signal{Name: "SIGTERM"})
+	cancel(engine.Signal{Name: "SIGTERM"})
 	var s exit.Status
 	if err := Await(ctx, func() error { return ctx.Err() }); !errors.As(err, &s) || s != 143 {
 		t.Errorf("work that heeds its context: %v", err)

@@ -36,8 +36,8 @@ import (
 
 	"github.com/command-dialect/dialect/lang/regular"
 	"github.com/command-dialect/dialect/lang/routing"
+	"github.com/command-dialect/dialect/runtime/attempt"
 	"github.com/command-dialect/dialect/runtime/report"
-	"github.com/command-dialect/dialect/runtime/runner"
 	"github.com/command-dialect/dialect/runtime/tempdir"
 )
 
@@ -215,7 +215,7 @@ func (t *tools) run(ctx context.Context, req *mcp.CallToolRequest, in runInput) 
 			_ = report.Text(&b, &doc, report.Options{Rel: rel}) // to a buffer
 			outputs(&b, doc.Lines)
 		}
-		if g := doc.Gate; g != nil && doc.ExitStatus == 0 && g.Verdict == string(runner.GatePassed) {
+		if g := doc.Gate; g != nil && doc.ExitStatus == 0 && g.Verdict == string(attempt.GatePassed) {
 			gate = g.ID
 		}
 		o.stdout = b.Bytes()

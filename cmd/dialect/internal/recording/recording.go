@@ -19,12 +19,13 @@ import (
 	"github.com/command-dialect/dialect/receipts"
 	"github.com/command-dialect/dialect/receipts/sqlite"
 	"github.com/command-dialect/dialect/runtime/archive"
+	"github.com/command-dialect/dialect/runtime/attempt"
+	"github.com/command-dialect/dialect/runtime/engine"
 	"github.com/command-dialect/dialect/runtime/history"
 	"github.com/command-dialect/dialect/runtime/mcpclient"
 	"github.com/command-dialect/dialect/runtime/project"
 	"github.com/command-dialect/dialect/runtime/redact"
 	"github.com/command-dialect/dialect/runtime/report"
-	"github.com/command-dialect/dialect/runtime/runner"
 	"github.com/command-dialect/dialect/runtime/workspace"
 )
 
@@ -101,16 +102,18 @@ func Open(root string, caches []string, o Options) *Recording {
 }
 
 // Options are those of a run of p, with a new id.
-func (r *Recording) Options(p *plan.Plan) runner.Options {
+func (r *Recording) Options(p *plan.Plan) engine.Options {
 	relaxGC(p)
 	r.Secret = Redactor(p, r.archive)
-	o := runner.Options{
-		StorePath: r.Path, MCP: mcpclient.Helper, Redact: r.Secret,
-		LockDir: archive.Locks(p.Matrix.Root), Locks: runner.ParseLocks(os.Getenv(runner.LocksVariable)),
-		Run: archive.NewRun(), Session: r.o.Session, Nonce: r.o.Nonce,
-		Degraded: r.reason, LogDir: string(r.archive), Environ: os.Environ(), Parent: os.Getenv(runner.ParentVariable),
-		// The list of the files that a gate is about tells later what changed since.
-		Keep: func(s *workspace.Snapshot) { r.archive.Keep(s.Bytes, s.Manifest) },
+	o := engine.Options{
+		LockDir: archive.Locks(p.Matrix.Root), Locks: attempt.ParseLocks(os.Getenv(attempt.LocksVariable)),
+		Options: attempt.Options{
+			StorePath: r.Path, MCP: mcpclient.Helper, Redact: r.Secret,
+			Run: archive.NewRun(), Session: r.o.Session, Nonce: r.o.Nonce,
+			Degraded: r.reason, LogDir: string(r.archive), Environ: os.Environ(), Parent: os.Getenv(attempt.ParentVariable),
+			// The list of the files that a gate is about tells later what changed since.
+			Keep: func(s *workspace.Snapshot) { r.archive.Keep(s.Bytes, s.Manifest) },
+		},
 	}
 	if r.store != nil { // else these are nil interfaces
 		o.Store = r.store
@@ -171,7 +174,7 @@ func (r *Recording) Keep(d *report.Document) {
 
 // Close closes the store, once. Where the store could not keep something after all, the
 // outcome o of the run, which is nil if there was none, is degraded.
-func (r *Recording) Close(o *runner.Outcome) {
+func (r *Recording) Close(o *engine.Outcome) {
 	if r.ahead != nil {
 		r.ahead.end()
 	}

@@ -14,8 +14,8 @@ import (
 	"github.com/command-dialect/dialect/receipts"
 	"github.com/command-dialect/dialect/runtime/archive"
 	"github.com/command-dialect/dialect/runtime/blob"
+	"github.com/command-dialect/dialect/runtime/engine"
 	"github.com/command-dialect/dialect/runtime/report"
-	"github.com/command-dialect/dialect/runtime/runner"
 	"github.com/command-dialect/dialect/runtime/workspace"
 )
 
@@ -46,7 +46,7 @@ func TestCloseDegrades(t *testing.T) {
 			t.Fatal(err)
 		}
 		rec.store.Submit(written)
-		out := &runner.Outcome{}
+		out := &engine.Outcome{}
 		rec.Close(out)
 		rec.Close(out)
 		if (out.Degraded != "") != (damage != "") {

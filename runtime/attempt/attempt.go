@@ -1,0 +1,357 @@
+// Package attempt carries out one step at a time and records it: the environment of its command,
+// its process, MCP call or task, the verdict, what the command says of itself, the snapshots of the
+// files that it ran on, its receipt, and the gates. In which order the steps come is not its
+// business: package schedule says it, and a driver, such as package engine, has an [Executor]
+// carry out one [schedule.Action] after another.
+//
+// The executor is of the process that its caller trusts: budgets, expectations and what a gate
+// asks for come from its own plan and its own reports, never from an action.
+//
+// # The files
+//
+// With a workspace a run knows what its commands ran on. A snapshot is taken before the first
+// command, before and after a step that writes, and at a gate; the members of a parallel composite
+// share that before it. What was there and changed under steps that only read is counted against
+// them at the gate.
+//
+// # Recording
+//
+// The start of the run is durable in the store before the first command starts. Receipts are
+// submitted as attempts end, and made durable in groups; [Executor.Sync], and a gate, wait until
+// all receipts so far are. From the first failure of the store on the run is degraded: a gate
+// that needs a receipt refuses. A run that is cut short waits some seconds for a store that does
+// not answer, and once it is killed half a second; then it is degraded.
+package attempt
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/command-dialect/dialect/lang/plan"
+	"github.com/command-dialect/dialect/receipts"
+	"github.com/command-dialect/dialect/runtime/environ"
+	"github.com/command-dialect/dialect/runtime/process"
+	"github.com/command-dialect/dialect/runtime/redact"
+	"github.com/command-dialect/dialect/runtime/schedule"
+	"github.com/command-dialect/dialect/runtime/workspace"
+)
+
+// Options say how the steps of a run are carried out.
+type Options struct {
+	Run     string // id of the run; must be unique in the store
+	Session string // defaults to Run
+	Nonce   string // of the orchestrator; empty makes no claim of freshness
+	Version string // of dialect, for the run's record
+
+	Jobs      int  // leaf steps at the same time; 0 means the number of CPUs
+	DeferGate bool // leave the receipts for a gate elsewhere
+
+	// Store records the run. If it is nil the run is degraded from the start,
+	// and Degraded says why.
+	Store    Store
+	Degraded string
+
+	// Patience is how long a run that is cut short waits for its store, which another process
+	// may hold locked, at each question; once its processes were killed it is half a second at
+	// most. 0 means four seconds.
+	Patience time.Duration
+
+	// LogDir keeps the output of commands; empty keeps none.
+	LogDir string
+
+	// Redact takes secrets out of what is recorded and kept as text; nil takes out
+	// nothing. What commands get is not touched.
+	Redact *redact.Redactor
+
+	// Environ is the environment that commands start from, and Color whether
+	// they may think of a terminal.
+	Environ []string
+	Color   bool
+
+	// Workspace takes snapshots of the files; nil takes none, and nothing says then
+	// what the commands ran on. Keep, if set, gets the one of a gate that passed.
+	Workspace Workspace
+	Keep      func(*workspace.Snapshot)
+
+	// Policy says what the producer compared the matrix with; see [receipts.Gate]. It
+	// is called once, at the first gate. nil means "unpinned".
+	Policy func() string
+
+	// Signer is the id of the key that the store signs with; empty if it signs nothing.
+	Signer string
+	// AcceptFlaky says why passes after failures on the same tree are accepted, and
+	// By who says so; empty accepts none.
+	AcceptFlaky, By string
+
+	// Root is the directory that receipts name others from; by default that of the
+	// matrix.
+	Root string
+
+	// Parent is the step of another run that started this one: "RUN/STEP".
+	Parent string
+
+	// Self is the command that runs dialect, for tasks that are scripts, and StorePath where
+	// Store keeps its file, for gates that agents hand back. Without them such tasks are not
+	// configured, or refused.
+	Self      []string
+	StorePath string
+
+	// MCP says how the helper is called that drives MCP servers; nil, or a nil command, for
+	// none. It is asked when the first is needed.
+	MCP func() []string
+
+	// Reuse lets an earlier pass on the same tree stand for a step that allows it.
+	Reuse bool
+
+	// Level is the trust level of what the store signs: an earlier pass below it is
+	// not reused, and a gate below it that an agent hands back is refused. Key is the
+	// public key that the store signs with; empty for none.
+	Level int
+	Key   string
+
+	// Guard is a command that calls [process.Guard]; see [process.Options].
+	Guard []string
+
+	// Listen receives the events; nil drops them. It must not wait for anything: while it
+	// runs no budget and no signal acts on any step. Output asks for [Output] events. Hold,
+	// if set, says what to wait for before a step's output is read on; see [process.Command].
+	Listen func(Event)
+	Output bool
+	Hold   func() <-chan struct{}
+
+	// Now is the clock; nil means time.Now.
+	Now func() time.Time
+}
+
+// A Meter watches the budget of a run as a whole.
+type Meter interface {
+	Wrote(n int)   // a step wrote so many bytes
+	Running(n int) // so many processes more, or fewer, run
+}
+
+// An Executor carries out the steps of a plan and records them. It is the one place where
+// executing and recording meet, so that a notary under another user can take its place as a
+// whole. Its methods may be called at the same time, but for [Executor.Snapshot],
+// [Executor.Gate], and attempts whose action says that they come alone: no other may run then.
+type Executor struct {
+	plan  *plan.Plan
+	opt   Options
+	meter Meter
+
+	ending context.Context // cancelled once the run is cut short
+	killed context.Context // cancelled once nothing may run any more
+
+	launcher *process.Launcher
+	err      error // why there is no launcher
+	claims   claims
+	servers  servers
+	ledger   *ledger
+	names    *names
+	trees    trees
+	policy   string // that Options.Policy said; empty before it was asked
+
+	env     []string
+	removed []string
+	digest  receipts.Hash // of env
+
+	mu        sync.Mutex
+	steps     map[string]*plan.Step
+	reports   map[string]*Report   // the last of each leaf
+	decisions map[string]*Decision // by the ID of the action
+
+	// What gates have consumed: leaves, and the gates that no later gate has taken in.
+	consumed map[string]bool
+	gates    []receipts.Expectation
+}
+
+// New returns the executor of a plan. Once ending is cancelled the run is cut short: the store
+// has little time for each answer. Once killed is, nothing starts any more. m may be nil.
+func New(ending, killed context.Context, p *plan.Plan, o Options, m Meter) *Executor {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Session == "" {
+		o.Session = o.Run
+	}
+	o.Run, o.Session, o.Nonce, o.Parent = receipts.Name(o.Run), receipts.Name(o.Session), receipts.Name(o.Nonce), receipts.Name(o.Parent)
+	if o.Root == "" {
+		o.Root = p.Matrix.Root
+	}
+	if o.Policy == nil {
+		o.Policy = func() string { return receipts.PolicyUnpinned }
+	}
+	x := &Executor{
+		plan: p, opt: o, meter: m, ending: ending, killed: killed,
+		ledger: newLedger(o, ending, killed),
+		trees:  trees{source: o.Workspace, ctx: ending, rules: p.Matrix.Files},
+		steps:  make(map[string]*plan.Step), reports: make(map[string]*Report),
+		decisions: make(map[string]*Decision), consumed: make(map[string]bool),
+	}
+	plan.Walk(p.Steps, func(s *plan.Step) { x.steps[s.ID] = s })
+	if o.Store != nil {
+		x.opt.Store = patient{o.Store, x.ledger}
+		x.claims.open()
+	}
+	x.names = newNames(x.ledger, o.Listen)
+	x.launcher, x.err = process.New(process.Options{Guard: o.Guard})
+	x.env, x.removed = x.environ(nil)
+	x.digest = environ.Digest(x.env)
+	return x
+}
+
+// Begin takes the first snapshot, and makes the start of the run durable.
+func (x *Executor) Begin(at time.Time) {
+	if len(x.plan.Steps) > 0 {
+		x.trees.begin()
+		x.ledger.begin(x.runRecord(receipts.Time{Time: at}))
+	}
+}
+
+// Attempt carries out a [schedule.Start]: one attempt at a leaf step, which is recorded. The report
+// of an attempt that has ended is returned once more when its action comes again. The cause of the
+// cancellation of ctx may be a [Cut].
+func (x *Executor) Attempt(ctx context.Context, a schedule.Action) *Report {
+	x.mu.Lock()
+	last := x.reports[a.ID]
+	x.mu.Unlock()
+	for r := last; r != nil; r = r.before {
+		if r.action.Attempt == a.Attempt {
+			return r
+		}
+	}
+	res := &Report{Step: x.steps[a.ID], action: a, before: last}
+	if last != nil {
+		last.Trim(0)
+	}
+	x.attempt(ctx, res)
+	x.mu.Lock()
+	x.reports[a.ID] = res
+	x.mu.Unlock()
+	return res
+}
+
+func (x *Executor) attempt(ctx context.Context, res *Report) {
+	s, a := res.Step, res.action
+	if a.Why != "" {
+		res.end(schedule.Fault, receipts.StopLocked, a.Why)
+		x.record(res, nil)
+		return
+	}
+	if a.Alone && a.Attempt == 1 {
+		x.trees.before(writes(s))
+	}
+	res.epoch = x.trees.epoch // an attempt before this one may have written
+	res.Started = x.opt.Now()
+	switch s.Kind {
+	case plan.Process:
+		x.process(ctx, res, job{argv: s.Argv})
+	case plan.Builtin:
+		x.builtin(ctx, res)
+	case plan.MCP:
+		x.mcp(ctx, res)
+	case plan.Task:
+		x.task(ctx, res)
+	default:
+		x.notConfigured(res)
+	}
+	res.Duration = x.opt.Now().Sub(res.Started)
+}
+
+// Snapshot carries out a [schedule.Snapshot].
+func (x *Executor) Snapshot(a schedule.Action) {
+	if a.After {
+		x.trees.after()
+	} else {
+		x.trees.before(a.Writes)
+	}
+}
+
+// Sync waits until all receipts so far are durable, and returns why they are not.
+func (x *Executor) Sync() error { return x.ledger.sync() }
+
+// Kill ends at once the processes that run; no other starts. The cancellation of the context that
+// [New] got comes first.
+func (x *Executor) Kill() {
+	if x.launcher != nil {
+		x.launcher.Kill()
+	}
+}
+
+// Pause stops what runs, and the clocks of all budgets, until resume is called.
+func (x *Executor) Pause() (resume func()) {
+	if x.launcher == nil {
+		return func() {}
+	}
+	return x.launcher.Pause()
+}
+
+// Slept is for how long the run was paused.
+func (x *Executor) Slept() time.Duration {
+	if x.launcher == nil {
+		return 0
+	}
+	return x.launcher.Slept()
+}
+
+// Removed names the variables of the environment that commands do not get, because they would
+// change what a check does.
+func (x *Executor) Removed() []string { return x.removed }
+
+// NoTree says why the receipts do not name the files that they are about, where there is a
+// workspace; empty if they do.
+func (x *Executor) NoTree() string { return x.trees.noTree() }
+
+// Degraded says why not all can be recorded; empty if it can.
+func (x *Executor) Degraded() string { return x.ledger.reason() }
+
+// Lost reports whether an attempt that was made has no durable receipt.
+func (x *Executor) Lost(r *Report) bool {
+	if r.Receipt.IsZero() {
+		return r.Attempts > 0
+	}
+	return x.ledger.durable(r.ticket) != nil
+}
+
+// Settle is called when all steps have ended: it waits until what is recorded is durable, and
+// ends the MCP servers.
+func (x *Executor) Settle() {
+	_ = x.ledger.sync() // a failure is kept as the reason of the degradation
+	x.endServers()
+	x.names.end()
+}
+
+// Close ends what the commands left running, if the run was cut short, and takes away what the
+// executor made.
+func (x *Executor) Close() {
+	x.closeServers()
+	x.claims.close()
+	if x.launcher == nil {
+		return
+	}
+	if killed := x.killed.Err() != nil; killed || x.ending.Err() != nil {
+		_ = x.launcher.EndLeft(killed)
+	}
+	_ = x.launcher.Close() // what it could not end, it could not end
+}
+
+func (x *Executor) emit(e Event) {
+	if x.opt.Listen != nil {
+		x.opt.Listen(e)
+	}
+}
+
+func (x *Executor) wrote(n int) {
+	if x.meter != nil {
+		x.meter.Wrote(n)
+	}
+}
+
+func (x *Executor) running(n int) {
+	if x.meter != nil {
+		x.meter.Running(n)
+	}
+}
+
+// IsGate reports whether a step is a gate.
+func IsGate(s *plan.Step) bool { return s.Kind == plan.Builtin && s.Target == plan.GateResults }

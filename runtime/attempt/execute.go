@@ -1,0 +1,259 @@
+package attempt
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/command-dialect/dialect/lang/plan"
+	"github.com/command-dialect/dialect/receipts"
+	"github.com/command-dialect/dialect/runtime/builtin"
+	"github.com/command-dialect/dialect/runtime/environ"
+	"github.com/command-dialect/dialect/runtime/inputs"
+	"github.com/command-dialect/dialect/runtime/process"
+	"github.com/command-dialect/dialect/runtime/schedule"
+)
+
+// The variables by which a run tells the commands that it starts, which may be runs themselves,
+// what they are part of.
+const (
+	// JobsVariable names how many commands it may run at the same time: its share of what the
+	// run may. A script that runs dialect itself so never multiplies the limit.
+	JobsVariable = "DIALECT_JOBS"
+
+	// ParentVariable names the step that it is of: "RUN/STEP". A run that it starts says so,
+	// and its gate is taken in by that of the outer run.
+	ParentVariable = "DIALECT_PARENT"
+
+	// LocksVariable names the locks that its run holds for it, separated by commas.
+	LocksVariable = "DIALECT_LOCKS"
+
+	// DepthVariable names how many runs it is inside of.
+	DepthVariable = "DIALECT_DEPTH"
+)
+
+// ParseLocks reads the value of [LocksVariable].
+func ParseLocks(value string) []string {
+	return strings.FieldsFunc(value, func(r rune) bool { return r == ',' })
+}
+
+// environ makes the environment of a step for which the matrix sets set.
+func (x *Executor) environ(set map[string]string) (env, removed []string) {
+	env, removed = environ.Make(x.opt.Environ, environ.Options{Color: x.opt.Color, Set: set})
+	// A script that runs dialect itself records into the same session.
+	env = setenv(env, "DIALECT_SESSION", x.opt.Session)
+	return setenv(env, JobsVariable, strconv.Itoa(x.opt.Jobs)), removed
+}
+
+// A job is the process of a step.
+type job struct {
+	argv  []string
+	stdin []byte
+	judge func() // called once the attempt has its verdict; may be nil
+}
+
+// process runs the command of a step.
+func (x *Executor) process(ctx context.Context, res *Report, j job) {
+	s := res.Step
+	if x.err != nil {
+		res.end(schedule.Fault, receipts.StopStartFailed, x.err.Error())
+		return
+	}
+	env, digest := slices.Clone(x.env), x.digest
+	if len(s.Env) > 0 {
+		env, _ = x.environ(s.Env)
+		digest = environ.Digest(env)
+	}
+	if !x.inputs(ctx, res) || x.reuse(res, env, digest) {
+		return
+	}
+	env = setenv(env, ParentVariable, x.opt.Run+"/"+s.ID)
+	if res.action.Share > 0 {
+		env = setenv(env, JobsVariable, strconv.Itoa(res.action.Share))
+	}
+	if len(res.action.Locks) > 0 {
+		env = setenv(env, LocksVariable, strings.Join(res.action.Locks, ","))
+	}
+	if s.Kind == plan.Task {
+		env = setenv(env, DepthVariable, strconv.Itoa(depth(x.opt.Environ)+1))
+		if x.opt.StorePath != "" {
+			env = setenv(env, "DIALECT_STORE", x.opt.StorePath)
+		}
+	}
+	x.carryOut(ctx, res, func() func(*receipts.Receipt) {
+		claim, end := x.claims.begin()
+		defer end()
+		if claim != "" {
+			env = setenv(env, ResultVariable, claim)
+		}
+		seen := observe(s)
+		c := &process.Command{
+			Argv: j.argv, Stdin: j.stdin, Dir: s.Dir, LookupDir: x.plan.Matrix.Root, Env: env,
+			Timeout: s.Budget.Timeout, Stall: s.Budget.Stall, MaxOutput: s.Budget.MaxOutput,
+			LogDir: x.opt.LogDir, Digest: true, Redact: x.opt.Redact,
+		}
+		c.Output = func(stream process.Stream, p []byte) {
+			seen.tests.Write(int(stream), p)
+			if s.Expect.Stdout != "" && stream == process.Stdout {
+				seen.stdout.Write(p)
+			}
+			x.wrote(len(p))
+			if x.opt.Output {
+				x.emit(Output{Step: s, Stream: stream, Data: p})
+			}
+		}
+		if x.opt.Output {
+			c.Hold = x.opt.Hold
+		}
+		x.running(1)
+		pr := x.launcher.Run(ctx, c)
+		x.running(-1)
+		res.Process = &pr
+		seen.judge(res)
+		judgeClaim(res, claim)
+		if j.judge != nil {
+			j.judge()
+		}
+		return func(rec *receipts.Receipt) { x.processReceipt(rec, res, digest) }
+	})
+}
+
+// carryOut carries out an attempt and records it. do sets the verdict and what the kind of the
+// step has of its own in the receipt.
+func (x *Executor) carryOut(ctx context.Context, res *Report, do func() func(*receipts.Receipt)) {
+	res.Attempts = res.action.Attempt
+	x.emit(Started{Step: res.Step, Attempt: res.Attempts, At: x.opt.Now()})
+	fill := do()
+	x.sameInputs(ctx, res)
+	if cut, ok := context.Cause(ctx).(Cut); ok && res.Verdict == schedule.Fault && res.Reason == receipts.StopInterrupted {
+		res.end(cut.Verdict, cut.Reason, "killed: "+cut.Text)
+		res.By = cut.By
+	}
+	x.record(res, fill)
+}
+
+// inputs digests the files that the binding of res names as deciding, before an attempt.
+// Where that cannot be done the step is a fault: nobody could say what its result is about.
+func (x *Executor) inputs(ctx context.Context, res *Report) bool {
+	h, err := inputs.Digest(ctx, x.plan.Matrix.Root, res.Step.Inputs)
+	if res.inputs = h; err == nil || ctx.Err() != nil { // what is interrupted does not start either
+		return true
+	}
+	res.Attempts = res.action.Attempt
+	res.end(schedule.Fault, receipts.StopStartFailed, fmt.Sprintf("the inputs of %s cannot be read: %v", res.Step.Binding, err))
+	x.record(res, nil)
+	return false
+}
+
+// sameInputs notes if the inputs of res changed while it ran. What changed them may
+// be the command itself, such as one that installs what is missing; its receipt keeps the
+// digest of what it started on.
+func (x *Executor) sameInputs(ctx context.Context, res *Report) {
+	if len(res.Step.Inputs) == 0 || ctx.Err() != nil {
+		return
+	}
+	p := res.Process
+	h, err := inputs.Digest(ctx, x.plan.Matrix.Root, res.Step.Inputs)
+	switch {
+	case err != nil:
+		p.Notes = append(p.Notes, "after it ran its inputs could not be read: "+err.Error())
+	case h != res.inputs:
+		p.Notes = append(p.Notes, "its inputs changed while it ran: the receipt has the digest from before ("+strings.Join(res.Step.Inputs, ", ")+")")
+	}
+}
+
+// reuse lets an earlier pass stand for the first attempt at a step, if the run and the binding
+// want that, and the files, the command, the executable, the environment, the matrix
+// and the trust level are those of the earlier one. The receipt of res cites it.
+func (x *Executor) reuse(res *Report, env []string, digest receipts.Hash) bool {
+	s, o := res.Step, x.opt
+	if !o.Reuse || !s.Reuse || res.action.Attempt > 1 || writes(s) || o.Store == nil || res.epoch == nil || len(res.epoch.changed) > 0 {
+		return false
+	}
+	if x.ledger.sync() != nil {
+		return false
+	}
+	e, ok, err := o.Store.Passed(context.Background(), receipts.CommandHash(x.command(s)), x.dir(s), res.epoch.place, res.epoch.tree)
+	if err != nil || !ok || e.Level < o.Level {
+		return false
+	}
+	v, err := e.Parse()
+	old, isReceipt := v.(*receipts.Receipt)
+	if err != nil || !isReceipt || old.Status != receipts.Succeeded || old.Workspace == nil || old.Workspace.Before != res.epoch.tree ||
+		old.Place != res.epoch.place || old.Inputs != res.inputs || old.Environment != digest || old.Matrix != parseHash(x.plan.Matrix.SHA256) || old.Binding != s.Binding || old.Executable == nil || old.Executable.SHA256.IsZero() {
+		return false
+	}
+	path, sum, err := x.launcher.Identify(s.Argv[0], x.plan.Matrix.Root, env)
+	if err != nil || receipts.Text(path) != old.Executable.Path || sum != old.Executable.SHA256 {
+		return false
+	}
+	res.Reused = e.SHA
+	if !old.Reused.IsZero() {
+		res.Reused = old.Reused
+	}
+	res.Attempts, res.Tests = 1, old.Tests
+	res.end(schedule.Passed, "", "reused "+res.Reused.Short())
+	x.record(res, func(rec *receipts.Receipt) {
+		rec.Reused, rec.ExitCode, rec.Stdout, rec.Stderr, rec.Tests = res.Reused, old.ExitCode, old.Stdout, old.Stderr, old.Tests
+		rec.Executable, rec.Environment = old.Executable, digest
+	})
+	return true
+}
+
+// builtin runs a handler of package builtin.
+func (x *Executor) builtin(ctx context.Context, res *Report) {
+	s := res.Step
+	x.carryOut(ctx, res, func() func(*receipts.Receipt) {
+		if s.Target != plan.ValidateReceipt {
+			res.end(schedule.Fault, receipts.StopNotConfigured, fmt.Sprintf("this version of dialect has no built-in %q", s.Target))
+			return nil
+		}
+		var v builtin.Validator
+		if x.opt.Store != nil {
+			_ = x.ledger.sync() // a receipt of this run may be the one that is asked for
+			v = x.opt.Store
+		}
+		var values []string
+		for i := range s.Values {
+			values = append(values, s.Values[i].Text)
+		}
+		if ok, text := builtin.Validate(ctx, v, values); ok {
+			res.end(schedule.Passed, "", text)
+		} else {
+			res.end(schedule.Failed, receipts.StopInvalid, text)
+		}
+		return nil
+	})
+}
+
+// notConfigured ends a step that nothing here can carry out, with the honest
+// terminal status.
+func (x *Executor) notConfigured(res *Report) {
+	what, agent := "the object of the line", res.Step.Target
+	if object := object(res.Step); object != "" {
+		what = object
+	}
+	if agent == "" {
+		agent = "default"
+	}
+	res.Attempts = res.action.Attempt
+	res.end(schedule.Fault, receipts.StopNotConfigured, fmt.Sprintf("nothing here can carry the task out: write %s.dlct beside the script, or name an agent below [agents.%s] (command, require)", what, agent))
+	x.record(res, nil)
+}
+
+// object is the object of a line; empty if it has none.
+func object(s *plan.Step) (text string) {
+	for _, v := range s.Values {
+		if v.Name == "object" {
+			text = v.Text
+		}
+	}
+	return text
+}
+
+func setenv(env []string, key, value string) []string {
+	env = slices.DeleteFunc(env, func(kv string) bool { return strings.HasPrefix(kv, key+"=") })
+	return append(env, key+"="+value)
+}

@@ -1,0 +1,157 @@
+package attempt
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/command-dialect/dialect/receipts"
+	"github.com/command-dialect/dialect/runtime/process"
+	"github.com/command-dialect/dialect/runtime/schedule"
+)
+
+// maxDepth bounds how deep tasks start tasks: a script that spawns itself ends.
+const maxDepth = 8
+
+// task carries out new_task: a script of that name as a run of its own, whose gate is taken in
+// by that of this run; else the agent that the matrix names, which is believed through the gate
+// that it hands back; else it is not configured.
+func (x *Executor) task(ctx context.Context, res *Report) {
+	s, o := res.Step, x.opt
+	name := object(s)
+	if path := x.script(name); path != "" && len(o.Self) > 0 {
+		if depth(o.Environ) >= maxDepth {
+			res.Attempts = res.action.Attempt
+			res.end(schedule.Fault, receipts.StopNotConfigured, fmt.Sprintf("tasks start tasks %d deep: %s may be starting itself", maxDepth, name))
+			x.record(res, nil)
+			return
+		}
+		// Under the matrix of this run, whatever lies nearer to the script.
+		x.process(ctx, res, job{argv: append(slices.Clone(o.Self), "run", "--routing="+within(s.Dir, x.plan.Matrix.Path), "--", within(s.Dir, path))})
+		return
+	}
+	if len(s.Argv) == 0 {
+		x.notConfigured(res)
+		return
+	}
+	x.process(ctx, res, job{argv: s.Argv, stdin: append(s.Handoff(o.Run+"/"+s.ID), '\n'), judge: func() { x.handedBack(ctx, res) }})
+}
+
+// script returns the script of a task: beside the script of this run, or beside the matrix;
+// empty if there is none. A name is a name, and leads nowhere.
+func (x *Executor) script(name string) string {
+	if name == "" || strings.ContainsAny(name, "/\\\x00") || strings.HasPrefix(name, "-") || strings.HasPrefix(name, ".") {
+		return ""
+	}
+	p := x.plan
+	dirs := []string{p.Matrix.Root}
+	if p.Script.Path != "" {
+		dirs = append([]string{filepath.Dir(p.Script.Path)}, dirs...)
+	}
+	for _, dir := range dirs {
+		path := filepath.Join(dir, name+".dlct")
+		if info, err := os.Lstat(path); err == nil && info.Mode().IsRegular() {
+			return path
+		}
+	}
+	return ""
+}
+
+// within is path as a command that runs in dir would name it.
+func within(dir, path string) string {
+	if rel, err := filepath.Rel(dir, path); err == nil && filepath.IsLocal(rel) {
+		return rel
+	}
+	return path
+}
+
+func depth(environ []string) int {
+	n := 0
+	for _, kv := range environ {
+		if v, ok := strings.CutPrefix(kv, DepthVariable+"="); ok {
+			n, _ = strconv.Atoi(v)
+		}
+	}
+	return n
+}
+
+var gateID = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\bg-[0-9a-f]{12,64}\b`) })
+
+// handedBack judges an agent that says it is done: by the gate whose id it hands back, the last
+// that it printed or the one of its result. It is consumed, so that it serves once.
+func (x *Executor) handedBack(ctx context.Context, res *Report) {
+	s, o := res.Step, x.opt
+	if res.Verdict != schedule.Passed || len(s.Require) == 0 {
+		return
+	}
+	refuse := func(format string, args ...any) {
+		res.Verdict, res.Reason, res.Detail = schedule.Failed, receipts.StopExpectation, fmt.Sprintf(format, args...)
+	}
+	id := ""
+	if ids := gateID().FindAll(res.Process.Tail, -1); len(ids) > 0 {
+		id = string(ids[len(ids)-1])
+	}
+	if c := res.Claim; c != nil {
+		if found := gateID().FindString(c.Result); found != "" {
+			id = found
+		}
+	}
+	switch {
+	case id == "":
+		refuse("it handed back no gate (g-...), and its words are no proof of %s", strings.Join(s.Require, ", "))
+		return
+	case o.StorePath == "" || o.Store == nil || len(o.Self) == 0:
+		refuse("there is no store that could know the gate %s", id)
+		return
+	}
+	_ = x.ledger.sync() // what is wrong with the store is told at the gate
+	argv := append(slices.Clone(o.Self), "consume", "--json", "--store="+o.StorePath, "--as=task "+o.Run+"/"+s.ID, "--routing="+x.plan.Matrix.Path)
+	for _, name := range s.Require {
+		argv = append(argv, "--require="+name)
+	}
+	if o.Level > receipts.LevelHash {
+		// The receipt of the step vouches for the gate: it must not have a higher level.
+		argv = append(argv, "--key="+o.Key, fmt.Sprintf("--level=L%d", o.Level))
+	}
+	var out bytes.Buffer
+	pr := x.launcher.Run(ctx, &process.Command{
+		Argv: append(argv, "--", id), Dir: x.plan.Matrix.Root, Env: x.env,
+		Output: func(stream process.Stream, p []byte) {
+			if stream == process.Stdout && out.Len()+len(p) <= maxDecision {
+				out.Write(p)
+			}
+		},
+	})
+	if pr.ExitCode == 0 && pr.Stop == "" {
+		res.Detail = "gate " + id
+		return
+	}
+	var decision struct {
+		Refusals []struct {
+			Reason  receipts.Reason `json:"reason"`
+			Message string          `json:"message"`
+		} `json:"refusals"`
+	}
+	why, _, _ := strings.Cut(strings.TrimSpace(string(pr.Tail)), "\n")
+	if json.Unmarshal(out.Bytes(), &decision) == nil && len(decision.Refusals) > 0 {
+		why = decision.Refusals[0].Message
+		for _, r := range decision.Refusals {
+			if r.Reason == receipts.LevelTooLow {
+				refuse("the gate %s that it handed back is not signed with the key of this run, as the records of this run are: an agent has no key; have dialect run the checks (put them on lines of this script, or into a script of the task's name), or run without a key", id)
+				return
+			}
+		}
+	}
+	refuse("the gate %s that it handed back is refused: %s", id, why)
+}
+
+// maxDecision bounds how much is read of what consume decides, in bytes.
+const maxDecision = 1 << 20

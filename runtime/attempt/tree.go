@@ -1,0 +1,208 @@
+package attempt
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/command-dialect/dialect/lang/plan"
+	"github.com/command-dialect/dialect/receipts"
+	"github.com/command-dialect/dialect/runtime/policy"
+	"github.com/command-dialect/dialect/runtime/workspace"
+)
+
+// A Workspace takes snapshots of the files that a run is about;
+// *workspace.Tracker is one.
+type Workspace interface {
+	Take(ctx context.Context) (*workspace.Snapshot, error)
+	// Forget makes the next Take read every file.
+	Forget()
+}
+
+// An epoch is a part of a run in which nothing is meant to change the files: it
+// ends where a step that writes begins, where that step has ended, and at a gate.
+type epoch struct {
+	tree    receipts.Tree
+	place   receipts.Datum // of the project in the worktree of tree
+	changed []string       // paths that were there and changed in it all the same
+}
+
+// trees follows the files of a run through its epochs. It is used between steps
+// alone, never while the members of a group run.
+//
+// A file that is new, and that git does not track, is of the tree of an epoch only if
+// it was there when a step of the epoch began after one that may write. What turns up
+// while steps only read, or after the last step, was tested by nobody: base stays the
+// snapshot without it, and unseen lists it.
+type trees struct {
+	source Workspace
+	ctx    context.Context     // ends with the run, but not by --fail-fast
+	now    *workspace.Snapshot // the last one; nil if there is none
+	base   *workspace.Snapshot // what epoch.tree is of: now, but for files that are new since
+	tested *workspace.Snapshot // before a last writer that has left nothing but new files; nil otherwise
+	epoch  *epoch
+	read   bool        // a reading step ran in the epoch
+	err    error       // why there is no snapshot
+	rules  []plan.File // what the matrix was loaded from
+	other  string      // the first complaint of [policy.Agree] about them; empty if none
+}
+
+// begin takes the first snapshot.
+func (t *trees) begin() {
+	if t.source != nil {
+		t.take(false)
+	}
+}
+
+// take takes a snapshot and begins an epoch; wrote says that a step that may write ran
+// in the one that ends. It returns what changed since the last snapshot.
+func (t *trees) take(wrote bool) []workspace.Change {
+	s, err := t.source.Take(t.ctx)
+	if err != nil {
+		t.err, t.now, t.base, t.tested, t.epoch = err, nil, nil, nil, nil
+		return nil
+	}
+	if t.other == "" {
+		t.other = policy.Agree(t.rules, s, "it changed during the run; run it again")
+	}
+	var changes []workspace.Change
+	base, tested := s, (*workspace.Snapshot)(nil)
+	if t.now != nil {
+		changes = workspace.Diff(t.now, s)
+		since := changes
+		if t.base != t.now {
+			since = workspace.Diff(t.base, s)
+		}
+		switch {
+		case slices.ContainsFunc(since, isReal):
+		case len(since) == 0:
+			tested = t.tested
+		case wrote && len(changes) > 0:
+			tested = t.base
+		default:
+			base, tested = t.base, t.tested
+		}
+	}
+	t.now, t.base, t.tested, t.read = s, base, tested, false
+	t.epoch = &epoch{tree: treeOf(base), place: receipts.Text(base.Place)}
+	return changes
+}
+
+func treeOf(s *workspace.Snapshot) receipts.Tree {
+	return receipts.Tree{Tree: s.Tree, Bytes: s.Bytes, Exact: s.Exact}
+}
+
+// isReal tells a change of what was there from a file that a tool left behind.
+func isReal(c workspace.Change) bool { return c.Kind != workspace.Added || !c.Untracked }
+
+// settle ends an epoch in which steps only read: what changed in it all the same
+// is held against them.
+func (t *trees) settle() {
+	if t.source != nil {
+		t.end(false)
+	}
+}
+
+// end takes the snapshot that ends an epoch, and notes in it what changed.
+func (t *trees) end(wrote bool) []workspace.Change {
+	e := t.epoch
+	changes := t.take(wrote)
+	for _, c := range changes {
+		if e != nil && isReal(c) {
+			e.changed = append(e.changed, c.Path)
+		}
+	}
+	return changes
+}
+
+// before is called before a step or a group; writes says that it may write.
+func (t *trees) before(writes bool) {
+	t.tested = nil
+	switch {
+	case t.source == nil || t.epoch == nil:
+	case writes && t.read:
+		t.settle()
+	case !writes:
+		t.read = true
+	}
+}
+
+// after is called when a step or a group that may write has ended, and returns what it
+// changed. That is held against the members of the group that only read: nobody knows
+// whether they saw the files before or after.
+func (t *trees) after() []workspace.Change {
+	if t.source == nil || t.epoch == nil {
+		return nil
+	}
+	return t.end(true)
+}
+
+// gate ends the epoch for a gate: every file is read again. It returns the snapshot of
+// what was tested, nil if there is none, and the paths that are there beyond it.
+func (t *trees) gate() (tested *workspace.Snapshot, unseen []string) {
+	if t.source == nil {
+		return nil, nil
+	}
+	t.source.Forget()
+	t.settle()
+	if tested = t.base; t.tested != nil {
+		tested = t.tested
+	}
+	if tested != nil && tested != t.now {
+		for _, c := range workspace.Diff(tested, t.now) {
+			unseen = append(unseen, c.Path)
+		}
+	}
+	return tested, unseen
+}
+
+// writes reports whether s or a member of it may change files.
+func writes(s *plan.Step) bool {
+	found := false
+	plan.Walk([]*plan.Step{s}, func(s *plan.Step) {
+		found = found || s.Kind != plan.Composite && s.Effect == plan.Write && !IsGate(s)
+	})
+	return found
+}
+
+// workspaceOf is the workspace of a receipt for a step that has ended. A step that
+// writes, alone, is followed by a snapshot.
+func (x *Executor) workspaceOf(res *Report) *receipts.Workspace {
+	if res.epoch == nil {
+		return nil
+	}
+	w := &receipts.Workspace{Before: res.epoch.tree}
+	if !res.action.Alone || !writes(res.Step) {
+		return w
+	}
+	changes := x.trees.after()
+	if x.trees.epoch == nil {
+		return w
+	}
+	after := x.trees.epoch.tree
+	w.After = &after
+	for _, c := range changes {
+		if len(w.Changed) == receipts.MaxChanged {
+			w.More = len(changes) - receipts.MaxChanged
+			break
+		}
+		w.Changed = append(w.Changed, receipts.Text(c.Path))
+	}
+	return w
+}
+
+// noTree returns why the gate can say nothing about the files; empty if it can, or
+// if nobody asked.
+func (t *trees) noTree() string {
+	switch {
+	case t.source == nil:
+		return ""
+	case t.ctx.Err() != nil && t.err != nil:
+		return "the run was ended while its files were read"
+	case t.err != nil:
+		return fmt.Sprintf("cannot take a snapshot of the working tree: %v; ignore it in a tracked .gitignore, or run with --no-tree, which proves less", t.err)
+	case t.now != nil && t.now.Unmerged:
+		return "the files have no tree: " + t.now.Reason
+	}
+	return ""
+}

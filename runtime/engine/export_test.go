@@ -1,0 +1,28 @@
+package engine
+
+import (
+	"time"
+
+	"github.com/command-dialect/dialect/runtime/schedule"
+)
+
+// SetFinallyGrace sets the time that a step with finally = true has after an interruption.
+func SetFinallyGrace(d time.Duration) (restore func()) {
+	was := finallyGrace
+	finallyGrace = d
+	return func() { finallyGrace = was }
+}
+
+// Reload has the state of order saved and loaded after each event of a run with o.
+func Reload(o *Options, fail func(error)) {
+	o.between = func(s *schedule.State) *schedule.State {
+		text, err := s.Save()
+		if err == nil {
+			s, err = schedule.Load(text)
+		}
+		if err != nil {
+			fail(err)
+		}
+		return s
+	}
+}
