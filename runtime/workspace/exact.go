@@ -73,6 +73,9 @@ func (w *walk) exact(s *Snapshot, v *converter, c *git.Config) error {
 		say(path, why)
 	}
 	for i := range w.entries {
+		if err := w.ctx.Err(); err != nil {
+			return err // where links lead takes long, if somebody wants it to
+		}
 		e := &w.entries[i]
 		if names := strings.Split(e.path, "/"); slices.ContainsFunc(names, unstorable) || e.kind == kindLink && strings.EqualFold(names[len(names)-1], ".gitmodules") {
 			say(e.path, unstored)
