@@ -95,7 +95,7 @@ func (x *executor) process(ctx context.Context, res *Result) {
 		env, _ = x.environ(s.Env)
 		digest = environ.Digest(env)
 	}
-	if !x.inputs(ctx, res) || x.reuse(res, env, digest) {
+	if !x.inputs(ctx, res) || x.reuse(ctx, res, env, digest) {
 		return
 	}
 	env = setenv(env, ParentVariable, x.run.opt.Run+"/"+s.ID)
@@ -234,7 +234,7 @@ const ParentVariable = "DIALECT_PARENT"
 // reuse lets an earlier pass stand for the step of res, if the run and the binding
 // want that, and the files, the command, the executable, the environment, the matrix
 // and the trust level are those of the earlier one. The receipt of res cites it.
-func (x *executor) reuse(res *Result, env []string, digest receipts.Hash) bool {
+func (x *executor) reuse(ctx context.Context, res *Result, env []string, digest receipts.Hash) bool {
 	s, o := res.Step, x.run.opt
 	if !o.Reuse || !s.Reuse || writes(s) || o.Store == nil || res.epoch == nil || len(res.epoch.changed) > 0 || x.run.ledger.reason() != "" {
 		return false
@@ -252,7 +252,7 @@ func (x *executor) reuse(res *Result, env []string, digest receipts.Hash) bool {
 		old.Place != res.epoch.place || old.Inputs != res.inputs || old.Environment != digest || old.Matrix != x.digestOfMatrix() || old.Binding != s.Binding || old.Executable == nil || old.Executable.SHA256.IsZero() {
 		return false
 	}
-	path, sum, err := x.launcher.Identify(s.Argv[0], x.run.plan.Matrix.Root, env)
+	path, sum, err := x.launcher.Identify(ctx, s.Argv[0], x.run.plan.Matrix.Root, env)
 	if err != nil || receipts.Text(path) != old.Executable.Path || sum != old.Executable.SHA256 {
 		return false
 	}
