@@ -252,7 +252,7 @@ func (w *walk) take(c *crew, s *scratch, d *folder, p place, name string, again 
 		})
 		return nil
 	}
-	if st.kind.regular() && (name == ".gitattributes" || name == ".gitmodules" && p.inside(path) == name) {
+	if st.kind.regular() && (name == ".gitattributes" || (name == ".gitmodules" || name == ".lfsconfig") && p.inside(path) == name) {
 		content, err := readAll(d, name, s.buf)
 		if err != nil {
 			return err
