@@ -134,7 +134,8 @@
 // mapping that was dirty before the file was read: the kernel does not move the
 // ctime for that until the page is written back (on tmpfs, ever), and
 // [Tracker.Forget] makes the next snapshot read everything; [Take] always does. A
-// file system that lies (FUSE), and the administrator.
+// file system that lies (FUSE), and the administrator. Processes that a clean filter leaves
+// in sessions of their own: verify, gate and consume end them on Linux, and a run leaves them.
 //
 // It is one package of more than 1,500 lines because its two digests are made of one walk: what git would
 // make of a file, and whether a clone has its bytes, is decided from what was read then, and from no second look.
