@@ -66,7 +66,7 @@ func (x *Executor) process(ctx context.Context, res *Report, j job) {
 		env, _ = x.environ(s.Env)
 		digest = environ.Digest(env)
 	}
-	if !x.inputs(ctx, res) || x.reuse(res, env, digest) {
+	if !x.inputs(ctx, res) || x.reuse(ctx, res, env, digest) {
 		return
 	}
 	env = setenv(env, ParentVariable, x.opt.Run+"/"+s.ID)
@@ -167,7 +167,7 @@ func (x *Executor) sameInputs(ctx context.Context, res *Report) {
 // reuse lets an earlier pass stand for the first attempt at a step, if the run and the binding
 // want that, and the files, the command, the executable, the environment, the matrix
 // and the trust level are those of the earlier one. The receipt of res cites it.
-func (x *Executor) reuse(res *Report, env []string, digest receipts.Hash) bool {
+func (x *Executor) reuse(ctx context.Context, res *Report, env []string, digest receipts.Hash) bool {
 	s, o := res.Step, x.opt
 	if !o.Reuse || !s.Reuse || res.action.Attempt > 1 || writes(s) || o.Store == nil || res.epoch == nil || len(res.epoch.changed) > 0 {
 		return false
@@ -185,7 +185,7 @@ func (x *Executor) reuse(res *Report, env []string, digest receipts.Hash) bool {
 		old.Place != res.epoch.place || old.Inputs != res.inputs || old.Environment != digest || old.Matrix != parseHash(x.plan.Matrix.SHA256) || old.Binding != s.Binding || old.Executable == nil || old.Executable.SHA256.IsZero() {
 		return false
 	}
-	path, sum, err := x.launcher.Identify(s.Argv[0], x.plan.Matrix.Root, env)
+	path, sum, err := x.launcher.Identify(ctx, s.Argv[0], x.plan.Matrix.Root, env)
 	if err != nil || receipts.Text(path) != old.Executable.Path || sum != old.Executable.SHA256 {
 		return false
 	}

@@ -2,6 +2,7 @@ package process
 
 import (
 	"bytes"
+	"context"
 	"crypto/sha256"
 	"errors"
 	"fmt"
@@ -12,6 +13,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/command-dialect/dialect/lang/regular"
 )
 
 // A lookupKey is what the place of an executable depends on, the file system apart.
@@ -133,7 +136,7 @@ func (e *missingError) Is(target error) bool { return target == fs.ErrNotExist }
 // interpreter says whether the interpreter that the first line of the script at
 // path names is missing. What is no script has none.
 func interpreter(path string, env []string) error {
-	f, err := os.Open(path)
+	f, err := regular.Open(path)
 	if err != nil {
 		return nil // to execute is not to read
 	}
@@ -211,45 +214,57 @@ type fileID struct {
 }
 
 type digestEntry struct {
-	once sync.Once // several commands of one group need the same file at once
+	done chan struct{} // several commands of one group need the same file at once
 	sum  [32]byte
 	err  error
 }
+
+// maxProgram is the size, in bytes, beyond which a program has no digest, as one that may be
+// executed and not read: a file can be larger than what anybody wrote (truncate), and its
+// command would not start for hours.
+const maxProgram = 2 << 30
 
 // racy is how old a file must be for its times to tell its states apart. Clocks
 // of file systems tick in milliseconds to seconds.
 const racy = 2 * time.Second
 
-// sum returns the SHA-256 of the file at path.
-func (d *digestCache) sum(path string) ([32]byte, error) {
+// sum returns the SHA-256 of the file at path. It fails beyond maxProgram, and when ctx ends.
+func (d *digestCache) sum(ctx context.Context, path string) ([32]byte, error) {
 	id, ok, err := identify(path)
 	if err != nil {
 		return [32]byte{}, err
 	}
 	if !ok || time.Since(time.Unix(0, max(id.ctime, id.mtime))) < racy {
-		return sumFile(path)
+		return sumFile(ctx, path)
 	}
 	d.mu.Lock()
 	e := d.entries[id]
-	if e == nil {
-		e = new(digestEntry)
-		if d.entries == nil {
-			d.entries = make(map[fileID]*digestEntry)
+	if e != nil {
+		d.mu.Unlock()
+		select {
+		case <-e.done:
+		case <-ctx.Done():
+			return [32]byte{}, ctx.Err()
 		}
-		d.entries[id] = e
-	}
-	d.mu.Unlock()
-	e.once.Do(func() {
-		e.sum, e.err = sumFile(path)
 		if e.err != nil {
-			return
+			return sumFile(ctx, path) // what ended the other command need not end this one
 		}
+		return e.sum, nil
+	}
+	e = &digestEntry{done: make(chan struct{})}
+	if d.entries == nil {
+		d.entries = make(map[fileID]*digestEntry)
+	}
+	d.entries[id] = e
+	d.mu.Unlock()
+	defer close(e.done)
+	if e.sum, e.err = sumFile(ctx, path); e.err == nil {
 		if now, _, err := identify(path); err != nil {
 			e.err = err
 		} else if now != id {
 			e.err = fmt.Errorf("%s changed while it was read", path)
 		}
-	})
+	}
 	if e.err != nil {
 		d.mu.Lock()
 		delete(d.entries, id)
@@ -258,25 +273,42 @@ func (d *digestCache) sum(path string) ([32]byte, error) {
 	return e.sum, e.err
 }
 
-func sumFile(path string) (sum [32]byte, err error) {
-	f, err := os.Open(path)
+func sumFile(ctx context.Context, path string) (sum [32]byte, err error) {
+	f, err := regular.Open(path)
 	if err != nil {
 		return sum, err
 	}
 	defer f.Close()
-	return sumOf(f)
-}
-
-// sumOf is the digest of a file from its beginning.
-func sumOf(f *os.File) (sum [32]byte, err error) {
-	if _, err = f.Seek(0, io.SeekStart); err != nil {
+	info, err := f.Stat()
+	if err == nil && info.Size() > maxProgram {
+		err = fmt.Errorf("%s has more than %d GiB", path, maxProgram>>30)
+	}
+	if err != nil {
 		return sum, err
 	}
+	return sumOf(io.LimitReader(until{ctx, f}, maxProgram)) // it may grow
+}
+
+// An until reads until ctx ends.
+type until struct {
+	ctx context.Context
+	r   io.Reader
+}
+
+func (u until) Read(p []byte) (int, error) {
+	if err := u.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return u.r.Read(p)
+}
+
+// sumOf is the digest of what r has left.
+func sumOf(r io.Reader) (sum [32]byte, err error) {
 	h := sha256.New()
 	buf := readBuffer()
 	defer releaseBuffer(buf)
 	// Not the file itself: it would bring a buffer of its own.
-	if _, err := io.CopyBuffer(h, struct{ io.Reader }{f}, buf[:]); err != nil {
+	if _, err := io.CopyBuffer(h, struct{ io.Reader }{r}, buf[:]); err != nil {
 		return sum, err
 	}
 	h.Sum(sum[:0])

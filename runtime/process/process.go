@@ -396,7 +396,10 @@ func (l *Launcher) Run(ctx context.Context, c *Command) Result {
 	if dir == "" {
 		dir = c.Dir
 	}
-	if err := r.resolve(dir); err != nil {
+	switch err := r.resolve(dir); {
+	case ctx.Err() != nil:
+		return res.refuse(Interrupted, fmt.Errorf("%s was not started: %w", c.Argv[0], context.Cause(ctx)))
+	case err != nil:
 		return res.refuse(EnvMissing, err)
 	}
 	path := res.Path
@@ -416,13 +419,18 @@ func (l *Launcher) Run(ctx context.Context, c *Command) Result {
 	return res
 }
 
-// resolve finds the executable and, if asked to, hashes it.
+// resolve finds the executable and, if asked to, hashes it, for as long as the command itself may take.
 func (r *run) resolve(dir string) (err error) {
 	l, c := r.launcher, r.command
 	if r.result.Path, err = l.lookPath(c.Argv[0], dir, c.Env); err != nil || !c.Digest {
 		return err
 	}
-	r.result.Executable, err = l.digests.sum(r.result.Path)
+	ctx, cancel := r.ctx, context.CancelFunc(func() {})
+	if c.Timeout > 0 {
+		ctx, cancel = context.WithTimeout(ctx, c.Timeout)
+	}
+	defer cancel()
+	r.result.Executable, err = l.digests.sum(ctx, r.result.Path)
 	if errors.Is(err, fs.ErrNotExist) && !hasSlash(c.Argv[0]) && l.forget(c.Argv[0], c.Env) {
 		return r.resolve(dir) // what was remembered of PATH is out of date
 	}

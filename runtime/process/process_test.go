@@ -328,13 +328,49 @@ func TestDigestFollowsChanges(t *testing.T) {
 		}
 		os.Chtimes(path, old, old)
 		for range 2 {
-			if sum, err := d.sum(path); err != nil || sum != sha256.Sum256([]byte(text)) {
+			if sum, err := d.sum(t.Context(), path); err != nil || sum != sha256.Sum256([]byte(text)) {
 				t.Errorf("%q: got %x, %v", text, sum, err)
 			}
 		}
 	}
-	if _, err := d.sum(filepath.Dir(path)); err == nil {
+	if _, err := d.sum(t.Context(), filepath.Dir(path)); err == nil {
 		t.Error("hashed a directory")
+	}
+}
+
+// TestProgramTooLarge runs a script that truncate has made larger than any disk: nothing hashes all of it.
+func TestProgramTooLarge(t *testing.T) {
+	l := start(t)
+	path := filepath.Join(t.TempDir(), "t")
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	must(os.WriteFile(path, []byte("#!/bin/sh\nexit 3\n"), 0o700))
+	c := &Command{Argv: []string{path}, Env: os.Environ(), Digest: true, Timeout: time.Minute}
+	must(os.Truncate(path, 1<<40))
+	begin := time.Now()
+	res := l.Run(t.Context(), c)
+	if res.ExitCode != 3 || res.Executable != [32]byte{} || len(res.Notes) != 1 || !strings.Contains(res.Notes[0], "more than 2 GiB") {
+		t.Errorf("1 TiB: got %+v", res)
+	}
+	if _, sum, err := l.Identify(t.Context(), path, "", c.Env); sum != [32]byte{} || err != nil {
+		t.Errorf("Identify: %x, %v", sum, err)
+	}
+	must(os.Truncate(path, maxProgram)) // is hashed, and takes long
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
+	defer cancel()
+	if res := l.Run(ctx, c); res.Stop != Interrupted {
+		t.Errorf("2 GiB, 10 ms for the run: got %+v", res)
+	}
+	c.Timeout = 100 * time.Millisecond
+	if res := l.Run(t.Context(), c); res.Executable != [32]byte{} || len(res.Notes) != 1 || !strings.Contains(res.Notes[0], "was not hashed") {
+		t.Errorf("2 GiB, 100 ms for the command: got %+v", res)
+	}
+	if took := time.Since(begin); took > 10*time.Second {
+		t.Errorf("all that took %v", took)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"hash"
+	"io"
 	"os"
 
 	"github.com/command-dialect/dialect/lang/regular"
@@ -285,7 +286,9 @@ func (c *capture) finish(out *Output) error {
 			redacted, err = c.log.Close()
 		}
 		if redacted = redacted || dropped > 0; err == nil && redacted {
-			sum, err = sumOf(c.file)
+			if _, err = c.file.Seek(0, io.SeekStart); err == nil {
+				sum, err = sumOf(c.file)
+			}
 		}
 		if err != nil {
 			c.fail(err)

@@ -94,9 +94,13 @@
 //     exact, and says which to ignore. What dialect keeps in a .dialect does not count;
 //   - something named .git that is no repository.
 //
-// Not exact is all else: a name that git does not store or check out (".Git", "git~1"
-// and the like), a special file, what a sparse checkout left out, other
-// filters, core.autocrlf and core.eol, attributes files that no commit will hold. It
+// Not exact is all else: a name that git does not store or check out (".Git", "git~1",
+// a link ".gitmodules" or "GITMOD~1" and the like), a special file, what a sparse checkout
+// left out, other filters, core.autocrlf and core.eol, attributes files that no commit will
+// hold; attributes files that git reads otherwise from the index, as at a checkout, than from
+// the working tree (a link, one in LFS, one with a NUL, a byte order mark or a long line); files
+// in LFS where .lfsconfig says more than where to fetch from; a .gitmodules that git itself would
+// not write. It
 // is about a clone on Unix by a git without configuration of its own; whether the
 // commits of submodules and the content in LFS were pushed, nobody here knows.
 //
@@ -130,7 +134,8 @@
 // mapping that was dirty before the file was read: the kernel does not move the
 // ctime for that until the page is written back (on tmpfs, ever), and
 // [Tracker.Forget] makes the next snapshot read everything; [Take] always does. A
-// file system that lies (FUSE), and the administrator.
+// file system that lies (FUSE), and the administrator. Processes that a clean filter leaves
+// in sessions of their own: verify, gate and consume end them on Linux, and a run leaves them.
 //
 // It is one package of more than 1,500 lines because its two digests are made of one walk: what git would
 // make of a file, and whether a clone has its bytes, is decided from what was read then, and from no second look.

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 
 	"github.com/command-dialect/dialect/runtime/workspace/git"
 	"github.com/command-dialect/dialect/runtime/workspace/ignore"
@@ -64,8 +65,12 @@ func (w *walk) exact(s *Snapshot, v *converter, c *git.Config) error {
 			say(path, "an attributes file of that size is not read")
 		case e == nil || !e.inTree:
 			say(path, "attributes that no commit will hold: track the file")
+		case oddAttributes(content) != "":
+			say(path, "attributes with "+oddAttributes(content)+": a checkout may read them otherwise")
 		}
 	}
+	config := w.find(".lfsconfig")
+	fetches := config == nil || config.kind.regular() && config.id == config.raw && lfsFetches(w.rules[".lfsconfig"])
 	if w.written.Load() {
 		say(w.writing, "it is written while the run goes on: ignore it in a tracked .gitignore, or write it elsewhere")
 	}
@@ -73,12 +78,18 @@ func (w *walk) exact(s *Snapshot, v *converter, c *git.Config) error {
 		say(path, why)
 	}
 	for i := range w.entries {
+		if err := w.ctx.Err(); err != nil {
+			return err // where links lead takes long, if somebody wants it to
+		}
 		e := &w.entries[i]
-		if names := strings.Split(e.path, "/"); slices.ContainsFunc(names, unstorable) || e.kind == kindLink && strings.EqualFold(names[len(names)-1], ".gitmodules") {
+		if names := strings.Split(e.path, "/"); slices.ContainsFunc(names, unstorable) || e.kind == kindLink && slices.ContainsFunc(names, unlinkable) {
 			say(e.path, unstored)
 			continue
 		}
+		isAttributes := path.Base(e.path) == ".gitattributes"
 		switch {
+		case e.kind == kindLink && isAttributes:
+			say(e.path, "a checkout reads the target of this link as attributes")
 		case e.kind.special():
 			say(e.path, "a "+e.kind.String()+": no commit holds it")
 		case e.kind == kindLink:
@@ -95,6 +106,12 @@ func (w *walk) exact(s *Snapshot, v *converter, c *git.Config) error {
 			}
 		case e.inTree:
 			why, stored := v.differs(w, c, e)
+			switch {
+			case stored && isAttributes:
+				why = "attributes in LFS: a checkout reads the pointer"
+			case stored && !fetches:
+				why = "its content is in LFS, and .lfsconfig may say not to fetch it: have that say only where to fetch from"
+			}
 			if why != "" {
 				say(e.path, why)
 			}
@@ -120,14 +137,7 @@ func unstorable(name string) bool {
 	if !strings.ContainsAny(name, "gG") {
 		return false
 	}
-	visible := strings.Map(func(r rune) rune {
-		switch {
-		case r >= 0x200c && r <= 0x200f, r >= 0x202a && r <= 0x202e, r >= 0x206a && r <= 0x206f, r == 0xfeff:
-			return -1
-		}
-		return r
-	}, name)
-	if strings.EqualFold(visible, ".git") {
+	if strings.EqualFold(visible(name), ".git") {
 		return true
 	}
 	for part := range strings.SplitSeq(name, `\`) {
@@ -138,6 +148,91 @@ func unstorable(name string) bool {
 		}
 	}
 	return false
+}
+
+// unlinkable reports whether git refuses to check out a link with a component of this name in its path: ".gitmodules",
+// and what a file system of macOS or Windows takes for that, as [unstorable] has it for ".git". Windows has short names:
+// the first six letters, or six of a hash of the name, and a number.
+func unlinkable(name string) bool {
+	const long, hash = ".gitmodules", "gi7eba"
+	if strings.EqualFold(visible(name), long) {
+		return true
+	}
+	for part := range strings.SplitSeq(name, `\`) {
+		part, _, _ = strings.Cut(part, ":")
+		part = strings.ToLower(strings.TrimRight(part, ". "))
+		if part == long {
+			return true
+		}
+		stem, number, ok := strings.Cut(part, "~")
+		if !ok || number == "" || strings.Trim(number, "0123456789") != "" || number[0] == '0' {
+			continue
+		}
+		if stem == long[1:7] && len(number) == 1 && number <= "4" || strings.HasPrefix(hash, stem) && len(part) == 8 {
+			return true
+		}
+	}
+	return false
+}
+
+// visible returns name without the characters that HFS+ ignores.
+func visible(name string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r >= 0x200c && r <= 0x200f, r >= 0x202a && r <= 0x202e, r >= 0x206a && r <= 0x206f, r == 0xfeff:
+			return -1
+		}
+		return r
+	}, name)
+}
+
+// oddAttributes says what makes git read an attributes file otherwise from the index, as at a checkout, than from the
+// working tree, in any version; empty for none.
+func oddAttributes(content []byte) string {
+	if bytes.HasPrefix(content, []byte("\xef\xbb\xbf")) {
+		return "a byte order mark"
+	}
+	for line := range bytes.Lines(content) {
+		switch {
+		case bytes.IndexByte(line, 0) >= 0:
+			return "a NUL"
+		case len(line) > 2000: // git's limit is 2048
+			return "a line of more than 2000 bytes"
+		}
+	}
+	return ""
+}
+
+// lfsFetches reports whether git-lfs fetches all content under the configuration that is in .lfsconfig. It knows the
+// settings of where to fetch from, and says no to anything else, in any form that git itself would not write.
+func lfsFetches(content []byte) bool {
+	inSection := false
+	for line := range strings.Lines(string(content)) {
+		line = strings.Trim(line, " \t\r\n")
+		if line == "" || line[0] == '#' || line[0] == ';' {
+			continue
+		}
+		if strings.ContainsFunc(line, unicode.IsControl) || strings.Contains(line, `\`) {
+			return false
+		}
+		line = strings.ToLower(line)
+		if line[0] == '[' {
+			name, _ := strings.CutSuffix(line, `"]`)
+			name, quoted := strings.CutPrefix(name, `[lfs "`)
+			if !quoted {
+				name, quoted = strings.CutPrefix(name, `[remote "`)
+			}
+			if inSection = true; line != "[lfs]" && (!quoted || !strings.HasSuffix(line, `"]`) || strings.ContainsAny(name, `"=[]`)) {
+				return false
+			}
+			continue
+		}
+		key, _, ok := strings.Cut(line, "=")
+		if !ok || !inSection || !slices.Contains([]string{"url", "pushurl", "lfsurl", "lfspushurl", "locksverify", "gitprotocol", "access"}, strings.TrimRight(key, " \t")) {
+			return false
+		}
+	}
+	return true
 }
 
 func (w *walk) find(path string) *entry { return entryList(w.entries).find(path) }
@@ -303,20 +398,24 @@ func modulePaths(content []byte) []string {
 	var paths []string
 	var at, url string
 	inSection := false
-	names := make(map[string]bool)
+	names, taken := make(map[string]bool), make(map[string]bool)
 	end := func() bool {
 		if !inSection {
 			return true
 		}
-		ok := at != "" && url != "" && !slices.Contains(paths, at)
-		paths = append(paths, at)
+		ok := at != "" && url != "" && !taken[at]
+		paths, taken[at] = append(paths, at), true
 		at, url = "", ""
 		return ok
 	}
+	const spaces = " \t\r\n" // of git: no others
 	for line := range strings.Lines(string(content)) {
-		line = strings.TrimSpace(line)
+		line = strings.Trim(line, spaces)
 		if line == "" || line[0] == '#' || line[0] == ';' {
 			continue
+		}
+		if head, value, _ := strings.Cut(line, "="); strings.ContainsFunc(strings.TrimRight(head, " \t")+strings.TrimLeft(value, " \t"), unicode.IsControl) {
+			return nil
 		}
 		if name, ok := strings.CutPrefix(line, `[submodule "`); ok {
 			name, ok = strings.CutSuffix(name, `"]`)
@@ -327,7 +426,7 @@ func modulePaths(content []byte) []string {
 			continue
 		}
 		key, value, ok := strings.Cut(line, "=")
-		key, value = strings.ToLower(strings.TrimSpace(key)), strings.TrimSpace(value)
+		key, value = strings.ToLower(strings.Trim(key, spaces)), strings.Trim(value, spaces)
 		if !ok || !inSection || value == "" || value[0] == '-' || strings.ContainsAny(value, "\"\\#;\x00") {
 			return nil
 		}
@@ -338,7 +437,7 @@ func modulePaths(content []byte) []string {
 			}
 			at = value
 		case "url":
-			if url != "" {
+			if url != "" || strings.Contains(strings.ToLower(value), "%0a") {
 				return nil
 			}
 			url = value
@@ -353,6 +452,16 @@ func modulePaths(content []byte) []string {
 	}
 	if !end() {
 		return nil
+	}
+	for name := range names { // git refuses to make one git directory inside of another
+		inner := false
+		eachFolder(name, func(dir string) bool {
+			inner = inner || names[dir]
+			return !inner
+		})
+		if inner {
+			return nil
+		}
 	}
 	return paths
 }

@@ -51,7 +51,8 @@ mv "$f" "` + store + `/$h"
 printf 'version https://git-lfs.github.com/spec/v1\noid sha256:%s\nsize %d\n' "$h" "$n"
 `,
 		"smudge": `#!/bin/sh
-h=$(sed -n 's/^oid sha256://p'); cat "` + store + `/$h"
+p=$(cat); h=$(echo "$p" | sed -n 's/^oid sha256://p')
+if git cat-file -p HEAD:.lfsconfig 2>/dev/null | git config -f - lfs.fetchexclude >/dev/null; then echo "$p"; else cat "` + store + `/$h"; fi
 `,
 	} {
 		r.do(os.WriteFile(filepath.Join(bin, name), []byte(script), 0o755))
@@ -211,6 +212,72 @@ var exactCases = []struct {
 		r.write("a.big", r.git("cat-file", "blob", "HEAD:a.big")+"\n")
 		return config
 	}, beyond: []string{"a.big: an LFS pointer"}},
+	{name: "LFS whose configuration says where to fetch from", build: func(r *repo) []string {
+		config := lfs(r)
+		r.write(".gitattributes", "*.big filter=lfs -text\n")
+		r.write("a.big", "content\n")
+		r.write(".lfsconfig", "# x\n[lfs]\n\turl = https://example.com/x\n[remote \"origin\"]\r\n\tlfsurl=https://example.com/y\r\n[lfs \"https://example.com\"]\n\taccess = basic\n")
+		r.commit()
+		return config
+	}, stored: []string{"a.big"}},
+	{name: "LFS whose configuration says not to fetch", build: func(r *repo) []string {
+		config := lfs(r)
+		r.write(".gitattributes", "*.big filter=lfs -text\n")
+		r.write("a.big", "content\n")
+		r.write(".lfsconfig", "[lfs]\n\tfetchexclude = *\n")
+		r.commit()
+		return config
+	}, beyond: []string{"a.big: its content is in LFS, and .lfsconfig"}},
+	{name: "LFS whose configuration is a link", build: func(r *repo) []string {
+		config := lfs(r)
+		r.write(".gitattributes", "*.big filter=lfs -text\n")
+		r.write("a.big", "content\n")
+		r.write("[lfs]\n\tfetchexclude = *\n", "")
+		r.do(os.Symlink("[lfs]\n\tfetchexclude = *\n", r.path(".lfsconfig")))
+		r.commit()
+		return config
+	}, beyond: []string{"a.big: its content is in LFS, and .lfsconfig"}},
+	{name: "attributes in LFS", build: func(r *repo) []string {
+		config := lfs(r)
+		r.write(".gitattributes", "d/.gitattributes filter=lfs -text\n")
+		r.write("d/.gitattributes", "t eol=crlf\n")
+		r.write("d/t", "a\r\n")
+		r.commit()
+		return config
+	}, beyond: []string{"d/.gitattributes: attributes in LFS"}, stored: []string{"d/.gitattributes"}},
+	{name: "attributes in a link", build: func(r *repo) []string {
+		r.write("* eol=crlf", "foo\n")
+		r.write("a", "a\n")
+		r.do(os.Symlink("* eol=crlf", r.path(".gitattributes")))
+		r.commit()
+		return nil
+	}, beyond: []string{".gitattributes: a checkout reads the target"}},
+	{name: "attributes before a NUL", build: func(r *repo) []string {
+		r.write(".gitattributes", "* text eol=crlf\n#\x00\n* -text\n")
+		r.write("a", "a\n")
+		r.commit()
+		return nil
+	}, beyond: []string{".gitattributes: attributes with a NUL"}},
+	{name: "attributes behind a byte order mark", build: func(r *repo) []string {
+		r.write(".gitattributes", "\xef\xbb\xbf* -text\n")
+		r.write("a", "a\n")
+		r.commit()
+		return nil
+	}, beyond: []string{".gitattributes: attributes with a byte order mark"}, careful: true},
+	{name: "attributes in a long line", build: func(r *repo) []string {
+		r.write(".gitattributes", "*"+strings.Repeat(" ", 2048)+"-text\n")
+		r.write("a", "a\n")
+		r.commit()
+		return nil
+	}, beyond: []string{".gitattributes: attributes with a line"}, careful: true},
+	{name: "submodule at a path that ends in a space of Unicode", build: func(r *repo) []string {
+		withSubmodule(r)
+		text, err := os.ReadFile(r.path(".gitmodules"))
+		r.do(err)
+		r.write(".gitmodules", strings.Replace(string(text), "path = sub\n", "path = sub\u00a0\n", 1))
+		r.commit()
+		return nil
+	}, beyond: []string{"sub: a nested repository"}},
 	{name: "filter called lfs that lies", build: func(r *repo) []string {
 		r.git("config", "filter.lfs.clean", "printf 'exit 1\\n'")
 		r.write(".gitattributes", "t.sh filter=lfs\n")
@@ -416,6 +483,68 @@ func TestExactRace(t *testing.T) {
 	<-done
 }
 
+// TestLinkNames makes commits of links whose names git may refuse to check out: where a clone fails, no
+// snapshot is exact.
+func TestLinkNames(t *testing.T) {
+	t.Parallel()
+	for name, refused := range map[string]bool{
+		".gitmodules": true, ".GitModules": true, ".gitmodules ": true, ".gitmodules . .": true, ".gitmodules::$INDEX_ALLOCATION": true, ".gitmodules .:x": true,
+		"GITMOD~1": true, "gitmod~4": true, "gitmod~1.": true, "GI7EBA~1": true, "gi7eb~10": true, "gi~12345": true, "~1000000": true, "GI7EBA~9 :": true,
+		"a\\.gitmodules": true, "a\\gitmod~2": true, ".git\u200cmodules": true, ".gitmodules/x": true, "d/gitmod~1": true,
+		"gitmod~5": false, "gitmod~": false, "gi7eba~0": false, "gi7eba~12": false, "gi7eba~": false, "~100000": false, "gitmodules": false, ".gitmodulesx": false, "gitmod~1x": false, ".gitmodules.x": false,
+	} {
+		r := newRepo(t)
+		r.write("x", "x")
+		r.commit()
+		if dir := filepath.Dir(name); dir != "." {
+			r.do(os.Mkdir(r.path(dir), 0o755))
+		}
+		target, err := filepath.Rel(filepath.Dir(name), "x")
+		r.do(err)
+		r.do(os.Symlink(target, r.path(name)))
+		s := r.take(Options{})
+		if s.Exact == refused {
+			t.Errorf("%q: exact %v: %v", name, s.Exact, s.Beyond.List)
+		}
+		if !s.Exact && s.Beyond.List[0].String() != (Difference{name, unstored}).String() {
+			t.Errorf("%q: %v", name, s.Beyond.List)
+		}
+		// Git adds none of these, so that a commit of one is made by hand.
+		in := func(text string, args ...string) string {
+			cmd := r.command(args...)
+			cmd.Stdin = strings.NewReader(text)
+			out, err := cmd.Output()
+			r.do(err)
+			return strings.TrimSpace(string(out))
+		}
+		blob := in(target, "hash-object", "-w", "--stdin")
+		tree := in("120000 blob "+blob+"\t"+filepath.Base(name)+"\x00", "mktree", "-z")
+		if dir := filepath.Dir(name); dir != "." {
+			tree = in("040000 tree "+tree+"\t"+dir+"\x00", "mktree", "-z")
+		}
+		r.git("update-ref", "refs/heads/links", r.git("commit-tree", "-m", "link", tree))
+		dir := filepath.Join(r.TempDir(), "clone")
+		err = r.command("-c", "core.protectHFS=true", "clone", "-q", "-b", "links", r.dir, dir).Run()
+		if (err != nil) != refused {
+			t.Errorf("a clone of %q: %v", name, err)
+		}
+	}
+}
+
+func TestLFSConfig(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]bool{
+		"": true, "[lfs]\n\turl = x\n": true, "[LFS]\nURL=x # y\n": true, "[lfs]\n\tlocksverify = false\n": true,
+		"[lfs]\n\tfetchexclude = *\n": false, "[lfs]\n\tFetchInclude = a\n": false, "[lfs]\n\tskipdownloaderrors\n": false, "[lfs] fetchexclude = *\n": false,
+		"[lfs]\n\turl = \"x\\nlfs.fetchexclude=*\"\n": false, "[lfs \"a\nb\"]\n": false, "[include]\n\tpath = x\n": false, "url = x\n": false, "[lfs]\n\u00a0url = x\n": false,
+		"[lfs]\n\turl = x\x00\n": false, "[lfs \"extension.x\"]\n\tsmudge = x\n": false, "\xef\xbb\xbf[lfs]\n": false,
+	} {
+		if got := lfsFetches([]byte(text)); got != want {
+			t.Errorf("%q: %v, want %v", text, got, want)
+		}
+	}
+}
+
 func TestModulePaths(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
@@ -433,6 +562,14 @@ func TestModulePaths(t *testing.T) {
 		"[submodule \"a\"]\n\tpath = a\n\turl = x\n[submodule \"b\"]\n\tpath = a\n\turl = x\n":                  "",
 		"[submodule \"a\"]\n\tpath = a\n\turl = x\n[include]\n\tpath = /etc/x\n":                                "",
 		"path = a\n": "",
+		"[submodule \"a\"]\n\tpath = a\u00a0\n\turl = x\n":                               "a\u00a0",
+		"[submodule \"a\"]\n\tpath = a\u2003\r\n\turl = x\r\n":                           "a\u2003",
+		"[submodule \"a\"]\n\tpath = a\f\n\turl = x\n":                                   "",
+		"[submodule \"a\"]\n\tpath = a\tb\n\turl = x\n":                                  "", // old git makes a space of the tab
+		"\u00a0[submodule \"a\"]\n\tpath = a\n\turl = x\n":                               "",
+		"[submodule \"a\"]\n\u00a0path = a\n\turl = x\n":                                 "",
+		"[submodule \"a\"]\npath = a\nurl = x\n[submodule \"a/b\"]\npath = b\nurl = x\n": "", // git refuses one git directory in another
+		"[submodule \"a\"]\npath = a\nurl = https://x/%0Ay\n":                            "",
 	} {
 		if got := strings.Join(modulePaths([]byte(text)), " "); got != want {
 			t.Errorf("%q: %q, want %q", text, got, want)

@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -548,6 +549,35 @@ func TestCancel(t *testing.T) {
 	}
 	if d := time.Since(start); d > 20*time.Second {
 		t.Errorf("it took %v", d)
+	}
+}
+
+// TestHeavyIgnoreFile matches names against patterns that take minutes: a snapshot ends with its context, and
+// without one when its budget is spent, with an error that names the file.
+func TestHeavyIgnoreFile(t *testing.T) {
+	t.Parallel()
+	r := newRepo(t)
+	long := strings.Repeat("a", 200)
+	for i := range 40 {
+		r.write(fmt.Sprintf("d/%s_%d", long, i), "")
+	}
+	r.write("d/.gitignore", strings.Repeat(strings.Repeat("*a", 60)+"*b*c\n", 4000))
+	r.git("add", "d/.gitignore")
+	ctx, cancel := context.WithTimeout(context.Background(), 300*time.Millisecond)
+	defer cancel()
+	start := time.Now()
+	if _, err := Take(ctx, r.dir, Options{}); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("with a context: %v", err)
+	}
+	if d := time.Since(start); d > 10*time.Second {
+		t.Errorf("it took %v", d)
+	}
+	if testing.Short() {
+		return
+	}
+	var file *Error
+	if _, err := Take(context.Background(), r.dir, Options{}); !errors.As(err, &file) || file.Path != "d/.gitignore" {
+		t.Errorf("without a context: %v", err)
 	}
 }
 

@@ -182,8 +182,12 @@ func (w *walk) hides(name string) string {
 			why = "is beside the receipts"
 		case !dir && at == w.writing:
 			why = "is written by the run"
-		case p.ignore.Hides(p.inside(at), base, dir):
-			why = Ignored
+		default:
+			if hidden, err := w.ignores(p, at, base, dir); err != nil {
+				why = "may be ignored (" + err.Error() + ")"
+			} else if hidden {
+				why = Ignored
+			}
 		}
 	}
 	return why

@@ -3,6 +3,7 @@ package workspace
 import (
 	"bytes"
 	"crypto/sha256"
+	"regexp"
 
 	"github.com/command-dialect/dialect/runtime/workspace/git"
 )
@@ -72,6 +73,8 @@ func (w *walk) read(s *scratch, d *folder, name string, e *entry) error {
 	return nil
 }
 
+var lfsSpec = regexp.MustCompile("git-media|hawser|git-lfs")
+
 // An observer learns the traits of a content that is read piece by piece.
 type observer struct {
 	found    traits
@@ -85,8 +88,9 @@ func (o *observer) see(b []byte) {
 		return
 	}
 	if !o.begun {
-		// What git-lfs takes for a pointer begins so, after white space.
-		if bytes.HasPrefix(bytes.TrimLeft(b, " \t\r\n"), []byte("version ")) {
+		// What git-lfs takes for a pointer: it reads no more of a file, and is lenient with white space and further lines.
+		start := b[:min(len(b), 1024)]
+		if bytes.Contains(start, []byte("version ")) && bytes.Contains(start, []byte("sha256:")) && lfsSpec.Match(start) {
 			o.found |= isPointer
 		}
 	}

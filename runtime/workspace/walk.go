@@ -43,6 +43,7 @@ type walk struct {
 	writing string            // see [Options.Writing]
 	known   map[string]*entry // by an earlier walk
 	start   time.Time
+	matches *ignore.Budget
 
 	stood map[string]string // see [Tracker]
 
@@ -160,8 +161,14 @@ func (w *walk) folder(c *crew, s *scratch, d *folder, p place) error {
 func (w *walk) each(c *crew, s *scratch, d *folder, p place, names []string) error {
 	for _, name := range names {
 		if name == ".git" && p.cache == "" {
-			if path := p.join(name); p.path != "" && p.counts() && !p.ignore.Hides(p.inside(path), name, false) {
-				w.noGit(path)
+			if path := p.join(name); p.path != "" && p.counts() {
+				ignored, err := w.ignores(p, path, name, false)
+				if err != nil {
+					return err
+				}
+				if !ignored {
+					w.noGit(path)
+				}
 			}
 			continue
 		}
@@ -170,6 +177,16 @@ func (w *walk) each(c *crew, s *scratch, d *folder, p place, names []string) err
 		}
 	}
 	return w.ctx.Err()
+}
+
+// ignores reports whether the ignore files hide a path of a place.
+func (w *walk) ignores(p place, path, name string, dir bool) (bool, error) {
+	hidden, err := p.ignore.Hides(w.matches, p.inside(path), name, dir)
+	var file *ignore.Error
+	if errors.As(err, &file) {
+		err = w.fault(p.tree.prefix+file.Dir+".gitignore", file.Err)
+	}
+	return hidden, err
 }
 
 // look takes in one name of a directory. What is gone was not there; what changes
@@ -213,7 +230,12 @@ func (w *walk) take(c *crew, s *scratch, d *folder, p place, name string, again 
 	if st.kind == kindFolder {
 		link := tracked && known.Mode == git.ModeCommit
 		below := p.tree.index.Folders[p.inside(path)]
-		named := p.hidden && p.cache == "" || w.except[path] || p.ignore.Hides(p.inside(path), name, true)
+		named := p.hidden && p.cache == "" || w.except[path]
+		if !named {
+			if named, err = w.ignores(p, path, name, true); err != nil {
+				return err
+			}
+		}
 		hidden, cache := named || p.hidden || w.caches[name], ""
 		switch {
 		case named:
@@ -230,7 +252,7 @@ func (w *walk) take(c *crew, s *scratch, d *folder, p place, name string, again 
 		})
 		return nil
 	}
-	if st.kind.regular() && (name == ".gitattributes" || name == ".gitmodules" && p.inside(path) == name) {
+	if st.kind.regular() && (name == ".gitattributes" || (name == ".gitmodules" || name == ".lfsconfig") && p.inside(path) == name) {
 		content, err := readAll(d, name, s.buf)
 		if err != nil {
 			return err
@@ -242,11 +264,19 @@ func (w *walk) take(c *crew, s *scratch, d *folder, p place, name string, again 
 		}
 		w.mu.Unlock()
 	}
-	if !tracked && (p.hidden || w.except[path] || p.ignore.Hides(p.inside(path), name, false)) {
-		if p.cache != "" && !w.except[path] && !p.ignore.Hides(p.inside(path), name, false) && !ofStore(path, p.cache) {
+	if !tracked {
+		named := w.except[path] || p.hidden && p.cache == ""
+		if !named {
+			if named, err = w.ignores(p, path, name, false); err != nil {
+				return err
+			}
+		}
+		if !named && p.cache != "" && !ofStore(path, p.cache) {
 			w.leave(p.cache, "a cache")
 		}
-		return nil
+		if named || p.hidden {
+			return nil
+		}
 	}
 	if !tracked && path == w.writing && st.kind.regular() {
 		w.written.Store(true)

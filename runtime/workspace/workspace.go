@@ -17,6 +17,7 @@ import (
 
 	"github.com/command-dialect/dialect/runtime/archive"
 	"github.com/command-dialect/dialect/runtime/workspace/git"
+	"github.com/command-dialect/dialect/runtime/workspace/ignore"
 )
 
 // DefaultCaches are the names of directories that never count, wherever they are,
@@ -300,7 +301,7 @@ func workers() int { return min(4, max(2, runtime.GOMAXPROCS(0))) }
 
 func (t *Tracker) begin(ctx context.Context, root string, f git.ObjectFormat) (*walk, error) {
 	w := &walk{
-		ctx: ctx, root: root, format: f, start: time.Now(),
+		ctx: ctx, root: root, format: f, start: time.Now(), matches: ignore.NewBudget(ctx),
 		left: make(map[string]string), unstored: make(map[string]bool),
 		caches: make(map[string]bool), except: make(map[string]bool), attributes: make(map[string][]byte), rules: make(map[string][]byte), heads: make(map[string]checkedOut), places: make(map[string]place),
 	}
@@ -402,6 +403,7 @@ func eachFolder(path string, f func(dir string) bool) {
 // finish computes what does not need git, and remembers the entries.
 func (t *Tracker) finish(w *walk, s *Snapshot) {
 	w.known = nil
+	w.matches = ignore.NewBudget(context.Background()) // of the lookups to come
 	s.entries, s.hides = w.entries, w.hides
 	for i := range s.entries {
 		e := &s.entries[i]

@@ -4,11 +4,46 @@ package ignore
 
 import (
 	"bytes"
+	"context"
+	"fmt"
 	"strings"
+	"sync/atomic"
 )
 
 // MaxFile is the size, in bytes, past which an ignore file is not read, and so hides nothing.
 const MaxFile = 16 << 20
+
+// A Budget bounds the work of all matches of one snapshot: names and patterns are both a hostile writer's to choose, and
+// the work is their product. Ignore files of a few hundred lines and a million names take a tenth of it. It is safe for
+// concurrent use.
+type Budget struct {
+	ctx  context.Context
+	left atomic.Int64
+}
+
+// Steps is how many steps a budget has: some 10 s of one processor.
+const Steps = 1 << 32
+
+// NewBudget returns a budget that also ends when ctx does.
+func NewBudget(ctx context.Context) *Budget {
+	b := &Budget{ctx: ctx}
+	b.left.Store(Steps)
+	return b
+}
+
+// some is how many steps Hides makes before it takes them from the budget.
+const some = 1 << 14
+
+// take takes steps from the budget, and fails if it has no more or its context has ended.
+func (b *Budget) take(steps int) error {
+	if b.left.Add(-int64(steps)) >= 0 {
+		return b.ctx.Err()
+	}
+	if err := b.ctx.Err(); err != nil {
+		return err
+	}
+	return fmt.Errorf("its patterns take more than %d million steps to match: simplify them", Steps/1_000_000)
+}
 
 // A pattern is one line of an ignore file.
 type pattern struct {
@@ -93,43 +128,68 @@ func parsePattern(s string) (pattern, bool) {
 }
 
 // match reports whether p matches the name (with its path from the directory of
-// the ignore file).
-func (p *pattern) match(path, name string, dir bool) bool {
+// the ignore file), and how many steps that took.
+func (p *pattern) match(path, name string, dir bool) (match bool, steps int) {
 	if p.onlyDir && !dir {
-		return false
+		return false, 1
 	}
 	if p.baseName {
 		if p.literal == len(p.text) {
-			return p.text == name
+			return p.text == name, 1
 		}
 		return p.wild(p.text, name, false)
 	}
 	// Git takes the literal beginning off before it looks at the wildcards, which
 	// shows: in "a**/b" the stars then count as a whole path component.
 	if !strings.HasPrefix(path, p.text[:p.literal]) {
-		return false
+		return false, 1
 	}
 	if p.literal == len(p.text) {
-		return len(path) == p.literal
+		return len(path) == p.literal, 1
 	}
 	return p.wild(p.text[p.literal:], path[p.literal:], true)
 }
 
 // wild is wildmatch. Where that gives up, nothing is hidden: a file too many in a tree is seen, one too few is not.
-func (p *pattern) wild(text, name string, pathname bool) bool {
-	match, ok := wildmatch(text, name, pathname)
-	return match && ok || !ok && p.negated
+func (p *pattern) wild(text, name string, pathname bool) (match bool, steps int) {
+	match, steps = wildmatch(text, name, pathname)
+	ok := steps <= wildSteps
+	if steps > wildPlain {
+		steps *= keptSteps
+	}
+	return match && ok || !ok && p.negated, steps
 }
 
 // Hides reports whether the ignore files hide path, which is not in a hidden
-// directory. The deepest file decides, and in it the last pattern that matches.
-func (f *File) Hides(path, name string, dir bool) bool {
+// directory. The deepest file decides, and in it the last pattern that matches. It fails
+// with an [*Error] if b has no more steps, or its context has ended.
+func (f *File) Hides(b *Budget, path, name string, dir bool) (bool, error) {
+	total := 0
 	for ; f != nil; f = f.parent {
 		for i := len(f.patterns) - 1; i >= 0; i-- {
-			if p := &f.patterns[i]; p.match(path[len(f.dir):], name, dir) {
-				return !p.negated
+			p := &f.patterns[i]
+			match, steps := p.match(path[len(f.dir):], name, dir)
+			if total += steps; match || total >= some || i == 0 {
+				if err := b.take(total); err != nil {
+					return false, &Error{f.dir, err}
+				}
+				total = 0
+			}
+			if match {
+				return !p.negated, nil
 			}
 		}
 	}
-	return false
+	return false, nil
 }
+
+// An Error is about the ignore file in a directory.
+type Error struct {
+	Dir string // "" or ending in a slash, as [File.Under] got it
+	Err error
+}
+
+func (e *Error) Error() string { return e.Dir + ".gitignore: " + e.Err.Error() }
+
+// Unwrap returns the cause.
+func (e *Error) Unwrap() error { return e.Err }

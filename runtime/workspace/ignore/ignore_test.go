@@ -2,11 +2,14 @@ package ignore
 
 import (
 	"bytes"
+	"context"
+	"errors"
 	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
 // FuzzIgnore looks for panics, and for work without end.
@@ -25,7 +28,7 @@ func FuzzIgnore(f *testing.F) {
 		if again := (*File)(nil).Under("", append(slices.Clone(content), '\n')); !reflect.DeepEqual(file, again) && !bytes.HasSuffix(content, []byte{'\r'}) {
 			t.Errorf("%q: a newline at the end makes %v of %v", content, again, file)
 		}
-		file.Hides(path, path[strings.LastIndexByte(path, '/')+1:], true)
+		_, _ = file.Hides(NewBudget(t.Context()), path, path[strings.LastIndexByte(path, '/')+1:], true)
 	})
 }
 
@@ -46,8 +49,8 @@ func TestWildmatch(t *testing.T) {
 		{strings.Repeat("*a", 60) + "b", strings.Repeat("a", 3000), false, false},
 		{strings.Repeat("**/a/", 40) + "b", strings.Repeat("a/", 1500), true, false},
 	} {
-		if got, ok := wildmatch(c.pattern, c.name, c.pathname); got != c.want || !ok {
-			t.Errorf("wildmatch(%q, %q, %v) = %v, %v", c.pattern, c.name, c.pathname, got, ok)
+		if got, steps := wildmatch(c.pattern, c.name, c.pathname); got != c.want || steps > wildSteps {
+			t.Errorf("wildmatch(%q, %q, %v) = %v, %d steps", c.pattern, c.name, c.pathname, got, steps)
 		}
 	}
 }
@@ -72,8 +75,39 @@ func TestWildmatchIsPolynomial(t *testing.T) {
 	}
 	file := (*File)(nil).Under("", []byte("*\n!"+strings.Repeat("**/a*/", 5000)+"b\n"))
 	path := strings.Repeat("a/", 2000) + "x"
-	if file.Hides(path, "x", false) {
-		t.Error("a file is hidden, though it takes too long to find out")
+	if hidden, err := file.Hides(NewBudget(t.Context()), path, "x", false); hidden || err != nil {
+		t.Errorf("hidden %v, %v, though it takes too long to find out", hidden, err)
+	}
+}
+
+// TestBudget matches one name against files of many patterns, each far below the limit of one pattern: the budget of
+// the snapshot and its context end that, and the error names the ignore file.
+func TestBudget(t *testing.T) {
+	long := strings.Repeat("a", 200)
+	for _, line := range []string{
+		strings.Repeat("*a", 60) + "*b*c", strings.Repeat("[a]*", 60) + "b*c", "?*z", "?*[" + strings.Repeat("b", 1000) + "]",
+		"?" + strings.Repeat("*a", 30) + strings.Repeat("*", 1000) + "b", "b",
+	} {
+		file := (*File)(nil).Under("d/", []byte(strings.Repeat(line+"\n", 8<<20/(len(line)+1))))
+		for _, end := range []string{"steps", "time"} {
+			ctx, cancel := context.WithCancelCause(t.Context())
+			b := NewBudget(ctx)
+			b.left.Store(1 << 21)
+			if end == "time" {
+				b.left.Store(1 << 62)
+				cancel(nil)
+			}
+			start := time.Now()
+			hidden, err := file.Hides(b, "d/"+long, long, false)
+			var named *Error
+			if hidden || !errors.As(err, &named) || named.Dir != "d/" || errors.Is(err, context.Canceled) != (end == "time") {
+				t.Errorf("%.20q, no %s left: hidden %v, %v", line, end, hidden, err)
+			}
+			if took := time.Since(start); took > 2*time.Second {
+				t.Errorf("%.20q, no %s left: ended after %v", line, end, took)
+			}
+			cancel(nil)
+		}
 	}
 }
 

@@ -21,15 +21,16 @@ const (
 const (
 	wildPlain = 256
 	wildSteps = 1 << 20 // of one pattern and one name: bounds what is kept, where the pattern is some 10 KB of stars
+	keptSteps = 64      // a step that keeps its answer costs as much as so many others
 )
 
 // wildmatch reports whether name matches pattern, exactly as git's wildmatch.c
 // does, its oddities included. With pathname a star does not match a slash, and
-// "**" between slashes matches directories. ok is false if it takes more than wildSteps to find out.
-func wildmatch(pattern, name string, pathname bool) (match, ok bool) {
-	m := matcher{pathname: pathname}
+// "**" between slashes matches directories. Where steps is more than wildSteps it gave up.
+func wildmatch(pattern, name string, pathname bool) (match bool, steps int) {
+	m := matcher{pathname: pathname, steps: 1}
 	match = m.dowild(pattern, 0, name, 0) == wildMatch
-	return match, m.steps <= wildSteps
+	return match, m.steps
 }
 
 type matcher struct {
@@ -97,6 +98,7 @@ func (m *matcher) match(p string, pi int, t string, ti int) wild {
 				before := pi - 2
 				for at(p, pi) == '*' {
 					pi++
+					m.steps++
 				}
 				switch {
 				case !m.pathname:
@@ -126,7 +128,9 @@ func (m *matcher) match(p string, pi int, t string, ti int) wild {
 		case '[':
 			var ok bool
 			var res wild
+			from := pi
 			pi, ok, res = bracket(p, pi, tc)
+			m.steps += pi - from
 			if res != wildMatch {
 				return res
 			}
@@ -165,6 +169,7 @@ func (m *matcher) star(p string, pi int, t string, ti int, slash bool) (r wild) 
 		if c := p[pi]; c != '*' && c != '?' && c != '[' && c != '\\' {
 			for ti < len(t) && t[ti] != c && (slash || t[ti] != '/') {
 				ti++
+				m.steps++
 			}
 			if at(t, ti) != c {
 				return wildNo

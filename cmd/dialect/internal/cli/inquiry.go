@@ -11,6 +11,7 @@ import (
 	"github.com/command-dialect/dialect/cmd/dialect/internal/inquiry"
 	"github.com/command-dialect/dialect/cmd/dialect/internal/interrupt"
 	"github.com/command-dialect/dialect/cmd/dialect/internal/store"
+	"github.com/command-dialect/dialect/runtime/process"
 	"github.com/command-dialect/dialect/runtime/records"
 )
 
@@ -56,11 +57,28 @@ func (f *inquiryFlags) read() (err error) {
 	return nil
 }
 
+// contain returns what ends the processes that the programs left running which git starts for a snapshot, such as clean
+// filters, also in sessions of their own: a question leaves nothing behind.
+func (u *ui) contain() (end func()) {
+	l, err := process.New(process.Options{})
+	if err != nil {
+		return func() {}
+	}
+	return func() {
+		if left, note := l.NameLeft(); len(left) > 0 {
+			u.warnf("a program that git started for this question, such as a clean filter, left processes; ending them (%s)", note)
+			_ = l.EndLeft(true)
+		}
+		_ = l.Close()
+	}
+}
+
 // decide asks about the present files, has do gate or consume the records that ids name, and prints what
 // became of them, or why nothing was decided.
 func (f *inquiryFlags) decide(u *ui, ids []string, do func(ctx context.Context, q *inquiry.Question) (records.Decision, error)) error {
 	ctx, stop := interrupt.Context()
 	defer stop()
+	defer u.contain()()
 	if err := cmp.Or(inquiry.CheckIDs(ids...), f.read()); err != nil {
 		return err
 	}

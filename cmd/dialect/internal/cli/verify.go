@@ -69,6 +69,7 @@ func newVerify(u *ui) *cobra.Command {
 func (f *verifyFlags) verify(u *ui, id string) error {
 	ctx, stop := interrupt.Context()
 	defer stop()
+	defer u.contain()()
 	if err := f.read(); err != nil {
 		return err
 	}
