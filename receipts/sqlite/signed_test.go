@@ -600,6 +600,36 @@ func TestStrangeNode(t *testing.T) {
 	}
 }
 
+// TestCheckpointExchanged has the head be exchanged by an older one, as pwrite can under SQLite's
+// locks, once the log was authenticated.
+func TestCheckpointExchanged(t *testing.T) {
+	_, o := newKey(t, "boss")
+	s := openWith(t, filepath.Join(t.TempDir(), "s.db"), o)
+	fill(t, s, "r-1", 1)
+	older, err := s.readHead(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	fill(t, s, "r-2", 2)
+	want := keep(t, s)
+	between = func(step string) {
+		if step != "authenticated" {
+			return
+		}
+		if _, err := s.conn.ExecContext(ctx, "UPDATE head SET count = ?, root = ?, note = ?", older.count, older.root[:], older.note); err != nil {
+			t.Error(err)
+		}
+	}
+	t.Cleanup(func() { between = func(string) {} })
+	h, text, err := s.Checkpoint(ctx)
+	if err != nil || h != want {
+		t.Errorf("%v, %v; want %v", h, err, want)
+	}
+	if _, key, err := receipts.ParseHead(text, o.Signer.Keys()); err != nil || key != "boss" {
+		t.Errorf("it is signed by %q, %v", key, err)
+	}
+}
+
 // TestCheckpointOf keeps no checkpoint of a log that is not what it says.
 func TestCheckpointOf(t *testing.T) {
 	s := openAt(t, filepath.Join(t.TempDir(), "s.db"))

@@ -76,6 +76,7 @@ type Session struct {
 	kept *receipts.Head
 
 	head     receipts.Head // of the records that were read
+	note     []byte        // of the state that head was compared with
 	index    *index
 	edge     Edge
 	entries  map[int64]*receipts.Entry
@@ -107,7 +108,7 @@ func Open(ctx context.Context, log Log, o Options) (*Session, error) {
 	}
 	s := &Session{
 		log: log, ctx: ctx, keys: o.Keys, kept: o.Kept, index: new(index), origin: st.Origin,
-		edge: make(Edge), entries: make(map[int64]*receipts.Entry),
+		edge: make(Edge), entries: make(map[int64]*receipts.Entry), note: st.Note,
 	}
 	if err := receipts.CheckOrigin(st.Origin); err != nil {
 		s.problem(-1, receipts.Hash{}, "%v", err)
@@ -189,6 +190,20 @@ func (s *Session) Problems() []Problem { return s.problems }
 
 // Head returns the head of what was read.
 func (s *Session) Head() receipts.Head { return s.head }
+
+// Checkpoint returns [Session.Head] as text to keep: the signed note of exactly that head if there
+// is one, else its three lines. The error is a [*ProblemError].
+func (s *Session) Checkpoint() (receipts.Head, []byte, error) {
+	if err := s.fault(); err != nil {
+		return receipts.Head{}, nil, err
+	}
+	for _, n := range receipts.SplitNotes(s.note) {
+		if h, _, err := receipts.ParseHead(n, nil); err == nil && h == s.head {
+			return h, n, nil
+		}
+	}
+	return s.head, []byte(s.head.Text()), nil
+}
 
 // Audited returns how many records were read, and not remembered.
 func (s *Session) Audited() int64 { return s.head.Count - s.start }
