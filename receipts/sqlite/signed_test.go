@@ -317,7 +317,7 @@ func TestAuditSignedHead(t *testing.T) {
 			cutOut(t, path, 1, last)
 			put(t, makeReceiptBody("r-6"))(openAt(t, path))
 		}},
-		{"the head of one record less", "record 2 is signed, and no signed checkpoint covers it", func(t *testing.T, path string, first, _ []byte) {
+		{"the head of one record less", "record 2 is signed, and the signed checkpoint covers 2 records alone", func(t *testing.T, path string, first, _ []byte) {
 			if _, err := openAt(t, path).conn.ExecContext(ctx, "UPDATE head SET note = ?", first); err != nil {
 				t.Fatal(err)
 			}
@@ -627,6 +627,89 @@ func TestCheckpointExchanged(t *testing.T) {
 	}
 	if _, key, err := receipts.ParseHead(text, o.Signer.Keys()); err != nil || key != "boss" {
 		t.Errorf("it is signed by %q, %v", key, err)
+	}
+}
+
+// TestKeyWithoutCheckpoint cuts a failure that ann signed out of the log and drops her checkpoint;
+// then bob signs over what is left. Verdicts and the audit know both keys, and must agree.
+func TestKeyWithoutCheckpoint(t *testing.T) {
+	for _, how := range []string{"nothing is changed", "her checkpoint is dropped", "and her signatures", "of a remembered log", "and her signatures, of a remembered log"} {
+		t.Run(how, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "s.db")
+			ann, a := newKey(t, "ann")
+			_, b := newKey(t, "bob")
+			both := Options{ReadOnly: true}
+			var err error
+			if both.Keys, err = receipts.ParseKeys(a.Signer.Public(), b.Signer.Public()); err != nil {
+				t.Fatal(err)
+			}
+			s := openWith(t, path, a)
+			for i, status := range []receipts.Status{receipts.Succeeded, receipts.StatusFailed, receipts.Succeeded} {
+				r := onTree("r-1", i, status, 1)
+				r.Signer = ann.ID()
+				put(t, r)(s)
+			}
+			s.Close()
+			f, err := os.Create(filepath.Join(t.TempDir(), "memory"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer f.Close()
+			if how != "nothing is changed" {
+				cutOut(t, path, 1, nil)
+				s = openAt(t, path)
+				if strings.HasPrefix(how, "and her signatures") {
+					if _, err := s.conn.ExecContext(ctx, "UPDATE record SET signature = NULL"); err != nil {
+						t.Fatal(err)
+					}
+				}
+				if strings.HasSuffix(how, "of a remembered log") {
+					// As if the verifier had read just this before ann signed what was cut.
+					remember(t, s, f)
+				}
+				s.Close()
+			}
+			s = openWith(t, path, b)
+			put(t, onTree("r-2", 0, receipts.Succeeded, 2))(s)
+			s.Close()
+
+			s = openWith(t, path, both)
+			defer s.Close()
+			want := how != "nothing is changed"
+			if got := audit(t, s, nil).Tampered(); got != want {
+				t.Errorf("audit: tampered %v, want %v", got, want)
+			}
+			if strings.HasSuffix(how, "of a remembered log") {
+				m, err := verify.Recollect(f, "")
+				if err != nil {
+					t.Fatal(err)
+				}
+				s.remembering, s.memory = true, &memory{Memory: m, file: f, kept: true}
+			}
+			res, err := s.Ask(ctx, verify.Query{Outside: true, Now: at(100).Time}, "")
+			if err != nil || (res.Verdict == verify.Tampered) != want {
+				t.Errorf("verify: %s %v, %v; want tampered %v", res.Verdict, res.Refusals, err, want)
+			}
+		})
+	}
+}
+
+// remember keeps in f how far s was read, without keys.
+func remember(t *testing.T, s *Store, f *os.File) {
+	t.Helper()
+	m, err := verify.Recollect(f, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = s.snapshot(ctx, func() error {
+		v, err := verify.Open(ctx, sqlLog{s}, verify.Options{Memory: m})
+		if err == nil {
+			err = v.Save(m)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
 	}
 }
 

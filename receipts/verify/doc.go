@@ -21,9 +21,10 @@
 //  3. It begins with the records of the head that the verifier kept, if it kept one
 //     (TestKeptHead), with those of the signed checkpoint (TestSignedHead), and with those
 //     that the memory answers for (TestMemoryDoubted).
-//  4. With keys: a head that one of them signed covers each record signed by one of
-//     them that the answer rests on, or that was read and not remembered; and no receipt
-//     that the answer looks at names one of them as its signer and lacks its signature
+//  4. With keys: a head that the same key signed covers each record signed by one of
+//     them that the answer rests on, or that was read and not remembered, and of the
+//     remembered ones the last of each key; and none of these names one of the keys as its
+//     signer and lacks its signature. An audit asks the same of every record ([Coverage])
 //     (TestSignedHead, TestCovered, TestChanged, TestReadAgain). Of a bundle: each record
 //     has a proof (TestBundle), and the checkpoint is signed if a record is (TestBundleHead).
 //
