@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"golang.org/x/mod/sumdb/tlog"
 
@@ -489,6 +490,133 @@ func TestState(t *testing.T) {
 	err := r.read(ctx, func(*verify.Session) error { return r.memory.file.Close() })
 	if err == nil || !strings.Contains(err.Error(), "cannot be kept") {
 		t.Errorf("a file that is closed: %v", err)
+	}
+}
+
+// stateFor makes a folder of a verifier for the store at path, which is somebody else's.
+func stateFor(t *testing.T, path string) string {
+	t.Helper()
+	if os.Getuid() != 0 {
+		t.Skip("only root can make a store of somebody else")
+	}
+	for _, name := range []string{filepath.Dir(path), path} {
+		if err := os.Chown(name, 65534, -1); err != nil {
+			t.Fatal(err)
+		}
+	}
+	state := t.TempDir()
+	if err := os.Chmod(state, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	return state
+}
+
+// TestStateOfDecisions cuts a gate, and a consumption, off the end of the log. The folder of the
+// verifier that decided them knows that they are missing, so that nothing is decided twice.
+func TestStateOfDecisions(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "s.db")
+	s := openAt(t, path)
+	hs := fill(t, s, "r-1", 3)
+	s.Close()
+	state := stateFor(t, path)
+	decide := func(path, state string, f func(s *Store) (receipts.Decision, error)) receipts.Decision {
+		t.Helper()
+		s := openWith(t, path, Options{Existing: true, State: state})
+		defer s.Close()
+		d, err := f(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return d
+	}
+	gate := func(s *Store) (receipts.Decision, error) { return s.Gate(ctx, request("r-1", hs)) }
+	d := decide(path, state, gate)
+	if !d.Passed() {
+		t.Fatal(reasons(d))
+	}
+	consume := func(s *Store) (receipts.Decision, error) {
+		return s.Consume(ctx, ConsumeRequest{Query: here, IDs: []string{d.Gate.String()}, By: "boss", At: at(60)})
+	}
+	before := copyStore(t, path)
+	if err := os.Chown(before, 65534, -1); err != nil {
+		t.Fatal(err)
+	}
+	other := t.TempDir()
+	if b, err := os.ReadFile(StateFile(state)); err != nil {
+		t.Fatal(err)
+	} else if err := os.WriteFile(StateFile(other), b, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chmod(other, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if d := decide(path, state, consume); !d.Passed() {
+		t.Fatal(reasons(d))
+	}
+	if d := decide(before, state, consume); reasons(d) != string(receipts.Tampered) {
+		t.Errorf("the consumption is cut off: %q", reasons(d))
+	}
+	cutOut(t, before, 4, nil)
+	cutOut(t, before, 3, nil)
+	if d := decide(before, other, gate); reasons(d) != string(receipts.Tampered) {
+		t.Errorf("the gate is cut off: %q", reasons(d))
+	}
+}
+
+// TestStateRolledBack has the store be rolled back when a consumption was committed, before the
+// verifier has kept it: it does not say that anything was consumed.
+func TestStateRolledBack(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "s.db")
+	s := openAt(t, path)
+	hs := fill(t, s, "r-1", 3)
+	s.Close()
+	s = openWith(t, path, Options{Existing: true, State: stateFor(t, path)})
+	defer s.Close()
+	between = func(step string) {
+		if step != "committed" {
+			return
+		}
+		for _, q := range []string{"DELETE FROM record WHERE seq > 2", "UPDATE head SET count = 3, root = x'" + rootText(t, s, 3) + "'"} {
+			if _, err := s.conn.ExecContext(ctx, q); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	t.Cleanup(func() { between = func(string) {} })
+	if d, err := s.Gate(ctx, request("r-1", hs)); err != nil || reasons(d) != string(receipts.Tampered) || !d.Gate.IsZero() {
+		t.Errorf("%q, %v, gate %v", reasons(d), err, d.Gate)
+	}
+}
+
+// rootText returns the root over the first n records of s, in hex.
+func rootText(t *testing.T, s *Store, n int64) string {
+	t.Helper()
+	return receipts.Hash(rootOf(n, &appender{s: s, ctx: ctx, nodes: make(map[int64]tlog.Hash)})).String()
+}
+
+// TestStateInUse decides nothing while another process has the folder of the verifier: it could
+// not keep there what it decided.
+func TestStateInUse(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "s.db")
+	s := openAt(t, path)
+	hs := fill(t, s, "r-1", 3)
+	s.Close()
+	state := stateFor(t, path)
+	f, err := openRegular(StateFile(state))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !tryLock(f) {
+		t.Fatal("it is not locked")
+	}
+	s = openWith(t, path, Options{Existing: true, State: state, BusyTimeout: 30 * time.Millisecond})
+	defer s.Close()
+	if d, err := s.Gate(ctx, request("r-1", hs)); !errors.Is(err, ErrBusy) {
+		t.Errorf("%q, %v", reasons(d), err)
+	}
+	f.Close()
+	if d, err := s.Gate(ctx, request("r-1", hs)); err != nil || !d.Passed() {
+		t.Errorf("%q, %v", reasons(d), err)
 	}
 }
 
