@@ -54,7 +54,9 @@
 //
 //  13. No command of the gate failed on this tree, in this place and with these inputs,
 //     after it passed, unless that was accepted as in 15; the environment does not matter. A failure is an exit status, an
-//     expectation, a tool's answer or a crash ([receipts.StopReason.Failed]).
+//     expectation, a tool's answer or a crash ([receipts.StopReason.Failed]). It is on this tree if it began
+//     on the same bytes, whatever git calls them; where the passing command changed files, also if
+//     it left the bytes that the pass left (TestDecideLastWord).
 //  14. The last word about each required command, or about each bound command where
 //     the query is not strict or requires nothing, is not a failure on this tree, unless
 //     that was accepted. Only a later pass under the same binding and of no lower level
@@ -91,6 +93,7 @@
 //   - Whoever holds a key signs what it ran. Without a key anybody who can write the
 //     store, the agent included, could have made all of it: level 0 says that what was
 //     recorded is consistent, and not that it happened.
+//   - A failure on other files says nothing of these: one more untracked file makes another tree.
 //   - A log shows what was recorded. Records that were cut off the end of a log that
 //     nobody kept a head of, and commands that ran without a record, leave no trace.
 //   - The folder of the memory is written by the verifier alone, where MemoryKept is set.
