@@ -205,6 +205,23 @@ func (t Tree) Matches(o Tree) bool {
 	return t.Tree == o.Tree || t.Tree == "" || o.Tree == ""
 }
 
+// SameFiles reports whether a command that ran on the files of t ran on those of o: the same
+// bytes, whatever git would call them. Without the digest of the bytes on both sides it is the git tree.
+func (t Tree) SameFiles(o Tree) bool {
+	if t.Bytes.IsZero() || o.Bytes.IsZero() {
+		return t.Tree != "" && t.Tree == o.Tree
+	}
+	return t.Bytes == o.Bytes
+}
+
+// Left returns the tree that the command left, if that is another one than it began on.
+func (w *Workspace) Left() (Tree, bool) {
+	if w.After == nil || w.After.SameFiles(w.Before) {
+		return Tree{}, false
+	}
+	return *w.After, true
+}
+
 // ListPaths renders some of paths for a message.
 func ListPaths(paths []string) string {
 	const most = 5

@@ -18,9 +18,26 @@ func GenerateKey(name string) (private, public string, err error) {
 	return note.GenerateKey(rand.Reader, name)
 }
 
+// privatePrefix begins the text of a signing key.
+const privatePrefix = "PRIVATE+KEY+"
+
+// HideKeys returns text without the signing keys in it, for messages that repeat what was given.
+func HideKeys(text string) string {
+	var out strings.Builder
+	for {
+		before, key, found := strings.Cut(text, privatePrefix)
+		out.WriteString(before)
+		if !found {
+			return out.String()
+		}
+		out.WriteString(privatePrefix + "...")
+		text = strings.TrimLeft(key, keyNameLetters+"+=")
+	}
+}
+
 // publicOf returns the public key of a signing key.
 func publicOf(private string) (string, error) {
-	rest, ok := strings.CutPrefix(private, "PRIVATE+KEY+")
+	rest, ok := strings.CutPrefix(private, privatePrefix)
 	parts := strings.SplitN(rest, "+", 3)
 	if !ok || len(parts) != 3 {
 		return "", errors.New("it is not a signing key")

@@ -68,11 +68,12 @@ func (s *Signer) Level() int { return s.claim }
 // Name is the name of the key.
 func (s *Signer) Name() string { return s.signer.Name() }
 
+const keyNameLetters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._@/-"
+
 // CheckKeyName returns an error if text can be the name of no key: names stand in bodies, messages
 // and signed texts, where they must read the same.
 func CheckKeyName(text string) error {
-	const letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._@/-"
-	if len(text) > 64 || text == "" || strings.Trim(text, letters) != "" {
+	if len(text) > 64 || text == "" || strings.Trim(text, keyNameLetters) != "" {
 		return fmt.Errorf("the name of a key is at most 64 letters, digits and . _ @ / -, not %q", text)
 	}
 	return nil
@@ -83,15 +84,18 @@ func CheckKeyName(text string) error {
 func ParseKeys(keys ...string) (note.Verifiers, error) {
 	var list []note.Verifier
 	known := make(map[string]bool)
-	for _, k := range keys {
+	for i, k := range keys {
 		k = strings.TrimSpace(k)
 		if known[k] {
 			continue
 		}
 		known[k] = true
 		v, err := note.NewVerifier(k)
-		if err != nil {
-			return nil, fmt.Errorf("%q is not a public key of the form NAME+HASH+KEY", k)
+		switch {
+		case strings.HasPrefix(k, privatePrefix):
+			return nil, fmt.Errorf("key %d of %d is a private key: give the public one, NAME+HASH+KEY", i+1, len(keys))
+		case err != nil: // the text is not shown: it can be a part of a private key
+			return nil, fmt.Errorf("key %d of %d is not a public key of the form NAME+HASH+KEY", i+1, len(keys))
 		}
 		if err := CheckKeyName(v.Name()); err != nil {
 			return nil, err

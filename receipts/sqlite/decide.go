@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"context"
+	"fmt"
 	"slices"
 
 	"github.com/command-dialect/dialect/receipts"
@@ -38,6 +39,9 @@ func (s *Store) gate(ctx context.Context, g receipts.GateRequest, gather func(*v
 		if err != nil {
 			return err
 		}
+		if err = s.ownMemory(ctx); err != nil {
+			return err
+		}
 		var members []receipts.Hash
 		save, err = s.session(ctx, func(v *verify.Session) error {
 			if gather != nil {
@@ -64,8 +68,42 @@ func (s *Store) gate(ctx context.Context, g receipts.GateRequest, gather func(*v
 	if err != nil {
 		return receipts.Decision{}, s.unusable(err)
 	}
-	_ = save() // it is decided; what could not be kept is read again the next time
-	return d, nil
+	return d, s.unusable(s.decided(ctx, save, &d))
+}
+
+// decided keeps what was audited, after a commit. The folder of a verifier, if there is one, also
+// keeps what was decided, durably, before anybody hears of it: the store's writers could cut
+// that off the log, and have it decided again. A log that has lost it already is a refusal.
+func (s *Store) decided(ctx context.Context, save func() error, d *receipts.Decision) error {
+	err := save()
+	if s.memory == nil || !s.memory.kept {
+		return nil // what could not be kept is read again the next time
+	}
+	if err != nil || !d.Passed() || s.written == nil {
+		return err
+	}
+	wrote := s.written.head.public()
+	var v *verify.Session
+	err = s.frozen(ctx, func() (err error) {
+		v, err = verify.Open(ctx, sqlLog{s}, verify.Options{Keys: s.keys, Kept: &wrote, Before: s.before})
+		return err
+	})
+	if err == nil && len(v.Problems()) > 0 {
+		p := v.Problems()[0]
+		d.Gate = receipts.Hash{}
+		d.Refusals = append(d.Refusals, receipts.Refusal{Reason: receipts.Tampered, SHA: p.SHA, Message: "TAMPERED: " + p.Message})
+		return nil
+	}
+	if err == nil {
+		if err = v.Save(s.memory.Memory); err == nil {
+			err = s.memory.sync(s.state)
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("what was decided is in the log, and cannot be kept in %s: %w", s.state, err)
+	}
+	s.before = v
+	return nil
 }
 
 // accept records that the failures of a decision do not matter.
@@ -138,6 +176,9 @@ func (s *Store) Consume(ctx context.Context, c ConsumeRequest) (receipts.Decisio
 	var d receipts.Decision
 	var save func() error
 	err := s.immediate(ctx, func() error {
+		if err := s.ownMemory(ctx); err != nil {
+			return err
+		}
 		var all []receipts.Hash
 		var err error
 		save, err = s.session(ctx, func(v *verify.Session) (err error) {
@@ -175,8 +216,7 @@ func (s *Store) Consume(ctx context.Context, c ConsumeRequest) (receipts.Decisio
 	if err != nil {
 		return receipts.Decision{}, s.unusable(err)
 	}
-	_ = save()
-	return d, nil
+	return d, s.unusable(s.decided(ctx, save, &d))
 }
 
 // Settle ends a receipt that is pending, once, by a new record. One that a key signed can be

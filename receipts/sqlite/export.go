@@ -51,26 +51,14 @@ func (s *Store) Export(ctx context.Context, f func(Exported) error) (receipts.He
 
 // Checkpoint returns the checkpoint of the log as text to keep: the signed note if the
 // last writer had a key, else the three lines of [receipts.Head.Text].
-// The log is read and authenticated first: what is kept must be of the records that are there.
-func (s *Store) Checkpoint(ctx context.Context) (receipts.Head, []byte, error) {
+// The log is read and authenticated first: what is kept is the head of the records that were read.
+func (s *Store) Checkpoint(ctx context.Context) (h receipts.Head, text []byte, err error) {
 	s.mu.Lock()
 	s.remembering, s.memory = true, nil // the memory beside the store is for its writers to write
 	s.mu.Unlock()
-	var h head
-	err := s.read(ctx, func(v *verify.Session) (err error) {
-		if p := v.Problems(); len(p) > 0 {
-			return &verify.ProblemError{Problem: p[0]}
-		}
-		h, err = s.readHead(ctx)
+	err = s.read(ctx, func(v *verify.Session) error {
+		h, text, err = v.Checkpoint()
 		return err
 	})
-	if err != nil {
-		return receipts.Head{}, nil, err
-	}
-	for _, n := range receipts.SplitNotes(h.note) {
-		if signed, _, err := receipts.ParseHead(n, nil); err == nil && signed == h.public() {
-			return signed, n, nil
-		}
-	}
-	return h.public(), []byte(h.public().Text()), nil
+	return h, text, err
 }

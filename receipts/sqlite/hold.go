@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// between is called between the steps of opening a database, with the name of the step that
-// is over. A test exchanges files there.
+// between is called between the steps of opening a database, of reading its log and of writing it, with
+// the name of the step that is over. A test exchanges files or rows there.
 var between = func(step string) {}
 
 // errLink says that a link stands in the place of a file.

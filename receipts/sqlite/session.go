@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"time"
 
 	"golang.org/x/mod/sumdb/tlog"
 
@@ -31,6 +32,7 @@ func (s *Store) session(ctx context.Context, f func(*verify.Session) error) (sav
 		o.Memory, o.MemoryKept = s.memory.Memory, s.memory.kept
 	}
 	v, err := verify.Open(ctx, sqlLog{s}, o)
+	between("authenticated")
 	if err == nil {
 		err = f(v)
 	}
@@ -110,6 +112,50 @@ func (s *Store) remember() (*memory, error) {
 		return nil, err
 	}
 	return m, nil
+}
+
+// ownMemory makes sure that a folder of a verifier can be written before anything is decided by what it
+// holds: it waits, as for the store, while another process has it.
+func (s *Store) ownMemory(ctx context.Context) error {
+	if s.state == "" {
+		return nil
+	}
+	for until := time.Now().Add(s.busy); ; {
+		if !s.remembering {
+			var err error
+			if s.memory, err = s.remember(); err != nil {
+				return err
+			}
+			s.remembering = true
+		}
+		if s.memory == nil || s.memory.own {
+			return nil
+		}
+		if time.Now().After(until) {
+			return fmt.Errorf("%w: it has %s open, where decisions are kept", ErrBusy, StateFile(s.state))
+		}
+		// What it has of the log may be another thing once it is free.
+		s.memory.file.Close()
+		s.memory, s.remembering = nil, false
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(5 * time.Millisecond):
+		}
+	}
+}
+
+// sync makes durable what was saved, and the name of the file in its folder.
+func (m *memory) sync(dir string) error {
+	if err := m.file.Sync(); err != nil {
+		return err
+	}
+	d, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	return d.Sync()
 }
 
 // ErrNoOwners says that this system does not tell who may write a folder, so that no folder of

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"golang.org/x/mod/sumdb/tlog"
 
@@ -317,7 +318,7 @@ func TestAuditSignedHead(t *testing.T) {
 			cutOut(t, path, 1, last)
 			put(t, makeReceiptBody("r-6"))(openAt(t, path))
 		}},
-		{"the head of one record less", "record 2 is signed, and no signed checkpoint covers it", func(t *testing.T, path string, first, _ []byte) {
+		{"the head of one record less", "record 2 is signed, and the signed checkpoint covers 2 records alone", func(t *testing.T, path string, first, _ []byte) {
 			if _, err := openAt(t, path).conn.ExecContext(ctx, "UPDATE head SET note = ?", first); err != nil {
 				t.Fatal(err)
 			}
@@ -492,6 +493,133 @@ func TestState(t *testing.T) {
 	}
 }
 
+// stateFor makes a folder of a verifier for the store at path, which is somebody else's.
+func stateFor(t *testing.T, path string) string {
+	t.Helper()
+	if os.Getuid() != 0 {
+		t.Skip("only root can make a store of somebody else")
+	}
+	for _, name := range []string{filepath.Dir(path), path} {
+		if err := os.Chown(name, 65534, -1); err != nil {
+			t.Fatal(err)
+		}
+	}
+	state := t.TempDir()
+	if err := os.Chmod(state, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	return state
+}
+
+// TestStateOfDecisions cuts a gate, and a consumption, off the end of the log. The folder of the
+// verifier that decided them knows that they are missing, so that nothing is decided twice.
+func TestStateOfDecisions(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "s.db")
+	s := openAt(t, path)
+	hs := fill(t, s, "r-1", 3)
+	s.Close()
+	state := stateFor(t, path)
+	decide := func(path, state string, f func(s *Store) (receipts.Decision, error)) receipts.Decision {
+		t.Helper()
+		s := openWith(t, path, Options{Existing: true, State: state})
+		defer s.Close()
+		d, err := f(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return d
+	}
+	gate := func(s *Store) (receipts.Decision, error) { return s.Gate(ctx, request("r-1", hs)) }
+	d := decide(path, state, gate)
+	if !d.Passed() {
+		t.Fatal(reasons(d))
+	}
+	consume := func(s *Store) (receipts.Decision, error) {
+		return s.Consume(ctx, ConsumeRequest{Query: here, IDs: []string{d.Gate.String()}, By: "boss", At: at(60)})
+	}
+	before := copyStore(t, path)
+	if err := os.Chown(before, 65534, -1); err != nil {
+		t.Fatal(err)
+	}
+	other := t.TempDir()
+	if b, err := os.ReadFile(StateFile(state)); err != nil {
+		t.Fatal(err)
+	} else if err := os.WriteFile(StateFile(other), b, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chmod(other, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if d := decide(path, state, consume); !d.Passed() {
+		t.Fatal(reasons(d))
+	}
+	if d := decide(before, state, consume); reasons(d) != string(receipts.Tampered) {
+		t.Errorf("the consumption is cut off: %q", reasons(d))
+	}
+	cutOut(t, before, 4, nil)
+	cutOut(t, before, 3, nil)
+	if d := decide(before, other, gate); reasons(d) != string(receipts.Tampered) {
+		t.Errorf("the gate is cut off: %q", reasons(d))
+	}
+}
+
+// TestStateRolledBack has the store be rolled back when a consumption was committed, before the
+// verifier has kept it: it does not say that anything was consumed.
+func TestStateRolledBack(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "s.db")
+	s := openAt(t, path)
+	hs := fill(t, s, "r-1", 3)
+	s.Close()
+	s = openWith(t, path, Options{Existing: true, State: stateFor(t, path)})
+	defer s.Close()
+	between = func(step string) {
+		if step != "committed" {
+			return
+		}
+		for _, q := range []string{"DELETE FROM record WHERE seq > 2", "UPDATE head SET count = 3, root = x'" + rootText(t, s, 3) + "'"} {
+			if _, err := s.conn.ExecContext(ctx, q); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	t.Cleanup(func() { between = func(string) {} })
+	if d, err := s.Gate(ctx, request("r-1", hs)); err != nil || reasons(d) != string(receipts.Tampered) || !d.Gate.IsZero() {
+		t.Errorf("%q, %v, gate %v", reasons(d), err, d.Gate)
+	}
+}
+
+// rootText returns the root over the first n records of s, in hex.
+func rootText(t *testing.T, s *Store, n int64) string {
+	t.Helper()
+	return receipts.Hash(rootOf(n, &appender{s: s, ctx: ctx, nodes: make(map[int64]tlog.Hash)})).String()
+}
+
+// TestStateInUse decides nothing while another process has the folder of the verifier: it could
+// not keep there what it decided.
+func TestStateInUse(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "s.db")
+	s := openAt(t, path)
+	hs := fill(t, s, "r-1", 3)
+	s.Close()
+	state := stateFor(t, path)
+	f, err := openRegular(StateFile(state))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !tryLock(f) {
+		t.Fatal("it is not locked")
+	}
+	s = openWith(t, path, Options{Existing: true, State: state, BusyTimeout: 30 * time.Millisecond})
+	defer s.Close()
+	if d, err := s.Gate(ctx, request("r-1", hs)); !errors.Is(err, ErrBusy) {
+		t.Errorf("%q, %v", reasons(d), err)
+	}
+	f.Close()
+	if d, err := s.Gate(ctx, request("r-1", hs)); err != nil || !d.Passed() {
+		t.Errorf("%q, %v", reasons(d), err)
+	}
+}
+
 // TestOrigin has origins that no memory has room for, and that say more than a name in what is signed.
 func TestOrigin(t *testing.T) {
 	s := openAt(t, filepath.Join(t.TempDir(), "s.db"))
@@ -597,6 +725,119 @@ func TestStrangeNode(t *testing.T) {
 	}
 	if a := audit(t, s, nil); a.Consistent() || !strings.Contains(messages(a), "the log has a hash -1") {
 		t.Error(messages(a))
+	}
+}
+
+// TestCheckpointExchanged has the head be exchanged by an older one, as pwrite can under SQLite's
+// locks, once the log was authenticated.
+func TestCheckpointExchanged(t *testing.T) {
+	_, o := newKey(t, "boss")
+	s := openWith(t, filepath.Join(t.TempDir(), "s.db"), o)
+	fill(t, s, "r-1", 1)
+	older, err := s.readHead(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	fill(t, s, "r-2", 2)
+	want := keep(t, s)
+	between = func(step string) {
+		if step != "authenticated" {
+			return
+		}
+		if _, err := s.conn.ExecContext(ctx, "UPDATE head SET count = ?, root = ?, note = ?", older.count, older.root[:], older.note); err != nil {
+			t.Error(err)
+		}
+	}
+	t.Cleanup(func() { between = func(string) {} })
+	h, text, err := s.Checkpoint(ctx)
+	if err != nil || h != want {
+		t.Errorf("%v, %v; want %v", h, err, want)
+	}
+	if _, key, err := receipts.ParseHead(text, o.Signer.Keys()); err != nil || key != "boss" {
+		t.Errorf("it is signed by %q, %v", key, err)
+	}
+}
+
+// TestKeyWithoutCheckpoint cuts a failure that ann signed out of the log and drops her checkpoint;
+// then bob signs over what is left. Verdicts and the audit know both keys, and must agree.
+func TestKeyWithoutCheckpoint(t *testing.T) {
+	for _, how := range []string{"nothing is changed", "her checkpoint is dropped", "and her signatures", "of a remembered log", "and her signatures, of a remembered log"} {
+		t.Run(how, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "s.db")
+			ann, a := newKey(t, "ann")
+			_, b := newKey(t, "bob")
+			both := Options{ReadOnly: true}
+			var err error
+			if both.Keys, err = receipts.ParseKeys(a.Signer.Public(), b.Signer.Public()); err != nil {
+				t.Fatal(err)
+			}
+			s := openWith(t, path, a)
+			for i, status := range []receipts.Status{receipts.Succeeded, receipts.StatusFailed, receipts.Succeeded} {
+				r := onTree("r-1", i, status, 1)
+				r.Signer = ann.ID()
+				put(t, r)(s)
+			}
+			s.Close()
+			f, err := os.Create(filepath.Join(t.TempDir(), "memory"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer f.Close()
+			if how != "nothing is changed" {
+				cutOut(t, path, 1, nil)
+				s = openAt(t, path)
+				if strings.HasPrefix(how, "and her signatures") {
+					if _, err := s.conn.ExecContext(ctx, "UPDATE record SET signature = NULL"); err != nil {
+						t.Fatal(err)
+					}
+				}
+				if strings.HasSuffix(how, "of a remembered log") {
+					// As if the verifier had read just this before ann signed what was cut.
+					remember(t, s, f)
+				}
+				s.Close()
+			}
+			s = openWith(t, path, b)
+			put(t, onTree("r-2", 0, receipts.Succeeded, 2))(s)
+			s.Close()
+
+			s = openWith(t, path, both)
+			defer s.Close()
+			want := how != "nothing is changed"
+			if got := audit(t, s, nil).Tampered(); got != want {
+				t.Errorf("audit: tampered %v, want %v", got, want)
+			}
+			if strings.HasSuffix(how, "of a remembered log") {
+				m, err := verify.Recollect(f, "")
+				if err != nil {
+					t.Fatal(err)
+				}
+				s.remembering, s.memory = true, &memory{Memory: m, file: f, kept: true}
+			}
+			res, err := s.Ask(ctx, verify.Query{Outside: true, Now: at(100).Time}, "")
+			if err != nil || (res.Verdict == verify.Tampered) != want {
+				t.Errorf("verify: %s %v, %v; want tampered %v", res.Verdict, res.Refusals, err, want)
+			}
+		})
+	}
+}
+
+// remember keeps in f how far s was read, without keys.
+func remember(t *testing.T, s *Store, f *os.File) {
+	t.Helper()
+	m, err := verify.Recollect(f, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = s.snapshot(ctx, func() error {
+		v, err := verify.Open(ctx, sqlLog{s}, verify.Options{Memory: m})
+		if err == nil {
+			err = v.Save(m)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
 	}
 }
 

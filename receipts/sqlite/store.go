@@ -102,6 +102,7 @@ type Store struct {
 	keys   note.Verifiers
 	kept   *receipts.Head
 	state  string
+	busy   time.Duration
 
 	info, wal   os.FileInfo // of the file, and of its WAL, as they were when they were first seen
 	remembering bool
@@ -196,7 +197,7 @@ func connect(ctx context.Context, path string, o Options, extra string) (*Store,
 		return nil, err
 	}
 	f.Close()
-	s := &Store{path: path, db: db, conn: conn, info: info, stmts: make(map[string]*sql.Stmt), signer: o.Signer, keys: o.Keys, kept: o.Kept, state: o.State, mine: make(map[receipts.Hash]bool), fresh: make(map[receipts.Hash]receipts.Record)}
+	s := &Store{path: path, db: db, conn: conn, info: info, stmts: make(map[string]*sql.Stmt), signer: o.Signer, keys: o.Keys, kept: o.Kept, state: o.State, busy: o.BusyTimeout, mine: make(map[receipts.Hash]bool), fresh: make(map[receipts.Hash]receipts.Record)}
 	if s.signer != nil && s.keys == nil {
 		s.keys = s.signer.Keys()
 	}
@@ -318,6 +319,7 @@ func (s *Store) immediate(ctx context.Context, f func() error) error {
 		_, err = s.conn.ExecContext(ctx, "COMMIT")
 	}
 	if err == nil {
+		between("committed")
 		s.last = s.next
 		return s.inPlace()
 	}
@@ -332,12 +334,17 @@ func (s *Store) immediate(ctx context.Context, f func() error) error {
 func (s *Store) snapshot(ctx context.Context, f func() error) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	return s.unusable(s.frozen(ctx, f))
+}
+
+// frozen is snapshot for a caller that holds the lock of s.
+func (s *Store) frozen(ctx context.Context, f func() error) error {
 	_, err := s.conn.ExecContext(ctx, "BEGIN")
 	if err == nil {
 		defer func() { _, _ = s.conn.ExecContext(context.WithoutCancel(ctx), "ROLLBACK") }()
 		err = f()
 	}
-	return s.unusable(err)
+	return err
 }
 
 // errSchema says that somebody changed what the file does with what is written to it.

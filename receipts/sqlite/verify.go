@@ -337,7 +337,7 @@ func (a *auditor) beginsWith(h receipts.Head, what string) {
 
 // signatures holds the records and the signed checkpoint against keys.
 func (a *auditor) signatures(keys note.Verifiers) {
-	covers := make(map[string]int64) // records, by the key that signed over them
+	covers := make(verify.Coverage)
 	for _, n := range receipts.SplitNotes(a.head.note) {
 		h, key, err := receipts.ParseHead(n, keys)
 		switch {
@@ -345,18 +345,21 @@ func (a *auditor) signatures(keys note.Verifiers) {
 			a.find(-1, receipts.Hash{}, "the signed checkpoint cannot be trusted: %v", err)
 		case key != "":
 			a.Signed = max(a.Signed, h.Count)
-			covers[receipts.NoteSigner(n)] = h.Count
+			covers.Add(n, h)
 			a.beginsWith(h, "signed")
 		}
 	}
 	signed := make([]bool, len(a.all)) // verifying costs some 50 us a record
+	faults := make([]string, len(a.all))
 	verify.Each(len(a.all), func(i int) {
-		_, key := a.all[i].signature.Check(a.Origin, a.all[i].sha, keys)
+		d := &a.all[i]
+		_, key := d.signature.Check(a.Origin, d.sha, keys)
 		signed[i] = key != ""
+		faults[i] = covers.Fault(keys, int64(i), d.signature, key, d.signer)
 	})
 	for i := len(signed) - 1; i >= 0; i-- {
-		if signed[i] && int64(i) >= covers[a.all[i].signature.ID()] {
-			a.find(int64(i), a.all[i].sha, "record %d is signed, and no signed checkpoint covers it: records may have been cut out before it", i)
+		if signed[i] && faults[i] != "" { // the last one says it of all before it
+			a.find(int64(i), a.all[i].sha, "%s", faults[i])
 			break
 		}
 	}
@@ -366,8 +369,8 @@ func (a *auditor) signatures(keys note.Verifiers) {
 			continue
 		}
 		a.Unsigned++
-		if receipts.KnowsKey(keys, d.signer) {
-			a.find(int64(i), d.sha, "record %d says that %s signed it, and has no signature of that key: it was taken away", i, d.signer)
+		if faults[i] != "" {
+			a.find(int64(i), d.sha, "%s", faults[i])
 			continue
 		}
 		if int64(i) < a.Signed {

@@ -728,7 +728,7 @@ func TestGlance(t *testing.T) {
 	m.consume(r)
 	m.add(&receipts.Settlement{Version: 1, Receipt: r, Status: receipts.Succeeded, By: "x", Timestamp: m.now()})
 	for _, raw := range m.log.recs {
-		mk, refs := glance(raw.Kind, raw.Body)
+		mk, refs, _ := glance(raw.Kind, raw.Body)
 		v, err := receipts.Record{Kind: raw.Kind, Body: raw.Body}.Parse()
 		if err != nil {
 			t.Fatal(err)

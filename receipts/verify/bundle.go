@@ -26,7 +26,7 @@ func OfBundle(b *receipts.Bundle, keys note.Verifiers, kept *receipts.Head) (*Se
 	}
 	s := &Session{
 		ctx: context.Background(), keys: keys, head: head, origin: head.Origin, index: new(index), partial: true,
-		entries: make(map[int64]*receipts.Entry), bundled: make(map[int64]Raw),
+		entries: make(map[int64]*receipts.Entry), bundled: make(map[int64]Raw), signed: make(Coverage),
 	}
 	last := int64(-1)
 	for _, r := range b.Records {
@@ -46,7 +46,7 @@ func OfBundle(b *receipts.Bundle, keys note.Verifiers, kept *receipts.Head) (*Se
 		s.index.add(row.mark, row.refs)
 	}
 	if key != "" {
-		s.cover(receipts.NoteSigner([]byte(b.Head)), head.Count)
+		s.signed.Add([]byte(b.Head), head)
 		s.headKey = key
 	}
 	most, whole := int64(0), key != ""
@@ -61,7 +61,7 @@ func OfBundle(b *receipts.Bundle, keys note.Verifiers, kept *receipts.Head) (*Se
 			tlog.CheckTree(c.Proof, head.Count, head.Root, signed.Count, signed.Root) != nil:
 			return nil, fmt.Errorf("the log of the bundle does not begin with the checkpoint of %d that %s signed: it was rewritten", signed.Count, key)
 		}
-		s.cover(receipts.NoteSigner([]byte(c.Head)), signed.Count)
+		s.signed.Add([]byte(c.Head), signed)
 		if signed.Count > most && !whole {
 			most, s.headKey = signed.Count, key
 		}

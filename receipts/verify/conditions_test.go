@@ -177,9 +177,33 @@ func TestLastWord(t *testing.T) {
 			pass(m)
 			m.receipt(failing, func(r *receipts.Receipt) { r.Workspace = &receipts.Workspace{Before: treeB} })
 		}, Verified, Verified, 0, 0, 0, nil},
-		{"failed on the same bytes, of another git tree", func(m *maker) {
+		{"failed before on the same bytes, of another git tree", func(m *maker) {
+			m.receipt(failing, func(r *receipts.Receipt) { r.Workspace.Before.Tree = treeB.Tree })
+			pass(m)
+		}, Verified, Flaky, 1, 0, 0, nil},
+		{"failed after on the same bytes, of another git tree", func(m *maker) {
 			pass(m)
 			m.receipt(failing, func(r *receipts.Receipt) { r.Workspace.Before.Tree = treeB.Tree })
+		}, Failed, Failed, 0, 0, 0, nil},
+		{"failed before on other bytes, of the same git tree", func(m *maker) {
+			m.receipt(failing, func(r *receipts.Receipt) { r.Workspace.Before.Bytes = treeB.Bytes })
+			pass(m)
+		}, Verified, Verified, 0, 0, 0, nil},
+		{"failed and left the tree that the pass left", func(m *maker) {
+			m.receipt(failing, changes(treeB, treeA))
+			pass(m, changes(treeC, treeA))
+		}, Verified, Flaky, 1, 0, 0, nil},
+		{"failed and left the tree that the pass left, after it", func(m *maker) {
+			pass(m, changes(treeC, treeA))
+			m.receipt(failing, changes(treeB, treeA))
+		}, Failed, Failed, 0, 0, 0, nil},
+		{"failed on the tree that the pass left", func(m *maker) {
+			m.receipt(failing, changes(treeA, treeB))
+			pass(m, changes(treeC, treeA))
+		}, Failed, Flaky, 1, 0, 0, nil},
+		{"failed, and changed the files to those that pass as they are", func(m *maker) {
+			m.receipt(failing, changes(treeB, treeA))
+			pass(m, changes(treeA, treeA))
 		}, Verified, Verified, 0, 0, 0, nil},
 		{"failed in another project", func(m *maker) {
 			pass(m)
@@ -291,7 +315,7 @@ func TestUnfinished(t *testing.T) {
 		{"more was planned than is listed", func(m *maker) { m.run("r-2", func(r *receipts.Run) { r.More = 1 }); m.receipt(second) }, stopped},
 		{"on the same bytes, of another git tree", func(m *maker) {
 			m.run("r-2", func(r *receipts.Run) { r.Tree = &receipts.Tree{Tree: treeB.Tree, Bytes: treeA.Bytes} })
-		}, ""},
+		}, stopped},
 		{"begun again by nobody's signature, which takes nobody's place", func(m *maker) { m.run("r-2"); m.sign = nil; m.run("r-2") }, stopped},
 		{"begun by nobody's signature", func(m *maker) { m.sign = nil; m.run("r-2") }, ""},
 		{"killed", func(m *maker) { m.run("r-2"); m.receipt(of("vet"), second, killed) }, red},

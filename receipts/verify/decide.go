@@ -22,8 +22,8 @@ func (s *Session) Decide(g receipts.GateRequest) (receipts.Decision, []receipts.
 		}
 	}
 	list := s.bySHA(hashes...)
-	trees, commands := ranOn(list)
-	h := s.history(commands, trees...)
+	ran, commands := ranOn(list)
+	h := s.historyOf(commands, ran)
 	var members []receipts.Hash
 	seen := make(map[receipts.Hash]bool, len(g.Expect))
 	counted := make(map[uint64]bool)
@@ -147,22 +147,16 @@ func (s *Session) refuse(d *receipts.Decision) bool {
 	return s.err != nil
 }
 
-// ranOn returns the trees that the receipts among entries ran on, and their commands.
-func ranOn(list map[receipts.Hash]*receipts.Entry) (trees []receipts.Tree, commands map[uint64]bool) {
+// ranOn returns the receipts among entries that say what tree they ran on, and their commands.
+func ranOn(list map[receipts.Hash]*receipts.Entry) (ran []*receipts.Receipt, commands map[uint64]bool) {
 	commands = make(map[uint64]bool)
-	seen := make(map[receipts.Tree]bool)
 	for _, e := range list {
-		r := receipt(e)
-		if r == nil || r.Workspace == nil {
-			continue
-		}
-		commands[commandKey(r.Command, r.Dir, r.Place)] = true
-		if t := r.Workspace.Before; !seen[t] {
-			seen[t] = true
-			trees = append(trees, t)
+		if r := receipt(e); r != nil && r.Workspace != nil {
+			commands[commandKey(r.Command, r.Dir, r.Place)] = true
+			ran = append(ran, r)
 		}
 	}
-	return trees, commands
+	return ran, commands
 }
 
 // expected returns why the entry e is not what x expects; an empty reason if it is.
@@ -248,7 +242,7 @@ func (s *Session) lastWord(g receipts.GateRequest, x receipts.Expectation, e *re
 	for _, f := range failures {
 		fr := receipt(f)
 		switch {
-		case !fr.Workspace.Before.Matches(r.Workspace.Before) || (Query{}).excused(r, fr) || accepted[f.SHA]:
+		case !sameFiles(r, fr) || (Query{}).excused(r, fr) || accepted[f.SHA]:
 		case f.Seq > e.Seq:
 			return receipts.Superseded, fmt.Sprintf("is superseded: the same command failed on the same tree later, receipt %s", f.SHA.Short())
 		default:
@@ -520,7 +514,7 @@ func (s *Session) Passed(command receipts.Hash, dir, place receipts.Datum, t rec
 	}
 	s.follow(map[receipts.Hash]*receipts.Entry{e.SHA: e})
 	r := receipt(e)
-	if r == nil || !h.ofTree(r) || r.Command != command || r.Dir != dir || r.Place != place || receipts.Valid(*e) != nil {
+	if r == nil || r.Workspace == nil || !r.Workspace.Before.Matches(t) || r.Command != command || r.Dir != dir || r.Place != place || receipts.Valid(*e) != nil {
 		return receipts.Entry{}, false, s.err
 	}
 	return *e, true, s.err

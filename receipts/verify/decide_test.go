@@ -104,6 +104,18 @@ func TestDecideLastWord(t *testing.T) {
 		{"before, which is accepted", func(m *maker) []receipts.Hash { m.receipt(failing); return []receipts.Hash{m.receipt()} },
 			func(g *receipts.GateRequest) { g.AcceptFlaky = "the network" }, "", 0, 1},
 		{"after", func(m *maker) []receipts.Hash { h := m.receipt(); m.receipt(failing); return []receipts.Hash{h} }, plain, receipts.Superseded, 0, 0},
+		{"before, on the same bytes of another git tree", func(m *maker) []receipts.Hash {
+			m.receipt(failing, func(r *receipts.Receipt) { r.Workspace.Before.Tree = treeB.Tree })
+			return []receipts.Hash{m.receipt()}
+		}, nil, receipts.FlakyPass, 1, 0},
+		{"before, and left the tree that the pass left", func(m *maker) []receipts.Hash {
+			m.receipt(failing, changes(treeB, treeA))
+			return []receipts.Hash{m.receipt(changes(treeC, treeA))}
+		}, nil, receipts.FlakyPass, 1, 0},
+		{"before, and changed the files to those that pass as they are", func(m *maker) []receipts.Hash {
+			m.receipt(failing, changes(treeB, treeA))
+			return []receipts.Hash{m.receipt(changes(treeA, treeA))}
+		}, nil, "", 0, 0},
 		{"after, on the tree of another step", func(m *maker) []receipts.Hash {
 			onB := func(r *receipts.Receipt) { r.Workspace.Before = treeB }
 			list := []receipts.Hash{m.receipt(), m.receipt(of("vet"), onB)}

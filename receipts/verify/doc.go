@@ -21,9 +21,10 @@
 //  3. It begins with the records of the head that the verifier kept, if it kept one
 //     (TestKeptHead), with those of the signed checkpoint (TestSignedHead), and with those
 //     that the memory answers for (TestMemoryDoubted).
-//  4. With keys: a head that one of them signed covers each record signed by one of
-//     them that the answer rests on, or that was read and not remembered; and no receipt
-//     that the answer looks at names one of them as its signer and lacks its signature
+//  4. With keys: a head that the same key signed covers each record signed by one of
+//     them that the answer rests on, or that was read and not remembered, and of the
+//     remembered ones the last of each key; and none of these names one of the keys as its
+//     signer and lacks its signature. An audit asks the same of every record ([Coverage])
 //     (TestSignedHead, TestCovered, TestChanged, TestReadAgain). Of a bundle: each record
 //     has a proof (TestBundle), and the checkpoint is signed if a record is (TestBundleHead).
 //
@@ -53,7 +54,9 @@
 //
 //  13. No command of the gate failed on this tree, in this place and with these inputs,
 //     after it passed, unless that was accepted as in 15; the environment does not matter. A failure is an exit status, an
-//     expectation, a tool's answer or a crash ([receipts.StopReason.Failed]).
+//     expectation, a tool's answer or a crash ([receipts.StopReason.Failed]). It is on this tree if it began
+//     on the same bytes, whatever git calls them; where the passing command changed files, also if
+//     it left the bytes that the pass left (TestDecideLastWord).
 //  14. The last word about each required command, or about each bound command where
 //     the query is not strict or requires nothing, is not a failure on this tree, unless
 //     that was accepted. Only a later pass under the same binding and of no lower level
@@ -90,6 +93,7 @@
 //   - Whoever holds a key signs what it ran. Without a key anybody who can write the
 //     store, the agent included, could have made all of it: level 0 says that what was
 //     recorded is consistent, and not that it happened.
+//   - A failure on other files says nothing of these: one more untracked file makes another tree.
 //   - A log shows what was recorded. Records that were cut off the end of a log that
 //     nobody kept a head of, and commands that ran without a record, leave no trace.
 //   - The folder of the memory is written by the verifier alone, where MemoryKept is set.

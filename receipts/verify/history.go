@@ -75,17 +75,16 @@ func (s *Session) last(q Query, res *Result) {
 	if q.Tree != nil && res.isOf(*q.Tree) {
 		trees = append(trees, *q.Tree)
 	}
+	var ran []*receipts.Receipt
 	// The last pass of each command among the members: a line may stand twice in a script.
 	passes, commands := make(map[uint64]int64), make(map[uint64]bool)
 	for _, m := range res.Members {
 		r := receipt(m)
-		if r.Workspace != nil {
-			trees = append(trees, r.Workspace.Before)
-		}
+		ran = append(ran, r)
 		key := commandKey(r.Command, r.Dir, r.Place)
 		passes[key], commands[key] = max(passes[key], m.Seq), true
 	}
-	h := s.history(commands, trees...)
+	h := s.historyOf(commands, ran, trees...)
 	type line struct {
 		command uint64
 		binding string
@@ -290,7 +289,7 @@ func (s *Session) unfinished(q Query, res *Result) {
 			return
 		}
 		run, ok := body(e).(*receipts.Run)
-		if !ok || e.Level < q.Level || run.Tree == nil || !run.Tree.Matches(*q.Tree) {
+		if !ok || e.Level < q.Level || run.Tree == nil || !run.Tree.SameFiles(*q.Tree) {
 			continue
 		}
 		when := "later"

@@ -12,7 +12,7 @@ import (
 )
 
 // An index says where in a log to look. It is made of authenticated bytes, once, and
-// holds 88 bytes a record: questions are answered by going through all of it, which
+// holds 112 bytes a record: questions are answered by going through all of it, which
 // for 100,000 records takes less than a millisecond. Texts are shortened to 64 bits:
 // what is found is read, and compared whole, so that a collision costs a read and
 // decides nothing, except that the last word about a command under a binding is found by
@@ -74,6 +74,8 @@ type mark struct {
 	bytes, git           uint64 // of the tree: the digest of the bytes, the git tree
 	command              uint64 // see commandKey; of a receipt
 	run, parent, binding uint64
+	signer               uint64 // the id of the key that the body names
+	leftBytes, leftGit   uint64 // of the tree that the command left; of a receipt
 }
 
 // A ref says that a record speaks of an earlier one.
@@ -176,24 +178,28 @@ type glimpse struct {
 	Final      bool                `json:"final"`
 	Tree       *receipts.Tree      `json:"tree"`
 	Workspace  *struct {
-		Before receipts.Tree `json:"before"`
+		Before receipts.Tree  `json:"before"`
+		After  *receipts.Tree `json:"after"`
 	} `json:"workspace"`
 	Consumed []receipts.Hash `json:"consumed"`
 	Receipt  receipts.Hash   `json:"receipt"`
 	Receipts []receipts.Hash `json:"receipts"`
+	Signer   string          `json:"signer"`
 }
 
-// glance returns the mark of a record, without its hash, and what it speaks of.
-func glance(kind receipts.Kind, body []byte) (mark, []uint64) {
+// glance returns the mark of a record, without its hash, what it speaks of, and the id of
+// the key that it names.
+func glance(kind receipts.Kind, body []byte) (mark, []uint64, string) {
 	m := mark{kind: uint8(slices.Index(kinds[:], kind) + 1)}
 	if m.kind == kindOther {
-		return m, nil
+		return m, nil, ""
 	}
 	var g glimpse
 	if len(body) > receipts.MaxBody || json.Unmarshal(body, &g) != nil ||
 		len(g.Consumed) > receipts.MaxMembers || len(g.Receipts) > receipts.MaxMembers {
-		return mark{kind: kindOther}, nil // it cannot be of the strict form
+		return mark{kind: kindOther}, nil, "" // it cannot be of the strict form
 	}
+	m.signer = shortText(g.Signer)
 	var said []receipts.Hash
 	tree := g.Tree
 	switch m.kind {
@@ -217,6 +223,9 @@ func glance(kind receipts.Kind, body []byte) (mark, []uint64) {
 		tree = nil
 		if g.Workspace != nil {
 			tree = &g.Workspace.Before
+			if left, ok := (&receipts.Workspace{Before: *tree, After: g.Workspace.After}).Left(); ok {
+				m.leftBytes, m.leftGit = treeMark(left)
+			}
 		}
 	case kindGate:
 		if g.Final {
@@ -240,7 +249,7 @@ func glance(kind receipts.Kind, body []byte) (mark, []uint64) {
 			m.bytes, m.git = treeMark(*tree)
 		}
 	}
-	return m, refs
+	return m, refs, g.Signer
 }
 
 // runOf returns the run of a step that is named "RUN/STEP".
@@ -272,13 +281,13 @@ func (k *treeKeys) add(t receipts.Tree) {
 	}
 }
 
-// mayHold reports whether the mark may be of one of the trees, as
-// [receipts.Tree.Matches] has it.
-func (k *treeKeys) mayHold(m *mark) bool {
-	if m.bytes != 0 {
-		return k.bytes[m.bytes] || m.git != 0 && k.bare[m.git]
+// mayHold reports whether a tree in the short form may be one of the trees, as
+// [receipts.Tree.SameFiles] has it.
+func (k *treeKeys) mayHold(bytes, git uint64) bool {
+	if bytes != 0 {
+		return k.bytes[bytes] || git != 0 && k.bare[git]
 	}
-	return m.git != 0 && k.git[m.git]
+	return git != 0 && k.git[git]
 }
 
 // treeMark returns the digests of a tree in the short form of marks; 0 stands for none.

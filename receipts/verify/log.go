@@ -76,13 +76,13 @@ type Session struct {
 	kept *receipts.Head
 
 	head     receipts.Head // of the records that were read
+	note     []byte        // of the state that head was compared with
 	index    *index
 	edge     Edge
 	entries  map[int64]*receipts.Entry
 	problems []Problem
-	signed   map[string]int64 // records that a checkpoint signed by a key covers, by its id
-	least    int64            // the least of signed; 0 if there is none
-	start    int64            // records that the memory answered for
+	signed   Coverage
+	start    int64 // records that the memory answered for
 	origin   string
 	partial  bool          // of a bundle: absence is not known
 	bundled  map[int64]Raw // its records, by their place in the bundle
@@ -106,8 +106,8 @@ func Open(ctx context.Context, log Log, o Options) (*Session, error) {
 		return nil, err
 	}
 	s := &Session{
-		log: log, ctx: ctx, keys: o.Keys, kept: o.Kept, index: new(index), origin: st.Origin,
-		edge: make(Edge), entries: make(map[int64]*receipts.Entry),
+		log: log, ctx: ctx, keys: o.Keys, kept: o.Kept, index: new(index), origin: st.Origin, signed: make(Coverage),
+		edge: make(Edge), entries: make(map[int64]*receipts.Entry), note: st.Note,
 	}
 	if err := receipts.CheckOrigin(st.Origin); err != nil {
 		s.problem(-1, receipts.Hash{}, "%v", err)
@@ -142,7 +142,7 @@ func Open(ctx context.Context, log Log, o Options) (*Session, error) {
 				s.problem(-1, receipts.Hash{}, "the signed checkpoint cannot be trusted: %v", err)
 			case key != "":
 				signed = append(signed, h)
-				s.cover(receipts.NoteSigner(n), h.Count)
+				s.signed.Add(n, h)
 				want[h.Count] = tlog.Hash{}
 			}
 		}
@@ -165,6 +165,7 @@ func Open(ctx context.Context, log Log, o Options) (*Session, error) {
 			s.beginsWith(h, "signed", want)
 		}
 	}
+	s.lastSigned()
 	return s, s.err
 }
 
@@ -190,6 +191,20 @@ func (s *Session) Problems() []Problem { return s.problems }
 // Head returns the head of what was read.
 func (s *Session) Head() receipts.Head { return s.head }
 
+// Checkpoint returns [Session.Head] as text to keep: the signed note of exactly that head if there
+// is one, else its three lines. The error is a [*ProblemError].
+func (s *Session) Checkpoint() (receipts.Head, []byte, error) {
+	if err := s.fault(); err != nil {
+		return receipts.Head{}, nil, err
+	}
+	for _, n := range receipts.SplitNotes(s.note) {
+		if h, _, err := receipts.ParseHead(n, nil); err == nil && h == s.head {
+			return h, n, nil
+		}
+	}
+	return s.head, []byte(s.head.Text()), nil
+}
+
 // Audited returns how many records were read, and not remembered.
 func (s *Session) Audited() int64 { return s.head.Count - s.start }
 
@@ -200,6 +215,8 @@ type row struct {
 	leaf tlog.Hash
 	mark mark
 	refs []uint64
+
+	signed, signer string // ids of the keys that the signature and the body name
 }
 
 // batchRows is how many records are computed at once.
@@ -226,14 +243,15 @@ func (s *Session) read(ctx context.Context, st State, want map[int64]tlog.Hash) 
 					return
 				}
 			}
-			if r.Signature != "" && r.Seq >= s.least && s.keys != nil {
-				if _, key := r.Signature.Check(s.origin, r.sha, s.keys); key != "" && r.Seq >= s.signed[r.Signature.ID()] {
-					s.uncovered(r.Seq, r.sha, r.Signature.ID())
+			// Verifying a signature costs some 50 us: only those are that can be at fault.
+			if receipts.KnowsKey(s.keys, r.signed) && r.Seq >= s.signed[r.signed] || r.signed != r.signer && receipts.KnowsKey(s.keys, r.signer) {
+				e := r.entry()
+				if s.judgeLevel(&e); len(s.problems) > 0 {
 					return
 				}
 			}
 			if keep {
-				e := r.entry(s)
+				e := r.entry()
 				s.entries[r.Seq] = &e
 			}
 		}
@@ -271,11 +289,11 @@ func (s *Session) read(ctx context.Context, st State, want map[int64]tlog.Hash) 
 func (r *row) compute() {
 	rec := receipts.Record{Kind: r.Kind, Body: r.Body}
 	r.sha, r.leaf = rec.SHA(), rec.Leaf()
-	r.mark, r.refs = glance(r.Kind, r.Body)
-	r.mark.sha = r.sha
+	r.mark, r.refs, r.signer = glance(r.Kind, r.Body)
+	r.mark.sha, r.signed = r.sha, r.Signature.ID()
 }
 
-func (r *row) entry(s *Session) receipts.Entry {
+func (r *row) entry() receipts.Entry {
 	return receipts.Entry{Record: receipts.Record{Kind: r.Kind, Body: r.Body}, Seq: r.Seq, SHA: r.sha, Signature: r.Signature, InLog: true, Level: unjudged}
 }
 
@@ -334,28 +352,48 @@ func (r hashReader) ReadHashes(indexes []int64) ([]tlog.Hash, error) {
 	return r.s.log.Hashes(r.s.ctx, indexes)
 }
 
-// uncovered reports a record that one of the keys signed and no signed checkpoint covers: records
-// before it could have been cut out, and the log made again. It is asked of each record
-// as it is read, and of each that is given the level of a key: no hash covers a signature,
-// so the one that gives the level need not be the one that was read before.
-func (s *Session) uncovered(seq int64, sha receipts.Hash, key string) {
-	if n := s.signed[key]; n == 0 {
-		s.problem(seq, sha, "record %d is signed, and no signed checkpoint covers it: records may have been cut out before it", seq)
-	} else {
-		s.problem(seq, sha, "record %d is signed, and the signed checkpoint covers %d records alone: records may have been cut out before it", seq, n)
-	}
+// A Coverage says how many records the signed checkpoint of each key covers, by the id of the key. Each
+// key covers its own records: another one did not see what this one has signed before.
+type Coverage map[string]int64
+
+// Add enters a head that a note is of, and whose signature holds.
+func (c Coverage) Add(note []byte, h receipts.Head) {
+	key := receipts.NoteSigner(note)
+	c[key] = max(c[key], h.Count)
 }
 
-// cover notes that the key with an id has signed a checkpoint over the first n records. Each
-// key covers its own records: another one did not see what this one has signed before.
-func (s *Session) cover(key string, n int64) {
-	if s.signed == nil {
-		s.signed = make(map[string]int64)
+// Fault returns what the signature g of the record at seq says of the log, for verdicts and audits
+// alike: that records may have been cut out before it, since the signed checkpoint of its key does
+// not cover it, or that the signature was taken away. It is empty if nothing is wrong. key
+// is the name of the one of keys that g holds under, signer the id of the one that the body names.
+func (c Coverage) Fault(keys note.Verifiers, seq int64, g receipts.Signature, key, signer string) string {
+	switch n := c[g.ID()]; {
+	case key != "" && seq < n:
+	case key != "" && n == 0:
+		return fmt.Sprintf("record %d is signed, and no signed checkpoint covers it: records may have been cut out before it", seq)
+	case key != "":
+		return fmt.Sprintf("record %d is signed, and the signed checkpoint covers %d records alone: records may have been cut out before it", seq, n)
+	case receipts.KnowsKey(keys, signer):
+		return fmt.Sprintf("record %d says that %s signed it, and has no signature of that key: it was taken away", seq, signer)
 	}
-	s.signed[key] = max(s.signed[key], n)
-	s.least = n
-	for _, n := range s.signed {
-		s.least = min(s.least, n)
+	return ""
+}
+
+// lastSigned judges, of the records that a memory answers for, the last one that each of the keys
+// has signed: its checkpoint can have been dropped since they were read.
+func (s *Session) lastSigned() {
+	seen := make(map[uint64]bool)
+	for seq := s.start - 1; seq >= 0 && s.keys != nil && len(s.problems) == 0; seq-- {
+		signer := s.index.at(seq).signer
+		if signer == 0 || seen[signer] {
+			continue
+		}
+		e := s.entry(seq)
+		if e == nil {
+			return
+		}
+		// What is not of the strict form names no signer, and hides none before it.
+		seen[signer] = shortText(receipts.SignerOf(body(e))) == signer
 	}
 }
 
@@ -402,8 +440,8 @@ func (s *Session) entry(seq int64) *receipts.Entry {
 	return e
 }
 
-// judgeLevel checks the signature of e, once. A record that names its signer among the keys and
-// has no signature of it was stripped: what it says would not count.
+// judgeLevel checks the signature of e, once: also of a record that was read before, as no hash
+// covers a signature, so that the one that gives the level need not be the one that was read.
 func (s *Session) judgeLevel(e *receipts.Entry) {
 	if e.Level != unjudged {
 		return
@@ -415,19 +453,14 @@ func (s *Session) judgeLevel(e *receipts.Entry) {
 	if e.Signature != "" {
 		e.Level, e.Key = e.Signature.Check(s.origin, e.SHA, s.keys)
 	}
-	if e.Key != "" {
-		switch {
-		case s.partial && s.bundled[e.Seq].Seq >= s.signed[e.Signature.ID()]:
+	if s.partial && e.Key != "" {
+		if s.bundled[e.Seq].Seq >= s.signed[e.Signature.ID()] {
 			// Records may have been cut out before it: its signature does not count.
 			e.Level, e.Key = receipts.LevelHash, ""
-		case !s.partial && e.Seq >= s.signed[e.Signature.ID()] && len(s.problems) == 0:
-			s.uncovered(e.Seq, e.SHA, e.Signature.ID())
 		}
 		return
 	}
-	e.Remember()
-	signer := receipts.SignerOf(e.Made())
-	if signer != "" && receipts.KnowsKey(s.keys, signer) {
-		s.problem(e.Seq, e.SHA, "record %d says that %s signed it, and has no signature of that key: it was taken away", e.Seq, signer)
+	if text := s.signed.Fault(s.keys, e.Seq, e.Signature, e.Key, receipts.SignerOf(body(e))); text != "" && (e.Key == "" || len(s.problems) == 0) {
+		s.problem(e.Seq, e.SHA, "%s", text)
 	}
 }

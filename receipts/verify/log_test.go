@@ -153,6 +153,7 @@ func (m *maker) open(o Options) *Session {
 var (
 	treeA  = receipts.Tree{Tree: strings.Repeat("a", 40), Bytes: receipts.Hash{0xa}, Exact: true}
 	treeB  = receipts.Tree{Tree: strings.Repeat("b", 40), Bytes: receipts.Hash{0xb}, Exact: true}
+	treeC  = receipts.Tree{Tree: strings.Repeat("c", 40), Bytes: receipts.Hash{0xc}, Exact: true}
 	matrix = receipts.Hash{7}
 	noon   = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	lint   = receipts.CommandHash([]string{"lint"})
@@ -247,6 +248,11 @@ func asked(change ...func(*Query)) Query {
 		f(&q)
 	}
 	return q
+}
+
+// changes has a receipt be of a command that changed the files.
+func changes(before, after receipts.Tree) func(*receipts.Receipt) {
+	return func(r *receipts.Receipt) { r.Workspace = &receipts.Workspace{Before: before, After: &after} }
 }
 
 func strict(q *Query)  { q.Strict = true }

@@ -215,10 +215,11 @@ func (s *Session) accepted(failures []*receipts.Entry) map[receipts.Hash]bool {
 	return list
 }
 
-// A history is what the log knows of a tree.
+// A history is what the log knows of trees: what ran on them, and what left them.
 type history struct {
-	s     *Session
-	trees map[receipts.Tree]bool
+	s    *Session
+	on   map[receipts.Tree]bool
+	left map[receipts.Tree]bool
 	// Of each command, by commandKey: the records about it in the order of the log.
 	about map[uint64][]int64
 	runs  []int64
@@ -228,15 +229,33 @@ type history struct {
 // history gathers what the log knows of some trees, in one pass over the index: of the
 // commands in only, by commandKey, or of all if it is nil.
 func (s *Session) history(only map[uint64]bool, trees ...receipts.Tree) *history {
-	h := &history{s: s, trees: make(map[receipts.Tree]bool), about: make(map[uint64][]int64)}
-	var keys treeKeys
+	return s.historyOf(only, nil, trees...)
+}
+
+// historyOf is history also of the trees that receipts speak for: that which each began on, and, where
+// its command changed the files, that which it left. What left the latter as well is about it too:
+// a pass and a failure count for the same trees.
+func (s *Session) historyOf(only map[uint64]bool, rs []*receipts.Receipt, trees ...receipts.Tree) *history {
+	h := &history{s: s, on: make(map[receipts.Tree]bool), left: make(map[receipts.Tree]bool), about: make(map[uint64][]int64)}
+	var on, left treeKeys
+	for _, r := range rs {
+		if r.Workspace == nil {
+			continue
+		}
+		trees = append(trees, r.Workspace.Before)
+		if t, ok := r.Workspace.Left(); ok {
+			trees = append(trees, t)
+			h.left[t] = true
+			left.add(t)
+		}
+	}
 	for _, t := range trees {
-		h.trees[t] = true
-		keys.add(t)
+		h.on[t] = true
+		on.add(t)
 	}
 	for i := range s.index.marks {
 		m := &s.index.marks[i]
-		if !keys.mayHold(m) {
+		if !on.mayHold(m.bytes, m.git) && !left.mayHold(m.leftBytes, m.leftGit) {
 			continue
 		}
 		seq := int64(i)
@@ -254,20 +273,42 @@ func (s *Session) history(only map[uint64]bool, trees ...receipts.Tree) *history
 	return h
 }
 
-// ofTree reports whether the receipt r ran on one of the trees.
+// ofTree reports whether the receipt r is about one of the trees.
 func (h *history) ofTree(r *receipts.Receipt) bool {
 	if r.Workspace == nil {
 		return false
 	}
-	if h.trees[r.Workspace.Before] {
-		return r.Workspace.Before.Matches(r.Workspace.Before) // not if it has no digest
+	left, ok := r.Workspace.Left()
+	return among(h.on, r.Workspace.Before) || ok && among(h.left, left)
+}
+
+// among reports whether the files of t are those of one of trees.
+func among(trees map[receipts.Tree]bool, t receipts.Tree) bool {
+	if trees[t] {
+		return t.SameFiles(t) // not if it has no digest
 	}
-	for t := range h.trees {
-		if r.Workspace.Before.Matches(t) {
+	for o := range trees {
+		if t.SameFiles(o) {
 			return true
 		}
 	}
 	return false
+}
+
+// sameFiles reports whether the receipt f is about the files that r speaks for, as in [Session.historyOf].
+func sameFiles(r, f *receipts.Receipt) bool {
+	if r.Workspace == nil || f.Workspace == nil {
+		return false
+	}
+	if f.Workspace.Before.SameFiles(r.Workspace.Before) {
+		return true
+	}
+	left, ok := r.Workspace.Left()
+	if !ok {
+		return false
+	}
+	also, changed := f.Workspace.Left()
+	return f.Workspace.Before.SameFiles(left) || changed && also.SameFiles(left)
 }
 
 // An answer is what a record says of its command, its settlement taken in.
@@ -409,8 +450,8 @@ func (h *history) lastWords(q Query, command uint64, below map[int64]bool) (fail
 // of them. A bundle without it would hide failures that came before its gate.
 func (s *Session) Around(hashes ...receipts.Hash) (list []receipts.Entry, err error) {
 	if len(s.problems) == 0 && s.err == nil {
-		trees, _ := ranOn(s.bySHA(hashes...))
-		h := s.history(nil, trees...)
+		ran, _ := ranOn(s.bySHA(hashes...))
+		h := s.historyOf(nil, ran)
 		found := make(map[int64]*receipts.Entry)
 		add := func(es ...*receipts.Entry) {
 			for _, e := range es {

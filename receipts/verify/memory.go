@@ -35,7 +35,8 @@ import (
 //	        origin (128, padded with zeros), the hashes of the right edge (32 each),
 //	        SHA-256 of all before it (32)
 //	frame   kind (1), flags (1), number of references (2), zero (4), hash of the record
-//	        (32), bytes, git, command, run, parent, binding (8 each), references (8 each)
+//	        (32), bytes, git, command, run, parent, binding, signer, left bytes, left git (8
+//	        each), references (8 each)
 //
 // What is torn by a crash has a wrong digest, and is made again.
 type Memory struct {
@@ -55,9 +56,9 @@ type Memory struct {
 }
 
 const (
-	memoryMagic = "dialect.memory/1"
+	memoryMagic = "dialect.memory/2"
 	headerSize  = 4096
-	frameSize   = 88
+	frameSize   = 112
 	edgeOffset  = 16 + 8 + 8 + 8 + 4 + 4 + 32 + 32 + 128
 	maxMemory   = 4 << 30 // bytes
 )
@@ -157,7 +158,8 @@ func (s *Session) recall(m *Memory, st State) {
 		n := int(le.Uint16(b[2:])) // at most MaxMembers, see glance
 		copy(k.sha[:], b[8:40])
 		k.bytes, k.git, k.command = le.Uint64(b[40:]), le.Uint64(b[48:]), le.Uint64(b[56:])
-		k.run, k.parent, k.binding = le.Uint64(b[64:]), le.Uint64(b[72:]), le.Uint64(b[80:])
+		k.run, k.parent, k.binding, k.signer = le.Uint64(b[64:]), le.Uint64(b[72:]), le.Uint64(b[80:]), le.Uint64(b[88:])
+		k.leftBytes, k.leftGit = le.Uint64(b[96:]), le.Uint64(b[104:])
 		b = b[frameSize:]
 		if len(b) < 8*n {
 			m.forget("it is damaged")
@@ -210,7 +212,7 @@ func (s *Session) Save(m *Memory) error {
 		out = le.AppendUint16(out, uint16(j-i))
 		out = append(out, 0, 0, 0, 0)
 		out = append(out, k.sha[:]...)
-		for _, v := range []uint64{k.bytes, k.git, k.command, k.run, k.parent, k.binding} {
+		for _, v := range []uint64{k.bytes, k.git, k.command, k.run, k.parent, k.binding, k.signer, k.leftBytes, k.leftGit} {
 			out = le.AppendUint64(out, v)
 		}
 		for ; i < j; i++ {

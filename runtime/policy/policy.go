@@ -155,7 +155,8 @@ type State struct {
 	Against string // the baseline for people; empty if there is none
 	Commit  string // full hash, if it is one
 	Pinned  bool   // the verifier chose the baseline
-	// New says that HEAD, which nobody named, does not have the matrix yet.
+	// New says that HEAD, which nobody named, does not have the matrix yet. Where it has one above
+	// that folder, Elsewhere says so.
 	New     bool
 	Lacks   bool // the commit that the caller named does not have the matrix
 	Changes []Change

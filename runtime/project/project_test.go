@@ -11,6 +11,7 @@ import (
 
 	"github.com/command-dialect/dialect/lang/diag"
 	"github.com/command-dialect/dialect/lang/routing"
+	"github.com/command-dialect/dialect/receipts"
 	"github.com/command-dialect/dialect/runtime/place"
 	"github.com/command-dialect/dialect/runtime/policy"
 )
@@ -236,6 +237,45 @@ func TestTrusted(t *testing.T) {
 	write(t, filepath.Join(dir, "routing.toml"), matrix)
 	if _, _, state, err := Trusted(t.Context(), load(""), "", filepath.Join(dir, "sub")); err != nil || !strings.Contains(state.Elsewhere, "is gone") {
 		t.Errorf("a nearer one is gone: %v, %+v", err, state)
+	}
+}
+
+// TestTrustedNearer puts a new matrix below the one that HEAD has for the folder.
+func TestTrustedNearer(t *testing.T) {
+	dir := folder(t, map[string]string{"routing.toml": matrix, "sub/x": "", "sub/deep/x": ""})
+	sub := filepath.Join(dir, "sub")
+	commit(t, dir)
+	write(t, filepath.Join(sub, "routing.toml"), strings.Replace(matrix, "go vet", "true", 1))
+	for _, at := range []string{sub, filepath.Join(sub, "deep")} {
+		m, _, err := LoadMatrix(at, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, _, state, err := Trusted(t.Context(), m, "", at); err != nil || !state.New || state.Name() != receipts.PolicyChanged || !strings.Contains(state.Complaint(), "is new") {
+			t.Errorf("%s: %v, %q, %+v", at, err, state.Complaint(), state)
+		}
+		if _, _, state, err := Trusted(t.Context(), m, "", ""); err != nil || state.Complaint() != "" {
+			t.Errorf("%s, named: %v, %q", at, err, state.Complaint())
+		}
+	}
+	commit(t, dir)
+	m, _, err := LoadMatrix(sub, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, _, state, err := Trusted(t.Context(), m, "", sub); err != nil || state.Complaint() != "" {
+		t.Errorf("committed: %v, %q", err, state.Complaint())
+	}
+	if err := os.Remove(filepath.Join(dir, "routing.toml")); err != nil {
+		t.Fatal(err)
+	}
+	sh := filepath.Join(dir, "sub", "deep")
+	write(t, filepath.Join(sh, "routing.toml"), matrix)
+	if m, _, err = LoadMatrix(sh, ""); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, state, err := Trusted(t.Context(), m, "", sh); err != nil || !strings.Contains(state.Complaint(), "is new") {
+		t.Errorf("two of HEAD's: %v, %q", err, state.Complaint())
 	}
 }
 

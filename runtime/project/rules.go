@@ -128,15 +128,15 @@ func Trusted(ctx context.Context, m *routing.Matrix, base, dir string) (*routing
 		}
 	}
 	if dir != "" {
-		state.Elsewhere = elsewhere(b, m, base, dir)
+		state.Elsewhere = elsewhere(b, m, state, base, dir)
 	}
 	return trusted, b, state, nil
 }
 
 // elsewhere says that another matrix is meant for dir than m, which was found: one that is nearer in
-// the baseline, or, where no base is named, one that the user has pinned. Whoever may write the
-// files chooses what is found.
-func elsewhere(b *policy.Baseline, m *routing.Matrix, base, dir string) string {
+// the baseline, the one above that the baseline has where m is new, or, where no base is named,
+// one that the user has pinned. Who may write the files chooses what is found.
+func elsewhere(b *policy.Baseline, m *routing.Matrix, state policy.State, base, dir string) string {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
 		return ""
@@ -148,6 +148,8 @@ func elsewhere(b *policy.Baseline, m *routing.Matrix, base, dir string) string {
 		switch {
 		case nearer && b.Has(path):
 			return fmt.Sprintf("%s is gone: %s has it", place.Short(path), b.Name)
+		case state.New && !nearer && at != m.Root && b.Has(path):
+			return fmt.Sprintf("%s is new, and nearer than %s, which is the matrix of this folder in %s: commit it, or trust it with `dialect trust`", place.Short(m.Path), place.Short(path), b.Name)
 		case base == "" && at != m.Root && (nearer || !pinned) && policy.IsPinned(at):
 			return fmt.Sprintf("you pinned the project at %s, but the nearest matrix is %s; run `dialect trust` to pin that one as well", at, place.Short(m.Path))
 		case at == filepath.Dir(at):

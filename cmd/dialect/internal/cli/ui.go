@@ -12,6 +12,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/command-dialect/dialect/lang/diag"
+	"github.com/command-dialect/dialect/receipts"
 	"github.com/command-dialect/dialect/runtime/policy"
 	"github.com/command-dialect/dialect/runtime/project"
 	"github.com/command-dialect/dialect/runtime/view"
@@ -62,7 +63,8 @@ func (u *ui) note(text string) { u.notef("%s", text) }
 func (u *ui) say(prefix, format string, args ...any) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	text := diag.PrintableLines(fmt.Sprintf(format, args...)) // names of files are others' words
+	// Names of files are others' words, and what was given for one can be a signing key.
+	text := diag.PrintableLines(receipts.HideKeys(fmt.Sprintf(format, args...)))
 	pad := strings.Repeat(" ", len(prefix))
 	text = prefix + strings.ReplaceAll(strings.TrimRight(text, "\n"), "\n", "\n"+pad)
 	if u.view != nil {
