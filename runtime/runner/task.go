@@ -22,35 +22,37 @@ const DepthVariable = "DIALECT_DEPTH"
 // maxDepth bounds how deep tasks start tasks: a script that spawns itself ends.
 const maxDepth = 8
 
-// task carries out new_task: a script of that name as a run of its own, whose gate is taken in
-// by that of this run; else the agent that the matrix names, which is believed through the gate
-// that it hands back; else it is not configured.
+// task carries out new_task: by the agent that the matrix names, which is judged by the gate that
+// it hands back; where the matrix names none, by a script of the task's name, run on its own, whose
+// gate that of this run takes in; else the task is not configured. A script never takes the place
+// of an agent: the plan and the receipt name the agent's command, and `require` is about its gate.
 func (x *executor) task(ctx context.Context, res *Result) {
 	s, o := res.Step, x.run.opt
+	if len(s.Argv) > 0 {
+		res.stdin = append(s.Handoff(o.Run+"/"+s.ID), '\n')
+		res.after = func() { x.handedBack(ctx, res) }
+		x.process(ctx, res)
+		return
+	}
 	name := ""
 	for _, v := range s.Values {
 		if v.Name == "object" {
 			name = v.Text
 		}
 	}
-	if path := x.script(name); path != "" && len(o.Self) > 0 {
-		if depth(o.Environ) >= maxDepth {
-			res.Started, res.Attempts = o.Now(), 1
-			res.Verdict, res.Reason, res.Detail = Fault, NotConfigured, fmt.Sprintf("tasks start tasks %d deep: %s may be starting itself", maxDepth, name)
-			x.run.record(res, func() *receipts.Receipt { return x.run.receipt(res) })
-			return
-		}
-		// Under the matrix of this run, whatever lies nearer to the script.
-		res.argv = append(append([]string(nil), o.Self...), "run", "--routing="+within(s.Dir, x.run.plan.Matrix.Path), "--", within(s.Dir, path))
-		x.process(ctx, res)
-		return
-	}
-	if len(s.Argv) == 0 {
+	path := x.script(name)
+	if path == "" || len(o.Self) == 0 {
 		x.notConfigured(res)
 		return
 	}
-	res.stdin = append(s.Handoff(o.Run+"/"+s.ID), '\n')
-	res.after = func() { x.handedBack(ctx, res) }
+	if depth(o.Environ) >= maxDepth {
+		res.Started, res.Attempts = o.Now(), 1
+		res.Verdict, res.Reason, res.Detail = Fault, NotConfigured, fmt.Sprintf("tasks start tasks %d deep: %s may be starting itself", maxDepth, name)
+		x.run.record(res, func() *receipts.Receipt { return x.run.receipt(res) })
+		return
+	}
+	// Under the matrix of this run, whatever lies nearer to the script.
+	res.argv = append(append([]string(nil), o.Self...), "run", "--routing="+within(s.Dir, x.run.plan.Matrix.Path), "--", within(s.Dir, path))
 	x.process(ctx, res)
 }
 
@@ -154,7 +156,7 @@ func (x *executor) handedBack(ctx context.Context, res *Result) {
 		why = decision.Refusals[0].Message
 		for _, r := range decision.Refusals {
 			if r.Reason == receipts.LevelTooLow {
-				refuse("the gate %s that it handed back is not signed with the key of this run, as the records of this run are: an agent has no key; have dialect run the checks (put them on lines of this script, or into a script of the task's name), or run without a key", id)
+				refuse("the gate %s that it handed back is not signed with the key of this run, as the records of this run are: an agent has no key; have dialect run the checks (put them on lines of this script), or run without a key", id)
 				return
 			}
 		}
