@@ -149,6 +149,9 @@ func (x *executor) answered(res *Result, answer *mcpclient.Result, err error) {
 		e := &mcpclient.Error{Reason: mcpclient.Protocol, Message: err.Error()}
 		errors.As(err, &e)
 		res.Verdict, res.Reason, res.Detail = Fault, unanswered(e.Reason), x.run.opt.Redact.Text(e.Message)
+		if e.Reason == mcpclient.Refused {
+			res.Verdict, res.Reason, res.Detail = Failed, ToolError, "the tool says no: "+res.Detail
+		}
 		p.Tail = x.run.opt.Redact.Bytes([]byte(e.Stderr))
 		p.Stderr.Head = p.Tail
 		return
