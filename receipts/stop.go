@@ -11,7 +11,7 @@ const (
 	// The command ran to its end, and the answer was no.
 	StopExitCode    StopReason = "exit_code"   // of live results alone; receipts leave it empty
 	StopExpectation StopReason = "expectation" // exit status as wanted, output or claim not
-	StopToolError   StopReason = "tool_error"  // an MCP tool says that it failed
+	StopToolError   StopReason = "tool_error"  // an MCP tool says that it failed: isError, or an error of JSON-RPC
 	StopVacuous     StopReason = "vacuous"     // it ran, and tested nothing
 	StopCrashed     StopReason = "crashed"     // by a signal that programs send themselves: SIGSEGV, SIGABRT, ...
 	StopInvalid     StopReason = "invalid"     // a built-in check said no

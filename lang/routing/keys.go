@@ -202,7 +202,7 @@ var keys = []Key{
 	{Name: "servers", In: InFile, Type: Tables, Sub: InServer,
 		Doc: "MCP servers. A server that no matrix declares is looked for in .mcp.json, .kilocode/mcp.json, .cursor/mcp.json and .vscode/mcp.json."},
 	{Name: "agents", In: InFile, Type: Tables, Sub: InAgent,
-		Doc: "Commands that carry out tasks (tool = \"new_task\"). A task whose target has no agent of its own goes to [agents.default]."},
+		Doc: "Commands that carry out tasks (tool = \"new_task\"). A task whose target has no agent of its own goes to [agents.default]. Only a task without any agent is carried out by the script of its name (NAME.dlct beside the script)."},
 	{Name: "meta", In: InFile, Type: Any, Example: `{ owner = "team" }`,
 		Doc:   "Notes about the matrix in any form. dialect reads nothing of it.",
 		apply: func(r *reader, t *target, v *tomltree.Value, where string) { r.Is(v, where, tomltree.Table) }},

@@ -148,6 +148,9 @@ func (x *Executor) answered(res *Report, answer *mcpclient.Result, err error) {
 		e := &mcpclient.Error{Reason: mcpclient.Protocol, Message: err.Error()}
 		errors.As(err, &e)
 		res.Verdict, res.Reason, res.Detail = schedule.Fault, unanswered(e.Reason), x.opt.Redact.Text(e.Message)
+		if e.Reason == mcpclient.Refused {
+			res.end(schedule.Failed, receipts.StopToolError, "the tool says no: "+res.Detail)
+		}
 		p.Tail = x.opt.Redact.Bytes([]byte(e.Stderr))
 		p.Stderr.Head = p.Tail
 		return

@@ -21,28 +21,29 @@ import (
 // maxDepth bounds how deep tasks start tasks: a script that spawns itself ends.
 const maxDepth = 8
 
-// task carries out new_task: a script of that name as a run of its own, whose gate is taken in
-// by that of this run; else the agent that the matrix names, which is believed through the gate
-// that it hands back; else it is not configured.
+// task carries out new_task: by the agent that the matrix names, which is judged by the gate that
+// it hands back; where the matrix names none, by a script of the task's name, run on its own, whose
+// gate that of this run takes in; else the task is not configured. A script never takes the place
+// of an agent: the plan and the receipt name the agent's command, and `require` is about its gate.
 func (x *Executor) task(ctx context.Context, res *Report) {
 	s, o := res.Step, x.opt
+	if len(s.Argv) > 0 {
+		x.process(ctx, res, job{argv: s.Argv, stdin: append(s.Handoff(o.Run+"/"+s.ID), '\n'), judge: func() { x.handedBack(ctx, res) }})
+		return
+	}
 	name := object(s)
-	if path := x.script(name); path != "" && len(o.Self) > 0 {
-		if depth(o.Environ) >= maxDepth {
-			res.Attempts = res.action.Attempt
-			res.end(schedule.Fault, receipts.StopNotConfigured, fmt.Sprintf("tasks start tasks %d deep: %s may be starting itself", maxDepth, name))
-			x.record(res, nil)
-			return
-		}
+	path := x.script(name)
+	switch {
+	case path == "" || len(o.Self) == 0:
+		x.notConfigured(res)
+	case depth(o.Environ) >= maxDepth:
+		res.Attempts = res.action.Attempt
+		res.end(schedule.Fault, receipts.StopNotConfigured, fmt.Sprintf("tasks start tasks %d deep: %s may be starting itself", maxDepth, name))
+		x.record(res, nil)
+	default:
 		// Under the matrix of this run, whatever lies nearer to the script.
 		x.process(ctx, res, job{argv: append(slices.Clone(o.Self), "run", "--routing="+within(s.Dir, x.plan.Matrix.Path), "--", within(s.Dir, path))})
-		return
 	}
-	if len(s.Argv) == 0 {
-		x.notConfigured(res)
-		return
-	}
-	x.process(ctx, res, job{argv: s.Argv, stdin: append(s.Handoff(o.Run+"/"+s.ID), '\n'), judge: func() { x.handedBack(ctx, res) }})
 }
 
 // script returns the script of a task: beside the script of this run, or beside the matrix;
@@ -145,7 +146,7 @@ func (x *Executor) handedBack(ctx context.Context, res *Report) {
 		why = decision.Refusals[0].Message
 		for _, r := range decision.Refusals {
 			if r.Reason == receipts.LevelTooLow {
-				refuse("the gate %s that it handed back is not signed with the key of this run, as the records of this run are: an agent has no key; have dialect run the checks (put them on lines of this script, or into a script of the task's name), or run without a key", id)
+				refuse("the gate %s that it handed back is not signed with the key of this run, as the records of this run are: an agent has no key; have dialect run the checks (put them on lines of this script), or run without a key", id)
 				return
 			}
 		}

@@ -17,7 +17,7 @@ import (
 )
 
 // mcpServer is a shell script that is an MCP server: each call of its one tool runs call,
-// which sets r to the result.
+// which sets r to the result, or to "error" and the error.
 func mcpServer(call string) string {
 	return `
 while read -r line; do
@@ -29,7 +29,10 @@ while read -r line; do
 	*'"tools/list"'*) r='{"tools":[{"name":"tool","inputSchema":{"type":"object"}}]}';;
 	*'"tools/call"'*) ` + call + `;;
 	esac
-	printf '{"jsonrpc":"2.0","id":%s,"result":%s}\n' "$id" "$r"
+	case $r in
+	error*) printf '{"jsonrpc":"2.0","id":%s,"error":%s}\n' "$id" "${r#error}";;
+	*) printf '{"jsonrpc":"2.0","id":%s,"result":%s}\n' "$id" "$r";;
+	esac
 done`
 }
 
@@ -72,6 +75,13 @@ func TestAttemptsFollow(t *testing.T) {
 				test $(wc -l <a.txt) = 3 || r='{"isError":true,"content":[{"type":"text","text":"not yet"}]}'`),
 				again(r.sh("write", "")))
 		}},
+		{"mcp error", func(r *repo) *engine.Outcome {
+			return r.runMCP(t, engine.Options{}, mcpServer(`
+				echo x >>a.txt
+				r='{"content":[{"type":"text","text":"done"}]}'
+				test $(wc -l <a.txt) = 3 || r='error{"code":-32000,"message":"not yet"}'`),
+				again(r.sh("write", "")))
+		}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			r := newRepo(t)
@@ -86,6 +96,9 @@ func TestAttemptsFollow(t *testing.T) {
 				t.Fatal("a receipt does not say what it ran on and left")
 			case a.Before == *a.After || *a.After != b.Before || b.Before == *b.After:
 				t.Errorf("from %v to %v, then from %v to %v", a.Before, a.After, b.Before, b.After)
+			}
+			if want := strings.HasPrefix(tt.name, "mcp"); first.StopReason == receipts.StopToolError != want || !first.Failed() {
+				t.Errorf("the first attempt ended as %q", first.StopReason)
 			}
 			if first.Attempt != 1 || second.Attempt != 2 || !first.Timestamp.Before(second.Timestamp.Time) {
 				t.Errorf("attempt %d at %s, attempt %d at %s", first.Attempt, first.Timestamp, second.Attempt, second.Timestamp)

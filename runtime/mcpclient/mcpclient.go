@@ -37,11 +37,12 @@ const (
 	Stall         Reason = "stall"
 	OutputLimit   Reason = "output_limit"
 	Died          Reason = "died"     // during the call
-	Protocol      Reason = "protocol" // what it said is not of the protocol, or refuses the call
+	Refused       Reason = "refused"  // the tool was called, and the answer is an error of JSON-RPC: its "no"
+	Protocol      Reason = "protocol" // what it said is not of the protocol, or it does not know the call
 	Interrupted   Reason = "interrupted"
 )
 
-var reasons = []Reason{NotConfigured, EnvMissing, StartFailed, UnknownTool, BadArguments, Timeout, Stall, OutputLimit, Died, Protocol, Interrupted}
+var reasons = []Reason{NotConfigured, EnvMissing, StartFailed, UnknownTool, BadArguments, Timeout, Stall, OutputLimit, Died, Refused, Protocol, Interrupted}
 
 // An Error says why a call has no result.
 type Error struct {

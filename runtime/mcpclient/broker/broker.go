@@ -3,8 +3,8 @@
 // In comes the name of a server and of its tool, with arguments; out come the request and the
 // response in a canonical form, and what the tool says of itself. A server is started on its
 // first call, kept for the others, and killed with all of its process group in the end. A tool
-// that says no (isError) is a result; whatever keeps a tool from answering is an [Error] with a
-// reason of its own. The package knows no verdicts and no receipts.
+// that says no by isError is a result. One that says no by an error of JSON-RPC, and whatever
+// keeps a tool from answering, is an [Error] with a reason of its own. The package knows no verdicts and no receipts.
 //
 // A server is not trusted: what it may write for one call is bounded, so is the time for its
 // start and for each call, and after any fault of it the next call gets a new one. What it
@@ -140,7 +140,11 @@ func (p *Pool) Call(ctx context.Context, c Call) (*Result, error) {
 		}
 	}
 	if err != nil {
-		return nil, p.failed(ctx, s, err)
+		failed := p.failed(ctx, s, err)
+		if wire := refused(err); failed.Reason == mcpclient.Protocol && wire != nil && saysNo(wire) {
+			failed.Reason = mcpclient.Refused
+		}
+		return nil, failed
 	}
 	return r, nil
 }
@@ -152,12 +156,12 @@ var (
 
 // failed says why a server gave no answer, and gives it up: what it may still say belongs to
 // no call any more.
-func (p *Pool) failed(ctx context.Context, s *server, err error) error {
+func (p *Pool) failed(ctx context.Context, s *server, err error) *Error {
 	var known *Error
 	if errors.As(err, &known) && (known.Reason == mcpclient.UnknownTool || known.Reason == mcpclient.BadArguments) {
 		return known
 	}
-	if known == nil && ctx.Err() == nil && refused(err) {
+	if known == nil && ctx.Err() == nil && refused(err) != nil {
 		return &Error{Reason: mcpclient.Protocol, Message: fmt.Sprintf("the server %s: %v", s.name, err), Stderr: s.stderr.String()} // it is well, and said no
 	}
 	over := s.meter.over()
@@ -191,10 +195,22 @@ func (p *Pool) failed(ctx context.Context, s *server, err error) error {
 	return e
 }
 
-// refused reports whether a server answered with an error of the protocol.
-func refused(err error) bool {
+// refused returns the error of the protocol with which a server answered; nil if err is another.
+func refused(err error) *jsonrpc.Error {
 	var wire *jsonrpc.Error
-	return errors.As(err, &wire)
+	errors.As(err, &wire)
+	return wire
+}
+
+// saysNo reports whether e, the answer to a call of a tool, is the tool's. Servers say in it what
+// a tool throws. It is not where the server does not know the call, or where the SDK made e
+// because a request over HTTP got no answer.
+func saysNo(e *jsonrpc.Error) bool {
+	switch e.Code {
+	case jsonrpc.CodeMethodNotFound, jsonrpc.CodeInvalidParams:
+		return false
+	}
+	return e.Message != "rejected by transport"
 }
 
 // result brings an answer into its canonical form, and reads it.

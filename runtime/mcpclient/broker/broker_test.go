@@ -79,6 +79,10 @@ func hostile(how string) {
 		case "initialize":
 			reply(handshake)
 		case "tools/list":
+			if how == "refuse-list" {
+				fmt.Printf(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32000,"message":"not now"}}`+"\n", m.ID)
+				continue
+			}
 			reply(`{"tools":[{"name":"do_it","inputSchema":{"type":"object","properties":{"x":{"type":"integer"}},"required":["x"]}},{"name":"no-schema","inputSchema":{"type":"object"}}]}`)
 			if how == "deaf" {
 				time.Sleep(time.Hour)
@@ -103,6 +107,12 @@ func hostile(how string) {
 				reply(`"a text"`)
 			case "refuse":
 				fmt.Printf(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32000,"message":"not today"}}`+"\n", m.ID)
+			case "refuse-internal":
+				fmt.Printf(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32603,"message":"3 tests failed"}}`+"\n", m.ID)
+			case "no-method":
+				fmt.Printf(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"no such method"}}`+"\n", m.ID)
+			case "bad-params":
+				fmt.Printf(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32602,"message":"no such argument"}}`+"\n", m.ID)
 			case "error":
 				reply(`{"isError":true,"content":[{"type":"text","text":"it cannot be done\nreally"}]}`)
 			case "ask":
@@ -165,7 +175,11 @@ func TestHostileServers(t *testing.T) {
 		{"flood-progress", "bad-server:do_it", Call{MaxOutput: 1 << 16, Stall: 5 * time.Second}, mcpclient.OutputLimit, "wrote more"},
 		{"garbage", "bad-server:do_it", Call{Timeout: 2 * time.Second}, mcpclient.Timeout, "gave no answer in time"},
 		{"wrong", "bad-server:do_it", Call{Timeout: 5 * time.Second}, mcpclient.Protocol, "bad-server"},
-		{"refuse", "bad-server:do_it", Call{}, mcpclient.Protocol, "not today"},
+		{"refuse", "bad-server:do_it", Call{}, mcpclient.Refused, "not today"},
+		{"refuse-internal", "bad-server:do_it", Call{}, mcpclient.Refused, "3 tests failed"},
+		{"refuse-list", "bad-server:do_it", Call{}, mcpclient.Protocol, "not now"},
+		{"no-method", "bad-server:do_it", Call{}, mcpclient.Protocol, "no such method"},
+		{"bad-params", "bad-server:do_it", Call{}, mcpclient.Protocol, "no such argument"},
 		{"ok", "bad-server:other", Call{}, mcpclient.UnknownTool, "it has: do_it, no-schema"},
 		{"ok", "nowhere:do_it", Call{}, mcpclient.NotConfigured, "there are: bad-server, gone, off, token"},
 		{"ok", "off:do_it", Call{}, mcpclient.NotConfigured, "disabled in .mcp.json"},
