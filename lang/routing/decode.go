@@ -345,21 +345,35 @@ func (r *reader) tool(b *Binding, where string) {
 			b.Kind, b.Template = plan.Process, t
 		}
 	}
-	for _, e := range b.Syntax.Entries {
-		if k := keyOf(InCommand, e.Key); k != nil && k.Members && b.Kind == plan.Composite {
-			r.Warnf(diag.BadValue, r.Span(e.Value), "%s.%s has no effect on a composite", where, e.Key).
-				Hint = "say it of the members"
-		}
+	r.effective(b, InCommand, b.Syntax, where)
+	if v := b.Syntax.Get("expect"); v != nil && v.Kind == tomltree.Table && onCalls.without(b.Kind) == "" {
+		r.effective(b, InExpect, v, where+".expect")
 	}
-	if v := b.Syntax.Get("order"); v != nil && b.order != "" && b.Kind != plan.Composite && b.Kind != "" {
-		r.Warnf(diag.BadValue, r.Span(v), "%s.order has no effect: only a composite has one", where)
-	}
-	switch {
-	case arguments == nil:
-	case b.Kind == plan.MCP:
+	if arguments != nil && b.Kind == plan.MCP {
 		b.Arguments = template.ReadArguments(&r.Reader, arguments, where+".arguments")
-	case b.Kind != "":
-		r.Warnf(diag.BadValue, r.Span(arguments), "%s.arguments has no effect: only MCP tools take it", where)
+	}
+}
+
+// effective reports the keys of v, a table of b, that have no effect on a binding of its kind. A tool with
+// an expectation that nothing would judge is an error: each of its passes would claim too much.
+func (r *reader) effective(b *Binding, p Place, v *tomltree.Value, where string) {
+	for _, e := range v.Entries {
+		k := keyOf(p, e.Key)
+		if k == nil {
+			continue
+		}
+		kind := k.Kinds.without(b.Kind)
+		if kind == "" {
+			continue
+		}
+		report := r.Warnf
+		if k.Judges && b.Kind != plan.Composite {
+			report = r.Errorf
+		}
+		d := report(diag.BadValue, r.Span(e.Value), "%s.%s has no effect on %s", where, e.Key, kind)
+		if d.Hint = "it applies to " + strings.Join(k.Kinds.Names(), ", "); b.Kind == plan.Composite {
+			d.Hint = "say it of the members"
+		}
 	}
 }
 

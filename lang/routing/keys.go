@@ -99,12 +99,58 @@ type Key struct {
 	Default  string   // what holds without the key, in words; empty for nothing
 	Doc      string   // sentences
 	Example  string   // a value, as TOML
-	Members  bool     // of no effect on a composite: it is said of the members
+	Kinds    Kinds    // the kinds of binding that it has an effect on; zero for all, and for keys of other tables
+	Judges   bool     // it decides whether a line passes
 	Binding  bool     // its strings name bindings
 	Also     []string // what other runners call it
 
 	// apply decodes a value; nil for what reader.table and reader.tool read.
 	apply func(r *reader, t *target, v *tomltree.Value, where string)
+}
+
+// Kinds is a set of kinds of binding. The table of keys holds it, so that what a key does nothing for is
+// diagnosed and documented from one place.
+type Kinds uint8
+
+// The kinds of binding, in the order of [Kinds.Names].
+const (
+	OnProcess Kinds = 1 << iota
+	OnTask
+	OnMCP
+	OnBuiltin
+	OnComposite
+)
+
+// What several keys apply to: a program that dialect runs, and whatever carries out a line.
+const (
+	onPrograms = OnProcess | OnTask
+	onCalls    = onPrograms | OnMCP
+	onLeaves   = onCalls | OnBuiltin
+)
+
+var kindNames = [...]struct {
+	kind plan.Kind
+	name string
+}{{plan.Process, "a command line"}, {plan.Task, "a task"}, {plan.MCP, "an MCP tool"}, {plan.Builtin, "a built-in"}, {plan.Composite, "a composite"}}
+
+// Names returns the kinds of k in words.
+func (k Kinds) Names() (list []string) {
+	for i, n := range kindNames {
+		if k&(1<<i) != 0 {
+			list = append(list, n.name)
+		}
+	}
+	return list
+}
+
+// without returns the name of kind if k does not apply to it, else "".
+func (k Kinds) without(kind plan.Kind) string {
+	for i, n := range kindNames {
+		if n.kind == kind && k != 0 && k&(1<<i) == 0 {
+			return n.name
+		}
+	}
+	return ""
 }
 
 // A target is what the keys of one table fill: those of its fields that the table has are set.
@@ -245,9 +291,9 @@ var keys = []Key{
 	{Name: "tool", In: InCommand, Type: Text, Example: `".venv/bin/python -m pytest -q {args...}"`,
 		Doc:  "What the binding runs: a command line, \"mcp:SERVER:TOOL\", \"new_task\" or \"builtin:NAME\". A command line is split into arguments once, by the quoting rules of the shell; no shell runs. {object}, {NAME}, {preposition} and {args...} are replaced by the values of the line, inside arguments; {{ is a brace. The program is looked up from the directory of the matrix.",
 		Also: []string{"cmd", "command", "run", "exec", "script", "cmds"}},
-	{Name: "shell", In: InCommand, Type: Boolean, Default: "false", Example: `true`, Members: true,
+	{Name: "shell", In: InCommand, Kinds: onLeaves, Type: Boolean, Default: "false", Example: `true`,
 		Doc: "Run the tool as a script of /bin/sh. Values of the line arrive as $1, $2 and $@ only, never in the text of the script."},
-	{Name: "arguments", In: InCommand, Type: Any, Default: "the values of the line", Example: `{ id = "{id}", note = "closed" }`,
+	{Name: "arguments", In: InCommand, Kinds: OnMCP, Type: Any, Default: "the values of the line", Example: `{ id = "{id}", note = "closed" }`,
 		Doc: "The arguments of an MCP tool. Strings may hold placeholders; a value fills part of a string and never becomes structure."},
 	{Name: "composite", In: InCommand, Type: Texts, Binding: true, Example: `["check_ruff", "test_pytest"]`,
 		Doc:  "The bindings that this one runs instead of a tool, by NAME; from 1 to 10000. Where a binding has both, composite wins.",
@@ -259,7 +305,7 @@ var keys = []Key{
 				t.binding.composite = nil
 			}
 		}},
-	{Name: "order", In: InCommand, Type: Word, Values: []string{"parallel", "sequence"}, Default: "parallel if all members only read, else sequence", Example: `"sequence"`,
+	{Name: "order", In: InCommand, Kinds: OnComposite, Type: Word, Values: []string{"parallel", "sequence"}, Default: "parallel if all members only read, else sequence", Example: `"sequence"`,
 		Doc: "Whether the members of a composite run at the same time or one after the other.",
 		apply: func(r *reader, t *target, v *tomltree.Value, where string) {
 			t.binding.order = r.OneOf(v, where, "parallel", "sequence")
@@ -270,7 +316,7 @@ var keys = []Key{
 		apply: func(r *reader, t *target, v *tomltree.Value, where string) {
 			t.binding.effect = plan.Effect(r.OneOf(v, where, string(plan.Read), string(plan.Write)))
 		}},
-	{Name: "cwd", In: InCommand, Type: Text, Default: "the directory of the matrix", Example: `"web"`, Members: true,
+	{Name: "cwd", In: InCommand, Kinds: onPrograms, Type: Text, Default: "the directory of the matrix", Example: `"web"`,
 		Doc:  "The directory that the tool runs in, relative to that of the matrix.",
 		Also: []string{"dir", "workdir", "working_dir", "working-directory"},
 		apply: func(r *reader, t *target, v *tomltree.Value, where string) {
@@ -278,18 +324,18 @@ var keys = []Key{
 				r.Errorf(diag.BadValue, r.Span(v), "%s is no path", where)
 			}
 		}},
-	{Name: "env", In: InCommand, Type: Strings, Example: `{ GOFLAGS = "-mod=readonly" }`, Members: true,
+	{Name: "env", In: InCommand, Kinds: onPrograms, Type: Strings, Example: `{ GOFLAGS = "-mod=readonly" }`,
 		Doc: "Variables of the tool's environment, over those of [defaults].", Also: []string{"environment"}, apply: applyEnv},
-	{Name: "flags", In: InCommand, Type: Boolean, Default: "false", Example: `true`, Members: true,
+	{Name: "flags", In: InCommand, Kinds: onLeaves, Type: Boolean, Default: "false", Example: `true`,
 		Doc:   "Accept values that begin with \"-\". Without it such a value is an error, since an option like --version could turn a check into a pass.",
 		apply: func(r *reader, t *target, v *tomltree.Value, where string) { t.binding.Flags = r.Bool(v, where) }},
-	{Name: "expect", In: InCommand, Type: Table, Sub: InExpect, Example: `{ min_tests = 1 }`, Members: true,
+	{Name: "expect", In: InCommand, Kinds: onCalls, Judges: true, Type: Table, Sub: InExpect, Example: `{ min_tests = 1 }`,
 		Doc: "What must hold for a pass, beside the exit status."},
-	{Name: "timeout", In: InCommand | InDefaults, Type: Duration, Default: `"10m"; none for a composite`, Example: `"3m"`,
+	{Name: "timeout", In: InCommand | InDefaults, Kinds: onCalls, Type: Duration, Default: `"10m"; none for a composite`, Example: `"3m"`,
 		Doc: "How long the tool may run (wall clock); then its whole process group is killed. \"0\" is unbounded.", apply: applyTimeout},
-	{Name: "stall", In: InCommand | InDefaults, Type: Duration, Default: "unbounded", Example: `"90s"`, Members: true,
+	{Name: "stall", In: InCommand | InDefaults, Kinds: onCalls, Type: Duration, Default: "unbounded", Example: `"90s"`,
 		Doc: "How long the tool may print nothing; then it is killed. Many tools are quiet while they work.", apply: applyStall},
-	{Name: "max_output", In: InCommand | InDefaults, Type: Size, Default: "unbounded", Example: `"10MB"`, Members: true,
+	{Name: "max_output", In: InCommand | InDefaults, Kinds: onCalls, Type: Size, Default: "unbounded", Example: `"10MB"`,
 		Doc: "How many bytes the tool may print, both streams together; then it is killed.", apply: applyMaxOutput},
 	{Name: "tail_lines", In: InCommand | InDefaults, Type: Integer, Max: maxTailLines, Default: "20", Example: `40`,
 		Doc: "How many lines of the output a report of a failure shows.",
@@ -298,7 +344,7 @@ var keys = []Key{
 				t.budget.tail = new(int(n))
 			}
 		}},
-	{Name: "retries", In: InCommand | InDefaults, Type: Integer, Max: maxRetries, Default: "0", Example: `1`,
+	{Name: "retries", In: InCommand | InDefaults, Kinds: onCalls, Type: Integer, Max: maxRetries, Default: "0", Example: `1`,
 		Doc: "How often the tool is run again after a failure. Each attempt has its receipt; a pass after a failure is flaky.",
 		apply: func(r *reader, t *target, v *tomltree.Value, where string) {
 			if n, ok := r.Integer(v, where, 0, maxRetries); ok {
@@ -322,7 +368,7 @@ var keys = []Key{
 				t.binding.Exclusive = ""
 			}
 		}},
-	{Name: "junit", In: InCommand, Type: Text, Example: `"build/test-results/*.xml"`, Members: true,
+	{Name: "junit", In: InCommand, Kinds: onPrograms, Judges: true, Type: Text, Example: `"build/test-results/*.xml"`,
 		Doc: "A path or pattern, relative to the directory that the tool runs in, of JUnit XML files that it writes. Tests are counted there instead of in the output.",
 		apply: func(r *reader, t *target, v *tomltree.Value, where string) {
 			text := r.String(v, where)
@@ -332,7 +378,7 @@ var keys = []Key{
 			}
 			t.binding.Expect.JUnit = text
 		}},
-	{Name: "problems", In: InCommand, Type: Texts, Example: `['^ERR (?P<file>\S+):(?P<line>\d+) (?P<message>.*)']`, Members: true,
+	{Name: "problems", In: InCommand, Kinds: onPrograms, Type: Texts, Example: `['^ERR (?P<file>\S+):(?P<line>\d+) (?P<message>.*)']`,
 		Doc: "Regular expressions (RE2) that find the first error in the output, with the groups file, line, column and message; file or message must be there.",
 		apply: func(r *reader, t *target, v *tomltree.Value, where string) {
 			for i, text := range r.Strings(v, where) {
@@ -349,7 +395,7 @@ var keys = []Key{
 		apply: func(r *reader, t *target, v *tomltree.Value, where string) {
 			t.binding.ReceiptRequired = r.Bool(v, where)
 		}},
-	{Name: "expected_receipt_fields", In: InCommand, Type: Texts, Example: `["result.id"]`,
+	{Name: "expected_receipt_fields", In: InCommand, Kinds: onCalls, Type: Texts, Example: `["result.id"]`,
 		Doc: "Fields that the tool's own receipt must have, as paths with dots.",
 		apply: func(r *reader, t *target, v *tomltree.Value, where string) {
 			t.binding.Expect.Fields = r.Strings(v, where)
@@ -375,7 +421,7 @@ var keys = []Key{
 				}
 			}
 		}},
-	{Name: "inputs", In: InCommand, Type: Texts, Example: `["node_modules/.package-lock.json", ".venv/**/RECORD"]`, Members: true,
+	{Name: "inputs", In: InCommand, Kinds: onCalls, Type: Texts, Example: `["node_modules/.package-lock.json", ".venv/**/RECORD"]`,
 		Doc: "Files outside the project's tree (ignored by git) that decide the result, as paths or patterns below the directory of the matrix; ** is any number of directories. The receipt has one digest of them; at most 64 patterns.",
 		apply: func(r *reader, t *target, v *tomltree.Value, where string) {
 			patterns := &t.binding.Inputs
@@ -407,10 +453,10 @@ var keys = []Key{
 		Doc:   "Notes for readers; an editor shows them.",
 		Also:  []string{"description", "desc", "doc"},
 		apply: func(r *reader, t *target, v *tomltree.Value, where string) { t.binding.Notes = r.String(v, where) }},
-	{Name: "target_mode", In: InCommand, Type: Text, Default: "the noun", Example: `"fitter"`,
+	{Name: "target_mode", In: InCommand, Kinds: OnTask, Type: Text, Default: "the noun", Example: `"fitter"`,
 		Doc:   "The agent of a task (tool = \"new_task\"): the NAME of its [agents.NAME].",
 		apply: func(r *reader, t *target, v *tomltree.Value, where string) { t.binding.TargetMode = r.String(v, where) }},
-	{Name: "contract", In: InCommand, Type: Text, Example: `"contracts/fitter.md"`,
+	{Name: "contract", In: InCommand, Kinds: OnTask, Type: Text, Example: `"contracts/fitter.md"`,
 		Doc:   "The path of what the agent of a task must hand back; the agent gets it as {contract}.",
 		apply: func(r *reader, t *target, v *tomltree.Value, where string) { t.binding.Contract = r.String(v, where) }},
 	{Name: "gate_wrapper", In: InCommand, Type: Text, Example: `"bounded_gate.py"`,
@@ -418,7 +464,7 @@ var keys = []Key{
 		apply: func(r *reader, t *target, v *tomltree.Value, where string) { r.Is(v, where, tomltree.String) }},
 
 	// [commands.NAME.expect]
-	{Name: "exit_codes", In: InExpect, Type: Integers, Max: 255, Default: "[0]", Example: `[0, 20]`,
+	{Name: "exit_codes", In: InExpect, Kinds: onPrograms, Judges: true, Type: Integers, Max: 255, Default: "[0]", Example: `[0, 20]`,
 		Doc: "The exit statuses that pass.",
 		apply: func(r *reader, t *target, v *tomltree.Value, where string) {
 			if !r.Is(v, where, tomltree.Array) {
@@ -433,7 +479,7 @@ var keys = []Key{
 				r.Errorf(diag.BadValue, r.Span(v), "%s is empty: nothing could pass", where)
 			}
 		}},
-	{Name: "min_tests", In: InExpect, Type: Integer, Max: math.MaxInt32, Default: "1 where the output has a count of tests", Example: `1`,
+	{Name: "min_tests", In: InExpect, Kinds: onPrograms, Judges: true, Type: Integer, Max: math.MaxInt32, Default: "1 where the output has a count of tests", Example: `1`,
 		Doc: "How many tests must have run; fewer are the fault \"vacuous\". 0 accepts a run without tests.",
 		apply: func(r *reader, t *target, v *tomltree.Value, where string) {
 			if n, ok := r.Integer(v, where, 0, math.MaxInt32); ok {
@@ -442,7 +488,7 @@ var keys = []Key{
 				}
 			}
 		}},
-	{Name: "stdout", In: InExpect, Type: Text, Example: `""`,
+	{Name: "stdout", In: InExpect, Kinds: onCalls, Judges: true, Type: Text, Example: `""`,
 		Doc: "A regular expression (RE2) that the standard output must match; \"\" accepts no output at all, as of gofmt -l.",
 		apply: func(r *reader, t *target, v *tomltree.Value, where string) {
 			x := &t.binding.Expect

@@ -577,7 +577,7 @@ func (l *loader) settle(b *Binding, size map[*Binding]int, chain []*Binding) int
 		b.Parallel = b.order == "parallel" || b.order == "" && b.reads()
 		// The defaults bound each member; bounding the group as well would
 		// multiply retries and cut a sequence short.
-		said = said.over(budget{tail: l.budget.tail, timeout: new(time.Duration(0))})
+		said = budget{tail: said.over(l.budget).tail, timeout: new(time.Duration(0))}
 	} else {
 		said = said.over(l.budget)
 		env := maps.Clone(l.env)

@@ -170,6 +170,10 @@ func (x *Executor) answered(res *Report, answer *mcpclient.Result, err error) {
 		}
 		return
 	}
+	if res.Step.Expect.EmptyStdout && len(text) > 0 {
+		res.end(schedule.Failed, receipts.StopExpectation, "the answer is not empty")
+		return
+	}
 	if want := res.Step.Expect.Stdout; want != "" {
 		var out capture
 		out.Write([]byte(answer.Text))

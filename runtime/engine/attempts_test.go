@@ -129,6 +129,17 @@ func TestAttemptsClaim(t *testing.T) {
 	}
 }
 
+// An expectation of no output is judged of an answer, too.
+func TestMCPEmpty(t *testing.T) {
+	r := newRepo(t)
+	s := r.sh("a", "")
+	s.Expect = plan.Expect{EmptyStdout: true}
+	o := r.runMCP(t, runner.Options{}, mcpServer(`r='{"content":[{"type":"text","text":"a.go"}]}'`), s)
+	if res := o.Results[0]; res.Verdict != runner.Failed || res.Reason != runner.Expectation || res.Detail != "the answer is not empty" {
+		t.Errorf("%s: %s", verdicts(o.Results), res.Detail)
+	}
+}
+
 // However much a tool says of itself, the run goes on, and what found no room is there by
 // digest.
 func TestLargeClaim(t *testing.T) {

@@ -133,8 +133,11 @@ func facts(k routing.Key) (list [][2]string) {
 	} else if k.Default != "" {
 		list = append(list, [2]string{"default", k.Default})
 	}
-	if k.Members {
-		list = append(list, [2]string{"composite", "no effect; set it on the members"})
+	if k.Kinds != 0 {
+		list = append(list, [2]string{"applies to", strings.Join(k.Kinds.Names(), ", ")})
+		if k.Kinds&routing.OnComposite == 0 {
+			list = append(list, [2]string{"composite", "no effect; set it on the members"})
+		}
 	}
 	return list
 }
