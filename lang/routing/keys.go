@@ -369,7 +369,7 @@ var keys = []Key{
 			}
 		}},
 	{Name: "junit", In: InCommand, Kinds: onPrograms, Judges: true, Type: Text, Example: `"build/test-results/*.xml"`,
-		Doc: "A path or pattern, relative to the directory that the tool runs in, of JUnit XML files that it writes. Tests are counted there instead of in the output.",
+		Doc: "A path or pattern, relative to the directory that the tool runs in, of JUnit XML files that it writes. Tests are counted there instead of in the output; one that failed there fails the line, whatever the exit status.",
 		apply: func(r *reader, t *target, v *tomltree.Value, where string) {
 			text := r.String(v, where)
 			if _, err := filepath.Match(text, ""); err != nil || v.Kind == tomltree.String && text == "" || strings.ContainsRune(text, 0) {

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/command-dialect/dialect/lang/diag"
 	"github.com/command-dialect/dialect/lang/plan"
 	"github.com/command-dialect/dialect/lang/regular"
 	"github.com/command-dialect/dialect/receipts"
@@ -87,6 +88,9 @@ func (o *observer) judge(res *Report) {
 		res.Detail = fmt.Sprintf("exit %d, but standard output does not match %q", p.ExitCode, want.Stdout)
 	case unread != nil:
 		res.Verdict, res.Reason, res.Detail = schedule.Fault, receipts.StopVacuous, unread.Error()
+	case want.JUnit != "" && counted.Failed > 0:
+		res.Verdict, res.Reason = schedule.Failed, receipts.StopExpectation
+		res.Detail = fmt.Sprintf("exit %d, but %s failed", p.ExitCode, diag.Number(counted.Failed, "test"))
 	case want.MinTests > 0 && !known:
 		res.Verdict, res.Reason, res.Detail = schedule.Fault, receipts.StopVacuous, "the output has no count of tests, and min_tests wants one"
 	case want.MinTests > 0 && counted.Passed < want.MinTests:
@@ -106,7 +110,8 @@ func (o *observer) judge(res *Report) {
 }
 
 // firstError finds the first error in what is kept of the output; nil if nothing reads
-// like one. of is what a file of test results told.
+// like one. A long output has its error near its end: its beginning is read only where the end
+// has no error with a place. of is the failure in a file of test results.
 func firstError(res *Report, of diagnose.Finding) *diagnose.Finding {
 	var patterns []diagnose.Pattern
 	for _, text := range res.Step.Expect.Problems {
@@ -117,7 +122,7 @@ func firstError(res *Report, of diagnose.Finding) *diagnose.Finding {
 	p := res.Process
 	pieces := [][]byte{p.Tail}
 	if p.Stdout.Bytes+p.Stderr.Bytes > int64(len(p.Tail)) {
-		pieces = [][]byte{p.Stderr.Head, p.Stdout.Head, p.Tail}
+		pieces = append(pieces, p.Stderr.Head, p.Stdout.Head)
 	}
 	var best *diagnose.Finding
 	for _, text := range pieces {

@@ -281,6 +281,18 @@ func TestTests(t *testing.T) {
 	if r.Finding == nil || r.Finding.String() != "a.rb:3: no" {
 		t.Errorf("got %+v", r.Finding)
 	}
+	if r.Reason != runner.ExitCode {
+		t.Errorf("got %s: %s", r.Reason, r.Detail)
+	}
+	const failing = `<testsuite><testcase/><testcase file="a.rb" line="3"><failure message="no"/></testcase><testcase><error message="no"/></testcase></testsuite>`
+	r = one("echo '"+failing+"' >out/a.xml", plan.Expect{JUnit: "out/*.xml", MinTests: 1})
+	if r.Verdict != runner.Failed || r.Reason != runner.Expectation || r.Detail != "exit 0, but 2 tests failed" || r.Finding == nil || r.Finding.String() != "a.rb:3: no" {
+		t.Errorf("failed tests in the results: %s %s: %s, %v", r.Verdict, r.Reason, r.Detail, r.Finding)
+	}
+	r = one("echo '"+failing+" ' >out/a.xml; exit 1", plan.Expect{JUnit: "out/*.xml", ExitCodes: []int{1}})
+	if r.Verdict != runner.Failed || r.Detail != "exit 1, but 2 tests failed" {
+		t.Errorf("failed tests and an accepted exit status: %s: %s", r.Verdict, r.Detail)
+	}
 	r = one("echo ok; echo 'BOOM in x.tla at 7'; exit 1", plan.Expect{Problems: []string{`BOOM in (?P<file>\S+) at (?P<line>\d+)`}})
 	if r.Finding == nil || r.Finding.Place() != "x.tla:7" {
 		t.Errorf("got %+v", r.Finding)
@@ -288,6 +300,10 @@ func TestTests(t *testing.T) {
 	r = one("seq 100000; echo 'a.go:3:5: undefined: x' >&2; seq 100000; exit 1", plan.Expect{})
 	if r.Finding == nil || r.Finding.String() != "a.go:3: undefined: x" {
 		t.Errorf("the first error is lost in the middle of much output: %+v", r.Finding)
+	}
+	r = one("echo 'old.go:1:1: undefined: of an earlier step'; seq 100000; echo 'b.go:7:2: undefined: y'; exit 1", plan.Expect{})
+	if r.Finding == nil || r.Finding.String() != "b.go:7: undefined: y" {
+		t.Errorf("a line of the beginning of much output is taken for the error at its end: %+v", r.Finding)
 	}
 }
 
