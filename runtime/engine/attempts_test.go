@@ -134,7 +134,7 @@ func TestMCPEmpty(t *testing.T) {
 	r := newRepo(t)
 	s := r.sh("a", "")
 	s.Expect = plan.Expect{EmptyStdout: true}
-	o := r.runMCP(t, runner.Options{}, mcpServer(`r='{"content":[{"type":"text","text":"a.go"}]}'`), s)
+	o := r.runMCP(t, engine.Options{}, mcpServer(`r='{"content":[{"type":"text","text":"a.go"}]}'`), s)
 	if res := o.Results[0]; res.Verdict != runner.Failed || res.Reason != runner.Expectation || res.Detail != "the answer is not empty" {
 		t.Errorf("%s: %s", verdicts(o.Results), res.Detail)
 	}
