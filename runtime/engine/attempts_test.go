@@ -135,7 +135,7 @@ func TestMCPEmpty(t *testing.T) {
 	s := r.sh("a", "")
 	s.Expect = plan.Expect{EmptyStdout: true}
 	o := r.runMCP(t, engine.Options{}, mcpServer(`r='{"content":[{"type":"text","text":"a.go"}]}'`), s)
-	if res := o.Results[0]; res.Verdict != runner.Failed || res.Reason != runner.Expectation || res.Detail != "the answer is not empty" {
+	if res := o.Results[0]; res.Verdict != schedule.Failed || res.Reason != receipts.StopExpectation || res.Detail != "the answer is not empty" {
 		t.Errorf("%s: %s", verdicts(o.Results), res.Detail)
 	}
 }

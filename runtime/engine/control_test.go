@@ -281,16 +281,16 @@ func TestTests(t *testing.T) {
 	if r.Finding == nil || r.Finding.String() != "a.rb:3: no" {
 		t.Errorf("got %+v", r.Finding)
 	}
-	if r.Reason != runner.ExitCode {
+	if r.Reason != receipts.StopExitCode {
 		t.Errorf("got %s: %s", r.Reason, r.Detail)
 	}
 	const failing = `<testsuite><testcase/><testcase file="a.rb" line="3"><failure message="no"/></testcase><testcase><error message="no"/></testcase></testsuite>`
 	r = one("echo '"+failing+"' >out/a.xml", plan.Expect{JUnit: "out/*.xml", MinTests: 1})
-	if r.Verdict != runner.Failed || r.Reason != runner.Expectation || r.Detail != "exit 0, but 2 tests failed" || r.Finding == nil || r.Finding.String() != "a.rb:3: no" {
+	if r.Verdict != schedule.Failed || r.Reason != receipts.StopExpectation || r.Detail != "exit 0, but 2 tests failed" || r.Finding == nil || r.Finding.String() != "a.rb:3: no" {
 		t.Errorf("failed tests in the results: %s %s: %s, %v", r.Verdict, r.Reason, r.Detail, r.Finding)
 	}
 	r = one("echo '"+failing+" ' >out/a.xml; exit 1", plan.Expect{JUnit: "out/*.xml", ExitCodes: []int{1}})
-	if r.Verdict != runner.Failed || r.Detail != "exit 1, but 2 tests failed" {
+	if r.Verdict != schedule.Failed || r.Detail != "exit 1, but 2 tests failed" {
 		t.Errorf("failed tests and an accepted exit status: %s: %s", r.Verdict, r.Detail)
 	}
 	r = one("echo ok; echo 'BOOM in x.tla at 7'; exit 1", plan.Expect{Problems: []string{`BOOM in (?P<file>\S+) at (?P<line>\d+)`}})
