@@ -3,7 +3,6 @@ package workspace
 import (
 	"bytes"
 	"crypto/sha256"
-	"regexp"
 
 	"github.com/command-dialect/dialect/runtime/workspace/git"
 )
@@ -73,8 +72,6 @@ func (w *walk) read(s *scratch, d *folder, name string, e *entry) error {
 	return nil
 }
 
-var lfsSpec = regexp.MustCompile("git-media|hawser|git-lfs")
-
 // An observer learns the traits of a content that is read piece by piece.
 type observer struct {
 	found    traits
@@ -90,7 +87,8 @@ func (o *observer) see(b []byte) {
 	if !o.begun {
 		// What git-lfs takes for a pointer: it reads no more of a file, and is lenient with white space and further lines.
 		start := b[:min(len(b), 1024)]
-		if bytes.Contains(start, []byte("version ")) && bytes.Contains(start, []byte("sha256:")) && lfsSpec.Match(start) {
+		if bytes.Contains(start, []byte("version ")) && bytes.Contains(start, []byte("sha256:")) &&
+			(bytes.Contains(start, []byte("git-lfs")) || bytes.Contains(start, []byte("hawser")) || bytes.Contains(start, []byte("git-media"))) {
 			o.found |= isPointer
 		}
 	}
