@@ -85,7 +85,7 @@ func newFmt(u *ui) *cobra.Command {
 				case f.check:
 					if !same {
 						bad = true
-						_, err = fmt.Fprintln(u.out, s.Name)
+						_, err = fmt.Fprintln(u.out, diag.Printable(s.Name))
 					}
 				case s.Path == "":
 					_, err = u.out.Write(text)
