@@ -50,10 +50,17 @@ func Main() (status int) {
 	var st exit.Status
 	var f *exit.Failure
 	var path *fs.PathError
+	lost := u.answer.err
+	if err == nil {
+		err = lost
+	}
 	switch {
 	case err == nil:
 		return 0
 	case errors.As(err, &st):
+		if lost != nil && !errors.Is(lost, syscall.EPIPE) {
+			u.errorf("%v", lost)
+		}
 		return int(st)
 	case errors.As(err, &f):
 		u.errorf("%v", f.Err)

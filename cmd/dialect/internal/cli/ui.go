@@ -26,13 +26,30 @@ type ui struct {
 	outTTY   bool
 	errTTY   bool
 	mu       sync.Mutex // guards err: listeners write from other goroutines
+	answer   *answer    // what out is
 	view     view.View  // of a run that lasts; nil for none
 	queue    *view.Queue
 }
 
+// An answer is standard output. It remembers that something could not be written there, so that no command
+// succeeds whose answer is lost; see [Main].
+type answer struct {
+	w   io.Writer
+	err error
+}
+
+func (a *answer) Write(p []byte) (int, error) {
+	n, err := a.w.Write(p)
+	if a.err == nil {
+		a.err = err
+	}
+	return n, err
+}
+
 func newUI() *ui {
+	out := &answer{w: os.Stdout}
 	return &ui{
-		in: os.Stdin, out: os.Stdout, err: os.Stderr,
+		in: os.Stdin, out: out, answer: out, err: os.Stderr,
 		outTTY: term.IsTerminal(int(os.Stdout.Fd())),
 		errTTY: term.IsTerminal(int(os.Stderr.Fd())),
 	}
