@@ -455,3 +455,56 @@ func TestLayeringFaults(t *testing.T) {
 		}
 	}
 }
+
+// TestArchitectureIsNamed holds ARCHITECTURE.md to the tree: each package has a row, and each row and each file
+// that it names is there.
+func TestArchitectureIsNamed(t *testing.T) {
+	const root = ".."
+	text, err := os.ReadFile(filepath.Join(root, "ARCHITECTURE.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var files []string
+	packages := make(map[string]bool)
+	err = filepath.WalkDir(root, func(name string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && (d.Name() == "testdata" || d.Name() == "node_modules" || name != root && strings.HasPrefix(d.Name(), ".")):
+			return fs.SkipDir
+		case !d.IsDir():
+			rel, _ := filepath.Rel(root, name)
+			rel = filepath.ToSlash(rel)
+			files = append(files, rel)
+			if strings.HasSuffix(rel, ".go") && !strings.HasSuffix(rel, "_test.go") && !strings.HasPrefix(rel, "examples/") && !strings.HasPrefix(rel, "bin/") {
+				packages[path.Dir(rel)] = true
+			}
+		}
+		return nil
+	})
+	if err != nil || len(packages) < 40 {
+		t.Fatalf("%v, %d packages", err, len(packages))
+	}
+	delete(packages, "cmd/dialect")             // one line, which calls cli
+	delete(packages, "cmd/dialect/dialect-mcp") // likewise, mcpmain
+	rows := make(map[string]bool)
+	for line := range strings.Lines(string(text)) {
+		if dir, _, ok := strings.Cut(strings.TrimPrefix(line, "| `"), "` |"); ok && strings.HasPrefix(line, "| `") {
+			rows[dir] = true
+			if _, err := os.Stat(filepath.Join(root, filepath.FromSlash(dir))); err != nil {
+				t.Errorf("a row is of %s, which is not there", dir)
+			}
+		}
+	}
+	for dir := range packages {
+		if !rows[dir] {
+			t.Errorf("%s has no row", dir)
+		}
+	}
+	for _, word := range strings.FieldsFunc(string(text), func(r rune) bool { return strings.ContainsRune(" \n`,;:()|", r) }) {
+		if word = strings.TrimSuffix(word, "."); strings.HasSuffix(word, ".go") &&
+			!slices.ContainsFunc(files, func(f string) bool { return f == word || strings.HasSuffix(f, "/"+word) }) {
+			t.Errorf("it names %s, which is not there", word)
+		}
+	}
+}
