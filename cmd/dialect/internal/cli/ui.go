@@ -34,16 +34,27 @@ type ui struct {
 // An answer is standard output. It remembers that something could not be written there, so that no command
 // succeeds whose answer is lost; see [Main].
 type answer struct {
-	w   io.Writer
+	w io.Writer
+
+	mu  sync.Mutex
 	err error
 }
 
 func (a *answer) Write(p []byte) (int, error) {
 	n, err := a.w.Write(p)
+	a.mu.Lock()
+	defer a.mu.Unlock()
 	if a.err == nil {
 		a.err = err
 	}
 	return n, err
+}
+
+// lost returns why something could not be written; nil if all was.
+func (a *answer) lost() error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.err
 }
 
 func newUI() *ui {
