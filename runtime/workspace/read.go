@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"regexp"
+	"sync"
 
 	"github.com/command-dialect/dialect/runtime/workspace/git"
 )
@@ -73,7 +74,7 @@ func (w *walk) read(s *scratch, d *folder, name string, e *entry) error {
 	return nil
 }
 
-var lfsSpec = regexp.MustCompile("git-media|hawser|git-lfs")
+var lfsSpec = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile("git-media|hawser|git-lfs") })
 
 // An observer learns the traits of a content that is read piece by piece.
 type observer struct {
@@ -90,7 +91,7 @@ func (o *observer) see(b []byte) {
 	if !o.begun {
 		// What git-lfs takes for a pointer: it reads no more of a file, and is lenient with white space and further lines.
 		start := b[:min(len(b), 1024)]
-		if bytes.Contains(start, []byte("version ")) && bytes.Contains(start, []byte("sha256:")) && lfsSpec.Match(start) {
+		if bytes.Contains(start, []byte("version ")) && bytes.Contains(start, []byte("sha256:")) && lfsSpec().Match(start) {
 			o.found |= isPointer
 		}
 	}
