@@ -94,7 +94,7 @@ var layers = []layer{
 		"a process is an argv, an environment and budgets: it can be tested and trusted without the rest"},
 	{"runtime/schedule", []string{"receipts"}, nil,
 		"order is pure: it needs no plan, no clock and no process, so that any engine can keep it"},
-	{"runtime/attempt", []string{"lang/plan", "lang/regular", "receipts", "receipts/doctrine", "runtime/..."}, nil,
+	{"runtime/attempt", []string{"lang/diag", "lang/plan", "lang/regular", "receipts", "receipts/doctrine", "runtime/..."}, nil,
 		"a plan is complete: the runtime needs neither the script nor the matrix"},
 	{"runtime/engine", []string{"lang/plan", "lang/regular", "receipts", "runtime/attempt", "runtime/process", "runtime/schedule"}, []string{"golang.org/x/sync", "github.com/gofrs/flock"},
 		"a driver has others say what comes next and do it"},

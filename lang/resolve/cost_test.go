@@ -54,6 +54,34 @@ func TestSearchIsPolynomial(t *testing.T) {
 	}
 }
 
+// TestSlipsAreBounded checks more misspelled lines than suggestions can be looked for: the first ones have
+// theirs, all have their error, and the matrix is not searched for each line.
+func TestSlipsAreBounded(t *testing.T) {
+	name := func(i int) string { return fmt.Sprintf("%s%04d", strings.Repeat("n", 60), i) }
+	var text, script strings.Builder
+	for i := range 2000 {
+		fmt.Fprintf(&text, "[commands.c%d]\nverb = \"test\"\nnoun = %q\ntool = \"true\"\n", i, name(i))
+		fmt.Fprintf(&script, "Tset with %s-\n", name(i)[1:])
+	}
+	r := newResolver(diag.NewSource("script.dlct", []byte(script.String())), matrix(t, []byte(text.String())), Options{})
+	r.scan(1, 2000)
+	suggested, faults := 0, 0
+	for _, d := range r.all.List() {
+		if d.Code == diag.UnboundNoun {
+			faults++
+			if strings.Contains(d.Hint, "did you mean") {
+				suggested++
+			}
+		}
+	}
+	if suggested == 0 || suggested == faults || faults < diag.MaxFindings/2 {
+		t.Errorf("%d of %d findings have a suggestion", suggested, faults)
+	}
+	if r.slips.Spend(1) {
+		t.Error("the search is not bounded")
+	}
+}
+
 // TestSearchFindsAll holds what the search finds, beyond what it was able to before it had a table.
 func TestSearchFindsAll(t *testing.T) {
 	m := packs(t)

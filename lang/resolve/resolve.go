@@ -39,6 +39,7 @@ import (
 	"github.com/command-dialect/dialect/lang/diag"
 	"github.com/command-dialect/dialect/lang/plan"
 	"github.com/command-dialect/dialect/lang/routing"
+	"github.com/command-dialect/dialect/lang/suggest"
 )
 
 // Options changes what is resolved. The zero Options resolves a whole script.
@@ -220,6 +221,8 @@ type resolver struct {
 	all   diag.Collector
 	prose bool      // the verbs were listed to somebody who writes prose
 	list  diag.List // of the line at hand; see flush
+
+	slips suggest.Finder // of the words that are bound to nothing
 
 	trials int // texts that were tried as commands; see [resolver.sequence]
 

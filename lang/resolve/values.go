@@ -11,7 +11,6 @@ import (
 	"github.com/command-dialect/dialect/lang/diag"
 	"github.com/command-dialect/dialect/lang/plan"
 	"github.com/command-dialect/dialect/lang/routing"
-	"github.com/command-dialect/dialect/lang/suggest"
 )
 
 // An input is a value of the line after substitution of variables.
@@ -149,11 +148,11 @@ func (r *resolver) unknownVariables(v *lang.Value, names []string) {
 			if slices.Contains(r.m.Environment, env) {
 				d.Hint = fmt.Sprintf("%s allows it, and it is not set", r.m.Name)
 			}
-		} else if near := suggest.Near(name, r.variableNames()); near != "" {
+		} else if near := r.slips.Near(name, r.variableNames()); near != "" {
 			d.Hint = fmt.Sprintf("did you mean {%s}?", near)
 			r.fix(d, diag.MaybeIncorrect, fmt.Sprintf("replace {%s} by {%s}", name, near), d.Span, "{"+near+"}")
 		} else if known := r.variableNames(); len(known) > 0 {
-			d.Hint += "\nknown: {" + strings.Join(known, "} {") + "}"
+			d.Hint += "\nknown: {" + strings.Join(known[:min(len(known), maxListed)], "} {") + "}"
 		}
 	}
 }
@@ -306,7 +305,7 @@ func (r *resolver) unknownName(b *routing.Binding, d *bound, in input) {
 		}
 	}
 	quoted := fmt.Sprintf("if the \"=\" is part of the value, quote it: %s", lang.Quote(in.name.Text+"="+in.text))
-	switch near := suggest.Near(in.name.Text, names); {
+	switch near := r.slips.Near(in.name.Text, names); {
 	case near != "":
 		x.Hint = fmt.Sprintf("did you mean %s=?", near)
 		r.fix(x, diag.MaybeIncorrect, fmt.Sprintf("write %s=", near), x.Span, near+"=")

@@ -35,7 +35,7 @@ func (r *resolver) unbound(c *lang.Command) {
 		}
 		nouns := r.m.NounsOf(verb)
 		d.Hint = fmt.Sprintf("%q is bound with: %s\n%q is bound with: %s", verb, list(nouns), noun, list(r.m.VerbsOf(noun)))
-		if near := suggest.Near(noun, nouns); near != "" {
+		if near := r.slips.Near(noun, nouns); near != "" {
 			d.Hint = fmt.Sprintf("did you mean %q?\n", example(r.m.Lookup(verb, near))) + d.Hint
 			r.replace(d, c.Noun, near)
 		}
@@ -78,7 +78,7 @@ func (r *resolver) unboundNoun(c *lang.Command) {
 	}
 	verb := r.m.Verb(c.Verb.Text)
 	nouns := r.m.NounsOf(verb)
-	near := suggest.Near(c.Noun.Text, nouns)
+	near := r.slips.Near(c.Noun.Text, nouns)
 	if near == "" {
 		near = r.nearest(c.Noun.Text, r.m.Nouns(), r.m.NounAliases(), r.m.Noun)
 	}
@@ -109,15 +109,18 @@ func (r *resolver) unboundNoun(c *lang.Command) {
 
 // nearest suggests one of words, or what an alias near to word stands for.
 func (r *resolver) nearest(word string, words []string, aliases map[string]string, meaning func(string) string) string {
-	if near := suggest.Near(word, words); near != "" {
+	if near := r.slips.Near(word, words); near != "" {
 		return near
+	}
+	if !r.slips.Spend(len(words) + len(aliases)) {
+		return ""
 	}
 	for _, w := range words {
 		if suggest.Variant(strings.ToLower(word), w) {
 			return w
 		}
 	}
-	return meaning(suggest.Near(word, sortedKeys(aliases)))
+	return meaning(r.slips.Near(word, sortedKeys(aliases)))
 }
 
 // declare says how a form of a word becomes one that a script may say: forms are never guessed.

@@ -412,7 +412,7 @@ var keys = []Key{
 		Doc:   "Placeholders whose values are never shown, logged or recorded.",
 		apply: func(r *reader, t *target, v *tomltree.Value, where string) { t.binding.Secrets = r.Strings(v, where) }},
 	{Name: "pins", In: InCommand, Type: Texts, Example: `["conftest.py", "Makefile"]`,
-		Doc: "Files that are part of the policy, relative to the directory of the matrix: `dialect verify` refuses if one differs from the baseline, and a run does not pass if one is ignored, since then no snapshot sees it change. Pin what could turn the check into `true`; at most 16 MiB a file, and 64 MiB all together.",
+		Doc: "Files that are part of the policy, relative to the directory of the matrix: `dialect verify` refuses if one differs from the baseline, and a run does not pass if one is ignored, since then no snapshot sees it change. Pin what could turn the check into `true`; at most 16 MiB a file, and 64 MiB all together. One that cannot be read is an error; one that is not there is a warning.",
 		apply: func(r *reader, t *target, v *tomltree.Value, where string) {
 			t.binding.Pins = r.Strings(v, where)
 			for i, p := range t.binding.Pins {

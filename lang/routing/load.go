@@ -433,23 +433,37 @@ func (l *loader) pins() {
 	if l.m.Root == "" {
 		return
 	}
-	var paths []string
+	type pin struct {
+		of *Binding
+		as string // written
+	}
+	by := make(map[string]pin)
 	for _, b := range l.m.Bindings {
-		for _, p := range b.Pins {
+		for _, as := range b.Pins {
+			p := as
 			if !filepath.IsAbs(p) {
 				p = filepath.Join(l.m.Root, filepath.FromSlash(p))
 			}
-			paths = append(paths, filepath.Clean(p))
+			if p = filepath.Clean(p); by[p].of == nil {
+				by[p] = pin{b, as}
+			}
 		}
 	}
-	slices.Sort(paths)
-	for _, p := range slices.Compact(paths) {
+	said := make(map[*Binding]bool)
+	for _, p := range slices.Sorted(maps.Keys(by)) {
 		if l.files[p] {
 			continue
 		}
 		text, err := l.read(p, true, maxPinSize)
-		if err == nil {
+		b := by[p].of
+		switch {
+		case err == nil:
 			l.record(l.name(p), text)
+		case !errors.Is(err, fs.ErrNotExist) && !said[b]:
+			// The gate would refuse it after the lines have run: nothing could be compared.
+			said[b] = true
+			newReader(b.Source, &l.list).Errorf(diag.BadValue, b.KeySpan("pins"), "commands.%s.pins names %s, which cannot be read: %s", b.Name, by[p].as, l.m.Read[len(l.m.Read)-1].Problem).
+				Hint = "name the files: a folder cannot be pinned, and what cannot be read cannot be compared with the baseline"
 		}
 	}
 }

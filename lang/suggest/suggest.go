@@ -13,32 +13,65 @@ import (
 // the product of the two lengths.
 const maxWord = 64
 
+// work bounds what a [Finder] compares, in cells of the table of edit distances: a fraction of a second.
+const work = 64 << 20
+
+// A Finder answers for many words, all together in bounded time: a script of many slips and a matrix of many names
+// would otherwise cost their product. The zero Finder is ready to use.
+type Finder struct{ cells int }
+
+// Near is the function [Near] while there is work left, and then finds nothing.
+func (f *Finder) Near(word string, names []string) string {
+	if !f.Spend(len(names)) {
+		return ""
+	}
+	near, cells := nearest(word, names)
+	f.cells += cells
+	return near
+}
+
+// Spend takes n names that are looked at in another way into account, and reports whether there is work left.
+func (f *Finder) Spend(n int) bool {
+	const each = 64 // cells
+	if f.cells < work {
+		f.cells += each * n
+	}
+	return f.cells < work
+}
+
 // Near returns the one of names that word was most likely meant to be, by
 // edit distance (insertion, deletion, substitution, transposition of
 // neighbours), or "" if none is near. Of equals, the first wins.
 func Near(word string, names []string) string {
+	near, _ := nearest(word, names)
+	return near
+}
+
+// nearest also returns the number of cells that it filled in.
+func nearest(word string, names []string) (near string, cells int) {
 	word = strings.ToLower(word)
 	// One slip in a short word, one in three letters of a long one: beyond that
 	// a suggestion misleads more often than it helps.
 	letters := utf8.RuneCountInString(word)
 	if letters > maxWord {
-		return ""
+		return "", 0
 	}
 	limit := max(1, letters/3)
 	best, bestDistance := "", limit+1
 	for _, name := range names {
 		lower := strings.ToLower(name)
 		if lower == word {
-			return name
+			return name, cells
 		}
-		if d := distance(word, lower, bestDistance); d < bestDistance {
+		d, n := distance(word, lower, bestDistance)
+		if cells += n; d < bestDistance {
 			best, bestDistance = name, d
 		}
 	}
 	if bestDistance >= letters {
-		return "" // nothing of the word would be left
+		return "", cells // nothing of the word would be left
 	}
-	return best
+	return best, cells
 }
 
 // Variant reports whether two different words, in lower case, are forms of one: singular and
@@ -61,14 +94,14 @@ var spellings = strings.NewReplacer("isation", "ization", "ise", "ize", "yse", "
 func spelling(word string) string { return spellings.Replace(word) }
 
 // distance returns the optimal string alignment distance between a and b, or
-// some number >= limit if it is at least limit.
-func distance(a, b string, limit int) int {
+// some number >= limit if it is at least limit, and how many cells of its table that took.
+func distance(a, b string, limit int) (d, cells int) {
 	if len(b) > utf8.UTFMax*(len(a)+limit) {
-		return limit // whatever its letters are
+		return limit, 0 // whatever its letters are
 	}
 	s, t := []rune(a), []rune(b)
 	if abs(len(s)-len(t)) >= limit {
-		return limit
+		return limit, 0
 	}
 	before := make([]int, len(t)+1) // two rows up
 	above := make([]int, len(t)+1)
@@ -90,7 +123,7 @@ func distance(a, b string, limit int) int {
 		}
 		before, above, row = above, row, before
 	}
-	return above[len(t)]
+	return above[len(t)], len(s) * len(t)
 }
 
 func abs(n int) int {

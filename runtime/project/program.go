@@ -47,7 +47,7 @@ func (s *Script) Dir() (string, error) {
 }
 
 // Scripts returns names with each directory replaced by the scripts below it, in order. Hidden
-// directories and node_modules are left out.
+// directories, node_modules and links are left out: a link can lead out of the directory.
 func Scripts(names []string) (found []string, err error) {
 	for _, name := range names {
 		info, err := os.Stat(name)
@@ -62,7 +62,7 @@ func Scripts(names []string) (found []string, err error) {
 				return err
 			case d.IsDir() && path != name && (strings.HasPrefix(d.Name(), ".") || d.Name() == "node_modules"):
 				return fs.SkipDir
-			case !d.IsDir() && filepath.Ext(path) == ".dlct":
+			case !d.IsDir() && d.Type()&fs.ModeSymlink == 0 && filepath.Ext(path) == ".dlct":
 				found = append(found, path)
 			}
 			return nil

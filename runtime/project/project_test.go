@@ -65,6 +65,11 @@ func TestScripts(t *testing.T) {
 		".own/f.dlct": "",
 	})
 	t.Chdir(dir)
+	for name, to := range map[string]string{"linked.dlct": "b.dlct", "out.dlct": "/", "linked": "a"} {
+		if err := os.Symlink(to, name); err != nil {
+			t.Skip(err)
+		}
+	}
 	for _, c := range []struct {
 		names, want []string
 		err         string
@@ -72,7 +77,8 @@ func TestScripts(t *testing.T) {
 		{[]string{"."}, []string{"a/c.dlct", "b.dlct"}, ""},
 		{[]string{"-", "b.dlct", "missing.dlct"}, []string{"-", "b.dlct", "missing.dlct"}, ""},
 		{[]string{"b.dlct", "a"}, []string{"b.dlct", "a/c.dlct"}, ""},
-		{[]string{".own"}, []string{".own/f.dlct"}, ""}, // it was named
+		{[]string{"linked.dlct"}, []string{"linked.dlct"}, ""}, // it was named
+		{[]string{".own"}, []string{".own/f.dlct"}, ""},        // it was named
 		{[]string{"a", "none"}, nil, "there is no script below none"},
 	} {
 		got, err := Scripts(c.names)

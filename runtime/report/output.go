@@ -13,9 +13,10 @@ import (
 // clean makes text of others fit to be shown: escape sequences and control
 // characters are taken out, line ends become spaces, bytes that are not UTF-8
 // become U+FFFD. Output is data and never drives the reader's terminal.
-func clean(s string) string {
-	return strings.TrimSpace(strings.ReplaceAll(strip(s), "\n", " "))
-}
+func clean(s string) string { return strings.TrimSpace(oneLine(s)) }
+
+// oneLine is clean that keeps the spaces around s.
+func oneLine(s string) string { return strings.ReplaceAll(strip(s), "\n", " ") }
 
 // Plain makes text of others fit for one line of a terminal: no escape sequences, no
 // control characters, no marks of direction.

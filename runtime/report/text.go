@@ -16,6 +16,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/command-dialect/dialect/lang/diag"
 	"github.com/command-dialect/dialect/lang/plan"
@@ -68,14 +69,29 @@ type printer struct {
 	d   *Document
 }
 
-func (p *printer) f(format string, args ...any) { fmt.Fprintf(&p.buf, format, args...) }
-
-// paint wraps text in a colour, given as an SGR parameter.
-func (p *printer) paint(sgr, text string) string {
-	if !p.opt.Color {
-		return text
+// f writes a format of ours with strings of others: none of them, such as the name of a script, can end
+// its line or drive the terminal.
+func (p *printer) f(format string, args ...any) {
+	for i, a := range args {
+		switch a := a.(type) {
+		case string:
+			args[i] = oneLine(a)
+		case painted:
+			args[i] = a.sgr + oneLine(a.text) + a.end
+		}
 	}
-	return "\x1b[" + sgr + "m" + text + "\x1b[0m"
+	fmt.Fprintf(&p.buf, format, args...)
+}
+
+// painted is a text with the control sequences of its colour.
+type painted struct{ sgr, text, end string }
+
+// paint gives text a colour, an SGR parameter.
+func (p *printer) paint(sgr, text string) painted {
+	if !p.opt.Color {
+		return painted{text: text}
+	}
+	return painted{"\x1b[" + sgr + "m", text, "\x1b[0m"}
 }
 
 const (
@@ -115,8 +131,8 @@ func (p *printer) terminal() {
 // row writes the line of one result in the list, and those of its members.
 func (p *printer) row(l *DocResult, depth, width int) {
 	mark, sgr := mark(l)
-	name := strings.Repeat("  ", depth) + l.ID + "  " + l.Title()
-	line := fmt.Sprintf("%s  %-*s", p.paint(sgr, fmt.Sprintf("%-4s", mark)), width, name)
+	name := strings.Repeat("  ", depth) + l.ID + "  " + clean(l.Title())
+	line := fmt.Sprintf("%-*s", width, name)
 	if l.Started != "" {
 		line += fmt.Sprintf("  %8s", Seconds(l.Elapsed))
 	}
@@ -131,9 +147,10 @@ func (p *printer) row(l *DocResult, depth, width int) {
 		notes = append(notes, "waited "+Seconds(l.Waited)+" for "+l.lock())
 	}
 	if len(notes) > 0 {
-		line += "  " + p.paint(dim, strings.Join(notes, ", "))
+		p.f("%s  %s  %s\n", p.paint(sgr, fmt.Sprintf("%-4s", mark)), line, p.paint(dim, strings.Join(notes, ", ")))
+	} else {
+		p.f("%s  %s\n", p.paint(sgr, fmt.Sprintf("%-4s", mark)), strings.TrimRight(line, " "))
 	}
-	p.f("%s\n", strings.TrimRight(line, " "))
 	for _, m := range l.Members {
 		p.row(m, depth+1, width)
 	}
@@ -509,10 +526,30 @@ func Command(argv []string) string {
 	for i, a := range argv {
 		words[i] = shellQuote(a)
 	}
-	return clean(strings.Join(words, " "))
+	return strings.Join(words, " ")
 }
 
+// shellQuote quotes s for a shell. What would act on a terminal is escaped, which POSIX has since 2024 and shells have
+// had for long.
 func shellQuote(s string) string {
+	if strings.ContainsFunc(s, func(r rune) bool { return r == '\t' || r == '\n' || r == utf8.RuneError || !diag.IsPrintable(r) }) {
+		var b strings.Builder
+		for i := range len(s) {
+			switch c := s[i]; {
+			case c == '\'' || c == '\\':
+				b.WriteString("\\" + string(rune(c)))
+			case c == '\n':
+				b.WriteString(`\n`)
+			case c == '\t':
+				b.WriteString(`\t`)
+			case c < ' ' || c >= 0x7f:
+				fmt.Fprintf(&b, "\\%03o", c)
+			default:
+				b.WriteByte(c)
+			}
+		}
+		return "$'" + b.String() + "'"
+	}
 	if s != "" && strings.IndexFunc(s, func(r rune) bool {
 		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("%+,-./:=@_", r))
 	}) < 0 {

@@ -79,7 +79,7 @@ func (l *lines) Listen(e engine.Event) {
 		})
 	case engine.StepWaiting:
 		if l.mode != Beat {
-			fmt.Fprintf(l.o.Out, "%s waits for %s\n", name(e.Step), e.Lock)
+			fmt.Fprintf(l.o.Out, "%s waits for %s\n", name(e.Step), report.Plain(e.Lock))
 		}
 	case attempt.Started:
 		l.running = append(l.running, &running{step: e.Step, at: e.At})
@@ -148,7 +148,7 @@ func (l *lines) finish(r *engine.Result) {
 		all, left = all[len(all)-tailLines:], 1
 	}
 	if left > 0 {
-		fmt.Fprintf(l.o.Out, "  ... (all of it: %s)\n", strings.Join(logs(r.Process), ", "))
+		fmt.Fprintf(l.o.Out, "  ... (all of it: %s)\n", report.Plain(strings.Join(logs(r.Process), ", ")))
 	}
 	for _, line := range all {
 		fmt.Fprintf(l.o.Out, "  %s\n", strings.TrimRight(report.Plain(string(line)), " "))

@@ -116,14 +116,15 @@ func GitHub(w io.Writer, l diag.List, o Options) error {
 }
 
 // EscapeData and EscapeProperty escape text in a command of GitHub's runner: what follows
-// "::", and the value of a property before it.
+// "::", and the value of a property before it. The commands are also read in terminals, which nothing
+// in them can drive.
 func EscapeData(s string) string {
-	return strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A").Replace(s)
+	return diag.PrintableLines(strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A").Replace(s))
 }
 
 // EscapeProperty is said at [EscapeData].
 func EscapeProperty(s string) string {
-	return strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A", ":", "%3A", ",", "%2C").Replace(s)
+	return strings.NewReplacer(":", "%3A", ",", "%2C").Replace(EscapeData(s))
 }
 
 // GitLab writes l as a code quality report.

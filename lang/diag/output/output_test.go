@@ -120,7 +120,7 @@ func TestOthers(t *testing.T) {
 	if err := GitHub(&b, l, o); err != nil {
 		t.Fatal(err)
 	}
-	if first, _, _ := strings.Cut(b.String(), "\n"); first != "::error file=sub/q.dlct,line=2,endLine=2,col=10,endColumn=13,title=unbound-noun::nothing, and 100%25: <b>\x01%0Ahint: one%0Atwo" {
+	if first, _, _ := strings.Cut(b.String(), "\n"); first != "::error file=sub/q.dlct,line=2,endLine=2,col=10,endColumn=13,title=unbound-noun::nothing, and 100%25: <b>\ufffd%0Ahint: one%0Atwo" {
 		t.Errorf("got %q", first)
 	}
 	b.Reset()

@@ -229,12 +229,6 @@ func (c *checker) evidence(b *routing.Binding) {
 		if c.o.Stat(path) != nil {
 			c.warn(diag.BadValue, b, b.KeySpan("pins"), "commands.%s.pins names %s, which is not there", b.Name, pin)
 		}
-		for _, f := range c.m.Read {
-			if f.Problem != "" && f.Path == filepath.Clean(path) {
-				c.warn(diag.BadValue, b, b.KeySpan("pins"), "commands.%s.pins names %s, which cannot be read: %s", b.Name, pin, f.Problem).
-					Hint = "name the files: a folder cannot be pinned, and verify refuses what it cannot compare"
-			}
-		}
 	}
 }
 

@@ -23,7 +23,7 @@ import (
 )
 
 const checkLong = `Report every fault of scripts and of the matrix that binds them, and run nothing. A directory
-stands for the scripts below it; a matrix (routing.toml) can be named itself.
+stands for the scripts below it, links left out; a matrix (routing.toml) can be named itself.
 
 The exit status is 1 if there is an error; warnings alone are not an error, unless --strict is given.
 A comment on a line silences its warnings: "# dialect: ignore full-stop".

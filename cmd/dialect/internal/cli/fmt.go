@@ -18,10 +18,11 @@ const fmtLong = `Write scripts in their canonical form: "Verb preposition noun",
 verb with a capital, and without what models add to plain lines: bullets, numbers, code fences,
 backticks, final full stops. Comments and blank lines stay.
 
-A file is rewritten in its place, a directory stands for the .dlct files below it, and standard
-input goes to standard output. No matrix is needed: a script means the same before and after.
-A file with a line that is not a command is left as it is; "dialect check" says what is wrong
-with it. Nothing is written before all files have been read.
+A file is rewritten in its place, a directory stands for the .dlct files below it, links left out,
+and standard input goes to standard output. A link that leads out of its repository is refused. No
+matrix is needed: a script means the same before and after. A file with a line that is not a
+command is left as it is; "dialect check" says what is wrong with it. Nothing is written before all
+files have been read.
 
 The exit status is 1 with --check or --diff if a file is not in its canonical form, and if a
 line is no command.`
@@ -85,7 +86,7 @@ func newFmt(u *ui) *cobra.Command {
 				case f.check:
 					if !same {
 						bad = true
-						_, err = fmt.Fprintln(u.out, s.Name)
+						_, err = fmt.Fprintln(u.out, diag.Printable(s.Name))
 					}
 				case s.Path == "":
 					_, err = u.out.Write(text)

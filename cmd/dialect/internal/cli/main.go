@@ -50,10 +50,17 @@ func Main() (status int) {
 	var st exit.Status
 	var f *exit.Failure
 	var path *fs.PathError
+	lost := u.answer.lost()
+	if err == nil {
+		err = lost
+	}
 	switch {
 	case err == nil:
 		return 0
 	case errors.As(err, &st):
+		if lost != nil && !errors.Is(lost, syscall.EPIPE) {
+			u.errorf("%v", lost)
+		}
 		return int(st)
 	case errors.As(err, &f):
 		u.errorf("%v", f.Err)
@@ -87,8 +94,8 @@ Exit status of run:
   1    a line failed (for check: an error was found)
   2    line fault: a line could not be bound or completed, or nothing was there to run
   3    the gate refused: a receipt is missing, invalid, replayed, tampered with, or could not be kept
-  64   usage; 70 internal error; 129, 130, 143 ended by SIGHUP, SIGINT, SIGTERM;
-       141 nobody reads standard output any more
+  64   usage; 70 internal error, or standard output cannot be written;
+       129, 130, 143 ended by SIGHUP, SIGINT, SIGTERM; 141 nobody reads standard output any more
 Exit status of verify, gate and consume: 0 if so, 3 if not.
 Exit status of exec: the command's own; 125, 126, 127 where it could not be run.
 `

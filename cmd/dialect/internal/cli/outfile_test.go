@@ -435,6 +435,65 @@ func TestEditsAllOrNothing(t *testing.T) {
 	}
 }
 
+// TestLinksLeadNowhere: what a link of a repository, or of a plain folder, leads to outside of it is not rewritten,
+// and nothing is made there, whether the folder is walked, a shell lists its files, or a part of the path is the link.
+func TestLinksLeadNowhere(t *testing.T) {
+	for _, repository := range []bool{true, false} {
+		dir, outside := outfileProject(t), t.TempDir()
+		if !repository {
+			if err := os.RemoveAll(filepath.Join(dir, ".git")); err != nil {
+				t.Fatal(err)
+			}
+		}
+		write := func(path string) {
+			if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte("- check   with ran\n"), 0o644)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		write(filepath.Join(outside, "todo.txt"))
+		write(filepath.Join(outside, "b.dlct"))
+		write(filepath.Join(dir, "lib", "inner.dlct"))
+		for name, to := range map[string]string{
+			"a.dlct": filepath.Join(outside, "todo.txt"), "chain.dlct": "a.dlct", "sub": outside, ".claude": outside, "inside.dlct": "lib/inner.dlct",
+		} {
+			if err := os.Symlink(to, filepath.Join(dir, name)); err != nil {
+				t.Skip(err)
+			}
+		}
+		before := filesBelow(t, outside)
+		for _, c := range []struct {
+			status int
+			args   []string
+		}{
+			{0, []string{"fmt", "."}}, {0, []string{"check", "--fix", "."}},
+			{exit.Usage, []string{"fmt", "a.dlct"}}, {exit.Usage, []string{"check", "--fix", "a.dlct"}}, {exit.Usage, []string{"fmt", "chain.dlct"}},
+			{exit.Usage, []string{"fmt", filepath.Join(dir, "a.dlct")}},
+		} {
+			if out, status := dialectIn(dir, c.args...); status != c.status || status != 0 && !strings.Contains(out, "leads out of") {
+				t.Errorf("repository %t: %q: exit %d, want %d: %s", repository, c.args, status, c.status, out)
+			}
+		}
+		if repository {
+			for _, args := range [][]string{{"fmt", "sub/b.dlct"}, {"skill", "--install", ".claude/skills"}, {"skill", "--install", "sub"}} {
+				if out, status := dialectIn(dir, args...); status != exit.Usage || !strings.Contains(out, "leads out of") {
+					t.Errorf("%q: exit %d: %s", args, status, out)
+				}
+			}
+		}
+		if after := filesBelow(t, outside); !maps.Equal(before, after) {
+			t.Errorf("repository %t: outside was %q, is %q", repository, before, after)
+		}
+		// A link that stays inside is followed, and stays a link.
+		write(filepath.Join(dir, "lib", "inner.dlct"))
+		if out, status := dialectIn(dir, "fmt", "inside.dlct"); status != 0 {
+			t.Errorf("exit %d: %s", status, out)
+		}
+		if text, _ := os.ReadFile(filepath.Join(dir, "lib", "inner.dlct")); string(text) != "Check with ran\n" {
+			t.Errorf("the file of a link is %q", text)
+		}
+	}
+}
+
 // The folder of a store is made, private.
 func TestStoreFolder(t *testing.T) {
 	dir := outfileProject(t)

@@ -72,6 +72,9 @@ func readFile(what, name string) ([]byte, error) {
 		if above := scriptAbove(name); above != "" {
 			e.Hint("it is above: dialect run %s", report.Command([]string{above}))
 		} else if found, _ := filepath.Glob("*.dlct"); len(found) > 0 {
+			for i, f := range found {
+				found[i] = report.Command([]string{f})
+			}
 			e.Hint("here are: %s", strings.Join(found, ", "))
 		} else {
 			e.Hint("`dialect init` writes one for the tools that the project has; `dialect run -e \"Test with go\"` runs a line")

@@ -30,6 +30,9 @@ dialect: how a line is written, how it is run, what to hand up.
 				return err
 			}
 			path := filepath.Join(install, "dialect", "SKILL.md")
+			if err := outfile.Inside(path); err != nil {
+				return exit.Usagef("--install %s: %v", install, err)
+			}
 			if _, err := os.Lstat(path); err == nil {
 				u.notef("%s is there already and was left as it is", path)
 				return nil
@@ -37,7 +40,7 @@ dialect: how a line is written, how it is run, what to hand up.
 			if err := outfile.MakeFolder(path, 0o777); err != nil {
 				return exit.Usagef("--install %s: %v", install, err)
 			}
-			file := outfile.File{Flag: "--install", Name: path, Fresh: true}
+			file := outfile.File{Flag: "--install", Name: path, Fresh: true, Inside: true}
 			if err := outfile.Settle(outfile.InUse{}, &file); err != nil {
 				return err
 			}

@@ -26,13 +26,41 @@ type ui struct {
 	outTTY   bool
 	errTTY   bool
 	mu       sync.Mutex // guards err: listeners write from other goroutines
+	answer   *answer    // what out is
 	view     view.View  // of a run that lasts; nil for none
 	queue    *view.Queue
 }
 
+// An answer is standard output. It remembers that something could not be written there, so that no command
+// succeeds whose answer is lost; see [Main].
+type answer struct {
+	w io.Writer
+
+	mu  sync.Mutex
+	err error
+}
+
+func (a *answer) Write(p []byte) (int, error) {
+	n, err := a.w.Write(p)
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.err == nil {
+		a.err = err
+	}
+	return n, err
+}
+
+// lost returns why something could not be written; nil if all was.
+func (a *answer) lost() error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.err
+}
+
 func newUI() *ui {
+	out := &answer{w: os.Stdout}
 	return &ui{
-		in: os.Stdin, out: os.Stdout, err: os.Stderr,
+		in: os.Stdin, out: out, answer: out, err: os.Stderr,
 		outTTY: term.IsTerminal(int(os.Stdout.Fd())),
 		errTTY: term.IsTerminal(int(os.Stderr.Fd())),
 	}
@@ -53,20 +81,28 @@ func color(tty bool) bool {
 
 // What is said has a label: an error is why the command did not do what was asked, a warning is
 // what makes its result worth less, and a hint what to do. What it tells beside that has none.
-func (u *ui) errorf(format string, args ...any) { u.say("dialect: error: ", format, args...) }
-func (u *ui) warnf(format string, args ...any)  { u.say("dialect: warning: ", format, args...) }
-func (u *ui) hintf(format string, args ...any)  { u.say("  hint: ", format, args...) }
-func (u *ui) notef(format string, args ...any)  { u.say("dialect: ", format, args...) }
+func (u *ui) errorf(format string, args ...any) { u.line("dialect: error: ", format, args...) }
+func (u *ui) warnf(format string, args ...any)  { u.line("dialect: warning: ", format, args...) }
+func (u *ui) notef(format string, args ...any)  { u.line("dialect: ", format, args...) }
+
+// hintf prints advice, of which each line stands on its own.
+func (u *ui) hintf(format string, args ...any) {
+	const prefix = "  hint: "
+	text := strings.TrimRight(diag.PrintableLines(receipts.HideKeys(fmt.Sprintf(format, args...))), "\n")
+	u.say(prefix + strings.ReplaceAll(text, "\n", "\n"+strings.Repeat(" ", len(prefix))))
+}
 
 func (u *ui) note(text string) { u.notef("%s", text) }
 
-func (u *ui) say(prefix, format string, args ...any) {
+// line prints one line: a name of others in it, such as that of a file, cannot add a second. What was given for
+// a name can be a signing key.
+func (u *ui) line(prefix, format string, args ...any) {
+	u.say(prefix + diag.Printable(strings.TrimRight(receipts.HideKeys(fmt.Sprintf(format, args...)), "\n")))
+}
+
+func (u *ui) say(text string) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	// Names of files are others' words, and what was given for one can be a signing key.
-	text := diag.PrintableLines(receipts.HideKeys(fmt.Sprintf(format, args...)))
-	pad := strings.Repeat(" ", len(prefix))
-	text = prefix + strings.ReplaceAll(strings.TrimRight(text, "\n"), "\n", "\n"+pad)
 	if u.view != nil {
 		u.view.Print(text)
 		return
@@ -118,7 +154,7 @@ const maxDiff = 1 << 20
 // scriptDiff prints what would change of a script.
 func (u *ui) scriptDiff(s *project.Script, what string, text []byte) error {
 	if len(s.Text) > maxDiff {
-		_, err := fmt.Fprintf(u.out, "%s would change, and is too large to show how\n", s.Name)
+		_, err := fmt.Fprintf(u.out, "%s would change, and is too large to show how\n", diag.Printable(s.Name))
 		return err
 	}
 	return u.diff(s.Name, s.Text, s.Name+" ("+what+")", text)

@@ -31,6 +31,8 @@ type File struct {
 	Stream bool
 	// Edits says that the file is one of the user's, which the command rewrites.
 	Edits bool
+	// Inside says that no link may lead the file out of its repository; see [Inside].
+	Inside bool
 	// Path is the place of the file without links, absolute; empty if there is no file.
 	// [Settle] fills it in.
 	Path string
@@ -91,6 +93,11 @@ func (o *File) settle(in InUse) (err error) {
 	}
 	if err := guarded(o.Path); err != nil {
 		return err
+	}
+	if o.Inside {
+		if err := Inside(o.Name); err != nil {
+			return err
+		}
 	}
 	if !o.Fresh && !o.Edits && isRules(o.Path) {
 		return errors.New("a report never replaces a matrix, a script or a list of MCP servers")
@@ -187,6 +194,53 @@ func placeOf(name string) (string, error) {
 		return "", place.Reason(err)
 	}
 	return filepath.Join(dir, filepath.Base(path)), nil
+}
+
+// Inside refuses the file or folder name where a link on the way to it leads out of the repository that has the
+// link: a user who names a file, or all files of a folder by a pattern, does not name what a link in a repository of
+// others leads to. Outside of repositories a file that is a link itself must lead to its own folder or below it.
+// What is missing at the end of name leads nowhere.
+func Inside(name string) error {
+	name, err := filepath.Abs(name)
+	if err != nil {
+		return err
+	}
+	at := filepath.VolumeName(name) + string(filepath.Separator)
+	rest := name[len(at):]
+	if wd, err := os.Getwd(); err == nil { // where the user is, by whatever link
+		if rel, err := filepath.Rel(wd, name); err == nil && filepath.IsLocal(rel) {
+			if at, err = filepath.EvalSymlinks(wd); err != nil {
+				return err
+			}
+			rest = rel
+		}
+	}
+	words := strings.Split(rest, string(filepath.Separator))
+	for i, word := range words {
+		next := filepath.Join(at, word)
+		info, err := os.Lstat(next)
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		if err != nil {
+			return place.Reason(err)
+		}
+		if info.Mode()&fs.ModeSymlink == 0 {
+			at = next
+			continue
+		}
+		target, err := filepath.EvalSymlinks(next)
+		if err != nil {
+			return fmt.Errorf("%s is a link that leads nowhere: %w", place.Short(next), place.Reason(err))
+		}
+		top := place.Repository(at)
+		system := i < len(words)-1 && !place.Exists(filepath.Join(top, ".git")) // such as /tmp of macOS
+		if rel, err := filepath.Rel(top, target); !system && (err != nil || !filepath.IsLocal(rel)) {
+			return fmt.Errorf("%s is a link that leads out of %s, to %s", place.Short(next), top, target)
+		}
+		at = target
+	}
+	return nil
 }
 
 // guarded refuses a place below a store or a repository, wherever it is.
@@ -314,7 +368,7 @@ func (o *File) Replace(text []byte, mode fs.FileMode) error {
 	}
 	defer func() { o.folder.Close() }()
 	if !isFolder(o.folder, filepath.Dir(o.Path)) {
-		again := &File{Flag: o.Flag, Name: o.Path, Edits: o.Edits}
+		again := &File{Flag: o.Flag, Name: o.Path, Edits: o.Edits, Inside: o.Inside}
 		if err := again.settle(o.in); err != nil {
 			return fail(err)
 		}
@@ -382,11 +436,11 @@ type Edit struct {
 }
 
 // Rewrite writes edits, once all of them may be written, and calls told for each that has
-// something to say. A link stays a link.
+// something to say. A link stays a link, and must not lead out of its repository.
 func Rewrite(edits []Edit, told func(string)) error {
 	outs := make([]*File, len(edits))
 	for i, e := range edits {
-		outs[i] = &File{Name: e.Path, Edits: true}
+		outs[i] = &File{Name: e.Path, Edits: true, Inside: true}
 		if err := outs[i].settle(InUse{}); err != nil {
 			return exit.Usagef("cannot write %s: %v", place.Short(e.Path), err)
 		}
