@@ -28,6 +28,7 @@ package attempt
 
 import (
 	"context"
+	"runtime"
 	"sync"
 	"time"
 
@@ -177,6 +178,9 @@ func New(ending, killed context.Context, p *plan.Plan, o Options, m Meter) *Exec
 	if o.Session == "" {
 		o.Session = o.Run
 	}
+	if o.Jobs <= 0 {
+		o.Jobs = runtime.NumCPU()
+	}
 	o.Run, o.Session, o.Nonce, o.Parent = receipts.Name(o.Run), receipts.Name(o.Session), receipts.Name(o.Nonce), receipts.Name(o.Parent)
 	if o.Root == "" {
 		o.Root = p.Matrix.Root
@@ -212,8 +216,8 @@ func (x *Executor) Begin(at time.Time) {
 }
 
 // Attempt carries out a [schedule.Start]: one attempt at a leaf step, which is recorded. The report
-// of an attempt that has ended is returned once more when its action comes again. The cause of the
-// cancellation of ctx may be a [Cut].
+// of an attempt that has ended is returned once more when its action comes again; the same action
+// must not come twice at the same time. The cause of the cancellation of ctx may be a [Cut].
 func (x *Executor) Attempt(ctx context.Context, a schedule.Action) *Report {
 	x.mu.Lock()
 	last := x.reports[a.ID]
@@ -226,6 +230,7 @@ func (x *Executor) Attempt(ctx context.Context, a schedule.Action) *Report {
 	res := &Report{Step: x.steps[a.ID], action: a, before: last}
 	if last != nil {
 		last.Trim(0)
+		last.Claim, last.Finding = nil, nil
 	}
 	x.attempt(ctx, res)
 	x.mu.Lock()

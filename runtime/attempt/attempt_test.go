@@ -114,3 +114,28 @@ func TestDenied(t *testing.T) {
 		t.Error("it ran, or left no receipt")
 	}
 }
+
+// What an action leaves out, invents, or calls skipped, a gate does not believe.
+func TestGateAsksThePlan(t *testing.T) {
+	for name, ended := range map[string][]schedule.Ended{
+		"left out": {{ID: "1", Verdict: schedule.Passed}},
+		"skipped":  {{ID: "1", Verdict: schedule.Passed}, {ID: "2", Verdict: schedule.Skipped, Reason: schedule.NoFailure}},
+		"unknown":  {{ID: "1", Verdict: schedule.Passed}, {ID: "9", Verdict: schedule.Passed}},
+	} {
+		x, store, _ := executor(t, "true", "exit 3")
+		for _, id := range []string{"1", "2"} {
+			x.Attempt(t.Context(), schedule.Action{Op: schedule.Start, ID: id, Attempt: 1, Alone: true})
+		}
+		g := x.Gate(t.Context(), schedule.Action{Op: schedule.Gate, Final: true, Ended: ended})
+		if g.Verdict != attempt.GateNotRun || count(t, store, string(receipts.KindGate)) != 0 {
+			t.Errorf("%s: the gate %s", name, g.Verdict)
+		}
+	}
+	x, _, _ := executor(t, "test -e there || { touch there; exit 1; }")
+	for n := range 2 {
+		x.Attempt(t.Context(), schedule.Action{Op: schedule.Start, ID: "1", Attempt: n + 1, Alone: true})
+	}
+	if g := x.Gate(t.Context(), schedule.Action{Op: schedule.Gate, Final: true, Ended: []schedule.Ended{{ID: "1", Verdict: schedule.Flaky}}}); g.Verdict != attempt.GateNotRun {
+		t.Errorf("a pass beyond the retries of the plan: the gate %s", g.Verdict)
+	}
+}

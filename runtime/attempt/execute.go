@@ -131,6 +131,7 @@ func (x *Executor) carryOut(ctx context.Context, res *Report, do func() func(*re
 		res.end(cut.Verdict, cut.Reason, "killed: "+cut.Text)
 		res.By = cut.By
 	}
+	res.Duration = x.opt.Now().Sub(res.Started)
 	x.record(res, fill)
 }
 
@@ -151,10 +152,10 @@ func (x *Executor) inputs(ctx context.Context, res *Report) bool {
 // be the command itself, such as one that installs what is missing; its receipt keeps the
 // digest of what it started on.
 func (x *Executor) sameInputs(ctx context.Context, res *Report) {
-	if len(res.Step.Inputs) == 0 || ctx.Err() != nil {
+	p := res.Process
+	if len(res.Step.Inputs) == 0 || ctx.Err() != nil || p == nil {
 		return
 	}
-	p := res.Process
 	h, err := inputs.Digest(ctx, x.plan.Matrix.Root, res.Step.Inputs)
 	switch {
 	case err != nil:
@@ -205,6 +206,9 @@ func (x *Executor) reuse(ctx context.Context, res *Report, env []string, digest 
 // builtin runs a handler of package builtin.
 func (x *Executor) builtin(ctx context.Context, res *Report) {
 	s := res.Step
+	if !x.inputs(ctx, res) {
+		return
+	}
 	x.carryOut(ctx, res, func() func(*receipts.Receipt) {
 		if s.Target != plan.ValidateReceipt {
 			res.end(schedule.Fault, receipts.StopNotConfigured, fmt.Sprintf("this version of dialect has no built-in %q", s.Target))

@@ -35,42 +35,44 @@ func (x *Executor) Gate(ctx context.Context, a schedule.Action) *Decision {
 
 func (x *Executor) decide(ctx context.Context, a schedule.Action, g *Decision) {
 	g.Final = a.Final && !x.plan.Script.Part
+	said := make(map[string]schedule.Ended, len(a.Ended))
+	for _, e := range a.Ended {
+		said[e.ID] = e
+	}
 	var expect []receipts.Expectation
 	var held []*Report // that expect is about
 	total := 0
 	unfinished := false
-	for _, e := range a.Ended {
-		s := x.steps[e.ID]
-		if IsGate(s) {
-			unfinished = unfinished || e.Verdict != schedule.Passed && e.Reason != schedule.NoStore
-			continue
+	// The leaves are those of the plan, and a pass is that of the last report: the action says only
+	// what became of leaves that were not started.
+	plan.Walk(x.before(a), func(s *plan.Step) {
+		if s.Kind == plan.Composite {
+			return
 		}
+		e, r := said[s.ID], x.reports[s.ID]
 		switch {
-		case e.Verdict == schedule.Passed, e.Verdict == schedule.Flaky:
+		case IsGate(s):
+			unfinished = unfinished || e.Verdict != schedule.Passed && e.Reason != schedule.NoStore
+			return
+		case r != nil && r.Verdict == schedule.Passed && r.Attempts <= s.Budget.Retries+1 && (e.Verdict == schedule.Passed || e.Verdict == schedule.Flaky):
 			total++
-		case e.Verdict == schedule.Skipped && (e.Reason == schedule.NoFailure || e.Reason == schedule.NotNeeded):
-			continue
-		case e.Verdict == schedule.Skipped && e.Reason == schedule.NoStore:
+		case r == nil && e.Verdict == schedule.Skipped && (e.Reason == schedule.NoFailure || e.Reason == schedule.NotNeeded):
+			return
+		case r == nil && e.Verdict == schedule.Skipped && e.Reason == schedule.NoStore:
 			g.Refusals = append(g.Refusals, receipts.Refusal{
 				Reason: receipts.Degraded, Step: s.ID, Line: s.Line.Number,
 				Message: fmt.Sprintf("step %s (%s) changes state and was not run: no receipt can be kept of it", s.ID, s.Binding),
 			})
-			continue
+			return
 		default:
 			unfinished = true
-			continue
-		}
-		// The last report is the one that the verdict is of; it is not taken from the action.
-		r := x.reports[s.ID]
-		if r == nil || r.Verdict != schedule.Passed {
-			unfinished = true
-			continue
+			return
 		}
 		if s.ReceiptRequired {
 			g.Required++
 		}
 		if x.consumed[s.ID] {
-			continue
+			return
 		}
 		expect = append(expect, receipts.Expectation{
 			SHA: r.Receipt, Step: s.ID, Line: s.Line.Number,
@@ -78,7 +80,7 @@ func (x *Executor) decide(ctx context.Context, a schedule.Action, g *Decision) {
 			Flaky: s.Budget.Retries > 0,
 		})
 		held = append(held, r)
-	}
+	})
 	switch {
 	case ctx.Err() != nil:
 		g.Verdict, g.Detail = GateNotRun, "the run was cut short"
@@ -148,7 +150,7 @@ func (x *Executor) askGate(a schedule.Action, g *Decision, expect []receipts.Exp
 		Run: x.opt.Run, Session: x.opt.Session, Nonce: x.opt.Nonce, At: receipts.Time{Time: x.opt.Now()},
 		Final: g.Final, Part: x.plan.Script.Part,
 		Script: parseHash(x.plan.Script.SHA256), Matrix: parseHash(x.plan.Matrix.SHA256),
-		Covers: x.covers(a), Expect: expect,
+		Covers: covers(x.before(a)), Expect: expect,
 		Policy: x.askPolicy(), Parent: x.opt.Parent, AcceptFlaky: x.opt.AcceptFlaky, By: x.opt.By,
 	}
 	if req.Policy == "" {
@@ -180,9 +182,7 @@ func (x *Executor) askGate(a schedule.Action, g *Decision, expect []receipts.Exp
 	if x.opt.Keep != nil && tested != nil {
 		x.opt.Keep(tested)
 	}
-	for _, e := range a.Ended {
-		x.consumed[e.ID] = true
-	}
+	plan.Walk(x.before(a), func(s *plan.Step) { x.consumed[s.ID] = true })
 	x.gates = x.gates[:0]
 	if s := x.steps[a.ID]; s != nil && !g.Final {
 		x.gates = append(x.gates, receipts.Expectation{SHA: g.SHA, Step: s.ID, Line: s.Line.Number, Binding: s.Binding, Gate: true})
@@ -230,12 +230,16 @@ func (x *Executor) askPolicy() string {
 	return x.policy
 }
 
-// covers are the lines before a gate.
-func (x *Executor) covers(a schedule.Action) receipts.Covers {
+// before are the lines before a gate.
+func (x *Executor) before(a schedule.Action) []*plan.Step {
 	lines := x.plan.Steps
 	if i := slices.IndexFunc(lines, func(s *plan.Step) bool { return s.ID == a.ID || strings.HasPrefix(a.ID, s.ID+".") }); i >= 0 {
 		lines = lines[:i]
 	}
+	return lines
+}
+
+func covers(lines []*plan.Step) receipts.Covers {
 	if len(lines) == 0 {
 		return receipts.Covers{}
 	}

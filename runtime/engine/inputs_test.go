@@ -179,3 +179,23 @@ func TestPlace(t *testing.T) {
 		}
 	}
 }
+
+// A built-in is asked once, whatever its retries; its receipt has its inputs and how long it took.
+func TestBuiltinInputs(t *testing.T) {
+	r := newRepo(t)
+	if err := os.WriteFile(filepath.Join(r.dir, "deps.log"), []byte("1"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s := &plan.Step{
+		Binding: "validate_receipt", Verb: "validate", Noun: "receipt", Kind: plan.Builtin, Target: plan.ValidateReceipt, Effect: plan.Read,
+		Values: []plan.Value{{Name: "object", Text: "r-123456789abc"}}, Inputs: []string{"*.log"}, Budget: plan.Budget{Retries: 2},
+	}
+	o := r.run(t, engine.Options{}, s)
+	res := o.Results[0]
+	if res.Verdict != schedule.Failed || res.Attempts != 1 || len(res.Earlier) != 0 {
+		t.Fatalf("%+v", res.Report)
+	}
+	if rec := r.receipt(t, res); rec.Inputs != inputsDigest(t, r.dir, "*.log") || rec.DurationNS <= 0 {
+		t.Errorf("inputs %s, %d ns", rec.Inputs, rec.DurationNS)
+	}
+}

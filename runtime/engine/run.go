@@ -108,6 +108,7 @@ type answer struct {
 	schedule.Action
 	err      error // of a lock or of the store
 	report   *attempt.Report
+	last     bool // what it runs under has ended: there is no further attempt
 	decision *attempt.Decision
 	waited   time.Duration
 	release  func()
@@ -154,8 +155,8 @@ func Run(parent context.Context, p *plan.Plan, o Options) *Outcome {
 	r.exec = attempt.New(ending, killed, p, r.opt.Options, &r.meter)
 	o.Control.attach(r.exec, kill)
 	defer func() {
-		o.Control.attach(nil, nil)
 		r.exec.Close()
+		o.Control.attach(nil, nil)
 	}()
 	r.meter.slept = r.exec.Slept
 	r.meter.start()
@@ -190,6 +191,9 @@ func (r *run) shape(steps []*plan.Step, parent *node) (nodes []schedule.Node, re
 		v := schedule.Node{
 			ID: s.ID, Group: s.Kind == plan.Composite, Parallel: s.Parallel, Always: s.Finally, OnFailure: s.WhenFailure,
 			Writes: s.Effect == plan.Write, Gate: attempt.IsGate(s), Lock: s.Exclusive, Retries: s.Budget.Retries,
+		}
+		if s.Kind == plan.Builtin {
+			v.Retries = 0 // the same question has the same answer
 		}
 		v.Members, n.Members = r.shape(s.Members, n)
 		nodes, results = append(nodes, v), append(results, n.Result)
@@ -265,6 +269,7 @@ func (r *run) carryOut(ctx context.Context, a schedule.Action) answer {
 	switch a.Op {
 	case schedule.Start:
 		v.report = r.exec.Attempt(ctx, a)
+		v.last = ctx.Err() != nil
 	case schedule.Gate:
 		v.decision = r.exec.Gate(ctx, a)
 	case schedule.Snapshot:
@@ -304,7 +309,7 @@ func (r *run) take(a answer) schedule.Event {
 	case schedule.Acquire:
 		n.Waited, n.release = a.waited, a.release
 	case schedule.Start:
-		e.Brief = a.report.Brief()
+		e.Brief, e.Last = a.report.Brief(), a.last
 		if n.reports = append(n.reports, a.report); len(n.reports) == 1 {
 			n.Report = *a.report
 			break

@@ -28,7 +28,8 @@ func (s *State) Save() ([]byte, error) {
 	return json.Marshal(v)
 }
 
-// Load returns the state that [State.Save] wrote. The actions that it had not been told the end
+// Load returns the state that [State.Save] wrote, after the actions before it were carried out:
+// those that want no answer are not in it. The actions that it had not been told the end
 // of are in [State.Pending].
 func Load(text []byte) (*State, error) {
 	var v saved
@@ -53,9 +54,18 @@ func Load(text []byte) (*State, error) {
 	if s.Line < 0 || s.Line > len(s.lines) || slices.ContainsFunc(s.Queue, func(id string) bool { return !leaf(id) }) {
 		return nil, damaged
 	}
+	// A state in which nothing waits for an answer would never go on.
+	if len(s.Open) == 0 && !s.Done && s.Seq > 0 || s.Free < 0 || s.Free > s.rules.Slots {
+		return nil, damaged
+	}
+	seen := make(map[int]bool)
 	for _, a := range s.Open {
 		n := s.byID[a.ID]
 		ok := false
+		if a.Seq < 1 || a.Seq > s.Seq || seen[a.Seq] {
+			return nil, damaged
+		}
+		seen[a.Seq] = true
 		switch a.Op {
 		case Start, Sync:
 			ok = leaf(a.ID)

@@ -113,6 +113,8 @@ type Event struct {
 	// Brief is what became of an attempt or a gate. Of a run that is cut short it has the
 	// reason and the text.
 	Brief Brief `json:"brief,omitzero"`
+	// Last says that a failed attempt is not repeated: the time of its step is over.
+	Last bool `json:"last,omitempty"`
 	// Why says why a lock cannot be had, or why receipts are not durable; empty if all is well.
 	Why string `json:"why,omitempty"`
 }

@@ -119,7 +119,7 @@ func (s *State) Apply(e Event) ([]Action, error) {
 			s.start(n)
 		}
 	case Start:
-		s.reported(n, e.Brief)
+		s.reported(n, e.Brief, e.Last)
 	case Gate:
 		s.decided(n, a.Final, e.Brief)
 	}
@@ -326,9 +326,9 @@ func (s *State) start(n *node) {
 }
 
 // reported takes in what became of an attempt.
-func (s *State) reported(n *node, b Brief) {
+func (s *State) reported(n *node, b Brief, last bool) {
 	switch {
-	case b.Verdict == Failed && n.Attempt <= n.Retries && (s.Stop == nil || s.always(n) != ""):
+	case b.Verdict == Failed && !last && n.Attempt <= n.Retries && (s.Stop == nil || s.always(n) != ""):
 		s.start(n)
 		return
 	case b.Verdict == Passed && n.Attempt > 1:
