@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 )
 
 // A saved is a State as JSON.
@@ -50,35 +49,61 @@ func Load(text []byte) (*State, error) {
 			return nil, damaged
 		}
 	}
-	leaf := func(id string) bool { n := s.byID[id]; return n != nil && !n.Group }
-	if s.Line < 0 || s.Line > len(s.lines) || slices.ContainsFunc(s.Queue, func(id string) bool { return !leaf(id) }) {
+	if s.Line < 0 || s.Line > len(s.lines) || s.Free > 0 && len(s.Queue) > 0 {
 		return nil, damaged
 	}
 	// A state in which nothing waits for an answer would never go on.
-	if len(s.Open) == 0 && !s.Done && s.Seq > 0 || s.Free < 0 || s.Free > s.rules.Slots {
+	if len(s.Open) == 0 && !s.Done && s.Seq > 0 {
 		return nil, damaged
 	}
+	// A step waits for one thing at a time: an answer, or a slot.
+	waits := make(map[string]bool)
+	once := func(n *node) bool {
+		if n == nil || n.Ended || waits[n.ID] {
+			return false
+		}
+		waits[n.ID] = true
+		return true
+	}
+	for _, id := range s.Queue {
+		if n := s.byID[id]; !once(n) || n.Group {
+			return nil, damaged
+		}
+	}
+	taken := 0 // slots
 	seen := make(map[int]bool)
 	for _, a := range s.Open {
-		n := s.byID[a.ID]
-		ok := false
 		if a.Seq < 1 || a.Seq > s.Seq || seen[a.Seq] {
 			return nil, damaged
 		}
 		seen[a.Seq] = true
+		n := s.byID[a.ID]
+		ok := once(n)
 		switch a.Op {
 		case Start, Sync:
-			ok = leaf(a.ID)
+			ok = ok && !n.Group
+			taken++
 		case Gate:
-			ok = a.ID == "" && a.Final || leaf(a.ID)
+			if last := len(s.lines) - 1; a.Final && a.ID == "" {
+				ok = s.Line > last
+			} else if a.Final {
+				ok = ok && s.Line == last && n == s.lines[last] && n.Gate
+			} else {
+				ok = ok && n.Gate
+				taken++
+			}
 		case Acquire:
-			ok = n != nil
 		case Snapshot:
-			ok = n != nil && n.Group
+			ok = ok && n.Group
+		default:
+			ok = false
 		}
 		if !ok {
 			return nil, damaged
 		}
+	}
+	if s.Free != s.rules.Slots-taken {
+		return nil, damaged
 	}
 	return s, nil
 }

@@ -21,7 +21,8 @@
 //
 // A member with Always comes after the other members of its composite, whatever became of them and
 // even if the run is cut short, if one of them was started at all; a line with it comes at its place
-// in any case.
+// in any case. What cannot have its lock counts as not started: it is a fault, and the clean-up of a
+// composite that is denied its lock is not needed.
 //
 // # Gates
 //

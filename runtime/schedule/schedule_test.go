@@ -341,6 +341,101 @@ func TestUnknownAnswer(t *testing.T) {
 	}
 }
 
+// TestDamaged changes one thing in states that were saved in the middle of a run: with it a slot would be
+// lost or given twice, a leaf started twice, or the run ended early.
+func TestDamaged(t *testing.T) {
+	damage := map[string]func(v *saved) bool{
+		"a slot more": func(v *saved) bool { v.Progress.Free++; return true },
+		"a slot less": func(v *saved) bool { v.Progress.Free--; return true },
+		"queued twice": func(v *saved) bool {
+			q := v.Progress.Queue
+			v.Progress.Queue = append(q, q...)
+			return len(q) > 0
+		},
+		"queued and ended": func(v *saved) bool {
+			if len(v.Progress.Queue) == 0 {
+				return false
+			}
+			i := slices.IndexFunc(v.Nodes, func(n status) bool { return n.Ended })
+			if i < 0 {
+				return false
+			}
+			var ids []string
+			var walk func([]Node)
+			walk = func(nodes []Node) {
+				for _, n := range nodes {
+					ids = append(ids, n.ID)
+					walk(n.Members)
+				}
+			}
+			walk(v.Shape.Nodes)
+			v.Progress.Queue = append(v.Progress.Queue, ids[i])
+			return true
+		},
+		"started twice": func(v *saved) bool {
+			i := slices.IndexFunc(v.Progress.Open, func(a Action) bool { return a.Op == Start })
+			if i < 0 || v.Progress.Free == 0 {
+				return false
+			}
+			twice := v.Progress.Open[i]
+			v.Progress.Seq++
+			twice.Seq = v.Progress.Seq
+			v.Progress.Open = append(v.Progress.Open, twice)
+			v.Progress.Free--
+			return true
+		},
+		"an early end": func(v *saved) bool {
+			i := slices.IndexFunc(v.Progress.Open, func(a Action) bool { return a.Op == Start })
+			if i < 0 {
+				return false
+			}
+			v.Progress.Open[i] = Action{Seq: v.Progress.Open[i].Seq, Op: Gate, Final: true}
+			v.Progress.Free++
+			return true
+		},
+	}
+	tried := make(map[string]int)
+	for seed := range uint64(200) {
+		r := rand.New(rand.NewPCG(seed, 4))
+		s := New(random(r), Rules{Slots: 1 + r.IntN(3)})
+		s.Begin()
+		for n := r.IntN(8); n > 0 && !s.Over(); n-- {
+			if _, err := s.Apply(answer(r, s.Pending()[0])); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if s.Over() {
+			continue
+		}
+		text, err := s.Save()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for name, change := range damage {
+			var v saved
+			if err := json.Unmarshal(text, &v); err != nil {
+				t.Fatal(err)
+			}
+			if !change(&v) {
+				continue
+			}
+			tried[name]++
+			changed, err := json.Marshal(v)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := Load(changed); err == nil {
+				t.Errorf("seed %d, %s: loaded\n%s", seed, name, changed)
+			}
+		}
+	}
+	for name := range damage {
+		if tried[name] < 3 {
+			t.Errorf("%s: tried %d times", name, tried[name])
+		}
+	}
+}
+
 // FuzzLoad loads any text, and answers what the state that it makes asks for.
 func FuzzLoad(f *testing.F) {
 	for seed := range uint64(20) {
