@@ -295,6 +295,11 @@ var attacks = []attack{
 		forgeTools(w)
 		return w.ends(nil, "-e", "Spawn worker as subtask")
 	}},
+	{"a script that bears the name of a task is left for the agent that must bring a gate", func(w *world) string {
+		subtask(w, "true")
+		w.write("worker.dlct", "Check with alpha\nGate against results\n")
+		return w.ends(nil, "-e", "Spawn worker as subtask")
+	}},
 
 	{"**The matrix and the script**", nil},
 	{"the matrix is edited (`tool = \"true\"`), not committed", func(w *world) string {

@@ -152,6 +152,9 @@ for line in sys.stdin:
         r = {"tools": [{"name": "check", "inputSchema": {"type": "object"}}]}
     else:
         no = os.path.exists("../home/red")
+        if no and sys.argv[1:] == ["error"]:
+            print(json.dumps({"jsonrpc": "2.0", "id": m["id"], "error": {"code": -32000, "message": "no"}}), flush=True)
+            continue
         r = {"isError": no, "content": [{"type": "text", "text": "no" if no else "yes"}]}
     print(json.dumps({"jsonrpc": "2.0", "id": m["id"], "result": r}), flush=True)
 `
@@ -399,17 +402,24 @@ d.commit()
 		w.honest()
 		return w.ask()
 	}},
-	{"an MCP tool says no, then yes", func(w *world) string {
-		if err := os.Link(filepath.Join(filepath.Dir(dialect), "dialect-mcp"), w.path("dialect-mcp")); err != nil {
-			w.t.Skip(err)
-		}
-		w.write("server.py", agrees)
-		checks(w, "mcp:judge:check", "\n[servers.judge]\ncommand = \""+python()+" server.py\"\n")
+	{"an MCP tool says no, then yes", server("")},
+	{"an MCP tool answers with an error of JSON-RPC, then yes", server(" error")},
+	{"a report says that a test failed, and the tool exits 0 (`junit`)", func(w *world) string {
+		w.write("check.sh", `echo '<testsuite><testcase name="a"><failure/></testcase></testsuite>' >report.log`+"\n")
+		checks(w, "sh check.sh\"\njunit = \"report.log\"\nhint = \"x", "")
+		return w.ends(nil, "quality.dlct")
+	}},
+	{"red, then green, and between them a filter that gives the same files another tree in git", func(w *world) string {
 		red(w)
 		if out, status := w.start(nil, "run", "quality.dlct"); status == 0 {
 			w.t.Fatal(out)
 		}
 		green(w)
+		tree := w.sh("git add . && git write-tree")
+		w.sh("echo 'alpha.txt filter=f' >.git/info/attributes; git config filter.f.clean 'tr a-z A-Z'; touch alpha.txt")
+		if w.sh("git add . && git write-tree") == tree {
+			w.t.Fatal("the tree is the same")
+		}
 		w.honest()
 		return w.ask()
 	}},
@@ -460,8 +470,37 @@ d.commit()
 		w.sh("cp -a .dialect b/")
 		return w.askIn("b")
 	}},
+	{"the consumption is cut off the log, and the gate consumed again; `consume --state`", func(w *world) string {
+		if os.Geteuid() != 0 {
+			w.t.Skip("the agent would be the user who keeps the state")
+		}
+		w.honest()
+		g, state := w.gate(), filepath.Join(w.t.TempDir(), "state")
+		w.sh("cp -a .dialect ../before")
+		consume := func() (string, int) {
+			return w.orchestrate("consume", "--as", "orchestrator", "--state", state, g)
+		}
+		if out, status := consume(); status != 0 {
+			w.t.Fatal(out)
+		}
+		w.sh("rm -r .dialect; cp -a ../before .dialect")
+		out, status := consume()
+		if status == 3 && strings.Contains(out, "TAMPERED") {
+			return "TAMPERED"
+		}
+		w.t.Log(out)
+		return uncaught
+	}},
 
 	{"**The baseline**", nil},
+	{"a matrix of one's own is put below the one that the commit has for the folder", func(w *world) string {
+		w.sh("mkdir b && cp quality.dlct alpha.txt b/ && git add . && git commit --quiet --message=b")
+		w.sh(`sed 's/tool = .*/tool = "echo ok 1; echo ok 2; echo 1..2"\nshell = true/' routing.toml >b/routing.toml`)
+		if out, status := w.start(nil, "run", "b/quality.dlct"); status != 0 {
+			w.t.Fatal(out)
+		}
+		return w.askIn("b")
+	}},
 	{"the `.mcp.json` of a server is deleted, so that another file's server of that name answers; with `--base`", func(w *world) string {
 		if err := os.Link(filepath.Join(filepath.Dir(dialect), "dialect-mcp"), w.path("dialect-mcp")); err != nil {
 			w.t.Skip(err)
@@ -587,6 +626,24 @@ git -c protocol.file.allow=always submodule --quiet add ../sub sub; git commit -
 	}},
 }
 
+// server has an MCP server judge, which says no and then yes.
+func server(args string) func(*world) string {
+	return func(w *world) string {
+		if err := os.Link(filepath.Join(filepath.Dir(dialect), "dialect-mcp"), w.path("dialect-mcp")); err != nil {
+			w.t.Skip(err)
+		}
+		w.write("server.py", agrees)
+		checks(w, "mcp:judge:check", "\n[servers.judge]\ncommand = \""+python()+" server.py"+args+"\"\n")
+		red(w)
+		if out, status := w.start(nil, "run", "quality.dlct"); status == 0 {
+			w.t.Fatal(out)
+		}
+		green(w)
+		w.honest()
+		return w.ask()
+	}
+}
+
 // plain has the orchestrator ask without naming what is required.
 func (w *world) plain() string {
 	w.t.Helper()
@@ -605,10 +662,10 @@ func (w *world) askIn(dir string) string {
 	return w.cell(out, status)
 }
 
-// A line of the table for what no test here can carry out is the one that stands there.
-func (a attack) row(cells [3]string, skipped [3]bool, old []string) string {
+// A line of the table for what was not carried out at each level is the one that stands there.
+func (a attack) row(cells [3]string, ran [3]bool, old []string) string {
 	line := fmt.Sprintf("| %s | %s | %s | %s |", a.name, cells[0], cells[1], cells[2])
-	if skipped == [3]bool{} {
+	if a.do == nil || ran == [3]bool{true, true, true} {
 		return line
 	}
 	for _, was := range old {
