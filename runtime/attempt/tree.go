@@ -2,7 +2,9 @@ package attempt
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"path"
 	"slices"
 
 	"github.com/command-dialect/dialect/lang/plan"
@@ -200,7 +202,12 @@ func (t *trees) noTree() string {
 	case t.ctx.Err() != nil && t.err != nil:
 		return "the run was ended while its files were read"
 	case t.err != nil:
-		return fmt.Sprintf("cannot take a snapshot of the working tree: %v; ignore it in a tracked .gitignore, or run with --no-tree, which proves less", t.err)
+		var file *workspace.Error
+		remedy := "run with --no-tree, which proves less"
+		if errors.As(t.err, &file) && path.Base(file.Path) != ".gitignore" {
+			remedy = "ignore it in a tracked .gitignore, or " + remedy
+		}
+		return fmt.Sprintf("cannot take a snapshot of the working tree: %v; %s", t.err, remedy)
 	case t.now != nil && t.now.Unmerged:
 		return "the files have no tree: " + t.now.Reason
 	}

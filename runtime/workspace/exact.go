@@ -55,14 +55,15 @@ func (w *walk) exact(s *Snapshot, v *converter, c *git.Config) error {
 
 	// What was read once for its meaning, and once for its digest, was the same.
 	for path, content := range w.rules {
-		if e := w.find(path); e != nil && e.kind.regular() && sha256.Sum256(content) != e.sum {
+		switch e := w.find(path); {
+		case len(content) >= ignore.MaxFile:
+			say(path, "rules of that size are not read: make it smaller than 16 MiB")
+		case e != nil && e.kind.regular() && sha256.Sum256(content) != e.sum:
 			return &Error{Path: path, Err: errChanged}
 		}
 	}
 	for path, content := range w.attributes {
 		switch e := w.find(path); {
-		case len(content) >= ignore.MaxFile:
-			say(path, "an attributes file of that size is not read")
 		case e == nil || !e.inTree:
 			say(path, "attributes that no commit will hold: track the file")
 		case oddAttributes(content) != "":

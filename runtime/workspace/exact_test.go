@@ -264,6 +264,12 @@ var exactCases = []struct {
 		r.commit()
 		return nil
 	}, beyond: []string{".gitattributes: attributes with a byte order mark"}, careful: true},
+	{name: "attributes of 16 MiB", build: func(r *repo) []string {
+		r.write(".gitattributes", strings.Repeat("# x\n", 4<<20)+"a -text\n")
+		r.write("a", "a\n")
+		r.commit()
+		return nil
+	}, beyond: []string{".gitattributes: rules of that size"}, careful: true},
 	{name: "attributes in a long line", build: func(r *repo) []string {
 		r.write(".gitattributes", "*"+strings.Repeat(" ", 2048)+"-text\n")
 		r.write("a", "a\n")

@@ -1,0 +1,24 @@
+package attempt
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/command-dialect/dialect/runtime/workspace"
+)
+
+// TestNoTree: to ignore a file helps where a file is the cause, and not where the ignore file is.
+func TestNoTree(t *testing.T) {
+	for path, ignores := range map[string]bool{"a/b": true, "a/.gitignore": false, "": false} {
+		err := errors.New("x")
+		if path != "" {
+			err = &workspace.Error{Path: path, Err: err}
+		}
+		trees := &trees{ctx: context.Background(), source: workspace.NewTracker(t.TempDir(), workspace.Options{}), err: err}
+		if why := trees.noTree(); strings.Contains(why, "ignore it in a tracked .gitignore") != ignores || !strings.HasSuffix(why, "--no-tree, which proves less") {
+			t.Errorf("%q: %s", path, why)
+		}
+	}
+}
