@@ -273,6 +273,7 @@ type Repository struct {
 	Format  ObjectFormat
 	Objects string // absolute
 	foreign bool   // it belongs to another user
+	direct  *direct
 }
 
 // Here is the environment for git in the root of a worktree: nothing above root is
@@ -304,6 +305,12 @@ func Discover(ctx context.Context, program, dir string) (Repository, error) {
 			}
 			if err := Readable(filepath.Join(root, ".git")); err != nil {
 				return r, err
+			}
+			if !r.foreign {
+				if d, err := readDirect(filepath.Join(root, ".git"), r.Git.Program); err == nil {
+					r.direct, r.Format, r.Objects = d, d.format, filepath.Join(d.common, "objects")
+					return r, nil
+				}
 			}
 			out, err := r.Git.Run(ctx, root, Here(root), nil, "rev-parse", "--show-object-format", "--git-path", "objects")
 			if err == nil {
@@ -367,8 +374,7 @@ func (r *Repository) ReadIndex(ctx context.Context, dir string, extra []string) 
 //
 // where the tag is "S", or "s" of an assume-unchanged one, for skip-worktree.
 func ParseIndex(out []byte, f ObjectFormat) (Index, error) {
-	n := bytes.Count(out, []byte{0})
-	idx := Index{Paths: make(map[string]indexEntry, n), Folders: make(map[string]bool, n/8)}
+	idx := newIndex(bytes.Count(out, []byte{0}))
 	text := string(out)
 	for text != "" {
 		record, rest, ok := strings.Cut(text, "\x00")
@@ -391,13 +397,7 @@ func ParseIndex(out []byte, f ObjectFormat) (Index, error) {
 		if e.Stage < 0 || e.Stage > 3 {
 			return Index{}, fmt.Errorf("git ls-files: unknown stage %q of %s", fields[3], Display(path))
 		}
-		if e.Stage > 0 && idx.Conflict == "" {
-			idx.Conflict = path
-		}
-		idx.Paths[path] = e
-		for i := strings.LastIndexByte(path, '/'); i > 0 && !idx.Folders[path[:i]]; i = strings.LastIndexByte(path[:i], '/') {
-			idx.Folders[path[:i]] = true
-		}
+		idx.add(path, e)
 	}
 	return idx, nil
 }
@@ -549,9 +549,20 @@ func Display(s string) string {
 	return s
 }
 
-// Read reads index and configuration, at the same time.
+// Read reads index and configuration.
 func (r *Repository) Read(ctx context.Context) (Index, Config, error) {
 	var c Config
+	if r.direct != nil {
+		var err error
+		if c, err = ParseConfig(r.direct.config); err != nil {
+			return Index{}, c, err
+		}
+		idx, err := r.direct.readIndex(c.Sparse)
+		if err != nil {
+			idx, err = r.ReadIndex(ctx, r.Root, Here(r.Root))
+		}
+		return idx, c, err
+	}
 	done := make(chan error, 1)
 	go func() {
 		var err error
