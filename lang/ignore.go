@@ -16,12 +16,23 @@ const ignoreMark = "# dialect: ignore "
 // Ignore returns l without the warnings that a comment on their line silences. It serves
 // scripts and matrices alike. Errors are never silenced: what cannot run cannot run.
 func Ignore(l diag.List, sources map[string]*diag.Source) diag.List {
+	type place struct {
+		src  *diag.Source
+		line int
+	}
+	codes := make(map[place][]string) // a line may be long, and have many warnings
 	return slices.DeleteFunc(slices.Clone(l), func(d diag.Diagnostic) bool {
 		src := sources[d.File]
 		if d.Severity == diag.Error || src == nil || !d.Span.IsValid() {
 			return false
 		}
-		return slices.Contains(ignored(src.Line(d.Span.Start.Line)), string(d.Code))
+		at := place{src, d.Span.Start.Line}
+		list, ok := codes[at]
+		if !ok {
+			list = ignored(src.Line(at.line))
+			codes[at] = list
+		}
+		return slices.Contains(list, string(d.Code))
 	})
 }
 

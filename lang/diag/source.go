@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"sort"
 	"strconv"
+	"sync"
 	"unicode/utf8"
 )
 
@@ -15,6 +16,33 @@ type Source struct {
 	Text []byte
 
 	starts []int // offset of the first byte of each line
+
+	mu   sync.Mutex
+	long map[int]*Columns // of lines in which columns far from their beginning were asked for
+}
+
+// near is how many bytes from the beginning of its line a column is counted anew each time.
+const near = 1 << 10
+
+// columns returns the columns of line n (1-based), with its end.
+func (s *Source) columns(n int) *Columns {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c := s.long[n]
+	if c == nil {
+		end := len(s.Text)
+		if n < len(s.starts) {
+			end = s.starts[n]
+		}
+		c = new(Columns)
+		c.Reset(s.Text[s.starts[n-1]:end])
+		c.count() // now: it does not change any more
+		if s.long == nil {
+			s.long = make(map[int]*Columns)
+		}
+		s.long[n] = c
+	}
+	return c
 }
 
 // NewSource indexes text, which it keeps and which must not change any more.
@@ -56,12 +84,13 @@ func (s *Source) Line(n int) []byte {
 // Pos returns the position of the byte at offset, which is clamped to the text.
 func (s *Source) Pos(offset int) Pos {
 	offset = max(0, min(offset, len(s.Text)))
-	line := s.LineAt(offset)
-	return Pos{
-		Offset: offset,
-		Line:   line,
-		Column: utf8.RuneCount(s.Text[s.starts[line-1]:offset]) + 1,
+	p := Pos{Offset: offset, Line: s.LineAt(offset)}
+	if start := s.starts[p.Line-1]; offset-start <= near {
+		p.Column = utf8.RuneCount(s.Text[start:offset]) + 1
+	} else {
+		p.Column = s.columns(p.Line).Column(offset - start)
 	}
+	return p
 }
 
 // LineAt returns the number (1-based) of the line that has the byte at offset.
@@ -80,7 +109,11 @@ func (s *Source) UTF16Column(p Pos) int {
 	if p.Line < 1 || p.Line > len(s.starts) {
 		return 0
 	}
-	line := s.Text[s.starts[p.Line-1]:max(s.starts[p.Line-1], min(p.Offset, len(s.Text)))]
+	start := s.starts[p.Line-1]
+	line := s.Text[start:max(start, min(p.Offset, len(s.Text)))]
+	if len(line) > near {
+		return s.columns(p.Line).UTF16(len(line))
+	}
 	n := 0
 	for len(line) > 0 {
 		r, size := utf8.DecodeRune(line)

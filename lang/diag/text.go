@@ -87,9 +87,17 @@ func excerpt(b *bufio.Writer, src *Source, span Span, paint func(string) string)
 		}
 		before = "..."
 	}
-	pre, marked := show(line[left:from]), show(line[from:to])
 	const most = window
-	after := ""
+	pre, after := show(line[left:from]), ""
+	marked := ""
+	if end := from + 4*most; to > end { // a part of the span bounds the work
+		for end > from && !utf8.RuneStart(line[end]) {
+			end--
+		}
+		marked, after = show(line[from:end]), "..."
+	} else {
+		marked = show(line[from:to])
+	}
 	cutMark := func(s string, n int) string {
 		if n = max(n, 0); Width(s) <= n {
 			return s

@@ -120,8 +120,6 @@ func (r *resolver) unknownVariables(v *lang.Value, names []string) {
 	if 0 <= start && start <= end && end <= len(r.src.Text) {
 		text = r.src.Text[start:end]
 	}
-	var columns diag.Columns
-	columns.Reset(text)
 	seen := make(map[string]bool, len(names))
 	from := 0 // of text: the names come in its order
 	for _, name := range names {
@@ -132,10 +130,7 @@ func (r *resolver) unknownVariables(v *lang.Value, names []string) {
 		at := v.Span
 		if i := bytes.Index(text[from:], []byte("{"+name+"}")); i >= 0 {
 			from += i
-			pos := func(offset int) diag.Pos {
-				return diag.Pos{Offset: start + offset, Line: at.Start.Line, Column: v.Span.Start.Column + columns.Column(offset) - 1}
-			}
-			at = diag.Span{Start: pos(from), End: pos(from + len(name) + 2)}
+			at = r.src.Span(start+from, start+from+len(name)+2)
 			from += len(name) + 2
 		}
 		d := r.errorf(diag.UnknownVariable, at, "the variable {%s} has no value", name)

@@ -1,0 +1,29 @@
+package lang
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/command-dialect/dialect/lang/diag"
+)
+
+// TestIgnoreOfALongLine: the cost is that of the line and of the warnings, not of one times the other.
+func TestIgnoreOfALongLine(t *testing.T) {
+	took := func(size int) time.Duration {
+		src := diag.NewSource("f", []byte(strings.Repeat("a ", size/2)+" # dialect: ignore unused-binding"))
+		var l diag.List
+		for i := 0; i < size; i += 16 {
+			l = append(l, diag.Warnf("unused-binding", "f", src.Span(i, i+1), "x"))
+		}
+		l = append(l, diag.Warnf("full-stop", "f", src.Span(0, 1), "x"), diag.Errorf("unused-binding", "f", src.Span(0, 1), "x"))
+		start := time.Now()
+		if left := Ignore(l, map[string]*diag.Source{"f": src}); len(left) != 2 {
+			t.Errorf("%d are left", len(left))
+		}
+		return time.Since(start)
+	}
+	if short, long := took(128<<10), took(2<<20); long > 100*short {
+		t.Errorf("128 KiB take %v, 2 MiB %v", short, long)
+	}
+}
