@@ -403,6 +403,7 @@ func (l *loader) finish() {
 	for _, b := range m.Bindings {
 		l.settle(b, state, nil)
 	}
+	l.lockOrder()
 	m.Run = l.run.plan(plan.Budget{}) // a run as a whole has no bounds of its own
 	l.required()
 }
