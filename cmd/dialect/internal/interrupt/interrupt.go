@@ -43,8 +43,14 @@ func Catch() *Catcher {
 	return i
 }
 
+// echo is how long after the first signal the same one again is the same request: timeout(1) sends one to
+// its child, and then one to the whole group.
+const echo = 200 * time.Millisecond
+
 func (i *Catcher) loop() {
 	ends := 0
+	var first os.Signal
+	var at time.Time
 	for sig := range i.ch {
 		if isStop(sig) {
 			i.suspend()
@@ -60,8 +66,12 @@ func (i *Catcher) loop() {
 		case syscall.SIGHUP:
 			name = "SIGHUP"
 		}
+		if ends == 1 && sig == first && time.Since(at) < echo {
+			continue
+		}
 		switch ends++; ends {
 		case 1:
+			first, at = sig, time.Now()
 			i.cancel(engine.Signal{Name: name})
 		case 2:
 			i.Control.Kill()

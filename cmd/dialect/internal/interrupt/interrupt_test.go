@@ -197,3 +197,18 @@ func TestOrphanedChild(t *testing.T) {
 		t.Error("it waits for somebody who lets it go on")
 	}
 }
+
+// TestEcho: timeout(1) sends its signal twice, to the process and to its group. That is one request; a
+// third signal would end this process, and what has to run in any case would not.
+func TestEcho(t *testing.T) {
+	ctx, cancel := context.WithCancelCause(context.Background())
+	i := &Catcher{Context: ctx, Control: new(engine.Control), cancel: cancel, ch: make(chan os.Signal, 3)}
+	for range 3 {
+		i.ch <- syscall.SIGTERM
+	}
+	close(i.ch)
+	i.loop()
+	if s, ok := context.Cause(ctx).(engine.Signal); !ok || s.Name != "SIGTERM" {
+		t.Error(context.Cause(ctx))
+	}
+}
