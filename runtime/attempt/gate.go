@@ -52,7 +52,7 @@ func (x *Executor) decide(ctx context.Context, a schedule.Action, g *Decision) {
 		e, r := said[s.ID], x.reports[s.ID]
 		switch {
 		case IsGate(s):
-			unfinished = unfinished || e.Verdict != schedule.Passed && e.Reason != schedule.NoStore
+			unfinished = unfinished || e.Verdict != schedule.Passed && e.Reason != schedule.NoStore && e.Reason != schedule.NoFailure
 			return
 		case r != nil && r.Verdict == schedule.Passed && r.Attempts <= s.Budget.Retries+1 && (e.Verdict == schedule.Passed || e.Verdict == schedule.Flaky):
 			total++

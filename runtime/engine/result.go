@@ -127,7 +127,7 @@ func (o *Outcome) Verdict() string {
 		return "fault"
 	case o.anyLeaf(func(r *Result) bool { return r.Verdict == schedule.Failed && r.Reason != receipts.StopGateRefused }):
 		return "failed"
-	case o.refused():
+	case o.refused() || o.Gate.Verdict == attempt.GateNotRun: // without a gate nothing has passed
 		return "refused"
 	default:
 		return "passed"

@@ -115,6 +115,7 @@ func TestOrder(t *testing.T) {
 		s.WhenFailure = true
 		return s
 	}
+	when := func(s *plan.Step) *plan.Step { s.WhenFailure = true; return s }
 	tests := []struct {
 		name   string
 		steps  func(b *builder) []*plan.Step
@@ -135,6 +136,12 @@ func TestOrder(t *testing.T) {
 			engine.Options{}, "passed skipped/no_failure", attempt.GatePassed, 0},
 		{"after a failure", func(b *builder) []*plan.Step { return []*plan.Step{no(b), after(b)} },
 			engine.Options{}, "failed passed", attempt.GateNotRun, 1},
+		{"a group only after a failure", func(b *builder) []*plan.Step { return []*plan.Step{ok(b), when(group(false, ok(b), write(b)))} },
+			engine.Options{}, "passed skipped/no_failure(skipped/no_failure skipped/no_failure)", attempt.GatePassed, 0},
+		{"a group after a failure", func(b *builder) []*plan.Step { return []*plan.Step{no(b), when(group(false, ok(b), write(b)))} },
+			engine.Options{}, "failed passed(passed passed)", attempt.GateNotRun, 1},
+		{"a gate only after a failure", func(b *builder) []*plan.Step { return []*plan.Step{ok(b), when(gate()), ok(b)} },
+			engine.Options{}, "passed skipped/no_failure passed", attempt.GatePassed, 0},
 		{"barrier within a group", func(b *builder) []*plan.Step { return []*plan.Step{group(false, no(b), write(b)), write(b)} },
 			engine.Options{}, "failed(failed skipped/barrier@1.1) skipped/barrier@1.1", attempt.GateNotRun, 1},
 		{"nested groups on one slot", func(b *builder) []*plan.Step {

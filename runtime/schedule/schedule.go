@@ -15,7 +15,8 @@
 //
 // A leaf that reads comes whatever happened before it, so that one run reports every problem. A leaf
 // that writes does not come once a leaf before it has not passed, and not before all receipts so far
-// are durable. [Rules.FailFast] stops at the first failure; [Rules.KeepGoing] lifts the barrier.
+// are durable. [Rules.FailFast] stops at the first failure; [Rules.KeepGoing] lifts the barrier. What has
+// OnFailure comes only after a failure, and then also if it writes, once all receipts are durable.
 //
 // # Clean-up
 //
@@ -46,7 +47,7 @@ type Node struct {
 	Parallel  bool   `json:"parallel,omitempty"`   // of a composite: its members come at once
 	Writes    bool   `json:"writes,omitempty"`     // of a leaf: it may change files
 	Always    bool   `json:"always,omitempty"`     // it comes in any case; as a member, after the others
-	OnFailure bool   `json:"on_failure,omitempty"` // it comes only after a failure
+	OnFailure bool   `json:"on_failure,omitempty"` // it, or each of its members, comes only after a failure
 	Gate      bool   `json:"gate,omitempty"`       // of a leaf
 	Lock      string `json:"lock,omitempty"`       // that it and its members hold; empty for none
 	Retries   int    `json:"retries,omitempty"`    // further attempts after a failure

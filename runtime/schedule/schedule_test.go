@@ -22,7 +22,7 @@ func random(r *rand.Rand) Shape {
 			n.Lock = string(rune('x' + r.IntN(2)))
 		}
 		if depth < 4 && r.IntN(3) == 0 {
-			n.Group, n.Parallel = true, r.IntN(2) == 0
+			n.Group, n.Parallel, n.OnFailure = true, r.IntN(2) == 0, r.IntN(8) == 0
 			for i := range r.IntN(5) {
 				n.Members = append(n.Members, make(fmt.Sprintf("%s.%d", id, i+1), depth+1))
 			}
@@ -103,6 +103,15 @@ func (m *model) always(id string) bool {
 	return false
 }
 
+func (m *model) onFailure(id string) bool {
+	for ; id != ""; id = m.up[id] {
+		if m.shape[id].OnFailure {
+			return true
+		}
+	}
+	return false
+}
+
 // did takes in an action, and says where it is against the rules.
 func (m *model) did(a Action) {
 	t, n := m.t, m.shape[a.ID]
@@ -126,10 +135,10 @@ func (m *model) did(a Action) {
 		if m.stopped && !m.always(a.ID) {
 			t.Errorf("%s is started after the end", a.ID)
 		}
-		if n.Writes && !n.OnFailure && m.bad && !m.rules.KeepGoing && !m.always(a.ID) {
+		if n.Writes && !m.onFailure(a.ID) && m.bad && !m.rules.KeepGoing && !m.always(a.ID) {
 			t.Errorf("%s writes after a failure", a.ID)
 		}
-		if n.OnFailure && !m.bad && !m.always(a.ID) {
+		if m.onFailure(a.ID) && !m.bad && !m.always(a.ID) {
 			t.Errorf("%s comes without a failure", a.ID)
 		}
 		for lock := range m.held(a.ID) {

@@ -141,7 +141,7 @@ func (s *State) flush() []Action {
 		s.Free--
 		if brief, up := s.givenUp(n); up {
 			s.leave(n, brief)
-		} else if s.always(n) != "" || n.Writes && !n.OnFailure && !s.rules.KeepGoing {
+		} else if s.always(n) != "" || n.Writes && !s.rules.KeepGoing {
 			s.do(Action{Op: Sync, ID: n.ID}) // state is changed only on durable evidence of what came before
 		} else {
 			s.start(n)
@@ -298,9 +298,9 @@ func (s *State) givenUp(n *node) (b Brief, up bool) {
 		return Brief{Verdict: Cancelled, Reason: s.Stop.Reason, Text: s.Stop.Text}, true
 	case s.Refusal != "":
 		return skip(Refused, s.Refusal, "the gate of step "+s.Refusal+" refused")
-	case n.OnFailure && s.First == "":
+	case onFailure(n) && s.First == "":
 		return skip(NoFailure, "", "runs only after a failure")
-	case n.OnFailure, s.rules.KeepGoing, !n.Writes:
+	case onFailure(n), s.rules.KeepGoing, !n.Writes:
 		return Brief{}, false
 	case s.First != "":
 		return skip(Barrier, s.First, "changes state, and step "+s.First+" did not pass")
@@ -327,8 +327,9 @@ func (s *State) start(n *node) {
 
 // reported takes in what became of an attempt.
 func (s *State) reported(n *node, b Brief, last bool) {
+	_, up := s.givenUp(n) // what it waits for may have failed meanwhile
 	switch {
-	case b.Verdict == Failed && !last && n.Attempt <= n.Retries && (s.Stop == nil || s.always(n) != ""):
+	case b.Verdict == Failed && !last && n.Attempt <= n.Retries && !up:
 		s.start(n)
 		return
 	case b.Verdict == Passed && n.Attempt > 1:
@@ -434,6 +435,16 @@ func (s *State) always(n *node) (id string) {
 		}
 	}
 	return id
+}
+
+// onFailure reports whether n, or a composite above it, comes only after a failure.
+func onFailure(n *node) bool {
+	for ; n != nil; n = n.parent {
+		if n.OnFailure {
+			return true
+		}
+	}
+	return false
 }
 
 // grouped reports whether n, or a composite above it, is a parallel one.
