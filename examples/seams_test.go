@@ -470,27 +470,8 @@ d.commit()
 		w.sh("cp -a .dialect b/")
 		return w.askIn("b")
 	}},
-	{"the consumption is cut off the log, and the gate consumed again; `consume --state`", func(w *world) string {
-		if os.Geteuid() != 0 {
-			w.t.Skip("the agent would be the user who keeps the state")
-		}
-		w.honest()
-		g, state := w.gate(), filepath.Join(w.t.TempDir(), "state")
-		w.sh("cp -a .dialect ../before")
-		consume := func() (string, int) {
-			return w.orchestrate("consume", "--as", "orchestrator", "--state", state, g)
-		}
-		if out, status := consume(); status != 0 {
-			w.t.Fatal(out)
-		}
-		w.sh("rm -r .dialect; cp -a ../before .dialect")
-		out, status := consume()
-		if status == 3 && strings.Contains(out, "TAMPERED") {
-			return "TAMPERED"
-		}
-		w.t.Log(out)
-		return uncaught
-	}},
+	{"the consumption is cut off the log, and the gate consumed again", consumedAgain(false)},
+	{"the same, and the orchestrator keeps its own decisions (`consume --state`)", consumedAgain(true)},
 
 	{"**The baseline**", nil},
 	{"a matrix of one's own is put below the one that the commit has for the folder", func(w *world) string {
@@ -624,6 +605,39 @@ git -c protocol.file.allow=always submodule --quiet add ../sub sub; git commit -
 		w.honest()
 		return w.ask()
 	}},
+}
+
+// consumedAgain has a gate consumed, and the store put back as it was before. The checkpoint that is kept
+// at level 3 is from before the consumption, too.
+func consumedAgain(state bool) func(*world) string {
+	return func(w *world) string {
+		var flags []string
+		if state {
+			if os.Geteuid() != 0 {
+				w.t.Skip("the agent would be the user who keeps the state")
+			}
+			flags = []string{"--state", filepath.Join(w.t.TempDir(), "state")}
+		}
+		w.honest()
+		g := w.gate()
+		w.sh("cp -a .dialect ../before")
+		consume := func() (string, int) {
+			return w.orchestrate(append(append(append([]string{"consume", "--as", "orchestrator"}, flags...), w.trustFlags()...), g)...)
+		}
+		if out, status := consume(); status != 0 {
+			w.t.Fatal(out)
+		}
+		w.sh("rm -r .dialect; cp -a ../before .dialect")
+		out, status := consume()
+		switch {
+		case status == 3 && strings.Contains(out, "TAMPERED"):
+			return "TAMPERED"
+		case status == 0:
+			return uncaught
+		}
+		w.t.Errorf("consume ends with %d: %s", status, out)
+		return "?"
+	}
 }
 
 // server has an MCP server judge, which says no and then yes.
