@@ -489,7 +489,7 @@ var keys = []Key{
 			}
 		}},
 	{Name: "stdout", In: InExpect, Kinds: onCalls, Judges: true, Type: Text, Example: `""`,
-		Doc: "A regular expression (RE2) that the standard output must match; \"\" accepts no output at all, as of gofmt -l.",
+		Doc: "A regular expression (RE2) that the standard output must match, which then has at most 16 MiB; \"\" accepts no output at all, as of gofmt -l.",
 		apply: func(r *reader, t *target, v *tomltree.Value, where string) {
 			x := &t.binding.Expect
 			x.Stdout = r.String(v, where)

@@ -1,8 +1,10 @@
 package doctrine
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/command-dialect/dialect/receipts"
 )
@@ -73,6 +75,27 @@ func ParseResult(text []byte) (*Result, error) {
 	}
 	r.guidance(o, top)
 	return r, nil
+}
+
+// No returns the status of an object that is no proper result, if it says that the tool failed or is
+// not configured; empty if it says neither.
+func No(text []byte) receipts.Status {
+	var o struct {
+		Status  any
+		Receipt any
+	}
+	if json.Unmarshal(text, &o) != nil {
+		return ""
+	}
+	inner, _ := o.Receipt.(map[string]any)
+	for _, v := range []any{o.Status, inner["status"]} {
+		s, _ := v.(string)
+		switch s := receipts.Status(strings.ToLower(s)); s {
+		case receipts.StatusFailed, receipts.NotConfigured:
+			return s
+		}
+	}
+	return ""
 }
 
 func (r *Result) status(o object) error {

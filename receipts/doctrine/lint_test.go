@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/command-dialect/dialect/receipts"
 )
 
 func file(t testing.TB, name string) []byte {
@@ -178,6 +180,17 @@ func TestParseResult(t *testing.T) {
 	long, err := ParseResult([]byte(`{"route":"a","operation":"b","preview":"` + strings.Repeat("ü", 500) + `"}`))
 	if err != nil || len([]rune(long.Handle.Preview.Text)) != 200 {
 		t.Errorf("%v", err)
+	}
+}
+
+func TestNo(t *testing.T) {
+	for text, want := range map[string]receipts.Status{
+		`{"status":"failed","receipt":5}`: receipts.StatusFailed, `{"status":"FAILED"}`: receipts.StatusFailed, `{"receipt":{"status":"not_configured"},"a":[]}`: receipts.NotConfigured,
+		`{"status":5,"receipt":{"status":"failed"}}`: receipts.StatusFailed, `{"status":"succeeded"}`: "", `{"status":"done"}`: "", `{"result":{"status":"failed"}}`: "", `[]`: "", `{`: "",
+	} {
+		if got := No([]byte(text)); got != want {
+			t.Errorf("%s: %q, want %q", text, got, want)
+		}
 	}
 }
 

@@ -6,8 +6,10 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/command-dialect/dialect/lang/diag"
 	"github.com/command-dialect/dialect/lang/plan"
@@ -83,9 +85,9 @@ func (o *observer) judge(res *Report) {
 	case want.EmptyStdout && p.Stdout.Bytes > 0:
 		res.Verdict, res.Reason = schedule.Failed, receipts.StopExpectation
 		res.Detail = fmt.Sprintf("exit %d, but standard output is not empty", p.ExitCode)
-	case want.Stdout != "" && !o.stdout.matches(want.Stdout):
+	case want.Stdout != "" && o.stdout.mismatch("standard output", want.Stdout) != "":
 		res.Verdict, res.Reason = schedule.Failed, receipts.StopExpectation
-		res.Detail = fmt.Sprintf("exit %d, but standard output does not match %q", p.ExitCode, want.Stdout)
+		res.Detail = fmt.Sprintf("exit %d, but %s", p.ExitCode, o.stdout.mismatch("standard output", want.Stdout))
 	case unread != nil:
 		res.Verdict, res.Reason, res.Detail = schedule.Fault, receipts.StopVacuous, unread.Error()
 	case want.JUnit != "" && counted.Failed > 0:
@@ -152,7 +154,16 @@ func (o *observer) pattern() string {
 	if filepath.IsAbs(p) {
 		return p
 	}
-	return filepath.Join(o.step.Dir, p)
+	return filepath.Join(literal(o.step.Dir), p)
+}
+
+// literal returns the pattern that matches a path alone. Windows has no such pattern, and allows fewer
+// of these characters in names.
+func literal(path string) string {
+	if runtime.GOOS == "windows" {
+		return path
+	}
+	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(path)
 }
 
 func marks(pattern string) map[string]fileMark {
@@ -215,20 +226,30 @@ func stopDetail(res *Report) string {
 	return ""
 }
 
-// captureLimit bounds what an expectation on standard output may look at, in
-// bytes; beyond it the beginning is forgotten.
-const captureLimit = 1 << 20
+// captureLimit bounds what an expectation on standard output may look at, in bytes. Of more nothing is
+// known to match.
+const captureLimit = 16 << 20
 
-type capture struct{ buf []byte }
-
-func (c *capture) Write(p []byte) {
-	c.buf = append(c.buf, p...)
-	if len(c.buf) > 2*captureLimit {
-		c.buf = append(c.buf[:0], c.buf[len(c.buf)-captureLimit:]...)
-	}
+type capture struct {
+	buf []byte
+	cut bool
 }
 
-func (c *capture) matches(pattern string) bool {
-	re, err := regexp.Compile(pattern) // the matrix was checked; a bad pattern matches nothing
-	return err == nil && re.Match(c.buf)
+func (c *capture) Write(p []byte) {
+	if c.cut = c.cut || len(c.buf)+len(p) > captureLimit; c.cut {
+		c.buf = nil
+		return
+	}
+	c.buf = append(c.buf, p...)
+}
+
+// mismatch says why what was written is no match; empty if it is one.
+func (c *capture) mismatch(what, pattern string) string {
+	if c.cut {
+		return fmt.Sprintf("%s is larger than %d MiB, and expect.stdout looks at all of it", what, captureLimit>>20)
+	}
+	if re, err := regexp.Compile(pattern); err != nil || !re.Match(c.buf) { // the matrix was checked; a bad pattern matches nothing
+		return fmt.Sprintf("%s does not match %q", what, pattern)
+	}
+	return ""
 }

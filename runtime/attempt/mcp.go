@@ -177,8 +177,8 @@ func (x *Executor) answered(res *Report, answer *mcpclient.Result, err error) {
 	if want := res.Step.Expect.Stdout; want != "" {
 		var out capture
 		out.Write([]byte(answer.Text))
-		if !out.matches(want) {
-			res.Verdict, res.Reason, res.Detail = schedule.Failed, receipts.StopExpectation, "the answer does not match "+want
+		if why := out.mismatch("the answer", want); why != "" {
+			res.Verdict, res.Reason, res.Detail = schedule.Failed, receipts.StopExpectation, why
 			return
 		}
 	}
@@ -210,17 +210,21 @@ func unanswered(r mcpclient.Reason) schedule.Reason {
 
 // claimed takes the structured content of an answer for what the tool says of itself.
 func (x *Executor) claimed(res *Report, answer *mcpclient.Result) {
-	if len(answer.Structured) == 0 || answer.Structured[0] != '{' || len(answer.Structured) > doctrine.MaxResult {
+	object := len(answer.Structured) > 0 && answer.Structured[0] == '{'
+	if !object || len(answer.Structured) > doctrine.MaxResult {
 		if want := res.Step.Expect.Fields; len(want) > 0 {
 			res.Verdict, res.Reason = schedule.Failed, receipts.StopExpectation
 			res.Detail = "its answer has no structured content, and so lacks " + strings.Join(want, ", ")
+		} else if object {
+			judge(res, &doctrine.Result{Status: doctrine.No(answer.Structured)})
+			res.Claim = nil // it is too large to be kept
 		}
 		return
 	}
 	claim, err := doctrine.ParseResult(answer.Structured)
 	if err != nil {
-		// Any object is a result; one that only looks like a claim is taken as that.
-		claim = &doctrine.Result{Result: string(answer.Structured)}
+		// Any object is a result, and what only looks like a claim is taken as one; but a refusal is one.
+		claim = &doctrine.Result{Result: string(answer.Structured), Status: doctrine.No(answer.Structured)}
 	}
 	judge(res, claim)
 }

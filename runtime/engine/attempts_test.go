@@ -130,6 +130,21 @@ func TestAttemptsClaim(t *testing.T) {
 }
 
 // An expectation of no output is judged of an answer, too.
+// A tool that says no in a result that is malformed, or too large to be kept, has said no.
+func TestMCPSaysNo(t *testing.T) {
+	r := newRepo(t)
+	for _, claim := range []string{`{"status":"failed","receipt":5}`, `{"status":"FAILED","handle":5}`, `{"status":"failed","result":"` + strings.Repeat("x", 300<<10) + `"}`} {
+		file := filepath.Join(t.TempDir(), "claim")
+		if err := os.WriteFile(file, []byte(claim), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		o := r.runMCP(t, engine.Options{}, mcpServer(`r='{"content":[],"structuredContent":'$(cat `+file+`)'}'`), r.sh("a", ""))
+		if res := o.Results[0]; res.Verdict != schedule.Failed || !strings.Contains(res.Detail, "it says itself that it failed") {
+			t.Errorf("%.60s: %s: %s", claim, verdicts(o.Results), res.Detail)
+		}
+	}
+}
+
 func TestMCPEmpty(t *testing.T) {
 	r := newRepo(t)
 	s := r.sh("a", "")

@@ -271,6 +271,15 @@ func TestTests(t *testing.T) {
 			t.Errorf("%s: the receipt has %+v", c.script, rec.Tests)
 		}
 	}
+	odd := filepath.Join(b.dir, "x[1]*")
+	if err := os.Mkdir(odd, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	c := step("echo '<testsuite><testcase/></testsuite>' >a.xml", plan.Expect{JUnit: "*.xml"})
+	c.Dir = odd
+	if r := run(t, b.plan(c), engine.Options{Options: attempt.Options{Store: s}}).Results[0]; r.Tests == nil || r.Tests.Passed != 1 {
+		t.Errorf("a folder whose name is a pattern: %+v, %s", r.Tests, r.Detail)
+	}
 	if r := one("true", plan.Expect{JUnit: "out/*.xml"}); r.Reason != receipts.StopVacuous || !strings.Contains(r.Detail, "wrote no test results") {
 		t.Errorf("results of an earlier run were taken: %+v", r)
 	}
