@@ -26,6 +26,7 @@ import (
 	"github.com/command-dialect/dialect/runtime/place"
 	"github.com/command-dialect/dialect/runtime/policy"
 	"github.com/command-dialect/dialect/runtime/project"
+	"github.com/command-dialect/dialect/runtime/redact"
 )
 
 // Options say what is looked at.
@@ -196,6 +197,7 @@ func (r *Report) key() {
 func (r *Report) servers(m *routing.Matrix, o Options) {
 	pool := mcpclient.New(mcpclient.Options{Servers: m.Servers, Dir: m.Root, Environ: os.Environ(), Version: o.Version, Helper: mcpclient.Helper()})
 	defer pool.Close()
+	hidden := redact.New(redact.Options{Environ: os.Environ()}) // a server may say them
 	for _, name := range slices.Sorted(maps.Keys(m.Servers)) {
 		if m.Servers[name].Disabled {
 			r.say(warning, "server", "enable it in "+m.Servers[name].Origin, "%s is disabled", name)
@@ -209,9 +211,9 @@ func (r *Report) servers(m *routing.Matrix, o Options) {
 			var e *mcpclient.Error
 			if errors.As(err, &e) && e.Stderr != "" {
 				lines := strings.Split(strings.TrimSpace(e.Stderr), "\n")
-				advice = "it said: " + lines[len(lines)-1]
+				advice = hidden.Text("it said: " + lines[len(lines)-1])
 			}
-			r.say(broken, "server", advice, "%v", err)
+			r.say(broken, "server", advice, "%s", hidden.Text(err.Error()))
 			continue
 		}
 		r.say(ok, "server", "", "%s: %s", name, diag.Number(len(tools), "tool"))
