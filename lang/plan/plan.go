@@ -26,6 +26,8 @@ type Plan struct {
 	// output of any step while one runs, and the output of all steps together.
 	Budget Budget
 
+	Parallel bool // adjacent steps that only read run at the same time
+
 	Servers map[string]Server // MCP servers that the matrix declares; nil for none
 }
 

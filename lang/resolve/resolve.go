@@ -59,6 +59,10 @@ type Options struct {
 	// of other lines are left out. The step keeps its position in the script.
 	Line int
 
+	// Member asks, of the command on Line, for one member of its composite, as a path of 1-based
+	// positions. The composites above it stay, with their locks and without their other members.
+	Member []int
+
 	// Lines, if not empty, asks for the commands on those lines alone; faults of other
 	// lines are told all the same.
 	Lines []int
@@ -88,7 +92,7 @@ func Resolve(f *lang.File, m *routing.Matrix, o Options) (*plan.Plan, diag.List)
 		Script: o.Script,
 		Matrix: Matrix(m),
 	}
-	p.Budget = m.Run
+	p.Budget, p.Parallel = m.Run, m.Parallel
 	if len(m.Servers) > 0 {
 		p.Servers = m.Servers
 	}
@@ -112,6 +116,9 @@ func Resolve(f *lang.File, m *routing.Matrix, o Options) (*plan.Plan, diag.List)
 			p.Steps = append(p.Steps, s)
 		}
 		said = said[of:]
+	}
+	if len(o.Member) > 0 && len(p.Steps) > 0 {
+		p.Steps = r.member(p.Steps[0])
 	}
 	r.before(said, len(f.Source.Text)+2)
 	if o.Line != 0 && !found {
@@ -323,6 +330,30 @@ func (r *resolver) command(c *lang.Command, position int) *plan.Step {
 	filled.preposition = c.Prep.Key()
 	line := plan.Line{File: r.file, Number: c.Span.Start.Line, Text: c.Text, Span: c.Span}
 	return r.step(d, strconv.Itoa(position), line, &filled)
+}
+
+// member returns s with the member alone that is asked for, and so on below it; nothing if there is none.
+func (r *resolver) member(s *plan.Step) []*plan.Step {
+	top := *s
+	at := &top
+	for i, n := range r.o.Member {
+		if len(at.Members) == 0 {
+			r.errorf(diag.NotOneLine, s.Line.Span, "%q is bound to %s, which has no members", s.Line.Text, at.Binding)
+		} else if n > len(at.Members) {
+			r.errorf(diag.NotOneLine, s.Line.Span, "%s has %s, and no member %d", at.Binding, diag.Number(len(at.Members), "member"), n)
+		} else {
+			m := *at.Members[n-1]
+			m.Finally = false // nothing comes before it
+			at.Members = []*plan.Step{&m}
+			if at = &m; i == len(r.o.Member)-1 {
+				return []*plan.Step{&top}
+			}
+			continue
+		}
+		r.flush()
+		break
+	}
+	return nil
 }
 
 // binding returns what the lines of b share, members included.

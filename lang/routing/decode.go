@@ -34,6 +34,8 @@ type document struct {
 	bindings []*Binding
 	budget   budget
 	run      budget // of the run as a whole
+	script   string // the default of [run]
+	order    string // of [run]
 	env      map[string]string
 	caches   []string
 	limits   [3]*tomltree.Value // verbs, nouns, bindings

@@ -223,7 +223,7 @@ var keys = []Key{
 	{Name: "defaults", In: InFile, Type: Table, Sub: InDefaults,
 		Doc: "What holds for each binding that does not say otherwise."},
 	{Name: "run", In: InFile, Type: Table, Sub: InRun,
-		Doc: "Budgets of a run as a whole."},
+		Doc: "What `dialect run` runs by itself, in which order, and within what bounds as a whole."},
 	{Name: "verify", In: InFile, Type: Table, Sub: InVerify,
 		Doc: "What `dialect verify` requires. It is read from the baseline, not from the changed files."},
 	{Name: "limits", In: InFile, Type: Table, Sub: InLimits,
@@ -517,6 +517,19 @@ var keys = []Key{
 		}},
 
 	// [run]
+	{Name: "default", In: InRun, Type: Text, Default: "quality.dlct, or else the only script", Example: `"ci/all.dlct"`,
+		Doc: "The script that `dialect run` runs if none is named, as a path below the directory of the matrix.",
+		apply: func(r *reader, t *target, v *tomltree.Value, where string) {
+			if t.doc.script = r.String(v, where); v.Kind == tomltree.String && (!filepath.IsLocal(filepath.FromSlash(t.doc.script)) || path.Ext(t.doc.script) != ".dlct") {
+				r.Errorf(diag.BadValue, r.Span(v), "%q is no script below the directory of the matrix", t.doc.script).Hint = "a script is a file NAME.dlct"
+				t.doc.script = ""
+			}
+		}},
+	{Name: "order", In: InRun, Type: Word, Values: []string{"parallel", "sequence"}, Default: "sequence", Example: `"parallel"`,
+		Doc: "Whether adjacent lines of a script that only read run at the same time. A line that writes, a gate, and a line that runs only after a failure wait for all lines before them in any case.",
+		apply: func(r *reader, t *target, v *tomltree.Value, where string) {
+			t.doc.order = r.OneOf(v, where, "parallel", "sequence")
+		}},
 	{Name: "timeout", In: InRun, Type: Duration, Default: "unbounded", Example: `"20m"`,
 		Doc: "How long a whole run may take. `dialect run --timeout` wins over it.", apply: applyTimeout},
 	{Name: "stall", In: InRun, Type: Duration, Default: "unbounded", Example: `"5m"`,

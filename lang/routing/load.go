@@ -290,6 +290,12 @@ func (l *loader) record(name string, content []byte) {
 // apply merges one document over what was loaded before it.
 func (l *loader) apply(d *document, from *diag.Source, at *tomltree.Value) {
 	l.budget, l.run = d.budget.over(l.budget), d.run.over(l.run)
+	if d.script != "" {
+		l.m.Script = d.script
+	}
+	if d.order != "" {
+		l.m.Parallel = d.order == "parallel"
+	}
 	maps.Copy(l.env, d.env)
 	l.m.Caches = append(l.m.Caches, d.caches...)
 	for i, to := range [...]*int{&l.m.Limits.Verbs, &l.m.Limits.Nouns, &l.m.Limits.Bindings} {

@@ -32,6 +32,8 @@ type Matrix struct {
 	Agents      map[string]*Agent
 	Limits      Limits
 	Run         plan.Budget // of a run as a whole: Timeout, Stall and MaxOutput
+	Script      string      // that runs if none is named, relative to Root with slashes; empty: see package project
+	Parallel    bool        // adjacent lines that only read run at the same time
 	// Require names the bindings that a verification insists on if the user names none.
 	Require []string
 
