@@ -3,6 +3,7 @@ package cli
 import (
 	"cmp"
 	"context"
+	"errors"
 	"io"
 	"os"
 	"slices"
@@ -117,22 +118,61 @@ func (f *runFlags) check() error {
 	return nil
 }
 
-// run reads the script that args name, binds it, runs it and reports it.
+// run reads the scripts that args name, binds them all, and then runs and reports one after the other. It
+// goes on after a failure, unless --fail-fast says otherwise, and ends with the status of the first.
 func (f *runFlags) run(u *ui, args []string) error {
+	if len(args) < 2 {
+		p, err := f.bind(u, args)
+		if err != nil || f.dryRun {
+			return err
+		}
+		return f.execute(u, p)
+	}
+	if f.events+f.junit+f.html+f.keyFD != "" {
+		return exit.Usagef("--events, --junit, --html and --key-fd are of one run: name one script")
+	}
+	var programs []*project.Program
+	for i := range args {
+		if args[i] == "-" {
+			return exit.Usagef("standard input is a script of its own: leave the others out")
+		}
+		p, err := f.bind(u, args[i:i+1])
+		if err != nil {
+			return err
+		}
+		programs = append(programs, p)
+	}
+	if f.dryRun {
+		return nil
+	}
+	var first error
+	for _, p := range programs {
+		err := f.execute(u, p)
+		first = cmp.Or(first, err)
+		var st exit.Status
+		if err != nil && (f.failFast || !errors.As(err, &st) || int(st) > exit.Refused) {
+			break // the rest was not wanted, or could not run either
+		}
+	}
+	return first
+}
+
+// bind reads the script that args name and binds it; with --dry-run it prints the plan.
+func (f *runFlags) bind(u *ui, args []string) (*project.Program, error) {
 	vars, err := variables(f.set)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	s, err := readScript(u, args, f.lines)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if f.failed && s.Line > 0 {
-		return exit.Usagef("--failed looks for lines of %s itself: leave :%d out", s.Name, s.Line)
+		return nil, exit.Usagef("--failed looks for lines of %s itself: leave :%d out", s.Name, s.Line)
 	}
 	p, err := project.Load(s, f.routing)
 	if err != nil {
-		return exit.NoMatrix(err)
+		return nil, exit.NoMatrix(err)
 	}
 	var lines []int
 	if f.failed {
@@ -146,18 +186,18 @@ func (f *runFlags) run(u *ui, args []string) error {
 	bad := p.Findings.Count(diag.Error) > 0
 	if bad && f.json {
 		if err := report.StaticJSON(u.out, s.Name, p.Findings, exit.Fault); err != nil {
-			return err
+			return nil, err
 		}
 	}
 	if err := u.diagnostics(u.err, u.errTTY, p.Findings, p.Sources); err != nil {
-		return err
+		return nil, err
 	}
 	if bad {
 		u.notef("%s in %s: nothing was run", p.Findings.Summary(), s.Name)
-		return exit.Status(exit.Fault)
+		return nil, exit.Status(exit.Fault)
 	}
 	if f.dryRun {
-		return recording.Redactor(p.Plan, "").Through(u.out, func(w io.Writer) error {
+		return nil, recording.Redactor(p.Plan, "").Through(u.out, func(w io.Writer) error {
 			if f.json {
 				return report.PlanJSON(w, p.Plan)
 			}
@@ -165,7 +205,7 @@ func (f *runFlags) run(u *ui, args []string) error {
 			return nil
 		})
 	}
-	return f.execute(u, p)
+	return p, nil
 }
 
 // execute runs a program that binds, and reports it.
