@@ -539,7 +539,7 @@ var keys = []Key{
 
 	// [verify]
 	{Name: "require", In: InVerify, Type: Texts, Binding: true, Default: "nothing", Example: `["quality"]`,
-		Doc: "The bindings that `dialect verify` requires if it is given no --require: a NAME, a noun, or \"verb noun\".",
+		Doc: "The bindings that `dialect verify` requires if it is given no --require: a NAME, a noun, a verb, or \"verb noun\".",
 		apply: func(r *reader, t *target, v *tomltree.Value, where string) {
 			t.doc.require, t.doc.requireAt = r.Strings(v, where), v
 		}},

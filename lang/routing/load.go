@@ -422,10 +422,10 @@ func (l *loader) required() {
 		b, several := l.m.Named(name)
 		switch {
 		case len(several) > 0:
-			r.Errorf(diag.UnknownMember, r.ItemSpan(l.require.at, i), "verify.require: several bindings have the noun %q: %s", name, strings.Join(several, ", "))
+			r.Errorf(diag.UnknownMember, r.ItemSpan(l.require.at, i), "verify.require: several bindings have the word %q: %s", name, strings.Join(several, ", "))
 		case b == nil:
 			d := r.Errorf(diag.UnknownMember, r.ItemSpan(l.require.at, i), "verify.require: the matrix binds nothing called %q", name)
-			d.Hint = "name a [commands.NAME], a noun, or \"verb noun\""
+			d.Hint = "name a [commands.NAME], a noun, a verb, or \"verb noun\""
 		case b.Kind == plan.Builtin && b.Target == plan.GateResults:
 			r.Errorf(diag.BadValue, r.ItemSpan(l.require.at, i), "verify.require: %q is the gate, which every verification asks for", name)
 		default:

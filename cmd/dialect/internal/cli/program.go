@@ -18,6 +18,7 @@ import (
 	"github.com/command-dialect/dialect/cmd/dialect/internal/recording"
 	"github.com/command-dialect/dialect/lang/diag"
 	"github.com/command-dialect/dialect/lang/plan"
+	"github.com/command-dialect/dialect/lang/suggest"
 	"github.com/command-dialect/dialect/runtime/attempt"
 	"github.com/command-dialect/dialect/runtime/engine"
 	"github.com/command-dialect/dialect/runtime/history"
@@ -82,6 +83,9 @@ func (f *runFlags) add(cmd *cobra.Command) {
 	}, cobra.ShellCompDirectiveNoFileComp))
 }
 
+// outputs are the values of --output.
+var outputs = []string{"auto", "live", "group", "stream", "tail", "none"}
+
 // check says what is wrong with the flags themselves.
 func (f *runFlags) check() error {
 	switch {
@@ -95,8 +99,12 @@ func (f *runFlags) check() error {
 		return exit.Usagef("--accept-flaky REASON: say why, in your own words")
 	case f.budget.Stall < 0:
 		return exit.Usagef("--stall %v: want a positive duration", f.budget.Stall)
-	case !slices.Contains([]string{"auto", "live", "group", "stream", "tail", "none"}, f.output):
-		return exit.Usagef("--output %q: want auto, live, group, stream, tail or none", f.output)
+	case !slices.Contains(outputs, f.output):
+		e := exit.Usagef("--output %q: want auto, live, group, stream, tail or none", f.output)
+		if near := suggest.Near(f.output, outputs); near != "" {
+			e.Hint("did you mean %s?", near)
+		}
+		return e
 	}
 	if f.maxOutput != "" {
 		n, err := byteSize(f.maxOutput)
