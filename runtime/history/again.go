@@ -77,7 +77,7 @@ func (d Documents) Again(store string, doc *report.Document, l *report.DocResult
 		}
 	}
 	if l == nil && doc.Script.Part && len(doc.Lines) == 1 {
-		for l = doc.Lines[0]; len(l.Members) == 1; { // one member was asked for, or there is one
+		for l = doc.Lines[0]; l != nil && len(l.Members) == 1; { // one member was asked for, or there is one
 			l = l.Members[0]
 		}
 	}

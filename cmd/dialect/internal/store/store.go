@@ -176,6 +176,26 @@ func (p Place) Receipt(id string) (*receipts.Receipt, archive.Archive, error) {
 	return r, archive.Of(path), err
 }
 
+// Output returns the receipt of the command whose output id means, a receipt or what [history.Documents.Line] finds,
+// and what lies beside its store.
+func (p Place) Output(id string) (*receipts.Receipt, archive.Archive, error) {
+	if _, err := verify.ParseID(id); err == nil && !strings.HasPrefix(id, "r-") {
+		return p.Receipt(id)
+	}
+	h, _, err := p.Documents()
+	if err != nil {
+		return nil, "", err
+	}
+	doc, l, err := h.Line(id)
+	if err == nil {
+		l, err = history.Recorded(doc, l)
+	}
+	if err != nil {
+		return nil, "", err
+	}
+	return p.Receipt(l.Receipt)
+}
+
 // Validate decides whether receipts are there, intact and of a success.
 func (p Place) Validate(ids ...string) (records.Decision, error) {
 	return read(p, func(ctx context.Context, s *sqlite.Store) (records.Decision, error) {
