@@ -206,7 +206,7 @@ func (s *Session) anyGate(q Query) *Result {
 	if best == nil {
 		best = &Result{below: make(map[int64]bool)}
 		if below > 0 {
-			best.no(Missing, receipts.LevelTooLow, receipts.Hash{}, "no gate here has the level that is asked for: %s", belowText(below))
+			best.no(Missing, receipts.LevelTooLow, receipts.Hash{}, "no gate here is signed with a key that counts: %s", belowText(below))
 		} else {
 			best.no(Missing, receipts.Missing, receipts.Hash{}, "no run of a whole script has ended in a gate here")
 		}
@@ -235,9 +235,9 @@ func (s *Session) around(q Query, res *Result) *Result {
 // belowText says how many gates have a lower level.
 func belowText(n int) string {
 	if n == 1 {
-		return "the newest one has a lower level"
+		return "the newest one is not"
 	}
-	return fmt.Sprintf("the newest %d have a lower level", n)
+	return fmt.Sprintf("the newest %d are not", n)
 }
 
 // maxNear bounds how many gates about other trees are looked at for the one that says
@@ -391,7 +391,7 @@ func (q Query) identify(res *Result, sha receipts.Hash, name, session, nonce str
 		res.no(Missing, receipts.OtherPlace, sha, "%s is of the project in %s, and this one is in %s", name, placeName(place), placeName(q.Place))
 	}
 	if q.Level > res.Level {
-		res.no(Missing, receipts.LevelTooLow, sha, "%s has trust level L%d, and L%d is asked for", name, res.Level, q.Level)
+		res.no(Missing, receipts.LevelTooLow, sha, "%s is not signed with a key that counts here, and a signed one is asked for", name)
 	}
 	if q.MaxAge <= 0 {
 		return

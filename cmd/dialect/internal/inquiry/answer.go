@@ -14,6 +14,7 @@ import (
 
 	"github.com/command-dialect/dialect/cmd/dialect/internal/interrupt"
 	"github.com/command-dialect/dialect/lang/diag"
+	"github.com/command-dialect/dialect/lang/regular"
 	"github.com/command-dialect/dialect/receipts"
 	"github.com/command-dialect/dialect/receipts/sqlite"
 	"github.com/command-dialect/dialect/receipts/verify"
@@ -174,9 +175,9 @@ func (q *Question) notes(ctx context.Context, res *verify.Result, rev string) {
 	}
 	switch n := res.Below; {
 	case n == 1:
-		note("1 record about these files is below the level that is asked for, and does not count")
+		note("1 record about these files is not signed with a key that --key names, and does not count")
 	case n > 1:
-		note("%d records about these files are below the level that is asked for, and do not count", n)
+		note("%d records about these files are not signed with a key that --key names, and do not count", n)
 	}
 	if s := q.snapshot; s != nil && s.Absent.Count > 0 {
 		note("a sparse checkout left out %s: nothing that ran has seen them", diag.Number(s.Absent.Count, "file"))
@@ -203,13 +204,13 @@ func (q *Question) notes(ctx context.Context, res *verify.Result, rev string) {
 	}
 }
 
-// rulesText says what the rules were compared with.
-func rulesText(s policy.State) string {
+// rulesText says what the rules, those of a matrix, were compared with.
+func rulesText(matrix string, s policy.State) string {
 	switch {
 	case s.Complaint() != "":
 		return "rules CHANGED"
 	case s.New:
-		return "rules new: HEAD has no matrix"
+		return diag.Printable(matrix) + " is new: HEAD does not have it"
 	case s.Kind == policy.Base:
 		if strings.HasPrefix(s.Commit, s.Against) {
 			return "rules as in " + s.Commit[:min(12, len(s.Commit))]
@@ -218,9 +219,29 @@ func rulesText(s policy.State) string {
 	case s.Pinned:
 		return "rules as in " + s.Against
 	case s.Against != "":
-		return "rules compared with HEAD only"
+		return headOnly
 	}
 	return "rules compared with nothing"
+}
+
+// headOnly is said where an agent can have committed the rules.
+const headOnly = "rules compared with HEAD only"
+
+// upstream names the remote branch that most projects merge into, where the repository of dir has it; empty if it does
+// not. That it exists is advice: what it points to, --base resolves and prints.
+func upstream(dir string) string {
+	repository := filepath.Join(place.Repository(dir), ".git")
+	if text, err := regular.Read(repository, 4096); err == nil { // a worktree: "gitdir: REPOSITORY/worktrees/NAME"
+		path, _ := strings.CutPrefix(strings.TrimSpace(string(text)), "gitdir: ")
+		repository = filepath.Dir(filepath.Dir(path))
+	}
+	packed, _ := regular.Read(filepath.Join(repository, "packed-refs"), 1<<20)
+	for _, name := range []string{"origin/main", "origin/master"} {
+		if place.Exists(filepath.Join(repository, "refs", "remotes", filepath.FromSlash(name))) || strings.Contains(string(packed), " refs/remotes/"+name+"\n") {
+			return name
+		}
+	}
+	return ""
 }
 
 // trust says in words what a verdict rests on.
@@ -238,7 +259,13 @@ func (q *Question) trust(res *verify.Result) string {
 	if !q.Place.IsZero() {
 		list = append(list, "project in "+diag.Printable(q.Place.Text))
 	}
-	list = append(list, rulesText(q.state))
+	rules := rulesText(q.matrix.Name, q.state)
+	if rules == headOnly {
+		if name := upstream(q.root); name != "" {
+			rules += ": use --base " + name
+		}
+	}
+	list = append(list, rules)
 	if len(q.Require) == 0 {
 		list = append(list, "nothing required")
 	}
