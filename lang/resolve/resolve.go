@@ -80,7 +80,7 @@ type Options struct {
 func Matrix(m *routing.Matrix) plan.Matrix {
 	files := slices.Clone(m.Read)
 	slices.SortFunc(files, func(a, b plan.File) int { return strings.Compare(a.Path, b.Path) })
-	return plan.Matrix{Name: m.Name, Path: m.Path, Root: m.Root, SHA256: m.SHA256, Files: files, Caches: m.Caches, Inputs: inputs(m)}
+	return plan.Matrix{Name: m.Name, Path: m.Path, Root: m.Root, SHA256: m.SHA256, Files: files, Caches: m.Caches, Inputs: patterns(m, func(b *routing.Binding) []string { return b.Inputs }), Scopes: patterns(m, scope)}
 }
 
 // Resolve binds f to m. The plan is never nil; it may be run only if the list
@@ -112,8 +112,11 @@ func Resolve(f *lang.File, m *routing.Matrix, o Options) (*plan.Plan, diag.List)
 		if of < 0 {
 			of = len(said)
 		}
-		if s := r.line(c, i+1, said[:of]); s != nil && (len(o.Lines) == 0 || slices.Contains(o.Lines, n)) {
-			p.Steps = append(p.Steps, s)
+		if s := r.line(c, i+1, said[:of]); s != nil {
+			plan.Walk([]*plan.Step{s}, func(s *plan.Step) { p.Named = append(p.Named, s.Files...) })
+			if len(o.Lines) == 0 || slices.Contains(o.Lines, n) {
+				p.Steps = append(p.Steps, s)
+			}
 		}
 		said = said[of:]
 	}
@@ -205,17 +208,27 @@ func newResolver(src *diag.Source, m *routing.Matrix, o Options) *resolver {
 	}
 }
 
-// inputs returns the patterns of each binding of m that names inputs and runs something.
-func inputs(m *routing.Matrix) map[string][]string {
+// scope returns the patterns of the files that the verdict of b is about. What writes has none: it changes what
+// others read.
+func scope(b *routing.Binding) []string {
+	if b.Effect != plan.Read || b.Kind != plan.Process {
+		return nil
+	}
+	return b.Files
+}
+
+// patterns returns those that of returns for each binding of m that runs something.
+func patterns(m *routing.Matrix, of func(*routing.Binding) []string) map[string][]string {
 	var all map[string][]string
 	for _, b := range m.Bindings {
-		if len(b.Inputs) == 0 || b.Kind == plan.Composite {
+		list := of(b)
+		if len(list) == 0 || b.Kind == plan.Composite {
 			continue
 		}
 		if all == nil {
 			all = make(map[string][]string)
 		}
-		all[b.Name] = b.Inputs
+		all[b.Name] = list
 	}
 	return all
 }
@@ -370,7 +383,7 @@ func (r *resolver) binding(b *routing.Binding) *bound {
 		Dir:      b.AbsDir(r.m.Root), Env: b.Env,
 		Effect: b.Effect, ReceiptRequired: b.ReceiptRequired, Reuse: b.Reuse, WhenFailure: b.WhenFailure,
 		Finally: b.Finally, Exclusive: b.Exclusive,
-		Budget: b.Budget, Expect: b.Expect, Inputs: b.Inputs,
+		Budget: b.Budget, Expect: b.Expect, Inputs: b.Inputs, Files: scope(b),
 		Skill: b.Skill, Hint: b.Hint, Contract: b.Contract, Origin: b.Origin(),
 	}
 	if len(d.params.Names) > 0 {

@@ -49,6 +49,7 @@ type document struct {
 
 	require   []string        // of [verify]
 	requireAt *tomltree.Value // nil if the file does not say
+	scoped    *bool           // likewise
 }
 
 type namedServer struct {

@@ -29,6 +29,9 @@ import (
 // FileName is the name of a routing matrix.
 const FileName = "routing.toml"
 
+// ScriptName is the name of the script that holds the checks of a project.
+const ScriptName = "quality.dlct"
+
 // What holds where a matrix says nothing.
 const (
 	DefaultTimeout   = 10 * time.Minute
@@ -314,6 +317,7 @@ func (l *loader) apply(d *document, from *diag.Source, at *tomltree.Value) {
 	if d.requireAt != nil {
 		l.require.names, l.require.at, l.require.src = d.require, d.requireAt, d.src
 	}
+	set(&l.m.Scoped, d.scoped)
 	for _, s := range d.servers {
 		l.m.Servers[s.name] = s.server
 	}
@@ -593,6 +597,10 @@ func (l *loader) settle(b *Binding, size map[*Binding]int, chain []*Binding) int
 	b.Members = kept
 	size[b] = steps
 	b.Effect = b.effectOf(l.m.Vocabulary)
+	if len(b.Files) > 0 && b.Effect != plan.Read && b.Kind == plan.Process {
+		r := newReader(b.Source, &l.list)
+		r.Warnf(diag.BadValue, b.KeySpan("files"), "commands.%s.files has no effect: the tool may write", b.Name).Hint = "a tool that only reads says effect = \"read\""
+	}
 	said := b.budget
 	if b.Kind == plan.Composite {
 		b.Parallel = b.order == "parallel" || b.order == "" && b.reads()

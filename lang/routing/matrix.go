@@ -36,6 +36,8 @@ type Matrix struct {
 	Parallel    bool        // adjacent lines that only read run at the same time
 	// Require names the bindings that a verification insists on if the user names none.
 	Require []string
+	// Scoped says that a verification may rest on the files of bindings; see [Binding].
+	Scoped bool
 
 	names     map[string]*Binding
 	pairs     map[pair]*Binding // aliases of bindings included
