@@ -8,9 +8,6 @@ import (
 	"github.com/command-dialect/dialect/runtime/place"
 )
 
-// QualityScript is the name of the script that holds the checks of a project.
-const QualityScript = "quality.dlct"
-
 // DefaultScript returns the script that is run in dir if none is named: the default of [run] of m, else the nearest
 // quality.dlct from dir up to the root of m, else the only script of the nearest folder that has any. It returns the
 // names of those that it cannot choose from; without scripts it returns nothing.
@@ -27,7 +24,7 @@ func DefaultScript(dir string, m *routing.Matrix) (path string, several []string
 		folders = append(folders, dir)
 	}
 	for _, dir := range folders {
-		if path := filepath.Join(dir, QualityScript); place.Exists(path) {
+		if path := filepath.Join(dir, routing.ScriptName); place.Exists(path) {
 			return path, nil
 		}
 	}

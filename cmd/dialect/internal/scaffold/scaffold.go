@@ -18,11 +18,10 @@ import (
 	"github.com/command-dialect/dialect/lang/regular"
 	"github.com/command-dialect/dialect/lang/routing"
 	"github.com/command-dialect/dialect/runtime/place"
-	"github.com/command-dialect/dialect/runtime/project"
 )
 
 // ScriptName is the name of the script of a plan; its matrix is called [routing.FileName].
-const ScriptName = project.QualityScript
+const ScriptName = routing.ScriptName
 
 // ErrNothing is wrapped by the error of [Look] when a project has nothing that a line could run.
 var ErrNothing = errors.New("found nothing to run")
