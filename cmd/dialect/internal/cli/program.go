@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/command-dialect/dialect/cmd/dialect/internal/exit"
+	"github.com/command-dialect/dialect/cmd/dialect/internal/inquiry"
 	"github.com/command-dialect/dialect/cmd/dialect/internal/interrupt"
 	"github.com/command-dialect/dialect/cmd/dialect/internal/outfile"
 	"github.com/command-dialect/dialect/cmd/dialect/internal/recording"
@@ -41,6 +42,7 @@ type runFlags struct {
 	json      bool
 	deferGate bool
 	failed    bool
+	changed   bool
 
 	budget                      plan.Budget
 	maxOutput                   string
@@ -93,6 +95,8 @@ func (f *runFlags) check() error {
 		return exit.Usagef("--fail-fast and --keep-going exclude each other")
 	case f.jobs < 0:
 		return exit.Usagef("--jobs %d: want a positive number, or 0 for the number of CPUs", f.jobs)
+	case f.changed && (f.failed || f.NoTree):
+		return exit.Usagef("--changed goes with neither --failed nor --no-tree")
 	case f.budget.Timeout < 0:
 		return exit.Usagef("--timeout %v: want a positive duration", f.budget.Timeout)
 	case f.acceptFlaky == "REASON":
@@ -131,7 +135,7 @@ func (f *runFlags) check() error {
 func (f *runFlags) run(u *ui, args []string) error {
 	if len(args) < 2 {
 		p, err := f.bind(u, args)
-		if err != nil || f.dryRun {
+		if err != nil || p == nil {
 			return err
 		}
 		return f.execute(u, p)
@@ -148,10 +152,9 @@ func (f *runFlags) run(u *ui, args []string) error {
 		if err != nil {
 			return err
 		}
-		programs = append(programs, p)
-	}
-	if f.dryRun {
-		return nil
+		if p != nil {
+			programs = append(programs, p)
+		}
 	}
 	var first error
 	for _, p := range programs {
@@ -165,7 +168,8 @@ func (f *runFlags) run(u *ui, args []string) error {
 	return first
 }
 
-// bind reads the script that args name and binds it; with --dry-run it prints the plan.
+// bind reads the script that args name and binds it. There is no program where nothing of it is to be run: with
+// --dry-run, which prints the plan, and with --changed.
 func (f *runFlags) bind(u *ui, args []string) (*project.Program, error) {
 	vars, err := variables(f.set)
 	if err != nil {
@@ -175,8 +179,8 @@ func (f *runFlags) bind(u *ui, args []string) (*project.Program, error) {
 	if err != nil {
 		return nil, err
 	}
-	if f.failed && s.Line > 0 {
-		return nil, exit.Usagef("--failed looks for lines of %s itself: leave :%d out", s.Name, s.Line)
+	if (f.failed || f.changed) && s.Line > 0 {
+		return nil, exit.Usagef("--failed and --changed look for lines of %s itself: leave :%d out", s.Name, s.Line)
 	}
 	p, err := project.Load(s, f.routing)
 	if err != nil {
@@ -188,6 +192,24 @@ func (f *runFlags) bind(u *ui, args []string) (*project.Program, error) {
 		var why string
 		if lines, why = (history.Documents{Archive: logs}).LeftOver(p); why != "" {
 			u.note(why)
+		}
+	}
+	if f.changed {
+		all, err := project.Load(s, f.routing)
+		if err != nil {
+			return nil, exit.NoMatrix(err)
+		}
+		if all.Resolve(vars, nil); all.Findings.Count(diag.Error) == 0 {
+			ctx, stop := interrupt.Context()
+			defer stop()
+			some, whole, why, err := inquiry.Changed(ctx, inquiry.Options{Store: f.Store, Routing: f.routing, Own: true}, all.Plan)
+			if err != nil {
+				return nil, err
+			}
+			if u.note(why); len(some) == 0 && !whole {
+				return nil, nil
+			}
+			lines = some
 		}
 	}
 	p.Resolve(vars, lines)

@@ -21,6 +21,7 @@ const runExample = `  dialect run                             # quality.dlct, he
   dialect run -e "Test with go"           # one line, without a file
   printf 'Check with vet\n' | dialect run
   dialect run --failed quality.dlct       # only what did not pass last time
+  dialect run --changed                   # only what files that changed are checked by
   dialect run --json quality.dlct | jq .verdict`
 
 func newRun(u *ui) *cobra.Command {
@@ -51,6 +52,7 @@ func newRun(u *ui) *cobra.Command {
 	fl.SortFlags = false
 	fl.StringArrayVarP(&f.lines, "line", "e", nil, "run `LINE` instead of a file; may be repeated")
 	fl.BoolVar(&f.failed, "failed", false, "run only the lines that did not pass when this script was last run")
+	fl.BoolVar(&f.changed, "changed", false, "run only the lines whose files (`files` of their bindings) changed since they passed; all, if a file changed that no line names")
 	_ = cmd.RegisterFlagCompletionFunc("line", cobra.FixedCompletions(nil, cobra.ShellCompDirectiveNoFileComp))
 	f.add(cmd)
 	return cmd

@@ -132,6 +132,9 @@ func (q *Question) noStore() string {
 // notes adds to a result what the store cannot know.
 func (q *Question) notes(ctx context.Context, res *verify.Result, rev string) {
 	note := func(format string, args ...any) { res.Notes = append(res.Notes, fmt.Sprintf(format, args...)) }
+	if res.Verdict == verify.Scoped {
+		q.changed, _ = q.changedSince(ctx, res.Body)
+	}
 	if res.Verdict == verify.Stale {
 		var remedy string
 		if q.changed, remedy = q.changedSince(ctx, res.Body); len(q.changed) > 0 && remedy != "" {
@@ -321,6 +324,12 @@ func (q *Question) Tell(w io.Writer, diff func(oldName string, old []byte, newNa
 			reused = fmt.Sprintf(", %d reused", res.Body.Reused)
 		}
 		fmt.Fprintf(w, "VERIFIED: %s passed on %s%s%s%s\n  %s\n", what, subject, reused, lastWords(res), about, q.trust(res))
+	} else if res.Verdict == verify.Scoped {
+		fmt.Fprintf(w, "VERIFIED for changed paths: %s passed on the files that they name, %d of them since; full run: gate %s of %s\n  %s\n",
+			diag.Number(len(res.Members), "command")+scriptOfAll(res), res.Since, receipts.GateID(res.Gate.SHA), records.Stamp(res.Body.Timestamp.Time), q.trust(res))
+		for _, name := range scoped(res) {
+			fmt.Fprintf(w, "  scope of %s: %s\n", diag.Printable(name), diag.Printable(strings.Join(q.matrix.Scopes[name], ", ")))
+		}
 	} else {
 		fmt.Fprintf(w, "%s: %s is not verified%s\n  %s\n", res.Verdict, subject, about, q.trust(res))
 		shown := slices.DeleteFunc(slices.Clone(res.Refusals), func(r receipts.Refusal) bool {
@@ -355,6 +364,17 @@ func (q *Question) Tell(w io.Writer, diff func(oldName string, old []byte, newNa
 		fmt.Fprintf(w, "  next: %s\n", diag.Printable(n))
 	}
 	return nil
+}
+
+// scoped returns the bindings of the members of a result, sorted.
+func scoped(res *verify.Result) (names []string) {
+	for _, m := range res.Members {
+		if v, _ := m.Parse(); v.(*receipts.Receipt).Binding != "" {
+			names = append(names, v.(*receipts.Receipt).Binding)
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
 }
 
 // required names what is required, each once.
@@ -415,6 +435,9 @@ type Document struct {
 	Accepted    []string `json:"accepted,omitempty"`
 	Unsigned    int      `json:"unsigned"` // records that did not count for the level
 
+	Scope map[string][]string `json:"scope,omitempty"` // of VERIFIED FOR CHANGED PATHS: bindings, and the patterns of the files that they name
+	Since int                 `json:"since,omitempty"` // likewise: members of runs after the gate
+
 	Changed  []string          `json:"changed,omitempty"`
 	Refusals []records.Refusal `json:"refusals,omitempty"`
 	Notes    []string          `json:"notes,omitempty"`
@@ -435,6 +458,12 @@ func (q *Question) Document(res *verify.Result) Document {
 		Rules: q.state.Name(), RulesOf: q.state.Against, RulesCommit: q.state.Commit,
 		Failures: res.Failures, EarlyEnds: res.Early, OtherInputs: res.OtherInputs, Accepted: res.Accepted, Unsigned: res.Below,
 		Changed: q.changed, Refusals: records.Refusals(res.Refusals), Notes: res.Notes, Next: q.nextSteps,
+	}
+	if res.Verdict == verify.Scoped {
+		doc.Scope, doc.Since = make(map[string][]string), res.Since
+		for _, name := range scoped(res) {
+			doc.Scope[name] = q.matrix.Scopes[name]
+		}
 	}
 	if q.Tree != nil {
 		doc.Tree = &DocTree{Tree: q.Tree.Tree}
