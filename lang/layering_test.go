@@ -78,6 +78,8 @@ var layers = []layer{
 		"what earlier runs came to is read from what they left"},
 	{"runtime/report", []string{"lang/plan", "lang/diag", "lang/diag/output", "runtime/...", "receipts/..."}, []string{"golang.org/x/"},
 		"a report is made of what a run came to"},
+	{"runtime/scope", []string{"receipts", "runtime/workspace"}, nil,
+		"which files a verdict is about follows from a snapshot and patterns"},
 	{"runtime/redact", nil, nil,
 		"what takes secrets out is small enough to be read whole"},
 	{"runtime/tempdir", nil, nil,

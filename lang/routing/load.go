@@ -29,6 +29,9 @@ import (
 // FileName is the name of a routing matrix.
 const FileName = "routing.toml"
 
+// ScriptName is the name of the script that holds the checks of a project.
+const ScriptName = "quality.dlct"
+
 // What holds where a matrix says nothing.
 const (
 	DefaultTimeout   = 10 * time.Minute
@@ -290,6 +293,12 @@ func (l *loader) record(name string, content []byte) {
 // apply merges one document over what was loaded before it.
 func (l *loader) apply(d *document, from *diag.Source, at *tomltree.Value) {
 	l.budget, l.run = d.budget.over(l.budget), d.run.over(l.run)
+	if d.script != "" {
+		l.m.Script = d.script
+	}
+	if d.order != "" {
+		l.m.Parallel = d.order == "parallel"
+	}
 	maps.Copy(l.env, d.env)
 	l.m.Caches = append(l.m.Caches, d.caches...)
 	for i, to := range [...]*int{&l.m.Limits.Verbs, &l.m.Limits.Nouns, &l.m.Limits.Bindings} {
@@ -308,6 +317,7 @@ func (l *loader) apply(d *document, from *diag.Source, at *tomltree.Value) {
 	if d.requireAt != nil {
 		l.require.names, l.require.at, l.require.src = d.require, d.requireAt, d.src
 	}
+	set(&l.m.Scoped, d.scoped)
 	for _, s := range d.servers {
 		l.m.Servers[s.name] = s.server
 	}
@@ -416,10 +426,10 @@ func (l *loader) required() {
 		b, several := l.m.Named(name)
 		switch {
 		case len(several) > 0:
-			r.Errorf(diag.UnknownMember, r.ItemSpan(l.require.at, i), "verify.require: several bindings have the noun %q: %s", name, strings.Join(several, ", "))
+			r.Errorf(diag.UnknownMember, r.ItemSpan(l.require.at, i), "verify.require: several bindings have the word %q: %s", name, strings.Join(several, ", "))
 		case b == nil:
 			d := r.Errorf(diag.UnknownMember, r.ItemSpan(l.require.at, i), "verify.require: the matrix binds nothing called %q", name)
-			d.Hint = "name a [commands.NAME], a noun, or \"verb noun\""
+			d.Hint = "name a [commands.NAME], a noun, a verb, or \"verb noun\""
 		case b.Kind == plan.Builtin && b.Target == plan.GateResults:
 			r.Errorf(diag.BadValue, r.ItemSpan(l.require.at, i), "verify.require: %q is the gate, which every verification asks for", name)
 		default:
@@ -587,6 +597,10 @@ func (l *loader) settle(b *Binding, size map[*Binding]int, chain []*Binding) int
 	b.Members = kept
 	size[b] = steps
 	b.Effect = b.effectOf(l.m.Vocabulary)
+	if len(b.Files) > 0 && b.Effect != plan.Read && b.Kind == plan.Process {
+		r := newReader(b.Source, &l.list)
+		r.Warnf(diag.BadValue, b.KeySpan("files"), "commands.%s.files has no effect: the tool may write", b.Name).Hint = "a tool that only reads says effect = \"read\""
+	}
 	said := b.budget
 	if b.Kind == plan.Composite {
 		b.Parallel = b.order == "parallel" || b.order == "" && b.reads()

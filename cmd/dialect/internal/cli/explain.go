@@ -29,14 +29,15 @@ type explainFlags struct {
 func newExplain(u *ui) *cobra.Command {
 	var f explainFlags
 	cmd := &cobra.Command{
-		Use:   `explain "LINE" | FILE | CODE | KEY`,
-		Short: "say what a line is bound to and runs, what a script takes, or what a diagnostic or a key of routing.toml means",
+		Use:   `explain "LINE" | FILE | WORD`,
+		Short: "say what a line runs, what a script takes, or what a word of a report, a diagnostic or a key of routing.toml means",
 		Long: `Say what a line is bound to, what it runs, within what budgets, and what receipts it has.
 
 For a script (FILE.dlct) it summarizes each line, and lists the variables that it takes: those that a
 comment declares, "# dialect: var ticket  the issue to close", and those that it uses.
 
-The code of a diagnostic, such as unbound-verb, is explained with an example that has the
+A word of a report or a verdict, such as flaky, vacuous or L0, is explained with what to do about it. So is
+a binding by its name. The code of a diagnostic, such as unbound-verb, is explained with an example that has the
 fault and one without it; --codes lists them all.
 
 A key of routing.toml, such as effect, run.timeout or servers.NAME.env, is explained with what it takes,
@@ -47,6 +48,7 @@ With --skill the skill that the binding names is printed, or the one of that nam
 of the project (.dialect/skills, .claude/skills, .kilocode/skills, .agents/skills), else that of the
 stdlib.`,
 		Example: `  dialect explain "Test with pytest"
+  dialect explain flaky
   dialect explain unbound-verb
   dialect explain effect`,
 		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
@@ -63,7 +65,7 @@ stdlib.`,
 				_, err := u.out.Write(reference.Schema())
 				return err
 			case len(args) == 0:
-				return exit.Usagef("explain what? a line in quotes, the code of a diagnostic, or a key of routing.toml")
+				return exit.Usagef("explain what? a line in quotes, a word of a report, the code of a diagnostic, or a key of routing.toml")
 			case f.skill:
 				return f.printSkill(u, strings.Join(args, " "))
 			case len(args) == 1 && filepath.Ext(args[0]) == ".dlct":
@@ -72,10 +74,20 @@ stdlib.`,
 				if docs := explain.Word(args[0]); len(docs) > 0 {
 					return f.word(u, docs)
 				}
-				// One word is never a line: it is a slip of a code or of a key.
-				if near := suggest.Near(args[0], explain.Words()); near != "" && !strings.ContainsAny(args[0], " \t") {
-					return exit.Usagef("there is no code and no key %q", args[0]).Hint("did you mean %q?", near)
+				if strings.ContainsAny(args[0], " \t:=") {
+					break
 				}
+				// One word is no line: it is the name of a binding, or a slip.
+				if m, _, err := loadMatrix(".", f.routing); err == nil {
+					if b, _ := m.Named(args[0]); b != nil {
+						return f.line(u, []string{b.Verb, b.Noun})
+					}
+				}
+				e := exit.Usagef("nothing is called %q: no word of a report, no code, no key and no binding", args[0])
+				if near := suggest.Near(args[0], explain.Words()); near != "" {
+					e.Hint("did you mean %q?", near)
+				}
+				return e.Hint("a line is a verb, a preposition and a noun: dialect explain \"Test with go\"")
 			}
 			return f.line(u, args)
 		},

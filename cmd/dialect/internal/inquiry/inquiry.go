@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"time"
 
 	"golang.org/x/mod/sumdb/note"
@@ -32,6 +33,7 @@ import (
 	"github.com/command-dialect/dialect/runtime/policy"
 	"github.com/command-dialect/dialect/runtime/project"
 	"github.com/command-dialect/dialect/runtime/report"
+	"github.com/command-dialect/dialect/runtime/scope"
 	"github.com/command-dialect/dialect/runtime/workspace"
 )
 
@@ -297,9 +299,35 @@ func (q *Question) present(ctx context.Context) error {
 	}
 	q.see(func(path string) (workspace.Found, error) { return s.Lookup(path), nil })
 	q.snapshot = s
+	if q.rules != nil && len(q.matrix.Scopes) > 0 && q.o.Own && (!q.o.strictly() || q.rules.Scoped) {
+		q.Scopes = scopes(q.matrix.Scopes, s)
+	}
 	q.isRoot(s.Root)
 	q.Tree, q.Place = &receipts.Tree{Tree: s.Tree, Bytes: s.Bytes, Exact: s.Exact}, receipts.Text(s.Place)
 	return nil
+}
+
+// scopes says which files of a snapshot bindings name by their patterns.
+func scopes(patterns map[string][]string, s *workspace.Snapshot) *verify.Scopes {
+	files := sync.OnceValue(func() *scope.Files { return scope.Of(s) })
+	known := make(map[string]receipts.Hash)
+	return &verify.Scopes{
+		Of: func(binding string) receipts.Hash {
+			h, ok := known[binding]
+			if !ok && len(patterns[binding]) > 0 {
+				h = files().Digest(patterns[binding])
+				known[binding] = h
+			}
+			return h
+		},
+		Rest: func(bindings []string) receipts.Hash {
+			var all []string
+			for _, b := range bindings {
+				all = append(all, patterns[b]...)
+			}
+			return files().Rest(all)
+		},
+	}
 }
 
 // isRoot holds the root of the repository against the one that is insisted on: a repository that

@@ -21,7 +21,7 @@ import (
 )
 
 // ScriptName is the name of the script of a plan; its matrix is called [routing.FileName].
-const ScriptName = "quality.dlct"
+const ScriptName = routing.ScriptName
 
 // ErrNothing is wrapped by the error of [Look] when a project has nothing that a line could run.
 var ErrNothing = errors.New("found nothing to run")

@@ -51,11 +51,11 @@ func (p Place) Path() (string, error) {
 	if path, ok := archive.Nearest(dir); ok {
 		return path, nil
 	}
-	f := exit.Failf(exit.Failed, "there is no store of receipts in %s or above it", dir)
+	f := exit.Failf(exit.Failed, "there is no store of receipts: looked for %s in %s and above it", archive.Store(""), dir)
 	if below := archive.Below(); len(below) > 0 {
 		return "", f.Hint("a run keeps its receipts beside its matrix: --store %s", strings.Join(below[:min(len(below), 3)], " or --store "))
 	}
-	return "", f.Hint("a run makes one: dialect run FILE; --store PATH names another")
+	return "", f.Hint("a run makes one: dialect run; --store PATH names another, such as that of another worktree")
 }
 
 // Documents returns what runs have left beside the store, and the path of the store.
@@ -74,7 +74,7 @@ func (p Place) With(o sqlite.Options, f func(ctx context.Context, s *sqlite.Stor
 	if p.Keys != nil {
 		o.Keys = p.Keys
 	}
-	none := exit.Failf(exit.Failed, "%w %s", ErrNone, path).Hint("a run makes one: dialect run FILE; --store PATH names another")
+	none := exit.Failf(exit.Failed, "%w %s", ErrNone, path).Hint("a run makes one: dialect run; --store PATH names another, such as that of another worktree")
 	if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
 		return none
 	}
@@ -174,6 +174,26 @@ func (p Place) Receipt(id string) (*receipts.Receipt, archive.Archive, error) {
 	}
 	path, err := p.Path()
 	return r, archive.Of(path), err
+}
+
+// Output returns the receipt of the command whose output id means, a receipt or what [history.Documents.Line] finds,
+// and what lies beside its store.
+func (p Place) Output(id string) (*receipts.Receipt, archive.Archive, error) {
+	if _, err := verify.ParseID(id); err == nil && !strings.HasPrefix(id, "r-") {
+		return p.Receipt(id)
+	}
+	h, _, err := p.Documents()
+	if err != nil {
+		return nil, "", err
+	}
+	doc, l, err := h.Line(id)
+	if err == nil {
+		l, err = history.Recorded(doc, l)
+	}
+	if err != nil {
+		return nil, "", err
+	}
+	return p.Receipt(l.Receipt)
 }
 
 // Validate decides whether receipts are there, intact and of a success.
