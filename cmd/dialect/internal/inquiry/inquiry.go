@@ -396,7 +396,8 @@ func checkState(dir, store string) error {
 	if err != nil {
 		return exit.Usagef("--state %s: %v", dir, err)
 	}
-	beside, err := place.Real(filepath.Dir(store))
+	folder, _ := archive.FolderOf(store)
+	beside, err := place.Real(folder)
 	if err != nil {
 		return exit.Usagef("--state %s: %v", dir, err)
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/command-dialect/dialect/receipts"
 	"github.com/command-dialect/dialect/receipts/sqlite"
 	"github.com/command-dialect/dialect/receipts/verify"
+	"github.com/command-dialect/dialect/runtime/archive"
 	"github.com/command-dialect/dialect/runtime/history"
 	"github.com/command-dialect/dialect/runtime/place"
 	"github.com/command-dialect/dialect/runtime/policy"
@@ -322,7 +323,8 @@ func (q *Question) nextOf(res *verify.Result, rev string) []string {
 	case q.noRecord:
 		return []string{report.Command(append([]string{"dialect", "receipts", "list"}, q.storeFlags()...))}
 	case len(q.stores) > 0:
-		return []string{"cd " + report.Command([]string{filepath.Dir(filepath.Dir(q.stores[0]))}) + " && dialect verify"}
+		folder, _ := archive.FolderOf(q.stores[0])
+		return []string{"cd " + report.Command([]string{filepath.Dir(folder)}) + " && dialect verify"}
 	}
 	first := res.Refusals[0]
 	script := q.script(res.Body, res.Members)
