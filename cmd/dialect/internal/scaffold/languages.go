@@ -22,6 +22,8 @@ func (d *draft) golang() {
 	case err == nil && d.below == "":
 		d.goWork(string(work))
 		return
+	case d.exists("go.mod") && d.below != "" && !d.matches("*.go", "*/*.go", "*/*/*.go"):
+		return
 	case d.exists("go.mod"):
 	case d.below == "" && d.matches("*.go"):
 		d.leaveOut("the Go files", "there is no go.mod: go mod init")

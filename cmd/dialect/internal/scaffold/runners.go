@@ -112,7 +112,7 @@ func (d *draft) nested() {
 		for _, file := range d.glob("*/"+marker, "*/*/"+marker) {
 			dir := path.Dir(file)
 			if names[dir] || !habit.IsPlain(dir) || slices.ContainsFunc(strings.Split(dir, "/"), func(part string) bool {
-				return strings.HasPrefix(part, ".") || slices.Contains(skipped, strings.ToLower(part))
+				return strings.HasPrefix(part, ".") || strings.HasPrefix(part, "_") || slices.Contains(skipped, strings.ToLower(part))
 			}) {
 				continue
 			}

@@ -147,8 +147,8 @@ func TestLook(t *testing.T) {
 		{"a Makefile with other targets", files{"Makefile": "all: x\nx.o: x.c\n\tcc x.c\nclean:\n"}, []string{"make"}},
 		{"a Taskfile", files{"Taskfile.yml": "tasks:\n  lint: echo\n  test:\n    cmds: [echo]\n"}, []string{"task"}},
 		{"cmake", files{"CMakeLists.txt": "", "a.c": ""}, nil},
-		{"a monorepo", files{"services/api/go.mod": "module api\n", "web/package.json": `{"scripts": {"test": "x", "lint": "y"}}`, "lib/py_tools/pyproject.toml": "[project]\n[tool.mypy]\n", "lib/py_tools/test_a.py": "", "examples/x/go.mod": "", "node_modules/y/package.json": "{}", ".hidden/go.mod": "", "a/b/c/go.mod": ""}, []string{"node", "npm", "mypy", "pytest"}},
-		{"a monorepo of many", files{"a/go.mod": "", "b/go.mod": "", "c/go.mod": "", "d/go.mod": "", "x/e/go.mod": "", "x/a/go.mod": ""}, nil},
+		{"a monorepo", files{"services/api/go.mod": "module api\n", "services/api/cmd/a.go": "", "web/package.json": `{"scripts": {"test": "x", "lint": "y"}}`, "lib/py_tools/pyproject.toml": "[project]\n[tool.mypy]\n", "lib/py_tools/test_a.py": "", "examples/x/go.mod": "", "node_modules/y/package.json": "{}", ".hidden/go.mod": "", "a/b/c/go.mod": ""}, []string{"node", "npm", "mypy", "pytest"}},
+		{"a monorepo of many", files{"a/go.mod": "", "b/go.mod": "", "c/go.mod": "", "d/go.mod": "", "x/e/go.mod": "", "x/a/go.mod": "", "_x/go.mod": "", "_x/a.go": "", "empty/go.mod": "", "a/a.go": "", "b/a.go": "", "c/a.go": "", "d/a.go": "", "x/e/a.go": "", "x/a/a.go": ""}, nil},
 		{"a monorepo whose root covers what is below", files{"package.json": `{"workspaces": ["packages/*"], "scripts": {"test": "x"}}`, "packages/a/package.json": `{"scripts": {"test": "y"}}`, "go.work": "use ./m\n", "m/go.mod": ""}, []string{"node", "npm"}},
 		{"a matrix of others", files{"go.mod": "", ".agents/matrix.toml": "[commands.test_x]\nverb = \"test\"\nnoun = \"x\"\ntool = \"true\"\n", "broken.toml": "[commands.\n", "Cargo.lock.toml": "[x]\n"}, nil},
 	} {

@@ -1,6 +1,7 @@
 package trial
 
 import (
+	"bytes"
 	"fmt"
 	"regexp"
 	"strings"
@@ -62,7 +63,7 @@ func (r *Result) judge(res *engine.Result, text []byte) {
 		r.Outcome, r.Why = Needs, "needs a newer toolchain: "+line(text, patterns().toolchain)
 	case exit127:
 		r.Outcome, r.Why = Needs, "a program is missing"
-	case res.Reason == receipts.StopVacuous:
+	case res.Reason == receipts.StopVacuous, bytes.Contains(text, []byte("matched no packages")):
 		r.Outcome, r.Why = Vacuous, "it tested nothing"
 	case r.Line.Outside && !some:
 		r.Outcome, r.Why = Needs, "red with the tool of this machine: "+failure(res, text)
