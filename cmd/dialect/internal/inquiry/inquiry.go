@@ -90,6 +90,7 @@ type Question struct {
 	unshown   bool                        // the bundle does not show that it follows the kept checkpoint
 	noRecord  bool                        // the id that is asked about names no record
 	stores    []string                    // in folders below, where there is none here
+	others    []string                    // stores of other worktrees, where this one has no store, or not the record
 	nextSteps []string
 }
 

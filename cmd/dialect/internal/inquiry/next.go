@@ -321,7 +321,11 @@ func (q *Question) nextOf(res *verify.Result, rev string) []string {
 			report.Command([]string{"dialect", "receipts", "export", "--bundle", "--since", q.o.Since, "GATE"}),
 		}
 	case q.noRecord:
-		return []string{report.Command(append([]string{"dialect", "receipts", "list"}, q.storeFlags()...))}
+		list := []string{report.Command(append([]string{"dialect", "receipts", "list"}, q.storeFlags()...))}
+		if len(q.others) > 0 {
+			list = append(list, advice("or it is of another worktree of the repository:"), report.Command([]string{"dialect", "receipts", "list", "--store", q.others[0]}))
+		}
+		return list
 	case len(q.stores) > 0:
 		folder, _ := archive.FolderOf(q.stores[0])
 		return []string{"cd " + report.Command([]string{filepath.Dir(folder)}) + " && dialect verify"}
