@@ -183,7 +183,7 @@ func (r *Report) installed(m *routing.Matrix, used map[string]bool) (missing int
 		if b.Kind != plan.Process || b.Template == nil || b.Pack && !used[b.Name] {
 			continue
 		}
-		what, install := scaffold.Missing(b.AbsDir(m.Root), strings.Fields(b.Tool()))
+		what, install := scaffold.Missing(m.Root, b.AbsDir(m.Root), strings.Fields(b.Tool()))
 		if what == "" || said[what+install] || strings.HasPrefix(what, "node_modules/") { // whose program is said above
 			continue
 		}
@@ -198,7 +198,7 @@ func (r *Report) installed(m *routing.Matrix, used map[string]bool) (missing int
 func advice(m *routing.Matrix, d diag.Diagnostic) string {
 	for _, b := range m.Bindings {
 		if b.Kind == plan.Process && b.Template != nil && strings.Contains(d.Message, fmt.Sprintf("of %q ", b.Name)) {
-			if _, install := scaffold.Missing(b.AbsDir(m.Root), strings.Fields(b.Tool())); install != "" {
+			if _, install := scaffold.Missing(m.Root, b.AbsDir(m.Root), strings.Fields(b.Tool())); install != "" {
 				return install
 			}
 			if b.Hint != "" {

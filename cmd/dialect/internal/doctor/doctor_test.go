@@ -83,6 +83,8 @@ func TestMissing(t *testing.T) {
 			"broken tool: the program \"node_modules/.bin/vitest\" of \"test_vitest\" is not there -> yarn install --frozen-lockfile"},
 		"packages of a script of npm": {map[string]string{"routing.toml": "[commands.test_x]\nverb = \"test\"\nnoun = \"x\"\ntool = \"npm test\"\ncwd = \"web\"\n", "web/package.json": `{"devDependencies": {"x": "1"}}`, "web/npm": ""},
 			"broken install: test_x needs node_modules, which is not installed -> npm install"},
+		"a tool of Node, below": {map[string]string{"routing.toml": "[commands.check_x]\nverb = \"check\"\nnoun = \"x\"\ntool = \"web/node_modules/.bin/eslint .\"\ncwd = \"web\"\n", "web/pnpm-lock.yaml": ""},
+			"broken tool: the program \"web/node_modules/.bin/eslint\" of \"check_x\" is not there -> pnpm install --frozen-lockfile"},
 		"a module of Python": {map[string]string{"routing.toml": "[commands.test_x]\nverb = \"test\"\nnoun = \"x\"\ntool = \"python3 -m no_such_module_here -q\"\n"},
 			"broken install: test_x needs the Python module no_such_module_here, which is not installed -> python3 -m pip install no_such_module_here"},
 	} {
@@ -102,9 +104,9 @@ func TestMissing(t *testing.T) {
 			var got []string
 			for _, check := range Examine(Options{Dir: dir, Store: filepath.Join(dir, "s.db")}).Checks {
 				if check.Name == "tool" || check.Name == "tools" || check.Name == "install" {
-					_, detail, placed := strings.Cut(check.Detail, ":9: ")
-					if !placed {
-						detail = check.Detail
+					detail := check.Detail
+					if i := strings.Index(detail, "the program "); i > 0 {
+						detail = detail[i:] // without its place
 					}
 					got = append(got, check.State+" "+check.Name+": "+detail+" -> "+check.Advice)
 				}

@@ -8,10 +8,17 @@ import (
 	"github.com/command-dialect/dialect/cmd/dialect/internal/scaffold/settings"
 )
 
-// Missing says what a command needs that is not installed for the project in dir, and the command that
-// installs it; what is empty if nothing is known to be missing. It looks for packages of Node and modules of
+// Missing says what a command needs that is not installed, and the command that installs it; what is empty
+// if nothing is known to be missing. The command runs in dir; root is the root of the matrix, from which a program
+// with a folder is looked up. It looks for packages of Node and modules of
 // Python; of a program it says no more than the command.
-func Missing(dir string, argv []string) (what, install string) {
+func Missing(root, dir string, argv []string) (what, install string) {
+	if len(argv) == 0 {
+		return "", ""
+	}
+	if rel, err := filepath.Rel(dir, filepath.Join(root, argv[0])); err == nil && strings.Contains(argv[0], "/") && !filepath.IsAbs(argv[0]) {
+		argv = append([]string{filepath.ToSlash(rel)}, argv[1:]...)
+	}
 	d := &draft{dir: dir}
 	by := d.manager()
 	program := argv[0]

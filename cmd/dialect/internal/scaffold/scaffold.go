@@ -176,7 +176,7 @@ type binding struct {
 // bind adds a line, "Verb preposition noun", that runs b.
 func (d *draft) bind(line string, b binding, source, install string) {
 	var t strings.Builder
-	fmt.Fprintf(&t, "tool = %q\n", b.tool)
+	fmt.Fprintf(&t, "tool = %q\n", d.at(b.tool))
 	if strings.HasPrefix(line, "Format ") {
 		t.WriteString("effect = \"read\"\n") // it only compares, whatever its verb says
 	}
@@ -218,6 +218,16 @@ func (d *draft) add(line, keys string, inputs, pins []string, source, install st
 	}
 	d.Lines = append(d.Lines, Line{Text: strings.Join(words, " "), Name: name, Source: source, Install: install, table: keys})
 	return true
+}
+
+// at returns a tool of the project as the matrix has it: a program with a folder is looked up from the
+// root of the matrix, wherever it runs.
+func (d *draft) at(tool string) string {
+	program, _, _ := strings.Cut(tool, " ")
+	if d.below == "" || !strings.Contains(program, "/") || strings.HasPrefix(program, "/") {
+		return tool
+	}
+	return d.below + "/" + tool
 }
 
 // paths returns paths from the project as paths from that of the plan.

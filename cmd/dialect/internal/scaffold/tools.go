@@ -2,6 +2,7 @@ package scaffold
 
 import (
 	"context"
+	"fmt"
 	"os/exec"
 	"strings"
 	"time"
@@ -42,6 +43,8 @@ func (d *draft) pack(pack, name, line, source, install string) {
 	for _, e := range tree.Get("commands").Get(name).Entries {
 		switch e.Key {
 		case "verb", "noun", "aliases", "skill", "prepositions", "notes":
+		case "tool":
+			fmt.Fprintf(&keys, "tool = %q\n", d.at(e.Value.Text))
 		case "inputs":
 			inputs = texts(e.Value)
 		case "pins":

@@ -228,3 +228,31 @@ func TestShellPack(t *testing.T) {
 		}
 	}
 }
+
+// A project below runs in its folder, with the tools of its own environment.
+func TestBelow(t *testing.T) {
+	python, err := exec.LookPath("python3")
+	if err != nil {
+		t.Skip(err)
+	}
+	p := project(t, map[string]string{"Makefile": "test:\n\t@true\n"})
+	for name, text := range map[string]string{"setup.py": "", "there.txt": "", "test_a.py": "import os, unittest\nclass A(unittest.TestCase):\n    def test_a(self):\n        assert os.path.exists('there.txt')\n"} {
+		path := filepath.Join(p.Dir, "below", name)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o777), os.WriteFile(path, []byte(text), 0o666)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if out, err := exec.Command(python, "-m", "venv", "--without-pip", filepath.Join(p.Dir, "below", ".venv")).CombinedOutput(); err != nil {
+		t.Skipf("%v: %s", err, out)
+	}
+	if p, err = scaffold.Look(p.Dir); err != nil {
+		t.Fatal(err)
+	}
+	results, err := trial.Try(t.Context(), p, trial.Options{Timeout: time.Minute, Environ: os.Environ()})
+	if err != nil || len(results) != 1 || results[0].Outcome != trial.Runs || results[0].Why != "1 test" {
+		t.Errorf("%+v, %v", results, err)
+	}
+	if text := p.Files()[0].Text; !strings.Contains(text, "cwd = \"below\"") || !strings.Contains(text, "\"below/.venv/bin/python -m unittest\"") && !strings.Contains(text, "pytest") {
+		t.Error(text)
+	}
+}
