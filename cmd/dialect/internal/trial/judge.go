@@ -14,7 +14,7 @@ import (
 	"github.com/command-dialect/dialect/runtime/schedule"
 )
 
-var patterns = sync.OnceValue(func() (p struct{ absent, toolchain, place, failed *regexp.Regexp }) {
+var patterns = sync.OnceValue(func() (p struct{ absent, offline, toolchain, place, failed *regexp.Regexp }) {
 	// What tools print where something is not installed. The first group that matches is its name.
 	p.absent = regexp.MustCompile(strings.Join([]string{
 		`No module named '?([A-Za-z0-9_.]+)`,
@@ -24,16 +24,14 @@ var patterns = sync.OnceValue(func() (p struct{ absent, toolchain, place, failed
 		`sh: (?:line )?(?:\d+: )?([^:\s]+): (?:command )?not found`,
 		`make(?:\[\d+\])?: ([^:\s]+): (?:No such file or directory|Command not found)`,
 		`error: unrecognized arguments: (--[a-z-]+)`,
-		`ImportError while loading conftest '([^']+)'`,
 		`Missing required plugins: (\S+)`,
 		`PackageNotFoundError: No package metadata was found for (\S+)`,
 		`no required module provides package ([^\s;]+)`,
 		`missing go\.sum entry for (?:module providing package )?(\S+)`,
 		`error: no matching package named .([^\s` + "`'" + `]+)`,
 		`(node_modules) (?:missing|state file not found)`,
-		`([a-z.]*): no such host`, `(network): dial tcp`, `Could not resolve host: (\S+)`,
-		`failed to (?:download|fetch|load source for dependency) .([^\s` + "`'" + `]+)`,
 	}, "|"))
+	p.offline = regexp.MustCompile(`no such host|: dial tcp |Could(?: not|n't) resolve host|Temporary failure in name resolution|failed to (?:download|fetch) |ENOTFOUND|ECONNREFUSED`)
 	p.toolchain = regexp.MustCompile("requires rustc ([0-9.]+)|feature `(edition[0-9]+)` is required|lock file version `?([0-9]+)|requires go >= ([0-9.]+)|Unsupported engine|SyntaxError: Unexpected token 'with'")
 	p.place = regexp.MustCompile(`(?m)^\s*(?:\S+ )?[^\s:()]+(?::\d+(?::\d+)?|\(\d+(?:,\d+)?\)):? `)
 	p.failed = regexp.MustCompile(`(?m)^--- FAIL: `) // go test, which counts none
@@ -59,6 +57,8 @@ func (r *Result) judge(res *engine.Result, text []byte) {
 		r.Outcome, r.Why = Needs, res.Detail
 	case absent != nil && (!some || exit127):
 		r.Outcome, r.Why = Needs, first(absent[1:])+" is missing"
+	case !some && patterns().offline.Match(text):
+		r.Outcome, r.Why = Needs, "a package cannot be fetched: "+line(text, patterns().offline)
 	case toolchain != nil && !some:
 		r.Outcome, r.Why = Needs, "needs a newer toolchain: "+line(text, patterns().toolchain)
 	case exit127:
