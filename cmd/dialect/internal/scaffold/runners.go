@@ -94,7 +94,7 @@ func (d *draft) unread() {
 // skipped are the names of folders that hold no project of the user's: what others wrote, what tools
 // made, and what only shows how something is used.
 var skipped = []string{"node_modules", "vendor", "third_party", "thirdparty", "external", "deps", "testdata", "fixtures", "__fixtures__", "test", "tests", "target", "dist", "build", "out",
-	"venv", "env", "__pycache__", "docs", "doc", "website", "site", "www", "examples", "example", "samples", "demo", "bench", "benches", "benchmark", "benchmarks", "e2e", "fuzz", "templates", "playground", "tools", "scripts"}
+	"venv", "env", "__pycache__", "docs", "doc", "website", "site", "www", "examples", "example", "samples", "demo", "bench", "benches", "benchmark", "benchmarks", "ci", "e2e", "fuzz", "templates", "playground", "tools", "scripts"}
 
 // maxNested bounds how many projects below are bound.
 const maxNested = 8
