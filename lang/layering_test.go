@@ -124,7 +124,7 @@ var layers = []layer{
 		"the commands wire the stages together; nothing imports the commands"},
 	{"cmd/dialect/internal/lsp/protocol", []string{"lang/diag/output"}, nil,
 		"what travels between an editor and the server is data"},
-	{"cmd/dialect/internal/scaffold", []string{"cmd/dialect/internal/scaffold/...", "runtime/place", "lang", "lang/diag", "lang/regular", "lang/routing", "lang/tomltree", "stdlib"}, nil,
+	{"cmd/dialect/internal/scaffold", []string{"cmd/dialect/internal/scaffold/...", "runtime/archive", "runtime/place", "lang", "lang/diag", "lang/regular", "lang/routing", "lang/tomltree", "stdlib"}, nil,
 		"what init writes follows from a folder and PATH: it is data before it is a file, and knows no flag and no run"},
 	{"cmd/dialect/internal/scaffold/settings", []string{"lang/diag", "lang/tomltree"}, nil,
 		"a configuration file is read from its bytes alone, and no tool is known"},

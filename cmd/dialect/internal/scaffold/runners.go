@@ -11,6 +11,7 @@ import (
 	"github.com/command-dialect/dialect/cmd/dialect/internal/scaffold/settings"
 	"github.com/command-dialect/dialect/lang/diag"
 	"github.com/command-dialect/dialect/lang/routing"
+	"github.com/command-dialect/dialect/runtime/archive"
 )
 
 // targets are the names that people give to what only looks, in the order in which they are tried.
@@ -52,6 +53,13 @@ func (d *draft) runners() {
 
 // known are the tools that are bound by themselves, as far as people know them by name.
 var known = []string{"ruff", "black", "isort", "flake8", "pylint", "mypy", "pyright", "pytest", "gofmt", "go", "golangci-lint", "staticcheck", "prettier", "eslint", "tsc", "biome", "vitest", "jest", "cargo", "shellcheck", "bats"}
+
+// docker warns of a context that the store would be part of: each run changes it.
+func (d *draft) docker() {
+	if text, _ := d.read(".dockerignore"); d.exists("Dockerfile") && !strings.Contains(string(text), archive.Folder) {
+		d.Offers = append(d.Offers, "Dockerfile: a line "+archive.Folder+" in .dockerignore keeps the store of receipts out of its context")
+	}
+}
 
 // unread says what was read of what is not bound as a whole, and what is not read.
 func (d *draft) unread() {
@@ -193,7 +201,8 @@ func (d *draft) covered() map[string]bool {
 
 // matrices looks for matrices that others wrote, such as those of agents, and offers them.
 func (d *draft) matrices() {
-	for _, file := range d.glob("*.toml", "*/*.toml", "*/*/*.toml") {
+	files := d.glob("*.toml", "*/*.toml", "*/*/*.toml")
+	for _, file := range files[:min(len(files), 500)] {
 		if file == routing.FileName || strings.HasPrefix(file, "node_modules/") || strings.HasPrefix(file, "target/") {
 			continue
 		}

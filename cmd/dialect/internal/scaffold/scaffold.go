@@ -134,6 +134,7 @@ func Look(dir string) (Plan, error) {
 	d.shell()
 	d.unread()
 	d.matrices()
+	d.docker()
 	if len(d.Lines) == 0 {
 		return d.Plan, fmt.Errorf("%w in %s, or in the folders below, that can be bound without your help", ErrNothing, dir)
 	}

@@ -151,6 +151,7 @@ func TestLook(t *testing.T) {
 		{"a monorepo with environments of its own", files{"web/package.json": `{"devDependencies": {"eslint": "9"}}`, "web/eslint.config.js": "", "web/node_modules/.bin/eslint": "", "py/.venv/bin/python": "#!/bin/sh\n", "py/setup.py": "", "py/test_a.py": ""}, []string{"node"}},
 		{"a monorepo of many", files{"a/go.mod": "", "b/go.mod": "", "c/go.mod": "", "d/go.mod": "", "x/e/go.mod": "", "x/a/go.mod": "", "_x/go.mod": "", "_x/a.go": "", "empty/go.mod": "", "a/a.go": "", "b/a.go": "", "c/a.go": "", "d/a.go": "", "x/e/a.go": "", "x/a/a.go": ""}, nil},
 		{"a monorepo whose root covers what is below", files{"package.json": `{"workspaces": ["packages/*"], "scripts": {"test": "x"}}`, "packages/a/package.json": `{"scripts": {"test": "y"}}`, "go.work": "use ./m\n", "m/go.mod": ""}, []string{"node", "npm"}},
+		{"a context of Docker", files{"Makefile": "test:\n", "Dockerfile": "", ".dockerignore": ".git\n"}, []string{"make"}},
 		{"a matrix of others", files{"go.mod": "", ".agents/matrix.toml": "[commands.test_x]\nverb = \"test\"\nnoun = \"x\"\ntool = \"true\"\n", "broken.toml": "[commands.\n", "Cargo.lock.toml": "[x]\n"}, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {

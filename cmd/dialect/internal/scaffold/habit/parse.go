@@ -82,7 +82,7 @@ func expansion(text string) int {
 	}
 	closing := map[byte]byte{'(': ')', '{': '}'}[text[1]]
 	depth := 0
-	for i := 1; i < min(len(text), 4<<10); i++ {
+	for i := 1; i < min(len(text), 256); i++ {
 		switch text[i] {
 		case text[1]:
 			depth++

@@ -125,30 +125,34 @@ func ofJSON(a any) (v Value) {
 // INI reads a file of sections as Python's configparser does: a value goes on in lines that are indented.
 func INI(text []byte) (v Value) {
 	section, key := "", ""
+	var lines []string // of the value of key
+	end := func() {
+		if key != "" {
+			of := v.Table[section]
+			of.set(key, Value{Text: strings.TrimPrefix(strings.Join(lines, "\n"), "\n")})
+			v.set(section, of)
+		}
+		key, lines = "", nil
+	}
 	for line := range strings.Lines(string(text)) {
 		line = strings.TrimRight(line, " \t\r\n")
 		trimmed := strings.TrimLeft(line, " \t")
 		switch {
 		case trimmed == "" || trimmed[0] == '#' || trimmed[0] == ';':
 		case line[0] == '[' && strings.Contains(line, "]"):
-			section, key = line[1:strings.Index(line, "]")], ""
-			if !v.Has(section) {
+			end()
+			if section = line[1:strings.Index(line, "]")]; !v.Has(section) {
 				v.set(section, Value{Table: map[string]Value{}})
 			}
 		case len(trimmed) < len(line) && key != "":
-			of := v.Table[section]
-			of.set(key, Value{Text: strings.TrimPrefix(of.At(key).Text+"\n"+trimmed, "\n")})
-			v.set(section, of)
+			lines = append(lines, trimmed)
 		case section != "":
-			i := strings.IndexAny(line, "=:")
-			if i < 0 {
-				continue
+			end()
+			if i := strings.IndexAny(line, "=:"); i >= 0 {
+				key, lines = strings.TrimSpace(line[:i]), []string{strings.TrimSpace(line[i+1:])}
 			}
-			key = strings.TrimSpace(line[:i])
-			of := v.Table[section]
-			of.set(key, Value{Text: strings.TrimSpace(line[i+1:])})
-			v.set(section, of)
 		}
 	}
+	end()
 	return v
 }

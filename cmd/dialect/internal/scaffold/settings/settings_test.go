@@ -86,6 +86,19 @@ func TestWalk(t *testing.T) {
 	}
 }
 
+// TestLarge reads files of the largest size, of the kinds that repeat one thing. What takes steps by the square
+// of the size does not end here.
+func TestLarge(t *testing.T) {
+	const size = 1 << 20
+	for _, unit := range []string{"---\n", "a\n", " a\n", "- ", "[", "{a: ", "a: [\n", "a:\n b\n", "'", "\"\n", "- - a\n", "a: |\n\n", "#\n", "x=1\n", " x\n", "[a]\n", "a: 'b\n"} {
+		text := []byte("[s]\nk =\n" + strings.Repeat(unit, size/len(unit)))
+		settings.INI(text)
+		settings.YAML(text)
+		settings.YAML(text[8:])
+		settings.YAML(append([]byte("k: "), text[8:]...))
+	}
+}
+
 // FuzzYAML: whatever comes in, reading ends.
 func FuzzYAML(f *testing.F) {
 	for _, s := range []string{"a:\n- b: [c, {d: e}]\n", "- - - a", "? a", "a: |\n  b", "a: [\n}", "a: {b: [", "'a", "- 'a': b", "[[[[", "a: &", "-  ", ": "} {

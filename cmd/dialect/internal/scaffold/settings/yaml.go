@@ -5,7 +5,7 @@ import "strings"
 // maxDepth bounds how deep a file nests, and maxFlow how long a value in flow style is, in bytes.
 const (
 	maxDepth = 64
-	maxFlow  = 16 << 10
+	maxFlow  = 4 << 10
 )
 
 // YAML reads the first document of a YAML file.
@@ -23,9 +23,10 @@ func YAML(text []byte) Value {
 // yaml reads lines one after another. A line that begins an item of a list, "- key: value", is read as
 // one that begins with its key: here holds what is left of it.
 type yaml struct {
-	raw  []string
-	i    int
-	here *line
+	raw   []string
+	i     int
+	begun bool // a line of the document was read
+	here  *line
 }
 
 type line struct {
@@ -45,24 +46,15 @@ func (p *yaml) next() (l line, ok bool) {
 		switch {
 		case text == "" || indent == 0 && strings.HasPrefix(text, "%"):
 		case indent == 0 && (text == "---" || text == "..."):
-			if p.i > 0 && p.seen() {
+			if p.begun {
 				p.raw = p.raw[:p.i]
 			}
 		default:
+			p.begun = true
 			return line{indent, text}, true
 		}
 	}
 	return line{}, false
-}
-
-// seen reports whether a document has begun above line i.
-func (p *yaml) seen() bool {
-	for _, l := range p.raw[:p.i] {
-		if t := strings.TrimSpace(l); t != "" && t[0] != '#' && t[0] != '%' && t != "---" {
-			return true
-		}
-	}
-	return false
 }
 
 func (p *yaml) skip() {
@@ -153,12 +145,13 @@ func (p *yaml) scalar(rest string, indent, depth int) Value {
 		f := flow{text: rest}
 		return f.value(depth)
 	}
+	words := []string{rest}
 	for {
 		n, ok := p.next()
 		if !ok || n.indent <= indent {
-			return Value{Text: rest}
+			return Value{Text: strings.Join(words, " ")}
 		}
-		rest += " " + n.text
+		words = append(words, n.text)
 		p.skip()
 	}
 }
