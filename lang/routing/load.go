@@ -1,6 +1,7 @@
 package routing
 
 import (
+	"cmp"
 	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
@@ -79,6 +80,9 @@ type Options struct {
 	// for each file once. An editor lays its unsaved buffers over the disk here; a verifier reads the
 	// files of its baseline.
 	ReadFile func(path string) ([]byte, error)
+
+	// Root is the directory that tools run in, absolute; empty is that of the matrix.
+	Root string
 }
 
 // Load reads the matrix at path, which the user named name, and all that it
@@ -102,7 +106,7 @@ func Load(path, name string, o Options) (*Matrix, diag.List) {
 		names: make(map[string]*Binding),
 		pairs: make(map[pair]*Binding),
 		m: &Matrix{
-			Name: name, Path: path, Root: filepath.Dir(path),
+			Name: name, Path: path, Root: cmp.Or(o.Root, filepath.Dir(path)),
 			Vocabulary: StandardVocabulary(),
 			Vars:       make(map[string]string),
 			Servers:    make(map[string]plan.Server),

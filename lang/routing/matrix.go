@@ -17,7 +17,7 @@ import (
 type Matrix struct {
 	Name   string // as the user named it
 	Path   string // absolute
-	Root   string // absolute directory of Path: tools run here
+	Root   string // absolute: tools run here. The directory of Path, unless Options.Root says otherwise
 	SHA256 string // see the package doc; 64 hex digits
 
 	Files      []*diag.Source // all that was read, in the order of loading: core first, then the root, then what has its MCP servers

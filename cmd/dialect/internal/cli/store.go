@@ -34,7 +34,7 @@ func addKeyFlag(cmd *cobra.Command, keys *[]string) {
 
 func addStoreFlag(cmd *cobra.Command, store *string) {
 	fl := cmd.Flags()
-	fl.StringVar(store, "store", os.Getenv("DIALECT_STORE"), "keep receipts in `PATH`, or \"none\" for nowhere (default: .dialect/receipts.db at the project's root; DIALECT_STORE)")
+	fl.StringVar(store, "store", os.Getenv("DIALECT_STORE"), "keep receipts in `PATH`, or \"none\" for nowhere (default: .dialect/store/receipts.db at the project's root; DIALECT_STORE)")
 	fl.Lookup("store").DefValue = ""
 }
 

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/command-dialect/dialect/cmd/dialect/internal/interrupt"
+	"github.com/command-dialect/dialect/cmd/dialect/internal/store"
 	"github.com/command-dialect/dialect/lang/diag"
 	"github.com/command-dialect/dialect/lang/regular"
 	"github.com/command-dialect/dialect/receipts"
@@ -91,8 +92,14 @@ func (q *Question) answer(ctx context.Context, id string) (*verify.Result, error
 	case errors.As(err, &lookup) && lookup.Bad:
 		return nil, badID(id, err)
 	case errors.As(err, &lookup):
-		q.noRecord = true
-		return broken(verify.Missing, receipts.Missing, err.Error()), nil
+		if q.noRecord = true; q.o.Store == "" {
+			q.others = store.Elsewhere(q.root)
+		}
+		text := err.Error()
+		if len(lookup.Matches) == 0 {
+			text += " in " + place.Short(q.path)
+		}
+		return broken(verify.Missing, receipts.Missing, text), nil
 	case err != nil && ctx.Err() != nil:
 		return nil, err
 	case err != nil:
@@ -126,7 +133,11 @@ func (q *Question) noStore() string {
 		return text + ": a run keeps its receipts beside its matrix, as in " + strings.Join(q.stores[:min(len(q.stores), 3)], ", ")
 	}
 	q.stores = nil
-	return text + ": it is looked for beside the matrix, in " + q.root + "; --store names another, such as that of another worktree"
+	text += ": it is looked for beside the matrix, in " + q.root
+	if q.others = store.Elsewhere(q.root); len(q.others) > 0 {
+		return text + "; other worktrees of the repository have one: " + strings.Join(q.others[:min(len(q.others), 3)], ", ")
+	}
+	return text + "; --store names another"
 }
 
 // notes adds to a result what the store cannot know.

@@ -92,6 +92,7 @@ type Question struct {
 	unshown   bool                        // the bundle does not show that it follows the kept checkpoint
 	noRecord  bool                        // the id that is asked about names no record
 	stores    []string                    // in folders below, where there is none here
+	others    []string                    // stores of other worktrees, where this one has no store, or not the record
 	nextSteps []string
 }
 
@@ -424,7 +425,8 @@ func checkState(dir, store string) error {
 	if err != nil {
 		return exit.Usagef("--state %s: %v", dir, err)
 	}
-	beside, err := place.Real(filepath.Dir(store))
+	folder, _ := archive.FolderOf(store)
+	beside, err := place.Real(folder)
 	if err != nil {
 		return exit.Usagef("--state %s: %v", dir, err)
 	}

@@ -201,7 +201,7 @@ func TestTools(t *testing.T) {
 
 	// A long output comes page by page.
 	call(t, s, "run", map[string]any{"text": "Check with much"})
-	out, err := exec.Command(program, "receipts", "--store", filepath.Join(dir, ".dialect/receipts.db"), "list", "--json").Output()
+	out, err := exec.Command(program, "receipts", "--store", filepath.Join(dir, ".dialect/store/receipts.db"), "list", "--json").Output()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -247,7 +247,7 @@ func TestNoForgedGate(t *testing.T) {
 			t.Errorf("run %v: %+v", args, a)
 		}
 	}
-	out, err := exec.Command(program, "receipts", "--store", filepath.Join(dir, ".dialect/receipts.db"), "list", "--json").Output()
+	out, err := exec.Command(program, "receipts", "--store", filepath.Join(dir, ".dialect/store/receipts.db"), "list", "--json").Output()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -24,9 +25,11 @@ import (
 	"github.com/command-dialect/dialect/receipts/verify"
 	"github.com/command-dialect/dialect/runtime/archive"
 	"github.com/command-dialect/dialect/runtime/history"
+	"github.com/command-dialect/dialect/runtime/place"
 	"github.com/command-dialect/dialect/runtime/policy"
 	"github.com/command-dialect/dialect/runtime/records"
 	"github.com/command-dialect/dialect/runtime/workspace"
+	"github.com/command-dialect/dialect/runtime/workspace/git"
 )
 
 // A Place is a store as a command line names it, and the keys whose signatures count.
@@ -55,7 +58,30 @@ func (p Place) Path() (string, error) {
 	if below := archive.Below(); len(below) > 0 {
 		return "", f.Hint("a run keeps its receipts beside its matrix: --store %s", strings.Join(below[:min(len(below), 3)], " or --store "))
 	}
-	return "", f.Hint("a run makes one: dialect run; --store PATH names another, such as that of another worktree")
+	if others := Elsewhere(dir); len(others) > 0 {
+		return "", f.Hint("another worktree of the repository has one: --store %s", strings.Join(others[:min(len(others), 3)], " or --store "))
+	}
+	return "", f.Hint("a run makes one: dialect run; --store PATH names another")
+}
+
+// Elsewhere returns the paths of the stores that the project at root has in the other worktrees of its
+// repository, such as that of the agent who started the one that works here.
+func Elsewhere(root string) (stores []string) {
+	root, err := filepath.Abs(root)
+	if err != nil {
+		return nil
+	}
+	top := place.Repository(root)
+	rel, err := filepath.Rel(top, root)
+	if err != nil {
+		return nil
+	}
+	for _, dir := range git.Worktrees(top) {
+		if path := archive.Store(filepath.Join(dir, rel)); place.Exists(path) {
+			stores = append(stores, place.Short(path))
+		}
+	}
+	return stores
 }
 
 // Documents returns what runs have left beside the store, and the path of the store.
