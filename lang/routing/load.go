@@ -308,6 +308,9 @@ func (l *loader) apply(d *document, from *diag.Source, at *tomltree.Value) {
 	if d.requireAt != nil {
 		l.require.names, l.require.at, l.require.src = d.require, d.requireAt, d.src
 	}
+	if d.hooksIgnoreAt != nil {
+		l.m.HooksIgnore = d.hooksIgnore
+	}
 	for _, s := range d.servers {
 		l.m.Servers[s.name] = s.server
 	}

@@ -34,6 +34,8 @@ type Matrix struct {
 	Run         plan.Budget // of a run as a whole: Timeout, Stall and MaxOutput
 	// Require names the bindings that a verification insists on if the user names none.
 	Require []string
+	// HooksIgnore are patterns, as in a .gitignore, of files that need no check before an agent stops.
+	HooksIgnore []string
 
 	names     map[string]*Binding
 	pairs     map[pair]*Binding // aliases of bindings included
