@@ -1,0 +1,115 @@
+package cli
+
+import (
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"github.com/command-dialect/dialect/cmd/dialect/internal/exit"
+	"github.com/command-dialect/dialect/cmd/dialect/internal/hook"
+	"github.com/command-dialect/dialect/cmd/dialect/internal/hook/agents"
+)
+
+const hookLong = `Answer a hook of a coding agent: whether it may end its turn, and whether it may run a command line.
+The client writes the event to standard input; "dialect hook install" puts the line into its configuration.
+
+An agent that wants to stop is held where the files changed since the last prompt and are not verified: where a
+check fails that did not fail before, or nothing was checked since the last edit. It is held at most twice per
+prompt, once on the same files, and then let go. Before a commit only a known new failure refuses, before a push or
+a pull request whatever is unverified; --no-verify and its like are refused.
+
+The hook runs nothing of the project, and its exit status is 0 whatever happens.
+
+"dialect help hooks" says what it does not hold.`
+
+func newHook(u *ui) *cobra.Command {
+	var o hook.Options
+	var answer string
+	cmd := &cobra.Command{
+		Use:   "hook AGENT [EVENT]",
+		Short: "keep a coding agent from stopping on a new failure",
+		Long:  hookLong,
+		Example: `  dialect hook install
+  dialect hook status
+  dialect hook log
+  dialect hook off --for 1h
+  dialect hook generic stop --answer cursor     # in the configuration of another agent`,
+		Args: cobra.RangeArgs(1, 2),
+		RunE: func(_ *cobra.Command, args []string) error {
+			if o.Agent = agents.Find(args[0]); o.Agent == nil {
+				return exit.Usagef("there is no adapter for %q", args[0]).Hint("%s", "adapters: "+strings.Join(agents.Names(), ", "))
+			}
+			if len(args) > 1 {
+				o.Event = args[1]
+			}
+			if answer != "" && !o.Agent.Speak(answer) {
+				return exit.Usagef("--answer %q: want one of %s", answer, strings.Join(agents.FormNames(), ", "))
+			}
+			if term.IsTerminal(int(u.in.Fd())) {
+				return exit.Usagef("stdin is a terminal: this command is started by an agent").Hint("dialect hook install")
+			}
+			defer u.contain()()
+			o.In, o.Out = u.in, u.out
+			hook.Answer(o)
+			return nil
+		},
+	}
+	fl := cmd.Flags()
+	fl.SortFlags = false
+	fl.BoolVar(&o.User, "user", false, "act only where you pinned the rules with `dialect trust`: the line is in your own configuration")
+	fl.StringVar(&answer, "answer", "", "answer in another `FORM`: "+strings.Join(agents.FormNames(), ", "))
+	addStoreFlag(cmd, &o.Store)
+	cmd.AddCommand(newHookLog(u), newHookOff(u))
+	return cmd
+}
+
+func newHookLog(u *ui) *cobra.Command {
+	var asJSON, all bool
+	cmd := &cobra.Command{
+		Use:   "log",
+		Short: "say when an agent was held, why, and what it did then",
+		Args:  cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			l, err := hook.Log(".", all)
+			if err != nil {
+				return exit.Failf(exit.Failed, "%v", err)
+			}
+			return u.print(asJSON, l)
+		},
+	}
+	cmd.Flags().BoolVar(&all, "all", false, "show plain passes, too")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON document")
+	return cmd
+}
+
+func newHookOff(u *ui) *cobra.Command {
+	var length string
+	cmd := &cobra.Command{
+		Use:   "off",
+		Short: "let agents stop and push in this project for a while",
+		Long: `Let agents stop and push in this project for a while. It is for a person to decide: the hooks
+refuse it to an agent, as far as they see it.`,
+		Example: "  dialect hook off --for 1h\n  dialect hook off --for 0    # on again",
+		Args:    cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			d, err := time.ParseDuration(length)
+			if err != nil || d < 0 {
+				return exit.Usagef("--for %q: want a time such as 30m or 2h; 0 switches the hooks on again", length)
+			}
+			until, err := hook.Off(".", d)
+			if err != nil {
+				return exit.Failf(exit.Failed, "%v", err)
+			}
+			if d == 0 {
+				u.notef("the hooks of this project are on")
+			} else {
+				u.notef("the hooks of this project are off until %s; `dialect hook off --for 0` switches them on", until.Format("2006-01-02 15:04"))
+			}
+			return nil
+		},
+	}
+	cmd.Flags().StringVar(&length, "for", "1h", "how long, `TIME`")
+	return cmd
+}
