@@ -61,7 +61,101 @@ func newHook(u *ui) *cobra.Command {
 	fl.BoolVar(&o.User, "user", false, "act only where you pinned the rules with `dialect trust`: the line is in your own configuration")
 	fl.StringVar(&answer, "answer", "", "answer in another `FORM`: "+strings.Join(agents.FormNames(), ", "))
 	addStoreFlag(cmd, &o.Store)
-	cmd.AddCommand(newHookLog(u), newHookOff(u))
+	cmd.AddCommand(newHookInstall(u), newHookUninstall(u), newHookStatus(u), newHookLog(u), newHookOff(u))
+	return cmd
+}
+
+const hookInstallLong = `Write dialect's hook into the configuration of the coding agents that this project, or you, have. What is there stays:
+order, comments, other hooks. "dialect hook uninstall" gives back the same bytes.
+
+Most clients run a new hook only once you trust it; what is to be done is printed.
+
+With --user the hook is in your own configuration, and acts in projects whose rules you pinned with "dialect trust".`
+
+// hookInstall are the flags of install and uninstall.
+type hookInstall struct {
+	hook.Selection
+	project, user, dryRun bool
+}
+
+func (f *hookInstall) add(cmd *cobra.Command) {
+	fl := cmd.Flags()
+	fl.SortFlags = false
+	fl.BoolVar(&f.project, "project", false, "the configuration in this project (default)")
+	fl.BoolVar(&f.user, "user", false, "your own configuration")
+	fl.StringArrayVar(&f.Agents, "agent", nil, "only the agent `NAME`: "+strings.Join(hook.Installable(), ", ")+"; may be repeated")
+	fl.BoolVar(&f.dryRun, "dry-run", false, "write nothing, and print what would change")
+	cmd.MarkFlagsMutuallyExclusive("project", "user")
+	_ = cmd.RegisterFlagCompletionFunc("agent", cobra.FixedCompletions(hook.Installable(), cobra.ShellCompDirectiveNoFileComp))
+}
+
+// change plans changes, and writes or prints them.
+func (f *hookInstall) change(u *ui, plan func(hook.Selection) (*hook.Changes, error)) error {
+	f.User = f.user
+	c, err := plan(f.Selection)
+	if err != nil {
+		return err
+	}
+	for _, ch := range c.List {
+		if f.dryRun && !ch.Unchanged() {
+			if err := u.diff(ch.Path, ch.Old, ch.Path, ch.New); err != nil {
+				return err
+			}
+		}
+	}
+	if !f.dryRun {
+		if err := c.Apply(); err != nil {
+			return err
+		}
+		for _, said := range c.Said() {
+			u.notef("%s", said)
+		}
+	}
+	return nil
+}
+
+func newHookInstall(u *ui) *cobra.Command {
+	var f hookInstall
+	cmd := &cobra.Command{
+		Use:   "install",
+		Short: "write the hook into the configuration of the agents that are found",
+		Long:  hookInstallLong,
+		Example: `  dialect hook install
+  dialect hook install --agent codex --dry-run`,
+		Args: cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error { return f.change(u, hook.Install) },
+	}
+	f.add(cmd)
+	return cmd
+}
+
+func newHookUninstall(u *ui) *cobra.Command {
+	var f hookInstall
+	cmd := &cobra.Command{
+		Use:   "uninstall",
+		Short: "take the hook out of the configuration of agents",
+		Args:  cobra.NoArgs,
+		RunE:  func(*cobra.Command, []string) error { return f.change(u, hook.Uninstall) },
+	}
+	f.add(cmd)
+	return cmd
+}
+
+func newHookStatus(u *ui) *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "status",
+		Short: "say for each agent whether the hook is installed, trusted, and when it fired",
+		Args:  cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			r, err := hook.Status(".")
+			if err != nil {
+				return exit.Failf(exit.Failed, "%v", err)
+			}
+			return u.print(asJSON, r)
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON document")
 	return cmd
 }
 
