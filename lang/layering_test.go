@@ -128,6 +128,8 @@ var layers = []layer{
 		"a protocol is bytes: what a client says and reads is known without a project"},
 	{"cmd/dialect/internal/hook/shell", nil, []string{"mvdan.cc/sh/v3/syntax"},
 		"a command line of an agent is parsed, and nothing of it is run"},
+	{"cmd/dialect/internal/hook/live", nil, nil,
+		"real clients are held through the program, as a user has it"},
 	{"cmd/dialect/internal/hook/journal", []string{"lang/regular", "receipts"}, []string{"github.com/gofrs/flock"},
 		"what hooks remember knows no agent and no rule"},
 	{"cmd/dialect/internal/hook/install", []string{"cmd/dialect/internal/exit", "cmd/dialect/internal/hook/journal", "cmd/dialect/internal/outfile", "lang/diag", "lang/regular", "lang/tomltree", "runtime/place", "runtime/records"}, []string{"github.com/tailscale/hujson"},
