@@ -61,7 +61,7 @@ func newHook(u *ui) *cobra.Command {
 	fl.BoolVar(&o.User, "user", false, "act only where you pinned the rules with `dialect trust`: the line is in your own configuration")
 	fl.StringVar(&answer, "answer", "", "answer in another `FORM`: "+strings.Join(agents.FormNames(), ", "))
 	addStoreFlag(cmd, &o.Store)
-	cmd.AddCommand(newHookInstall(u), newHookUninstall(u), newHookStatus(u), newHookLog(u), newHookOff(u))
+	cmd.AddCommand(newHookInstall(u), newHookUninstall(u), newHookStatus(u), newHookLog(u), newHookOff(u), newHookGit(u))
 	return cmd
 }
 
@@ -84,8 +84,10 @@ func (f *hookInstall) add(cmd *cobra.Command) {
 	fl.BoolVar(&f.project, "project", false, "the configuration in this project (default)")
 	fl.BoolVar(&f.user, "user", false, "your own configuration")
 	fl.StringArrayVar(&f.Agents, "agent", nil, "only the agent `NAME`: "+strings.Join(hook.Installable(), ", ")+"; may be repeated")
+	fl.BoolVar(&f.Git, "git", false, "git's pre-push hook, by git itself, lefthook, husky or pre-commit")
 	fl.BoolVar(&f.dryRun, "dry-run", false, "write nothing, and print what would change")
 	cmd.MarkFlagsMutuallyExclusive("project", "user")
+	cmd.MarkFlagsMutuallyExclusive("git", "user")
 	_ = cmd.RegisterFlagCompletionFunc("agent", cobra.FixedCompletions(hook.Installable(), cobra.ShellCompDirectiveNoFileComp))
 }
 
@@ -156,6 +158,42 @@ func newHookStatus(u *ui) *cobra.Command {
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON document")
+	return cmd
+}
+
+func newHookGit(u *ui) *cobra.Command {
+	var store string
+	cmd := &cobra.Command{
+		Use:   "git pre-push [REMOTE URL]",
+		Short: "answer git's pre-push hook: refuse a push of a tip that is not verified",
+		Long: `Answer git's pre-push hook, as "dialect hook install --git" writes it: refuse a push of a tip that is not verified.
+DIALECT=0 lets it pass, and is recorded. What cannot be checked, such as a commit without a matrix, passes with a warning.
+
+Exit status: 0 to push, else 1.`,
+		Args: cobra.RangeArgs(1, 3),
+		RunE: func(_ *cobra.Command, args []string) error {
+			if args[0] != "pre-push" {
+				return exit.Usagef("there is no answer to the hook %q", args[0]).Hint("dialect hook git pre-push")
+			}
+			defer u.contain()()
+			refused, warnings := hook.Push(store, u.in)
+			for _, w := range warnings {
+				u.warnf("%s", w)
+			}
+			for _, text := range refused {
+				head, rest, _ := strings.Cut(text, "\n")
+				u.errorf("%s", head)
+				if rest != "" {
+					u.say(rest)
+				}
+			}
+			if len(refused) > 0 {
+				return exit.Status(exit.Failed)
+			}
+			return nil
+		},
+	}
+	addStoreFlag(cmd, &store)
 	return cmd
 }
 

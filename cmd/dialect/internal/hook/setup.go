@@ -17,6 +17,7 @@ import (
 type Selection struct {
 	Agents []string // by name; empty for all that are found
 	User   bool     // the user's configuration, not the project's
+	Git    bool     // git's pre-push hook, and no agent unless one is named
 }
 
 // Installable returns the names of the agents whose configuration can be written.
@@ -96,6 +97,15 @@ func (s Selection) plan(adds bool) (*Changes, error) {
 		}
 	}
 	c := &Changes{installer: in, install: adds}
+	if s.Git {
+		ch, err := in.Git(adds)
+		if err != nil {
+			return nil, err
+		}
+		if c.List = append(c.List, ch); len(s.Agents) == 0 {
+			return c, nil
+		}
+	}
 	for _, client := range install.Clients() {
 		switch {
 		case len(s.Agents) > 0 && !slices.Contains(s.Agents, client.Name), adds && len(s.Agents) == 0 && !client.Used(s.level(), in.Root):

@@ -27,6 +27,7 @@ type Change struct {
 	Path     string
 	Old, New []byte // nil where there is no file
 	record   *record
+	direct   bool // it is a hook of git, where outfile does not write
 }
 
 // Unchanged reports whether there is nothing to write.
@@ -66,6 +67,8 @@ func (in Installer) record(path string) *record {
 	}
 	return &r
 }
+
+func now() time.Time { return time.Now().UTC().Truncate(time.Second) }
 
 func digest(text []byte) string {
 	sum := sha256.Sum256(text)
@@ -111,7 +114,7 @@ func (in Installer) Install(c Client, l Level) (ch Change, err error) {
 			}
 		}
 	}
-	ch.record = &record{Client: c.Name, Level: l, Path: ch.Path, At: time.Now().UTC().Truncate(time.Second), Before: before, After: digest(ch.New)}
+	ch.record = &record{Client: c.Name, Level: l, Path: ch.Path, At: now(), Before: before, After: digest(ch.New)}
 	if old := in.record(ch.Path); old != nil {
 		ch.record.Made = old.Made
 		if ch.Unchanged() {
@@ -158,13 +161,16 @@ func (in Installer) Apply(changes []Change) error {
 		if ch.Unchanged() || ch.New == nil {
 			continue
 		}
+		if ch.record != nil && len(ch.record.Made) == 0 {
+			ch.record.Made = missing(filepath.Dir(ch.Path))
+		}
+		if ch.direct {
+			continue
+		}
 		if ch.Level == Project {
 			if err := outfile.Inside(ch.Path); err != nil {
 				return exit.Usagef("%s: %v", ch.Path, err)
 			}
-		}
-		if ch.record != nil && len(ch.record.Made) == 0 {
-			ch.record.Made = missing(filepath.Dir(ch.Path))
 		}
 		if err := outfile.MakeFolder(ch.Path, 0o777); err != nil {
 			return exit.Failf(exit.Failed, "%v", err)
@@ -201,6 +207,10 @@ func (in Installer) write(ch Change, file *outfile.File) error {
 					break
 				}
 			}
+		}
+	case ch.direct:
+		if err := writeDirect(ch.Path, ch.New); err != nil {
+			return err
 		}
 	default:
 		if err := file.Replace(ch.New, 0o666); err != nil {

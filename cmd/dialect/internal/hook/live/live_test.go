@@ -117,6 +117,7 @@ func plugged(t *testing.T, p *project, url, name string) {
 type project struct {
 	root, dir string // dir is the repository, in root
 	dialect   string
+	path      string // a folder of PATH before the others; empty for none
 	client    client
 	model     *model
 }
@@ -155,6 +156,9 @@ func (p *project) environ() []string {
 	path := filepath.Dir(p.dialect) + ":/usr/local/bin:/usr/bin:/bin"
 	if node, err := exec.LookPath("node"); err == nil {
 		path = filepath.Dir(p.dialect) + ":" + filepath.Dir(node) + ":/usr/local/bin:/usr/bin:/bin"
+	}
+	if p.path != "" {
+		path = p.path + ":" + path
 	}
 	return []string{"HOME=" + filepath.Join(p.root, "home"), "PATH=" + path, "LANG=C.UTF-8", "TERM=dumb", "NO_COLOR=1", "npm_config_offline=true"}
 }
