@@ -208,7 +208,7 @@ func start(t *testing.T, c client, dialect string, steps ...step) *project {
 }
 
 // patience bounds a client that does not end.
-const patience = 3 * time.Minute
+const patience = 6 * time.Minute
 
 // prompt runs the client with a prompt, to its end.
 func (p *project) prompt(t *testing.T) {
