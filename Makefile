@@ -2,6 +2,7 @@
 # make install      both into $(DESTDIR)$(PREFIX)/bin, as root so that a signing key is believed
 # make test         vet and all tests: the command that README names
 # make test-deps    what some tests need of npm (editors, MCP servers); without it they are skipped
+# make test-agents  real coding agents of npm, held by the hook, against a scripted model; 400 MB each
 # make race         all tests under the race detector (RACE="./runtime/..." for some)
 # make check        dialect gates its own repository: examples/quality.dlct
 # make bench        whole processes against the peers that are on PATH, as ratios
@@ -21,7 +22,7 @@ version  = $(shell git describe --tags --always --dirty 2>/dev/null)
 conformance := lang/diag/output/conformance
 peers   := $(CURDIR)/bin/peers
 
-.PHONY: build install test test-deps race check bench bench-peers fuzz golden soak clean
+.PHONY: build install test test-deps test-agents race check bench bench-peers fuzz golden soak clean
 
 # Without cgo the binary links nothing of the system it was built on, and with
 # -trimpath it holds no path of it.
@@ -47,6 +48,20 @@ test-deps:
 	cd lang/editors/vscode && npm ci --ignore-scripts --no-audit --no-fund
 	cd runtime/mcpclient/broker/testdata/npm && npm ci --ignore-scripts --no-audit --no-fund
 	cd $(conformance) && $(GO) mod download
+
+# What the hook promises is about what these versions do: they are pinned. A client that cannot be had is left out, and the
+# test says so. Where namespaces are to be had they run without a network.
+agents   := $(CURDIR)/bin/agents
+packages := codex=@openai/codex@0.169.0 gemini=@google/gemini-cli@0.61.0 qwen=@qwen-code/qwen-code@0.24.4 opencode=opencode-ai@1.18.33 kilo=@kilocode/cli@7.7.7 \
+	managers=lefthook@2.2.2,husky@9.1.7
+offline   = $(shell unshare --net true 2>/dev/null && echo unshare --net sh -c \''ip link set lo up; exec "$$0" "$$@"'\')
+
+test-agents:
+	-@for p in $(packages); do \
+		test -d $(agents)/$${p%%=*}/node_modules || npm install --prefix $(agents)/$${p%%=*} --no-audit --no-fund --ignore-scripts $$(echo $${p#*=} | tr , ' ') || echo "NOT INSTALLED: $$p"; \
+	done
+	$(GO) test -c -o $(agents)/live.test ./cmd/dialect/internal/hook/live
+	cd cmd/dialect/internal/hook/live && DIALECT_AGENTS=$(agents) $(offline) $(agents)/live.test -test.v -test.timeout 2h
 
 race:
 	$(GO) test -race -timeout 40m $(RACE)

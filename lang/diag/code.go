@@ -51,7 +51,7 @@ const (
 	DuplicatePair    Code = "duplicate-pair"
 	UnknownMember    Code = "unknown-member"
 	CompositeCycle   Code = "composite-cycle"
-	LockOrder        Code = "lock-order" // two composites would wait for each other
+	LockOrder        Code = "lock-order"       // two composites would wait for each other
 	ReservedBinding  Code = "reserved-binding" // a project that redefines "gate results"
 	TooManyVerbs     Code = "too-many-verbs"
 	TooManyNouns     Code = "too-many-nouns"

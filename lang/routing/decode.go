@@ -50,6 +50,9 @@ type document struct {
 	require   []string        // of [verify]
 	requireAt *tomltree.Value // nil if the file does not say
 	scoped    *bool           // likewise
+
+	hooksIgnore   []string        // of [hooks]
+	hooksIgnoreAt *tomltree.Value // likewise
 }
 
 type namedServer struct {

@@ -57,8 +57,8 @@
 // before the file that names it and once only; then the file itself. A later
 // binding replaces an earlier one that has its name or its verb and noun, as a
 // whole: no key is inherited. A composite that names a replaced member gets the
-// binding that took its place. [defaults], [limits], [verify], [vars], [aliases],
-// [servers] and [agents] are merged key by key, the later value winning.
+// binding that took its place. [defaults], [limits], [verify], [hooks], [vars],
+// [aliases], [servers] and [agents] are merged key by key, the later value winning.
 //
 // # Digest
 //

@@ -30,6 +30,7 @@ const (
 	InDefaults
 	InRun
 	InVerify
+	InHooks
 	InLimits
 	InAliases
 	InServer
@@ -42,7 +43,7 @@ var headers = [...]struct {
 	path  string
 }{
 	{InFile, ""}, {InCommand, "commands.NAME"}, {InExpect, "commands.NAME.expect"}, {InDefaults, "defaults"}, {InRun, "run"},
-	{InVerify, "verify"}, {InLimits, "limits"}, {InAliases, "aliases"}, {InServer, "servers.NAME"}, {InAgent, "agents.NAME"},
+	{InVerify, "verify"}, {InHooks, "hooks"}, {InLimits, "limits"}, {InAliases, "aliases"}, {InServer, "servers.NAME"}, {InAgent, "agents.NAME"},
 }
 
 // Places returns the tables of a matrix, in the order of the reference page.
@@ -226,6 +227,8 @@ var keys = []Key{
 		Doc: "What `dialect run` runs by itself, in which order, and within what bounds as a whole."},
 	{Name: "verify", In: InFile, Type: Table, Sub: InVerify,
 		Doc: "What `dialect verify` requires. It is read from the baseline, not from the changed files."},
+	{Name: "hooks", In: InFile, Type: Table, Sub: InHooks,
+		Doc: "What the hooks of coding agents do (`dialect hook`). It is read from the baseline, not from the changed files."},
 	{Name: "limits", In: InFile, Type: Table, Sub: InLimits,
 		Doc: "How many words and bindings of the project's own are too many. Beyond them `dialect check` warns: a small vocabulary is what makes the words reliable."},
 	{Name: "aliases", In: InFile, Type: Table, Sub: InAliases,
@@ -538,6 +541,12 @@ var keys = []Key{
 	{Name: "scoped", In: InVerify, Type: Boolean, Default: "false", Example: `true`,
 		Doc:   "Whether VERIFIED FOR CHANGED PATHS, which rests on `files` of the bindings, is enough for `dialect verify` with --require, --base, --key or --since, and under CI. It is read from the baseline.",
 		apply: func(r *reader, t *target, v *tomltree.Value, where string) { t.doc.scoped = new(r.Bool(v, where)) }},
+	// [hooks]
+	{Name: "ignore", In: InHooks, Type: Texts, Default: "nothing", Example: `["*.md", "docs/"]`,
+		Doc: "Patterns, as in a .gitignore beside the matrix, of files that need no check: where an agent changed no other file, it is not held when it stops.",
+		apply: func(r *reader, t *target, v *tomltree.Value, where string) {
+			t.doc.hooksIgnore, t.doc.hooksIgnoreAt = r.Strings(v, where), v
+		}},
 
 	// [limits]
 	{Name: "verbs", In: InLimits, Type: Integer, Max: math.MaxInt32, Default: "15", Example: `20`, Doc: "How many verbs the project may bind.",

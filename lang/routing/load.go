@@ -1,8 +1,8 @@
 package routing
 
 import (
-	"cmp"
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -322,6 +322,9 @@ func (l *loader) apply(d *document, from *diag.Source, at *tomltree.Value) {
 		l.require.names, l.require.at, l.require.src = d.require, d.requireAt, d.src
 	}
 	set(&l.m.Scoped, d.scoped)
+	if d.hooksIgnoreAt != nil {
+		l.m.HooksIgnore = d.hooksIgnore
+	}
 	for _, s := range d.servers {
 		l.m.Servers[s.name] = s.server
 	}

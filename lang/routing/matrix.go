@@ -38,6 +38,8 @@ type Matrix struct {
 	Require []string
 	// Scoped says that a verification may rest on the files of bindings; see [Binding].
 	Scoped bool
+	// HooksIgnore are patterns, as in a .gitignore, of files that need no check before an agent stops.
+	HooksIgnore []string
 
 	names     map[string]*Binding
 	pairs     map[pair]*Binding // aliases of bindings included

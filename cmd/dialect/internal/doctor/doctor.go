@@ -16,6 +16,7 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"github.com/command-dialect/dialect/cmd/dialect/internal/hook"
 	"github.com/command-dialect/dialect/cmd/dialect/internal/scaffold"
 	"github.com/command-dialect/dialect/lang"
 	"github.com/command-dialect/dialect/lang/diag"
@@ -31,6 +32,7 @@ import (
 	"github.com/command-dialect/dialect/runtime/place"
 	"github.com/command-dialect/dialect/runtime/policy"
 	"github.com/command-dialect/dialect/runtime/project"
+	"github.com/command-dialect/dialect/runtime/records"
 	"github.com/command-dialect/dialect/runtime/redact"
 )
 
@@ -133,10 +135,30 @@ func Examine(o Options) *Report {
 	} else {
 		r.say(ok, "trust", "", "the matrix is that of %s", state.Against)
 	}
+	r.hooks(o.Dir)
 	if o.Online {
 		r.servers(m, o)
 	}
 	return r
+}
+
+// hooks says whether the agents' hooks that are installed work.
+func (r *Report) hooks(dir string) {
+	status, err := hook.Status(dir)
+	if err != nil {
+		return
+	}
+	for _, s := range status.Agents {
+		switch {
+		case !s.Installed:
+		case s.Fault != "":
+			r.say(warning, "hook", s.Advice, "%s, %s: %s", s.Title, place.Short(s.Path), s.Fault)
+		case s.Last == nil:
+			r.say(ok, "hook", s.Advice, "%s: installed, and never fired", s.Title)
+		default:
+			r.say(ok, "hook", s.Advice, "%s: installed, last fired %s", s.Title, records.Stamp(*s.Last))
+		}
+	}
 }
 
 // maxScripts bounds how many scripts are looked at.

@@ -200,6 +200,27 @@ func New(ctx context.Context, o Options, rev string) (*Question, error) {
 	return q, q.present(ctx)
 }
 
+// At returns the question about another state of the files, under the same rules and inputs: one that a snapshot
+// was taken of earlier.
+func (q *Question) At(t receipts.Tree) *Question {
+	other := *q
+	other.Tree, other.NoTree, other.Commit, other.snapshot = &t, "", false, nil
+	return &other
+}
+
+// Snapshot returns that of the present files; nil where a commit is asked about, or where [verify.Query].NoTree says why
+// there is none.
+func (q *Question) Snapshot() *workspace.Snapshot { return q.snapshot }
+
+// Trusted returns the matrix that the baseline has; nil without one.
+func (q *Question) Trusted() *routing.Matrix { return q.rules }
+
+// Root returns the folder of the matrix, or the working directory where there is none.
+func (q *Question) Root() string { return q.root }
+
+// Store returns the path of the store that is asked.
+func (q *Question) Store() string { return q.path }
+
 // NamedTree returns the tree that name means: "." the present files, a revision, or a digest; nil for no
 // name. path is that of the store; empty for the project's own.
 func NamedTree(ctx context.Context, name, path string) (*receipts.Tree, error) {

@@ -1,0 +1,47 @@
+#!/usr/bin/env bash
+# Verifies HEAD of the working directory, as action.yml says. In: BUNDLE, KEY, SCRIPT, BASE, REQUIRE, each of which may be empty, and what GitHub sets.
+# Exit status: that of dialect.
+set -euo pipefail
+
+asked=()
+[[ -z ${BASE:-} ]] || asked+=(--base "$BASE")
+for name in ${REQUIRE:-}; do asked+=(--require "$name"); done
+
+# say TITLE TEXT: an annotation.
+say() {
+	local text=${2//'%'/%25}
+	text=${text//$'\r'/%0D}
+	printf '::%s::%s\n' "$1" "${text//$'\n'/%0A}"
+}
+
+out() { [[ -z ${GITHUB_OUTPUT:-} ]] || printf '%s=%s\n' "$1" "$2" >>"$GITHUB_OUTPUT"; }
+
+if [[ -n ${BUNDLE:-} ]]; then
+	if [[ -z ${KEY:-} ]]; then
+		say 'warning title=dialect' 'a bundle without a key says only what its writer recorded: the script is run'
+	elif answer=$(dialect verify --tree HEAD --bundle "$BUNDLE" --key "$KEY" "${asked[@]}" 2>&1); then
+		printf '%s\n' "$answer"
+		out bundle "$BUNDLE"
+		exit 0
+	else
+		say 'warning title=dialect' "the bundle does not speak for this commit, so that the script is run: $answer"
+	fi
+fi
+
+status=0
+dialect run "${SCRIPT:-quality.dlct}" || status=$?
+if ((status)); then
+	say 'error title=dialect' "dialect run ${SCRIPT:-quality.dlct} ended with status $status"
+	exit "$status"
+fi
+answer=$(dialect verify --tree HEAD "${asked[@]}" 2>&1) || status=$?
+printf '%s\n' "$answer"
+if ((status)); then
+	say 'error title=dialect' "$answer"
+	exit "$status"
+fi
+gate=$(dialect verify --tree HEAD --json "${asked[@]}" | sed -n 's/^  "gate": "\(g-[0-9a-f]*\)".*/\1/p')
+file=${RUNNER_TEMP:-.dialect}/dialect-bundle.json
+dialect receipts export --bundle "$gate" >"$file"
+out gate "$gate"
+out bundle "$file"

@@ -1,0 +1,157 @@
+// Package decide is the decision list of the agents' hooks. Facts come in, a [Decision] comes out: the first rule
+// that matches decides. It reads no file, keeps no state and knows no agent.
+package decide
+
+import (
+	"strings"
+
+	"github.com/command-dialect/dialect/receipts/verify"
+)
+
+// MaxHeld is how often an agent is held between two prompts of a person. No client has a bound that can be relied on.
+const MaxHeld = 2
+
+// An Action is what a hook does about an event.
+type Action string
+
+// The actions.
+const (
+	Allow  Action = "allow"  // in silence
+	Tell   Action = "tell"   // allow, and tell the person why
+	Refuse Action = "refuse" // the agent goes on, and is told why
+	Look   Action = "look"   // the facts of the tree are needed: fill them in, and ask again
+)
+
+// A Decision is an action, and the rule that it follows from.
+type Decision struct {
+	Action Action
+	Rule   string // a constant name, for the log and for tests
+	Text   string // for the person, of Tell; empty elsewhere
+}
+
+// Evidence is what was found out about the present files.
+type Evidence struct {
+	NoTree    string // why there is no snapshot; empty if there is one
+	Unchanged bool   // the files are those of the last prompt
+	Ignored   bool   // all that changed since the last prompt, or since the last gate, is in [hooks] ignore
+	Verdict   verify.Verdict
+	Why       string // the first refusal of the verdict
+	// Old says that each failing test, or line where tests have no names, also failed in a receipt on the tree of the
+	// session's start or of HEAD.
+	Old bool
+}
+
+// A Stop is what is known when an agent wants to end its turn.
+type Stop struct {
+	Off        bool // a person switched the hooks off
+	NoProject  bool
+	Untrusted  bool // the hook is the user's, and the user has not trusted the rules of this project
+	NoSession  bool // the client names no session, or its state cannot be kept: refusals cannot be counted
+	SubAgent   bool
+	Plan       bool
+	Background bool
+	Message    string // the last one of the agent
+
+	Evidence *Evidence // nil before it is needed
+	HeldHere bool      // the agent was held on exactly these files before
+	Held     int       // since the last prompt
+}
+
+// Stop decides whether an agent may end its turn.
+func (s Stop) Decide() Decision {
+	switch {
+	case s.Off:
+		return Decision{Allow, "off", ""}
+	case s.NoProject:
+		return Decision{Allow, "no-matrix", ""}
+	case s.Untrusted:
+		return Decision{Allow, "not-trusted", ""}
+	case s.NoSession:
+		return Decision{Allow, "no-session", ""}
+	case s.SubAgent:
+		return Decision{Allow, "sub-agent", ""}
+	case s.Plan:
+		return Decision{Allow, "plan-mode", ""}
+	case s.Background:
+		return Decision{Allow, "background", ""}
+	case IsQuestion(s.Message):
+		return Decision{Allow, "question", ""}
+	case s.Evidence == nil:
+		return Decision{Look, "look", ""}
+	}
+	e := s.Evidence
+	switch {
+	case e.NoTree != "":
+		return Decision{Tell, "no-tree", "not checked: " + e.NoTree}
+	case e.Unchanged:
+		return Decision{Allow, "unchanged", ""}
+	case e.Verdict == verify.Verified:
+		return Decision{Allow, "verified", ""}
+	case e.Ignored:
+		return Decision{Allow, "ignored-files", ""}
+	case e.Verdict == verify.Policy:
+		return Decision{Tell, "rules-changed", "the rules changed, which an agent cannot resolve: " + e.Why + "; `dialect verify` shows the difference"}
+	case e.Verdict == verify.Tampered, e.Verdict == verify.Degraded:
+		return Decision{Tell, "broken-store", string(e.Verdict) + ": " + e.Why}
+	case e.Verdict == verify.Failed && e.Old:
+		return Decision{Tell, "old-failure", "it fails as it did before this session: " + e.Why}
+	case e.Verdict == verify.Flaky:
+		return Decision{Tell, "flaky", "it passed only after it had failed on the same files: " + e.Why}
+	case s.HeldHere:
+		return Decision{Tell, "held-on-this-tree", "the agent was held once on these files and stops with them as they are: " + e.Why}
+	case s.Held >= MaxHeld:
+		return Decision{Tell, "held-enough", "the agent was held twice since your last prompt, and is let go: " + e.Why}
+	case e.Verdict == verify.Failed:
+		return Decision{Refuse, "failed", ""}
+	}
+	return Decision{Refuse, "not-checked", ""}
+}
+
+// IsQuestion reports whether a message ends in a question, whatever closes a quotation or an emphasis behind it.
+func IsQuestion(message string) bool {
+	text := strings.TrimRight(message, " \t\r\n\"'`*_)]»”’")
+	return strings.HasSuffix(text, "?") || strings.HasSuffix(text, "？") || strings.HasSuffix(text, "؟")
+}
+
+// A Tool is what is known before an agent runs a command line of a shell.
+type Tool struct {
+	Off, NoProject, Untrusted bool
+
+	Bypass string // what of the command line goes around a check; empty for nothing
+	Commit bool
+	Push   bool // or opens a pull request
+
+	Evidence *Evidence // of the present files for a commit, of HEAD for a push; nil before it is needed
+}
+
+// Decide decides whether the command line may be run.
+func (t Tool) Decide() Decision {
+	switch {
+	case t.Off:
+		return Decision{Allow, "off", ""}
+	case t.NoProject:
+		return Decision{Allow, "no-matrix", ""}
+	case t.Untrusted:
+		return Decision{Allow, "not-trusted", ""}
+	case t.Bypass != "":
+		return Decision{Refuse, "bypass", ""}
+	case !t.Commit && !t.Push:
+		return Decision{Allow, "other-command", ""}
+	case t.Evidence == nil:
+		return Decision{Look, "look", ""}
+	}
+	e := t.Evidence
+	switch {
+	case e.Verdict == verify.Verified:
+		return Decision{Allow, "verified", ""}
+	case e.NoTree != "":
+		return Decision{Tell, "no-tree", "not checked: " + e.NoTree}
+	case e.Verdict == verify.Degraded:
+		return Decision{Tell, "broken-store", string(e.Verdict) + ": " + e.Why}
+	case t.Push:
+		return Decision{Refuse, "push-unverified", ""}
+	case e.Verdict == verify.Failed && !e.Old:
+		return Decision{Refuse, "commit-failed", ""}
+	}
+	return Decision{Allow, "commit", ""}
+}

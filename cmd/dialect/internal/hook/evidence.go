@@ -1,0 +1,221 @@
+package hook
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/command-dialect/dialect/cmd/dialect/internal/hook/decide"
+	"github.com/command-dialect/dialect/cmd/dialect/internal/hook/journal"
+	"github.com/command-dialect/dialect/cmd/dialect/internal/inquiry"
+	"github.com/command-dialect/dialect/cmd/dialect/internal/store"
+	"github.com/command-dialect/dialect/lang/regular"
+	"github.com/command-dialect/dialect/receipts"
+	"github.com/command-dialect/dialect/receipts/verify"
+	"github.com/command-dialect/dialect/runtime/archive"
+	"github.com/command-dialect/dialect/runtime/blob"
+	"github.com/command-dialect/dialect/runtime/diagnose"
+	"github.com/command-dialect/dialect/runtime/workspace"
+	"github.com/command-dialect/dialect/runtime/workspace/ignore"
+)
+
+// A look is what was asked about the files, and the answer.
+type look struct {
+	q        *inquiry.Question
+	res      *verify.Result // nil where nothing had to be asked
+	evidence decide.Evidence
+	doc      inquiry.Document
+}
+
+// ask asks about the present files, or about the commit rev. before is called between the snapshot and the question, and says
+// that the question need not be asked.
+func (r *run) ask(rev string, before func(*inquiry.Question) bool) (*look, error) {
+	if r.look != nil {
+		if err := r.look(r, rev); err != nil {
+			return nil, err
+		}
+	}
+	o := inquiry.Options{Own: true, Store: r.Store}
+	l := &look{}
+	q, err := inquiry.New(r.ctx, o, rev)
+	var rules *inquiry.Unloadable
+	switch {
+	case errors.As(err, &rules):
+		l.q, l.res = inquiry.Broken(o, rules)
+	case err != nil:
+		return nil, err
+	default:
+		l.q = q
+		if q.Tree != nil {
+			r.tree = short(*q.Tree)
+		}
+		if l.evidence.NoTree = q.NoTree; q.NoTree != "" && rev == "" || before != nil && before(q) {
+			return l, nil
+		}
+		if l.res, err = q.Ask(r.ctx, nil, "", rev, ""); err != nil {
+			return nil, err
+		}
+	}
+	l.doc = l.q.Document(l.res)
+	l.evidence.Verdict = l.res.Verdict
+	if len(l.res.Refusals) > 0 {
+		l.evidence.Why = l.res.Refusals[0].Message
+	}
+	return l, nil
+}
+
+func short(t receipts.Tree) string {
+	if t.Bytes.IsZero() {
+		return t.Tree
+	}
+	return t.Bytes.Short()
+}
+
+// present returns the state of the present files; zero where it is not known.
+func present(q *inquiry.Question) receipts.Tree {
+	if q.Tree == nil {
+		return receipts.Tree{}
+	}
+	return *q.Tree
+}
+
+// since returns the paths, relative to the worktree, that differ between a kept manifest and the snapshot; ok is false where
+// nothing was kept.
+func since(manifest []byte, now *workspace.Snapshot) (paths []string, ok bool) {
+	if manifest == nil || now == nil {
+		return nil, false
+	}
+	old, err := workspace.ParseManifest(manifest)
+	if err != nil {
+		return nil, false
+	}
+	for _, c := range workspace.Diff(old, now) {
+		paths = append(paths, c.Path)
+	}
+	return paths, true
+}
+
+// ignored reports whether [hooks] ignore of the trusted matrix has all of paths, of which there are some.
+func ignored(ctx context.Context, q *inquiry.Question, paths []string) bool {
+	m := q.Trusted()
+	if m == nil || len(m.HooksIgnore) == 0 || len(paths) == 0 || q.Snapshot() == nil {
+		return false
+	}
+	rules := (*ignore.File)(nil).Under("", []byte(strings.Join(m.HooksIgnore, "\n")))
+	budget := ignore.NewBudget(ctx)
+	hides := func(p string) bool {
+		if in := q.Snapshot().Place; in != "" {
+			rel, ok := strings.CutPrefix(p, in+"/")
+			if !ok {
+				return false
+			}
+			p = rel
+		}
+		parts := strings.Split(p, "/")
+		for i := range parts {
+			hidden, err := rules.Hides(budget, path.Join(parts[:i+1]...), parts[i], i < len(parts)-1)
+			if err != nil {
+				return false
+			}
+			if hidden {
+				return true
+			}
+		}
+		return false
+	}
+	return !slices.ContainsFunc(paths, func(p string) bool { return !hides(p) })
+}
+
+// maxOutput bounds what is read of an output to find the names of tests, in bytes.
+const maxOutput = 8 << 20
+
+// failures returns what failed, as a set: "BINDING\x00COMMAND\x00TEST" for each test with a name, and with an empty name for a line whose
+// output names none. ok is false where a failure is of something that cannot be looked up.
+func failures(q *inquiry.Question, res *verify.Result) (set map[string]bool, ok bool) {
+	set, ok = make(map[string]bool), true
+	for _, refusal := range res.Refusals {
+		if refusal.Reason != receipts.NotSucceeded && refusal.Reason != receipts.Superseded {
+			continue
+		}
+		r, a, err := (store.Place{Name: q.Store()}).Receipt(refusal.SHA.String())
+		if err != nil {
+			ok = false
+			continue
+		}
+		key := r.Binding + "\x00" + r.Command.String() + "\x00"
+		names := diagnose.FailedTests(output(a, r))
+		if len(names) == 0 {
+			set[key] = true
+		}
+		for _, n := range names {
+			set[key+n] = true
+		}
+	}
+	return set, ok && len(set) > 0
+}
+
+// output returns what is kept of the output of a command.
+func output(a archive.Archive, r *receipts.Receipt) (text []byte) {
+	for _, s := range []receipts.Stream{r.Stdout, r.Stderr} {
+		sum := s.SHA256
+		if !s.Log.IsZero() {
+			sum = s.Log
+		}
+		if b, err := regular.ReadOwn(blob.Path(string(a), sum), maxOutput); err == nil {
+			text = append(append(text, b...), '\n')
+		}
+	}
+	return text
+}
+
+// old reports whether all that failed on the present files also failed in a receipt on the tree of the session's start or of HEAD.
+func (r *run) old(l *look, s *journal.Session) bool {
+	now, ok := failures(l.q, l.res)
+	if !ok {
+		return false
+	}
+	before := make(map[string]bool)
+	add := func(q *inquiry.Question, res *verify.Result, err error) {
+		if err == nil && res.Verdict == verify.Failed {
+			set, _ := failures(q, res)
+			for k := range set {
+				before[k] = true
+			}
+		}
+	}
+	if s != nil && !s.Start.Bytes.IsZero() {
+		q := l.q.At(s.Start)
+		res, err := q.Ask(r.ctx, nil, "", "", "")
+		add(q, res, err)
+	}
+	if q, err := inquiry.New(r.ctx, inquiry.Options{Own: true, Store: r.Store}, "HEAD"); err == nil {
+		res, err := q.Ask(r.ctx, nil, "", "HEAD", "")
+		add(q, res, err)
+	}
+	for k := range now {
+		if !before[k] {
+			return false
+		}
+	}
+	return true
+}
+
+// absolute returns paths of the snapshot as absolute ones.
+func absolute(s *workspace.Snapshot, paths []string) (list []string) {
+	for _, p := range paths {
+		list = append(list, filepath.Join(s.Root, filepath.FromSlash(p)))
+	}
+	return list
+}
+
+// inDir calls f with a folder as the working directory, if it is one.
+func inDir(dir string, f func()) {
+	if was, err := os.Getwd(); err == nil && dir != "." && os.Chdir(dir) == nil {
+		defer func() { _ = os.Chdir(was) }()
+	}
+	f()
+}

@@ -1,0 +1,267 @@
+// Package hook answers the hooks of coding agents: whether an agent may end its turn, and whether it may run a command line. A
+// client's event comes in on stdin, its answer goes out on stdout.
+//
+// A hook verifies; it runs nothing of the project. Clients start hooks outside of their sandboxes, with their keys, so that
+// tests that an agent wrote have no business here. Verdicts are those of receipts/verify, asked through package inquiry as
+// `dialect verify` asks.
+//
+// It never refuses by accident. A fault of any kind (a panic, a store that cannot be read, no matrix, a text on stdin that is no
+// event, a look that takes too long) allows what was asked for, with status 0, and is recorded. It never refuses without a
+// bound: the refusals of a session are counted here, and where they cannot be counted nothing is refused.
+//
+// The rooms: agents knows the protocols, shell the command lines, decide the rules, journal what is kept, install the
+// configuration of the clients. This package brings facts to the rules.
+package hook
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+	"runtime/debug"
+	"strings"
+	"time"
+
+	"github.com/command-dialect/dialect/cmd/dialect/internal/hook/agents"
+	"github.com/command-dialect/dialect/cmd/dialect/internal/hook/decide"
+	"github.com/command-dialect/dialect/cmd/dialect/internal/hook/journal"
+	"github.com/command-dialect/dialect/cmd/dialect/internal/hook/shell"
+	"github.com/command-dialect/dialect/lang/routing"
+	"github.com/command-dialect/dialect/runtime/policy"
+	"github.com/command-dialect/dialect/runtime/project"
+)
+
+// Bounds of one event.
+const (
+	maxStdin  = 1 << 20          // bytes
+	stdinWait = 2 * time.Second  // until the event is there
+	lookWait  = 20 * time.Second // for the whole; shorter than the timeouts that install writes
+)
+
+// Held begins each reason that holds a stop: clients show reasons where people expect errors, and some send them back as a
+// prompt.
+const Held = "dialect held this stop (not a hook error):"
+
+// Options say which hook is answered, and how.
+type Options struct {
+	Agent *agents.Adapter
+	Event string // as the command line names it
+	User  bool   // the hook is in the user's configuration: it acts only where the user pinned the rules
+	Store string // path of the store; empty for the project's own
+	In    io.Reader
+	Out   io.Writer
+
+	// For tests.
+	wait time.Duration            // for lookWait
+	look func(*run, string) error // called before a look at the files
+}
+
+// A run is the answer to one event.
+type run struct {
+	Options
+	ctx     context.Context
+	event   agents.Event
+	journal *journal.Journal // nil where none can be kept
+	now     time.Time
+	tree    string // that was looked at, for the log
+}
+
+// A reply is what becomes of an event.
+type reply struct {
+	decide.Decision
+	say string // the reason of a refusal
+}
+
+// Answer answers one event. It writes at most one JSON object.
+func Answer(o Options) {
+	if o.wait == 0 {
+		o.wait = lookWait
+	}
+	forgetKeys()
+	ctx, cancel := context.WithTimeout(context.Background(), o.wait)
+	defer cancel()
+	r := &run{Options: o, ctx: ctx, now: time.Now()}
+	done := make(chan reply, 1)
+	go func() {
+		defer func() {
+			if p := recover(); p != nil {
+				done <- reply{Decision: decide.Decision{Action: decide.Tell, Rule: "panic", Text: fmt.Sprintf("internal error: %v", p)}, say: string(debug.Stack())}
+			}
+		}()
+		done <- r.handle()
+	}()
+	var a reply
+	select {
+	case a = <-done:
+	case <-time.After(o.wait + time.Second): // what waits does not look at its context
+		r = &run{Options: o, now: r.now} // the other one is still at work
+		a = fault("deadline", errors.New("it took too long"))
+	}
+	text := a.say
+	if a.Action != decide.Refuse {
+		if text = ""; a.Action == decide.Tell {
+			text = "dialect let this pass: " + a.Text
+		}
+	}
+	_, err := o.Out.Write(o.Agent.Reply(r.event.Kind, agents.Answer{Refuse: a.Action == decide.Refuse, Text: text}))
+	if err != nil {
+		a.Rule += ", and the answer was not read"
+	}
+	r.record(a)
+}
+
+// fault allows, since something went wrong.
+func fault(rule string, err error) reply {
+	return reply{Decision: decide.Decision{Action: decide.Tell, Rule: rule, Text: err.Error()}}
+}
+
+// record adds the decision to the log. What every tool call comes to is left out of it.
+func (r *run) record(a reply) {
+	if a.Rule == "" || r.event.Kind == agents.BeforeTool && a.Action == decide.Allow {
+		return
+	}
+	if r.journal == nil {
+		dir, err := os.Getwd()
+		if err != nil {
+			return
+		}
+		if r.journal, err = journal.Of(rootOf(dir)); err != nil {
+			return
+		}
+	}
+	text := a.Text
+	if a.say != "" {
+		text = a.say
+	}
+	r.journal.Log(journal.Entry{Time: r.now.UTC().Truncate(time.Millisecond), Agent: r.Agent.Name, Event: string(r.event.Kind), Session: r.event.Session,
+		Action: string(a.Action), Rule: a.Rule, Tree: r.tree, Text: text})
+}
+
+// rootOf returns the folder of the matrix for dir, or dir where there is none.
+func rootOf(dir string) string {
+	if path, _, err := project.FindMatrix(dir, ""); err == nil {
+		return filepath.Dir(path)
+	}
+	return dir
+}
+
+var secret = "(?i)(^|_)(API|ACCESS|AUTH|PRIVATE)?_?(KEY|TOKEN|SECRET|PASSWORD|CREDENTIALS?)(_|$)"
+
+// forgetKeys takes the client's keys out of the environment: git may start filters, which a repository names.
+func forgetKeys() {
+	re := regexp.MustCompile(secret)
+	for _, kv := range os.Environ() {
+		if name, _, _ := strings.Cut(kv, "="); re.MatchString(name) && !strings.HasPrefix(name, "DIALECT_") {
+			_ = os.Unsetenv(name)
+		}
+	}
+}
+
+// read reads the event, within bounds.
+func (r *run) read() (map[string]any, error) {
+	type result struct {
+		m   map[string]any
+		err error
+	}
+	got := make(chan result, 1) // who reads may go on reading: the process ends soon
+	go func() {
+		limited := &io.LimitedReader{R: r.In, N: maxStdin}
+		m, err := agents.Read(limited)
+		if err != nil && limited.N <= 0 {
+			err = fmt.Errorf("more than %d bytes on stdin", maxStdin)
+		}
+		got <- result{m, err}
+	}()
+	select {
+	case g := <-got:
+		return g.m, g.err
+	case <-time.After(min(stdinWait, r.wait)):
+		return nil, errors.New("the event did not come within 2 s")
+	}
+}
+
+// handle answers the event.
+func (r *run) handle() reply {
+	m, err := r.read()
+	if err != nil {
+		return fault("bad-event", err)
+	}
+	r.event = r.Agent.Parse(r.Event, m)
+	if r.event.Kind == agents.Other {
+		return reply{Decision: decide.Decision{Action: decide.Allow}}
+	}
+	var intent shell.Intent
+	if r.event.Kind == agents.BeforeTool {
+		if intent = shell.Parse(r.event.Command); intent == (shell.Intent{Dir: "."}) && r.event.File == "" {
+			return reply{Decision: decide.Decision{Action: decide.Allow}}
+		}
+	}
+	r.enter()
+	dir, err := os.Getwd()
+	if err != nil {
+		return fault("no-folder", err)
+	}
+	path, _, err := project.FindMatrix(dir, "")
+	missing := errors.Is(err, routing.ErrNotFound)
+	if err != nil && !missing {
+		return fault("no-matrix", err)
+	}
+	root := dir
+	if !missing {
+		root = filepath.Dir(path)
+	} else if lost := project.Lost(r.ctx, dir, err); lost != "" {
+		root = filepath.Dir(lost)
+		if r.event.Kind != agents.Prompt {
+			return reply{Decision: decide.Decision{Action: decide.Tell, Rule: "rules-changed", Text: lost + " is gone, and HEAD has it"}}
+		}
+	}
+	if r.journal, err = journal.Of(root); err != nil {
+		return fault("no-journal", err)
+	}
+	offUntil := r.journal.OffUntil(r.now)
+	untrusted := r.User && !policy.IsPinned(root)
+	if r.event.Kind == agents.BeforeTool {
+		if r.event.File != "" && !missing {
+			file := r.event.File
+			if !filepath.IsAbs(file) {
+				file = filepath.Join(dir, file)
+			}
+			r.journal.Wrote(r.Agent.Name, r.event.Session, file)
+		}
+		return r.tool(decide.Tool{Off: !offUntil.IsZero(), NoProject: missing, Untrusted: untrusted, Bypass: intent.Bypass, Commit: intent.Commit, Push: intent.Push}, intent.Dir)
+	}
+	s, err := r.journal.Session(r.ctx, r.Agent.Name, r.event.Session)
+	if err == nil {
+		defer s.Close()
+	}
+	switch r.event.Kind {
+	case agents.Prompt:
+		if err != nil || missing || untrusted || !r.person() {
+			return reply{Decision: decide.Decision{Action: decide.Allow}}
+		}
+		return r.prompt(s)
+	case agents.Stop, agents.SubStop:
+		return r.stop(decide.Stop{
+			Off: !offUntil.IsZero(), NoProject: missing, Untrusted: untrusted, NoSession: err != nil, SubAgent: r.event.Kind == agents.SubStop,
+			Plan: r.event.Plan, Background: r.event.Background, Message: r.event.Message,
+		}, s)
+	}
+	return reply{Decision: decide.Decision{Action: decide.Allow, Rule: string(r.event.Kind)}}
+}
+
+// enter goes to the folder that the event is about: that of the project, else where the client works.
+func (r *run) enter() {
+	for _, dir := range []string{os.Getenv(r.Agent.Root), r.event.Dir} {
+		if filepath.IsAbs(dir) && os.Chdir(dir) == nil {
+			return
+		}
+	}
+}
+
+// person reports whether a prompt comes from a person. Some clients send the reason of a refusal, or nothing, as one.
+func (r *run) person() bool {
+	return strings.TrimSpace(r.event.Prompt) != "" && !strings.Contains(r.event.Prompt, Held)
+}

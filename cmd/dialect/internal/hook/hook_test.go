@@ -1,0 +1,286 @@
+package hook
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/command-dialect/dialect/cmd/dialect/internal/hook/agents"
+	"github.com/command-dialect/dialect/cmd/dialect/internal/hook/journal"
+)
+
+const matrix = "[commands.test_it]\nverb = \"test\"\nnoun = \"it\"\ntool = \"sh check.sh\"\neffect = \"read\"\nreceipt_required = true\n"
+
+// project makes a project that nothing ran in, and goes there.
+func newProject(t *testing.T) (dir string) {
+	dir = t.TempDir()
+	t.Setenv("HOME", t.TempDir())
+	t.Setenv("XDG_STATE_HOME", "")
+	t.Setenv("CLAUDE_PROJECT_DIR", "")
+	t.Chdir(dir)
+	put(t, "routing.toml", matrix)
+	put(t, "quality.dlct", "Test with it\n")
+	put(t, "check.sh", "exit 0\n")
+	for _, args := range [][]string{{"init", "-q"}, {"add", "-A"}, {"-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "one"}} {
+		if out, err := exec.Command("git", args...).CombinedOutput(); err != nil {
+			t.Fatalf("git %v: %v\n%s", args, err, out)
+		}
+	}
+	return dir
+}
+
+func put(t *testing.T, name, text string) {
+	t.Helper()
+	if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// ask answers an event, and returns what was written and the rule that was recorded last, if it is new.
+func ask(t *testing.T, o Options, stdin io.Reader) (out, rule string) {
+	t.Helper()
+	if o.Agent == nil {
+		o.Agent = agents.Find("claude")
+	}
+	before := recorded(t)
+	var b bytes.Buffer
+	o.In, o.Out = stdin, &b
+	Answer(o)
+	after := recorded(t)
+	if len(after) > len(before) {
+		rule = after[len(after)-1].Action + " " + after[len(after)-1].Rule
+	}
+	return b.String(), rule
+}
+
+func recorded(t *testing.T) []journal.Entry {
+	t.Helper()
+	j, err := of(".")
+	if err != nil {
+		return nil
+	}
+	return j.Entries()
+}
+
+const stopEvent = `{"session_id":"s","hook_event_name":"Stop","last_assistant_message":"Done."}`
+
+func prompted(t *testing.T) {
+	t.Helper()
+	if out, rule := ask(t, Options{}, strings.NewReader(`{"session_id":"s","hook_event_name":"UserPromptSubmit","prompt":"do it"}`)); out != "" || rule != "allow prompt" {
+		t.Fatalf("%q %q", out, rule)
+	}
+}
+
+func held(out string) bool {
+	return strings.HasPrefix(out, `{"decision":"block","reason":"`+Held)
+}
+
+// TestAccidents has whatever can go wrong in a project where the stop would be refused: the answer allows, and the log has why.
+func TestAccidents(t *testing.T) {
+	for name, c := range map[string]struct {
+		make func(t *testing.T, o *Options) io.Reader
+		rule string
+	}{
+		"panic": {func(_ *testing.T, o *Options) io.Reader {
+			o.look = func(*run, string) error { panic("a fault") }
+			return strings.NewReader(stopEvent)
+		}, "tell panic"},
+		"error": {func(_ *testing.T, o *Options) io.Reader {
+			o.look = func(*run, string) error { return errors.New("a fault") }
+			return strings.NewReader(stopEvent)
+		}, "tell no-look"},
+		"a look that does not end": {func(t *testing.T, o *Options) io.Reader {
+			wait := make(chan bool)
+			t.Cleanup(func() { close(wait) })
+			o.wait, o.look = 10*time.Millisecond, func(*run, string) error { <-wait; panic("done") }
+			return strings.NewReader(stopEvent)
+		}, "tell deadline"},
+		"garbage": {func(*testing.T, *Options) io.Reader { return strings.NewReader("not JSON") }, "tell bad-event"},
+		"nothing": {func(*testing.T, *Options) io.Reader { return strings.NewReader("") }, "tell bad-event"},
+		"deep nests": {func(*testing.T, *Options) io.Reader {
+			return strings.NewReader(`{"a":` + strings.Repeat("[", maxStdin))
+		}, "tell bad-event"},
+		"an endless string": {func(*testing.T, *Options) io.Reader {
+			return io.MultiReader(strings.NewReader(`{"a":"`), endless{})
+		}, "tell bad-event"},
+		"slow stdin": {func(t *testing.T, o *Options) io.Reader {
+			r, w := io.Pipe()
+			t.Cleanup(func() { w.Close() })
+			return r
+		}, "tell bad-event"},
+		"a broken store": {func(t *testing.T, _ *Options) io.Reader {
+			if err := os.Mkdir(".dialect", 0o700); err != nil {
+				t.Fatal(err)
+			}
+			put(t, ".dialect/receipts.db", "this is no store")
+			return strings.NewReader(stopEvent)
+		}, "tell broken-store"},
+		"a matrix that does not load": {func(t *testing.T, _ *Options) io.Reader {
+			put(t, "routing.toml", "[commands")
+			return strings.NewReader(stopEvent)
+		}, "tell broken-store"},
+		"a matrix that is gone": {func(t *testing.T, _ *Options) io.Reader {
+			if err := os.Remove("routing.toml"); err != nil {
+				t.Fatal(err)
+			}
+			return strings.NewReader(stopEvent)
+		}, "tell rules-changed"},
+		"a damaged session": {func(t *testing.T, _ *Options) io.Reader {
+			home, _ := journal.Home()
+			names, _ := filepath.Glob(filepath.Join(home, "*", "s-*.json"))
+			if len(names) == 0 {
+				t.Fatal("no session is kept")
+			}
+			for _, name := range names {
+				if err := os.Remove(name); err != nil {
+					t.Fatal(err)
+				}
+				if err := os.Mkdir(name, 0o700); err != nil { // neither read nor replaced
+					t.Fatal(err)
+				}
+			}
+			return strings.NewReader(stopEvent)
+		}, "allow no-session"},
+		"no session": {func(*testing.T, *Options) io.Reader { return strings.NewReader(`{"hook_event_name":"Stop"}`) }, "allow no-session"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			newProject(t)
+			prompted(t)
+			put(t, "new.txt", "x")
+			if out, rule := ask(t, Options{}, strings.NewReader(strings.Replace(stopEvent, `"s"`, `"other"`, 1))); !held(out) || rule != "refuse not-checked" {
+				t.Fatalf("without an accident: %q %q", out, rule)
+			}
+			o := Options{}
+			in := c.make(t, &o)
+			out, rule := ask(t, o, in)
+			if held(out) {
+				t.Errorf("it refused: %q", out)
+			}
+			if c.rule != "" && rule != c.rule {
+				t.Errorf("recorded %q, want %q", rule, c.rule)
+			}
+		})
+	}
+}
+
+type endless struct{}
+
+func (endless) Read(p []byte) (int, error) {
+	for i := range p {
+		p[i] = 'a'
+	}
+	return len(p), nil
+}
+
+// TestOpenStdin answers as soon as the event is whole: some clients do not close the pipe.
+func TestOpenStdin(t *testing.T) {
+	newProject(t)
+	prompted(t)
+	put(t, "new.txt", "x")
+	r, w := io.Pipe()
+	defer w.Close()
+	go func() { _, _ = io.WriteString(w, stopEvent) }()
+	if out, _ := ask(t, Options{}, r); !held(out) {
+		t.Errorf("%q", out)
+	}
+}
+
+// TestBound stops again and again, whatever the client says of its own counting.
+func TestBound(t *testing.T) {
+	newProject(t)
+	prompted(t)
+	refused := 0
+	for i := range 10 {
+		put(t, "new.txt", strings.Repeat("x", i+1))
+		if out, _ := ask(t, Options{}, strings.NewReader(strings.Replace(stopEvent, `"Stop"`, `"Stop","stop_hook_active":true`, 1))); held(out) {
+			refused++
+		}
+	}
+	if refused != 2 {
+		t.Errorf("refused %d times", refused)
+	}
+	// The reason of a refusal, and an empty prompt, are no prompt of a person.
+	for _, p := range []string{"", Held + " not checked"} {
+		ask(t, Options{}, strings.NewReader(`{"session_id":"s","hook_event_name":"UserPromptSubmit","prompt":"`+p+`"}`))
+		put(t, "new.txt", "y"+p)
+		if out, rule := ask(t, Options{}, strings.NewReader(stopEvent)); held(out) || rule != "tell held-enough" {
+			t.Errorf("after %q: %q %q", p, out, rule)
+		}
+	}
+	prompted(t)
+	if out, rule := ask(t, Options{}, strings.NewReader(stopEvent)); out != "" || rule != "allow unchanged" {
+		t.Errorf("%q %q", out, rule)
+	}
+	put(t, "new.txt", "z")
+	for _, want := range []bool{true, false} { // once on the same files
+		if out, _ := ask(t, Options{}, strings.NewReader(stopEvent)); held(out) != want {
+			t.Errorf("%q", out)
+		}
+	}
+}
+
+// TestKeys holds that what the hook starts, such as git and its filters, has none of the client's keys.
+func TestKeys(t *testing.T) {
+	t.Setenv("OPENAI_API_KEY", "sk-1")
+	t.Setenv("GITHUB_TOKEN", "g")
+	t.Setenv("MONKEY", "m")
+	newProject(t)
+	prompted(t)
+	if os.Getenv("OPENAI_API_KEY")+os.Getenv("GITHUB_TOKEN") != "" || os.Getenv("MONKEY") != "m" {
+		t.Errorf("%q", os.Environ())
+	}
+}
+
+// TestUser holds that a hook of the user's own configuration acts only where the user trusts the rules.
+func TestUser(t *testing.T) {
+	newProject(t)
+	prompted(t)
+	put(t, "new.txt", "x")
+	if out, rule := ask(t, Options{User: true}, strings.NewReader(stopEvent)); out != "" || rule != "allow not-trusted" {
+		t.Errorf("%q %q", out, rule)
+	}
+	t.Chdir(t.TempDir())
+	if out, rule := ask(t, Options{}, strings.NewReader(stopEvent)); out != "" || rule != "allow no-matrix" {
+		t.Errorf("%q %q", out, rule)
+	}
+}
+
+// TestPeople marks files that somebody else changed while the agent waited, or that another session wrote.
+func TestPeople(t *testing.T) {
+	dir := newProject(t)
+	write := func(session, file string) {
+		ask(t, Options{}, strings.NewReader(`{"session_id":"`+session+`","hook_event_name":"PreToolUse","tool_name":"Write","tool_input":{"file_path":"`+filepath.Join(dir, file)+`"}}`))
+		put(t, file, session)
+	}
+	prompted(t)
+	write("s", "mine.txt")
+	ask(t, Options{}, strings.NewReader(stopEvent))
+	put(t, "person.txt", "p")
+	prompted(t)
+	write("s", "mine.txt")
+	write("other", "theirs.txt")
+	put(t, "mine.txt", "again")
+	j, err := of(".")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := j.Session(t.Context(), "claude", "s")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	real, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := func(name string) string { return filepath.Join(real, name) }
+	if got := s.Foreign([]string{at("mine.txt"), at("person.txt"), at("theirs.txt"), at("new.txt")}); strings.Join(got, " ") != at("person.txt")+" "+at("theirs.txt") {
+		t.Errorf("%q", got)
+	}
+}

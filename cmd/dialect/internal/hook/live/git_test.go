@@ -1,0 +1,129 @@
+package live
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// repository makes a repository with a matrix, a script and a remote, and PATH with dialect and programs of folder.
+func repository(t *testing.T, dialect, folder string) *project {
+	t.Helper()
+	real, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &project{root: real, dir: filepath.Join(real, "project"), dialect: dialect, path: folder}
+	p.put(t, "project/routing.toml", matrix)
+	p.put(t, "project/quality.dlct", "Test with it\n")
+	p.put(t, "project/check.sh", check)
+	p.put(t, "project/.gitignore", "/.husky/_/\n")
+	p.must(t, "git", "init", "-q", "-b", "main")
+	p.must(t, "git", "config", "user.name", "a")
+	p.must(t, "git", "config", "user.email", "a@b")
+	p.must(t, "git", "init", "-q", "--bare", "../remote.git")
+	p.must(t, "git", "remote", "add", "origin", "../remote.git")
+	return p
+}
+
+// TestManagers pushes through the programs that keep git's hooks.
+func TestManagers(t *testing.T) {
+	folder := os.Getenv("DIALECT_AGENTS")
+	if folder == "" {
+		t.Skip("DIALECT_AGENTS names no folder with lefthook and husky: `make test-agents` runs this with them")
+	}
+	dialect := build(t)
+	bin := filepath.Join(folder, "managers", "node_modules", ".bin")
+	for _, m := range []struct {
+		name, program, file, text string
+		install                   []string
+	}{
+		{"lefthook", filepath.Join(bin, "lefthook"), "lefthook.yml", "# ours\npre-commit:\n  commands:\n    a:\n      run: \"true\"\n", []string{"install"}},
+		{"husky", filepath.Join(bin, "husky"), ".husky/pre-push", "echo husky ran\n", nil},
+		{"pre-commit", "pre-commit", ".pre-commit-config.yaml", "repos:\n  - repo: local\n    hooks:\n      - id: x\n        name: x\n        entry: \"true\"\n        language: system\n", []string{"install", "-t", "pre-push"}},
+	} {
+		t.Run(m.name, func(t *testing.T) {
+			program, err := exec.LookPath(m.program)
+			if err != nil {
+				t.Skipf("NOT RUN: %v", err)
+			}
+			p := repository(t, dialect, filepath.Dir(program))
+			if m.name == "husky" {
+				p.must(t, program)
+			}
+			p.put(t, "project/"+m.file, m.text)
+			p.must(t, dialect, "hook", "install", "--git")
+			if m.install != nil {
+				p.must(t, program, m.install...)
+			}
+			p.must(t, "git", "add", "-A")
+			p.must(t, "git", "commit", "-qm", "one")
+			if out, err := p.run(t, "git", "push", "origin", "main"); err == nil || !strings.Contains(out, "is not verified") {
+				t.Fatalf("pushed: %v\n%s", err, out)
+			}
+			p.must(t, dialect, "run", "quality.dlct")
+			p.must(t, "git", "push", "origin", "main")
+			p.put(t, "project/broken", "")
+			p.must(t, "git", "add", "-A")
+			p.must(t, "git", "commit", "-qm", "two")
+			if out, err := p.run(t, "git", "push", "origin", "main"); err == nil || !strings.Contains(out, "is not verified") {
+				t.Fatalf("pushed: %v\n%s", err, out)
+			}
+			p.must(t, dialect, "hook", "uninstall", "--git")
+			if text, err := os.ReadFile(filepath.Join(p.dir, m.file)); err != nil || string(text) != m.text {
+				t.Errorf("%v: %s", err, text)
+			}
+		})
+	}
+}
+
+// TestAction runs what the GitHub action runs: a script where nothing came along, a bundle where it speaks for the commit.
+func TestAction(t *testing.T) {
+	if _, err := exec.LookPath("bash"); err != nil {
+		t.Skip(err)
+	}
+	script, err := filepath.Abs("../../../../../.github/actions/verify/verify.sh")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := repository(t, build(t), "")
+	p.must(t, "git", "add", "-A")
+	p.must(t, "git", "commit", "-qm", "one")
+	output := filepath.Join(p.root, "output")
+	action := func(env ...string) (string, string, error) {
+		t.Helper()
+		p.put(t, "output", "")
+		cmd := exec.Command("bash", script)
+		cmd.Dir = p.dir
+		cmd.Env = append(append(p.environ(), "GITHUB_OUTPUT="+output, "RUNNER_TEMP="+p.root, "CI=true", "GITHUB_ACTIONS=true"), env...)
+		out, err := cmd.CombinedOutput()
+		set, rerr := os.ReadFile(output)
+		if rerr != nil {
+			t.Fatal(rerr)
+		}
+		return string(out), string(set), err
+	}
+	out, set, err := action("REQUIRE=test_it")
+	if err != nil || !regexp.MustCompile(`^gate=g-[0-9a-f]{12}\nbundle=.*/dialect-bundle.json\n$`).MatchString(set) || !strings.Contains(out, "VERIFIED: test_it passed on HEAD") {
+		t.Fatalf("%v\n%s\n%s", err, out, set)
+	}
+	if out, err := p.run(t, p.dialect, "verify", "--tree", "HEAD", "--bundle", filepath.Join(p.root, "dialect-bundle.json")); err != nil {
+		t.Errorf("the bundle that is uploaded: %v\n%s", err, out)
+	}
+	// A bundle without a key is no more than what its writer says: the script is run.
+	p.put(t, "project/broken", "")
+	p.must(t, "git", "add", "-A")
+	p.must(t, "git", "commit", "-qm", "two")
+	for _, env := range [][]string{{"BUNDLE=" + filepath.Join(p.root, "dialect-bundle.json")}, nil} {
+		out, set, err = action(env...)
+		if err == nil || set != "" || !strings.Contains(out, "::error title=dialect::dialect run quality.dlct ended with status 1") {
+			t.Errorf("%v\n%s\n%s", err, out, set)
+		}
+		if len(env) > 0 && !strings.Contains(out, "::warning title=dialect::a bundle without a key") {
+			t.Errorf("%s", out)
+		}
+	}
+}

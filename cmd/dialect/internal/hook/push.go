@@ -1,0 +1,103 @@
+package hook
+
+import (
+	"bufio"
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/command-dialect/dialect/cmd/dialect/internal/hook/decide"
+	"github.com/command-dialect/dialect/cmd/dialect/internal/hook/journal"
+	"github.com/command-dialect/dialect/lang/diag"
+	"github.com/command-dialect/dialect/receipts/verify"
+)
+
+// maxRefs bounds how many refs of a push are looked at.
+const maxRefs = 20
+
+// Push answers git's pre-push hook: whether the tips that are pushed are verified. What git writes of a push is read from in; where pre-commit
+// is between, its variables say it. It returns what to say of each tip that is refused, and what to warn of; a fault of our own, a
+// commit without a matrix and a ref that is deleted refuse nothing.
+func Push(store string, in io.Reader) (refused, warnings []string) {
+	skip := os.Getenv("DIALECT") == "0"
+	tips := pushed(in)
+	for _, name := range []string{"GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX", "GIT_OBJECT_DIRECTORY"} {
+		_ = os.Unsetenv(name) // git sets them for its hooks, whose folder is that of the worktree
+	}
+	forgetKeys()
+	j, err := of(".")
+	log := func(action decide.Action, rule, text string) {
+		if err == nil {
+			j.Log(journal.Entry{Time: time.Now().UTC().Truncate(time.Millisecond), Agent: "git", Event: "push", Action: string(action), Rule: rule, Text: text})
+		}
+	}
+	if skip {
+		log(decide.Tell, "skipped", "DIALECT=0")
+		return nil, []string{"DIALECT=0: the push is not checked, which is recorded"}
+	}
+	if err == nil && !j.OffUntil(time.Now()).IsZero() {
+		log(decide.Tell, "off", "")
+		return nil, nil
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	for _, tip := range tips {
+		r := &run{Options: Options{Store: store}, ctx: ctx}
+		l, err := r.ask(tip.rev, nil)
+		switch {
+		case err != nil:
+			warnings = append(warnings, fmt.Sprintf("%s is not checked: %v", tip.name, err))
+			log(decide.Tell, "no-look", err.Error())
+		case l.res.Verdict == verify.Verified:
+			log(decide.Allow, "verified", tip.name)
+		case l.res.Verdict == verify.Degraded, l.q.Trusted() == nil:
+			if l.q.Trusted() != nil || l.q.Root() == "" {
+				warnings = append(warnings, fmt.Sprintf("%s is not checked: %s", tip.name, l.evidence.Why))
+			}
+			log(decide.Tell, "not-checked", l.evidence.Why)
+		default:
+			text := fmt.Sprintf("%s: %s is not verified: %s\n  next: %s", l.res.Verdict, tip.name, l.evidence.Why, strings.Join(l.doc.Next, "\n  next: "))
+			refused = append(refused, diag.PrintableLines(text))
+			log(decide.Refuse, "push-unverified", text)
+		}
+	}
+	return refused, warnings
+}
+
+// A tip is what one ref of a push will be.
+type tip struct{ name, rev string }
+
+// pushed returns the tips of a push, each once.
+func pushed(in io.Reader) (tips []tip) {
+	add := func(name, rev string) {
+		if strings.Trim(rev, "0") == "" { // deleted
+			return
+		}
+		if strings.HasPrefix(name, "refs/tags/") {
+			rev = name // of an annotated tag the commit counts
+		}
+		short := strings.TrimPrefix(strings.TrimPrefix(name, "refs/heads/"), "refs/tags/")
+		if !slices.ContainsFunc(tips, func(t tip) bool { return t.rev == rev }) && len(tips) < maxRefs {
+			tips = append(tips, tip{cmp.Or(short, rev), rev})
+		}
+	}
+	if rev := os.Getenv("PRE_COMMIT_TO_REF"); rev != "" {
+		add(os.Getenv("PRE_COMMIT_LOCAL_BRANCH"), rev)
+		return tips
+	}
+	if os.Getenv("PRE_COMMIT_REMOTE_URL") != "" { // the first push of all: pre-commit names no tip
+		return []tip{{"HEAD", "HEAD"}}
+	}
+	lines := bufio.NewScanner(io.LimitReader(in, maxStdin))
+	for lines.Scan() {
+		if f := strings.Fields(lines.Text()); len(f) == 4 {
+			add(f[0], f[1])
+		}
+	}
+	return tips
+}

@@ -1,0 +1,168 @@
+package hook
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/command-dialect/dialect/cmd/dialect/internal/exit"
+	"github.com/command-dialect/dialect/cmd/dialect/internal/hook/install"
+	"github.com/command-dialect/dialect/cmd/dialect/internal/hook/journal"
+	"github.com/command-dialect/dialect/runtime/place"
+)
+
+// A Selection says whose configuration is meant.
+type Selection struct {
+	Agents []string // by name; empty for all that are found
+	User   bool     // the user's configuration, not the project's
+	Git    bool     // git's pre-push hook, and no agent unless one is named
+}
+
+// Installable returns the names of the agents whose configuration can be written.
+func Installable() (names []string) {
+	for _, c := range install.Clients() {
+		names = append(names, c.Name)
+	}
+	return names
+}
+
+// Changes are what becomes of configurations.
+type Changes struct {
+	List      []install.Change
+	installer install.Installer
+	install   bool
+}
+
+// installer returns that of the project that dir is in.
+func installer(dir string) (in install.Installer, err error) {
+	if in.State, err = journal.Home(); err != nil {
+		return in, err
+	}
+	if dir, err = filepath.Abs(dir); err != nil {
+		return in, err
+	}
+	if dir, err = filepath.EvalSymlinks(dir); err != nil {
+		return in, err
+	}
+	in.Root = place.Repository(dir) // where clients look, wherever in it they are started
+	if in.Root == "" || !place.Exists(filepath.Join(in.Root, ".git")) {
+		in.Root = rootOf(dir)
+	}
+	if in.Program, err = os.Executable(); err != nil {
+		return in, err
+	}
+	if path, err := filepath.Abs(os.Args[0]); err == nil && strings.ContainsRune(os.Args[0], filepath.Separator) && filepath.Base(path) == "dialect" {
+		in.Program = path // a link that an update moves stays one
+	} else if path, err := lookPath("dialect"); err == nil && place.Same(path, in.Program) {
+		in.Program = path
+	}
+	return in, nil
+}
+
+// lookPath returns the absolute path of the program that a shell would start.
+func lookPath(name string) (string, error) {
+	for _, dir := range filepath.SplitList(os.Getenv("PATH")) {
+		if path := filepath.Join(dir, name); filepath.IsAbs(path) {
+			if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() && info.Mode().Perm()&0o111 != 0 {
+				return path, nil
+			}
+		}
+	}
+	return "", os.ErrNotExist
+}
+
+func (s Selection) level() install.Level {
+	if s.User {
+		return install.User
+	}
+	return install.Project
+}
+
+// Install plans to write the hook into the configuration of the agents that are named, or found.
+func Install(s Selection) (*Changes, error) { return s.plan(true) }
+
+// Uninstall plans to take the hook out of the configuration of the agents that are named, or of all.
+func Uninstall(s Selection) (*Changes, error) { return s.plan(false) }
+
+func (s Selection) plan(adds bool) (*Changes, error) {
+	in, err := installer(".")
+	if err != nil {
+		return nil, exit.Failf(exit.Failed, "%v", err)
+	}
+	for _, name := range s.Agents {
+		if _, ok := install.Find(name); !ok {
+			return nil, exit.Usagef("--agent %q: want one of %s", name, strings.Join(Installable(), ", "))
+		}
+	}
+	c := &Changes{installer: in, install: adds}
+	if s.Git {
+		ch, err := in.Git(adds)
+		if err != nil {
+			return nil, err
+		}
+		if c.List = append(c.List, ch); len(s.Agents) == 0 {
+			return c, nil
+		}
+	}
+	for _, client := range install.Clients() {
+		switch {
+		case len(s.Agents) > 0 && !slices.Contains(s.Agents, client.Name), adds && len(s.Agents) == 0 && !client.Used(s.level(), in.Root):
+			continue
+		}
+		plan := in.Uninstall
+		if adds {
+			plan = in.Install
+		}
+		ch, err := plan(client, s.level())
+		if err != nil {
+			return nil, err
+		}
+		c.List = append(c.List, ch)
+	}
+	if len(c.List) == 0 {
+		return nil, exit.Failf(exit.Failed, "no coding agent was found, in this project or of yours").Hint("name one: --agent %s", strings.Join(Installable(), ", "))
+	}
+	return c, nil
+}
+
+// Apply writes the changes, once all of them may be written.
+func (c *Changes) Apply() error { return c.installer.Apply(c.List) }
+
+// Said returns what was done, a line each, and what is left to the person.
+func (c *Changes) Said() (lines []string) {
+	for _, ch := range c.List {
+		path := place.Short(ch.Path)
+		switch {
+		case !c.install && ch.Old == nil:
+		case !c.install && ch.Unchanged():
+		case !c.install:
+			lines = append(lines, fmt.Sprintf("%s: the hook is gone from %s", ch.Client.Title, path))
+		case ch.Unchanged():
+			lines = append(lines, fmt.Sprintf("%s: the hook is in %s already", ch.Client.Title, path))
+		default:
+			lines = append(lines, fmt.Sprintf("%s: the hook is in %s", ch.Client.Title, path))
+		}
+		if trust := ch.Client.Trust(); c.install && trust != "" {
+			lines = append(lines, "  once: "+trust)
+		}
+	}
+	if len(lines) == 0 {
+		lines = []string{"there was no hook to take out"}
+	}
+	return lines
+}
+
+// Status says what is installed for the project that dir is in.
+func Status(dir string) (*install.Report, error) {
+	in, err := installer(dir)
+	if err != nil {
+		return nil, err
+	}
+	j, err := of(dir)
+	if err != nil {
+		j = nil // nothing was recorded then
+	}
+	return in.Status(j), nil
+}

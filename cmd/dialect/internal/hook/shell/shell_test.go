@@ -1,0 +1,100 @@
+package shell
+
+import (
+	"runtime/debug"
+	"strings"
+	"testing"
+)
+
+func TestParse(t *testing.T) {
+	commit := func(dir string) Intent { return Intent{Commit: true, Dir: dir} }
+	push := func(dir string) Intent { return Intent{Push: true, Dir: dir} }
+	nothing := Intent{Dir: "."}
+	bypass := func(words string, i Intent) Intent { i.Bypass = words; return i }
+	for text, want := range map[string]Intent{
+		"":                                            nothing,
+		"ls -la":                                      nothing,
+		`echo "git commit"`:                           nothing,
+		"echo git push":                               nothing,
+		"# git push":                                  nothing,
+		"cat <<EOF\ngit push\nEOF":                    nothing,
+		"git status && git log -n 3":                  nothing,
+		"git stash push":                              nothing,
+		"git commit -m x":                             commit("."),
+		"git add -A && git commit -m 'a b'":           commit("."),
+		"cd x && git -C y commit -qm z":               commit("x/y"),
+		"(cd x; git commit -am z)":                    commit("x"),
+		"cd /abs && git commit -m z":                  commit("/abs"),
+		"git -c user.name=x commit -m z":              commit("."),
+		"git --no-pager commit -m z":                  commit("."),
+		"if true; then git commit -m z; fi":           commit("."),
+		"x=$(git commit -m z)":                        commit("."),
+		"true | xargs git commit -m":                  commit("."),
+		"bash -lc 'cd x && git commit -m z'":          commit("x"),
+		`sh -c "bash -c 'git push'"`:                  push("."),
+		"eval git push":                               push("."),
+		`g\it pu"sh" origin main`:                     push("."),
+		"git push -f origin HEAD":                     push("."),
+		"git push --dry-run":                          nothing,
+		"git push -n":                                 nothing,
+		"git commit --dry-run":                        nothing,
+		"GIT_SSH_COMMAND=x git push":                  push("."),
+		"env A=b timeout -k 1 30 git push":            push("."),
+		"sudo -u me git push":                         push("."),
+		"/usr/bin/git push":                           push("."),
+		"gh pr create --fill":                         push("."),
+		"gh pr list":                                  nothing,
+		"glab mr create":                              push("."),
+		"jj git push":                                 push("."),
+		"git commit -m x && git push":                 {Commit: true, Push: true, Dir: "."},
+		"git commit --no-verify -m x":                 bypass("--no-verify", commit(".")),
+		"git push --no-verif":                         bypass("--no-verify", push(".")),
+		"git merge --no-verify b":                     bypass("--no-verify", nothing),
+		"git commit -nm x":                            bypass("-n", commit(".")),
+		"git commit -an -m x":                         bypass("-n", commit(".")),
+		"git commit -m -n":                            commit("."),
+		"git commit -mn":                              commit("."),
+		"git commit -m 'say --no-verify'":             commit("."),
+		"git commit -m --no-verify":                   commit("."),
+		"git commit -- --no-verify":                   commit("."),
+		"git -c core.hooksPath=/dev/null commit -m x": bypass("core.hooksPath", commit(".")),
+		"git -c CORE.HOOKSPATH= push":                 bypass("core.hooksPath", push(".")),
+		"git config core.hooksPath /dev/null":         bypass("core.hooksPath", nothing),
+		"git config --get core.hooksPath":             nothing,
+		"git config core.hooksPath":                   nothing,
+		"git config --unset core.hooksPath":           bypass("core.hooksPath", nothing),
+		"GIT_CONFIG_KEY_0=core.hooksPath git push":    bypass("core.hooksPath", push(".")),
+		"DIALECT=0 git push":                          bypass("DIALECT=0", push(".")),
+		"export DIALECT=0; git push":                  bypass("DIALECT=0", push(".")),
+		"env DIALECT=0 git push":                      bypass("DIALECT=0", push(".")),
+		"dialect hook off --for 9h":                   bypass("dialect hook off", nothing),
+		"dialect hook status":                         nothing,
+		"HUSKY=0 git push":                            bypass("HUSKY=0", push(".")),
+		"git $X":                                      nothing,
+		"((((":                                        nothing,
+		"git push '":                                  nothing,
+	} {
+		if got := Parse(text); got != want {
+			t.Errorf("%s\n got %+v\nwant %+v", text, got, want)
+		}
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	for _, s := range []string{"git commit -n", "cd x && bash -c 'git push'", "env -u A git -C y push", "((", "<<E\n"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, text string) { Parse(text) })
+}
+
+// TestHostile parses short texts that nest as deeply as they can: a stack that overflows would end the process with status 2, which
+// clients take for a refusal.
+func TestHostile(t *testing.T) {
+	for _, unit := range []string{"(", "$(", "{ ", "`", "\"$(", "((", "${a:-", "if ", "while ", "! ", "a|", "a&&", "<(", "eval ", "[[ (", "$((", "case a in a) ", "f() ", "\\", "<<E\n", "bash -c '", "env ", "x=("} {
+		text := strings.Repeat(unit, maxText/len(unit))
+		before := debug.SetMaxStack(128 << 20)
+		Parse(text)
+		Parse(text + "git push")
+		debug.SetMaxStack(before)
+	}
+}

@@ -1,0 +1,219 @@
+package hook
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/command-dialect/dialect/cmd/dialect/internal/hook/decide"
+	"github.com/command-dialect/dialect/cmd/dialect/internal/hook/journal"
+	"github.com/command-dialect/dialect/cmd/dialect/internal/inquiry"
+	"github.com/command-dialect/dialect/lang/diag"
+	"github.com/command-dialect/dialect/receipts"
+	"github.com/command-dialect/dialect/receipts/verify"
+	"github.com/command-dialect/dialect/runtime/archive"
+	"github.com/command-dialect/dialect/runtime/history"
+	"github.com/command-dialect/dialect/runtime/report"
+)
+
+// maxReport bounds the reason of a refusal, in bytes, and maxPaths how many paths it names.
+const (
+	maxReport = 2500
+	maxPaths  = 10
+)
+
+// prompt notes the state of the files at a person's prompt.
+func (r *run) prompt(s *journal.Session) reply {
+	var now receipts.Tree
+	l, err := r.ask("", func(q *inquiry.Question) bool {
+		now = present(q)
+		if snap := q.Snapshot(); snap != nil {
+			if paths, ok := since(s.Kept(journal.AtStop), snap); ok {
+				s.Others = append(s.Others, absolute(snap, paths)...)
+			}
+			s.Keep(journal.AtPrompt, snap.Manifest())
+		}
+		return true
+	})
+	if err == nil && l.evidence.NoTree != "" {
+		err = fmt.Errorf("not checked: %s", l.evidence.NoTree)
+	}
+	s.Prompt, s.Held = now, 0
+	if s.Start.Bytes.IsZero() {
+		s.Start = now
+	}
+	if err == nil {
+		err = s.Save()
+	}
+	if err != nil {
+		return reply{Decision: decide.Decision{Action: decide.Allow, Rule: "prompt", Text: err.Error()}}
+	}
+	return reply{Decision: decide.Decision{Action: decide.Allow, Rule: "prompt"}}
+}
+
+// stop decides whether the agent may end its turn.
+func (r *run) stop(f decide.Stop, s *journal.Session) reply {
+	d := f.Decide()
+	if d.Action != decide.Look {
+		return reply{Decision: d}
+	}
+	var unchanged bool
+	l, err := r.ask("", func(q *inquiry.Question) bool {
+		now := present(q)
+		unchanged = !s.Prompt.Bytes.IsZero() && s.Prompt.SameFiles(now)
+		return unchanged
+	})
+	if err != nil {
+		return fault("no-look", err)
+	}
+	e := &l.evidence
+	e.Unchanged = unchanged
+	snap := l.q.Snapshot()
+	if l.res != nil && l.res.Verdict != verify.Verified && snap != nil {
+		paths, ok := since(s.Kept(journal.AtPrompt), snap)
+		e.Ignored = ok && ignored(r.ctx, l.q, paths) || l.res.Verdict == verify.Stale && ignored(r.ctx, l.q, bare(l.doc.Changed))
+	}
+	if e.Verdict == verify.Failed {
+		e.Old = r.old(l, s)
+	}
+	tree := r.tree
+	f.Evidence, f.Held, f.HeldHere = e, s.Held, s.HeldOn(tree)
+	d = f.Decide()
+	out := reply{Decision: d}
+	if d.Action == decide.Refuse {
+		s.Held++
+		s.Trees = append(s.Trees, tree)
+		out.say = r.reason(l, s)
+	}
+	if snap != nil && !unchanged {
+		s.Keep(journal.AtStop, snap.Manifest())
+	}
+	if err := s.Save(); err != nil && d.Action == decide.Refuse {
+		return fault("not-counted", err) // what cannot be counted has no bound
+	}
+	return out
+}
+
+// bare returns the paths of a document without what is said of them in parentheses.
+func bare(list []string) (paths []string) {
+	for _, p := range list {
+		if i := strings.LastIndex(p, " ("); i >= 0 {
+			p = p[:i]
+		}
+		paths = append(paths, p)
+	}
+	return paths
+}
+
+// reason is what an agent reads that is held: what is wrong, and last the one command to run.
+func (r *run) reason(l *look, s *journal.Session) string {
+	var b strings.Builder
+	b.WriteString(Held + " ")
+	command := next(l.doc)
+	failed := l.evidence.Verdict == verify.Failed
+	if failed {
+		fmt.Fprintf(&b, "the checks fail on these files.\n%s", r.report(l))
+	} else {
+		b.WriteString("not checked since the last edit.\n")
+	}
+	if paths := bare(l.doc.Changed); len(paths) > 0 {
+		fmt.Fprintf(&b, "changed since the last gate: %s\n", some(paths))
+		var foreign []string
+		if snap := l.q.Snapshot(); snap != nil {
+			for _, p := range s.Foreign(absolute(snap, paths)) {
+				if rel, err := filepath.Rel(snap.Root, p); err == nil {
+					foreign = append(foreign, filepath.ToSlash(rel))
+				}
+			}
+		}
+		if len(foreign) > 0 {
+			fmt.Fprintf(&b, "not written by this session, leave them as they are: %s\n", some(foreign))
+		}
+	}
+	if failed {
+		b.WriteString("fix what fails, then run: " + command)
+	} else {
+		b.WriteString("run: " + command)
+	}
+	return diag.PrintableLines(b.String())
+}
+
+func some(paths []string) string {
+	text := strings.Join(paths[:min(len(paths), maxPaths)], ", ")
+	if n := len(paths) - maxPaths; n > 0 {
+		text += fmt.Sprintf(" and %d more", n)
+	}
+	return text
+}
+
+// next is the command that leads to a verified tree: the last of those that a verdict names.
+func next(doc inquiry.Document) string {
+	for _, n := range slices.Backward(doc.Next) {
+		if !strings.HasPrefix(n, "#") {
+			return n
+		}
+		if _, run, ok := strings.Cut(n, ": dialect run "); ok {
+			return "dialect run " + run
+		}
+	}
+	return "dialect verify"
+}
+
+// report is the text of the run that failed, as an agent gets it.
+func (r *run) report(l *look) string {
+	for _, refusal := range l.res.Refusals {
+		if refusal.SHA.IsZero() {
+			continue
+		}
+		doc, _, err := (history.Documents{Archive: archive.Of(l.q.Store())}).Line(refusal.SHA.String())
+		var b strings.Builder
+		if err == nil && report.Text(&b, doc, report.Options{Form: report.Agent}) == nil {
+			text := b.String()
+			if len(text) > maxReport {
+				text = strings.ToValidUTF8(text[:maxReport], "") + "\n"
+			}
+			return text
+		}
+	}
+	return l.evidence.Why + "\n"
+}
+
+// tool decides whether the agent may run a command line.
+func (r *run) tool(f decide.Tool, dir string) (out reply) {
+	d := f.Decide()
+	if d.Action == decide.Refuse {
+		return reply{Decision: d, say: "dialect refused this command: " + f.Bypass + " goes around a check, which is for a person to decide. Run the command without it."}
+	}
+	if d.Action != decide.Look {
+		return reply{Decision: d}
+	}
+	inDir(dir, func() {
+		rev, subject := "", "the working tree"
+		if f.Push {
+			rev, subject = "HEAD", "HEAD"
+		}
+		l, err := r.ask(rev, nil)
+		if err != nil {
+			out = fault("no-look", err)
+			return
+		}
+		if l.evidence.Verdict == verify.Failed && f.Commit && !f.Push {
+			s, err := r.journal.Session(r.ctx, r.Agent.Name, r.event.Session)
+			if err == nil {
+				defer s.Close()
+			}
+			l.evidence.Old = r.old(l, s)
+		}
+		f.Evidence = &l.evidence
+		out = reply{Decision: f.Decide()}
+		if out.Action == decide.Refuse {
+			what := "commit"
+			if f.Push {
+				what = "push"
+			}
+			out.say = diag.PrintableLines(fmt.Sprintf("dialect refused this %s: %s: %s is not verified: %s\nrun: %s", what, l.res.Verdict, subject, l.evidence.Why, next(l.doc)))
+		}
+	})
+	return out
+}
