@@ -144,6 +144,7 @@ type watcher struct {
 	exited bool
 	reaped bool
 	watch  *exitWatch // where there is no pidfd
+	try    bool       // no command is meant to run: see Launcher.Try
 
 	started  time.Time
 	lastByte time.Time

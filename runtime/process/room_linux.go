@@ -3,6 +3,7 @@
 package process
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -32,6 +33,7 @@ type order struct {
 	Dir, LookupDir []byte
 	User           bool
 	UID, GID       int
+	Try            bool // furnish the room, and run nothing
 }
 
 // A found is what a helper answers, with the executable open where there is no Stop. Then it
@@ -54,7 +56,7 @@ const roomPatience = 30 * time.Second
 // the command.
 func (w *watcher) startInRoom(attr *syscall.ProcAttr) (err error) {
 	r := w.command.Room
-	text, err := json.Marshal(order{Spec: r.Spec, Dir: []byte(w.command.Dir), LookupDir: []byte(w.lookupDir()), User: r.User, UID: os.Geteuid(), GID: os.Getegid()})
+	text, err := json.Marshal(order{Try: w.try, Spec: r.Spec, Dir: []byte(w.command.Dir), LookupDir: []byte(w.lookupDir()), User: r.User, UID: os.Geteuid(), GID: os.Getegid()})
 	if err != nil {
 		return err
 	}
@@ -87,7 +89,7 @@ func (w *watcher) startInRoom(attr *syscall.ProcAttr) (err error) {
 	if err != nil {
 		return &roomError{StartFailed, fmt.Errorf("no room can be made for %s: %w", w.argv[0], err)}
 	}
-	if err = w.letIn(pair[0]); err == nil {
+	if err = w.letIn(pair[0]); err == nil && !w.try {
 		w.pid = pid
 		return nil
 	}
@@ -99,6 +101,22 @@ func (w *watcher) startInRoom(attr *syscall.ProcAttr) (err error) {
 	}
 	sessions.leaders.Delete(pid)
 	return err
+}
+
+// Try furnishes a room and runs nothing in it. The error says why commands cannot have such a one.
+func (l *Launcher) Try(ctx context.Context, room *Room) error {
+	r := &run{launcher: l, command: &Command{Argv: []string{"a command"}, Dir: "/", Room: room}, result: new(Result), argv: []string{"a command"}, ctx: ctx}
+	if !l.enter(r) {
+		return context.Canceled
+	}
+	defer l.leave(r)
+	runtime.LockOSThread() // see execute
+	defer runtime.UnlockOSThread()
+	w := &watcher{run: r, try: true}
+	null := l.null.Fd()
+	return w.startInRoom(&syscall.ProcAttr{
+		Env: os.Environ(), Files: []uintptr{null, null, null}, Sys: &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL},
+	})
 }
 
 func (w *watcher) lookupDir() string {
@@ -122,8 +140,11 @@ func (w *watcher) letIn(socket int) error {
 		return &roomError{StartFailed, fmt.Errorf("%s was not started: its room was not furnished: the helper ended", w.argv[0])}
 	}
 	w.result.Path = string(f.Path)
-	if f.Stop != "" {
+	switch {
+	case f.Stop != "":
 		return &roomError{f.Stop, errors.New(f.Text)}
+	case w.try:
+		return nil
 	}
 	if w.command.Digest && fd >= 0 {
 		if w.result.Executable, err = w.launcher.digests.sum(w.ctx, "/proc/self/fd/"+strconv.Itoa(fd)); err != nil {
@@ -240,6 +261,10 @@ func Become(argv []string, furnish func(spec []byte) error) int {
 	}
 	if err != nil {
 		return fail(StartFailed, fmt.Errorf("%s was not started: its room cannot be furnished: %w", argv[0], err))
+	}
+	if o.Try {
+		say(found{})
+		return 0
 	}
 	env, dir, lookup := os.Environ(), string(o.Dir), string(o.LookupDir)
 	if err := os.Chdir(dir); err != nil {
