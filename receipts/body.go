@@ -64,7 +64,9 @@ type Receipt struct {
 	// deciding (`inputs` of the matrix); absent where it names none.
 	Inputs    Hash       `json:"inputs,omitzero"`
 	Workspace *Workspace `json:"workspace,omitempty"`
-	Nonce     string     `json:"nonce,omitempty"`
+	// Clean is absent for what ran in the working tree itself.
+	Clean *Clean `json:"clean,omitempty"`
+	Nonce string `json:"nonce,omitempty"`
 
 	// Request is what a tool was asked that is no process, in the canonical form of its
 	// protocol (package runtime/mcpclient); Stdout is its answer then.
@@ -201,6 +203,9 @@ func (r *Receipt) check() error {
 	if w := r.Workspace; w != nil && (len(w.Changed) > MaxChanged || w.More < 0 || w.After == nil && len(w.Changed) > 0) {
 		return errors.New("a list of changed paths that cannot be")
 	}
+	if err := r.Clean.check(); err != nil {
+		return err
+	}
 	if r.Executable != nil && r.Executable.Path.IsZero() {
 		return errors.New("an executable without a path")
 	}
@@ -313,6 +318,8 @@ type Gate struct {
 	Matrix Hash   `json:"matrix,omitzero"`
 	Covers Covers `json:"covers"`
 	Place  Datum  `json:"place,omitzero"` // as in [Receipt]
+	// Clean is the [Ground.Name] of the least of where its members ran, as its producer counts.
+	Clean string `json:"clean,omitempty"`
 
 	// Members are the receipts and the earlier gates that it consumed, in the
 	// order of the script. There are at most MaxMembers: a larger gate has gates
@@ -391,6 +398,9 @@ func (g *Gate) check() error {
 		if err := checkNames(g.Tree.Tree); err != nil {
 			return err
 		}
+	}
+	if _, err := ParseGround(g.Clean); err != nil {
+		return err
 	}
 	return checkNames(g.Run, g.Session, g.Nonce, g.Policy, g.Parent, g.Signer)
 }

@@ -58,8 +58,15 @@ type Matrix struct {
 
 	Files  []File   // what the rules are made of, sorted by path
 	Caches []string // names of directories that are no part of the project's files
+	Clean  Clean
 
 	Inputs map[string][]string // of each binding that names inputs, its patterns; see [Step]
+}
+
+// A Clean says how commands run in a clean checkout.
+type Clean struct {
+	Run bool     // they do, as the matrix or the caller of the run says
+	Env []string // names of variables that commands get beside those of the machine
 }
 
 // A File is a file that the rules are made of, as it was when the matrix was loaded: a matrix, a

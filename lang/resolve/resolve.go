@@ -76,7 +76,7 @@ type Options struct {
 func Matrix(m *routing.Matrix) plan.Matrix {
 	files := slices.Clone(m.Read)
 	slices.SortFunc(files, func(a, b plan.File) int { return strings.Compare(a.Path, b.Path) })
-	return plan.Matrix{Name: m.Name, Path: m.Path, Root: m.Root, SHA256: m.SHA256, Files: files, Caches: m.Caches, Inputs: inputs(m)}
+	return plan.Matrix{Name: m.Name, Path: m.Path, Root: m.Root, SHA256: m.SHA256, Files: files, Caches: m.Caches, Clean: m.Clean, Inputs: inputs(m)}
 }
 
 // Resolve binds f to m. The plan is never nil; it may be run only if the list

@@ -36,6 +36,7 @@ type document struct {
 	run      budget // of the run as a whole
 	env      map[string]string
 	caches   []string
+	clean    cleanKeys
 	limits   [3]*tomltree.Value // verbs, nouns, bindings
 	vars     *tomltree.Value
 	servers  []namedServer
@@ -47,6 +48,12 @@ type document struct {
 
 	require   []string        // of [verify]
 	requireAt *tomltree.Value // nil if the file does not say
+}
+
+// cleanKeys is what a file says of clean checkouts.
+type cleanKeys struct {
+	run *bool // nil if the file does not say
+	env []string
 }
 
 type namedServer struct {

@@ -70,7 +70,7 @@ func (x *Executor) receipt(res *Report) *receipts.Receipt {
 	if res.epoch != nil {
 		rec.Place = res.epoch.place
 	}
-	rec.Workspace = x.workspaceOf(res)
+	rec.Workspace, rec.Clean = x.workspaceOf(res), res.clean
 	for _, a := range s.Command() {
 		rec.Argv = append(rec.Argv, x.public(a))
 	}

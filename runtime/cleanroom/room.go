@@ -100,13 +100,20 @@ func (r *Room) Take(ctx context.Context) (*workspace.Snapshot, error) {
 			differs = slices.DeleteFunc(differs, func(name string) bool { return !r.tree.has(name) })
 		}
 		if err == nil && len(differs) > 0 {
-			err = fmt.Errorf("somebody changed the clean checkout while the run lasted: %s", list(differs))
+			err = &ChangedError{differs}
 		}
 		if err != nil {
 			return nil, err
 		}
 	}
 	return r.snapshot, nil
+}
+
+// A ChangedError says that the checkout is not the snapshot any more.
+type ChangedError struct{ Paths []string }
+
+func (e *ChangedError) Error() string {
+	return "the clean checkout was changed while the run lasted: " + list(e.Paths)
 }
 
 // Forget makes the next Take read the checkout again.

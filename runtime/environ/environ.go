@@ -24,6 +24,9 @@ type Options struct {
 	Color bool
 	// Set is what the routing matrix sets. It wins over everything but keys.
 	Set map[string]string
+	// Clean leaves out all but what the machine and the user are (see ofMachine), what o.Set has, and what Pass names.
+	Clean bool
+	Pass  []string
 }
 
 // Make makes the environment of a command from base, usually os.Environ.
@@ -61,6 +64,12 @@ func Make(base []string, o Options) (env, left []string) {
 			continue
 		}
 		if _, set := add[name]; set {
+			continue
+		}
+		if o.Clean && !ofMachine(name) && !slices.Contains(o.Pass, name) {
+			if classOf(fold(name)) != free && strings.TrimSpace(value) != "" {
+				left = append(left, name)
+			}
 			continue
 		}
 		if classOf(fold(name)) == removed {
@@ -121,6 +130,19 @@ func fold(name string) string {
 		return strings.ToUpper(name)
 	}
 	return name
+}
+
+// ofMachine reports whether a command in a clean checkout gets a variable: it says who and where the user is, how output
+// looks, how the network is reached, or what run the command is part of. It is a list of what may pass, since
+// nobody can list what a program reads.
+func ofMachine(name string) bool {
+	switch name {
+	case "PATH", "HOME", "USER", "LOGNAME", "SHELL", "TERM", "COLORTERM", "COLUMNS", "LINES", "NO_COLOR", "LANG", "LANGUAGE", "TZ", "CI", "TMPDIR",
+		"http_proxy", "https_proxy", "ftp_proxy", "all_proxy", "no_proxy", "HTTP_PROXY", "HTTPS_PROXY", "FTP_PROXY", "ALL_PROXY", "NO_PROXY",
+		"SSL_CERT_FILE", "SSL_CERT_DIR":
+		return true
+	}
+	return strings.HasPrefix(name, "LC_") || strings.HasPrefix(name, "DIALECT_")
 }
 
 func secret(name string) bool { return strings.HasPrefix(fold(name), "DIALECT_KEY") }
