@@ -372,6 +372,9 @@ func (g *Gate) Record() (Record, error) {
 	c := *g
 	names(&c.Run, &c.Session, &c.Nonce, &c.Policy, &c.Parent, &c.Signer)
 	c.Tree, c.Beyond = g.Tree.name(), slices.Clone(g.Beyond)
+	if _, err := ParseGround(c.Clean); err != nil {
+		c.Clean = "" // the least claim
+	}
 	var texts []*Datum
 	for i := range c.Beyond {
 		texts = append(texts, &c.Beyond[i])

@@ -26,12 +26,17 @@ func (c *Clean) check() error {
 	return nil
 }
 
+// copy returns a copy whose texts can be replaced, with the names that find room.
 func (c *Clean) copy() *Clean {
 	if c == nil {
 		return nil
 	}
 	d := *c
-	d.Lowered = append([]Datum(nil), c.Lowered...)
+	n := min(len(c.Lowered), MaxLowered)
+	d.Lowered, d.LoweredMore = append([]Datum(nil), c.Lowered[:n]...), max(c.LoweredMore, 0)+len(c.Lowered)-n
+	if n == 0 {
+		d.LoweredMore = 0
+	}
 	return &d
 }
 

@@ -259,7 +259,7 @@ func (x *Executor) attempt(ctx context.Context, res *Report) {
 	}
 	res.epoch = x.trees.epoch // an attempt before this one may have written
 	res.Started = x.opt.Now()
-	if why := x.notClean(s); why != "" {
+	if why := x.notClean(s, a.Alone); why != "" {
 		res.Attempts = a.Attempt
 		res.end(schedule.Fault, receipts.StopNotConfigured, why)
 		x.record(res, nil)
@@ -281,15 +281,15 @@ func (x *Executor) attempt(ctx context.Context, res *Report) {
 }
 
 // notClean says why a step cannot be carried out in a clean checkout; empty if it can, or need not be.
-func (x *Executor) notClean(s *plan.Step) string {
+func (x *Executor) notClean(s *plan.Step, alone bool) string {
 	switch {
 	case x.opt.Room == nil || s.Kind == plan.Builtin:
 	case s.Kind == plan.MCP:
 		return "an MCP server sees the working tree itself, and not the clean checkout: run the line without --clean"
 	case s.Kind == plan.Task:
 		return "a task cannot be handed out from a clean checkout: run the line without --clean"
-	case writes(s):
-		return "the line changes state, and what it writes in a clean checkout is not brought back: run it without --clean, or give its binding effect = \"read\" if it only looks"
+	case writes(s) && !alone:
+		return "in a clean checkout what changes state runs alone: give its composite order = \"sequence\", or its binding effect = \"read\" if it only looks"
 	}
 	return ""
 }

@@ -116,12 +116,13 @@ func (x *Executor) process(ctx context.Context, res *Report, j job) {
 		pr := x.launcher.Run(ctx, c)
 		x.running(-1)
 		res.Process = &pr
-		x.leave(ctx, stay, c, res)
+		x.hidden(c, res)
 		seen.judge(res)
 		judgeClaim(res, claim)
 		if j.judge != nil {
 			j.judge()
 		}
+		x.leave(ctx, stay, res)
 		return func(rec *receipts.Receipt) { x.processReceipt(rec, res, digest) }
 	})
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/command-dialect/dialect/receipts"
 	"github.com/command-dialect/dialect/runtime/cleanroom"
 	"github.com/command-dialect/dialect/runtime/process"
+	"github.com/command-dialect/dialect/runtime/schedule"
 )
 
 // enter has a command run in the room, where the run has one; claim is the file for its result. The stay is nil
@@ -29,26 +30,43 @@ func (x *Executor) enter(c *process.Command, claim string) (*cleanroom.Stay, err
 	return stay, nil
 }
 
-// leave notes what the command of a stay changed, and where it ran. What it changed of the snapshot is held
-// against it at the gate: nobody knows whether its result is of the files before or after that.
-func (x *Executor) leave(ctx context.Context, stay *cleanroom.Stay, c *process.Command, res *Report) {
+// leave notes where the command of a stay ran. What one that writes changed is brought back, if it passed; what another
+// changed of the snapshot is held against it at the gate: nobody knows whether its result is of the files before or
+// after that.
+func (x *Executor) leave(ctx context.Context, stay *cleanroom.Stay, res *Report) {
 	if stay == nil {
 		return
 	}
-	room := x.opt.Room
+	res.clean = &receipts.Clean{Unconfined: x.opt.Room.Unconfined() != ""}
+	ctx = context.WithoutCancel(ctx)
+	if writes(res.Step) && res.Verdict == schedule.Passed {
+		if err := stay.Keep(ctx); err != nil {
+			res.end(schedule.Fault, receipts.StopUnrecordable, err.Error())
+		}
+		return
+	}
+	changed, err := stay.End(ctx)
 	p := res.Process
-	res.clean = &receipts.Clean{Unconfined: room.Unconfined() != ""}
-	var err error
-	if res.changed, err = stay.End(context.WithoutCancel(ctx)); err != nil {
+	switch {
+	case err != nil:
 		// What it changed is not known, so it may be anything.
 		res.changed = []string{"."}
 		p.Notes = append(p.Notes, "what it changed in the clean checkout cannot be read: "+err.Error())
+	case !writes(res.Step):
+		res.changed = changed
+	case len(changed) > 0:
+		p.Notes = append(p.Notes, "it did not pass, and so what it changed in the clean checkout is not brought back: "+receipts.ListPaths(changed))
 	}
-	if p.Stop != process.EnvMissing {
+}
+
+// hidden says of a command that was not found in the room where the machine has it.
+func (x *Executor) hidden(c *process.Command, res *Report) {
+	p := res.Process
+	if x.opt.Room == nil || p.Stop != process.EnvMissing {
 		return
 	}
 	if path, err := x.launcher.LookPath(c.Argv[0], c.LookupDir, c.Env); err == nil {
-		if dir, hidden := room.Hidden(path); hidden {
+		if dir, hidden := x.opt.Room.Hidden(path); hidden {
 			p.Err = fmt.Errorf("%w; %s is hidden with all of %s", p.Err, path, dir)
 		}
 	}

@@ -50,7 +50,10 @@ type Room struct {
 	again    bool // the checkout is to be read again
 	err      error
 	snapshot *workspace.Snapshot
-	tree     *checkout
+	tree     *checkout // of the first snapshot
+	now      *checkout // the same directory, with the files of snapshot: a line may have written since
+	layers   []string  // what lines wrote, the last one first
+	format   git.ObjectFormat
 	unlock   func()
 	dir      string // of the run
 	parent   string // of dir
@@ -90,7 +93,7 @@ func (r *Room) Take(ctx context.Context) (*workspace.Snapshot, error) {
 		}
 		return s, nil
 	}
-	if r.snapshot == nil {
+	if r.snapshot == nil || r.err != nil && len(r.layers) > 0 { // after a line that wrote
 		return nil, r.err
 	}
 	if again := r.again; again && r.err == nil {
@@ -184,6 +187,7 @@ func (r *Room) make(ctx context.Context) (err error) {
 	if r.tree, r.unlock, err = keep(ctx, cache, filepath.Join(r.dir, "tree"), files, root); err != nil {
 		return err
 	}
+	r.now, r.format = r.tree, h.Format
 	if r.hasGit {
 		r.objects = h.Objects
 		return r.dotGit(h, files)
@@ -323,10 +327,11 @@ func (s *Stay) Prepare(c *process.Command) error {
 		return nil
 	}
 	c.Dir, c.LookupDir = dir, lookup
-	lower := []string{r.tree.dir}
+	lower := slices.Clone(r.layers)
 	if r.hasGit {
-		lower = []string{filepath.Join(r.dir, "git"), r.tree.dir}
+		lower = append(lower, filepath.Join(r.dir, "git"))
 	}
+	lower = append(lower, r.tree.dir)
 	c.Room, err = r.namespace(s, lower)
 	return err
 }
@@ -337,7 +342,7 @@ func (s *Stay) End(ctx context.Context) (changed []string, err error) {
 	defer s.discard()
 	r := s.room
 	if r.open == "" {
-		return r.tree.changedBy(filepath.Join(s.dir, "upper"))
+		return r.now.changedBy(filepath.Join(s.dir, "upper"))
 	}
 	differs, err := r.tree.differs(ctx)
 	return slices.DeleteFunc(differs, func(name string) bool { return !r.tree.has(name) }), err
