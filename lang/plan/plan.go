@@ -67,6 +67,9 @@ type Matrix struct {
 type Clean struct {
 	Run bool     // they do, as the matrix or the caller of the run says
 	Env []string // names of variables that commands get beside those of the machine
+	// Share are directories and files of the machine that commands see: relative to the root of the matrix, or
+	// absolute, or below the home directory with "~/" before it.
+	Share []string
 }
 
 // A File is a file that the rules are made of, as it was when the matrix was loaded: a matrix, a

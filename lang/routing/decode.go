@@ -54,6 +54,8 @@ type document struct {
 type cleanKeys struct {
 	run *bool // nil if the file does not say
 	env []string
+
+	share []string
 }
 
 type namedServer struct {

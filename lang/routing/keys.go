@@ -547,6 +547,19 @@ var keys = []Key{
 			}
 		}},
 
+	{Name: "share", In: InClean, Type: Texts, Example: `[".venv", "~/.cargo"]`,
+		Doc: "Directories and files of the machine that commands see in a clean checkout, and cannot change: what is installed beside the project's files, such as .venv or node_modules, by a path relative to this file; and tools and caches elsewhere, by an absolute path or one that begins with ~/. The user can change them, so a verdict names them, and `dialect verify --clean` refuses it.",
+		apply: func(r *reader, t *target, v *tomltree.Value, where string) {
+			for i, name := range r.Strings(v, where) {
+				rel, home := strings.CutPrefix(name, "~/")
+				if local := filepath.IsLocal(rel) && filepath.Clean(rel) != "."; strings.ContainsRune(name, 0) || !local && (home || !filepath.IsAbs(name)) {
+					r.Errorf(diag.BadValue, r.ItemSpan(v, i), "%q is no path below this file's directory or the home directory, and no absolute one", name)
+					continue
+				}
+				t.doc.clean.share = append(t.doc.clean.share, name)
+			}
+		}},
+
 	// [verify]
 	{Name: "require", In: InVerify, Type: Texts, Binding: true, Default: "nothing", Example: `["quality"]`,
 		Doc: "The bindings that `dialect verify` requires if it is given no --require: a NAME, a noun, or \"verb noun\".",

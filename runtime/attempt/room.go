@@ -38,6 +38,9 @@ func (x *Executor) leave(ctx context.Context, stay *cleanroom.Stay, res *Report)
 		return
 	}
 	res.clean = &receipts.Clean{Unconfined: x.opt.Room.Unconfined() != ""}
+	for _, name := range stay.Shared() {
+		res.clean.Lowered = append(res.clean.Lowered, receipts.Text(name))
+	}
 	ctx = context.WithoutCancel(ctx)
 	if writes(res.Step) && res.Verdict == schedule.Passed {
 		if err := stay.Keep(ctx); err != nil {

@@ -22,3 +22,5 @@ func (c *checkout) at(string) string                                 { return c.
 func (c *checkout) has(string) bool                                  { return false }
 func (c *checkout) differs(context.Context) ([]string, error)        { return nil, errNoCheckout }
 func (c *checkout) stat(b []byte, _ *workspace.File) ([]byte, error) { return b, errNoCheckout }
+
+func (c *checkout) below(string) []string { return nil }

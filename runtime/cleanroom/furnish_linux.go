@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/command-dialect/dialect/runtime/process"
+	"github.com/command-dialect/dialect/runtime/workspace/git"
 )
 
 // A furniture is what a helper makes a room of. Paths need not be UTF-8.
@@ -42,7 +43,17 @@ func (r *Room) namespace(s *Stay, lower []string) (*process.Room, error) {
 	if info, err := os.Stat("/dev/shm"); err == nil && info.IsDir() {
 		f.Mounts = append(f.Mounts, mount{To: []byte("/dev/shm"), Memory: true})
 	}
-	f.Mounts = append(f.Mounts, mount{To: root})
+	for _, v := range s.sees {
+		if _, in := git.Within(r.snapshot.Root, v.To); !in {
+			f.Mounts = append(f.Mounts, mount{From: []byte(v.Path), To: []byte(v.To), ReadOnly: true})
+		}
+	}
+	f.Mounts = append(f.Mounts, mount{To: root}) // over all else
+	for _, v := range s.sees {
+		if _, in := git.Within(r.snapshot.Root, v.To); in {
+			f.Mounts = append(f.Mounts, mount{From: []byte(v.Path), To: []byte(v.To), ReadOnly: true})
+		}
+	}
 	if r.objects != "" {
 		f.Mounts = append(f.Mounts, mount{From: []byte(r.objects), To: []byte(filepath.Join(r.snapshot.Root, ".git", objectsName)), ReadOnly: true})
 	}
@@ -111,9 +122,9 @@ func Furnish(spec []byte) error {
 	return nil
 }
 
-// handle opens a directory, and returns a path that leads to it whatever is mounted over it.
+// handle opens a directory or file, and returns a path that leads to it whatever is mounted over it.
 func handle(dir string) (string, error) {
-	fd, err := unix.Open(dir, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	fd, err := unix.Open(dir, unix.O_PATH|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return "", &os.PathError{Op: "open", Path: dir, Err: err}
 	}
@@ -122,10 +133,10 @@ func handle(dir string) (string, error) {
 
 func (m mount) mount(from, tree string) error {
 	to := string(m.To)
-	if err := os.MkdirAll(to, 0o755); err != nil {
+	err := mountPoint(from, to)
+	if err != nil {
 		return err
 	}
-	var err error
 	switch {
 	case m.Memory:
 		err = unix.Mount("dialect", to, "tmpfs", unix.MS_NOSUID|unix.MS_NODEV, "mode=1777")
@@ -141,6 +152,22 @@ func (m mount) mount(from, tree string) error {
 		return &os.PathError{Op: "mount", Path: to, Err: err}
 	}
 	return nil
+}
+
+// mountPoint makes what a mount is put on, unless it is there: a directory, or a file for a file.
+func mountPoint(from, to string) error {
+	var st unix.Stat_t
+	if from == "" || unix.Stat(from, &st) != nil || st.Mode&unix.S_IFMT == unix.S_IFDIR {
+		return os.MkdirAll(to, 0o755)
+	}
+	if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
+		return err
+	}
+	f, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE, 0o644)
+	if err != nil {
+		return err
+	}
+	return f.Close()
 }
 
 // changedBy returns the files of the snapshot that the upper layer of an overlay changes or hides.

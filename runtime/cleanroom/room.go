@@ -29,6 +29,9 @@ type Options struct {
 	Root   string   // the project's directory, as commands are given it
 	Cache  string   // where checkouts are kept from run to run; empty to keep none
 	Helper []string // a command that calls [Furnish]: see [process.Room]
+
+	// Share are directories and files of the machine that commands see: see plan.Clean.
+	Share []string
 }
 
 // Cache is where the user's checkouts are kept; empty where the user has no such place.
@@ -273,6 +276,14 @@ type Stay struct {
 	room *Room
 	dir  string // holds upper, work and merged
 	bind []string
+	sees []sight
+}
+
+// A sight is what a command sees of the machine beside the system, without being able to change it.
+type sight struct {
+	Name string // for people
+	Path string // without links
+	To   string // where it is seen
 }
 
 // Enter lets a command in. End must be called when it has ended.
@@ -323,10 +334,17 @@ func (s *Stay) Prepare(c *process.Command) error {
 	}
 	c.Env = r.environ(c.Env)
 	if r.open != "" {
+		if len(r.o.Share) > 0 {
+			return fmt.Errorf("%s cannot be shared with a room without namespaces (%s)", list(slices.Clone(r.o.Share)), r.open)
+		}
 		c.Dir, c.LookupDir = r.moved(dir), r.moved(lookup)
 		return nil
 	}
 	c.Dir, c.LookupDir = dir, lookup
+	if err := s.shared(); err != nil {
+		return err
+	}
+	s.tool(c.Argv[0], c.Env)
 	lower := slices.Clone(r.layers)
 	if r.hasGit {
 		lower = append(lower, filepath.Join(r.dir, "git"))

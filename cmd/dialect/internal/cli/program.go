@@ -186,7 +186,7 @@ func (f *runFlags) execute(u *ui, p *project.Program) error {
 	}
 	f.Writing = events.Path
 	f.Clean = f.Clean || m.Clean.Run && !f.inPlace
-	p.Plan.Matrix.Clean.Run = f.Clean
+	p.Plan.Matrix.Clean.Run, f.Share = f.Clean, m.Clean.Share
 	rec, err := f.open(u, m.Root, m.Caches)
 	if err != nil {
 		return err

@@ -38,6 +38,7 @@ type Options struct {
 
 	Clean  bool     // commands run in a clean checkout
 	Helper []string // see [cleanroom.Options]
+	Share  []string // likewise
 
 	Signer   *receipts.Signer // nil for none
 	Patience time.Duration    // how long to wait for a store that another process holds; 0 for the store's own
@@ -93,7 +94,7 @@ func Open(root string, caches []string, o Options) *Recording {
 		r.ahead = begin(workspace.NewTracker(root, w), o.Slow)
 	}
 	if o.Clean {
-		r.room = cleanroom.New(r.ahead, cleanroom.Options{Root: root, Cache: cleanroom.Cache(), Helper: o.Helper})
+		r.room = cleanroom.New(r.ahead, cleanroom.Options{Root: root, Cache: cleanroom.Cache(), Helper: o.Helper, Share: o.Share})
 	}
 	if o.Store == "none" {
 		r.reason = "--store none"
