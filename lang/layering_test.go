@@ -84,6 +84,8 @@ var layers = []layer{
 		"what takes secrets out is small enough to be read whole"},
 	{"runtime/tempdir", nil, nil,
 		"a temporary directory is a name and a lock"},
+	{"runtime/cleanroom", []string{"runtime/process", "runtime/tempdir", "runtime/workspace", "runtime/workspace/git"}, []string{"golang.org/x/sync", "golang.org/x/sys"},
+		"a room is a checkout and mounts: what runs in it, and what that proves, is said elsewhere"},
 	{"runtime/diagnose", nil, nil,
 		"what an output says is read from its bytes alone"},
 	{"runtime/view", []string{"lang/plan", "runtime/..."}, []string{"golang.org/x/"},

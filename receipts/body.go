@@ -68,7 +68,9 @@ type Receipt struct {
 	// they match nothing, and where the command may write.
 	Scope     Hash       `json:"scope,omitzero"`
 	Workspace *Workspace `json:"workspace,omitempty"`
-	Nonce     string     `json:"nonce,omitempty"`
+	// Clean is absent for what ran in the working tree itself.
+	Clean *Clean `json:"clean,omitempty"`
+	Nonce string `json:"nonce,omitempty"`
 
 	// Request is what a tool was asked that is no process, in the canonical form of its
 	// protocol (package runtime/mcpclient); Stdout is its answer then.
@@ -205,6 +207,9 @@ func (r *Receipt) check() error {
 	if w := r.Workspace; w != nil && (len(w.Changed) > MaxChanged || w.More < 0 || w.After == nil && len(w.Changed) > 0) {
 		return errors.New("a list of changed paths that cannot be")
 	}
+	if err := r.Clean.check(); err != nil {
+		return err
+	}
 	if r.Executable != nil && r.Executable.Path.IsZero() {
 		return errors.New("an executable without a path")
 	}
@@ -317,6 +322,8 @@ type Gate struct {
 	Matrix Hash   `json:"matrix,omitzero"`
 	Covers Covers `json:"covers"`
 	Place  Datum  `json:"place,omitzero"` // as in [Receipt]
+	// Clean is the [Ground.Name] of the least of where its members ran, as its producer counts.
+	Clean string `json:"clean,omitempty"`
 
 	// Members are the receipts and the earlier gates that it consumed, in the
 	// order of the script. There are at most MaxMembers: a larger gate has gates
@@ -372,6 +379,9 @@ func (g *Gate) Record() (Record, error) {
 	c := *g
 	names(&c.Run, &c.Session, &c.Nonce, &c.Policy, &c.Parent, &c.Signer)
 	c.Tree, c.Beyond = g.Tree.name(), slices.Clone(g.Beyond)
+	if _, err := ParseGround(c.Clean); err != nil {
+		c.Clean = "" // the least claim
+	}
 	var texts []*Datum
 	for i := range c.Beyond {
 		texts = append(texts, &c.Beyond[i])
@@ -398,6 +408,9 @@ func (g *Gate) check() error {
 		if err := checkNames(g.Tree.Tree); err != nil {
 			return err
 		}
+	}
+	if _, err := ParseGround(g.Clean); err != nil {
+		return err
 	}
 	return checkNames(g.Run, g.Session, g.Nonce, g.Policy, g.Parent, g.Signer)
 }

@@ -144,6 +144,11 @@ func (r *Receipt) texts() []*Datum {
 			list = append(list, &r.Workspace.Changed[i])
 		}
 	}
+	if r.Clean != nil {
+		for i := range r.Clean.Lowered {
+			list = append(list, &r.Clean.Lowered[i])
+		}
+	}
 	return append(list, r.Handle.texts()...)
 }
 
@@ -164,7 +169,7 @@ func (r *Receipt) copy() *Receipt {
 		w.Before, w.After, w.Changed = *w.Before.name(), w.After.name(), slices.Clone(w.Changed)
 		c.Workspace = &w
 	}
-	c.Handle = r.Handle.copy()
+	c.Handle, c.Clean = r.Handle.copy(), r.Clean.copy()
 	return &c
 }
 

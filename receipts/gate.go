@@ -37,6 +37,7 @@ const (
 	OtherPlace     Reason = "other_place"     // of another project of the working tree
 	InputsChanged  Reason = "inputs_changed"  // files that the binding names as inputs are others
 	Inexact        Reason = "inexact"         // what was tested is not what a clone has
+	NotClean       Reason = "not_clean"       // it did not run in a clean checkout
 )
 
 // A Refusal is one reason why a gate, a validation or a consumption said no.
@@ -263,7 +264,7 @@ func (g GateRequest) Body(members []Hash, d *Decision) *Gate {
 		Version: 1, Run: g.Run, Session: g.Session, Timestamp: g.At, Nonce: g.Nonce,
 		Final: g.Final && !g.Part, Part: g.Part, Script: g.Script, Matrix: g.Matrix, Covers: g.Covers,
 		Members: members, Required: required, Reused: d.Reused, Level: d.Level, Policy: policy,
-		Tree: g.Tree, Beyond: g.Beyond, BeyondMore: g.BeyondMore, Parent: g.Parent, Place: g.Place, Rest: g.Rest,
+		Tree: g.Tree, Beyond: g.Beyond, BeyondMore: g.BeyondMore, Parent: g.Parent, Place: g.Place, Rest: g.Rest, Clean: GroundOf(d.Records).Name(),
 	}
 }
 

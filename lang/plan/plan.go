@@ -63,9 +63,19 @@ type Matrix struct {
 
 	Files  []File   // what the rules are made of, sorted by path
 	Caches []string // names of directories that are no part of the project's files
+	Clean  Clean
 
 	Inputs map[string][]string // of each binding that names inputs, its patterns; see [Step]
 	Scopes map[string][]string // of each binding that names files, its patterns; likewise
+}
+
+// A Clean says how commands run in a clean checkout.
+type Clean struct {
+	Run bool     // they do, as the matrix or the caller of the run says
+	Env []string // names of variables that commands get beside those of the machine
+	// Share are directories and files of the machine that commands see: relative to the root of the matrix, or
+	// absolute, or below the home directory with "~/" before it.
+	Share []string
 }
 
 // A File is a file that the rules are made of, as it was when the matrix was loaded: a matrix, a

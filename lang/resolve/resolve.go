@@ -80,7 +80,7 @@ type Options struct {
 func Matrix(m *routing.Matrix) plan.Matrix {
 	files := slices.Clone(m.Read)
 	slices.SortFunc(files, func(a, b plan.File) int { return strings.Compare(a.Path, b.Path) })
-	return plan.Matrix{Name: m.Name, Path: m.Path, Root: m.Root, SHA256: m.SHA256, Files: files, Caches: m.Caches, Inputs: patterns(m, func(b *routing.Binding) []string { return b.Inputs }), Scopes: patterns(m, scope)}
+	return plan.Matrix{Name: m.Name, Path: m.Path, Root: m.Root, SHA256: m.SHA256, Files: files, Caches: m.Caches, Clean: m.Clean, Inputs: patterns(m, func(b *routing.Binding) []string { return b.Inputs }), Scopes: patterns(m, scope)}
 }
 
 // Resolve binds f to m. The plan is never nil; it may be run only if the list

@@ -38,6 +38,7 @@ type document struct {
 	order    string // of [run]
 	env      map[string]string
 	caches   []string
+	clean    cleanKeys
 	limits   [3]*tomltree.Value // verbs, nouns, bindings
 	vars     *tomltree.Value
 	servers  []namedServer
@@ -53,6 +54,14 @@ type document struct {
 
 	hooksIgnore   []string        // of [hooks]
 	hooksIgnoreAt *tomltree.Value // likewise
+}
+
+// cleanKeys is what a file says of clean checkouts.
+type cleanKeys struct {
+	run *bool // nil if the file does not say
+	env []string
+
+	share []string
 }
 
 type namedServer struct {

@@ -35,6 +35,7 @@ const (
 	InAliases
 	InServer
 	InAgent
+	InClean
 )
 
 // headers are the tables in the order of the reference page, as a header names them.
@@ -42,7 +43,7 @@ var headers = [...]struct {
 	place Place
 	path  string
 }{
-	{InFile, ""}, {InCommand, "commands.NAME"}, {InExpect, "commands.NAME.expect"}, {InDefaults, "defaults"}, {InRun, "run"},
+	{InFile, ""}, {InCommand, "commands.NAME"}, {InExpect, "commands.NAME.expect"}, {InDefaults, "defaults"}, {InRun, "run"}, {InClean, "clean"},
 	{InVerify, "verify"}, {InHooks, "hooks"}, {InLimits, "limits"}, {InAliases, "aliases"}, {InServer, "servers.NAME"}, {InAgent, "agents.NAME"},
 }
 
@@ -225,6 +226,8 @@ var keys = []Key{
 		Doc: "What holds for each binding that does not say otherwise."},
 	{Name: "run", In: InFile, Type: Table, Sub: InRun,
 		Doc: "What `dialect run` runs by itself, in which order, and within what bounds as a whole."},
+	{Name: "clean", In: InFile, Type: Table, Sub: InClean,
+		Doc: "What commands get in a clean checkout (`dialect run --clean`) beside the files of the project and the system."},
 	{Name: "verify", In: InFile, Type: Table, Sub: InVerify,
 		Doc: "What `dialect verify` requires. It is read from the baseline, not from the changed files."},
 	{Name: "hooks", In: InFile, Type: Table, Sub: InHooks,
@@ -530,6 +533,39 @@ var keys = []Key{
 		Doc: "How long no tool of a run may print anything. `dialect run --stall` wins over it.", apply: applyStall},
 	{Name: "max_output", In: InRun, Type: Size, Default: "unbounded", Example: `"1GB"`,
 		Doc: "How many bytes all tools of a run may print together. `dialect run --max-output` wins over it.", apply: applyMaxOutput},
+
+	{Name: "clean", In: InRun, Type: Boolean, Default: "false", Example: `true`,
+		Doc: "Run the commands in a checkout of exactly the project's files, apart from the working tree, as `dialect run --clean` does. `dialect run --in-place` wins over it.",
+		apply: func(r *reader, t *target, v *tomltree.Value, where string) {
+			clean := r.Bool(v, where)
+			t.doc.clean.run = &clean
+		}},
+
+	// [clean]
+	{Name: "env", In: InClean, Type: Texts, Example: `["DATABASE_URL"]`,
+		Doc: "Names of variables of the environment that commands get in a clean checkout. Without it they get those that say who and where the user is, such as PATH, LANG and the proxies.",
+		apply: func(r *reader, t *target, v *tomltree.Value, where string) {
+			for i, name := range r.Strings(v, where) {
+				if !template.IsName(name) {
+					r.Errorf(diag.BadValue, r.ItemSpan(v, i), "%q is no name of an environment variable", name)
+					continue
+				}
+				t.doc.clean.env = append(t.doc.clean.env, name)
+			}
+		}},
+
+	{Name: "share", In: InClean, Type: Texts, Example: `[".venv", "~/.cargo"]`,
+		Doc: "Directories and files of the machine that commands see in a clean checkout, and cannot change: what is installed beside the project's files, such as .venv or node_modules, by a path relative to this file; and tools and caches elsewhere, by an absolute path or one that begins with ~/. The user can change them, so a verdict names them, and `dialect verify --clean` refuses it.",
+		apply: func(r *reader, t *target, v *tomltree.Value, where string) {
+			for i, name := range r.Strings(v, where) {
+				rel, home := strings.CutPrefix(name, "~/")
+				if local := filepath.IsLocal(rel) && filepath.Clean(rel) != "."; strings.ContainsRune(name, 0) || !local && (home || !filepath.IsAbs(name)) {
+					r.Errorf(diag.BadValue, r.ItemSpan(v, i), "%q is no path below this file's directory or the home directory, and no absolute one", name)
+					continue
+				}
+				t.doc.clean.share = append(t.doc.clean.share, name)
+			}
+		}},
 
 	// [verify]
 	{Name: "require", In: InVerify, Type: Texts, Binding: true, Default: "nothing", Example: `["quality"]`,

@@ -305,6 +305,11 @@ func (l *loader) apply(d *document, from *diag.Source, at *tomltree.Value) {
 	}
 	maps.Copy(l.env, d.env)
 	l.m.Caches = append(l.m.Caches, d.caches...)
+	if d.clean.run != nil {
+		l.m.Clean.Run = *d.clean.run
+	}
+	l.m.Clean.Share = append(l.m.Clean.Share, d.clean.share...)
+	l.m.Clean.Env = append(l.m.Clean.Env, d.clean.env...)
 	for i, to := range [...]*int{&l.m.Limits.Verbs, &l.m.Limits.Nouns, &l.m.Limits.Bindings} {
 		if v := d.limits[i]; v != nil {
 			*to = int(v.Int)

@@ -68,6 +68,13 @@
 //     unless its binding has retries, or somebody of no lower level accepted that
 //     failure after it happened (TestLevel). If it is not, the result counts them.
 //
+// Where it ran:
+//
+//  16. If a clean checkout is asked for, each member ran in one, confined to it, and saw nothing of the
+//     machine that its user can write, as far as its producer knows; built-ins, which look at no
+//     file, apart. 13 to 15 are then of what ran in a clean checkout alone: what failed outside of one is
+//     counted, and what passed there undoes no failure (TestClean).
+//
 // Records below the level that is asked for are left out of 13 to 15: they refuse
 // nothing, and they hide nothing (TestLevel, TestUnfinished).
 //

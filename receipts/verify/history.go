@@ -110,7 +110,7 @@ func (s *Session) last(q Query, res *Result) {
 			asked[l] = true
 		}
 		for _, e := range h.ends(key, early, q.Level, res.below) {
-			if !counted[e.SHA] {
+			if !counted[e.SHA] && q.counts(receipt(e)) {
 				counted[e.SHA] = true
 				res.Early++
 			}
@@ -122,6 +122,10 @@ func (s *Session) last(q Query, res *Result) {
 			first := !counted[f.SHA]
 			counted[f.SHA] = true
 			switch {
+			case !q.counts(receipt(f)):
+				if first {
+					res.InPlace++
+				}
 			case q.excused(r, receipt(f)):
 				if first {
 					res.OtherInputs++

@@ -62,6 +62,7 @@ type Query struct {
 	Outside bool
 	Commit  bool           // the tree is that of a commit: only exact trees answer for it
 	Place   receipts.Datum // of the project, as in [receipts.Receipt]
+	Clean   bool           // all has to have run in a clean checkout, confined to it
 
 	Require []Requirement
 	// Strict refuses a pass that came after a failure on the same tree. Otherwise the
@@ -89,13 +90,17 @@ type Result struct {
 	Body     *receipts.Gate     // of Gate
 	Members  []*receipts.Entry  // the receipts below Gate
 	Level    int                // lowest of Gate and Members; 0 without a gate
+	Ground   receipts.Ground    // the least of where Members ran
+	Lowered  []string           // what members saw of the machine in spite of a clean checkout
 	// Kept says that a head that the verifier kept covers the gate.
 	Kept bool
 	// Failures, Early and OtherInputs count what else the log knows of the commands on
 	// this tree: answers of no, ends before an answer, and answers of no under other
 	// inputs. They are of no lower level than the query's.
 	Failures, Early, OtherInputs int
-	Accepted                     []string // who accepted failures, and why: `accepted by ann: "no network"`
+	// InPlace counts answers of no outside of a clean checkout, where the query asks about one.
+	InPlace  int
+	Accepted []string // who accepted failures, and why: `accepted by ann: "no network"`
 	// Below counts records about this tree that were left aside for their level.
 	Below int
 	below map[int64]bool
@@ -341,6 +346,7 @@ func (s *Session) judge(q Query, e *receipts.Entry, x extent) *Result {
 	if x == whole {
 		q.covered(res, id)
 	}
+	q.ground(res)
 	for _, m := range res.Members {
 		r := receipt(m)
 		if r.Place != g.Place {
@@ -374,6 +380,7 @@ func (s *Session) judgeLeaf(q Query, e *receipts.Entry) *Result {
 		res.no(Failed, reason, e.SHA, "%s %s", name, text)
 	}
 	q.identify(res, e.SHA, name, r.Session, r.Nonce, r.Timestamp.Time, r.Place)
+	q.ground(res)
 	if r.Binding != "" {
 		q.rules(res, e.SHA, name, r.Matrix)
 	}
@@ -415,6 +422,51 @@ func (q Query) identify(res *Result, sha receipts.Hash, name, session, nonce str
 		res.no(Stale, receipts.TooOld, sha, "%s is %v old, and %v is the most", name, age.Round(time.Millisecond), q.MaxAge)
 	case age < -time.Minute:
 		res.no(Stale, receipts.TooOld, sha, "%s is of %v in the future: a clock was set", name, (-age).Round(time.Second))
+	}
+}
+
+// counts reports whether what r says is about where the query asks: of a clean checkout, what ran in another
+// place neither fails nor passes for it.
+func (q Query) counts(r *receipts.Receipt) bool {
+	g, _ := r.Ground()
+	return !q.Clean || g == receipts.InClean
+}
+
+// ground finds out where the members ran.
+func (q Query) ground(res *Result) {
+	least, said := receipts.InClean, false
+	for _, m := range res.Members {
+		r := receipt(m)
+		g, ok := r.Ground()
+		if !ok {
+			continue
+		}
+		least, said = min(least, g), true
+		var saw []string
+		if r.Clean != nil {
+			for _, d := range r.Clean.Lowered {
+				if saw = append(saw, d.Text); !slices.Contains(res.Lowered, d.Text) {
+					res.Lowered = append(res.Lowered, d.Text)
+				}
+			}
+		}
+		if !q.Clean || g == receipts.InClean {
+			continue
+		}
+		why := "ran in the working tree, and not in a clean checkout"
+		switch {
+		case len(saw) > 0:
+			why = "ran in a clean checkout that shared " + receipts.ListPaths(saw) + " with the machine: its user can change that"
+		case g == receipts.Unconfined:
+			why = "ran in a clean checkout, but unconfined: absolute paths led to the machine"
+		}
+		res.no(Missing, receipts.NotClean, m.SHA, "%s %s", describe(r), why)
+	}
+	switch {
+	case said:
+		res.Ground = least
+	case q.Clean:
+		res.no(Missing, receipts.NotClean, receipts.Hash{}, "nothing ran in a clean checkout: built-ins look at no file")
 	}
 }
 

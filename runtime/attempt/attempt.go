@@ -34,6 +34,7 @@ import (
 
 	"github.com/command-dialect/dialect/lang/plan"
 	"github.com/command-dialect/dialect/receipts"
+	"github.com/command-dialect/dialect/runtime/cleanroom"
 	"github.com/command-dialect/dialect/runtime/environ"
 	"github.com/command-dialect/dialect/runtime/process"
 	"github.com/command-dialect/dialect/runtime/redact"
@@ -75,6 +76,10 @@ type Options struct {
 	// what the commands ran on. Keep, if set, gets the one of a gate that passed.
 	Workspace Workspace
 	Keep      func(*workspace.Snapshot)
+
+	// Room is where commands run instead of the working tree, and then Workspace as well; nil for
+	// the working tree. What cannot run there does not run.
+	Room *cleanroom.Room
 
 	// Policy says what the producer compared the matrix with; see [receipts.Gate]. It
 	// is called once, at the first gate. nil means "unpinned".
@@ -186,6 +191,9 @@ func New(ending, killed context.Context, p *plan.Plan, o Options, m Meter) *Exec
 	if o.Policy == nil {
 		o.Policy = func() string { return receipts.PolicyUnpinned }
 	}
+	if o.Room != nil {
+		o.Workspace = o.Room
+	}
 	x := &Executor{
 		plan: p, opt: o, meter: m, ending: ending, killed: killed,
 		ledger: newLedger(o, ending, killed),
@@ -249,6 +257,12 @@ func (x *Executor) attempt(ctx context.Context, res *Report) {
 	}
 	res.epoch = x.trees.epoch // an attempt before this one may have written
 	res.Started = x.opt.Now()
+	if why := x.notClean(s, a.Alone); why != "" {
+		res.Attempts = a.Attempt
+		res.end(schedule.Fault, receipts.StopNotConfigured, why)
+		x.record(res, nil)
+		return
+	}
 	switch s.Kind {
 	case plan.Process:
 		x.process(ctx, res, job{argv: s.Argv})
@@ -262,6 +276,20 @@ func (x *Executor) attempt(ctx context.Context, res *Report) {
 		x.notConfigured(res)
 	}
 	res.Duration = x.opt.Now().Sub(res.Started)
+}
+
+// notClean says why a step cannot be carried out in a clean checkout; empty if it can, or need not be.
+func (x *Executor) notClean(s *plan.Step, alone bool) string {
+	switch {
+	case x.opt.Room == nil || s.Kind == plan.Builtin:
+	case s.Kind == plan.MCP:
+		return "an MCP server sees the working tree itself, and not the clean checkout: run the line without --clean"
+	case s.Kind == plan.Task:
+		return "a task cannot be handed out from a clean checkout: run the line without --clean"
+	case writes(s) && !alone:
+		return "in a clean checkout what changes state runs alone: give its composite order = \"sequence\", or its binding effect = \"read\" if it only looks"
+	}
+	return ""
 }
 
 // Snapshot carries out a [schedule.Snapshot].

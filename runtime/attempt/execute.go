@@ -41,7 +41,7 @@ func ParseLocks(value string) []string {
 
 // environ makes the environment of a step for which the matrix sets set.
 func (x *Executor) environ(set map[string]string) (env, removed []string) {
-	env, removed = environ.Make(x.opt.Environ, set)
+	env, removed = environ.Make(x.opt.Environ, environ.Options{Set: set, Clean: x.opt.Room != nil, Pass: x.plan.Matrix.Clean.Env})
 	// A script that runs dialect itself records into the same session.
 	env = setenv(env, "DIALECT_SESSION", x.opt.Session)
 	return setenv(env, JobsVariable, strconv.Itoa(x.opt.Jobs)), removed
@@ -94,6 +94,11 @@ func (x *Executor) process(ctx context.Context, res *Report, j job) {
 			Timeout: s.Budget.Timeout, Stall: s.Budget.Stall, MaxOutput: s.Budget.MaxOutput,
 			LogDir: x.opt.LogDir, Digest: true, Redact: x.opt.Redact,
 		}
+		stay, err := x.enter(c, claim)
+		if err != nil {
+			res.end(schedule.Fault, receipts.StopStartFailed, err.Error())
+			return nil
+		}
 		c.Output = func(stream process.Stream, p []byte) {
 			seen.tests.Write(int(stream), p)
 			if s.Expect.Stdout != "" && stream == process.Stdout {
@@ -111,11 +116,13 @@ func (x *Executor) process(ctx context.Context, res *Report, j job) {
 		pr := x.launcher.Run(ctx, c)
 		x.running(-1)
 		res.Process = &pr
+		x.hidden(c, res)
 		seen.judge(res)
 		judgeClaim(res, claim)
 		if j.judge != nil {
 			j.judge()
 		}
+		x.leave(ctx, stay, res)
 		return func(rec *receipts.Receipt) { x.processReceipt(rec, res, digest) }
 	})
 }
@@ -170,7 +177,7 @@ func (x *Executor) sameInputs(ctx context.Context, res *Report) {
 // and the trust level are those of the earlier one. The receipt of res cites it.
 func (x *Executor) reuse(ctx context.Context, res *Report, env []string, digest receipts.Hash) bool {
 	s, o := res.Step, x.opt
-	if !o.Reuse || !s.Reuse || res.action.Attempt > 1 || writes(s) || o.Store == nil || res.epoch == nil || len(res.epoch.changed) > 0 {
+	if !o.Reuse || o.Room != nil || !s.Reuse || res.action.Attempt > 1 || writes(s) || o.Store == nil || res.epoch == nil || len(res.epoch.changed) > 0 {
 		return false
 	}
 	if x.ledger.sync() != nil {

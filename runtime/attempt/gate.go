@@ -110,7 +110,7 @@ func (x *Executor) decide(ctx context.Context, a schedule.Action, g *Decision) {
 			if e := r.epoch; e != nil {
 				expect[i].Tree = &e.tree
 				if !writes(r.Step) {
-					expect[i].Changed = e.changed
+					expect[i].Changed = slices.Concat(e.changed, r.changed)
 				}
 			}
 		}
@@ -182,7 +182,7 @@ func (x *Executor) askGate(a schedule.Action, g *Decision, expect []receipts.Exp
 		return nil
 	}
 	g.Verdict, g.SHA, g.ID, g.Level, g.Members, g.Reused = GatePassed, d.Gate, receipts.GateID(d.Gate), d.Level, len(req.Expect), d.Reused
-	g.Failures, g.Early = d.Failures, d.Early
+	g.Failures, g.Early, g.Ground = d.Failures, d.Early, receipts.GroundOf(d.Records)
 	if x.opt.Keep != nil && tested != nil {
 		x.opt.Keep(tested)
 	}

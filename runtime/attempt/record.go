@@ -73,7 +73,7 @@ func (x *Executor) receipt(res *Report) *receipts.Receipt {
 			rec.Scope = res.epoch.files().Digest(s.Files)
 		}
 	}
-	rec.Workspace = x.workspaceOf(res)
+	rec.Workspace, rec.Clean = x.workspaceOf(res), res.clean
 	for _, a := range s.Command() {
 		rec.Argv = append(rec.Argv, x.public(a))
 	}

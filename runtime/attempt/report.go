@@ -35,6 +35,9 @@ type Report struct {
 	ticket int64           // of Receipt
 	inputs receipts.Hash   // digest of the binding's inputs before the attempt; zero for none
 	epoch  *epoch          // that it ran in; nil without a workspace
+
+	clean   *receipts.Clean // of the room that it ran in; nil for the working tree
+	changed []string        // files of the snapshot that it changed in the room
 }
 
 // Brief is what the order of steps needs to know.
@@ -78,16 +81,17 @@ const (
 // A Decision is what became of one gate.
 type Decision struct {
 	Verdict  GateVerdict
-	ID       string        // "g-" and 12 hex digits; empty unless passed
-	SHA      receipts.Hash // of the gate receipt
-	Final    bool          // the gate at the end of a whole script
-	Level    int           // trust level, 0 for L0
-	Members  int           // receipts consumed
-	Required int           // of them, required ones
-	Reused   int           // of them, those that repeat an earlier result
-	Policy   string        // see [receipts.Gate]
-	Failures int           // of the commands on exactly these files, in this run or an earlier one
-	Early    int           // ends of them before an answer
+	ID       string          // "g-" and 12 hex digits; empty unless passed
+	SHA      receipts.Hash   // of the gate receipt
+	Final    bool            // the gate at the end of a whole script
+	Level    int             // trust level, 0 for L0
+	Members  int             // receipts consumed
+	Required int             // of them, required ones
+	Reused   int             // of them, those that repeat an earlier result
+	Policy   string          // see [receipts.Gate]
+	Failures int             // of the commands on exactly these files, in this run or an earlier one
+	Early    int             // ends of them before an answer
+	Ground   receipts.Ground // the least of where the members ran
 	Tree     *receipts.Tree
 	Beyond   []string // why Tree is not exact: "PATH: reason", the first of them
 	Noted    []string // new files that git does not track, which are beyond Tree: nothing has tested them

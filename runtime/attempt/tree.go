@@ -10,6 +10,7 @@ import (
 
 	"github.com/command-dialect/dialect/lang/plan"
 	"github.com/command-dialect/dialect/receipts"
+	"github.com/command-dialect/dialect/runtime/cleanroom"
 	"github.com/command-dialect/dialect/runtime/policy"
 	"github.com/command-dialect/dialect/runtime/scope"
 	"github.com/command-dialect/dialect/runtime/workspace"
@@ -204,6 +205,8 @@ func (t *trees) noTree() string {
 		return ""
 	case t.ctx.Err() != nil && t.err != nil:
 		return "the run was ended while its files were read"
+	case errors.As(t.err, new(*cleanroom.ChangedError)):
+		return t.err.Error()
 	case t.err != nil:
 		var file *workspace.Error
 		remedy := "run with --no-tree, which proves less"

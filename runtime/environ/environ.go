@@ -21,8 +21,16 @@ import (
 // the terminal, which is 80 where there is none.
 const columns = "240"
 
-// Make makes the environment of a command from base, usually os.Environ, and set, the variables of the
-// routing matrix, which win over everything but keys.
+// Options say how to make an environment.
+type Options struct {
+	// Set is what the routing matrix sets. It wins over everything but keys.
+	Set map[string]string
+	// Clean leaves out all but what the machine and the user are (see ofMachine), what o.Set has, and what Pass names.
+	Clean bool
+	Pass  []string
+}
+
+// Make makes the environment of a command from base, usually os.Environ.
 //
 // It names each variable once, the last one winning, in the order of base; what
 // is added comes after that, sorted. The locale and the variables about colour stay
@@ -32,12 +40,12 @@ const columns = "240"
 // (DIALECT_KEY*) are never handed to a tool.
 //
 // Variables through which a caller could change what a check does, so that it
-// passes on the same bytes, are left out unless set has them. The names of those
+// passes on the same bytes, are left out unless o.Set has them. The names of those
 // that had a value are returned in left, sorted: a report shows them, since a
 // job may mean them. It then says so in the matrix, where it can be reviewed.
-func Make(base []string, set map[string]string) (env, left []string) {
+func Make(base []string, o Options) (env, left []string) {
 	add := map[string]string{"PAGER": "cat", "GIT_PAGER": "cat", "GIT_TERMINAL_PROMPT": "0", "COLUMNS": columns}
-	for name, value := range set {
+	for name, value := range o.Set {
 		if !secret(name) && validName(name) {
 			add[name] = value
 		}
@@ -55,6 +63,12 @@ func Make(base []string, set map[string]string) (env, left []string) {
 			continue
 		}
 		if _, set := add[name]; set {
+			continue
+		}
+		if o.Clean && !ofMachine(name) && !slices.Contains(o.Pass, name) {
+			if classOf(fold(name)) != free && strings.TrimSpace(value) != "" {
+				left = append(left, name)
+			}
 			continue
 		}
 		if classOf(fold(name)) == removed {
@@ -112,6 +126,19 @@ func fold(name string) string {
 		return strings.ToUpper(name)
 	}
 	return name
+}
+
+// ofMachine reports whether a command in a clean checkout gets a variable: it says who and where the user is, how output
+// looks, how the network is reached, or what run the command is part of. It is a list of what may pass, since
+// nobody can list what a program reads.
+func ofMachine(name string) bool {
+	switch name {
+	case "PATH", "HOME", "USER", "LOGNAME", "SHELL", "TERM", "COLORTERM", "COLUMNS", "LINES", "NO_COLOR", "LANG", "LANGUAGE", "TZ", "CI", "TMPDIR",
+		"http_proxy", "https_proxy", "ftp_proxy", "all_proxy", "no_proxy", "HTTP_PROXY", "HTTPS_PROXY", "FTP_PROXY", "ALL_PROXY", "NO_PROXY",
+		"SSL_CERT_FILE", "SSL_CERT_DIR":
+		return true
+	}
+	return strings.HasPrefix(name, "LC_") || strings.HasPrefix(name, "DIALECT_")
 }
 
 func secret(name string) bool { return strings.HasPrefix(fold(name), "DIALECT_KEY") }

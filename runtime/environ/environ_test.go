@@ -69,7 +69,7 @@ func TestMake(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			base := strings.Fields(test.base)
 			before := slices.Clone(base)
-			env, left := Make(base, test.set)
+			env, left := Make(base, Options{Set: test.set})
 			if got := strings.Join(env, " "); got != test.env {
 				t.Errorf("got  %s\nwant %s", got, test.env)
 			}
@@ -113,7 +113,7 @@ func FuzzMake(f *testing.F) {
 	f.Add("DIALECT_KEY=1\x00=x\x00PATH")
 	f.Add("npm_config_\x00CARGO_TARGET_\x00LC_=\x00BASH_FUNC_=")
 	f.Fuzz(func(t *testing.T, text string) {
-		env, _ := Make(strings.Split(text, "\x00"), nil)
+		env, _ := Make(strings.Split(text, "\x00"), Options{})
 		seen := make(map[string]bool)
 		for _, kv := range env {
 			name, _, ok := strings.Cut(kv, "=")
@@ -122,7 +122,7 @@ func FuzzMake(f *testing.F) {
 			}
 			seen[fold(name)] = true
 		}
-		again, left := Make(env, nil)
+		again, left := Make(env, Options{})
 		if len(left) > 0 || Digest(again) != Digest(env) || len(again) != len(env) {
 			t.Errorf("%q became %q, removed %q", env, again, left)
 		}

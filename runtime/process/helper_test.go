@@ -23,7 +23,13 @@ import (
 // argument says when helperVariable is set.
 const helperVariable = "PROCESS_TEST_HELPER"
 
+// becomeTest is what the helper of a room does, where there are rooms.
+var becomeTest = func() int { return 125 }
+
 func TestMain(m *testing.M) {
+	if os.Args[0] == "room" {
+		os.Exit(becomeTest())
+	}
 	if len(os.Args) == 2 && os.Args[1] == "guard" {
 		Guard()
 		os.Exit(0)

@@ -165,6 +165,20 @@ type Command struct {
 	Redact *redact.Redactor
 
 	Digest bool // fill Result.Executable
+
+	// Room, if set, is where the command starts instead of among the files as this process
+	// sees them. LookupDir, Dir and what PATH names are then those of the room.
+	Room *Room
+}
+
+// A Room is a mount namespace that is made for one command; only Linux has it. A helper
+// furnishes it, finds the executable in it, and becomes the command: see [Become].
+type Room struct {
+	Helper []string // argv of this program, by which it calls Become
+	Spec   []byte   // what Become hands to the function that furnishes the room
+	// User makes a user namespace as well, in which the helper may mount and the command
+	// has no privilege. Only who may mount already can do without.
+	User bool
 }
 
 // A Result is what became of a command.
@@ -396,16 +410,15 @@ func (l *Launcher) Run(ctx context.Context, c *Command) Result {
 	if dir == "" {
 		dir = c.Dir
 	}
-	switch err := r.resolve(dir); {
-	case ctx.Err() != nil:
-		return res.refuse(Interrupted, fmt.Errorf("%s was not started: %w", c.Argv[0], context.Cause(ctx)))
-	case err != nil:
-		return res.refuse(EnvMissing, err)
-	}
-	path := res.Path
-	r.argv = c.Argv
-	if strings.ContainsRune(c.Argv[0], '/') && path != c.Argv[0] && dir != c.Dir {
-		r.argv = append([]string{path}, c.Argv[1:]...)
+	switch {
+	case c.Room == nil:
+		if stop, err := r.find(ctx, dir); err != nil {
+			return res.refuse(stop, err)
+		}
+	case Namespaces:
+		r.argv = c.Argv // the helper looks it up
+	default:
+		return res.refuse(StartFailed, fmt.Errorf("%s was not started: this system has no mount namespaces to make its room in", c.Argv[0]))
 	}
 	r.mark = l.mark + strconv.FormatUint(l.next.Add(1), 16)
 	r.env = marked(c.Env, r.mark)
@@ -417,6 +430,27 @@ func (l *Launcher) Run(ctx context.Context, c *Command) Result {
 	res.Duration = time.Since(res.Started)
 	r.recorder.finish(&res)
 	return res
+}
+
+// find finds the executable, and how the command sees its own name.
+func (r *run) find(ctx context.Context, dir string) (Stop, error) {
+	c := r.command
+	switch err := r.resolve(dir); {
+	case ctx.Err() != nil:
+		return Interrupted, fmt.Errorf("%s was not started: %w", c.Argv[0], context.Cause(ctx))
+	case err != nil:
+		return EnvMissing, err
+	}
+	r.argv = seenArgv(c.Argv, r.result.Path, dir, c.Dir)
+	return "", nil
+}
+
+// seenArgv is argv as a command sees it: see [Command.Argv].
+func seenArgv(argv []string, path, lookup, dir string) []string {
+	if strings.ContainsRune(argv[0], '/') && path != argv[0] && lookup != dir {
+		return append([]string{path}, argv[1:]...)
+	}
+	return argv
 }
 
 // resolve finds the executable and, if asked to, hashes it, for as long as the command itself may take.

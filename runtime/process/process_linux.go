@@ -144,6 +144,7 @@ type watcher struct {
 	exited bool
 	reaped bool
 	watch  *exitWatch // where there is no pidfd
+	try    bool       // no command is meant to run: see Launcher.Try
 
 	started  time.Time
 	lastByte time.Time
@@ -227,7 +228,7 @@ func (w *watcher) start() error {
 		Files: []uintptr{in.Fd(), ends[0], ends[1]},
 		Sys:   &syscall.SysProcAttr{Setsid: true, PidFD: &pidfd, Pdeathsig: syscall.SIGKILL},
 	}
-	e = w.launch(func() (err error) {
+	start := func() (err error) {
 		sessions.RLock()
 		defer sessions.RUnlock()
 		pid, err := syscall.ForkExec(w.result.Path, w.argv, attr)
@@ -236,8 +237,16 @@ func (w *watcher) start() error {
 			sessions.leaders.Store(pid, nil)
 		}
 		return err
-	})
+	}
+	if w.command.Room != nil {
+		e = w.startInRoom(attr)
+	} else {
+		e = w.launch(start)
+	}
 	if e != nil {
+		if pidfd >= 0 {
+			unix.Close(pidfd)
+		}
 		return e
 	}
 	w.run.pid.Store(int64(w.pid))

@@ -69,12 +69,21 @@ func (r *run) launch(start func() error) error {
 	}
 }
 
+// A roomError says why a command was not started in its [Room].
+type roomError struct {
+	stop Stop
+	error
+}
+
 // explain says why the command could not be started, from the error that the system
 // gave: one number for what the executable, its interpreter, the directory and the
 // arguments can all cause.
 func (r *run) explain(err error) (Stop, error) {
 	path, c := r.result.Path, r.command
+	var room *roomError
 	switch {
+	case errors.As(err, &room):
+		return room.stop, room.error
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR):
 		if e := cmp.Or(executable(path, c.Env), directory(c.Dir)); e != nil {
 			return EnvMissing, e

@@ -3,6 +3,7 @@
 package records
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -135,6 +136,12 @@ func (r Record) WriteText(out io.Writer) error {
 		row("stderr", "%d bytes, sha256 %s", b.Stderr.Bytes, b.Stderr.SHA256)
 		if !b.Dir.IsZero() {
 			row("in", "%s", b.Dir.Text)
+		}
+		if at, _ := b.Ground(); b.Clean != nil {
+			row("clean", "%s", cmp.Or(at.String(), "in a clean checkout that shared:"))
+			for _, d := range b.Clean.Lowered {
+				row("", "%s", d.Text)
+			}
 		}
 		if !b.Place.IsZero() {
 			row("project", "%s of the worktree", b.Place.Text)

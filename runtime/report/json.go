@@ -44,6 +44,7 @@ type Document struct {
 	Signal     string       `json:"signal,omitempty"`
 	Limit      string       `json:"limit,omitempty"` // why the run's own budget ended it
 	KeepGoing  bool         `json:"keep_going,omitempty"`
+	Clean      bool         `json:"clean,omitempty"`    // commands were to run in a clean checkout
 	Degraded   string       `json:"degraded,omitempty"` // why receipts were not kept
 	Store      string       `json:"store,omitempty"`
 	Counts     DocCounts    `json:"counts"`
@@ -174,6 +175,7 @@ type DocGate struct {
 	Final    bool   `json:"final"`
 	Level    string `json:"level,omitempty"`      // "L0": recorded by itself; "L1": under a key
 	Rules    string `json:"rules,omitempty"`      // see [receipts.Gate], Policy
+	Clean    string `json:"clean,omitempty"`      // "clean": all ran in a clean checkout; "unconfined": in one without namespaces
 	Failures int    `json:"failures,omitempty"`   // of the commands on exactly these files
 	Early    int    `json:"early_ends,omitempty"` // likewise
 
@@ -248,7 +250,7 @@ func NewDocument(o *engine.Outcome, findings diag.List, store string) *Document 
 		Matrix:  &DocMatrix{Name: o.Plan.Matrix.Name, SHA256: o.Plan.Matrix.SHA256},
 		Run:     o.Run,
 		Session: o.Session, Nonce: o.Nonce, Started: stamp(o.Started), Elapsed: elapsed(o.Duration),
-		Signal: o.Signal, Limit: o.Limit, KeepGoing: o.KeepGoing, Degraded: o.Degraded, Store: store,
+		Signal: o.Signal, Limit: o.Limit, KeepGoing: o.KeepGoing, Clean: o.Plan.Matrix.Clean.Run, Degraded: o.Degraded, Store: store,
 		Counts: DocCounts{
 			Lines: len(o.Results), Passed: o.Count(schedule.Passed), Failed: o.Count(schedule.Failed), Fault: o.Count(schedule.Fault),
 			Flaky: o.Count(schedule.Flaky), Skipped: o.Count(schedule.Skipped), Cancelled: o.Count(schedule.Cancelled),
@@ -502,7 +504,7 @@ func Fault(p *plan.Plan, r *engine.Result) *DocFault {
 	line := r.Step.Line
 	f := &DocFault{
 		GateID: r.Step.Binding, Invocation: Command(r.Step.Argv), Elapsed: elapsed(r.Duration),
-		ReproHints: []string{rerun(p.Script.Path, line.File, at(r.Step.ID, line.Number), line.Text)},
+		ReproHints: []string{rerun(p.Script.Path, line.File, at(r.Step.ID, line.Number), line.Text, p.Matrix.Clean.Run)},
 		Line:       line.Number, Text: line.Text, Error: docError(r.Finding),
 	}
 	if r.Process != nil {
@@ -539,7 +541,7 @@ func gate(g *attempt.Decision) *DocGate {
 	}
 	if g.Verdict == attempt.GatePassed {
 		d.SHA256, d.Level, d.Rules, d.Failures, d.Early = g.SHA.String(), "L"+string(rune('0'+g.Level)), g.Policy, g.Failures, g.Early
-		d.Reused = g.Reused
+		d.Reused, d.Clean = g.Reused, g.Ground.Name()
 	}
 	if g.Tree != nil {
 		d.Tree = &DocTree{g.Tree.Tree, g.Tree.Bytes.String(), g.Tree.Exact}

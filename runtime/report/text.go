@@ -195,7 +195,7 @@ func (p *printer) block(l *DocResult, lines, size int) {
 		p.f("  log: %s\n", path)
 	}
 	if l.Kind != string(plan.Builtin) {
-		p.f("  again: %s\n", rerun(p.d.Script.Path, l.File, l.At(), l.Text))
+		p.f("  again: %s\n", rerun(p.d.Script.Path, l.File, l.At(), l.Text, p.d.Clean))
 	}
 }
 
@@ -391,6 +391,9 @@ func exceptions(g *DocGate) (list []string) {
 	if !g.Final {
 		list = append(list, "part of the script")
 	}
+	if at, err := receipts.ParseGround(g.Clean); err == nil && at != receipts.InPlace {
+		list = append(list, at.String())
+	}
 	if g.Reused > 0 {
 		list = append(list, fmt.Sprintf("%d reused", g.Reused))
 	}
@@ -571,11 +574,15 @@ func Seconds(s float64) string {
 }
 
 // rerun returns the command that runs a line again, by its text where the script is not a file.
-func rerun(script, file, at, text string) string {
-	if script == "" {
-		return "dialect run -e " + shellQuote(text)
+func rerun(script, file, at, text string, clean bool) string {
+	run := "dialect run "
+	if clean {
+		run += "--clean "
 	}
-	return "dialect run " + shellQuote(file+":"+at)
+	if script == "" {
+		return run + "-e " + shellQuote(text)
+	}
+	return run + shellQuote(file+":"+at)
 }
 
 // AgentVariable names the variable that says that an agent reads the report, on a machine of CI

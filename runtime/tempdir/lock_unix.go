@@ -40,7 +40,7 @@ func sweepOne(dir string) {
 	}
 	defer f.Close()
 	if info, err := f.Stat(); err == nil && leftBehind(info) {
-		_ = os.RemoveAll(dir)
+		_ = RemoveAll(dir)
 	}
 }
 

@@ -10,7 +10,9 @@
 package tempdir
 
 import (
+	"io/fs"
 	"os"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"sync"
@@ -21,7 +23,7 @@ import (
 // makes it shorter.
 var minAge = time.Minute
 
-var sweeping sync.Once
+var sweeping sync.Map // directories that were swept -> true
 
 // A Kind says what a directory is for.
 type Kind string
@@ -31,22 +33,43 @@ const (
 	Result Kind = "result" // what commands say of themselves; see package attempt
 	Tree   Kind = "tree"   // a temporary repository; see package workspace
 	MCP    Kind = "mcp"    // reports of the runs of package mcpserver
+	Room   Kind = "room"   // what commands write in a clean room; see package cleanroom
 )
 
 // form is that of the names of directories.
-var form = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^dialect-(result|tree|mcp)-[0-9]+\.tmp$`) })
+var form = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^dialect-(result|tree|mcp|room)-[0-9]+\.tmp$`) })
 
 // New makes a directory of a kind. remove removes it with all that is in it. The first call also starts to sweep, in the background.
-func New(kind Kind) (dir string, remove func(), err error) {
-	if dir, err = os.MkdirTemp("", "dialect-"+string(kind)+"-*.tmp"); err != nil {
+func New(kind Kind) (dir string, remove func(), err error) { return NewIn(os.TempDir(), kind) }
+
+// NewIn makes a directory of a kind in another place than $TMPDIR.
+func NewIn(parent string, kind Kind) (dir string, remove func(), err error) {
+	if dir, err = os.MkdirTemp(parent, "dialect-"+string(kind)+"-*.tmp"); err != nil {
 		return "", nil, err
 	}
 	release := hold(dir)
-	sweeping.Do(func() { go sweep(os.TempDir()) })
+	if _, swept := sweeping.LoadOrStore(parent, true); !swept {
+		go sweep(parent)
+	}
 	return dir, func() {
-		_ = os.RemoveAll(dir) // it is temporary
+		_ = RemoveAll(dir) // it is temporary
 		release()
 	}, nil
+}
+
+// RemoveAll removes path with all that is in it, directories that their owner may not write included.
+func RemoveAll(path string) error {
+	err := os.RemoveAll(path)
+	if err == nil {
+		return nil
+	}
+	_ = filepath.WalkDir(path, func(path string, d fs.DirEntry, err error) error { // what it cannot enter the next call names
+		if err == nil && d.IsDir() {
+			_ = os.Chmod(path, 0o700) // before it is read
+		}
+		return nil
+	})
+	return os.RemoveAll(path)
 }
 
 // sweep removes the directories below temp that killed processes left behind.

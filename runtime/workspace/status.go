@@ -64,6 +64,7 @@ type entry struct {
 	sum  [sha256.Size]byte // SHA-256 of the raw content, or of the target of a link
 	id   git.ObjectID      // of the blob (or commit) that git would record
 	raw  git.ObjectID      // of the blob without git's conversions
+	held git.ObjectID      // of the blob that the index names; zero if it does not hold the path
 
 	target string // of a link
 

@@ -282,7 +282,7 @@ func (w *walk) take(c *crew, s *scratch, d *folder, p place, name string, again 
 		w.written.Store(true)
 		return nil
 	}
-	e := entry{path: path, kind: st.kind, tracked: tracked, inTree: p.tree.outer, status: st}
+	e := entry{path: path, kind: st.kind, tracked: tracked, inTree: p.tree.outer, status: st, held: known.Id}
 	if st.kind.special() {
 		if e.inTree = false; tracked && p.tree.outer {
 			w.obstacle(fmt.Sprintf("%s where a tracked file was: %s", st.kind, git.Display(path)))

@@ -1,6 +1,7 @@
 package workspace
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/binary"
@@ -238,7 +239,7 @@ func (t *Tracker) take(ctx context.Context, dir string) (*Snapshot, error) {
 		err := m.converter.convert(ctx, &r, &c, &idx, w)
 		var file *Error
 		if errors.As(err, &file) || ctx.Err() != nil {
-			return nil, err
+			return nil, cmp.Or(err, ctx.Err()) // it may end just after the last conversion
 		}
 		if err != nil {
 			s.Reason = reason(err)

@@ -78,7 +78,7 @@ func newExec(u *ui) *cobra.Command {
 			} else if !f.NoTree {
 				// The same files count as for a run, so that gates find one tree.
 				if m, _, err := project.LoadMatrix(dir, ""); err == nil && m.Root == root {
-					p.Matrix.Caches = m.Caches
+					p.Matrix.Caches, p.Matrix.Clean = m.Caches, m.Clean
 				}
 			}
 			if b := &p.Steps[0].Budget; f.timeout > 0 && (b.Timeout == 0 || b.Timeout > f.timeout) {
@@ -89,6 +89,7 @@ func newExec(u *ui) *cobra.Command {
 			if err := outfile.Settle(outfile.InUse{Files: append(project.RulesAround(dir), project.Rules(p.Matrix)...), Store: store}, &file); err != nil {
 				return exit.Failf(command.Failed, "%v", err)
 			}
+			f.Share = p.Matrix.Clean.Share
 			rec, err := f.open(u, root, p.Matrix.Caches)
 			if err != nil {
 				return err

@@ -28,6 +28,7 @@ func (f *inquiryFlags) add(cmd *cobra.Command) {
 	fl.StringArrayVar(&f.Require, "require", nil, "insist on the binding `NAME` (or its noun, its verb, or the whole line): each of its commands, without extra values; may be repeated (default of verify: what [verify] of the matrix says)")
 	fl.StringVar(&f.Base, "base", "", "trust the matrix and the pinned files of the commit `REV` (default: your pin, else HEAD)")
 	fl.StringVar(&f.Level, "level", "", "insist on who recorded: `self` (L0), or key (L1): signed by a --key (default: key where there is a --key)")
+	fl.BoolVar(&f.Clean, "clean", false, "insist that all ran in a clean checkout: dialect run --clean")
 	fl.StringVar(&f.maxAge, "max-age", "", "insist on a gate that is at most `AGE` old: 90m, 12h, 2d")
 	fl.BoolVar(&f.Fresh, "fresh", false, "refuse results that --reuse repeated")
 	fl.StringVar(&f.Session, "session", "", "insist on the session `SESSION`")

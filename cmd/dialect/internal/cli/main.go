@@ -18,6 +18,7 @@ import (
 
 	"github.com/command-dialect/dialect/cmd/dialect/internal/exit"
 	"github.com/command-dialect/dialect/lang/suggest"
+	"github.com/command-dialect/dialect/runtime/cleanroom"
 	"github.com/command-dialect/dialect/runtime/process"
 )
 
@@ -27,11 +28,17 @@ const (
 	guardArgument = "of-a-run"
 )
 
+// roomName is the name of this program as the helper of a clean room: see [process.Room].
+const roomName = "dialect: room"
+
 // Main runs the command line of this process and returns its exit status.
 func Main() (status int) {
 	if len(os.Args) == 2 && os.Args[0] == guardName && os.Args[1] == guardArgument {
 		process.Guard()
 		return 0
+	}
+	if os.Args[0] == roomName {
+		return process.Become(os.Args[1:], cleanroom.Furnish)
 	}
 	u := newUI()
 	defer func() {

@@ -48,6 +48,7 @@ type runFlags struct {
 	maxOutput                   string
 	output, events, junit, html string
 
+	inPlace           bool // whatever the matrix says
 	base, acceptFlaky string
 	reuse             bool
 }
@@ -73,6 +74,7 @@ func (f *runFlags) add(cmd *cobra.Command) {
 	fl.StringVar(&f.html, "html", "", "write a page with the timeline to `FILE`")
 	fl.BoolVar(&f.deferGate, "defer-gate", false, "leave the receipts for a gate elsewhere")
 	fl.BoolVar(&f.reuse, "reuse", false, "let an earlier pass on the same files stand for a line whose binding has reuse = true")
+	fl.BoolVar(&f.inPlace, "in-place", false, "run in the working tree although [run] of the matrix says clean = true")
 	fl.StringVar(&f.base, "base", "", "say in the gate receipt whether the matrix is that of the revision `REF`")
 	fl.StringVar(&f.acceptFlaky, "accept-flaky", "", "accept passes after failures on the same files, and record `REASON`")
 	f.recordFlags.add(cmd)
@@ -91,6 +93,8 @@ var outputs = []string{"auto", "live", "group", "stream", "tail", "none"}
 // check says what is wrong with the flags themselves.
 func (f *runFlags) check() error {
 	switch {
+	case f.Clean && f.inPlace:
+		return exit.Usagef("--clean and --in-place exclude each other")
 	case f.failFast && f.keepGoing:
 		return exit.Usagef("--fail-fast and --keep-going exclude each other")
 	case f.jobs < 0:
@@ -251,6 +255,8 @@ func (f *runFlags) execute(u *ui, p *project.Program) error {
 		f.Patience = t
 	}
 	f.Writing = events.Path
+	f.Clean = f.Clean || m.Clean.Run && !f.inPlace
+	p.Plan.Matrix.Clean.Run, f.Share = f.Clean, m.Clean.Share
 	rec, err := f.open(u, m.Root, m.Caches)
 	if err != nil {
 		return err

@@ -26,6 +26,7 @@ func (f *recordFlags) add(cmd *cobra.Command) {
 	fl.StringVar(&f.Session, "session", os.Getenv("DIALECT_SESSION"), "name the `SESSION` that receipts belong to (default: the run's own id; DIALECT_SESSION)")
 	fl.StringVar(&f.Nonce, "nonce", os.Getenv("DIALECT_NONCE"), "bind receipts to the orchestrator's `NONCE` (DIALECT_NONCE)")
 	fl.StringVar(&f.keyFD, "key-fd", os.Getenv(keyfd.Variable), "sign receipts with the key that the file descriptor `N` holds (DIALECT_KEY_FD)")
+	fl.BoolVar(&f.Clean, "clean", false, "run in a checkout of exactly the project's files, apart from the working tree")
 	fl.BoolVar(&f.NoTree, "no-tree", false, "take no snapshots of the files: the receipts do not say what was tested")
 	// The default is what the environment holds at this moment; it is no text for the help.
 	for _, name := range []string{"session", "nonce", "key-fd"} {
@@ -39,6 +40,10 @@ func (f *recordFlags) open(u *ui, root string, caches []string) (*recording.Reco
 		if receipts.Name(name) != name {
 			return nil, exit.Usagef("%s: want UTF-8 of at most %d bytes", flag, receipts.MaxName)
 		}
+	}
+	f.Helper = []string{roomName}
+	if err := f.Check(root); err != nil {
+		return nil, err
 	}
 	var err error
 	if f.Signer, err = takeKey(u, f.keyFD); err != nil {

@@ -35,6 +35,7 @@ func newRerun(u *ui) *cobra.Command {
 			if err != nil {
 				return notKept(err)
 			}
+			f.Clean = f.Clean || d.Clean && !f.inPlace
 			if again.Script == "" {
 				f.lines = again.Lines
 				return f.run(u, nil)

@@ -270,6 +270,12 @@ func (q *Question) trust(res *verify.Result) string {
 			list = append(list, "log not kept")
 		}
 	}
+	switch {
+	case len(res.Lowered) > 0:
+		list = append(list, "in a clean checkout that shared "+diag.Printable(receipts.ListPaths(res.Lowered)))
+	case res.Ground != receipts.InPlace:
+		list = append(list, res.Ground.String())
+	}
 	if !q.Place.IsZero() {
 		list = append(list, "project in "+diag.Printable(q.Place.Text))
 	}
@@ -301,6 +307,9 @@ func lastWords(res *verify.Result) string {
 	}
 	if n := res.OtherInputs; n > 0 {
 		text += fmt.Sprintf(", and failed %s with other inputs", report.Times(n))
+	}
+	if n := res.InPlace; n > 0 {
+		text += fmt.Sprintf(", and failed %s outside of a clean checkout", report.Times(n))
 	}
 	if len(res.Accepted) > 0 {
 		text += ", after a failure " + strings.Join(res.Accepted, ", and one ")
@@ -426,6 +435,9 @@ type Document struct {
 	RecordedBy string `json:"recorded_by,omitempty"` // the name of the key
 	LogKept    bool   `json:"log_kept"`              // a checkpoint that the verifier kept covers the gate
 
+	Clean   string   `json:"clean,omitempty"`         // "clean": all ran in a clean checkout; "unconfined": in one without namespaces
+	Lowered []string `json:"clean_lowered,omitempty"` // what commands saw of the machine in spite of a clean checkout
+
 	Rules       string `json:"rules"`                  // "pinned", "unpinned", "new" or "changed"
 	RulesOf     string `json:"rules_of,omitempty"`     // what the matrix was compared with
 	RulesCommit string `json:"rules_commit,omitempty"` // its full hash, if it is a commit
@@ -440,9 +452,10 @@ type Document struct {
 	Members []string `json:"members,omitempty"`
 	Require []string `json:"require,omitempty"` // bindings; empty: nothing required
 
-	Failures    int      `json:"failures"`     // of the commands on exactly these files, those that refuse among them
-	EarlyEnds   int      `json:"early_ends"`   // likewise: timeouts, kills
-	OtherInputs int      `json:"other_inputs"` // failures with other inputs
+	Failures    int      `json:"failures"`           // of the commands on exactly these files, those that refuse among them
+	EarlyEnds   int      `json:"early_ends"`         // likewise: timeouts, kills
+	OtherInputs int      `json:"other_inputs"`       // failures with other inputs
+	InPlace     int      `json:"in_place,omitempty"` // where a clean checkout is asked for: failures outside of one
 	Accepted    []string `json:"accepted,omitempty"`
 	Unsigned    int      `json:"unsigned"` // records that did not count for the level
 
@@ -467,8 +480,8 @@ func (q *Question) Document(res *verify.Result) Document {
 		Schema: "dialect.verdict/1", Verdict: string(res.Verdict), Verified: res.Verdict == verify.Verified,
 		Level: fmt.Sprintf("L%d", res.Level), LogKept: res.Kept,
 		Rules: q.state.Name(), RulesOf: q.state.Against, RulesCommit: q.state.Commit,
-		Failures: res.Failures, EarlyEnds: res.Early, OtherInputs: res.OtherInputs, Accepted: res.Accepted, Unsigned: res.Below,
-		Changed: q.changed, Refusals: records.Refusals(res.Refusals), Notes: res.Notes, Next: q.nextSteps,
+		Failures: res.Failures, EarlyEnds: res.Early, OtherInputs: res.OtherInputs, InPlace: res.InPlace, Accepted: res.Accepted, Unsigned: res.Below,
+		Clean: res.Ground.Name(), Lowered: res.Lowered, Changed: q.changed, Refusals: records.Refusals(res.Refusals), Notes: res.Notes, Next: q.nextSteps,
 	}
 	if res.Verdict == verify.Scoped {
 		doc.Scope, doc.Since = make(map[string][]string), res.Since

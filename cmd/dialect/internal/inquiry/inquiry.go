@@ -55,6 +55,7 @@ type Options struct {
 	Level          string   // "self", "key", or empty
 	MaxAge         time.Duration
 	Fresh          bool
+	Clean          bool // all has to have run in a clean checkout
 	Session, Nonce string
 	// Elsewhere says that the receipts are of another machine, so that what lies beside
 	// the files here says nothing of them.
@@ -104,7 +105,7 @@ func (e Unloadable) Unwrap() error { return e.Failure }
 // New gathers what is asked for. rev names a commit to ask about; empty asks about the files as
 // they are. The error is an [*exit.Failure], [*Unloadable], or says that a signal ended it.
 func New(ctx context.Context, o Options, rev string) (*Question, error) {
-	q := &Question{Query: verify.Query{Session: o.Session, Nonce: o.Nonce, Fresh: o.Fresh, MaxAge: o.MaxAge, Now: time.Now(), Strict: o.strictly()}, o: o}
+	q := &Question{Query: verify.Query{Session: o.Session, Nonce: o.Nonce, Fresh: o.Fresh, Clean: o.Clean, MaxAge: o.MaxAge, Now: time.Now(), Strict: o.strictly()}, o: o}
 	switch o.Level {
 	case "":
 		if len(o.KeyFiles) > 0 { // who names a key wants its signature

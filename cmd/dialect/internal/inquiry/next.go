@@ -28,6 +28,9 @@ import (
 // the session, the nonce and the key.
 func (q *Question) run(args ...string) string {
 	words := append([]string{"dialect", "run"}, q.storeFlags()...)
+	if q.Clean {
+		words = append(words, "--clean")
+	}
 	if q.o.Routing != "" {
 		words = append(words, "--routing", q.o.Routing)
 	}

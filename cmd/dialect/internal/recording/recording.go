@@ -20,6 +20,7 @@ import (
 	"github.com/command-dialect/dialect/receipts/sqlite"
 	"github.com/command-dialect/dialect/runtime/archive"
 	"github.com/command-dialect/dialect/runtime/attempt"
+	"github.com/command-dialect/dialect/runtime/cleanroom"
 	"github.com/command-dialect/dialect/runtime/engine"
 	"github.com/command-dialect/dialect/runtime/history"
 	"github.com/command-dialect/dialect/runtime/mcpclient"
@@ -34,6 +35,10 @@ type Options struct {
 	Store          string // path of the store; empty for the project's own, "none" for none
 	Session, Nonce string
 	NoTree         bool // take no snapshots
+
+	Clean  bool     // commands run in a clean checkout
+	Helper []string // see [cleanroom.Options]
+	Share  []string // likewise
 
 	Signer   *receipts.Signer // nil for none
 	Patience time.Duration    // how long to wait for a store that another process holds; 0 for the store's own
@@ -50,6 +55,17 @@ func (o *Options) Paths(root string) (string, archive.Archive) {
 	return path, archive.Of(path)
 }
 
+// Check says why a run in the project at root cannot be recorded so.
+func (o *Options) Check(root string) error {
+	switch {
+	case o.Clean && o.NoTree:
+		return exit.Usagef("--clean and --no-tree exclude each other: a clean checkout is one of the files of a snapshot")
+	case o.Clean && !project.IsProject(root):
+		return exit.Usagef("--clean: there is no project here whose files could be checked out: no routing.toml, and no git")
+	}
+	return nil
+}
+
 // A Recording is what a run is recorded in: an open store, or the reason why there is none.
 type Recording struct {
 	Path   string           // of the store; empty if there is none
@@ -60,6 +76,7 @@ type Recording struct {
 	archive archive.Archive // empty if there is none
 	reason  string          // why there is no store
 	closed  bool            // store is
+	room    *cleanroom.Room // nil for the working tree
 	ahead   *ahead          // what takes the snapshots, also if they are not used; nil for none
 	mark    *archive.Mark   // that the run lasts; nil for none
 }
@@ -75,6 +92,9 @@ func Open(root string, caches []string, o Options) *Recording {
 			w.Writing = abs
 		}
 		r.ahead = begin(workspace.NewTracker(root, w), o.Slow)
+	}
+	if o.Clean {
+		r.room = cleanroom.New(r.ahead, cleanroom.Options{Root: root, Cache: cleanroom.Cache(), Helper: o.Helper, Share: o.Share})
 	}
 	if o.Store == "none" {
 		r.reason = "--store none"
@@ -121,6 +141,7 @@ func (r *Recording) Options(p *plan.Plan) engine.Options {
 			o.Workspace = r.ahead
 		}
 	}
+	o.Room = r.room
 	if self, err := os.Executable(); err == nil {
 		o.Self = []string{self}
 	}
@@ -175,6 +196,9 @@ func (r *Recording) Keep(d *report.Document) {
 // Close closes the store, once. Where the store could not keep something after all, the
 // outcome o of the run, which is nil if there was none, is degraded.
 func (r *Recording) Close(o *engine.Outcome) {
+	if r.room != nil {
+		r.room.Close()
+	}
 	if r.ahead != nil {
 		r.ahead.end()
 	}

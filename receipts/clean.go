@@ -1,0 +1,114 @@
+package receipts
+
+import (
+	"errors"
+	"fmt"
+)
+
+// A Clean says that a command ran in a checkout of exactly the tree before it, apart from the working
+// tree: no ignored file, no edit and no configuration around the project had a say.
+type Clean struct {
+	// Unconfined says that the checkout was a folder of its own, from which absolute paths lead to the machine.
+	Unconfined bool `json:"unconfined,omitempty"`
+	// Lowered is what the command saw of the machine all the same that its user can write: installed
+	// packages, tools. With any of it the claim is no more than that of a command in the working tree itself.
+	Lowered     []Datum `json:"lowered,omitempty"` // at most MaxLowered of them
+	LoweredMore int     `json:"lowered_more,omitempty"`
+}
+
+// MaxLowered is the greatest number of names in [Clean.Lowered].
+const MaxLowered = 20
+
+func (c *Clean) check() error {
+	if c != nil && (len(c.Lowered) > MaxLowered || c.LoweredMore < 0 || c.LoweredMore > 0 && len(c.Lowered) == 0) {
+		return errors.New("a list of what lowers a clean checkout that cannot be")
+	}
+	return nil
+}
+
+// copy returns a copy whose texts can be replaced, with the names that find room.
+func (c *Clean) copy() *Clean {
+	if c == nil {
+		return nil
+	}
+	d := *c
+	n := min(len(c.Lowered), MaxLowered)
+	d.Lowered, d.LoweredMore = append([]Datum(nil), c.Lowered[:n]...), max(c.LoweredMore, 0)+len(c.Lowered)-n
+	if n == 0 {
+		d.LoweredMore = 0
+	}
+	return &d
+}
+
+// A Ground says where commands ran, from the least claim to the greatest.
+type Ground int
+
+// The grounds.
+const (
+	InPlace    Ground = iota // in the working tree itself
+	Unconfined               // in a checkout in a folder of its own
+	InClean                  // in a clean checkout, confined to it
+)
+
+// groundNames are the names of grounds in records and documents.
+var groundNames = [...]string{"", "unconfined", "clean"}
+
+// Name is the name of g in records and documents; empty for InPlace.
+func (g Ground) Name() string { return groundNames[g] }
+
+// String says where, in words; empty for InPlace.
+func (g Ground) String() string {
+	switch g {
+	case InClean:
+		return "in a clean checkout"
+	case Unconfined:
+		return "clean (unconfined)"
+	}
+	return ""
+}
+
+// ParseGround is the opposite of [Ground.Name].
+func ParseGround(name string) (Ground, error) {
+	for g, n := range groundNames {
+		if n == name {
+			return Ground(g), nil
+		}
+	}
+	return InPlace, fmt.Errorf("%q is no place where commands run", name)
+}
+
+// Ground returns where the command of r ran. ok is false for what looks at no file, and so says nothing.
+func (r *Receipt) Ground() (g Ground, ok bool) {
+	switch c := r.Clean; {
+	case r.Kind == "builtin":
+		return InClean, false
+	case c == nil, len(c.Lowered) > 0:
+		return InPlace, true
+	case c.Unconfined:
+		return Unconfined, true
+	}
+	return InClean, true
+}
+
+// GroundOf returns the least of where the commands of some entries ran. Of a gate among them its own word
+// counts. Where no entry says anything it is InPlace.
+func GroundOf(entries []Entry) Ground {
+	least, said := InClean, false
+	for i := range entries {
+		v, _ := entries[i].Parse()
+		g, ok := InPlace, true
+		switch b := v.(type) {
+		case *Receipt:
+			g, ok = b.Ground()
+		case *Gate:
+			g, _ = ParseGround(b.Clean)
+		}
+		if ok {
+			least, said = min(least, g), true
+		}
+	}
+	if !said {
+		return InPlace
+	}
+	return least
+}

@@ -1,0 +1,76 @@
+package attempt
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/command-dialect/dialect/receipts"
+	"github.com/command-dialect/dialect/runtime/cleanroom"
+	"github.com/command-dialect/dialect/runtime/process"
+	"github.com/command-dialect/dialect/runtime/schedule"
+)
+
+// enter has a command run in the room, where the run has one; claim is the file for its result. The stay is nil
+// where it has none.
+func (x *Executor) enter(c *process.Command, claim string) (*cleanroom.Stay, error) {
+	if x.opt.Room == nil {
+		return nil, nil
+	}
+	stay, err := x.opt.Room.Enter()
+	if err != nil {
+		return nil, err
+	}
+	if claim != "" {
+		stay.Show(x.claims.dir)
+	}
+	if err := stay.Prepare(c); err != nil {
+		_, _ = stay.End(context.Background()) // nothing ran
+		return nil, err
+	}
+	return stay, nil
+}
+
+// leave notes where the command of a stay ran. What one that writes changed is brought back, if it passed; what another
+// changed of the snapshot is held against it at the gate: nobody knows whether its result is of the files before or
+// after that.
+func (x *Executor) leave(ctx context.Context, stay *cleanroom.Stay, res *Report) {
+	if stay == nil {
+		return
+	}
+	res.clean = &receipts.Clean{Unconfined: x.opt.Room.Unconfined() != ""}
+	for _, name := range stay.Shared() {
+		res.clean.Lowered = append(res.clean.Lowered, receipts.Text(name))
+	}
+	ctx = context.WithoutCancel(ctx)
+	if writes(res.Step) && res.Verdict == schedule.Passed {
+		if err := stay.Keep(ctx); err != nil {
+			res.end(schedule.Fault, receipts.StopUnrecordable, err.Error())
+		}
+		return
+	}
+	changed, err := stay.End(ctx)
+	p := res.Process
+	switch {
+	case err != nil:
+		// What it changed is not known, so it may be anything.
+		res.changed = []string{"."}
+		p.Notes = append(p.Notes, "what it changed in the clean checkout cannot be read: "+err.Error())
+	case !writes(res.Step):
+		res.changed = changed
+	case len(changed) > 0:
+		p.Notes = append(p.Notes, "it did not pass, and so what it changed in the clean checkout is not brought back: "+receipts.ListPaths(changed))
+	}
+}
+
+// hidden says of a command that was not found in the room where the machine has it.
+func (x *Executor) hidden(c *process.Command, res *Report) {
+	p := res.Process
+	if x.opt.Room == nil || p.Stop != process.EnvMissing {
+		return
+	}
+	if path, err := x.launcher.LookPath(c.Argv[0], c.LookupDir, c.Env); err == nil {
+		if dir, hidden := x.opt.Room.Hidden(path); hidden {
+			p.Err = fmt.Errorf("%w; %s is hidden with all of %s", p.Err, path, dir)
+		}
+	}
+}

@@ -1,0 +1,269 @@
+package cleanroom
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/command-dialect/dialect/runtime/workspace"
+)
+
+// maxLayers bounds how many commands that write a run has: the kernel takes the list of layers as one page.
+const maxLayers = 60
+
+// Keep brings back to the working tree what the command of the stay changed among the files that count, and lets
+// the commands after it see all that it wrote. It takes the place of [Stay.End] for a command that is meant to write, and
+// has passed. Nothing is brought back, and the error says why, where a file of the working tree is not what the
+// snapshot has any more: somebody's edit is never written over.
+func (s *Stay) Keep(ctx context.Context) (err error) {
+	r := s.room
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	kept := false
+	defer func() {
+		if !kept {
+			s.discard()
+		}
+	}()
+	switch {
+	case r.open != "":
+		return fmt.Errorf("what it wrote is not brought back from a room without namespaces (%s)", r.open)
+	case len(r.layers) == maxLayers:
+		return fmt.Errorf("what it wrote is not brought back: %d lines before it wrote as well, and a run in a clean checkout has no more", maxLayers)
+	}
+	upper := filepath.Join(s.dir, "upper")
+	if name := history(upper); name != "" {
+		return fmt.Errorf("it changed .git/%s, and a commit in a clean checkout is gone with the run: run it without --clean", name)
+	}
+	changes, err := r.now.changedBy(upper)
+	if err != nil {
+		return err
+	}
+	fresh, err := r.newIn(upper)
+	if err != nil {
+		return err
+	}
+	changes = slices.Compact(slices.Sorted(slices.Values(append(changes, fresh...))))
+	if len(changes) > 0 {
+		if err := r.bringBack(ctx, upper, changes); err != nil {
+			return err
+		}
+	}
+	r.layers = append([]string{upper}, r.layers...)
+	kept = true
+	if len(changes) > 0 {
+		r.follow(ctx, upper, changes)
+	}
+	return nil
+}
+
+// history returns what of .git an upper layer changes that a command means to last; empty for nothing.
+func history(upper string) string {
+	git := filepath.Join(upper, ".git")
+	for _, name := range []string{"HEAD", "packed-refs", "config", "refs", "shallow"} {
+		if _, err := os.Lstat(filepath.Join(git, name)); err == nil {
+			return name
+		}
+	}
+	return ""
+}
+
+// newIn returns the files of an upper layer that the snapshot does not have, and that would count in the working tree.
+func (r *Room) newIn(upper string) (names []string, err error) {
+	err = filepath.WalkDir(upper, func(full string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		name := strings.TrimPrefix(filepath.ToSlash(strings.TrimPrefix(full, upper)), "/")
+		switch {
+		case name == ".git":
+			return fs.SkipDir
+		case d.IsDir(), r.now.has(name), d.Type()&fs.ModeDevice != 0: // a device is the mark of what is removed
+			return nil
+		case r.snapshot.Lookup(filepath.Join(r.snapshot.Root, filepath.FromSlash(name))).Hidden != "":
+			return nil
+		}
+		names = append(names, name)
+		return nil
+	})
+	return names, err
+}
+
+// bringBack makes the changes of an upper layer in the working tree, all of them or, if the first look finds that
+// it is not the snapshot any more, none.
+func (r *Room) bringBack(ctx context.Context, upper string, names []string) error {
+	live, err := os.OpenRoot(r.snapshot.Root)
+	if err != nil {
+		return err
+	}
+	defer live.Close()
+	var edited []string
+	for _, name := range names {
+		ok, err := r.untouched(name)
+		if err != nil {
+			return err
+		}
+		if !ok {
+			edited = append(edited, name)
+		}
+	}
+	if len(edited) > 0 {
+		return fmt.Errorf("what it wrote is not brought back, since the working tree was edited meanwhile: %s", list(edited))
+	}
+	for i, name := range names {
+		err := ctx.Err()
+		if ok := false; err == nil {
+			if ok, err = r.untouched(name); err == nil && !ok {
+				err = errors.New("it was edited at this moment")
+			}
+		}
+		if err == nil {
+			err = writeBack(live, upper, name)
+		}
+		if err != nil {
+			r.err = fmt.Errorf("what a line wrote was brought back only in part, %d of %d files: %s: %w", i, len(names), name, err)
+			return r.err
+		}
+	}
+	return nil
+}
+
+// untouched reports whether the working tree has at a path what the snapshot has there, or nothing.
+func (r *Room) untouched(name string) (bool, error) {
+	full := filepath.Join(r.snapshot.Root, filepath.FromSlash(name))
+	if r.now.has(name) {
+		ok, err := r.now.unchanged(name, full)
+		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ENOTDIR) {
+			return false, nil
+		}
+		return ok, err
+	}
+	_, err := lstat(full)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return true, nil
+	case errors.Is(err, unix.ENOTDIR): // below a file of the snapshot, which the command replaced by a directory
+		parent, _ := split(name)
+		for parent != "" && !r.now.has(parent) {
+			parent, _ = split(parent)
+		}
+		return parent != "", nil
+	}
+	return false, err
+}
+
+// writeBack makes one change of an upper layer in the working tree. The file takes its place whole.
+func writeBack(live *os.Root, upper, name string) error {
+	from := filepath.Join(upper, filepath.FromSlash(name))
+	st, err := lstat(from)
+	gone := errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ENOTDIR) || err == nil && st.Mode&unix.S_IFMT != unix.S_IFREG && st.Mode&unix.S_IFMT != unix.S_IFLNK
+	switch {
+	case gone:
+		if err := live.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		for dir, _ := split(name); dir != "" && live.Remove(dir) == nil; dir, _ = split(dir) { // empty directories are in no snapshot
+		}
+		return nil
+	case err != nil:
+		return err
+	}
+	dir, base := split(name)
+	if dir != "" {
+		if info, err := live.Lstat(dir); err == nil && !info.IsDir() {
+			if err := live.Remove(dir); err != nil { // that it is the snapshot's was looked at
+				return err
+			}
+		}
+		if err := live.MkdirAll(dir, 0o755); err != nil {
+			return err
+		}
+	}
+	if info, err := live.Lstat(name); err == nil && info.IsDir() {
+		if err := live.Remove(name); err != nil { // empty: its files went before it
+			return err
+		}
+	}
+	temp := strings.TrimPrefix(dir+"/."+base+".dialect-back", "/")
+	_ = live.Remove(temp) // of a run that was killed
+	if st.Mode&unix.S_IFMT == unix.S_IFLNK {
+		target, err := os.Readlink(from)
+		if err == nil {
+			err = live.Symlink(target, temp)
+		}
+		if err != nil {
+			return err
+		}
+		return live.Rename(temp, name)
+	}
+	mode := os.FileMode(0o666)
+	if st.Mode&0o100 != 0 {
+		mode = 0o777
+	}
+	f, err := open(from)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	to, err := live.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
+	if err != nil {
+		return err
+	}
+	_, _, err = copyTo(to, f, st.Size, make([]byte, 64<<10))
+	if err = errors.Join(err, to.Close()); err == nil {
+		err = live.Rename(temp, name)
+	}
+	if err != nil {
+		_ = live.Remove(temp)
+	}
+	return err
+}
+
+// follow takes a snapshot of the working tree that a command has changed, and goes on with it if the
+// room has just these files: else what later commands run on has no name, and none is let in.
+func (r *Room) follow(ctx context.Context, upper string, names []string) {
+	s, err := r.source.Take(ctx)
+	if err != nil {
+		r.err = err
+		return
+	}
+	var files []workspace.File
+	for f := range s.Checkout(r.format) {
+		files = append(files, f)
+	}
+	next := newCheckout(r.tree.dir, files)
+	var other []string
+	for _, c := range workspace.Diff(r.snapshot, s) {
+		name := strings.TrimSuffix(c.Path, "/")
+		if !slices.Contains(names, name) {
+			other = append(other, name)
+		}
+	}
+	for _, name := range names {
+		full := filepath.Join(upper, filepath.FromSlash(name))
+		ok := false
+		if _, e := lstat(full); next.has(name) {
+			if ok, err = next.unchanged(name, full); err != nil {
+				ok = false
+			}
+		} else {
+			st, _ := lstat(full)
+			ok = e != nil || st.Mode&unix.S_IFMT != unix.S_IFREG && st.Mode&unix.S_IFMT != unix.S_IFLNK
+		}
+		if !ok {
+			other = append(other, name)
+		}
+	}
+	if len(other) > 0 {
+		r.err = fmt.Errorf("the working tree was edited while a line wrote, so that it is not what the clean checkout holds: %s", list(other))
+		return
+	}
+	r.snapshot, r.now = s, next
+}

@@ -1,0 +1,26 @@
+//go:build !unix
+
+package cleanroom
+
+import (
+	"context"
+	"errors"
+
+	"github.com/command-dialect/dialect/runtime/workspace"
+)
+
+// A checkout is for systems whose files have modes and links as a snapshot has them.
+type checkout struct{ dir string }
+
+var errNoCheckout = errors.New("this system has no clean room: its file systems have neither the modes nor the links of a snapshot")
+
+func keep(context.Context, string, string, []workspace.File, string) (*checkout, func(), error) {
+	return nil, nil, errNoCheckout
+}
+
+func (c *checkout) at(string) string                                 { return c.dir }
+func (c *checkout) has(string) bool                                  { return false }
+func (c *checkout) differs(context.Context) ([]string, error)        { return nil, errNoCheckout }
+func (c *checkout) stat(b []byte, _ *workspace.File) ([]byte, error) { return b, errNoCheckout }
+
+func (c *checkout) below(string) []string { return nil }

@@ -1,0 +1,485 @@
+//go:build unix
+
+package cleanroom
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+	"golang.org/x/sys/unix"
+
+	"github.com/command-dialect/dialect/runtime/tempdir"
+	"github.com/command-dialect/dialect/runtime/workspace"
+)
+
+// settling is how old the change time of a file has to be before it tells all later changes: see
+// package workspace.
+const settling = 2 * time.Second
+
+// A status is what tells one state of a file from another.
+type status struct {
+	dev, ino, size uint64
+	mode           uint32
+	mtime, ctime   int64
+}
+
+func lstat(name string) (unix.Stat_t, error) {
+	var st unix.Stat_t
+	for {
+		err := unix.Lstat(name, &st)
+		if err == unix.EINTR {
+			continue
+		}
+		if err != nil {
+			err = &fs.PathError{Op: "lstat", Path: name, Err: err}
+		}
+		return st, err
+	}
+}
+
+func statusOf(st *unix.Stat_t) status {
+	return status{uint64(st.Dev), uint64(st.Ino), uint64(st.Size), uint32(st.Mode), unix.TimespecToNsec(st.Mtim), unix.TimespecToNsec(st.Ctim)}
+}
+
+// A checkout is a directory with the files of a snapshot.
+type checkout struct {
+	dir   string
+	files []workspace.File    // sorted
+	dirs  map[string][]string // directory, "" for the root -> what is in it
+
+	mu    sync.Mutex
+	known map[string]status // of files whose content was read, and that were left alone for long enough
+}
+
+func newCheckout(dir string, files []workspace.File) *checkout {
+	c := &checkout{dir: dir, files: files, dirs: map[string][]string{"": nil}, known: make(map[string]status)}
+	var add func(name string)
+	add = func(name string) {
+		parent, base := split(name)
+		if _, ok := c.dirs[parent]; !ok {
+			c.dirs[parent] = nil
+			add(parent)
+		}
+		c.dirs[parent] = append(c.dirs[parent], base)
+	}
+	for i := range files {
+		if files[i].Kind != workspace.Repository {
+			add(files[i].Path)
+		} else if _, ok := c.dirs[files[i].Path]; !ok { // its files come after it
+			c.dirs[files[i].Path] = nil
+			add(files[i].Path)
+		}
+	}
+	return c
+}
+
+func split(name string) (parent, base string) {
+	parent, base = path.Split(name)
+	return path.Clean("/" + parent)[1:], base
+}
+
+func (c *checkout) at(name string) string { return filepath.Join(c.dir, filepath.FromSlash(name)) }
+
+// sync makes the directory hold the files and nothing else. What is missing or different is
+// read from the working tree at live.
+func (c *checkout) sync(ctx context.Context, live string) error {
+	differs, err := c.walk(ctx, func(f *workspace.File, buf []byte) error { return c.write(f, live, buf) })
+	if err != nil || len(differs) == 0 {
+		return err
+	}
+	// What was written is read once more, but for what is known: two names may be one file here.
+	if differs, err = c.differs(ctx); err != nil || len(differs) == 0 {
+		return err
+	}
+	return fmt.Errorf("%s has another content after it was checked out: the file system of %s takes two of the names for one, or somebody changes them", list(differs), c.dir)
+}
+
+// differs returns the paths that are not as the snapshot has them, and what is there beyond it.
+func (c *checkout) differs(ctx context.Context) ([]string, error) { return c.walk(ctx, nil) }
+
+// walk compares the directory with the files. What differs is listed and, where repair is not nil,
+// mended; repair writes one file.
+func (c *checkout) walk(ctx context.Context, repair func(f *workspace.File, buf []byte) error) (differs []string, err error) {
+	began := time.Now()
+	var mu sync.Mutex
+	differ := func(name string) {
+		mu.Lock()
+		differs = append(differs, name)
+		mu.Unlock()
+	}
+	dirs := make([]string, 0, len(c.dirs))
+	for name := range c.dirs {
+		dirs = append(dirs, name)
+	}
+	slices.Sort(dirs) // parents come first
+	for _, name := range dirs {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		ok, err := c.directory(name, repair != nil, differ)
+		if err != nil {
+			return nil, err
+		}
+		if !ok {
+			differ(name)
+		}
+	}
+	const share = 32
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(min(4, max(2, runtime.GOMAXPROCS(0))))
+	for part := range slices.Chunk(c.files, share) {
+		g.Go(func() error {
+			buf := make([]byte, 64<<10)
+			for i := range part {
+				f := &part[i]
+				if f.Kind == workspace.Repository {
+					continue
+				}
+				if err := ctx.Err(); err != nil {
+					return err
+				}
+				ok, err := c.same(f, began, buf)
+				if err == nil && !ok {
+					differ(f.Path)
+					if repair != nil {
+						err = repair(f, buf)
+					}
+				}
+				if err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	}
+	err = g.Wait()
+	slices.Sort(differs)
+	return differs, err
+}
+
+// directory reports whether a directory is there with nothing in it but what belongs there.
+func (c *checkout) directory(name string, repair bool, differ func(string)) (bool, error) {
+	full := c.at(name)
+	st, err := lstat(full)
+	switch {
+	case err == nil && st.Mode == unix.S_IFDIR|0o755:
+	case !repair && (err == nil || errors.Is(err, fs.ErrNotExist)):
+		return false, nil
+	case err == nil && st.Mode&unix.S_IFMT == unix.S_IFDIR:
+		if err := os.Chmod(full, 0o755); err != nil {
+			return false, err
+		}
+		differ(name)
+	case err == nil || errors.Is(err, fs.ErrNotExist):
+		if err := tempdir.RemoveAll(full); err != nil {
+			return false, err
+		}
+		if err := os.Mkdir(full, 0o755); err != nil {
+			return false, err
+		}
+		return false, os.Chmod(full, 0o755) // whatever the umask
+	default:
+		return false, err
+	}
+	d, err := os.Open(full)
+	if err != nil {
+		return false, err
+	}
+	names, err := d.Readdirnames(-1)
+	d.Close()
+	if err != nil {
+		return false, err
+	}
+	want := make(map[string]bool, len(c.dirs[name]))
+	for _, n := range c.dirs[name] {
+		want[n] = true
+	}
+	for _, n := range names {
+		if want[n] {
+			continue
+		}
+		differ(path.Join(name, n))
+		if repair {
+			if err := tempdir.RemoveAll(filepath.Join(full, n)); err != nil {
+				return false, err
+			}
+		}
+	}
+	return true, nil
+}
+
+func mode(k workspace.FileKind) uint32 {
+	switch k {
+	case workspace.Executable:
+		return unix.S_IFREG | 0o755
+	case workspace.Link:
+		return unix.S_IFLNK
+	}
+	return unix.S_IFREG | 0o644
+}
+
+// same reports whether a file is there as the snapshot has it.
+func (c *checkout) same(f *workspace.File, began time.Time, buf []byte) (bool, error) {
+	full := c.at(f.Path)
+	st, err := lstat(full)
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ENOTDIR) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	if f.Kind == workspace.Link {
+		target, err := os.Readlink(full)
+		return err == nil && target == f.Target, nil
+	}
+	// A file with another name could be changed by that.
+	if uint32(st.Mode) != mode(f.Kind) || st.Nlink != 1 || st.Size != f.Size {
+		return false, nil
+	}
+	now := statusOf(&st)
+	c.mu.Lock()
+	known, ok := c.known[f.Path]
+	c.mu.Unlock()
+	if ok && known == now {
+		return true, nil
+	}
+	h, err := open(full)
+	if err != nil {
+		return false, err
+	}
+	defer h.Close()
+	sum, n, err := copyTo(nil, h, f.Size, buf)
+	if err != nil {
+		return false, err
+	}
+	if n != f.Size || sum != f.SHA256 {
+		return false, nil
+	}
+	if now.ctime < began.Add(-settling).UnixNano() {
+		c.mu.Lock()
+		c.known[f.Path] = now
+		c.mu.Unlock()
+	}
+	return true, nil
+}
+
+// open opens a regular file for reading, and never waits.
+func open(name string) (*os.File, error) {
+	f, err := os.OpenFile(name, os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_NOCTTY, 0)
+	if err != nil {
+		return nil, err
+	}
+	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
+		f.Close()
+		return nil, fmt.Errorf("%s is not a regular file any more", name)
+	}
+	return f, nil
+}
+
+// copyTo copies a file whose size should be that, and stops one byte after it.
+func copyTo(w io.Writer, f *os.File, size int64, buf []byte) (sum [32]byte, n int64, err error) {
+	h := sha256.New()
+	var to io.Writer = h
+	if w != nil {
+		to = io.MultiWriter(h, w)
+	}
+	n, err = io.CopyBuffer(struct{ io.Writer }{to}, struct{ io.Reader }{io.LimitReader(f, size+1)}, buf)
+	h.Sum(sum[:0])
+	return sum, n, err
+}
+
+// write writes one file, from the working tree at live.
+func (c *checkout) write(f *workspace.File, live string, buf []byte) error {
+	full := c.at(f.Path)
+	if err := tempdir.RemoveAll(full); err != nil {
+		return err
+	}
+	if f.Kind == workspace.Link {
+		return os.Symlink(f.Target, full)
+	}
+	from, err := open(filepath.Join(live, filepath.FromSlash(f.Path)))
+	if err != nil {
+		return fmt.Errorf("%s changed since the snapshot: %w", f.Path, err)
+	}
+	defer from.Close()
+	perm := os.FileMode(mode(f.Kind) & 0o777)
+	to, err := os.OpenFile(full, os.O_WRONLY|os.O_CREATE|os.O_EXCL|unix.O_NOFOLLOW, perm)
+	if errors.Is(err, fs.ErrExist) {
+		return fmt.Errorf("the file system of %s takes %s and another name of the tree for one: it cannot be checked out there", c.dir, f.Path)
+	}
+	if err != nil {
+		return err
+	}
+	sum, n, err := copyTo(to, from, f.Size, buf)
+	if err == nil {
+		err = to.Chmod(perm) // whatever the umask
+	}
+	err = errors.Join(err, to.Close())
+	if err == nil && (n != f.Size || sum != f.SHA256) {
+		err = fmt.Errorf("%s changed since the snapshot was taken: run it again", f.Path)
+	}
+	if err != nil {
+		_ = os.Remove(full) // the next walk misses it in any case
+	}
+	return err
+}
+
+// stat appends what an index of git says of the status of a file.
+func (c *checkout) stat(b []byte, f *workspace.File) ([]byte, error) {
+	st, err := lstat(c.at(f.Path))
+	if err != nil {
+		return nil, err
+	}
+	size := uint32(st.Size)
+	if f.Kind == workspace.Repository {
+		size = 0
+	}
+	for _, n := range []uint32{
+		uint32(st.Ctim.Sec), uint32(st.Ctim.Nsec), uint32(st.Mtim.Sec), uint32(st.Mtim.Nsec), uint32(st.Dev), uint32(st.Ino), gitMode(f.Kind),
+		st.Uid, st.Gid, size,
+	} {
+		b = binary.BigEndian.AppendUint32(b, n)
+	}
+	return b, nil
+}
+
+// has reports whether the snapshot has a file of that name.
+func (c *checkout) has(name string) bool {
+	_, ok := slices.BinarySearchFunc(c.files, name, func(f workspace.File, name string) int { return cmp.Compare(f.Path, name) })
+	return ok
+}
+
+// stale is how long a checkout is kept that no run uses.
+const stale = 30 * 24 * time.Hour
+
+// keep returns a checkout of the files of the working tree at live: the one that is kept for it below
+// cache, mended, or, where there is no cache or another run uses it with other files, one in own.
+func keep(ctx context.Context, cache, own string, files []workspace.File, live string) (c *checkout, unlock func(), err error) {
+	if cache != "" {
+		if c, unlock, err = kept(ctx, cache, files, live); c != nil || ctx.Err() != nil {
+			return c, unlock, err
+		}
+	}
+	c = newCheckout(own, files)
+	return c, func() {}, c.sync(ctx, live)
+}
+
+// kept returns the checkout that is kept; nil if it cannot be used.
+func kept(ctx context.Context, cache string, files []workspace.File, live string) (*checkout, func(), error) {
+	name := sha256.Sum256([]byte(live))
+	dir := filepath.Join(cache, hex.EncodeToString(name[:8]))
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, nil, nil
+	}
+	st, err := lstat(dir)
+	if err != nil || st.Mode&unix.S_IFMT != unix.S_IFDIR || int(st.Uid) != os.Geteuid() || st.Mode&0o077 != 0 {
+		return nil, nil, nil // somebody else could write in it
+	}
+	sweep(cache, dir)
+	lock, err := os.OpenFile(dir, os.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW, 0)
+	if err != nil {
+		return nil, nil, nil
+	}
+	done := func() { lock.Close() }
+	c := newCheckout(filepath.Join(dir, "tree"), files)
+	if unix.Flock(int(lock.Fd()), unix.LOCK_EX|unix.LOCK_NB) == nil {
+		now := time.Now()
+		_ = os.Chtimes(dir, now, now) // else it is swept too early, and made again
+		if err = c.sync(ctx, live); err == nil {
+			err = unix.Flock(int(lock.Fd()), unix.LOCK_SH)
+		}
+	} else if err = unix.Flock(int(lock.Fd()), unix.LOCK_SH|unix.LOCK_NB); err == nil {
+		var differs []string
+		if differs, err = c.differs(ctx); err == nil && len(differs) > 0 {
+			err = errors.New("another run uses it with other files")
+		}
+		if err != nil && ctx.Err() == nil {
+			done()
+			return nil, nil, nil
+		}
+	} else {
+		done()
+		return nil, nil, nil // another run makes it
+	}
+	if err != nil {
+		done()
+		return c, nil, err
+	}
+	return c, done, nil
+}
+
+// sweep removes checkouts that no run used for long.
+func sweep(cache, but string) {
+	list, _ := os.ReadDir(cache)
+	for _, d := range list {
+		dir := filepath.Join(cache, d.Name())
+		info, err := d.Info()
+		if err != nil || !d.IsDir() || len(d.Name()) != 16 || dir == but || time.Since(info.ModTime()) < stale {
+			continue
+		}
+		if f, err := os.Open(dir); err == nil {
+			if unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB) == nil {
+				_ = tempdir.RemoveAll(dir)
+			}
+			f.Close()
+		}
+	}
+}
+
+// below returns the files of the snapshot in a directory.
+func (c *checkout) below(dir string) (names []string) {
+	for i, _ := slices.BinarySearchFunc(c.files, dir+"/", func(f workspace.File, name string) int { return cmp.Compare(f.Path, name) }); i < len(c.files); i++ {
+		if !strings.HasPrefix(c.files[i].Path, dir+"/") {
+			break
+		}
+		names = append(names, c.files[i].Path)
+	}
+	return names
+}
+
+// unchanged reports whether what a command left at a path is what the snapshot has there, or has nothing there.
+func (c *checkout) unchanged(name, full string) (bool, error) {
+	i, ok := slices.BinarySearchFunc(c.files, name, func(f workspace.File, name string) int { return cmp.Compare(f.Path, name) })
+	if !ok {
+		return true, nil
+	}
+	f := &c.files[i]
+	st, err := lstat(full)
+	if err != nil {
+		return false, err
+	}
+	if f.Kind == workspace.Link {
+		target, err := os.Readlink(full)
+		return err == nil && target == f.Target, nil
+	}
+	// To a snapshot a mode is the executable bit of the owner.
+	if st.Mode&unix.S_IFMT != unix.S_IFREG || st.Size != f.Size || (st.Mode&0o100 != 0) != (f.Kind == workspace.Executable) {
+		return false, nil
+	}
+	h, err := open(full)
+	if errors.Is(err, fs.ErrPermission) && os.Chmod(full, 0o600) == nil { // it is gone soon
+		h, err = open(full)
+	}
+	if err != nil {
+		return false, err
+	}
+	defer h.Close()
+	sum, n, err := copyTo(nil, h, f.Size, make([]byte, 32<<10))
+	return n == f.Size && sum == f.SHA256, err
+}

@@ -1,0 +1,48 @@
+// Package cleanroom makes the place where commands run that are not to see the working tree:
+// a checkout of exactly a snapshot. In comes what takes snapshots; out come, command by command,
+// where it runs, with which variables, and what it changed there. The package starts nothing,
+// and knows no plan and no receipt.
+//
+// # What a command sees
+//
+// With namespaces the checkout is mounted over the project's own path, so that what names it
+// by its path, such as the script of an editable install, leads to the checkout. Below it are
+// directories that are read-only for every command: the checkout, and a .git made for it. What a
+// command writes is in a directory of its own, and the next command that only reads does not see
+// it. These places are empty when the run starts, and belong to the run: the home directory, /tmp,
+// /var/tmp, /dev/shm, /run/user/UID, and the outermost directory above the project that is no
+// directory of the system, such as /work of /work/team/project (see outermost). So no configuration
+// beside or above the project is seen, and no file of another project.
+//
+// Where namespaces cannot be had the room is unconfined: a copy of the checkout in a folder of the
+// run, and a home directory and a temporary one by variables. Absolute paths lead to the machine
+// as it is then. [Room.Unconfined] says why.
+//
+// # The checkout
+//
+// It has the files of [workspace.Snapshot], byte by byte; each is read once from the working tree,
+// and has the digest that the snapshot says, or the room is not made. Modes are 0755 and 0644, as of a
+// clone, and times those of writing. It holds nothing else: no ignored file, no cache, no empty
+// directory. A FIFO, socket or device, and a link that leads out of the tree, are refused by name.
+// Names that the file system of the checkout takes for one (case, Unicode forms) are found since one
+// of the files has not its content then, and are refused by name.
+//
+// Checkouts are kept from run to run, below [Options].Cache, one for each working tree. Each run reads
+// all of it again, and repairs what is not as it has to be: what somebody changed there has no effect. What
+// is changed while the run lasts is found when a gate asks for the snapshot.
+//
+// The .git has a configuration of its own, no hooks, the snapshot as its index, the tags, the
+// commit that is checked out, and the objects of the repository, bound read-only. A commit that a
+// command makes is gone with the run.
+//
+// # What is left behind
+//
+// Nothing: mounts end with the command's namespace, whoever is killed. The folder of a run that was
+// killed is removed by a later run (package tempdir), and checkouts that no run used for 30 days are, too.
+//
+// # What it does not close
+//
+// The network, services of the machine, the clock, the kernel, /etc, /usr and what else belongs to the
+// system are shared. A process of the same user that means to can change the checkout between its
+// verification and a read, and can trace commands: that takes another user, or a guard.
+package cleanroom

@@ -1,0 +1,234 @@
+package cleanroom
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/command-dialect/dialect/runtime/process"
+	"github.com/command-dialect/dialect/runtime/workspace/git"
+)
+
+// A furniture is what a helper makes a room of. Paths need not be UTF-8.
+type furniture struct {
+	Root   []byte   // where the checkout is seen
+	Lower  [][]byte // the layers of it, the uppermost first
+	Stay   []byte   // has the directories upper, work and merged
+	Mounts []mount  // in their order, the checkout among them
+}
+
+// A mount shows a directory at another path.
+type mount struct {
+	From, To []byte // From is empty for the checkout
+	Memory   bool   // an empty file system in memory instead
+	ReadOnly bool
+}
+
+// namespace describes the room of one command.
+func (r *Room) namespace(s *Stay, lower []string) (*process.Room, error) {
+	root := []byte(r.snapshot.Root)
+	f := furniture{Root: root, Stay: []byte(s.dir)}
+	for _, dir := range lower {
+		f.Lower = append(f.Lower, []byte(dir))
+	}
+	for _, p := range r.places {
+		f.Mounts = append(f.Mounts, mount{From: []byte(p.From), To: []byte(p.Path)})
+	}
+	if info, err := os.Stat("/dev/shm"); err == nil && info.IsDir() {
+		f.Mounts = append(f.Mounts, mount{To: []byte("/dev/shm"), Memory: true})
+	}
+	for _, v := range s.sees {
+		if _, in := git.Within(r.snapshot.Root, v.To); !in {
+			f.Mounts = append(f.Mounts, mount{From: []byte(v.Path), To: []byte(v.To), ReadOnly: true})
+		}
+	}
+	f.Mounts = append(f.Mounts, mount{To: root}) // over all else
+	for _, v := range s.sees {
+		if _, in := git.Within(r.snapshot.Root, v.To); in {
+			f.Mounts = append(f.Mounts, mount{From: []byte(v.Path), To: []byte(v.To), ReadOnly: true})
+		}
+	}
+	if r.objects != "" {
+		f.Mounts = append(f.Mounts, mount{From: []byte(r.objects), To: []byte(filepath.Join(r.snapshot.Root, ".git", objectsName)), ReadOnly: true})
+	}
+	for _, dir := range s.bind {
+		f.Mounts = append(f.Mounts, mount{From: []byte(dir), To: []byte(dir)})
+	}
+	spec, err := json.Marshal(f)
+	return &process.Room{Helper: r.o.Helper, Spec: spec, User: !mayMount()}, err
+}
+
+// mayMount reports whether this process needs no user namespace to mount.
+func mayMount() bool {
+	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
+	var have [2]unix.CapUserData
+	return unix.Capget(&header, &have[0]) == nil && have[0].Effective&(1<<unix.CAP_SYS_ADMIN) != 0
+}
+
+// Furnish is what the helper of a room does, in its own namespace: see [process.Become].
+func Furnish(spec []byte) error {
+	var f furniture
+	if err := json.Unmarshal(spec, &f); err != nil {
+		return err
+	}
+	// What is to be shown is opened first: a mount may hide it by its path.
+	layers := make([]string, len(f.Lower))
+	for i, dir := range f.Lower {
+		var err error
+		if layers[i], err = handle(string(dir)); err != nil {
+			return err
+		}
+	}
+	from := make([]string, len(f.Mounts))
+	for i, m := range f.Mounts {
+		if len(m.From) == 0 {
+			continue
+		}
+		var err error
+		if from[i], err = handle(string(m.From)); err != nil {
+			return err
+		}
+	}
+	stay := string(f.Stay)
+	upper, err := handle(filepath.Join(stay, "upper"))
+	if err != nil {
+		return err
+	}
+	work, err := handle(filepath.Join(stay, "work"))
+	if err != nil {
+		return err
+	}
+	merged := filepath.Join(stay, "merged")
+	// userxattr: without privilege the marks of an overlay are attributes of the user.
+	options := "lowerdir=" + strings.Join(layers, ":") + ",upperdir=" + upper + ",workdir=" + work + ",userxattr"
+	if err := unix.Mount("dialect", merged, "overlay", unix.MS_NOSUID|unix.MS_NODEV, options); err != nil {
+		return fmt.Errorf("an overlay cannot be mounted: %w", err)
+	}
+	tree, err := handle(merged)
+	if err != nil {
+		return err
+	}
+	for i, m := range f.Mounts {
+		if err := m.mount(from[i], tree); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// handle opens a directory or file, and returns a path that leads to it whatever is mounted over it.
+func handle(dir string) (string, error) {
+	fd, err := unix.Open(dir, unix.O_PATH|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return "", &os.PathError{Op: "open", Path: dir, Err: err}
+	}
+	return "/proc/self/fd/" + strconv.Itoa(fd), nil
+}
+
+func (m mount) mount(from, tree string) error {
+	to := string(m.To)
+	err := mountPoint(from, to)
+	if err != nil {
+		return err
+	}
+	switch {
+	case m.Memory:
+		err = unix.Mount("dialect", to, "tmpfs", unix.MS_NOSUID|unix.MS_NODEV, "mode=1777")
+	case from == "":
+		err = unix.Mount(tree, to, "", unix.MS_BIND, "")
+	default:
+		err = unix.Mount(from, to, "", unix.MS_BIND|unix.MS_REC, "")
+	}
+	if err == nil && m.ReadOnly {
+		err = unix.MountSetattr(unix.AT_FDCWD, to, unix.AT_RECURSIVE|unix.AT_SYMLINK_NOFOLLOW, &unix.MountAttr{Attr_set: unix.MOUNT_ATTR_RDONLY})
+	}
+	if err != nil {
+		return &os.PathError{Op: "mount", Path: to, Err: err}
+	}
+	return nil
+}
+
+// mountPoint makes what a mount is put on, unless it is there: a directory, or a file for a file.
+func mountPoint(from, to string) error {
+	var st unix.Stat_t
+	if from == "" || unix.Stat(from, &st) != nil || st.Mode&unix.S_IFMT == unix.S_IFDIR {
+		return os.MkdirAll(to, 0o755)
+	}
+	if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
+		return err
+	}
+	f, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE, 0o644)
+	if err != nil {
+		return err
+	}
+	return f.Close()
+}
+
+// changedBy returns the files of the snapshot that the upper layer of an overlay changes or hides.
+func (c *checkout) changedBy(upper string) (changed []string, err error) {
+	var walk func(name string) error
+	walk = func(name string) error {
+		dir := filepath.Join(upper, filepath.FromSlash(name))
+		list, err := os.ReadDir(dir)
+		if errors.Is(err, os.ErrPermission) && os.Chmod(dir, 0o700) == nil { // it is gone soon
+			list, err = os.ReadDir(dir)
+		}
+		if err != nil {
+			return err
+		}
+		there := make(map[string]bool, len(list))
+		for _, d := range list {
+			there[d.Name()] = true
+			inner := d.Name()
+			if name != "" {
+				inner = name + "/" + inner
+			}
+			if inner == ".git" {
+				continue
+			}
+			if d.IsDir() {
+				if _, dir := c.dirs[inner]; !dir && c.has(inner) {
+					changed = append(changed, inner)
+				}
+				if err := walk(inner); err != nil {
+					return err
+				}
+				continue
+			}
+			same, err := c.unchanged(inner, filepath.Join(dir, d.Name()))
+			if err != nil {
+				return err
+			}
+			if !same {
+				changed = append(changed, inner)
+			}
+			changed = append(changed, c.below(inner)...) // it takes the place of a directory
+		}
+		if opaque(dir) {
+			for _, base := range c.dirs[name] {
+				if inner := strings.TrimPrefix(name+"/"+base, "/"); !there[base] {
+					if c.has(inner) {
+						changed = append(changed, inner)
+					}
+					changed = append(changed, c.below(inner)...)
+				}
+			}
+		}
+		return nil
+	}
+	err = walk("")
+	return changed, err
+}
+
+// opaque reports whether a directory of an upper layer hides what the layers below have in its place.
+func opaque(dir string) bool {
+	value := make([]byte, 8)
+	n, err := unix.Lgetxattr(dir, "user.overlay.opaque", value)
+	return err == nil && string(value[:n]) == "y"
+}

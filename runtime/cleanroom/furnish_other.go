@@ -1,0 +1,18 @@
+//go:build !linux
+
+package cleanroom
+
+import (
+	"errors"
+
+	"github.com/command-dialect/dialect/runtime/process"
+)
+
+var errNoNamespaces = errors.New("this system has no mount namespaces")
+
+func (r *Room) namespace(*Stay, []string) (*process.Room, error) { return nil, errNoNamespaces }
+
+// Furnish is for systems that have mount namespaces.
+func Furnish([]byte) error { return errNoNamespaces }
+
+func (c *checkout) changedBy(string) ([]string, error) { return nil, errNoNamespaces }

@@ -1,0 +1,548 @@
+package cleanroom
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/user"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/command-dialect/dialect/runtime/process"
+	"github.com/command-dialect/dialect/runtime/tempdir"
+	"github.com/command-dialect/dialect/runtime/workspace"
+	"github.com/command-dialect/dialect/runtime/workspace/git"
+)
+
+// A Source takes snapshots of the working tree; *workspace.Tracker is one.
+type Source interface {
+	Take(ctx context.Context) (*workspace.Snapshot, error)
+	Forget()
+}
+
+// Options say how a room is made.
+type Options struct {
+	Root   string   // the project's directory, as commands are given it
+	Cache  string   // where checkouts are kept from run to run; empty to keep none
+	Helper []string // a command that calls [Furnish]: see [process.Room]
+
+	// Share are directories and files of the machine that commands see: see plan.Clean.
+	Share []string
+}
+
+// Cache is where the user's checkouts are kept; empty where the user has no such place.
+func Cache() string {
+	dir, err := os.UserCacheDir()
+	if err != nil {
+		return ""
+	}
+	return filepath.Join(dir, "dialect", "clean")
+}
+
+// A Room is the place of the commands of one run. It is made with the first snapshot, by [Room.Take].
+type Room struct {
+	o      Options
+	source Source
+
+	mu       sync.Mutex
+	asked    bool // Take was called
+	again    bool // the checkout is to be read again
+	err      error
+	snapshot *workspace.Snapshot
+	tree     *checkout // of the first snapshot
+	now      *checkout // the same directory, with the files of snapshot: a line may have written since
+	layers   []string  // what lines wrote, the last one first
+	format   git.ObjectFormat
+	unlock   func()
+	dir      string // of the run
+	parent   string // of dir
+	remove   func()
+	real     string // Options.Root without links
+	places   []place
+	objects  string // of the repository; empty for none
+	hasGit   bool
+	open     string // why the room is unconfined; empty if it is not
+	stays    int
+}
+
+// A place is a directory of the machine that commands see empty when the run begins.
+type place struct {
+	Path string // without links
+	From string // what they see instead
+}
+
+// New returns the room of a run. Nothing is made before the first Take.
+func New(source Source, o Options) *Room { return &Room{o: o, source: source} }
+
+// Take returns the snapshot that commands run on. The first call takes it, and makes the room; where
+// that fails no command can be let in. After [Room.Forget] the checkout is read once more: the error says
+// that it is not the snapshot any more.
+func (r *Room) Take(ctx context.Context) (*workspace.Snapshot, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !r.asked {
+		r.asked = true
+		s, err := r.source.Take(ctx)
+		if err != nil {
+			r.err = err
+			return nil, err
+		}
+		if r.snapshot = s; r.err == nil {
+			r.err = r.make(ctx)
+		}
+		return s, nil
+	}
+	if r.snapshot == nil || r.err != nil && len(r.layers) > 0 { // after a line that wrote
+		return nil, r.err
+	}
+	if again := r.again; again && r.err == nil {
+		r.again = false
+		differs, err := r.tree.differs(ctx)
+		if r.open != "" { // what its commands left behind is no change of a file
+			differs = slices.DeleteFunc(differs, func(name string) bool { return !r.tree.has(name) })
+		}
+		if err == nil && len(differs) > 0 {
+			err = &ChangedError{differs}
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return r.snapshot, nil
+}
+
+// A ChangedError says that the checkout is not the snapshot any more.
+type ChangedError struct{ Paths []string }
+
+func (e *ChangedError) Error() string {
+	return "the clean checkout was changed while the run lasted: " + list(e.Paths)
+}
+
+// Forget makes the next Take read the checkout again.
+func (r *Room) Forget() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.again = true
+}
+
+// Unconfined says why the commands are not confined to the room; empty if they are.
+func (r *Room) Unconfined() string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.open
+}
+
+// Close takes away what the room left on disk, but for the checkout that is kept.
+func (r *Room) Close() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.remove != nil {
+		r.remove()
+		r.remove = nil
+	}
+	if r.unlock != nil {
+		r.unlock()
+		r.unlock = nil
+	}
+	r.err = errors.New("the run is over")
+}
+
+// make makes the room of the first snapshot.
+func (r *Room) make(ctx context.Context) (err error) {
+	if r.real, err = filepath.EvalSymlinks(r.o.Root); err != nil {
+		return err
+	}
+	s := r.snapshot
+	root := s.Root
+	if _, ok := git.Within(root, r.real); !ok {
+		return fmt.Errorf("the project in %s is not in the working tree %s", r.real, root)
+	}
+	if filepath.Dir(root) == root {
+		return fmt.Errorf("the working tree is the root of the file system: there is nothing that could be hidden around it")
+	}
+	h, err := workspace.ReadHistory(ctx, root, workspace.Options{})
+	switch {
+	case err == nil:
+		r.hasGit = true
+	case s.Tree == "" && !errors.Is(err, context.Canceled):
+		h = &workspace.History{Format: git.FormatSHA1} // the snapshot was taken without git, too
+	default:
+		return fmt.Errorf("the history of %s cannot be read: %w", root, err)
+	}
+	files, err := checkable(slices.Collect(s.Checkout(h.Format)))
+	if err != nil {
+		return err
+	}
+	if err := r.begin(os.TempDir()); err != nil {
+		return err
+	}
+	if err := r.furnishable(ctx); err != nil {
+		r.open = err.Error()
+	}
+	cache := r.o.Cache
+	if r.open != "" {
+		cache = "" // commands write in it
+	}
+	if r.tree, r.unlock, err = keep(ctx, cache, filepath.Join(r.dir, "tree"), files, root); err != nil {
+		return err
+	}
+	r.now, r.format = r.tree, h.Format
+	if r.hasGit {
+		r.objects = h.Objects
+		return r.dotGit(h, files)
+	}
+	return nil
+}
+
+// begin makes the folder of the run.
+func (r *Room) begin(parent string) (err error) {
+	if r.remove != nil {
+		r.remove()
+		r.remove = nil
+	}
+	if r.dir, r.remove, err = tempdir.NewIn(parent, tempdir.Room); err != nil {
+		return err
+	}
+	r.parent = parent
+	if r.dir, err = filepath.EvalSymlinks(r.dir); err != nil {
+		return err
+	}
+	for _, name := range []string{"git", "empty"} {
+		if err := os.Mkdir(filepath.Join(r.dir, name), 0o755); err != nil {
+			return err
+		}
+	}
+	r.places = nil
+	for i, path := range private(r.snapshot.Root) {
+		from := filepath.Join(r.dir, "place"+strconv.Itoa(i))
+		mode := os.FileMode(0o755)
+		if path == "/tmp" || path == "/var/tmp" {
+			mode = 0o777 | os.ModeSticky
+		}
+		if err := errors.Join(os.Mkdir(from, mode), os.Chmod(from, mode)); err != nil {
+			return err
+		}
+		r.places = append(r.places, place{path, from})
+	}
+	return os.Mkdir(filepath.Join(r.dir, "home"), 0o755)
+}
+
+// furnishable finds out whether commands can have the room in namespaces. A folder of the run whose
+// file system cannot be the upper layer of an overlay, as that of a container, is put elsewhere.
+func (r *Room) furnishable(ctx context.Context) error {
+	if !process.Namespaces || r.o.Helper == nil {
+		return errors.New("this system has no mount namespaces")
+	}
+	err := r.try(ctx)
+	if err == nil || ctx.Err() != nil {
+		return err
+	}
+	const other = "/dev/shm"
+	if info, e := os.Stat(other); e != nil || !info.IsDir() || r.parent == other {
+		return err
+	}
+	was := r.parent
+	if e := r.begin(other); e == nil && r.try(ctx) == nil {
+		return nil
+	}
+	return errors.Join(err, r.begin(was))
+}
+
+// try furnishes a room with nothing in it.
+func (r *Room) try(ctx context.Context) error {
+	l, err := process.New(process.Options{})
+	if err != nil {
+		return err
+	}
+	defer l.Close()
+	s, err := r.stay("try")
+	if err != nil {
+		return err
+	}
+	defer s.discard()
+	room, err := r.namespace(s, []string{filepath.Join(r.dir, "empty")})
+	if err != nil {
+		return err
+	}
+	return l.Try(ctx, room)
+}
+
+// A Stay is that of one command in the room.
+type Stay struct {
+	room *Room
+	dir  string // holds upper, work and merged
+	bind []string
+	sees []sight
+}
+
+// A sight is what a command sees of the machine beside the system, without being able to change it.
+type sight struct {
+	Name string // for people
+	Path string // without links
+	To   string // where it is seen
+}
+
+// Enter lets a command in. End must be called when it has ended.
+func (r *Room) Enter() (*Stay, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	switch {
+	case r.err != nil:
+		return nil, fmt.Errorf("there is no clean room to run it in: %w", r.err)
+	case r.snapshot == nil:
+		return nil, errors.New("there is no clean room to run it in: no snapshot was taken")
+	}
+	r.stays++
+	return r.stay(strconv.Itoa(r.stays))
+}
+
+func (r *Room) stay(name string) (*Stay, error) {
+	s := &Stay{room: r, dir: filepath.Join(r.dir, "stay-"+name)}
+	if err := os.Mkdir(s.dir, 0o700); err != nil {
+		return nil, err
+	}
+	for _, name := range []string{"upper", "work", "merged"} {
+		if err := os.Mkdir(filepath.Join(s.dir, name), 0o755); err != nil {
+			return nil, err
+		}
+	}
+	return s, nil
+}
+
+func (s *Stay) discard() { _ = tempdir.RemoveAll(s.dir) } // else it goes with the run
+
+// Show makes a directory of the machine visible to the command, which may write in it.
+func (s *Stay) Show(dir string) { s.bind = append(s.bind, dir) }
+
+// Prepare changes a command so that it runs in the room.
+func (s *Stay) Prepare(c *process.Command) error {
+	r := s.room
+	if c.LookupDir == "" {
+		c.LookupDir = c.Dir
+	}
+	dir, err := r.inside(c.Dir)
+	if err != nil {
+		return err
+	}
+	lookup, err := r.inside(c.LookupDir)
+	if err != nil {
+		return err
+	}
+	c.Env = r.environ(c.Env)
+	if r.open != "" {
+		if len(r.o.Share) > 0 {
+			return fmt.Errorf("%s cannot be shared with a room without namespaces (%s)", list(slices.Clone(r.o.Share)), r.open)
+		}
+		c.Dir, c.LookupDir = r.moved(dir), r.moved(lookup)
+		return nil
+	}
+	c.Dir, c.LookupDir = dir, lookup
+	if err := s.shared(); err != nil {
+		return err
+	}
+	s.tool(c.Argv[0], c.Env)
+	lower := slices.Clone(r.layers)
+	if r.hasGit {
+		lower = append(lower, filepath.Join(r.dir, "git"))
+	}
+	lower = append(lower, r.tree.dir)
+	c.Room, err = r.namespace(s, lower)
+	return err
+}
+
+// End takes away what the command wrote, and returns the files of the snapshot that it changed or
+// removed. In an unconfined room they stay changed for the commands after it.
+func (s *Stay) End(ctx context.Context) (changed []string, err error) {
+	defer s.discard()
+	r := s.room
+	if r.open == "" {
+		return r.now.changedBy(filepath.Join(s.dir, "upper"))
+	}
+	differs, err := r.tree.differs(ctx)
+	return slices.DeleteFunc(differs, func(name string) bool { return !r.tree.has(name) }), err
+}
+
+// inside returns a directory of the project without the links above the project.
+func (r *Room) inside(dir string) (string, error) {
+	if rel, ok := git.Within(r.o.Root, dir); ok {
+		return filepath.Join(r.real, filepath.FromSlash(rel)), nil
+	}
+	if _, ok := git.Within(r.snapshot.Root, dir); ok {
+		return dir, nil
+	}
+	return "", fmt.Errorf("its directory %s is not in the working tree: a clean room has no other files", dir)
+}
+
+// moved returns where an unconfined room has a path of the working tree.
+func (r *Room) moved(path string) string {
+	rel, _ := git.Within(r.snapshot.Root, path)
+	return filepath.Join(r.tree.dir, filepath.FromSlash(rel))
+}
+
+// home is the home directory of commands.
+func (r *Room) home() string {
+	if r.open != "" {
+		return filepath.Join(r.dir, "home")
+	}
+	home := homes()
+	if len(home) > 0 && slices.ContainsFunc(r.places, func(p place) bool { return p.Path == home[0] }) {
+		return home[0]
+	}
+	return "/tmp" // private as well
+}
+
+// environ changes an environment to that of the room.
+func (r *Room) environ(env []string) []string {
+	set := map[string]string{"HOME": r.home(), "GOTOOLCHAIN": "local"}
+	if r.open != "" {
+		set["TMPDIR"] = filepath.Join(r.dir, "home")
+	}
+	out := make([]string, 0, len(env)+len(set))
+	for _, kv := range env {
+		name, value, _ := strings.Cut(kv, "=")
+		switch {
+		case name == "HOME", name == "TMPDIR", name == "GOTOOLCHAIN", name == "PWD", name == "OLDPWD", strings.HasPrefix(name, "XDG_"):
+		case name == "PATH" && r.open != "":
+			// A tool in the working tree is not that of the checkout.
+			dirs := slices.DeleteFunc(filepath.SplitList(value), func(dir string) bool { return r.live(dir) })
+			out = append(out, "PATH="+strings.Join(dirs, string(filepath.ListSeparator)))
+		default:
+			out = append(out, kv)
+		}
+	}
+	for _, name := range []string{"GOTOOLCHAIN", "HOME", "TMPDIR"} {
+		if value, ok := set[name]; ok {
+			out = append(out, name+"="+value)
+		}
+	}
+	return out
+}
+
+// live reports whether a directory is in the working tree.
+func (r *Room) live(dir string) bool {
+	if real, err := filepath.EvalSymlinks(dir); err == nil {
+		dir = real
+	}
+	_, ok := git.Within(r.snapshot.Root, dir)
+	return ok
+}
+
+// Hidden reports whether the room hides a file of the machine, and under which directory.
+func (r *Room) Hidden(path string) (dir string, ok bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.open != "" || r.snapshot == nil {
+		return "", false
+	}
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		path = real
+	}
+	if _, ok := git.Within(r.snapshot.Root, path); ok {
+		return "", false
+	}
+	for _, p := range r.places {
+		if _, ok := git.Within(p.Path, path); ok {
+			return p.Path, true
+		}
+	}
+	return "", false
+}
+
+// checkable returns the files of a snapshot, unless one of them cannot be checked out, or must not be.
+func checkable(files []workspace.File) ([]workspace.File, error) {
+	var bad []string
+	why := ""
+	for i := range files {
+		f := &files[i]
+		switch {
+		case f.Kind == workspace.Special:
+			bad, why = append(bad, f.Path), "no FIFO, socket or device can be in a clean room: remove it, or ignore it in a tracked .gitignore"
+		case f.LeavesTree != "":
+			bad, why = append(bad, f.Path+" -> "+f.Target), "a clean room has no link that leads out of the tree: ignore it in a tracked .gitignore, or have it lead into the tree by a relative path"
+		}
+	}
+	if len(bad) > 0 {
+		return nil, fmt.Errorf("%s: %s", list(bad), why)
+	}
+	return files, nil
+}
+
+// list is some of names, for a message.
+func list(names []string) string {
+	const most = 5
+	for i, n := range names {
+		if n == "" {
+			n = "."
+		}
+		names[i] = git.Display(n)
+	}
+	text := strings.Join(names[:min(len(names), most)], ", ")
+	if n := len(names) - most; n > 0 {
+		text += fmt.Sprintf(" and %d more", n)
+	}
+	return text
+}
+
+// homes are the home directories of the user, without links: that of the environment, and that of
+// the system's list of users.
+func homes() []string {
+	var all []string
+	if u, err := user.Current(); err == nil {
+		all = append(all, u.HomeDir)
+	}
+	if home := os.Getenv("HOME"); home != "" {
+		all = append([]string{home}, all...)
+	}
+	var found []string
+	for _, dir := range all {
+		real, err := filepath.EvalSymlinks(dir)
+		if err == nil && filepath.IsAbs(real) && !slices.Contains(found, real) {
+			found = append(found, real)
+		}
+	}
+	return found
+}
+
+// ofSystem are the directories that hold those of users, projects and programs, and are the system's themselves.
+var ofSystem = []string{
+	"/", "/bin", "/dev", "/etc", "/home", "/lib", "/lib64", "/media", "/mnt", "/nix", "/opt", "/proc", "/run", "/run/user", "/sbin", "/snap",
+	"/srv", "/sys", "/usr", "/usr/local", "/usr/src", "/var", "/var/lib", "/var/www",
+}
+
+// private are the directories of the machine that are empty in the room of a working tree at root,
+// those that hold others first.
+func private(root string) []string {
+	all := append(homes(), "/tmp", "/var/tmp", "/run/user/"+strconv.Itoa(os.Geteuid()))
+	if dir := outermost(root); dir != "" {
+		all = append(all, dir)
+	}
+	var found []string
+	for _, dir := range all {
+		real, err := filepath.EvalSymlinks(dir)
+		if err != nil || slices.Contains(ofSystem, real) || slices.Contains(found, real) {
+			continue
+		}
+		if info, err := os.Stat(real); err != nil || !info.IsDir() {
+			continue
+		}
+		if _, in := git.Within(root, real); !in { // else the checkout is mounted over it
+			found = append(found, real)
+		}
+	}
+	slices.Sort(found)
+	return found
+}
+
+// outermost is the outermost directory above root that is not the system's; empty where there is
+// none. What lies beside a project, and above it, is no part of it.
+func outermost(root string) string {
+	found := ""
+	for dir := filepath.Dir(root); !slices.Contains(ofSystem, dir); dir = filepath.Dir(dir) {
+		found = dir
+	}
+	return found
+}

@@ -1,0 +1,790 @@
+//go:build linux
+
+package cleanroom
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/command-dialect/dialect/runtime/process"
+	"github.com/command-dialect/dialect/runtime/workspace"
+)
+
+const helperName = "dialect: room of a test"
+
+func TestMain(m *testing.M) {
+	if os.Args[0] == helperName {
+		os.Exit(process.Become(os.Args[1:], Furnish))
+	}
+	os.Exit(m.Run())
+}
+
+// A project is a repository with files that a room has to have exactly.
+func project(t testing.TB, parent string) string {
+	t.Helper()
+	root := filepath.Join(parent, "project")
+	put(t, root, "a.txt", "a\n")
+	put(t, root, "dir/sub/b.txt", "b\n")
+	put(t, root, "run.sh", "#!/bin/sh\necho ran in \"$PWD\"\n")
+	put(t, root, ".gitignore", "ignored*\n")
+	put(t, root, "ignored.txt", "live\n")
+	put(t, root, "ignored/deep.txt", "live\n")
+	if err := errors.Join(os.Chmod(filepath.Join(root, "run.sh"), 0o711), os.Chmod(filepath.Join(root, "a.txt"), 0o600), os.Symlink("dir/sub", filepath.Join(root, "link")), os.Symlink("../a.txt", filepath.Join(root, "dir/up"))); err != nil {
+		t.Fatal(err)
+	}
+	gitIn(t, root, "init", "-q", "-b", "main")
+	gitIn(t, root, "add", "-A")
+	gitIn(t, root, "commit", "-qm", "first")
+	gitIn(t, root, "tag", "v1.2.3")
+	put(t, root, "dir/untracked.txt", "not tracked\n")
+	put(t, root, "a.txt", "changed since the commit\n")
+	return root
+}
+
+func put(t testing.TB, root, name, text string) {
+	t.Helper()
+	full := filepath.Join(root, name)
+	if err := errors.Join(os.MkdirAll(filepath.Dir(full), 0o755), os.WriteFile(full, []byte(text), 0o644)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func gitIn(t testing.TB, dir string, args ...string) string {
+	t.Helper()
+	cmd := exec.Command("git", append([]string{"-c", "user.name=t", "-c", "user.email=t@example.com", "-C", dir}, args...)...)
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("git %v: %v\n%s", args, err, out)
+	}
+	return string(out)
+}
+
+// home makes a home directory and temporary directories of the test, so that nothing of the machine decides.
+func home(t testing.TB) (dir string) {
+	t.Helper()
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"home", "tmp"} {
+		if err := os.Mkdir(filepath.Join(dir, name), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Setenv("HOME", filepath.Join(dir, "home"))
+	t.Setenv("TMPDIR", filepath.Join(dir, "tmp"))
+	t.Setenv("XDG_CACHE_HOME", "")
+	t.Setenv("GIT_CONFIG_GLOBAL", os.DevNull)
+	return dir
+}
+
+func enter(t testing.TB, root string, o Options) *Room {
+	t.Helper()
+	if o.Root == "" {
+		o.Root = root
+	}
+	r := New(workspace.NewTracker(root, workspace.Options{}), o)
+	t.Cleanup(r.Close)
+	if _, err := r.Take(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// confined is a room in namespaces; the test is skipped where there are none.
+func confined(t testing.TB, root string) *Room {
+	t.Helper()
+	r := enter(t, root, Options{Helper: []string{helperName}, Cache: Cache()})
+	if why := r.Unconfined(); why != "" {
+		t.Skip(why)
+	}
+	return r
+}
+
+// sh runs a shell command in the room, and returns its output and what it changed.
+func sh(t testing.TB, r *Room, text string) (out string, changed []string) {
+	t.Helper()
+	l, err := process.New(process.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	s, err := r.Enter()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &process.Command{Argv: []string{"sh", "-c", text}, Dir: r.o.Root, Env: os.Environ(), Digest: true}
+	if err := s.Prepare(c); err != nil {
+		t.Fatal(err)
+	}
+	res := l.Run(context.WithoutCancel(t.Context()), c)
+	if res.Err != nil {
+		t.Fatal(res.Err)
+	}
+	if changed, err = s.End(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	return string(res.Stdout.Head) + string(res.Stderr.Head), changed
+}
+
+func want(t *testing.T, what, got string, lines ...string) {
+	t.Helper()
+	if text := strings.Join(lines, "\n") + "\n"; got != text {
+		t.Errorf("%s:\n%s\nwant\n%s", what, got, text)
+	}
+}
+
+// A command sees exactly the files of the snapshot at the project's own path, with the modes of a clone.
+func TestExact(t *testing.T) {
+	root := project(t, home(t))
+	r := confined(t, root)
+	out, changed := sh(t, r, `find . -path ./.git -prune -o -printf '%P %y %m %l\n' | sort; pwd; cat a.txt dir/untracked.txt link/b.txt; ./run.sh`)
+	want(t, "the room", out,
+		" d 755 ", ".gitignore f 644 ", "a.txt f 644 ", "dir d 755 ", "dir/sub d 755 ", "dir/sub/b.txt f 644 ", "dir/untracked.txt f 644 ",
+		"dir/up l 777 ../a.txt", "link l 777 dir/sub", "run.sh f 755 ", root, "changed since the commit", "not tracked", "b", "ran in "+root)
+	if len(changed) > 0 {
+		t.Errorf("changed: %q", changed)
+	}
+}
+
+// The live tree is not seen, and not changed: edits in mid-run, ignored files, what a command writes or removes. The next
+// command does not see that either.
+func TestApart(t *testing.T) {
+	root := project(t, home(t))
+	r := confined(t, root)
+	put(t, root, "a.txt", "edited in mid-run\n")
+	put(t, root, "new.txt", "new\n")
+	out, changed := sh(t, r, `cat a.txt; ls; echo mine > a.txt; echo mine > mine.txt; rm dir/sub/b.txt; rm link; chmod +x .gitignore; echo "$HOME" > ~/kept; cat a.txt`)
+	want(t, "the first command", out, "changed since the commit", "a.txt", "dir", "link", "run.sh", "mine")
+	if want := []string{".gitignore", "a.txt", "dir/sub/b.txt", "link"}; !slices.Equal(sorted(changed), want) {
+		t.Errorf("changed %q, want %q", changed, want)
+	}
+	out, changed = sh(t, r, `cat a.txt; ls . dir; cat ~/kept`)
+	want(t, "the second command", out, "changed since the commit", ".:", "a.txt", "dir", "link", "run.sh", "", "dir:", "sub", "untracked.txt", "up", os.Getenv("HOME"))
+	if len(changed) > 0 {
+		t.Errorf("the second command changed %q", changed)
+	}
+	if text, _ := os.ReadFile(filepath.Join(root, "a.txt")); string(text) != "edited in mid-run\n" {
+		t.Errorf("the working tree was changed: %s", text)
+	}
+	if _, err := os.Lstat(filepath.Join(os.Getenv("HOME"), "kept")); err == nil {
+		t.Error("the command wrote into the user's home directory")
+	}
+	r.Forget()
+	if _, err := r.Take(t.Context()); err != nil {
+		t.Errorf("the checkout: %v", err)
+	}
+}
+
+func sorted(list []string) []string {
+	slices.Sort(list)
+	return slices.Compact(list)
+}
+
+// What takes the place of a file or directory is a change of what was there.
+func TestReplaced(t *testing.T) {
+	root := project(t, home(t))
+	r := confined(t, root)
+	for text, want := range map[string][]string{
+		"rm -r dir; echo x > dir":                             {"dir/sub/b.txt", "dir/untracked.txt", "dir/up"},
+		"rm -r dir; mkdir -p dir/sub; echo b > dir/sub/b.txt": {"dir/untracked.txt", "dir/up"},
+		"rm a.txt; mkdir a.txt; touch a.txt/x":                {"a.txt"},
+		"rm link; ln -s elsewhere link":                       {"link"},
+		"touch a.txt; echo x >> run.sh; chmod 000 dir":        {"run.sh"},
+		"mkdir -p new/er; touch new/er/x":                     nil,
+		"printf 'changed since the commit\\n' > a.txt":        nil,
+	} {
+		if out, changed := sh(t, r, text); !slices.Equal(sorted(changed), want) || out != "" {
+			t.Errorf("%s: changed %q, want %q\n%s", text, changed, want, out)
+		}
+	}
+}
+
+// What a line that writes changed comes back to the working tree, file by file, and the next command sees it, with what it
+// wrote of files that do not count.
+func TestKeep(t *testing.T) {
+	root := project(t, home(t))
+	r := confined(t, root)
+	keep := func(text string) (err error) {
+		t.Helper()
+		l, err := process.New(process.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer l.Close()
+		s, err := r.Enter()
+		if err != nil {
+			return err
+		}
+		c := &process.Command{Argv: []string{"sh", "-c", text}, Dir: root, Env: os.Environ()}
+		if err := s.Prepare(c); err != nil {
+			t.Fatal(err)
+		}
+		if res := l.Run(t.Context(), c); res.Err != nil || res.ExitCode != 0 {
+			t.Fatalf("%v %s", res.Err, res.Stderr.Head)
+		}
+		return s.Keep(t.Context())
+	}
+	before, _ := r.Take(t.Context())
+	if err := keep(`echo new > a.txt; rm -r dir/sub; mkdir -p made/deep; echo x > made/deep/x; chmod +x dir/untracked.txt; rm link; ln -s a.txt link; echo mine > ignored.txt; echo out > ignored-out; rm run.sh; mkdir run.sh; echo in > run.sh/in`); err != nil {
+		t.Fatal(err)
+	}
+	after, err := r.Take(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	live, err := workspace.Take(t.Context(), root, workspace.Options{})
+	if err != nil || !live.Same(after) || after.Same(before) {
+		t.Errorf("the snapshot after the line is not that of the working tree: %v", err)
+	}
+	files := `find . -path ./.git -prune -o -printf '%P %y %l\n' | sort | grep -v ignored; cat a.txt made/deep/x run.sh/in; test -x dir/untracked.txt && echo x`
+	cmd := exec.Command("sh", "-c", files)
+	cmd.Dir = root
+	text, _ := cmd.Output()
+	if out, _ := sh(t, r, files); out != string(text) || !strings.Contains(out, "made/deep/x f") || strings.Contains(out, "dir/sub") {
+		t.Errorf("the next command sees\n%s\nand the working tree is\n%s", out, text)
+	}
+	if out, _ := sh(t, r, "cat ignored.txt ignored-out"); out != "mine\nout\n" {
+		t.Errorf("what does not count: %s", out)
+	}
+	if text, _ := os.ReadFile(filepath.Join(root, "ignored.txt")); string(text) != "live\n" {
+		t.Errorf("an ignored file was written over: %s", text)
+	}
+	// Over somebody's edit nothing is brought back, not even the other files.
+	put(t, root, "a.txt", "edited meanwhile\n")
+	if err := keep("echo third > a.txt; echo third > third.txt"); err == nil || !strings.Contains(err.Error(), "edited meanwhile: a.txt") {
+		t.Errorf("%v", err)
+	}
+	if text, _ := os.ReadFile(filepath.Join(root, "a.txt")); string(text) != "edited meanwhile\n" {
+		t.Errorf("an edit was written over: %s", text)
+	}
+	if _, err := os.Lstat(filepath.Join(root, "third.txt")); err == nil {
+		t.Error("a part was brought back")
+	}
+	if out, _ := sh(t, r, "cat a.txt; ls third.txt 2>/dev/null"); out != "new\n" {
+		t.Errorf("what was not kept is seen: %s", out)
+	}
+	// An edit of another file leaves later lines without a name for what they run on.
+	put(t, root, "a.txt", "new\n")
+	put(t, root, "other.txt", "edited elsewhere\n")
+	if err := keep("echo fourth > fourth.txt"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := r.Enter(); err == nil || !strings.Contains(err.Error(), "other.txt") {
+		t.Errorf("%v", err)
+	}
+	if _, err := r.Take(t.Context()); err == nil {
+		t.Error("there is a snapshot of what has no name")
+	}
+}
+
+// A room shows what is named in [clean] share, and the executable of the command with its toolchain; nobody can change it, and the
+// stay names it.
+func TestShared(t *testing.T) {
+	dir := home(t)
+	root := project(t, filepath.Join(dir, "home"))
+	program := func(name, text string) {
+		t.Helper()
+		put(t, dir, name, "#!/bin/sh\n"+text+"\n")
+		if err := os.Chmod(filepath.Join(dir, name), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	put(t, root, ".gitignore", "ignored*\n.venv\n.env\n")
+	put(t, root, ".venv/lib/x.py", "installed\n")
+	put(t, root, ".env", "KEY=1\n")
+	put(t, dir, "home/.cache/models/m", "model\n")
+	put(t, dir, "home/.cache/secret", "secret\n")
+	program("home/.tools/versions/1/bin/tool", `cat "$(dirname "$(readlink -f "$0")")/../lib/part"`)
+	put(t, dir, "home/.tools/versions/1/lib/part", "part\n")
+	if err := errors.Join(os.MkdirAll(filepath.Join(dir, "home/.local/bin"), 0o755), os.Symlink("../../.tools/versions/1/bin/tool", filepath.Join(dir, "home/.local/bin/tool"))); err != nil {
+		t.Fatal(err)
+	}
+	put(t, dir, "home/.local/lib/python/sitecustomize.py", "planted\n")
+	program("home/.cargo/bin/cargo", `cat ~/.rustup/toolchain; ls ~/.cargo`)
+	put(t, dir, "home/.cargo/config.toml", "planted\n")
+	put(t, dir, "home/.rustup/toolchain", "stable\n")
+	t.Setenv("PATH", dir+"/home/.cargo/bin:"+dir+"/home/.local/bin:"+os.Getenv("PATH"))
+	confined(t, root).Close()
+	run := func(share []string, argv ...string) (out string, sees []string, err error) {
+		t.Helper()
+		r := enter(t, root, Options{Helper: []string{helperName}, Share: share})
+		defer r.Close()
+		l, err := process.New(process.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer l.Close()
+		s, err := r.Enter()
+		if err != nil {
+			return "", nil, err
+		}
+		c := &process.Command{Argv: argv, Dir: root, Env: os.Environ()}
+		if err := s.Prepare(c); err != nil {
+			return "", nil, err
+		}
+		res := l.Run(t.Context(), c)
+		if res.Err != nil {
+			t.Fatal(res.Err)
+		}
+		changed, err := s.End(t.Context())
+		if err != nil || len(changed) > 0 {
+			t.Errorf("changed: %q, %v", changed, err)
+		}
+		return string(res.Stdout.Head) + string(res.Stderr.Head), s.Shared(), nil
+	}
+	for name, test := range map[string]struct {
+		share []string
+		argv  []string
+		out   string
+		sees  []string
+	}{
+		"in the tree": {[]string{".venv", ".env"}, []string{"sh", "-c", "cat .venv/lib/x.py .env; touch .venv/y 2>/dev/null || echo read-only; rm -r .venv 2>/dev/null; git status --short --ignored | grep -c venv"},
+			"installed\nKEY=1\nread-only\n1\n", []string{".venv", ".env"}},
+		"in the home directory": {[]string{"~/.cache/models"}, []string{"sh", "-c", "cat ~/.cache/models/m; ls ~/.cache"}, "model\nmodels\n", []string{"~/.cache/models"}},
+		"by its path":           {[]string{dir + "/home/.cache/models/m"}, []string{"sh", "-c", "cat ~/.cache/models/*"}, "model\n", []string{dir + "/home/.cache/models/m"}},
+		"a tool":                {nil, []string{"tool"}, "part\n", []string{"tools in ~/.local/bin", "tools in ~/.tools/versions/1"}},
+		"rustup's":              {nil, []string{"cargo"}, "stable\nbin\n", []string{"tools in ~/.cargo/bin", "tools in ~/.rustup"}},
+		"by its own path":       {nil, []string{dir + "/home/.tools/versions/1/bin/tool"}, "part\n", []string{"tools in ~/.tools/versions/1"}},
+		"nothing":               {nil, []string{"sh", "-c", "ls -A ~ | grep -v project; command -v tool"}, "", nil},
+	} {
+		out, sees, err := run(test.share, test.argv...)
+		if err != nil || out != test.out || !slices.Equal(sees, test.sees) {
+			t.Errorf("%s: %v\n%s\nsees %q", name, err, out, sees)
+		}
+	}
+	for share, text := range map[string]string{
+		"dir": "it has files of the project", "a.txt": "it has files of the project", ".": "the working tree is in it",
+		"none": "install it first", "~/none": "install it first", dir: "the working tree is in it", "/": "the working tree is in it",
+	} {
+		if _, _, err := run([]string{share}, "true"); err == nil || !strings.Contains(err.Error(), text) {
+			t.Errorf("%s: %v", share, err)
+		}
+	}
+	open := enter(t, root, Options{Share: []string{".venv"}})
+	s, err := open.Enter()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Prepare(&process.Command{Argv: []string{"true"}, Dir: root}); err == nil || !strings.Contains(err.Error(), "without namespaces") {
+		t.Errorf("an unconfined room shares: %v", err)
+	}
+}
+
+// A commit in the room would be lost without a word: it is refused.
+func TestKeepCommit(t *testing.T) {
+	root := project(t, home(t))
+	r := confined(t, root)
+	for _, text := range []string{"git -c user.name=t -c user.email=t commit -qm x", "git tag x", "git config a.b c", "git checkout -qb new"} {
+		l, err := process.New(process.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := r.Enter()
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := &process.Command{Argv: []string{"sh", "-c", text}, Dir: root, Env: os.Environ()}
+		if err := s.Prepare(c); err != nil {
+			t.Fatal(err)
+		}
+		if res := l.Run(t.Context(), c); res.Err != nil || res.ExitCode != 0 {
+			t.Fatalf("%s: %v %s", text, res.Err, res.Stderr.Head)
+		}
+		l.Close()
+		if err := s.Keep(t.Context()); err == nil || !strings.Contains(err.Error(), "it changed .git/") {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+}
+
+// What lies around the project is hidden, and private to the run: parents, neighbours, the home directory, temporary
+// directories, shared memory.
+func TestAround(t *testing.T) {
+	dir := home(t)
+	root := project(t, filepath.Join(dir, "home", "src"))
+	put(t, dir, "home/src/pytest.ini", "planted")
+	put(t, dir, "home/.config/tool", "planted")
+	put(t, dir, "tmp/planted", "planted")
+	if err := os.WriteFile("/dev/shm/dialect-planted-test", nil, 0o600); err == nil {
+		t.Cleanup(func() { os.Remove("/dev/shm/dialect-planted-test") })
+	}
+	r := confined(t, root)
+	out, _ := sh(t, r, `ls -A .. ~ /tmp /var/tmp /dev/shm; cd ..; find . -name '*.ini'; echo x > ~/x; echo x > /tmp/x; echo x > /dev/shm/x; echo ${TMPDIR-none} ${XDG_CONFIG_HOME-none}`)
+	top := strings.Split(strings.TrimPrefix(strings.TrimPrefix(root, "/tmp/"), "/"), "/")[0]
+	if strings.Contains(out, "planted") || strings.Contains(out, "pytest.ini") || !strings.HasSuffix(out, "none none\n") {
+		t.Errorf("the room shows what is around it:\n%s", out)
+	}
+	if strings.HasPrefix(root, "/tmp/") && !strings.Contains(out, "/tmp:\n"+top+"\n") {
+		t.Errorf("/tmp holds more than the way to the project:\n%s", out)
+	}
+	for _, name := range []string{filepath.Join(dir, "home/x"), "/dev/shm/x"} {
+		if _, err := os.Lstat(name); err == nil {
+			t.Errorf("%s was written outside of the room", name)
+		}
+	}
+}
+
+// The .git of the room knows the snapshot, the commit and the tags, and none of the user's configuration or hooks; what is
+// committed in it stays there.
+func TestGit(t *testing.T) {
+	root := project(t, home(t))
+	put(t, root, ".git/hooks/pre-commit", "#!/bin/sh\nexit 1\n")
+	if err := os.Chmod(filepath.Join(root, ".git/hooks/pre-commit"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	gitIn(t, root, "config", "core.fsmonitor", "/bin/false")
+	head := gitIn(t, root, "rev-parse", "HEAD")
+	r := confined(t, root)
+	out, _ := sh(t, r, `git ls-files; git describe --tags; git status --porcelain; git rev-parse HEAD; git symbolic-ref HEAD; git fsck 2>&1; git cat-file -p :dir/untracked.txt; git config --list --local | grep fsmonitor
+git -c user.name=t -c user.email=t commit -qm second && git log --format=%s; echo objects: && touch .git/shared-objects/x 2>/dev/null; ls .git/hooks 2>/dev/null`)
+	want(t, "git", out, ".gitignore", "a.txt", "dir/sub/b.txt", "dir/untracked.txt", "dir/up", "link", "run.sh", "v1.2.3", "M  a.txt", "A  dir/untracked.txt",
+		strings.TrimSpace(head), "refs/heads/main", "not tracked", "second", "first", "objects:")
+	if now := gitIn(t, root, "rev-parse", "HEAD"); now != head {
+		t.Error("a commit in the room is in the repository")
+	}
+}
+
+// What cannot be checked out is refused by name, and no command is let in.
+func TestRefused(t *testing.T) {
+	for name, test := range map[string]struct {
+		make func(root string) error
+		text string
+	}{
+		"a link that leaves": {func(root string) error { return os.Symlink("../../etc", filepath.Join(root, "out")) }, "out -> ../../etc: a clean room has no link that leads out"},
+		"an absolute link":   {func(root string) error { return os.Symlink("/usr", filepath.Join(root, "out")) }, "out -> /usr"},
+		"a way round": {func(root string) error {
+			return errors.Join(os.Symlink("dir/..", filepath.Join(root, "round")), os.Symlink("round/../..", filepath.Join(root, "out")))
+		}, "out -> round/../.."},
+		"a FIFO": {func(root string) error { return syscall.Mkfifo(filepath.Join(root, "pipe"), 0o644) }, "pipe: no FIFO"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			root := project(t, home(t))
+			if err := test.make(root); err != nil {
+				t.Fatal(err)
+			}
+			r := enter(t, root, Options{Helper: []string{helperName}})
+			if _, err := r.Enter(); err == nil || !strings.Contains(err.Error(), test.text) {
+				t.Errorf("%v, want %s", err, test.text)
+			}
+		})
+	}
+	// What leads nowhere inside of the tree is no way out.
+	root := project(t, home(t))
+	if err := errors.Join(os.Symlink("ignored.txt", filepath.Join(root, "dangling")), os.Symlink("loop", filepath.Join(root, "loop"))); err != nil {
+		t.Fatal(err)
+	}
+	if out, _ := sh(t, confined(t, root), "readlink dangling loop; cat dangling 2>/dev/null || echo nothing"); out != "ignored.txt\nloop\nnothing\n" {
+		t.Errorf("dangling links: %s", out)
+	}
+}
+
+// A checkout that is kept is read again by each run, and repaired: what was changed, added, made another kind of file, or
+// linked elsewhere.
+func TestKept(t *testing.T) {
+	root := project(t, home(t))
+	r := confined(t, root)
+	tree := r.tree.dir
+	if !strings.HasPrefix(tree, Cache()) {
+		t.Fatalf("the checkout is in %s", tree)
+	}
+	r.Close()
+	other := filepath.Join(filepath.Dir(root), "other.txt")
+	for name, spoil := range map[string]func() error{
+		"same length": func() error {
+			info, err := os.Stat(filepath.Join(tree, "dir/sub/b.txt"))
+			if err != nil {
+				return err
+			}
+			name := filepath.Join(tree, "dir/sub/b.txt")
+			return errors.Join(os.WriteFile(name, []byte("X\n"), 0o644), os.Chtimes(name, info.ModTime(), info.ModTime()))
+		},
+		"added":   func() error { return os.MkdirAll(filepath.Join(tree, "dir/__pycache__/x"), 0o755) },
+		"mode":    func() error { return os.Chmod(filepath.Join(tree, "a.txt"), 0o755) },
+		"removed": func() error { return os.RemoveAll(filepath.Join(tree, "dir")) },
+		"a link": func() error {
+			return errors.Join(os.Remove(filepath.Join(tree, "a.txt")), os.WriteFile(other, []byte("changed since the commit\n"), 0o644), os.Symlink(other, filepath.Join(tree, "a.txt")))
+		},
+		"a hard link": func() error {
+			return errors.Join(os.Remove(filepath.Join(tree, "a.txt")), os.WriteFile(other, []byte("changed since the commit\n"), 0o644), os.Link(other, filepath.Join(tree, "a.txt")))
+		},
+		"a directory": func() error {
+			return errors.Join(os.Rename(filepath.Join(tree, "dir"), filepath.Join(filepath.Dir(root), "moved")), os.Symlink(filepath.Join(filepath.Dir(root), "moved"), filepath.Join(tree, "dir")))
+		},
+		"another link": func() error {
+			return errors.Join(os.Remove(filepath.Join(tree, "link")), os.Symlink("dir", filepath.Join(tree, "link")))
+		},
+		"locked": func() error { return os.Chmod(filepath.Join(tree, "dir"), 0) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			_ = os.RemoveAll(filepath.Join(filepath.Dir(root), "moved"))
+			_ = os.Remove(other)
+			if err := spoil(); err != nil {
+				t.Fatal(err)
+			}
+			r := confined(t, root)
+			out, _ := sh(t, r, `find . -path ./.git -prune -o -printf '%P %y %m %l %n\n' | sort | grep -v '^\(dir\|dir/sub\|\) d'; cat a.txt dir/sub/b.txt`)
+			want(t, "repaired", out, ".gitignore f 644  1", "a.txt f 644  1", "dir/sub/b.txt f 644  1", "dir/untracked.txt f 644  1",
+				"dir/up l 777 ../a.txt 1", "link l 777 dir/sub 1", "run.sh f 755  1", "changed since the commit", "b")
+			r.Close()
+		})
+	}
+}
+
+// What changes the checkout while a run lasts is found at its gate, also when it is put under another's name or time.
+func TestChangedMeanwhile(t *testing.T) {
+	root := project(t, home(t))
+	r := confined(t, root)
+	name := filepath.Join(r.tree.dir, "a.txt")
+	info, err := os.Stat(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text[0]++
+	if err := errors.Join(os.WriteFile(name, text, 0o644), os.Chtimes(name, info.ModTime(), info.ModTime())); err != nil {
+		t.Fatal(err)
+	}
+	r.Forget()
+	if _, err := r.Take(t.Context()); err == nil || !strings.Contains(err.Error(), "a.txt") {
+		t.Errorf("%v", err)
+	}
+}
+
+// Two runs of one project: with the same files they share the checkout, with others each has its own.
+func TestTwoRuns(t *testing.T) {
+	root := project(t, home(t))
+	first := confined(t, root)
+	same := confined(t, root)
+	put(t, root, "a.txt", "of the third\n")
+	third := confined(t, root)
+	if first.tree.dir != same.tree.dir || first.tree.dir == third.tree.dir {
+		t.Errorf("checkouts in %s, %s, %s", first.tree.dir, same.tree.dir, third.tree.dir)
+	}
+	for r, want := range map[*Room]string{first: "changed since the commit\n", same: "changed since the commit\n", third: "of the third\n"} {
+		if out, _ := sh(t, r, "cat a.txt"); out != want {
+			t.Errorf("%s, want %s", out, want)
+		}
+	}
+}
+
+// A run leaves nothing behind but the checkout that it keeps: no file of its own, no mount.
+func TestLeavesNothing(t *testing.T) {
+	dir := home(t)
+	root := project(t, dir)
+	mounts, _ := os.ReadFile("/proc/self/mounts")
+	r := confined(t, root)
+	sh(t, r, "mkdir -p x/y && touch x/y/z && chmod 0 x/y x; rm a.txt; mkdir ~/locked; touch ~/locked/x; chmod 0 ~/locked")
+	r.Close()
+	if now, _ := os.ReadFile("/proc/self/mounts"); string(now) != string(mounts) {
+		t.Errorf("mounts are left")
+	}
+	list, err := os.ReadDir(filepath.Join(dir, "tmp"))
+	if err != nil || len(list) > 0 {
+		t.Errorf("left: %v, %v", list, err)
+	}
+	if _, err := r.Enter(); err == nil {
+		t.Error("a closed room lets commands in")
+	}
+}
+
+// Without namespaces the room is a copy in a folder of the run, and says so: the working tree is not
+// changed, and tools in it are not found by PATH.
+func TestUnconfined(t *testing.T) {
+	dir := home(t)
+	root := project(t, dir)
+	put(t, root, "bin/tool", "#!/bin/sh\necho live\n")
+	if err := os.Chmod(filepath.Join(root, "bin/tool"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", filepath.Join(root, "bin")+":"+os.Getenv("PATH"))
+	r := enter(t, root, Options{})
+	if r.Unconfined() == "" {
+		t.Fatal("it has no helper, and says that it is confined")
+	}
+	out, changed := sh(t, r, `cat a.txt; ls; git ls-files; echo mine > a.txt; touch left; command -v tool; case "$PWD$HOME$TMPDIR" in *`+root+`/*) echo live;; esac`)
+	want(t, "the room", out, "changed since the commit", "a.txt", "bin", "dir", "link", "run.sh", ".gitignore", "a.txt", "bin/tool", "dir/sub/b.txt", "dir/untracked.txt", "dir/up", "link", "run.sh")
+	if !slices.Equal(changed, []string{"a.txt"}) {
+		t.Errorf("changed %q", changed)
+	}
+	if text, _ := os.ReadFile(filepath.Join(root, "a.txt")); string(text) != "changed since the commit\n" {
+		t.Errorf("the working tree was changed: %s", text)
+	}
+	r.Forget()
+	if _, err := r.Take(t.Context()); err == nil || !strings.Contains(err.Error(), "a.txt") {
+		t.Errorf("a changed checkout is taken for the snapshot: %v", err)
+	}
+	r.Close()
+	if list, _ := os.ReadDir(filepath.Join(dir, "tmp")); len(list) > 0 {
+		t.Errorf("left: %v", list)
+	}
+}
+
+// Names that a file system takes for one are refused by name. Two files of one name are what such a file system makes of
+// README and readme.
+func TestFolds(t *testing.T) {
+	live := t.TempDir()
+	put(t, live, "readme", "one\n")
+	one := workspace.File{Path: "readme", Size: 4, SHA256: sha256.Sum256([]byte("one\n"))}
+	two := workspace.File{Path: "readme", Size: 4, SHA256: sha256.Sum256([]byte("two\n"))}
+	for _, files := range [][]workspace.File{{one, two}, {two, one}} {
+		c := newCheckout(filepath.Join(t.TempDir(), "tree"), files)
+		if err := c.sync(t.Context(), live); err == nil || !strings.Contains(err.Error(), "readme") {
+			t.Errorf("%v", err)
+		}
+	}
+}
+
+// A project that is no repository, and one in a folder of a repository.
+func TestPlaces(t *testing.T) {
+	dir := home(t)
+	plain := filepath.Join(dir, "plain")
+	put(t, plain, "a.txt", "a\n")
+	if out, _ := sh(t, confined(t, plain), "ls -A"); out != "a.txt\n" {
+		t.Errorf("a plain directory: %s", out)
+	}
+	root := project(t, dir)
+	r := enter(t, root, Options{Root: filepath.Join(root, "dir"), Helper: []string{helperName}})
+	if out, _ := sh(t, r, "pwd; cat sub/b.txt ../a.txt; git rev-parse --show-prefix"); out != filepath.Join(root, "dir")+"\nb\nchanged since the commit\ndir/\n" {
+		t.Errorf("a folder of a repository: %s", out)
+	}
+	linked := filepath.Join(dir, "linked")
+	if err := os.Symlink(root, linked); err != nil {
+		t.Fatal(err)
+	}
+	if out, _ := sh(t, enter(t, linked, Options{Helper: []string{helperName}}), "pwd -P"); out != root+"\n" {
+		t.Errorf("by a link: %s", out)
+	}
+	gitIn(t, root, "worktree", "add", "-q", filepath.Join(dir, "second"), "HEAD")
+	if out, _ := sh(t, confined(t, filepath.Join(dir, "second")), "git status --porcelain; git describe --tags; cat a.txt"); out != "v1.2.3\na\n" {
+		t.Errorf("a linked worktree: %s", out)
+	}
+}
+
+// Nested repositories and submodules have the files that the snapshot has.
+func TestNested(t *testing.T) {
+	dir := home(t)
+	root := project(t, dir)
+	inner := project(t, filepath.Join(dir, "elsewhere"))
+	gitIn(t, root, "-c", "protocol.file.allow=always", "submodule", "--quiet", "add", inner, "module")
+	nested := filepath.Join(root, "nested")
+	put(t, nested, "n.txt", "n\n")
+	gitIn(t, nested, "init", "-q")
+	gitIn(t, nested, "add", "-A")
+	gitIn(t, nested, "commit", "-qm", "nested")
+	put(t, root, "module/a.txt", "changed in the module\n")
+	if err := os.MkdirAll(filepath.Join(root, "empty"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	out, _ := sh(t, confined(t, root), "cat module/a.txt module/dir/sub/b.txt nested/n.txt; ls -A nested; ls -A module; ls -d empty 2>/dev/null; git ls-files -s | cut -c1-6,50- | grep ^16")
+	want(t, "nested", out, "changed in the module", "b", "n", "n.txt", ".gitignore", "a.txt", "dir", "link", "run.sh", "160000\tmodule", "160000\tnested")
+}
+
+// If the program that makes rooms is killed, its command dies and its mounts are gone; its folder is swept by a later run.
+func TestKilled(t *testing.T) {
+	dir := home(t)
+	root := project(t, dir)
+	confined(t, root).Close() // or there is nothing to test
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	mark := filepath.Join(dir, "mark") // a directory that the command may write in
+	if err := os.Mkdir(mark, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(self, "-test.run=^TestStay$")
+	cmd.Env = append(os.Environ(), "CLEANROOM_TEST_ROOT="+root, "CLEANROOM_TEST_MARK="+mark)
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	var pid int
+	for deadline := time.Now().Add(20 * time.Second); pid == 0; time.Sleep(5 * time.Millisecond) {
+		if text, err := os.ReadFile(filepath.Join(mark, "pid")); err == nil && strings.HasSuffix(string(text), "\n") {
+			_, _ = fmt.Sscan(string(text), &pid)
+		}
+		if time.Now().After(deadline) {
+			_ = cmd.Process.Kill()
+			t.Fatal("the command did not start")
+		}
+	}
+	_ = cmd.Process.Kill()
+	_ = cmd.Wait()
+	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+		if _, err := os.Stat(fmt.Sprintf("/proc/%d", pid)); errors.Is(err, fs.ErrNotExist) {
+			break
+		}
+		if text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid)); strings.Contains(string(text), ") Z ") {
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Fatal("the command lives on")
+		}
+	}
+	if mounts, _ := os.ReadFile("/proc/self/mountinfo"); strings.Contains(string(mounts), root) {
+		t.Error("a mount is left")
+	}
+	old := time.Now().Add(-time.Hour)
+	left, _ := filepath.Glob(filepath.Join(dir, "tmp", "dialect-room-*"))
+	if len(left) != 1 {
+		t.Fatalf("the killed run left %q", left)
+	}
+	if err := os.Chtimes(left[0], old, old); err != nil {
+		t.Fatal(err)
+	}
+	// The next run is another process, which sweeps.
+	next := exec.Command(self, "-test.run=^TestStay$")
+	next.Env = append(os.Environ(), "CLEANROOM_TEST_ROOT="+root, "CLEANROOM_TEST_MARK="+mark, "CLEANROOM_TEST_ONCE=1")
+	if out, err := next.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	if left, _ = filepath.Glob(filepath.Join(dir, "tmp", "*")); len(left) != 0 {
+		t.Errorf("left after the next run: %q", left)
+	}
+}
+
+// TestStay is the run of TestKilled: it stays in its command, or waits until the folder of the killed run is gone.
+func TestStay(t *testing.T) {
+	root, mark := os.Getenv("CLEANROOM_TEST_ROOT"), os.Getenv("CLEANROOM_TEST_MARK")
+	if root == "" {
+		t.Skip("it is the run of another test")
+	}
+	r := enter(t, root, Options{Helper: []string{helperName}, Cache: Cache()})
+	if os.Getenv("CLEANROOM_TEST_ONCE") != "" {
+		for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
+			if left, _ := filepath.Glob(filepath.Join(os.Getenv("TMPDIR"), "dialect-room-*")); len(left) == 1 {
+				return
+			}
+		}
+		t.Fatal("the folder of the killed run is still there")
+	}
+	l, err := process.New(process.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	s, err := r.Enter()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Show(mark)
+	c := &process.Command{Argv: []string{"sh", "-c", "echo $$ > '" + mark + "/pid'; sleep 60"}, Dir: root, Env: os.Environ()}
+	if err := s.Prepare(c); err != nil {
+		t.Fatal(err)
+	}
+	l.Run(t.Context(), c)
+}

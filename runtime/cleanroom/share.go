@@ -1,0 +1,170 @@
+package cleanroom
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/command-dialect/dialect/runtime/workspace/git"
+)
+
+// Shared names what the command of the stay sees of the machine that its user can write.
+func (s *Stay) Shared() (names []string) {
+	for _, v := range s.sees {
+		names = append(names, v.Name)
+	}
+	return names
+}
+
+// shared adds what the room shares with all commands. What is not there, or is a part of the tree, is an error: a
+// command must not see less, or other files, than its matrix says.
+func (s *Stay) shared() error {
+	r := s.room
+	for _, name := range r.o.Share {
+		full := name
+		switch rest, home := strings.CutPrefix(name, "~/"); {
+		case home && len(homes()) == 0:
+			return fmt.Errorf("%s cannot be shared: there is no home directory", name)
+		case home:
+			full = filepath.Join(homes()[0], rest)
+		case !filepath.IsAbs(name):
+			full = filepath.Join(r.real, filepath.FromSlash(name))
+		}
+		rel, in := git.Within(r.snapshot.Root, full)
+		if in && (r.now.has(rel) || len(r.now.below(rel)) > 0) {
+			return fmt.Errorf("%s cannot be shared: it has files of the project, which a clean checkout has already", name)
+		}
+		real, err := filepath.EvalSymlinks(full)
+		if err != nil {
+			return fmt.Errorf("%s cannot be shared with a clean checkout: %w; install it first, or take it out of [clean] share", name, err)
+		}
+		if !in {
+			full = real
+		}
+		if err := r.showable(real); err != nil {
+			return fmt.Errorf("%s cannot be shared: %w", name, err)
+		}
+		s.see(sight{name, real, full})
+	}
+	return nil
+}
+
+// see adds a sight, unless another one takes it in.
+func (s *Stay) see(v sight) {
+	for _, o := range s.sees {
+		if _, in := git.Within(o.To, v.To); in && o.Path == o.To && v.Path == v.To {
+			return
+		}
+	}
+	s.sees = append(s.sees, v)
+}
+
+// showable says why a directory of the machine cannot be shown: with it would come what the room is to hide.
+func (r *Room) showable(path string) error {
+	if _, in := git.Within(path, r.snapshot.Root); in {
+		return fmt.Errorf("the working tree is in it")
+	}
+	for _, p := range r.places {
+		if _, in := git.Within(path, p.Path); in {
+			return fmt.Errorf("the room hides %s", p.Path)
+		}
+	}
+	return nil
+}
+
+// tool shows the command its own executable, where PATH leads to a directory that the room hides: what that is part of, such
+// as a toolchain in the home directory, and what it is a link to.
+func (s *Stay) tool(name string, env []string) {
+	r := s.room
+	path := name
+	if !strings.ContainsRune(name, filepath.Separator) {
+		path = r.lookPath(name, env)
+	}
+	if !filepath.IsAbs(path) {
+		return
+	}
+	for _, file := range []string{filepath.Dir(path), path} {
+		real, err := filepath.EvalSymlinks(file)
+		if err != nil {
+			return
+		}
+		if file == path {
+			real = filepath.Dir(real)
+		}
+		if !r.hides(real) {
+			continue
+		}
+		for _, dir := range toolchain(real) {
+			if r.showable(dir) == nil {
+				s.see(sight{"tools in " + short(dir), dir, dir})
+				break
+			}
+		}
+		// What rustup puts beside each other: programs that start a toolchain, and the toolchains.
+		if rustup := filepath.Join(filepath.Dir(filepath.Dir(real)), ".rustup"); filepath.Base(filepath.Dir(real)) == ".cargo" && r.showable(rustup) == nil {
+			if info, err := os.Stat(rustup); err == nil && info.IsDir() {
+				s.see(sight{"tools in " + short(rustup), rustup, rustup})
+			}
+		}
+	}
+}
+
+// lookPath returns the path of an executable as PATH has it, empty if it has none outside of the working tree.
+func (r *Room) lookPath(name string, env []string) string {
+	list := ""
+	for _, kv := range env {
+		if value, ok := strings.CutPrefix(kv, "PATH="); ok {
+			list = value
+		}
+	}
+	for _, dir := range filepath.SplitList(list) {
+		file := filepath.Join(dir, name)
+		info, err := os.Stat(file)
+		if !filepath.IsAbs(dir) || err != nil || !info.Mode().IsRegular() || info.Mode()&0o111 == 0 {
+			continue
+		}
+		if !r.live(dir) {
+			return file
+		}
+		// Of the working tree only what is in the checkout is there.
+		if real, err := filepath.EvalSymlinks(dir); err == nil {
+			if rel, _ := git.Within(r.snapshot.Root, real); r.now.has(strings.TrimPrefix(rel+"/"+name, "/")) {
+				return ""
+			}
+		}
+	}
+	return ""
+}
+
+// hides reports whether a path without links is hidden from commands.
+func (r *Room) hides(path string) bool {
+	if _, in := git.Within(r.snapshot.Root, path); in {
+		return false
+	}
+	return slices.ContainsFunc(r.places, func(p place) bool { _, in := git.Within(p.Path, path); return in })
+}
+
+// toolchain returns the directories that may hold all of a toolchain whose executables are in dir, the
+// largest first. What is said of them is the layout of the tools' own installers.
+func toolchain(dir string) []string {
+	list := []string{dir}
+	parent := filepath.Dir(dir)
+	switch base := filepath.Base(dir); {
+	case base == "shims" || base == "bin" && !slices.Contains(homes(), parent) && !slices.Contains([]string{".local", ".cargo", "go"}, filepath.Base(parent)):
+		// pyenv, asdf, mise; node of nvm, a venv, an unpacked toolchain. Beside the other names lie settings and packages.
+		list = append([]string{parent}, list...)
+	}
+	return list
+}
+
+// short is a path with "~" for the home directory.
+func short(path string) string {
+	for _, home := range homes() {
+		if rel, in := git.Within(home, path); in {
+			return filepath.Join("~", filepath.FromSlash(rel))
+		}
+	}
+	return path
+}
