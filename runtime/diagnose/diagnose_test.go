@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -43,15 +44,32 @@ func TestOutputs(t *testing.T) {
 		if ok {
 			counts = fmt.Sprintf("%d passed, %d failed, %d skipped", n.Passed, n.Failed, n.Skipped)
 		}
-		f, sure := First(text, nil)
-		what := f.String()
-		if f.Column > 0 {
-			what = fmt.Sprintf("%s:%d: %s", f.Place(), f.Column, f.Message)
+		var r, bytewise Reader
+		r.Write(0, text)
+		for i := range text {
+			bytewise.Write(0, text[i:i+1])
 		}
-		if !sure {
-			what = "? " + what
+		f, sure := r.Failures()
+		if g, sure2 := bytewise.Failures(); sure != sure2 || !reflect.DeepEqual(f, g) {
+			t.Errorf("%s: %+v in one piece, %+v byte by byte", name, f, g)
 		}
-		fmt.Fprintf(&got, "%s: %s\n\t%s\n", filepath.Base(name), counts, what)
+		fmt.Fprintf(&got, "%s: %s; %d failures\n", filepath.Base(name), counts, f.Total)
+		for _, x := range f.List {
+			what := x.String()
+			if x.Column > 0 {
+				what = strings.Replace(what, x.Place(), fmt.Sprintf("%s:%d", x.Place(), x.Column), 1)
+			}
+			if !sure {
+				what = "? " + what
+			}
+			if x.Package != "" {
+				what += " (" + x.Package + ")"
+			}
+			fmt.Fprintf(&got, "\t%s\n", what)
+			for _, l := range x.Detail {
+				fmt.Fprintf(&got, "\t  | %s\n", l)
+			}
+		}
 	}
 	const golden = "testdata/golden.txt"
 	if *update {
@@ -209,7 +227,7 @@ func TestForms(t *testing.T) {
 		{"all is well\n", "all is well", false},
 		{"make: *** [Makefile:3: test] Error 1\n", "make: *** [Makefile:3: test] Error 1", true},
 		{"cmd/a.go\ncmd/b.go\n", "cmd/a.go", true},                                                                                                                          // gofmt -l
-		{"=== RUN   TestX\nx.go:3: error: logged\n", "=== RUN   TestX", false},                                                                                              // the begin of a long output
+		{"=== RUN   TestX\nx.go:3: error: logged\n", "", false},                                                                                                             // the begin of a long output
 		{"FAIL\tm/a [build failed]\n--- FAIL: TestY (0.00s)\n    y_test.go:3: got 1\nFAIL\nFAIL\tm/b\t0.1s\n# m/a\na.go:3:1: undefined: x\n", "a.go:3: undefined: x", true}, // stderr came late
 		{"FAIL\tm/a [setup failed]\nFAIL\n", "FAIL\tm/a [setup failed]", true},
 		{"ok  \tm/a\t0.1s\n# t\nx.go:3: lint\n", "x.go:3: lint", true},
