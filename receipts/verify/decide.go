@@ -537,7 +537,8 @@ func (s *Session) Counted(binding string, command receipts.Hash, run string) (re
 			break
 		}
 		if r := receipt(e); r != nil && r.Binding == binding && r.Run != run && r.Command == command && r.Tests != nil {
-			return *e, true, nil
+			s.follow(map[receipts.Hash]*receipts.Entry{e.SHA: e})
+			return *e, true, s.err
 		}
 	}
 	return receipts.Entry{}, false, s.err
