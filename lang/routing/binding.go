@@ -45,6 +45,7 @@ type Binding struct {
 	Inputs          []string // as in [plan.Step]
 
 	Hint       string
+	Install    string
 	Notes      string
 	Deprecated bool
 	Contract   string
