@@ -45,7 +45,7 @@ func Annotations(w io.Writer, d *Document, root string) error {
 	})
 	d.Leaves(func(l *DocResult) {
 		if l.fewer() {
-			fmt.Fprintf(&b, "::warning title=%s::%s\n", output.EscapeProperty("fewer tests"), output.EscapeData(lessTested(l)))
+			fmt.Fprintf(&b, "::warning title=%s::%s\n", output.EscapeProperty("fewer tests"), output.EscapeData(clean(l.Title())+": "+l.missing()))
 		}
 	})
 	if g := d.Gate; g != nil && g.Verdict == "refused" {
@@ -53,10 +53,6 @@ func Annotations(w io.Writer, d *Document, root string) error {
 	}
 	_, err := w.Write(b.Bytes())
 	return err
-}
-
-func lessTested(l *DocResult) string {
-	return fmt.Sprintf("%s: %d tests passed, %d did in %s", clean(l.Title()), l.Tests.Passed, l.Baseline.Passed, l.Baseline.Run)
 }
 
 // maxSummary bounds a step summary: GitHub drops one that is larger than 1 MiB.
@@ -99,7 +95,7 @@ func Markdown(w io.Writer, d *Document) error {
 	})
 	d.Leaves(func(l *DocResult) {
 		if l.fewer() {
-			fmt.Fprintf(&b, "\n**Warning**: %s\n", inline(lessTested(l)))
+			fmt.Fprintf(&b, "\n**Warning**: %s\n", inline(l.Title())+": "+l.missing())
 		}
 	})
 	_, err := w.Write(b.Bytes())

@@ -111,7 +111,7 @@ func (b *pageBuilder) page() *page {
 	}
 	d.Leaves(func(l *DocResult) {
 		if l.fewer() {
-			p.Warnings = append(p.Warnings, "Fewer tests: "+lessTested(l))
+			p.Warnings = append(p.Warnings, "Fewer tests: "+clean(l.Title())+": "+l.missing())
 		}
 	})
 	fact := func(name, value string) {

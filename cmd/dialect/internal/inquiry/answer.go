@@ -249,7 +249,7 @@ func (q *Question) trust(res *verify.Result) string {
 func lastWords(res *verify.Result) string {
 	var list []string
 	if n := res.Failures; n > 0 {
-		list = append(list, "failed "+report.Times(n)+" on exactly these files")
+		list = append(list, "failed "+report.Times(n)+" on these files")
 	}
 	if n := res.Early; n > 0 {
 		list = append(list, report.CutShort(n))

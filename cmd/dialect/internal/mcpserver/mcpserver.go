@@ -212,7 +212,7 @@ func (t *tools) run(ctx context.Context, req *mcp.CallToolRequest, in runInput) 
 				}
 				return path
 			}
-			_ = report.Text(&b, &doc, report.Options{Rel: rel}) // to a buffer
+			_ = report.Text(&b, &doc, report.Options{Rel: rel, Store: doc.Store}) // to a buffer
 			outputs(&b, doc.Lines)
 		}
 		if g := doc.Gate; g != nil && doc.ExitStatus == 0 && g.Verdict == string(attempt.GatePassed) {
