@@ -97,6 +97,8 @@ type Result struct {
 	// the query; they count for nothing before. Nil where the result is Verified.
 	Ungated []*receipts.Entry
 	Notes   []string // what the asker should know
+
+	Tested *receipts.Tested // of Members; nil if none of them counted its tests
 }
 
 // Verify answers a query. The error says that the log could not be read.
@@ -108,11 +110,11 @@ func (s *Session) Verify(q Query) (*Result, error) {
 	if r.Verdict == Missing || r.Verdict == Stale || r.Verdict == Outside {
 		r.Ungated = s.ungated(q)
 	}
-	return s.conclude(r)
+	return s.conclude(q, r)
 }
 
 // conclude replaces a result by what was found wrong with the log meanwhile.
-func (s *Session) conclude(r *Result) (*Result, error) {
+func (s *Session) conclude(q Query, r *Result) (*Result, error) {
 	if len(s.problems) > 0 {
 		t := &Result{Verdict: Tampered}
 		for _, p := range s.problems {
@@ -136,6 +138,12 @@ func (s *Session) conclude(r *Result) (*Result, error) {
 			covered = s.kept.Count
 		}
 		r.Kept = seq < max(covered, s.answered)
+	}
+	if r.Gate != nil && len(r.Members) > 0 {
+		r.Tested = s.tested(q, r.Gate, r.Members)
+		if len(s.problems) > 0 || s.err != nil { // what was read for it
+			return s.conclude(q, r)
+		}
 	}
 	r.Notes = append(r.Notes, s.notes...)
 	if s.partial {
