@@ -67,10 +67,10 @@ func (o *observer) judge(res *Report) {
 	p, want := res.Process, res.Step.Expect
 	res.Reason, res.Detail, res.Tests, res.Failures = "", "", nil, diagnose.Failures{}
 	counted, known := o.tests.Tests()
-	var failure diagnose.Finding
+	var failures diagnose.Failures
 	var unread error
 	if want.JUnit != "" && p.Stop == "" {
-		counted, failure, unread = o.results()
+		counted, failures, unread = o.results()
 		known = unread == nil
 	}
 	if known {
@@ -116,7 +116,7 @@ func (o *observer) judge(res *Report) {
 		res.Verdict = schedule.Passed
 	}
 	if res.Verdict != schedule.Passed {
-		res.Failures = o.failures(res, failure)
+		res.Failures = o.failures(res, failures)
 		res.Failures.Locate(res.Step.Dir, place.Exists)
 	}
 }
@@ -189,9 +189,9 @@ func missing(argv []string, p *process.Result) string {
 	return ""
 }
 
-// failures are what failed, as the output tells it; none if nothing in it reads like an error. of is the failure in a
-// file of test results.
-func (o *observer) failures(res *Report, of diagnose.Finding) diagnose.Failures {
+// failures are what failed, as the output tells it; none if nothing in it reads like an error. of are the failures in
+// files of test results, which are taken where the output names neither a test nor a place.
+func (o *observer) failures(res *Report, of diagnose.Failures) diagnose.Failures {
 	p := res.Process
 	var patterns []diagnose.Pattern
 	for _, text := range res.Step.Expect.Problems {
@@ -208,8 +208,8 @@ func (o *observer) failures(res *Report, of diagnose.Finding) diagnose.Failures 
 	if !sure {
 		f = diagnose.Failures{}
 	}
-	if best := f.First(); of.Message != "" && (best == nil || best.File == "" && of.File != "") {
-		f = diagnose.Failures{List: []diagnose.Failure{{Finding: of}}, Total: 1}
+	if of.Total > 0 && (f.Total == 0 || f.List[0].File == "" && f.List[0].Test == "") {
+		return of
 	}
 	return f
 }
@@ -242,7 +242,7 @@ func marks(pattern string) map[string]fileMark {
 
 // results reads the files of test results that the command wrote. Those that it left
 // untouched are of an earlier run, and count for nothing.
-func (o *observer) results() (sum diagnose.Tests, first diagnose.Finding, err error) {
+func (o *observer) results() (sum diagnose.Tests, all diagnose.Failures, err error) {
 	files := 0
 	now := marks(o.pattern())
 	for _, name := range slices.Sorted(maps.Keys(now)) {
@@ -252,23 +252,21 @@ func (o *observer) results() (sum diagnose.Tests, first diagnose.Finding, err er
 		}
 		f, err := regular.Open(name)
 		if err != nil {
-			return sum, first, fmt.Errorf("the test results cannot be read: %w", err)
+			return sum, all, fmt.Errorf("the test results cannot be read: %w", err)
 		}
-		t, failure, err := diagnose.JUnit(f)
+		t, failures, err := diagnose.JUnit(f)
 		f.Close()
 		if err != nil {
-			return sum, first, fmt.Errorf("the test results %s cannot be read: %w", name, err)
+			return sum, all, fmt.Errorf("the test results %s cannot be read: %w", name, err)
 		}
 		files++
 		sum.Passed, sum.Failed, sum.Skipped = sum.Passed+t.Passed, sum.Failed+t.Failed, sum.Skipped+t.Skipped
-		if first.Message == "" {
-			first = failure
-		}
+		all.Add(failures)
 	}
 	if files == 0 {
-		return sum, first, fmt.Errorf("it wrote no test results to %s", o.step.Expect.JUnit)
+		return sum, all, fmt.Errorf("it wrote no test results to %s", o.step.Expect.JUnit)
 	}
-	return sum, first, nil
+	return sum, all, nil
 }
 
 func stopDetail(res *Report) string {

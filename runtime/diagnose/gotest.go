@@ -243,8 +243,7 @@ func (g *goTests) end() *Failures {
 		}
 		g.add(built...)
 	}
-	g.add(tests.List...)
-	g.Total += tests.Total - len(tests.List)
+	g.Add(tests)
 	// What was cut short has no status.
 	for _, s := range g.events {
 		g.unfinished(s)

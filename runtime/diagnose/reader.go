@@ -70,6 +70,12 @@ func (f *Failures) Locate(dir string, exists func(path string) bool) {
 	}
 }
 
+// Add adds what failed elsewhere.
+func (f *Failures) Add(o Failures) {
+	f.add(o.List...)
+	f.Total += o.Total - len(o.List)
+}
+
 func (f *Failures) add(list ...Failure) {
 	for _, x := range list {
 		if slices.ContainsFunc(f.List, func(o Failure) bool { return o.Finding == x.Finding && o.Test == x.Test }) {
@@ -237,28 +243,12 @@ func (r *Reader) Failures() (f Failures, sure bool) {
 		}
 	}
 	for _, of := range []*Failures{r.gotest.end(), r.tap.end(), r.spec.end(), r.blocks.end()} {
-		f.add(of.List...)
-		f.Total += of.Total - len(of.List)
+		f.Add(*of)
 	}
 	if f.Total > 0 {
 		return f, true
 	}
 	return r.scan.end()
-}
-
-// First returns the first error in an output; ok is false if nothing in it reads like one,
-// and then the message is its last line. A [Pattern] goes before all that the package knows.
-func First(output []byte, patterns []Pattern) (f Finding, ok bool) {
-	if list := Matches(output, patterns); list.Total > 0 {
-		return list.List[0].Finding, true
-	}
-	var r Reader
-	r.Write(0, output)
-	list, ok := r.Failures()
-	if len(list.List) == 0 {
-		return f, false
-	}
-	return list.List[0].Finding, ok
 }
 
 // Matches returns what patterns find in an output: all that the first of them finds that finds anything.

@@ -54,7 +54,7 @@ func TestJUnit(t *testing.T) {
 	if err != nil || n != (diagnose.Tests{Passed: 2, Failed: 2, Skipped: 1}) {
 		t.Errorf("our own reader says %v, %v:\n%s", n, err, b.String())
 	}
-	if !strings.Contains(f.Message, "x.py:3: bad") {
+	if f.Total == 0 || !strings.Contains(f.List[0].Message, "x.py:3: bad") {
 		t.Errorf("got %+v", f)
 	}
 	var s junitSuites
