@@ -1,6 +1,7 @@
 package attempt
 
 import (
+	"fmt"
 	"os/exec"
 	"strings"
 	"testing"
@@ -8,6 +9,7 @@ import (
 	"github.com/command-dialect/dialect/lang/plan"
 	"github.com/command-dialect/dialect/receipts"
 	"github.com/command-dialect/dialect/runtime/process"
+	"github.com/command-dialect/dialect/runtime/redact"
 	"github.com/command-dialect/dialect/runtime/schedule"
 )
 
@@ -72,5 +74,23 @@ func TestMissing(t *testing.T) {
 		if r := judged([]string{"python3", "-m", "no_such_module_x"}, cmd.ProcessState.ExitCode(), "", stderr.String()); r.Reason != receipts.StopEnvMissing {
 			t.Errorf("%q: %s %s", stderr.String(), r.Reason, r.Detail)
 		}
+	}
+}
+
+// No secret comes through what is said of a failure: not one on a line that is cut, nor one that arrives in pieces.
+func TestNoSecretInFailures(t *testing.T) {
+	const secret = "s3cr3t-w0rd-of-many-letters"
+	s := &plan.Step{Kind: plan.Process, Argv: []string{"go", "test", "-v"}}
+	o := observe(s, redact.New(redact.Options{Declared: []string{secret}}))
+	text := "=== RUN   TestX\n    x_test.go:3: got " + secret + ", want 2\n    x_test.go:4: want " + strings.Repeat("y", 285) + secret + "\n        more " + secret + "\n--- FAIL: TestX (0.00s)\nFAIL\nFAIL\tm\t0.1s\n"
+	for i := range text {
+		o.errors.Write(0, []byte(text[i:i+1]))
+	}
+	f, sure := o.errors.Failures()
+	if !sure || f.Total != 1 || f.First().Place() != "x_test.go:3" || len(f.List[0].Detail) == 0 {
+		t.Fatalf("%+v", f)
+	}
+	if got := fmt.Sprintf("%+v", f); strings.Contains(got, secret[:12]) {
+		t.Error(got)
 	}
 }
