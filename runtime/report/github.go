@@ -17,15 +17,17 @@ import (
 func Annotations(w io.Writer, d *Document, root string) error {
 	var b bytes.Buffer
 	n := 0
-	d.Leaves(func(l *DocResult) {
-		if !l.Bad() || n == 10 { // GitHub shows ten a step
+	annotate := func(l *DocResult, e *DocError) {
+		if n++; n > 10 { // GitHub shows ten a step
 			return
 		}
-		n++
 		title, message := fmt.Sprintf("%s: %s", clean(l.Title()), l.Verdict), l.How()
 		file, line, column := l.File, l.Line, 0
-		if e := l.Error; e != nil {
+		if e != nil {
 			message = e.Message
+			if e.Test != "" {
+				message = e.Test + ": " + message
+			}
 			if e.File != "" && e.Line > 0 {
 				file, line, column = e.File, e.Line, e.Column
 				if !filepath.IsAbs(file) && l.Dir != "" {
@@ -41,6 +43,19 @@ func Annotations(w io.Writer, d *Document, root string) error {
 			fmt.Fprintf(&b, ",title=%s::%s\n", output.EscapeProperty(title), output.EscapeData(message))
 		} else {
 			fmt.Fprintf(&b, "::error title=%s::%s\n", output.EscapeProperty(title), output.EscapeData(fmt.Sprintf("%s:%d: %s", file, max(line, 1), message)))
+		}
+	}
+	// Each line has its first error; what room there is left is for further ones.
+	d.Leaves(func(l *DocResult) {
+		if l.Bad() {
+			annotate(l, l.Error)
+		}
+	})
+	d.Leaves(func(l *DocResult) {
+		if l.Bad() && len(l.Errors) > 1 {
+			for _, e := range l.Errors[1:] {
+				annotate(l, e)
+			}
 		}
 	})
 	d.Leaves(func(l *DocResult) {
@@ -84,7 +99,13 @@ func Markdown(w io.Writer, d *Document) error {
 		}
 		fmt.Fprintf(&b, "\n<details open><summary>%s:%d: %s</summary>\n\n", inline(l.File), l.Line, inline(l.Title()))
 		if l.Error != nil {
-			fmt.Fprintf(&b, "%s\n\n", inline(l.Error.place()+l.Error.Message))
+			for _, e := range l.Errors[:min(len(l.Errors), 10)] {
+				fmt.Fprintf(&b, "- %s\n", inline(e.String()))
+			}
+			if n := l.Count - min(len(l.Errors), 10); n > 0 {
+				fmt.Fprintf(&b, "- and %d more\n", n)
+			}
+			b.WriteString("\n")
 		}
 		text := strings.Join(f.LastOutput, "\n")
 		fence := "```"

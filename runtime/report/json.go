@@ -285,11 +285,18 @@ func Read(r io.Reader) (*Document, error) {
 	return d, nil
 }
 
-// present returns lines without what is null.
+// present returns lines without what is null, and with the errors of documents that named the first alone.
 func present(lines []*DocResult) []*DocResult {
 	lines = slices.DeleteFunc(lines, func(l *DocResult) bool { return l == nil })
 	for _, l := range lines {
 		l.Members = present(l.Members)
+		l.Errors = slices.DeleteFunc(l.Errors, func(e *DocError) bool { return e == nil })
+		if len(l.Errors) == 0 && l.Error != nil {
+			l.Errors, l.Count = []*DocError{l.Error}, 1
+		}
+		if l.Count = max(l.Count, len(l.Errors)); l.Error == nil {
+			l.Error = first(l.Errors)
+		}
 	}
 	return lines
 }
@@ -411,7 +418,7 @@ func (e *DocError) String() string {
 func (e *DocError) name() string {
 	switch {
 	case e.Test != "":
-		return e.Test
+		return cut(e.Test, 80)
 	case e.File != "":
 		return diagnose.Finding{File: e.File, Line: e.Line}.Place()
 	}

@@ -216,8 +216,7 @@ func (p *printer) errors(l *DocResult, size int) {
 	var rest, known []*DocError
 	shown := 0
 	for _, e := range l.Errors {
-		text := diagnose.Finding{File: filepath.ToSlash(filepath.Clean(e.File)), Line: e.Line, Column: e.Column, Message: e.Message}
-		if by, said := p.said[text]; said && by != l {
+		if by, said := p.said[e.key()]; said && by != l {
 			known = append(known, e)
 			continue
 		}
@@ -232,7 +231,7 @@ func (p *printer) errors(l *DocResult, size int) {
 		if p.said == nil {
 			p.said = make(map[diagnose.Finding]*DocResult)
 		}
-		p.said[text] = l
+		p.said[e.key()] = l
 		shown++
 		room := max(size-(p.buf.Len()-from), 120)
 		p.f("  %s\n", cut(e.String(), min(max(room-40, 100), 320)))
@@ -245,7 +244,7 @@ func (p *printer) errors(l *DocResult, size int) {
 	}
 	p.shown = shown + len(known)
 	if len(known) > 0 {
-		p.f("  as in %s: %s\n", p.said[diagnose.Finding{File: filepath.ToSlash(filepath.Clean(known[0].File)), Line: known[0].Line, Column: known[0].Column, Message: known[0].Message}].place(), list(known, 3, 120, len(known)))
+		p.f("  as in %s: %s\n", p.said[known[0].key()].place(), list(known, 3, 120, len(known)))
 	}
 	if n := l.Count - shown - len(known); n > 0 {
 		room := max(size-(p.buf.Len()-from)-20, 60)
@@ -254,6 +253,11 @@ func (p *printer) errors(l *DocResult, size int) {
 		}
 		p.f("  also: %s\n", list(rest, names, room, n))
 	}
+}
+
+// key is what two reports of one error have in common.
+func (e *DocError) key() diagnose.Finding {
+	return diagnose.Finding{File: filepath.ToSlash(filepath.Clean(e.File)), Line: e.Line, Column: e.Column, Message: e.Message}
 }
 
 // list names the first few errors, in about room bytes, of which there are n.
