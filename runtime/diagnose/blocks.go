@@ -52,6 +52,7 @@ type blockTests struct {
 	before  string
 	file    string   // of jest, whose tests follow
 	failing bool     // mocha's list has begun
+	told    bool     // jest repeats itself from here on
 	inside  bool     // pytest's sections of failures
 	short   Failures // of pytest's summary
 }
@@ -90,7 +91,7 @@ func (b *blockTests) line(l string) (known bool) {
 			return false
 		}
 	case jestBlock:
-		if strings.HasPrefix(l, "Test Suites: ") || strings.HasPrefix(l, "PASS ") || l == "Summary of all failing tests" {
+		if strings.HasPrefix(l, "Test Suites: ") || strings.HasPrefix(l, "PASS ") {
 			b.flush()
 			return false
 		}
@@ -151,7 +152,10 @@ func (b *blockTests) header(l string) (blockKind, string) {
 		if m := p.cargo.FindStringSubmatch(l); m != nil {
 			return cargoBlock, m[1]
 		}
-	case strings.HasPrefix(l, "  ● "):
+	case l == "Summary of all failing tests": // of jest, which has told them all
+		b.flush()
+		b.told = true
+	case strings.HasPrefix(l, "  ● ") && !b.told:
 		if name := strings.TrimSpace(l[len("  ● "):]); name != "Console" {
 			return jestBlock, name
 		}

@@ -283,6 +283,23 @@ func TestReaderFindsItAnywhere(t *testing.T) {
 	}
 }
 
+// Two tests of one name are two failures; an error that several targets report is one, and so is a test that jest tells twice.
+func TestReaderCounts(t *testing.T) {
+	pytest := "____ T.test_a ____\nE   assert 1 == 2\n\nbase.py:3: AssertionError\n"
+	jest := "  ● a › b\n\n    got 1\n\n      at Object.x (a.test.js:1:2)\n\n"
+	for text, want := range map[string]int{
+		"==== FAILURES ====\n" + pytest + pytest + "==== short test summary info ====\nFAILED base.py::T::test_a - x\n":     2,
+		"FAIL ./a.test.js\n" + jest + "Summary of all failing tests\nFAIL ./a.test.js\n" + jest + "Test Suites: 1 failed\n": 1,
+		"a.c:3:1: error: x\na.c:3:1: error: x\na.c:4:1: error: x\n":                                                         2,
+	} {
+		var r Reader
+		r.Write(0, []byte(text))
+		if f, _ := r.Failures(); f.Total != want || len(f.List) != want {
+			t.Errorf("%q: %d failures, %d listed, want %d", text, f.Total, len(f.List), want)
+		}
+	}
+}
+
 // Forms of errors that no file of testdata has, and lines that are none.
 func TestForms(t *testing.T) {
 	for _, c := range []struct {

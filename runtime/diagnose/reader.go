@@ -78,8 +78,8 @@ func (f *Failures) Add(o Failures) {
 
 func (f *Failures) add(list ...Failure) {
 	for _, x := range list {
-		if slices.ContainsFunc(f.List, func(o Failure) bool { return o.Finding == x.Finding && o.Test == x.Test }) {
-			continue // some tools repeat at the end what they have said
+		if x.Test == "" && slices.ContainsFunc(f.List, func(o Failure) bool { return o.Finding == x.Finding }) {
+			continue // one error in several targets, or in several files that include it
 		}
 		if f.Total++; len(f.List) < maxFailures {
 			f.List = append(f.List, x.tidy())
