@@ -329,10 +329,8 @@ func (s *tapTests) flush() {
 	case kind == "subtestsFailed":
 		return
 	case !inside:
-		f = Failure{Finding: commented(comments), Test: name, Detail: comments}
-		if len(comments) > 0 && f.Message == comments[0] {
-			f.Detail = comments[1:]
-		}
+		f = Failure{Finding: commented(comments), Test: name}
+		f.Detail = slices.DeleteFunc(comments, func(c string) bool { return c == f.Message || nodes().bats.MatchString(c) })
 		s.add(f)
 		return
 	case len(reason) == 1 && reason[0] == "test failed": // the file itself, which says why above
