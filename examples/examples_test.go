@@ -475,6 +475,7 @@ func environ() []string {
 // What differs from one run to the next.
 var (
 	logs      = regexp.MustCompile(`\bsha256/[0-9a-f]{2}/[0-9a-f]{62}\b`)
+	logIDs    = regexp.MustCompile(`\b(dialect log (?:--store \S+ )?)[0-9a-f]{12}\b`)
 	shas      = regexp.MustCompile(`\b[0-9a-f]{64}\b`)
 	gates     = regexp.MustCompile(`\bg-[0-9a-f]{12}\b`)
 	runs      = regexp.MustCompile(`\br-[0-9a-f]{16}\b`)
@@ -486,6 +487,7 @@ func normal(work, text string) string {
 		text = strings.ReplaceAll(text, dir, "$WORK")
 	}
 	text = logs.ReplaceAllString(text, "sha256/LOG")
+	text = logIDs.ReplaceAllString(text, "${1}ID")
 	text = shas.ReplaceAllString(text, "SHA256")
 	text = gates.ReplaceAllString(text, "g-ID")
 	text = runs.ReplaceAllString(text, "r-ID")

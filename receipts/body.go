@@ -166,6 +166,46 @@ type Tests struct {
 	Skipped int `json:"skipped"`
 }
 
+// Add adds the counts of o.
+func (t *Tests) Add(o Tests) {
+	t.Passed, t.Failed, t.Skipped = t.Passed+o.Passed, t.Failed+o.Failed, t.Skipped+o.Skipped
+}
+
+// Ran is the number of tests that came to a result.
+func (t Tests) Ran() int { return t.Passed + t.Failed }
+
+// Tested counts the tests behind a gate, and those of the last gate before it.
+type Tested struct {
+	Tests
+	Before *Tests // of the same bindings at Gate, which is about other files; nil if there is none
+	Gate   Hash
+}
+
+// String renders t: "253 tests, 17 fewer than at g-6310ea6a781d".
+func (t *Tested) String() string {
+	number := func(n int, word string) string {
+		if n == 1 {
+			return "1 " + word
+		}
+		return fmt.Sprintf("%d %ss", n, word)
+	}
+	text := number(t.Ran(), "test")
+	if t.Skipped > 0 {
+		text += fmt.Sprintf(" (%d skipped)", t.Skipped)
+	}
+	if t.Before != nil {
+		switch n := t.Ran() - t.Before.Ran(); {
+		case n < 0:
+			text += fmt.Sprintf(", %d fewer than at %s", -n, GateID(t.Gate))
+		case n > 0:
+			text += fmt.Sprintf(", %d more than at %s", n, GateID(t.Gate))
+		default:
+			text += ", as many as at " + GateID(t.Gate)
+		}
+	}
+	return text
+}
+
 // Record returns the record of r. Its body always fits: where it would be larger than
 // [MaxBody], the longest texts are carried by digest; if that is not enough all of Argv
 // is, as one Datum with the digest Command, and then all of Values, as one Datum over

@@ -103,6 +103,7 @@ type Decision struct {
 	// Failures and Early count answers of no, and ends before an answer, of the same
 	// commands on the same tree.
 	Failures, Early int
+	Tested          map[Hash]*Tested // of gates that are consumed; nil where no test was counted
 }
 
 // Passed reports whether nothing was refused.

@@ -52,6 +52,8 @@ type Script struct {
 	Path   string // absolute; empty where there is no file
 	SHA256 string // of the whole text, 64 hex digits
 	Part   bool   // true if only one line of the script was asked for (FILE:LINE, -e)
+
+	Flags []string // of the command line, that a run of one of its lines again needs; nil for none
 }
 
 // A Matrix says which routing matrix bound the steps.
@@ -157,6 +159,7 @@ type Step struct {
 	Files           []string // patterns of the files of the project that the verdict is about, likewise; none if the step may write
 	Skill           string
 	Hint            string // printed when the step fails
+	Install         string // printed when its tool is missing
 	Origin          Origin // where the binding is written
 }
 

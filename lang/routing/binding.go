@@ -46,6 +46,7 @@ type Binding struct {
 	Files           []string // likewise
 
 	Hint       string
+	Install    string
 	Notes      string
 	Deprecated bool
 	Contract   string

@@ -331,7 +331,7 @@ func (s *Session) Consume(q Query, ids ...string) (receipts.Decision, []receipts
 				Message: fmt.Sprintf("%s was consumed by %s at %s", e.SHA.Short(), c.Who(), c.At)})
 			continue
 		}
-		res, err := s.conclude(s.judgeAny(q, e))
+		res, err := s.conclude(q, s.judgeAny(q, e))
 		if err != nil {
 			return d, nil, err
 		}
@@ -343,6 +343,12 @@ func (s *Session) Consume(q Query, ids ...string) (receipts.Decision, []receipts
 			return d, nil, fmt.Errorf("the verdict %s without a reason", res.Verdict)
 		}
 		d.Failures, d.Early = d.Failures+res.Failures, d.Early+res.Early
+		if res.Tested != nil {
+			if d.Tested == nil {
+				d.Tested = make(map[receipts.Hash]*receipts.Tested)
+			}
+			d.Tested[e.SHA] = res.Tested
+		}
 	}
 	if !d.Passed() {
 		return d, nil, nil
@@ -369,21 +375,21 @@ func (s *Session) judgeAny(q Query, e *receipts.Entry) *Result {
 // One answers a query by the record that id names.
 func (s *Session) One(q Query, id string) (*Result, error) {
 	if len(s.problems) > 0 || s.err != nil {
-		return s.conclude(&Result{})
+		return s.conclude(q, &Result{})
 	}
 	seq, err := s.find(id)
 	if err != nil && len(s.problems) == 0 {
 		return nil, err
 	}
 	if len(s.problems) > 0 {
-		return s.conclude(&Result{})
+		return s.conclude(q, &Result{})
 	}
 	e := s.entry(seq)
 	if e == nil {
-		return s.conclude(&Result{})
+		return s.conclude(q, &Result{})
 	}
 	s.follow(map[receipts.Hash]*receipts.Entry{e.SHA: e})
-	return s.conclude(s.around(q, s.judge(q, e, whole)))
+	return s.conclude(q, s.around(q, s.judge(q, e, whole)))
 }
 
 // Validate says whether records are evidence of a success: there, and succeeded. It
@@ -537,7 +543,8 @@ func (s *Session) Counted(binding string, command receipts.Hash, run string) (re
 			break
 		}
 		if r := receipt(e); r != nil && r.Binding == binding && r.Run != run && r.Command == command && r.Tests != nil {
-			return *e, true, nil
+			s.follow(map[receipts.Hash]*receipts.Entry{e.SHA: e})
+			return *e, true, s.err
 		}
 	}
 	return receipts.Entry{}, false, s.err

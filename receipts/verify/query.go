@@ -109,8 +109,9 @@ type Result struct {
 	Ungated []*receipts.Entry
 	Notes   []string // what the asker should know
 
-	Since  int   // of Scoped: how many Members are of runs after Gate
-	newest int64 // of Scoped: index of the newest gate that it rests on
+	Since  int              // of Scoped: how many Members are of runs after Gate
+	newest int64            // of Scoped: index of the newest gate that it rests on
+	Tested *receipts.Tested // of Members; nil if none of them counted its tests
 }
 
 // Verify answers a query. The error says that the log could not be read.
@@ -121,17 +122,17 @@ func (s *Session) Verify(q Query) (*Result, error) {
 	}
 	if r.Verdict == Stale {
 		if by := s.scoped(q); by != nil {
-			return s.conclude(by)
+			return s.conclude(q, by)
 		}
 	}
 	if r.Verdict == Missing || r.Verdict == Stale || r.Verdict == Outside {
 		r.Ungated = s.ungated(q)
 	}
-	return s.conclude(r)
+	return s.conclude(q, r)
 }
 
 // conclude replaces a result by what was found wrong with the log meanwhile.
-func (s *Session) conclude(r *Result) (*Result, error) {
+func (s *Session) conclude(q Query, r *Result) (*Result, error) {
 	if len(s.problems) > 0 {
 		t := &Result{Verdict: Tampered}
 		for _, p := range s.problems {
@@ -155,6 +156,12 @@ func (s *Session) conclude(r *Result) (*Result, error) {
 			covered = s.kept.Count
 		}
 		r.Kept = seq < max(covered, s.answered)
+	}
+	if r.Gate != nil && len(r.Members) > 0 {
+		r.Tested = s.tested(q, r.Gate, r.Members)
+		if len(s.problems) > 0 || s.err != nil { // what was read for it
+			return s.conclude(q, r)
+		}
 	}
 	r.Notes = append(r.Notes, s.notes...)
 	if s.partial {

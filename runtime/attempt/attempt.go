@@ -35,6 +35,7 @@ import (
 	"github.com/command-dialect/dialect/lang/plan"
 	"github.com/command-dialect/dialect/receipts"
 	"github.com/command-dialect/dialect/runtime/cleanroom"
+	"github.com/command-dialect/dialect/runtime/diagnose"
 	"github.com/command-dialect/dialect/runtime/environ"
 	"github.com/command-dialect/dialect/runtime/process"
 	"github.com/command-dialect/dialect/runtime/redact"
@@ -236,7 +237,7 @@ func (x *Executor) Attempt(ctx context.Context, a schedule.Action) *Report {
 	res := &Report{Step: x.steps[a.ID], action: a, before: last}
 	if last != nil {
 		last.Trim(0)
-		last.Claim, last.Finding = nil, nil
+		last.Claim, last.Failures = nil, diagnose.Failures{}
 	}
 	x.attempt(ctx, res)
 	x.mu.Lock()

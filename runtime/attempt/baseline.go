@@ -6,10 +6,11 @@ import (
 	"github.com/command-dialect/dialect/receipts"
 )
 
-// A Baseline is the last green run of a command in which more tests passed.
+// A Baseline is the last pass of a command, where more tests passed in it.
 type Baseline struct {
 	Passed int
 	Run    string
+	Gate   string // that consumed it: "g-" and 12 hex digits; empty for none
 }
 
 // Baseline compares the count of tests of a pass with that of the last green run of the same
@@ -27,5 +28,9 @@ func (x *Executor) Baseline(r *Report) *Baseline {
 	if !isReceipt || old.Tests == nil || old.Tests.Passed <= r.Tests.Passed {
 		return nil
 	}
-	return &Baseline{Passed: old.Tests.Passed, Run: old.Run}
+	b := &Baseline{Passed: old.Tests.Passed, Run: old.Run}
+	if c := e.Consumption; c != nil && c.Gate {
+		b.Gate = c.Who()
+	}
+	return b
 }

@@ -88,7 +88,7 @@ func (x *Executor) process(ctx context.Context, res *Report, j job) {
 		if claim != "" {
 			env = setenv(env, ResultVariable, claim)
 		}
-		seen := observe(s)
+		seen := observe(s, x.opt.Redact)
 		c := &process.Command{
 			Argv: j.argv, Stdin: j.stdin, Dir: s.Dir, LookupDir: x.plan.Matrix.Root, Env: env,
 			Timeout: s.Budget.Timeout, Stall: s.Budget.Stall, MaxOutput: s.Budget.MaxOutput,
@@ -101,6 +101,7 @@ func (x *Executor) process(ctx context.Context, res *Report, j job) {
 		}
 		c.Output = func(stream process.Stream, p []byte) {
 			seen.tests.Write(int(stream), p)
+			seen.errors.Write(int(stream), p)
 			if s.Expect.Stdout != "" && stream == process.Stdout {
 				seen.stdout.Write(p)
 			}

@@ -2,6 +2,7 @@ package attempt
 
 import (
 	"fmt"
+	"io"
 	"maps"
 	"os"
 	"path/filepath"
@@ -16,7 +17,9 @@ import (
 	"github.com/command-dialect/dialect/lang/regular"
 	"github.com/command-dialect/dialect/receipts"
 	"github.com/command-dialect/dialect/runtime/diagnose"
+	"github.com/command-dialect/dialect/runtime/place"
 	"github.com/command-dialect/dialect/runtime/process"
+	"github.com/command-dialect/dialect/runtime/redact"
 	"github.com/command-dialect/dialect/runtime/schedule"
 )
 
@@ -24,12 +27,19 @@ import (
 type observer struct {
 	step   *plan.Step
 	tests  diagnose.Counter
+	errors diagnose.Reader
 	stdout capture             // where an expectation wants it
 	files  map[string]fileMark // of test results, as they were before
 }
 
-func observe(s *plan.Step) *observer {
+func observe(s *plan.Step, r *redact.Redactor) *observer {
 	o := &observer{step: s}
+	if r != nil {
+		o.errors.Clean = func(w io.Writer) (io.Writer, func()) {
+			clean := r.Writer(w)
+			return clean, func() { _, _ = clean.Close() } // it writes to memory
+		}
+	}
 	if s.Expect.JUnit != "" {
 		o.files = marks(o.pattern())
 	}
@@ -56,12 +66,12 @@ func stopped(s process.Stop) schedule.Reason {
 // judge sets the verdict of res from how its process ended and what it wrote.
 func (o *observer) judge(res *Report) {
 	p, want := res.Process, res.Step.Expect
-	res.Reason, res.Detail, res.Tests, res.Finding = "", "", nil, nil
+	res.Reason, res.Detail, res.Tests, res.Failures = "", "", nil, diagnose.Failures{}
 	counted, known := o.tests.Tests()
-	var failure diagnose.Finding
+	var failures diagnose.Failures
 	var unread error
 	if want.JUnit != "" && p.Stop == "" {
-		counted, failure, unread = o.results()
+		counted, failures, unread = o.results()
 		known = unread == nil
 	}
 	if known {
@@ -79,8 +89,11 @@ func (o *observer) judge(res *Report) {
 		// What a shell says when it finds no such command.
 		res.Verdict, res.Reason = schedule.Fault, receipts.StopEnvMissing
 		res.Detail = "the shell exited " + strconv.Itoa(p.ExitCode) + ": a command in it was not found"
-	case len(want.ExitCodes) > 0 && !slices.Contains(want.ExitCodes, p.ExitCode),
-		len(want.ExitCodes) == 0 && p.ExitCode != 0:
+	case refused(want, p) && missing(res.Step.Argv, p) != "":
+		res.Verdict, res.Reason, res.Detail = schedule.Fault, receipts.StopEnvMissing, missing(res.Step.Argv, p)
+	case refused(want, p) && (known && counted.Ran() == 0 || !known && p.ExitCode == 5 && module(res.Step.Argv) == "pytest") && !o.failed():
+		res.Verdict, res.Reason, res.Detail = schedule.Fault, receipts.StopVacuous, fmt.Sprintf("exit %d: %s", p.ExitCode, noTest(counted))
+	case refused(want, p):
 		res.Verdict, res.Reason, res.Detail = schedule.Failed, receipts.StopExitCode, "exit "+strconv.Itoa(p.ExitCode)
 	case want.EmptyStdout && p.Stdout.Bytes > 0:
 		res.Verdict, res.Reason = schedule.Failed, receipts.StopExpectation
@@ -99,47 +112,107 @@ func (o *observer) judge(res *Report) {
 		res.Verdict, res.Reason = schedule.Fault, receipts.StopVacuous
 		res.Detail = fmt.Sprintf("%d tests passed, min_tests is %d", counted.Passed, want.MinTests)
 	case known && counted.Ran() == 0 && want.MinTests >= 0:
-		res.Verdict, res.Reason, res.Detail = schedule.Fault, receipts.StopVacuous, "no test ran"
-		if counted.Skipped > 0 {
-			res.Detail += fmt.Sprintf(", %d were skipped", counted.Skipped)
-		}
+		res.Verdict, res.Reason, res.Detail = schedule.Fault, receipts.StopVacuous, noTest(counted)
 	default:
 		res.Verdict = schedule.Passed
 	}
 	if res.Verdict != schedule.Passed {
-		res.Finding = firstError(res, failure)
+		res.Failures = o.failures(res, failures)
+		res.Failures.Locate(res.Step.Dir, place.Exists)
 	}
 }
 
-// firstError finds the first error in what is kept of the output; nil if nothing reads
-// like one. A long output has its error near its end: its beginning is read only where the end
-// has no error with a place. of is the failure in a file of test results.
-func firstError(res *Report, of diagnose.Finding) *diagnose.Finding {
+// refused reports whether the exit status of a process is one of a failure.
+func refused(want plan.Expect, p *process.Result) bool {
+	if len(want.ExitCodes) > 0 {
+		return !slices.Contains(want.ExitCodes, p.ExitCode)
+	}
+	return p.ExitCode != 0
+}
+
+func noTest(t diagnose.Tests) string {
+	if t.Skipped > 0 {
+		return fmt.Sprintf("no test ran, %d were skipped", t.Skipped)
+	}
+	return "no test ran"
+}
+
+// failed reports whether the output tells of something that failed.
+func (o *observer) failed() bool {
+	f, sure := o.errors.Failures()
+	return sure && f.Total > 0
+}
+
+// module returns the module that Python runs for argv, or the tool itself where that is pytest.
+func module(argv []string) string {
+	for i, a := range argv {
+		base := strings.TrimSuffix(filepath.Base(a), ".exe")
+		if base == "pytest" || base == "py.test" {
+			return "pytest"
+		}
+		if a == "-m" && i > 0 && i+1 < len(argv) && python(argv[i-1]) {
+			return argv[i+1]
+		}
+	}
+	return ""
+}
+
+func python(arg string) bool {
+	base := filepath.Base(arg)
+	return strings.HasPrefix(base, "python") || strings.HasPrefix(base, "pypy")
+}
+
+// missing says what a process found missing before it ran anything, and what to do: a module of Python, or the tools of a
+// package.json. It is empty for all other output: what a tool prints itself does not undo its failure, so that a
+// module is missing only where Python says so in the one line that there is.
+func missing(argv []string, p *process.Result) string {
+	said := strings.TrimSpace(string(p.Stderr.Head))
+	if name := module(argv); name != "" && p.ExitCode == 1 && p.Stdout.Bytes == 0 && !strings.Contains(said, "\n") && int64(len(p.Stderr.Head)) == p.Stderr.Bytes {
+		top, _, _ := strings.Cut(name, ".")
+		if who, what, ok := strings.Cut(said, ": No module named "); ok && python(who) && (strings.Trim(what, "'") == name || strings.Trim(what, "'") == top) {
+			return fmt.Sprintf("%s has no module %s: activate the virtual environment, or run `%s -m pip install %s`", filepath.Base(who), top, filepath.Base(who), top)
+		}
+	}
+	if len(argv) > 1 && filepath.Base(argv[0]) == "cargo" && p.Stdout.Bytes == 0 &&
+		(strings.HasPrefix(said, "error: no such command: `"+argv[1]+"`") || strings.HasPrefix(said, "error: 'cargo-"+argv[1])) {
+		return "cargo has no command " + argv[1]
+	}
+	if p.ExitCode == 127 && len(argv) > 0 {
+		switch base := strings.TrimSuffix(filepath.Base(argv[0]), ".cmd"); base {
+		case "npm", "pnpm", "yarn", "bun":
+			install := base + " install"
+			if base == "npm" {
+				install = "npm ci"
+			}
+			return fmt.Sprintf("%s found no such command: its packages are not installed, run `%s`", base, install)
+		}
+	}
+	return ""
+}
+
+// failures are what failed, as the output tells it; none if nothing in it reads like an error. of are the failures in
+// files of test results, which are taken where the output names neither a test nor a place.
+func (o *observer) failures(res *Report, of diagnose.Failures) diagnose.Failures {
+	p := res.Process
 	var patterns []diagnose.Pattern
 	for _, text := range res.Step.Expect.Problems {
 		if p, err := diagnose.ParsePattern(text); err == nil { // the matrix was checked
 			patterns = append(patterns, p)
 		}
 	}
-	p := res.Process
-	pieces := [][]byte{p.Tail}
-	if p.Stdout.Bytes+p.Stderr.Bytes > int64(len(p.Tail)) {
-		pieces = append(pieces, p.Stderr.Head, p.Stdout.Head)
-	}
-	var best *diagnose.Finding
-	for _, text := range pieces {
-		f, ok := diagnose.First(text, patterns)
-		if ok && (best == nil || best.File == "" && f.File != "") {
-			best = &f
-		}
-		if best != nil && best.File != "" {
-			return best
+	for _, piece := range [][]byte{p.Tail, p.Stderr.Head, p.Stdout.Head} {
+		if f := diagnose.Matches(piece, patterns); f.Total > 0 {
+			return f
 		}
 	}
-	if of.Message != "" && (best == nil || of.File != "") {
-		return &of
+	f, sure := o.errors.Failures()
+	if !sure {
+		f = diagnose.Failures{}
 	}
-	return best
+	if of.Total > 0 && (f.Total == 0 || f.List[0].File == "" && f.List[0].Test == "") {
+		return of
+	}
+	return f
 }
 
 // A fileMark tells a file that was written from one that was left as it was.
@@ -179,7 +252,7 @@ func marks(pattern string) map[string]fileMark {
 
 // results reads the files of test results that the command wrote. Those that it left
 // untouched are of an earlier run, and count for nothing.
-func (o *observer) results() (sum diagnose.Tests, first diagnose.Finding, err error) {
+func (o *observer) results() (sum diagnose.Tests, all diagnose.Failures, err error) {
 	files := 0
 	now := marks(o.pattern())
 	for _, name := range slices.Sorted(maps.Keys(now)) {
@@ -189,23 +262,21 @@ func (o *observer) results() (sum diagnose.Tests, first diagnose.Finding, err er
 		}
 		f, err := regular.Open(name)
 		if err != nil {
-			return sum, first, fmt.Errorf("the test results cannot be read: %w", err)
+			return sum, all, fmt.Errorf("the test results cannot be read: %w", err)
 		}
-		t, failure, err := diagnose.JUnit(f)
+		t, failures, err := diagnose.JUnit(f)
 		f.Close()
 		if err != nil {
-			return sum, first, fmt.Errorf("the test results %s cannot be read: %w", name, err)
+			return sum, all, fmt.Errorf("the test results %s cannot be read: %w", name, err)
 		}
 		files++
 		sum.Passed, sum.Failed, sum.Skipped = sum.Passed+t.Passed, sum.Failed+t.Failed, sum.Skipped+t.Skipped
-		if first.Message == "" {
-			first = failure
-		}
+		all.Add(failures)
 	}
 	if files == 0 {
-		return sum, first, fmt.Errorf("it wrote no test results to %s", o.step.Expect.JUnit)
+		return sum, all, fmt.Errorf("it wrote no test results to %s", o.step.Expect.JUnit)
 	}
-	return sum, first, nil
+	return sum, all, nil
 }
 
 func stopDetail(res *Report) string {

@@ -24,11 +24,11 @@ type Report struct {
 	Duration time.Duration
 	Process  *process.Result // nil if no process was started
 
-	Tests   *receipts.Tests   // as the tool counted them; nil if it did not
-	Finding *diagnose.Finding // the first error of what did not pass; nil if none was found
-	Claim   *doctrine.Result  // what the command says of itself; nil if nothing
-	Receipt receipts.Hash     // zero if there is none
-	Reused  receipts.Hash     // the receipt whose result stands for a run; zero if it ran
+	Tests    *receipts.Tests   // as the tool counted them; nil if it did not
+	Failures diagnose.Failures // of what did not pass, as the tool tells them; none if nothing was recognised
+	Claim    *doctrine.Result  // what the command says of itself; nil if nothing
+	Receipt  receipts.Hash     // zero if there is none
+	Reused   receipts.Hash     // the receipt whose result stands for a run; zero if it ran
 
 	action schedule.Action // that it answers
 	before *Report         // of the attempt before; nil for the first

@@ -1,6 +1,6 @@
-// Package diagnose reads what tools print: how many tests ran, and the first error with
+// Package diagnose reads what tools print: how many tests ran, and what failed, with
 // its place. What comes in is the output of one command, as bytes; what goes out are
-// [Tests] and a [Finding]. The package runs nothing and decides nothing: an output is a
+// [Tests] and [Failures]. The package runs nothing and decides nothing: an output is a
 // claim of the tool that wrote it, and a tool can print what it likes.
 //
 // # Tests
@@ -11,10 +11,15 @@
 // of several runners in one output add up. go test without -v prints no count: then
 // nothing is known, unless each package says that it has no tests.
 //
-// # Errors
+// # Failures
 //
-// [First] looks for the first line that is an error with a place, as go, vet, gcc, clang,
-// mypy, ruff, flake8, eslint, tsc, rustc, pytest, Python, jest, vitest, node, shellcheck,
-// javac, MSVC and GitHub's annotations write it, then for one without a place. Patterns
+// A [Reader] finds what failed while the output is written, wherever in it that is, in bounded memory. Of the test
+// runners whose reports it knows (go test as text, with -v and -json; TAP; node, pytest, unittest, cargo, jest, vitest and
+// mocha) it takes the tests that failed, never what a test printed that passed. Of all else it
+// looks for lines that are an error with a place, as go, vet, gcc, clang, mypy, ruff, flake8, eslint, tsc, rustc, Python,
+// shellcheck, javac, MSVC and GitHub's annotations write it, then for one without a place. Patterns
 // of the routing matrix go before its own: see [Pattern].
+//
+// The package is larger than 1,500 lines because each form has a reader of its own, of some 100 lines; they share
+// what a [Failure] is, the patterns of places and the bounds.
 package diagnose

@@ -2,6 +2,7 @@ package diagnose
 
 import (
 	"bytes"
+	"encoding/json"
 	"regexp"
 	"slices"
 	"strings"
@@ -9,7 +10,7 @@ import (
 )
 
 type goPatterns struct {
-	result, current, log, blame, status, header, dump *regexp.Regexp
+	result, current, log, blame, status, header *regexp.Regexp
 }
 
 var gos = sync.OnceValue(func() (p goPatterns) {
@@ -20,7 +21,6 @@ var gos = sync.OnceValue(func() (p goPatterns) {
 	p.blame = c(`(?i)\b(want|wanted|got|expected|unexpected|actual|should)\b|!=|not equal`)
 	p.status = c(`^(ok  |FAIL|\?   )\t(\S+)(.*)$`)
 	p.header = c(`^# (\S+|\[\S+\])(?: \[\S+\.test\])?$`)
-	p.dump = c(`^(panic|fatal error): `)
 	return p
 })
 
@@ -30,208 +30,429 @@ type goLog struct {
 	more []string // the lines below it
 }
 
-// A goTest is a test that failed. Its lines are those that it printed: with -v before its result,
-// without -v only what t.Log and its like wrote, after it.
+// Bounds of what is held of tests that run, or have failed.
+const (
+	goRunning  = 1000 // tests of a package
+	goSections = 200  // packages at a time
+	goBuild    = 500  // lines of the compiler and of vet
+)
+
+// What became of a line.
+type goUse uint8
+
+const (
+	goNone  goUse = iota // it is not go test's, as far as can be said
+	goBegan              // likewise, and it may be the first of a package
+	goOwned              // it is of a test, or of go test itself
+	goEnded              // it ends a package, of which the lines since goBegan are
+)
+
+// goTests reads the output of go test, with -json, with -v and without. The text is a sequence of sections, one a
+// package, each of which ends with the status of its package; without -v only what t.Log and its like wrote
+// follows the result of a test, and what a test printed stands before it and names nobody. Events name
+// their package and their test.
+type goTests struct {
+	Failures
+	plain    *goSection            // of a text; nil between two sections
+	events   map[string]*goSection // by package
+	build    []string              // what the compiler or vet printed
+	header   bool                  // the lines are the compiler's
+	unbuilt  []string              // the status of packages that were not built
+	finished bool
+}
+
+// A goSection is what go test printed of one package.
+type goSection struct {
+	pkg      string
+	tests    map[string]*goTest
+	failed   []*goTest
+	more     int    // failed tests that are not in failed
+	words    string // the last line that may say why the process ended
+	wordsOf  string // the test that printed it
+	dump     []string
+	race     []string // the first report of the race detector
+	dumpOf   string   // the test that panicked
+	verbose  bool
+	current  *goTest // that prints
+	reported *goTest // that had its result just now
+	status   string
+}
+
+// A goTest is a test that runs, or has failed.
 type goTest struct {
 	name  string
-	logs  []goLog
-	lines []string
+	lines kept
 }
 
-// isGoTest reports whether an output is that of go test.
-func isGoTest(text []byte) bool {
-	for _, sign := range []string{"--- FAIL: ", "=== RUN ", "\nFAIL\t"} {
-		if bytes.Contains(text, []byte(sign)) {
+func newSection(pkg string) *goSection {
+	return &goSection{pkg: pkg, tests: make(map[string]*goTest)}
+}
+
+func (s *goSection) test(name string) *goTest {
+	t := s.tests[name]
+	if t == nil {
+		t = &goTest{name: name}
+		if len(s.tests) < goRunning {
+			s.tests[name] = t
+		}
+	}
+	return t
+}
+
+// event reads a line of go test -json; it reports whether l is one.
+func (g *goTests) event(l []byte) bool {
+	if !bytes.Contains(l, []byte(`"Action":"`)) {
+		return false
+	}
+	var e struct{ Action, Output, Package, ImportPath, Test string }
+	if json.Unmarshal(l, &e) != nil {
+		// One that is too long was cut: only what a test printed is, and what was printed first is enough.
+		text := string(l)
+		if !strings.HasPrefix(text, `{"Time":"`) || !strings.Contains(text, `"Action":"output"`) {
+			return false
+		}
+		return true
+	}
+	if e.Package == "" && e.ImportPath == "" {
+		return false
+	}
+	switch e.Action {
+	case "build-output":
+		for _, line := range strings.Split(strings.TrimRight(e.Output, "\n"), "\n") {
+			g.compiled(line)
+		}
+		return true
+	case "build-fail", "start", "run", "pause", "cont", "bench", "attr", "artifacts":
+		return true
+	case "pass", "skip", "fail", "output":
+	default:
+		return false
+	}
+	s := g.events[e.Package]
+	if s == nil {
+		if g.events == nil {
+			g.events = make(map[string]*goSection)
+		}
+		if len(g.events) >= goSections {
 			return true
 		}
+		s = newSection(e.Package)
+		s.verbose = true
+		g.events[e.Package] = s
 	}
-	return bytes.HasPrefix(text, []byte("FAIL\t"))
+	switch {
+	case e.Action == "output":
+		if e.Test != "" {
+			s.current = s.test(e.Test)
+		} else if !strings.HasPrefix(e.Output, "=== ") {
+			s.current = nil
+		}
+		for _, line := range strings.Split(strings.TrimSuffix(e.Output, "\n"), "\n") {
+			line = strings.TrimRight(line, "\r\t ")
+			if m := gos().status.FindStringSubmatch(line); m != nil && e.Test == "" {
+				s.status = line
+				continue
+			}
+			s.line(line, true)
+		}
+	case e.Test != "" && e.Action == "fail":
+		s.fail(e.Test)
+	case e.Test != "":
+		s.pass(e.Test)
+	case e.Action == "fail":
+		delete(g.events, e.Package)
+		if s.status == "" {
+			s.status = "FAIL\t" + e.Package
+		}
+		g.close(s)
+	default:
+		delete(g.events, e.Package)
+	}
+	return true
 }
 
-// ofGoTest reads the output of go test, with -v and without. The output is a sequence of sections, one
-// a package, each of which ends with the status of its package. The first section that failed is read on its
-// own. If there is none, rest is the output without what the tests printed that passed.
-func ofGoTest(text []byte) (f Finding, rest []byte, ok bool) {
+// compiled takes a line that the compiler or vet printed.
+func (g *goTests) compiled(l string) {
+	if len(g.build) < goBuild {
+		g.build = append(g.build, cutText(l, maxText))
+	}
+}
+
+// line reads a line of text.
+func (g *goTests) line(l string) goUse {
 	p := gos()
-	var section, kept []string
-	var build []string // what the compiler or vet printed
-	unbuilt := ""      // the status of a package that was not built, and of which the compiler said nothing yet
-	header := false    // the lines are the compiler's
-	for raw := range bytes.Lines(text) {
-		l := string(bytes.TrimRight(raw, "\r\n\t "))
-		m := p.status.FindStringSubmatch(l)
-		switch {
-		case m == nil && header && (l == "" || p.current.MatchString(l) || p.result.MatchString(l)):
-			header = false
-		case m == nil && (header || p.header.MatchString(l)):
-			build, header = append(build, l), true
-			continue
-		}
-		if m == nil {
-			section = append(section, l)
-			continue
-		}
-		header = false
-		if m[1] == "FAIL" {
-			if strings.HasSuffix(m[3], " [build failed]") || strings.HasSuffix(m[3], " [setup failed]") {
-				if f, ok := ofGoBuild(build); ok {
-					return f, nil, true
-				}
-				if unbuilt == "" {
-					unbuilt = l // what the compiler printed came late: it is another stream
-				}
-				continue
-			}
-			if unbuilt != "" {
-				section = nil
-				continue
-			}
-			f, _ := ofGoSection(section)
-			if f.Message == "" {
-				f.Message = l
-			}
-			return f, nil, true
-		}
-		kept, section = append(kept, l), nil
+	var m []string
+	if len(l) > 4 && (l[:4] == "ok  " || l[:4] == "FAIL" || l[:4] == "?   ") {
+		m = p.status.FindStringSubmatch(l)
 	}
-	if unbuilt != "" {
-		f, ok := ofGoBuild(build)
-		if !ok {
-			f.Message = unbuilt
+	switch {
+	case m == nil && g.header && (l == "" || p.current.MatchString(l) || p.result.MatchString(l)):
+		g.header = false
+	case m == nil && (g.header || l != "" && l[0] == '#' && p.header.MatchString(l)):
+		g.compiled(l)
+		g.header = true
+		return goNone // vet alone prints the same, and the scan knows it
+	}
+	if m == nil {
+		began := goNone
+		if g.plain == nil {
+			g.plain, began = newSection(""), goBegan
 		}
-		return f, nil, true
+		if g.plain.line(l, false) {
+			return goOwned
+		}
+		return began
 	}
-	f, outside := ofGoSection(section)
-	if outside == nil {
-		return f, nil, true
+	g.header = false
+	s := g.plain
+	g.plain = nil
+	if m[1] == "FAIL" {
+		if s == nil {
+			s = newSection("")
+		}
+		s.pkg, s.status = m[2], l
+		g.close(s)
 	}
-	kept = append(append(kept, build...), outside...)
-	return Finding{}, []byte(strings.Join(kept, "\n")), false
+	return goEnded
 }
 
-// ofGoBuild returns the first error that the compiler or vet printed.
-func ofGoBuild(lines []string) (Finding, bool) {
+// close judges a package that failed.
+func (g *goTests) close(s *goSection) {
+	if strings.HasSuffix(s.status, " [build failed]") || strings.HasSuffix(s.status, " [setup failed]") {
+		g.unbuilt = append(g.unbuilt, s.status) // what the compiler printed may come late: it is another stream
+		return
+	}
+	g.add(s.failures()...)
+	g.Total += s.more
+}
+
+// end returns what failed. Packages that could not be built go first.
+func (g *goTests) end() *Failures {
+	if g.finished {
+		return &g.Failures
+	}
+	g.finished = true
+	tests := g.Failures
+	g.Failures = Failures{}
+	if len(g.unbuilt) > 0 {
+		built := ofGoBuild(g.build)
+		if len(built) == 0 {
+			for _, l := range g.unbuilt {
+				built = append(built, Failure{Finding: Finding{Message: l}})
+			}
+		}
+		g.add(built...)
+	}
+	g.Add(tests)
+	// What was cut short has no status.
+	for _, s := range g.events {
+		g.unfinished(s)
+	}
+	if g.plain != nil {
+		g.unfinished(g.plain)
+	}
+	return &g.Failures
+}
+
+func (g *goTests) unfinished(s *goSection) {
+	if len(s.failed) > 0 || len(s.dump) > 0 && s.dumped() {
+		g.close(s)
+	}
+}
+
+// ofGoBuild returns the errors that the compiler or vet printed.
+func ofGoBuild(lines []string) (list []Failure) {
 	message := ""
 	for _, l := range lines {
 		if m := places().colon.FindStringSubmatch(l); m != nil && isPath(m[1]) {
-			return Finding{m[1], number(m[2]), number(m[3]), m[4]}, true
-		}
-		if message == "" && !gos().header.MatchString(l) {
+			list = append(list, Failure{Finding: Finding{strings.TrimPrefix(m[1], "./"), number(m[2]), number(m[3]), m[4]}})
+		} else if message == "" && !gos().header.MatchString(l) {
 			message = l
 		}
 	}
-	return Finding{Message: message}, message != ""
+	if len(list) == 0 && message != "" {
+		list = append(list, Failure{Finding: Finding{Message: message}})
+	}
+	return list
 }
 
-// ofGoSection reads what go test printed of one package. If no test failed, and no panic ended them all, the
-// finding is the last line, and rest is what no test printed; else rest is nil.
-func ofGoSection(lines []string) (f Finding, rest []string) {
+// line reads a line of the section; it reports whether the line is go test's own, or a test's. Events say whose it is.
+func (s *goSection) line(l string, event bool) bool {
 	p := gos()
-	tests := make(map[string]*goTest)
-	of := func(name string) *goTest {
-		if tests[name] == nil {
-			tests[name] = &goTest{name: name}
-		}
-		return tests[name]
-	}
-	var failed []*goTest
-	fine := make(map[string]bool)
-	owner := make([]string, len(lines))
-	dump := -1                     // the line of the panic that ended the section
-	verbose := false               // the results follow what the tests print
-	var current, reporting *goTest // prints; had its result on the line before
-	var open *goTest               // whose last log goes on
-	for i, l := range lines {
+	if strings.HasPrefix(l, "=== ") {
 		if m := p.current.FindStringSubmatch(l); m != nil {
-			verbose, dump, open, reporting = true, -1, nil, nil
-			if current = of(m[2]); m[1] == "PAUSE" {
-				current = nil
+			s.verbose, s.dump, s.reported = true, nil, nil
+			if !event {
+				if s.current = s.test(m[2]); m[1] == "PAUSE" {
+					s.current = nil
+				}
 			}
-			continue
+			return true
 		}
-		if m := p.result.FindStringSubmatch(l); m != nil {
-			current, open, reporting, dump = nil, nil, nil, -1
-			if m[1] == "FAIL" {
-				reporting = of(m[2])
-				failed = append(failed, reporting)
-			} else {
-				fine[m[2]] = true
-			}
-			continue
-		}
-		if l == "PASS" || l == "FAIL" {
-			current, open, reporting, dump = nil, nil, nil, -1
-			continue
-		}
-		if p.dump.MatchString(l) {
-			dump = i
-		}
-		t := current
-		if t == nil {
-			t = reporting
-		}
-		if t == nil {
-			continue
-		}
-		owner[i] = t.name
-		if m := p.log.FindStringSubmatch(l); m != nil && (open == nil || len(m[1]) < 8 || !verbose) {
-			t.logs = append(t.logs, goLog{Finding: Finding{File: m[2], Line: number(m[3]), Message: strings.TrimSpace(m[4])}})
-			open = t
-			continue
-		}
-		if open == t && strings.HasPrefix(l, "        ") {
-			last := &t.logs[len(t.logs)-1]
-			last.more = append(last.more, strings.TrimSpace(l))
-			continue
-		}
-		t.lines, open = append(t.lines, l), nil
 	}
-	if dump >= 0 {
-		if f, ok := ofGoDump(lines[dump:]); ok {
-			return f, nil
+	if strings.Contains(l, "--- ") {
+		if m := p.result.FindStringSubmatch(l); m != nil {
+			s.current, s.reported, s.dump = nil, nil, nil
+			if m[1] == "FAIL" {
+				s.reported = s.fail(m[2])
+			} else {
+				s.pass(m[2])
+			}
+			return true
+		}
+	}
+	if l == "PASS" || l == "FAIL" {
+		s.current, s.reported, s.dump = nil, nil, nil
+		return false
+	}
+	t := s.current
+	if t == nil {
+		t = s.reported
+	}
+	if strings.HasPrefix(l, "panic: ") || strings.HasPrefix(l, "fatal error: ") {
+		s.dump, s.dumpOf = []string{}, ""
+		if t != nil {
+			s.dumpOf = t.name
+		}
+	}
+	if n := len(s.race); n > 0 && n < keptFirst || n == 0 && l == "WARNING: DATA RACE" {
+		s.race = append(s.race, cutText(l, maxText))
+	}
+	if s.dump != nil && len(s.dump) < keptCrash {
+		s.dump = append(s.dump, cutText(l, maxText))
+	}
+	if w := strings.TrimSpace(l); w != "" && !strings.HasPrefix(w, "exit status ") {
+		s.words, s.wordsOf = w, ""
+		if t != nil {
+			s.wordsOf = t.name
+		}
+	}
+	if t == nil {
+		return false
+	}
+	t.lines.add(l, t.lines.n >= keptFirst && (strings.Contains(l, ".go:") || looseWord(l)))
+	return true
+}
+
+func (s *goSection) pass(name string) {
+	if s.wordsOf == name {
+		s.words = ""
+	}
+	delete(s.tests, name)
+}
+
+func (s *goSection) fail(name string) *goTest {
+	t := s.test(name)
+	if !slices.Contains(s.failed, t) {
+		if len(s.failed) >= 2*maxFailures {
+			s.more++
+			return t
+		}
+		s.failed = append(s.failed, t)
+	}
+	return t
+}
+
+// dumped reports whether the dump is that of a process that ended.
+func (s *goSection) dumped() bool {
+	_, ok := ofGoDump(s.dump)
+	return ok
+}
+
+// failures says what failed in the package.
+func (s *goSection) failures() (list []Failure) {
+	panicked := ""
+	if len(s.dump) > 0 {
+		if f, ok := ofGoDump(s.dump); ok {
+			panicked = s.dumpOf
+			late := strings.HasPrefix(f.Message, "panic: test timed out after ")
+			if late {
+				panicked = ""
+			}
+			list = append(list, Failure{Finding: f, Test: panicked})
 		}
 	}
 	parents := make(map[string]bool)
-	for _, t := range failed {
+	for _, t := range s.failed {
 		for name, i := t.name, 0; i >= 0; parents[name] = true {
 			i = strings.LastIndexByte(name, '/')
 			name = name[:max(i, 0)]
 		}
 	}
-	for _, t := range failed {
-		switch {
-		case parents[t.name]:
+	for _, t := range s.failed {
+		if panicked != "" && strings.HasPrefix(t.name, panicked+"/") && t.lines.n == 0 {
+			list[0].Test = t.name
 			continue
-		case len(t.logs) > 0:
-			f = blamed(t.logs)
-		case len(t.lines) > 0:
-			f, _ = byLine([]byte(strings.Join(t.lines, "\n")))
-			if strings.HasPrefix(t.name, "Example") {
-				f.Message = squash(t.lines)
-			}
-			f.Message = t.name + ": " + f.Message
-		default:
-			f.Message = t.name + " failed"
 		}
-		if strings.HasPrefix(f.Message, "race detected during execution of test") {
-			f = dataRace(lines, f)
+		if parents[t.name] || panicked != "" && (t.name == panicked || strings.HasPrefix(panicked, t.name+"/")) {
+			continue
 		}
-		return f, nil
+		list = append(list, t.failure(s.verbose, s.race))
 	}
-	for i := len(lines) - 1; i >= 0; i-- { // the last words of a process that ended itself
-		l := strings.TrimSpace(lines[i])
-		if l != "" && l != "PASS" && l != "FAIL" && !strings.HasPrefix(l, "exit status ") && !fine[owner[i]] {
-			f, _ = byLine([]byte(l))
-			break
+	if len(list) == 0 { // the last words of a process that ended itself
+		f := Finding{Message: s.status}
+		if s.words != "" && s.words != "PASS" && s.words != "FAIL" {
+			f = firstLine(s.words)
+		}
+		test := s.wordsOf
+		list = append(list, Failure{Finding: f, Test: test})
+	}
+	for i := range list {
+		list[i].Package = s.pkg
+	}
+	return list
+}
+
+// firstLine reads one line as an error.
+func firstLine(l string) Finding {
+	var s scan
+	s.line(l)
+	f, _ := s.end()
+	return f.List[0].Finding
+}
+
+// failure says why a test failed.
+func (t *goTest) failure(verbose bool, race []string) Failure {
+	var logs []goLog
+	var printed []string
+	open := false // the last log goes on
+	for _, l := range t.lines.lines() {
+		if m := gos().log.FindStringSubmatch(l); m != nil && (!open || len(m[1]) < 8 || !verbose) {
+			logs = append(logs, goLog{Finding: Finding{File: m[2], Line: number(m[3]), Message: strings.TrimSpace(m[4])}})
+			open = true
+			continue
+		}
+		if open && strings.HasPrefix(l, "        ") {
+			last := &logs[len(logs)-1]
+			last.more = append(last.more, strings.TrimRight(l[8:], " "))
+			continue
+		}
+		printed, open = append(printed, l), false
+	}
+	f := Failure{Test: t.name}
+	switch {
+	case len(logs) > 0:
+		f.Finding, f.Detail = blamed(logs)
+	case len(printed) > 0:
+		var s scan
+		for _, l := range printed {
+			s.line(l)
+		}
+		if found, _ := s.end(); len(found.List) > 0 {
+			f.Finding = found.List[0].Finding
+		}
+		if strings.HasPrefix(t.name, "Example") {
+			f.Message = squash(printed)
 		}
 	}
-	rest = []string{}
-	for i, l := range lines {
-		if owner[i] == "" {
-			rest = append(rest, l)
-		}
+	if f.Message == "" {
+		f.Message = "failed"
 	}
-	return f, rest
+	if strings.HasPrefix(f.Message, "race detected during execution of test") {
+		f.Finding = dataRace(race, f.Finding)
+		f.Detail = nil
+	}
+	return f
 }
 
 // ofGoDump reads the stacks that a process prints as it ends by a panic. The place is the
@@ -314,22 +535,31 @@ func dataRace(lines []string, f Finding) Finding {
 	return f
 }
 
-// blamed returns the log that says why a test failed: the first that compares, else the
-// first that reads like an error, else the last, after which t.Fatal ends the test.
-func blamed(logs []goLog) Finding {
+// blamed returns the log that says why a test failed, and what there is beside it. That is the first that compares,
+// else the first that reads like an error, else the last, after which t.Fatal ends the test.
+func blamed(logs []goLog) (f Finding, detail []string) {
 	for i, l := range logs {
 		if l.Message == "" {
-			logs[i].Message = below(l.more)
+			logs[i].Message, logs[i].more = below(l.more), nil
 		}
 	}
+	at := len(logs) - 1
+search:
 	for _, re := range []*regexp.Regexp{gos().blame, places().loose} {
-		for _, l := range logs {
+		for i, l := range logs {
 			if re.MatchString(l.Message) {
-				return l.Finding
+				at = i
+				break search
 			}
 		}
 	}
-	return logs[len(logs)-1].Finding
+	detail = logs[at].more
+	for i, l := range logs[at+1:] {
+		if i < 3 && (gos().blame.MatchString(l.Message) || places().loose.MatchString(l.Message)) {
+			detail = append(detail, l.Finding.String())
+		}
+	}
+	return logs[at].Finding, detail
 }
 
 // below reads a message that begins on the line after its place, such as testify's, which has
@@ -337,6 +567,7 @@ func blamed(logs []goLog) Finding {
 func below(lines []string) string {
 	var list []string
 	for _, l := range lines {
+		l = strings.TrimSpace(l)
 		label, rest, table := strings.Cut(l, ":")
 		switch {
 		case table && label == "Error Trace":

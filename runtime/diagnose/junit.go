@@ -1,6 +1,7 @@
 package diagnose
 
 import (
+	"cmp"
 	"encoding/xml"
 	"errors"
 	"fmt"
@@ -12,10 +13,10 @@ import (
 const MaxJUnit = 64 << 20
 
 // JUnit reads a file of test results in the format that Ant's JUnit task began and that
-// nearly all test runners can write. It returns the counts of its test cases and the
-// first failure; the message of f is empty if there is none. The attributes of the suites
+// nearly all test runners can write. It returns the counts of its test cases and those
+// that failed. The attributes of the suites
 // are not believed: the cases are counted.
-func JUnit(r io.Reader) (t Tests, f Finding, err error) {
+func JUnit(r io.Reader) (t Tests, f Failures, err error) {
 	d := xml.NewDecoder(io.LimitReader(r, MaxJUnit))
 	d.Strict = true
 	d.CharsetReader = func(string, io.Reader) (io.Reader, error) {
@@ -24,6 +25,7 @@ func JUnit(r io.Reader) (t Tests, f Finding, err error) {
 	var in struct {
 		open, bad, skipped bool
 		place              Finding
+		name               string
 	}
 	suites, depth := false, 0
 	attr := func(e xml.StartElement, name string) string {
@@ -52,35 +54,31 @@ func JUnit(r io.Reader) (t Tests, f Finding, err error) {
 				suites = true
 			case "testcase":
 				in.open, in.bad, in.skipped = true, false, false
-				in.place = Finding{File: attr(e, "file"), Line: number(attr(e, "line"))}
+				in.place, in.name = Finding{File: attr(e, "file"), Line: number(attr(e, "line"))}, attr(e, "name")
 			case "failure", "error":
 				if !in.open {
 					break
 				}
 				in.bad = true
-				if f.Message != "" {
-					break
-				}
-				f = in.place
-				f.Message = attr(e, "message")
+				x := Failure{Finding: in.place, Test: in.name}
+				x.Message = attr(e, "message")
 				var text string
 				if err := d.DecodeElement(&text, &e); err != nil {
 					return t, f, fmt.Errorf("it is no JUnit XML: %w", err)
 				}
 				depth--
-				if found, ok := First([]byte(text), nil); ok && found.File != "" && f.File == "" {
-					f.File, f.Line, f.Column = found.File, found.Line, found.Column
-					if f.Message == "" {
-						f.Message = found.Message
+				if len(f.List) < maxFailures && x.File == "" {
+					var r Reader
+					r.Write(0, []byte(text))
+					if found, ok := r.Failures(); ok && found.List[0].File != "" {
+						at := found.List[0]
+						x.File, x.Line, x.Column = at.File, at.Line, at.Column
+						x.Message = cmp.Or(x.Message, at.Message)
 					}
 				}
-				if f.Message == "" {
-					f.Message, _, _ = strings.Cut(strings.TrimSpace(text), "\n")
-				}
-				if f.Message, _, _ = strings.Cut(f.Message, "\n"); f.Message == "" {
-					f.Message = "a test failed"
-				}
-				f = f.tidy()
+				lines := strings.Split(cmp.Or(strings.TrimSpace(x.Message), strings.TrimSpace(text), "failed"), "\n")
+				x.Message, x.Detail = lines[0], lines[1:]
+				f.add(x)
 			case "skipped":
 				in.skipped = in.open
 			}

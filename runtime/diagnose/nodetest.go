@@ -1,7 +1,7 @@
 package diagnose
 
 import (
-	"bytes"
+	"cmp"
 	"regexp"
 	"slices"
 	"strings"
@@ -9,84 +9,134 @@ import (
 )
 
 type nodePatterns struct {
-	tapFailed, specTest, specPlace, crash, caret *regexp.Regexp
+	tapFailed, specTest, specPlace, crash, bats *regexp.Regexp
 }
 
 var nodes = sync.OnceValue(func() (p nodePatterns) {
 	c := regexp.MustCompile
-	p.tapFailed = c(`^( *)not ok \d+ - (.*)$`)
+	p.tapFailed = c(`^( *)not ok \d+(?: -)? (.*)$`)
 	p.specTest = c(`^( *)([✖✔﹣▶]) (.*?)(?: \(\d[\d.]*ms\))?( # (?:TODO|SKIP).*)?$`)
 	p.specPlace = c(`^test at (.+):(\d+):(\d+)$`)
 	p.crash = c(`^(?:file://)?(/.+|[A-Za-z]:\\.+|node:\S+):(\d+)$`)
-	p.caret = c(`^\s*\^+$`)
+	p.bats = c(`^\((?:in|from) .*?(?:test )?file (\S+), line (\d+)`)
 	return p
 })
 
-// ofNodeSpec reads what node --test prints for people.
-func ofNodeSpec(text []byte) (Finding, bool) {
-	p := nodes()
-	var name, place string
-	var indent int
-	var block []string
-	var before []string // what was printed since the last result
-	if i := bytes.Index(text, []byte("\n✖ failing tests:\n")); i >= 0 && !bytes.Contains(text[i:], []byte("'test failed'")) {
-		text = text[i:] // it has the places of all failures
+// maxPrinted bounds the lines that are kept of what a file of tests printed.
+const maxPrinted = 60
+
+// specTests reads what node --test prints for people: a line a test, the errors of failed tests indented below it, and
+// at the end all failures once more, with their places.
+type specTests struct {
+	Failures
+	name, place string // of the test whose block is read
+	indent      int
+	block       []string
+	before      []string // what was printed since the last result
+	last        string
+	again       bool // the list at the end has begun
+	crash       []string
+	files       map[string]Finding // of files that failed as a whole: what they printed stands before their result alone
+}
+
+func (s *specTests) line(l string) (known bool) {
+	t := strings.TrimSpace(l)
+	if l == "✖ failing tests:" {
+		s.flush()
+		s.Failures, s.name, s.block, s.again = Failures{}, "", nil, true
+		return true
 	}
-	end := func() (Finding, bool) {
-		list := block
-		if block = nil; name == "" || len(list) == 0 { // a suite
-			return Finding{}, false
-		}
-		if list[0] == "'test failed'" {
-			f, _ := ofNodeFile(name, before)
-			return f, true
-		}
-		f, ok := nodeFailure(name, list)
-		ok = ok && !strings.HasPrefix(list[0], "'test did not finish before its parent")
-		if m := p.specPlace.FindStringSubmatch(place); ok && f.File == "" && m != nil {
-			f.File, f.Line, f.Column = m[1], number(m[2]), number(m[3])
-		}
-		return f, ok
+	var m []string
+	if strings.ContainsAny(l, "✖✔﹣▶") {
+		m = nodes().specTest.FindStringSubmatch(l)
 	}
-	last := ""
-	for raw := range bytes.Lines(text) {
-		l := string(bytes.TrimRight(raw, "\r\n\t "))
-		m := p.specTest.FindStringSubmatch(l)
-		t := strings.TrimSpace(l)
-		switch {
-		case m != nil:
-			if f, ok := end(); ok {
-				return f, true
-			}
-			if name, place, indent = "", last, len(m[1]); m[2] == "✖" && m[4] == "" {
-				name = m[3]
-			} else if m[2] != "▶" {
-				before = nil
-			}
-		case t == "":
-		case len(l)-len(strings.TrimLeft(l, " ")) > indent:
-			if block = append(block, t); name == "" {
-				before = append(before, l)
-			}
-		default:
-			if f, ok := end(); ok {
-				return f, true
-			}
-			name, before = "", append(before, l)
+	switch {
+	case m != nil:
+		s.flush()
+		if s.name, s.place, s.indent = "", s.last, len(m[1]); m[2] == "✖" && m[4] == "" {
+			s.name = m[3]
+		} else if m[2] != "▶" {
+			s.before = nil
 		}
-		if t != "" {
-			last = t
+	case t == "":
+	case len(l)-len(strings.TrimLeft(l, " ")) > s.indent:
+		if len(s.block) < maxPrinted {
+			s.block = append(s.block, cutText(t, maxText))
+		}
+		if s.name == "" {
+			s.print(l)
+		}
+	default:
+		s.flush()
+		s.name = ""
+		s.print(l)
+	}
+	if t != "" {
+		s.last = t
+	}
+	return m != nil
+}
+
+// print keeps a line that a file printed: the first ones, and the last.
+func (s *specTests) print(l string) {
+	if len(s.before) == maxPrinted {
+		s.before = append(s.before[:maxPrinted/2], s.before[maxPrinted/2+1:]...)
+	}
+	s.before = append(s.before, cutText(l, maxText))
+	if strings.HasPrefix(l, "Node.js v") && s.crash == nil {
+		s.crash = slices.Clone(s.before)
+	}
+}
+
+// flush ends the block of a test.
+func (s *specTests) flush() {
+	list := s.block
+	if s.block = nil; s.name == "" || len(list) == 0 { // a suite
+		return
+	}
+	if list[0] == "'test failed'" { // the file itself
+		f, known := s.files[s.name]
+		if !known {
+			f, _ = ofNodeFile(s.name, s.before)
+		}
+		if !s.again && len(s.files) < maxFailures {
+			if s.files == nil {
+				s.files = make(map[string]Finding)
+			}
+			s.files[s.name] = f
+		}
+		s.add(Failure{Finding: f})
+		return
+	}
+	f, ok := nodeFailure(list)
+	if !ok || strings.HasPrefix(list[0], "'test did not finish before its parent") {
+		return
+	}
+	if m := nodes().specPlace.FindStringSubmatch(s.place); f.File == "" && m != nil {
+		f.File, f.Line, f.Column = m[1], number(m[2]), number(m[3])
+	}
+	f.Test = s.name
+	s.add(f)
+}
+
+// end returns what failed. Without any test that failed, it is the error that ended node.
+func (s *specTests) end() *Failures {
+	s.flush()
+	s.name = ""
+	if s.Total == 0 && s.crash != nil {
+		if f, ok := ofNodeFile("", s.crash); ok {
+			s.add(Failure{Finding: f})
 		}
 	}
-	return end()
+	return &s.Failures
 }
 
 // nodeFailure reads the error of a test: its message, the frames of its stack, its properties.
-func nodeFailure(name string, block []string) (f Finding, ok bool) {
+func nodeFailure(block []string) (f Failure, ok bool) {
 	var message []string
 	for _, l := range block {
 		if strings.HasPrefix(l, "at ") {
-			f = nodeFrame(l)
+			f.Finding = nodeFrame(l)
 			if ok = true; f.File != "" {
 				break
 			}
@@ -106,7 +156,7 @@ func nodeFailure(name string, block []string) (f Finding, ok bool) {
 	isError := strings.Contains(message[0], ": ")
 	message[0] = strings.TrimPrefix(nodeError(message[0]), "AssertionError: ")
 	ok = ok || isError
-	f.Message = name + ": " + nodeMessage(message)
+	f.Message = nodeMessage(message)
 	return f, ok
 }
 
@@ -181,82 +231,161 @@ func nodeFrame(l string) (f Finding) {
 	return Finding{File: m[1], Line: number(m[2]), Column: number(m[3])}
 }
 
-// ofNodeTAP reads what node --test prints for programs: TAP, whose failures carry a block of YAML.
-func ofNodeTAP(text []byte) (Finding, bool) {
-	p := nodes()
-	var printed []string // by a file, since the last test
-	var cancelled Finding
-	var name string
-	var f Finding
-	var stack, reason []string
-	var block *[]string // that the lines are of
-	kind, depth, inside := "", 0, false
-	for raw := range bytes.Lines(text) {
-		l := string(bytes.TrimRight(raw, "\r\n\t "))
-		t := strings.TrimSpace(l)
-		indent := len(l) - len(strings.TrimLeft(l, " "))
-		if m := p.tapFailed.FindStringSubmatch(l); m != nil && !strings.Contains(m[2], " # ") {
-			name, depth, inside, kind, f, stack, reason, block = m[2], indent, false, "", Finding{}, nil, nil, nil
-			continue
-		}
-		switch {
-		case name == "":
-			if c, ok := strings.CutPrefix(strings.TrimLeft(l, " "), "#"); ok && !strings.HasPrefix(c, " Subtest: ") {
-				printed = append(printed, strings.TrimPrefix(c, " "))
-			} else if strings.HasPrefix(t, "ok ") {
-				printed = nil
+// tapTests reads the Test Anything Protocol, as node --test and others write it: failures carry a block of YAML, or
+// are followed by comments that say why.
+type tapTests struct {
+	Failures
+	known     bool
+	printed   []string // by a file, since the last test
+	cancelled Failure
+	name      string // of the failure that is read
+	indent    int
+	inside    bool // its block
+	at        Failure
+	kind      string
+	stack     []string
+	reason    []string
+	values    []string // expected, actual
+	comments  []string
+	block     *[]string // that the lines are of
+}
+
+func (s *tapTests) line(l string) bool {
+	t := strings.TrimSpace(l)
+	indent := len(l) - len(strings.TrimLeft(l, " "))
+	if strings.HasPrefix(t, "not ok ") {
+		if m := nodes().tapFailed.FindStringSubmatch(l); m != nil {
+			s.flush()
+			s.known = true
+			if !strings.Contains(m[2], " # ") {
+				s.name, s.indent = m[2], indent
 			}
-		case t == "---" && !inside:
-			inside = true
-		case t == "..." && inside && indent == depth+2:
-			if kind != "subtestsFailed" {
-				if len(reason) == 1 && reason[0] == "test failed" { // the file itself, which says why above
-					f, _ := ofNodeFile(name, printed)
-					return f, true
-				}
-				for _, frame := range stack {
-					if at := nodeFrame(frame); at.File != "" {
-						f = at
-						break
-					}
-				}
-				if len(reason) == 0 {
-					reason = []string{kind}
-				}
-				if f.Message = name + ": " + nodeMessage(reason); kind != "cancelledByParent" {
-					return f, true
-				}
-				if cancelled.Message == "" { // the parent says why, further below
-					cancelled = f
-				}
-			}
-			name, printed = "", nil
-		case !inside:
-			name = ""
-		case block != nil && (indent > depth+2 || t == ""):
-			if t != "" {
-				*block = append(*block, t)
-			}
-		default:
-			block = nil
-			key, value, _ := strings.Cut(t, ": ")
-			folded := value == "|-"
-			value = unquote(value)
-			switch {
-			case key == "failureType":
-				kind = value
-			case key == "location":
-				f = nodeFrame(value)
-			case key == "error" && folded:
-				block = &reason
-			case key == "error":
-				reason = []string{value}
-			case key == "stack" && folded:
-				block = &stack
-			}
+			return true
 		}
 	}
-	return cancelled, cancelled.Message != ""
+	if strings.HasPrefix(l, "TAP version ") || strings.HasPrefix(t, "ok ") && len(t) > 3 && t[3] >= '0' && t[3] <= '9' {
+		s.known = s.known || l[0] == 'T'
+		if s.flush(); !s.inside {
+			s.printed = nil
+		}
+		return s.known
+	}
+	switch {
+	case s.name == "":
+		if c, ok := strings.CutPrefix(strings.TrimLeft(l, " "), "#"); ok && !strings.HasPrefix(c, " Subtest: ") {
+			if len(s.printed) == maxPrinted {
+				s.printed = append(s.printed[:maxPrinted/2], s.printed[maxPrinted/2+1:]...)
+			}
+			s.printed = append(s.printed, cutText(strings.TrimPrefix(c, " "), maxText))
+		}
+	case t == "---" && !s.inside:
+		s.inside = true
+	case t == "..." && s.inside && indent == s.indent+2:
+		s.flush()
+	case !s.inside:
+		if c, ok := strings.CutPrefix(t, "#"); ok && len(s.comments) < maxDetail {
+			s.comments = append(s.comments, strings.TrimSpace(c))
+		} else if !ok {
+			s.flush()
+		}
+	case s.block != nil && (indent > s.indent+2 || t == ""):
+		if t != "" && len(*s.block) < maxPrinted {
+			*s.block = append(*s.block, cutText(t, maxText))
+		}
+	default:
+		s.block = nil
+		key, value, _ := strings.Cut(t, ":")
+		value = strings.TrimSpace(value)
+		folded := strings.HasPrefix(value, "|") || strings.HasPrefix(value, ">")
+		value = unquote(value)
+		switch {
+		case key == "failureType":
+			s.kind = value
+		case key == "location" || key == "at":
+			s.at.Finding = nodeFrame(value)
+		case (key == "error" || key == "message") && folded:
+			s.block = &s.reason
+		case key == "error" || key == "message":
+			s.reason = []string{value}
+		case (key == "expected" || key == "actual") && value != "" && !folded && len(value) < 200:
+			s.values = append(s.values, key+": "+value)
+		case key == "stack" && folded:
+			s.block = &s.stack
+		}
+	}
+	return false
+}
+
+// flush ends the failure that is read.
+func (s *tapTests) flush() {
+	name, f, reason, inside := s.name, s.at, s.reason, s.inside
+	kind, values, comments, stack, printed := s.kind, s.values, s.comments, s.stack, s.printed
+	s.name, s.at, s.reason, s.inside, s.kind, s.values, s.comments, s.stack, s.block = "", Failure{}, nil, false, "", nil, nil, nil, nil
+	if name == "" {
+		return
+	}
+	s.printed = nil
+	switch {
+	case kind == "subtestsFailed":
+		return
+	case !inside:
+		f = Failure{Finding: commented(comments), Test: name}
+		f.Detail = slices.DeleteFunc(comments, func(c string) bool { return c == f.Message || nodes().bats.MatchString(c) })
+		s.add(f)
+		return
+	case len(reason) == 1 && reason[0] == "test failed": // the file itself, which says why above
+		f, _ := ofNodeFile(name, printed)
+		s.add(Failure{Finding: f})
+		return
+	}
+	for _, frame := range stack {
+		if at := nodeFrame(frame); at.File != "" {
+			f.Finding = at
+			break
+		}
+	}
+	if len(reason) == 0 {
+		reason = []string{cmp.Or(kind, "failed")}
+	}
+	f.Test = name
+	if f.Message = nodeMessage(reason); len(reason) > 7 || len(reason) == 1 && reason[0] == f.Message {
+		f.Detail = values
+		if len(values) == 2 && strings.Contains(f.Message, strings.TrimPrefix(values[0], "expected: ")) && strings.Contains(f.Message, strings.TrimPrefix(values[1], "actual: ")) {
+			f.Detail = nil
+		}
+	}
+	if kind == "cancelledByParent" { // the parent says why, further below
+		if s.cancelled.Message == "" {
+			s.cancelled = f
+		}
+		return
+	}
+	s.add(f)
+}
+
+func (s *tapTests) end() *Failures {
+	s.flush()
+	if s.known && s.Total == 0 && s.cancelled.Message != "" {
+		s.add(s.cancelled)
+	}
+	return &s.Failures
+}
+
+// commented reads the comments below a failure, as bats writes them: "(in test file t/a.bats, line 3)", and what failed.
+func commented(comments []string) (f Finding) {
+	for _, c := range comments {
+		if m := nodes().bats.FindStringSubmatch(c); m != nil {
+			f.File, f.Line = m[1], number(m[2])
+			continue
+		}
+		if f.Message == "" {
+			f.Message = c
+		}
+	}
+	if f.Message == "" {
+		f.Message = "failed"
+	}
+	return f
 }
 
 // unquote takes the quotes of a scalar off.

@@ -287,32 +287,32 @@ func TestTests(t *testing.T) {
 		t.Errorf("got %+v", r)
 	}
 	r := one(`echo '<testsuite><testcase file="a.rb" line="3"><failure message="no"/></testcase></testsuite>' >out/a.xml; exit 1`, plan.Expect{JUnit: "out/*.xml"})
-	if r.Finding == nil || r.Finding.String() != "a.rb:3: no" {
-		t.Errorf("got %+v", r.Finding)
+	if r.Failures.Total == 0 || r.Failures.First().String() != "a.rb:3: no" {
+		t.Errorf("got %+v", r.Failures)
 	}
 	if r.Reason != receipts.StopExitCode {
 		t.Errorf("got %s: %s", r.Reason, r.Detail)
 	}
 	const failing = `<testsuite><testcase/><testcase file="a.rb" line="3"><failure message="no"/></testcase><testcase><error message="no"/></testcase></testsuite>`
 	r = one("echo '"+failing+"' >out/a.xml", plan.Expect{JUnit: "out/*.xml", MinTests: 1})
-	if r.Verdict != schedule.Failed || r.Reason != receipts.StopExpectation || r.Detail != "exit 0, but 2 tests failed" || r.Finding == nil || r.Finding.String() != "a.rb:3: no" {
-		t.Errorf("failed tests in the results: %s %s: %s, %v", r.Verdict, r.Reason, r.Detail, r.Finding)
+	if r.Verdict != schedule.Failed || r.Reason != receipts.StopExpectation || r.Detail != "exit 0, but 2 tests failed" || r.Failures.Total == 0 || r.Failures.First().String() != "a.rb:3: no" {
+		t.Errorf("failed tests in the results: %s %s: %s, %v", r.Verdict, r.Reason, r.Detail, r.Failures)
 	}
 	r = one("echo '"+failing+" ' >out/a.xml; exit 1", plan.Expect{JUnit: "out/*.xml", ExitCodes: []int{1}})
 	if r.Verdict != schedule.Failed || r.Detail != "exit 1, but 2 tests failed" {
 		t.Errorf("failed tests and an accepted exit status: %s: %s", r.Verdict, r.Detail)
 	}
 	r = one("echo ok; echo 'BOOM in x.tla at 7'; exit 1", plan.Expect{Problems: []string{`BOOM in (?P<file>\S+) at (?P<line>\d+)`}})
-	if r.Finding == nil || r.Finding.Place() != "x.tla:7" {
-		t.Errorf("got %+v", r.Finding)
+	if r.Failures.Total == 0 || r.Failures.First().Place() != "x.tla:7" {
+		t.Errorf("got %+v", r.Failures)
 	}
 	r = one("seq 100000; echo 'a.go:3:5: undefined: x' >&2; seq 100000; exit 1", plan.Expect{})
-	if r.Finding == nil || r.Finding.String() != "a.go:3: undefined: x" {
-		t.Errorf("the first error is lost in the middle of much output: %+v", r.Finding)
+	if r.Failures.Total == 0 || r.Failures.First().String() != "a.go:3: undefined: x" {
+		t.Errorf("the first error is lost in the middle of much output: %+v", r.Failures)
 	}
 	r = one("echo 'old.go:1:1: undefined: of an earlier step'; seq 100000; echo 'b.go:7:2: undefined: y'; exit 1", plan.Expect{})
-	if r.Finding == nil || r.Finding.String() != "b.go:7: undefined: y" {
-		t.Errorf("a line of the beginning of much output is taken for the error at its end: %+v", r.Finding)
+	if f := r.Failures; f.Total != 2 || f.List[1].String() != "b.go:7: undefined: y" {
+		t.Errorf("the error at the end of much output is lost: %+v", f)
 	}
 }
 
@@ -331,7 +331,7 @@ func TestBaseline(t *testing.T) {
 	}
 	of("r-b", "1 failed, 5000 passed in 1s\n") // not green
 	r := of("r-c", "4966 passed in 1s\n")
-	if r.Baseline == nil || *r.Baseline != (attempt.Baseline{Passed: 4992, Run: "r-a"}) || r.Verdict != schedule.Passed {
+	if r.Baseline == nil || r.Baseline.Passed != 4992 || r.Baseline.Run != "r-a" || !strings.HasPrefix(r.Baseline.Gate, "g-") || r.Verdict != schedule.Passed {
 		t.Errorf("got %+v", r.Baseline)
 	}
 	if r := of("r-d", "4967 passed in 1s\n"); r.Baseline != nil {

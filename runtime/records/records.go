@@ -130,6 +130,9 @@ func (r Record) WriteText(out io.Writer) error {
 		if b.Signal != "" {
 			row("signal", "%s", b.Signal)
 		}
+		if t := b.Tests; t != nil {
+			row("tests", "%s, %d failed", &receipts.Tested{Tests: *t}, t.Failed)
+		}
 		row("started", "%s", b.Timestamp.UTC().Format(time.RFC3339Nano))
 		row("took", "%v", b.Duration())
 		row("stdout", "%d bytes, sha256 %s", b.Stdout.Bytes, b.Stdout.SHA256)
@@ -304,6 +307,9 @@ type Decision struct {
 	Refusals []Refusal `json:"refusals,omitempty"`
 	Next     []string  `json:"next,omitempty"` // what to do: commands, and behind "# " what a person decides or does
 
+	Tests []Tests `json:"tests,omitempty"` // of the gates that were consumed
+
+	tested  map[receipts.Hash]*receipts.Tested
 	Summary string `json:"-"` // what to write for people where it passed; empty for a line of each record
 }
 
@@ -316,6 +322,32 @@ func NewDecision(d receipts.Decision, done string, next []string) Decision {
 	}
 	if !d.Passed() {
 		doc.Verdict = "refused"
+	}
+	doc.tested = d.Tested
+	for _, e := range d.Records {
+		if t := d.Tested[e.SHA]; t != nil {
+			doc.Tests = append(doc.Tests, *NewTests(e.SHA, t))
+		}
+	}
+	return doc
+}
+
+// Tests counts the tests behind a gate, and those of the same bindings at the last gate before it.
+type Tests struct {
+	Gate   string          `json:"gate"`
+	Now    receipts.Tests  `json:"now"`
+	Before *receipts.Tests `json:"before,omitempty"`
+	At     string          `json:"before_gate,omitempty"`
+}
+
+// NewTests makes the document of the tests behind the gate; nil if none was counted.
+func NewTests(gate receipts.Hash, t *receipts.Tested) *Tests {
+	if t == nil {
+		return nil
+	}
+	doc := &Tests{Gate: receipts.GateID(gate), Now: t.Tests, Before: t.Before}
+	if t.Before != nil {
+		doc.At = receipts.GateID(t.Gate)
 	}
 	return doc
 }
@@ -337,6 +369,9 @@ func (d Decision) WriteText(w io.Writer) error {
 			v, _ := e.Parse()
 			if g, ok := v.(*receipts.Gate); ok && !g.Final {
 				state += fmt.Sprintf("; of lines %d to %d alone", g.Covers.FirstLine, g.Covers.LastLine)
+			}
+			if t := d.tested[e.SHA]; t != nil {
+				state += "; " + t.String()
 			}
 			fmt.Fprintf(&b, "%s %s (%s%s)\n", e.SHA, d.Verdict, RecordedBy(e.Level, e.Key), state)
 		}

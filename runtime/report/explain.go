@@ -88,6 +88,9 @@ func Explain(s *plan.Step) []Row {
 	if s.Hint != "" {
 		row("hint", "%s", s.Hint)
 	}
+	if s.Install != "" {
+		row("install", "%s", s.Install)
+	}
 	return rows
 }
 

@@ -28,7 +28,7 @@ const hostile = "</pre><script>alert(1)</script><img src=x onerror=alert(2)>\n\x
 func rich() *engine.Outcome {
 	o := outcome(4, hostile)
 	o.Plan.Script.Name = "a<b>&\"c\".dlct"
-	o.Results[0].Finding = &diagnose.Finding{File: "x.py", Line: 3, Column: 5, Message: "bad, <b>: 100%\nsecond"}
+	o.Results[0].Failures = failed(&diagnose.Finding{File: "x.py", Line: 3, Column: 5, Message: "bad, <b>: 100%\nsecond"})
 	o.Results[0].Step.Dir = "/p"
 	o.Results[1].Tests = &receipts.Tests{Passed: 7, Skipped: 1}
 	o.Results[1].Baseline = &attempt.Baseline{Passed: 9, Run: "r-1"}
@@ -54,7 +54,7 @@ func TestJUnit(t *testing.T) {
 	if err != nil || n != (diagnose.Tests{Passed: 2, Failed: 2, Skipped: 1}) {
 		t.Errorf("our own reader says %v, %v:\n%s", n, err, b.String())
 	}
-	if !strings.Contains(f.Message, "x.py:3: bad") {
+	if f.Total == 0 || !strings.Contains(f.List[0].Message, "x.py:3: bad") {
 		t.Errorf("got %+v", f)
 	}
 	var s junitSuites
@@ -76,8 +76,8 @@ func TestAnnotations(t *testing.T) {
 	}
 	const want = `::error file=sub/x.py,line=3,col=5,title=Test with pytest%3A failed::bad, <b>: 100%25 second
 ::error file=quality.dlct,line=3,title=Test with pytest%3A fault::fault timeout, killed after its timeout of 1s
-::warning title=fewer tests::Test with pytest: 7 tests passed, 9 did in r-1
-::warning title=fewer tests::test pytest: 7 tests passed, 9 did in r-1
+::warning title=fewer tests::Test with pytest: 2 fewer tests than r-1
+::warning title=fewer tests::test pytest: 2 fewer tests than r-1
 `
 	if got := b.String(); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)

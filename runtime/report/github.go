@@ -17,15 +17,17 @@ import (
 func Annotations(w io.Writer, d *Document, root string) error {
 	var b bytes.Buffer
 	n := 0
-	d.Leaves(func(l *DocResult) {
-		if !l.Bad() || n == 10 { // GitHub shows ten a step
+	annotate := func(l *DocResult, e *DocError) {
+		if n++; n > 10 { // GitHub shows ten a step
 			return
 		}
-		n++
 		title, message := fmt.Sprintf("%s: %s", clean(l.Title()), l.Verdict), l.How()
 		file, line, column := l.File, l.Line, 0
-		if e := l.Error; e != nil {
+		if e != nil {
 			message = e.Message
+			if e.Test != "" {
+				message = e.Test + ": " + message
+			}
 			if e.File != "" && e.Line > 0 {
 				file, line, column = e.File, e.Line, e.Column
 				if !filepath.IsAbs(file) && l.Dir != "" {
@@ -42,10 +44,23 @@ func Annotations(w io.Writer, d *Document, root string) error {
 		} else {
 			fmt.Fprintf(&b, "::error title=%s::%s\n", output.EscapeProperty(title), output.EscapeData(fmt.Sprintf("%s:%d: %s", file, max(line, 1), message)))
 		}
+	}
+	// Each line has its first error; what room there is left is for further ones.
+	d.Leaves(func(l *DocResult) {
+		if l.Bad() {
+			annotate(l, l.Error)
+		}
+	})
+	d.Leaves(func(l *DocResult) {
+		if l.Bad() && len(l.Errors) > 1 {
+			for _, e := range l.Errors[1:] {
+				annotate(l, e)
+			}
+		}
 	})
 	d.Leaves(func(l *DocResult) {
 		if l.fewer() {
-			fmt.Fprintf(&b, "::warning title=%s::%s\n", output.EscapeProperty("fewer tests"), output.EscapeData(lessTested(l)))
+			fmt.Fprintf(&b, "::warning title=%s::%s\n", output.EscapeProperty("fewer tests"), output.EscapeData(clean(l.Title())+": "+l.missing()))
 		}
 	})
 	if g := d.Gate; g != nil && g.Verdict == "refused" {
@@ -53,10 +68,6 @@ func Annotations(w io.Writer, d *Document, root string) error {
 	}
 	_, err := w.Write(b.Bytes())
 	return err
-}
-
-func lessTested(l *DocResult) string {
-	return fmt.Sprintf("%s: %d tests passed, %d did in %s", clean(l.Title()), l.Tests.Passed, l.Baseline.Passed, l.Baseline.Run)
 }
 
 // maxSummary bounds a step summary: GitHub drops one that is larger than 1 MiB.
@@ -88,7 +99,13 @@ func Markdown(w io.Writer, d *Document) error {
 		}
 		fmt.Fprintf(&b, "\n<details open><summary>%s:%d: %s</summary>\n\n", inline(l.File), l.Line, inline(l.Title()))
 		if l.Error != nil {
-			fmt.Fprintf(&b, "%s\n\n", inline(l.Error.place()+l.Error.Message))
+			for _, e := range l.Errors[:min(len(l.Errors), 10)] {
+				fmt.Fprintf(&b, "- %s\n", inline(e.String()))
+			}
+			if n := l.Count - min(len(l.Errors), 10); n > 0 {
+				fmt.Fprintf(&b, "- and %d more\n", n)
+			}
+			b.WriteString("\n")
 		}
 		text := strings.Join(f.LastOutput, "\n")
 		fence := "```"
@@ -99,7 +116,7 @@ func Markdown(w io.Writer, d *Document) error {
 	})
 	d.Leaves(func(l *DocResult) {
 		if l.fewer() {
-			fmt.Fprintf(&b, "\n**Warning**: %s\n", inline(lessTested(l)))
+			fmt.Fprintf(&b, "\n**Warning**: %s\n", inline(l.Title())+": "+l.missing())
 		}
 	})
 	_, err := w.Write(b.Bytes())

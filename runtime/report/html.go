@@ -9,6 +9,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/command-dialect/dialect/runtime/diagnose"
 )
 
 //go:embed page.html
@@ -111,7 +113,7 @@ func (b *pageBuilder) page() *page {
 	}
 	d.Leaves(func(l *DocResult) {
 		if l.fewer() {
-			p.Warnings = append(p.Warnings, "Fewer tests: "+lessTested(l))
+			p.Warnings = append(p.Warnings, "Fewer tests: "+clean(l.Title())+": "+l.missing())
 		}
 	})
 	fact := func(name, value string) {
@@ -191,7 +193,10 @@ func (b *pageBuilder) line(l *DocResult) pageLine {
 		p.Brief = strings.TrimPrefix(p.Brief+fmt.Sprintf(", %d tests", t.Passed+t.Failed), ", ")
 	}
 	if l.Error != nil {
-		p.Error = clean(l.Error.place() + l.Error.Message)
+		p.Error = clean(l.Error.String())
+		if l.Count > 1 {
+			p.Error += fmt.Sprintf(", and %d more", l.Count-1)
+		}
 	}
 	fact := func(name, value string) {
 		if value != "" {
@@ -226,7 +231,10 @@ func (b *pageBuilder) line(l *DocResult) pageLine {
 		fact("note", n)
 	}
 	if f := l.Fault; f != nil && len(f.ReproHints) > 0 {
-		fact("again", strings.Join(f.ReproHints, "\n"))
+		fact("again", f.ReproHints[0])
+		for _, h := range f.ReproHints[1:] {
+			fact("hint", h)
+		}
 	}
 	if l.Gate != nil {
 		for _, r := range l.Gate.Refusals {
@@ -244,7 +252,7 @@ func (b *pageBuilder) line(l *DocResult) pageLine {
 			continue
 		}
 		text, note := b.o.Output(l, s.name)
-		text = strings.TrimRight(strip(text), "\n")
+		text = strings.TrimRight(strip(string(diagnose.Readable([]byte(text)))), "\n")
 		if most := min(maxPageStream, b.left); len(text) > most {
 			cutAt := strings.IndexByte(text[len(text)-most:], '\n')
 			text = text[len(text)-most+cutAt+1:]

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
@@ -62,6 +63,9 @@ type DocScript struct {
 	Path   string `json:"path,omitempty"` // absolute; absent if it is no file
 	SHA256 string `json:"sha256,omitempty"`
 	Part   bool   `json:"part,omitempty"`
+	// Flags are those of the command line that say how the script is run, such as --set and --routing: a line that is
+	// run again needs them.
+	Flags []string `json:"flags,omitempty"`
 }
 
 // DocMatrix names the routing matrix.
@@ -106,7 +110,9 @@ type DocResult struct {
 	Attempts int          `json:"attempts,omitempty"`
 	Tests    *DocTests    `json:"tests,omitempty"`
 	Baseline *DocBaseline `json:"baseline,omitempty"`
-	Error    *DocError    `json:"error,omitempty"`
+	Error    *DocError    `json:"error,omitempty"`       // the first of Errors
+	Errors   []*DocError  `json:"errors,omitempty"`      // the tests that failed, or the errors of a tool: the first 64
+	Count    int          `json:"error_count,omitempty"` // of all
 	Stdout   *DocOutput   `json:"stdout,omitempty"`
 	Stderr   *DocOutput   `json:"stderr,omitempty"`
 	Receipt  string       `json:"receipt,omitempty"`          // absent where it is lost
@@ -129,19 +135,23 @@ type DocTests struct {
 	Skipped int `json:"skipped"`
 }
 
-// DocBaseline is the last green run in which more tests passed.
+// DocBaseline is an earlier pass, the last one, in which more tests passed.
 type DocBaseline struct {
 	Passed int    `json:"passed"`
 	Run    string `json:"run"`
+	Gate   string `json:"gate,omitempty"` // that consumed it
 }
 
-// DocError is the first error that an output tells of. The file is as the tool wrote it;
-// line and column are 1-based, absent if not known.
+// DocError is a test that failed, or an error that a tool reports. The file is as the tool wrote it, of go test
+// with its folder; line and column are 1-based, absent if not known.
 type DocError struct {
-	File    string `json:"file,omitempty"`
-	Line    int    `json:"line,omitempty"`
-	Column  int    `json:"column,omitempty"`
-	Message string `json:"message"`
+	Test    string   `json:"test,omitempty"`
+	Package string   `json:"package,omitempty"` // of go test
+	File    string   `json:"file,omitempty"`
+	Line    int      `json:"line,omitempty"`
+	Column  int      `json:"column,omitempty"`
+	Message string   `json:"message"`
+	Detail  []string `json:"detail,omitempty"` // lines beside the message: values, a diff
 }
 
 // DocOutput describes one output stream.
@@ -278,11 +288,18 @@ func Read(r io.Reader) (*Document, error) {
 	return d, nil
 }
 
-// present returns lines without what is null.
+// present returns lines without what is null, and with the errors of documents that named the first alone.
 func present(lines []*DocResult) []*DocResult {
 	lines = slices.DeleteFunc(lines, func(l *DocResult) bool { return l == nil })
 	for _, l := range lines {
 		l.Members = present(l.Members)
+		l.Errors = slices.DeleteFunc(l.Errors, func(e *DocError) bool { return e == nil })
+		if len(l.Errors) == 0 && l.Error != nil {
+			l.Errors, l.Count = []*DocError{l.Error}, 1
+		}
+		if l.Count = max(l.Count, len(l.Errors)); l.Error == nil {
+			l.Error = first(l.Errors)
+		}
 	}
 	return lines
 }
@@ -352,6 +369,16 @@ func title(id, verb, noun, text string) string {
 // fewer reports whether fewer tests passed than in the last green run.
 func (l *DocResult) fewer() bool { return l.Baseline != nil && l.Tests != nil }
 
+// missing says how many fewer: "17 fewer tests than g-6310ea6a781d".
+func (l *DocResult) missing() string {
+	n := l.Baseline.Passed - l.Tests.Passed
+	word := "tests"
+	if n == 1 {
+		word = "test"
+	}
+	return fmt.Sprintf("%d fewer %s than %s", n, word, clean(cmp.Or(l.Baseline.Gate, l.Baseline.Run)))
+}
+
 // Bad reports whether the line failed or could not be completed.
 func (l *DocResult) Bad() bool { return l.Verdict == "failed" || l.Verdict == "fault" }
 
@@ -367,14 +394,18 @@ func (l *DocResult) How() string {
 	return text
 }
 
-// String is what a reader is told of t: "3 tests, 1 failed".
+// String renders t: "3 tests (1 failed, 2 skipped)", where the 3 ran and the skipped ones did not.
 func (t *DocTests) String() string {
-	text := diag.Number(t.Passed+t.Failed, "test")
+	var notes []string
 	if t.Failed > 0 {
-		text += fmt.Sprintf(", %d failed", t.Failed)
+		notes = append(notes, fmt.Sprintf("%d failed", t.Failed))
 	}
 	if t.Skipped > 0 {
-		text += fmt.Sprintf(", %d skipped", t.Skipped)
+		notes = append(notes, fmt.Sprintf("%d skipped", t.Skipped))
+	}
+	text := diag.Number(t.Passed+t.Failed, "test")
+	if len(notes) > 0 {
+		text += " (" + strings.Join(notes, ", ") + ")"
 	}
 	return text
 }
@@ -392,9 +423,21 @@ func (c DocCounts) list() (parts []string) {
 	return parts
 }
 
-// String is the error as one line: "file:line: message".
+// String is the error as one line: "file:line: test: message".
 func (e *DocError) String() string {
-	return diagnose.Finding{File: e.File, Line: e.Line, Message: e.Message}.String()
+	f := diagnose.Failure{Finding: diagnose.Finding{File: e.File, Line: e.Line, Message: e.Message}, Test: e.Test}
+	return f.String()
+}
+
+// name is what a list calls the error: its test, else its place.
+func (e *DocError) name() string {
+	switch {
+	case e.Test != "":
+		return cut(e.Test, 80)
+	case e.File != "":
+		return diagnose.Finding{File: e.File, Line: e.Line}.Place()
+	}
+	return cut(e.Message, 60)
 }
 
 func tests(t *receipts.Tests) *DocTests {
@@ -404,11 +447,22 @@ func tests(t *receipts.Tests) *DocTests {
 	return &DocTests{t.Passed, t.Failed, t.Skipped}
 }
 
-func docError(f *diagnose.Finding) *DocError {
-	if f == nil {
+func docErrors(list diagnose.Failures) (docs []*DocError) {
+	for _, f := range list.List {
+		d := &DocError{Test: clean(f.Test), Package: clean(f.Package), File: clean(f.File), Line: f.Line, Column: f.Column, Message: clean(f.Message)}
+		for _, l := range f.Detail {
+			d.Detail = append(d.Detail, clean(l))
+		}
+		docs = append(docs, d)
+	}
+	return docs
+}
+
+func first(docs []*DocError) *DocError {
+	if len(docs) == 0 {
 		return nil
 	}
-	return &DocError{clean(f.File), f.Line, f.Column, clean(f.Message)}
+	return docs[0]
 }
 
 // StaticJSON writes the document of a script that did not run because of its
@@ -446,7 +500,7 @@ func docFixes(fixes []diag.Fix) (out []DocFix) {
 }
 
 func script(p *plan.Plan) DocScript {
-	return DocScript{Name: p.Script.Name, Path: p.Script.Path, SHA256: p.Script.SHA256, Part: p.Script.Part}
+	return DocScript{Name: p.Script.Name, Path: p.Script.Path, SHA256: p.Script.SHA256, Part: p.Script.Part, Flags: p.Script.Flags}
 }
 
 func results(p *plan.Plan, rs []*engine.Result) []*DocResult {
@@ -463,12 +517,13 @@ func NewResult(p *plan.Plan, r *engine.Result) *DocResult {
 	d := &DocResult{
 		ID: s.ID, File: s.Line.File, Line: s.Line.Number, Text: s.Line.Text, Binding: s.Binding,
 		Verb: s.Verb, Noun: s.Noun,
-		Waited: elapsed(r.Waited), Tests: tests(r.Tests), Error: docError(r.Finding),
+		Waited: elapsed(r.Waited), Tests: tests(r.Tests), Errors: docErrors(r.Failures), Count: r.Failures.Total,
 		Kind: string(s.Kind), Effect: string(s.Effect), Argv: s.Argv,
 		Verdict: string(r.Verdict), Reason: string(r.Reason), Detail: r.Detail, By: r.By,
 		Started: stamp(r.Started), Elapsed: elapsed(r.Duration), Attempts: r.Attempts,
 		Required: s.ReceiptRequired, Degraded: r.Degraded, Gate: gate(r.Gate), live: r,
 	}
+	d.Error = first(d.Errors)
 	if s.Kind == plan.Process {
 		d.Dir = s.Dir
 	}
@@ -479,7 +534,7 @@ func NewResult(p *plan.Plan, r *engine.Result) *DocResult {
 		d.Earlier = append(d.Earlier, e.String())
 	}
 	if b := r.Baseline; b != nil {
-		d.Baseline = &DocBaseline{b.Passed, b.Run}
+		d.Baseline = &DocBaseline{b.Passed, b.Run, b.Gate}
 	}
 	if pr := r.Process; pr != nil {
 		if pr.ExitCode >= 0 && pr.Signal == "" {
@@ -504,8 +559,8 @@ func Fault(p *plan.Plan, r *engine.Result) *DocFault {
 	line := r.Step.Line
 	f := &DocFault{
 		GateID: r.Step.Binding, Invocation: Command(r.Step.Argv), Elapsed: elapsed(r.Duration),
-		ReproHints: []string{rerun(p.Script.Path, line.File, at(r.Step.ID, line.Number), line.Text, p.Matrix.Clean.Run)},
-		Line:       line.Number, Text: line.Text, Error: docError(r.Finding),
+		ReproHints: []string{rerun(script(p), line.File, at(r.Step.ID, line.Number), line.Text)},
+		Line:       line.Number, Text: line.Text, Error: first(docErrors(r.Failures)),
 	}
 	if r.Process != nil {
 		f.LastOutput = lastLines(outputLines(r.Process.Tail), most, math.MaxInt)
@@ -518,7 +573,10 @@ func Fault(p *plan.Plan, r *engine.Result) *DocFault {
 	if f.LastOutput == nil {
 		f.LastOutput = []string{}
 	}
-	if r.Step.Hint != "" {
+	switch missing := r.Reason == receipts.StopEnvMissing; {
+	case missing && r.Step.Install != "":
+		f.ReproHints = append(f.ReproHints, r.Step.Install)
+	case !missing && r.Step.Hint != "":
 		f.ReproHints = append(f.ReproHints, r.Step.Hint)
 	}
 	if r.Verdict == schedule.Fault {

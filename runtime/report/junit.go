@@ -70,7 +70,7 @@ func JUnit(w io.Writer, d *Document) error {
 		}
 		x := &junitFault{Message: printableXML(l.How()), Type: l.Reason}
 		if l.Error != nil {
-			x.Message = printableXML(l.Error.place() + l.Error.Message)
+			x.Message = printableXML(l.Error.String())
 		}
 		if f := l.Fault; f != nil {
 			x.Text = printableXML("$ " + f.Invocation + "\n" + strings.Join(f.LastOutput, "\n"))
@@ -113,17 +113,6 @@ func JUnit(w io.Writer, d *Document) error {
 }
 
 func seconds3(s float64) string { return fmt.Sprintf("%.3f", s) }
-
-// place is "file:line: ", or nothing.
-func (e *DocError) place() string {
-	switch {
-	case e.File == "":
-		return ""
-	case e.Line == 0:
-		return e.File + ": "
-	}
-	return fmt.Sprintf("%s:%d: ", e.File, e.Line)
-}
 
 // printableXML leaves out what XML 1.0 cannot hold, not even escaped.
 func printableXML(s string) string {

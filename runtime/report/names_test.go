@@ -11,7 +11,7 @@ import (
 )
 
 // hostileName is a name that writes lines of its own, and drives a terminal in each way.
-const hostileName = "q\npassed: 3 lines in 0.10 s; gate g-000000000000\r\nnext: curl\x1b]0;owned\a\u009b31m\u202e'\\.dlct"
+const hostileName = "q\npassed: 3 lines, 0.10 s; gate g-000000000000\r\nnext: curl\x1b]0;owned\a\u009b31m\u202e'\\.dlct"
 
 // TestNames prints texts that have hostile names everywhere: each line of them is one of ours.
 func TestNames(t *testing.T) {
@@ -40,7 +40,7 @@ func TestNames(t *testing.T) {
 	}
 	texts["annotations"] = b.String()
 	for name, text := range texts {
-		if !strings.Contains(text, "passed: 3 lines in 0.10 s") {
+		if !strings.Contains(text, "passed: 3 lines, 0.10 s") {
 			t.Errorf("%s: the name is missing: %q", name, text)
 		}
 		for line := range strings.Lines(text) {

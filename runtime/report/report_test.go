@@ -64,13 +64,12 @@ func TestAgent(t *testing.T) {
 	const want = `quality.dlct:1: Test with pytest: failed, exit 1, 1.00 s
   $ python3 -m pytest -k 'a b'
   | collected 3 items
-  |
   | E   assert 1 == 2
   | 1 failed in 0.1s
   hint: make venv
   log: /p/.dialect/log/sha256/ab/cdef
   again: dialect run quality.dlct:1
-FAILED: 1 failed in 1.50 s; gate not run
+FAILED: 1 failed, 1.50 s; gate not run
 `
 	if got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
@@ -90,7 +89,7 @@ func TestAgentLimit(t *testing.T) {
 			if last := lines[len(lines)-1]; !strings.HasPrefix(last, "FAILED: ") {
 				t.Errorf("%d lines: the last line is %q", n, last)
 			}
-			if n > 2 && !strings.Contains(got, "index:\nquality.dlct:1 | failed, exit 1, 1.00 s | ") {
+			if n > 6 && !strings.Contains(got, "index:\nquality.dlct:1 | failed, exit 1, 1.00 s | ") {
 				t.Errorf("%d lines: no index in\n%s", n, got)
 			}
 		}
@@ -103,7 +102,7 @@ func TestPassIsOneLine(t *testing.T) {
 		r.Verdict, r.Reason, r.Detail = schedule.Passed, "", ""
 	}
 	o.Gate = &attempt.Decision{Verdict: attempt.GatePassed, Policy: "unpinned", ID: "g-0123456789ab", Final: true}
-	if got, want := text(t, o, Options{}), "passed: 3 lines in 1.50 s; gate g-0123456789ab\n"; got != want {
+	if got, want := text(t, o, Options{}), "passed: 3 lines, 1.50 s; gate g-0123456789ab\n"; got != want {
 		t.Errorf("got  %swant %s", got, want)
 	}
 }
@@ -121,7 +120,7 @@ func TestFirstError(t *testing.T) {
 	}
 	for _, tt := range tests {
 		o := outcome(1, tt.output)
-		o.Results[0].Finding = tt.finding
+		o.Results[0].Failures = failed(tt.finding)
 		if got := NewResult(o.Plan, o.Results[0]).firstError(); got != tt.want {
 			t.Errorf("first error of %q: %q, want %q", tt.output, got, tt.want)
 		}
@@ -199,4 +198,11 @@ func FuzzText(f *testing.F) {
 			}
 		}
 	})
+}
+
+func failed(f *diagnose.Finding) diagnose.Failures {
+	if f == nil {
+		return diagnose.Failures{}
+	}
+	return diagnose.Failures{List: []diagnose.Failure{{Finding: *f}}, Total: 1}
 }

@@ -11,6 +11,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -22,6 +23,8 @@ import (
 	"github.com/command-dialect/dialect/lang/plan"
 	"github.com/command-dialect/dialect/receipts"
 	"github.com/command-dialect/dialect/runtime/attempt"
+	"github.com/command-dialect/dialect/runtime/diagnose"
+	"github.com/command-dialect/dialect/runtime/place"
 	"github.com/command-dialect/dialect/runtime/schedule"
 )
 
@@ -46,12 +49,14 @@ const AgentLimit = 2048
 type Options struct {
 	Form  Form
 	Color bool
-	// Rel shortens the paths of logs; nil leaves them.
+	// Rel shortens paths; nil leaves them.
 	Rel func(path string) string
+	// Store is the path of the store in which "dialect log" looks where no flag names one; empty if there is none.
+	Store string
 }
 
 // Text writes d for a reader of opt.Form. A document that was read back has less to show than
-// one that [NewDocument] made: no more than 50 lines of an output, and no skill.
+// one that [NewDocument] made: no more than 50 lines of an output.
 func Text(w io.Writer, d *Document, opt Options) error {
 	p := &printer{opt: opt, d: d}
 	if opt.Form == Agent {
@@ -64,9 +69,12 @@ func Text(w io.Writer, d *Document, opt Options) error {
 }
 
 type printer struct {
-	buf bytes.Buffer
-	opt Options
-	d   *Document
+	buf  bytes.Buffer
+	opt  Options
+	d    *Document
+	said map[diagnose.Finding]*DocResult // the errors that were written, and of which line
+
+	shown int // errors of the last block
 }
 
 // f writes a format of ours with strings of others: none of them, such as the name of a script, can end
@@ -115,11 +123,7 @@ func (p *printer) terminal() {
 	p.leaves(func(l *DocResult) {
 		if l.needsBlock() {
 			p.f("\n")
-			tail := l.tailLines()
-			if p.opt.Form == CI {
-				tail = 1000
-			}
-			p.block(l, tail, 1<<20)
+			p.block(l, 1<<20)
 		}
 	})
 	if len(rows) > 0 {
@@ -156,19 +160,18 @@ func (p *printer) row(l *DocResult, depth, width int) {
 	}
 }
 
-// block writes all that helps to understand one result that did not pass, with
-// at most lines lines and size bytes of its output.
-func (p *printer) block(l *DocResult, lines, size int) {
+// block writes all that helps to understand one result that did not pass, in at most size bytes for what failed.
+func (p *printer) block(l *DocResult, size int) {
 	p.f("%s: %s: %s\n", p.paint(bold, l.place()), clean(l.Title()), p.paint(red, l.ending()))
-	if len(l.Argv) > 0 && l.Kind == string(plan.Process) {
+	certain := l.Error != nil && (l.Error.File != "" || l.Error.Test != "")
+	if len(l.Argv) > 0 && l.Kind == string(plan.Process) && (p.opt.Form != Agent || !certain && l.Reason != string(receipts.StopEnvMissing)) {
 		p.f("  $ %s\n", Command(l.Argv))
 	}
-	tail := lastLines(l.output(), lines, size)
-	if e := l.Error; e != nil && (e.File != "" || len(tail) == 0) && !slices.ContainsFunc(tail, func(l string) bool { return strings.Contains(l, e.Message) }) {
-		p.f("  error: %s\n", cut(e.String(), 160))
+	if certain {
+		p.errors(l, size)
 	}
-	for _, line := range tail {
-		p.f("%s\n", strings.TrimRight("  | "+line, " "))
+	if !certain || p.opt.Form == CI {
+		p.tail(l, size)
 	}
 	if l.Gate != nil {
 		for _, r := range l.Gate.Refusals {
@@ -178,30 +181,170 @@ func (p *printer) block(l *DocResult, lines, size int) {
 	if l.Fault != nil && len(l.Fault.ReproHints) > 1 {
 		p.f("  hint: %s\n", clean(l.Fault.ReproHints[1]))
 	}
-	if l.live != nil && l.live.Step.Skill != "" {
-		p.f("  skill: %s\n", clean(l.live.Step.Skill))
-	}
 	for _, n := range l.Notes {
 		p.f("  note: %s\n", clean(n))
 	}
-	for _, out := range []*DocOutput{l.Stdout, l.Stderr} {
-		if out == nil || out.Log == "" {
-			continue
-		}
-		path := filepath.Clean(out.Log)
-		if p.opt.Rel != nil {
-			path = p.opt.Rel(path)
-		}
-		p.f("  log: %s\n", path)
+	if whole := certain && p.opt.Form == Agent && p.shown == l.Count; !whole || l.size() > fewBytes {
+		p.log(l)
 	}
 	if l.Kind != string(plan.Builtin) {
-		p.f("  again: %s\n", rerun(p.d.Script.Path, l.File, l.At(), l.Text, p.d.Clean))
+		p.f("  again: %s\n", rerun(p.d.Script, l.File, l.At(), l.Text))
 	}
 }
 
-// agent writes the short form: the blocks of the failures, then an index of
-// them, then the verdict. The index and the verdict always fit; the tails share
-// what is left of AgentLimit.
+// fewBytes is the size of an output of which nothing is left to read once its errors are told.
+const fewBytes = 400
+
+// size is how much l wrote, in bytes.
+func (l *DocResult) size() (n int64) {
+	for _, out := range []*DocOutput{l.Stdout, l.Stderr} {
+		if out != nil {
+			n += out.Bytes
+		}
+	}
+	return n
+}
+
+// errors writes the first few errors of l whole, in about size bytes, and names the others. What another line has said
+// in this report is not said once more.
+func (p *printer) errors(l *DocResult, size int) {
+	whole, names := 3, 12
+	if p.opt.Form != Agent {
+		whole, names = 10, 30
+	}
+	from := p.buf.Len()
+	var rest, known []*DocError
+	shown := 0
+	for _, e := range l.Errors {
+		if by, said := p.said[e.key()]; said && by != l {
+			known = append(known, e)
+			continue
+		}
+		most := whole
+		if e.Test == "" {
+			most += 2 // one line each
+		}
+		if shown >= most || shown > 0 && p.buf.Len()-from > size/2 {
+			rest = append(rest, e)
+			continue
+		}
+		if p.said == nil {
+			p.said = make(map[diagnose.Finding]*DocResult)
+		}
+		p.said[e.key()] = l
+		shown++
+		room := max(size-(p.buf.Len()-from), 120)
+		p.f("  %s\n", cut(e.String(), min(max(room-40, 100), 320)))
+		for i, d := range e.Detail {
+			if p.opt.Form == Agent && (i >= 8 || p.buf.Len()-from > size-60) {
+				break
+			}
+			p.f("  | %s\n", cut(d, 200))
+		}
+	}
+	p.shown = shown + len(known)
+	if len(known) > 0 {
+		p.f("  as in %s: %s\n", p.said[known[0].key()].place(), list(known, 3, 120, len(known)))
+	}
+	if n := l.Count - shown - len(known); n > 0 {
+		room := max(size-(p.buf.Len()-from)-20, 60)
+		if p.opt.Form == Agent {
+			room = min(room, 400)
+		}
+		p.f("  also: %s\n", list(rest, names, room, n))
+	}
+}
+
+// key is what two reports of one error have in common.
+func (e *DocError) key() diagnose.Finding {
+	return diagnose.Finding{File: filepath.ToSlash(filepath.Clean(e.File)), Line: e.Line, Column: e.Column, Message: e.Message}
+}
+
+// list names the first few errors, in about room bytes, of which there are n.
+func list(errors []*DocError, most, room, n int) string {
+	var names []string
+	seen := make(map[string]bool)
+	shown := 0
+	for _, e := range errors {
+		name := e.name()
+		if !seen[name] {
+			if len(names) == most || len(names) > 0 && room < len(name) {
+				break
+			}
+			seen[name] = true
+			names = append(names, name)
+			room -= len(name) + 2
+		}
+		shown++
+	}
+	text := strings.Join(names, ", ")
+	switch {
+	case len(names) == 0:
+		return fmt.Sprintf("%d more", n)
+	case n > shown:
+		text += fmt.Sprintf(", and %d more", n-shown)
+	}
+	return text
+}
+
+// tail writes the end of what l printed, without blank lines, and the first error if that is not in it.
+func (p *printer) tail(l *DocResult, size int) {
+	lines := l.tailLines()
+	switch p.opt.Form {
+	case Agent:
+		lines = min(max(lines, 1), 15)
+	case CI:
+		lines, size = 1000, 1<<20
+	default:
+		size = 1 << 20
+	}
+	output := l.output()
+	if p.opt.Form == Agent {
+		output = slices.DeleteFunc(slices.Clone(output), func(l string) bool { return strings.TrimSpace(l) == "" })
+	}
+	tail := lastLines(output, lines, size)
+	if e := l.Error; e != nil && (e.File != "" || len(tail) == 0) && !slices.ContainsFunc(tail, func(l string) bool { return strings.Contains(l, e.Message) }) && p.opt.Form != CI {
+		p.f("  error: %s\n", cut(e.String(), 160))
+	}
+	for _, line := range tail {
+		if p.opt.Form == Agent {
+			line = cut(line, 240)
+		}
+		p.f("%s\n", strings.TrimRight("  | "+line, " "))
+	}
+}
+
+// log says how to read all that l printed: by its receipt, else in the files that keep it.
+func (p *printer) log(l *DocResult) {
+	var paths []string
+	wrote := false
+	for _, out := range []*DocOutput{l.Stdout, l.Stderr} {
+		if out != nil && out.Log != "" {
+			paths = append(paths, p.rel(filepath.Clean(out.Log)))
+		}
+		wrote = wrote || out != nil && out.Bytes > 0
+	}
+	switch {
+	case l.Receipt != "" && (wrote || len(paths) > 0):
+		flag := ""
+		if p.d.Store != "" && !place.Same(p.d.Store, p.opt.Store) {
+			flag = "--store " + shellQuote(p.rel(p.d.Store)) + " "
+		}
+		p.f("  log: dialect log %s%s\n", flag, l.Receipt[:min(len(l.Receipt), 12)])
+	case len(paths) > 0:
+		p.f("  log: %s\n", strings.Join(paths, ", "))
+	}
+}
+
+func (p *printer) rel(path string) string {
+	if p.opt.Rel == nil {
+		return path
+	}
+	return p.opt.Rel(path)
+}
+
+// agent writes the short form: the blocks of the failures, of many an index, then the verdict. The index and the
+// verdict always fit; the blocks share what is left of AgentLimit.
 func (p *printer) agent() {
 	var bad []*DocResult
 	p.leaves(func(l *DocResult) {
@@ -210,7 +353,7 @@ func (p *printer) agent() {
 		}
 	})
 	end := &printer{opt: p.opt, d: p.d}
-	if len(bad) > 1 { // of one failure the block says it all
+	if len(bad) > 3 { // of a few the blocks say it all
 		end.f("index:\n")
 		const most = 12
 		for i, l := range bad {
@@ -218,29 +361,45 @@ func (p *printer) agent() {
 				end.f("  and %d more; see --json\n", len(bad)-most)
 				break
 			}
-			end.f("%s\n", cut(l.place()+" | "+l.ending()+" | "+l.firstError(), 110))
+			end.f("%s\n", p.index(l))
 		}
 	}
 	end.summary()
 	left := AgentLimit - end.buf.Len()
 	for i, l := range bad {
-		share := left / (len(bad) - i)
-		b := &printer{opt: p.opt, d: p.d}
-		b.block(l, 0, 0)
+		share := min(left/(len(bad)-i), agentBlock)
+		b := &printer{opt: p.opt, d: p.d, said: maps.Clone(p.said)}
+		b.block(l, 0)
+		bare := b.buf.Len()
+		if room := share - bare; room > 40 {
+			for room > 40 { // what is cut in the middle is a little longer than its share
+				b = &printer{opt: p.opt, d: p.d, said: maps.Clone(p.said)}
+				if b.block(l, room); b.buf.Len() <= share {
+					break
+				}
+				room -= max(b.buf.Len()-share, 40)
+			}
+		}
 		if b.buf.Len() > share {
-			continue // the index names it
+			if len(bad) <= 3 { // there is no index that names it
+				p.f("%s\n", p.index(l))
+			}
+			continue
 		}
-		if room := share - b.buf.Len(); room > 40 {
-			b.buf.Reset()
-			b.block(l, min(max(l.tailLines(), 1), 15), room)
-		}
-		if b.buf.Len() <= left {
-			p.buf.Write(b.buf.Bytes())
-			left -= b.buf.Len()
-		}
+		p.buf.Write(b.buf.Bytes())
+		p.said = b.said
+		left -= b.buf.Len()
 	}
 	p.buf.Write(end.buf.Bytes())
 }
+
+// index is the line of an index that names l.
+func (p *printer) index(l *DocResult) string {
+	return cut(l.place()+" | "+l.ending()+" | "+l.firstError(), 110)
+}
+
+// agentBlock is the greatest size of a block, in bytes.
+const agentBlock = 1400
 
 // summary writes the last line: verdict, counts, seconds, gate, trust level.
 func (p *printer) summary() {
@@ -251,9 +410,6 @@ func (p *printer) summary() {
 	case "passed":
 		word, sgr = "passed", green
 		parts = append(parts, diag.Number(d.Counts.Lines, "line"))
-		if d.Tests != nil {
-			parts = append(parts, d.Tests.String())
-		}
 		if n := d.Counts.Flaky; n > 0 {
 			parts = append(parts, strconv.Itoa(n)+" flaky")
 		}
@@ -271,17 +427,14 @@ func (p *printer) summary() {
 			parts[len(parts)-1] += " of " + diag.Number(d.Counts.Lines, "line")
 		}
 	}
-	p.f("%s: %s in %s; %s\n", p.paint(sgr, word), strings.Join(parts, ", "), Seconds(d.Elapsed), p.gate())
+	if d.Tests != nil {
+		parts = append(parts, d.Tests.String())
+	}
+	p.f("%s: %s, %s; %s\n", p.paint(sgr, word), strings.Join(parts, ", "), Seconds(d.Elapsed), p.gate())
 	if d.Limit != "" {
 		p.f("%s\n", d.Limit)
 	}
-	told := 0
-	p.leaves(func(l *DocResult) {
-		if l.fewer() && told < 5 {
-			told++
-			p.f("%s: %s: %d tests passed, %d did in %s\n", p.paint(yellow, "warning"), l.place(), l.Tests.Passed, l.Baseline.Passed, l.Baseline.Run)
-		}
-	})
+	p.fewer()
 	p.leftRunning()
 	if d.KeepGoing {
 		p.f("--keep-going: lines that change state ran after a failure\n")
@@ -316,6 +469,20 @@ func (p *printer) summary() {
 	}
 }
 
+// fewer names the lines of which fewer tests passed than before, where the last line does not: it says so of a gate that passed.
+func (p *printer) fewer() {
+	if g := p.d.Gate; g != nil && g.Verdict == string(attempt.GatePassed) {
+		return
+	}
+	told := 0
+	p.leaves(func(l *DocResult) {
+		if l.fewer() && told < 5 {
+			told++
+			p.f("%s: %s: %s\n", p.paint(yellow, "warning"), l.place(), l.missing())
+		}
+	})
+}
+
 // leftRunning names what commands left running that have no block of their own.
 func (p *printer) leftRunning() {
 	told := 0
@@ -348,7 +515,7 @@ func (p *printer) gate() string {
 	}
 	switch attempt.GateVerdict(g.Verdict) {
 	case attempt.GatePassed:
-		if list := exceptions(g); len(list) > 0 {
+		if list := append(exceptions(g), p.missing()...); len(list) > 0 {
 			return fmt.Sprintf("gate %s (%s)", g.ID, strings.Join(list, ", "))
 		}
 		return "gate " + g.ID
@@ -363,6 +530,22 @@ func (p *printer) gate() string {
 	default:
 		return "gate not run"
 	}
+}
+
+// missing says of which lines fewer tests passed than before.
+func (p *printer) missing() (list []string) {
+	n := 0
+	p.leaves(func(l *DocResult) {
+		if l.fewer() {
+			if n++; n <= 2 {
+				list = append(list, l.missing())
+			}
+		}
+	})
+	if n > 2 {
+		list = append(list, fmt.Sprintf("and fewer on %d more", n-2))
+	}
+	return list
 }
 
 // bounded cleans a text of unknown length, and cuts it where space is short.
@@ -399,12 +582,12 @@ func exceptions(g *DocGate) (list []string) {
 	}
 	switch g.Rules {
 	case receipts.PolicyChanged:
-		list = append(list, "rules CHANGED")
+		list = append(list, "rules changed")
 	case receipts.PolicyNew:
 		list = append(list, "rules new")
 	}
 	if g.Failures > 0 {
-		list = append(list, "failed "+Times(g.Failures)+" on exactly these files")
+		list = append(list, "failed "+Times(g.Failures)+" on these files")
 	}
 	if g.Early > 0 {
 		list = append(list, CutShort(g.Early))
@@ -414,7 +597,7 @@ func exceptions(g *DocGate) (list []string) {
 
 // CutShort says that n attempts ended without an answer.
 func CutShort(n int) string {
-	return diag.Number(n, "attempt") + " on exactly these files gave no answer"
+	return diag.Number(n, "attempt") + " on these files gave no answer"
 }
 
 // Times renders how often something happened.
@@ -574,15 +757,12 @@ func Seconds(s float64) string {
 }
 
 // rerun returns the command that runs a line again, by its text where the script is not a file.
-func rerun(script, file, at, text string, clean bool) string {
-	run := "dialect run "
-	if clean {
-		run += "--clean "
+func rerun(script DocScript, file, at, text string) string {
+	words := append([]string{"dialect", "run"}, script.Flags...)
+	if script.Path == "" {
+		return Command(append(words, "-e", text))
 	}
-	if script == "" {
-		return run + "-e " + shellQuote(text)
-	}
-	return run + shellQuote(file+":"+at)
+	return Command(append(words, file+":"+at))
 }
 
 // AgentVariable names the variable that says that an agent reads the report, on a machine of CI

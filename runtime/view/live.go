@@ -11,6 +11,7 @@ import (
 
 	"github.com/command-dialect/dialect/lang/plan"
 	"github.com/command-dialect/dialect/runtime/attempt"
+	"github.com/command-dialect/dialect/runtime/diagnose"
 	"github.com/command-dialect/dialect/runtime/engine"
 	"github.com/command-dialect/dialect/runtime/report"
 	"github.com/command-dialect/dialect/runtime/schedule"
@@ -150,8 +151,8 @@ func (l *live) finish(r *engine.Result) {
 	if why := report.Plain(r.Detail); why != "" {
 		text += ", " + why
 	}
-	if r.Finding != nil {
-		text += ": " + report.Plain(l.o.Redact.Text(r.Finding.String()))
+	if r.Failures.Total > 0 {
+		text += ": " + report.Plain(l.o.Redact.Text(r.Failures.List[0].String()))
 	}
 	cols, _ := l.size()
 	l.print(l.paint("1;31", "FAIL") + " " + fit(text, cols-6))
@@ -182,7 +183,8 @@ func (r *running) last(o Options) string {
 	}
 	for len(text) > 0 {
 		i := bytes.LastIndexAny(text, "\r\n")
-		if line := report.Plain(string(text[i+1:])); line != "" {
+		plain, _ := diagnose.EventText(text[i+1:])
+		if line := report.Plain(string(plain)); line != "" && !strings.HasPrefix(line, `{"Time":"`) {
 			return line
 		}
 		text = text[:max(i, 0)]

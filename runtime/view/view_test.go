@@ -161,7 +161,7 @@ func TestLive(t *testing.T) {
 	}
 	l.Listen(attempt.Output{Step: p.Steps[0], Data: []byte("\n10%\r20%\rthe hunter22-secret\r\n")})
 	l.Print("dialect: a message")
-	l.Listen(engine.StepFinished{Result: &engine.Result{Report: attempt.Report{Step: p.Steps[0], Verdict: schedule.Failed, Detail: "exit 1", Finding: &diagnose.Finding{File: "a.go", Line: 3, Message: "undefined: x and more than fits into the line"}}}})
+	l.Listen(engine.StepFinished{Result: &engine.Result{Report: attempt.Report{Step: p.Steps[0], Verdict: schedule.Failed, Detail: "exit 1", Failures: failed(diagnose.Finding{File: "a.go", Line: 3, Message: "undefined: x and more than fits into the line"})}}})
 	l.Listen(attempt.Started{Step: p.Steps[1], Attempt: 2, At: clock})
 	tick(63 * time.Second)
 	check(`
@@ -359,4 +359,8 @@ func BenchmarkLiveDraw(b *testing.B) {
 		l.mu.Unlock()
 		out.Reset()
 	}
+}
+
+func failed(f diagnose.Finding) diagnose.Failures {
+	return diagnose.Failures{List: []diagnose.Failure{{Finding: f}}, Total: 1}
 }

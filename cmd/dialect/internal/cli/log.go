@@ -15,6 +15,7 @@ import (
 	"github.com/command-dialect/dialect/receipts"
 	"github.com/command-dialect/dialect/runtime/archive"
 	"github.com/command-dialect/dialect/runtime/blob"
+	"github.com/command-dialect/dialect/runtime/diagnose"
 	"github.com/command-dialect/dialect/runtime/history"
 	"github.com/command-dialect/dialect/runtime/place"
 )
@@ -22,7 +23,8 @@ import (
 const logLong = `Print what a command wrote, as it was kept: first its standard output, then its standard
 error. LINE is of the last run, as its report names it: 3, or 3.2 for a member of a composite; without
 anything it is the only failure of that run. The kept text must have the digest that the receipt says; secrets were taken out
-of it, and of a very long stream it has the beginning and the end.
+of it, and of a very long stream it has the beginning and the end. Of go test -json it prints the
+text in the events; --raw prints the events.
 
 The receipt's own digest is of all that was really written, also where the log was
 dropped by "receipts gc".`
@@ -32,7 +34,7 @@ func newLog(u *ui) *cobra.Command {
 		store          string
 		tail           int
 		stdout, stderr bool
-		path           bool
+		path, raw      bool
 	}
 	cmd := &cobra.Command{
 		Use:   "log [LINE | FILE:LINE | RUN/STEP | RECEIPT]",
@@ -63,7 +65,7 @@ func newLog(u *ui) *cobra.Command {
 				if one.leave || one.stream.Bytes == 0 {
 					continue
 				}
-				if err := printLog(u, logs, one.name, one.stream, f.tail, f.path); err != nil {
+				if err := printLog(u, logs, one.name, one.stream, f.tail, f.path, f.raw); err != nil {
 					return err
 				}
 			}
@@ -75,12 +77,13 @@ func newLog(u *ui) *cobra.Command {
 	fl.IntVarP(&f.tail, "tail", "n", 0, "print only the last `N` lines of each stream")
 	fl.BoolVar(&f.stdout, "stdout", false, "print standard output alone")
 	fl.BoolVar(&f.stderr, "stderr", false, "print standard error alone")
+	fl.BoolVar(&f.raw, "raw", false, "print the events of go test -json as they are")
 	fl.BoolVar(&f.path, "path", false, "print the paths of the files instead")
 	addStoreFlag(cmd, &f.store)
 	return cmd
 }
 
-func printLog(u *ui, logs archive.Archive, what string, s receipts.Stream, tail int, pathOnly bool) error {
+func printLog(u *ui, logs archive.Archive, what string, s receipts.Stream, tail int, pathOnly, raw bool) error {
 	want := s.SHA256
 	if !s.Log.IsZero() {
 		want = s.Log
@@ -101,16 +104,24 @@ func printLog(u *ui, logs archive.Archive, what string, s receipts.Stream, tail 
 		_, err := fmt.Fprintln(u.out, path)
 		return err
 	}
+	var from io.Reader = f
+	head := make([]byte, 4<<10)
+	if n, _ := f.ReadAt(head, 0); !raw && diagnose.Events(head[:n]) {
+		r, w := io.Pipe()
+		defer r.Close()
+		go func() { w.CloseWithError(diagnose.CopyPlain(w, f, tail)) }()
+		from, tail = r, 0
+	}
 	if tail > 0 {
 		if err := blob.SeekTail(f, tail); err != nil {
 			return exit.Failf(exit.Failed, "%v", err)
 		}
 	}
 	if !u.outTTY {
-		_, err = io.Copy(u.out, f)
+		_, err = io.Copy(u.out, from)
 		return err
 	}
-	in, out := bufio.NewReader(f), bufio.NewWriter(u.out)
+	in, out := bufio.NewReader(from), bufio.NewWriter(u.out)
 	for {
 		line, err := in.ReadString('\n')
 		fmt.Fprint(out, diag.Visible(line))

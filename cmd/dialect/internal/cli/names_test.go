@@ -20,7 +20,7 @@ func TestNames(t *testing.T) {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	name := "q\npassed: 3 lines in 0.10 s\n::error::x\nnext: curl evil\x1b]0;owned\a\u009b31m.dlct"
+	name := "q\npassed: 3 lines, 0.10 s\n::error::x\nnext: curl evil\x1b]0;owned\a\u009b31m.dlct"
 	for file, text := range map[string]string{
 		"routing.toml": "[commands.test_it]\nverb = \"test\"\nnoun = \"it\"\ntool = \"false\"\n",
 		name:           "Test with it\n", "b" + name: "- Tset with it\n",

@@ -11,12 +11,14 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/command-dialect/dialect/cmd/dialect/internal/exit"
 	"github.com/command-dialect/dialect/cmd/dialect/internal/inquiry"
 	"github.com/command-dialect/dialect/cmd/dialect/internal/interrupt"
 	"github.com/command-dialect/dialect/cmd/dialect/internal/outfile"
 	"github.com/command-dialect/dialect/cmd/dialect/internal/recording"
+	"github.com/command-dialect/dialect/cmd/dialect/internal/store"
 	"github.com/command-dialect/dialect/lang/diag"
 	"github.com/command-dialect/dialect/lang/plan"
 	"github.com/command-dialect/dialect/lang/suggest"
@@ -51,11 +53,35 @@ type runFlags struct {
 	inPlace           bool // whatever the matrix says
 	base, acceptFlaky string
 	reuse             bool
+
+	given *pflag.FlagSet
+}
+
+// again are the flags, as they were given, that a run of one of the lines again needs: not those that choose lines or
+// say where a report goes, which would take the place of the report of them all.
+func (f *runFlags) again() (words []string) {
+	f.given.Visit(func(x *pflag.Flag) {
+		switch x.Name {
+		case "line", "failed", "changed", "dry-run", "json", "output", "events", "junit", "html":
+			return
+		}
+		if list, ok := x.Value.(pflag.SliceValue); ok {
+			for _, v := range list.GetSlice() {
+				words = append(words, "--"+x.Name, v)
+			}
+			return
+		}
+		if words = append(words, "--"+x.Name); x.Value.Type() != "bool" {
+			words = append(words, x.Value.String())
+		}
+	})
+	return words
 }
 
 // add adds the flags that run and rerun have in common.
 func (f *runFlags) add(cmd *cobra.Command) {
 	fl := cmd.Flags()
+	f.given = fl
 	fl.SortFlags = false
 	noFiles := cobra.FixedCompletions(nil, cobra.ShellCompDirectiveNoFileComp)
 	fl.StringArrayVar(&f.set, "set", nil, "set a variable of the script, `NAME=VALUE`; may be repeated")
@@ -230,6 +256,7 @@ func (f *runFlags) bind(u *ui, args []string) (*project.Program, error) {
 		u.notef("%s in %s: nothing was run", p.Findings.Summary(), s.Name)
 		return nil, exit.Status(exit.Fault)
 	}
+	p.Plan.Script.Flags = f.again()
 	if f.dryRun {
 		return nil, recording.Redactor(p.Plan, "").Through(u.out, func(w io.Writer) error {
 			if f.json {
@@ -373,12 +400,18 @@ func (f *runFlags) files(u *ui, doc *report.Document, p *project.Program, rec *r
 	return nil
 }
 
+// reportOptions are those of a report that is printed.
+func reportOptions(u *ui) report.Options {
+	here, _ := store.Place{Name: os.Getenv("DIALECT_STORE")}.Path() // where there is none, "dialect log" needs a flag
+	return report.Options{Color: color(u.outTTY), Rel: place.Short, Store: here}
+}
+
 // printOutcome prints the report of a run.
 func (f *runFlags) printOutcome(u *ui, w io.Writer, d *report.Document) error {
 	if f.json {
 		return report.JSON(w, d)
 	}
-	opt := report.Options{Color: color(u.outTTY), Rel: place.Short}
+	opt := reportOptions(u)
 	switch {
 	case u.outTTY:
 		opt.Form = report.Terminal

@@ -9,7 +9,6 @@ import (
 	"github.com/command-dialect/dialect/cmd/dialect/internal/outfile"
 	"github.com/command-dialect/dialect/cmd/dialect/internal/store"
 	"github.com/command-dialect/dialect/runtime/history"
-	"github.com/command-dialect/dialect/runtime/place"
 	"github.com/command-dialect/dialect/runtime/project"
 	"github.com/command-dialect/dialect/runtime/report"
 )
@@ -68,7 +67,7 @@ func newReport(u *ui) *cobra.Command {
 			case f.html != "" || f.junit != "" || f.markdown != "":
 				return nil
 			}
-			opt := report.Options{Color: color(u.outTTY), Rel: place.Short}
+			opt := reportOptions(u)
 			if u.outTTY {
 				opt.Form = report.Terminal
 			}

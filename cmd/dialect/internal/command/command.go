@@ -103,14 +103,16 @@ func As(dir, name string, args []string) (*plan.Plan, error) {
 // decide.
 func Status(o *engine.Outcome, judged bool) int {
 	r := o.Results[0]
-	switch p := r.Process; {
+	p := r.Process
+	missing := r.Reason == receipts.StopEnvMissing && (p == nil || p.Stop != "") // else it ran, and said so itself
+	switch {
 	case o.Signal != "":
 		return o.ExitStatus()
 	case judged && (r.Verdict == schedule.Passed || r.Verdict == schedule.Flaky):
 		return 0
-	case r.Reason == receipts.StopEnvMissing && isFile(r.Step.Argv[0]):
+	case missing && isFile(r.Step.Argv[0]):
 		return NotRunnable
-	case r.Reason == receipts.StopEnvMissing:
+	case missing:
 		return NotFound
 	case r.Reason == receipts.StopTimeout:
 		return TimedOut

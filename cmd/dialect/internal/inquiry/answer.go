@@ -286,6 +286,9 @@ func (q *Question) trust(res *verify.Result) string {
 		}
 	}
 	list = append(list, rules)
+	if res.Tested != nil {
+		list = append(list, res.Tested.String())
+	}
 	if len(q.Require) == 0 {
 		list = append(list, "nothing required")
 	}
@@ -296,7 +299,7 @@ func (q *Question) trust(res *verify.Result) string {
 func lastWords(res *verify.Result) string {
 	var list []string
 	if n := res.Failures; n > 0 {
-		list = append(list, "failed "+report.Times(n)+" on exactly these files")
+		list = append(list, "failed "+report.Times(n)+" on these files")
 	}
 	if n := res.Early; n > 0 {
 		list = append(list, report.CutShort(n))
@@ -452,6 +455,8 @@ type Document struct {
 	Members []string `json:"members,omitempty"`
 	Require []string `json:"require,omitempty"` // bindings; empty: nothing required
 
+	Tests *records.Tests `json:"tests,omitempty"` // of the members, and of the gate before
+
 	Failures    int      `json:"failures"`           // of the commands on exactly these files, those that refuse among them
 	EarlyEnds   int      `json:"early_ends"`         // likewise: timeouts, kills
 	OtherInputs int      `json:"other_inputs"`       // failures with other inputs
@@ -497,6 +502,7 @@ func (q *Question) Document(res *verify.Result) Document {
 	}
 	if res.Gate != nil {
 		doc.RecordedBy = res.Gate.Key
+		doc.Tests = records.NewTests(res.Gate.SHA, res.Tested)
 	}
 	if res.Body != nil {
 		doc.Gate, doc.GateSHA, doc.Run, doc.Session, doc.Reused = receipts.GateID(res.Gate.SHA), res.Gate.SHA.String(), res.Body.Run, res.Body.Session, res.Body.Reused

@@ -211,8 +211,7 @@ func (t *tools) run(ctx context.Context, req *mcp.CallToolRequest, in runInput) 
 				}
 				return path
 			}
-			_ = report.Text(&b, &doc, report.Options{Rel: rel}) // to a buffer
-			outputs(&b, doc.Lines)
+			_ = report.Text(&b, &doc, report.Options{Rel: rel, Store: doc.Store}) // to a buffer
 		}
 		if g := doc.Gate; g != nil && doc.ExitStatus == 0 && g.Verdict == string(attempt.GatePassed) {
 			gate = g.ID
@@ -220,23 +219,6 @@ func (t *tools) run(ctx context.Context, req *mcp.CallToolRequest, in runInput) 
 		o.stdout = b.Bytes()
 	}
 	return o.answer(gate)
-}
-
-// outputs says by which id the tool log reads what failed lines wrote; of the last ten.
-func outputs(b *bytes.Buffer, lines []*report.DocResult) {
-	var list []string
-	var walk func([]*report.DocResult)
-	walk = func(lines []*report.DocResult) {
-		for _, l := range lines {
-			wrote := l.Stdout != nil && l.Stdout.Bytes > 0 || l.Stderr != nil && l.Stderr.Bytes > 0
-			if l.Verdict == "failed" && isID(l.Receipt) && wrote {
-				list = append(list, fmt.Sprintf("output of %s:%d: log %s\n", l.File, l.Line, l.Receipt[:min(len(l.Receipt), 12)]))
-			}
-			walk(l.Members)
-		}
-	}
-	walk(lines)
-	b.WriteString(strings.Join(list[max(0, len(list)-10):], ""))
 }
 
 // A verdict is what is read of the JSON of verify and consume. Members that are not there are

@@ -467,7 +467,7 @@ func TestWrongArguments(t *testing.T) {
 func TestFailedOutputCanBeRead(t *testing.T) {
 	s := connect(t, project(t), nil)
 	a := call(t, s, "run", map[string]any{"text": "Test with false"})
-	_, id, ok := strings.Cut(a.Text, "\noutput of -:1: log ")
+	_, id, ok := strings.Cut(a.Text, "\n  log: dialect log ")
 	if !ok {
 		t.Fatalf("no id: %s", a.Text)
 	}

@@ -88,8 +88,8 @@ func failure(res *engine.Result, text []byte) string {
 		count = fmt.Sprintf("%d file%s", n, map[bool]string{true: "s"}[n != 1]) // a tool that lists them
 	}
 	why := res.Detail
-	if res.Finding != nil {
-		why = res.Finding.String()
+	if first := res.Failures.First(); first != nil {
+		why = first.String()
 	}
 	if count != "" && why != "" {
 		return count + ", first: " + why

@@ -58,10 +58,17 @@ func ParsePattern(text string) (Pattern, error) {
 	return Pattern{re}, nil
 }
 
-func (p Pattern) find(text []byte) (f Finding, ok bool) {
-	m := p.re.FindSubmatch(text)
-	if m == nil {
-		return f, false
+// find returns what p finds first, and where in the text that ends.
+func (p Pattern) find(text []byte) (f Finding, end int, ok bool) {
+	at := p.re.FindSubmatchIndex(text)
+	if at == nil {
+		return f, 0, false
+	}
+	m := make([][]byte, len(at)/2)
+	for i := range m {
+		if at[2*i] >= 0 {
+			m[i] = text[at[2*i]:at[2*i+1]]
+		}
 	}
 	for i, name := range p.re.SubexpNames() {
 		switch v := string(bytes.TrimSpace(m[i])); name {
@@ -79,15 +86,20 @@ func (p Pattern) find(text []byte) (f Finding, ok bool) {
 		first, _, _ := bytes.Cut(m[0], []byte("\n"))
 		f.Message = string(bytes.TrimSpace(first))
 	}
-	return f, f.Message != ""
+	return f, at[1], f.Message != ""
 }
 
 // Places: a path, a line and perhaps a column, as the tools write them.
 type placePatterns struct {
-	colon, tsc, java, msvc, github, rust, eslint, path, python, stack, vitest, panicked, shellcheck, raised, frame, loose, makefile, black, tap *regexp.Regexp
+	colon, tsc, java, msvc, github, rust, eslint, path, python, stack, panicked, shellcheck, raised, frame, loose, makefile, black, rustfmt, prettier, mypy, quoted, label *regexp.Regexp
 }
 
-var places = sync.OnceValue(func() (p placePatterns) {
+var places = sync.OnceValue(newPlaces)
+
+// allPlaces are the patterns; the pointer saves a copy a line.
+var allPlaces = sync.OnceValue(func() *placePatterns { p := places(); return &p })
+
+func newPlaces() (p placePatterns) {
 	const file = `((?:[A-Za-z]:[\\/])?[^\s:()'"\[\]|<>,;][^\s:()'"\[\]|<>]*)`
 	c := regexp.MustCompile
 	p.colon = c(`^\s*(?:vet: |go: )?` + file + `:(\d+)(?::(\d+))?:?\s+(.+)$`)
@@ -96,100 +108,57 @@ var places = sync.OnceValue(func() (p placePatterns) {
 	p.msvc = c(`^\s*` + file + `\((\d+)(?:,(\d+))?\) ?: (?:fatal )?error (.+)$`)
 	p.github = c(`^::error (?:.*,)?file=([^,:]+)(?:,line=(\d+))?(?:,[^:]*)?::(.+)$`)
 	p.rust = c(`^\s*--> ` + file + `:(\d+):(\d+)$`)
-	p.eslint = c(`^\s+(\d+):(\d+)\s+(?:✖\s+)?error\s+(.+?)$`)
+	p.eslint = c(`^\s+(\d+):(\d+)\s+(?:✖\s+)?(error|warning)\s+(.+?)$`)
 	p.path = c(`^(/?[^\s:]+\.[A-Za-z]{1,5})$`)
 	p.python = c(`^\s+File "([^"<>]+)", line (\d+)`)
 	p.stack = c(`^\s+at .*?\(?(?:file://)?((?:/|[A-Za-z]:[\\/]|\.{0,2}[\w@-])[^\s():\[\]<>]*):(\d+):(\d+)\)?$`)
-	p.vitest = c(`^\s*❯ (?:.* )?` + file + `:(\d+):(\d+)$`)
 	p.panicked = c(`^thread '.*' (?:\(\d+\) )?panicked at ` + file + `:(\d+):(\d+):$`)
 	p.shellcheck = c(`^In (\S+) line (\d+):$`)
 	p.raised = c(`^(?:[A-Za-z_][\w.]*\.)?(?:(?:[A-Z]\w*)?(?:Error|Exception)|[A-Z]\w*(?:Exit|Interrupt|Warning))\b(?: \[\w+\])?(?:: .*)?$`)
 	p.frame = c(`^\t` + file + `:(\d+)(?: \+0x[0-9a-f]+)?$`)
 	p.loose = c(`(?i)\b(error|errors|fail|failed|failure|fatal|panic|exception|undefined|cannot|assert\w*)\b|^E\s|^✗|^✖|\bnot ok\b`)
 	p.makefile = c(`^(?:g?make|ninja)(?:\[\d+\])?: \*\*\* \[`)
-	p.black = c(`^(?:would reformat (.+\.\w+)|error: cannot format (.+?): (.*?)(?:: )?(\d+):(\d+): .*)$`)
-	p.tap = c(`^(location|error): '(.*)'$`)
+	p.black = c(`^(?:[wW]ould reformat:? (.+\.\w+)|error: cannot format (.+?): (.*?)(?:: )?(\d+):(\d+): .*)$`)
+	p.rustfmt = c(`^Diff in (.+?)(?: at line |:)(\d+):$`)
+	p.prettier = c(`^\[(?:warn|error)\] (\S+\.\w+)(?:: (.+) \((\d+):(\d+)\))?$`)
+	p.quoted = c(`^\s*(?:\d+ |~)`)
+	p.label = c(`^\s*\|.*\^ ([^\^].*)$`)
+	p.mypy = c(`^error: .*[^\]]$`)
 	return p
-})
-
-// First returns the first error in an output; ok is false if nothing in it reads like
-// one, and then the message is its last line.
-func First(output []byte, patterns []Pattern) (f Finding, ok bool) {
-	text := Readable(output)
-	for _, p := range patterns {
-		if f, ok := p.find(text); ok {
-			return f.tidy(), true
-		}
-	}
-	f, text, ok = ofRunner(text)
-	if ok {
-		return f.tidy(), true
-	}
-	return byLine(text)
 }
 
-// ofRunner returns the first failure that a test runner reports; ok is false if the output is no
-// such report, and rest is then what remains to be read line by line. A test runner says which test
-// failed, and what a test that passed prints often reads like an error: logs of retries, stacks of errors that
-// were expected. So the failure of go test and of node --test is taken from where the runner puts it.
-func ofRunner(text []byte) (f Finding, rest []byte, ok bool) {
-	if isGoTest(text) {
-		return ofGoTest(text)
-	}
-	if bytes.Contains(text, []byte("failureType: ")) {
-		if f, ok := ofNodeTAP(text); ok {
-			return f, text, true
-		}
-	}
-	if bytes.Contains(text, []byte("✖ ")) {
-		if f, ok := ofNodeSpec(text); ok {
-			return f, text, true
-		}
-	}
-	if i := bytes.Index(text, []byte("\nNode.js v")); i >= 0 {
-		lines := strings.Split(strings.ReplaceAll(string(text[:i+len("\nNode.js v")]), "\r\n", "\n"), "\n")
-		if f, ok := ofNodeFile("", lines); ok {
-			return f, text, true
-		}
-	}
-	return Finding{}, text, false
-}
-
-// byLine reads an output line by line.
-func byLine(text []byte) (Finding, bool) {
-	s := scan{places: places()}
-	for l := range bytes.Lines(text) {
-		if s.line(string(bytes.TrimRight(l, "\r\n\t "))); s.done {
-			break
-		}
-	}
-	return s.result()
-}
-
-// A scan goes through the lines of an output once.
+// A scan goes through the lines of an output that is no known test runner's: compilers, linters, formatters,
+// tracebacks. It may be copied, to go back to where it was.
 type scan struct {
-	places placePatterns
-	done   bool
+	list  []Failure // errors with a place
+	total int
 
-	placed  Finding // the first error with a place
-	loose   string  // the first line that reads like an error
-	last    string  // that is not blank
-	before  string  // the line before this one
-	path    string  // of eslint: the file of the lines that follow
-	listed  string  // the first line that is a path and nothing else, as gofmt -l prints them
-	place   Finding // of a panic, a test or a stack: its message follows, or went before
-	pending bool    // place has its message on the next line that is not blank
-	raised  string  // the message of pytest, jest or vitest
+	loose   string    // the first line that reads like an error
+	last    string    // that is not blank
+	before  string    // the line before this one
+	path    string    // of eslint: the file of the lines that follow
+	listed  []string  // lines that are a path and nothing else, as gofmt -l prints them
+	warned  []Failure // warnings, which are what is wrong where nothing else is
+	place   Finding   // of a panic, a test or a stack: its message follows, or went before
+	pending bool      // place has its message on the next line that is not blank
+	raised  string    // the message of an error whose place follows
 	python  Finding
 	goPanic string
-	tap     bool // the lines that follow are about a test that failed
 	frames  bool // python is the last frame of a traceback of pytest
+	wraps   int  // lines that may go on with the message of the last error
+	below   int  // likewise, with its detail
+	label   int  // likewise, with the source that rustc shows, and what it says of it
 }
 
 func (s *scan) found(f Finding) {
-	if s.placed.Message == "" {
-		s.placed = f
-		s.done = true
+	s.pending, s.raised, s.python, s.goPanic, s.frames, s.wraps, s.below, s.label = false, "", Finding{}, "", false, 0, 0, 0
+	for _, o := range s.list {
+		if o.Finding == f {
+			return // it is said once
+		}
+	}
+	if s.total++; len(s.list) < maxFailures {
+		s.list = append(s.list[:len(s.list):len(s.list)], Failure{Finding: f})
 	}
 }
 
@@ -202,7 +171,10 @@ func (s *scan) line(l string) {
 		return
 	}
 	defer func() { s.before, s.last = t, t }()
-	p := &s.places
+	p := allPlaces()
+	if s.goesOn(l, t) {
+		return
+	}
 	if s.pending {
 		f := s.place
 		f.Message = strings.TrimLeft(t, "^ ")
@@ -219,6 +191,7 @@ func (s *scan) line(l string) {
 	case strings.Contains(l, "-->"):
 		if m := p.rust.FindStringSubmatch(l); m != nil && s.before != "" && !strings.HasPrefix(s.before, "warning") {
 			s.found(Finding{m[1], number(m[2]), number(m[3]), s.before})
+			s.label = 8
 			return
 		}
 	case strings.HasPrefix(l, "thread '"):
@@ -245,24 +218,21 @@ func (s *scan) line(l string) {
 			s.found(Finding{m[1], number(m[2]), 0, s.goPanic})
 		}
 		return
-	case strings.HasPrefix(t, "not ok "):
-		s.raised, s.tap = t, true
-		return
-	case s.tap && l[0] == ' ':
-		m := p.tap.FindStringSubmatch(t)
-		switch {
-		case m == nil:
-		case m[1] == "error":
-			f := s.place
-			f.Message = strings.TrimPrefix(s.raised, "not ok ") + ": " + m[2]
-			s.found(f)
-		default:
-			if c := p.stack.FindStringSubmatch("  at " + m[2]); c != nil {
-				s.place = Finding{c[1], number(c[2]), number(c[3]), ""}
-			}
+	case strings.HasPrefix(l, "Diff in "):
+		if m := p.rustfmt.FindStringSubmatch(l); m != nil {
+			s.found(Finding{m[1], number(m[2]), 0, "would be reformatted"})
+			return
 		}
-		return
-	case strings.HasPrefix(l, "would reformat "), strings.HasPrefix(l, "error: cannot format "):
+	case strings.HasPrefix(l, "[warn] "), strings.HasPrefix(l, "[error] "):
+		if m := p.prettier.FindStringSubmatch(l); m != nil {
+			f := Finding{m[1], number(m[3]), number(m[4]), m[2]}
+			if f.Message == "" {
+				f.Message = "would be reformatted"
+			}
+			s.found(f)
+			return
+		}
+	case strings.HasPrefix(l, "would reformat "), strings.HasPrefix(l, "Would reformat: "), strings.HasPrefix(l, "error: cannot format "):
 		if m := p.black.FindStringSubmatch(l); m != nil {
 			f := Finding{m[1] + m[2], number(m[4]), number(m[5]), m[3]}
 			if f.Message == "" {
@@ -292,7 +262,7 @@ func (s *scan) line(l string) {
 			s.python = Finding{m[1], number(m[2]), 0, ""}
 			return
 		}
-	case s.python.File != "" && l[0] != ' ' && p.raised.MatchString(l):
+	case s.python.File != "" && l[0] != ' ' && raises(l) && p.raised.MatchString(l):
 		f := s.python
 		f.Message = t
 		s.found(f)
@@ -302,22 +272,22 @@ func (s *scan) line(l string) {
 			s.found(Finding{m[1], number(m[2]), number(m[3]), s.raised})
 			return
 		}
-	case strings.HasPrefix(t, "❯ "):
-		if m := p.vitest.FindStringSubmatch(l); m != nil && s.raised != "" {
-			s.found(Finding{m[1], number(m[2]), number(m[3]), s.raised})
-			return
-		}
 	case s.path != "" && l[0] == ' ':
 		if m := p.eslint.FindStringSubmatch(l); m != nil {
-			s.found(Finding{s.path, number(m[1]), number(m[2]), strings.Join(strings.Fields(m[3]), " ")})
+			f := Finding{s.path, number(m[1]), number(m[2]), strings.Join(strings.Fields(m[4]), " ")}
+			if m[3] == "error" {
+				s.found(f)
+			} else if len(s.warned) < maxFailures {
+				s.warned = append(s.warned[:len(s.warned):len(s.warned)], Failure{Finding: f})
+			}
 			return
 		}
-	case l[0] != ' ' && p.path.MatchString(l):
-		if s.path = t; s.listed == "" {
-			s.listed = t
+	case l[0] != ' ' && !strings.ContainsAny(l, " :") && p.path.MatchString(l):
+		if s.path = t; len(s.listed) < maxFailures {
+			s.listed = append(s.listed[:len(s.listed):len(s.listed)], t)
 		}
 		return
-	case p.makefile.MatchString(l): // what it names is the recipe, not the fault
+	case strings.Contains(l, "*** [") && p.makefile.MatchString(l): // what it names is the recipe, not the fault
 		if s.loose == "" {
 			s.loose = t
 		}
@@ -326,20 +296,21 @@ func (s *scan) line(l string) {
 	if s.colon(l, t) {
 		return
 	}
-	if s.raised == "" && (p.raised.MatchString(t) || strings.HasPrefix(t, "expect(")) {
+	if s.raised == "" && (raises(t) && p.raised.MatchString(t) || strings.HasPrefix(t, "expect(")) {
 		s.raised = t
 	}
-	if s.loose == "" && p.loose.MatchString(t) && !harmless(t) {
+	if s.loose == "" && looseWord(t) && p.loose.MatchString(t) && !harmless(t) {
 		s.loose = t
 	}
 }
 
 // colon looks for a place at the begin of the line.
 func (s *scan) colon(l, t string) bool {
-	p := &s.places
+	p := allPlaces()
 	if strings.Contains(l, "error") {
 		if m := p.tsc.FindStringSubmatch(l); m != nil {
 			s.found(Finding{m[1], number(m[2] + m[4]), number(m[3] + m[5]), m[6]})
+			s.below = 3
 			return true
 		}
 		if m := p.msvc.FindStringSubmatch(l); m != nil {
@@ -352,6 +323,9 @@ func (s *scan) colon(l, t string) bool {
 			s.found(Finding{m[1], number(m[2]), number(m[3]), m[4]})
 			return true
 		}
+	}
+	if !hasPlace(l) {
+		return false
 	}
 	m := p.colon.FindStringSubmatch(l)
 	if m == nil || !isPath(m[1]) {
@@ -368,13 +342,58 @@ func (s *scan) colon(l, t string) bool {
 	case s.raised != "" && p.raised.MatchString(f.Message):
 		f.Message = s.raised // pytest's last line of a traceback
 	}
+	wraps := p.mypy.MatchString(f.Message) && (strings.HasSuffix(f.File, ".py") || strings.HasSuffix(f.File, ".pyi"))
 	for _, prefix := range []string{"fatal error: ", "error: "} {
 		if strings.HasPrefix(lower, prefix) {
 			f.Message = f.Message[len(prefix):]
 		}
 	}
-	s.found(f)
+	if s.found(f); wraps {
+		s.wraps = 4
+	}
 	return true
+}
+
+// hasPlace reports whether l has a colon and a digit behind it, without which it names no place. Most lines of most
+// outputs have none: this, [raises] and [looseWord] spare them the expressions.
+func hasPlace(l string) bool {
+	for i := 0; i+1 < len(l); i++ {
+		if l[i] == ':' && l[i+1] >= '0' && l[i+1] <= '9' {
+			return true
+		}
+	}
+	return false
+}
+
+// raises reports whether l has what the name of an exception ends in.
+func raises(l string) bool {
+	for _, word := range [...]string{"Error", "Exception", "Exit", "Interrupt", "Warning"} {
+		if strings.Contains(l, word) {
+			return true
+		}
+	}
+	return false
+}
+
+// looseWord reports whether l has the begin of a word that reads like an error, see loose of [placePatterns].
+func looseWord(l string) bool {
+	if strings.HasPrefix(l, "E ") || strings.HasPrefix(l, "✗") || strings.HasPrefix(l, "✖") {
+		return true
+	}
+	for i := 0; i+4 <= len(l); i++ {
+		switch l[i] | 0x20 {
+		case 'e', 'f', 'p', 'u', 'c', 'a', 'n':
+		default:
+			continue
+		}
+		word := l[i : i+4]
+		for _, begin := range [...]string{"erro", "fail", "fata", "pani", "exce", "unde", "cann", "asse", "not "} {
+			if strings.EqualFold(word, begin) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // isPath tells a path from what else stands before a colon and a number: a clock, a
@@ -407,34 +426,100 @@ func harmless(t string) bool {
 	return strings.Contains(lower, "0 errors") && !strings.Contains(lower, "10 errors") || strings.Contains(lower, "0 failed") && !strings.Contains(lower, "10 failed") || strings.Contains(lower, "no error")
 }
 
-func (s *scan) result() (Finding, bool) {
-	switch {
-	case s.placed.Message != "":
-		return s.placed.tidy(), true
-	case s.raised != "":
-		f := s.python
-		f.Message = s.raised
-		return f.tidy(), true
-	case s.goPanic != "":
-		return Finding{Message: s.goPanic}.tidy(), true
-	case s.loose != "":
-		return Finding{Message: s.loose}.tidy(), true
-	case s.listed != "": // gofmt -l
-		return Finding{File: s.listed, Message: s.listed}.tidy(), true
+// goesOn reports whether a line goes on with the last error: mypy breaks its messages at the width of the terminal, and
+// tsc explains a type on the lines below.
+func (s *scan) goesOn(l, t string) bool {
+	if s.wraps > 0 {
+		if s.wraps--; l[0] == ' ' || len(s.list) == 0 || allPlaces().colon.MatchString(l) {
+			s.wraps = 0
+			return false
+		}
+		s.amend(func(f *Failure) { f.Message += " " + t })
+		if strings.HasSuffix(t, "]") {
+			s.wraps = 0
+		}
+		return true
 	}
-	return Finding{Message: s.last}.tidy(), false
+	if s.label > 0 {
+		s.label--
+		if m := allPlaces().label.FindStringSubmatch(l); m != nil && len(s.list) > 0 {
+			s.label = 0
+			s.amend(func(f *Failure) { f.Detail = append(f.Detail, m[1]) })
+			return true
+		}
+		if !strings.Contains(l, "|") {
+			s.label = 0
+		}
+		return s.label > 0
+	}
+	if s.below > 0 {
+		if s.below--; !strings.HasPrefix(l, "  ") || len(s.list) == 0 || allPlaces().quoted.MatchString(l) {
+			s.below = 0
+			return false
+		}
+		s.amend(func(f *Failure) { f.Detail = append(f.Detail, t) })
+		return true
+	}
+	return false
+}
+
+// amend changes the last error of s alone: copies of s share the list.
+func (s *scan) amend(change func(*Failure)) {
+	s.list = slices.Clone(s.list)
+	last := &s.list[len(s.list)-1]
+	last.Detail = slices.Clone(last.Detail)
+	change(last)
+}
+
+// end returns what was found; sure is false if that is the last line, for want of anything that reads like an error.
+func (s *scan) end() (f Failures, sure bool) {
+	sure = true
+	one := Finding{Message: s.last}
+	switch {
+	case len(s.list) > 0:
+		f.add(s.list...)
+		f.Total += s.total - len(s.list)
+		return f, true
+	case s.raised != "":
+		one = s.python
+		one.Message = s.raised
+	case s.goPanic != "":
+		one.Message = s.goPanic
+	case len(s.warned) > 0:
+		f.add(s.warned...)
+		return f, true
+	case s.loose != "":
+		one.Message = s.loose
+	case len(s.listed) > 0: // gofmt -l
+		for _, file := range s.listed {
+			f.add(Failure{Finding: Finding{File: file, Message: file}})
+		}
+		return f, true
+	default:
+		sure = false
+	}
+	if one.Message != "" {
+		f.add(Failure{Finding: one})
+	}
+	return f, sure
 }
 
 func (f Finding) tidy() Finding {
 	f.Message = strings.ToValidUTF8(f.Message, "\ufffd")
 	f.File = strings.ToValidUTF8(f.File, "\ufffd")
-	if n := maxMessage; len(f.Message) > n {
-		for n > 0 && !utf8.RuneStart(f.Message[n]) {
-			n--
-		}
-		f.Message = f.Message[:n] + "..."
-	}
+	f.Message = cutText(f.Message, maxMessage)
 	return f
+}
+
+// cutText cuts a text that is longer than n bytes, and says so.
+func cutText(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	for n > 0 && !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return s[:n] + "..."
 }
 
 // number reads a count, a line or a column; what is none, or absurd, is 0.

@@ -1,0 +1,62 @@
+package verify
+
+import "github.com/command-dialect/dialect/receipts"
+
+// Bounds of the search for the gate before: it reads so many gates, and what so many of them consumed.
+const (
+	gatesRead    = 30
+	gatesOpened  = 3
+	membersKnown = 1000
+)
+
+// tested counts the tests of the receipts below a gate, and those that the same bindings ran at the last final gate before
+// it that is about other files. That is for people: no verdict depends on it.
+func (s *Session) tested(q Query, gate *receipts.Entry, members []*receipts.Entry) *receipts.Tested {
+	var now *receipts.Tested
+	ours := make(map[string]bool) // bindings that counted
+	for _, m := range members {
+		if r := receipt(m); r != nil && r.Tests != nil {
+			if now == nil {
+				now = new(receipts.Tested)
+			}
+			now.Tests.Add(*r.Tests)
+			ours[r.Binding] = true
+		}
+	}
+	g, _ := body(gate).(*receipts.Gate)
+	if now == nil || g == nil || g.Tree == nil || s.partial {
+		return now
+	}
+	opened := 0
+	for seq, n := gate.Seq-1, 0; seq >= 0 && n < gatesRead && opened < gatesOpened; seq-- {
+		if m := s.index.at(seq); m.kind != kindGate || m.flags&flagFinal == 0 {
+			continue
+		}
+		n++
+		e := s.entry(seq)
+		if e == nil {
+			return now
+		}
+		old, ok := body(e).(*receipts.Gate)
+		if !ok || old.Tree == nil || old.Tree.Matches(*g.Tree) || e.Level < q.Level || len(old.Members) > membersKnown {
+			continue
+		}
+		opened++
+		below := Result{}
+		s.flatten(old, &below)
+		var before *receipts.Tests
+		for _, m := range below.Members {
+			if r := receipt(m); r != nil && r.Tests != nil && ours[r.Binding] {
+				if before == nil {
+					before = new(receipts.Tests)
+				}
+				before.Add(*r.Tests)
+			}
+		}
+		if before != nil {
+			now.Before, now.Gate = before, e.SHA
+			return now
+		}
+	}
+	return now
+}

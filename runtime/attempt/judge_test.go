@@ -1,0 +1,96 @@
+package attempt
+
+import (
+	"fmt"
+	"os/exec"
+	"strings"
+	"testing"
+
+	"github.com/command-dialect/dialect/lang/plan"
+	"github.com/command-dialect/dialect/receipts"
+	"github.com/command-dialect/dialect/runtime/process"
+	"github.com/command-dialect/dialect/runtime/redact"
+	"github.com/command-dialect/dialect/runtime/schedule"
+)
+
+// judged is the report of a process that wrote stdout and stderr and ended with status.
+func judged(argv []string, status int, stdout, stderr string) *Report {
+	s := &plan.Step{Kind: plan.Process, Argv: argv}
+	o := observe(s, nil)
+	for stream, text := range []string{stdout, stderr} {
+		o.tests.Write(stream, []byte(text))
+		o.errors.Write(stream, []byte(text))
+	}
+	out := func(text string) process.Output {
+		return process.Output{Bytes: int64(len(text)), Head: []byte(text)}
+	}
+	res := &Report{Step: s, Process: &process.Result{ExitCode: status, Stdout: out(stdout), Stderr: out(stderr), Tail: []byte(stdout + stderr)}}
+	o.judge(res)
+	return res
+}
+
+// A module, or the tools of a package.json, that are missing are no failure of the project. What a tool prints that did run is.
+func TestMissing(t *testing.T) {
+	const gone = "/usr/bin/python3: No module named pytest\n"
+	pytest := []string{"python3", "-m", "pytest", "-q"}
+	for _, c := range []struct {
+		argv           []string
+		status         int
+		stdout, stderr string
+		reason         schedule.Reason
+		detail         string
+	}{
+		{pytest, 1, "", gone, receipts.StopEnvMissing, "python3 has no module pytest: activate the virtual environment, or run `python3 -m pip install pytest`"},
+		{[]string{".venv/bin/python", "-m", "mypy.stubtest"}, 1, "", ".venv/bin/python: No module named mypy\n", receipts.StopEnvMissing, "python has no module mypy: "},
+		{[]string{"npm", "test", "--silent"}, 127, "", "sh: 1: vitest: not found\n", receipts.StopEnvMissing, "run `npm ci`"},
+		{[]string{"pnpm", "test"}, 127, "", "", receipts.StopEnvMissing, "run `pnpm install`"},
+		{[]string{"cargo", "clippy"}, 101, "", "error: no such command: `clippy`\n\nhelp: x\n", receipts.StopEnvMissing, "cargo has no command clippy"},
+		// It ran: what a test or a tool prints does not undo its failure.
+		{pytest, 1, "F\n1 failed in 0.1s\n", gone, receipts.StopExitCode, "exit 1"},
+		{pytest, 1, "", "warning: x\n" + gone, receipts.StopExitCode, "exit 1"},
+		{pytest, 1, "", "/usr/bin/python3: No module named requests\n", receipts.StopExitCode, "exit 1"},
+		{pytest, 2, "", gone, receipts.StopExitCode, "exit 2"},
+		{[]string{"make", "test"}, 1, "", gone, receipts.StopExitCode, "exit 1"},
+		{[]string{"npm", "test"}, 1, "", "sh: 1: vitest: not found\n", receipts.StopExitCode, "exit 1"},
+		{[]string{"make", "test"}, 127, "", "", receipts.StopExitCode, "exit 127"},
+		// Nothing was tested: pytest exits 5.
+		{pytest, 5, "\nno tests ran in 0.01s\n", "", receipts.StopVacuous, "exit 5: no test ran"},
+		{pytest, 5, "4 deselected in 0.01s\n", "", receipts.StopVacuous, "exit 5: no test ran"},
+		{[]string{"pytest", "-qq"}, 5, "", "", receipts.StopVacuous, "exit 5: no test ran"},
+		{pytest, 1, "2 skipped in 0.01s\n", "", receipts.StopVacuous, "exit 1: no test ran, 2 were skipped"},
+		{[]string{"make"}, 5, "", "", receipts.StopExitCode, "exit 5"},
+		{pytest, 2, "==== ERRORS ====\n____ ERROR collecting a.py ____\na.py:1: in <module>\n    import x\nE   ModuleNotFoundError: No module named 'x'\n1 error in 0.1s\n", "", receipts.StopExitCode, "exit 2"},
+	} {
+		r := judged(c.argv, c.status, c.stdout, c.stderr)
+		if r.Verdict == schedule.Passed || r.Reason != c.reason || !strings.Contains(r.Detail, c.detail) {
+			t.Errorf("%q, exit %d, %q, %q: %s %s: %s", c.argv, c.status, c.stdout, c.stderr, r.Verdict, r.Reason, r.Detail)
+		}
+	}
+	if python, err := exec.LookPath("python3"); err == nil { // what it really says
+		cmd := exec.Command(python, "-m", "no_such_module_x")
+		var stderr strings.Builder
+		cmd.Stderr = &stderr
+		_ = cmd.Run()
+		if r := judged([]string{"python3", "-m", "no_such_module_x"}, cmd.ProcessState.ExitCode(), "", stderr.String()); r.Reason != receipts.StopEnvMissing {
+			t.Errorf("%q: %s %s", stderr.String(), r.Reason, r.Detail)
+		}
+	}
+}
+
+// No secret comes through what is said of a failure: not one on a line that is cut, nor one that arrives in pieces.
+func TestNoSecretInFailures(t *testing.T) {
+	const secret = "s3cr3t-w0rd-of-many-letters"
+	s := &plan.Step{Kind: plan.Process, Argv: []string{"go", "test", "-v"}}
+	o := observe(s, redact.New(redact.Options{Declared: []string{secret}}))
+	text := "=== RUN   TestX\n    x_test.go:3: got " + secret + ", want 2\n    x_test.go:4: want " + strings.Repeat("y", 285) + secret + "\n        more " + secret + "\n--- FAIL: TestX (0.00s)\nFAIL\nFAIL\tm\t0.1s\n"
+	for i := range text {
+		o.errors.Write(0, []byte(text[i:i+1]))
+	}
+	f, sure := o.errors.Failures()
+	if !sure || f.Total != 1 || f.First().Place() != "x_test.go:3" || len(f.List[0].Detail) == 0 {
+		t.Fatalf("%+v", f)
+	}
+	if got := fmt.Sprintf("%+v", f); strings.Contains(got, secret[:12]) {
+		t.Error(got)
+	}
+}

@@ -1,0 +1,352 @@
+package diagnose
+
+import (
+	"bytes"
+	"io"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// Bounds of what a Reader keeps.
+const (
+	maxFailures = 64       // that are described; further ones are counted
+	maxDetail   = 12       // lines of one failure beside its message
+	maxText     = 500      // bytes of one line
+	unknown     = 1 << 20  // bytes that are read of an output that is no known test runner's; then its end
+	lastBytes   = 64 << 10 // of that end
+)
+
+// A Failure is a test that failed, or an error that a tool reports.
+type Failure struct {
+	Finding
+	Test    string   // its name; empty for an error that belongs to no test
+	Package string   // of go test: the import path, in whose folder File is; empty where Go says nothing
+	Detail  []string // what is said beside the message: the values that differ, a diff; at most 12 lines
+}
+
+// String renders f as one line: "a_test.go:3: TestA: got 1, want 2".
+func (f Failure) String() string {
+	if f.Test == "" || strings.HasPrefix(f.Message, f.Test) {
+		return f.Finding.String()
+	}
+	f.Message = f.Test + ": " + f.Message
+	return f.Finding.String()
+}
+
+// Failures are what failed in an output, in its order.
+type Failures struct {
+	List  []Failure // the first 64
+	Total int       // how many there are
+}
+
+// First returns the first failure; nil if there is none.
+func (f Failures) First() *Finding {
+	if len(f.List) == 0 {
+		return nil
+	}
+	return &f.List[0].Finding
+}
+
+// Locate names the files as they are seen from dir, an absolute path in which the tool ran. go test names files without
+// their folder, and says the import path of the package: the folder is the longest end of that for which the file exists.
+func (f *Failures) Locate(dir string, exists func(path string) bool) {
+	for i := range f.List {
+		x := &f.List[i]
+		switch {
+		case x.File == "":
+		case filepath.IsAbs(x.File):
+			if rel, err := filepath.Rel(dir, x.File); err == nil && filepath.IsLocal(rel) {
+				x.File = filepath.ToSlash(rel)
+			}
+		case x.Package != "" && !strings.ContainsAny(x.File, `/\\`):
+			for path := x.Package; path != ""; _, path, _ = strings.Cut(path, "/") {
+				if name := filepath.Join(filepath.FromSlash(path), x.File); filepath.IsLocal(name) && exists(filepath.Join(dir, name)) {
+					x.File = filepath.ToSlash(name)
+					break
+				}
+			}
+		}
+	}
+}
+
+// Add adds what failed elsewhere.
+func (f *Failures) Add(o Failures) {
+	f.add(o.List...)
+	f.Total += o.Total - len(o.List)
+}
+
+func (f *Failures) add(list ...Failure) {
+	for _, x := range list {
+		if x.Test == "" && slices.ContainsFunc(f.List, func(o Failure) bool { return o.Finding == x.Finding }) {
+			continue // one error in several targets, or in several files that include it
+		}
+		if f.Total++; len(f.List) < maxFailures {
+			f.List = append(f.List, x.tidy())
+		}
+	}
+}
+
+func (f Failure) tidy() Failure {
+	f.Finding = f.Finding.tidy()
+	f.Test = cutText(strings.ToValidUTF8(f.Test, "\ufffd"), maxMessage)
+	f.Detail = slices.Clone(f.Detail[:min(len(f.Detail), maxDetail)])
+	indent := -1 // that all have
+	for _, l := range f.Detail {
+		if n := len(l) - len(strings.TrimLeft(l, " ")); indent < 0 || n < indent {
+			indent = n
+		}
+	}
+	for i, l := range f.Detail {
+		f.Detail[i] = cutText(strings.ToValidUTF8(l[indent:], "\ufffd"), maxMessage)
+	}
+	return f
+}
+
+// A Reader finds what failed in an output while it is written, wherever in it that is. The zero Reader is ready.
+// What it holds is bounded: of tests that run the lines around what reads like an error, and
+// nothing of tests that have passed. An output in which no test runner was recognised is read for
+// 1 MiB, and then from its end alone.
+type Reader struct {
+	// Clean, if set, returns what takes secrets out of a text that is written to it, passes the rest on to w, and
+	// all of it once end is called. A secret is looked for before a line is cut.
+	Clean func(w io.Writer) (cleaned io.Writer, end func())
+
+	part   [2][]byte // the line that is not yet at its end, a stream
+	clean  io.Writer // of Clean; nil before the first line
+	end    func()
+	whole  []byte // a line that came from clean, and is not yet at its end
+	seen   int64
+	runner bool // a test runner was recognised
+	late   ring // the end of what was not read
+	done   bool
+
+	gotest goTests
+	tap    tapTests
+	spec   specTests
+	blocks blockTests
+	scan   scan
+	before scan // as it was when the present section of go test began
+}
+
+// Write reads p, bytes of stream 0 or 1 in the order of their arrival.
+func (r *Reader) Write(stream int, p []byte) {
+	if !r.runner && r.seen >= unknown {
+		r.late.write(p)
+		return
+	}
+	r.seen += int64(len(p))
+	for len(p) > 0 {
+		i := bytes.IndexByte(p, '\n')
+		if i < 0 {
+			r.hold(stream, p)
+			return
+		}
+		line := p[:i]
+		if len(r.part[stream]) > 0 {
+			r.hold(stream, line)
+			line = r.part[stream]
+		}
+		r.line(line)
+		r.part[stream] = r.part[stream][:0]
+		p = p[i+1:]
+	}
+}
+
+// maxEvent bounds a line, in bytes: an event of go test -json holds one of the test's, quoted.
+const maxEvent = 8 << 10
+
+func (r *Reader) hold(stream int, p []byte) {
+	if room := maxEvent - len(r.part[stream]); room > 0 {
+		r.part[stream] = append(r.part[stream], p[:min(room, len(p))]...)
+	}
+}
+
+// line takes one line, without its end.
+func (r *Reader) line(raw []byte) {
+	if len(raw) > maxEvent {
+		raw = raw[:maxEvent]
+	}
+	if r.Clean == nil {
+		r.read(raw)
+		return
+	}
+	if r.clean == nil {
+		r.clean, r.end = r.Clean(writerFunc(r.cleaned))
+	}
+	_, _ = r.clean.Write(append(raw[:len(raw):len(raw)], '\n')) // writes to memory
+}
+
+type writerFunc func(p []byte)
+
+func (f writerFunc) Write(p []byte) (int, error) { f(p); return len(p), nil }
+
+// cleaned takes what has no secrets any more.
+func (r *Reader) cleaned(p []byte) {
+	for len(p) > 0 {
+		i := bytes.IndexByte(p, '\n')
+		if i < 0 {
+			r.whole = append(r.whole, p...)
+			return
+		}
+		if r.whole = append(r.whole, p[:i]...); len(r.whole) > maxEvent {
+			r.whole = r.whole[:maxEvent]
+		}
+		r.read(r.whole)
+		r.whole, p = r.whole[:0], p[i+1:]
+	}
+}
+
+// read reads one line.
+func (r *Reader) read(raw []byte) {
+	if bytes.IndexByte(raw, 0x1b) >= 0 {
+		raw = escapes().ReplaceAll(raw, nil)
+	}
+	if len(raw) > 0 && raw[0] == '{' && r.gotest.event(raw) {
+		r.runner = true
+		return
+	}
+	raw = bytes.TrimRight(raw, "\r\t ")
+	l := string(raw[:min(len(raw), 2000)])
+	switch use := r.gotest.line(l); use {
+	case goOwned:
+		r.runner = true
+		return
+	case goEnded:
+		// What the tests of a package printed says nothing of the command: its section has been judged.
+		r.runner, r.scan = true, r.before
+		return
+	case goBegan:
+		r.before = r.scan
+	}
+	if r.tap.line(l) || r.spec.line(l) || r.blocks.line(l) {
+		r.runner = true
+	}
+	r.scan.line(l)
+}
+
+// Failures returns what failed. sure is false if nothing reads like an error, and then the message of
+// the only failure is the last line; there is none if nothing was written. Nothing may be written
+// any more.
+func (r *Reader) Failures() (f Failures, sure bool) {
+	if !r.done {
+		r.done = true
+		for line := range bytes.Lines(r.late.text()) {
+			r.line(bytes.TrimRight(line, "\r\n"))
+		}
+		r.late = ring{}
+		for s := range r.part {
+			r.line(r.part[s])
+		}
+		if r.end != nil {
+			r.end()
+		}
+	}
+	for _, of := range []*Failures{r.gotest.end(), r.tap.end(), r.spec.end(), r.blocks.end()} {
+		f.Add(*of)
+	}
+	if f.Total > 0 {
+		return f, true
+	}
+	return r.scan.end()
+}
+
+// Matches returns what patterns find in an output: all that the first of them finds that finds anything.
+func Matches(output []byte, patterns []Pattern) (f Failures) {
+	if len(patterns) == 0 {
+		return f
+	}
+	text := Readable(output)
+	for _, p := range patterns {
+		for len(text) > 0 && f.Total < 10000 {
+			found, end, ok := p.find(text)
+			if !ok {
+				break
+			}
+			f.add(Failure{Finding: found})
+			text = text[max(end, 1):]
+		}
+		if f.Total > 0 {
+			break
+		}
+	}
+	return f
+}
+
+// A ring holds the last bytes that were written to it, at most lastBytes, in whole lines.
+type ring struct {
+	buf []byte
+	cut bool
+}
+
+func (r *ring) write(p []byte) {
+	if len(p) > lastBytes {
+		p, r.cut = p[len(p)-lastBytes:], true
+	}
+	if len(r.buf)+len(p) > 2*lastBytes {
+		r.buf, r.cut = append(r.buf[:0], r.buf[len(r.buf)-lastBytes:]...), true
+	}
+	r.buf = append(r.buf, p...)
+}
+
+func (r *ring) text() []byte {
+	text := r.buf
+	if len(text) > lastBytes {
+		text, r.cut = text[len(text)-lastBytes:], true
+	}
+	if r.cut {
+		if i := bytes.IndexByte(text, '\n'); i >= 0 {
+			text = text[i+1:]
+		}
+	}
+	return text
+}
+
+// kept holds of a long text what is most likely to say why a test failed: the first lines, those
+// that read like an error, and the last.
+type kept struct {
+	n      int // lines seen
+	list   []keptLine
+	tail   []keptLine // a ring
+	marked int
+}
+
+type keptLine struct {
+	at   int
+	text string
+}
+
+const (
+	keptFirst  = 40
+	keptMarked = 40
+	keptLast   = 30
+	keptCrash  = 150 // lines from that of a panic on
+)
+
+// add takes one line. worth says that it reads like an error.
+func (k *kept) add(l string, worth bool) {
+	k.n++
+	x := keptLine{k.n, cutText(l, maxText)}
+	switch {
+	case k.n <= keptFirst:
+		k.list = append(k.list, x)
+	case worth && k.marked < keptMarked:
+		k.marked++
+		k.list = append(k.list, x)
+	case len(k.tail) < keptLast:
+		k.tail = append(k.tail, x)
+	default:
+		k.tail[k.n%keptLast] = x
+	}
+}
+
+// lines returns what is kept, in order.
+func (k *kept) lines() []string {
+	all := append(slices.Clone(k.list), k.tail...)
+	slices.SortFunc(all, func(a, b keptLine) int { return a.at - b.at })
+	list := make([]string, 0, len(all))
+	for _, x := range all {
+		list = append(list, x.text)
+	}
+	return list
+}

@@ -1,0 +1,128 @@
+package report
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/command-dialect/dialect/receipts"
+	"github.com/command-dialect/dialect/runtime/diagnose"
+	"github.com/command-dialect/dialect/runtime/process"
+	"github.com/command-dialect/dialect/runtime/schedule"
+)
+
+func render(t *testing.T, d *Document, opt Options) string {
+	t.Helper()
+	var b bytes.Buffer
+	if err := Text(&b, d, opt); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+// An error that two lines report is written once. The log is named by its receipt, in the store that is not the one from
+// here; what is run again has the flags of the run.
+func TestErrorsOnce(t *testing.T) {
+	o := outcome(3, "x\n")
+	compile := diagnose.Failure{Finding: diagnose.Finding{File: "./a.go", Line: 3, Column: 5, Message: "undefined: x"}}
+	o.Results[0].Failures = diagnose.Failures{List: []diagnose.Failure{compile}, Total: 1}
+	compile.File = "a.go"
+	test := diagnose.Failure{Finding: diagnose.Finding{File: "b_test.go", Line: 7, Message: "got 1, want 2"}, Test: "TestB", Detail: []string{"-1", "+2"}}
+	o.Results[2].Failures = diagnose.Failures{List: []diagnose.Failure{compile, test}, Total: 2}
+	o.Results[2].Receipt = receipts.Hash{0xab, 0xcd}
+	o.Results[2].Process.Stdout.Bytes = 5000
+	o.Plan.Script.Flags = []string{"--set", "a=b c", "--routing", "x.toml"}
+	for _, r := range o.Results {
+		r.Step.Hint = ""
+	}
+	d := NewDocument(o, nil, "/p/x y.db")
+	const want = `quality.dlct:1: Test with pytest: failed, exit 1, 1.00 s
+  ./a.go:3: undefined: x
+  again: dialect run --set 'a=b c' --routing x.toml quality.dlct:1
+quality.dlct:3: Test with pytest: failed, exit 1, 1.00 s
+  b_test.go:7: TestB: got 1, want 2
+  | -1
+  | +2
+  as in quality.dlct:1: a.go:3
+  log: dialect log --store '/p/x y.db' abcd00000000
+  again: dialect run --set 'a=b c' --routing x.toml quality.dlct:3
+FAILED: 2 failed, 1 passed of 3 lines, 1.50 s; gate not run
+`
+	if got := render(t, d, Options{Store: "/p/other.db"}); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+	if got := render(t, d, Options{Store: "/p/x y.db"}); !strings.Contains(got, "  log: dialect log abcd00000000\n") {
+		t.Errorf("got\n%s", got)
+	}
+	// What was kept says the same.
+	var kept bytes.Buffer
+	if err := JSON(&kept, d); err != nil {
+		t.Fatal(err)
+	}
+	back, err := Read(bytes.NewReader(kept.Bytes()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := render(t, back, Options{Store: "/p/other.db"}); got != want {
+		t.Errorf("of the document that was kept:\n%s\nwant\n%s", got, want)
+	}
+	if hints := d.Lines[2].Fault.ReproHints; len(hints) != 1 || hints[0] != "dialect run --set 'a=b c' --routing x.toml quality.dlct:3" {
+		t.Errorf("%q", hints)
+	}
+	// A document of before names the first error alone; one that was written by hand may hold anything.
+	for _, text := range []string{
+		`{"schema":"dialect.report/1","verdict":"failed","lines":[{"id":"1","verdict":"failed","error":{"file":"a.go","line":3,"message":"old"}}]}`,
+		`{"schema":"dialect.report/1","verdict":"failed","lines":[{"id":"1","verdict":"failed","errors":[null,{"file":"a.go","line":3,"message":"old"},null],"error_count":-3}]}`,
+	} {
+		back, err := Read(strings.NewReader(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, form := range []Form{Agent, Terminal, CI} {
+			if got := render(t, back, Options{Form: form}); !strings.Contains(got, "  a.go:3: old\n") {
+				t.Errorf("%s: got\n%s", text, got)
+			}
+		}
+	}
+}
+
+// A tool that is missing is told with how it is installed, and nothing else is.
+func TestInstall(t *testing.T) {
+	o := outcome(1, "")
+	r := o.Results[0]
+	r.Step.Install = "run `npm ci`"
+	if got := render(t, NewDocument(o, nil, ""), Options{}); !strings.Contains(got, "hint: make venv") || strings.Contains(got, "npm ci") {
+		t.Errorf("got\n%s", got)
+	}
+	r.Verdict, r.Reason, r.Detail = schedule.Fault, receipts.StopEnvMissing, "x was not found"
+	r.Process = &process.Result{ExitCode: -1}
+	if got := render(t, NewDocument(o, nil, ""), Options{}); strings.Contains(got, "make venv") || !strings.Contains(got, "  hint: run `npm ci`\n") || strings.Contains(got, "$ ") {
+		t.Errorf("got\n%s", got)
+	}
+}
+
+// Of many failures the first few are written whole, then names, and how many there are besides, in each form; a name that
+// is long does not take the place of all.
+func TestManyErrors(t *testing.T) {
+	for _, n := range []int{1, 3, 4, 20, 64, 1000} {
+		for _, long := range []int{0, 400} {
+			o := outcome(1, "x\n")
+			f := diagnose.Failures{Total: n}
+			for i := range min(n, 64) {
+				f.List = append(f.List, diagnose.Failure{Finding: diagnose.Finding{File: "a_test.go", Line: i + 1, Message: fmt.Sprintf("got %d", i) + strings.Repeat("m", long)}, Test: fmt.Sprintf("Test%d", i) + strings.Repeat("t", long)})
+			}
+			o.Results[0].Failures = f
+			for _, form := range []Form{Agent, Terminal} {
+				got := render(t, NewDocument(o, nil, ""), Options{Form: form})
+				if !strings.Contains(got, "  a_test.go:1: Test0") || form == Agent && len(got) > AgentLimit {
+					t.Errorf("%d failures: %d bytes\n%s", n, len(got), got)
+				}
+				last := f.List[len(f.List)-1].Test[:5]
+				if n >= 64 != strings.Contains(got, " more\n") && (n >= 64 || long == 0 && n < 12) || n <= 4 && !strings.Contains(got, last) && long == 0 {
+					t.Errorf("%d failures: not all are accounted for:\n%s", n, got)
+				}
+			}
+		}
+	}
+}
