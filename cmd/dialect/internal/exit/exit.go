@@ -10,7 +10,7 @@ import (
 	"github.com/command-dialect/dialect/lang/suggest"
 )
 
-// The exit statuses; the rest of `dialect --help` says which command ends with which.
+// The exit statuses; [Table] says which command ends with which.
 const (
 	Failed   = 1   // a line failed; for check, an error was found
 	Fault    = 2   // a line could not be bound or completed, or nothing was there to run

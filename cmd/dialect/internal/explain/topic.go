@@ -1,0 +1,202 @@
+package explain
+
+import (
+	"io"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/command-dialect/dialect/stdlib"
+)
+
+// Topics are the pages of `dialect help TOPIC`.
+type Topics []stdlib.Topic
+
+// WriteText writes the names and titles of the pages: those that answer a task, then the reference.
+func (l Topics) WriteText(w io.Writer) error {
+	var b strings.Builder
+	width := 0
+	for _, t := range l {
+		width = max(width, len(t.Name))
+	}
+	b.WriteString("Help topics (dialect help TOPIC):\n")
+	reference := false
+	for _, t := range l {
+		if t.Reference && !reference {
+			reference = true
+			b.WriteString("\nReference:\n")
+		}
+		b.WriteString("  " + t.Name + strings.Repeat(" ", width-len(t.Name)+2) + t.Title + "\n")
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// A Topic is a page of documentation, as Markdown.
+type Topic []byte
+
+// FindTopic returns the page called name, whatever its case.
+func FindTopic(name string) (Topic, bool) {
+	text, ok := stdlib.TopicPage(strings.ToLower(name))
+	return Topic(text), ok
+}
+
+// WriteText writes the page for a terminal. Headings are underlined, code is indented, tables get even columns, and
+// a link to another page names the command that prints it. Comments are left out. Everything else stays as it is: the
+// pages are wrapped by hand.
+func (t Topic) WriteText(w io.Writer) error {
+	var b strings.Builder
+	var rows [][]string
+	code, blank := false, true
+	put := func(line string) {
+		if line != "" || !blank { // what is left out leaves no second blank line
+			b.WriteString(strings.TrimRight(line, " ") + "\n")
+		}
+		blank = line == ""
+	}
+	flush := func() {
+		if rows != nil {
+			layout(rows, put)
+			rows = nil
+		}
+	}
+	for line := range strings.Lines(string(t)) {
+		line = strings.TrimSuffix(line, "\n")
+		switch {
+		case strings.HasPrefix(line, "```"):
+			flush()
+			code = !code
+		case code && line == "":
+			b.WriteString("\n")
+		case code:
+			put("    " + line)
+		case strings.HasPrefix(line, "|"):
+			if cells := split(line); !separates(cells) {
+				rows = append(rows, cells)
+			}
+		case strings.HasPrefix(line, "<!--"), strings.HasPrefix(line, "!["):
+			flush()
+		case strings.HasPrefix(line, "#"):
+			flush()
+			level := len(line) - len(strings.TrimLeft(line, "#"))
+			text := inline(strings.TrimSpace(line[level:]))
+			put(text)
+			if mark := min(level, 3); mark < 3 {
+				put(strings.Repeat("?=-"[mark:mark+1], utf8.RuneCountInString(text)))
+			}
+		default:
+			flush()
+			put(inline(line))
+		}
+	}
+	flush()
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// split returns the cells of a row.
+func split(row string) (cells []string) {
+	row = strings.TrimSuffix(strings.TrimPrefix(strings.TrimSpace(row), "|"), "|")
+	for _, c := range strings.Split(strings.ReplaceAll(row, `\|`, "\x00"), "|") {
+		cells = append(cells, inline(strings.TrimSpace(strings.ReplaceAll(c, "\x00", "|"))))
+	}
+	return cells
+}
+
+// separates reports whether cells are those of the line below the head of a table.
+func separates(cells []string) bool {
+	return strings.Trim(strings.Join(cells, ""), "-: ") == ""
+}
+
+// maxWidth is the width, in runes, up to which a table is printed as one.
+const maxWidth = 100
+
+// layout puts a table: in columns where these are narrow, else row by row, each cell after the first on lines of its
+// own behind the head of its column.
+func layout(rows [][]string, put func(string)) {
+	var widths []int
+	for _, row := range rows {
+		for i, c := range row {
+			if i == len(widths) {
+				widths = append(widths, 0)
+			}
+			widths[i] = max(widths[i], utf8.RuneCountInString(c))
+		}
+	}
+	total := 0
+	for _, w := range widths {
+		total += w + 2
+	}
+	if total <= maxWidth {
+		for _, row := range rows {
+			line := "  "
+			for i, c := range row {
+				line += c + strings.Repeat(" ", widths[i]-utf8.RuneCountInString(c)+2)
+			}
+			if strings.TrimSpace(line) != "" { // a head without words
+				put(line)
+			}
+		}
+		return
+	}
+	head := rows[0]
+	for _, row := range rows[1:] {
+		put("  " + row[0])
+		for i, c := range row[1:] {
+			if name := head[min(i+1, len(head)-1)]; name != "" && len(head) > 2 {
+				c = name + ": " + c
+			}
+			wrapTo(c, "      ", put)
+		}
+	}
+}
+
+// wrapTo puts text in lines of at most maxWidth runes, each behind indent.
+func wrapTo(text, indent string, put func(string)) {
+	line := indent
+	for _, word := range strings.Fields(text) {
+		if line != indent && utf8.RuneCountInString(line)+1+utf8.RuneCountInString(word) > maxWidth {
+			put(line)
+			line = indent
+		}
+		if line != indent {
+			line += " "
+		}
+		line += word
+	}
+	put(line)
+}
+
+// inline takes the marks out of a line that a terminal cannot show. Text between backquotes stays as it is.
+func inline(line string) string {
+	parts := strings.Split(line, "`")
+	for i := 0; i < len(parts); i += 2 {
+		parts[i] = strings.NewReplacer(`\*`, "*", `\<`, "<", `\_`, "_", `\[`, "[", "**", "").Replace(parts[i])
+	}
+	return links(strings.Join(parts, "`"))
+}
+
+// links replaces [text](target): a page of this folder by its command, another target by itself.
+func links(line string) string {
+	var b strings.Builder
+	for {
+		open := strings.IndexByte(line, '[')
+		middle := strings.Index(line[max(open, 0):], "](")
+		if open < 0 || middle < 0 {
+			return b.String() + line
+		}
+		middle += open
+		end := strings.IndexByte(line[middle:], ')')
+		if end < 0 {
+			return b.String() + line
+		}
+		end += middle
+		text, target := line[open+1:middle], line[middle+2:end]
+		b.WriteString(line[:open] + text)
+		if page, ok := strings.CutSuffix(target, ".md"); ok && !strings.Contains(page, "/") {
+			b.WriteString(" (`dialect help " + page + "`)")
+		} else if text != target {
+			b.WriteString(" (" + target + ")")
+		}
+		line = line[end+1:]
+	}
+}
