@@ -24,7 +24,7 @@ import (
 // All blocks of a page with the same NAME continue one session.
 //
 // The comment of the archive is a script of bash that prepares the project once its files are there. Its first line may
-// say "# needs: TOOL...".
+// say "# needs: TOOL..."; $EXAMPLES is this folder.
 //
 // What differs from run to run (ids, digests, dates, durations) is compared by its form, so that -update changes a page
 // only where something else differs.
@@ -91,12 +91,15 @@ func (d doc) blocks(t *testing.T) (list []block) {
 
 // notRun are the commands of `sh` blocks, which show no output, and why no test here runs them.
 var notRun = map[string]string{
-	"dialect receipts keygen boss boss.key >boss.pub": keyed,
+	"dialect receipts keygen boss boss.key >boss.pub":        keyed,
 	"dialect run --key-fd 3 quality.dlct 3< <(cat boss.key)": keyed,
-	"dialect receipts checkpoint >checkpoint.txt": keyed,
-	"dialect verify --require quality --base 3d5c0b64dec3d72ae4ee8c01eb38a2fbc27a6a5e --key boss.pub --level L1 --since checkpoint.txt": keyed,
-	"dialect consume g-8fc71b27dd92 --require quality --key boss.pub --level L1 --ledger spent.db": keyed,
-	"dialect receipts export --bundle g-8fc71b27dd92 >proof.json": keyed,
+	"dialect receipts checkpoint >checkpoint.txt":            keyed,
+	"dialect verify --require quality --base 3d5c0b64dec3d72ae4ee8c01eb38a2fbc27a6a5e --key boss.pub --level L1 --since checkpoint.txt":  keyed,
+	"dialect consume g-8fc71b27dd92 --require quality --key boss.pub --level L1 --ledger spent.db":                                       keyed,
+	"dialect receipts export --bundle g-8fc71b27dd92 >proof.json":                                                                        keyed,
+	"go install github.com/command-dialect/dialect/cmd/dialect@latest github.com/command-dialect/dialect/cmd/dialect/dialect-mcp@latest": "it needs the network: TestInstall installs the same from a proxy of its own",
+	"make build && ./bin/dialect run examples/go/quality.dlct":                                                                           "it writes into this tree: TestInstall runs it in a copy",
+	"make test": "it is what runs this test",
 }
 
 const keyed = "a key counts only from a binary that its user cannot read: TestAdversary follows this protocol with one"
@@ -233,6 +236,10 @@ func begin(t *testing.T, name string) *session {
 		tools = append(tools, strings.Fields(line)...)
 	}
 	require(t, tools...)
+	examples, err := filepath.Abs(".")
+	if err != nil {
+		t.Fatal(err)
+	}
 	s := &session{home: resolved(t.TempDir())}
 	s.work = filepath.Join(s.home, name)
 	for _, f := range archive.Files {
@@ -245,6 +252,11 @@ func begin(t *testing.T, name string) *session {
 	}
 	for _, tool := range append(tools, base...) {
 		program, err := exec.LookPath(tool)
+		if err == nil && tool == "python3" { // it may be a script that picks one by what else is in PATH
+			var out []byte
+			out, err = exec.Command(program, "-c", "import sys; print(sys.executable)").Output()
+			program = strings.TrimSpace(string(out))
+		}
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -262,7 +274,7 @@ func begin(t *testing.T, name string) *session {
 			s.env = append(s.env, kv)
 		}
 	}
-	s.env = append(s.env, "HOME="+s.home,
+	s.env = append(s.env, "HOME="+s.home, "CHECK="+filepath.Join(filepath.Dir(examples), "receipts", "vectors", "check.py"),
 		"GIT_AUTHOR_NAME=Ada", "GIT_AUTHOR_EMAIL=ada@example.com", "GIT_AUTHOR_DATE=2026-11-22T08:00:00Z",
 		"GIT_COMMITTER_NAME=Ada", "GIT_COMMITTER_EMAIL=ada@example.com", "GIT_COMMITTER_DATE=2026-11-22T08:00:00Z")
 	if slices.Contains(tools, "go") { // the caches of this machine, not of the new HOME
@@ -275,7 +287,7 @@ func begin(t *testing.T, name string) *session {
 		}
 	}
 	write(t, filepath.Join(s.home, ".gitconfig"), "[init]\n\tdefaultBranch = main\n[commit]\n\tgpgSign = false\n[advice]\n\tdetachedHead = false\n")
-	if out := s.run(t, "set -e\n"+script); s.status != 0 {
+	if out := s.run(t, "set -e\nEXAMPLES='"+examples+"'\n"+script); s.status != 0 {
 		t.Fatalf("the project %s cannot be prepared: exit status %d\n%s", name, s.status, strings.Join(out, "\n"))
 	}
 	s.status = 0
@@ -283,7 +295,7 @@ func begin(t *testing.T, name string) *session {
 }
 
 // base are the programs that every session has.
-var base = strings.Fields("sh cat chmod cp cut date dirname echo env false grep head ls mkdir mktemp mv rm sed sleep sort tail touch tr true uname wc")
+var base = strings.Fields("sh cat chmod cp cut date dirname echo env false grep head ls mkdir mktemp mv rm sed sleep sort tail tee test touch tr true uname wc")
 
 func link(t *testing.T, program, name string) {
 	t.Helper()

@@ -556,14 +556,17 @@ func elapsed(d time.Duration) float64 { return math.Round(d.Seconds()*1000) / 10
 // CheckSchema names the document that [CheckJSON] writes.
 const CheckSchema = "dialect.check/1"
 
+// A CheckDocument is what `dialect check --json` prints.
+type CheckDocument struct {
+	Schema   string       `json:"schema"`
+	Errors   int          `json:"errors"`
+	Warnings int          `json:"warnings"`
+	Findings []DocFinding `json:"diagnostics"`
+}
+
 // CheckJSON writes findings as one JSON document.
 func CheckJSON(w io.Writer, l diag.List) error {
-	return output.WriteJSON(w, &struct {
-		Schema   string       `json:"schema"`
-		Errors   int          `json:"errors"`
-		Warnings int          `json:"warnings"`
-		Findings []DocFinding `json:"diagnostics"`
-	}{CheckSchema, l.Count(diag.Error), l.Count(diag.Warning), Findings(l)})
+	return output.WriteJSON(w, &CheckDocument{CheckSchema, l.Count(diag.Error), l.Count(diag.Warning), Findings(l)})
 }
 
 func docOutput(o process.Output) *DocOutput {

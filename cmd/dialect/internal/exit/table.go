@@ -31,7 +31,7 @@ func Table() []Group {
 		{"exec", []Row{
 			{"0-255", "the status of the command itself"},
 			{"124", "the command timed out"},
-			{"125, 126, 127", "dialect could not record it; the command could not be run; it was not found"},
+			{"125, 126, 127", "the command was not begun; cannot be run; was not found: as env(1) and timeout(1) do"},
 			{"0, 1, 2", "with `--as`: 0 if the command passed; 1 or 2 if it exited 0 but did not pass"},
 		}},
 		{"all commands", []Row{

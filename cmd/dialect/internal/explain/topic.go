@@ -37,12 +37,12 @@ type Topic []byte
 // FindTopic returns the page called name, whatever its case.
 func FindTopic(name string) (Topic, bool) {
 	text, ok := stdlib.TopicPage(strings.ToLower(name))
-	return Topic(text), ok
+	return text, ok
 }
 
 // WriteText writes the page for a terminal. Headings are underlined, code is indented, tables get even columns, and
-// a link to another page names the command that prints it. Comments are left out. Everything else stays as it is: the
-// pages are wrapped by hand.
+// a link to another page names the command that prints it. Comments and pictures are left out. Prose stays as it is: it
+// is wrapped by hand.
 func (t Topic) WriteText(w io.Writer) error {
 	var b strings.Builder
 	var rows [][]string
@@ -85,7 +85,11 @@ func (t Topic) WriteText(w io.Writer) error {
 			}
 		default:
 			flush()
-			put(inline(line))
+			if line = inline(line); utf8.RuneCountInString(line) > longLine {
+				wrapTo(line, "", put)
+			} else {
+				put(line)
+			}
 		}
 	}
 	flush()
@@ -107,8 +111,12 @@ func separates(cells []string) bool {
 	return strings.Trim(strings.Join(cells, ""), "-: ") == ""
 }
 
-// maxWidth is the width, in runes, up to which a table is printed as one.
-const maxWidth = 100
+// Widths, in runes. Up to maxWidth a table is printed as one, and lines of generated pages, which are longer than
+// longLine, are wrapped.
+const (
+	maxWidth = 100
+	longLine = 132
+)
 
 // layout puts a table: in columns where these are narrow, else row by row, each cell after the first on lines of its
 // own behind the head of its column.
@@ -194,7 +202,7 @@ func links(line string) string {
 		b.WriteString(line[:open] + text)
 		if page, ok := strings.CutSuffix(target, ".md"); ok && !strings.Contains(page, "/") {
 			b.WriteString(" (`dialect help " + page + "`)")
-		} else if text != target {
+		} else if text != target && !strings.HasPrefix(target, "#") {
 			b.WriteString(" (" + target + ")")
 		}
 		line = line[end+1:]
