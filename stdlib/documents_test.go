@@ -247,7 +247,10 @@ func (g *generator) named(s *source, name string) (map[string]any, string) {
 	var rows strings.Builder
 	g.fields(s, name, st, properties, &required, &rows)
 	g.defs[def] = map[string]any{"type": "object", "description": s.docs[name], "properties": properties, "required": required}
-	g.tables[def] = s.docs[name] + "\n\n| member | type | |\n|---|---|---|\n" + rows.String()
+	g.tables[def] = "| member | type | |\n|---|---|---|\n" + rows.String()
+	if doc := s.docs[name]; doc != "" {
+		g.tables[def] = doc + "\n\n" + g.tables[def]
+	}
 	return ref, "[" + def + "](#" + anchor(def) + ")"
 }
 

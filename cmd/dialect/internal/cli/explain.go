@@ -30,22 +30,22 @@ func newExplain(u *ui) *cobra.Command {
 	var f explainFlags
 	cmd := &cobra.Command{
 		Use:   `explain "LINE" | FILE | CODE | KEY`,
-		Short: "say what a line is bound to and runs, what a script takes, or what a diagnostic or a key of routing.toml means",
-		Long: `Say what a line is bound to, what it runs, within what budgets, and what receipts it has.
+		Short: "explain a line, a script, a diagnostic or a key of routing.toml",
+		Long: `Explain a line: its binding, what it runs, its budgets, and its receipts.
 
-For a script (FILE.dlct) it summarizes each line, and lists the variables that it takes: those that a
-comment declares, "# dialect: var ticket  the issue to close", and those that it uses.
+For a script (FILE.dlct) it summarizes each line, and lists the variables: those that a comment
+declares, "# dialect: var ticket  the issue to close", and those that a line uses.
 
-The code of a diagnostic, such as unbound-verb, is explained with an example that has the
-fault and one without it; --codes lists them all.
+The code of a diagnostic, such as unbound-verb, is explained with an example that has the fault and
+one that does not; --codes lists all codes.
 
-A key of routing.toml, such as effect, run.timeout or servers.NAME.env, is explained with what it takes,
-its default and an example; without a table before it, that of each table. --schema prints a
-JSON Schema of all keys, for editors with Taplo (Even Better TOML).
+A key of routing.toml, such as effect, run.timeout or servers.NAME.env, is explained with its
+values, its default and an example. A key without a table stands for that key in every table.
+--schema prints a JSON Schema of all keys, for editors with Taplo (Even Better TOML).
 
-With --skill the skill that the binding names is printed, or the one of that name: the SKILL.md
-of the project (.dialect/skills, .claude/skills, .kilocode/skills, .agents/skills), else that of the
-stdlib.`,
+--skill prints the skill of a line, or the skill of that name: the SKILL.md of the project
+(.dialect/skills, .claude/skills, .kilocode/skills, .agents/skills), else the one of the standard
+library.`,
 		Example: `  dialect explain "Test with pytest"
   dialect explain unbound-verb
   dialect explain effect`,

@@ -67,10 +67,3 @@ func completeHelp(cmd *cobra.Command, args []string, _ string) (names []string, 
 	}
 	return names, cobra.ShellCompDirectiveNoFileComp
 }
-
-// topicList is the part of the help of dialect that lists the topics.
-func topicList() string {
-	var b strings.Builder
-	_ = explain.Topics(stdlib.Topics()).WriteText(&b) // a Builder takes everything
-	return b.String()
-}

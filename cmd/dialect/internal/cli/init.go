@@ -20,11 +20,11 @@ func newInit(u *ui) *cobra.Command {
 	var dry bool
 	cmd := &cobra.Command{
 		Use:   "init [DIR]",
-		Short: "write a matrix and a script for the project that is here",
+		Short: "write a matrix and a script for this project",
 		Long: `Look at the project in DIR (default: here) and write a ` + routing.FileName + ` and a
 ` + scaffold.ScriptName + ` that run as they are: from go.mod, pyproject.toml and the like, package.json,
-Cargo.toml, shell scripts, and from what a Makefile, a justfile, pre-commit or lefthook offer. It says
-what it found, what it left out, and why. Nothing that exists is overwritten.`,
+Cargo.toml, shell scripts, and from what a Makefile, a justfile, pre-commit or lefthook offer. It
+says what it found, what it left out, and why. Nothing that exists is overwritten.`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			return initProject(u, append(args, ".")[0], dry)

@@ -18,12 +18,12 @@ import (
 	"github.com/command-dialect/dialect/runtime/place"
 )
 
-const logLong = `Print what a command wrote, as it was kept: first its standard output, then its standard
-error. The kept text must have the digest that the receipt says; secrets were taken out
-of it, and of a very long stream it has the beginning and the end.
+const logLong = `Print the output of a command as it was kept: first its standard output, then its standard error.
+The kept text must have the digest that the receipt names. Secrets were taken out of it, and of a
+very long stream only the beginning and the end were kept.
 
-The receipt's own digest is of all that was really written, also where the log was
-dropped by "receipts gc".`
+The receipt also has the digest of all that the command really wrote, even where "receipts gc" has
+deleted the log.`
 
 func newLog(u *ui) *cobra.Command {
 	var f struct {
@@ -34,7 +34,7 @@ func newLog(u *ui) *cobra.Command {
 	}
 	cmd := &cobra.Command{
 		Use:   "log ID",
-		Short: "print what the command of a receipt wrote",
+		Short: "print the output of a command, by its receipt",
 		Long:  logLong,
 		Example: `  dialect log 5feceb66ffc8 --tail 50
   dialect log 5feceb66ffc8 --stderr`,

@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/command-dialect/dialect/cmd/dialect/internal/exit"
+	"github.com/command-dialect/dialect/cmd/dialect/internal/explain"
 	"github.com/command-dialect/dialect/lang/suggest"
 	"github.com/command-dialect/dialect/runtime/process"
 )
@@ -104,7 +105,7 @@ func newRoot(u *ui, args []string) *cobra.Command {
 	}
 	outermost(u, root)
 	root.SetHelpCommand(newHelp(u))
-	cobra.AddTemplateFunc("topics", topicList) // called when help is printed: a start does not pay for it
+	cobra.AddTemplateFunc("topics", explain.TopicList) // called when help is printed: a start does not pay for it
 	root.SetUsageTemplate(root.UsageTemplate() + "\n{{topics}}\n" + exit.Help())
 	commands := []struct {
 		name string

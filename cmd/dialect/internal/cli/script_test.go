@@ -52,7 +52,7 @@ func TestScript(t *testing.T) {
 		Dir:                 "testdata/script",
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
-		UpdateScripts:       os.Getenv("UPDATE_GOLDEN") != "",
+		UpdateScripts:       *update,
 		Setup: func(e *testscript.Env) error {
 			// The environment that a script starts from is listed, not filtered.
 			e.Setenv("PATH", path.of(t, strings.TrimPrefix(filepath.Base(e.WorkDir), "script-")))

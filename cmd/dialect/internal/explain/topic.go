@@ -8,27 +8,23 @@ import (
 	"github.com/command-dialect/dialect/stdlib"
 )
 
-// Topics are the pages of `dialect help TOPIC`.
-type Topics []stdlib.Topic
-
-// WriteText writes the names and titles of the pages: those that answer a task, then the reference.
-func (l Topics) WriteText(w io.Writer) error {
+// TopicList returns the names and titles of the pages of `dialect help TOPIC`: those that answer a task, then the
+// reference.
+func TopicList() string {
 	var b strings.Builder
-	width := 0
-	for _, t := range l {
+	list, width, reference := stdlib.Topics(), 0, false
+	for _, t := range list {
 		width = max(width, len(t.Name))
 	}
 	b.WriteString("Help topics (dialect help TOPIC):\n")
-	reference := false
-	for _, t := range l {
+	for _, t := range list {
 		if t.Reference && !reference {
 			reference = true
 			b.WriteString("\nReference:\n")
 		}
 		b.WriteString("  " + t.Name + strings.Repeat(" ", width-len(t.Name)+2) + t.Title + "\n")
 	}
-	_, err := io.WriteString(w, b.String())
-	return err
+	return b.String()
 }
 
 // A Topic is a page of documentation, as Markdown.
@@ -150,6 +146,9 @@ func layout(rows [][]string, put func(string)) {
 	for _, row := range rows[1:] {
 		put("  " + row[0])
 		for i, c := range row[1:] {
+			if c == "" {
+				continue
+			}
 			if name := head[min(i+1, len(head)-1)]; name != "" && len(head) > 2 {
 				c = name + ": " + c
 			}
