@@ -55,7 +55,7 @@ func (p *parser) characters(start, end int) bool {
 	return ok
 }
 
-const oddSpace = "a space that is no plain space"
+const oddSpace = "a space that is not a plain space"
 
 // forbiddenName names a character that may not stand in a script, because it
 // cannot be seen or changes how others are; empty for all that may.

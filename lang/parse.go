@@ -260,7 +260,7 @@ func (p *parser) command() *Command {
 			p.explain(prep)
 		} else if !strings.ContainsFunc(c.Noun.Text, isLetterOrDigit) {
 			t := c.Noun.Span
-			p.fault(diag.MissingNoun, t.Start.Offset, t.End.Offset, "%q is no noun", c.Noun.Text).
+			p.fault(diag.MissingNoun, t.Start.Offset, t.End.Offset, "%q is not a noun", c.Noun.Text).
 				hint("a noun is a word: Test with pytest")
 		}
 		p.checkBraces()
@@ -378,7 +378,7 @@ func (p *parser) explain(prep int) {
 	}
 	// The grammar refuses nothing else; should it ever, the line is still no command.
 	first, last := p.tokens[0], p.tokens[len(p.tokens)-1]
-	p.fault(diag.BadVerb, first.start, last.end, "this is no command").hint("a line is a verb, a preposition and a noun: Test with pytest")
+	p.fault(diag.BadVerb, first.start, last.end, "this is not a command").hint("a line is a verb, a preposition and a noun: Test with pytest")
 }
 
 func (p *parser) misplaced(t token) {
@@ -401,7 +401,7 @@ func (p *parser) checkVerb(t token) {
 	case IsPreposition(t.text):
 		p.fault(diag.BadVerb, t.start, t.end, "a line begins with its verb, not with the preposition %q", t.text).hint(form)
 	case !isVerb(t.text):
-		f := p.fault(diag.BadVerb, t.start, t.end, "%q is no verb", t.text)
+		f := p.fault(diag.BadVerb, t.start, t.end, "%q is not a verb", t.text)
 		odd, latin := LookAlike(t.text)
 		if strings.ContainsAny(t.text, "{}") {
 			f.hint("a verb is one word, and cannot be a variable: routing is fixed before the run")
@@ -410,7 +410,7 @@ func (p *parser) checkVerb(t token) {
 			f.hint("did you mean %q?", latin).fix(diag.MaybeIncorrect, fmt.Sprintf("replace it by %q", latin), t.start, t.end, latin)
 		} else if i := strings.IndexFunc(t.text, func(r rune) bool { return r >= utf8.RuneSelf }); i >= 0 {
 			r, _ := utf8.DecodeRuneInString(t.text[i:])
-			f.hint("%q is %U, which is no Latin letter; %s", r, r, form)
+			f.hint("%q is %U, which is not a Latin letter; %s", r, r, form)
 		} else {
 			f.hint(form)
 		}

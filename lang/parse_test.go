@@ -331,7 +331,7 @@ func FuzzParse(f *testing.F) {
 		for n := 1; n <= file.Source.Lines(); n++ {
 			line := bytes.TrimLeft(bytes.TrimPrefix(file.Source.Line(n), []byte("\ufeff")), " \t")
 			if len(line) > 0 && line[0] != '#' && !at[n] && !said[n] && len(text) <= maxFile {
-				t.Fatalf("%q: line %d is no command, and nothing was said", text, n)
+				t.Fatalf("%q: line %d is not a command, and nothing was said", text, n)
 			}
 		}
 	})

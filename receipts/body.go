@@ -66,7 +66,7 @@ type Receipt struct {
 	Workspace *Workspace `json:"workspace,omitempty"`
 	Nonce     string     `json:"nonce,omitempty"`
 
-	// Request is what a tool was asked that is no process, in the canonical form of its
+	// Request is what a tool was asked that is not a process, in the canonical form of its
 	// protocol (package runtime/mcpclient); Stdout is its answer then.
 	Request *Stream `json:"request,omitempty"`
 

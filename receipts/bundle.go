@@ -53,13 +53,13 @@ func ParseBundle(text []byte) (*Bundle, error) {
 	d.DisallowUnknownFields()
 	b := new(Bundle)
 	if err := d.Decode(b); err != nil {
-		return nil, fmt.Errorf("it is no bundle: %w", err)
+		return nil, fmt.Errorf("it is not a bundle: %w", err)
 	}
 	if d.More() {
-		return nil, errors.New("it is no bundle: something follows it")
+		return nil, errors.New("it is not a bundle: something follows it")
 	}
 	if b.Schema != BundleSchema {
-		return nil, fmt.Errorf("it is no bundle of the format %s", BundleSchema)
+		return nil, fmt.Errorf("it is not a bundle of the format %s", BundleSchema)
 	}
 	return b, nil
 }

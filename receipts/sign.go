@@ -319,7 +319,7 @@ func ParseHead(msg []byte, keys note.Verifiers) (h Head, key string, err error) 
 	}
 	root, err := base64.StdEncoding.Strict().DecodeString(lines[2])
 	if err != nil || len(root) != tlog.HashSize {
-		return Head{}, "", fmt.Errorf("the checkpoint's root %q is no hash in base64", lines[2])
+		return Head{}, "", fmt.Errorf("the checkpoint's root %q is not a hash in base64", lines[2])
 	}
 	return Head{h.Origin, h.Count, tlog.Hash(root)}, key, nil
 }

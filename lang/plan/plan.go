@@ -208,7 +208,7 @@ type Expect struct {
 	Fields []string // of the tool's own receipt that must be there: "result.id"
 }
 
-// CheckInput returns why p is no pattern of input files; nil if it is one: a path with
+// CheckInput returns why p is not a pattern of input files; nil if it is one: a path with
 // slashes, relative to the root of the matrix, that does not lead out of it. A component
 // is "**", or a pattern of [path.Match].
 func CheckInput(p string) error {
@@ -224,7 +224,7 @@ func CheckInput(p string) error {
 	}
 	for part := range strings.SplitSeq(p, "/") {
 		if _, err := path.Match(part, ""); err != nil {
-			return fmt.Errorf("%q is no pattern", part)
+			return fmt.Errorf("%q is not a pattern", part)
 		}
 	}
 	return nil
@@ -254,7 +254,7 @@ func (p *Plan) Secrets() (values []string) {
 }
 
 // Judged reports whether s passes only if more holds than that it exits with 0, runs in an
-// environment of its own, depends on files outside of the tree, or is no process: then a run of its command
+// environment of its own, depends on files outside of the tree, or is not a process: then a run of its command
 // alone says nothing of it.
 func (s *Step) Judged() bool {
 	e := s.Expect

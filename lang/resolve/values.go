@@ -141,7 +141,7 @@ func (r *resolver) unknownVariables(v *lang.Value, names []string) {
 		if env, ok := strings.CutPrefix(name, "env."); ok {
 			d.Hint = fmt.Sprintf("a script reads what the matrix allows: environment = [%q] in %s", env, r.m.Name)
 			if slices.Contains(r.m.Environment, env) {
-				d.Hint = fmt.Sprintf("%s allows it, and it is not set", r.m.Name)
+				d.Hint = fmt.Sprintf("%s allows it, but it is not set", r.m.Name)
 			}
 		} else if near := r.slips.Near(name, r.variableNames()); near != "" {
 			d.Hint = fmt.Sprintf("did you mean {%s}?", near)

@@ -160,7 +160,7 @@ func (r *reader) agent(e *tomltree.Entry) *Agent {
 		return nil
 	}
 	if len(a.Require) == 0 {
-		r.Warnf(diag.BadValue, r.KeySpan(e), "%s is believed at its word", where).
+		r.Warnf(diag.BadValue, r.KeySpan(e), "%s has no require: its answer is accepted without a gate", where).
 			Hint = "say require = \"NAME\": the binding that the gate which it hands back must cover"
 	}
 	return a

@@ -74,7 +74,7 @@ func Export(rec receipts.Record) ([]byte, error) {
 	case *receipts.Gate:
 		s = gate(b, rec.SHA())
 	default:
-		return nil, fmt.Errorf("a record of kind %s is no attestation: only receipts and gates are", rec.Kind)
+		return nil, fmt.Errorf("a record of kind %s is not an attestation: only receipts and gates are", rec.Kind)
 	}
 	var out bytes.Buffer
 	e := json.NewEncoder(&out)

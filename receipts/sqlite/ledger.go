@@ -34,7 +34,7 @@ PRAGMA application_id=0x646c6c67;
 `
 
 // errNoLedger says that something else is at the path of a ledger.
-var errNoLedger = errors.New("it is not a ledger; it was left as it is")
+var errNoLedger = errors.New("it is not a ledger; it was left unchanged")
 
 // OpenLedger returns the ledger in the file at path, which need not exist; its directory must.
 // What is there and is no ledger is an error, and is not opened for writing.
@@ -49,7 +49,7 @@ func OpenLedger(path string) (*Ledger, error) {
 	return &Ledger{path: path}, nil
 }
 
-// lookLedger returns an error if something is at path that is no ledger, or nothing can be there.
+// lookLedger returns an error if something is at path that is not a ledger, or nothing can be there.
 func lookLedger(path string) error {
 	f, _, err := hold(path, os.O_RDONLY)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -165,10 +165,10 @@ func (s *Store) readHead(ctx context.Context) (head, error) {
 		return h, err
 	}
 	if err := st.QueryRowContext(ctx).Scan(&h.origin, &h.count, &root, &h.note); err != nil {
-		return h, fmt.Errorf("its head cannot be read: %w", err)
+		return h, fmt.Errorf("its checkpoint cannot be read: %w", err)
 	}
 	if receipts.CheckOrigin(h.origin) != nil || len(root) != tlog.HashSize || h.count < 0 || h.count > receipts.MaxRecords {
-		return h, errors.New("its head is damaged")
+		return h, errors.New("its checkpoint is damaged")
 	}
 	copy(h.root[:], root)
 	return h, nil

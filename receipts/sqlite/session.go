@@ -48,7 +48,7 @@ func (s *Store) session(ctx context.Context, f func(*verify.Session) error) (sav
 			_ = v.Save(m.Memory)
 		default:
 			if err := v.Save(m.Memory); err != nil {
-				return fmt.Errorf("how far the store was audited cannot be kept in %s: %w", s.state, err)
+				return fmt.Errorf("cannot keep in %s how far the store was audited: %w", s.state, err)
 			}
 		}
 		return nil

@@ -289,7 +289,7 @@ func TestSettleProjection(t *testing.T) {
 	}
 }
 
-// TestAuditStripped takes the signature of a failure away: that is no record that had none.
+// TestAuditStripped takes the signature of a failure away: that is not a record that had none.
 func TestAuditStripped(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "s.db")
 	boss, o := newKey(t, "boss")

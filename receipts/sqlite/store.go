@@ -256,7 +256,7 @@ func (s *Store) prepareFile(ctx context.Context, o Options) error {
 	return nil
 }
 
-var errForeign = errors.New("it is a database of something else; it was left as it is")
+var errForeign = errors.New("it is a database of something else; it was left unchanged")
 
 // identity reads whose database it is, and how many tables it has: one without an
 // application is fresh if it has none, else somebody's. One statement sees one

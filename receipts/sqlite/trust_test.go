@@ -177,7 +177,7 @@ func TestKeptHead(t *testing.T) {
 				s.Close()
 				os.Remove(path)
 				s = openAt(t, path)
-				if tt.do == "rewrite" { // the origin is no secret
+				if tt.do == "rewrite" { // the origin is not a secret
 					if _, err := s.conn.ExecContext(ctx, "UPDATE head SET origin = ?", kept.Origin); err != nil {
 						t.Fatal(err)
 					}
@@ -261,7 +261,7 @@ func TestLastWord(t *testing.T) {
 		{"failed before on another tree", onTree("r-0", 0, receipts.StatusFailed, 2), nil, nil, ""},
 		{"failed before in another environment", otherEnv, nil, nil, "flaky"},
 		{"not asked strictly", onTree("r-0", 0, receipts.StatusFailed, 1), nil, func(g *receipts.GateRequest) { g.Strict = false }, ""},
-		{"a fault is no failure", fault, nil, nil, ""},
+		{"a fault is not a failure", fault, nil, nil, ""},
 		{"failed after, by a clock that was set back", nil, early(onTree("r-2", 0, receipts.StatusFailed, 1)), nil, "superseded"},
 		{"failed after", nil, onTree("r-2", 0, receipts.StatusFailed, 1), nil, "superseded"},
 		{"retries allow it", onTree("r-0", 0, receipts.StatusFailed, 1), nil, func(g *receipts.GateRequest) { g.Expect[0].Flaky = true }, ""},

@@ -153,7 +153,7 @@ func Open(ctx context.Context, log Log, o Options) (*Session, error) {
 	if len(s.problems) == 0 {
 		root, err := tlog.TreeHash(s.head.Count, s.edge)
 		if err != nil || root != st.Root {
-			s.problem(-1, receipts.Hash{}, "the root over the %d records is not that of the head", st.Count)
+			s.problem(-1, receipts.Hash{}, "the root over the %d records is not that of the checkpoint", st.Count)
 		}
 		s.head = st.Head
 	}
@@ -281,7 +281,7 @@ func (s *Session) read(ctx context.Context, st State, want map[int64]tlog.Hash) 
 	}
 	s.head.Count = next
 	if next < st.Count && len(s.problems) == 0 {
-		s.problem(next, receipts.Hash{}, "records %d to %d are missing: the head counts %d", next, st.Count-1, st.Count)
+		s.problem(next, receipts.Hash{}, "records %d to %d are missing: the checkpoint counts %d", next, st.Count-1, st.Count)
 	}
 	return nil
 }

@@ -207,7 +207,7 @@ func (s *Session) Save(m *Memory) error {
 		}
 		out = append(out, k.kind, k.flags)
 		if j-i > receipts.MaxMembers {
-			return fmt.Errorf("record %d speaks of %d others", seq, j-i)
+			return fmt.Errorf("record %d names %d other records", seq, j-i)
 		}
 		out = le.AppendUint16(out, uint16(j-i))
 		out = append(out, 0, 0, 0, 0)

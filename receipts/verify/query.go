@@ -206,7 +206,7 @@ func (s *Session) anyGate(q Query) *Result {
 	if best == nil {
 		best = &Result{below: make(map[int64]bool)}
 		if below > 0 {
-			best.no(Missing, receipts.LevelTooLow, receipts.Hash{}, "no gate here has the level that is asked for: %s", belowText(below))
+			best.no(Missing, receipts.LevelTooLow, receipts.Hash{}, "no gate here has the required level: %s", belowText(below))
 		} else {
 			best.no(Missing, receipts.Missing, receipts.Hash{}, "no run of a whole script has ended in a gate here")
 		}
@@ -318,7 +318,7 @@ func (s *Session) judge(q Query, e *receipts.Entry, x extent) *Result {
 	case len(res.Members) == 0 && res.Verdict == "":
 		res.no(Missing, receipts.NotCovered, e.SHA, "the gate %s covers no command", id)
 	case x == whole && !g.Final:
-		res.no(Missing, receipts.NotFinal, e.SHA, "the gate %s is not final: it speaks for lines %d to %d of its script alone", id, g.Covers.FirstLine, g.Covers.LastLine)
+		res.no(Missing, receipts.NotFinal, e.SHA, "the gate %s is not final: it covers only lines %d to %d of its script", id, g.Covers.FirstLine, g.Covers.LastLine)
 	}
 	name := "the gate " + id
 	q.identify(res, e.SHA, name, g.Session, g.Nonce, g.Timestamp.Time, g.Place)
@@ -333,7 +333,7 @@ func (s *Session) judge(q Query, e *receipts.Entry, x extent) *Result {
 			res.no(Missing, receipts.OtherPlace, m.SHA, "%s ran in another project than its gate is of", describe(r))
 		}
 		if age := q.Now.Sub(r.Timestamp.Time); q.MaxAge > 0 && age > q.MaxAge {
-			res.no(Stale, receipts.TooOld, m.SHA, "%s ran %v ago, and %v is the most", describe(r), age.Round(time.Millisecond), q.MaxAge)
+			res.no(Stale, receipts.TooOld, m.SHA, "%s ran %v ago; at most %v is accepted", describe(r), age.Round(time.Millisecond), q.MaxAge)
 		}
 		if r.Binding != "" && r.Matrix != g.Matrix {
 			res.no(Policy, receipts.OtherPolicy, m.SHA, "%s is of another matrix than its gate", describe(r))
@@ -373,7 +373,7 @@ func (s *Session) judgeLeaf(q Query, e *receipts.Entry) *Result {
 	case !w.Before.Matches(*q.Tree) || w.After != nil && !w.After.Matches(*q.Tree):
 		res.no(Stale, receipts.TreeChanged, e.SHA, "the files changed since %s", name)
 	}
-	if reason == "" { // else it is no pass that anything could contradict
+	if reason == "" { // else it is not a pass that anything could contradict
 		s.last(q, res)
 	}
 	return res
@@ -391,16 +391,16 @@ func (q Query) identify(res *Result, sha receipts.Hash, name, session, nonce str
 		res.no(Missing, receipts.OtherPlace, sha, "%s is of the project in %s, and this one is in %s", name, placeName(place), placeName(q.Place))
 	}
 	if q.Level > res.Level {
-		res.no(Missing, receipts.LevelTooLow, sha, "%s has trust level L%d, and L%d is asked for", name, res.Level, q.Level)
+		res.no(Missing, receipts.LevelTooLow, sha, "%s has level L%d, but L%d is required", name, res.Level, q.Level)
 	}
 	if q.MaxAge <= 0 {
 		return
 	}
 	switch age := q.Now.Sub(at); {
 	case age > q.MaxAge:
-		res.no(Stale, receipts.TooOld, sha, "%s is %v old, and %v is the most", name, age.Round(time.Millisecond), q.MaxAge)
+		res.no(Stale, receipts.TooOld, sha, "%s is %v old; at most %v is accepted", name, age.Round(time.Millisecond), q.MaxAge)
 	case age < -time.Minute:
-		res.no(Stale, receipts.TooOld, sha, "%s is of %v in the future: a clock was set", name, (-age).Round(time.Second))
+		res.no(Stale, receipts.TooOld, sha, "%s is dated %v in the future: a clock was changed", name, (-age).Round(time.Second))
 	}
 }
 

@@ -32,7 +32,7 @@ const (
 )
 
 // A Counter counts tests in an output as it is written. The zero Counter is ready. Its
-// cost is bounded for an output that is no test runner's, however long.
+// cost is bounded for an output that is not a test runner's, however long.
 type Counter struct {
 	part   [2][]byte // the line that is not yet at its end, a stream
 	seen   int64

@@ -455,7 +455,7 @@ func Readable(output []byte) []byte {
 	if !bytes.Contains(output, []byte(`"Action":"`)) {
 		return output
 	}
-	var order []string // packages, "" for what is no event
+	var order []string // packages, "" for what is not an event
 	parts := make(map[string][]byte)
 	events := 0
 	for l := range bytes.Lines(output) {

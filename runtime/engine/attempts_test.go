@@ -199,7 +199,7 @@ func TestUnrecordable(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			validate := &plan.Step{Binding: "validate_receipt", Kind: plan.Builtin, Target: plan.ValidateReceipt, Effect: plan.Read, Values: []plan.Value{{Name: "id", Text: tt.id}}}
-			// The clock of the machine is no friend: for one line it is the year 12000.
+			// The clock of the machine is not a friend: for one line it is the year 12000.
 			ahead := 0
 			o := r.run(t, engine.Options{
 				Options: attempt.Options{Now: func() time.Time { return time.Now().AddDate(ahead, 0, 0) },

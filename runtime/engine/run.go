@@ -257,7 +257,7 @@ func (r *run) do(actions []schedule.Action) {
 			ctx := r.context(a)
 			r.actions.Go(func() error {
 				r.answers <- r.carryOut(ctx, a)
-				return nil // a verdict is no error
+				return nil // a verdict is not an error
 			})
 		}
 	}

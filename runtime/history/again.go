@@ -63,7 +63,7 @@ func (d Documents) Again(store string, doc *report.Document, l *report.DocResult
 	}
 	text, err := regular.Read(doc.Script.Path, project.MaxScript)
 	if err != nil {
-		return again, &LookupError{Text: fmt.Sprintf("the script of %s is not there any more: %v", doc.Run, err)}
+		return again, &LookupError{Text: fmt.Sprintf("the script of %s is gone: %v", doc.Run, err)}
 	}
 	s := project.Script{Text: text}
 	again.Script = place.Short(doc.Script.Path)

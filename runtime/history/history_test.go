@@ -286,7 +286,7 @@ func TestAgain(t *testing.T) {
 			t.Errorf("%s: %+v, %v", c.doc.Run, got, err)
 		}
 	}
-	// A store that is no project's says nothing of where its scripts are.
+	// A store that is not a project's says nothing of where its scripts are.
 	if got, err := d.Again(filepath.Join(dir, "other.db"), keep(t, d, "r-4", outside, text, one), nil); err != nil || got.Script == "" {
 		t.Errorf("%+v, %v", got, err)
 	}

@@ -156,7 +156,7 @@ func interpreter(path string, env []string) error {
 		return nil
 	}
 	if info, err := os.Stat(words[0]); err != nil || info.IsDir() {
-		return fmt.Errorf("%s needs the interpreter %s, which is not there", path, words[0])
+		return fmt.Errorf("%s needs the interpreter %s, which does not exist", path, words[0])
 	}
 	if filepath.Base(words[0]) != "env" {
 		return nil

@@ -266,7 +266,7 @@ func New(o Options) (*Launcher, error) {
 		running: make(map[*run]struct{}),
 	}
 	l.idle.L = &l.mu
-	// An absurdly long outer mark is no mark of ours.
+	// An absurdly long outer mark is not a mark of ours.
 	if outer := os.Getenv(MarkVariable); outer != "" && len(outer) < 1024 {
 		l.mark = outer + "/" + l.mark
 	}

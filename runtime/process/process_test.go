@@ -230,7 +230,7 @@ func TestStartFailures(t *testing.T) {
 		{"no #!", Command{Argv: []string{"./text"}}, EnvMissing, "no program for this machine"},
 		{"empty file", Command{Argv: []string{"./empty"}}, EnvMissing, "no program for this machine"},
 		{"dangling link", Command{Argv: []string{"./dangling"}}, EnvMissing, "link to a file that does not exist"},
-		{"loader", Command{Argv: []string{"./foreign"}}, EnvMissing, "the loader that it names is not there"},
+		{"loader", Command{Argv: []string{"./foreign"}}, EnvMissing, "the loader that it names does not exist"},
 		{"no directory", Command{Argv: []string{"true"}, Dir: filepath.Join(dir, "none")}, EnvMissing, "directory " + filepath.Join(dir, "none")},
 		{"directory is a file", Command{Argv: []string{"true"}, Dir: filepath.Join(dir, "plain")}, EnvMissing, "is not a directory"},
 		{"too long", Command{Argv: append([]string{"true"}, long...)}, StartFailed, "pass fewer files"},

@@ -26,7 +26,7 @@ const MaxScript = 64<<20 + 1
 // A Script is the text to work on, and where it came from.
 type Script struct {
 	Name string // as the user named it; "-" for standard input, "-e"
-	Path string // absolute; empty if it is no file
+	Path string // absolute; empty if it is not a file
 	Line int    // the only one that is meant, else 0
 	Part bool   // it is not all of a file
 	Text []byte

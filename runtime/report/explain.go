@@ -38,9 +38,9 @@ func Explain(s *plan.Step) []Row {
 		if s.Kind == plan.Task && len(s.Argv) > 0 {
 			row("agent", "%s", Command(s.Argv))
 			if len(s.Require) > 0 {
-				row("believed", "through a gate that covers %s", strings.Join(s.Require, ", "))
+				row("accepted", "with a gate that covers %s", strings.Join(s.Require, ", "))
 			} else {
-				row("believed", "at its word: its exit status")
+				row("accepted", "without a gate: by its exit status")
 			}
 		}
 	}

@@ -57,7 +57,7 @@ type Document struct {
 // DocScript names the script.
 type DocScript struct {
 	Name   string `json:"name"`
-	Path   string `json:"path,omitempty"` // absolute; absent if it is no file
+	Path   string `json:"path,omitempty"` // absolute; absent if it is not a file
 	SHA256 string `json:"sha256,omitempty"`
 	Part   bool   `json:"part,omitempty"`
 }

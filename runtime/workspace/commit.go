@@ -244,7 +244,7 @@ func (s *objects) ask(ctx context.Context, names []string) ([]git.ObjectID, erro
 			}
 		}
 		if err != nil || n < 0 || n >= len(out) {
-			return nil, fmt.Errorf("git cat-file: %q is no answer about %s", git.Clip(string(line)), git.Display(name))
+			return nil, fmt.Errorf("git cat-file: %q is not an answer about %s", git.Clip(string(line)), git.Display(name))
 		}
 		o := object{words[1], out[:n:n]}
 		out = out[n+1:]

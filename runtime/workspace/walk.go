@@ -415,7 +415,7 @@ func (w *walk) leave(dir, what string) {
 	w.mu.Unlock()
 }
 
-// noGit notes what is named .git and is no repository.
+// noGit notes what is named .git and is not a repository.
 func (w *walk) noGit(path string) {
 	w.mu.Lock()
 	w.unstored[path] = true

@@ -75,7 +75,7 @@ type Snapshot struct {
 	hides   func(path string) string // see [walk.hides]; nil for a snapshot that was kept
 }
 
-// A Nested is a repository inside of another that is no submodule of it.
+// A Nested is a repository inside of another that is not a submodule of it.
 type Nested struct {
 	Path    string // from the root, with slashes
 	Tracked bool   // git add has added it
@@ -145,7 +145,7 @@ func (t *Tracker) Forget() {
 	t.memory = nil
 }
 
-// Take takes a snapshot. A git that cannot do its part is no error but a Reason; a
+// Take takes a snapshot. A git that cannot do its part is not an error but a Reason; a
 // file that cannot be read, or does not stop changing, is an [*Error].
 func (t *Tracker) Take(ctx context.Context) (*Snapshot, error) {
 	t.mu.Lock()

@@ -210,7 +210,7 @@ func clean(s string) string {
 	}, s)
 }
 
-// uri is the file URI of a file; of what is no file a name that is one.
+// uri is the file URI of a file; of what is not a file a name that is one.
 func uri(name string) string {
 	if name == "-" || name == "-e" || strings.HasPrefix(name, "pack:") {
 		return (&url.URL{Scheme: "dialect", Opaque: url.PathEscape(strings.TrimPrefix(name, "-") + "stdin")}).String()

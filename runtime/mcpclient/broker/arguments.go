@@ -17,7 +17,7 @@ import (
 func arguments(c Call, t *mcp.Tool) (map[string]any, error) {
 	schema, err := schemaOf(t)
 	if err != nil {
-		return nil, mcpclient.Errorf(mcpclient.Protocol, "the schema of the tool %s is none: %v", t.Name, err)
+		return nil, mcpclient.Errorf(mcpclient.Protocol, "the schema of the tool %s is not a JSON Schema: %v", t.Name, err)
 	}
 	args := make(map[string]any)
 	if c.Arguments != "" {
@@ -49,7 +49,7 @@ func arguments(c Call, t *mcp.Tool) (map[string]any, error) {
 	}
 	resolved, err := schema.Resolve(nil)
 	if err != nil {
-		return nil, mcpclient.Errorf(mcpclient.Protocol, "the schema of the tool %s is none: %v", t.Name, err)
+		return nil, mcpclient.Errorf(mcpclient.Protocol, "the schema of the tool %s is not a JSON Schema: %v", t.Name, err)
 	}
 	if err := resolved.Validate(plainNumbers(args)); err != nil {
 		return nil, mcpclient.Errorf(mcpclient.BadArguments, "the tool %s does not take that: %s; it wants: %s", t.Name, reason(err), wants(schema))

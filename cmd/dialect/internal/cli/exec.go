@@ -40,7 +40,7 @@ status 0. With --as BINDING the command must be exactly the binding's, without e
 in the binding's directory, with its environment and budgets, is judged by its expectations as a
 line of a script is, and the receipt names the binding. The exit status is then 0 if it passed, else
 the command's own, or 1 if that is 0 and an expectation failed, and 2 if no test ran or the result
-is no evidence for another reason.`
+is not evidence for another reason.`
 
 func newExec(u *ui) *cobra.Command {
 	var f struct {

@@ -63,7 +63,7 @@ library.`,
 				_, err := u.out.Write(reference.Schema())
 				return err
 			case len(args) == 0:
-				return exit.Usagef("explain what? a line in quotes, the code of a diagnostic, or a key of routing.toml")
+				return exit.Usagef("nothing to explain: name a line in quotes, the code of a diagnostic, or a key of routing.toml")
 			case f.skill:
 				return f.printSkill(u, strings.Join(args, " "))
 			case len(args) == 1 && filepath.Ext(args[0]) == ".dlct":

@@ -83,7 +83,7 @@ func printLog(u *ui, logs archive.Archive, what string, s receipts.Stream, tail 
 	f, _, err := blob.Open(string(logs), want)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return exit.Failf(exit.Failed, "the log of %s is not there: it was dropped, or never kept; it had %d bytes, sha256 %s", what, s.Bytes, s.SHA256)
+		return exit.Failf(exit.Failed, "the log of %s is gone: it was deleted, or never kept; it had %d bytes, sha256 %s", what, s.Bytes, s.SHA256)
 	case errors.Is(err, blob.ErrChanged):
 		return exit.Failf(exit.Refused, "the log %s is not what the receipt says: its digest is another", place.Short(path))
 	case err != nil:

@@ -37,7 +37,7 @@ func Main() (status int) {
 	defer func() {
 		if r := recover(); r != nil {
 			u.errorf("internal error: %v", r)
-			u.hintf("this is a fault of dialect; please report it with what follows")
+			u.hintf("this is a bug in dialect; please report it with what follows")
 			fmt.Fprintf(u.err, "%s", debug.Stack())
 			status = exit.Internal
 		}

@@ -37,7 +37,7 @@ func newMCP(u *ui) *cobra.Command {
 				return exit.Usagef("--root: %v", err)
 			}
 			if info, err := os.Stat(dir); err != nil || !info.IsDir() {
-				return exit.Usagef("--root: %s is no directory", root)
+				return exit.Usagef("--root: %s is not a directory", root)
 			}
 			self, err := os.Executable()
 			if err != nil {

@@ -55,7 +55,7 @@ func takeKey(u *ui, keyFD string) (*receipts.Signer, error) {
 		return nil, exit.Usagef("--key-fd: %v", err)
 	}
 	if key.Weakness != "" {
-		u.warnf("signed, and still trust level L0: %s", key.Weakness)
+		u.warnf("signed, but still level L0: %s", key.Weakness)
 	}
 	return key.Signer, nil
 }

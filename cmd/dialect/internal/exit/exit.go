@@ -66,7 +66,7 @@ func (f *Failure) Hint(format string, args ...any) *Failure {
 	return f
 }
 
-// NoBinding is the error that the name that a flag has is no binding of m; several is as [routing.Matrix.Named]
+// NoBinding is the error that the name that a flag has is not a binding of m; several is as [routing.Matrix.Named]
 // returns it.
 func NoBinding(status int, flag string, m *routing.Matrix, name string, several []string) *Failure {
 	if len(several) > 0 {

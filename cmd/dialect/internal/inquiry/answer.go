@@ -155,7 +155,7 @@ func (q *Question) notes(ctx context.Context, res *verify.Result, rev string) {
 		}
 	}
 	if q.leftOver(res); len(q.ungated) > 0 {
-		note("not gated yet, of commands that passed on these files: %s %s", "receipt"+plural(len(q.ungated)), strings.Join(q.ungated, ", "))
+		note("not gated yet, although the commands passed on these files: %s %s", "receipt"+plural(len(q.ungated)), strings.Join(q.ungated, ", "))
 	}
 	if rev != "" || q.o.Elsewhere {
 		var names []string
@@ -174,9 +174,9 @@ func (q *Question) notes(ctx context.Context, res *verify.Result, rev string) {
 	}
 	switch n := res.Below; {
 	case n == 1:
-		note("1 record about these files is below the level that is asked for, and does not count")
+		note("1 record about these files is below the required level, and does not count")
 	case n > 1:
-		note("%d records about these files are below the level that is asked for, and do not count", n)
+		note("%d records about these files are below the required level, and do not count", n)
 	}
 	if s := q.snapshot; s != nil && s.Absent.Count > 0 {
 		note("a sparse checkout left out %s: nothing that ran has seen them", diag.Number(s.Absent.Count, "file"))
@@ -297,7 +297,7 @@ func (q *Question) Tell(w io.Writer, diff func(oldName string, old []byte, newNa
 	} else {
 		fmt.Fprintf(w, "%s: %s is not verified%s\n  %s\n", res.Verdict, subject, about, q.trust(res))
 		shown := slices.DeleteFunc(slices.Clone(res.Refusals), func(r receipts.Refusal) bool {
-			// That an older gate is of other files is no news beside what failed on these.
+			// That an older gate is of other files is not news beside what failed on these.
 			return r.Reason == receipts.TreeChanged && r.SHA.IsZero() && res.Refusals[0].Reason != receipts.TreeChanged
 		})
 		for i, r := range shown {

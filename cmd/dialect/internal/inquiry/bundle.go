@@ -44,7 +44,7 @@ func OpenBundle(stdin io.Reader, file string, keys note.Verifiers, head *receipt
 	return book, err, nil
 }
 
-// claimsBundle reports whether a text that is no bundle says that it is one: then it was
+// claimsBundle reports whether a text that is not a bundle says that it is one: then it was
 // changed, and the user has named the right file.
 func claimsBundle(text []byte) bool {
 	var x struct {

@@ -21,7 +21,7 @@ import (
 // it is empty or ends its lines in CR LF, is found anew each time; that is cheap.
 type document struct {
 	uri       string
-	path      string // absolute; empty if it is no file
+	path      string // absolute; empty if it is not a file
 	name      string // as diagnostics name it
 	matrix    bool   // it is a TOML file
 	version   int

@@ -173,7 +173,7 @@ func (s *server) rename(_ context.Context, p *protocol.RenameParams) (*protocol.
 		return nil, errors.New("there is nothing to rename")
 	}
 	if d.project.broken || diag.List(d.project.list).Err() != nil {
-		return nil, fmt.Errorf("%s has errors; mend them first", d.project.m.Name)
+		return nil, fmt.Errorf("%s has errors; fix them first", d.project.m.Name)
 	}
 	r := &renaming{s: s, d: d, m: d.project.m, to: p.NewName, changes: make(map[string][]protocol.TextEdit)}
 	var err error

@@ -285,7 +285,7 @@ func (t *tools) consume(ctx context.Context, _ *mcp.CallToolRequest, in consumeI
 	c.flag("--level=L0") // which asks for a judgement, of any level
 	c.value("--as", in.As)
 	if in.Gate == "" {
-		return refuse(errors.New("which gate? its id, g-..., as run returns it"))
+		return refuse(errors.New("gate is missing: its id, g-..., as run returns it"))
 	}
 	if err := c.judge(in.Gate, in.Require, in.Base); err != nil {
 		return refuse(err)
@@ -323,7 +323,7 @@ func (t *tools) consume(ctx context.Context, _ *mcp.CallToolRequest, in consumeI
 func (t *tools) explain(ctx context.Context, _ *mcp.CallToolRequest, in explainInput) (*mcp.CallToolResult, answer, error) {
 	c := t.command("explain")
 	if strings.TrimSpace(in.What) == "" {
-		return refuse(errors.New("explain what? a line of a script, or the code of a diagnostic"))
+		return refuse(errors.New("what is missing: a line of a script, or the code of a diagnostic"))
 	}
 	if filepath.Ext(in.What) == ".dlct" {
 		if err := c.script(scriptInput{Script: in.What}, 0); err != nil {
@@ -427,9 +427,9 @@ func (c *call) script(in scriptInput, line int) error {
 	case in.Script != "" && in.Text != "":
 		return errors.New("either script or text, not both")
 	case in.Script == "" && in.Text == "":
-		return errors.New("which script? its path, or text")
+		return errors.New("script is missing: its path, or text")
 	case len(in.Text) > maxText:
-		return fmt.Errorf("a text of %d bytes; at most %d are taken", len(in.Text), maxText)
+		return fmt.Errorf("a text of %d bytes; at most %d are accepted", len(in.Text), maxText)
 	case in.Text != "":
 		if line > 0 {
 			return errors.New("line goes with script, not with text")

@@ -65,7 +65,7 @@ type Recording struct {
 }
 
 // Open opens the store for a project at root, whose snapshots leave caches out. Without a store the run
-// is degraded, and says so: that is no error.
+// is degraded, and says so: that is not an error.
 func Open(root string, caches []string, o Options) *Recording {
 	r := &Recording{o: o}
 	path, logs := o.Paths(root)
