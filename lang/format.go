@@ -82,7 +82,7 @@ func (p *parser) format(n int) (line []byte, keep bool) {
 
 func (p *parser) canonical(c *Command, n int) []byte {
 	b := []byte(c.canonical(p.raw))
-	// What stands behind the last value and is no comment was left out by the parser.
+	// What stands after the last value and is no comment was left out by the parser.
 	rest := p.src.Line(n)[c.Span.End.Offset-p.src.LineStart(n):]
 	if i := commentStart(rest); i >= 0 {
 		b = append(append(b, ' '), bytes.TrimRight(rest[i:], " \t\r")...)

@@ -30,7 +30,7 @@ func FuzzGrammar(f *testing.F) {
 		for n := 1; n <= src.Lines(); n++ {
 			c := remembers.parseLine(n)
 			fresh := newParser(src)
-			fresh.crlf = true // which is said once a file
+			fresh.crlf = true // which is reported once a file
 			want := fresh.parseLine(n)
 			if !reflect.DeepEqual(c, want) {
 				t.Fatalf("line %d, %q:\n%s\nwithout the memo\n%s", n, src.Line(n), dump(c), dump(want))

@@ -17,7 +17,7 @@ import (
 // "in-progress".
 const (
 	wordToken   lexer.TokenType = -(iota + 2)
-	prepToken                   // an unquoted preposition behind the verb
+	prepToken                   // an unquoted preposition after the verb
 	nameToken                   // the "name=" of a named argument; its value follows at once
 	stringToken                 // "quoted"
 	junkToken                   // what is not a token; a diagnostic has been made
@@ -36,7 +36,7 @@ type token struct {
 
 // definition is the lexer of one line as participle sees it. The parser hands
 // over tokens that it has lexed already, at absolute positions; this form serves
-// whoever asks participle for the grammar itself.
+// anyone who asks participle for the grammar itself.
 type definition struct{}
 
 func (definition) Symbols() map[string]lexer.TokenType { return symbols }

@@ -17,7 +17,7 @@
 //
 // A Word is a run without blank or quote. A String is quoted with ", on one line,
 // and knows the escapes \" \\ \n \t. A Name is [A-Za-z_][A-Za-z0-9_-]*, split from
-// its value at the first "=". The first unquoted preposition behind the verb
+// its value at the first "=". The first unquoted preposition after the verb
 // (see [Prepositions]) ends the object, and the word behind it is the noun. Verb,
 // preposition and noun are compared without case.
 //
@@ -70,8 +70,8 @@ func Parse(src *diag.Source) (*File, diag.List) {
 }
 
 // Scan parses the lines from first to last (1-based, both included), and calls each for those
-// that hold a command or a fault: with the command, nil if there is none, and with what is to
-// be said of the line, which each must not keep. Whoever needs one line at a time needs no more
+// that hold a command or a fault: with the command, nil if there is none, and with the
+// findings of the line, which each must not keep. A caller that needs one line at a time needs no more
 // memory than a line takes.
 func Scan(src *diag.Source, first, last int, each func(c *Command, found diag.List)) {
 	p := newParser(src)
@@ -266,7 +266,7 @@ func (p *parser) command() *Command {
 		p.checkBraces()
 	}
 	p.list = slices.DeleteFunc(p.list, func(d diag.Diagnostic) bool {
-		return d.Code == diag.LookAlike && d.Span == c.Noun.Span // nothing is bound to it: that is told then
+		return d.Code == diag.LookAlike && d.Span == c.Noun.Span // nothing is bound to it: resolve reports that then
 	})
 	if p.bad {
 		p.partial(c, prep)
@@ -312,7 +312,7 @@ func (p *parser) build(c *Command, prep int) bool {
 	return true
 }
 
-// partial fills what can be said of a bad line, for stages that know more.
+// partial fills what is known of a bad line, for stages that know more.
 func (p *parser) partial(c *Command, prep int) {
 	*c = Command{Bad: true, Span: c.Span, Text: c.Text}
 	take := func(i int, w *Word) {

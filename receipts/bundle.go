@@ -9,7 +9,7 @@ import (
 	"golang.org/x/mod/sumdb/tlog"
 )
 
-// A Bundle carries gates, with all that they cover, to where no store is: the text of
+// A Bundle carries gates, with all that they cover, to a machine without the store: the text of
 // each record, its signature, the proof of its place in the log, and the head that
 // the proofs lead to. It is a JSON document; see [ParseBundle].
 //

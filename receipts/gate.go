@@ -232,7 +232,7 @@ func ListPaths(paths []string) string {
 	return text
 }
 
-// Intact holds an entry against its own hash and the log.
+// Intact checks an entry against its own hash and the log.
 func Intact(e Entry) (Reason, string) {
 	switch {
 	case e.Record.SHA() != e.SHA:

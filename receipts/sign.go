@@ -169,7 +169,7 @@ func (g Signature) Check(origin string, sha Hash, keys note.Verifiers) (level in
 }
 
 // ID returns the id of the key that the signature names, as [Signer.ID] has it, without looking
-// whether it holds; empty if it is none.
+// whether it holds; empty if it is not a file.
 func (g Signature) ID() string {
 	words := strings.Fields(string(g))
 	if len(words) != 4 {
@@ -182,7 +182,7 @@ func (g Signature) ID() string {
 	return fmt.Sprintf("%s+%08x", words[2], binary.BigEndian.Uint32(b))
 }
 
-// MaxRecords is the greatest number of records of a log that is believed to be one: what
+// MaxRecords is the greatest number of records of a log that is accepted as one: what
 // counts more is damaged, and package tlog does not end on numbers near 2^63.
 const MaxRecords = 1 << 40
 
@@ -201,7 +201,7 @@ func CheckOrigin(text string) error {
 	return nil
 }
 
-// A Head is the state of a log: whoever keeps one can tell later whether records
+// A Head is the state of a log: anyone who keeps one can tell later whether records
 // were taken away or changed. Its text has the form of a checkpoint of a
 // transparency log: the origin, the count and the root in base64, a line each;
 // with a key it is a signed note.

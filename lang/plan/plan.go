@@ -1,6 +1,6 @@
 // Package plan holds a bound program as plain data: what package resolve makes
 // of a script and a routing matrix, and the only input of the runtime. A plan is
-// complete: whoever has it needs neither the script nor the matrix to run it. It
+// complete: anyone who has it needs neither the script nor the matrix to run it. It
 // is not changed once made.
 package plan
 
@@ -63,7 +63,7 @@ type Matrix struct {
 }
 
 // A File is a file that the rules are made of, as it was when the matrix was loaded: a matrix, a
-// configuration of MCP servers, or a file that a binding pins. It was read once; whoever asks
+// configuration of MCP servers, or a file that a binding pins. It was read once; anyone who asks
 // whether it is the trusted one compares these bytes, and does not read the file again.
 type File struct {
 	Path    string // absolute

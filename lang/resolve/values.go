@@ -252,8 +252,8 @@ func has(values []plan.Value, name string) bool {
 	return slices.ContainsFunc(values, func(v plan.Value) bool { return v.Name == name })
 }
 
-// flags reports values that a tool would take for an option, and whether there
-// is none. Positional ones from surplus on, if it is not negative, are told already.
+// flags reports values that a tool would take for an option, and returns whether
+// there is none. Positional ones from surplus on, if it is not negative, are reported already.
 func (r *resolver) flags(b *routing.Binding, inputs []input, surplus int) bool {
 	ok := true
 	for i, in := range inputs {

@@ -83,7 +83,7 @@ type Options struct {
 // is merely suspicious is left to package lint.
 //
 // The matrix is never nil: after errors it holds what could be read, so that a
-// script can be held against it all the same, and must not be run.
+// script can be checked against it all the same, and must not be run.
 func Load(path, name string, o Options) (*Matrix, diag.List) {
 	if abs, err := filepath.Abs(path); err == nil {
 		path = abs

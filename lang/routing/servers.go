@@ -26,7 +26,7 @@ var serverFiles = []struct{ path, key string }{
 
 // servers looks for the MCP servers that bindings name and no matrix declares. A file that is
 // read for them decides what is run: it counts among the files of the matrix, for its digest
-// and for whoever asks whether it is the trusted one.
+// and for anyone who asks whether it is the trusted one.
 func (l *loader) servers() {
 	missing := false
 	for _, b := range l.m.Bindings {

@@ -76,7 +76,7 @@ func writeJSONString(b *strings.Builder, s string) {
 	b.WriteString(strings.TrimSuffix(line.String(), "\n"))
 }
 
-// ReadArguments reads the table v; nil if it is none.
+// ReadArguments reads the table v; nil if it is not a table.
 func ReadArguments(r *tomltree.Reader, v *tomltree.Value, where string) *Arguments {
 	if !r.Is(v, where, tomltree.Table) {
 		return nil

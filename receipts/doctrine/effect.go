@@ -110,7 +110,7 @@ func (r *Result) status(o object) error {
 	case receipts.Succeeded, receipts.StatusFailed, receipts.NotConfigured, receipts.Pending:
 		r.Status = status
 	default:
-		return fmt.Errorf("the status %q is none of success, succeeded, pending, failed, not_configured", show(v))
+		return fmt.Errorf("the status %q is not one of success, succeeded, pending, failed, not_configured", show(v))
 	}
 	return nil
 }

@@ -17,8 +17,8 @@
 // A gate has its tree as subject, its members as materials and no command.
 //
 // What a statement does not say: that its receipt is in a log, that it was not
-// consumed, or that nothing spoke against it later. A signature is that of whoever
-// exports, not of whoever ran the command.
+// consumed, or that nothing contradicted it later. A signature is that of the
+// exporter, not of the one who ran the command.
 package intoto
 
 import (

@@ -17,7 +17,7 @@ import (
 // A Ledger is a consumer's own list of what is spent, in a file of its own. A log
 // cannot prove that something did not happen, so single use is as strong as the
 // place that keeps what was used: copies of a store share no memory, but they share
-// the ledger of whoever asks.
+// the ledger of the asker.
 //
 // A ledger is made by the first [Ledger.Spend]: what asks whether something may be consumed,
 // and is refused before, leaves none. It appears whole, with its table.
@@ -64,7 +64,7 @@ func lookLedger(path string) error {
 	const at = 68
 	var id [4]byte
 	if _, err := f.ReadAt(id[:], at); err != nil || binary.BigEndian.Uint32(id[:]) != ledgerID {
-		return errNoLedger // an empty file is none either
+		return errNoLedger // an empty file is not a ledger either
 	}
 	return nil
 }
@@ -125,7 +125,7 @@ func (l *Ledger) open(ctx context.Context) error {
 	return err
 }
 
-// Spend enters hashes, all or none: the refusal names one that is there already.
+// Spend enters hashes, all or none: the refusal names one that was spent already.
 // Of processes that race for the same hash one wins.
 func (l *Ledger) Spend(ctx context.Context, hashes []receipts.Hash, by, purpose string, at receipts.Time) (*receipts.Refusal, error) {
 	refusal, err := l.spend(ctx, hashes, by, purpose, at)

@@ -63,7 +63,7 @@ func (s *Store) beginAppend(ctx context.Context) (*appender, error) {
 // is not signed, and not appended to, again.
 var ErrRewritten = errors.New("its log was rewritten since this key signed it last")
 
-// checkSigned holds the log against the heads that the signer knows: the last one that this
+// checkSigned checks the log against the heads that the signer knows: the last one that this
 // process has signed, and its own in the store. What others appended since is not signed by
 // appending after it, as each record has its own signature; but nothing that the key itself
 // has signed can be there, since its head covers it: records before that were cut out then.
@@ -417,7 +417,7 @@ func (w *appender) finish() error {
 	}
 	w.head.root = root
 	if w.s.signer != nil {
-		// The note says: this is the log that the key saw. Who made a record is said
+		// The note says: this is the log that the key saw. Only the record's own signature says who made
 		// by the record's own signature.
 		note, err := w.s.signer.SignHead(w.head.public())
 		if err == nil {

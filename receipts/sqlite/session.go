@@ -340,8 +340,8 @@ func (s *Store) Authentic(ctx context.Context, id string) (e receipts.Entry, h r
 	return e, h, err
 }
 
-// AuthenticReceipts returns the records that ids name, or all receipts and gates if there
-// are none, in the order of the log.
+// AuthenticReceipts returns the records that ids name, or all receipts and gates if
+// there are none, in the order of the log.
 func (s *Store) AuthenticReceipts(ctx context.Context, ids ...string) (list []receipts.Entry, err error) {
 	err = s.read(ctx, func(v *verify.Session) error {
 		if len(ids) == 0 {

@@ -158,7 +158,7 @@ func (s *Store) origin(t *testing.T) string {
 	return h.origin
 }
 
-// tampered returns the findings of an audit that are not about records of whoever had no key.
+// tampered returns the findings of an audit that are not about records made without a key.
 func tampered(a *Audit) (text string) {
 	for _, f := range a.Findings {
 		if !f.Unsigned {
@@ -480,7 +480,7 @@ func TestState(t *testing.T) {
 	if _, read, err := ask(path, true); err != nil || read != 0 {
 		t.Errorf("the first one again: %d records are read, %v", read, err)
 	}
-	// What cannot be kept is told.
+	// What cannot be kept is reported.
 	s = openAt(t, path)
 	fill(t, s, "r-3", 1)
 	s.Close()

@@ -636,7 +636,7 @@ func TestReadBack(t *testing.T) {
 			t.Errorf("%s: %d records are there", tt.name, n)
 		}
 	}
-	// A record that is there already, and beyond the end of the log.
+	// A record that exists already, and beyond the end of the log.
 	s := tempStore(t)
 	put(t, makeReceiptBody("r-3"))(s)
 	node := fmt.Sprintf("INSERT INTO node VALUES (%d, %s); ", tlog.StoredHashIndex(0, 7), leaf(a))

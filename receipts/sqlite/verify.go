@@ -25,7 +25,7 @@ type Audit struct {
 
 // Consistent reports whether nothing was found. Without a kept checkpoint it does not say
 // that the log is complete: that its last records are missing is seen only by
-// whoever kept one.
+// anyone who kept one.
 func (a *Audit) Consistent() bool { return len(a.Findings) == 0 }
 
 // Tampered reports whether anything was found but records that nobody signed.
@@ -319,7 +319,7 @@ func (a *auditor) projection() {
 	}
 }
 
-// beginsWith holds the log against a head of it that is older.
+// beginsWith checks the log against a head of it that is older.
 func (a *auditor) beginsWith(h receipts.Head, what string) {
 	switch {
 	case h.Origin != a.Origin:
@@ -380,7 +380,7 @@ func (a *auditor) signatures(keys note.Verifiers) {
 	}
 }
 
-// auditNodes holds the stored hashes against those that the records make.
+// auditNodes compares the stored hashes with those that the records make.
 func (s *Store) auditNodes(ctx context.Context, made nodes, find func(seq int64, sha receipts.Hash, format string, args ...any)) error {
 	rows, err := s.conn.QueryContext(ctx, "SELECT idx, hash FROM node ORDER BY idx")
 	if err != nil {

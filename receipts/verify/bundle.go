@@ -77,7 +77,7 @@ func OfBundle(b *receipts.Bundle, keys note.Verifiers, kept *receipts.Head) (*Se
 }
 
 // An UnshownError says that a bundle does not show what was asked of it. That is no sign that the log
-// was changed: whoever has the store can export more.
+// was changed: anyone who has the store can export more.
 type UnshownError struct{ text string }
 
 func (e *UnshownError) Error() string { return e.text }

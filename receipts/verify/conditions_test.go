@@ -801,7 +801,7 @@ func TestStoppedBefore(t *testing.T) {
 	}
 }
 
-// TestNoAnswer has the command end in each way that is not an answer, and pass then: that is told.
+// TestNoAnswer has the command end in each way that is not an answer, and pass then: the verdict says so.
 func TestNoAnswer(t *testing.T) {
 	failed := func(s receipts.StopReason) func(*receipts.Receipt) {
 		return func(r *receipts.Receipt) { r.Status, r.StopReason, r.ExitCode = receipts.StatusFailed, s, nil }

@@ -90,7 +90,7 @@
 //     present files itself, and the matrix from a baseline that it trusts; and the folder
 //     that it stands in is in the repository that it means.
 //   - What changed while a command ran that writes was changed by it.
-//   - Whoever holds a key signs what it ran. Without a key anybody who can write the
+//   - Anyone who holds a key signs what it ran. Without a key anybody who can write the
 //     store, the agent included, could have made all of it: level 0 says that what was
 //     recorded is consistent, and not that it happened.
 //   - A failure on other files says nothing of these: one more untracked file makes another tree.

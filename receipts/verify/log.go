@@ -14,7 +14,7 @@ import (
 	"github.com/command-dialect/dialect/receipts"
 )
 
-// A Log hands out the bytes of a log. Nothing that it returns is believed: records are
+// A Log hands out the bytes of a log. Nothing that it returns is trusted: records are
 // authenticated by the root over them, the root by a checkpoint or by reading the log.
 type Log interface {
 	// State returns the head as the log's owner wrote it.
@@ -69,7 +69,7 @@ type Problem struct {
 
 // A Session is a log that was read once and authenticated. All of its answers come from
 // those bytes: a record that is read again must have the hash that it had, so that
-// whoever changes the log in between is found, and never believed.
+// anyone who changes the log in between is found, and never believed.
 type Session struct {
 	log  Log
 	keys note.Verifiers

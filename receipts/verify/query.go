@@ -223,7 +223,7 @@ func (s *Session) anyGate(q Query) *Result {
 }
 
 // around adds to a judgement of a final gate what the rest of the log says of the tree.
-// Whoever names a gate gets no milder answer than who names none.
+// Anyone who names a gate gets no milder answer than who names none.
 func (s *Session) around(q Query, res *Result) *Result {
 	s.lookAround(q, res)
 	if res.Verdict == "" {
@@ -245,7 +245,7 @@ func belowText(n int) string {
 const maxNear = 64
 
 // nearest returns the newest final gate of the project under the trusted rules, or, if there
-// is none among the newest, the newest of all. below counts gates of a lower level.
+// is not one among the newest, the newest of all. below counts gates of a lower level.
 func (s *Session) nearest(q Query, below *int) *receipts.Entry {
 	var newest *receipts.Entry
 	for seq, n := s.index.len()-1, 0; seq >= 0 && n < maxNear; seq-- {

@@ -259,7 +259,7 @@ func (c *Counter) tapTest(l []byte) bool {
 	if !ok || len(rest) > 0 && rest[0] != ' ' {
 		return false
 	}
-	// "ok" alone is said by many; a number, or a dash, makes it a test.
+	// Many tools print "ok" alone; a number, or a dash, makes it a test.
 	if w := bytes.Fields(rest); len(w) == 0 || !isNumber(w) && w[0][0] != '-' && !c.tapPlan {
 		return false
 	}

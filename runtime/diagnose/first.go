@@ -437,7 +437,7 @@ func (f Finding) tidy() Finding {
 	return f
 }
 
-// number reads a count, a line or a column; what is none, or absurd, is 0.
+// number reads a count, a line or a column; what is not a number, or absurd, is 0.
 func number[T string | []byte](text T) int {
 	n, err := strconv.Atoi(string(text))
 	if err != nil || n < 0 || n > 1<<40 {

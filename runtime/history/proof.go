@@ -18,7 +18,7 @@ import (
 	"github.com/command-dialect/dialect/runtime/report"
 )
 
-// HTML writes the page of a run, held against the store at a path under the keys; version is that
+// HTML writes the page of a run, checked against the store at a path under the keys; version is that
 // of dialect.
 func HTML(ctx context.Context, w io.Writer, d *report.Document, path string, keys note.Verifiers, version string) error {
 	o := report.HTMLOptions{Version: version, Now: time.Now(), Output: func(l *report.DocResult, stream string) (string, string) {

@@ -1,5 +1,5 @@
 // Package project finds, loads and binds: a script, the matrix above it, the rules that the
-// baseline trusts, and the commands that stand behind the names of bindings. Whoever runs
+// baseline trusts, and the commands that the names of bindings stand for. Anyone who runs
 // scripts or asks about them begins here.
 package project
 
@@ -77,7 +77,7 @@ func Scripts(names []string) (found []string, err error) {
 	return found, nil
 }
 
-// A Program is a script with its matrix and what is to be said about both.
+// A Program is a script with its matrix and the findings of both.
 type Program struct {
 	Script   *Script
 	File     *lang.File

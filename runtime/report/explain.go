@@ -8,7 +8,7 @@ import (
 	"github.com/command-dialect/dialect/lang/plan"
 )
 
-// A Row is a name and what is said of it; the name is empty where it is that of the row above.
+// A Row is a name and its text; the name is empty where it is that of the row above.
 type Row struct{ Name, Text string }
 
 // Explain says what a step is bound to, what it runs, and within what bounds.

@@ -352,7 +352,7 @@ func (l *DocResult) How() string {
 	return text
 }
 
-// String is what a reader is told of t: "3 tests, 1 failed".
+// String is t for a reader: "3 tests, 1 failed".
 func (t *DocTests) String() string {
 	text := diag.Number(t.Passed+t.Failed, "test")
 	if t.Failed > 0 {

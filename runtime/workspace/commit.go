@@ -64,7 +64,7 @@ func isHex(s string) bool {
 // Resolve finds the commit that rev names in the repository that holds dir. rev is a full
 // hash, an abbreviated one, HEAD, or the name of a ref, in full or as git abbreviates it, each
 // with ~N and ^N after it. A name that several refs have, or a ref and an abbreviated hash, is an
-// [*AmbiguousError]: whoever may make a tag could otherwise redirect it. A missing one wraps
+// [*AmbiguousError]: anyone who may make a tag could otherwise redirect it. A missing one wraps
 // [ErrNoCommit].
 //
 // paths are files that the caller means to read: they come with the same call of git.

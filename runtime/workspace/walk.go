@@ -345,7 +345,7 @@ func (w *walk) enter(c *crew, s *scratch, d *folder, p place, name string, link 
 			w.mu.Unlock()
 		case link:
 		case state == headNone && p.tree.outer:
-			// A .git that is none: to git this is a directory like others.
+			// A .git that is not a repository: to git this is a directory like others.
 			return w.folder(c, s, sub, plain)
 		case state == headUnborn && p.tree.outer:
 			w.obstacle("nested repository without a commit: " + git.Display(path))

@@ -122,7 +122,7 @@ func EscapeData(s string) string {
 	return diag.PrintableLines(strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A").Replace(s))
 }
 
-// EscapeProperty is said at [EscapeData].
+// EscapeProperty: see [EscapeData].
 func EscapeProperty(s string) string {
 	return strings.NewReplacer(":", "%3A", ",", "%2C").Replace(EscapeData(s))
 }

@@ -348,7 +348,7 @@ func (c *checker) program(b *routing.Binding) {
 var skillFolders = []string{".dialect/skills", ".claude/skills", ".kilocode/skills", ".agents/skills"}
 
 // SkillFile returns the path of the SKILL.md of a skill of the project at root; ok is false if there is
-// none, or the name is none of a folder.
+// missing, or the name is not that of a folder.
 func SkillFile(root, name string) (path string, ok bool) {
 	if name == "" || strings.ContainsAny(name, "/\\\x00") || name == "." || name == ".." {
 		return "", false

@@ -12,7 +12,7 @@ import (
 	"github.com/command-dialect/dialect/runtime/mcpclient"
 )
 
-// arguments makes the arguments of a call, and holds them against the schema of the tool. The
+// arguments makes the arguments of a call, and checks them against the schema of the tool. The
 // error is an *[Error].
 func arguments(c Call, t *mcp.Tool) (map[string]any, error) {
 	schema, err := schemaOf(t)

@@ -39,7 +39,7 @@ import (
 )
 
 type (
-	// What is said across the pipes is said in the words of package broker.
+	// The pipes carry the words of package broker.
 	Options = mcpclient.Options
 	Call    = mcpclient.Call
 	Value   = mcpclient.Value

@@ -249,7 +249,7 @@ func (s *server) exited() string {
 	}
 }
 
-// stop ends the server: it is told, by the end of its input, and then killed with its group.
+// stop ends the server: it gets the end of its input, and then is killed with its group.
 func (s *server) stop() {
 	s.once.Do(func() {
 		s.giveUp()

@@ -170,7 +170,7 @@ func (f *checkFlags) script(u *ui, c *check.Checker, name string) error {
 	}
 	src := diag.NewSource(s.Name, s.Text)
 	if f.fix || f.diff {
-		if src, err = f.mend(u, s, src); err != nil {
+		if src, err = f.repair(u, s, src); err != nil {
 			return err
 		}
 	}
@@ -178,9 +178,9 @@ func (f *checkFlags) script(u *ui, c *check.Checker, name string) error {
 	return nil
 }
 
-// mend makes the certain fixes of a script, where it stands or to standard output, and
+// repair makes the certain fixes of a script, where it stands or to standard output, and
 // returns the text that it has then.
-func (f *checkFlags) mend(u *ui, s *project.Script, src *diag.Source) (*diag.Source, error) {
+func (f *checkFlags) repair(u *ui, s *project.Script, src *diag.Source) (*diag.Source, error) {
 	if s.Line > 0 {
 		return nil, exit.Usagef("--fix works on whole scripts: leave :%d out", s.Line)
 	}

@@ -115,7 +115,7 @@ func newExec(u *ui) *cobra.Command {
 			opt.Hold = queue.Hold
 			opt.Listen = func(e engine.Event) {
 				if out, ok := e.(attempt.Output); ok {
-					_, _ = streams[out.Stream].Write(out.Data) // Failed is told
+					_, _ = streams[out.Stream].Write(out.Data) // Failed reports it
 				}
 			}
 			o := engine.Run(sig.Context, p, opt)

@@ -60,7 +60,7 @@ func initProject(u *ui, dir string, dry bool) error {
 	for _, f := range p.Files {
 		switch err := f.Write(); {
 		case errors.Is(err, fs.ErrExist):
-			u.notef("%s is there already and was left as it is", f.Path)
+			u.notef("%s exists already and was left unchanged", f.Path)
 		case err != nil:
 			return exit.Failf(exit.Failed, "%w", err)
 		default:

@@ -133,7 +133,7 @@ func (p *toolPath) of(t *testing.T, script string) string {
 				if p.link(t, tool, tool, answers) {
 					folder = filepath.Join(p.root, tool)
 				} else if os.Getenv("CI") != "" {
-					t.Errorf("%s is missing; .ci/run installs it", tool) // a gate that skips is none
+					t.Errorf("%s is missing; .ci/run installs it", tool) // a gate that skips proves nothing
 				}
 				p.folders[tool] = folder
 			}

@@ -53,7 +53,7 @@ func claimsBundle(text []byte) bool {
 	return json.NewDecoder(bytes.NewReader(text)).Decode(&x) == nil && x.Schema == receipts.BundleSchema
 }
 
-// answerFromBundle answers the query from a bundle, where no store is.
+// answerFromBundle answers the query from a bundle, without a store.
 func (q *Question) answerFromBundle(stdin io.Reader, file, id string) (*verify.Result, error) {
 	book, refused, err := OpenBundle(stdin, file, q.o.Keys, q.o.Kept)
 	if err != nil {

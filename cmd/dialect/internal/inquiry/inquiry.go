@@ -35,7 +35,7 @@ import (
 	"github.com/command-dialect/dialect/runtime/workspace"
 )
 
-// Options say what is asked, and what whoever asks trusts.
+// Options say what is asked, and what the asker trusts.
 type Options struct {
 	Keys     note.Verifiers // whose signatures count; nil for none
 	KeyFiles []string       // as they were named, for messages

@@ -90,7 +90,7 @@ type use struct {
 	span diag.Span
 }
 
-// uses returns where a binding is said: the nouns, or the verbs, of the lines that are bound to it.
+// uses returns where a binding is named: the nouns, or the verbs, of the lines that are bound to it.
 func (s *server) uses(p *project, in func(b *routing.Binding) bool, word func(c *lang.Command) lang.Word) (found []use) {
 	s.scripts(p, func(d *document) {
 		lang.Scan(d.src, 1, d.src.Lines(), func(c *lang.Command, _ diag.List) {

@@ -41,7 +41,7 @@ import (
 	"github.com/command-dialect/dialect/runtime/tempdir"
 )
 
-// Options are what the server is told by its command.
+// Options are what the command tells the server.
 type Options struct {
 	Self    string // path of dialect
 	Root    string // absolute; calls work here and below

@@ -11,7 +11,7 @@ import (
 
 // pythonTools are the tools that are bound where a project mentions them.
 var pythonTools = []struct{ name, verb, arguments, extra string }{
-	{"ruff", "Check", "check .", "hint = \"ruff check --fix mends what it can\"\n"},
+	{"ruff", "Check", "check .", "hint = \"ruff check --fix fixes what it can\"\n"},
 	{"black", "Format", "--check .", "hint = \"black . formats\"\n"},
 	{"flake8", "Check", "", ""},
 	{"mypy", "Check", ".", ""},

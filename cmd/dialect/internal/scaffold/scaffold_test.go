@@ -47,7 +47,7 @@ func project(t *testing.T, f files, programs ...string) string {
 	return dir
 }
 
-// render returns a plan as text: the script, the matrix without its comment, and what is told.
+// render returns a plan as text: the script, the matrix without its comment, and the report.
 func render(p scaffold.Plan) string {
 	var b strings.Builder
 	if len(p.Files) == 2 {
@@ -123,7 +123,7 @@ verb = "check"
 noun = "ruff"
 tool = ".venv/bin/python -m ruff check ."
 receipt_required = true
-hint = "ruff check --fix mends what it can"
+hint = "ruff check --fix fixes what it can"
 inputs = [".venv/pyvenv.cfg", ".venv/lib/python*/site-packages/*.dist-info/RECORD"]
 
 [commands.test_pytest]
