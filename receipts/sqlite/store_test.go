@@ -559,7 +559,7 @@ func TestVerifyNames(t *testing.T) {
 		{"swapped", "UPDATE record SET seq = -1 WHERE seq = 1; UPDATE record SET seq = 1 WHERE seq = 2; UPDATE record SET seq = 2 WHERE seq = -1", "record 1 is not what was logged"},
 		{"set back", "UPDATE item SET consumed = 0, consumed_by = NULL, consumed_at = NULL, consumption = NULL WHERE seq = 0", "record 0 was set back"},
 		{"flag set back", "UPDATE item SET consumed = 0 WHERE seq = 0", "record 0 was set back"},
-		{"other consumer", "UPDATE item SET consumed_by = 'me' WHERE seq = 0", "record 0: the projection has it consumed by somebody else"},
+		{"other consumer", "UPDATE item SET consumed_by = 'me' WHERE seq = 0", "record 0: the store's table has another consumer"},
 		{"consumed by nobody", "UPDATE item SET consumed = 1 WHERE seq = 3", "record 3: the store's table has it consumed, but no record says so"},
 		{"row deleted", "DELETE FROM item WHERE seq = 1", "record 1 has no row"},
 		{"node edited", "UPDATE node SET hash = zeroblob(32) WHERE idx = 2", "the hash 2 of the log (level 1)"},

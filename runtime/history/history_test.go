@@ -273,7 +273,7 @@ func TestAgain(t *testing.T) {
 		{keep(t, d, "r-3", "", text, one, nil, two), nil, "", "Test with go|Check with vet", "", ""},
 		{keep(t, d, "r-3", "", text, one, two), two, "", "Check with vet", "", ""},
 		{keep(t, d, "r-4", outside, text, one), nil, "", "", "", "is outside of the project"},
-		{keep(t, d, "r-5", path+".gone", text, one), nil, "", "", "", "is not there any more"},
+		{keep(t, d, "r-5", path+".gone", text, one), nil, "", "", "", "is gone: "},
 	} {
 		got, err := d.Again(store, c.doc, c.line)
 		var lookup *LookupError

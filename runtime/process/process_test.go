@@ -223,7 +223,7 @@ func TestStartFailures(t *testing.T) {
 		{"below a file", Command{Argv: []string{"./plain/x"}}, EnvMissing, "not a directory"},
 		{"not executable", Command{Argv: []string{"./plain"}}, EnvMissing, "/plain is not executable"},
 		{"not executable in PATH", Command{Argv: []string{"plain"}, Env: []string{"PATH=" + dir}}, EnvMissing, "/plain is not executable"},
-		{"interpreter", Command{Argv: []string{"./script"}}, EnvMissing, "needs the interpreter " + dir + "/no-such-interpreter, which is not there"},
+		{"interpreter", Command{Argv: []string{"./script"}}, EnvMissing, "needs the interpreter " + dir + "/no-such-interpreter, which does not exist"},
 		{"interpreter in PATH", Command{Argv: []string{"script"}, Env: []string{"PATH=" + dir}}, EnvMissing, "needs the interpreter"},
 		{"CR LF", Command{Argv: []string{"./crlf"}}, EnvMissing, "CR LF"},
 		{"env interpreter", Command{Argv: []string{"envscript"}, Env: []string{"PATH=" + dir + ":/usr/bin:/bin"}}, EnvMissing, "needs the interpreter no-such-python"},
