@@ -488,7 +488,7 @@ func TestState(t *testing.T) {
 	r := openWith(t, path, Options{ReadOnly: true, State: state})
 	defer r.Close()
 	err := r.read(ctx, func(*verify.Session) error { return r.memory.file.Close() })
-	if err == nil || !strings.Contains(err.Error(), "cannot be kept") {
+	if err == nil || !strings.Contains(err.Error(), "cannot keep in") {
 		t.Errorf("a file that is closed: %v", err)
 	}
 }
