@@ -158,7 +158,7 @@ func TestExclusiveWaits(t *testing.T) {
 	if got := verdicts(o.Results); got != "fault/locked passed" || waited != "db" || o.ExitStatus() != 2 {
 		t.Errorf("got %s, waited for %q", got, waited)
 	}
-	if r := o.Results[0]; !strings.Contains(r.Detail, `the lock "db" cannot be had`) || r.Receipt.IsZero() || r.Waited < 100*time.Millisecond {
+	if r := o.Results[0]; !strings.Contains(r.Detail, `cannot take the lock "db"`) || r.Receipt.IsZero() || r.Waited < 100*time.Millisecond {
 		t.Errorf("got %+v", r)
 	}
 	// A run started by the lock's holder does not wait for it.
