@@ -82,7 +82,7 @@ func (t Topic) WriteText(w io.Writer) error {
 		default:
 			flush()
 			if line = inline(line); utf8.RuneCountInString(line) > longLine {
-				wrapTo(line, "", put)
+				wrapTo("", "", line, put)
 			} else {
 				put(line)
 			}
@@ -114,8 +114,8 @@ const (
 	longLine = 132
 )
 
-// layout puts a table: in columns where these are narrow, else row by row, each cell after the first on lines of its
-// own behind the head of its column.
+// layout puts a table: in columns where these are narrow, the last of two columns wrapped; else row by row, what follows
+// the first cell indented, with the heads of the columns.
 func layout(rows [][]string, put func(string)) {
 	var widths []int
 	for _, row := range rows {
@@ -130,7 +130,9 @@ func layout(rows [][]string, put func(string)) {
 	for _, w := range widths {
 		total += w + 2
 	}
-	if total <= maxWidth {
+	head := rows[0]
+	switch {
+	case total <= maxWidth:
 		for _, row := range rows {
 			line := "  "
 			for i, c := range row {
@@ -140,35 +142,41 @@ func layout(rows [][]string, put func(string)) {
 				put(line)
 			}
 		}
-		return
-	}
-	head := rows[0]
-	for _, row := range rows[1:] {
-		put("  " + row[0])
-		for i, c := range row[1:] {
-			if c == "" {
-				continue
+	case len(widths) == 2 && widths[0] <= maxWidth/3:
+		for _, row := range rows {
+			if strings.TrimSpace(strings.Join(row, "")) != "" {
+				wrapTo("  "+row[0]+strings.Repeat(" ", widths[0]-utf8.RuneCountInString(row[0])+2), strings.Repeat(" ", widths[0]+4), row[1], put)
 			}
-			if name := head[min(i+1, len(head)-1)]; name != "" && len(head) > 2 {
-				c = name + ": " + c
+		}
+	default:
+		for _, row := range rows[1:] {
+			wrapTo("  ", "  ", row[0], put)
+			var rest []string
+			for i, c := range row[1:] {
+				if name := head[min(i+1, len(head)-1)]; name != "" && len(head) > 2 && c != "" {
+					c = name + ": " + c
+				}
+				if c != "" {
+					rest = append(rest, c)
+				}
 			}
-			wrapTo(c, "      ", put)
+			wrapTo("      ", "      ", strings.Join(rest, "; "), put)
 		}
 	}
 }
 
-// wrapTo puts text in lines of at most maxWidth runes, each behind indent.
-func wrapTo(text, indent string, put func(string)) {
-	line := indent
+// wrapTo puts text in lines of at most maxWidth runes, the first after first, the others after indent.
+func wrapTo(first, indent, text string, put func(string)) {
+	line, empty := first, true
 	for _, word := range strings.Fields(text) {
-		if line != indent && utf8.RuneCountInString(line)+1+utf8.RuneCountInString(word) > maxWidth {
+		if !empty && utf8.RuneCountInString(line)+1+utf8.RuneCountInString(word) > maxWidth {
 			put(line)
-			line = indent
+			line, empty = indent, true
 		}
-		if line != indent {
+		if !empty {
 			line += " "
 		}
-		line += word
+		line, empty = line+word, false
 	}
 	put(line)
 }
@@ -198,11 +206,20 @@ func links(line string) string {
 		}
 		end += middle
 		text, target := line[open+1:middle], line[middle+2:end]
-		b.WriteString(line[:open] + text)
-		if page, ok := strings.CutSuffix(target, ".md"); ok && !strings.Contains(page, "/") {
-			b.WriteString(" (`dialect help " + page + "`)")
-		} else if text != target && !strings.HasPrefix(target, "#") {
-			b.WriteString(" (" + target + ")")
+		b.WriteString(line[:open])
+		file, _, _ := strings.Cut(target, "#")
+		file = strings.TrimLeft(file, "./")
+		switch page, ok := strings.CutSuffix(file, ".md"); {
+		case file == "":
+			b.WriteString(text)
+		case ok && page == text:
+			b.WriteString("`dialect help " + page + "`")
+		case ok && !strings.Contains(page, "/"):
+			b.WriteString(text + " (`dialect help " + page + "`)")
+		case file == text, strings.HasSuffix(file, "/"+text):
+			b.WriteString(file)
+		default:
+			b.WriteString(text + " (" + file + ")")
 		}
 		line = line[end+1:]
 	}
