@@ -52,7 +52,7 @@ const (
 	maxFile  = 64 << 20 // bytes
 	maxLine  = 64 << 10 // bytes
 	maxWords = 4096     // of one line
-	maxEdits = 100      // of one fix: more of them are no slip of a pen
+	maxEdits = 100      // of one fix: more of them are not a slip of the pen
 )
 
 // Parse parses a script. The file holds a command for each line that is one,
@@ -430,7 +430,7 @@ func isVerb(w string) bool {
 	return w != ""
 }
 
-// checkBraces refuses braces that are no variables, and variables where routing
+// checkBraces refuses braces that are not variables, and variables where routing
 // needs a word.
 func (p *parser) checkBraces() {
 	if p.bad {

@@ -42,6 +42,7 @@ var wordings = []struct{ Pattern, Instead string }{
 	{`\bis there already\b`, "exists already"},
 	{`\bwhere no (\w+ )?is\b`, "where there is no X, without X"},
 	{`\bwaved away\b`, "accepted"},
+	{`\b(is|are) no [a-zA-Z%]`, "is not a X"},
 }
 
 // A place is where a text was found.
@@ -124,7 +125,7 @@ func texts(t *testing.T, f func(at place, kind, text string)) {
 
 // TestWording finds wordings in messages, comments and documentation.
 func TestWording(t *testing.T) {
-	plain := regexp.MustCompile(`(?i)\bthere (is|are) none\b|\btold apart\b`) // these read well
+	plain := regexp.MustCompile(`(?i)\b(there|here) (is|are|was|were) (none|no)\b|(is|are) no (longer|more|other|way|use|need)\b|\btold apart\b`) // these read well
 	var list []*regexp.Regexp
 	for _, w := range wordings {
 		list = append(list, regexp.MustCompile("(?i)"+w.Pattern))

@@ -67,7 +67,7 @@
 // digest; one that is easy to guess must be declared.
 //
 // Parsing is strict: bytes that parse are the bytes that encoding would make. There
-// is no second spelling of a record, and so no second hash.
+// are never two spellings of a record, and so never two hashes.
 //
 // # The log
 //

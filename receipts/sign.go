@@ -243,7 +243,7 @@ func (s *Signer) Signed(msg []byte) (h Head, ours bool, err error) {
 const maxNotes = 64
 
 // SplitNotes returns the signed checkpoints in what a store keeps of them: one of each key that
-// has signed in it, with an empty line between. What is no note is returned as it is, for
+// has signed in it, with an empty line between. What is not a note is returned as it is, for
 // [ParseHead] to refuse.
 func SplitNotes(text []byte) (notes [][]byte) {
 	for len(text) > 0 && len(notes) < maxNotes {

@@ -57,7 +57,7 @@ type Matrix struct {
 	SHA256 string // over the matrix, all that it extends and the pinned files, 64 hex digits
 
 	Files  []File   // what the rules are made of, sorted by path
-	Caches []string // names of directories that are no part of the project's files
+	Caches []string // names of directories that are not part of the project's files
 
 	Inputs map[string][]string // of each binding that names inputs, its patterns; see [Step]
 }

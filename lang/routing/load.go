@@ -648,7 +648,7 @@ func (l *loader) aliases() {
 					"the alias %q is also a bound %s, which goes first", from, what))
 			}
 			if _, ok := bound[a.to]; !ok {
-				d := diag.Warnf(diag.BadValue, a.src.Name, a.span, "the alias %q stands for %q, which is no bound %s", from, a.to, what)
+				d := diag.Warnf(diag.BadValue, a.src.Name, a.span, "the alias %q stands for %q, which is not a bound %s", from, a.to, what)
 				if near := suggest.Near(a.to, words); near != "" {
 					d = d.WithHint("did you mean %q?", near)
 				}

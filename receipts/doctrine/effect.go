@@ -77,7 +77,7 @@ func ParseResult(text []byte) (*Result, error) {
 	return r, nil
 }
 
-// No returns the status of an object that is no proper result, if it says that the tool failed or is
+// No returns the status of an object that is not a proper result, if it says that the tool failed or is
 // not configured; empty if it says neither.
 func No(text []byte) receipts.Status {
 	var o struct {

@@ -37,7 +37,7 @@ PRAGMA application_id=0x646c6c67;
 var errNoLedger = errors.New("it is not a ledger; it was left unchanged")
 
 // OpenLedger returns the ledger in the file at path, which need not exist; its directory must.
-// What is there and is no ledger is an error, and is not opened for writing.
+// What is there and is not a ledger is an error, and is not opened for writing.
 func OpenLedger(path string) (*Ledger, error) {
 	abs, err := filepath.Abs(path)
 	if err == nil {

@@ -428,7 +428,7 @@ func TestKill(t *testing.T) {
 	wantConsistent(t, s, -1)
 }
 
-// What is no store is refused by a typed error, and is not changed.
+// What is not a store is refused by a typed error, and is not changed.
 func TestNoStore(t *testing.T) {
 	dir := t.TempDir()
 	foreign := filepath.Join(dir, "foreign.db")

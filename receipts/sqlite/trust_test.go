@@ -489,7 +489,7 @@ func TestUnsignedDecisions(t *testing.T) {
 }
 
 // Of those that race for one hash in one ledger, one wins.
-// TestLedgerAppears holds that a ledger is made by what is spent, and that what is no ledger is
+// TestLedgerAppears holds that a ledger is made by what is spent, and that what is not a ledger is
 // not touched.
 func TestLedgerAppears(t *testing.T) {
 	dir := t.TempDir()

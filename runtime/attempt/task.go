@@ -107,7 +107,7 @@ func (x *Executor) handedBack(ctx context.Context, res *Report) {
 	}
 	switch {
 	case id == "":
-		refuse("it handed back no gate (g-...), and its words are no proof of %s", strings.Join(s.Require, ", "))
+		refuse("it handed back no gate (g-...), and its words do not prove %s", strings.Join(s.Require, ", "))
 		return
 	case o.StorePath == "" || o.Store == nil || len(o.Self) == 0:
 		refuse("there is no store that could know the gate %s", id)

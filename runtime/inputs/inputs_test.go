@@ -104,7 +104,7 @@ func TestNoPatterns(t *testing.T) {
 	}
 }
 
-// What is matched and is no file is never opened: nobody writes to the FIFO, and the
+// What is matched and is not a file is never opened: nobody writes to the FIFO, and the
 // test would wait for ever.
 func TestSpecial(t *testing.T) {
 	dir := t.TempDir()

@@ -134,7 +134,7 @@ func (e *missingError) Error() string        { return e.path + " " + e.why.Error
 func (e *missingError) Is(target error) bool { return target == fs.ErrNotExist }
 
 // interpreter says whether the interpreter that the first line of the script at
-// path names is missing. What is no script has none.
+// path names is missing. What is not a script has none.
 func interpreter(path string, env []string) error {
 	f, err := regular.Open(path)
 	if err != nil {

@@ -47,7 +47,7 @@
 // process group along; a descendant that opened a session of its own escapes, and
 // standard output and standard error are read by two goroutines, so that their
 // merged order is looser; nothing ends the commands of a process that is killed. On Windows the process alone is killed, at once; there
-// are no sessions, and what it started lives on.
+// are not sessions, and what it started lives on.
 //
 // What is nowhere seen: a process that left the session, cleared its environment
 // and was started by something outside the tree (a service manager, a container

@@ -269,7 +269,7 @@ func Read(r io.Reader) (*Document, error) {
 		return nil, err
 	}
 	if d.Schema != Schema {
-		return nil, fmt.Errorf("it is no %s", Schema)
+		return nil, fmt.Errorf("it is not a %s", Schema)
 	}
 	d.Lines = present(d.Lines)
 	return d, nil

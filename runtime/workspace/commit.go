@@ -382,7 +382,7 @@ func (s *objects) abbreviated(ctx context.Context, prefix string) ([]git.ObjectI
 	}
 	asked := make([]string, len(names))
 	for i, n := range names {
-		asked[i] = n + "^{commit}" // what is no commit may be large
+		asked[i] = n + "^{commit}" // what is not a commit may be large
 	}
 	ids, err := s.ask(ctx, asked)
 	if err != nil {

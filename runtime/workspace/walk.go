@@ -58,7 +58,7 @@ type walk struct {
 	places     map[string]place      // directories below which other rules hide files than above
 	obstacles  []string              // why git could not commit this
 	left       map[string]string     // directory that no commit holds, and that no tracked ignore file names -> what it is
-	unstored   map[string]bool       // paths named .git that are no repository
+	unstored   map[string]bool       // paths named .git that are not a repository
 }
 
 // A worktree is a part of the walk with an index of its own: the root, or a

@@ -67,7 +67,7 @@ type Snapshot struct {
 	Exact  bool
 	Beyond Differences
 	Stored List // files of Tree whose content is in LFS: a clone must fetch it from there
-	// Nested are the repositories and worktrees in Root that are no submodules, sorted by path: git
+	// Nested are the repositories and worktrees in Root that are not submodules, sorted by path: git
 	// adds such a one as the name of its commit, without its files.
 	Nested []Nested
 

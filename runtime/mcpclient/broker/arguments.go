@@ -24,7 +24,7 @@ func arguments(c Call, t *mcp.Tool) (map[string]any, error) {
 		d := json.NewDecoder(strings.NewReader(c.Arguments))
 		d.UseNumber()
 		if err := d.Decode(&args); err != nil {
-			return nil, mcpclient.Errorf(mcpclient.BadArguments, "the arguments of %s are no JSON object: %v", c.Target, err)
+			return nil, mcpclient.Errorf(mcpclient.BadArguments, "the arguments of %s are not a JSON object: %v", c.Target, err)
 		}
 		for name, v := range args {
 			if text, ok := v.(string); ok {

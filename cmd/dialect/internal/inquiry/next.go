@@ -344,7 +344,7 @@ func (q *Question) nextOf(res *verify.Result, rev string) []string {
 	return list
 }
 
-// nextOfNested is what to do about repositories and worktrees in the tree that are no submodules: a run tests their
+// nextOfNested is what to do about repositories and worktrees in the tree that are not submodules: a run tests their
 // files, and git add adds none of them. The command has git ignore them, and commits all else.
 func (q *Question) nextOfNested(goos string) []string {
 	var names, added, patterns []string

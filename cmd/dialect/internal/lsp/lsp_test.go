@@ -468,7 +468,7 @@ func TestRename(t *testing.T) {
 		{"routing.toml", 9, 9, "Move", "error"}, // move issue is there
 		{"a.dlct", 0, 11, "with", "error"},
 		{"a.dlct", 0, 6, "x", "error"},
-		{"routing.toml", 5, 9, "x", "error"}, // the tool is no name
+		{"routing.toml", 5, 9, "x", "error"}, // the tool is not a name
 	} {
 		if got := rename(tt.file, tt.line, tt.character, tt.to); !strings.HasPrefix(got, tt.want) {
 			t.Errorf("%s:%d:%d to %s: %s, want %s", tt.file, tt.line, tt.character, tt.to, got, tt.want)

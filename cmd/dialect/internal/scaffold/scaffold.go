@@ -126,7 +126,7 @@ func (d *draft) matches(patterns ...string) bool {
 	})
 }
 
-// read returns a file of the project; one of more than 16 MiB is no configuration that a person wrote.
+// read returns a file of the project; one of more than 16 MiB is not a configuration that a person wrote.
 func (d *draft) read(name string) ([]byte, error) {
 	return regular.Read(filepath.Join(d.dir, name), 16<<20)
 }
