@@ -139,6 +139,41 @@ func TestDocs(t *testing.T) {
 	}
 }
 
+// TestDocExamples checks each matrix and each script that the pages show. A part of a matrix may name members that stand
+// elsewhere.
+func TestDocExamples(t *testing.T) {
+	checked := 0
+	for _, d := range docs(t) {
+		if strings.HasSuffix(d.path, "/routing.md") {
+			continue // TestExamples of lang/routing/reference loads each of its examples
+		}
+		for _, b := range d.blocks(t) {
+			text := strings.Join(d.lines[b.from:b.to], "\n") + "\n"
+			dir := t.TempDir()
+			switch b.info {
+			case "toml":
+				checked++
+				write(t, filepath.Join(dir, "conftest.py"), "") // which a matrix pins
+				write(t, filepath.Join(dir, "routing.toml"), text)
+				for _, m := range diagnostic.FindAllStringSubmatch(runDialect(t, dir, "dialect check routing.toml").stdout, -1) {
+					if code := m[5]; m[4] == "error" && code != "unknown-member" || code == "unknown-key" || code == "bad-value" {
+						t.Errorf("%s:%d: %s", d.path, b.from+1, m[0])
+					}
+				}
+			case "dlct":
+				checked++
+				write(t, filepath.Join(dir, "script.dlct"), text)
+				if r := runDialect(t, dir, "dialect fmt --check script.dlct"); r.status != 0 {
+					t.Errorf("%s:%d: it is not in the canonical form\n%s", d.path, b.from+1, r)
+				}
+			}
+		}
+	}
+	if checked < 8 {
+		t.Errorf("only %d examples were found", checked)
+	}
+}
+
 // command returns a line of a shell without its comment.
 func command(line string) string {
 	line, _, _ = strings.Cut(line, "  #")
