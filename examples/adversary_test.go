@@ -172,7 +172,7 @@ func (w *world) sh(script string) string {
 // sql changes the store behind its back, as the agent.
 func (w *world) sql(script string) {
 	w.t.Helper()
-	out, status := w.run(w.command(python(), "-c", "import sqlite3,sys\nd=sqlite3.connect('.dialect/receipts.db')\nd.executescript(sys.argv[1])\nd.close()", script))
+	out, status := w.run(w.command(python(), "-c", "import sqlite3,sys\nd=sqlite3.connect('.dialect/store/receipts.db')\nd.executescript(sys.argv[1])\nd.close()", script))
 	if status != 0 {
 		w.t.Fatalf("%s: %s", script, out)
 	}

@@ -87,7 +87,7 @@ var attacks = []attack{
 	}},
 	{"the tail is deleted, and the head rewritten", func(w *world) string {
 		w.honest()
-		old := w.sh(python() + " -c \"import sqlite3;print(sqlite3.connect('.dialect/receipts.db').execute('select count, hex(root) from head').fetchone())\"")
+		old := w.sh(python() + " -c \"import sqlite3;print(sqlite3.connect('.dialect/store/receipts.db').execute('select count, hex(root) from head').fetchone())\"")
 		var count int
 		var root string
 		if _, err := fmt.Sscanf(strings.NewReplacer("(", "", ",", "", "'", "", ")", "").Replace(old), "%d %s", &count, &root); err != nil {
@@ -147,7 +147,7 @@ var attacks = []attack{
 		return w.ask()
 	}},
 	{"a command attacks the store while it runs", func(w *world) string {
-		w.write("attack.py", "import sqlite3\nd = sqlite3.connect('.dialect/receipts.db', timeout=9)\nd.execute(\"UPDATE record SET body = CAST(replace(CAST(body AS TEXT), 'r-', 'x-') AS BLOB)\")\nd.commit()\n")
+		w.write("attack.py", "import sqlite3\nd = sqlite3.connect('.dialect/store/receipts.db', timeout=9)\nd.execute(\"UPDATE record SET body = CAST(replace(CAST(body AS TEXT), 'r-', 'x-') AS BLOB)\")\nd.commit()\n")
 		w.write("tests.sh", "echo ok 1; echo ok 2; "+python()+" attack.py || echo failed; echo 1..2\n")
 		w.sh("git add . && git commit --quiet --message=x")
 		w.start(nil, "run", "quality.dlct")

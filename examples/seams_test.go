@@ -43,7 +43,7 @@ func washed(script string, env ...string) func(*world) string {
 // called. The script gets the connection d.
 func (w *world) toggle(script string) (stop func()) {
 	w.t.Helper()
-	loop := "import os,sqlite3,sys\nd=sqlite3.connect('.dialect/receipts.db',timeout=5,isolation_level=None)\n" + script + `
+	loop := "import os,sqlite3,sys\nd=sqlite3.connect('.dialect/store/receipts.db',timeout=5,isolation_level=None)\n" + script + `
 open('../home/toggling','w').close()
 while not os.path.exists('../home/stop'):
     step()
@@ -91,7 +91,7 @@ func failedLast(w *world) {
 const cut = `
 import hashlib, json, os, sqlite3, struct, sys
 misdirect, note = 'misdirect' in sys.argv, None
-d = sqlite3.connect('.dialect/receipts.db')
+d = sqlite3.connect('.dialect/store/receipts.db')
 rows = d.execute('SELECT seq, sha, kind, body, signature FROM record ORDER BY seq').fetchall()
 failed = {json.loads(r[3])['run'] for r in rows if r[2] == 'receipt' and json.loads(r[3])['status'] == 'failed'}
 keep = [r for r in rows if json.loads(r[3]).get('run') not in failed]
@@ -127,7 +127,7 @@ if misdirect:
     page = d.execute("SELECT rootpage FROM sqlite_master WHERE name = 'record'").fetchone()[0]
     d.execute('PRAGMA wal_checkpoint(TRUNCATE)').fetchall()
     d.close()
-    with open('.dialect/receipts.db', 'r+b') as f:
+    with open('.dialect/store/receipts.db', 'r+b') as f:
         size = struct.unpack('>H', f.read(18)[16:])[0]
         f.seek((page - 1) * size)
         b = bytearray(f.read(size))
@@ -247,7 +247,7 @@ var seams = []attack{
 	}},
 	{"the projection is toggled while verify asks, by pwrite(2) on the file", func(w *world) string {
 		failedLast(w)
-		stop := w.toggle(`path = '.dialect/receipts.db'
+		stop := w.toggle(`path = '.dialect/store/receipts.db'
 def pages():
     d.execute('PRAGMA wal_checkpoint(TRUNCATE)')
     b = open(path, 'rb').read()
@@ -287,9 +287,9 @@ def step():
 		return w.ownGate("quality.dlct")
 	}},
 	{"rows that settle themselves (`settlement = seq`)", tampered(`UPDATE item SET settlement = seq`)},
-	{"a report is written over the store (`--junit .dialect/receipts.db`)", func(w *world) string {
+	{"a report is written over the store (`--junit .dialect/store/receipts.db`)", func(w *world) string {
 		w.honest()
-		if out, status := w.start(nil, "run", "--junit", ".dialect/receipts.db", "quality.dlct"); status != 64 {
+		if out, status := w.start(nil, "run", "--junit", ".dialect/store/receipts.db", "quality.dlct"); status != 64 {
 			w.t.Errorf("exit %d: %s", status, out)
 		}
 		return w.kept(w.ask())
@@ -329,7 +329,7 @@ def step():
 		w.write("../cut.py", cut)
 		w.write("../mask.py", `
 import json, os, sqlite3
-d = sqlite3.connect('.dialect/receipts.db')
+d = sqlite3.connect('.dialect/store/receipts.db')
 if os.path.exists('../masked'):
     d.executemany('UPDATE record SET signature = ? WHERE seq = ?', json.load(open('../masked')))
 else:
@@ -344,7 +344,7 @@ d.commit()
 	}},
 	{"the same, under the signed checkpoint of before it, in a table whose inner keys mislead a second reading", func(w *world) string {
 		w.honest()
-		w.sh("cp .dialect/receipts.db ../before.db; cp .dialect/receipts.db-wal ../before.db-wal 2>/dev/null || true; echo two >extra.txt; git add .; git commit --quiet --message=two")
+		w.sh("cp .dialect/store/receipts.db ../before.db; cp .dialect/store/receipts.db-wal ../before.db-wal 2>/dev/null || true; echo two >extra.txt; git add .; git commit --quiet --message=two")
 		red(w)
 		w.start(nil, "run", "quality.dlct")
 		green(w)

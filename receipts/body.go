@@ -62,7 +62,11 @@ type Receipt struct {
 	Script      Hash  `json:"script,omitzero"`
 	// Inputs is the digest of the files outside of the tree that the binding names as
 	// deciding (`inputs` of the matrix); absent where it names none.
-	Inputs    Hash       `json:"inputs,omitzero"`
+	Inputs Hash `json:"inputs,omitzero"`
+	// Scope is the digest of those files of Workspace.Before that the binding names as what its verdict is
+	// about (`files` of the matrix; package runtime/scope has the formula). It is absent where it names none, where
+	// they match nothing, and where the command may write.
+	Scope     Hash       `json:"scope,omitzero"`
 	Workspace *Workspace `json:"workspace,omitempty"`
 	Nonce     string     `json:"nonce,omitempty"`
 
@@ -323,6 +327,9 @@ type Gate struct {
 	Level    int    `json:"level"`            // lowest trust level of the members
 	Policy   string `json:"policy"`           // what the producer compared the matrix with; see the constants
 	Tree     *Tree  `json:"tree,omitempty"`
+	// Rest is the digest of those files of Tree that the binding of no line of the script names, of those lines
+	// too that did not run; absent where none of them names any. See Scope of [Receipt].
+	Rest Hash `json:"rest,omitzero"`
 	// Beyond says why Tree is not exact: "PATH: reason", at most MaxBeyond of them, and
 	// BeyondMore counts the others.
 	Beyond     []Datum `json:"beyond,omitempty"`

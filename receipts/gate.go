@@ -77,6 +77,7 @@ type GateRequest struct {
 	Policy      string  // see [Gate]
 	Tree        *Tree   // at the gate; nil where none is taken
 	Place       Datum   // as in [Gate]
+	Rest        Hash    // likewise
 	Beyond      []Datum // see [Gate]
 	BeyondMore  int
 	Parent      string
@@ -262,7 +263,7 @@ func (g GateRequest) Body(members []Hash, d *Decision) *Gate {
 		Version: 1, Run: g.Run, Session: g.Session, Timestamp: g.At, Nonce: g.Nonce,
 		Final: g.Final && !g.Part, Part: g.Part, Script: g.Script, Matrix: g.Matrix, Covers: g.Covers,
 		Members: members, Required: required, Reused: d.Reused, Level: d.Level, Policy: policy,
-		Tree: g.Tree, Beyond: g.Beyond, BeyondMore: g.BeyondMore, Parent: g.Parent, Place: g.Place,
+		Tree: g.Tree, Beyond: g.Beyond, BeyondMore: g.BeyondMore, Parent: g.Parent, Place: g.Place, Rest: g.Rest,
 	}
 }
 

@@ -26,6 +26,11 @@ type Plan struct {
 	// output of any step while one runs, and the output of all steps together.
 	Budget Budget
 
+	Parallel bool // adjacent steps that only read run at the same time
+
+	// Named are the patterns of files of all lines of the script, also of those that Steps leave out.
+	Named []string
+
 	Servers map[string]Server // MCP servers that the matrix declares; nil for none
 }
 
@@ -60,6 +65,7 @@ type Matrix struct {
 	Caches []string // names of directories that are not part of the project's files
 
 	Inputs map[string][]string // of each binding that names inputs, its patterns; see [Step]
+	Scopes map[string][]string // of each binding that names files, its patterns; likewise
 }
 
 // A File is a file that the rules are made of, as it was when the matrix was loaded: a matrix, a
@@ -138,6 +144,7 @@ type Step struct {
 	Budget          Budget
 	Expect          Expect
 	Inputs          []string // patterns of files outside of the tree that decide, relative to the root of the matrix; see [CheckInput]
+	Files           []string // patterns of the files of the project that the verdict is about, likewise; none if the step may write
 	Skill           string
 	Hint            string // printed when the step fails
 	Origin          Origin // where the binding is written

@@ -59,6 +59,10 @@ type Options struct {
 	// of other lines are left out. The step keeps its position in the script.
 	Line int
 
+	// Member asks, of the command on Line, for one member of its composite, as a path of 1-based
+	// positions. The composites above it stay, with their locks and without their other members.
+	Member []int
+
 	// Lines, if not empty, asks for the commands on those lines alone; faults of other
 	// lines are reported all the same.
 	Lines []int
@@ -76,7 +80,7 @@ type Options struct {
 func Matrix(m *routing.Matrix) plan.Matrix {
 	files := slices.Clone(m.Read)
 	slices.SortFunc(files, func(a, b plan.File) int { return strings.Compare(a.Path, b.Path) })
-	return plan.Matrix{Name: m.Name, Path: m.Path, Root: m.Root, SHA256: m.SHA256, Files: files, Caches: m.Caches, Inputs: inputs(m)}
+	return plan.Matrix{Name: m.Name, Path: m.Path, Root: m.Root, SHA256: m.SHA256, Files: files, Caches: m.Caches, Inputs: patterns(m, func(b *routing.Binding) []string { return b.Inputs }), Scopes: patterns(m, scope)}
 }
 
 // Resolve binds f to m. The plan is never nil; it may be run only if the list
@@ -88,7 +92,7 @@ func Resolve(f *lang.File, m *routing.Matrix, o Options) (*plan.Plan, diag.List)
 		Script: o.Script,
 		Matrix: Matrix(m),
 	}
-	p.Budget = m.Run
+	p.Budget, p.Parallel = m.Run, m.Parallel
 	if len(m.Servers) > 0 {
 		p.Servers = m.Servers
 	}
@@ -108,10 +112,16 @@ func Resolve(f *lang.File, m *routing.Matrix, o Options) (*plan.Plan, diag.List)
 		if of < 0 {
 			of = len(said)
 		}
-		if s := r.line(c, i+1, said[:of]); s != nil && (len(o.Lines) == 0 || slices.Contains(o.Lines, n)) {
-			p.Steps = append(p.Steps, s)
+		if s := r.line(c, i+1, said[:of]); s != nil {
+			plan.Walk([]*plan.Step{s}, func(s *plan.Step) { p.Named = append(p.Named, s.Files...) })
+			if len(o.Lines) == 0 || slices.Contains(o.Lines, n) {
+				p.Steps = append(p.Steps, s)
+			}
 		}
 		said = said[of:]
+	}
+	if len(o.Member) > 0 && len(p.Steps) > 0 {
+		p.Steps = r.member(p.Steps[0])
 	}
 	r.before(said, len(f.Source.Text)+2)
 	if o.Line != 0 && !found {
@@ -198,17 +208,27 @@ func newResolver(src *diag.Source, m *routing.Matrix, o Options) *resolver {
 	}
 }
 
-// inputs returns the patterns of each binding of m that names inputs and runs something.
-func inputs(m *routing.Matrix) map[string][]string {
+// scope returns the patterns of the files that the verdict of b is about. What writes has none: it changes what
+// others read.
+func scope(b *routing.Binding) []string {
+	if b.Effect != plan.Read || b.Kind != plan.Process {
+		return nil
+	}
+	return b.Files
+}
+
+// patterns returns those that of returns for each binding of m that runs something.
+func patterns(m *routing.Matrix, of func(*routing.Binding) []string) map[string][]string {
 	var all map[string][]string
 	for _, b := range m.Bindings {
-		if len(b.Inputs) == 0 || b.Kind == plan.Composite {
+		list := of(b)
+		if len(list) == 0 || b.Kind == plan.Composite {
 			continue
 		}
 		if all == nil {
 			all = make(map[string][]string)
 		}
-		all[b.Name] = b.Inputs
+		all[b.Name] = list
 	}
 	return all
 }
@@ -325,6 +345,30 @@ func (r *resolver) command(c *lang.Command, position int) *plan.Step {
 	return r.step(d, strconv.Itoa(position), line, &filled)
 }
 
+// member returns s with the member alone that is asked for, and so on below it; nothing if there is none.
+func (r *resolver) member(s *plan.Step) []*plan.Step {
+	top := *s
+	at := &top
+	for i, n := range r.o.Member {
+		if len(at.Members) == 0 {
+			r.errorf(diag.NotOneLine, s.Line.Span, "%q is bound to %s, which has no members", s.Line.Text, at.Binding)
+		} else if n > len(at.Members) {
+			r.errorf(diag.NotOneLine, s.Line.Span, "%s has %s, and no member %d", at.Binding, diag.Number(len(at.Members), "member"), n)
+		} else {
+			m := *at.Members[n-1]
+			m.Finally = false // nothing comes before it
+			at.Members = []*plan.Step{&m}
+			if at = &m; i == len(r.o.Member)-1 {
+				return []*plan.Step{&top}
+			}
+			continue
+		}
+		r.flush()
+		break
+	}
+	return nil
+}
+
 // binding returns what the lines of b share, members included.
 func (r *resolver) binding(b *routing.Binding) *bound {
 	if d := r.bound[b]; d != nil {
@@ -339,7 +383,7 @@ func (r *resolver) binding(b *routing.Binding) *bound {
 		Dir:      b.AbsDir(r.m.Root), Env: b.Env,
 		Effect: b.Effect, ReceiptRequired: b.ReceiptRequired, Reuse: b.Reuse, WhenFailure: b.WhenFailure,
 		Finally: b.Finally, Exclusive: b.Exclusive,
-		Budget: b.Budget, Expect: b.Expect, Inputs: b.Inputs,
+		Budget: b.Budget, Expect: b.Expect, Inputs: b.Inputs, Files: scope(b),
 		Skill: b.Skill, Hint: b.Hint, Contract: b.Contract, Origin: b.Origin(),
 	}
 	if len(d.params.Names) > 0 {

@@ -43,6 +43,7 @@ type Binding struct {
 	Expect          plan.Expect
 	Pins            []string
 	Inputs          []string // as in [plan.Step]
+	Files           []string // likewise
 
 	Hint       string
 	Notes      string

@@ -34,6 +34,8 @@ type document struct {
 	bindings []*Binding
 	budget   budget
 	run      budget // of the run as a whole
+	script   string // the default of [run]
+	order    string // of [run]
 	env      map[string]string
 	caches   []string
 	limits   [3]*tomltree.Value // verbs, nouns, bindings
@@ -47,6 +49,7 @@ type document struct {
 
 	require   []string        // of [verify]
 	requireAt *tomltree.Value // nil if the file does not say
+	scoped    *bool           // likewise
 }
 
 type namedServer struct {

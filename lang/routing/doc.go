@@ -41,6 +41,16 @@
 // files, which a verifier computes again; package runtime/inputs specifies it and its
 // bounds. Name records of what is installed rather than all of it.
 //
+// # Files
+//
+// A binding that only reads can say which files of the project its verdict is about:
+//
+//	files = ["**/*.go", "go.*"]
+//
+// in patterns as those of inputs. `dialect run --changed` leaves a line out while its files are as they were when it
+// passed. A file that no line names is read by all of them, as far as anybody knows. Packages runtime/scope and
+// receipts/verify say what follows from it; only where [verify] says scoped = true is it enough for who asks strictly.
+//
 // # Extending
 //
 // The pack "core" is loaded first, then what extends names, in order, each

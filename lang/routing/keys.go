@@ -190,7 +190,7 @@ func keyOf(p Place, name string) *Key {
 const (
 	maxTailLines = 50 // the line-fault contract
 	maxRetries   = 10
-	maxInputs    = 64 // patterns of one binding
+	maxPatterns  = 64 // of one binding, in one key
 )
 
 // keys is the table. It holds no call: Go would make it at each start of dialect.
@@ -223,7 +223,7 @@ var keys = []Key{
 	{Name: "defaults", In: InFile, Type: Table, Sub: InDefaults,
 		Doc: "What holds for each binding that does not say otherwise."},
 	{Name: "run", In: InFile, Type: Table, Sub: InRun,
-		Doc: "Budgets of a run as a whole."},
+		Doc: "What `dialect run` runs by itself, in which order, and within what bounds as a whole."},
 	{Name: "verify", In: InFile, Type: Table, Sub: InVerify,
 		Doc: "What `dialect verify` requires. It is read from the baseline, not from the changed files."},
 	{Name: "limits", In: InFile, Type: Table, Sub: InLimits,
@@ -424,21 +424,12 @@ var keys = []Key{
 	{Name: "inputs", In: InCommand, Kinds: onCalls, Type: Texts, Example: `["node_modules/.package-lock.json", ".venv/**/RECORD"]`,
 		Doc: "Files outside the project's tree (ignored by git) that decide the result, as paths or patterns below the directory of the matrix; ** is any number of directories. The receipt has one digest of them; at most 64 patterns.",
 		apply: func(r *reader, t *target, v *tomltree.Value, where string) {
-			patterns := &t.binding.Inputs
-			for i, p := range r.Strings(v, where) {
-				if err := plan.CheckInput(p); err != nil {
-					r.Errorf(diag.BadValue, r.ItemSpan(v, i), "%q cannot be an input: %v", p, err).
-						Hint = "an input is a path or a pattern below the directory of the matrix, with slashes: \"node_modules/.package-lock.json\", \".venv/**/RECORD\""
-					continue
-				}
-				if p = path.Clean(p); !slices.Contains(*patterns, p) {
-					*patterns = append(*patterns, p)
-				}
-			}
-			if len(*patterns) > maxInputs {
-				r.Errorf(diag.BadValue, r.Span(v), "%s has %d patterns; a binding has at most %d", where, len(*patterns), maxInputs)
-				*patterns = nil
-			}
+			t.binding.Inputs = r.patterns(v, where, "be an input", "\"node_modules/.package-lock.json\", \".venv/**/RECORD\"")
+		}},
+	{Name: "files", In: InCommand, Kinds: OnProcess, Type: Texts, Example: `["**/*.go", "go.*"]`,
+		Doc: "All files of the project that the verdict is about, as patterns below the directory of the matrix; ** is any number of directories. `dialect run --changed` leaves the line out while they are as they were at its last pass. Name all that the tool reads, its configuration too: what another line names and this one forgets can change without a new run. Only a tool that only reads takes part; at most 64 patterns.",
+		apply: func(r *reader, t *target, v *tomltree.Value, where string) {
+			t.binding.Files = r.patterns(v, where, "name files", "\"**/*.go\", \"pyproject.toml\"")
 		}},
 	{Name: "hint", In: InCommand, Type: Text, Example: "\"run `make venv` first\"",
 		Doc:   "What to do when the line fails; it is printed with the failure.",
@@ -517,6 +508,19 @@ var keys = []Key{
 		}},
 
 	// [run]
+	{Name: "default", In: InRun, Type: Text, Default: "quality.dlct, or else the only script", Example: `"ci/all.dlct"`,
+		Doc: "The script that `dialect run` runs if none is named, as a path below the directory of the matrix.",
+		apply: func(r *reader, t *target, v *tomltree.Value, where string) {
+			if t.doc.script = r.String(v, where); v.Kind == tomltree.String && (!filepath.IsLocal(filepath.FromSlash(t.doc.script)) || path.Ext(t.doc.script) != ".dlct") {
+				r.Errorf(diag.BadValue, r.Span(v), "%q is no script below the directory of the matrix", t.doc.script).Hint = "a script is a file NAME.dlct"
+				t.doc.script = ""
+			}
+		}},
+	{Name: "order", In: InRun, Type: Word, Values: []string{"parallel", "sequence"}, Default: "sequence", Example: `"parallel"`,
+		Doc: "Whether adjacent lines of a script that only read run at the same time. A line that writes, a gate, and a line that runs only after a failure wait for all lines before them in any case.",
+		apply: func(r *reader, t *target, v *tomltree.Value, where string) {
+			t.doc.order = r.OneOf(v, where, "parallel", "sequence")
+		}},
 	{Name: "timeout", In: InRun, Type: Duration, Default: "unbounded", Example: `"20m"`,
 		Doc: "How long a whole run may take. `dialect run --timeout` wins over it.", apply: applyTimeout},
 	{Name: "stall", In: InRun, Type: Duration, Default: "unbounded", Example: `"5m"`,
@@ -526,10 +530,14 @@ var keys = []Key{
 
 	// [verify]
 	{Name: "require", In: InVerify, Type: Texts, Binding: true, Default: "nothing", Example: `["quality"]`,
-		Doc: "The bindings that `dialect verify` requires if it is given no --require: a NAME, a noun, or \"verb noun\".",
+		Doc: "The bindings that `dialect verify` requires if it is given no --require: a NAME, a noun, a verb, or \"verb noun\".",
 		apply: func(r *reader, t *target, v *tomltree.Value, where string) {
 			t.doc.require, t.doc.requireAt = r.Strings(v, where), v
 		}},
+
+	{Name: "scoped", In: InVerify, Type: Boolean, Default: "false", Example: `true`,
+		Doc:   "Whether VERIFIED FOR CHANGED PATHS, which rests on `files` of the bindings, is enough for `dialect verify` with --require, --base, --key or --since, and under CI. It is read from the baseline.",
+		apply: func(r *reader, t *target, v *tomltree.Value, where string) { t.doc.scoped = new(r.Bool(v, where)) }},
 
 	// [limits]
 	{Name: "verbs", In: InLimits, Type: Integer, Max: math.MaxInt32, Default: "15", Example: `20`, Doc: "How many verbs the project may bind.",
@@ -616,6 +624,26 @@ func applyEnv(r *reader, t *target, v *tomltree.Value, where string) {
 		}
 	}
 	*t.env = env
+}
+
+// patterns reads patterns of files below the directory of the matrix, each once. what says in a message what one
+// cannot do, and examples are of good ones.
+func (r *reader) patterns(v *tomltree.Value, where, what, examples string) (patterns []string) {
+	for i, p := range r.Strings(v, where) {
+		if err := plan.CheckInput(p); err != nil {
+			r.Errorf(diag.BadValue, r.ItemSpan(v, i), "%q cannot %s: %v", p, what, err).
+				Hint = "write a path or a pattern below the directory of the matrix, with slashes: " + examples
+			continue
+		}
+		if p = path.Clean(p); !slices.Contains(patterns, p) {
+			patterns = append(patterns, p)
+		}
+	}
+	if len(patterns) > maxPatterns {
+		r.Errorf(diag.BadValue, r.Span(v), "%s has %d patterns; a binding has at most %d", where, len(patterns), maxPatterns)
+		return nil
+	}
+	return patterns
 }
 
 func (r *reader) limit(to **tomltree.Value, v *tomltree.Value, where string) {

@@ -1,6 +1,7 @@
 package routing
 
 import (
+	"cmp"
 	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
@@ -28,6 +29,9 @@ import (
 
 // FileName is the name of a routing matrix.
 const FileName = "routing.toml"
+
+// ScriptName is the name of the script that holds the checks of a project.
+const ScriptName = "quality.dlct"
 
 // What holds where a matrix says nothing.
 const (
@@ -76,6 +80,9 @@ type Options struct {
 	// for each file once. An editor lays its unsaved buffers over the disk here; a verifier reads the
 	// files of its baseline.
 	ReadFile func(path string) ([]byte, error)
+
+	// Root is the directory that tools run in, absolute; empty is that of the matrix.
+	Root string
 }
 
 // Load reads the matrix at path, which the user named name, and all that it
@@ -99,7 +106,7 @@ func Load(path, name string, o Options) (*Matrix, diag.List) {
 		names: make(map[string]*Binding),
 		pairs: make(map[pair]*Binding),
 		m: &Matrix{
-			Name: name, Path: path, Root: filepath.Dir(path),
+			Name: name, Path: path, Root: cmp.Or(o.Root, filepath.Dir(path)),
 			Vocabulary: StandardVocabulary(),
 			Vars:       make(map[string]string),
 			Servers:    make(map[string]plan.Server),
@@ -290,6 +297,12 @@ func (l *loader) record(name string, content []byte) {
 // apply merges one document over what was loaded before it.
 func (l *loader) apply(d *document, from *diag.Source, at *tomltree.Value) {
 	l.budget, l.run = d.budget.over(l.budget), d.run.over(l.run)
+	if d.script != "" {
+		l.m.Script = d.script
+	}
+	if d.order != "" {
+		l.m.Parallel = d.order == "parallel"
+	}
 	maps.Copy(l.env, d.env)
 	l.m.Caches = append(l.m.Caches, d.caches...)
 	for i, to := range [...]*int{&l.m.Limits.Verbs, &l.m.Limits.Nouns, &l.m.Limits.Bindings} {
@@ -308,6 +321,7 @@ func (l *loader) apply(d *document, from *diag.Source, at *tomltree.Value) {
 	if d.requireAt != nil {
 		l.require.names, l.require.at, l.require.src = d.require, d.requireAt, d.src
 	}
+	set(&l.m.Scoped, d.scoped)
 	for _, s := range d.servers {
 		l.m.Servers[s.name] = s.server
 	}
@@ -416,10 +430,10 @@ func (l *loader) required() {
 		b, several := l.m.Named(name)
 		switch {
 		case len(several) > 0:
-			r.Errorf(diag.UnknownMember, r.ItemSpan(l.require.at, i), "verify.require: several bindings have the noun %q: %s", name, strings.Join(several, ", "))
+			r.Errorf(diag.UnknownMember, r.ItemSpan(l.require.at, i), "verify.require: several bindings have the word %q: %s", name, strings.Join(several, ", "))
 		case b == nil:
 			d := r.Errorf(diag.UnknownMember, r.ItemSpan(l.require.at, i), "verify.require: the matrix binds nothing called %q", name)
-			d.Hint = "name a [commands.NAME], a noun, or \"verb noun\""
+			d.Hint = "name a [commands.NAME], a noun, a verb, or \"verb noun\""
 		case b.Kind == plan.Builtin && b.Target == plan.GateResults:
 			r.Errorf(diag.BadValue, r.ItemSpan(l.require.at, i), "verify.require: %q is the gate, which every verification asks for", name)
 		default:
@@ -587,6 +601,10 @@ func (l *loader) settle(b *Binding, size map[*Binding]int, chain []*Binding) int
 	b.Members = kept
 	size[b] = steps
 	b.Effect = b.effectOf(l.m.Vocabulary)
+	if len(b.Files) > 0 && b.Effect != plan.Read && b.Kind == plan.Process {
+		r := newReader(b.Source, &l.list)
+		r.Warnf(diag.BadValue, b.KeySpan("files"), "commands.%s.files has no effect: the tool may write", b.Name).Hint = "a tool that only reads says effect = \"read\""
+	}
 	said := b.budget
 	if b.Kind == plan.Composite {
 		b.Parallel = b.order == "parallel" || b.order == "" && b.reads()

@@ -17,7 +17,7 @@ import (
 type Matrix struct {
 	Name   string // as the user named it
 	Path   string // absolute
-	Root   string // absolute directory of Path: tools run here
+	Root   string // absolute: tools run here. The directory of Path, unless Options.Root says otherwise
 	SHA256 string // see the package doc; 64 hex digits
 
 	Files      []*diag.Source // all that was read, in the order of loading: core first, then the root, then what has its MCP servers
@@ -32,8 +32,12 @@ type Matrix struct {
 	Agents      map[string]*Agent
 	Limits      Limits
 	Run         plan.Budget // of a run as a whole: Timeout, Stall and MaxOutput
+	Script      string      // that runs if none is named, relative to Root with slashes; empty: see package project
+	Parallel    bool        // adjacent lines that only read run at the same time
 	// Require names the bindings that a verification insists on if the user names none.
 	Require []string
+	// Scoped says that a verification may rest on the files of bindings; see [Binding].
+	Scoped bool
 
 	names     map[string]*Binding
 	pairs     map[pair]*Binding // aliases of bindings included
@@ -162,9 +166,9 @@ func (m *Matrix) Source(name string) *diag.Source {
 // PathOf returns the absolute path of one of Files; empty for a pack.
 func (m *Matrix) PathOf(src *diag.Source) string { return m.paths[src] }
 
-// Named returns the binding that a user means by name: its name, its verb and noun, or its noun
-// alone, of which a composite goes before others. several are the names of those that a noun leaves
-// open.
+// Named returns the binding that a user means by name: its name, its verb and noun, or else its noun or its
+// verb alone, of which a composite goes before others. several are the names of those that a noun or a verb
+// leaves open.
 func (m *Matrix) Named(name string) (b *Binding, several []string) {
 	if b = m.ByName(name); b != nil {
 		return b, nil
@@ -172,10 +176,16 @@ func (m *Matrix) Named(name string) (b *Binding, several []string) {
 	if words := strings.Fields(name); len(words) == 2 {
 		return m.Lookup(words[0], words[1]), nil
 	}
+	noun, verb := m.Noun(name), m.Verb(name)
 	var found []*Binding
-	for _, composite := range []bool{true, false} {
+	for _, meant := range []func(*Binding) bool{
+		func(c *Binding) bool { return c.Noun == noun && c.Kind == plan.Composite },
+		func(c *Binding) bool { return c.Noun == noun },
+		func(c *Binding) bool { return c.Verb == verb && c.Kind == plan.Composite },
+		func(c *Binding) bool { return c.Verb == verb },
+	} {
 		for _, c := range m.Bindings {
-			if c.Noun == m.Noun(name) && c.Noun != "" && (c.Kind == plan.Composite) == composite {
+			if c.Verb != "" && c.Noun != "" && meant(c) {
 				found = append(found, c)
 			}
 		}

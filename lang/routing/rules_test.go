@@ -155,7 +155,7 @@ composite = ["test_it", "check_it"]
 		message string
 	}{
 		`require = ["nothing"]`:                 {diag.UnknownMember, `binds nothing called "nothing"`},
-		`require = ["it"]`:                      {diag.UnknownMember, `several bindings have the noun "it": test_it, check_it`},
+		`require = ["it"]`:                      {diag.UnknownMember, `several bindings have the word "it": test_it, check_it`},
 		`require = ["test_it", "gate results"]`: {diag.BadValue, "is the gate"},
 		`require = "test_it"`:                   {diag.MatrixSyntax, "require"},
 		`require = [1]`:                         {diag.MatrixSyntax, "require"},

@@ -130,7 +130,7 @@ func (w *appender) gate(g receipts.GateRequest, members []receipts.Hash, d *rece
 	for len(members) > most {
 		var parts []receipts.Hash
 		part := g
-		part.Final, part.Expect = false, nil
+		part.Final, part.Expect, part.Rest = false, nil, receipts.Hash{}
 		for some := range slices.Chunk(members, receipts.MaxMembers) {
 			h, err := w.gateOf(part.Body(some, d), some)
 			if err != nil {

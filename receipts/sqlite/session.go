@@ -298,6 +298,15 @@ func (s *Store) Ask(ctx context.Context, q verify.Query, id string) (res *verify
 	return res, err
 }
 
+// Standing says which of some commands need not run again; see [verify.Session.Standing].
+func (s *Store) Standing(ctx context.Context, q verify.Query, commands []verify.Requirement) (st *verify.Standing, err error) {
+	err = s.read(ctx, func(v *verify.Session) error {
+		st, err = v.Standing(q, commands)
+		return err
+	})
+	return st, err
+}
+
 // Validate says whether records are evidence of a success: in the log, and succeeded.
 // It changes nothing, may be asked any number of times, and does not care whether they
 // were consumed.

@@ -375,7 +375,7 @@ func (a *auditor) signatures(keys note.Verifiers) {
 		}
 		if int64(i) < a.Signed {
 			a.Findings = append(a.Findings, Finding{Seq: int64(i), SHA: d.sha, Unsigned: true,
-				Message: fmt.Sprintf("record %d (%s %s) is not signed, and the signed checkpoint covers it: it was written without a key, and its level is L0", i, d.kind, d.sha.Short())})
+				Message: fmt.Sprintf("record %d (%s %s) is not signed, and the signed checkpoint covers it: somebody without the key wrote it, and it counts as recorded by itself", i, d.kind, d.sha.Short())})
 		}
 	}
 }

@@ -24,6 +24,9 @@ const (
 	Stale    Verdict = "STALE"                  // it passed on another tree
 	Missing  Verdict = "MISSING"                // no gate speaks for it
 	Verified Verdict = "VERIFIED"
+
+	// Scoped is a weaker yes, given where no gate is over the present files: see the package documentation.
+	Scoped Verdict = "VERIFIED FOR CHANGED PATHS"
 )
 
 var gravity = []Verdict{Tampered, Degraded, Policy, Failed, Flaky, Outside, Stale, Missing}
@@ -73,6 +76,9 @@ type Query struct {
 	MaxAge         time.Duration
 	Now            time.Time
 	Fresh          bool // refuse repeated results
+
+	// Scopes allows the answer [Scoped]; nil does not.
+	Scopes *Scopes
 }
 
 // A Result is the answer to a query.
@@ -97,6 +103,9 @@ type Result struct {
 	// the query; they count for nothing before. Nil where the result is Verified.
 	Ungated []*receipts.Entry
 	Notes   []string // what the asker should know
+
+	Since  int   // of Scoped: how many Members are of runs after Gate
+	newest int64 // of Scoped: index of the newest gate that it rests on
 }
 
 // Verify answers a query. The error says that the log could not be read.
@@ -104,6 +113,11 @@ func (s *Session) Verify(q Query) (*Result, error) {
 	r := s.anyGate(q)
 	if r.Gate != nil {
 		s.follow(map[receipts.Hash]*receipts.Entry{r.Gate.SHA: r.Gate})
+	}
+	if r.Verdict == Stale {
+		if by := s.scoped(q); by != nil {
+			return s.conclude(by)
+		}
 	}
 	if r.Verdict == Missing || r.Verdict == Stale || r.Verdict == Outside {
 		r.Ungated = s.ungated(q)
@@ -128,7 +142,7 @@ func (s *Session) conclude(r *Result) (*Result, error) {
 	}
 	r.Below += len(r.below)
 	if r.Gate != nil {
-		seq, covered := r.Gate.Seq, int64(0)
+		seq, covered := max(r.Gate.Seq, r.newest), int64(0)
 		if s.partial {
 			seq = s.bundled[seq].Seq
 		}
@@ -206,7 +220,7 @@ func (s *Session) anyGate(q Query) *Result {
 	if best == nil {
 		best = &Result{below: make(map[int64]bool)}
 		if below > 0 {
-			best.no(Missing, receipts.LevelTooLow, receipts.Hash{}, "no gate here has the required level: %s", belowText(below))
+			best.no(Missing, receipts.LevelTooLow, receipts.Hash{}, "no gate here is signed with a key that counts: %s", belowText(below))
 		} else {
 			best.no(Missing, receipts.Missing, receipts.Hash{}, "no run of a whole script has ended in a gate here")
 		}
@@ -235,9 +249,9 @@ func (s *Session) around(q Query, res *Result) *Result {
 // belowText says how many gates have a lower level.
 func belowText(n int) string {
 	if n == 1 {
-		return "the newest one has a lower level"
+		return "the newest one is not"
 	}
-	return fmt.Sprintf("the newest %d have a lower level", n)
+	return fmt.Sprintf("the newest %d are not", n)
 }
 
 // maxNear bounds how many gates about other trees are looked at for the one that says
@@ -391,7 +405,7 @@ func (q Query) identify(res *Result, sha receipts.Hash, name, session, nonce str
 		res.no(Missing, receipts.OtherPlace, sha, "%s is of the project in %s, and this one is in %s", name, placeName(place), placeName(q.Place))
 	}
 	if q.Level > res.Level {
-		res.no(Missing, receipts.LevelTooLow, sha, "%s has level L%d, but L%d is required", name, res.Level, q.Level)
+		res.no(Missing, receipts.LevelTooLow, sha, "%s is not signed with a key that counts here, and a signed one is asked for", name)
 	}
 	if q.MaxAge <= 0 {
 		return

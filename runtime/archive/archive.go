@@ -4,13 +4,17 @@
 // store alone; what is missing of it costs a reader a convenience.
 //
 //	.dialect/               private, ignored by git
-//	    receipts.db, ...    the store of receipts, see [Files]
+//	    store/              the store of receipts, receipts.db, and its other files, see [Files]
 //	    lock/               locks between runs
 //	    log/                an [Archive]; of another store X it is X.log
 //	        sha256/         blobs: what commands wrote, and lists of files, by digest
-//	        runs/RUN.json   the document of a run that ended
+//	        runs/RUN        the document of a run that ended, JSON
 //	        runs/live/RUN   the mark of a run that lasts
-//	        redact.key      makes the marks of secrets
+//	        redact          a key, which makes the marks of secrets
+//
+// The folder disturbs no tool that looks at the project. Nothing is created or removed in it directly
+// once [Make] has made it: Go caches no result of a test that lists a folder in which an entry has a
+// new time. No file in it has an extension that formatters, linters or watchers look for.
 //
 // A writer of the project can put anything in these places: files are opened as package
 // regular does, and folders that lead elsewhere are refused by [Archive.Check].
@@ -34,6 +38,7 @@ import (
 const Folder = ".dialect"
 
 const (
+	stores    = "store"
 	storeFile = "receipts.db"
 	logs      = "log"
 	locks     = "lock"
@@ -44,12 +49,12 @@ const (
 var storeSuffixes = []string{"", "-wal", "-shm", "-journal", "-audit"}
 
 // Store returns the path of the store of the project at root.
-func Store(root string) string { return filepath.Join(root, Folder, storeFile) }
+func Store(root string) string { return filepath.Join(root, Folder, stores, storeFile) }
 
 // Project returns the root of the project whose own store is at a path; empty if it is not a project's.
 func Project(store string) string {
 	abs, err := filepath.Abs(store)
-	if root := filepath.Dir(filepath.Dir(abs)); err == nil && Store(root) == abs {
+	if root := filepath.Dir(filepath.Dir(filepath.Dir(abs))); err == nil && Store(root) == abs {
 		return root
 	}
 	return ""
@@ -81,11 +86,15 @@ func Except(root, store string) (paths []string) {
 // Writes reports whether dialect itself writes at name, a path inside of [Folder] with
 // slashes: no commit holds that, and a clone has its own.
 func Writes(name string) bool {
-	first, _, _ := strings.Cut(name, "/")
-	if suffix, ok := strings.CutPrefix(first, storeFile); ok {
-		return slices.Contains(storeSuffixes, suffix)
+	first, rest, _ := strings.Cut(name, "/")
+	switch first {
+	case ".gitignore", logs, locks:
+		return true
+	case stores:
+		suffix, ok := strings.CutPrefix(rest, storeFile)
+		return rest == "" || ok && slices.Contains(storeSuffixes, suffix)
 	}
-	return first == ".gitignore" || first == logs || first == locks
+	return false
 }
 
 // Nearest returns the path of the store of the project that dir is in, the nearest one; ok
@@ -107,28 +116,46 @@ func Nearest(dir string) (store string, ok bool) {
 // Below returns the paths of the stores of the projects in the folders of the working
 // directory, relative to it.
 func Below() []string {
-	list, _ := filepath.Glob(filepath.Join("*", Folder, storeFile)) // the pattern is well formed
+	list, _ := filepath.Glob(filepath.Join("*", Folder, stores, storeFile)) // the pattern is well formed
 	return list
 }
 
-// Make makes the folder of a project's store: private, ignored by git, and a folder, not a
-// link that leads elsewhere.
-func Make(dir string) error {
+// Make makes the folder of the project at root, with all that ever stands directly in it: private, ignored
+// by git, and folders, not links that lead elsewhere.
+func Make(root string) error {
+	dir := filepath.Join(root, Folder)
+	fresh, err := makeFolder(dir)
+	if err != nil {
+		return err
+	}
+	for _, name := range []string{stores, logs, locks} {
+		if _, err := makeFolder(filepath.Join(dir, name)); err != nil {
+			return err
+		}
+	}
+	if !fresh {
+		return nil
+	}
+	return os.WriteFile(filepath.Join(dir, ".gitignore"), []byte("*\n"), 0o600)
+}
+
+// makeFolder makes a private folder where nothing is, and reports whether it did.
+func makeFolder(dir string) (fresh bool, err error) {
 	info, err := os.Lstat(dir)
 	switch {
 	case err == nil && info.Mode()&fs.ModeSymlink != 0:
-		return fmt.Errorf("%s is a symbolic link; remove it, or name a store with --store", dir)
+		return false, fmt.Errorf("%s is a symbolic link; remove it, or name a store with --store", dir)
 	case err == nil && !info.IsDir():
-		return fmt.Errorf("%s is not a directory", dir)
+		return false, fmt.Errorf("%s is not a directory", dir)
 	case err == nil:
-		return nil
+		return false, nil
 	case !errors.Is(err, fs.ErrNotExist):
-		return err
+		return false, err
 	}
 	if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
-		return err
+		return false, err
 	}
-	return os.WriteFile(filepath.Join(dir, ".gitignore"), []byte("*\n"), 0o600)
+	return true, nil
 }
 
 // An Archive is the folder of what lies beside a store, by its path. The zero Archive keeps
@@ -137,8 +164,8 @@ type Archive string
 
 // Of returns the archive of the store at a path.
 func Of(store string) Archive {
-	if filepath.Base(store) == storeFile && filepath.Base(filepath.Dir(store)) == Folder {
-		return Archive(filepath.Join(filepath.Dir(store), logs))
+	if folder, ok := FolderOf(store); ok && filepath.Base(store) == storeFile {
+		return Archive(filepath.Join(folder, logs))
 	}
 	return Archive(store + ".log")
 }
@@ -167,13 +194,27 @@ func (a Archive) own() error {
 	return nil
 }
 
+// FolderOf returns the [Folder] of a project that the store at a path is in: as a file of its folder of
+// stores, or directly, as one that was named. ok is false where it is in none.
+func FolderOf(store string) (folder string, ok bool) {
+	dir := filepath.Dir(store)
+	if filepath.Base(dir) == stores && filepath.Base(filepath.Dir(dir)) == Folder {
+		return filepath.Dir(dir), true
+	}
+	return dir, filepath.Base(dir) == Folder
+}
+
 // CheckStore returns an error if the store at a path is in a [Folder] that leads elsewhere: it
 // is another project's. A store with another place is the user's to name.
 func CheckStore(store string) error {
-	if dir := filepath.Dir(store); filepath.Base(dir) == Folder {
-		return regular.Folder(dir)
+	folder, ok := FolderOf(store)
+	if !ok {
+		return nil
 	}
-	return nil
+	if err := regular.Folder(folder); err != nil {
+		return err
+	}
+	return regular.Folder(filepath.Dir(store))
 }
 
 // Check returns an error if the archive, the [Folder] that it is in, or a folder in it that
@@ -217,7 +258,7 @@ func (a Archive) RedactKey() []byte {
 	if a == "" {
 		return key
 	}
-	path := a.path("redact.key")
+	path := a.path("redact")
 	read := func() bool {
 		b, err := regular.ReadOwn(path, size)
 		return err == nil && copy(key, b) == size

@@ -29,8 +29,9 @@ func TestMain(m *testing.M) {
 
 // TestFiles holds the list of a store's files to what the store makes.
 func TestFiles(t *testing.T) {
-	store := archive.Store(t.TempDir())
-	if err := archive.Make(filepath.Dir(store)); err != nil {
+	root := t.TempDir()
+	store := archive.Store(root)
+	if err := archive.Make(root); err != nil {
 		t.Fatal(err)
 	}
 	s, err := sqlite.Open(t.Context(), store, sqlite.Options{})
@@ -47,10 +48,10 @@ func TestFiles(t *testing.T) {
 		t.Fatalf("%v, %v", entries, err)
 	}
 	for _, e := range entries {
-		if path := filepath.Join(filepath.Dir(store), e.Name()); e.Name() != ".gitignore" && !slices.Contains(files, path) {
+		if path := filepath.Join(filepath.Dir(store), e.Name()); !slices.Contains(files, path) {
 			t.Errorf("%s is missing in %q", e.Name(), files)
 		}
-		if !archive.Writes(e.Name()) {
+		if !archive.Writes("store/" + e.Name()) {
 			t.Errorf("%s counts as a file of the project", e.Name())
 		}
 	}
@@ -58,8 +59,8 @@ func TestFiles(t *testing.T) {
 
 func TestWrites(t *testing.T) {
 	for name, want := range map[string]bool{
-		"log/sha256/00/x": true, "lock/db": true, "receipts.db-audit": true, ".gitignore": true,
-		"skills/x.md": false, "receipts.db.py": false, "receipts.dbx": false, "logs": false, "x/log": false, "": false,
+		"log/sha256/00/x": true, "lock/db": true, "store": true, "store/receipts.db-audit": true, ".gitignore": true,
+		"skills/x.md": false, "store/receipts.db.py": false, "store/receipts.dbx": false, "store/x": false, "receipts.db": false, "logs": false, "x/log": false, "": false,
 	} {
 		if archive.Writes(name) != want {
 			t.Errorf("%q: %v", name, !want)
@@ -77,7 +78,7 @@ func TestNearest(t *testing.T) {
 		t.Skipf("there is a store above the temporary files: %s", store)
 	}
 	want := archive.Store(root)
-	if err := errors.Join(archive.Make(filepath.Dir(want)), os.WriteFile(want, nil, 0o600)); err != nil {
+	if err := errors.Join(archive.Make(root), os.WriteFile(want, nil, 0o600)); err != nil {
 		t.Fatal(err)
 	}
 	if store, ok := archive.Nearest(deep); store != want || !ok {
@@ -87,9 +88,9 @@ func TestNearest(t *testing.T) {
 
 func TestOf(t *testing.T) {
 	for store, want := range map[string]archive.Archive{
-		filepath.Join("p", ".dialect", "receipts.db"): archive.Archive(filepath.Join("p", ".dialect", "log")),
-		filepath.Join("p", ".dialect", "other.db"):    archive.Archive(filepath.Join("p", ".dialect", "other.db.log")),
-		filepath.Join("p", "receipts.db"):             archive.Archive(filepath.Join("p", "receipts.db.log")),
+		filepath.Join("p", ".dialect", "store", "receipts.db"): archive.Archive(filepath.Join("p", ".dialect", "log")),
+		filepath.Join("p", ".dialect", "other.db"):             archive.Archive(filepath.Join("p", ".dialect", "other.db.log")),
+		filepath.Join("p", "store", "receipts.db"):             archive.Archive(filepath.Join("p", "store", "receipts.db.log")),
 	} {
 		if got := archive.Of(store); got != want {
 			t.Errorf("%s: %s", store, got)
@@ -118,6 +119,52 @@ func TestLinks(t *testing.T) {
 		a.Keep(sha256.Sum256(nil), func() []byte { return nil })
 		if left, _ := os.ReadDir(elsewhere); len(left) > 0 {
 			t.Errorf("%q: %v was written through the link", name, left)
+		}
+	}
+}
+
+// TestQuiet: no tool that lists the folder of a project, or looks for files by their extension, notices
+// that a store is used.
+func TestQuiet(t *testing.T) {
+	root := t.TempDir()
+	folder, store := filepath.Join(root, archive.Folder), archive.Store(root)
+	use := func(run string) {
+		t.Helper()
+		if err := archive.Make(root); err != nil {
+			t.Fatal(err)
+		}
+		s, err := sqlite.Open(t.Context(), store, sqlite.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		a := archive.Of(store)
+		a.RedactKey()
+		m := a.Begin(run, "a.dlct")
+		a.Keep(sha256.Sum256([]byte(run)), func() []byte { return []byte(run) })
+		a.KeepRun(run, []byte("{}"))
+		m.End()
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	use("r-1")
+	old := time.Unix(1_800_000_000, 0)
+	if err := errors.Join(os.Chtimes(folder, old, old), os.Chtimes(root, old, old)); err != nil {
+		t.Fatal(err)
+	}
+	before := tree(t, root)
+	use("r-2")
+	if len(tree(t, root)) <= len(before) {
+		t.Error("the second use left nothing")
+	}
+	for _, dir := range []string{root, folder} {
+		if info, err := os.Stat(dir); err != nil || !info.ModTime().Equal(old) {
+			t.Errorf("something was created or removed in %s: %v", dir, err)
+		}
+	}
+	for _, name := range tree(t, root) {
+		if ext := filepath.Ext(name); ext != "" && !slices.Contains(archive.Files(store), name) && filepath.Base(name) != archive.Folder && filepath.Base(name) != ".gitignore" {
+			t.Errorf("%s has an extension", name)
 		}
 	}
 }
@@ -270,7 +317,7 @@ func TestCollect(t *testing.T) {
 		put(a.RunPath("r-1"), 40, 2*time.Hour)
 		put(filepath.Join(string(a), ".log-old"), 1, 48*time.Hour)
 		put(filepath.Join(string(a), ".log-new"), 1, time.Hour)
-		put(filepath.Join(string(a), "redact.key"), 32, 1000*time.Hour)
+		put(filepath.Join(string(a), "redact"), 32, 1000*time.Hour)
 		return a
 	}
 	for name, c := range map[string]struct {
@@ -303,7 +350,7 @@ func TestCollect(t *testing.T) {
 			if got := strings.Join(left, " "); got != c.left {
 				t.Errorf("left are %q, want %q", got, c.left)
 			}
-			if _, err := os.Lstat(filepath.Join(string(a), "redact.key")); err != nil {
+			if _, err := os.Lstat(filepath.Join(string(a), "redact")); err != nil {
 				t.Errorf("the key is dropped: %v", err)
 			}
 		})
@@ -317,7 +364,7 @@ func TestProject(t *testing.T) {
 	root := t.TempDir()
 	t.Chdir(root)
 	for store, want := range map[string]string{
-		archive.Store(root): root, archive.Store("."): root, filepath.Join(root, ".dialect", "other.db"): "", "receipts.db": "", archive.Store(root) + ".log": "",
+		archive.Store(root): root, archive.Store("."): root, filepath.Join(root, ".dialect", "other.db"): "", filepath.Join(root, ".dialect", "receipts.db"): "", "receipts.db": "", archive.Store(root) + ".log": "",
 	} {
 		if got := archive.Project(store); got != want {
 			t.Errorf("%s: %q, want %q", store, got, want)

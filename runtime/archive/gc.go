@@ -133,5 +133,5 @@ func (a Archive) open() (*os.Root, error) {
 // isDocument reports whether a path, with slashes, is of the document of a run.
 func isDocument(name string) bool {
 	dir, file := path.Split(name)
-	return dir == "runs/" && strings.HasPrefix(file, "r-") && strings.HasSuffix(file, ".json")
+	return dir == "runs/" && strings.HasPrefix(file, "r-")
 }

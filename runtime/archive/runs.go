@@ -28,7 +28,7 @@ func NewRun() string {
 func (a Archive) RunsPath() string { return a.path("runs") }
 
 // RunPath returns where the document of a run is kept.
-func (a Archive) RunPath(run string) string { return a.path("runs", run+".json") }
+func (a Archive) RunPath(run string) string { return a.path("runs", run) }
 
 // KeepRun keeps the document of a run. Without it no more than that is lost.
 func (a Archive) KeepRun(run string, text []byte) {
@@ -54,9 +54,9 @@ func (a Archive) Runs() []string {
 	}
 	var items []item
 	for _, e := range entries {
-		run, ok := strings.CutSuffix(e.Name(), ".json")
+		run := e.Name()
 		info, err := e.Info()
-		if !ok || err != nil || !info.Mode().IsRegular() {
+		if !strings.HasPrefix(run, "r-") || err != nil || !info.Mode().IsRegular() {
 			continue
 		}
 		items = append(items, item{run, info.ModTime()})

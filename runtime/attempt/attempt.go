@@ -68,10 +68,8 @@ type Options struct {
 	// nothing. What commands get is not touched.
 	Redact *redact.Redactor
 
-	// Environ is the environment that commands start from, and Color whether
-	// they may think of a terminal.
+	// Environ is the environment that commands start from.
 	Environ []string
-	Color   bool
 
 	// Workspace takes snapshots of the files; nil takes none, and nothing says then
 	// what the commands ran on. Keep, if set, gets the one of a gate that passed.

@@ -41,7 +41,7 @@ func ParseLocks(value string) []string {
 
 // environ makes the environment of a step for which the matrix sets set.
 func (x *Executor) environ(set map[string]string) (env, removed []string) {
-	env, removed = environ.Make(x.opt.Environ, environ.Options{Color: x.opt.Color, Set: set})
+	env, removed = environ.Make(x.opt.Environ, set)
 	// A script that runs dialect itself records into the same session.
 	env = setenv(env, "DIALECT_SESSION", x.opt.Session)
 	return setenv(env, JobsVariable, strconv.Itoa(x.opt.Jobs)), removed

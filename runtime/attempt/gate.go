@@ -10,6 +10,7 @@ import (
 	"github.com/command-dialect/dialect/lang/plan"
 	"github.com/command-dialect/dialect/receipts"
 	"github.com/command-dialect/dialect/runtime/schedule"
+	"github.com/command-dialect/dialect/runtime/scope"
 	"github.com/command-dialect/dialect/runtime/workspace"
 )
 
@@ -160,6 +161,9 @@ func (x *Executor) askGate(a schedule.Action, g *Decision, expect []receipts.Exp
 	if tested != nil {
 		req.Place = receipts.Text(tested.Place)
 		g.Beyond = Beyond(&req, tested, unseen)
+		if a.Final && len(x.plan.Named) > 0 {
+			req.Rest = scope.Of(tested).Rest(x.plan.Named)
+		}
 	}
 	g.Policy, g.Tree, g.Noted = req.Policy, req.Tree, unseen
 	// What earlier gates consumed comes in with their gate receipts.

@@ -69,6 +69,9 @@ func (x *Executor) receipt(res *Report) *receipts.Receipt {
 	rec.Dir, rec.Inputs = x.dir(s), res.inputs
 	if res.epoch != nil {
 		rec.Place = res.epoch.place
+		if len(s.Files) > 0 {
+			rec.Scope = res.epoch.files().Digest(s.Files)
+		}
 	}
 	rec.Workspace = x.workspaceOf(res)
 	for _, a := range s.Command() {

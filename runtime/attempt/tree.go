@@ -6,10 +6,12 @@ import (
 	"fmt"
 	"path"
 	"slices"
+	"sync"
 
 	"github.com/command-dialect/dialect/lang/plan"
 	"github.com/command-dialect/dialect/receipts"
 	"github.com/command-dialect/dialect/runtime/policy"
+	"github.com/command-dialect/dialect/runtime/scope"
 	"github.com/command-dialect/dialect/runtime/workspace"
 )
 
@@ -27,6 +29,7 @@ type epoch struct {
 	tree    receipts.Tree
 	place   receipts.Datum // of the project in the worktree of tree
 	changed []string       // paths that were there and changed in it all the same
+	files   func() *scope.Files
 }
 
 // trees follows the files of a run through its epochs. It is used between steps
@@ -86,7 +89,7 @@ func (t *trees) take(wrote bool) []workspace.Change {
 		}
 	}
 	t.now, t.base, t.tested, t.read = s, base, tested, false
-	t.epoch = &epoch{tree: treeOf(base), place: receipts.Text(base.Place)}
+	t.epoch = &epoch{tree: treeOf(base), place: receipts.Text(base.Place), files: sync.OnceValue(func() *scope.Files { return scope.Of(base) })}
 	return changes
 }
 

@@ -142,7 +142,7 @@ func Run(parent context.Context, p *plan.Plan, o Options) *Outcome {
 	}
 	shape, results := r.shape(p.Steps, nil)
 	r.results = results
-	r.state = schedule.New(schedule.Shape{Nodes: shape}, schedule.Rules{Slots: o.Jobs, FailFast: o.FailFast, KeepGoing: o.KeepGoing, Held: o.Locks})
+	r.state = schedule.New(schedule.Shape{Nodes: shape}, schedule.Rules{Slots: o.Jobs, FailFast: o.FailFast, KeepGoing: o.KeepGoing, Parallel: p.Parallel, Held: o.Locks})
 	r.meter = meter{budget: over(p.Budget, o.Budget), end: func(why schedule.Reason, text string) {
 		end(attempt.Cut{Brief: schedule.Brief{Verdict: schedule.Fault, Reason: why, Text: text}})
 	}}

@@ -17,33 +17,27 @@ import (
 	"github.com/command-dialect/dialect/runtime/process"
 )
 
-// Options say how to make an environment.
-type Options struct {
-	// Color leaves colour to the tools: a person is watching. Otherwise NO_COLOR is
-	// set, and what forces colour is taken away.
-	Color bool
-	// Set is what the routing matrix sets. It wins over everything but keys.
-	Set map[string]string
-}
+// columns is the width that tools are given: pytest and others cut the reason of a failure at the width of
+// the terminal, which is 80 where there is none.
+const columns = "240"
 
-// Make makes the environment of a command from base, usually os.Environ.
+// Make makes the environment of a command from base, usually os.Environ, and set, the variables of the
+// routing matrix, which win over everything but keys.
 //
 // It names each variable once, the last one winning, in the order of base; what
-// is added comes after that, sorted. The locale stays as it is, and CI is never
-// added: a tool must behave as it does for the user. Nothing can page (PAGER) or
-// ask for a password (GIT_TERMINAL_PROMPT). The keys of dialect itself
+// is added comes after that, sorted. The locale and the variables about colour stay
+// as they are, and CI is never added: a tool must behave as it does for the user, and
+// tests of colour see these variables. Nothing can page (PAGER) or
+// ask for a password (GIT_TERMINAL_PROMPT), and lines are long (COLUMNS). The keys of dialect itself
 // (DIALECT_KEY*) are never handed to a tool.
 //
 // Variables through which a caller could change what a check does, so that it
-// passes on the same bytes, are left out unless o.Set has them. The names of those
+// passes on the same bytes, are left out unless set has them. The names of those
 // that had a value are returned in left, sorted: a report shows them, since a
 // job may mean them. It then says so in the matrix, where it can be reviewed.
-func Make(base []string, o Options) (env, left []string) {
-	add := map[string]string{"PAGER": "cat", "GIT_PAGER": "cat", "GIT_TERMINAL_PROMPT": "0"}
-	if !o.Color {
-		add["NO_COLOR"] = "1"
-	}
-	for name, value := range o.Set {
+func Make(base []string, set map[string]string) (env, left []string) {
+	add := map[string]string{"PAGER": "cat", "GIT_PAGER": "cat", "GIT_TERMINAL_PROMPT": "0", "COLUMNS": columns}
+	for name, value := range set {
 		if !secret(name) && validName(name) {
 			add[name] = value
 		}
@@ -67,9 +61,6 @@ func Make(base []string, o Options) (env, left []string) {
 			if strings.TrimSpace(value) != "" {
 				left = append(left, name)
 			}
-			continue
-		}
-		if !o.Color && forcesColor(fold(name)) {
 			continue
 		}
 		env = append(env, kv)
@@ -126,13 +117,3 @@ func fold(name string) string {
 func secret(name string) bool { return strings.HasPrefix(fold(name), "DIALECT_KEY") }
 
 func validName(name string) bool { return name != "" && !strings.ContainsAny(name, "=\x00") }
-
-// forcesColor reports whether the variable name, folded, asks for colour against
-// NO_COLOR, which some tools answer with a warning in their output.
-func forcesColor(name string) bool {
-	switch name {
-	case "FORCE_COLOR", "CLICOLOR_FORCE", "PY_COLORS":
-		return true
-	}
-	return false
-}

@@ -39,35 +39,37 @@ func TestClassOf(t *testing.T) {
 }
 
 func TestMake(t *testing.T) {
-	const plain = "GIT_PAGER=cat GIT_TERMINAL_PROMPT=0 NO_COLOR=1 PAGER=cat"
+	const plain = "COLUMNS=240 GIT_PAGER=cat GIT_TERMINAL_PROMPT=0 PAGER=cat"
 	for _, test := range []struct {
 		name    string
 		base    string // words
-		options Options
+		set     map[string]string
 		env     string
 		removed string
 	}{
-		{"empty", "", Options{}, plain, ""},
-		{"kept", "PATH=/bin LANG=de_DE LC_ALL=C HOME=/h TERM=xterm", Options{}, "PATH=/bin LANG=de_DE LC_ALL=C HOME=/h TERM=xterm " + plain, ""},
-		{"last wins", "A=1 B=2 A=3", Options{}, "B=2 A=3 " + plain, ""},
-		{"no CI", "CI=", Options{}, "CI= " + plain, ""},
-		{"color", "FORCE_COLOR=1", Options{Color: true}, "FORCE_COLOR=1 GIT_PAGER=cat GIT_TERMINAL_PROMPT=0 PAGER=cat", ""},
-		{"no color", "FORCE_COLOR=1 CLICOLOR_FORCE=1 NO_COLOR=", Options{}, plain, ""},
-		{"keys", "DIALECT_KEY=k DIALECT_KEY_FILE=/k DIALECT_SESSION=s", Options{Set: map[string]string{"DIALECT_KEY": "x"}}, "DIALECT_SESSION=s " + plain, ""},
-		{"mark", "DIALECT_STEP_MARK=x", Options{}, plain, ""},
+		{"empty", "", nil, plain, ""},
+		{"kept", "PATH=/bin LANG=de_DE LC_ALL=C HOME=/h TERM=xterm", nil, "PATH=/bin LANG=de_DE LC_ALL=C HOME=/h TERM=xterm " + plain, ""},
+		{"last wins", "A=1 B=2 A=3", nil, "B=2 A=3 " + plain, ""},
+		{"no CI", "CI=", nil, "CI= " + plain, ""},
+		{"color is the caller's", "FORCE_COLOR=1 CLICOLOR_FORCE=1 PY_COLORS=1", nil, "FORCE_COLOR=1 CLICOLOR_FORCE=1 PY_COLORS=1 " + plain, ""},
+		{"no color is the caller's, too", "NO_COLOR=1", nil, "NO_COLOR=1 " + plain, ""},
+		{"width", "COLUMNS=60", nil, plain, ""},
+		{"width of the matrix", "COLUMNS=60", map[string]string{"COLUMNS": "80"}, "COLUMNS=80 GIT_PAGER=cat GIT_TERMINAL_PROMPT=0 PAGER=cat", ""},
+		{"keys", "DIALECT_KEY=k DIALECT_KEY_FILE=/k DIALECT_SESSION=s", map[string]string{"DIALECT_KEY": "x"}, "DIALECT_SESSION=s " + plain, ""},
+		{"mark", "DIALECT_STEP_MARK=x", nil, plain, ""},
 		{"removed", "PYTHONPATH=. GOFLAGS=-exec=true LD_PRELOAD=x.so GIT_DIR=/x GIT_CONFIG_COUNT=1 BASH_FUNC_ls%%=x DYLD_INSERT_LIBRARIES=y CARGO_TARGET_X_RUNNER=true npm_config_script-shell=true",
-			Options{}, plain, "BASH_FUNC_ls%% CARGO_TARGET_X_RUNNER DYLD_INSERT_LIBRARIES GIT_CONFIG_COUNT GIT_DIR GOFLAGS LD_PRELOAD PYTHONPATH npm_config_script-shell"},
-		{"removed without a word, being empty", "MAKEFLAGS= PYTHONPATH=", Options{}, plain, ""},
+			nil, plain, "BASH_FUNC_ls%% CARGO_TARGET_X_RUNNER DYLD_INSERT_LIBRARIES GIT_CONFIG_COUNT GIT_DIR GOFLAGS LD_PRELOAD PYTHONPATH npm_config_script-shell"},
+		{"removed without a word, being empty", "MAKEFLAGS= PYTHONPATH=", nil, plain, ""},
 		{"not removed", "GIT_AUTHOR_NAME=a GIT_SSH_COMMAND=ssh GIT_COMMIT=1 CARGO_TARGET_DIR=/t npm_config_registry=r PYTHONUNBUFFERED=1 MAKELEVEL=1",
-			Options{}, "GIT_AUTHOR_NAME=a GIT_SSH_COMMAND=ssh GIT_COMMIT=1 CARGO_TARGET_DIR=/t npm_config_registry=r PYTHONUNBUFFERED=1 MAKELEVEL=1 " + plain, ""},
-		{"set", "GOFLAGS=-exec=true A=1 PAGER=less", Options{Set: map[string]string{"GOFLAGS": "-mod=vendor", "A": "2", "PAGER": "more", "": "x", "B=": "x"}},
-			"A=2 GIT_PAGER=cat GIT_TERMINAL_PROMPT=0 GOFLAGS=-mod=vendor NO_COLOR=1 PAGER=more", ""},
-		{"nonsense", "=C:=x novalue", Options{}, plain, ""},
+			nil, "GIT_AUTHOR_NAME=a GIT_SSH_COMMAND=ssh GIT_COMMIT=1 CARGO_TARGET_DIR=/t npm_config_registry=r PYTHONUNBUFFERED=1 MAKELEVEL=1 " + plain, ""},
+		{"set", "GOFLAGS=-exec=true A=1 PAGER=less", map[string]string{"GOFLAGS": "-mod=vendor", "A": "2", "PAGER": "more", "": "x", "B=": "x"},
+			"A=2 COLUMNS=240 GIT_PAGER=cat GIT_TERMINAL_PROMPT=0 GOFLAGS=-mod=vendor PAGER=more", ""},
+		{"nonsense", "=C:=x novalue", nil, plain, ""},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			base := strings.Fields(test.base)
 			before := slices.Clone(base)
-			env, left := Make(base, test.options)
+			env, left := Make(base, test.set)
 			if got := strings.Join(env, " "); got != test.env {
 				t.Errorf("got  %s\nwant %s", got, test.env)
 			}
@@ -107,11 +109,11 @@ func TestDigest(t *testing.T) {
 // FuzzEnviron: whatever comes in, what goes out is well formed, once each, without
 // keys, and stable.
 func FuzzMake(f *testing.F) {
-	f.Add("A=1\x00B=2\x00A=3", false)
-	f.Add("DIALECT_KEY=1\x00=x\x00PATH", true)
-	f.Add("npm_config_\x00CARGO_TARGET_\x00LC_=\x00BASH_FUNC_=", false)
-	f.Fuzz(func(t *testing.T, text string, color bool) {
-		env, _ := Make(strings.Split(text, "\x00"), Options{Color: color})
+	f.Add("A=1\x00B=2\x00A=3")
+	f.Add("DIALECT_KEY=1\x00=x\x00PATH")
+	f.Add("npm_config_\x00CARGO_TARGET_\x00LC_=\x00BASH_FUNC_=")
+	f.Fuzz(func(t *testing.T, text string) {
+		env, _ := Make(strings.Split(text, "\x00"), nil)
 		seen := make(map[string]bool)
 		for _, kv := range env {
 			name, _, ok := strings.Cut(kv, "=")
@@ -120,7 +122,7 @@ func FuzzMake(f *testing.F) {
 			}
 			seen[fold(name)] = true
 		}
-		again, left := Make(env, Options{Color: color})
+		again, left := Make(env, nil)
 		if len(left) > 0 || Digest(again) != Digest(env) || len(again) != len(env) {
 			t.Errorf("%q became %q, removed %q", env, again, left)
 		}

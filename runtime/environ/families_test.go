@@ -134,7 +134,7 @@ func TestFamilies(t *testing.T) {
 			if out, err := run(t, dir, planted, argv...); err != nil {
 				t.Fatalf("%s does not turn the check green, so that this shows nothing: %v: %s", set, err, out)
 			}
-			env, left := environ.Make(planted, environ.Options{})
+			env, left := environ.Make(planted, nil)
 			if out, err := run(t, dir, env, argv...); err == nil {
 				t.Errorf("%s turned the check green: %s", set, out)
 			}
@@ -143,7 +143,7 @@ func TestFamilies(t *testing.T) {
 			}
 			// A matrix that sets it can be reviewed.
 			_, value, _ := strings.Cut(set, "=")
-			env, _ = environ.Make(base, environ.Options{Set: map[string]string{name: value}})
+			env, _ = environ.Make(base, map[string]string{name: value})
 			if out, err := run(t, dir, env, argv...); err != nil {
 				t.Errorf("a matrix cannot set %s: %v: %s", name, err, out)
 			}

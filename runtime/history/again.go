@@ -39,7 +39,7 @@ func (d Documents) LeftOver(p *project.Program) (lines []int, why string) {
 
 // An Again is what has to be run to run something again.
 type Again struct {
-	Script string   // FILE or FILE:LINE; empty where the lines were no file's
+	Script string   // FILE, FILE:LINE or FILE:LINE.MEMBER; empty where the lines were no file's
 	Lines  []string // their text, where Script is empty
 	Note   string   // that the script has changed since; empty if it has not
 }
@@ -77,10 +77,12 @@ func (d Documents) Again(store string, doc *report.Document, l *report.DocResult
 		}
 	}
 	if l == nil && doc.Script.Part && len(doc.Lines) == 1 {
-		l = doc.Lines[0]
+		for l = doc.Lines[0]; l != nil && len(l.Members) == 1; { // one member was asked for, or there is one
+			l = l.Members[0]
+		}
 	}
 	if l != nil {
-		again.Script += fmt.Sprintf(":%d", l.Line)
+		again.Script += ":" + l.At()
 	}
 	return again, nil
 }

@@ -6,8 +6,11 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"path/filepath"
+	"strconv"
 	"strings"
 
+	"github.com/command-dialect/dialect/lang/diag"
 	"github.com/command-dialect/dialect/lang/regular"
 	"github.com/command-dialect/dialect/runtime/archive"
 	"github.com/command-dialect/dialect/runtime/report"
@@ -100,9 +103,10 @@ func (d Documents) Last(path, sha256 string) (last *report.Document) {
 	return last
 }
 
-// Line returns the document, and the line of it, that an id names: RUN, RUN/STEP, or a
-// receipt by at least six hex digits of its hash. The line is nil for a whole run. The
-// error is as that of [Documents.Find].
+// Line returns the document, and the line of it, that an id names: RUN, RUN/STEP, a place as reports
+// print it (LINE or LINE.MEMBER of the newest run, FILE:LINE of the newest of that script), or a receipt
+// by at least six hex digits of its hash. The line is nil for a whole run. The error is as that of
+// [Documents.Find].
 func (d Documents) Line(id string) (*report.Document, *report.DocResult, error) {
 	run, step, one := strings.Cut(id, "/")
 	if id == "" || strings.HasPrefix(id, "r-") {
@@ -115,8 +119,11 @@ func (d Documents) Line(id string) (*report.Document, *report.DocResult, error) 
 		}
 		return nil, nil, &LookupError{Text: fmt.Sprintf("the run %s has no step %s", doc.Run, step)}
 	}
+	if name, at, ok := isPlace(id); ok {
+		return d.at(name, at)
+	}
 	if len(id) < 6 || strings.Trim(id, "0123456789abcdef") != "" {
-		return nil, nil, &LookupError{Bad: true, Text: fmt.Sprintf("%q is not an id: want r-..., r-.../STEP, or at least 6 hex digits of a receipt", id)}
+		return nil, nil, &LookupError{Bad: true, Text: fmt.Sprintf("%q is not an id: want r-..., r-.../STEP, a line such as 3 or 3.2, or at least 6 hex digits of a receipt", id)}
 	}
 	var found *report.Document
 	var line *report.DocResult
@@ -128,6 +135,86 @@ func (d Documents) Line(id string) (*report.Document, *report.DocResult, error) 
 		return nil, nil, &LookupError{Text: "no kept run has a receipt " + id, Hint: runsHint}
 	}
 	return found, line, nil
+}
+
+// isPlace takes apart FILE:LINE.MEMBER; the file may be missing. Six digits are an id.
+func isPlace(id string) (name, at string, ok bool) {
+	if i := strings.LastIndexByte(id, ':'); i > 0 {
+		name, id = id[:i], id[i+1:]
+	}
+	for part := range strings.SplitSeq(id, ".") {
+		if n, err := strconv.Atoi(part); err != nil || n < 1 || len(part) > 5 {
+			return "", "", false
+		}
+	}
+	return name, id, true
+}
+
+// at returns the line at a place of the newest run, or of the newest of the script that is called name.
+func (d Documents) at(name, at string) (doc *report.Document, l *report.DocResult, err error) {
+	if name == "" {
+		doc, err = d.Find("")
+	} else if path, aerr := filepath.Abs(name); aerr != nil {
+		err = aerr
+	} else if doc = d.Last(path, ""); doc == nil {
+		err = &LookupError{Text: "no run of " + name + " is kept", Hint: runsHint}
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	if l = find(doc.Lines, func(l *report.DocResult) bool { return l.At() == at }); l == nil {
+		var places []string
+		for _, l := range doc.Lines {
+			if l != nil {
+				places = append(places, l.At())
+			}
+		}
+		return nil, nil, &LookupError{
+			Text: fmt.Sprintf("%s, of %s, has no line %s", doc.Run, doc.Script.Name, at),
+			Hint: "it has: " + strings.Join(places[:min(len(places), 20)], ", "),
+		}
+	}
+	return doc, l, nil
+}
+
+// Recorded returns the command whose output is meant by l, or, where that is nil, by the run of doc: the only
+// one with a receipt, or the only one of several that did not pass. The error is a [*LookupError].
+func Recorded(doc *report.Document, l *report.DocResult) (*report.DocResult, error) {
+	what, lines := "run "+doc.Run, doc.Lines
+	if l != nil {
+		what, lines = fmt.Sprintf("line %s (%s)", l.At(), l.Title()), []*report.DocResult{l}
+	}
+	var all, bad []*report.DocResult
+	var leaves func(l *report.DocResult)
+	leaves = func(l *report.DocResult) {
+		if l == nil {
+			return
+		}
+		for _, m := range l.Members {
+			leaves(m)
+		}
+		if l.Receipt != "" && l.Gate == nil {
+			if all = append(all, l); l.Bad() {
+				bad = append(bad, l)
+			}
+		}
+	}
+	for _, l := range lines {
+		leaves(l)
+	}
+	switch {
+	case len(bad) == 1:
+		return bad[0], nil
+	case len(all) == 1:
+		return all[0], nil
+	case len(all) == 0:
+		return nil, &LookupError{Text: what + " has no receipt, so no log"}
+	}
+	var places []string
+	for _, m := range all {
+		places = append(places, m.At())
+	}
+	return nil, &LookupError{Text: fmt.Sprintf("%s ran %s", what, diag.Number(len(all), "command")), Hint: "name one: " + strings.Join(places[:min(len(places), 20)], ", ")}
 }
 
 // find returns the first line or member that ok is true of.

@@ -27,7 +27,7 @@ func documents(t *testing.T) Documents {
 		if run == "r-bbbb3333" {
 			doc.Script.Path, doc.Script.SHA256 = "", "bb"
 		}
-		doc.Lines = []*report.DocResult{nil, {ID: "1", Members: []*report.DocResult{{ID: "1.1", Receipt: "00ff11" + run[2:]}}}}
+		doc.Lines = []*report.DocResult{nil, {ID: "1", Line: 1, Members: []*report.DocResult{{ID: "1.1", Line: 1, Receipt: "00ff11" + run[2:]}}}}
 		text, err := json.Marshal(doc)
 		if err != nil {
 			t.Fatal(err)
@@ -69,6 +69,8 @@ func TestLine(t *testing.T) {
 	for id, want := range map[string]string{
 		"": "r-aaaa1111", "r-bbbb": "r-bbbb3333", "r-bbbb/1": "r-bbbb3333 1", "r-bbbb/1.1": "r-bbbb3333 1.1", "r-bbbb/2": "has no step",
 		"00ff11bbbb": "r-bbbb3333 1.1", "00ff11": "r-aaaa1111 1.1", "00ff12": "no kept run", "00ff": "is not an id", "xyzxyz": "is not an id",
+		"1": "r-aaaa1111 1", "1.1": "r-aaaa1111 1.1", "9": "has no line 9", "1.x": "is not an id", "0": "is not an id",
+		"/p/a.dlct:1.1": "r-aaaa1111 1.1", "/p/b.dlct:1": "no run of /p/b.dlct is kept", "123456": "no kept run",
 	} {
 		doc, l, err := d.Line(id)
 		var lookup *LookupError

@@ -2,10 +2,13 @@ package history
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
 	"path/filepath"
+	"slices"
+	"strings"
 	"time"
 
 	"golang.org/x/mod/sumdb/note"
@@ -27,7 +30,7 @@ func HTML(ctx context.Context, w io.Writer, d *report.Document, path string, key
 	s, err := sqlite.Open(ctx, path, sqlite.Options{ReadOnly: true, Keys: keys})
 	if err == nil {
 		defer s.Close()
-		o.Proof = func(l *report.DocResult) *report.Proof { return proof(ctx, s, l) }
+		o.Proof = func(l *report.DocResult) *report.Proof { return proof(ctx, s, d, l) }
 		o.GateProof = func(g *report.DocGate) *report.Proof { return gateProof(ctx, s, d, g) }
 	} else if !errors.Is(err, sqlite.ErrNoStore) {
 		o.GateProof = func(*report.DocGate) *report.Proof {
@@ -72,8 +75,9 @@ func keptOutput(logs archive.Archive, l *report.DocResult, stream string) (text,
 	return string(b), note
 }
 
-// proof holds a line of a document against the receipt that it names.
-func proof(ctx context.Context, s *sqlite.Store, l *report.DocResult) *report.Proof {
+// proof compares a line of a document with the receipt that it names. All that the page says of the line and
+// that a receipt has is compared: whoever can write the store can write the document.
+func proof(ctx context.Context, s *sqlite.Store, d *report.Document, l *report.DocResult) *report.Proof {
 	bad := func(format string, args ...any) *report.Proof {
 		return &report.Proof{Text: fmt.Sprintf(format, args...)}
 	}
@@ -90,8 +94,14 @@ func proof(ctx context.Context, s *sqlite.Store, l *report.DocResult) *report.Pr
 	v, _ := e.Parse()
 	r, ok := v.(*receipts.Receipt)
 	switch passed := l.Verdict == "passed" || l.Verdict == "flaky"; {
-	case !ok || r.Step != l.ID:
+	case !ok || r.Step != l.ID || r.Run != d.Run || r.Script.String() != d.Script.SHA256 || r.Binding != l.Binding || r.Kind != l.Kind:
 		return bad("The receipt that it names is of something else.")
+	case r.Line.Number != l.Line || !says(r.Line.Text, l.Text) || !says(r.Line.File, l.File):
+		return bad("The receipt is of another line: %s.", diag.Printable(r.Line.Text.String()))
+	case (len(l.Argv) > 0 || l.Kind == "process") && !slices.EqualFunc(r.Argv, l.Argv, says): // a document has the command of a process alone
+		return bad("The receipt is of another command.")
+	case testsOf(l.Tests) != testsOf(r.Tests):
+		return bad("The receipt counts other tests.")
 	case passed != (r.Status == receipts.Succeeded || r.Status == receipts.Pending):
 		return bad("The receipt says another thing: %s.", r.Status)
 	case l.ExitCode != nil && r.ExitCode != nil && *l.ExitCode != *r.ExitCode:
@@ -107,6 +117,27 @@ func proof(ctx context.Context, s *sqlite.Store, l *report.DocResult) *report.Pr
 		text += ", consumed by " + c.Who()
 	}
 	return &report.Proof{OK: true, Text: text + "."}
+}
+
+// says reports whether a text of a receipt is that of a document.
+func says(d receipts.Datum, text string) bool {
+	switch {
+	case !d.SHA256.IsZero():
+		return int64(len(text)) == d.Bytes && sha256.Sum256([]byte(text)) == d.SHA256
+	case d.Redacted:
+		if cut, ok := strings.CutSuffix(d.Text, "..."); ok && strings.HasPrefix(text, cut) {
+			return true // it was too long to be carried, see [receipts.Datum.Digest]
+		}
+	}
+	return strings.ToValidUTF8(d.Text, "\ufffd") == strings.ToValidUTF8(text, "\ufffd")
+}
+
+// testsOf returns a count in one form; zero for none.
+func testsOf[T receipts.Tests | report.DocTests](t *T) (n receipts.Tests) {
+	if t != nil {
+		n = receipts.Tests(*t)
+	}
+	return n
 }
 
 // gateProof holds the gate of a document against the gate receipt that it names.

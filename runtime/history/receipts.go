@@ -86,15 +86,24 @@ func (h *Report) WriteText(out io.Writer) error {
 	}
 	fmt.Fprintln(out)
 	w = tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	const most = 80 // characters of a line
 	fmt.Fprintln(w, "LINE\tRUNS\tFAILED\tMEDIAN\tSLOWEST\tFLAKY")
 	for _, l := range h.Lines {
 		flaky := "-"
 		if l.Trees > 0 {
 			flaky = fmt.Sprintf("%d of %d trees", l.Flaked, l.Trees)
 		}
-		fmt.Fprintf(w, "%s\t%d\t%d\t%.2f s\t%.2f s\t%s\n", diag.Printable(l.Line), l.Runs, l.Failed, l.Median, l.Slowest, flaky)
+		fmt.Fprintf(w, "%s\t%d\t%d\t%.2f s\t%.2f s\t%s\n", clip(diag.Printable(l.Line), most), l.Runs, l.Failed, l.Median, l.Slowest, flaky)
 	}
 	return w.Flush()
+}
+
+// clip returns the beginning of a text of more than most characters.
+func clip(s string, most int) string {
+	if r := []rune(s); len(r) > most {
+		return string(r[:most-3]) + "..."
+	}
+	return s
 }
 
 // maxRuns bounds how many runs are looked through for those of a script.

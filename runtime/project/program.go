@@ -28,8 +28,11 @@ type Script struct {
 	Name string // as the user named it; "-" for standard input, "-e"
 	Path string // absolute; empty if it is not a file
 	Line int    // the only one that is meant, else 0
-	Part bool   // it is not all of a file
-	Text []byte
+	// Member is the only member of that line's composite that is meant, as a path of 1-based
+	// positions; nil for all.
+	Member []int
+	Part   bool // it is not all of a file
+	Text   []byte
 }
 
 // SHA256 is the digest of the whole text, in hex.
@@ -129,7 +132,7 @@ func (p *Program) Resolve(vars map[string]string, lines []int) {
 	} else {
 		var resolved diag.List
 		p.Plan, resolved = resolve.Resolve(p.File, p.Matrix, resolve.Options{
-			Vars: vars, Env: os.LookupEnv, Line: s.Line, Lines: lines, Parsed: p.parsed,
+			Vars: vars, Env: os.LookupEnv, Line: s.Line, Member: s.Member, Lines: lines, Parsed: p.parsed,
 			Script: plan.Script{Name: s.Name, Path: s.Path, SHA256: s.SHA256(), Part: s.Part},
 		})
 		p.Findings = append(p.Findings, resolved...)

@@ -315,3 +315,36 @@ func TestIsProject(t *testing.T) {
 		t.Error("in a repository")
 	}
 }
+
+// TestRoot: a matrix of another name than routing.toml does not make its folder the root of the project.
+func TestRoot(t *testing.T) {
+	base := t.TempDir()
+	for name, text := range map[string]string{
+		"p/routing.toml": "", "p/ci/strict.toml": "", "p/sub/a": "", "p/sub/routing.toml.d/x": "", "q/routing.toml": "",
+		"repo/.git/HEAD": "", "repo/tools/x.toml": "", "repo/deep/a": "", "none/a": "", "shared.toml": "",
+	} {
+		path := filepath.Join(base, filepath.FromSlash(name))
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o777), os.WriteFile(path, []byte(text), 0o666)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, c := range []struct{ dir, matrix, want string }{
+		{"p/sub", "", "p"},
+		{"p/sub", "p/ci/strict.toml", "p"},
+		{"p/ci", "p/ci/strict.toml", "p"},
+		{"p", "shared.toml", "p"},
+		{"p", "q/routing.toml", "q"}, // which makes q a project
+		{"repo/deep", "repo/tools/x.toml", "repo"},
+		{"repo/deep", "shared.toml", "repo"},
+		{"none", "shared.toml", ""},
+	} {
+		name := c.matrix
+		if name != "" {
+			name = filepath.Join(base, filepath.FromSlash(name))
+		}
+		m, _, err := LoadMatrix(filepath.Join(base, filepath.FromSlash(c.dir)), name)
+		if err != nil || m.Root != filepath.Join(base, filepath.FromSlash(c.want)) {
+			t.Errorf("from %s with %s: %v, %v, want %s", c.dir, c.matrix, m.Root, err, c.want)
+		}
+	}
+}

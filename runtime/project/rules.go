@@ -38,8 +38,27 @@ func LoadMatrix(dir, name string) (*routing.Matrix, diag.List, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	m, l := routing.Load(path, name, routing.Options{})
+	m, l := routing.Load(path, name, routing.Options{Root: rootOf(dir, path)})
 	return m, l, nil
+}
+
+// rootOf returns the root of the project that a matrix is used for which was looked for from dir. A file
+// called routing.toml makes its folder one. A matrix of another name, which somebody named, does not: the
+// root is that of the project that dir is in, by its routing.toml, else by its repository; where dir is
+// in none, it is the folder of the matrix.
+func rootOf(dir, path string) string {
+	if filepath.Base(path) == routing.FileName {
+		return filepath.Dir(path)
+	}
+	if own, err := routing.Find(dir); err == nil {
+		return filepath.Dir(own)
+	}
+	if abs, err := filepath.Abs(dir); err == nil {
+		if top := place.Repository(abs); place.Exists(filepath.Join(top, ".git")) {
+			return top
+		}
+	}
+	return filepath.Dir(path)
 }
 
 // LoadMatrixOf is [LoadMatrix] with the bytes that the commit rev has: of the nearest matrix in the
@@ -50,7 +69,7 @@ func LoadMatrixOf(ctx context.Context, rev, dir, name string) (*workspace.Commit
 	path, shown, err := FindMatrix(dir, name)
 	root := dir
 	if err == nil {
-		root = filepath.Dir(path)
+		root = rootOf(dir, path)
 	}
 	c, cerr := workspace.Resolve(ctx, root, rev, workspace.Options{})
 	if cerr != nil {
@@ -62,7 +81,7 @@ func LoadMatrixOf(ctx context.Context, rev, dir, name string) (*workspace.Commit
 	case err != nil:
 		return c, nil, nil, err
 	}
-	m, findings := routing.Load(path, shown, routing.Options{ReadFile: func(path string) ([]byte, error) {
+	m, findings := routing.Load(path, shown, routing.Options{Root: rootOf(dir, path), ReadFile: func(path string) ([]byte, error) {
 		if f, err := c.Lookup(ctx, path); err == nil && f.Outside {
 			return routing.ReadFile(path)
 		}
@@ -121,7 +140,7 @@ func Trusted(ctx context.Context, m *routing.Matrix, base, dir string) (*routing
 	if pm := resolve.Matrix(m); b.Same(pm) {
 		state = b.Compare(pm, pm)
 	} else {
-		of, findings := routing.Load(m.Path, m.Name, routing.Options{ReadFile: b.ReadFile})
+		of, findings := routing.Load(m.Path, m.Name, routing.Options{Root: m.Root, ReadFile: b.ReadFile})
 		state = b.Compare(pm, resolve.Matrix(of))
 		if b.Kind != policy.None && !state.New && findings.Count(diag.Error) == 0 {
 			trusted = of // else, with a baseline that is there, the state has a complaint
@@ -161,7 +180,7 @@ func elsewhere(b *policy.Baseline, m *routing.Matrix, state policy.State, base, 
 // Check compares the matrix of a plan with its baseline: see [policy.Check].
 func Check(ctx context.Context, m plan.Matrix, base string) (policy.State, error) {
 	return policy.Check(ctx, m, base, func(read func(path string) ([]byte, error)) plan.Matrix {
-		trusted, _ := routing.Load(m.Path, m.Name, routing.Options{ReadFile: read})
+		trusted, _ := routing.Load(m.Path, m.Name, routing.Options{Root: m.Root, ReadFile: read})
 		return resolve.Matrix(trusted)
 	})
 }

@@ -139,6 +139,9 @@ func (r Record) WriteText(out io.Writer) error {
 		if !b.Place.IsZero() {
 			row("project", "%s of the worktree", b.Place.Text)
 		}
+		if !b.Scope.IsZero() {
+			row("files", "sha256 %s", b.Scope)
+		}
 		if !b.Inputs.IsZero() {
 			row("inputs", "sha256 %s", b.Inputs)
 		}

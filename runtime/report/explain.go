@@ -69,6 +69,9 @@ func Explain(s *plan.Step) []Row {
 	case x.MinTests > 0:
 		row("tests", "at least %d must pass", x.MinTests)
 	}
+	if len(s.Files) > 0 {
+		row("files", "%s", strings.Join(s.Files, " "))
+	}
 	for i, p := range s.Inputs {
 		name := ""
 		if i == 0 {

@@ -8,6 +8,7 @@ import (
 	"math"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -323,6 +324,18 @@ func leaves(lines []*DocResult, f func(*DocResult)) {
 	}
 }
 
+// At is the place of a line in its file, as `dialect run FILE:AT` takes it: LINE, or LINE.MEMBER of a member of its
+// composite.
+func (l *DocResult) At() string { return at(l.ID, l.Line) }
+
+func at(id string, line int) string {
+	_, member, ok := strings.Cut(id, ".")
+	if ok {
+		member = "." + member
+	}
+	return strconv.Itoa(line) + member
+}
+
 // Title is what a line is called: its text, or, of a member of a composite, the words of
 // its binding.
 func (l *DocResult) Title() string { return title(l.ID, l.Verb, l.Noun, l.Text) }
@@ -489,7 +502,7 @@ func Fault(p *plan.Plan, r *engine.Result) *DocFault {
 	line := r.Step.Line
 	f := &DocFault{
 		GateID: r.Step.Binding, Invocation: Command(r.Step.Argv), Elapsed: elapsed(r.Duration),
-		ReproHints: []string{rerun(p.Script.Path, line.File, line.Number, line.Text)},
+		ReproHints: []string{rerun(p.Script.Path, line.File, at(r.Step.ID, line.Number), line.Text)},
 		Line:       line.Number, Text: line.Text, Error: docError(r.Finding),
 	}
 	if r.Process != nil {

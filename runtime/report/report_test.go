@@ -154,7 +154,7 @@ func TestFaultContract(t *testing.T) {
 
 func TestJSON(t *testing.T) {
 	var b bytes.Buffer
-	if err := JSON(&b, NewDocument(outcome(4, "x\n"), nil, "/p/.dialect/receipts.db")); err != nil {
+	if err := JSON(&b, NewDocument(outcome(4, "x\n"), nil, "/p/.dialect/store/receipts.db")); err != nil {
 		t.Fatal(err)
 	}
 	var d Document

@@ -195,7 +195,7 @@ func (p *printer) block(l *DocResult, lines, size int) {
 		p.f("  log: %s\n", path)
 	}
 	if l.Kind != string(plan.Builtin) {
-		p.f("  again: %s\n", rerun(p.d.Script.Path, l.File, l.Line, l.Text))
+		p.f("  again: %s\n", rerun(p.d.Script.Path, l.File, l.At(), l.Text))
 	}
 }
 
@@ -571,11 +571,11 @@ func Seconds(s float64) string {
 }
 
 // rerun returns the command that runs a line again, by its text where the script is not a file.
-func rerun(script, file string, line int, text string) string {
+func rerun(script, file, at, text string) string {
 	if script == "" {
 		return "dialect run -e " + shellQuote(text)
 	}
-	return "dialect run " + shellQuote(file+":"+strconv.Itoa(line))
+	return "dialect run " + shellQuote(file+":"+at)
 }
 
 // AgentVariable names the variable that says that an agent reads the report, on a machine of CI

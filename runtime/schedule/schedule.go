@@ -6,7 +6,8 @@
 //
 // # Order
 //
-// Lines come one after the other. The members of a composite come in order, or, if it is
+// Lines come one after the other; with [Rules.Parallel], adjacent lines that only read come at once, as the
+// members of a parallel composite do. The members of a composite come in order, or, if it is
 // parallel, at once. Leaves take one of the slots that [Rules.Slots] limits, first come, first
 // served; a composite holds none while it waits for its members, so that nested composites cannot
 // starve each other. A lock is asked for before a slot.
@@ -58,7 +59,8 @@ type Rules struct {
 	Slots     int      `json:"slots"` // leaves at the same time; at least 1
 	FailFast  bool     `json:"fail_fast,omitempty"`
 	KeepGoing bool     `json:"keep_going,omitempty"`
-	Held      []string `json:"held,omitempty"` // locks that the run's starter holds for it
+	Parallel  bool     `json:"parallel,omitempty"` // adjacent lines that only read come at once
+	Held      []string `json:"held,omitempty"`     // locks that whoever started the run holds for it
 }
 
 // An Op is a kind of action.
@@ -80,7 +82,7 @@ const (
 type Action struct {
 	Seq int    `json:"seq,omitempty"` // 1-based; 0 if no answer is wanted
 	Op  Op     `json:"op"`
-	ID  string `json:"id,omitempty"` // of the step; empty for Kill, and for a gate that no line asks for
+	ID  string `json:"id,omitempty"` // of the step; empty for Kill, and for a gate that no line asks for; of Snapshot also "FIRST-LAST", of lines that come at once
 
 	Attempt int      `json:"attempt,omitempty"` // of Start, 1-based
 	Alone   bool     `json:"alone,omitempty"`   // of Start: no other step runs meanwhile

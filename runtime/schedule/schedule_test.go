@@ -129,6 +129,11 @@ func (m *model) did(a Action) {
 		if len(m.runs) > m.rules.Slots {
 			t.Errorf("%d leaves at once, on %d slots", len(m.runs), m.rules.Slots)
 		}
+		for other := range m.runs {
+			if a, b := lineOf(a.ID), lineOf(other); a != b && (!m.rules.Parallel || !m.reads(min(a, b), max(a, b))) {
+				t.Errorf("lines %d and %d at once", a, b)
+			}
+		}
 		if a.Op == Sync {
 			return
 		}
@@ -202,6 +207,23 @@ func (m *model) did(a Action) {
 	}
 }
 
+// lineOf returns the number of the line that a step is of.
+func lineOf(id string) (n int) {
+	fmt.Sscan(strings.Split(id, ".")[0], &n)
+	return n
+}
+
+// reads reports whether the lines from a to b, and their members, all only read, and none of them waits for
+// another.
+func (m *model) reads(a, b int) bool {
+	for id, n := range m.shape {
+		if l := lineOf(id); l >= a && l <= b && (n.Gate || n.OnFailure || n.Writes && !n.Group || n.Always && m.up[id] == "") {
+			return false
+		}
+	}
+	return true
+}
+
 // held are the locks of a step and of what is above it.
 func (m *model) held(id string) map[string]bool {
 	held := make(map[string]bool)
@@ -256,7 +278,7 @@ func TestModel(t *testing.T) {
 	for seed := range uint64(6000) {
 		r := rand.New(rand.NewPCG(seed, 1))
 		shape := random(r)
-		rules := Rules{Slots: 1 + r.IntN(3), FailFast: r.IntN(5) == 0, KeepGoing: r.IntN(5) == 0}
+		rules := Rules{Slots: 1 + r.IntN(3), FailFast: r.IntN(5) == 0, KeepGoing: r.IntN(5) == 0, Parallel: r.IntN(2) == 0}
 		cut := -1
 		if r.IntN(4) == 0 {
 			cut = r.IntN(12)
@@ -441,6 +463,42 @@ func TestDamaged(t *testing.T) {
 	for name := range damage {
 		if tried[name] < 3 {
 			t.Errorf("%s: tried %d times", name, tried[name])
+		}
+	}
+}
+
+// TestParallel starts adjacent lines that only read at once, as many as there are slots, and the rest one by one.
+func TestParallel(t *testing.T) {
+	group := Node{ID: "3", Group: true, Members: []Node{{ID: "3.1"}, {ID: "3.2"}}}
+	shape := Shape{Nodes: []Node{{ID: "1"}, {ID: "2"}, group, {ID: "4", Writes: true}, {ID: "5"}, {ID: "6", OnFailure: true}, {ID: "7"}, {ID: "8"}, {ID: "9", Gate: true}}}
+	for _, c := range []struct {
+		rules Rules
+		want  string // the leaves that run, after each answer to the first of them
+	}{
+		{Rules{Slots: 8, Parallel: true}, "1 2 3.1; 2 3.1; 3.1; 3.2; 4; 5; 7 8; 8"},
+		{Rules{Slots: 2, Parallel: true}, "1 2; 2 3.1; 3.1; 3.2; 4; 5; 7 8; 8"},
+		{Rules{Slots: 8}, "1; 2; 3.1; 3.2; 4; 5; 7; 8"},
+	} {
+		s := New(shape, c.rules)
+		var got []string
+		for s.Begin(); !s.Over(); {
+			var runs []string
+			p := s.Pending()
+			for _, a := range p {
+				if a.Op == Start {
+					runs = append(runs, a.ID)
+				}
+			}
+			if len(runs) == len(p) {
+				got = append(got, strings.Join(runs, " "))
+			}
+			i := max(0, slices.IndexFunc(p, func(a Action) bool { return a.Op != Start }))
+			if _, err := s.Apply(Event{Seq: p[i].Seq, Brief: Brief{Verdict: Passed}}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if text := strings.Join(got, "; "); text != c.want {
+			t.Errorf("%+v: %s; want %s", c.rules, text, c.want)
 		}
 	}
 }

@@ -12,7 +12,7 @@ import (
 type State struct {
 	rules Rules
 	lines []*node
-	all   []*node // parents before their members
+	all   []*node // parents before their members, and batches last
 	byID  map[string]*node
 	out   []Action // of the call that runs
 	progress
@@ -35,6 +35,7 @@ type node struct {
 	*Node
 	parent  *node
 	members []*node
+	batch   bool // see [State.batch]
 	status
 }
 
@@ -58,7 +59,35 @@ func New(shape Shape, rules Rules) *State {
 	s := &State{rules: rules, byID: make(map[string]*node)}
 	s.Free = rules.Slots
 	s.lines = s.nodes(shape.Nodes, nil)
+	if rules.Parallel {
+		s.batch()
+	}
 	return s
+}
+
+// batch puts adjacent lines that only read below a parallel composite of their own, which has no verdict: its
+// end is that of the lines.
+func (s *State) batch() {
+	for i := 0; i < len(s.lines); i++ {
+		from := i
+		for i < len(s.lines) && onlyReads(s.lines[i]) {
+			i++
+		}
+		if i-from < 2 {
+			continue
+		}
+		b := &node{batch: true, Node: &Node{ID: s.lines[from].ID + "-" + s.lines[i-1].ID, Group: true, Parallel: true}, members: slices.Clone(s.lines[from:i])}
+		for _, n := range b.members {
+			n.parent = b
+		}
+		s.all, s.byID[b.ID] = append(s.all, b), b
+	}
+}
+
+// onlyReads reports whether a line and all its members only read, and depend on no line before it.
+func onlyReads(n *node) bool {
+	return !n.Gate && !n.OnFailure && (n.Group || !n.Writes) && (n.parent != nil || !n.Always) &&
+		!slices.ContainsFunc(n.members, func(m *node) bool { return !onlyReads(m) })
 }
 
 func (s *State) nodes(list []Node, parent *node) (nodes []*node) {
@@ -169,7 +198,11 @@ func (s *State) nextLine() {
 	last := len(s.lines) - 1
 	switch {
 	case s.Line < last || s.Line == last && !s.lines[last].Gate:
-		s.enter(s.lines[s.Line])
+		n := s.lines[s.Line]
+		if n.parent != nil {
+			n = n.parent
+		}
+		s.enter(n)
 		return
 	case s.Line > last:
 		s.gate("", true)
@@ -397,6 +430,11 @@ func (s *State) stop(why Brief) {
 
 // sumUp gives a composite the verdict of its members: the gravest counts.
 func (s *State) sumUp(n *node) {
+	if n.batch {
+		s.Line += len(n.members)
+		s.nextLine()
+		return
+	}
 	rank := func(b Brief) int {
 		switch {
 		case b.Verdict == Fault:

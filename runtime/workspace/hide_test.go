@@ -435,7 +435,7 @@ func TestCachesAndExceptions(t *testing.T) {
 	r.commit()
 	o := Options{Caches: []string{".tox"}, Except: []string{r.path("d/store.db"), r.path("a"), "/nonexistent/x"}}
 	before := r.take(o)
-	for _, n := range []string{".dialect/receipts.db", "d/__pycache__/a.pyc", ".mypy_cache/x", ".pytest_cache/x", ".ruff_cache/x", ".tox/x", "d/store.db"} {
+	for _, n := range []string{".dialect/store/receipts.db", "d/__pycache__/a.pyc", ".mypy_cache/x", ".pytest_cache/x", ".ruff_cache/x", ".tox/x", "d/store.db"} {
 		r.write(n, "x")
 	}
 	r.write("tracked/__pycache__/u.pyc", "u")

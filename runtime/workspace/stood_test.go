@@ -37,7 +37,7 @@ var stoodCases = []struct {
 	{"a store that is being made", "", func(r *repo) { r.do(os.Mkdir(r.path(".dialect"), 0o755)) }, nil},
 	{"a stranger in .dialect", "", func(r *repo) { r.write(".dialect/conf", "x") }, []string{".dialect: a cache"}},
 	{"a store", "", func(r *repo) {
-		for _, n := range []string{"receipts.db", "receipts.db-wal", ".gitignore", "log/runs/x", "lock/x"} {
+		for _, n := range []string{"store/receipts.db", "store/receipts.db-wal", ".gitignore", "log/runs/x", "lock/x"} {
 			r.write("d/.dialect/"+n, "x")
 		}
 	}, nil},

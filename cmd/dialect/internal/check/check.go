@@ -20,6 +20,7 @@ import (
 	"github.com/command-dialect/dialect/lang/routing/lint"
 	"github.com/command-dialect/dialect/runtime/mcpclient"
 	"github.com/command-dialect/dialect/runtime/project"
+	"github.com/command-dialect/dialect/runtime/redact"
 )
 
 // Options say how scripts are checked.
@@ -108,6 +109,7 @@ func (c *Checker) Script(m *Matrix, src *diag.Source, only int) {
 func (c *Checker) online(p *plan.Plan, name string) {
 	pool := mcpclient.New(mcpclient.Options{Servers: p.Servers, Dir: p.Matrix.Root, Environ: os.Environ(), Version: c.o.Version, Helper: mcpclient.Helper()})
 	defer pool.Close()
+	hidden := redact.New(redact.Options{Environ: os.Environ(), Declared: p.Secrets()}) // a server may say them
 	plan.Walk(p.Steps, func(s *plan.Step) {
 		if s.Kind != plan.MCP {
 			return
@@ -122,7 +124,7 @@ func (c *Checker) online(p *plan.Plan, name string) {
 		if err := pool.Check(ctx, call); err == nil || !errors.As(err, &e) {
 			return
 		}
-		d := diag.Errorf(diag.MCPCall, name, s.Line.Span, "%s", e.Message)
+		d := diag.Errorf(diag.MCPCall, name, s.Line.Span, "%s", hidden.Text(e.Message))
 		if e.Reason != mcpclient.BadArguments && e.Reason != mcpclient.UnknownTool {
 			d.Severity = diag.Warning // it may be there when the line is run
 		}

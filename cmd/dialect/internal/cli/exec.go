@@ -103,7 +103,7 @@ func newExec(u *ui) *cobra.Command {
 				opt.Budget.Timeout = f.timeout + 2*time.Second // that of the command, and its snapshots
 			}
 			opt.Root, opt.Control = root, sig.Control
-			opt.Color, opt.DeferGate, opt.KeepGoing, opt.Output = u.outTTY && f.as == "", true, true, true
+			opt.DeferGate, opt.KeepGoing, opt.Output = true, true, true
 			// One queue for both, so that their order stays. It has all the time that the
 			// reader wants, and the command waits.
 			queue := view.NewQueue(view.QueueOptions{Failed: func(err error) {

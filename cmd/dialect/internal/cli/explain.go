@@ -29,15 +29,16 @@ type explainFlags struct {
 func newExplain(u *ui) *cobra.Command {
 	var f explainFlags
 	cmd := &cobra.Command{
-		Use:   `explain "LINE" | FILE | CODE | KEY`,
-		Short: "explain a line, a script, a diagnostic or a key of routing.toml",
-		Long: `Explain a line: its binding, what it runs, its budgets, and its receipts.
+		Use:   `explain "LINE" | FILE | WORD`,
+		Short: "say what a line runs, what a script takes, or what a word of a report, a diagnostic or a key of routing.toml means",
+		Long: `Say what a line is bound to, what it runs, within what budgets, and what receipts it has.
 
 For a script (FILE.dlct) it summarizes each line, and lists the variables: those that a comment
 declares, "# dialect: var ticket  the issue to close", and those that a line uses.
 
-The code of a diagnostic, such as unbound-verb, is explained with an example that has the fault and
-one that does not; --codes lists all codes.
+A word of a report or a verdict, such as flaky, vacuous or L0, is explained with what to do about it. So is
+a binding by its name. The code of a diagnostic, such as unbound-verb, is explained with an example that has the
+fault and one without it; --codes lists them all.
 
 A key of routing.toml, such as effect, run.timeout or servers.NAME.env, is explained with its
 values, its default and an example. A key without a table stands for that key in every table.
@@ -47,6 +48,7 @@ values, its default and an example. A key without a table stands for that key in
 (.dialect/skills, .claude/skills, .kilocode/skills, .agents/skills), else the one of the standard
 library.`,
 		Example: `  dialect explain "Test with pytest"
+  dialect explain flaky
   dialect explain unbound-verb
   dialect explain effect`,
 		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
@@ -63,7 +65,7 @@ library.`,
 				_, err := u.out.Write(reference.Schema())
 				return err
 			case len(args) == 0:
-				return exit.Usagef("nothing to explain: name a line in quotes, the code of a diagnostic, or a key of routing.toml")
+				return exit.Usagef("explain what? a line in quotes, a word of a report, the code of a diagnostic, or a key of routing.toml")
 			case f.skill:
 				return f.printSkill(u, strings.Join(args, " "))
 			case len(args) == 1 && filepath.Ext(args[0]) == ".dlct":
@@ -72,10 +74,20 @@ library.`,
 				if docs := explain.Word(args[0]); len(docs) > 0 {
 					return f.word(u, docs)
 				}
-				// One word is never a line: it is a slip of a code or of a key.
-				if near := suggest.Near(args[0], explain.Words()); near != "" && !strings.ContainsAny(args[0], " \t") {
-					return exit.Usagef("there is no code and no key %q", args[0]).Hint("did you mean %q?", near)
+				if strings.ContainsAny(args[0], " \t:=") {
+					break
 				}
+				// One word is no line: it is the name of a binding, or a slip.
+				if m, _, err := loadMatrix(".", f.routing); err == nil {
+					if b, _ := m.Named(args[0]); b != nil {
+						return f.line(u, []string{b.Verb, b.Noun})
+					}
+				}
+				e := exit.Usagef("nothing is called %q: no word of a report, no code, no key and no binding", args[0])
+				if near := suggest.Near(args[0], explain.Words()); near != "" {
+					e.Hint("did you mean %q?", near)
+				}
+				return e.Hint("a line is a verb, a preposition and a noun: dialect explain \"Test with go\"")
 			}
 			return f.line(u, args)
 		},

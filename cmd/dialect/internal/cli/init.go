@@ -1,73 +1,172 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/command-dialect/dialect/cmd/dialect/internal/exit"
+	"github.com/command-dialect/dialect/cmd/dialect/internal/interrupt"
 	"github.com/command-dialect/dialect/cmd/dialect/internal/outfile"
 	"github.com/command-dialect/dialect/cmd/dialect/internal/scaffold"
+	"github.com/command-dialect/dialect/cmd/dialect/internal/trial"
 	"github.com/command-dialect/dialect/lang/routing"
-	"github.com/command-dialect/dialect/runtime/place"
 )
 
+const initLong = `Look at the project in DIR (default: here) and write a ` + routing.FileName + ` and a ` + scaffold.ScriptName + `:
+from go.mod, go.work, pyproject.toml and the like, package.json, Cargo.toml, bats tests and shell scripts, here and in
+the folders below, with the arguments that the project itself uses: in its Makefile, justfile, Taskfile, tox, nox,
+hooks, workflows and scripts.
+
+Each line is tried before it is written. One that passes is written. One that does not pass today is written, and the
+reason is printed. One that needs something installed is not: install it, and ` + "`dialect init`" + ` proposes the line then.
+Nor is one whose tool nothing in the project runs, where it does not pass.
+
+Nothing that exists is overwritten: where the files are there, what is new is printed.`
+
+// initFlags say what init does.
+type initFlags struct {
+	dry, check, force, noTry bool
+	timeout                  time.Duration
+}
+
 func newInit(u *ui) *cobra.Command {
-	var dry bool
+	var f initFlags
 	cmd := &cobra.Command{
 		Use:   "init [DIR]",
-		Short: "write a matrix and a script for this project",
-		Long: `Look at the project in DIR (default: here) and write a ` + routing.FileName + ` and a
-` + scaffold.ScriptName + ` that run as they are: from go.mod, pyproject.toml and the like, package.json,
-Cargo.toml, shell scripts, and from what a Makefile, a justfile, pre-commit or lefthook offer. It
-says what it found, what it left out, and why. Nothing that exists is overwritten.`,
+		Short: "write a matrix and a script for the project that is here",
+		Long:  initLong,
+		Example: `  dialect init
+  dialect init --check      # what it would do; exit status 1 if that is something`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
-			return initProject(u, append(args, ".")[0], dry)
+			if f.timeout <= 0 {
+				return exit.Usagef("--timeout %v: want a positive duration", f.timeout)
+			}
+			return f.init(u, append(args, ".")[0])
 		},
 	}
-	cmd.Flags().BoolVarP(&dry, "dry-run", "n", false, "print the files, and write nothing")
+	fl := cmd.Flags()
+	fl.SortFlags = false
+	fl.BoolVarP(&f.dry, "dry-run", "n", false, "print the files, and write nothing")
+	fl.BoolVar(&f.check, "check", false, "say what would be done, and write nothing; the exit status is 1 if it is something")
+	fl.BoolVar(&f.force, "force", false, "replace the files that are there")
+	fl.BoolVar(&f.noTry, "no-try", false, "write the lines without trying them")
+	fl.DurationVar(&f.timeout, "timeout", 2*time.Minute, "try each line for `DURATION` at most")
 	return cmd
 }
 
-func initProject(u *ui, dir string, dry bool) error {
+func (f *initFlags) init(u *ui, dir string) error {
 	p, err := scaffold.Look(dir)
-	if errors.Is(err, scaffold.ErrNothing) {
+	switch {
+	case errors.Is(err, scaffold.ErrNothing):
 		tellPlan(u, p)
-		return exit.Failf(exit.Failed, "%w", err).Hint("write a %s by hand:\n%s", routing.FileName, sampleMatrix)
-	}
-	if err != nil {
+		return exit.Failf(exit.Failed, "%w", err).Hint("write a %s, which binds a line to a command:\n%s", routing.FileName, sampleMatrix)
+	case err != nil:
 		return exit.Usagef("%w", err)
 	}
-	if dry {
-		for _, f := range p.Files {
-			fmt.Fprintf(u.out, "# %s\n%s\n", f.Path, f.Text)
-		}
-		tellPlan(u, p)
-		return nil
+	there := p.Existing()
+	if len(there) > 0 && !f.force {
+		p = p.New()
 	}
-	for _, f := range p.Files {
-		if !place.Exists(f.Path) {
-			if err := outfile.Settle(outfile.InUse{}, &outfile.File{Name: f.Path, Fresh: true}); err != nil {
-				return err
-			}
-		}
-	}
-	for _, f := range p.Files {
-		switch err := f.Write(); {
-		case errors.Is(err, fs.ErrExist):
-			u.notef("%s exists already and was left unchanged", f.Path)
-		case err != nil:
-			return exit.Failf(exit.Failed, "%w", err)
-		default:
-			u.notef("wrote %s", f.Path)
+	proposed := len(p.Lines)
+	var facts []string
+	if !f.noTry && proposed > 0 {
+		if p, facts, err = f.try(u, p); err != nil {
+			return err
 		}
 	}
 	tellPlan(u, p)
+	for _, text := range facts {
+		u.note(text)
+	}
+	switch {
+	case len(there) > 0 && !f.force:
+		return f.propose(u, p, there)
+	case len(p.Lines) == 0:
+		return exit.Failf(exit.Failed, "no line runs yet: nothing was written").Hint("--no-try writes the lines as they are")
+	}
+	return f.write(u, dir, p)
+}
+
+// try tries the lines of p.
+func (f *initFlags) try(u *ui, p scaffold.Plan) (scaffold.Plan, []string, error) {
+	ctx, stop := interrupt.Context()
+	defer stop()
+	results, err := trial.Try(ctx, p, trial.Options{Timeout: f.timeout, Environ: os.Environ(), Begin: func(l scaffold.Line) { u.notef("trying: %s", l.Text) }})
+	if ctx.Err() != nil {
+		return p, nil, exit.Status(interrupt.Status(ctx))
+	}
+	if err != nil {
+		return p, nil, exit.Failf(exit.Internal, "cannot try the lines: %w", err).Hint("--no-try writes them as they are")
+	}
+	same, ok := trial.AtHead(context.WithoutCancel(ctx), p.Dir)
+	settled, facts := trial.Settle(p, results, same, ok)
+	return settled, facts, nil
+}
+
+// propose prints what is new where files are there.
+func (f *initFlags) propose(u *ui, p scaffold.Plan, there []string) error {
+	u.notef("%s: there already, and left as it is", strings.Join(there, ", "))
+	if len(p.Lines) == 0 {
+		u.note("nothing new to propose")
+		return nil
+	}
+	u.note("new lines, to add by hand, or with --force, which replaces the files:")
+	if _, err := fmt.Fprint(u.out, p.Addition()); err != nil {
+		return err
+	}
+	if f.check {
+		return exit.Status(exit.Failed)
+	}
+	return nil
+}
+
+// write writes the files of p, or says what they would be.
+func (f *initFlags) write(u *ui, dir string, p scaffold.Plan) error {
+	files := p.Files()
+	if f.dry {
+		for _, file := range files {
+			if _, err := fmt.Fprintf(u.out, "# %s\n%s\n", file.Path, file.Text); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	if f.check {
+		for _, file := range files {
+			u.notef("would write %s", file.Path)
+		}
+		return exit.Status(exit.Failed)
+	}
+	outs := make([]*outfile.File, len(files))
+	for i, file := range files {
+		outs[i] = &outfile.File{Name: file.Path, Fresh: !f.force, Edits: f.force}
+	}
+	if err := outfile.Settle(outfile.InUse{}, outs...); err != nil {
+		return err
+	}
+	for i, file := range files {
+		write := outs[i].Create
+		if f.force {
+			write = outs[i].Replace
+		}
+		switch err := write([]byte(file.Text), 0o666); {
+		case errors.Is(err, fs.ErrExist):
+			u.notef("%s is there by now and was left as it is", file.Path)
+		case err != nil:
+			return exit.Failf(exit.Failed, "%w", err)
+		default:
+			u.notef("wrote %s", file.Path)
+		}
+	}
 	u.notef("now: dialect run %s", filepath.Join(dir, scaffold.ScriptName))
 	return nil
 }
@@ -78,6 +177,9 @@ func tellPlan(u *ui, p scaffold.Plan) {
 	}
 	for _, l := range p.LeftOut {
 		u.notef("left out: %s", l)
+	}
+	for _, l := range p.Offers {
+		u.note(l)
 	}
 }
 

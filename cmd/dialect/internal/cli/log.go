@@ -15,12 +15,14 @@ import (
 	"github.com/command-dialect/dialect/receipts"
 	"github.com/command-dialect/dialect/runtime/archive"
 	"github.com/command-dialect/dialect/runtime/blob"
+	"github.com/command-dialect/dialect/runtime/history"
 	"github.com/command-dialect/dialect/runtime/place"
 )
 
-const logLong = `Print the output of a command as it was kept: first its standard output, then its standard error.
-The kept text must have the digest that the receipt names. Secrets were taken out of it, and of a
-very long stream only the beginning and the end were kept.
+const logLong = `Print what a command wrote, as it was kept: first its standard output, then its standard
+error. LINE is of the last run, as its report names it: 3, or 3.2 for a member of a composite; without
+anything it is the only failure of that run. The kept text must have the digest that the receipt says; secrets were taken out
+of it, and of a very long stream it has the beginning and the end.
 
 The receipt also has the digest of all that the command really wrote, even where "receipts gc" has
 deleted the log.`
@@ -33,18 +35,23 @@ func newLog(u *ui) *cobra.Command {
 		path           bool
 	}
 	cmd := &cobra.Command{
-		Use:   "log ID",
-		Short: "print the output of a command, by its receipt",
+		Use:   "log [LINE | FILE:LINE | RUN/STEP | RECEIPT]",
+		Short: "print what a command wrote",
 		Long:  logLong,
-		Example: `  dialect log 5feceb66ffc8 --tail 50
+		Example: `  dialect log 3
+  dialect log 5feceb66ffc8 --tail 50
   dialect log 5feceb66ffc8 --stderr`,
-		Args:              cobra.ExactArgs(1),
+		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: completeIDs,
 		RunE: func(_ *cobra.Command, args []string) error {
 			if f.tail < 0 {
 				return exit.Usagef("--tail %d: want a number of lines", f.tail)
 			}
-			r, logs, err := store.Place{Name: f.store}.Receipt(args[0])
+			r, logs, err := store.Place{Name: f.store}.Output(arg(args))
+			var e *history.LookupError
+			if errors.As(err, &e) {
+				err = notKept(err)
+			}
 			if err != nil {
 				return err
 			}

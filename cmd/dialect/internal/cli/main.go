@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"runtime/debug"
+	"strconv"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -186,6 +187,13 @@ func unknownFlag(cmd *cobra.Command, err error) error {
 		cmd.InheritedFlags().VisitAll(add)
 		if near := suggest.Near(unknown.GetSpecifiedName(), names); near != "" {
 			f.Hint("did you mean --%s?", near)
+		}
+	}
+	var bad *pflag.InvalidValueError
+	if errors.As(err, &bad) && bad.GetFlag().Value.Type() == "duration" {
+		f = exit.Usagef("--%s %s: want a duration with its unit: 90s, 5m, 1h30m", bad.GetFlag().Name, bad.GetValue())
+		if _, err := strconv.ParseFloat(bad.GetValue(), 64); err == nil {
+			f.Hint("did you mean --%s %ss?", bad.GetFlag().Name, bad.GetValue())
 		}
 	}
 	return f.Hint("`%s --help` lists its arguments and flags", cmd.CommandPath())

@@ -183,7 +183,7 @@ func TestOutfileRefused(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	link(".dialect/receipts.db", "link-to-store")
+	link(".dialect/store/receipts.db", "link-to-store")
 	link("nowhere/at-all", "link-to-nothing")
 	link(".dialect", "link-to-folder")
 	if err := os.Link(filepath.Join(dir, "quality.dlct"), filepath.Join(dir, "other-name")); err != nil {
@@ -201,7 +201,7 @@ func TestOutfileRefused(t *testing.T) {
 		}
 	}
 	everywhere := []string{
-		".dialect/receipts.db", ".dialect/receipts.db-wal", ".dialect/receipts.db-shm", ".dialect/log/new", ".dialect/lock/new", ".dialect/new",
+		".dialect/store/receipts.db", ".dialect/store/receipts.db-wal", ".dialect/store/receipts.db-shm", ".dialect/log/new", ".dialect/lock/new", ".dialect/new",
 		"link-to-store", "link-to-folder/new", "link-to-nothing", ".git/config", ".git/new", "pipe", "missing/folder/file", "quality.dlct/file",
 	}
 	reports := []string{"quality.dlct", "routing.toml", "pinned", "other-name", ".mcp.json", "other.dlct", "closed/../folder/Routing.toml", ".", "/dev/null", "folder/"}
@@ -337,8 +337,8 @@ func TestOutfileSwapped(t *testing.T) {
 		args              []string
 		want              int
 	}{
-		{"junit into the store", "rm -rf out; ln -s .dialect out", "out/receipts.db", []string{"run", "--junit", "PLACE", "quality.dlct"}, exit.Internal},
-		{"html into the store", "mv out away; ln -s .dialect out", "out/receipts.db", []string{"run", "--html", "PLACE", "quality.dlct"}, exit.Internal},
+		{"junit into the store", "rm -rf out; ln -s .dialect/store out", "out/receipts.db", []string{"run", "--junit", "PLACE", "quality.dlct"}, exit.Internal},
+		{"html into the store", "mv out away; ln -s .dialect/store out", "out/receipts.db", []string{"run", "--html", "PLACE", "quality.dlct"}, exit.Internal},
 		{"html into .git", "rm -rf out; ln -s .git out", "out/config", []string{"run", "--html", "PLACE", "quality.dlct"}, exit.Internal},
 		{"a folder above", "rm -rf out; mkdir out; ln -s ../.git out/in", "out/in/config", []string{"run", "--junit", "PLACE", "quality.dlct"}, exit.Internal},
 		{"the file itself", "ln -s ../.git/config out/r", "out/r", []string{"run", "--junit", "PLACE", "quality.dlct"}, 0},

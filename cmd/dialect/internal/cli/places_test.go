@@ -94,7 +94,7 @@ func TestPlaces(t *testing.T) {
 	}
 	places := []string{
 		"routing.toml", "s.dlct", ".mcp.json", ".claude/skills/known/SKILL.md", ".git/index", ".git/config", ".git/HEAD",
-		".dialect", ".dialect/receipts.db", ".dialect/receipts.db-wal", ".dialect/receipts.db-shm",
+		".dialect", ".dialect/store/receipts.db", ".dialect/store/receipts.db-wal", ".dialect/store/receipts.db-shm",
 		".dialect/lock", ".dialect/lock/thing",
 	}
 	// What the run has left: its document, key, blobs and list, and their directories.
@@ -130,7 +130,7 @@ func TestPlaces(t *testing.T) {
 				if out, err := exec.Command("cp", "-a", base, dir).CombinedOutput(); err != nil {
 					t.Fatalf("%v\n%s", err, out)
 				}
-				for name, text := range map[string]string{"file": "mine", blob: "looks like a blob", "runs/r-0123456789abcdef.json": "{}"} {
+				for name, text := range map[string]string{"file": "mine", blob: "looks like a blob", "runs/r-0123456789abcdef": "{}"} {
 					path := filepath.Join(outside, name)
 					if os.MkdirAll(filepath.Dir(path), 0o700) != nil || os.WriteFile(path, []byte(text), 0o600) != nil {
 						t.Fatal("cannot make what is outside")

@@ -3,6 +3,7 @@ package cli
 import (
 	"cmp"
 	"context"
+	"errors"
 	"io"
 	"os"
 	"slices"
@@ -12,11 +13,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/command-dialect/dialect/cmd/dialect/internal/exit"
+	"github.com/command-dialect/dialect/cmd/dialect/internal/inquiry"
 	"github.com/command-dialect/dialect/cmd/dialect/internal/interrupt"
 	"github.com/command-dialect/dialect/cmd/dialect/internal/outfile"
 	"github.com/command-dialect/dialect/cmd/dialect/internal/recording"
 	"github.com/command-dialect/dialect/lang/diag"
 	"github.com/command-dialect/dialect/lang/plan"
+	"github.com/command-dialect/dialect/lang/suggest"
 	"github.com/command-dialect/dialect/runtime/attempt"
 	"github.com/command-dialect/dialect/runtime/engine"
 	"github.com/command-dialect/dialect/runtime/history"
@@ -39,6 +42,7 @@ type runFlags struct {
 	json      bool
 	deferGate bool
 	failed    bool
+	changed   bool
 
 	budget                      plan.Budget
 	maxOutput                   string
@@ -81,6 +85,9 @@ func (f *runFlags) add(cmd *cobra.Command) {
 	}, cobra.ShellCompDirectiveNoFileComp))
 }
 
+// outputs are the values of --output.
+var outputs = []string{"auto", "live", "group", "stream", "tail", "none"}
+
 // check says what is wrong with the flags themselves.
 func (f *runFlags) check() error {
 	switch {
@@ -88,14 +95,20 @@ func (f *runFlags) check() error {
 		return exit.Usagef("--fail-fast and --keep-going exclude each other")
 	case f.jobs < 0:
 		return exit.Usagef("--jobs %d: want a positive number, or 0 for the number of CPUs", f.jobs)
+	case f.changed && (f.failed || f.NoTree):
+		return exit.Usagef("--changed goes with neither --failed nor --no-tree")
 	case f.budget.Timeout < 0:
 		return exit.Usagef("--timeout %v: want a positive duration", f.budget.Timeout)
 	case f.acceptFlaky == "REASON":
 		return exit.Usagef("--accept-flaky REASON: say why, in your own words")
 	case f.budget.Stall < 0:
 		return exit.Usagef("--stall %v: want a positive duration", f.budget.Stall)
-	case !slices.Contains([]string{"auto", "live", "group", "stream", "tail", "none"}, f.output):
-		return exit.Usagef("--output %q: want auto, live, group, stream, tail or none", f.output)
+	case !slices.Contains(outputs, f.output):
+		e := exit.Usagef("--output %q: want auto, live, group, stream, tail or none", f.output)
+		if near := suggest.Near(f.output, outputs); near != "" {
+			e.Hint("did you mean %s?", near)
+		}
+		return e
 	}
 	if f.maxOutput != "" {
 		n, err := byteSize(f.maxOutput)
@@ -117,22 +130,61 @@ func (f *runFlags) check() error {
 	return nil
 }
 
-// run reads the script that args name, binds it, runs it and reports it.
+// run reads the scripts that args name, binds them all, and then runs and reports one after the other. It
+// goes on after a failure, unless --fail-fast says otherwise, and ends with the status of the first.
 func (f *runFlags) run(u *ui, args []string) error {
+	if len(args) < 2 {
+		p, err := f.bind(u, args)
+		if err != nil || p == nil {
+			return err
+		}
+		return f.execute(u, p)
+	}
+	if f.events+f.junit+f.html+f.keyFD != "" {
+		return exit.Usagef("--events, --junit, --html and --key-fd are of one run: name one script")
+	}
+	var programs []*project.Program
+	for i := range args {
+		if args[i] == "-" {
+			return exit.Usagef("standard input is a script of its own: leave the others out")
+		}
+		p, err := f.bind(u, args[i:i+1])
+		if err != nil {
+			return err
+		}
+		if p != nil {
+			programs = append(programs, p)
+		}
+	}
+	var first error
+	for _, p := range programs {
+		err := f.execute(u, p)
+		first = cmp.Or(first, err)
+		var st exit.Status
+		if err != nil && (f.failFast || !errors.As(err, &st) || int(st) > exit.Refused) {
+			break // the rest was not wanted, or could not run either
+		}
+	}
+	return first
+}
+
+// bind reads the script that args name and binds it. There is no program where nothing of it is to be run: with
+// --dry-run, which prints the plan, and with --changed.
+func (f *runFlags) bind(u *ui, args []string) (*project.Program, error) {
 	vars, err := variables(f.set)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	s, err := readScript(u, args, f.lines)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	if f.failed && s.Line > 0 {
-		return exit.Usagef("--failed looks for lines of %s itself: leave :%d out", s.Name, s.Line)
+	if (f.failed || f.changed) && s.Line > 0 {
+		return nil, exit.Usagef("--failed and --changed look for lines of %s itself: leave :%d out", s.Name, s.Line)
 	}
 	p, err := project.Load(s, f.routing)
 	if err != nil {
-		return exit.NoMatrix(err)
+		return nil, exit.NoMatrix(err)
 	}
 	var lines []int
 	if f.failed {
@@ -142,22 +194,40 @@ func (f *runFlags) run(u *ui, args []string) error {
 			u.note(why)
 		}
 	}
+	if f.changed {
+		all, err := project.Load(s, f.routing)
+		if err != nil {
+			return nil, exit.NoMatrix(err)
+		}
+		if all.Resolve(vars, nil); all.Findings.Count(diag.Error) == 0 {
+			ctx, stop := interrupt.Context()
+			defer stop()
+			some, whole, why, err := inquiry.Changed(ctx, inquiry.Options{Store: f.Store, Routing: f.routing, Own: true}, all.Plan)
+			if err != nil {
+				return nil, err
+			}
+			if u.note(why); len(some) == 0 && !whole {
+				return nil, nil
+			}
+			lines = some
+		}
+	}
 	p.Resolve(vars, lines)
 	bad := p.Findings.Count(diag.Error) > 0
 	if bad && f.json {
 		if err := report.StaticJSON(u.out, s.Name, p.Findings, exit.Fault); err != nil {
-			return err
+			return nil, err
 		}
 	}
 	if err := u.diagnostics(u.err, u.errTTY, p.Findings, p.Sources); err != nil {
-		return err
+		return nil, err
 	}
 	if bad {
 		u.notef("%s in %s: nothing was run", p.Findings.Summary(), s.Name)
-		return exit.Status(exit.Fault)
+		return nil, exit.Status(exit.Fault)
 	}
 	if f.dryRun {
-		return recording.Redactor(p.Plan, "").Through(u.out, func(w io.Writer) error {
+		return nil, recording.Redactor(p.Plan, "").Through(u.out, func(w io.Writer) error {
 			if f.json {
 				return report.PlanJSON(w, p.Plan)
 			}
@@ -165,7 +235,7 @@ func (f *runFlags) run(u *ui, args []string) error {
 			return nil
 		})
 	}
-	return f.execute(u, p)
+	return p, nil
 }
 
 // execute runs a program that binds, and reports it.

@@ -21,7 +21,8 @@ import (
 )
 
 // readScript reads the script that the arguments of run, check or explain name:
-// FILE, FILE:LINE, "-" or nothing for standard input, or the lines of -e.
+// FILE, FILE:LINE, FILE:LINE.MEMBER, "-" or nothing for standard input, or the lines of -e. What
+// is no file and holds a space is a line.
 func readScript(u *ui, args, lines []string) (*project.Script, error) {
 	switch {
 	case len(lines) > 0 && len(args) > 0:
@@ -31,12 +32,15 @@ func readScript(u *ui, args, lines []string) (*project.Script, error) {
 	case len(args) == 0 || args[0] == "-":
 		return readStdin(u)
 	}
-	name, line := args[0], 0
+	name, at := args[0], []int(nil)
 	if _, err := os.Lstat(name); err != nil {
 		if i := strings.LastIndexByte(name, ':'); i > 0 {
-			if n, err := strconv.Atoi(name[i+1:]); err == nil && n > 0 {
-				name, line = name[:i], n
+			if numbers := positions(name[i+1:]); numbers != nil {
+				name, at = name[:i], numbers
 			}
+		}
+		if at == nil && strings.ContainsAny(name, " \t") && !strings.ContainsAny(name, "\n/\\") && filepath.Ext(name) != ".dlct" {
+			return readScript(u, nil, []string{name})
 		}
 	}
 	text, err := readFile("script", name)
@@ -47,7 +51,47 @@ func readScript(u *ui, args, lines []string) (*project.Script, error) {
 	if err != nil {
 		return nil, exit.Failf(exit.Usage, "%v", err)
 	}
-	return &project.Script{Name: name, Path: path, Line: line, Part: line > 0, Text: text}, nil
+	s := &project.Script{Name: name, Path: path, Text: text}
+	if len(at) > 0 {
+		s.Line, s.Member, s.Part = at[0], at[1:], true
+	}
+	return s, nil
+}
+
+// positions reads LINE, or LINE.MEMBER and so on; nil for what is neither.
+func positions(text string) (numbers []int) {
+	for part := range strings.SplitSeq(text, ".") {
+		n, err := strconv.Atoi(part)
+		if err != nil || n < 1 {
+			return nil
+		}
+		numbers = append(numbers, n)
+	}
+	return numbers
+}
+
+// defaultScript returns the script that is run in the working directory if none is named.
+func defaultScript(routing string) (string, error) {
+	dir, err := os.Getwd()
+	if err != nil {
+		return "", exit.Failf(exit.Usage, "%v", err)
+	}
+	m, _, err := loadMatrix(dir, routing)
+	if err != nil {
+		return "", err
+	}
+	path, several := project.DefaultScript(dir, m)
+	switch {
+	case path != "":
+		return place.Short(path), nil
+	case len(several) == 0:
+		return "", exit.Usagef("no script: name a FILE, or pipe one in").Hint("`dialect init` writes one for the tools that the project has; `dialect run -e \"Test with go\"` runs a line")
+	}
+	f := exit.Usagef("no script is named, and there are %d: name one, or set default of [run] in %s", len(several), m.Name)
+	for i, path := range several {
+		several[i] = report.Command([]string{place.Short(path)})
+	}
+	return "", f.Hint("here are: %s", strings.Join(several, ", "))
 }
 
 // readFile reads a file that the user named; what says in a message what it is.

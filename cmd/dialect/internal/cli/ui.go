@@ -66,6 +66,13 @@ func newUI() *ui {
 	}
 }
 
+// piped reports whether standard input may hold a script: it is neither a terminal nor another device, such as
+// /dev/null, nor closed.
+func (u *ui) piped() bool {
+	info, err := u.in.Stat()
+	return err == nil && info.Mode()&os.ModeCharDevice == 0
+}
+
 // color reports whether text for a terminal (or not) is coloured: NO_COLOR and
 // TERM=dumb say no, FORCE_COLOR says yes, else it is the terminal that counts.
 func color(tty bool) bool {

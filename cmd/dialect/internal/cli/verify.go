@@ -15,7 +15,10 @@ const verifyLong = `Say whether exactly these files were tested: whether a final
 the trusted matrix, and no later failure on the same files contradicts it. It runs nothing and
 consumes nothing.
 
-  VERIFIED                a final gate is about this tree
+  VERIFIED                a gate speaks for this tree
+  VERIFIED FOR CHANGED PATHS
+                          a gate spoke for another tree; each line passed since on the files
+                          that its binding names, and no file that none names has changed
   STALE                   it passed on another tree; says which line and paths changed
   MISSING                 no gate covers what is asked for
   FAILED                  the newest result about this tree is a failure
@@ -37,7 +40,11 @@ an agent can commit.
 With --require, --base, --level, --key or --since, and under CI, a pass that came after a failure on
 exactly these files is FLAKY. Otherwise it is VERIFIED, and the verdict counts the failures.
 
-Exit status: 0 for VERIFIED alone, else 3; 64 for a usage error.`
+VERIFIED FOR CHANGED PATHS rests on the "files" of bindings, and on "dialect run --changed". It
+is not given with --require, --base, --level, --key or --since, nor under CI, unless [verify] of
+the trusted matrix says scoped = true; and never to consume or gate.
+
+Exit status: 0 for the two that begin with VERIFIED, else 3; 64 for a usage error.`
 
 type verifyFlags struct {
 	inquiryFlags
@@ -90,7 +97,7 @@ func (f *verifyFlags) verify(u *ui, id string) error {
 	default:
 		err = q.Tell(u.out, u.diff, res, f.tree, id)
 	}
-	if err == nil && res.Verdict != verify.Verified {
+	if err == nil && res.Verdict != verify.Verified && res.Verdict != verify.Scoped {
 		return exit.Status(exit.Refused)
 	}
 	return err

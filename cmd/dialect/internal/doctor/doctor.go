@@ -16,7 +16,12 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"github.com/command-dialect/dialect/cmd/dialect/internal/scaffold"
+	"github.com/command-dialect/dialect/lang"
 	"github.com/command-dialect/dialect/lang/diag"
+	"github.com/command-dialect/dialect/lang/plan"
+	"github.com/command-dialect/dialect/lang/regular"
+	"github.com/command-dialect/dialect/lang/resolve"
 	"github.com/command-dialect/dialect/lang/routing"
 	"github.com/command-dialect/dialect/lang/routing/lint"
 	"github.com/command-dialect/dialect/receipts/sqlite"
@@ -26,6 +31,7 @@ import (
 	"github.com/command-dialect/dialect/runtime/place"
 	"github.com/command-dialect/dialect/runtime/policy"
 	"github.com/command-dialect/dialect/runtime/project"
+	"github.com/command-dialect/dialect/runtime/redact"
 )
 
 // Options say what is looked at.
@@ -92,19 +98,20 @@ func Examine(o Options) *Report {
 	default:
 		r.say(ok, "matrix", "", "%s: %s, sha256 %.12s", m.Name, diag.Number(len(m.Bindings), "binding"), m.SHA256)
 	}
-	warnings := lint.Check(m, lint.Options{})
+	used := usedBy(m)
+	warnings := lint.Check(m, lint.Options{Used: slices.Collect(maps.Keys(used))})
 	tools := 0
 	for _, d := range warnings {
 		switch d.Code {
 		case diag.MissingTool:
 			tools++
-			r.say(broken, "tool", strings.ReplaceAll(d.Hint, "\n", "; "), "%s: %s", d.Place(), d.Message)
+			r.say(broken, "tool", advice(m, d), "%s: %s", d.Place(), d.Message)
 		case diag.MissingServer, diag.MissingSkill, diag.CannotFail:
 			r.say(warning, string(d.Code), strings.ReplaceAll(d.Hint, "\n", "; "), "%s: %s", d.Place(), d.Message)
 		}
 	}
-	if tools == 0 {
-		r.say(ok, "tools", "", "every program that the project binds is there")
+	if n := r.installed(m, used); tools+n == 0 {
+		r.say(ok, "tools", "", "every program that the project and its scripts use is there")
 	}
 	r.store(m, o.Store)
 	r.key()
@@ -130,6 +137,76 @@ func Examine(o Options) *Report {
 		r.servers(m, o)
 	}
 	return r
+}
+
+// maxScripts bounds how many scripts are looked at.
+const maxScripts = 500
+
+// usedBy returns the names of the bindings that the scripts of a project use, those of packs among them,
+// and the members of composites.
+func usedBy(m *routing.Matrix) map[string]bool {
+	used := make(map[string]bool)
+	names, _ := project.Scripts([]string{m.Root}) // without one nothing is used
+	for _, name := range names[:min(len(names), maxScripts)] {
+		if path, err := routing.Find(filepath.Dir(name)); err != nil || !place.Same(path, m.Path) {
+			continue // it is bound by another matrix
+		}
+		text, err := regular.Read(name, project.MaxScript)
+		if err != nil {
+			continue
+		}
+		f, parsed := lang.Parse(diag.NewSource(name, text))
+		resolve.Resolve(f, m, resolve.Options{Parsed: parsed, Bound: used})
+	}
+	for name := range maps.Clone(used) {
+		members(m.ByName(name), used)
+	}
+	return used
+}
+
+func members(b *routing.Binding, used map[string]bool) {
+	if b == nil {
+		return
+	}
+	for _, m := range b.Members {
+		if !used[m.Name] {
+			used[m.Name] = true
+			members(m, used)
+		}
+	}
+}
+
+// installed looks for what the commands need beside their programs, and returns how much is missing.
+func (r *Report) installed(m *routing.Matrix, used map[string]bool) (missing int) {
+	said := make(map[string]bool)
+	for _, b := range m.Bindings {
+		if b.Kind != plan.Process || b.Template == nil || b.Pack && !used[b.Name] {
+			continue
+		}
+		what, install := scaffold.Missing(m.Root, b.AbsDir(m.Root), strings.Fields(b.Tool()))
+		if what == "" || said[what+install] || strings.HasPrefix(what, "node_modules/") { // whose program is said above
+			continue
+		}
+		said[what+install] = true
+		missing++
+		r.say(broken, "install", install, "%s needs %s, which is not installed", b.Name, what)
+	}
+	return missing
+}
+
+// advice says how to get a program that is missing.
+func advice(m *routing.Matrix, d diag.Diagnostic) string {
+	for _, b := range m.Bindings {
+		if b.Kind == plan.Process && b.Template != nil && strings.Contains(d.Message, fmt.Sprintf("of %q ", b.Name)) {
+			if _, install := scaffold.Missing(m.Root, b.AbsDir(m.Root), strings.Fields(b.Tool())); install != "" {
+				return install
+			}
+			if b.Hint != "" {
+				return b.Hint
+			}
+		}
+	}
+	return strings.ReplaceAll(d.Hint, "\n", "; ")
 }
 
 // store looks at the store without making one.
@@ -196,6 +273,7 @@ func (r *Report) key() {
 func (r *Report) servers(m *routing.Matrix, o Options) {
 	pool := mcpclient.New(mcpclient.Options{Servers: m.Servers, Dir: m.Root, Environ: os.Environ(), Version: o.Version, Helper: mcpclient.Helper()})
 	defer pool.Close()
+	hidden := redact.New(redact.Options{Environ: os.Environ()}) // a server may say them
 	for _, name := range slices.Sorted(maps.Keys(m.Servers)) {
 		if m.Servers[name].Disabled {
 			r.say(warning, "server", "enable it in "+m.Servers[name].Origin, "%s is disabled", name)
@@ -209,9 +287,9 @@ func (r *Report) servers(m *routing.Matrix, o Options) {
 			var e *mcpclient.Error
 			if errors.As(err, &e) && e.Stderr != "" {
 				lines := strings.Split(strings.TrimSpace(e.Stderr), "\n")
-				advice = "it said: " + lines[len(lines)-1]
+				advice = hidden.Text("it said: " + lines[len(lines)-1])
 			}
-			r.say(broken, "server", advice, "%v", err)
+			r.say(broken, "server", advice, "%s", hidden.Text(err.Error()))
 			continue
 		}
 		r.say(ok, "server", "", "%s: %s", name, diag.Number(len(tools), "tool"))

@@ -1,7 +1,9 @@
 package doctor
 
 import (
+	"errors"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -62,5 +64,56 @@ func TestText(t *testing.T) {
 	var b strings.Builder
 	if err := r.WriteText(&b); err != nil || b.String() != "broken  tool  a\ufffd[2J\n              -> install it\n" {
 		t.Errorf("%q, %v", b.String(), err)
+	}
+}
+
+// TestMissing: what the bindings of packs need counts where a script uses them, and comes with the command that
+// installs it.
+func TestMissing(t *testing.T) {
+	t.Setenv("HOME", t.TempDir())
+	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
+	for name, c := range map[string]struct {
+		files map[string]string
+		want  string // "state name: detail -> advice" of tools
+	}{
+		"no script uses it": {map[string]string{"routing.toml": "extends = [\"node\"]\n"}, "ok tools: every program that the project and its scripts use is there -> "},
+		"a script does": {map[string]string{"routing.toml": "extends = [\"node\"]\n", "q.dlct": "Check with eslint\n", "package-lock.json": ""},
+			"broken tool: the program \"node_modules/.bin/eslint\" of \"check_eslint\" is not there -> npm ci"},
+		"by a composite, below": {map[string]string{"routing.toml": "extends = [\"node\"]\n[commands.gate_all]\nverb = \"gate\"\nnoun = \"all\"\ncomposite = [\"test_vitest\"]\n", "d/q.dlct": "Gate for all\n", "yarn.lock": ""},
+			"broken tool: the program \"node_modules/.bin/vitest\" of \"test_vitest\" is not there -> yarn install --frozen-lockfile"},
+		"packages of a script of npm": {map[string]string{"routing.toml": "[commands.test_x]\nverb = \"test\"\nnoun = \"x\"\ntool = \"npm test\"\ncwd = \"web\"\n", "web/package.json": `{"devDependencies": {"x": "1"}}`, "web/npm": ""},
+			"broken install: test_x needs node_modules, which is not installed -> npm install"},
+		"a tool of Node, below": {map[string]string{"routing.toml": "[commands.check_x]\nverb = \"check\"\nnoun = \"x\"\ntool = \"web/node_modules/.bin/eslint .\"\ncwd = \"web\"\n", "web/pnpm-lock.yaml": ""},
+			"broken tool: the program \"web/node_modules/.bin/eslint\" of \"check_x\" is not there -> pnpm install --frozen-lockfile"},
+		"a module of Python": {map[string]string{"routing.toml": "[commands.test_x]\nverb = \"test\"\nnoun = \"x\"\ntool = \"python3 -m no_such_module_here -q\"\n"},
+			"broken install: test_x needs the Python module no_such_module_here, which is not installed -> python3 -m pip install no_such_module_here"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			for name, text := range c.files {
+				path := filepath.Join(dir, filepath.FromSlash(name))
+				if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o777), os.WriteFile(path, []byte(text), 0o666)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			for program, of := range map[string]string{"npm": "packages of a script of npm", "python3": "a module of Python"} {
+				if _, err := exec.LookPath(program); err != nil && of == name {
+					t.Skip(err)
+				}
+			}
+			var got []string
+			for _, check := range Examine(Options{Dir: dir, Store: filepath.Join(dir, "s.db")}).Checks {
+				if check.Name == "tool" || check.Name == "tools" || check.Name == "install" {
+					detail := check.Detail
+					if i := strings.Index(detail, "the program "); i > 0 {
+						detail = detail[i:] // without its place
+					}
+					got = append(got, check.State+" "+check.Name+": "+detail+" -> "+check.Advice)
+				}
+			}
+			if text := strings.Join(got, "\n"); text != c.want {
+				t.Errorf("got\n%s\nwant\n%s", text, c.want)
+			}
+		})
 	}
 }

@@ -70,7 +70,7 @@ func (f *Failure) Hint(format string, args ...any) *Failure {
 // returns it.
 func NoBinding(status int, flag string, m *routing.Matrix, name string, several []string) *Failure {
 	if len(several) > 0 {
-		return Failf(status, "%s: several bindings have that noun: %s", flag, strings.Join(several, ", "))
+		return Failf(status, "%s: several bindings have that word: %s", flag, strings.Join(several, ", "))
 	}
 	f := Failf(status, "%s: the matrix binds nothing of that name", flag)
 	var known []string

@@ -64,7 +64,7 @@ func TestNoBinding(t *testing.T) {
 	}{
 		{"test_pytets", nil, "--as X: the matrix binds nothing of that name", []string{`did you mean "test_pytest"?`, vocab}},
 		{"zzz", nil, "--as X: the matrix binds nothing of that name", []string{vocab}},
-		{"go", []string{"a", "b"}, "--as X: several bindings have that noun: a, b", nil},
+		{"go", []string{"a", "b"}, "--as X: several bindings have that word: a, b", nil},
 	} {
 		f := exit.NoBinding(125, "--as X", m, c.name, c.several)
 		if f.Status != 125 || f.Error() != c.text || !slices.Equal(f.Hints, c.hints) {

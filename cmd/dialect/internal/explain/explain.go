@@ -24,7 +24,7 @@ import (
 // A Document is one as JSON, and writes itself for people.
 type Document interface{ WriteText(w io.Writer) error }
 
-// Words returns the words that [Word] explains: codes and keys.
+// Words returns the words that [Word] explains: codes, keys and the words of reports.
 func Words() (names []string) {
 	for _, code := range diag.Codes() {
 		names = append(names, string(code))
@@ -32,13 +32,21 @@ func Words() (names []string) {
 	for _, k := range routing.Keys() {
 		names = append(names, k.Name)
 	}
+	for _, t := range entries() {
+		names = append(names, t.Words...)
+	}
 	slices.Sort(names)
 	return slices.Compact(names)
 }
 
-// Word returns what a word means: as the code of a diagnostic, and then as a key of a matrix, for
-// there are words that are both. It returns nothing for a word that is neither.
+// Word returns what a word means: in a report, as the code of a diagnostic, and as a key of a matrix, for some
+// words are all of them. It returns nothing for a word that is none of them.
 func Word(word string) (docs []Document) {
+	for _, t := range entries() {
+		if slices.Contains(t.Words, wordOf(word)) {
+			docs = append(docs, t)
+		}
+	}
 	if p, ok := diag.PageOf(diag.Code(word)); ok {
 		docs = append(docs, newPage(p))
 	}

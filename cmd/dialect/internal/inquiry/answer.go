@@ -13,7 +13,9 @@ import (
 	"time"
 
 	"github.com/command-dialect/dialect/cmd/dialect/internal/interrupt"
+	"github.com/command-dialect/dialect/cmd/dialect/internal/store"
 	"github.com/command-dialect/dialect/lang/diag"
+	"github.com/command-dialect/dialect/lang/regular"
 	"github.com/command-dialect/dialect/receipts"
 	"github.com/command-dialect/dialect/receipts/sqlite"
 	"github.com/command-dialect/dialect/receipts/verify"
@@ -90,8 +92,14 @@ func (q *Question) answer(ctx context.Context, id string) (*verify.Result, error
 	case errors.As(err, &lookup) && lookup.Bad:
 		return nil, badID(id, err)
 	case errors.As(err, &lookup):
-		q.noRecord = true
-		return broken(verify.Missing, receipts.Missing, err.Error()), nil
+		if q.noRecord = true; q.o.Store == "" {
+			q.others = store.Elsewhere(q.root)
+		}
+		text := err.Error()
+		if len(lookup.Matches) == 0 {
+			text += " in " + place.Short(q.path)
+		}
+		return broken(verify.Missing, receipts.Missing, text), nil
 	case err != nil && ctx.Err() != nil:
 		return nil, err
 	case err != nil:
@@ -125,12 +133,19 @@ func (q *Question) noStore() string {
 		return text + ": a run keeps its receipts beside its matrix, as in " + strings.Join(q.stores[:min(len(q.stores), 3)], ", ")
 	}
 	q.stores = nil
-	return text + ": it is looked for beside the matrix, in " + q.root + "; --store names another, such as that of another worktree"
+	text += ": it is looked for beside the matrix, in " + q.root
+	if q.others = store.Elsewhere(q.root); len(q.others) > 0 {
+		return text + "; other worktrees of the repository have one: " + strings.Join(q.others[:min(len(q.others), 3)], ", ")
+	}
+	return text + "; --store names another"
 }
 
 // notes adds to a result what the store cannot know.
 func (q *Question) notes(ctx context.Context, res *verify.Result, rev string) {
 	note := func(format string, args ...any) { res.Notes = append(res.Notes, fmt.Sprintf(format, args...)) }
+	if res.Verdict == verify.Scoped {
+		q.changed, _ = q.changedSince(ctx, res.Body)
+	}
 	if res.Verdict == verify.Stale {
 		var remedy string
 		if q.changed, remedy = q.changedSince(ctx, res.Body); len(q.changed) > 0 && remedy != "" {
@@ -174,9 +189,9 @@ func (q *Question) notes(ctx context.Context, res *verify.Result, rev string) {
 	}
 	switch n := res.Below; {
 	case n == 1:
-		note("1 record about these files is below the required level, and does not count")
+		note("1 record about these files is not signed with a key that --key names, and does not count")
 	case n > 1:
-		note("%d records about these files are below the required level, and do not count", n)
+		note("%d records about these files are not signed with a key that --key names, and do not count", n)
 	}
 	if s := q.snapshot; s != nil && s.Absent.Count > 0 {
 		note("a sparse checkout left out %s: nothing that ran has seen them", diag.Number(s.Absent.Count, "file"))
@@ -203,13 +218,13 @@ func (q *Question) notes(ctx context.Context, res *verify.Result, rev string) {
 	}
 }
 
-// rulesText says what the rules were compared with.
-func rulesText(s policy.State) string {
+// rulesText says what the rules, those of a matrix, were compared with.
+func rulesText(matrix string, s policy.State) string {
 	switch {
 	case s.Complaint() != "":
 		return "rules CHANGED"
 	case s.New:
-		return "rules new: HEAD has no matrix"
+		return diag.Printable(matrix) + " is new: HEAD does not have it"
 	case s.Kind == policy.Base:
 		if strings.HasPrefix(s.Commit, s.Against) {
 			return "rules as in " + s.Commit[:min(12, len(s.Commit))]
@@ -218,9 +233,29 @@ func rulesText(s policy.State) string {
 	case s.Pinned:
 		return "rules as in " + s.Against
 	case s.Against != "":
-		return "rules compared with HEAD only"
+		return headOnly
 	}
 	return "rules compared with nothing"
+}
+
+// headOnly is said where an agent can have committed the rules.
+const headOnly = "rules compared with HEAD only"
+
+// upstream names the remote branch that most projects merge into, where the repository of dir has it; empty if it does
+// not. That it exists is advice: what it points to, --base resolves and prints.
+func upstream(dir string) string {
+	repository := filepath.Join(place.Repository(dir), ".git")
+	if text, err := regular.Read(repository, 4096); err == nil { // a worktree: "gitdir: REPOSITORY/worktrees/NAME"
+		path, _ := strings.CutPrefix(strings.TrimSpace(string(text)), "gitdir: ")
+		repository = filepath.Dir(filepath.Dir(path))
+	}
+	packed, _ := regular.Read(filepath.Join(repository, "packed-refs"), 1<<20)
+	for _, name := range []string{"origin/main", "origin/master"} {
+		if place.Exists(filepath.Join(repository, "refs", "remotes", filepath.FromSlash(name))) || strings.Contains(string(packed), " refs/remotes/"+name+"\n") {
+			return name
+		}
+	}
+	return ""
 }
 
 // trust says in words what a verdict rests on.
@@ -238,7 +273,13 @@ func (q *Question) trust(res *verify.Result) string {
 	if !q.Place.IsZero() {
 		list = append(list, "project in "+diag.Printable(q.Place.Text))
 	}
-	list = append(list, rulesText(q.state))
+	rules := rulesText(q.matrix.Name, q.state)
+	if rules == headOnly {
+		if name := upstream(q.root); name != "" {
+			rules += ": use --base " + name
+		}
+	}
+	list = append(list, rules)
 	if len(q.Require) == 0 {
 		list = append(list, "nothing required")
 	}
@@ -294,6 +335,12 @@ func (q *Question) Tell(w io.Writer, diff func(oldName string, old []byte, newNa
 			reused = fmt.Sprintf(", %d reused", res.Body.Reused)
 		}
 		fmt.Fprintf(w, "VERIFIED: %s passed on %s%s%s%s\n  %s\n", what, subject, reused, lastWords(res), about, q.trust(res))
+	} else if res.Verdict == verify.Scoped {
+		fmt.Fprintf(w, "VERIFIED for changed paths: %s passed on the files that they name, %d of them since; full run: gate %s of %s\n  %s\n",
+			diag.Number(len(res.Members), "command")+scriptOfAll(res), res.Since, receipts.GateID(res.Gate.SHA), records.Stamp(res.Body.Timestamp.Time), q.trust(res))
+		for _, name := range scoped(res) {
+			fmt.Fprintf(w, "  scope of %s: %s\n", diag.Printable(name), diag.Printable(strings.Join(q.matrix.Scopes[name], ", ")))
+		}
 	} else {
 		fmt.Fprintf(w, "%s: %s is not verified%s\n  %s\n", res.Verdict, subject, about, q.trust(res))
 		shown := slices.DeleteFunc(slices.Clone(res.Refusals), func(r receipts.Refusal) bool {
@@ -328,6 +375,17 @@ func (q *Question) Tell(w io.Writer, diff func(oldName string, old []byte, newNa
 		fmt.Fprintf(w, "  next: %s\n", diag.Printable(n))
 	}
 	return nil
+}
+
+// scoped returns the bindings of the members of a result, sorted.
+func scoped(res *verify.Result) (names []string) {
+	for _, m := range res.Members {
+		if v, _ := m.Parse(); v.(*receipts.Receipt).Binding != "" {
+			names = append(names, v.(*receipts.Receipt).Binding)
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
 }
 
 // required names what is required, each once.
@@ -388,6 +446,9 @@ type Document struct {
 	Accepted    []string `json:"accepted,omitempty"`
 	Unsigned    int      `json:"unsigned"` // records that did not count for the level
 
+	Scope map[string][]string `json:"scope,omitempty"` // of VERIFIED FOR CHANGED PATHS: bindings, and the patterns of the files that they name
+	Since int                 `json:"since,omitempty"` // likewise: members of runs after the gate
+
 	Changed  []string          `json:"changed,omitempty"`
 	Refusals []records.Refusal `json:"refusals,omitempty"`
 	Notes    []string          `json:"notes,omitempty"`
@@ -408,6 +469,12 @@ func (q *Question) Document(res *verify.Result) Document {
 		Rules: q.state.Name(), RulesOf: q.state.Against, RulesCommit: q.state.Commit,
 		Failures: res.Failures, EarlyEnds: res.Early, OtherInputs: res.OtherInputs, Accepted: res.Accepted, Unsigned: res.Below,
 		Changed: q.changed, Refusals: records.Refusals(res.Refusals), Notes: res.Notes, Next: q.nextSteps,
+	}
+	if res.Verdict == verify.Scoped {
+		doc.Scope, doc.Since = make(map[string][]string), res.Since
+		for _, name := range scoped(res) {
+			doc.Scope[name] = q.matrix.Scopes[name]
+		}
 	}
 	if q.Tree != nil {
 		doc.Tree = &DocTree{Tree: q.Tree.Tree}

@@ -115,7 +115,7 @@ type Gating struct {
 func (q *Question) Gate(g Gating, ids []string) (doc records.Decision, err error) {
 	switch {
 	case q.Level > receipts.LevelHash && (g.Signer == nil || g.Signer.Level() < q.Level || !receipts.KnowsKey(q.o.Keys, g.Signer.ID())):
-		return doc, exit.Usagef("a gate of level L%d is signed by a --key: hand that over with --key-fd, or gate with --level self", q.Level)
+		return doc, exit.Usagef("--key asks for a gate that is signed: hand the key over with --key-fd, or gate with --level self")
 	case q.Tree == nil:
 		return doc, undecided(receipts.NoTree, exit.Failf(exit.Refused, "cannot take a snapshot of the working tree: %s", q.NoTree))
 	case q.Policy != "":
@@ -154,7 +154,7 @@ func (q *Question) Gate(g Gating, ids []string) (doc records.Decision, err error
 		if g.Signer != nil {
 			level = min(d.Level, g.Signer.Level())
 		}
-		doc.Summary = fmt.Sprintf("passed: %s; gate %s (%s; %s)", diag.Number(len(ids), "receipt"), receipts.GateID(d.Gate), records.RecordedBy(level, ""), rulesText(q.state))
+		doc.Summary = fmt.Sprintf("passed: %s; gate %s (%s; %s)", diag.Number(len(ids), "receipt"), receipts.GateID(d.Gate), records.RecordedBy(level, ""), rulesText(q.matrix.Name, q.state))
 		return doc, nil
 	})
 }

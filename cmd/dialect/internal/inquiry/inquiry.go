@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"time"
 
 	"golang.org/x/mod/sumdb/note"
@@ -32,6 +33,7 @@ import (
 	"github.com/command-dialect/dialect/runtime/policy"
 	"github.com/command-dialect/dialect/runtime/project"
 	"github.com/command-dialect/dialect/runtime/report"
+	"github.com/command-dialect/dialect/runtime/scope"
 	"github.com/command-dialect/dialect/runtime/workspace"
 )
 
@@ -90,6 +92,7 @@ type Question struct {
 	unshown   bool                        // the bundle does not show that it follows the kept checkpoint
 	noRecord  bool                        // the id that is asked about names no record
 	stores    []string                    // in folders below, where there is none here
+	others    []string                    // stores of other worktrees, where this one has no store, or not the record
 	nextSteps []string
 }
 
@@ -297,9 +300,35 @@ func (q *Question) present(ctx context.Context) error {
 	}
 	q.see(func(path string) (workspace.Found, error) { return s.Lookup(path), nil })
 	q.snapshot = s
+	if q.rules != nil && len(q.matrix.Scopes) > 0 && q.o.Own && (!q.o.strictly() || q.rules.Scoped) {
+		q.Scopes = scopes(q.matrix.Scopes, s)
+	}
 	q.isRoot(s.Root)
 	q.Tree, q.Place = &receipts.Tree{Tree: s.Tree, Bytes: s.Bytes, Exact: s.Exact}, receipts.Text(s.Place)
 	return nil
+}
+
+// scopes says which files of a snapshot bindings name by their patterns.
+func scopes(patterns map[string][]string, s *workspace.Snapshot) *verify.Scopes {
+	files := sync.OnceValue(func() *scope.Files { return scope.Of(s) })
+	known := make(map[string]receipts.Hash)
+	return &verify.Scopes{
+		Of: func(binding string) receipts.Hash {
+			h, ok := known[binding]
+			if !ok && len(patterns[binding]) > 0 {
+				h = files().Digest(patterns[binding])
+				known[binding] = h
+			}
+			return h
+		},
+		Rest: func(bindings []string) receipts.Hash {
+			var all []string
+			for _, b := range bindings {
+				all = append(all, patterns[b]...)
+			}
+			return files().Rest(all)
+		},
+	}
 }
 
 // isRoot holds the root of the repository against the one that is insisted on: a repository that
@@ -396,7 +425,8 @@ func checkState(dir, store string) error {
 	if err != nil {
 		return exit.Usagef("--state %s: %v", dir, err)
 	}
-	beside, err := place.Real(filepath.Dir(store))
+	folder, _ := archive.FolderOf(store)
+	beside, err := place.Real(folder)
 	if err != nil {
 		return exit.Usagef("--state %s: %v", dir, err)
 	}

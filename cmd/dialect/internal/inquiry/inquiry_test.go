@@ -261,7 +261,7 @@ func TestUndecided(t *testing.T) {
 func TestRequirements(t *testing.T) {
 	project(t)
 	for name, want := range map[string]string{
-		"check_true": "", "check all": "", "all": "", "Check true": "", "Test true": "",
+		"check_true": "", "check all": "", "all": "", "Check true": "", "Test true": "", "test": "", "check": "",
 		"true": "several bindings", "check_tru": "binds nothing", "Test true x": "has no values of its own", "": "binds nothing",
 	} {
 		_, err := inquiry.New(t.Context(), inquiry.Options{Require: []string{name}}, "")

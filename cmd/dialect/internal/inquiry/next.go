@@ -17,6 +17,7 @@ import (
 	"github.com/command-dialect/dialect/receipts"
 	"github.com/command-dialect/dialect/receipts/sqlite"
 	"github.com/command-dialect/dialect/receipts/verify"
+	"github.com/command-dialect/dialect/runtime/archive"
 	"github.com/command-dialect/dialect/runtime/history"
 	"github.com/command-dialect/dialect/runtime/place"
 	"github.com/command-dialect/dialect/runtime/policy"
@@ -320,9 +321,14 @@ func (q *Question) nextOf(res *verify.Result, rev string) []string {
 			report.Command([]string{"dialect", "receipts", "export", "--bundle", "--since", q.o.Since, "GATE"}),
 		}
 	case q.noRecord:
-		return []string{report.Command(append([]string{"dialect", "receipts", "list"}, q.storeFlags()...))}
+		list := []string{report.Command(append([]string{"dialect", "receipts", "list"}, q.storeFlags()...))}
+		if len(q.others) > 0 {
+			list = append(list, advice("or it is of another worktree of the repository:"), report.Command([]string{"dialect", "receipts", "list", "--store", q.others[0]}))
+		}
+		return list
 	case len(q.stores) > 0:
-		return []string{"cd " + report.Command([]string{filepath.Dir(filepath.Dir(q.stores[0]))}) + " && dialect verify"}
+		folder, _ := archive.FolderOf(q.stores[0])
+		return []string{"cd " + report.Command([]string{filepath.Dir(folder)}) + " && dialect verify"}
 	}
 	first := res.Refusals[0]
 	script := q.script(res.Body, res.Members)

@@ -62,16 +62,16 @@ func Serve(ctx context.Context, o Options, transport mcp.Transport) error {
 		Instructions: "Runs scripts of \"Verb preposition noun\" lines that the project's routing matrix binds to real tools, and keeps receipts. " +
 			"Ask vocab for the lines that are bound. Hand up the gate id (g-...), not a sentence; after any edit, run again. " +
 			"exit_status: 0 success, 1 a line failed or an error was found, 2 line fault, 3 refused, 64 usage. next_offset: ask log again with this offset for more. " +
-			"Advice names commands of a shell: `dialect run -e LINE` is the tool run with text, `dialect run FILE:N` with script and line.",
+			"Advice names commands of a shell: `dialect run -e LINE` is the tool run with text, `dialect run FILE:N` with script FILE:N.",
 	})
 	t := &tools{o, make(map[string]string)}
 	add(ctx, s, t, "check", true, "Report every fault of a script and of its matrix; runs nothing.", t.check)
 	add(ctx, s, t, "run", false, "Run a script, or lines given as text, keep receipts, and gate on them. Returns the report, and the gate id if the gate passed.", t.run)
 	add(ctx, s, t, "verify", true, "Say whether the present files were tested: VERIFIED, else STALE, MISSING, FAILED and others. Runs and consumes nothing.", t.verify)
-	add(ctx, s, t, "consume", false, "Consume a gate, once, if it holds for the present files, as verify judges; else it is refused, and left. A gate over a part of a script is consumed too, and says so; with require it is not.", t.consume)
-	add(ctx, s, t, "explain", true, "Say what a line is bound to and runs, or what the code of a diagnostic means.", t.explain)
+	add(ctx, s, t, "consume", false, "Consume a gate, once, if it holds for the present files, as verify judges; else it is refused, and left. With require, one over a part of a script is refused.", t.consume)
+	add(ctx, s, t, "explain", true, "Say what a line is bound to and runs, or what a word of a report, a diagnostic's code or a key of the matrix means.", t.explain)
 	add(ctx, s, t, "vocab", true, "List the lines that the project's matrix binds.", t.vocab)
-	add(ctx, s, t, "log", true, "Read, page by page, what a command wrote, by the id of its receipt.", t.log)
+	add(ctx, s, t, "log", true, "Read what a command wrote, page by page.", t.log)
 	s.AddReceivingMiddleware(t.explainArguments)
 	return s.Run(ctx, transport)
 }
@@ -86,7 +86,7 @@ func add[In any](all context.Context, s *mcp.Server, of *tools, name string, rea
 	if err != nil {
 		panic(err) // a fault of this file
 	}
-	for argument, least := range map[string]float64{"line": 1, "offset": 0, "tail": 1} {
+	for argument, least := range map[string]float64{"offset": 0, "tail": 1} {
 		if p := schema.Properties[argument]; p != nil {
 			p.Minimum = &least
 		}
@@ -118,7 +118,7 @@ type answer struct {
 }
 
 type scriptInput struct {
-	Script string            `json:"script,omitempty" jsonschema:"a .dlct file below the root"`
+	Script string            `json:"script,omitempty" jsonschema:"a .dlct file below the root, or FILE:LINE"`
 	Text   string            `json:"text,omitempty" jsonschema:"lines, instead of a file"`
 	Set    map[string]string `json:"set,omitempty" jsonschema:"variables of the script"`
 }
@@ -130,14 +130,13 @@ type checkInput struct {
 
 type runInput struct {
 	scriptInput
-	Line      int    `json:"line,omitempty" jsonschema:"only the command on this line of the file"`
 	Failed    bool   `json:"failed,omitempty" jsonschema:"only the lines that did not pass last time"`
 	FailFast  bool   `json:"fail_fast,omitempty" jsonschema:"stop at the first failure"`
-	DryRun    bool   `json:"dry_run,omitempty" jsonschema:"say what would run, and run nothing"`
+	DryRun    bool   `json:"dry_run,omitempty" jsonschema:"run nothing"`
 	DeferGate bool   `json:"defer_gate,omitempty" jsonschema:"leave the receipts for a gate elsewhere"`
-	Reuse     bool   `json:"reuse,omitempty" jsonschema:"reuse a pass on the same files where a line allows it"`
-	Session   string `json:"session,omitempty" jsonschema:"session of the receipts"`
-	Nonce     string `json:"nonce,omitempty" jsonschema:"a nonce for the receipts"`
+	Reuse     bool   `json:"reuse,omitempty" jsonschema:"reuse earlier passes on these files"`
+	Session   string `json:"session,omitempty"`
+	Nonce     string `json:"nonce,omitempty"`
 }
 
 type verifyInput struct {
@@ -154,7 +153,7 @@ type consumeInput struct {
 }
 
 type explainInput struct {
-	What string `json:"what" jsonschema:"a line of a script, or the code of a diagnostic"`
+	What string `json:"what" jsonschema:"a line of a script, or a word"`
 }
 
 type vocabInput struct {
@@ -162,9 +161,9 @@ type vocabInput struct {
 }
 
 type logInput struct {
-	ID     string `json:"id" jsonschema:"SHA-256 of a receipt, or prefix"`
+	ID     string `json:"id" jsonschema:"a receipt, or a line of the last run as its report names it: FILE:3, 3.2"`
 	Offset int    `json:"offset,omitempty" jsonschema:"next_offset of the answer before"`
-	Tail   int    `json:"tail,omitempty" jsonschema:"only the last so many lines of each stream"`
+	Tail   int    `json:"tail,omitempty" jsonschema:"only the last lines"`
 }
 
 func (t *tools) check(ctx context.Context, _ *mcp.CallToolRequest, in checkInput) (*mcp.CallToolResult, answer, error) {
@@ -172,7 +171,7 @@ func (t *tools) check(ctx context.Context, _ *mcp.CallToolRequest, in checkInput
 	if in.Strict {
 		c.flag("--strict")
 	}
-	if err := c.script(in.scriptInput, 0); err != nil {
+	if err := c.script(in.scriptInput); err != nil {
 		return refuse(err)
 	}
 	return c.run(ctx)
@@ -188,7 +187,7 @@ func (t *tools) run(ctx context.Context, req *mcp.CallToolRequest, in runInput) 
 	c.flag("--output=none")
 	c.value("--session", in.Session)
 	c.value("--nonce", in.Nonce)
-	if err := c.script(in.scriptInput, in.Line); err != nil {
+	if err := c.script(in.scriptInput); err != nil {
 		return refuse(err)
 	}
 	if in.DryRun {
@@ -326,7 +325,7 @@ func (t *tools) explain(ctx context.Context, _ *mcp.CallToolRequest, in explainI
 		return refuse(errors.New("what is missing: a line of a script, or the code of a diagnostic"))
 	}
 	if filepath.Ext(in.What) == ".dlct" {
-		if err := c.script(scriptInput{Script: in.What}, 0); err != nil {
+		if err := c.script(scriptInput{Script: in.What}); err != nil {
 			return refuse(err)
 		}
 		return c.run(ctx)
@@ -346,8 +345,8 @@ func (t *tools) vocab(ctx context.Context, _ *mcp.CallToolRequest, in vocabInput
 
 func (t *tools) log(ctx context.Context, _ *mcp.CallToolRequest, in logInput) (*mcp.CallToolResult, answer, error) {
 	c := t.command("log")
-	if !isID(in.ID) {
-		return refuse(fmt.Errorf("%q is not the id of a receipt: want at least 6 hex digits of its SHA-256, as run and verify print them", in.ID))
+	if !isID(in.ID) && !isPlace(in.ID) {
+		return refuse(fmt.Errorf("%q is neither the id of a receipt, at least 6 hex digits, nor a line as a report names it: FILE:3, 3.2", in.ID))
 	}
 	if in.Tail > 0 {
 		c.value("--tail", strconv.Itoa(in.Tail))
@@ -389,6 +388,23 @@ func isID(text string) bool {
 	return len(text) >= 6 && len(text) <= 64 && strings.Trim(text, "0123456789abcdef") == ""
 }
 
+// isLine reports whether a text can be LINE, or LINE.MEMBER and so on.
+func isLine(text string) bool {
+	return text != "" && len(text) <= 64 && strings.Trim(text, "0123456789.") == ""
+}
+
+// isPlace reports whether a text can name a line of a run that is kept: LINE, FILE:LINE or RUN/STEP.
+func isPlace(text string) bool {
+	if run, step, ok := strings.Cut(text, "/"); ok && strings.HasPrefix(run, "r-") && isID(run[2:]) {
+		return isLine(step)
+	}
+	name, line := "x", text
+	if i := strings.LastIndexByte(text, ':'); i > 0 {
+		name, line = text[:i], text[i+1:]
+	}
+	return isLine(line) && filepath.IsLocal(filepath.FromSlash(name)) && !strings.ContainsRune(name, 0)
+}
+
 func (c *call) judge(gate string, require []string, base string) error {
 	for _, r := range require {
 		if r == "" {
@@ -407,7 +423,7 @@ func (c *call) judge(gate string, require []string, base string) error {
 }
 
 // script adds the script of a call: a file below the root, or text.
-func (c *call) script(in scriptInput, line int) error {
+func (c *call) script(in scriptInput) error {
 	// The root's, also if it has none: then dialect says so.
 	matrix, err := routing.Find(c.o.Root)
 	if err != nil {
@@ -431,20 +447,20 @@ func (c *call) script(in scriptInput, line int) error {
 	case len(in.Text) > maxText:
 		return fmt.Errorf("a text of %d bytes; at most %d are accepted", len(in.Text), maxText)
 	case in.Text != "":
-		if line > 0 {
-			return errors.New("line goes with script, not with text")
-		}
 		c.stdin = []byte(in.Text)
 		c.args = append(c.args, "-")
 		return nil
 	}
-	path := filepath.FromSlash(in.Script)
+	path, at := filepath.FromSlash(in.Script), ""
+	if i := strings.LastIndexByte(path, ':'); i > 0 && isLine(path[i+1:]) {
+		path, at = path[:i], path[i:]
+	}
 	if !filepath.IsLocal(path) || filepath.Ext(path) != ".dlct" {
 		return fmt.Errorf("%q is no .dlct file below the root", in.Script)
 	}
 	real, err := filepath.EvalSymlinks(filepath.Join(c.o.Root, path))
 	if err != nil {
-		return noScript(c.o.Root, in.Script)
+		return noScript(c.o.Root, filepath.ToSlash(path))
 	}
 	root, err := filepath.EvalSymlinks(c.o.Root)
 	if err != nil {
@@ -453,8 +469,8 @@ func (c *call) script(in scriptInput, line int) error {
 	if rel, err := filepath.Rel(root, real); err != nil || !filepath.IsLocal(rel) {
 		return fmt.Errorf("%q leads out of the root", in.Script)
 	}
-	if line > 0 {
-		path += ":" + strconv.Itoa(line)
+	if at != "" {
+		path += at
 		if _, err := os.Lstat(filepath.Join(c.o.Root, path)); err == nil {
 			return fmt.Errorf("there is a file %s: name a line of another script", path)
 		}

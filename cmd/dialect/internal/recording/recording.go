@@ -82,12 +82,12 @@ func Open(root string, caches []string, o Options) *Recording {
 	}
 	var err error
 	if o.Store == "" {
-		err = archive.Make(filepath.Dir(path))
+		err = archive.Make(root)
 	} else {
 		err = os.MkdirAll(filepath.Dir(path), 0o700)
 	}
 	if err == nil {
-		err = logs.Check()
+		err = errors.Join(archive.CheckStore(path), logs.Check())
 	}
 	if err == nil {
 		r.archive = logs
@@ -127,7 +127,7 @@ func (r *Recording) Options(p *plan.Plan) engine.Options {
 	exclusive := false
 	plan.Walk(p.Steps, func(s *plan.Step) { exclusive = exclusive || s.Exclusive != "" })
 	if exclusive {
-		_ = archive.Make(filepath.Dir(o.LockDir)) // else the first lock says why not
+		_ = archive.Make(p.Matrix.Root) // else the first lock says why not
 	}
 	if s := r.o.Signer; s != nil {
 		o.Level, o.Signer, o.Key = s.Level(), s.ID(), s.Public()

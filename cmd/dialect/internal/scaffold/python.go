@@ -3,72 +3,395 @@ package scaffold
 import (
 	"fmt"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
-	"sync"
+
+	"github.com/command-dialect/dialect/cmd/dialect/internal/scaffold/habit"
+	"github.com/command-dialect/dialect/cmd/dialect/internal/scaffold/settings"
 )
 
-// pythonTools are the tools that are bound where a project mentions them.
-var pythonTools = []struct{ name, verb, arguments, extra string }{
-	{"ruff", "Check", "check .", "hint = \"ruff check --fix fixes what it can\"\n"},
-	{"black", "Format", "--check .", "hint = \"black . formats\"\n"},
-	{"flake8", "Check", "", ""},
-	{"mypy", "Check", ".", ""},
+// A pythonTool is one that is bound where a project runs it or has it configured.
+type pythonTool struct {
+	noun, verb string
+	module     string   // its name as a module, a command and a table of configuration
+	sub        []string // the words that follow its name
+	files      []string // that are its configuration
+	hint       string
+}
+
+var pythonTools = []pythonTool{
+	{noun: "ruff", verb: "Format", module: "ruff", sub: []string{"format", "--check"}, hint: "run `%s format .`"},
+	{noun: "black", verb: "Format", module: "black", sub: []string{"--check"}, hint: "run `%s .`"},
+	{noun: "isort", verb: "Format", module: "isort", sub: []string{"--check-only"}, files: []string{".isort.cfg"}, hint: "run `%s .`"},
+	{noun: "ruff", verb: "Check", module: "ruff", sub: []string{"check"}, files: []string{"ruff.toml", ".ruff.toml"}, hint: "run `%s check --fix .`"},
+	{noun: "flake8", verb: "Check", module: "flake8", files: []string{".flake8"}},
+	{noun: "pylint", verb: "Check", module: "pylint", files: []string{".pylintrc", "pylintrc"}},
+	{noun: "mypy", verb: "Check", module: "mypy", files: []string{"mypy.ini", ".mypy.ini"}},
+	{noun: "pyright", verb: "Check", module: "pyright", files: []string{"pyrightconfig.json"}},
+}
+
+// A python is what the configuration of a Python project says.
+type python struct {
+	*draft
+	pyproject, setup, tox settings.Value
+	needs                 map[string]string // what it depends on for its development, by the file that says so
+	install               string            // the command that installs all of it
 }
 
 func (d *draft) python() {
+	if !d.exists("pyproject.toml") && !d.exists("setup.py") && !d.exists("setup.cfg") && !(d.below == "" && d.matches("*.py")) {
+		return
+	}
+	p := d.readPython()
+	tests := p.hasTests()
+	if d.below == "" && len(p.pyproject.At("project").Keys) == 0 && len(p.pyproject.At("tool", "poetry").Keys) == 0 && !d.exists("setup.py") && !d.exists("setup.cfg") && len(d.Lines) > 0 && !tests {
+		return // the configuration of some tool in a project of another language
+	}
 	d.found("a Python project")
-	config := d.pythonConfig()
 	for _, t := range pythonTools {
-		if !strings.Contains(config, t.name) {
-			d.leaveOut(t.name, "the project does not mention it")
-		} else if tool, ok := d.pythonCommand(t.name); !ok {
-			d.leaveOut(t.name, "the project mentions it, and it is not installed")
-		} else {
-			d.found(t.name)
-			if t.name == "ruff" {
-				d.bind("Format with ruff", tool+" format --check .", venvInputs(tool))
-			}
-			arguments := t.arguments
-			if t.name == "mypy" && mypyFiles().MatchString(config) {
-				arguments = "" // those of its configuration
-			}
-			d.bind(t.verb+" with "+t.name, strings.TrimSpace(tool+" "+arguments), t.extra+venvInputs(tool))
-		}
+		p.tool(t)
 	}
-	if !d.hasPythonTests() {
-		d.leaveOut("pytest", "there are no test files")
-	} else if tool, ok := d.pythonCommand("pytest"); ok {
-		d.found("pytest")
-		d.bind("Test with pytest", tool+" -q", "expect = { min_tests = 1 }\n"+venvInputs(tool))
+	if tests {
+		p.tests()
 	} else {
-		if tool, ok := d.pythonCommand("unittest"); ok {
-			d.found("unittest")
-			d.bind("Test with unittest", tool, "expect = { min_tests = 1 }\n"+venvInputs(tool))
-		}
-		d.leaveOut("pytest", "not installed")
+		d.leaveOut("pytest", "there are no test files")
 	}
-	if len(d.bindings) == 0 {
+	if len(d.Lines) == 0 && d.below == "" {
 		if tool, ok := d.pythonCommand("compileall"); ok {
-			d.bind("Check for syntax", tool+" -q .", "")
+			d.bind("Check for syntax", binding{tool: tool + " -q ."}, "", "")
 		}
 	}
 }
 
-// mypyFiles matches a configuration of mypy that names what is to be checked.
-var mypyFiles = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?m)^\[(?:tool\.)?mypy\]\n(?:[^\[\n].*\n|\n)*?(?:files|packages|modules)\s*=`)
-})
+// readPython reads what configures a Python project.
+func (d *draft) readPython() *python {
+	p := &python{draft: d, needs: map[string]string{}}
+	if text, err := d.read("pyproject.toml"); err == nil {
+		v, ok := settings.TOML(text)
+		if p.pyproject = v; !ok {
+			d.leaveOut("pyproject.toml", "it is not TOML")
+		}
+	}
+	for file, v := range map[string]*settings.Value{"setup.cfg": &p.setup, "tox.ini": &p.tox} {
+		if text, err := d.read(file); err == nil {
+			*v = settings.INI(text)
+		}
+	}
+	p.requirements()
+	p.install = p.installer()
+	return p
+}
 
-// venvInputs returns the key of a binding that names the records of what is installed in the virtual
-// environment of tool; empty if tool is in none.
-func venvInputs(tool string) string {
-	venv, _, ok := strings.Cut(tool, "/bin/python ")
+// tool binds a tool if the project runs it, or has it configured or installed for itself.
+func (p *python) tool(t pythonTool) {
+	source, paths := p.source(t)
+	if source == "" {
+		return
+	}
+	command, ok := p.pythonCommand(t.module)
 	if !ok {
+		install := p.install
+		if p.needs[t.module] == "" || install == "" {
+			install = "pip install " + t.module
+		}
+		p.leaveOut(t.verb+" with "+t.noun, source+" has it; it is not installed: "+install)
+		return
+	}
+	words := append([]string{command}, t.sub...)
+	words = append(words, paths...)
+	b := binding{tool: strings.Join(words, " "), inputs: venvInputs(command), outside: outside(command)}
+	if t.hint != "" {
+		b.hint = fmt.Sprintf(t.hint, command)
+	}
+	p.found(t.module)
+	p.bind(t.verb+" with "+t.noun, b, source, p.install)
+}
+
+// source returns the file by which the project uses a tool, and the paths that it is given there.
+func (p *python) source(t pythonTool) (source string, paths []string) {
+	matches := func(c habit.Command) bool {
+		if c.Program != t.module {
+			return false
+		}
+		if t.module != "ruff" {
+			return true
+		}
+		sub := "check"
+		if len(c.Args) > 0 && c.Args[0] == "format" {
+			sub = "format"
+		}
+		return sub == t.sub[0]
+	}
+	c, ok := p.habits.Find(func(c habit.Command) bool { return matches(c) && c.Plain && len(p.args(t, c)) > 0 })
+	if !ok {
+		c, ok = p.habits.Find(matches)
+	}
+	switch {
+	case ok:
+		source = c.Source
+	case t.module == "ruff" && t.sub[0] == "format":
+		if source = p.configured([]string{"ruff", "format"}, nil); source == "" {
+			return "", nil
+		}
+	default:
+		if source = p.configured([]string{t.module}, t.files); source == "" {
+			if source = p.needs[t.module]; source == "" {
+				return "", nil
+			}
+		}
+	}
+	if c.Plain {
+		paths = p.args(t, c)
+	}
+	if len(paths) == 0 {
+		paths = p.paths(t)
+	}
+	return source, paths
+}
+
+// args returns what a binding takes over from a command of the project: of mypy all, which is told there
+// how strict it is, of others the files and folders that are there.
+func (p *python) args(t pythonTool, c habit.Command) (list []string) {
+	if t.module == "mypy" && c.Plain && len(c.Args) > 0 {
+		return c.Args
+	}
+	for _, a := range c.Args {
+		if !strings.HasPrefix(a, "-") && habit.IsPlain(a) && a != "." && p.exists(a) && !filepath.IsAbs(a) {
+			list = append(list, a)
+		}
+	}
+	return list
+}
+
+// paths returns what a tool looks at where no command of the project says it.
+func (p *python) paths(t pythonTool) []string {
+	switch t.module {
+	case "ruff", "black", "isort":
+		return []string{"."} // what they leave out is in their configuration
+	case "flake8":
+		if p.exists(".venv") || p.exists("venv") {
+			return []string{"--extend-exclude", ".venv,venv"}
+		}
+		return nil
+	case "pyright":
+		return nil
+	case "mypy":
+		for _, key := range []string{"files", "packages", "modules"} {
+			if p.pyproject.At("tool", "mypy").Has(key) || p.setup.At("mypy").Has(key) || p.ini("mypy.ini", "mypy", key) || p.ini(".mypy.ini", "mypy", key) {
+				return nil
+			}
+		}
+	}
+	if p.exists("src") {
+		return []string{"src"}
+	}
+	var packages []string
+	for _, init := range p.glob("*/__init__.py", "*/__init__.pyi") {
+		if dir := filepath.Dir(init); !slices.Contains([]string{"tests", "test", "docs", "doc", "examples"}, dir) && habit.IsPlain(dir) && !slices.Contains(packages, dir) {
+			packages = append(packages, dir)
+		}
+	}
+	if len(packages) > 0 {
+		return packages
+	}
+	return []string{"."}
+}
+
+// ini reports whether a section of an INI file has a key.
+func (p *python) ini(file, section, key string) bool {
+	text, err := p.read(file)
+	return err == nil && settings.INI(text).At(section).Has(key)
+}
+
+// configured returns the file that configures what path names below [tool] of pyproject.toml, or, by the
+// first of its keys, in the files of INI; or the first of files that is there.
+func (p *python) configured(path, files []string) string {
+	for _, f := range files {
+		if p.exists(f) {
+			return f
+		}
+	}
+	tool := p.pyproject.At("tool").At(path[:len(path)-1]...)
+	switch name := path[0]; {
+	case tool.Has(path[len(path)-1]):
+		return "pyproject.toml"
+	case len(path) > 1:
+	case p.setup.Has(name), p.setup.Has("tool:" + name):
+		return "setup.cfg"
+	case p.tox.Has(name):
+		return "tox.ini"
+	}
+	return ""
+}
+
+// tests binds pytest where the project uses it, else unittest, else pytest, which runs the tests of both.
+func (p *python) tests() {
+	source := p.configured([]string{"pytest"}, []string{"pytest.ini", ".pytest.ini", "conftest.py", "tests/conftest.py", "test/conftest.py"})
+	c, runs := p.habits.Uses("pytest", "py.test")
+	unit, unitRuns := p.habits.Uses("unittest")
+	switch {
+	case source == "" && runs:
+		source = c.Source
+	case source == "":
+		source = p.needs["pytest"]
+	}
+	tool, ok := p.pythonCommand("pytest")
+	if ok && (source != "" || !unitRuns) {
+		p.found("pytest")
+		words := []string{tool, "-q"}
+		if c.Plain && !p.pyproject.At("tool", "pytest", "ini_options").Has("testpaths") {
+			words = append(words, p.args(pythonTool{}, c)...)
+		}
+		if source == "" {
+			source = "its tests"
+		}
+		p.bind("Test with pytest", binding{tool: strings.Join(words, " "), expect: "{ min_tests = 1 }", inputs: venvInputs(tool), outside: outside(tool)}, source, p.install)
+		return
+	}
+	if source != "" {
+		p.leaveOut("Test with pytest", source+" has it; it is not installed: "+p.install)
+		return
+	}
+	if p.exists("manage.py") {
+		if tool, ok := p.pythonCommand("django"); ok {
+			python, _, _ := strings.Cut(tool, " -m ")
+			p.found("manage.py")
+			p.bind("Test with django", binding{tool: python + " manage.py test", expect: "{ min_tests = 1 }", inputs: venvInputs(tool)}, "manage.py", p.install)
+			return
+		}
+	}
+	if tool, ok := p.pythonCommand("unittest"); ok {
+		p.found("unittest")
+		words := []string{tool}
+		if unitRuns && unit.Plain {
+			words = append(words, unit.Args...)
+		} else if tests := p.glob("tests/test*.py", "test/test*.py"); len(tests) > 0 && !p.exists(filepath.Dir(tests[0])+"/__init__.py") {
+			words = append(words, "discover", "-s", filepath.Dir(tests[0]))
+		}
+		if unit.Source == "" {
+			unit.Source = "its tests"
+		}
+		p.bind("Test with unittest", binding{tool: strings.Join(words, " "), expect: "{ min_tests = 1 }", inputs: venvInputs(tool)}, unit.Source, p.install)
+	}
+}
+
+// requirements collects what the project depends on, by the file that says so.
+func (p *python) requirements() {
+	name := regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*`)
+	add := func(file string, specs ...string) {
+		for _, s := range specs {
+			for line := range strings.Lines(s) {
+				if n := strings.ToLower(name.FindString(strings.TrimSpace(line))); n != "" && p.needs[n] == "" {
+					p.needs[n] = file
+				}
+			}
+		}
+	}
+	const pyproject = "pyproject.toml"
+	p.pyproject.At("project").Walk(func(path []string, v settings.Value) {
+		if len(path) > 0 && (path[0] == "dependencies" || path[0] == "optional-dependencies") && v.Text != "" {
+			add(pyproject, v.Text)
+		}
+	})
+	for _, at := range [][]string{{"dependency-groups"}, {"tool", "uv"}, {"tool", "pdm", "dev-dependencies"}} {
+		p.pyproject.At(at...).Walk(func(_ []string, v settings.Value) { add(pyproject, v.Text) })
+	}
+	p.pyproject.At("tool", "poetry").Walk(func(path []string, v settings.Value) {
+		if len(path) > 1 && strings.HasSuffix(path[len(path)-2], "dependencies") {
+			add(pyproject, path[len(path)-1])
+		}
+	})
+	add("setup.cfg", p.setup.At("options", "install_requires").Text)
+	for _, key := range p.setup.At("options.extras_require").Keys {
+		add("setup.cfg", p.setup.At("options.extras_require", key).Text)
+	}
+	for _, section := range p.tox.Keys {
+		if strings.HasPrefix(section, "testenv") {
+			add("tox.ini", p.tox.At(section, "deps").Text)
+		}
+	}
+	for _, file := range p.requirementFiles() {
+		if text, err := p.read(file); err == nil {
+			add(file, string(text))
+		}
+	}
+}
+
+func (p *python) requirementFiles() []string {
+	return p.glob("*requirements*.txt", "requirements/*.txt", "requirements/*.in", "test-requirements.txt")
+}
+
+// installer returns the command that installs the project and what it needs for its tests.
+func (p *python) installer() string {
+	switch {
+	case p.exists("uv.lock") && installed("uv"):
+		return "uv sync --all-extras --all-groups"
+	case p.exists("poetry.lock") && installed("poetry"):
+		return "poetry install"
+	case p.exists("pdm.lock") && installed("pdm"):
+		return "pdm install"
+	}
+	var words []string
+	pip := "python3 -m venv .venv && .venv/bin/pip install"
+	for _, venv := range []string{".venv", "venv"} {
+		if p.exists(venv + "/bin/python") {
+			pip = venv + "/bin/python -m pip install"
+			break
+		}
+	}
+	if p.exists("setup.py") || p.pyproject.Has("project") || p.pyproject.Has("build-system") || p.setup.Has("metadata") {
+		extras := p.pyproject.At("project", "optional-dependencies").Keys
+		extras = append(slices.Clip(extras), p.setup.At("options.extras_require").Keys...)
+		words = append(words, "-e", ".")
+		if extra := firstOf(extras, "test", "tests", "testing", "dev", "develop", "development", "all"); extra != "" {
+			words[1] = "'.[" + extra + "]'"
+		}
+	}
+	if group := firstOf(p.pyproject.At("dependency-groups").Keys, "test", "tests", "testing", "dev"); group != "" {
+		words = append(words, "--group", group)
+	}
+	for _, suffix := range []string{"tests.txt", "test.txt", "testing.txt", "dev.txt", "requirements.txt"} {
+		if i := slices.IndexFunc(p.requirementFiles(), func(f string) bool { return strings.HasSuffix(f, suffix) }); i >= 0 {
+			words = append(words, "-r", p.requirementFiles()[i])
+			break
+		}
+	}
+	if len(words) < 3 && !strings.Contains(strings.Join(words, ""), "[") && p.hasTests() {
+		words = append(words, "pytest")
+	}
+	if len(words) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("inputs = [%q, %q]\n", venv+"/pyvenv.cfg", venv+"/lib/python*/site-packages/*.dist-info/RECORD")
+	return pip + " " + strings.Join(words, " ")
+}
+
+// firstOf returns the first of the wanted words that is in list; empty if none is.
+func firstOf(list []string, wanted ...string) string {
+	for _, w := range wanted {
+		if slices.Contains(list, w) {
+			return w
+		}
+	}
+	return ""
+}
+
+// venvInputs returns the files that record what is installed in the virtual
+// environment of tool; none if tool is in none.
+func venvInputs(tool string) []string {
+	venv, _, ok := strings.Cut(tool, "/bin/python ")
+	if !ok {
+		return nil
+	}
+	return []string{venv + "/pyvenv.cfg", venv + "/lib/python*/site-packages/*.dist-info/RECORD"}
+}
+
+// outside reports whether a command is neither of a virtual environment nor of a tool that makes one.
+func outside(command string) bool {
+	first, _, _ := strings.Cut(command, " ")
+	return !strings.Contains(first, "/") && !slices.Contains([]string{"uv", "poetry", "pdm"}, first) && os.Getenv("VIRTUAL_ENV") == ""
 }
 
 // pythonCommand finds a command that runs the tool called name: as a module of
@@ -80,8 +403,10 @@ func (d *draft) pythonCommand(name string) (string, bool) {
 			candidates = append(candidates, venv+"/bin/python -m "+name)
 		}
 	}
-	if d.exists("uv.lock") {
-		candidates = append(candidates, "uv run --frozen python -m "+name)
+	for _, m := range []struct{ lock, runner string }{{"uv.lock", "uv run --frozen"}, {"poetry.lock", "poetry run"}, {"pdm.lock", "pdm run"}} {
+		if d.exists(m.lock) && installed(strings.Fields(m.runner)[0]) {
+			candidates = append(candidates, m.runner+" python -m "+name)
+		}
 	}
 	candidates = append(candidates, "python3 -m "+name, name, name+"-3")
 	probe := "--version"
@@ -91,42 +416,28 @@ func (d *draft) pythonCommand(name string) (string, bool) {
 	for _, c := range candidates {
 		argv := append(strings.Fields(c), probe)
 		if strings.Contains(argv[0], "/") {
-			argv[0] = filepath.Join(d.dir, argv[0])
+			path, err := filepath.Abs(filepath.Join(d.dir, argv[0]))
+			if err != nil {
+				continue
+			}
+			argv[0] = path
 		}
-		if works("", argv...) {
+		if works(d.dir, argv...) {
 			return c, true
 		}
 	}
 	return "", false
 }
 
-// pythonConfig returns the text in which a project mentions the tools it uses.
-func (d *draft) pythonConfig() string {
-	var b strings.Builder
-	names := []string{"pyproject.toml", "setup.cfg", "setup.py", "tox.ini", "mypy.ini", ".mypy.ini", ".flake8", "ruff.toml", ".ruff.toml", ".pre-commit-config.yaml", "Makefile", "noxfile.py"}
-	requirements, _ := filepath.Glob(filepath.Join(d.dir, "requirements*.txt"))
-	for _, r := range requirements {
-		names = append(names, filepath.Base(r))
-	}
-	for _, name := range names {
-		if text, err := d.read(name); err == nil {
-			// The name of a file such as mypy.ini is a mention too.
-			b.WriteString(name + "\n")
-			b.Write(text)
-		}
-	}
-	return b.String()
-}
-
-// hasPythonTests reports whether there is a file that pytest would collect.
-func (d *draft) hasPythonTests() bool {
+// hasTests reports whether there is a file that pytest would collect.
+func (p *python) hasTests() bool {
 	found := false
-	_ = filepath.WalkDir(d.dir, func(path string, e fs.DirEntry, err error) error {
+	_ = filepath.WalkDir(p.dir, func(path string, e fs.DirEntry, err error) error {
 		if err != nil {
 			return fs.SkipDir
 		}
 		name := e.Name()
-		if e.IsDir() && path != d.dir && (strings.HasPrefix(name, ".") || name == "venv" || name == "node_modules") {
+		if e.IsDir() && path != p.dir && (strings.HasPrefix(name, ".") || name == "venv" || name == "node_modules") {
 			return fs.SkipDir
 		}
 		if strings.HasSuffix(name, ".py") && (strings.HasPrefix(name, "test_") || strings.HasSuffix(name, "_test.py")) {

@@ -2,20 +2,23 @@ package scaffold_test
 
 import (
 	"errors"
+	"flag"
 	"fmt"
-	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/command-dialect/dialect/cmd/dialect/internal/scaffold"
 	"github.com/command-dialect/dialect/lang"
 	"github.com/command-dialect/dialect/lang/diag"
+	"github.com/command-dialect/dialect/lang/plan"
 	"github.com/command-dialect/dialect/lang/resolve"
 	"github.com/command-dialect/dialect/lang/routing"
+	"github.com/command-dialect/dialect/lang/routing/lint"
 )
 
 type files map[string]string
@@ -47,12 +50,19 @@ func project(t *testing.T, f files, programs ...string) string {
 	return dir
 }
 
-// render returns a plan as text: the script, the matrix without its comment, and the report.
+// render returns a plan as text: the script, the matrix without its comment, and what is said.
 func render(p scaffold.Plan) string {
 	var b strings.Builder
-	if len(p.Files) == 2 {
-		_, matrix, _ := strings.Cut(p.Files[0].Text, "\n")
-		b.WriteString(p.Files[1].Text + matrix)
+	if len(p.Lines) > 0 {
+		_, matrix, _ := strings.Cut(p.Files()[0].Text, "\n")
+		b.WriteString(p.Files()[1].Text + matrix)
+		for _, l := range p.Lines {
+			fmt.Fprintf(&b, "%s: source %q, install %q", l.Name, l.Source, l.Install)
+			if l.Outside {
+				b.WriteString(", outside")
+			}
+			b.WriteString("\n")
+		}
 	}
 	if len(p.Found) > 0 {
 		fmt.Fprintf(&b, "found: %s\n", strings.Join(p.Found, ", "))
@@ -60,388 +70,110 @@ func render(p scaffold.Plan) string {
 	for _, l := range p.LeftOut {
 		fmt.Fprintf(&b, "left out: %s\n", l)
 	}
+	for _, l := range p.Offers {
+		fmt.Fprintf(&b, "offer: %s\n", l)
+	}
 	return b.String()
 }
 
+var update = flag.Bool("update", false, "write testdata/look.golden")
+
+// TestLook compares what is proposed for small projects with testdata/look.golden.
 func TestLook(t *testing.T) {
+	const golden = "testdata/look.golden"
+	t.Setenv("VIRTUAL_ENV", "")
 	allOfNode := files{"node_modules/.bin/prettier": "", "node_modules/.bin/biome": "", "node_modules/.bin/tsc": "", "node_modules/.bin/vitest": "",
 		".prettierrc.json": "", "biome.json": "", "tsconfig.json": ""}
+	path, err := filepath.Abs(golden)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := make(map[string]string)
+	if text, err := os.ReadFile(path); err == nil {
+		for part := range strings.SplitSeq(string(text), "=== ") {
+			name, of, _ := strings.Cut(part, "\n")
+			want[name] = of
+		}
+	}
+	var all strings.Builder
 	for _, c := range []struct {
 		name     string
 		files    files
 		programs []string
-		want     string
 	}{
-		{"go", files{"go.mod": "module m\n"}, nil, `
-Format with gofmt
-Check with vet
-Test with go
-Gate against results
-extends = ["go"]
-found: go.mod
-left out: staticcheck (not installed; bound already, so that the line "Check with staticcheck" is all it takes)
-`},
-		{"go, staticcheck on PATH", files{"go.mod": "module m\n"}, []string{"staticcheck"}, `
-Format with gofmt
-Check with vet
-Check with staticcheck
-Test with go
-Gate against results
-extends = ["go"]
-found: go.mod, staticcheck
-`},
-		{"go, staticcheck of go.mod", files{"go.mod": "module m\ntool honnef.co/go/tools/cmd/staticcheck\n"}, []string{"staticcheck"}, `
-Format with gofmt
-Check with vet
-Check with staticcheck
-Test with go
-Gate against results
-extends = ["go"]
-
-[commands.check_staticcheck]
-verb = "check"
-noun = "staticcheck"
-tool = "go tool staticcheck ./..."
-receipt_required = true
-found: go.mod, staticcheck (a tool of go.mod)
-`},
-		{"python, in a virtual environment", files{".venv/bin/python": "#!/bin/sh\ntest $2 != black\n", "pyproject.toml": "ruff black\n", "a/test_a.py": ""}, nil, `
-Format with ruff
-Check with ruff
-Test with pytest
-Gate against results
-
-[commands.format_ruff]
-verb = "format"
-noun = "ruff"
-tool = ".venv/bin/python -m ruff format --check ."
-receipt_required = true
-inputs = [".venv/pyvenv.cfg", ".venv/lib/python*/site-packages/*.dist-info/RECORD"]
-
-[commands.check_ruff]
-verb = "check"
-noun = "ruff"
-tool = ".venv/bin/python -m ruff check ."
-receipt_required = true
-hint = "ruff check --fix fixes what it can"
-inputs = [".venv/pyvenv.cfg", ".venv/lib/python*/site-packages/*.dist-info/RECORD"]
-
-[commands.test_pytest]
-verb = "test"
-noun = "pytest"
-tool = ".venv/bin/python -m pytest -q"
-receipt_required = true
-expect = { min_tests = 1 }
-inputs = [".venv/pyvenv.cfg", ".venv/lib/python*/site-packages/*.dist-info/RECORD"]
-found: a Python project, ruff, pytest
-left out: black (the project mentions it, and it is not installed)
-left out: flake8 (the project does not mention it)
-left out: mypy (the project does not mention it)
-`},
-		{"python, tools of their own and unittest", files{"test_a.py": "", "mypy.ini": ""}, []string{"mypy", "python3: test $2$3 = unittest--help"}, `
-Check with mypy
-Test with unittest
-Gate against results
-
-[commands.check_mypy]
-verb = "check"
-noun = "mypy"
-tool = "mypy ."
-receipt_required = true
-
-[commands.test_unittest]
-verb = "test"
-noun = "unittest"
-tool = "python3 -m unittest"
-receipt_required = true
-expect = { min_tests = 1 }
-found: a Python project, mypy, unittest
-left out: ruff (the project does not mention it)
-left out: black (the project does not mention it)
-left out: flake8 (the project does not mention it)
-left out: pytest (not installed)
-`},
-		{"python without tests: those of others do not count", files{"a.py": "", ".tox/test_a.py": "", "venv/test_a.py": "", "node_modules/test_a.py": ""}, []string{"python3: test $2$3 = compileall--help"}, `
-Check for syntax
-Gate against results
-
-[commands.check_syntax]
-verb = "check"
-noun = "syntax"
-tool = "python3 -m compileall -q ."
-receipt_required = true
-found: a Python project
-left out: ruff (the project does not mention it)
-left out: black (the project does not mention it)
-left out: flake8 (the project does not mention it)
-left out: mypy (the project does not mention it)
-left out: pytest (there are no test files)
-`},
-		{"python, by uv and a program of Debian", files{"setup.cfg": "mypy\n", "uv.lock": "", "a_test.py": ""}, []string{"uv: test $5 = mypy", "pytest-3"}, `
-Check with mypy
-Test with pytest
-Gate against results
-
-[commands.check_mypy]
-verb = "check"
-noun = "mypy"
-tool = "uv run --frozen python -m mypy ."
-receipt_required = true
-
-[commands.test_pytest]
-verb = "test"
-noun = "pytest"
-tool = "pytest-3 -q"
-receipt_required = true
-expect = { min_tests = 1 }
-found: a Python project, mypy, pytest
-left out: ruff (the project does not mention it)
-left out: black (the project does not mention it)
-left out: flake8 (the project does not mention it)
-`},
-		{"node, with tools", with(allOfNode, "package.json", `{"devDependencies": {"prettier": "1", "@biomejs/biome": "1", "typescript": "1", "vitest": "1"}, "scripts": {"test": "vitest"}}`), []string{"node"}, `
-Format with prettier
-Check with biome
-Check with tsc
-Test with vitest
-Gate against results
-extends = ["node"]
-found: package.json, prettier, biome, tsc, vitest
-`},
-		{"node, tools that do not count", files{"package.json": `{"dependencies": {"jest": "1", "eslint": "1"}, "scripts": {"test": "jest"}}`, "node_modules/.bin/eslint": "", "node_modules/.bin/prettier": ""}, []string{"node", "npm"}, `
-Test with npm
-Gate against results
-extends = ["node"]
-found: package.json, the script "test"
-left out: eslint (it has no configuration here)
-left out: jest (it is a dependency, and not installed: npm install)
-`},
-		{"node, packages that are not installed", files{"package.json": `{"devDependencies": {"eslint": "8"}, "scripts": {"test": "uvu", "lint": "eslint ."}}`, ".eslintrc": ""}, []string{"node", "npm"}, `
-Test with npm
-Gate against results
-extends = ["node"]
-found: package.json, the script "test"
-left out: eslint (it is a dependency, and not installed: npm install)
-left out: node_modules (the packages are not installed, and the script "test" may need them: npm install)
-`},
-		{"node, installed by what the lock file is of", files{"package.json": `{"dependencies": {"a": "1"}, "devDependencies": {"eslint": "8"}}`, "pnpm-lock.yaml": "", "a.test.js": ""}, []string{"node", "npm"}, `
-Test with node
-Gate against results
-extends = ["node"]
-found: package.json, tests of node
-left out: eslint (it is a dependency, and not installed: pnpm install --frozen-lockfile)
-left out: node_modules (the packages are not installed, and the tests may need them: pnpm install --frozen-lockfile)
-`},
-		{"node, a script that lints", files{"package.json": `{"scripts": {"test": "x", "lint": "y", "typecheck": "z", "check": "lint and test"}}`}, []string{"node", "npm"}, `
-Check with lint
-Check with typecheck
-Test with npm
-Gate against results
-extends = ["node"]
-
-[commands.check_lint]
-verb = "check"
-noun = "lint"
-tool = "npm run --silent lint"
-receipt_required = true
-pins = ["package.json"]
-
-[commands.check_typecheck]
-verb = "check"
-noun = "typecheck"
-tool = "npm run --silent typecheck"
-receipt_required = true
-pins = ["package.json"]
-found: package.json, the script "lint", the script "typecheck", the script "test"
-`},
-		{"mypy, which is told its files", files{"pyproject.toml": "[tool.mypy]\nstrict = true\nfiles = [\"src\"]\n", "src/a.py": ""}, []string{"mypy", "python3: exit 1"}, `
-Check with mypy
-Gate against results
-
-[commands.check_mypy]
-verb = "check"
-noun = "mypy"
-tool = "mypy"
-receipt_required = true
-found: a Python project, mypy
-left out: ruff (the project does not mention it)
-left out: black (the project does not mention it)
-left out: flake8 (the project does not mention it)
-left out: pytest (there are no test files)
-`},
-		{"go without a module", files{"a.go": "package a\n", "Makefile": "test:\n"}, []string{"make"}, `
-Test with make
-Gate against results
-
-[commands.test_make]
-verb = "test"
-noun = "make"
-tool = "make test"
-receipt_required = true
-pins = ["Makefile"]
-found: Makefile
-left out: the Go files (there is no go.mod: go mod init)
-`},
-		{"go, golangci-lint", files{"go.mod": "module m\n", ".golangci.yml": ""}, []string{"staticcheck", "golangci-lint"}, `
-Format with gofmt
-Check with vet
-Check with staticcheck
-Check with golangci
-Test with go
-Gate against results
-extends = ["go"]
-
-[commands.check_golangci]
-verb = "check"
-noun = "golangci"
-tool = "golangci-lint run"
-receipt_required = true
-found: go.mod, staticcheck, golangci-lint
-`},
-		{"go, golangci-lint is missing", files{"go.mod": "module m\n", ".golangci.toml": ""}, []string{"staticcheck"}, `
-Format with gofmt
-Check with vet
-Check with staticcheck
-Test with go
-Gate against results
-extends = ["go"]
-found: go.mod, staticcheck
-left out: golangci-lint (it has a configuration here, and is not installed)
-`},
-		{"shell scripts without the ending", files{"a.sh": "", "bin/tool": "#!/usr/bin/env bash\n", "bin/other": "#!/usr/bin/python3\n", "deploy": "#!/bin/sh -e\n"}, []string{"shellcheck"}, `
-Check with shellcheck
-Gate against results
-extends = ["shell"]
-found: shell scripts
-left out: bin/tool, deploy (shell scripts whose names do not end in .sh: bind a line to them by hand)
-`},
-		{"node, tests of its own", files{"package.json": `{"scripts": {"test": "echo no test specified"}}`, "src/a.test.js": ""}, []string{"node", "npm"}, `
-Test with node
-Gate against results
-extends = ["node"]
-found: package.json, tests of node
-`},
-		{"node, nothing to test", files{"package.json": `{}`}, []string{"node"}, `
-found: package.json
-left out: tests (package.json has no script "test", and there are no test files)
-`},
-		{"node, package.json is broken", files{"package.json": `{`}, []string{"node"}, `
-found: package.json
-left out: package.json (unexpected end of JSON input)
-`},
-		{"node, npm is missing", files{"package.json": `{"scripts": {"test": "x"}}`}, []string{"node"}, `
-found: package.json
-left out: npm test (npm is not installed)
-`},
-		{"node is missing", files{"package.json": `{"scripts": {"test": "x"}}`}, []string{"npm"}, `
-found: package.json
-left out: the Node project (node is not installed)
-`},
-		{"rust", files{"Cargo.toml": ""}, []string{"cargo"}, `
-Format with rustfmt
-Check with clippy
-Test with cargo
-Gate against results
-extends = ["rust"]
-found: Cargo.toml
-`},
-		{"rust without its components", files{"Cargo.toml": ""}, []string{"cargo: test $1 = --version"}, `
-Check with cargo
-Test with cargo
-Gate against results
-extends = ["rust"]
-found: Cargo.toml
-left out: rustfmt (not installed: rustup component add rustfmt)
-left out: clippy (not installed: rustup component add clippy)
-`},
-		{"rust, a cargo that does not work", files{"Cargo.toml": ""}, []string{"cargo: exit 1"}, `
-found: Cargo.toml
-left out: the Rust project (cargo is not installed)
-`},
-		{"shell scripts, one folder down", files{"bin/a.sh": ""}, nil, `
-Check with sh
-Gate against results
-extends = ["shell"]
-found: shell scripts
-left out: shellcheck (not installed; the syntax is checked instead)
-`},
-		{"shell scripts, with shellcheck", files{"a.sh": ""}, []string{"shellcheck"}, `
-Check with shellcheck
-Gate against results
-extends = ["shell"]
-found: shell scripts
-`},
-		{"shell scripts beside a Makefile", files{"a.sh": "", "makefile": "check: all\nlint := x\n\techo\n"}, []string{"make", "shellcheck"}, `
-Check with make
-Gate against results
-
-[commands.check_make]
-verb = "check"
-noun = "make"
-tool = "make check"
-receipt_required = true
-pins = ["makefile"]
-found: makefile
-`},
-		{"runners: the first target of a verb", files{"Makefile": "test:\n", "justfile": "lint a=\"1\":\ncheck:\ntest:\n", "lefthook.yml": "", ".pre-commit-config.yaml": "", ".github/workflows/ci.yaml": ""},
-			[]string{"make", "just", "lefthook"}, `
-Test with make
-Check with just
-Check with hooks
-Gate against results
-
-[commands.test_make]
-verb = "test"
-noun = "make"
-tool = "make test"
-receipt_required = true
-pins = ["Makefile"]
-
-[commands.check_just]
-verb = "check"
-noun = "just"
-tool = "just lint"
-receipt_required = true
-pins = ["justfile"]
-
-[commands.check_hooks]
-verb = "check"
-noun = "hooks"
-tool = "lefthook run pre-commit --all-files"
-receipt_required = true
-pins = ["lefthook.yml"]
-found: Makefile, justfile, lefthook.yml
-left out: .pre-commit-config.yaml (pre-commit is not installed)
-left out: the workflows of CI (their steps are not read; a step ` + "`dialect run quality.dlct`" + ` runs this gate there)
-`},
-		{"two ecosystems, whose tools go before make", files{"go.mod": "", "Cargo.toml": "", "Makefile": "test:\n", "justfile": "test:\n"}, []string{"cargo", "make", "staticcheck"}, `
-Format with gofmt
-Check with vet
-Check with staticcheck
-Test with go
-Format with rustfmt
-Check with clippy
-Test with cargo
-Gate against results
-extends = ["go", "rust"]
-found: go.mod, staticcheck, Cargo.toml
-left out: Makefile (its targets are covered already, or are not lint, check or test)
-left out: justfile (just is not installed)
-`},
+		{"go", files{"go.mod": "module m\n"}, nil},
+		{"go, staticcheck on PATH", files{"go.mod": "module m\n"}, []string{"staticcheck"}},
+		{"go, staticcheck of go.mod", files{"go.mod": "module m\ntool honnef.co/go/tools/cmd/staticcheck\n"}, []string{"staticcheck"}},
+		{"python, in a virtual environment", files{".venv/bin/python": "#!/bin/sh\ntest $2 != black\n", "pyproject.toml": "ruff black\n", "a/test_a.py": ""}, nil},
+		{"python, tools of their own and unittest", files{"test_a.py": "", "mypy.ini": ""}, []string{"mypy", "python3: test $2$3 = unittest--help"}},
+		{"python without tests: those of others do not count", files{"a.py": "", ".tox/test_a.py": "", "venv/test_a.py": "", "node_modules/test_a.py": ""}, []string{"python3: test $2$3 = compileall--help"}},
+		{"python, by uv and a program of Debian", files{"setup.cfg": "mypy\n", "uv.lock": "", "a_test.py": ""}, []string{"uv: test $5 = mypy", "pytest-3"}},
+		{"node, with tools", with(allOfNode, "package.json", `{"devDependencies": {"prettier": "1", "@biomejs/biome": "1", "typescript": "1", "vitest": "1"}, "scripts": {"test": "vitest"}}`), []string{"node"}},
+		{"node, tools that do not count", files{"package.json": `{"dependencies": {"jest": "1", "eslint": "1"}, "scripts": {"test": "jest"}}`, "node_modules/.bin/eslint": "", "node_modules/.bin/prettier": ""}, []string{"node", "npm"}},
+		{"node, packages that are not installed", files{"package.json": `{"devDependencies": {"eslint": "8"}, "scripts": {"test": "uvu", "lint": "eslint ."}}`, ".eslintrc": ""}, []string{"node", "npm"}},
+		{"node, installed by what the lock file is of", files{"package.json": `{"dependencies": {"a": "1"}, "devDependencies": {"eslint": "8"}}`, "pnpm-lock.yaml": "", "a.test.js": ""}, []string{"node", "npm"}},
+		{"node, a script that lints", files{"package.json": `{"scripts": {"test": "x", "lint": "y", "typecheck": "z", "check": "lint and test"}}`}, []string{"node", "npm"}},
+		{"mypy, which is told its files", files{"pyproject.toml": "[tool.mypy]\nstrict = true\nfiles = [\"src\"]\n", "src/a.py": ""}, []string{"mypy", "python3: exit 1"}},
+		{"go without a module", files{"a.go": "package a\n", "Makefile": "test:\n"}, []string{"make"}},
+		{"go, golangci-lint", files{"go.mod": "module m\n", ".golangci.yml": ""}, []string{"staticcheck", "golangci-lint"}},
+		{"go, golangci-lint is missing", files{"go.mod": "module m\n", ".golangci.toml": ""}, []string{"staticcheck"}},
+		{"shell scripts without the ending", files{"a.sh": "", "bin/tool": "#!/usr/bin/env bash\n", "bin/other": "#!/usr/bin/python3\n", "deploy": "#!/bin/sh -e\n"}, []string{"shellcheck"}},
+		{"node, tests of its own", files{"package.json": `{"scripts": {"test": "echo no test specified"}}`, "src/a.test.js": ""}, []string{"node", "npm"}},
+		{"node, nothing to test", files{"package.json": `{}`}, []string{"node"}},
+		{"node, package.json is broken", files{"package.json": `{`}, []string{"node"}},
+		{"node, npm is missing", files{"package.json": `{"scripts": {"test": "x"}}`}, []string{"node"}},
+		{"node is missing", files{"package.json": `{"scripts": {"test": "x"}}`}, []string{"npm"}},
+		{"rust", files{"Cargo.toml": ""}, []string{"cargo"}},
+		{"rust without its components", files{"Cargo.toml": ""}, []string{"cargo: test $1 = --version"}},
+		{"rust, a cargo that does not work", files{"Cargo.toml": ""}, []string{"cargo: exit 1"}},
+		{"shell scripts, one folder down", files{"bin/a.sh": ""}, nil},
+		{"shell scripts, with shellcheck", files{"a.sh": ""}, []string{"shellcheck"}},
+		{"shell scripts beside a Makefile", files{"a.sh": "", "makefile": "check: all\nlint := x\n\techo\n"}, []string{"make", "shellcheck"}},
+		{"runners: the first target of a verb", files{"Makefile": "test:\n", "justfile": "lint a=\"1\":\ncheck:\ntest:\n", "lefthook.yml": "", ".pre-commit-config.yaml": "", ".github/workflows/ci.yaml": ""}, []string{"make", "just", "lefthook"}},
+		{"two ecosystems, whose tools go before make", files{"go.mod": "", "Cargo.toml": "", "Makefile": "test:\n", "justfile": "test:\n"}, []string{"cargo", "make", "staticcheck"}},
+		{"go, with its habits", files{"go.mod": "module m\n", "Makefile": "lint:\n\tgofmt -l .\n\tgo vet ./...\n\tstaticcheck ./...\n"}, []string{"make"}},
+		{"go, a workspace", files{"go.work": "go 1.26\nuse (\n\t./a\n\t./b/c // c\n\t../out\n\t./gone\n)\n", "a/go.mod": "", "b/c/go.mod": ""}, nil},
+		{"python: what is mentioned in a comment or a text is none of its tools", files{"pyproject.toml": "# black\n[project]\ndescription = \"flake8 and mypy\"\n", "a.py": "", ".flake8.bak": ""}, []string{"python3"}},
+		{"python, tox", files{"setup.py": "", "src/p/__init__.py": "", "tests/test_p.py": "", "tox.ini": "[testenv]\ncommands = python -m pytest {posargs:tests}\n[testenv:lint]\ncommands =\n    flake8 src tests\n    mypy --strict src\n    black --check --diff src\n"}, []string{"python3"}},
+		{"python, nox, poetry and pre-commit", files{"pyproject.toml": "[tool.poetry]\nname = \"x\"\n[tool.poetry.group.dev.dependencies]\npytest = \"8\"\n[tool.black]\n[tool.ruff.format]\n", "poetry.lock": "", "p/__init__.py": "", "tests/test_p.py": "", "noxfile.py": "session.run('mypy', 'p')\n", ".pre-commit-config.yaml": "repos:\n- repo: x\n  hooks:\n  - id: isort\n  - id: trailing-whitespace\n"}, []string{"poetry", "python3: exit 1"}},
+		{"python, its tools are not installed", files{"pyproject.toml": "[project]\nname = 'x'\n[project.optional-dependencies]\ntest = ['pytest>=8']\ndocs = ['sphinx']\n[tool.mypy]\n", "test_x.py": ""}, []string{"python3: exit 1"}},
+		{"python, django", files{"manage.py": "", "requirements.txt": "Django>=4\n", "a/test_a.py": ""}, []string{"python3: test $2 = django"}},
+		{"python, unittest in a folder", files{"setup.py": "", "tests/test_a.py": ""}, []string{"python3: test $2$3 = unittest--help"}},
+		{"node, scripts of pnpm", files{"package.json": `{"scripts": {"test": "vitest run", "lint": "eslint --fix .", "lint:check": "eslint .", "format:check": "prettier --check src", "type-check": "npm run tsc", "tsc": "tsc -b"}, "devDependencies": {"eslint": "9", "typescript": "5", "vitest": "2"}}`, "pnpm-lock.yaml": "", "node_modules/.bin/eslint": "", "eslint.config.js": "", "node_modules/.bin/tsc": "", "tsconfig.json": "", "node_modules/.bin/vitest": ""}, []string{"node", "pnpm"}},
+		{"node, a tool that nothing runs", files{"package.json": `{"devDependencies": {"prettier": "3"}, "scripts": {"test": "x"}}`, "node_modules/.bin/prettier": "", ".prettierrc": ""}, []string{"node", "npm"}},
+		{"rust, a workspace with a package", files{"Cargo.toml": "[package]\nname = 'x'\n[workspace]\nmembers = ['y']\n", ".github/workflows/ci.yml": "jobs:\n  a:\n    steps:\n    - run: cargo +nightly clippy\n", "y/Cargo.toml": ""}, []string{"cargo"}},
+		{"bats", files{"test/a.bats": "", "bin/bats": "", "install.sh": "", ".shellcheckrc": "", ".github/workflows/tests.yml": "jobs:\n  a:\n    steps:\n    - run: bin/bats --formatter tap test\n"}, []string{"shellcheck"}},
+		{"bats is missing", files{"tests/a.bats": ""}, nil},
+		{"a Makefile with other targets", files{"Makefile": "all: x\nx.o: x.c\n\tcc x.c\nclean:\n"}, []string{"make"}},
+		{"a Taskfile", files{"Taskfile.yml": "tasks:\n  lint: echo\n  test:\n    cmds: [echo]\n"}, []string{"task"}},
+		{"cmake", files{"CMakeLists.txt": "", "a.c": ""}, nil},
+		{"a monorepo", files{"services/api/go.mod": "module api\n", "services/api/cmd/a.go": "", "web/package.json": `{"scripts": {"test": "x", "lint": "y"}}`, "lib/py_tools/pyproject.toml": "[project]\n[tool.mypy]\n", "lib/py_tools/test_a.py": "", "examples/x/go.mod": "", "node_modules/y/package.json": "{}", ".hidden/go.mod": "", "a/b/c/go.mod": ""}, []string{"node", "npm", "mypy", "pytest"}},
+		{"a monorepo with environments of its own", files{"web/package.json": `{"devDependencies": {"eslint": "9"}}`, "web/eslint.config.js": "", "web/node_modules/.bin/eslint": "", "py/.venv/bin/python": "#!/bin/sh\n", "py/setup.py": "", "py/test_a.py": ""}, []string{"node"}},
+		{"a monorepo of many", files{"a/go.mod": "", "b/go.mod": "", "c/go.mod": "", "d/go.mod": "", "x/e/go.mod": "", "x/a/go.mod": "", "_x/go.mod": "", "_x/a.go": "", "empty/go.mod": "", "a/a.go": "", "b/a.go": "", "c/a.go": "", "d/a.go": "", "x/e/a.go": "", "x/a/a.go": ""}, nil},
+		{"a monorepo whose root covers what is below", files{"package.json": `{"workspaces": ["packages/*"], "scripts": {"test": "x"}}`, "packages/a/package.json": `{"scripts": {"test": "y"}}`, "go.work": "use ./m\n", "m/go.mod": ""}, []string{"node", "npm"}},
+		{"a context of Docker", files{"Makefile": "test:\n", "Dockerfile": "", ".dockerignore": ".git\n"}, []string{"make"}},
+		{"a matrix of others", files{"go.mod": "", ".agents/matrix.toml": "[commands.test_x]\nverb = \"test\"\nnoun = \"x\"\ntool = \"true\"\n", "broken.toml": "[commands.\n", "Cargo.lock.toml": "[x]\n"}, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			dir := project(t, c.files, c.programs...)
 			p, err := scaffold.Look(dir)
-			if errors.Is(err, scaffold.ErrNothing) != (len(p.Files) == 0) {
-				t.Errorf("%d files, and the error is %v", len(p.Files), err)
+			if errors.Is(err, scaffold.ErrNothing) != (len(p.Lines) == 0) {
+				t.Errorf("%d lines, and the error is %v", len(p.Lines), err)
 			}
-			if got, want := render(p), c.want[1:]; got != want {
-				t.Errorf("got:\n%s\nwant:\n%s", got, want)
+			got := render(p)
+			fmt.Fprintf(&all, "=== %s\n%s", c.name, got)
+			if got != want[c.name] && !*update {
+				t.Errorf("got:\n%s\nwant:\n%s", got, want[c.name])
 			}
-			if len(p.Files) > 0 {
+			if len(p.Lines) > 0 {
 				resolves(t, p)
 			}
 		})
+	}
+	if *update {
+		if err := os.WriteFile(path, []byte(all.String()), 0o666); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 
@@ -451,19 +183,49 @@ func with(f files, name, text string) files {
 	return f
 }
 
-// resolves writes a plan, and wants each line of its script to be bound.
+// resolves writes a plan, and wants each line of its script to be bound, and the gate of the matrix to be
+// exactly the lines, which run at the same time where all of them only read.
 func resolves(t *testing.T, p scaffold.Plan) {
 	t.Helper()
-	for _, f := range p.Files {
-		if err := f.Write(); err != nil {
-			t.Fatal(err)
+	write(t, p)
+	files := p.Files()
+	m, list := routing.Load(files[0].Path, routing.FileName, routing.Options{})
+	for _, d := range lint.Check(m, lint.Options{}) {
+		if d.Code != diag.MissingTool { // the programs are on PATH only while Look looks
+			t.Errorf("the matrix is warned of: %s: %s", d.Code, d.Message)
 		}
 	}
-	m, list := routing.Load(p.Files[0].Path, routing.FileName, routing.Options{})
-	file, parsed := lang.Parse(diag.NewSource(scaffold.ScriptName, []byte(p.Files[1].Text)))
-	bound, faults := resolve.Resolve(file, m, resolve.Options{Parsed: parsed})
-	if err := append(list, faults...).Err(); err != nil || len(bound.Steps) < 2 {
-		t.Errorf("%d steps: %v", len(bound.Steps), err)
+	bind := func(text string) *plan.Plan {
+		file, parsed := lang.Parse(diag.NewSource(scaffold.ScriptName, []byte(text)))
+		bound, faults := resolve.Resolve(file, m, resolve.Options{Parsed: parsed})
+		if err := append(list, faults...).Err(); err != nil {
+			t.Fatal(err)
+		}
+		return bound
+	}
+	script := bind(files[1].Text).Steps
+	gate := bind("Gate for quality\n").Steps[0]
+	if len(script) < 2 || len(gate.Members) != len(script)-1 {
+		t.Fatalf("%d lines, and the gate has %d members", len(script), len(gate.Members))
+	}
+	reads := true
+	for i, s := range gate.Members {
+		if !slices.Equal(s.Argv, script[i].Argv) || s.Dir != script[i].Dir {
+			t.Errorf("%q in the gate, %q in the script", s.Argv, script[i].Argv)
+		}
+		reads = reads && s.Effect == plan.Read
+	}
+	if !reads || !gate.Parallel {
+		t.Errorf("the lines only read: %v, the gate runs them at the same time: %v", reads, gate.Parallel)
+	}
+}
+
+func write(t *testing.T, p scaffold.Plan) {
+	t.Helper()
+	for _, f := range p.Files() {
+		if err := os.WriteFile(f.Path, []byte(f.Text), 0o666); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 
@@ -478,23 +240,36 @@ func TestLookNoDirectory(t *testing.T) {
 	}
 }
 
-// Write creates what is not there, and what the user has stays.
-func TestWrite(t *testing.T) {
-	dir := project(t, files{"go.mod": "", routing.FileName: "the user's\n"})
+// TestNew: what is there is not proposed a second time, and what the user left out of the script neither, where
+// the matrix binds it.
+func TestNew(t *testing.T) {
+	f := files{"go.mod": "module m\n", "package.json": `{"scripts": {"lint": "x", "test": "y"}}`}
+	dir := project(t, f, "node", "npm")
 	p, err := scaffold.Look(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
-	matrix, script := p.Files[0], p.Files[1]
-	if err := matrix.Write(); matrix.Path != filepath.Join(dir, routing.FileName) || !errors.Is(err, fs.ErrExist) {
-		t.Errorf("%s: %v", matrix.Path, err)
+	if len(p.New().Lines) != len(p.Lines) || len(p.Existing()) > 0 {
+		t.Errorf("%+v, %q", p.New(), p.Existing())
 	}
-	if err := script.Write(); script.Path != filepath.Join(dir, scaffold.ScriptName) || err != nil {
-		t.Errorf("%s: %v", script.Path, err)
+	write(t, p)
+	if n := p.New(); len(n.Lines) > 0 || len(p.Existing()) != 2 {
+		t.Errorf("%+v, %q", n, p.Existing())
 	}
-	for path, want := range (files{matrix.Path: "the user's\n", script.Path: script.Text}) {
-		if text, err := os.ReadFile(path); string(text) != want {
-			t.Errorf("%s has %q, %v, want %q", path, text, err, want)
-		}
+	script := p.Files()[1].Path
+	if err := os.WriteFile(script, []byte("Format with gofmt\ncheck with VET\n"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	n := p.New()
+	var lines []string
+	for _, l := range n.Lines {
+		lines = append(lines, l.Text)
+	}
+	if got := strings.Join(lines, ", "); got != "Test with go, Test with npm" {
+		t.Errorf("new: %s", got)
+	}
+	const want = "# quality.dlct:\nTest with go\nTest with npm\n\n# routing.toml: into the composite of gate_quality [\"test_go\", \"test_npm\"], into extends [\"go\", \"node\"]\n"
+	if got := n.Addition(); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
 }

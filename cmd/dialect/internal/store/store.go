@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -24,9 +25,11 @@ import (
 	"github.com/command-dialect/dialect/receipts/verify"
 	"github.com/command-dialect/dialect/runtime/archive"
 	"github.com/command-dialect/dialect/runtime/history"
+	"github.com/command-dialect/dialect/runtime/place"
 	"github.com/command-dialect/dialect/runtime/policy"
 	"github.com/command-dialect/dialect/runtime/records"
 	"github.com/command-dialect/dialect/runtime/workspace"
+	"github.com/command-dialect/dialect/runtime/workspace/git"
 )
 
 // A Place is a store as a command line names it, and the keys whose signatures count.
@@ -51,11 +54,34 @@ func (p Place) Path() (string, error) {
 	if path, ok := archive.Nearest(dir); ok {
 		return path, nil
 	}
-	f := exit.Failf(exit.Failed, "there is no store of receipts in %s or above it", dir)
+	f := exit.Failf(exit.Failed, "there is no store of receipts: looked for %s in %s and above it", archive.Store(""), dir)
 	if below := archive.Below(); len(below) > 0 {
 		return "", f.Hint("a run keeps its receipts beside its matrix: --store %s", strings.Join(below[:min(len(below), 3)], " or --store "))
 	}
-	return "", f.Hint("a run makes one: dialect run FILE; --store PATH names another")
+	if others := Elsewhere(dir); len(others) > 0 {
+		return "", f.Hint("another worktree of the repository has one: --store %s", strings.Join(others[:min(len(others), 3)], " or --store "))
+	}
+	return "", f.Hint("a run makes one: dialect run; --store PATH names another")
+}
+
+// Elsewhere returns the paths of the stores that the project at root has in the other worktrees of its
+// repository, such as that of the agent who started the one that works here.
+func Elsewhere(root string) (stores []string) {
+	root, err := filepath.Abs(root)
+	if err != nil {
+		return nil
+	}
+	top := place.Repository(root)
+	rel, err := filepath.Rel(top, root)
+	if err != nil {
+		return nil
+	}
+	for _, dir := range git.Worktrees(top) {
+		if path := archive.Store(filepath.Join(dir, rel)); place.Exists(path) {
+			stores = append(stores, place.Short(path))
+		}
+	}
+	return stores
 }
 
 // Documents returns what runs have left beside the store, and the path of the store.
@@ -74,7 +100,7 @@ func (p Place) With(o sqlite.Options, f func(ctx context.Context, s *sqlite.Stor
 	if p.Keys != nil {
 		o.Keys = p.Keys
 	}
-	none := exit.Failf(exit.Failed, "%w %s", ErrNone, path).Hint("a run makes one: dialect run FILE; --store PATH names another")
+	none := exit.Failf(exit.Failed, "%w %s", ErrNone, path).Hint("a run makes one: dialect run; --store PATH names another, such as that of another worktree")
 	if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
 		return none
 	}
@@ -174,6 +200,26 @@ func (p Place) Receipt(id string) (*receipts.Receipt, archive.Archive, error) {
 	}
 	path, err := p.Path()
 	return r, archive.Of(path), err
+}
+
+// Output returns the receipt of the command whose output id means, a receipt or what [history.Documents.Line] finds,
+// and what lies beside its store.
+func (p Place) Output(id string) (*receipts.Receipt, archive.Archive, error) {
+	if _, err := verify.ParseID(id); err == nil && !strings.HasPrefix(id, "r-") {
+		return p.Receipt(id)
+	}
+	h, _, err := p.Documents()
+	if err != nil {
+		return nil, "", err
+	}
+	doc, l, err := h.Line(id)
+	if err == nil {
+		l, err = history.Recorded(doc, l)
+	}
+	if err != nil {
+		return nil, "", err
+	}
+	return p.Receipt(l.Receipt)
 }
 
 // Validate decides whether receipts are there, intact and of a success.

@@ -45,7 +45,7 @@ func project(t *testing.T, list ...*receipts.Receipt) (root string, ids []string
 	}
 	t.Chdir(root)
 	path := archive.Store(root)
-	if err := archive.Make(filepath.Dir(path)); err != nil {
+	if err := archive.Make(root); err != nil {
 		t.Fatal(err)
 	}
 	s, err := sqlite.Open(t.Context(), path, sqlite.Options{})

@@ -1,0 +1,56 @@
+package scaffold
+
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/command-dialect/dialect/cmd/dialect/internal/scaffold/settings"
+)
+
+// Missing says what a command needs that is not installed, and the command that installs it; what is empty
+// if nothing is known to be missing. The command runs in dir; root is the root of the matrix, from which a program
+// with a folder is looked up. It looks for packages of Node and modules of
+// Python; of a program it says no more than the command.
+func Missing(root, dir string, argv []string) (what, install string) {
+	if len(argv) == 0 {
+		return "", ""
+	}
+	if rel, err := filepath.Rel(dir, filepath.Join(root, argv[0])); err == nil && strings.Contains(argv[0], "/") && !filepath.IsAbs(argv[0]) {
+		argv = append([]string{filepath.ToSlash(rel)}, argv[1:]...)
+	}
+	d := &draft{dir: dir}
+	by := d.manager()
+	program := argv[0]
+	switch i := slices.Index(argv, "-m"); {
+	case strings.HasPrefix(program, "node_modules/") && !d.exists(program):
+		return program, by.install
+	case slices.ContainsFunc(managers, func(m manager) bool { return m.program == program }):
+		text, err := d.read("package.json")
+		if err != nil {
+			return "", ""
+		}
+		if p, err := settings.JSON(text); err == nil && d.packagesMissing(p) {
+			return "node_modules", by.install
+		}
+	case i > 0 && i+1 < len(argv) && strings.HasPrefix(filepath.Base(program), "python"):
+		if strings.Contains(program, "/") {
+			path, err := filepath.Abs(filepath.Join(dir, program))
+			if err != nil || !d.exists(program) {
+				return "", ""
+			}
+			program = path
+		}
+		module := argv[i+1]
+		const find = "import importlib.util, sys; sys.exit(importlib.util.find_spec(sys.argv[1]) is None)"
+		if !works(dir, program, "-c", "pass") || works(dir, program, "-c", find, module) {
+			return "", ""
+		}
+		p := d.readPython()
+		if install = p.install; install == "" || p.needs[module] == "" {
+			install = argv[0] + " -m pip install " + module
+		}
+		return "the Python module " + module, install
+	}
+	return "", ""
+}

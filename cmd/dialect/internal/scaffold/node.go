@@ -1,0 +1,204 @@
+package scaffold
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/command-dialect/dialect/cmd/dialect/internal/scaffold/habit"
+	"github.com/command-dialect/dialect/cmd/dialect/internal/scaffold/settings"
+)
+
+// nodeTools are the tools of the pack node that a project may have in node_modules, with the
+// packages that bring each, the line that runs it, and the configuration without which it says nothing of use.
+var nodeTools = []struct {
+	bin, dependency, name, line string
+	config                      []string
+}{
+	{"prettier", "prettier", "format_prettier", "Format with prettier", []string{".prettierrc*", "prettier.config.*"}},
+	{"biome", "@biomejs/biome", "check_biome", "Check with biome", []string{"biome.json*"}},
+	{"eslint", "eslint", "check_eslint", "Check with eslint", []string{"eslint.config.*", ".eslintrc*"}},
+	{"tsc", "typescript", "check_tsc", "Check with tsc", []string{"tsconfig.json"}},
+}
+
+// nodeScripts are the names that projects give to the scripts that only look, with the noun of the line.
+var nodeScripts = []struct {
+	verb, noun string
+	names      []string
+}{
+	{"Format", "style", []string{"format:check", "check:format", "check-format", "format-check", "prettier:check", "fmt:check", "fmt-check", "check:prettier"}},
+	{"Check", "lint", []string{"lint", "lint:check", "check:lint", "lint:all", "eslint", "test:lint"}},
+	{"Check", "types", []string{"typecheck", "type-check", "check:types", "check-types", "types:check", "tsc", "check:tsc", "test:types"}},
+}
+
+// A manager installs the packages of package.json, and runs its scripts.
+type manager struct{ lock, install, program, run, test string }
+
+var managers = []manager{
+	{"package-lock.json", "npm ci", "npm", "npm run --silent", ""},
+	{"npm-shrinkwrap.json", "npm ci", "npm", "npm run --silent", ""},
+	{"pnpm-lock.yaml", "pnpm install --frozen-lockfile", "pnpm", "pnpm run --silent", "pnpm test"},
+	{"yarn.lock", "yarn install --frozen-lockfile", "yarn", "yarn run", "yarn test"},
+	{"bun.lock", "bun install --frozen-lockfile", "bun", "bun run", "bun run test"},
+	{"bun.lockb", "bun install --frozen-lockfile", "bun", "bun run", "bun run test"},
+}
+
+// nodeInputs are what the managers write of what they installed.
+var nodeInputs = []string{"node_modules/.package-lock.json", "node_modules/.modules.yaml", "node_modules/.yarn-state.yml", "node_modules/.yarn-integrity"}
+
+// A node is what package.json says.
+type node struct {
+	*draft
+	manager
+	scripts settings.Value
+	hooked  map[string]bool
+}
+
+// manager returns what installs the packages of package.json: that of its lock file, else npm.
+func (d *draft) manager() manager {
+	if i := slices.IndexFunc(managers, func(m manager) bool { return d.exists(m.lock) }); i >= 0 {
+		return managers[i]
+	}
+	return manager{"", "npm install", "npm", "npm run --silent", ""}
+}
+
+// packagesMissing reports whether a package.json has dependencies, and nothing is installed.
+func (d *draft) packagesMissing(p settings.Value) bool {
+	return len(p.At("dependencies").Keys)+len(p.At("devDependencies").Keys) > 0 && !d.exists("node_modules") && !d.exists(".pnp.cjs")
+}
+
+func (d *draft) node() {
+	if !d.exists("package.json") {
+		return
+	}
+	d.found("package.json")
+	if !installed("node") {
+		d.leaveOut("the Node project", "node is not installed")
+		return
+	}
+	text, err := d.read("package.json")
+	var p settings.Value
+	if err == nil {
+		p, err = settings.JSON(text)
+	}
+	if err != nil {
+		d.leaveOut("package.json", err.Error())
+		return
+	}
+	n := node{draft: d, scripts: p.At("scripts"), manager: d.manager()}
+	depends := func(name string) bool {
+		return p.At("dependencies").Has(name) || p.At("devDependencies").Has(name)
+	}
+	missing := d.packagesMissing(p)
+	for _, s := range nodeScripts {
+		n.script(s.verb, s.noun, s.names)
+	}
+	for _, t := range nodeTools {
+		use, uses := d.habits.Find(func(c habit.Command) bool { return c.Program == t.bin && !c.Changes() })
+		switch {
+		case !depends(t.dependency), n.covers(t.bin):
+		case !d.exists("node_modules/.bin/" + t.bin):
+			d.leaveOut(t.bin, "it is a dependency, and not installed: "+n.install)
+		case t.config != nil && !d.matches(t.config...):
+			d.leaveOut(t.bin, "it has no configuration here")
+		default:
+			d.found(t.bin)
+			source := ""
+			if uses {
+				source = use.Source
+			}
+			d.pack("node", t.name, t.line, source, n.install)
+		}
+	}
+	n.tests(depends)
+	if missing && len(d.Lines) == 0 {
+		d.leaveOut("node_modules", "the packages are not installed: "+n.install)
+	}
+}
+
+// script binds the first of the scripts that is there and only looks.
+func (n *node) script(verb, noun string, names []string) {
+	for _, name := range names {
+		text := n.scripts.At(name).Text
+		if text == "" || !habit.IsPlain(name) {
+			continue
+		}
+		for _, c := range n.expand(text, 0) {
+			if c.Changes() {
+				n.leaveOut("the script \""+name+"\"", "it changes files: "+c.Program+" "+strings.Join(c.Args, " "))
+				text = ""
+				break
+			}
+		}
+		if text == "" {
+			continue
+		}
+		if !installed(n.program) {
+			n.leaveOut("the script \""+name+"\"", n.program+" is not installed")
+			return
+		}
+		n.found("the script \"" + name + "\"")
+		n.bind(verb+" with "+noun, binding{tool: n.run + " " + name, inputs: nodeInputs, pins: []string{"package.json"}}, "package.json", n.install)
+		if n.hooked == nil {
+			n.hooked = make(map[string]bool)
+		}
+		for _, c := range n.expand(text, 0) {
+			n.hooked[c.Program] = true
+		}
+		return
+	}
+}
+
+// expand returns the commands of a script, those of the scripts that it runs in their place.
+func (n *node) expand(text string, depth int) (list []habit.Command) {
+	for _, c := range habit.Parse("package.json", text) {
+		name := ""
+		switch {
+		case slices.Contains([]string{"npm", "pnpm", "yarn", "bun"}, c.Program) && len(c.Args) > 1 && c.Args[0] == "run":
+			name = c.Args[1]
+		case c.Program == "run-s" || c.Program == "run-p" || c.Program == "npm-run-all":
+			for _, a := range c.Args {
+				if t := n.scripts.At(a).Text; t != "" && depth < 4 {
+					list = append(list, n.expand(t, depth+1)...)
+				}
+			}
+		}
+		if t := n.scripts.At(name).Text; name != "" && t != "" && depth < 4 {
+			list = append(list, n.expand(t, depth+1)...)
+			continue
+		}
+		list = append(list, c)
+	}
+	return list
+}
+
+// covers reports whether a script that is bound already runs a program.
+func (n *node) covers(program string) bool { return n.hooked[program] }
+
+func (n *node) tests(depends func(string) bool) {
+	script := n.scripts.At("test").Text
+	commands := n.expand(script, 0)
+	scripted := script != "" && !strings.Contains(script, "no test specified") // the words of `npm init`
+	for _, bin := range []string{"vitest", "jest"} {
+		// The script and nothing else: then the line of the pack does the same, and cannot watch.
+		if scripted && len(commands) == 1 && commands[0].Program == bin && (len(commands[0].Args) == 0 || len(commands[0].Args) == 1 && commands[0].Args[0] == "run") && n.exists("node_modules/.bin/"+bin) {
+			n.found(bin)
+			n.pack("node", "test_"+bin, "Test with "+bin, "package.json", n.install)
+			return
+		}
+	}
+	switch {
+	case scripted && !installed(n.program):
+		n.leaveOut(n.program+" test", n.program+" is not installed")
+	case scripted && n.manager.test != "":
+		n.found("the script \"test\"")
+		n.bind("Test with "+n.program, binding{tool: n.manager.test, inputs: nodeInputs, pins: []string{"package.json"}}, "package.json", n.install)
+	case scripted:
+		n.found("the script \"test\"")
+		n.pack("node", "test_npm", "Test with npm", "package.json", n.install)
+	case n.matches("*.test.js", "*.test.mjs", "*.test.cjs", "test/*.js", "test/*.mjs", "test.js", "src/*.test.js", "tests/*.test.js"): // what `node --test` runs
+		n.found("tests of node")
+		n.pack("node", "test_node", "Test with node", "its tests", n.install)
+	case n.below == "":
+		n.leaveOut("tests", "package.json has no script \"test\", and there are no test files")
+	}
+}

@@ -1,0 +1,230 @@
+package scaffold
+
+import (
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/command-dialect/dialect/cmd/dialect/internal/scaffold/habit"
+	"github.com/command-dialect/dialect/cmd/dialect/internal/scaffold/settings"
+	"github.com/command-dialect/dialect/lang/diag"
+	"github.com/command-dialect/dialect/lang/routing"
+	"github.com/command-dialect/dialect/runtime/archive"
+)
+
+// targets are the names that people give to what only looks, in the order in which they are tried.
+var targets = []struct {
+	verb  string
+	names []string
+}{
+	{"Check", []string{"lint", "check-lint"}},
+	{"Test", []string{"test", "tests", "check", "unittest", "unit-test"}},
+}
+
+// runners looks at what the project uses to run its checks now. A target is bound only where no line has
+// its verb yet: what a tool of an ecosystem does already is not bound a second time.
+func (d *draft) runners() {
+	for _, r := range d.habits.Runners {
+		if !installed(r.Program) {
+			d.leaveOut(r.File, r.Program+" is not installed")
+			continue
+		}
+		var covered []string
+		for _, t := range targets {
+			i := slices.IndexFunc(t.names, func(n string) bool { return slices.Contains(r.Targets, n) })
+			switch {
+			case i < 0:
+			case d.has(t.verb):
+				covered = append(covered, t.names[i])
+			default:
+				d.found(r.File)
+				d.bind(t.verb+" with "+r.Program, binding{tool: r.Program + " " + t.names[i], pins: []string{r.File}}, r.File, "")
+			}
+		}
+		if len(covered) > 0 {
+			d.found(r.File + " (" + strings.Join(covered, ", ") + ": covered by the lines)")
+		} else if !slices.ContainsFunc(d.Found, func(f string) bool { return strings.HasPrefix(f, r.File) }) {
+			d.leaveOut(r.File, "none of its targets is called lint, test or check: "+strings.Join(r.Targets[:min(len(r.Targets), 8)], ", "))
+		}
+	}
+}
+
+// known are the tools that are bound by themselves, as far as people know them by name.
+var known = []string{"ruff", "black", "isort", "flake8", "pylint", "mypy", "pyright", "pytest", "gofmt", "go", "golangci-lint", "staticcheck", "prettier", "eslint", "tsc", "biome", "vitest", "jest", "cargo", "shellcheck", "bats"}
+
+// docker warns of a context that the store would be part of: each run changes it.
+func (d *draft) docker() {
+	if text, _ := d.read(".dockerignore"); d.exists("Dockerfile") && !strings.Contains(string(text), archive.Folder) {
+		d.Offers = append(d.Offers, "Dockerfile: a line "+archive.Folder+" in .dockerignore keeps the store of receipts out of its context")
+	}
+}
+
+// unread says what was read of what is not bound as a whole, and what is not read.
+func (d *draft) unread() {
+	for _, file := range []string{"tox.ini", "noxfile.py", ".pre-commit-config.yaml", "lefthook.yml", ".lefthook.yml"} {
+		if !slices.Contains(d.habits.Files, file) {
+			continue
+		}
+		var tools []string
+		for _, c := range d.habits.Commands {
+			if c.Source == file && !slices.Contains(tools, c.Program) && slices.Contains(known, c.Program) {
+				tools = append(tools, c.Program)
+			}
+		}
+		if len(tools) > 0 {
+			d.found(file + " (" + strings.Join(tools, ", ") + ")")
+		} else {
+			d.leaveOut(file, "it runs no tool that is known here")
+		}
+	}
+	if d.has("Test") {
+		return
+	}
+	var others []string
+	for file, how := range map[string]string{
+		"CMakeLists.txt": "bind what builds and tests it by hand: cmake --build build, ctest --test-dir build",
+		"meson.build":    "bind `meson test -C build` by hand",
+		"configure.ac":   "after ./configure there is a Makefile",
+		"build.gradle":   "bind `./gradlew check` by hand", "build.gradle.kts": "bind `./gradlew check` by hand",
+		"pom.xml": "bind `mvn -q verify` by hand", "composer.json": "bind `vendor/bin/phpunit` by hand",
+		"Gemfile": "bind `bundle exec rake` by hand", "mix.exs": "bind `mix test` by hand",
+	} {
+		if d.exists(file) {
+			others = append(others, file+" ("+how+")")
+		}
+	}
+	slices.Sort(others)
+	d.LeftOut = append(d.LeftOut, others...)
+}
+
+// skipped are the names of folders that hold no project of the user's: what others wrote, what tools
+// made, and what only shows how something is used.
+var skipped = []string{"node_modules", "vendor", "third_party", "thirdparty", "external", "deps", "testdata", "fixtures", "__fixtures__", "test", "tests", "target", "dist", "build", "out",
+	"venv", "env", "__pycache__", "docs", "doc", "website", "site", "www", "examples", "example", "samples", "demo", "bench", "benches", "benchmark", "benchmarks", "ci", "e2e", "fuzz", "templates", "playground", "tools", "scripts"}
+
+// maxNested bounds how many projects below are bound.
+const maxNested = 8
+
+// nested looks for projects one and two folders down, which the lines of the folder itself do not reach.
+func (d *draft) nested() {
+	var beyond []string
+	count := 0
+	names, prefixes := map[string]bool{}, map[string]bool{}
+	covers := d.covered()
+	for _, marker := range []string{"go.mod", "package.json", "pyproject.toml", "setup.py", "Cargo.toml"} {
+		if covers[marker] {
+			continue
+		}
+		for _, file := range d.glob("*/"+marker, "*/*/"+marker) {
+			dir := path.Dir(file)
+			if names[dir] || !habit.IsPlain(dir) || slices.ContainsFunc(strings.Split(dir, "/"), func(part string) bool {
+				return strings.HasPrefix(part, ".") || strings.HasPrefix(part, "_") || slices.Contains(skipped, strings.ToLower(part))
+			}) {
+				continue
+			}
+			if info, err := os.Lstat(filepath.Join(d.dir, dir)); err != nil || !info.IsDir() {
+				continue
+			}
+			names[dir] = true
+			if count == maxNested {
+				beyond = append(beyond, dir)
+				continue
+			}
+			sub := &draft{Plan: Plan{Dir: d.Dir}, dir: filepath.Join(d.dir, filepath.FromSlash(dir)), below: dir, root: d, prefix: word(path.Base(dir))}
+			if prefixes[sub.prefix] {
+				sub.prefix = word(dir)
+			}
+			prefixes[sub.prefix] = true
+			sub.habits = habit.Read(sub.dir)
+			if !covers["go.mod"] {
+				sub.golang()
+			}
+			if !covers["pyproject.toml"] {
+				sub.python()
+			}
+			if !covers["package.json"] {
+				sub.node()
+			}
+			if !covers["Cargo.toml"] {
+				sub.rust()
+			}
+			if len(sub.Lines) > 0 {
+				count++
+			}
+			d.Lines = append(d.Lines, sub.Lines...)
+			d.Found = append(d.Found, sub.Found...)
+			d.LeftOut = append(d.LeftOut, sub.LeftOut...)
+			for _, def := range sub.Defaults {
+				if !slices.Contains(d.Defaults, def) {
+					d.Defaults = append(d.Defaults, def)
+				}
+			}
+		}
+	}
+	if len(beyond) > 0 {
+		d.leaveOut(strings.Join(beyond, ", "), "more projects below: bind a line to each by hand, with cwd")
+	}
+}
+
+// word makes a part of a noun of a path.
+func word(path string) string {
+	return strings.Trim(strings.ToLower(strings.Map(func(r rune) rune {
+		if strings.ContainsRune("/.@_+=,:%", r) {
+			return '-'
+		}
+		return r
+	}, path)), "-")
+}
+
+// covered returns the markers of projects below that the lines of the folder itself reach.
+func (d *draft) covered() map[string]bool {
+	c := map[string]bool{"go.mod": d.exists("go.work"), "package.json": d.exists("pnpm-workspace.yaml") || d.exists("lerna.json") || d.exists("nx.json") || d.exists("turbo.json")}
+	if text, err := d.read("package.json"); err == nil {
+		if v, err := settings.JSON(text); err == nil && v.Has("workspaces") {
+			c["package.json"] = true
+		}
+	}
+	if text, err := d.read("Cargo.toml"); err == nil {
+		v, _ := settings.TOML(text)
+		c["Cargo.toml"] = v.Has("workspace")
+	}
+	if text, err := d.read("pyproject.toml"); err == nil {
+		v, _ := settings.TOML(text)
+		if v.At("tool", "uv").Has("workspace") {
+			c["pyproject.toml"], c["setup.py"] = true, true
+		}
+	}
+	return c
+}
+
+// matrices looks for matrices that others wrote, such as those of agents, and offers them.
+func (d *draft) matrices() {
+	files := d.glob("*.toml", "*/*.toml", "*/*/*.toml")
+	for _, file := range files[:min(len(files), 500)] {
+		if file == routing.FileName || strings.HasPrefix(file, "node_modules/") || strings.HasPrefix(file, "target/") {
+			continue
+		}
+		text, err := d.read(file)
+		if err != nil || !strings.Contains(string(text), "[commands.") {
+			continue
+		}
+		full := filepath.Join(d.dir, filepath.FromSlash(file))
+		m, findings := routing.Load(full, file, routing.Options{})
+		n := 0
+		for _, b := range m.Bindings {
+			if origin := b.Origin(); origin.File == file {
+				n++
+			}
+		}
+		if n == 0 {
+			continue
+		}
+		offer := file + " is a matrix with " + diag.Number(n, "binding") + ": extends = " + list([]string{file}) + " in " + routing.FileName + " adds what it binds"
+		if findings.Count(diag.Error) > 0 {
+			offer = file + " is a matrix, and it does not load: dialect check --routing " + file
+		}
+		d.Offers = append(d.Offers, offer)
+	}
+}

@@ -1,0 +1,64 @@
+package scaffold
+
+import (
+	"context"
+	"fmt"
+	"os/exec"
+	"strings"
+	"time"
+
+	"github.com/command-dialect/dialect/lang/diag"
+	"github.com/command-dialect/dialect/lang/tomltree"
+	"github.com/command-dialect/dialect/stdlib"
+)
+
+// installed reports whether a program is on PATH.
+func installed(program string) bool {
+	_, err := exec.LookPath(program)
+	return err == nil
+}
+
+// works reports whether a command succeeds in dir; an empty dir is the working directory. A program may
+// be on PATH and not work, such as a cargo without a toolchain.
+func works(dir string, argv ...string) bool {
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
+	cmd.Dir = dir
+	cmd.WaitDelay = time.Second
+	return cmd.Run() == nil
+}
+
+// pack adds a line that a pack binds under name. Below the project the pack cannot bind it, which knows
+// no folder: then the binding's table is written out.
+func (d *draft) pack(pack, name, line, source, install string) {
+	if d.below == "" {
+		d.Lines = append(d.Lines, Line{Text: line, Name: name, Pack: pack, Source: source, Install: install})
+		return
+	}
+	text, _ := stdlib.Pack(pack)
+	tree, _ := tomltree.Parse(diag.NewSource(pack, text), true)
+	var keys strings.Builder
+	var inputs, pins []string
+	for _, e := range tree.Get("commands").Get(name).Entries {
+		switch e.Key {
+		case "verb", "noun", "aliases", "skill", "prepositions", "notes":
+		case "tool":
+			fmt.Fprintf(&keys, "tool = %q\n", d.at(e.Value.Text))
+		case "inputs":
+			inputs = texts(e.Value)
+		case "pins":
+			pins = texts(e.Value)
+		default:
+			keys.WriteString(e.Key + " = " + string(text[e.Value.Start:e.Value.End]) + "\n")
+		}
+	}
+	d.add(line, keys.String(), inputs, pins, source, install)
+}
+
+func texts(v *tomltree.Value) (list []string) {
+	for _, item := range v.Items {
+		list = append(list, item.Text)
+	}
+	return list
+}

@@ -1,0 +1,133 @@
+package trial
+
+import (
+	"bytes"
+	"fmt"
+	"regexp"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/command-dialect/dialect/receipts"
+	"github.com/command-dialect/dialect/runtime/diagnose"
+	"github.com/command-dialect/dialect/runtime/engine"
+	"github.com/command-dialect/dialect/runtime/schedule"
+)
+
+var patterns = sync.OnceValue(func() (p struct{ absent, offline, toolchain, place, failed *regexp.Regexp }) {
+	// What tools print where something is not installed. The first group that matches is its name.
+	p.absent = regexp.MustCompile(strings.Join([]string{
+		`No module named '?([A-Za-z0-9_.]+)`,
+		`Cannot find (?:module|package) '([^'\s]+)'`,
+		`Cannot find type definition file for '([^'\s]+)'`,
+		`(?:Cannot find implementation or library stub for module named|Library stubs not installed for) "([^"]+)"`,
+		`sh: (?:line )?(?:\d+: )?([^:\s]+): (?:command )?not found`,
+		`make(?:\[\d+\])?: ([^:\s]+): (?:No such file or directory|Command not found)`,
+		`error: unrecognized arguments: (--[a-z-]+)`,
+		`Missing required plugins: (\S+)`,
+		`PackageNotFoundError: No package metadata was found for (\S+)`,
+		`no required module provides package ([^\s;]+)`,
+		`missing go\.sum entry for (?:module providing package )?(\S+)`,
+		`error: no matching package named .([^\s` + "`'" + `]+)`,
+		`(node_modules) (?:missing|state file not found)`,
+	}, "|"))
+	p.offline = regexp.MustCompile(`no such host|: dial tcp |Could(?: not|n't) resolve host|Temporary failure in name resolution|failed to (?:download|fetch) |ENOTFOUND|ECONNREFUSED`)
+	p.toolchain = regexp.MustCompile("requires rustc ([0-9.]+)|feature `(edition[0-9]+)` is required|lock file version `?([0-9]+)|requires go >= ([0-9.]+)|Unsupported engine|SyntaxError: Unexpected token 'with'")
+	p.place = regexp.MustCompile(`(?m)^\s*(?:\S+ )?[^\s:()]+(?::\d+(?::\d+)?|\(\d+(?:,\d+)?\)):? `)
+	p.failed = regexp.MustCompile(`(?m)^--- FAIL: `) // go test, which counts none
+	return p
+})
+
+// judge says what became of a line, of which text is the output.
+func (r *Result) judge(res *engine.Result, text []byte) {
+	text = diagnose.Readable(text)
+	some := res.Tests != nil && res.Tests.Passed > 0
+	absent := patterns().absent.FindSubmatch(text)
+	toolchain := patterns().toolchain.FindSubmatch(text)
+	exit127 := res.Process != nil && res.Process.ExitCode == 127
+	switch {
+	case res.Verdict == schedule.Passed:
+		r.Outcome = Runs
+		if t := res.Tests; t != nil {
+			r.Why = tests(t.Passed + t.Failed)
+		}
+	case res.Reason == receipts.StopTimeout:
+		r.Outcome, r.Why = Unfinished, fmt.Sprintf("not done after %v (--timeout)", r.Duration.Round(time.Second))
+	case res.Reason == receipts.StopEnvMissing:
+		r.Outcome, r.Why = Needs, res.Detail
+	case absent != nil && (!some || exit127):
+		r.Outcome, r.Why = Needs, first(absent[1:])+" is missing"
+	case !some && patterns().offline.Match(text):
+		r.Outcome, r.Why = Needs, "a package cannot be fetched: "+line(text, patterns().offline)
+	case toolchain != nil && !some:
+		r.Outcome, r.Why = Needs, "needs a newer toolchain: "+line(text, patterns().toolchain)
+	case exit127:
+		r.Outcome, r.Why = Needs, "a program is missing"
+	case res.Reason == receipts.StopVacuous, bytes.Contains(text, []byte("matched no packages")):
+		r.Outcome, r.Why = Vacuous, "it tested nothing"
+	case r.Line.Outside && !some:
+		r.Outcome, r.Why = Needs, "red with the tool of this machine: "+failure(res, text)
+	case r.Line.Source == "":
+		r.Outcome, r.Why = Stranger, "no file of the project runs it, and it says no: "+failure(res, text)
+	default:
+		r.Outcome, r.Why = Red, failure(res, text)
+	}
+}
+
+// failure says how much of a line is red, and the first of it.
+func failure(res *engine.Result, text []byte) string {
+	count := ""
+	isTest := strings.HasPrefix(res.Step.Line.Text, "Test ")
+	if t := res.Tests; t != nil && t.Failed > 0 {
+		count = fmt.Sprintf("%d of %s", t.Failed, tests(t.Passed+t.Failed))
+	} else if n := len(patterns().failed.FindAllIndex(text, -1)); n > 0 && isTest {
+		count = tests(n)
+	} else if n := len(patterns().place.FindAllIndex(text, 1000)); n > 1 && !isTest {
+		count = fmt.Sprintf("%d places", n)
+	} else if n := len(strings.Split(strings.TrimSpace(string(text)), "\n")); res.Process != nil && res.Process.ExitCode == 0 && n > 0 {
+		count = fmt.Sprintf("%d file%s", n, map[bool]string{true: "s"}[n != 1]) // a tool that lists them
+	}
+	why := res.Detail
+	if res.Finding != nil {
+		why = res.Finding.String()
+	}
+	if count != "" && why != "" {
+		return count + ", first: " + why
+	}
+	return count + why
+}
+
+func tests(n int) string {
+	if n == 1 {
+		return "1 test"
+	}
+	return fmt.Sprintf("%d tests", n)
+}
+
+func first(groups [][]byte) string {
+	for _, g := range groups {
+		if len(g) > 0 {
+			return string(g)
+		}
+	}
+	return "something"
+}
+
+// line returns the line of text in which a pattern matches.
+func line(text []byte, p *regexp.Regexp) string {
+	for l := range strings.Lines(string(text)) {
+		if p.MatchString(l) {
+			return strings.TrimSpace(l)
+		}
+	}
+	return ""
+}
+
+// some returns the first of names, and how many more there are.
+func some(names []string) string {
+	const most = 3
+	if len(names) <= most {
+		return strings.Join(names, ", ")
+	}
+	return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
+}

@@ -1,0 +1,66 @@
+package trial
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/command-dialect/dialect/cmd/dialect/internal/scaffold"
+)
+
+// Settle returns p with the lines that are written, and what else is left out, and the facts about the
+// lines, for people. atHead says what [AtHead] said.
+func Settle(p scaffold.Plan, results []Result, same, ok bool) (settled scaffold.Plan, facts []string) {
+	settled = p
+	settled.Lines = nil
+	settled.LeftOut = append([]string(nil), p.LeftOut...)
+	var runs, red, slow, left, installs []string
+	for _, r := range results {
+		text := r.Line.Text
+		if r.Outcome.Written() {
+			settled.Lines = append(settled.Lines, r.Line)
+		}
+		left = append(left, r.Left...)
+		if in := r.Line.Install; r.Outcome == Needs && in != "" && !slices.Contains(installs, in) {
+			installs = append(installs, in)
+		}
+		switch {
+		case r.Outcome == Runs && r.Why != "":
+			runs = append(runs, text+" ("+r.Why+")")
+		case r.Outcome == Runs:
+			runs = append(runs, text)
+		case r.Outcome == Red:
+			red = append(red, text+": "+r.Why)
+		case r.Outcome == Unfinished:
+			slow = append(slow, text+": "+r.Why)
+		default:
+			settled.LeftOut = append(settled.LeftOut, text+" ("+r.Why+")")
+		}
+	}
+	if len(runs) > 0 {
+		facts = append(facts, "passes today: "+strings.Join(runs, ", "))
+	}
+	for _, text := range red {
+		facts = append(facts, "does not pass today: "+text)
+	}
+	switch {
+	case len(red) == 0:
+	case ok && same:
+		facts = append(facts, "that is so in HEAD, too: the files are those of HEAD")
+	case ok:
+		facts = append(facts, "the files differ from those of HEAD, which was not tried")
+	}
+	if len(red) > 0 {
+		facts = append(facts, fmt.Sprintf("to leave a line out, delete it in %s, and its name in gate_quality of routing.toml", scaffold.ScriptName))
+	}
+	for _, text := range slow {
+		facts = append(facts, "not known: "+text)
+	}
+	for _, in := range installs {
+		facts = append(facts, "to have the rest: "+in+"; then `dialect init` proposes it")
+	}
+	if len(left) > 0 {
+		facts = append(facts, "trying the lines left new files: "+some(left)+"; list them in .gitignore, or commit them")
+	}
+	return settled, facts
+}

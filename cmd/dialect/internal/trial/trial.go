@@ -1,0 +1,185 @@
+// Package trial runs the lines that init proposes, one after another, as a run would: by the engine, with
+// its budgets, and every process ended before the next line begins. A plan comes in; what became of each
+// line goes out, as data and in words. Nothing is recorded: no store is made, no output is kept, and the matrix
+// that binds the lines need not be on the disk yet.
+package trial
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/command-dialect/dialect/cmd/dialect/internal/scaffold"
+	"github.com/command-dialect/dialect/lang"
+	"github.com/command-dialect/dialect/lang/diag"
+	"github.com/command-dialect/dialect/lang/plan"
+	"github.com/command-dialect/dialect/lang/resolve"
+	"github.com/command-dialect/dialect/lang/routing"
+	"github.com/command-dialect/dialect/runtime/archive"
+	"github.com/command-dialect/dialect/runtime/attempt"
+	"github.com/command-dialect/dialect/runtime/engine"
+	"github.com/command-dialect/dialect/runtime/place"
+	"github.com/command-dialect/dialect/runtime/workspace"
+)
+
+// Options say how lines are tried.
+type Options struct {
+	Timeout time.Duration // of each line
+	Environ []string      // that commands start from
+	// Begin is called before each line; it prints a sign of life. nil calls nothing.
+	Begin func(l scaffold.Line)
+}
+
+// An Outcome says what init does with a line.
+type Outcome string
+
+// The outcomes. Those up to Unfinished are written.
+const (
+	Runs       Outcome = "runs"
+	Red        Outcome = "red"        // it ran, and says no: a fact about the project
+	Unfinished Outcome = "unfinished" // its time was over
+	Needs      Outcome = "needs"      // something is not installed
+	Stranger   Outcome = "stranger"   // it says no, and nothing in the project runs its tool
+	Vacuous    Outcome = "vacuous"    // it tested nothing
+	Writes     Outcome = "writes"     // it changed files
+)
+
+// Written reports whether a line with the outcome is written.
+func (o Outcome) Written() bool { return o == Runs || o == Red || o == Unfinished }
+
+// A Result is what became of a line.
+type Result struct {
+	Line     scaffold.Line
+	Outcome  Outcome
+	Why      string // one line; empty if there is nothing to say
+	Duration time.Duration
+	Left     []string // new files that git does not ignore, relative to the project
+}
+
+// Try runs the lines of p and returns what became of each, in order. An error says that the lines cannot
+// be bound, or is the cause of the end of ctx.
+func Try(ctx context.Context, p scaffold.Plan, o Options) ([]Result, error) {
+	dir, err := filepath.Abs(p.Dir)
+	if err != nil {
+		return nil, err
+	}
+	files := p.Files()
+	path := filepath.Join(dir, routing.FileName)
+	m, findings := routing.Load(path, routing.FileName, routing.Options{ReadFile: func(name string) ([]byte, error) {
+		if name == path {
+			return []byte(files[0].Text), nil
+		}
+		return routing.ReadFile(name)
+	}})
+	if findings.Count(diag.Error) > 0 {
+		return nil, fmt.Errorf("the matrix does not load: %w", findings.Err())
+	}
+	var snapshots *workspace.Tracker
+	if place.Exists(filepath.Join(place.Repository(dir), ".git")) { // else the folder may be of any size
+		snapshots = workspace.NewTracker(dir, workspace.Options{Caches: m.Caches, Except: archive.Except(dir, archive.Store(dir))})
+	}
+	var before *workspace.Snapshot
+	if snapshots != nil {
+		before, _ = snapshots.Take(ctx) // without one nothing is said of the files
+	}
+	var results []Result
+	for _, l := range p.Lines {
+		if o.Begin != nil {
+			o.Begin(l)
+		}
+		r, err := try(ctx, m, l, o)
+		if err != nil {
+			return results, err
+		}
+		if before != nil {
+			after, err := snapshots.Take(ctx)
+			if err != nil {
+				before = nil
+			} else {
+				r.changes(workspace.Diff(before, after))
+				before = after
+			}
+		}
+		results = append(results, r)
+	}
+	return results, nil
+}
+
+// changes adds what a line did to the files.
+func (r *Result) changes(list []workspace.Change) {
+	var changed []string
+	for _, c := range list {
+		if c.Kind == workspace.Added && c.Untracked {
+			r.Left = append(r.Left, c.Path)
+		} else {
+			changed = append(changed, c.Path)
+		}
+	}
+	if len(changed) > 0 {
+		r.Outcome, r.Why = Writes, "it changed "+some(changed)+": see git diff"
+	}
+}
+
+// try runs one line.
+func try(ctx context.Context, m *routing.Matrix, l scaffold.Line, o Options) (Result, error) {
+	file, parsed := lang.Parse(diag.NewSource(scaffold.ScriptName, []byte(l.Text+"\n")))
+	p, findings := resolve.Resolve(file, m, resolve.Options{
+		Parsed: parsed, Env: os.LookupEnv, Script: plan.Script{Name: scaffold.ScriptName, Part: true},
+	})
+	if findings.Count(diag.Error) > 0 || len(p.Steps) != 1 {
+		return Result{}, fmt.Errorf("%q does not bind: %w", l.Text, errors.Join(findings.Err()))
+	}
+	if b := &p.Steps[0].Budget; b.Timeout == 0 || b.Timeout > o.Timeout {
+		b.Timeout = o.Timeout
+	}
+	p.Steps[0].Budget.Retries = 0
+	var out output
+	outcome := engine.Run(ctx, p, engine.Options{KeepGoing: true, Options: attempt.Options{
+		Run: archive.NewRun(), Environ: o.Environ, Degraded: "a trial", DeferGate: true, Output: true,
+		Listen: func(e attempt.Event) {
+			if e, ok := e.(attempt.Output); ok {
+				out.add(e.Data)
+			}
+		},
+	}})
+	if err := context.Cause(ctx); err != nil {
+		return Result{}, err
+	}
+	r := Result{Line: l, Duration: outcome.Duration}
+	r.judge(outcome.Results[0], out.bytes())
+	return r, nil
+}
+
+// output keeps the beginning and the end of what a line writes.
+type output struct{ head, tail []byte }
+
+const kept = 256 << 10 // bytes of each
+
+func (o *output) add(p []byte) {
+	n := min(len(p), kept-len(o.head))
+	o.head = append(o.head, p[:n]...)
+	o.tail = append(o.tail, p[n:]...)
+	if len(o.tail) > 2*kept {
+		o.tail = append(o.tail[:0], o.tail[len(o.tail)-kept:]...)
+	}
+}
+
+func (o *output) bytes() []byte { return bytes.Join([][]byte{o.head, o.tail}, nil) }
+
+// AtHead reports whether the files of the project in dir are those of HEAD, so that what fails on them
+// fails there, too. ok is false where that cannot be said.
+func AtHead(ctx context.Context, dir string) (same, ok bool) {
+	c, err := workspace.Resolve(ctx, dir, "HEAD", workspace.Options{})
+	if err != nil {
+		return false, false
+	}
+	s, err := workspace.Take(ctx, c.Root(), workspace.Options{})
+	if err != nil || s.Tree == "" {
+		return false, false
+	}
+	return s.Tree == c.Tree, true
+}

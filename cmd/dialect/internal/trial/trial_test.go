@@ -1,0 +1,258 @@
+package trial_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/command-dialect/dialect/cmd/dialect/internal/scaffold"
+	"github.com/command-dialect/dialect/cmd/dialect/internal/trial"
+)
+
+// project makes a repository with these files, committed, and returns the plan for it.
+func project(t *testing.T, files map[string]string) scaffold.Plan {
+	t.Helper()
+	for _, program := range []string{"make", "git"} {
+		if _, err := exec.LookPath(program); err != nil || runtime.GOOS == "windows" {
+			t.Skip(program + " is not there")
+		}
+	}
+	dir := t.TempDir()
+	for name, text := range files {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	git := exec.Command("sh", "-c", "git init -q . && git add -A && git -c user.name=a -c user.email=a@b commit -qm x")
+	git.Dir = dir
+	git.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_NOSYSTEM=1")
+	if out, err := git.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	p, err := scaffold.Look(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// names returns what is in a folder.
+func names(t *testing.T, dir string) (list []string) {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		list = append(list, e.Name())
+	}
+	return list
+}
+
+func TestTry(t *testing.T) {
+	const code = "package p\nfunc  F() {}\n"
+	for name, c := range map[string]struct {
+		files map[string]string
+		want  string // outcome and reason of each line
+		left  string // new files
+	}{
+		"passes":              {map[string]string{"Makefile": "test:\n\t@echo ok\n"}, "Test with make: runs", ""},
+		"is red":              {map[string]string{"Makefile": "lint:\n\t@printf 'a.c:1:2: error: x\\na.c:3: error: y\\n'; exit 1\ntest:\n\t@echo b.c:9: error: z; exit 1\n"}, "Check with make: red, 2 places, first: a.c:1: x; Test with make: red, b.c:9: z", ""},
+		"is missing":          {map[string]string{"Makefile": "test:\n\t@no-such-program-here\n"}, "Test with make: needs, no-such-program-here is missing", ""},
+		"a module is missing": {map[string]string{"Makefile": "test:\n\t@echo \"E   ModuleNotFoundError: No module named 'thing'\"; exit 1\n"}, "Test with make: needs, thing is missing", ""},
+		"changes a file":      {map[string]string{"Makefile": "test:\n\t@echo x >>a.txt\n", "a.txt": ""}, "Test with make: writes, it changed a.txt: see git diff", ""},
+		"leaves a file":       {map[string]string{"Makefile": "test:\n\t@touch new.txt\n"}, "Test with make: runs", "new.txt"},
+		"nothing runs it":     {map[string]string{"go.mod": "module p\n\ngo 1.21\n", "p.go": code, "p_test.go": "package p\n"}, "Format with gofmt: stranger, no file of the project runs it, and it says no: 1 file, first: p.go; Check with vet: runs; Test with go: vacuous, it tested nothing", ""},
+		"the project runs it": {map[string]string{"go.mod": "module p\n\ngo 1.21\n", "p.go": code, "Makefile": "x:\n\tgofmt -l .\n"}, "Format with gofmt: red, 1 file, first: p.go; Check with vet: runs; Test with go: vacuous, it tested nothing", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if _, err := exec.LookPath("gofmt"); err != nil && c.files["go.mod"] != "" {
+				t.Skip(err)
+			}
+			p := project(t, c.files)
+			before := names(t, p.Dir)
+			results, err := trial.Try(t.Context(), p, trial.Options{Timeout: time.Minute, Environ: os.Environ()})
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got, left []string
+			for _, r := range results {
+				text := r.Line.Text + ": " + string(r.Outcome)
+				if r.Why != "" {
+					text += ", " + r.Why
+				}
+				got, left = append(got, text), append(left, r.Left...)
+			}
+			if text := strings.Join(got, "; "); text != c.want {
+				t.Errorf("got\n%s\nwant\n%s", text, c.want)
+			}
+			if text := strings.Join(left, " "); text != c.left {
+				t.Errorf("left %q, want %q", text, c.left)
+			}
+			after := slices.DeleteFunc(names(t, p.Dir), func(n string) bool { return n == c.left })
+			if !slices.Equal(before, after) {
+				t.Errorf("the folder has %q, and had %q", after, before)
+			}
+		})
+	}
+}
+
+// A line that does not end is ended, with all that it started, and the lines after it are tried.
+func TestTimeout(t *testing.T) {
+	p := project(t, map[string]string{"Makefile": "lint:\n\t@sleep 600 & echo $$! >pid; wait\ntest:\n\t@true\n", ".gitignore": "pid\n"})
+	results, err := trial.Try(t.Context(), p, trial.Options{Timeout: time.Second, Environ: os.Environ()})
+	if err != nil || len(results) != 2 || results[0].Outcome != trial.Unfinished || !results[0].Outcome.Written() || results[1].Outcome != trial.Runs {
+		t.Fatalf("%+v, %v", results, err)
+	}
+	gone(t, p.Dir)
+}
+
+// gone wants the process whose id is in the file pid to be gone.
+func gone(t *testing.T, dir string) {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(dir, "pid"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	pid, err := strconv.Atoi(strings.TrimSpace(string(text)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Kill(pid, 0); !errors.Is(err, syscall.ESRCH) {
+		t.Errorf("process %d is left: %v", pid, err)
+	}
+}
+
+// Whoever is interrupted leaves nothing running.
+func TestInterrupted(t *testing.T) {
+	p := project(t, map[string]string{"Makefile": "test:\n\t@sleep 600 & echo $$! >pid; wait\n", ".gitignore": "pid\n"})
+	ctx, cancel := context.WithCancelCause(t.Context())
+	why := errors.New("enough")
+	go func() {
+		for {
+			if text, _ := os.ReadFile(filepath.Join(p.Dir, "pid")); len(text) > 0 {
+				cancel(why)
+				return
+			}
+			time.Sleep(10 * time.Millisecond)
+		}
+	}()
+	if results, err := trial.Try(ctx, p, trial.Options{Timeout: time.Minute, Environ: os.Environ()}); !errors.Is(err, why) || len(results) > 0 {
+		t.Errorf("%+v, %v", results, err)
+	}
+	gone(t, p.Dir)
+}
+
+func TestSettle(t *testing.T) {
+	p := scaffold.Plan{LeftOut: []string{"x"}}
+	line := func(text string) scaffold.Line { return scaffold.Line{Text: text, Install: "npm ci"} }
+	settled, facts := trial.Settle(p, []trial.Result{
+		{Line: line("A with a"), Outcome: trial.Runs, Why: "3 tests"},
+		{Line: line("B with b"), Outcome: trial.Red, Why: "exit 1", Left: []string{"n"}},
+		{Line: line("C with c"), Outcome: trial.Needs, Why: "x is missing"},
+		{Line: line("D with d"), Outcome: trial.Unfinished, Why: "not done"},
+		{Line: line("E with e"), Outcome: trial.Runs},
+	}, true, true)
+	var lines []string
+	for _, l := range settled.Lines {
+		lines = append(lines, l.Text)
+	}
+	if got := strings.Join(lines, ","); got != "A with a,B with b,D with d,E with e" {
+		t.Error(got)
+	}
+	if got := strings.Join(settled.LeftOut, ","); got != "x,C with c (x is missing)" || len(p.LeftOut) != 1 {
+		t.Error(got)
+	}
+	const want = `passes today: A with a (3 tests), E with e
+does not pass today: B with b: exit 1
+that is so in HEAD, too: the files are those of HEAD
+to leave a line out, delete it in quality.dlct, and its name in gate_quality of routing.toml
+not known: D with d: not done
+to have the rest: npm ci; then ` + "`dialect init`" + ` proposes it
+trying the lines left new files: n; list them in .gitignore, or commit them`
+	if got := strings.Join(facts, "\n"); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}
+
+func TestAtHead(t *testing.T) {
+	p := project(t, map[string]string{"Makefile": "test:\n\t@true\n"})
+	if same, ok := trial.AtHead(t.Context(), p.Dir); !same || !ok {
+		t.Errorf("%v, %v", same, ok)
+	}
+	if err := os.WriteFile(filepath.Join(p.Dir, "Makefile"), []byte("test:\n\t@false\n"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if same, ok := trial.AtHead(t.Context(), p.Dir); same || !ok {
+		t.Errorf("%v, %v", same, ok)
+	}
+	if same, ok := trial.AtHead(t.Context(), t.TempDir()); same || ok {
+		t.Errorf("outside of a repository: %v, %v", same, ok)
+	}
+}
+
+// The line of the pack shell reads each script with the shell of its first line.
+func TestShellPack(t *testing.T) {
+	p := project(t, map[string]string{"Makefile": "", "a.sh": "#!/usr/bin/env bash\na=(1 2)\n", "b.sh": "#!/bin/sh\n:\n", "c.sh": "#!/bin/zsh\nfor x (a b) { }\n"})
+	bin := t.TempDir()
+	for _, program := range []string{"sh", "bash", "find", "head", "git"} {
+		path, err := exec.LookPath(program)
+		if err != nil {
+			t.Skip(err)
+		}
+		if err := os.Symlink(path, filepath.Join(bin, program)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Setenv("PATH", bin) // without shellcheck
+	for script, want := range map[string]trial.Outcome{"": trial.Runs, "#!/bin/sh\nif\n": trial.Stranger, "#!/bin/bash\na=(\n": trial.Stranger} {
+		if err := os.WriteFile(filepath.Join(p.Dir, "d.sh"), []byte(script), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		p, err := scaffold.Look(p.Dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		results, err := trial.Try(t.Context(), p, trial.Options{Timeout: time.Minute, Environ: os.Environ()})
+		if err != nil || len(results) != 1 || results[0].Outcome != want {
+			t.Errorf("%q: %+v, %v", script, results, err)
+		}
+	}
+}
+
+// A project below runs in its folder, with the tools of its own environment.
+func TestBelow(t *testing.T) {
+	python, err := exec.LookPath("python3")
+	if err != nil {
+		t.Skip(err)
+	}
+	p := project(t, map[string]string{"Makefile": "test:\n\t@true\n"})
+	for name, text := range map[string]string{"setup.py": "", "there.txt": "", "test_a.py": "import os, unittest\nclass A(unittest.TestCase):\n    def test_a(self):\n        assert os.path.exists('there.txt')\n"} {
+		path := filepath.Join(p.Dir, "below", name)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o777), os.WriteFile(path, []byte(text), 0o666)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if out, err := exec.Command(python, "-m", "venv", "--without-pip", filepath.Join(p.Dir, "below", ".venv")).CombinedOutput(); err != nil {
+		t.Skipf("%v: %s", err, out)
+	}
+	if p, err = scaffold.Look(p.Dir); err != nil {
+		t.Fatal(err)
+	}
+	results, err := trial.Try(t.Context(), p, trial.Options{Timeout: time.Minute, Environ: os.Environ()})
+	if err != nil || len(results) != 1 || results[0].Outcome != trial.Runs || results[0].Why != "1 test" {
+		t.Errorf("%+v, %v", results, err)
+	}
+	if text := p.Files()[0].Text; !strings.Contains(text, "cwd = \"below\"") || !strings.Contains(text, "\"below/.venv/bin/python -m unittest\"") && !strings.Contains(text, "pytest") {
+		t.Error(text)
+	}
+}

@@ -1,0 +1,227 @@
+package verify
+
+import (
+	"slices"
+
+	"github.com/command-dialect/dialect/receipts"
+)
+
+// Scopes say which of the present files the verdicts of bindings are about.
+type Scopes struct {
+	// Of returns, for a binding of the trusted matrix, the digest of the present files that it names; zero where it
+	// names none, or they match nothing. See Scope of [receipts.Receipt].
+	Of func(binding string) receipts.Hash
+	// Rest returns the digest of the present files that none of the bindings names; zero where none of them names
+	// any. See Rest of [receipts.Gate].
+	Rest func(bindings []string) receipts.Hash
+}
+
+// A line is what has to pass again: a command under a binding, in a place.
+type line struct {
+	binding string
+	command receipts.Hash
+	dir     receipts.Datum
+	place   receipts.Datum
+}
+
+func lineOf(r *receipts.Receipt) line { return line{r.Binding, r.Command, r.Dir, r.Place} }
+
+// A basis is a full run that present files can be held against: since then no file has changed that none of its
+// lines names.
+type basis struct {
+	*Result                 // of the gate on its own tree, where it is VERIFIED
+	passes  map[line]passed // the newest that hold for the present files, and its files that no line names
+	failed  map[line]bool   // lines that have failed on the present files since
+	any     bool            // one of them did, whether it passed after that or not
+	newest  int64           // index of the newest gate that was used
+}
+
+// A passed is a receipt of a pass, and the least level of it and its gate.
+type passed struct {
+	*receipts.Entry
+	level int
+}
+
+// maxScoped bounds how many failures since a full run are read.
+const maxScoped = 4096
+
+// holds reports whether a pass, or a failure, of r is about the present files: r only read, and the files that
+// its binding names are the present ones, or all files are.
+func (q Query) holds(r *receipts.Receipt) bool {
+	if r == nil || r.Binding == "" || r.Workspace == nil || r.Workspace.After != nil || r.Place != q.Place {
+		return false
+	}
+	return q.scope(r) || r.Workspace.Before.Matches(*q.Tree)
+}
+
+// scope reports whether the files that the binding of r names are the present ones. No digest is equal to none.
+func (q Query) scope(r *receipts.Receipt) bool {
+	if r.Scope.IsZero() {
+		return false
+	}
+	return r.Scope == q.Scopes.Of(r.Binding)
+}
+
+// basis looks for the newest full run whose lines are those that ok accepts. Each gate that is used, final or not,
+// has to be VERIFIED on its own tree under the present rules. It returns nil where there is no such run.
+func (s *Session) basis(q Query, ok func(lines map[line]bool) bool) *basis {
+	if q.Scopes == nil || q.Tree == nil || q.Commit || q.Policy != "" || q.Matrix.IsZero() || s.partial {
+		return nil
+	}
+	b := &basis{failed: make(map[line]bool), newest: -1}
+	// By the files that no line names: what passed beside others of them says nothing here. Zero has those of
+	// exactly the present tree.
+	passes := make(map[receipts.Hash]map[line]passed)
+	for seq, n := s.index.len()-1, 0; seq >= 0 && n < maxNear; seq-- {
+		if s.index.at(seq).kind != kindGate {
+			continue
+		}
+		n++
+		e := s.entry(seq)
+		if e == nil || s.stopped() {
+			return nil
+		}
+		g, isGate := body(e).(*receipts.Gate)
+		if !isGate || g.Tree == nil || g.Place != q.Place || g.Matrix != q.Matrix || e.Level < q.Level {
+			continue
+		}
+		then, x := q, whole
+		then.Tree = g.Tree
+		if !g.Final {
+			then.Require, x = nil, part
+		}
+		res := s.judge(then, e, x)
+		if res.Verdict != "" {
+			continue
+		}
+		lines, bindings, reads := make(map[line]bool), []string{}, true
+		for _, m := range res.Members {
+			r := receipt(m)
+			l := lineOf(r)
+			lines[l], bindings = true, append(bindings, r.Binding)
+			reads = reads && r.Binding != "" && r.Workspace != nil && r.Workspace.After == nil
+			rest := g.Rest
+			if r.Workspace != nil && r.Workspace.Before.Matches(*q.Tree) {
+				rest = receipts.Hash{}
+			} else if rest.IsZero() {
+				continue
+			}
+			if old, known := passes[rest][l]; q.holds(r) && (!known || old.Seq < m.Seq) {
+				if passes[rest] == nil {
+					passes[rest] = make(map[line]passed)
+				}
+				passes[rest][l] = passed{m, res.Level}
+				b.newest = max(b.newest, seq)
+			}
+		}
+		if !g.Final || g.Rest.IsZero() || !reads || !ok(lines) {
+			continue
+		}
+		slices.Sort(bindings)
+		if g.Rest != q.Scopes.Rest(slices.Compact(bindings)) {
+			continue
+		}
+		if s.lookAround(then, res); res.Verdict != "" { // another line has failed on its tree
+			continue
+		}
+		b.Result, b.newest, b.passes = res, max(b.newest, seq), make(map[line]passed)
+		for _, of := range []receipts.Hash{g.Rest, {}} {
+			for l, p := range passes[of] {
+				if b.passes[l].Entry == nil || b.passes[l].Seq < p.Seq {
+					b.passes[l] = p
+				}
+			}
+		}
+		if !s.failures(q, b) {
+			return nil
+		}
+		return b
+	}
+	return nil
+}
+
+// failures notes what has failed on the present files since the gate of b, by the files that its binding names. It
+// returns false where that cannot be said.
+func (s *Session) failures(q Query, b *basis) bool {
+	read := 0
+	for seq := b.Gate.Seq + 1; seq < s.index.len(); seq++ {
+		if m := s.index.at(seq); m.kind != kindReceipt || m.flags&answers == 0 || m.flags&flagPassed != 0 {
+			continue
+		}
+		if read++; read > maxScoped || s.stopped() {
+			return false
+		}
+		e := s.entry(seq)
+		if e == nil {
+			return false
+		}
+		r := receipt(e)
+		if r == nil || e.Level < q.Level || !q.holds(r) {
+			continue
+		}
+		if r.Status == receipts.Pending {
+			s.follow(map[receipts.Hash]*receipts.Entry{e.SHA: e})
+		}
+		if answerOf(e) != no || s.accepted([]*receipts.Entry{e})[e.SHA] {
+			continue
+		}
+		b.any = true
+		if p, ok := b.passes[lineOf(r)]; !ok || p.Seq < seq || p.level < e.Level {
+			b.failed[lineOf(r)] = true
+		}
+	}
+	return s.err == nil
+}
+
+// scoped answers a query that no gate over the present files answers, by a full run on others: [Scoped], or nil.
+func (s *Session) scoped(q Query) *Result {
+	b := s.basis(q, func(map[line]bool) bool { return true })
+	if b == nil || len(b.failed) > 0 || q.Strict && b.any {
+		return nil
+	}
+	res := &Result{Gate: b.Gate, Body: b.Body, Level: b.Level, below: make(map[int64]bool), newest: b.newest}
+	for _, m := range b.Members {
+		p, ok := b.passes[lineOf(receipt(m))]
+		if !ok {
+			return nil
+		}
+		if res.Level = min(res.Level, p.level); p.Seq > b.Gate.Seq {
+			res.Since++
+		}
+		res.Members = append(res.Members, p.Entry)
+	}
+	if s.around(q, res); res.Verdict != "" {
+		return nil
+	}
+	res.Verdict = Scoped
+	return res
+}
+
+// A Standing is how lines stand, by the files that they name.
+type Standing struct {
+	Gate   *receipts.Entry // of the full run that it rests on; nil where there is none, and all lines are to be run
+	Passed []bool          // of each line that was asked about: it passed on the files that are present
+}
+
+// Standing says which of some commands need not run again: since a full run that had them all no file has changed
+// that none of its lines names, and the files that their own bindings name are as they were when they passed. That
+// is advice about what to run. Whether the present files are tested is for [Session.Verify] to say.
+func (s *Session) Standing(q Query, commands []Requirement) (*Standing, error) {
+	lines := make([]line, len(commands))
+	for i, c := range commands {
+		lines[i] = line{c.Binding, c.Command, c.Dir, q.Place}
+	}
+	st := &Standing{Passed: make([]bool, len(commands))}
+	if len(s.problems) == 0 && s.err == nil {
+		if b := s.basis(q, func(had map[line]bool) bool {
+			return !slices.ContainsFunc(lines, func(l line) bool { return !had[l] })
+		}); b != nil {
+			st.Gate = b.Gate
+			for i, l := range lines {
+				_, ok := b.passes[l]
+				st.Passed[i] = ok && !b.failed[l]
+			}
+		}
+	}
+	return st, s.fault()
+}

@@ -1,0 +1,325 @@
+package verify
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/command-dialect/dialect/receipts"
+)
+
+// The scopes of the present files, tree B: those of lint are as they were on tree A, those of vet have changed.
+var (
+	lintFiles, vetBefore, vetFiles = receipts.Hash{0x51}, receipts.Hash{0x52}, receipts.Hash{0x53}
+	rest                           = receipts.Hash{0x54}
+)
+
+func scopedQuery(change ...func(*Query)) Query {
+	q := asked(nothing)
+	q.Tree = &treeB
+	q.Scopes = &Scopes{
+		Of: func(binding string) receipts.Hash {
+			return map[string]receipts.Hash{"check_lint": lintFiles, "check_vet": vetFiles}[binding]
+		},
+		Rest: func(bindings []string) receipts.Hash {
+			if slices.Equal(bindings, []string{"check_lint", "check_vet"}) {
+				return rest
+			}
+			return receipts.Hash{}
+		},
+	}
+	for _, f := range change {
+		f(&q)
+	}
+	return q
+}
+
+func about(scope receipts.Hash) func(*receipts.Receipt) {
+	return func(r *receipts.Receipt) { r.Scope = scope }
+}
+
+func on(t receipts.Tree) func(*receipts.Receipt) {
+	return func(r *receipts.Receipt) { r.Workspace = &receipts.Workspace{Before: t} }
+}
+
+func beside(h receipts.Hash) func(*receipts.Gate) { return func(g *receipts.Gate) { g.Rest = h } }
+
+func over(t receipts.Tree) func(*receipts.Gate) { return func(g *receipts.Gate) { g.Tree = &t } }
+
+func apart(g *receipts.Gate) { g.Final, g.Part, g.Covers.Commands = false, true, len(g.Members) }
+
+// full is a run of both lines on tree A.
+func (m *maker) full(change ...func(*receipts.Receipt)) receipts.Hash {
+	return m.gate([]receipts.Hash{m.receipt(append(change, about(lintFiles))...), m.receipt(append(change, of("vet"), about(vetBefore))...)}, beside(rest))
+}
+
+// since is a run of vet alone on tree B.
+func (m *maker) since(change ...func(*receipts.Receipt)) receipts.Hash {
+	return m.gate([]receipts.Hash{m.receipt(append([]func(*receipts.Receipt){of("vet"), on(treeB), about(vetFiles)}, change...)...)}, apart, over(treeB), beside(rest))
+}
+
+// TestScoped breaks the conditions of VERIFIED FOR CHANGED PATHS, one at a time.
+func TestScoped(t *testing.T) {
+	elsewhere := receipts.Text("a")
+	boss, keys := newSigner(t)
+	for _, tt := range []struct {
+		name string
+		log  func(m *maker)
+		ask  func(*Query)
+		want Verdict
+	}{
+		{"as it should be", func(m *maker) { m.full(); m.since() }, nil, Scoped},
+		{"a pass before the full run", func(m *maker) { m.since(); m.full() }, nil, Stale},
+		{"on exactly the present files, without a scope", func(m *maker) { m.full(); m.since(about(receipts.Hash{})) }, nil, Scoped},
+		{"required by the baseline, and covered", func(m *maker) { m.full(); m.since() }, func(q *Query) { q.Require = asked().Require }, Scoped},
+		{"what ran on another tree, with the same named files", func(m *maker) {
+			m.full()
+			m.gate([]receipts.Hash{m.receipt(of("vet"), on(treeC), about(vetFiles))}, apart, over(treeC), beside(rest))
+		}, nil, Scoped},
+		{"a gate over the present files goes before it", func(m *maker) {
+			m.full()
+			m.since()
+			m.gate([]receipts.Hash{m.receipt(on(treeB))}, over(treeB))
+		}, nil, Verified},
+
+		{"it is not allowed", func(m *maker) { m.full(); m.since() }, func(q *Query) { q.Scopes = nil }, Stale},
+		{"of a commit", func(m *maker) { m.full(); m.since() }, func(q *Query) { q.Commit = true }, Stale},
+		{"without rules", func(m *maker) { m.full(); m.since() }, func(q *Query) { q.Matrix = receipts.Hash{} }, Stale},
+		{"the rules are not the trusted ones", func(m *maker) { m.full(); m.since() }, func(q *Query) { q.Policy = "x" }, Policy},
+		{"no full run", func(m *maker) {
+			m.gate([]receipts.Hash{m.receipt()}, apart, beside(rest))
+			m.since()
+		}, nil, Missing},
+		{"a full run that is not over all that is required", func(m *maker) { m.full(); m.since() }, func(q *Query) {
+			q.Require = append(asked().Require, Requirement{Name: "x", Binding: "x", Command: receipts.Hash{9}})
+		}, Stale},
+		{"a full run under other rules", func(m *maker) {
+			m.gate([]receipts.Hash{m.receipt(about(lintFiles))}, beside(rest), func(g *receipts.Gate) { g.Matrix = receipts.Hash{9} })
+			m.since()
+		}, nil, Policy},
+		{"a full run of another project", func(m *maker) {
+			in := func(r *receipts.Receipt) { r.Place = elsewhere }
+			m.gate([]receipts.Hash{m.receipt(in, about(lintFiles)), m.receipt(of("vet"), in, about(vetBefore))}, beside(rest), func(g *receipts.Gate) { g.Place = elsewhere })
+			m.since()
+		}, nil, Stale},
+		{"a full run that a failure contradicts", func(m *maker) { m.full(); m.receipt(failing, about(receipts.Hash{9})); m.since() }, nil, Failed},
+		{"a full run on whose files another line has failed", func(m *maker) { m.full(); m.receipt(of("more"), failing); m.since() }, nil, Stale},
+		{"a full run whose lines write", func(m *maker) {
+			m.full(func(r *receipts.Receipt) { r.Workspace.After = &treeA })
+			m.since()
+		}, nil, Stale},
+		{"a member of the full run that failed", func(m *maker) {
+			m.gate([]receipts.Hash{m.receipt(about(lintFiles)), m.receipt(of("vet"), failing)}, beside(rest))
+			m.since()
+		}, nil, Tampered},
+		{"with other inputs", func(m *maker) { m.full(); m.since() }, func(q *Query) { q.Inputs = map[string]receipts.Hash{"check_lint": {9}} }, Stale},
+		{"too old", func(m *maker) { m.full(); m.since() }, func(q *Query) { q.MaxAge = time.Minute }, Stale},
+		{"of another session", func(m *maker) { m.full(); m.since() }, func(q *Query) { q.Session = "x" }, Stale},
+
+		{"an unnamed file changed", func(m *maker) { m.full(); m.since() }, func(q *Query) {
+			q.Scopes.Rest = func([]string) receipts.Hash { return receipts.Hash{9} }
+		}, Stale},
+		{"no digest of the unnamed files", func(m *maker) {
+			m.gate([]receipts.Hash{m.receipt(about(lintFiles)), m.receipt(of("vet"), about(vetBefore))})
+			m.since()
+		}, func(q *Query) { q.Scopes.Rest = func([]string) receipts.Hash { return receipts.Hash{} } }, Stale},
+		{"the unnamed files of other lines", func(m *maker) {
+			m.gate([]receipts.Hash{m.receipt(about(lintFiles))}, beside(rest))
+		}, nil, Stale},
+
+		{"a changed line did not run", func(m *maker) { m.full() }, nil, Stale},
+		{"the last line did not run", func(m *maker) { m.full(); m.since() }, func(q *Query) {
+			of := q.Scopes.Of
+			q.Scopes.Of = func(b string) receipts.Hash {
+				if b == "check_lint" {
+					return receipts.Hash{9}
+				}
+				return of(b)
+			}
+		}, Stale},
+		{"patterns that match nothing", func(m *maker) {
+			m.gate([]receipts.Hash{m.receipt(), m.receipt(of("vet"), about(vetBefore))}, beside(rest))
+			m.since()
+		}, func(q *Query) {
+			of := q.Scopes.Of
+			q.Scopes.Of = func(b string) receipts.Hash {
+				if b == "check_lint" {
+					return receipts.Hash{}
+				}
+				return of(b)
+			}
+		}, Stale},
+		{"a pass below no gate", func(m *maker) { m.full(); m.receipt(of("vet"), on(treeB), about(vetFiles)) }, nil, Stale},
+		{"a pass beside other unnamed files", func(m *maker) {
+			m.full()
+			m.gate([]receipts.Hash{m.receipt(of("vet"), on(treeC), about(vetFiles))}, apart, over(treeC), beside(receipts.Hash{9}))
+		}, nil, Stale},
+		{"a pass of which nobody knows beside which files", func(m *maker) {
+			m.full()
+			m.gate([]receipts.Hash{m.receipt(of("vet"), on(treeC), about(vetFiles))}, apart, over(treeC))
+		}, nil, Stale},
+		{"a pass while files changed", func(m *maker) {
+			m.full()
+			m.gate([]receipts.Hash{m.receipt(of("vet"), on(treeB), about(vetFiles))}, apart, over(treeC), beside(rest))
+		}, nil, Stale},
+		{"a pass of a line that wrote", func(m *maker) { m.full(); m.since(func(r *receipts.Receipt) { r.Workspace.After = &treeB }) }, nil, Stale},
+		{"a pass of another command", func(m *maker) {
+			m.full()
+			m.since(of("true"), func(r *receipts.Receipt) { r.Binding = "check_vet" })
+		}, nil, Stale},
+		{"a pass under another binding", func(m *maker) { m.full(); m.since(func(r *receipts.Receipt) { r.Binding = "check_less" }) }, nil, Stale},
+		{"a pass under no binding", func(m *maker) { m.full(); m.since(unbound) }, nil, Stale},
+		{"a pass in another directory", func(m *maker) { m.full(); m.since(func(r *receipts.Receipt) { r.Dir = elsewhere }) }, nil, Stale},
+		{"a pass under other rules", func(m *maker) { m.full(); m.since(func(r *receipts.Receipt) { r.Matrix = receipts.Hash{9} }) }, nil, Stale},
+		{"a pass with other inputs", func(m *maker) { m.full(); m.since(func(r *receipts.Receipt) { r.Inputs = receipts.Hash{9} }) }, func(q *Query) {
+			q.Inputs = map[string]receipts.Hash{"check_vet": {}}
+		}, Stale},
+
+		{"a failure on the named files after it", func(m *maker) {
+			m.full()
+			m.since()
+			m.receipt(of("vet"), failing, on(treeC), about(vetFiles))
+		}, nil, Stale},
+		{"a failure on the named files of a line that did not change", func(m *maker) {
+			m.full()
+			m.since()
+			m.receipt(failing, on(treeC), about(lintFiles))
+		}, nil, Stale},
+		{"a failure of another line, on files that it names", func(m *maker) {
+			m.full()
+			m.since()
+			m.receipt(of("more"), failing, on(treeC), about(receipts.Hash{0x55}))
+		}, func(q *Query) {
+			of := q.Scopes.Of
+			q.Scopes.Of = func(b string) receipts.Hash {
+				if b == "check_more" {
+					return receipts.Hash{0x55}
+				}
+				return of(b)
+			}
+		}, Stale},
+		{"a failure on the present files", func(m *maker) { m.full(); m.since(); m.receipt(of("more"), failing, on(treeB)) }, nil, Failed},
+		{"a failure that was accepted", func(m *maker) {
+			m.full()
+			m.accept(m.receipt(of("vet"), failing, on(treeC), about(vetFiles)))
+			m.since()
+		}, nil, Scoped},
+		{"a failure, and a pass after it", func(m *maker) {
+			m.full()
+			m.receipt(of("vet"), failing, on(treeC), about(vetFiles))
+			m.since()
+		}, nil, Scoped},
+		{"and the question is strict", func(m *maker) {
+			m.full()
+			m.receipt(of("vet"), failing, on(treeC), about(vetFiles))
+			m.since()
+		}, strict, Stale},
+		{"a failure on other files of a line", func(m *maker) {
+			m.full()
+			m.receipt(of("vet"), failing, on(treeC), about(receipts.Hash{9}))
+			m.since()
+		}, strict, Scoped},
+
+		{"signed", func(m *maker) { m.sign = boss; m.full(); m.since(); m.signHead(boss) }, signed, Scoped},
+		{"a full run that is not signed", func(m *maker) { m.full(); m.sign = boss; m.since(); m.signHead(boss) }, signed, Missing},
+		{"a pass that is not signed", func(m *maker) {
+			m.sign = boss
+			m.full()
+			m.signHead(boss)
+			m.sign = nil
+			m.since()
+		}, signed, Stale},
+		{"a failure that a pass without a signature does not undo", func(m *maker) {
+			m.sign = boss
+			m.full()
+			m.receipt(of("vet"), failing, on(treeC), about(vetFiles))
+			m.signHead(boss)
+			m.sign = nil
+			m.since()
+		}, nil, Stale},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			m := newMaker(t)
+			tt.log(m)
+			q := scopedQuery()
+			if tt.ask != nil {
+				tt.ask(&q)
+			}
+			res := ask(t, m.open(Options{Keys: keys}), q)
+			if res.Verdict != tt.want {
+				t.Errorf("%s\nwant %s", told(res), tt.want)
+			}
+			if res.Verdict == Scoped && (len(res.Members) != 2 || len(res.Refusals) > 0 || res.Body == nil || !res.Body.Final) {
+				t.Errorf("%d members, %v", len(res.Members), res.Refusals)
+			}
+		})
+	}
+}
+
+// TestScopedIsNoGate: neither a record by its name nor a consumption is answered so.
+func TestScopedIsNoGate(t *testing.T) {
+	m := newMaker(t)
+	full := m.full()
+	since := m.since()
+	s := m.open(Options{})
+	for _, h := range []receipts.Hash{full, since} {
+		if res, err := s.One(scopedQuery(), receipts.GateID(h)); err != nil || res.Verdict == Scoped || res.Verdict == Verified {
+			t.Errorf("%v, %s", err, told(res))
+		}
+		d, _, err := s.Consume(scopedQuery(), receipts.GateID(h))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if h == full && d.Passed() {
+			t.Error("the gate over other files was consumed")
+		}
+	}
+}
+
+// TestScopedKept: the log counts as kept if what was kept covers all that the answer rests on.
+func TestScopedKept(t *testing.T) {
+	m := newMaker(t)
+	m.full()
+	first := m.head()
+	m.since()
+	second := m.head()
+	for _, c := range []struct {
+		kept receipts.Head
+		want bool
+	}{{first, false}, {second, true}} {
+		res := ask(t, m.open(Options{Kept: &c.kept}), scopedQuery())
+		if res.Verdict != Scoped || res.Kept != c.want || res.Since != 1 {
+			t.Errorf("of %d records: kept %v, %d since, %s", c.kept.Count, res.Kept, res.Since, told(res))
+		}
+	}
+}
+
+// TestStanding says which lines need not run.
+func TestStanding(t *testing.T) {
+	lint := asked().Require[0]
+	vet := Requirement{Binding: "check_vet", Command: receipts.CommandHash([]string{"vet"})}
+	for _, c := range []struct {
+		name  string
+		log   func(m *maker)
+		lines []Requirement
+		base  bool
+		want  []bool
+	}{
+		{"one has changed", func(m *maker) { m.full() }, []Requirement{lint, vet}, true, []bool{true, false}},
+		{"it ran since", func(m *maker) { m.full(); m.since() }, []Requirement{lint, vet}, true, []bool{true, true}},
+		{"and failed then", func(m *maker) {
+			m.full()
+			m.since()
+			m.receipt(of("vet"), failing, on(treeC), about(vetFiles))
+		}, []Requirement{lint, vet}, true, []bool{true, false}},
+		{"a line that the full run had not", func(m *maker) { m.full() }, []Requirement{lint, {Binding: "x"}}, false, []bool{false, false}},
+		{"no full run", func(m *maker) { m.since() }, []Requirement{vet}, false, []bool{false}},
+	} {
+		m := newMaker(t)
+		c.log(m)
+		st, err := m.open(Options{}).Standing(scopedQuery(), c.lines)
+		if err != nil || (st.Gate != nil) != c.base || !slices.Equal(st.Passed, c.want) {
+			t.Errorf("%s: %v, %+v; want %v", c.name, err, st, c.want)
+		}
+	}
+}

@@ -1,0 +1,161 @@
+package scope
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/command-dialect/dialect/receipts"
+	"github.com/command-dialect/dialect/runtime/workspace"
+)
+
+func TestMatch(t *testing.T) {
+	for _, c := range []struct {
+		pattern, path string
+		want          bool
+	}{
+		{"a", "a", true}, {"a", "b", false}, {"a", "a/b", false}, {"a/b", "a", false}, {"*.go", "x.go", true}, {"*.go", "d/x.go", false},
+		{"**", "a", true}, {"**", "a/b/c", true}, {"**/*.go", "x.go", true}, {"**/*.go", "a/b/x.go", true}, {"**/*.go", "a/x.md", false},
+		{"a/**", "a/b/c", true}, {"a/**", "b/a/c", false}, {"a/**/c", "a/c", true}, {"a/**/c", "a/b/b/c", true}, {"a/**/c", "a/b/c/d", false},
+		{"**/a/**/b", "a/x/a/y/b", true}, {"**/a/**/b", "x/b", false}, {"**/**/x", "x", true}, {"[ab]", "a", true}, {"a*", "ab", true}, {"", "a", false},
+	} {
+		if got := match(strings.Split(c.pattern, "/"), strings.Split(c.path, "/")); got != c.want {
+			t.Errorf("%s, %s: %v", c.pattern, c.path, got)
+		}
+	}
+	if match([]string{"**"}, nil) {
+		t.Error("a file outside is matched")
+	}
+	deep := strings.Split(strings.Repeat("a/", 2000)+"b", "/")
+	if glob := strings.Split(strings.Repeat("**/a/", 2000)+"c", "/"); match(glob, deep) {
+		t.Error("it matches")
+	}
+}
+
+// TestDigests changes one thing after the other, and says which digests change by it.
+func TestDigests(t *testing.T) {
+	code, docs := []string{"**/*.go", "go.*"}, []string{"**/*.md"}
+	both := append(append([]string{}, code...), docs...)
+	base := map[string]string{"go.mod": "m", "a.go": "a", "in/b.go": "b", "README.md": "r", "data.txt": "d", "link -> README.md": "", "dir/x.md": "x", "to -> dir": ""}
+	take := func(change map[string]string) (list [3]receipts.Hash) {
+		t.Helper()
+		dir := t.TempDir()
+		files := make(map[string]string)
+		for _, m := range []map[string]string{base, change} {
+			for name, text := range m {
+				files[name] = text
+			}
+		}
+		for name, text := range files {
+			link, target, isLink := strings.Cut(name, " -> ")
+			path := filepath.Join(dir, filepath.FromSlash(link))
+			if text == "-" {
+				continue
+			}
+			if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+				t.Fatal(err)
+			}
+			err := error(nil)
+			if isLink {
+				err = os.Symlink(target, path)
+			} else {
+				err = os.WriteFile(path, []byte(text), 0o644)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		s, err := workspace.Take(t.Context(), dir, workspace.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		f := Of(s)
+		return [3]receipts.Hash{f.Digest(code), f.Digest(docs), f.Rest(both)}
+	}
+	was := take(nil)
+	for _, h := range was {
+		if h.IsZero() {
+			t.Fatalf("no digest: %v", was)
+		}
+	}
+	if again := take(nil); again != was {
+		t.Errorf("another digest of the same files: %v, %v", was, again)
+	}
+	const none, c, d, r, nothing = "", "code", "docs", "rest", "code docs rest are none"
+	for name, x := range map[string]struct {
+		change map[string]string
+		want   string
+	}{
+		"nothing":                         {nil, none},
+		"an edit":                         {map[string]string{"in/b.go": "B"}, c},
+		"a new file":                      {map[string]string{"c.go": "c"}, c},
+		"a deleted file":                  {map[string]string{"a.go": "-"}, c},
+		"a renamed file":                  {map[string]string{"a.go": "-", "z.go": "a"}, c},
+		"a file renamed out of the scope": {map[string]string{"a.go": "-", "a.go.bak": "a"}, c + " " + r},
+		"a file renamed to another scope": {map[string]string{"a.go": "-", "a.md": "a"}, c + " " + d},
+		"a file that no pattern names":    {map[string]string{"data.txt": "D"}, r},
+		"what a link leads to":            {map[string]string{"README.md": "R"}, d + " " + r},
+		"what is behind a link":           {map[string]string{"dir/x.md": "X"}, d + " " + r},
+		"a named link to an unnamed file": {map[string]string{"l.go -> data.txt": ""}, c},
+		"the last file of a scope":        {map[string]string{"README.md": "-", "link -> README.md": "-", "dir/x.md": "-", "dir/y": "y"}, d + " " + r + " none"},
+		"a link that leads out":           {map[string]string{"out -> /etc/hostname": ""}, nothing},
+		"a link that leads out and back":  {map[string]string{"in/a.go -> ../../x/a.go": ""}, nothing},
+		"a link to nothing":               {map[string]string{"lost -> nowhere": ""}, nothing},
+	} {
+		got := take(x.change)
+		var list []string
+		for i, name := range []string{c, d, r} {
+			if got[i] != was[i] {
+				list = append(list, name)
+			}
+		}
+		text := strings.Join(list, " ")
+		switch {
+		case got == [3]receipts.Hash{}:
+			text += " are none"
+		case got[1].IsZero():
+			text += " none"
+		}
+		if text != x.want {
+			t.Errorf("%s: %q changes, want %q", name, text, x.want)
+		}
+	}
+}
+
+// TestPlace matches below the directory of the matrix, and nothing beside it.
+func TestPlace(t *testing.T) {
+	dir := t.TempDir()
+	for _, name := range []string{"web/a.ts", "web/in/b.ts", "api/c.ts"} {
+		path := filepath.Join(dir, filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(name), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s, err := workspace.Take(t.Context(), dir, workspace.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Place = "web"
+	f := Of(s)
+	if f.Digest([]string{"a.ts"}).IsZero() || !f.Digest([]string{"web/a.ts"}).IsZero() || !f.Digest([]string{"c.ts"}).IsZero() {
+		t.Error("a pattern is of another directory")
+	}
+	whole := f.Rest([]string{"**"})
+	if err := os.WriteFile(filepath.Join(dir, "api", "c.ts"), []byte("x"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if s, err = workspace.Take(t.Context(), dir, workspace.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	s.Place = "web"
+	if Of(s).Rest([]string{"**"}) == whole {
+		t.Error("a file of another project is in no digest")
+	}
+	if !f.Rest(nil).IsZero() || !f.Digest(nil).IsZero() {
+		t.Error("a digest of no patterns")
+	}
+}
