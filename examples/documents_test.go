@@ -45,7 +45,8 @@ func TestDocuments(t *testing.T) {
 		{"vocab", "dialect vocab --json"},
 		{"words", "dialect vocab --words --json"},
 		{"codes", "dialect explain --codes --json"},
-		{"keys", "dialect explain timeout --json"},
+		{"word", "dialect explain flaky --json"},
+		{"keys", "dialect explain effect --json"},
 		{"packs", "dialect packs --json"},
 		{"plan", "dialect explain 'Check with memo' --json"},
 	} {

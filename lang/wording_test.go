@@ -26,7 +26,7 @@ var update = flag.Bool("update", false, "write testdata/messages.txt anew")
 // messages, comments and documentation, in any case.
 var wordings = []struct{ Pattern, Instead string }{
 	{`h[eo]ld\w* (\w+ ){0,3}against`, "compared with, checked against"},
-	{`\bis none\b|\bare none\b`, "does not exist; is not a X; not"},
+	{`(?-i)\bis none\b|\bare none\b`, "does not exist; is not a X; not"},
 	{`\bwhoever\b`, "the caller, the user, anyone who"},
 	{`\b(is|are|be|was|were) told\b`, "say who tells: the report says, the run prints; or: is known"},
 	{`\b(is|are|be) said\b`, "say who says it: the verdict names, the report lists"},

@@ -42,6 +42,7 @@ var documents = []struct{ schema, from, command string }{
 	{"dialect.vocab/1", "cmd/dialect/internal/explain.Vocabulary", "vocab --json"},
 	{"dialect.words/1", "cmd/dialect/internal/explain.Language", "vocab --words --json"},
 	{"dialect.codes/1", "cmd/dialect/internal/explain.Codes", "explain --codes --json"},
+	{"dialect.word/1", "cmd/dialect/internal/explain.Entry", "explain WORD --json"},
 	{"dialect.keys/1", "cmd/dialect/internal/explain.Keys", "explain KEY --json"},
 	{"dialect.packs/1", "cmd/dialect/internal/explain.Packs", "packs --json"},
 	{"dialect.task/1", "lang/plan.Handoff", "(on the standard input of an agent that a subtask starts)"},

@@ -512,7 +512,7 @@ var keys = []Key{
 		Doc: "The script that `dialect run` runs if none is named, as a path below the directory of the matrix.",
 		apply: func(r *reader, t *target, v *tomltree.Value, where string) {
 			if t.doc.script = r.String(v, where); v.Kind == tomltree.String && (!filepath.IsLocal(filepath.FromSlash(t.doc.script)) || path.Ext(t.doc.script) != ".dlct") {
-				r.Errorf(diag.BadValue, r.Span(v), "%q is no script below the directory of the matrix", t.doc.script).Hint = "a script is a file NAME.dlct"
+				r.Errorf(diag.BadValue, r.Span(v), "%q is not a script below the directory of the matrix", t.doc.script).Hint = "a script is a file NAME.dlct"
 				t.doc.script = ""
 			}
 		}},

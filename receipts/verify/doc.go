@@ -102,7 +102,7 @@
 // # What it assumes
 //
 //   - For 16 to 19: a command under a binding reads no files of the project but those that the binding names and
-//     those that no line names. Whoever writes the trusted matrix says so.
+//     those that no line names. Anyone who writes the trusted matrix says so.
 //   - SHA-256 has no collisions, Ed25519 signatures are not forged, and nobody finds a
 //     command whose digest has the first 64 bits of another's (see index).
 //   - The query is right: the caller computed the tree, the place and the inputs of the

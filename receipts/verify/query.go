@@ -25,7 +25,7 @@ const (
 	Missing  Verdict = "MISSING"                // no gate speaks for it
 	Verified Verdict = "VERIFIED"
 
-	// Scoped is a weaker yes, given where no gate is over the present files: see the package documentation.
+	// Scoped is a weaker yes, given where no gate covers the present files: see the package documentation.
 	Scoped Verdict = "VERIFIED FOR CHANGED PATHS"
 )
 

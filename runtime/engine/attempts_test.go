@@ -139,7 +139,7 @@ func TestMCPSaysNo(t *testing.T) {
 			t.Fatal(err)
 		}
 		o := r.runMCP(t, engine.Options{}, mcpServer(`r='{"content":[],"structuredContent":'$(cat `+file+`)'}'`), r.sh("a", ""))
-		if res := o.Results[0]; res.Verdict != schedule.Failed || !strings.Contains(res.Detail, "it says itself that it failed") {
+		if res := o.Results[0]; res.Verdict != schedule.Failed || !strings.Contains(res.Detail, "its own result says that it failed") {
 			t.Errorf("%.60s: %s: %s", claim, verdicts(o.Results), res.Detail)
 		}
 	}

@@ -76,7 +76,7 @@ func keptOutput(logs archive.Archive, l *report.DocResult, stream string) (text,
 }
 
 // proof compares a line of a document with the receipt that it names. All that the page says of the line and
-// that a receipt has is compared: whoever can write the store can write the document.
+// that a receipt has is compared: anyone who can write the store can write the document.
 func proof(ctx context.Context, s *sqlite.Store, d *report.Document, l *report.DocResult) *report.Proof {
 	bad := func(format string, args ...any) *report.Proof {
 		return &report.Proof{Text: fmt.Sprintf(format, args...)}

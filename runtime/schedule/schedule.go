@@ -60,7 +60,7 @@ type Rules struct {
 	FailFast  bool     `json:"fail_fast,omitempty"`
 	KeepGoing bool     `json:"keep_going,omitempty"`
 	Parallel  bool     `json:"parallel,omitempty"` // adjacent lines that only read come at once
-	Held      []string `json:"held,omitempty"`     // locks that whoever started the run holds for it
+	Held      []string `json:"held,omitempty"`     // locks that the run's starter holds for it
 }
 
 // An Op is a kind of action.

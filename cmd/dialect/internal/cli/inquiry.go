@@ -25,7 +25,7 @@ type inquiryFlags struct {
 func (f *inquiryFlags) add(cmd *cobra.Command) {
 	fl := cmd.Flags()
 	fl.SortFlags = false
-	fl.StringArrayVar(&f.Require, "require", nil, "insist on the binding `NAME` (or its noun, its verb, or the whole line): each of its commands, without extra values; may be repeated (default of verify: what [verify] of the matrix says)")
+	fl.StringArrayVar(&f.Require, "require", nil, "insist on the binding `NAME` (or its noun, its verb, or the whole line): each of its commands, without extra values; may be repeated (default of verify: [verify] of the matrix)")
 	fl.StringVar(&f.Base, "base", "", "trust the matrix and the pinned files of the commit `REV` (default: your pin, else HEAD)")
 	fl.StringVar(&f.Level, "level", "", "insist on the `LEVEL` self (L0: recorded by itself) or key (L1: signed by a --key) (default: key if there is a --key)")
 	fl.StringVar(&f.maxAge, "max-age", "", "insist on a gate that is at most `AGE` old: 90m, 12h, 2d")

@@ -19,13 +19,13 @@ import (
 	"github.com/command-dialect/dialect/runtime/place"
 )
 
-const logLong = `Print what a command wrote, as it was kept: first its standard output, then its standard
-error. LINE is of the last run, as its report names it: 3, or 3.2 for a member of a composite; without
-anything it is the only failure of that run. The kept text must have the digest that the receipt says; secrets were taken out
-of it, and of a very long stream it has the beginning and the end.
+const logLong = `Print the output of a command as it was kept: first its standard output, then its standard error.
+LINE is a line of the last run, as its report names it: 3, or 3.2 for a member of a composite.
+Without an argument it is the only failure of that run.
 
-The receipt also has the digest of all that the command really wrote, even where "receipts gc" has
-deleted the log.`
+The kept text must have the digest that the receipt names. Secrets were taken out of it, and of a
+very long stream only the beginning and the end were kept. The receipt also has the digest of all
+that the command really wrote, even where "receipts gc" has deleted the log.`
 
 func newLog(u *ui) *cobra.Command {
 	var f struct {
@@ -36,7 +36,7 @@ func newLog(u *ui) *cobra.Command {
 	}
 	cmd := &cobra.Command{
 		Use:   "log [LINE | FILE:LINE | RUN/STEP | RECEIPT]",
-		Short: "print what a command wrote",
+		Short: "print the output of a command",
 		Long:  logLong,
 		Example: `  dialect log 3
   dialect log 5feceb66ffc8 --tail 50

@@ -15,9 +15,9 @@ const verifyLong = `Say whether exactly these files were tested: whether a final
 the trusted matrix, and no later failure on the same files contradicts it. It runs nothing and
 consumes nothing.
 
-  VERIFIED                a gate speaks for this tree
+  VERIFIED                a final gate is about this tree
   VERIFIED FOR CHANGED PATHS
-                          a gate spoke for another tree; each line passed since on the files
+                          a gate is about another tree; each line passed since on the files
                           that its binding names, and no file that none names has changed
   STALE                   it passed on another tree; says which line and paths changed
   MISSING                 no gate covers what is asked for

@@ -184,7 +184,7 @@ func (r *Report) installed(m *routing.Matrix, used map[string]bool) (missing int
 			continue
 		}
 		what, install := scaffold.Missing(m.Root, b.AbsDir(m.Root), strings.Fields(b.Tool()))
-		if what == "" || said[what+install] || strings.HasPrefix(what, "node_modules/") { // whose program is said above
+		if what == "" || said[what+install] || strings.HasPrefix(what, "node_modules/") { // whose program is named above
 			continue
 		}
 		said[what+install] = true

@@ -25,7 +25,7 @@ func Table() []Group {
 			{n(Refused), "the gate refused: a receipt is missing, invalid, replayed or tampered with, or could not be kept"},
 		}},
 		{"verify, gate, consume", []Row{
-			{"0", "VERIFIED, gated, consumed"},
+			{"0", "VERIFIED, VERIFIED FOR CHANGED PATHS, gated, consumed"},
 			{n(Refused), "every other answer, also where there is no store or no matrix"},
 		}},
 		{"exec", []Row{

@@ -238,7 +238,7 @@ func rulesText(matrix string, s policy.State) string {
 	return "rules compared with nothing"
 }
 
-// headOnly is said where an agent can have committed the rules.
+// headOnly is what a verdict says where an agent can have committed the rules.
 const headOnly = "rules compared with HEAD only"
 
 // upstream names the remote branch that most projects merge into, where the repository of dir has it; empty if it does
