@@ -1,5 +1,6 @@
 # make build        ./bin/dialect, a static binary, and ./bin/dialect-mcp, its helper
 # make install      both into $(DESTDIR)$(PREFIX)/bin, as root so that a signing key is believed
+# make dist         release archives of all platforms, and their SHA256SUMS, into ./bin/dist
 # make test         vet and all tests: the command that README names
 # make test-deps    what some tests need of npm (editors, MCP servers); without it they are skipped
 # make test-agents  real coding agents of npm, held by the hook, against a scripted model; 400 MB each
@@ -8,7 +9,8 @@
 # make bench        whole processes against the peers that are on PATH, as ratios
 # make bench-peers  install into ./bin/peers what can be had of the peers
 # make fuzz         every fuzz target for FUZZTIME (30s)
-# make golden       write the golden files anew; read the diff before it is committed
+# make golden       write the golden files, the output in the documentation, the generated pages and the picture anew;
+#                   read the diff before it is committed
 # make soak         the tests of processes and receipts at full length
 # make clean        remove ./bin
 
@@ -17,12 +19,16 @@ FUZZTIME ?= 30s
 RACE     ?= ./...
 PREFIX   ?= /usr/local
 
+# Of dist: GOOS/GOARCH. Linux is fully supported, the others compile.
+PLATFORMS ?= linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64
+DIST      ?= bin/dist
+
 module  := github.com/command-dialect/dialect
 version  = $(shell git describe --tags --always --dirty 2>/dev/null)
 conformance := lang/diag/output/conformance
 peers   := $(CURDIR)/bin/peers
 
-.PHONY: build install test test-deps test-agents race check bench bench-peers fuzz golden soak clean
+.PHONY: build install dist test test-deps test-agents race check bench bench-peers fuzz golden soak clean
 
 # Without cgo the binary links nothing of the system it was built on, and with
 # -trimpath it holds no path of it.
@@ -37,6 +43,20 @@ install:
 	test -x bin/dialect -a -x bin/dialect-mcp || $(MAKE) build
 	install -d "$(DESTDIR)$(PREFIX)/bin"
 	install -m 0711 $$(test "$$(id -u)" != 0 || echo -o root -g root) bin/dialect bin/dialect-mcp "$(DESTDIR)$(PREFIX)/bin"
+
+# One archive a platform, with both programs, the licence and README. The same commit gives the same bytes: the
+# times in an archive are those of the commit.
+dist: stamp = $(shell git log -1 --format=%ct 2>/dev/null || echo 0)
+dist:
+	rm -rf "$(DIST)" && mkdir -p "$(DIST)"
+	set -e; for platform in $(PLATFORMS); do \
+		os=$${platform%/*} arch=$${platform#*/}; name=dialect_$(version)_$${os}_$$arch; \
+		mkdir "$(DIST)/$$name"; cp LICENSE README.md "$(DIST)/$$name"; \
+		CGO_ENABLED=0 GOOS=$$os GOARCH=$$arch $(GO) build -trimpath -ldflags '-s -w -X $(module)/cmd/dialect/internal/cli.stamped=$(version)' -o "$(DIST)/$$name/" ./cmd/dialect ./cmd/dialect/dialect-mcp; \
+		tar --sort=name --owner=0 --group=0 --numeric-owner --mtime=@$(stamp) -C "$(DIST)" -cf - "$$name" | gzip -n >"$(DIST)/$$name.tar.gz"; \
+		rm -r "$(DIST)/$$name"; \
+	done
+	cd "$(DIST)" && sha256sum *.tar.gz >SHA256SUMS
 
 test:
 	$(GO) vet ./...

@@ -303,7 +303,7 @@ func (w *world) cell(out string, status int) string {
 	return "?"
 }
 
-// audit has the orchestrator hold the store against its log.
+// audit has the orchestrator check the store against its log.
 func (w *world) audit() string {
 	w.t.Helper()
 	args := []string{"receipts", "audit", "--all-signed"}
@@ -523,6 +523,6 @@ No level catches what the signed and kept evidence itself does not see: files th
 snapshots, ignored files, tests that prove nothing, a tool that lies and was never another one, a matrix that lies and was
 committed where nobody names a base, root, and an orchestrator whose own dialect, key or eyes are somebody else's. A clock
 that is set back changes no order, since the log's counts; ` + "`--max-age`" + ` trusts the clock of the machine that made the receipt. A kept
-checkpoint proves that nothing was taken away since it was kept, not that all that happened was recorded: whoever runs a check
+checkpoint proves that nothing was taken away since it was kept, not that all that happened was recorded: anyone who runs a check
 elsewhere, and deletes that, leaves no trace here.
 `

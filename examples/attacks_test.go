@@ -85,7 +85,7 @@ var attacks = []attack{
 		w.sql(`UPDATE item SET status = 'succeeded' WHERE status = 'failed'`)
 		return w.ask()
 	}},
-	{"the tail is deleted, and the head mended", func(w *world) string {
+	{"the tail is deleted, and the head rewritten", func(w *world) string {
 		w.honest()
 		old := w.sh(python() + " -c \"import sqlite3;print(sqlite3.connect('.dialect/store/receipts.db').execute('select count, hex(root) from head').fetchone())\"")
 		var count int
@@ -114,7 +114,7 @@ var attacks = []attack{
 		forge(w)
 		return w.ask()
 	}},
-	{"a pass is forged with tools of one's own in PATH", func(w *world) string {
+	{"a pass is forged with the agent's own tools in PATH", func(w *world) string {
 		forge(w)
 		if w.level == 3 {
 			w.keep()
@@ -388,7 +388,7 @@ var attacks = []attack{
 	}},
 	{"an exec bit is changed, with core.fileMode off", hidden("git config core.fileMode false && chmod -x alpha.txt")},
 	{"hidden by core.fsmonitor and core.trustctime", hidden("git config core.fsmonitor /bin/true && git config core.trustctime false && " + edit)},
-	{"a git of one's own is planted, which sees no change", func(w *world) string {
+	{"the agent's own git is planted, which sees no change", func(w *world) string {
 		w.honest()
 		w.sh(edit + ` && printf '#!/bin/sh\nexit 0\n' > ../fake/git && chmod +x ../fake/git`)
 		cmd := w.command(append([]string{w.path("dialect"), "verify", "--require", "gate_quality"}, w.trustFlags()...)...)

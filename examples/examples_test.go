@@ -28,7 +28,7 @@ var update = flag.Bool("update", false, "write the golden files anew")
 // dialect is the binary under test: $DIALECT, or built by TestMain.
 var dialect string
 
-// closed is dialect as `make install` puts it: owned by root, mode 0711. A signing key is believed
+// closed is dialect as `make install` puts it: owned by root, mode 0711. A signing key counts
 // from no other. notClosed says why there is none.
 var (
 	closed    string
@@ -303,7 +303,7 @@ func TestCheck(t *testing.T) {
 // diagnostic is the first line of what check prints of a finding.
 var diagnostic = regexp.MustCompile(`(?m)^(\S+):(\d+):(\d+): (error|warning): .* \[([a-z-]+)\]$`)
 
-// TestFaulty holds each comment of faulty.dlct against what is said of the line
+// TestFaulty compares each comment of faulty.dlct with what check says of the line
 // below it, and the codes that it has against those that there are.
 func TestFaulty(t *testing.T) {
 	require(t, "sh", "python3") // else check warns of them too
@@ -525,7 +525,7 @@ func golden(t *testing.T, name, got string) {
 }
 
 // require skips the test if a tool is missing on a developer's machine. Under CI
-// a missing tool fails: a gate that skips is none.
+// a missing tool fails: a gate that skips proves nothing.
 func require(t *testing.T, tools ...string) {
 	t.Helper()
 	for _, tool := range tools {

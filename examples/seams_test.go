@@ -474,7 +474,7 @@ d.commit()
 	{"the same, and the orchestrator keeps its own decisions (`consume --state`)", consumedAgain(true)},
 
 	{"**The baseline**", nil},
-	{"a matrix of one's own is put below the one that the commit has for the folder", func(w *world) string {
+	{"the agent's own matrix is put below the one that the commit has for the folder", func(w *world) string {
 		w.sh("mkdir b && cp quality.dlct alpha.txt b/ && git add . && git commit --quiet --message=b")
 		w.sh(`sed 's/tool = .*/tool = "echo ok 1; echo ok 2; echo 1..2"\nshell = true/' routing.toml >b/routing.toml`)
 		if out, status := w.start(nil, "run", "b/quality.dlct"); status != 0 {

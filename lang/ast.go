@@ -44,7 +44,7 @@ type Value struct {
 	Span   diag.Span // quotes included
 }
 
-// An Argument is a value behind the noun, named or not.
+// An Argument is a value after the noun, named or not.
 type Argument struct {
 	Name  Word // Name.Text is empty for a positional one; Name.Span includes the "="
 	Value Value

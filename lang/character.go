@@ -55,7 +55,7 @@ func (p *parser) characters(start, end int) bool {
 	return ok
 }
 
-const oddSpace = "a space that is no plain space"
+const oddSpace = "a space that is not a plain space"
 
 // forbiddenName names a character that may not stand in a script, because it
 // cannot be seen or changes how others are; empty for all that may.
@@ -106,7 +106,7 @@ var lookAlikes = map[rune]byte{
 
 // LookAlike returns the first letter of word that only looks like a Latin one, and word with
 // Latin letters in the place of all such; 0 if it has none, or letters beside them that look
-// like nothing Latin: a word in another language is no disguise. Fullwidth letters count.
+// like nothing Latin: a word in another language is not a disguise. Fullwidth letters count.
 func LookAlike(word string) (odd rune, latin string) {
 	var b strings.Builder
 	for _, r := range word {

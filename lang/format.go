@@ -15,7 +15,7 @@ import (
 // small. What models add to plain lines goes: list markers, code fences, backticks around
 // words, a final full stop, CR, a byte order mark. Comments stay, and so do blank lines,
 // those at the begin and at the end apart; values stay as they were written. A line that
-// is no command stays as it is, without the blanks at its end: nothing that is wrong is
+// is not a command stays as it is, without the blanks at its end: nothing that is wrong is
 // made to look right.
 //
 // The result parses to the same commands, and formatting it again changes nothing.
@@ -82,7 +82,7 @@ func (p *parser) format(n int) (line []byte, keep bool) {
 
 func (p *parser) canonical(c *Command, n int) []byte {
 	b := []byte(c.canonical(p.raw))
-	// What stands behind the last value and is no comment was left out by the parser.
+	// What stands after the last value and is not a comment was left out by the parser.
 	rest := p.src.Line(n)[c.Span.End.Offset-p.src.LineStart(n):]
 	if i := commentStart(rest); i >= 0 {
 		b = append(append(b, ' '), bytes.TrimRight(rest[i:], " \t\r")...)

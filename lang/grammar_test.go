@@ -30,7 +30,7 @@ func FuzzGrammar(f *testing.F) {
 		for n := 1; n <= src.Lines(); n++ {
 			c := remembers.parseLine(n)
 			fresh := newParser(src)
-			fresh.crlf = true // which is said once a file
+			fresh.crlf = true // which is reported once a file
 			want := fresh.parseLine(n)
 			if !reflect.DeepEqual(c, want) {
 				t.Fatalf("line %d, %q:\n%s\nwithout the memo\n%s", n, src.Line(n), dump(c), dump(want))
@@ -46,7 +46,7 @@ func FuzzGrammar(f *testing.F) {
 			switch {
 			case !inGrammar && !want.Bad:
 				t.Fatalf("line %d, %q, is a command, and the grammar refuses it: %v", n, src.Line(n), notPhrase)
-			case !inGrammar && slices.ContainsFunc(faults, func(d diag.Diagnostic) bool { return strings.Contains(d.Message, "this is no command") }):
+			case !inGrammar && slices.ContainsFunc(faults, func(d diag.Diagnostic) bool { return strings.Contains(d.Message, "this is not a command") }):
 				t.Fatalf("line %d, %q: the grammar refuses it, and nothing says why", n, src.Line(n))
 			case inGrammar && slices.ContainsFunc(faults, why):
 				t.Fatalf("line %d, %q, is in the grammar, and has %v", n, src.Line(n), faults)

@@ -526,7 +526,7 @@ func TestArchitectureIsNamed(t *testing.T) {
 	for _, word := range strings.FieldsFunc(string(text), func(r rune) bool { return strings.ContainsRune(" \n`,;:()|", r) }) {
 		if word = strings.TrimSuffix(word, "."); strings.HasSuffix(word, ".go") &&
 			!slices.ContainsFunc(files, func(f string) bool { return f == word || strings.HasSuffix(f, "/"+word) }) {
-			t.Errorf("it names %s, which is not there", word)
+			t.Errorf("it names %s, which does not exist", word)
 		}
 	}
 }

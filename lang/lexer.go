@@ -17,10 +17,10 @@ import (
 // "in-progress".
 const (
 	wordToken   lexer.TokenType = -(iota + 2)
-	prepToken                   // an unquoted preposition behind the verb
+	prepToken                   // an unquoted preposition after the verb
 	nameToken                   // the "name=" of a named argument; its value follows at once
 	stringToken                 // "quoted"
-	junkToken                   // what is no token; a diagnostic has been made
+	junkToken                   // what is not a token; a diagnostic has been made
 )
 
 var symbols = map[string]lexer.TokenType{
@@ -36,7 +36,7 @@ type token struct {
 
 // definition is the lexer of one line as participle sees it. The parser hands
 // over tokens that it has lexed already, at absolute positions; this form serves
-// whoever asks participle for the grammar itself.
+// anyone who asks participle for the grammar itself.
 type definition struct{}
 
 func (definition) Symbols() map[string]lexer.TokenType { return symbols }
@@ -159,7 +159,7 @@ func (p *parser) lexNamed(i, v, j, end int) int {
 	e := p.trimWord(v, j, p.isLast(j, end))
 	if e == v {
 		p.fault(diag.MissingValue, i, v, "nothing after %q", text[i:v]).
-			hint(`write the value behind the "=" without a space; an empty one is %s""`, text[i:v]).
+			hint(`write the value after the "=" without a space; an empty one is %s""`, text[i:v]).
 			fix(diag.MaybeIncorrect, "give it an empty value", v, v, `""`)
 		p.push(junkToken, v, v, "")
 		return j
@@ -197,7 +197,7 @@ func (p *parser) shellOperator(i, j int) {
 			hint("write all of it on one line; as a value it is written %s", quoteRaw(word))
 		return
 	}
-	p.fault(diag.ShellOperator, i, j, "%q is an operator of the shell, and no shell runs", word).
+	p.fault(diag.ShellOperator, i, j, "%q is an operator of the shell, but no shell runs", word).
 		hint("write each command on a line of its own, without what a shell would do to its output or status; as a value it is written %s", quoteRaw(word)).
 		fix(diag.MaybeIncorrect, "quote it as a value", i, j, quoteRaw(word))
 }
@@ -292,7 +292,7 @@ func (p *parser) lexString(i, end int) int {
 			c, ok := unescape(text[j+1])
 			if !ok {
 				_, size := utf8.DecodeRune(text[j+1 : end])
-				p.fault(diag.BadEscape, j, j+1+size, "%q is no escape", text[j:j+1+size]).
+				p.fault(diag.BadEscape, j, j+1+size, "%q is not an escape", text[j:j+1+size]).
 					hint(`a backslash itself is \\; there are \" \\ \n \t`).
 					fix(diag.MaybeIncorrect, "write a backslash itself", j, j+1, `\\`)
 				c = text[j+1]

@@ -17,7 +17,7 @@
 //
 // A Word is a run without blank or quote. A String is quoted with ", on one line,
 // and knows the escapes \" \\ \n \t. A Name is [A-Za-z_][A-Za-z0-9_-]*, split from
-// its value at the first "=". The first unquoted preposition behind the verb
+// its value at the first "=". The first unquoted preposition after the verb
 // (see [Prepositions]) ends the object, and the word behind it is the noun. Verb,
 // preposition and noun are compared without case.
 //
@@ -52,7 +52,7 @@ const (
 	maxFile  = 64 << 20 // bytes
 	maxLine  = 64 << 10 // bytes
 	maxWords = 4096     // of one line
-	maxEdits = 100      // of one fix: more of them are no slip of a pen
+	maxEdits = 100      // of one fix: more of them are not a slip of the pen
 )
 
 // Parse parses a script. The file holds a command for each line that is one,
@@ -70,8 +70,8 @@ func Parse(src *diag.Source) (*File, diag.List) {
 }
 
 // Scan parses the lines from first to last (1-based, both included), and calls each for those
-// that hold a command or a fault: with the command, nil if there is none, and with what is to
-// be said of the line, which each must not keep. Whoever needs one line at a time needs no more
+// that hold a command or a fault: with the command, nil if there is none, and with the
+// findings of the line, which each must not keep. A caller that needs one line at a time needs no more
 // memory than a line takes.
 func Scan(src *diag.Source, first, last int, each func(c *Command, found diag.List)) {
 	p := newParser(src)
@@ -260,13 +260,13 @@ func (p *parser) command() *Command {
 			p.explain(prep)
 		} else if !strings.ContainsFunc(c.Noun.Text, isLetterOrDigit) {
 			t := c.Noun.Span
-			p.fault(diag.MissingNoun, t.Start.Offset, t.End.Offset, "%q is no noun", c.Noun.Text).
+			p.fault(diag.MissingNoun, t.Start.Offset, t.End.Offset, "%q is not a noun", c.Noun.Text).
 				hint("a noun is a word: Test with pytest")
 		}
 		p.checkBraces()
 	}
 	p.list = slices.DeleteFunc(p.list, func(d diag.Diagnostic) bool {
-		return d.Code == diag.LookAlike && d.Span == c.Noun.Span // nothing is bound to it: that is told then
+		return d.Code == diag.LookAlike && d.Span == c.Noun.Span // nothing is bound to it: resolve reports that then
 	})
 	if p.bad {
 		p.partial(c, prep)
@@ -312,7 +312,7 @@ func (p *parser) build(c *Command, prep int) bool {
 	return true
 }
 
-// partial fills what can be said of a bad line, for stages that know more.
+// partial fills what is known of a bad line, for stages that know more.
 func (p *parser) partial(c *Command, prep int) {
 	*c = Command{Bad: true, Span: c.Span, Text: c.Text}
 	take := func(i int, w *Word) {
@@ -378,7 +378,7 @@ func (p *parser) explain(prep int) {
 	}
 	// The grammar refuses nothing else; should it ever, the line is still no command.
 	first, last := p.tokens[0], p.tokens[len(p.tokens)-1]
-	p.fault(diag.BadVerb, first.start, last.end, "this is no command").hint("a line is a verb, a preposition and a noun: Test with pytest")
+	p.fault(diag.BadVerb, first.start, last.end, "this is not a command").hint("a line is a verb, a preposition and a noun: Test with pytest")
 }
 
 func (p *parser) misplaced(t token) {
@@ -401,7 +401,7 @@ func (p *parser) checkVerb(t token) {
 	case IsPreposition(t.text):
 		p.fault(diag.BadVerb, t.start, t.end, "a line begins with its verb, not with the preposition %q", t.text).hint(form)
 	case !isVerb(t.text):
-		f := p.fault(diag.BadVerb, t.start, t.end, "%q is no verb", t.text)
+		f := p.fault(diag.BadVerb, t.start, t.end, "%q is not a verb", t.text)
 		odd, latin := LookAlike(t.text)
 		if strings.ContainsAny(t.text, "{}") {
 			f.hint("a verb is one word, and cannot be a variable: routing is fixed before the run")
@@ -410,7 +410,7 @@ func (p *parser) checkVerb(t token) {
 			f.hint("did you mean %q?", latin).fix(diag.MaybeIncorrect, fmt.Sprintf("replace it by %q", latin), t.start, t.end, latin)
 		} else if i := strings.IndexFunc(t.text, func(r rune) bool { return r >= utf8.RuneSelf }); i >= 0 {
 			r, _ := utf8.DecodeRuneInString(t.text[i:])
-			f.hint("%q is %U, which is no Latin letter; %s", r, r, form)
+			f.hint("%q is %U, which is not a Latin letter; %s", r, r, form)
 		} else {
 			f.hint(form)
 		}
@@ -430,7 +430,7 @@ func isVerb(w string) bool {
 	return w != ""
 }
 
-// checkBraces refuses braces that are no variables, and variables where routing
+// checkBraces refuses braces that are not variables, and variables where routing
 // needs a word.
 func (p *parser) checkBraces() {
 	if p.bad {

@@ -26,7 +26,7 @@ func told(src *diag.Source, d diag.Diagnostic) string {
 	return fmt.Sprintf("%s %s |%s|", d.Severity, d.Code, src.Text[d.Span.Start.Offset:d.Span.End.Offset])
 }
 
-// TestFaults holds what Parse says against the lines of testdata that say it.
+// TestFaults compares what Parse says with the lines of testdata that say it.
 func TestFaults(t *testing.T) {
 	text, err := os.ReadFile("testdata/faults.dlct")
 	if err != nil {
@@ -95,7 +95,7 @@ func TestCharacters(t *testing.T) {
 	}
 }
 
-// Every code that this package can say is said by a test: the constants that its
+// Every code that this package can report is reported in a test: the constants that its
 // files name are looked up in the test data and in this file.
 func TestCodesAreTested(t *testing.T) {
 	data, err := os.ReadFile("testdata/faults.dlct")
@@ -331,7 +331,7 @@ func FuzzParse(f *testing.F) {
 		for n := 1; n <= file.Source.Lines(); n++ {
 			line := bytes.TrimLeft(bytes.TrimPrefix(file.Source.Line(n), []byte("\ufeff")), " \t")
 			if len(line) > 0 && line[0] != '#' && !at[n] && !said[n] && len(text) <= maxFile {
-				t.Fatalf("%q: line %d is no command, and nothing was said", text, n)
+				t.Fatalf("%q: line %d is not a command, and nothing was said", text, n)
 			}
 		}
 	})

@@ -23,7 +23,7 @@ const (
 // members are left out of the body.
 //
 // What it does not say: that the command did what its name promises, or that
-// whoever wrote it told the truth; see the trust levels of the README.
+// its writer told the truth; see the trust levels of the README.
 type Receipt struct {
 	Version int `json:"version"` // 1
 
@@ -72,7 +72,7 @@ type Receipt struct {
 	Clean *Clean `json:"clean,omitempty"`
 	Nonce string `json:"nonce,omitempty"`
 
-	// Request is what a tool was asked that is no process, in the canonical form of its
+	// Request is what a tool was asked that is not a process, in the canonical form of its
 	// protocol (package runtime/mcpclient); Stdout is its answer then.
 	Request *Stream `json:"request,omitempty"`
 
@@ -372,7 +372,7 @@ type Gate struct {
 	Required int    `json:"required"`         // how many of them the matrix insists on
 	Reused   int    `json:"reused,omitempty"` // how many of them repeat an earlier result
 	Level    int    `json:"level"`            // lowest trust level of the members
-	Policy   string `json:"policy"`           // what the producer held the matrix against; see the constants
+	Policy   string `json:"policy"`           // what the producer compared the matrix with; see the constants
 	Tree     *Tree  `json:"tree,omitempty"`
 	// Rest is the digest of those files of Tree that the binding of no line of the script names, of those lines
 	// too that did not run; absent where none of them names any. See Scope of [Receipt].
@@ -393,12 +393,12 @@ type Gate struct {
 // MaxBeyond is the greatest number of reasons in [Gate.Beyond].
 const MaxBeyond = 20
 
-// What the producer of a gate held its matrix against.
+// What the producer of a gate compared its matrix with.
 const (
 	PolicyUnpinned = "unpinned" // against HEAD alone, or nothing
 	PolicyPinned   = "pinned"   // against a pin of the user, or a named revision
 	PolicyNew      = "new"      // HEAD does not have the matrix yet, and nobody named another baseline
-	PolicyChanged  = "changed"  // it is not what it was held against
+	PolicyChanged  = "changed"  // it differs from what it was compared with
 )
 
 // Covers says which lines of the script a gate speaks for: all commands from the
@@ -464,7 +464,7 @@ func GateID(sha Hash) string { return "g-" + sha.Short() }
 type Consumption struct {
 	Version   int    `json:"version"` // 1
 	Consumed  []Hash `json:"consumed"`
-	By        string `json:"by"` // the gate's hash, or whoever consumed
+	By        string `json:"by"` // the gate's hash, or the consumer
 	Purpose   string `json:"purpose,omitempty"`
 	Timestamp Time   `json:"timestamp"`
 	Signer    string `json:"signer,omitempty"` // as in [Receipt]

@@ -9,7 +9,7 @@ import (
 	"golang.org/x/mod/sumdb/tlog"
 )
 
-// A Bundle carries gates, with all that they cover, to where no store is: the text of
+// A Bundle carries gates, with all that they cover, to a machine without the store: the text of
 // each record, its signature, the proof of its place in the log, and the head that
 // the proofs lead to. It is a JSON document; see [ParseBundle].
 //
@@ -53,13 +53,13 @@ func ParseBundle(text []byte) (*Bundle, error) {
 	d.DisallowUnknownFields()
 	b := new(Bundle)
 	if err := d.Decode(b); err != nil {
-		return nil, fmt.Errorf("it is no bundle: %w", err)
+		return nil, fmt.Errorf("it is not a bundle: %w", err)
 	}
 	if d.More() {
-		return nil, errors.New("it is no bundle: something follows it")
+		return nil, errors.New("it is not a bundle: something follows it")
 	}
 	if b.Schema != BundleSchema {
-		return nil, fmt.Errorf("it is no bundle of the format %s", BundleSchema)
+		return nil, fmt.Errorf("it is not a bundle of the format %s", BundleSchema)
 	}
 	return b, nil
 }

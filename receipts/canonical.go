@@ -236,7 +236,7 @@ func (s *scanner) integer(out []byte) ([]byte, error) {
 	n, err := strconv.ParseInt(word, 10, 64)
 	if err != nil || n > MaxInteger || n < -MaxInteger || strconv.FormatInt(n, 10) != word {
 		s.at = start
-		return nil, fmt.Errorf("%.40q is no integer of at most 53 bits", word)
+		return nil, fmt.Errorf("%.40q is not an integer of at most 53 bits", word)
 	}
 	return append(out, word...), nil
 }

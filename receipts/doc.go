@@ -2,7 +2,7 @@
 // hash, and the decision of a gate about a set of them. It touches no disk; a
 // store, such as package receipts/sqlite, keeps what this package makes and asks
 // it what is valid. It imports the standard library and golang.org/x/mod alone, so
-// that whoever verifies need trust little else; it has more than 1,500 lines because that is all of the format,
+// that anyone who verifies need trust little else; it has more than 1,500 lines because that is all of the format,
 // its canonical JSON, signatures and checkpoints included.
 //
 // # Records
@@ -13,7 +13,7 @@
 //	dialect.consumption/1
 //	{"by":"boss","consumed":["5feceb66ffc86f38d952786c6d696c79c2dbc239dd4e91b46729d73a27fb57e9"],"timestamp":"2026-02-17T16:20:00.000000000Z","version":1}
 //
-// There is one "\n", behind the first line. The identity of a record is the hash
+// There is one "\n", after the first line. The identity of a record is the hash
 // of that text, and its place in the log is under the leaf hash of the same text:
 //
 //	sha  = SHA-256("dialect." || kind || "/1\n" || body)
@@ -67,7 +67,7 @@
 // digest; one that is easy to guess must be declared.
 //
 // Parsing is strict: bytes that parse are the bytes that encoding would make. There
-// is no second spelling of a record, and so no second hash.
+// are never two spellings of a record, and so never two hashes.
 //
 // # The log
 //
@@ -78,7 +78,7 @@
 // part of the trust.
 //
 // The state of a log is its [Head]: the store's origin, the number of records and the
-// root over them, in the text form of a checkpoint of a transparency log. Whoever keeps
+// root over them, in the text form of a checkpoint of a transparency log. Anyone who keeps
 // one finds later what was cut off, rolled back or rewritten. A [Bundle] carries some
 // records with the proofs that lead to a head.
 //
@@ -87,10 +87,10 @@
 // Keys and signatures are those of golang.org/x/mod/sumdb/note (Ed25519). A producer
 // with a key signs each of its records for the store that it is in, see [Signature], and
 // the head with each transaction. The signature of a head says: this is the log that the
-// key saw. Who made a record is said by the record's own signature alone, so that rows
+// key saw. Only the record's own signature says who made it, so that rows
 // which others slip in get no level from the head above them.
 //
-// A level belongs to a record, under the keys of whoever verifies; it is computed, never
+// A level belongs to a record, under the keys of the verifier; it is computed, never
 // stored. [LevelHash] (L0): the hash and the log hold. [LevelKey] (L1): the record is
 // signed, and its producer took the key from where the commands could not reach it;
 // where it found that they could, it claims 0 and the signature raises nothing. A gate

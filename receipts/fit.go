@@ -49,7 +49,7 @@ func (t *Tree) name() *Tree {
 }
 
 // digestSize is the greatest size of a [Datum] that is carried by digest, as JSON: what
-// is no larger is left as it is.
+// is not larger is left as it is.
 const digestSize = len(`{"bytes":9223372036854775807,"sha256":""}`) + 2*sha256.Size
 
 // fit returns the record of v. Where its body would be larger than [MaxBody], texts are

@@ -197,7 +197,7 @@ func (e Entry) Succeeded(r *Receipt) (Reason, string) {
 
 // Matches reports whether t and o are the same state of the files, by the digests that
 // both have. Without the digest of the bytes on both sides that is the git tree alone,
-// which is no proof of what ran unless it is Exact.
+// which is not proof of what ran unless it is Exact.
 func (t Tree) Matches(o Tree) bool {
 	switch {
 	case t.Bytes.IsZero() || o.Bytes.IsZero():
@@ -235,7 +235,7 @@ func ListPaths(paths []string) string {
 	return text
 }
 
-// Intact holds an entry against its own hash and the log.
+// Intact checks an entry against its own hash and the log.
 func Intact(e Entry) (Reason, string) {
 	switch {
 	case e.Record.SHA() != e.SHA:
@@ -269,7 +269,7 @@ func (g GateRequest) Body(members []Hash, d *Decision) *Gate {
 	}
 }
 
-// Valid returns why e is no evidence of a success, consumed or not; nil if it is.
+// Valid returns why e is not evidence of a success, consumed or not; nil if it is.
 func Valid(e Entry) *Refusal {
 	no := func(reason Reason, format string, args ...any) *Refusal {
 		return &Refusal{Reason: reason, SHA: e.SHA, Message: e.SHA.Short() + " " + fmt.Sprintf(format, args...)}

@@ -18,10 +18,10 @@ type Hash [sha256.Size]byte
 func ParseHash(s string) (Hash, error) {
 	var h Hash
 	if len(s) != 2*len(h) {
-		return h, fmt.Errorf("%q is no SHA-256: want %d hex digits", s, 2*len(h))
+		return h, fmt.Errorf("%q is not a SHA-256: want %d hex digits", s, 2*len(h))
 	}
 	if _, err := hex.Decode(h[:], []byte(s)); err != nil || h.String() != s {
-		return Hash{}, fmt.Errorf("%q is no SHA-256 in lower-case hex", s)
+		return Hash{}, fmt.Errorf("%q is not a SHA-256 in lower-case hex", s)
 	}
 	return h, nil
 }
@@ -126,7 +126,7 @@ func (r Record) Parse() (any, error) {
 	if err := v.check(); err != nil {
 		return nil, fmt.Errorf("%s: %w", r.Kind, err)
 	}
-	// What the struct does not hold, or holds in another way, is no record: a
+	// What the struct does not hold, or holds in another way, is not a record: a
 	// zero that should be absent, a name in another case.
 	again, err := encode(v)
 	if err != nil || !bytes.Equal(again, r.Body) {
@@ -196,7 +196,7 @@ func (t *Time) UnmarshalJSON(text []byte) error {
 func ParseTime(s string) (Time, error) {
 	p, err := time.Parse(timeLayout, s)
 	if err != nil || (Time{p}).String() != s {
-		return Time{}, fmt.Errorf("%q is no time of the form %s", s, timeLayout)
+		return Time{}, fmt.Errorf("%q is not a time of the form %s", s, timeLayout)
 	}
 	return Time{p}, nil
 }

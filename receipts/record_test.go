@@ -127,7 +127,7 @@ func TestRoundTrip(t *testing.T) {
 }
 
 // Every change of a record that still is JSON is refused or has another hash;
-// what is no record any more is refused.
+// what is not a record any more is refused.
 func TestStrict(t *testing.T) {
 	body := string(records(t)[0].Body)
 	for _, tt := range []struct{ name, from, to string }{

@@ -169,7 +169,7 @@ func (g Signature) Check(origin string, sha Hash, keys note.Verifiers) (level in
 }
 
 // ID returns the id of the key that the signature names, as [Signer.ID] has it, without looking
-// whether it holds; empty if it is none.
+// whether it holds; empty if it is not a file.
 func (g Signature) ID() string {
 	words := strings.Fields(string(g))
 	if len(words) != 4 {
@@ -182,7 +182,7 @@ func (g Signature) ID() string {
 	return fmt.Sprintf("%s+%08x", words[2], binary.BigEndian.Uint32(b))
 }
 
-// MaxRecords is the greatest number of records of a log that is believed to be one: what
+// MaxRecords is the greatest number of records of a log that is accepted as one: what
 // counts more is damaged, and package tlog does not end on numbers near 2^63.
 const MaxRecords = 1 << 40
 
@@ -201,7 +201,7 @@ func CheckOrigin(text string) error {
 	return nil
 }
 
-// A Head is the state of a log: whoever keeps one can tell later whether records
+// A Head is the state of a log: anyone who keeps one can tell later whether records
 // were taken away or changed. Its text has the form of a checkpoint of a
 // transparency log: the origin, the count and the root in base64, a line each;
 // with a key it is a signed note.
@@ -243,7 +243,7 @@ func (s *Signer) Signed(msg []byte) (h Head, ours bool, err error) {
 const maxNotes = 64
 
 // SplitNotes returns the signed checkpoints in what a store keeps of them: one of each key that
-// has signed in it, with an empty line between. What is no note is returned as it is, for
+// has signed in it, with an empty line between. What is not a note is returned as it is, for
 // [ParseHead] to refuse.
 func SplitNotes(text []byte) (notes [][]byte) {
 	for len(text) > 0 && len(notes) < maxNotes {
@@ -319,7 +319,7 @@ func ParseHead(msg []byte, keys note.Verifiers) (h Head, key string, err error) 
 	}
 	root, err := base64.StdEncoding.Strict().DecodeString(lines[2])
 	if err != nil || len(root) != tlog.HashSize {
-		return Head{}, "", fmt.Errorf("the checkpoint's root %q is no hash in base64", lines[2])
+		return Head{}, "", fmt.Errorf("the checkpoint's root %q is not a hash in base64", lines[2])
 	}
 	return Head{h.Origin, h.Count, tlog.Hash(root)}, key, nil
 }

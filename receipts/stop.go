@@ -45,7 +45,7 @@ func (s StopReason) Failed() bool {
 }
 
 // EndedEarly reports whether the command gave no answer: it was ended before it could, or did
-// not run. Whoever keeps a command from saying no leaves this behind. Verdicts count it.
+// not run. Anyone who keeps a command from saying no leaves this behind. Verdicts count it.
 func (s StopReason) EndedEarly() bool {
 	switch s {
 	case StopTimeout, StopStall, StopOutputLimit, StopInterrupted, StopKilled, StopMCPError, StopFailFast,

@@ -1,6 +1,6 @@
 // Package stdlib embeds the data that dialect ships with: the vocabulary, the packs, which are
-// routing matrices by ecosystem, and the skills that bindings name. It returns bytes; package
-// routing reads them.
+// routing matrices by ecosystem, the skills that bindings name, and the pages of `dialect help TOPIC`.
+// It returns bytes; package routing reads the matrices, package explain shows the pages.
 package stdlib
 
 import (
@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-//go:embed vocabulary.toml packs/*.toml skills/*/SKILL.md
+//go:embed vocabulary.toml packs/*.toml skills/*/SKILL.md docs/*.md
 var files embed.FS
 
 // Vocabulary returns vocabulary.toml.

@@ -44,7 +44,7 @@ func (c *Collector) List() List {
 		l = append(l, Diagnostic{
 			Code: TooManyFindings, Severity: Severity(s), File: c.last[s].File, Span: c.last[s].Span,
 			Message: fmt.Sprintf("%d more %s, of which this is the last, %s not shown", n-MaxFindings, what, are),
-			Hint:    "mend those above first; most often one cause has made them all",
+			Hint:    "fix those above first: most often they have one cause",
 		})
 	}
 	l.Sort()

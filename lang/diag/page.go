@@ -10,7 +10,7 @@ import (
 var pages string
 
 // A Page explains a code: what it means, an example that has the fault, and one that has
-// not. Codes whose example would be too large, or is no text, have none.
+// not. Codes whose example would be too large, or is not a text, have none.
 type Page struct {
 	Code      Code
 	Text      string

@@ -24,7 +24,7 @@ type TextOptions struct {
 //	  hint: did you mean "pytest"?
 //
 // Control characters and marks that change the direction of text are shown as
-// escapes, whoever wrote them, so that no text of a script reaches a terminal.
+// escapes, whatever their origin, so that no text of a script reaches a terminal.
 func WriteText(w io.Writer, l List, o TextOptions) error {
 	b := bufio.NewWriter(w)
 	for i, d := range l {

@@ -1,6 +1,6 @@
 // Package plan holds a bound program as plain data: what package resolve makes
 // of a script and a routing matrix, and the only input of the runtime. A plan is
-// complete: whoever has it needs neither the script nor the matrix to run it. It
+// complete: anyone who has it needs neither the script nor the matrix to run it. It
 // is not changed once made.
 package plan
 
@@ -64,7 +64,7 @@ type Matrix struct {
 	SHA256 string // over the matrix, all that it extends and the pinned files, 64 hex digits
 
 	Files  []File   // what the rules are made of, sorted by path
-	Caches []string // names of directories that are no part of the project's files
+	Caches []string // names of directories that are not part of the project's files
 	Clean  Clean
 
 	Inputs map[string][]string // of each binding that names inputs, its patterns; see [Step]
@@ -81,7 +81,7 @@ type Clean struct {
 }
 
 // A File is a file that the rules are made of, as it was when the matrix was loaded: a matrix, a
-// configuration of MCP servers, or a file that a binding pins. It was read once; whoever asks
+// configuration of MCP servers, or a file that a binding pins. It was read once; anyone who asks
 // whether it is the trusted one compares these bytes, and does not read the file again.
 type File struct {
 	Path    string // absolute
@@ -228,7 +228,7 @@ type Expect struct {
 	Fields []string // of the tool's own receipt that must be there: "result.id"
 }
 
-// CheckInput returns why p is no pattern of input files; nil if it is one: a path with
+// CheckInput returns why p is not a pattern of input files; nil if it is one: a path with
 // slashes, relative to the root of the matrix, that does not lead out of it. A component
 // is "**", or a pattern of [path.Match].
 func CheckInput(p string) error {
@@ -244,7 +244,7 @@ func CheckInput(p string) error {
 	}
 	for part := range strings.SplitSeq(p, "/") {
 		if _, err := path.Match(part, ""); err != nil {
-			return fmt.Errorf("%q is no pattern", part)
+			return fmt.Errorf("%q is not a pattern", part)
 		}
 	}
 	return nil
@@ -274,7 +274,7 @@ func (p *Plan) Secrets() (values []string) {
 }
 
 // Judged reports whether s passes only if more holds than that it exits with 0, runs in an
-// environment of its own, depends on files outside of the tree, or is no process: then a run of its command
+// environment of its own, depends on files outside of the tree, or is not a process: then a run of its command
 // alone says nothing of it.
 func (s *Step) Judged() bool {
 	e := s.Expect

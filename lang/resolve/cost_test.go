@@ -32,7 +32,7 @@ tool = "bd close {id} --reason {reason}"
 }
 
 // TestSearchIsPolynomial counts the trials that the search for commands in a line makes: for lines that hold
-// many, of which the last is none, a search that tries each way to cut them has twice the work with each.
+// many, of which the last is not one, a search that tries each way to cut them has twice the work with each.
 func TestSearchIsPolynomial(t *testing.T) {
 	m := packs(t)
 	const bound = maxVerbs * (maxVerbs + 1) / 2

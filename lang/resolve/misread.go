@@ -9,7 +9,7 @@ import (
 	"github.com/command-dialect/dialect/lang/diag"
 )
 
-// What comes here is a line that is no command of the matrix, as models write them: a sentence,
+// What comes here is a line that is not a command of the matrix, as models write them: a sentence,
 // a command with words or marks around it, several commands on one line. None is ever run; what
 // the line would be is shown, for somebody to write it.
 
@@ -20,7 +20,7 @@ var shape = []diag.Code{
 	diag.QuoteInWord, diag.FullStop, diag.ShellOperator,
 }
 
-// misread says what a line is that is no command, and returns what is left to say of it; nil
+// misread says what a line is that is not a command, and returns what is left to say of it; nil
 // if that is nothing.
 func (r *resolver) misread(c *lang.Command, said diag.List) diag.List {
 	if r.all.Full(diag.Error) || len(c.Text) > 1<<10 {
@@ -45,7 +45,7 @@ func (r *resolver) misread(c *lang.Command, said diag.List) diag.List {
 		d.Hint = fmt.Sprintf("did you mean %q?\na line is the command alone; remarks go after \"# \"", commands[0])
 		r.fix(d, diag.MaybeIncorrect, fmt.Sprintf("write %q", commands[0]), c.Span, commands[0])
 	case near == "" && r.m.Verb(c.Verb.Text) == "" && (c.Bad || r.m.Noun(c.Noun.Text) == "") && isProse(c):
-		d := r.errorf(diag.Prose, c.Span, "this reads as prose, and is no command of the matrix")
+		d := r.errorf(diag.Prose, c.Span, "this reads as prose; the matrix has no such command")
 		d.Hint = "put remarks after \"# \"; a line is a verb, a preposition and a noun"
 		if verbs := r.m.Verbs(); len(verbs) > 0 && !r.prose { // once: an answer of twenty sentences has one cause
 			r.prose = true
@@ -222,7 +222,7 @@ func (r *resolver) joined(c *lang.Command) bool {
 		at := verb.Value.Span.Start.Offset - c.Span.Start.Offset
 		first, second := bare(c.Text[:at]), c.Text[at:]
 		quoted := c.Text[:at] + `"` + verb.Value.Text + `"` + c.Text[at+len(verb.Value.Text):]
-		d := r.errorf(diag.TwoCommands, span(verb.Value.Span, noun.Value.Span), "\"%s %s\" is a command, and the line makes it values of \"%s %s\"",
+		d := r.errorf(diag.TwoCommands, span(verb.Value.Span, noun.Value.Span), "\"%s %s\" is a command, but the line makes it values of \"%s %s\"",
 			b.Verb, b.Noun, c.Verb.Key(), c.Noun.Key())
 		d.Hint = fmt.Sprintf("write two lines:\n%s\n%s\nor, if they are values:\n%s", first, second, quoted)
 		d.Related = []diag.Related{{File: b.Source.Name, Span: b.Span, Message: fmt.Sprintf("\"%s %s\" is bound here", b.Verb, b.Noun)}}

@@ -64,7 +64,7 @@ type Options struct {
 	Member []int
 
 	// Lines, if not empty, asks for the commands on those lines alone; faults of other
-	// lines are told all the same.
+	// lines are reported all the same.
 	Lines []int
 
 	// Bound, if not nil, gets the name of each binding that a command is bound to.
@@ -152,7 +152,7 @@ func Check(src *diag.Source, m *routing.Matrix, o Options) diag.List {
 }
 
 // CheckLines is [Check] of the lines from first to last (1-based, both included), for who has
-// seen the others before: an editor. Nothing is said of the script as a whole. Commands is
+// seen the others before: an editor. The script as a whole gets no findings. Commands is
 // how many of the lines hold one.
 func CheckLines(src *diag.Source, first, last int, m *routing.Matrix, o Options) (list diag.List, commands int) {
 	r := newResolver(src, m, o)
@@ -302,7 +302,7 @@ func (r *resolver) lookup(verb, noun string) *routing.Binding {
 // command binds one line; nil if it cannot be bound.
 func (r *resolver) command(c *lang.Command, position int) *plan.Step {
 	if c.Bad {
-		// Its fault is told by lang; an unbound verb is one of its own.
+		// Package lang reports its fault; an unbound verb is another one.
 		if c.Verb.Text != "" && r.m.Verb(c.Verb.Text) == "" {
 			r.unboundVerb(c)
 		}

@@ -141,7 +141,7 @@ func (r *resolver) unknownVariables(v *lang.Value, names []string) {
 		if env, ok := strings.CutPrefix(name, "env."); ok {
 			d.Hint = fmt.Sprintf("a script reads what the matrix allows: environment = [%q] in %s", env, r.m.Name)
 			if slices.Contains(r.m.Environment, env) {
-				d.Hint = fmt.Sprintf("%s allows it, and it is not set", r.m.Name)
+				d.Hint = fmt.Sprintf("%s allows it, but it is not set", r.m.Name)
 			}
 		} else if near := r.slips.Near(name, r.variableNames()); near != "" {
 			d.Hint = fmt.Sprintf("did you mean {%s}?", near)
@@ -252,8 +252,8 @@ func has(values []plan.Value, name string) bool {
 	return slices.ContainsFunc(values, func(v plan.Value) bool { return v.Name == name })
 }
 
-// flags reports values that a tool would take for an option, and whether there
-// is none. Positional ones from surplus on, if it is not negative, are told already.
+// flags reports values that a tool would take for an option, and returns whether
+// there is none. Positional ones from surplus on, if it is not negative, are reported already.
 func (r *resolver) flags(b *routing.Binding, inputs []input, surplus int) bool {
 	ok := true
 	for i, in := range inputs {

@@ -147,7 +147,7 @@ func (r *resolver) ambiguous(c *lang.Command, b, other *routing.Binding) {
 	if i := c.Noun.Span.End.Offset - c.Span.Start.Offset; i >= 0 && i <= len(c.Text) {
 		tail = c.Text[i:]
 	}
-	d := r.errorf(diag.Ambiguous, c.Object.Span, "%q is a noun of %q, and the line makes it the object", c.Object.Text, c.Verb.Key())
+	d := r.errorf(diag.Ambiguous, c.Object.Span, "%q is a noun of %q, but the line makes it the object", c.Object.Text, c.Verb.Key())
 	first := fmt.Sprintf("%s \"%s\" %s %s%s", c.Verb.Text, c.Object.Text, c.Prep.Text, c.Noun.Text, tail)
 	second := fmt.Sprintf("%s %s \"%s\" %s%s", c.Verb.Text, c.Object.Text, c.Prep.Text, c.Noun.Text, tail)
 	note := ""

@@ -140,7 +140,7 @@ func (r *reader) missing(span diag.Span, hint, format string, args ...any) {
 
 // decode reads the tree of a file.
 //
-// If the file is cut short by a syntax error, partial, nothing is said to be
+// If the file is cut short by a syntax error, partial, nothing is reported as
 // missing.
 func decode(src *diag.Source, root *tomltree.Value, pack, partial bool, list *diag.List) *document {
 	r := newReader(src, list)
@@ -256,7 +256,7 @@ const (
 // CheckVerb and CheckNoun say why a word cannot be a verb or a noun.
 func CheckVerb(word string) error { return checkWord(word, aVerb) }
 
-// CheckNoun is said at [CheckVerb].
+// CheckNoun: see [CheckVerb].
 func CheckNoun(word string) error { return checkWord(word, aNoun) }
 
 func checkWord(word, what string) error {
@@ -394,7 +394,7 @@ func (r *reader) effective(b *Binding, p Place, v *tomltree.Value, where string)
 
 const builtinPrefix = "builtin:"
 
-// template reads a command line; nil if it is none.
+// template reads a command line; nil if it is not one.
 func (r *reader) template(v *tomltree.Value, where string) *template.Template {
 	if !r.Is(v, where, tomltree.String) {
 		return nil

@@ -35,7 +35,7 @@ func TestToolsThatLook(t *testing.T) {
 		"ruff check .", "ruff check --fix .", "ruff check --diff --fix .", "ruff check --no-fix --fix .", "ruff check --no-fix --add-noqa .", "ruff check --no-fix --output-file=x .", "ruff check --no-fix -o x .", "ruff --check .", "ruff clean --diff",
 		"terraform fmt -check -write=true", "terraform apply -check", "clang-format -n -i a.c", "clang-format -i a.c", "rustfmt --check --emit files a.rs", "yapf --diff -i .", "biome check .", "biome ci --write .", "biome format",
 		"cargo build --check", "cargo fmt", "cargo clippy --fix -- --check", "dialect run --check", "zig build --check", "isort .", "black .",
-		// A flag that is none, or is another program's.
+		// What is not a flag, or is another program's.
 		"black -- --check", "prettier . -- --check", "black '--check it'", "black --check=no", "black {object}", "black --check -{object}", "black --check --{object}=1", "python3 --check -m black", "python3 -m pip install black --check", "sh -c 'black --check'",
 		"env -i X=1 black --check", "npx -p evil prettier --check", "npx cowsay --check", "go run gofmt -l", "go tool x -l", "uv run --with evil black --check", "uv pip black --check", "sudo black --check", "time black --check",
 	} {

@@ -214,7 +214,7 @@ var keys = []Key{
 		apply: func(r *reader, t *target, v *tomltree.Value, where string) {
 			for i, name := range r.Strings(v, where) {
 				if !template.IsName(name) || strings.ContainsAny(name, "-.") {
-					r.Errorf(diag.BadValue, r.ItemSpan(v, i), "%q is no name of an environment variable", name)
+					r.Errorf(diag.BadValue, r.ItemSpan(v, i), "%q is not the name of an environment variable", name)
 				} else {
 					t.doc.environment = append(t.doc.environment, name)
 				}
@@ -244,7 +244,7 @@ var keys = []Key{
 			}
 			for _, e := range v.Entries {
 				if !template.IsName(strings.ReplaceAll(e.Key, ".", "_")) {
-					r.Errorf(diag.BadValue, r.KeySpan(e), "%q is no name of a variable", e.Key).
+					r.Errorf(diag.BadValue, r.KeySpan(e), "%q is not the name of a variable", e.Key).
 						Hint = "a name is of letters, digits, \"_\", \"-\" and \".\", and begins with a letter or \"_\""
 				}
 				r.Is(e.Value, where+"."+e.Key, tomltree.String)
@@ -256,7 +256,7 @@ var keys = []Key{
 	{Name: "agents", In: InFile, Type: Tables, Sub: InAgent,
 		Doc: "Commands that carry out tasks (tool = \"new_task\"). A task whose target has no agent of its own goes to [agents.default]. Only a task without any agent is carried out by the script of its name (NAME.dlct beside the script)."},
 	{Name: "meta", In: InFile, Type: Any, Example: `{ owner = "team" }`,
-		Doc:   "Notes about the matrix in any form. dialect reads nothing of it.",
+		Doc:   "Notes about the matrix in any form. dialect ignores it.",
 		apply: func(r *reader, t *target, v *tomltree.Value, where string) { r.Is(v, where, tomltree.Table) }},
 
 	// [commands.NAME]
@@ -287,7 +287,7 @@ var keys = []Key{
 					t.binding.Prepositions = append(t.binding.Prepositions, strings.ToLower(text))
 					continue
 				}
-				d := r.Errorf(diag.BadValue, r.ItemSpan(v, i), "%q is no preposition", text)
+				d := r.Errorf(diag.BadValue, r.ItemSpan(v, i), "%q is not a preposition", text)
 				d.Hint = "prepositions: " + strings.Join(lang.Prepositions[:], ", ")
 				if near := suggest.Near(text, lang.Prepositions[:]); near != "" {
 					didYouMean(d, near, fmt.Sprintf("%q", near))
@@ -327,7 +327,7 @@ var keys = []Key{
 		Also: []string{"dir", "workdir", "working_dir", "working-directory"},
 		apply: func(r *reader, t *target, v *tomltree.Value, where string) {
 			if t.binding.Dir = r.String(v, where); strings.Contains(t.binding.Dir, "\x00") || v.Text == "" && v.Kind == tomltree.String {
-				r.Errorf(diag.BadValue, r.Span(v), "%s is no path", where)
+				r.Errorf(diag.BadValue, r.Span(v), "%s is not a path", where)
 			}
 		}},
 	{Name: "env", In: InCommand, Kinds: onPrograms, Type: Strings, Example: `{ GOFLAGS = "-mod=readonly" }`,
@@ -379,7 +379,7 @@ var keys = []Key{
 		apply: func(r *reader, t *target, v *tomltree.Value, where string) {
 			text := r.String(v, where)
 			if _, err := filepath.Match(text, ""); err != nil || v.Kind == tomltree.String && text == "" || strings.ContainsRune(text, 0) {
-				r.Errorf(diag.BadValue, r.Span(v), "%q is no path, nor a pattern of paths", text).Hint = "for example \"build/test-results/*.xml\""
+				r.Errorf(diag.BadValue, r.Span(v), "%q is not a path, nor a pattern of paths", text).Hint = "for example \"build/test-results/*.xml\""
 				return
 			}
 			t.binding.Expect.JUnit = text
@@ -407,7 +407,7 @@ var keys = []Key{
 			t.binding.Expect.Fields = r.Strings(v, where)
 			for i, f := range t.binding.Expect.Fields {
 				if !fieldPath().MatchString(f) {
-					r.Errorf(diag.BadValue, r.ItemSpan(v, i), "%q is no path of a receipt's field", f).Hint = "a path has names with dots between: \"result.id\""
+					r.Errorf(diag.BadValue, r.ItemSpan(v, i), "%q is not a path of a receipt's field", f).Hint = "a path has names with dots between: \"result.id\""
 				}
 			}
 		}},
@@ -418,12 +418,12 @@ var keys = []Key{
 		Doc:   "Placeholders whose values are never shown, logged or recorded.",
 		apply: func(r *reader, t *target, v *tomltree.Value, where string) { t.binding.Secrets = r.Strings(v, where) }},
 	{Name: "pins", In: InCommand, Type: Texts, Example: `["conftest.py", "Makefile"]`,
-		Doc: "Files that are part of the policy, relative to the directory of the matrix: `dialect verify` refuses if one differs from the baseline, and a run does not pass if one is ignored, since then no snapshot sees it change. Pin what could turn the check into `true`; at most 16 MiB a file, and 64 MiB all together. One that cannot be read is an error; one that is not there is a warning.",
+		Doc: "Files that are part of the policy, relative to the directory of the matrix: `dialect verify` refuses if one differs from the baseline, and a run does not pass if one is ignored, since then no snapshot sees it change. Pin what could turn the check into `true`; at most 16 MiB a file, and 64 MiB all together. One that cannot be read is an error; a missing one is a warning.",
 		apply: func(r *reader, t *target, v *tomltree.Value, where string) {
 			t.binding.Pins = r.Strings(v, where)
 			for i, p := range t.binding.Pins {
 				if p == "" || strings.ContainsRune(p, 0) {
-					r.Errorf(diag.BadValue, r.ItemSpan(v, i), "%q is no path of a file", p)
+					r.Errorf(diag.BadValue, r.ItemSpan(v, i), "%q is not a path of a file", p)
 				}
 			}
 		}},
@@ -505,11 +505,11 @@ var keys = []Key{
 	{Name: "env", In: InDefaults, Type: Strings, Example: `{ LC_ALL = "C.UTF-8" }`,
 		Doc: "Variables of the environment of each tool. A variable that a binding sets itself wins.", Also: []string{"environment"}, apply: applyEnv},
 	{Name: "caches", In: InDefaults, Type: Texts, Example: `[".turbo"]`,
-		Doc: "Names of directories that are no part of the project's files, wherever they are, beside .dialect, .mypy_cache, .pytest_cache, .ruff_cache and __pycache__.",
+		Doc: "Names of directories that are not part of the project's files, wherever they are, beside .dialect, .mypy_cache, .pytest_cache, .ruff_cache and __pycache__.",
 		apply: func(r *reader, t *target, v *tomltree.Value, where string) {
 			for i, name := range r.Strings(v, where) {
 				if name == "" || name == "." || name == ".." || name == ".git" || strings.ContainsAny(name, "/\\\x00") {
-					r.Errorf(diag.BadValue, r.ItemSpan(v, i), "%q is no name of a directory", name)
+					r.Errorf(diag.BadValue, r.ItemSpan(v, i), "%q is not the name of a directory", name)
 					continue
 				}
 				t.doc.caches = append(t.doc.caches, name)
@@ -521,7 +521,7 @@ var keys = []Key{
 		Doc: "The script that `dialect run` runs if none is named, as a path below the directory of the matrix.",
 		apply: func(r *reader, t *target, v *tomltree.Value, where string) {
 			if t.doc.script = r.String(v, where); v.Kind == tomltree.String && (!filepath.IsLocal(filepath.FromSlash(t.doc.script)) || path.Ext(t.doc.script) != ".dlct") {
-				r.Errorf(diag.BadValue, r.Span(v), "%q is no script below the directory of the matrix", t.doc.script).Hint = "a script is a file NAME.dlct"
+				r.Errorf(diag.BadValue, r.Span(v), "%q is not a script below the directory of the matrix", t.doc.script).Hint = "a script is a file NAME.dlct"
 				t.doc.script = ""
 			}
 		}},
@@ -603,7 +603,7 @@ var keys = []Key{
 
 	// [servers.NAME]
 	{Name: "command", In: InServer, Type: Text, Example: `"python3 server.py"`,
-		Doc: "The command line that starts the server; it is spoken to over stdin and stdout. It has no placeholders.",
+		Doc: "The command line that starts the server; dialect speaks to it over stdin and stdout. It has no placeholders.",
 		apply: func(r *reader, t *target, v *tomltree.Value, where string) {
 			if c := r.template(v, where); c != nil {
 				if len(c.Names()) > 0 || c.Rest() {
@@ -616,7 +616,7 @@ var keys = []Key{
 		apply: func(r *reader, t *target, v *tomltree.Value, where string) { t.server.args = r.Strings(v, where) }},
 	{Name: "env", In: InServer, Type: Strings, Example: `{ TOKEN = "${TRACKER_TOKEN}" }`,
 		Doc: "Variables of the server's environment.", Also: []string{"environment"}, apply: applyEnv},
-	{Name: "url", In: InServer, Type: Text, Example: `"https://mcp.example.com/"`, Doc: "The address of a server that is spoken to over HTTP, instead of a command.",
+	{Name: "url", In: InServer, Type: Text, Example: `"https://mcp.example.com/"`, Doc: "The address of a server that is reached over HTTP, instead of a command.",
 		apply: func(r *reader, t *target, v *tomltree.Value, where string) { t.server.URL = r.String(v, where) }},
 	{Name: "headers", In: InServer, Type: Strings, Example: `{ Authorization = "Bearer ${TOKEN}" }`, Doc: "Headers of each request to the url.",
 		apply: func(r *reader, t *target, v *tomltree.Value, where string) {

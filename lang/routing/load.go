@@ -90,7 +90,7 @@ type Options struct {
 // is merely suspicious is left to package lint.
 //
 // The matrix is never nil: after errors it holds what could be read, so that a
-// script can be held against it all the same, and must not be run.
+// script can be checked against it all the same, and must not be run.
 func Load(path, name string, o Options) (*Matrix, diag.List) {
 	if abs, err := filepath.Abs(path); err == nil {
 		path = abs
@@ -674,7 +674,7 @@ func (l *loader) aliases() {
 					"the alias %q is also a bound %s, which goes first", from, what))
 			}
 			if _, ok := bound[a.to]; !ok {
-				d := diag.Warnf(diag.BadValue, a.src.Name, a.span, "the alias %q stands for %q, which is no bound %s", from, a.to, what)
+				d := diag.Warnf(diag.BadValue, a.src.Name, a.span, "the alias %q stands for %q, which is not a bound %s", from, a.to, what)
 				if near := suggest.Near(a.to, words); near != "" {
 					d = d.WithHint("did you mean %q?", near)
 				}

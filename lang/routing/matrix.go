@@ -22,9 +22,9 @@ type Matrix struct {
 
 	Files      []*diag.Source // all that was read, in the order of loading: core first, then the root, then what has its MCP servers
 	Read       []plan.File    // all that was looked for on the disk, in the order of loading: matrices, configurations of MCP servers, pinned files
-	Caches     []string       // names of directories that are no part of the project's files
+	Caches     []string       // names of directories that are not part of the project's files
 	Clean      plan.Clean
-	Bindings   []*Binding // those in effect, in the order of definition
+	Bindings   []*Binding     // those in effect, in the order of definition
 	Vocabulary *Vocabulary
 	Vars       map[string]string
 	// Environment names the variables of the environment that a script may read as {env.NAME}.

@@ -111,7 +111,7 @@ func TestVocabulary(t *testing.T) {
 			t.Errorf("verb %+v", verb)
 		}
 		if verb.Preposition != "" && !lang.IsPreposition(verb.Preposition) {
-			t.Errorf("%s: %q is no preposition", verb.Name, verb.Preposition)
+			t.Errorf("%s: %q is not a preposition", verb.Name, verb.Preposition)
 		}
 	}
 	var words []string
@@ -399,7 +399,7 @@ func TestDigest(t *testing.T) {
 		}
 		seen[d] = files
 	}
-	// The place on this machine is no part of it.
+	// The place on this machine is not part of it.
 	dir := t.TempDir()
 	path := filepath.Join(dir, routing.FileName)
 	if err := os.WriteFile(path, []byte(text), 0o666); err != nil {

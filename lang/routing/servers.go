@@ -26,7 +26,7 @@ var serverFiles = []struct{ path, key string }{
 
 // servers looks for the MCP servers that bindings name and no matrix declares. A file that is
 // read for them decides what is run: it counts among the files of the matrix, for its digest
-// and for whoever asks whether it is the trusted one.
+// and for anyone who asks whether it is the trusted one.
 func (l *loader) servers() {
 	missing := false
 	for _, b := range l.m.Bindings {
@@ -160,7 +160,7 @@ func (r *reader) agent(e *tomltree.Entry) *Agent {
 		return nil
 	}
 	if len(a.Require) == 0 {
-		r.Warnf(diag.BadValue, r.KeySpan(e), "%s is believed at its word", where).
+		r.Warnf(diag.BadValue, r.KeySpan(e), "%s has no require: its answer is accepted without a gate", where).
 			Hint = "say require = \"NAME\": the binding that the gate which it hands back must cover"
 	}
 	return a

@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 )
 
-// maxWord is the length, in characters, beyond which a word is no slip of another: the edit distance takes
+// maxWord is the length, in characters, beyond which a word is not a slip of another: the edit distance takes
 // the product of the two lengths.
 const maxWord = 64
 

@@ -76,7 +76,7 @@ func writeJSONString(b *strings.Builder, s string) {
 	b.WriteString(strings.TrimSuffix(line.String(), "\n"))
 }
 
-// ReadArguments reads the table v; nil if it is none.
+// ReadArguments reads the table v; nil if it is not a table.
 func ReadArguments(r *tomltree.Reader, v *tomltree.Value, where string) *Arguments {
 	if !r.Is(v, where, tomltree.Table) {
 		return nil
@@ -122,7 +122,7 @@ func (a *Arguments) read(r *tomltree.Reader, v *tomltree.Value, where string) (o
 	default:
 		f, err := strconv.ParseFloat(strings.ReplaceAll(v.Text, "_", ""), 64)
 		if err != nil || math.IsInf(f, 0) || math.IsNaN(f) {
-			r.Errorf(diag.BadValue, r.Span(v), "%s: %s is no JSON value", where, v.Text).Hint = "quote it"
+			r.Errorf(diag.BadValue, r.Span(v), "%s: %s is not a JSON value", where, v.Text).Hint = "quote it"
 			f = 0
 		}
 		out.literal = strconv.FormatFloat(f, 'g', -1, 64)

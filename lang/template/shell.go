@@ -119,7 +119,7 @@ func shellTokens(text string) func(yield func(shellToken) bool) {
 					}
 				}
 				if strings.HasPrefix(rest, "${") {
-					i++ // its brace is no placeholder
+					i++ // its brace is not a placeholder
 				}
 				continue
 			case c == '{':

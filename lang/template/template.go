@@ -311,11 +311,11 @@ func (p *templateParser) brace() error {
 	name, dots := strings.CutSuffix(inner, "...")
 	switch {
 	case !IsName(name):
-		return p.fault(p.i, p.i+end+1, fmt.Sprintf("%s is no placeholder", rest[:end+1]), "a placeholder is a name: {id}; "+literal)
+		return p.fault(p.i, p.i+end+1, fmt.Sprintf("%s is not a placeholder", rest[:end+1]), "a placeholder is a name: {id}; "+literal)
 	case dots && name != Rest:
-		return p.fault(p.i, p.i+end+1, fmt.Sprintf("%s is no placeholder", rest[:end+1]), "only {args...} stands for several values")
+		return p.fault(p.i, p.i+end+1, fmt.Sprintf("%s is not a placeholder", rest[:end+1]), "only {args...} stands for several values")
 	case !dots && name == Rest:
-		return p.fault(p.i, p.i+end+1, "{args} is no placeholder", "write {args...}")
+		return p.fault(p.i, p.i+end+1, "{args} is not a placeholder", "write {args...}")
 	case dots && p.t.rest:
 		return p.fault(p.i, p.i+end+1, "{args...} stands in the template twice", "the values can go to one place only")
 	}

@@ -77,7 +77,7 @@ func ParseResult(text []byte) (*Result, error) {
 	return r, nil
 }
 
-// No returns the status of an object that is no proper result, if it says that the tool failed or is
+// No returns the status of an object that is not a proper result, if it says that the tool failed or is
 // not configured; empty if it says neither.
 func No(text []byte) receipts.Status {
 	var o struct {
@@ -110,7 +110,7 @@ func (r *Result) status(o object) error {
 	case receipts.Succeeded, receipts.StatusFailed, receipts.NotConfigured, receipts.Pending:
 		r.Status = status
 	default:
-		return fmt.Errorf("the status %q is none of success, succeeded, pending, failed, not_configured", show(v))
+		return fmt.Errorf("the status %q is not one of success, succeeded, pending, failed, not_configured", show(v))
 	}
 	return nil
 }

@@ -165,7 +165,7 @@ func fields(v any) ([]string, *Refusal) {
 	for _, item := range items {
 		s, ok := item.(string)
 		if !ok || !fieldPath().MatchString(s) {
-			return nil, refuse("Write each field as a dotted path (e.g., result.lead_id)", "Expected field is no dotted path (received: %s)", show(item))
+			return nil, refuse("Write each field as a dotted path (e.g., result.lead_id)", "Expected field is not a dotted path (received: %s)", show(item))
 		}
 		expected = append(expected, s)
 	}

@@ -100,7 +100,7 @@ func TestRefusals(t *testing.T) {
 		{`{"receipt":{},"expected_receipt_fields":[]}`, "Required input is missing (tool_name)"},
 		{`{"receipt":{},"tool_name":"a.b"}`, "Required input is missing (expected_receipt_fields)"},
 		{string(input(good, `"result"`)), "Expected fields are not an array (received: string)"},
-		{string(input(good, `["a..b"]`)), "Expected field is no dotted path (received: a..b)"},
+		{string(input(good, `["a..b"]`)), "Expected field is not a dotted path (received: a..b)"},
 		{string(input(good, `["result.id"]`)), "Expected fields do not match the registry (received: result.id; registry: result.lead_id)"},
 		{strings.Replace(string(input(good, `[]`)), "leads.create", "leads.delete", 1), "Tool is not in the registry (tool_name: leads.delete)"},
 		{strings.Replace(string(input(good, `[]`)), "leads.create", "Leads", 1), "Tool name is malformed (received: Leads)"},

@@ -47,7 +47,7 @@ func ParseRegistry(text []byte) (*Registry, error) {
 func (r *Registry) add(name string, v any) error {
 	t, ok := v.(object)
 	if !ok || !toolName().MatchString(name) {
-		return fmt.Errorf("%q is no tool of the form domain.method with an object", clip(name))
+		return fmt.Errorf("%q is not a tool of the form domain.method with an object", clip(name))
 	}
 	if _, twice := r.fields[name]; twice {
 		return fmt.Errorf("the tool %s is in the registry twice", name)

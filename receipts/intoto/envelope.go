@@ -30,7 +30,7 @@ type Key struct{ signer note.Signer }
 func SigningKey(private string) (*Key, error) {
 	s, err := note.NewSigner(strings.TrimSpace(private))
 	if err != nil {
-		return nil, errors.New("it is no signing key of the form PRIVATE+KEY+NAME+HASH+KEY")
+		return nil, errors.New("it is not a signing key of the form PRIVATE+KEY+NAME+HASH+KEY")
 	}
 	return &Key{s}, nil
 }

@@ -108,7 +108,7 @@ func parseStatement(text []byte) (*Statement, error) {
 	d.DisallowUnknownFields()
 	s := new(Statement)
 	if err := d.Decode(s); err != nil {
-		return nil, fmt.Errorf("it is no statement of a link: %w", err)
+		return nil, fmt.Errorf("it is not a statement of a link: %w", err)
 	}
 	if d.More() {
 		return nil, errors.New("something follows the statement")

@@ -17,8 +17,8 @@
 // A gate has its tree as subject, its members as materials and no command.
 //
 // What a statement does not say: that its receipt is in a log, that it was not
-// consumed, or that nothing spoke against it later. A signature is that of whoever
-// exports, not of whoever ran the command.
+// consumed, or that nothing contradicted it later. A signature is that of the
+// exporter, not of the one who ran the command.
 package intoto
 
 import (
@@ -74,7 +74,7 @@ func Export(rec receipts.Record) ([]byte, error) {
 	case *receipts.Gate:
 		s = gate(b, rec.SHA())
 	default:
-		return nil, fmt.Errorf("a record of kind %s is no attestation: only receipts and gates are", rec.Kind)
+		return nil, fmt.Errorf("a record of kind %s is not an attestation: only receipts and gates are", rec.Kind)
 	}
 	var out bytes.Buffer
 	e := json.NewEncoder(&out)

@@ -99,7 +99,7 @@ func (s *Store) bundle(ctx context.Context, since *receipts.Head, ids []string) 
 		signed, _, err := receipts.ParseHead(n, nil)
 		switch {
 		case err != nil || signed.Origin != head.Origin || signed.Count > head.Count || signed.Count == 0:
-			continue // it is for whoever audits the store
+			continue // it is for anyone who audits the store
 		case signed == head:
 			b.Head = string(n)
 			continue

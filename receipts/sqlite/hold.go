@@ -48,7 +48,7 @@ func hold(path string, flag int) (f *os.File, fresh bool, err error) {
 	if err == nil && info.Size() > 0 {
 		head := make([]byte, len(magic))
 		if _, rerr := f.ReadAt(head, 0); rerr != nil || string(head) != magic {
-			err = errors.New("it is not a SQLite database; it was left as it is")
+			err = errors.New("it is not a SQLite database; it was left unchanged")
 		}
 	}
 	if err != nil {

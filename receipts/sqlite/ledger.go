@@ -17,7 +17,7 @@ import (
 // A Ledger is a consumer's own list of what is spent, in a file of its own. A log
 // cannot prove that something did not happen, so single use is as strong as the
 // place that keeps what was used: copies of a store share no memory, but they share
-// the ledger of whoever asks.
+// the ledger of the asker.
 //
 // A ledger is made by the first [Ledger.Spend]: what asks whether something may be consumed,
 // and is refused before, leaves none. It appears whole, with its table.
@@ -34,10 +34,10 @@ PRAGMA application_id=0x646c6c67;
 `
 
 // errNoLedger says that something else is at the path of a ledger.
-var errNoLedger = errors.New("it is not a ledger; it was left as it is")
+var errNoLedger = errors.New("it is not a ledger; it was left unchanged")
 
 // OpenLedger returns the ledger in the file at path, which need not exist; its directory must.
-// What is there and is no ledger is an error, and is not opened for writing.
+// What is there and is not a ledger is an error, and is not opened for writing.
 func OpenLedger(path string) (*Ledger, error) {
 	abs, err := filepath.Abs(path)
 	if err == nil {
@@ -49,7 +49,7 @@ func OpenLedger(path string) (*Ledger, error) {
 	return &Ledger{path: path}, nil
 }
 
-// lookLedger returns an error if something is at path that is no ledger, or nothing can be there.
+// lookLedger returns an error if something is at path that is not a ledger, or nothing can be there.
 func lookLedger(path string) error {
 	f, _, err := hold(path, os.O_RDONLY)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -64,7 +64,7 @@ func lookLedger(path string) error {
 	const at = 68
 	var id [4]byte
 	if _, err := f.ReadAt(id[:], at); err != nil || binary.BigEndian.Uint32(id[:]) != ledgerID {
-		return errNoLedger // an empty file is none either
+		return errNoLedger // an empty file is not a ledger either
 	}
 	return nil
 }
@@ -125,7 +125,7 @@ func (l *Ledger) open(ctx context.Context) error {
 	return err
 }
 
-// Spend enters hashes, all or none: the refusal names one that is there already.
+// Spend enters hashes, all or none: the refusal names one that was spent already.
 // Of processes that race for the same hash one wins.
 func (l *Ledger) Spend(ctx context.Context, hashes []receipts.Hash, by, purpose string, at receipts.Time) (*receipts.Refusal, error) {
 	refusal, err := l.spend(ctx, hashes, by, purpose, at)

@@ -17,7 +17,7 @@ type Filter struct {
 	Run     string
 	Binding string
 	Status  receipts.Status
-	Since   time.Time // by the clock of whoever wrote the record
+	Since   time.Time // by the clock of the record's writer
 	Tree    *receipts.Tree
 	Unspent bool  // not consumed
 	From    int64 // the first record of the log to look at

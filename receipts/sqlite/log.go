@@ -63,7 +63,7 @@ func (s *Store) beginAppend(ctx context.Context) (*appender, error) {
 // is not signed, and not appended to, again.
 var ErrRewritten = errors.New("its log was rewritten since this key signed it last")
 
-// checkSigned holds the log against the heads that the signer knows: the last one that this
+// checkSigned checks the log against the heads that the signer knows: the last one that this
 // process has signed, and its own in the store. What others appended since is not signed by
 // appending after it, as each record has its own signature; but nothing that the key itself
 // has signed can be there, since its head covers it: records before that were cut out then.
@@ -165,10 +165,10 @@ func (s *Store) readHead(ctx context.Context) (head, error) {
 		return h, err
 	}
 	if err := st.QueryRowContext(ctx).Scan(&h.origin, &h.count, &root, &h.note); err != nil {
-		return h, fmt.Errorf("its head cannot be read: %w", err)
+		return h, fmt.Errorf("its checkpoint cannot be read: %w", err)
 	}
 	if receipts.CheckOrigin(h.origin) != nil || len(root) != tlog.HashSize || h.count < 0 || h.count > receipts.MaxRecords {
-		return h, errors.New("its head is damaged")
+		return h, errors.New("its checkpoint is damaged")
 	}
 	copy(h.root[:], root)
 	return h, nil
@@ -417,7 +417,7 @@ func (w *appender) finish() error {
 	}
 	w.head.root = root
 	if w.s.signer != nil {
-		// The note says: this is the log that the key saw. Who made a record is said
+		// The note says: this is the log that the key saw. Only the record's own signature says who made
 		// by the record's own signature.
 		note, err := w.s.signer.SignHead(w.head.public())
 		if err == nil {

@@ -56,7 +56,7 @@ func (s *Store) get(ctx context.Context, text string) (receipts.Entry, error) {
 	return receipts.Entry{}, err
 }
 
-// entries runs a query for entryColumns, and holds each row against the log.
+// entries runs a query for entryColumns, and checks each row against the log.
 func (s *Store) entries(ctx context.Context, query string, args ...any) ([]receipts.Entry, error) {
 	st, err := s.stmt(ctx, query)
 	if err != nil {

@@ -167,7 +167,7 @@ func (s *Store) appendWaiting() {
 	s.queue.settle(len(batch), nil)
 }
 
-// take hands out what waits, to whoever holds the lock of the store: so what was
+// take hands out what waits, to the holder of the store's lock: so what was
 // submitted first is appended first.
 func (q *queue) take() ([]receipts.Record, error) {
 	q.mu.Lock()

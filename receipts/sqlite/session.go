@@ -48,7 +48,7 @@ func (s *Store) session(ctx context.Context, f func(*verify.Session) error) (sav
 			_ = v.Save(m.Memory)
 		default:
 			if err := v.Save(m.Memory); err != nil {
-				return fmt.Errorf("how far the store was audited cannot be kept in %s: %w", s.state, err)
+				return fmt.Errorf("cannot keep in %s how far the store was audited: %w", s.state, err)
 			}
 		}
 		return nil
@@ -349,8 +349,8 @@ func (s *Store) Authentic(ctx context.Context, id string) (e receipts.Entry, h r
 	return e, h, err
 }
 
-// AuthenticReceipts returns the records that ids name, or all receipts and gates if there
-// are none, in the order of the log.
+// AuthenticReceipts returns the records that ids name, or all receipts and gates if
+// there are none, in the order of the log.
 func (s *Store) AuthenticReceipts(ctx context.Context, ids ...string) (list []receipts.Entry, err error) {
 	err = s.read(ctx, func(v *verify.Session) error {
 		if len(ids) == 0 {

@@ -158,7 +158,7 @@ func (s *Store) origin(t *testing.T) string {
 	return h.origin
 }
 
-// tampered returns the findings of an audit that are not about records of whoever had no key.
+// tampered returns the findings of an audit that are not about records made without a key.
 func tampered(a *Audit) (text string) {
 	for _, f := range a.Findings {
 		if !f.Unsigned {
@@ -289,7 +289,7 @@ func TestSettleProjection(t *testing.T) {
 	}
 }
 
-// TestAuditStripped takes the signature of a failure away: that is no record that had none.
+// TestAuditStripped takes the signature of a failure away: that is not a record that had none.
 func TestAuditStripped(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "s.db")
 	boss, o := newKey(t, "boss")
@@ -480,7 +480,7 @@ func TestState(t *testing.T) {
 	if _, read, err := ask(path, true); err != nil || read != 0 {
 		t.Errorf("the first one again: %d records are read, %v", read, err)
 	}
-	// What cannot be kept is told.
+	// What cannot be kept is reported.
 	s = openAt(t, path)
 	fill(t, s, "r-3", 1)
 	s.Close()
@@ -488,7 +488,7 @@ func TestState(t *testing.T) {
 	r := openWith(t, path, Options{ReadOnly: true, State: state})
 	defer r.Close()
 	err := r.read(ctx, func(*verify.Session) error { return r.memory.file.Close() })
-	if err == nil || !strings.Contains(err.Error(), "cannot be kept") {
+	if err == nil || !strings.Contains(err.Error(), "cannot keep in") {
 		t.Errorf("a file that is closed: %v", err)
 	}
 }

@@ -256,11 +256,11 @@ func (s *Store) prepareFile(ctx context.Context, o Options) error {
 	return nil
 }
 
-var errForeign = errors.New("it is a database of something else; it was left as it is")
+var errForeign = errors.New("it is a database of something else; it was left unchanged")
 
 // identity reads whose database it is, and how many tables it has: one without an
 // application is fresh if it has none, else somebody's. One statement sees one
-// state, whoever is making the store at this moment.
+// state, another process that makes the store at this moment.
 func (s *Store) identity(ctx context.Context) (app, version, tables int64, err error) {
 	row := s.conn.QueryRowContext(ctx, "SELECT a.application_id, u.user_version, (SELECT count(*) FROM sqlite_master) FROM pragma_application_id a, pragma_user_version u")
 	err = row.Scan(&app, &version, &tables)
@@ -453,7 +453,7 @@ func (s *Store) Close() error {
 	return s.unusable(err)
 }
 
-// unusable wraps an error of SQLite; an answer about an id or a bundle is none.
+// unusable wraps an error of SQLite; an answer about an id or a bundle is not one.
 func (s *Store) unusable(err error) error {
 	var u *UnusableError
 	var lookup *verify.LookupError

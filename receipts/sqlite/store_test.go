@@ -428,7 +428,7 @@ func TestKill(t *testing.T) {
 	wantConsistent(t, s, -1)
 }
 
-// What is no store is refused by a typed error, and is not changed.
+// What is not a store is refused by a typed error, and is not changed.
 func TestNoStore(t *testing.T) {
 	dir := t.TempDir()
 	foreign := filepath.Join(dir, "foreign.db")
@@ -559,8 +559,8 @@ func TestVerifyNames(t *testing.T) {
 		{"swapped", "UPDATE record SET seq = -1 WHERE seq = 1; UPDATE record SET seq = 1 WHERE seq = 2; UPDATE record SET seq = 2 WHERE seq = -1", "record 1 is not what was logged"},
 		{"set back", "UPDATE item SET consumed = 0, consumed_by = NULL, consumed_at = NULL, consumption = NULL WHERE seq = 0", "record 0 was set back"},
 		{"flag set back", "UPDATE item SET consumed = 0 WHERE seq = 0", "record 0 was set back"},
-		{"other consumer", "UPDATE item SET consumed_by = 'me' WHERE seq = 0", "record 0: the projection has it consumed by somebody else"},
-		{"consumed by nobody", "UPDATE item SET consumed = 1 WHERE seq = 3", "record 3: the projection has it consumed, and no record says so"},
+		{"other consumer", "UPDATE item SET consumed_by = 'me' WHERE seq = 0", "record 0: the store's table has another consumer"},
+		{"consumed by nobody", "UPDATE item SET consumed = 1 WHERE seq = 3", "record 3: the store's table has it consumed, but no record says so"},
 		{"row deleted", "DELETE FROM item WHERE seq = 1", "record 1 has no row"},
 		{"node edited", "UPDATE node SET hash = zeroblob(32) WHERE idx = 2", "the hash 2 of the log (level 1)"},
 		{"leaf edited", "UPDATE node SET hash = zeroblob(32) WHERE idx = 1", "record 1 is not what was logged"},
@@ -636,7 +636,7 @@ func TestReadBack(t *testing.T) {
 			t.Errorf("%s: %d records are there", tt.name, n)
 		}
 	}
-	// A record that is there already, and beyond the end of the log.
+	// A record that exists already, and beyond the end of the log.
 	s := tempStore(t)
 	put(t, makeReceiptBody("r-3"))(s)
 	node := fmt.Sprintf("INSERT INTO node VALUES (%d, %s); ", tlog.StoredHashIndex(0, 7), leaf(a))

@@ -151,7 +151,7 @@ func TestSignatureIsBound(t *testing.T) {
 	}
 }
 
-// Whoever kept a head sees what happened to the log.
+// Anyone who kept a head sees what happened to the log.
 func TestKeptHead(t *testing.T) {
 	for _, tt := range []struct {
 		name, do, want string
@@ -177,14 +177,14 @@ func TestKeptHead(t *testing.T) {
 				s.Close()
 				os.Remove(path)
 				s = openAt(t, path)
-				if tt.do == "rewrite" { // the origin is no secret
+				if tt.do == "rewrite" { // the origin is not a secret
 					if _, err := s.conn.ExecContext(ctx, "UPDATE head SET origin = ?", kept.Origin); err != nil {
 						t.Fatal(err)
 					}
 				}
 				fill(t, s, "r-9", 6)
 			default:
-				// A forger mends the head, so that the log alone looks whole.
+				// A forger rewrites the head, so that the log alone looks whole.
 				forged := openAt(t, filepath.Join(dir, "f.db"))
 				fill(t, forged, "r-1", 3)
 				h := keep(t, forged)
@@ -261,7 +261,7 @@ func TestLastWord(t *testing.T) {
 		{"failed before on another tree", onTree("r-0", 0, receipts.StatusFailed, 2), nil, nil, ""},
 		{"failed before in another environment", otherEnv, nil, nil, "flaky"},
 		{"not asked strictly", onTree("r-0", 0, receipts.StatusFailed, 1), nil, func(g *receipts.GateRequest) { g.Strict = false }, ""},
-		{"a fault is no failure", fault, nil, nil, ""},
+		{"a fault is not a failure", fault, nil, nil, ""},
 		{"failed after, by a clock that was set back", nil, early(onTree("r-2", 0, receipts.StatusFailed, 1)), nil, "superseded"},
 		{"failed after", nil, onTree("r-2", 0, receipts.StatusFailed, 1), nil, "superseded"},
 		{"retries allow it", onTree("r-0", 0, receipts.StatusFailed, 1), nil, func(g *receipts.GateRequest) { g.Expect[0].Flaky = true }, ""},
@@ -287,7 +287,7 @@ func TestLastWord(t *testing.T) {
 			if a := audit(t, s, nil); !a.Consistent() {
 				t.Error(messages(a))
 			}
-			if tt.name == "accepted" { // once accepted, the failure is no longer held against anybody
+			if tt.name == "accepted" { // once accepted, the failure no longer counts
 				again := onTree("r-3", 1, receipts.Succeeded, 1)
 				put(t, again)(s)
 				if d, err := s.Gate(ctx, requestOf("r-3", again)); err != nil || !d.Passed() {
@@ -379,7 +379,7 @@ func TestSettle(t *testing.T) {
 
 func makeReceiptBody(run string) *receipts.Receipt { return receiptOf(run, 0, receipts.Succeeded) }
 
-// Copies of a store share no memory; they share the ledger of whoever asks.
+// Copies of a store share no memory; they share the ledger of the asker.
 func TestLedger(t *testing.T) {
 	dir := t.TempDir()
 	s := openAt(t, filepath.Join(dir, "s.db"))
@@ -452,7 +452,7 @@ func TestNested(t *testing.T) {
 	}
 }
 
-// Whoever has no key can neither wave away a failure that a key signed, nor end with a
+// Without a key nobody can accept a failure that a key signed, nor end with a
 // success what a key signed as pending, without the level saying so.
 func TestUnsignedDecisions(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "s.db")
@@ -489,7 +489,7 @@ func TestUnsignedDecisions(t *testing.T) {
 }
 
 // Of those that race for one hash in one ledger, one wins.
-// TestLedgerAppears holds that a ledger is made by what is spent, and that what is no ledger is
+// TestLedgerAppears holds that a ledger is made by what is spent, and that what is not a ledger is
 // not touched.
 func TestLedgerAppears(t *testing.T) {
 	dir := t.TempDir()

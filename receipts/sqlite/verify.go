@@ -25,7 +25,7 @@ type Audit struct {
 
 // Consistent reports whether nothing was found. Without a kept checkpoint it does not say
 // that the log is complete: that its last records are missing is seen only by
-// whoever kept one.
+// anyone who kept one.
 func (a *Audit) Consistent() bool { return len(a.Findings) == 0 }
 
 // Tampered reports whether anything was found but records that nobody signed.
@@ -113,7 +113,7 @@ func (s *Store) audit(ctx context.Context, kept *receipts.Head) (*Audit, error) 
 	}
 	if int64(len(a.made)) == tlog.StoredHashIndex(0, h.count) {
 		if root := rootOf(h.count, a.made); root != h.root {
-			a.find(-1, receipts.Hash{}, "the root over the %d records is not that of the head", h.count)
+			a.find(-1, receipts.Hash{}, "the root over the %d records is not that of the checkpoint", h.count)
 		}
 	}
 	if err := s.auditNodes(ctx, a.made, a.find); err != nil {
@@ -206,7 +206,7 @@ func (s *Store) auditRecords(ctx context.Context, a *auditor) error {
 		return err
 	}
 	if a.next < a.head.count {
-		a.find(a.next, receipts.Hash{}, "records %d to %d are missing: the head counts %d", a.next, a.head.count-1, a.head.count)
+		a.find(a.next, receipts.Hash{}, "records %d to %d are missing: the checkpoint counts %d", a.next, a.head.count-1, a.head.count)
 	}
 	return nil
 }
@@ -239,7 +239,7 @@ func (a *auditor) take(batch []auditRow) error {
 		if r.err != nil {
 			a.find(r.seq, r.sha, "record %d cannot be read: %v", r.seq, r.err)
 		} else if r.row && !r.says() {
-			a.find(r.seq, r.sha, "record %d: its row in the projection says something else than the record", r.seq)
+			a.find(r.seq, r.sha, "record %d: its row in the store's table differs from the record", r.seq)
 		}
 		for int64(len(a.all)) < r.seq { // of records that are missing
 			a.all = append(a.all, audited{consumption: -1, settlement: -1, accepted: -1})
@@ -306,20 +306,20 @@ func (a *auditor) projection() {
 		switch {
 		case d.sha.IsZero():
 		case !d.row:
-			a.find(seq, d.sha, "record %d has no row in the projection", seq)
+			a.find(seq, d.sha, "record %d has no row in the store's table", seq)
 		case consumed && d.rowFlag.Int64 == 0:
-			a.find(seq, d.sha, "record %d was set back: record %d consumed it, and the projection says it is unconsumed", seq, d.consumption)
+			a.find(seq, d.sha, "record %d was set back: record %d consumed it, but the store's table says that it is unconsumed", seq, d.consumption)
 		case consumed && (index(d.rowConsumed) != d.consumption || d.rowBy.String != d.by):
-			a.find(seq, d.sha, "record %d: the projection has it consumed by somebody else than record %d says", seq, d.consumption)
+			a.find(seq, d.sha, "record %d: the store's table has another consumer than record %d", seq, d.consumption)
 		case !consumed && (d.rowFlag.Int64 != 0 || d.rowConsumed.Valid):
-			a.find(seq, d.sha, "record %d: the projection has it consumed, and no record says so", seq)
+			a.find(seq, d.sha, "record %d: the store's table has it consumed, but no record says so", seq)
 		case index(d.rowSettled) != d.settlement || index(d.rowAccepted) != d.accepted:
-			a.find(seq, d.sha, "record %d: the projection has it settled or accepted otherwise than the log says", seq)
+			a.find(seq, d.sha, "record %d: the store's table has it settled or accepted differently from the log", seq)
 		}
 	}
 }
 
-// beginsWith holds the log against a head of it that is older.
+// beginsWith checks the log against a head of it that is older.
 func (a *auditor) beginsWith(h receipts.Head, what string) {
 	switch {
 	case h.Origin != a.Origin:
@@ -380,7 +380,7 @@ func (a *auditor) signatures(keys note.Verifiers) {
 	}
 }
 
-// auditNodes holds the stored hashes against those that the records make.
+// auditNodes compares the stored hashes with those that the records make.
 func (s *Store) auditNodes(ctx context.Context, made nodes, find func(seq int64, sha receipts.Hash, format string, args ...any)) error {
 	rows, err := s.conn.QueryContext(ctx, "SELECT idx, hash FROM node ORDER BY idx")
 	if err != nil {

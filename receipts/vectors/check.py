@@ -33,7 +33,7 @@ def refuse(text):
 
 def integer(text):
     if text == "-0" or abs(int(text)) > MAX_INT:
-        raise ValueError(f"{text} is no integer of 53 bits")
+        raise ValueError(f"{text} is not an integer of 53 bits")
     return int(text)
 
 

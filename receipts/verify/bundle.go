@@ -76,8 +76,8 @@ func OfBundle(b *receipts.Bundle, keys note.Verifiers, kept *receipts.Head) (*Se
 	return s, bundleBegins(b.Since, head, *kept)
 }
 
-// An UnshownError says that a bundle does not show what was asked of it. That is no sign that the log
-// was changed: whoever has the store can export more.
+// An UnshownError says that a bundle does not show what was asked of it. That does not mean that the log
+// was changed: anyone who has the store can export more.
 type UnshownError struct{ text string }
 
 func (e *UnshownError) Error() string { return e.text }

@@ -41,7 +41,7 @@ func TestConditions(t *testing.T) {
 		{"member pending", func(m *maker) {
 			m.gate([]receipts.Hash{m.receipt(), m.receipt(of("other"), func(r *receipts.Receipt) { r.Status = receipts.Pending })})
 		}, nil, Tampered, receipts.NotTerminal},
-		{"member is no receipt", func(m *maker) { m.gate([]receipts.Hash{m.receipt(), m.run("r-9")}) }, nil, Tampered, receipts.NotReceipt},
+		{"member is not a receipt", func(m *maker) { m.gate([]receipts.Hash{m.receipt(), m.run("r-9")}) }, nil, Tampered, receipts.NotReceipt},
 		{"member of a member failed", func(m *maker) {
 			part := m.gate([]receipts.Hash{m.receipt(of("other"), failing)}, func(g *receipts.Gate) { g.Final = false })
 			m.gate([]receipts.Hash{m.receipt(), part})
@@ -415,7 +415,7 @@ func TestLevel(t *testing.T) {
 	}
 }
 
-// TestOne asks about one record that is no final gate.
+// TestOne asks about one record that is not a final gate.
 func TestOne(t *testing.T) {
 	m := newMaker(t)
 	leaf := m.receipt()
@@ -801,7 +801,7 @@ func TestStoppedBefore(t *testing.T) {
 	}
 }
 
-// TestNoAnswer has the command end in each way that is no answer, and pass then: that is told.
+// TestNoAnswer has the command end in each way that is not an answer, and pass then: the verdict says so.
 func TestNoAnswer(t *testing.T) {
 	failed := func(s receipts.StopReason) func(*receipts.Receipt) {
 		return func(r *receipts.Receipt) { r.Status, r.StopReason, r.ExitCode = receipts.StatusFailed, s, nil }

@@ -207,7 +207,7 @@ func expectedTree(g receipts.GateRequest, x receipts.Expectation, r *receipts.Re
 	w := r.Workspace
 	switch {
 	case len(x.Changed) > 0:
-		return receipts.TreeChanged, "does not speak for the files as they are: " + receipts.ListPaths(x.Changed) + " changed since it began; list what tools write in a tracked .gitignore, and remove it from the index (git rm --cached)"
+		return receipts.TreeChanged, "is not about the files as they are: " + receipts.ListPaths(x.Changed) + " changed since it began; list what tools write in a tracked .gitignore, and remove it from the index (git rm --cached)"
 	case x.Tree != nil && (w == nil || !w.Before.Matches(*x.Tree)):
 		return receipts.TreeChanged, "is of another tree than the run's"
 	case !g.AnyRun:
@@ -440,7 +440,7 @@ func (s *Session) Unsettled(id string, level int) (receipts.Decision, error) {
 	}
 	switch r, t := receipt(e), e.Settlement; {
 	case r == nil:
-		no(receipts.NotReceipt, "is no receipt")
+		no(receipts.NotReceipt, "is not a receipt")
 	case r.Status != receipts.Pending:
 		no(receipts.Repeated, "is not pending: it says %s", r.Status)
 	case t != nil && (e.Level == own || level <= e.Level):

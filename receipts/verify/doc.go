@@ -109,14 +109,14 @@
 // # What it assumes
 //
 //   - For 16 to 19: a command under a binding reads no files of the project but those that the binding names and
-//     those that no line names. Whoever writes the trusted matrix says so.
+//     those that no line names. Anyone who writes the trusted matrix says so.
 //   - SHA-256 has no collisions, Ed25519 signatures are not forged, and nobody finds a
 //     command whose digest has the first 64 bits of another's (see index).
 //   - The query is right: the caller computed the tree, the place and the inputs of the
 //     present files itself, and the matrix from a baseline that it trusts; and the folder
 //     that it stands in is in the repository that it means.
 //   - What changed while a command ran that writes was changed by it.
-//   - Whoever holds a key signs what it ran. Without a key anybody who can write the
+//   - Anyone who holds a key signs what it ran. Without a key anybody who can write the
 //     store, the agent included, could have made all of it: level 0 says that what was
 //     recorded is consistent, and not that it happened.
 //   - A failure on other files says nothing of these: one more untracked file makes another tree.

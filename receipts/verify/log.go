@@ -14,7 +14,7 @@ import (
 	"github.com/command-dialect/dialect/receipts"
 )
 
-// A Log hands out the bytes of a log. Nothing that it returns is believed: records are
+// A Log hands out the bytes of a log. Nothing that it returns is trusted: records are
 // authenticated by the root over them, the root by a checkpoint or by reading the log.
 type Log interface {
 	// State returns the head as the log's owner wrote it.
@@ -69,7 +69,7 @@ type Problem struct {
 
 // A Session is a log that was read once and authenticated. All of its answers come from
 // those bytes: a record that is read again must have the hash that it had, so that
-// whoever changes the log in between is found, and never believed.
+// anyone who changes the log in between is found, and never believed.
 type Session struct {
 	log  Log
 	keys note.Verifiers
@@ -153,7 +153,7 @@ func Open(ctx context.Context, log Log, o Options) (*Session, error) {
 	if len(s.problems) == 0 {
 		root, err := tlog.TreeHash(s.head.Count, s.edge)
 		if err != nil || root != st.Root {
-			s.problem(-1, receipts.Hash{}, "the root over the %d records is not that of the head", st.Count)
+			s.problem(-1, receipts.Hash{}, "the root over the %d records is not that of the checkpoint", st.Count)
 		}
 		s.head = st.Head
 	}
@@ -281,7 +281,7 @@ func (s *Session) read(ctx context.Context, st State, want map[int64]tlog.Hash) 
 	}
 	s.head.Count = next
 	if next < st.Count && len(s.problems) == 0 {
-		s.problem(next, receipts.Hash{}, "records %d to %d are missing: the head counts %d", next, st.Count-1, st.Count)
+		s.problem(next, receipts.Hash{}, "records %d to %d are missing: the checkpoint counts %d", next, st.Count-1, st.Count)
 	}
 	return nil
 }

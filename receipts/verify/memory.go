@@ -19,7 +19,7 @@ import (
 
 // A Memory is how far a verifier has read a log, kept in a file, so that the next
 // verification reads what is new. It is bound to the log's origin and to a name,
-// which is the path of the store. What stands in the file is believed: it is worth
+// which is the path of the store. What stands in the file counts: it is worth
 // what its place is worth. Beside the store, whose writers can write it too, it serves
 // verdicts that rest on nothing better anyway; for more, keep it where the store's
 // writers cannot write, or verify without one.
@@ -207,7 +207,7 @@ func (s *Session) Save(m *Memory) error {
 		}
 		out = append(out, k.kind, k.flags)
 		if j-i > receipts.MaxMembers {
-			return fmt.Errorf("record %d speaks of %d others", seq, j-i)
+			return fmt.Errorf("record %d names %d other records", seq, j-i)
 		}
 		out = le.AppendUint16(out, uint16(j-i))
 		out = append(out, 0, 0, 0, 0)

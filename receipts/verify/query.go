@@ -25,7 +25,7 @@ const (
 	Missing  Verdict = "MISSING"                // no gate speaks for it
 	Verified Verdict = "VERIFIED"
 
-	// Scoped is a weaker yes, given where no gate is over the present files: see the package documentation.
+	// Scoped is a weaker yes, given where no gate covers the present files: see the package documentation.
 	Scoped Verdict = "VERIFIED FOR CHANGED PATHS"
 )
 
@@ -249,7 +249,7 @@ func (s *Session) anyGate(q Query) *Result {
 }
 
 // around adds to a judgement of a final gate what the rest of the log says of the tree.
-// Whoever names a gate gets no milder answer than who names none.
+// Anyone who names a gate gets no milder answer than who names none.
 func (s *Session) around(q Query, res *Result) *Result {
 	s.lookAround(q, res)
 	if res.Verdict == "" {
@@ -271,7 +271,7 @@ func belowText(n int) string {
 const maxNear = 64
 
 // nearest returns the newest final gate of the project under the trusted rules, or, if there
-// is none among the newest, the newest of all. below counts gates of a lower level.
+// is not one among the newest, the newest of all. below counts gates of a lower level.
 func (s *Session) nearest(q Query, below *int) *receipts.Entry {
 	var newest *receipts.Entry
 	for seq, n := s.index.len()-1, 0; seq >= 0 && n < maxNear; seq-- {
@@ -344,7 +344,7 @@ func (s *Session) judge(q Query, e *receipts.Entry, x extent) *Result {
 	case len(res.Members) == 0 && res.Verdict == "":
 		res.no(Missing, receipts.NotCovered, e.SHA, "the gate %s covers no command", id)
 	case x == whole && !g.Final:
-		res.no(Missing, receipts.NotFinal, e.SHA, "the gate %s is not final: it speaks for lines %d to %d of its script alone", id, g.Covers.FirstLine, g.Covers.LastLine)
+		res.no(Missing, receipts.NotFinal, e.SHA, "the gate %s is not final: it covers only lines %d to %d of its script", id, g.Covers.FirstLine, g.Covers.LastLine)
 	}
 	name := "the gate " + id
 	q.identify(res, e.SHA, name, g.Session, g.Nonce, g.Timestamp.Time, g.Place)
@@ -360,7 +360,7 @@ func (s *Session) judge(q Query, e *receipts.Entry, x extent) *Result {
 			res.no(Missing, receipts.OtherPlace, m.SHA, "%s ran in another project than its gate is of", describe(r))
 		}
 		if age := q.Now.Sub(r.Timestamp.Time); q.MaxAge > 0 && age > q.MaxAge {
-			res.no(Stale, receipts.TooOld, m.SHA, "%s ran %v ago, and %v is the most", describe(r), age.Round(time.Millisecond), q.MaxAge)
+			res.no(Stale, receipts.TooOld, m.SHA, "%s ran %v ago; at most %v is accepted", describe(r), age.Round(time.Millisecond), q.MaxAge)
 		}
 		if r.Binding != "" && r.Matrix != g.Matrix {
 			res.no(Policy, receipts.OtherPolicy, m.SHA, "%s is of another matrix than its gate", describe(r))
@@ -401,7 +401,7 @@ func (s *Session) judgeLeaf(q Query, e *receipts.Entry) *Result {
 	case !w.Before.Matches(*q.Tree) || w.After != nil && !w.After.Matches(*q.Tree):
 		res.no(Stale, receipts.TreeChanged, e.SHA, "the files changed since %s", name)
 	}
-	if reason == "" { // else it is no pass that anything could contradict
+	if reason == "" { // else it is not a pass that anything could contradict
 		s.last(q, res)
 	}
 	return res
@@ -426,9 +426,9 @@ func (q Query) identify(res *Result, sha receipts.Hash, name, session, nonce str
 	}
 	switch age := q.Now.Sub(at); {
 	case age > q.MaxAge:
-		res.no(Stale, receipts.TooOld, sha, "%s is %v old, and %v is the most", name, age.Round(time.Millisecond), q.MaxAge)
+		res.no(Stale, receipts.TooOld, sha, "%s is %v old; at most %v is accepted", name, age.Round(time.Millisecond), q.MaxAge)
 	case age < -time.Minute:
-		res.no(Stale, receipts.TooOld, sha, "%s is of %v in the future: a clock was set", name, (-age).Round(time.Second))
+		res.no(Stale, receipts.TooOld, sha, "%s is dated %v in the future: a clock was changed", name, (-age).Round(time.Second))
 	}
 }
 

@@ -26,7 +26,7 @@ type line struct {
 
 func lineOf(r *receipts.Receipt) line { return line{r.Binding, r.Command, r.Dir, r.Place} }
 
-// A basis is a full run that present files can be held against: since then no file has changed that none of its
+// A basis is a full run that present files can be compared with: since then no file has changed that none of its
 // lines names.
 type basis struct {
 	*Result                 // of the gate on its own tree, where it is VERIFIED
@@ -141,7 +141,7 @@ func (s *Session) basis(q Query, ok func(lines map[line]bool) bool) *basis {
 }
 
 // failures notes what has failed on the present files since the gate of b, by the files that its binding names. It
-// returns false where that cannot be said.
+// returns false where that is not known.
 func (s *Session) failures(q Query, b *basis) bool {
 	read := 0
 	for seq := b.Gate.Seq + 1; seq < s.index.len(); seq++ {

@@ -51,7 +51,7 @@ var storeSuffixes = []string{"", "-wal", "-shm", "-journal", "-audit"}
 // Store returns the path of the store of the project at root.
 func Store(root string) string { return filepath.Join(root, Folder, stores, storeFile) }
 
-// Project returns the root of the project whose own store is at a path; empty if it is no project's.
+// Project returns the root of the project whose own store is at a path; empty if it is not a project's.
 func Project(store string) string {
 	abs, err := filepath.Abs(store)
 	if root := filepath.Dir(filepath.Dir(filepath.Dir(abs))); err == nil && Store(root) == abs {
@@ -72,7 +72,7 @@ func Files(store string) []string {
 	return list
 }
 
-// Except returns the absolute paths of what is no part of the project at root: a store, what lies
+// Except returns the absolute paths of what is not part of the project at root: a store, what lies
 // beside it, and the locks.
 func Except(root, store string) (paths []string) {
 	for _, name := range append(Files(store), string(Of(store)), Locks(root)) {

@@ -62,7 +62,7 @@ func (a Archive) Collect(now time.Time, l Limits) (Collection, error) {
 	var files []file
 	err = fs.WalkDir(root.FS(), ".", func(name string, d fs.DirEntry, err error) error {
 		if err != nil || !d.Type().IsRegular() {
-			return nil // what cannot be read, and what is no file, stays
+			return nil // what cannot be read, and what is not a file, stays
 		}
 		info, err := d.Info()
 		if err != nil {

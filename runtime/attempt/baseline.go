@@ -14,7 +14,7 @@ type Baseline struct {
 }
 
 // Baseline compares the count of tests of a pass with that of the last green run of the same
-// command: tests that went missing are no failure, and worth a word. It is nil where none did.
+// command: missing tests are not a failure, but worth a word. It is nil where none did.
 func (x *Executor) Baseline(r *Report) *Baseline {
 	if x.opt.Store == nil || r.Tests == nil || !r.Reused.IsZero() || x.ledger.reason() != "" {
 		return nil

@@ -104,12 +104,12 @@ func judge(res *Report, claim *doctrine.Result) {
 	}
 	switch claim.Status {
 	case receipts.StatusFailed:
-		res.Verdict, res.Reason, res.Detail = schedule.Failed, receipts.StopExpectation, "it says itself that it failed"
+		res.Verdict, res.Reason, res.Detail = schedule.Failed, receipts.StopExpectation, "its own result says that it failed"
 		if claim.Handle != nil && !claim.Handle.Error.IsZero() {
 			res.Detail += ": " + claim.Handle.Error.Text
 		}
 	case receipts.NotConfigured:
-		res.Verdict, res.Reason, res.Detail = schedule.Fault, receipts.StopNotConfigured, "it says itself that it is not configured"
+		res.Verdict, res.Reason, res.Detail = schedule.Fault, receipts.StopNotConfigured, "its own result says that it is not configured"
 		if claim.Reason != "" {
 			res.Detail += ": " + claim.Reason
 		}

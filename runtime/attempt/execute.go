@@ -251,7 +251,7 @@ func (x *Executor) notConfigured(res *Report) {
 		agent = "default"
 	}
 	res.Attempts = res.action.Attempt
-	res.end(schedule.Fault, receipts.StopNotConfigured, fmt.Sprintf("nothing here can carry the task out: write %s.dlct beside the script, or name an agent below [agents.%s] (command, require)", what, agent))
+	res.end(schedule.Fault, receipts.StopNotConfigured, fmt.Sprintf("nothing here can carry out the task: write %s.dlct beside the script, or name an agent below [agents.%s] (command, require)", what, agent))
 	x.record(res, nil)
 }
 

@@ -206,7 +206,7 @@ func Beyond(req *receipts.GateRequest, s *workspace.Snapshot, unseen []string) (
 	}
 	all := slices.Clone(s.Beyond.List)
 	for _, path := range unseen {
-		all = append(all, workspace.Difference{Path: path, Why: "it came while the run went on"})
+		all = append(all, workspace.Difference{Path: path, Why: "it was created during the run"})
 	}
 	for _, d := range all[:min(len(all), receipts.MaxBeyond)] {
 		reasons = append(reasons, d.String())

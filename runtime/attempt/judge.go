@@ -314,7 +314,7 @@ func (c *capture) Write(p []byte) {
 	c.buf = append(c.buf, p...)
 }
 
-// mismatch says why what was written is no match; empty if it is one.
+// mismatch says why what was written does not match; empty if it does.
 func (c *capture) mismatch(what, pattern string) string {
 	if c.cut {
 		return fmt.Sprintf("%s is larger than %d MiB, and expect.stdout looks at all of it", what, captureLimit>>20)

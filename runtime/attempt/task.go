@@ -107,13 +107,13 @@ func (x *Executor) handedBack(ctx context.Context, res *Report) {
 	}
 	switch {
 	case id == "":
-		refuse("it handed back no gate (g-...), and its words are no proof of %s", strings.Join(s.Require, ", "))
+		refuse("it handed back no gate (g-...), and its words do not prove %s", strings.Join(s.Require, ", "))
 		return
 	case o.StorePath == "" || o.Store == nil || len(o.Self) == 0:
 		refuse("there is no store that could know the gate %s", id)
 		return
 	}
-	_ = x.ledger.sync() // what is wrong with the store is told at the gate
+	_ = x.ledger.sync() // the gate reports what is wrong with the store
 	argv := append(slices.Clone(o.Self), "consume", "--json", "--store="+o.StorePath, "--as=task "+o.Run+"/"+s.ID, "--routing="+x.plan.Matrix.Path)
 	for _, name := range s.Require {
 		argv = append(argv, "--require="+name)

@@ -102,7 +102,7 @@ func treeOf(s *workspace.Snapshot) receipts.Tree {
 func isReal(c workspace.Change) bool { return c.Kind != workspace.Added || !c.Untracked }
 
 // settle ends an epoch in which steps only read: what changed in it all the same
-// is held against them.
+// is compared with them.
 func (t *trees) settle() {
 	if t.source != nil {
 		t.end(false)
@@ -134,7 +134,7 @@ func (t *trees) before(writes bool) {
 }
 
 // after is called when a step or a group that may write has ended, and returns what it
-// changed. That is held against the members of the group that only read: nobody knows
+// changed. That counts against the members of the group that only read: nobody knows
 // whether they saw the files before or after.
 func (t *trees) after() []workspace.Change {
 	if t.source == nil || t.epoch == nil {

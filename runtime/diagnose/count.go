@@ -32,7 +32,7 @@ const (
 )
 
 // A Counter counts tests in an output as it is written. The zero Counter is ready. Its
-// cost is bounded for an output that is no test runner's, however long.
+// cost is bounded for an output that is not a test runner's, however long.
 type Counter struct {
 	part   [2][]byte // the line that is not yet at its end, a stream
 	seen   int64
@@ -259,7 +259,7 @@ func (c *Counter) tapTest(l []byte) bool {
 	if !ok || len(rest) > 0 && rest[0] != ' ' {
 		return false
 	}
-	// "ok" alone is said by many; a number, or a dash, makes it a test.
+	// Many tools print "ok" alone; a number, or a dash, makes it a test.
 	if w := bytes.Fields(rest); len(w) == 0 || !isNumber(w) && w[0][0] != '-' && !c.tapPlan {
 		return false
 	}

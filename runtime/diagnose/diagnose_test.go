@@ -133,7 +133,7 @@ func TestSummaries(t *testing.T) {
 	}
 }
 
-// A long output that is no test runner's is looked at only at its ends; one of single
+// A long output that is not a test runner's is looked at only at its ends; one of single
 // tests is counted to its end.
 func TestLongOutput(t *testing.T) {
 	noise := []byte(strings.Repeat("a line of no meaning\n", 100_000))

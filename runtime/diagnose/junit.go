@@ -42,12 +42,12 @@ func JUnit(r io.Reader) (t Tests, f Failures, err error) {
 			break
 		}
 		if err != nil {
-			return t, f, fmt.Errorf("it is no JUnit XML: %w", err)
+			return t, f, fmt.Errorf("it is not JUnit XML: %w", err)
 		}
 		switch e := token.(type) {
 		case xml.StartElement:
 			if depth++; depth > 1000 {
-				return t, f, errors.New("it is no JUnit XML: more than 1000 elements in each other")
+				return t, f, errors.New("it is not JUnit XML: more than 1000 elements in each other")
 			}
 			switch e.Name.Local {
 			case "testsuite", "testsuites":
@@ -64,7 +64,7 @@ func JUnit(r io.Reader) (t Tests, f Failures, err error) {
 				x.Message = attr(e, "message")
 				var text string
 				if err := d.DecodeElement(&text, &e); err != nil {
-					return t, f, fmt.Errorf("it is no JUnit XML: %w", err)
+					return t, f, fmt.Errorf("it is not JUnit XML: %w", err)
 				}
 				depth--
 				if len(f.List) < maxFailures && x.File == "" {
@@ -99,7 +99,7 @@ func JUnit(r io.Reader) (t Tests, f Failures, err error) {
 		}
 	}
 	if !suites {
-		return t, f, errors.New("it is no JUnit XML: it has no testsuite")
+		return t, f, errors.New("it is not JUnit XML: it has no testsuite")
 	}
 	return t, f, nil
 }

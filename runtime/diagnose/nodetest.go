@@ -176,7 +176,7 @@ func nodeMessage(lines []string) string {
 	return squash(append([]string{first}, rest[:min(len(rest), 6)]...))
 }
 
-// ofNodeFile returns why a file failed that is no test. It could not be loaded, or threw, and crashed is true; or it ended
+// ofNodeFile returns why a file failed that is not a test. It could not be loaded, or threw, and crashed is true; or it ended
 // the process, and the message is the last line of what it printed.
 func ofNodeFile(file string, printed []string) (f Finding, crashed bool) {
 	p := nodes()

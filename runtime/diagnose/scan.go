@@ -522,7 +522,7 @@ func cutText(s string, n int) string {
 	return s[:n] + "..."
 }
 
-// number reads a count, a line or a column; what is none, or absurd, is 0.
+// number reads a count, a line or a column; what is not a number, or absurd, is 0.
 func number[T string | []byte](text T) int {
 	n, err := strconv.Atoi(string(text))
 	if err != nil || n < 0 || n > 1<<40 {
@@ -540,7 +540,7 @@ func Readable(output []byte) []byte {
 	if !bytes.Contains(output, []byte(`"Action":"`)) {
 		return output
 	}
-	var order []string // packages, "" for what is no event
+	var order []string // packages, "" for what is not an event
 	parts := make(map[string][]byte)
 	events := 0
 	for l := range bytes.Lines(output) {

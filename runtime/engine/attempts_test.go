@@ -139,7 +139,7 @@ func TestMCPSaysNo(t *testing.T) {
 			t.Fatal(err)
 		}
 		o := r.runMCP(t, engine.Options{}, mcpServer(`r='{"content":[],"structuredContent":'$(cat `+file+`)'}'`), r.sh("a", ""))
-		if res := o.Results[0]; res.Verdict != schedule.Failed || !strings.Contains(res.Detail, "it says itself that it failed") {
+		if res := o.Results[0]; res.Verdict != schedule.Failed || !strings.Contains(res.Detail, "its own result says that it failed") {
 			t.Errorf("%.60s: %s: %s", claim, verdicts(o.Results), res.Detail)
 		}
 	}
@@ -199,7 +199,7 @@ func TestUnrecordable(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			validate := &plan.Step{Binding: "validate_receipt", Kind: plan.Builtin, Target: plan.ValidateReceipt, Effect: plan.Read, Values: []plan.Value{{Name: "id", Text: tt.id}}}
-			// The clock of the machine is no friend: for one line it is the year 12000.
+			// The clock of the machine is not a friend: for one line it is the year 12000.
 			ahead := 0
 			o := r.run(t, engine.Options{
 				Options: attempt.Options{Now: func() time.Time { return time.Now().AddDate(ahead, 0, 0) },

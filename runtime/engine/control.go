@@ -11,7 +11,7 @@ import (
 type Control struct {
 	mu     sync.Mutex
 	exec   *attempt.Executor
-	kill   func() // ends what is no process of exec
+	kill   func() // ends what is not a process of exec
 	killed bool
 }
 

@@ -158,10 +158,10 @@ func TestExclusiveWaits(t *testing.T) {
 	if got := verdicts(o.Results); got != "fault/locked passed" || waited != "db" || o.ExitStatus() != 2 {
 		t.Errorf("got %s, waited for %q", got, waited)
 	}
-	if r := o.Results[0]; !strings.Contains(r.Detail, `the lock "db" cannot be had`) || r.Receipt.IsZero() || r.Waited < 100*time.Millisecond {
+	if r := o.Results[0]; !strings.Contains(r.Detail, `cannot take the lock "db"`) || r.Receipt.IsZero() || r.Waited < 100*time.Millisecond {
 		t.Errorf("got %+v", r)
 	}
-	// A run started by whoever holds the lock does not wait for it.
+	// A run started by the lock's holder does not wait for it.
 	o = run(t, b.plan(step), engine.Options{LockDir: locks, Locks: []string{"db"}, Options: attempt.Options{Store: open(t, t.TempDir())}})
 	if got := verdicts(o.Results); got != "passed" {
 		t.Errorf("got %s", got)
@@ -316,7 +316,7 @@ func TestTests(t *testing.T) {
 	}
 }
 
-// Tests that went missing are told, against the last green run of the same command.
+// Missing tests are reported, by comparison with the last green run of the same command.
 func TestBaseline(t *testing.T) {
 	b := newBuilder(t)
 	s := open(t, t.TempDir())

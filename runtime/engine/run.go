@@ -3,7 +3,7 @@
 // an [Outcome]. The package prints nothing, reads no script and no matrix, and decides no exit
 // status but by the table of [Outcome.ExitStatus].
 //
-// In which order steps come is said in package schedule, what a step is made of and how it is
+// Package schedule says in which order steps come, what a step is made of and how it is
 // recorded in package attempt.
 //
 // # Time
@@ -257,7 +257,7 @@ func (r *run) do(actions []schedule.Action) {
 			ctx := r.context(a)
 			r.actions.Go(func() error {
 				r.answers <- r.carryOut(ctx, a)
-				return nil // a verdict is no error
+				return nil // a verdict is not an error
 			})
 		}
 	}

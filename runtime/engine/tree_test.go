@@ -61,7 +61,7 @@ func (r *repo) receiptOf(t *testing.T, h receipts.Hash) *receipts.Receipt {
 	return v.(*receipts.Receipt)
 }
 
-// What only reads is held against the files as they are at the end of its epoch.
+// What only reads is compared with the files as they are at the end of its epoch.
 func TestEpochs(t *testing.T) {
 	for _, tt := range []struct {
 		name  string

@@ -27,7 +27,7 @@ const (
 //   - free is the rest: who somebody is (GIT_AUTHOR_*, tokens), where things are fetched
 //     from (proxies, indexes, registries), how output looks, and variables of the project.
 //
-// A name that is no identifier of a shell is removed: no tool that a person starts from a shell needs
+// A name that is not an identifier of a shell is removed: no tool that a person starts from a shell needs
 // one, and make takes .SHELLFLAGS from it. npm and Windows have names of their own, see
 // [odd].
 //
@@ -249,7 +249,7 @@ func classOfPrefix(name string) class {
 	return free
 }
 
-// odd reports whether name is no identifier of a shell. npm exports what a package.json has
+// odd reports whether name is not an identifier of a shell. npm exports what a package.json has
 // (npm_package_bin_my-tool), and Windows has ProgramFiles(x86) and its like.
 func odd(name string) bool {
 	if strings.HasPrefix(name, "npm_package_") || strings.HasSuffix(name, "(X86)") && runtime.GOOS == "windows" {

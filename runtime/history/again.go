@@ -55,7 +55,7 @@ func (d Documents) Again(store string, doc *report.Document, l *report.DocResult
 		}
 		return again, nil
 	}
-	// The document is the word of whoever can write the store.
+	// Anyone who can write the store can write the document.
 	if root := archive.Project(store); root != "" {
 		if rel, err := filepath.Rel(root, doc.Script.Path); err != nil || !filepath.IsLocal(rel) {
 			return again, &LookupError{Text: fmt.Sprintf("%s is outside of the project of that run, %s", doc.Script.Path, root), Hint: "run it by its name, if that is what you want"}
@@ -63,7 +63,7 @@ func (d Documents) Again(store string, doc *report.Document, l *report.DocResult
 	}
 	text, err := regular.Read(doc.Script.Path, project.MaxScript)
 	if err != nil {
-		return again, &LookupError{Text: fmt.Sprintf("the script of %s is not there any more: %v", doc.Run, err)}
+		return again, &LookupError{Text: fmt.Sprintf("the script of %s is gone: %v", doc.Run, err)}
 	}
 	s := project.Script{Text: text}
 	again.Script = place.Short(doc.Script.Path)

@@ -34,7 +34,7 @@ const runsHint = "`dialect runs` shows what there is"
 func (d Documents) Read(run string) (*report.Document, error) {
 	text, err := d.ReadRun(run)
 	if errors.Is(err, regular.ErrKind) {
-		return nil, fmt.Errorf("%s is no document of a run", d.RunPath(run))
+		return nil, fmt.Errorf("%s is not a document of a run", d.RunPath(run))
 	}
 	if err != nil {
 		return nil, err

@@ -275,7 +275,7 @@ func TestAgain(t *testing.T) {
 		{keep(t, d, "r-3", "", text, one, nil, two), nil, "", "Test with go|Check with vet", "", ""},
 		{keep(t, d, "r-3", "", text, one, two), two, "", "Check with vet", "", ""},
 		{keep(t, d, "r-4", outside, text, one), nil, "", "", "", "is outside of the project"},
-		{keep(t, d, "r-5", path+".gone", text, one), nil, "", "", "", "is not there any more"},
+		{keep(t, d, "r-5", path+".gone", text, one), nil, "", "", "", "is gone: "},
 	} {
 		got, err := d.Again(store, c.doc, c.line)
 		var lookup *LookupError
@@ -288,7 +288,7 @@ func TestAgain(t *testing.T) {
 			t.Errorf("%s: %+v, %v", c.doc.Run, got, err)
 		}
 	}
-	// A store that is no project's says nothing of where its scripts are.
+	// A store that is not a project's says nothing of where its scripts are.
 	if got, err := d.Again(filepath.Join(dir, "other.db"), keep(t, d, "r-4", outside, text, one), nil); err != nil || got.Script == "" {
 		t.Errorf("%+v, %v", got, err)
 	}

@@ -21,7 +21,7 @@ import (
 	"github.com/command-dialect/dialect/runtime/report"
 )
 
-// HTML writes the page of a run, held against the store at a path under the keys; version is that
+// HTML writes the page of a run, checked against the store at a path under the keys; version is that
 // of dialect.
 func HTML(ctx context.Context, w io.Writer, d *report.Document, path string, keys note.Verifiers, version string) error {
 	o := report.HTMLOptions{Version: version, Now: time.Now(), Output: func(l *report.DocResult, stream string) (string, string) {
@@ -76,7 +76,7 @@ func keptOutput(logs archive.Archive, l *report.DocResult, stream string) (text,
 }
 
 // proof compares a line of a document with the receipt that it names. All that the page says of the line and
-// that a receipt has is compared: whoever can write the store can write the document.
+// that a receipt has is compared: anyone who can write the store can write the document.
 func proof(ctx context.Context, s *sqlite.Store, d *report.Document, l *report.DocResult) *report.Proof {
 	bad := func(format string, args ...any) *report.Proof {
 		return &report.Proof{Text: fmt.Sprintf(format, args...)}

@@ -203,7 +203,7 @@ func (w *walk) directory(dir string, parts []string, states []int) error {
 func (w *walk) name(dir, name string, t fs.FileMode, parts []string, states []int) error {
 	full := path.Join(dir, name)
 	matches := false
-	var next, deep []int // deep: of a directory that is no link
+	var next, deep []int // deep: of a directory that is not a link
 	for _, s := range states {
 		last := s+1 == len(parts)
 		if parts[s] == "**" {

@@ -64,7 +64,7 @@ func TestDigest(t *testing.T) {
 		{"a file in a folder", []string{"a/b", "1"}, "a/b", file("a/b", "1")},
 		{"no folder", nil, "a/b", "absent 3:a/b \n"},
 		{"a file for a folder", []string{"a", "1"}, "a/b", "absent 3:a/b \n"},
-		{"a folder is no file", []string{"a/b", "1"}, "a", "absent 1:a \n"},
+		{"a folder is not a file", []string{"a/b", "1"}, "a", "absent 1:a \n"},
 		{"sorted, and each once", []string{"b", "2", "a", "1"}, "b a * b", file("a", "1") + file("b", "2")},
 		{"a second pattern for the same file is not absent", []string{"a", "1"}, "a ?", file("a", "1")},
 		{"a pattern within a name", []string{"p3.9/x-1.dist-info/RECORD", "1", "p3.9/x/RECORD", "2"}, "p*/*.dist-info/RECORD", file("p3.9/x-1.dist-info/RECORD", "1")},
@@ -104,7 +104,7 @@ func TestNoPatterns(t *testing.T) {
 	}
 }
 
-// What is matched and is no file is never opened: nobody writes to the FIFO, and the
+// What is matched and is not a file is never opened: nobody writes to the FIFO, and the
 // test would wait for ever.
 func TestSpecial(t *testing.T) {
 	dir := t.TempDir()

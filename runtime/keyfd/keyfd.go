@@ -125,7 +125,7 @@ func pathless(err error) error {
 func inspect(f *os.File) string {
 	info, err := f.Stat()
 	if err != nil {
-		return "what the descriptor is cannot be told"
+		return "cannot read what the descriptor is"
 	}
 	if info.Mode().IsRegular() && linked(info) {
 		return "the key is in a file that commands may read: hand it over by a pipe"

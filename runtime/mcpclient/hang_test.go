@@ -219,7 +219,7 @@ func gone(t *testing.T, role string, pid int) {
 	}
 }
 
-// Whoever is killed takes along what it has started: dialect the helper, the servers and their
+// Anyone who is killed takes along what it has started: dialect the helper, the servers and their
 // children; the helper the servers.
 func TestKill(t *testing.T) {
 	if runtime.GOOS != "linux" {

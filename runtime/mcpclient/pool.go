@@ -177,7 +177,7 @@ func (p *Pool) link() (*link, error) {
 	}
 	path, err := exec.LookPath(p.o.Helper[0])
 	if err != nil {
-		return nil, Errorf(EnvMissing, "the helper of MCP servers is not there: %v", err)
+		return nil, Errorf(EnvMissing, "the helper of MCP servers is missing: %v", err)
 	}
 	l := new(link)
 	if l.child, err = StartChild(path, p.o.Helper, p.o.Dir, p.o.Environ, &l.stderr, syscall.SIGTERM); err != nil {

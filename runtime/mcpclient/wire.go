@@ -47,7 +47,7 @@ func (Lines) WriteObject(w io.Writer, v any) error {
 	return err
 }
 
-// ReadObject reads the next message. A last line without its end is none.
+// ReadObject reads the next message. A last line without its end is not a message.
 func (Lines) ReadObject(r *bufio.Reader, v any) error {
 	var line []byte
 	for {

@@ -72,7 +72,7 @@ type Baseline struct {
 	Commit string // full hash, for Base and Head
 
 	read  func(path string) ([]byte, error)
-	look  func(path string) (workspace.Found, error) // nil if it is no commit
+	look  func(path string) (workspace.Found, error) // nil if it is not a commit
 	fault error                                      // why it cannot be read
 }
 
@@ -511,7 +511,7 @@ func Load(root string) (*Pin, error) {
 	}
 	p := new(Pin)
 	if err := json.Unmarshal(b, p); err != nil || p.Root != real {
-		return nil, fmt.Errorf("the pin %s is damaged; `dialect trust` makes it anew", file)
+		return nil, fmt.Errorf("the pin %s is damaged; `dialect trust` makes a new one", file)
 	}
 	p.Root = root // as the caller calls it
 	return p, nil
@@ -533,7 +533,7 @@ func readOwn(file string) ([]byte, error) {
 	defer f.Close()
 	info, err := f.Stat()
 	if err == nil && (!info.Mode().IsRegular() || info.Size() > maxPin) {
-		err = fmt.Errorf("the pin %s is damaged; `dialect trust` makes it anew", file)
+		err = fmt.Errorf("the pin %s is damaged; `dialect trust` makes a new one", file)
 	}
 	if err == nil {
 		err = own(file, info)

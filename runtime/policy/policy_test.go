@@ -131,7 +131,7 @@ func TestCheck(t *testing.T) {
 
 	write(t, file, "damaged")
 	if _, err := state(t, m, ""); err == nil {
-		t.Error("a damaged pin is no error")
+		t.Error("a damaged pin is not an error")
 	}
 	if was, err := Remove(dir); !was || err != nil {
 		t.Error(was, err)
@@ -404,7 +404,7 @@ func TestPinOfOthers(t *testing.T) {
 		}
 		check(t, m, "", "pinned", "")
 	}
-	// A FIFO in its place holds nobody up, and is no pin, whatever is written to it.
+	// A FIFO in its place holds nobody up, and is not a pin, whatever is written to it.
 	text, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)

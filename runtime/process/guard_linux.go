@@ -59,7 +59,7 @@ func (g *guard) end(r *run) {
 	}
 }
 
-// tell writes to the pipe. It never blocks: a guard that does not read is none.
+// tell writes to the pipe. It never blocks: a guard that does not read does not guard.
 func (g *guard) tell(line string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

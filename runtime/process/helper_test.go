@@ -364,7 +364,7 @@ func stateOf(pid int) string {
 	return ""
 }
 
-// alive returns which of the processes exist and are no zombies.
+// alive returns which of the processes exist and are not zombies.
 func alive(list []int) (live []int) {
 	for _, pid := range list {
 		text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))

@@ -63,7 +63,7 @@ func (p *platform) name(list []proc) (left []Left, text string) {
 	return left, text
 }
 
-// nameOthers names what is left by children of this process that are no commands.
+// nameOthers names what is left by children of this process that are not commands.
 func (p *platform) nameOthers() (left []Left, text string) {
 	return p.name(settled(orphans))
 }
@@ -127,7 +127,7 @@ func programName(pid int) string {
 }
 
 // orphans returns the living children of this process that came to it as a subreaper: they
-// are in other sessions than its own, and are no commands. The kernel gives orphans to the
+// are in other sessions than its own, and are not commands. The kernel gives orphans to the
 // first thread, whose children it lists.
 func orphans() (list []proc) {
 	self := os.Getpid()

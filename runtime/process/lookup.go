@@ -134,7 +134,7 @@ func (e *missingError) Error() string        { return e.path + " " + e.why.Error
 func (e *missingError) Is(target error) bool { return target == fs.ErrNotExist }
 
 // interpreter says whether the interpreter that the first line of the script at
-// path names is missing. What is no script has none.
+// path names is missing. What is not a script has none.
 func interpreter(path string, env []string) error {
 	f, err := regular.Open(path)
 	if err != nil {
@@ -156,7 +156,7 @@ func interpreter(path string, env []string) error {
 		return nil
 	}
 	if info, err := os.Stat(words[0]); err != nil || info.IsDir() {
-		return fmt.Errorf("%s needs the interpreter %s, which is not there", path, words[0])
+		return fmt.Errorf("%s needs the interpreter %s, which does not exist", path, words[0])
 	}
 	if filepath.Base(words[0]) != "env" {
 		return nil

@@ -25,7 +25,7 @@
 //
 // On Linux a launcher makes this process the reaper of orphans, so that what came
 // loose becomes its child. It takes the status of its dead children that are in
-// another session than its own: whoever starts commands here by other means must
+// another session than its own: anyone who starts commands here by other means must
 // leave them in this session (Setpgid, not Setsid).
 //
 // A second signal to a program that uses a launcher may not want to wait for the grace:
@@ -33,7 +33,7 @@
 //
 // If this process is killed itself, the kernel kills the commands that it started, and the
 // guard (see [Options]) what belongs to them. The guard comes once a command has run for
-// [GuardDelay]; what comes loose from a command within that time survives. Whoever kills
+// [GuardDelay]; what comes loose from a command within that time survives. Anyone who kills
 // the guard first, and then this process, leaves orphans behind.
 //
 // After an ordinary end nothing is killed: a daemon that a tool meant to leave
@@ -47,7 +47,7 @@
 // process group along; a descendant that opened a session of its own escapes, and
 // standard output and standard error are read by two goroutines, so that their
 // merged order is looser; nothing ends the commands of a process that is killed. On Windows the process alone is killed, at once; there
-// are no sessions, and what it started lives on.
+// are not sessions, and what it started lives on.
 //
 // What is nowhere seen: a process that left the session, cleared its environment
 // and was started by something outside the tree (a service manager, a container
@@ -280,7 +280,7 @@ func New(o Options) (*Launcher, error) {
 		running: make(map[*run]struct{}),
 	}
 	l.idle.L = &l.mu
-	// An absurdly long outer mark is no mark of ours.
+	// An absurdly long outer mark is not a mark of ours.
 	if outer := os.Getenv(MarkVariable); outer != "" && len(outer) < 1024 {
 		l.mark = outer + "/" + l.mark
 	}
@@ -302,7 +302,7 @@ func (l *Launcher) Kill() {
 func (l *Launcher) Slept() time.Duration { return time.Duration(l.slept.Load()) }
 
 // Pause stops what runs, and the clocks of all budgets, until Resume. What starts
-// meanwhile is not stopped: whoever calls Pause is about to stop this process too.
+// meanwhile is not stopped: anyone who calls Pause is about to stop this process too.
 func (l *Launcher) Pause() (resume func()) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

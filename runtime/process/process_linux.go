@@ -469,7 +469,7 @@ func (w *watcher) abort(why Stop) {
 }
 
 // interrupted ends the tree also when the command itself is gone, and keeps its
-// status then: whoever cancels wants nothing left.
+// status then: anyone who cancels wants nothing left.
 func (w *watcher) interrupted() {
 	w.fds[pollContext].Fd, w.fds[pollLauncher].Fd = -1, -1
 	if w.abort(Interrupted); w.tree != nil || w.exited && w.eof() {
@@ -547,7 +547,7 @@ func (w *watcher) read(s Stream) {
 	}
 }
 
-// drain reads what is in the pipes now. Whoever still writes is cut short: the
+// drain reads what is in the pipes now. Anyone who still writes is cut short: the
 // command is gone, and this is not its output.
 func (w *watcher) drain() {
 	w.resume()

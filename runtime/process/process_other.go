@@ -10,7 +10,7 @@ import (
 )
 
 // abandonReaders is true: a read from a pipe cannot be called off here, so that
-// its goroutine stays until whoever holds the pipe is gone.
+// its goroutine stays until the holder of the pipe is gone.
 const abandonReaders = true
 
 func ownSession() *syscall.SysProcAttr { return nil }
@@ -46,7 +46,7 @@ func sameName(a, b string) bool { return strings.EqualFold(a, b) }
 
 func permitted(string, os.FileInfo) bool { return true }
 
-// identify says that no content can be told from another without reading it.
+// identify says that content is known only by reading it.
 func identify(path string) (id fileID, ok bool, err error) {
 	_, err = os.Stat(path)
 	return id, false, err

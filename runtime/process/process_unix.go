@@ -28,7 +28,7 @@ func permitted(path string, info os.FileInfo) bool {
 }
 
 // identify returns what tells the content of the file at path from any earlier
-// one. The error says that it is no file to be read; ok is false if its content
+// one. The error says that it is not a file to be read; ok is false if its content
 // may change unseen.
 func identify(path string) (id fileID, ok bool, err error) {
 	var st unix.Stat_t

@@ -88,14 +88,14 @@ func (r *run) explain(err error) (Stop, error) {
 		if e := cmp.Or(executable(path, c.Env), directory(c.Dir)); e != nil {
 			return EnvMissing, e
 		}
-		return EnvMissing, fmt.Errorf("%s was built for another system: the loader that it names is not there", path)
+		return EnvMissing, fmt.Errorf("%s was built for another system: the loader that it names does not exist", path)
 	case errors.Is(err, syscall.EACCES), errors.Is(err, syscall.EPERM):
 		if e := cmp.Or(executable(path, c.Env), directory(c.Dir)); e != nil {
 			return EnvMissing, e
 		}
 		return EnvMissing, fmt.Errorf("%s may not be run here: %w; look at the rights of it, of its interpreter and of the directory %s, and whether their file systems are mounted noexec", path, err, c.Dir)
 	case errors.Is(err, syscall.ENOEXEC):
-		return EnvMissing, fmt.Errorf("%s is no program for this machine, nor a script with a \"#!\" line: name its interpreter (`sh %s`), or install the right build", path, path)
+		return EnvMissing, fmt.Errorf("%s is not a program for this machine, nor a script with a \"#!\" line: name its interpreter (`sh %s`), or install the right build", path, path)
 	case errors.Is(err, syscall.E2BIG):
 		n := length(c.Argv, c.Env)
 		return StartFailed, fmt.Errorf("%s was not started: arguments and environment are %d bytes, or one of them is longer, than the system takes: pass fewer files, or a file that lists them", path, n)

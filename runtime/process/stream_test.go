@@ -76,7 +76,7 @@ func noTemporary(t *testing.T, dir string) {
 	}
 }
 
-// A log is written again where its file was changed, and is no error where the
+// A log is written again where its file was changed, and is not an error where the
 // same stream was logged before.
 func TestLogTwice(t *testing.T) {
 	dir := t.TempDir()

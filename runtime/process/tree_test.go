@@ -217,7 +217,7 @@ func TestHeldPipeCancelled(t *testing.T) {
 	}
 }
 
-// named counts the notes that name what a command left running: one, where that can be told.
+// named counts the notes that name what a command left running: one, where that is known.
 func named(res Result) int {
 	if portable || len(res.Left) != 1 || !strings.Contains(strings.Join(res.Notes, "\n"), fmt.Sprintf("left running: %d ", res.Left[0].PID)) {
 		return 0

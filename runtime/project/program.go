@@ -1,5 +1,5 @@
 // Package project finds, loads and binds: a script, the matrix above it, the rules that the
-// baseline trusts, and the commands that stand behind the names of bindings. Whoever runs
+// baseline trusts, and the commands that the names of bindings stand for. Anyone who runs
 // scripts or asks about them begins here.
 package project
 
@@ -26,7 +26,7 @@ const MaxScript = 64<<20 + 1
 // A Script is the text to work on, and where it came from.
 type Script struct {
 	Name string // as the user named it; "-" for standard input, "-e"
-	Path string // absolute; empty if it is no file
+	Path string // absolute; empty if it is not a file
 	Line int    // the only one that is meant, else 0
 	// Member is the only member of that line's composite that is meant, as a path of 1-based
 	// positions; nil for all.
@@ -80,7 +80,7 @@ func Scripts(names []string) (found []string, err error) {
 	return found, nil
 }
 
-// A Program is a script with its matrix and what is to be said about both.
+// A Program is a script with its matrix and the findings of both.
 type Program struct {
 	Script   *Script
 	File     *lang.File

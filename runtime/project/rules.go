@@ -153,7 +153,7 @@ func Trusted(ctx context.Context, m *routing.Matrix, base, dir string) (*routing
 }
 
 // elsewhere says that another matrix is meant for dir than m, which was found: one that is nearer in
-// the baseline, the one above that the baseline has where m is new, or, where no base is named,
+// the baseline, the one above that the baseline has where m is new, or, without a base,
 // one that the user has pinned. Who may write the files chooses what is found.
 func elsewhere(b *policy.Baseline, m *routing.Matrix, state policy.State, base, dir string) string {
 	dir, err := filepath.Abs(dir)

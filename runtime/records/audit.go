@@ -96,7 +96,7 @@ type BundleAudit struct {
 	gates []receipts.Entry
 }
 
-// NewBundleAudit makes the document of the audit of a bundle, which was held against the checkpoint kept,
+// NewBundleAudit makes the document of the audit of a bundle, which was checked against the checkpoint kept,
 // if there is one, and refused, or read as book.
 func NewBundleAudit(book *verify.Session, refused error, kept *receipts.Head) BundleAudit {
 	doc := BundleAudit{Schema: "dialect.bundle-audit/1", Consistent: refused == nil, Truncation: "not checked", kept: kept}

@@ -110,7 +110,7 @@ func TestTell(t *testing.T) {
 	}
 }
 
-// TestDamaged makes a document of a record whose body is no JSON any more.
+// TestDamaged makes a document of a record whose body is not JSON any more.
 func TestDamaged(t *testing.T) {
 	e := entry(t, failed())
 	e.Body = []byte("{")

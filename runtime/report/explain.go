@@ -8,7 +8,7 @@ import (
 	"github.com/command-dialect/dialect/lang/plan"
 )
 
-// A Row is a name and what is said of it; the name is empty where it is that of the row above.
+// A Row is a name and its text; the name is empty where it is that of the row above.
 type Row struct{ Name, Text string }
 
 // Explain says what a step is bound to, what it runs, and within what bounds.
@@ -38,9 +38,9 @@ func Explain(s *plan.Step) []Row {
 		if s.Kind == plan.Task && len(s.Argv) > 0 {
 			row("agent", "%s", Command(s.Argv))
 			if len(s.Require) > 0 {
-				row("believed", "through a gate that covers %s", strings.Join(s.Require, ", "))
+				row("accepted", "with a gate that covers %s", strings.Join(s.Require, ", "))
 			} else {
-				row("believed", "at its word: its exit status")
+				row("accepted", "without a gate: by its exit status")
 			}
 		}
 	}

@@ -29,7 +29,7 @@ type HTMLOptions struct {
 	// Output returns what is kept of a stream ("stdout", "stderr") of a line, and a note
 	// where that is not all; nil leaves the output out.
 	Output func(l *DocResult, stream string) (text, note string)
-	// Proof and GateProof hold the document against a store; nil says nothing.
+	// Proof and GateProof compare the document with a store; nil says nothing.
 	Proof     func(l *DocResult) *Proof
 	GateProof func(g *DocGate) *Proof
 }

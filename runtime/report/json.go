@@ -60,7 +60,7 @@ type Document struct {
 // DocScript names the script.
 type DocScript struct {
 	Name   string `json:"name"`
-	Path   string `json:"path,omitempty"` // absolute; absent if it is no file
+	Path   string `json:"path,omitempty"` // absolute; absent if it is not a file
 	SHA256 string `json:"sha256,omitempty"`
 	Part   bool   `json:"part,omitempty"`
 	// Flags are those of the command line that say how the script is run, such as --set and --routing: a line that is
@@ -282,7 +282,7 @@ func Read(r io.Reader) (*Document, error) {
 		return nil, err
 	}
 	if d.Schema != Schema {
-		return nil, fmt.Errorf("it is no %s", Schema)
+		return nil, fmt.Errorf("it is not a %s", Schema)
 	}
 	d.Lines = present(d.Lines)
 	return d, nil
@@ -629,14 +629,17 @@ func elapsed(d time.Duration) float64 { return math.Round(d.Seconds()*1000) / 10
 // CheckSchema names the document that [CheckJSON] writes.
 const CheckSchema = "dialect.check/1"
 
+// A CheckDocument is what `dialect check --json` prints.
+type CheckDocument struct {
+	Schema   string       `json:"schema"`
+	Errors   int          `json:"errors"`
+	Warnings int          `json:"warnings"`
+	Findings []DocFinding `json:"diagnostics"`
+}
+
 // CheckJSON writes findings as one JSON document.
 func CheckJSON(w io.Writer, l diag.List) error {
-	return output.WriteJSON(w, &struct {
-		Schema   string       `json:"schema"`
-		Errors   int          `json:"errors"`
-		Warnings int          `json:"warnings"`
-		Findings []DocFinding `json:"diagnostics"`
-	}{CheckSchema, l.Count(diag.Error), l.Count(diag.Warning), Findings(l)})
+	return output.WriteJSON(w, &CheckDocument{CheckSchema, l.Count(diag.Error), l.Count(diag.Warning), Findings(l)})
 }
 
 func docOutput(o process.Output) *DocOutput {

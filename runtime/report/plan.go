@@ -69,14 +69,16 @@ func members(s *plan.Step) string {
 // PlanSchema names the document that [PlanJSON] writes.
 const PlanSchema = "dialect.plan/1"
 
-type docPlan struct {
+// A PlanDocument is what a script would run.
+type PlanDocument struct {
 	Schema string     `json:"schema"`
 	Script DocScript  `json:"script"`
 	Matrix DocMatrix  `json:"matrix"`
-	Lines  []*docStep `json:"lines"`
+	Lines  []*DocStep `json:"lines"`
 }
 
-type docStep struct {
+// A DocStep is one line of a plan, or a member of one.
+type DocStep struct {
 	ID       string     `json:"id"`
 	File     string     `json:"file"`
 	Line     int        `json:"line"`
@@ -93,21 +95,21 @@ type docStep struct {
 	Finally  bool       `json:"finally,omitempty"`
 	Lock     string     `json:"exclusive,omitempty"`
 	Retries  int        `json:"retries,omitempty"`
-	Members  []*docStep `json:"members,omitempty"`
+	Members  []*DocStep `json:"members,omitempty"`
 }
 
 // PlanJSON writes p as one JSON document.
 func PlanJSON(w io.Writer, p *plan.Plan) error {
-	return output.WriteJSON(w, &docPlan{
+	return output.WriteJSON(w, &PlanDocument{
 		Schema: PlanSchema, Script: script(p),
 		Matrix: DocMatrix{Name: p.Matrix.Name, SHA256: p.Matrix.SHA256}, Lines: docSteps(p.Steps),
 	})
 }
 
-func docSteps(steps []*plan.Step) []*docStep {
-	out := make([]*docStep, 0, len(steps))
+func docSteps(steps []*plan.Step) []*DocStep {
+	out := make([]*DocStep, 0, len(steps))
 	for _, s := range steps {
-		d := &docStep{
+		d := &DocStep{
 			ID: s.ID, File: s.Line.File, Line: s.Line.Number, Text: s.Line.Text, Binding: s.Binding,
 			Kind: string(s.Kind), Target: s.Target, Argv: s.Argv, Dir: s.Dir, Effect: string(s.Effect),
 			Required: s.ReceiptRequired, Timeout: elapsed(s.Budget.Timeout), Parallel: s.Parallel,

@@ -451,7 +451,7 @@ func (p *printer) summary() {
 			}
 		}
 		if len(g.New) > 0 {
-			p.f("note: files that came during the run were not tested: %s\n", p.bounded(some(g.New, max(g.noted, len(g.New)))))
+			p.f("note: files created during the run were not tested: %s\n", p.bounded(some(g.New, max(g.noted, len(g.New)))))
 			p.f("hint: ignore them in a tracked .gitignore, or add their directory to caches in routing.toml; else run again\n")
 		}
 	}
@@ -499,7 +499,7 @@ func (p *printer) leftRunning() {
 	})
 }
 
-// leaves calls f for each line or member that is no composite.
+// leaves calls f for each line or member that is not a composite.
 func (p *printer) leaves(f func(*DocResult)) {
 	p.d.Leaves(func(l *DocResult) {
 		if l.Kind != string(plan.Composite) {

@@ -60,7 +60,7 @@ type Rules struct {
 	FailFast  bool     `json:"fail_fast,omitempty"`
 	KeepGoing bool     `json:"keep_going,omitempty"`
 	Parallel  bool     `json:"parallel,omitempty"` // adjacent lines that only read come at once
-	Held      []string `json:"held,omitempty"`     // locks that whoever started the run holds for it
+	Held      []string `json:"held,omitempty"`     // locks that the run's starter holds for it
 }
 
 // An Op is a kind of action.
@@ -80,7 +80,7 @@ const (
 
 // An Action is what a driver has to do.
 type Action struct {
-	Seq int    `json:"seq,omitempty"` // 1-based; 0 where no answer is wanted
+	Seq int    `json:"seq,omitempty"` // 1-based; 0 if no answer is wanted
 	Op  Op     `json:"op"`
 	ID  string `json:"id,omitempty"` // of the step; empty for Kill, and for a gate that no line asks for; of Snapshot also "FIRST-LAST", of lines that come at once
 
@@ -145,7 +145,7 @@ const (
 )
 
 // Bad reports whether v is a failure or a fault: something that the barrier and
-// the gate hold against the lines that follow.
+// the gate count against the lines that follow.
 func (v Verdict) Bad() bool { return v == Failed || v == Fault }
 
 // A Reason refines a verdict. Those that a receipt can carry are [receipts.StopReason];

@@ -126,7 +126,7 @@ func (s *State) Apply(e Event) ([]Action, error) {
 	switch a.Op {
 	case Acquire:
 		if n.Locked = e.Why == ""; !n.Locked {
-			n.Denied = fmt.Sprintf("the lock %q cannot be had: %s", n.Lock, e.Why)
+			n.Denied = fmt.Sprintf("cannot take the lock %q: %s", n.Lock, e.Why)
 		}
 		s.unlocked(n)
 	case Snapshot:

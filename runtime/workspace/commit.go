@@ -64,7 +64,7 @@ func isHex(s string) bool {
 // Resolve finds the commit that rev names in the repository that holds dir. rev is a full
 // hash, an abbreviated one, HEAD, or the name of a ref, in full or as git abbreviates it, each
 // with ~N and ^N after it. A name that several refs have, or a ref and an abbreviated hash, is an
-// [*AmbiguousError]: whoever may make a tag could otherwise redirect it. A missing one wraps
+// [*AmbiguousError]: anyone who may make a tag could otherwise redirect it. A missing one wraps
 // [ErrNoCommit].
 //
 // paths are files that the caller means to read: they come with the same call of git.
@@ -244,7 +244,7 @@ func (s *objects) ask(ctx context.Context, names []string) ([]git.ObjectID, erro
 			}
 		}
 		if err != nil || n < 0 || n >= len(out) {
-			return nil, fmt.Errorf("git cat-file: %q is no answer about %s", git.Clip(string(line)), git.Display(name))
+			return nil, fmt.Errorf("git cat-file: %q is not an answer about %s", git.Clip(string(line)), git.Display(name))
 		}
 		o := object{words[1], out[:n:n]}
 		out = out[n+1:]
@@ -382,7 +382,7 @@ func (s *objects) abbreviated(ctx context.Context, prefix string) ([]git.ObjectI
 	}
 	asked := make([]string, len(names))
 	for i, n := range names {
-		asked[i] = n + "^{commit}" // what is no commit may be large
+		asked[i] = n + "^{commit}" // what is not a commit may be large
 	}
 	ids, err := s.ask(ctx, asked)
 	if err != nil {

@@ -26,7 +26,7 @@
 // will hold, and the commit's tree will be another than Tree.
 //
 // A submodule is gone into, under its own index and its own tracked ignore files;
-// so is a nested repository that is no submodule, where nothing is hidden. Without
+// so is a nested repository that is not a submodule, where nothing is hidden. Without
 // a repository, or in one that ignores the project's directory altogether, all
 // files below the directory count except caches.
 //
@@ -92,7 +92,7 @@
 //     came after that was left by the commands of the run, and those of a clone leave
 //     it too; so the second run of a project that does not ignore its caches is not
 //     exact, and says which to ignore. What dialect keeps in a .dialect does not count;
-//   - something named .git that is no repository.
+//   - something named .git that is not a repository.
 //
 // Not exact is all else: a name that git does not store or check out (".Git", "git~1",
 // a link ".gitmodules" or "GITMOD~1" and the like), a special file, what a sparse checkout

@@ -155,7 +155,7 @@ func (l entryList) follow(at, todo string) (last string, e *entry, links []strin
 	return at, nil, links, ""
 }
 
-// hides says why a file at a path that is no entry of the walk would not count; empty if it would.
+// hides says why a file at a path that is not an entry of the walk would not count; empty if it would.
 func (w *walk) hides(name string) string {
 	p := w.places[""]
 	why := ""

@@ -26,7 +26,7 @@ func ParseManifest(text []byte) (*Snapshot, error) {
 	s := &Snapshot{Bytes: sha256.Sum256(text)}
 	rest, ok := bytes.CutPrefix(text, []byte(manifestLine))
 	if !ok {
-		return nil, errors.New("it is no manifest of a workspace")
+		return nil, errors.New("it is not a manifest of a workspace")
 	}
 	last := ""
 	for len(rest) > 0 {

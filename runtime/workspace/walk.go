@@ -58,7 +58,7 @@ type walk struct {
 	places     map[string]place      // directories below which other rules hide files than above
 	obstacles  []string              // why git could not commit this
 	left       map[string]string     // directory that no commit holds, and that no tracked ignore file names -> what it is
-	unstored   map[string]bool       // paths named .git that are no repository
+	unstored   map[string]bool       // paths named .git that are not a repository
 }
 
 // A worktree is a part of the walk with an index of its own: the root, or a
@@ -345,7 +345,7 @@ func (w *walk) enter(c *crew, s *scratch, d *folder, p place, name string, link 
 			w.mu.Unlock()
 		case link:
 		case state == headNone && p.tree.outer:
-			// A .git that is none: to git this is a directory like others.
+			// A .git that is not a repository: to git this is a directory like others.
 			return w.folder(c, s, sub, plain)
 		case state == headUnborn && p.tree.outer:
 			w.obstacle("nested repository without a commit: " + git.Display(path))
@@ -415,7 +415,7 @@ func (w *walk) leave(dir, what string) {
 	w.mu.Unlock()
 }
 
-// noGit notes what is named .git and is no repository.
+// noGit notes what is named .git and is not a repository.
 func (w *walk) noGit(path string) {
 	w.mu.Lock()
 	w.unstored[path] = true

@@ -68,7 +68,7 @@ type Snapshot struct {
 	Exact  bool
 	Beyond Differences
 	Stored List // files of Tree whose content is in LFS: a clone must fetch it from there
-	// Nested are the repositories and worktrees in Root that are no submodules, sorted by path: git
+	// Nested are the repositories and worktrees in Root that are not submodules, sorted by path: git
 	// adds such a one as the name of its commit, without its files.
 	Nested []Nested
 
@@ -76,7 +76,7 @@ type Snapshot struct {
 	hides   func(path string) string // see [walk.hides]; nil for a snapshot that was kept
 }
 
-// A Nested is a repository inside of another that is no submodule of it.
+// A Nested is a repository inside of another that is not a submodule of it.
 type Nested struct {
 	Path    string // from the root, with slashes
 	Tracked bool   // git add has added it
@@ -146,7 +146,7 @@ func (t *Tracker) Forget() {
 	t.memory = nil
 }
 
-// Take takes a snapshot. A git that cannot do its part is no error but a Reason; a
+// Take takes a snapshot. A git that cannot do its part is not an error but a Reason; a
 // file that cannot be read, or does not stop changing, is an [*Error].
 func (t *Tracker) Take(ctx context.Context) (*Snapshot, error) {
 	t.mu.Lock()

@@ -122,7 +122,7 @@ func EscapeData(s string) string {
 	return diag.PrintableLines(strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A").Replace(s))
 }
 
-// EscapeProperty is said at [EscapeData].
+// EscapeProperty: see [EscapeData].
 func EscapeProperty(s string) string {
 	return strings.NewReplacer(":", "%3A", ",", "%2C").Replace(EscapeData(s))
 }
@@ -210,7 +210,7 @@ func clean(s string) string {
 	}, s)
 }
 
-// uri is the file URI of a file; of what is no file a name that is one.
+// uri is the file URI of a file; of what is not a file a name that is one.
 func uri(name string) string {
 	if name == "-" || name == "-e" || strings.HasPrefix(name, "pack:") {
 		return (&url.URL{Scheme: "dialect", Opaque: url.PathEscape(strings.TrimPrefix(name, "-") + "stdin")}).String()

@@ -27,7 +27,7 @@ func Append(m *routing.Matrix, text string) (edit diag.Edit, ok bool) {
 	case !bytes.HasSuffix(src.Text, []byte("\n")):
 		text = "\n\n" + text
 	default:
-		// An empty line of its own would begin behind the last line end.
+		// An empty line of its own would begin after the last line end.
 		text = "\n" + text
 	}
 	return diag.Edit{File: src.Name, Span: end, New: text}, true
@@ -37,7 +37,7 @@ func Append(m *routing.Matrix, text string) (edit diag.Edit, ok bool) {
 func root(m *routing.Matrix) *diag.Source { return m.Source(m.Name) }
 
 // AddAlias returns the edit that gives b, or the matrix where b is a pack's, the further noun
-// alias; ok is false where it cannot be said how without rewriting more of the file.
+// alias; ok is false where that is not possible without rewriting more of the file.
 func AddAlias(m *routing.Matrix, b *routing.Binding, alias string) (edit diag.Edit, ok bool) {
 	if b.Pack {
 		if src := root(m); src == nil || bytes.Contains(src.Text, []byte("aliases")) {

@@ -39,7 +39,7 @@ type Options struct {
 	Used []string
 
 	// Unused asks for a warning about each binding of the project that is not
-	// in Used and is no member of one that is.
+	// in Used and is not a member of one that is.
 	Unused bool
 }
 
@@ -227,7 +227,7 @@ func (c *checker) evidence(b *routing.Binding) {
 			path = filepath.Join(c.m.Root, filepath.FromSlash(path))
 		}
 		if c.o.Stat(path) != nil {
-			c.warn(diag.BadValue, b, b.KeySpan("pins"), "commands.%s.pins names %s, which is not there", b.Name, pin)
+			c.warn(diag.BadValue, b, b.KeySpan("pins"), "commands.%s.pins names %s, which does not exist", b.Name, pin)
 		}
 	}
 }
@@ -341,14 +341,14 @@ func (c *checker) program(b *routing.Binding) {
 			span = r.Inside(tool, i, i+len(program))
 		}
 	}
-	c.warn(diag.MissingTool, b, span, "the program %q of %q is not there", program, b.Name).Hint = hint
+	c.warn(diag.MissingTool, b, span, "the program %q of %q was not found", program, b.Name).Hint = hint
 }
 
 // skillFolders are where agents keep skills, below the root of a project, by preference.
 var skillFolders = []string{".dialect/skills", ".claude/skills", ".kilocode/skills", ".agents/skills"}
 
 // SkillFile returns the path of the SKILL.md of a skill of the project at root; ok is false if there is
-// none, or the name is none of a folder.
+// missing, or the name is not that of a folder.
 func SkillFile(root, name string) (path string, ok bool) {
 	if name == "" || strings.ContainsAny(name, "/\\\x00") || name == "." || name == ".." {
 		return "", false

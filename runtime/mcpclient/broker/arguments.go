@@ -12,19 +12,19 @@ import (
 	"github.com/command-dialect/dialect/runtime/mcpclient"
 )
 
-// arguments makes the arguments of a call, and holds them against the schema of the tool. The
+// arguments makes the arguments of a call, and checks them against the schema of the tool. The
 // error is an *[Error].
 func arguments(c Call, t *mcp.Tool) (map[string]any, error) {
 	schema, err := schemaOf(t)
 	if err != nil {
-		return nil, mcpclient.Errorf(mcpclient.Protocol, "the schema of the tool %s is none: %v", t.Name, err)
+		return nil, mcpclient.Errorf(mcpclient.Protocol, "the schema of the tool %s is not a JSON Schema: %v", t.Name, err)
 	}
 	args := make(map[string]any)
 	if c.Arguments != "" {
 		d := json.NewDecoder(strings.NewReader(c.Arguments))
 		d.UseNumber()
 		if err := d.Decode(&args); err != nil {
-			return nil, mcpclient.Errorf(mcpclient.BadArguments, "the arguments of %s are no JSON object: %v", c.Target, err)
+			return nil, mcpclient.Errorf(mcpclient.BadArguments, "the arguments of %s are not a JSON object: %v", c.Target, err)
 		}
 		for name, v := range args {
 			if text, ok := v.(string); ok {
@@ -49,7 +49,7 @@ func arguments(c Call, t *mcp.Tool) (map[string]any, error) {
 	}
 	resolved, err := schema.Resolve(nil)
 	if err != nil {
-		return nil, mcpclient.Errorf(mcpclient.Protocol, "the schema of the tool %s is none: %v", t.Name, err)
+		return nil, mcpclient.Errorf(mcpclient.Protocol, "the schema of the tool %s is not a JSON Schema: %v", t.Name, err)
 	}
 	if err := resolved.Validate(plainNumbers(args)); err != nil {
 		return nil, mcpclient.Errorf(mcpclient.BadArguments, "the tool %s does not take that: %s; it wants: %s", t.Name, reason(err), wants(schema))

@@ -39,7 +39,7 @@ import (
 )
 
 type (
-	// What is said across the pipes is said in the words of package broker.
+	// The pipes carry the words of package broker.
 	Options = mcpclient.Options
 	Call    = mcpclient.Call
 	Value   = mcpclient.Value
@@ -235,7 +235,7 @@ func recode(raw []byte) ([]byte, error) {
 }
 
 // canonical writes a value in its canonical form. It goes by way of JSON, which has one form
-// for bytes that are no UTF-8.
+// for bytes that are not UTF-8.
 func canonical(v any) ([]byte, error) {
 	raw, err := encode(v)
 	if err != nil {

@@ -119,7 +119,7 @@ func (s *server) transport(o Options, conf plan.Server) (mcp.Transport, error) {
 	}
 	path, err := lookPath(path, env)
 	if err != nil {
-		return nil, mcpclient.Errorf(mcpclient.EnvMissing, "the program of the MCP server %q is not there: %v", s.name, err)
+		return nil, mcpclient.Errorf(mcpclient.EnvMissing, "the program of the MCP server %q was not found: %v", s.name, err)
 	}
 	s.program = path
 	if s.child, err = mcpclient.StartChild(path, argv, o.Dir, env, &s.stderr, syscall.SIGKILL); err != nil {
@@ -201,7 +201,7 @@ func (s *server) list(ctx context.Context) ([]*mcp.Tool, error) {
 			return nil, err
 		}
 		if tools = append(tools, t); len(tools) > 10_000 {
-			return nil, mcpclient.Errorf(mcpclient.Protocol, "the server %s has no end of tools", s.name)
+			return nil, mcpclient.Errorf(mcpclient.Protocol, "the server %s lists tools without end", s.name)
 		}
 	}
 	s.tools = tools
@@ -249,7 +249,7 @@ func (s *server) exited() string {
 	}
 }
 
-// stop ends the server: it is told, by the end of its input, and then killed with its group.
+// stop ends the server: it gets the end of its input, and then is killed with its group.
 func (s *server) stop() {
 	s.once.Do(func() {
 		s.giveUp()

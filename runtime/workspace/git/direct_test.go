@@ -128,7 +128,7 @@ func TestDirect(t *testing.T) {
 	}
 }
 
-// Of what is none, or is damaged, git decides.
+// git decides about what is not one, or is damaged.
 func TestNotDirect(t *testing.T) {
 	hermetic(t)
 	for name, script := range map[string]string{

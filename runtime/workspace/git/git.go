@@ -358,7 +358,7 @@ type Index struct {
 	Conflict string
 }
 
-// ReadIndex lists the index. The stat data in it are not asked for: whoever may
+// ReadIndex lists the index. The stat data in it are not asked for: anyone who may
 // write the index can make them say anything.
 func (r *Repository) ReadIndex(ctx context.Context, dir string, extra []string) (Index, error) {
 	out, err := r.Git.Run(ctx, dir, extra, nil, "ls-files", "--stage", "-v", "-z")

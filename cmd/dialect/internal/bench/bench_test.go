@@ -113,7 +113,7 @@ func TestUsage(t *testing.T) {
 	}
 }
 
-// TestMeasure times the yardsticks, and peers that every machine has.
+// TestMeasure times the baselines, and peers that every machine has.
 func TestMeasure(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("the yardsticks fork")

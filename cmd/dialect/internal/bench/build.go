@@ -17,7 +17,7 @@ type builds struct {
 	program                        string // true(1), by its full path: every subject starts the same file
 }
 
-// build builds dialect as the Makefile does, and the yardsticks likewise.
+// build builds dialect as the Makefile does, and the baselines likewise.
 func build(work string) (*builds, error) {
 	out, err := exec.Command("go", "env", "GOMOD").Output()
 	if err != nil {

@@ -28,7 +28,7 @@ type fixture struct {
 }
 
 // A benchCase is a set of subjects to be timed in turn. The first is the
-// yardstick of the ratios that are printed; a budget names its own.
+// baseline of the ratios that are printed; a budget names its own.
 type benchCase struct {
 	subjects []subject
 	budgets  []budget
@@ -125,7 +125,7 @@ func sumInits(output string) (time.Duration, error) {
 
 // steps compares runners on count steps. Those of dialect are lines of a script,
 // or the members of one composite where they run in parallel; its project is a
-// git repository, so that the gate has a tree to hold receipts against.
+// git repository, so that the gate has a tree to compare receipts with.
 func steps(f fixture, count, jobs int, budgets []budget) (benchCase, error) {
 	c := benchCase{budgets: budgets}
 	c.subjects = append(c.subjects, subject{
@@ -239,7 +239,7 @@ func wrappers(f fixture) (benchCase, error) {
 	return c, nil
 }
 
-// logLimit is what dialect keeps of a stream on disk, in bytes; the yardstick
+// logLimit is what dialect keeps of a stream on disk, in bytes; the baseline
 // keeps as much.
 const logLimit = 64 << 20
 

@@ -1,4 +1,4 @@
-// Command bench times dialect against its yardsticks and its peers, and holds
+// Command bench times dialect against its baselines and its peers, and holds
 // the figures against the project's budgets.
 //
 //	go run ./cmd/dialect/internal/bench [-n ROUNDS] [-filter REGEXP] [-json]

@@ -19,7 +19,7 @@ type peer struct {
 	version []string
 	// runner writes a script of count steps, each of which runs program, to be
 	// done by so many jobs at a time, and returns the arguments that run it. Nil
-	// if the peer is no runner.
+	// if the peer is not a runner.
 	runner func(dir, program string, count, jobs int) ([]string, error)
 	// wrapper returns the arguments that run program and leave a signed record.
 	wrapper func(dir, program string) ([]string, error)

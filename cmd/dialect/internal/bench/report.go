@@ -26,7 +26,7 @@ type machine struct {
 type caseResult struct {
 	Name    string    `json:"name"`
 	Rounds  int       `json:"rounds"`
-	Samples []sample  `json:"subjects"` // the yardstick, which ratios are to, comes first
+	Samples []sample  `json:"subjects"` // the baseline, which ratios are to, comes first
 	Budgets []verdict `json:"budgets"`
 }
 
@@ -34,12 +34,12 @@ type caseResult struct {
 type kind string
 
 const (
-	ratio      kind = "ratio"      // time over the yardstick's, at most
-	throughput kind = "throughput" // the yardstick's time over the subject's, at least
-	difference kind = "difference" // ms beyond the yardstick's time, at most
+	ratio      kind = "ratio"      // time over the baseline's, at most
+	throughput kind = "throughput" // the baseline's time over the subject's, at least
+	difference kind = "difference" // ms beyond the baseline's time, at most
 	duration   kind = "duration"   // ms, at most
 	memory     kind = "memory"     // MB of peak resident set, at most
-	ahead      kind = "ahead"      // faster than the yardstick, a peer
+	ahead      kind = "ahead"      // faster than the baseline, a peer
 )
 
 // A budget is a promise about a subject of a case.
@@ -60,7 +60,7 @@ type verdict struct {
 	Result    string  `json:"result"` // "met", "MISSED", or "not measured"
 }
 
-// judge holds samples against budgets.
+// judge compares samples with budgets.
 func judge(name string, rounds int, samples []sample, budgets []budget) caseResult {
 	c := caseResult{Name: name, Rounds: rounds, Samples: samples, Budgets: []verdict{}}
 	find := func(name string) (sample, bool) {
@@ -151,7 +151,7 @@ func (r *reportData) json(w io.Writer) error {
 
 func (r *reportData) text(w io.Writer) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%d CPUs, %s/%s, %s; medians; the first line of a case is its yardstick\n", r.Machine.CPUs, r.Machine.OS, r.Machine.Arch, r.Machine.Go)
+	fmt.Fprintf(&b, "%d CPUs, %s/%s, %s; medians; the first line of a case is its baseline\n", r.Machine.CPUs, r.Machine.OS, r.Machine.Arch, r.Machine.Go)
 	for _, c := range r.Cases {
 		rounds := fmt.Sprintf("%d rounds", c.Rounds)
 		if c.Rounds == 1 {

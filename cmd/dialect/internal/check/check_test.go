@@ -60,7 +60,7 @@ func codes(list diag.List) (codes []diag.Code) {
 	return codes
 }
 
-// TestUnused: that a binding is not used can be said only where all scripts of the project were looked at.
+// TestUnused: check knows that a binding is not used only where it looked at all scripts of the project.
 func TestUnused(t *testing.T) {
 	dir := folder(t, map[string]string{"routing.toml": strings.Replace(matrix, "secrets = [\"token\"]\n", "", 1), "a.dlct": "Test with go ./x\n", "sub/b.dlct": "Tets with go\n"})
 	for _, c := range []struct {
@@ -102,7 +102,7 @@ func TestStrict(t *testing.T) {
 	}
 }
 
-// TestBroken: of a matrix that cannot be read no line is said to be unbound; it is read once.
+// TestBroken: where a matrix cannot be read, check calls no line unbound; it reads the matrix once.
 func TestBroken(t *testing.T) {
 	dir := folder(t, map[string]string{"routing.toml": "[", "a.dlct": "Test with go\n\"\n", "b.dlct": "Test with go\n"})
 	k := check.New(check.Options{})

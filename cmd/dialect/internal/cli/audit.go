@@ -9,13 +9,15 @@ import (
 	"github.com/command-dialect/dialect/runtime/records"
 )
 
-const auditLong = `Hold the whole store together: every record against its hash, the log
-against the records, the projection against the log. Each finding names the record.
+const auditLong = `Check the whole store: every record against its hash, the log against the records, and the tables
+against the log. Each finding names the record.
 
-With --since the log must begin with what a kept checkpoint covers: that finds records
-that were cut off, a store that was rolled back, rewritten or replaced. With --key
-records that none of the keys signed are named, as far as a head that they signed
-goes; --all-signed also fails for them. Without --since nobody can tell whether the last records are missing.`
+With --since, the log must begin with what a kept checkpoint covers. That finds records that were
+cut off, and a store that was rolled back, rewritten or replaced. Without --since nobody can know
+whether the last records are missing.
+
+With --key, records are named that none of the keys signed, up to the last checkpoint that the keys
+signed; --all-signed makes these fail the audit.`
 
 func newReceiptsAudit(u *ui) *cobra.Command {
 	var f struct {
@@ -25,7 +27,7 @@ func newReceiptsAudit(u *ui) *cobra.Command {
 	}
 	cmd := &cobra.Command{
 		Use:   "audit",
-		Short: "check the whole store against its log, and name what was changed",
+		Short: "check the whole store against its log",
 		Long:  auditLong,
 		Example: `  dialect receipts audit
   dialect receipts checkpoint >checkpoint.txt     # keep it elsewhere
@@ -73,10 +75,9 @@ func newReceiptsCheckpoint(u *ui) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "checkpoint",
 		Short: "print the checkpoint of the log, to be kept elsewhere",
-		Long: `Print the checkpoint of the log: the store's origin, the number of records and the root
-over them, signed if the last writer had a key. Kept in any place that the store's
-owner cannot change, it finds later what was cut off, rolled back or rewritten:
-dialect receipts audit --since FILE.`,
+		Long: `Print the checkpoint of the log: the store's origin, the number of records and the root over
+them, signed if the last writer had a key. Keep it where the store's owner cannot change it: later,
+"dialect receipts audit --since FILE" finds what was cut off, rolled back or rewritten.`,
 		Example: "  dialect receipts checkpoint >checkpoint.txt",
 		Args:    cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {

@@ -22,20 +22,20 @@ import (
 	"github.com/command-dialect/dialect/runtime/report"
 )
 
-const checkLong = `Report every fault of scripts and of the matrix that binds them, and run nothing. A directory
-stands for the scripts below it, links left out; a matrix (routing.toml) can be named itself.
+const checkLong = `Find every fault of scripts and of the matrix that binds them, and run nothing. A directory stands
+for the scripts below it, without links. A matrix (routing.toml) can be named, too.
 
-The exit status is 1 if there is an error; warnings alone are not an error, unless --strict is given.
-A comment on a line silences its warnings: "# dialect: ignore full-stop".
+The exit status is 1 if there is an error. Warnings count as errors only with --strict. A comment
+silences the warnings of its line: "# dialect: ignore full-stop".
 
 Many findings come with a fix. --fix makes those that cannot change what the script means, such as
-removing a bullet, and reports what is left; --diff shows them and writes nothing. Standard input
-is fixed to standard output, and the findings go to standard error. The rest, such as "did you
-mean", are for editors ("dialect lsp") and for readers of the JSON.
+removing a bullet, and reports what is left; --diff shows them and writes nothing. With standard
+input the fixed text goes to standard output and the findings to standard error. The other fixes,
+such as "did you mean", are for editors ("dialect lsp") and for readers of the JSON.
 
-Formats: text for people, json (dialect.check/1), sarif (2.1.0), github (annotations, which come by
-themselves in GitHub Actions), gitlab (code quality), checkstyle, and lsp: one object of the
-parameters of publishDiagnostics a file and line, which is what --lsp-lite prints for editors.`
+Formats: text for people, json (dialect.check/1), sarif (2.1.0), github (annotations, the default
+in GitHub Actions), gitlab (code quality), checkstyle, and lsp: for each file one object with the
+parameters of publishDiagnostics, which is what --lsp-lite prints for editors.`
 
 type checkFlags struct {
 	check.Options
@@ -55,7 +55,7 @@ func newCheck(u *ui) *cobra.Command {
 	var f checkFlags
 	cmd := &cobra.Command{
 		Use:   "check [flags] [FILE | DIR | -]...",
-		Short: "report every fault of scripts and of their matrix, and run nothing",
+		Short: "find the faults of scripts and of their matrix, without running anything",
 		Long:  checkLong,
 		Example: `  dialect check quality.dlct
   dialect check -e "Test with pytest"
@@ -75,7 +75,7 @@ func newCheck(u *ui) *cobra.Command {
 			case f.lspLite && f.format == "text":
 				f.format = "lsp"
 			case f.json && f.format != "json", f.lspLite && f.format != "lsp":
-				return exit.Usagef("--json and --lsp-lite are formats of their own: leave --format %s out", f.format)
+				return exit.Usagef("--json and --lsp-lite select a format: leave --format %s out", f.format)
 			case !slices.Contains(checkFormats, f.format):
 				return exit.Usagef("--format %q: want %s", f.format, strings.Join(checkFormats, ", "))
 			}
@@ -92,8 +92,8 @@ func newCheck(u *ui) *cobra.Command {
 	fl.BoolVar(&f.lspLite, "lsp-lite", false, "the same as --format lsp")
 	fl.BoolVar(&f.fix, "fix", false, "make the fixes that are certain to keep the meaning")
 	fl.BoolVar(&f.diff, "diff", false, "print what --fix would change, and write nothing")
-	fl.BoolVar(&f.Online, "online", false, "start the MCP servers of the lines, and hold the arguments against their schemas")
-	fl.BoolVar(&f.Strict, "strict", false, "take warnings for errors")
+	fl.BoolVar(&f.Online, "online", false, "start the MCP servers of the lines, and check the arguments against their schemas")
+	fl.BoolVar(&f.Strict, "strict", false, "count warnings as errors")
 	fl.StringVar(&f.stdinName, "stdin-filename", "", "standard input is the unsaved text of `FILE`")
 	_ = cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(checkFormats, cobra.ShellCompDirectiveNoFileComp))
 	return cmd
@@ -170,7 +170,7 @@ func (f *checkFlags) script(u *ui, c *check.Checker, name string) error {
 	}
 	src := diag.NewSource(s.Name, s.Text)
 	if f.fix || f.diff {
-		if src, err = f.mend(u, s, src); err != nil {
+		if src, err = f.repair(u, s, src); err != nil {
 			return err
 		}
 	}
@@ -178,9 +178,9 @@ func (f *checkFlags) script(u *ui, c *check.Checker, name string) error {
 	return nil
 }
 
-// mend makes the certain fixes of a script, where it stands or to standard output, and
+// repair makes the certain fixes of a script, where it stands or to standard output, and
 // returns the text that it has then.
-func (f *checkFlags) mend(u *ui, s *project.Script, src *diag.Source) (*diag.Source, error) {
+func (f *checkFlags) repair(u *ui, s *project.Script, src *diag.Source) (*diag.Source, error) {
 	if s.Line > 0 {
 		return nil, exit.Usagef("--fix works on whole scripts: leave :%d out", s.Line)
 	}

@@ -10,19 +10,18 @@ import (
 	"github.com/command-dialect/dialect/runtime/records"
 )
 
-const consumeLong = `Consume receipts or gates, once: all of them or none. A gate takes along all that it
-covers.
+const consumeLong = `Consume receipts or gates, once: all of them or none. A gate consumes all that it covers.
 
-Each ID is judged as "dialect verify --require" judges: of the present files, under the
-trusted matrix, with no failure of its commands on the same files that nobody accepted.
-What is not VERIFIED is not consumed. A receipt, or a gate in the middle of a script, is
-judged in the same way, except that it need not be final or cover a whole script. With
---require each ID must be a final gate that covers each command that is required.
+Each ID is judged as "dialect verify --require" judges: it must be about the files that are here,
+under the trusted matrix, without a failure of its commands on the same files that nobody accepted.
+What is not VERIFIED is not consumed. A receipt, or a gate in the middle of a script, is judged in
+the same way, but need not be final or cover a whole script. With --require each ID must be a final
+gate that covers each required command.
 
-By default the store remembers what is consumed, and a copy of the store remembers it
-separately. With --ledger FILE the consumer's own file decides: what is spent there, or
-was covered by what is spent there, is refused from any store. The file is made when the
-first is spent in it; a file that is there and is not a ledger is refused.
+By default the store remembers what was consumed, so a copy of the store remembers it separately.
+With --ledger FILE the consumer's own file decides: what was spent there, or was covered by what was
+spent there, is refused from any store. The first use makes the file; an existing file that is not a
+ledger is refused.
 
 Exit status: 0 consumed, 3 refused, 64 for a usage error.`
 

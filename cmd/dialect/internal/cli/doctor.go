@@ -16,10 +16,10 @@ func newDoctor(u *ui) *cobra.Command {
 	}
 	cmd := &cobra.Command{
 		Use:   "doctor",
-		Short: "say what is wrong with a set-up: matrix, tools, store, trust, servers",
-		Long: `Look at all that a run needs, and say what is broken and what to do: the matrix and its tools,
-the store of receipts, whether a key would be believed, git, what the matrix is compared with, and with --online the MCP servers,
-which are started for it.
+		Short: "diagnose the set-up: matrix, tools, store, trust, MCP servers",
+		Long: `Look at all that a run needs, and say what is broken and what to do: the matrix and its tools, the
+store of receipts, whether a key would count, git, and what the matrix is compared with. --online
+also starts the MCP servers.
 
 The exit status is 1 if something is broken.`,
 		Args: cobra.NoArgs,

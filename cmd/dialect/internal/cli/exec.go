@@ -24,25 +24,23 @@ import (
 	"github.com/command-dialect/dialect/runtime/view"
 )
 
-const execLong = `Run one command, pass its output through, and leave a receipt of it. The exit
-status is the command's own.
+const execLong = `Run one command, pass its output through, and leave a receipt of it. The exit status is the
+command's own.
 
-The receipt's hash is printed on standard error, and written to the file that
---receipt-file names. The command reads nothing from standard input and runs in a
-session of its own: the recorded hashes cover all of its output, and killing it
-also kills its children.
+The hash of the receipt is printed on standard error, and --receipt-file writes it to a file. The
+command reads nothing from standard input and runs in a session of its own: the recorded hashes
+cover all of its output, and killing it also kills its children.
 
-In a project, or a worktree of git, the receipt says what files the command ran on
-and what they were after it; --no-tree leaves that out. Such receipts make a
-gate: dialect gate SHA... A command may say what it did in the JSON file that
-DIALECT_RESULT names.
+In a project, or in a worktree of git, the receipt says which files the command ran on and what they
+were after it; --no-tree leaves that out. "dialect gate SHA..." makes a gate of such receipts. A
+command may say what it did in the JSON file that DIALECT_RESULT names.
 
-A receipt of exec names no binding, and so proves nothing about one that expects more
-than exit status 0. With --as BINDING the command must be exactly the binding's, without
-extra values; it runs in the binding's directory, with its environment and budgets, and
-is judged by its expectations as a line of a script is. The receipt names the binding.
-The exit status is then 0 if it passed, else the command's own, or 1 if that is 0 and an
-expectation failed, and 2 if no test ran or it was otherwise no evidence.`
+A receipt of exec names no binding, so it proves nothing about a binding that expects more than exit
+status 0. With --as BINDING the command must be exactly the binding's, without extra values; it runs
+in the binding's directory, with its environment and budgets, is judged by its expectations as a
+line of a script is, and the receipt names the binding. The exit status is then 0 if it passed, else
+the command's own, or 1 if that is 0 and an expectation failed, and 2 if no test ran or the result
+is not evidence for another reason.`
 
 func newExec(u *ui) *cobra.Command {
 	var f struct {
@@ -118,7 +116,7 @@ func newExec(u *ui) *cobra.Command {
 			opt.Hold = queue.Hold
 			opt.Listen = func(e engine.Event) {
 				if out, ok := e.(attempt.Output); ok {
-					_, _ = streams[out.Stream].Write(out.Data) // Failed is told
+					_, _ = streams[out.Stream].Write(out.Data) // Failed reports it
 				}
 			}
 			o := engine.Run(sig.Context, p, opt)
@@ -132,7 +130,7 @@ func newExec(u *ui) *cobra.Command {
 	fl.SortFlags = false
 	fl.SetInterspersed(false)
 	fl.DurationVar(&f.timeout, "timeout", 0, "kill the command after `DURATION` (0: never)")
-	fl.StringVar(&f.as, "as", "", "judge the command as the binding `BINDING` of the nearest matrix, which it must be")
+	fl.StringVar(&f.as, "as", "", "judge the command as the binding `BINDING` of the nearest matrix, whose command it must be")
 	_ = cmd.RegisterFlagCompletionFunc("as", completeBindings)
 	fl.StringVar(&f.file, "receipt-file", "", "also write the hash of the receipt to `FILE`")
 	fl.BoolVarP(&f.quiet, "quiet", "q", false, "do not print the hash of the receipt")

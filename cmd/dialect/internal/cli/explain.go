@@ -30,23 +30,23 @@ func newExplain(u *ui) *cobra.Command {
 	var f explainFlags
 	cmd := &cobra.Command{
 		Use:   `explain "LINE" | FILE | WORD`,
-		Short: "say what a line runs, what a script takes, or what a word of a report, a diagnostic or a key of routing.toml means",
-		Long: `Say what a line is bound to, what it runs, within what budgets, and what receipts it has.
+		Short: "explain a line, a script, a word of a report, a diagnostic or a key of routing.toml",
+		Long: `Explain a line: its binding, what it runs, its budgets, and its receipts.
 
-For a script (FILE.dlct) it summarizes each line, and lists the variables that it takes: those that a
-comment declares, "# dialect: var ticket  the issue to close", and those that it uses.
+For a script (FILE.dlct) it summarizes each line, and lists the variables: those that a comment
+declares, "# dialect: var ticket  the issue to close", and those that a line uses.
 
-A word of a report or a verdict, such as flaky, vacuous or L0, is explained with what to do about it. So is
-a binding by its name. The code of a diagnostic, such as unbound-verb, is explained with an example that has the
-fault and one without it; --codes lists them all.
+A word of a report or a verdict, such as flaky, vacuous or L0, is explained with what to do about
+it. So is a binding, by its name. The code of a diagnostic, such as unbound-verb, is explained with
+an example that has the fault and one that does not; --codes lists all codes.
 
-A key of routing.toml, such as effect, run.timeout or servers.NAME.env, is explained with what it takes,
-its default and an example; without a table before it, that of each table. --schema prints a
-JSON Schema of all keys, for editors with Taplo (Even Better TOML).
+A key of routing.toml, such as effect, run.timeout or servers.NAME.env, is explained with its
+values, its default and an example. A key without a table stands for that key in every table.
+--schema prints a JSON Schema of all keys, for editors with Taplo (Even Better TOML).
 
-With --skill the skill that the binding names is printed, or the one of that name: the SKILL.md
-of the project (.dialect/skills, .claude/skills, .kilocode/skills, .agents/skills), else that of the
-stdlib.`,
+--skill prints the skill of a line, or the skill of that name: the SKILL.md of the project
+(.dialect/skills, .claude/skills, .kilocode/skills, .agents/skills), else the one of the standard
+library.`,
 		Example: `  dialect explain "Test with pytest"
   dialect explain flaky
   dialect explain unbound-verb
@@ -65,7 +65,7 @@ stdlib.`,
 				_, err := u.out.Write(reference.Schema())
 				return err
 			case len(args) == 0:
-				return exit.Usagef("explain what? a line in quotes, a word of a report, the code of a diagnostic, or a key of routing.toml")
+				return exit.Usagef("nothing to explain: name a line in quotes, a word of a report, the code of a diagnostic, or a key of routing.toml")
 			case f.skill:
 				return f.printSkill(u, strings.Join(args, " "))
 			case len(args) == 1 && filepath.Ext(args[0]) == ".dlct":
@@ -77,7 +77,7 @@ stdlib.`,
 				if strings.ContainsAny(args[0], " \t:=") {
 					break
 				}
-				// One word is no line: it is the name of a binding, or a slip.
+				// One word is not a line: it is the name of a binding, or a slip.
 				if m, _, err := loadMatrix(".", f.routing); err == nil {
 					if b, _ := m.Named(args[0]); b != nil {
 						return f.line(u, []string{b.Verb, b.Noun})

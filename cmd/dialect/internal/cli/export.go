@@ -12,17 +12,16 @@ import (
 
 const exportLong = `Print receipts for use without the store.
 
---format jsonl, the default, is the whole log as JSON lines: each record with its index,
-kind, hash, signature and the exact bytes of its body as a string, and last the head,
-with the root over them. Nothing is judged: receipts/vectors/check.py, or anybody, can do
-that without dialect.
+--format jsonl, the default, prints the whole log as JSON lines: each record with its index, kind,
+hash, signature and the exact bytes of its body as a string, and last the checkpoint with the root
+over them. Nothing is judged: receipts/vectors/check.py, or any other program, can do that.
 
---format intoto ID... is an in-toto Statement v1 with a link v0.3 predicate for each receipt or
-gate, a line each; without IDs, of all. With --key-fd each is signed, in a DSSE envelope.
+--format intoto ID... prints one in-toto Statement v1 with a link v0.3 predicate for each receipt or
+gate, one a line; without IDs, for all. With --key-fd each is signed, in a DSSE envelope.
 
---bundle ID... is one JSON document with the named gates or receipts, all that they
-cover, a proof of the place of each in the log, and the checkpoint: "verify --bundle" reads it
-where no store is.`
+--bundle ID... prints one JSON document with the named gates or receipts, all that they cover,
+a proof of each record's place in the log, and the checkpoint. "verify --bundle" reads it
+where there is no store.`
 
 func newReceiptsExport(u *ui) *cobra.Command {
 	var f struct {

@@ -7,10 +7,9 @@ import (
 	"github.com/command-dialect/dialect/cmd/dialect/internal/store"
 )
 
-const faultLong = `Print the line faults of a run for whoever is to mend them: the contract of each line that
-failed or could not be completed, with its invocation, its last lines of output, the first error
-and how to reproduce it. With RUN/STEP, or the id of a receipt, it is that one object. Without
-an id it is the last run.`
+const faultLong = `Print the line faults of a run for a repair agent: for each line that failed or could not be
+completed its invocation, its last lines of output, its first error and how to reproduce it. With
+RUN/STEP, or the id of a receipt, it prints that one object. Without an id it takes the last run.`
 
 func newFault(u *ui) *cobra.Command {
 	var name string

@@ -14,24 +14,24 @@ import (
 	"github.com/command-dialect/dialect/runtime/project"
 )
 
-const fmtLong = `Write scripts in their canonical form: "Verb preposition noun", one space between words, the
-verb with a capital, and without what models add to plain lines: bullets, numbers, code fences,
-backticks, final full stops. Comments and blank lines stay.
+const fmtLong = `Rewrite scripts in their canonical form: "Verb preposition noun", one space between words, the verb
+with a capital, and without what models add to plain lines (bullets, numbers, code fences,
+backticks, final full stops). Comments and blank lines stay.
 
-A file is rewritten in its place, a directory stands for the .dlct files below it, links left out,
-and standard input goes to standard output. A link that leads out of its repository is refused. No
-matrix is needed: a script means the same before and after. A file with a line that is not a
-command is left as it is; "dialect check" says what is wrong with it. Nothing is written before all
-files have been read.
+A file is rewritten in place, a directory stands for the .dlct files below it, without links, and
+standard input goes to standard output. A link that leads out of its repository is refused. No
+matrix is needed: the script means the same before and after. A file with a line that is not a
+command is left unchanged; "dialect check" says what is wrong with it. All files are read before the
+first is written.
 
-The exit status is 1 with --check or --diff if a file is not in its canonical form, and if a
-line is no command.`
+The exit status is 1 if a line is not a command, and with --check or --diff also if a file is not
+in its canonical form.`
 
 func newFmt(u *ui) *cobra.Command {
 	var f struct{ check, diff bool }
 	cmd := &cobra.Command{
 		Use:   "fmt [FILE | DIR | -]...",
-		Short: "write scripts in their canonical form",
+		Short: "rewrite scripts in their canonical form",
 		Long:  fmtLong,
 		Example: `  dialect fmt quality.dlct
   dialect fmt --check .

@@ -10,15 +10,15 @@ import (
 	"github.com/command-dialect/dialect/runtime/records"
 )
 
-const gateLong = `Gate on receipts that others left: by "dialect exec", or by "dialect run --defer-gate".
-Each must be of a success, unconsumed, and of the present files, before and after it
-ran; they are consumed into one gate receipt. So what a sub-agent hands up can be four
-hashes, and passes cannot be picked from runs on other files.
+const gateLong = `Make one gate of receipts that others left, by "dialect exec" or by "dialect run --defer-gate".
+Each receipt must record a success, be unconsumed, and be about the files that are here, before and
+after it ran. They are consumed into one gate receipt. So a sub-agent can hand up four hashes, and
+nobody can pick passes from runs on other files.
 
-With --require each command of the binding or composite must be among them, by exactly
-its command; then the gate is final, and "dialect verify" knows it. A receipt of "exec"
-carries no binding, and counts by its command where the binding expects no more than an
-exit status of 0; "exec --as BINDING" judges by the binding.
+With --require each command of the binding or composite must be among them, by exactly its command;
+then the gate is final, and "dialect verify" accepts it. A receipt of "exec" names no binding: it
+counts by its command if the binding expects only exit status 0. "exec --as BINDING" judges by the
+binding.
 
 Exit status: 0 passed, 3 refused, 64 for a usage error.`
 
@@ -30,7 +30,7 @@ func newGate(u *ui) *cobra.Command {
 	}
 	cmd := &cobra.Command{
 		Use:   "gate SHA...",
-		Short: "gate on receipts that others left",
+		Short: "make one gate of receipts that others left",
 		Long:  gateLong,
 		Example: `  dialect gate 5feceb66ffc8 6b86b273ff34 d4735e3a265e 4e07408562be
   dialect gate --require quality $(cat receipts.txt)`,

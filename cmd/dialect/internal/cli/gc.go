@@ -12,10 +12,10 @@ import (
 	"github.com/command-dialect/dialect/runtime/archive"
 )
 
-const gcLong = `Drop kept output: blobs of logs, and lists of files, that are older than --older-than, and
-then the oldest until the rest fits into --max-size. No record is ever dropped: receipts
-keep their digests, and only "dialect log" and the paths of a STALE verdict need the blobs.
-Temporary files that a killed run left are removed once they are a day old.`
+const gcLong = `Delete kept output: first logs and lists of files that are older than --older-than, then the
+oldest until the rest fits into --max-size. Records are never deleted: receipts keep their
+digests, and only "dialect log" and the paths of a STALE verdict need the deleted files. Temporary
+files of killed runs are deleted once they are a day old.`
 
 func newReceiptsGC(u *ui) *cobra.Command {
 	var f struct {
@@ -24,7 +24,7 @@ func newReceiptsGC(u *ui) *cobra.Command {
 	}
 	cmd := &cobra.Command{
 		Use:   "gc",
-		Short: "drop old output; never a record",
+		Short: "delete old output, never a record",
 		Long:  gcLong,
 		Example: `  dialect receipts gc --older-than 30d --max-size 1GiB
   dialect receipts gc --dry-run --max-size 0`,
@@ -59,9 +59,9 @@ func newReceiptsGC(u *ui) *cobra.Command {
 	}
 	fl := cmd.Flags()
 	fl.SortFlags = false
-	fl.StringVar(&f.older, "older-than", "30d", "drop what is older than `AGE`: 12h, 30d")
-	fl.StringVar(&f.size, "max-size", "1GiB", "then drop the oldest until the rest has at most `SIZE`: 0, 500MiB, 2GB")
-	fl.BoolVarP(&f.dry, "dry-run", "n", false, "say what would be dropped, and drop nothing")
+	fl.StringVar(&f.older, "older-than", "30d", "delete what is older than `AGE`: 12h, 30d")
+	fl.StringVar(&f.size, "max-size", "1GiB", "then delete the oldest until the rest has at most `SIZE`: 0, 500MiB, 2GB")
+	fl.BoolVarP(&f.dry, "dry-run", "n", false, "say what would be deleted, and delete nothing")
 	fl.BoolVar(&f.json, "json", false, "print one JSON document on standard output")
 	addStoreFlag(cmd, &f.store)
 	return cmd

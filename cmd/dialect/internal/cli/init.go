@@ -21,15 +21,16 @@ import (
 )
 
 const initLong = `Look at the project in DIR (default: here) and write a ` + routing.FileName + ` and a ` + scaffold.ScriptName + `:
-from go.mod, go.work, pyproject.toml and the like, package.json, Cargo.toml, bats tests and shell scripts, here and in
-the folders below, with the arguments that the project itself uses: in its Makefile, justfile, Taskfile, tox, nox,
-hooks, workflows and scripts.
+from go.mod, go.work, pyproject.toml and the like, package.json, Cargo.toml, bats tests and shell
+scripts, here and in the folders below, with the arguments that the project itself uses: in its
+Makefile, justfile, Taskfile, tox, nox, hooks, workflows and scripts.
 
-Each line is tried before it is written. One that passes is written. One that does not pass today is written, and the
-reason is printed. One that needs something installed is not: install it, and ` + "`dialect init`" + ` proposes the line then.
-Nor is one whose tool nothing in the project runs, where it does not pass.
+Each line is tried before it is written. A line that passes is written. One that does not pass today
+is written, too, and the reason is printed. One that needs something installed is left out: install
+it, and ` + "`dialect init`" + ` proposes the line then. A line that does not pass and whose tool nothing in
+the project runs is also left out.
 
-Nothing that exists is overwritten: where the files are there, what is new is printed.`
+Nothing that exists is overwritten: if the files exist, what is new is printed.`
 
 // initFlags say what init does.
 type initFlags struct {
@@ -41,7 +42,7 @@ func newInit(u *ui) *cobra.Command {
 	var f initFlags
 	cmd := &cobra.Command{
 		Use:   "init [DIR]",
-		Short: "write a matrix and a script for the project that is here",
+		Short: "write a matrix and a script for this project",
 		Long:  initLong,
 		Example: `  dialect init
   dialect init --check      # what it would do; exit status 1 if that is something`,
@@ -57,7 +58,7 @@ func newInit(u *ui) *cobra.Command {
 	fl.SortFlags = false
 	fl.BoolVarP(&f.dry, "dry-run", "n", false, "print the files, and write nothing")
 	fl.BoolVar(&f.check, "check", false, "say what would be done, and write nothing; the exit status is 1 if it is something")
-	fl.BoolVar(&f.force, "force", false, "replace the files that are there")
+	fl.BoolVar(&f.force, "force", false, "replace the files that exist")
 	fl.BoolVar(&f.noTry, "no-try", false, "write the lines without trying them")
 	fl.DurationVar(&f.timeout, "timeout", 2*time.Minute, "try each line for `DURATION` at most")
 	return cmd

@@ -25,9 +25,9 @@ type inquiryFlags struct {
 func (f *inquiryFlags) add(cmd *cobra.Command) {
 	fl := cmd.Flags()
 	fl.SortFlags = false
-	fl.StringArrayVar(&f.Require, "require", nil, "insist on the binding `NAME` (or its noun, its verb, or the whole line): each of its commands, without extra values; may be repeated (default of verify: what [verify] of the matrix says)")
+	fl.StringArrayVar(&f.Require, "require", nil, "insist on the binding `NAME` (or its noun, its verb, or the whole line): each of its commands, without extra values; may be repeated (default of verify: [verify] of the matrix)")
 	fl.StringVar(&f.Base, "base", "", "trust the matrix and the pinned files of the commit `REV` (default: your pin, else HEAD)")
-	fl.StringVar(&f.Level, "level", "", "insist on who recorded: `self` (L0), or key (L1): signed by a --key (default: key where there is a --key)")
+	fl.StringVar(&f.Level, "level", "", "insist on the `LEVEL` self (L0: recorded by itself) or key (L1: signed by a --key) (default: key if there is a --key)")
 	fl.BoolVar(&f.Clean, "clean", false, "insist that all ran in a clean checkout: dialect run --clean")
 	fl.StringVar(&f.maxAge, "max-age", "", "insist on a gate that is at most `AGE` old: 90m, 12h, 2d")
 	fl.BoolVar(&f.Fresh, "fresh", false, "refuse results that --reuse repeated")
@@ -35,7 +35,7 @@ func (f *inquiryFlags) add(cmd *cobra.Command) {
 	fl.StringVar(&f.Nonce, "nonce", "", "insist on the nonce `NONCE`")
 	addKeyFlag(cmd, &f.KeyFiles)
 	addSince(cmd, &f.Since)
-	fl.StringVar(&f.State, "state", "", "remember in `DIR`, a folder of another user than the store's and for this store alone, how far it has been audited")
+	fl.StringVar(&f.State, "state", "", "remember in `DIR` how far this store was audited; DIR is for this store alone, and belongs to another user")
 	fl.StringVar(&f.Root, "root", "", "insist that the root of the repository is `DIR`")
 	fl.StringVar(&f.Routing, "routing", "", "use the matrix `FILE` instead of the nearest routing.toml")
 	fl.BoolVar(&f.json, "json", false, "print one JSON document on standard output")

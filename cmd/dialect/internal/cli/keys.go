@@ -10,14 +10,15 @@ import (
 	"github.com/command-dialect/dialect/receipts"
 )
 
-const keygenLong = `Make a key that signs receipts: the private key goes to FILE, readable by you alone, and
-the public key, which the verifier needs, to standard output.
+const keygenLong = `Make a key that signs receipts. The private key goes to FILE, which only you can read; the public
+key, which the verifier needs, goes to standard output.
 
-Hand the private key to dialect by a file descriptor, from another user than the
-agent's:  dialect run --key-fd 3 quality.dlct 3< <(cat boss.key)
-A key that the commands of a run can read proves nothing, and gives level L0: dialect must be
-a binary that their user cannot read (sudo make install). The run says so where it is not,
-and "dialect doctor" says it before.`
+Hand the private key to dialect by a file descriptor, from another user than the agent's:
+  dialect run --key-fd 3 quality.dlct 3< <(cat boss.key)
+
+A key that the commands of a run can read proves nothing and gives level L0. So the user of the
+commands must not be able to read the dialect binary (sudo make install). If they can, the run says
+so; "dialect doctor" says it before the run.`
 
 func newReceiptsKeygen(u *ui) *cobra.Command {
 	return &cobra.Command{

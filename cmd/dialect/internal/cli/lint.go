@@ -13,14 +13,14 @@ import (
 	"github.com/command-dialect/dialect/receipts/doctrine"
 )
 
-const lintLong = `Judge the form of a receipt that a tool wrote, by the eight rules of the receipt
-doctrine. FILE (- or nothing: standard input) holds the doctrine's input: an object with
-receipt, tool_name and expected_receipt_fields. With --tool it may hold the bare receipt.
+const lintLong = `Judge the form of a receipt that a tool wrote, by the eight rules of the receipt doctrine. FILE
+(default: standard input) holds an object with receipt, tool_name and expected_receipt_fields.
+With --tool it may hold the receipt alone.
 
-With --registry the tool must be in the tools.registry.json, and the expected fields
-must be those that it defines.
+With --registry the tool must be listed in the tools.registry.json, and the expected fields must be
+those that it defines.
 
-Printed is the doctrine's output, or its refusal, as JSON; on a terminal a short text.
+The output is the doctrine's, or its refusal, as JSON; on a terminal it is a short text.
 Exit status: 0 valid, 1 violations that block, 2 refused, 64 for a usage error.`
 
 func newReceiptsLint(u *ui) *cobra.Command {
@@ -31,7 +31,7 @@ func newReceiptsLint(u *ui) *cobra.Command {
 	}
 	cmd := &cobra.Command{
 		Use:   "lint [FILE]",
-		Short: "judge a tool's own receipt by the eight rules of the doctrine",
+		Short: "judge a tool's own receipt by the eight rules of the receipt doctrine",
 		Long:  lintLong,
 		Example: `  dialect receipts lint input.json
   dialect receipts lint --tool leads.create --registry tools.registry.json receipt.json`,

@@ -20,14 +20,15 @@ import (
 	"github.com/command-dialect/dialect/runtime/place"
 )
 
-const logLong = `Print what a command wrote, as it was kept: first its standard output, then its standard
-error. LINE is of the last run, as its report names it: 3, or 3.2 for a member of a composite; without
-anything it is the only failure of that run. The kept text must have the digest that the receipt says; secrets were taken out
-of it, and of a very long stream it has the beginning and the end. Of go test -json it prints the
-text in the events; --raw prints the events.
+const logLong = `Print the output of a command as it was kept: first its standard output, then its standard error.
+LINE is a line of the last run, as its report names it: 3, or 3.2 for a member of a composite.
+Without an argument it is the only failure of that run.
 
-The receipt's own digest is of all that was really written, also where the log was
-dropped by "receipts gc".`
+The kept text must have the digest that the receipt names. Secrets were taken out of it, and of a
+very long stream only the beginning and the end were kept. The receipt also has the digest of all
+that the command really wrote, even where "receipts gc" has deleted the log.
+
+Of go test -json the text in the events is printed; --raw prints the events.`
 
 func newLog(u *ui) *cobra.Command {
 	var f struct {
@@ -38,7 +39,7 @@ func newLog(u *ui) *cobra.Command {
 	}
 	cmd := &cobra.Command{
 		Use:   "log [LINE | FILE:LINE | RUN/STEP | RECEIPT]",
-		Short: "print what a command wrote",
+		Short: "print the output of a command",
 		Long:  logLong,
 		Example: `  dialect log 3
   dialect log 5feceb66ffc8 --tail 50
@@ -93,7 +94,7 @@ func printLog(u *ui, logs archive.Archive, what string, s receipts.Stream, tail 
 	f, _, err := blob.Open(string(logs), want)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return exit.Failf(exit.Failed, "the log of %s is not there: it was dropped, or never kept; it had %d bytes, sha256 %s", what, s.Bytes, s.SHA256)
+		return exit.Failf(exit.Failed, "the log of %s is gone: it was deleted, or never kept; it had %d bytes, sha256 %s", what, s.Bytes, s.SHA256)
 	case errors.Is(err, blob.ErrChanged):
 		return exit.Failf(exit.Refused, "the log %s is not what the receipt says: its digest is another", place.Short(path))
 	case err != nil:

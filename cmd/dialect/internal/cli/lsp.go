@@ -15,15 +15,15 @@ import (
 	"github.com/command-dialect/dialect/cmd/dialect/internal/store"
 )
 
-const lspLong = `Serve an editor over standard input and output, by the Language Server Protocol 3.17:
-diagnostics as they are typed, completion, hover, go to definition and references, rename of
-bindings, quick fixes, outline, folding, semantic tokens and formatting, for scripts and for
-routing.toml. Nothing is run, and no file is written: changes are handed to the editor.
+const lspLong = `Serve an editor over standard input and output, by the Language Server Protocol 3.17: diagnostics
+while you type, completion, hover, definition and references, rename of bindings, quick fixes,
+outline, folding, semantic tokens and formatting, for scripts and for routing.toml. It runs nothing
+and writes no file: changes are handed to the editor.
 
-An editor starts this command itself; lang/editors has set-ups for Neovim, Helix and VS Code.
-An editor without a client for the protocol can call "dialect check --lsp-lite" instead.
+The editor starts this command; lang/editors has set-ups for Neovim, Helix and VS Code. An editor
+without a client for the protocol can call "dialect check --lsp-lite" instead.
 
-The exit status is 0 after an orderly shutdown, and 1 if the editor hung up without one.`
+The exit status is 0 after an orderly shutdown, and 1 if the editor disconnected without one.`
 
 func newLSP(u *ui) *cobra.Command {
 	var f struct {
@@ -62,6 +62,6 @@ func newLSP(u *ui) *cobra.Command {
 	fl.SortFlags = false
 	fl.StringArrayVar(&f.set, "set", nil, "set a variable of scripts, `NAME=VALUE`; may be repeated")
 	fl.StringVar(&f.routing, "routing", "", "use the matrix `FILE` for all scripts instead of the nearest routing.toml")
-	fl.Bool("stdio", true, "speak over standard input and output, as always (some editors say so)")
+	fl.Bool("stdio", true, "accepted because some editors pass it; there is no other mode")
 	return cmd
 }

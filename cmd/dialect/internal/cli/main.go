@@ -17,6 +17,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/command-dialect/dialect/cmd/dialect/internal/exit"
+	"github.com/command-dialect/dialect/cmd/dialect/internal/explain"
 	"github.com/command-dialect/dialect/lang/suggest"
 	"github.com/command-dialect/dialect/runtime/cleanroom"
 	"github.com/command-dialect/dialect/runtime/process"
@@ -44,7 +45,7 @@ func Main() (status int) {
 	defer func() {
 		if r := recover(); r != nil {
 			u.errorf("internal error: %v", r)
-			u.hintf("this is a fault of dialect; please report it with what follows")
+			u.hintf("this is a bug in dialect; please report it with what follows")
 			fmt.Fprintf(u.err, "%s", debug.Stack())
 			status = exit.Internal
 		}
@@ -96,18 +97,6 @@ each command, and gates on the receipts at the end.
     Test with go
     Gate against results`
 
-const exitTable = `
-Exit status of run:
-  0    every line passed, and so did the gate
-  1    a line failed (for check: an error was found)
-  2    line fault: a line could not be bound or completed, or nothing was there to run
-  3    the gate refused: a receipt is missing, invalid, replayed, tampered with, or could not be kept
-  64   usage; 70 internal error, or standard output cannot be written;
-       129, 130, 143 ended by SIGHUP, SIGINT, SIGTERM; 141 nobody reads standard output any more
-Exit status of verify, gate and consume: 0 if so, 3 if not.
-Exit status of exec: the command's own; 125, 126, 127 where it could not be run.
-`
-
 // newRoot makes the command that is called with args. If they name one of its commands,
 // that is made alone: to make them all takes longer than many a command.
 func newRoot(u *ui, args []string) *cobra.Command {
@@ -123,7 +112,9 @@ func newRoot(u *ui, args []string) *cobra.Command {
 		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: false},
 	}
 	outermost(u, root)
-	root.SetUsageTemplate(root.UsageTemplate() + exitTable)
+	root.SetHelpCommand(newHelp(u))
+	cobra.AddTemplateFunc("topics", explain.TopicList) // called when help is printed: a start does not pay for it
+	root.SetUsageTemplate(root.UsageTemplate() + "\n{{topics}}\n" + exit.Help())
 	commands := []struct {
 		name string
 		make func(*ui) *cobra.Command

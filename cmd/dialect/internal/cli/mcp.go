@@ -11,12 +11,12 @@ import (
 	"github.com/command-dialect/dialect/runtime/mcpclient"
 )
 
-const mcpLong = `Serve an agent by the Model Context Protocol over standard input and output, with the tools
-check, run, verify, consume, explain, vocab and log. They print what the command line prints, and keep
-the same receipts.
+const mcpLong = `Serve an agent by the Model Context Protocol over standard input and output, with the tools check,
+run, verify, consume, explain, vocab and log. They print what the command line prints, and keep the
+same receipts.
 
-The root is fixed at the start: calls name scripts below it, or give lines as text. They can
-name no command, no matrix and no store; what a line runs is what the matrix binds.
+The root is fixed at the start: calls name scripts below it, or give lines as text. They cannot name
+a command, a matrix or a store; a line runs what the matrix binds.
 
 In .mcp.json:  {"mcpServers": {"dialect": {"command": "dialect", "args": ["mcp"]}}}`
 
@@ -37,7 +37,7 @@ func newMCP(u *ui) *cobra.Command {
 				return exit.Usagef("--root: %v", err)
 			}
 			if info, err := os.Stat(dir); err != nil || !info.IsDir() {
-				return exit.Usagef("--root: %s is no directory", root)
+				return exit.Usagef("--root: %s is not a directory", root)
 			}
 			self, err := os.Executable()
 			if err != nil {

@@ -87,7 +87,7 @@ func TestFlagsThatNameFiles(t *testing.T) {
 	walk(newRoot(newUI(), nil), "")
 	for name := range known {
 		if strings.Contains(name, "--") && !found[name] {
-			t.Errorf("%s is no flag that names a file", name)
+			t.Errorf("%s is not a flag that names a file", name)
 		}
 	}
 }

@@ -15,9 +15,9 @@ func newPacks(u *ui) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "packs [show NAME]",
 		Short: "list the packs of bindings that a matrix can extend, or print one",
-		Long: `List the packs that a matrix can extend: extends = ["python"]. A pack is a routing matrix like
-any other; a project replaces what it binds itself, by name or by verb and noun.
-A pack of your own is a file: extends = ["./team.toml"].`,
+		Long: `List the packs that a matrix can extend: extends = ["python"]. A pack is a routing matrix like any
+other; a project replaces a binding of a pack by its name, or by its verb and noun. A pack of your
+own is a file: extends = ["./team.toml"].`,
 		Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			return u.print(asJSON, explain.AllPacks())

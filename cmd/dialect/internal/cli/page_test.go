@@ -51,7 +51,7 @@ func TestPages(t *testing.T) {
 	}
 	for _, code := range diag.Codes() {
 		if !slices.Contains(codes, code) {
-			t.Errorf("a page of %s, which is no code", code)
+			t.Errorf("a page of %s, which is not a code", code)
 		}
 	}
 	for _, code := range codes {

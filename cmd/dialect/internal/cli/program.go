@@ -108,7 +108,7 @@ func (f *runFlags) add(cmd *cobra.Command) {
 		_ = cmd.RegisterFlagCompletionFunc(name, noFiles)
 	}
 	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{
-		"auto\tlive on a terminal, else signs of life", "live\twhat runs now, drawn anew", "group\tthe output of each step when it ends",
+		"auto\tlive on a terminal, else a progress line every 30 s", "live\twhat runs now, redrawn in place", "group\tthe output of each step when it ends",
 		"stream\teach line of output as it comes", "tail\thow each step ended, and its last lines", "none\tnothing before the report",
 	}, cobra.ShellCompDirectiveNoFileComp))
 }

@@ -44,8 +44,8 @@ func newReceiptsList(u *ui) *cobra.Command {
 		Short: "list receipts and gates, oldest first",
 		Long: `List receipts and gates, oldest first.
 
-The list is read from the store's tables, which are not authenticated: it is for finding ids.
-show, validate and verify answer from the authenticated log.`,
+The list comes from the store's tables, which are not authenticated: use it to find ids. show,
+validate and verify answer from the authenticated log.`,
 		Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			f.filter.Status = receipts.Status(f.status)
@@ -101,7 +101,7 @@ func newReceiptsShow(u *ui) *cobra.Command {
 	}
 	cmd := &cobra.Command{
 		Use:               "show ID",
-		Short:             "show one record: a hash or its prefix, g-... of a gate, r-... of a run",
+		Short:             "show one record, by its hash or a prefix of it, g-... of a gate or r-... of a run",
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: completeIDs,
 		RunE: func(_ *cobra.Command, args []string) error {
@@ -128,7 +128,7 @@ func newReceiptsValidate(u *ui) *cobra.Command {
 	}
 	cmd := &cobra.Command{
 		Use:               "validate ID...",
-		Short:             "say whether receipts are there, intact and of a success; consumes nothing",
+		Short:             "check that receipts exist, are intact and record a success, without consuming them",
 		Args:              cobra.MinimumNArgs(1),
 		ValidArgsFunction: completeIDs,
 		RunE: func(_ *cobra.Command, args []string) error {

@@ -28,7 +28,7 @@ func (f *recordFlags) add(cmd *cobra.Command) {
 	fl.StringVar(&f.keyFD, "key-fd", os.Getenv(keyfd.Variable), "sign receipts with the key that the file descriptor `N` holds (DIALECT_KEY_FD)")
 	fl.BoolVar(&f.Clean, "clean", false, "run in a checkout of exactly the project's files, apart from the working tree")
 	fl.BoolVar(&f.NoTree, "no-tree", false, "take no snapshots of the files: the receipts do not say what was tested")
-	// The default is what the environment holds at this moment; it is no text for the help.
+	// The default is what the environment holds at this moment; it is not a text for the help.
 	for _, name := range []string{"session", "nonce", "key-fd"} {
 		fl.Lookup(name).DefValue = ""
 	}

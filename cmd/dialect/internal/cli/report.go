@@ -13,13 +13,13 @@ import (
 	"github.com/command-dialect/dialect/runtime/report"
 )
 
-const reportLong = `Report an earlier run once more, from what was kept of it: as text, or as a file in one of the
-forms. Without an id it is the last run.
+const reportLong = `Report an earlier run again, from the document that it kept: as text, or as a file in another form.
+Without an id it takes the last run.
 
---html writes one page that needs nothing else: the timeline of the run, and of each line
-its command, verdict, output and receipt. The page is checked against the store: for each line it
-says whether its receipt is there, is intact, and says the same. What was kept of the run is not
-evidence; its receipts are.`
+--html writes one self-contained page: the timeline of the run, and of each line its command,
+verdict, output and receipt. The page is checked against the store: for each line it says whether
+its receipt exists, is intact, and says the same. The kept document is not evidence,
+the receipts are.`
 
 func newReport(u *ui) *cobra.Command {
 	var f struct {

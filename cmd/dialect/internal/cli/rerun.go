@@ -6,10 +6,10 @@ import (
 	"github.com/command-dialect/dialect/cmd/dialect/internal/store"
 )
 
-const rerunLong = `Run again what an earlier run ran: its script as it is now, or the same lines where it was
-run from standard input or with -e. RUN/STEP, or the id of a receipt, is one line of it. The
-files, the matrix and the script are those of today; the run is a new one, with receipts of
-its own. Without an id it is the last run.`
+const rerunLong = `Run again what an earlier run ran: its script as it is now, or the same lines if it was run from
+standard input or with -e. RUN/STEP, or the id of a receipt, selects one line. The files, the matrix
+and the script are the present ones; the run is a new one, with new receipts. Without an id it takes
+the last run.`
 
 func newRerun(u *ui) *cobra.Command {
 	var f runFlags

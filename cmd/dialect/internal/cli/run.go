@@ -51,7 +51,7 @@ func newRun(u *ui) *cobra.Command {
 	fl := cmd.Flags()
 	fl.SortFlags = false
 	fl.StringArrayVarP(&f.lines, "line", "e", nil, "run `LINE` instead of a file; may be repeated")
-	fl.BoolVar(&f.failed, "failed", false, "run only the lines that did not pass when this script was last run")
+	fl.BoolVar(&f.failed, "failed", false, "run only the lines that did not pass in the last run of this script")
 	fl.BoolVar(&f.changed, "changed", false, "run only the lines whose files (`files` of their bindings) changed since they passed; all, if a file changed that no line names")
 	_ = cmd.RegisterFlagCompletionFunc("line", cobra.FixedCompletions(nil, cobra.ShellCompDirectiveNoFileComp))
 	f.add(cmd)

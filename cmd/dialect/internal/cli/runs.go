@@ -7,13 +7,12 @@ import (
 	"github.com/command-dialect/dialect/cmd/dialect/internal/store"
 )
 
-const runsLong = `Show the runs that the store knows, the newest last, and how their lines did: how often each
-ran and failed, how long it takes, and on how many states of the files it both passed and
-failed, which is what a flaky check does. With SCRIPT only those of the script that was run
-under that name.
+const runsLong = `Show the runs of the store, the newest last, and how their lines did: how often each ran and failed,
+how long it takes, and on how many states of the files it both passed and failed, which is what a
+flaky check does. With SCRIPT only the runs of the script of that name.
 
-What it says is read from the receipts. A run is "passed" if its final gate passed, "gated" if
-a gate over a part of the script did, "unfinished" if a command that it planned has no receipt.`
+The answer comes from the receipts. A run is "passed" if its final gate passed, "gated" if a gate
+over a part of the script did, and "unfinished" if a planned command has no receipt.`
 
 func newRuns(u *ui) *cobra.Command {
 	var f struct {

@@ -22,7 +22,7 @@ import (
 
 // readScript reads the script that the arguments of run, check or explain name:
 // FILE, FILE:LINE, FILE:LINE.MEMBER, "-" or nothing for standard input, or the lines of -e. What
-// is no file and holds a space is a line.
+// is not a file and holds a space is a line.
 func readScript(u *ui, args, lines []string) (*project.Script, error) {
 	switch {
 	case len(lines) > 0 && len(args) > 0:

@@ -52,7 +52,7 @@ func TestScript(t *testing.T) {
 		Dir:                 "testdata/script",
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
-		UpdateScripts:       os.Getenv("UPDATE_GOLDEN") != "",
+		UpdateScripts:       *update,
 		Setup: func(e *testscript.Env) error {
 			// The environment that a script starts from is listed, not filtered.
 			e.Setenv("PATH", path.of(t, strings.TrimPrefix(filepath.Base(e.WorkDir), "script-")))
@@ -133,7 +133,7 @@ func (p *toolPath) of(t *testing.T, script string) string {
 				if p.link(t, tool, tool, answers) {
 					folder = filepath.Join(p.root, tool)
 				} else if os.Getenv("CI") != "" {
-					t.Errorf("%s is missing; .ci/run installs it", tool) // a gate that skips is none
+					t.Errorf("%s is missing; .ci/run installs it", tool) // a gate that skips proves nothing
 				}
 				p.folders[tool] = folder
 			}

@@ -20,11 +20,10 @@ func newReceiptsSettle(u *ui) *cobra.Command {
 	}
 	cmd := &cobra.Command{
 		Use:   "settle ID --status STATUS",
-		Short: "end a receipt that is pending, once, by a new record",
-		Long: `End a receipt that is pending: the tool that left it had begun something whose end it
-did not see. The receipt itself stays as it is; a new record says how it ended. It can
-be settled once; but where the receipt is signed, what somebody without a key has said
-of it does not bind one who has a key (--key-fd).`,
+		Short: "record how a pending receipt ended, once",
+		Long: `End a pending receipt: its tool started something and did not see the end. The receipt itself
+does not change; a new record says how it ended. A receipt is settled once. One exception: where
+the receipt is signed, a settlement without a key does not bind those who have a key (--key-fd).`,
 		Example:           "  dialect receipts settle 5feceb66ffc8 --status succeeded --external-id page-7",
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: completeIDs,

@@ -16,10 +16,10 @@ func newSkill(u *ui) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "skill",
 		Short: "print the skill that teaches an agent the dialect",
-		Long: `Print the one SKILL.md (agentskills format, under 400 tokens) that teaches an agent the
-dialect: how a line is written, how it is run, what to hand up.
+		Long: `Print the SKILL.md (agentskills format, under 400 tokens) that teaches an agent the dialect: how a
+line is written, how it is run, what to hand up.
 
---install puts it where agents look, DIR/dialect/SKILL.md; nothing that exists is overwritten.`,
+--install writes it where agents look, DIR/dialect/SKILL.md. An existing file is left unchanged.`,
 		Example: `  dialect skill
   dialect skill --install .claude/skills`,
 		Args: cobra.NoArgs,
@@ -34,7 +34,7 @@ dialect: how a line is written, how it is run, what to hand up.
 				return exit.Usagef("--install %s: %v", install, err)
 			}
 			if _, err := os.Lstat(path); err == nil {
-				u.notef("%s is there already and was left as it is", path)
+				u.notef("%s exists already and was left unchanged", path)
 				return nil
 			}
 			if err := outfile.MakeFolder(path, 0o777); err != nil {

@@ -34,7 +34,7 @@ func addKeyFlag(cmd *cobra.Command, keys *[]string) {
 
 func addStoreFlag(cmd *cobra.Command, store *string) {
 	fl := cmd.Flags()
-	fl.StringVar(store, "store", os.Getenv("DIALECT_STORE"), "keep receipts in `PATH`, or \"none\" for nowhere (default: .dialect/store/receipts.db at the project's root; DIALECT_STORE)")
+	fl.StringVar(store, "store", os.Getenv("DIALECT_STORE"), "use the store `PATH`, or \"none\" for no store (default: .dialect/store/receipts.db at the project's root; DIALECT_STORE)")
 	fl.Lookup("store").DefValue = ""
 }
 
@@ -55,7 +55,7 @@ func takeKey(u *ui, keyFD string) (*receipts.Signer, error) {
 		return nil, exit.Usagef("--key-fd: %v", err)
 	}
 	if key.Weakness != "" {
-		u.warnf("signed, and all the same recorded by itself: %s", key.Weakness)
+		u.warnf("signed, but still recorded by itself: %s", key.Weakness)
 	}
 	return key.Signer, nil
 }
@@ -76,7 +76,7 @@ func addAs(cmd *cobra.Command, as *string, usage string) {
 
 // addSince adds --since, for what compares a log with a checkpoint.
 func addSince(cmd *cobra.Command, since *string) {
-	cmd.Flags().StringVar(since, "since", "", "compare the log with the checkpoint that was kept in `FILE` (see receipts checkpoint)")
+	cmd.Flags().StringVar(since, "since", "", "compare the log with the checkpoint that you kept in `FILE` (see receipts checkpoint)")
 }
 
 // tellDecision prints a decision, and ends with exit status 3 where it is a refusal.

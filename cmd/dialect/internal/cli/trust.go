@@ -20,17 +20,16 @@ import (
 	"github.com/command-dialect/dialect/runtime/project"
 )
 
-const trustLong = `Pin the matrix of this project, with all that it extends and the files that its
-bindings pin (pins = [...]), in your own configuration, outside of the project. From
-then on "verify", "consume" and "gate" refuse what ran under another one.
+const trustLong = `Pin the matrix of this project, with all that it extends and the files that its bindings pin
+(pins = [...]), in your own configuration, outside of the project. From then on "verify",
+"consume" and "gate" refuse what ran under another matrix.
 
-What changes against your last pin, or against HEAD, is shown first. On a terminal you
-are asked; elsewhere --yes is needed.
+The command first shows what changed since your last pin, or since HEAD. On a terminal it asks;
+elsewhere it needs --yes.
 
-An agent that runs as you and can write your configuration directory can pin its own
-rules, with --yes or without dialect. A pin protects from an agent that is another user,
-or that a sandbox keeps out of that directory. One that another user owns or could write
-is refused.`
+An agent that runs as you and can write your configuration directory can pin its own rules, with
+--yes or without dialect. A pin protects against an agent that is another user, or that a sandbox
+keeps out of that directory. A pin that another user owns or could write is refused.`
 
 type trustFlags struct {
 	routing, store    string
@@ -41,7 +40,7 @@ func newTrust(u *ui) *cobra.Command {
 	var f trustFlags
 	cmd := &cobra.Command{
 		Use:   "trust",
-		Short: "pin the matrix, so that another one is refused",
+		Short: "pin the matrix: verdicts refuse any other",
 		Long:  trustLong,
 		Example: `  dialect trust              # show what changes, and ask
   dialect trust --yes

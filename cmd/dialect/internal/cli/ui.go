@@ -86,7 +86,7 @@ func color(tty bool) bool {
 	}
 }
 
-// What is said has a label: an error is why the command did not do what was asked, a warning is
+// A message has a label: an error is why the command did not do what was asked, a warning is
 // what makes its result worth less, and a hint what to do. What it tells beside that has none.
 func (u *ui) errorf(format string, args ...any) { u.line("dialect: error: ", format, args...) }
 func (u *ui) warnf(format string, args ...any)  { u.line("dialect: warning: ", format, args...) }

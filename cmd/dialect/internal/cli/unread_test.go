@@ -71,7 +71,7 @@ tool = "yes"
 				t.Fatal(err)
 			}
 			defer r.Close()
-			// Full from the start but for what is told before a run.
+			// Full from the start but for what is printed before a run.
 			if _, err := w.Write(make([]byte, 60<<10)); err != nil {
 				t.Fatal(err)
 			}

@@ -19,7 +19,7 @@ func age(text string) (time.Duration, error) {
 	}
 	d, err := time.ParseDuration(text)
 	if err != nil || d <= 0 {
-		return 0, fmt.Errorf("%q is no age: want 90m, 12h, 2d", text)
+		return 0, fmt.Errorf("%q is not an age: want 90m, 12h, 2d", text)
 	}
 	return d, nil
 }
@@ -38,5 +38,5 @@ func byteSize(text string) (int64, error) {
 			break
 		}
 	}
-	return 0, fmt.Errorf("%q is no size: want 0, 500MiB, 2GB", text)
+	return 0, fmt.Errorf("%q is not a size: want 0, 500MiB, 2GB", text)
 }

@@ -11,34 +11,34 @@ import (
 	"github.com/command-dialect/dialect/receipts/verify"
 )
 
-const verifyLong = `Say whether the present files were tested: whether a final gate is about exactly
-this tree, under the trusted matrix, and no later failure on the same files contradicts
-it. Nothing is run, and nothing is consumed.
+const verifyLong = `Say whether exactly these files were tested: whether a final gate is about exactly this tree, under
+the trusted matrix, and no later failure on the same files contradicts it. It runs nothing and
+consumes nothing.
 
-  VERIFIED                a gate speaks for this tree
+  VERIFIED                a final gate is about this tree
   VERIFIED FOR CHANGED PATHS
-                          a gate spoke for another tree; each line passed since on the files
+                          a gate is about another tree; each line passed since on the files
                           that its binding names, and no file that none names has changed
   STALE                   it passed on another tree; says which line and paths changed
   MISSING                 no gate covers what is asked for
-  FAILED                  the last word about this tree is a failure
+  FAILED                  the newest result about this tree is a failure
   FLAKY                   it passed on this tree only after it had failed on it
   RAN OUTSIDE THE MATRIX  the command ran here, but not as a line of a script
   POLICY CHANGED          the matrix, or a file that it pins, is not the trusted one
   TAMPERED                the log in the store is not what was logged
   DEGRADED                the store, or the matrix, cannot be read
 
-What is not VERIFIED ends in lines "next:" with what leads there: commands, and after "# "
-what a person has to decide or do.
+Every verdict but VERIFIED ends in "next:" lines that lead there: commands, and after "# " what a
+person has to decide or do. "dialect help refused" explains each.
 
-The second line says who recorded the run, what the rules (the matrix) were compared
-with, and whether the log was kept by the verifier. A run is "recorded by itself" unless it was signed with a key that you name with --key; then
-what no such key signed does not count, unless --level self says so. The rules are compared with --base, else with your pin ("dialect trust"), else with HEAD, to which an agent can
-commit.
+The second line says who recorded the run, what the rules (the matrix) were compared with, and
+whether the verifier kept the log. A run is "recorded by itself" unless a key that you name with
+--key signed it; then records without such a signature do not count, unless you say --level self.
+The rules are compared with --base, else with your pin ("dialect trust"), else with HEAD, to which
+an agent can commit.
 
-With --require, --base, --level, --key or --since, and under CI, a pass that came after a
-failure on exactly these files is FLAKY. Otherwise it is VERIFIED, and the verdict counts
-the failures.
+With --require, --base, --level, --key or --since, and under CI, a pass that came after a failure on
+exactly these files is FLAKY. Otherwise it is VERIFIED, and the verdict counts the failures.
 
 VERIFIED FOR CHANGED PATHS rests on the "files" of bindings, and on "dialect run --changed". It
 is not given with --require, --base, --level, --key or --since, nor under CI, unless [verify] of
@@ -55,10 +55,10 @@ func newVerify(u *ui) *cobra.Command {
 	var f verifyFlags
 	cmd := &cobra.Command{
 		Use:   "verify [GATE]",
-		Short: "say whether the present files were tested",
+		Short: "say whether exactly these files were tested",
 		Long:  verifyLong,
 		Example: `  dialect verify --require quality
-  dialect verify --tree HEAD --base 3d5c0b64dec3d72ae4ee8c01eb38a2fbc27a6a5e --key boss.pub --since checkpoint.txt
+  dialect verify --tree HEAD --base $COMMIT --key boss.pub --since checkpoint.txt
   dialect verify g-8fc71b27dd92`,
 		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: completeIDs,

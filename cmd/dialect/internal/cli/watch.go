@@ -12,7 +12,7 @@ import (
 )
 
 // watch begins to show a run on standard error. By itself it is live on a terminal, plain
-// lines on one that can do no more, and off a terminal a sign of life now and then.
+// lines on one that can do no more, and off a terminal a progress line now and then.
 func (u *ui) watch(output string, json bool, secret *redact.Redactor) (view.View, view.Mode) {
 	dumb := os.Getenv("TERM") == "dumb" || os.Getenv("TERM") == "" || inCI()
 	mode := view.Mode(output)

@@ -120,7 +120,7 @@ func Examine(o Options) *Report {
 	if _, err := exec.LookPath("git"); err != nil {
 		r.say(warning, "git", "install git: without it receipts name the files by their bytes alone", "git is not in PATH")
 	} else if top := place.Repository(m.Root); !place.Exists(filepath.Join(top, ".git")) {
-		r.say(warning, "git", "`git init`: without a repository a receipt cannot be compared with a commit", "%s is in no repository", m.Root)
+		r.say(warning, "git", "`git init`: without a repository a receipt cannot be compared with a commit", "%s is not in a repository", m.Root)
 	} else {
 		r.say(ok, "git", "", "repository at %s", top)
 	}
@@ -206,7 +206,7 @@ func (r *Report) installed(m *routing.Matrix, used map[string]bool) (missing int
 			continue
 		}
 		what, install := scaffold.Missing(m.Root, b.AbsDir(m.Root), strings.Fields(b.Tool()))
-		if what == "" || said[what+install] || strings.HasPrefix(what, "node_modules/") { // whose program is said above
+		if what == "" || said[what+install] || strings.HasPrefix(what, "node_modules/") { // whose program is named above
 			continue
 		}
 		said[what+install] = true
@@ -273,7 +273,7 @@ func (r *Report) store(m *routing.Matrix, store string) {
 }
 
 // key says whether a key that is handed to this binary, by this user, would be believed.
-// Without one that is no fault: a record is then self-recorded, as most are.
+// Without one that is not a fault: a record is then self-recorded, as most are.
 func (r *Report) key() {
 	why := keyfd.Weakness()
 	if why == "" {
@@ -288,7 +288,7 @@ func (r *Report) key() {
 	if strings.Contains(advice, "start dialect as") || strings.Contains(advice, "install") {
 		advice = "start dialect as an ordinary user without capabilities, from a binary that this user can neither read nor replace (`sudo make install`: owner root, mode 0711), and hand the key over by a pipe: dialect run --key-fd 3 SCRIPT 3< <(cat boss.key)"
 	}
-	r.say(state, "key", advice, "records are self-recorded (L0), with a key by --key-fd, too: %s", why)
+	r.say(state, "key", advice, "records count as recorded by itself (L0), even with a key by --key-fd: %s", why)
 }
 
 // servers asks each server for its tools.

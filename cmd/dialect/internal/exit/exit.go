@@ -10,7 +10,7 @@ import (
 	"github.com/command-dialect/dialect/lang/suggest"
 )
 
-// The exit statuses; the rest of `dialect --help` says which command ends with which.
+// The exit statuses; [Table] says which command ends with which.
 const (
 	Failed   = 1   // a line failed; for check, an error was found
 	Fault    = 2   // a line could not be bound or completed, or nothing was there to run
@@ -66,7 +66,7 @@ func (f *Failure) Hint(format string, args ...any) *Failure {
 	return f
 }
 
-// NoBinding is the error that the name that a flag has is no binding of m; several is as [routing.Matrix.Named]
+// NoBinding is the error that the name that a flag has is not a binding of m; several is as [routing.Matrix.Named]
 // returns it.
 func NoBinding(status int, flag string, m *routing.Matrix, name string, several []string) *Failure {
 	if len(several) > 0 {

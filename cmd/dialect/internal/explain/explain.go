@@ -40,7 +40,7 @@ func Words() (names []string) {
 }
 
 // Word returns what a word means: in a report, as the code of a diagnostic, and as a key of a matrix, for some
-// words are all of them. It returns nothing for a word that is none of them.
+// words are all of them. It returns nothing for another word.
 func Word(word string) (docs []Document) {
 	for _, t := range entries() {
 		if slices.Contains(t.Words, wordOf(word)) {

@@ -74,7 +74,7 @@ func Script(w io.Writer, p *project.Program, vars map[string]string) error {
 			case isEnv:
 				state = "not allowed: environment = [" + strconv.Quote(env) + "]"
 			case len(v.Lines) == 0:
-				state = "declared, and not used"
+				state = "declared but not used"
 			}
 			fmt.Fprintf(w, "  {%s}\t%s\t%s\n", v.Name, diag.Printable(state), diag.Printable(v.Text))
 		}

@@ -170,7 +170,7 @@ func (q *Question) notes(ctx context.Context, res *verify.Result, rev string) {
 		}
 	}
 	if q.leftOver(res); len(q.ungated) > 0 {
-		note("not gated yet, of commands that passed on these files: %s %s", "receipt"+plural(len(q.ungated)), strings.Join(q.ungated, ", "))
+		note("not gated yet, although the commands passed on these files: %s %s", "receipt"+plural(len(q.ungated)), strings.Join(q.ungated, ", "))
 	}
 	if rev != "" || q.o.Elsewhere {
 		var names []string
@@ -238,7 +238,7 @@ func rulesText(matrix string, s policy.State) string {
 	return "rules compared with nothing"
 }
 
-// headOnly is said where an agent can have committed the rules.
+// headOnly is what a verdict says where an agent can have committed the rules.
 const headOnly = "rules compared with HEAD only"
 
 // upstream names the remote branch that most projects merge into, where the repository of dir has it; empty if it does
@@ -356,7 +356,7 @@ func (q *Question) Tell(w io.Writer, diff func(oldName string, old []byte, newNa
 	} else {
 		fmt.Fprintf(w, "%s: %s is not verified%s\n  %s\n", res.Verdict, subject, about, q.trust(res))
 		shown := slices.DeleteFunc(slices.Clone(res.Refusals), func(r receipts.Refusal) bool {
-			// That an older gate is of other files is no news beside what failed on these.
+			// That an older gate is of other files is not news beside what failed on these.
 			return r.Reason == receipts.TreeChanged && r.SHA.IsZero() && res.Refusals[0].Reason != receipts.TreeChanged
 		})
 		for i, r := range shown {

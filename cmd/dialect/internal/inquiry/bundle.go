@@ -44,7 +44,7 @@ func OpenBundle(stdin io.Reader, file string, keys note.Verifiers, head *receipt
 	return book, err, nil
 }
 
-// claimsBundle reports whether a text that is no bundle says that it is one: then it was
+// claimsBundle reports whether a text that is not a bundle says that it is one: then it was
 // changed, and the user has named the right file.
 func claimsBundle(text []byte) bool {
 	var x struct {
@@ -53,7 +53,7 @@ func claimsBundle(text []byte) bool {
 	return json.NewDecoder(bytes.NewReader(text)).Decode(&x) == nil && x.Schema == receipts.BundleSchema
 }
 
-// answerFromBundle answers the query from a bundle, where no store is.
+// answerFromBundle answers the query from a bundle, without a store.
 func (q *Question) answerFromBundle(stdin io.Reader, file, id string) (*verify.Result, error) {
 	book, refused, err := OpenBundle(stdin, file, q.o.Keys, q.o.Kept)
 	if err != nil {

@@ -37,7 +37,7 @@ import (
 	"github.com/command-dialect/dialect/runtime/workspace"
 )
 
-// Options say what is asked, and what whoever asks trusts.
+// Options say what is asked, and what the asker trusts.
 type Options struct {
 	Keys     note.Verifiers // whose signatures count; nil for none
 	KeyFiles []string       // as they were named, for messages
@@ -192,7 +192,7 @@ func New(ctx context.Context, o Options, rev string) (*Question, error) {
 	q.logs = archive.Of(q.path)
 	if rev == "" && !o.Elsewhere {
 		if q.Inputs, err = inputs.Digests(ctx, q.matrix, q.root); err != nil {
-			return nil, &Unloadable{exit.Failf(exit.Refused, "cannot read the inputs of the bindings: %v", err).Hint("make readable what is named, or smaller what `inputs` of %s matches", place.Short(m.Path))}
+			return nil, &Unloadable{exit.Failf(exit.Refused, "cannot read the inputs of the bindings: %v", err).Hint("make the named files readable, or have `inputs` of %s match fewer files", place.Short(m.Path))}
 		}
 	}
 	if err := checkState(o.State, q.path); err != nil {
@@ -558,18 +558,18 @@ func (q *Question) compareCommit(ctx context.Context, g *receipts.Gate, rev stri
 	case clean && !isHead:
 		return "the files that were tested are here, and are those of HEAD, not of " + rev
 	case !isHead:
-		return "the files that were tested are here, and are not those of " + rev
+		return "the files that were tested are here, but are not those of " + rev
 	case clean:
 		return "" // the gate says what a clone would not have
 	}
 	q.ofCommit = func(string) []string { return []string{"git add --all && git commit"} }
 	if s.Untracked.Count == 0 {
-		return "the files that were tested are here, and are not what " + rev + " holds: commit them"
+		return "the files that were tested are here, but are not what " + rev + " holds: commit them"
 	}
 	q.ofCommit = func(whole string) []string {
-		return []string{advice("commit them:"), "git add --all && git commit", advice("or name in a tracked .gitignore what is no part of the project, commit that, and test again:"), whole}
+		return []string{advice("commit them:"), "git add --all && git commit", advice("or name in a tracked .gitignore what is not part of the project, commit that, and test again:"), whole}
 	}
-	text := "the files that were tested are here, and go beyond " + rev + ": " + strings.Join(s.Untracked.Paths[:min(5, len(s.Untracked.Paths))], ", ")
+	text := "the files that were tested are here, but go beyond " + rev + ": " + strings.Join(s.Untracked.Paths[:min(5, len(s.Untracked.Paths))], ", ")
 	if n := s.Untracked.Count - 5; n > 0 {
 		text += fmt.Sprintf(" and %d more", n)
 	}

@@ -187,7 +187,7 @@ func TestLedger(t *testing.T) {
 	c.Ledger = "no-ledger"
 	var f *exit.Failure
 	if _, err := of.Consume(t.Context(), c, []string{sha}); !errors.As(err, &f) || f.Status != exit.Refused {
-		t.Errorf("what is no ledger: %v", err)
+		t.Errorf("what is not a ledger: %v", err)
 	}
 }
 
@@ -344,7 +344,7 @@ func TestCheckIDs(t *testing.T) {
 	}
 }
 
-// TestBundle refuses what is no bundle, and what says that it is one and is not.
+// TestBundle refuses what is not a bundle, and what says that it is one and is not.
 func TestBundle(t *testing.T) {
 	project(t)
 	text, err := json.Marshal(map[string]string{"schema": receipts.BundleSchema, "origin": "\x00"})

@@ -180,7 +180,7 @@ func (q *Question) next(refused receipts.Refusal, verdict verify.Verdict, script
 			report.Command(slices.Concat([]string{"dialect", "receipts", "settle"}, q.storeFlags(), []string{"--status", "STATUS", refused.SHA.Short()})),
 			q.gate(q.o.Require, refused.SHA.Short())}
 	case receipts.NotSucceeded, receipts.Superseded:
-		list := []string{advice("mend it, then:")}
+		list := []string{advice("fix it, then:")}
 		if culprit == nil {
 			return append(list, whole)
 		}
@@ -225,7 +225,7 @@ func (q *Question) next(refused receipts.Refusal, verdict verify.Verdict, script
 		return []string{advice("name each receipt once")}
 	case receipts.NoTree:
 		if q.Tree == nil {
-			return []string{advice("mend what keeps the files from being read, then:"), whole}
+			return []string{advice("fix what keeps the files from being read, then:"), whole}
 		}
 	case receipts.NotReceipt:
 		return []string{report.Command(append([]string{"dialect", "receipts", "list"}, q.storeFlags()...))}
@@ -257,11 +257,11 @@ func (q *Question) nextOfPolicy(whole string) []string {
 	case q.Policy == "": // the gate is of other rules, the present ones are the trusted
 		return []string{whole}
 	case q.lost != "" && q.pinned:
-		return []string{advice("bring the matrix back: your pin is of it")}
+		return []string{advice("restore the matrix: your pin is of it")}
 	case q.lost != "":
 		return []string{report.Command([]string{"git", "checkout", "HEAD", "--", q.lost})}
 	case q.state.Elsewhere != "":
-		return []string{advice("mend what is named, or name the matrix that you mean with --routing")}
+		return []string{advice("fix what is named, or name the matrix that you mean with --routing")}
 	case q.lacks && q.o.Base != "":
 		return []string{advice("name a commit with --base that has the matrix")}
 	case q.lacks:
@@ -272,7 +272,7 @@ func (q *Question) nextOfPolicy(whole string) []string {
 	case q.state.Complaint() == "":
 		return []string{advice("ask again: the rules changed while they were read")}
 	case len(q.state.Changes) == 0:
-		return []string{advice("mend what is named, then:"), whole}
+		return []string{advice("fix what is named, then:"), whole}
 	case q.o.Base != "":
 		return []string{advice("review the difference, then name the commit that you trust with --base")}
 	case q.state.Kind == policy.Pinned:
@@ -283,7 +283,7 @@ func (q *Question) nextOfPolicy(whole string) []string {
 
 // nextOfTampered is what to do about a log that is not what was logged.
 func (q *Question) nextOfTampered() []string {
-	list := []string{q.audit(), advice("it names what was changed; evidence that was changed cannot be mended: keep a copy of the store, move it away, and run again")}
+	list := []string{q.audit(), advice("it names what was changed; evidence that was changed cannot be repaired: keep a copy of the store, move it away, and run again")}
 	if q.o.Since != "" {
 		list = append(list, advice("a new store has a new checkpoint to keep: dialect receipts checkpoint"))
 	}
@@ -353,7 +353,7 @@ func (q *Question) nextOf(res *verify.Result, rev string) []string {
 	return list
 }
 
-// nextOfNested is what to do about repositories and worktrees in the tree that are no submodules: a run tests their
+// nextOfNested is what to do about repositories and worktrees in the tree that are not submodules: a run tests their
 // files, and git add adds none of them. The command has git ignore them, and commits all else.
 func (q *Question) nextOfNested(goos string) []string {
 	var names, added, patterns []string

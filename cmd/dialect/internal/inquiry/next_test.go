@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// What is no comment among the remedies is a command of that system.
+// What is not a comment among the remedies is a command of that system.
 func TestRemediesOfSystems(t *testing.T) {
 	words := []string{"dialect", "run", "--key-fd", "3", "a.dlct"}
 	for _, c := range []struct {

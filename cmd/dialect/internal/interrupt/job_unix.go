@@ -15,7 +15,7 @@ import (
 )
 
 // moreSignals are further signals to catch. SIGPIPE, caught, becomes an error of the write:
-// whoever stops reading what is shown does not end the run without a report.
+// anyone who stops reading what is shown does not end the run without a report.
 func moreSignals() []os.Signal {
 	return []os.Signal{syscall.SIGTSTP, syscall.SIGCONT, syscall.SIGPIPE}
 }

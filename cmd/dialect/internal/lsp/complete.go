@@ -93,7 +93,7 @@ func (s *server) completion(_ context.Context, p *protocol.PositionParams) (*pro
 }
 
 // split returns the whole words of a line up to the cursor, what is written of the next, and the
-// comment if the cursor is in one. A list marker is no word.
+// comment if the cursor is in one. A list marker is not a word.
 func split(before []byte) (words []string, rest, comment string) {
 	text := strings.TrimLeft(string(before), " \t\ufeff")
 	if marker := listMarker().FindString(text); marker != "" {

@@ -16,12 +16,12 @@ import (
 // A document is an open script or matrix.
 //
 // Of a script the findings are kept line by line as it were: an edit drops those of the lines
-// that it touched, moves those behind, and looks at the new lines alone, since what is said of
-// a line depends on the line and the matrix only. What is said of the script as a whole, that
+// that it touched, moves those behind, and looks at the new lines alone, since the findings of
+// a line depend on the line and the matrix only. The findings of the script as a whole, that
 // it is empty or ends its lines in CR LF, is found anew each time; that is cheap.
 type document struct {
 	uri       string
-	path      string // absolute; empty if it is no file
+	path      string // absolute; empty if it is not a file
 	name      string // as diagnostics name it
 	matrix    bool   // it is a TOML file
 	version   int
@@ -35,7 +35,7 @@ type document struct {
 	list     diag.List // of single lines, in order
 	cut      bool      // there are more than list has: every edit looks at all lines
 	commands int
-	revision int // changes with every change of what is said
+	revision int // changes with every change of the findings
 }
 
 // setText gives d a new text.
@@ -135,7 +135,7 @@ func (d *document) change(c protocol.ContentChange) {
 // maxScript is the size, in bytes, beyond which lang reads nothing of a script.
 const maxScript = 64 << 20
 
-// move moves what is said of a line, with all that points into the same file.
+// move moves the findings of a line, with all that points into the same file.
 func move(d *diag.Diagnostic, bytes, lines int) {
 	shift := func(s *diag.Span) {
 		s.Start.Offset += bytes
@@ -171,7 +171,7 @@ func (d *document) checkAll() {
 	d.cut = slices.ContainsFunc(d.list, func(f diag.Diagnostic) bool { return f.Code == diag.TooManyFindings || f.Code == diag.FileTooLarge })
 }
 
-// check returns what is to be said of single lines, and how many of them hold a command.
+// check returns the findings of single lines, and how many of them hold a command.
 func (d *document) check(src *diag.Source, first, last int) (list diag.List, commands int) {
 	if d.project == nil || d.project.broken {
 		// Nothing can be bound: to say so line by line would bury the fault that matters.
@@ -191,7 +191,7 @@ func (d *document) check(src *diag.Source, first, last int) (list diag.List, com
 	return list, commands
 }
 
-// findings returns all that is to be said of a script.
+// findings returns all findings of a script.
 func (d *document) findings() diag.List {
 	list := slices.Clone(d.list)
 	at := bytes.Index(d.src.Text, []byte("\r\n"))

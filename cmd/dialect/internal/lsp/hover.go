@@ -88,7 +88,7 @@ func (s *server) hovered(p *protocol.PositionParams) (*protocol.Hover, *plan.Pla
 			switch {
 			case r.Name == "runs" && step.Kind == plan.Process:
 				text.WriteString(codeBlock("sh", r.Text) + "\n")
-			case r.Name == "": // the elements of argv are for whoever doubts: see dialect explain
+			case r.Name == "": // the elements of argv are for anyone who doubts: see dialect explain
 				if step.Kind == plan.Composite {
 					fmt.Fprintf(&text, "  - %s\n", escapeMarkdown(r.Text))
 				}

@@ -20,7 +20,7 @@ import (
 	"github.com/command-dialect/dialect/lang/plan"
 )
 
-// Packs are laid down where caches are: not in those of whoever runs the tests.
+// Packs are laid down where caches are: not in those of the user who runs the tests.
 func TestMain(m *testing.M) {
 	dir, err := os.MkdirTemp("", "dialect-lsp-")
 	if err != nil {
@@ -136,7 +136,7 @@ func newClient(t *testing.T, files map[string]string, capabilities string, o Opt
 	return c
 }
 
-// A lockedBuffer is written by whoever has something to log, also when a session is over.
+// A lockedBuffer is written by anyone who has something to log, also when a session is over.
 type lockedBuffer struct {
 	mu sync.Mutex
 	b  bytes.Buffer
@@ -262,11 +262,11 @@ func TestMatrixChanges(t *testing.T) {
 	c.codes("sub/a.dlct", "1:unbound-verb", "1:unbound-noun")
 	write(t, filepath.Join(c.root, "routing.toml"), testMatrix+"[commands.paint]\nverb=\"paint\"\nnoun=\"wall\"\ntool=\"go version\"\n")
 	c.codes("sub/a.dlct")
-	// It breaks, on disk: that is said of both.
+	// It breaks, on disk: both report it.
 	write(t, filepath.Join(c.root, "routing.toml"), "[commands\n")
 	c.codes("sub/a.dlct", "0:matrix-syntax")
 	c.codes("routing.toml", "0:matrix-syntax")
-	// The editor opens it and mends it in its buffer.
+	// The editor opens it and fixes it in its buffer.
 	c.open("routing.toml", testMatrix)
 	c.codes("sub/a.dlct", "1:unbound-verb", "1:unbound-noun")
 	c.edit("routing.toml", protocol.ContentChange{Range: new(protocol.Between(protocol.Pos(0, 0), protocol.Pos(0, 0))), Text: "[commands.p]\nverb=\"paint\"\nnoun=\"wall\"\ntool=\"go version\"\nfoo = 1\n"})
@@ -424,7 +424,7 @@ func TestCompletion(t *testing.T) {
 	if i < 0 || *list.Items[i].TextEdit != (protocol.TextEdit{Range: protocol.Between(protocol.Pos(1, 0), protocol.Pos(1, 3)), NewText: "Test"}) {
 		t.Errorf("the edit of a completion: %+v", list.Items)
 	}
-	// Behind the last line end there is a line, too.
+	// After the last line end there is a line, too.
 	c.open("a.dlct", "Test with go\n")
 	c.call("textDocument/completion", at(c, "a.dlct", 1, 0), &list)
 	if len(list.Items) == 0 {
@@ -468,7 +468,7 @@ func TestRename(t *testing.T) {
 		{"routing.toml", 9, 9, "Move", "error"}, // move issue is there
 		{"a.dlct", 0, 11, "with", "error"},
 		{"a.dlct", 0, 6, "x", "error"},
-		{"routing.toml", 5, 9, "x", "error"}, // the tool is no name
+		{"routing.toml", 5, 9, "x", "error"}, // the tool is not a name
 	} {
 		if got := rename(tt.file, tt.line, tt.character, tt.to); !strings.HasPrefix(got, tt.want) {
 			t.Errorf("%s:%d:%d to %s: %s, want %s", tt.file, tt.line, tt.character, tt.to, got, tt.want)

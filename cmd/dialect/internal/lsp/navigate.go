@@ -90,7 +90,7 @@ type use struct {
 	span diag.Span
 }
 
-// uses returns where a binding is said: the nouns, or the verbs, of the lines that are bound to it.
+// uses returns where a binding is named: the nouns, or the verbs, of the lines that are bound to it.
 func (s *server) uses(p *project, in func(b *routing.Binding) bool, word func(c *lang.Command) lang.Word) (found []use) {
 	s.scripts(p, func(d *document) {
 		lang.Scan(d.src, 1, d.src.Lines(), func(c *lang.Command, _ diag.List) {
@@ -173,7 +173,7 @@ func (s *server) rename(_ context.Context, p *protocol.RenameParams) (*protocol.
 		return nil, errors.New("there is nothing to rename")
 	}
 	if d.project.broken || diag.List(d.project.list).Err() != nil {
-		return nil, fmt.Errorf("%s has errors; mend them first", d.project.m.Name)
+		return nil, fmt.Errorf("%s has errors; fix them first", d.project.m.Name)
 	}
 	r := &renaming{s: s, d: d, m: d.project.m, to: p.NewName, changes: make(map[string][]protocol.TextEdit)}
 	var err error

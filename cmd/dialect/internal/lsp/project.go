@@ -191,7 +191,7 @@ func (s *server) root() string {
 	return wd
 }
 
-// uriOf returns the URI of a file that a diagnostic of d names; empty if it is none.
+// uriOf returns the URI of a file that a diagnostic of d names; empty if it is not a file.
 func (s *server) uriOf(d *document, name string) string {
 	if d != nil && name == d.name {
 		return d.uri

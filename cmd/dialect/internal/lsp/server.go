@@ -29,7 +29,7 @@ import (
 	"github.com/command-dialect/dialect/lang/plan"
 )
 
-// Options are what the server is told by its command.
+// Options are what the command tells the server.
 type Options struct {
 	Version string
 	Routing string            // the matrix for all scripts, absolute; empty for the nearest of each

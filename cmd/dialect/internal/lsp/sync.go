@@ -12,7 +12,7 @@ import (
 	"github.com/command-dialect/dialect/lang/diag/output"
 )
 
-// Documents come and go, and what is to be said of them is said.
+// Document lifecycle, and publishing of diagnostics.
 
 func (s *server) didOpen(ctx context.Context, p *protocol.DidOpenParams) {
 	t := p.TextDocument
@@ -179,7 +179,7 @@ func (s *server) pull(_ context.Context, p *protocol.DiagnosticParams) (*protoco
 	return &protocol.DiagnosticReport{Kind: "full", ResultID: id, Items: &items}, nil
 }
 
-// found returns what is to be said of a document.
+// found returns the findings of a document.
 func (s *server) found(d *document) diag.List {
 	if !d.matrix {
 		return d.findings()

@@ -41,7 +41,7 @@ import (
 	"github.com/command-dialect/dialect/runtime/tempdir"
 )
 
-// Options are what the server is told by its command.
+// Options are what the command tells the server.
 type Options struct {
 	Self    string // path of dialect
 	Root    string // absolute; calls work here and below
@@ -266,7 +266,7 @@ func (t *tools) consume(ctx context.Context, _ *mcp.CallToolRequest, in consumeI
 	c.flag("--level=L0") // which asks for a judgement, of any level
 	c.value("--as", in.As)
 	if in.Gate == "" {
-		return refuse(errors.New("which gate? its id, g-..., as run returns it"))
+		return refuse(errors.New("gate is missing: its id, g-..., as run returns it"))
 	}
 	if err := c.judge(in.Gate, in.Require, in.Base); err != nil {
 		return refuse(err)
@@ -304,7 +304,7 @@ func (t *tools) consume(ctx context.Context, _ *mcp.CallToolRequest, in consumeI
 func (t *tools) explain(ctx context.Context, _ *mcp.CallToolRequest, in explainInput) (*mcp.CallToolResult, answer, error) {
 	c := t.command("explain")
 	if strings.TrimSpace(in.What) == "" {
-		return refuse(errors.New("explain what? a line of a script, or the code of a diagnostic"))
+		return refuse(errors.New("what is missing: a line of a script, or the code of a diagnostic"))
 	}
 	if filepath.Ext(in.What) == ".dlct" {
 		if err := c.script(scriptInput{Script: in.What}); err != nil {
@@ -425,9 +425,9 @@ func (c *call) script(in scriptInput) error {
 	case in.Script != "" && in.Text != "":
 		return errors.New("either script or text, not both")
 	case in.Script == "" && in.Text == "":
-		return errors.New("which script? its path, or text")
+		return errors.New("script is missing: its path, or text")
 	case len(in.Text) > maxText:
-		return fmt.Errorf("a text of %d bytes; at most %d are taken", len(in.Text), maxText)
+		return fmt.Errorf("a text of %d bytes; at most %d are accepted", len(in.Text), maxText)
 	case in.Text != "":
 		c.stdin = []byte(in.Text)
 		c.args = append(c.args, "-")

@@ -442,13 +442,13 @@ func TestWrongArguments(t *testing.T) {
 		{"run", map[string]any{"script": "ok.dlct:0"}, []string{"there is no script ok.dlct:0"}},
 		{"run", map[string]any{"script": "none.dlct:2"}, []string{"dialect: there is no script none.dlct\n"}},
 		{"run", map[string]any{"script": "none.dlct"}, []string{"dialect: there is no script none.dlct\n  hint: here are: bad.dlct, ok.dlct, out.dlct"}},
-		{"run", map[string]any{}, []string{"dialect: which script? its path, or text"}},
+		{"run", map[string]any{}, []string{"dialect: script is missing: its path, or text"}},
 		{"log", map[string]any{"id": "aaaaaaaa", "offset": -1}, []string{"dialect: offset: -1 is less than 0"}},
 		{"log", map[string]any{"id": "aaaaaaaa", "tail": -5}, []string{"dialect: tail: -5 is less than 1"}},
 		{"log", map[string]any{"id": "zz"}, []string{`dialect: "zz" is neither the id of a receipt, at least 6 hex digits, nor a line as a report names it: FILE:3, 3.2`}},
 		{"log", map[string]any{}, []string{`dialect: an argument is missing: id`}},
 		{"consume", map[string]any{"gate": "zz"}, []string{`dialect: "zz" is not the id of a gate: want g-..., as run returns it`}},
-		{"explain", map[string]any{"what": " "}, []string{"dialect: explain what? a line of a script, or the code of a diagnostic"}},
+		{"explain", map[string]any{"what": " "}, []string{"dialect: what is missing: a line of a script, or the code of a diagnostic"}},
 	} {
 		a := call(t, s, c.name, c.args)
 		if !a.IsError || a.ExitStatus != 64 {

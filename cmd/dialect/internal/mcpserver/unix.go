@@ -8,7 +8,7 @@ import (
 	"syscall"
 )
 
-// interrupt ends a run as whoever supervises it would: it kills its tools, and reports.
+// interrupt ends a run as its supervisor would: it kills its tools, and reports.
 func interrupt(p *os.Process) error { return p.Signal(syscall.SIGTERM) }
 
 // channel returns the two ends of a stream to a process: ours and that of the process. They are

@@ -82,7 +82,7 @@ type Recording struct {
 }
 
 // Open opens the store for a project at root, whose snapshots leave caches out. Without a store the run
-// is degraded, and says so: that is no error.
+// is degraded, and says so: that is not an error.
 func Open(root string, caches []string, o Options) *Recording {
 	r := &Recording{o: o}
 	path, logs := o.Paths(root)
@@ -228,7 +228,7 @@ const closeGrace = time.Second
 
 // Policy compares the matrix with the commit base, within the timeout of the run, 0 for none, or, without a base,
 // with the baseline, beside the run; the function that it returns waits for the answer then. The run
-// is the producer's own: a policy that changed is said in its gate receipt, and refused by the verifier.
+// is the producer's own: its gate receipt says that the policy changed, and the verifier refuses it.
 func Policy(ctx context.Context, m plan.Matrix, base string, timeout time.Duration) (func() string, error) {
 	if base != "" {
 		within := ctx

@@ -152,7 +152,7 @@ func (p *python) source(t pythonTool) (source string, paths []string) {
 	return source, paths
 }
 
-// args returns what a binding takes over from a command of the project: of mypy all, which is told there
+// args returns what a binding takes over from a command of the project: of mypy all, which is configured there
 // how strict it is, of others the files and folders that are there.
 func (p *python) args(t pythonTool, c habit.Command) (list []string) {
 	if t.module == "mypy" && c.Plain && len(c.Args) > 0 {

@@ -278,7 +278,7 @@ func (d *draft) glob(patterns ...string) (names []string) {
 	return names
 }
 
-// read returns a file of the project; one of more than 1 MiB is no configuration that a person wrote.
+// read returns a file of the project; one of more than 1 MiB is not a configuration that a person wrote.
 func (d *draft) read(name string) ([]byte, error) {
 	return regular.Read(filepath.Join(d.dir, name), 1<<20)
 }

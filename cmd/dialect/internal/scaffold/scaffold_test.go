@@ -50,7 +50,7 @@ func project(t *testing.T, f files, programs ...string) string {
 	return dir
 }
 
-// render returns a plan as text: the script, the matrix without its comment, and what is said.
+// render returns a plan as text: the script, the matrix without its comment, and the report.
 func render(p scaffold.Plan) string {
 	var b strings.Builder
 	if len(p.Lines) > 0 {

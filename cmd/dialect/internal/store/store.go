@@ -126,7 +126,7 @@ func (p Place) With(o sqlite.Options, f func(ctx context.Context, s *sqlite.Stor
 	case errors.Is(err, sqlite.ErrBusy):
 		return exit.Failf(exit.Refused, "%v", err).Hint("another process is writing to it: try again")
 	case errors.As(err, &unusable):
-		return exit.Failf(exit.Refused, "%v", err).Hint("it was left as it is; move it away to begin a new one")
+		return exit.Failf(exit.Refused, "%v", err).Hint("it was left unchanged; move it away to begin a new one")
 	}
 	return err
 }

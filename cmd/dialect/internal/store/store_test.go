@@ -102,7 +102,7 @@ func TestPath(t *testing.T) {
 	}
 }
 
-// TestWith opens what is no store: nothing is made, nothing is changed, and the error has its status.
+// TestWith opens what is not a store: nothing is made, nothing is changed, and the error has its status.
 func TestWith(t *testing.T) {
 	root, _ := project(t)
 	never := func(context.Context, *sqlite.Store) error {

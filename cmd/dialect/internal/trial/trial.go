@@ -30,7 +30,7 @@ import (
 type Options struct {
 	Timeout time.Duration // of each line
 	Environ []string      // that commands start from
-	// Begin is called before each line; it prints a sign of life. nil calls nothing.
+	// Begin is called before each line; it prints a progress line. nil calls nothing.
 	Begin func(l scaffold.Line)
 }
 
@@ -84,7 +84,7 @@ func Try(ctx context.Context, p scaffold.Plan, o Options) ([]Result, error) {
 	}
 	var before *workspace.Snapshot
 	if snapshots != nil {
-		before, _ = snapshots.Take(ctx) // without one nothing is said of the files
+		before, _ = snapshots.Take(ctx) // without one the report does not name the files
 	}
 	var results []Result
 	for _, l := range p.Lines {
@@ -171,7 +171,7 @@ func (o *output) add(p []byte) {
 func (o *output) bytes() []byte { return bytes.Join([][]byte{o.head, o.tail}, nil) }
 
 // AtHead reports whether the files of the project in dir are those of HEAD, so that what fails on them
-// fails there, too. ok is false where that cannot be said.
+// fails there, too. ok is false where that is not known.
 func AtHead(ctx context.Context, dir string) (same, ok bool) {
 	c, err := workspace.Resolve(ctx, dir, "HEAD", workspace.Options{})
 	if err != nil {

@@ -132,7 +132,7 @@ func gone(t *testing.T, dir string) {
 	}
 }
 
-// Whoever is interrupted leaves nothing running.
+// Anyone who is interrupted leaves nothing running.
 func TestInterrupted(t *testing.T) {
 	p := project(t, map[string]string{"Makefile": "test:\n\t@sleep 600 & echo $$! >pid; wait\n", ".gitignore": "pid\n"})
 	ctx, cancel := context.WithCancelCause(t.Context())

@@ -134,7 +134,7 @@ func within(want, got any, path string) string {
 	case map[string]any:
 		g, ok := got.(map[string]any)
 		if !ok {
-			return path + " is no object"
+			return path + " is not an object"
 		}
 		for k, v := range w {
 			if _, ok := g[k]; !ok && !isZero(v) {

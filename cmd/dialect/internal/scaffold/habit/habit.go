@@ -1,7 +1,7 @@
 // Package habit reads which commands a project runs by itself: the recipes of its Makefile and justfile,
 // the environments of tox, nox and hatch, the steps of its workflows, its hooks, the scripts of
 // package.json. The folder of a project comes in; commands go out as words, each with the file that has
-// it. Nothing is run, and what cannot be read as plain words is said to be so.
+// it. Nothing is run, and what cannot be read as plain words is reported as such.
 package habit
 
 import (

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Parse returns the commands of a text that a shell would run, the file source. It is no shell: it
+// Parse returns the commands of a text that a shell would run, the file source. It is not a shell: it
 // splits at operators and spaces, obeys quotes, and looks at nothing inside of $(...).
 func Parse(source, text string) (list []Command) {
 	var words []string

@@ -75,7 +75,7 @@ func (v *Value) set(key string, val Value) {
 	v.Table[key] = val
 }
 
-// TOML reads a TOML file; ok is false if it is none.
+// TOML reads a TOML file; ok is false if it is not one.
 func TOML(text []byte) (v Value, ok bool) {
 	tree, faults := tomltree.Parse(diag.NewSource("", text), false)
 	return ofTOML(tree), len(faults) == 0
