@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"strconv"
 	"syscall"
 
@@ -149,8 +150,26 @@ func outermost(u *ui, cmd *cobra.Command) {
 	cmd.Version = versionString()
 	cmd.SetVersionTemplate("{{.Version}}\n")
 	cmd.SetFlagErrorFunc(unknownFlag)
+	cmd.PersistentPreRunE = notEmpty
 	cmd.SetOut(u.out)
 	cmd.SetErr(u.err)
+}
+
+// notEmpty refuses arguments and flags that are empty: verify "$GATE" without a GATE would ask for any gate. What
+// comes after exec is another program's, and a hook answers its caller whatever that says.
+func notEmpty(cmd *cobra.Command, args []string) (err error) {
+	if cmd.Name() == "exec" || cmd.Name() == cobra.ShellCompRequestCmd || cmd.HasParent() && cmd.Parent().Name() == "hook" {
+		return nil
+	}
+	cmd.Flags().Visit(func(f *pflag.Flag) {
+		if f.Value.Type() == "string" && f.Value.String() == "" {
+			err = exit.Usagef("--%s is empty", f.Name).Hint("a variable that is not set, perhaps")
+		}
+	})
+	if err == nil && slices.Contains(args, "") {
+		err = exit.Usagef("an argument is empty").Hint("a variable that is not set, perhaps")
+	}
+	return err
 }
 
 // unknownCommand refuses the arguments of a command that only has commands below it, and

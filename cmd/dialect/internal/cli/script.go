@@ -33,15 +33,20 @@ func readScript(u *ui, args, lines []string) (*project.Script, error) {
 		return readStdin(u)
 	}
 	name, at := args[0], []int(nil)
-	if _, err := os.Lstat(name); err != nil {
-		if i := strings.LastIndexByte(name, ':'); i > 0 {
-			if numbers := positions(name[i+1:]); numbers != nil {
+	_, err := os.Lstat(name)
+	if i := strings.LastIndexByte(name, ':'); i > 0 {
+		if numbers := positions(name[i+1:]); numbers != nil {
+			_, short := os.Lstat(name[:i])
+			switch {
+			case err == nil && short == nil: // "again:" and rerun name a line, and whoever can make files could put one there
+				return nil, exit.Usagef("%q is a file, and it is a line of the file %q", name, name[:i]).Hint("rename one of them")
+			case err != nil:
 				name, at = name[:i], numbers
 			}
 		}
-		if at == nil && strings.ContainsAny(name, " \t") && !strings.ContainsAny(name, "\n/\\") && filepath.Ext(name) != ".dlct" {
-			return readScript(u, nil, []string{name})
-		}
+	}
+	if err != nil && at == nil && strings.ContainsAny(name, " \t") && !strings.ContainsAny(name, "\n/\\") && filepath.Ext(name) != ".dlct" {
+		return readScript(u, nil, []string{name})
 	}
 	text, err := readFile("script", name)
 	if err != nil {
