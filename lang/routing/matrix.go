@@ -24,7 +24,7 @@ type Matrix struct {
 	Read       []plan.File    // all that was looked for on the disk, in the order of loading: matrices, configurations of MCP servers, pinned files
 	Caches     []string       // names of directories that are not part of the project's files
 	Clean      plan.Clean
-	Bindings   []*Binding     // those in effect, in the order of definition
+	Bindings   []*Binding // those in effect, in the order of definition
 	Vocabulary *Vocabulary
 	Vars       map[string]string
 	// Environment names the variables of the environment that a script may read as {env.NAME}.
