@@ -106,6 +106,12 @@ func (f *Files) digest(head string, patterns []string, matching bool) (none rece
 	return receipts.Hash(h.Sum(nil))
 }
 
+// Names reports whether one of the patterns matches a path below the directory of the matrix.
+func Names(patterns []string, name string) bool {
+	parts := strings.Split(name, "/")
+	return slices.ContainsFunc(patterns, func(p string) bool { return match(strings.Split(path.Clean(p), "/"), parts) })
+}
+
 // match reports whether a pattern matches the whole of a path. It costs at most the product of their lengths: on a
 // mismatch only the last "**" takes one component more, since what an earlier one could take it can, too.
 func match(glob, parts []string) bool {

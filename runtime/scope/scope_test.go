@@ -20,7 +20,7 @@ func TestMatch(t *testing.T) {
 		{"a/**", "a/b/c", true}, {"a/**", "b/a/c", false}, {"a/**/c", "a/c", true}, {"a/**/c", "a/b/b/c", true}, {"a/**/c", "a/b/c/d", false},
 		{"**/a/**/b", "a/x/a/y/b", true}, {"**/a/**/b", "x/b", false}, {"**/**/x", "x", true}, {"[ab]", "a", true}, {"a*", "ab", true}, {"", "a", false},
 	} {
-		if got := match(strings.Split(c.pattern, "/"), strings.Split(c.path, "/")); got != c.want {
+		if got := match(strings.Split(c.pattern, "/"), strings.Split(c.path, "/")); got != c.want || c.pattern != "" && Names([]string{"none", c.pattern}, c.path) != got {
 			t.Errorf("%s, %s: %v", c.pattern, c.path, got)
 		}
 	}

@@ -24,6 +24,7 @@ import (
 	"github.com/command-dialect/dialect/runtime/policy"
 	"github.com/command-dialect/dialect/runtime/records"
 	"github.com/command-dialect/dialect/runtime/report"
+	"github.com/command-dialect/dialect/runtime/scope"
 )
 
 // Ask answers the question by the record that id names, or by any gate if id is empty: from the
@@ -152,6 +153,9 @@ func (q *Question) notes(ctx context.Context, res *verify.Result, rev string) {
 			q.remedy = remedy
 		}
 	}
+	if text := q.unnamed(res); text != "" {
+		note("%s", text)
+	}
 	if (res.Verdict == verify.Stale || res.Verdict == verify.Missing) && rev != "" {
 		if text := q.compareCommit(ctx, res.Body, rev); text != "" {
 			note("%s", text)
@@ -216,6 +220,35 @@ func (q *Question) notes(ctx context.Context, res *verify.Result, rev string) {
 			note("the script %s that ran is not that of %s", r.Line.File.Text, q.state.Against)
 		}
 	}
+}
+
+// unnamed says, of a stale gate whose lines name files, which of the paths that changed since no line names, or that
+// only those lines have to run that name them.
+func (q *Question) unnamed(res *verify.Result) string {
+	if res.Verdict != verify.Stale || len(q.changed) == 0 || q.snapshot == nil || q.Policy != "" {
+		return ""
+	}
+	var patterns, paths []string
+	for _, name := range scoped(res) {
+		patterns = append(patterns, q.matrix.Scopes[name]...)
+	}
+	if len(patterns) == 0 {
+		return ""
+	}
+	for _, text := range q.changed {
+		path := text[:strings.LastIndex(text, " (")]
+		below, ok := strings.CutPrefix(path, q.snapshot.Place+"/")
+		if q.snapshot.Place == "" {
+			below, ok = path, true
+		}
+		if !ok || !scope.Names(patterns, below) {
+			paths = append(paths, path)
+		}
+	}
+	if len(paths) == 0 {
+		return "each of these paths is named by `files` of a line: `dialect run --changed` runs those lines alone"
+	}
+	return "no line names " + receipts.ListPaths(paths) + " in its `files`, so that all lines have to run"
 }
 
 // rulesText says what the rules, those of a matrix, were compared with.
@@ -392,8 +425,9 @@ func (q *Question) Tell(w io.Writer, diff func(oldName string, old []byte, newNa
 // scoped returns the bindings of the members of a result, sorted.
 func scoped(res *verify.Result) (names []string) {
 	for _, m := range res.Members {
-		if v, _ := m.Parse(); v.(*receipts.Receipt).Binding != "" {
-			names = append(names, v.(*receipts.Receipt).Binding)
+		v, _ := m.Parse()
+		if r, ok := v.(*receipts.Receipt); ok && r.Binding != "" {
+			names = append(names, r.Binding)
 		}
 	}
 	slices.Sort(names)

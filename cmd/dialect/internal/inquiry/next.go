@@ -12,8 +12,8 @@ import (
 	"strings"
 
 	"github.com/command-dialect/dialect/cmd/dialect/internal/exit"
-	"github.com/command-dialect/dialect/cmd/dialect/internal/scaffold"
 	"github.com/command-dialect/dialect/lang/regular"
+	"github.com/command-dialect/dialect/lang/routing"
 	"github.com/command-dialect/dialect/receipts"
 	"github.com/command-dialect/dialect/receipts/sqlite"
 	"github.com/command-dialect/dialect/receipts/verify"
@@ -21,6 +21,7 @@ import (
 	"github.com/command-dialect/dialect/runtime/history"
 	"github.com/command-dialect/dialect/runtime/place"
 	"github.com/command-dialect/dialect/runtime/policy"
+	"github.com/command-dialect/dialect/runtime/project"
 	"github.com/command-dialect/dialect/runtime/report"
 )
 
@@ -124,11 +125,12 @@ func (q *Question) script(g *receipts.Gate, members []*receipts.Entry) string {
 			return name
 		}
 	}
-	if name := filepath.Join(q.root, scaffold.ScriptName); place.Exists(name) {
-		return place.Short(name)
+	rules := q.rules
+	if rules == nil {
+		rules = &routing.Matrix{Root: q.root}
 	}
-	if found, _ := filepath.Glob(filepath.Join(q.root, "*.dlct")); len(found) == 1 {
-		return place.Short(found[0])
+	if name, _ := project.DefaultScript(q.root, rules); name != "" && place.Exists(name) {
+		return place.Short(name)
 	}
 	return "SCRIPT"
 }
