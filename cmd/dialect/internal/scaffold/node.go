@@ -97,7 +97,7 @@ func (d *draft) node() {
 		switch {
 		case !depends(t.dependency), n.covers(t.bin):
 		case !d.exists("node_modules/.bin/" + t.bin):
-			d.leaveOut(t.bin, "it is a dependency, and not installed: "+n.install)
+			d.lacks(t.bin, "it is a dependency, and not installed", n.install)
 		case t.config != nil && !d.matches(t.config...):
 			d.leaveOut(t.bin, "it has no configuration here")
 		default:
@@ -111,7 +111,7 @@ func (d *draft) node() {
 	}
 	n.tests(depends)
 	if missing && len(d.Lines) == 0 {
-		d.leaveOut("node_modules", "the packages are not installed: "+n.install)
+		d.lacks("node_modules", "the packages are not installed", n.install)
 	}
 }
 

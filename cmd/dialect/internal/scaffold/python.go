@@ -97,7 +97,7 @@ func (p *python) tool(t pythonTool) {
 		if p.needs[t.module] == "" || install == "" {
 			install = "pip install " + t.module
 		}
-		p.leaveOut(t.verb+" with "+t.noun, source+" has it; it is not installed: "+install)
+		p.lacks(t.verb+" with "+t.noun, source+" has it; it is not installed", install)
 		return
 	}
 	words := append([]string{command}, t.sub...)
@@ -252,7 +252,7 @@ func (p *python) tests() {
 		return
 	}
 	if source != "" {
-		p.leaveOut("Test with pytest", source+" has it; it is not installed: "+p.install)
+		p.lacks("Test with pytest", source+" has it; it is not installed", p.install)
 		return
 	}
 	if p.exists("manage.py") {

@@ -156,6 +156,7 @@ func (d *draft) nested() {
 			d.Lines = append(d.Lines, sub.Lines...)
 			d.Found = append(d.Found, sub.Found...)
 			d.LeftOut = append(d.LeftOut, sub.LeftOut...)
+			d.Installs = append(d.Installs, sub.Installs...)
 			for _, def := range sub.Defaults {
 				if !slices.Contains(d.Defaults, def) {
 					d.Defaults = append(d.Defaults, def)

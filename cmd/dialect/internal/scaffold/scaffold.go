@@ -35,6 +35,7 @@ type Plan struct {
 	Found    []string // what the lines are built on, for people
 	LeftOut  []string // what they do without, and why
 	Offers   []string // what the user may add, for people
+	Installs []string // commands that install what lines are left out for
 	Defaults []string // lines of the table [defaults]
 }
 
@@ -258,6 +259,20 @@ func (d *draft) leaveOut(what, why string) {
 		what += " in " + d.below
 	}
 	d.LeftOut = append(d.LeftOut, what+" ("+why+")")
+}
+
+// lacks leaves out what is not installed, and names the command that installs it.
+func (d *draft) lacks(what, why, install string) {
+	d.leaveOut(what, why)
+	if install == "" {
+		return
+	}
+	if d.below != "" && !strings.HasPrefix(install, "cd ") {
+		install = "cd " + d.below + " && " + install
+	}
+	if !slices.Contains(d.Installs, install) {
+		d.Installs = append(d.Installs, install)
+	}
 }
 
 func (d *draft) exists(name string) bool { return place.Exists(filepath.Join(d.dir, name)) }

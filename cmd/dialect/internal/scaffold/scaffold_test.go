@@ -70,6 +70,9 @@ func render(p scaffold.Plan) string {
 	for _, l := range p.LeftOut {
 		fmt.Fprintf(&b, "left out: %s\n", l)
 	}
+	for _, l := range p.Installs {
+		fmt.Fprintf(&b, "install: %s\n", l)
+	}
 	for _, l := range p.Offers {
 		fmt.Fprintf(&b, "offer: %s\n", l)
 	}

@@ -172,12 +172,14 @@ func TestSettle(t *testing.T) {
 	if got := strings.Join(settled.LeftOut, ","); got != "x,C with c (x is missing)" || len(p.LeftOut) != 1 {
 		t.Error(got)
 	}
+	if !slices.Equal(settled.Installs, []string{"npm ci"}) {
+		t.Error(settled.Installs)
+	}
 	const want = `passes today: A with a (3 tests), E with e
 does not pass today: B with b: exit 1
 that is so in HEAD, too: the files are those of HEAD
 to leave a line out, delete it in quality.dlct, and its name in gate_quality of routing.toml
 not known: D with d: not done
-to have the rest: npm ci; then ` + "`dialect init`" + ` proposes it
 trying the lines left new files: n; list them in .gitignore, or commit them`
 	if got := strings.Join(facts, "\n"); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
