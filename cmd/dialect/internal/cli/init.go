@@ -16,6 +16,7 @@ import (
 	"github.com/command-dialect/dialect/cmd/dialect/internal/interrupt"
 	"github.com/command-dialect/dialect/cmd/dialect/internal/outfile"
 	"github.com/command-dialect/dialect/cmd/dialect/internal/scaffold"
+	"github.com/command-dialect/dialect/cmd/dialect/internal/scaffold/survey"
 	"github.com/command-dialect/dialect/cmd/dialect/internal/trial"
 	"github.com/command-dialect/dialect/lang/routing"
 )
@@ -65,9 +66,9 @@ func newInit(u *ui) *cobra.Command {
 }
 
 func (f *initFlags) init(u *ui, dir string) error {
-	p, err := scaffold.Look(dir)
+	p, err := survey.Look(dir)
 	switch {
-	case errors.Is(err, scaffold.ErrNothing):
+	case errors.Is(err, survey.ErrNothing):
 		tellPlan(u, p)
 		tellInstalls(u, p)
 		return exit.Failf(exit.Failed, "%w", err).Hint("write a %s, which binds a line to a command:\n%s", routing.FileName, sampleMatrix)

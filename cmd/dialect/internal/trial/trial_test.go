@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/command-dialect/dialect/cmd/dialect/internal/scaffold"
+	"github.com/command-dialect/dialect/cmd/dialect/internal/scaffold/survey"
 	"github.com/command-dialect/dialect/cmd/dialect/internal/trial"
 )
 
@@ -38,7 +39,7 @@ func project(t *testing.T, files map[string]string) scaffold.Plan {
 	if out, err := git.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
-	p, err := scaffold.Look(dir)
+	p, err := survey.Look(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -220,7 +221,7 @@ func TestShellPack(t *testing.T) {
 		if err := os.WriteFile(filepath.Join(p.Dir, "d.sh"), []byte(script), 0o666); err != nil {
 			t.Fatal(err)
 		}
-		p, err := scaffold.Look(p.Dir)
+		p, err := survey.Look(p.Dir)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -247,7 +248,7 @@ func TestBelow(t *testing.T) {
 	if out, err := exec.Command(python, "-m", "venv", "--without-pip", filepath.Join(p.Dir, "below", ".venv")).CombinedOutput(); err != nil {
 		t.Skipf("%v: %s", err, out)
 	}
-	if p, err = scaffold.Look(p.Dir); err != nil {
+	if p, err = survey.Look(p.Dir); err != nil {
 		t.Fatal(err)
 	}
 	results, err := trial.Try(t.Context(), p, trial.Options{Timeout: time.Minute, Environ: os.Environ()})

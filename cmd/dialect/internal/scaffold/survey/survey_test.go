@@ -1,4 +1,4 @@
-package scaffold_test
+package survey_test
 
 import (
 	"errors"
@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/command-dialect/dialect/cmd/dialect/internal/scaffold"
+	"github.com/command-dialect/dialect/cmd/dialect/internal/scaffold/survey"
 	"github.com/command-dialect/dialect/lang"
 	"github.com/command-dialect/dialect/lang/diag"
 	"github.com/command-dialect/dialect/lang/plan"
@@ -159,8 +160,8 @@ func TestLook(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			dir := project(t, c.files, c.programs...)
-			p, err := scaffold.Look(dir)
-			if errors.Is(err, scaffold.ErrNothing) != (len(p.Lines) == 0) {
+			p, err := survey.Look(dir)
+			if errors.Is(err, survey.ErrNothing) != (len(p.Lines) == 0) {
 				t.Errorf("%d lines, and the error is %v", len(p.Lines), err)
 			}
 			got := render(p)
@@ -236,8 +237,8 @@ func TestLookNoDirectory(t *testing.T) {
 	dir := project(t, files{"file": ""})
 	for _, name := range []string{"file", "missing"} {
 		path := filepath.Join(dir, name)
-		_, err := scaffold.Look(path)
-		if err == nil || errors.Is(err, scaffold.ErrNothing) || err.Error() != path+" is not a directory" {
+		_, err := survey.Look(path)
+		if err == nil || errors.Is(err, survey.ErrNothing) || err.Error() != path+" is not a directory" {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -248,7 +249,7 @@ func TestLookNoDirectory(t *testing.T) {
 func TestNew(t *testing.T) {
 	f := files{"go.mod": "module m\n", "package.json": `{"scripts": {"lint": "x", "test": "y"}}`}
 	dir := project(t, f, "node", "npm")
-	p, err := scaffold.Look(dir)
+	p, err := survey.Look(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
