@@ -69,6 +69,7 @@ func TestTry(t *testing.T) {
 		"passes":              {map[string]string{"Makefile": "test:\n\t@echo ok\n"}, "Test with make: runs", ""},
 		"is red":              {map[string]string{"Makefile": "lint:\n\t@printf 'a.c:1:2: error: x\\na.c:3: error: y\\n'; exit 1\ntest:\n\t@echo b.c:9: error: z; exit 1\n"}, "Check with make: red, 2 places, first: a.c:1: x; Test with make: red, b.c:9: z", ""},
 		"is missing":          {map[string]string{"Makefile": "test:\n\t@no-such-program-here\n"}, "Test with make: needs, no-such-program-here is missing", ""},
+		"sums up":             {map[string]string{"Makefile": "lint:\n\t@echo some files are not well; exit 1 || :\ntest:\n\t@true\n"}, "Check with make: red, some files are not well; Test with make: runs", ""},
 		"a module is missing": {map[string]string{"Makefile": "test:\n\t@echo \"E   ModuleNotFoundError: No module named 'thing'\"; exit 1\n"}, "Test with make: needs, thing is missing", ""},
 		"changes a file":      {map[string]string{"Makefile": "test:\n\t@echo x >>a.txt\n", "a.txt": ""}, "Test with make: writes, it changed a.txt: see git diff", ""},
 		"leaves a file":       {map[string]string{"Makefile": "test:\n\t@touch new.txt\n"}, "Test with make: runs", "new.txt"},

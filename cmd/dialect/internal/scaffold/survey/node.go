@@ -27,7 +27,7 @@ var nodeScripts = []struct {
 }{
 	{"Format", "style", []string{"format:check", "check:format", "check-format", "format-check", "prettier:check", "fmt:check", "fmt-check", "check:prettier"}},
 	{"Check", "lint", []string{"lint", "lint:check", "check:lint", "lint:all", "eslint", "test:lint"}},
-	{"Check", "types", []string{"typecheck", "type-check", "check:types", "check-types", "types:check", "tsc", "check:tsc", "test:types"}},
+	{"Check", "types", []string{"typecheck", "type-check", "check:types", "check-types", "types:check", "check:type", "check-type", "check:ts", "tsc", "check:tsc", "test:types"}},
 }
 
 // A manager installs the packages of package.json, and runs its scripts.
