@@ -219,7 +219,7 @@ func TestShellPack(t *testing.T) {
 		}
 	}
 	t.Setenv("PATH", bin) // without shellcheck
-	for script, want := range map[string]trial.Outcome{"": trial.Runs, "#!/bin/sh\nif\n": trial.Stranger, "#!/bin/bash\na=(\n": trial.Stranger} {
+	for script, want := range map[string]trial.Outcome{"": trial.Runs, "cat < <(true)\n": trial.Runs, "#!/bin/sh\ncat < <(true)\n": trial.Stranger, "#!/bin/sh\nif\n": trial.Stranger, "#!/bin/bash\na=(\n": trial.Stranger} {
 		if err := os.WriteFile(filepath.Join(p.Dir, "d.sh"), []byte(script), 0o666); err != nil {
 			t.Fatal(err)
 		}
