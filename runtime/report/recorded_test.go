@@ -139,7 +139,7 @@ func TestRecorded(t *testing.T) {
 			o := r.outcome()
 			o.Results[0].Trim(0) // what is not kept is not needed
 			var b bytes.Buffer
-			d := NewDocument(o, nil, "/home/u/shop/.dialect/receipts.db")
+			d := NewDocument(o, nil, "/home/u/shop/.dialect/store/receipts.db")
 			if err := Text(&b, d, Options{Store: d.Store}); err != nil {
 				t.Fatal(err)
 			}

@@ -16,6 +16,7 @@ import (
 	"github.com/command-dialect/dialect/cmd/dialect/internal/interrupt"
 	"github.com/command-dialect/dialect/cmd/dialect/internal/outfile"
 	"github.com/command-dialect/dialect/cmd/dialect/internal/scaffold"
+	"github.com/command-dialect/dialect/cmd/dialect/internal/scaffold/survey"
 	"github.com/command-dialect/dialect/cmd/dialect/internal/trial"
 	"github.com/command-dialect/dialect/lang/routing"
 )
@@ -65,10 +66,11 @@ func newInit(u *ui) *cobra.Command {
 }
 
 func (f *initFlags) init(u *ui, dir string) error {
-	p, err := scaffold.Look(dir)
+	p, err := survey.Look(dir)
 	switch {
-	case errors.Is(err, scaffold.ErrNothing):
+	case errors.Is(err, survey.ErrNothing):
 		tellPlan(u, p)
+		tellInstalls(u, p)
 		return exit.Failf(exit.Failed, "%w", err).Hint("write a %s, which binds a line to a command:\n%s", routing.FileName, sampleMatrix)
 	case err != nil:
 		return exit.Usagef("%w", err)
@@ -88,6 +90,7 @@ func (f *initFlags) init(u *ui, dir string) error {
 	for _, text := range facts {
 		u.note(text)
 	}
+	tellInstalls(u, p)
 	switch {
 	case len(there) > 0 && !f.force:
 		return f.propose(u, p, there)
@@ -181,6 +184,13 @@ func tellPlan(u *ui, p scaffold.Plan) {
 	}
 	for _, l := range p.Offers {
 		u.note(l)
+	}
+}
+
+// tellInstalls prints how to get what lines are left out for.
+func tellInstalls(u *ui, p scaffold.Plan) {
+	for _, command := range p.Installs {
+		u.notef("to have the rest: %s; then `dialect init` proposes it", command)
 	}
 }
 

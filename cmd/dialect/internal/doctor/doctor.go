@@ -17,7 +17,7 @@ import (
 	"time"
 
 	"github.com/command-dialect/dialect/cmd/dialect/internal/hook"
-	"github.com/command-dialect/dialect/cmd/dialect/internal/scaffold"
+	"github.com/command-dialect/dialect/cmd/dialect/internal/scaffold/survey"
 	"github.com/command-dialect/dialect/lang"
 	"github.com/command-dialect/dialect/lang/diag"
 	"github.com/command-dialect/dialect/lang/plan"
@@ -205,7 +205,7 @@ func (r *Report) installed(m *routing.Matrix, used map[string]bool) (missing int
 		if b.Kind != plan.Process || b.Template == nil || b.Pack && !used[b.Name] {
 			continue
 		}
-		what, install := scaffold.Missing(m.Root, b.AbsDir(m.Root), strings.Fields(b.Tool()))
+		what, install := survey.Missing(m.Root, b.AbsDir(m.Root), strings.Fields(b.Tool()))
 		if what == "" || said[what+install] || strings.HasPrefix(what, "node_modules/") { // whose program is named above
 			continue
 		}
@@ -220,7 +220,7 @@ func (r *Report) installed(m *routing.Matrix, used map[string]bool) (missing int
 func advice(m *routing.Matrix, d diag.Diagnostic) string {
 	for _, b := range m.Bindings {
 		if b.Kind == plan.Process && b.Template != nil && strings.Contains(d.Message, fmt.Sprintf("of %q ", b.Name)) {
-			if _, install := scaffold.Missing(m.Root, b.AbsDir(m.Root), strings.Fields(b.Tool())); install != "" {
+			if _, install := survey.Missing(m.Root, b.AbsDir(m.Root), strings.Fields(b.Tool())); install != "" {
 				return install
 			}
 			if b.Hint != "" {

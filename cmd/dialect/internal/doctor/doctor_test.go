@@ -78,13 +78,13 @@ func TestMissing(t *testing.T) {
 	}{
 		"no script uses it": {map[string]string{"routing.toml": "extends = [\"node\"]\n"}, "ok tools: every program that the project and its scripts use is there -> "},
 		"a script does": {map[string]string{"routing.toml": "extends = [\"node\"]\n", "q.dlct": "Check with eslint\n", "package-lock.json": ""},
-			"broken tool: the program \"node_modules/.bin/eslint\" of \"check_eslint\" is not there -> npm ci"},
+			"broken tool: the program \"node_modules/.bin/eslint\" of \"check_eslint\" was not found -> npm ci"},
 		"by a composite, below": {map[string]string{"routing.toml": "extends = [\"node\"]\n[commands.gate_all]\nverb = \"gate\"\nnoun = \"all\"\ncomposite = [\"test_vitest\"]\n", "d/q.dlct": "Gate for all\n", "yarn.lock": ""},
-			"broken tool: the program \"node_modules/.bin/vitest\" of \"test_vitest\" is not there -> yarn install --frozen-lockfile"},
+			"broken tool: the program \"node_modules/.bin/vitest\" of \"test_vitest\" was not found -> yarn install --frozen-lockfile"},
 		"packages of a script of npm": {map[string]string{"routing.toml": "[commands.test_x]\nverb = \"test\"\nnoun = \"x\"\ntool = \"npm test\"\ncwd = \"web\"\n", "web/package.json": `{"devDependencies": {"x": "1"}}`, "web/npm": ""},
 			"broken install: test_x needs node_modules, which is not installed -> npm install"},
 		"a tool of Node, below": {map[string]string{"routing.toml": "[commands.check_x]\nverb = \"check\"\nnoun = \"x\"\ntool = \"web/node_modules/.bin/eslint .\"\ncwd = \"web\"\n", "web/pnpm-lock.yaml": ""},
-			"broken tool: the program \"web/node_modules/.bin/eslint\" of \"check_x\" is not there -> pnpm install --frozen-lockfile"},
+			"broken tool: the program \"web/node_modules/.bin/eslint\" of \"check_x\" was not found -> pnpm install --frozen-lockfile"},
 		"a module of Python": {map[string]string{"routing.toml": "[commands.test_x]\nverb = \"test\"\nnoun = \"x\"\ntool = \"python3 -m no_such_module_here -q\"\n"},
 			"broken install: test_x needs the Python module no_such_module_here, which is not installed -> python3 -m pip install no_such_module_here"},
 	} {

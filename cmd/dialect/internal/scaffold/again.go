@@ -7,6 +7,7 @@ import (
 
 	"github.com/command-dialect/dialect/lang"
 	"github.com/command-dialect/dialect/lang/diag"
+	"github.com/command-dialect/dialect/lang/regular"
 	"github.com/command-dialect/dialect/lang/routing"
 	"github.com/command-dialect/dialect/runtime/place"
 )
@@ -27,8 +28,7 @@ func (p Plan) New() Plan {
 	has := make(map[string]bool)
 	key := func(verb, noun string) string { return strings.ToLower(verb + " " + noun) }
 	files := p.Files()
-	d := draft{dir: p.Dir}
-	if text, err := d.read(ScriptName); err == nil {
+	if text, err := regular.Read(files[1].Path, 1<<20); err == nil {
 		f, _ := lang.Parse(diag.NewSource(ScriptName, text))
 		for _, c := range f.Commands {
 			has[key(c.Verb.Text, c.Noun.Text)] = true
@@ -61,14 +61,14 @@ func (p Plan) Addition() string {
 			packs = append(packs, l.Pack)
 		}
 	}
-	b.WriteString("\n# " + routing.FileName + ": into the composite of gate_quality " + list(names))
+	b.WriteString("\n# " + routing.FileName + ": into the composite of gate_quality " + List(names))
 	if len(packs) > 0 {
-		b.WriteString(", into extends " + list(packs))
+		b.WriteString(", into extends " + List(packs))
 	}
 	b.WriteString("\n")
 	for _, l := range p.Lines {
-		if l.table != "" {
-			b.WriteString("\n" + l.table)
+		if l.Table != "" {
+			b.WriteString("\n" + l.Table)
 		}
 	}
 	return b.String()

@@ -14,7 +14,7 @@ import (
 	"github.com/command-dialect/dialect/runtime/schedule"
 )
 
-var patterns = sync.OnceValue(func() (p struct{ absent, offline, toolchain, place, failed *regexp.Regexp }) {
+var patterns = sync.OnceValue(func() (p struct{ absent, offline, toolchain, place, failed, made *regexp.Regexp }) {
 	// What tools print where something is not installed. The first group that matches is its name.
 	p.absent = regexp.MustCompile(strings.Join([]string{
 		`No module named '?([A-Za-z0-9_.]+)`,
@@ -34,6 +34,7 @@ var patterns = sync.OnceValue(func() (p struct{ absent, offline, toolchain, plac
 	p.offline = regexp.MustCompile(`no such host|: dial tcp |Could(?: not|n't) resolve host|Temporary failure in name resolution|failed to (?:download|fetch) |ENOTFOUND|ECONNREFUSED`)
 	p.toolchain = regexp.MustCompile("requires rustc ([0-9.]+)|feature `(edition[0-9]+)` is required|lock file version `?([0-9]+)|requires go >= ([0-9.]+)|Unsupported engine|SyntaxError: Unexpected token 'with'")
 	p.place = regexp.MustCompile(`(?m)^\s*(?:\S+ )?[^\s:()]+(?::\d+(?::\d+)?|\(\d+(?:,\d+)?\)):? `)
+	p.made = regexp.MustCompile(`^g?make(?:\[\d+\])?: `)
 	p.failed = regexp.MustCompile(`(?m)^--- FAIL: `) // go test, which counts none
 	return p
 })
@@ -88,8 +89,10 @@ func failure(res *engine.Result, text []byte) string {
 		count = fmt.Sprintf("%d file%s", n, map[bool]string{true: "s"}[n != 1]) // a tool that lists them
 	}
 	why := res.Detail
-	if first := res.Failures.First(); first != nil {
+	if first := res.Failures.First(); first != nil && !patterns().made.MatchString(first.Message) {
 		why = first.String()
+	} else if last := lastLine(text); last != "" {
+		why = last
 	}
 	if count != "" && why != "" {
 		return count + ", first: " + why
@@ -111,6 +114,16 @@ func first(groups [][]byte) string {
 		}
 	}
 	return "something"
+}
+
+// lastLine returns the last line of text that is not blank, and not make's own, cut short: there tools sum up.
+func lastLine(text []byte) (last string) {
+	for l := range strings.Lines(string(text)) {
+		if l = strings.TrimSpace(l); l != "" && !patterns().made.MatchString(l) {
+			last = l
+		}
+	}
+	return strings.ToValidUTF8(last[:min(len(last), 200)], "")
 }
 
 // line returns the line of text in which a pattern matches.

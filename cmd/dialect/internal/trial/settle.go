@@ -14,15 +14,16 @@ func Settle(p scaffold.Plan, results []Result, same, ok bool) (settled scaffold.
 	settled = p
 	settled.Lines = nil
 	settled.LeftOut = append([]string(nil), p.LeftOut...)
-	var runs, red, slow, left, installs []string
+	settled.Installs = slices.Clone(p.Installs)
+	var runs, red, slow, left []string
 	for _, r := range results {
 		text := r.Line.Text
 		if r.Outcome.Written() {
 			settled.Lines = append(settled.Lines, r.Line)
 		}
 		left = append(left, r.Left...)
-		if in := r.Line.Install; r.Outcome == Needs && in != "" && !slices.Contains(installs, in) {
-			installs = append(installs, in)
+		if in := r.Line.Install; r.Outcome == Needs && in != "" && !slices.Contains(settled.Installs, in) {
+			settled.Installs = append(settled.Installs, in)
 		}
 		switch {
 		case r.Outcome == Runs && r.Why != "":
@@ -55,9 +56,6 @@ func Settle(p scaffold.Plan, results []Result, same, ok bool) (settled scaffold.
 	}
 	for _, text := range slow {
 		facts = append(facts, "not known: "+text)
-	}
-	for _, in := range installs {
-		facts = append(facts, "to have the rest: "+in+"; then `dialect init` proposes it")
 	}
 	if len(left) > 0 {
 		facts = append(facts, "trying the lines left new files: "+some(left)+"; list them in .gitignore, or commit them")

@@ -1,3 +1,5 @@
+//go:build unix
+
 package trial_test
 
 import (
@@ -6,7 +8,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -15,6 +16,7 @@ import (
 	"time"
 
 	"github.com/command-dialect/dialect/cmd/dialect/internal/scaffold"
+	"github.com/command-dialect/dialect/cmd/dialect/internal/scaffold/survey"
 	"github.com/command-dialect/dialect/cmd/dialect/internal/trial"
 )
 
@@ -22,7 +24,7 @@ import (
 func project(t *testing.T, files map[string]string) scaffold.Plan {
 	t.Helper()
 	for _, program := range []string{"make", "git"} {
-		if _, err := exec.LookPath(program); err != nil || runtime.GOOS == "windows" {
+		if _, err := exec.LookPath(program); err != nil {
 			t.Skip(program + " is not there")
 		}
 	}
@@ -38,7 +40,7 @@ func project(t *testing.T, files map[string]string) scaffold.Plan {
 	if out, err := git.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
-	p, err := scaffold.Look(dir)
+	p, err := survey.Look(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -68,6 +70,7 @@ func TestTry(t *testing.T) {
 		"passes":              {map[string]string{"Makefile": "test:\n\t@echo ok\n"}, "Test with make: runs", ""},
 		"is red":              {map[string]string{"Makefile": "lint:\n\t@printf 'a.c:1:2: error: x\\na.c:3: error: y\\n'; exit 1\ntest:\n\t@echo b.c:9: error: z; exit 1\n"}, "Check with make: red, 2 places, first: a.c:1: x; Test with make: red, b.c:9: z", ""},
 		"is missing":          {map[string]string{"Makefile": "test:\n\t@no-such-program-here\n"}, "Test with make: needs, no-such-program-here is missing", ""},
+		"sums up":             {map[string]string{"Makefile": "lint:\n\t@echo some files are not well; exit 1 || :\ntest:\n\t@true\n"}, "Check with make: red, some files are not well; Test with make: runs", ""},
 		"a module is missing": {map[string]string{"Makefile": "test:\n\t@echo \"E   ModuleNotFoundError: No module named 'thing'\"; exit 1\n"}, "Test with make: needs, thing is missing", ""},
 		"changes a file":      {map[string]string{"Makefile": "test:\n\t@echo x >>a.txt\n", "a.txt": ""}, "Test with make: writes, it changed a.txt: see git diff", ""},
 		"leaves a file":       {map[string]string{"Makefile": "test:\n\t@touch new.txt\n"}, "Test with make: runs", "new.txt"},
@@ -172,12 +175,14 @@ func TestSettle(t *testing.T) {
 	if got := strings.Join(settled.LeftOut, ","); got != "x,C with c (x is missing)" || len(p.LeftOut) != 1 {
 		t.Error(got)
 	}
+	if !slices.Equal(settled.Installs, []string{"npm ci"}) {
+		t.Error(settled.Installs)
+	}
 	const want = `passes today: A with a (3 tests), E with e
 does not pass today: B with b: exit 1
 that is so in HEAD, too: the files are those of HEAD
 to leave a line out, delete it in quality.dlct, and its name in gate_quality of routing.toml
 not known: D with d: not done
-to have the rest: npm ci; then ` + "`dialect init`" + ` proposes it
 trying the lines left new files: n; list them in .gitignore, or commit them`
 	if got := strings.Join(facts, "\n"); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
@@ -214,11 +219,11 @@ func TestShellPack(t *testing.T) {
 		}
 	}
 	t.Setenv("PATH", bin) // without shellcheck
-	for script, want := range map[string]trial.Outcome{"": trial.Runs, "#!/bin/sh\nif\n": trial.Stranger, "#!/bin/bash\na=(\n": trial.Stranger} {
+	for script, want := range map[string]trial.Outcome{"": trial.Runs, "cat < <(true)\n": trial.Runs, "#!/bin/sh\ncat < <(true)\n": trial.Stranger, "#!/bin/sh\nif\n": trial.Stranger, "#!/bin/bash\na=(\n": trial.Stranger} {
 		if err := os.WriteFile(filepath.Join(p.Dir, "d.sh"), []byte(script), 0o666); err != nil {
 			t.Fatal(err)
 		}
-		p, err := scaffold.Look(p.Dir)
+		p, err := survey.Look(p.Dir)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -245,7 +250,7 @@ func TestBelow(t *testing.T) {
 	if out, err := exec.Command(python, "-m", "venv", "--without-pip", filepath.Join(p.Dir, "below", ".venv")).CombinedOutput(); err != nil {
 		t.Skipf("%v: %s", err, out)
 	}
-	if p, err = scaffold.Look(p.Dir); err != nil {
+	if p, err = survey.Look(p.Dir); err != nil {
 		t.Fatal(err)
 	}
 	results, err := trial.Try(t.Context(), p, trial.Options{Timeout: time.Minute, Environ: os.Environ()})

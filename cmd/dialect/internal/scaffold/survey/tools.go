@@ -1,4 +1,4 @@
-package scaffold
+package survey
 
 import (
 	"context"
@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/command-dialect/dialect/cmd/dialect/internal/scaffold"
 	"github.com/command-dialect/dialect/lang/diag"
 	"github.com/command-dialect/dialect/lang/tomltree"
 	"github.com/command-dialect/dialect/stdlib"
@@ -33,7 +34,7 @@ func works(dir string, argv ...string) bool {
 // no folder: then the binding's table is written out.
 func (d *draft) pack(pack, name, line, source, install string) {
 	if d.below == "" {
-		d.Lines = append(d.Lines, Line{Text: line, Name: name, Pack: pack, Source: source, Install: install})
+		d.Lines = append(d.Lines, scaffold.Line{Text: line, Name: name, Pack: pack, Source: source, Install: install})
 		return
 	}
 	text, _ := stdlib.Pack(pack)

@@ -1,4 +1,4 @@
-package scaffold
+package survey
 
 import (
 	"slices"
@@ -27,7 +27,7 @@ var nodeScripts = []struct {
 }{
 	{"Format", "style", []string{"format:check", "check:format", "check-format", "format-check", "prettier:check", "fmt:check", "fmt-check", "check:prettier"}},
 	{"Check", "lint", []string{"lint", "lint:check", "check:lint", "lint:all", "eslint", "test:lint"}},
-	{"Check", "types", []string{"typecheck", "type-check", "check:types", "check-types", "types:check", "tsc", "check:tsc", "test:types"}},
+	{"Check", "types", []string{"typecheck", "type-check", "check:types", "check-types", "types:check", "check:type", "check-type", "check:ts", "tsc", "check:tsc", "test:types"}},
 }
 
 // A manager installs the packages of package.json, and runs its scripts.
@@ -57,6 +57,9 @@ type node struct {
 func (d *draft) manager() manager {
 	if i := slices.IndexFunc(managers, func(m manager) bool { return d.exists(m.lock) }); i >= 0 {
 		return managers[i]
+	}
+	if d.exists("pnpm-workspace.yaml") {
+		return manager{"", "pnpm install", "pnpm", "pnpm run --silent", "pnpm test"}
 	}
 	return manager{"", "npm install", "npm", "npm run --silent", ""}
 }
@@ -97,7 +100,7 @@ func (d *draft) node() {
 		switch {
 		case !depends(t.dependency), n.covers(t.bin):
 		case !d.exists("node_modules/.bin/" + t.bin):
-			d.leaveOut(t.bin, "it is a dependency, and not installed: "+n.install)
+			d.lacks(t.bin, "it is a dependency, and not installed", n.install)
 		case t.config != nil && !d.matches(t.config...):
 			d.leaveOut(t.bin, "it has no configuration here")
 		default:
@@ -109,9 +112,13 @@ func (d *draft) node() {
 			d.pack("node", t.name, t.line, source, n.install)
 		}
 	}
-	n.tests(depends)
+	if n.scripts.At("test").Text == "" && p.Has("workspaces") || d.exists("pnpm-workspace.yaml") && n.scripts.At("test").Text == "" {
+		n.workspaces(p)
+	} else {
+		n.tests(depends)
+	}
 	if missing && len(d.Lines) == 0 {
-		d.leaveOut("node_modules", "the packages are not installed: "+n.install)
+		d.lacks("node_modules", "the packages are not installed", n.install)
 	}
 }
 
@@ -173,6 +180,29 @@ func (n *node) expand(text string, depth int) (list []habit.Command) {
 
 // covers reports whether a script that is bound already runs a program.
 func (n *node) covers(program string) bool { return n.hooked[program] }
+
+// workspaces binds the tests of the packages of a workspace, where its root has no script for them.
+func (n *node) workspaces(p settings.Value) {
+	tool := map[string]string{"npm": "npm test --workspaces --if-present --silent", "pnpm": "pnpm -r --if-present test"}[n.program]
+	patterns := append(p.At("workspaces").Texts(), p.At("workspaces", "packages").Texts()...)
+	if text, err := n.read("pnpm-workspace.yaml"); err == nil {
+		patterns = append(patterns, settings.YAML(text).At("packages").Texts()...)
+	}
+	for _, pattern := range patterns {
+		for _, file := range n.glob(strings.TrimSuffix(pattern, "/") + "/package.json") {
+			text, err := n.read(file)
+			if err != nil || tool == "" {
+				continue
+			}
+			if v, err := settings.JSON(text); err == nil && v.At("scripts", "test").Text != "" {
+				n.found("workspaces")
+				n.bind("Test with "+n.program, binding{tool: tool, inputs: nodeInputs, pins: []string{"package.json", file}}, file, n.install)
+				return
+			}
+		}
+	}
+	n.leaveOut("tests of the workspaces", "no package of theirs has a script \"test\" that "+n.program+" runs")
+}
 
 func (n *node) tests(depends func(string) bool) {
 	script := n.scripts.At("test").Text

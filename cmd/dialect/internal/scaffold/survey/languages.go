@@ -1,4 +1,4 @@
-package scaffold
+package survey
 
 import (
 	"bytes"
@@ -56,7 +56,7 @@ func (d *draft) golang() {
 		d.found("staticcheck (" + static.Source + ")")
 		d.pack("go", "check_staticcheck", "Check with staticcheck", static.Source, install)
 	case uses:
-		d.leaveOut("staticcheck", static.Source+" runs it; it is not installed: go install honnef.co/go/tools/cmd/staticcheck@latest")
+		d.lacks("staticcheck", static.Source+" runs it; it is not installed", "go install honnef.co/go/tools/cmd/staticcheck@latest")
 	}
 	switch {
 	case !linted && !config:
@@ -129,14 +129,14 @@ func (d *draft) rust() {
 	if works(d.dir, "cargo", "fmt", "--version") {
 		line("format_rustfmt", "Format with rustfmt", "fmt", all, "cargo fmt --all --check", "", "run `cargo fmt --all`")
 	} else {
-		d.leaveOut("rustfmt", "not installed: rustup component add rustfmt")
+		d.lacks("rustfmt", "not installed", "rustup component add rustfmt")
 	}
 	if works(d.dir, "cargo", "clippy", "--version") {
 		line("check_clippy", "Check with clippy", "clippy", all, "cargo clippy --workspace --all-targets --quiet -- -D warnings", "", "")
 	} else {
 		line("check_cargo", "Check with cargo", "check", all, "cargo check --workspace --all-targets --quiet", "", "")
 		if source := uses("clippy"); source != "" {
-			d.leaveOut("clippy", source+" runs it; it is not installed: rustup component add clippy")
+			d.lacks("clippy", source+" runs it; it is not installed", "rustup component add clippy")
 		}
 	}
 	line("test_cargo", "Test with cargo", "test", all, "cargo test --workspace --quiet", "{ min_tests = 1 }", "")

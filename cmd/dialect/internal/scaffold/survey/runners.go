@@ -1,4 +1,4 @@
-package scaffold
+package survey
 
 import (
 	"os"
@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/command-dialect/dialect/cmd/dialect/internal/scaffold"
 	"github.com/command-dialect/dialect/cmd/dialect/internal/scaffold/habit"
 	"github.com/command-dialect/dialect/cmd/dialect/internal/scaffold/settings"
 	"github.com/command-dialect/dialect/lang/diag"
@@ -132,7 +133,7 @@ func (d *draft) nested() {
 				beyond = append(beyond, dir)
 				continue
 			}
-			sub := &draft{Plan: Plan{Dir: d.Dir}, dir: filepath.Join(d.dir, filepath.FromSlash(dir)), below: dir, root: d, prefix: word(path.Base(dir))}
+			sub := &draft{Plan: scaffold.Plan{Dir: d.Dir}, dir: filepath.Join(d.dir, filepath.FromSlash(dir)), below: dir, root: d, prefix: word(path.Base(dir))}
 			if prefixes[sub.prefix] {
 				sub.prefix = word(dir)
 			}
@@ -156,6 +157,7 @@ func (d *draft) nested() {
 			d.Lines = append(d.Lines, sub.Lines...)
 			d.Found = append(d.Found, sub.Found...)
 			d.LeftOut = append(d.LeftOut, sub.LeftOut...)
+			d.Installs = append(d.Installs, sub.Installs...)
 			for _, def := range sub.Defaults {
 				if !slices.Contains(d.Defaults, def) {
 					d.Defaults = append(d.Defaults, def)
@@ -221,7 +223,7 @@ func (d *draft) matrices() {
 		if n == 0 {
 			continue
 		}
-		offer := file + " is a matrix with " + diag.Number(n, "binding") + ": extends = " + list([]string{file}) + " in " + routing.FileName + " adds what it binds"
+		offer := file + " is a matrix with " + diag.Number(n, "binding") + ": extends = " + scaffold.List([]string{file}) + " in " + routing.FileName + " adds what it binds"
 		if findings.Count(diag.Error) > 0 {
 			offer = file + " is a matrix, and it does not load: dialect check --routing " + file
 		}

@@ -1,4 +1,4 @@
-package scaffold
+package survey
 
 import (
 	"fmt"
@@ -97,12 +97,12 @@ func (p *python) tool(t pythonTool) {
 		if p.needs[t.module] == "" || install == "" {
 			install = "pip install " + t.module
 		}
-		p.leaveOut(t.verb+" with "+t.noun, source+" has it; it is not installed: "+install)
+		p.lacks(t.verb+" with "+t.noun, source+" has it; it is not installed", install)
 		return
 	}
 	words := append([]string{command}, t.sub...)
 	words = append(words, paths...)
-	b := binding{tool: strings.Join(words, " "), inputs: venvInputs(command), outside: outside(command)}
+	b := binding{tool: strings.Join(words, " "), inputs: venvInputs(command), outside: p.outside(command)}
 	if t.hint != "" {
 		b.hint = fmt.Sprintf(t.hint, command)
 	}
@@ -248,11 +248,11 @@ func (p *python) tests() {
 		if source == "" {
 			source = "its tests"
 		}
-		p.bind("Test with pytest", binding{tool: strings.Join(words, " "), expect: "{ min_tests = 1 }", inputs: venvInputs(tool), outside: outside(tool)}, source, p.install)
+		p.bind("Test with pytest", binding{tool: strings.Join(words, " "), expect: "{ min_tests = 1 }", inputs: venvInputs(tool), outside: p.outside(tool)}, source, p.install)
 		return
 	}
 	if source != "" {
-		p.leaveOut("Test with pytest", source+" has it; it is not installed: "+p.install)
+		p.lacks("Test with pytest", source+" has it; it is not installed", p.install)
 		return
 	}
 	if p.exists("manage.py") {
@@ -388,9 +388,13 @@ func venvInputs(tool string) []string {
 	return []string{venv + "/pyvenv.cfg", venv + "/lib/python*/site-packages/*.dist-info/RECORD"}
 }
 
-// outside reports whether a command is neither of a virtual environment nor of a tool that makes one.
-func outside(command string) bool {
+// outside reports whether a command is neither of a virtual environment nor of a tool that makes one. An
+// environment that shows the packages of the system runs those of the system, too.
+func (d *draft) outside(command string) bool {
 	first, _, _ := strings.Cut(command, " ")
+	if venv, module, ok := strings.Cut(command, "/bin/python -m "); ok {
+		return d.exists(venv+"/pyvenv.cfg") && !d.matches(venv+"/lib/python*/site-packages/"+module+"*")
+	}
 	return !strings.Contains(first, "/") && !slices.Contains([]string{"uv", "poetry", "pdm"}, first) && os.Getenv("VIRTUAL_ENV") == ""
 }
 

@@ -1,4 +1,4 @@
-package scaffold
+package survey
 
 import (
 	"path/filepath"

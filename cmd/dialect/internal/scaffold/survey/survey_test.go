@@ -1,4 +1,4 @@
-package scaffold_test
+package survey_test
 
 import (
 	"errors"
@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/command-dialect/dialect/cmd/dialect/internal/scaffold"
+	"github.com/command-dialect/dialect/cmd/dialect/internal/scaffold/survey"
 	"github.com/command-dialect/dialect/lang"
 	"github.com/command-dialect/dialect/lang/diag"
 	"github.com/command-dialect/dialect/lang/plan"
@@ -69,6 +70,9 @@ func render(p scaffold.Plan) string {
 	}
 	for _, l := range p.LeftOut {
 		fmt.Fprintf(&b, "left out: %s\n", l)
+	}
+	for _, l := range p.Installs {
+		fmt.Fprintf(&b, "install: %s\n", l)
 	}
 	for _, l := range p.Offers {
 		fmt.Fprintf(&b, "offer: %s\n", l)
@@ -148,6 +152,9 @@ func TestLook(t *testing.T) {
 		{"a Taskfile", files{"Taskfile.yml": "tasks:\n  lint: echo\n  test:\n    cmds: [echo]\n"}, []string{"task"}},
 		{"cmake", files{"CMakeLists.txt": "", "a.c": ""}, nil},
 		{"a monorepo", files{"services/api/go.mod": "module api\n", "services/api/cmd/a.go": "", "web/package.json": `{"scripts": {"test": "x", "lint": "y"}}`, "lib/py_tools/pyproject.toml": "[project]\n[tool.mypy]\n", "lib/py_tools/test_a.py": "", "examples/x/go.mod": "", "node_modules/y/package.json": "{}", ".hidden/go.mod": "", "a/b/c/go.mod": ""}, []string{"node", "npm", "mypy", "pytest"}},
+		{"workspaces whose root has no tests", files{"package.json": `{"workspaces": ["src/*"]}`, "src/a/package.json": `{}`, "src/b/package.json": `{"scripts": {"test": "x"}}`}, []string{"node", "npm"}},
+		{"workspaces without tests", files{"package.json": `{"scripts": {"lint": "x"}}`, "pnpm-workspace.yaml": "packages:\n  - 'p/*'\n", "p/a/package.json": `{}`}, []string{"node", "pnpm"}},
+		{"python, an environment that shows the system's packages", files{".venv/bin/python": "#!/bin/sh\n", ".venv/pyvenv.cfg": "", ".venv/lib/python3.11/site-packages/mypy/x": "", "pyproject.toml": "[tool.mypy]\n[tool.black]\n", "a.py": ""}, nil},
 		{"a monorepo with environments of its own", files{"web/package.json": `{"devDependencies": {"eslint": "9"}}`, "web/eslint.config.js": "", "web/node_modules/.bin/eslint": "", "py/.venv/bin/python": "#!/bin/sh\n", "py/setup.py": "", "py/test_a.py": ""}, []string{"node"}},
 		{"a monorepo of many", files{"a/go.mod": "", "b/go.mod": "", "c/go.mod": "", "d/go.mod": "", "x/e/go.mod": "", "x/a/go.mod": "", "_x/go.mod": "", "_x/a.go": "", "empty/go.mod": "", "a/a.go": "", "b/a.go": "", "c/a.go": "", "d/a.go": "", "x/e/a.go": "", "x/a/a.go": ""}, nil},
 		{"a monorepo whose root covers what is below", files{"package.json": `{"workspaces": ["packages/*"], "scripts": {"test": "x"}}`, "packages/a/package.json": `{"scripts": {"test": "y"}}`, "go.work": "use ./m\n", "m/go.mod": ""}, []string{"node", "npm"}},
@@ -156,8 +163,8 @@ func TestLook(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			dir := project(t, c.files, c.programs...)
-			p, err := scaffold.Look(dir)
-			if errors.Is(err, scaffold.ErrNothing) != (len(p.Lines) == 0) {
+			p, err := survey.Look(dir)
+			if errors.Is(err, survey.ErrNothing) != (len(p.Lines) == 0) {
 				t.Errorf("%d lines, and the error is %v", len(p.Lines), err)
 			}
 			got := render(p)
@@ -233,8 +240,8 @@ func TestLookNoDirectory(t *testing.T) {
 	dir := project(t, files{"file": ""})
 	for _, name := range []string{"file", "missing"} {
 		path := filepath.Join(dir, name)
-		_, err := scaffold.Look(path)
-		if err == nil || errors.Is(err, scaffold.ErrNothing) || err.Error() != path+" is not a directory" {
+		_, err := survey.Look(path)
+		if err == nil || errors.Is(err, survey.ErrNothing) || err.Error() != path+" is not a directory" {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -245,7 +252,7 @@ func TestLookNoDirectory(t *testing.T) {
 func TestNew(t *testing.T) {
 	f := files{"go.mod": "module m\n", "package.json": `{"scripts": {"lint": "x", "test": "y"}}`}
 	dir := project(t, f, "node", "npm")
-	p, err := scaffold.Look(dir)
+	p, err := survey.Look(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
