@@ -190,6 +190,9 @@ func (s *Session) scoped(q Query) *Result {
 		}
 		res.Members = append(res.Members, p.Entry)
 	}
+	if q.ground(res); res.Verdict != "" {
+		return nil
+	}
 	if s.around(q, res); res.Verdict != "" {
 		return nil
 	}

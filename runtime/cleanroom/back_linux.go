@@ -207,16 +207,19 @@ func writeBack(live *os.Root, upper, name string) error {
 	if st.Mode&0o100 != 0 {
 		mode = 0o777
 	}
-	f, err := open(from)
+	fd, err := openFile(from)
 	if err != nil {
 		return err
 	}
-	defer f.Close()
+	defer unix.Close(fd)
 	to, err := live.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
 	if err != nil {
 		return err
 	}
-	_, _, err = copyTo(to, f, st.Size, make([]byte, 64<<10))
+	_, n, err := copyTo(int(to.Fd()), fd, st.Size, make([]byte, 64<<10))
+	if err == nil && n != st.Size {
+		err = errors.New("it changed while it was copied")
+	}
 	if err = errors.Join(err, to.Close()); err == nil {
 		err = live.Rename(temp, name)
 	}

@@ -18,9 +18,9 @@ func keep(context.Context, string, string, []workspace.File, string) (*checkout,
 	return nil, nil, errNoCheckout
 }
 
-func (c *checkout) at(string) string                                 { return c.dir }
-func (c *checkout) has(string) bool                                  { return false }
-func (c *checkout) differs(context.Context) ([]string, error)        { return nil, errNoCheckout }
-func (c *checkout) stat(b []byte, _ *workspace.File) ([]byte, error) { return b, errNoCheckout }
+func (c *checkout) at(string) string                          { return c.dir }
+func (c *checkout) has(string) bool                           { return false }
+func (c *checkout) differs(context.Context) ([]string, error) { return nil, errNoCheckout }
+func (c *checkout) stat(b []byte, _ int) ([]byte, error)      { return b, errNoCheckout }
 
 func (c *checkout) below(string) []string { return nil }

@@ -140,7 +140,7 @@ func (r *Room) index(format git.ObjectFormat, files []workspace.File) ([]byte, e
 		count++
 		start := len(b)
 		var err error
-		if b, err = r.tree.stat(b, f); err != nil {
+		if b, err = r.tree.stat(b, i); err != nil {
 			return nil, err
 		}
 		id, err := hex.DecodeString(f.ID)

@@ -44,6 +44,10 @@ VERIFIED FOR CHANGED PATHS rests on the "files" of bindings, and on "dialect run
 is not given with --require, --base, --level, --key or --since, nor under CI, unless [verify] of
 the trusted matrix says scoped = true; and never to consume or gate.
 
+With --clean all must have run in a clean checkout (dialect run --clean), confined to it,
+and must have seen nothing of the machine that its user can write. Failures elsewhere are
+then counted, and do not refuse.
+
 Exit status: 0 for the two that begin with VERIFIED, else 3; 64 for a usage error.`
 
 type verifyFlags struct {

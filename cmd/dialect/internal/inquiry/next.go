@@ -223,6 +223,14 @@ func (q *Question) next(refused receipts.Refusal, verdict verify.Verdict, script
 		return []string{advice("a receipt is consumed once; make new ones:"), whole}
 	case receipts.LevelTooLow:
 		return nextOfLevel(runtime.GOOS, whole)
+	case receipts.NotClean:
+		switch {
+		case culprit == nil || culprit.Clean == nil:
+		case len(culprit.Clean.Lowered) > 0:
+			return []string{advice("take what was shared out of [clean] share, and tools out of your home directory, then run it again; or ask without --clean:"), whole}
+		case culprit.Clean.Unconfined:
+			return []string{advice("run it where user namespaces are allowed, as an ordinary user, with a dialect that this user can read; or ask without --clean:"), whole}
+		}
 	case receipts.Repeated:
 		return []string{advice("name each receipt once")}
 	case receipts.NoTree:
