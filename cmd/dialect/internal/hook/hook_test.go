@@ -284,3 +284,34 @@ func TestPeople(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 }
+
+// TestFilter holds that a hook starts no program that the repository's own configuration names: an agent in a sandbox can write that, and the hook
+// stands outside.
+func TestFilter(t *testing.T) {
+	dir := newProject(t)
+	marker := filepath.Join(t.TempDir(), "ran")
+	for _, args := range [][]string{{"config", "filter.x.clean", "touch " + marker + "; cat"}, {"config", "filter.x.required", "true"}, {"config", "core.fsmonitor", "touch " + marker}} {
+		if out, err := exec.Command("git", args...).CombinedOutput(); err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
+	}
+	put(t, filepath.Join(dir, ".gitattributes"), "* filter=x\n")
+	prompted(t)
+	put(t, "new.txt", "x")
+	if out, rule := ask(t, Options{}, strings.NewReader(stopEvent)); !held(out) {
+		t.Errorf("%q %q", out, rule)
+	}
+	for _, command := range []string{"git commit -m x", "git push"} {
+		ask(t, Options{}, strings.NewReader(`{"session_id":"s","hook_event_name":"PreToolUse","tool_name":"Bash","tool_input":{"command":"`+command+`"}}`))
+	}
+	Push("", strings.NewReader("refs/heads/main HEAD refs/heads/main 0\n"))
+	if _, err := os.Stat(marker); err == nil {
+		t.Error("a filter of the repository ran")
+	}
+	if out, err := exec.Command("git", "add", "new.txt").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	if _, err := os.Stat(marker); err != nil {
+		t.Error("the filter does not run in git, either")
+	}
+}
