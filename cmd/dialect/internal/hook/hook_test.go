@@ -315,3 +315,34 @@ func TestFilter(t *testing.T) {
 		t.Error("the filter does not run in git, either")
 	}
 }
+
+// TestTwo holds two sessions apart, on one tree and in a worktree of its own.
+func TestTwo(t *testing.T) {
+	newProject(t)
+	stop := func(session string) bool {
+		out, _ := ask(t, Options{}, strings.NewReader(strings.Replace(stopEvent, `"s"`, `"`+session+`"`, 1)))
+		return held(out)
+	}
+	prompt := func(session string) {
+		ask(t, Options{}, strings.NewReader(`{"session_id":"`+session+`","hook_event_name":"UserPromptSubmit","prompt":"do it"}`))
+	}
+	prompt("a")
+	put(t, "new.txt", "x")
+	prompt("b")
+	if stop("b") || !stop("a") || stop("a") {
+		t.Error("who changed nothing is held, or who did is not, or is twice")
+	}
+	worktree := filepath.Join(t.TempDir(), "w")
+	if out, err := exec.Command("git", "worktree", "add", "-q", worktree).CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	t.Chdir(worktree)
+	prompt("a")
+	if stop("a") {
+		t.Error("held for files of another worktree")
+	}
+	put(t, "other.txt", "x")
+	if !stop("a") {
+		t.Error("not held in a worktree")
+	}
+}
