@@ -60,7 +60,7 @@ func (t *Tracker) Remembered(s *Snapshot) []byte {
 // Recall gives the tracker, before its first snapshot, what an earlier one remembered. It returns an error if text is
 // not whole, and then the tracker knows nothing.
 //
-// What text says of a file whose status is still the same is believed: a snapshot that rests on it is worth what the place is worth that it
+// What text says of a file whose status is still the same is trusted: a snapshot that rests on it is worth what the place is worth that it
 // was kept in. It is for questions whose answer nobody else relies on.
 func (t *Tracker) Recall(text []byte) error {
 	root, m, err := parseRecall(text)

@@ -50,7 +50,7 @@ func TestRecall(t *testing.T) {
 	if tr := same(); len(tr.Remembered(s)) != len(text) {
 		t.Error("another is remembered where nothing changed")
 	}
-	// It is the memory that answers, and not the files: one that says something else is believed.
+	// It is the memory that answers, and not the files: one that says something else is trusted.
 	root, m, err := parseRecall(text)
 	if err != nil || root != s.Root || len(m.entries) != 53 {
 		t.Fatal(err, len(m.entries))

@@ -115,10 +115,10 @@ func TestAccidents(t *testing.T) {
 			return r
 		}, "tell bad-event"},
 		"a broken store": {func(t *testing.T, _ *Options) io.Reader {
-			if err := os.Mkdir(".dialect", 0o700); err != nil {
+			if err := os.MkdirAll(".dialect/store", 0o700); err != nil {
 				t.Fatal(err)
 			}
-			put(t, ".dialect/receipts.db", "this is no store")
+			put(t, ".dialect/store/receipts.db", "this is no store")
 			return strings.NewReader(stopEvent)
 		}, "tell broken-store"},
 		"a matrix that does not load": {func(t *testing.T, _ *Options) io.Reader {

@@ -458,7 +458,7 @@ func TestAccidents(t *testing.T) {
 			})
 		}
 		t.Run("broken store", func(t *testing.T) {
-			p := start(t, c, dialect, do("echo x > new.txt; for f in .dialect/receipts.db*; do echo garbage > $f; done"), say("Done."))
+			p := start(t, c, dialect, do("echo x > new.txt; for f in .dialect/store/receipts.db*; do echo garbage > $f; done"), say("Done."))
 			p.prompt(t)
 			want(t, p, "stop broken-store")
 		})
