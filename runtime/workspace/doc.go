@@ -121,6 +121,8 @@
 // administrator sets the clock. A file is remembered only if its ctime was at
 // least two seconds old, since two changes within one tick of the clock have the
 // same.
+// Another process can be given what a Tracker remembers ([Tracker.Recall]), and
+// believes it: no verdict is made of that, only the answer of an agent's hook.
 //
 // # What it cannot see
 //

@@ -48,6 +48,10 @@ type Options struct {
 	// taken. As a regular file that is not tracked it does not count, and where nothing
 	// else hides it no snapshot is exact. Empty for none.
 	Writing string
+
+	// Distrust has git run no program that the repository's own configuration names, such as a filter, as in a repository of
+	// another user: what asks stands outside of the sandbox of whoever can write that configuration.
+	Distrust bool
 }
 
 // A Snapshot says what the files of a worktree were.
@@ -201,6 +205,9 @@ func (t *Tracker) take(ctx context.Context, dir string) (*Snapshot, error) {
 	r, err := git.Discover(ctx, t.options.Git, dir)
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
+	}
+	if t.options.Distrust {
+		r.Distrust()
 	}
 	if err != nil {
 		if r.Root == "" {

@@ -272,7 +272,7 @@ type Repository struct {
 	Root    string // absolute, without links
 	Format  ObjectFormat
 	Objects string // absolute
-	foreign bool   // it belongs to another user
+	foreign bool   // it belongs to another user, or is treated so: see [Repository.Distrust]
 	direct  *direct
 }
 
@@ -280,6 +280,15 @@ type Repository struct {
 // looked at, and core.worktree does not lead elsewhere.
 func Here(root string) []string {
 	return []string{"GIT_CEILING_DIRECTORIES=" + filepath.Dir(root), "GIT_WORK_TREE=" + root}
+}
+
+// Distrust treats the repository as one of another user: git runs no program that its own configuration names, such as a
+// filter.
+func (r *Repository) Distrust() {
+	r.foreign = true
+	if r.direct != nil && bytes.Contains(r.direct.config, []byte("filter.")) {
+		r.direct = nil // git says which of them are the repository's own
+	}
 }
 
 // Reasons why a question about a commit has no answer.

@@ -1,6 +1,7 @@
 package hook
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"os"
@@ -39,7 +40,7 @@ func (r *run) ask(rev string, before func(*inquiry.Question) bool) (*look, error
 			return nil, err
 		}
 	}
-	o := inquiry.Options{Own: true, Store: r.Store}
+	o := inquiry.Options{Own: true, Store: r.Store, Take: r.take}
 	l := &look{}
 	q, err := inquiry.New(r.ctx, o, rev)
 	var rules *inquiry.Unloadable
@@ -66,6 +67,25 @@ func (r *run) ask(rev string, before func(*inquiry.Question) bool) (*look, error
 		l.evidence.Why = l.res.Refusals[0].Message
 	}
 	return l, nil
+}
+
+// take takes a snapshot that reads the files whose status changed since the last look, of any session. What it says rests on the user's state
+// folder, which who can write it can use to be let go; a verdict of `dialect verify` reads every file.
+func (r *run) take(ctx context.Context, dir string, o workspace.Options) (*workspace.Snapshot, error) {
+	o.Distrust = true // the hook stands outside of the agent's sandbox
+	if r.journal == nil {
+		return workspace.Take(ctx, dir, o)
+	}
+	t := workspace.NewTracker(dir, o)
+	kept := r.journal.Files()
+	_ = t.Recall(kept) // else every file is read
+	s, err := t.Take(ctx)
+	if err == nil {
+		if now := t.Remembered(s); !bytes.Equal(now, kept) {
+			r.journal.KeepFiles(now)
+		}
+	}
+	return s, err
 }
 
 func short(t receipts.Tree) string {
@@ -192,7 +212,7 @@ func (r *run) old(l *look, s *journal.Session) bool {
 		res, err := q.Ask(r.ctx, nil, "", "", "")
 		add(q, res, err)
 	}
-	if q, err := inquiry.New(r.ctx, inquiry.Options{Own: true, Store: r.Store}, "HEAD"); err == nil {
+	if q, err := inquiry.New(r.ctx, inquiry.Options{Own: true, Store: r.Store, Take: r.take}, "HEAD"); err == nil {
 		res, err := q.Ask(r.ctx, nil, "", "HEAD", "")
 		add(q, res, err)
 	}

@@ -85,14 +85,14 @@ func Answer(o Options) {
 	defer cancel()
 	r := &run{Options: o, ctx: ctx, now: time.Now()}
 	done := make(chan reply, 1)
-	go func() {
+	go func(r *run) {
 		defer func() {
 			if p := recover(); p != nil {
 				done <- reply{Decision: decide.Decision{Action: decide.Tell, Rule: "panic", Text: fmt.Sprintf("internal error: %v", p)}, say: string(debug.Stack())}
 			}
 		}()
 		done <- r.handle()
-	}()
+	}(r)
 	var a reply
 	select {
 	case a = <-done:

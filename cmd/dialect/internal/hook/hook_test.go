@@ -115,7 +115,7 @@ func TestAccidents(t *testing.T) {
 			return r
 		}, "tell bad-event"},
 		"a broken store": {func(t *testing.T, _ *Options) io.Reader {
-			if err := os.Mkdir(".dialect", 0o700); err != nil {
+			if err := os.MkdirAll(".dialect/store", 0o700); err != nil {
 				t.Fatal(err)
 			}
 			put(t, ".dialect/store/receipts.db", "this is no store")
@@ -282,5 +282,67 @@ func TestPeople(t *testing.T) {
 	at := func(name string) string { return filepath.Join(real, name) }
 	if got := s.Foreign([]string{at("mine.txt"), at("person.txt"), at("theirs.txt"), at("new.txt")}); strings.Join(got, " ") != at("person.txt")+" "+at("theirs.txt") {
 		t.Errorf("%q", got)
+	}
+}
+
+// TestFilter holds that a hook starts no program that the repository's own configuration names: an agent in a sandbox can write that, and the hook
+// stands outside.
+func TestFilter(t *testing.T) {
+	dir := newProject(t)
+	marker := filepath.Join(t.TempDir(), "ran")
+	for _, args := range [][]string{{"config", "filter.x.clean", "touch " + marker + "; cat"}, {"config", "filter.x.required", "true"}, {"config", "core.fsmonitor", "touch " + marker}} {
+		if out, err := exec.Command("git", args...).CombinedOutput(); err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
+	}
+	put(t, filepath.Join(dir, ".gitattributes"), "* filter=x\n")
+	prompted(t)
+	put(t, "new.txt", "x")
+	if out, rule := ask(t, Options{}, strings.NewReader(stopEvent)); !held(out) {
+		t.Errorf("%q %q", out, rule)
+	}
+	for _, command := range []string{"git commit -m x", "git push"} {
+		ask(t, Options{}, strings.NewReader(`{"session_id":"s","hook_event_name":"PreToolUse","tool_name":"Bash","tool_input":{"command":"`+command+`"}}`))
+	}
+	Push("", strings.NewReader("refs/heads/main HEAD refs/heads/main 0\n"))
+	if _, err := os.Stat(marker); err == nil {
+		t.Error("a filter of the repository ran")
+	}
+	if out, err := exec.Command("git", "add", "new.txt").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	if _, err := os.Stat(marker); err != nil {
+		t.Error("the filter does not run in git, either")
+	}
+}
+
+// TestTwo holds two sessions apart, on one tree and in a worktree of its own.
+func TestTwo(t *testing.T) {
+	newProject(t)
+	stop := func(session string) bool {
+		out, _ := ask(t, Options{}, strings.NewReader(strings.Replace(stopEvent, `"s"`, `"`+session+`"`, 1)))
+		return held(out)
+	}
+	prompt := func(session string) {
+		ask(t, Options{}, strings.NewReader(`{"session_id":"`+session+`","hook_event_name":"UserPromptSubmit","prompt":"do it"}`))
+	}
+	prompt("a")
+	put(t, "new.txt", "x")
+	prompt("b")
+	if stop("b") || !stop("a") || stop("a") {
+		t.Error("who changed nothing is held, or who did is not, or is twice")
+	}
+	worktree := filepath.Join(t.TempDir(), "w")
+	if out, err := exec.Command("git", "worktree", "add", "-q", worktree).CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	t.Chdir(worktree)
+	prompt("a")
+	if stop("a") {
+		t.Error("held for files of another worktree")
+	}
+	put(t, "other.txt", "x")
+	if !stop("a") {
+		t.Error("not held in a worktree")
 	}
 }

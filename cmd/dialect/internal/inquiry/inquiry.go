@@ -57,6 +57,8 @@ type Options struct {
 	Fresh          bool
 	Clean          bool // all has to have run in a clean checkout
 	Session, Nonce string
+	// Take takes the snapshot of the present files; nil for [workspace.Take], which reads every file.
+	Take func(ctx context.Context, dir string, o workspace.Options) (*workspace.Snapshot, error)
 	// Elsewhere says that the receipts are of another machine, so that what lies beside
 	// the files here says nothing of them.
 	Elsewhere bool
@@ -376,7 +378,11 @@ func (q *Question) see(look func(path string) (workspace.Found, error)) {
 }
 
 func (q *Question) take(ctx context.Context) (*workspace.Snapshot, error) {
-	return workspace.Take(ctx, q.root, workspace.Options{Caches: q.matrix.Caches, Except: archive.Except(q.root, q.path)})
+	take := q.o.Take
+	if take == nil {
+		take = workspace.Take
+	}
+	return take(ctx, q.root, workspace.Options{Caches: q.matrix.Caches, Except: archive.Except(q.root, q.path)})
 }
 
 // requirements turns names of bindings into the commands that they run.

@@ -87,6 +87,8 @@ func (s Stop) Decide() Decision {
 		return Decision{Allow, "unchanged", ""}
 	case e.Verdict == verify.Verified:
 		return Decision{Allow, "verified", ""}
+	case e.Verdict == verify.Scoped:
+		return Decision{Allow, "verified-for-changed-paths", ""}
 	case e.Ignored:
 		return Decision{Allow, "ignored-files", ""}
 	case e.Verdict == verify.Policy:

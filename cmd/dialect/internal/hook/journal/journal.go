@@ -8,6 +8,7 @@
 //	    root             the path of the root
 //	    log.jsonl        decisions, one a line; beyond 1 MiB it becomes log.old.jsonl
 //	    off.json         until when the hooks are off
+//	    files            which files the last look read, as [workspace.Tracker.Remembered] writes it
 //	    s-ID.json        a session; ID is 16 hex digits of the SHA-256 of the client and its id
 //	    s-ID.prompt      the files at the last prompt, as [workspace.Snapshot.Manifest] writes them
 //	    s-ID.stop        likewise at its last stop
@@ -104,6 +105,22 @@ func write(name string, text []byte) error {
 		_ = os.Remove(f.Name())
 	}
 	return err
+}
+
+// Files returns what was kept of the last look; nil for nothing.
+func (j *Journal) Files() []byte {
+	text, err := regular.ReadOwn(filepath.Join(j.dir, "files"), maxManifest)
+	if err != nil {
+		return nil
+	}
+	return text
+}
+
+// KeepFiles keeps what the next look needs not read.
+func (j *Journal) KeepFiles(text []byte) {
+	if len(text) <= maxManifest {
+		_ = write(filepath.Join(j.dir, "files"), text) // else the next look reads more
+	}
 }
 
 // An Entry is one decision.

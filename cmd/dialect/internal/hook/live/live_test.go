@@ -1,3 +1,5 @@
+//go:build unix
+
 // Package live runs real coding agents, without a network, against a scripted model, with dialect's hook installed as a user installs
 // it. It holds nothing but tests.
 //

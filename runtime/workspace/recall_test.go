@@ -1,0 +1,102 @@
+package workspace
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestRecall holds that a tracker that recalls what another one knew takes the same snapshot as one that reads every file, whatever was
+// changed between, and that it reads what changed.
+func TestRecall(t *testing.T) {
+	r := newRepo(t)
+	for i := range 50 {
+		r.write(fmt.Sprintf("d%d/f%d", i%5, i), strings.Repeat("line\r\n", i))
+	}
+	r.write(".gitattributes", "*.txt eol=crlf\n")
+	r.write("a.txt", "one\r\n")
+	if err := os.Symlink("a.txt", r.dir+"/link"); err != nil {
+		t.Fatal(err)
+	}
+	r.git("add", "-A")
+	time.Sleep(settling + 100*time.Millisecond)
+	ctx := context.Background()
+	take := func(tr *Tracker) *Snapshot {
+		t.Helper()
+		s, err := tr.Take(ctx)
+		if err != nil || s.Reason != "" {
+			t.Fatal(err, s)
+		}
+		return s
+	}
+	first := NewTracker(r.dir, Options{})
+	s := take(first)
+	text := first.Remembered(s)
+	same := func() *Tracker {
+		t.Helper()
+		second := NewTracker(r.dir, Options{})
+		if err := second.Recall(text); err != nil {
+			t.Fatal(err)
+		}
+		got, want := take(second), take(NewTracker(r.dir, Options{}))
+		if got.Bytes != want.Bytes || got.Tree != want.Tree || got.Exact != want.Exact || fmt.Sprint(got.Beyond) != fmt.Sprint(want.Beyond) {
+			t.Errorf("recalled %+v, read %+v", got, want)
+		}
+		return second
+	}
+	if tr := same(); len(tr.Remembered(s)) != len(text) {
+		t.Error("another is remembered where nothing changed")
+	}
+	// It is the memory that answers, and not the files: one that says something else is trusted.
+	root, m, err := parseRecall(text)
+	if err != nil || root != s.Root || len(m.entries) != 53 {
+		t.Fatal(err, len(m.entries))
+	}
+	for i := range m.entries {
+		if m.entries[i].path != ".gitattributes" { // which is read in any case
+			m.entries[i].sum[0] ^= 1
+		}
+	}
+	lying := NewTracker(r.dir, Options{})
+	lying.memory = map[string]*memory{s.Root: m}
+	if take(lying).Bytes == s.Bytes {
+		t.Error("the files were read")
+	}
+	// What changes is read, with its time stamp put back, too.
+	info, err := os.Stat(r.dir + "/d1/f1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.write("d1/f1", strings.Repeat("LINE\r\n", 1))
+	if err := os.Chtimes(r.dir+"/d1/f1", info.ModTime(), info.ModTime()); err != nil {
+		t.Fatal(err)
+	}
+	r.write("new", "x")
+	if err := os.Remove(r.dir + "/d2/f2"); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chmod(r.dir+"/d3/f3", 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Remove(r.dir + "/link"); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink("new", r.dir+"/link"); err != nil {
+		t.Fatal(err)
+	}
+	same()
+
+	for _, bad := range [][]byte{nil, []byte(recallMagic), text[:len(text)-1], append([]byte(nil), text[1:]...), append(append([]byte(nil), text...), 0)} {
+		if err := NewTracker(r.dir, Options{}).Recall(bad); err == nil {
+			t.Errorf("%d bytes are no memory", len(bad))
+		}
+	}
+}
+
+func FuzzRecall(f *testing.F) {
+	f.Add([]byte(recallMagic))
+	f.Fuzz(func(t *testing.T, text []byte) { _, _, _ = parseRecall(text) })
+}
