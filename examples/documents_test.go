@@ -48,6 +48,8 @@ func TestDocuments(t *testing.T) {
 		{"word", "dialect explain flaky --json"},
 		{"keys", "dialect explain effect --json"},
 		{"packs", "dialect packs --json"},
+		{"hooks", "dialect hook log --json"},
+		{"hook-status", "dialect hook status --json"},
 		{"plan", "dialect explain 'Check with memo' --json"},
 	} {
 		schema := "dialect." + c.schema + "/1"

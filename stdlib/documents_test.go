@@ -44,6 +44,8 @@ var documents = []struct{ schema, from, command string }{
 	{"dialect.codes/1", "cmd/dialect/internal/explain.Codes", "explain --codes --json"},
 	{"dialect.word/1", "cmd/dialect/internal/explain.Entry", "explain WORD --json"},
 	{"dialect.keys/1", "cmd/dialect/internal/explain.Keys", "explain KEY --json"},
+	{"dialect.hooks/1", "cmd/dialect/internal/hook.History", "hook log --json"},
+	{"dialect.hook-status/1", "cmd/dialect/internal/hook/install.Report", "hook status --json"},
 	{"dialect.packs/1", "cmd/dialect/internal/explain.Packs", "packs --json"},
 	{"dialect.task/1", "lang/plan.Handoff", "(on the standard input of an agent that a subtask starts)"},
 }
@@ -263,11 +265,14 @@ func (g *generator) fields(s *source, owner string, st *ast.StructType, properti
 			if star, ok := e.(*ast.StarExpr); ok {
 				e = star.X
 			}
-			id, ok := e.(*ast.Ident)
-			if !ok {
-				g.t.Fatalf("%s.%s embeds a type of another package", s.dir, owner)
+			from, name := s, ""
+			switch e := e.(type) {
+			case *ast.Ident:
+				name = e.Name
+			case *ast.SelectorExpr:
+				from, name = g.load(s.imports[owner][e.X.(*ast.Ident).Name]), e.Sel.Name
 			}
-			g.fields(s, id.Name, s.types[id.Name].Type.(*ast.StructType), properties, required, rows)
+			g.fields(from, name, from.types[name].Type.(*ast.StructType), properties, required, rows)
 			continue
 		}
 		if f.Tag == nil || !f.Names[0].IsExported() {

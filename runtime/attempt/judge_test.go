@@ -29,7 +29,7 @@ func judged(argv []string, status int, stdout, stderr string) *Report {
 	return res
 }
 
-// A module, or the tools of a package.json, that are missing are no failure of the project. What a tool prints that did run is.
+// A module, or the tools of a package.json, that are missing are not a failure of the project. What a tool prints that did run is.
 func TestMissing(t *testing.T) {
 	const gone = "/usr/bin/python3: No module named pytest\n"
 	pytest := []string{"python3", "-m", "pytest", "-q"}
@@ -77,7 +77,7 @@ func TestMissing(t *testing.T) {
 	}
 }
 
-// No secret comes through what is said of a failure: not one on a line that is cut, nor one that arrives in pieces.
+// No secret comes through the report of a failure: not one on a line that is cut, nor one that arrives in pieces.
 func TestNoSecretInFailures(t *testing.T) {
 	const secret = "s3cr3t-w0rd-of-many-letters"
 	s := &plan.Step{Kind: plan.Process, Argv: []string{"go", "test", "-v"}}

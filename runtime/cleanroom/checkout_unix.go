@@ -114,7 +114,7 @@ func (c *checkout) sync(ctx context.Context, live string) error {
 func (c *checkout) differs(ctx context.Context) ([]string, error) { return c.walk(ctx, nil) }
 
 // walk compares the directory with the files. What differs is listed and, where repair is not nil,
-// mended; repair writes one file.
+// repaired; repair writes one file.
 func (c *checkout) walk(ctx context.Context, repair func(f *workspace.File, buf []byte) error) (differs []string, err error) {
 	began := time.Now()
 	var mu sync.Mutex
@@ -369,7 +369,7 @@ func (c *checkout) has(name string) bool {
 const stale = 30 * 24 * time.Hour
 
 // keep returns a checkout of the files of the working tree at live: the one that is kept for it below
-// cache, mended, or, where there is no cache or another run uses it with other files, one in own.
+// cache, repaired, or, where there is no cache or another run uses it with other files, one in own.
 func keep(ctx context.Context, cache, own string, files []workspace.File, live string) (c *checkout, unlock func(), err error) {
 	if cache != "" {
 		if c, unlock, err = kept(ctx, cache, files, live); c != nil || ctx.Err() != nil {

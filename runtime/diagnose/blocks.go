@@ -6,7 +6,7 @@ import (
 	"sync"
 )
 
-// A blockKind is a runner that writes a block for each test that failed: a header, then what is said of it.
+// A blockKind is a runner that writes a block for each test that failed: a header, then its text.
 type blockKind uint8
 
 const (

@@ -300,7 +300,7 @@ func TestReaderCounts(t *testing.T) {
 	}
 }
 
-// Forms of errors that no file of testdata has, and lines that are none.
+// Forms of errors that no file of testdata has, and lines that are not errors.
 func TestForms(t *testing.T) {
 	for _, c := range []struct {
 		out, want string

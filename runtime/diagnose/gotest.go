@@ -41,7 +41,7 @@ const (
 type goUse uint8
 
 const (
-	goNone  goUse = iota // it is not go test's, as far as can be said
+	goNone  goUse = iota // it is not go test's, as far as is known
 	goBegan              // likewise, and it may be the first of a package
 	goOwned              // it is of a test, or of go test itself
 	goEnded              // it ends a package, of which the lines since goBegan are

@@ -8,7 +8,7 @@ import (
 )
 
 // EventText returns what go test would have printed of an event of go test -json, one line of its output;
-// event is false if the line is none.
+// event is false if the line is not one.
 func EventText(line []byte) (text []byte, event bool) {
 	if len(line) == 0 || line[0] != '{' || !bytes.Contains(line, []byte(`"Action":"`)) {
 		return line, false

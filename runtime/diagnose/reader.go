@@ -13,7 +13,7 @@ const (
 	maxFailures = 64       // that are described; further ones are counted
 	maxDetail   = 12       // lines of one failure beside its message
 	maxText     = 500      // bytes of one line
-	unknown     = 1 << 20  // bytes that are read of an output that is no known test runner's; then its end
+	unknown     = 1 << 20  // bytes that are read of an output that is not of a known test runner; then its end
 	lastBytes   = 64 << 10 // of that end
 )
 
@@ -22,7 +22,7 @@ type Failure struct {
 	Finding
 	Test    string   // its name; empty for an error that belongs to no test
 	Package string   // of go test: the import path, in whose folder File is; empty where Go says nothing
-	Detail  []string // what is said beside the message: the values that differ, a diff; at most 12 lines
+	Detail  []string // what stands beside the message: the values that differ, a diff; at most 12 lines
 }
 
 // String renders f as one line: "a_test.go:3: TestA: got 1, want 2".

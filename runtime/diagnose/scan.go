@@ -127,7 +127,7 @@ func newPlaces() (p placePatterns) {
 	return p
 }
 
-// A scan goes through the lines of an output that is no known test runner's: compilers, linters, formatters,
+// A scan goes through the lines of an output that is not of a known test runner: compilers, linters, formatters,
 // tracebacks. It may be copied, to go back to where it was.
 type scan struct {
 	list  []Failure // errors with a place
@@ -154,7 +154,7 @@ func (s *scan) found(f Finding) {
 	s.pending, s.raised, s.python, s.goPanic, s.frames, s.wraps, s.below, s.label = false, "", Finding{}, "", false, 0, 0, 0
 	for _, o := range s.list {
 		if o.Finding == f {
-			return // it is said once
+			return // it is reported once
 		}
 	}
 	if s.total++; len(s.list) < maxFailures {

@@ -87,7 +87,7 @@ FAILED: 2 failed, 1 passed of 3 lines, 1.50 s; gate not run
 	}
 }
 
-// A tool that is missing is told with how it is installed, and nothing else is.
+// A missing tool is reported with how it is installed, and nothing else is.
 func TestInstall(t *testing.T) {
 	o := outcome(1, "")
 	r := o.Results[0]

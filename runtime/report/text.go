@@ -192,7 +192,7 @@ func (p *printer) block(l *DocResult, size int) {
 	}
 }
 
-// fewBytes is the size of an output of which nothing is left to read once its errors are told.
+// fewBytes is the size of an output of which nothing is left to read once its errors are reported.
 const fewBytes = 400
 
 // size is how much l wrote, in bytes.

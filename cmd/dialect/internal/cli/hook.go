@@ -58,7 +58,7 @@ func newHook(u *ui) *cobra.Command {
 	}
 	fl := cmd.Flags()
 	fl.SortFlags = false
-	fl.BoolVar(&o.User, "user", false, "act only where you pinned the rules with `dialect trust`: the line is in your own configuration")
+	fl.BoolVar(&o.User, "user", false, "act only where you pinned the rules with \"dialect trust\": the line is in your own configuration")
 	fl.StringVar(&answer, "answer", "", "answer in another `FORM`: "+strings.Join(agents.FormNames(), ", "))
 	addStoreFlag(cmd, &o.Store)
 	cmd.AddCommand(newHookInstall(u), newHookUninstall(u), newHookStatus(u), newHookLog(u), newHookOff(u), newHookGit(u))

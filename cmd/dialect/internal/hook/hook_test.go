@@ -205,7 +205,7 @@ func TestBound(t *testing.T) {
 	if refused != 2 {
 		t.Errorf("refused %d times", refused)
 	}
-	// The reason of a refusal, and an empty prompt, are no prompt of a person.
+	// The reason of a refusal, and an empty prompt, are not prompts of a person.
 	for _, p := range []string{"", Held + " not checked"} {
 		ask(t, Options{}, strings.NewReader(`{"session_id":"s","hook_event_name":"UserPromptSubmit","prompt":"`+p+`"}`))
 		put(t, "new.txt", "y"+p)

@@ -95,7 +95,7 @@ func (r *run) stop(f decide.Stop, s *journal.Session) reply {
 	return out
 }
 
-// bare returns the paths of a document without what is said of them in parentheses.
+// bare returns the paths of a document without what stands in parentheses after them.
 func bare(list []string) (paths []string) {
 	for _, p := range list {
 		if i := strings.LastIndex(p, " ("); i >= 0 {

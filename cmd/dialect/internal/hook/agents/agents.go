@@ -42,7 +42,7 @@ type Event struct {
 	File    string // that a tool is about to write
 }
 
-// An Answer is what a client is told.
+// An Answer is what a client gets.
 type Answer struct {
 	Refuse bool
 	Text   string // the reason of a refusal, else one line for the person; empty for none
@@ -179,7 +179,7 @@ func Read(r io.Reader) (map[string]any, error) {
 		return nil, err
 	}
 	if m == nil {
-		return nil, errors.New("stdin is no JSON object")
+		return nil, errors.New("stdin is not a JSON object")
 	}
 	return m, nil
 }

@@ -18,7 +18,7 @@ type Action string
 const (
 	Allow  Action = "allow"  // in silence
 	Tell   Action = "tell"   // allow, and tell the person why
-	Refuse Action = "refuse" // the agent goes on, and is told why
+	Refuse Action = "refuse" // the agent goes on, and learns why
 	Look   Action = "look"   // the facts of the tree are needed: fill them in, and ask again
 )
 

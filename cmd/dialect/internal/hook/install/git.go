@@ -140,7 +140,7 @@ func (in Installer) script(text []byte) ([]byte, error) {
 		}
 		head, rest = text[:i], text[i:]
 		if !isShell(string(head)) {
-			return nil, &manual{"it is no script of a shell", "call this in it: " + in.pushLine()}
+			return nil, &manual{"it is not a script of a shell", "call this in it: " + in.pushLine()}
 		}
 	}
 	block := blockBegin + "dialect_refs=$(cat)\n" +
@@ -195,7 +195,7 @@ func writeDirect(path string, text []byte) error {
 	mode := fs.FileMode(0o755)
 	if info, err := os.Lstat(path); err == nil {
 		if !info.Mode().IsRegular() {
-			return fmt.Errorf("%s is no regular file", path)
+			return fmt.Errorf("%s is not a regular file", path)
 		}
 		mode = info.Mode().Perm() | 0o100
 	}

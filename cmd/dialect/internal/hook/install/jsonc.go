@@ -57,7 +57,7 @@ func (c Client) add(text []byte, program string, l Level) ([]byte, error) {
 	}
 	top, ok := root.Value.(*hujson.Object)
 	if !ok {
-		return nil, errors.New("it is no JSON object")
+		return nil, errors.New("it is not a JSON object")
 	}
 	d := newLayout(text)
 	hooks := member(top, "hooks")
@@ -74,7 +74,7 @@ func (c Client) add(text []byte, program string, l Level) ([]byte, error) {
 	}
 	events, ok := hooks.Value.(*hujson.Object)
 	if !ok {
-		return nil, errors.New(`its "hooks" is no object`)
+		return nil, errors.New(`its "hooks" is not an object`)
 	}
 	for _, e := range c.events {
 		list := member(events, e.name)
@@ -84,7 +84,7 @@ func (c Client) add(text []byte, program string, l Level) ([]byte, error) {
 		}
 		array, ok := list.Value.(*hujson.Array)
 		if !ok {
-			return nil, fmt.Errorf("its hooks of %q are no array", e.name)
+			return nil, fmt.Errorf("its hooks of %q are not an array", e.name)
 		}
 		d.appendElement(array, c.groupOf(program, l, e), d.unit+d.unit)
 	}
@@ -128,7 +128,7 @@ func (c Client) remove(text []byte) ([]byte, error) {
 	}
 	top, ok := root.Value.(*hujson.Object)
 	if !ok {
-		return nil, errors.New("it is no JSON object")
+		return nil, errors.New("it is not a JSON object")
 	}
 	hooks := member(top, "hooks")
 	if hooks == nil {
@@ -220,7 +220,7 @@ func member(o *hujson.Object, key string) *hujson.Value {
 func deleteMember(o *hujson.Object, i int) {
 	comments := o.Members[i].Name.BeforeExtra
 	if i == len(o.Members)-1 {
-		if i > 0 { // whether a comma stands at the end is said by the last one
+		if i > 0 { // the last one says whether a comma stands at the end
 			o.Members[i-1].Value.AfterExtra = o.Members[i].Value.AfterExtra
 		}
 		o.AfterExtra = join(comments, o.AfterExtra, i == 0)

@@ -339,7 +339,7 @@ func TestReport(t *testing.T) {
 	})
 }
 
-// TestNever changes files and never mends: it is let go after two refusals.
+// TestNever changes files and never fixes: it is let go after two refusals.
 func TestNever(t *testing.T) {
 	each(t, func(t *testing.T, c client, dialect string) {
 		p := start(t, c, dialect, do("echo 1 > broken"), say("Done."), do("echo 2 > broken"), say("Done."), do("echo 3 > broken"), say("Done."))

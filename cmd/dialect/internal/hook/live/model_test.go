@@ -97,7 +97,7 @@ func (m *model) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			Type string `json:"responseMimeType"`
 		} `json:"generationConfig"`
 	}
-	_ = json.Unmarshal(text, &body) // what is no JSON asks for nothing
+	_ = json.Unmarshal(text, &body) // what is not JSON asks for nothing
 	tools := len(body.Tools) > 4
 	switch path := r.URL.Path; {
 	case strings.Contains(path, "countTokens"):

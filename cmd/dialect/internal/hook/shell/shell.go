@@ -28,7 +28,7 @@ type Intent struct {
 	Bypass string // the words that go around a check; empty for none
 }
 
-// Parse reads a command line. A text that is no shell's has no intent.
+// Parse reads a command line. A text that is not a shell's has no intent.
 func Parse(text string) Intent {
 	in := Intent{Dir: "."}
 	in.read(text, ".", 0)
