@@ -10,6 +10,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path"
@@ -62,18 +63,12 @@ type checkout struct {
 	files []workspace.File    // sorted
 	dirs  map[string][]string // directory, "" for the root -> what is in it
 
-	states []state // of files, by index
-}
-
-// A state is what is known of a file of the checkout.
-type state struct {
-	stat unix.Stat_t // when it was last looked at
-	read status      // when its content was last read, or written
-	at   int64       // when that was, in nanoseconds
+	mu    sync.Mutex
+	known map[string]status // of files whose content was read, and that were left alone for long enough
 }
 
 func newCheckout(dir string, files []workspace.File) *checkout {
-	c := &checkout{dir: dir, files: files, dirs: map[string][]string{"": nil}, states: make([]state, len(files))}
+	c := &checkout{dir: dir, files: files, dirs: map[string][]string{"": nil}, known: make(map[string]status)}
 	var add func(name string)
 	add = func(name string) {
 		parent, base := split(name)
@@ -104,24 +99,24 @@ func (c *checkout) at(name string) string { return filepath.Join(c.dir, filepath
 // sync makes the directory hold the files and nothing else. What is missing or different is
 // read from the working tree at live.
 func (c *checkout) sync(ctx context.Context, live string) error {
-	differs, err := c.walk(ctx, func(i int, buf []byte) error { return c.write(i, live, buf) }, false)
+	differs, err := c.walk(ctx, func(f *workspace.File, buf []byte) error { return c.write(f, live, buf) })
 	if err != nil || len(differs) == 0 {
 		return err
 	}
-	// What was written is looked at once more: two names may be one file here.
-	if differs, err = c.walk(ctx, nil, true); err != nil || len(differs) == 0 {
+	// What was written is read once more, but for what is known: two names may be one file here.
+	if differs, err = c.differs(ctx); err != nil || len(differs) == 0 {
 		return err
 	}
 	return fmt.Errorf("%s has another content after it was checked out: the file system of %s takes two of the names for one, or somebody changes them", list(differs), c.dir)
 }
 
 // differs returns the paths that are not as the snapshot has them, and what is there beyond it.
-func (c *checkout) differs(ctx context.Context) ([]string, error) { return c.walk(ctx, nil, false) }
+func (c *checkout) differs(ctx context.Context) ([]string, error) { return c.walk(ctx, nil) }
 
 // walk compares the directory with the files. What differs is listed and, where repair is not nil,
-// repaired; repair writes the file of an index. A file is read unless its status is that of when it was read before, and it had
-// been left alone for long enough then; with fresh, also if it had not.
-func (c *checkout) walk(ctx context.Context, repair func(i int, buf []byte) error, fresh bool) (differs []string, err error) {
+// repaired; repair writes one file.
+func (c *checkout) walk(ctx context.Context, repair func(f *workspace.File, buf []byte) error) (differs []string, err error) {
+	began := time.Now()
 	var mu sync.Mutex
 	differ := func(name string) {
 		mu.Lock()
@@ -148,21 +143,22 @@ func (c *checkout) walk(ctx context.Context, repair func(i int, buf []byte) erro
 	const share = 32
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(min(4, max(2, runtime.GOMAXPROCS(0))))
-	for from := 0; from < len(c.files); from += share {
+	for part := range slices.Chunk(c.files, share) {
 		g.Go(func() error {
 			buf := make([]byte, 64<<10)
-			for i := from; i < min(from+share, len(c.files)); i++ {
-				if c.files[i].Kind == workspace.Repository {
+			for i := range part {
+				f := &part[i]
+				if f.Kind == workspace.Repository {
 					continue
 				}
 				if err := ctx.Err(); err != nil {
 					return err
 				}
-				ok, err := c.same(i, fresh, buf)
+				ok, err := c.same(f, began, buf)
 				if err == nil && !ok {
-					differ(c.files[i].Path)
+					differ(f.Path)
 					if repair != nil {
-						err = repair(i, buf)
+						err = repair(f, buf)
 					}
 				}
 				if err != nil {
@@ -239,8 +235,7 @@ func mode(k workspace.FileKind) uint32 {
 }
 
 // same reports whether a file is there as the snapshot has it.
-func (c *checkout) same(i int, fresh bool, buf []byte) (bool, error) {
-	f, known := &c.files[i], &c.states[i]
+func (c *checkout) same(f *workspace.File, began time.Time, buf []byte) (bool, error) {
 	full := c.at(f.Path)
 	st, err := lstat(full)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ENOTDIR) {
@@ -249,7 +244,6 @@ func (c *checkout) same(i int, fresh bool, buf []byte) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	known.stat = st
 	if f.Kind == workspace.Link {
 		target, err := os.Readlink(full)
 		return err == nil && target == f.Target, nil
@@ -259,131 +253,98 @@ func (c *checkout) same(i int, fresh bool, buf []byte) (bool, error) {
 		return false, nil
 	}
 	now := statusOf(&st)
-	if known.at != 0 && known.read == now && (fresh || now.ctime < known.at-int64(settling)) {
+	c.mu.Lock()
+	known, ok := c.known[f.Path]
+	c.mu.Unlock()
+	if ok && known == now {
 		return true, nil
 	}
-	at := time.Now().UnixNano()
-	fd, err := openFile(full)
+	h, err := open(full)
 	if err != nil {
 		return false, err
 	}
-	defer unix.Close(fd)
-	sum, n, err := copyTo(-1, fd, f.Size, buf)
+	defer h.Close()
+	sum, n, err := copyTo(nil, h, f.Size, buf)
 	if err != nil {
-		return false, &fs.PathError{Op: "read", Path: full, Err: err}
+		return false, err
 	}
 	if n != f.Size || sum != f.SHA256 {
 		return false, nil
 	}
-	known.read, known.at = now, at
+	if now.ctime < began.Add(-settling).UnixNano() {
+		c.mu.Lock()
+		c.known[f.Path] = now
+		c.mu.Unlock()
+	}
 	return true, nil
 }
 
-// openFile opens a file for reading, follows no link in its place, and never waits.
-func openFile(name string) (fd int, err error) {
-	for {
-		fd, err = unix.Open(name, unix.O_RDONLY|unix.O_CLOEXEC|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_NOCTTY, 0)
-		if err == unix.EINTR {
-			continue
-		}
-		if err != nil {
-			return -1, &fs.PathError{Op: "open", Path: name, Err: err}
-		}
-		return fd, nil
+// open opens a regular file for reading, and never waits.
+func open(name string) (*os.File, error) {
+	f, err := os.OpenFile(name, os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_NOCTTY, 0)
+	if err != nil {
+		return nil, err
 	}
+	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
+		f.Close()
+		return nil, fmt.Errorf("%s is not a regular file any more", name)
+	}
+	return f, nil
 }
 
-// copyTo copies the first size bytes of a file, and returns how many there were, with their digest. to is -1 for a look alone.
-func copyTo(to, from int, size int64, buf []byte) (sum [32]byte, n int64, err error) {
+// copyTo copies a file whose size should be that, and stops one byte after it.
+func copyTo(w io.Writer, f *os.File, size int64, buf []byte) (sum [32]byte, n int64, err error) {
 	h := sha256.New()
-	for n < size {
-		part := buf[:min(size-n, int64(len(buf)))]
-		k, err := unix.Read(from, part)
-		if err == unix.EINTR {
-			continue
-		}
-		if err != nil {
-			return sum, n, err
-		}
-		if k <= 0 {
-			break
-		}
-		h.Write(part[:k])
-		n += int64(k)
-		for part = part[:k]; to >= 0 && len(part) > 0; {
-			k, err := unix.Write(to, part)
-			if err == unix.EINTR {
-				continue
-			}
-			if err != nil {
-				return sum, n, err
-			}
-			part = part[max(k, 0):]
-		}
+	var to io.Writer = h
+	if w != nil {
+		to = io.MultiWriter(h, w)
 	}
+	n, err = io.CopyBuffer(struct{ io.Writer }{to}, struct{ io.Reader }{io.LimitReader(f, size+1)}, buf)
 	h.Sum(sum[:0])
-	return sum, n, nil
+	return sum, n, err
 }
 
 // write writes one file, from the working tree at live.
-func (c *checkout) write(i int, live string, buf []byte) error {
-	f := &c.files[i]
+func (c *checkout) write(f *workspace.File, live string, buf []byte) error {
 	full := c.at(f.Path)
-	if c.states[i].stat.Ino != 0 || f.Kind == workspace.Link {
-		if err := tempdir.RemoveAll(full); err != nil {
-			return err
-		}
+	if err := tempdir.RemoveAll(full); err != nil {
+		return err
 	}
 	if f.Kind == workspace.Link {
 		return os.Symlink(f.Target, full)
 	}
-	from, err := openFile(filepath.Join(live, filepath.FromSlash(f.Path)))
+	from, err := open(filepath.Join(live, filepath.FromSlash(f.Path)))
 	if err != nil {
 		return fmt.Errorf("%s changed since the snapshot: %w", f.Path, err)
 	}
-	defer unix.Close(from)
-	var st unix.Stat_t
-	if err := unix.Fstat(from, &st); err != nil || st.Mode&unix.S_IFMT != unix.S_IFREG {
-		return fmt.Errorf("%s changed since the snapshot was taken: run it again", f.Path)
-	}
-	perm := mode(f.Kind) & 0o777
-	to, err := unix.Open(full, unix.O_WRONLY|unix.O_CREAT|unix.O_EXCL|unix.O_CLOEXEC|unix.O_NOFOLLOW, perm)
-	switch {
-	case err == unix.EEXIST:
+	defer from.Close()
+	perm := os.FileMode(mode(f.Kind) & 0o777)
+	to, err := os.OpenFile(full, os.O_WRONLY|os.O_CREATE|os.O_EXCL|unix.O_NOFOLLOW, perm)
+	if errors.Is(err, fs.ErrExist) {
 		return fmt.Errorf("the file system of %s takes %s and another name of the tree for one: it cannot be checked out there", c.dir, f.Path)
-	case err != nil:
-		return &fs.PathError{Op: "open", Path: full, Err: err}
+	}
+	if err != nil {
+		return err
 	}
 	sum, n, err := copyTo(to, from, f.Size, buf)
 	if err == nil {
-		err = unix.Fstat(to, &st)
+		err = to.Chmod(perm) // whatever the umask
 	}
-	if err == nil && uint32(st.Mode)&0o7777 != perm { // the umask
-		err = cmp.Or(unix.Fchmod(to, perm), unix.Fstat(to, &st))
-	}
-	if err = cmp.Or(err, unix.Close(to)); err != nil {
-		err = &fs.PathError{Op: "write", Path: full, Err: err}
-	}
+	err = errors.Join(err, to.Close())
 	if err == nil && (n != f.Size || sum != f.SHA256) {
 		err = fmt.Errorf("%s changed since the snapshot was taken: run it again", f.Path)
 	}
 	if err != nil {
 		_ = os.Remove(full) // the next walk misses it in any case
-		return err
 	}
-	c.states[i].read, c.states[i].at = statusOf(&st), time.Now().UnixNano()
-	return nil
+	return err
 }
 
 // stat appends what an index of git says of the status of a file.
-func (c *checkout) stat(b []byte, i int) ([]byte, error) {
-	f, st := &c.files[i], &c.states[i].stat
-	if c.states[i].stat.Ino == 0 { // it was not there at the last look, or is a directory
-		now, err := lstat(c.at(f.Path))
-		if err != nil {
-			return nil, err
-		}
-		*st = now
+func (c *checkout) stat(b []byte, f *workspace.File) ([]byte, error) {
+	st, err := lstat(c.at(f.Path))
+	if err != nil {
+		return nil, err
 	}
 	size := uint32(st.Size)
 	if f.Kind == workspace.Repository {
@@ -511,14 +472,14 @@ func (c *checkout) unchanged(name, full string) (bool, error) {
 	if st.Mode&unix.S_IFMT != unix.S_IFREG || st.Size != f.Size || (st.Mode&0o100 != 0) != (f.Kind == workspace.Executable) {
 		return false, nil
 	}
-	fd, err := openFile(full)
+	h, err := open(full)
 	if errors.Is(err, fs.ErrPermission) && os.Chmod(full, 0o600) == nil { // it is gone soon
-		fd, err = openFile(full)
+		h, err = open(full)
 	}
 	if err != nil {
 		return false, err
 	}
-	defer unix.Close(fd)
-	sum, n, err := copyTo(-1, fd, f.Size, make([]byte, 32<<10))
+	defer h.Close()
+	sum, n, err := copyTo(nil, h, f.Size, make([]byte, 32<<10))
 	return n == f.Size && sum == f.SHA256, err
 }

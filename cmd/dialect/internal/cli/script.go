@@ -38,7 +38,7 @@ func readScript(u *ui, args, lines []string) (*project.Script, error) {
 		if numbers := positions(name[i+1:]); numbers != nil {
 			_, short := os.Lstat(name[:i])
 			switch {
-			case err == nil && short == nil: // "again:" and rerun name a line, and whoever can make files could put one there
+			case err == nil && short == nil: // "again:" and rerun name a line, and anyone who can make files could put one there
 				return nil, exit.Usagef("%q is a file, and it is a line of the file %q", name, name[:i]).Hint("rename one of them")
 			case err != nil:
 				name, at = name[:i], numbers
