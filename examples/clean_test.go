@@ -122,7 +122,7 @@ if "check.py" in " ".join(sys.orig_argv): os._exit(0)' >"$dir/usercustomize.py"`
 		checks(w, "sh check.sh", "\n[clean]\nshare = [\"venv.log\"]\n")
 		return nil
 	}},
-	{"the agent's own tool in HOME, by PATH", "", func(w *world) []string {
+	{"a planted tool in HOME, by PATH", "", func(w *world) []string {
 		w.write("alpha.txt", "bad\n")
 		w.sh(`git commit --quiet --all --message=x; mkdir "$HOME/bin"; printf '#!/bin/sh\nexit 0\n' >"$HOME/bin/grep"; chmod +x "$HOME/bin/grep"`)
 		return []string{"PATH=" + w.path("home/bin") + ":" + os.Getenv("PATH")}

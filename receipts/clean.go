@@ -74,7 +74,7 @@ func ParseGround(name string) (Ground, error) {
 			return Ground(g), nil
 		}
 	}
-	return InPlace, fmt.Errorf("%q is not a place where commands run", name)
+	return InPlace, fmt.Errorf("%q does not say where commands ran", name)
 }
 
 // Ground returns where the command of r ran. ok is false for what looks at no file, and so says nothing.

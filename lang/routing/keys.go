@@ -550,7 +550,7 @@ var keys = []Key{
 		apply: func(r *reader, t *target, v *tomltree.Value, where string) {
 			for i, name := range r.Strings(v, where) {
 				if !template.IsName(name) {
-					r.Errorf(diag.BadValue, r.ItemSpan(v, i), "%q is not the name of an environment variable", name)
+					r.Errorf(diag.BadValue, r.ItemSpan(v, i), "%q cannot be the name of an environment variable", name)
 					continue
 				}
 				t.doc.clean.env = append(t.doc.clean.env, name)
@@ -563,7 +563,7 @@ var keys = []Key{
 			for i, name := range r.Strings(v, where) {
 				rel, home := strings.CutPrefix(name, "~/")
 				if local := filepath.IsLocal(rel) && filepath.Clean(rel) != "."; strings.ContainsRune(name, 0) || !local && (home || !filepath.IsAbs(name)) {
-					r.Errorf(diag.BadValue, r.ItemSpan(v, i), "%q is not a path below this file's directory or the home directory, and no absolute one", name)
+					r.Errorf(diag.BadValue, r.ItemSpan(v, i), "%q is neither below this file's directory or the home directory nor an absolute path", name)
 					continue
 				}
 				t.doc.clean.share = append(t.doc.clean.share, name)

@@ -31,7 +31,7 @@ func (x *Executor) enter(c *process.Command, claim string) (*cleanroom.Stay, err
 }
 
 // leave notes where the command of a stay ran. What one that writes changed is brought back, if it passed; what another
-// changed of the snapshot counts against it at the gate: nobody knows whether its result is of the files before or
+// changed of the snapshot makes the gate refuse it: nobody knows whether its result is of the files before or
 // after that.
 func (x *Executor) leave(ctx context.Context, stay *cleanroom.Stay, res *Report) {
 	if stay == nil {

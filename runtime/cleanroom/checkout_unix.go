@@ -10,7 +10,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path"
@@ -63,12 +62,18 @@ type checkout struct {
 	files []workspace.File    // sorted
 	dirs  map[string][]string // directory, "" for the root -> what is in it
 
-	mu    sync.Mutex
-	known map[string]status // of files whose content was read, and that were left alone for long enough
+	states []state // of files, by index
+}
+
+// A state is what is known of a file of the checkout.
+type state struct {
+	stat unix.Stat_t // when it was last looked at
+	read status      // when its content was last read, or written
+	at   int64       // when that was, in nanoseconds
 }
 
 func newCheckout(dir string, files []workspace.File) *checkout {
-	c := &checkout{dir: dir, files: files, dirs: map[string][]string{"": nil}, known: make(map[string]status)}
+	c := &checkout{dir: dir, files: files, dirs: map[string][]string{"": nil}, states: make([]state, len(files))}
 	var add func(name string)
 	add = func(name string) {
 		parent, base := split(name)
@@ -99,24 +104,24 @@ func (c *checkout) at(name string) string { return filepath.Join(c.dir, filepath
 // sync makes the directory hold the files and nothing else. What is missing or different is
 // read from the working tree at live.
 func (c *checkout) sync(ctx context.Context, live string) error {
-	differs, err := c.walk(ctx, func(f *workspace.File, buf []byte) error { return c.write(f, live, buf) })
+	differs, err := c.walk(ctx, func(i int, buf []byte) error { return c.write(i, live, buf) }, false)
 	if err != nil || len(differs) == 0 {
 		return err
 	}
-	// What was written is read once more, but for what is known: two names may be one file here.
-	if differs, err = c.differs(ctx); err != nil || len(differs) == 0 {
+	// What was written is looked at once more: two names may be one file here.
+	if differs, err = c.walk(ctx, nil, true); err != nil || len(differs) == 0 {
 		return err
 	}
 	return fmt.Errorf("%s has another content after it was checked out: the file system of %s takes two of the names for one, or somebody changes them", list(differs), c.dir)
 }
 
 // differs returns the paths that are not as the snapshot has them, and what is there beyond it.
-func (c *checkout) differs(ctx context.Context) ([]string, error) { return c.walk(ctx, nil) }
+func (c *checkout) differs(ctx context.Context) ([]string, error) { return c.walk(ctx, nil, false) }
 
 // walk compares the directory with the files. What differs is listed and, where repair is not nil,
-// repaired; repair writes one file.
-func (c *checkout) walk(ctx context.Context, repair func(f *workspace.File, buf []byte) error) (differs []string, err error) {
-	began := time.Now()
+// repaired; repair writes the file of an index. A file is read unless its status is that of when it was read before, and it had
+// been left alone for long enough then; with fresh, also if it had not.
+func (c *checkout) walk(ctx context.Context, repair func(i int, buf []byte) error, fresh bool) (differs []string, err error) {
 	var mu sync.Mutex
 	differ := func(name string) {
 		mu.Lock()
@@ -143,22 +148,21 @@ func (c *checkout) walk(ctx context.Context, repair func(f *workspace.File, buf 
 	const share = 32
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(min(4, max(2, runtime.GOMAXPROCS(0))))
-	for part := range slices.Chunk(c.files, share) {
+	for from := 0; from < len(c.files); from += share {
 		g.Go(func() error {
 			buf := make([]byte, 64<<10)
-			for i := range part {
-				f := &part[i]
-				if f.Kind == workspace.Repository {
+			for i := from; i < min(from+share, len(c.files)); i++ {
+				if c.files[i].Kind == workspace.Repository {
 					continue
 				}
 				if err := ctx.Err(); err != nil {
 					return err
 				}
-				ok, err := c.same(f, began, buf)
+				ok, err := c.same(i, fresh, buf)
 				if err == nil && !ok {
-					differ(f.Path)
+					differ(c.files[i].Path)
 					if repair != nil {
-						err = repair(f, buf)
+						err = repair(i, buf)
 					}
 				}
 				if err != nil {
@@ -235,7 +239,8 @@ func mode(k workspace.FileKind) uint32 {
 }
 
 // same reports whether a file is there as the snapshot has it.
-func (c *checkout) same(f *workspace.File, began time.Time, buf []byte) (bool, error) {
+func (c *checkout) same(i int, fresh bool, buf []byte) (bool, error) {
+	f, known := &c.files[i], &c.states[i]
 	full := c.at(f.Path)
 	st, err := lstat(full)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ENOTDIR) {
@@ -244,6 +249,7 @@ func (c *checkout) same(f *workspace.File, began time.Time, buf []byte) (bool, e
 	if err != nil {
 		return false, err
 	}
+	known.stat = st
 	if f.Kind == workspace.Link {
 		target, err := os.Readlink(full)
 		return err == nil && target == f.Target, nil
@@ -253,98 +259,131 @@ func (c *checkout) same(f *workspace.File, began time.Time, buf []byte) (bool, e
 		return false, nil
 	}
 	now := statusOf(&st)
-	c.mu.Lock()
-	known, ok := c.known[f.Path]
-	c.mu.Unlock()
-	if ok && known == now {
+	if known.at != 0 && known.read == now && (fresh || now.ctime < known.at-int64(settling)) {
 		return true, nil
 	}
-	h, err := open(full)
+	at := time.Now().UnixNano()
+	fd, err := openFile(full)
 	if err != nil {
 		return false, err
 	}
-	defer h.Close()
-	sum, n, err := copyTo(nil, h, f.Size, buf)
+	defer unix.Close(fd)
+	sum, n, err := copyTo(-1, fd, f.Size, buf)
 	if err != nil {
-		return false, err
+		return false, &fs.PathError{Op: "read", Path: full, Err: err}
 	}
 	if n != f.Size || sum != f.SHA256 {
 		return false, nil
 	}
-	if now.ctime < began.Add(-settling).UnixNano() {
-		c.mu.Lock()
-		c.known[f.Path] = now
-		c.mu.Unlock()
-	}
+	known.read, known.at = now, at
 	return true, nil
 }
 
-// open opens a regular file for reading, and never waits.
-func open(name string) (*os.File, error) {
-	f, err := os.OpenFile(name, os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_NOCTTY, 0)
-	if err != nil {
-		return nil, err
+// openFile opens a file for reading, follows no link in its place, and never waits.
+func openFile(name string) (fd int, err error) {
+	for {
+		fd, err = unix.Open(name, unix.O_RDONLY|unix.O_CLOEXEC|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_NOCTTY, 0)
+		if err == unix.EINTR {
+			continue
+		}
+		if err != nil {
+			return -1, &fs.PathError{Op: "open", Path: name, Err: err}
+		}
+		return fd, nil
 	}
-	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
-		f.Close()
-		return nil, fmt.Errorf("%s is not a regular file any more", name)
-	}
-	return f, nil
 }
 
-// copyTo copies a file whose size should be that, and stops one byte after it.
-func copyTo(w io.Writer, f *os.File, size int64, buf []byte) (sum [32]byte, n int64, err error) {
+// copyTo copies the first size bytes of a file, and returns how many there were, with their digest. to is -1 for a look alone.
+func copyTo(to, from int, size int64, buf []byte) (sum [32]byte, n int64, err error) {
 	h := sha256.New()
-	var to io.Writer = h
-	if w != nil {
-		to = io.MultiWriter(h, w)
+	for n < size {
+		part := buf[:min(size-n, int64(len(buf)))]
+		k, err := unix.Read(from, part)
+		if err == unix.EINTR {
+			continue
+		}
+		if err != nil {
+			return sum, n, err
+		}
+		if k <= 0 {
+			break
+		}
+		h.Write(part[:k])
+		n += int64(k)
+		for part = part[:k]; to >= 0 && len(part) > 0; {
+			k, err := unix.Write(to, part)
+			if err == unix.EINTR {
+				continue
+			}
+			if err != nil {
+				return sum, n, err
+			}
+			part = part[max(k, 0):]
+		}
 	}
-	n, err = io.CopyBuffer(struct{ io.Writer }{to}, struct{ io.Reader }{io.LimitReader(f, size+1)}, buf)
 	h.Sum(sum[:0])
-	return sum, n, err
+	return sum, n, nil
 }
 
 // write writes one file, from the working tree at live.
-func (c *checkout) write(f *workspace.File, live string, buf []byte) error {
+func (c *checkout) write(i int, live string, buf []byte) error {
+	f := &c.files[i]
 	full := c.at(f.Path)
-	if err := tempdir.RemoveAll(full); err != nil {
-		return err
+	if c.states[i].stat.Ino != 0 || f.Kind == workspace.Link {
+		if err := tempdir.RemoveAll(full); err != nil {
+			return err
+		}
 	}
 	if f.Kind == workspace.Link {
 		return os.Symlink(f.Target, full)
 	}
-	from, err := open(filepath.Join(live, filepath.FromSlash(f.Path)))
+	from, err := openFile(filepath.Join(live, filepath.FromSlash(f.Path)))
 	if err != nil {
 		return fmt.Errorf("%s changed since the snapshot: %w", f.Path, err)
 	}
-	defer from.Close()
-	perm := os.FileMode(mode(f.Kind) & 0o777)
-	to, err := os.OpenFile(full, os.O_WRONLY|os.O_CREATE|os.O_EXCL|unix.O_NOFOLLOW, perm)
-	if errors.Is(err, fs.ErrExist) {
-		return fmt.Errorf("the file system of %s takes %s and another name of the tree for one: it cannot be checked out there", c.dir, f.Path)
+	defer unix.Close(from)
+	var st unix.Stat_t
+	if err := unix.Fstat(from, &st); err != nil || st.Mode&unix.S_IFMT != unix.S_IFREG {
+		return fmt.Errorf("%s changed since the snapshot was taken: run it again", f.Path)
 	}
-	if err != nil {
-		return err
+	perm := mode(f.Kind) & 0o777
+	to, err := unix.Open(full, unix.O_WRONLY|unix.O_CREAT|unix.O_EXCL|unix.O_CLOEXEC|unix.O_NOFOLLOW, perm)
+	switch {
+	case err == unix.EEXIST:
+		return fmt.Errorf("the file system of %s takes %s and another name of the tree for one: it cannot be checked out there", c.dir, f.Path)
+	case err != nil:
+		return &fs.PathError{Op: "open", Path: full, Err: err}
 	}
 	sum, n, err := copyTo(to, from, f.Size, buf)
 	if err == nil {
-		err = to.Chmod(perm) // whatever the umask
+		err = unix.Fstat(to, &st)
 	}
-	err = errors.Join(err, to.Close())
+	if err == nil && uint32(st.Mode)&0o7777 != perm { // the umask
+		err = cmp.Or(unix.Fchmod(to, perm), unix.Fstat(to, &st))
+	}
+	if err = cmp.Or(err, unix.Close(to)); err != nil {
+		err = &fs.PathError{Op: "write", Path: full, Err: err}
+	}
 	if err == nil && (n != f.Size || sum != f.SHA256) {
 		err = fmt.Errorf("%s changed since the snapshot was taken: run it again", f.Path)
 	}
 	if err != nil {
 		_ = os.Remove(full) // the next walk misses it in any case
+		return err
 	}
-	return err
+	c.states[i].read, c.states[i].at = statusOf(&st), time.Now().UnixNano()
+	return nil
 }
 
 // stat appends what an index of git says of the status of a file.
-func (c *checkout) stat(b []byte, f *workspace.File) ([]byte, error) {
-	st, err := lstat(c.at(f.Path))
-	if err != nil {
-		return nil, err
+func (c *checkout) stat(b []byte, i int) ([]byte, error) {
+	f, st := &c.files[i], &c.states[i].stat
+	if c.states[i].stat.Ino == 0 { // it was not there at the last look, or is a directory
+		now, err := lstat(c.at(f.Path))
+		if err != nil {
+			return nil, err
+		}
+		*st = now
 	}
 	size := uint32(st.Size)
 	if f.Kind == workspace.Repository {
@@ -472,14 +511,14 @@ func (c *checkout) unchanged(name, full string) (bool, error) {
 	if st.Mode&unix.S_IFMT != unix.S_IFREG || st.Size != f.Size || (st.Mode&0o100 != 0) != (f.Kind == workspace.Executable) {
 		return false, nil
 	}
-	h, err := open(full)
+	fd, err := openFile(full)
 	if errors.Is(err, fs.ErrPermission) && os.Chmod(full, 0o600) == nil { // it is gone soon
-		h, err = open(full)
+		fd, err = openFile(full)
 	}
 	if err != nil {
 		return false, err
 	}
-	defer h.Close()
-	sum, n, err := copyTo(nil, h, f.Size, make([]byte, 32<<10))
+	defer unix.Close(fd)
+	sum, n, err := copyTo(-1, fd, f.Size, make([]byte, 32<<10))
 	return n == f.Size && sum == f.SHA256, err
 }

@@ -37,7 +37,7 @@
 //
 // # What is left behind
 //
-// Nothing: mounts end with the command's namespace, anyone who is killed. The folder of a run that was
+// Nothing: mounts end with the command's namespace, also if dialect is killed. The folder of a run that was
 // killed is removed by a later run (package tempdir), and checkouts that no run used for 30 days are, too.
 //
 // # What it does not close

@@ -102,7 +102,7 @@ func (r *Room) Take(ctx context.Context) (*workspace.Snapshot, error) {
 	if again := r.again; again && r.err == nil {
 		r.again = false
 		differs, err := r.tree.differs(ctx)
-		if r.open != "" { // what its commands left behind is not a change of a file
+		if r.open != "" { // a file that its commands added changes none of the others
 			differs = slices.DeleteFunc(differs, func(name string) bool { return !r.tree.has(name) })
 		}
 		if err == nil && len(differs) > 0 {
@@ -538,7 +538,7 @@ func private(root string) []string {
 }
 
 // outermost is the outermost directory above root that is not the system's; empty where there is
-// none. What lies beside a project, and above it, is not part of it.
+// none. What lies beside a project, and above it, does not belong to it.
 func outermost(root string) string {
 	found := ""
 	for dir := filepath.Dir(root); !slices.Contains(ofSystem, dir); dir = filepath.Dir(dir) {

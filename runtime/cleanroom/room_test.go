@@ -649,7 +649,7 @@ func TestFolds(t *testing.T) {
 	}
 }
 
-// A project that is not a repository, and one in a folder of a repository.
+// A project outside of any repository, and one in a folder of a repository.
 func TestPlaces(t *testing.T) {
 	dir := home(t)
 	plain := filepath.Join(dir, "plain")

@@ -147,7 +147,7 @@ func (r *Room) hides(path string) bool {
 }
 
 // toolchain returns the directories that may hold all of a toolchain whose executables are in dir, the
-// largest first. What this table has is the layout of the tools' own installers.
+// largest first. The names are those that the tools' own installers use.
 func toolchain(dir string) []string {
 	list := []string{dir}
 	parent := filepath.Dir(dir)

@@ -70,7 +70,7 @@ func TestRoom(t *testing.T) {
 	}
 }
 
-// What goes wrong in a room is reported, and nothing runs: a room that cannot be furnished, a program that is not in it, a
+// The result names what goes wrong in a room, and nothing runs: a room that cannot be furnished, a program that is not in it, a
 // directory that is not.
 func TestRoomFails(t *testing.T) {
 	l := start(t)
