@@ -50,7 +50,7 @@ type Options struct {
 	Writing string
 
 	// Distrust has git run no program that the repository's own configuration names, such as a filter, as in a repository of
-	// another user: what asks stands outside of the sandbox of whoever can write that configuration.
+	// another user: what asks stands outside of the sandbox of anyone who can write that configuration.
 	Distrust bool
 }
 
