@@ -91,9 +91,10 @@ func (f *hookInstall) add(cmd *cobra.Command) {
 	_ = cmd.RegisterFlagCompletionFunc("agent", cobra.FixedCompletions(hook.Installable(), cobra.ShellCompDirectiveNoFileComp))
 }
 
-// change plans changes, and writes or prints them.
-func (f *hookInstall) change(u *ui, plan func(hook.Selection) (*hook.Changes, error)) error {
+// change plans changes, and writes or prints them. The arguments name agents, as --agent does.
+func (f *hookInstall) change(u *ui, agents []string, plan func(hook.Selection) (*hook.Changes, error)) error {
 	f.User = f.user
+	f.Agents = append(f.Agents, agents...)
 	c, err := plan(f.Selection)
 	if err != nil {
 		return err
@@ -119,13 +120,13 @@ func (f *hookInstall) change(u *ui, plan func(hook.Selection) (*hook.Changes, er
 func newHookInstall(u *ui) *cobra.Command {
 	var f hookInstall
 	cmd := &cobra.Command{
-		Use:   "install",
+		Use:   "install [AGENT...]",
 		Short: "write the hook into the configuration of the agents that are found",
 		Long:  hookInstallLong,
 		Example: `  dialect hook install
-  dialect hook install --agent codex --dry-run`,
-		Args: cobra.NoArgs,
-		RunE: func(*cobra.Command, []string) error { return f.change(u, hook.Install) },
+  dialect hook install codex --dry-run`,
+		ValidArgs: hook.Installable(),
+		RunE:      func(_ *cobra.Command, args []string) error { return f.change(u, args, hook.Install) },
 	}
 	f.add(cmd)
 	return cmd
@@ -134,10 +135,10 @@ func newHookInstall(u *ui) *cobra.Command {
 func newHookUninstall(u *ui) *cobra.Command {
 	var f hookInstall
 	cmd := &cobra.Command{
-		Use:   "uninstall",
-		Short: "take the hook out of the configuration of agents",
-		Args:  cobra.NoArgs,
-		RunE:  func(*cobra.Command, []string) error { return f.change(u, hook.Uninstall) },
+		Use:       "uninstall [AGENT...]",
+		Short:     "take the hook out of the configuration of agents",
+		ValidArgs: hook.Installable(),
+		RunE:      func(_ *cobra.Command, args []string) error { return f.change(u, args, hook.Uninstall) },
 	}
 	f.add(cmd)
 	return cmd

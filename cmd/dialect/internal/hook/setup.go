@@ -93,7 +93,7 @@ func (s Selection) plan(adds bool) (*Changes, error) {
 	}
 	for _, name := range s.Agents {
 		if _, ok := install.Find(name); !ok {
-			return nil, exit.Usagef("--agent %q: want one of %s", name, strings.Join(Installable(), ", "))
+			return nil, exit.Usagef("there is no agent %q: want one of %s", name, strings.Join(Installable(), ", "))
 		}
 	}
 	c := &Changes{installer: in, install: adds}
