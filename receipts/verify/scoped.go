@@ -54,6 +54,15 @@ func (q Query) holds(r *receipts.Receipt) bool {
 	return q.scope(r) || r.Workspace.Before.Matches(*q.Tree)
 }
 
+// mayHold reports whether a failure of r may be about the present files: it is, or that is not known, since no scope was
+// recorded (of files some of which could not be read) or what it left is of other files.
+func (q Query) mayHold(r *receipts.Receipt) bool {
+	if r.Binding == "" || r.Place != q.Place {
+		return false
+	}
+	return q.holds(r) || r.Scope.IsZero() || r.Workspace == nil || r.Workspace.After != nil && q.scope(r)
+}
+
 // scope reports whether the files that the binding of r names are the present ones. No digest is equal to none.
 func (q Query) scope(r *receipts.Receipt) bool {
 	if r.Scope.IsZero() {
@@ -156,7 +165,7 @@ func (s *Session) failures(q Query, b *basis) bool {
 			return false
 		}
 		r := receipt(e)
-		if r == nil || e.Level < q.Level || !q.holds(r) {
+		if r == nil || e.Level < q.Level || !q.mayHold(r) {
 			continue
 		}
 		if r.Status == receipts.Pending {

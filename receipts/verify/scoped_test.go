@@ -185,6 +185,11 @@ func TestScoped(t *testing.T) {
 			m.since()
 			m.receipt(failing, on(treeC), about(lintFiles))
 		}, nil, Stale},
+		{"a failure of which nobody knows on which files: one of them could not be read", func(m *maker) {
+			m.full()
+			m.receipt(of("lint"), failing, on(treeC), about(receipts.Hash{}))
+			m.since()
+		}, nil, Stale},
 		{"a failure of another line, on files that it names", func(m *maker) {
 			m.full()
 			m.since()

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
@@ -191,8 +192,7 @@ func writeBack(live *os.Root, upper, name string) error {
 			return err
 		}
 	}
-	temp := strings.TrimPrefix(dir+"/."+base+".dialect-back", "/")
-	_ = live.Remove(temp) // of a run that was killed
+	temp := strings.TrimPrefix(fmt.Sprintf("%s/.%.200s.dialect-back-%08x", dir, base, rand.Uint32()), "/")
 	if st.Mode&unix.S_IFMT == unix.S_IFLNK {
 		target, err := os.Readlink(from)
 		if err == nil {

@@ -10,7 +10,7 @@
 // directories that are read-only for every command: the checkout, and a .git made for it. What a
 // command writes is in a directory of its own, and the next command that only reads does not see
 // it. These places are empty when the run starts, and belong to the run: the home directory, /tmp,
-// /var/tmp, /dev/shm, /run/user/UID, and the outermost directory above the project that is no
+// /var/tmp, /dev/shm, /run/user/UID, /run/lock, /var/crash, and the outermost directory above the project that is no
 // directory of the system, such as /work of /work/team/project (see outermost). So no configuration
 // beside or above the project is seen, and no file of another project.
 //

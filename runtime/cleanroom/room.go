@@ -184,8 +184,8 @@ func (r *Room) make(ctx context.Context) (err error) {
 		r.open = err.Error()
 	}
 	cache := r.o.Cache
-	if r.open != "" {
-		cache = "" // commands write in it
+	if r.open != "" || below(root, cache) {
+		cache = "" // commands write in it, or it would be a part of the next snapshot
 	}
 	if r.tree, r.unlock, err = keep(ctx, cache, filepath.Join(r.dir, "tree"), files, root); err != nil {
 		return err
@@ -196,6 +196,17 @@ func (r *Room) make(ctx context.Context) (err error) {
 		return r.dotGit(h, files)
 	}
 	return nil
+}
+
+// below reports whether a path, of which nothing need be there yet, is in a directory without links.
+func below(dir, path string) bool {
+	for ; path != "" && path != filepath.Dir(path); path = filepath.Dir(path) {
+		if real, err := filepath.EvalSymlinks(path); err == nil {
+			_, in := git.Within(dir, real)
+			return in
+		}
+	}
+	return false
 }
 
 // begin makes the folder of the run.
@@ -220,7 +231,7 @@ func (r *Room) begin(parent string) (err error) {
 	for i, path := range private(r.snapshot.Root) {
 		from := filepath.Join(r.dir, "place"+strconv.Itoa(i))
 		mode := os.FileMode(0o755)
-		if path == "/tmp" || path == "/var/tmp" {
+		if path == "/tmp" || path == "/var/tmp" || path == "/run/lock" || path == "/var/crash" {
 			mode = 0o777 | os.ModeSticky
 		}
 		if err := errors.Join(os.Mkdir(from, mode), os.Chmod(from, mode)); err != nil {
@@ -516,7 +527,7 @@ var ofSystem = []string{
 // private are the directories of the machine that are empty in the room of a working tree at root,
 // those that hold others first.
 func private(root string) []string {
-	all := append(homes(), "/tmp", "/var/tmp", "/run/user/"+strconv.Itoa(os.Geteuid()))
+	all := append(homes(), "/tmp", "/var/tmp", "/run/user/"+strconv.Itoa(os.Geteuid()), "/run/lock", "/var/crash")
 	if dir := outermost(root); dir != "" {
 		all = append(all, dir)
 	}

@@ -492,6 +492,30 @@ func TestRefused(t *testing.T) {
 
 // A checkout that is kept is read again by each run, and repaired: what was changed, added, made another kind of file, or
 // linked elsewhere.
+// A tool that its user can change is named, where the room does not hide it too. The tools of the system are not.
+func TestChangeable(t *testing.T) {
+	if os.Geteuid() == 0 {
+		if changeable("/tmp") {
+			t.Error("root changes what it likes")
+		}
+		t.Skip("for an ordinary user")
+	}
+	file := filepath.Join(t.TempDir(), "tool")
+	put(t, filepath.Dir(file), "tool", "x")
+	if !changeable(file) || changeable("/usr/bin/env") {
+		t.Errorf("%s: %v, /usr/bin/env: %v", file, changeable(file), changeable("/usr/bin/env"))
+	}
+}
+
+// A cache in the project would be a part of the next snapshot, and of the one after that twice.
+func TestCacheInTheProject(t *testing.T) {
+	root := project(t, home(t))
+	t.Setenv("XDG_CACHE_HOME", filepath.Join(root, "cache"))
+	if r := confined(t, root); strings.HasPrefix(r.tree.dir, root) {
+		t.Errorf("the checkout is in %s", r.tree.dir)
+	}
+}
+
 func TestKept(t *testing.T) {
 	root := project(t, home(t))
 	r := confined(t, root)

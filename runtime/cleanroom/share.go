@@ -94,6 +94,9 @@ func (s *Stay) tool(name string, env []string) {
 			real = filepath.Dir(real)
 		}
 		if !r.hides(real) {
+			if _, in := git.Within(r.snapshot.Root, real); !in && (changeable(real) || file == path && changeable(file)) {
+				s.see(sight{"tools in " + short(real), real, real})
+			}
 			continue
 		}
 		for _, dir := range toolchain(real) {

@@ -17,8 +17,8 @@ import (
 	"github.com/command-dialect/dialect/receipts/verify"
 )
 
-// maxRefs bounds how many refs of a push are looked at.
-const maxRefs = 20
+// maxRefs bounds how many refs of a push are looked at. A push of more is refused: one of them would hide behind the others.
+const maxRefs = 500
 
 // Push answers git's pre-push hook: whether the tips that are pushed are verified. What git writes of a push is read from in; where pre-commit
 // is between, its variables say it. It returns what to say of each tip that is refused, and what to warn of; a fault of our own, a
@@ -46,9 +46,19 @@ func Push(store string, in io.Reader) (refused, warnings []string) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
+	if len(tips) > maxRefs {
+		text := fmt.Sprintf("a push of more than %d refs is not checked\n  next: push fewer at once", maxRefs)
+		log(decide.Refuse, "push-unverified", text)
+		return []string{text}, nil
+	}
 	for _, tip := range tips {
 		r := &run{Options: Options{Store: store}, ctx: ctx}
 		l, err := r.ask(tip.rev, nil)
+		if ctx.Err() != nil && len(tips) > 1 {
+			text := fmt.Sprintf("the refs from %s on were not checked within a minute\n  next: push fewer at once", tip.name)
+			log(decide.Refuse, "push-unverified", text)
+			return append(refused, diag.PrintableLines(text)), warnings
+		}
 		switch {
 		case err != nil:
 			warnings = append(warnings, fmt.Sprintf("%s is not checked: %v", tip.name, err))
@@ -82,7 +92,7 @@ func pushed(in io.Reader) (tips []tip) {
 			rev = name // of an annotated tag the commit counts
 		}
 		short := strings.TrimPrefix(strings.TrimPrefix(name, "refs/heads/"), "refs/tags/")
-		if !slices.ContainsFunc(tips, func(t tip) bool { return t.rev == rev }) && len(tips) < maxRefs {
+		if !slices.ContainsFunc(tips, func(t tip) bool { return t.rev == rev }) && len(tips) <= maxRefs {
 			tips = append(tips, tip{cmp.Or(short, rev), rev})
 		}
 	}
