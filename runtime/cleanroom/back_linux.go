@@ -203,16 +203,19 @@ func writeBack(live *os.Root, upper, name string) error {
 		}
 		return live.Rename(temp, name)
 	}
-	mode := os.FileMode(0o666)
-	if st.Mode&0o100 != 0 {
-		mode = 0o777
+	mode := os.FileMode(st.Mode & 0o777)
+	if info, err := live.Lstat(name); err == nil && info.Mode().IsRegular() { // a private file stays one
+		mode = info.Mode().Perm() &^ 0o111
+		if st.Mode&0o100 != 0 {
+			mode |= mode & 0o444 >> 2
+		}
 	}
 	fd, err := openFile(from)
 	if err != nil {
 		return err
 	}
 	defer unix.Close(fd)
-	to, err := live.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
+	to, err := live.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return err
 	}
@@ -220,7 +223,7 @@ func writeBack(live *os.Root, upper, name string) error {
 	if err == nil && n != st.Size {
 		err = errors.New("it changed while it was copied")
 	}
-	if err = errors.Join(err, to.Close()); err == nil {
+	if err = errors.Join(err, to.Chmod(mode), to.Close()); err == nil {
 		err = live.Rename(temp, name)
 	}
 	if err != nil {

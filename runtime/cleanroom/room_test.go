@@ -237,7 +237,19 @@ func TestKeep(t *testing.T) {
 		return s.Keep(t.Context())
 	}
 	before, _ := r.Take(t.Context())
-	if err := keep(`echo new > a.txt; rm -r dir/sub; mkdir -p made/deep; echo x > made/deep/x; chmod +x dir/untracked.txt; rm link; ln -s a.txt link; echo mine > ignored.txt; echo out > ignored-out; rm run.sh; mkdir run.sh; echo in > run.sh/in`); err != nil {
+	if err := os.Chmod(filepath.Join(root, "a.txt"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		for name, want := range map[string]os.FileMode{"a.txt": 0o600, "key": 0o600} {
+			if info, err := os.Stat(filepath.Join(root, name)); err != nil {
+				t.Error(err)
+			} else if info.Mode().Perm() != want {
+				t.Errorf("%s has mode %o, want %o", name, info.Mode().Perm(), want)
+			}
+		}
+	}()
+	if err := keep(`umask 077; echo k > key; umask 022; echo new > a.txt; rm -r dir/sub; mkdir -p made/deep; echo x > made/deep/x; chmod +x dir/untracked.txt; rm link; ln -s a.txt link; echo mine > ignored.txt; echo out > ignored-out; rm run.sh; mkdir run.sh; echo in > run.sh/in`); err != nil {
 		t.Fatal(err)
 	}
 	after, err := r.Take(t.Context())
