@@ -17,6 +17,8 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/command-dialect/dialect/runtime/process"
 	"github.com/command-dialect/dialect/runtime/workspace"
 )
@@ -516,6 +518,20 @@ func TestChangeable(t *testing.T) {
 	put(t, filepath.Dir(file), "tool", "x")
 	if !changeable(file) || changeable("/usr/bin/env") {
 		t.Errorf("%s: %v, /usr/bin/env: %v", file, changeable(file), changeable("/usr/bin/env"))
+	}
+}
+
+// A descriptor that dialect has inherited would lead out of the room.
+func TestInherited(t *testing.T) {
+	root := project(t, home(t))
+	r := confined(t, root)
+	fd, err := unix.Open(root, unix.O_RDONLY|unix.O_DIRECTORY, 0) // without O_CLOEXEC
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unix.Close(fd)
+	if out, _ := sh(t, r, `for f in /proc/self/fd/*; do readlink $f; done | grep -F "$PWD" || echo none`); strings.TrimSpace(out) != "none" {
+		t.Errorf("the command has %s", out)
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"runtime"
 	"strconv"
@@ -283,6 +284,9 @@ func Become(argv []string, furnish func(spec []byte) error) int {
 		return fail(StartFailed, fmt.Errorf("nobody let it go on: %w", err))
 	}
 	seen := seenArgv(argv, path, lookup, dir)
+	if err := closeInherited(); err != nil {
+		return fail(StartFailed, fmt.Errorf("%s was not started: %w", argv[0], err))
+	}
 	for wait := time.Millisecond; ; wait *= 2 {
 		err = syscall.Exec(path, seen, env)
 		if err != syscall.ETXTBSY || wait >= 300*time.Millisecond {
@@ -293,6 +297,25 @@ func Become(argv []string, furnish func(spec []byte) error) int {
 	r := &run{command: &Command{Argv: seen, Dir: dir, LookupDir: lookup, Env: env}, result: &Result{Path: path}}
 	stop, err := r.explain(err)
 	return fail(stop, err)
+}
+
+// closeInherited has the descriptors that nobody here opened closed by the execve: one of a directory would lead out of the
+// room.
+func closeInherited() error {
+	err := unix.CloseRange(3, math.MaxUint32, unix.CLOSE_RANGE_CLOEXEC)
+	if err == nil {
+		return nil
+	}
+	list, readErr := os.ReadDir("/proc/self/fd") // before Linux 5.11
+	if readErr != nil {
+		return os.NewSyscallError("close_range", err)
+	}
+	for _, e := range list {
+		if fd, err := strconv.Atoi(e.Name()); err == nil && fd > 2 {
+			unix.CloseOnExec(fd)
+		}
+	}
+	return nil
 }
 
 // mapSelf makes the user known in the new user namespace, under the same id. This process does it

@@ -111,7 +111,7 @@ func (v *converter) ask(ctx context.Context, r *git.Repository, c *git.Config, i
 	}
 	// A driver that is not configured converts nothing.
 	if mentions[attrFilter] && c.Refused != "" {
-		return fmt.Errorf("the repository belongs to another user, and its filter.%s is not run", git.Display(c.Refused))
+		return fmt.Errorf("the repository belongs to another user, or is not trusted here, and filter.%s is not run", git.Display(c.Refused))
 	}
 	pointers := mentions[attrFilter]
 	mentions[attrFilter] = mentions[attrFilter] && len(c.Filters) > 0

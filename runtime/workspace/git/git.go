@@ -273,7 +273,10 @@ type Repository struct {
 	Format  ObjectFormat
 	Objects string // absolute
 	foreign bool   // it belongs to another user, or is treated so: see [Repository.Distrust]
-	direct  *direct
+	// distrusted says that the user's own filters are not run either, but for those of git-lfs: a filter such as
+	// python3 -m nbstripout takes its modules from the directory that it runs in.
+	distrusted bool
+	direct     *direct
 }
 
 // Here is the environment for git in the root of a worktree: nothing above root is
@@ -285,7 +288,7 @@ func Here(root string) []string {
 // Distrust treats the repository as one of another user: git runs no program that its own configuration names, such as a
 // filter.
 func (r *Repository) Distrust() {
-	r.foreign = true
+	r.foreign, r.distrusted = true, true
 	if r.direct != nil && bytes.Contains(r.direct.config, []byte("filter.")) {
 		r.direct = nil // git says which of them are the repository's own
 	}
@@ -457,7 +460,7 @@ func (r *Repository) ReadConfig(ctx context.Context) (Config, error) {
 	if !r.foreign {
 		return ParseConfig(out)
 	}
-	out, refused := ownFilters(out)
+	out, refused := ownFilters(out, r.distrusted)
 	c, err := ParseConfig(out)
 	c.Refused = refused
 	return c, err
@@ -465,15 +468,19 @@ func (r *Repository) ReadConfig(ctx context.Context) (Config, error) {
 
 // ownFilters takes out of the output of git config --show-scope the scopes, and the
 // filters that the repository configures for itself: in a repository of another user
-// they would run that user's programs as this one. refused names one of them.
-func ownFilters(out []byte) (rest []byte, refused string) {
+// they would run that user's programs as this one; with all also those of other scopes that are not git-lfs. refused
+// names one of them.
+func ownFilters(out []byte, all bool) (rest []byte, refused string) {
 	fields := bytes.Split(out, []byte{0})
 	for i := 0; i+1 < len(fields); i += 2 {
 		scope, record := string(fields[i]), fields[i+1]
-		if name, ok := bytes.CutPrefix(record, []byte("filter.")); ok && (scope == "local" || scope == "worktree") {
-			name, _, _ = bytes.Cut(name, []byte("\n"))
-			refused = string(name)
-			continue
+		if name, ok := bytes.CutPrefix(record, []byte("filter.")); ok {
+			name, value, _ := bytes.Cut(name, []byte("\n"))
+			runs := bytes.HasSuffix(name, []byte(".clean")) || bytes.HasSuffix(name, []byte(".process"))
+			if scope == "local" || scope == "worktree" || all && runs && !bytes.HasPrefix(value, []byte("git-lfs ")) {
+				refused = string(name)
+				continue
+			}
 		}
 		rest = append(append(rest, record...), 0)
 	}

@@ -288,9 +288,15 @@ func TestPeople(t *testing.T) {
 // TestFilter holds that a hook starts no program that the repository's own configuration names: an agent in a sandbox can write that, and the hook
 // stands outside.
 func TestFilter(t *testing.T) {
+	t.Run("of the repository", func(t *testing.T) { noFilter(t, "--local") })
+	t.Run("of the user", func(t *testing.T) { noFilter(t, "--global") })
+}
+
+// noFilter configures a filter, which would run in the directory of the project, and looks whether a hook starts it.
+func noFilter(t *testing.T, where string) {
 	dir := newProject(t)
 	marker := filepath.Join(t.TempDir(), "ran")
-	for _, args := range [][]string{{"config", "filter.x.clean", "touch " + marker + "; cat"}, {"config", "filter.x.required", "true"}, {"config", "core.fsmonitor", "touch " + marker}} {
+	for _, args := range [][]string{{"config", where, "filter.x.clean", "touch " + marker + "; cat"}, {"config", where, "filter.x.required", "true"}, {"config", "core.fsmonitor", "touch " + marker}} {
 		if out, err := exec.Command("git", args...).CombinedOutput(); err != nil {
 			t.Fatalf("%v\n%s", err, out)
 		}
@@ -306,7 +312,7 @@ func TestFilter(t *testing.T) {
 	}
 	Push("", strings.NewReader("refs/heads/main HEAD refs/heads/main 0\n"))
 	if _, err := os.Stat(marker); err == nil {
-		t.Error("a filter of the repository ran")
+		t.Error("a filter ran")
 	}
 	if out, err := exec.Command("git", "add", "new.txt").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)

@@ -97,11 +97,9 @@ func pushed(in io.Reader) (tips []tip) {
 		}
 	}
 	if rev := os.Getenv("PRE_COMMIT_TO_REF"); rev != "" {
-		add(os.Getenv("PRE_COMMIT_LOCAL_BRANCH"), rev)
-		return tips
-	}
-	if os.Getenv("PRE_COMMIT_REMOTE_URL") != "" { // the first push of all: pre-commit names no tip
-		return []tip{{"HEAD", "HEAD"}}
+		add(os.Getenv("PRE_COMMIT_LOCAL_BRANCH"), rev) // and what git itself says, if this was called by git: anyone can set a variable
+	} else if os.Getenv("PRE_COMMIT_REMOTE_URL") != "" { // the first push of all: pre-commit names no tip
+		tips = append(tips, tip{"HEAD", "HEAD"})
 	}
 	lines := bufio.NewScanner(io.LimitReader(in, maxStdin))
 	for lines.Scan() {
