@@ -136,7 +136,7 @@ var layers = []layer{
 		"real clients are held through the program, as a user has it"},
 	{"cmd/dialect/internal/hook/journal", []string{"lang/regular", "receipts"}, []string{"github.com/gofrs/flock"},
 		"what hooks remember knows no agent and no rule"},
-	{"cmd/dialect/internal/hook/install", []string{"cmd/dialect/internal/exit", "cmd/dialect/internal/hook/journal", "cmd/dialect/internal/outfile", "lang/diag", "lang/regular", "lang/tomltree", "runtime/place", "runtime/records"}, []string{"github.com/tailscale/hujson"},
+	{"cmd/dialect/internal/hook/install", []string{"cmd/dialect/internal/exit", "cmd/dialect/internal/hook/journal", "cmd/dialect/internal/outfile", "lang/diag", "lang/regular", "lang/tomltree", "runtime/place", "runtime/records", "runtime/workspace/git"}, []string{"github.com/tailscale/hujson"},
 		"what is written into the configuration of a client is known without a project's rules"},
 	{"cmd/dialect/internal/lsp/protocol", []string{"lang/diag/output"}, nil,
 		"what travels between an editor and the server is data"},

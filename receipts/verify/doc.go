@@ -94,13 +94,14 @@
 // [Session.Verify], and nothing else, returns [Scoped] where the query allows it, its answer would be STALE, and all of
 // these hold (all in TestScoped, unless another test is named):
 //
-//  16. A final gate, the full run, would be VERIFIED about its own tree: 1 to 15 hold there, under the present
+//  17. A final gate, the full run, would be VERIFIED about its own tree: 1 to 15 hold there, under the present
 //     rules and inputs, with all that is asked for. All of its members are bound, and none may write.
-//  17. The files that the binding of no line of its script names are the present ones.
-//  18. Each member's command has a pass in that run or a later one, under the same binding, in the same directory and
+//  18. The files that the binding of no line of its script names are the present ones.
+//  19. Each member's command has a pass in that run or a later one, under the same binding, in the same directory and
 //     place, below a gate that would be VERIFIED about its own tree but for being final. Either that was the present
-//     tree, or the files that the binding names, at least one, are the present ones, and so were those of 17.
-//  19. After that pass the command did not fail under the binding on the files that it names, unless that was
+//     tree, or the files that the binding names, at least one, are the present ones, and so were those of 18.
+//  20. After that pass the command did not fail under the binding on the files that it names, or on files that
+//     are not known, unless that was
 //     accepted as in 15; if the query is strict, it did not since the full run. The same holds of each other line
 //     that names files, and 14 of the present tree.
 //
@@ -108,7 +109,7 @@
 //
 // # What it assumes
 //
-//   - For 16 to 19: a command under a binding reads no files of the project but those that the binding names and
+//   - For 17 to 20: a command under a binding reads no files of the project but those that the binding names and
 //     those that no line names. Anyone who writes the trusted matrix says so.
 //   - SHA-256 has no collisions, Ed25519 signatures are not forged, and nobody finds a
 //     command whose digest has the first 64 bits of another's (see index).

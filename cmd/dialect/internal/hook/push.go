@@ -66,9 +66,7 @@ func Push(store string, in io.Reader) (refused, warnings []string) {
 		case l.res.Verdict == verify.Verified:
 			log(decide.Allow, "verified", tip.name)
 		case l.res.Verdict == verify.Degraded, l.q.Trusted() == nil:
-			if l.q.Trusted() != nil || l.q.Root() == "" {
-				warnings = append(warnings, fmt.Sprintf("%s is not checked: %s", tip.name, l.evidence.Why))
-			}
+			warnings = append(warnings, fmt.Sprintf("%s is not checked: %s", tip.name, cmp.Or(l.evidence.Why, "it has no routing.toml")))
 			log(decide.Tell, "not-checked", l.evidence.Why)
 		default:
 			text := fmt.Sprintf("%s: %s is not verified: %s\n  next: %s", l.res.Verdict, tip.name, l.evidence.Why, strings.Join(l.doc.Next, "\n  next: "))

@@ -324,7 +324,7 @@ func (q *Question) present(ctx context.Context) error {
 	}
 	q.see(func(path string) (workspace.Found, error) { return s.Lookup(path), nil })
 	q.snapshot = s
-	if q.rules != nil && len(q.matrix.Scopes) > 0 && q.o.Own && (!q.o.strictly() || q.rules.Scoped) {
+	if q.rules != nil && len(q.matrix.Scopes) > 0 && q.o.Own && !q.o.Fresh && (!q.o.strictly() || q.rules.Scoped) {
 		q.Scopes = scopes(q.matrix.Scopes, s)
 	}
 	q.isRoot(s.Root)

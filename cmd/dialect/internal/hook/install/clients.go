@@ -160,9 +160,9 @@ func (c Client) Command(program string, l Level, event string) string {
 	return line
 }
 
-// ours finds a line of [Client.Command], of any version.
+// ours matches a line of [Client.Command], of any version, and nothing beside it: what else a line does is the user's.
 var ours = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(^|[/\\'" ])dialect[^/\\'" ]*['"]? hook [a-z]+ `)
+	return regexp.MustCompile(`^('(([^']|'\\'')*[/\\])?dialect[^/'" ]*'|"([^"]*[/\\])?dialect[^/"]*"|([^ '"]*[/\\])?dialect[^/'" ]*) hook [a-z]+ [A-Za-z_-]+( --user)?( 2>/dev/null \|\| exit 0)?$`)
 })
 
 // Trust is what the person does once so that the client runs the hook; empty for nothing.

@@ -13,6 +13,7 @@ import (
 
 	"github.com/command-dialect/dialect/cmd/dialect/internal/exit"
 	"github.com/command-dialect/dialect/runtime/place"
+	"github.com/command-dialect/dialect/runtime/workspace/git"
 )
 
 // gitClient stands for git's pre-push hook, whichever program keeps it.
@@ -89,11 +90,18 @@ func (m *manual) Error() string { return m.why }
 
 // hooks returns the folder of git's hooks for the project.
 func (in Installer) hooks() (string, error) {
-	cmd := exec.Command("git", "rev-parse", "--path-format=absolute", "--git-path", "hooks", "--git-common-dir")
+	program, err := git.FindGit("", in.Root) // not one that the project brings
+	if err != nil {
+		return "", err
+	}
+	cmd := exec.Command(program.Program, "rev-parse", "--path-format=absolute", "--git-path", "hooks", "--git-common-dir")
 	cmd.Dir = in.Root
 	out, err := cmd.Output()
 	lines := strings.Split(strings.TrimSpace(string(out)), "\n")
-	if err != nil || len(lines) != 2 {
+	if err == nil && len(lines) != 2 {
+		err = errors.New("an answer of another form")
+	}
+	if err != nil {
 		return "", fmt.Errorf("git does not say where the hooks of %s are: %w", in.Root, err)
 	}
 	hooks, common := filepath.Clean(lines[0]), filepath.Clean(lines[1])
