@@ -177,7 +177,11 @@ func (r *Room) make(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	if err := r.begin(os.TempDir()); err != nil {
+	temp := os.TempDir()
+	if below(root, temp) {
+		temp = "/tmp" // else the room would be a part of the next snapshot
+	}
+	if err := r.begin(temp); err != nil {
 		return err
 	}
 	if err := r.furnishable(ctx); err != nil {

@@ -539,8 +539,9 @@ func TestInherited(t *testing.T) {
 func TestCacheInTheProject(t *testing.T) {
 	root := project(t, home(t))
 	t.Setenv("XDG_CACHE_HOME", filepath.Join(root, "cache"))
-	if r := confined(t, root); strings.HasPrefix(r.tree.dir, root) {
-		t.Errorf("the checkout is in %s", r.tree.dir)
+	t.Setenv("TMPDIR", root)
+	if r := confined(t, root); strings.HasPrefix(r.tree.dir, root) || strings.HasPrefix(r.dir, root) {
+		t.Errorf("the checkout is in %s, the room in %s", r.tree.dir, r.dir)
 	}
 }
 
