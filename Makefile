@@ -84,7 +84,7 @@ test-agents:
 	cd cmd/dialect/internal/hook/live && DIALECT_AGENTS=$(agents) $(offline) $(agents)/live.test -test.v -test.timeout 2h
 
 race:
-	$(GO) test -race -timeout 40m $(RACE)
+	$(GO) test -race -timeout 60m $(RACE)
 
 check: build
 	./bin/dialect run examples/quality.dlct
