@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/command-dialect/dialect/cmd/dialect/internal/exit"
+	"github.com/command-dialect/dialect/cmd/dialect/internal/hook/journal"
 	"github.com/command-dialect/dialect/runtime/place"
 	"github.com/command-dialect/dialect/runtime/workspace/git"
 )
@@ -207,22 +208,5 @@ func writeDirect(path string, text []byte) error {
 		}
 		mode = info.Mode().Perm() | 0o100
 	}
-	f, err := os.CreateTemp(filepath.Dir(path), ".pre-push-*")
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(text)
-	if err == nil {
-		err = f.Chmod(mode)
-	}
-	if cerr := f.Close(); err == nil {
-		err = cerr
-	}
-	if err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	if err != nil {
-		_ = os.Remove(f.Name())
-	}
-	return err
+	return journal.Replace(path, text, mode)
 }

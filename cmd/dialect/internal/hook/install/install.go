@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/command-dialect/dialect/cmd/dialect/internal/exit"
+	"github.com/command-dialect/dialect/cmd/dialect/internal/hook/journal"
 	"github.com/command-dialect/dialect/cmd/dialect/internal/outfile"
 	"github.com/command-dialect/dialect/lang/regular"
 )
@@ -232,21 +233,7 @@ func (in Installer) keep(r *record) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err
 	}
-	f, err := os.CreateTemp(filepath.Dir(path), ".new-*")
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(text)
-	if cerr := f.Close(); err == nil {
-		err = cerr
-	}
-	if err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	if err != nil {
-		_ = os.Remove(f.Name())
-	}
-	return err
+	return journal.Replace(path, text, 0o600)
 }
 
 // missing returns the folders of dir that are not there, the innermost first.

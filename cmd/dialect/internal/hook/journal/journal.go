@@ -88,13 +88,15 @@ func short(text string) string {
 	return hex.EncodeToString(sum[:8])
 }
 
-// write replaces a file, whole or not at all.
-func write(name string, text []byte) error {
+// Replace puts text in the place of a file, whole or not at all.
+func Replace(name string, text []byte, mode fs.FileMode) error {
 	f, err := os.CreateTemp(filepath.Dir(name), ".new-*")
 	if err != nil {
 		return err
 	}
-	_, err = f.Write(text)
+	if _, err = f.Write(text); err == nil {
+		err = f.Chmod(mode)
+	}
 	if cerr := f.Close(); err == nil {
 		err = cerr
 	}
@@ -119,7 +121,7 @@ func (j *Journal) Files() []byte {
 // KeepFiles keeps what the next look needs not read.
 func (j *Journal) KeepFiles(text []byte) {
 	if len(text) <= maxManifest {
-		_ = write(filepath.Join(j.dir, "files"), text) // else the next look reads more
+		_ = Replace(filepath.Join(j.dir, "files"), text, 0o600) // else the next look reads more
 	}
 }
 
@@ -195,7 +197,7 @@ func (j *Journal) SwitchOff(until time.Time) error {
 	if err != nil {
 		return err
 	}
-	return write(name, text)
+	return Replace(name, text, 0o600)
 }
 
 // OffUntil returns until when the hooks are off; the zero time if they are on.
@@ -263,7 +265,7 @@ func (s *Session) Save() error {
 	if err != nil {
 		return err
 	}
-	return write(s.name+".json", text)
+	return Replace(s.name+".json", text, 0o600)
 }
 
 // Close lets go of the session.
@@ -278,7 +280,7 @@ const (
 // Keep keeps the manifest of the files at a moment.
 func (s *Session) Keep(moment string, manifest []byte) {
 	if len(manifest) <= maxManifest {
-		_ = write(s.name+moment, manifest)
+		_ = Replace(s.name+moment, manifest, 0o600)
 	}
 }
 
