@@ -1,0 +1,276 @@
+package verify
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/command-dialect/dialect/receipts"
+)
+
+// TestLastWord has a command fail on the tree before and after it passed.
+func TestLastWord(t *testing.T) {
+	settled := func(m *maker, status receipts.Status) {
+		h := m.receipt(func(r *receipts.Receipt) { r.Status = receipts.Pending })
+		m.add(&receipts.Settlement{Version: 1, Receipt: h, Status: status, By: "x", Timestamp: m.now()})
+	}
+	pass := func(m *maker, change ...func(*receipts.Receipt)) { m.gate([]receipts.Hash{m.receipt(change...)}) }
+	inputs := func(n byte) func(*receipts.Receipt) {
+		return func(r *receipts.Receipt) { r.Inputs = receipts.Hash{n} }
+	}
+	present := func(q *Query) { q.Inputs = map[string]receipts.Hash{"check_lint": {2}} }
+	environment := func(r *receipts.Receipt) { r.Environment = receipts.Hash{8} }
+	for _, tt := range []struct {
+		name           string
+		log            func(m *maker)
+		plain, strict  Verdict
+		failures, ends int
+		other          int
+		ask            func(*Query)
+	}{
+		{"failed before", func(m *maker) { m.receipt(failing); pass(m) }, Verified, Flaky, 1, 0, 0, nil},
+		{"in another environment", func(m *maker) { m.receipt(failing, environment); pass(m) }, Verified, Flaky, 1, 0, 0, nil},
+		{"twice", func(m *maker) { m.receipt(failing); m.receipt(failing); pass(m) }, Verified, Flaky, 2, 0, 0, nil},
+		{"crashed before", func(m *maker) {
+			m.receipt(killed, func(r *receipts.Receipt) { r.StopReason, r.Signal = receipts.StopCrashed, "SIGSEGV" })
+			pass(m)
+		}, Verified, Flaky, 1, 0, 0, nil},
+		{"by an expectation", func(m *maker) {
+			m.receipt(failing, func(r *receipts.Receipt) { r.StopReason = receipts.StopExpectation })
+			pass(m)
+		}, Verified, Flaky, 1, 0, 0, nil},
+		{"by an MCP tool's answer", func(m *maker) {
+			m.receipt(failing, func(r *receipts.Receipt) { r.StopReason = receipts.StopToolError })
+			pass(m)
+		}, Verified, Flaky, 1, 0, 0, nil},
+		{"killed before", func(m *maker) { m.receipt(killed); m.receipt(killed); pass(m) }, Verified, Verified, 0, 2, 0, nil},
+		{"failed after", func(m *maker) { pass(m); m.receipt(failing) }, Failed, Failed, 0, 0, 0, nil},
+		{"failed after, in another environment", func(m *maker) { pass(m); m.receipt(failing, environment) }, Failed, Failed, 0, 0, 0, nil},
+		{"killed after", func(m *maker) { pass(m); m.receipt(killed) }, Verified, Verified, 0, 1, 0, nil},
+		{"only failed", func(m *maker) { m.receipt(failing) }, Failed, Failed, 0, 0, 0, nil},
+		{"failed between two passes", func(m *maker) {
+			a := m.receipt()
+			m.receipt(failing)
+			m.gate([]receipts.Hash{a, m.receipt()})
+		}, Verified, Flaky, 1, 0, 0, nil},
+		{"failed between two passes that the gate has in the other order", func(m *maker) {
+			a := m.receipt()
+			m.receipt(failing)
+			m.gate([]receipts.Hash{m.receipt(), a})
+		}, Verified, Flaky, 1, 0, 0, nil},
+		{"failed under no binding after a pass that no gate has", func(m *maker) { m.receipt(); m.receipt(failing, unbound) }, Failed, Failed, 0, 0, 0, nil},
+		{"failed and passed, and the gate is of another tree", func(m *maker) {
+			m.receipt(failing)
+			m.receipt()
+			h := m.receipt(func(r *receipts.Receipt) { r.Workspace.Before = treeB })
+			m.gate([]receipts.Hash{h}, func(g *receipts.Gate) { g.Tree = &treeB })
+		}, Stale, Stale, 0, 0, 0, nil},
+		{"failed on another tree", func(m *maker) {
+			pass(m)
+			m.receipt(failing, func(r *receipts.Receipt) { r.Workspace = &receipts.Workspace{Before: treeB} })
+		}, Verified, Verified, 0, 0, 0, nil},
+		{"failed before on the same bytes, of another git tree", func(m *maker) {
+			m.receipt(failing, func(r *receipts.Receipt) { r.Workspace.Before.Tree = treeB.Tree })
+			pass(m)
+		}, Verified, Flaky, 1, 0, 0, nil},
+		{"failed after on the same bytes, of another git tree", func(m *maker) {
+			pass(m)
+			m.receipt(failing, func(r *receipts.Receipt) { r.Workspace.Before.Tree = treeB.Tree })
+		}, Failed, Failed, 0, 0, 0, nil},
+		{"failed before on other bytes, of the same git tree", func(m *maker) {
+			m.receipt(failing, func(r *receipts.Receipt) { r.Workspace.Before.Bytes = treeB.Bytes })
+			pass(m)
+		}, Verified, Verified, 0, 0, 0, nil},
+		{"failed and left the tree that the pass left", func(m *maker) {
+			m.receipt(failing, changes(treeB, treeA))
+			pass(m, changes(treeC, treeA))
+		}, Verified, Flaky, 1, 0, 0, nil},
+		{"failed and left the tree that the pass left, after it", func(m *maker) {
+			pass(m, changes(treeC, treeA))
+			m.receipt(failing, changes(treeB, treeA))
+		}, Failed, Failed, 0, 0, 0, nil},
+		{"failed on the tree that the pass left", func(m *maker) {
+			m.receipt(failing, changes(treeA, treeB))
+			pass(m, changes(treeC, treeA))
+		}, Failed, Flaky, 1, 0, 0, nil},
+		{"failed, and changed the files to those that pass as they are", func(m *maker) {
+			m.receipt(failing, changes(treeB, treeA))
+			pass(m, changes(treeA, treeA))
+		}, Verified, Verified, 0, 0, 0, nil},
+		{"failed in another project", func(m *maker) {
+			pass(m)
+			m.receipt(failing, func(r *receipts.Receipt) { r.Place = receipts.Text("a") })
+		}, Verified, Verified, 0, 0, 0, nil},
+		{"another line failed after", func(m *maker) { pass(m); m.receipt(of("vet"), failing) }, Failed, Verified, 0, 0, 0, nil},
+		{"another line failed after, nothing required", func(m *maker) { pass(m); m.receipt(of("vet"), failing) }, Failed, Failed, 0, 0, 0, nothing},
+		{"another line failed before, nothing required", func(m *maker) { m.receipt(of("vet"), failing); pass(m) }, Failed, Failed, 0, 0, 0, nothing},
+		{"another line failed, and its command passed under no binding", func(m *maker) {
+			m.receipt(of("vet"), failing)
+			m.receipt(of("vet"), func(r *receipts.Receipt) { r.Binding = "" })
+			pass(m)
+		}, Failed, Verified, 0, 0, 0, nil},
+		{"another line failed, and its command passed under another binding", func(m *maker) {
+			m.receipt(of("vet"), failing)
+			m.receipt(of("vet"), func(r *receipts.Receipt) { r.Binding = "check_less" })
+			pass(m)
+		}, Failed, Verified, 0, 0, 0, nil},
+		{"another line failed with these inputs, then with others", func(m *maker) {
+			m.receipt(of("vet"), failing, inputs(2))
+			m.receipt(of("vet"), failing, inputs(1))
+			pass(m, inputs(2))
+		}, Failed, Verified, 0, 0, 0, func(q *Query) {
+			q.Inputs = map[string]receipts.Hash{"check_lint": {2}, "check_vet": {2}}
+		}},
+		{"another line failed with these inputs, and passed with others", func(m *maker) {
+			m.receipt(of("vet"), failing, inputs(2))
+			m.receipt(of("vet"), inputs(1))
+			pass(m, inputs(2))
+		}, Failed, Verified, 0, 0, 0, func(q *Query) {
+			q.Inputs = map[string]receipts.Hash{"check_lint": {2}, "check_vet": {2}}
+		}},
+		{"another line failed, which was accepted, nothing required", func(m *maker) {
+			m.accept(m.receipt(of("vet"), failing))
+			pass(m)
+		}, Verified, Verified, 0, 0, 0, nothing},
+		{"settled as failed before", func(m *maker) { settled(m, receipts.StatusFailed); pass(m) }, Verified, Flaky, 1, 0, 0, nil},
+		{"settled as failed after", func(m *maker) { pass(m); settled(m, receipts.StatusFailed) }, Failed, Failed, 0, 0, 0, nil},
+		{"failed under no binding before", func(m *maker) {
+			m.receipt(failing, func(r *receipts.Receipt) { r.Binding = "" })
+			pass(m)
+		}, Verified, Flaky, 1, 0, 0, nil},
+		{"failed under no binding, which has no inputs", func(m *maker) { m.receipt(failing, unbound); pass(m, inputs(2)) }, Verified, Flaky, 1, 0, 0, nil},
+		{"other inputs failed before", func(m *maker) { m.receipt(failing, inputs(1)); pass(m, inputs(2)) }, Verified, Verified, 0, 0, 1, present},
+		{"other inputs failed after", func(m *maker) { pass(m, inputs(2)); m.receipt(failing, inputs(1)) }, Verified, Verified, 0, 0, 1, present},
+		{"the same inputs failed before", func(m *maker) { m.receipt(failing, inputs(2)); pass(m, inputs(2)) }, Verified, Flaky, 1, 0, 0, present},
+		{"retries allow it", func(m *maker) { m.receipt(failing); pass(m) }, Verified, Verified, 1, 0, 0, func(q *Query) { q.Require[0].Flaky = true }},
+		{"a second attempt", func(m *maker) {
+			m.receipt(failing)
+			pass(m, func(r *receipts.Receipt) { r.Attempt = 2 })
+		}, Verified, Verified, 1, 0, 0, nil},
+		{"accepted", func(m *maker) { m.accept(m.receipt(failing)); pass(m) }, Verified, Verified, 0, 0, 0, nil},
+		{"accepted afterwards", func(m *maker) { f := m.receipt(failing); pass(m); m.accept(f) }, Verified, Verified, 0, 0, 0, nil},
+		{"accepted before it happened", func(m *maker) {
+			then := newMaker(t)
+			then.n = 1
+			f := then.receipt(failing)
+			m.accept(f)
+			if m.receipt(failing) != f {
+				t.Fatal("it is another receipt")
+			}
+			pass(m)
+		}, Verified, Flaky, 1, 0, 0, nil},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			for _, how := range []struct {
+				ask  func(*Query)
+				want Verdict
+			}{{func(*Query) {}, tt.plain}, {strict, tt.strict}} {
+				m := newMaker(t)
+				tt.log(m)
+				q := asked(how.ask)
+				if tt.ask != nil {
+					tt.ask(&q)
+				}
+				res := ask(t, m.open(Options{}), q)
+				if res.Verdict != how.want {
+					t.Errorf("strict %v: %s\nwant %s", q.Strict, told(res), how.want)
+				}
+				if res.Verdict == Verified && (res.Failures != tt.failures || res.Early != tt.ends || res.OtherInputs != tt.other) {
+					t.Errorf("strict %v: %d failures, %d early ends, %d with other inputs; want %d, %d, %d", q.Strict, res.Failures, res.Early, res.OtherInputs, tt.failures, tt.ends, tt.other)
+				}
+			}
+		})
+	}
+}
+
+// TestUnfinished has runs end before they reached a gate.
+func TestUnfinished(t *testing.T) {
+	boss, keys := newSigner(t)
+	const stopped, red = "did not reach its gate", "did not pass"
+	second := func(r *receipts.Receipt) { r.Run = "r-2" }
+	for _, tt := range []struct {
+		name string
+		log  func(m *maker)
+		want string
+	}{
+		{"none", func(m *maker) {}, ""},
+		{"stopped", func(m *maker) { m.run("r-2") }, stopped},
+		{"more was planned than is listed", func(m *maker) { m.run("r-2", func(r *receipts.Run) { r.More = 1 }); m.receipt(second) }, stopped},
+		{"on the same bytes, of another git tree", func(m *maker) {
+			m.run("r-2", func(r *receipts.Run) { r.Tree = &receipts.Tree{Tree: treeB.Tree, Bytes: treeA.Bytes} })
+		}, stopped},
+		{"begun again by nobody's signature, which takes nobody's place", func(m *maker) { m.run("r-2"); m.sign = nil; m.run("r-2") }, stopped},
+		{"begun by nobody's signature", func(m *maker) { m.sign = nil; m.run("r-2") }, ""},
+		{"killed", func(m *maker) { m.run("r-2"); m.receipt(of("vet"), second, killed) }, red},
+		{"reached its gate", func(m *maker) {
+			m.run("r-2")
+			m.gate([]receipts.Hash{m.receipt(second)}, func(g *receipts.Gate) { g.Run = "r-2" })
+		}, ""},
+		{"all that was planned ran", func(m *maker) { m.run("r-2"); m.receipt(second) }, ""},
+		{"a gate in its name that nobody signed", func(m *maker) {
+			m.run("r-2")
+			m.sign = nil
+			m.gate([]receipts.Hash{}, func(g *receipts.Gate) { g.Run, g.Final = "r-2", false })
+		}, stopped},
+		{"a receipt in its name that nobody signed", func(m *maker) { m.run("r-2"); m.sign = nil; m.receipt(of("vet"), second) }, stopped},
+		{"a failure in its name that nobody signed", func(m *maker) { m.run("r-2"); m.sign = nil; m.receipt(of("vet"), second, failing) }, stopped},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			m := newMaker(t)
+			m.sign = boss
+			m.gate([]receipts.Hash{m.receipt()})
+			tt.log(m)
+			m.signHead(boss)
+			res := ask(t, m.open(Options{Keys: keys}), asked(signed))
+			if res.Verdict != Verified || tt.want == "" && len(res.Notes) > 0 || !strings.Contains(strings.Join(res.Notes, "\n"), tt.want) {
+				t.Errorf("%s, notes %q; want %q", told(res), res.Notes, tt.want)
+			}
+		})
+	}
+}
+
+// TestStoppedBefore has runs on the tree end without a gate before one passes.
+func TestStoppedBefore(t *testing.T) {
+	second := func(r *receipts.Receipt) { r.Run = "r-2" }
+	for name, c := range map[string]struct {
+		log  func(m *maker)
+		want string
+	}{
+		"stopped":                  {func(m *maker) { m.run("r-2") }, "the earlier run r-2 of q.dlct on this tree did not reach its gate"},
+		"all that was planned ran": {func(m *maker) { m.run("r-2"); m.receipt(second) }, ""},
+		"failed, which is counted": {func(m *maker) { m.run("r-2"); m.receipt(second, failing) }, ""},
+	} {
+		m := newMaker(t)
+		c.log(m)
+		m.gate([]receipts.Hash{m.receipt()})
+		res := ask(t, m.open(Options{}), asked())
+		if got := strings.Join(res.Notes, "\n"); c.want == "" && got != "" || !strings.Contains(got, c.want) {
+			t.Errorf("%s: %q, want %q", name, got, c.want)
+		}
+	}
+}
+
+// TestNoAnswer has the command end in each way that is not an answer, and pass then: the verdict says so.
+func TestNoAnswer(t *testing.T) {
+	failed := func(s receipts.StopReason) func(*receipts.Receipt) {
+		return func(r *receipts.Receipt) { r.Status, r.StopReason, r.ExitCode = receipts.StatusFailed, s, nil }
+	}
+	for name, c := range map[string]struct {
+		change func(*receipts.Receipt)
+		early  int
+	}{
+		"not found":      {failed(receipts.StopEnvMissing), 1},
+		"not started":    {failed(receipts.StopStartFailed), 1},
+		"not configured": {func(r *receipts.Receipt) { r.Status = receipts.NotConfigured }, 1},
+		"unrecordable":   {failed(receipts.StopUnrecordable), 1},
+		"timeout":        {failed(receipts.StopTimeout), 1},
+		"pending":        {func(r *receipts.Receipt) { r.Status = receipts.Pending }, 1},
+		"passed":         {func(*receipts.Receipt) {}, 0},
+	} {
+		m := newMaker(t)
+		m.receipt(c.change)
+		m.gate([]receipts.Hash{m.receipt()})
+		if res := ask(t, m.open(Options{}), asked(strict)); res.Verdict != Verified || res.Early != c.early {
+			t.Errorf("%s: %s, %d without an answer", name, told(res), res.Early)
+		}
+	}
+}

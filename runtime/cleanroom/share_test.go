@@ -1,0 +1,124 @@
+//go:build linux
+
+package cleanroom
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/command-dialect/dialect/runtime/process"
+)
+
+// A room shows what is named in [clean] share, and the executable of the command with its toolchain; nobody can change it, and the
+// stay names it.
+func TestShared(t *testing.T) {
+	dir := home(t)
+	root := project(t, filepath.Join(dir, "home"))
+	program := func(name, text string) {
+		t.Helper()
+		put(t, dir, name, "#!/bin/sh\n"+text+"\n")
+		if err := os.Chmod(filepath.Join(dir, name), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	put(t, root, ".gitignore", "ignored*\n.venv\n.env\n")
+	put(t, root, ".venv/lib/x.py", "installed\n")
+	put(t, root, ".env", "KEY=1\n")
+	put(t, dir, "home/.cache/models/m", "model\n")
+	put(t, dir, "home/.cache/secret", "secret\n")
+	program("home/.tools/versions/1/bin/tool", `cat "$(dirname "$(readlink -f "$0")")/../lib/part"`)
+	put(t, dir, "home/.tools/versions/1/lib/part", "part\n")
+	if err := errors.Join(os.MkdirAll(filepath.Join(dir, "home/.local/bin"), 0o755), os.Symlink("../../.tools/versions/1/bin/tool", filepath.Join(dir, "home/.local/bin/tool"))); err != nil {
+		t.Fatal(err)
+	}
+	put(t, dir, "home/.local/lib/python/sitecustomize.py", "planted\n")
+	program("home/.cargo/bin/cargo", `cat ~/.rustup/toolchain; ls ~/.cargo`)
+	put(t, dir, "home/.cargo/config.toml", "planted\n")
+	put(t, dir, "home/.rustup/toolchain", "stable\n")
+	t.Setenv("PATH", dir+"/home/.cargo/bin:"+dir+"/home/.local/bin:"+os.Getenv("PATH"))
+	confined(t, root).Close()
+	run := func(share []string, argv ...string) (out string, sees []string, err error) {
+		t.Helper()
+		r := enter(t, root, Options{Helper: []string{helperName}, Share: share})
+		defer r.Close()
+		l, err := process.New(process.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer l.Close()
+		s, err := r.Enter()
+		if err != nil {
+			return "", nil, err
+		}
+		c := &process.Command{Argv: argv, Dir: root, Env: os.Environ()}
+		if err := s.Prepare(c); err != nil {
+			return "", nil, err
+		}
+		res := l.Run(t.Context(), c)
+		if res.Err != nil {
+			t.Fatal(res.Err)
+		}
+		changed, err := s.End(t.Context())
+		if err != nil || len(changed) > 0 {
+			t.Errorf("changed: %q, %v", changed, err)
+		}
+		return string(res.Stdout.Head) + string(res.Stderr.Head), s.Shared(), nil
+	}
+	for name, test := range map[string]struct {
+		share []string
+		argv  []string
+		out   string
+		sees  []string
+	}{
+		"in the tree": {[]string{".venv", ".env"}, []string{"sh", "-c", "cat .venv/lib/x.py .env; touch .venv/y 2>/dev/null || echo read-only; rm -r .venv 2>/dev/null; git status --short --ignored | grep -c venv"},
+			"installed\nKEY=1\nread-only\n1\n", []string{".venv", ".env"}},
+		"in the home directory": {[]string{"~/.cache/models"}, []string{"sh", "-c", "cat ~/.cache/models/m; ls ~/.cache"}, "model\nmodels\n", []string{"~/.cache/models"}},
+		"by its path":           {[]string{dir + "/home/.cache/models/m"}, []string{"sh", "-c", "cat ~/.cache/models/*"}, "model\n", []string{dir + "/home/.cache/models/m"}},
+		"a tool":                {nil, []string{"tool"}, "part\n", []string{"tools in ~/.local/bin", "tools in ~/.tools/versions/1"}},
+		"rustup's":              {nil, []string{"cargo"}, "stable\nbin\n", []string{"tools in ~/.cargo/bin", "tools in ~/.rustup"}},
+		"by its own path":       {nil, []string{dir + "/home/.tools/versions/1/bin/tool"}, "part\n", []string{"tools in ~/.tools/versions/1"}},
+		"nothing":               {nil, []string{"sh", "-c", "ls -A ~ | grep -v project; command -v tool"}, "", nil},
+	} {
+		out, sees, err := run(test.share, test.argv...)
+		if err != nil || out != test.out || !slices.Equal(sees, test.sees) {
+			t.Errorf("%s: %v\n%s\nsees %q", name, err, out, sees)
+		}
+	}
+	for share, text := range map[string]string{
+		"dir": "it has files of the project", "a.txt": "it has files of the project", ".": "the working tree is in it",
+		"none": "install it first", "~/none": "install it first", dir: "the working tree is in it", "/": "the working tree is in it",
+	} {
+		if _, _, err := run([]string{share}, "true"); err == nil || !strings.Contains(err.Error(), text) {
+			t.Errorf("%s: %v", share, err)
+		}
+	}
+	open := enter(t, root, Options{Share: []string{".venv"}})
+	s, err := open.Enter()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Prepare(&process.Command{Argv: []string{"true"}, Dir: root}); err == nil || !strings.Contains(err.Error(), "without namespaces") {
+		t.Errorf("an unconfined room shares: %v", err)
+	}
+}
+
+// A checkout that is kept is read again by each run, and repaired: what was changed, added, made another kind of file, or
+// linked elsewhere.
+// A tool that its user can change is named, where the room does not hide it too. The tools of the system are not.
+func TestChangeable(t *testing.T) {
+	if os.Geteuid() == 0 {
+		if changeable("/tmp") {
+			t.Error("root changes what it likes")
+		}
+		t.Skip("for an ordinary user")
+	}
+	file := filepath.Join(t.TempDir(), "tool")
+	put(t, filepath.Dir(file), "tool", "x")
+	if !changeable(file) || changeable("/usr/bin/env") {
+		t.Errorf("%s: %v, /usr/bin/env: %v", file, changeable(file), changeable("/usr/bin/env"))
+	}
+}
