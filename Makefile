@@ -1,6 +1,8 @@
 # make build        ./bin/dialect, a static binary, and ./bin/dialect-mcp, its helper
 # make install      both into $(DESTDIR)$(PREFIX)/bin, as root so that a signing key is believed
 # make dist         release archives of all platforms, and their SHA256SUMS, into ./bin/dist
+# make release      the same, a bill of materials of each program, and the packages for npm
+# make dependencies write the page about what dialect links anew
 # make test         vet and all tests: the command that README names
 # make test-deps    what some tests need of npm (editors, MCP servers); without it they are skipped
 # make test-agents  real coding agents of npm, held by the hook, against a scripted model; 400 MB each
@@ -20,15 +22,16 @@ RACE     ?= ./...
 PREFIX   ?= /usr/local
 
 # Of dist: GOOS/GOARCH. Linux is fully supported, the others compile.
-PLATFORMS ?= linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64
+PLATFORMS ?= linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
 DIST      ?= bin/dist
 
 module  := github.com/command-dialect/dialect
 version  = $(shell git describe --tags --always --dirty 2>/dev/null)
 conformance := lang/diag/output/conformance
+tool := cmd/dialect/internal/release
 peers   := $(CURDIR)/bin/peers
 
-.PHONY: build install dist test test-deps test-agents race check bench bench-peers fuzz golden soak clean
+.PHONY: build install dist test test-deps test-agents race check release dependencies bench bench-peers fuzz golden soak clean
 
 # Without cgo the binary links nothing of the system it was built on, and with
 # -trimpath it holds no path of it.
@@ -44,30 +47,49 @@ install:
 	install -d "$(DESTDIR)$(PREFIX)/bin"
 	install -m 0711 $$(test "$$(id -u)" != 0 || echo -o root -g root) bin/dialect bin/dialect-mcp "$(DESTDIR)$(PREFIX)/bin"
 
-# One archive a platform, with both programs, the licence and README. The same commit gives the same bytes: the
-# times in an archive are those of the commit.
+# One archive a platform, with both programs, the completions of shells, the licence and README. The same commit and version of Go
+# give the same bytes: the times in an archive are those of the commit.
 dist: stamp = $(shell git log -1 --format=%ct 2>/dev/null || echo 0)
 dist:
-	rm -rf "$(DIST)" && mkdir -p "$(DIST)"
+	rm -rf "$(DIST)" && mkdir -p "$(DIST)/completions"
+	set -e; CGO_ENABLED=0 $(GO) build -trimpath -o "$(DIST)/host" ./cmd/dialect; \
+	for shell in bash zsh fish powershell; do "$(DIST)/host" completion $$shell >"$(DIST)/completions/dialect.$$shell"; done; rm "$(DIST)/host"
 	set -e; for platform in $(PLATFORMS); do \
 		os=$${platform%/*} arch=$${platform#*/}; name=dialect_$(version)_$${os}_$$arch; \
-		mkdir "$(DIST)/$$name"; cp LICENSE README.md "$(DIST)/$$name"; \
+		mkdir "$(DIST)/$$name"; cp -r LICENSE README.md "$(DIST)/completions" "$(DIST)/$$name"; chmod -R u=rwX,go=rX "$(DIST)/$$name"; \
 		CGO_ENABLED=0 GOOS=$$os GOARCH=$$arch $(GO) build -trimpath -ldflags '-s -w -X $(module)/cmd/dialect/internal/cli.stamped=$(version)' -o "$(DIST)/$$name/" ./cmd/dialect ./cmd/dialect/dialect-mcp; \
 		tar --sort=name --owner=0 --group=0 --numeric-owner --mtime=@$(stamp) -C "$(DIST)" -cf - "$$name" | gzip -n >"$(DIST)/$$name.tar.gz"; \
 		rm -r "$(DIST)/$$name"; \
 	done
+	rm -r "$(DIST)/completions"
 	cd "$(DIST)" && sha256sum *.tar.gz >SHA256SUMS
+
+# What a program depends on is read from it. The tool is a module of its own, as it needs more than dialect may.
+release: dist
+	set -e; cd $(tool) && $(GO) build -o "$(abspath $(DIST))/release" .; cd "$(abspath $(DIST))"; for archive in *.tar.gz; do \
+		name=$${archive%.tar.gz}; mkdir bom; tar -xzf $$archive -C bom --strip-components=1; \
+		for program in dialect dialect-mcp; do \
+			file=$$(find bom -name $$program -o -name $$program.exe); (cd $(CURDIR)/$(tool) && "$(abspath $(DIST))/release" sbom "$(abspath $(DIST))/$$file" "$(abspath $(DIST))/$$name.$$program.cdx.json"); \
+		done; rm -r bom; \
+	done; rm release
+	node cmd/dialect/npm/pack.mjs "$(version)" "$(DIST)" "$(DIST)"
+	cd "$(DIST)" && sha256sum *.tar.gz *.tgz *.cdx.json >SHA256SUMS
+
+dependencies:
+	cd $(tool) && $(GO) run . dependencies $(CURDIR)/stdlib/docs/dependencies.md
 
 test:
 	$(GO) vet ./...
 	$(GO) test ./...
 	$(GO) vet -tags portable ./runtime/process && $(GO) test -tags portable ./runtime/process
 	cd $(conformance) && $(GO) vet ./... && $(GO) test ./...
+	cd $(tool) && $(GO) vet ./... && $(GO) test ./...
 
 test-deps:
 	cd lang/editors/vscode && npm ci --ignore-scripts --no-audit --no-fund
 	cd runtime/mcpclient/broker/testdata/npm && npm ci --ignore-scripts --no-audit --no-fund
 	cd $(conformance) && $(GO) mod download
+	cd $(tool) && $(GO) mod download
 
 # What the hook promises is about what these versions do: they are pinned. A client that cannot be had is left out, and the
 # test says so. Where namespaces are to be had they run without a network.

@@ -37,13 +37,31 @@ func TestInstall(t *testing.T) {
 		dist := filepath.Join(t.TempDir(), "dist")
 		platform := runtime.GOOS + "/" + runtime.GOARCH
 		out := bash(t, tree, []string{"DIST=" + dist}, "make dist DIST=$DIST PLATFORMS="+platform+" && cd $DIST && sha256sum -c SHA256SUMS && tar -xzf *.tar.gz && cd dialect_*/ && ls && ./dialect version && ./dialect help platforms")
-		for _, want := range []string{".tar.gz: OK", "LICENSE\nREADME.md\ndialect\ndialect-mcp\n", "\ndialect ", "Linux is fully supported"} {
+		for _, want := range []string{".tar.gz: OK", "LICENSE\nREADME.md\ncompletions\ndialect\ndialect-mcp\n", "\ndialect ", "Linux is fully supported"} {
 			if !strings.Contains(out, want) {
 				t.Errorf("there is no %q in\n%s", want, out)
 			}
 		}
 		again := filepath.Join(t.TempDir(), "dist")
 		bash(t, tree, nil, "make dist DIST="+again+" PLATFORMS="+platform+" && cmp "+dist+"/SHA256SUMS "+again+"/SHA256SUMS")
+
+		// The packages for npm are made of that archive, and installed as a user does who has downloaded them.
+		require(t, "node", "npm")
+		prefix := t.TempDir()
+		install := "npm install --global --offline --no-audit --no-fund --prefix " + prefix + " "
+		out = bash(t, tree, nil, "node cmd/dialect/npm/pack.mjs $(git describe --tags --always --dirty) "+dist+" "+dist+" && cd "+dist+" && "+install+"./command-dialect-*.tgz ./dialect-*.tgz")
+		out = bash(t, tree, nil, prefix+"/bin/dialect run examples/go/quality.dlct && "+prefix+"/bin/dialect-mcp --version; "+
+			prefix+"/bin/dialect frobnicate || echo status $?; "+
+			prefix+"/bin/dialect exec --no-tree -- sleep 60 & sleep 2; kill -TERM $!; wait $! || echo status $?")
+		for _, want := range []string{"passed: 4 lines", "status 64", "status 143"} {
+			if !strings.Contains(out, want) {
+				t.Errorf("there is no %q in\n%s", want, out)
+			}
+		}
+		out = bash(t, tree, nil, "npm uninstall --silent --global --prefix "+prefix+" @command-dialect/"+npmPlatform()+" && ("+prefix+"/bin/dialect version 2>&1 || echo status $?)")
+		if want := "dialect: the package @command-dialect/" + npmPlatform() + " is not installed\nhint: "; !strings.Contains(out, want) || !strings.Contains(out, "status 127") {
+			t.Error(out)
+		}
 	})
 	t.Run("go install", func(t *testing.T) {
 		// A proxy that has this tree as a release, and of other modules what this machine has.
@@ -89,6 +107,12 @@ func TestInstall(t *testing.T) {
 			t.Error(out)
 		}
 	})
+}
+
+// npmPlatform returns what npm calls this platform.
+func npmPlatform() string {
+	cpu := map[string]string{"amd64": "x64", "arm64": "arm64"}[runtime.GOARCH]
+	return map[string]string{"linux": "linux", "darwin": "darwin"}[runtime.GOOS] + "-" + cpu
 }
 
 func readmeText(t *testing.T) string {
