@@ -132,6 +132,11 @@ func command(path, role string, uid int) *exec.Cmd {
 // take starts the victim with a key by descriptor, and returns what it says of the key.
 func take(t *testing.T, path string, uid int) string {
 	t.Helper()
+	return takeAs(t, func() *exec.Cmd { return command(path, "take", uid) })
+}
+
+func takeAs(t *testing.T, victim func() *exec.Cmd) string {
+	t.Helper()
 	private, _, err := receipts.GenerateKey("boss")
 	if err != nil {
 		t.Fatal(err)
@@ -145,7 +150,7 @@ func take(t *testing.T, path string, uid int) string {
 		t.Fatal(err)
 	}
 	w.Close()
-	cmd := command(path, "take", uid)
+	cmd := victim()
 	cmd.ExtraFiles = []*os.File{r}
 	out, err := cmd.CombinedOutput()
 	if err != nil {
@@ -160,6 +165,23 @@ func user() int {
 		return uid
 	}
 	return agent
+}
+
+// TestCapable starts a closed binary by setpriv, which is still allowed to read any file when the kernel looks at the binary.
+func TestCapable(t *testing.T) {
+	setpriv, err := exec.LookPath("setpriv")
+	if err != nil || os.Geteuid() != 0 {
+		t.Skip("needs root and setpriv(1)")
+	}
+	path, uid := closedBinary(t, 0o711, 0), fmt.Sprint(agent)
+	got := takeAs(t, func() *exec.Cmd {
+		cmd := exec.Command(setpriv, "--reuid", uid, "--regid", uid, "--clear-groups", path)
+		cmd.Env = []string{roleVariable + "=take"}
+		return cmd
+	})
+	if want := "dialect was started with a capability to read any file"; !strings.HasPrefix(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
 }
 
 func TestWeakness(t *testing.T) {
