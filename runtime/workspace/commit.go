@@ -95,11 +95,9 @@ func Resolve(ctx context.Context, dir, rev string, o Options, paths ...string) (
 		}
 	case name == "HEAD":
 		c.Ref = name
-		ids, err := s.ask(ctx, append([]string{name}, s.hints(name, paths)...))
-		if err != nil {
+		if id, err = s.head(ctx, paths); err != nil {
 			return nil, err
 		}
-		id = ids[0]
 	case IsHash(name):
 		// It is not looked for among the refs: anybody could have made one of that name.
 		return nil, fmt.Errorf("%s is a full hash, and not of this repository, whose hashes have %d digits: %w", git.Display(name), 2*r.Format.Size(), git.ErrNoCommit)
@@ -205,7 +203,7 @@ func (c *Commit) find(ctx context.Context, file string) (content []byte, links [
 	return nil, links, errors.New("not a regular file")
 }
 
-// objects are what git has handed over of a repository, by the names that their content has.
+// objects are what was read of a repository, by the names that their content has: from its files where they are simple, else by git.
 type objects struct {
 	r     *git.Repository
 	known map[git.ObjectID]object
@@ -269,6 +267,9 @@ func (s *objects) object(ctx context.Context, id git.ObjectID) (object, error) {
 	if o, ok := s.known[id]; ok {
 		return o, nil
 	}
+	if s.read(id) {
+		return s.known[id], nil
+	}
 	name := s.r.Format.Format(id)
 	if _, err := s.ask(ctx, []string{name}); err != nil {
 		return object{}, err
@@ -280,9 +281,33 @@ func (s *objects) object(ctx context.Context, id git.ObjectID) (object, error) {
 	return o, nil
 }
 
+// read reads an object from the files of the repository, and reports whether it could.
+func (s *objects) read(id git.ObjectID) bool {
+	kind, content, ok := s.r.Object(id)
+	if ok {
+		s.known[id] = object{kind, content}
+	}
+	return ok
+}
+
+// head returns the commit of HEAD, and fetches what leads to paths.
+func (s *objects) head(ctx context.Context, paths []string) (git.ObjectID, error) {
+	if id, ok := s.r.Head(); ok && s.read(id) {
+		return id, nil
+	}
+	ids, err := s.ask(ctx, append([]string{"HEAD"}, s.hints("HEAD", paths)...))
+	if err != nil {
+		return git.ObjectID{}, err
+	}
+	return ids[0], nil
+}
+
 // fetch asks for a commit, and for all on the way to the files at paths. It is a hint: what
 // is missing afterwards is asked for when it is needed.
 func (s *objects) fetch(ctx context.Context, commit string, paths []string) error {
+	if id, err := s.r.Format.Parse(commit); err == nil && s.read(id) {
+		return nil
+	}
 	_, err := s.ask(ctx, append([]string{commit}, s.hints(commit, paths)...))
 	return err
 }
