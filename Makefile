@@ -8,6 +8,7 @@
 # make test-agents  real coding agents of npm, held by the hook, against a scripted model; 400 MB each
 # make race         all tests under the race detector (RACE="./runtime/..." for some)
 # make check        dialect gates its own repository: examples/quality.dlct
+# make tokens       write the page about what a model reads anew
 # make bench        whole processes against the peers that are on PATH, as ratios
 # make bench-peers  install into ./bin/peers what can be had of the peers
 # make fuzz         every fuzz target for FUZZTIME (30s)
@@ -31,7 +32,7 @@ conformance := lang/diag/output/conformance
 tool := cmd/dialect/internal/release
 peers   := $(CURDIR)/bin/peers
 
-.PHONY: build install dist test test-deps test-agents race check release dependencies bench bench-peers fuzz golden soak clean
+.PHONY: build install dist test test-deps test-agents race check release dependencies tokens bench bench-peers fuzz golden soak clean
 
 # Without cgo the binary links nothing of the system it was built on, and with
 # -trimpath it holds no path of it.
@@ -78,18 +79,23 @@ release: dist
 dependencies:
 	cd $(tool) && $(GO) run . dependencies $(CURDIR)/stdlib/docs/dependencies.md
 
+tokens:
+	cd cmd/dialect/internal/tokens && $(GO) run . $(CURDIR)/stdlib/docs/tokens.md
+
 test:
 	$(GO) vet ./...
 	$(GO) test ./...
 	$(GO) vet -tags portable ./runtime/process && $(GO) test -tags portable ./runtime/process
 	cd $(conformance) && $(GO) vet ./... && $(GO) test ./...
 	cd $(tool) && $(GO) vet ./... && $(GO) test ./...
+	cd cmd/dialect/internal/tokens && $(GO) vet ./... && $(GO) test ./...
 
 test-deps:
 	cd lang/editors/vscode && npm ci --ignore-scripts --no-audit --no-fund
 	cd runtime/mcpclient/broker/testdata/npm && npm ci --ignore-scripts --no-audit --no-fund
 	cd $(conformance) && $(GO) mod download
 	cd $(tool) && $(GO) mod download
+	cd cmd/dialect/internal/tokens && $(GO) mod download
 
 # What the hook promises is about what these versions do: they are pinned. A client that cannot be had is left out, and the
 # test says so. Where namespaces are to be had they run without a network.
