@@ -9,7 +9,7 @@
 # make race         all tests under the race detector (RACE="./runtime/..." for some)
 # make check        dialect gates its own repository: examples/quality.dlct
 # make tokens       write the page about what a model reads anew
-# make bench        whole processes against the peers that are on PATH, as ratios
+# make bench        whole processes against the peers that are on PATH, as ratios; fails on a budget; writes the page
 # make bench-peers  install into ./bin/peers what can be had of the peers
 # make fuzz         every fuzz target for FUZZTIME (30s)
 # make golden       write the golden files, the output in the documentation, the generated pages and the picture anew;
@@ -29,7 +29,9 @@ DIST      ?= bin/dist
 module  := github.com/command-dialect/dialect
 version  = $(shell git describe --tags --always --dirty 2>/dev/null)
 conformance := lang/diag/output/conformance
-tool := cmd/dialect/internal/release
+# Modules of their own: what they need enters no build of dialect.
+tool    := cmd/dialect/internal/release
+modules := $(conformance) $(tool) cmd/dialect/internal/tokens cmd/dialect/internal/bench
 peers   := $(CURDIR)/bin/peers
 
 .PHONY: build install dist test test-deps test-agents race check release dependencies tokens bench bench-peers fuzz golden soak clean
@@ -86,16 +88,12 @@ test:
 	$(GO) vet ./...
 	$(GO) test ./...
 	$(GO) vet -tags portable ./runtime/process && $(GO) test -tags portable ./runtime/process
-	cd $(conformance) && $(GO) vet ./... && $(GO) test ./...
-	cd $(tool) && $(GO) vet ./... && $(GO) test ./...
-	cd cmd/dialect/internal/tokens && $(GO) vet ./... && $(GO) test ./...
+	set -e; for module in $(modules); do (cd $$module && $(GO) vet ./... && $(GO) test ./...); done
 
 test-deps:
 	cd lang/editors/vscode && npm ci --ignore-scripts --no-audit --no-fund
 	cd runtime/mcpclient/broker/testdata/npm && npm ci --ignore-scripts --no-audit --no-fund
-	cd $(conformance) && $(GO) mod download
-	cd $(tool) && $(GO) mod download
-	cd cmd/dialect/internal/tokens && $(GO) mod download
+	set -e; for module in $(modules); do (cd $$module && $(GO) mod download); done
 
 # What the hook promises is about what these versions do: they are pinned. A client that cannot be had is left out, and the
 # test says so. Where namespaces are to be had they run without a network.
@@ -120,7 +118,7 @@ check: build
 # The figures of one run are comparable, those of two are not: nothing else
 # should run beside it, so it is no prerequisite of anything.
 bench:
-	PATH="$(peers):$$PATH" $(GO) run ./cmd/dialect/internal/bench $(BENCHFLAGS)
+	cd cmd/dialect/internal/bench && PATH="$(peers):$$PATH" $(GO) run . -page $(CURDIR)/stdlib/docs/benchmarks.md $(BENCHFLAGS)
 
 # Each peer is tried on its own; one that cannot be had is left out, and the
 # benchmark says so. npm gets --ignore-scripts because lefthook's would install
@@ -148,7 +146,8 @@ fuzz:
 
 # Only the packages that know the flag: the others would refuse it.
 golden:
-	$(GO) test $$(grep -rl --include='*_test.go' --exclude-dir=bin 'flag.Bool("update"' . | xargs -n 1 dirname | sort -u) -update
+	$(GO) test $$(grep -rl --include='*_test.go' --exclude-dir=bin --exclude-dir=bench 'flag.Bool("update"' . | xargs -n 1 dirname | sort -u) -update
+	cd cmd/dialect/internal/bench && $(GO) test . -update
 
 # The tests themselves read the variable, and do more of the same.
 soak:

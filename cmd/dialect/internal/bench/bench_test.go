@@ -215,3 +215,25 @@ func TestTail(t *testing.T) {
 		t.Errorf("a tail of %d bytes that ends in %q", len(s), s[len(s)-8:])
 	}
 }
+
+// TestPage holds the page and the chart to their golden files: every subject and every budget is there, a missed one by name.
+func TestPage(t *testing.T) {
+	rep := fixedReport()
+	for name, got := range map[string][]byte{"testdata/page.golden": rep.page(), "testdata/chart.golden": rep.chart()} {
+		if *update {
+			if err := os.WriteFile(name, got, 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		want, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !bytes.Equal(got, want) {
+			t.Errorf("%s (run with -update):\n%s", name, got)
+		}
+	}
+	if list := rep.missed(); len(list) != 3 || !strings.HasPrefix(list[0], "100 steps in sequence: dialect, receipts and gate: 2.50 x") {
+		t.Errorf("missed: %q", list)
+	}
+}

@@ -1,12 +1,10 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
 )
 
 // builds holds the paths of what was built from this checkout.
@@ -19,30 +17,29 @@ type builds struct {
 
 // build builds dialect as the Makefile does, and the baselines likewise.
 func build(work string) (*builds, error) {
-	out, err := exec.Command("go", "env", "GOMOD").Output()
+	here, err := filepath.Abs(".")
 	if err != nil {
-		return nil, fmt.Errorf("go env GOMOD: %w", err)
+		return nil, err
 	}
-	mod := strings.TrimSpace(string(out))
-	if mod == "" || mod == os.DevNull {
-		return nil, errors.New("run this inside the repository: there is no go.mod here")
+	root := filepath.Join(here, "../../../..")
+	if _, err := os.Stat(filepath.Join(root, "routing.toml")); err != nil {
+		return nil, fmt.Errorf("run this in cmd/dialect/internal/bench, as `make bench` does: %w", err)
 	}
-	root := filepath.Dir(mod)
 	b := new(builds)
 	for _, p := range []struct {
-		path *string
-		pkg  string
+		path     *string
+		dir, pkg string
 	}{
-		{&b.dialect, "./cmd/dialect"},
-		{&b.empty, "./cmd/dialect/internal/bench/testdata/empty"},
-		{&b.loop, "./cmd/dialect/internal/bench/testdata/loop"},
-		{&b.tee, "./cmd/dialect/internal/bench/testdata/tee"},
-		{&b.flood, "./cmd/dialect/internal/bench/testdata/flood"},
-		{&b.spawn, "./cmd/dialect/internal/bench/testdata/spawn"},
+		{&b.dialect, root, "./cmd/dialect"},
+		{&b.empty, here, "./testdata/empty"},
+		{&b.loop, here, "./testdata/loop"},
+		{&b.tee, here, "./testdata/tee"},
+		{&b.flood, here, "./testdata/flood"},
+		{&b.spawn, here, "./testdata/spawn"},
 	} {
 		*p.path = filepath.Join(work, filepath.Base(p.pkg))
 		cmd := exec.Command("go", "build", "-trimpath", "-ldflags", "-s -w", "-o", *p.path, p.pkg)
-		cmd.Dir = root
+		cmd.Dir = p.dir
 		cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 		if out, err := cmd.CombinedOutput(); err != nil {
 			return nil, fmt.Errorf("go build %s: %w\n%s", p.pkg, err, out)

@@ -1,7 +1,10 @@
 // Command bench times dialect against its baselines and its peers, and holds
 // the figures against the project's budgets.
 //
-//	go run ./cmd/dialect/internal/bench [-n ROUNDS] [-filter REGEXP] [-json]
+//	go run . [-n ROUNDS] [-filter REGEXP] [-json] [-page FILE]
+//
+// It is run in its own folder, and is a module of its own: nothing of it can enter a build of dialect. With -page it also writes
+// the page of the documentation, and beside it a chart (benchmarks.svg).
 //
 // In comes a checkout with a Go toolchain, and whatever peers are on PATH. Out
 // comes, case by case, what each subject took and how that compares; a peer that
@@ -15,8 +18,7 @@
 // find out whether it works; the figure is the median. The peak resident set is
 // that of the largest process of a subject's tree, over all rounds.
 //
-// The exit status is 0 whatever the figures are, 1 if something could not run,
-// and 2 for wrong usage.
+// The exit status is 1 if a budget was missed, which is named, or something could not run; 2 for wrong usage.
 package main
 
 import (
@@ -38,6 +40,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 	rounds := fs.Int("n", 21, "rounds of each case; the slow ones take a fifth")
 	filter := fs.String("filter", "", "only the cases whose name matches this regular expression")
 	asJSON := fs.Bool("json", false, "print one JSON document instead of tables")
+	page := fs.String("page", "", "write the page of the documentation to this file, and its chart beside it")
 	if err := fs.Parse(args); err != nil {
 		return 2
 	}
@@ -61,7 +64,17 @@ func run(args []string, stdout, stderr io.Writer) int {
 		fmt.Fprintf(stderr, "bench: %v\n", err)
 		return 1
 	}
-	if rep.broken() {
+	if *page != "" {
+		chart := filepath.Join(filepath.Dir(*page), "benchmarks.svg")
+		if err := errors.Join(os.WriteFile(*page, rep.page(), 0o644), os.WriteFile(chart, rep.chart(), 0o644)); err != nil {
+			fmt.Fprintf(stderr, "bench: %v\n", err)
+			return 1
+		}
+	}
+	for _, name := range rep.missed() {
+		fmt.Fprintf(stderr, "bench: missed: %s\n", name)
+	}
+	if rep.broken() || len(rep.missed()) > 0 {
 		return 1
 	}
 	return 0

@@ -50,6 +50,9 @@ type budget struct {
 	yardstick string // name of a subject; empty for duration and memory
 }
 
+// missed is the result of a budget that does not hold.
+const missed = "MISSED"
+
 // A verdict is a budget and what became of it.
 type verdict struct {
 	Subject   string  `json:"subject"`
@@ -97,7 +100,7 @@ func judge(name string, rounds int, samples []sample, budgets []budget) caseResu
 				v.Value = float64(s.RSS) / 1e6
 				met = v.Value <= b.limit
 			}
-			v.Result = "MISSED"
+			v.Result = missed
 			if met {
 				v.Result = "met"
 			}
@@ -131,6 +134,21 @@ func (v verdict) String() string {
 	}
 }
 
+// spread says between what the rounds lay.
+func (s sample) spread() string { return fmt.Sprintf("%.2f %.2f", s.Min, s.Max) }
+
+// missed returns the budgets that were missed, by name.
+func (r *reportData) missed() (list []string) {
+	for _, c := range r.Cases {
+		for _, v := range c.Budgets {
+			if v.Result == missed {
+				list = append(list, c.Name+": "+v.String())
+			}
+		}
+	}
+	return list
+}
+
 // broken reports whether a subject that is there could not run.
 func (r *reportData) broken() bool {
 	for _, c := range r.Cases {
@@ -157,14 +175,14 @@ func (r *reportData) text(w io.Writer) error {
 		if c.Rounds == 1 {
 			rounds = "1 round"
 		}
-		fmt.Fprintf(&b, "\n%-42s %9s %7s %7s\n", c.Name+" ("+rounds+")", "ms", "ratio", "RSS MB")
+		fmt.Fprintf(&b, "\n%-42s %9s %19s %7s %7s\n", c.Name+" ("+rounds+")", "ms", "from to", "ratio", "RSS MB")
 		for _, s := range c.Samples {
 			label := strings.TrimSpace(s.Name + " " + s.Version)
 			if s.Failed != "" {
 				fmt.Fprintf(&b, "  %s could not run: %s\n", label, strings.ReplaceAll(s.Failed, "\n", "\n    "))
 				continue
 			}
-			line := fmt.Sprintf("  %-40s %9.2f", label, s.Median)
+			line := fmt.Sprintf("  %-40s %9.2f %19s", label, s.Median, s.spread())
 			if y := c.Samples[0]; y.Failed == "" {
 				line += fmt.Sprintf(" %7.2f", s.Median/y.Median)
 			}

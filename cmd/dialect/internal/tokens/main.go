@@ -379,5 +379,5 @@ dialect's report is longer than the shorter of the other two.
 ## What does an agent read of one run?
 
 The outputs are real ones, kept in ` + "`runtime/report/testdata/recorded`" + `. Most were recorded to be hard: a failure between thousands of
-lines that other tests print. They are no sample of what projects print, and the medians are medians of these. The reports are what ` + "`dialect run`" + ` prints of them. A test holds that each has the failing test, the place, and the values; the last 40 lines often do not.
+lines that other tests print. The medians are medians of these, and not of what projects print. The reports are what ` + "`dialect run`" + ` prints of them. A test holds that each has the failing test, the place, and the values; the last 40 lines often do not.
 `
