@@ -218,9 +218,6 @@ func (q *Question) Snapshot() *workspace.Snapshot { return q.snapshot }
 // Trusted returns the matrix that the baseline has; nil without one.
 func (q *Question) Trusted() *routing.Matrix { return q.rules }
 
-// Root returns the folder of the matrix, or the working directory where there is none.
-func (q *Question) Root() string { return q.root }
-
 // Store returns the path of the store that is asked.
 func (q *Question) Store() string { return q.path }
 
