@@ -58,7 +58,7 @@ var layers = []layer{
 		"what is suspicious in a matrix is found by looking at it and at the disk: routing itself reads no file but those that a matrix names"},
 	{"lang/routing/edit", []string{"lang/diag", "lang/routing", "lang/tomltree"}, nil,
 		"an edit of a matrix is data: what makes it writes no file"},
-	{"lang/routing/reference", []string{"lang/routing"}, nil,
+	{"lang/routing/reference", []string{"lang/diag", "lang/routing"}, nil,
 		"what is written of the keys is made of the table of keys alone: nothing can be said of a key in a second place"},
 	{"lang/resolve", []string{"lang", "lang/diag", "lang/routing", "lang/routing/edit", "lang/plan", "lang/suggest", "lang/tomltree"}, nil,
 		"binding is a function of a script and a matrix: nothing is run to do it"},
