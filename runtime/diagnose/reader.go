@@ -2,6 +2,7 @@ package diagnose
 
 import (
 	"bytes"
+	"cmp"
 	"io"
 	"path/filepath"
 	"slices"
@@ -38,6 +39,8 @@ func (f Failure) String() string {
 type Failures struct {
 	List  []Failure // the first 64
 	Total int       // how many there are
+
+	most int // that List has; 0 means maxFailures
 }
 
 // First returns the first failure; nil if there is none.
@@ -81,7 +84,7 @@ func (f *Failures) add(list ...Failure) {
 		if x.Test == "" && slices.ContainsFunc(f.List, func(o Failure) bool { return o.Finding == x.Finding }) {
 			continue // one error in several targets, or in several files that include it
 		}
-		if f.Total++; len(f.List) < maxFailures {
+		if f.Total++; len(f.List) < cmp.Or(f.most, maxFailures) {
 			f.List = append(f.List, x.tidy())
 		}
 	}
@@ -244,6 +247,7 @@ func (r *Reader) Failures() (f Failures, sure bool) {
 			r.end()
 		}
 	}
+	f.most = r.gotest.most
 	for _, of := range []*Failures{r.gotest.end(), r.tap.end(), r.spec.end(), r.blocks.end()} {
 		f.Add(*of)
 	}
