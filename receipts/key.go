@@ -49,11 +49,3 @@ func publicOf(private string) (string, error) {
 	public := ed25519.NewKeyFromSeed(raw[1:]).Public().(ed25519.PublicKey)
 	return note.NewEd25519VerifierKey(parts[0], public)
 }
-
-// PublicKey returns the public key of the signing key that private is the text of.
-func PublicKey(private string) (string, error) {
-	if _, err := note.NewSigner(strings.TrimSpace(private)); err != nil {
-		return "", errors.New("it is not a signing key of the form PRIVATE+KEY+NAME+HASH+KEY")
-	}
-	return publicOf(strings.TrimSpace(private))
-}

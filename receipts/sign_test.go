@@ -22,8 +22,8 @@ func testKey(t testing.TB, out bool) (*Signer, note.Verifiers) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if p, err := PublicKey(private); err != nil || p != public {
-		t.Fatalf("the public key is %s, %v; want %s", p, err, public)
+	if s.Public() != public {
+		t.Fatalf("the public key is %s; want %s", s.Public(), public)
 	}
 	keys, err := ParseKeys(public)
 	if err != nil {

@@ -30,14 +30,18 @@ func (c *Columns) Column(offset int) int {
 // UTF16 returns the column of the byte at offset of the line as [Source.UTF16Column] does.
 func (c *Columns) UTF16(offset int) int {
 	m, rest := c.before(offset)
-	n := m.characters + m.wide
-	for len(rest) > 0 {
-		r, size := utf8.DecodeRune(rest)
+	return m.characters + m.wide + utf16Units(rest)
+}
+
+// utf16Units returns how many UTF-16 code units text has; a byte that is not UTF-8 counts as one.
+func utf16Units(text []byte) (n int) {
+	for len(text) > 0 {
+		r, size := utf8.DecodeRune(text)
 		n++
 		if r >= 0x10000 {
 			n++
 		}
-		rest = rest[size:]
+		text = text[size:]
 	}
 	return n
 }

@@ -114,16 +114,7 @@ func (s *Source) UTF16Column(p Pos) int {
 	if len(line) > near {
 		return s.columns(p.Line).UTF16(len(line))
 	}
-	n := 0
-	for len(line) > 0 {
-		r, size := utf8.DecodeRune(line)
-		n++
-		if r >= 0x10000 {
-			n++
-		}
-		line = line[size:]
-	}
-	return n
+	return utf16Units(line)
 }
 
 // OffsetUTF16 is the inverse of [Source.UTF16Column]: the offset of a 0-based line and column in

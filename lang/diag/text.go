@@ -228,6 +228,27 @@ func printable(r rune) rune {
 	return r
 }
 
+// Wrap breaks text into lines of at most width bytes, where words allow it; indent, which counts, begins each
+// line but the first.
+func Wrap(text string, width int, indent string) string {
+	var b strings.Builder
+	column := 0
+	for i, word := range strings.Fields(text) {
+		switch {
+		case i == 0:
+		case column+1+len(word) > width-len(indent):
+			b.WriteString("\n" + indent)
+			column = 0
+		default:
+			b.WriteByte(' ')
+			column++
+		}
+		b.WriteString(word)
+		column += len(word)
+	}
+	return b.String()
+}
+
 // Number renders a number of things: "1 file", "2 files".
 func Number(n int, noun string) string {
 	if n != 1 {

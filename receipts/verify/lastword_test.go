@@ -64,6 +64,10 @@ func TestLastWord(t *testing.T) {
 			h := m.receipt(func(r *receipts.Receipt) { r.Workspace.Before = treeB })
 			m.gate([]receipts.Hash{h}, func(g *receipts.Gate) { g.Tree = &treeB })
 		}, Stale, Stale, 0, 0, 0, nil},
+		{"another line failed before, and the gate has this one twice", func(m *maker) {
+			m.receipt(of("vet"), failing)
+			m.gate([]receipts.Hash{m.receipt(), m.receipt(), m.receipt(of("vet"))})
+		}, Verified, Flaky, 1, 0, 0, nil},
 		{"failed on another tree", func(m *maker) {
 			pass(m)
 			m.receipt(failing, func(r *receipts.Receipt) { r.Workspace = &receipts.Workspace{Before: treeB} })

@@ -108,6 +108,11 @@ func TestScoped(t *testing.T) {
 			m.full(func(r *receipts.Receipt) { r.Workspace.After = &treeA })
 			m.since()
 		}, nil, Stale},
+		{"a full run with a line that writes, and passed later without a change", func(m *maker) {
+			wrote := func(r *receipts.Receipt) { r.Workspace.After = &treeA }
+			m.gate([]receipts.Hash{m.receipt(about(lintFiles)), m.receipt(of("vet"), about(vetBefore), wrote)}, beside(rest))
+			m.since()
+		}, nil, Stale},
 		{"a member of the full run that failed", func(m *maker) {
 			m.gate([]receipts.Hash{m.receipt(about(lintFiles)), m.receipt(of("vet"), failing)}, beside(rest))
 			m.since()

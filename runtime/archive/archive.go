@@ -244,7 +244,7 @@ func (a Archive) Keep(sum [32]byte, text func() []byte) {
 	}
 	path := blob.Path(string(a), sum)
 	if _, err := os.Lstat(path); err != nil {
-		_ = blob.Write(path, text())
+		_ = blob.Write(path, text(), 0o600)
 	}
 }
 

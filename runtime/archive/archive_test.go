@@ -308,7 +308,7 @@ func TestCollect(t *testing.T) {
 		a := archive.Archive(t.TempDir())
 		put := func(path string, size int, age time.Duration) {
 			t.Helper()
-			if err := errors.Join(blob.Write(path, make([]byte, size)), os.Chtimes(path, now.Add(-age), now.Add(-age))); err != nil {
+			if err := errors.Join(blob.Write(path, make([]byte, size), 0o600), os.Chtimes(path, now.Add(-age), now.Add(-age))); err != nil {
 				t.Fatal(err)
 			}
 		}

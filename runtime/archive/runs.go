@@ -33,7 +33,7 @@ func (a Archive) RunPath(run string) string { return a.path("runs", run) }
 // KeepRun keeps the document of a run. Without it no more than that is lost.
 func (a Archive) KeepRun(run string, text []byte) {
 	if a.Check() == nil {
-		_ = blob.Write(a.RunPath(run), text)
+		_ = blob.Write(a.RunPath(run), text, 0o600)
 	}
 }
 

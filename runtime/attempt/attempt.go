@@ -22,7 +22,7 @@
 // that needs a receipt refuses. A run that is cut short waits some seconds for a store that does
 // not answer, and once it is killed half a second; then it is degraded.
 //
-// It is one package, though a large one: judging, recording and gating read the same reports, and a
+// It is one package of more than 1,500 lines because judging, recording and gating read the same reports, and a
 // smaller one would have to hand out what only the trusted process may say of an attempt.
 package attempt
 
@@ -132,6 +132,21 @@ type Options struct {
 	Now func() time.Time
 }
 
+// Filled returns o with the defaults of the clock, the session and the jobs, and with ids as receipts have them.
+func (o Options) Filled() Options {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Session == "" {
+		o.Session = o.Run
+	}
+	if o.Jobs <= 0 {
+		o.Jobs = runtime.NumCPU()
+	}
+	o.Run, o.Session, o.Nonce, o.Parent = receipts.Name(o.Run), receipts.Name(o.Session), receipts.Name(o.Nonce), receipts.Name(o.Parent)
+	return o
+}
+
 // A Meter watches the budget of a run as a whole.
 type Meter interface {
 	Wrote(n int)   // a step wrote so many bytes
@@ -176,16 +191,7 @@ type Executor struct {
 // New returns the executor of a plan. Once ending is cancelled the run is cut short: the store
 // has little time for each answer. Once killed is, nothing starts any more. m may be nil.
 func New(ending, killed context.Context, p *plan.Plan, o Options, m Meter) *Executor {
-	if o.Now == nil {
-		o.Now = time.Now
-	}
-	if o.Session == "" {
-		o.Session = o.Run
-	}
-	if o.Jobs <= 0 {
-		o.Jobs = runtime.NumCPU()
-	}
-	o.Run, o.Session, o.Nonce, o.Parent = receipts.Name(o.Run), receipts.Name(o.Session), receipts.Name(o.Nonce), receipts.Name(o.Parent)
+	o = o.Filled()
 	if o.Root == "" {
 		o.Root = p.Matrix.Root
 	}

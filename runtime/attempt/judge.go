@@ -46,23 +46,6 @@ func observe(s *plan.Step, r *redact.Redactor) *observer {
 	return o
 }
 
-// stopped returns the reason of a command that its launcher ended or could not start.
-func stopped(s process.Stop) schedule.Reason {
-	switch s {
-	case process.EnvMissing:
-		return receipts.StopEnvMissing
-	case process.StartFailed:
-		return receipts.StopStartFailed
-	case process.Timeout:
-		return receipts.StopTimeout
-	case process.Stall:
-		return receipts.StopStall
-	case process.OutputLimit:
-		return receipts.StopOutputLimit
-	}
-	return receipts.StopInterrupted
-}
-
 // judge sets the verdict of res from how its process ended and what it wrote.
 func (o *observer) judge(res *Report) {
 	p, want := res.Process, res.Step.Expect
@@ -79,7 +62,7 @@ func (o *observer) judge(res *Report) {
 	}
 	switch {
 	case p.Stop != "":
-		res.Verdict, res.Reason = schedule.Fault, stopped(p.Stop)
+		res.Verdict, res.Reason = schedule.Fault, schedule.Reason(p.Stop) // TestReasons: the words are the same
 		res.Detail = stopDetail(res)
 	case receipts.CrashSignal(p.Signal):
 		res.Verdict, res.Reason, res.Detail = schedule.Fault, receipts.StopCrashed, "it crashed: "+p.Signal
@@ -281,14 +264,14 @@ func (o *observer) results() (sum diagnose.Tests, all diagnose.Failures, err err
 
 func stopDetail(res *Report) string {
 	b := res.Step.Budget
-	switch stopped(res.Process.Stop) {
-	case receipts.StopTimeout:
+	switch res.Process.Stop {
+	case process.Timeout:
 		return fmt.Sprintf("killed after its timeout of %v", b.Timeout)
-	case receipts.StopStall:
+	case process.Stall:
 		return fmt.Sprintf("killed after %v without output", b.Stall)
-	case receipts.StopOutputLimit:
+	case process.OutputLimit:
 		return fmt.Sprintf("killed after more than %d bytes of output", b.MaxOutput)
-	case receipts.StopInterrupted:
+	case process.Interrupted:
 		return "killed: the run was interrupted"
 	}
 	if res.Process.Err != nil {

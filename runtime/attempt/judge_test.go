@@ -8,6 +8,7 @@ import (
 
 	"github.com/command-dialect/dialect/lang/plan"
 	"github.com/command-dialect/dialect/receipts"
+	"github.com/command-dialect/dialect/runtime/mcpclient"
 	"github.com/command-dialect/dialect/runtime/process"
 	"github.com/command-dialect/dialect/runtime/redact"
 	"github.com/command-dialect/dialect/runtime/schedule"
@@ -73,6 +74,29 @@ func TestMissing(t *testing.T) {
 		_ = cmd.Run()
 		if r := judged([]string{"python3", "-m", "no_such_module_x"}, cmd.ProcessState.ExitCode(), "", stderr.String()); r.Reason != receipts.StopEnvMissing {
 			t.Errorf("%q: %s %s", stderr.String(), r.Reason, r.Detail)
+		}
+	}
+}
+
+// TestReasons holds that a receipt has a reason for each way that a process or a call can be ended.
+func TestReasons(t *testing.T) {
+	for stop, want := range map[process.Stop]schedule.Reason{
+		process.EnvMissing: receipts.StopEnvMissing, process.StartFailed: receipts.StopStartFailed, process.Timeout: receipts.StopTimeout,
+		process.Stall: receipts.StopStall, process.OutputLimit: receipts.StopOutputLimit, process.Interrupted: receipts.StopInterrupted,
+	} {
+		r := &Report{Step: &plan.Step{Kind: plan.Process}, Process: &process.Result{Stop: stop}}
+		if observe(r.Step, nil).judge(r); r.Verdict != schedule.Fault || r.Reason != want {
+			t.Errorf("a process, %s: %s %s, want %s", stop, r.Verdict, r.Reason, want)
+		}
+	}
+	for reason, want := range map[mcpclient.Reason]schedule.Reason{
+		mcpclient.NotConfigured: receipts.StopNotConfigured, mcpclient.EnvMissing: receipts.StopEnvMissing, mcpclient.StartFailed: receipts.StopStartFailed,
+		mcpclient.UnknownTool: receipts.StopNotConfigured, mcpclient.BadArguments: receipts.StopMCPError, mcpclient.Timeout: receipts.StopTimeout,
+		mcpclient.Stall: receipts.StopStall, mcpclient.OutputLimit: receipts.StopOutputLimit, mcpclient.Died: receipts.StopKilled,
+		mcpclient.Protocol: receipts.StopMCPError, mcpclient.Interrupted: receipts.StopInterrupted,
+	} {
+		if got := unanswered(reason); got != want {
+			t.Errorf("a call, %s: %s, want %s", reason, got, want)
 		}
 	}
 }

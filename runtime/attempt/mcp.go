@@ -185,25 +185,15 @@ func (x *Executor) answered(res *Report, answer *mcpclient.Result, err error) {
 	x.claimed(res, answer)
 }
 
-// unanswered returns the reason of a call that got no answer.
+// unanswered returns the reason of a call that got no answer. Most have the word that a receipt has.
 func unanswered(r mcpclient.Reason) schedule.Reason {
-	switch r {
-	case mcpclient.NotConfigured, mcpclient.UnknownTool:
+	switch s := schedule.Reason(r); {
+	case r == mcpclient.UnknownTool:
 		return receipts.StopNotConfigured
-	case mcpclient.EnvMissing:
-		return receipts.StopEnvMissing
-	case mcpclient.StartFailed:
-		return receipts.StopStartFailed
-	case mcpclient.Timeout:
-		return receipts.StopTimeout
-	case mcpclient.Stall:
-		return receipts.StopStall
-	case mcpclient.OutputLimit:
-		return receipts.StopOutputLimit
-	case mcpclient.Died:
+	case r == mcpclient.Died:
 		return receipts.StopKilled
-	case mcpclient.Interrupted:
-		return receipts.StopInterrupted
+	case s.EndedEarly():
+		return s
 	}
 	return receipts.StopMCPError
 }

@@ -71,12 +71,15 @@ func Place(f *os.File, path string) error {
 }
 
 // Write puts text at path, whole or not at all, in the place of what was there.
-func Write(path string, text []byte) error {
+func Write(path string, text []byte, mode fs.FileMode) error {
 	f, err := Temp(filepath.Dir(path))
 	if err != nil {
 		return err
 	}
-	if _, err = f.Write(text); err != nil {
+	if _, err = f.Write(text); err == nil {
+		err = f.Chmod(mode)
+	}
+	if err != nil {
 		f.Close()
 		os.Remove(f.Name())
 		return err

@@ -18,7 +18,7 @@ func TestWriteOpen(t *testing.T) {
 	if _, _, err := Open(dir, sum); !errors.Is(err, fs.ErrNotExist) {
 		t.Fatalf("before it is written: %v", err)
 	}
-	if err := Write(Path(dir, sum), text); err != nil {
+	if err := Write(Path(dir, sum), text, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	f, size, err := Open(dir, sum)
@@ -57,7 +57,7 @@ func TestPlaceFails(t *testing.T) {
 	if err := os.Mkdir(filepath.Join(dir, "taken"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if err := Write(filepath.Join(dir, "taken"), []byte("x")); err == nil {
+	if err := Write(filepath.Join(dir, "taken"), []byte("x"), 0o600); err == nil {
 		t.Error("a folder is replaced")
 	}
 	left, err := os.ReadDir(dir)

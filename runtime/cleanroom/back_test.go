@@ -9,7 +9,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/command-dialect/dialect/runtime/process"
 	"github.com/command-dialect/dialect/runtime/workspace"
 )
 
@@ -20,21 +19,9 @@ func TestKeep(t *testing.T) {
 	r := confined(t, root)
 	keep := func(text string) (err error) {
 		t.Helper()
-		l, err := process.New(process.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer l.Close()
-		s, err := r.Enter()
-		if err != nil {
-			return err
-		}
-		c := &process.Command{Argv: []string{"sh", "-c", text}, Dir: root, Env: os.Environ()}
-		if err := s.Prepare(c); err != nil {
-			t.Fatal(err)
-		}
-		if res := l.Run(t.Context(), c); res.Err != nil || res.ExitCode != 0 {
-			t.Fatalf("%v %s", res.Err, res.Stderr.Head)
+		s, res, err := in(t, r, []string{"sh", "-c", text})
+		if err != nil || res.ExitCode != 0 {
+			t.Fatalf("%v %+v", err, res)
 		}
 		return s.Keep(t.Context())
 	}
@@ -108,22 +95,10 @@ func TestKeepCommit(t *testing.T) {
 	root := project(t, home(t))
 	r := confined(t, root)
 	for _, text := range []string{"git -c user.name=t -c user.email=t commit -qm x", "git tag x", "git config a.b c", "git checkout -qb new"} {
-		l, err := process.New(process.Options{})
-		if err != nil {
-			t.Fatal(err)
+		s, res, err := in(t, r, []string{"sh", "-c", text})
+		if err != nil || res.ExitCode != 0 {
+			t.Fatalf("%s: %v %+v", text, err, res)
 		}
-		s, err := r.Enter()
-		if err != nil {
-			t.Fatal(err)
-		}
-		c := &process.Command{Argv: []string{"sh", "-c", text}, Dir: root, Env: os.Environ()}
-		if err := s.Prepare(c); err != nil {
-			t.Fatal(err)
-		}
-		if res := l.Run(t.Context(), c); res.Err != nil || res.ExitCode != 0 {
-			t.Fatalf("%s: %v %s", text, res.Err, res.Stderr.Head)
-		}
-		l.Close()
 		if err := s.Keep(t.Context()); err == nil || !strings.Contains(err.Error(), "it changed .git/") {
 			t.Errorf("%s: %v", text, err)
 		}

@@ -114,8 +114,8 @@ func confined(t testing.TB, root string) *Room {
 	return r
 }
 
-// sh runs a shell command in the room, and returns its output and what it changed.
-func sh(t testing.TB, r *Room, text string) (out string, changed []string) {
+// in runs a command in the room, in the directory of its project; the stay is not over. The error is why the command did not start.
+func in(t testing.TB, r *Room, argv []string, show ...string) (*Stay, *process.Result, error) {
 	t.Helper()
 	l, err := process.New(process.Options{})
 	if err != nil {
@@ -124,15 +124,28 @@ func sh(t testing.TB, r *Room, text string) (out string, changed []string) {
 	defer l.Close()
 	s, err := r.Enter()
 	if err != nil {
-		t.Fatal(err)
+		return nil, nil, err
 	}
-	c := &process.Command{Argv: []string{"sh", "-c", text}, Dir: r.o.Root, Env: os.Environ(), Digest: true}
+	for _, dir := range show {
+		s.Show(dir)
+	}
+	c := &process.Command{Argv: argv, Dir: r.o.Root, Env: os.Environ(), Digest: true}
 	if err := s.Prepare(c); err != nil {
-		t.Fatal(err)
+		return nil, nil, err
 	}
 	res := l.Run(context.WithoutCancel(t.Context()), c)
 	if res.Err != nil {
 		t.Fatal(res.Err)
+	}
+	return s, &res, nil
+}
+
+// sh runs a shell command in the room, and returns its output and what it changed.
+func sh(t testing.TB, r *Room, text string) (out string, changed []string) {
+	t.Helper()
+	s, res, err := in(t, r, []string{"sh", "-c", text})
+	if err != nil {
+		t.Fatal(err)
 	}
 	if changed, err = s.End(t.Context()); err != nil {
 		t.Fatal(err)
@@ -598,19 +611,5 @@ func TestStay(t *testing.T) {
 		}
 		t.Fatal("the folder of the killed run is still there")
 	}
-	l, err := process.New(process.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	s, err := r.Enter()
-	if err != nil {
-		t.Fatal(err)
-	}
-	s.Show(mark)
-	c := &process.Command{Argv: []string{"sh", "-c", "echo $$ > '" + mark + "/pid'; sleep 60"}, Dir: root, Env: os.Environ()}
-	if err := s.Prepare(c); err != nil {
-		t.Fatal(err)
-	}
-	l.Run(t.Context(), c)
+	_, _, _ = in(t, r, []string{"sh", "-c", "echo $$ > '" + mark + "/pid'; sleep 60"}, mark)
 }

@@ -9,8 +9,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-
-	"github.com/command-dialect/dialect/runtime/process"
 )
 
 // A room shows what is named in [clean] share, and the executable of the command with its toolchain; nobody can change it, and the
@@ -45,22 +43,9 @@ func TestShared(t *testing.T) {
 		t.Helper()
 		r := enter(t, root, Options{Helper: []string{helperName}, Share: share})
 		defer r.Close()
-		l, err := process.New(process.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer l.Close()
-		s, err := r.Enter()
+		s, res, err := in(t, r, argv)
 		if err != nil {
 			return "", nil, err
-		}
-		c := &process.Command{Argv: argv, Dir: root, Env: os.Environ()}
-		if err := s.Prepare(c); err != nil {
-			return "", nil, err
-		}
-		res := l.Run(t.Context(), c)
-		if res.Err != nil {
-			t.Fatal(res.Err)
 		}
 		changed, err := s.End(t.Context())
 		if err != nil || len(changed) > 0 {
@@ -97,11 +82,7 @@ func TestShared(t *testing.T) {
 		}
 	}
 	open := enter(t, root, Options{Share: []string{".venv"}})
-	s, err := open.Enter()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := s.Prepare(&process.Command{Argv: []string{"true"}, Dir: root}); err == nil || !strings.Contains(err.Error(), "without namespaces") {
+	if _, _, err := in(t, open, []string{"true"}); err == nil || !strings.Contains(err.Error(), "without namespaces") {
 		t.Errorf("an unconfined room shares: %v", err)
 	}
 }

@@ -34,7 +34,7 @@ const (
 // A Counter counts tests in an output as it is written. The zero Counter is ready. Its
 // cost is bounded for an output that is not a test runner's, however long.
 type Counter struct {
-	part   [2][]byte // the line that is not yet at its end, a stream
+	part   partial
 	seen   int64
 	stream bool   // lines of single tests were seen: all of the output counts
 	last   []byte // of what was not looked at
@@ -71,27 +71,7 @@ func (c *Counter) Write(stream int, p []byte) {
 		return
 	}
 	c.seen += int64(len(p))
-	for len(p) > 0 {
-		i := bytes.IndexByte(p, '\n')
-		if i < 0 {
-			c.hold(stream, p)
-			return
-		}
-		line := p[:i]
-		if len(c.part[stream]) > 0 {
-			c.hold(stream, line)
-			line = c.part[stream]
-		}
-		c.line(line)
-		c.part[stream] = c.part[stream][:0]
-		p = p[i+1:]
-	}
-}
-
-func (c *Counter) hold(stream int, p []byte) {
-	if room := maxLine - len(c.part[stream]); room > 0 {
-		c.part[stream] = append(c.part[stream], p[:min(room, len(p))]...)
-	}
+	c.part.cut(stream, p, maxLine, c.line)
 }
 
 // keep keeps the last bytes.

@@ -18,7 +18,7 @@
 // mocha) it takes the tests that failed, never what a test printed that passed. Of all else it
 // looks for lines that are an error with a place, as go, vet, gcc, clang, mypy, ruff, flake8, eslint, tsc, rustc, Python,
 // shellcheck, javac, MSVC and GitHub's annotations write it, then for one without a place. Patterns
-// of the routing matrix go before its own: see [Pattern].
+// of the routing matrix go before its own: see [Pattern]. [FailedTests] has it name the tests, to compare two outputs.
 //
 // The package is larger than 1,500 lines because each form has a reader of its own, of some 100 lines; they share
 // what a [Failure] is, the patterns of places and the bounds.

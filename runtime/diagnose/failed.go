@@ -2,6 +2,7 @@ package diagnose
 
 import (
 	"bytes"
+	"cmp"
 	"regexp"
 	"slices"
 	"sync"
@@ -10,45 +11,59 @@ import (
 // maxFailed bounds how many names [FailedTests] returns.
 const maxFailed = 1000
 
-// failedTests finds the line that a runner prints of a test that failed. Group 1 is the name.
-var failedTests = sync.OnceValue(func() []*regexp.Regexp {
-	var list []*regexp.Regexp
-	for _, p := range []string{
-		`^\s*--- FAIL: (\S+)`,                                 // go test
-		`^(?:FAILED|ERROR) (\S+::\S.*?)(?: - .*)?$`,           // pytest
-		`^(?:FAIL|ERROR): (\S+ \(\S+\))`,                      // unittest
-		`^test (\S+) \.\.\. FAILED$`,                          // cargo
-		`^\s*(?:FAIL|TIMEOUT) \[[^]]*\]\s+(\S.*)$`,            // nextest
-		`^\s*● (.+)$`,                                         // jest
-		`^\s*not ok \d+(?: -)? ([^#]+?)(?:\s*#.*)?$`,          // Test Anything Protocol
-		`^\s*✖ (.+?) \(\d[^)]*\)$`,                            // node
-		`^rspec (\S+)`,                                        // RSpec
-		`^\s*\d+ - (\S+) \((?:Failed|Timeout|SEGFAULT)\)\s*$`, // ctest
-	} {
-		list = append(list, regexp.MustCompile(p))
+// listed finds the line that a runner whose report a [Reader] does not know prints of a test that failed. Group 1 is the name.
+var listed = sync.OnceValue(func() []*regexp.Regexp {
+	return []*regexp.Regexp{
+		regexp.MustCompile(`^\s*(?:FAIL|TIMEOUT) \[[^]]*\]\s+(\S.*)$`),            // nextest
+		regexp.MustCompile(`^rspec (\S+)`),                                        // RSpec
+		regexp.MustCompile(`^\s*\d+ - (\S+) \((?:Failed|Timeout|SEGFAULT)\)\s*$`), // ctest
 	}
-	return list
 })
 
 // FailedTests returns the names of the tests that an output says failed, sorted and each once; none where the output names
-// none. Names are those of the runner, and good for comparing two outputs of the same command.
+// none. They are good for comparing two outputs of the same command: a name has the package or the file of its test, and
+// what failed besides tests, such as a package that cannot be built, has its message as its name.
 func FailedTests(output []byte) (names []string) {
+	var r Reader
+	for _, f := range []*Failures{&r.gotest.Failures, &r.tap.Failures, &r.spec.Failures, &r.blocks.Failures, &r.blocks.short} {
+		f.most = maxFailed
+	}
+	for part := range slices.Chunk(output, unknown) { // what is of no runner is not read to its end
+		r.Write(0, part)
+	}
+	f, _ := r.Failures()
+	tests := slices.ContainsFunc(f.List, func(x Failure) bool { return x.Test != "" })
+	for _, x := range f.List {
+		switch in := cmp.Or(x.Package, x.File); {
+		case !tests:
+		case x.Test == "":
+			names = append(names, in+": "+x.Message)
+		case in == "":
+			names = append(names, x.Test)
+		default:
+			names = append(names, in+" "+x.Test)
+		}
+	}
+	if !tests {
+		names = lines(output)
+	}
+	slices.Sort(names)
+	names = slices.Compact(names)
+	return names[:min(len(names), maxFailed)]
+}
+
+// lines returns what [listed] finds.
+func lines(output []byte) (names []string) {
 	for line := range bytes.Lines(Readable(output)) {
-		line = bytes.TrimRight(line, "\r\n")
-		if len(line) > 4096 {
+		if line = bytes.TrimRight(line, "\r\n"); len(line) > maxLine || len(names) > 8*maxFailed {
 			continue
 		}
-		for _, re := range failedTests() {
+		for _, re := range listed() {
 			if m := re.FindSubmatch(line); m != nil {
 				names = append(names, string(m[1]))
 				break
 			}
 		}
-		if len(names) > 8*maxFailed {
-			break
-		}
 	}
-	slices.Sort(names)
-	names = slices.Compact(names)
-	return names[:min(len(names), maxFailed)]
+	return names
 }

@@ -233,7 +233,7 @@ func (g *goTests) end() *Failures {
 	}
 	g.finished = true
 	tests := g.Failures
-	g.Failures = Failures{}
+	g.Failures = Failures{most: g.most}
 	if len(g.unbuilt) > 0 {
 		built := ofGoBuild(g.build)
 		if len(built) == 0 {

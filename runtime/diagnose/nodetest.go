@@ -14,7 +14,7 @@ type nodePatterns struct {
 
 var nodes = sync.OnceValue(func() (p nodePatterns) {
 	c := regexp.MustCompile
-	p.tapFailed = c(`^( *)not ok \d+(?: -)? (.*)$`)
+	p.tapFailed = c(`^( *)not ok \d+(?: -)? (.*?)(?i: # *((?:todo|skip).*)| # .*)?$`)
 	p.specTest = c(`^( *)([✖✔﹣▶]) (.*?)(?: \(\d[\d.]*ms\))?( # (?:TODO|SKIP).*)?$`)
 	p.specPlace = c(`^test at (.+):(\d+):(\d+)$`)
 	p.crash = c(`^(?:file://)?(/.+|[A-Za-z]:\\.+|node:\S+):(\d+)$`)
@@ -43,7 +43,7 @@ func (s *specTests) line(l string) (known bool) {
 	t := strings.TrimSpace(l)
 	if l == "✖ failing tests:" {
 		s.flush()
-		s.Failures, s.name, s.block, s.again = Failures{}, "", nil, true
+		s.Failures, s.name, s.block, s.again = Failures{most: s.most}, "", nil, true
 		return true
 	}
 	var m []string
@@ -257,7 +257,7 @@ func (s *tapTests) line(l string) bool {
 		if m := nodes().tapFailed.FindStringSubmatch(l); m != nil {
 			s.flush()
 			s.known = true
-			if !strings.Contains(m[2], " # ") {
+			if m[3] == "" {
 				s.name, s.indent = m[2], indent
 			}
 			return true

@@ -2,6 +2,7 @@ package diagnose
 
 import (
 	"bytes"
+	"cmp"
 	"io"
 	"path/filepath"
 	"slices"
@@ -38,6 +39,8 @@ func (f Failure) String() string {
 type Failures struct {
 	List  []Failure // the first 64
 	Total int       // how many there are
+
+	most int // that List has; 0 means maxFailures
 }
 
 // First returns the first failure; nil if there is none.
@@ -81,7 +84,7 @@ func (f *Failures) add(list ...Failure) {
 		if x.Test == "" && slices.ContainsFunc(f.List, func(o Failure) bool { return o.Finding == x.Finding }) {
 			continue // one error in several targets, or in several files that include it
 		}
-		if f.Total++; len(f.List) < maxFailures {
+		if f.Total++; len(f.List) < cmp.Or(f.most, maxFailures) {
 			f.List = append(f.List, x.tidy())
 		}
 	}
@@ -112,7 +115,7 @@ type Reader struct {
 	// all of it once end is called. A secret is looked for before a line is cut.
 	Clean func(w io.Writer) (cleaned io.Writer, end func())
 
-	part   [2][]byte // the line that is not yet at its end, a stream
+	part   partial
 	clean  io.Writer // of Clean; nil before the first line
 	end    func()
 	whole  []byte // a line that came from clean, and is not yet at its end
@@ -136,29 +139,31 @@ func (r *Reader) Write(stream int, p []byte) {
 		return
 	}
 	r.seen += int64(len(p))
-	for len(p) > 0 {
-		i := bytes.IndexByte(p, '\n')
-		if i < 0 {
-			r.hold(stream, p)
-			return
-		}
-		line := p[:i]
-		if len(r.part[stream]) > 0 {
-			r.hold(stream, line)
-			line = r.part[stream]
-		}
-		r.line(line)
-		r.part[stream] = r.part[stream][:0]
-		p = p[i+1:]
-	}
+	r.part.cut(stream, p, maxEvent, r.line)
 }
 
 // maxEvent bounds a line, in bytes: an event of go test -json holds one of the test's, quoted.
 const maxEvent = 8 << 10
 
-func (r *Reader) hold(stream int, p []byte) {
-	if room := maxEvent - len(r.part[stream]); room > 0 {
-		r.part[stream] = append(r.part[stream], p[:min(room, len(p))]...)
+// partial holds the lines of two streams that are not yet at their ends.
+type partial [2][]byte
+
+// cut calls line with each line that p, bytes of a stream, ends, without its end. Of a line that comes in several
+// pieces the first limit bytes are kept.
+func (s *partial) cut(stream int, p []byte, limit int, line func([]byte)) {
+	part := &s[stream]
+	for len(p) > 0 {
+		l, rest, ended := bytes.Cut(p, []byte{'\n'})
+		if !ended || len(*part) > 0 {
+			*part = append(*part, l[:min(len(l), max(limit-len(*part), 0))]...)
+			l = *part
+		}
+		if !ended {
+			return
+		}
+		line(l)
+		*part = (*part)[:0]
+		p = rest
 	}
 }
 
@@ -242,6 +247,7 @@ func (r *Reader) Failures() (f Failures, sure bool) {
 			r.end()
 		}
 	}
+	f.most = r.gotest.most
 	for _, of := range []*Failures{r.gotest.end(), r.tap.end(), r.spec.end(), r.blocks.end()} {
 		f.Add(*of)
 	}

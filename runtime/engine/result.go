@@ -15,7 +15,7 @@ type Result struct {
 	attempt.Report
 	Waited   time.Duration     // for a lock, before it started
 	Baseline *attempt.Baseline // of Tests, where an earlier run had more
-	Earlier  []receipts.Hash   // receipts of the attempts before the last one
+	Earlier  []receipts.Hash   // durable receipts of the attempts before the last one; set when the run is over
 	Degraded bool              // the receipt is not durable in a store
 	Gate     *attempt.Decision // of a gate step
 	Members  []*Result         // of a composite, in order

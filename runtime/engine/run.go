@@ -22,7 +22,6 @@ package engine
 import (
 	"context"
 	"fmt"
-	"runtime"
 	"sync"
 	"time"
 
@@ -118,15 +117,7 @@ type answer struct {
 // that it started has ended. Cancelling parent ends the run; if the cause of the
 // cancellation is a [Signal], the outcome names it.
 func Run(parent context.Context, p *plan.Plan, o Options) *Outcome {
-	if o.Now == nil {
-		o.Now = time.Now
-	}
-	if o.Session == "" {
-		o.Session = o.Run
-	}
-	if o.Jobs <= 0 {
-		o.Jobs = runtime.NumCPU()
-	}
+	o.Options = o.Filled()
 	ending, end := context.WithCancelCause(parent)
 	defer end(nil)
 	ctx, cancel := context.WithCancelCause(ending)
@@ -148,7 +139,7 @@ func Run(parent context.Context, p *plan.Plan, o Options) *Outcome {
 	}}
 
 	out := &Outcome{
-		Plan: p, Run: receipts.Name(o.Run), Session: receipts.Name(o.Session), Nonce: receipts.Name(o.Nonce),
+		Plan: p, Run: o.Run, Session: o.Session, Nonce: o.Nonce,
 		Started: o.Now(), KeepGoing: o.KeepGoing, Results: results,
 	}
 	r.emit(RunStarted{Plan: p, Run: out.Run, Session: out.Session, At: out.Started})
@@ -314,9 +305,6 @@ func (r *run) take(a answer) schedule.Event {
 			n.Report = *a.report
 			break
 		}
-		if !n.Receipt.IsZero() {
-			n.Earlier = append(n.Earlier, n.Receipt)
-		}
 		began := n.Started
 		n.Report = *a.report
 		n.Duration += n.Started.Sub(began)
@@ -406,8 +394,8 @@ func (r *run) last() lasting {
 	}}
 }
 
-// kept marks the results whose receipts are not durable, and no others, and forgets
-// the receipts of earlier attempts that are not.
+// kept marks the results whose receipts are not durable, and no others, and names the receipts of
+// earlier attempts that are.
 func (r *run) kept() {
 	Leaves(r.results, func(res *Result) {
 		reports := r.nodes[res.Step.ID].reports
@@ -415,7 +403,7 @@ func (r *run) kept() {
 			return // a gate is durable, or it did not pass
 		}
 		last := len(reports) - 1
-		res.Degraded, res.Earlier = r.exec.Lost(reports[last]), nil
+		res.Degraded = r.exec.Lost(reports[last])
 		for _, rep := range reports[:last] {
 			if r.exec.Lost(rep) {
 				break

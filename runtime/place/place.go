@@ -27,6 +27,16 @@ func Exists(path string) bool {
 	return err == nil
 }
 
+// TryWrite makes a file in a folder, and removes it: no right and no mount option says whether that works.
+func TryWrite(dir string) error {
+	f, err := os.CreateTemp(dir, ".dialect-*")
+	if err != nil {
+		return err
+	}
+	f.Close()
+	return os.Remove(f.Name())
+}
+
 // Repository is the top of the worktree that dir is in; dir itself if it is in none.
 func Repository(dir string) string {
 	for at := dir; ; at = filepath.Dir(at) {

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/command-dialect/dialect/lang/diag"
 	"github.com/command-dialect/dialect/lang/routing"
 )
 
@@ -149,9 +150,9 @@ func Explain(list []routing.Key) string {
 		if i > 0 {
 			b.WriteString("\n")
 		}
-		fmt.Fprintf(&b, "%s, a key of %s\n\n%s\n\n", k.Name, Where(k), wrap(k.Doc, ""))
+		fmt.Fprintf(&b, "%s, a key of %s\n\n%s\n\n", k.Name, Where(k), diag.Wrap(k.Doc, 100, ""))
 		for _, f := range append(facts(k), [2]string{"example", example(k)}) {
-			fmt.Fprintf(&b, "  %-10s %s\n", f[0], wrap(f[1], "             "))
+			fmt.Fprintf(&b, "  %-10s %s\n", f[0], diag.Wrap(f[1], 100, "             "))
 		}
 	}
 	return b.String()
@@ -181,26 +182,6 @@ func Entries(list []routing.Key) (out []Entry) {
 		out = append(out, e)
 	}
 	return out
-}
-
-// wrap breaks text into lines of at most 100 bytes, those after the first behind indent.
-func wrap(text, indent string) string {
-	var b strings.Builder
-	column := 0
-	for i, word := range strings.Fields(text) {
-		switch {
-		case i == 0:
-		case column+1+len(word) > 100-len(indent):
-			b.WriteString("\n" + indent)
-			column = 0
-		default:
-			b.WriteByte(' ')
-			column++
-		}
-		b.WriteString(word)
-		column += len(word)
-	}
-	return b.String()
 }
 
 // Markdown returns what an editor shows of k.

@@ -61,9 +61,7 @@ func newCheck(u *ui) *cobra.Command {
   dialect check -e "Test with pytest"
   dialect check --format sarif . >dialect.sarif
   dialect check --lsp-lite --stdin-filename quality.dlct - <buffer`,
-		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-			return []string{"dlct", "toml"}, cobra.ShellCompDirectiveFilterFileExt
-		},
+		ValidArgsFunction: cobra.FixedCompletions([]string{"dlct", "toml"}, cobra.ShellCompDirectiveFilterFileExt),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 && len(f.lines) == 0 && term.IsTerminal(int(u.in.Fd())) {
 				_ = cmd.Help()

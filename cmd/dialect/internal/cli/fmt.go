@@ -36,9 +36,7 @@ func newFmt(u *ui) *cobra.Command {
 		Example: `  dialect fmt quality.dlct
   dialect fmt --check .
   dialect fmt <reply.txt`,
-		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-			return []string{"dlct"}, cobra.ShellCompDirectiveFilterFileExt
-		},
+		ValidArgsFunction: cobra.FixedCompletions([]string{"dlct"}, cobra.ShellCompDirectiveFilterFileExt),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				if term.IsTerminal(int(u.in.Fd())) {

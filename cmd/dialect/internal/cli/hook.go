@@ -118,28 +118,26 @@ func (f *hookInstall) change(u *ui, agents []string, plan func(hook.Selection) (
 }
 
 func newHookInstall(u *ui) *cobra.Command {
-	var f hookInstall
-	cmd := &cobra.Command{
+	return newHookChange(u, hook.Install, &cobra.Command{
 		Use:   "install [AGENT...]",
 		Short: "write the hook into the configuration of the agents that are found",
 		Long:  hookInstallLong,
 		Example: `  dialect hook install
   dialect hook install codex --dry-run`,
-		ValidArgs: hook.Installable(),
-		RunE:      func(_ *cobra.Command, args []string) error { return f.change(u, args, hook.Install) },
-	}
-	f.add(cmd)
-	return cmd
+	})
 }
 
 func newHookUninstall(u *ui) *cobra.Command {
+	return newHookChange(u, hook.Uninstall, &cobra.Command{
+		Use:   "uninstall [AGENT...]",
+		Short: "take the hook out of the configuration of agents",
+	})
+}
+
+func newHookChange(u *ui, plan func(hook.Selection) (*hook.Changes, error), cmd *cobra.Command) *cobra.Command {
 	var f hookInstall
-	cmd := &cobra.Command{
-		Use:       "uninstall [AGENT...]",
-		Short:     "take the hook out of the configuration of agents",
-		ValidArgs: hook.Installable(),
-		RunE:      func(_ *cobra.Command, args []string) error { return f.change(u, args, hook.Uninstall) },
-	}
+	cmd.ValidArgs = hook.Installable()
+	cmd.RunE = func(_ *cobra.Command, args []string) error { return f.change(u, args, plan) }
 	f.add(cmd)
 	return cmd
 }

@@ -27,13 +27,11 @@ const runExample = `  dialect run                             # quality.dlct, he
 func newRun(u *ui) *cobra.Command {
 	var f runFlags
 	cmd := &cobra.Command{
-		Use:     "run [flags] [FILE[:LINE]... | -]",
-		Short:   "run a script and gate on its receipts",
-		Long:    runLong,
-		Example: runExample,
-		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-			return []string{"dlct"}, cobra.ShellCompDirectiveFilterFileExt
-		},
+		Use:               "run [flags] [FILE[:LINE]... | -]",
+		Short:             "run a script and gate on its receipts",
+		Long:              runLong,
+		Example:           runExample,
+		ValidArgsFunction: cobra.FixedCompletions([]string{"dlct"}, cobra.ShellCompDirectiveFilterFileExt),
 		RunE: func(_ *cobra.Command, args []string) error {
 			if err := f.check(); err != nil {
 				return err

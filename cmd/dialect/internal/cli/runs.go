@@ -21,13 +21,11 @@ func newRuns(u *ui) *cobra.Command {
 		json  bool
 	}
 	cmd := &cobra.Command{
-		Use:   "runs [SCRIPT]",
-		Short: "show earlier runs, and how each line did",
-		Long:  runsLong,
-		Args:  cobra.MaximumNArgs(1),
-		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-			return []string{"dlct"}, cobra.ShellCompDirectiveFilterFileExt
-		},
+		Use:               "runs [SCRIPT]",
+		Short:             "show earlier runs, and how each line did",
+		Long:              runsLong,
+		Args:              cobra.MaximumNArgs(1),
+		ValidArgsFunction: cobra.FixedCompletions([]string{"dlct"}, cobra.ShellCompDirectiveFilterFileExt),
 		RunE: func(_ *cobra.Command, args []string) error {
 			if f.limit < 1 {
 				return exit.Usagef("--limit %d: want a positive number", f.limit)

@@ -242,13 +242,10 @@ func (r *Report) store(m *routing.Matrix, store string) {
 		for !place.Exists(dir) && dir != filepath.Dir(dir) {
 			dir = filepath.Dir(dir)
 		}
-		probe, err := os.CreateTemp(dir, ".dialect-doctor-")
-		if err != nil {
+		if err := place.TryWrite(dir); err != nil {
 			r.say(broken, "store", "make the folder writable, or name another store: --store PATH, DIALECT_STORE", "no store can be made below %s: %v", dir, err)
 			return
 		}
-		probe.Close()
-		_ = os.Remove(probe.Name())
 		r.say(ok, "store", "", "none yet; the first run makes %s", place.Short(path))
 		return
 	}

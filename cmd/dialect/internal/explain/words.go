@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io"
 	"strings"
+
+	"github.com/command-dialect/dialect/lang/diag"
 )
 
 // words.txt has an entry for each word that a report, a verdict or a receipt says: the word, or several of one
@@ -14,7 +16,7 @@ import (
 //go:embed words.txt
 var words string
 
-// A Entry explains a word of a report or a verdict.
+// An Entry explains a word of a report or a verdict.
 type Entry struct {
 	Schema string   `json:"schema"` // dialect.word/1
 	Words  []string `json:"words"`
@@ -23,7 +25,7 @@ type Entry struct {
 
 // WriteText writes the words and the text.
 func (t Entry) WriteText(w io.Writer) error {
-	_, err := fmt.Fprintf(w, "%s\n\n%s\n", strings.Join(t.Words, ", "), wrap(t.Text, 80))
+	_, err := fmt.Fprintf(w, "%s\n\n%s\n", strings.Join(t.Words, ", "), diag.Wrap(t.Text, 80, ""))
 	return err
 }
 
@@ -39,24 +41,4 @@ func entries() (list []Entry) {
 // wordOf is a word as words.txt has it: "POLICY CHANGED" is policy_changed.
 func wordOf(text string) string {
 	return strings.NewReplacer(" ", "_", "-", "_").Replace(strings.ToLower(strings.TrimSpace(text)))
-}
-
-// wrap breaks text into lines of at most width bytes, where words allow it.
-func wrap(text string, width int) string {
-	var b strings.Builder
-	n := 0
-	for _, word := range strings.Fields(text) {
-		switch {
-		case n == 0:
-		case n+1+len(word) > width:
-			b.WriteByte('\n')
-			n = 0
-		default:
-			b.WriteByte(' ')
-			n++
-		}
-		b.WriteString(word)
-		n += len(word)
-	}
-	return b.String()
 }

@@ -221,8 +221,7 @@ func (r *run) handle() reply {
 	if r.journal, err = journal.Of(root); err != nil {
 		return fault("no-journal", err)
 	}
-	offUntil := r.journal.OffUntil(r.now)
-	untrusted := r.User && !policy.IsPinned(root)
+	scope := decide.Scope{Off: !r.journal.OffUntil(r.now).IsZero(), NoProject: missing, Untrusted: r.User && !policy.IsPinned(root)}
 	if r.event.Kind == agents.BeforeTool {
 		if r.event.File != "" && !missing {
 			file := r.event.File
@@ -231,7 +230,7 @@ func (r *run) handle() reply {
 			}
 			r.journal.Wrote(r.Agent.Name, r.event.Session, file)
 		}
-		return r.tool(decide.Tool{Off: !offUntil.IsZero(), NoProject: missing, Untrusted: untrusted, Bypass: intent.Bypass, Commit: intent.Commit, Push: intent.Push}, intent.Dir)
+		return r.tool(decide.Tool{Scope: scope, Bypass: intent.Bypass, Commit: intent.Commit, Push: intent.Push}, intent.Dir)
 	}
 	s, err := r.journal.Session(r.ctx, r.Agent.Name, r.event.Session)
 	if err == nil {
@@ -239,13 +238,13 @@ func (r *run) handle() reply {
 	}
 	switch r.event.Kind {
 	case agents.Prompt:
-		if err != nil || missing || untrusted || !r.person() {
+		if err != nil || missing || scope.Untrusted || !r.person() {
 			return reply{Decision: decide.Decision{Action: decide.Allow}}
 		}
 		return r.prompt(s)
 	case agents.Stop, agents.SubStop:
 		return r.stop(decide.Stop{
-			Off: !offUntil.IsZero(), NoProject: missing, Untrusted: untrusted, NoSession: err != nil, SubAgent: r.event.Kind == agents.SubStop,
+			Scope: scope, NoSession: err != nil, SubAgent: r.event.Kind == agents.SubStop,
 			Plan: r.event.Plan, Background: r.event.Background, Message: r.event.Message,
 		}, s)
 	}

@@ -1,6 +1,9 @@
 // Package inquiry asks whether a tree was tested: it makes the query of what the asker names, of
 // the trusted rules and of the present files, has the log answer it, and says what the answer
 // is, what it rests on, and what to do where it is no.
+//
+// It is one package of more than 1,500 lines because the words of an answer, and the command that comes next, depend on all
+// that was asked: the files, the rules, the flags and the store.
 package inquiry
 
 import (
@@ -217,9 +220,6 @@ func (q *Question) Snapshot() *workspace.Snapshot { return q.snapshot }
 
 // Trusted returns the matrix that the baseline has; nil without one.
 func (q *Question) Trusted() *routing.Matrix { return q.rules }
-
-// Root returns the folder of the matrix, or the working directory where there is none.
-func (q *Question) Root() string { return q.root }
 
 // Store returns the path of the store that is asked.
 func (q *Question) Store() string { return q.path }

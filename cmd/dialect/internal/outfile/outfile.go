@@ -292,14 +292,12 @@ func MakeFolder(path string, mode fs.FileMode) error {
 	return os.MkdirAll(filepath.Dir(filepath.Join(at, rest)), mode)
 }
 
-// writableFolder tries whether a file can be made in dir.
+// writableFolder says why no file can be made in dir.
 func writableFolder(dir string) error {
-	probe, err := os.CreateTemp(dir, ".dialect-*")
-	if err != nil {
+	if err := place.TryWrite(dir); err != nil {
 		return fmt.Errorf("cannot write in %s: %w", place.Short(dir), place.Reason(err))
 	}
-	probe.Close()
-	return os.Remove(probe.Name())
+	return nil
 }
 
 // Write writes a settled file, whole or not at all; nothing if there is none. The name "-"

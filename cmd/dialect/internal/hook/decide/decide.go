@@ -41,11 +41,29 @@ type Evidence struct {
 	Old bool
 }
 
+// A Scope says whether the hooks act in a project at all.
+type Scope struct {
+	Off       bool // a person switched the hooks off
+	NoProject bool
+	Untrusted bool // the hook is the user's, and the user has not trusted the rules of this project
+}
+
+// idle returns the rule by which the hooks do nothing; empty if they act.
+func (s Scope) idle() string {
+	switch {
+	case s.Off:
+		return "off"
+	case s.NoProject:
+		return "no-matrix"
+	case s.Untrusted:
+		return "not-trusted"
+	}
+	return ""
+}
+
 // A Stop is what is known when an agent wants to end its turn.
 type Stop struct {
-	Off        bool // a person switched the hooks off
-	NoProject  bool
-	Untrusted  bool // the hook is the user's, and the user has not trusted the rules of this project
+	Scope
 	NoSession  bool // the client names no session, or its state cannot be kept: refusals cannot be counted
 	SubAgent   bool
 	Plan       bool
@@ -57,15 +75,11 @@ type Stop struct {
 	Held     int       // since the last prompt
 }
 
-// Stop decides whether an agent may end its turn.
+// Decide decides whether an agent may end its turn.
 func (s Stop) Decide() Decision {
 	switch {
-	case s.Off:
-		return Decision{Allow, "off", ""}
-	case s.NoProject:
-		return Decision{Allow, "no-matrix", ""}
-	case s.Untrusted:
-		return Decision{Allow, "not-trusted", ""}
+	case s.idle() != "":
+		return Decision{Allow, s.idle(), ""}
 	case s.NoSession:
 		return Decision{Allow, "no-session", ""}
 	case s.SubAgent:
@@ -117,8 +131,7 @@ func IsQuestion(message string) bool {
 
 // A Tool is what is known before an agent runs a command line of a shell.
 type Tool struct {
-	Off, NoProject, Untrusted bool
-
+	Scope
 	Bypass string // what of the command line goes around a check; empty for nothing
 	Commit bool
 	Push   bool // or opens a pull request
@@ -129,12 +142,8 @@ type Tool struct {
 // Decide decides whether the command line may be run.
 func (t Tool) Decide() Decision {
 	switch {
-	case t.Off:
-		return Decision{Allow, "off", ""}
-	case t.NoProject:
-		return Decision{Allow, "no-matrix", ""}
-	case t.Untrusted:
-		return Decision{Allow, "not-trusted", ""}
+	case t.idle() != "":
+		return Decision{Allow, t.idle(), ""}
 	case t.Bypass != "":
 		return Decision{Refuse, "bypass", ""}
 	case !t.Commit && !t.Push:

@@ -11,7 +11,7 @@ import (
 func TestStop(t *testing.T) {
 	failed := Evidence{Verdict: verify.Failed, Why: "test_go failed"}
 	all := Stop{
-		Off: true, NoProject: true, Untrusted: true, NoSession: true, SubAgent: true, Plan: true, Background: true, Message: "Shall I go on?",
+		Scope: Scope{Off: true, NoProject: true, Untrusted: true}, NoSession: true, SubAgent: true, Plan: true, Background: true, Message: "Shall I go on?",
 		Evidence: &Evidence{NoTree: "a file changed while it was read", Unchanged: true, Ignored: true, Verdict: verify.Failed, Old: true},
 		HeldHere: true, Held: MaxHeld,
 	}
@@ -74,9 +74,9 @@ func TestTool(t *testing.T) {
 		action Action
 		rule   string
 	}{
-		{Tool{Off: true, Bypass: "-n"}, Allow, "off"},
-		{Tool{NoProject: true, Bypass: "-n"}, Allow, "no-matrix"},
-		{Tool{Untrusted: true, Bypass: "-n"}, Allow, "not-trusted"},
+		{Tool{Scope: Scope{Off: true}, Bypass: "-n"}, Allow, "off"},
+		{Tool{Scope: Scope{NoProject: true}, Bypass: "-n"}, Allow, "no-matrix"},
+		{Tool{Scope: Scope{Untrusted: true}, Bypass: "-n"}, Allow, "not-trusted"},
 		{Tool{Bypass: "-n", Commit: true}, Refuse, "bypass"},
 		{Tool{}, Allow, "other-command"},
 		{Tool{Commit: true}, Look, "look"},

@@ -12,7 +12,7 @@ import (
 	"strings"
 
 	"github.com/command-dialect/dialect/cmd/dialect/internal/exit"
-	"github.com/command-dialect/dialect/cmd/dialect/internal/hook/journal"
+	"github.com/command-dialect/dialect/runtime/blob"
 	"github.com/command-dialect/dialect/runtime/place"
 	"github.com/command-dialect/dialect/runtime/workspace/git"
 )
@@ -208,5 +208,5 @@ func writeDirect(path string, text []byte) error {
 		}
 		mode = info.Mode().Perm() | 0o100
 	}
-	return journal.Replace(path, text, mode)
+	return blob.Write(path, text, mode)
 }

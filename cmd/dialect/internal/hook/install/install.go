@@ -13,9 +13,9 @@ import (
 	"time"
 
 	"github.com/command-dialect/dialect/cmd/dialect/internal/exit"
-	"github.com/command-dialect/dialect/cmd/dialect/internal/hook/journal"
 	"github.com/command-dialect/dialect/cmd/dialect/internal/outfile"
 	"github.com/command-dialect/dialect/lang/regular"
+	"github.com/command-dialect/dialect/runtime/blob"
 )
 
 // maxConfig bounds a configuration, in bytes.
@@ -233,7 +233,7 @@ func (in Installer) keep(r *record) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err
 	}
-	return journal.Replace(path, text, 0o600)
+	return blob.Write(path, text, 0o600)
 }
 
 // missing returns the folders of dir that are not there, the innermost first.

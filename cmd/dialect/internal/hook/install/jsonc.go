@@ -51,13 +51,9 @@ func (c Client) add(text []byte, program string, l Level) ([]byte, error) {
 		}
 		text = clean
 	}
-	root, err := hujson.Parse(text)
+	root, top, err := object(text)
 	if err != nil {
 		return nil, err
-	}
-	top, ok := root.Value.(*hujson.Object)
-	if !ok {
-		return nil, errors.New("it is not a JSON object")
 	}
 	d := newLayout(text)
 	hooks := member(top, "hooks")
@@ -91,6 +87,18 @@ func (c Client) add(text []byte, program string, l Level) ([]byte, error) {
 	return root.Pack(), nil
 }
 
+// object parses a configuration.
+func object(text []byte) (root hujson.Value, top *hujson.Object, err error) {
+	if root, err = hujson.Parse(text); err != nil {
+		return root, nil, err
+	}
+	top, ok := root.Value.(*hujson.Object)
+	if !ok {
+		return root, nil, errors.New("it is not a JSON object")
+	}
+	return root, top, nil
+}
+
 // complete reports whether a configuration has just the lines that [Client.add] would add.
 func (c Client) complete(text []byte, program string, l Level) bool {
 	root, err := hujson.Parse(text)
@@ -122,13 +130,9 @@ func (c Client) complete(text []byte, program string, l Level) bool {
 
 // remove returns a configuration without our lines.
 func (c Client) remove(text []byte) ([]byte, error) {
-	root, err := hujson.Parse(text)
+	root, top, err := object(text)
 	if err != nil {
 		return nil, err
-	}
-	top, ok := root.Value.(*hujson.Object)
-	if !ok {
-		return nil, errors.New("it is not a JSON object")
 	}
 	hooks := member(top, "hooks")
 	if hooks == nil {

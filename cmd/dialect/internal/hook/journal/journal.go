@@ -34,6 +34,7 @@ import (
 
 	"github.com/command-dialect/dialect/lang/regular"
 	"github.com/command-dialect/dialect/receipts"
+	"github.com/command-dialect/dialect/runtime/blob"
 )
 
 // Bounds of what is kept and read.
@@ -88,27 +89,6 @@ func short(text string) string {
 	return hex.EncodeToString(sum[:8])
 }
 
-// Replace puts text in the place of a file, whole or not at all.
-func Replace(name string, text []byte, mode fs.FileMode) error {
-	f, err := os.CreateTemp(filepath.Dir(name), ".new-*")
-	if err != nil {
-		return err
-	}
-	if _, err = f.Write(text); err == nil {
-		err = f.Chmod(mode)
-	}
-	if cerr := f.Close(); err == nil {
-		err = cerr
-	}
-	if err == nil {
-		err = os.Rename(f.Name(), name)
-	}
-	if err != nil {
-		_ = os.Remove(f.Name())
-	}
-	return err
-}
-
 // Files returns what was kept of the last look; nil for nothing.
 func (j *Journal) Files() []byte {
 	text, err := regular.ReadOwn(filepath.Join(j.dir, "files"), maxManifest)
@@ -121,7 +101,7 @@ func (j *Journal) Files() []byte {
 // KeepFiles keeps what the next look needs not read.
 func (j *Journal) KeepFiles(text []byte) {
 	if len(text) <= maxManifest {
-		_ = Replace(filepath.Join(j.dir, "files"), text, 0o600) // else the next look reads more
+		_ = blob.Write(filepath.Join(j.dir, "files"), text, 0o600) // else the next look reads more
 	}
 }
 
@@ -197,7 +177,7 @@ func (j *Journal) SwitchOff(until time.Time) error {
 	if err != nil {
 		return err
 	}
-	return Replace(name, text, 0o600)
+	return blob.Write(name, text, 0o600)
 }
 
 // OffUntil returns until when the hooks are off; the zero time if they are on.
@@ -265,7 +245,7 @@ func (s *Session) Save() error {
 	if err != nil {
 		return err
 	}
-	return Replace(s.name+".json", text, 0o600)
+	return blob.Write(s.name+".json", text, 0o600)
 }
 
 // Close lets go of the session.
@@ -280,7 +260,7 @@ const (
 // Keep keeps the manifest of the files at a moment.
 func (s *Session) Keep(moment string, manifest []byte) {
 	if len(manifest) <= maxManifest {
-		_ = Replace(s.name+moment, manifest, 0o600)
+		_ = blob.Write(s.name+moment, manifest, 0o600)
 	}
 }
 

@@ -71,16 +71,6 @@ func (h *Habits) Find(f func(Command) bool) (c Command, ok bool) {
 	return Command{}, false
 }
 
-// All returns the commands that run program.
-func (h *Habits) All(program string) (list []Command) {
-	for _, c := range h.Commands {
-		if c.Program == program {
-			list = append(list, c)
-		}
-	}
-	return list
-}
-
 // A reader reads the files of one project.
 type reader struct {
 	dir string

@@ -36,9 +36,6 @@ func (v Value) At(path ...string) Value {
 // Has reports whether a table has key.
 func (v Value) Has(key string) bool { _, ok := v.Table[key]; return ok }
 
-// IsZero reports whether v is absent, or empty.
-func (v Value) IsZero() bool { return v.Text == "" && v.List == nil && v.Table == nil }
-
 // Texts returns the texts of a list, or that of a scalar.
 func (v Value) Texts() (list []string) {
 	if v.Text != "" {
