@@ -9,6 +9,7 @@
 # make race         all tests under the race detector (RACE="./runtime/..." for some)
 # make check        dialect gates its own repository: examples/quality.dlct
 # make tokens       write the page about what a model reads anew
+# make field        try dialect on public repositories (FIELDFLAGS="-from FOLDER/{owner}+{name}"), and write the page about it
 # make bench        whole processes against the peers that are on PATH, as ratios; fails on a budget; writes the page
 # make bench-peers  install into ./bin/peers what can be had of the peers
 # make fuzz         every fuzz target for FUZZTIME (30s)
@@ -31,10 +32,10 @@ version  = $(shell git describe --tags --always --dirty 2>/dev/null)
 conformance := lang/diag/output/conformance
 # Modules of their own: what they need enters no build of dialect.
 tool    := cmd/dialect/internal/release
-modules := $(conformance) $(tool) cmd/dialect/internal/tokens cmd/dialect/internal/bench
+modules := $(conformance) $(tool) cmd/dialect/internal/tokens cmd/dialect/internal/field cmd/dialect/internal/bench
 peers   := $(CURDIR)/bin/peers
 
-.PHONY: build install dist test test-deps test-agents race check release dependencies tokens bench bench-peers fuzz golden soak clean
+.PHONY: build install dist test test-deps test-agents race check release dependencies tokens field bench bench-peers fuzz golden soak clean
 
 # Without cgo the binary links nothing of the system it was built on, and with
 # -trimpath it holds no path of it.
@@ -83,6 +84,9 @@ dependencies:
 
 tokens:
 	cd cmd/dialect/internal/tokens && $(GO) run . $(CURDIR)/stdlib/docs/tokens.md
+
+field:
+	cd cmd/dialect/internal/field && $(GO) run . $(FIELDFLAGS) $(CURDIR)/stdlib/docs/field.md
 
 test:
 	$(GO) vet ./...
