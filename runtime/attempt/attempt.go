@@ -354,9 +354,9 @@ func (x *Executor) Lost(r *Report) bool {
 	return x.ledger.durable(r.ticket) != nil
 }
 
-// Settle is called when all steps have ended: it waits until what is recorded is durable, and
+// Finish is called when all steps have ended: it waits until what is recorded is durable, and
 // ends the MCP servers.
-func (x *Executor) Settle() {
+func (x *Executor) Finish() {
 	_ = x.ledger.sync() // a failure is kept as the reason of the degradation
 	x.endServers()
 	x.names.end()

@@ -69,8 +69,7 @@ func readClaim(path string) (*doctrine.Result, error) {
 	return doctrine.ParseResult(text)
 }
 
-// judgeClaim holds what a command says of itself against its binding, and against how
-// it ended: a claim can make a pass worse, never better.
+// judgeClaim reads what a command says of itself, and judges it.
 func judgeClaim(res *Report, path string) {
 	claim, err := readClaim(path)
 	if err != nil {
@@ -79,11 +78,11 @@ func judgeClaim(res *Report, path string) {
 		}
 		return
 	}
-	judge(res, claim)
+	judgeRead(res, claim)
 }
 
-// judge holds a claim, which may be nil, against the binding.
-func judge(res *Report, claim *doctrine.Result) {
+// judgeRead compares a claim, which may be nil, with the binding: it can make a pass worse, never better.
+func judgeRead(res *Report, claim *doctrine.Result) {
 	res.Claim = claim
 	if res.Verdict != schedule.Passed {
 		return
@@ -94,8 +93,7 @@ func judge(res *Report, claim *doctrine.Result) {
 			missing = claim.Missing(want)
 		}
 		if len(missing) > 0 {
-			res.Verdict, res.Reason = schedule.Failed, receipts.StopExpectation
-			res.Detail = "its receipt lacks " + strings.Join(missing, ", ")
+			res.end(schedule.Failed, receipts.StopExpectation, "its receipt lacks "+strings.Join(missing, ", "))
 			return
 		}
 	}
@@ -104,12 +102,12 @@ func judge(res *Report, claim *doctrine.Result) {
 	}
 	switch claim.Status {
 	case receipts.StatusFailed:
-		res.Verdict, res.Reason, res.Detail = schedule.Failed, receipts.StopExpectation, "its own result says that it failed"
+		res.end(schedule.Failed, receipts.StopExpectation, "its own result says that it failed")
 		if claim.Handle != nil && !claim.Handle.Error.IsZero() {
 			res.Detail += ": " + claim.Handle.Error.Text
 		}
 	case receipts.NotConfigured:
-		res.Verdict, res.Reason, res.Detail = schedule.Fault, receipts.StopNotConfigured, "its own result says that it is not configured"
+		res.end(schedule.Fault, receipts.StopNotConfigured, "its own result says that it is not configured")
 		if claim.Reason != "" {
 			res.Detail += ": " + claim.Reason
 		}

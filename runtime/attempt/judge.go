@@ -62,40 +62,34 @@ func (o *observer) judge(res *Report) {
 	}
 	switch {
 	case p.Stop != "":
-		res.Verdict, res.Reason = schedule.Fault, schedule.Reason(p.Stop) // TestReasons: the words are the same
-		res.Detail = stopDetail(res)
+		res.end(schedule.Fault, schedule.Reason(p.Stop), stopDetail(res)) // TestReasons: the words are the same
 	case receipts.CrashSignal(p.Signal):
-		res.Verdict, res.Reason, res.Detail = schedule.Fault, receipts.StopCrashed, "it crashed: "+p.Signal
+		res.end(schedule.Fault, receipts.StopCrashed, "it crashed: "+p.Signal)
 	case p.Signal != "":
-		res.Verdict, res.Reason, res.Detail = schedule.Fault, receipts.StopKilled, "killed by "+p.Signal
+		res.end(schedule.Fault, receipts.StopKilled, "killed by "+p.Signal)
 	case res.Step.Shell && (p.ExitCode == 126 || p.ExitCode == 127):
 		// What a shell says when it finds no such command.
-		res.Verdict, res.Reason = schedule.Fault, receipts.StopEnvMissing
-		res.Detail = "the shell exited " + strconv.Itoa(p.ExitCode) + ": a command in it was not found"
+		res.end(schedule.Fault, receipts.StopEnvMissing, "the shell exited "+strconv.Itoa(p.ExitCode)+": a command in it was not found")
 	case refused(want, p) && missing(res.Step.Argv, p) != "":
-		res.Verdict, res.Reason, res.Detail = schedule.Fault, receipts.StopEnvMissing, missing(res.Step.Argv, p)
+		res.end(schedule.Fault, receipts.StopEnvMissing, missing(res.Step.Argv, p))
 	case refused(want, p) && (known && counted.Ran() == 0 || !known && p.ExitCode == 5 && module(res.Step.Argv) == "pytest") && !o.failed():
-		res.Verdict, res.Reason, res.Detail = schedule.Fault, receipts.StopVacuous, fmt.Sprintf("exit %d: %s", p.ExitCode, noTest(counted))
+		res.end(schedule.Fault, receipts.StopVacuous, fmt.Sprintf("exit %d: %s", p.ExitCode, noTest(counted)))
 	case refused(want, p):
-		res.Verdict, res.Reason, res.Detail = schedule.Failed, receipts.StopExitCode, "exit "+strconv.Itoa(p.ExitCode)
+		res.end(schedule.Failed, receipts.StopExitCode, "exit "+strconv.Itoa(p.ExitCode))
 	case want.EmptyStdout && p.Stdout.Bytes > 0:
-		res.Verdict, res.Reason = schedule.Failed, receipts.StopExpectation
-		res.Detail = fmt.Sprintf("exit %d, but standard output is not empty", p.ExitCode)
+		res.end(schedule.Failed, receipts.StopExpectation, fmt.Sprintf("exit %d, but standard output is not empty", p.ExitCode))
 	case want.Stdout != "" && o.stdout.mismatch("standard output", want.Stdout) != "":
-		res.Verdict, res.Reason = schedule.Failed, receipts.StopExpectation
-		res.Detail = fmt.Sprintf("exit %d, but %s", p.ExitCode, o.stdout.mismatch("standard output", want.Stdout))
+		res.end(schedule.Failed, receipts.StopExpectation, fmt.Sprintf("exit %d, but %s", p.ExitCode, o.stdout.mismatch("standard output", want.Stdout)))
 	case unread != nil:
-		res.Verdict, res.Reason, res.Detail = schedule.Fault, receipts.StopVacuous, unread.Error()
+		res.end(schedule.Fault, receipts.StopVacuous, unread.Error())
 	case want.JUnit != "" && counted.Failed > 0:
-		res.Verdict, res.Reason = schedule.Failed, receipts.StopExpectation
-		res.Detail = fmt.Sprintf("exit %d, but %s failed", p.ExitCode, diag.Number(counted.Failed, "test"))
+		res.end(schedule.Failed, receipts.StopExpectation, fmt.Sprintf("exit %d, but %s failed", p.ExitCode, diag.Number(counted.Failed, "test")))
 	case want.MinTests > 0 && !known:
-		res.Verdict, res.Reason, res.Detail = schedule.Fault, receipts.StopVacuous, "the output has no count of tests, and min_tests wants one"
+		res.end(schedule.Fault, receipts.StopVacuous, "the output has no count of tests, and min_tests wants one")
 	case want.MinTests > 0 && counted.Passed < want.MinTests:
-		res.Verdict, res.Reason = schedule.Fault, receipts.StopVacuous
-		res.Detail = fmt.Sprintf("%d tests passed, min_tests is %d", counted.Passed, want.MinTests)
+		res.end(schedule.Fault, receipts.StopVacuous, fmt.Sprintf("%d tests passed, min_tests is %d", counted.Passed, want.MinTests))
 	case known && counted.Ran() == 0 && want.MinTests >= 0:
-		res.Verdict, res.Reason, res.Detail = schedule.Fault, receipts.StopVacuous, noTest(counted)
+		res.end(schedule.Fault, receipts.StopVacuous, noTest(counted))
 	default:
 		res.Verdict = schedule.Passed
 	}

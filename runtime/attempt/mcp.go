@@ -147,7 +147,7 @@ func (x *Executor) answered(res *Report, answer *mcpclient.Result, err error) {
 	if err != nil {
 		e := &mcpclient.Error{Reason: mcpclient.Protocol, Message: err.Error()}
 		errors.As(err, &e)
-		res.Verdict, res.Reason, res.Detail = schedule.Fault, unanswered(e.Reason), x.opt.Redact.Text(e.Message)
+		res.end(schedule.Fault, unanswered(e.Reason), x.opt.Redact.Text(e.Message))
 		if e.Reason == mcpclient.Refused {
 			res.end(schedule.Failed, receipts.StopToolError, "the tool says no: "+res.Detail)
 		}
@@ -164,7 +164,7 @@ func (x *Executor) answered(res *Report, answer *mcpclient.Result, err error) {
 	x.wrote(len(answer.Response))
 	if res.Verdict = schedule.Passed; answer.IsError {
 		first, _, _ := strings.Cut(strings.TrimSpace(string(text)), "\n")
-		res.Verdict, res.Reason, res.Detail = schedule.Failed, receipts.StopToolError, "the tool says no"
+		res.end(schedule.Failed, receipts.StopToolError, "the tool says no")
 		if first != "" {
 			res.Detail += ": " + first
 		}
@@ -178,7 +178,7 @@ func (x *Executor) answered(res *Report, answer *mcpclient.Result, err error) {
 		var out capture
 		out.Write([]byte(answer.Text))
 		if why := out.mismatch("the answer", want); why != "" {
-			res.Verdict, res.Reason, res.Detail = schedule.Failed, receipts.StopExpectation, why
+			res.end(schedule.Failed, receipts.StopExpectation, why)
 			return
 		}
 	}
@@ -203,10 +203,9 @@ func (x *Executor) claimed(res *Report, answer *mcpclient.Result) {
 	object := len(answer.Structured) > 0 && answer.Structured[0] == '{'
 	if !object || len(answer.Structured) > doctrine.MaxResult {
 		if want := res.Step.Expect.Fields; len(want) > 0 {
-			res.Verdict, res.Reason = schedule.Failed, receipts.StopExpectation
-			res.Detail = "its answer has no structured content, and so lacks " + strings.Join(want, ", ")
+			res.end(schedule.Failed, receipts.StopExpectation, "its answer has no structured content, and so lacks "+strings.Join(want, ", "))
 		} else if object {
-			judge(res, &doctrine.Result{Status: doctrine.No(answer.Structured)})
+			judgeRead(res, &doctrine.Result{Status: doctrine.No(answer.Structured)})
 			res.Claim = nil // it is too large to be kept
 		}
 		return
@@ -216,7 +215,7 @@ func (x *Executor) claimed(res *Report, answer *mcpclient.Result) {
 		// Any object is a result, and what only looks like a claim is taken as one; but a refusal is one.
 		claim = &doctrine.Result{Result: string(answer.Structured), Status: doctrine.No(answer.Structured)}
 	}
-	judge(res, claim)
+	judgeRead(res, claim)
 }
 
 // mcpReceipt adds what a call has of its own to a receipt. Its streams are the canonical

@@ -94,7 +94,7 @@ func (x *Executor) handedBack(ctx context.Context, res *Report) {
 		return
 	}
 	refuse := func(format string, args ...any) {
-		res.Verdict, res.Reason, res.Detail = schedule.Failed, receipts.StopExpectation, fmt.Sprintf(format, args...)
+		res.end(schedule.Failed, receipts.StopExpectation, fmt.Sprintf(format, args...))
 	}
 	id := ""
 	if ids := gateID().FindAll(res.Process.Tail, -1); len(ids) > 0 {

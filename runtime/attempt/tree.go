@@ -101,9 +101,9 @@ func treeOf(s *workspace.Snapshot) receipts.Tree {
 // isReal tells a change of what was there from a file that a tool left behind.
 func isReal(c workspace.Change) bool { return c.Kind != workspace.Added || !c.Untracked }
 
-// settle ends an epoch in which steps only read: what changed in it all the same
-// is compared with them.
-func (t *trees) settle() {
+// endReads ends an epoch in which steps only read: what changed in it all the same
+// counts against them.
+func (t *trees) endReads() {
 	if t.source != nil {
 		t.end(false)
 	}
@@ -127,7 +127,7 @@ func (t *trees) before(writes bool) {
 	switch {
 	case t.source == nil || t.epoch == nil:
 	case writes && t.read:
-		t.settle()
+		t.endReads()
 	case !writes:
 		t.read = true
 	}
@@ -150,7 +150,7 @@ func (t *trees) gate() (tested *workspace.Snapshot, unseen []string) {
 		return nil, nil
 	}
 	t.source.Forget()
-	t.settle()
+	t.endReads()
 	if tested = t.base; t.tested != nil {
 		tested = t.tested
 	}

@@ -155,7 +155,7 @@ func Run(parent context.Context, p *plan.Plan, o Options) *Outcome {
 	r.exec.Begin(out.Started)
 	r.drive()
 	_ = r.actions.Wait() // all have answered
-	r.exec.Settle()
+	r.exec.Finish()
 	r.kept()
 	out.Gate, out.Degraded, out.Removed, out.NoTree = r.gate, r.exec.Degraded(), r.exec.Removed(), r.exec.NoTree()
 	switch cause := context.Cause(ending).(type) {

@@ -1,7 +1,10 @@
-// Package git asks the git program what a repository tracks and how it is configured, so that neither the
-// environment nor the configuration of the user changes the answer, and computes the names of git's objects
-// itself. In comes a directory; out come an index, a configuration, the output of a command. It takes no
-// snapshot, knows no commit of its own and writes nothing.
+// Package git says what a repository tracks and how it is configured, so that neither the environment nor the
+// configuration of the user changes the answer. In comes a directory; out come an index, a configuration, objects whose
+// names it computes itself, the output of a command. What lies in a few simple files it reads there; all else it asks the
+// git program. It takes no snapshot and writes nothing.
+//
+// It is one package of more than 1,500 lines because each answer has those two ways: they hand the same types out, and
+// where the files do not suffice one gives way to the other.
 package git
 
 import (

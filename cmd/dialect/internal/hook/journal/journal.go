@@ -16,7 +16,6 @@
 package journal
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"crypto/sha256"
@@ -321,8 +320,8 @@ func lines(name string) map[string]bool {
 	if err != nil {
 		return found
 	}
-	for sc := bufio.NewScanner(bytes.NewReader(text)); sc.Scan(); {
-		found[sc.Text()] = true
+	for line := range strings.Lines(string(text)) {
+		found[strings.TrimSuffix(line, "\n")] = true
 	}
 	return found
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -72,6 +73,49 @@ func TestLog(t *testing.T) {
 	list := j.Entries()
 	if len(list) < 300 || list[len(list)-1].Rule != "last" || list[len(list)-2].Rule != fmt.Sprint(n-1) {
 		t.Errorf("%d entries", len(list))
+	}
+}
+
+// TestFirstEntry reads a log that was never cut.
+func TestFirstEntry(t *testing.T) {
+	j := open(t)
+	j.Log(Entry{Rule: "first", Text: strings.Repeat("é", 1500)})
+	list := j.Entries()
+	if len(list) != 1 || list[0].Rule != "first" || list[0].Text != strings.Repeat("é", 1000)+"..." {
+		t.Errorf("%+v", list)
+	}
+}
+
+// TestForeign tells what a session wrote from what others did.
+func TestForeign(t *testing.T) {
+	j := open(t)
+	for _, w := range []struct{ agent, id, path string }{
+		{"codex", "s", "/p/mine"}, {"codex", "s", "/p/both"}, {"codex", "s", "/p/" + strings.Repeat("x", 1<<17)}, {"codex", "s", "/p/late"},
+		{"codex", "t", "/p/theirs"}, {"codex", "t", "/p/both"}, {"gemini", "s", "/p/other"}, {"codex", "t", "/p/late"},
+		{"codex", "", "/p/nobody"}, {"codex", "t", "/p/two\n/p/lines"},
+	} {
+		j.Wrote(w.agent, w.id, w.path)
+	}
+	s, err := j.Session(t.Context(), "codex", "s")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	s.Others = []string{"/p/meanwhile", "/p/mine"}
+	got := s.Foreign([]string{"/p/mine", "/p/both", "/p/late", "/p/theirs", "/p/other", "/p/nobody", "/p/lines", "/p/meanwhile", "/p/new"})
+	if want := []string{"/p/theirs", "/p/other", "/p/meanwhile"}; !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+// TestPlace keeps everything below the state folder, or, where that is not an absolute path, below the home directory.
+func TestPlace(t *testing.T) {
+	t.Setenv("HOME", "/home/someone")
+	for state, want := range map[string]string{"/state": "/state/dialect/hooks", "state": "/home/someone/.local/state/dialect/hooks", "": "/home/someone/.local/state/dialect/hooks"} {
+		t.Setenv("XDG_STATE_HOME", state)
+		if got, err := Home(); err != nil || filepath.ToSlash(got) != want {
+			t.Errorf("%q: %s, %v", state, got, err)
+		}
 	}
 }
 
