@@ -195,7 +195,7 @@ func (r *run) handle() reply {
 	}
 	var intent shell.Intent
 	if r.event.Kind == agents.BeforeTool {
-		if intent = shell.Parse(r.event.Command); intent == (shell.Intent{Dir: "."}) && r.event.File == "" {
+		if intent = shell.Parse(r.event.Command); intent.Nothing() && r.event.File == "" {
 			return reply{Decision: decide.Decision{Action: decide.Allow}}
 		}
 	}
@@ -203,6 +203,10 @@ func (r *run) handle() reply {
 	dir, err := os.Getwd()
 	if err != nil {
 		return fault("no-folder", err)
+	}
+	if r.event.Kind == agents.BeforeTool {
+		r.wrote(dir)
+		return r.before(intent)
 	}
 	path, _, err := project.FindMatrix(dir, "")
 	missing := errors.Is(err, routing.ErrNotFound)
@@ -222,16 +226,6 @@ func (r *run) handle() reply {
 		return fault("no-journal", err)
 	}
 	scope := decide.Scope{Off: !r.journal.OffUntil(r.now).IsZero(), NoProject: missing, Untrusted: r.User && !policy.IsPinned(root)}
-	if r.event.Kind == agents.BeforeTool {
-		if r.event.File != "" && !missing {
-			file := r.event.File
-			if !filepath.IsAbs(file) {
-				file = filepath.Join(dir, file)
-			}
-			r.journal.Wrote(r.Agent.Name, r.event.Session, file)
-		}
-		return r.tool(decide.Tool{Scope: scope, Bypass: intent.Bypass, Commit: intent.Commit, Push: intent.Push}, intent.Dir)
-	}
 	s, err := r.journal.Session(r.ctx, r.Agent.Name, r.event.Session)
 	if err == nil {
 		defer s.Close()
@@ -249,6 +243,22 @@ func (r *run) handle() reply {
 		}, s)
 	}
 	return reply{Decision: decide.Decision{Action: decide.Allow, Rule: string(r.event.Kind)}}
+}
+
+// wrote notes the file that a tool is about to write.
+func (r *run) wrote(dir string) {
+	file := r.event.File
+	if file == "" {
+		return
+	}
+	if !filepath.IsAbs(file) {
+		file = filepath.Join(dir, file)
+	}
+	if root, missing, err := matrixOf(dir); err == nil && !missing {
+		if r.journal, err = journal.Of(root); err == nil {
+			r.journal.Wrote(r.Agent.Name, r.event.Session, file)
+		}
+	}
 }
 
 // enter goes to the folder that the event is about: that of the project, else where the client works.

@@ -1,15 +1,26 @@
 package shell
 
 import (
+	"reflect"
 	"runtime/debug"
 	"strings"
 	"testing"
 )
 
 func TestParse(t *testing.T) {
-	commit := func(dir string) Intent { return Intent{Commit: true, Dir: dir} }
-	push := func(dir string) Intent { return Intent{Push: true, Dir: dir} }
-	nothing := Intent{Dir: "."}
+	commit := func(dir string) Intent { return Intent{Actions: []Action{{Dir: dir}}} }
+	push := func(dirs ...string) (in Intent) {
+		for _, dir := range dirs {
+			in.Actions = append(in.Actions, Action{Push: true, Dir: dir})
+		}
+		return in
+	}
+	of := func(dir, gitDir string) Intent {
+		return Intent{Actions: []Action{{Push: true, Dir: dir, GitDir: gitDir}}}
+	}
+	unknown := func(dir, why string) Intent { return Intent{Actions: []Action{{Push: true, Dir: dir, Unknown: why}}} }
+	const runs = "the folder is known only when the command runs"
+	nothing := Intent{}
 	bypass := func(words string, i Intent) Intent { i.Bypass = words; return i }
 	for text, want := range map[string]Intent{
 		"":                                            nothing,
@@ -46,7 +57,7 @@ func TestParse(t *testing.T) {
 		"gh pr list":                                  nothing,
 		"glab mr create":                              push("."),
 		"jj git push":                                 push("."),
-		"git commit -m x && git push":                 {Commit: true, Push: true, Dir: "."},
+		"git commit -m x && git push":                 {Actions: []Action{{Dir: "."}, {Push: true, Dir: "."}}},
 		"git commit --no-verify -m x":                 bypass("--no-verify", commit(".")),
 		"git push --no-verif":                         bypass("--no-verify", push(".")),
 		"git merge --no-verify b":                     bypass("--no-verify", nothing),
@@ -70,11 +81,45 @@ func TestParse(t *testing.T) {
 		"dialect hook off --for 9h":                   bypass("dialect hook off", nothing),
 		"dialect hook status":                         nothing,
 		"HUSKY=0 git push":                            bypass("HUSKY=0", push(".")),
-		"git $X":                                      nothing,
-		"((((":                                        nothing,
-		"git push '":                                  nothing,
+		// The repository that it is about.
+		"cd x; git push; cd ../y; git push":                push("x", "y"),
+		"(cd /tmp); git push":                              push("."),
+		"cd /tmp | true; git push":                         push("."),
+		"cd /tmp & git push":                               push("."),
+		"false && cd /tmp; git push":                       push(".", "/tmp"),
+		"if false; then cd /tmp; fi; git push":             push(".", "/tmp"),
+		"if a; then cd x; elif b; then cd y; fi; git push": push(".", "x", "y"),
+		"f() { cd /tmp; }; git push":                       push(".", "/tmp"),
+		"cd x && cd y && git push":                         push("x/y"),
+		"cd ~/x && git push":                               push("~/x"),
+		`cd "$HOME/x" && git push`:                         push("~/x"),
+		"cd && git push":                                   push("~"),
+		`cd "$PWD/x" && git push`:                          push("x"),
+		"cd $(git rev-parse --show-toplevel) && git push":  push("."),
+		`cd "$X" && git push`:                              unknown(".", runs),
+		"cd - && git push":                                 unknown(".", runs),
+		`git -C "$X" push`:                                 unknown(".", runs),
+		"cd $X && cd /abs && git push":                     push("/abs"),
+		"for d in a b; do (cd $d && git push); done":       unknown(".", runs),
+		"env -C x git push":                                push("x"),
+		"env --chdir=x git push":                           push("x"),
+		"git --work-tree /x push":                          push("."),
+		"GIT_WORK_TREE=/x git push":                        push("."),
+		"cd x && GIT_DIR=../y/.git git push":               of("x", "y/.git"),
+		"cd /tmp && git --git-dir=/y/.git push":            of("/tmp", "/y/.git"),
+		"git --git-dir y/.git -C x push":                   of("x", "x/y/.git"),
+		"export GIT_DIR=/y/.git; cd x; git push":           of("x", "/y/.git"),
+		"GIT_DIR=/y/.git; git push":                        of(".", "/y/.git"),
+		"cd $X; GIT_DIR=/y/.git git push":                  of(".", "/y/.git"),
+		"GIT_DIR=/y true; git push":                        push("."),
+		"export GIT_DIR=/y; unset GIT_DIR; git push":       push("."),
+		"GIT_DIR=$X git push":                              unknown(".", "GIT_DIR is known only when the command runs"),
+		"GIT_COMMON_DIR=/y git push":                       unknown(".", "GIT_COMMON_DIR names another repository"),
+		"git $X":                                           nothing,
+		"((((":                                             nothing,
+		"git push '":                                       nothing,
 	} {
-		if got := Parse(text); got != want {
+		if got := Parse(text); !reflect.DeepEqual(got, want) {
 			t.Errorf("%s\n got %+v\nwant %+v", text, got, want)
 		}
 	}
