@@ -37,6 +37,7 @@ import (
 // Bounds of one event.
 const (
 	maxStdin  = 1 << 20          // bytes
+	maxHeap   = 256 << 20        // bytes, before garbage is collected
 	stdinWait = 2 * time.Second  // until the event is there
 	lookWait  = 20 * time.Second // for the whole; shorter than the timeouts that install writes
 )
@@ -81,6 +82,9 @@ func Answer(o Options) {
 		o.wait = lookWait
 	}
 	forgetKeys()
+	// The process ends soon: what it allocates for a large project is less than collecting it costs.
+	defer debug.SetGCPercent(debug.SetGCPercent(-1))
+	defer debug.SetMemoryLimit(debug.SetMemoryLimit(maxHeap))
 	ctx, cancel := context.WithTimeout(context.Background(), o.wait)
 	defer cancel()
 	r := &run{Options: o, ctx: ctx, now: time.Now()}
