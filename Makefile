@@ -98,7 +98,7 @@ test-deps:
 # What the hook promises is about what these versions do: they are pinned. A client that cannot be had is left out, and the
 # test says so. Where namespaces are to be had they run without a network.
 agents   := $(CURDIR)/bin/agents
-packages := codex=@openai/codex@0.169.0 gemini=@google/gemini-cli@0.61.0 qwen=@qwen-code/qwen-code@0.24.4 opencode=opencode-ai@1.18.33 kilo=@kilocode/cli@7.7.7 \
+packages := codex=@openai/codex@0.169.0 gemini=@google/gemini-cli@0.61.0 qwen=@qwen-code/qwen-code@0.24.4 qwen-0.15=@qwen-code/qwen-code@0.15.10 opencode=opencode-ai@1.18.33 kilo=@kilocode/cli@7.7.7 \
 	managers=lefthook@2.2.2,husky@9.1.7
 offline   = $(shell unshare --net true 2>/dev/null && echo unshare --net sh -c \''ip link set lo up; exec "$$0" "$$@"'\')
 

@@ -20,7 +20,8 @@ check fails that did not fail before, or nothing was checked since the last edit
 prompt, once on the same files, and then let go. Before a commit only a known new failure refuses, before a push or
 a pull request whatever is unverified; --no-verify and its like are refused.
 
-The hook runs nothing of the project, and its exit status is 0 whatever happens.
+The hook runs nothing of the project, unless rules that you pinned with "dialect trust" have [hooks] run, and its
+exit status is 0 whatever happens.
 
 "dialect help hooks" says what it does not hold.`
 

@@ -1,8 +1,8 @@
 // Package hook answers the hooks of coding agents: whether an agent may end its turn, and whether it may run a command line. A
 // client's event comes in on stdin, its answer goes out on stdout.
 //
-// A hook verifies; it runs nothing of the project. Clients start hooks outside of their sandboxes, with their keys, so that
-// tests that an agent wrote have no business here. Verdicts are those of receipts/verify, asked through package inquiry as
+// A hook verifies; it runs nothing of the project, unless rules that the user pinned say so (`[hooks] run`). Clients start hooks outside of their
+// sandboxes, with their keys, so that tests that an agent wrote have no business here. Verdicts are those of receipts/verify, asked through package inquiry as
 // `dialect verify` asks.
 //
 // It never refuses by accident. A fault of any kind (a panic, a store that cannot be read, no matrix, a text on stdin that is no
@@ -68,6 +68,8 @@ type run struct {
 	journal *journal.Journal // nil where none can be kept
 	now     time.Time
 	tree    string // that was looked at, for the log
+	cancel  context.CancelFunc
+	more    func(time.Duration) // puts the end of the wait off by a time; nil for nobody waits
 }
 
 // A reply is what becomes of an event.
@@ -85,9 +87,11 @@ func Answer(o Options) {
 	// The process ends soon: what it allocates for a large project is less than collecting it costs.
 	defer debug.SetGCPercent(debug.SetGCPercent(-1))
 	defer debug.SetMemoryLimit(debug.SetMemoryLimit(maxHeap))
-	ctx, cancel := context.WithTimeout(context.Background(), o.wait)
-	defer cancel()
-	r := &run{Options: o, ctx: ctx, now: time.Now()}
+	r := &run{Options: o, now: time.Now()}
+	r.ctx, r.cancel = context.WithTimeout(context.Background(), o.wait)
+	end := time.NewTimer(o.wait + time.Second)
+	defer end.Stop()
+	r.more = func(d time.Duration) { end.Reset(d + o.wait + time.Second) }
 	done := make(chan reply, 1)
 	go func(r *run) {
 		defer func() {
@@ -95,12 +99,13 @@ func Answer(o Options) {
 				done <- reply{Decision: decide.Decision{Action: decide.Tell, Rule: "panic", Text: fmt.Sprintf("internal error: %v", p)}, say: string(debug.Stack())}
 			}
 		}()
+		defer func() { r.cancel() }()
 		done <- r.handle()
 	}(r)
 	var a reply
 	select {
 	case a = <-done:
-	case <-time.After(o.wait + time.Second): // what waits does not look at its context
+	case <-end.C: // what waits does not look at its context
 		r = &run{Options: o, now: r.now} // the other one is still at work
 		a = fault("deadline", errors.New("it took too long"))
 	}

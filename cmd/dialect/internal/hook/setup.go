@@ -50,15 +50,23 @@ func installer(dir string) (in install.Installer, err error) {
 	if in.Root == "" || !place.Exists(filepath.Join(in.Root, ".git")) {
 		in.Root = rootOf(dir)
 	}
-	if in.Program, err = os.Executable(); err != nil {
-		return in, err
+	in.Program, err = self()
+	return in, err
+}
+
+// self returns the absolute path of this program, by the name that it was called by: a link that an update moves stays one.
+func self() (string, error) {
+	program, err := os.Executable()
+	if err != nil {
+		return "", err
 	}
 	if path, err := filepath.Abs(os.Args[0]); err == nil && strings.ContainsRune(os.Args[0], filepath.Separator) && filepath.Base(path) == "dialect" {
-		in.Program = path // a link that an update moves stays one
-	} else if path, err := lookPath("dialect"); err == nil && place.Same(path, in.Program) {
-		in.Program = path
+		return path, nil
 	}
-	return in, nil
+	if path, err := lookPath("dialect"); err == nil && place.Same(path, program) {
+		return path, nil
+	}
+	return program, nil
 }
 
 // lookPath returns the absolute path of the program that a shell would start.

@@ -75,6 +75,7 @@ type Stop struct {
 	Evidence *Evidence // nil before it is needed
 	HeldHere bool      // the agent was held on exactly these files before
 	Held     int       // since the last prompt
+	Overrun  string    // what to say where the script was run by `[hooks] run`, and did not end in time; else empty
 }
 
 // Decide decides whether an agent may end its turn.
@@ -121,6 +122,8 @@ func (s Stop) Decide() Decision {
 		return Decision{Tell, "held-enough", "the agent was held twice since your last prompt, and is let go: " + e.Why}
 	case e.Verdict == verify.Failed:
 		return Decision{Refuse, "failed", ""}
+	case s.Overrun != "":
+		return Decision{Tell, "run-overrun", s.Overrun}
 	}
 	return Decision{Refuse, "not-checked", ""}
 }

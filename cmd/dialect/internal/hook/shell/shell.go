@@ -407,6 +407,9 @@ func (in *Intent) argv(args []word, st *state, depth int) {
 			in.add(true, st)
 		}
 	case "dialect":
+		if len(rest) > 1 && rest[0].text == "trust" && slices.ContainsFunc(rest, func(w word) bool { return w.text == "--yes" || w.text == "--remove" || hasShort(w.text, 'y') }) {
+			in.Bypass = "dialect trust" // what a person pins decides what counts, and what a hook may run
+		}
 		if len(rest) > 1 && rest[0].text == "hook" && (rest[1].text == "off" || rest[1].text == "uninstall") {
 			in.Bypass = "dialect hook " + rest[1].text
 		}

@@ -79,6 +79,8 @@ func TestParse(t *testing.T) {
 		"export DIALECT=0; git push":                  bypass("DIALECT=0", push(".")),
 		"env DIALECT=0 git push":                      bypass("DIALECT=0", push(".")),
 		"dialect hook off --for 9h":                   bypass("dialect hook off", nothing),
+		"dialect trust --yes":                         bypass("dialect trust", nothing),
+		"dialect trust --show":                        nothing,
 		"dialect hook status":                         nothing,
 		"HUSKY=0 git push":                            bypass("HUSKY=0", push(".")),
 		// The repository that it is about.
