@@ -410,7 +410,8 @@ func (in *Intent) argv(args []word, st *state, depth int) {
 		if len(rest) > 1 && rest[0].text == "trust" && slices.ContainsFunc(rest, func(w word) bool { return w.text == "--yes" || w.text == "--remove" || hasShort(w.text, 'y') }) {
 			in.Bypass = "dialect trust" // what a person pins decides what counts, and what a hook may run
 		}
-		if len(rest) > 1 && rest[0].text == "hook" && (rest[1].text == "off" || rest[1].text == "uninstall") {
+		// What a client tells its hook is not for its agent to say: a prompt, such as of a person, would begin the count anew.
+		if len(rest) > 1 && rest[0].text == "hook" && !strings.HasPrefix(rest[1].text, "-") && !slices.Contains([]string{"install", "status", "log", "git"}, rest[1].text) {
 			in.Bypass = "dialect hook " + rest[1].text
 		}
 	}
@@ -499,7 +500,7 @@ func (in *Intent) git(words []word, st *state) {
 		if a == "--" {
 			break
 		}
-		if i > 0 && command == "commit" && (rest[i-1] == "-m" || rest[i-1] == "--message" || rest[i-1] == "-F" || rest[i-1] == "--file") {
+		if i > 0 && command == "commit" && takesNext(rest[i-1]) {
 			continue // the value of an option
 		}
 		switch {
@@ -517,10 +518,38 @@ func (in *Intent) git(words []word, st *state) {
 			in.add(false, st)
 		}
 	case "push", "send-pack", "request-pull":
-		if !dry {
+		if !dry && !deletes(rest) {
 			in.add(true, st)
 		}
 	}
+}
+
+// takesNext reports whether an option of git commit takes the next word: the last of its letters is the first of them that takes a value.
+func takesNext(a string) bool {
+	if a == "--message" || a == "--file" {
+		return true
+	}
+	if len(a) < 2 || a[0] != '-' || a[1] == '-' {
+		return false
+	}
+	return strings.IndexAny(a, "mFCct") == len(a)-1
+}
+
+// deletes reports whether a push with these arguments only deletes refs.
+func deletes(args []string) bool {
+	refs, gone := 0, 0
+	for i, a := range args {
+		switch {
+		case a == "--delete", hasShort(a, 'd'):
+			return true
+		case strings.HasPrefix(a, "-"), i > 0 && (args[i-1] == "-o" || args[i-1] == "--push-option" || args[i-1] == "--repo"):
+		default:
+			if refs++; strings.HasPrefix(a, ":") && len(a) > 1 {
+				gone++
+			}
+		}
+	}
+	return gone > 0 && gone == refs-1 // the first one is the remote
 }
 
 // isNoVerify reports whether a is --no-verify, or what git takes for it: an abbreviation.
