@@ -19,6 +19,7 @@ import (
 	"github.com/command-dialect/dialect/runtime/archive"
 	"github.com/command-dialect/dialect/runtime/blob"
 	"github.com/command-dialect/dialect/runtime/diagnose"
+	"github.com/command-dialect/dialect/runtime/place"
 	"github.com/command-dialect/dialect/runtime/workspace"
 	"github.com/command-dialect/dialect/runtime/workspace/ignore"
 )
@@ -69,6 +70,9 @@ func (r *run) ask(rev string, before func(*inquiry.Question) bool) (*look, error
 	l.evidence.Verdict = l.res.Verdict
 	if len(l.res.Refusals) > 0 {
 		l.evidence.Why = l.res.Refusals[0].Message
+		if l.res.Verdict == verify.Missing && !place.Exists(l.q.Store()) {
+			l.evidence.Why = "no script has run here yet"
+		}
 	}
 	return l, nil
 }

@@ -1,6 +1,7 @@
 package hook
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -10,7 +11,9 @@ import (
 	"github.com/command-dialect/dialect/cmd/dialect/internal/exit"
 	"github.com/command-dialect/dialect/cmd/dialect/internal/hook/install"
 	"github.com/command-dialect/dialect/cmd/dialect/internal/hook/journal"
+	"github.com/command-dialect/dialect/lang/routing"
 	"github.com/command-dialect/dialect/runtime/place"
+	"github.com/command-dialect/dialect/runtime/project"
 )
 
 // A Selection says whose configuration is meant.
@@ -158,6 +161,9 @@ func (c *Changes) Said() (lines []string) {
 	}
 	if len(lines) == 0 {
 		lines = []string{"there was no hook to take out"}
+	}
+	if _, _, err := project.FindMatrix(c.installer.Root, ""); c.install && errors.Is(err, routing.ErrNotFound) {
+		lines = append(lines, "there is no routing.toml here: the hook holds nobody before `dialect init`")
 	}
 	return lines
 }

@@ -115,7 +115,13 @@ func (r *run) action(a shell.Action, bypass string) (out reply) {
 	case f.Evidence.RulesGone:
 		out.say = "dialect refused this push: " + string(verify.Policy) + ": " + subject + " is not verified: " + f.Evidence.Why + ". Put routing.toml back, or ask a person to push."
 	default:
-		out.say = "dialect refused this " + what + ": " + string(l.res.Verdict) + ": " + subject + " is not verified: " + l.evidence.Why + "\nrun: " + next(l.doc)
+		out.say = "dialect refused this " + what + ": " + string(l.res.Verdict) + ": " + subject + " is not verified: " + l.evidence.Why + "\n"
+		// A verdict tells a person to stash; an agent would put away what others are at work on.
+		if command, stash := strings.CutPrefix(next(l.doc), "git stash --include-untracked && "); stash {
+			out.say += "commit what you changed, then run: " + command
+		} else {
+			out.say += "run: " + command
+		}
 	}
 	out.say = diag.PrintableLines(out.say)
 	return out

@@ -79,7 +79,8 @@ trust_level = "trusted"
 	{
 		name: "qwen", program: "qwen/node_modules/.bin/qwen", node: true, tool: "run_shell_command",
 		args: func(c string) any {
-			return map[string]any{"command": c, "description": "a command", "is_background": strings.HasSuffix(c, background)}
+			c, found := strings.CutSuffix(c, background) // it takes no & of the shell's
+			return map[string]any{"command": c, "description": "a command", "is_background": found}
 		},
 		setup: func(t *testing.T, p *project, _ string) {
 			p.put(t, "home/.qwen/settings.json", `{"security":{"auth":{"selectedType":"openai"}},"general":{"enableAutoUpdate":false,"disableAutoUpdate":true},"privacy":{"usageStatisticsEnabled":false},"telemetry":{"enabled":false}}`)
