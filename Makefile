@@ -101,17 +101,25 @@ test-deps:
 
 # What the hook promises is about what these versions do: they are pinned. A client that cannot be had is left out, and the
 # test says so. Where namespaces are to be had they run without a network.
+#
+# AGENTS, AGENTSRUN and AGENTSTIME select clients, tests (as go test -run does) and a bound in time; each npm gets NPMTIME.
 agents   := $(CURDIR)/bin/agents
-packages := codex=@openai/codex@0.169.0 gemini=@google/gemini-cli@0.61.0 qwen=@qwen-code/qwen-code@0.24.4 opencode=opencode-ai@1.18.33 kilo=@kilocode/cli@7.7.7 \
+packages := codex=@openai/codex@0.169.0 gemini=@google/gemini-cli@0.61.0 qwen=@qwen-code/qwen-code@0.24.4 qwen-0.15=@qwen-code/qwen-code@0.15.10 opencode=opencode-ai@1.18.33 kilo=@kilocode/cli@7.7.7 \
 	managers=lefthook@2.2.2,husky@9.1.7
+AGENTS     ?= codex gemini qwen qwen-0.15 opencode kilo managers
+AGENTSRUN  ?= .
+AGENTSTIME ?= 2h
+NPMTIME    ?= 20m
 offline   = $(shell unshare --net true 2>/dev/null && echo unshare --net sh -c \''ip link set lo up; exec "$$0" "$$@"'\')
 
 test-agents:
-	-@for p in $(packages); do \
-		test -d $(agents)/$${p%%=*}/node_modules || npm install --prefix $(agents)/$${p%%=*} --no-audit --no-fund --ignore-scripts $$(echo $${p#*=} | tr , ' ') || echo "NOT INSTALLED: $$p"; \
+	@for p in $(foreach a,$(AGENTS),$(filter $(a)=%,$(packages))); do \
+		dir=$(agents)/$${p%%=*}; test -d $$dir/node_modules && continue; \
+		timeout $(NPMTIME) npm install --prefix $$dir --no-audit --no-fund --ignore-scripts $$(echo $${p#*=} | tr , ' ') || \
+			{ rm -rf $$dir; echo "NOT INSTALLED, and so NOT TESTED: $$p"; }; \
 	done
 	$(GO) test -c -o $(agents)/live.test ./cmd/dialect/internal/hook/live
-	cd cmd/dialect/internal/hook/live && DIALECT_AGENTS=$(agents) $(offline) $(agents)/live.test -test.v -test.timeout 2h
+	cd cmd/dialect/internal/hook/live && DIALECT_AGENTS=$(agents) $(offline) $(agents)/live.test -test.v -test.timeout $(AGENTSTIME) -test.run '$(AGENTSRUN)'
 
 race:
 	$(GO) test -race -timeout 60m $(RACE)

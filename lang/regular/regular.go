@@ -5,6 +5,7 @@
 package regular
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -57,7 +58,12 @@ func read(name string, limit int64, flags int) ([]byte, error) {
 		return nil, err
 	}
 	defer f.Close()
-	text, err := io.ReadAll(io.LimitReader(f, limit+1))
+	var b bytes.Buffer
+	if info, err := f.Stat(); err == nil && info.Size() <= limit {
+		b.Grow(int(info.Size()) + bytes.MinRead) // as much as is there, and room to see the end
+	}
+	_, err = b.ReadFrom(io.LimitReader(f, limit+1))
+	text := b.Bytes()
 	if err == nil && int64(len(text)) > limit {
 		err = &fs.PathError{Op: "read", Path: name, Err: fmt.Errorf("it has more than %d bytes", limit)}
 	}

@@ -54,6 +54,7 @@ type document struct {
 
 	hooksIgnore   []string        // of [hooks]
 	hooksIgnoreAt *tomltree.Value // likewise
+	hooksRun      *time.Duration  // likewise
 }
 
 // cleanKeys is what a file says of clean checkouts.

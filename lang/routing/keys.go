@@ -586,6 +586,16 @@ var keys = []Key{
 		apply: func(r *reader, t *target, v *tomltree.Value, where string) {
 			t.doc.hooksIgnore, t.doc.hooksIgnoreAt = r.Strings(v, where), v
 		}},
+	{Name: "run", In: InHooks, Type: Duration, Default: "nothing is run", Example: `"30s"`,
+		Doc: "Run the default script where an agent stops on files that nothing checked, for so long, at most 30 s. Only where you pinned the rules with `dialect trust`: clients start hooks outside of their sandboxes. A script that took longer the last time is not started.",
+		apply: func(r *reader, t *target, v *tomltree.Value, where string) {
+			d := r.duration(v, where)
+			if d != nil && *d > MaxHooksRun {
+				r.Errorf(diag.BadValue, r.Span(v), "%s cannot be %q", where, v.Text).Hint = "write at most \"30s\": clients end a hook that takes longer than a minute"
+				return
+			}
+			t.doc.hooksRun = d
+		}},
 
 	// [limits]
 	{Name: "verbs", In: InLimits, Type: Integer, Max: math.MaxInt32, Default: "15", Example: `20`, Doc: "How many verbs the project may bind.",

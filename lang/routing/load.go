@@ -330,6 +330,7 @@ func (l *loader) apply(d *document, from *diag.Source, at *tomltree.Value) {
 	if d.hooksIgnoreAt != nil {
 		l.m.HooksIgnore = d.hooksIgnore
 	}
+	set(&l.m.HooksRun, d.hooksRun)
 	for _, s := range d.servers {
 		l.m.Servers[s.name] = s.server
 	}

@@ -4,11 +4,15 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/command-dialect/dialect/lang/diag"
 	"github.com/command-dialect/dialect/lang/plan"
 	"github.com/command-dialect/dialect/lang/template"
 )
+
+// MaxHooksRun bounds [Matrix.HooksRun]: clients end a hook after a minute, which has its own work to do.
+const MaxHooksRun = 30 * time.Second
 
 // A Matrix is a routing matrix with all that it extends. It is not changed after
 // [Load], and safe for concurrent use.
@@ -41,6 +45,8 @@ type Matrix struct {
 	Scoped bool
 	// HooksIgnore are patterns, as in a .gitignore, of files that need no check before an agent stops.
 	HooksIgnore []string
+	// HooksRun is how long the default script may run where an agent stops on files that nothing checked; 0 runs nothing.
+	HooksRun time.Duration
 
 	names     map[string]*Binding
 	pairs     map[pair]*Binding // aliases of bindings included

@@ -110,7 +110,12 @@ func Lost(ctx context.Context, dir string, err error) string {
 	if !errors.Is(err, routing.ErrNotFound) {
 		return ""
 	}
-	c, err := workspace.Resolve(ctx, dir, "HEAD", workspace.Options{})
+	return MatrixIn(ctx, "HEAD", dir)
+}
+
+// MatrixIn returns the path of the matrix that the commit rev has for dir; empty if it has none, or if there is no such commit.
+func MatrixIn(ctx context.Context, rev, dir string) string {
+	c, err := workspace.Resolve(ctx, dir, rev, workspace.Options{})
 	if err != nil {
 		return ""
 	}

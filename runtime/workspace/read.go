@@ -13,6 +13,7 @@ import (
 func (w *walk) read(s *scratch, d *folder, name string, e *entry) error {
 	if old := w.known[e.path]; old != nil && old.settled && old.status == e.status {
 		e.size, e.sum, e.raw, e.id, e.target, e.traits, e.settled = old.size, old.sum, old.raw, old.raw, old.target, old.traits, true
+		s.recalled++
 		return nil
 	}
 	e.settled = statTrusted && e.status.ctime < w.start.Add(-settling).UnixNano()

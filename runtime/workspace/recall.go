@@ -30,7 +30,10 @@ func (t *Tracker) Remembered(s *Snapshot) []byte {
 	if m == nil {
 		return nil
 	}
-	var b []byte
+	if m.text != nil {
+		return m.text
+	}
+	b := make([]byte, 0, len(m.entries)*(recallFixed+64))
 	b = append(b, recallMagic...)
 	b = append(b, make([]byte, sha256.Size)...)
 	var format [8]byte
@@ -72,6 +75,7 @@ func (t *Tracker) Recall(text []byte) error {
 	if t.memory == nil {
 		t.memory = make(map[string]*memory)
 	}
+	m.text = text
 	t.memory[root] = m
 	return nil
 }

@@ -1,6 +1,7 @@
 package workspace
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"os"
@@ -47,8 +48,8 @@ func TestRecall(t *testing.T) {
 		}
 		return second
 	}
-	if tr := same(); len(tr.Remembered(s)) != len(text) {
-		t.Error("another is remembered where nothing changed")
+	if again := same().Remembered(s); &again[0] != &text[0] {
+		t.Error("what is remembered was made again where nothing changed")
 	}
 	// It is the memory that answers, and not the files: one that says something else is trusted.
 	root, m, err := parseRecall(text)
@@ -87,7 +88,18 @@ func TestRecall(t *testing.T) {
 	if err := os.Symlink("new", r.dir+"/link"); err != nil {
 		t.Fatal(err)
 	}
-	same()
+	time.Sleep(settling + 100*time.Millisecond) // so that the new ones are remembered, too
+	again := same().Remembered(s)
+	if _, m, err := parseRecall(again); err != nil || len(m.entries) != 53 || bytes.Equal(again, text) {
+		t.Errorf("after changes: %v, %d files", err, len(m.entries))
+	}
+	if err := os.Remove(r.dir + "/d1/f1"); err != nil {
+		t.Fatal(err)
+	}
+	text = again
+	if gone := same().Remembered(s); bytes.Equal(gone, again) {
+		t.Error("a file that is gone is remembered")
+	}
 
 	for _, bad := range [][]byte{nil, []byte(recallMagic), text[:len(text)-1], append([]byte(nil), text[1:]...), append(append([]byte(nil), text...), 0)} {
 		if err := NewTracker(r.dir, Options{}).Recall(bad); err == nil {

@@ -50,6 +50,8 @@ type walk struct {
 	reached atomic.Bool // project was walked
 	written atomic.Bool // writing is there, and nothing hides it
 
+	recalled int // see [scratch]
+
 	mu         sync.Mutex
 	entries    []entry
 	attributes map[string][]byte     // path of a .gitattributes of the root's own repository -> content
@@ -98,10 +100,30 @@ func (p place) counts() bool {
 
 // A scratch is what one worker works with.
 type scratch struct {
-	buf     []byte
-	sum     hash.Hash
-	blob    hash.Hash
-	entries []entry
+	buf      []byte
+	sum      hash.Hash
+	blob     hash.Hash
+	entries  [][]entry // in chunks, which are not copied as they become more
+	recalled int       // how many of them an earlier walk knew
+}
+
+// chunk is how many entries of a scratch stand together.
+const chunk = 256
+
+// add adds an entry, and returns it in its place.
+func (s *scratch) add(e entry) *entry {
+	if n := len(s.entries); n == 0 || len(s.entries[n-1]) == chunk {
+		s.entries = append(s.entries, make([]entry, 0, chunk))
+	}
+	last := &s.entries[len(s.entries)-1]
+	*last = append(*last, e)
+	return &(*last)[len(*last)-1]
+}
+
+// drop takes the entry out that was added last.
+func (s *scratch) drop() {
+	last := &s.entries[len(s.entries)-1]
+	*last = (*last)[:len(*last)-1]
 }
 
 // run walks the tree with a few workers and leaves the entries sorted.
@@ -110,16 +132,28 @@ func (w *walk) run(tree *worktree, workers int) error {
 	if err != nil {
 		return err
 	}
+	var found []*entry // an entry is large: it is copied once, to its place
 	c := newCrew(w.ctx)
 	c.add(d, func(s *scratch) error { return w.folder(c, s, d, place{tree: tree}) })
 	d.release()
 	err = c.run(workers, func() *scratch {
 		return &scratch{buf: make([]byte, 128<<10), sum: sha256.New(), blob: w.format.New()}
-	}, func(s *scratch) { w.entries = append(w.entries, s.entries...) })
+	}, func(s *scratch) {
+		w.recalled += s.recalled
+		for _, part := range s.entries {
+			for i := range part {
+				found = append(found, &part[i])
+			}
+		}
+	})
 	if err != nil {
 		return err
 	}
-	slices.SortFunc(w.entries, func(a, b entry) int { return cmp.Compare(a.path, b.path) })
+	slices.SortFunc(found, func(a, b *entry) int { return cmp.Compare(a.path, b.path) })
+	w.entries = make([]entry, len(found))
+	for i, e := range found {
+		w.entries[i] = *e
+	}
 	return nil
 }
 
@@ -282,15 +316,15 @@ func (w *walk) take(c *crew, s *scratch, d *folder, p place, name string, again 
 		w.written.Store(true)
 		return nil
 	}
-	e := entry{path: path, kind: st.kind, tracked: tracked, inTree: p.tree.outer, status: st, held: known.Id}
+	e := s.add(entry{path: path, kind: st.kind, tracked: tracked, inTree: p.tree.outer, status: st, held: known.Id})
 	if st.kind.special() {
 		if e.inTree = false; tracked && p.tree.outer {
 			w.obstacle(fmt.Sprintf("%s where a tracked file was: %s", st.kind, git.Display(path)))
 		}
-	} else if err := w.read(s, d, name, &e); err != nil {
+	} else if err := w.read(s, d, name, e); err != nil {
+		s.drop()
 		return err
 	}
-	s.entries = append(s.entries, e)
 	return nil
 }
 
@@ -364,7 +398,7 @@ func (w *walk) enter(c *crew, s *scratch, d *folder, p place, name string, link 
 			}
 		}
 	}
-	s.entries = append(s.entries, e)
+	s.add(e)
 	return w.folder(c, s, sub, inner)
 }
 

@@ -137,6 +137,7 @@ type Tracker struct {
 type memory struct {
 	format    git.ObjectFormat
 	entries   []entry
+	text      []byte // what [Tracker.Recall] was given, while it says the same; else nil
 	converter converter
 }
 
@@ -413,8 +414,12 @@ func (t *Tracker) finish(w *walk, s *Snapshot) {
 	w.known = nil
 	w.matches = ignore.NewBudget(context.Background()) // of the lookups to come
 	s.entries, s.hides = w.entries, w.hides
+	settled := 0
 	for i := range s.entries {
 		e := &s.entries[i]
+		if e.settled {
+			settled++
+		}
 		if e.kind == kindRepository {
 			continue
 		}
@@ -424,7 +429,11 @@ func (t *Tracker) finish(w *walk, s *Snapshot) {
 		}
 	}
 	s.Bytes = digest(s.entries)
-	t.memory[w.root].entries = s.entries
+	m := t.memory[w.root]
+	if w.recalled != len(m.entries) || w.recalled != settled {
+		m.text = nil
+	}
+	m.entries = s.entries
 }
 
 // digest computes [Snapshot.Bytes] of entries that are sorted by path.

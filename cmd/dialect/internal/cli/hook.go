@@ -20,7 +20,8 @@ check fails that did not fail before, or nothing was checked since the last edit
 prompt, once on the same files, and then let go. Before a commit only a known new failure refuses, before a push or
 a pull request whatever is unverified; --no-verify and its like are refused.
 
-The hook runs nothing of the project, and its exit status is 0 whatever happens.
+The hook runs nothing of the project, unless rules that you pinned with "dialect trust" have [hooks] run, and its
+exit status is 0 whatever happens.
 
 "dialect help hooks" says what it does not hold.`
 
@@ -166,7 +167,8 @@ func newHookGit(u *ui) *cobra.Command {
 		Use:   "git pre-push [REMOTE URL]",
 		Short: "answer git's pre-push hook: refuse a push of a tip that is not verified",
 		Long: `Answer git's pre-push hook, as "dialect hook install --git" writes it: refuse a push of a tip that is not verified.
-DIALECT=0 lets it pass, and is recorded. What cannot be checked, such as a commit without a matrix, passes with a warning.
+DIALECT=0 lets it pass, and is recorded. A commit whose routing.toml is gone or does not load is refused where the
+remote has one; what cannot be checked for another reason passes with a warning.
 
 Exit status: 0 to push, else 1.`,
 		Args: cobra.RangeArgs(1, 3),
@@ -175,7 +177,11 @@ Exit status: 0 to push, else 1.`,
 				return exit.Usagef("there is no answer to the hook %q", args[0]).Hint("dialect hook git pre-push")
 			}
 			defer u.contain()()
-			refused, warnings := hook.Push(store, u.in)
+			remote := ""
+			if len(args) > 1 {
+				remote = args[1]
+			}
+			refused, warnings := hook.Push(store, remote, u.in)
 			for _, w := range warnings {
 				u.warnf("%s", w)
 			}

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"os"
 	"path"
 	"path/filepath"
 	"slices"
@@ -20,6 +19,7 @@ import (
 	"github.com/command-dialect/dialect/runtime/archive"
 	"github.com/command-dialect/dialect/runtime/blob"
 	"github.com/command-dialect/dialect/runtime/diagnose"
+	"github.com/command-dialect/dialect/runtime/place"
 	"github.com/command-dialect/dialect/runtime/workspace"
 	"github.com/command-dialect/dialect/runtime/workspace/ignore"
 )
@@ -30,6 +30,7 @@ type look struct {
 	res      *verify.Result // nil where nothing had to be asked
 	evidence decide.Evidence
 	doc      inquiry.Document
+	noRules  string // why there are no rules to ask by; empty where there are
 }
 
 // ask asks about the present files, or about the commit rev. before is called between the snapshot and the question, and says
@@ -47,6 +48,7 @@ func (r *run) ask(rev string, before func(*inquiry.Question) bool) (*look, error
 	switch {
 	case errors.As(err, &rules):
 		l.q, l.res = inquiry.Broken(o, rules)
+		l.noRules = rules.Error()
 	case err != nil:
 		return nil, err
 	default:
@@ -61,10 +63,16 @@ func (r *run) ask(rev string, before func(*inquiry.Question) bool) (*look, error
 			return nil, err
 		}
 	}
+	if l.noRules == "" && l.q.Trusted() == nil {
+		l.noRules = "it has no routing.toml"
+	}
 	l.doc = l.q.Document(l.res)
 	l.evidence.Verdict = l.res.Verdict
 	if len(l.res.Refusals) > 0 {
 		l.evidence.Why = l.res.Refusals[0].Message
+		if l.res.Verdict == verify.Missing && !place.Exists(l.q.Store()) {
+			l.evidence.Why = "no script has run here yet"
+		}
 	}
 	return l, nil
 }
@@ -230,12 +238,4 @@ func absolute(s *workspace.Snapshot, paths []string) (list []string) {
 		list = append(list, filepath.Join(s.Root, filepath.FromSlash(p)))
 	}
 	return list
-}
-
-// inDir calls f with a folder as the working directory, if it is one.
-func inDir(dir string, f func()) {
-	if was, err := os.Getwd(); err == nil && dir != "." && os.Chdir(dir) == nil {
-		defer func() { _ = os.Chdir(was) }()
-	}
-	f()
 }

@@ -1,8 +1,8 @@
 // Package hook answers the hooks of coding agents: whether an agent may end its turn, and whether it may run a command line. A
 // client's event comes in on stdin, its answer goes out on stdout.
 //
-// A hook verifies; it runs nothing of the project. Clients start hooks outside of their sandboxes, with their keys, so that
-// tests that an agent wrote have no business here. Verdicts are those of receipts/verify, asked through package inquiry as
+// A hook verifies; it runs nothing of the project, unless rules that the user pinned say so (`[hooks] run`). Clients start hooks outside of their
+// sandboxes, with their keys, so that tests that an agent wrote have no business here. Verdicts are those of receipts/verify, asked through package inquiry as
 // `dialect verify` asks.
 //
 // It never refuses by accident. A fault of any kind (a panic, a store that cannot be read, no matrix, a text on stdin that is no
@@ -37,6 +37,7 @@ import (
 // Bounds of one event.
 const (
 	maxStdin  = 1 << 20          // bytes
+	maxHeap   = 256 << 20        // bytes, before garbage is collected
 	stdinWait = 2 * time.Second  // until the event is there
 	lookWait  = 20 * time.Second // for the whole; shorter than the timeouts that install writes
 )
@@ -67,6 +68,8 @@ type run struct {
 	journal *journal.Journal // nil where none can be kept
 	now     time.Time
 	tree    string // that was looked at, for the log
+	cancel  context.CancelFunc
+	more    func(time.Duration) // puts the end of the wait off by a time; nil for nobody waits
 }
 
 // A reply is what becomes of an event.
@@ -81,9 +84,14 @@ func Answer(o Options) {
 		o.wait = lookWait
 	}
 	forgetKeys()
-	ctx, cancel := context.WithTimeout(context.Background(), o.wait)
-	defer cancel()
-	r := &run{Options: o, ctx: ctx, now: time.Now()}
+	// The process ends soon: what it allocates for a large project is less than collecting it costs.
+	defer debug.SetGCPercent(debug.SetGCPercent(-1))
+	defer debug.SetMemoryLimit(debug.SetMemoryLimit(maxHeap))
+	r := &run{Options: o, now: time.Now()}
+	r.ctx, r.cancel = context.WithTimeout(context.Background(), o.wait)
+	end := time.NewTimer(o.wait + time.Second)
+	defer end.Stop()
+	r.more = func(d time.Duration) { end.Reset(d + o.wait + time.Second) }
 	done := make(chan reply, 1)
 	go func(r *run) {
 		defer func() {
@@ -91,12 +99,13 @@ func Answer(o Options) {
 				done <- reply{Decision: decide.Decision{Action: decide.Tell, Rule: "panic", Text: fmt.Sprintf("internal error: %v", p)}, say: string(debug.Stack())}
 			}
 		}()
+		defer func() { r.cancel() }()
 		done <- r.handle()
 	}(r)
 	var a reply
 	select {
 	case a = <-done:
-	case <-time.After(o.wait + time.Second): // what waits does not look at its context
+	case <-end.C: // what waits does not look at its context
 		r = &run{Options: o, now: r.now} // the other one is still at work
 		a = fault("deadline", errors.New("it took too long"))
 	}
@@ -195,7 +204,7 @@ func (r *run) handle() reply {
 	}
 	var intent shell.Intent
 	if r.event.Kind == agents.BeforeTool {
-		if intent = shell.Parse(r.event.Command); intent == (shell.Intent{Dir: "."}) && r.event.File == "" {
+		if intent = shell.Parse(r.event.Command); intent.Nothing() && r.event.File == "" {
 			return reply{Decision: decide.Decision{Action: decide.Allow}}
 		}
 	}
@@ -203,6 +212,10 @@ func (r *run) handle() reply {
 	dir, err := os.Getwd()
 	if err != nil {
 		return fault("no-folder", err)
+	}
+	if r.event.Kind == agents.BeforeTool {
+		r.wrote(dir)
+		return r.before(intent)
 	}
 	path, _, err := project.FindMatrix(dir, "")
 	missing := errors.Is(err, routing.ErrNotFound)
@@ -222,16 +235,6 @@ func (r *run) handle() reply {
 		return fault("no-journal", err)
 	}
 	scope := decide.Scope{Off: !r.journal.OffUntil(r.now).IsZero(), NoProject: missing, Untrusted: r.User && !policy.IsPinned(root)}
-	if r.event.Kind == agents.BeforeTool {
-		if r.event.File != "" && !missing {
-			file := r.event.File
-			if !filepath.IsAbs(file) {
-				file = filepath.Join(dir, file)
-			}
-			r.journal.Wrote(r.Agent.Name, r.event.Session, file)
-		}
-		return r.tool(decide.Tool{Scope: scope, Bypass: intent.Bypass, Commit: intent.Commit, Push: intent.Push}, intent.Dir)
-	}
 	s, err := r.journal.Session(r.ctx, r.Agent.Name, r.event.Session)
 	if err == nil {
 		defer s.Close()
@@ -249,6 +252,22 @@ func (r *run) handle() reply {
 		}, s)
 	}
 	return reply{Decision: decide.Decision{Action: decide.Allow, Rule: string(r.event.Kind)}}
+}
+
+// wrote notes the file that a tool is about to write.
+func (r *run) wrote(dir string) {
+	file := r.event.File
+	if file == "" {
+		return
+	}
+	if !filepath.IsAbs(file) {
+		file = filepath.Join(dir, file)
+	}
+	if root, missing, err := matrixOf(dir); err == nil && !missing {
+		if r.journal, err = journal.Of(root); err == nil {
+			r.journal.Wrote(r.Agent.Name, r.event.Session, file)
+		}
+	}
 }
 
 // enter goes to the folder that the event is about: that of the project, else where the client works.

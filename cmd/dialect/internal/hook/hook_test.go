@@ -310,7 +310,7 @@ func noFilter(t *testing.T, where string) {
 	for _, command := range []string{"git commit -m x", "git push"} {
 		ask(t, Options{}, strings.NewReader(`{"session_id":"s","hook_event_name":"PreToolUse","tool_name":"Bash","tool_input":{"command":"`+command+`"}}`))
 	}
-	Push("", strings.NewReader("refs/heads/main HEAD refs/heads/main 0\n"))
+	Push("", "", strings.NewReader("refs/heads/main HEAD refs/heads/main 0\n"))
 	if _, err := os.Stat(marker); err == nil {
 		t.Error("a filter ran")
 	}
@@ -350,5 +350,91 @@ func TestTwo(t *testing.T) {
 	put(t, "other.txt", "x")
 	if !stop("a") {
 		t.Error("not held in a worktree")
+	}
+}
+
+// git runs git in the working directory.
+func git(t *testing.T, args ...string) {
+	t.Helper()
+	if out, err := exec.Command("git", append([]string{"-c", "user.name=a", "-c", "user.email=a@b"}, args...)...).CombinedOutput(); err != nil {
+		t.Fatalf("git %v: %v\n%s", args, err, out)
+	}
+}
+
+// TestTarget decides about the repository that a command line acts on, wherever the agent was started, and refuses a push where that is not known.
+func TestTarget(t *testing.T) {
+	project := newProject(t)
+	if err := os.MkdirAll("deep/nested", 0o700); err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir("deep/nested")
+	git(t, "init", "-q")
+	git(t, "commit", "-q", "--allow-empty", "-m", "other")
+	bare := filepath.Join(t.TempDir(), "bare")
+	git(t, "clone", "-q", "--bare", project, bare)
+	worktree := filepath.Join(t.TempDir(), "worktree")
+	git(t, "-C", project, "worktree", "add", "-q", worktree)
+	elsewhere := t.TempDir()
+	for _, c := range []struct {
+		in, command string
+		rule        string // empty: allowed
+	}{
+		{project, "git push", "push-unverified"},
+		{project, "(cd /tmp); git push", "push-unverified"},
+		{project, "cd " + elsewhere + " && git push", ""},
+		{project, "cd " + elsewhere + " && GIT_DIR=" + project + "/.git git push", "push-unverified"},
+		{project, "cd deep/nested && git push", ""},
+		{project, "cd deep && git push", "push-unverified"},
+		{elsewhere, "git push", ""},
+		{elsewhere, "cd " + project + " && git push", "push-unverified"},
+		{elsewhere, "git -C " + project + "/deep push", "push-unverified"},
+		{elsewhere, "git --git-dir " + project + "/.git push", "push-unverified"},
+		{elsewhere, "git --git-dir " + project + "/.git/worktrees/worktree push", "push-unverified"},
+		{elsewhere, "export GIT_DIR=" + project + "/.git; git push", "push-unverified"},
+		{elsewhere, "GIT_WORK_TREE=" + elsewhere + " git -C " + worktree + " push", "push-unverified"},
+		{elsewhere, "cd $X; git push", ""}, // no project of ours is in sight
+		{project, "cd $X; git push", "push-unknown"},
+		{project, "cd not-there && git push", "push-unknown"},
+		{project, "GIT_DIR=" + bare + " git push", "push-unknown"},
+		{project, "cd $X; git commit -m x", ""},
+		{project, "DIALECT=0 git -C " + elsewhere + " push", "bypass"},
+	} {
+		t.Chdir(c.in)
+		out, _ := ask(t, Options{}, strings.NewReader(`{"session_id":"s","hook_event_name":"PreToolUse","tool_name":"Bash","tool_input":{"command":"`+c.command+`"}}`))
+		if refused := strings.Contains(out, `"deny"`); refused != (c.rule != "") {
+			t.Errorf("in %s: %s: %q, want %q", c.in, c.command, out, c.rule)
+			continue
+		}
+		t.Chdir(project)
+		if list := recorded(t); c.rule != "" && c.in == project && list[len(list)-1].Rule != c.rule {
+			t.Errorf("in %s: %s: recorded %q, want %q", c.in, c.command, list[len(list)-1].Rule, c.rule)
+		}
+	}
+}
+
+// TestRulesGone refuses an agent the push of a commit without rules that can be read, where the remote has some.
+func TestRulesGone(t *testing.T) {
+	newProject(t)
+	push := func() string {
+		t.Helper()
+		out, _ := ask(t, Options{}, strings.NewReader(`{"session_id":"s","hook_event_name":"PreToolUse","tool_name":"Bash","tool_input":{"command":"git push"}}`))
+		return out
+	}
+	for what, change := range map[string]func(){
+		"has no routing.toml": func() { git(t, "rm", "-q", "routing.toml") },
+		"does not load":       func() { put(t, "routing.toml", "[commands") },
+	} {
+		git(t, "checkout", "-q", "-b", strings.ReplaceAll(what, " ", "-"))
+		change()
+		git(t, "commit", "-qam", what)
+		if out := push(); strings.Contains(out, `"deny"`) {
+			t.Errorf("%s, without a remote: %q", what, out)
+		}
+		git(t, "update-ref", "refs/remotes/origin/main", "HEAD~1")
+		if out := push(); !strings.Contains(out, what+", and origin/main has ") && !strings.Contains(out, what+": ") {
+			t.Errorf("%s: %q", what, out)
+		}
+		git(t, "update-ref", "-d", "refs/remotes/origin/main")
+		git(t, "checkout", "-q", "-")
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -15,15 +16,21 @@ import (
 	"github.com/command-dialect/dialect/cmd/dialect/internal/hook/journal"
 	"github.com/command-dialect/dialect/lang/diag"
 	"github.com/command-dialect/dialect/receipts/verify"
+	"github.com/command-dialect/dialect/runtime/policy"
+	"github.com/command-dialect/dialect/runtime/project"
+	"github.com/command-dialect/dialect/runtime/workspace"
 )
 
 // maxRefs bounds how many refs of a push are looked at. A push of more is refused: one of them would hide behind the others.
 const maxRefs = 500
 
+// maxOnto bounds how many commits of the remote are looked at for one tip.
+const maxOnto = 20
+
 // Push answers git's pre-push hook: whether the tips that are pushed are verified. What git writes of a push is read from in; where pre-commit
-// is between, its variables say it. It returns what to say of each tip that is refused, and what to warn of; a fault of our own, a
-// commit without a matrix and a ref that is deleted refuse nothing.
-func Push(store string, in io.Reader) (refused, warnings []string) {
+// is between, its variables say it. remote is the name of the remote, or its URL. It returns what to say of each tip that is refused, and what to
+// warn of; a fault of our own, a ref that is deleted, and a commit without rules where nothing before it had any refuse nothing.
+func Push(store, remote string, in io.Reader) (refused, warnings []string) {
 	skip := os.Getenv("DIALECT") == "0"
 	tips := pushed(in)
 	for _, name := range []string{"GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX", "GIT_OBJECT_DIRECTORY"} {
@@ -54,6 +61,10 @@ func Push(store string, in io.Reader) (refused, warnings []string) {
 	for _, tip := range tips {
 		r := &run{Options: Options{Store: store}, ctx: ctx}
 		l, err := r.ask(tip.rev, nil)
+		from := ""
+		if err == nil && l.noRules != "" {
+			from = upstream(ctx, ".", cmp.Or(remote, os.Getenv("PRE_COMMIT_REMOTE_NAME")), tip.onto...)
+		}
 		if ctx.Err() != nil && len(tips) > 1 {
 			text := fmt.Sprintf("the refs from %s on were not checked within a minute\n  next: push fewer at once", tip.name)
 			log(decide.Refuse, "push-unverified", text)
@@ -63,10 +74,14 @@ func Push(store string, in io.Reader) (refused, warnings []string) {
 		case err != nil:
 			warnings = append(warnings, fmt.Sprintf("%s is not checked: %v", tip.name, err))
 			log(decide.Tell, "no-look", err.Error())
+		case from != "":
+			text := fmt.Sprintf("%s: %s is not verified: %s, and %s has rules\n  next: put routing.toml back, or DIALECT=0 git push if you mean it; this is recorded", verify.Policy, tip.name, l.noRules, from)
+			refused = append(refused, diag.PrintableLines(text))
+			log(decide.Refuse, "push-unverified", text)
 		case l.res.Verdict == verify.Verified:
 			log(decide.Allow, "verified", tip.name)
 		case l.res.Verdict == verify.Degraded, l.q.Trusted() == nil:
-			warnings = append(warnings, fmt.Sprintf("%s is not checked: %s", tip.name, cmp.Or(l.evidence.Why, "it has no routing.toml")))
+			warnings = append(warnings, fmt.Sprintf("%s is not checked: %s", tip.name, cmp.Or(l.noRules, l.evidence.Why)))
 			log(decide.Tell, "not-checked", l.evidence.Why)
 		default:
 			text := fmt.Sprintf("%s: %s is not verified: %s\n  next: %s", l.res.Verdict, tip.name, l.evidence.Why, strings.Join(l.doc.Next, "\n  next: "))
@@ -78,11 +93,14 @@ func Push(store string, in io.Reader) (refused, warnings []string) {
 }
 
 // A tip is what one ref of a push will be.
-type tip struct{ name, rev string }
+type tip struct {
+	name, rev string
+	onto      []string // what the remote has in the places that it is pushed to; zeros or empty where that is not known
+}
 
 // pushed returns the tips of a push, each once.
 func pushed(in io.Reader) (tips []tip) {
-	add := func(name, rev string) {
+	add := func(name, rev, onto string) {
 		if strings.Trim(rev, "0") == "" { // deleted
 			return
 		}
@@ -90,20 +108,59 @@ func pushed(in io.Reader) (tips []tip) {
 			rev = name // of an annotated tag the commit counts
 		}
 		short := strings.TrimPrefix(strings.TrimPrefix(name, "refs/heads/"), "refs/tags/")
-		if !slices.ContainsFunc(tips, func(t tip) bool { return t.rev == rev }) && len(tips) <= maxRefs {
-			tips = append(tips, tip{cmp.Or(short, rev), rev})
+		if i := slices.IndexFunc(tips, func(t tip) bool { return t.rev == rev }); i >= 0 {
+			tips[i].onto = append(tips[i].onto, onto)
+		} else if len(tips) <= maxRefs {
+			tips = append(tips, tip{cmp.Or(short, rev), rev, []string{onto}})
 		}
 	}
 	if rev := os.Getenv("PRE_COMMIT_TO_REF"); rev != "" {
-		add(os.Getenv("PRE_COMMIT_LOCAL_BRANCH"), rev) // and what git itself says, if this was called by git: anyone can set a variable
+		add(os.Getenv("PRE_COMMIT_LOCAL_BRANCH"), rev, os.Getenv("PRE_COMMIT_FROM_REF")) // and what git itself says, if this was called by git: anyone can set a variable
 	} else if os.Getenv("PRE_COMMIT_REMOTE_URL") != "" { // the first push of all: pre-commit names no tip
-		tips = append(tips, tip{"HEAD", "HEAD"})
+		tips = append(tips, tip{"HEAD", "HEAD", []string{""}})
 	}
 	lines := bufio.NewScanner(io.LimitReader(in, maxStdin))
 	for lines.Scan() {
 		if f := strings.Fields(lines.Text()); len(f) == 4 {
-			add(f[0], f[1])
+			add(f[0], f[1], f[3])
 		}
 	}
 	return tips
+}
+
+// upstream names what has rules for dir beside the commit that is pushed: the ref that it is pushed to, whose commit is onto, else the branches
+// of the remote as they were last seen, else the user's pin. It returns "" where none has.
+func upstream(ctx context.Context, dir, remote string, onto ...string) string {
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return ""
+	}
+	known := true
+	for _, rev := range onto[:min(len(onto), maxOnto)] {
+		_, err := workspace.Resolve(ctx, dir, rev, workspace.Options{})
+		switch known = known && err == nil; {
+		case strings.Trim(rev, "0") == "":
+			known = false
+		case project.MatrixIn(ctx, rev, dir) != "":
+			return rev[:min(12, len(rev))]
+		}
+	}
+	if known && len(onto) > 0 {
+		return "" // a person decided that when it was pushed
+	}
+	for _, name := range []string{remote, "origin"} {
+		for _, branch := range []string{"HEAD", "main", "master"} {
+			if rev := "refs/remotes/" + name + "/" + branch; name != "" && project.MatrixIn(ctx, rev, dir) != "" {
+				return name + "/" + branch
+			}
+		}
+	}
+	for at := dir; ; at = filepath.Dir(at) {
+		if policy.IsPinned(at) {
+			return "your pin"
+		}
+		if at == filepath.Dir(at) {
+			return ""
+		}
+	}
 }

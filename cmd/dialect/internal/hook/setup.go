@@ -1,6 +1,7 @@
 package hook
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -10,7 +11,9 @@ import (
 	"github.com/command-dialect/dialect/cmd/dialect/internal/exit"
 	"github.com/command-dialect/dialect/cmd/dialect/internal/hook/install"
 	"github.com/command-dialect/dialect/cmd/dialect/internal/hook/journal"
+	"github.com/command-dialect/dialect/lang/routing"
 	"github.com/command-dialect/dialect/runtime/place"
+	"github.com/command-dialect/dialect/runtime/project"
 )
 
 // A Selection says whose configuration is meant.
@@ -50,15 +53,23 @@ func installer(dir string) (in install.Installer, err error) {
 	if in.Root == "" || !place.Exists(filepath.Join(in.Root, ".git")) {
 		in.Root = rootOf(dir)
 	}
-	if in.Program, err = os.Executable(); err != nil {
-		return in, err
+	in.Program, err = self()
+	return in, err
+}
+
+// self returns the absolute path of this program, by the name that it was called by: a link that an update moves stays one.
+func self() (string, error) {
+	program, err := os.Executable()
+	if err != nil {
+		return "", err
 	}
 	if path, err := filepath.Abs(os.Args[0]); err == nil && strings.ContainsRune(os.Args[0], filepath.Separator) && filepath.Base(path) == "dialect" {
-		in.Program = path // a link that an update moves stays one
-	} else if path, err := lookPath("dialect"); err == nil && place.Same(path, in.Program) {
-		in.Program = path
+		return path, nil
 	}
-	return in, nil
+	if path, err := lookPath("dialect"); err == nil && place.Same(path, program) {
+		return path, nil
+	}
+	return program, nil
 }
 
 // lookPath returns the absolute path of the program that a shell would start.
@@ -150,6 +161,9 @@ func (c *Changes) Said() (lines []string) {
 	}
 	if len(lines) == 0 {
 		lines = []string{"there was no hook to take out"}
+	}
+	if _, _, err := project.FindMatrix(c.installer.Root, ""); c.install && errors.Is(err, routing.ErrNotFound) {
+		lines = append(lines, "there is no routing.toml here: the hook holds nobody before `dialect init`")
 	}
 	return lines
 }

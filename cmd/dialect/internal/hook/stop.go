@@ -59,28 +59,50 @@ func (r *run) stop(f decide.Stop, s *journal.Session) reply {
 		return reply{Decision: d}
 	}
 	var unchanged bool
-	l, err := r.ask("", func(q *inquiry.Question) bool {
-		now := present(q)
-		unchanged = !s.Prompt.Bytes.IsZero() && s.Prompt.SameFiles(now)
-		return unchanged
-	})
-	if err != nil {
+	var l *look
+	learn := func() error {
+		var err error
+		l, err = r.ask("", func(q *inquiry.Question) bool {
+			now := present(q)
+			unchanged = !s.Prompt.Bytes.IsZero() && s.Prompt.SameFiles(now)
+			return unchanged
+		})
+		if err != nil {
+			return err
+		}
+		e := &l.evidence
+		e.Unchanged = unchanged
+		if snap := l.q.Snapshot(); l.res != nil && l.res.Verdict != verify.Verified && snap != nil {
+			paths, ok := since(s.Kept(journal.AtPrompt), snap)
+			e.Ignored = ok && ignored(r.ctx, l.q, paths) || l.res.Verdict == verify.Stale && ignored(r.ctx, l.q, bare(l.doc.Changed))
+		}
+		if e.Verdict == verify.Failed {
+			e.Old = r.old(l, s)
+		}
+		f.Evidence, f.Held, f.HeldHere = e, s.Held, s.HeldOn(r.tree)
+		d = f.Decide()
+		return nil
+	}
+	if err := learn(); err != nil {
 		return fault("no-look", err)
 	}
-	e := &l.evidence
-	e.Unchanged = unchanged
-	snap := l.q.Snapshot()
-	if l.res != nil && l.res.Verdict != verify.Verified && snap != nil {
-		paths, ok := since(s.Kept(journal.AtPrompt), snap)
-		e.Ignored = ok && ignored(r.ctx, l.q, paths) || l.res.Verdict == verify.Stale && ignored(r.ctx, l.q, bare(l.doc.Changed))
+	ran := ""
+	if d.Action == decide.Refuse && d.Rule == "not-checked" {
+		if c := r.check(l); c != nil && c.overrun {
+			f.Overrun = c.text
+			d = f.Decide()
+		} else if c != nil {
+			ran = c.text
+			if err := learn(); err != nil {
+				return fault("no-look", err)
+			}
+		}
 	}
-	if e.Verdict == verify.Failed {
-		e.Old = r.old(l, s)
-	}
-	tree := r.tree
-	f.Evidence, f.Held, f.HeldHere = e, s.Held, s.HeldOn(tree)
-	d = f.Decide()
+	snap, tree := l.q.Snapshot(), r.tree
 	out := reply{Decision: d}
+	if out.Text == "" {
+		out.Text = ran
+	}
 	if d.Action == decide.Refuse {
 		s.Held++
 		s.Trees = append(s.Trees, tree)
@@ -116,6 +138,9 @@ func (r *run) reason(l *look, s *journal.Session) string {
 		fmt.Fprintf(&b, "the checks fail on these files.\n%s", r.report(l))
 	} else {
 		b.WriteString("not checked since the last edit.\n")
+		if others := l.q.Others(); len(others) > 0 {
+			fmt.Fprintf(&b, "this worktree has a store of its own: what was checked in another one does not count here: %s\n", some(others))
+		}
 	}
 	if paths := bare(l.doc.Changed); len(paths) > 0 {
 		fmt.Fprintf(&b, "changed since the last gate: %s\n", some(paths))
@@ -177,43 +202,4 @@ func (r *run) report(l *look) string {
 		}
 	}
 	return l.evidence.Why + "\n"
-}
-
-// tool decides whether the agent may run a command line.
-func (r *run) tool(f decide.Tool, dir string) (out reply) {
-	d := f.Decide()
-	if d.Action == decide.Refuse {
-		return reply{Decision: d, say: "dialect refused this command: " + f.Bypass + " goes around a check, which is for a person to decide. Run the command without it."}
-	}
-	if d.Action != decide.Look {
-		return reply{Decision: d}
-	}
-	inDir(dir, func() {
-		rev, subject := "", "the working tree"
-		if f.Push {
-			rev, subject = "HEAD", "HEAD"
-		}
-		l, err := r.ask(rev, nil)
-		if err != nil {
-			out = fault("no-look", err)
-			return
-		}
-		if l.evidence.Verdict == verify.Failed && f.Commit && !f.Push {
-			s, err := r.journal.Session(r.ctx, r.Agent.Name, r.event.Session)
-			if err == nil {
-				defer s.Close()
-			}
-			l.evidence.Old = r.old(l, s)
-		}
-		f.Evidence = &l.evidence
-		out = reply{Decision: f.Decide()}
-		if out.Action == decide.Refuse {
-			what := "commit"
-			if f.Push {
-				what = "push"
-			}
-			out.say = diag.PrintableLines(fmt.Sprintf("dialect refused this %s: %s: %s is not verified: %s\nrun: %s", what, l.res.Verdict, subject, l.evidence.Why, next(l.doc)))
-		}
-	})
-	return out
 }

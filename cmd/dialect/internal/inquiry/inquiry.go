@@ -221,6 +221,12 @@ func (q *Question) Snapshot() *workspace.Snapshot { return q.snapshot }
 // Trusted returns the matrix that the baseline has; nil without one.
 func (q *Question) Trusted() *routing.Matrix { return q.rules }
 
+// Root returns the folder of the matrix, or the working directory where there is none.
+func (q *Question) Root() string { return q.root }
+
+// Others returns the stores of other worktrees of the repository, where the one that is asked is not there, or has not the record.
+func (q *Question) Others() []string { return q.others }
+
 // Store returns the path of the store that is asked.
 func (q *Question) Store() string { return q.path }
 

@@ -194,7 +194,7 @@ func (a *Adapter) Parse(name string, m map[string]any) Event {
 		Message: text(m, messageKeys...), Plan: text(m, "permission_mode", "approval_mode") == "plan",
 	}
 	for _, k := range backgroundKeys {
-		if list, ok := m[k].([]any); ok && len(list) > 0 {
+		if list, ok := m[k].([]any); ok && slices.ContainsFunc(list, goesOn) {
 			e.Background = true
 		}
 	}
@@ -221,6 +221,16 @@ func (a *Adapter) Parse(name string, m map[string]any) Event {
 		e.File = text(input, fileKeys...)
 	}
 	return e
+}
+
+// goesOn reports whether a task of a client's list is not at its end. Qwen Code lists those of the whole session.
+func goesOn(task any) bool {
+	m, _ := task.(map[string]any)
+	switch strings.ToLower(text(m, "status", "state")) {
+	case "completed", "complete", "done", "finished", "succeeded", "success", "failed", "error", "cancelled", "canceled", "aborted", "killed", "stopped", "terminated":
+		return false
+	}
+	return true
 }
 
 // command returns the command line of a shell tool, which some clients write as an argv.

@@ -175,3 +175,23 @@ func TestReply(t *testing.T) {
 		t.Error("an unknown name has an adapter")
 	}
 }
+
+// TestBackground holds that only tasks that go on count: a client lists those of the whole session.
+func TestBackground(t *testing.T) {
+	for list, want := range map[string]bool{
+		`[]`: false, `null`: false, `{}`: false,
+		`[{"id":"1","status":"running"}]`:                                true,
+		`[{"id":"1","status":"completed"},{"id":"2","status":"failed"}]`: false,
+		`[{"id":"1","status":"cancelled"},{"id":"2","status":"paused"}]`: true,
+		`[{"id":"1"}]`: true,
+		`["1"]`:        true,
+	} {
+		m, err := Read(strings.NewReader(`{"hook_event_name":"Stop","background_tasks":` + list + `}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := Find("qwen").Parse("", m).Background; got != want {
+			t.Errorf("%s: %v", list, got)
+		}
+	}
+}

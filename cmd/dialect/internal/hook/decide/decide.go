@@ -39,6 +39,8 @@ type Evidence struct {
 	// Old says that each failing test, or line where tests have no names, also failed in a receipt on the tree of the
 	// session's start or of HEAD.
 	Old bool
+	// RulesGone says that the commit that is pushed has no rules that can be read, where the one that it follows on the remote has.
+	RulesGone bool
 }
 
 // A Scope says whether the hooks act in a project at all.
@@ -73,6 +75,7 @@ type Stop struct {
 	Evidence *Evidence // nil before it is needed
 	HeldHere bool      // the agent was held on exactly these files before
 	Held     int       // since the last prompt
+	Overrun  string    // what to say where the script was run by `[hooks] run`, and did not end in time; else empty
 }
 
 // Decide decides whether an agent may end its turn.
@@ -119,6 +122,8 @@ func (s Stop) Decide() Decision {
 		return Decision{Tell, "held-enough", "the agent was held twice since your last prompt, and is let go: " + e.Why}
 	case e.Verdict == verify.Failed:
 		return Decision{Refuse, "failed", ""}
+	case s.Overrun != "":
+		return Decision{Tell, "run-overrun", s.Overrun}
 	}
 	return Decision{Refuse, "not-checked", ""}
 }
@@ -136,6 +141,8 @@ type Tool struct {
 	Commit bool
 	Push   bool // or opens a pull request
 
+	Unknown string // why it is not known which repository is meant; empty where it is
+
 	Evidence *Evidence // of the present files for a commit, of HEAD for a push; nil before it is needed
 }
 
@@ -148,11 +155,17 @@ func (t Tool) Decide() Decision {
 		return Decision{Refuse, "bypass", ""}
 	case !t.Commit && !t.Push:
 		return Decision{Allow, "other-command", ""}
+	case t.Unknown != "" && t.Push:
+		return Decision{Refuse, "push-unknown", ""}
+	case t.Unknown != "":
+		return Decision{Allow, "commit", ""}
 	case t.Evidence == nil:
 		return Decision{Look, "look", ""}
 	}
 	e := t.Evidence
 	switch {
+	case t.Push && e.RulesGone:
+		return Decision{Refuse, "push-unverified", ""}
 	case e.Verdict == verify.Verified:
 		return Decision{Allow, "verified", ""}
 	case e.NoTree != "":

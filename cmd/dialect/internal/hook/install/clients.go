@@ -111,11 +111,20 @@ func (c Client) base() (string, error) {
 
 // Path returns the file that is written, for the project at root.
 func (c Client) Path(l Level, root string) (string, error) {
-	if l == Project {
-		return filepath.Join(root, filepath.FromSlash(c.files[l])), nil
+	path := filepath.Join(root, filepath.FromSlash(c.files[l]))
+	if l == User {
+		base, err := c.base()
+		if err != nil {
+			return "", err
+		}
+		path = filepath.Join(base, filepath.FromSlash(c.files[l]))
 	}
-	base, err := c.base()
-	return filepath.Join(base, filepath.FromSlash(c.files[l])), err
+	if filepath.Base(path) == "hooks.json" {
+		if beside := tomlBeside(path); beside != "" {
+			return beside, nil
+		}
+	}
+	return path, nil
 }
 
 // isPlugin reports whether the file is one of our own, and not a configuration with our line.

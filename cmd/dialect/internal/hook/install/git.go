@@ -70,12 +70,7 @@ func (in Installer) Git(add bool) (ch Change, err error) {
 		return ch, nil
 	}
 	if ch.New, err = edit(clean); err != nil {
-		f := exit.Failf(exit.Failed, "%s was left as it is: %v", place.Short(ch.Path), err)
-		var m *manual
-		if errors.As(err, &m) {
-			f.Hint("%s", m.add)
-		}
-		return ch, f
+		return ch, left(ch.Path, err)
 	}
 	ch.record = &record{Client: "git", Level: Project, Path: ch.Path, At: now(), Before: clean, After: digest(ch.New)}
 	if r != nil {

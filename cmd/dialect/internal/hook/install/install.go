@@ -16,6 +16,7 @@ import (
 	"github.com/command-dialect/dialect/cmd/dialect/internal/outfile"
 	"github.com/command-dialect/dialect/lang/regular"
 	"github.com/command-dialect/dialect/runtime/blob"
+	"github.com/command-dialect/dialect/runtime/place"
 )
 
 // maxConfig bounds a configuration, in bytes.
@@ -104,13 +105,17 @@ func (in Installer) Install(c Client, l Level) (ch Change, err error) {
 		}
 		before, ch.New = nil, c.plugin(in.Program, l)
 	} else {
-		if ch.New, err = c.add(ch.Old, in.Program, l); err != nil {
-			return ch, exit.Failf(exit.Failed, "%s was left as it is: %v", ch.Path, err)
+		add, remove := c.add, c.remove
+		if isTOML(ch.Path) {
+			add, remove = c.addTOML, func(text []byte) ([]byte, error) { return removeTOML(text), nil }
+		}
+		if ch.New, err = add(ch.Old, in.Program, l); err != nil {
+			return ch, left(ch.Path, err)
 		}
 		if old := in.record(ch.Path); old != nil && digest(ch.Old) == old.After {
 			before = old.Before
 		} else if ch.Old != nil && len(bytes.TrimSpace(ch.Old)) > 0 {
-			if before, err = c.remove(ch.Old); err != nil { // without a line that somebody committed
+			if before, err = remove(ch.Old); err != nil { // without a line that somebody committed
 				return ch, err
 			}
 		}
@@ -123,6 +128,16 @@ func (in Installer) Install(c Client, l Level) (ch Change, err error) {
 		}
 	}
 	return ch, nil
+}
+
+// left says that a file was left as it is, and what the user can do.
+func left(path string, err error) error {
+	f := exit.Failf(exit.Failed, "%s was left as it is: %v", place.Short(path), err)
+	var m *manual
+	if errors.As(err, &m) {
+		f.Hint("%s", m.add)
+	}
+	return f
 }
 
 // Uninstall says what the configuration of a client becomes without us: what it was, if nobody changed it since.
@@ -144,9 +159,11 @@ func (in Installer) Uninstall(c Client, l Level) (ch Change, err error) {
 		if bytes.HasPrefix(ch.Old, []byte(marker)) {
 			ch.New = nil
 		}
+	case isTOML(ch.Path):
+		ch.New = removeTOML(ch.Old)
 	default:
 		if ch.New, err = c.remove(ch.Old); err != nil {
-			return ch, exit.Failf(exit.Failed, "%s was left as it is: %v", ch.Path, err)
+			return ch, left(ch.Path, err)
 		}
 		if rest := bytes.Join(bytes.Fields(ch.New), nil); r != nil && r.Before == nil && string(rest) == "{}" {
 			ch.New = nil

@@ -30,6 +30,7 @@ var configurations = []string{
 	"{\n  \"hooks\": {\n    \"Stop\": [\n      {\"hooks\": [{\"type\": \"command\", \"command\": \"say done\"}]} // bell\n    ]\n  },\n  \"z\": \"<&>\"\n}\n",
 	"{\"hooks\":{\"Stop\":[{\"hooks\":[{\"type\":\"command\",\"command\":\"x\"}]}],\"Other\":[]},\"z\":1}",
 	"{\n  \"hooks\": {\n    \"Stop\": [\n      {\"matcher\": \"*\", \"hooks\": []},\n    ],\n  },\n}\n",
+	"{\"hooks\":{\"Stop\":[ /* mine */ ]}}", "{\n  \"hooks\": {\n    // none yet\n  }\n}\n", "{\n  // of ours\n  \"hooks\": {}\n}\n", "{\"hooks\":{\n// at the end\n\"Stop\":[]}}",
 	"{\n  \"hooks\": {\n    \"Notification\": [ { \"hooks\": [ { \"type\": \"command\", \"command\": \"dialectal hookah\" } ] } ]\n  }\n}",
 }
 
@@ -95,7 +96,8 @@ func squeeze(text []byte) string { return string(bytes.Join(bytes.Fields(text), 
 
 func TestRefused(t *testing.T) {
 	c := client(t, "claude")
-	for _, text := range []string{"[]", "x", "{", `"s"`, `{"hooks":[]}`, `{"hooks":{"Stop":{}}}`, `{"hooks":{"Stop":1}}`} {
+	for _, text := range []string{"[]", "x", "{", `"s"`, `{"hooks":[]}`, `{"hooks":{"Stop":{}}}`, `{"hooks":{"Stop":1}}`,
+		`{"hooks":{},"a":1,"hooks":{}}`, `{"hooks":{"Stop":[],"Stop":[]}}`} {
 		if after, err := c.add([]byte(text), program, Project); err == nil {
 			t.Errorf("%s became %s", text, after)
 		}

@@ -96,7 +96,7 @@ func object(text []byte) (root hujson.Value, top *hujson.Object, err error) {
 	if !ok {
 		return root, nil, errors.New("it is not a JSON object")
 	}
-	return root, top, nil
+	return root, top, once(top)
 }
 
 // complete reports whether a configuration has just the lines that [Client.add] would add.
@@ -169,12 +169,12 @@ func (c Client) remove(text []byte) ([]byte, error) {
 					n, changed = n-1, true
 				}
 			}
-			if had > 0 && len(lines.Elements) == 0 {
+			if had > len(lines.Elements) && len(lines.Elements) == 0 && onlyHas(inner, "matcher", "hooks") && plain(&array.Elements[k]) {
 				deleteElement(array, k)
 				k--
 			}
 		}
-		if before > 0 && len(array.Elements) == 0 {
+		if before > len(array.Elements) && len(array.Elements) == 0 && plain(&events.Members[i].Value) {
 			deleteMember(events, i)
 			i--
 		}
@@ -184,13 +184,66 @@ func (c Client) remove(text []byte) ([]byte, error) {
 	}
 	if len(events.Members) == 0 {
 		for i := range top.Members {
-			if name(top.Members[i]) == "hooks" {
+			if name(top.Members[i]) == "hooks" && plain(&top.Members[i].Value) {
 				deleteMember(top, i)
 				break
 			}
 		}
 	}
 	return root.Pack(), nil
+}
+
+// once returns an error if a key that we write below stands twice: readers of JSON differ in which one counts.
+func once(top *hujson.Object) error {
+	n := 0
+	for _, m := range top.Members {
+		if name(m) == "hooks" {
+			n++
+		}
+	}
+	if n > 1 {
+		return &manual{`it has "hooks" twice, of which the client reads one`, `merge them into one "hooks"`}
+	}
+	hooks := member(top, "hooks")
+	if hooks == nil {
+		return nil
+	}
+	if events, ok := hooks.Value.(*hujson.Object); ok {
+		seen := make(map[string]bool)
+		for _, m := range events.Members {
+			if seen[name(m)] {
+				return &manual{fmt.Sprintf("its hooks have %q twice, of which the client reads one", name(m)), "merge them into one"}
+			}
+			seen[name(m)] = true
+		}
+	}
+	return nil
+}
+
+// plain reports whether there is no comment in a value or after it: we write none, so that one is the user's. What stands before it is not asked:
+// it may be about what came before, and stays in any case.
+func plain(v *hujson.Value) bool {
+	for x := range v.All() {
+		inside := x.AfterExtra
+		switch in := x.Value.(type) {
+		case *hujson.Object:
+			inside = append(slices.Clone(inside), in.AfterExtra...)
+		case *hujson.Array:
+			inside = append(slices.Clone(inside), in.AfterExtra...)
+		}
+		if x != v {
+			inside = append(slices.Clone(inside), x.BeforeExtra...)
+		}
+		if len(bytes.TrimSpace(inside)) > 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// onlyHas reports whether an object has no other members.
+func onlyHas(o *hujson.Object, keys ...string) bool {
+	return !slices.ContainsFunc(o.Members, func(m hujson.ObjectMember) bool { return !slices.Contains(keys, name(m)) })
 }
 
 // isOurs reports whether an entry runs our command.

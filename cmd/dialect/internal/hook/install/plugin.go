@@ -27,7 +27,7 @@ const program = %s
 function ask(event, payload) {
   return new Promise((resolve) => {
     let child, out = ""
-    const timer = setTimeout(() => { child?.kill("SIGKILL"); resolve(null) }, 30000)
+    const timer = setTimeout(() => { child?.kill("SIGKILL"); resolve(null) }, 60000)
     const end = (answer) => { clearTimeout(timer); resolve(answer) }
     try {
       child = spawn(program, ["hook", "%s", event%s], { cwd: payload.cwd, stdio: ["pipe", "pipe", "ignore"] })

@@ -67,6 +67,9 @@ func (in Installer) Status(j *journal.Journal) *Report {
 			} else {
 				s.Installed = c.has(text)
 			}
+			if isTOML(path) {
+				s.Installed = c.hasTOML(text)
+			}
 			if !s.Installed && (l == User || !c.Used(l, in.Root)) {
 				continue
 			}

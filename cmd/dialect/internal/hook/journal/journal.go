@@ -43,6 +43,7 @@ const (
 	maxManifest = 64 << 20
 	maxTrees    = 64
 	maxWrites   = 1 << 20
+	maxLists    = 40                  // of files, of all sessions
 	forget      = 30 * 24 * time.Hour // sessions without an event
 )
 
@@ -329,12 +330,27 @@ func lines(name string) map[string]bool {
 // HeldOn reports whether a stop was refused on a tree.
 func (s *Session) HeldOn(tree string) bool { return slices.Contains(s.Trees, tree) }
 
-// collect removes what is left of sessions that had no event for long.
+// collect removes what is left of sessions that had no event for long, and the lists of files of all but the last ones: in a large project
+// such a list is as long as a thousand sessions.
 func (j *Journal) collect() {
 	names, _ := filepath.Glob(filepath.Join(j.dir, "s-*"))
+	type list struct {
+		name string
+		at   time.Time
+	}
+	var lists []list
 	for _, name := range names {
-		if info, err := os.Lstat(name); err == nil && time.Since(info.ModTime()) > forget {
+		info, err := os.Lstat(name)
+		switch {
+		case err != nil:
+		case time.Since(info.ModTime()) > forget:
 			_ = os.Remove(name)
+		case filepath.Ext(name) == AtPrompt || filepath.Ext(name) == AtStop:
+			lists = append(lists, list{name, info.ModTime()})
 		}
+	}
+	slices.SortFunc(lists, func(a, b list) int { return b.at.Compare(a.at) })
+	for _, l := range lists[min(len(lists), maxLists):] {
+		_ = os.Remove(l.name)
 	}
 }

@@ -175,3 +175,27 @@ func TestUnwritable(t *testing.T) {
 		t.Error("there is a log")
 	}
 }
+
+// TestLists holds that what sessions keep of the files is bounded: a list of a large project has a megabyte, and a week has hundreds of sessions.
+func TestLists(t *testing.T) {
+	j := open(t)
+	for i := range 3 * maxLists {
+		s, err := j.Session(t.Context(), "codex", fmt.Sprint(i))
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.Keep(AtPrompt, []byte("x"))
+		s.Keep(AtStop, []byte("x"))
+		if s.Kept(AtPrompt) == nil || s.Kept(AtStop) == nil {
+			t.Errorf("session %d does not keep its own", i)
+		}
+		s.Close()
+	}
+	lists, _ := filepath.Glob(filepath.Join(j.dir, "s-*.[ps]*"))
+	if len(lists) > maxLists+2 {
+		t.Errorf("%d lists are kept", len(lists))
+	}
+	if sessions, _ := filepath.Glob(filepath.Join(j.dir, "s-*.json")); len(sessions) != 3*maxLists {
+		t.Errorf("%d sessions are left", len(sessions))
+	}
+}

@@ -79,7 +79,8 @@ trust_level = "trusted"
 	{
 		name: "qwen", program: "qwen/node_modules/.bin/qwen", node: true, tool: "run_shell_command",
 		args: func(c string) any {
-			return map[string]any{"command": c, "description": "a command", "is_background": false}
+			c, found := strings.CutSuffix(c, background) // it takes no & of the shell's
+			return map[string]any{"command": c, "description": "a command", "is_background": found}
 		},
 		setup: func(t *testing.T, p *project, _ string) {
 			p.put(t, "home/.qwen/settings.json", `{"security":{"auth":{"selectedType":"openai"}},"general":{"enableAutoUpdate":false,"disableAutoUpdate":true},"privacy":{"usageStatisticsEnabled":false},"telemetry":{"enabled":false}}`)
@@ -212,13 +213,25 @@ func start(t *testing.T, c client, dialect string, steps ...step) *project {
 // patience bounds a client that does not end.
 const patience = 6 * time.Minute
 
+// The prompts of a test. The model tells sessions apart by them.
+const (
+	firstPrompt  = "make the change"
+	secondPrompt = "make the other change"
+)
+
 // prompt runs the client with a prompt, to its end.
 func (p *project) prompt(t *testing.T) {
+	t.Helper()
+	p.session(t, firstPrompt)
+}
+
+// session runs the client with the prompt of a session.
+func (p *project) session(t *testing.T, prompt string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	program := filepath.Join(os.Getenv("DIALECT_AGENTS"), p.client.program)
-	cmd := exec.CommandContext(ctx, program, p.client.command("make the change")...)
+	cmd := exec.CommandContext(ctx, program, p.client.command(prompt)...)
 	cmd.Dir = p.dir
 	cmd.Env = append(p.environ(), p.client.env(p.model.server.URL)...)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}

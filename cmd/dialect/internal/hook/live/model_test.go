@@ -15,8 +15,11 @@ import (
 	"time"
 )
 
-// A step is what the model answers to one request: it says something, or runs a command line with the client's shell tool.
-type step struct{ say, do string }
+// A step is what the model answers to one request: it says something, or runs a command line with the client's shell tool. first is called before.
+type step struct {
+	say, do string
+	first   func()
+}
 
 func say(text string) step   { return step{say: text} }
 func do(command string) step { return step{do: command} }
@@ -28,6 +31,8 @@ type model struct {
 	server *httptest.Server
 	tool   string           // name of the client's shell tool
 	args   func(string) any // its arguments
+
+	second *model // that answers the session of [secondPrompt]; nil for none
 
 	mu       sync.Mutex
 	steps    []step
@@ -57,6 +62,18 @@ func (m *model) next(body string, tools bool) (step, int) {
 	if !tools {
 		return say("ok"), -1
 	}
+	if m.second != nil && strings.Contains(body, secondPrompt) {
+		return m.second.next(body, tools)
+	}
+	s, i := m.take(body)
+	if s.first != nil {
+		s.first()
+	}
+	return s, i
+}
+
+// take returns the next step, and its number.
+func (m *model) take(body string) (step, int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.requests = append(m.requests, body)

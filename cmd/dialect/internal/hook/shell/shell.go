@@ -6,6 +6,7 @@
 package shell
 
 import (
+	"cmp"
 	"path"
 	"path/filepath"
 	"slices"
@@ -16,64 +17,204 @@ import (
 
 // Bounds of what is looked at.
 const (
-	maxText  = 32 << 10
-	maxDepth = 4 // of scripts in the arguments of shells
+	maxText    = 32 << 10
+	maxDepth   = 4 // of scripts in the arguments of shells
+	maxActions = 8
+	maxPlaces  = 4 // that a command may be started in
 )
 
 // An Intent is what a command line is about to do.
 type Intent struct {
-	Commit bool
-	Push   bool   // or opens a pull request
-	Dir    string // that git is used in, relative to where the shell starts; "." for there
-	Bypass string // the words that go around a check; empty for none
+	Actions []Action // those that count, each once, in the order of the text
+	Bypass  string   // the words that go around a check; empty for none
 }
+
+// An Action is a use of git that counts, and where. Paths are relative to where the shell starts; "~" begins one that is in the
+// home folder.
+type Action struct {
+	Push    bool   // or opens a pull request; else it commits
+	Dir     string // that git is started in; "." for where the shell starts
+	GitDir  string // that the command line names; empty for the one it finds from Dir
+	Unknown string // why the place is known only when it runs; empty where it is known
+}
+
+// Nothing reports whether the command line does nothing that counts.
+func (in Intent) Nothing() bool { return len(in.Actions) == 0 && in.Bypass == "" }
 
 // Parse reads a command line. A text that is not a shell's has no intent.
 func Parse(text string) Intent {
-	in := Intent{Dir: "."}
-	in.read(text, ".", 0)
+	var in Intent
+	in.read(text, &state{at: []where{{dir: "."}}}, 0)
 	return in
 }
 
-func (in *Intent) read(text, dir string, depth int) {
+// A where is a place that a command may be started in.
+type where struct{ dir, unknown string }
+
+// A state is what commands before have set. Where it depends on a condition which folder that is, both count.
+type state struct {
+	at              []where
+	gitDir, unknown string // of GIT_DIR
+}
+
+func (st *state) clone() *state {
+	c := *st
+	c.at = slices.Clone(st.at)
+	return &c
+}
+
+// cd goes to a folder from each place.
+func (st *state) cd(to word) {
+	for i := range st.at {
+		st.at[i] = st.at[i].to(to)
+	}
+}
+
+func (w where) to(to word) where {
+	switch dir, absolute := join(w.dir, to.text); {
+	case !to.known:
+		return where{w.dir, "the folder is known only when the command runs"}
+	case absolute:
+		return where{dir: dir}
+	default:
+		return where{dir, w.unknown}
+	}
+}
+
+// branch walks what may run or not: its folders are added to those before. A change of folder that follows another one after && is as
+// sure as that.
+func (st *state) branch(sure bool, f func(*state)) {
+	c := st.clone()
+	f(c)
+	if sure {
+		*st = *c
+		return
+	}
+	if c.gitDir != st.gitDir || c.unknown != st.unknown {
+		st.unknown = "GIT_DIR depends on a condition"
+	}
+	for _, w := range c.at {
+		if !slices.Contains(st.at, w) {
+			st.at = append(st.at, w)
+		}
+	}
+	if len(st.at) > maxPlaces {
+		st.at = []where{{st.at[0].dir, "it may be one of many folders"}}
+	}
+}
+
+func (in *Intent) read(text string, st *state, depth int) {
 	if len(text) > maxText || depth > maxDepth {
 		return
 	}
 	file, _ := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(text), "")
-	if file == nil {
-		return
+	if file != nil {
+		in.list(file.Stmts, st, depth)
 	}
-	in.statements(file.Stmts, &dir, depth)
 }
 
-// statements walks commands in the order of the text. A `cd` counts for what stands after it: in a subshell it should not,
-// where it only changes which folder is looked at.
-func (in *Intent) statements(list []*syntax.Stmt, dir *string, depth int) {
+func (in *Intent) list(list []*syntax.Stmt, st *state, depth int) {
 	for _, s := range list {
-		syntax.Walk(s, func(n syntax.Node) bool {
-			switch n := n.(type) {
-			case *syntax.CallExpr:
-				in.call(n, dir, depth)
-			case *syntax.DeclClause:
-				for _, a := range n.Args {
-					in.assigned(a)
-				}
+		in.walk(s, st, depth)
+	}
+}
+
+// walk walks commands in the order of the text, with the folder that each is started in.
+func (in *Intent) walk(n syntax.Node, st *state, depth int) {
+	branch := func(list []*syntax.Stmt) { st.branch(false, func(st *state) { in.list(list, st, depth) }) }
+	syntax.Walk(n, func(n syntax.Node) bool {
+		switch n := n.(type) {
+		case *syntax.CallExpr:
+			in.call(n, st, depth)
+			return true // commands in its words
+		case *syntax.DeclClause:
+			for _, a := range n.Args {
+				in.assigned(a, st)
 			}
 			return true
-		})
+		case *syntax.Stmt:
+			if !n.Background && !n.Coprocess || n.Cmd == nil {
+				return true
+			}
+			c := st.clone()
+			in.walk(n.Cmd, c, depth)
+			for _, r := range n.Redirs {
+				in.walk(r, c, depth)
+			}
+		case *syntax.Subshell:
+			in.list(n.Stmts, st.clone(), depth)
+		case *syntax.CmdSubst:
+			in.list(n.Stmts, st.clone(), depth)
+		case *syntax.ProcSubst:
+			in.list(n.Stmts, st.clone(), depth)
+		case *syntax.BinaryCmd:
+			if n.Op == syntax.Pipe || n.Op == syntax.PipeAll {
+				in.walk(n.X, st.clone(), depth)
+				in.walk(n.Y, st.clone(), depth)
+				return false
+			}
+			in.walk(n.X, st, depth)
+			st.branch(n.Op == syntax.AndStmt && isChange(n.X), func(st *state) { in.walk(n.Y, st, depth) })
+		case *syntax.IfClause:
+			in.list(n.Cond, st, depth)
+			before := st.clone()
+			branch(n.Then)
+			for e := n.Else; e != nil; e = e.Else {
+				other := before.clone()
+				in.list(e.Cond, other, depth)
+				in.list(e.Then, other, depth)
+				st.branch(false, func(st *state) { *st = *other })
+			}
+		case *syntax.WhileClause:
+			in.list(n.Cond, st, depth)
+			branch(n.Do)
+		case *syntax.ForClause:
+			in.walk(n.Loop, st, depth)
+			branch(n.Do)
+		case *syntax.CaseClause:
+			in.walk(n.Word, st, depth)
+			for _, item := range n.Items {
+				branch(item.Stmts)
+			}
+		case *syntax.FuncDecl:
+			if n.Body != nil {
+				st.branch(false, func(st *state) { in.walk(n.Body, st, depth) })
+			}
+		default:
+			return true
+		}
+		return false
+	})
+}
+
+// isChange reports whether the last command of a list is a change of folder.
+func isChange(s *syntax.Stmt) bool {
+	if b, ok := s.Cmd.(*syntax.BinaryCmd); ok && b.Op == syntax.AndStmt {
+		s = b.Y
 	}
+	c, ok := s.Cmd.(*syntax.CallExpr)
+	if !ok || len(c.Args) == 0 {
+		return false
+	}
+	name := literal(c.Args[0]).text
+	return name == "cd" || name == "pushd"
 }
 
 // assigned looks at NAME=VALUE.
-func (in *Intent) assigned(a *syntax.Assign) {
+func (in *Intent) assigned(a *syntax.Assign, st *state) {
 	if a.Name != nil && a.Value != nil {
-		value, _ := literal(a.Value)
-		in.variable(a.Name.Value, value)
+		in.variable(a.Name.Value, literal(a.Value), st)
 	}
 }
 
-func (in *Intent) variable(name, value string) {
-	switch {
+func (in *Intent) variable(name string, to word, st *state) {
+	switch value := to.text; {
+	case name == "GIT_DIR" && !to.known:
+		st.unknown = "GIT_DIR is known only when the command runs"
+	case name == "GIT_DIR":
+		st.gitDir, st.unknown = value, ""
+	case name == "GIT_COMMON_DIR" && value != "":
+		st.unknown = "GIT_COMMON_DIR names another repository"
 	case name == "DIALECT" && value == "0":
 		in.Bypass = "DIALECT=0"
 	case strings.HasPrefix(name, "GIT_CONFIG") && strings.EqualFold(value, "core.hooksPath"):
@@ -83,10 +224,16 @@ func (in *Intent) variable(name, value string) {
 	}
 }
 
-// literal returns the text of a word; ok is false if a part of it is known only when it runs.
-func literal(w *syntax.Word) (text string, ok bool) {
+// A word is the text of one; known is false if a part of it is known only when it runs.
+type word struct {
+	text  string
+	known bool
+}
+
+// literal returns the text of a word. The folder of the shell is ".", that of the user "~".
+func literal(w *syntax.Word) word {
 	var b strings.Builder
-	ok = true
+	known := true
 	var parts func(list []syntax.WordPart)
 	parts = func(list []syntax.WordPart) {
 		for _, p := range list {
@@ -97,13 +244,47 @@ func literal(w *syntax.Word) (text string, ok bool) {
 				b.WriteString(p.Value)
 			case *syntax.DblQuoted:
 				parts(p.Parts)
+			case *syntax.ParamExp:
+				switch {
+				case b.Len() > 0 || p.Param == nil || p.Exp != nil || p.Index != nil || p.Slice != nil || p.Repl != nil || p.Length || p.Excl:
+					known = false
+				case p.Param.Value == "HOME":
+					b.WriteString("~")
+				case p.Param.Value == "PWD":
+					b.WriteString(".")
+				default:
+					known = false
+				}
+			case *syntax.CmdSubst:
+				if b.Len() > 0 || !isHere(p) {
+					known = false
+					continue
+				}
+				b.WriteString(".")
 			default:
-				ok = false
+				known = false
 			}
 		}
 	}
 	parts(w.Parts)
-	return b.String(), ok
+	return word{b.String(), known}
+}
+
+// isHere reports whether a substitution gives a folder of the repository that the shell is in.
+func isHere(s *syntax.CmdSubst) bool {
+	if len(s.Stmts) != 1 {
+		return false
+	}
+	c, ok := s.Stmts[0].Cmd.(*syntax.CallExpr)
+	if !ok || len(c.Assigns) > 0 {
+		return false
+	}
+	var words []string
+	for _, w := range c.Args {
+		words = append(words, w.Lit())
+	}
+	text := strings.Join(words, " ")
+	return text == "pwd" || text == "git rev-parse --show-toplevel"
 }
 
 // unescape takes the backslashes out that quote one character.
@@ -124,46 +305,61 @@ func unescape(s string) string {
 	return b.String()
 }
 
-func (in *Intent) call(c *syntax.CallExpr, dir *string, depth int) {
+func (in *Intent) call(c *syntax.CallExpr, st *state, depth int) {
+	own := st
+	if len(c.Args) > 0 && len(c.Assigns) > 0 { // what is assigned holds for this command alone
+		own = st.clone()
+	}
 	for _, a := range c.Assigns {
-		in.assigned(a)
+		in.assigned(a, own)
 	}
-	args := make([]string, len(c.Args))
+	args := make([]word, len(c.Args))
 	for i, w := range c.Args {
-		args[i], _ = literal(w)
+		args[i] = literal(w)
 	}
-	in.argv(args, dir, depth)
+	in.argv(args, own, depth)
+	st.at = own.at
 }
 
-// wrappers run the command that their arguments are, after options; the value is how many further words come before it, and
-// flags lists the options that take a value.
+// wrappers run the command that their arguments are, after options; the value is how many further words come before it,
+// flags lists the options that take a value, and dir those whose value is a folder to go to.
 var wrappers = map[string]struct {
 	skip  int
 	flags string
+	dir   string
 }{
-	"command": {}, "builtin": {}, "exec": {}, "env": {0, "uCS"}, "sudo": {0, "ugpCDhRTU"}, "doas": {0, "uC"}, "nohup": {}, "time": {0, "fo"}, "nice": {0, "n"}, "ionice": {0, "cn"},
-	"setsid": {}, "stdbuf": {0, "ioe"}, "timeout": {1, "ks"}, "xargs": {0, "IidELlnPs"}, "caffeinate": {}, "rtk": {},
+	"command": {}, "builtin": {}, "exec": {}, "env": {0, "uCS", "-C --chdir"}, "sudo": {0, "ugpCDhRTU", "-D --chdir"}, "doas": {0, "uC", ""}, "nohup": {}, "time": {0, "fo", ""},
+	"nice": {0, "n", ""}, "ionice": {0, "cn", ""}, "setsid": {}, "stdbuf": {0, "ioe", ""}, "timeout": {1, "ks", ""}, "xargs": {0, "IidELlnPs", ""}, "caffeinate": {}, "rtk": {},
 }
 
-func (in *Intent) argv(args []string, dir *string, depth int) {
+func (in *Intent) argv(args []word, st *state, depth int) {
 	for range 16 {
-		for len(args) > 0 && isAssignment(args[0]) { // of env
-			name, value, _ := strings.Cut(args[0], "=")
-			in.variable(name, value)
+		for len(args) > 0 && isAssignment(args[0].text) { // of env
+			name, value, _ := strings.Cut(args[0].text, "=")
+			st = st.clone()
+			in.variable(name, word{value, args[0].known}, st)
 			args = args[1:]
 		}
 		if len(args) == 0 {
 			return
 		}
-		w, ok := wrappers[path.Base(args[0])]
+		w, ok := wrappers[path.Base(args[0].text)]
 		if !ok {
 			break
 		}
 		args = args[1:]
-		for len(args) > 0 && strings.HasPrefix(args[0], "-") && args[0] != "-" {
-			takes := len(args[0]) == 2 && strings.Contains(w.flags, args[0][1:])
+		for len(args) > 0 && strings.HasPrefix(args[0].text, "-") && args[0].text != "-" {
+			flag, value := args[0].text, word{"", args[0].known}
+			takes := len(flag) == 2 && strings.Contains(w.flags, flag[1:])
+			if name, v, ok := strings.Cut(flag, "="); ok {
+				flag, value.text = name, v
+			}
 			if args = args[1:]; takes && len(args) > 0 {
-				args = args[1:]
+				value, args = args[0], args[1:]
+			}
+			if slices.Contains(strings.Fields(w.dir), flag) {
+				st = st.clone()
+				st.cd(value)
 			}
 		}
 		args = args[min(w.skip, len(args)):]
@@ -172,38 +368,60 @@ func (in *Intent) argv(args []string, dir *string, depth int) {
 		return
 	}
 	rest := args[1:]
-	switch name := strings.TrimSuffix(path.Base(args[0]), ".exe"); name {
+	switch name := strings.TrimSuffix(path.Base(args[0].text), ".exe"); name {
 	case "cd", "pushd":
-		if i := slices.IndexFunc(rest, func(s string) bool { return !strings.HasPrefix(s, "-") }); i >= 0 {
-			*dir = join(*dir, rest[i])
+		to := word{"~", true}
+		if i := slices.IndexFunc(rest, func(w word) bool { return !strings.HasPrefix(w.text, "-") || w.text == "-" }); i >= 0 {
+			to = rest[i]
+		}
+		if to.text == "-" {
+			to.known = false
+		}
+		st.cd(to)
+	case "popd":
+		st.cd(word{})
+	case "unset":
+		if slices.ContainsFunc(rest, func(w word) bool { return w.text == "GIT_DIR" }) {
+			st.gitDir, st.unknown = "", ""
 		}
 	case "sh", "bash", "zsh", "dash", "ksh":
 		for i, a := range rest {
-			if strings.HasPrefix(a, "-") && !strings.HasPrefix(a, "--") && strings.Contains(a, "c") && i+1 < len(rest) {
-				in.read(rest[i+1], *dir, depth+1)
+			if strings.HasPrefix(a.text, "-") && !strings.HasPrefix(a.text, "--") && strings.Contains(a.text, "c") && i+1 < len(rest) {
+				in.read(rest[i+1].text, st.clone(), depth+1)
 				break
 			}
 		}
 	case "eval":
-		in.read(strings.Join(rest, " "), *dir, depth+1)
+		in.read(strings.Join(texts(rest), " "), st, depth+1)
 	case "export":
 		for _, a := range rest {
-			n, v, _ := strings.Cut(a, "=")
-			in.variable(n, v)
+			n, v, _ := strings.Cut(a.text, "=")
+			in.variable(n, word{v, a.known}, st)
 		}
 	case "git":
-		in.git(rest, *dir)
+		in.git(rest, st)
 	case "gh", "glab", "hub", "tea":
-		in.forge(name, rest, *dir)
+		in.forge(name, texts(rest), st)
 	case "jj":
-		if i := slices.Index(rest, "git"); i >= 0 && i+1 < len(rest) && rest[i+1] == "push" {
-			in.push(*dir)
+		if i := slices.Index(texts(rest), "git"); i >= 0 && i+1 < len(rest) && rest[i+1].text == "push" {
+			in.add(true, st)
 		}
 	case "dialect":
-		if len(rest) > 1 && rest[0] == "hook" && (rest[1] == "off" || rest[1] == "uninstall") {
-			in.Bypass = "dialect hook " + rest[1]
+		if len(rest) > 1 && rest[0].text == "trust" && slices.ContainsFunc(rest, func(w word) bool { return w.text == "--yes" || w.text == "--remove" || hasShort(w.text, 'y') }) {
+			in.Bypass = "dialect trust" // what a person pins decides what counts, and what a hook may run
+		}
+		// What a client tells its hook is not for its agent to say: a prompt, such as of a person, would begin the count anew.
+		if len(rest) > 1 && rest[0].text == "hook" && !strings.HasPrefix(rest[1].text, "-") && !slices.Contains([]string{"install", "status", "log", "git"}, rest[1].text) {
+			in.Bypass = "dialect hook " + rest[1].text
 		}
 	}
+}
+
+func texts(words []word) (list []string) {
+	for _, w := range words {
+		list = append(list, w.text)
+	}
+	return list
 }
 
 func isAssignment(s string) bool {
@@ -211,33 +429,58 @@ func isAssignment(s string) bool {
 	return ok && name != "" && strings.Trim(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_") == ""
 }
 
-func join(dir, to string) string {
-	if filepath.IsAbs(to) || path.IsAbs(to) {
-		return to
+// join returns the path to from dir, and whether it leads there from everywhere.
+func join(dir, to string) (joined string, absolute bool) {
+	if filepath.IsAbs(to) || path.IsAbs(to) || to == "~" || strings.HasPrefix(to, "~") {
+		return to, true
 	}
-	return path.Join(dir, filepath.ToSlash(to))
+	if dir == "~" || strings.HasPrefix(dir, "~/") { // which Join would not clean
+		return dir + "/" + filepath.ToSlash(to), false
+	}
+	return path.Join(dir, filepath.ToSlash(to)), false
 }
 
-func (in *Intent) push(dir string) { in.Push, in.Dir = true, dir }
+// add adds an action in each place that it may happen in.
+func (in *Intent) add(push bool, st *state) {
+	for _, w := range st.at {
+		a := Action{Push: push, Dir: w.dir, Unknown: cmp.Or(w.unknown, st.unknown)}
+		if st.gitDir != "" {
+			var absolute bool
+			if a.GitDir, absolute = join(w.dir, st.gitDir); absolute {
+				a.Unknown = st.unknown
+			}
+		}
+		if len(in.Actions) == maxActions {
+			a = Action{Push: true, Dir: ".", Unknown: "there are too many in one command line"}
+		}
+		if len(in.Actions) <= maxActions && !slices.Contains(in.Actions, a) {
+			in.Actions = append(in.Actions, a)
+		}
+	}
+}
 
 // gitValues are the options of git itself that take the next word.
 var gitValues = []string{"-C", "-c", "--git-dir", "--work-tree", "--namespace", "--exec-path", "--super-prefix", "--config-env"}
 
 // git reads the arguments of git.
-func (in *Intent) git(args []string, dir string) {
+func (in *Intent) git(words []word, st *state) {
+	st = st.clone() // what its options say holds for it alone
+	args := texts(words)
 	for len(args) > 0 && strings.HasPrefix(args[0], "-") {
-		flag, value := args[0], ""
-		args = args[1:]
+		flag, value := args[0], word{"", words[0].known}
+		args, words = args[1:], words[1:]
 		if slices.Contains(gitValues, flag) && len(args) > 0 {
-			value, args = args[0], args[1:]
+			value, args, words = words[0], args[1:], words[1:]
 		} else if f, v, ok := strings.Cut(flag, "="); ok {
-			flag, value = f, v
+			flag, value.text = f, v
 		}
-		switch name, _, _ := strings.Cut(value, "="); {
+		switch name, _, _ := strings.Cut(value.text, "="); {
 		case flag == "-C":
-			dir = join(dir, value)
-		case flag == "--work-tree" && value != "":
-			dir = join(dir, value)
+			st.cd(value)
+		case flag == "--git-dir":
+			in.variable("GIT_DIR", value, st)
+		case flag == "--bare":
+			st.unknown = "the repository is a bare one"
 		case (flag == "-c" || flag == "--config-env") && strings.EqualFold(name, "core.hooksPath"):
 			in.Bypass = "core.hooksPath"
 		}
@@ -257,7 +500,7 @@ func (in *Intent) git(args []string, dir string) {
 		if a == "--" {
 			break
 		}
-		if i > 0 && command == "commit" && (rest[i-1] == "-m" || rest[i-1] == "--message" || rest[i-1] == "-F" || rest[i-1] == "--file") {
+		if i > 0 && command == "commit" && takesNext(rest[i-1]) {
 			continue // the value of an option
 		}
 		switch {
@@ -272,13 +515,41 @@ func (in *Intent) git(args []string, dir string) {
 	switch command {
 	case "commit", "ci":
 		if !dry {
-			in.Commit, in.Dir = true, dir
+			in.add(false, st)
 		}
 	case "push", "send-pack", "request-pull":
-		if !dry {
-			in.push(dir)
+		if !dry && !deletes(rest) {
+			in.add(true, st)
 		}
 	}
+}
+
+// takesNext reports whether an option of git commit takes the next word: the last of its letters is the first of them that takes a value.
+func takesNext(a string) bool {
+	if a == "--message" || a == "--file" {
+		return true
+	}
+	if len(a) < 2 || a[0] != '-' || a[1] == '-' {
+		return false
+	}
+	return strings.IndexAny(a, "mFCct") == len(a)-1
+}
+
+// deletes reports whether a push with these arguments only deletes refs.
+func deletes(args []string) bool {
+	refs, gone := 0, 0
+	for i, a := range args {
+		switch {
+		case a == "--delete", hasShort(a, 'd'):
+			return true
+		case strings.HasPrefix(a, "-"), i > 0 && (args[i-1] == "-o" || args[i-1] == "--push-option" || args[i-1] == "--repo"):
+		default:
+			if refs++; strings.HasPrefix(a, ":") && len(a) > 1 {
+				gone++
+			}
+		}
+	}
+	return gone > 0 && gone == refs-1 // the first one is the remote
 }
 
 // isNoVerify reports whether a is --no-verify, or what git takes for it: an abbreviation.
@@ -319,7 +590,7 @@ func hasShort(a string, c byte) bool {
 }
 
 // forge reads the arguments of a program of a forge.
-func (in *Intent) forge(name string, args []string, dir string) {
+func (in *Intent) forge(name string, args []string, st *state) {
 	words := slices.DeleteFunc(slices.Clone(args), func(s string) bool { return strings.HasPrefix(s, "-") })
 	has := func(list ...string) bool {
 		for i, w := range list {
@@ -332,6 +603,6 @@ func (in *Intent) forge(name string, args []string, dir string) {
 	switch {
 	case name == "gh" && has("pr", "create|new|merge|ready"), name == "glab" && has("mr", "create|new|merge"),
 		name == "hub" && has("pull-request|push"), name == "tea" && has("pr|pull|pulls", "create|c|merge"), name == "gh" && has("release", "create"):
-		in.push(dir)
+		in.add(true, st)
 	}
 }

@@ -1,0 +1,112 @@
+//go:build unix
+
+package live
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// background ends a command line that goes on when its tool has answered.
+const background = " >/dev/null 2>&1 &"
+
+// TestBackground leaves a command of the shell running, of which no client says anything at the stop: the agent is held like any other, once, and
+// let go. (Qwen Code says which sub-agents are at work: package agents has that.)
+func TestBackground(t *testing.T) {
+	each(t, func(t *testing.T, c client, dialect string) {
+		p := start(t, c, dialect, do("touch broken"), do("sleep 20"+background), say("It runs; I wait for it."))
+		p.prompt(t)
+		want(t, p, "stop not-checked", "stop held-on-this-tree")
+	})
+}
+
+// TestTogether has two sessions and a person on one tree, at the same time: each session is held for itself, once on the same files, and the one
+// that runs the checks is let go.
+func TestTogether(t *testing.T) {
+	each(t, func(t *testing.T, c client, dialect string) {
+		var p *project
+		others := func() {
+			p.session(t, secondPrompt)
+			p.put(t, "project/person.txt", "x")
+		}
+		p = start(t, c, dialect, do("echo x > mine.txt"), step{say: "Done.", first: others}, do("dialect run quality.dlct"), say("Done."))
+		p.model.second = &model{steps: []step{do("echo x > theirs.txt"), say("Done.")}}
+		p.prompt(t)
+		want(t, p, "stop not-checked", "stop held-on-this-tree", "stop not-checked", "stop verified")
+		for _, name := range []string{"mine.txt", "person.txt", "theirs.txt"} {
+			if p.told(name) < 0 {
+				t.Errorf("the reason does not name %s", name)
+			}
+		}
+	})
+}
+
+// TestWorktree works in a linked worktree, as a sub-agent may: what was checked in the main one does not count there, which the agent learns, and
+// what it checks itself does.
+func TestWorktree(t *testing.T) {
+	each(t, func(t *testing.T, c client, dialect string) {
+		p := start(t, c, dialect, do("echo x > new.txt"), say("Done."), do("dialect run quality.dlct"), say("Done."))
+		p.must(t, "git", "worktree", "add", "-q", "../linked")
+		main := p.dir
+		p.dir = filepath.Join(p.root, "linked")
+		c.setup(t, p, p.model.server.URL) // what the user trusts
+		p.prompt(t)
+		want(t, p, "stop not-checked", "stop verified")
+		if p.told("what was checked in another one does not count here") < 0 {
+			t.Error("the agent does not learn that the store is of another worktree")
+		}
+		p.dir = main
+		if got := p.rules(t); len(got) > 0 {
+			t.Errorf("in the main worktree: %q", got)
+		}
+	})
+}
+
+// TestInTOML holds Codex where its hooks stand in config.toml: one of a person's and ours.
+func TestInTOML(t *testing.T) {
+	each(t, func(t *testing.T, c client, dialect string) {
+		if c.name != "codex" {
+			t.Skip("its configuration is not TOML")
+		}
+		p := start(t, c, dialect, do("touch broken"), say("Done."), do("rm broken"), say("Done."))
+		p.must(t, dialect, "hook", "uninstall")
+		p.put(t, "project/.codex/config.toml", "# mine\n[[hooks.Stop]]\n[[hooks.Stop.hooks]]\ntype = \"command\"\ncommand = \"touch ../theirs\"\n")
+		p.must(t, dialect, "hook", "install", "--agent", c.name)
+		if text, err := os.ReadFile(filepath.Join(p.dir, ".codex/config.toml")); err != nil || !strings.Contains(string(text), "hook codex Stop") {
+			t.Fatalf("%v: %s", err, text)
+		}
+		p.must(t, "git", "add", "-A")
+		p.must(t, "git", "commit", "-qm", "two")
+		p.prompt(t)
+		want(t, p, "stop not-checked", "stop unchanged")
+		if _, err := os.Stat(filepath.Join(p.root, "theirs")); err != nil {
+			t.Errorf("the person's hook did not run: %v", err)
+		}
+	})
+}
+
+// TestChurn looks at what a client itself writes into the project. Qwen Code before 0.20 rewrites its settings when it starts.
+func TestChurn(t *testing.T) {
+	qwen := clients[slices.IndexFunc(clients, func(c client) bool { return c.name == "qwen" })]
+	old := qwen
+	old.program = strings.Replace(qwen.program, "qwen/", "qwen-0.15/", 1)
+	folder := os.Getenv("DIALECT_AGENTS")
+	if folder == "" {
+		t.Skip("DIALECT_AGENTS names no folder with clients")
+	}
+	dialect := build(t)
+	for name, c := range map[string]client{"qwen": qwen, "qwen-0.15": old} {
+		t.Run(name, func(t *testing.T) {
+			if _, err := os.Stat(filepath.Join(folder, c.program)); err != nil {
+				t.Skipf("NOT RUN: %v", err)
+			}
+			p := start(t, c, dialect, do("ls"), say("Done."))
+			p.prompt(t)
+			t.Logf("changed: %q", p.must(t, "git", "status", "--porcelain"))
+			want(t, p, "stop unchanged")
+		})
+	}
+}
