@@ -66,12 +66,12 @@ func stopped(s process.Stop) schedule.Reason {
 // judge sets the verdict of res from how its process ended and what it wrote.
 func (o *observer) judge(res *Report) {
 	p, want := res.Process, res.Step.Expect
-	res.Reason, res.Detail, res.Tests, res.Failures = "", "", nil, diagnose.Failures{}
+	res.Reason, res.Detail, res.Tests, res.Cases, res.Failures = "", "", nil, nil, diagnose.Failures{}
 	counted, known := o.tests.Tests()
 	var failures diagnose.Failures
 	var unread error
 	if want.JUnit != "" && p.Stop == "" {
-		counted, failures, unread = o.results()
+		counted, failures, res.Cases, unread = o.results()
 		known = unread == nil
 	}
 	if known {
@@ -252,7 +252,12 @@ func marks(pattern string) map[string]fileMark {
 
 // results reads the files of test results that the command wrote. Those that it left
 // untouched are of an earlier run, and count for nothing.
-func (o *observer) results() (sum diagnose.Tests, all diagnose.Failures, err error) {
+func (o *observer) results() (sum diagnose.Tests, all diagnose.Failures, cases []diagnose.Case, err error) {
+	each := func(c diagnose.Case) {
+		if len(cases) <= diagnose.MaxCases { // one more says that they are not all
+			cases = append(cases, c)
+		}
+	}
 	files := 0
 	now := marks(o.pattern())
 	for _, name := range slices.Sorted(maps.Keys(now)) {
@@ -262,21 +267,24 @@ func (o *observer) results() (sum diagnose.Tests, all diagnose.Failures, err err
 		}
 		f, err := regular.Open(name)
 		if err != nil {
-			return sum, all, fmt.Errorf("the test results cannot be read: %w", err)
+			return sum, all, nil, fmt.Errorf("the test results cannot be read: %w", err)
 		}
-		t, failures, err := diagnose.JUnit(f)
+		t, failures, err := diagnose.EachJUnit(f, each)
 		f.Close()
 		if err != nil {
-			return sum, all, fmt.Errorf("the test results %s cannot be read: %w", name, err)
+			return sum, all, nil, fmt.Errorf("the test results %s cannot be read: %w", name, err)
 		}
 		files++
 		sum.Passed, sum.Failed, sum.Skipped = sum.Passed+t.Passed, sum.Failed+t.Failed, sum.Skipped+t.Skipped
 		all.Add(failures)
 	}
 	if files == 0 {
-		return sum, all, fmt.Errorf("it wrote no test results to %s", o.step.Expect.JUnit)
+		return sum, all, nil, fmt.Errorf("it wrote no test results to %s", o.step.Expect.JUnit)
 	}
-	return sum, all, nil
+	if len(cases) > diagnose.MaxCases {
+		cases = nil
+	}
+	return sum, all, cases, nil
 }
 
 func stopDetail(res *Report) string {
