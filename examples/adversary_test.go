@@ -527,6 +527,6 @@ committed where nobody names a base, root, and an orchestrator whose own dialect
 that is set back changes no order, since the log's counts; ` + "`--max-age`" + ` trusts the clock of the machine that made the receipt. A kept
 checkpoint proves that nothing was taken away since it was kept, not that all that happened was recorded: anyone who runs a check
 elsewhere, and deletes that, leaves no trace here. VERIFIED FOR CHANGED PATHS claims no more than that each line passed on the files that it
-names: what a tool reads beyond them, and another line names, may have changed. So it is no gate and is never consumed, and only a
+names: what a tool reads beyond them, and another line names, may have changed. So it is not a gate, and nothing consumes it, and only a
 baseline that says so lets ` + "`--require`, `--base` or a key" + ` accept it.
 `
