@@ -89,8 +89,8 @@ func (o *observer) judge(res *Report) {
 		// What a shell says when it finds no such command.
 		res.Verdict, res.Reason = schedule.Fault, receipts.StopEnvMissing
 		res.Detail = "the shell exited " + strconv.Itoa(p.ExitCode) + ": a command in it was not found"
-	case refused(want, p) && missing(res.Step.Argv, p) != "":
-		res.Verdict, res.Reason, res.Detail = schedule.Fault, receipts.StopEnvMissing, missing(res.Step.Argv, p)
+	case refused(want, p) && missing(res.Step, p) != "":
+		res.Verdict, res.Reason, res.Detail = schedule.Fault, receipts.StopEnvMissing, missing(res.Step, p)
 	case refused(want, p) && (known && counted.Ran() == 0 || !known && p.ExitCode == 5 && module(res.Step.Argv) == "pytest") && !o.failed():
 		res.Verdict, res.Reason, res.Detail = schedule.Fault, receipts.StopVacuous, fmt.Sprintf("exit %d: %s", p.ExitCode, noTest(counted))
 	case refused(want, p):
@@ -165,7 +165,8 @@ func python(arg string) bool {
 // missing says what a process found missing before it ran anything, and what to do: a module of Python, or the tools of a
 // package.json. It is empty for all other output: what a tool prints itself does not undo its failure, so that a
 // module is missing only where Python says so in the one line that there is.
-func missing(argv []string, p *process.Result) string {
+func missing(s *plan.Step, p *process.Result) string {
+	argv := s.Argv
 	said := strings.TrimSpace(string(p.Stderr.Head))
 	if name := module(argv); name != "" && p.ExitCode == 1 && p.Stdout.Bytes == 0 && !strings.Contains(said, "\n") && int64(len(p.Stderr.Head)) == p.Stderr.Bytes {
 		top, _, _ := strings.Cut(name, ".")
@@ -181,8 +182,8 @@ func missing(argv []string, p *process.Result) string {
 		switch base := strings.TrimSuffix(filepath.Base(argv[0]), ".cmd"); base {
 		case "npm", "pnpm", "yarn", "bun":
 			install := base + " install"
-			if base == "npm" {
-				install = "npm ci"
+			if base == "npm" && (place.Exists(filepath.Join(s.Dir, "package-lock.json")) || place.Exists(filepath.Join(s.Dir, "npm-shrinkwrap.json"))) {
+				install = "npm ci" // which refuses where there is no such file
 			}
 			return fmt.Sprintf("%s found no such command: its packages are not installed, run `%s`", base, install)
 		}
