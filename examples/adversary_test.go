@@ -280,6 +280,8 @@ func (w *world) cell(out string, status int) string {
 	word := verdictWord.FindString(out)
 	said := saidWords.FindStringSubmatch(out)
 	switch {
+	case status == 0 && strings.HasPrefix(out, "VERIFIED for changed paths: "):
+		return "reported: VERIFIED FOR CHANGED PATHS"
 	case status == 0 && word == "VERIFIED" && said != nil:
 		return "reported: " + said[1] + said[2]
 	case status == 64 && strings.Contains(out, "ambiguous"):
@@ -460,7 +462,7 @@ func TestAdversary(t *testing.T) {
 		t.Skip(text)
 	}
 	levels := []int{0, 1, 3}
-	all := slices.Concat(attacks, seams)
+	all := slices.Concat(attacks, scopes, seams)
 	cells, ran := make([][3]string, len(all)), make([][3]bool, len(all))
 	t.Run("attacks", func(t *testing.T) {
 		for i, a := range all {
@@ -524,5 +526,7 @@ snapshots, ignored files, tests that prove nothing, a tool that lies and was nev
 committed where nobody names a base, root, and an orchestrator whose own dialect, key or eyes are somebody else's. A clock
 that is set back changes no order, since the log's counts; ` + "`--max-age`" + ` trusts the clock of the machine that made the receipt. A kept
 checkpoint proves that nothing was taken away since it was kept, not that all that happened was recorded: anyone who runs a check
-elsewhere, and deletes that, leaves no trace here.
+elsewhere, and deletes that, leaves no trace here. VERIFIED FOR CHANGED PATHS claims no more than that each line passed on the files that it
+names: what a tool reads beyond them, and another line names, may have changed. So it is not a gate, and nothing consumes it, and only a
+baseline that says so lets ` + "`--require`, `--base` or a key" + ` accept it.
 `

@@ -349,6 +349,15 @@ func (s *Store) Authentic(ctx context.Context, id string) (e receipts.Entry, h r
 	return e, h, err
 }
 
+// Tested counts the tests below the gate that id names, as [verify.Session.Tested] does.
+func (s *Store) Tested(ctx context.Context, id string) (t *receipts.Tested, err error) {
+	err = s.read(ctx, func(v *verify.Session) error {
+		t, err = v.Tested(id)
+		return err
+	})
+	return t, err
+}
+
 // AuthenticReceipts returns the records that ids name, or all receipts and gates if
 // there are none, in the order of the log.
 func (s *Store) AuthenticReceipts(ctx context.Context, ids ...string) (list []receipts.Entry, err error) {

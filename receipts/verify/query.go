@@ -112,6 +112,10 @@ type Result struct {
 	Since  int              // of Scoped: how many Members are of runs after Gate
 	newest int64            // of Scoped: index of the newest gate that it rests on
 	Tested *receipts.Tested // of Members; nil if none of them counted its tests
+
+	// Records counts those that were authenticated: all of the log, or those of the bundle. Remembered of them are
+	// answered for by the [Memory].
+	Records, Remembered int64
 }
 
 // Verify answers a query. The error says that the log could not be read.
@@ -147,6 +151,7 @@ func (s *Session) conclude(q Query, r *Result) (*Result, error) {
 		r.Verdict = Verified
 	}
 	r.Below += len(r.below)
+	r.Records, r.Remembered = s.index.len(), s.start
 	if r.Gate != nil {
 		seq, covered := max(r.Gate.Seq, r.newest), int64(0)
 		if s.partial {

@@ -9,6 +9,23 @@ const (
 	membersKnown = 1000
 )
 
+// Tested counts the tests of the receipts below the gate that id names, as [Result.Tested] does; nil where none counted
+// any, or id names another record. The error is as that of [Session.Entry].
+func (s *Session) Tested(id string) (*receipts.Tested, error) {
+	e, err := s.Entry(id)
+	if err != nil {
+		return nil, err
+	}
+	g, ok := body(&e).(*receipts.Gate)
+	if !ok {
+		return nil, nil
+	}
+	var below Result
+	s.flatten(g, &below)
+	t := s.tested(Query{Level: e.Level}, &e, below.Members)
+	return t, s.fault()
+}
+
 // tested counts the tests of the receipts below a gate, and those that the same bindings ran at the last final gate before
 // it that is about other files. That is for people: no verdict depends on it.
 func (s *Session) tested(q Query, gate *receipts.Entry, members []*receipts.Entry) *receipts.Tested {

@@ -49,12 +49,12 @@ func observe(s *plan.Step, r *redact.Redactor) *observer {
 // judge sets the verdict of res from how its process ended and what it wrote.
 func (o *observer) judge(res *Report) {
 	p, want := res.Process, res.Step.Expect
-	res.Reason, res.Detail, res.Tests, res.Failures = "", "", nil, diagnose.Failures{}
+	res.Reason, res.Detail, res.Tests, res.Cases, res.Failures = "", "", nil, nil, diagnose.Failures{}
 	counted, known := o.tests.Tests()
 	var failures diagnose.Failures
 	var unread error
 	if want.JUnit != "" && p.Stop == "" {
-		counted, failures, unread = o.results()
+		counted, failures, res.Cases, unread = o.results()
 		known = unread == nil
 	}
 	if known {
@@ -70,8 +70,8 @@ func (o *observer) judge(res *Report) {
 	case res.Step.Shell && (p.ExitCode == 126 || p.ExitCode == 127):
 		// What a shell says when it finds no such command.
 		res.end(schedule.Fault, receipts.StopEnvMissing, "the shell exited "+strconv.Itoa(p.ExitCode)+": a command in it was not found")
-	case refused(want, p) && missing(res.Step.Argv, p) != "":
-		res.end(schedule.Fault, receipts.StopEnvMissing, missing(res.Step.Argv, p))
+	case refused(want, p) && missing(res.Step, p) != "":
+		res.end(schedule.Fault, receipts.StopEnvMissing, missing(res.Step, p))
 	case refused(want, p) && (known && counted.Ran() == 0 || !known && p.ExitCode == 5 && module(res.Step.Argv) == "pytest") && !o.failed():
 		res.end(schedule.Fault, receipts.StopVacuous, fmt.Sprintf("exit %d: %s", p.ExitCode, noTest(counted)))
 	case refused(want, p):
@@ -142,7 +142,8 @@ func python(arg string) bool {
 // missing says what a process found missing before it ran anything, and what to do: a module of Python, or the tools of a
 // package.json. It is empty for all other output: what a tool prints itself does not undo its failure, so that a
 // module is missing only where Python says so in the one line that there is.
-func missing(argv []string, p *process.Result) string {
+func missing(s *plan.Step, p *process.Result) string {
+	argv := s.Argv
 	said := strings.TrimSpace(string(p.Stderr.Head))
 	if name := module(argv); name != "" && p.ExitCode == 1 && p.Stdout.Bytes == 0 && !strings.Contains(said, "\n") && int64(len(p.Stderr.Head)) == p.Stderr.Bytes {
 		top, _, _ := strings.Cut(name, ".")
@@ -158,8 +159,8 @@ func missing(argv []string, p *process.Result) string {
 		switch base := strings.TrimSuffix(filepath.Base(argv[0]), ".cmd"); base {
 		case "npm", "pnpm", "yarn", "bun":
 			install := base + " install"
-			if base == "npm" {
-				install = "npm ci"
+			if base == "npm" && (place.Exists(filepath.Join(s.Dir, "package-lock.json")) || place.Exists(filepath.Join(s.Dir, "npm-shrinkwrap.json"))) {
+				install = "npm ci" // which refuses where there is no such file
 			}
 			return fmt.Sprintf("%s found no such command: its packages are not installed, run `%s`", base, install)
 		}
@@ -229,7 +230,12 @@ func marks(pattern string) map[string]fileMark {
 
 // results reads the files of test results that the command wrote. Those that it left
 // untouched are of an earlier run, and count for nothing.
-func (o *observer) results() (sum diagnose.Tests, all diagnose.Failures, err error) {
+func (o *observer) results() (sum diagnose.Tests, all diagnose.Failures, cases []diagnose.Case, err error) {
+	each := func(c diagnose.Case) {
+		if len(cases) <= diagnose.MaxCases { // one more says that they are not all
+			cases = append(cases, c)
+		}
+	}
 	files := 0
 	now := marks(o.pattern())
 	for _, name := range slices.Sorted(maps.Keys(now)) {
@@ -239,21 +245,24 @@ func (o *observer) results() (sum diagnose.Tests, all diagnose.Failures, err err
 		}
 		f, err := regular.Open(name)
 		if err != nil {
-			return sum, all, fmt.Errorf("the test results cannot be read: %w", err)
+			return sum, all, nil, fmt.Errorf("the test results cannot be read: %w", err)
 		}
-		t, failures, err := diagnose.JUnit(f)
+		t, failures, err := diagnose.EachJUnit(f, each)
 		f.Close()
 		if err != nil {
-			return sum, all, fmt.Errorf("the test results %s cannot be read: %w", name, err)
+			return sum, all, nil, fmt.Errorf("the test results %s cannot be read: %w", name, err)
 		}
 		files++
 		sum.Passed, sum.Failed, sum.Skipped = sum.Passed+t.Passed, sum.Failed+t.Failed, sum.Skipped+t.Skipped
 		all.Add(failures)
 	}
 	if files == 0 {
-		return sum, all, fmt.Errorf("it wrote no test results to %s", o.step.Expect.JUnit)
+		return sum, all, nil, fmt.Errorf("it wrote no test results to %s", o.step.Expect.JUnit)
 	}
-	return sum, all, nil
+	if len(cases) > diagnose.MaxCases {
+		cases = nil
+	}
+	return sum, all, cases, nil
 }
 
 func stopDetail(res *Report) string {

@@ -43,7 +43,7 @@ func TestMissing(t *testing.T) {
 	}{
 		{pytest, 1, "", gone, receipts.StopEnvMissing, "python3 has no module pytest: activate the virtual environment, or run `python3 -m pip install pytest`"},
 		{[]string{".venv/bin/python", "-m", "mypy.stubtest"}, 1, "", ".venv/bin/python: No module named mypy\n", receipts.StopEnvMissing, "python has no module mypy: "},
-		{[]string{"npm", "test", "--silent"}, 127, "", "sh: 1: vitest: not found\n", receipts.StopEnvMissing, "run `npm ci`"},
+		{[]string{"npm", "test", "--silent"}, 127, "", "sh: 1: vitest: not found\n", receipts.StopEnvMissing, "run `npm install`"},
 		{[]string{"pnpm", "test"}, 127, "", "", receipts.StopEnvMissing, "run `pnpm install`"},
 		{[]string{"cargo", "clippy"}, 101, "", "error: no such command: `clippy`\n\nhelp: x\n", receipts.StopEnvMissing, "cargo has no command clippy"},
 		// It ran: what a test or a tool prints does not undo its failure.

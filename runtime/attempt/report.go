@@ -26,6 +26,7 @@ type Report struct {
 
 	Tests    *receipts.Tests   // as the tool counted them; nil if it did not
 	Failures diagnose.Failures // of what did not pass, as the tool tells them; none if nothing was recognised
+	Cases    []diagnose.Case   // all that Tests counts, by the files of test results that the tool wrote; nil without such files
 	Claim    *doctrine.Result  // what the command says of itself; nil if nothing
 	Receipt  receipts.Hash     // zero if there is none
 	Reused   receipts.Hash     // the receipt whose result stands for a run; zero if it ran

@@ -17,10 +17,12 @@ const (
 	jestBlock
 	vitestBlock
 	mochaBlock
+	rspecBlock
+	rspecLoadBlock
 )
 
 type blockPatterns struct {
-	pytest, summary, section, unittest, cargo, vitest, mocha, location, isolated, panicked, quoted, syntax, frame *regexp.Regexp
+	pytest, summary, section, unittest, cargo, vitest, mocha, rspec, location, isolated, panicked, quoted, syntax, frame *regexp.Regexp
 }
 
 var blockForms = sync.OnceValue(func() (p blockPatterns) {
@@ -32,6 +34,7 @@ var blockForms = sync.OnceValue(func() (p blockPatterns) {
 	p.cargo = c(`^---- (\S+)(?: stdout)? ----$`)
 	p.vitest = c(`^ *FAIL  (.+)$`)
 	p.mocha = c(`^ {2,4}(\d+)\) (.*)$`)
+	p.rspec = c(`^\s+# (?:\./)?(\S+?):(\d+)(?::in .*)?$`)
 	p.location = c(`^(\S[^:]*|[A-Za-z]:[^:]*):(\d+): ?(.*)$`)
 	p.isolated = c(`^(-{4,}|_ _ _).*$`)
 	p.panicked = c(`^thread '.*' (?:\(\d+\) )?panicked at (?:'(.*)', )?([^\s:]+):(\d+):(\d+):?$`)
@@ -41,7 +44,7 @@ var blockForms = sync.OnceValue(func() (p blockPatterns) {
 	return p
 })
 
-// blockTests reads the runners that write blocks: pytest, unittest, cargo, jest, vitest and mocha.
+// blockTests reads the runners that write blocks: pytest, unittest, cargo, jest, vitest, mocha and RSpec.
 type blockTests struct {
 	Failures
 	kind    blockKind
@@ -52,6 +55,7 @@ type blockTests struct {
 	before  string
 	file    string   // of jest, whose tests follow
 	failing bool     // mocha's list has begun
+	rspec   bool     // RSpec's list has begun
 	told    bool     // jest repeats itself from here on
 	inside  bool     // pytest's sections of failures
 	short   Failures // of pytest's summary
@@ -93,6 +97,12 @@ func (b *blockTests) line(l string) (known bool) {
 	case jestBlock:
 		if strings.HasPrefix(l, "Test Suites: ") || strings.HasPrefix(l, "PASS ") {
 			b.flush()
+			return false
+		}
+	case rspecBlock, rspecLoadBlock:
+		if strings.HasPrefix(l, "Finished in ") {
+			b.flush()
+			b.rspec = false
 			return false
 		}
 	case vitestBlock:
@@ -168,6 +178,16 @@ func (b *blockTests) header(l string) (blockKind, string) {
 		}
 	case strings.HasSuffix(l, " failing") && strings.HasPrefix(l, "  "):
 		b.failing = true
+	case l == "Failures:":
+		b.flush()
+		b.rspec = true
+	case strings.HasPrefix(l, rspecLoad):
+		file, _, _ := strings.Cut(l[len(rspecLoad):], " - Did you mean?")
+		return rspecLoadBlock, strings.TrimPrefix(strings.TrimSuffix(file, "."), "./")
+	case b.rspec && l[:2] == "  ":
+		if m := p.mocha.FindStringSubmatch(l); m != nil {
+			return rspecBlock, m[2]
+		}
 	case b.failing && l[:2] == "  ":
 		if m := p.mocha.FindStringSubmatch(l); m != nil {
 			return mochaBlock, m[2]
@@ -209,6 +229,13 @@ func (b *blockTests) flush() {
 		if f.File == "" {
 			f.File = file
 		}
+	case rspecBlock:
+		f = ofRSpec(lines)
+		f.Test = name
+	case rspecLoadBlock:
+		if f = ofRSpec(lines); f.File == "" {
+			f.File = name
+		}
 	case mochaBlock:
 		for len(lines) > 0 {
 			l := strings.TrimSpace(lines[0])
@@ -238,6 +265,49 @@ func (b *blockTests) end() *Failures {
 		return &b.short
 	}
 	return &b.Failures
+}
+
+// rspecLoad begins what RSpec writes of a file that it cannot load.
+const rspecLoad = "An error occurred while loading "
+
+// ofRSpec reads the block of an example: what it quotes of the source, the message, and the frames that are not RSpec's own.
+func ofRSpec(lines []string) (f Failure) {
+	var message []string
+	quoted := false // the source of the failure, which a blank line or the message's indentation ends
+	for _, l := range lines {
+		t := strings.TrimSpace(l)
+		if m := blockForms().rspec.FindStringSubmatch(" " + l); m != nil {
+			if f.File == "" {
+				f.File, f.Line = m[1], number(m[2])
+			}
+			continue
+		}
+		switch _, source, found := strings.Cut(l, "Failure/Error:"); {
+		case found:
+			quoted = strings.TrimSpace(source) != ""
+		case t == "":
+			quoted = false
+		case t == "(compared using ==)", t == "Diff:", t == "No examples found.", strings.Trim(t, "^") == "",
+			f.File != "" && len(message) == 0, len(message) == 0 && strings.HasPrefix(t, "Got ") && strings.HasSuffix(t, " failures:"):
+		case quoted && len(message) == 0 && !strings.HasPrefix(t, "expected"):
+			// the source goes on
+		default:
+			quoted = false
+			message = append(message, t)
+		}
+	}
+	if len(message) == 0 {
+		return f
+	}
+	f.Message, f.Detail = message[0], message[1:]
+	if len(f.Detail) > 0 && (strings.HasSuffix(f.Message, ":") || strings.HasPrefix(f.Message, "expected: ") && strings.HasPrefix(f.Detail[0], "got: ")) {
+		sep := ", "
+		if strings.HasSuffix(f.Message, ":") {
+			sep = " "
+		}
+		f.Message, f.Detail = f.Message+sep+f.Detail[0], f.Detail[1:]
+	}
+	return f
 }
 
 // library reports whether a file is of Python itself, or of a package that was installed.

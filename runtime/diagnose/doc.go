@@ -14,8 +14,8 @@
 // # Failures
 //
 // A [Reader] finds what failed while the output is written, wherever in it that is, in bounded memory. Of the test
-// runners whose reports it knows (go test as text, with -v and -json; TAP; node, pytest, unittest, cargo, jest, vitest and
-// mocha) it takes the tests that failed, never what a test printed that passed. Of all else it
+// runners whose reports it knows (go test as text, with -v and -json; TAP; node, pytest, unittest, cargo, jest, vitest,
+// mocha and RSpec) it takes the tests that failed, never what a test printed that passed. Of all else it
 // looks for lines that are an error with a place, as go, vet, gcc, clang, mypy, ruff, flake8, eslint, tsc, rustc, Python,
 // shellcheck, javac, MSVC and GitHub's annotations write it, then for one without a place. Patterns
 // of the routing matrix go before its own: see [Pattern]. [FailedTests] has it name the tests, to compare two outputs.

@@ -16,7 +16,10 @@ const MaxJUnit = 64 << 20
 // nearly all test runners can write. It returns the counts of its test cases and those
 // that failed. The attributes of the suites
 // are not believed: the cases are counted.
-func JUnit(r io.Reader) (t Tests, f Failures, err error) {
+func JUnit(r io.Reader) (t Tests, f Failures, err error) { return EachJUnit(r, func(Case) {}) }
+
+// EachJUnit is [JUnit], which also calls each for every test.
+func EachJUnit(r io.Reader, each func(Case)) (t Tests, f Failures, err error) {
 	d := xml.NewDecoder(io.LimitReader(r, MaxJUnit))
 	d.Strict = true
 	d.CharsetReader = func(string, io.Reader) (io.Reader, error) {
@@ -25,7 +28,7 @@ func JUnit(r io.Reader) (t Tests, f Failures, err error) {
 	var in struct {
 		open, bad, skipped bool
 		place              Finding
-		name               string
+		test               Case
 	}
 	suites, depth := false, 0
 	attr := func(e xml.StartElement, name string) string {
@@ -54,13 +57,13 @@ func JUnit(r io.Reader) (t Tests, f Failures, err error) {
 				suites = true
 			case "testcase":
 				in.open, in.bad, in.skipped = true, false, false
-				in.place, in.name = Finding{File: attr(e, "file"), Line: number(attr(e, "line"))}, attr(e, "name")
+				in.place, in.test = Finding{File: attr(e, "file"), Line: number(attr(e, "line"))}, Case{Class: attr(e, "classname"), Name: attr(e, "name"), Elapsed: seconds(attr(e, "time"))}
 			case "failure", "error":
 				if !in.open {
 					break
 				}
 				in.bad = true
-				x := Failure{Finding: in.place, Test: in.name}
+				x := Failure{Finding: in.place, Test: in.test.Name}
 				x.Message = attr(e, "message")
 				var text string
 				if err := d.DecodeElement(&text, &e); err != nil {
@@ -79,6 +82,10 @@ func JUnit(r io.Reader) (t Tests, f Failures, err error) {
 				lines := strings.Split(cmp.Or(strings.TrimSpace(x.Message), strings.TrimSpace(text), "failed"), "\n")
 				x.Message, x.Detail = lines[0], lines[1:]
 				f.add(x)
+				if in.test.Failure == nil {
+					x = x.tidy()
+					in.test.Failure = &x
+				}
 			case "skipped":
 				in.skipped = in.open
 			}
@@ -90,12 +97,12 @@ func JUnit(r io.Reader) (t Tests, f Failures, err error) {
 			in.open = false
 			switch {
 			case in.bad:
-				t.Failed++
+				in.test.State = CaseFailed
 			case in.skipped:
-				t.Skipped++
-			default:
-				t.Passed++
+				in.test.State = CaseSkipped
 			}
+			in.test.count(&t)
+			each(in.test)
 		}
 	}
 	if !suites {

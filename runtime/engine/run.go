@@ -179,17 +179,38 @@ func (r *run) shape(steps []*plan.Step, parent *node) (nodes []schedule.Node, re
 	for _, s := range steps {
 		n := &node{Result: &Result{Report: attempt.Report{Step: s}}, parent: parent}
 		r.nodes[s.ID] = n
-		v := schedule.Node{
-			ID: s.ID, Group: s.Kind == plan.Composite, Parallel: s.Parallel, Always: s.Finally, OnFailure: s.WhenFailure,
-			Writes: s.Effect == plan.Write, Gate: attempt.IsGate(s), Lock: s.Exclusive, Retries: s.Budget.Retries,
-		}
-		if s.Kind == plan.Builtin {
-			v.Retries = 0 // the same question has the same answer
-		}
+		v := shapeOf(s)
 		v.Members, n.Members = r.shape(s.Members, n)
 		nodes, results = append(nodes, v), append(results, n.Result)
 	}
 	return nodes, results
+}
+
+// shapeOf is what the order depends on of a step without its members.
+func shapeOf(s *plan.Step) schedule.Node {
+	v := schedule.Node{
+		ID: s.ID, Group: s.Kind == plan.Composite, Parallel: s.Parallel, Always: s.Finally, OnFailure: s.WhenFailure,
+		Writes: s.Effect == plan.Write, Gate: attempt.IsGate(s), Lock: s.Exclusive, Retries: s.Budget.Retries,
+	}
+	if s.Kind == plan.Builtin {
+		v.Retries = 0 // the same question has the same answer
+	}
+	return v
+}
+
+// Together returns, for the lines of p that run at the same time as others because they are adjacent and only read, the
+// name of their group: "1-3". Members of a composite are not among them.
+func Together(p *plan.Plan) map[string]string {
+	var nodes func(steps []*plan.Step) (list []schedule.Node)
+	nodes = func(steps []*plan.Step) (list []schedule.Node) {
+		for _, s := range steps {
+			v := shapeOf(s)
+			v.Members = nodes(s.Members)
+			list = append(list, v)
+		}
+		return list
+	}
+	return schedule.Together(schedule.Shape{Nodes: nodes(p.Steps)}, schedule.Rules{Parallel: p.Parallel})
 }
 
 // drive carries out actions until every step has its verdict.

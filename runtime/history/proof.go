@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -42,25 +43,9 @@ func HTML(ctx context.Context, w io.Writer, d *report.Document, path string, key
 
 // keptOutput returns the end of what is kept of a stream.
 func keptOutput(logs archive.Archive, l *report.DocResult, stream string) (text, note string) {
-	out := l.Stdout
-	if stream == "stderr" {
-		out = l.Stderr
-	}
-	if out.Log == "" {
-		return "", "not kept"
-	}
-	// The path is of the document, and anybody's: its last two elements are the digest.
-	name := filepath.Base(filepath.Dir(out.Log)) + filepath.Base(out.Log)
-	digest, err := receipts.ParseHash(name)
-	if err != nil {
-		return "", "not kept"
-	}
-	f, size, err := blob.Open(string(logs), digest)
-	switch {
-	case errors.Is(err, blob.ErrChanged):
-		return "", "what is kept is not what was written"
-	case err != nil:
-		return "", "dropped since"
+	f, size, note := openOutput(logs, l, stream)
+	if f == nil {
+		return "", note
 	}
 	defer f.Close()
 	const most = 64 << 10
@@ -69,10 +54,45 @@ func keptOutput(logs archive.Archive, l *report.DocResult, stream string) (text,
 	if err != nil {
 		return "", "cannot be read"
 	}
+	return string(b), note
+}
+
+// Outputs returns what opens the kept output of the lines of a document, for [report.JUnitOptions].
+func Outputs(logs archive.Archive) func(l *report.DocResult, stream string) io.ReadCloser {
+	return func(l *report.DocResult, stream string) io.ReadCloser {
+		if f, _, _ := openOutput(logs, l, stream); f != nil {
+			return f
+		}
+		return nil
+	}
+}
+
+// openOutput opens what is kept of a stream. note says why that is nothing, or not all.
+func openOutput(logs archive.Archive, l *report.DocResult, stream string) (f *os.File, size int64, note string) {
+	out := l.Stdout
+	if stream == "stderr" {
+		out = l.Stderr
+	}
+	if out == nil || out.Log == "" {
+		return nil, 0, "not kept"
+	}
+	// The path is of the document, and anybody's: its last two elements are the digest.
+	name := filepath.Base(filepath.Dir(out.Log)) + filepath.Base(out.Log)
+	digest, err := receipts.ParseHash(name)
+	if err != nil {
+		return nil, 0, "not kept"
+	}
+	f, size, err = blob.Open(string(logs), digest)
+	switch {
+	case errors.Is(err, blob.ErrChanged):
+		return nil, 0, "what is kept is not what was written"
+	case err != nil:
+		return nil, 0, "dropped since"
+	}
 	if name != out.SHA256 {
 		note = "without its secrets, or cut"
 	}
-	return string(b), note
+	return f, size, note
 }
 
 // proof compares a line of a document with the receipt that it names. All that the page says of the line and

@@ -26,8 +26,10 @@ type Record struct {
 	By       string          `json:"consumed_by,omitempty"`
 	At       string          `json:"consumed_at,omitempty"`
 	Body     json.RawMessage `json:"body"`
+	Tests    *Tests          `json:"tests,omitempty"` // of a gate that is shown: what is below it counted
 
-	entry receipts.Entry
+	entry  receipts.Entry
+	tested *receipts.Tested
 }
 
 // New makes the document of a record.
@@ -46,6 +48,9 @@ func New(e receipts.Entry) Record {
 	}
 	return d
 }
+
+// Count adds to the document of a gate how many tests are below it, and how many were at the last one before it.
+func (r *Record) Count(t *receipts.Tested) { r.tested, r.Tests = t, NewTests(r.entry.SHA, t) }
 
 // A List is what `dialect receipts list --json` prints.
 type List struct {
@@ -159,9 +164,9 @@ func (r Record) WriteText(out io.Writer) error {
 			row("executable", "%s, sha256 %s", x.Path.Text, x.SHA256)
 		}
 		if w := b.Workspace; w != nil {
-			row("ran on", "%s", treeText(w.Before))
+			row("ran on", "%s", TreeText(w.Before))
 			if w.After != nil && *w.After != w.Before {
-				row("left", "%s", treeText(*w.After))
+				row("left", "%s", TreeText(*w.After))
 			}
 			for _, p := range w.Changed {
 				row("", "%s", p.Text)
@@ -194,9 +199,12 @@ func (r Record) WriteText(out io.Writer) error {
 		if !b.Place.IsZero() {
 			row("project", "%s of the worktree", b.Place.Text)
 		}
+		if r.tested != nil {
+			row("tests", "%s", r.tested)
+		}
 		row("rules", "%s", rulesWords(b.Policy))
 		if b.Tree != nil {
-			row("tree", "%s", treeText(*b.Tree))
+			row("tree", "%s", TreeText(*b.Tree))
 		}
 		row("run", "%s, session %s", b.Run, b.Session)
 		row("at", "%s", b.Timestamp.UTC().Format(time.RFC3339Nano))
@@ -260,8 +268,8 @@ func rulesWords(name string) string {
 	return name
 }
 
-// treeText names a tree for people.
-func treeText(t receipts.Tree) string {
+// TreeText names a tree for people.
+func TreeText(t receipts.Tree) string {
 	if t.Tree == "" {
 		return "bytes " + t.Bytes.String()
 	}

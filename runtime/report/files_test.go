@@ -47,7 +47,7 @@ func rich() *engine.Outcome {
 
 func TestJUnit(t *testing.T) {
 	var b bytes.Buffer
-	if err := JUnit(&b, NewDocument(rich(), nil, "")); err != nil {
+	if err := JUnit(&b, NewDocument(rich(), nil, ""), JUnitOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	n, f, err := diagnose.JUnit(bytes.NewReader(b.Bytes()))
@@ -257,7 +257,7 @@ func FuzzDocument(f *testing.F) {
 			return
 		}
 		var x bytes.Buffer
-		if err := JUnit(&x, d); err != nil {
+		if err := JUnit(&x, d, JUnitOptions{}); err != nil {
 			t.Error(err)
 		}
 		if err := xml.Unmarshal(x.Bytes(), new(junitSuites)); err != nil {

@@ -22,7 +22,7 @@ func TestLostReceiptsAreNotNamed(t *testing.T) {
 	if err := JSON(&doc, d); err != nil {
 		t.Fatal(err)
 	}
-	if err := JUnit(&junit, d); err != nil {
+	if err := JUnit(&junit, d, JUnitOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	if err := HTML(&html, d, HTMLOptions{}); err != nil {

@@ -7,22 +7,28 @@ import (
 
 	"github.com/command-dialect/dialect/lang/diag/output"
 	"github.com/command-dialect/dialect/lang/plan"
+	"github.com/command-dialect/dialect/runtime/engine"
 )
 
 // Plan writes what each step of p would run.
 func Plan(w io.Writer, p *plan.Plan) {
+	together := engine.Together(p)
 	for _, s := range p.Steps {
-		planStep(w, s, 0)
+		planStep(w, s, together[s.ID], 0)
 	}
 }
 
-func planStep(w io.Writer, s *plan.Step, depth int) {
+// planStep writes a step; together names the lines that it runs at the same time as, if there are any.
+func planStep(w io.Writer, s *plan.Step, together string, depth int) {
 	indent := strings.Repeat("  ", depth)
 	title := s.Line.Text
 	if depth > 0 {
 		title = s.Verb + " " + s.Noun
 	}
 	var marks []string
+	if together != "" {
+		marks = append(marks, strings.Replace(together, "-", " to ", 1)+" in parallel")
+	}
 	if s.Kind == plan.Composite {
 		marks = append(marks, members(s))
 	}
@@ -51,7 +57,7 @@ func planStep(w io.Writer, s *plan.Step, depth int) {
 		fmt.Fprintf(w, "%s   $ %s\n", indent, Command(s.Argv))
 	case plan.Composite:
 		for _, m := range s.Members {
-			planStep(w, m, depth+1)
+			planStep(w, m, "", depth+1)
 		}
 	default:
 		fmt.Fprintf(w, "%s   %s\n", indent, strings.TrimSuffix(string(s.Kind)+":"+s.Target, ":"))
@@ -92,6 +98,7 @@ type DocStep struct {
 	Required bool       `json:"receipt_required,omitempty"`
 	Timeout  float64    `json:"timeout_seconds,omitempty"`
 	Parallel bool       `json:"parallel,omitempty"`
+	Together string     `json:"together,omitempty"` // of lines with the same text here, which run at the same time: "1-3"
 	Finally  bool       `json:"finally,omitempty"`
 	Lock     string     `json:"exclusive,omitempty"`
 	Retries  int        `json:"retries,omitempty"`
@@ -102,21 +109,21 @@ type DocStep struct {
 func PlanJSON(w io.Writer, p *plan.Plan) error {
 	return output.WriteJSON(w, &PlanDocument{
 		Schema: PlanSchema, Script: script(p),
-		Matrix: DocMatrix{Name: p.Matrix.Name, SHA256: p.Matrix.SHA256}, Lines: docSteps(p.Steps),
+		Matrix: DocMatrix{Name: p.Matrix.Name, SHA256: p.Matrix.SHA256}, Lines: docSteps(p.Steps, engine.Together(p)),
 	})
 }
 
-func docSteps(steps []*plan.Step) []*DocStep {
+func docSteps(steps []*plan.Step, together map[string]string) []*DocStep {
 	out := make([]*DocStep, 0, len(steps))
 	for _, s := range steps {
 		d := &DocStep{
 			ID: s.ID, File: s.Line.File, Line: s.Line.Number, Text: s.Line.Text, Binding: s.Binding,
 			Kind: string(s.Kind), Target: s.Target, Argv: s.Argv, Dir: s.Dir, Effect: string(s.Effect),
-			Required: s.ReceiptRequired, Timeout: elapsed(s.Budget.Timeout), Parallel: s.Parallel,
+			Required: s.ReceiptRequired, Timeout: elapsed(s.Budget.Timeout), Parallel: s.Parallel, Together: together[s.ID],
 			Finally: s.Finally, Lock: s.Exclusive, Retries: s.Budget.Retries,
 		}
 		if s.Kind == plan.Composite {
-			d.Members = docSteps(s.Members)
+			d.Members = docSteps(s.Members, nil)
 		}
 		out = append(out, d)
 	}

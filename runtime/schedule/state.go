@@ -84,6 +84,19 @@ func (s *State) batch() {
 	}
 }
 
+// Together returns the lines that come at once under [Rules.Parallel], each with the name that all of them have in common.
+func Together(shape Shape, rules Rules) map[string]string {
+	groups := make(map[string]string)
+	for _, n := range New(shape, rules).all {
+		if n.batch {
+			for _, m := range n.members {
+				groups[m.ID] = n.ID
+			}
+		}
+	}
+	return groups
+}
+
 // onlyReads reports whether a line and all its members only read, and depend on no line before it.
 func onlyReads(n *node) bool {
 	return !n.Gate && !n.OnFailure && (n.Group || !n.Writes) && (n.parent != nil || !n.Always) &&

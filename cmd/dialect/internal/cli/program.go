@@ -22,6 +22,7 @@ import (
 	"github.com/command-dialect/dialect/lang/diag"
 	"github.com/command-dialect/dialect/lang/plan"
 	"github.com/command-dialect/dialect/lang/suggest"
+	"github.com/command-dialect/dialect/runtime/archive"
 	"github.com/command-dialect/dialect/runtime/attempt"
 	"github.com/command-dialect/dialect/runtime/engine"
 	"github.com/command-dialect/dialect/runtime/history"
@@ -96,7 +97,7 @@ func (f *runFlags) add(cmd *cobra.Command) {
 	fl.StringVar(&f.output, "output", "auto", "show the run as `MODE`: live, group, stream, tail, none; auto is live on a terminal")
 	fl.BoolVar(&f.json, "json", false, "print one JSON document on standard output")
 	fl.StringVar(&f.events, "events", "", "write what happens to `FILE` as it happens, as JSON Lines")
-	fl.StringVar(&f.junit, "junit", "", "write JUnit XML to `FILE`")
+	fl.StringVar(&f.junit, "junit", "", "write JUnit XML to `FILE`: a case for each test that a tool names, else for each line")
 	fl.StringVar(&f.html, "html", "", "write a page with the timeline to `FILE`")
 	fl.BoolVar(&f.deferGate, "defer-gate", false, "leave the receipts for a gate elsewhere")
 	fl.BoolVar(&f.reuse, "reuse", false, "let an earlier pass on the same files stand for a line whose binding has reuse = true")
@@ -371,10 +372,12 @@ func (f *runFlags) files(u *ui, doc *report.Document, p *project.Program, rec *r
 	public := func(write func(io.Writer) error) func(io.Writer) error {
 		return func(w io.Writer) error { return rec.Secret.Through(w, write) }
 	}
-	if err := junit.Write(u.out, public(func(w io.Writer) error { return report.JUnit(w, doc) })); err != nil {
+	store := cmp.Or(rec.Path, os.DevNull)
+	if err := junit.Write(u.out, public(func(w io.Writer) error {
+		return report.JUnit(w, doc, report.JUnitOptions{Output: history.Outputs(archive.Of(store))})
+	})); err != nil {
 		return err
 	}
-	store := cmp.Or(rec.Path, os.DevNull)
 	if err := html.Write(u.out, public(func(w io.Writer) error { return history.HTML(context.Background(), w, doc, store, nil, version()) })); err != nil {
 		return err
 	}

@@ -10,7 +10,6 @@ import (
 	"github.com/command-dialect/dialect/cmd/dialect/internal/inquiry"
 	"github.com/command-dialect/dialect/cmd/dialect/internal/store"
 	"github.com/command-dialect/dialect/receipts"
-	"github.com/command-dialect/dialect/runtime/records"
 )
 
 func newReceipts(u *ui) *cobra.Command {
@@ -109,11 +108,11 @@ func newReceiptsShow(u *ui) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			e, err := p.Get(args[0])
+			r, err := p.Record(args[0])
 			if err != nil {
 				return err
 			}
-			return u.print(f.json, records.New(e))
+			return u.print(f.json, r)
 		},
 	}
 	cmd.Flags().BoolVar(&f.json, "json", false, "print the record as one JSON document")

@@ -55,7 +55,9 @@ func newReport(u *ui) *cobra.Command {
 			if err := html.Write(u.out, func(w io.Writer) error { return history.HTML(context.Background(), w, d, path, p.Keys, version()) }); err != nil {
 				return err
 			}
-			if err := junit.Write(u.out, func(w io.Writer) error { return report.JUnit(w, d) }); err != nil {
+			if err := junit.Write(u.out, func(w io.Writer) error {
+				return report.JUnit(w, d, report.JUnitOptions{Output: history.Outputs(h.Archive)})
+			}); err != nil {
 				return err
 			}
 			if err := markdown.Write(u.out, func(w io.Writer) error { return report.Markdown(w, d) }); err != nil {
@@ -77,7 +79,7 @@ func newReport(u *ui) *cobra.Command {
 	fl := cmd.Flags()
 	fl.SortFlags = false
 	fl.StringVar(&f.html, "html", "", "write a page to `FILE` (- for standard output)")
-	fl.StringVar(&f.junit, "junit", "", "write JUnit XML to `FILE`")
+	fl.StringVar(&f.junit, "junit", "", "write JUnit XML to `FILE`: a case for each test that a tool names, else for each line")
 	fl.StringVar(&f.markdown, "markdown", "", "write Markdown to `FILE`")
 	fl.BoolVar(&f.json, "json", false, "print the document that the run kept")
 	f.storeFlags.add(cmd)

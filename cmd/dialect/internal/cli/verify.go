@@ -63,7 +63,8 @@ func newVerify(u *ui) *cobra.Command {
 		Long:  verifyLong,
 		Example: `  dialect verify --require quality
   dialect verify --tree HEAD --base $COMMIT --key boss.pub --since checkpoint.txt
-  dialect verify g-8fc71b27dd92`,
+  dialect verify g-8fc71b27dd92
+  dialect verify --why`,
 		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: completeIDs,
 		RunE: func(_ *cobra.Command, args []string) error {
@@ -72,6 +73,7 @@ func newVerify(u *ui) *cobra.Command {
 	}
 	cmd.Flags().StringVar(&f.tree, "tree", "", "ask about the files of the commit `REV` instead of those that are here")
 	cmd.Flags().StringVar(&f.bundle, "bundle", "", "ask the bundle in `FILE` (- for standard input) instead of a store; see receipts export --bundle")
+	cmd.Flags().BoolVar(&f.Why, "why", false, "list what each condition was decided from: log, files, rules, commands, tests, and the rest")
 	f.inquiryFlags.add(cmd)
 	return cmd
 }

@@ -12,20 +12,24 @@ import (
 	"github.com/command-dialect/dialect/cmd/dialect/internal/explain"
 )
 
+// wordSets are the typed sets of words.
+var wordSets = []struct {
+	dir   string
+	types string // of the constants; a prefix of their names where they have no type
+	least int
+}{
+	{"receipts", "Reason StopReason Status", 45},
+	{"receipts", "Policy*", 4},
+	{"receipts/verify", "Verdict", 9},
+	{"runtime/schedule", "Verdict Reason", 11},
+	{"runtime/attempt", "GateVerdict", 6},
+	{"cmd/dialect/internal/inquiry/why", "State", 6},
+}
+
 // TestWords explains each word of the typed sets that reports, verdicts and receipts take their words from, as
 // the sources declare them: a new word without an explanation fails here.
 func TestWords(t *testing.T) {
-	for _, set := range []struct {
-		dir   string
-		types string // of the constants; a prefix of their names where they have no type
-		least int
-	}{
-		{"receipts", "Reason StopReason Status", 45},
-		{"receipts", "Policy*", 4},
-		{"receipts/verify", "Verdict", 9},
-		{"runtime/schedule", "Verdict Reason", 11},
-		{"runtime/attempt", "GateVerdict", 6},
-	} {
+	for _, set := range wordSets {
 		n := 0
 		for _, word := range constants(t, filepath.Join("../../../..", filepath.FromSlash(set.dir)), strings.Fields(set.types)) {
 			n++

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/command-dialect/dialect/cmd/dialect/internal/inquiry/why"
 	"github.com/command-dialect/dialect/cmd/dialect/internal/interrupt"
 	"github.com/command-dialect/dialect/cmd/dialect/internal/store"
 	"github.com/command-dialect/dialect/lang/diag"
@@ -413,6 +414,11 @@ func (q *Question) Tell(w io.Writer, diff func(oldName string, old []byte, newNa
 			}
 		}
 	}
+	if q.o.Why {
+		if err := why.WriteText(w, why.Of(q.facts(res))); err != nil {
+			return err
+		}
+	}
 	for _, n := range res.Notes {
 		fmt.Fprintf(w, "  note: %s\n", diag.Printable(n))
 	}
@@ -420,6 +426,21 @@ func (q *Question) Tell(w io.Writer, diff func(oldName string, old []byte, newNa
 		fmt.Fprintf(w, "  next: %s\n", diag.Printable(n))
 	}
 	return nil
+}
+
+// facts are what the long form of an answer is made of.
+func (q *Question) facts(res *verify.Result) why.Facts {
+	f := why.Facts{
+		Query: q.Query, Result: res, Source: place.Short(q.path), Subject: "the present files", Matrix: q.matrix.Name, Rules: rulesText(q.matrix.Name, q.state),
+		Checkpoint: q.o.Since, State: q.o.State, Keys: q.o.KeyFiles, Inputs: q.matrix.Inputs, Scopes: q.matrix.Scopes,
+	}
+	if q.bundle != "" {
+		f.Source = "the bundle " + q.bundle
+	}
+	if q.commit != nil {
+		f.Subject = "the files of the commit"
+	}
+	return f
 }
 
 // scoped returns the bindings of the members of a result, sorted.
@@ -491,6 +512,8 @@ type Document struct {
 
 	Tests *records.Tests `json:"tests,omitempty"` // of the members, and of the gate before
 
+	Why []why.Condition `json:"why,omitempty"` // with --why: what each condition was decided from
+
 	Failures    int      `json:"failures"`           // of the commands on exactly these files, those that refuse among them
 	EarlyEnds   int      `json:"early_ends"`         // likewise: timeouts, kills
 	OtherInputs int      `json:"other_inputs"`       // failures with other inputs
@@ -541,6 +564,9 @@ func (q *Question) Document(res *verify.Result) Document {
 	if res.Body != nil {
 		doc.Gate, doc.GateSHA, doc.Run, doc.Session, doc.Reused = receipts.GateID(res.Gate.SHA), res.Gate.SHA.String(), res.Body.Run, res.Body.Session, res.Body.Reused
 		doc.At = res.Body.Timestamp.UTC().Format(time.RFC3339Nano)
+	}
+	if q.o.Why {
+		doc.Why = why.Of(q.facts(res))
 	}
 	for _, m := range res.Members {
 		doc.Members = append(doc.Members, m.SHA.String())

@@ -59,6 +59,7 @@ type Options struct {
 	MaxAge         time.Duration
 	Fresh          bool
 	Clean          bool // all has to have run in a clean checkout
+	Why            bool // the answer lists what each condition was decided from
 	Session, Nonce string
 	// Take takes the snapshot of the present files; nil for [workspace.Take], which reads every file.
 	Take func(ctx context.Context, dir string, o workspace.Options) (*workspace.Snapshot, error)

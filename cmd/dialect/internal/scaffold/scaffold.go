@@ -36,6 +36,8 @@ type Line struct {
 	Outside bool   // the tool is this machine's, not that of the environment which the project asks for
 
 	Table string // of the binding in TOML; empty where a pack has it
+
+	Instead *Line // of the same pack: what is tried where this one, a guess, says no
 }
 
 // A File is one of a plan. Path begins with the folder of the plan.

@@ -173,11 +173,22 @@ func (p Place) List(f Filter) (records.List, error) {
 	})
 }
 
-// Get returns the record that id names, with what the authenticated log says of it.
-func (p Place) Get(id string) (receipts.Entry, error) {
-	return read(p, func(ctx context.Context, s *sqlite.Store) (receipts.Entry, error) {
+// Record returns the document of the record that id names, with what the authenticated log says of it.
+func (p Place) Record(id string) (records.Record, error) {
+	return read(p, func(ctx context.Context, s *sqlite.Store) (doc records.Record, err error) {
 		e, _, err := s.Authentic(ctx, id)
-		return e, notFound(err)
+		if err != nil {
+			return doc, notFound(err)
+		}
+		doc = records.New(e)
+		if e.Kind == receipts.KindGate {
+			t, err := s.Tested(ctx, e.SHA.String())
+			if err != nil {
+				return doc, err
+			}
+			doc.Count(t)
+		}
+		return doc, nil
 	})
 }
 

@@ -141,7 +141,7 @@ func TestRecords(t *testing.T) {
 	if l, err := p.List(store.Filter{Binding: "test_go"}); err != nil || len(l.Records) != 2 || l.Records[0].SHA256 != ids[0] {
 		t.Errorf("%v, %+v", err, l)
 	}
-	if _, err := p.Get(strings.Repeat("ab", 32)); status(err) != exit.Failed {
+	if _, err := p.Record(strings.Repeat("ab", 32)); status(err) != exit.Failed {
 		t.Errorf("%v", err)
 	}
 	r, logs, err := p.Receipt(ids[1][:12])

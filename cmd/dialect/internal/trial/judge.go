@@ -29,6 +29,7 @@ var patterns = sync.OnceValue(func() (p struct{ absent, offline, toolchain, plac
 		`no required module provides package ([^\s;]+)`,
 		`missing go\.sum entry for (?:module providing package )?(\S+)`,
 		`error: no matching package named .([^\s` + "`'" + `]+)`,
+		`(?:utilities|programs?|commands?|tools?|dependencies|packages|modules) not found: (\S+)`,
 		`(node_modules) (?:missing|state file not found)`,
 	}, "|"))
 	p.offline = regexp.MustCompile(`no such host|: dial tcp |Could(?: not|n't) resolve host|Temporary failure in name resolution|failed to (?:download|fetch) |ENOTFOUND|ECONNREFUSED`)
@@ -72,6 +73,10 @@ func (r *Result) judge(res *engine.Result, text []byte) {
 		r.Outcome, r.Why = Stranger, "no file of the project runs it, and it says no: "+failure(res, text)
 	default:
 		r.Outcome, r.Why = Red, failure(res, text)
+		if f := res.Failures.First(); f != nil && patterns().absent.MatchString(f.Message) {
+			r.Why += "; " + first(patterns().absent.FindSubmatch([]byte(f.Message))[1:]) + " is not installed"
+			r.Lacks = true
+		}
 	}
 }
 

@@ -22,7 +22,7 @@ func Settle(p scaffold.Plan, results []Result, same, ok bool) (settled scaffold.
 			settled.Lines = append(settled.Lines, r.Line)
 		}
 		left = append(left, r.Left...)
-		if in := r.Line.Install; r.Outcome == Needs && in != "" && !slices.Contains(settled.Installs, in) {
+		if in := r.Line.Install; (r.Outcome == Needs || r.Lacks) && in != "" && !slices.Contains(settled.Installs, in) {
 			settled.Installs = append(settled.Installs, in)
 		}
 		switch {

@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/command-dialect/dialect/cmd/dialect/internal/scaffold"
@@ -57,6 +58,7 @@ type Result struct {
 	Outcome  Outcome
 	Why      string // one line; empty if there is nothing to say
 	Duration time.Duration
+	Lacks    bool     // of a red line: its first failure is that something is not installed
 	Left     []string // new files that git does not ignore, relative to the project
 }
 
@@ -87,7 +89,9 @@ func Try(ctx context.Context, p scaffold.Plan, o Options) ([]Result, error) {
 		before, _ = snapshots.Take(ctx) // without one the report does not name the files
 	}
 	var results []Result
-	for _, l := range p.Lines {
+	lines := slices.Clone(p.Lines)
+	for i := 0; i < len(lines); i++ {
+		l := lines[i]
 		if o.Begin != nil {
 			o.Begin(l)
 		}
@@ -103,6 +107,9 @@ func Try(ctx context.Context, p scaffold.Plan, o Options) ([]Result, error) {
 				r.changes(workspace.Diff(before, after))
 				before = after
 			}
+		}
+		if r.Outcome == Stranger && l.Instead != nil {
+			lines = slices.Insert(lines, i+1, *l.Instead)
 		}
 		results = append(results, r)
 	}

@@ -72,6 +72,9 @@ func TestTry(t *testing.T) {
 		"is missing":          {map[string]string{"Makefile": "test:\n\t@no-such-program-here\n"}, "Test with make: needs, no-such-program-here is missing", ""},
 		"sums up":             {map[string]string{"Makefile": "lint:\n\t@echo some files are not well; exit 1 || :\ntest:\n\t@true\n"}, "Check with make: red, some files are not well; Test with make: runs", ""},
 		"a module is missing": {map[string]string{"Makefile": "test:\n\t@echo \"E   ModuleNotFoundError: No module named 'thing'\"; exit 1\n"}, "Test with make: needs, thing is missing", ""},
+		"a Makefile says so":  {map[string]string{"Makefile": "$(error Did you forget to run `npm install`? utilities not found: urchin semver)\ntest:\n\t@true\n"}, "Test with make: needs, urchin is missing", ""},
+		"is not installed itself": {map[string]string{"Makefile": "test:\n\t@printf '____ test_v ____\\nE   importlib.metadata.PackageNotFoundError: No package metadata was found for thing\\na.py:3: PackageNotFoundError\\n1 failed, 3 passed in 0.1s\\n'; exit 1\n"},
+			"Test with make: red, 1 of 4 tests, first: a.py:3: importlib.metadata.PackageNotFoundError: No package metadata was found for thing; thing is not installed", ""},
 		"changes a file":      {map[string]string{"Makefile": "test:\n\t@echo x >>a.txt\n", "a.txt": ""}, "Test with make: writes, it changed a.txt: see git diff", ""},
 		"leaves a file":       {map[string]string{"Makefile": "test:\n\t@touch new.txt\n"}, "Test with make: runs", "new.txt"},
 		"nothing runs it":     {map[string]string{"go.mod": "module p\n\ngo 1.21\n", "p.go": code, "p_test.go": "package p\n"}, "Format with gofmt: stranger, no file of the project runs it, and it says no: 1 file, first: p.go; Check with vet: runs; Test with go: vacuous, it tested nothing", ""},
@@ -202,6 +205,24 @@ func TestAtHead(t *testing.T) {
 	}
 	if same, ok := trial.AtHead(t.Context(), t.TempDir()); same || ok {
 		t.Errorf("outside of a repository: %v, %v", same, ok)
+	}
+}
+
+// Where shellcheck is a guess and says no, the syntax is checked instead.
+func TestInstead(t *testing.T) {
+	bin := t.TempDir()
+	if err := os.WriteFile(filepath.Join(bin, "shellcheck"), []byte("#!/bin/sh\necho \"$1:1:1: error: no [SC2148]\"; exit 1\n"), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", bin+string(os.PathListSeparator)+os.Getenv("PATH"))
+	p := project(t, map[string]string{"z.sh": "f() { :; }\n"})
+	results, err := trial.Try(t.Context(), p, trial.Options{Timeout: time.Minute, Environ: os.Environ()})
+	if err != nil || len(results) != 2 || results[0].Outcome != trial.Stranger || results[1].Line.Text != "Check with sh" || results[1].Outcome != trial.Runs {
+		t.Fatalf("%+v, %v", results, err)
+	}
+	settled, _ := trial.Settle(p, results, true, true)
+	if files := settled.Files(); !strings.HasPrefix(files[1].Text, "Check with sh\n") || !strings.Contains(files[0].Text, `extends = ["shell"]`) {
+		t.Errorf("%+v", files)
 	}
 }
 

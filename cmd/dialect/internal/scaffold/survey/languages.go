@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/command-dialect/dialect/cmd/dialect/internal/scaffold"
 	"github.com/command-dialect/dialect/cmd/dialect/internal/scaffold/habit"
 	"github.com/command-dialect/dialect/cmd/dialect/internal/scaffold/settings"
 )
@@ -164,6 +165,7 @@ func (d *draft) shell() {
 	}
 	if installed("shellcheck") {
 		d.pack("shell", "check_shellcheck", "Check with shellcheck", check.Source, "")
+		d.Lines[len(d.Lines)-1].Instead = &scaffold.Line{Text: "Check with sh", Name: "check_sh", Pack: "shell"}
 		return
 	}
 	d.leaveOut("shellcheck", "not installed; the syntax is checked instead")

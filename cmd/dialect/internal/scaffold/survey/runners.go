@@ -1,6 +1,8 @@
 package survey
 
 import (
+	"fmt"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
@@ -53,7 +55,7 @@ func (d *draft) runners() {
 }
 
 // known are the tools that are bound by themselves, as far as people know them by name.
-var known = []string{"ruff", "black", "isort", "flake8", "pylint", "mypy", "pyright", "pytest", "gofmt", "go", "golangci-lint", "staticcheck", "prettier", "eslint", "tsc", "biome", "vitest", "jest", "cargo", "shellcheck", "bats"}
+var known = []string{"ruff", "black", "isort", "flake8", "pylint", "mypy", "pyright", "pytest", "py.test", "gofmt", "go", "golangci-lint", "staticcheck", "prettier", "eslint", "tsc", "biome", "vitest", "jest", "cargo", "shellcheck", "bats"}
 
 // docker warns of a context that the store would be part of: each run changes it.
 func (d *draft) docker() {
@@ -80,24 +82,41 @@ func (d *draft) unread() {
 			d.leaveOut(file, "it runs no tool that is known here")
 		}
 	}
-	if d.has("Test") {
-		return
-	}
 	var others []string
-	for file, how := range map[string]string{
-		"CMakeLists.txt": "bind what builds and tests it by hand: cmake --build build, ctest --test-dir build",
-		"meson.build":    "bind `meson test -C build` by hand",
-		"configure.ac":   "after ./configure there is a Makefile",
-		"build.gradle":   "bind `./gradlew check` by hand", "build.gradle.kts": "bind `./gradlew check` by hand",
-		"pom.xml": "bind `mvn -q verify` by hand", "composer.json": "bind `vendor/bin/phpunit` by hand",
-		"Gemfile": "bind `bundle exec rake` by hand", "mix.exs": "bind `mix test` by hand",
-	} {
-		if d.exists(file) {
-			others = append(others, file+" ("+how+")")
+	for _, pattern := range slices.Sorted(maps.Keys(byHand)) {
+		how := byHand[pattern]
+		if !d.has("Test") && d.matches(pattern) {
+			others = append(others, d.glob(pattern)[0]+" ("+how+")")
+		}
+		for _, file := range d.glob("*/"+pattern, "*/*/"+pattern) {
+			if dir := path.Dir(file); !ofOthers(dir) && how != byHand["configure.ac"] && !slices.ContainsFunc(others, func(o string) bool { return strings.HasPrefix(o, dir+"/") }) {
+				others = append(others, file+" ("+how+", with cwd = \""+dir+"\")")
+			}
 		}
 	}
 	slices.Sort(others)
+	if n := len(others) - maxNested; n > 0 {
+		others = append(others[:maxNested], fmt.Sprintf("%s of other languages below", diag.Number(n, "more project")))
+	}
 	d.LeftOut = append(d.LeftOut, others...)
+}
+
+// byHand says of files by which other ecosystems are known how to bind what they test.
+var byHand = map[string]string{
+	"CMakeLists.txt": "bind what builds and tests it by hand: cmake --build build, ctest --test-dir build",
+	"meson.build":    "bind `meson test -C build` by hand",
+	"configure.ac":   "after ./configure there is a Makefile",
+	"build.gradle":   "bind `./gradlew check` by hand", "build.gradle.kts": "bind `./gradlew check` by hand",
+	"pom.xml": "bind `mvn -q verify` by hand", "composer.json": "bind `vendor/bin/phpunit` by hand",
+	"Gemfile": "bind `bundle exec rake`, or `bundle exec rspec`, by hand", "mix.exs": "bind `mix test` by hand",
+	"*.sln": "bind `dotnet test` by hand", "Makefile.PL": "bind `prove -lr` by hand", "cpanfile": "bind `prove -lr` by hand",
+}
+
+// ofOthers reports whether a folder below, or one around it, holds no project of the user's.
+func ofOthers(dir string) bool {
+	return !habit.IsPlain(dir) || slices.ContainsFunc(strings.Split(dir, "/"), func(part string) bool {
+		return strings.HasPrefix(part, ".") || strings.HasPrefix(part, "_") || slices.Contains(skipped, strings.ToLower(part))
+	})
 }
 
 // skipped are the names of folders that hold no project of the user's: what others wrote, what tools
@@ -120,9 +139,7 @@ func (d *draft) nested() {
 		}
 		for _, file := range d.glob("*/"+marker, "*/*/"+marker) {
 			dir := path.Dir(file)
-			if names[dir] || !habit.IsPlain(dir) || slices.ContainsFunc(strings.Split(dir, "/"), func(part string) bool {
-				return strings.HasPrefix(part, ".") || strings.HasPrefix(part, "_") || slices.Contains(skipped, strings.ToLower(part))
-			}) {
+			if names[dir] || ofOthers(dir) {
 				continue
 			}
 			if info, err := os.Lstat(filepath.Join(d.dir, dir)); err != nil || !info.IsDir() {

@@ -57,6 +57,25 @@ func (d *draft) pack(pack, name, line, source, install string) {
 	d.add(line, keys.String(), inputs, pins, source, install)
 }
 
+// packFiles returns the key `files` that a pack has for the verb and the noun, as a line of TOML: the project's own way to run a
+// tool reads the same files as the pack's.
+func packFiles(verb, noun string) string {
+	for _, pack := range stdlib.Packs() {
+		text, _ := stdlib.Pack(pack)
+		tree, _ := tomltree.Parse(diag.NewSource(pack, text), true)
+		table := tree.Get("commands").Get(verb + "_" + noun)
+		if table == nil {
+			continue
+		}
+		for _, e := range table.Entries {
+			if e.Key == "files" {
+				return "files = " + string(text[e.Value.Start:e.Value.End]) + "\n"
+			}
+		}
+	}
+	return ""
+}
+
 func texts(v *tomltree.Value) (list []string) {
 	for _, item := range v.Items {
 		list = append(list, item.Text)
