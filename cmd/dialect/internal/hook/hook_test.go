@@ -322,6 +322,36 @@ func noFilter(t *testing.T, where string) {
 	}
 }
 
+// TestPushed holds that no line of git's hides a tip: a ref is named as the user wrote it, also "HEAD^{/a b}".
+func TestPushed(t *testing.T) {
+	newProject(t)
+	out, err := exec.Command("git", "rev-parse", "HEAD").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	head, none := strings.TrimSpace(string(out)), strings.Repeat("0", 40)
+	unverified := head + " refs/heads/main " + none + "\n"
+	for name, c := range map[string]struct {
+		in   string
+		want string // of the refusal; empty for none
+	}{
+		"a branch":                         {"refs/heads/main " + unverified, "MISSING: main is not verified"},
+		"a name with blanks":               {"HEAD^{/the first commit} " + unverified, "MISSING: HEAD^{/the first commit} is not verified"},
+		"one that begins as that of a tag": {"refs/tags/v1^{/a b} " + unverified, "MISSING: v1^{/a b} is not verified"},
+		"no end of the line":               {"refs/heads/main " + strings.TrimSpace(unverified), "MISSING: main is not verified"},
+		"a deleted branch":                 {"(delete) " + none + " refs/heads/main " + head + "\n", ""},
+		"blank lines":                      {"\n\n", ""},
+		"a line of fewer words":            {head + "\n", "cannot be read"},
+		"a line that is too long":          {strings.Repeat("x", maxStdin) + " " + unverified, "cannot be read"},
+		"a tip behind many others":         {strings.Repeat("(delete) "+none+" refs/heads/main "+head+"\n", maxStdin/100) + "refs/heads/main " + unverified, "cannot be read"},
+	} {
+		refused, warnings := Push("", strings.NewReader(c.in))
+		if text := strings.Join(refused, "\n"); c.want == "" && text != "" || !strings.Contains(text, c.want) {
+			t.Errorf("%s: refused %q, warned %q; want %q", name, refused, warnings, c.want)
+		}
+	}
+}
+
 // TestTwo holds two sessions apart, on one tree and in a worktree of its own.
 func TestTwo(t *testing.T) {
 	newProject(t)

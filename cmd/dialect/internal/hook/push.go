@@ -1,7 +1,6 @@
 package hook
 
 import (
-	"bufio"
 	"cmp"
 	"context"
 	"fmt"
@@ -15,6 +14,7 @@ import (
 	"github.com/command-dialect/dialect/cmd/dialect/internal/hook/journal"
 	"github.com/command-dialect/dialect/lang/diag"
 	"github.com/command-dialect/dialect/receipts/verify"
+	"github.com/command-dialect/dialect/runtime/workspace/git"
 )
 
 // maxRefs bounds how many refs of a push are looked at. A push of more is refused: one of them would hide behind the others.
@@ -22,10 +22,10 @@ const maxRefs = 500
 
 // Push answers git's pre-push hook: whether the tips that are pushed are verified. What git writes of a push is read from in; where pre-commit
 // is between, its variables say it. It returns what to say of each tip that is refused, and what to warn of; a fault of our own, a
-// commit without a matrix and a ref that is deleted refuse nothing.
+// commit without a matrix and a ref that is deleted refuse nothing; what git wrote and cannot be read refuses.
 func Push(store string, in io.Reader) (refused, warnings []string) {
 	skip := os.Getenv("DIALECT") == "0"
-	tips := pushed(in)
+	tips, unread := pushed(in)
 	for _, name := range []string{"GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX", "GIT_OBJECT_DIRECTORY"} {
 		_ = os.Unsetenv(name) // git sets them for its hooks, whose folder is that of the worktree
 	}
@@ -46,6 +46,11 @@ func Push(store string, in io.Reader) (refused, warnings []string) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
+	if unread != nil {
+		text := fmt.Sprintf("what git says of the push cannot be read: %v\n  next: push fewer refs at once, by their names", unread)
+		log(decide.Refuse, "push-unverified", text)
+		return []string{diag.PrintableLines(text)}, nil
+	}
 	if len(tips) > maxRefs {
 		text := fmt.Sprintf("a push of more than %d refs is not checked\n  next: push fewer at once", maxRefs)
 		log(decide.Refuse, "push-unverified", text)
@@ -80,14 +85,12 @@ func Push(store string, in io.Reader) (refused, warnings []string) {
 // A tip is what one ref of a push will be.
 type tip struct{ name, rev string }
 
-// pushed returns the tips of a push, each once.
-func pushed(in io.Reader) (tips []tip) {
+// pushed returns the tips of a push, each once. The error says that what git wrote cannot be read: a tip could be there
+// that nobody checked.
+func pushed(in io.Reader) (tips []tip, err error) {
 	add := func(name, rev string) {
 		if strings.Trim(rev, "0") == "" { // deleted
 			return
-		}
-		if strings.HasPrefix(name, "refs/tags/") {
-			rev = name // of an annotated tag the commit counts
 		}
 		short := strings.TrimPrefix(strings.TrimPrefix(name, "refs/heads/"), "refs/tags/")
 		if !slices.ContainsFunc(tips, func(t tip) bool { return t.rev == rev }) && len(tips) <= maxRefs {
@@ -99,11 +102,19 @@ func pushed(in io.Reader) (tips []tip) {
 	} else if os.Getenv("PRE_COMMIT_REMOTE_URL") != "" { // the first push of all: pre-commit names no tip
 		tips = append(tips, tip{"HEAD", "HEAD"})
 	}
-	lines := bufio.NewScanner(io.LimitReader(in, maxStdin))
-	for lines.Scan() {
-		if f := strings.Fields(lines.Text()); len(f) == 4 {
-			add(f[0], f[1])
+	text, err := io.ReadAll(io.LimitReader(in, maxStdin+1))
+	if err == nil && len(text) > maxStdin {
+		err = fmt.Errorf("it is longer than %d bytes", maxStdin)
+	}
+	for line := range strings.Lines(string(text)) {
+		// LOCAL HASH REMOTE HASH: the first is what the user wrote, if that is not the name of a ref, and can have blanks.
+		words := strings.Split(strings.TrimSuffix(line, "\n"), " ")
+		switch n := len(words); {
+		case n >= 4:
+			add(strings.Join(words[:n-3], " "), words[n-3])
+		case strings.TrimSpace(line) != "" && err == nil:
+			err = fmt.Errorf("the line %q is not that of a ref", git.Clip(line))
 		}
 	}
-	return tips
+	return tips, err
 }
