@@ -100,10 +100,11 @@
 //  19. Each member's command has a pass in that run or a later one, under the same binding, in the same directory and
 //     place, below a gate that would be VERIFIED about its own tree but for being final. Either that was the present
 //     tree, or the files that the binding names, at least one, are the present ones, and so were those of 18.
-//  20. After that pass the command did not fail under the binding on the files that it names, or on files that
-//     are not known, unless that was
-//     accepted as in 15; if the query is strict, it did not since the full run. The same holds of each other line
-//     that names files, and 14 of the present tree.
+//  20. After that pass, which may be older than the full run, the command did not fail under the binding on the
+//     files that it names, or on files that are not known, unless that was accepted as in 15; if the query is strict,
+//     it did not since the full run either. Since the full run the same holds of each other line that names files,
+//     and 14 of the present tree. What failed, or was ended early, on these files all the same is counted
+//     (TestScopedCounts).
 //
 // A bundle, a commit, and a record by its name have no such answer, nor has a consumption (TestScopedIsNoGate).
 //

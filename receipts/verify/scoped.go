@@ -31,8 +31,10 @@ func lineOf(r *receipts.Receipt) line { return line{r.Binding, r.Command, r.Dir,
 type basis struct {
 	*Result                 // of the gate on its own tree, where it is VERIFIED
 	passes  map[line]passed // the newest that hold for the present files, and its files that no line names
-	failed  map[line]bool   // lines that have failed on the present files since
+	failed  map[line]bool   // lines that have failed on the present files since, and have not passed after that
 	any     bool            // one of them did, whether it passed after that or not
+	times   int             // how often those of the full run did
+	ended   int             // how often they were ended before they could answer
 	newest  int64           // index of the newest gate that was used
 }
 
@@ -85,13 +87,16 @@ func (s *Session) basis(q Query, ok func(lines map[line]bool) bool) *basis {
 		if s.index.at(seq).kind != kindGate {
 			continue
 		}
-		n++
 		e := s.entry(seq)
 		if e == nil || s.stopped() {
 			return nil
 		}
+		if e.Level < q.Level {
+			continue // anybody may write those
+		}
+		n++
 		g, isGate := body(e).(*receipts.Gate)
-		if !isGate || g.Tree == nil || g.Place != q.Place || g.Matrix != q.Matrix || e.Level < q.Level {
+		if !isGate || g.Tree == nil || g.Place != q.Place || g.Matrix != q.Matrix {
 			continue
 		}
 		then, x := q, whole
@@ -149,12 +154,19 @@ func (s *Session) basis(q Query, ok func(lines map[line]bool) bool) *basis {
 	return nil
 }
 
-// failures notes what has failed on the present files since the gate of b, by the files that its binding names. It
-// returns false where that is not known.
+// failures notes what has failed on the present files, by the files that its binding names: since the gate of b and,
+// of a line of b, since its pass, which may be older than that gate. It returns false where that is not known.
 func (s *Session) failures(q Query, b *basis) bool {
+	own, from := make(map[line]bool), b.Gate.Seq
+	for _, m := range b.Members {
+		l := lineOf(receipt(m))
+		if own[l] = true; b.passes[l].Entry != nil {
+			from = min(from, b.passes[l].Seq)
+		}
+	}
 	read := 0
-	for seq := b.Gate.Seq + 1; seq < s.index.len(); seq++ {
-		if m := s.index.at(seq); m.kind != kindReceipt || m.flags&answers == 0 || m.flags&flagPassed != 0 {
+	for seq := from + 1; seq < s.index.len(); seq++ {
+		if m := s.index.at(seq); m.kind != kindReceipt || m.flags&(answers|flagEarly) == 0 || m.flags&flagPassed != 0 {
 			continue
 		}
 		if read++; read > maxScoped || s.stopped() {
@@ -168,15 +180,33 @@ func (s *Session) failures(q Query, b *basis) bool {
 		if r == nil || e.Level < q.Level || !q.mayHold(r) {
 			continue
 		}
+		l := lineOf(r)
+		p, passed := b.passes[l]
+		if seq < b.Gate.Seq && !(own[l] && passed && p.Seq < seq) {
+			continue
+		}
 		if r.Status == receipts.Pending {
 			s.follow(map[receipts.Hash]*receipts.Entry{e.SHA: e})
 		}
-		if answerOf(e) != no || s.accepted([]*receipts.Entry{e})[e.SHA] {
+		switch answerOf(e) {
+		case early:
+			if own[l] && q.holds(r) {
+				b.ended++
+			}
+			continue
+		case no:
+		default:
+			continue
+		}
+		if s.accepted([]*receipts.Entry{e})[e.SHA] {
 			continue
 		}
 		b.any = true
-		if p, ok := b.passes[lineOf(r)]; !ok || p.Seq < seq || p.level < e.Level {
-			b.failed[lineOf(r)] = true
+		if own[l] {
+			b.times++
+		}
+		if !passed || p.Seq < seq || p.level < e.Level {
+			b.failed[l] = true
 		}
 	}
 	return s.err == nil
@@ -188,7 +218,8 @@ func (s *Session) scoped(q Query) *Result {
 	if b == nil || len(b.failed) > 0 || q.Strict && b.any {
 		return nil
 	}
-	res := &Result{Gate: b.Gate, Body: b.Body, Level: b.Level, below: make(map[int64]bool), newest: b.newest}
+	res := &Result{Gate: b.Gate, Body: b.Body, Level: b.Level, below: make(map[int64]bool), newest: b.newest,
+		Failures: b.Failures + b.times, Early: b.Early + b.ended}
 	for _, m := range b.Members {
 		p, ok := b.passes[lineOf(receipt(m))]
 		if !ok {

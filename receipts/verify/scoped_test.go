@@ -224,6 +224,31 @@ func TestScoped(t *testing.T) {
 			m.receipt(of("vet"), failing, on(treeC), about(vetFiles))
 			m.since()
 		}, strict, Stale},
+		{"a failure between a pass and the full run that came after both", func(m *maker) {
+			pass := m.receipt(on(treeB), about(lintFiles))
+			m.receipt(failing, on(treeC), about(lintFiles))
+			m.gate([]receipts.Hash{m.receipt(about(receipts.Hash{9})), m.receipt(of("vet"), about(vetBefore))}, beside(rest))
+			m.gate([]receipts.Hash{pass}, apart, over(treeB), beside(rest))
+			m.since()
+		}, nil, Stale},
+		{"a failure between a pass of the full run and its gate", func(m *maker) {
+			lint, vet := m.receipt(about(lintFiles)), m.receipt(of("vet"), about(vetBefore))
+			m.receipt(failing, on(treeC), about(lintFiles))
+			m.gate([]receipts.Hash{lint, vet}, beside(rest))
+			m.since()
+		}, nil, Stale},
+		{"a failure before the full run, of a line that it has", func(m *maker) {
+			m.receipt(failing, on(treeC), about(lintFiles))
+			m.full()
+			m.since()
+		}, strict, Scoped},
+		{"a failure before the full run, of a line that it has not", func(m *maker) {
+			pass := m.receipt(on(treeB), about(lintFiles))
+			m.receipt(of("more"), failing, on(treeC), about(receipts.Hash{}))
+			m.gate([]receipts.Hash{m.receipt(about(receipts.Hash{9})), m.receipt(of("vet"), about(vetBefore))}, beside(rest))
+			m.gate([]receipts.Hash{pass}, apart, over(treeB), beside(rest))
+			m.since()
+		}, strict, Scoped},
 		{"a failure on other files of a line", func(m *maker) {
 			m.full()
 			m.receipt(of("vet"), failing, on(treeC), about(receipts.Hash{9}))
@@ -231,6 +256,16 @@ func TestScoped(t *testing.T) {
 		}, strict, Scoped},
 
 		{"signed", func(m *maker) { m.sign = boss; m.full(); m.since(); m.signHead(boss) }, signed, Scoped},
+		{"behind more gates without a signature than are looked at", func(m *maker) {
+			m.sign = boss
+			m.full()
+			m.since()
+			m.signHead(boss)
+			m.sign = nil
+			for range 2 * maxNear {
+				m.gate([]receipts.Hash{m.receipt(on(treeC), about(receipts.Hash{9}))}, over(treeC))
+			}
+		}, signed, Scoped},
 		{"a full run that is not signed", func(m *maker) { m.full(); m.sign = boss; m.since(); m.signHead(boss) }, signed, Missing},
 		{"a pass that is not signed", func(m *maker) {
 			m.sign = boss
@@ -263,6 +298,53 @@ func TestScoped(t *testing.T) {
 				t.Errorf("%d members, %v", len(res.Members), res.Refusals)
 			}
 		})
+	}
+}
+
+// TestScopedCounts: the answer says what else is known of its lines on the files that they name.
+func TestScopedCounts(t *testing.T) {
+	for _, c := range []struct {
+		name            string
+		log             func(m *maker)
+		failures, early int
+	}{
+		{"nothing", func(m *maker) { m.full(); m.since() }, 0, 0},
+		{"a failure on the present files", func(m *maker) {
+			m.full()
+			m.receipt(of("vet"), failing, on(treeB), about(vetFiles))
+			m.since()
+		}, 1, 0},
+		{"a failure on the files that the line names", func(m *maker) {
+			m.full()
+			m.receipt(of("vet"), failing, on(treeC), about(vetFiles))
+			m.since()
+		}, 1, 0},
+		{"one that was accepted", func(m *maker) {
+			m.full()
+			m.accept(m.receipt(of("vet"), failing, on(treeC), about(vetFiles)))
+			m.since()
+		}, 0, 0},
+		{"kills", func(m *maker) {
+			m.full()
+			m.receipt(of("vet"), killed, on(treeB), about(vetFiles))
+			m.receipt(of("vet"), killed, on(treeC), about(vetFiles))
+			m.since()
+			m.receipt(killed, on(treeC), about(lintFiles))
+		}, 0, 3},
+		{"on other files, and of other lines", func(m *maker) {
+			m.full()
+			m.receipt(of("vet"), failing, on(treeC), about(receipts.Hash{9}))
+			m.receipt(of("vet"), killed, on(treeC), about(receipts.Hash{9}))
+			m.receipt(of("more"), killed, on(treeB))
+			m.since()
+		}, 0, 0},
+	} {
+		m := newMaker(t)
+		c.log(m)
+		res := ask(t, m.open(Options{}), scopedQuery())
+		if res.Verdict != Scoped || res.Failures != c.failures || res.Early != c.early {
+			t.Errorf("%s: %d failures, %d ended early, want %d and %d: %s", c.name, res.Failures, res.Early, c.failures, c.early, told(res))
+		}
 	}
 }
 

@@ -322,6 +322,36 @@ func noFilter(t *testing.T, where string) {
 	}
 }
 
+// TestPushed holds that no line of git's hides a tip: a ref is named as the user wrote it, also "HEAD^{/a b}".
+func TestPushed(t *testing.T) {
+	newProject(t)
+	out, err := exec.Command("git", "rev-parse", "HEAD").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	head, none := strings.TrimSpace(string(out)), strings.Repeat("0", 40)
+	unverified := head + " refs/heads/main " + none + "\n"
+	for name, c := range map[string]struct {
+		in   string
+		want string // of the refusal; empty for none
+	}{
+		"a branch":                         {"refs/heads/main " + unverified, "MISSING: main is not verified"},
+		"a name with blanks":               {"HEAD^{/the first commit} " + unverified, "MISSING: HEAD^{/the first commit} is not verified"},
+		"one that begins as that of a tag": {"refs/tags/v1^{/a b} " + unverified, "MISSING: v1^{/a b} is not verified"},
+		"no end of the line":               {"refs/heads/main " + strings.TrimSpace(unverified), "MISSING: main is not verified"},
+		"a deleted branch":                 {"(delete) " + none + " refs/heads/main " + head + "\n", ""},
+		"blank lines":                      {"\n\n", ""},
+		"a line of fewer words":            {head + "\n", "cannot be read"},
+		"a line that is too long":          {strings.Repeat("x", maxStdin) + " " + unverified, "cannot be read"},
+		"a tip behind many others":         {strings.Repeat("(delete) "+none+" refs/heads/main "+head+"\n", maxStdin/100) + "refs/heads/main " + unverified, "cannot be read"},
+	} {
+		refused, warnings := Push("", "", strings.NewReader(c.in))
+		if text := strings.Join(refused, "\n"); c.want == "" && text != "" || !strings.Contains(text, c.want) {
+			t.Errorf("%s: refused %q, warned %q; want %q", name, refused, warnings, c.want)
+		}
+	}
+}
+
 // TestTwo holds two sessions apart, on one tree and in a worktree of its own.
 func TestTwo(t *testing.T) {
 	newProject(t)
@@ -354,7 +384,7 @@ func TestTwo(t *testing.T) {
 }
 
 // git runs git in the working directory.
-func git(t *testing.T, args ...string) {
+func gitIn(t *testing.T, args ...string) {
 	t.Helper()
 	if out, err := exec.Command("git", append([]string{"-c", "user.name=a", "-c", "user.email=a@b"}, args...)...).CombinedOutput(); err != nil {
 		t.Fatalf("git %v: %v\n%s", args, err, out)
@@ -368,12 +398,12 @@ func TestTarget(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Chdir("deep/nested")
-	git(t, "init", "-q")
-	git(t, "commit", "-q", "--allow-empty", "-m", "other")
+	gitIn(t, "init", "-q")
+	gitIn(t, "commit", "-q", "--allow-empty", "-m", "other")
 	bare := filepath.Join(t.TempDir(), "bare")
-	git(t, "clone", "-q", "--bare", project, bare)
+	gitIn(t, "clone", "-q", "--bare", project, bare)
 	worktree := filepath.Join(t.TempDir(), "worktree")
-	git(t, "-C", project, "worktree", "add", "-q", worktree)
+	gitIn(t, "-C", project, "worktree", "add", "-q", worktree)
 	elsewhere := t.TempDir()
 	for _, c := range []struct {
 		in, command string
@@ -421,20 +451,20 @@ func TestRulesGone(t *testing.T) {
 		return out
 	}
 	for what, change := range map[string]func(){
-		"has no routing.toml": func() { git(t, "rm", "-q", "routing.toml") },
+		"has no routing.toml": func() { gitIn(t, "rm", "-q", "routing.toml") },
 		"does not load":       func() { put(t, "routing.toml", "[commands") },
 	} {
-		git(t, "checkout", "-q", "-b", strings.ReplaceAll(what, " ", "-"))
+		gitIn(t, "checkout", "-q", "-b", strings.ReplaceAll(what, " ", "-"))
 		change()
-		git(t, "commit", "-qam", what)
+		gitIn(t, "commit", "-qam", what)
 		if out := push(); strings.Contains(out, `"deny"`) {
 			t.Errorf("%s, without a remote: %q", what, out)
 		}
-		git(t, "update-ref", "refs/remotes/origin/main", "HEAD~1")
+		gitIn(t, "update-ref", "refs/remotes/origin/main", "HEAD~1")
 		if out := push(); !strings.Contains(out, what+", and origin/main has ") && !strings.Contains(out, what+": ") {
 			t.Errorf("%s: %q", what, out)
 		}
-		git(t, "update-ref", "-d", "refs/remotes/origin/main")
-		git(t, "checkout", "-q", "-")
+		gitIn(t, "update-ref", "-d", "refs/remotes/origin/main")
+		gitIn(t, "checkout", "-q", "-")
 	}
 }

@@ -1,7 +1,6 @@
 package hook
 
 import (
-	"bufio"
 	"cmp"
 	"context"
 	"fmt"
@@ -19,6 +18,7 @@ import (
 	"github.com/command-dialect/dialect/runtime/policy"
 	"github.com/command-dialect/dialect/runtime/project"
 	"github.com/command-dialect/dialect/runtime/workspace"
+	"github.com/command-dialect/dialect/runtime/workspace/git"
 )
 
 // maxRefs bounds how many refs of a push are looked at. A push of more is refused: one of them would hide behind the others.
@@ -29,10 +29,11 @@ const maxOnto = 20
 
 // Push answers git's pre-push hook: whether the tips that are pushed are verified. What git writes of a push is read from in; where pre-commit
 // is between, its variables say it. remote is the name of the remote, or its URL. It returns what to say of each tip that is refused, and what to
-// warn of; a fault of our own, a ref that is deleted, and a commit without rules where nothing before it had any refuse nothing.
+// warn of; a fault of our own, a ref that is deleted, and a commit without rules where nothing before it had any refuse nothing; what git wrote and
+// cannot be read refuses.
 func Push(store, remote string, in io.Reader) (refused, warnings []string) {
 	skip := os.Getenv("DIALECT") == "0"
-	tips := pushed(in)
+	tips, unread := pushed(in)
 	for _, name := range []string{"GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX", "GIT_OBJECT_DIRECTORY"} {
 		_ = os.Unsetenv(name) // git sets them for its hooks, whose folder is that of the worktree
 	}
@@ -53,6 +54,11 @@ func Push(store, remote string, in io.Reader) (refused, warnings []string) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
+	if unread != nil {
+		text := fmt.Sprintf("what git says of the push cannot be read: %v\n  next: push fewer refs at once, by their names", unread)
+		log(decide.Refuse, "push-unverified", text)
+		return []string{diag.PrintableLines(text)}, nil
+	}
 	if len(tips) > maxRefs {
 		text := fmt.Sprintf("a push of more than %d refs is not checked\n  next: push fewer at once", maxRefs)
 		log(decide.Refuse, "push-unverified", text)
@@ -98,14 +104,12 @@ type tip struct {
 	onto      []string // what the remote has in the places that it is pushed to; zeros or empty where that is not known
 }
 
-// pushed returns the tips of a push, each once.
-func pushed(in io.Reader) (tips []tip) {
+// pushed returns the tips of a push, each once. The error says that what git wrote cannot be read: a tip could be there
+// that nobody checked.
+func pushed(in io.Reader) (tips []tip, err error) {
 	add := func(name, rev, onto string) {
 		if strings.Trim(rev, "0") == "" { // deleted
 			return
-		}
-		if strings.HasPrefix(name, "refs/tags/") {
-			rev = name // of an annotated tag the commit counts
 		}
 		short := strings.TrimPrefix(strings.TrimPrefix(name, "refs/heads/"), "refs/tags/")
 		if i := slices.IndexFunc(tips, func(t tip) bool { return t.rev == rev }); i >= 0 {
@@ -119,13 +123,21 @@ func pushed(in io.Reader) (tips []tip) {
 	} else if os.Getenv("PRE_COMMIT_REMOTE_URL") != "" { // the first push of all: pre-commit names no tip
 		tips = append(tips, tip{"HEAD", "HEAD", []string{""}})
 	}
-	lines := bufio.NewScanner(io.LimitReader(in, maxStdin))
-	for lines.Scan() {
-		if f := strings.Fields(lines.Text()); len(f) == 4 {
-			add(f[0], f[1], f[3])
+	text, err := io.ReadAll(io.LimitReader(in, maxStdin+1))
+	if err == nil && len(text) > maxStdin {
+		err = fmt.Errorf("it is longer than %d bytes", maxStdin)
+	}
+	for line := range strings.Lines(string(text)) {
+		// LOCAL HASH REMOTE HASH: the first is what the user wrote, if that is not the name of a ref, and can have blanks.
+		words := strings.Split(strings.TrimSuffix(line, "\n"), " ")
+		switch n := len(words); {
+		case n >= 4:
+			add(strings.Join(words[:n-3], " "), words[n-3], words[n-1])
+		case strings.TrimSpace(line) != "" && err == nil:
+			err = fmt.Errorf("the line %q is not that of a ref", git.Clip(line))
 		}
 	}
-	return tips
+	return tips, err
 }
 
 // upstream names what has rules for dir beside the commit that is pushed: the ref that it is pushed to, whose commit is onto, else the branches

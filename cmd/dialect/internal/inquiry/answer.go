@@ -382,8 +382,8 @@ func (q *Question) Tell(w io.Writer, diff func(oldName string, old []byte, newNa
 		}
 		fmt.Fprintf(w, "VERIFIED: %s passed on %s%s%s%s\n  %s\n", what, subject, reused, lastWords(res), about, q.trust(res))
 	} else if res.Verdict == verify.Scoped {
-		fmt.Fprintf(w, "VERIFIED for changed paths: %s passed on the files that they name, %d of them since; full run: gate %s of %s\n  %s\n",
-			diag.Number(len(res.Members), "command")+scriptOfAll(res), res.Since, receipts.GateID(res.Gate.SHA), records.Stamp(res.Body.Timestamp.Time), q.trust(res))
+		fmt.Fprintf(w, "VERIFIED for changed paths: %s passed on the files that they name, %d of them since%s; full run: gate %s of %s\n  %s\n",
+			diag.Number(len(res.Members), "command")+scriptOfAll(res), res.Since, lastWords(res), receipts.GateID(res.Gate.SHA), records.Stamp(res.Body.Timestamp.Time), q.trust(res))
 		for _, name := range scoped(res) {
 			fmt.Fprintf(w, "  scope of %s: %s\n", diag.Printable(name), diag.Printable(strings.Join(q.matrix.Scopes[name], ", ")))
 		}
