@@ -63,6 +63,9 @@ type Query struct {
 	Commit  bool           // the tree is that of a commit: only exact trees answer for it
 	Place   receipts.Datum // of the project, as in [receipts.Receipt]
 	Clean   bool           // all has to have run in a clean checkout, confined to it
+	// ChecksTested asks that each required check, or each where nothing is required, noticed on the tree
+	// of the gate what was broken on purpose.
+	ChecksTested bool
 
 	Require []Requirement
 	// Strict refuses a pass that came after a failure on the same tree. Otherwise the
@@ -112,6 +115,7 @@ type Result struct {
 	Since  int              // of Scoped: how many Members are of runs after Gate
 	newest int64            // of Scoped: index of the newest gate that it rests on
 	Tested *receipts.Tested // of Members; nil if none of them counted its tests
+	Checks *Checks          // of Members; nil if no check was ever tested
 }
 
 // Verify answers a query. The error says that the log could not be read.
@@ -159,6 +163,9 @@ func (s *Session) conclude(q Query, r *Result) (*Result, error) {
 	}
 	if r.Gate != nil && len(r.Members) > 0 {
 		r.Tested = s.tested(q, r.Gate, r.Members)
+		if r.Body != nil {
+			r.Checks = s.checks(q, r.Body, r.Members)
+		}
 		if len(s.problems) > 0 || s.err != nil { // what was read for it
 			return s.conclude(q, r)
 		}
@@ -352,6 +359,7 @@ func (s *Session) judge(q Query, e *receipts.Entry, x extent) *Result {
 	q.trees(g, res, id)
 	if x == whole {
 		q.covered(res, id)
+		s.checksTested(q, g, res)
 	}
 	q.ground(res)
 	for _, m := range res.Members {
