@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 
@@ -90,23 +91,22 @@ func (p Place) String() string {
 	return text
 }
 
-// names returns the first of some lines that names a place: by its nonce, the name of its test, or, where it has none,
+// names returns the first of some lines that names a place: the name of its test, its nonce, or, where it has no test,
 // the path of its file.
 func (t *Trial) names(p *Place, lines []string) string {
-	for _, line := range lines {
-		if strings.Contains(line, p.nonce) {
-			return line
-		}
-	}
 	words := []string{p.Test}
 	if p.Test == "" {
 		words = t.paths(p.Path)
 	}
-	for _, line := range lines {
-		for _, word := range words {
-			if hasWord(line, word) {
-				return line
-			}
+	for _, named := range []func(line string) bool{
+		func(line string) bool { return hasWord(line, p.Test) },
+		func(line string) bool { return strings.Contains(line, p.nonce) },
+		func(line string) bool {
+			return slices.ContainsFunc(words, func(w string) bool { return hasWord(line, w) })
+		},
+	} {
+		if i := slices.IndexFunc(lines, named); i >= 0 {
+			return lines[i]
 		}
 	}
 	return ""
