@@ -70,7 +70,9 @@ type Receipt struct {
 	Workspace *Workspace `json:"workspace,omitempty"`
 	// Clean is absent for what ran in the working tree itself.
 	Clean *Clean `json:"clean,omitempty"`
-	Nonce string `json:"nonce,omitempty"`
+	// Control is absent but for a command that ran on files that were broken on purpose.
+	Control *Control `json:"control,omitempty"`
+	Nonce   string   `json:"nonce,omitempty"`
 
 	// Request is what a tool was asked that is not a process, in the canonical form of its
 	// protocol (package runtime/mcpclient); Stdout is its answer then.
@@ -247,7 +249,7 @@ func (r *Receipt) check() error {
 	if w := r.Workspace; w != nil && (len(w.Changed) > MaxChanged || w.More < 0 || w.After == nil && len(w.Changed) > 0) {
 		return errors.New("a list of changed paths that cannot be")
 	}
-	if err := r.Clean.check(); err != nil {
+	if err := errors.Join(r.Clean.check(), r.Control.check(r)); err != nil {
 		return err
 	}
 	if r.Executable != nil && r.Executable.Path.IsZero() {

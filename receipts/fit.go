@@ -149,6 +149,9 @@ func (r *Receipt) texts() []*Datum {
 			list = append(list, &r.Clean.Lowered[i])
 		}
 	}
+	if r.Control != nil {
+		list = append(list, &r.Control.Path, &r.Control.Test)
+	}
 	return append(list, r.Handle.texts()...)
 }
 
@@ -170,6 +173,11 @@ func (r *Receipt) copy() *Receipt {
 		c.Workspace = &w
 	}
 	c.Handle, c.Clean = r.Handle.copy(), r.Clean.copy()
+	if r.Control != nil {
+		x := *r.Control
+		names(&x.Binding, &x.Nonce, &x.Outcome)
+		c.Control = &x
+	}
 	return &c
 }
 

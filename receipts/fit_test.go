@@ -63,6 +63,13 @@ func filled(text string, many int) []body {
 	if r.Executable.Path.IsZero() {
 		r.Executable = nil
 	}
+	k := *r
+	k.Binding, k.Command, k.Control = "", CommandHash(ControlArgv(r.Command)), &Control{Binding: text, Command: r.Command, Path: Text(text), Line: 1, Test: Text(text), Nonce: text, Outcome: text}
+	k.Argv = nil
+	for _, a := range ControlArgv(r.Command) {
+		k.Argv = append(k.Argv, Text(a))
+	}
+	r.Control = nil
 	run.Started, s.Timestamp, s.Status, s.Receipt = when, when, Succeeded, Hash{1}
 	g.Final, g.Part, g.Timestamp, g.Tree.Exact = false, false, when, false
 	g.Beyond = g.Beyond[:min(many, MaxBeyond)]
@@ -73,7 +80,7 @@ func filled(text string, many int) []body {
 	t.Matrix = Hash{1}
 	u := *t
 	u.What, u.Receipts = TrustFlaky, append([]Hash{{9}}, c.Consumed[1:]...)
-	all := []body{r, run, g, c, s, t, &u}
+	all := []body{r, &k, run, g, c, s, t, &u}
 	for _, must := range []*string{&run.Run, &run.Session, &g.Run, &g.Session, &c.By, &s.By, &t.By, &u.By, &u.Reason} {
 		if *must == "" {
 			*must = "x"

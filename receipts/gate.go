@@ -38,6 +38,7 @@ const (
 	InputsChanged  Reason = "inputs_changed"  // files that the binding names as inputs are others
 	Inexact        Reason = "inexact"         // what was tested is not what a clone has
 	NotClean       Reason = "not_clean"       // it did not run in a clean checkout
+	Untested       Reason = "untested"        // nobody has seen the check refuse anything
 )
 
 // A Refusal is one reason why a gate, a validation or a consumption said no.

@@ -158,9 +158,10 @@ type Step struct {
 	Inputs          []string // patterns of files outside of the tree that decide, relative to the root of the matrix; see [CheckInput]
 	Files           []string // patterns of the files of the project that the verdict is about, likewise; none if the step may write
 	Skill           string
-	Hint            string // printed when the step fails
-	Install         string // printed when its tool is missing
-	Origin          Origin // where the binding is written
+	Hint            string  // printed when the step fails
+	Install         string  // printed when its tool is missing
+	Control         Control // how its binding says that it is broken on purpose
+	Origin          Origin  // where the binding is written
 }
 
 // A Line is the place in the script that a step came from.

@@ -384,7 +384,7 @@ func (r *resolver) binding(b *routing.Binding) *bound {
 		Effect: b.Effect, ReceiptRequired: b.ReceiptRequired, Reuse: b.Reuse, WhenFailure: b.WhenFailure,
 		Finally: b.Finally, Exclusive: b.Exclusive,
 		Budget: b.Budget, Expect: b.Expect, Inputs: b.Inputs, Files: scope(b),
-		Skill: b.Skill, Hint: b.Hint, Install: b.Install, Contract: b.Contract, Origin: b.Origin(),
+		Skill: b.Skill, Hint: b.Hint, Install: b.Install, Contract: b.Contract, Origin: b.Origin(), Control: b.Control,
 	}
 	if len(d.params.Names) > 0 {
 		d.named = make(map[string]bool, len(d.params.Names))

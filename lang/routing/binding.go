@@ -44,6 +44,7 @@ type Binding struct {
 	Pins            []string
 	Inputs          []string // as in [plan.Step]
 	Files           []string // likewise
+	Control         plan.Control
 
 	Hint       string
 	Install    string

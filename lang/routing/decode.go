@@ -298,6 +298,12 @@ func (r *reader) binding(c *tomltree.Entry) *Binding {
 		if k.Required && k.In&InCommand != 0 && c.Value.Get(k.Name) == nil {
 			r.missing(b.Span, "a binding says what one verb and one noun run", "%s has no %s", where, k.Name)
 		}
+		if v := c.Value.Get("control"); k.Required && k.In&InControl != 0 && v != nil && v.Kind == tomltree.Table && v.Get(k.Name) == nil {
+			r.missing(r.Span(v), "a control says which file is broken, and by what text", "%s.control has no %s", where, k.Name)
+		}
+	}
+	if b.Control.Origin = b.Origin(); len(b.Control.Files) == 0 || b.Control.Text == "" {
+		b.Control = plan.Control{}
 	}
 	r.tool(b, where)
 	if b.Verb == "" || b.Noun == "" {

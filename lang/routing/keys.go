@@ -27,6 +27,7 @@ const (
 	InFile Place = 1 << iota // above the first header
 	InCommand
 	InExpect
+	InControl
 	InDefaults
 	InRun
 	InVerify
@@ -43,7 +44,7 @@ var headers = [...]struct {
 	place Place
 	path  string
 }{
-	{InFile, ""}, {InCommand, "commands.NAME"}, {InExpect, "commands.NAME.expect"}, {InDefaults, "defaults"}, {InRun, "run"}, {InClean, "clean"},
+	{InFile, ""}, {InCommand, "commands.NAME"}, {InExpect, "commands.NAME.expect"}, {InControl, "commands.NAME.control"}, {InDefaults, "defaults"}, {InRun, "run"}, {InClean, "clean"},
 	{InVerify, "verify"}, {InHooks, "hooks"}, {InLimits, "limits"}, {InAliases, "aliases"}, {InServer, "servers.NAME"}, {InAgent, "agents.NAME"},
 }
 
@@ -337,6 +338,8 @@ var keys = []Key{
 		apply: func(r *reader, t *target, v *tomltree.Value, where string) { t.binding.Flags = r.Bool(v, where) }},
 	{Name: "expect", In: InCommand, Kinds: onCalls, Judges: true, Type: Table, Sub: InExpect, Example: `{ min_tests = 1 }`,
 		Doc: "What must hold for a pass, beside the exit status."},
+	{Name: "control", In: InCommand, Kinds: OnProcess, Type: Table, Sub: InControl, Default: "that of the pack whose tool it runs", Example: `{ file = "src/app.py", text = "dialect_control_{nonce}" }`,
+		Doc: "How `dialect prove` breaks a file, in a clean checkout, to see whether the tool notices: it must refuse, and name the file, the test or the nonce."},
 	{Name: "timeout", In: InCommand | InDefaults, Kinds: onCalls, Type: Duration, Default: `"10m"; none for a composite`, Example: `"3m"`,
 		Doc: "How long the tool may run (wall clock); then its whole process group is killed. \"0\" is unbounded.", apply: applyTimeout},
 	{Name: "stall", In: InCommand | InDefaults, Kinds: onCalls, Type: Duration, Default: "unbounded", Example: `"90s"`,
@@ -498,6 +501,48 @@ var keys = []Key{
 				r.Errorf(diag.BadValue, r.Span(v), "%s: %s", where, strings.TrimPrefix(err.Error(), "error parsing regexp: ")).
 					Hint = "it is a regular expression (RE2); \"\" means no output at all"
 				x.Stdout = ""
+			}
+		}},
+
+	// [commands.NAME.control]
+	{Name: "file", In: InControl, Type: TextOrTexts, Required: true, Example: `["src/**/*.py", "app.py"]`,
+		Doc: "The file to break, or patterns of files, below the directory of the matrix, of which a nonce chooses one; ** is any number of directories. A file that the passing run names goes before the others. A name without pattern characters need not exist.",
+		apply: func(r *reader, t *target, v *tomltree.Value, where string) {
+			if v.Kind == tomltree.String {
+				if err := plan.CheckInput(v.Text); err != nil {
+					r.Errorf(diag.BadValue, r.Span(v), "%q cannot name files: %v", v.Text, err)
+				}
+				t.binding.Control.Files = []string{v.Text}
+				return
+			}
+			if t.binding.Control.Files = r.patterns(v, where, "name files", "\"src/**/*.py\""); v.Kind == tomltree.Array && len(v.Items) == 0 {
+				r.Errorf(diag.BadValue, r.Span(v), "%s is empty: nothing could be broken", where)
+			}
+		}},
+	{Name: "text", In: InControl, Type: Text, Required: true, Example: `"import dialect_control_{nonce}"`,
+		Doc: "The text that breaks the file, as lines at its end. {nonce} stands for letters that no earlier run has seen: put them where the tool prints them.",
+		apply: func(r *reader, t *target, v *tomltree.Value, where string) {
+			if t.binding.Control.Text = r.String(v, where); v.Kind == tomltree.String && v.Text == "" {
+				r.Errorf(diag.BadValue, r.Span(v), "%s is empty: nothing would be broken", where)
+			}
+		}},
+	{Name: "after", In: InControl, Type: Text, Default: "the end of the file", Example: `'(?m)^func (?P<name>Test\w*)\((\w+) \*testing\.T\) \{'`,
+		Doc: "A regular expression (RE2): the text is put after one of its matches instead, and can use its groups as $1 or ${name}; $$ is a dollar sign. The group name is the name of the test that is broken, which the refusal must name.",
+		apply: func(r *reader, t *target, v *tomltree.Value, where string) {
+			t.binding.Control.After = r.regexp(v, where)
+		}},
+	{Name: "unlike", In: InControl, Type: Text, Example: `"\\[build failed\\]"`,
+		Doc: "A regular expression (RE2) that a refusal of another kind matches, such as a syntax error where a test has to fail: then the line counts as not tested.",
+		apply: func(r *reader, t *target, v *tomltree.Value, where string) {
+			t.binding.Control.Unlike = r.regexp(v, where)
+		}},
+	{Name: "tool", In: InControl, Type: TextOrTexts, Default: "this binding alone", Example: `"go vet"`,
+		Doc: "Words that a command line has one after the other where it runs this tool. Other bindings that run it have this control, unless they say their own.",
+		apply: func(r *reader, t *target, v *tomltree.Value, where string) {
+			if v.Kind == tomltree.String {
+				t.binding.Control.Tools = []string{v.Text}
+			} else {
+				t.binding.Control.Tools = r.Strings(v, where)
 			}
 		}},
 
@@ -718,6 +763,19 @@ func isLockName(text string) bool {
 		}
 	}
 	return text != "" && len(text) <= 64 && text[0] != '_'
+}
+
+// regexp reads a regular expression; "" if it is not one. Those of packs are checked by tests, and not at each start.
+func (r *reader) regexp(v *tomltree.Value, where string) string {
+	text := r.String(v, where)
+	if strings.HasPrefix(r.Source.Name, "pack:") {
+		return text
+	}
+	if _, err := regexp.Compile(text); err != nil {
+		r.Errorf(diag.BadValue, r.Span(v), "%s: %s", where, strings.TrimPrefix(err.Error(), "error parsing regexp: ")).Hint = "it is a regular expression (RE2)"
+		return ""
+	}
+	return text
 }
 
 // checkProblem says why text cannot find an error in an output.

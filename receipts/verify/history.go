@@ -276,7 +276,7 @@ func (s *Session) unfinished(q Query, res *Result) {
 				l.gated = b.Run == run.Run
 			case *receipts.Receipt:
 				if b.Run == run.Run {
-					l.failed = l.failed || b.Failed() || b.EndedEarly()
+					l.failed = l.failed || b.Control == nil && (b.Failed() || b.EndedEarly())
 					l.steps[b.Step] = true
 				}
 			}

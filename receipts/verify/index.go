@@ -91,6 +91,7 @@ const (
 	flagFailed              // a receipt of a failure
 	flagEarly               // a receipt of a command that was ended early
 	flagBound               // a receipt of a bound line
+	flagControl             // a receipt of a control, which says nothing of its line
 )
 
 const (
@@ -185,6 +186,7 @@ type glimpse struct {
 	Receipt  receipts.Hash   `json:"receipt"`
 	Receipts []receipts.Hash `json:"receipts"`
 	Signer   string          `json:"signer"`
+	Control  *struct{}       `json:"control"`
 }
 
 // glance returns the mark of a record, without its hash, what it speaks of, and the id of
@@ -211,6 +213,8 @@ func glance(kind receipts.Kind, body []byte) (mark, []uint64, string) {
 		}
 		r := receipts.Receipt{Status: g.Status, StopReason: g.StopReason}
 		switch {
+		case g.Control != nil:
+			m.flags |= flagControl
 		case g.Status == receipts.Succeeded:
 			m.flags |= flagPassed
 		case g.Status == receipts.Pending:

@@ -446,7 +446,7 @@ func (h *history) lastWords(q Query, command uint64, below map[int64]bool) (fail
 }
 
 // Around returns what else the log says of the trees that receipts ran on: answers of no,
-// commands that were ended early, the last words, and what was accepted, settled or consumed
+// commands that were ended early, the last words, controls, and what was accepted, settled or consumed
 // of them. A bundle without it would hide failures that came before its gate.
 func (s *Session) Around(hashes ...receipts.Hash) (list []receipts.Entry, err error) {
 	if len(s.problems) == 0 && s.err == nil {
@@ -469,6 +469,11 @@ func (s *Session) Around(hashes ...receipts.Hash) (list []receipts.Entry, err er
 			failures, passes := h.lastWords(Query{}, key, aside)
 			add(failures...)
 			add(passes...)
+			for _, seq := range h.about[key] {
+				if e := s.entry(seq); e != nil && s.index.at(seq).flags&flagControl != 0 {
+					add(e)
+				}
+			}
 		}
 		for _, e := range found {
 			about[short(e.SHA)] = true

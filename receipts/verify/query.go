@@ -63,6 +63,9 @@ type Query struct {
 	Commit  bool           // the tree is that of a commit: only exact trees answer for it
 	Place   receipts.Datum // of the project, as in [receipts.Receipt]
 	Clean   bool           // all has to have run in a clean checkout, confined to it
+	// ChecksTested asks that each required check, or each where nothing is required, noticed on the tree
+	// of the gate what was broken on purpose.
+	ChecksTested bool
 
 	Require []Requirement
 	// Strict refuses a pass that came after a failure on the same tree. Otherwise the
@@ -116,6 +119,7 @@ type Result struct {
 	// Records counts those that were authenticated: all of the log, or those of the bundle. Remembered of them are
 	// answered for by the [Memory].
 	Records, Remembered int64
+	Checks              *Checks // of Members; nil if no check was ever tested
 }
 
 // Verify answers a query. The error says that the log could not be read.
@@ -164,6 +168,9 @@ func (s *Session) conclude(q Query, r *Result) (*Result, error) {
 	}
 	if r.Gate != nil && len(r.Members) > 0 {
 		r.Tested = s.tested(q, r.Gate, r.Members)
+		if r.Body != nil {
+			r.Checks = s.checks(q, r.Body, r.Members)
+		}
 		if len(s.problems) > 0 || s.err != nil { // what was read for it
 			return s.conclude(q, r)
 		}
@@ -357,6 +364,7 @@ func (s *Session) judge(q Query, e *receipts.Entry, x extent) *Result {
 	q.trees(g, res, id)
 	if x == whole {
 		q.covered(res, id)
+		s.checksTested(q, g, res)
 	}
 	q.ground(res)
 	for _, m := range res.Members {

@@ -82,6 +82,9 @@ type Options struct {
 	// the working tree. What cannot run there does not run.
 	Room *cleanroom.Room
 
+	// Controls has steps run on files that are broken, by ID, in Room; then nothing is said of the step itself.
+	Controls map[string]*Control
+
 	// Policy says what the producer compared the matrix with; see [receipts.Gate]. It
 	// is called once, at the first gate. nil means "unpinned".
 	Policy func() string

@@ -94,7 +94,8 @@ func (x *Executor) process(ctx context.Context, res *Report, j job) {
 			Timeout: s.Budget.Timeout, Stall: s.Budget.Stall, MaxOutput: s.Budget.MaxOutput,
 			LogDir: x.opt.LogDir, Digest: true, Redact: x.opt.Redact,
 		}
-		stay, err := x.enter(c, claim)
+		control := x.opt.Controls[s.ID]
+		stay, err := x.enter(c, claim, control)
 		if err != nil {
 			res.end(schedule.Fault, receipts.StopStartFailed, err.Error())
 			return nil
@@ -104,6 +105,9 @@ func (x *Executor) process(ctx context.Context, res *Report, j job) {
 			seen.errors.Write(int(stream), p)
 			if s.Expect.Stdout != "" && stream == process.Stdout {
 				seen.stdout.Write(p)
+			}
+			if control != nil {
+				control.Output(p)
 			}
 			x.wrote(len(p))
 			if x.opt.Output {
@@ -120,6 +124,9 @@ func (x *Executor) process(ctx context.Context, res *Report, j job) {
 		x.hidden(c, res)
 		seen.judge(res)
 		judgeClaim(res, claim)
+		if control != nil {
+			x.judgeControl(res, control)
+		}
 		if j.judge != nil {
 			j.judge()
 		}

@@ -44,6 +44,9 @@ func (x *Executor) runRecord(started receipts.Time) *receipts.Run {
 		planned := receipts.Planned{Step: s.ID, Line: s.Line.Number, Binding: s.Binding, Required: s.ReceiptRequired}
 		if len(s.Argv) > 0 || s.Kind == plan.MCP {
 			planned.Command = receipts.CommandHash(x.command(s))
+			if x.opt.Controls[s.ID] != nil {
+				planned.Binding, planned.Command = "", receipts.CommandHash(receipts.ControlArgv(planned.Command))
+			}
 		}
 		rec.Planned = append(rec.Planned, planned)
 	})
@@ -178,6 +181,7 @@ func (x *Executor) record(res *Report, fill func(*receipts.Receipt)) {
 	if fill != nil {
 		fill(rec)
 	}
+	x.ofControl(rec)
 	written, err := rec.Record()
 	if err != nil {
 		if res.Verdict == schedule.Passed {

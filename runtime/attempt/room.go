@@ -2,6 +2,7 @@ package attempt
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/command-dialect/dialect/receipts"
@@ -10,10 +11,13 @@ import (
 	"github.com/command-dialect/dialect/runtime/schedule"
 )
 
-// enter has a command run in the room, where the run has one; claim is the file for its result. The stay is nil
-// where it has none.
-func (x *Executor) enter(c *process.Command, claim string) (*cleanroom.Stay, error) {
+// enter has a command run in the room, where the run has one; claim is the file for its result, and control, unless it is
+// nil, what is broken. The stay is nil where there is no room.
+func (x *Executor) enter(c *process.Command, claim string, control *Control) (*cleanroom.Stay, error) {
 	if x.opt.Room == nil {
+		if control != nil {
+			return nil, errors.New("a control runs in a clean checkout alone")
+		}
 		return nil, nil
 	}
 	stay, err := x.opt.Room.Enter()
@@ -23,7 +27,13 @@ func (x *Executor) enter(c *process.Command, claim string) (*cleanroom.Stay, err
 	if claim != "" {
 		stay.Show(x.claims.dir)
 	}
-	if err := stay.Prepare(c); err != nil {
+	if control != nil {
+		err = stay.Edit(control.Edits)
+	}
+	if err == nil {
+		err = stay.Prepare(c)
+	}
+	if err != nil {
 		_, _ = stay.End(context.Background()) // nothing ran
 		return nil, err
 	}
@@ -55,6 +65,7 @@ func (x *Executor) leave(ctx context.Context, stay *cleanroom.Stay, res *Report)
 		// What it changed is not known, so it may be anything.
 		res.changed = []string{"."}
 		p.Notes = append(p.Notes, "what it changed in the clean checkout cannot be read: "+err.Error())
+	case x.opt.Controls[res.Step.ID] != nil: // its result is of other files in any case
 	case !writes(res.Step):
 		res.changed = changed
 	case len(changed) > 0:

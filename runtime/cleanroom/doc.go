@@ -18,6 +18,8 @@
 // run, and a home directory and a temporary one by variables. Absolute paths lead to the machine
 // as it is then. [Room.Unconfined] says why.
 //
+// A control sees some files with other contents ([Stay.Edit]): they are in a layer of its own above the checkout.
+//
 // # The checkout
 //
 // It has the files of [workspace.Snapshot], byte by byte; each is read once from the working tree,

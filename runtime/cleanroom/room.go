@@ -292,6 +292,9 @@ type Stay struct {
 	dir  string // holds upper, work and merged
 	bind []string
 	sees []sight
+
+	edits string         // a layer above all others; empty for none
+	undo  []func() error // of the edits in an unconfined room
 }
 
 // A sight is what a command sees of the machine beside the system, without being able to change it.
@@ -360,7 +363,11 @@ func (s *Stay) Prepare(c *process.Command) error {
 		return err
 	}
 	s.tool(c.Argv[0], c.Env)
-	lower := slices.Clone(r.layers)
+	var lower []string
+	if s.edits != "" {
+		lower = append(lower, s.edits)
+	}
+	lower = append(lower, r.layers...)
 	if r.hasGit {
 		lower = append(lower, filepath.Join(r.dir, "git"))
 	}
@@ -377,8 +384,9 @@ func (s *Stay) End(ctx context.Context) (changed []string, err error) {
 	if r.open == "" {
 		return r.now.changedBy(filepath.Join(s.dir, "upper"))
 	}
+	restored := s.restore()
 	differs, err := r.tree.differs(ctx)
-	return slices.DeleteFunc(differs, func(name string) bool { return !r.tree.has(name) }), err
+	return slices.DeleteFunc(differs, func(name string) bool { return !r.tree.has(name) }), errors.Join(restored, err)
 }
 
 // inside returns a directory of the project without the links above the project.

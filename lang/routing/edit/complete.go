@@ -21,7 +21,7 @@ func Complete(m *routing.Matrix, text []byte, s Spot) (list []Item) {
 	switch {
 	case s.Header:
 		for _, p := range routing.Places() {
-			if path := p.Path(); path != "" && p != routing.InExpect {
+			if path := p.Path(); path != "" && p != routing.InExpect && p != routing.InControl {
 				list = append(list, Item{Label: path, Text: strings.TrimSuffix(path, "NAME")})
 			}
 		}

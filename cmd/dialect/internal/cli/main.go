@@ -120,7 +120,7 @@ func newRoot(u *ui, args []string) *cobra.Command {
 		name string
 		make func(*ui) *cobra.Command
 	}{
-		{"run", newRun}, {"check", newCheck}, {"fmt", newFmt}, {"explain", newExplain}, {"vocab", newVocab}, {"lsp", newLSP}, {"mcp", newMCP}, {"skill", newSkill}, {"packs", newPacks}, {"doctor", newDoctor},
+		{"run", newRun}, {"prove", newProve}, {"check", newCheck}, {"fmt", newFmt}, {"explain", newExplain}, {"vocab", newVocab}, {"lsp", newLSP}, {"mcp", newMCP}, {"skill", newSkill}, {"packs", newPacks}, {"doctor", newDoctor},
 		{"runs", newRuns}, {"rerun", newRerun}, {"report", newReport}, {"fault", newFault},
 		{"verify", newVerify}, {"log", newLog}, {"consume", newConsume}, {"gate", newGate}, {"trust", newTrust}, {"receipts", newReceipts},
 		{"hook", newHook}, {"exec", newExec}, {"init", newInit}, {"version", newVersion},

@@ -48,6 +48,8 @@ With --clean all must have run in a clean checkout (dialect run --clean), confin
 and must have seen nothing of the machine that its user can write. Failures elsewhere are
 then counted, and do not refuse.
 
+With --checks-tested each required line must have been tested on exactly these files (dialect prove).
+
 Exit status: 0 for the two that begin with VERIFIED, else 3; 64 for a usage error.`
 
 type verifyFlags struct {
@@ -75,6 +77,7 @@ func newVerify(u *ui) *cobra.Command {
 	cmd.Flags().StringVar(&f.bundle, "bundle", "", "ask the bundle in `FILE` (- for standard input) instead of a store; see receipts export --bundle")
 	cmd.Flags().BoolVar(&f.Why, "why", false, "list what each condition was decided from: log, files, rules, commands, tests, and the rest")
 	f.inquiryFlags.add(cmd)
+	cmd.Flags().BoolVar(&f.ChecksTested, "checks-tested", false, "insist that each required check was tested on these files: dialect prove")
 	return cmd
 }
 

@@ -323,10 +323,25 @@ func (q *Question) trust(res *verify.Result) string {
 	if res.Tested != nil {
 		list = append(list, res.Tested.String())
 	}
+	if c := res.Checks; c != nil {
+		list = append(list, fmt.Sprintf("checks tested: %d of %d, as of %s", c.Tested, c.Of, treeName(c)))
+	}
 	if len(q.Require) == 0 {
 		list = append(list, "nothing required")
 	}
 	return strings.Join(list, "; ")
+}
+
+// treeName names the tree that checks were tested on.
+func treeName(c *verify.Checks) string {
+	name := c.Tree.Tree
+	if name == "" {
+		name = c.Tree.Bytes.String()
+	}
+	if name = "tree " + name[:min(len(name), 12)]; !c.Same {
+		name = "another tree, " + name[len("tree "):]
+	}
+	return name
 }
 
 // lastWords says what else is known of the commands on exactly these files.
@@ -512,7 +527,8 @@ type Document struct {
 
 	Tests *records.Tests `json:"tests,omitempty"` // of the members, and of the gate before
 
-	Why []why.Condition `json:"why,omitempty"` // with --why: what each condition was decided from
+	Why    []why.Condition `json:"why,omitempty"`           // with --why: what each condition was decided from
+	Checks *Checks         `json:"checks_tested,omitempty"` // absent where no check was ever tested
 
 	Failures    int      `json:"failures"`           // of the commands on exactly these files, those that refuse among them
 	EarlyEnds   int      `json:"early_ends"`         // likewise: timeouts, kills
@@ -536,6 +552,15 @@ type DocTree struct {
 	Bytes string `json:"bytes,omitempty"`
 }
 
+// Checks says how many checks refused what was broken on purpose: `dialect prove`.
+type Checks struct {
+	Tested   int      `json:"tested"`
+	Of       int      `json:"of"`
+	Tree     DocTree  `json:"tree"`               // that they were tested on
+	Same     bool     `json:"same"`               // it is that of the gate
+	Untested []string `json:"untested,omitempty"` // lines
+}
+
 // Document makes the document of an answer.
 func (q *Question) Document(res *verify.Result) Document {
 	doc := Document{
@@ -544,6 +569,9 @@ func (q *Question) Document(res *verify.Result) Document {
 		Rules: q.state.Name(), RulesOf: q.state.Against, RulesCommit: q.state.Commit,
 		Failures: res.Failures, EarlyEnds: res.Early, OtherInputs: res.OtherInputs, InPlace: res.InPlace, Accepted: res.Accepted, Unsigned: res.Below,
 		Clean: res.Ground.Name(), Lowered: res.Lowered, Changed: q.changed, Refusals: records.Refusals(res.Refusals), Notes: res.Notes, Next: q.nextSteps,
+	}
+	if c := res.Checks; c != nil {
+		doc.Checks = &Checks{Tested: c.Tested, Of: c.Of, Tree: DocTree{Tree: c.Tree.Tree, Bytes: c.Tree.Bytes.String()}, Same: c.Same, Untested: c.Untested}
 	}
 	if res.Verdict == verify.Scoped {
 		doc.Scope, doc.Since = make(map[string][]string), res.Since

@@ -60,6 +60,7 @@ type Options struct {
 	Fresh          bool
 	Clean          bool // all has to have run in a clean checkout
 	Why            bool // the answer lists what each condition was decided from
+	ChecksTested   bool // each check has to have noticed what was broken
 	Session, Nonce string
 	// Take takes the snapshot of the present files; nil for [workspace.Take], which reads every file.
 	Take func(ctx context.Context, dir string, o workspace.Options) (*workspace.Snapshot, error)
@@ -111,7 +112,7 @@ func (e Unloadable) Unwrap() error { return e.Failure }
 // New gathers what is asked for. rev names a commit to ask about; empty asks about the files as
 // they are. The error is an [*exit.Failure], [*Unloadable], or says that a signal ended it.
 func New(ctx context.Context, o Options, rev string) (*Question, error) {
-	q := &Question{Query: verify.Query{Session: o.Session, Nonce: o.Nonce, Fresh: o.Fresh, Clean: o.Clean, MaxAge: o.MaxAge, Now: time.Now(), Strict: o.strictly()}, o: o}
+	q := &Question{Query: verify.Query{Session: o.Session, Nonce: o.Nonce, Fresh: o.Fresh, Clean: o.Clean, ChecksTested: o.ChecksTested, MaxAge: o.MaxAge, Now: time.Now(), Strict: o.strictly()}, o: o}
 	switch o.Level {
 	case "":
 		if len(o.KeyFiles) > 0 { // who names a key wants its signature

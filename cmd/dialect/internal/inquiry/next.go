@@ -231,6 +231,15 @@ func (q *Question) next(refused receipts.Refusal, verdict verify.Verdict, script
 		case culprit.Clean.Unconfined:
 			return []string{advice("run it where user namespaces are allowed, as an ordinary user, with a dialect that this user can read; or ask without --clean:"), whole}
 		}
+	case receipts.Untested:
+		words := append([]string{"dialect", "prove"}, q.storeFlags()...)
+		if q.o.Routing != "" {
+			words = append(words, "--routing", q.o.Routing)
+		}
+		if q.Level > receipts.LevelHash {
+			return []string{keyed(runtime.GOOS, append(words, "--key-fd", "3", script))}
+		}
+		return []string{report.Command(append(words, script))}
 	case receipts.Repeated:
 		return []string{advice("name each receipt once")}
 	case receipts.NoTree:

@@ -121,6 +121,9 @@ func Open(root string, caches []string, o Options) *Recording {
 	return r
 }
 
+// Room is where commands run instead of the working tree; nil for the working tree.
+func (r *Recording) Room() *cleanroom.Room { return r.room }
+
 // Options are those of a run of p, with a new id.
 func (r *Recording) Options(p *plan.Plan) engine.Options {
 	relaxGC(p)
