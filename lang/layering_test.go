@@ -453,7 +453,7 @@ func TestLayeringFaults(t *testing.T) {
 		{"cmd/dialect/internal/cli/run.go", file("cli", "crypto/rand"), "hashes nothing"},
 		{"cmd/dialect/internal/cli/run.go", file("cli", "os/exec"), "starts nothing"},
 		{"cmd/dialect/internal/cli/run_test.go", file("cli", "os/exec"), ""},
-		{"cmd/dialect/internal/recording/recording.go", file("recording", module+"/receipts/sqlite"), ""},
+		{"runtime/recording/recording.go", file("recording", module+"/receipts/sqlite"), ""},
 		{"cmd/dialect/internal/lsp/lsp.go", file("lsp", "github.com/spf13/cobra"), "the command line alone"},
 		{"cmd/dialect/internal/scaffold/scaffold.go", file("scaffold", module+"/lang/regular", module+"/lang/routing"), ""},
 		{"cmd/dialect/internal/scaffold/scaffold.go", file("scaffold", module+"/runtime/engine"), "cmd/dialect/internal/scaffold may not"},

@@ -57,7 +57,8 @@ const (
 type Peer struct{ PID, UID, GID int }
 
 // A Notary is an open session.
-type Notary struct{ /* to come */ }
+type Notary struct { /* to come */
+}
 
 // Open makes the key of the session, opens its store, finds the baseline and records what the session rests on. It is
 // called before the agent starts, by a process that is undumpable already.
@@ -105,7 +106,8 @@ type Ran struct {
 }
 
 // A Client asks a notary.
-type Client struct{ /* to come */ }
+type Client struct { /* to come */
+}
 
 // Dial connects to the notary that listens on a socket.
 func Dial(ctx context.Context, socket string) (*Client, error) { return nil, nil }

@@ -10,7 +10,7 @@ import (
 
 	"github.com/command-dialect/dialect/cmd/dialect/internal/exit"
 	"github.com/command-dialect/dialect/cmd/dialect/internal/explain"
-	"github.com/command-dialect/dialect/cmd/dialect/internal/recording"
+	"github.com/command-dialect/dialect/runtime/recording"
 	"github.com/command-dialect/dialect/cmd/dialect/internal/store"
 	"github.com/command-dialect/dialect/lang/diag"
 	"github.com/command-dialect/dialect/lang/routing/reference"

@@ -17,7 +17,7 @@ import (
 	"github.com/command-dialect/dialect/cmd/dialect/internal/inquiry"
 	"github.com/command-dialect/dialect/cmd/dialect/internal/interrupt"
 	"github.com/command-dialect/dialect/cmd/dialect/internal/outfile"
-	"github.com/command-dialect/dialect/cmd/dialect/internal/recording"
+	"github.com/command-dialect/dialect/runtime/recording"
 	"github.com/command-dialect/dialect/cmd/dialect/internal/store"
 	"github.com/command-dialect/dialect/lang/diag"
 	"github.com/command-dialect/dialect/lang/plan"
@@ -298,7 +298,7 @@ func (f *runFlags) execute(u *ui, p *project.Program) error {
 	opt.AcceptFlaky, opt.Reuse, opt.Budget, opt.Control = f.acceptFlaky, f.reuse, f.budget, sig.Control
 	if opt.Store != nil && !f.deferGate { // else no gate will say it
 		if opt.Policy, err = recording.Policy(sig.Context, m, f.base, f.budget.Timeout); err != nil {
-			return err
+			return exit.Usagef("%v", err)
 		}
 	}
 	for _, text := range rec.Begin(opt.Run, p.Script.Name) {

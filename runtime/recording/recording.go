@@ -1,5 +1,5 @@
 // Package recording opens what a run is recorded in: the store of receipts, the archive beside it, and
-// what takes snapshots of the files. In come the flags of a command line, out come the options of a
+// what takes snapshots of the files. In come the wishes of the asker, out come the options of a
 // run. It runs nothing, and prints nothing.
 package recording
 
@@ -14,7 +14,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/command-dialect/dialect/cmd/dialect/internal/exit"
 	"github.com/command-dialect/dialect/lang/plan"
 	"github.com/command-dialect/dialect/receipts"
 	"github.com/command-dialect/dialect/receipts/sqlite"
@@ -59,9 +58,9 @@ func (o *Options) Paths(root string) (string, archive.Archive) {
 func (o *Options) Check(root string) error {
 	switch {
 	case o.Clean && o.NoTree:
-		return exit.Usagef("--clean and --no-tree exclude each other: a clean checkout is one of the files of a snapshot")
+		return errors.New("--clean and --no-tree exclude each other: a clean checkout is one of the files of a snapshot")
 	case o.Clean && !project.IsProject(root):
-		return exit.Usagef("--clean: there is no project here whose files could be checked out: no routing.toml, and no git")
+		return errors.New("--clean: there is no project here whose files could be checked out: no routing.toml, and no git")
 	}
 	return nil
 }
@@ -242,7 +241,7 @@ func Policy(ctx context.Context, m plan.Matrix, base string, timeout time.Durati
 			err = context.Cause(within)
 		}
 		if err != nil {
-			return nil, exit.Usagef("--base: %v", err)
+			return nil, fmt.Errorf("--base: %w", err)
 		}
 		return s.Name, nil
 	}
