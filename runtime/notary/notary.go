@@ -1,12 +1,31 @@
 package notary
 
 import (
+	"cmp"
 	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
 	"io"
-	"net"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
 	"time"
 
+	"github.com/gofrs/flock"
+
+	"github.com/command-dialect/dialect/lang/regular"
+	"github.com/command-dialect/dialect/lang/resolve"
 	"github.com/command-dialect/dialect/receipts"
+	"github.com/command-dialect/dialect/receipts/sqlite"
+	"github.com/command-dialect/dialect/runtime/project"
+	"github.com/command-dialect/dialect/runtime/workspace"
 )
 
 // Config says what a notary serves, and how it records.
@@ -17,6 +36,8 @@ type Config struct {
 	// directory that only it can reach.
 	Folder string
 
+	// Key signs instead of a key that Open makes, for a notary that outlives its process; nil for a key of the session.
+	Key *receipts.Signer
 	// Identity vouches for the session; nil for nobody, and then it proves nothing to others.
 	Identity *receipts.Signer
 	// Facts are what the caller found before the agent started. Open fills in the rest.
@@ -56,29 +77,6 @@ const (
 // A Peer is the process at the other end of a connection, as the kernel says it.
 type Peer struct{ PID, UID, GID int }
 
-// A Notary is an open session.
-type Notary struct { /* to come */
-}
-
-// Open makes the key of the session, opens its store, finds the baseline and records what the session rests on. It is
-// called before the agent starts, by a process that is undumpable already.
-func Open(ctx context.Context, c Config) (*Notary, error) { return nil, nil }
-
-// Key returns the public key of the session.
-func (n *Notary) Key() string { return "" }
-
-// Serve answers the connections of l until ctx ends or [Notary.Close] is called. It closes l.
-func (n *Notary) Serve(ctx context.Context, l net.Listener) error { return nil }
-
-// Status says what the session has come to so far.
-func (n *Notary) Status() Status { return Status{} }
-
-// Close ends the runs that last, appends the closing record and forgets the key.
-func (n *Notary) Close(ctx context.Context) (Status, error) { return Status{}, nil }
-
-// Bundle writes the proof of the session: see [receipts.Bundle]. It is called after Close.
-func (n *Notary) Bundle(w io.Writer) error { return nil }
-
 // A Status says what a session has come to. It is also what a client gets that asks for it.
 type Status struct {
 	Key      string    `json:"key"`                // the public key of the session
@@ -102,18 +100,273 @@ type Ran struct {
 	Started time.Time `json:"started"`
 	Verdict string    `json:"verdict"` // passed, failed, fault, refused, interrupted, running
 	Gate    string    `json:"gate,omitempty"`
-	Why     string    `json:"why,omitempty"` // of what did not pass
+	Why     string    `json:"why,omitempty"` // of what was refused
 }
 
-// A Client asks a notary.
-type Client struct { /* to come */
-}
-
-// Dial connects to the notary that listens on a socket.
-func Dial(ctx context.Context, socket string) (*Client, error) { return nil, nil }
+// maxRan is how many runs a status names.
+const maxRan = 100
 
 // Variable names the variable of the environment that says where the notary listens.
 const Variable = "DIALECT_NOTARY"
 
-// MaxFrame is the greatest length of a frame, in bytes.
-const MaxFrame = 1 << 20
+// A Notary is an open session.
+type Notary struct {
+	c       Config
+	tree    string // Config.Tree without links
+	session string
+	signer  *receipts.Signer
+	lock    *flock.Flock
+	started time.Time
+
+	baseline string
+	matrix   map[string]map[string][32]byte // of each matrix that was loaded by Open: its files, as they were then
+
+	turns chan struct{} // one for each run that may last at the same time
+
+	mu     sync.Mutex
+	store  *sqlite.Store // nil once closed
+	closed bool
+	runs   map[string]*run // that last, or whose events are kept
+	order  []string        // ids of runs, the oldest first
+	ran    []Ran
+	last   sync.WaitGroup // runs
+	stop   context.CancelCauseFunc
+	ctx    context.Context // of the runs
+	asked  int             // runs that wait for their turn, or last
+}
+
+// Bounds on what is done at the same time. Who asks for more is told to try again.
+const (
+	maxRuns    = 4
+	maxWaiting = 64
+)
+
+// Open makes the key of the session, opens its store, finds the baseline and records what the session rests on. It is
+// called before the agent starts, by a process that is undumpable already. It sets TMPDIR of this process to a
+// directory in the folder.
+func Open(ctx context.Context, c Config) (n *Notary, err error) {
+	n = &Notary{c: c, started: time.Now(), runs: make(map[string]*run), matrix: make(map[string]map[string][32]byte), turns: make(chan struct{}, maxRuns)}
+	n.ctx, n.stop = context.WithCancelCause(context.Background())
+	if n.tree, err = filepath.EvalSymlinks(c.Tree); err != nil {
+		return nil, err
+	}
+	if c.Environ == nil {
+		n.c.Environ = os.Environ()
+	}
+	n.c.Environ = slices.DeleteFunc(slices.Clone(n.c.Environ), func(kv string) bool {
+		return strings.HasPrefix(kv, "DIALECT_") // of a run around this one, and of the notary
+	})
+	if err := n.furnish(); err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			n.release()
+		}
+	}()
+	if err := n.rules(ctx); err != nil {
+		return nil, err
+	}
+	if err := n.keys(); err != nil {
+		return nil, err
+	}
+	if n.store, err = sqlite.Open(ctx, n.path(), sqlite.Options{Signer: n.signer}); err != nil {
+		return nil, err
+	}
+	return n, n.begin(ctx)
+}
+
+// furnish makes the folder, and takes it for this process.
+func (n *Notary) furnish() error {
+	folder := n.c.Folder
+	if !filepath.IsAbs(folder) {
+		return fmt.Errorf("the notary's folder %q is not an absolute path", folder)
+	}
+	if err := regular.Folder(folder); err != nil {
+		return err
+	}
+	for _, dir := range []string{folder, filepath.Join(folder, "store"), filepath.Join(folder, "tmp"), filepath.Join(folder, "lock"), filepath.Join(folder, "home")} {
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			return err
+		}
+		if err := private(dir); err != nil {
+			return err
+		}
+	}
+	n.lock = flock.New(filepath.Join(folder, "lock", "notary"), flock.SetFlag(os.O_CREATE|os.O_RDWR|regular.OwnFlags), flock.SetPermissions(0o600))
+	switch ok, err := n.lock.TryLock(); {
+	case err != nil:
+		return err
+	case !ok:
+		return fmt.Errorf("another notary uses %s", folder)
+	}
+	if n.c.Key == nil { // else the log goes on
+		if _, err := os.Lstat(n.path()); !errors.Is(err, fs.ErrNotExist) {
+			_ = n.lock.Unlock()
+			return fmt.Errorf("%s has a store already: a session begins with none", folder)
+		}
+	}
+	return os.Setenv("TMPDIR", filepath.Join(folder, "tmp"))
+}
+
+// private returns an error if a directory is not this user's alone.
+func private(dir string) error {
+	info, err := os.Lstat(dir)
+	switch {
+	case err != nil:
+		return err
+	case !info.IsDir():
+		return fmt.Errorf("%s is not a directory", dir)
+	case info.Mode().Perm()&0o077 != 0:
+		return fmt.Errorf("%s is open to others (mode %o): chmod 700 it", dir, info.Mode().Perm())
+	case !mine(info):
+		return fmt.Errorf("%s belongs to another user", dir)
+	}
+	return nil
+}
+
+func (n *Notary) path() string { return filepath.Join(n.c.Folder, "store", "receipts.db") }
+
+// rules finds the baseline, and keeps what the matrix of the tree is made of.
+func (n *Notary) rules(ctx context.Context) error {
+	c, err := workspace.Resolve(ctx, n.tree, cmp.Or(n.c.Base, "HEAD"), workspace.Options{})
+	switch {
+	case err == nil:
+		n.baseline = c.ID
+	case n.c.Base != "":
+		return fmt.Errorf("the base %s: %w", n.c.Base, err)
+	case ctx.Err() != nil:
+		return ctx.Err()
+	}
+	m, _, err := project.LoadMatrix(n.tree, "")
+	if err != nil {
+		return nil // there is none yet, and none is trusted then
+	}
+	files := make(map[string][32]byte)
+	for _, f := range resolve.Matrix(m).Files {
+		if !f.Absent {
+			files[f.Path] = f.SHA256
+		}
+	}
+	n.matrix[m.Path] = files
+	return nil
+}
+
+// keys makes the name and the key of the session.
+func (n *Notary) keys() error {
+	var id [6]byte
+	_, _ = rand.Read(id[:]) // never fails (crypto/rand)
+	n.session = "n-" + hex.EncodeToString(id[:])
+	if n.signer = n.c.Key; n.signer != nil {
+		return nil
+	}
+	key, _, err := receipts.GenerateKey(n.session)
+	if err == nil {
+		n.signer, err = receipts.NewNotarySigner(key)
+	}
+	return err
+}
+
+// begin appends the statement of the session.
+func (n *Notary) begin(ctx context.Context) error {
+	head, _, err := n.store.Checkpoint(ctx)
+	if err != nil {
+		return err
+	}
+	s := receipts.Notary{
+		Version: 1, Origin: head.Origin, Session: n.session, Started: receipts.Time{Time: n.started}, Key: n.signer.Public(), Signer: n.signer.ID(),
+		Mode: n.c.Facts.Mode, ABI: n.c.Facts.ABI, Project: receipts.Text(n.c.Tree), Baseline: n.baseline, InPlace: n.c.InPlace,
+		Shares: texts(n.c.Share), Listeners: texts(n.c.Facts.Listeners), Masks: texts(n.c.Facts.Masks),
+		Dialect: cmp.Or(n.c.Version, "devel"), System: runtime.GOOS + "/" + runtime.GOARCH,
+	}
+	rec, err := s.Record(n.c.Identity)
+	if err == nil {
+		err = n.store.Append(ctx, rec)
+	}
+	return err
+}
+
+func texts(list []string) (data []receipts.Datum) {
+	for _, s := range list {
+		data = append(data, receipts.Text(s))
+	}
+	return data
+}
+
+// Key returns the public key of the session.
+func (n *Notary) Key() string { return n.signer.Public() }
+
+// Status says what the session has come to so far.
+func (n *Notary) Status(ctx context.Context) Status {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	s := Status{
+		Key: n.signer.Public(), Mode: n.c.Facts.Mode, ABI: n.c.Facts.ABI, Tree: n.c.Tree, Baseline: n.baseline, InPlace: n.c.InPlace,
+		Started: n.started, Closed: n.closed, Running: n.asked, Runs: slices.Clone(n.ran),
+	}
+	if n.c.Identity != nil {
+		s.Identity = n.c.Identity.Name()
+	}
+	if n.store != nil {
+		if head, _, err := n.store.Checkpoint(ctx); err == nil {
+			s.Records = head.Count
+		}
+	}
+	return s
+}
+
+// errClosed is why the runs of a session end that is closed.
+var errClosed = errors.New("the notary was closed")
+
+// Close ends the runs that last, appends the closing record and forgets the key.
+func (n *Notary) Close(ctx context.Context) (Status, error) {
+	n.mu.Lock()
+	was := n.closed
+	n.closed = true
+	n.mu.Unlock()
+	if was {
+		return n.Status(ctx), nil
+	}
+	n.stop(errClosed)
+	n.last.Wait()
+	s := n.Status(ctx)
+	head, _, err := n.store.Checkpoint(ctx)
+	if err == nil {
+		var rec receipts.Record
+		rec, err = (&receipts.Closing{Version: 1, Session: n.session, Count: head.Count, Timestamp: receipts.Time{Time: time.Now()}, Signer: n.signer.ID()}).Record()
+		if err == nil {
+			err = n.store.Append(ctx, rec)
+			s.Records = head.Count + 1
+		}
+	}
+	n.mu.Lock()
+	err = errors.Join(err, n.store.Close())
+	n.store = nil
+	n.mu.Unlock()
+	n.release()
+	return s, err
+}
+
+// release lets another notary use the folder.
+func (n *Notary) release() {
+	if n.lock != nil {
+		_ = n.lock.Unlock()
+	}
+}
+
+// Bundle writes the log of the session with its proofs: see [receipts.Bundle]. It is the proof of the session once that
+// is closed.
+func (n *Notary) Bundle(ctx context.Context, w io.Writer) error {
+	s, err := sqlite.Open(ctx, n.path(), sqlite.Options{ReadOnly: true})
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	b, err := s.WholeBundle(ctx)
+	if err != nil {
+		return err
+	}
+	enc := json.NewEncoder(w)
+	enc.SetEscapeHTML(false)
+	return enc.Encode(b)
+}

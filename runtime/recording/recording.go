@@ -39,6 +39,13 @@ type Options struct {
 	Helper []string // see [cleanroom.Options]
 	Share  []string // likewise
 
+	// Environ is what commands start from; nil for that of this process, with what a run that started this one
+	// says there.
+	Environ []string
+	// Private is a folder of the recorder's own, in which the checkouts of rooms, rooms and locks are; empty for the
+	// user's and the project's.
+	Private string
+
 	Signer   *receipts.Signer // nil for none
 	Patience time.Duration    // how long to wait for a store that another process holds; 0 for the store's own
 	Writing  string           // a file that the command writes while snapshots are taken; empty for none
@@ -93,7 +100,11 @@ func Open(root string, caches []string, o Options) *Recording {
 		r.ahead = begin(workspace.NewTracker(root, w), o.Slow)
 	}
 	if o.Clean {
-		r.room = cleanroom.New(r.ahead, cleanroom.Options{Root: root, Cache: cleanroom.Cache(), Helper: o.Helper, Share: o.Share})
+		room := cleanroom.Options{Root: root, Cache: cleanroom.Cache(), Helper: o.Helper, Share: o.Share}
+		if o.Private != "" {
+			room.Cache, room.Temp = filepath.Join(o.Private, "clean"), filepath.Join(o.Private, "tmp")
+		}
+		r.room = cleanroom.New(r.ahead, room)
 	}
 	if o.Store == "none" {
 		r.reason = "--store none"
@@ -123,13 +134,20 @@ func Open(root string, caches []string, o Options) *Recording {
 // Options are those of a run of p, with a new id.
 func (r *Recording) Options(p *plan.Plan) engine.Options {
 	relaxGC(p)
-	r.Secret = Redactor(p, r.archive)
+	environ, locks, held, parent := r.o.Environ, filepath.Join(r.o.Private, "lock"), []string(nil), ""
+	if environ == nil {
+		environ, held, parent = os.Environ(), attempt.ParseLocks(os.Getenv(attempt.LocksVariable)), os.Getenv(attempt.ParentVariable)
+	}
+	if r.o.Private == "" {
+		locks = archive.Locks(p.Matrix.Root)
+	}
+	r.Secret = redactor(environ, p, r.archive)
 	o := engine.Options{
-		LockDir: archive.Locks(p.Matrix.Root), Locks: attempt.ParseLocks(os.Getenv(attempt.LocksVariable)),
+		LockDir: locks, Locks: held,
 		Options: attempt.Options{
 			StorePath: r.Path, MCP: mcpclient.Helper, Redact: r.Secret,
 			Run: archive.NewRun(), Session: r.o.Session, Nonce: r.o.Nonce,
-			Degraded: r.reason, LogDir: string(r.archive), Environ: os.Environ(), Parent: os.Getenv(attempt.ParentVariable),
+			Degraded: r.reason, LogDir: string(r.archive), Environ: environ, Parent: parent,
 			// The list of the files that a gate is about tells later what changed since.
 			Keep: func(s *workspace.Snapshot) { r.archive.Keep(s.Bytes, s.Manifest) },
 		},
@@ -146,7 +164,7 @@ func (r *Recording) Options(p *plan.Plan) engine.Options {
 	}
 	exclusive := false
 	plan.Walk(p.Steps, func(s *plan.Step) { exclusive = exclusive || s.Exclusive != "" })
-	if exclusive {
+	if exclusive && r.o.Private == "" {
 		_ = archive.Make(p.Matrix.Root) // else the first lock says why not
 	}
 	if s := r.o.Signer; s != nil {
@@ -157,8 +175,10 @@ func (r *Recording) Options(p *plan.Plan) engine.Options {
 
 // Redactor takes the secrets of the environment, and of a plan if that is not nil, out of text, with the
 // marks of an archive.
-func Redactor(p *plan.Plan, a archive.Archive) *redact.Redactor {
-	return redact.New(redact.Options{Environ: os.Environ(), Declared: p.Secrets(), Key: a.RedactKey()})
+func Redactor(p *plan.Plan, a archive.Archive) *redact.Redactor { return redactor(os.Environ(), p, a) }
+
+func redactor(environ []string, p *plan.Plan, a archive.Archive) *redact.Redactor {
+	return redact.New(redact.Options{Environ: environ, Declared: p.Secrets(), Key: a.RedactKey()})
 }
 
 // relaxGC lets the heap of a short run grow before it is collected: a few megabytes
