@@ -82,6 +82,10 @@ type Options struct {
 	// the working tree. What cannot run there does not run.
 	Room *cleanroom.Room
 
+	// Apart makes the room of a command that runs in the working tree, where it is not to reach this process, and sees
+	// the directories in shown; nil for none.
+	Apart func(shown ...string) (*process.Room, error)
+
 	// Policy says what the producer compared the matrix with; see [receipts.Gate]. It
 	// is called once, at the first gate. nil means "unpinned".
 	Policy func() string

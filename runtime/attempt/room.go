@@ -14,6 +14,15 @@ import (
 // where it has none.
 func (x *Executor) enter(c *process.Command, claim string) (*cleanroom.Stay, error) {
 	if x.opt.Room == nil {
+		if x.opt.Apart != nil {
+			var shown []string
+			if claim != "" {
+				shown = append(shown, x.claims.dir)
+			}
+			var err error
+			c.Room, err = x.opt.Apart(shown...)
+			return nil, err
+		}
 		return nil, nil
 	}
 	stay, err := x.opt.Room.Enter()

@@ -32,6 +32,9 @@ type Options struct {
 	Temp   string   // where the folder of the run is made; empty for $TMPDIR
 	Helper []string // a command that calls [Furnish]: see [process.Room]
 
+	// Apart keeps commands in a pid namespace of their own: see [process.Room].
+	Apart bool
+
 	// Share are directories and files of the machine that commands see: see plan.Clean.
 	Share []string
 }

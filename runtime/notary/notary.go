@@ -26,6 +26,7 @@ import (
 	"github.com/command-dialect/dialect/receipts/sqlite"
 	"github.com/command-dialect/dialect/runtime/project"
 	"github.com/command-dialect/dialect/runtime/workspace"
+	"github.com/command-dialect/dialect/runtime/workspace/git"
 )
 
 // Config says what a notary serves, and how it records.
@@ -143,7 +144,7 @@ const (
 
 // Open makes the key of the session, opens its store, finds the baseline and records what the session rests on. It is
 // called before the agent starts, by a process that is undumpable already. It sets TMPDIR of this process to a
-// directory in the folder.
+// directory in the folder, and has each git of this process run apart from it.
 func Open(ctx context.Context, c Config) (n *Notary, err error) {
 	n = &Notary{c: c, started: time.Now(), runs: make(map[string]*run), matrix: make(map[string]map[string][32]byte), turns: make(chan struct{}, maxRuns)}
 	n.ctx, n.stop = context.WithCancelCause(context.Background())
@@ -164,6 +165,11 @@ func Open(ctx context.Context, c Config) (n *Notary, err error) {
 			n.release()
 		}
 	}()
+	run, err := runGit(c.Room, c.Folder)
+	if err != nil {
+		return nil, err
+	}
+	git.RunBy(run)
 	if err := n.rules(ctx); err != nil {
 		return nil, err
 	}

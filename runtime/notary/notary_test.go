@@ -19,6 +19,7 @@ import (
 	"github.com/command-dialect/dialect/runtime/engine"
 	"github.com/command-dialect/dialect/runtime/process"
 	"github.com/command-dialect/dialect/runtime/project"
+	"github.com/command-dialect/dialect/runtime/workspace/git"
 )
 
 const roomName = "notary.test: room"
@@ -105,6 +106,7 @@ func begin(t testing.TB, tree string, change func(*Config)) *session {
 	}
 	environ := os.Environ()
 	t.Setenv("TMPDIR", os.TempDir()) // Open changes it
+	t.Cleanup(func() { git.RunBy(nil) })
 	c := Config{
 		Tree: tree, Folder: filepath.Join(base, "folder"), Identity: identity, Facts: Facts{Mode: ModeNamespaces, ABI: 6},
 		Room: []string{roomName}, Environ: environ,

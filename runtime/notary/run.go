@@ -280,6 +280,9 @@ func (n *Notary) bind(ctx context.Context, spec *Spec) (*project.Program, string
 	if p.Findings.Count(diag.Error) > 0 || p.Plan == nil {
 		return nil, "", refuse("the notary cannot bind %s: %s", diag.Printable(spec.Name), p.Findings.Summary())
 	}
+	if text := foreign(p.Plan.Steps); text != "" {
+		return nil, "", refuse("%s", text)
+	}
 	if text := n.edited(p.Plan.Matrix); text != "" {
 		return nil, "", &Refused{Text: text, Hint: "a person changes the rules: commit them, and start the session again", Rules: true}
 	}
@@ -300,6 +303,16 @@ func (n *Notary) bind(ctx context.Context, spec *Spec) (*project.Program, string
 		return nil, "", &Refused{Text: place.Short(p.Matrix.Path) + " was not there when the session began", Hint: "start the session again", Rules: true}
 	}
 	return p, policy, nil
+}
+
+// foreign says which step would run where the notary does not hold it; empty if none would.
+func foreign(steps []*plan.Step) (text string) {
+	plan.Walk(steps, func(s *plan.Step) {
+		if text == "" && (s.Kind == plan.MCP || s.Kind == plan.Task) {
+			text = fmt.Sprintf("line %d (%s) is of an MCP server or another agent, which a notary does not start: run it without one", s.Line.Number, diag.Printable(s.Line.Text))
+		}
+	})
+	return text
 }
 
 func within(root, path string) bool { _, in := git.Within(root, path); return in }

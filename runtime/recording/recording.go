@@ -23,6 +23,7 @@ import (
 	"github.com/command-dialect/dialect/runtime/engine"
 	"github.com/command-dialect/dialect/runtime/history"
 	"github.com/command-dialect/dialect/runtime/mcpclient"
+	"github.com/command-dialect/dialect/runtime/process"
 	"github.com/command-dialect/dialect/runtime/project"
 	"github.com/command-dialect/dialect/runtime/redact"
 	"github.com/command-dialect/dialect/runtime/report"
@@ -42,8 +43,8 @@ type Options struct {
 	// Environ is what commands start from; nil for that of this process, with what a run that started this one
 	// says there.
 	Environ []string
-	// Private is a folder of the recorder's own, in which the checkouts of rooms, rooms and locks are; empty for the
-	// user's and the project's.
+	// Private is a folder of the recorder's own, in which the checkouts of rooms, rooms and locks are, and which commands do
+	// not see; they are kept apart then. Empty for the user's and the project's.
 	Private string
 
 	Signer   *receipts.Signer // nil for none
@@ -102,7 +103,7 @@ func Open(root string, caches []string, o Options) *Recording {
 	if o.Clean {
 		room := cleanroom.Options{Root: root, Cache: cleanroom.Cache(), Helper: o.Helper, Share: o.Share}
 		if o.Private != "" {
-			room.Cache, room.Temp = filepath.Join(o.Private, "clean"), filepath.Join(o.Private, "tmp")
+			room.Cache, room.Temp, room.Apart = filepath.Join(o.Private, "clean"), filepath.Join(o.Private, "tmp"), true
 		}
 		r.room = cleanroom.New(r.ahead, room)
 	}
@@ -158,7 +159,11 @@ func (r *Recording) Options(p *plan.Plan) engine.Options {
 			o.Workspace = r.ahead
 		}
 	}
-	o.Room = r.room
+	if o.Room = r.room; o.Room == nil && r.o.Private != "" {
+		o.Apart = func(shown ...string) (*process.Room, error) {
+			return cleanroom.Masked(r.o.Helper, r.o.Private, shown...)
+		}
+	}
 	if self, err := os.Executable(); err == nil {
 		o.Self = []string{self}
 	}
