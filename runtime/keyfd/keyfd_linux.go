@@ -1,8 +1,10 @@
 package keyfd
 
 import (
+	"errors"
 	"io/fs"
 	"os"
+	"strings"
 	"sync"
 	"syscall"
 
@@ -35,6 +37,30 @@ func protect() string {
 	return why
 }
 
+// Seal keeps other processes of the user from reading this process from now on, and from what a crash would leave. It fails where one
+// may read it already. A process calls it before it has a key.
+func Seal() error {
+	if err := unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != nil {
+		return os.NewSyscallError("prctl", err)
+	}
+	if err := unix.Setrlimit(unix.RLIMIT_CORE, &unix.Rlimit{}); err != nil {
+		return os.NewSyscallError("setrlimit", err)
+	}
+	text, err := os.ReadFile("/proc/self/status")
+	if err != nil {
+		return err
+	}
+	for line := range strings.Lines(string(text)) {
+		if pid, ok := strings.CutPrefix(line, "TracerPid:"); ok {
+			if pid = strings.TrimSpace(pid); pid != "0" {
+				return errors.New("process " + pid + " traces this one, and could read a key")
+			}
+			return nil
+		}
+	}
+	return errors.New("cannot read whether another process traces this one")
+}
+
 // Weakness says why a key that was handed to this process would give level 0, and what to do
 // about it; empty if it would give level 1.
 func Weakness() string {
@@ -51,9 +77,6 @@ func Weakness() string {
 	}
 	if (data[0].Effective|data[0].Permitted|data[0].Inheritable)&capSysPtrace != 0 {
 		return "commands may trace any process: start dialect without CAP_SYS_PTRACE"
-	}
-	if open && unix.Access("/proc/self/exe", unix.R_OK) != nil {
-		return "dialect was started with a capability to read any file, so that the kernel took its binary for a readable one (setpriv --reuid does that): start it by sudo -u, su or runuser"
 	}
 	if open {
 		return "another process of this user could take the key before dialect protected itself: install a dialect that this user cannot read (`sudo make install`: owner root, mode 0711)"
