@@ -40,6 +40,9 @@ func (r *Room) namespace(s *Stay, lower []string) (*process.Room, error) {
 	for _, p := range r.places {
 		f.Mounts = append(f.Mounts, mount{From: []byte(p.From), To: []byte(p.Path)})
 	}
+	for _, dir := range r.o.Hide {
+		f.Mounts = append(f.Mounts, mount{To: []byte(dir), Memory: true})
+	}
 	if info, err := os.Stat("/dev/shm"); err == nil && info.IsDir() {
 		f.Mounts = append(f.Mounts, mount{To: []byte("/dev/shm"), Memory: true})
 	}
@@ -64,10 +67,13 @@ func (r *Room) namespace(s *Stay, lower []string) (*process.Room, error) {
 	return &process.Room{Helper: r.o.Helper, Spec: spec, User: !mayMount(), Apart: r.o.Apart}, err
 }
 
-// Masked is the room of a command that sees the machine as it is, without a directory, which is empty for it but for those
-// in shown. It is kept apart.
-func Masked(helper []string, hidden string, shown ...string) (*process.Room, error) {
-	f := furniture{Mounts: []mount{{To: []byte(hidden), Memory: true}}}
+// Masked is the room of a command that sees the machine as it is, without some directories, which are empty for it but for
+// those in shown. It is kept apart.
+func Masked(helper, hidden []string, shown ...string) (*process.Room, error) {
+	var f furniture
+	for _, dir := range hidden {
+		f.Mounts = append(f.Mounts, mount{To: []byte(dir), Memory: true})
+	}
 	for _, dir := range shown {
 		f.Mounts = append(f.Mounts, mount{From: []byte(dir), To: []byte(dir)})
 	}

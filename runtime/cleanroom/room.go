@@ -35,6 +35,9 @@ type Options struct {
 	// Apart keeps commands in a pid namespace of their own: see [process.Room].
 	Apart bool
 
+	// Hide are directories that commands see empty, whatever is in them.
+	Hide []string
+
 	// Share are directories and files of the machine that commands see: see plan.Clean.
 	Share []string
 }

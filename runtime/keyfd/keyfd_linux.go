@@ -78,6 +78,9 @@ func Weakness() string {
 	if (data[0].Effective|data[0].Permitted|data[0].Inheritable)&capSysPtrace != 0 {
 		return "commands may trace any process: start dialect without CAP_SYS_PTRACE"
 	}
+	if open && unix.Access("/proc/self/exe", unix.R_OK) != nil {
+		return "dialect was started with a capability to read any file, so that the kernel took its binary for a readable one (setpriv --reuid does that): start it by sudo -u, su or runuser"
+	}
 	if open {
 		return "another process of this user could take the key before dialect protected itself: install a dialect that this user cannot read (`sudo make install`: owner root, mode 0711)"
 	}

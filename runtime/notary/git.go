@@ -11,16 +11,16 @@ import (
 	"github.com/command-dialect/dialect/runtime/workspace/git"
 )
 
-// runGit returns what runs git apart from this process: it sees the machine without the notary's folder, but for the
-// temporary repository that it is to work in. What it says is not believed: objects are hashed here, and the files
+// runGit returns what runs git apart from this process: it sees the machine without what the notary hides, but
+// for the temporary repository that it is to work in, in the directory temp. What it says is not believed: objects are hashed here, and the files
 // that count are those of the room.
-func runGit(helper []string, folder string) (git.Runner, error) {
+func runGit(helper, hide []string, temp string) (git.Runner, error) {
 	l, err := process.New(process.Options{})
 	if err != nil {
 		return nil, err
 	}
 	return func(ctx context.Context, c git.Call) (int, error) {
-		room, err := cleanroom.Masked(helper, folder, temporary(folder, c)...)
+		room, err := cleanroom.Masked(helper, hide, temporary(temp, c)...)
 		if err != nil {
 			return 0, err
 		}
@@ -47,8 +47,8 @@ func runGit(helper []string, folder string) (git.Runner, error) {
 }
 
 // temporary returns the temporary repositories that a call of git names.
-func temporary(folder string, c git.Call) (dirs []string) {
-	base := filepath.Join(folder, "tmp") + string(filepath.Separator) + "dialect-tree-"
+func temporary(temp string, c git.Call) (dirs []string) {
+	base := temp + string(filepath.Separator) + "dialect-tree-"
 	add := func(path string) {
 		rest, ok := strings.CutPrefix(path, base)
 		if !ok {

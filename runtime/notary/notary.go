@@ -45,6 +45,8 @@ type Config struct {
 	Facts Facts
 
 	Base    string   // the revision that the rules come from; empty: HEAD as it is when Open is called
+	Hide    []string // directories beside Folder that commands and git do not see
+	Temp    string   // what TMPDIR of this process is set to, a directory in one of Hide; empty for one in Folder
 	InPlace bool     // commands run in the working tree, which the agent can change under them
 	Share   []string // what the room shows beside what the matrix shares
 	Environ []string // the environment that commands start from; nil for that of this process
@@ -165,7 +167,7 @@ func Open(ctx context.Context, c Config) (n *Notary, err error) {
 			n.release()
 		}
 	}()
-	run, err := runGit(c.Room, c.Folder)
+	run, err := runGit(c.Room, n.hide(), n.temp())
 	if err != nil {
 		return nil, err
 	}
@@ -212,8 +214,14 @@ func (n *Notary) furnish() error {
 			return fmt.Errorf("%s has a store already: a session begins with none", folder)
 		}
 	}
-	return os.Setenv("TMPDIR", filepath.Join(folder, "tmp"))
+	return os.Setenv("TMPDIR", n.temp())
 }
+
+// temp is where temporary files of this process are.
+func (n *Notary) temp() string { return cmp.Or(n.c.Temp, filepath.Join(n.c.Folder, "tmp")) }
+
+// hide returns the directories that commands and git do not see.
+func (n *Notary) hide() []string { return append([]string{n.c.Folder}, n.c.Hide...) }
 
 // private returns an error if a directory is not this user's alone.
 func private(dir string) error {

@@ -43,9 +43,10 @@ type Options struct {
 	// Environ is what commands start from; nil for that of this process, with what a run that started this one
 	// says there.
 	Environ []string
-	// Private is a folder of the recorder's own, in which the checkouts of rooms, rooms and locks are, and which commands do
-	// not see; they are kept apart then. Empty for the user's and the project's.
+	// Private is a folder of the recorder's own, in which the checkouts of rooms, rooms and locks are; empty for the user's
+	// and the project's. With one, commands are kept apart, and do not see the directories in Hide.
 	Private string
+	Hide    []string
 
 	Signer   *receipts.Signer // nil for none
 	Patience time.Duration    // how long to wait for a store that another process holds; 0 for the store's own
@@ -104,6 +105,7 @@ func Open(root string, caches []string, o Options) *Recording {
 		room := cleanroom.Options{Root: root, Cache: cleanroom.Cache(), Helper: o.Helper, Share: o.Share}
 		if o.Private != "" {
 			room.Cache, room.Temp, room.Apart = filepath.Join(o.Private, "clean"), filepath.Join(o.Private, "tmp"), true
+			room.Hide = o.Hide
 		}
 		r.room = cleanroom.New(r.ahead, room)
 	}
@@ -161,7 +163,7 @@ func (r *Recording) Options(p *plan.Plan) engine.Options {
 	}
 	if o.Room = r.room; o.Room == nil && r.o.Private != "" {
 		o.Apart = func(shown ...string) (*process.Room, error) {
-			return cleanroom.Masked(r.o.Helper, r.o.Private, shown...)
+			return cleanroom.Masked(r.o.Helper, r.o.Hide, shown...)
 		}
 	}
 	if self, err := os.Executable(); err == nil {
