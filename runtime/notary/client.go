@@ -7,6 +7,7 @@ import (
 	"io"
 	"iter"
 	"net"
+	"os"
 	"time"
 
 	"github.com/command-dialect/dialect/lang/plan"
@@ -19,6 +20,7 @@ import (
 // A Client asks a notary. Each question has a connection of its own.
 type Client struct {
 	socket string
+	folder string // that this process was in
 	key    string
 }
 
@@ -28,6 +30,7 @@ const dialTime = 10 * time.Second
 // Dial finds out whether a notary listens on a socket and answers this process.
 func Dial(ctx context.Context, socket string) (*Client, error) {
 	c := &Client{socket: socket}
+	c.folder, _ = os.Getwd() // a service says that it cannot be found
 	conn, key, err := c.connect(ctx)
 	if err != nil {
 		return nil, err
@@ -75,6 +78,7 @@ func (c *Client) ask(ctx context.Context, req request, f func(answer) error) err
 	}
 	defer conn.Close()
 	defer context.AfterFunc(ctx, func() { conn.Close() })()
+	req.Folder = c.folder
 	if err := writeFrame(conn, req); err != nil {
 		return c.lost(ctx, err)
 	}

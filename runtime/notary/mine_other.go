@@ -5,3 +5,5 @@ package notary
 import "io/fs"
 
 func mine(fs.FileInfo) bool { return true }
+
+func owner(fs.FileInfo) int { return -1 }

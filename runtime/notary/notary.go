@@ -20,6 +20,7 @@ import (
 
 	"github.com/gofrs/flock"
 
+	"github.com/command-dialect/dialect/lang/diag"
 	"github.com/command-dialect/dialect/lang/regular"
 	"github.com/command-dialect/dialect/lang/resolve"
 	"github.com/command-dialect/dialect/receipts"
@@ -383,4 +384,46 @@ func (n *Notary) Bundle(ctx context.Context, w io.Writer) error {
 	enc := json.NewEncoder(w)
 	enc.SetEscapeHTML(false)
 	return enc.Encode(b)
+}
+
+// Text is s for people.
+func (s Status) Text() string {
+	var b strings.Builder
+	line := func(name, format string, args ...any) {
+		fmt.Fprintf(&b, "%-9s %s\n", name, fmt.Sprintf(format, args...))
+	}
+	line("tree", "%s", diag.Printable(s.Tree))
+	mode := s.Mode
+	if s.ABI > 0 {
+		mode += fmt.Sprintf(", Landlock ABI %d", s.ABI)
+	}
+	if s.InPlace {
+		mode += ", in the working tree"
+	}
+	line("mode", "%s", mode)
+	if s.Baseline != "" {
+		line("rules", "as in %s", s.Baseline)
+	} else {
+		line("rules", "as they were when the session began")
+	}
+	vouched := "nobody vouches for it"
+	if s.Identity != "" {
+		vouched = diag.Printable(s.Identity) + " vouches for it"
+	}
+	line("key", "%s; %s", s.Key, vouched)
+	line("log", "%s since %s", diag.Number(int(s.Records), "record"), s.Started.UTC().Format(time.RFC3339))
+	if s.Running > 0 {
+		line("running", "%s", diag.Number(s.Running, "run"))
+	}
+	for _, r := range s.Runs {
+		text := diag.Printable(r.Script) + " " + r.Verdict
+		switch {
+		case r.Gate != "":
+			text += ", gate " + r.Gate
+		case r.Why != "":
+			text += ": " + diag.Printable(r.Why)
+		}
+		line(cmp.Or(r.Run, "-"), "%s", text)
+	}
+	return b.String()
 }

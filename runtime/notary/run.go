@@ -180,11 +180,14 @@ func (n *Notary) note(r *run, ran Ran) {
 	}
 }
 
-// find returns the run of an id.
-func (n *Notary) find(id string) *run {
+// find returns the run of an id that a user asked for; nil if there is none.
+func (n *Notary) find(id string, by Peer) *run {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	return n.runs[id]
+	if r := n.runs[id]; r != nil && r.by.UID == by.UID {
+		return r
+	}
+	return nil
 }
 
 // carryOut binds what a client asks for, and runs it.

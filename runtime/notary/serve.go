@@ -192,15 +192,15 @@ func (n *Notary) serve(ctx context.Context, t teller, p Peer, req *request) erro
 	case req.Start != nil:
 		return n.serveRun(ctx, t, p, req.Start)
 	case req.Events != nil:
-		r := n.find(req.Events.Run)
+		r := n.find(req.Events.Run, p)
 		if r == nil {
 			return unknown(req.Events.Run)
 		}
 		return r.follow(ctx, req.Events.From, t.send)
 	case req.Cut != nil:
-		return n.cut(req.Cut)
+		return n.cut(req.Cut, p)
 	case req.Pause != nil:
-		return n.pause(req.Pause)
+		return n.pause(req.Pause, p)
 	case req.Status != nil:
 		s := n.Status(ctx)
 		return t.say(answer{Status: &s})
@@ -282,8 +282,8 @@ func (n *Notary) serveRun(ctx context.Context, t teller, p Peer, spec *Spec) err
 var errGone = attempt.Cut{Brief: schedule.Brief{Verdict: schedule.Fault, Reason: receipts.StopInterrupted, Text: "who asked the notary for the run is gone"}}
 
 // cut ends a run as a signal does, or at once.
-func (n *Notary) cut(c *cutOf) error {
-	r := n.find(c.Run)
+func (n *Notary) cut(c *cutOf, by Peer) error {
+	r := n.find(c.Run, by)
 	if r == nil {
 		return unknown(c.Run)
 	}
@@ -302,8 +302,8 @@ func (n *Notary) cut(c *cutOf) error {
 }
 
 // pause stops or continues a run.
-func (n *Notary) pause(p *pauseOf) error {
-	r := n.find(p.Run)
+func (n *Notary) pause(p *pauseOf, by Peer) error {
+	r := n.find(p.Run, by)
 	if r == nil {
 		return unknown(p.Run)
 	}

@@ -45,6 +45,7 @@ type Spec struct {
 // A request is what a client sends: the hello first, then one with one other member.
 type request struct {
 	Hello    int        `json:"hello,omitempty"`
+	Folder   string     `json:"folder,omitempty"` // in the working tree that is asked about, of a service; absolute
 	Start    *Spec      `json:"start,omitempty"`
 	Events   *eventsOf  `json:"events,omitempty"`
 	Cut      *cutOf     `json:"cut,omitempty"`

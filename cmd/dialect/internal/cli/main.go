@@ -123,7 +123,7 @@ func newRoot(u *ui, args []string) *cobra.Command {
 		{"run", newRun}, {"check", newCheck}, {"fmt", newFmt}, {"explain", newExplain}, {"vocab", newVocab}, {"lsp", newLSP}, {"mcp", newMCP}, {"skill", newSkill}, {"packs", newPacks}, {"doctor", newDoctor},
 		{"runs", newRuns}, {"rerun", newRerun}, {"report", newReport}, {"fault", newFault},
 		{"verify", newVerify}, {"log", newLog}, {"consume", newConsume}, {"gate", newGate}, {"trust", newTrust}, {"receipts", newReceipts},
-		{"hook", newHook}, {"exec", newExec}, {"init", newInit}, {"version", newVersion},
+		{"hook", newHook}, {"exec", newExec}, {"notary", newNotary}, {"init", newInit}, {"version", newVersion},
 	}
 	one := len(args) == 1 && args[0] == "--version"
 	for _, c := range commands {
