@@ -15,7 +15,6 @@ import (
 	"strconv"
 	"syscall"
 	"time"
-	"unsafe"
 
 	"golang.org/x/sys/unix"
 )
@@ -346,18 +345,12 @@ func Become(argv []string, furnish func(spec []byte) error) int {
 	return fail(stop, err)
 }
 
-// standAside makes the first process of a pid namespace one that its command cannot take over: all of its threads without
-// capabilities, and none to be traced. Signals are taken and dropped, as one that is ignored would be ignored by the command.
+// standAside makes the first process of a pid namespace one that its command cannot take over: it cannot be traced, and so
+// the threads of it that still have capabilities cannot be used. Signals are taken and dropped, as one that is ignored
+// would be ignored by the command.
 func standAside() error {
 	if err := unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != nil {
 		return os.NewSyscallError("prctl", err)
-	}
-	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
-	var none [2]unix.CapUserData
-	if os.Geteuid() != 0 { // root keeps what the bounding set leaves it
-		if _, _, e := syscall.AllThreadsSyscall(unix.SYS_CAPSET, uintptr(unsafe.Pointer(&header)), uintptr(unsafe.Pointer(&none[0])), 0); e != 0 {
-			return os.NewSyscallError("capset", e)
-		}
 	}
 	dropped := make(chan os.Signal, 1)
 	signal.Notify(dropped)

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -52,6 +53,9 @@ func newNotaryServe(u *ui) *cobra.Command {
 		Example: "  dialect notary serve --socket /run/dialect/notary --state /var/lib/dialect --key /var/lib/dialect/key --tree ann:/srv/project",
 		Args:    cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
+			if os.Geteuid() == 0 {
+				return exit.Usagef("as root the commands could reach all that the notary has: run it as a user of its own")
+			}
 			if len(trees) == 0 {
 				return exit.Usagef("--tree: name the working trees that may be asked about")
 			}
@@ -94,7 +98,7 @@ func newNotaryServe(u *ui) *cobra.Command {
 			defer stop()
 			u.notef("listening on %s as uid %d, key %s", l.Addr(), os.Geteuid(), signer.Public())
 			err = s.Serve(ctx, l)
-			if e := s.Close(ctx); err == nil {
+			if e := s.Close(context.WithoutCancel(ctx)); err == nil {
 				err = e
 			}
 			if err != nil {
