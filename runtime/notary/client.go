@@ -128,6 +128,11 @@ func (c *Client) Bundle(ctx context.Context, w io.Writer) error {
 	return c.stream(ctx, request{Bundle: &struct{}{}}, w, receipts.MaxBundle)
 }
 
+// Store writes a copy of the store, as it is now.
+func (c *Client) Store(ctx context.Context, w io.Writer) error {
+	return c.stream(ctx, request{Store: &struct{}{}}, w, maxDocument)
+}
+
 // Documents returns the ids of the runs that a document was kept of.
 func (c *Client) Documents(ctx context.Context) (ids []string, err error) {
 	err = c.ask(ctx, request{Document: &documents{}}, func(a answer) error {

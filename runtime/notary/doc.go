@@ -27,6 +27,7 @@
 //	events   the events of the run of an id, from a number on; as those of start
 //	status   what the session has come to
 //	bundle   the whole log so far, with proofs
+//	store    a copy of the store, as a file
 //	document what was kept of the run of an id
 //	output   the recorded output of a digest
 //

@@ -9,17 +9,18 @@ import (
 	"io"
 	"net"
 	"os"
+	"path/filepath"
 	"slices"
 	"sync"
 	"time"
 
 	"github.com/command-dialect/dialect/receipts"
-	"github.com/command-dialect/dialect/receipts/sqlite"
 	"github.com/command-dialect/dialect/runtime/archive"
 	"github.com/command-dialect/dialect/runtime/attempt"
 	"github.com/command-dialect/dialect/runtime/blob"
 	"github.com/command-dialect/dialect/runtime/engine"
 	"github.com/command-dialect/dialect/runtime/schedule"
+	"github.com/command-dialect/dialect/runtime/tempdir"
 )
 
 // Bounds on connections. A client that does not send its request, or does not read the answer, in time is cut off.
@@ -210,6 +211,8 @@ func (n *Notary) serve(ctx context.Context, t teller, p Peer, req *request) erro
 			return err
 		}
 		return t.chunks(&text)
+	case req.Store != nil:
+		return n.serveStore(ctx, t)
 	case req.Document != nil:
 		return n.serveDocument(t, req.Document)
 	case req.Output != nil:
@@ -319,6 +322,32 @@ func (n *Notary) pause(p *pauseOf, by Peer) error {
 	return nil
 }
 
+// serveStore sends a copy of the store.
+func (n *Notary) serveStore(ctx context.Context, t teller) error {
+	dir, remove, err := tempdir.NewIn(n.temp(), tempdir.Copy)
+	if err != nil {
+		return err
+	}
+	defer remove()
+	file := filepath.Join(dir, "receipts.db")
+	n.mu.Lock()
+	if n.store == nil {
+		n.mu.Unlock()
+		return refuse("the notary was closed")
+	}
+	err = n.store.Copy(ctx, file)
+	n.mu.Unlock()
+	if err != nil {
+		return err
+	}
+	f, err := os.Open(file)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	return t.chunks(f)
+}
+
 // serveDocument sends the document of a run, or the names of all.
 func (n *Notary) serveDocument(t teller, d *documents) error {
 	a := archive.Of(n.path())
@@ -337,6 +366,3 @@ func (n *Notary) serveDocument(t teller, d *documents) error {
 	}
 	return t.chunks(bytes.NewReader(text))
 }
-
-// ErrNoStore is what reading the store of a notary fails with that has none.
-var ErrNoStore = sqlite.ErrNoStore

@@ -52,6 +52,7 @@ type request struct {
 	Pause    *pauseOf   `json:"pause,omitempty"`
 	Status   *struct{}  `json:"status,omitempty"`
 	Bundle   *struct{}  `json:"bundle,omitempty"`
+	Store    *struct{}  `json:"store,omitempty"`
 	Document *documents `json:"document,omitempty"`
 	Output   *outputOf  `json:"output,omitempty"`
 }

@@ -19,6 +19,7 @@ import (
 
 	"github.com/command-dialect/dialect/cmd/dialect/internal/exit"
 	"github.com/command-dialect/dialect/cmd/dialect/internal/explain"
+	"github.com/command-dialect/dialect/cmd/dialect/internal/store"
 	"github.com/command-dialect/dialect/lang/suggest"
 	"github.com/command-dialect/dialect/runtime/cleanroom"
 	"github.com/command-dialect/dialect/runtime/process"
@@ -43,6 +44,7 @@ func Main() (status int) {
 		return process.Become(os.Args[1:], cleanroom.Furnish)
 	}
 	u := newUI()
+	defer store.Forget()
 	defer func() {
 		if r := recover(); r != nil {
 			u.errorf("internal error: %v", r)

@@ -21,6 +21,7 @@ import (
 	"github.com/command-dialect/dialect/lang/diag"
 	"github.com/command-dialect/dialect/lang/plan"
 	"github.com/command-dialect/dialect/lang/suggest"
+	"github.com/command-dialect/dialect/runtime/archive"
 	"github.com/command-dialect/dialect/runtime/attempt"
 	"github.com/command-dialect/dialect/runtime/engine"
 	"github.com/command-dialect/dialect/runtime/history"
@@ -145,6 +146,9 @@ func (f *runFlags) check() error {
 		}
 		return e
 	}
+	if f.notary != "" {
+		_ = os.Setenv(notary.Variable, f.notary) // for what is asked of its store
+	}
 	if f.maxOutput != "" {
 		n, err := byteSize(f.maxOutput)
 		if err != nil || n == 0 {
@@ -224,6 +228,11 @@ func (f *runFlags) bind(u *ui, args []string) (*project.Program, error) {
 	var lines []int
 	if f.failed {
 		_, logs := f.Paths(p.Matrix.Root)
+		if copied, err := store.Copied(); err != nil {
+			return nil, err
+		} else if copied != "" {
+			logs = archive.Of(copied)
+		}
 		var why string
 		if lines, why = (history.Documents{Archive: logs}).LeftOver(p); why != "" {
 			u.note(why)

@@ -18,6 +18,7 @@ import (
 
 	"github.com/command-dialect/dialect/cmd/dialect/internal/exit"
 	"github.com/command-dialect/dialect/cmd/dialect/internal/interrupt"
+	"github.com/command-dialect/dialect/cmd/dialect/internal/store"
 	"github.com/command-dialect/dialect/lang"
 	"github.com/command-dialect/dialect/lang/diag"
 	"github.com/command-dialect/dialect/lang/plan"
@@ -197,7 +198,14 @@ func New(ctx context.Context, o Options, rev string) (*Question, error) {
 	}
 	q.path = o.Store
 	if o.Store == "" {
+		if q.path, err = store.Copied(); err != nil {
+			return nil, err
+		}
+	}
+	if q.path == "" {
 		q.path = archive.Store(q.root)
+	} else if o.Keys == nil {
+		q.o.Keys = store.SessionKey(q.path)
 	}
 	q.logs = archive.Of(q.path)
 	if rev == "" && !o.Elsewhere {
