@@ -197,8 +197,8 @@ func (c *Client) Start(ctx context.Context, spec Spec) (*Run, error) {
 		switch {
 		case first.Refused != nil:
 			err = first.Refused
-		case first.Event == nil || first.Event.Kind == "refused":
-			err = refused(first.Event)
+		case first.Event == nil:
+			err = errFrame
 		default:
 			r.ID = first.Event.Run
 		}
@@ -208,13 +208,6 @@ func (c *Client) Start(ctx context.Context, spec Spec) (*Run, error) {
 		return nil, err
 	}
 	return r, nil
-}
-
-func refused(e *event) error {
-	if e == nil {
-		return errFrame
-	}
-	return &Refused{Text: e.Text}
 }
 
 // Close ends the connection, and with it the run if that lasts.
@@ -238,8 +231,6 @@ func (r *Run) Events(ctx context.Context, p *plan.Plan) iter.Seq2[engine.Event, 
 				err = a.Refused
 			case a.Event == nil:
 				err = errFrame
-			case a.Event.Kind == "refused":
-				err = refused(a.Event)
 			case a.Event.Kind == "note":
 				r.Notes = append(r.Notes, a.Event.Text)
 				continue
@@ -299,7 +290,7 @@ func newReader(p *plan.Plan) *reader {
 	return x
 }
 
-// event returns nil for what is no event of an engine, or is about no step that the client knows.
+// event returns nil for what an engine has no event for, and for steps that the client does not know.
 func (x *reader) event(e *event) engine.Event {
 	s := x.steps[e.Step]
 	if s == nil && e.Step != "" {

@@ -18,7 +18,7 @@ const MaxFrame = 1 << 20
 // maxScript is the greatest length of a script that finds room in a frame, in bytes.
 const maxScript = 512 << 10
 
-// errFrame says that what came is no frame: the connection is closed.
+// errFrame says that what came is not of the protocol: the connection is closed.
 var errFrame = errors.New("what came over the notary's socket is not of its protocol")
 
 // readFrame reads one frame into v, strictly: a member that v has not is an error.

@@ -139,7 +139,7 @@ type Notary struct {
 	asked  int             // runs that wait for their turn, or last
 }
 
-// Bounds on what is done at the same time. Who asks for more is told to try again.
+// Bounds on what is done at the same time; a refusal says to try again later.
 const (
 	maxRuns    = 4
 	maxWaiting = 64

@@ -28,6 +28,9 @@ func TestMain(m *testing.M) {
 	if os.Args[0] == roomName {
 		os.Exit(process.Become(os.Args[1:], cleanroom.Furnish))
 	}
+	if os.Args[0] == serveName {
+		os.Exit(serveTest(os.Args[1:]))
+	}
 	os.Exit(m.Run())
 }
 

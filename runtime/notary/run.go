@@ -78,11 +78,15 @@ func (r *run) tell(e *event) {
 	r.more.Broadcast()
 }
 
-// end says that no event follows.
-func (r *run) end() {
+// end says that no event follows, but for the last one.
+func (r *run) end(last answer) {
+	f, err := frame(last)
+	if err != nil {
+		f, _ = frame(answer{Refused: refuse("the outcome of the run cannot be sent: %v", err)})
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.over = true
+	r.events, r.over = append(r.events, f), true
 	r.more.Broadcast()
 }
 
@@ -133,32 +137,32 @@ func (n *Notary) start(spec *Spec, by Peer) (*run, *Refused) {
 	ctx, r.cancel = context.WithCancelCause(n.ctx)
 	n.last.Go(func() {
 		ran := Ran{Script: diag.Printable(spec.Name), Started: time.Now()}
+		var last answer // of the client, once the status has what became of the run
 		defer func() {
 			if v := recover(); v != nil {
 				fmt.Fprintf(os.Stderr, "notary: a run panicked: %v\n%s", v, debug.Stack())
-				r.tell(&event{Kind: "refused", Text: "internal error of the notary"})
+				last = answer{Refused: refuse("internal error of the notary")}
 				ran.Verdict, ran.Why = "fault", "internal error"
 			}
-			r.end()
 			r.cancel(nil)
 			n.note(r, ran)
+			r.end(last)
 		}()
 		select {
 		case n.turns <- struct{}{}:
 			defer func() { <-n.turns }()
 		case <-ctx.Done():
 			ran.Verdict = "interrupted"
-			r.tell(&event{Kind: "refused", Text: "the run was ended before its turn came"})
+			last.Refused = refuse("the run was ended before its turn came")
 			return
 		}
-		if refused := n.carryOut(ctx, r, spec, &ran); refused != nil {
+		o, refused := n.carryOut(ctx, r, spec, &ran)
+		if refused != nil {
 			ran.Verdict, ran.Why = "refused", refused.Text
-			if f, err := frame(answer{Refused: refused}); err == nil {
-				r.mu.Lock()
-				r.events = append(r.events, f)
-				r.mu.Unlock()
-			}
+			last.Refused = refused
+			return
 		}
+		last.Event = &event{Kind: "outcome", Outcome: o}
 	})
 	return r, nil
 }
@@ -191,10 +195,10 @@ func (n *Notary) find(id string, by Peer) *run {
 }
 
 // carryOut binds what a client asks for, and runs it.
-func (n *Notary) carryOut(ctx context.Context, r *run, spec *Spec, ran *Ran) *Refused {
+func (n *Notary) carryOut(ctx context.Context, r *run, spec *Spec, ran *Ran) (*outcome, *Refused) {
 	p, policy, refused := n.bind(ctx, spec)
 	if refused != nil {
-		return refused
+		return nil, refused
 	}
 	m := p.Plan.Matrix
 	p.Plan.Matrix.Clean.Run = !n.c.InPlace
@@ -237,11 +241,10 @@ func (n *Notary) carryOut(ctx context.Context, r *run, spec *Spec, ran *Ran) *Re
 		}
 	}
 	all(o.Results)
-	r.tell(&event{Kind: "outcome", Outcome: wireOutcome(o)})
-	return nil
+	return wireOutcome(o), nil
 }
 
-// least is the smaller one of two bounds, of which 0 is none.
+// least is the smaller one of two bounds; 0 stands for no bound.
 func least[T int | int64 | time.Duration](a, b T) T {
 	if a <= 0 || b > 0 && b < a {
 		return max(b, 0)

@@ -18,7 +18,7 @@ import (
 type Spec struct {
 	Script []byte            `json:"script"`
 	Name   string            `json:"name"`             // as the user named it
-	Path   string            `json:"path,omitempty"`   // of the script, absolute; empty if it is no file
+	Path   string            `json:"path,omitempty"`   // of the script, absolute; empty for what was piped in
 	Folder string            `json:"folder"`           // where the asker is, absolute
 	Line   int               `json:"line,omitempty"`   // see project.Script
 	Member []int             `json:"member,omitempty"` // likewise

@@ -358,7 +358,7 @@ func standAside() error {
 }
 
 // attend waits, as the first process of its namespace, for the command, and for what others leave to it. It returns an exit
-// status; by is told of a signal that ended the command. When this process ends, the kernel ends the rest.
+// status; by gets the signal that ended the command. When this process ends, the kernel ends the rest.
 func attend(command int, by func(syscall.Signal)) int {
 	for {
 		var ws unix.WaitStatus

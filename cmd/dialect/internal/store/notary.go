@@ -91,7 +91,7 @@ func (c *copyOfStore) fetch(socket string) error {
 	return nil
 }
 
-// SessionKey returns the key of the notary that a copy is of, as it says it itself; nil where path is no copy.
+// SessionKey returns the key of the notary that a copy is of, as it says it itself; nil where path is not that of the copy.
 func SessionKey(path string) note.Verifiers {
 	c := &copied
 	c.Lock()
@@ -127,7 +127,7 @@ func outputs(path string, r *receipts.Receipt) {
 		if !s.Log.IsZero() {
 			sum = s.Log
 		}
-		if s.Bytes > 0 { // what does not come is told to be gone
+		if s.Bytes > 0 { // the reader says of what does not come that it is gone
 			_ = fetch(blob.Path(string(archive.Of(path)), sum), func(w io.Writer) error { return c.client.Output(context.Background(), sum, w) })
 		}
 	}
