@@ -565,6 +565,10 @@ func SignerOf(body any) string {
 		return b.Signer
 	case *Trust:
 		return b.Signer
+	case *Notary:
+		return b.Signer
+	case *Closing:
+		return b.Signer
 	}
 	return ""
 }

@@ -58,6 +58,8 @@ const (
 	KindConsumption Kind = "consumption" // receipts were consumed; see [Consumption]
 	KindSettlement  Kind = "settlement"  // a pending receipt was settled; see [Settlement]
 	KindTrust       Kind = "trust"       // somebody trusts something; see [Trust]
+	KindNotary      Kind = "notary"      // the session of a notary begins; see [Notary]
+	KindClosing     Kind = "closing"     // it has ended; see [Closing]
 )
 
 // A Record is one entry of the log: a kind and a canonical body.
@@ -89,8 +91,8 @@ func (r Record) SHA() Hash { return sha256.Sum256(r.Text()) }
 //	SHA-256(0x00 || "dialect." || kind || "/1\n" || body)
 func (r Record) Leaf() tlog.Hash { return tlog.RecordHash(r.Text()) }
 
-// Parse returns the body as a *Run, *Receipt, *Gate, *Consumption, *Settlement or
-// *Trust. It is not to be changed.
+// Parse returns the body as a *Run, *Receipt, *Gate, *Consumption, *Settlement, *Trust,
+// *Notary or *Closing. It is not to be changed.
 func (r Record) Parse() (any, error) {
 	if r.made != nil {
 		return r.made, nil
@@ -109,6 +111,10 @@ func (r Record) Parse() (any, error) {
 		v = new(Settlement)
 	case KindTrust:
 		v = new(Trust)
+	case KindNotary:
+		v = new(Notary)
+	case KindClosing:
+		v = new(Closing)
 	default:
 		return nil, fmt.Errorf("unknown kind of record %q", r.Kind)
 	}

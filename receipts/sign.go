@@ -19,6 +19,8 @@ const (
 	LevelHash = 0
 	// LevelKey: signed with a key that the commands it is about could not reach.
 	LevelKey = 1
+	// LevelNotary: signed by a notary, which those who asked for the run could not reach.
+	LevelNotary = 2
 )
 
 // A Signer signs records and heads of logs with the key of their producer. Keys
@@ -54,6 +56,17 @@ func NewSigner(key string, out bool) (*Signer, error) {
 		claim = LevelKey
 	}
 	return &Signer{s, note.VerifierList(v), public, claim}, nil
+}
+
+// NewNotarySigner makes the signer of a notary: what it signs claims [LevelNotary], which counts for a verifier that
+// names the key as a notary's, or a key that vouches for it.
+func NewNotarySigner(key string) (*Signer, error) {
+	s, err := NewSigner(key, true)
+	if err != nil {
+		return nil, err
+	}
+	s.claim, s.keys = LevelNotary, OfNotaries(s.keys)
+	return s, nil
 }
 
 // Keys returns the verifiers of the signer's own key.
@@ -131,7 +144,7 @@ func KnowsKey(keys note.Verifiers, id string) bool {
 //	SHA
 //
 // in which ORIGIN is that of the store, so that a record is of no use in another
-// one; LEVEL is one digit, and SHA the hash of the record. The text form is the
+// one; LEVEL is one digit, 0 to 2, and SHA the hash of the record. The text form is the
 // level, a space and that line without its line end.
 type Signature string
 
@@ -144,26 +157,37 @@ func (s *Signer) Sign(origin string, sha Hash) (Signature, error) {
 	if err := CheckOrigin(origin); err != nil {
 		return "", err
 	}
-	text := signatureText(origin, s.claim, sha)
+	line, err := s.line(signatureText(origin, s.claim, sha))
+	if err != nil {
+		return "", err
+	}
+	return Signature(strconv.Itoa(s.claim) + " " + line), nil
+}
+
+// line returns the signature line of a text.
+func (s *Signer) line(text string) (string, error) {
 	msg, err := note.Sign(&note.Note{Text: text}, s.signer)
 	if err != nil {
 		return "", err
 	}
-	line := strings.TrimSuffix(string(msg[len(text)+1:]), "\n")
-	return Signature(strconv.Itoa(s.claim) + " " + line), nil
+	return strings.TrimSuffix(string(msg[len(text)+1:]), "\n"), nil
 }
 
 // Check returns the level of a record under keys, and the name of the key that
-// signed it; level 0 and no name if none of them did.
+// signed it; level 0 and no name if none of them did. What claims [LevelNotary] has it only where
+// keys are [OfNotaries].
 func (g Signature) Check(origin string, sha Hash, keys note.Verifiers) (level int, key string) {
 	// One line: else it could bring a text of its own, which its signature is of.
-	if keys == nil || len(g) < 3 || g[1] != ' ' || g[0] != '0' && g[0] != '1' || strings.ContainsAny(string(g), "\n\r") || CheckOrigin(origin) != nil {
+	if keys == nil || len(g) < 3 || g[1] != ' ' || g[0] < '0' || g[0] > '0'+LevelNotary || strings.ContainsAny(string(g), "\n\r") || CheckOrigin(origin) != nil {
 		return LevelHash, ""
 	}
 	level = int(g[0] - '0')
 	n, err := note.Open([]byte(signatureText(origin, level, sha)+"\n"+string(g[2:])+"\n"), keys)
 	if err != nil {
 		return LevelHash, ""
+	}
+	if level > LevelKey && !AreNotaries(keys) {
+		level = LevelKey
 	}
 	return level, n.Sigs[0].Name
 }

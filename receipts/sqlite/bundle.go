@@ -88,6 +88,29 @@ func (s *Store) bundle(ctx context.Context, since *receipts.Head, ids []string) 
 			take[m.Seq] = m
 		}
 	}
+	return s.pack(ctx, since, take)
+}
+
+// WholeBundle gathers all records of the log.
+func (s *Store) WholeBundle(ctx context.Context) (*receipts.Bundle, error) {
+	var b *receipts.Bundle
+	err := s.snapshot(ctx, func() error {
+		all, err := s.entries(ctx, entryColumns+"WHERE 1")
+		if err != nil {
+			return err
+		}
+		take := make(map[int64]receipts.Entry, len(all))
+		for _, e := range all {
+			take[e.Seq] = e
+		}
+		b, err = s.pack(ctx, nil, take)
+		return err
+	})
+	return b, err
+}
+
+// pack makes a bundle of the records in take, by their index.
+func (s *Store) pack(ctx context.Context, since *receipts.Head, take map[int64]receipts.Entry) (*receipts.Bundle, error) {
 	h, err := s.readHead(ctx)
 	if err != nil {
 		return nil, err

@@ -335,6 +335,10 @@ func itemOf(body any) item {
 		it = item{started: b.Timestamp, status: string(b.Status)}
 	case *receipts.Trust:
 		it = item{started: b.Timestamp}
+	case *receipts.Notary:
+		it = item{session: b.Session, started: b.Started}
+	case *receipts.Closing:
+		it = item{session: b.Session, started: b.Timestamp}
 	}
 	if tree != nil {
 		it.tree, it.gittree = blob(tree.Bytes), tree.Tree

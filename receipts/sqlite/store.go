@@ -497,3 +497,11 @@ func hashOf(b []byte) (h receipts.Hash) {
 	copy(h[:], b)
 	return h
 }
+
+// Copy writes the store, as it is now, into a file that is not there yet.
+func (s *Store) Copy(ctx context.Context, path string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	_, err := s.conn.ExecContext(ctx, "VACUUM INTO ?", path)
+	return s.unusable(err)
+}

@@ -12,11 +12,13 @@ import (
 )
 
 // OfBundle authenticates a bundle: each record by its proof, the head that the proofs
-// lead to by the keys. The error names what does not hold. kept, if not nil, is an older
+// lead to by the keys. The error names what does not hold; it is a [*CutError] where the keys are those of notaries, one
+// of them vouches for the session that the bundle is of, and the bundle is not all of it. kept, if not nil, is an older
 // head, which the log must have been shown to begin with.
 //
 // What a session of a bundle cannot know is what the bundle leaves out.
 func OfBundle(b *receipts.Bundle, keys note.Verifiers, kept *receipts.Head) (*Session, error) {
+	statement, voucher, keys := attested(b, keys)
 	head, key, err := receipts.ParseHead([]byte(b.Head), keys)
 	if err != nil {
 		return nil, err
@@ -27,6 +29,7 @@ func OfBundle(b *receipts.Bundle, keys note.Verifiers, kept *receipts.Head) (*Se
 	s := &Session{
 		ctx: context.Background(), keys: keys, head: head, origin: head.Origin, index: new(index), partial: true,
 		entries: make(map[int64]*receipts.Entry), bundled: make(map[int64]Raw), signed: make(Coverage),
+		notary: statement, voucher: voucher,
 	}
 	last := int64(-1)
 	for _, r := range b.Records {
@@ -68,6 +71,9 @@ func OfBundle(b *receipts.Bundle, keys note.Verifiers, kept *receipts.Head) (*Se
 	}
 	if len(s.problems) > 0 {
 		return nil, errors.New(s.problems[0].Message)
+	}
+	if err := s.whole(b); err != nil {
+		return nil, err
 	}
 	if kept == nil {
 		return s, nil

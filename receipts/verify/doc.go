@@ -75,6 +75,18 @@
 //     file, apart. 13 to 15 are then of what ran in a clean checkout alone: what failed outside of one is
 //     counted, and what passed there undoes no failure (TestClean).
 //
+// Recorded by a notary (all in TestNotary, unless another test is named):
+//
+//  17. The level of a notary ([receipts.LevelNotary]) counts only under keys that the verifier names as those of notaries:
+//     of what such a key signed itself, and of what the key of a session signed, if one of them vouches for the
+//     session. It vouches by its signature of the first record of the log, which names the log's origin, the key of
+//     the session and what kept the asker from the notary; a session in which nothing did has no level.
+//  18. A bundle of a session is all of it: each record of the log, under a checkpoint that the key of the session signed,
+//     and last the closing record of that key, which has counted them. Else the session was cut. A service goes on and
+//     closes no log.
+//  19. A pass has no level of a notary if it ran in the working tree, in an unconfined checkout, or saw what
+//     its user can write: the asker could have a say in it.
+//
 // Records below the level that is asked for are left out of 13 to 15: they refuse
 // nothing, and they hide nothing (TestLevel, TestUnfinished).
 //
@@ -94,13 +106,13 @@
 // [Session.Verify], and nothing else, returns [Scoped] where the query allows it, its answer would be STALE, and all of
 // these hold (all in TestScoped, unless another test is named):
 //
-//  17. A final gate, the full run, would be VERIFIED about its own tree: 1 to 15 hold there, under the present
+//  20. A final gate, the full run, would be VERIFIED about its own tree: 1 to 15 hold there, under the present
 //     rules and inputs, with all that is asked for. All of its members are bound, and none may write.
-//  18. The files that the binding of no line of its script names are the present ones.
-//  19. Each member's command has a pass in that run or a later one, under the same binding, in the same directory and
+//  21. The files that the binding of no line of its script names are the present ones.
+//  22. Each member's command has a pass in that run or a later one, under the same binding, in the same directory and
 //     place, below a gate that would be VERIFIED about its own tree but for being final. Either that was the present
-//     tree, or the files that the binding names, at least one, are the present ones, and so were those of 18.
-//  20. After that pass, which may be older than the full run, the command did not fail under the binding on the
+//     tree, or the files that the binding names, at least one, are the present ones, and so were those of 21.
+//  23. After that pass, which may be older than the full run, the command did not fail under the binding on the
 //     files that it names, or on files that are not known, unless that was accepted as in 15; if the query is strict,
 //     it did not since the full run either. Since the full run the same holds of each other line that names files,
 //     and 14 of the present tree. What failed, or was ended early, on these files all the same is counted
@@ -110,7 +122,7 @@
 //
 // # What it assumes
 //
-//   - For 17 to 20: a command under a binding reads no files of the project but those that the binding names and
+//   - For 20 to 23: a command under a binding reads no files of the project but those that the binding names and
 //     those that no line names. Anyone who writes the trusted matrix says so.
 //   - SHA-256 has no collisions, Ed25519 signatures are not forged, and nobody finds a
 //     command whose digest has the first 64 bits of another's (see index).

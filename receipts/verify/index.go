@@ -102,10 +102,12 @@ const (
 	kindConsumption
 	kindSettlement
 	kindTrust
+	kindNotary
+	kindClosing
 )
 
 // kinds are the kinds of records in the order of their marks.
-var kinds = [...]receipts.Kind{receipts.KindRun, receipts.KindReceipt, receipts.KindGate, receipts.KindConsumption, receipts.KindSettlement, receipts.KindTrust}
+var kinds = [...]receipts.Kind{receipts.KindRun, receipts.KindReceipt, receipts.KindGate, receipts.KindConsumption, receipts.KindSettlement, receipts.KindTrust, receipts.KindNotary, receipts.KindClosing}
 
 func (x *index) len() int64         { return int64(len(x.marks)) }
 func (x *index) at(seq int64) *mark { return &x.marks[seq] }

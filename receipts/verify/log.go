@@ -84,10 +84,12 @@ type Session struct {
 	signed   Coverage
 	start    int64 // records that the memory answered for
 	origin   string
-	partial  bool          // of a bundle: absence is not known
-	bundled  map[int64]Raw // its records, by their place in the bundle
-	headKey  string        // that signed its head
-	answered int64         // records that a memory answers for that the log's writers cannot write
+	partial  bool             // of a bundle: absence is not known
+	bundled  map[int64]Raw    // its records, by their place in the bundle
+	headKey  string           // that signed its head
+	notary   *receipts.Notary // of a bundle: what the session rests on; nil where nobody vouches for one
+	voucher  string           // the name of the key that does
+	answered int64            // records that a memory answers for that the log's writers cannot write
 	notes    []string
 	err      error // the log's, while an answer is made
 	ctx      context.Context
@@ -452,6 +454,7 @@ func (s *Session) judgeLevel(e *receipts.Entry) {
 	}
 	if e.Signature != "" {
 		e.Level, e.Key = e.Signature.Check(s.origin, e.SHA, s.keys)
+		e.Level = held(e.Level, body(e))
 	}
 	if s.partial && e.Key != "" {
 		if s.bundled[e.Seq].Seq >= s.signed[e.Signature.ID()] {

@@ -431,7 +431,11 @@ func (q Query) identify(res *Result, sha receipts.Hash, name, session, nonce str
 	if place != q.Place {
 		res.no(Missing, receipts.OtherPlace, sha, "%s is of the project in %s, and this one is in %s", name, placeName(place), placeName(q.Place))
 	}
-	if q.Level > res.Level {
+	switch {
+	case q.Level <= res.Level:
+	case q.Level >= receipts.LevelNotary && res.Level >= receipts.LevelKey:
+		res.no(Missing, receipts.LevelTooLow, sha, "%s is signed with a key that counts here, but the asker could have a say in it: it was not recorded by a notary, or a command ran in the working tree, or saw what its user can write", name)
+	default:
 		res.no(Missing, receipts.LevelTooLow, sha, "%s is not signed with a key that counts here, and a signed one is asked for", name)
 	}
 	if q.MaxAge <= 0 {

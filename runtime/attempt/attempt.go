@@ -84,6 +84,9 @@ type Options struct {
 
 	// Controls has steps run on files that are broken, by ID, in Room; then nothing is said of the step itself.
 	Controls map[string]*Control
+	// Apart makes the room of a command that runs in the working tree, where it is not to reach this process, and sees
+	// the directories in shown; nil for none.
+	Apart func(shown ...string) (*process.Room, error)
 
 	// Policy says what the producer compared the matrix with; see [receipts.Gate]. It
 	// is called once, at the first gate. nil means "unpinned".

@@ -18,6 +18,15 @@ func (x *Executor) enter(c *process.Command, claim string, control *Control) (*c
 		if control != nil {
 			return nil, errors.New("a control runs in a clean checkout alone")
 		}
+		if x.opt.Apart != nil {
+			var shown []string
+			if claim != "" {
+				shown = append(shown, x.claims.dir)
+			}
+			var err error
+			c.Room, err = x.opt.Apart(shown...)
+			return nil, err
+		}
 		return nil, nil
 	}
 	stay, err := x.opt.Room.Enter()

@@ -40,6 +40,9 @@ func (r *Room) namespace(s *Stay, lower []string) (*process.Room, error) {
 	for _, p := range r.places {
 		f.Mounts = append(f.Mounts, mount{From: []byte(p.From), To: []byte(p.Path)})
 	}
+	for _, dir := range r.o.Hide {
+		f.Mounts = append(f.Mounts, mount{To: []byte(dir), Memory: true})
+	}
 	if info, err := os.Stat("/dev/shm"); err == nil && info.IsDir() {
 		f.Mounts = append(f.Mounts, mount{To: []byte("/dev/shm"), Memory: true})
 	}
@@ -61,7 +64,21 @@ func (r *Room) namespace(s *Stay, lower []string) (*process.Room, error) {
 		f.Mounts = append(f.Mounts, mount{From: []byte(dir), To: []byte(dir)})
 	}
 	spec, err := json.Marshal(f)
-	return &process.Room{Helper: r.o.Helper, Spec: spec, User: !mayMount()}, err
+	return &process.Room{Helper: r.o.Helper, Spec: spec, User: !mayMount(), Apart: r.o.Apart}, err
+}
+
+// Masked is the room of a command that sees the machine as it is, without some directories, which are empty for it but for
+// those in shown. It is kept apart.
+func Masked(helper, hidden []string, shown ...string) (*process.Room, error) {
+	var f furniture
+	for _, dir := range hidden {
+		f.Mounts = append(f.Mounts, mount{To: []byte(dir), Memory: true})
+	}
+	for _, dir := range shown {
+		f.Mounts = append(f.Mounts, mount{From: []byte(dir), To: []byte(dir)})
+	}
+	spec, err := json.Marshal(f)
+	return &process.Room{Helper: helper, Spec: spec, User: !mayMount(), Apart: true}, err
 }
 
 // mayMount reports whether this process needs no user namespace to mount.
@@ -95,24 +112,12 @@ func Furnish(spec []byte) error {
 			return err
 		}
 	}
-	stay := string(f.Stay)
-	upper, err := handle(filepath.Join(stay, "upper"))
-	if err != nil {
-		return err
-	}
-	work, err := handle(filepath.Join(stay, "work"))
-	if err != nil {
-		return err
-	}
-	merged := filepath.Join(stay, "merged")
-	// userxattr: without privilege the marks of an overlay are attributes of the user.
-	options := "lowerdir=" + strings.Join(layers, ":") + ",upperdir=" + upper + ",workdir=" + work + ",userxattr"
-	if err := unix.Mount("dialect", merged, "overlay", unix.MS_NOSUID|unix.MS_NODEV, options); err != nil {
-		return fmt.Errorf("an overlay cannot be mounted: %w", err)
-	}
-	tree, err := handle(merged)
-	if err != nil {
-		return err
+	tree := ""
+	if len(f.Stay) > 0 {
+		var err error
+		if tree, err = overlay(string(f.Stay), layers); err != nil {
+			return err
+		}
 	}
 	for i, m := range f.Mounts {
 		if err := m.mount(from[i], tree); err != nil {
@@ -120,6 +125,25 @@ func Furnish(spec []byte) error {
 		}
 	}
 	return nil
+}
+
+// overlay mounts the checkout, and returns a path that leads to it.
+func overlay(stay string, layers []string) (tree string, err error) {
+	upper, err := handle(filepath.Join(stay, "upper"))
+	if err != nil {
+		return "", err
+	}
+	work, err := handle(filepath.Join(stay, "work"))
+	if err != nil {
+		return "", err
+	}
+	merged := filepath.Join(stay, "merged")
+	// userxattr: without privilege the marks of an overlay are attributes of the user.
+	options := "lowerdir=" + strings.Join(layers, ":") + ",upperdir=" + upper + ",workdir=" + work + ",userxattr"
+	if err := unix.Mount("dialect", merged, "overlay", unix.MS_NOSUID|unix.MS_NODEV, options); err != nil {
+		return "", fmt.Errorf("an overlay cannot be mounted: %w", err)
+	}
+	return handle(merged)
 }
 
 // handle opens a directory or file, and returns a path that leads to it whatever is mounted over it.

@@ -1,6 +1,7 @@
 package cleanroom
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -28,7 +29,14 @@ type Source interface {
 type Options struct {
 	Root   string   // the project's directory, as commands are given it
 	Cache  string   // where checkouts are kept from run to run; empty to keep none
+	Temp   string   // where the folder of the run is made; empty for $TMPDIR
 	Helper []string // a command that calls [Furnish]: see [process.Room]
+
+	// Apart keeps commands in a pid namespace of their own: see [process.Room].
+	Apart bool
+
+	// Hide are directories that commands see empty, whatever is in them.
+	Hide []string
 
 	// Share are directories and files of the machine that commands see: see plan.Clean.
 	Share []string
@@ -177,7 +185,7 @@ func (r *Room) make(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	temp := os.TempDir()
+	temp := cmp.Or(r.o.Temp, os.TempDir())
 	if below(root, temp) {
 		temp = "/tmp" // else the room would be a part of the next snapshot
 	}

@@ -1,21 +1,38 @@
 package engine
 
-import (
-	"sync"
-
-	"github.com/command-dialect/dialect/runtime/attempt"
-)
+import "sync"
 
 // A Control acts on the processes of a run from outside, as a second Ctrl-C or Ctrl-Z
 // do. The zero Control is ready; it is for one run. Its methods may be called at any time.
 type Control struct {
 	mu     sync.Mutex
-	exec   *attempt.Executor
+	exec   processes
 	kill   func() // ends what is not a process of exec
 	killed bool
 }
 
-func (c *Control) attach(x *attempt.Executor, kill func()) {
+// processes are those of a run.
+type processes interface {
+	Kill()
+	Pause() (resume func())
+}
+
+// elsewhere are the processes of a run that another process drives.
+type elsewhere struct {
+	kill  func()
+	pause func() (resume func())
+}
+
+func (e elsewhere) Kill()                  { e.kill() }
+func (e elsewhere) Pause() (resume func()) { return e.pause() }
+
+// Attach has c act on a run that another process drives, until done is called.
+func (c *Control) Attach(kill func(), pause func() (resume func())) (done func()) {
+	c.attach(elsewhere{kill, pause}, func() {})
+	return func() { c.attach(nil, nil) }
+}
+
+func (c *Control) attach(x processes, kill func()) {
 	if c == nil {
 		return
 	}

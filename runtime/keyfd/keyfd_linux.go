@@ -1,8 +1,10 @@
 package keyfd
 
 import (
+	"errors"
 	"io/fs"
 	"os"
+	"strings"
 	"sync"
 	"syscall"
 
@@ -33,6 +35,30 @@ func protect() string {
 		return "the process cannot be made undumpable: " + err.Error()
 	}
 	return why
+}
+
+// Seal keeps other processes of the user from reading this process from now on, and from what a crash would leave. It fails where one
+// may read it already. A process calls it before it has a key.
+func Seal() error {
+	if err := unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != nil {
+		return os.NewSyscallError("prctl", err)
+	}
+	if err := unix.Setrlimit(unix.RLIMIT_CORE, &unix.Rlimit{}); err != nil {
+		return os.NewSyscallError("setrlimit", err)
+	}
+	text, err := os.ReadFile("/proc/self/status")
+	if err != nil {
+		return err
+	}
+	for line := range strings.Lines(string(text)) {
+		if pid, ok := strings.CutPrefix(line, "TracerPid:"); ok {
+			if pid = strings.TrimSpace(pid); pid != "0" {
+				return errors.New("process " + pid + " traces this one, and could read a key")
+			}
+			return nil
+		}
+	}
+	return errors.New("cannot read whether another process traces this one")
 }
 
 // Weakness says why a key that was handed to this process would give level 0, and what to do

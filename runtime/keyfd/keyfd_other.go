@@ -3,11 +3,15 @@
 package keyfd
 
 import (
+	"errors"
 	"io/fs"
 	"os"
 )
 
 func protect() string { return Weakness() }
+
+// Seal fails: this system does not keep other processes of the user out.
+func Seal() error { return errors.New(Weakness()) }
 
 // Weakness says why a key that was handed to this process would give level 0.
 func Weakness() string {

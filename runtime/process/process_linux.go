@@ -146,6 +146,8 @@ type watcher struct {
 	watch  *exitWatch // where there is no pidfd
 	try    bool       // no command is meant to run: see Launcher.Try
 
+	answers int // the socket of a helper that stays; 0 for none
+
 	started  time.Time
 	lastByte time.Time
 
@@ -591,7 +593,9 @@ func (w *watcher) finish() {
 		return
 	}
 	res := w.result
-	if ws.Exited() {
+	if s := w.endedBy(); s != 0 && ws.Exited() {
+		res.Signal = signalName(s)
+	} else if ws.Exited() {
 		res.ExitCode = ws.ExitStatus()
 	} else if ws.Signaled() {
 		res.Signal = signalName(ws.Signal())
@@ -665,6 +669,9 @@ func (w *watcher) release() {
 		}
 	}
 	w.resume()
+	if w.answers > 0 {
+		unix.Close(w.answers)
+	}
 	for s := Stdout; s <= Stderr; s++ {
 		if w.fds[s].Fd >= 0 {
 			w.closeStream(s)

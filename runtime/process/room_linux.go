@@ -10,6 +10,7 @@ import (
 	"io"
 	"math"
 	"os"
+	"os/signal"
 	"runtime"
 	"strconv"
 	"syscall"
@@ -34,6 +35,7 @@ type order struct {
 	Dir, LookupDir []byte
 	User           bool
 	UID, GID       int
+	Apart          bool
 	Try            bool // furnish the room, and run nothing
 }
 
@@ -43,6 +45,10 @@ type found struct {
 	Path []byte
 	Stop Stop   `json:",omitempty"`
 	Text string `json:",omitempty"`
+
+	// Of a helper that stays: that the command has started, and by which signal it ended.
+	Started bool           `json:",omitempty"`
+	Signal  syscall.Signal `json:",omitempty"`
 }
 
 // mountCaps are the capabilities that the helper keeps over its own start. They are those of
@@ -57,7 +63,7 @@ const roomPatience = 30 * time.Second
 // the command.
 func (w *watcher) startInRoom(attr *syscall.ProcAttr) (err error) {
 	r := w.command.Room
-	text, err := json.Marshal(order{Try: w.try, Spec: r.Spec, Dir: []byte(w.command.Dir), LookupDir: []byte(w.lookupDir()), User: r.User, UID: os.Geteuid(), GID: os.Getegid()})
+	text, err := json.Marshal(order{Try: w.try, Spec: r.Spec, Dir: []byte(w.command.Dir), LookupDir: []byte(w.lookupDir()), User: r.User, UID: os.Geteuid(), GID: os.Getegid(), Apart: r.Apart})
 	if err != nil {
 		return err
 	}
@@ -77,6 +83,9 @@ func (w *watcher) startInRoom(attr *syscall.ProcAttr) (err error) {
 	if r.User {
 		attr.Sys.Cloneflags |= unix.CLONE_NEWUSER
 		attr.Sys.AmbientCaps = mountCaps
+	}
+	if r.Apart {
+		attr.Sys.Cloneflags |= unix.CLONE_NEWPID
 	}
 	argv := append(append([]string(nil), r.Helper...), w.argv...)
 	sessions.RLock()
@@ -165,7 +174,27 @@ func (w *watcher) letIn(socket int) error {
 	if err := json.Unmarshal(text, &f); err != nil {
 		return err
 	}
+	if f.Started {
+		w.answers, err = unix.FcntlInt(uintptr(socket), unix.F_DUPFD_CLOEXEC, 0)
+		return err
+	}
 	return &roomError{f.Stop, errors.New(f.Text)}
+}
+
+// endedBy returns the signal that ended the command of a helper that stayed; 0 if none did.
+func (w *watcher) endedBy() syscall.Signal {
+	if w.answers <= 0 {
+		return 0
+	}
+	text, fd, err := receive(w.answers)
+	if fd >= 0 {
+		unix.Close(fd)
+	}
+	var f found
+	if err != nil || json.Unmarshal(text, &f) != nil {
+		return 0
+	}
+	return f.Signal
 }
 
 // hear waits for a message of the helper; it is empty once the helper has closed the socket. The
@@ -257,6 +286,11 @@ func Become(argv []string, furnish func(spec []byte) error) int {
 	if err == nil {
 		err = furnish(o.Spec)
 	}
+	if err == nil && o.Apart {
+		// Where the system hides parts of /proc from this process the new one is refused: the old one stays, which
+		// names processes that the command cannot reach.
+		_ = unix.Mount("proc", "/proc", "proc", unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, "")
+	}
 	if err == nil && o.User {
 		err = dropCapabilities()
 	}
@@ -287,8 +321,20 @@ func Become(argv []string, furnish func(spec []byte) error) int {
 	if err := closeInherited(); err != nil {
 		return fail(StartFailed, fmt.Errorf("%s was not started: %w", argv[0], err))
 	}
+	var pid int
+	if o.Apart {
+		err = standAside()
+		if err != nil {
+			return fail(StartFailed, fmt.Errorf("%s was not started: %w", argv[0], err))
+		}
+	}
 	for wait := time.Millisecond; ; wait *= 2 {
-		err = syscall.Exec(path, seen, env)
+		if !o.Apart {
+			err = syscall.Exec(path, seen, env)
+		} else if pid, err = syscall.ForkExec(path, seen, &syscall.ProcAttr{Env: env, Files: []uintptr{0, 1, 2}}); err == nil {
+			say(found{Started: true})
+			return attend(pid, func(s syscall.Signal) { say(found{Signal: s}) })
+		}
 		if err != syscall.ETXTBSY || wait >= 300*time.Millisecond {
 			break
 		}
@@ -297,6 +343,37 @@ func Become(argv []string, furnish func(spec []byte) error) int {
 	r := &run{command: &Command{Argv: seen, Dir: dir, LookupDir: lookup, Env: env}, result: &Result{Path: path}}
 	stop, err := r.explain(err)
 	return fail(stop, err)
+}
+
+// standAside makes the first process of a pid namespace one that its command cannot take over: it cannot be traced, and so
+// the threads of it that still have capabilities cannot be used. Signals are taken and dropped, as one that is ignored
+// would be ignored by the command.
+func standAside() error {
+	if err := unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != nil {
+		return os.NewSyscallError("prctl", err)
+	}
+	dropped := make(chan os.Signal, 1)
+	signal.Notify(dropped)
+	return nil
+}
+
+// attend waits, as the first process of its namespace, for the command, and for what others leave to it. It returns an exit
+// status; by gets the signal that ended the command. When this process ends, the kernel ends the rest.
+func attend(command int, by func(syscall.Signal)) int {
+	for {
+		var ws unix.WaitStatus
+		pid, err := unix.Wait4(-1, &ws, 0, nil)
+		switch {
+		case err == unix.EINTR || err == nil && pid != command:
+		case err != nil:
+			return 125
+		case ws.Signaled():
+			by(ws.Signal())
+			return 128 + int(ws.Signal())
+		case ws.Exited():
+			return ws.ExitStatus()
+		}
+	}
 }
 
 // closeInherited has the descriptors that nobody here opened closed by the execve: one of a directory would lead out of the

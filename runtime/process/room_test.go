@@ -5,8 +5,10 @@ package process
 import (
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -14,6 +16,9 @@ import (
 // furnishTest mounts an empty file system over the directory that the spec names, with one program in it.
 func furnishTest(spec []byte) error {
 	dir := string(spec)
+	if dir == "nothing" {
+		return nil
+	}
 	if dir == "" {
 		return os.ErrInvalid
 	}
@@ -105,5 +110,58 @@ func TestRoomFails(t *testing.T) {
 	children, _ := os.ReadFile("/proc/thread-self/children")
 	if len(children) > 0 {
 		t.Errorf("processes are left: %s", children)
+	}
+}
+
+// A command that is kept apart names and signals no process outside, its signal and status are its own, and what it leaves
+// running ends with it.
+func TestRoomApart(t *testing.T) {
+	for name, user := range rooms(t) {
+		t.Run(name, func(t *testing.T) {
+			l := start(t)
+			dir := t.TempDir()
+			run := func(script string, change func(*Command)) Result {
+				t.Helper()
+				room := roomOf("nothing", user)
+				room.Apart = true
+				c := &Command{Argv: []string{"sh", "-c", script}, Dir: dir, Env: os.Environ(), Room: room}
+				if change != nil {
+					change(c)
+				}
+				r := l.Run(t.Context(), c)
+				if r.Stop == StartFailed && user && strings.Contains(r.Err.Error(), "namespace") {
+					t.Skip(r.Err)
+				}
+				return r
+			}
+			r := run("echo pid $$ $PPID; kill -0 "+strconv.Itoa(os.Getpid())+" && echo reached; ls /proc | grep -c '^[0-9]'; exit 7", nil)
+			out := string(r.Stdout.Head)
+			if r.Err != nil || r.ExitCode != 7 || r.Signal != "" || strings.Contains(out, "reached") || strings.HasPrefix(out, "pid 1 ") || !strings.Contains(out, " 1\n") {
+				t.Errorf("%d %q %v\n%s%s", r.ExitCode, r.Signal, r.Err, out, r.Stderr.Head)
+			}
+			for _, s := range []string{"SEGV", "KILL", "TERM"} {
+				if r := run("kill -"+s+" $$; sleep 5", nil); r.Signal != "SIG"+s || r.ExitCode != -1 || r.Stop != "" {
+					t.Errorf("%s: %d %q %q %v", s, r.ExitCode, r.Signal, r.Stop, r.Err)
+				}
+			}
+			// The helper cannot be made to do anything: neither traced nor ended.
+			r = run("kill -9 1; kill -TERM 1; cat /proc/1/environ /proc/1/maps >/dev/null 2>&1 && [ $(id -u) != 0 ] && echo read; exit 0", nil)
+			if r.ExitCode != 0 || strings.Contains(string(r.Stdout.Head), "read") {
+				t.Errorf("%d %q %v\n%s%s", r.ExitCode, r.Signal, r.Err, r.Stdout.Head, r.Stderr.Head)
+			}
+			left := filepath.Join(dir, "left")
+			r = run("setsid sh -c 'echo $$ >"+left+"; exec sleep 60' & while [ ! -s "+left+" ]; do sleep 0.01; done; exit 0", nil)
+			if r.ExitCode != 0 || len(r.Left) > 0 || r.Duration > 20*time.Second {
+				t.Errorf("%d %v %v", r.ExitCode, r.Left, r.Notes)
+			}
+			r = run("trap '' TERM; while :; do sleep 0.1; done", func(c *Command) { c.Timeout, c.Grace = 200*time.Millisecond, 100*time.Millisecond })
+			if r.Stop != Timeout {
+				t.Errorf("%q %d %q %v", r.Stop, r.ExitCode, r.Signal, r.Err)
+			}
+			r = run("exec no-such-program", func(c *Command) { c.Argv = []string{"no-such-program"} })
+			if r.Stop != EnvMissing {
+				t.Errorf("%q %v", r.Stop, r.Err)
+			}
+		})
 	}
 }

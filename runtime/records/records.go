@@ -229,6 +229,28 @@ func (r Record) WriteText(out io.Writer) error {
 		if b.Reason != "" {
 			row("reason", "%s", b.Reason)
 		}
+	case *receipts.Notary:
+		row("notary", "session %s, mode %s, Landlock ABI %d", b.Session, b.Mode, b.ABI)
+		row("key", "%s", b.Key)
+		row("project", "%s", b.Project)
+		if b.Baseline != "" {
+			row("baseline", "%s", b.Baseline)
+		}
+		if b.InPlace {
+			row("place", "the working tree, which the asker can change under commands")
+		}
+		for _, l := range []struct {
+			name string
+			list []receipts.Datum
+		}{{"shared", b.Shares}, {"listening", b.Listeners}, {"masked", b.Masks}} {
+			for _, d := range l.list {
+				row(l.name, "%s", d)
+			}
+		}
+		row("started", "%s", b.Started.UTC().Format(time.RFC3339Nano))
+	case *receipts.Closing:
+		row("closes", "session %s after %s", b.Session, diag.Number(int(b.Count), "record"))
+		row("at", "%s", b.Timestamp.UTC().Format(time.RFC3339Nano))
 	case *receipts.Consumption:
 		row("by", "%s", b.By)
 		row("consumed", "%s", diag.Number(len(b.Consumed), "record"))
@@ -243,6 +265,8 @@ func (r Record) WriteText(out io.Writer) error {
 	switch {
 	case e.Key != "" && e.Level < receipts.LevelKey:
 		row("recorded", "by itself: signed by %s, but the key could have been read", e.Key)
+	case e.Level >= receipts.LevelNotary:
+		row("recorded", "by the notary, under the key %s", e.Key)
 	case e.Key != "":
 		row("recorded", "under the key %s", e.Key)
 	case e.Signature != "":
@@ -281,6 +305,8 @@ func RecordedBy(level int, key string) string {
 	switch {
 	case level < receipts.LevelKey:
 		return "recorded by itself"
+	case level >= receipts.LevelNotary:
+		return "recorded by the notary"
 	case key != "":
 		return "recorded under the key " + diag.Printable(key)
 	}

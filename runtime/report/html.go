@@ -142,6 +142,7 @@ func (b *pageBuilder) page() *page {
 			p.Trust = map[string]string{
 				"L0": "Recorded by itself: the receipts are in an append-only log that nobody has signed. Anyone who can write the store could have written all of it.",
 				"L1": "Recorded under a key: the receipts are signed with a key that the commands did not get. Anyone who holds the key could have written them.",
+				"L2": "Recorded by a notary: another process, which those who asked for the run could not reach, ran the commands and signed the receipts.",
 			}[g.Level]
 		case "refused":
 			p.GateClass = "failed"

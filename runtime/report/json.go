@@ -183,7 +183,7 @@ type DocGate struct {
 	ID       string `json:"id,omitempty"`
 	SHA256   string `json:"sha256,omitempty"`
 	Final    bool   `json:"final"`
-	Level    string `json:"level,omitempty"`      // "L0": recorded by itself; "L1": under a key
+	Level    string `json:"level,omitempty"`      // "L0": recorded by itself; "L1": under a key; "L2": by a notary
 	Rules    string `json:"rules,omitempty"`      // see [receipts.Gate], Policy
 	Clean    string `json:"clean,omitempty"`      // "clean": all ran in a clean checkout; "unconfined": in one without namespaces
 	Failures int    `json:"failures,omitempty"`   // of the commands on exactly these files

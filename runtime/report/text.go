@@ -568,7 +568,10 @@ func some(list []string, all int) string {
 
 // exceptions says what is out of the ordinary about a gate that passed.
 func exceptions(g *DocGate) (list []string) {
-	if g.Level > "L0" {
+	switch {
+	case g.Level >= "L2":
+		list = append(list, "recorded by the notary")
+	case g.Level > "L0":
 		list = append(list, "recorded under a key")
 	}
 	if !g.Final {

@@ -33,11 +33,12 @@ const (
 	Result Kind = "result" // what commands say of themselves; see package attempt
 	Tree   Kind = "tree"   // a temporary repository; see package workspace
 	MCP    Kind = "mcp"    // reports of the runs of package mcpserver
+	Copy   Kind = "copy"   // the store of a notary, for questions
 	Room   Kind = "room"   // what commands write in a clean room; see package cleanroom
 )
 
 // form is that of the names of directories.
-var form = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^dialect-(result|tree|mcp|room)-[0-9]+\.tmp$`) })
+var form = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^dialect-(result|tree|mcp|copy|room)-[0-9]+\.tmp$`) })
 
 // New makes a directory of a kind. remove removes it with all that is in it. The first call also starts to sweep, in the background.
 func New(kind Kind) (dir string, remove func(), err error) { return NewIn(os.TempDir(), kind) }

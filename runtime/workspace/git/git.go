@@ -12,6 +12,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -20,6 +21,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 	"unicode"
 )
@@ -209,35 +211,74 @@ func (g git) Run(outer context.Context, dir string, extra []string, stdin []byte
 	}
 	ctx, cancel := context.WithTimeout(outer, patience)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, g.Program, append(safe(), args...)...)
-	cmd.Dir = dir
-	cmd.Env = g.environment(extra)
-	if stdin != nil {
-		cmd.Stdin = bytes.NewReader(stdin)
-	}
 	stdout := Output{Most: maxOutput}
 	stderr := head{most: 4 << 10}
-	cmd.Stdout, cmd.Stderr = &stdout, &stderr
-	// A filter may leave a child behind that holds the pipes.
-	cmd.WaitDelay = 2 * time.Second
-	err := runGroup(cmd)
+	start := here
+	if r := runner.Load(); r != nil {
+		start = *r
+	}
+	status, err := start(ctx, Call{
+		Argv: append(append([]string{g.Program}, safe()...), args...), Dir: dir, Env: g.environment(extra), Stdin: stdin, Stdout: &stdout, Stderr: &stderr,
+	})
 	if outer.Err() != nil {
 		return nil, outer.Err()
 	}
 	if ctx.Err() != nil {
 		return nil, &Error{command: args[0], status: -1, stderr: fmt.Sprintf("fatal: it did not end within %v", patience)}
 	}
-	var exit *exec.ExitError
 	switch {
 	case stdout.Cut:
 		return nil, fmt.Errorf("git %s: its output is larger than %d MiB", args[0], maxOutput>>20)
-	case err == nil || errors.Is(err, exec.ErrWaitDelay):
-		return stdout.Kept.Bytes(), nil
-	case errors.As(err, &exit):
-		return nil, &Error{command: args[0], status: exit.ExitCode(), stderr: string(stderr.kept)}
-	default:
+	case err != nil:
 		return nil, fmt.Errorf("git %s: %w", args[0], err)
+	case status != 0:
+		return nil, &Error{command: args[0], status: status, stderr: string(stderr.kept)}
 	}
+	return stdout.Kept.Bytes(), nil
+}
+
+// A Call is one start of git.
+type Call struct {
+	Argv           []string
+	Dir            string
+	Env            []string
+	Stdin          []byte // nil for nothing
+	Stdout, Stderr io.Writer
+}
+
+// A Runner runs git and waits for it. The error says that it could not.
+type Runner func(ctx context.Context, c Call) (status int, err error)
+
+var runner atomic.Pointer[Runner]
+
+// RunBy has each git of this process be run by r; nil by this process itself. Git runs what the configuration of a
+// repository names, so a process that must not be reached by who writes that runs none: it says so once, for all.
+func RunBy(r Runner) {
+	if r == nil {
+		runner.Store(nil)
+		return
+	}
+	runner.Store(&r)
+}
+
+// here runs git as a child of this process.
+func here(ctx context.Context, c Call) (status int, err error) {
+	cmd := exec.CommandContext(ctx, c.Argv[0], c.Argv[1:]...)
+	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = c.Dir, c.Env, c.Stdout, c.Stderr
+	if c.Stdin != nil {
+		cmd.Stdin = bytes.NewReader(c.Stdin)
+	}
+	// A filter may leave a child behind that holds the pipes.
+	cmd.WaitDelay = 2 * time.Second
+	err = runGroup(cmd)
+	var exit *exec.ExitError
+	switch {
+	case errors.As(err, &exit):
+		return exit.ExitCode(), nil
+	case errors.Is(err, exec.ErrWaitDelay):
+		return 0, nil
+	}
+	return 0, err
 }
 
 // maxOutput bounds the output of git, in bytes: a small object can hold a large file.

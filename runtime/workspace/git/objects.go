@@ -25,9 +25,9 @@ import (
 const (
 	largestObject = 64 << 20 // bytes of content
 	mostPacks     = 64
-	mostDeltas    = 512      // that an object is made of, one on another; git itself stops at 4,095
+	mostDeltas    = 512       // that an object is made of, one on another; git itself stops at 4,095
 	mostMade      = 256 << 20 // bytes that the deltas of one object make
-	largestRefs   = 64 << 20 // bytes of packed-refs
+	largestRefs   = 64 << 20  // bytes of packed-refs
 )
 
 // Head returns the commit that HEAD names, read from the files of the repository. ok is false where git has to be asked.

@@ -10,12 +10,12 @@ import (
 
 	"github.com/command-dialect/dialect/cmd/dialect/internal/exit"
 	"github.com/command-dialect/dialect/cmd/dialect/internal/explain"
-	"github.com/command-dialect/dialect/cmd/dialect/internal/recording"
 	"github.com/command-dialect/dialect/cmd/dialect/internal/store"
 	"github.com/command-dialect/dialect/lang/diag"
 	"github.com/command-dialect/dialect/lang/routing/reference"
 	"github.com/command-dialect/dialect/lang/suggest"
 	"github.com/command-dialect/dialect/runtime/project"
+	"github.com/command-dialect/dialect/runtime/recording"
 	"github.com/command-dialect/dialect/runtime/report"
 )
 

@@ -27,7 +27,7 @@ func (f *inquiryFlags) add(cmd *cobra.Command) {
 	fl.SortFlags = false
 	fl.StringArrayVar(&f.Require, "require", nil, "insist on the binding `NAME` (or its noun, its verb, or the whole line): each of its commands, without extra values; may be repeated (default of verify: [verify] of the matrix)")
 	fl.StringVar(&f.Base, "base", "", "trust the matrix and the pinned files of the commit `REV` (default: your pin, else HEAD)")
-	fl.StringVar(&f.Level, "level", "", "insist on the `LEVEL` self (L0: recorded by itself) or key (L1: signed by a --key) (default: key if there is a --key)")
+	fl.StringVar(&f.Level, "level", "", "insist on the `LEVEL` self (L0: recorded by itself), key (L1: signed by a --key) or notary (L2: recorded by a notary that a --key vouches for) (default: key if there is a --key)")
 	fl.BoolVar(&f.Clean, "clean", false, "insist that all ran in a clean checkout: dialect run --clean")
 	fl.StringVar(&f.maxAge, "max-age", "", "insist on a gate that is at most `AGE` old: 90m, 12h, 2d")
 	fl.BoolVar(&f.Fresh, "fresh", false, "refuse results that --reuse repeated")
@@ -41,7 +41,7 @@ func (f *inquiryFlags) add(cmd *cobra.Command) {
 	fl.BoolVar(&f.json, "json", false, "print one JSON document on standard output")
 	addStoreFlag(cmd, &f.Store)
 	_ = cmd.RegisterFlagCompletionFunc("require", completeBindings)
-	_ = cmd.RegisterFlagCompletionFunc("level", cobra.FixedCompletions([]string{"self", "key"}, cobra.ShellCompDirectiveNoFileComp))
+	_ = cmd.RegisterFlagCompletionFunc("level", cobra.FixedCompletions([]string{"self", "key", "notary"}, cobra.ShellCompDirectiveNoFileComp))
 }
 
 // read reads what the flags name.

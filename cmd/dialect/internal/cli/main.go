@@ -19,6 +19,7 @@ import (
 
 	"github.com/command-dialect/dialect/cmd/dialect/internal/exit"
 	"github.com/command-dialect/dialect/cmd/dialect/internal/explain"
+	"github.com/command-dialect/dialect/cmd/dialect/internal/store"
 	"github.com/command-dialect/dialect/lang/suggest"
 	"github.com/command-dialect/dialect/runtime/cleanroom"
 	"github.com/command-dialect/dialect/runtime/process"
@@ -43,6 +44,7 @@ func Main() (status int) {
 		return process.Become(os.Args[1:], cleanroom.Furnish)
 	}
 	u := newUI()
+	defer store.Forget()
 	defer func() {
 		if r := recover(); r != nil {
 			u.errorf("internal error: %v", r)
@@ -123,7 +125,7 @@ func newRoot(u *ui, args []string) *cobra.Command {
 		{"run", newRun}, {"prove", newProve}, {"check", newCheck}, {"fmt", newFmt}, {"explain", newExplain}, {"vocab", newVocab}, {"lsp", newLSP}, {"mcp", newMCP}, {"skill", newSkill}, {"packs", newPacks}, {"doctor", newDoctor},
 		{"runs", newRuns}, {"rerun", newRerun}, {"report", newReport}, {"fault", newFault},
 		{"verify", newVerify}, {"log", newLog}, {"consume", newConsume}, {"gate", newGate}, {"trust", newTrust}, {"receipts", newReceipts},
-		{"hook", newHook}, {"exec", newExec}, {"init", newInit}, {"version", newVersion},
+		{"hook", newHook}, {"exec", newExec}, {"notary", newNotary}, {"init", newInit}, {"version", newVersion},
 	}
 	one := len(args) == 1 && args[0] == "--version"
 	for _, c := range commands {

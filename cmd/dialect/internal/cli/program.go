@@ -17,7 +17,6 @@ import (
 	"github.com/command-dialect/dialect/cmd/dialect/internal/inquiry"
 	"github.com/command-dialect/dialect/cmd/dialect/internal/interrupt"
 	"github.com/command-dialect/dialect/cmd/dialect/internal/outfile"
-	"github.com/command-dialect/dialect/cmd/dialect/internal/recording"
 	"github.com/command-dialect/dialect/cmd/dialect/internal/store"
 	"github.com/command-dialect/dialect/lang/diag"
 	"github.com/command-dialect/dialect/lang/plan"
@@ -26,8 +25,10 @@ import (
 	"github.com/command-dialect/dialect/runtime/attempt"
 	"github.com/command-dialect/dialect/runtime/engine"
 	"github.com/command-dialect/dialect/runtime/history"
+	"github.com/command-dialect/dialect/runtime/notary"
 	"github.com/command-dialect/dialect/runtime/place"
 	"github.com/command-dialect/dialect/runtime/project"
+	"github.com/command-dialect/dialect/runtime/recording"
 	"github.com/command-dialect/dialect/runtime/report"
 	"github.com/command-dialect/dialect/runtime/view"
 )
@@ -50,6 +51,8 @@ type runFlags struct {
 	budget                      plan.Budget
 	maxOutput                   string
 	output, events, junit, html string
+
+	notary string // the socket of the notary that runs it; empty for none
 
 	inPlace           bool // whatever the matrix says
 	base, acceptFlaky string
@@ -103,6 +106,8 @@ func (f *runFlags) add(cmd *cobra.Command) {
 	fl.BoolVar(&f.reuse, "reuse", false, "let an earlier pass on the same files stand for a line whose binding has reuse = true")
 	fl.BoolVar(&f.inPlace, "in-place", false, "run in the working tree although [run] of the matrix says clean = true")
 	fl.StringVar(&f.base, "base", "", "say in the gate receipt whether the matrix is that of the revision `REF`")
+	fl.StringVar(&f.notary, "notary", os.Getenv(notary.Variable), "have the notary that listens on the socket `PATH` run it (DIALECT_NOTARY)")
+	fl.Lookup("notary").DefValue = ""
 	fl.StringVar(&f.acceptFlaky, "accept-flaky", "", "accept passes after failures on the same files, and record `REASON`")
 	f.recordFlags.add(cmd)
 	for _, name := range []string{"set", "jobs", "timeout", "stall", "max-output"} {
@@ -140,6 +145,9 @@ func (f *runFlags) check() error {
 			e.Hint("did you mean %s?", near)
 		}
 		return e
+	}
+	if f.notary != "" {
+		_ = os.Setenv(notary.Variable, f.notary) // for what is asked of its store
 	}
 	if f.maxOutput != "" {
 		n, err := byteSize(f.maxOutput)
@@ -220,6 +228,11 @@ func (f *runFlags) bind(u *ui, args []string) (*project.Program, error) {
 	var lines []int
 	if f.failed {
 		_, logs := f.Paths(p.Matrix.Root)
+		if copied, err := store.Copied(); err != nil {
+			return nil, err
+		} else if copied != "" {
+			logs = archive.Of(copied)
+		}
 		var why string
 		if lines, why = (history.Documents{Archive: logs}).LeftOver(p); why != "" {
 			u.note(why)
@@ -272,6 +285,9 @@ func (f *runFlags) bind(u *ui, args []string) (*project.Program, error) {
 
 // execute runs a program that binds, and reports it.
 func (f *runFlags) execute(u *ui, p *project.Program) error {
+	if f.notary != "" {
+		return f.notarize(u, p)
+	}
 	m := p.Plan.Matrix
 	store, _ := f.Paths(m.Root)
 	events := outfile.File{Flag: "--events", Name: f.events, Stream: true}
@@ -299,7 +315,7 @@ func (f *runFlags) execute(u *ui, p *project.Program) error {
 	opt.AcceptFlaky, opt.Reuse, opt.Budget, opt.Control = f.acceptFlaky, f.reuse, f.budget, sig.Control
 	if opt.Store != nil && !f.deferGate { // else no gate will say it
 		if opt.Policy, err = recording.Policy(sig.Context, m, f.base, f.budget.Timeout); err != nil {
-			return err
+			return exit.Usagef("%v", err)
 		}
 	}
 	for _, text := range rec.Begin(opt.Run, p.Script.Name) {

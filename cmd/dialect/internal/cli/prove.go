@@ -6,9 +6,9 @@ import (
 	"github.com/command-dialect/dialect/cmd/dialect/internal/exit"
 	"github.com/command-dialect/dialect/cmd/dialect/internal/interrupt"
 	"github.com/command-dialect/dialect/cmd/dialect/internal/prove"
-	"github.com/command-dialect/dialect/cmd/dialect/internal/recording"
 	"github.com/command-dialect/dialect/lang/plan"
 	"github.com/command-dialect/dialect/runtime/engine"
+	"github.com/command-dialect/dialect/runtime/recording"
 )
 
 const proveLong = `Test the checks themselves: run the lines of a script in a clean checkout, and each line that

@@ -6,12 +6,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/command-dialect/dialect/cmd/dialect/internal/exit"
-	"github.com/command-dialect/dialect/cmd/dialect/internal/recording"
 	"github.com/command-dialect/dialect/lang/plan"
 	"github.com/command-dialect/dialect/receipts"
 	"github.com/command-dialect/dialect/runtime/engine"
 	"github.com/command-dialect/dialect/runtime/keyfd"
 	"github.com/command-dialect/dialect/runtime/place"
+	"github.com/command-dialect/dialect/runtime/recording"
 )
 
 // recordFlags are the flags of the commands that leave receipts.
@@ -43,7 +43,7 @@ func (f *recordFlags) open(u *ui, root string, caches []string) (*recording.Reco
 	}
 	f.Helper = []string{roomName}
 	if err := f.Check(root); err != nil {
-		return nil, err
+		return nil, exit.Usagef("%v", err)
 	}
 	var err error
 	if f.Signer, err = takeKey(u, f.keyFD); err != nil {

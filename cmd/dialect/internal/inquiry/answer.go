@@ -192,6 +192,13 @@ func (q *Question) notes(ctx context.Context, res *verify.Result, rev string) {
 	if res.Verdict == verify.Verified && res.Gate.Consumption != nil {
 		note("the gate %s was consumed by %s at %s", receipts.GateID(res.Gate.SHA), res.Gate.Consumption.Who(), records.Stamp(res.Gate.Consumption.At.Time))
 	}
+	if n := q.statement; n != nil && res.Level >= receipts.LevelNotary && len(n.Listeners) > 0 {
+		var names []string
+		for _, d := range n.Listeners {
+			names = append(names, diag.Printable(d.String()))
+		}
+		note("when the session began these could run programs for the agent outside of its domain: %s", receipts.ListPaths(names))
+	}
 	switch n := res.Below; {
 	case n == 1:
 		note("1 record about these files is not signed with a key that --key names, and does not count")
@@ -292,12 +299,26 @@ func upstream(dir string) string {
 	return ""
 }
 
+// session says what the session of a notary rests on, for which a key vouches.
+func (q *Question) session(res *verify.Result) string {
+	n := q.statement
+	if n == nil || res.Level < receipts.LevelNotary {
+		return ""
+	}
+	text := " (" + n.Mode
+	if n.ABI > 0 {
+		text += fmt.Sprintf(", Landlock ABI %d", n.ABI)
+	}
+	return text + "), for which " + diag.Printable(q.voucher) + " vouches"
+}
+
 // trust says in words what a verdict rests on.
 func (q *Question) trust(res *verify.Result) string {
 	list := []string{}
 	if res.Gate != nil {
-		list = append(list, records.RecordedBy(res.Level, res.Gate.Key))
+		list = append(list, records.RecordedBy(res.Level, res.Gate.Key)+q.session(res))
 		switch {
+		case res.Level >= receipts.LevelNotary && q.statement != nil: // its closing record says that nothing is missing
 		case res.Kept:
 			list = append(list, "log kept")
 		case res.Level >= receipts.LevelKey:
@@ -504,7 +525,7 @@ type Document struct {
 	Verdict  string `json:"verdict"`
 	Verified bool   `json:"verified"`
 
-	Level      string `json:"level"`                 // "L0": recorded by itself; "L1": under a key
+	Level      string `json:"level"`                 // "L0": recorded by itself; "L1": under a key; "L2": by a notary
 	RecordedBy string `json:"recorded_by,omitempty"` // the name of the key
 	LogKept    bool   `json:"log_kept"`              // a checkpoint that the verifier kept covers the gate
 

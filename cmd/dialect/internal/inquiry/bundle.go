@@ -60,7 +60,10 @@ func (q *Question) answerFromBundle(stdin io.Reader, file, id string) (*verify.R
 		return nil, err
 	}
 	var unshown *verify.UnshownError
+	var cut *verify.CutError
 	switch {
+	case errors.As(refused, &cut):
+		return broken(verify.Missing, receipts.Cut, refused.Error()), nil
 	case errors.As(refused, &unshown):
 		q.unshown = true
 		return broken(verify.Missing, receipts.Missing, refused.Error()), nil
@@ -83,5 +86,6 @@ func (q *Question) answerFromBundle(stdin io.Reader, file, id string) (*verify.R
 		return nil, err
 	}
 	q.culprit = culprit(res, book.Entry)
+	q.statement, q.voucher = book.Notary()
 	return res, nil
 }

@@ -21,6 +21,7 @@ import (
 
 	"github.com/command-dialect/dialect/cmd/dialect/internal/exit"
 	"github.com/command-dialect/dialect/cmd/dialect/internal/interrupt"
+	"github.com/command-dialect/dialect/cmd/dialect/internal/store"
 	"github.com/command-dialect/dialect/lang"
 	"github.com/command-dialect/dialect/lang/diag"
 	"github.com/command-dialect/dialect/lang/plan"
@@ -97,6 +98,8 @@ type Question struct {
 	pinned    bool                        // the matrix that is gone is one that the user has pinned
 	remedy    string                      // what to do where all that changed is new
 	lacks     bool                        // the commit that is asked about, or the base, has no matrix
+	statement *receipts.Notary            // of the session that a bundle is of; nil for none
+	voucher   string                      // the name of the key that vouches for it
 	unshown   bool                        // the bundle does not show that it follows the kept checkpoint
 	noRecord  bool                        // the id that is asked about names no record
 	stores    []string                    // in folders below, where there is none here
@@ -126,8 +129,14 @@ func New(ctx context.Context, o Options, rev string) (*Question, error) {
 		if q.Level = receipts.LevelKey; len(o.KeyFiles) == 0 {
 			return nil, exit.Usagef("--level %s needs a --key: without one no signature is known", o.Level)
 		}
+	case "L2", "notary":
+		if q.Level = receipts.LevelNotary; len(o.KeyFiles) == 0 {
+			return nil, exit.Usagef("--level %s needs a --key: that of the notary, or the one that vouches for its session", o.Level)
+		}
+		o.Keys = receipts.OfNotaries(o.Keys)
+		q.o.Keys = o.Keys
 	default:
-		return nil, exit.Usagef("--level %q: want self (L0) or key (L1)", o.Level)
+		return nil, exit.Usagef("--level %q: want self (L0), key (L1) or notary (L2)", o.Level)
 	}
 	dir, err := os.Getwd()
 	if err != nil {
@@ -194,7 +203,14 @@ func New(ctx context.Context, o Options, rev string) (*Question, error) {
 	}
 	q.path = o.Store
 	if o.Store == "" {
+		if q.path, err = store.Copied(); err != nil {
+			return nil, err
+		}
+	}
+	if q.path == "" {
 		q.path = archive.Store(q.root)
+	} else if o.Keys == nil {
+		q.o.Keys = store.SessionKey(q.path)
 	}
 	q.logs = archive.Of(q.path)
 	if rev == "" && !o.Elsewhere {

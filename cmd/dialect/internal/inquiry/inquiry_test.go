@@ -14,11 +14,11 @@ import (
 	"github.com/command-dialect/dialect/cmd/dialect/internal/command"
 	"github.com/command-dialect/dialect/cmd/dialect/internal/exit"
 	"github.com/command-dialect/dialect/cmd/dialect/internal/inquiry"
-	"github.com/command-dialect/dialect/cmd/dialect/internal/recording"
 	"github.com/command-dialect/dialect/receipts"
 	"github.com/command-dialect/dialect/receipts/verify"
 	"github.com/command-dialect/dialect/runtime/archive"
 	"github.com/command-dialect/dialect/runtime/engine"
+	"github.com/command-dialect/dialect/runtime/recording"
 )
 
 const matrix = `[commands.check_true]

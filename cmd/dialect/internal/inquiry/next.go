@@ -221,7 +221,12 @@ func (q *Question) next(refused receipts.Refusal, verdict verify.Verdict, script
 		return []string{advice("commit or remove what a clone of %s would not have, then:", rev), whole}
 	case receipts.Consumed, receipts.Spent:
 		return []string{advice("a receipt is consumed once; make new ones:"), whole}
+	case receipts.Cut:
+		return []string{advice("ask for the bundle that was written when the session had ended; one that was killed has none")}
 	case receipts.LevelTooLow:
+		if q.Level >= receipts.LevelNotary {
+			return []string{advice("a notary has to record it, in a clean checkout that shares nothing that the agent can write: see `dialect help notary`")}
+		}
 		return nextOfLevel(runtime.GOOS, whole)
 	case receipts.NotClean:
 		switch {

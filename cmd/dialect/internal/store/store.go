@@ -47,6 +47,9 @@ func (p Place) Path() (string, error) {
 	if p.Name != "" {
 		return p.Name, nil
 	}
+	if path, err := Copied(); path != "" || err != nil {
+		return path, err
+	}
 	dir, err := os.Getwd()
 	if err != nil {
 		return "", err
@@ -95,6 +98,9 @@ func (p Place) With(o sqlite.Options, f func(ctx context.Context, s *sqlite.Stor
 	path, err := p.Path()
 	if err != nil {
 		return err
+	}
+	if isCopy(path) && !o.ReadOnly {
+		return exit.Failf(exit.Refused, "the store is the notary's: nobody who asks it can write to it").Hint("the person who has its bundle decides: dialect verify --bundle FILE --key KEY --level notary")
 	}
 	o.Existing = true // a run makes one
 	if p.Keys != nil {
@@ -216,6 +222,14 @@ func (p Place) Receipt(id string) (*receipts.Receipt, archive.Archive, error) {
 // Output returns the receipt of the command whose output id means, a receipt or what [history.Documents.Line] finds,
 // and what lies beside its store.
 func (p Place) Output(id string) (*receipts.Receipt, archive.Archive, error) {
+	r, logs, err := p.output(id)
+	if path, perr := p.Path(); err == nil && perr == nil {
+		outputs(path, r)
+	}
+	return r, logs, err
+}
+
+func (p Place) output(id string) (*receipts.Receipt, archive.Archive, error) {
 	if _, err := verify.ParseID(id); err == nil && !strings.HasPrefix(id, "r-") {
 		return p.Receipt(id)
 	}

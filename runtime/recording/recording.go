@@ -1,5 +1,5 @@
 // Package recording opens what a run is recorded in: the store of receipts, the archive beside it, and
-// what takes snapshots of the files. In come the flags of a command line, out come the options of a
+// what takes snapshots of the files. In come the wishes of the asker, out come the options of a
 // run. It runs nothing, and prints nothing.
 package recording
 
@@ -14,7 +14,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/command-dialect/dialect/cmd/dialect/internal/exit"
 	"github.com/command-dialect/dialect/lang/plan"
 	"github.com/command-dialect/dialect/receipts"
 	"github.com/command-dialect/dialect/receipts/sqlite"
@@ -24,6 +23,7 @@ import (
 	"github.com/command-dialect/dialect/runtime/engine"
 	"github.com/command-dialect/dialect/runtime/history"
 	"github.com/command-dialect/dialect/runtime/mcpclient"
+	"github.com/command-dialect/dialect/runtime/process"
 	"github.com/command-dialect/dialect/runtime/project"
 	"github.com/command-dialect/dialect/runtime/redact"
 	"github.com/command-dialect/dialect/runtime/report"
@@ -39,6 +39,14 @@ type Options struct {
 	Clean  bool     // commands run in a clean checkout
 	Helper []string // see [cleanroom.Options]
 	Share  []string // likewise
+
+	// Environ is what commands start from; nil for that of this process, with what a run that started this one
+	// says there.
+	Environ []string
+	// Private is a folder of the recorder's own, in which the checkouts of rooms, rooms and locks are; empty for the user's
+	// and the project's. With one, commands are kept apart, and do not see the directories in Hide.
+	Private string
+	Hide    []string
 
 	Signer   *receipts.Signer // nil for none
 	Patience time.Duration    // how long to wait for a store that another process holds; 0 for the store's own
@@ -59,9 +67,9 @@ func (o *Options) Paths(root string) (string, archive.Archive) {
 func (o *Options) Check(root string) error {
 	switch {
 	case o.Clean && o.NoTree:
-		return exit.Usagef("--clean and --no-tree exclude each other: a clean checkout is one of the files of a snapshot")
+		return errors.New("--clean and --no-tree exclude each other: a clean checkout is one of the files of a snapshot")
 	case o.Clean && !project.IsProject(root):
-		return exit.Usagef("--clean: there is no project here whose files could be checked out: no routing.toml, and no git")
+		return errors.New("--clean: there is no project here whose files could be checked out: no routing.toml, and no git")
 	}
 	return nil
 }
@@ -94,7 +102,12 @@ func Open(root string, caches []string, o Options) *Recording {
 		r.ahead = begin(workspace.NewTracker(root, w), o.Slow)
 	}
 	if o.Clean {
-		r.room = cleanroom.New(r.ahead, cleanroom.Options{Root: root, Cache: cleanroom.Cache(), Helper: o.Helper, Share: o.Share})
+		room := cleanroom.Options{Root: root, Cache: cleanroom.Cache(), Helper: o.Helper, Share: o.Share}
+		if o.Private != "" {
+			room.Cache, room.Temp, room.Apart = filepath.Join(o.Private, "clean"), filepath.Join(o.Private, "tmp"), true
+			room.Hide = o.Hide
+		}
+		r.room = cleanroom.New(r.ahead, room)
 	}
 	if o.Store == "none" {
 		r.reason = "--store none"
@@ -127,13 +140,20 @@ func (r *Recording) Room() *cleanroom.Room { return r.room }
 // Options are those of a run of p, with a new id.
 func (r *Recording) Options(p *plan.Plan) engine.Options {
 	relaxGC(p)
-	r.Secret = Redactor(p, r.archive)
+	environ, locks, held, parent := r.o.Environ, filepath.Join(r.o.Private, "lock"), []string(nil), ""
+	if environ == nil {
+		environ, held, parent = os.Environ(), attempt.ParseLocks(os.Getenv(attempt.LocksVariable)), os.Getenv(attempt.ParentVariable)
+	}
+	if r.o.Private == "" {
+		locks = archive.Locks(p.Matrix.Root)
+	}
+	r.Secret = redactor(environ, p, r.archive)
 	o := engine.Options{
-		LockDir: archive.Locks(p.Matrix.Root), Locks: attempt.ParseLocks(os.Getenv(attempt.LocksVariable)),
+		LockDir: locks, Locks: held,
 		Options: attempt.Options{
 			StorePath: r.Path, MCP: mcpclient.Helper, Redact: r.Secret,
 			Run: archive.NewRun(), Session: r.o.Session, Nonce: r.o.Nonce,
-			Degraded: r.reason, LogDir: string(r.archive), Environ: os.Environ(), Parent: os.Getenv(attempt.ParentVariable),
+			Degraded: r.reason, LogDir: string(r.archive), Environ: environ, Parent: parent,
 			// The list of the files that a gate is about tells later what changed since.
 			Keep: func(s *workspace.Snapshot) { r.archive.Keep(s.Bytes, s.Manifest) },
 		},
@@ -144,13 +164,17 @@ func (r *Recording) Options(p *plan.Plan) engine.Options {
 			o.Workspace = r.ahead
 		}
 	}
-	o.Room = r.room
+	if o.Room = r.room; o.Room == nil && r.o.Private != "" {
+		o.Apart = func(shown ...string) (*process.Room, error) {
+			return cleanroom.Masked(r.o.Helper, r.o.Hide, shown...)
+		}
+	}
 	if self, err := os.Executable(); err == nil {
 		o.Self = []string{self}
 	}
 	exclusive := false
 	plan.Walk(p.Steps, func(s *plan.Step) { exclusive = exclusive || s.Exclusive != "" })
-	if exclusive {
+	if exclusive && r.o.Private == "" {
 		_ = archive.Make(p.Matrix.Root) // else the first lock says why not
 	}
 	if s := r.o.Signer; s != nil {
@@ -161,8 +185,10 @@ func (r *Recording) Options(p *plan.Plan) engine.Options {
 
 // Redactor takes the secrets of the environment, and of a plan if that is not nil, out of text, with the
 // marks of an archive.
-func Redactor(p *plan.Plan, a archive.Archive) *redact.Redactor {
-	return redact.New(redact.Options{Environ: os.Environ(), Declared: p.Secrets(), Key: a.RedactKey()})
+func Redactor(p *plan.Plan, a archive.Archive) *redact.Redactor { return redactor(os.Environ(), p, a) }
+
+func redactor(environ []string, p *plan.Plan, a archive.Archive) *redact.Redactor {
+	return redact.New(redact.Options{Environ: environ, Declared: p.Secrets(), Key: a.RedactKey()})
 }
 
 // relaxGC lets the heap of a short run grow before it is collected: a few megabytes
@@ -245,7 +271,7 @@ func Policy(ctx context.Context, m plan.Matrix, base string, timeout time.Durati
 			err = context.Cause(within)
 		}
 		if err != nil {
-			return nil, exit.Usagef("--base: %v", err)
+			return nil, fmt.Errorf("--base: %w", err)
 		}
 		return s.Name, nil
 	}

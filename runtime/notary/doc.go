@@ -1,0 +1,42 @@
+// Package notary is an engine in another process, one that the processes which ask it cannot reach: it holds
+// the store and the key, loads the rules itself, runs the lines of a script, records and signs. In comes the
+// text of a script with the values of its variables, over a UNIX socket; out come the events of its run and the
+// document of it. No plan, no request of a gate and no expectation comes in, so that who asks can loosen nothing.
+//
+// The process that calls [Open] is the notary. What surrounds it is its caller's: package guard makes the domain
+// in which an agent cannot reach it, and a service runs it under another user. The caller makes this process
+// undumpable before it calls Open, which makes the key.
+//
+// # A session
+//
+// [Open] makes the key of the session, in memory alone, opens the store, and appends the first record: a
+// [receipts.Notary], which says what the session rests on (mode, baseline, shares, ...) and is signed by an
+// identity key, where there is one. [Notary.Serve] answers connections. [Notary.Close] ends the runs, appends
+// the [receipts.Closing], and forgets the key: nothing can be added to the log from then on. [Notary.Bundle] is the
+// proof of the session: the whole log, red runs included. The verifier accepts it by the identity keys that it
+// names, and says "cut" where the closing record is missing.
+//
+// # What is asked
+//
+// A message is a frame: four bytes of length, big-endian, at most [MaxFrame], and one JSON object. The client begins
+// with a hello that names the version; the notary answers with its own. Then comes one request for a connection:
+//
+//	start    a [Spec]; the answers are events, and last a document
+//	cut      ends the run of an id
+//	pause    stops, or continues, the run of an id
+//	events   the events of the run of an id, from a number on; as those of start
+//	status   what the session has come to
+//	bundle   the whole log so far, with proofs
+//	store    a copy of the store, as a file
+//	document what was kept of the run of an id
+//	output   the recorded output of a digest
+//
+// A connection that is cut ends no run: the run goes on, and its events can be asked for again.
+//
+// # What runs
+//
+// The rules are those of the working tree, and have to be those of the baseline: a matrix or a pinned file that was
+// changed since is refused by name. What a client asks to be looser than the matrix (timeout, jobs, fail-fast)
+// makes the run stricter or is not taken. Commands run in a clean checkout that nobody else can reach, unless
+// [Config.InPlace] says otherwise, which lowers the level.
+package notary

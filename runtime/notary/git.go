@@ -1,0 +1,72 @@
+package notary
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"github.com/command-dialect/dialect/runtime/cleanroom"
+	"github.com/command-dialect/dialect/runtime/process"
+	"github.com/command-dialect/dialect/runtime/workspace/git"
+)
+
+// runGit returns what runs git apart from this process: it sees the machine without what the notary hides, but
+// for the temporary repository that it is to work in, in the directory temp. What it says is not believed: objects are hashed here, and the files
+// that count are those of the room.
+func runGit(helper, hide []string, temp string) (git.Runner, error) {
+	l, err := process.New(process.Options{})
+	if err != nil {
+		return nil, err
+	}
+	return func(ctx context.Context, c git.Call) (int, error) {
+		room, err := cleanroom.Masked(helper, hide, temporary(temp, c)...)
+		if err != nil {
+			return 0, err
+		}
+		res := l.Run(ctx, &process.Command{
+			Argv: c.Argv, Dir: c.Dir, Env: c.Env, Stdin: c.Stdin, Room: room, TailBytes: -1,
+			Output: func(s process.Stream, p []byte) {
+				w := c.Stdout
+				if s == process.Stderr {
+					w = c.Stderr
+				}
+				_, _ = w.Write(p) // the writer keeps in mind that it was too much
+			},
+		})
+		switch {
+		case res.Err != nil:
+			return 0, res.Err
+		case res.Stop != "":
+			return 0, fmt.Errorf("it was ended: %s", res.Stop)
+		case res.Signal != "":
+			return 0, fmt.Errorf("it was ended by %s", res.Signal)
+		}
+		return res.ExitCode, nil
+	}, nil
+}
+
+// temporary returns the temporary repositories that a call of git names.
+func temporary(temp string, c git.Call) (dirs []string) {
+	base := temp + string(filepath.Separator) + "dialect-tree-"
+	add := func(path string) {
+		rest, ok := strings.CutPrefix(path, base)
+		if !ok {
+			return
+		}
+		name, _, _ := strings.Cut(rest, string(filepath.Separator))
+		for _, d := range dirs {
+			if d == base+name {
+				return
+			}
+		}
+		dirs = append(dirs, base+name)
+	}
+	add(c.Dir)
+	for _, kv := range c.Env {
+		if name, value, _ := strings.Cut(kv, "="); strings.HasPrefix(name, "GIT_") {
+			add(value)
+		}
+	}
+	return dirs
+}

@@ -1,0 +1,429 @@
+package notary
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/gofrs/flock"
+
+	"github.com/command-dialect/dialect/lang/diag"
+	"github.com/command-dialect/dialect/lang/regular"
+	"github.com/command-dialect/dialect/lang/resolve"
+	"github.com/command-dialect/dialect/receipts"
+	"github.com/command-dialect/dialect/receipts/sqlite"
+	"github.com/command-dialect/dialect/runtime/project"
+	"github.com/command-dialect/dialect/runtime/workspace"
+	"github.com/command-dialect/dialect/runtime/workspace/git"
+)
+
+// Config says what a notary serves, and how it records.
+type Config struct {
+	// Tree is the project's directory, absolute. Scripts of other trees are refused.
+	Tree string
+	// Folder is where the notary keeps the store, outputs and checkouts; absolute, empty or not there, below a
+	// directory that only it can reach.
+	Folder string
+
+	// Key signs instead of a key that Open makes, for a notary that outlives its process; nil for a key of the session.
+	Key *receipts.Signer
+	// Identity vouches for the session; nil for nobody, and then it proves nothing to others.
+	Identity *receipts.Signer
+	// Facts are what the caller found before the agent started. Open fills in the rest.
+	Facts Facts
+
+	Base    string   // the revision that the rules come from; empty: HEAD as it is when Open is called
+	Hide    []string // directories beside Folder that commands and git do not see
+	Temp    string   // what TMPDIR of this process is set to, a directory in one of Hide; empty for one in Folder
+	InPlace bool     // commands run in the working tree, which the agent can change under them
+	Share   []string // what the room shows beside what the matrix shares
+	Environ []string // the environment that commands start from; nil for that of this process
+	Jobs    int      // commands at the same time, at most; 0 for the number of CPUs
+
+	// Room and Guard are the commands of this program that become a room and a guard: see process.Room and
+	// process.Options.
+	Room, Guard []string
+	Version     string // of dialect
+
+	// May says whether a peer may ask. nil: only processes of this user may.
+	May func(Peer) error
+}
+
+// Facts are what a session rests on, as its caller found it.
+type Facts struct {
+	Mode      string   // ModeNamespaces, ModeLandlock, ModeService or ModeNone
+	ABI       int      // of Landlock; 0 for none
+	Listeners []string // what outside of the domain could run things for the agent
+	Masks     []string // what the domain hides
+}
+
+// The modes of a session, as [receipts.Notary] has them.
+const (
+	ModeNamespaces = receipts.NotaryNamespaces // namespaces, masks and Landlock scopes
+	ModeLandlock   = receipts.NotaryLandlock   // full Landlock, without user namespaces
+	ModeService    = receipts.NotaryService    // another user
+	ModeNone       = receipts.NotaryUnguarded  // nothing keeps the agent from the notary
+)
+
+// A Peer is the process at the other end of a connection, as the kernel says it.
+type Peer struct{ PID, UID, GID int }
+
+// A Status says what a session has come to. It is also what a client gets that asks for it.
+type Status struct {
+	Key      string    `json:"key"`                // the public key of the session
+	Identity string    `json:"identity,omitempty"` // the name of the key that vouches for it
+	Mode     string    `json:"mode"`
+	ABI      int       `json:"abi,omitempty"`
+	Tree     string    `json:"tree"`
+	Baseline string    `json:"baseline,omitempty"` // a commit
+	InPlace  bool      `json:"in_place,omitempty"`
+	Started  time.Time `json:"started"`
+	Closed   bool      `json:"closed,omitempty"`
+	Records  int64     `json:"records"`
+	Running  int       `json:"running"`
+	Runs     []Ran     `json:"runs"` // the last of them, in their order
+}
+
+// Ran is what became of one run, or of a question that was refused.
+type Ran struct {
+	Run     string    `json:"run,omitempty"`
+	Script  string    `json:"script"`
+	Started time.Time `json:"started"`
+	Verdict string    `json:"verdict"` // passed, failed, fault, refused, interrupted, running
+	Gate    string    `json:"gate,omitempty"`
+	Why     string    `json:"why,omitempty"` // of what was refused
+}
+
+// maxRan is how many runs a status names.
+const maxRan = 100
+
+// Variable names the variable of the environment that says where the notary listens.
+const Variable = "DIALECT_NOTARY"
+
+// A Notary is an open session.
+type Notary struct {
+	c       Config
+	tree    string // Config.Tree without links
+	session string
+	signer  *receipts.Signer
+	lock    *flock.Flock
+	started time.Time
+
+	baseline string
+	matrix   map[string]map[string][32]byte // of each matrix that was loaded by Open: its files, as they were then
+
+	turns chan struct{} // one for each run that may last at the same time
+
+	mu     sync.Mutex
+	store  *sqlite.Store // nil once closed
+	closed bool
+	runs   map[string]*run // that last, or whose events are kept
+	order  []string        // ids of runs, the oldest first
+	ran    []Ran
+	last   sync.WaitGroup // runs
+	stop   context.CancelCauseFunc
+	ctx    context.Context // of the runs
+	asked  int             // runs that wait for their turn, or last
+}
+
+// Bounds on what is done at the same time; a refusal says to try again later.
+const (
+	maxRuns    = 4
+	maxWaiting = 64
+)
+
+// Open makes the key of the session, opens its store, finds the baseline and records what the session rests on. It is
+// called before the agent starts, by a process that is undumpable already. It sets TMPDIR of this process to a
+// directory in the folder, and has each git of this process run apart from it.
+func Open(ctx context.Context, c Config) (n *Notary, err error) {
+	n = &Notary{c: c, started: time.Now(), runs: make(map[string]*run), matrix: make(map[string]map[string][32]byte), turns: make(chan struct{}, maxRuns)}
+	n.ctx, n.stop = context.WithCancelCause(context.Background())
+	if n.tree, err = filepath.EvalSymlinks(c.Tree); err != nil {
+		return nil, err
+	}
+	if c.Environ == nil {
+		n.c.Environ = os.Environ()
+	}
+	n.c.Environ = slices.DeleteFunc(slices.Clone(n.c.Environ), func(kv string) bool {
+		return strings.HasPrefix(kv, "DIALECT_") // of a run around this one, and of the notary
+	})
+	if err := n.furnish(); err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			n.release()
+		}
+	}()
+	run, err := runGit(c.Room, n.hide(), n.temp())
+	if err != nil {
+		return nil, err
+	}
+	git.RunBy(run)
+	if err := n.rules(ctx); err != nil {
+		return nil, err
+	}
+	if err := n.keys(); err != nil {
+		return nil, err
+	}
+	if n.store, err = sqlite.Open(ctx, n.path(), sqlite.Options{Signer: n.signer}); err != nil {
+		return nil, err
+	}
+	return n, n.begin(ctx)
+}
+
+// furnish makes the folder, and takes it for this process.
+func (n *Notary) furnish() error {
+	folder := n.c.Folder
+	if !filepath.IsAbs(folder) {
+		return fmt.Errorf("the notary's folder %q is not an absolute path", folder)
+	}
+	if err := regular.Folder(folder); err != nil {
+		return err
+	}
+	for _, dir := range []string{folder, filepath.Join(folder, "store"), filepath.Join(folder, "tmp"), filepath.Join(folder, "lock"), filepath.Join(folder, "home")} {
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			return err
+		}
+		if err := private(dir); err != nil {
+			return err
+		}
+	}
+	n.lock = flock.New(filepath.Join(folder, "lock", "notary"), flock.SetFlag(os.O_CREATE|os.O_RDWR|regular.OwnFlags), flock.SetPermissions(0o600))
+	switch ok, err := n.lock.TryLock(); {
+	case err != nil:
+		return err
+	case !ok:
+		return fmt.Errorf("another notary uses %s", folder)
+	}
+	if n.c.Key == nil { // else the log goes on
+		if _, err := os.Lstat(n.path()); !errors.Is(err, fs.ErrNotExist) {
+			_ = n.lock.Unlock()
+			return fmt.Errorf("%s has a store already: a session begins with none", folder)
+		}
+	}
+	return os.Setenv("TMPDIR", n.temp())
+}
+
+// temp is where temporary files of this process are.
+func (n *Notary) temp() string { return cmp.Or(n.c.Temp, filepath.Join(n.c.Folder, "tmp")) }
+
+// hide returns the directories that commands and git do not see.
+func (n *Notary) hide() []string { return append([]string{n.c.Folder}, n.c.Hide...) }
+
+// private returns an error if a directory is not this user's alone.
+func private(dir string) error {
+	info, err := os.Lstat(dir)
+	switch {
+	case err != nil:
+		return err
+	case !info.IsDir():
+		return fmt.Errorf("%s is not a directory", dir)
+	case info.Mode().Perm()&0o077 != 0:
+		return fmt.Errorf("%s is open to others (mode %o): chmod 700 it", dir, info.Mode().Perm())
+	case !mine(info):
+		return fmt.Errorf("%s belongs to another user", dir)
+	}
+	return nil
+}
+
+func (n *Notary) path() string { return filepath.Join(n.c.Folder, "store", "receipts.db") }
+
+// rules finds the baseline, and keeps what the matrix of the tree is made of.
+func (n *Notary) rules(ctx context.Context) error {
+	c, err := workspace.Resolve(ctx, n.tree, cmp.Or(n.c.Base, "HEAD"), workspace.Options{})
+	switch {
+	case err == nil:
+		n.baseline = c.ID
+	case n.c.Base != "":
+		return fmt.Errorf("the base %s: %w", n.c.Base, err)
+	case ctx.Err() != nil:
+		return ctx.Err()
+	}
+	m, _, err := project.LoadMatrix(n.tree, "")
+	if err != nil {
+		return nil // there is none yet, and none is trusted then
+	}
+	files := make(map[string][32]byte)
+	for _, f := range resolve.Matrix(m).Files {
+		if !f.Absent {
+			files[f.Path] = f.SHA256
+		}
+	}
+	n.matrix[m.Path] = files
+	return nil
+}
+
+// keys makes the name and the key of the session.
+func (n *Notary) keys() error {
+	var id [6]byte
+	_, _ = rand.Read(id[:]) // never fails (crypto/rand)
+	n.session = "n-" + hex.EncodeToString(id[:])
+	if n.signer = n.c.Key; n.signer != nil {
+		return nil
+	}
+	key, _, err := receipts.GenerateKey(n.session)
+	if err == nil {
+		n.signer, err = receipts.NewNotarySigner(key)
+	}
+	return err
+}
+
+// begin appends the statement of the session.
+func (n *Notary) begin(ctx context.Context) error {
+	head, _, err := n.store.Checkpoint(ctx)
+	if err != nil {
+		return err
+	}
+	s := receipts.Notary{
+		Version: 1, Origin: head.Origin, Session: n.session, Started: receipts.Time{Time: n.started}, Key: n.signer.Public(), Signer: n.signer.ID(),
+		Mode: n.c.Facts.Mode, ABI: n.c.Facts.ABI, Project: receipts.Text(n.c.Tree), Baseline: n.baseline, InPlace: n.c.InPlace,
+		Shares: texts(n.c.Share), Listeners: texts(n.c.Facts.Listeners), Masks: texts(n.c.Facts.Masks),
+		Dialect: cmp.Or(n.c.Version, "devel"), System: runtime.GOOS + "/" + runtime.GOARCH,
+	}
+	rec, err := s.Record(n.c.Identity)
+	if err == nil {
+		err = n.store.Append(ctx, rec)
+	}
+	return err
+}
+
+func texts(list []string) (data []receipts.Datum) {
+	for _, s := range list {
+		data = append(data, receipts.Text(s))
+	}
+	return data
+}
+
+// Key returns the public key of the session.
+func (n *Notary) Key() string { return n.signer.Public() }
+
+// Status says what the session has come to so far.
+func (n *Notary) Status(ctx context.Context) Status {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	s := Status{
+		Key: n.signer.Public(), Mode: n.c.Facts.Mode, ABI: n.c.Facts.ABI, Tree: n.c.Tree, Baseline: n.baseline, InPlace: n.c.InPlace,
+		Started: n.started, Closed: n.closed, Running: n.asked, Runs: slices.Clone(n.ran),
+	}
+	if n.c.Identity != nil {
+		s.Identity = n.c.Identity.Name()
+	}
+	if n.store != nil {
+		if head, _, err := n.store.Checkpoint(ctx); err == nil {
+			s.Records = head.Count
+		}
+	}
+	return s
+}
+
+// errClosed is why the runs of a session end that is closed.
+var errClosed = errors.New("the notary was closed")
+
+// Close ends the runs that last, appends the closing record and forgets the key.
+func (n *Notary) Close(ctx context.Context) (Status, error) {
+	n.mu.Lock()
+	was := n.closed
+	n.closed = true
+	n.mu.Unlock()
+	if was {
+		return n.Status(ctx), nil
+	}
+	n.stop(errClosed)
+	n.last.Wait()
+	s := n.Status(ctx)
+	head, _, err := n.store.Checkpoint(ctx)
+	if err == nil {
+		var rec receipts.Record
+		rec, err = (&receipts.Closing{Version: 1, Session: n.session, Count: head.Count, Timestamp: receipts.Time{Time: time.Now()}, Signer: n.signer.ID()}).Record()
+		if err == nil {
+			err = n.store.Append(ctx, rec)
+			s.Records = head.Count + 1
+		}
+	}
+	n.mu.Lock()
+	err = errors.Join(err, n.store.Close())
+	n.store = nil
+	n.mu.Unlock()
+	n.release()
+	return s, err
+}
+
+// release lets another notary use the folder.
+func (n *Notary) release() {
+	if n.lock != nil {
+		_ = n.lock.Unlock()
+	}
+}
+
+// Bundle writes the log of the session with its proofs: see [receipts.Bundle]. It is the proof of the session once that
+// is closed.
+func (n *Notary) Bundle(ctx context.Context, w io.Writer) error {
+	s, err := sqlite.Open(ctx, n.path(), sqlite.Options{ReadOnly: true})
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	b, err := s.WholeBundle(ctx)
+	if err != nil {
+		return err
+	}
+	enc := json.NewEncoder(w)
+	enc.SetEscapeHTML(false)
+	return enc.Encode(b)
+}
+
+// Text is s for people.
+func (s Status) Text() string {
+	var b strings.Builder
+	line := func(name, format string, args ...any) {
+		fmt.Fprintf(&b, "%-9s %s\n", name, fmt.Sprintf(format, args...))
+	}
+	line("tree", "%s", diag.Printable(s.Tree))
+	mode := s.Mode
+	if s.ABI > 0 {
+		mode += fmt.Sprintf(", Landlock ABI %d", s.ABI)
+	}
+	if s.InPlace {
+		mode += ", in the working tree"
+	}
+	line("mode", "%s", mode)
+	if s.Baseline != "" {
+		line("rules", "as in %s", s.Baseline)
+	} else {
+		line("rules", "as they were when the session began")
+	}
+	vouched := "nobody vouches for it"
+	if s.Identity != "" {
+		vouched = diag.Printable(s.Identity) + " vouches for it"
+	}
+	line("key", "%s; %s", s.Key, vouched)
+	line("log", "%s since %s", diag.Number(int(s.Records), "record"), s.Started.UTC().Format(time.RFC3339))
+	if s.Running > 0 {
+		line("running", "%s", diag.Number(s.Running, "run"))
+	}
+	for _, r := range s.Runs {
+		text := diag.Printable(r.Script) + " " + r.Verdict
+		switch {
+		case r.Gate != "":
+			text += ", gate " + r.Gate
+		case r.Why != "":
+			text += ": " + diag.Printable(r.Why)
+		}
+		line(cmp.Or(r.Run, "-"), "%s", text)
+	}
+	return b.String()
+}

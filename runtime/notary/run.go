@@ -1,0 +1,399 @@
+package notary
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"runtime/debug"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/command-dialect/dialect/lang/diag"
+	"github.com/command-dialect/dialect/lang/plan"
+	"github.com/command-dialect/dialect/receipts"
+	"github.com/command-dialect/dialect/runtime/attempt"
+	"github.com/command-dialect/dialect/runtime/diagnose"
+	"github.com/command-dialect/dialect/runtime/engine"
+	"github.com/command-dialect/dialect/runtime/place"
+	"github.com/command-dialect/dialect/runtime/process"
+	"github.com/command-dialect/dialect/runtime/project"
+	"github.com/command-dialect/dialect/runtime/recording"
+	"github.com/command-dialect/dialect/runtime/redact"
+	"github.com/command-dialect/dialect/runtime/report"
+	"github.com/command-dialect/dialect/runtime/workspace/git"
+)
+
+// A run is one run of a script, with its events.
+type run struct {
+	id      string
+	by      Peer
+	control engine.Control
+	cancel  context.CancelCauseFunc
+
+	mu     sync.Mutex
+	more   sync.Cond // an event came, or the run is over; on mu
+	events [][]byte  // frames
+	output int       // bytes of those events that carry output
+	over   bool
+	resume func() // of a pause; nil while it runs
+}
+
+// maxOutput is how much output of a run is kept for those who ask for its events, in bytes; what comes after that is
+// left out of the events. The log of a command has all of it.
+const maxOutput = 8 << 20
+
+// keptRuns is how many runs that are over are kept for those who ask for their events.
+const keptRuns = 8
+
+func newRun(by Peer) *run {
+	r := &run{by: by}
+	r.more.L = &r.mu
+	return r
+}
+
+// tell appends an event.
+func (r *run) tell(e *event) {
+	f, err := frame(answer{Event: e})
+	if err != nil && e.Result != nil { // its texts are too long
+		c := *e.Result
+		c.Failures, c.Process = diagnose.Failures{Total: c.Failures.Total}, nil
+		f, err = frame(answer{Event: &event{Kind: e.Kind, Step: e.Step, Result: &c}})
+	}
+	if err != nil {
+		f, _ = frame(answer{Event: &event{Kind: "note", Text: fmt.Sprintf("an event %s of the step %s was too large to be sent", e.Kind, e.Step)}})
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if e.Kind == "output" {
+		if r.output += len(f); r.output > maxOutput {
+			return
+		}
+	}
+	r.events = append(r.events, f)
+	r.more.Broadcast()
+}
+
+// end says that no event follows, but for the last one.
+func (r *run) end(last answer) {
+	f, err := frame(last)
+	if err != nil {
+		f, _ = frame(answer{Refused: refuse("the outcome of the run cannot be sent: %v", err)})
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.events, r.over = append(r.events, f), true
+	r.more.Broadcast()
+}
+
+// follow calls send for each event from a number on, until the run is over, send fails or ctx ends.
+func (r *run) follow(ctx context.Context, from int, send func([]byte) error) error {
+	defer context.AfterFunc(ctx, func() {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.more.Broadcast()
+	})()
+	for i := max(from, 0); ; i++ {
+		r.mu.Lock()
+		for i >= len(r.events) && !r.over && ctx.Err() == nil {
+			r.more.Wait()
+		}
+		if ctx.Err() != nil {
+			r.mu.Unlock()
+			return context.Cause(ctx)
+		}
+		if i >= len(r.events) {
+			r.mu.Unlock()
+			return nil
+		}
+		f := r.events[i]
+		r.mu.Unlock()
+		if err := send(f); err != nil {
+			return err
+		}
+	}
+}
+
+// refuse makes a refusal.
+func refuse(format string, args ...any) *Refused { return &Refused{Text: fmt.Sprintf(format, args...)} }
+
+// start begins a run of what a client asks for.
+func (n *Notary) start(spec *Spec, by Peer) (*run, *Refused) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	switch {
+	case n.closed:
+		return nil, refuse("the notary was closed")
+	case n.asked >= maxRuns+maxWaiting:
+		return nil, &Refused{Text: fmt.Sprintf("the notary has %d runs to do", n.asked), Hint: "try again later", Busy: true}
+	}
+	n.asked++
+	r := newRun(by)
+	var ctx context.Context
+	ctx, r.cancel = context.WithCancelCause(n.ctx)
+	n.last.Go(func() {
+		ran := Ran{Script: diag.Printable(spec.Name), Started: time.Now()}
+		var last answer // of the client, once the status has what became of the run
+		defer func() {
+			if v := recover(); v != nil {
+				fmt.Fprintf(os.Stderr, "notary: a run panicked: %v\n%s", v, debug.Stack())
+				last = answer{Refused: refuse("internal error of the notary")}
+				ran.Verdict, ran.Why = "fault", "internal error"
+			}
+			r.cancel(nil)
+			n.note(r, ran)
+			r.end(last)
+		}()
+		select {
+		case n.turns <- struct{}{}:
+			defer func() { <-n.turns }()
+		case <-ctx.Done():
+			ran.Verdict = "interrupted"
+			last.Refused = refuse("the run was ended before its turn came")
+			return
+		}
+		o, refused := n.carryOut(ctx, r, spec, &ran)
+		if refused != nil {
+			ran.Verdict, ran.Why = "refused", refused.Text
+			last.Refused = refused
+			return
+		}
+		last.Event = &event{Kind: "outcome", Outcome: o}
+	})
+	return r, nil
+}
+
+// note keeps what became of a run.
+func (n *Notary) note(r *run, ran Ran) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.asked--
+	if n.ran = append(n.ran, ran); len(n.ran) > maxRan {
+		n.ran = n.ran[1:]
+	}
+	if r.id == "" {
+		return
+	}
+	if n.order = append(n.order, r.id); len(n.order) > keptRuns {
+		delete(n.runs, n.order[0])
+		n.order = n.order[1:]
+	}
+}
+
+// find returns the run of an id that a user asked for; nil if there is none.
+func (n *Notary) find(id string, by Peer) *run {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if r := n.runs[id]; r != nil && r.by.UID == by.UID {
+		return r
+	}
+	return nil
+}
+
+// carryOut binds what a client asks for, and runs it.
+func (n *Notary) carryOut(ctx context.Context, r *run, spec *Spec, ran *Ran) (*outcome, *Refused) {
+	p, policy, refused := n.bind(ctx, spec)
+	if refused != nil {
+		return nil, refused
+	}
+	m := p.Plan.Matrix
+	p.Plan.Matrix.Clean.Run = !n.c.InPlace
+	p.Plan.Script.Flags = spec.Flags
+	rec := recording.Open(m.Root, m.Caches, recording.Options{
+		Store: n.path(), Session: spec.Session, Nonce: spec.Nonce, Clean: !n.c.InPlace, Helper: n.c.Room, Share: slices.Concat(m.Clean.Share, n.c.Share),
+		Environ: n.c.Environ, Private: n.c.Folder, Hide: n.hide(), Signer: n.signer, Slow: func() {},
+	})
+	defer rec.Close(nil)
+	opt := rec.Options(p.Plan)
+	opt.Guard, opt.Version, opt.By = n.c.Guard, n.c.Version, "uid "+strconv.Itoa(r.by.UID)
+	opt.Jobs = least(n.c.Jobs, spec.Jobs)
+	opt.FailFast, opt.DeferGate, opt.Reuse, opt.Output = spec.FailFast, spec.DeferGate, spec.Reuse, spec.Output
+	b := p.Plan.Budget
+	opt.Budget = plan.Budget{Timeout: least(b.Timeout, spec.Timeout), Stall: least(b.Stall, spec.Stall), MaxOutput: least(b.MaxOutput, spec.MaxOutput)}
+	opt.Policy, opt.Control = func() string { return policy }, &r.control
+	r.id, ran.Run = opt.Run, opt.Run
+	n.mu.Lock()
+	n.runs[r.id] = r
+	n.mu.Unlock()
+	r.tell(&event{Kind: "run", Run: r.id})
+	for _, text := range rec.Begin(opt.Run, p.Script.Name) {
+		r.tell(&event{Kind: "note", Text: text})
+	}
+	defer rec.End()
+	opt.Listen = (&listener{run: r, secret: rec.Secret}).listen
+	o := engine.Run(ctx, p.Plan, opt)
+	rec.Close(o)
+	doc := report.NewDocument(o, p.Findings, rec.Path)
+	rec.Keep(doc)
+	ran.Verdict = o.Verdict()
+	if o.Gate.Verdict == attempt.GatePassed {
+		ran.Gate = o.Gate.ID
+	}
+	var all func(list []*engine.Result)
+	all = func(list []*engine.Result) {
+		for _, res := range list {
+			r.tell(&event{Kind: "result", Step: res.Step.ID, Result: wireResult(res)})
+			all(res.Members)
+		}
+	}
+	all(o.Results)
+	return wireOutcome(o), nil
+}
+
+// least is the smaller one of two bounds; 0 stands for no bound.
+func least[T int | int64 | time.Duration](a, b T) T {
+	if a <= 0 || b > 0 && b < a {
+		return max(b, 0)
+	}
+	return a
+}
+
+// bind reads the rules and binds a script to them. What the asker says of paths is where it looks, within the tree.
+func (n *Notary) bind(ctx context.Context, spec *Spec) (*project.Program, string, *Refused) {
+	s := &project.Script{
+		Name: spec.Name, Path: spec.Path, Line: spec.Line, Member: spec.Member, Part: spec.Part, Text: spec.Script, Folder: spec.Folder,
+		Env: lookup(n.c.Environ),
+	}
+	dir, err := s.Dir()
+	if err == nil && !filepath.IsAbs(dir) {
+		err = fmt.Errorf("%s is not an absolute path", dir)
+	}
+	if err == nil {
+		dir, err = filepath.EvalSymlinks(dir)
+	}
+	if err != nil {
+		return nil, "", refuse("the notary cannot look for the matrix: %v", err)
+	}
+	if _, in := git.Within(n.tree, dir); !in {
+		return nil, "", refuse("%s is not in %s, which is the working tree of this notary", dir, n.tree)
+	}
+	p, err := project.Load(s, "")
+	if err != nil {
+		return nil, "", refuse("the notary: %v", err)
+	}
+	if root, err := filepath.EvalSymlinks(p.Matrix.Root); err != nil || !within(n.tree, root) {
+		return nil, "", refuse("the matrix %s is not in %s, which is the working tree of this notary", p.Matrix.Path, n.tree)
+	}
+	vars := spec.Vars
+	if vars == nil {
+		vars = map[string]string{}
+	}
+	p.Resolve(vars, spec.Lines)
+	if p.Findings.Count(diag.Error) > 0 || p.Plan == nil {
+		return nil, "", refuse("the notary cannot bind %s: %s", diag.Printable(spec.Name), p.Findings.Summary())
+	}
+	if text := foreign(p.Plan.Steps); text != "" {
+		return nil, "", refuse("%s", text)
+	}
+	if text := n.edited(p.Plan.Matrix); text != "" {
+		return nil, "", &Refused{Text: text, Hint: "a person changes the rules: commit them, and start the session again", Rules: true}
+	}
+	policy := receipts.PolicyUnpinned
+	if n.baseline != "" {
+		_, _, state, err := project.Trusted(ctx, p.Matrix, n.baseline, dir)
+		if err != nil {
+			return nil, "", refuse("the rules cannot be compared with the baseline: %v", err)
+		}
+		if text := state.Complaint(); text != "" || state.New {
+			if text == "" {
+				text = "the baseline has no " + place.Short(p.Matrix.Path)
+			}
+			return nil, "", &Refused{Text: text, Hint: "a person changes the rules: commit them, and start the session again", Rules: true}
+		}
+		policy = state.Name()
+	} else if n.matrix[p.Matrix.Path] == nil {
+		return nil, "", &Refused{Text: place.Short(p.Matrix.Path) + " was not there when the session began", Hint: "start the session again", Rules: true}
+	}
+	return p, policy, nil
+}
+
+// foreign says which step would run where the notary does not hold it; empty if none would.
+func foreign(steps []*plan.Step) (text string) {
+	plan.Walk(steps, func(s *plan.Step) {
+		if text == "" && (s.Kind == plan.MCP || s.Kind == plan.Task) {
+			text = fmt.Sprintf("line %d (%s) is of an MCP server or another agent, which a notary does not start: run it without one", s.Line.Number, diag.Printable(s.Line.Text))
+		}
+	})
+	return text
+}
+
+func within(root, path string) bool { _, in := git.Within(root, path); return in }
+
+// edited says what the matrix is made of that is not as it was when the session began; empty if all is, or if it was
+// not looked at then.
+func (n *Notary) edited(m plan.Matrix) string {
+	was := n.matrix[m.Path]
+	if was == nil {
+		return ""
+	}
+	now := make(map[string][32]byte)
+	for _, f := range m.Files {
+		if !f.Absent {
+			now[f.Path] = f.SHA256
+		}
+	}
+	if maps.Equal(was, now) {
+		return ""
+	}
+	var what []string
+	for path, sum := range now {
+		switch old, ok := was[path]; {
+		case !ok:
+			what = append(what, place.Short(path)+" was not one of them")
+		case old != sum:
+			what = append(what, place.Short(path)+" differs")
+		}
+	}
+	for path := range was {
+		if _, ok := now[path]; !ok {
+			what = append(what, place.Short(path)+" is gone")
+		}
+	}
+	slices.Sort(what)
+	return "the rules are not those that the session began with: " + strings.Join(what, ", ")
+}
+
+// lookup returns what looks up variables in an environment.
+func lookup(environ []string) func(name string) (string, bool) {
+	return func(name string) (string, bool) {
+		for _, kv := range environ {
+			if k, v, ok := strings.Cut(kv, "="); ok && k == name {
+				return v, true
+			}
+		}
+		return "", false
+	}
+}
+
+// A listener makes events of those of a run.
+type listener struct {
+	run    *run
+	secret *redact.Redactor
+	lines  report.Lines
+}
+
+func (l *listener) output(step string, stream process.Stream, line []byte) {
+	l.run.tell(&event{Kind: "output", Step: step, Stream: stream, Data: []byte(l.secret.Text(string(line)) + "\n")})
+}
+
+func (l *listener) listen(e engine.Event) {
+	switch e := e.(type) {
+	case engine.RunStarted:
+		l.run.tell(&event{Kind: "begun", Run: e.Run, Session: e.Session, At: e.At})
+	case engine.StepWaiting:
+		l.run.tell(&event{Kind: "waiting", Step: e.Step.ID, Lock: e.Lock, At: e.At})
+	case attempt.Started:
+		l.run.tell(&event{Kind: "started", Step: e.Step.ID, Attempt: e.Attempt, At: e.At})
+	case attempt.Output:
+		l.lines.Add(e.Step, e.Stream, e.Data, func(line []byte) { l.output(e.Step.ID, e.Stream, line) })
+	case engine.StepFinished:
+		l.lines.Flush(e.Result.Step, func(stream process.Stream, line []byte) { l.output(e.Result.Step.ID, stream, line) })
+		l.run.tell(&event{Kind: "finished", Step: e.Result.Step.ID, Result: wireResult(e.Result)})
+	case attempt.Durable:
+		l.run.tell(&event{Kind: "durable", Step: e.Step.ID, Attempt: e.Attempt, Receipt: e.Receipt})
+	}
+}

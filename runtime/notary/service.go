@@ -1,0 +1,233 @@
+package notary
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/user"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/command-dialect/dialect/lang/regular"
+	"github.com/command-dialect/dialect/receipts"
+	"github.com/command-dialect/dialect/runtime/workspace/git"
+)
+
+// A Service is a notary of several working trees, for their users. It has a store for each of them.
+type Service struct {
+	c     Config
+	state string
+	trees []served
+
+	mu   sync.Mutex
+	open map[string]*Notary // by the tree
+}
+
+// A Grant says who may ask for which working tree.
+type Grant struct {
+	Tree string
+	UID  int
+}
+
+// served is a grant whose tree has no links in its path.
+type served struct {
+	Grant
+	real string
+}
+
+// ParseGrant parses "DIR", which is for the owner of DIR, or "USER:DIR", where USER is a name or a number.
+func ParseGrant(text string) (g Grant, err error) {
+	name, dir, named := strings.Cut(text, ":")
+	if !named || strings.Contains(name, "/") {
+		name, dir, named = "", text, false
+	}
+	if !filepath.IsAbs(dir) {
+		return g, fmt.Errorf("%q: want an absolute directory, or USER:DIRECTORY", text)
+	}
+	g.Tree = filepath.Clean(dir)
+	if !named {
+		info, err := os.Stat(dir)
+		if err != nil {
+			return g, err
+		}
+		g.UID = owner(info)
+		return g, nil
+	}
+	if g.UID, err = strconv.Atoi(name); err == nil && g.UID >= 0 {
+		return g, nil
+	}
+	u, err := user.Lookup(name)
+	if err != nil {
+		return g, err
+	}
+	g.UID, err = strconv.Atoi(u.Uid)
+	return g, err
+}
+
+// maxKey bounds the file of a key, in bytes.
+const maxKey = 4096
+
+// ReadKey reads the key of a service from a file that nobody but this user can read.
+func ReadKey(file string) (*receipts.Signer, error) {
+	info, err := os.Lstat(file)
+	switch {
+	case err != nil:
+		return nil, err
+	case !info.Mode().IsRegular():
+		return nil, fmt.Errorf("the key %s is not a regular file", file)
+	case info.Mode().Perm()&0o077 != 0:
+		return nil, fmt.Errorf("the key %s can be read by others (mode %o): chmod 600 it", file, info.Mode().Perm())
+	case !mine(info) && owner(info) != 0: // systemd hands over credentials of root
+		return nil, fmt.Errorf("the key %s belongs to another user", file)
+	}
+	text, err := regular.Read(file, maxKey)
+	if err != nil {
+		return nil, err
+	}
+	return receipts.NewNotarySigner(strings.TrimSpace(string(text)))
+}
+
+// NewService makes the notary of some trees, below a directory that only this user can reach. c has what all of them
+// have in common, with the key of the service. This process is undumpable already.
+func NewService(state string, grants []Grant, c Config) (*Service, error) {
+	if c.Key == nil {
+		return nil, errors.New("a service needs a key of its own")
+	}
+	s := &Service{c: c, state: state, open: make(map[string]*Notary)}
+	if !filepath.IsAbs(state) {
+		return nil, fmt.Errorf("the folder %q is not an absolute path", state)
+	}
+	for _, dir := range []string{state, filepath.Join(state, "tmp")} {
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			return nil, err
+		}
+		if err := private(dir); err != nil {
+			return nil, err
+		}
+	}
+	for _, g := range grants {
+		real, err := filepath.EvalSymlinks(g.Tree)
+		if err != nil {
+			return nil, err
+		}
+		s.trees = append(s.trees, served{g, real})
+	}
+	return s, nil
+}
+
+// Serve answers the connections of l until ctx ends. It closes l.
+func (s *Service) Serve(ctx context.Context, l net.Listener) error {
+	server := &server{key: s.c.Key.Public, route: func(p Peer, req *request) (*Notary, *Refused) { return s.route(ctx, p, req) }}
+	return server.serve(ctx, l)
+}
+
+// Close ends all runs, and says in each log that the service ended in order.
+func (s *Service) Close(ctx context.Context) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var all []error
+	for _, n := range s.open {
+		_, err := n.Close(ctx)
+		all = append(all, err)
+	}
+	clear(s.open)
+	return errors.Join(all...)
+}
+
+// route returns the notary of the tree that a peer asks about.
+func (s *Service) route(ctx context.Context, p Peer, req *request) (*Notary, *Refused) {
+	var its []served
+	for _, t := range s.trees {
+		if t.UID == p.UID {
+			its = append(its, t)
+		}
+	}
+	if len(its) == 0 {
+		return nil, refuse("this notary has no working tree that uid %d may ask about", p.UID)
+	}
+	if req == nil {
+		return nil, nil
+	}
+	folder := req.Folder
+	if req.Start != nil {
+		folder = req.Start.Folder
+	}
+	real, err := filepath.EvalSymlinks(folder)
+	if err != nil || !filepath.IsAbs(folder) {
+		return nil, refuse("the notary cannot find the folder %q", folder)
+	}
+	best := ""
+	for _, t := range its {
+		if _, in := git.Within(t.real, real); in && len(t.real) > len(best) {
+			best = t.real
+		}
+	}
+	if best == "" {
+		return nil, refuse("%s is in no working tree that uid %d may ask this notary about", folder, p.UID)
+	}
+	return s.notary(ctx, best)
+}
+
+// notary returns the notary of a tree, which is opened when the first one asks.
+func (s *Service) notary(ctx context.Context, tree string) (*Notary, *Refused) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if n := s.open[tree]; n != nil {
+		return n, nil
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, refuse("the notary is being ended")
+	}
+	sum := sha256.Sum256([]byte(tree))
+	c := s.c
+	c.Tree, c.Folder, c.Identity = tree, filepath.Join(s.state, hex.EncodeToString(sum[:8])), s.c.Key
+	c.Hide, c.Temp = append(slices.Clone(s.c.Hide), s.state), filepath.Join(s.state, "tmp")
+	c.Facts.Mode = ModeService
+	c.May = func(Peer) error { return nil } // the route decides
+	n, err := Open(ctx, c)
+	if err != nil {
+		return nil, refuse("the notary cannot serve %s: %v", tree, err)
+	}
+	s.open[tree] = n
+	return n, nil
+}
+
+// Listen returns the socket that systemd handed over, or makes one at a path, which every user may connect to: who may ask
+// is decided for each connection.
+func Listen(socket string) (net.Listener, error) {
+	if pid, _ := strconv.Atoi(os.Getenv("LISTEN_PID")); pid == os.Getpid() && os.Getenv("LISTEN_FDS") == "1" {
+		f := os.NewFile(3, "socket")
+		defer f.Close()
+		_ = os.Unsetenv("LISTEN_FDS")
+		return net.FileListener(f)
+	}
+	if socket == "" {
+		return nil, errors.New("no socket is named, and systemd has handed over none")
+	}
+	// One that a killed notary left behind answers nobody.
+	if info, err := os.Lstat(socket); err == nil && info.Mode().Type() == os.ModeSocket && mine(info) {
+		if c, err := net.Dial("unix", socket); err == nil {
+			c.Close()
+			return nil, fmt.Errorf("another notary listens on %s", socket)
+		}
+		if err := os.Remove(socket); err != nil {
+			return nil, err
+		}
+	}
+	l, err := net.Listen("unix", socket)
+	if err != nil {
+		return nil, err
+	}
+	if err := os.Chmod(socket, 0o666); err != nil {
+		l.Close()
+		return nil, err
+	}
+	return l, nil
+}
