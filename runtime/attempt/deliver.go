@@ -260,6 +260,12 @@ func (x *Executor) delivered(s receipts.Stream, o process.Output, text []byte) p
 	return out
 }
 
+// Knows reports whether the plan has a step of that name that is carried out.
+func (x *Executor) Knows(id string) bool {
+	s := x.steps[id]
+	return s != nil && s.Kind != plan.Composite && !IsGate(s)
+}
+
 // Writer returns the first step that another machine cannot carry out, and why; nil if there is none.
 func Writer(p *plan.Plan) (step *plan.Step, why string) {
 	plan.Walk(p.Steps, func(s *plan.Step) {
