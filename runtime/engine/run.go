@@ -53,6 +53,9 @@ type Options struct {
 	// Control acts on the processes of the run; nil for none.
 	Control *Control
 
+	// Began is when the run began, where that was before now: of one that is taken up again.
+	Began time.Time
+
 	// Remote has what runs a process made on other machines; nil makes it here.
 	Remote Remote
 
@@ -158,9 +161,13 @@ func Run(parent context.Context, p *plan.Plan, o Options) *Outcome {
 		end(attempt.Cut{Brief: schedule.Brief{Verdict: schedule.Fault, Reason: why, Text: text}})
 	}}
 
+	began := o.Began
+	if began.IsZero() {
+		began = o.Now()
+	}
 	out := &Outcome{
 		Plan: p, Run: receipts.Name(o.Run), Session: receipts.Name(o.Session), Nonce: receipts.Name(o.Nonce),
-		Started: o.Now(), KeepGoing: o.KeepGoing, Results: r.results,
+		Started: began, KeepGoing: o.KeepGoing, Results: r.results,
 	}
 	r.emit(RunStarted{Plan: p, Run: out.Run, Session: out.Session, At: out.Started})
 	r.exec = attempt.New(ending, killed, p, r.opt.Options, &r.meter)

@@ -33,6 +33,10 @@ type Script struct {
 	Member []int
 	Part   bool // it is not all of a file
 	Text   []byte
+
+	Folder string // where the search for the matrix begins, of what is not a file; empty for the working directory
+	// Env looks up variables that the matrix names; nil for those of this process.
+	Env func(name string) (string, bool)
 }
 
 // SHA256 is the digest of the whole text, in hex.
@@ -45,6 +49,9 @@ func (s *Script) SHA256() string {
 func (s *Script) Dir() (string, error) {
 	if s.Path != "" {
 		return filepath.Dir(s.Path), nil
+	}
+	if s.Folder != "" {
+		return s.Folder, nil
 	}
 	return os.Getwd()
 }
@@ -89,6 +96,9 @@ type Program struct {
 	Findings diag.List
 	Sources  map[string]*diag.Source // by name, without the values of secrets
 
+	Vars  map[string]string // that [Program.Resolve] was called with
+	Lines []int             // likewise
+
 	source *diag.Source
 	parsed diag.List
 	unread bool
@@ -125,14 +135,19 @@ func Load(s *Script, matrix string) (*Program, error) {
 // and Findings. It is called once.
 func (p *Program) Resolve(vars map[string]string, lines []int) {
 	s := p.Script
+	p.Vars, p.Lines = vars, lines
 	if p.unread {
 		// Of a matrix that could not be read nothing is bound: to say so line by
 		// line would bury the one fault that matters.
 		p.Findings = append(p.Findings, p.parsed...)
 	} else {
 		var resolved diag.List
+		env := s.Env
+		if env == nil {
+			env = os.LookupEnv
+		}
 		p.Plan, resolved = resolve.Resolve(p.File, p.Matrix, resolve.Options{
-			Vars: vars, Env: os.LookupEnv, Line: s.Line, Member: s.Member, Lines: lines, Parsed: p.parsed,
+			Vars: vars, Env: env, Line: s.Line, Member: s.Member, Lines: lines, Parsed: p.parsed,
 			Script: plan.Script{Name: s.Name, Path: s.Path, SHA256: s.SHA256(), Part: s.Part},
 		})
 		p.Findings = append(p.Findings, resolved...)

@@ -18,6 +18,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"syscall"
@@ -31,6 +32,7 @@ import (
 	"github.com/command-dialect/dialect/runtime/mcpclient"
 	"github.com/command-dialect/dialect/runtime/schedule"
 	"github.com/command-dialect/dialect/runtime/workspace"
+	"github.com/command-dialect/dialect/runtime/workspace/git"
 )
 
 // Version is that of what travels; a worker of another one refuses a run.
@@ -109,7 +111,8 @@ func Pack(v any) ([]byte, error) {
 	var b bytes.Buffer
 	w := gzip.NewWriter(&b)
 	_, err = w.Write(text)
-	return b.Bytes(), errors.Join(err, w.Close())
+	err = errors.Join(err, w.Close())
+	return b.Bytes(), err
 }
 
 // maxPacked bounds what is unpacked, in bytes.
@@ -190,7 +193,7 @@ type Options struct {
 	Server    Server
 	Depot     carry.Depot
 	Untracked bool // files that git does not track are sent, too
-	Spec      Spec // without what a snapshot says
+	Spec      Spec // without what a snapshot says; Script and Matrix are absolute paths before that
 	Snapshot  func(context.Context) (*workspace.Snapshot, error)
 	Attach    bool // Spec.Run is under way already
 	Complain  io.Writer
@@ -287,6 +290,11 @@ func (c *Conductor) send(rules schedule.Rules) error {
 		return err
 	}
 	s.Tree, s.Place = receipts.Tree{Tree: snap.Tree, Bytes: snap.Bytes, Exact: snap.Exact}, snap.Place
+	for _, path := range []*string{&s.Script, &s.Matrix} {
+		if *path, err = within(snap.Root, *path); err != nil {
+			return err
+		}
+	}
 	if len(snap.Tree) == 64 {
 		s.Format = "sha256"
 	}
@@ -295,6 +303,19 @@ func (c *Conductor) send(rules schedule.Rules) error {
 		return fmt.Errorf("the files were not sent: %w", err)
 	}
 	return nil
+}
+
+// within returns a path from a root, with slashes.
+func within(root, path string) (string, error) {
+	real, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		return "", err
+	}
+	in, ok := git.Within(root, real)
+	if !ok || in == "" {
+		return "", fmt.Errorf("%s is outside of %s, whose files are sent", path, root)
+	}
+	return in, nil
 }
 
 // read reads what the helper says until it ends.
@@ -418,16 +439,29 @@ func (c *Conductor) Err() error {
 // kept is how long what was sent for a run stays where its orchestrator never came back.
 const kept = 7 * 24 * time.Hour
 
-// Close ends the helper. Once over, what was sent for the run, and what others left for longer than a week, is taken
-// away; the run may be over here before its history says so.
-func (c *Conductor) Close(over bool) error {
-	if c.child != nil {
-		go func() {
-			for range c.out { // what is not read any more
-			}
-		}()
-		c.child.Stop()
+// endGrace is how long the end of the history is waited for once the run is over here.
+const endGrace = time.Second
+
+// Close ends the helper. Where the history has ended, what was sent for the run, and what others left for longer than a
+// week, is taken away.
+func (c *Conductor) Close() error {
+	if c.child == nil {
+		return nil
 	}
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		for range c.out { // what is not read any more
+		}
+	}()
+	select {
+	case <-ended:
+	case <-time.After(endGrace):
+	}
+	c.mu.Lock()
+	over := c.over
+	c.mu.Unlock()
+	c.child.Stop()
 	if !over {
 		return nil
 	}

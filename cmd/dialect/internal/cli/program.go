@@ -19,6 +19,7 @@ import (
 	"github.com/command-dialect/dialect/cmd/dialect/internal/outfile"
 	"github.com/command-dialect/dialect/cmd/dialect/internal/recording"
 	"github.com/command-dialect/dialect/cmd/dialect/internal/store"
+	"github.com/command-dialect/dialect/cmd/dialect/internal/temporal"
 	"github.com/command-dialect/dialect/lang/diag"
 	"github.com/command-dialect/dialect/lang/plan"
 	"github.com/command-dialect/dialect/lang/suggest"
@@ -49,6 +50,8 @@ type runFlags struct {
 	budget                      plan.Budget
 	maxOutput                   string
 	output, events, junit, html string
+
+	far temporal.Options // where it is carried out
 
 	inPlace           bool // whatever the matrix says
 	base, acceptFlaky string
@@ -103,6 +106,7 @@ func (f *runFlags) add(cmd *cobra.Command) {
 	fl.BoolVar(&f.inPlace, "in-place", false, "run in the working tree although [run] of the matrix says clean = true")
 	fl.StringVar(&f.base, "base", "", "say in the gate receipt whether the matrix is that of the revision `REF`")
 	fl.StringVar(&f.acceptFlaky, "accept-flaky", "", "accept passes after failures on the same files, and record `REASON`")
+	addEngineFlags(cmd, &f.far)
 	f.recordFlags.add(cmd)
 	for _, name := range []string{"set", "jobs", "timeout", "stall", "max-output"} {
 		_ = cmd.RegisterFlagCompletionFunc(name, noFiles)
@@ -139,6 +143,9 @@ func (f *runFlags) check() error {
 			e.Hint("did you mean %s?", near)
 		}
 		return e
+	}
+	if err := f.far.Check(); err != nil {
+		return err
 	}
 	if f.maxOutput != "" {
 		n, err := byteSize(f.maxOutput)
@@ -272,6 +279,12 @@ func (f *runFlags) bind(u *ui, args []string) (*project.Program, error) {
 // execute runs a program that binds, and reports it.
 func (f *runFlags) execute(u *ui, p *project.Program) error {
 	m := p.Plan.Matrix
+	if f.far.On() {
+		if err := f.far.Fill(p); err != nil {
+			return err
+		}
+		f.Workers, _ = f.far.Workers()
+	}
 	store, _ := f.Paths(m.Root)
 	events := outfile.File{Flag: "--events", Name: f.events, Stream: true}
 	junit, html := outfile.File{Flag: "--junit", Name: f.junit}, outfile.File{Flag: "--html", Name: f.html}
@@ -300,6 +313,13 @@ func (f *runFlags) execute(u *ui, p *project.Program) error {
 		if opt.Policy, err = recording.Policy(sig.Context, m, f.base, f.budget.Timeout); err != nil {
 			return err
 		}
+	}
+	if f.far.On() {
+		c, err := f.far.Conduct(sig.Context, p, rec, &opt, u.err)
+		if err != nil {
+			return err
+		}
+		defer c.Close()
 	}
 	for _, text := range rec.Begin(opt.Run, p.Script.Name) {
 		u.note(text)
