@@ -250,9 +250,14 @@ func (f *runFlags) bind(u *ui, args []string) (*project.Program, error) {
 		}
 	}
 	p.Resolve(vars, lines)
+	return f.bound(u, p)
+}
+
+// bound says what was found in a program that was bound, and returns it if it is to be run.
+func (f *runFlags) bound(u *ui, p *project.Program) (*project.Program, error) {
 	bad := p.Findings.Count(diag.Error) > 0
 	if bad && f.json {
-		if err := report.StaticJSON(u.out, s.Name, p.Findings, exit.Fault); err != nil {
+		if err := report.StaticJSON(u.out, p.Script.Name, p.Findings, exit.Fault); err != nil {
 			return nil, err
 		}
 	}
@@ -260,7 +265,7 @@ func (f *runFlags) bind(u *ui, args []string) (*project.Program, error) {
 		return nil, err
 	}
 	if bad {
-		u.notef("%s in %s: nothing was run", p.Findings.Summary(), s.Name)
+		u.notef("%s in %s: nothing was run", p.Findings.Summary(), p.Script.Name)
 		return nil, exit.Status(exit.Fault)
 	}
 	p.Plan.Script.Flags = f.again()

@@ -3,6 +3,7 @@
 package temporal
 
 import (
+	"cmp"
 	"context"
 	"io"
 	"os"
@@ -15,12 +16,15 @@ import (
 	"github.com/command-dialect/dialect/cmd/dialect/internal/exit"
 	"github.com/command-dialect/dialect/cmd/dialect/internal/recording"
 	"github.com/command-dialect/dialect/cmd/dialect/internal/store"
+	"github.com/command-dialect/dialect/lang/regular"
 	"github.com/command-dialect/dialect/receipts"
 	"github.com/command-dialect/dialect/runtime/attempt"
 	"github.com/command-dialect/dialect/runtime/carry"
 	"github.com/command-dialect/dialect/runtime/engine"
+	"github.com/command-dialect/dialect/runtime/place"
 	"github.com/command-dialect/dialect/runtime/project"
 	"github.com/command-dialect/dialect/runtime/remote"
+	"github.com/command-dialect/dialect/runtime/schedule"
 )
 
 // Program speaks to Temporal.
@@ -36,7 +40,8 @@ type Options struct {
 	Depot     string   // the repository that carries the files
 	Keys      []string // public keys of workers
 	Untracked bool
-	Run       string // that is taken up again; empty for a new one
+
+	spec *remote.Spec // of the run that is taken up again; nil for a new one
 }
 
 // Check says what is wrong with the options; it fills in nothing.
@@ -55,6 +60,17 @@ func (o *Options) On() bool { return o.Engine == Name }
 
 // Fill takes from the matrix what no flag says, and checks that all is there.
 func (o *Options) Fill(p *project.Program) error {
+	m := p.Matrix.Temporal
+	o.Address, o.Namespace, o.Queue = cmp.Or(o.Address, m.Address), cmp.Or(o.Namespace, m.Namespace), cmp.Or(o.Queue, m.Queue)
+	if o.Untracked = o.Untracked || m.Untracked; len(o.Keys) == 0 {
+		o.Keys = m.Keys
+	}
+	if o.Depot == "" && m.Remote != "" {
+		o.Depot = m.Remote
+		if at := filepath.Join(p.Matrix.Root, m.Remote); place.Exists(at) {
+			o.Depot = at // a path beside the matrix
+		}
+	}
 	switch {
 	case o.Queue == "":
 		return exit.Usagef("--task-queue is missing: which workers carry the run out").Hint("`dialect help temporal` has all that is needed")
@@ -134,17 +150,96 @@ func (o *Options) Conduct(ctx context.Context, p *project.Program, rec *recordin
 	s := p.Script
 	script, _ := receipts.ParseHash(s.SHA256())
 	matrix, _ := receipts.ParseHash(p.Plan.Matrix.SHA256)
-	c := remote.New(ctx, remote.Options{
+	far := remote.Options{
 		Helper: helper, Server: o.Server, Depot: carry.Depot{Remote: o.Depot}, Untracked: o.Untracked,
-		Snapshot: rec.Snapshot, Complain: complain,
+		Snapshot: rec.Snapshot, Complain: complain, Attach: o.spec != nil,
 		Spec: remote.Spec{
 			Run: opt.Run, Session: opt.Session, Nonce: opt.Nonce, Parent: opt.Parent, Origin: origin, Started: opt.Began,
 			Name: s.Name, Script: s.Path, Line: s.Line, Member: s.Member, Part: s.Part, Lines: p.Lines, Vars: p.Vars,
 			Matrix: p.Plan.Matrix.Path, ScriptSHA: script, MatrixSHA: matrix,
 		},
-	})
+	}
+	if s := o.spec; s != nil {
+		if s.Origin != origin {
+			return nil, exit.Usagef("the receipts of run %s are for another store than this one", s.Run)
+		}
+		far.Spec = *s
+		opt.Run, opt.Session, opt.Nonce, opt.Parent, opt.Began = s.Run, s.Session, s.Nonce, s.Parent, s.Started
+		opt.Jobs, opt.FailFast, opt.KeepGoing, opt.Locks = s.Rules.Slots, s.Rules.FailFast, s.Rules.KeepGoing, s.Rules.Held
+	}
+	c := remote.New(ctx, far)
 	opt.Remote = c
 	return c, nil
+}
+
+// Resume returns the program of a run that is under way, bound to the present files, for [Options.Conduct].
+func (o *Options) Resume(run string, complain io.Writer) (*project.Program, error) {
+	r, err := o.ask(remote.Request{Attach: run}, complain)
+	if err != nil {
+		return nil, err
+	}
+	s := r.Started
+	if s == nil || s.Run != run {
+		return nil, exit.Failf(exit.Fault, "the server knows no run %s", run)
+	}
+	here, err := os.Getwd()
+	if err != nil {
+		return nil, exit.Failf(exit.Internal, "%v", err)
+	}
+	root := place.Repository(here)
+	if !place.Exists(filepath.Join(root, ".git")) {
+		if root, err = routingRoot(here); err != nil {
+			return nil, exit.NoMatrix(err)
+		}
+	}
+	path := filepath.Join(root, filepath.FromSlash(s.Script))
+	text, err := regular.Read(path, project.MaxScript)
+	if err != nil {
+		return nil, exit.Usagef("the script of run %s cannot be read: %v", run, err)
+	}
+	script := &project.Script{Name: s.Name, Path: path, Line: s.Line, Member: s.Member, Part: s.Part, Text: text}
+	if script.SHA256() != s.ScriptSHA.String() {
+		return nil, exit.Usagef("%s has changed since run %s began: its results are about other files", s.Script, run).Hint("`dialect runs cancel %s` ends it", run)
+	}
+	p, err := project.Load(script, filepath.Join(root, filepath.FromSlash(s.Matrix)))
+	if err != nil {
+		return nil, exit.NoMatrix(err)
+	}
+	o.spec = s
+	p.Resolve(s.Vars, s.Lines)
+	return p, nil
+}
+
+// routingRoot is the folder of the matrix above dir, where there is no repository.
+func routingRoot(dir string) (string, error) {
+	path, _, err := project.FindMatrix(dir, "")
+	return filepath.Dir(path), err
+}
+
+// Cancel ends a run that is under way; who is attached to it says what became of it.
+func (o *Options) Cancel(run string, complain io.Writer) error {
+	why := schedule.Brief{Reason: receipts.StopInterrupted, Text: "the run was cancelled by dialect runs cancel"}
+	_, err := o.ask(remote.Request{Attach: run, Cut: &remote.Cut{Why: why}}, complain)
+	return err
+}
+
+// List returns the runs that the server knows, the newest first.
+func (o *Options) List(complain io.Writer) ([]remote.Listed, error) {
+	r, err := o.ask(remote.Request{List: true}, complain)
+	return r.Runs, err
+}
+
+func (o *Options) ask(q remote.Request, complain io.Writer) (remote.Reply, error) {
+	helper := Helper()
+	if helper == nil {
+		return remote.Reply{}, NoHelper()
+	}
+	q.Server = &o.Server
+	r, err := remote.Ask(helper, q, complain)
+	if err != nil {
+		return r, exit.Failf(exit.Fault, "%v", err)
+	}
+	return r, nil
 }
 
 // DefaultSlots is how many lines are handed out at the same time where --jobs does not say it: the workers have bounds of their own.
