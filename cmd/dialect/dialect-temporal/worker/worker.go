@@ -152,7 +152,7 @@ func (w *Worker) depot(s *remote.Spec) carry.Depot {
 
 func (w *Worker) attempt(ctx context.Context, c *checkout, t flow.Task) (*attempt.Delivery, error) {
 	step := t.Action.ID
-	var caught catcher
+	var caught attempt.Catcher
 	secret := redact.New(redact.Options{Environ: os.Environ(), Declared: c.plan.Secrets()})
 	x := attempt.New(ctx, ctx, c.plan, attempt.Options{
 		Run: t.Spec.Run, Session: t.Spec.Session, Nonce: t.Spec.Nonce, Jobs: max(t.Spec.Rules.Slots, 1),
@@ -169,10 +169,11 @@ func (w *Worker) attempt(ctx context.Context, c *checkout, t flow.Task) (*attemp
 	}
 	r := x.Attempt(ctx, t.Action)
 	x.Settle()
-	if caught.rec == nil {
+	rec := caught.Caught()
+	if rec == nil {
 		return nil, errors.New("no receipt was made of it")
 	}
-	g, err := w.o.Signer.Sign(t.Spec.Origin, caught.rec.SHA())
+	g, err := w.o.Signer.Sign(t.Spec.Origin, rec.SHA())
 	if err != nil {
 		return nil, err
 	}
@@ -180,7 +181,7 @@ func (w *Worker) attempt(ctx context.Context, c *checkout, t flow.Task) (*attemp
 	if err != nil {
 		return nil, err
 	}
-	d := x.Deliver(r, t.Dispatch, *caught.rec, g)
+	d := x.Deliver(r, t.Dispatch, *rec, g)
 	d.Changed = append(d.Changed, changed...)
 	d.Brief = remote.Fit(d.Brief)
 	return d, nil
