@@ -598,7 +598,7 @@ var keys = []Key{
 			t.doc.temporal.Remote = r.String(v, where)
 		}},
 	{Name: "keys", In: InTemporal, Type: Texts, Example: `["worker+684ce579+AZlDKUl/0QvdGdEvDoYawfx4v1Q/s4UgdS6lb0vjGm3o"]`,
-		Doc:   "The public keys of the workers whose receipts are believed (`dialect receipts keygen`). `--worker-key` wins over them.",
+		Doc:   "The public keys of the workers whose receipts are accepted (`dialect receipts keygen`). `--worker-key` wins over them.",
 		apply: func(r *reader, t *target, v *tomltree.Value, where string) { t.doc.temporal.Keys = r.Strings(v, where) }},
 	{Name: "send_untracked", In: InTemporal, Type: Boolean, Default: "false", Example: `true`,
 		Doc: "Whether files that git does not track are sent to the workers, too, as `--send-untracked` does.",

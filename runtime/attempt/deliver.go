@@ -120,7 +120,7 @@ func (x *Executor) Hand(a schedule.Action) {
 	x.emit(Started{Step: res.Step, Attempt: a.Attempt, At: res.Started})
 }
 
-// Accept takes in what became of an attempt that was handed out. The error says why it is not believed: the report is a
+// Accept takes in what became of an attempt that was handed out. The error says why it is not accepted: the report is a
 // fault then, and has no receipt but one of our own.
 func (x *Executor) Accept(seq, dispatch int, d *Delivery) (*Report, error) {
 	res := x.handed[seq]
@@ -132,7 +132,7 @@ func (x *Executor) Accept(seq, dispatch int, d *Delivery) (*Report, error) {
 	err := x.accept(res, d)
 	if err != nil {
 		res.Process, res.Failures, res.Tests, res.changed = nil, diagnose.Failures{}, nil, nil
-		res.end(schedule.Fault, receipts.StopUntrusted, "the worker's result is not believed: "+err.Error())
+		res.end(schedule.Fault, receipts.StopUntrusted, "the worker's result is not accepted: "+err.Error())
 		res.Duration = x.opt.Now().Sub(res.Started)
 		x.record(res, nil)
 	}
@@ -175,7 +175,7 @@ func (x *Executor) keep(res *Report) {
 	x.mu.Unlock()
 }
 
-var errForged = errors.New("no key that is believed has signed its receipt")
+var errForged = errors.New("no key that is accepted has signed its receipt")
 
 func (x *Executor) accept(res *Report, d *Delivery) error {
 	s := res.Step

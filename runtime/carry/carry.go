@@ -25,6 +25,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/command-dialect/dialect/runtime/tempdir"
@@ -48,11 +49,13 @@ func Ref(began time.Time, run, name string) string {
 	return "refs/dialect/" + began.UTC().Format("20060102") + "/" + run + "/" + name
 }
 
-var goodRef = regexp.MustCompile(`^refs/dialect/[0-9]{8}/[A-Za-z0-9_-]{1,64}/[a-z0-9-]{1,64}$`)
+var goodRef = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^refs/dialect/[0-9]{8}/[A-Za-z0-9_-]{1,64}/[a-z0-9-]{1,64}$`)
+})
 
 // CheckRef returns an error if name is not what [Ref] makes.
 func CheckRef(name string) error {
-	if !goodRef.MatchString(name) {
+	if !goodRef().MatchString(name) {
 		return fmt.Errorf("%q is not the name of a ref of a run", name)
 	}
 	return nil
@@ -312,7 +315,7 @@ func (d Depot) Fetch(ctx context.Context, most int64, refs ...string) (texts [][
 	return texts, nil
 }
 
-// Collect takes away the refs of a run, and those of all runs that began before a time. Which are gone already is no fault.
+// Collect takes away the refs of a run, and those of all runs that began before a time. It does not matter whether some are gone already.
 func (d Depot) Collect(ctx context.Context, run_ string, before time.Time) error {
 	if err := CheckRemote(d.Remote); err != nil {
 		return err
@@ -345,7 +348,7 @@ func (d Depot) Collect(ctx context.Context, run_ string, before time.Time) error
 }
 
 // Checkout fetches a commit of [Depot.SendTree] and writes its files below dir, which it makes, as the worktree of a
-// repository of its own whose only commit it is. Who asks compares the files with the digest that it was told.
+// repository of its own whose only commit it is. Who asks compares the files with their digest.
 func (d Depot) Checkout(ctx context.Context, ref, commit, dir string) (err error) {
 	if err := errors.Join(CheckRef(ref), CheckRemote(d.Remote)); err != nil {
 		return err

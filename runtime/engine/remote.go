@@ -133,7 +133,7 @@ func (r *run) arrived(a Arrived) {
 	r.begin(actions)
 }
 
-// reported is the report of an attempt that was made elsewhere. What is not believed ends the run.
+// reported is the report of an attempt that was made elsewhere. What is not accepted ends the run.
 func (r *run) reported(a Arrived) *attempt.Report {
 	if a.Lost != "" {
 		return r.exec.Missing(a.Seq, a.Dispatch, schedule.LostBrief(a.Arrival))

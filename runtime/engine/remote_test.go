@@ -262,16 +262,16 @@ func TestHostileWorker(t *testing.T) {
 		lie  func(t *testing.T, f *farm)
 		want string // in the detail of the step
 	}{
-		"foreign key":   {func(t *testing.T, f *farm) { f.signer = other(t) }, "no key that is believed"},
-		"another store": {func(_ *testing.T, f *farm) { f.origin = "dialect/ffffffffffffffff" }, "no key that is believed"},
+		"foreign key":   {func(t *testing.T, f *farm) { f.signer = other(t) }, "no key that is accepted"},
+		"another store": {func(_ *testing.T, f *farm) { f.origin = "dialect/ffffffffffffffff" }, "no key that is accepted"},
 		"no signature": {func(_ *testing.T, f *farm) {
 			first(f, func(d *attempt.Delivery, _ *engine.Arrived) { d.Signature = "" })
-		}, "no key that is believed"},
+		}, "no key that is accepted"},
 		"changed body": {func(_ *testing.T, f *farm) {
 			first(f, func(d *attempt.Delivery, _ *engine.Arrived) {
 				d.Body = []byte(strings.Replace(string(d.Body), `"duration_ns":`, `"duration_ns":1`, 1))
 			})
-		}, "no key that is believed"},
+		}, "no key that is accepted"},
 		"no body": {func(_ *testing.T, f *farm) { first(f, func(d *attempt.Delivery, _ *engine.Arrived) { d.Body = nil }) }, "cannot be read"},
 		"nothing": {func(_ *testing.T, f *farm) {
 			first(f, func(_ *attempt.Delivery, a *engine.Arrived) { a.Delivery = nil })
@@ -333,7 +333,7 @@ func TestHostileWorker(t *testing.T) {
 	}
 }
 
-// What says no is believed without proof of a better end, and what comes twice counts once.
+// What comes twice counts once.
 func TestTwice(t *testing.T) {
 	steps := func(b *builder) []*plan.Step { return []*plan.Step{b.sh("a", "true"), b.sh("b", "true"), gate()} }
 	f, r, o := newFarm(t, steps)
@@ -374,7 +374,7 @@ func TestLost(t *testing.T) {
 	}
 }
 
-// Of one attempt a store takes one receipt of a worker, also where two processes are told of two.
+// Of one attempt a store takes one receipt of a worker, also where two processes hear of two.
 func TestOneReceipt(t *testing.T) {
 	f, r, o := newFarm(t, func(b *builder) []*plan.Step { return []*plan.Step{b.sh("a", "true")} })
 	out := r.run(t, o, r.sh("a", "true"))

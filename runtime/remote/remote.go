@@ -1,7 +1,7 @@
 // Package remote is the side of a run that another engine carries out: a [Conductor] hands a run out through a helper,
 // which speaks to the engine, and brings back what the history of the run says. What comes in is a script with its
 // digests, what goes out are arrivals for package engine. It makes no plan and judges nothing: who carries the run out resolves the script
-// itself, and package attempt decides what is believed of a receipt.
+// itself, and package attempt decides what is accepted of a receipt.
 //
 // The helper is spoken to over pipes, a JSON document a line: [Request] there, [Reply] back. What the history names by
 // its digest is fetched from the depot of the run (package carry).
@@ -38,7 +38,7 @@ import (
 // Version is that of what travels; a worker of another one refuses a run.
 const Version = 1
 
-// A Spec is what a worker is told of a run. It is in the history of the run: no secret is in it.
+// A Spec is what a worker gets to know of a run. It is in the history of the run: no secret is in it.
 type Spec struct {
 	Version int       `json:"version"`
 	Run     string    `json:"run"`

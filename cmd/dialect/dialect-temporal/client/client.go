@@ -50,7 +50,7 @@ func Dial(ctx context.Context, s remote.Server) (client.Client, error) {
 	return c, nil
 }
 
-// Quiet drops what the SDK logs: what a user has to know is said otherwise.
+// Quiet drops what the SDK logs: what a user has to know the replies say.
 type quiet struct{}
 
 func (quiet) Debug(string, ...any) {}

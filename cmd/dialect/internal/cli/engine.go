@@ -77,7 +77,7 @@ func newRunsList(u *ui) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use: "list", Short: "list the runs that another engine knows", Args: cobra.NoArgs,
-		Long: "List the runs that the Temporal server knows, the newest first, with how each ended there. Whether one passed is said by its gate.",
+		Long: "List the runs that the Temporal server knows, the newest first, with how each ended there. Whether one passed, its gate says.",
 		RunE: func(*cobra.Command, []string) error {
 			if err := farEngine(&o); err != nil {
 				return err

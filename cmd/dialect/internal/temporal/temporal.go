@@ -1,5 +1,5 @@
 // Package temporal is the client side of `dialect run --engine temporal`: in come the flags and a bound program, out comes what
-// hands the run out, and what is believed of it. It links nothing of Temporal: the helper dialect-temporal does.
+// hands the run out, and what is accepted of it. It links nothing of Temporal: the helper dialect-temporal does.
 package temporal
 
 import (
@@ -77,7 +77,7 @@ func (o *Options) Fill(p *project.Program) error {
 	case o.Depot == "":
 		return exit.Usagef("--remote is missing: the git repository that carries the files to the workers").Hint("`dialect help temporal` has all that is needed")
 	case len(o.Keys) == 0:
-		return exit.Usagef("--worker-key is missing: whose receipts are believed").Hint("`dialect receipts keygen NAME FILE` prints the public key of a worker")
+		return exit.Usagef("--worker-key is missing: whose receipts are accepted").Hint("`dialect receipts keygen NAME FILE` prints the public key of a worker")
 	}
 	if err := carry.CheckRemote(o.Depot); err != nil {
 		return exit.Usagef("--remote: %v", err)
