@@ -17,7 +17,6 @@ import (
 	"testing"
 	"time"
 
-	"go.temporal.io/sdk/client"
 	"go.temporal.io/server/temporaltest"
 
 	"github.com/command-dialect/dialect/receipts"
@@ -291,8 +290,6 @@ func history(t *testing.T, run string) string {
 	}
 	return b.String()
 }
-
-var _ client.Client
 
 // An example of the examples, read whole.
 func example(t *testing.T, name string) map[string]string {
