@@ -38,11 +38,12 @@ func (r *run) follow(rules schedule.Rules) {
 	remote := r.opt.Remote
 	fail := func(err error) bool {
 		if err != nil {
-			r.lose(err)
+			r.lose(err, false)
 		}
 		return err != nil
 	}
-	if fail(remote.Begin(Shape(r.plan), rules)) {
+	if err := remote.Begin(Shape(r.plan), rules); err != nil {
+		r.lose(err, true)
 		return
 	}
 	ending, killed := r.ending.Done(), r.killed.Done()
@@ -61,7 +62,7 @@ func (r *run) follow(rules schedule.Rules) {
 				return
 			}
 		case <-gone:
-			r.lose(errGone)
+			r.lose(errGone, false)
 			return
 		case a := <-r.answers:
 			r.held[a.Seq] = a
@@ -74,7 +75,7 @@ func (r *run) follow(rules schedule.Rules) {
 				if err == nil {
 					err = errEnded
 				}
-				r.lose(err)
+				r.lose(err, false)
 				return
 			}
 			for _, a := range batch {
@@ -160,8 +161,8 @@ func (r *run) distrust(why schedule.Brief) {
 	}
 }
 
-// lose ends the run where no more of it is heard: what was open has no verdict of its own.
-func (r *run) lose(err error) {
+// lose ends the run where no more of it is heard: what was open has no verdict of its own. fresh: nothing of it has begun.
+func (r *run) lose(err error, fresh bool) {
 	b := schedule.Brief{Verdict: schedule.Fault, Reason: receipts.StopWorkerLost, Text: err.Error()}
 	if r.ending.Err() != nil {
 		b.Verdict, b.Reason = schedule.Cancelled, r.why().Reason
@@ -171,6 +172,9 @@ func (r *run) lose(err error) {
 	r.cancel(attempt.Cut{Brief: b})
 	actions, _ := r.relay.Take(schedule.Arrival{Cut: true, Event: schedule.Event{Brief: b}})
 	r.begin(actions)
+	if fresh {
+		r.begin(r.relay.Begin())
+	}
 	for !r.relay.Over() {
 		progress := false
 		for _, o := range r.relay.Pending() {

@@ -3,6 +3,7 @@ package engine_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -35,6 +36,7 @@ type farm struct {
 	deliver func(*attempt.Delivery, *engine.Arrived)
 	lose    func(a schedule.Action, dispatch int) bool
 	twice   bool
+	never   error // why the run cannot be handed out
 
 	in  chan engine.Arrived
 	out chan []engine.Arrived
@@ -45,6 +47,9 @@ type farm struct {
 }
 
 func (f *farm) Begin(shape schedule.Shape, rules schedule.Rules) error {
+	if f.never != nil {
+		return f.never
+	}
 	f.in, f.out, f.cancel = make(chan engine.Arrived, 1000), make(chan []engine.Arrived), make(map[int]context.CancelFunc)
 	go f.drive(schedule.NewRelay(shape, rules))
 	return nil
@@ -59,6 +64,9 @@ func (f *farm) Cut(why schedule.Brief, _ bool) error {
 	f.in <- engine.Arrived{Arrival: schedule.Arrival{Event: schedule.Event{Brief: why}, Cut: true}}
 	return nil
 }
+
+// gone has nobody hear of the run any more.
+func (f *farm) gone() { f.in <- engine.Arrived{Problem: "gone"} }
 
 func (f *farm) Arrivals() <-chan []engine.Arrived { return f.out }
 func (f *farm) Err() error                        { return f.err }
@@ -87,6 +95,10 @@ func (f *farm) drive(r *schedule.Relay) {
 	begin(r.Begin())
 	for !r.Over() {
 		a := <-f.in
+		if a.Problem == "gone" {
+			f.err = errors.New("the server has gone")
+			return
+		}
 		actions, _ := r.Take(a.Arrival)
 		f.out <- []engine.Arrived{a}
 		begin(actions)
@@ -328,6 +340,37 @@ func TestHostileWorker(t *testing.T) {
 			}
 			if got := out.Results[0]; got.Verdict != schedule.Fault || got.Reason != receipts.StopUntrusted || !strings.Contains(got.Detail, tt.want) {
 				t.Errorf("%s %s: %s", got.Verdict, got.Reason, got.Detail)
+			}
+		})
+	}
+}
+
+// A run that cannot be handed out, or that is not heard of any more, ends in a fault, and its clean-up is not waited for.
+func TestUnreached(t *testing.T) {
+	steps := func(b *builder) []*plan.Step {
+		last := b.sh("c", "true")
+		last.Finally = true
+		return []*plan.Step{b.sh("a", "true"), group(true, b.sh("b", "true"), b.sh("b2", "true")), last, gate()}
+	}
+	for _, begun := range []bool{false, true} {
+		f, r, o := newFarm(t, steps)
+		if begun {
+			f.lose = func(a schedule.Action, _ int) bool {
+				if a.ID == "2.1" {
+					f.gone()
+				}
+				return false
+			}
+		} else {
+			f.never = errors.New("no server answers")
+		}
+		out := r.run(t, o, steps(r.builder)...)
+		if out.ExitStatus() != 2 || out.Gate.Verdict != attempt.GateNotRun || len(out.Results) != 4 {
+			t.Errorf("begun %v: status %d, gate %s, %s", begun, out.ExitStatus(), out.Gate.Verdict, verdicts(out.Results))
+		}
+		engine.Leaves(out.Results, func(res *engine.Result) {
+			if res.Verdict == "" {
+				t.Errorf("begun %v: step %s has no verdict", begun, res.Step.ID)
 			}
 		})
 	}
