@@ -169,7 +169,7 @@ func leaves(n int, prefix string) (nodes []schedule.Node) {
 
 func pass(flow.Task) (schedule.Brief, error) { return schedule.Brief{Verdict: schedule.Passed}, nil }
 
-// Whoever reads the history comes to what the workflow came to, whatever becomes of the attempts.
+// Anyone who reads the history comes to what the workflow came to, whatever becomes of the attempts.
 func TestSame(t *testing.T) {
 	shape := schedule.Shape{Nodes: []schedule.Node{
 		{ID: "1"}, {ID: "2", Retries: 2},
