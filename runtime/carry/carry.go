@@ -138,10 +138,7 @@ func (d Depot) fetched(ctx context.Context) (dir string, remove func(), err erro
 }
 
 // A stream is what git fast-import reads.
-type stream struct {
-	w   *bufio.Writer
-	err error
-}
+type stream struct{ w *bufio.Writer }
 
 func (s *stream) begin() {
 	_, _ = s.w.WriteString("commit refs/heads/sent\ncommitter dialect <dialect@localhost> 0 +0000\ndata 0\n\n") // Flush says
@@ -173,6 +170,7 @@ func (d Depot) send(ctx context.Context, ref string, write func(*stream) error) 
 	}
 	defer remove()
 	pr, pw := io.Pipe()
+	wrote := make(chan error, 1)
 	go func() {
 		s := &stream{w: bufio.NewWriterSize(pw, 1<<16)}
 		s.begin()
@@ -182,9 +180,13 @@ func (d Depot) send(ctx context.Context, ref string, write func(*stream) error) 
 			err = s.w.Flush()
 		}
 		pw.CloseWithError(err)
+		wrote <- err
 	}()
 	_, err = run(ctx, dir, pr, "fast-import", "--quiet", "--done", "--date-format=raw")
 	pr.CloseWithError(io.ErrClosedPipe)
+	if failed := <-wrote; failed != nil && !errors.Is(failed, io.ErrClosedPipe) {
+		err = failed // which git only knows as the end of its input
+	}
 	if err != nil {
 		return "", err
 	}

@@ -64,12 +64,14 @@ func (l *lab) runID() string {
 	var runs []remote.Listed
 	l.until("the server lists the run", func() bool {
 		out := l.dialect(0, append([]string{"runs", "list", "--engine", "temporal", "--json"}, l.address()...)...)
-		var all []remote.Listed
+		var all struct {
+			Runs []remote.Listed `json:"runs"`
+		}
 		if err := json.Unmarshal([]byte(out), &all); err != nil {
 			l.t.Fatal(err)
 		}
 		runs = nil
-		for _, r := range all {
+		for _, r := range all.Runs {
 			if r.Queue == l.queue {
 				runs = append(runs, r)
 			}

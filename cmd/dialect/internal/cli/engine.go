@@ -86,7 +86,7 @@ func newRunsList(u *ui) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return u.print(asJSON, temporal.Listing(runs))
+			return u.print(asJSON, runs)
 		},
 	}
 	cmd.Flags().StringVar(&o.Engine, "engine", "", "that knows them: `ENGINE` temporal")

@@ -223,12 +223,6 @@ func (o *Options) Cancel(run string, complain io.Writer) error {
 	return err
 }
 
-// List returns the runs that the server knows, the newest first.
-func (o *Options) List(complain io.Writer) ([]remote.Listed, error) {
-	r, err := o.ask(remote.Request{List: true}, complain)
-	return r.Runs, err
-}
-
 func (o *Options) ask(q remote.Request, complain io.Writer) (remote.Reply, error) {
 	helper := Helper()
 	if helper == nil {
