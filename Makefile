@@ -1,4 +1,5 @@
 # make build        ./bin/dialect, a static binary, and ./bin/dialect-mcp, its helper
+# make build-temporal   ./bin/dialect-temporal, the helper and the worker of `dialect run --engine temporal`, of a module of its own
 # make install      both into $(DESTDIR)$(PREFIX)/bin, as root so that a signing key is believed
 # make dist         release archives of all platforms, and their SHA256SUMS, into ./bin/dist
 # make release      the same, a bill of materials of each program, and the packages for npm
@@ -31,11 +32,15 @@ module  := github.com/command-dialect/dialect
 version  = $(shell git describe --tags --always --dirty 2>/dev/null)
 conformance := lang/diag/output/conformance
 # Modules of their own: what they need enters no build of dialect.
-tool    := cmd/dialect/internal/release
-modules := $(conformance) $(tool) cmd/dialect/internal/tokens cmd/dialect/internal/field cmd/dialect/internal/bench
-peers   := $(CURDIR)/bin/peers
+tool     := cmd/dialect/internal/release
+modules  := $(conformance) $(tool) cmd/dialect/internal/tokens cmd/dialect/internal/field cmd/dialect/internal/bench
+temporal := cmd/dialect/dialect-temporal
+peers    := $(CURDIR)/bin/peers
 
-.PHONY: build install dist test test-deps test-agents race check release dependencies tokens field bench bench-peers fuzz golden soak clean
+.PHONY: build build-temporal test-temporal install dist test test-deps test-agents race check release dependencies tokens field bench bench-peers fuzz golden soak clean
+
+build-temporal:
+	cd $(temporal) && CGO_ENABLED=0 $(GO) build -trimpath -ldflags '-s -w' -o $(CURDIR)/bin/dialect-temporal .
 
 # Without cgo the binary links nothing of the system it was built on, and with
 # -trimpath it holds no path of it.
@@ -93,6 +98,12 @@ test:
 	$(GO) test ./...
 	$(GO) vet -tags portable ./runtime/process && $(GO) test -tags portable ./runtime/process
 	set -e; for module in $(modules); do (cd $$module && $(GO) vet ./... && $(GO) test ./...); done
+	$(MAKE) test-temporal
+
+# The server of Temporal is a module of 200 requirements: where it cannot be had this part is left out, and says so.
+test-temporal:
+	@if (cd $(temporal) && $(GO) mod download >/dev/null 2>&1); then cd $(temporal) && $(GO) vet ./... && $(GO) test ./...; \
+	else echo "SKIPPED: $(temporal) IS NOT TESTED: the server of Temporal cannot be downloaded here" >&2; fi
 
 test-deps:
 	cd lang/editors/vscode && npm ci --ignore-scripts --no-audit --no-fund
@@ -164,6 +175,7 @@ golden:
 # The tests themselves read the variable, and do more of the same.
 soak:
 	DIALECT_SOAK=1 $(GO) test -count=1 -timeout 60m ./runtime/... ./receipts/...
+	cd $(temporal) && DIALECT_SOAK=1 $(GO) test -count=1 -timeout 60m -run TestKills .
 
 clean:
 	rm -rf bin

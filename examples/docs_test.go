@@ -100,7 +100,16 @@ var notRun = map[string]string{
 	"go install github.com/command-dialect/dialect/cmd/dialect@latest github.com/command-dialect/dialect/cmd/dialect/dialect-mcp@latest": "it needs the network: TestInstall installs the same from a proxy of its own",
 	"make build && ./bin/dialect run examples/go/quality.dlct":                                                                           "it writes into this tree: TestInstall runs it in a copy",
 	"make test": "it is what runs this test",
+	"CGO_ENABLED=0 go install github.com/temporalio/cli/cmd/temporal@v1.5.1":                                                  "it needs the network",
+	"temporal server start-dev --headless --ip 127.0.0.1":                                                                     "the test of the worker has a server of its own",
+	"dialect receipts keygen worker worker.key >worker.pub":                                                                   worked,
+	"git init --quiet --bare depot.git":                                                                                       worked,
+	`dialect-temporal worker --task-queue quality --remote "$PWD/depot.git" --key-fd 3 3< <(cat worker.key)`:                  worked,
+	`dialect run --engine temporal --task-queue quality --remote "$PWD/../depot.git" --worker-key ../worker.pub quality.dlct`: worked,
+	"dialect verify": worked,
 }
+
+const worked = "it needs dialect-temporal, a module of its own: TestPage there follows the page"
 
 const keyed = "a key counts only from a binary that its user cannot read: TestAdversary follows this protocol with one"
 

@@ -98,7 +98,7 @@ var layers = []layer{
 		"a process is an argv, an environment and budgets: it can be tested and trusted without the rest"},
 	{"runtime/schedule", []string{"receipts"}, nil,
 		"order is pure: it needs no plan, no clock and no process, so that any engine can keep it"},
-	{"runtime/attempt", []string{"lang/diag", "lang/plan", "lang/regular", "receipts", "receipts/doctrine", "runtime/..."}, nil,
+	{"runtime/attempt", []string{"lang/diag", "lang/plan", "lang/regular", "receipts", "receipts/doctrine", "runtime/..."}, []string{"golang.org/x/mod/sumdb/note"},
 		"a plan is complete: the runtime needs neither the script nor the matrix"},
 	{"runtime/engine", []string{"lang/plan", "lang/regular", "receipts", "runtime/attempt", "runtime/process", "runtime/schedule"}, []string{"golang.org/x/sync", "github.com/gofrs/flock"},
 		"a driver has others say what comes next and do it"},
@@ -110,8 +110,10 @@ var layers = []layer{
 		"what a run links of MCP is pipes: its SDK would cost every start"},
 	{"runtime/mcpclient/broker", []string{"lang/plan", "runtime/mcpclient"}, []string{"github.com/modelcontextprotocol/go-sdk", "github.com/google/jsonschema-go", "github.com/sourcegraph/jsonrpc2"},
 		"what drives MCP servers is a program of its own, and knows no run"},
-	{"runtime/temporal", []string{"lang/plan", "lang/diag", "runtime/...", "receipts/..."}, []string{"golang.org/x/", "go.temporal.io/"},
-		"the distributed engine runs the same plan through the same runtime"},
+	{"runtime/carry", []string{"runtime/tempdir", "runtime/workspace", "runtime/workspace/git"}, nil,
+		"what carries files between machines knows bytes and digests, and no run"},
+	{"runtime/remote", []string{"receipts", "runtime/attempt", "runtime/carry", "runtime/engine", "runtime/mcpclient", "runtime/schedule", "runtime/workspace", "runtime/workspace/git"}, nil,
+		"who hands a run out judges nothing of what comes back"},
 	{"receipts", []string{"receipts/vectors"}, []string{"golang.org/x/mod"},
 		"who verifies a receipt links this package alone: it must stay small, and be given expectations, never a plan"},
 	{"receipts/verify", []string{"receipts"}, []string{"golang.org/x/mod/sumdb/"},
@@ -152,8 +154,6 @@ var layers = []layer{
 		"a configuration file is read from its bytes alone, and no tool is known"},
 	{"cmd/dialect/internal/scaffold/habit", []string{"cmd/dialect/internal/scaffold/settings", "lang/regular"}, nil,
 		"what a project runs by itself is read from its files, and nothing is run"},
-	{"cmd/dialect-temporal", []string{"lang/...", "runtime/...", "receipts/...", "stdlib"}, []string{""},
-		"the distributed engine has a binary of its own"},
 	{"examples", nil, nil,
 		"the examples are run as a user runs them, through the binary"},
 }
@@ -165,10 +165,8 @@ var confined = []struct {
 	To      []string
 	Because string
 }{
-	{"go.temporal.io/", []string{"runtime/temporal", "cmd/dialect-temporal"},
-		"Go runs the init of every linked package, and start-up is a feature of dialect"},
-	{"runtime/temporal", []string{"runtime/temporal", "cmd/dialect-temporal"},
-		"it links the SDK of Temporal, which must stay out of dialect"},
+	{"go.temporal.io/", nil,
+		"Go runs the init of every linked package, and start-up is a feature of dialect: what speaks to Temporal is cmd/dialect/dialect-temporal, a module of its own"},
 	{"github.com/tiktoken-go/", nil,
 		"the tokenizer is 16 MB of tables: it lives in a module of its own"},
 	{"github.com/sourcegraph/jsonrpc2", []string{"cmd/dialect/internal/lsp", "runtime/mcpclient", "runtime/mcpclient/broker"},
@@ -209,6 +207,21 @@ const (
 	maxWiring  = 4500          // of the command line, which has a file for each subcommand
 	reason     = "1,500 lines" // that a doc has which says why
 )
+
+// TestModule keeps what has a module of its own out of that of dialect, also as what another module needs.
+func TestModule(t *testing.T) {
+	for _, name := range []string{"go.mod", "go.sum"} {
+		text, err := os.ReadFile(filepath.Join("..", name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, out := range []string{"go.temporal.io/", "github.com/tiktoken-go/"} {
+			if bytes.Contains(text, []byte(out)) {
+				t.Errorf("%s has %s, which is of a module of its own", name, out)
+			}
+		}
+	}
+}
 
 func TestLayering(t *testing.T) {
 	root := filepath.Clean("..")

@@ -34,6 +34,9 @@ type Receipt struct {
 	Command Hash    `json:"command"`
 	Kind    string  `json:"kind"` // "process", "builtin", "mcp", "task"
 	Attempt int     `json:"attempt"`
+	// Dispatch counts the machines that the attempt was handed to, 1-based; absent where the orchestrator
+	// itself carried it out. Only the last one reports.
+	Dispatch int `json:"dispatch,omitempty"`
 
 	Timestamp  Time  `json:"timestamp"`   // of the start
 	DurationNS int64 `json:"duration_ns"` // at most 2^53-1
@@ -227,6 +230,8 @@ func (r *Receipt) check() error {
 		return errors.New("no argv")
 	case r.Attempt < 1:
 		return errors.New("attempts count from 1")
+	case r.Dispatch < 0:
+		return errors.New("dispatches count from 1")
 	case r.DurationNS < 0:
 		return errors.New("a negative duration")
 	case !slices.Contains([]Status{Succeeded, StatusFailed, NotConfigured, Pending}, r.Status):

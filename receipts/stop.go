@@ -24,6 +24,7 @@ const (
 	StopInterrupted StopReason = "interrupted"
 	StopKilled      StopReason = "killed" // by a signal from outside, or its server died
 	StopMCPError    StopReason = "mcp_error"
+	StopWorkerLost  StopReason = "worker_lost" // the machine that carried it out does not answer any more
 
 	// It never ran.
 	StopEnvMissing    StopReason = "env_missing"
@@ -32,6 +33,7 @@ const (
 	StopLocked        StopReason = "locked"
 	StopUnrecordable  StopReason = "unrecordable" // its result cannot be written as a receipt
 	StopFailFast      StopReason = "fail_fast"    // ended because another line failed
+	StopUntrusted     StopReason = "untrusted"    // a machine reported a result that its receipt does not bear out
 )
 
 // Failed reports whether the command gave an answer, and the answer was no. Such a
@@ -48,7 +50,7 @@ func (s StopReason) Failed() bool {
 // not run. Anyone who keeps a command from saying no leaves this behind. Verdicts count it.
 func (s StopReason) EndedEarly() bool {
 	switch s {
-	case StopTimeout, StopStall, StopOutputLimit, StopInterrupted, StopKilled, StopMCPError, StopFailFast,
+	case StopTimeout, StopStall, StopOutputLimit, StopInterrupted, StopKilled, StopMCPError, StopWorkerLost, StopUntrusted, StopFailFast,
 		StopEnvMissing, StopStartFailed, StopNotConfigured, StopLocked, StopUnrecordable:
 		return true
 	}

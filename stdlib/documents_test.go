@@ -38,6 +38,7 @@ var documents = []struct{ schema, from, command string }{
 	{"dialect.bundle-audit/1", "runtime/records.BundleAudit", "receipts audit --bundle FILE --json"},
 	{"dialect.gc/1", "runtime/archive.Collection", "receipts gc --json"},
 	{"dialect.runs/1", "runtime/history.Report", "runs --json"},
+	{"dialect.remote-runs/1", "cmd/dialect/internal/temporal.Listing", "runs list --engine temporal --json"},
 	{"dialect.doctor/1", "cmd/dialect/internal/doctor.Report", "doctor --json"},
 	{"dialect.vocab/1", "cmd/dialect/internal/explain.Vocabulary", "vocab --json"},
 	{"dialect.words/1", "cmd/dialect/internal/explain.Language", "vocab --words --json"},
@@ -51,7 +52,10 @@ var documents = []struct{ schema, from, command string }{
 }
 
 // internal are schemas of files that nobody else reads.
-var internal = []string{"dialect.memory/2"}
+var internal = []string{
+	"dialect.memory/2",
+	"dialect.run/1", "dialect.resolve/1", "dialect.attempt/1", // names of a workflow and its activities
+}
 
 // TestDocuments holds the topic `json` and the JSON Schema to the types.
 func TestDocuments(t *testing.T) {

@@ -39,6 +39,7 @@ type document struct {
 	env      map[string]string
 	caches   []string
 	clean    cleanKeys
+	temporal Temporal
 	limits   [3]*tomltree.Value // verbs, nouns, bindings
 	vars     *tomltree.Value
 	servers  []namedServer

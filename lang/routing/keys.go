@@ -37,6 +37,8 @@ const (
 	InServer
 	InAgent
 	InClean
+	InEngine
+	InTemporal
 )
 
 // headers are the tables in the order of the reference page, as a header names them.
@@ -45,6 +47,7 @@ var headers = [...]struct {
 	path  string
 }{
 	{InFile, ""}, {InCommand, "commands.NAME"}, {InExpect, "commands.NAME.expect"}, {InControl, "commands.NAME.control"}, {InDefaults, "defaults"}, {InRun, "run"}, {InClean, "clean"},
+	{InEngine, "engine"}, {InTemporal, "engine.temporal"},
 	{InVerify, "verify"}, {InHooks, "hooks"}, {InLimits, "limits"}, {InAliases, "aliases"}, {InServer, "servers.NAME"}, {InAgent, "agents.NAME"},
 }
 
@@ -229,6 +232,8 @@ var keys = []Key{
 		Doc: "What `dialect run` runs by itself, in which order, and within what bounds as a whole."},
 	{Name: "clean", In: InFile, Type: Table, Sub: InClean,
 		Doc: "What commands get in a clean checkout (`dialect run --clean`) beside the files of the project and the system."},
+	{Name: "engine", In: InFile, Type: Table, Sub: InEngine,
+		Doc: "What carries out the lines of a run, where that is not this machine."},
 	{Name: "verify", In: InFile, Type: Table, Sub: InVerify,
 		Doc: "What `dialect verify` requires. It is read from the baseline, not from the changed files."},
 	{Name: "hooks", In: InFile, Type: Table, Sub: InHooks,
@@ -613,6 +618,38 @@ var keys = []Key{
 				}
 				t.doc.clean.share = append(t.doc.clean.share, name)
 			}
+		}},
+
+	// [engine]
+	{Name: "temporal", In: InEngine, Type: Table, Sub: InTemporal,
+		Doc: "What `dialect run --engine temporal` takes from here; a flag wins over it. `dialect help temporal` has the whole."},
+
+	// [engine.temporal]
+	{Name: "address", In: InTemporal, Type: Text, Default: "TEMPORAL_ADDRESS", Example: `"temporal.example.org:7233"`,
+		Doc: "Where the Temporal server answers, HOST:PORT. `--address` wins over it.",
+		apply: func(r *reader, t *target, v *tomltree.Value, where string) {
+			t.doc.temporal.Address = r.String(v, where)
+		}},
+	{Name: "namespace", In: InTemporal, Type: Text, Default: "TEMPORAL_NAMESPACE", Example: `"quality"`,
+		Doc: "The namespace of the Temporal server. `--namespace` wins over it.",
+		apply: func(r *reader, t *target, v *tomltree.Value, where string) {
+			t.doc.temporal.Namespace = r.String(v, where)
+		}},
+	{Name: "task_queue", In: InTemporal, Type: Text, Example: `"dialect"`,
+		Doc:   "The task queue whose workers carry out the lines. `--task-queue` wins over it.",
+		apply: func(r *reader, t *target, v *tomltree.Value, where string) { t.doc.temporal.Queue = r.String(v, where) }},
+	{Name: "remote", In: InTemporal, Type: Text, Example: `"ssh://git@example.org/depot.git"`,
+		Doc: "The git repository that carries the files to the workers: a URL, or the path of a bare repository. `--remote` wins over it.",
+		apply: func(r *reader, t *target, v *tomltree.Value, where string) {
+			t.doc.temporal.Remote = r.String(v, where)
+		}},
+	{Name: "keys", In: InTemporal, Type: Texts, Example: `["worker+684ce579+AZlDKUl/0QvdGdEvDoYawfx4v1Q/s4UgdS6lb0vjGm3o"]`,
+		Doc:   "The public keys of the workers whose receipts are accepted (`dialect receipts keygen`). `--worker-key` wins over them.",
+		apply: func(r *reader, t *target, v *tomltree.Value, where string) { t.doc.temporal.Keys = r.Strings(v, where) }},
+	{Name: "send_untracked", In: InTemporal, Type: Boolean, Default: "false", Example: `true`,
+		Doc: "Whether files that git does not track are sent to the workers, too, as `--send-untracked` does.",
+		apply: func(r *reader, t *target, v *tomltree.Value, where string) {
+			t.doc.temporal.Untracked = r.Bool(v, where)
 		}},
 
 	// [verify]

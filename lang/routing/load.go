@@ -310,6 +310,7 @@ func (l *loader) apply(d *document, from *diag.Source, at *tomltree.Value) {
 	}
 	l.m.Clean.Share = append(l.m.Clean.Share, d.clean.share...)
 	l.m.Clean.Env = append(l.m.Clean.Env, d.clean.env...)
+	l.m.Temporal = d.temporal.over(l.m.Temporal)
 	for i, to := range [...]*int{&l.m.Limits.Verbs, &l.m.Limits.Nouns, &l.m.Limits.Bindings} {
 		if v := d.limits[i]; v != nil {
 			*to = int(v.Int)

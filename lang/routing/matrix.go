@@ -1,6 +1,7 @@
 package routing
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"strings"
@@ -28,6 +29,7 @@ type Matrix struct {
 	Read       []plan.File    // all that was looked for on the disk, in the order of loading: matrices, configurations of MCP servers, pinned files
 	Caches     []string       // names of directories that are not part of the project's files
 	Clean      plan.Clean
+	Temporal   Temporal
 	Bindings   []*Binding // those in effect, in the order of definition
 	Vocabulary *Vocabulary
 	Vars       map[string]string
@@ -58,6 +60,25 @@ type Matrix struct {
 	verbsOf   map[string][]string
 	verbAlias map[string]alias
 	nounAlias map[string]alias
+}
+
+// A Temporal is what a matrix says of the engine of that name.
+type Temporal struct {
+	Address, Namespace, Queue, Remote string // empty for silence
+
+	Keys      []string // public, of workers
+	Untracked bool     // files that git does not track are sent
+}
+
+// over returns t with what it leaves unsaid taken from below.
+func (t Temporal) over(below Temporal) Temporal {
+	t.Address, t.Namespace = cmp.Or(t.Address, below.Address), cmp.Or(t.Namespace, below.Namespace)
+	t.Queue, t.Remote = cmp.Or(t.Queue, below.Queue), cmp.Or(t.Remote, below.Remote)
+	if t.Keys == nil {
+		t.Keys = below.Keys
+	}
+	t.Untracked = t.Untracked || below.Untracked
+	return t
 }
 
 // A pair is what routes, in lower case.

@@ -242,7 +242,7 @@ func (s *Store) Settle(ctx context.Context, id string, t receipts.Settlement) (r
 		if err != nil {
 			return err
 		}
-		_, err = s.add(ctx, rec)
+		_, err = s.add(ctx, submission{Record: rec})
 		return err
 	})
 	if err != nil {

@@ -212,14 +212,21 @@ func (s *Store) node(ctx context.Context, idx int64) (h tlog.Hash, err error) {
 const maxFresh = 2048
 
 // append appends one record, unless the store holds it.
-func (w *appender) append(r receipts.Record) error {
+func (w *appender) append(r submission) error {
 	sha := r.SHA()
+	if r.signature != "" {
+		if err := w.checkFirst(r.Record); err != nil {
+			return err
+		}
+	}
 	st, err := w.s.stmt(w.ctx, "INSERT INTO record(seq, sha, kind, body, signature) VALUES (?, ?, ?, ?, ?) ON CONFLICT(sha) DO NOTHING")
 	if err != nil {
 		return err
 	}
 	var signature any
-	if w.s.signer != nil {
+	if r.signature != "" {
+		signature = string(r.signature)
+	} else if w.s.signer != nil {
 		g, err := w.s.signer.Sign(w.head.origin, sha)
 		if err != nil {
 			return err
@@ -258,8 +265,8 @@ func (w *appender) append(r receipts.Record) error {
 	if len(w.s.fresh) >= maxFresh {
 		clear(w.s.fresh)
 	}
-	w.s.fresh[sha] = r
-	return w.project(seq, r)
+	w.s.fresh[sha] = r.Record
+	return w.project(seq, r.Record)
 }
 
 // project adds what the log says in a record to the projection.
@@ -391,7 +398,7 @@ func (w *appender) readBack() error {
 }
 
 // add appends records and writes the new head.
-func (s *Store) add(ctx context.Context, rs ...receipts.Record) (*appender, error) {
+func (s *Store) add(ctx context.Context, rs ...submission) (*appender, error) {
 	w, err := s.beginAppend(ctx)
 	for i := 0; i < len(rs) && err == nil; i++ {
 		err = w.append(rs[i])
@@ -410,7 +417,7 @@ func (w *appender) appendBody(b interface {
 	if err != nil {
 		return receipts.Hash{}, err
 	}
-	return rec.SHA(), w.append(rec)
+	return rec.SHA(), w.append(submission{Record: rec})
 }
 
 // finish writes the new head.

@@ -22,15 +22,21 @@ type queue struct {
 	mu        sync.Mutex
 	work      sync.Cond // there may be something to do for the goroutine; on mu
 	done      sync.Cond // records were written, or failed; on mu
-	waiting   []receipts.Record
-	taken     []receipts.Record // of a transaction under way
-	submitted int64             // the last ticket
-	durable   int64             // the last ticket whose record is durable
-	err       error             // sticky: why no later record will be
-	waiters   int               // calls that wait for records to be durable
-	ripe      bool              // the oldest record has waited for as long as it may
+	waiting   []submission
+	taken     []submission // of a transaction under way
+	submitted int64        // the last ticket
+	durable   int64        // the last ticket whose record is durable
+	err       error        // sticky: why no later record will be
+	waiters   int          // calls that wait for records to be durable
+	ripe      bool         // the oldest record has waited for as long as it may
 	running   bool
 	closed    bool
+}
+
+// A submission is a record that is to be appended; one that another has signed brings its signature.
+type submission struct {
+	receipts.Record
+	signature receipts.Signature // empty: the store signs, if it has a key
 }
 
 // Bounds on what gathers.
@@ -49,9 +55,24 @@ var errClosed = errors.New("it is closed")
 // Submit hands a record over, to be made durable within some milliseconds, or as
 // soon as anybody waits for it, and returns its ticket: [Store.Durable] says whether
 // it was. A later record has a higher ticket.
-func (s *Store) Submit(r receipts.Record) (ticket int64) { return s.submit(r) }
+func (s *Store) Submit(r receipts.Record) (ticket int64) { return s.submit(submission{Record: r}) }
 
-func (s *Store) submit(rs ...receipts.Record) int64 {
+// SubmitSigned is [Store.Submit] of the receipt of a worker, with the signature that its maker made for this store
+// ([Store.Origin]); the store signs nothing of it. The caller has checked it. Of one attempt of a run the first such
+// receipt is taken, and another one is an error of the store: two workers cannot both have been asked.
+func (s *Store) SubmitSigned(r receipts.Record, g receipts.Signature) (ticket int64) {
+	return s.submit(submission{r, g})
+}
+
+// Origin returns the origin of the store's log, which signatures of its records are made for.
+func (s *Store) Origin(ctx context.Context) (string, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	h, err := s.readHead(ctx)
+	return h.origin, s.unusable(err)
+}
+
+func (s *Store) submit(rs ...submission) int64 {
 	q := &s.queue
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -81,7 +102,11 @@ func (s *Store) Durable(ctx context.Context, ticket int64) error {
 // Append makes records durable, in order, and returns when they are. A record
 // that the store holds already is not appended again.
 func (s *Store) Append(ctx context.Context, rs ...receipts.Record) error {
-	return s.Durable(ctx, s.submit(rs...))
+	list := make([]submission, len(rs))
+	for i, r := range rs {
+		list[i].Record = r
+	}
+	return s.Durable(ctx, s.submit(list...))
 }
 
 func (q *queue) wait(ctx context.Context, ticket int64) error {
@@ -169,7 +194,7 @@ func (s *Store) appendWaiting() {
 
 // take hands out what waits, to the holder of the store's lock: so what was
 // submitted first is appended first.
-func (q *queue) take() ([]receipts.Record, error) {
+func (q *queue) take() ([]submission, error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if q.err != nil {

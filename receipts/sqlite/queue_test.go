@@ -201,12 +201,12 @@ func TestSettleOrder(t *testing.T) {
 	var q queue
 	q.init()
 	first, second := makeReceipt("r-1", 0), makeReceipt("r-1", 1)
-	q.waiting = []receipts.Record{first}
+	q.waiting = []submission{{Record: first}}
 	batch, err := q.take()
 	if err != nil {
 		t.Fatal(err)
 	}
-	q.waiting = append(q.waiting, second)
+	q.waiting = append(q.waiting, submission{Record: second})
 	q.settle(len(batch), errors.New("no gate"))
 	if batch, err = q.take(); err != nil || len(batch) != 2 || batch[0].SHA() != first.SHA() || batch[1].SHA() != second.SHA() {
 		t.Errorf("%d wait, %v", len(batch), err)

@@ -118,7 +118,8 @@ type Store struct {
 	last  receipts.Head                     // the head that this process has signed last
 	next  receipts.Head                     // the one of the transaction under way
 
-	queue queue
+	workers workers
+	queue   queue
 }
 
 const (
@@ -324,6 +325,7 @@ func (s *Store) immediate(ctx context.Context, f func() error) error {
 		return s.inPlace()
 	}
 	if err != nil {
+		s.workers = workers{} // it may know of records that are not there
 		// The transaction may be gone already; what counts is the first error.
 		_, _ = s.conn.ExecContext(context.WithoutCancel(ctx), "ROLLBACK")
 	}

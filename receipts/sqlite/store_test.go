@@ -622,7 +622,7 @@ func TestReadBack(t *testing.T) {
 		err := s.immediate(ctx, func() error {
 			w, err := s.beginAppend(ctx)
 			if err == nil {
-				err = errors.Join(w.append(a), w.append(b), w.finish())
+				err = errors.Join(w.append(submission{Record: a}), w.append(submission{Record: b}), w.finish())
 			}
 			if err == nil {
 				_, err = s.conn.ExecContext(ctx, tt.stmt, tt.args...)

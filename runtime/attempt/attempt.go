@@ -115,6 +115,11 @@ type Options struct {
 	// none. It is asked when the first is needed.
 	MCP func() []string
 
+	// Worker says whose receipts [Executor.Accept] takes; nil for no one's. Dispatch is, on a worker, the number of
+	// the dispatch that it carries out; 0 where nobody handed it out.
+	Worker   *Worker
+	Dispatch int
+
 	// Reuse lets an earlier pass on the same tree stand for a step that allows it.
 	Reuse bool
 
@@ -187,6 +192,7 @@ type Executor struct {
 	mu        sync.Mutex
 	steps     map[string]*plan.Step
 	reports   map[string]*Report   // the last of each leaf
+	handed    map[int]*Report      // that another machine makes, by the number of the action; of the driver's goroutine
 	decisions map[string]*Decision // by the ID of the action
 
 	// What gates have consumed: leaves, and the gates that no later gate has taken in.
@@ -211,7 +217,7 @@ func New(ending, killed context.Context, p *plan.Plan, o Options, m Meter) *Exec
 		plan: p, opt: o, meter: m, ending: ending, killed: killed,
 		ledger: newLedger(o, ending, killed),
 		trees:  trees{source: o.Workspace, ctx: ending, rules: p.Matrix.Files},
-		steps:  make(map[string]*plan.Step), reports: make(map[string]*Report),
+		steps:  make(map[string]*plan.Step), reports: make(map[string]*Report), handed: make(map[int]*Report),
 		decisions: make(map[string]*Decision), consumed: make(map[string]bool),
 	}
 	plan.Walk(p.Steps, func(s *plan.Step) { x.steps[s.ID] = s })
@@ -246,7 +252,7 @@ func (x *Executor) Attempt(ctx context.Context, a schedule.Action) *Report {
 			return r
 		}
 	}
-	res := &Report{Step: x.steps[a.ID], action: a, before: last}
+	res := &Report{Step: x.steps[a.ID], action: a, before: last, dispatch: x.opt.Dispatch}
 	if last != nil {
 		last.Trim(0)
 		last.Claim, last.Failures = nil, diagnose.Failures{}

@@ -17,6 +17,8 @@ type Store interface {
 	// Submit hands a record over, to be made durable together with others, and returns
 	// its ticket. A later record has a higher one.
 	Submit(receipts.Record) (ticket int64)
+	// SubmitSigned is Submit of the receipt of a worker, with its signature.
+	SubmitSigned(receipts.Record, receipts.Signature) (ticket int64)
 	// Durable returns when the record of a ticket, and each of a lower one, is durable,
 	// or why it is not. Ticket 0 is durable from the start.
 	Durable(ctx context.Context, ticket int64) error
@@ -88,8 +90,16 @@ func (l *ledger) begin(r *receipts.Run) {
 // submit hands a record over and returns its ticket. The record is evidence only once
 // it is durable.
 func (l *ledger) submit(rec receipts.Record) (ticket int64) {
-	// Another result may have a higher ticket by now.
-	ticket = l.store.Submit(rec)
+	return l.submitted(l.store.Submit(rec))
+}
+
+// submitSigned is submit of the receipt of a worker.
+func (l *ledger) submitSigned(rec receipts.Record, g receipts.Signature) (ticket int64) {
+	return l.submitted(l.store.SubmitSigned(rec, g))
+}
+
+// submitted notes a ticket: another result may have a higher one by now.
+func (l *ledger) submitted(ticket int64) int64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.last = max(l.last, ticket)

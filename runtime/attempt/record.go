@@ -57,7 +57,7 @@ func (x *Executor) runRecord(started receipts.Time) *receipts.Run {
 func (x *Executor) receipt(res *Report) *receipts.Receipt {
 	s := res.Step
 	rec := &receipts.Receipt{
-		Version: 1, Command: receipts.CommandHash(x.command(s)), Kind: string(s.Kind), Attempt: max(res.Attempts, 1),
+		Version: 1, Command: receipts.CommandHash(x.command(s)), Kind: string(s.Kind), Attempt: max(res.Attempts, 1), Dispatch: res.dispatch,
 		Timestamp: receipts.Time{Time: res.Started}, DurationNS: int64(res.Duration),
 		StopReason: stopReason(res),
 		Stdout:     receipts.Stream{SHA256: sha256.Sum256(nil)}, Stderr: receipts.Stream{SHA256: sha256.Sum256(nil)},

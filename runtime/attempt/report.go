@@ -31,11 +31,12 @@ type Report struct {
 	Receipt  receipts.Hash     // zero if there is none
 	Reused   receipts.Hash     // the receipt whose result stands for a run; zero if it ran
 
-	action schedule.Action // that it answers
-	before *Report         // of the attempt before; nil for the first
-	ticket int64           // of Receipt
-	inputs receipts.Hash   // digest of the binding's inputs before the attempt; zero for none
-	epoch  *epoch          // that it ran in; nil without a workspace
+	action   schedule.Action // that it answers
+	dispatch int             // of a worker, 1-based; 0 where it was made here
+	before   *Report         // of the attempt before; nil for the first
+	ticket   int64           // of Receipt
+	inputs   receipts.Hash   // digest of the binding's inputs before the attempt; zero for none
+	epoch    *epoch          // that it ran in; nil without a workspace
 
 	clean   *receipts.Clean // of the room that it ran in; nil for the working tree
 	changed []string        // files of the snapshot that it changed in the room

@@ -52,6 +52,12 @@ type Options struct {
 	// Control acts on the processes of the run; nil for none.
 	Control *Control
 
+	// Began is when the run began, where that was before now: of one that is taken up again.
+	Began time.Time
+
+	// Remote has what runs a process made on other machines; nil makes it here.
+	Remote Remote
+
 	// between, if set, gets the state after each event, and returns the one to go on with.
 	between func(*schedule.State) *schedule.State
 }
@@ -69,12 +75,15 @@ var finallyGrace = 10 * time.Second
 type run struct {
 	ctx    context.Context // cancelled once ending is, or by a failure under FailFast
 	cancel context.CancelCauseFunc
-	ending context.Context // cancelled by the caller, or once the budget of the run is spent
-	killed context.Context // cancelled by Control.Kill
+	end    context.CancelCauseFunc // of ending
+	ending context.Context         // cancelled by the caller, or once the budget of the run is spent
+	killed context.Context         // cancelled by Control.Kill
 
 	plan    *plan.Plan
 	opt     Options
 	state   *schedule.State
+	relay   *schedule.Relay // instead of state, with Options.Remote
+	held    map[int]answer  // that were given and have not come back from the history
 	exec    *attempt.Executor
 	meter   meter
 	results []*Result // of the lines
@@ -125,22 +134,31 @@ func Run(parent context.Context, p *plan.Plan, o Options) *Outcome {
 	killed, kill := context.WithCancel(context.Background())
 	defer kill()
 	r := &run{
-		ctx: ctx, cancel: cancel, ending: ending, killed: killed, plan: p, opt: o,
+		ctx: ctx, cancel: cancel, end: end, ending: ending, killed: killed, plan: p, opt: o,
 		nodes: make(map[string]*node), answers: make(chan answer), lasting: make(map[string]lasting),
 	}
 	if o.Listen != nil {
 		r.listen, r.opt.Listen = o.Listen, r.emit
 	}
-	shape, results := r.shape(p.Steps, nil)
-	r.results = results
-	r.state = schedule.New(schedule.Shape{Nodes: shape}, schedule.Rules{Slots: o.Jobs, FailFast: o.FailFast, KeepGoing: o.KeepGoing, Parallel: p.Parallel, Held: o.Locks})
+	shape := Shape(p)
+	r.results = r.resultsOf(p.Steps, nil)
+	rules := schedule.Rules{Slots: o.Jobs, FailFast: o.FailFast, KeepGoing: o.KeepGoing, Parallel: p.Parallel, Held: o.Locks}
+	if o.Remote == nil {
+		r.state = schedule.New(shape, rules)
+	} else {
+		r.relay, r.held = schedule.NewRelay(shape, rules), make(map[int]answer)
+	}
 	r.meter = meter{budget: over(p.Budget, o.Budget), end: func(why schedule.Reason, text string) {
 		end(attempt.Cut{Brief: schedule.Brief{Verdict: schedule.Fault, Reason: why, Text: text}})
 	}}
 
+	began := o.Began
+	if began.IsZero() {
+		began = o.Now()
+	}
 	out := &Outcome{
 		Plan: p, Run: o.Run, Session: o.Session, Nonce: o.Nonce,
-		Started: o.Now(), KeepGoing: o.KeepGoing, Results: results,
+		Started: began, KeepGoing: o.KeepGoing, Results: r.results,
 	}
 	r.emit(RunStarted{Plan: p, Run: out.Run, Session: out.Session, At: out.Started})
 	r.exec = attempt.New(ending, killed, p, r.opt.Options, &r.meter)
@@ -153,7 +171,11 @@ func Run(parent context.Context, p *plan.Plan, o Options) *Outcome {
 	r.meter.start()
 	defer r.meter.stop()
 	r.exec.Begin(out.Started)
-	r.drive()
+	if o.Remote == nil {
+		r.drive()
+	} else {
+		r.follow(rules)
+	}
 	_ = r.actions.Wait() // all have answered
 	r.exec.Finish()
 	r.kept()
@@ -164,7 +186,7 @@ func Run(parent context.Context, p *plan.Plan, o Options) *Outcome {
 	case attempt.Cut:
 		out.Limit = cause.Text
 	}
-	Leaves(results, func(res *Result) {
+	Leaves(r.results, func(res *Result) {
 		if res.Verdict == schedule.Passed {
 			res.Baseline = r.exec.Baseline(&res.Report)
 		}
@@ -174,23 +196,34 @@ func Run(parent context.Context, p *plan.Plan, o Options) *Outcome {
 	return out
 }
 
-// shape is what the order of steps depends on, and the results that they will have.
-func (r *run) shape(steps []*plan.Step, parent *node) (nodes []schedule.Node, results []*Result) {
+// Shape is what the order of the steps of a plan depends on.
+func Shape(p *plan.Plan) schedule.Shape { return schedule.Shape{Nodes: shape(p.Steps)} }
+
+func shape(steps []*plan.Step) (nodes []schedule.Node) {
+	for _, s := range steps {
+		v := shapeOf(s)
+		v.Members = shape(s.Members)
+		nodes = append(nodes, v)
+	}
+	return nodes
+}
+
+// resultsOf makes the results that steps will have.
+func (r *run) resultsOf(steps []*plan.Step, parent *node) (results []*Result) {
 	for _, s := range steps {
 		n := &node{Result: &Result{Report: attempt.Report{Step: s}}, parent: parent}
 		r.nodes[s.ID] = n
-		v := shapeOf(s)
-		v.Members, n.Members = r.shape(s.Members, n)
-		nodes, results = append(nodes, v), append(results, n.Result)
+		n.Members = r.resultsOf(s.Members, n)
+		results = append(results, n.Result)
 	}
-	return nodes, results
+	return results
 }
 
 // shapeOf is what the order depends on of a step without its members.
 func shapeOf(s *plan.Step) schedule.Node {
 	v := schedule.Node{
 		ID: s.ID, Group: s.Kind == plan.Composite, Parallel: s.Parallel, Always: s.Finally, OnFailure: s.WhenFailure,
-		Writes: s.Effect == plan.Write, Gate: attempt.IsGate(s), Lock: s.Exclusive, Retries: s.Budget.Retries,
+		Writes: s.Effect == plan.Write, Gate: attempt.IsGate(s), Here: s.Kind == plan.Builtin, Lock: s.Exclusive, Retries: s.Budget.Retries,
 	}
 	if s.Kind == plan.Builtin {
 		v.Retries = 0 // the same question has the same answer
@@ -201,16 +234,7 @@ func shapeOf(s *plan.Step) schedule.Node {
 // Together returns, for the lines of p that run at the same time as others because they are adjacent and only read, the
 // name of their group: "1-3". Members of a composite are not among them.
 func Together(p *plan.Plan) map[string]string {
-	var nodes func(steps []*plan.Step) (list []schedule.Node)
-	nodes = func(steps []*plan.Step) (list []schedule.Node) {
-		for _, s := range steps {
-			v := shapeOf(s)
-			v.Members = nodes(s.Members)
-			list = append(list, v)
-		}
-		return list
-	}
-	return schedule.Together(schedule.Shape{Nodes: nodes(p.Steps)}, schedule.Rules{Parallel: p.Parallel})
+	return schedule.Together(Shape(p), schedule.Rules{Parallel: p.Parallel})
 }
 
 // drive carries out actions until every step has its verdict.
@@ -231,11 +255,7 @@ func (r *run) drive() {
 			return
 		}
 		ending = nil
-		why := schedule.Brief{Reason: receipts.StopInterrupted, Text: "the run was interrupted"}
-		if c, ok := context.Cause(r.ending).(attempt.Cut); ok {
-			why = c.Brief
-		}
-		apply(schedule.Event{Brief: why})
+		apply(schedule.Event{Brief: r.why()})
 	}
 	cut()
 	for r.do(r.state.Begin()); !r.state.Over(); {
@@ -248,6 +268,14 @@ func (r *run) drive() {
 			apply(e)
 		}
 	}
+}
+
+// why says why the run is cut short.
+func (r *run) why() schedule.Brief {
+	if c, ok := context.Cause(r.ending).(attempt.Cut); ok {
+		return c.Brief
+	}
+	return schedule.Brief{Reason: receipts.StopInterrupted, Text: "the run was interrupted"}
 }
 
 // do begins to carry out actions.
@@ -312,16 +340,11 @@ func (r *run) begun(a schedule.Action) {
 
 // take notes an answer, and returns it as the order of steps needs it.
 func (r *run) take(a answer) schedule.Event {
-	e := schedule.Event{Seq: a.Seq}
-	if a.err != nil {
-		e.Why = a.err.Error()
-	}
 	n := r.nodes[a.ID]
 	switch a.Op {
 	case schedule.Acquire:
 		n.Waited, n.release = a.waited, a.release
 	case schedule.Start:
-		e.Brief, e.Last = a.report.Brief(), a.last
 		if n.reports = append(n.reports, a.report); len(n.reports) == 1 {
 			n.Report = *a.report
 			break
@@ -331,13 +354,27 @@ func (r *run) take(a answer) schedule.Event {
 		n.Duration += n.Started.Sub(began)
 		n.Started = began
 	case schedule.Gate:
-		e.Brief = a.decision.Brief()
 		if a.Final {
 			r.gate = a.decision
 		}
 		if n != nil {
 			n.Gate, n.Receipt, n.Duration = a.decision, a.decision.SHA, r.opt.Now().Sub(n.Started)
 		}
+	}
+	return a.event()
+}
+
+// event is an answer as the order of steps needs it.
+func (a answer) event() schedule.Event {
+	e := schedule.Event{Seq: a.Seq}
+	if a.err != nil {
+		e.Why = a.err.Error()
+	}
+	switch a.Op {
+	case schedule.Start:
+		e.Brief, e.Last = a.report.Brief(), a.last
+	case schedule.Gate:
+		e.Brief = a.decision.Brief()
 	}
 	return e
 }
@@ -353,6 +390,9 @@ const (
 
 // finish gives a step its verdict, and tells the listener of it.
 func (r *run) finish(n *node, b schedule.Brief) {
+	if k := len(n.reports); k > 0 && n.reports[k-1].Reason == receipts.StopUntrusted && !b.Verdict.Bad() {
+		b = n.reports[k-1].Brief() // the order of the run was made of what a worker said
+	}
 	n.Verdict, n.Reason, n.By, n.Detail = b.Verdict, b.Reason, b.By, b.Text
 	if n.Step.Kind == plan.Composite && !n.Started.IsZero() {
 		n.Duration = r.opt.Now().Sub(n.Started)

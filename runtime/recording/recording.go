@@ -14,6 +14,8 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/mod/sumdb/note"
+
 	"github.com/command-dialect/dialect/lang/plan"
 	"github.com/command-dialect/dialect/receipts"
 	"github.com/command-dialect/dialect/receipts/sqlite"
@@ -49,6 +51,7 @@ type Options struct {
 	Hide    []string
 
 	Signer   *receipts.Signer // nil for none
+	Workers  note.Verifiers   // keys of others whose receipts a run takes in; nil for none
 	Patience time.Duration    // how long to wait for a store that another process holds; 0 for the store's own
 	Writing  string           // a file that the command writes while snapshots are taken; empty for none
 	Slow     func()           // is called once if a snapshot takes its time
@@ -124,7 +127,11 @@ func Open(root string, caches []string, o Options) *Recording {
 	}
 	if err == nil {
 		r.archive = logs
-		r.store, err = sqlite.Open(context.Background(), path, sqlite.Options{Signer: o.Signer, BusyTimeout: o.Patience})
+		s := sqlite.Options{Signer: o.Signer, BusyTimeout: o.Patience}
+		if o.Signer != nil && o.Workers != nil {
+			s.Keys = several{o.Signer.Keys(), o.Workers}
+		}
+		r.store, err = sqlite.Open(context.Background(), path, s)
 	}
 	if err != nil {
 		r.reason = err.Error()
@@ -136,6 +143,34 @@ func Open(root string, caches []string, o Options) *Recording {
 
 // Room is where commands run instead of the working tree; nil for the working tree.
 func (r *Recording) Room() *cleanroom.Room { return r.room }
+
+// several are the keys of several lists.
+type several []note.Verifiers
+
+func (s several) Verifier(name string, hash uint32) (v note.Verifier, err error) {
+	for _, keys := range s {
+		if v, err = keys.Verifier(name, hash); err == nil {
+			return v, nil
+		}
+	}
+	return nil, err
+}
+
+// Origin returns what signatures of records of the store are made for.
+func (r *Recording) Origin(ctx context.Context) (string, error) {
+	if r.store == nil {
+		return "", errors.New(r.reason)
+	}
+	return r.store.Origin(ctx)
+}
+
+// Snapshot takes a snapshot of the project.
+func (r *Recording) Snapshot(ctx context.Context) (*workspace.Snapshot, error) {
+	if r.ahead == nil {
+		return nil, errors.New("there is no project here whose files could be named, or --no-tree")
+	}
+	return r.ahead.Tracker.Take(ctx)
+}
 
 // Options are those of a run of p, with a new id.
 func (r *Recording) Options(p *plan.Plan) engine.Options {

@@ -50,6 +50,7 @@ type Node struct {
 	Always    bool   `json:"always,omitempty"`     // it comes in any case; as a member, after the others
 	OnFailure bool   `json:"on_failure,omitempty"` // it, or each of its members, comes only after a failure
 	Gate      bool   `json:"gate,omitempty"`       // of a leaf
+	Here      bool   `json:"here,omitempty"`       // of a leaf: it asks the store, and so is carried out beside it
 	Lock      string `json:"lock,omitempty"`       // that it and its members hold; empty for none
 	Retries   int    `json:"retries,omitempty"`    // further attempts after a failure
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/command-dialect/dialect/cmd/dialect/internal/interrupt"
 	"github.com/command-dialect/dialect/cmd/dialect/internal/outfile"
 	"github.com/command-dialect/dialect/cmd/dialect/internal/store"
+	"github.com/command-dialect/dialect/cmd/dialect/internal/temporal"
 	"github.com/command-dialect/dialect/lang/diag"
 	"github.com/command-dialect/dialect/lang/plan"
 	"github.com/command-dialect/dialect/lang/suggest"
@@ -52,7 +53,8 @@ type runFlags struct {
 	maxOutput                   string
 	output, events, junit, html string
 
-	notary string // the socket of the notary that runs it; empty for none
+	notary string           // the socket of the notary that runs it; empty for none
+	far    temporal.Options // where it is carried out
 
 	inPlace           bool // whatever the matrix says
 	base, acceptFlaky string
@@ -109,6 +111,7 @@ func (f *runFlags) add(cmd *cobra.Command) {
 	fl.StringVar(&f.notary, "notary", os.Getenv(notary.Variable), "have the notary that listens on the socket `PATH` run it (DIALECT_NOTARY)")
 	fl.Lookup("notary").DefValue = ""
 	fl.StringVar(&f.acceptFlaky, "accept-flaky", "", "accept passes after failures on the same files, and record `REASON`")
+	addEngineFlags(cmd, &f.far)
 	f.recordFlags.add(cmd)
 	for _, name := range []string{"set", "jobs", "timeout", "stall", "max-output"} {
 		_ = cmd.RegisterFlagCompletionFunc(name, noFiles)
@@ -148,6 +151,9 @@ func (f *runFlags) check() error {
 	}
 	if f.notary != "" {
 		_ = os.Setenv(notary.Variable, f.notary) // for what is asked of its store
+	}
+	if err := f.far.Check(); err != nil {
+		return err
 	}
 	if f.maxOutput != "" {
 		n, err := byteSize(f.maxOutput)
@@ -257,9 +263,14 @@ func (f *runFlags) bind(u *ui, args []string) (*project.Program, error) {
 		}
 	}
 	p.Resolve(vars, lines)
+	return f.bound(u, p)
+}
+
+// bound says what was found in a program that was bound, and returns it if it is to be run.
+func (f *runFlags) bound(u *ui, p *project.Program) (*project.Program, error) {
 	bad := p.Findings.Count(diag.Error) > 0
 	if bad && f.json {
-		if err := report.StaticJSON(u.out, s.Name, p.Findings, exit.Fault); err != nil {
+		if err := report.StaticJSON(u.out, p.Script.Name, p.Findings, exit.Fault); err != nil {
 			return nil, err
 		}
 	}
@@ -267,7 +278,7 @@ func (f *runFlags) bind(u *ui, args []string) (*project.Program, error) {
 		return nil, err
 	}
 	if bad {
-		u.notef("%s in %s: nothing was run", p.Findings.Summary(), s.Name)
+		u.notef("%s in %s: nothing was run", p.Findings.Summary(), p.Script.Name)
 		return nil, exit.Status(exit.Fault)
 	}
 	p.Plan.Script.Flags = f.again()
@@ -289,6 +300,12 @@ func (f *runFlags) execute(u *ui, p *project.Program) error {
 		return f.notarize(u, p)
 	}
 	m := p.Plan.Matrix
+	if f.far.On() {
+		if err := f.far.Fill(p); err != nil {
+			return err
+		}
+		f.Workers, _ = f.far.Workers()
+	}
 	store, _ := f.Paths(m.Root)
 	events := outfile.File{Flag: "--events", Name: f.events, Stream: true}
 	junit, html := outfile.File{Flag: "--junit", Name: f.junit}, outfile.File{Flag: "--html", Name: f.html}
@@ -317,6 +334,13 @@ func (f *runFlags) execute(u *ui, p *project.Program) error {
 		if opt.Policy, err = recording.Policy(sig.Context, m, f.base, f.budget.Timeout); err != nil {
 			return exit.Usagef("%v", err)
 		}
+	}
+	if f.far.On() {
+		c, err := f.far.Conduct(sig.Context, p, rec, &opt, u.err)
+		if err != nil {
+			return err
+		}
+		defer c.Close()
 	}
 	for _, text := range rec.Begin(opt.Run, p.Script.Name) {
 		u.note(text)

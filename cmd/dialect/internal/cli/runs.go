@@ -46,5 +46,6 @@ func newRuns(u *ui) *cobra.Command {
 	fl.IntVarP(&f.limit, "limit", "n", 20, "show the newest `N` runs")
 	fl.BoolVar(&f.json, "json", false, "print one JSON document on standard output")
 	addStoreFlag(cmd, &f.store)
+	cmd.AddCommand(newRunsAttach(u), newRunsCancel(u), newRunsList(u))
 	return cmd
 }

@@ -1,0 +1,496 @@
+// Package client is the helper of one run: it starts the workflow, follows its history, and tells dialect over pipes what
+// arrived, in the order in which the workflow took it in. It makes nothing of it: dialect keeps its own relay.
+package client
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+	"time"
+
+	commonpb "go.temporal.io/api/common/v1"
+	enums "go.temporal.io/api/enums/v1"
+	historypb "go.temporal.io/api/history/v1"
+	"go.temporal.io/api/serviceerror"
+	"go.temporal.io/api/workflowservice/v1"
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/contrib/envconfig"
+	"go.temporal.io/sdk/converter"
+
+	"github.com/command-dialect/dialect/cmd/dialect/dialect-temporal/flow"
+	"github.com/command-dialect/dialect/runtime/mcpclient"
+	"github.com/command-dialect/dialect/runtime/remote"
+	"github.com/command-dialect/dialect/runtime/schedule"
+)
+
+// Dial connects to the server: what s leaves empty comes from TEMPORAL_ADDRESS and its like, or the profile of the
+// temporal program.
+func Dial(ctx context.Context, s remote.Server) (client.Client, error) {
+	o, err := envconfig.LoadDefaultClientOptions()
+	if err != nil {
+		return nil, err
+	}
+	if s.Address != "" {
+		o.HostPort = s.Address
+	}
+	if s.Namespace != "" {
+		o.Namespace = s.Namespace
+	}
+	o.Logger = quiet{}
+	within, done := context.WithTimeout(ctx, 10*time.Second)
+	defer done()
+	c, err := client.DialContext(within, o)
+	if err != nil {
+		return nil, fmt.Errorf("no Temporal server answers at %s: %w", o.HostPort, err)
+	}
+	return c, nil
+}
+
+// Quiet drops what the SDK logs: what a user has to know the replies say.
+type quiet struct{}
+
+func (quiet) Debug(string, ...any) {}
+func (quiet) Info(string, ...any)  {}
+func (quiet) Warn(string, ...any)  {}
+func (quiet) Error(string, ...any) {}
+
+// A session is the helper of one run.
+type session struct {
+	c   client.Client
+	id  string
+	out struct {
+		sync.Mutex
+		w io.Writer
+	}
+	complain io.Writer
+}
+
+// Serve reads requests until their end, and carries them out.
+func Serve(ctx context.Context, in io.Reader, out, complain io.Writer) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	r := bufio.NewReaderSize(in, 1<<16)
+	s := &session{complain: complain}
+	s.out.w = out
+	var first remote.Request
+	if err := (mcpclient.Lines{}).ReadObject(r, &first); err != nil {
+		return err
+	}
+	if first.Server == nil {
+		return s.say(remote.Reply{Error: "the first request names no server"})
+	}
+	// The end of the requests is the end of dialect.
+	requests := make(chan remote.Request)
+	go func() {
+		defer cancel()
+		for {
+			var q remote.Request
+			if (mcpclient.Lines{}).ReadObject(r, &q) != nil {
+				return
+			}
+			select {
+			case requests <- q:
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
+	c, err := Dial(ctx, *first.Server)
+	if err != nil {
+		return s.say(remote.Reply{Error: err.Error()})
+	}
+	defer c.Close()
+	s.c = c
+	if err := s.serve(ctx, first, requests); err != nil && ctx.Err() == nil {
+		return s.say(remote.Reply{Error: err.Error()})
+	}
+	return nil
+}
+
+func (s *session) say(r remote.Reply) error {
+	s.out.Lock()
+	defer s.out.Unlock()
+	return mcpclient.Lines{}.WriteObject(s.out.w, r)
+}
+
+func (s *session) serve(ctx context.Context, q remote.Request, requests <-chan remote.Request) error {
+	switch {
+	case q.List:
+		return s.list(ctx)
+	case q.Start != nil:
+		s.id = flow.WorkflowID(q.Start.Run)
+		_, err := s.c.ExecuteWorkflow(ctx, client.StartWorkflowOptions{
+			ID: s.id, TaskQueue: q.Server.Queue, WorkflowIDReusePolicy: enums.WORKFLOW_ID_REUSE_POLICY_REJECT_DUPLICATE,
+			WorkflowExecutionErrorWhenAlreadyStarted: true,
+		}, flow.Name, flow.Input{Spec: *q.Start})
+		if err != nil {
+			return fmt.Errorf("the run was not started: %w", err)
+		}
+		if err := s.say(remote.Reply{Started: q.Start}); err != nil {
+			return err
+		}
+		go s.watchQueue(ctx, q.Server.Queue)
+	case q.Attach != "":
+		s.id = flow.WorkflowID(q.Attach)
+		spec, err := s.spec(ctx)
+		if err != nil {
+			return err
+		}
+		if q.Cut != nil {
+			if err := s.signal(ctx, flow.Cut, *q.Cut); err != nil {
+				return err
+			}
+			return s.say(remote.Reply{Started: spec})
+		}
+		if err := s.say(remote.Reply{Started: spec}); err != nil {
+			return err
+		}
+	default:
+		return errors.New("the first request asks for nothing")
+	}
+	failed := make(chan error, 1)
+	go func() {
+		for q := range requests {
+			var err error
+			switch {
+			case q.Answer != nil:
+				err = s.signal(ctx, flow.Answer, *q.Answer)
+			case q.Cut != nil:
+				err = s.signal(ctx, flow.Cut, *q.Cut)
+			}
+			if err != nil {
+				failed <- err
+				return
+			}
+		}
+	}()
+	done := make(chan error, 1)
+	go func() { done <- s.follow(ctx) }()
+	select {
+	case err := <-failed:
+		return err
+	case err := <-done:
+		return err
+	}
+}
+
+// The patience with a server that does not answer.
+const (
+	patience = 2 * time.Minute
+	pause    = 250 * time.Millisecond
+)
+
+// retry calls f until the server answers it.
+func retry(ctx context.Context, f func() error) error {
+	began := time.Now()
+	for {
+		err := f()
+		var gone *serviceerror.Unavailable
+		if err == nil || ctx.Err() != nil || time.Since(began) > patience || !errors.As(err, &gone) && !errors.Is(err, context.DeadlineExceeded) {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(pause):
+		}
+	}
+}
+
+func (s *session) signal(ctx context.Context, name string, v any) error {
+	err := retry(ctx, func() error { return s.c.SignalWorkflow(ctx, s.id, "", name, v) })
+	var over *serviceerror.NotFound
+	if errors.As(err, &over) {
+		return nil // the history says how it ended
+	}
+	return err
+}
+
+// watchQueue says once that no worker asks for work.
+func (s *session) watchQueue(ctx context.Context, queue string) {
+	select {
+	case <-ctx.Done():
+		return
+	case <-time.After(2 * time.Second):
+	}
+	d, err := s.c.DescribeTaskQueue(ctx, queue, enums.TASK_QUEUE_TYPE_ACTIVITY)
+	if err == nil && len(d.Pollers) == 0 {
+		fmt.Fprintf(s.complain, "dialect: no worker asks for the work of the task queue %q: start `dialect-temporal worker --task-queue %s`\n", queue, queue)
+	}
+}
+
+// spec reads what a run was started with.
+func (s *session) spec(ctx context.Context) (*remote.Spec, error) {
+	first := ""
+	for hop := 0; ; hop++ {
+		it := s.c.GetWorkflowHistory(ctx, s.id, first, false, enums.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
+		if !it.HasNext() {
+			return nil, errors.New("the run has no history")
+		}
+		e, err := it.Next()
+		if err != nil {
+			return nil, fmt.Errorf("the run is not known to the server: %w", err)
+		}
+		a := e.GetWorkflowExecutionStartedEventAttributes()
+		if a == nil || a.WorkflowType.GetName() != flow.Name {
+			return nil, errors.New("it is not the workflow of a run of this version")
+		}
+		if id := a.FirstExecutionRunId; first == "" && id != "" && a.ContinuedExecutionRunId != "" && hop == 0 {
+			first = id
+			continue
+		}
+		var in flow.Input
+		if err := converter.GetDefaultDataConverter().FromPayloads(a.Input, &in); err != nil {
+			return nil, err
+		}
+		return &in.Spec, nil
+	}
+}
+
+// follow tells what the history says until it ends.
+func (s *session) follow(ctx context.Context) error {
+	run, err := s.firstRun(ctx)
+	if err != nil {
+		return err
+	}
+	resolved := false
+	for {
+		f := &follower{say: s.say, resolved: resolved, activities: make(map[int64]*historypb.ActivityTaskScheduledEventAttributes)}
+		err := retry(ctx, func() error {
+			it := s.c.GetWorkflowHistory(ctx, s.id, run, true, enums.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
+			for it.HasNext() {
+				e, err := it.Next()
+				if err != nil {
+					return err
+				}
+				if e.EventId <= f.last {
+					continue
+				}
+				f.last = e.EventId
+				if over, err := f.take(e); err != nil || over {
+					return err
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		if f.next == "" {
+			return s.say(remote.Reply{Over: true})
+		}
+		run, resolved = f.next, true
+	}
+}
+
+// firstRun is the id of the first history of the run.
+func (s *session) firstRun(ctx context.Context) (id string, err error) {
+	err = retry(ctx, func() error {
+		d, err := s.c.DescribeWorkflowExecution(ctx, s.id, "")
+		if err == nil {
+			id = d.WorkflowExecutionInfo.GetFirstRunId()
+			if id == "" {
+				id = d.WorkflowExecutionInfo.Execution.RunId
+			}
+		}
+		return err
+	})
+	return id, err
+}
+
+// A follower reads one history.
+type follower struct {
+	say        func(remote.Reply) error
+	last       int64 // event that was taken
+	resolved   bool
+	activities map[int64]*historypb.ActivityTaskScheduledEventAttributes
+	waiting    []waiting // that no workflow task has seen yet
+	next       string    // the history that goes on
+	newResult  *remote.Resolved
+}
+
+type waiting struct {
+	id      int64
+	a       remote.Arrived
+	late    bool // after all else of its workflow task
+	resolve bool
+}
+
+// take takes in an event; over: it is the last one.
+func (f *follower) take(e *historypb.HistoryEvent) (over bool, err error) {
+	add := func(a schedule.Arrival, at *remote.Attempted) {
+		f.waiting = append(f.waiting, waiting{id: e.EventId, a: remote.Arrived{Arrival: a, Attempted: at}})
+	}
+	switch e.EventType {
+	case enums.EVENT_TYPE_ACTIVITY_TASK_SCHEDULED:
+		f.activities[e.EventId] = e.GetActivityTaskScheduledEventAttributes()
+	case enums.EVENT_TYPE_ACTIVITY_TASK_COMPLETED:
+		a := e.GetActivityTaskCompletedEventAttributes()
+		of := f.activities[a.ScheduledEventId]
+		delete(f.activities, a.ScheduledEventId)
+		if of.GetActivityType().GetName() == flow.Resolve {
+			f.newResult = new(remote.Resolved)
+			if err := decode(a.Result, f.newResult); err != nil {
+				return false, err
+			}
+			f.waiting = append(f.waiting, waiting{id: e.EventId, resolve: true})
+			return false, nil
+		}
+		seq, dispatch, ok := flow.ParseID(of.GetActivityId())
+		if !ok {
+			return false, errors.New("the history has an activity that no run has")
+		}
+		var res remote.Attempted
+		if err := decode(a.Result, &res); err != nil {
+			return false, err
+		}
+		add(flow.Reported(seq, dispatch, res), &res)
+	case enums.EVENT_TYPE_ACTIVITY_TASK_FAILED:
+		a := e.GetActivityTaskFailedEventAttributes()
+		f.attempt(a.ScheduledEventId, add, func(seq, dispatch int) schedule.Arrival {
+			if a.Failure.GetApplicationFailureInfo() == nil {
+				return flow.Lost(seq, dispatch)
+			}
+			return flow.Failed(seq, dispatch, a.Failure.GetMessage())
+		})
+	case enums.EVENT_TYPE_ACTIVITY_TASK_TIMED_OUT:
+		f.attempt(e.GetActivityTaskTimedOutEventAttributes().ScheduledEventId, add, flow.Lost)
+	case enums.EVENT_TYPE_ACTIVITY_TASK_CANCELED:
+		f.attempt(e.GetActivityTaskCanceledEventAttributes().ScheduledEventId, add, flow.Canceled)
+	case enums.EVENT_TYPE_WORKFLOW_EXECUTION_SIGNALED:
+		a := e.GetWorkflowExecutionSignaledEventAttributes()
+		switch a.SignalName {
+		case flow.Answer:
+			var v schedule.Event
+			if err := decode(a.Input, &v); err != nil {
+				return false, err
+			}
+			add(schedule.Arrival{Event: v}, nil)
+		case flow.Cut:
+			var v remote.Cut
+			if err := decode(a.Input, &v); err != nil {
+				return false, err
+			}
+			add(flow.CutShort(v), nil)
+		}
+	case enums.EVENT_TYPE_WORKFLOW_EXECUTION_CANCEL_REQUESTED:
+		f.waiting = append(f.waiting, waiting{id: e.EventId, late: true, a: remote.Arrived{Arrival: flow.CutShort(flow.FromServer)}})
+	case enums.EVENT_TYPE_WORKFLOW_TASK_COMPLETED:
+		return false, f.flush(e.GetWorkflowTaskCompletedEventAttributes().StartedEventId)
+	case enums.EVENT_TYPE_WORKFLOW_EXECUTION_CONTINUED_AS_NEW:
+		f.next = e.GetWorkflowExecutionContinuedAsNewEventAttributes().NewExecutionRunId
+		return true, nil
+	case enums.EVENT_TYPE_WORKFLOW_EXECUTION_COMPLETED:
+		return true, nil
+	case enums.EVENT_TYPE_WORKFLOW_EXECUTION_FAILED:
+		at := e.GetWorkflowExecutionFailedEventAttributes().GetFailure()
+		for at.GetCause() != nil {
+			at = at.GetCause()
+		}
+		return true, fmt.Errorf("no worker carries the run out: %s", at.GetMessage())
+	case enums.EVENT_TYPE_WORKFLOW_EXECUTION_TERMINATED:
+		return true, errors.New("the run was terminated at the Temporal server")
+	case enums.EVENT_TYPE_WORKFLOW_EXECUTION_TIMED_OUT, enums.EVENT_TYPE_WORKFLOW_EXECUTION_CANCELED:
+		return true, errors.New("the run was ended at the Temporal server")
+	}
+	return false, nil
+}
+
+func (f *follower) attempt(scheduled int64, add func(schedule.Arrival, *remote.Attempted), made func(seq, dispatch int) schedule.Arrival) {
+	of := f.activities[scheduled]
+	delete(f.activities, scheduled)
+	if seq, dispatch, ok := flow.ParseID(of.GetActivityId()); ok {
+		add(made(seq, dispatch), nil)
+	}
+}
+
+// flush tells what a workflow task has seen: all before the event that it started with.
+func (f *follower) flush(started int64) error {
+	var now, late []remote.Arrived
+	kept := f.waiting[:0:0]
+	for _, w := range f.waiting {
+		switch {
+		case w.id < started && w.resolve:
+			var shape schedule.Shape
+			if err := remote.Unpack(f.newResult.Shape, &shape); err != nil {
+				return err
+			}
+			f.resolved = true
+			if err := f.say(remote.Reply{Shape: remote.ShapeSum(shape)}); err != nil {
+				return err
+			}
+		default:
+			kept = append(kept, w)
+		}
+	}
+	f.waiting = kept
+	if !f.resolved {
+		return nil
+	}
+	kept = f.waiting[:0:0]
+	for _, w := range f.waiting {
+		switch {
+		case w.id >= started:
+			kept = append(kept, w)
+		case w.late:
+			late = append(late, w.a)
+		default:
+			now = append(now, w.a)
+		}
+	}
+	f.waiting = kept
+	for _, batch := range [][]remote.Arrived{sorted(now), late} {
+		if len(batch) > 0 {
+			if err := f.say(remote.Reply{Arrived: batch}); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// sorted puts arrivals into the order of [schedule.Sort].
+func sorted(list []remote.Arrived) []remote.Arrived {
+	plain := make([]schedule.Arrival, len(list))
+	at := make(map[[2]int]*remote.Attempted)
+	for i, a := range list {
+		plain[i] = a.Arrival
+		if a.Attempted != nil {
+			at[[2]int{a.Seq, a.Dispatch}] = a.Attempted
+		}
+	}
+	schedule.Sort(plain)
+	for i, a := range plain {
+		list[i] = remote.Arrived{Arrival: a}
+		if a.Dispatch > 0 {
+			list[i].Attempted = at[[2]int{a.Seq, a.Dispatch}]
+		}
+	}
+	return list
+}
+
+func decode(p *commonpb.Payloads, v any) error {
+	if err := converter.GetDefaultDataConverter().FromPayloads(p, v); err != nil {
+		return fmt.Errorf("the history cannot be read: %w", err)
+	}
+	return nil
+}
+
+// list tells which runs the server knows, the newest first.
+func (s *session) list(ctx context.Context) error {
+	res, err := s.c.ListWorkflow(ctx, &workflowservice.ListWorkflowExecutionsRequest{Query: fmt.Sprintf("WorkflowType = %q", flow.Name), PageSize: 100})
+	if err != nil {
+		return err
+	}
+	runs := []remote.Listed{}
+	for _, e := range res.Executions {
+		runs = append(runs, remote.Listed{
+			Run: strings.TrimPrefix(e.Execution.WorkflowId, flow.WorkflowID("")), Status: strings.ToLower(e.Status.String()),
+			Started: e.StartTime.AsTime(), Queue: e.TaskQueue,
+		})
+	}
+	return s.say(remote.Reply{Runs: runs})
+}

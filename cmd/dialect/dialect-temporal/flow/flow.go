@@ -1,0 +1,304 @@
+// Package flow is the workflow of a run: [schedule.Relay] and nothing else. Each attempt is an activity; what the
+// orchestrator answers, such as a gate, comes as a signal. What comes in is a [remote.Spec]; all that goes out is the history,
+// which the orchestrator reads and keeps its own relay by.
+//
+// # Determinism
+//
+// A workflow is replayed from its history, by other builds too. It has no clock and no randomness; what arrives in one
+// workflow task is put into the order of [schedule.Sort]. A change of the order in package schedule is a new
+// version of [Name]: a worker keeps the old ones as long as there are runs of them.
+//
+// # Limits
+//
+// At most Window attempts are under way. A history that has grown is drained: nothing more is started, and once all
+// that was has reported the state goes on in a new history.
+package flow
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/command-dialect/dialect/receipts"
+	"github.com/command-dialect/dialect/runtime/remote"
+	"github.com/command-dialect/dialect/runtime/schedule"
+)
+
+// The names that histories have.
+const (
+	Name    = "dialect.run/1"
+	Resolve = "dialect.resolve/1"
+	Attempt = "dialect.attempt/1"
+	Answer  = "answer" // a signal: [schedule.Event]
+	Cut     = "cut"    // a signal: [remote.Cut]
+
+	// Refused is the type of an error that says that a worker does not carry something out.
+	Refused = "dialect.refused"
+)
+
+// Window is how many attempts are under way at the same time, at most.
+const Window = 256
+
+// Lease is how long a worker that is not heard is waited for.
+const Lease = 5 * time.Second
+
+// WorkflowID is the id of the workflow of a run.
+func WorkflowID(run string) string { return "dialect-" + run }
+
+// An Input is what a history begins with.
+type Input struct {
+	Spec  remote.Spec   `json:"spec"`
+	State []byte        `json:"state,omitempty"` // of the history before, compressed
+	Most  int           `json:"most,omitempty"`  // events, before the history is drained; 0 for a default
+	Lease time.Duration `json:"lease,omitempty"` // 0 for [Lease]
+}
+
+const mostEvents = 6000
+
+// A Task is what an activity is asked for.
+type Task struct {
+	Spec     remote.Spec     `json:"spec"`
+	Action   schedule.Action `json:"action"`
+	Dispatch int             `json:"dispatch"`
+	Lease    time.Duration   `json:"lease"`
+}
+
+// ActivityID names a dispatch of an attempt.
+func ActivityID(seq, dispatch int) string { return fmt.Sprintf("%d-%d", seq, dispatch) }
+
+// ParseID reads what [ActivityID] made.
+func ParseID(id string) (seq, dispatch int, ok bool) {
+	a, b, _ := strings.Cut(id, "-")
+	seq, err := strconv.Atoi(a)
+	dispatch, err2 := strconv.Atoi(b)
+	return seq, dispatch, err == nil && err2 == nil && seq > 0 && dispatch > 0
+}
+
+// Reported is the arrival of an attempt that was made.
+func Reported(seq, dispatch int, a remote.Attempted) schedule.Arrival {
+	return schedule.Arrival{Event: schedule.Event{Seq: seq, Brief: a.Brief}, Dispatch: dispatch}
+}
+
+// Lost is the arrival of an attempt whose worker is not heard any more.
+func Lost(seq, dispatch int) schedule.Arrival {
+	return schedule.Arrival{Event: schedule.Event{Seq: seq}, Dispatch: dispatch, Lost: "it was not heard within its lease"}
+}
+
+// Failed is the arrival of an attempt that a worker could not make, and says why.
+func Failed(seq, dispatch int, why string) schedule.Arrival {
+	b := schedule.Brief{Verdict: schedule.Fault, Reason: receipts.StopStartFailed, Text: why}
+	return schedule.Arrival{Event: schedule.Event{Seq: seq, Last: true, Brief: remote.Fit(b)}, Dispatch: dispatch}
+}
+
+// Canceled is the arrival of an attempt that was not made because the run was cut short.
+func Canceled(seq, dispatch int) schedule.Arrival {
+	b := schedule.Brief{Verdict: schedule.Cancelled, Reason: receipts.StopInterrupted, Text: "it was not started: the run was cut short"}
+	return schedule.Arrival{Event: schedule.Event{Seq: seq, Last: true, Brief: b}, Dispatch: dispatch}
+}
+
+// CutShort is the arrival of the end of a run.
+func CutShort(c remote.Cut) schedule.Arrival {
+	return schedule.Arrival{Event: schedule.Event{Brief: c.Why}, Cut: true}
+}
+
+// FromServer is the cut of a workflow that was cancelled at the server.
+var FromServer = remote.Cut{Why: schedule.Brief{Reason: receipts.StopInterrupted, Text: "the run was cancelled at the Temporal server"}}
+
+// A run is one history.
+type run struct {
+	in      Input
+	relay   *schedule.Relay
+	arrived []schedule.Arrival
+	sel     workflow.Selector
+	queue   []schedule.Action // attempts that wait for the window
+	flying  map[int]flight    // by Seq
+	kill    bool
+}
+
+type flight struct {
+	cancel workflow.CancelFunc
+	always bool
+}
+
+// Run is the workflow.
+func Run(ctx workflow.Context, in Input) error {
+	if in.Spec.Version != remote.Version {
+		return temporal.NewNonRetryableApplicationError(fmt.Sprintf("a run of version %d, and this worker knows version %d", in.Spec.Version, remote.Version), Refused, nil)
+	}
+	if in.Most == 0 {
+		in.Most = mostEvents
+	}
+	if in.Lease == 0 {
+		in.Lease = Lease
+	}
+	r := &run{in: in, flying: make(map[int]flight), sel: workflow.NewSelector(ctx)}
+	// A cancelled context ends activities at once; here a cut does, in its order.
+	r.listen(ctx)
+	own, stop := workflow.NewDisconnectedContext(ctx)
+	defer stop()
+	if err := r.start(own); err != nil {
+		return err
+	}
+	for !r.relay.Over() {
+		r.sel.Select(own)
+		for r.sel.HasPending() {
+			r.sel.Select(own)
+		}
+		batch := r.arrived
+		r.arrived = nil
+		schedule.Sort(batch)
+		for _, a := range batch {
+			actions, _ := r.relay.Take(a)
+			r.begin(actions)
+		}
+		r.launch(own)
+		if r.full(own) && len(r.flying) == 0 && !r.relay.Over() {
+			return r.goOn(own)
+		}
+	}
+	return nil
+}
+
+// listen takes in what comes from outside.
+func (r *run) listen(ctx workflow.Context) {
+	r.sel.AddReceive(workflow.GetSignalChannel(ctx, Answer), func(c workflow.ReceiveChannel, _ bool) {
+		var e schedule.Event
+		c.Receive(ctx, &e)
+		r.arrived = append(r.arrived, schedule.Arrival{Event: e})
+	})
+	r.sel.AddReceive(workflow.GetSignalChannel(ctx, Cut), func(c workflow.ReceiveChannel, _ bool) {
+		var cut remote.Cut
+		c.Receive(ctx, &cut)
+		r.kill = r.kill || cut.Kill
+		r.arrived = append(r.arrived, CutShort(cut))
+	})
+	// What the server cancels comes after all else of its workflow task.
+	cancelled := workflow.NewBufferedChannel(ctx, 1)
+	workflow.Go(ctx, func(ctx workflow.Context) {
+		ctx.Done().Receive(ctx, nil)
+		cancelled.SendAsync(true)
+	})
+	r.sel.AddReceive(cancelled, func(c workflow.ReceiveChannel, _ bool) {
+		c.Receive(ctx, nil)
+		r.arrived = append(r.arrived, CutShort(FromServer))
+	})
+}
+
+// start resolves the script, or goes on with the state of the history before.
+func (r *run) start(ctx workflow.Context) error {
+	if r.in.State != nil {
+		var text []byte
+		err := remote.Unpack(r.in.State, &text)
+		if err == nil {
+			r.relay, err = schedule.LoadRelay(text)
+		}
+		if err != nil {
+			return err
+		}
+		r.begin(r.relay.Pending())
+		r.launch(ctx)
+		return nil
+	}
+	ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
+		StartToCloseTimeout: 10 * time.Minute, HeartbeatTimeout: r.in.Lease,
+		RetryPolicy: &temporal.RetryPolicy{InitialInterval: 200 * time.Millisecond, MaximumAttempts: 5, NonRetryableErrorTypes: []string{Refused}},
+	})
+	var res remote.Resolved
+	if err := workflow.ExecuteActivity(ctx, Resolve, r.in.Spec, r.in.Lease).Get(ctx, &res); err != nil {
+		return err
+	}
+	var shape schedule.Shape
+	if err := remote.Unpack(res.Shape, &shape); err != nil {
+		return err
+	}
+	r.relay = schedule.NewRelay(shape, r.in.Spec.Rules)
+	r.begin(r.relay.Begin())
+	r.launch(ctx)
+	return nil
+}
+
+// begin takes up actions. Those that the orchestrator carries out wait for its answer.
+func (r *run) begin(actions []schedule.Action) {
+	for _, a := range actions {
+		switch {
+		case r.relay.Remote(a):
+			r.queue = append(r.queue, a)
+		case a.Op == schedule.Kill:
+			for _, o := range r.relay.Pending() {
+				if f, ok := r.flying[o.Seq]; ok && (!f.always || r.kill) {
+					f.cancel()
+				}
+			}
+		}
+	}
+	if r.kill {
+		for _, o := range r.relay.Pending() {
+			if f, ok := r.flying[o.Seq]; ok {
+				f.cancel()
+			}
+		}
+	}
+}
+
+// full reports whether the history has grown so far that nothing more is started in it.
+func (r *run) full(ctx workflow.Context) bool {
+	info := workflow.GetInfo(ctx)
+	return info.GetCurrentHistoryLength() > r.in.Most || info.GetCurrentHistorySize() > 8<<20
+}
+
+// launch starts what waits, as far as the window goes.
+func (r *run) launch(ctx workflow.Context) {
+	for len(r.queue) > 0 && len(r.flying) < Window && !r.full(ctx) {
+		a := r.queue[0]
+		r.queue = r.queue[1:]
+		seq, dispatch := a.Seq, r.relay.Dispatch(a.Seq)
+		own, cancel := workflow.WithCancel(ctx)
+		own = workflow.WithActivityOptions(own, workflow.ActivityOptions{
+			ActivityID: ActivityID(seq, dispatch), StartToCloseTimeout: 7 * 24 * time.Hour, HeartbeatTimeout: r.in.Lease,
+			WaitForCancellation: true, RetryPolicy: &temporal.RetryPolicy{MaximumAttempts: 1},
+		})
+		r.flying[seq] = flight{cancel, a.Always != ""}
+		task := Task{Spec: r.in.Spec, Action: a, Dispatch: dispatch, Lease: r.in.Lease}
+		r.sel.AddFuture(workflow.ExecuteActivity(own, Attempt, task), func(f workflow.Future) {
+			delete(r.flying, seq)
+			var res remote.Attempted
+			err := f.Get(ctx, &res)
+			r.arrived = append(r.arrived, arrival(seq, dispatch, res, err))
+		})
+		if r.kill {
+			cancel()
+		}
+	}
+}
+
+// arrival is what became of an activity. Package client reads the same from the events of the history.
+func arrival(seq, dispatch int, res remote.Attempted, err error) schedule.Arrival {
+	var failed *temporal.ApplicationError
+	switch {
+	case err == nil:
+		return Reported(seq, dispatch, res)
+	case temporal.IsCanceledError(err):
+		return Canceled(seq, dispatch)
+	case errors.As(err, &failed):
+		return Failed(seq, dispatch, failed.Message())
+	}
+	return Lost(seq, dispatch)
+}
+
+// goOn continues in a new history.
+func (r *run) goOn(ctx workflow.Context) error {
+	text, err := r.relay.Save()
+	if err != nil {
+		return err
+	}
+	in := r.in
+	if in.State, err = remote.Pack(text); err != nil {
+		return err
+	}
+	return workflow.NewContinueAsNewError(ctx, Name, in)
+}

@@ -1,0 +1,196 @@
+package worker
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+	"sync"
+
+	"github.com/command-dialect/dialect/lang/diag"
+	"github.com/command-dialect/dialect/lang/plan"
+	"github.com/command-dialect/dialect/receipts"
+	"github.com/command-dialect/dialect/runtime/attempt"
+	"github.com/command-dialect/dialect/runtime/carry"
+	"github.com/command-dialect/dialect/runtime/project"
+	"github.com/command-dialect/dialect/runtime/remote"
+	"github.com/command-dialect/dialect/runtime/tempdir"
+	"github.com/command-dialect/dialect/runtime/workspace"
+)
+
+func sum(text []byte) [32]byte { return sha256.Sum256(text) }
+
+// A checkout is the files of a run, and the script of it, resolved there.
+type checkout struct {
+	key     string
+	dir     string
+	tracker *workspace.Tracker
+	snap    *workspace.Snapshot
+	plan    *plan.Plan
+	dirty   bool
+}
+
+// changed returns the files of the snapshot that an attempt has changed. A checkout with any change is not used again.
+func (c *checkout) changed() (paths []string, err error) {
+	s, err := c.tracker.Take(context.Background())
+	if err != nil {
+		c.dirty = true
+		return nil, err
+	}
+	for _, ch := range workspace.Diff(c.snap, s) {
+		c.dirty = true
+		if ch.Kind != workspace.Added || !ch.Untracked {
+			paths = append(paths, ch.Path)
+		}
+	}
+	return paths, nil
+}
+
+// A pool keeps checkouts warm: each attempt has one of its own while it is made.
+type pool struct {
+	o     Options
+	fetch sync.Mutex // one at a time: the cache is one repository
+
+	mu   sync.Mutex
+	free []*checkout
+	n    int
+	all  map[string]bool
+}
+
+// maxFree is how many checkouts are kept that nothing uses.
+const maxFree = 16
+
+func (p *pool) init(o Options) { p.o, p.all = o, make(map[string]bool) }
+
+func (p *pool) close() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for dir := range p.all {
+		_ = tempdir.RemoveAll(dir)
+	}
+	p.free, p.all = nil, make(map[string]bool)
+}
+
+// keyOf is what two runs have to have in common to use the same checkout, resolved in the same way.
+func keyOf(s *remote.Spec) string {
+	return fmt.Sprint(s.Commit, s.Tree, s.Script, s.Name, s.Line, s.Member, s.Part, s.Lines, s.Vars, s.Matrix, s.Place, s.ScriptSHA, s.MatrixSHA)
+}
+
+func (p *pool) take(ctx context.Context, s *remote.Spec) (*checkout, error) {
+	key := keyOf(s)
+	p.mu.Lock()
+	for i, c := range p.free {
+		if c.key == key {
+			p.free = append(p.free[:i], p.free[i+1:]...)
+			p.mu.Unlock()
+			return c, nil
+		}
+	}
+	p.n++
+	dir := filepath.Join(p.o.Folder, "trees", fmt.Sprintf("%d-%d", os.Getpid(), p.n))
+	p.all[dir] = true
+	p.mu.Unlock()
+	c, err := p.make(ctx, s, dir)
+	if err != nil {
+		p.drop(dir)
+		return nil, err
+	}
+	c.key = key
+	return c, nil
+}
+
+func (p *pool) drop(dir string) {
+	_ = tempdir.RemoveAll(dir)
+	p.mu.Lock()
+	delete(p.all, dir)
+	p.mu.Unlock()
+}
+
+func (p *pool) put(c *checkout) {
+	if c.dirty {
+		p.drop(c.dir)
+		return
+	}
+	p.mu.Lock()
+	p.free = append(p.free, c)
+	var old *checkout
+	if len(p.free) > maxFree {
+		old, p.free = p.free[0], p.free[1:]
+	}
+	p.mu.Unlock()
+	if old != nil {
+		p.drop(old.dir)
+	}
+}
+
+func local(text string) error {
+	if text != "" && !filepath.IsLocal(filepath.FromSlash(text)) {
+		return fmt.Errorf("the path %q leads out of the files of the run", text)
+	}
+	return nil
+}
+
+func (p *pool) make(ctx context.Context, s *remote.Spec, dir string) (*checkout, error) {
+	if s.Version != remote.Version {
+		return nil, fmt.Errorf("the run is of version %d, and this worker knows version %d", s.Version, remote.Version)
+	}
+	if err := errors.Join(local(s.Script), local(s.Matrix), local(s.Place), receipts.CheckOrigin(s.Origin)); err != nil {
+		return nil, err
+	}
+	if receipts.Name(s.Run) != s.Run || s.Run == "" {
+		return nil, errors.New("the run has no name that a receipt can hold")
+	}
+	p.fetch.Lock()
+	d := carry.Depot{Remote: p.o.Depot, Format: s.Format, Folder: filepath.Join(p.o.Folder, "cache-"+path.Base(s.Format+"git"))}
+	err := d.Checkout(ctx, s.Ref("tree"), s.Commit, dir)
+	p.fetch.Unlock()
+	if err != nil {
+		return nil, fmt.Errorf("the files of the run cannot be fetched: %w", err)
+	}
+	c := &checkout{dir: dir}
+	root := filepath.Join(dir, filepath.FromSlash(s.Place))
+	text, err := os.ReadFile(filepath.Join(dir, filepath.FromSlash(s.Script)))
+	if err != nil {
+		return nil, err
+	}
+	script := &project.Script{Name: s.Name, Path: filepath.Join(dir, filepath.FromSlash(s.Script)), Line: s.Line, Member: s.Member, Part: s.Part, Text: text}
+	if script.SHA256() != s.ScriptSHA.String() {
+		return nil, errors.New("the script is not the one that the run names")
+	}
+	program, err := project.Load(script, filepath.Join(dir, filepath.FromSlash(s.Matrix)))
+	if err != nil {
+		return nil, err
+	}
+	program.Resolve(s.Vars, s.Lines)
+	if program.Plan == nil || program.Findings.Count(diag.Error) > 0 {
+		return nil, errors.New("the script does not bind here: " + strings.TrimSpace(firstError(program.Findings)))
+	}
+	c.plan = program.Plan
+	if c.plan.Matrix.SHA256 != s.MatrixSHA.String() {
+		return nil, errors.New("the rules are not those that the run names: its matrix, packs or pinned files differ here")
+	}
+	if step, why := attempt.Writer(c.plan); step != nil {
+		return nil, fmt.Errorf("line %d %s", step.Line.Number, why)
+	}
+	c.tracker = workspace.NewTracker(root, workspace.Options{Caches: c.plan.Matrix.Caches})
+	if c.snap, err = c.tracker.Take(ctx); err != nil {
+		return nil, err
+	}
+	if c.snap.Bytes != s.Tree.Bytes {
+		return nil, errors.New("the files are not those that the run names")
+	}
+	return c, nil
+}
+
+func firstError(list diag.List) string {
+	for _, d := range list {
+		if d.Severity == diag.Error {
+			return d.Message
+		}
+	}
+	return "nothing is bound"
+}

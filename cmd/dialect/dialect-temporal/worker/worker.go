@@ -1,0 +1,225 @@
+// Package worker carries out attempts of runs that other machines have started: it fetches the files of a run, verifies
+// them, resolves the script itself, has package attempt make the attempt in a checkout of its own, signs the receipt, and
+// sends what became of it to the depot of the run. What comes in is a [flow.Task]; what goes out is a
+// [remote.Attempted].
+//
+// # What it believes
+//
+// The depot and the key are its own options, never those of a run. A run says which commit, which digests of files,
+// script and matrix: what differs is refused. Which command a line is is what the matrix in those files says: who may write to the
+// depot can have any command run here, as this user.
+//
+// # The lease
+//
+// A worker says four times a second that an attempt goes on. One that the server does not answer for half of the lease
+// ends what it runs: the attempt may have been handed out again.
+package worker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"go.temporal.io/api/serviceerror"
+	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/temporal"
+	sdk "go.temporal.io/sdk/worker"
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/command-dialect/dialect/cmd/dialect/dialect-temporal/flow"
+	"github.com/command-dialect/dialect/receipts"
+	"github.com/command-dialect/dialect/runtime/attempt"
+	"github.com/command-dialect/dialect/runtime/carry"
+	"github.com/command-dialect/dialect/runtime/engine"
+	"github.com/command-dialect/dialect/runtime/mcpclient"
+	"github.com/command-dialect/dialect/runtime/redact"
+	"github.com/command-dialect/dialect/runtime/remote"
+)
+
+// Options say what a worker is.
+type Options struct {
+	Client client.Client
+	Queue  string
+	Slots  int    // attempts at the same time
+	Depot  string // the repository that carries files
+	Signer *receipts.Signer
+	Folder string   // of its own: checkouts and logs
+	Guard  []string // see [attempt.Options]
+	Name   string
+	// Between, for tests, is called before an attempt is made.
+	Between func(flow.Task)
+}
+
+// A Worker carries out attempts.
+type Worker struct {
+	o    Options
+	pool pool
+}
+
+// New returns a worker; Run starts it.
+func New(o Options) (*Worker, error) {
+	if err := errors.Join(carry.CheckRemote(o.Depot)); err != nil {
+		return nil, err
+	}
+	if err := os.MkdirAll(filepath.Join(o.Folder, "trees"), 0o700); err != nil {
+		return nil, err
+	}
+	w := &Worker{o: o}
+	w.pool.init(o)
+	return w, nil
+}
+
+// Start begins to ask for work; the function that it returns ends that.
+func (w *Worker) Start() (stop func(), err error) {
+	s := sdk.New(w.o.Client, w.o.Queue, sdk.Options{
+		MaxConcurrentActivityExecutionSize: w.o.Slots, WorkerStopTimeout: 2 * time.Second, Identity: w.o.Name,
+		DisableRegistrationAliasing: true, OnFatalError: func(error) {},
+	})
+	s.RegisterWorkflowWithOptions(flow.Run, workflow.RegisterOptions{Name: flow.Name})
+	s.RegisterActivityWithOptions(w.Resolve, activity.RegisterOptions{Name: flow.Resolve})
+	s.RegisterActivityWithOptions(w.Attempt, activity.RegisterOptions{Name: flow.Attempt})
+	if err := s.Start(); err != nil {
+		return nil, err
+	}
+	return func() {
+		s.Stop()
+		w.pool.close()
+	}, nil
+}
+
+// refuse is the error of what this worker does not carry out.
+func refuse(err error) error {
+	return temporal.NewNonRetryableApplicationError(err.Error(), flow.Refused, nil)
+}
+
+// Resolve resolves the script of a run.
+func (w *Worker) Resolve(ctx context.Context, spec remote.Spec, lease time.Duration) (remote.Resolved, error) {
+	ctx, done := w.lease(ctx, lease)
+	defer done()
+	c, err := w.pool.take(ctx, &spec)
+	if err != nil {
+		return remote.Resolved{}, refuse(err)
+	}
+	defer w.pool.put(c)
+	packed, err := remote.Pack(engine.Shape(c.plan))
+	if err != nil {
+		return remote.Resolved{}, refuse(err)
+	}
+	if len(packed) > 1<<20 {
+		return remote.Resolved{}, refuse(errors.New("the script is too long for a history: its order alone has more than a megabyte"))
+	}
+	return remote.Resolved{Shape: packed, Worker: w.o.Name}, nil
+}
+
+// Attempt makes one attempt.
+func (w *Worker) Attempt(ctx context.Context, t flow.Task) (remote.Attempted, error) {
+	if w.o.Between != nil {
+		w.o.Between(t)
+	}
+	own, done := w.lease(ctx, t.Lease)
+	defer done()
+	c, err := w.pool.take(own, &t.Spec)
+	if err != nil {
+		return remote.Attempted{}, refuse(err)
+	}
+	defer w.pool.put(c)
+	d, err := w.attempt(own, c, t)
+	if err != nil {
+		return remote.Attempted{}, refuse(err)
+	}
+	packed, err := remote.Pack(d)
+	if err == nil && len(packed) > attempt.MaxDelivery {
+		err = errors.New("what it delivers is too large")
+	}
+	if err != nil {
+		return remote.Attempted{}, refuse(err)
+	}
+	res := remote.Attempted{Brief: d.Brief, Ref: t.Spec.Ref(remote.DeliveryName(t.Action.Seq, t.Dispatch)), Body: receipts.Hash(sum(packed))}
+	// What was made is delivered although the run may have been cut short meanwhile.
+	if err := w.depot(&t.Spec).Send(context.WithoutCancel(own), res.Ref, packed); err != nil {
+		return remote.Attempted{}, refuse(fmt.Errorf("what became of it cannot be delivered: %w", err))
+	}
+	return res, nil
+}
+
+func (w *Worker) depot(s *remote.Spec) carry.Depot {
+	return carry.Depot{Remote: w.o.Depot, Format: s.Format}
+}
+
+func (w *Worker) attempt(ctx context.Context, c *checkout, t flow.Task) (*attempt.Delivery, error) {
+	step := t.Action.ID
+	var caught attempt.Catcher
+	secret := redact.New(redact.Options{Environ: os.Environ(), Declared: c.plan.Secrets()})
+	x := attempt.New(ctx, ctx, c.plan, attempt.Options{
+		Run: t.Spec.Run, Session: t.Spec.Session, Nonce: t.Spec.Nonce, Jobs: max(t.Spec.Rules.Slots, 1),
+		Store: &caught, LogDir: filepath.Join(w.o.Folder, "log"), Redact: secret, Environ: os.Environ(), Workspace: c.tracker,
+		Signer: w.o.Signer.ID(), Dispatch: t.Dispatch, MCP: mcpclient.Helper, Guard: w.o.Guard,
+	}, nil)
+	defer x.Close()
+	x.Begin(t.Spec.Started)
+	if why := x.NoTree(); why != "" {
+		return nil, errors.New(why)
+	}
+	if !x.Knows(step) {
+		return nil, fmt.Errorf("the script has no step %q that is carried out", step)
+	}
+	r := x.Attempt(ctx, t.Action)
+	x.Settle()
+	rec := caught.Caught()
+	if rec == nil {
+		return nil, errors.New("no receipt was made of it")
+	}
+	g, err := w.o.Signer.Sign(t.Spec.Origin, rec.SHA())
+	if err != nil {
+		return nil, err
+	}
+	changed, err := c.changed()
+	if err != nil {
+		return nil, err
+	}
+	d := x.Deliver(r, t.Dispatch, *rec, g)
+	d.Changed = append(d.Changed, changed...)
+	d.Brief = remote.Fit(d.Brief)
+	return d, nil
+}
+
+// errFenced is why a worker ends what it runs.
+var errFenced = errors.New("the server has not answered for half of the lease")
+
+// lease keeps the lease of an activity; the context ends with it.
+func (w *Worker) lease(ctx context.Context, lease time.Duration) (context.Context, func()) {
+	own, cancel := context.WithCancelCause(ctx)
+	token := activity.GetInfo(ctx).TaskToken
+	every := min(250*time.Millisecond, lease/8)
+	go func() {
+		tick := time.NewTicker(max(every, 10*time.Millisecond))
+		defer tick.Stop()
+		heard := time.Now()
+		for {
+			select {
+			case <-own.Done():
+				return
+			case <-tick.C:
+			}
+			within, done := context.WithTimeout(own, lease/4)
+			err := w.o.Client.RecordActivityHeartbeat(within, token, nil)
+			done()
+			var gone *serviceerror.NotFound
+			switch {
+			case err == nil:
+				heard = time.Now()
+			case temporal.IsCanceledError(err), errors.As(err, &gone):
+				cancel(err)
+				return
+			case time.Since(heard) > lease/2:
+				cancel(errFenced)
+				return
+			}
+		}
+	}()
+	return own, func() { cancel(nil) }
+}

@@ -1,0 +1,283 @@
+package attempt
+
+import (
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"time"
+
+	"golang.org/x/mod/sumdb/note"
+
+	"github.com/command-dialect/dialect/lang/plan"
+	"github.com/command-dialect/dialect/receipts"
+	"github.com/command-dialect/dialect/runtime/blob"
+	"github.com/command-dialect/dialect/runtime/diagnose"
+	"github.com/command-dialect/dialect/runtime/process"
+	"github.com/command-dialect/dialect/runtime/schedule"
+)
+
+// # Elsewhere
+//
+// An attempt can be made on another machine, by an executor of its own, with the plan that it made of the same script
+// and matrix. What comes back is a [Delivery]: the receipt, signed by the key of that machine, and what people are shown.
+// [Executor.Accept] believes what the receipt says and a key that it was given has signed, and of that nothing that
+// contradicts its own plan. What is shown beside it, such as the last lines of output, is the word of the machine.
+
+// A Delivery is what became of an attempt on another machine. Its secrets are taken out.
+type Delivery struct {
+	Step     string `json:"step"`
+	Attempt  int    `json:"attempt"`
+	Dispatch int    `json:"dispatch"`
+
+	Body      []byte             `json:"body"` // of the receipt
+	Signature receipts.Signature `json:"signature"`
+
+	Brief    schedule.Brief    `json:"brief"`
+	Started  time.Time         `json:"started"`
+	Duration time.Duration     `json:"duration"`
+	Process  *process.Result   `json:"process,omitempty"` // without its error, and without paths of the machine
+	Failures diagnose.Failures `json:"failures,omitzero"`
+	Changed  []string          `json:"changed,omitempty"` // files that a step changed which only reads
+
+	// Output is what was written to standard output and standard error, where that is not too large; see [MaxOutput].
+	Output [2][]byte `json:"output,omitempty"`
+}
+
+// MaxOutput is the greatest size of one stream that is delivered whole.
+const MaxOutput = 1 << 20
+
+// MaxDelivery bounds the text of a delivery, in bytes.
+const MaxDelivery = 8 << 20
+
+// Deliver returns what is sent of the report of an attempt, with the record that its store was given.
+func (x *Executor) Deliver(r *Report, dispatch int, rec receipts.Record, g receipts.Signature) *Delivery {
+	d := &Delivery{
+		Step: r.Step.ID, Attempt: max(r.Attempts, 1), Dispatch: dispatch, Body: rec.Body, Signature: g,
+		Brief: r.Brief(), Started: r.Started, Duration: r.Duration, Failures: r.Failures, Changed: r.changed,
+	}
+	d.Brief.Text = x.opt.Redact.Text(d.Brief.Text)
+	if p := r.Process; p != nil {
+		own := *p
+		own.Err, own.Left, own.Stdout.Head, own.Stderr.Head = nil, nil, nil, nil
+		own.Tail = x.opt.Redact.Bytes(own.Tail)
+		own.Notes = nil
+		for _, n := range p.Notes {
+			own.Notes = append(own.Notes, x.opt.Redact.Text(n))
+		}
+		for i, out := range []*process.Output{&own.Stdout, &own.Stderr} {
+			d.Output[i] = logOf(x.opt.LogDir, out)
+			out.Log = ""
+		}
+		d.Process = &own
+	}
+	for i := range d.Failures.List {
+		f := &d.Failures.List[i]
+		f.Message = x.opt.Redact.Text(f.Message)
+	}
+	return d
+}
+
+// logOf reads what was kept of a stream; nil if nothing was, or too much.
+func logOf(dir string, out *process.Output) []byte {
+	if dir == "" || out.Log == "" {
+		return nil
+	}
+	f, size, err := blob.Open(dir, out.LogSHA256)
+	if err != nil {
+		return nil
+	}
+	defer f.Close()
+	if size > MaxOutput {
+		return nil
+	}
+	text, err := io.ReadAll(f)
+	if err != nil {
+		return nil
+	}
+	return text
+}
+
+// A Worker says whose receipts are accepted.
+type Worker struct {
+	Keys   note.Verifiers
+	Origin string // of the store that the receipts are for
+}
+
+// Hand notes that an attempt is handed to another machine: what its files are now is what its receipt has to name.
+func (x *Executor) Hand(a schedule.Action) {
+	x.mu.Lock()
+	last := x.reports[a.ID]
+	x.mu.Unlock()
+	res := &Report{Step: x.steps[a.ID], action: a, before: last}
+	if a.Alone && a.Attempt == 1 {
+		x.trees.before(writes(res.Step))
+	}
+	res.epoch = x.trees.epoch
+	res.Started = x.opt.Now()
+	x.handed[a.Seq] = res
+	x.emit(Started{Step: res.Step, Attempt: a.Attempt, At: res.Started})
+}
+
+// Accept takes in what became of an attempt that was handed out. The error says why it is not accepted: the report is a
+// fault then, and has no receipt but one of our own.
+func (x *Executor) Accept(seq, dispatch int, d *Delivery) (*Report, error) {
+	res := x.handed[seq]
+	if res == nil {
+		return nil, fmt.Errorf("attempt: no action %d was handed out", seq)
+	}
+	delete(x.handed, seq)
+	res.Attempts, res.dispatch = res.action.Attempt, dispatch
+	err := x.accept(res, d)
+	if err != nil {
+		res.Process, res.Failures, res.Tests, res.changed = nil, diagnose.Failures{}, nil, nil
+		res.end(schedule.Fault, receipts.StopUntrusted, "the worker's result is not accepted: "+err.Error())
+		res.Duration = x.opt.Now().Sub(res.Started)
+		x.record(res, nil)
+	}
+	x.keep(res)
+	return res, err
+}
+
+// Missing takes in that the worker of an attempt does not report, or refused it; it is recorded as our own.
+func (x *Executor) Missing(seq, dispatch int, b schedule.Brief) *Report {
+	res := x.handed[seq]
+	if res == nil {
+		return nil
+	}
+	delete(x.handed, seq)
+	res.Attempts, res.dispatch = res.action.Attempt, dispatch
+	res.Duration = x.opt.Now().Sub(res.Started)
+	res.end(b.Verdict, b.Reason, b.Text)
+	x.record(res, nil)
+	x.keep(res)
+	return res
+}
+
+// LostOnce records that the worker of a dispatch was lost whose attempt is handed out again.
+func (x *Executor) LostOnce(seq, dispatch int, b schedule.Brief) {
+	if at := x.handed[seq]; at != nil {
+		res := *at
+		res.Attempts, res.dispatch = res.action.Attempt, dispatch
+		res.end(b.Verdict, b.Reason, b.Text)
+		x.record(&res, nil)
+	}
+}
+
+func (x *Executor) keep(res *Report) {
+	if res.before != nil {
+		res.before.Trim(0)
+		res.before.Failures = diagnose.Failures{}
+	}
+	x.mu.Lock()
+	x.reports[res.Step.ID] = res
+	x.mu.Unlock()
+}
+
+var errForged = errors.New("no key that is accepted has signed its receipt")
+
+func (x *Executor) accept(res *Report, d *Delivery) error {
+	s := res.Step
+	rec := receipts.Record{Kind: receipts.KindReceipt, Body: d.Body}
+	v, err := rec.Parse()
+	r, ok := v.(*receipts.Receipt)
+	if err != nil || !ok {
+		return fmt.Errorf("its receipt cannot be read: %v", err)
+	}
+	sha := rec.SHA()
+	if _, key := d.Signature.Check(x.opt.Worker.Origin, sha, x.opt.Worker.Keys); key == "" || r.Signer != d.Signature.ID() {
+		return errForged
+	}
+	for _, same := range []struct {
+		what      string
+		got, want any
+	}{
+		{"run", r.Run, x.opt.Run}, {"session", r.Session, x.opt.Session}, {"nonce", r.Nonce, x.opt.Nonce},
+		{"step", r.Step, s.ID}, {"attempt", r.Attempt, res.action.Attempt}, {"dispatch", r.Dispatch, res.dispatch},
+		{"kind", r.Kind, string(s.Kind)}, {"binding", r.Binding, s.Binding}, {"command", r.Command, receipts.CommandHash(x.command(s))},
+		{"matrix", r.Matrix, parseHash(x.plan.Matrix.SHA256)}, {"script", r.Script, parseHash(x.plan.Script.SHA256)},
+		{"line", r.Line.Number, s.Line.Number}, {"directory", r.Dir, x.dir(s)}, {"reused", r.Reused, receipts.Hash{}},
+	} {
+		if same.got != same.want {
+			return fmt.Errorf("its receipt is of another %s: %v, and not %v", same.what, same.got, same.want)
+		}
+	}
+	if e := res.epoch; e != nil {
+		switch {
+		case r.Workspace == nil || !r.Workspace.Before.Matches(e.tree) || r.Workspace.Before.Bytes != e.tree.Bytes:
+			return errors.New("its receipt is of other files")
+		case r.Place != e.place:
+			return errors.New("its receipt is of another place in the files")
+		case !writes(s) && r.Workspace.After != nil:
+			return errors.New("its receipt says that a step wrote which only reads")
+		}
+	}
+	if passed := d.Brief.Verdict == schedule.Passed; passed != (r.Status == receipts.Succeeded) {
+		return fmt.Errorf("it says %s, and its receipt %s", d.Brief.Verdict, r.Status)
+	}
+	if r.Status == receipts.Pending || !d.Brief.Verdict.Bad() && d.Brief.Verdict != schedule.Passed && d.Brief.Verdict != schedule.Cancelled {
+		return fmt.Errorf("an attempt cannot end as %q", d.Brief.Verdict)
+	}
+	res.end(d.Brief.Verdict, d.Brief.Reason, d.Brief.Text)
+	if d.Brief.Verdict == schedule.Passed {
+		res.Reason = ""
+	}
+	res.Duration, res.Tests, res.Failures, res.changed = d.Duration, r.Tests, d.Failures, d.Changed
+	if !d.Started.IsZero() {
+		res.Started = d.Started
+	}
+	if p := d.Process; p != nil {
+		own := *p
+		own.Stdout, own.Stderr = x.delivered(r.Stdout, p.Stdout, d.Output[0]), x.delivered(r.Stderr, p.Stderr, d.Output[1])
+		if own.ExitCode = -1; r.ExitCode != nil {
+			own.ExitCode = *r.ExitCode
+		}
+		own.Signal = r.Signal
+		res.Process = &own
+	}
+	if x.ledger.store == nil {
+		return nil
+	}
+	res.Receipt, res.ticket = sha, x.ledger.submitSigned(rec, d.Signature)
+	x.names.add(Durable{s, res.Attempts, sha}, res.ticket)
+	return nil
+}
+
+// delivered is a stream as the receipt has it. Its text is kept where it is what the receipt names.
+func (x *Executor) delivered(s receipts.Stream, o process.Output, text []byte) process.Output {
+	out := process.Output{SHA256: s.SHA256, Bytes: s.Bytes, Cut: o.Cut, Redacted: o.Redacted, LogSHA256: s.SHA256}
+	if !s.Log.IsZero() {
+		out.LogSHA256 = s.Log
+	}
+	if len(text) == 0 || x.opt.LogDir == "" || sha256.Sum256(text) != out.LogSHA256 {
+		return out
+	}
+	path := blob.Path(x.opt.LogDir, out.LogSHA256)
+	if blob.Write(path, text, 0o600) == nil {
+		out.Log = path
+	}
+	return out
+}
+
+// Knows reports whether the plan has a step of that name that is carried out.
+func (x *Executor) Knows(id string) bool {
+	s := x.steps[id]
+	return s != nil && s.Kind != plan.Composite && !IsGate(s)
+}
+
+// Writer returns the first step that another machine cannot carry out, and why; nil if there is none.
+func Writer(p *plan.Plan) (step *plan.Step, why string) {
+	plan.Walk(p.Steps, func(s *plan.Step) {
+		switch {
+		case step != nil || s.Kind == plan.Composite || s.Kind == plan.Builtin:
+		case s.Effect == plan.Write:
+			step, why = s, "changes files, and what changes files runs on this machine alone"
+		case s.Kind == plan.Task:
+			step, why = s, "is a task, and a task runs on this machine alone"
+		case slices.ContainsFunc(s.Values, func(v plan.Value) bool { return v.Secret }):
+			step, why = s, "takes a secret, and no secret is sent to another machine"
+		}
+	})
+	return step, why
+}

@@ -1,0 +1,205 @@
+package carry_test
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/command-dialect/dialect/runtime/carry"
+	"github.com/command-dialect/dialect/runtime/workspace"
+)
+
+var began = time.Date(2026, 11, 22, 8, 0, 0, 0, time.UTC)
+
+func sh(t *testing.T, dir, script string) string {
+	t.Helper()
+	cmd := exec.Command("sh", "-e", "-c", script)
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), "GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@b", "GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@b", "HOME="+t.TempDir())
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%s: %v\n%s", script, err, out)
+	}
+	return string(out)
+}
+
+// depot makes a project and a depot, and takes a snapshot of the project.
+func depot(t *testing.T, script string) (carry.Depot, string, *workspace.Snapshot) {
+	t.Helper()
+	dir, bare := t.TempDir(), filepath.Join(t.TempDir(), "depot.git")
+	sh(t, dir, "git init -q . && "+script+" && git add -A && git commit -qm secret-history && git init -q --bare "+bare)
+	s, err := workspace.Take(t.Context(), dir, workspace.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return carry.Depot{Remote: bare}, dir, s
+}
+
+// Files travel by their raw bytes, whatever git would make of them, and come to the same digests.
+func TestTree(t *testing.T) {
+	for name, script := range map[string]string{
+		"plain":      "echo one >a.txt && mkdir -p sub/dir && echo two >sub/dir/b.txt && chmod +x sub/dir/b.txt",
+		"links":      "echo one >a.txt && ln -s a.txt link && mkdir d && ln -s ../a.txt d/up",
+		"names":      "echo one >'a b.txt' && echo two >'\"q\"' && echo three >'back\\slash' && echo four >\"$(printf 'new\\nline')\" && echo five >ümlaut",
+		"conversion": "printf 'a\\r\\nb\\r\\n' >crlf.txt && echo '*.txt text eol=crlf' >.gitattributes && echo '$Id$' >id && echo 'id ident' >>.gitattributes",
+		"empty":      ": >empty",
+		"binary":     "head -c 300000 /dev/urandom >blob",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			d, _, s := depot(t, script)
+			ref := carry.Ref(began, "r-1", "tree")
+			commit, err := d.SendTree(t.Context(), s, false, ref)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if again, err := d.SendTree(t.Context(), s, false, ref); err != nil || again != commit {
+				t.Errorf("the same files are %s and %s, %v", commit, again, err)
+			}
+			if log := sh(t, d.Remote, "git log --format=%s%P "+ref); strings.TrimSpace(log) != "" {
+				t.Errorf("the commit says more than its files: %q", log)
+			}
+			to := filepath.Join(t.TempDir(), "checkout")
+			d.Folder = filepath.Join(t.TempDir(), "cache")
+			if err := d.Checkout(t.Context(), ref, commit, to); err != nil {
+				t.Fatal(err)
+			}
+			got, err := workspace.Take(t.Context(), to, workspace.Options{})
+			if err != nil || got.Bytes != s.Bytes || got.Tree != s.Tree || got.Untracked.Count != 0 {
+				t.Errorf("%x %s, and not %x %s: %v", got.Bytes, got.Tree, s.Bytes, s.Tree, err)
+			}
+		})
+	}
+}
+
+// What is not to be sent is not sent, and says which file it is.
+func TestNotSent(t *testing.T) {
+	for name, tt := range map[string]struct{ script, later, want string }{
+		"untracked":  {"echo one >a.txt", "echo two >new.txt", "new.txt"},
+		"changed":    {"echo one >a.txt", "", "changed"},
+		"repository": {"echo one >a.txt && git init -q sub && echo x >sub/f && git -C sub add f && git -C sub commit -qm x", "", "sub"},
+		"fifo":       {"echo one >a.txt", "mkfifo pipe", "pipe"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			d, dir, s := depot(t, tt.script)
+			if tt.later != "" {
+				sh(t, dir, tt.later)
+				var err error
+				if s, err = workspace.Take(t.Context(), dir, workspace.Options{}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if name == "changed" {
+				sh(t, dir, "echo two >a.txt")
+			}
+			ref := carry.Ref(began, "r-1", "tree")
+			_, err := d.SendTree(t.Context(), s, name != "untracked", ref)
+			if err == nil || !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("%v", err)
+			}
+			if refs := sh(t, d.Remote, "git for-each-ref"); refs != "" {
+				t.Errorf("sent: %s", refs)
+			}
+		})
+	}
+}
+
+// A commit of someone else's making leads nowhere but into the checkout.
+func TestHostileTree(t *testing.T) {
+	for name, script := range map[string]string{
+		"another commit": "true",
+		"dot git":        `h=$(echo evil | git hash-object -w --stdin); t=$(printf '100644 blob %s\tconfig\n' $h | git mktree); t=$(printf '040000 tree %s\t.git\n' $t | git mktree 2>/dev/null || echo none); c=$(git commit-tree $t -m x); git update-ref REF $c`,
+		"up":             `h=$(echo evil | git hash-object -w --stdin); printf '100644 blob '$h'\t..\n' | git mktree --missing >t; c=$(git commit-tree $(cat t) -m x); git update-ref REF $c`,
+		"through a link": `h=$(printf /tmp | git hash-object -w --stdin); g=$(echo evil | git hash-object -w --stdin); s=$(printf "100644 blob $g\tf\n" | git mktree); printf "120000 blob $h\tlink\n040000 tree $s\tlink\n" | git mktree >t; c=$(git commit-tree $(cat t) -m x); git update-ref REF $c`,
+		"a submodule":    `c=$(git commit-tree $(printf '160000 commit 1111111111111111111111111111111111111111\tsub\n' | git mktree --missing) -m x); git update-ref REF $c`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			d, _, s := depot(t, "echo one >a.txt")
+			ref := carry.Ref(began, "r-1", "tree")
+			commit, err := d.SendTree(t.Context(), s, false, ref)
+			if err != nil {
+				t.Fatal(err)
+			}
+			cmd := exec.Command("sh", "-c", strings.ReplaceAll(script, "REF", ref))
+			cmd.Dir = d.Remote
+			cmd.Env = append(os.Environ(), "GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@b", "GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@b")
+			_ = cmd.Run() // git itself may refuse to make it
+			if now := strings.TrimSpace(sh(t, d.Remote, "git rev-parse "+ref)); now != commit {
+				commit = now
+			} else {
+				commit = strings.Repeat("1", 40)
+			}
+			to := filepath.Join(t.TempDir(), "checkout")
+			if err := d.Checkout(t.Context(), ref, commit, to); err == nil {
+				t.Errorf("it was checked out")
+			}
+			if _, err := os.Lstat(to); err == nil {
+				t.Errorf("a part of it is left")
+			}
+		})
+	}
+}
+
+// Bytes travel whole, several at a time, and never more than is asked for.
+func TestBytes(t *testing.T) {
+	d, _, _ := depot(t, "echo one >a.txt")
+	one, two := carry.Ref(began, "r-1", "a-1-1"), carry.Ref(began, "r-1", "a-2-1")
+	big := bytes.Repeat([]byte("x\x00\n"), 10000)
+	if err := d.Send(t.Context(), one, big); err != nil {
+		t.Fatal(err)
+	}
+	if err := d.Send(t.Context(), two, nil); err != nil {
+		t.Fatal(err)
+	}
+	got, err := d.Fetch(t.Context(), 1<<20, one, two)
+	if err != nil || len(got) != 2 || !bytes.Equal(got[0], big) || len(got[1]) != 0 {
+		t.Errorf("%d, %v", len(got), err)
+	}
+	if _, err := d.Fetch(t.Context(), 100, one); err == nil {
+		t.Error("more than is asked for was fetched")
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := d.Send(ctx, one, big); err == nil {
+		t.Error("it was sent although nobody waits")
+	}
+}
+
+// The refs of a run are taken away with it, and those of others once they are old.
+func TestCollect(t *testing.T) {
+	d, _, _ := depot(t, "echo one >a.txt")
+	old := began.Add(-30 * 24 * time.Hour)
+	for _, ref := range []string{carry.Ref(began, "r-1", "a-1-1"), carry.Ref(began, "r-1", "a-2-1"), carry.Ref(began, "r-2", "a-1-1"), carry.Ref(old, "r-3", "tree")} {
+		if err := d.Send(t.Context(), ref, []byte("x")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	sh(t, d.Remote, "git update-ref refs/heads/main "+carry.Ref(began, "r-1", "a-1-1"))
+	if err := d.Collect(t.Context(), "r-1", began.Add(-7*24*time.Hour)); err != nil {
+		t.Fatal(err)
+	}
+	if got := sh(t, d.Remote, "git for-each-ref --format='%(refname)'"); got != carry.Ref(began, "r-2", "a-1-1")+"\nrefs/heads/main\n" {
+		t.Errorf("%s", got)
+	}
+}
+
+// A name never becomes an option or a command of git.
+func TestNames(t *testing.T) {
+	for _, remote := range []string{"", "-u", "--upload-pack=x", "ext::sh -c id", "a\nb"} {
+		if carry.CheckRemote(remote) == nil {
+			t.Errorf("%q", remote)
+		}
+	}
+	for _, ref := range []string{"", "refs/heads/main", "refs/dialect/20261122/../x/tree", "refs/dialect/20261122/r-1/tree x", "refs/dialect/20261122/r-1/tree:refs/heads/main", "-refs/dialect/20261122/r-1/tree"} {
+		if carry.CheckRef(ref) == nil {
+			t.Errorf("%q", ref)
+		}
+	}
+}

@@ -1,0 +1,207 @@
+package engine
+
+import (
+	"time"
+
+	"github.com/command-dialect/dialect/receipts"
+	"github.com/command-dialect/dialect/runtime/attempt"
+	"github.com/command-dialect/dialect/runtime/schedule"
+)
+
+// A Remote has the attempts of a run made on other machines, in the order of the same [schedule.Relay] as here: what this
+// process answers itself, such as a gate, goes there too, and counts once it comes back. It is for one run.
+type Remote interface {
+	// Begin hands the run out.
+	Begin(schedule.Shape, schedule.Rules) error
+	// Answer sends what became of an action that this process carried out.
+	Answer(schedule.Event) error
+	// Cut sends that the run is cut short; kill: nothing of it may go on, not even what comes in any case.
+	Cut(why schedule.Brief, kill bool) error
+	// Arrivals are what the history of the run says, in its order. The channel is closed once no more comes; Err says
+	// then why, where the run was not over.
+	Arrivals() <-chan []Arrived
+	Err() error
+}
+
+// An Arrived is an arrival of the history, with the delivery that it names.
+type Arrived struct {
+	schedule.Arrival
+	Delivery *attempt.Delivery // of an attempt that was made; nil for all else
+	Problem  string            // why there is no delivery, where one should be
+}
+
+// goneGrace is how long a killed run waits for what the other machines say of it.
+const goneGrace = 2 * time.Second
+
+// follow is drive, with what the history says in the place of what becomes of the actions.
+func (r *run) follow(rules schedule.Rules) {
+	remote := r.opt.Remote
+	fail := func(err error) bool {
+		if err != nil {
+			r.lose(err, false)
+		}
+		return err != nil
+	}
+	if err := remote.Begin(Shape(r.plan), rules); err != nil {
+		r.lose(err, true)
+		return
+	}
+	ending, killed := r.ending.Done(), r.killed.Done()
+	var gone <-chan time.Time
+	arrivals := remote.Arrivals()
+	for r.begin(r.relay.Begin()); !r.relay.Over(); {
+		select {
+		case <-ending:
+			ending = nil
+			if fail(remote.Cut(r.why(), false)) {
+				return
+			}
+		case <-killed:
+			killed, gone = nil, time.After(goneGrace)
+			if fail(remote.Cut(r.why(), true)) {
+				return
+			}
+		case <-gone:
+			r.lose(errGone, false)
+			return
+		case a := <-r.answers:
+			r.held[a.Seq] = a
+			if fail(remote.Answer(a.event())) {
+				return
+			}
+		case batch, more := <-arrivals:
+			if !more {
+				err := remote.Err()
+				if err == nil {
+					err = errEnded
+				}
+				r.lose(err, false)
+				return
+			}
+			for _, a := range batch {
+				r.arrived(a)
+			}
+		}
+	}
+}
+
+// begin is do: what another machine makes is only noted.
+func (r *run) begin(actions []schedule.Action) {
+	for _, a := range actions {
+		switch {
+		case r.relay.Remote(a):
+			if r.relay.Dispatch(a.Seq) == 1 {
+				r.begun(a)
+				r.exec.Hand(a)
+			}
+		case a.Op == schedule.Snapshot && a.Seq == 0:
+			r.begun(a)
+			r.exec.Snapshot(a)
+		default:
+			r.do([]schedule.Action{a})
+		}
+	}
+}
+
+// arrived takes in what the history says.
+func (r *run) arrived(a Arrived) {
+	open := schedule.Action{}
+	for _, o := range r.relay.Pending() {
+		if o.Seq == a.Seq {
+			open = o
+		}
+	}
+	dispatch := r.relay.Dispatch(a.Seq)
+	actions, taken := r.relay.Take(a.Arrival)
+	if !taken {
+		return
+	}
+	switch again := r.relay.Dispatch(a.Seq) > dispatch; {
+	case a.Cut:
+		r.cancel(attempt.Cut{Brief: a.Brief}) // what is carried out here
+	case again:
+		r.exec.LostOnce(a.Seq, dispatch, schedule.LostBrief(a.Arrival))
+	case r.relay.Remote(open):
+		r.take(answer{Action: open, report: r.reported(a)})
+	default:
+		held, ok := r.held[a.Seq]
+		if !ok {
+			held = r.carryOut(r.context(open), open) // another process, which is gone, has answered it
+		}
+		delete(r.held, a.Seq)
+		r.take(held)
+	}
+	r.begin(actions)
+}
+
+// reported is the report of an attempt that was made elsewhere. What is not accepted ends the run.
+func (r *run) reported(a Arrived) *attempt.Report {
+	if a.Lost != "" {
+		return r.exec.Missing(a.Seq, a.Dispatch, schedule.LostBrief(a.Arrival))
+	}
+	if a.Delivery == nil {
+		b := a.Brief
+		if !b.Verdict.Bad() && b.Verdict != schedule.Cancelled {
+			b = schedule.Brief{Verdict: schedule.Fault, Reason: receipts.StopUntrusted, Text: "the worker's result is not there: " + a.Problem}
+			r.distrust(b)
+		}
+		return r.exec.Missing(a.Seq, a.Dispatch, b)
+	}
+	report, err := r.exec.Accept(a.Seq, a.Dispatch, a.Delivery)
+	if err != nil {
+		r.distrust(schedule.Brief{Verdict: schedule.Fault, Reason: receipts.StopUntrusted, Text: err.Error()})
+	}
+	return report
+}
+
+// distrust ends a run one of whose workers said what is not so.
+func (r *run) distrust(why schedule.Brief) {
+	if r.end != nil {
+		r.end(attempt.Cut{Brief: why})
+	}
+}
+
+// lose ends the run where no more of it is heard: what was open has no verdict of its own. fresh: nothing of it has begun.
+func (r *run) lose(err error, fresh bool) {
+	b := schedule.Brief{Verdict: schedule.Fault, Reason: receipts.StopWorkerLost, Text: err.Error()}
+	if r.ending.Err() != nil {
+		b.Verdict, b.Reason = schedule.Cancelled, r.why().Reason
+	} else {
+		r.distrust(b)
+	}
+	r.cancel(attempt.Cut{Brief: b})
+	actions, _ := r.relay.Take(schedule.Arrival{Cut: true, Event: schedule.Event{Brief: b}})
+	r.begin(actions)
+	if fresh {
+		r.begin(r.relay.Begin())
+	}
+	for !r.relay.Over() {
+		progress := false
+		for _, o := range r.relay.Pending() {
+			a := Arrived{Arrival: schedule.Arrival{Event: schedule.Event{Seq: o.Seq, Brief: b, Last: true}}}
+			if r.relay.Remote(o) {
+				a.Dispatch = r.relay.Dispatch(o.Seq)
+			} else if held, ok := r.held[o.Seq]; ok {
+				a.Event = held.event()
+			} else {
+				continue
+			}
+			progress = true
+			r.arrived(a)
+			break
+		}
+		if !progress {
+			v := <-r.answers
+			r.held[v.Seq] = v
+		}
+	}
+}
+
+type remoteError string
+
+func (e remoteError) Error() string { return string(e) }
+
+const (
+	errGone  remoteError = "the workers did not say in time what became of it"
+	errEnded remoteError = "the run ended elsewhere before it was over"
+)
