@@ -9,7 +9,7 @@ import (
 // topics are the pages of docs in the order of `dialect help`: tasks in the order in which a user meets them,
 // then the reference. A page that is not here comes last; a test asks for its place.
 var topics = []string{
-	"first-steps", "agents", "hooks", "clean", "slow-suites", "monorepos", "ci", "refused", "mcp-tools", "editors",
+	"first-steps", "agents", "hooks", "guard", "clean", "slow-suites", "monorepos", "ci", "refused", "mcp-tools", "editors",
 	"language", "matrix", "routing", "reports", "evidence", "platforms", "dependencies", "tokens", "exit", "json", "glossary",
 }
 
