@@ -5,6 +5,7 @@ package domain
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net"
 	"os"
@@ -373,7 +374,19 @@ func TestMasks(t *testing.T) {
 	if err := os.Chown(run, p.uid, -1); err != nil {
 		t.Fatal(err)
 	}
-	out, status := p.finish(p.command(Options{Modes: []Mode{Namespaces}, Argv: []string{"sh", "-c", "test -c bus && test -c tm && test -c docker && test -S other && test -S run/ssh && ! test -e run/bus"}, Env: []string{
+	check := ""
+	if os.Getuid() == 0 { // of a group of the user
+		l, err := net.Listen("unix", filepath.Join(p.dir, "group"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer l.Close()
+		if err := errors.Join(os.Chown(filepath.Join(p.dir, "group"), 0, p.uid), os.Chmod(filepath.Join(p.dir, "group"), 0o660)); err != nil {
+			t.Fatal(err)
+		}
+		check = "test -c group && "
+	}
+	out, status := p.finish(p.command(Options{Modes: []Mode{Namespaces}, Argv: []string{"sh", "-c", check + "test -c bus && test -c tm && test -c docker && test -S other && test -S run/ssh && ! test -e run/bus"}, Env: []string{
 		"DBUS_SESSION_BUS_ADDRESS=unix:path=" + p.dir + "/bus,guid=1", "TMUX=" + p.dir + "/tm,1,2", "DOCKER_HOST=unix://" + p.dir + "/docker",
 		"XDG_RUNTIME_DIR=" + run, "SSH_AUTH_SOCK=" + run + "/ssh",
 	}}))

@@ -68,6 +68,7 @@ func places(o *Options) ([]mask, error) {
 			add(name, true)
 		}
 	}
+	addGroups(add)
 	add("/run/user/"+uid, false)
 	if dir := env("XDG_RUNTIME_DIR"); dir != "" && ownDir(dir) {
 		add(dir, false)
@@ -113,6 +114,26 @@ func places(o *Options) ([]mask, error) {
 		}
 	}
 	return list, nil
+}
+
+// addGroups adds what a user has by a group alone: sockets of docker, libvirt, lxd and their like, whose servers are root and do
+// what they are asked for, disks, and the device that types keys.
+func addGroups(add func(path string, file bool)) {
+	if text, err := regular.Read("/proc/net/unix", maxTable); err == nil {
+		for _, path := range unixListeners(string(text)) {
+			var st unix.Stat_t
+			if unix.Stat(path, &st) == nil && int(st.Uid) != os.Getuid() && st.Mode&0o002 == 0 && unix.Access(path, unix.W_OK) == nil {
+				add(path, true)
+			}
+		}
+	}
+	list, _ := os.ReadDir("/dev") // without it there are no devices
+	for _, e := range list {
+		disk := e.Type()&os.ModeDevice != 0 && e.Type()&os.ModeCharDevice == 0
+		if path := "/dev/" + e.Name(); (disk || e.Name() == "uinput") && (unix.Access(path, unix.R_OK) == nil || unix.Access(path, unix.W_OK) == nil) {
+			add(path, true)
+		}
+	}
 }
 
 // ownDir reports whether a directory is the user's, and nobody else may enter it.

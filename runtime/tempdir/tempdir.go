@@ -39,7 +39,9 @@ const (
 )
 
 // form is that of the names of directories.
-var form = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^dialect-(result|tree|mcp|copy|room|guard)-[0-9]+\.tmp$`) })
+var form = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^dialect-(result|tree|mcp|copy|room|guard)-[0-9]+\.tmp$`)
+})
 
 // New makes a directory of a kind. remove removes it with all that is in it. The first call also starts to sweep, in the background.
 func New(kind Kind) (dir string, remove func(), err error) { return NewIn(os.TempDir(), kind) }
