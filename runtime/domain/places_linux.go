@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/command-dialect/dialect/lang/regular"
+	"github.com/command-dialect/dialect/runtime/domain/listening"
 )
 
 // A mask hides what is at a path.
@@ -119,8 +120,8 @@ func places(o *Options) ([]mask, error) {
 // addGroups adds what a user has by a group alone: sockets of docker, libvirt, lxd and their like, whose servers are root and do
 // what they are asked for, disks, and the device that types keys.
 func addGroups(add func(path string, file bool)) {
-	if text, err := regular.Read("/proc/net/unix", maxTable); err == nil {
-		for _, path := range unixListeners(string(text)) {
+	if paths, err := listening.Unix(); err == nil {
+		for _, path := range paths {
 			var st unix.Stat_t
 			if unix.Stat(path, &st) == nil && int(st.Uid) != os.Getuid() && st.Mode&0o002 == 0 && unix.Access(path, unix.W_OK) == nil {
 				add(path, true)
@@ -142,7 +143,7 @@ func ownDir(path string) bool {
 	return unix.Stat(path, &st) == nil && int(st.Uid) == os.Getuid() && st.Mode&0o077 == 0 && st.Mode&unix.S_IFMT == unix.S_IFDIR
 }
 
-// maxTable bounds the tables of /proc, in bytes.
+// maxTable bounds the table of mounts, in bytes.
 const maxTable = 16 << 20
 
 // aliases returns the paths at which a directory is seen, itself first: a file system can be mounted in more places than
