@@ -99,6 +99,12 @@ var notRun = map[string]string{
 	"dialect receipts export --bundle g-8fc71b27dd92 >proof.json":                                                                        keyed,
 	"go install github.com/command-dialect/dialect/cmd/dialect@latest github.com/command-dialect/dialect/cmd/dialect/dialect-mcp@latest": "it needs the network: TestInstall installs the same from a proxy of its own",
 	"make build && ./bin/dialect run examples/go/quality.dlct":                                                                           "it writes into this tree: TestInstall runs it in a copy",
+	"dialect guard -- codex":                                inGuard,
+	"dialect guard -- claude":                               inGuard,
+	"dialect guard -- bash":                                 inGuard,
+	"dialect receipts keygen boss ../boss.key >../boss.pub": ordinary,
+	"dialect guard --bundle ../proof.json --identity 3 -- sh attempt.sh 3< <(cat ../boss.key)":      ordinary,
+	"dialect verify --bundle ../proof.json --key ../boss.pub --level notary --require gate_quality": ordinary,
 	"make test": "it is what runs this test",
 	"CGO_ENABLED=0 go install github.com/temporalio/cli/cmd/temporal@v1.5.1":                                                  "it needs the network",
 	"temporal server start-dev --headless --ip 127.0.0.1":                                                                     "the test of the worker has a server of its own",
@@ -112,6 +118,11 @@ var notRun = map[string]string{
 const worked = "it needs dialect-temporal, a module of its own: TestPage there follows the page"
 
 const keyed = "a key counts only from a binary that its user cannot read: TestAdversary follows this protocol with one"
+
+const (
+	inGuard  = "it waits for a person; TestGuarded of hook/live runs Codex so, and TestTerminal of runtime/domain a shell"
+	ordinary = "it takes an ordinary user: TestGuardPage runs these commands as one"
+)
 
 // infos are the kinds of blocks that hold no command.
 var infos = []string{"text", "toml", "json", "dlct", "yaml", "go", "lua", "bnf"}

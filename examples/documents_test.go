@@ -51,6 +51,8 @@ func TestDocuments(t *testing.T) {
 		{"hooks", "dialect hook log --json"},
 		{"hook-status", "dialect hook status --json"},
 		{"plan", "dialect explain 'Check with memo' --json"},
+		{"sessions", "dialect guard --allow-unguarded -- dialect guard status --json"},
+		{"guard", "(dialect guard --allow-unguarded --json -- dialect run quality.dlct 2>&1 >/dev/null) | sed -n '/^{/,$p'"},
 	} {
 		schema := "dialect." + c.schema + "/1"
 		seen[schema] = true

@@ -40,6 +40,8 @@ var documents = []struct{ schema, from, command string }{
 	{"dialect.runs/1", "runtime/history.Report", "runs --json"},
 	{"dialect.remote-runs/1", "cmd/dialect/internal/temporal.Listing", "runs list --engine temporal --json"},
 	{"dialect.doctor/1", "cmd/dialect/internal/doctor.Report", "doctor --json"},
+	{"dialect.guard/1", "cmd/dialect/internal/guard.Report", "guard --json, on standard error"},
+	{"dialect.sessions/1", "cmd/dialect/internal/guard.Sessions", "guard status --json"},
 	{"dialect.vocab/1", "cmd/dialect/internal/explain.Vocabulary", "vocab --json"},
 	{"dialect.words/1", "cmd/dialect/internal/explain.Language", "vocab --words --json"},
 	{"dialect.codes/1", "cmd/dialect/internal/explain.Codes", "explain --codes --json"},

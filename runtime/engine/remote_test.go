@@ -125,7 +125,7 @@ func (f *farm) attempt(ctx context.Context, a schedule.Action, dispatch int) {
 	defer x.Close()
 	x.Begin(time.Now())
 	rep := x.Attempt(ctx, a)
-	x.Settle()
+	x.Finish()
 	rec := caught.Caught()
 	if rec == nil {
 		f.t.Error("no receipt")

@@ -83,18 +83,21 @@ type Peer struct{ PID, UID, GID int }
 
 // A Status says what a session has come to. It is also what a client gets that asks for it.
 type Status struct {
-	Key      string    `json:"key"`                // the public key of the session
-	Identity string    `json:"identity,omitempty"` // the name of the key that vouches for it
-	Mode     string    `json:"mode"`
-	ABI      int       `json:"abi,omitempty"`
-	Tree     string    `json:"tree"`
-	Baseline string    `json:"baseline,omitempty"` // a commit
-	InPlace  bool      `json:"in_place,omitempty"`
-	Started  time.Time `json:"started"`
-	Closed   bool      `json:"closed,omitempty"`
-	Records  int64     `json:"records"`
-	Running  int       `json:"running"`
-	Runs     []Ran     `json:"runs"` // the last of them, in their order
+	Key      string `json:"key"`                // the public key of the session
+	Identity string `json:"identity,omitempty"` // the name of the key that vouches for it
+	Mode     string `json:"mode"`
+	ABI      int    `json:"abi,omitempty"`
+	Tree     string `json:"tree"`
+	Baseline string `json:"baseline,omitempty"` // a commit
+	InPlace  bool   `json:"in_place,omitempty"`
+	// Listeners could run things for the agent outside of its domain; Masks are hidden from it.
+	Listeners []string  `json:"listeners,omitempty"`
+	Masks     []string  `json:"masks,omitempty"`
+	Started   time.Time `json:"started"`
+	Closed    bool      `json:"closed,omitempty"`
+	Records   int64     `json:"records"`
+	Running   int       `json:"running"`
+	Runs      []Ran     `json:"runs"` // the last of them, in their order
 }
 
 // Ran is what became of one run, or of a question that was refused.
@@ -163,9 +166,10 @@ func Open(ctx context.Context, c Config) (n *Notary, err error) {
 	if err := n.furnish(); err != nil {
 		return nil, err
 	}
+	made := n // n is nil where an error is returned
 	defer func() {
 		if err != nil {
-			n.release()
+			made.release()
 		}
 	}()
 	run, err := runGit(c.Room, n.hide(), n.temp())
@@ -317,6 +321,7 @@ func (n *Notary) Status(ctx context.Context) Status {
 	defer n.mu.Unlock()
 	s := Status{
 		Key: n.signer.Public(), Mode: n.c.Facts.Mode, ABI: n.c.Facts.ABI, Tree: n.c.Tree, Baseline: n.baseline, InPlace: n.c.InPlace,
+		Listeners: n.c.Facts.Listeners, Masks: n.c.Facts.Masks,
 		Started: n.started, Closed: n.closed, Running: n.asked, Runs: slices.Clone(n.ran),
 	}
 	if n.c.Identity != nil {

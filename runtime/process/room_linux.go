@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"os"
 	"os/signal"
 	"runtime"
@@ -17,6 +16,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/command-dialect/dialect/runtime/namespace"
 )
 
 // Namespaces says that commands can be started in a [Room] on this system, as far as that is
@@ -275,7 +276,7 @@ func Become(argv []string, furnish func(spec []byte) error) int {
 	// Ended with the one who made it, whatever changed its capabilities since.
 	_ = unix.Prctl(unix.PR_SET_PDEATHSIG, uintptr(unix.SIGKILL), 0, 0, 0)
 	if o.User {
-		err = mapSelf(o.UID, o.GID)
+		err = namespace.MapSelf(o.UID, o.GID)
 	}
 	if err == nil {
 		// What is mounted here is seen nowhere else.
@@ -292,7 +293,7 @@ func Become(argv []string, furnish func(spec []byte) error) int {
 		_ = unix.Mount("proc", "/proc", "proc", unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, "")
 	}
 	if err == nil && o.User {
-		err = dropCapabilities()
+		err = namespace.DropCapabilities()
 	}
 	if err != nil {
 		return fail(StartFailed, fmt.Errorf("%s was not started: its room cannot be furnished: %w", argv[0], err))
@@ -318,7 +319,7 @@ func Become(argv []string, furnish func(spec []byte) error) int {
 		return fail(StartFailed, fmt.Errorf("nobody let it go on: %w", err))
 	}
 	seen := seenArgv(argv, path, lookup, dir)
-	if err := closeInherited(); err != nil {
+	if err := namespace.CloseInherited(); err != nil {
 		return fail(StartFailed, fmt.Errorf("%s was not started: %w", argv[0], err))
 	}
 	var pid int
@@ -374,50 +375,4 @@ func attend(command int, by func(syscall.Signal)) int {
 			return ws.ExitStatus()
 		}
 	}
-}
-
-// closeInherited has the descriptors that nobody here opened closed by the execve: one of a directory would lead out of the
-// room.
-func closeInherited() error {
-	err := unix.CloseRange(3, math.MaxUint32, unix.CLOSE_RANGE_CLOEXEC)
-	if err == nil {
-		return nil
-	}
-	list, readErr := os.ReadDir("/proc/self/fd") // before Linux 5.11
-	if readErr != nil {
-		return os.NewSyscallError("close_range", err)
-	}
-	for _, e := range list {
-		if fd, err := strconv.Atoi(e.Name()); err == nil && fd > 2 {
-			unix.CloseOnExec(fd)
-		}
-	}
-	return nil
-}
-
-// mapSelf makes the user known in the new user namespace, under the same id. This process does it
-// itself: one that maps another may have to read what an undumpable process hides.
-func mapSelf(uid, gid int) error {
-	for _, f := range []struct{ name, text string }{
-		{"uid_map", fmt.Sprintf("%d %d 1", uid, uid)}, {"setgroups", "deny"}, {"gid_map", fmt.Sprintf("%d %d 1", gid, gid)},
-	} {
-		if err := os.WriteFile("/proc/self/"+f.name, []byte(f.text), 0); err != nil {
-			return fmt.Errorf("the user namespace: %w", err)
-		}
-	}
-	return nil
-}
-
-// dropCapabilities makes sure that the command can undo no mount. Root of the user namespace gets its
-// capabilities back by the execve, within what is bounded here.
-func dropCapabilities() error {
-	if err := unix.Prctl(unix.PR_CAPBSET_DROP, unix.CAP_SYS_ADMIN, 0, 0, 0); err != nil && err != unix.EPERM { // who may not cannot have it back either
-		return os.NewSyscallError("prctl", err)
-	}
-	if err := unix.Prctl(unix.PR_CAP_AMBIENT, unix.PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0); err != nil {
-		return os.NewSyscallError("prctl", err)
-	}
-	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
-	var none [2]unix.CapUserData
-	return os.NewSyscallError("capset", unix.Capset(&header, &none[0]))
 }

@@ -35,10 +35,13 @@ const (
 	MCP    Kind = "mcp"    // reports of the runs of package mcpserver
 	Copy   Kind = "copy"   // the store of a notary, for questions
 	Room   Kind = "room"   // what commands write in a clean room; see package cleanroom
+	Guard  Kind = "guard"  // what a notary keeps of a session
 )
 
 // form is that of the names of directories.
-var form = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^dialect-(result|tree|mcp|copy|room)-[0-9]+\.tmp$`) })
+var form = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^dialect-(result|tree|mcp|copy|room|guard)-[0-9]+\.tmp$`)
+})
 
 // New makes a directory of a kind. remove removes it with all that is in it. The first call also starts to sweep, in the background.
 func New(kind Kind) (dir string, remove func(), err error) { return NewIn(os.TempDir(), kind) }

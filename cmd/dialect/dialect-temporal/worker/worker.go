@@ -168,7 +168,7 @@ func (w *Worker) attempt(ctx context.Context, c *checkout, t flow.Task) (*attemp
 		return nil, fmt.Errorf("the script has no step %q that is carried out", step)
 	}
 	r := x.Attempt(ctx, t.Action)
-	x.Settle()
+	x.Finish()
 	rec := caught.Caught()
 	if rec == nil {
 		return nil, errors.New("no receipt was made of it")

@@ -22,6 +22,7 @@ import (
 	"github.com/command-dialect/dialect/cmd/dialect/internal/store"
 	"github.com/command-dialect/dialect/lang/suggest"
 	"github.com/command-dialect/dialect/runtime/cleanroom"
+	"github.com/command-dialect/dialect/runtime/domain"
 	"github.com/command-dialect/dialect/runtime/process"
 )
 
@@ -34,11 +35,17 @@ const (
 // roomName is the name of this program as the helper of a clean room: see [process.Room].
 const roomName = "dialect: room"
 
+// domainName is the name of this program as the first process of a domain: see [domain.Become].
+const domainName = "dialect: domain"
+
 // Main runs the command line of this process and returns its exit status.
 func Main() (status int) {
 	if len(os.Args) == 2 && os.Args[0] == guardName && os.Args[1] == guardArgument {
 		process.Guard()
 		return 0
+	}
+	if os.Args[0] == domainName {
+		return domain.Become(os.Args[1:])
 	}
 	if os.Args[0] == roomName {
 		return process.Become(os.Args[1:], cleanroom.Furnish)
@@ -125,7 +132,7 @@ func newRoot(u *ui, args []string) *cobra.Command {
 		{"run", newRun}, {"prove", newProve}, {"check", newCheck}, {"fmt", newFmt}, {"explain", newExplain}, {"vocab", newVocab}, {"lsp", newLSP}, {"mcp", newMCP}, {"skill", newSkill}, {"packs", newPacks}, {"doctor", newDoctor},
 		{"runs", newRuns}, {"rerun", newRerun}, {"report", newReport}, {"fault", newFault},
 		{"verify", newVerify}, {"log", newLog}, {"consume", newConsume}, {"gate", newGate}, {"trust", newTrust}, {"receipts", newReceipts},
-		{"hook", newHook}, {"exec", newExec}, {"notary", newNotary}, {"init", newInit}, {"version", newVersion},
+		{"hook", newHook}, {"exec", newExec}, {"guard", newGuard}, {"notary", newNotary}, {"init", newInit}, {"version", newVersion},
 	}
 	one := len(args) == 1 && args[0] == "--version"
 	for _, c := range commands {
@@ -158,9 +165,9 @@ func outermost(u *ui, cmd *cobra.Command) {
 }
 
 // notEmpty refuses arguments and flags that are empty: verify "$GATE" without a GATE would ask for any gate. What
-// comes after exec is another program's, and a hook answers its caller whatever that says.
+// comes after exec and guard is another program's, and a hook answers its caller whatever that says.
 func notEmpty(cmd *cobra.Command, args []string) (err error) {
-	if cmd.Name() == "exec" || cmd.Name() == cobra.ShellCompRequestCmd || cmd.HasParent() && cmd.Parent().Name() == "hook" {
+	if cmd.Name() == "exec" || cmd.Name() == "guard" || cmd.Name() == cobra.ShellCompRequestCmd || cmd.HasParent() && cmd.Parent().Name() == "hook" {
 		return nil
 	}
 	cmd.Flags().Visit(func(f *pflag.Flag) {

@@ -17,7 +17,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	if os.Args[0] == roomName || len(os.Args) == 2 && os.Args[0] == guardName {
+	if os.Args[0] == roomName || os.Args[0] == domainName || len(os.Args) == 2 && os.Args[0] == guardName {
 		os.Exit(Main())
 	}
 	testscript.Main(m, map[string]func(){

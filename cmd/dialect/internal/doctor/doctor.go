@@ -27,6 +27,7 @@ import (
 	"github.com/command-dialect/dialect/lang/routing/lint"
 	"github.com/command-dialect/dialect/receipts/sqlite"
 	"github.com/command-dialect/dialect/runtime/archive"
+	"github.com/command-dialect/dialect/runtime/domain"
 	"github.com/command-dialect/dialect/runtime/keyfd"
 	"github.com/command-dialect/dialect/runtime/mcpclient"
 	"github.com/command-dialect/dialect/runtime/place"
@@ -43,6 +44,7 @@ type Options struct {
 	Store   string // path of the store; empty for the project's own
 	Online  bool   // start the MCP servers
 	Version string
+	Domain  []string // argv of this program as the helper of a domain; nil to try none
 }
 
 // A Report is what was found: the document of `dialect doctor --json`.
@@ -136,10 +138,28 @@ func Examine(o Options) *Report {
 		r.say(ok, "trust", "", "the matrix is that of %s", state.Against)
 	}
 	r.hooks(o.Dir)
+	if o.Domain != nil {
+		r.guard(o.Domain)
+	}
 	if o.Online {
 		r.servers(m, o)
 	}
 	return r
+}
+
+// guard says which domain `dialect guard` would give an agent here. A machine that gives none has no fault: dialect guard itself refuses.
+func (r *Report) guard(helper []string) {
+	facts, err := domain.Probe(helper)
+	switch {
+	case os.Geteuid() == 0:
+		r.say(ok, "guard", "`dialect guard` is for an ordinary user: no domain holds root", "agents of root cannot be guarded")
+	case err != nil:
+		r.say(ok, "guard", "`dialect help guard` says what it needs", "agents cannot be guarded: %v", err)
+	case facts.Mode == domain.Namespaces:
+		r.say(ok, "guard", "", "agents can be guarded: namespaces, and Landlock (ABI %d)", facts.ABI)
+	default:
+		r.say(ok, "guard", "`dialect help guard` says what that leaves open", "agents can be guarded by Landlock alone (ABI %d): %s", facts.ABI, facts.Why)
+	}
 }
 
 // hooks says whether the agents' hooks that are installed work.

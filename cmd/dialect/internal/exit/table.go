@@ -34,6 +34,10 @@ func Table() []Group {
 			{"125, 126, 127", "the command was not begun; cannot be run; was not found: as env(1) and timeout(1) do"},
 			{"0, 1, 2", "with `--as`: 0 if the command passed; 1 or 2 if it exited 0 but did not pass"},
 		}},
+		{"guard", []Row{
+			{"0-255", "the status of the agent itself"},
+			{"125, 126, 127", "the agent was not begun, or what was recorded could not be kept; cannot be run; was not found"},
+		}},
 		{"all commands", []Row{
 			{n(Usage), "usage: the command line is wrong, and nothing was run"},
 			{n(Internal), "internal error, or standard output cannot be written (the disk is full)"},

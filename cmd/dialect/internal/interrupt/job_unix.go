@@ -26,12 +26,19 @@ func isHarmless(s os.Signal) bool { return s == syscall.SIGCONT || s == syscall.
 // suspend stops the commands and then this process, as Ctrl-Z wants it; they are in
 // sessions of their own, and the terminal does not reach them. It returns when both go on.
 func (i *Catcher) suspend() {
+	Suspend(func() (after func()) {
+		i.drawnAway()
+		return i.Control.Pause()
+	})
+}
+
+// Suspend stops this process as Ctrl-Z does, and returns when it goes on. before is called first, and what that returns last. Where no shell
+// would let the process go on nothing is done.
+func Suspend(before func() (after func())) {
 	if orphaned() {
 		return
 	}
-	i.drawnAway()
-	resume := i.Control.Pause()
-	defer resume()
+	defer before()()
 	goesOn := make(chan os.Signal, 1)
 	signal.Notify(goesOn, syscall.SIGCONT)
 	defer signal.Stop(goesOn)

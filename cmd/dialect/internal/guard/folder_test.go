@@ -1,0 +1,60 @@
+//go:build unix
+
+package guard
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// The folder of the notaries is refused where somebody else made it, or can put another in its place.
+func TestFolder(t *testing.T) {
+	if os.Getuid() != 0 {
+		t.Skip("needs root, to make directories of root")
+	}
+	const other = 65534
+	for _, test := range []struct {
+		name string
+		make func(parent, path string) error
+		want string // a part of the error; empty for none
+	}{
+		{"new", func(string, string) error { return nil }, ""},
+		{"open to others before", func(_, path string) error { return os.Mkdir(path, 0o755) }, ""},
+		{"a parent without the sticky bit", func(parent, _ string) error { return os.Chmod(parent, 0o777) }, "others can rename"},
+		{"a parent of another user", func(parent, _ string) error { return os.Chown(parent, other, other) }, "does not belong to root"},
+		{"a link", func(parent, path string) error { return os.Symlink(parent, path) }, "open "},
+		{"a file", func(_, path string) error { return os.WriteFile(path, nil, 0o600) }, "open "},
+		{"of another user", func(_, path string) error {
+			if err := os.Mkdir(path, 0o700); err != nil {
+				return err
+			}
+			return os.Chown(path, other, other)
+		}, "belongs to another user"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			parent := t.TempDir()
+			before := folderParent
+			folderParent = parent
+			defer func() { folderParent = before }()
+			if err := os.Chmod(parent, 0o777|os.ModeSticky); err != nil {
+				t.Fatal(err)
+			}
+			if err := test.make(parent, filepath.Join(parent, "dialect-0")); err != nil {
+				t.Fatal(err)
+			}
+			got, err := privateFolder()
+			if test.want != "" {
+				if err == nil || !strings.Contains(err.Error(), test.want) {
+					t.Errorf("%q %v, want %s", got, err, test.want)
+				}
+				return
+			}
+			info, statErr := os.Lstat(got)
+			if err != nil || statErr != nil || info.Mode() != os.ModeDir|0o700 {
+				t.Errorf("%v %v %v", info, err, statErr)
+			}
+		})
+	}
+}

@@ -1,0 +1,108 @@
+package guard
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/command-dialect/dialect/cmd/dialect/internal/exit"
+	"github.com/command-dialect/dialect/lang/diag"
+	"github.com/command-dialect/dialect/runtime/notary"
+)
+
+// Sessions are those that last: the document of `dialect guard status --json`.
+type Sessions struct {
+	Schema   string    `json:"schema"` // dialect.sessions/1
+	Inside   bool      `json:"inside"` // asked from within
+	Sessions []Session `json:"sessions"`
+}
+
+// A Session is one of them.
+type Session struct {
+	Socket string        `json:"socket"`
+	Notary notary.Status `json:"notary"`
+}
+
+// Status asks the notary of this domain, else those of all sessions of this user.
+func Status(ctx context.Context) (*Sessions, error) {
+	s := &Sessions{Schema: "dialect.sessions/1", Sessions: []Session{}}
+	if socket := os.Getenv(notary.Variable); socket != "" {
+		s.Inside = true
+		status, err := ask(ctx, socket)
+		if err != nil {
+			return nil, exit.Failf(exit.Failed, "%w", err)
+		}
+		s.Sessions = append(s.Sessions, Session{socket, status})
+		return s, nil
+	}
+	if info, err := os.Lstat(folderPath()); err != nil || !info.IsDir() || !owned(info) {
+		return s, nil
+	}
+	list, err := filepath.Glob(filepath.Join(folderPath(), "*", socketName))
+	if err != nil {
+		return nil, err
+	}
+	var faults []error
+	for _, socket := range list {
+		status, err := ask(ctx, socket)
+		if err != nil {
+			faults = append(faults, err) // of a session that was killed
+			continue
+		}
+		s.Sessions = append(s.Sessions, Session{socket, status})
+	}
+	if len(s.Sessions) == 0 && len(faults) > 0 {
+		return s, exit.Failf(exit.Failed, "%w", errors.Join(faults...))
+	}
+	return s, nil
+}
+
+func ask(ctx context.Context, socket string) (notary.Status, error) {
+	c, err := notary.Dial(ctx, socket)
+	if err != nil {
+		return notary.Status{}, err
+	}
+	return c.Status(ctx)
+}
+
+// WriteText writes the sessions for people.
+func (s *Sessions) WriteText(w io.Writer) error {
+	if len(s.Sessions) == 0 {
+		_, err := fmt.Fprintln(w, "no guard of this user runs")
+		return err
+	}
+	for _, session := range s.Sessions {
+		n := session.Notary
+		place := "in a clean checkout"
+		if n.InPlace {
+			place = "in place"
+		}
+		mode := n.Mode
+		if n.ABI > 0 {
+			mode += fmt.Sprintf(", Landlock ABI %d", n.ABI)
+		}
+		fmt.Fprintf(w, "%s: %s; commands run %s\n", diag.Printable(n.Tree), mode, place)
+		if n.Baseline != "" {
+			fmt.Fprintf(w, "  rules of %.12s\n", n.Baseline)
+		}
+		if n.Identity != "" {
+			fmt.Fprintf(w, "  vouched for by %s\n", diag.Printable(n.Identity))
+		} else {
+			fmt.Fprintln(w, "  vouched for by nobody")
+		}
+		if len(n.Masks) > 0 {
+			fmt.Fprintf(w, "  hidden from the agent: %s\n", diag.Printable(strings.Join(n.Masks, ", ")))
+		}
+		for _, l := range n.Listeners {
+			fmt.Fprintf(w, "  can be reached by the agent: %s\n", diag.Printable(l))
+		}
+		if err := writeRuns(w, n); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,92 @@
+//go:build linux && !portable
+
+package domain
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/command-dialect/dialect/runtime/namespace"
+)
+
+// mountCaps are the capabilities, of the new user namespace alone, that the helper keeps over its own start.
+var mountCaps = []uintptr{unix.CAP_SYS_ADMIN, unix.CAP_SETPCAP}
+
+// furnish makes the namespaces of the calling process what the command is to see. notes are what it could not do and did
+// without.
+func (o *order) furnish() (notes []string, err error) {
+	if err := namespace.MapSelf(o.UID, o.GID); err != nil {
+		return nil, err
+	}
+	// Nothing of what follows is to be read or changed from within.
+	if err := unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != nil {
+		return nil, os.NewSyscallError("prctl", err)
+	}
+	// What is mounted here is seen nowhere else, and what is mounted elsewhere from now on is not seen here.
+	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
+		return nil, os.NewSyscallError("mount", err)
+	}
+	for _, m := range o.Masks {
+		if err := m.mount(); err != nil {
+			return nil, err
+		}
+	}
+	if err := unix.Mount("dialect", "/dev/pts", "devpts", unix.MS_NOSUID|unix.MS_NOEXEC, "newinstance,ptmxmode=0666,mode=0620"); err != nil {
+		notes = append(notes, "the agent sees the other terminals of this user: "+err.Error())
+	}
+	// Last: what is above goes by /proc.
+	if err := unix.Mount("proc", "/proc", "proc", unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, ""); err != nil {
+		return nil, fmt.Errorf("/proc cannot be mounted: %w", err)
+	}
+	return notes, nil
+}
+
+// mount hides what is at the mask's path.
+func (m *mask) mount() error {
+	fail := func(err error) error { return &os.PathError{Op: "mask", Path: m.Path, Err: err} }
+	if m.File {
+		if err := unix.Mount("/dev/null", m.Path, "", unix.MS_BIND, ""); err != nil {
+			return fail(err)
+		}
+		return nil
+	}
+	keep := make([]int, len(m.Keep))
+	for i, path := range m.Keep {
+		fd, err := unix.Open(path, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+		if err != nil {
+			return &os.PathError{Op: "open", Path: path, Err: err}
+		}
+		defer unix.Close(fd)
+		keep[i] = fd
+	}
+	if err := unix.Mount("dialect", m.Path, "tmpfs", unix.MS_NOSUID|unix.MS_NODEV, "mode=0700"); err != nil {
+		return fail(err)
+	}
+	for i, path := range m.Keep {
+		if !strings.HasPrefix(path, m.Path+"/") {
+			return fail(fmt.Errorf("%s is not below it", path))
+		}
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			return err
+		}
+		f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+		if err != nil {
+			return err
+		}
+		f.Close()
+		if err := unix.Mount("/proc/self/fd/"+strconv.Itoa(keep[i]), path, "", unix.MS_BIND, ""); err != nil {
+			return &os.PathError{Op: "bind", Path: path, Err: err}
+		}
+	}
+	if m.ReadOnly {
+		if err := unix.MountSetattr(unix.AT_FDCWD, m.Path, unix.AT_RECURSIVE|unix.AT_SYMLINK_NOFOLLOW, &unix.MountAttr{Attr_set: unix.MOUNT_ATTR_RDONLY}); err != nil {
+			return fail(err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,298 @@
+//go:build linux
+
+package domain
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// A screen is the terminal of a user: what is around a domain runs on it, as the leader of its session.
+type screen struct {
+	t      *testing.T
+	master *os.File
+	tty    *os.File
+	cmd    *exec.Cmd
+
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+// show runs a command in a domain on a terminal of 30 lines of 100.
+func (p *place) show(s script) *screen {
+	p.t.Helper()
+	master, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	if err := unix.IoctlSetPointerInt(int(master.Fd()), unix.TIOCSPTLCK, 0); err != nil {
+		p.t.Fatal(err)
+	}
+	n, err := unix.IoctlGetInt(int(master.Fd()), unix.TIOCGPTN)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	tty, err := os.OpenFile(fmt.Sprintf("/dev/pts/%d", n), os.O_RDWR|unix.O_NOCTTY, 0)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	v := &screen{t: p.t, master: master, tty: tty}
+	v.size(30, 100)
+	cmd := p.commandOf(s)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = tty, tty, tty
+	cmd.SysProcAttr.Setctty = true
+	_ = tty.Chown(p.uid, -1)
+	v.cmd = cmd
+	if err := cmd.Start(); err != nil {
+		p.t.Fatal(err)
+	}
+	go func() {
+		buf := make([]byte, 4096)
+		for {
+			n, err := master.Read(buf)
+			v.mu.Lock()
+			v.text.Write(buf[:n])
+			v.mu.Unlock()
+			if err != nil {
+				return
+			}
+		}
+	}()
+	p.t.Cleanup(func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+		tty.Close()
+		master.Close()
+	})
+	return v
+}
+
+func (v *screen) size(rows, columns uint16) {
+	if err := unix.IoctlSetWinsize(int(v.master.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Row: rows, Col: columns}); err != nil {
+		v.t.Fatal(err)
+	}
+}
+
+func (v *screen) shown() string {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return v.text.String()
+}
+
+// await waits until the terminal shows a text.
+func (v *screen) await(want string) {
+	v.t.Helper()
+	for deadline := time.Now().Add(30 * time.Second); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
+		if strings.Contains(v.shown(), want) {
+			return
+		}
+	}
+	v.t.Fatalf("the terminal never shows %q:\n%s", want, v.shown())
+}
+
+func (v *screen) typed(text string) {
+	v.t.Helper()
+	if _, err := v.master.WriteString(text); err != nil {
+		v.t.Fatal(err)
+	}
+}
+
+// ended returns the exit status.
+func (v *screen) ended() int {
+	v.t.Helper()
+	defer time.AfterFunc(30*time.Second, func() {
+		v.t.Errorf("it does not end:\n%s", v.shown())
+		_ = v.cmd.Process.Kill()
+	}).Stop()
+	_ = v.cmd.Wait()
+	return v.cmd.ProcessState.ExitCode()
+}
+
+// The command has a terminal of the same size, which follows; keys reach it as they are typed, Ctrl-C interrupts what is in
+// the foreground there, and the terminal is as it was once it has ended.
+func TestTerminal(t *testing.T) {
+	for _, mode := range append([]Mode{None}, held...) {
+		t.Run(string(mode), func(t *testing.T) {
+			p := newPlace(t)
+			v := p.show(script{Options: Options{Modes: []Mode{mode}, Argv: []string{"sh", "-c", `
+				stty size; test -t 0 && test -t 1 && test -t 2 && echo three
+				trap 'stty size; echo resized' WINCH
+				read line; echo "got $line"
+				until read line; do :; done; echo "then $line"
+				trap 'echo interrupted' INT
+				echo sleeping; sleep 1000; echo awake; exit 9`}}})
+			before, err := unix.IoctlGetTermios(int(v.tty.Fd()), unix.TCGETS)
+			if err != nil {
+				t.Fatal(err)
+			}
+			v.await("30 100")
+			v.await("three")
+			v.typed("one\r")
+			v.await("got one")
+			v.size(40, 120)
+			_ = v.cmd.Process.Signal(unix.SIGWINCH)
+			v.await("resized")
+			v.typed("two\r")
+			v.await("then two")
+			v.await("40 120")
+			v.await("sleeping")
+			v.typed("\x03")
+			v.await("awake")
+			if status := v.ended(); status != 9 || !strings.Contains(v.shown(), "interrupted") {
+				t.Errorf("exit %d:\n%s", status, v.shown())
+			}
+			after, err := unix.IoctlGetTermios(int(v.tty.Fd()), unix.TCGETS)
+			if err != nil || *after != *before {
+				t.Errorf("%v: the terminal is not what it was: %+v, %+v", err, before, after)
+			}
+			if n := strings.Count(v.shown(), "got one"); n != 1 {
+				t.Errorf("shown %d times", n)
+			}
+		})
+	}
+}
+
+// A shell inside has job control.
+func TestJobs(t *testing.T) {
+	p := newPlace(t)
+	v := p.show(script{Options: Options{Modes: []Mode{Namespaces}, Argv: []string{"bash", "--norc", "-i"}, Env: []string{"PS1=ready>"}}})
+	v.await("ready>")
+	v.typed("sleep 1000\r")
+	v.await("sleep 1000")
+	for tries := 0; !strings.Contains(v.shown(), "Stopped"); tries++ { // it may not be in the foreground yet
+		v.typed("\x1a")
+		time.Sleep(20 * time.Millisecond)
+		if tries == 500 {
+			t.Fatal(v.shown())
+		}
+	}
+	v.typed("kill -9 %1\r")
+	for tries := 0; !strings.Contains(v.shown(), "Killed"); tries++ { // said before a prompt
+		v.typed("\r")
+		time.Sleep(20 * time.Millisecond)
+		if tries == 500 {
+			t.Fatal(v.shown())
+		}
+	}
+	v.typed("exit 3\r")
+	if status := v.ended(); status != 3 || strings.Contains(v.shown(), "no job control") {
+		t.Errorf("exit %d:\n%s", status, v.shown())
+	}
+}
+
+// A command without job control stops with Ctrl-Z; the process around it learns that, and lets it go on.
+func TestStopped(t *testing.T) {
+	p := newPlace(t)
+	v := p.show(script{Suspends: true, Options: Options{Modes: []Mode{Namespaces}, Argv: []string{"sh", "-c", "echo up; read line; echo got $line; exit 6"}}})
+	v.await("up")
+	for tries := 0; !strings.Contains(v.shown(), "SUSPENDED"); tries++ { // it may not be in the foreground yet
+		v.typed("\x1a")
+		time.Sleep(20 * time.Millisecond)
+		if tries == 500 {
+			t.Fatal(v.shown())
+		}
+	}
+	v.typed("on\r")
+	v.await("got on")
+	if status := v.ended(); status != 6 {
+		t.Errorf("exit %d:\n%s", status, v.shown())
+	}
+}
+
+// A stream that is not a terminal is handed over; a terminal becomes the pseudo terminal.
+func TestMixed(t *testing.T) {
+	p := newPlace(t)
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	cmd := p.command(Options{Modes: []Mode{Namespaces}, Argv: []string{"sh", "-c", "cat; echo err >&2; test -t 0 || test -t 1 || exit 5"}})
+	var errs bytes.Buffer
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader("in\n"), w, &errs
+	err = cmd.Run()
+	w.Close()
+	buf := make([]byte, 100)
+	n, _ := r.Read(buf)
+	if cmd.ProcessState.ExitCode() != 5 || string(buf[:n]) != "in\n" || errs.String() != "err\n" {
+		t.Errorf("%v: %q %q", err, buf[:n], errs.String())
+	}
+}
+
+// A standard stream that is a directory would lead out of the mounts.
+func TestDirectoryStream(t *testing.T) {
+	p := newPlace(t)
+	f, err := os.Open("/var/tmp")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	cmd := p.command(Options{Modes: []Mode{Namespaces}, Argv: []string{"true"}})
+	cmd.Stdin = f
+	out, _ := cmd.CombinedOutput()
+	if cmd.ProcessState.ExitCode() != 99 || !strings.Contains(string(out), "descriptor 0 is a directory") {
+		t.Errorf("%s", out)
+	}
+}
+
+// What is typed into the terminal of the user by force, and written onto it, does not arrive.
+func TestInjection(t *testing.T) {
+	p := newPlace(t)
+	for _, plain := range []bool{true, false} {
+		v := p.show(script{Plain: plain, Options: Options{Modes: []Mode{Namespaces}, Argv: []string{p.self, attackWord, "inject"}}})
+		v.await("done")
+		v.ended()
+		if err := unix.SetNonblock(int(v.tty.Fd()), true); err != nil {
+			t.Fatal(err)
+		}
+		n, _ := unix.IoctlGetInt(int(v.tty.Fd()), unix.TIOCINQ)
+		legacy, _ := os.ReadFile("/proc/sys/dev/tty/legacy_tiocsti")
+		switch {
+		case plain && n == 0 && strings.TrimSpace(string(legacy)) != "0":
+			t.Errorf("TIOCSTI shows nothing here: %s", v.shown())
+		case !plain && n != 0:
+			t.Errorf("%d bytes were typed into the terminal of the user", n)
+		}
+		if strings.Contains(v.shown(), "FORGED") != plain {
+			t.Errorf("plain %v: %s", plain, v.shown())
+		}
+	}
+}
+
+// inject types into every terminal that it finds, and writes onto those that are not its own.
+func inject() {
+	var name [1]byte
+	list, _ := filepath.Glob("/dev/pts/[0-9]*")
+	own := ttyName()
+	for _, path := range append(list, "/dev/tty") {
+		fd, err := unix.Open(path, unix.O_RDWR|unix.O_NOCTTY|unix.O_NONBLOCK, 0)
+		if err != nil {
+			continue
+		}
+		for _, c := range []byte("x\n") {
+			name[0] = c
+			_, _, _ = unix.Syscall(unix.SYS_IOCTL, uintptr(fd), unix.TIOCSTI, uintptr(unsafe.Pointer(&name)))
+		}
+		if path != own && path != "/dev/tty" || os.Getenv("TARGET") == strconv.Itoa(os.Getpid()) { // without a domain all are the user's
+			_, _ = unix.Write(fd, []byte("FORGED\n"))
+		}
+		unix.Close(fd)
+	}
+	fmt.Println("done")
+}
+
+func ttyName() string {
+	name, _ := os.Readlink("/proc/self/fd/0")
+	return name
+}

@@ -1,0 +1,3 @@
+// Package namespace has what a process does to itself in new namespaces, before it becomes a command: it makes its
+// user known there, gives up what let it mount, and closes what it inherited. It starts nothing and mounts nothing.
+package namespace
