@@ -13,7 +13,7 @@
 // A refusal counts that names, in a line which the passing run did not print, the nonce, the test or the
 // file; an exit status alone never does. What else can happen is told apart:
 //
-//   - It passes. Perhaps the file is none of the check's: a project that does not include it, another package, a pattern
+//   - It passes. Perhaps the check does not look at the file: a project that does not include it, another package, a pattern
 //     of file names, a module that nothing reaches. So all places are broken at once, and only if it
 //     passes then, too, it is [Blind]. If it notices, the place that it names is the answer, and the first one is noted.
 //   - It passes, and names it: [Lenient]. Warnings do not fail it.
