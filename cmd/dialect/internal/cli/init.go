@@ -111,8 +111,7 @@ func (f *initFlags) try(u *ui, p scaffold.Plan) (scaffold.Plan, []string, error)
 	if err != nil {
 		return p, nil, exit.Failf(exit.Internal, "cannot try the lines: %w", err).Hint("--no-try writes them as they are")
 	}
-	same, ok := trial.AtHead(context.WithoutCancel(ctx), p.Dir)
-	settled, facts := trial.Settle(p, results, same, ok)
+	settled, facts := trial.Settle(p, results, trial.AtHead(context.WithoutCancel(ctx), p.Dir))
 	return settled, facts, nil
 }
 

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/command-dialect/dialect/lang/diag"
 	"github.com/command-dialect/dialect/receipts"
 	"github.com/command-dialect/dialect/runtime/diagnose"
 	"github.com/command-dialect/dialect/runtime/engine"
@@ -51,7 +52,7 @@ func (r *Result) judge(res *engine.Result, text []byte) {
 	case res.Verdict == schedule.Passed:
 		r.Outcome = Runs
 		if t := res.Tests; t != nil {
-			r.Why = tests(t.Passed + t.Failed)
+			r.Why = diag.Number(t.Passed+t.Failed, "test")
 		}
 	case res.Reason == receipts.StopTimeout:
 		r.Outcome, r.Why = Unfinished, fmt.Sprintf("not done after %v (--timeout)", r.Duration.Round(time.Second))
@@ -85,13 +86,13 @@ func failure(res *engine.Result, text []byte) string {
 	count := ""
 	isTest := strings.HasPrefix(res.Step.Line.Text, "Test ")
 	if t := res.Tests; t != nil && t.Failed > 0 {
-		count = fmt.Sprintf("%d of %s", t.Failed, tests(t.Passed+t.Failed))
+		count = fmt.Sprintf("%d of %s", t.Failed, diag.Number(t.Passed+t.Failed, "test"))
 	} else if n := len(patterns().failed.FindAllIndex(text, -1)); n > 0 && isTest {
-		count = tests(n)
+		count = diag.Number(n, "test")
 	} else if n := len(patterns().place.FindAllIndex(text, 1000)); n > 1 && !isTest {
 		count = fmt.Sprintf("%d places", n)
 	} else if n := len(strings.Split(strings.TrimSpace(string(text)), "\n")); res.Process != nil && res.Process.ExitCode == 0 && n > 0 {
-		count = fmt.Sprintf("%d file%s", n, map[bool]string{true: "s"}[n != 1]) // a tool that lists them
+		count = diag.Number(n, "file") // a tool that lists them
 	}
 	why := res.Detail
 	if first := res.Failures.First(); first != nil && !patterns().made.MatchString(first.Message) {
@@ -103,13 +104,6 @@ func failure(res *engine.Result, text []byte) string {
 		return count + ", first: " + why
 	}
 	return count + why
-}
-
-func tests(n int) string {
-	if n == 1 {
-		return "1 test"
-	}
-	return fmt.Sprintf("%d tests", n)
 }
 
 func first(groups [][]byte) string {

@@ -9,8 +9,8 @@ import (
 )
 
 // Settle returns p with the lines that are written, and what else is left out, and the facts about the
-// lines, for people. atHead says what [AtHead] said.
-func Settle(p scaffold.Plan, results []Result, same, ok bool) (settled scaffold.Plan, facts []string) {
+// lines, for people. atHead is what [AtHead] says.
+func Settle(p scaffold.Plan, results []Result, atHead string) (settled scaffold.Plan, facts []string) {
 	settled = p
 	settled.Lines = nil
 	settled.LeftOut = append([]string(nil), p.LeftOut...)
@@ -44,14 +44,10 @@ func Settle(p scaffold.Plan, results []Result, same, ok bool) (settled scaffold.
 	for _, text := range red {
 		facts = append(facts, "does not pass today: "+text)
 	}
-	switch {
-	case len(red) == 0:
-	case ok && same:
-		facts = append(facts, "that is so in HEAD, too: the files are those of HEAD")
-	case ok:
-		facts = append(facts, "the files differ from those of HEAD, which was not tried")
-	}
 	if len(red) > 0 {
+		if atHead != "" {
+			facts = append(facts, atHead)
+		}
 		facts = append(facts, fmt.Sprintf("to leave a line out, delete it in %s, and its name in gate_quality of routing.toml", scaffold.ScriptName))
 	}
 	for _, text := range slow {

@@ -177,16 +177,17 @@ func (o *output) add(p []byte) {
 
 func (o *output) bytes() []byte { return bytes.Join([][]byte{o.head, o.tail}, nil) }
 
-// AtHead reports whether the files of the project in dir are those of HEAD, so that what fails on them
-// fails there, too. ok is false where that is not known.
-func AtHead(ctx context.Context, dir string) (same, ok bool) {
+// AtHead says of what fails on the files of the project in dir whether it fails in HEAD, too; empty where that is not known.
+func AtHead(ctx context.Context, dir string) string {
 	c, err := workspace.Resolve(ctx, dir, "HEAD", workspace.Options{})
 	if err != nil {
-		return false, false
+		return ""
 	}
-	s, err := workspace.Take(ctx, c.Root(), workspace.Options{})
-	if err != nil || s.Tree == "" {
-		return false, false
+	switch s, err := workspace.Take(ctx, c.Root(), workspace.Options{}); {
+	case err != nil || s.Tree == "":
+		return ""
+	case s.Tree == c.Tree:
+		return "that is so in HEAD, too: the files are those of HEAD"
 	}
-	return s.Tree == c.Tree, true
+	return "the files differ from those of HEAD, which was not tried"
 }

@@ -167,7 +167,7 @@ func TestSettle(t *testing.T) {
 		{Line: line("C with c"), Outcome: trial.Needs, Why: "x is missing"},
 		{Line: line("D with d"), Outcome: trial.Unfinished, Why: "not done"},
 		{Line: line("E with e"), Outcome: trial.Runs},
-	}, true, true)
+	}, "that is so in HEAD, too")
 	var lines []string
 	for _, l := range settled.Lines {
 		lines = append(lines, l.Text)
@@ -183,7 +183,7 @@ func TestSettle(t *testing.T) {
 	}
 	const want = `passes today: A with a (3 tests), E with e
 does not pass today: B with b: exit 1
-that is so in HEAD, too: the files are those of HEAD
+that is so in HEAD, too
 to leave a line out, delete it in quality.dlct, and its name in gate_quality of routing.toml
 not known: D with d: not done
 trying the lines left new files: n; list them in .gitignore, or commit them`
@@ -194,17 +194,17 @@ trying the lines left new files: n; list them in .gitignore, or commit them`
 
 func TestAtHead(t *testing.T) {
 	p := project(t, map[string]string{"Makefile": "test:\n\t@true\n"})
-	if same, ok := trial.AtHead(t.Context(), p.Dir); !same || !ok {
-		t.Errorf("%v, %v", same, ok)
+	if got := trial.AtHead(t.Context(), p.Dir); got != "that is so in HEAD, too: the files are those of HEAD" {
+		t.Error(got)
 	}
 	if err := os.WriteFile(filepath.Join(p.Dir, "Makefile"), []byte("test:\n\t@false\n"), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	if same, ok := trial.AtHead(t.Context(), p.Dir); same || !ok {
-		t.Errorf("%v, %v", same, ok)
+	if got := trial.AtHead(t.Context(), p.Dir); got != "the files differ from those of HEAD, which was not tried" {
+		t.Error(got)
 	}
-	if same, ok := trial.AtHead(t.Context(), t.TempDir()); same || ok {
-		t.Errorf("outside of a repository: %v, %v", same, ok)
+	if got := trial.AtHead(t.Context(), t.TempDir()); got != "" {
+		t.Errorf("outside of a repository: %s", got)
 	}
 }
 
