@@ -659,6 +659,9 @@ func (l *loader) aliases() {
 			if other == b && noun != b.Noun {
 				continue
 			}
+			if b.Pack && !other.Pack {
+				continue // a project's own word goes before a pack's, and nobody can change the pack
+			}
 			r := newReader(b.Source, &l.list)
 			what := "is its noun already"
 			if other != b {

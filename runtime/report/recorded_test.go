@@ -180,6 +180,32 @@ func TestRecorded(t *testing.T) {
 	}
 }
 
+// On a machine of CI, where nobody can ask for the log later, a report has all that was kept of the output but what passed.
+func TestPassingInCI(t *testing.T) {
+	seen := 0
+	for _, r := range recordings(t) {
+		if r.kind != "test" || !bytes.Contains(r.output, []byte("=== RUN")) {
+			continue
+		}
+		seen++
+		var b bytes.Buffer
+		if err := Text(&b, NewDocument(r.outcome(), nil, ""), Options{Form: CI}); err != nil {
+			t.Fatal(err)
+		}
+		for _, noise := range []string{"=== RUN", "--- PASS", "ok  \t"} {
+			if strings.Contains(b.String(), noise) {
+				t.Errorf("%s: %q is in the report", r.name, noise)
+			}
+		}
+		if !strings.Contains(b.String(), "| FAIL\n") {
+			t.Errorf("%s: the output is not in the report:\n%s", r.name, b.String())
+		}
+	}
+	if seen < 2 {
+		t.Errorf("%d recordings", seen)
+	}
+}
+
 func tail40(output []byte) []byte {
 	lines := bytes.SplitAfter(bytes.TrimRight(output, "\n"), []byte("\n"))
 	return bytes.Join(lines[max(0, len(lines)-40):], nil)

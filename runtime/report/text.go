@@ -299,6 +299,9 @@ func (p *printer) tail(l *DocResult, size int) {
 		size = 1 << 20
 	}
 	output := l.output()
+	if l.Count > 0 {
+		output = slices.DeleteFunc(slices.Clone(output), diagnose.Passing)
+	}
 	if p.opt.Form == Agent {
 		output = slices.DeleteFunc(slices.Clone(output), func(l string) bool { return strings.TrimSpace(l) == "" })
 	}

@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/term"
 
 	"github.com/command-dialect/dialect/cmd/dialect/internal/check"
 	"github.com/command-dialect/dialect/cmd/dialect/internal/exit"
@@ -23,7 +22,8 @@ import (
 )
 
 const checkLong = `Find every fault of scripts and of the matrix that binds them, and run nothing. A directory stands
-for the scripts below it, without links. A matrix (routing.toml) can be named, too.
+for the scripts below it, without links. A matrix (routing.toml) can be named, too. Without a name, and
+without a pipe on standard input, it is the script that a bare "dialect run" runs.
 
 The exit status is 1 if there is an error. Warnings count as errors only with --strict. A comment
 silences the warnings of its line: "# dialect: ignore full-stop".
@@ -62,10 +62,13 @@ func newCheck(u *ui) *cobra.Command {
   dialect check --format sarif . >dialect.sarif
   dialect check --lsp-lite --stdin-filename quality.dlct - <buffer`,
 		ValidArgsFunction: cobra.FixedCompletions([]string{"dlct", "toml"}, cobra.ShellCompDirectiveFilterFileExt),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) == 0 && len(f.lines) == 0 && term.IsTerminal(int(u.in.Fd())) {
-				_ = cmd.Help()
-				return exit.Usagef("no script: name a FILE, or pipe one in")
+		RunE: func(_ *cobra.Command, args []string) error {
+			if len(args) == 0 && len(f.lines) == 0 && !u.piped() {
+				name, err := defaultScript(f.Routing)
+				if err != nil {
+					return err
+				}
+				args = []string{name}
 			}
 			switch {
 			case f.json && f.format == "text":

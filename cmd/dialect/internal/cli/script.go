@@ -159,7 +159,7 @@ func readStdin(u *ui) (*project.Script, error) {
 		return nil, exit.Usagef("cannot read standard input: %v", err)
 	}
 	if len(text) == 0 {
-		return nil, exit.Usagef("standard input is empty").Hint("pipe a script in, or name one: dialect run quality.dlct")
+		return nil, exit.Usagef("standard input is empty").Hint("pipe a script in, or name a file, such as quality.dlct")
 	}
 	return &project.Script{Name: "-", Text: text}, nil
 }

@@ -65,7 +65,7 @@ var of = map[receipts.Reason]string{
 	receipts.LevelTooLow:   "recorded by",
 	receipts.InputsChanged: "inputs",
 	receipts.OtherRun:      "session and age", receipts.OtherNonce: "session and age", receipts.TooOld: "session and age", receipts.ReusedResult: "session and age",
-	receipts.NotClean: "clean checkout",
+	receipts.NotClean: "clean checkout", receipts.Untested: "tests", receipts.Cut: "log",
 }
 
 // Of lists the conditions of a verdict, in the order in which they are decided.
