@@ -375,7 +375,7 @@ func (s *Stay) End(ctx context.Context) (changed []string, err error) {
 	defer s.discard()
 	r := s.room
 	if r.open == "" {
-		return r.now.changedBy(filepath.Join(s.dir, "upper"))
+		return r.now.changedBy(ctx, filepath.Join(s.dir, "upper"))
 	}
 	differs, err := r.tree.differs(ctx)
 	return slices.DeleteFunc(differs, func(name string) bool { return !r.tree.has(name) }), err
