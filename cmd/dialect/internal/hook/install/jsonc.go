@@ -169,7 +169,7 @@ func (c Client) remove(text []byte) ([]byte, error) {
 					n, changed = n-1, true
 				}
 			}
-			if had > len(lines.Elements) && len(lines.Elements) == 0 && onlyHas(inner, "matcher", "hooks") && plain(&array.Elements[k]) {
+			if had > len(lines.Elements) && len(lines.Elements) == 0 && len(inner.Members) <= 2 && plain(&array.Elements[k]) {
 				deleteElement(array, k)
 				k--
 			}
@@ -195,20 +195,15 @@ func (c Client) remove(text []byte) ([]byte, error) {
 
 // once returns an error if a key that we write below stands twice: readers of JSON differ in which one counts.
 func once(top *hujson.Object) error {
-	n := 0
-	for _, m := range top.Members {
-		if name(m) == "hooks" {
-			n++
-		}
-	}
-	if n > 1 {
-		return &manual{`it has "hooks" twice, of which the client reads one`, `merge them into one "hooks"`}
-	}
-	hooks := member(top, "hooks")
-	if hooks == nil {
+	isHooks := func(m hujson.ObjectMember) bool { return name(m) == "hooks" }
+	first := slices.IndexFunc(top.Members, isHooks)
+	if first < 0 {
 		return nil
 	}
-	if events, ok := hooks.Value.(*hujson.Object); ok {
+	if slices.ContainsFunc(top.Members[first+1:], isHooks) {
+		return &manual{`it has "hooks" twice, of which the client reads one`, `merge them into one "hooks"`}
+	}
+	if events, ok := top.Members[first].Value.Value.(*hujson.Object); ok {
 		seen := make(map[string]bool)
 		for _, m := range events.Members {
 			if seen[name(m)] {
@@ -239,11 +234,6 @@ func plain(v *hujson.Value) bool {
 		}
 	}
 	return true
-}
-
-// onlyHas reports whether an object has no other members.
-func onlyHas(o *hujson.Object, keys ...string) bool {
-	return !slices.ContainsFunc(o.Members, func(m hujson.ObjectMember) bool { return !slices.Contains(keys, name(m)) })
 }
 
 // isOurs reports whether an entry runs our command.

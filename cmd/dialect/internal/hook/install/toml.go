@@ -3,10 +3,10 @@ package install
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"sync"
 
 	"github.com/command-dialect/dialect/lang/diag"
@@ -58,16 +58,23 @@ var units = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?m)^\[\[hooks\.[A-Za-z]+\]\]\r?\n(?:matcher = "[^"\n]*"\r?\n)?hooks = \[\{ type = "command", command = ("(?:[^"\\\n]|\\.)*"), timeout = [0-9]+ \}\]\r?(?:\n|\z)`)
 })
 
-// removeTOML returns a configuration without our entries.
-func removeTOML(text []byte) []byte {
-	out := make([]byte, 0, len(text))
-	at := 0
+// oursTOML returns where our entries begin and end.
+func oursTOML(text []byte) (spans [][]int) {
 	for _, m := range units().FindAllSubmatchIndex(text, -1) {
 		var command string
 		if json.Unmarshal(text[m[2]:m[3]], &command) == nil && ours().MatchString(command) {
-			out = append(out, text[at:m[0]]...)
-			at = m[1]
+			spans = append(spans, m[:2])
 		}
+	}
+	return spans
+}
+
+// removeTOML returns a configuration without our entries.
+func removeTOML(text []byte) []byte {
+	out, at := make([]byte, 0, len(text)), 0
+	for _, s := range oursTOML(text) {
+		out = append(out, text[at:s[0]]...)
+		at = s[1]
 	}
 	return append(out, text[at:]...)
 }
@@ -77,15 +84,21 @@ func (c Client) addTOML(text []byte, program string, l Level) ([]byte, error) {
 	if err := parseTOML(text); err != nil {
 		return nil, err
 	}
-	if c.completeTOML(text, program, l) {
-		return text, nil
-	}
 	out := removeTOML(text)
+	size := len(text) - len(out)
 	if len(out) > 0 && out[len(out)-1] != '\n' {
 		out = append(out, '\n')
 	}
 	for _, e := range c.events {
-		out = append(out, c.unit(program, l, e)...)
+		unit := c.unit(program, l, e)
+		if out = append(out, unit...); bytes.Contains(text, []byte(unit)) {
+			size -= len(unit)
+		} else {
+			size = -1 << 30
+		}
+	}
+	if size == 0 {
+		return text, nil // just these are in it, wherever
 	}
 	if err := parseTOML(out); err != nil {
 		return nil, &manual{"its hooks are written in a form that takes no further ones at the end of the file", "write each event's hooks as [[hooks.EVENT]], or move them into hooks.json beside it"}
@@ -93,33 +106,13 @@ func (c Client) addTOML(text []byte, program string, l Level) ([]byte, error) {
 	return out, nil
 }
 
-// completeTOML reports whether a configuration has just the entries that [Client.addTOML] would add.
-func (c Client) completeTOML(text []byte, program string, l Level) bool {
-	size := 0
-	for _, e := range c.events {
-		unit := c.unit(program, l, e)
-		if size += len(unit); !bytes.Contains(text, []byte(unit)) {
-			return false
-		}
-	}
-	return len(text)-len(removeTOML(text)) == size
-}
-
 func parseTOML(text []byte) error {
-	if _, l := tomltree.Parse(diag.NewSource("config.toml", text), false); len(l) > 0 {
-		return errors.New(l[0].Message)
-	}
-	return nil
+	_, l := tomltree.Parse(diag.NewSource("config.toml", text), false)
+	return l.Err()
 }
 
 // hasTOML reports whether a configuration has our entry at the event of a stop.
 func (c Client) hasTOML(text []byte) bool {
 	head := []byte("[[hooks." + c.events[len(c.events)-1].name + "]]")
-	for _, m := range units().FindAllSubmatchIndex(text, -1) {
-		var command string
-		if bytes.HasPrefix(text[m[0]:], head) && json.Unmarshal(text[m[2]:m[3]], &command) == nil && ours().MatchString(command) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(oursTOML(text), func(s []int) bool { return bytes.HasPrefix(text[s[0]:], head) })
 }

@@ -120,7 +120,7 @@ func FuzzTOML(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if again, err := c.addTOML(after, program, Project); err != nil || !bytes.Equal(again, after) || !c.hasTOML(after) || !c.completeTOML(after, program, Project) {
+		if again, err := c.addTOML(after, program, Project); err != nil || !bytes.Equal(again, after) || !c.hasTOML(after) {
 			t.Errorf("%q became %q, then %q: %v", text, after, again, err)
 		}
 		if back := removeTOML(after); !bytes.Equal(bytes.TrimSuffix(back, []byte("\n")), bytes.TrimSuffix(removeTOML(text), []byte("\n"))) {

@@ -348,7 +348,7 @@ func TestReport(t *testing.T) {
 		p := start(t, c, dialect, do("touch broken; dialect run quality.dlct"), say("All done."), do("rm broken"), say("Mended."))
 		p.prompt(t)
 		want(t, p, "stop failed", "stop unchanged")
-		if p.told("--- FAIL: Test_broken") < 0 || p.told("fix what fails, then run: dialect run quality.dlct") < 0 {
+		if p.told("Test_broken: failed") < 0 || p.told("fix what fails, then run: dialect run quality.dlct") < 0 {
 			t.Error("the agent did not get the report")
 		}
 	})

@@ -329,7 +329,7 @@ var wrappers = map[string]struct {
 	dir   string
 }{
 	"command": {}, "builtin": {}, "exec": {}, "env": {0, "uCS", "-C --chdir"}, "sudo": {0, "ugpCDhRTU", "-D --chdir"}, "doas": {0, "uC", ""}, "nohup": {}, "time": {0, "fo", ""},
-	"nice": {0, "n", ""}, "ionice": {0, "cn", ""}, "setsid": {}, "stdbuf": {0, "ioe", ""}, "timeout": {1, "ks", ""}, "xargs": {0, "IidELlnPs", ""}, "caffeinate": {}, "rtk": {},
+	"nice": {0, "n", ""}, "ionice": {0, "cn", ""}, "setsid": {}, "stdbuf": {0, "ioe", ""}, "timeout": {1, "ks", ""}, "xargs": {0, "IidELlnPs", ""}, "caffeinate": {}, "rtk": {}, "busybox": {},
 }
 
 func (in *Intent) argv(args []word, st *state, depth int) {
@@ -406,7 +406,11 @@ func (in *Intent) argv(args []word, st *state, depth int) {
 		if i := slices.Index(texts(rest), "git"); i >= 0 && i+1 < len(rest) && rest[i+1].text == "push" {
 			in.add(true, st)
 		}
-	case "dialect":
+	case "dialect", "ar":
+		if i := slices.Index(texts(rest), "--"); i >= 0 && rest[0].text == "exec" {
+			in.argv(rest[i+1:], st, depth)
+			return
+		}
 		if len(rest) > 1 && rest[0].text == "trust" && slices.ContainsFunc(rest, func(w word) bool { return w.text == "--yes" || w.text == "--remove" || hasShort(w.text, 'y') }) {
 			in.Bypass = "dialect trust" // what a person pins decides what counts, and what a hook may run
 		}
