@@ -14,6 +14,7 @@ import (
 	"github.com/command-dialect/dialect/cmd/dialect/internal/check"
 	"github.com/command-dialect/dialect/cmd/dialect/internal/exit"
 	"github.com/command-dialect/dialect/cmd/dialect/internal/outfile"
+	"github.com/command-dialect/dialect/cmd/dialect/internal/script"
 	"github.com/command-dialect/dialect/lang"
 	"github.com/command-dialect/dialect/lang/diag"
 	"github.com/command-dialect/dialect/lang/diag/output"
@@ -100,7 +101,7 @@ func newCheck(u *ui) *cobra.Command {
 // run checks what args name.
 func (f *checkFlags) run(u *ui, args []string) error {
 	var err error
-	if f.Vars, err = variables(f.set); err != nil {
+	if f.Vars, err = script.Variables(f.set); err != nil {
 		return err
 	}
 	names := []string{"-"}
