@@ -5,7 +5,7 @@
 # make release      the same, a bill of materials of each program, and the packages for npm
 # make dependencies write the page about what dialect links anew
 # make test         vet and all tests: the command that README names
-# make test-deps    what some tests need of npm (editors, MCP servers); without it they are skipped
+# make test-deps    what some tests need of npm (editors, MCP servers, tools whose checks are tested); without it they are skipped
 # make test-agents  real coding agents of npm, held by the hook, against a scripted model; 400 MB each
 # make race         all tests under the race detector (RACE="./runtime/..." for some)
 # make check        dialect gates its own repository: examples/quality.dlct
@@ -108,6 +108,7 @@ test-temporal:
 test-deps:
 	cd lang/editors/vscode && npm ci --ignore-scripts --no-audit --no-fund
 	cd runtime/mcpclient/broker/testdata/npm && npm ci --ignore-scripts --no-audit --no-fund
+	cd examples/testdata/controls/npm && npm ci --ignore-scripts --no-audit --no-fund
 	set -e; for module in $(modules); do (cd $$module && $(GO) mod download); done
 
 # What the hook promises is about what these versions do: they are pinned. A client that cannot be had is left out, and the

@@ -82,7 +82,7 @@ type Options struct {
 	// the working tree. What cannot run there does not run.
 	Room *cleanroom.Room
 
-	// Controls has steps run on files that are broken, by ID, in Room; the step itself then has no receipt.
+	// Controls has steps run on files that are broken, by ID, in Room. Their receipts say nothing of the steps themselves.
 	Controls map[string]*Control
 	// Apart makes the room of a command that runs in the working tree, where it is not to reach this process, and sees
 	// the directories in shown; nil for none.

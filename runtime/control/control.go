@@ -26,6 +26,7 @@ import (
 	"cmp"
 	"crypto/rand"
 	"crypto/sha256"
+	"maps"
 	"path"
 	"regexp"
 	"slices"
@@ -274,14 +275,7 @@ func (t *Trial) Next() (edits []Edit) {
 		if t.all = true; wasAll || len(t.places) == 1 {
 			return nil
 		}
-		t.now = nil
-		files := make(map[string]bool)
-		for _, p := range t.places { // one a file
-			if !files[p.Path] && len(t.now) < maxPlaces {
-				files[p.Path] = true
-				t.now = append(t.now, p)
-			}
-		}
+		t.now = t.places[:min(len(t.places), maxPlaces)]
 	case "", Unlike, Unnamed:
 		if t.single == len(t.places) {
 			return nil
@@ -292,29 +286,39 @@ func (t *Trial) Next() (edits []Edit) {
 		return nil
 	}
 	t.tries++
+	byPath := make(map[string][]Place)
 	for _, p := range t.now {
-		if content, err := t.broken(p); err == nil {
-			edits = append(edits, Edit{p.Path, content})
+		byPath[p.Path] = append(byPath[p.Path], p)
+	}
+	for _, name := range slices.Sorted(maps.Keys(byPath)) {
+		if content, err := t.broken(name, byPath[name]); err == nil {
+			edits = append(edits, Edit{name, content})
 		}
 	}
 	return edits
 }
 
-// broken is the content of a file with a place in it broken.
-func (t *Trial) broken(p Place) (content []byte, err error) {
-	text := strings.ReplaceAll(p.text, "{nonce}", p.nonce)
-	if !p.made {
-		if content, err = t.files.Read(p.Path); err != nil {
+// broken is the content of a file with places in it broken.
+func (t *Trial) broken(name string, places []Place) (content []byte, err error) {
+	if !places[0].made {
+		if content, err = t.files.Read(name); err != nil {
 			return nil, err
 		}
 	}
-	if p.at >= 0 {
-		return slices.Concat(content[:p.at], []byte(text), content[p.at:]), nil
+	// From the end to the begin, so that offsets stay true.
+	slices.SortFunc(places, func(a, b Place) int { return cmp.Compare(b.at, a.at) })
+	for _, p := range places {
+		text := strings.ReplaceAll(p.text, "{nonce}", p.nonce)
+		switch {
+		case p.at >= 0:
+			content = slices.Concat(content[:p.at], []byte(text), content[p.at:])
+		case len(content) > 0 && content[len(content)-1] != '\n':
+			content = slices.Concat(content, []byte("\n"), []byte(text), []byte("\n"))
+		default:
+			content = slices.Concat(content, []byte(text), []byte("\n"))
+		}
 	}
-	if len(content) > 0 && content[len(content)-1] != '\n' {
-		content = append(content, '\n')
-	}
-	return append(content, text+"\n"...), nil
+	return content, nil
 }
 
 // letters writes a number in letters, of one length.

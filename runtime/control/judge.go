@@ -62,9 +62,9 @@ func (t *Trial) Judge(e Ending) Judgement {
 	case !e.Passed && !e.Refused:
 		j.Outcome, j.Text = Unfinished, fmt.Sprintf("with %s broken it did not come to an end: %s", where, e.Why)
 	case e.Passed && j.Named != "":
-		j.Outcome, j.Text = Lenient, fmt.Sprintf("it names %s, which is broken, and passes all the same: have its warnings fail it", where)
+		j.Outcome, j.Text = Lenient, fmt.Sprintf("it names %s, which is broken, and passes all the same", where)
 	case e.Passed && t.all:
-		j.Outcome, j.Text = Blind, fmt.Sprintf("it passes with %s broken at once, among them %s", diag.Number(len(t.now), "file"), t.now[0].String())
+		j.Outcome, j.Text = Blind, fmt.Sprintf("it passes with %s broken at once, among them %s", diag.Number(len(t.now), "place"), where)
 	case e.Passed:
 		j.Outcome, j.Text = Blind, fmt.Sprintf("it passes with %s broken", where)
 		t.skipped = append(t.skipped, where)
@@ -75,7 +75,7 @@ func (t *Trial) Judge(e Ending) Judgement {
 	default:
 		j.Outcome, j.Text = Noticed, fmt.Sprintf("it refused %s, which was broken", where)
 		if len(t.skipped) > 0 {
-			j.Text += fmt.Sprintf("; it passes with %s broken, which may be none of its files", strings.Join(t.skipped, ", "))
+			j.Text += fmt.Sprintf("; it passes with %s broken, which it may not look at", strings.Join(t.skipped, ", "))
 		}
 	}
 	t.last = j

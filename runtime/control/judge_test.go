@@ -79,6 +79,12 @@ func TestTurns(t *testing.T) {
 		t.Errorf("%d files are broken at once", len(all))
 	}
 	other := trial.now[3]
+	both := New(step("x"), of(t, "test", "go"), nil, files(map[string]string{"a_test.go": "func TestA(t *testing.T) {\n}\n\nfunc TestB(x *testing.T) {\n}\n"}), "abc")
+	both.Next()
+	both.Judge(Ending{Passed: true})
+	if e := both.Next(); len(e) != 1 || strings.Count(string(e[0].Content), "dialect control") != 2 || !strings.Contains(string(e[0].Content), "{ if true { x.Fatal(") {
+		t.Errorf("both tests of a file: %+v", e)
+	}
 	j := trial.Judge(Ending{Refused: true, Output: []byte("error: " + other.nonce)})
 	if j.Outcome != Noticed || j.Place.Path != other.Path || !strings.Contains(j.Text, first) || trial.Next() != nil {
 		t.Errorf("%+v", j)

@@ -125,6 +125,13 @@ func (r Record) WriteText(out io.Writer) error {
 			row("binding", "%s", b.Binding)
 		}
 		row("command", "%s", b)
+		if c := b.Control; c != nil {
+			row("control of", "%s, command %s", c.Binding, c.Command)
+			row("broke", "%s:%d %s", c.Path.Text, c.Line, c.Test.Text)
+			if row("outcome", "%s", c.Outcome); c.Places > 1 {
+				row("", "%d places were broken at once", c.Places)
+			}
+		}
 		row("status", "%s", b.Status)
 		if b.StopReason != "" {
 			row("stop reason", "%s", b.StopReason)

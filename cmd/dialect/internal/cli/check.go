@@ -13,6 +13,7 @@ import (
 	"github.com/command-dialect/dialect/cmd/dialect/internal/check"
 	"github.com/command-dialect/dialect/cmd/dialect/internal/exit"
 	"github.com/command-dialect/dialect/cmd/dialect/internal/outfile"
+	"github.com/command-dialect/dialect/cmd/dialect/internal/script"
 	"github.com/command-dialect/dialect/lang"
 	"github.com/command-dialect/dialect/lang/diag"
 	"github.com/command-dialect/dialect/lang/diag/output"
@@ -64,7 +65,7 @@ func newCheck(u *ui) *cobra.Command {
 		ValidArgsFunction: cobra.FixedCompletions([]string{"dlct", "toml"}, cobra.ShellCompDirectiveFilterFileExt),
 		RunE: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 && len(f.lines) == 0 && !u.piped() {
-				name, err := defaultScript(f.Routing)
+				name, err := script.Default(f.Routing)
 				if err != nil {
 					return err
 				}
@@ -103,7 +104,7 @@ func newCheck(u *ui) *cobra.Command {
 // run checks what args name.
 func (f *checkFlags) run(u *ui, args []string) error {
 	var err error
-	if f.Vars, err = variables(f.set); err != nil {
+	if f.Vars, err = script.Variables(f.set); err != nil {
 		return err
 	}
 	names := []string{"-"}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/command-dialect/dialect/cmd/dialect/internal/exit"
 	"github.com/command-dialect/dialect/cmd/dialect/internal/explain"
+	"github.com/command-dialect/dialect/cmd/dialect/internal/script"
 	"github.com/command-dialect/dialect/cmd/dialect/internal/store"
 	"github.com/command-dialect/dialect/lang/diag"
 	"github.com/command-dialect/dialect/lang/routing/reference"
@@ -122,7 +123,7 @@ func (f *explainFlags) word(u *ui, docs []explain.Document) error {
 
 // load reads a script, or a line, and what binds it.
 func (f *explainFlags) load(u *ui, args, line []string) (*project.Program, map[string]string, error) {
-	vars, err := variables(f.set)
+	vars, err := script.Variables(f.set)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -186,7 +187,7 @@ func (f *explainFlags) printSkill(u *ui, name string) error {
 	}
 	file, text, err := explain.Skill(m, name)
 	if file != "" {
-		text, err = readFile("skill", file)
+		text, err = script.File("skill", file)
 	}
 	if err != nil {
 		return err

@@ -12,6 +12,7 @@ import (
 
 	"github.com/command-dialect/dialect/cmd/dialect/internal/exit"
 	"github.com/command-dialect/dialect/cmd/dialect/internal/lsp"
+	"github.com/command-dialect/dialect/cmd/dialect/internal/script"
 	"github.com/command-dialect/dialect/cmd/dialect/internal/store"
 )
 
@@ -40,7 +41,7 @@ func newLSP(u *ui) *cobra.Command {
 				_ = cmd.Help()
 				return exit.Usagef("stdin is a terminal: this command is started by an editor, not by hand")
 			}
-			vars, err := variables(f.set)
+			vars, err := script.Variables(f.set)
 			if err != nil {
 				return err
 			}

@@ -17,6 +17,7 @@ import (
 	"github.com/command-dialect/dialect/cmd/dialect/internal/inquiry"
 	"github.com/command-dialect/dialect/cmd/dialect/internal/interrupt"
 	"github.com/command-dialect/dialect/cmd/dialect/internal/outfile"
+	"github.com/command-dialect/dialect/cmd/dialect/internal/script"
 	"github.com/command-dialect/dialect/cmd/dialect/internal/store"
 	"github.com/command-dialect/dialect/cmd/dialect/internal/temporal"
 	"github.com/command-dialect/dialect/lang/diag"
@@ -216,7 +217,7 @@ func (f *runFlags) run(u *ui, args []string) error {
 // bind reads the script that args name and binds it. There is no program where nothing of it is to be run: with
 // --dry-run, which prints the plan, and with --changed.
 func (f *runFlags) bind(u *ui, args []string) (*project.Program, error) {
-	vars, err := variables(f.set)
+	vars, err := script.Variables(f.set)
 	if err != nil {
 		return nil, err
 	}

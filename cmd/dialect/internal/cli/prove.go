@@ -6,6 +6,7 @@ import (
 	"github.com/command-dialect/dialect/cmd/dialect/internal/exit"
 	"github.com/command-dialect/dialect/cmd/dialect/internal/interrupt"
 	"github.com/command-dialect/dialect/cmd/dialect/internal/prove"
+	"github.com/command-dialect/dialect/cmd/dialect/internal/script"
 	"github.com/command-dialect/dialect/lang/plan"
 	"github.com/command-dialect/dialect/runtime/engine"
 	"github.com/command-dialect/dialect/runtime/recording"
@@ -38,18 +39,21 @@ func newProve(u *ui) *cobra.Command {
 			return names, cobra.ShellCompDirectiveDefault
 		},
 		RunE: func(_ *cobra.Command, args []string) error {
-			f.Clean = true
-			if f.NoTree || f.Store == "none" || f.budget.Timeout < 0 || f.jobs < 0 {
-				return exit.Usagef("a control needs a store, a snapshot, and no negative number: leave the flag out")
+			f.Clean, f.output = true, "auto"
+			if err := f.check(); err != nil {
+				return err
+			}
+			if f.NoTree || f.Store == "none" {
+				return exit.Usagef("what is broken is a file of a snapshot, and the result a receipt: leave --no-tree and --store none out")
 			}
 			line, err := prove.Named(args, f.routing)
 			switch {
 			case err != nil:
-				return exit.NoMatrix(err)
+				return err
 			case line != "":
 				args, f.lines = nil, []string{line}
 			case len(args) == 0 && !u.piped():
-				name, err := defaultScript(f.routing)
+				name, err := script.Default(f.routing)
 				if err != nil {
 					return err
 				}
@@ -91,8 +95,8 @@ func newProve(u *ui) *cobra.Command {
 	fl.SortFlags = false
 	fl.StringArrayVar(&f.set, "set", nil, "set a variable of the script, `NAME=VALUE`; may be repeated")
 	fl.StringVar(&f.routing, "routing", "", "use the matrix `FILE` instead of the nearest routing.toml")
-	fl.IntVarP(&f.jobs, "jobs", "j", 0, "run at most `N` commands at the same time (0: the number of CPUs)")
-	fl.DurationVar(&f.budget.Timeout, "timeout", 0, "end it after `DURATION`")
+	fl.IntVarP(&f.jobs, "jobs", "j", 0, "run at most `N` commands at the same time (0: the number of CPUs; DIALECT_JOBS bounds it)")
+	fl.DurationVar(&f.budget.Timeout, "timeout", 0, "end it after `DURATION`, with what is known by then")
 	fl.BoolVar(&f.json, "json", false, "print one JSON document on standard output")
 	f.recordFlags.add(cmd)
 	_, _ = fl.MarkHidden("clean"), fl.MarkHidden("no-tree")

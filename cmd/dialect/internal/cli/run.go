@@ -2,6 +2,8 @@ package cli
 
 import (
 	"github.com/spf13/cobra"
+
+	"github.com/command-dialect/dialect/cmd/dialect/internal/script"
 )
 
 const runLong = `Run a script: bind every line, run the lines in order, keep a receipt of each
@@ -37,7 +39,7 @@ func newRun(u *ui) *cobra.Command {
 				return err
 			}
 			if len(args) == 0 && len(f.lines) == 0 && !u.piped() {
-				name, err := defaultScript(f.routing)
+				name, err := script.Default(f.routing)
 				if err != nil {
 					return err
 				}

@@ -24,6 +24,12 @@ func Table() []Group {
 			{n(Fault), "line fault: a line could not be bound or completed, or there was nothing to run"},
 			{n(Refused), "the gate refused: a receipt is missing, invalid, replayed or tampered with, or could not be kept"},
 		}},
+		{"prove", []Row{
+			{"0", "each line that has a control noticed what was broken"},
+			{n(Failed), "a line did not notice, or does not pass as it is"},
+			{n(Fault), "nothing was tested, or not all was done"},
+			{n(Refused), "the receipts could not be kept"},
+		}},
 		{"verify, gate, consume", []Row{
 			{"0", "VERIFIED, VERIFIED FOR CHANGED PATHS, gated, consumed"},
 			{n(Refused), "every other answer, also where there is no store or no matrix"},

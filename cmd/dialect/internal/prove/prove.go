@@ -160,7 +160,7 @@ func (s *session) run(ctx context.Context, p *plan.Plan, controls map[string]*at
 	}
 	if !s.deadline.IsZero() {
 		if opt.Budget.Timeout = time.Until(s.deadline); opt.Budget.Timeout <= 0 {
-			s.doc.Cut = fmt.Sprintf("the timeout of %v is over", s.o.Timeout)
+			s.doc.Cut = s.late()
 			return nil, nil
 		}
 	}
@@ -180,6 +180,8 @@ func (s *session) run(ctx context.Context, p *plan.Plan, controls map[string]*at
 	switch {
 	case out.Signal != "":
 		s.doc.Signal, s.doc.Cut = out.Signal, "interrupted by "+out.Signal
+	case out.Limit != "" && !s.deadline.IsZero():
+		s.doc.Cut = s.late()
 	case out.Limit != "":
 		s.doc.Cut = out.Limit
 	case out.NoTree != "":
@@ -187,6 +189,8 @@ func (s *session) run(ctx context.Context, p *plan.Plan, controls map[string]*at
 	}
 	return out, nil
 }
+
+func (s *session) late() string { return fmt.Sprintf("the timeout of %v is over", s.o.Timeout) }
 
 // green runs all lines that can be tested as they are.
 func (s *session) green(ctx context.Context) error {
@@ -208,9 +212,12 @@ func (s *session) green(ctx context.Context) error {
 		s.doc.Tree = &report.DocTree{Tree: t.Tree, Bytes: receipts.Hash(t.Bytes).String(), Exact: t.Exact}
 	}
 	engine.Leaves(out.Results, func(r *engine.Result) {
-		if r.Verdict != schedule.Passed {
-			l := s.lines[r.Step.ID]
-			l.doc.Outcome, l.doc.Detail = NotPassed, "it does not pass as it is: "+r.Detail
+		switch l := s.lines[r.Step.ID]; {
+		case r.Verdict == schedule.Passed:
+		case s.doc.cut() && r.Verdict != schedule.Failed:
+			l.doc.Outcome, l.doc.Detail = string(control.Unfinished), "it did not come to an end, with nothing broken"
+		default:
+			l.doc.Outcome, l.doc.Detail = NotPassed, "it does not pass as it is: "+s.o.Public(r.Detail)
 		}
 	})
 	return nil
@@ -340,7 +347,7 @@ func Named(args []string, matrix string) (string, error) {
 	}
 	m, _, err := project.LoadMatrix(".", matrix)
 	if err != nil {
-		return "", err
+		return "", exit.NoMatrix(err)
 	}
 	b, several := m.Named(args[0])
 	if b == nil {

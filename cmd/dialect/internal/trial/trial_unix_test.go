@@ -220,7 +220,7 @@ func TestInstead(t *testing.T) {
 	if err != nil || len(results) != 2 || results[0].Outcome != trial.Stranger || results[1].Line.Text != "Check with sh" || results[1].Outcome != trial.Runs {
 		t.Fatalf("%+v, %v", results, err)
 	}
-	settled, _ := trial.Settle(p, results, true, true)
+	settled, _ := trial.Settle(p, results, "")
 	if files := settled.Files(); !strings.HasPrefix(files[1].Text, "Check with sh\n") || !strings.Contains(files[0].Text, `extends = ["shell"]`) {
 		t.Errorf("%+v", files)
 	}

@@ -1,4 +1,4 @@
-package cli
+package script
 
 import (
 	"path/filepath"
@@ -15,7 +15,7 @@ func TestReadFileNamesWhatItReads(t *testing.T) {
 		{"script", dir, "is a directory, not a script"},
 		{"script", filepath.Join(dir, "none"), "there is no script "},
 	} {
-		if _, err := readFile(tt.what, tt.name); err == nil || !strings.Contains(err.Error(), tt.want) {
+		if _, err := File(tt.what, tt.name); err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%s %s: %v, want %q", tt.what, tt.name, err, tt.want)
 		}
 	}

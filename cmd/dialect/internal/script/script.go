@@ -1,0 +1,177 @@
+// Package script finds the script that a command line means: a file, a line of it, lines of the command line itself, or
+// standard input. It reads them, and binds nothing.
+package script
+
+import (
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/command-dialect/dialect/cmd/dialect/internal/exit"
+	"github.com/command-dialect/dialect/lang/regular"
+	"github.com/command-dialect/dialect/runtime/place"
+	"github.com/command-dialect/dialect/runtime/project"
+	"github.com/command-dialect/dialect/runtime/report"
+)
+
+// Read reads the script that the arguments of run, check or explain name:
+// FILE, FILE:LINE, FILE:LINE.MEMBER, "-" or nothing for standard input, or the lines of -e. What
+// is not a file and holds a space is a line. note gets a line when it waits for standard input.
+func Read(stdin io.Reader, note func(text string), args, lines []string) (*project.Script, error) {
+	switch {
+	case len(lines) > 0 && len(args) > 0:
+		return nil, exit.Usagef("-e takes the place of a script: leave %q out", args[0])
+	case len(lines) > 0:
+		return &project.Script{Name: "-e", Part: true, Text: []byte(strings.Join(lines, "\n") + "\n")}, nil
+	case len(args) == 0 || args[0] == "-":
+		return readStdin(stdin, note)
+	}
+	name, at := args[0], []int(nil)
+	_, err := os.Lstat(name)
+	if i := strings.LastIndexByte(name, ':'); i > 0 {
+		if numbers := positions(name[i+1:]); numbers != nil {
+			_, short := os.Lstat(name[:i])
+			switch {
+			case err == nil && short == nil: // "again:" and rerun name a line, and anyone who can make files could put one there
+				return nil, exit.Usagef("%q is a file, and it is a line of the file %q", name, name[:i]).Hint("rename one of them")
+			case err != nil:
+				name, at = name[:i], numbers
+			}
+		}
+	}
+	if err != nil && at == nil && strings.ContainsAny(name, " \t") && !strings.ContainsAny(name, "\n/\\") && filepath.Ext(name) != ".dlct" {
+		return Read(stdin, note, nil, []string{name})
+	}
+	text, err := File("script", name)
+	if err != nil {
+		return nil, err
+	}
+	path, err := filepath.Abs(name)
+	if err != nil {
+		return nil, exit.Failf(exit.Usage, "%v", err)
+	}
+	s := &project.Script{Name: name, Path: path, Text: text}
+	if len(at) > 0 {
+		s.Line, s.Member, s.Part = at[0], at[1:], true
+	}
+	return s, nil
+}
+
+// positions reads LINE, or LINE.MEMBER and so on; nil for what is neither.
+func positions(text string) (numbers []int) {
+	for part := range strings.SplitSeq(text, ".") {
+		n, err := strconv.Atoi(part)
+		if err != nil || n < 1 {
+			return nil
+		}
+		numbers = append(numbers, n)
+	}
+	return numbers
+}
+
+// Default returns the script that is run in the working directory if none is named.
+func Default(routing string) (string, error) {
+	dir, err := os.Getwd()
+	if err != nil {
+		return "", exit.Failf(exit.Usage, "%v", err)
+	}
+	m, _, err := project.LoadMatrix(dir, routing)
+	if err != nil {
+		return "", exit.NoMatrix(err)
+	}
+	path, several := project.DefaultScript(dir, m)
+	switch {
+	case path != "":
+		return place.Short(path), nil
+	case len(several) == 0:
+		return "", exit.Usagef("no script: name a FILE, or pipe one in").Hint("`dialect init` writes one for the tools that the project has; `dialect run -e \"Test with go\"` runs a line")
+	}
+	f := exit.Usagef("no script is named, and there are %d: name one, or set default of [run] in %s", len(several), m.Name)
+	for i, path := range several {
+		several[i] = report.Command([]string{place.Short(path)})
+	}
+	return "", f.Hint("here are: %s", strings.Join(several, ", "))
+}
+
+// File reads a file that the user named; what says in a message what it is.
+func File(what, name string) ([]byte, error) {
+	f, err := regular.Open(name)
+	if errors.Is(err, regular.ErrKind) {
+		if info, err := os.Stat(name); err == nil && info.IsDir() {
+			return nil, exit.Usagef("%s is a directory, not a %s", name, what)
+		}
+		return nil, exit.Usagef("cannot read the %s: %v", what, err).Hint("what another program writes is read from standard input: ... | dialect run")
+	}
+	if err == nil {
+		defer f.Close()
+		var text []byte
+		if text, err = io.ReadAll(io.LimitReader(f, project.MaxScript)); err == nil {
+			return text, nil
+		}
+	}
+	e := exit.Usagef("cannot read the %s: %v", what, err)
+	if what == "script" && errors.Is(err, fs.ErrNotExist) {
+		e = exit.Usagef("there is no script %s", name)
+		if above := scriptAbove(name); above != "" {
+			e.Hint("it is above: dialect run %s", report.Command([]string{above}))
+		} else if found, _ := filepath.Glob("*.dlct"); len(found) > 0 {
+			for i, f := range found {
+				found[i] = report.Command([]string{f})
+			}
+			e.Hint("here are: %s", strings.Join(found, ", "))
+		} else {
+			e.Hint("`dialect init` writes one for the tools that the project has; `dialect run -e \"Test with go\"` runs a line")
+		}
+	}
+	return nil, e
+}
+
+// scriptAbove returns the nearest script of that name in a folder above this one, as far up
+// as the project goes; empty if there is none.
+func scriptAbove(name string) string {
+	dir, err := os.Getwd()
+	if err != nil || filepath.IsAbs(name) {
+		return ""
+	}
+	for up := ".."; !place.Exists(filepath.Join(dir, ".git")) && dir != filepath.Dir(dir); up = filepath.Join("..", up) {
+		if dir = filepath.Dir(dir); place.Exists(filepath.Join(dir, name)) {
+			return filepath.Join(up, name)
+		}
+	}
+	return ""
+}
+
+// stdinNotice is how long standard input may be silent before a notice says that
+// it is being waited for.
+const stdinNotice = time.Second
+
+func readStdin(stdin io.Reader, note func(text string)) (*project.Script, error) {
+	timer := time.AfterFunc(stdinNotice, func() { note("reading the script from standard input") })
+	text, err := io.ReadAll(io.LimitReader(stdin, project.MaxScript))
+	timer.Stop()
+	if err != nil {
+		return nil, exit.Usagef("cannot read standard input: %v", err)
+	}
+	if len(text) == 0 {
+		return nil, exit.Usagef("standard input is empty").Hint("pipe a script in, or name a file, such as quality.dlct")
+	}
+	return &project.Script{Name: "-", Text: text}, nil
+}
+
+// Variables reads the --set flags.
+func Variables(set []string) (map[string]string, error) {
+	vars := make(map[string]string, len(set))
+	for _, kv := range set {
+		name, value, ok := strings.Cut(kv, "=")
+		if !ok || name == "" {
+			return nil, exit.Usagef("--set %q: want NAME=VALUE", kv)
+		}
+		vars[name] = value
+	}
+	return vars, nil
+}

@@ -1,0 +1,73 @@
+package verify
+
+import (
+	"testing"
+
+	"github.com/command-dialect/dialect/receipts"
+)
+
+// control makes a receipt one of a control of its command.
+func control(outcome string) func(*receipts.Receipt) {
+	return func(r *receipts.Receipt) {
+		r.Control = &receipts.Control{Binding: r.Binding, Command: r.Command, Path: receipts.Text("a.go"), Line: 1, Nonce: "n", Outcome: outcome}
+		r.Binding, r.Argv, r.Tests = "", nil, nil
+		for _, a := range receipts.ControlArgv(r.Control.Command) {
+			r.Argv = append(r.Argv, receipts.Text(a))
+		}
+		r.Command = receipts.CommandHash(receipts.ControlArgv(r.Control.Command))
+		if outcome != receipts.Noticed {
+			r.Status, r.StopReason = receipts.StatusFailed, receipts.StopExpectation
+		}
+	}
+}
+
+// TestChecks counts the checks behind a gate that were tested. A control says nothing of its line, and counts on its tree, under
+// its matrix and with its binding alone; the newest one decides.
+func TestChecks(t *testing.T) {
+	noticed, blind := control(receipts.Noticed), control("blind")
+	onB := func(r *receipts.Receipt) { r.Workspace = &receipts.Workspace{Before: treeB} }
+	pass := func(m *maker) { m.gate([]receipts.Hash{m.receipt()}) }
+	for name, c := range map[string]struct {
+		log        func(m *maker)
+		want       Verdict // with ChecksTested
+		tested, of int     // of 0: no check was ever tested
+		same       bool
+	}{
+		"none":                    {pass, Missing, 0, 0, false},
+		"noticed":                 {func(m *maker) { m.receipt(noticed); pass(m) }, Verified, 1, 1, true},
+		"after the gate":          {func(m *maker) { pass(m); m.receipt(noticed) }, Verified, 1, 1, true},
+		"blind":                   {func(m *maker) { pass(m); m.receipt(blind) }, Missing, 0, 1, true},
+		"blind since":             {func(m *maker) { pass(m); m.receipt(noticed); m.receipt(blind) }, Missing, 0, 1, true},
+		"noticed since":           {func(m *maker) { pass(m); m.receipt(blind); m.receipt(noticed) }, Verified, 1, 1, true},
+		"on another tree":         {func(m *maker) { m.receipt(onB, noticed); pass(m) }, Missing, 1, 1, false},
+		"of another line":         {func(m *maker) { m.receipt(of("vet"), noticed); pass(m) }, Missing, 0, 0, false},
+		"of another binding":      {func(m *maker) { m.receipt(func(r *receipts.Receipt) { r.Binding = "b" }, noticed); pass(m) }, Missing, 0, 0, false},
+		"under another matrix":    {func(m *maker) { m.receipt(noticed, func(r *receipts.Receipt) { r.Matrix = receipts.Hash{0x55} }); pass(m) }, Missing, 0, 0, false},
+		"in another directory":    {func(m *maker) { m.receipt(noticed, func(r *receipts.Receipt) { r.Dir = receipts.Text("x") }); pass(m) }, Missing, 0, 0, false},
+		"a pass that is no check": {func(m *maker) { m.receipt(); pass(m) }, Missing, 0, 0, false},
+	} {
+		m := newMaker(t)
+		c.log(m)
+		res := ask(t, m.open(Options{}), asked(strict))
+		if res.Verdict != Verified || res.Failures > 0 {
+			t.Errorf("%s: without the question it is %s", name, told(res))
+		}
+		switch k := res.Checks; {
+		case k == nil && c.of > 0, k != nil && (k.Tested != c.tested || k.Of != c.of || k.Same != c.same):
+			t.Errorf("%s: %+v, want %d of %d, %v", name, k, c.tested, c.of, c.same)
+		}
+		if res = ask(t, m.open(Options{}), asked(strict, func(q *Query) { q.ChecksTested = true })); res.Verdict != c.want {
+			t.Errorf("%s: %s\nwant %s", name, told(res), c.want)
+		}
+	}
+}
+
+// TestControlIsNoPass has a control, which succeeded, in the place of a pass: it meets no requirement, and no gate is proposed of it.
+func TestControlIsNoPass(t *testing.T) {
+	m := newMaker(t)
+	m.gate([]receipts.Hash{m.receipt(control(receipts.Noticed))})
+	res := ask(t, m.open(Options{}), asked())
+	if res.Verdict != Missing || len(res.Ungated) > 0 {
+		t.Errorf("%s, %d ungated", told(res), len(res.Ungated))
+	}
+}
