@@ -39,4 +39,7 @@
 // changed since is refused by name. What a client asks to be looser than the matrix (timeout, jobs, fail-fast)
 // makes the run stricter or is not taken. Commands run in a clean checkout that nobody else can reach, unless
 // [Config.InPlace] says otherwise, which lowers the level.
+//
+// It is one package of more than 1,500 lines because both sides of the protocol share its frames, which nobody else is to make or
+// read, and a session and a service share the runs.
 package notary
