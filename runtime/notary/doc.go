@@ -31,7 +31,8 @@
 //	document what was kept of the run of an id
 //	output   the recorded output of a digest
 //
-// A connection that is cut ends no run: the run goes on, and its events can be asked for again.
+// A client that closes the connection of a start ends its run, as one that is killed ends the commands that it started itself. Other
+// connections may follow the run, and end nothing.
 //
 // # What runs
 //

@@ -50,7 +50,7 @@ func newNotaryServe(u *ui) *cobra.Command {
 		Use:     "serve --tree [USER:]DIR... [flags]",
 		Short:   "answer the runs of others",
 		Long:    serveLong,
-		Example: "  dialect notary serve --socket /run/dialect/notary --state /var/lib/dialect --key /var/lib/dialect/key --tree ann:/srv/project",
+		Example: "  dialect notary serve --socket /run/dialect/notary --state /var/lib/dialect --key notary.key --tree ann:/srv/project",
 		Args:    cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			if os.Geteuid() == 0 {
