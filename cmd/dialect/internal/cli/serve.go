@@ -68,6 +68,10 @@ func newNotaryServe(u *ui) *cobra.Command {
 			if key == "" {
 				return exit.Usagef("--key: name the file of the key").Hint("dialect receipts keygen notary FILE >notary.pub")
 			}
+			key, err := filepath.Abs(key)
+			if err != nil {
+				return exit.Usagef("--key: %v", err)
+			}
 			var grants []notary.Grant
 			for _, text := range trees {
 				g, err := notary.ParseGrant(text)
