@@ -9,7 +9,7 @@ import (
 // topics are the pages of docs in the order of `dialect help`: tasks in the order in which a user meets them,
 // then the reference. A page that is not here comes last; a test asks for its place.
 var topics = []string{
-	"first-steps", "agents", "hooks", "guard", "clean", "controls", "slow-suites", "monorepos", "ci", "refused", "mcp-tools", "editors", "temporal",
+	"first-steps", "agents", "hooks", "guard", "notary", "clean", "controls", "slow-suites", "monorepos", "ci", "refused", "mcp-tools", "editors", "temporal",
 	"language", "matrix", "routing", "reports", "evidence", "trust", "platforms", "dependencies", "tokens", "field", "exit", "json", "glossary",
 }
 

@@ -293,7 +293,7 @@ func newReader(p *plan.Plan) *reader {
 // event returns nil for what an engine has no event for, and for steps that the client does not know.
 func (x *reader) event(e *event) engine.Event {
 	s := x.steps[e.Step]
-	if s == nil && e.Step != "" {
+	if s == nil && e.Step != "" || e.Outcome != nil && !known(e.Outcome.Gate) || e.Result != nil && !known(e.Result.Gate) {
 		return nil
 	}
 	switch e.Kind {
@@ -333,4 +333,9 @@ func (x *reader) event(e *event) engine.Event {
 		e.Result.into(r)
 	}
 	return nil
+}
+
+// known reports whether a decision says where its members ran in a way that this program knows; nil does.
+func known(d *attempt.Decision) bool {
+	return d == nil || d.Ground >= receipts.InPlace && d.Ground <= receipts.InClean
 }

@@ -31,7 +31,8 @@
 //	document what was kept of the run of an id
 //	output   the recorded output of a digest
 //
-// A connection that is cut ends no run: the run goes on, and its events can be asked for again.
+// A client that closes the connection of a start ends its run, as one that is killed ends the commands that it started itself. Other
+// connections may follow the run, and end nothing.
 //
 // # What runs
 //
@@ -39,4 +40,7 @@
 // changed since is refused by name. What a client asks to be looser than the matrix (timeout, jobs, fail-fast)
 // makes the run stricter or is not taken. Commands run in a clean checkout that nobody else can reach, unless
 // [Config.InPlace] says otherwise, which lowers the level.
+//
+// It is one package of more than 1,500 lines because both sides of the protocol share its frames, which nobody else is to make or
+// read, and a session and a service share the runs.
 package notary

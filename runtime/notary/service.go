@@ -117,6 +117,13 @@ func NewService(state string, grants []Grant, c Config) (*Service, error) {
 		if err != nil {
 			return nil, err
 		}
+		for _, dir := range append([]string{state}, c.Hide...) {
+			if hidden, err := filepath.EvalSymlinks(dir); err != nil {
+				return nil, err
+			} else if within(hidden, real) {
+				return nil, fmt.Errorf("the working tree %s is in %s, which commands do not see: keep keys and state elsewhere", g.Tree, dir)
+			}
+		}
 		s.trees = append(s.trees, served{g, real})
 	}
 	return s, nil

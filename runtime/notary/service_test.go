@@ -233,6 +233,9 @@ func TestServiceRoute(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { git.RunBy(nil) })
+	if _, err := NewService(filepath.Join(t.TempDir(), "state"), []Grant{{tree, 4242}}, Config{Key: key, Hide: []string{filepath.Dir(tree)}}); err == nil {
+		t.Error("a tree that commands would not see")
+	}
 	if _, refused := s.route(t.Context(), Peer{UID: os.Geteuid()}, nil); refused == nil {
 		t.Error("another user")
 	}

@@ -50,7 +50,7 @@ func newNotaryServe(u *ui) *cobra.Command {
 		Use:     "serve --tree [USER:]DIR... [flags]",
 		Short:   "answer the runs of others",
 		Long:    serveLong,
-		Example: "  dialect notary serve --socket /run/dialect/notary --state /var/lib/dialect --key /var/lib/dialect/key --tree ann:/srv/project",
+		Example: "  dialect notary serve --socket /run/dialect/notary --state /var/lib/dialect --key notary.key --tree ann:/srv/project",
 		Args:    cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			if os.Geteuid() == 0 {
@@ -67,6 +67,10 @@ func newNotaryServe(u *ui) *cobra.Command {
 			}
 			if key == "" {
 				return exit.Usagef("--key: name the file of the key").Hint("dialect receipts keygen notary FILE >notary.pub")
+			}
+			key, err := filepath.Abs(key)
+			if err != nil {
+				return exit.Usagef("--key: %v", err)
 			}
 			var grants []notary.Grant
 			for _, text := range trees {
