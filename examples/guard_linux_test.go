@@ -9,6 +9,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 )
 
 // guarded runs a script of the agent's under guard, and returns all that was printed, and the exit status. The identity key is
@@ -100,6 +101,34 @@ exit 7
 			if info, err := os.Stat(name); err == nil && owner(info) == uidOf() {
 				t.Errorf("left behind: %s", name)
 			}
+		}
+	}
+}
+
+// Another terminal of the user sees what a session has come to, and what its agent can reach.
+func TestGuardStatus(t *testing.T) {
+	w := guardWorld(t)
+	w.write("attempt.sh", "PATH="+w.base+":$PATH dialect run quality.dlct; touch ready; while test ! -e stop; do sleep 0.02; done\n")
+	cmd := w.command(w.path("dialect"), "guard", "--", "sh", "attempt.sh")
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	for tries := 0; ; tries++ {
+		if _, err := os.Stat(filepath.Join(w.dir, "ready")); err == nil {
+			break
+		}
+		if time.Sleep(20 * time.Millisecond); tries == 1500 {
+			t.Fatal("the agent is never ready")
+		}
+	}
+	out, status := w.agent("guard", "status")
+	w.write("stop", "")
+	if err := cmd.Wait(); err != nil {
+		t.Error(err)
+	}
+	for _, want := range []string{w.dir + ": namespaces, Landlock ABI", "hidden from the agent: /var/tmp/dialect-", "quality.dlct: passed; gate g-"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("exit %d, no %q in\n%s", status, want, out)
 		}
 	}
 }

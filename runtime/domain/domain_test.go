@@ -3,10 +3,12 @@
 package domain
 
 import (
+	"bufio"
 	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"os"
 	"os/exec"
@@ -47,6 +49,7 @@ type script struct {
 	Dumpable bool   // others of the same user may trace it
 	Servers  bool   // it listens, as what is around an agent does, and has descriptors that are inherited
 	Suspends bool   // it says that the command has stopped, and lets it go on
+	left     string // to be removed
 	Plain    bool   // no domain at all: it becomes the command
 }
 
@@ -66,6 +69,7 @@ func startMain() int {
 	s.Env = append(os.Environ(), append(s.Env, "TARGET="+strconv.Itoa(os.Getpid()), "FOLDER="+s.Folder)...)
 	if s.Servers {
 		s.serve()
+		defer func() { os.Remove(s.left) }()
 	}
 	if s.Suspends {
 		s.Suspend = func(before func() (after func())) {
@@ -112,7 +116,9 @@ func (s *script) serve() {
 		panic(err)
 	}
 	tmux = filepath.Join(tmux, "dialect-domain-test-"+strconv.Itoa(os.Getpid()))
+	s.left = tmux
 	for _, name := range []string{abstract, socket, tmux} {
+		_ = os.Remove(name) // of a process of the same number
 		if _, err := net.Listen("unix", name); err != nil {
 			panic(err)
 		}
@@ -403,6 +409,42 @@ func TestMasks(t *testing.T) {
 	for _, name := range []string{"bus", "tm", "docker", "run/bus"} {
 		if !strings.Contains(closed, p.dir+"/"+name) || strings.Contains(reach, p.dir+"/"+name+"\n") {
 			t.Errorf("%s is not closed:\n%s\n%s", name, closed, reach)
+		}
+	}
+}
+
+// A signal that ends the process around a domain is the command's to answer; when that process is killed, so is all in the domain.
+func TestSignals(t *testing.T) {
+	for _, mode := range held {
+		for _, killed := range []bool{false, true} {
+			p := newPlace(t)
+			r, w, err := os.Pipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer r.Close()
+			cmd := p.command(Options{Modes: []Mode{mode}, Argv: []string{"sh", "-c", "trap 'echo asked; exit 4' TERM; echo up; while :; do sleep 0.05; done"}})
+			cmd.Stdout = w
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			w.Close()
+			out := bufio.NewReader(r)
+			if line, err := out.ReadString('\n'); err != nil || line != "up\n" {
+				t.Fatalf("%s: %q %v", mode, line, err)
+			}
+			sig := unix.SIGTERM
+			if killed {
+				sig = unix.SIGKILL
+			}
+			if err := cmd.Process.Signal(sig); err != nil {
+				t.Fatal(err)
+			}
+			rest, err := io.ReadAll(out) // ends once nobody holds the pipe
+			_ = cmd.Wait()
+			if err != nil || !killed && (string(rest) != "asked\n" || cmd.ProcessState.ExitCode() != 4) {
+				t.Errorf("%s, killed %v: %q %v %v", mode, killed, rest, cmd.ProcessState, err)
+			}
 		}
 	}
 }

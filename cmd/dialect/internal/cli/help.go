@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -23,13 +24,20 @@ and the topics.`,
 		ValidArgsFunction: completeHelp,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			root := cmd.Root()
-			if found, rest, err := root.Find(args); err == nil && len(rest) == 0 {
+			page, topic := explain.FindTopic(args[0])
+			found, rest, err := root.Find(args)
+			command := err == nil && len(rest) == 0
+			if topic && len(args) == 1 {
+				if err := page.WriteText(u.out); err != nil || !command {
+					return err
+				}
+				_, err := fmt.Fprintf(u.out, "\n`%s --help` lists its flags.\n", found.CommandPath())
+				return err
+			}
+			if command {
 				found.InitDefaultHelpFlag()
 				found.InitDefaultVersionFlag()
 				return found.Help()
-			}
-			if page, ok := explain.FindTopic(args[0]); ok && len(args) == 1 {
-				return page.WriteText(u.out)
 			}
 			f := exit.Usagef("there is no command and no topic %q", strings.Join(args, " "))
 			var names []string
