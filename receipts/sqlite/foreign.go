@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"context"
 	"fmt"
 
 	"github.com/command-dialect/dialect/receipts"
@@ -63,4 +64,14 @@ func (w *appender) checkFirst(r receipts.Record) error {
 		return fmt.Errorf("attempt %d of step %s of run %s has the receipt %s of a worker already", own.Attempt, own.Step, own.Run, sha.Short())
 	}
 	return nil
+}
+
+// Gates returns the hashes of the gate receipts of a run, as the projection has them: [Store.Validate] says whether one is
+// what it seems.
+func (s *Store) Gates(ctx context.Context, run string) (ids []string, err error) {
+	entries, err := s.List(ctx, Filter{Kinds: []receipts.Kind{receipts.KindGate}, Run: run})
+	for _, e := range entries {
+		ids = append(ids, e.SHA.String())
+	}
+	return ids, err
 }

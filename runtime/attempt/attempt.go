@@ -120,6 +120,9 @@ type Options struct {
 	Worker   *Worker
 	Dispatch int
 
+	// Resumed says that the run was begun by another process, which is gone: its gates may be decided already.
+	Resumed bool
+
 	// Reuse lets an earlier pass on the same tree stand for a step that allows it.
 	Reuse bool
 

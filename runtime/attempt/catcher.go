@@ -46,6 +46,9 @@ func (c *Catcher) Gate(context.Context, receipts.GateRequest) (receipts.Decision
 	return receipts.Decision{}, errElsewhere
 }
 
+// Gates is for the orchestrator.
+func (c *Catcher) Gates(context.Context, string) ([]string, error) { return nil, errElsewhere }
+
 // Validate is for the orchestrator.
 func (c *Catcher) Validate(context.Context, ...string) (receipts.Decision, error) {
 	return receipts.Decision{}, errElsewhere

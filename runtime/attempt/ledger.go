@@ -27,6 +27,8 @@ type Store interface {
 	Gate(ctx context.Context, g receipts.GateRequest) (receipts.Decision, error)
 	// Validate checks receipts, by hash or unique prefix, and changes nothing.
 	Validate(ctx context.Context, ids ...string) (receipts.Decision, error)
+	// Gates returns the hashes of the gate receipts of a run, as the store lists them.
+	Gates(ctx context.Context, run string) ([]string, error)
 	// Passed returns the last receipt of a command in a directory of a project on a
 	// tree, if it is one of a success.
 	Passed(ctx context.Context, command receipts.Hash, dir, place receipts.Datum, t receipts.Tree) (receipts.Entry, bool, error)

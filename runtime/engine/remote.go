@@ -125,8 +125,12 @@ func (r *run) arrived(a Arrived) {
 		r.take(answer{Action: open, report: r.reported(a)})
 	default:
 		held, ok := r.held[a.Seq]
-		if !ok {
-			held = r.carryOut(r.context(open), open) // another process, which is gone, has answered it
+		for !ok { // another process, which is gone, has answered it; this one is about to
+			v := <-r.answers
+			if r.held[v.Seq] = v; v.Seq != a.Seq {
+				_ = r.opt.Remote.Answer(v.event()) // the end of the arrivals says why it could not be sent
+			}
+			held, ok = r.held[a.Seq]
 		}
 		delete(r.held, a.Seq)
 		r.take(held)

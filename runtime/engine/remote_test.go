@@ -36,6 +36,7 @@ type farm struct {
 	deliver func(*attempt.Delivery, *engine.Arrived)
 	lose    func(a schedule.Action, dispatch int) bool
 	twice   bool
+	log     history
 	never   error // why the run cannot be handed out
 
 	in  chan engine.Arrived
@@ -51,6 +52,15 @@ func (f *farm) Begin(shape schedule.Shape, rules schedule.Rules) error {
 		return f.never
 	}
 	f.in, f.out, f.cancel = make(chan engine.Arrived, 1000), make(chan []engine.Arrived), make(map[int]context.CancelFunc)
+	if f.log.replay != nil {
+		go func() {
+			defer close(f.out)
+			for _, b := range f.log.replay {
+				f.out <- b
+			}
+		}()
+		return nil
+	}
 	go f.drive(schedule.NewRelay(shape, rules))
 	return nil
 }
@@ -100,6 +110,7 @@ func (f *farm) drive(r *schedule.Relay) {
 			return
 		}
 		actions, _ := r.Take(a.Arrival)
+		f.log.batches = append(f.log.batches, []engine.Arrived{a})
 		f.out <- []engine.Arrived{a}
 		begin(actions)
 	}
@@ -145,6 +156,9 @@ func (f *farm) attempt(ctx context.Context, a schedule.Action, dispatch int) {
 		f.in <- arrived
 	}
 }
+
+// A history is what a farm has said; with replay it says that, and carries out nothing.
+type history struct{ batches, replay [][]engine.Arrived }
 
 // newFarm makes a project, a clone of it for the workers, and the plan of steps in both.
 func newFarm(t *testing.T, steps func(*builder) []*plan.Step) (*farm, *repo, engine.Options) {
@@ -433,5 +447,26 @@ func TestOneReceipt(t *testing.T) {
 	g, _ := f.signer.Sign(f.origin, second.SHA())
 	if err := r.store.Durable(t.Context(), r.store.SubmitSigned(second, g)); err == nil || !strings.Contains(err.Error(), "has the receipt") {
 		t.Errorf("a second receipt of one attempt: %v", err)
+	}
+}
+
+// A run whose orchestrator died after its gates were decided is taken up by another one, which finds them.
+func TestResumed(t *testing.T) {
+	steps := func(b *builder) []*plan.Step {
+		return []*plan.Step{b.sh("a", "true"), gate(), b.sh("b", "true"), gate()}
+	}
+	f, r, o := newFarm(t, steps)
+	o.Began = time.Date(2026, 11, 22, 8, 0, 0, 0, time.UTC)
+	first := r.run(t, o, steps(r.builder)...)
+	if first.Gate.Verdict != attempt.GatePassed {
+		t.Fatalf("%+v", first.Gate)
+	}
+	f.log.replay = f.log.batches
+	for _, resumed := range []bool{true, false} {
+		o.Resumed = resumed
+		again := r.run(t, o, steps(r.builder)...)
+		if resumed != (again.Gate.Verdict == attempt.GatePassed) || resumed && (again.Gate.ID != first.Gate.ID || again.Results[1].Gate.ID != first.Results[1].Gate.ID) {
+			t.Errorf("resumed %v: %+v, and not %+v", resumed, again.Gate, first.Gate)
+		}
 	}
 }

@@ -164,6 +164,7 @@ func (o *Options) Conduct(ctx context.Context, p *project.Program, rec *recordin
 			return nil, exit.Usagef("the receipts of run %s are for another store than this one", s.Run)
 		}
 		far.Spec = *s
+		opt.Resumed = true
 		opt.Run, opt.Session, opt.Nonce, opt.Parent, opt.Began = s.Run, s.Session, s.Nonce, s.Parent, s.Started
 		opt.Jobs, opt.FailFast, opt.KeepGoing, opt.Locks = s.Rules.Slots, s.Rules.FailFast, s.Rules.KeepGoing, s.Rules.Held
 	}
