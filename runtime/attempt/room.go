@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/command-dialect/dialect/receipts"
 	"github.com/command-dialect/dialect/runtime/cleanroom"
@@ -49,6 +50,31 @@ func (x *Executor) enter(c *process.Command, claim string, control *Control) (*c
 	return stay, nil
 }
 
+// keepGrace is how long what a line wrote may still be brought back once the run is cut short: half of it helps nobody, and a
+// file can be larger than anybody waits for.
+const keepGrace = 2 * time.Second
+
+var errCutShort = errors.New("the run was ended meanwhile")
+
+// leaving is a context for what has to be done after a command of a clean checkout: it ends some time after the run is cut short,
+// and with a run that is killed.
+func (x *Executor) leaving(ctx context.Context) (_ context.Context, done func()) {
+	ctx, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
+	ended := context.AfterFunc(x.ending, func() {
+		select {
+		case <-time.After(keepGrace):
+			cancel(errCutShort)
+		case <-ctx.Done():
+		}
+	})
+	killed := context.AfterFunc(x.killed, func() { cancel(errCutShort) })
+	return ctx, func() {
+		ended()
+		killed()
+		cancel(nil)
+	}
+}
+
 // leave notes where the command of a stay ran. What one that writes changed is brought back, if it passed; what another
 // changed of the snapshot makes the gate refuse it: nobody knows whether its result is of the files before or
 // after that.
@@ -60,7 +86,8 @@ func (x *Executor) leave(ctx context.Context, stay *cleanroom.Stay, res *Report)
 	for _, name := range stay.Shared() {
 		res.clean.Lowered = append(res.clean.Lowered, receipts.Text(name))
 	}
-	ctx = context.WithoutCancel(ctx)
+	ctx, done := x.leaving(ctx)
+	defer done()
 	if writes(res.Step) && res.Verdict == schedule.Passed {
 		if err := stay.Keep(ctx); err != nil {
 			res.end(schedule.Fault, receipts.StopUnrecordable, err.Error())

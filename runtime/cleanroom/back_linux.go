@@ -43,11 +43,11 @@ func (s *Stay) Keep(ctx context.Context) (err error) {
 	if name := history(upper); name != "" {
 		return fmt.Errorf("it changed .git/%s, and a commit in a clean checkout is gone with the run: run it without --clean", name)
 	}
-	changes, err := r.now.changedBy(upper)
+	changes, err := r.now.changedBy(ctx, upper)
 	if err != nil {
 		return err
 	}
-	fresh, err := r.newIn(upper)
+	fresh, err := r.newIn(ctx, upper)
 	if err != nil {
 		return err
 	}
@@ -77,8 +77,11 @@ func history(upper string) string {
 }
 
 // newIn returns the files of an upper layer that the snapshot does not have, and that would count in the working tree.
-func (r *Room) newIn(upper string) (names []string, err error) {
+func (r *Room) newIn(ctx context.Context, upper string) (names []string, err error) {
 	err = filepath.WalkDir(upper, func(full string, d fs.DirEntry, err error) error {
+		if err == nil && ctx.Err() != nil {
+			err = context.Cause(ctx)
+		}
 		if err != nil {
 			return err
 		}
@@ -107,7 +110,7 @@ func (r *Room) bringBack(ctx context.Context, upper string, names []string) erro
 	defer live.Close()
 	var edited []string
 	for _, name := range names {
-		ok, err := r.untouched(name)
+		ok, err := r.untouched(ctx, name)
 		if err != nil {
 			return err
 		}
@@ -119,14 +122,17 @@ func (r *Room) bringBack(ctx context.Context, upper string, names []string) erro
 		return fmt.Errorf("what it wrote is not brought back, since the working tree was edited meanwhile: %s", list(edited))
 	}
 	for i, name := range names {
-		err := ctx.Err()
+		var err error
+		if ctx.Err() != nil {
+			err = context.Cause(ctx)
+		}
 		if ok := false; err == nil {
-			if ok, err = r.untouched(name); err == nil && !ok {
+			if ok, err = r.untouched(ctx, name); err == nil && !ok {
 				err = errors.New("it was edited at this moment")
 			}
 		}
 		if err == nil {
-			err = writeBack(live, upper, name)
+			err = writeBack(ctx, live, upper, name)
 		}
 		if err != nil {
 			r.err = fmt.Errorf("what a line wrote was brought back only in part, %d of %d files: %s: %w", i, len(names), name, err)
@@ -137,10 +143,10 @@ func (r *Room) bringBack(ctx context.Context, upper string, names []string) erro
 }
 
 // untouched reports whether the working tree has at a path what the snapshot has there, or nothing.
-func (r *Room) untouched(name string) (bool, error) {
+func (r *Room) untouched(ctx context.Context, name string) (bool, error) {
 	full := filepath.Join(r.snapshot.Root, filepath.FromSlash(name))
 	if r.now.has(name) {
-		ok, err := r.now.unchanged(name, full)
+		ok, err := r.now.unchanged(ctx, name, full)
 		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ENOTDIR) {
 			return false, nil
 		}
@@ -161,7 +167,7 @@ func (r *Room) untouched(name string) (bool, error) {
 }
 
 // writeBack makes one change of an upper layer in the working tree. The file takes its place whole.
-func writeBack(live *os.Root, upper, name string) error {
+func writeBack(ctx context.Context, live *os.Root, upper, name string) error {
 	from := filepath.Join(upper, filepath.FromSlash(name))
 	st, err := lstat(from)
 	gone := errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ENOTDIR) || err == nil && st.Mode&unix.S_IFMT != unix.S_IFREG && st.Mode&unix.S_IFMT != unix.S_IFLNK
@@ -219,7 +225,7 @@ func writeBack(live *os.Root, upper, name string) error {
 	if err != nil {
 		return err
 	}
-	_, n, err := copyTo(int(to.Fd()), fd, st.Size, make([]byte, 64<<10))
+	_, n, err := copyTo(ctx, int(to.Fd()), fd, st.Size, make([]byte, 64<<10))
 	if err == nil && n != st.Size {
 		err = errors.New("it changed while it was copied")
 	}
@@ -256,7 +262,7 @@ func (r *Room) follow(ctx context.Context, upper string, names []string) {
 		full := filepath.Join(upper, filepath.FromSlash(name))
 		ok := false
 		if _, e := lstat(full); next.has(name) {
-			if ok, err = next.unchanged(name, full); err != nil {
+			if ok, err = next.unchanged(ctx, name, full); err != nil {
 				ok = false
 			}
 		} else {

@@ -3,12 +3,17 @@
 package cleanroom
 
 import (
+	"context"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 
+	"golang.org/x/sys/unix"
+
+	"github.com/command-dialect/dialect/runtime/process"
 	"github.com/command-dialect/dialect/runtime/workspace"
 )
 
@@ -87,6 +92,66 @@ func TestKeep(t *testing.T) {
 	}
 	if _, err := r.Take(t.Context()); err == nil {
 		t.Error("there is a snapshot of what has no name")
+	}
+}
+
+// A waning context ends once it was asked some times.
+type waning struct {
+	context.Context
+	left *atomic.Int64
+}
+
+func (w waning) Err() error {
+	if w.left.Add(-1) < 0 {
+		return context.Canceled
+	}
+	return nil
+}
+
+// What is brought back is as long as its files say, and not as what they store: the end of the run ends it, and holes stay holes.
+func TestKeepSparse(t *testing.T) {
+	root := project(t, home(t))
+	r := confined(t, root)
+	keep := func(ctx context.Context, text string) error {
+		l, err := process.New(process.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer l.Close()
+		s, err := r.Enter()
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := &process.Command{Argv: []string{"sh", "-c", text}, Dir: root, Env: os.Environ()}
+		if err := s.Prepare(c); err != nil {
+			t.Fatal(err)
+		}
+		if res := l.Run(t.Context(), c); res.Err != nil || res.ExitCode != 0 {
+			t.Fatalf("%v %s", res.Err, res.Stderr.Head)
+		}
+		return s.Keep(ctx)
+	}
+	if err := keep(t.Context(), "echo begin > hole; truncate -s 64M hole; echo end >> hole"); err != nil {
+		t.Fatal(err)
+	}
+	var st unix.Stat_t
+	if err := unix.Stat(filepath.Join(root, "hole"), &st); err != nil || st.Size != 64<<20+4 || st.Blocks*512 > 8<<20 {
+		t.Errorf("%v, %d bytes in %d blocks", err, st.Size, st.Blocks)
+	}
+	if out, _ := sh(t, r, "head -c 6 hole; tail -c 4 hole"); out != "begin\nend\n" {
+		t.Errorf("the next command sees %q", out)
+	}
+	text, err := os.ReadFile(filepath.Join(root, "hole"))
+	if err != nil || !strings.HasPrefix(string(text), "begin\n\x00") || !strings.HasSuffix(string(text), "\x00end\n") {
+		t.Errorf("%v, %d bytes that are others", err, len(text))
+	}
+	w := waning{t.Context(), new(atomic.Int64)}
+	w.left.Store(500) // there are a thousand parts of the file
+	if err := keep(w, "truncate -s 64M more"); err == nil {
+		t.Error("the file was brought back after the end")
+	}
+	if list, err := filepath.Glob(filepath.Join(root, ".*dialect-back*")); err != nil || len(list) > 0 {
+		t.Errorf("%v: %v are left", err, list)
 	}
 }
 

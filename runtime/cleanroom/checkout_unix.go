@@ -3,6 +3,7 @@
 package cleanroom
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"crypto/sha256"
@@ -104,7 +105,7 @@ func (c *checkout) at(name string) string { return filepath.Join(c.dir, filepath
 // sync makes the directory hold the files and nothing else. What is missing or different is
 // read from the working tree at live.
 func (c *checkout) sync(ctx context.Context, live string) error {
-	differs, err := c.walk(ctx, func(i int, buf []byte) error { return c.write(i, live, buf) }, false)
+	differs, err := c.walk(ctx, func(i int, buf []byte) error { return c.write(ctx, i, live, buf) }, false)
 	if err != nil || len(differs) == 0 {
 		return err
 	}
@@ -158,7 +159,7 @@ func (c *checkout) walk(ctx context.Context, repair func(i int, buf []byte) erro
 				if err := ctx.Err(); err != nil {
 					return err
 				}
-				ok, err := c.same(i, fresh, buf)
+				ok, err := c.same(ctx, i, fresh, buf)
 				if err == nil && !ok {
 					differ(c.files[i].Path)
 					if repair != nil {
@@ -239,7 +240,7 @@ func mode(k workspace.FileKind) uint32 {
 }
 
 // same reports whether a file is there as the snapshot has it.
-func (c *checkout) same(i int, fresh bool, buf []byte) (bool, error) {
+func (c *checkout) same(ctx context.Context, i int, fresh bool, buf []byte) (bool, error) {
 	f, known := &c.files[i], &c.states[i]
 	full := c.at(f.Path)
 	st, err := lstat(full)
@@ -268,7 +269,7 @@ func (c *checkout) same(i int, fresh bool, buf []byte) (bool, error) {
 		return false, err
 	}
 	defer unix.Close(fd)
-	sum, n, err := copyTo(-1, fd, f.Size, buf)
+	sum, n, err := copyTo(ctx, -1, fd, f.Size, buf)
 	if err != nil {
 		return false, &fs.PathError{Op: "read", Path: full, Err: err}
 	}
@@ -293,10 +294,14 @@ func openFile(name string) (fd int, err error) {
 	}
 }
 
-// copyTo copies the first size bytes of a file, and returns how many there were, with their digest. to is -1 for a look alone.
-func copyTo(to, from int, size int64, buf []byte) (sum [32]byte, n int64, err error) {
+// copyTo copies the first size bytes of a file, and returns how many there were, with their digest. to is -1 for a look alone, else
+// a file that is empty; what is zero leaves a hole in it. A file can be far larger than what is stored of it, so that ctx ends this.
+func copyTo(ctx context.Context, to, from int, size int64, buf []byte) (sum [32]byte, n int64, err error) {
 	h := sha256.New()
 	for n < size {
+		if ctx.Err() != nil {
+			return sum, n, context.Cause(ctx)
+		}
 		part := buf[:min(size-n, int64(len(buf)))]
 		k, err := unix.Read(from, part)
 		if err == unix.EINTR {
@@ -308,25 +313,32 @@ func copyTo(to, from int, size int64, buf []byte) (sum [32]byte, n int64, err er
 		if k <= 0 {
 			break
 		}
-		h.Write(part[:k])
-		n += int64(k)
-		for part = part[:k]; to >= 0 && len(part) > 0; {
-			k, err := unix.Write(to, part)
+		part = part[:k]
+		h.Write(part)
+		for at := n; to >= 0 && len(part) > 0 && !zero(part); {
+			k, err := unix.Pwrite(to, part, at)
 			if err == unix.EINTR {
 				continue
 			}
 			if err != nil {
 				return sum, n, err
 			}
-			part = part[max(k, 0):]
+			part, at = part[max(k, 0):], at+int64(max(k, 0))
 		}
+		n += int64(k)
+	}
+	if to >= 0 {
+		err = unix.Ftruncate(to, n)
 	}
 	h.Sum(sum[:0])
-	return sum, n, nil
+	return sum, n, err
 }
 
+// zero reports whether there is nothing but zero bytes in b.
+func zero(b []byte) bool { return len(b) == 0 || b[0] == 0 && bytes.Equal(b[1:], b[:len(b)-1]) }
+
 // write writes one file, from the working tree at live.
-func (c *checkout) write(i int, live string, buf []byte) error {
+func (c *checkout) write(ctx context.Context, i int, live string, buf []byte) error {
 	f := &c.files[i]
 	full := c.at(f.Path)
 	if c.states[i].stat.Ino != 0 || f.Kind == workspace.Link {
@@ -354,7 +366,7 @@ func (c *checkout) write(i int, live string, buf []byte) error {
 	case err != nil:
 		return &fs.PathError{Op: "open", Path: full, Err: err}
 	}
-	sum, n, err := copyTo(to, from, f.Size, buf)
+	sum, n, err := copyTo(ctx, to, from, f.Size, buf)
 	if err == nil {
 		err = unix.Fstat(to, &st)
 	}
@@ -493,7 +505,7 @@ func (c *checkout) below(dir string) (names []string) {
 }
 
 // unchanged reports whether what a command left at a path is what the snapshot has there, or has nothing there.
-func (c *checkout) unchanged(name, full string) (bool, error) {
+func (c *checkout) unchanged(ctx context.Context, name, full string) (bool, error) {
 	i, ok := slices.BinarySearchFunc(c.files, name, func(f workspace.File, name string) int { return cmp.Compare(f.Path, name) })
 	if !ok {
 		return true, nil
@@ -519,6 +531,6 @@ func (c *checkout) unchanged(name, full string) (bool, error) {
 		return false, err
 	}
 	defer unix.Close(fd)
-	sum, n, err := copyTo(-1, fd, f.Size, make([]byte, 32<<10))
+	sum, n, err := copyTo(ctx, -1, fd, f.Size, make([]byte, 32<<10))
 	return n == f.Size && sum == f.SHA256, err
 }

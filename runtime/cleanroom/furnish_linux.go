@@ -1,6 +1,7 @@
 package cleanroom
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -195,7 +196,7 @@ func mountPoint(from, to string) error {
 }
 
 // changedBy returns the files of the snapshot that the upper layer of an overlay changes or hides.
-func (c *checkout) changedBy(upper string) (changed []string, err error) {
+func (c *checkout) changedBy(ctx context.Context, upper string) (changed []string, err error) {
 	var walk func(name string) error
 	walk = func(name string) error {
 		dir := filepath.Join(upper, filepath.FromSlash(name))
@@ -205,6 +206,9 @@ func (c *checkout) changedBy(upper string) (changed []string, err error) {
 		}
 		if err != nil {
 			return err
+		}
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
 		}
 		there := make(map[string]bool, len(list))
 		for _, d := range list {
@@ -225,7 +229,7 @@ func (c *checkout) changedBy(upper string) (changed []string, err error) {
 				}
 				continue
 			}
-			same, err := c.unchanged(inner, filepath.Join(dir, d.Name()))
+			same, err := c.unchanged(ctx, inner, filepath.Join(dir, d.Name()))
 			if err != nil {
 				return err
 			}

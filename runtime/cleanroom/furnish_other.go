@@ -3,6 +3,7 @@
 package cleanroom
 
 import (
+	"context"
 	"errors"
 
 	"github.com/command-dialect/dialect/runtime/process"
@@ -15,7 +16,7 @@ func (r *Room) namespace(*Stay, []string) (*process.Room, error) { return nil, e
 // Furnish is for systems that have mount namespaces.
 func Furnish([]byte) error { return errNoNamespaces }
 
-func (c *checkout) changedBy(string) ([]string, error) { return nil, errNoNamespaces }
+func (c *checkout) changedBy(context.Context, string) ([]string, error) { return nil, errNoNamespaces }
 
 // Masked is not to be had: this system has no mount namespaces.
 func Masked([]string, []string, ...string) (*process.Room, error) {

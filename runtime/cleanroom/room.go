@@ -390,7 +390,7 @@ func (s *Stay) End(ctx context.Context) (changed []string, err error) {
 	defer s.discard()
 	r := s.room
 	if r.open == "" {
-		return r.now.changedBy(filepath.Join(s.dir, "upper"))
+		return r.now.changedBy(ctx, filepath.Join(s.dir, "upper"))
 	}
 	restored := s.restore()
 	differs, err := r.tree.differs(ctx)
