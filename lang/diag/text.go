@@ -297,3 +297,37 @@ func sgrLen(s string) int {
 	}
 	return 0
 }
+
+// EscapeLen returns the length of the escape sequence of a terminal that s begins with
+// (ECMA-48: CSI, OSC and the other strings, two-byte escapes). The first byte of s is ESC.
+func EscapeLen[T string | []byte](s T) int {
+	if len(s) < 2 {
+		return len(s)
+	}
+	switch s[1] {
+	case '[':
+		for i := 2; i < len(s); i++ {
+			if s[i] >= 0x40 && s[i] <= 0x7e {
+				return i + 1
+			}
+			if s[i] < 0x20 || s[i] > 0x7e {
+				return i
+			}
+		}
+		return len(s)
+	case ']', 'P', 'X', '^', '_':
+		for i := 2; i < len(s); i++ {
+			switch {
+			case s[i] == 0x07:
+				return i + 1
+			case s[i] == 0x1b && i+1 < len(s) && s[i+1] == '\\':
+				return i + 2
+			case s[i] == '\n':
+				return i
+			}
+		}
+		return len(s)
+	default:
+		return 2
+	}
+}

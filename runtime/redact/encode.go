@@ -7,6 +7,8 @@ import (
 	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
+
+	"github.com/command-dialect/dialect/lang/diag"
 )
 
 // A literal is a text that is a secret, or one in another writing.
@@ -97,7 +99,7 @@ var (
 )
 
 // escaped returns the length of a text at the begin of s that stands for l with any of its
-// characters escaped; 0 if there is none, or if credit is used up. Each character is read once.
+// characters escaped, and with what nobody is shown in its midst; 0 if there is none, or if credit is used up. Each character is read once.
 func (l *literal) escaped(s []byte, credit *int) int {
 	v := l.text
 	at, slashesTo := 0, 0 // s[at:slashesTo] are backslashes
@@ -124,12 +126,31 @@ func (l *literal) escaped(s []byte, credit *int) int {
 		if n == 0 {
 			n = unit(s[at:], v[i])
 		}
+		if n == 0 && i > 0 {
+			if n = unseen(s[at:]); n > 0 {
+				at += n
+				*credit -= n / 16
+				continue
+			}
+		}
 		if n == 0 {
 			return 0
 		}
 		at, i = at+n, i+size
 	}
 	return at
+}
+
+// unseen returns the length of what a reader is not shown at the begin of s: an escape sequence of a terminal, such as the colour
+// of a part of a word, or a control character. Who takes it out has the secret, whole.
+func unseen(s []byte) int {
+	switch c := s[0]; {
+	case c == 0x1b:
+		return diag.EscapeLen(s)
+	case c < ' ' && c != '\n' && c != '\t' && c != '\r' || c == 0x7f:
+		return 1
+	}
+	return 0
 }
 
 // maxLevel is how often a text that has backslashes can be quoted in one within the other.

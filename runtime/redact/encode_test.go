@@ -56,6 +56,10 @@ func encoders(t testing.TB) []encoder {
 		{"in double quotes", func(s string) string {
 			return strings.NewReplacer(`\`, `\\`, `"`, `\"`, "$", `\$`, "`", "\\`").Replace(s)
 		}},
+		{"in colours", func(s string) string { return strings.Join(strings.Split(s, ""), "\x1b[31;1m") }},
+		{"a title in its midst", func(s string) string { return s[:1] + "\x1b]0;title\a" + s[1:] }},
+		{"a title and NUL at its end", func(s string) string { return s[:len(s)-1] + "\x1b]0;title\x1b\\\x00" + s[len(s)-1:] }},
+		{"backspaces", func(s string) string { return strings.Join(strings.Split(s, ""), "\b\x7f") }},
 		{"base64 in a URL", func(s string) string { return url.QueryEscape(base64.StdEncoding.EncodeToString([]byte(s))) }},
 	}
 	for name, e := range map[string]*base64.Encoding{"std": base64.StdEncoding, "raw": base64.RawStdEncoding, "url": base64.URLEncoding, "raw url": base64.RawURLEncoding} {

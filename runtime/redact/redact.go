@@ -5,7 +5,8 @@
 // no receipts and no commands.
 //
 // The value of a secret is found as it is, in hex, in base64 (also in the middle of a longer
-// text), and with its characters escaped for URLs, JSON, HTML, shells, Python and Go.
+// text), with its characters escaped for URLs, JSON, HTML, shells, Python and Go, and with escape sequences of a terminal
+// or control characters in its midst.
 //
 // The work is linear in the text whatever the secrets are, see [search]. A text that would need
 // more loses its rest.
@@ -118,6 +119,12 @@ func (r *Redactor) beginLiteral(v []byte) {
 		for _, c := range []byte{'%', '\\', '&', '\'', '+', '"', v[0]} {
 			r.begin(string([]byte{v[0], c}))
 		}
+		for c := range byte(' ') {
+			if unseen([]byte{c}) > 0 {
+				r.begin(string([]byte{v[0], c}))
+			}
+		}
+		r.begin(string([]byte{v[0], 0x7f}))
 	}
 	if v[0] == ' ' {
 		r.single['+'] = true

@@ -40,7 +40,7 @@ func strip(s string) string {
 		r, size := utf8.DecodeRuneInString(s[i:])
 		switch {
 		case r == 0x1b:
-			i += escapeLen(s[i:])
+			i += diag.EscapeLen(s[i:])
 			continue
 		case r == '\r':
 			// A progress bar: what was written over is not what the reader saw.
@@ -54,40 +54,6 @@ func strip(s string) string {
 		i += size
 	}
 	return string(b)
-}
-
-// escapeLen returns the length of the escape sequence that s begins with
-// (ECMA-48: CSI, OSC and the other strings, two-byte escapes).
-func escapeLen(s string) int {
-	if len(s) < 2 {
-		return len(s)
-	}
-	switch s[1] {
-	case '[':
-		for i := 2; i < len(s); i++ {
-			if s[i] >= 0x40 && s[i] <= 0x7e {
-				return i + 1
-			}
-			if s[i] < 0x20 || s[i] > 0x7e {
-				return i
-			}
-		}
-		return len(s)
-	case ']', 'P', 'X', '^', '_':
-		for i := 2; i < len(s); i++ {
-			switch {
-			case s[i] == 0x07:
-				return i + 1
-			case s[i] == 0x1b && i+1 < len(s) && s[i+1] == '\\':
-				return i + 2
-			case s[i] == '\n':
-				return i
-			}
-		}
-		return len(s)
-	default:
-		return 2
-	}
 }
 
 // lastLines returns the last of lines, at most n of them and about size bytes, each cut to a

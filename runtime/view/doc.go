@@ -11,6 +11,7 @@ import (
 
 	"github.com/command-dialect/dialect/runtime/engine"
 	"github.com/command-dialect/dialect/runtime/redact"
+	"github.com/command-dialect/dialect/runtime/report"
 )
 
 // A Mode is how a run is shown.
@@ -52,6 +53,9 @@ type Options struct {
 	// live view and 30 s otherwise.
 	Every time.Duration
 }
+
+// plain makes text of others fit for one line, without the secrets that it has before or after.
+func (o Options) plain(text string) string { return o.Redact.Text(report.Plain(o.Redact.Text(text))) }
 
 // New returns a view that shows a run in mode m.
 func New(m Mode, o Options) View {

@@ -56,7 +56,7 @@ func (l *lines) beat() {
 		return
 	}
 	r := l.running[0]
-	text := fmt.Sprintf("dialect: running for %d s: [%d/%d] %s", int(time.Since(l.began).Seconds()), l.ended, l.total, name(r.step))
+	text := fmt.Sprintf("dialect: running for %d s: [%d/%d] %s", int(time.Since(l.began).Seconds()), l.ended, l.total, l.o.name(r.step))
 	if n := len(l.running) - 1; n > 0 {
 		text += fmt.Sprintf(" and %d more", n)
 	}
@@ -74,12 +74,12 @@ func (l *lines) Listen(e engine.Event) {
 		plan.Walk(e.Plan.Steps, func(s *plan.Step) {
 			if s.Kind != plan.Composite {
 				l.total++
-				l.width = max(l.width, min(textWidth(name(s)), 28))
+				l.width = max(l.width, min(textWidth(l.o.name(s)), 28))
 			}
 		})
 	case engine.StepWaiting:
 		if l.mode != Beat {
-			fmt.Fprintf(l.o.Out, "%s waits for %s\n", name(e.Step), report.Plain(e.Lock))
+			fmt.Fprintf(l.o.Out, "%s waits for %s\n", l.o.name(e.Step), l.o.plain(e.Lock))
 		}
 	case attempt.Started:
 		l.running = append(l.running, &running{step: e.Step, at: e.At})
@@ -102,7 +102,7 @@ func (l *lines) Listen(e engine.Event) {
 }
 
 func (l *lines) line(s *plan.Step, text string) {
-	fmt.Fprintf(l.o.Out, "%s | %s\n", pad(fit(name(s), l.width), l.width), report.Plain(l.o.Redact.Text(text)))
+	fmt.Fprintf(l.o.Out, "%s | %s\n", pad(fit(l.o.name(s), l.width), l.width), l.o.plain(text))
 }
 
 func (l *lines) finish(r *engine.Result) {
@@ -124,7 +124,7 @@ func (l *lines) finish(r *engine.Result) {
 		text += " " + string(r.Reason)
 	}
 	if r.Detail != "" {
-		text += ", " + report.Plain(r.Detail)
+		text += ", " + l.o.plain(r.Detail)
 	}
 	if !r.Started.IsZero() {
 		text += fmt.Sprintf(", %.2f s", r.Duration.Seconds())
@@ -138,7 +138,7 @@ func (l *lines) finish(r *engine.Result) {
 	case l.o.Color && r.Verdict == schedule.Passed:
 		text = "\x1b[32m" + text + "\x1b[0m"
 	}
-	fmt.Fprintf(l.o.Out, "== %s: %s\n", name(r.Step), text)
+	fmt.Fprintf(l.o.Out, "== %s: %s\n", l.o.name(r.Step), text)
 	if r.Process == nil {
 		return
 	}
@@ -152,10 +152,10 @@ func (l *lines) finish(r *engine.Result) {
 		all, left = all[len(all)-tailLines:], 1
 	}
 	if left > 0 {
-		fmt.Fprintf(l.o.Out, "  ... (all of it: %s)\n", report.Plain(strings.Join(logs(r.Process), ", ")))
+		fmt.Fprintf(l.o.Out, "  ... (all of it: %s)\n", l.o.plain(strings.Join(logs(r.Process), ", ")))
 	}
 	for _, line := range all {
-		fmt.Fprintf(l.o.Out, "  %s\n", strings.TrimRight(report.Plain(string(line)), " "))
+		fmt.Fprintf(l.o.Out, "  %s\n", strings.TrimRight(l.o.plain(string(line)), " "))
 	}
 }
 

@@ -13,7 +13,6 @@ import (
 	"github.com/command-dialect/dialect/runtime/attempt"
 	"github.com/command-dialect/dialect/runtime/diagnose"
 	"github.com/command-dialect/dialect/runtime/engine"
-	"github.com/command-dialect/dialect/runtime/report"
 	"github.com/command-dialect/dialect/runtime/schedule"
 )
 
@@ -147,12 +146,12 @@ func (l *live) finish(r *engine.Result) {
 	if !r.Verdict.Bad() {
 		return
 	}
-	text := name(r.Step) + ": " + string(r.Verdict)
-	if why := report.Plain(r.Detail); why != "" {
+	text := l.o.name(r.Step) + ": " + string(r.Verdict)
+	if why := l.o.plain(r.Detail); why != "" {
 		text += ", " + why
 	}
 	if r.Failures.Total > 0 {
-		text += ": " + report.Plain(l.o.Redact.Text(r.Failures.List[0].String()))
+		text += ": " + l.o.plain(r.Failures.List[0].String())
 	}
 	cols, _ := l.size()
 	l.print(l.paint("1;31", "FAIL") + " " + fit(text, cols-6))
@@ -184,7 +183,7 @@ func (r *running) last(o Options) string {
 	for len(text) > 0 {
 		i := bytes.LastIndexAny(text, "\r\n")
 		plain, _ := diagnose.EventText(text[i+1:])
-		if line := report.Plain(string(plain)); line != "" && !strings.HasPrefix(line, `{"Time":"`) {
+		if line := o.plain(string(plain)); line != "" && !strings.HasPrefix(line, `{"Time":"`) {
 			return line
 		}
 		text = text[:max(i, 0)]
@@ -213,11 +212,11 @@ func (l *live) paint(sgr, text string) string {
 }
 
 // name is what a step is called in little space.
-func name(s *plan.Step) string {
+func (o Options) name(s *plan.Step) string {
 	if strings.Contains(s.ID, ".") {
-		return s.ID + " " + report.Plain(s.Verb+" "+s.Noun)
+		return s.ID + " " + o.plain(s.Verb+" "+s.Noun)
 	}
-	return s.ID + " " + report.Plain(s.Line.Text)
+	return s.ID + " " + o.plain(s.Line.Text)
 }
 
 // frame returns the lines to draw for a terminal of cols columns and rows rows, plain, and
@@ -232,7 +231,7 @@ func (l *live) frame(cols, rows int) (text []string, widths []int) {
 	names := 0
 	for i, r := range l.running {
 		if i < most {
-			names = max(names, textWidth(name(r.step)))
+			names = max(names, textWidth(l.o.name(r.step)))
 		}
 	}
 	names = min(names, max(width/2-4, 10))
@@ -243,7 +242,7 @@ func (l *live) frame(cols, rows int) (text []string, widths []int) {
 			break
 		}
 		took := clock(l.now().Sub(r.at))
-		head := pad(fit(name(r.step), names), names) + " " + fmt.Sprintf("%6s", took)
+		head := pad(fit(l.o.name(r.step), names), names) + " " + fmt.Sprintf("%6s", took)
 		if r.attempt > 1 {
 			head += fmt.Sprintf(" attempt %d", r.attempt)
 		}
@@ -273,7 +272,7 @@ func (l *live) rest() string {
 	var words []string
 	for _, s := range l.waiting {
 		if lock := l.locked[s]; lock != "" {
-			words = append(words, name(s)+" (for "+lock+")")
+			words = append(words, l.o.name(s)+" (for "+lock+")")
 		}
 	}
 	for _, s := range l.waiting {
@@ -281,7 +280,7 @@ func (l *live) rest() string {
 			break
 		}
 		if l.locked[s] == "" {
-			words = append(words, name(s))
+			words = append(words, l.o.name(s))
 		}
 	}
 	if len(words) == 0 {

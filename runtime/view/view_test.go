@@ -14,6 +14,7 @@ import (
 	"github.com/command-dialect/dialect/runtime/engine"
 	"github.com/command-dialect/dialect/runtime/process"
 	"github.com/command-dialect/dialect/runtime/redact"
+	"github.com/command-dialect/dialect/runtime/report"
 	"github.com/command-dialect/dialect/runtime/schedule"
 )
 
@@ -281,6 +282,36 @@ func TestLines(t *testing.T) {
 		}
 		if got != want {
 			t.Errorf("%s: got\n%s\nwant\n%s", mode, got, want)
+		}
+	}
+}
+
+// TestSecrets holds that no mode shows a secret: not in the text of a line, not in a detail, and not one that is whole only
+// where what stands in its midst is not shown.
+func TestSecrets(t *testing.T) {
+	const secret = "hunter22-secret"
+	for _, mode := range []Mode{Live, Group, Stream, Tail, Beat} {
+		out := &bytes.Buffer{}
+		v := New(mode, Options{Out: out, Redact: redact.New(redact.Options{Declared: []string{secret}}), Every: time.Millisecond})
+		p := script(2, 0)
+		for _, s := range p.Steps {
+			s.Line.Text += " " + secret
+		}
+		tail := "hunter22\x1b[31m-secret\n" + `{"Action":"output","Package":"p","Output":"hunter22"}` + "\n" + `{"Action":"output","Package":"p","Output":"-secret\n"}` + "\n"
+		v.Listen(engine.RunStarted{Plan: p})
+		for _, s := range p.Steps {
+			v.Listen(attempt.Started{Step: s, At: time.Now()})
+			v.Listen(attempt.Output{Step: s, Data: []byte(tail)})
+		}
+		v.Listen(engine.StepWaiting{Step: p.Steps[0], Lock: secret})
+		time.Sleep(20 * time.Millisecond) // some are drawn from time to time
+		for _, s := range p.Steps {
+			v.Listen(engine.StepFinished{Result: &engine.Result{Report: attempt.Report{Step: s, Verdict: schedule.Failed, Detail: "its word is " + secret, Started: time.Now(),
+				Process: &process.Result{Tail: []byte(tail)}}}})
+		}
+		v.Close()
+		if got := out.String(); strings.Contains(report.Plain(got), secret) || got == "" && mode != Beat {
+			t.Errorf("%s: %q", mode, got)
 		}
 	}
 }
