@@ -23,10 +23,13 @@ func (s *Store) Export(ctx context.Context, f func(Exported) error) (receipts.He
 	var h head
 	var failed error // f's
 	err := s.snapshot(ctx, func() (err error) {
+		if err := s.checkSchema(ctx); err != nil {
+			return err // a view has no end
+		}
 		if h, err = s.readHead(ctx); err != nil {
 			return err
 		}
-		rows, err := s.conn.QueryContext(ctx, "SELECT seq, sha, kind, body, signature FROM record ORDER BY seq")
+		rows, err := s.conn.QueryContext(ctx, "SELECT seq, sha, kind, "+bodyColumn+", signature FROM record ORDER BY seq")
 		if err != nil {
 			return err
 		}

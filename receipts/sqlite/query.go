@@ -5,6 +5,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"fmt"
 	"slices"
 
 	"golang.org/x/mod/sumdb/tlog"
@@ -27,7 +28,10 @@ func (s *Store) Get(ctx context.Context, id string) (receipts.Entry, error) {
 	return e, s.unusable(err)
 }
 
-const entryColumns = "SELECT r.seq, r.sha, r.kind, r.body, r.signature, i.consumed_by, i.consumed_at, i.consumption, i.settlement FROM record r LEFT JOIN item i USING(seq) "
+// bodyColumn is the body of a row, or nothing where that is larger than any record: whatever stands there is not one.
+var bodyColumn = fmt.Sprintf("CASE WHEN length(body) > %d THEN x'' ELSE body END", receipts.MaxBody)
+
+var entryColumns = "SELECT r.seq, r.sha, r.kind, " + bodyColumn + ", r.signature, i.consumed_by, i.consumed_at, i.consumption, i.settlement FROM record r LEFT JOIN item i USING(seq) "
 
 func (s *Store) get(ctx context.Context, text string) (receipts.Entry, error) {
 	id, err := verify.ParseID(text)

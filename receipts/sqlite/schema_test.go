@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
@@ -39,11 +40,32 @@ func TestSchema(t *testing.T) {
 				if _, err := again.Ask(ctx, here, ""); err == nil {
 					t.Error("a question is answered")
 				}
+				if _, err := again.Export(ctx, func(Exported) error { return nil }); err == nil {
+					t.Error("the log is exported")
+				}
 				if d, err := again.Consume(ctx, ConsumeRequest{Query: here, IDs: []string{makeReceipt("r-1", 0).SHA().String()}, By: "x", At: at(1)}); err == nil && d.Passed() {
 					t.Error("a record is consumed")
 				}
 			}
 		})
+	}
+}
+
+// A body that is larger than that of any record is not read: it can be of any size.
+func TestLargeBody(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "receipts.db")
+	s := openAt(t, path)
+	fill(t, s, "r-1", 2)
+	s.Close()
+	execAt(t, path, fmt.Sprintf("UPDATE record SET body = zeroblob(%d) WHERE seq = 0", receipts.MaxBody+1))
+	s = openAt(t, path)
+	list, err := s.List(ctx, Filter{})
+	if err != nil || len(list) != 2 || len(list[0].Body) > 0 || list[0].InLog || !list[1].InLog {
+		t.Errorf("%v, %d records", err, len(list))
+	}
+	var sizes []int
+	if _, err := s.Export(ctx, func(e Exported) error { sizes = append(sizes, len(e.Body)); return nil }); err != nil || len(sizes) != 2 || sizes[0] > 0 || sizes[1] == 0 {
+		t.Errorf("%v, bodies of %d bytes", err, sizes)
 	}
 }
 
