@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/command-dialect/dialect/lang/diag"
 	"github.com/command-dialect/dialect/lang/plan"
 	"github.com/command-dialect/dialect/lang/routing"
 )
@@ -58,7 +59,7 @@ func Bindings(m *routing.Matrix, verb string) Vocabulary {
 func (v Vocabulary) WriteText(w io.Writer) error {
 	return table(w, func(w io.Writer) {
 		for _, l := range slices.SortedStableFunc(slices.Values(v.Lines), func(a, b Line) int { return strings.Compare(a.Verb, b.Verb) }) {
-			fmt.Fprintf(w, "%s\t%s\t%s\t%s:%d\n", l.Usage, l.Binding, l.Runs, l.File, l.Line)
+			fmt.Fprintf(w, "%s\t%s\t%s\t%s:%d\n", diag.Printable(l.Usage), diag.Printable(l.Binding), diag.Printable(l.Runs), diag.Printable(l.File), l.Line)
 		}
 	})
 }

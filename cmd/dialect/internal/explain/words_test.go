@@ -108,3 +108,12 @@ func constants(t *testing.T, dir string, types []string) (texts []string) {
 	}
 	return texts
 }
+
+// What a matrix says cannot act on the terminal of who lists it.
+func TestVocabularyIsPrintable(t *testing.T) {
+	var b strings.Builder
+	v := explain.Vocabulary{Lines: []explain.Line{{Usage: "Check with \x1b[31ma", Binding: "b\a", Runs: "sh \x1b]0;t\a", File: "a\nb"}}}
+	if err := v.WriteText(&b); err != nil || strings.ContainsAny(b.String(), "\x1b\a") || strings.Count(b.String(), "\n") != 1 {
+		t.Errorf("%v: %q", err, b.String())
+	}
+}
