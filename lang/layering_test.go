@@ -80,7 +80,7 @@ var layers = []layer{
 		"a report is made of what a run came to"},
 	{"runtime/scope", []string{"receipts", "runtime/workspace"}, nil,
 		"which files a verdict is about follows from a snapshot and patterns"},
-	{"runtime/redact", nil, nil,
+	{"runtime/redact", []string{"lang/diag"}, nil,
 		"what takes secrets out is small enough to be read whole"},
 	{"runtime/tempdir", nil, nil,
 		"a temporary directory is a name and a lock"},
