@@ -1,6 +1,9 @@
 package diagnose
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
 func TestPassing(t *testing.T) {
 	for line, want := range map[string]bool{
@@ -10,5 +13,15 @@ func TestPassing(t *testing.T) {
 		if Passing(line) != want {
 			t.Errorf("%q: %v", line, !want)
 		}
+	}
+}
+
+// TestPassingNames holds that the name of a test that passed is no error, whatever words it has: ava and others print such lists.
+func TestPassingNames(t *testing.T) {
+	var r Reader
+	r.Write(0, []byte("  ✔ does not ignore errors (120ms)\n  ✓ fails without a cause\n  ✘ [fail]: adds two numbers\n  1 test failed\n"))
+	f, _ := r.Failures()
+	if len(f.List) != 1 || !strings.Contains(f.List[0].Message, "adds two numbers") {
+		t.Errorf("%+v", f.List)
 	}
 }

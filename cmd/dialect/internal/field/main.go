@@ -198,7 +198,7 @@ func (p project) try(work, from string) (r result) {
 	file, _, _ := strings.Cut(files, "\n")
 	f, err := os.OpenFile(filepath.Join(dir, file), os.O_APPEND|os.O_WRONLY, 0)
 	if err == nil {
-		_, err = f.WriteString("\n// An edit.\n")
+		_, err = f.WriteString("\n/* An edit. */\n")
 		err = errors.Join(err, f.Close())
 	}
 	if err != nil {
