@@ -108,7 +108,7 @@ test-temporal:
 test-deps:
 	cd lang/editors/vscode && npm ci --ignore-scripts --no-audit --no-fund
 	cd runtime/mcpclient/broker/testdata/npm && npm ci --ignore-scripts --no-audit --no-fund
-	cd examples/testdata/controls/npm && npm ci --ignore-scripts --no-audit --no-fund
+	cd examples/testdata/controls/npm && npm install --no-save --ignore-scripts --no-audit --no-fund # npm ci wants the packages of all platforms
 	set -e; for module in $(modules); do (cd $$module && $(GO) mod download); done
 
 # What the hook promises is about what these versions do: they are pinned. A client that cannot be had is left out, and the
