@@ -182,8 +182,12 @@ func (e *Entry) Made() any {
 }
 
 // Succeeded returns why r, the receipt of e, is not of a success; an empty reason if
-// it is. A receipt that was pending is what its settlement says.
+// it is. A receipt that was pending is what its settlement says. That of a control is never one: its line ran on files
+// that were broken on purpose.
 func (e Entry) Succeeded(r *Receipt) (Reason, string) {
+	if r.Control != nil {
+		return NotReceipt, "is of a control: the line ran on files that were broken on purpose"
+	}
 	status := r.Status
 	if status == Pending && e.Settlement != nil {
 		status = e.Settlement.Status

@@ -1,6 +1,7 @@
 package verify
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/command-dialect/dialect/receipts"
@@ -69,5 +70,22 @@ func TestControlIsNoPass(t *testing.T) {
 	res := ask(t, m.open(Options{}), asked())
 	if res.Verdict != Missing || len(res.Ungated) > 0 {
 		t.Errorf("%s, %d ungated", told(res), len(res.Ungated))
+	}
+}
+
+// TestControlIsNotConsumed asks for a control by its name, as one who would hand it in for a pass: it is of no success.
+func TestControlIsNotConsumed(t *testing.T) {
+	m := newMaker(t)
+	sha := m.receipt(control(receipts.Noticed))
+	e, err := m.open(Options{}).Entry(sha.String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if reason, text := e.Succeeded(receipt(&e)); reason != receipts.NotReceipt || !strings.Contains(text, "broken on purpose") {
+		t.Errorf("%s: %s", reason, text)
+	}
+	res, err := m.open(Options{}).One(asked(), sha.String())
+	if err != nil || res.Verdict == Verified {
+		t.Errorf("%s, %v", told(res), err)
 	}
 }
