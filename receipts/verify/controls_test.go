@@ -63,12 +63,13 @@ func TestChecks(t *testing.T) {
 	}
 }
 
-// TestControlIsNoPass has a control, which succeeded, in the place of a pass: it meets no requirement, and no gate is proposed of it.
+// TestControlIsNoPass has a control, which succeeded, in the place of a pass: no gate can have it for a member, it meets no
+// requirement, and no gate is proposed of it.
 func TestControlIsNoPass(t *testing.T) {
 	m := newMaker(t)
 	m.gate([]receipts.Hash{m.receipt(control(receipts.Noticed))})
 	res := ask(t, m.open(Options{}), asked())
-	if res.Verdict != Missing || len(res.Ungated) > 0 {
+	if res.Verdict != Tampered || len(res.Ungated) > 0 {
 		t.Errorf("%s, %d ungated", told(res), len(res.Ungated))
 	}
 }
