@@ -29,13 +29,18 @@ var namesFile = map[string][]string{
 		"gate --key", "gate --routing", "gate --since", "lsp --routing", "mcp --root", "receipts export --since", "receipts consume --key", "receipts consume --routing", "receipts consume --since", "receipts lint --registry", "receipts list --key", "receipts show --key", "receipts validate --key",
 		"consume --root", "gate --root", "receipts consume --root", "verify --root",
 		"receipts audit --bundle", "receipts audit --key", "receipts audit --since", "report --key", "rerun --routing", "run --routing",
+		"prove --routing", "run --notary", "rerun --notary", "runs attach --notary", "runs attach --routing", "notary status --notary",
+		"notary serve --key", "notary serve --tree",
 		"trust --routing", "verify --bundle", "verify --key", "verify --routing", "verify --since", "vocab --routing",
 	},
 	"writes": slices.Concat(slices.Sorted(maps.Keys(writers))),
 	// receipts/sqlite opens these, as it does --store, and leaves what is not its own untouched.
 	"database": {"consume --ledger", "receipts consume --ledger"},
+	// A socket is made where nothing is, or nobody listens (runtime/notary); guard's bundle is tried in examples; a run that is attached
+	// to writes as `run` does, by the same code.
+	"elsewhere": {"notary serve --socket", "guard --bundle", "runs attach --events", "runs attach --junit", "runs attach --html"},
 	// The verifier keeps its own files in these folders.
-	"folder": {"consume --state", "gate --state", "receipts consume --state", "verify --state"},
+	"folder": {"notary serve --state", "consume --state", "gate --state", "receipts consume --state", "verify --state"},
 }
 
 // writers are the flags that name a file to write: a command line for each, PLACE being

@@ -43,7 +43,7 @@ func (d *draft) pack(pack, name, line, source, install string) {
 	var inputs, pins []string
 	for _, e := range tree.Get("commands").Get(name).Entries {
 		switch e.Key {
-		case "verb", "noun", "aliases", "skill", "prepositions", "notes":
+		case "verb", "noun", "aliases", "skill", "prepositions", "notes", "control": // a control is found by the tool
 		case "tool":
 			fmt.Fprintf(&keys, "tool = %q\n", d.at(e.Value.Text))
 		case "inputs":
