@@ -15,6 +15,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/command-dialect/dialect/runtime/workspace/git"
 )
 
 // TestTrackerReadsWhatChanged makes sure that the second snapshot does not read the
@@ -285,5 +287,20 @@ func TestHeavyIgnoreFile(t *testing.T) {
 	var file *Error
 	if _, err := Take(context.Background(), r.dir, Options{}); !errors.As(err, &file) || file.Path != "d/.gitignore" {
 		t.Errorf("without a context: %v", err)
+	}
+}
+
+// TestExceptedWhileItIsMade has the folder of an excepted file be made after the walk has begun, as that of a new store is.
+func TestExceptedWhileItIsMade(t *testing.T) {
+	t.Parallel()
+	r := newRepo(t)
+	r.write("a", "a")
+	tracker := NewTracker(r.dir, Options{Except: []string{r.path("new/folder/s.db")}})
+	w, err := tracker.begin(t.Context(), r.dir, git.FormatSHA1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !w.except["new/folder/s.db"] {
+		t.Errorf("excepted: %v", w.except)
 	}
 }

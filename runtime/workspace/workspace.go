@@ -7,6 +7,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"io/fs"
 	"io"
 	"path"
 	"path/filepath"
@@ -320,9 +321,12 @@ func (t *Tracker) begin(ctx context.Context, root string, f git.ObjectFormat) (*
 		}
 		w.caches[name] = true
 	}
-	// The file itself need not be there, and is never followed.
+	// The file itself need not be there, and is never followed. Nor need its folder: both may be made while the snapshot is taken.
 	inRoot := func(file string) (string, bool) {
 		parent, err := filepath.EvalSymlinks(filepath.Dir(file))
+		if errors.Is(err, fs.ErrNotExist) {
+			return relative(root, file)
+		}
 		path, ok := git.Within(root, filepath.Join(parent, filepath.Base(file)))
 		return path, ok && err == nil
 	}
