@@ -89,6 +89,8 @@ func (d doc) blocks(t *testing.T) (list []block) {
 	return list
 }
 
+const released = "it needs a release: TestInstall checks the sums of archives, and that two builds are one"
+
 // notRun are the commands of `sh` blocks, which show no output, and why no test here runs them.
 var notRun = map[string]string{
 	"dialect receipts keygen boss boss.key >boss.pub":        keyed,
@@ -99,6 +101,11 @@ var notRun = map[string]string{
 	"dialect receipts export --bundle g-8fc71b27dd92 >proof.json":                                                                        keyed,
 	"go install github.com/command-dialect/dialect/cmd/dialect@latest github.com/command-dialect/dialect/cmd/dialect/dialect-mcp@latest": "it needs the network: TestInstall installs the same from a proxy of its own",
 	"make build && ./bin/dialect run examples/go/quality.dlct":                                                                           "it writes into this tree: TestInstall runs it in a copy",
+	"sha256sum --check --ignore-missing SHA256SUMS":                                                                                      released,
+	"gh attestation verify SHA256SUMS --repo command-dialect/dialect":                                                                    released,
+	"git clone --branch TAG https://github.com/command-dialect/dialect && cd dialect":                                                    released,
+	`dialect verify --tree HEAD --bundle ../release.bundle.json --key dialect-release.pub --base "$(git rev-parse HEAD)"`:                released,
+	"make release && sha256sum --check ../SHA256SUMS":                                                                                    released,
 	"dialect guard -- codex":                                inGuard,
 	"dialect guard -- claude":                               inGuard,
 	"dialect guard -- bash":                                 inGuard,

@@ -16,7 +16,7 @@ func TestPassing(t *testing.T) {
 	}
 }
 
-// TestPassingNames holds that the name of a test that passed is no error, whatever words it has: ava and others print such lists.
+// TestPassingNames holds that the name of a test that passed is never taken for an error, whatever words it has: ava and others print such lists.
 func TestPassingNames(t *testing.T) {
 	var r Reader
 	r.Write(0, []byte("  ✔ does not ignore errors (120ms)\n  ✓ fails without a cause\n  ✘ [fail]: adds two numbers\n  1 test failed\n"))
