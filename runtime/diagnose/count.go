@@ -296,6 +296,9 @@ var summaries = sync.OnceValue(func() []summaryKind {
 		return func(c *Counter, m [][]byte) { f(c, number(m[1])) }
 	}
 	return []summaryKind{
+		// tap-spec
+		{[]byte("passing: "), regexp.MustCompile(`^  passing: +(\d+)$`), one(func(c *Counter, n int) { c.total(Tests{Passed: n}) })},
+		{[]byte("failing: "), regexp.MustCompile(`^  failing: +(\d+)$`), one(func(c *Counter, n int) { c.total(Tests{Failed: n}) })},
 		// cargo, one a crate; nextest
 		{[]byte("test result: "), regexp.MustCompile(`^test result: \w+\. \d+ passed; \d+ failed; \d+ ignored`), words},
 		{[]byte("tests run: "), regexp.MustCompile(`^ *Summary \[.*\] +\d+ tests? run: (.*)`), func(c *Counter, m [][]byte) { c.words(m[1]) }},

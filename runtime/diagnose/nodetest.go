@@ -34,7 +34,8 @@ type specTests struct {
 	block       []string
 	before      []string // what was printed since the last result
 	last        string
-	again       bool // the list at the end has begun
+	again       bool   // the list at the end has begun
+	group       string // of tap-spec: the last line that stands alone, which names the tests below it
 	crash       []string
 	files       map[string]Finding // of files that failed as a whole: what they printed stands before their result alone
 }
@@ -59,6 +60,7 @@ func (s *specTests) line(l string) (known bool) {
 			s.before = nil
 		}
 	case t == "":
+	case s.name != "" && len(s.block) == 0 && strings.Trim(t, "-") == "": // tap-spec's line below a name
 	case len(l)-len(strings.TrimLeft(l, " ")) > s.indent:
 		if len(s.block) < maxPrinted {
 			s.block = append(s.block, cutText(t, maxText))
@@ -68,7 +70,7 @@ func (s *specTests) line(l string) (known bool) {
 		}
 	default:
 		s.flush()
-		s.name = ""
+		s.name, s.group = "", t
 		s.print(l)
 	}
 	if t != "" {
@@ -108,6 +110,10 @@ func (s *specTests) flush() {
 		s.add(Failure{Finding: f})
 		return
 	}
+	if strings.HasPrefix(list[0], "operator: ") {
+		s.add(tapSpecFailure(s.group, s.name, list))
+		return
+	}
 	f, ok := nodeFailure(list)
 	if !ok || strings.HasPrefix(list[0], "'test did not finish before its parent") {
 		return
@@ -129,6 +135,25 @@ func (s *specTests) end() *Failures {
 		}
 	}
 	return &s.Failures
+}
+
+// tapSpecFailure reads the block that tap-spec prints of an assertion of tape: its operator, both values, the place.
+func tapSpecFailure(group, name string, block []string) (f Failure) {
+	var values []string
+	for _, l := range block {
+		key, value, _ := strings.Cut(l, ": ")
+		switch value = strings.TrimSpace(value); {
+		case key == "at":
+			f.Finding = nodeFrame(value)
+		case (key == "expected" || key == "actual") && !strings.HasPrefix(value, "|"):
+			values = append(values, key+": "+value)
+		}
+	}
+	f.Test, f.Message = name, strings.Join(values, ", ")
+	if group != "" {
+		f.Test = group + ": " + name
+	}
+	return f
 }
 
 // nodeFailure reads the error of a test: its message, the frames of its stack, its properties.
