@@ -24,6 +24,9 @@ and the topics.`,
 		ValidArgsFunction: completeHelp,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			root := cmd.Root()
+			if len(args) == 0 {
+				return root.Help()
+			}
 			page, topic := explain.FindTopic(args[0])
 			found, rest, err := root.Find(args)
 			command := err == nil && len(rest) == 0

@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/command-dialect/dialect/cmd/dialect/internal/exit"
 	"github.com/command-dialect/dialect/stdlib"
 )
 
@@ -236,4 +237,24 @@ func misnamed(line string) string {
 		}
 	}
 	return ""
+}
+
+// TestNothing runs every command without an argument, with one that means nothing, and with --help: none panics, none waits.
+func TestNothing(t *testing.T) {
+	dir := t.TempDir()
+	t.Setenv("HOME", t.TempDir())
+	t.Setenv("XDG_STATE_HOME", t.TempDir())
+	var walk func(cmd *cobra.Command, path []string)
+	walk = func(cmd *cobra.Command, path []string) {
+		for _, words := range [][]string{nil, {"no-such-thing"}, {"--help"}} {
+			args := append(slices.Clone(path), words...)
+			if out, status := dialectIn(dir, args...); status == exit.Internal || status < 0 || words != nil && words[0] == "--help" && status != 0 {
+				t.Errorf("dialect %s: exit %d: %s", strings.Join(args, " "), status, out)
+			}
+		}
+		for _, c := range cmd.Commands() {
+			walk(c, append(slices.Clone(path), c.Name()))
+		}
+	}
+	walk(newRoot(&ui{}, nil), nil)
 }
