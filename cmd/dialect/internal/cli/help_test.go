@@ -256,5 +256,8 @@ func TestNothing(t *testing.T) {
 			walk(c, append(slices.Clone(path), c.Name()))
 		}
 	}
-	walk(newRoot(&ui{}, nil), nil)
+	root := newRoot(&ui{}, nil)
+	root.InitDefaultHelpCmd()
+	root.InitDefaultCompletionCmd()
+	walk(root, nil)
 }
