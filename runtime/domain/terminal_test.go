@@ -177,14 +177,8 @@ func TestJobs(t *testing.T) {
 			t.Fatal(v.shown())
 		}
 	}
-	v.typed("kill -9 %1\r")
-	for tries := 0; !strings.Contains(v.shown(), "Killed"); tries++ { // said before a prompt
-		v.typed("\r")
-		time.Sleep(20 * time.Millisecond)
-		if tries == 500 {
-			t.Fatal(v.shown())
-		}
-	}
+	v.typed("kill -9 %1; while kill -0 %1; do :; done 2>/dev/null; echo it is go''ne\r")
+	v.await("it is gone")
 	v.typed("exit 3\r")
 	if status := v.ended(); status != 3 || strings.Contains(v.shown(), "no job control") {
 		t.Errorf("exit %d:\n%s", status, v.shown())
