@@ -227,7 +227,7 @@ effect = "read"
 }
 
 // TestReach: commands name and reach neither the notary's process nor its folder, in a clean checkout and in the working
-// tree; nor does a filter of git.
+// tree; a filter of git is not run.
 func TestReach(t *testing.T) {
 	for _, inPlace := range []bool{false, true} {
 		t.Run(fmt.Sprintf("in place %v", inPlace), func(t *testing.T) {
@@ -263,8 +263,8 @@ effect = "read"
 				t.Errorf("%d %+v\n%s", o.ExitStatus(), o.Results[0].Detail, out.String())
 			}
 			text, err := os.ReadFile(seen)
-			if err != nil || !strings.Contains(string(text), "ran") || strings.Contains(string(text), "KILLS") || strings.Contains(string(text), "receipts.db") {
-				t.Errorf("the filter of git: %v\n%s", err, text)
+			if err != nil || len(text) > 0 {
+				t.Errorf("the filter of git ran: %v\n%s", err, text)
 			}
 			if want := receipts.LevelNotary; !inPlace && o.Gate.Level != want {
 				t.Errorf("level %d", o.Gate.Level)
