@@ -67,7 +67,7 @@ type Facts struct {
 	Mode      string   // ModeNamespaces, ModeLandlock, ModeService or ModeNone
 	ABI       int      // of Landlock; 0 for none
 	Listeners []string // what outside of the domain could run things for the agent
-	Masks     []string // what the domain hides
+	Masks     []string // what the domain hides, and so commands and git do not see either
 }
 
 // The modes of a session, as [receipts.Notary] has them.
@@ -172,7 +172,7 @@ func Open(ctx context.Context, c Config) (n *Notary, err error) {
 			made.release()
 		}
 	}()
-	run, err := runGit(c.Room, n.hide(), n.temp())
+	run, err := runGit(c.Room, n.hide(), c.Facts.Masks, n.temp())
 	if err != nil {
 		return nil, err
 	}
