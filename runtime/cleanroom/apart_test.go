@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/command-dialect/dialect/runtime/process"
+	"github.com/command-dialect/dialect/runtime/workspace"
 )
 
 // apart is a room whose commands are kept apart.
@@ -168,5 +169,69 @@ func TestReach(t *testing.T) {
 			}
 		}
 		os.Unsetenv(variable)
+	}
+}
+
+// What is put in the place of a part of .git does not show a command what the room hides, nor what this process alone can read.
+func TestSwappedGit(t *testing.T) {
+	parent := home(t)
+	secret := filepath.Join(parent, "secret")
+	put(t, secret, "key", "PRIVATE\n")
+	put(t, secret, "objects/key", "PRIVATE\n")
+	open := func(t *testing.T, root string) (*Room, error) {
+		confined(t, root).Close()
+		rename := func(name, to string) {
+			t.Helper()
+			full := filepath.Join(root, ".git", name)
+			if err := os.Rename(full, full+".was"); err != nil && !errors.Is(err, os.ErrNotExist) {
+				t.Fatal(err)
+			}
+			if err := os.Symlink(to, full); err != nil {
+				t.Fatal(err)
+			}
+		}
+		switch {
+		case strings.Contains(t.Name(), "shallow"):
+			rename("shallow", filepath.Join(secret, "key"))
+		case strings.Contains(t.Name(), "no_list"):
+			put(t, root, ".git/shallow", "PRIVATE\n")
+		}
+		r := New(workspace.NewTracker(root, workspace.Options{}), Options{Root: root, Helper: []string{helperName}, Apart: true, Hide: []string{secret}})
+		t.Cleanup(r.Close)
+		if _, err := r.Take(t.Context()); err != nil {
+			return nil, err
+		}
+		if strings.Contains(t.Name(), "objects") {
+			rename("objects", filepath.Join(secret, "objects"))
+		}
+		return r, nil
+	}
+	for name, text := range map[string]string{
+		"shallow": "shallow commits cannot be read", "no list": "is not a list of commits", "objects": "open without links",
+	} {
+		t.Run(name, func(t *testing.T) {
+			r, err := open(t, project(t, t.TempDir()))
+			if err == nil {
+				var s *Stay
+				if s, err = r.Enter(); err == nil {
+					c := &process.Command{Argv: []string{"sh", "-c", "cat .git/shallow .git/shared-objects/key"}, Dir: r.o.Root, Env: os.Environ()}
+					if err = s.Prepare(c); err == nil {
+						l, e := process.New(process.Options{})
+						if e != nil {
+							t.Fatal(e)
+						}
+						defer l.Close()
+						res := l.Run(context.WithoutCancel(t.Context()), c)
+						if err = res.Err; strings.Contains(string(res.Stdout.Head), "PRIVATE") {
+							t.Error("the command read it")
+						}
+					}
+					_, _ = s.End(t.Context())
+				}
+			}
+			if err == nil || !strings.Contains(err.Error(), text) {
+				t.Errorf("%v, want %q", err, text)
+			}
+		})
 	}
 }

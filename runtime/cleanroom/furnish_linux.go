@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -27,6 +28,7 @@ type furniture struct {
 // A mount shows a directory at another path.
 type mount struct {
 	From, To []byte // From is empty for the checkout
+	NoLinks  bool   // From has none; a link that somebody put there since is an error
 	Memory   bool   // an empty file system in memory instead
 	Mask     bool   // hides what is at To in the room, if anything is
 	ReadOnly bool
@@ -54,19 +56,19 @@ func (r *Room) namespace(s *Stay, lower []string) (*process.Room, error) {
 	}
 	for _, v := range s.sees {
 		if _, in := git.Within(r.snapshot.Root, v.To); !in {
-			f.Mounts = append(f.Mounts, mount{From: []byte(v.Path), To: []byte(v.To), ReadOnly: true})
+			f.Mounts = append(f.Mounts, mount{From: []byte(v.Path), NoLinks: true, To: []byte(v.To), ReadOnly: true})
 		}
 	}
 	f.Mounts = append(f.Mounts, mount{To: root}) // over all else
 	for _, v := range s.sees {
 		if _, in := git.Within(r.snapshot.Root, v.To); in {
-			f.Mounts = append(f.Mounts, mount{From: []byte(v.Path), To: []byte(v.To), ReadOnly: true})
+			f.Mounts = append(f.Mounts, mount{From: []byte(v.Path), NoLinks: true, To: []byte(v.To), ReadOnly: true})
 		}
 	}
 	if r.objects != "" {
-		f.Mounts = append(f.Mounts, mount{From: []byte(r.objects), To: []byte(filepath.Join(r.snapshot.Root, ".git", objectsName)), ReadOnly: true})
+		f.Mounts = append(f.Mounts, mount{From: []byte(r.objects), NoLinks: true, To: []byte(filepath.Join(r.snapshot.Root, ".git", objectsName)), ReadOnly: true})
 	}
-	for _, path := range r.o.Mask { // over what is shown, too
+	for _, path := range slices.Concat(r.o.Hide, r.o.Mask) { // over what is shown, too
 		f.Mounts = append(f.Mounts, mount{To: []byte(path), Mask: true})
 	}
 	for _, dir := range s.bind {
@@ -120,7 +122,7 @@ func Furnish(spec []byte) error {
 			continue
 		}
 		var err error
-		if from[i], err = handle(string(m.From)); err != nil {
+		if from[i], err = m.open(); err != nil {
 			return err
 		}
 	}
@@ -163,6 +165,22 @@ func handle(dir string) (string, error) {
 	fd, err := unix.Open(dir, unix.O_PATH|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return "", &os.PathError{Op: "open", Path: dir, Err: err}
+	}
+	return "/proc/self/fd/" + strconv.Itoa(fd), nil
+}
+
+// open opens what a mount shows, and returns a path that leads to it.
+func (m mount) open() (string, error) {
+	dir := string(m.From)
+	if !m.NoLinks {
+		return handle(dir)
+	}
+	fd, err := unix.Openat2(unix.AT_FDCWD, dir, &unix.OpenHow{Flags: unix.O_PATH | unix.O_CLOEXEC, Resolve: unix.RESOLVE_NO_SYMLINKS})
+	if err == unix.ENOSYS { // before Linux 5.6
+		return handle(dir)
+	}
+	if err != nil {
+		return "", &os.PathError{Op: "open without links", Path: dir, Err: err}
 	}
 	return "/proc/self/fd/" + strconv.Itoa(fd), nil
 }

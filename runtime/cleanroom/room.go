@@ -212,7 +212,12 @@ func (r *Room) make(ctx context.Context) (err error) {
 	}
 	r.now, r.format = r.tree, h.Format
 	if r.hasGit {
-		r.objects = h.Objects
+		if r.objects, err = filepath.EvalSymlinks(h.Objects); err == nil {
+			err = r.kept(r.objects)
+		}
+		if err != nil {
+			return fmt.Errorf("the objects of the repository: %w", err)
+		}
 		return r.dotGit(h, files)
 	}
 	return nil

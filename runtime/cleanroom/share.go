@@ -210,6 +210,19 @@ func (r *Room) showable(path string) error {
 			return fmt.Errorf("the room hides %s", p.Path)
 		}
 	}
+	return r.kept(path)
+}
+
+// kept says why a directory of the machine must not be seen at all: it is in one that commands see empty.
+func (r *Room) kept(path string) error {
+	for _, dir := range slices.Concat(r.o.Hide, r.o.Mask) {
+		if real, err := filepath.EvalSymlinks(dir); err == nil {
+			dir = real
+		}
+		if _, in := git.Within(dir, path); in {
+			return fmt.Errorf("it is in %s, which commands do not see", dir)
+		}
+	}
 	return nil
 }
 
