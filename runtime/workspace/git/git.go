@@ -257,7 +257,7 @@ var runner atomic.Pointer[Runner]
 
 // RunBy has each git of this process be run by r; nil by this process itself. Git runs what the configuration of a
 // repository names, so a process that must not be reached by who writes that runs none: it says so once, for all. No filter
-// is run then, whoever configured it: the files of a user are within reach of whom the process keeps away.
+// is run then, that of the user included: the files of a user are within reach of whom the process keeps away.
 func RunBy(r Runner) {
 	if r == nil {
 		runner.Store(nil)
