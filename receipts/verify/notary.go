@@ -13,8 +13,9 @@ type CutError struct{ text string }
 
 func (e *CutError) Error() string { return "the notary's session was cut: " + e.text }
 
-// attested returns keys, and with them the key of the session that a bundle is of, where one of keys vouches for that. Keys
-// that are not those of notaries vouch for nothing. The statement is nil without such a session.
+// attested returns keys, and with them the key of the session that a bundle is of, where one of keys vouches for that, or is it. Keys
+// that are not those of notaries vouch for nothing. The statement is nil without such a session, and no key is a notary's then: nobody
+// says what kept the asker from it.
 func attested(b *receipts.Bundle, keys note.Verifiers) (*receipts.Notary, string, note.Verifiers) {
 	if !receipts.AreNotaries(keys) {
 		return nil, "", keys
@@ -39,8 +40,11 @@ func attested(b *receipts.Bundle, keys note.Verifiers) (*receipts.Notary, string
 		if by, session := n.Vouched(keys); by != "" {
 			return n, by, receipts.WithSession(keys, session)
 		}
+		if by := n.Named(keys); by != "" {
+			return n, by, keys
+		}
 	}
-	return nil, "", keys
+	return nil, "", receipts.OfUsers(keys)
 }
 
 // whole checks that a bundle is all of a session: each record of the log, under a checkpoint of the session's key, and

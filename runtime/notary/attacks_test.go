@@ -439,3 +439,33 @@ func TestOwnSession(t *testing.T) {
 		check(name, s.proof(t), o, s.identity)
 	}
 }
+
+// TestSessionKey: a verifier that names the key of a session itself gets no more than one that names who vouches for it.
+func TestSessionKey(t *testing.T) {
+	s := begin(t, work(t, nil), func(c *Config) { c.Facts = Facts{Mode: ModeNone, ABI: 6} })
+	o, err := s.run(t, checkFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if res, err := judge(t, s.proof(t), o, s.Notary.Key()); err != nil || res.Verdict == verify.Verified {
+		t.Errorf("of a session that nothing holds: %v, %v", res, err)
+	}
+	s = begin(t, work(t, nil), nil)
+	if o, err = s.run(t, checkFile); err != nil {
+		t.Fatal(err)
+	}
+	if res, err := judge(t, s.proof(t), o, s.Notary.Key()); err != nil || res.Verdict != verify.Verified {
+		t.Errorf("whole: %v, %v", res, err)
+	}
+	b := s.proof(t)
+	b.Records = b.Records[:len(b.Records)-1]
+	var cut *verify.CutError
+	if res, err := judge(t, b, o, s.Notary.Key()); !errors.As(err, &cut) {
+		t.Errorf("without its closing record: %v, %v", res, err)
+	}
+	b = s.proof(t)
+	b.Records = b.Records[1 : len(b.Records)-1]
+	if res, err := judge(t, b, o, s.Notary.Key()); err == nil && res.Verdict == verify.Verified {
+		t.Errorf("without its first record: %v", res)
+	}
+}

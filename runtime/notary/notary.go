@@ -280,7 +280,11 @@ func (n *Notary) keys() error {
 		return nil
 	}
 	key, _, err := receipts.GenerateKey(n.session)
-	if err == nil {
+	switch {
+	case err != nil:
+	case n.c.Facts.Mode == ModeNone: // anyone may have read the key
+		n.signer, err = receipts.NewSigner(key, false)
+	default:
 		n.signer, err = receipts.NewNotarySigner(key)
 	}
 	return err
