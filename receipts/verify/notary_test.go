@@ -96,7 +96,7 @@ func TestNotary(t *testing.T) {
 			t.Errorf("%s: %s", name, told(res))
 		}
 	}
-	// A bundle without a statement is no notary's, whatever its key claims: nobody says what held the asker.
+	// What a bundle without a statement has is not a notary's, whatever its key claims: nobody says what held the asker.
 	direct := newMaker(t)
 	direct.sign = key
 	direct.gate([]receipts.Hash{direct.receipt(func(r *receipts.Receipt) { r.Clean = &receipts.Clean{} })}, func(g *receipts.Gate) { g.Level = receipts.LevelNotary })
