@@ -105,6 +105,27 @@ exit 7
 	}
 }
 
+// A program that its user can read takes no identity: another process of the user could have taken the key first.
+func TestGuardIdentity(t *testing.T) {
+	w := guardWorld(t)
+	if err := os.Remove(w.path("dialect")); err != nil { // a link to the one that nobody can read
+		t.Fatal(err)
+	}
+	if out, err := exec.Command("install", "-m", "0755", dialect, w.path("dialect")).CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	out, status := w.guarded([]string{"--bundle", w.path("home/proof.json"), "--identity", "3"}, "echo begun\n")
+	if status != 125 || strings.Contains(out, "begun\n") || !strings.Contains(out, "vouches for nothing") {
+		t.Errorf("exit %d\n%s", status, out)
+	}
+	if _, err := os.Stat(w.path("home/proof.json")); err == nil {
+		t.Error("there is a bundle")
+	}
+	if out, status := w.guarded(nil, "dialect run quality.dlct\n"); status != 0 || !strings.Contains(out, "nobody vouches") {
+		t.Errorf("without an identity: exit %d\n%s", status, out)
+	}
+}
+
 // Another terminal of the user sees what a session has come to, and what its agent can reach.
 func TestGuardStatus(t *testing.T) {
 	w := guardWorld(t)

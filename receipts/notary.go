@@ -130,6 +130,18 @@ func (n *Notary) Vouched(keys note.Verifiers) (by string, session note.Verifiers
 	return signed.Sigs[0].Name, session
 }
 
+// Named returns the name of the session's key where it is one of keys itself; empty where it is not.
+func (n *Notary) Named(keys note.Verifiers) string {
+	v, err := note.NewVerifier(n.Key)
+	if err != nil {
+		return ""
+	}
+	if _, err := keys.Verifier(v.Name(), v.KeyHash()); err != nil {
+		return ""
+	}
+	return v.Name()
+}
+
 // Level is the highest level that a record of the session can have: what its mode holds.
 func (n *Notary) Level() int {
 	switch {
@@ -177,6 +189,14 @@ func OfNotaries(keys note.Verifiers) note.Verifiers {
 		return nil
 	}
 	return notaryKeys{keys}
+}
+
+// OfUsers returns keys as those of who may be anyone: what they claim counts up to [LevelKey].
+func OfUsers(keys note.Verifiers) note.Verifiers {
+	if k, ok := keys.(notaryKeys); ok {
+		return k.Verifiers
+	}
+	return keys
 }
 
 // AreNotaries reports whether keys were named as those of notaries.

@@ -13,8 +13,9 @@ type CutError struct{ text string }
 
 func (e *CutError) Error() string { return "the notary's session was cut: " + e.text }
 
-// attested returns keys, and with them the key of the session that a bundle is of, where one of keys vouches for that. Keys
-// that are not those of notaries vouch for nothing. The statement is nil without such a session.
+// attested returns keys, and with them the key of the session that a bundle is of, where one of keys vouches for that, or is it. Keys
+// that are not those of notaries vouch for nothing. The statement is nil without such a session, and no key is a notary's then: nobody
+// says what kept the asker from it.
 func attested(b *receipts.Bundle, keys note.Verifiers) (*receipts.Notary, string, note.Verifiers) {
 	if !receipts.AreNotaries(keys) {
 		return nil, "", keys
@@ -39,20 +40,26 @@ func attested(b *receipts.Bundle, keys note.Verifiers) (*receipts.Notary, string
 		if by, session := n.Vouched(keys); by != "" {
 			return n, by, receipts.WithSession(keys, session)
 		}
+		if by := n.Named(keys); by != "" {
+			return n, by, keys
+		}
 	}
-	return nil, "", keys
+	return nil, "", receipts.OfUsers(keys)
 }
 
 // whole checks that a bundle is all of a session: each record of the log, under a checkpoint of the session's key, and
-// last the closing record, which has counted them. A service goes on, and closes no log.
+// last the closing record, which has counted them. A service goes on, and closes no log: its bundle has each record below the checkpoint.
 func (s *Session) whole(b *receipts.Bundle) error {
 	n := s.notary
-	if n == nil || n.Mode == receipts.NotaryService {
+	if n == nil {
 		return nil
 	}
 	last := s.index.len() - 1
 	if s.index.len() != s.head.Count {
 		return &CutError{fmt.Sprintf("the bundle has %d of the %d records of its log", s.index.len(), s.head.Count)}
+	}
+	if n.Mode == receipts.NotaryService {
+		return nil
 	}
 	e := s.entry(last)
 	if e == nil {

@@ -6,7 +6,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"syscall"
 
 	"golang.org/x/sys/unix"
 )
@@ -17,14 +16,27 @@ func changeable(path string) bool {
 		return false
 	}
 	for ; ; path = filepath.Dir(path) {
-		if info, err := os.Lstat(path); err == nil && info.Mode()&fs.ModeSymlink == 0 {
-			st, ok := info.Sys().(*syscall.Stat_t)
-			if !ok || int(st.Uid) == os.Geteuid() || unix.Faccessat(unix.AT_FDCWD, path, unix.W_OK, unix.AT_EACCESS) == nil {
-				return true
-			}
+		if info, err := os.Lstat(path); err == nil && info.Mode()&fs.ModeSymlink == 0 && changeableBy(os.Geteuid(), path) {
+			return true
 		}
 		if path == filepath.Dir(path) {
 			return false
 		}
 	}
+}
+
+// changeableBy reports whether a user, who is not root, can change the file or directory at a path, whatever holds it. The groups of
+// another user than this one are not known: one may be that of the file.
+func changeableBy(uid int, path string) bool {
+	if uid == 0 {
+		return false
+	}
+	var st unix.Stat_t
+	switch err := unix.Lstat(path, &st); {
+	case err != nil || int(st.Uid) == uid:
+		return true
+	case uid == os.Geteuid():
+		return unix.Faccessat(unix.AT_FDCWD, path, unix.W_OK, unix.AT_EACCESS) == nil
+	}
+	return st.Mode&0o002 != 0 || st.Mode&0o020 != 0 && st.Gid != 0
 }

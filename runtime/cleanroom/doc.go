@@ -9,7 +9,7 @@
 // by its path, such as the script of an editable install, leads to the checkout. Below it are
 // directories that are read-only for every command: the checkout, and a .git made for it. What a
 // command writes is in a directory of its own, and the next command that only reads does not see
-// it. These places are empty when the run starts, and belong to the run: the home directory, /tmp,
+// it. These places are empty when the run starts, and belong to the run, or to each command where they are kept apart: the home directory, /tmp,
 // /var/tmp, /dev/shm, /run/user/UID, /run/lock, /var/crash, and the outermost directory above the project that is no
 // directory of the system, such as /data for /data/team/project (see outermost). So no configuration
 // beside or above the project is seen, and no file of another project.

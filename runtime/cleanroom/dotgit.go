@@ -15,7 +15,9 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
+	"github.com/command-dialect/dialect/lang/regular"
 	"github.com/command-dialect/dialect/runtime/workspace"
 	"github.com/command-dialect/dialect/runtime/workspace/git"
 )
@@ -72,13 +74,11 @@ func (r *Room) dotGit(h *workspace.History, files []workspace.File) error {
 			return err
 		}
 	}
-	shallow := filepath.Join(filepath.Dir(h.Objects), "shallow")
-	if text, err := os.ReadFile(shallow); err == nil {
-		err = os.WriteFile(filepath.Join(dir, "shallow"), text, 0o644)
-		if err != nil {
-			return err
-		}
-	} else if !errors.Is(err, fs.ErrNotExist) {
+	shallow, err := readShallow(filepath.Join(filepath.Dir(h.Objects), "shallow"), h.Format)
+	if err == nil && shallow != nil {
+		err = os.WriteFile(filepath.Join(dir, "shallow"), shallow, 0o644)
+	}
+	if err != nil {
 		return err
 	}
 	for i := range files {
@@ -93,6 +93,27 @@ func (r *Room) dotGit(h *workspace.History, files []workspace.File) error {
 		return nil
 	}
 	return os.Rename(dir, filepath.Join(r.tree.dir, ".git"))
+}
+
+// maxShallow bounds the list of commits whose parents a repository does not have, in bytes.
+const maxShallow = 8 << 20
+
+// readShallow returns that list; nil for none. It goes into the room, so that nothing but such a list does: who writes the
+// repository may not be able to read what this process reads.
+func readShallow(file string, format git.ObjectFormat) ([]byte, error) {
+	text, err := regular.ReadOwn(file, maxShallow)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("the repository's list of shallow commits cannot be read: %w", err)
+	}
+	for line := range strings.Lines(string(text)) {
+		if _, err := format.Parse(strings.TrimSuffix(line, "\n")); err != nil {
+			return nil, fmt.Errorf("%s is not a list of commits", file)
+		}
+	}
+	return text, nil
 }
 
 // loose writes the blob of a file that the repository does not have yet.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -27,7 +28,9 @@ type furniture struct {
 // A mount shows a directory at another path.
 type mount struct {
 	From, To []byte // From is empty for the checkout
+	NoLinks  bool   // From has none; a link that somebody put there since is an error
 	Memory   bool   // an empty file system in memory instead
+	Mask     bool   // hides what is at To in the room, if anything is
 	ReadOnly bool
 }
 
@@ -39,7 +42,11 @@ func (r *Room) namespace(s *Stay, lower []string) (*process.Room, error) {
 		f.Lower = append(f.Lower, []byte(dir))
 	}
 	for _, p := range r.places {
-		f.Mounts = append(f.Mounts, mount{From: []byte(p.From), To: []byte(p.Path)})
+		from := p.From
+		if r.o.Apart {
+			from = filepath.Join(s.dir, filepath.Base(from))
+		}
+		f.Mounts = append(f.Mounts, mount{From: []byte(from), To: []byte(p.Path)})
 	}
 	for _, dir := range r.o.Hide {
 		f.Mounts = append(f.Mounts, mount{To: []byte(dir), Memory: true})
@@ -49,17 +56,20 @@ func (r *Room) namespace(s *Stay, lower []string) (*process.Room, error) {
 	}
 	for _, v := range s.sees {
 		if _, in := git.Within(r.snapshot.Root, v.To); !in {
-			f.Mounts = append(f.Mounts, mount{From: []byte(v.Path), To: []byte(v.To), ReadOnly: true})
+			f.Mounts = append(f.Mounts, mount{From: []byte(v.Path), NoLinks: true, To: []byte(v.To), ReadOnly: true})
 		}
 	}
 	f.Mounts = append(f.Mounts, mount{To: root}) // over all else
 	for _, v := range s.sees {
 		if _, in := git.Within(r.snapshot.Root, v.To); in {
-			f.Mounts = append(f.Mounts, mount{From: []byte(v.Path), To: []byte(v.To), ReadOnly: true})
+			f.Mounts = append(f.Mounts, mount{From: []byte(v.Path), NoLinks: true, To: []byte(v.To), ReadOnly: true})
 		}
 	}
 	if r.objects != "" {
-		f.Mounts = append(f.Mounts, mount{From: []byte(r.objects), To: []byte(filepath.Join(r.snapshot.Root, ".git", objectsName)), ReadOnly: true})
+		f.Mounts = append(f.Mounts, mount{From: []byte(r.objects), NoLinks: true, To: []byte(filepath.Join(r.snapshot.Root, ".git", objectsName)), ReadOnly: true})
+	}
+	for _, path := range slices.Concat(r.o.Hide, r.o.Mask) { // over what is shown, too
+		f.Mounts = append(f.Mounts, mount{To: []byte(path), Mask: true})
 	}
 	for _, dir := range s.bind {
 		f.Mounts = append(f.Mounts, mount{From: []byte(dir), To: []byte(dir)})
@@ -69,11 +79,14 @@ func (r *Room) namespace(s *Stay, lower []string) (*process.Room, error) {
 }
 
 // Masked is the room of a command that sees the machine as it is, without some directories, which are empty for it but for
-// those in shown. It is kept apart.
-func Masked(helper, hidden []string, shown ...string) (*process.Room, error) {
+// those in shown, and without what is at the paths of mask: see [Options]. It is kept apart.
+func Masked(helper, hidden, mask []string, shown ...string) (*process.Room, error) {
 	var f furniture
 	for _, dir := range hidden {
 		f.Mounts = append(f.Mounts, mount{To: []byte(dir), Memory: true})
+	}
+	for _, path := range mask {
+		f.Mounts = append(f.Mounts, mount{To: []byte(path), Mask: true})
 	}
 	for _, dir := range shown {
 		f.Mounts = append(f.Mounts, mount{From: []byte(dir), To: []byte(dir)})
@@ -109,7 +122,7 @@ func Furnish(spec []byte) error {
 			continue
 		}
 		var err error
-		if from[i], err = handle(string(m.From)); err != nil {
+		if from[i], err = m.open(); err != nil {
 			return err
 		}
 	}
@@ -156,8 +169,27 @@ func handle(dir string) (string, error) {
 	return "/proc/self/fd/" + strconv.Itoa(fd), nil
 }
 
+// open opens what a mount shows, and returns a path that leads to it.
+func (m mount) open() (string, error) {
+	dir := string(m.From)
+	if !m.NoLinks {
+		return handle(dir)
+	}
+	fd, err := unix.Openat2(unix.AT_FDCWD, dir, &unix.OpenHow{Flags: unix.O_PATH | unix.O_CLOEXEC, Resolve: unix.RESOLVE_NO_SYMLINKS})
+	if err == unix.ENOSYS { // before Linux 5.6
+		return handle(dir)
+	}
+	if err != nil {
+		return "", &os.PathError{Op: "open without links", Path: dir, Err: err}
+	}
+	return "/proc/self/fd/" + strconv.Itoa(fd), nil
+}
+
 func (m mount) mount(from, tree string) error {
 	to := string(m.To)
+	if m.Mask {
+		return mask(to)
+	}
 	err := mountPoint(from, to)
 	if err != nil {
 		return err
@@ -175,6 +207,24 @@ func (m mount) mount(from, tree string) error {
 	}
 	if err != nil {
 		return &os.PathError{Op: "mount", Path: to, Err: err}
+	}
+	return nil
+}
+
+// mask hides what is at a path: an empty directory takes the place of a directory, and the null device that of all else.
+func mask(path string) error {
+	var st unix.Stat_t
+	err := unix.Stat(path, &st)
+	switch {
+	case err == unix.ENOENT || err == unix.ENOTDIR || err == unix.EACCES: // the room has it not, or nobody in it gets there
+		return nil
+	case err == nil && st.Mode&unix.S_IFMT == unix.S_IFDIR:
+		err = unix.Mount("dialect", path, "tmpfs", unix.MS_NOSUID|unix.MS_NODEV, "mode=0700")
+	case err == nil:
+		err = unix.Mount(os.DevNull, path, "", unix.MS_BIND, "")
+	}
+	if err != nil {
+		return &os.PathError{Op: "mask", Path: path, Err: err}
 	}
 	return nil
 }

@@ -32,11 +32,18 @@ type Options struct {
 	Temp   string   // where the folder of the run is made; empty for $TMPDIR
 	Helper []string // a command that calls [Furnish]: see [process.Room]
 
-	// Apart keeps commands in a pid namespace of their own: see [process.Room].
+	// Apart keeps commands in a pid namespace of their own, see [process.Room], and from what other commands of the run leave
+	// in the home directory and the temporary ones.
 	Apart bool
 
 	// Hide are directories that commands see empty, whatever is in them.
 	Hide []string
+
+	// Asker is the user for whom commands run apart; 0 for that of this process.
+	Asker int
+
+	// Mask are paths that commands see empty where they see them: those of sockets whose servers do what they are asked for.
+	Mask []string
 
 	// Share are directories and files of the machine that commands see: see plan.Clean.
 	Share []string
@@ -75,6 +82,7 @@ type Room struct {
 	hasGit   bool
 	open     string // why the room is unconfined; empty if it is not
 	stays    int
+	known    *ways
 }
 
 // A place is a directory of the machine that commands see empty when the run begins.
@@ -204,7 +212,12 @@ func (r *Room) make(ctx context.Context) (err error) {
 	}
 	r.now, r.format = r.tree, h.Format
 	if r.hasGit {
-		r.objects = h.Objects
+		if r.objects, err = filepath.EvalSymlinks(h.Objects); err == nil {
+			err = r.kept(r.objects)
+		}
+		if err != nil {
+			return fmt.Errorf("the objects of the repository: %w", err)
+		}
 		return r.dotGit(h, files)
 	}
 	return nil
@@ -241,17 +254,28 @@ func (r *Room) begin(parent string) (err error) {
 	}
 	r.places = nil
 	for i, path := range private(r.snapshot.Root) {
-		from := filepath.Join(r.dir, "place"+strconv.Itoa(i))
-		mode := os.FileMode(0o755)
-		if path == "/tmp" || path == "/var/tmp" || path == "/run/lock" || path == "/var/crash" {
+		r.places = append(r.places, place{path, filepath.Join(r.dir, "place"+strconv.Itoa(i))})
+	}
+	if !r.o.Apart { // else each stay has its own
+		if err := r.makePlaces(r.dir); err != nil {
+			return err
+		}
+	}
+	return os.Mkdir(filepath.Join(r.dir, "home"), 0o755)
+}
+
+// makePlaces makes what commands see instead of the places, empty.
+func (r *Room) makePlaces(dir string) error {
+	for _, p := range r.places {
+		from, mode := filepath.Join(dir, filepath.Base(p.From)), os.FileMode(0o755)
+		if p.Path == "/tmp" || p.Path == "/var/tmp" || p.Path == "/run/lock" || p.Path == "/var/crash" {
 			mode = 0o777 | os.ModeSticky
 		}
 		if err := errors.Join(os.Mkdir(from, mode), os.Chmod(from, mode)); err != nil {
 			return err
 		}
-		r.places = append(r.places, place{path, from})
 	}
-	return os.Mkdir(filepath.Join(r.dir, "home"), 0o755)
+	return nil
 }
 
 // furnishable finds out whether commands can have the room in namespaces. A folder of the run whose
@@ -300,6 +324,7 @@ type Stay struct {
 	dir  string // holds upper, work and merged
 	bind []string
 	sees []sight
+	open []string // where its environment leads to that the asker's user can change
 
 	edits string         // a layer above all others; empty for none
 	undo  []func() error // of the edits in an unconfined room
@@ -333,6 +358,11 @@ func (r *Room) stay(name string) (*Stay, error) {
 	}
 	for _, name := range []string{"upper", "work", "merged"} {
 		if err := os.Mkdir(filepath.Join(s.dir, name), 0o755); err != nil {
+			return nil, err
+		}
+	}
+	if r.o.Apart {
+		if err := r.makePlaces(s.dir); err != nil {
 			return nil, err
 		}
 	}
@@ -371,6 +401,11 @@ func (s *Stay) Prepare(c *process.Command) error {
 		return err
 	}
 	s.tool(c.Argv[0], c.Env)
+	if r.o.Apart {
+		r.mu.Lock()
+		s.reach(c.Env)
+		r.mu.Unlock()
+	}
 	var lower []string
 	if s.edits != "" {
 		lower = append(lower, s.edits)

@@ -1,7 +1,10 @@
 package cleanroom
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -15,7 +18,143 @@ func (s *Stay) Shared() (names []string) {
 	for _, v := range s.sees {
 		names = append(names, v.Name)
 	}
-	return names
+	return append(names, s.open...)
+}
+
+// implied are directories that programs take their parts from without being told.
+var implied = []string{"/etc", "/usr/local/*", "/usr/local/lib/*/*-packages"}
+
+// maxOpen bounds how many such places of the environment are named: one is enough to lower what the result proves.
+const maxOpen = 8
+
+// reach notes where the environment of a command leads to that the asker's user can change, and the room does not hide: what
+// is there is as good as a part of the command. Of the directories of PATH each program counts.
+func (s *Stay) reach(env []string) {
+	w := s.room.ways()
+	for _, pattern := range implied {
+		list, _ := filepath.Glob(pattern) // the patterns are good
+		for _, path := range list {
+			if w.changeable(path) && len(s.open) < maxOpen {
+				s.open = append(s.open, short(path)+", where programs look")
+			}
+		}
+	}
+	for _, kv := range env {
+		name, value, _ := strings.Cut(kv, "=")
+		if name == "MAIL" || name == "_" { // decides nothing
+			continue
+		}
+		for _, path := range filepath.SplitList(value) {
+			open := ""
+			switch {
+			case !filepath.IsAbs(path) || !holds(path):
+				continue
+			case w.changeable(path):
+				open = path
+			case name == "PATH":
+				open = w.changeableIn(path)
+			}
+			text := fmt.Sprintf("%s, which %s leads to", short(open), name)
+			if open != "" && len(s.open) < maxOpen && !slices.Contains(s.open, text) {
+				s.open = append(s.open, text)
+			}
+		}
+	}
+}
+
+// ways knows what somebody can change, of what a room does not hide.
+type ways struct {
+	room  *Room
+	known map[string]bool   // of a path without links: its user can change it
+	in    map[string]string // of a directory: what is changeable in it
+}
+
+func (r *Room) ways() *ways {
+	if r.known == nil {
+		r.known = &ways{r, make(map[string]bool), make(map[string]string)}
+	}
+	return r.known
+}
+
+// holds reports whether a program or a part of one may be at a path: one of the kernel's, and a device or socket, has none.
+func holds(path string) bool {
+	for _, dir := range []string{"/dev", "/proc", "/sys"} {
+		if _, in := git.Within(dir, path); in {
+			return false
+		}
+	}
+	info, err := os.Stat(path)
+	return err != nil || info.IsDir() || info.Mode().IsRegular() // what is not there may be at any time
+}
+
+// maxLinks bounds how many links a path has, as the kernel does.
+const maxLinks = 40
+
+// changeable reports whether a path leads the command over something that the asker's user can change.
+func (w *ways) changeable(path string) bool {
+	at, rest := "/", strings.Split(strings.Trim(path, "/"), "/")
+	for links := 0; ; {
+		open, known := w.known[at]
+		if !known {
+			open = changeableBy(cmp.Or(w.room.o.Asker, os.Geteuid()), at)
+			w.known[at] = open
+		}
+		switch {
+		case open:
+			return true
+		case len(rest) == 0:
+			return false
+		}
+		name := rest[0]
+		rest = rest[1:]
+		switch name {
+		case "", ".":
+			continue
+		case "..":
+			at = filepath.Dir(at)
+			continue
+		}
+		next := filepath.Join(at, name)
+		if _, in := git.Within(w.room.snapshot.Root, next); in || w.room.hides(next) {
+			return false // of the checkout, or of the room
+		}
+		info, err := os.Lstat(next)
+		switch {
+		case err != nil:
+			return false
+		case info.Mode()&fs.ModeSymlink == 0:
+			at = next
+			continue
+		}
+		target, err := os.Readlink(next)
+		if links++; err != nil || links > maxLinks {
+			return true
+		}
+		if filepath.IsAbs(target) {
+			at = "/"
+		}
+		rest = append(strings.Split(target, "/"), rest...)
+	}
+}
+
+// changeableIn returns what of a directory of programs is changeable; empty for nothing.
+func (w *ways) changeableIn(dir string) string {
+	found, known := w.in[dir]
+	if known {
+		return found
+	}
+	list, err := os.ReadDir(dir)
+	if _, e := os.Stat(dir); e == nil && errors.Is(err, fs.ErrPermission) { // what is in it can be executed
+		found = dir
+	}
+	for _, e := range list {
+		if path := filepath.Join(dir, e.Name()); !e.IsDir() && w.changeable(path) {
+			found = path
+			break
+		}
+	}
+	w.in[dir] = found
+	return found
 }
 
 // shared adds what the room shares with all commands. What is not there, or is a part of the tree, is an error: a
@@ -69,6 +208,19 @@ func (r *Room) showable(path string) error {
 	for _, p := range r.places {
 		if _, in := git.Within(path, p.Path); in {
 			return fmt.Errorf("the room hides %s", p.Path)
+		}
+	}
+	return r.kept(path)
+}
+
+// kept says why a directory of the machine must not be seen at all: it is in one that commands see empty.
+func (r *Room) kept(path string) error {
+	for _, dir := range slices.Concat(r.o.Hide, r.o.Mask) {
+		if real, err := filepath.EvalSymlinks(dir); err == nil {
+			dir = real
+		}
+		if _, in := git.Within(dir, path); in {
+			return fmt.Errorf("it is in %s, which commands do not see", dir)
 		}
 	}
 	return nil

@@ -48,9 +48,6 @@ const (
 	None       Mode = "none" // no domain: only the terminal is the command's own
 )
 
-// minABI is the first Landlock ABI that keeps signals and abstract sockets in.
-const minABI = 6
-
 // Options describe a command and its domain.
 type Options struct {
 	Argv []string

@@ -19,6 +19,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/command-dialect/dialect/runtime/namespace"
 )
 
 // The test program is also the helper of a domain, what starts one, and an attacker in one, by its first argument.
@@ -269,7 +271,7 @@ func TestCommand(t *testing.T) {
 				t.Error(out)
 			}
 			f := p.facts()
-			if f.Mode != mode || (mode != None) != (f.ABI >= minABI) {
+			if f.Mode != mode || (mode != None) != (f.ABI >= namespace.ScopesABI) {
 				t.Errorf("%+v", f)
 			}
 			if out, _ := p.run(mode, "cat", filepath.Join(p.folder, "secret")); strings.Contains(out, "SECRET") != (mode == None) {

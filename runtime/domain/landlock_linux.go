@@ -11,6 +11,8 @@ import (
 	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/command-dialect/dialect/runtime/namespace"
 )
 
 const (
@@ -21,43 +23,15 @@ const (
 		unix.LANDLOCK_ACCESS_FS_MAKE_SOCK | unix.LANDLOCK_ACCESS_FS_MAKE_FIFO | unix.LANDLOCK_ACCESS_FS_MAKE_BLOCK |
 		unix.LANDLOCK_ACCESS_FS_MAKE_SYM | unix.LANDLOCK_ACCESS_FS_REFER
 	allRights = fileRights | dirRights
-	scopes    = unix.LANDLOCK_SCOPE_SIGNAL | unix.LANDLOCK_SCOPE_ABSTRACT_UNIX_SOCKET
 )
-
-// abi returns the Landlock ABI of the kernel; 0 where there is none, or it is forbidden.
-func abi() int {
-	n, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, 0, 0, unix.LANDLOCK_CREATE_RULESET_VERSION)
-	if errno != 0 {
-		return 0
-	}
-	return int(n)
-}
 
 // restrict puts the calling thread, and what it starts, into a Landlock domain. With a folder everything but that is granted; without one
 // no file access is touched, and mounts stay possible.
 func restrict(folder string) error {
-	attr := unix.LandlockRulesetAttr{Scoped: scopes}
-	if folder != "" {
-		attr.Handled_access_fs = allRights
+	if folder == "" {
+		return namespace.Restrict(0, nil)
 	}
-	fd, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, uintptr(unsafe.Pointer(&attr)), unsafe.Offsetof(attr.Quiet_access_fs), 0)
-	if errno != 0 {
-		return os.NewSyscallError("landlock_create_ruleset", errno)
-	}
-	ruleset := int(fd)
-	defer unix.Close(ruleset)
-	if folder != "" {
-		if err := grantAllBut(ruleset, folder); err != nil {
-			return err
-		}
-	}
-	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
-		return os.NewSyscallError("prctl", err)
-	}
-	if _, _, errno := unix.Syscall(unix.SYS_LANDLOCK_RESTRICT_SELF, uintptr(ruleset), 0, 0); errno != 0 {
-		return os.NewSyscallError("landlock_restrict_self", errno)
-	}
-	return nil
+	return namespace.Restrict(allRights, func(ruleset int) error { return grantAllBut(ruleset, folder) })
 }
 
 // grantAllBut grants all rights to everything but folder, a path without links. Landlock has no rule that takes away, so the entries of each

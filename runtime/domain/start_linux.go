@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 	"golang.org/x/term"
 
+	"github.com/command-dialect/dialect/runtime/namespace"
 	"github.com/command-dialect/dialect/runtime/process"
 )
 
@@ -74,8 +75,8 @@ func Probe(helper []string) (Facts, error) {
 }
 
 func try(o Options, mode Mode) (Facts, error) {
-	facts := Facts{Mode: mode, ABI: abi(), Gaps: gaps(mode)}
-	if facts.ABI < minABI {
+	facts := Facts{Mode: mode, ABI: namespace.ABI(), Gaps: gaps(mode)}
+	if facts.ABI < namespace.ScopesABI {
 		return facts, tooOld(facts.ABI)
 	}
 	if mode != Namespaces {
@@ -90,13 +91,13 @@ func tooOld(abi int) error {
 	if abi == 0 {
 		return errors.New("the kernel has no Landlock, or it is switched off or forbidden here")
 	}
-	return fmt.Errorf("its Landlock ABI is %d, and signals are kept in from %d on (Linux 6.12)", abi, minABI)
+	return fmt.Errorf("its Landlock ABI is %d, and signals are kept in from %d on (Linux 6.12)", abi, namespace.ScopesABI)
 }
 
 func start(o Options, mode Mode) (_ *Domain, err error) {
 	d := &Domain{o: o, facts: Facts{Mode: mode, Gaps: gaps(mode)}, master: -1, outer: -1, socket: -1}
 	if mode != None {
-		if d.facts.ABI = abi(); d.facts.ABI < minABI {
+		if d.facts.ABI = namespace.ABI(); d.facts.ABI < namespace.ScopesABI {
 			return nil, tooOld(d.facts.ABI)
 		}
 	}

@@ -67,7 +67,7 @@ type Facts struct {
 	Mode      string   // ModeNamespaces, ModeLandlock, ModeService or ModeNone
 	ABI       int      // of Landlock; 0 for none
 	Listeners []string // what outside of the domain could run things for the agent
-	Masks     []string // what the domain hides
+	Masks     []string // what the domain hides, and so commands and git do not see either
 }
 
 // The modes of a session, as [receipts.Notary] has them.
@@ -172,7 +172,7 @@ func Open(ctx context.Context, c Config) (n *Notary, err error) {
 			made.release()
 		}
 	}()
-	run, err := runGit(c.Room, n.hide(), n.temp())
+	run, err := runGit(c.Room, n.hide(), c.Facts.Masks, n.temp())
 	if err != nil {
 		return nil, err
 	}
@@ -280,7 +280,11 @@ func (n *Notary) keys() error {
 		return nil
 	}
 	key, _, err := receipts.GenerateKey(n.session)
-	if err == nil {
+	switch {
+	case err != nil:
+	case n.c.Facts.Mode == ModeNone: // anyone may have read the key
+		n.signer, err = receipts.NewSigner(key, false)
+	default:
 		n.signer, err = receipts.NewNotarySigner(key)
 	}
 	return err

@@ -205,7 +205,7 @@ func (n *Notary) carryOut(ctx context.Context, r *run, spec *Spec, ran *Ran) (*o
 	p.Plan.Script.Flags = spec.Flags
 	rec := recording.Open(m.Root, m.Caches, recording.Options{
 		Store: n.path(), Session: spec.Session, Nonce: spec.Nonce, Clean: !n.c.InPlace, Helper: n.c.Room, Share: slices.Concat(m.Clean.Share, n.c.Share),
-		Environ: n.c.Environ, Private: n.c.Folder, Hide: n.hide(), Signer: n.signer, Slow: func() {},
+		Environ: n.c.Environ, Private: n.c.Folder, Hide: n.hide(), Mask: n.c.Facts.Masks, Asker: r.by.UID, Signer: n.signer, Slow: func() {},
 	})
 	defer rec.Close(nil)
 	opt := rec.Options(p.Plan)

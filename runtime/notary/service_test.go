@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/command-dialect/dialect/receipts"
+	"github.com/command-dialect/dialect/receipts/verify"
 	"github.com/command-dialect/dialect/runtime/attempt"
 	"github.com/command-dialect/dialect/runtime/workspace/git"
 )
@@ -269,5 +270,39 @@ func TestReadKey(t *testing.T) {
 	}
 	if s, err := ReadKey(path); err != nil || s.Level() != receipts.LevelNotary {
 		t.Error(err)
+	}
+}
+
+// TestServiceProof: a service's log goes on, but its bundle has each record below its checkpoint: a red run is not left out.
+func TestServiceProof(t *testing.T) {
+	s := begin(t, work(t, nil), func(c *Config) { c.Facts = Facts{Mode: ModeService} })
+	o, err := s.run(t, checkFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	proof := func() *receipts.Bundle {
+		var text strings.Builder
+		if err := s.Client.Bundle(t.Context(), &text); err != nil {
+			t.Fatal(err)
+		}
+		b, err := receipts.ParseBundle([]byte(text.String()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return b
+	}
+	if res, err := judge(t, proof(), o, s.identity); err != nil || res.Verdict != verify.Verified {
+		t.Fatalf("%v, %v", res, err)
+	}
+	green := len(proof().Records)
+	write(t, filepath.Join(s.tree, "state"), "bad\n")
+	if red, err := s.run(t, checkFile); err != nil || red.ExitStatus() != 1 {
+		t.Fatal(err)
+	}
+	b := proof()
+	b.Records = b.Records[:green]
+	var cut *verify.CutError
+	if res, err := judge(t, b, o, s.identity); !errors.As(err, &cut) {
+		t.Errorf("the red run left out: %v, %v", res, err)
 	}
 }

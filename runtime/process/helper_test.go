@@ -103,6 +103,12 @@ func helper(what string, args []string) int {
 		for {
 			os.Stdout.Write(pattern[:])
 		}
+	case "connect": // NAME of an abstract socket
+		fd, err := unix.Socket(unix.AF_UNIX, unix.SOCK_STREAM, 0)
+		if err == nil {
+			err = unix.Connect(fd, &unix.SockaddrUnix{Name: "@" + args[0]})
+		}
+		fmt.Println(err)
 	case "sleep": // says its pid and stays
 		report(args)
 		stay()

@@ -295,6 +295,9 @@ func Become(argv []string, furnish func(spec []byte) error) int {
 	if err == nil && o.User {
 		err = namespace.DropCapabilities()
 	}
+	if err == nil && o.Apart && namespace.ABI() >= namespace.ScopesABI {
+		err = namespace.Restrict(0, nil)
+	}
 	if err != nil {
 		return fail(StartFailed, fmt.Errorf("%s was not started: its room cannot be furnished: %w", argv[0], err))
 	}

@@ -3,6 +3,7 @@
 package process
 
 import (
+	"net"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -11,6 +12,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/command-dialect/dialect/runtime/namespace"
 )
 
 // furnishTest mounts an empty file system over the directory that the spec names, with one program in it.
@@ -148,6 +151,27 @@ func TestRoomApart(t *testing.T) {
 			r = run("kill -9 1; kill -TERM 1; cat /proc/1/environ /proc/1/maps >/dev/null 2>&1 && [ $(id -u) != 0 ] && echo read; exit 0", nil)
 			if r.ExitCode != 0 || strings.Contains(string(r.Stdout.Head), "read") {
 				t.Errorf("%d %q %v\n%s%s", r.ExitCode, r.Signal, r.Err, r.Stdout.Head, r.Stderr.Head)
+			}
+			if namespace.ABI() >= namespace.ScopesABI {
+				name := "dialect-test-" + strconv.Itoa(os.Getpid())
+				socket, err := net.Listen("unix", "@"+name)
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer socket.Close()
+				exe, err := os.Executable()
+				if err != nil {
+					t.Fatal(err)
+				}
+				connect := func(c *Command) {
+					c.Argv, c.Env = []string{exe, "connect", name}, append(c.Env, helperVariable+"=1")
+				}
+				if r := run("", func(c *Command) { connect(c); c.Room = nil }); !strings.Contains(string(r.Stdout.Head), "<nil>") {
+					t.Fatalf("outside: %v\n%s%s", r.Err, r.Stdout.Head, r.Stderr.Head)
+				}
+				if r := run("", connect); !strings.Contains(string(r.Stdout.Head), "not permitted") {
+					t.Errorf("a socket of a process outside: %v\n%s%s", r.Err, r.Stdout.Head, r.Stderr.Head)
+				}
 			}
 			left := filepath.Join(dir, "left")
 			r = run("setsid sh -c 'echo $$ >"+left+"; exec sleep 60' & while [ ! -s "+left+" ]; do sleep 0.01; done; exit 0", nil)

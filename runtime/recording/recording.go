@@ -46,9 +46,10 @@ type Options struct {
 	// says there.
 	Environ []string
 	// Private is a folder of the recorder's own, in which the checkouts of rooms, rooms and locks are; empty for the user's
-	// and the project's. With one, commands are kept apart, and do not see the directories in Hide.
-	Private string
-	Hide    []string
+	// and the project's. With one, commands are kept apart, and do not see the directories in Hide, nor what is at the paths in Mask.
+	Private    string
+	Hide, Mask []string
+	Asker      int // who asked for the run, where Private is set
 
 	Signer   *receipts.Signer // nil for none
 	Workers  note.Verifiers   // keys of others whose receipts a run takes in; nil for none
@@ -108,7 +109,7 @@ func Open(root string, caches []string, o Options) *Recording {
 		room := cleanroom.Options{Root: root, Cache: cleanroom.Cache(), Helper: o.Helper, Share: o.Share}
 		if o.Private != "" {
 			room.Cache, room.Temp, room.Apart = filepath.Join(o.Private, "clean"), filepath.Join(o.Private, "tmp"), true
-			room.Hide = o.Hide
+			room.Hide, room.Mask, room.Asker = o.Hide, o.Mask, o.Asker
 		}
 		r.room = cleanroom.New(r.ahead, room)
 	}
@@ -201,7 +202,7 @@ func (r *Recording) Options(p *plan.Plan) engine.Options {
 	}
 	if o.Room = r.room; o.Room == nil && r.o.Private != "" {
 		o.Apart = func(shown ...string) (*process.Room, error) {
-			return cleanroom.Masked(r.o.Helper, r.o.Hide, shown...)
+			return cleanroom.Masked(r.o.Helper, r.o.Hide, r.o.Mask, shown...)
 		}
 	}
 	if self, err := os.Executable(); err == nil {

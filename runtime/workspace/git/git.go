@@ -217,6 +217,10 @@ func (g git) Run(outer context.Context, dir string, extra []string, stdin []byte
 	if r := runner.Load(); r != nil {
 		start = *r
 	}
+	if apart() && args[0] != "config" {
+		// What counts of it [Repository.ReadConfig] has read and judged: what is written there since does not count.
+		extra = append(slices.Clone(extra), "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL="+os.DevNull)
+	}
 	status, err := start(ctx, Call{
 		Argv: append(append([]string{g.Program}, safe()...), args...), Dir: dir, Env: g.environment(extra), Stdin: stdin, Stdout: &stdout, Stderr: &stderr,
 	})
@@ -252,7 +256,8 @@ type Runner func(ctx context.Context, c Call) (status int, err error)
 var runner atomic.Pointer[Runner]
 
 // RunBy has each git of this process be run by r; nil by this process itself. Git runs what the configuration of a
-// repository names, so a process that must not be reached by who writes that runs none: it says so once, for all.
+// repository names, so a process that must not be reached by who writes that runs none: it says so once, for all. No filter
+// is run then, that of the user included: the files of a user are within reach of whom the process keeps away.
 func RunBy(r Runner) {
 	if r == nil {
 		runner.Store(nil)
@@ -260,6 +265,9 @@ func RunBy(r Runner) {
 	}
 	runner.Store(&r)
 }
+
+// apart reports whether [RunBy] has another run git.
+func apart() bool { return runner.Load() != nil }
 
 // here runs git as a child of this process.
 func here(ctx context.Context, c Call) (status int, err error) {
@@ -333,8 +341,13 @@ func Here(root string) []string {
 // filter.
 func (r *Repository) Distrust() {
 	r.foreign, r.distrusted = true, true
+	r.judgeFilters()
+}
+
+// judgeFilters has git say which filters are the repository's own, where it has some.
+func (r *Repository) judgeFilters() {
 	if r.direct != nil && bytes.Contains(r.direct.config, []byte("filter.")) {
-		r.direct = nil // git says which of them are the repository's own
+		r.direct = nil
 	}
 }
 
@@ -365,6 +378,9 @@ func Discover(ctx context.Context, program, dir string) (Repository, error) {
 			if !r.foreign {
 				if d, err := readDirect(filepath.Join(root, ".git"), r.Git.Program); err == nil {
 					r.direct, r.Format, r.Objects = d, d.format, filepath.Join(d.common, "objects")
+					if apart() {
+						r.judgeFilters()
+					}
 					return r, nil
 				}
 			}
@@ -490,7 +506,16 @@ const configPattern = `^(core\.(autocrlf|eol|checkroundtripencoding|sparsechecko
 
 func (r *Repository) ReadConfig(ctx context.Context) (Config, error) {
 	args := []string{"config", "-z", "--get-regexp", configPattern}
-	if r.foreign {
+	all := allFilters
+	switch {
+	case apart():
+		all = noFilters
+	case r.distrusted:
+		all = lfsFilters
+	case r.foreign:
+		all = ownFilters
+	}
+	if all != allFilters {
 		args = slices.Insert(args, 2, "--show-scope")
 	}
 	out, err := r.Git.Run(ctx, r.Root, Here(r.Root), nil, args...)
@@ -501,27 +526,36 @@ func (r *Repository) ReadConfig(ctx context.Context) (Config, error) {
 	if err != nil {
 		return Config{}, err
 	}
-	if !r.foreign {
+	if all == allFilters {
 		return ParseConfig(out)
 	}
-	out, refused := ownFilters(out, r.distrusted)
+	out, refused := trusted(out, all)
 	c, err := ParseConfig(out)
 	c.Refused = refused
 	return c, err
 }
 
-// ownFilters takes out of the output of git config --show-scope the scopes, and the
-// filters that the repository configures for itself: in a repository of another user
-// they would run that user's programs as this one; with all also those of other scopes that are not git-lfs. refused
+// The filters that are run.
+const (
+	allFilters = iota
+	ownFilters // not those that the repository configures for itself: in one of another user they would run that user's programs as this one
+	lfsFilters // of those only git-lfs
+	noFilters
+)
+
+// trusted takes out of the output of git config --show-scope the scopes, and the filters that are not run. refused
 // names one of them.
-func ownFilters(out []byte, all bool) (rest []byte, refused string) {
+func trusted(out []byte, which int) (rest []byte, refused string) {
 	fields := bytes.Split(out, []byte{0})
 	for i := 0; i+1 < len(fields); i += 2 {
 		scope, record := string(fields[i]), fields[i+1]
 		if name, ok := bytes.CutPrefix(record, []byte("filter.")); ok {
 			name, value, _ := bytes.Cut(name, []byte("\n"))
 			runs := bytes.HasSuffix(name, []byte(".clean")) || bytes.HasSuffix(name, []byte(".process"))
-			if scope == "local" || scope == "worktree" || all && runs && !bytes.HasPrefix(value, []byte("git-lfs ")) {
+			switch {
+			case which == noFilters && !runs: // it is of a driver that runs nothing here
+				continue
+			case which == noFilters, scope == "local", scope == "worktree", which == lfsFilters && runs && !bytes.HasPrefix(value, []byte("git-lfs ")):
 				refused = string(name)
 				continue
 			}

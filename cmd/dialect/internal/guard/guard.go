@@ -141,7 +141,8 @@ func Run(ctx context.Context, o Options) (r *Report, err error) {
 			return nil, exit.Usagef("--identity: %v", err)
 		}
 		if weakness != "" && d.Facts().Mode != domain.None {
-			o.Warn("--identity: %s", weakness)
+			return nil, exit.Failf(NotBegun, "--identity: the key could be in other hands, so it vouches for nothing: %s", weakness).
+				Hint("without --identity the session is recorded, and nobody vouches for it")
 		}
 	}
 	n, err := notary.Open(ctx, c)

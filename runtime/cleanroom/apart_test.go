@@ -1,0 +1,237 @@
+//go:build linux
+
+package cleanroom
+
+import (
+	"context"
+	"errors"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/command-dialect/dialect/runtime/process"
+	"github.com/command-dialect/dialect/runtime/workspace"
+)
+
+// apart is a room whose commands are kept apart.
+func apart(t *testing.T, root string, o Options) *Room {
+	t.Helper()
+	confined(t, root).Close()
+	o.Helper, o.Apart = []string{helperName}, true
+	return enter(t, root, o)
+}
+
+// What a command leaves in the home directory and the temporary ones decides nothing of the next one, which finds them as the first
+// one did.
+func TestApartPlaces(t *testing.T) {
+	root := project(t, home(t))
+	r := apart(t, root, Options{})
+	const look = `for d in ~ /tmp /var/tmp /dev/shm; do ls "$d/planted" 2>/dev/null; touch "$d/planted" || echo "$d cannot be written"; done; stat -c %a /tmp`
+	for _, n := range []string{"first", "second"} {
+		if out, _ := sh(t, r, look); out != "1777\n" {
+			t.Errorf("the %s command finds\n%s", n, out)
+		}
+	}
+}
+
+// A command reaches no socket at a path that is masked, in whichever way the room has it; what the mask does not name stays, and
+// what is not there is no error.
+func TestMask(t *testing.T) {
+	parent := home(t)
+	root := project(t, parent)
+	dir, err := os.MkdirTemp("/var/lib", "dialect-test-")
+	if err != nil {
+		if dir, err = os.MkdirTemp("/run", "dialect-test-"); err != nil {
+			dir = filepath.Join(parent, "seen") // hidden by the room as it is
+			err = os.Mkdir(dir, 0o755)
+		}
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
+	if err := errors.Join(os.Mkdir(filepath.Join(dir, "open"), 0o755), os.Mkdir(filepath.Join(dir, "d"), 0o755)); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"open/s", "d/s", "s"} {
+		l, err := net.Listen("unix", filepath.Join(dir, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer l.Close()
+	}
+	look := `for s in open/s d/s s; do test -S ` + dir + `/$s && echo $s; done; ls -A ` + dir + `/d; exit 0`
+	mask := []string{filepath.Join(dir, "s"), filepath.Join(dir, "d"), filepath.Join(dir, "none"), filepath.Join(dir, "none/at/all")}
+	masked := func(mask []string) string {
+		t.Helper()
+		room, err := Masked([]string{helperName}, nil, mask)
+		if err != nil {
+			t.Fatal(err)
+		}
+		l, err := process.New(process.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer l.Close()
+		res := l.Run(context.WithoutCancel(t.Context()), &process.Command{Argv: []string{"sh", "-c", look}, Dir: "/", Env: os.Environ(), Room: room})
+		if res.Err != nil {
+			t.Fatal(res.Err)
+		}
+		return string(res.Stdout.Head) + string(res.Stderr.Head)
+	}
+	share := func(mask []string) string {
+		t.Helper()
+		out, _ := sh(t, apart(t, root, Options{Mask: mask, Share: []string{dir}}), look)
+		return out
+	}
+	ways := map[string]func([]string) string{"the machine as it is": masked}
+	if !strings.HasPrefix(dir, parent) {
+		ways["a checkout that shares it"] = share
+	}
+	for name, run := range ways {
+		if out := run(nil); out != "open/s\nd/s\ns\ns\n" {
+			t.Fatalf("%s, without masks:\n%s", name, out)
+		}
+		if out := run(mask); out != "open/s\n" {
+			t.Errorf("%s:\n%s", name, out)
+		}
+	}
+}
+
+// Where the environment leads to what the asker can change, the result is of that: the stay names it. What the room hides, and the
+// system's, are not named.
+func TestReach(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("it takes root to make a directory that the room does not hide")
+	}
+	const asker = 65534
+	parent := home(t)
+	root := project(t, parent)
+	dir, err := os.MkdirTemp("/opt", "dialect-test-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
+	program := func(name string, uid int, mode os.FileMode) {
+		t.Helper()
+		put(t, dir, name, "#!/bin/sh\n")
+		if err := errors.Join(os.Chmod(filepath.Join(dir, name), mode), os.Chown(filepath.Join(dir, name), uid, 0)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	program("root/check", 0, 0o755)
+	program("one/check", asker, 0o755)
+	program("all/check", 0, 0o777)
+	program("own/check", 0, 0o755)
+	program("held/by/check", 0, 0o755)
+	if err := errors.Join(os.Chmod(dir, 0o755), os.Mkdir(filepath.Join(dir, "link"), 0o755), os.Mkdir(filepath.Join(dir, "into"), 0o755),
+		os.Chown(filepath.Join(dir, "own"), asker, 0), os.Chown(filepath.Join(dir, "held"), asker, 0),
+		os.Symlink(filepath.Join(dir, "own"), filepath.Join(dir, "alias")),
+		os.Symlink("../own/check", filepath.Join(dir, "link", "check")),
+		os.Symlink("../held/root", filepath.Join(dir, "into", "x")), os.Symlink(filepath.Join(dir, "root"), filepath.Join(dir, "held", "root"))); err != nil {
+		t.Fatal(err)
+	}
+	for name, test := range map[string]struct{ env, named string }{
+		"the system's":                    {"PATH=/usr/bin:/bin", ""},
+		"root's":                          {"PATH=/usr/bin:" + dir + "/root", ""},
+		"hidden":                          {"PATH=/usr/bin:/tmp/x:" + os.Getenv("HOME") + "/bin", ""},
+		"the asker's":                     {"PATH=/usr/bin:" + dir + "/own", dir + "/own"},
+		"below one of the asker's":        {"PATH=/usr/bin:" + dir + "/held/by", dir + "/held/by"},
+		"a link to it":                    {"PATH=/usr/bin:" + dir + "/alias", dir + "/alias"},
+		"not there, and can be made":      {"PATH=/usr/bin:" + dir + "/own/new/bin", dir + "/own/new/bin"},
+		"a program of the asker's":        {"PATH=/usr/bin:" + dir + "/one", dir + "/one/check"},
+		"a program that all can write":    {"PATH=/usr/bin:" + dir + "/all", dir + "/all/check"},
+		"a link to a program":             {"PATH=/usr/bin:" + dir + "/link", dir + "/link/check"},
+		"a link by one of the asker's":    {"PATH=/usr/bin:" + dir + "/into/x", dir + "/into/x"},
+		"another variable":                {"PYTHONPATH=/usr/lib:" + dir + "/own", dir + "/own"},
+		"a variable that leads to a file": {"BASH_ENV=" + dir + "/own/check", dir + "/own/check"},
+	} {
+		t.Setenv("PATH", "/usr/bin:/bin")
+		variable, value, _ := strings.Cut(test.env, "=")
+		t.Setenv(variable, value)
+		for _, who := range []int{asker, 0} {
+			s, _, err := in(t, apart(t, root, Options{Asker: who}), []string{"true"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			var want []string
+			if test.named != "" && who == asker {
+				want = []string{test.named + ", which " + variable + " leads to"}
+			}
+			if got := s.Shared(); !slices.Equal(got, want) {
+				t.Errorf("%s, for user %d: %q, want %q", name, who, got, want)
+			}
+			if _, err := s.End(t.Context()); err != nil {
+				t.Error(err)
+			}
+		}
+		os.Unsetenv(variable)
+	}
+}
+
+// What is put in the place of a part of .git does not show a command what the room hides, nor what this process alone can read.
+func TestSwappedGit(t *testing.T) {
+	parent := home(t)
+	secret := filepath.Join(parent, "secret")
+	put(t, secret, "key", "PRIVATE\n")
+	put(t, secret, "objects/key", "PRIVATE\n")
+	open := func(t *testing.T, root string) (*Room, error) {
+		confined(t, root).Close()
+		rename := func(name, to string) {
+			t.Helper()
+			full := filepath.Join(root, ".git", name)
+			if err := os.Rename(full, full+".was"); err != nil && !errors.Is(err, os.ErrNotExist) {
+				t.Fatal(err)
+			}
+			if err := os.Symlink(to, full); err != nil {
+				t.Fatal(err)
+			}
+		}
+		switch {
+		case strings.Contains(t.Name(), "shallow"):
+			rename("shallow", filepath.Join(secret, "key"))
+		case strings.Contains(t.Name(), "no_list"):
+			put(t, root, ".git/shallow", "PRIVATE\n")
+		}
+		r := New(workspace.NewTracker(root, workspace.Options{}), Options{Root: root, Helper: []string{helperName}, Apart: true, Hide: []string{secret}})
+		t.Cleanup(r.Close)
+		if _, err := r.Take(t.Context()); err != nil {
+			return nil, err
+		}
+		if strings.Contains(t.Name(), "objects") {
+			rename("objects", filepath.Join(secret, "objects"))
+		}
+		return r, nil
+	}
+	for name, text := range map[string]string{
+		"shallow": "shallow commits cannot be read", "no list": "is not a list of commits", "objects": "open without links",
+	} {
+		t.Run(name, func(t *testing.T) {
+			r, err := open(t, project(t, t.TempDir()))
+			if err == nil {
+				var s *Stay
+				if s, err = r.Enter(); err == nil {
+					c := &process.Command{Argv: []string{"sh", "-c", "cat .git/shallow .git/shared-objects/key"}, Dir: r.o.Root, Env: os.Environ()}
+					if err = s.Prepare(c); err == nil {
+						l, e := process.New(process.Options{})
+						if e != nil {
+							t.Fatal(e)
+						}
+						defer l.Close()
+						res := l.Run(context.WithoutCancel(t.Context()), c)
+						if err = res.Err; strings.Contains(string(res.Stdout.Head), "PRIVATE") {
+							t.Error("the command read it")
+						}
+					}
+					_, _ = s.End(t.Context())
+				}
+			}
+			if err == nil || !strings.Contains(err.Error(), text) {
+				t.Errorf("%v, want %q", err, text)
+			}
+		})
+	}
+}
