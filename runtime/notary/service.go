@@ -96,11 +96,11 @@ func ReadKey(file string) (*receipts.Signer, error) {
 
 // NewService makes the notary of some trees, below a directory that only this user can reach. c has what all of them
 // have in common, with the key of the service. This process is undumpable already.
-func NewService(state string, grants []Grant, c Config) (*Service, error) {
+func NewService(state string, grants []Grant, c Config) (s *Service, err error) {
 	if c.Key == nil {
 		return nil, errors.New("a service needs a key of its own")
 	}
-	s := &Service{c: c, state: state, open: make(map[string]*Notary)}
+	s = &Service{c: c, state: state, open: make(map[string]*Notary)}
 	if !filepath.IsAbs(state) {
 		return nil, fmt.Errorf("the folder %q is not an absolute path", state)
 	}
@@ -112,15 +112,28 @@ func NewService(state string, grants []Grant, c Config) (*Service, error) {
 			return nil, err
 		}
 	}
+	// A path that is not absolute, or leads over a link, would hide another directory than the one that is meant.
+	s.c.Hide = nil
+	for _, dir := range c.Hide {
+		if !filepath.IsAbs(dir) {
+			return nil, fmt.Errorf("%q, which commands are not to see, is not an absolute path", dir)
+		}
+		real, err := filepath.EvalSymlinks(dir)
+		if err != nil {
+			return nil, err
+		}
+		s.c.Hide = append(s.c.Hide, real)
+	}
+	if s.state, err = filepath.EvalSymlinks(state); err != nil {
+		return nil, err
+	}
 	for _, g := range grants {
 		real, err := filepath.EvalSymlinks(g.Tree)
 		if err != nil {
 			return nil, err
 		}
-		for _, dir := range append([]string{state}, c.Hide...) {
-			if hidden, err := filepath.EvalSymlinks(dir); err != nil {
-				return nil, err
-			} else if within(hidden, real) {
+		for _, dir := range append([]string{s.state}, s.c.Hide...) {
+			if within(dir, real) {
 				return nil, fmt.Errorf("the working tree %s is in %s, which commands do not see: keep keys and state elsewhere", g.Tree, dir)
 			}
 		}

@@ -304,5 +304,41 @@ func TestServiceProof(t *testing.T) {
 	var cut *verify.CutError
 	if res, err := judge(t, b, o, s.identity); !errors.As(err, &cut) {
 		t.Errorf("the red run left out: %v, %v", res, err)
+
+// TestServiceHides: what commands are not to see is a directory of the machine, not one that depends on where the service
+// was started, or on a link.
+func TestServiceHides(t *testing.T) {
+	dir := t.TempDir()
+	private, _, err := receipts.GenerateKey("notary")
+	if err != nil {
+		t.Fatal(err)
+	}
+	key, err := receipts.NewNotarySigner(private)
+	if err != nil {
+		t.Fatal(err)
+	}
+	keys := filepath.Join(dir, "keys")
+	if err := errors.Join(os.Mkdir(keys, 0o700), os.Symlink(keys, filepath.Join(dir, "link"))); err != nil {
+		t.Fatal(err)
+	}
+	state := filepath.Join(dir, "state")
+	for _, hide := range []string{".", "keys", ""} {
+		if _, err := NewService(state, nil, Config{Key: key, Hide: []string{hide}}); err == nil {
+			t.Errorf("a service hides %q", hide)
+		}
+	}
+	s, err := NewService(state, nil, Config{Key: key, Hide: []string{filepath.Join(dir, "link")}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if real, _ := filepath.EvalSymlinks(keys); len(s.c.Hide) != 1 || s.c.Hide[0] != real {
+		t.Errorf("it hides %q, not %s", s.c.Hide, real)
+	}
+	inside := filepath.Join(keys, "tree")
+	if err := os.Mkdir(inside, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := NewService(state, []Grant{{Tree: inside}}, Config{Key: key, Hide: []string{filepath.Join(dir, "link")}}); err == nil {
+		t.Error("a tree in what is hidden is served")
 	}
 }
