@@ -2,6 +2,7 @@ package verify
 
 import (
 	"slices"
+	"time"
 
 	"github.com/command-dialect/dialect/receipts"
 )
@@ -67,7 +68,7 @@ func (s *Session) checks(q Query, g *receipts.Gate, members []*receipts.Entry) *
 			}
 			r := receipt(e)
 			if r != nil && r.Control != nil && r.Control.Command == c.r.Command && r.Control.Binding == c.r.Binding && r.Dir == c.r.Dir && r.Place == c.r.Place &&
-				r.Workspace != nil && e.Level >= q.Level && (on == nil || r.Workspace.Before.Matches(*on) && r.Matrix == g.Matrix && q.counts(r)) {
+				r.Workspace != nil && e.Level >= q.Level && (on == nil || r.Workspace.Before.Matches(*on) && r.Matrix == g.Matrix && r.Inputs == c.r.Inputs && q.mayTest(r)) {
 				return r
 			}
 		}
@@ -105,6 +106,13 @@ func (s *Session) checks(q Query, g *receipts.Gate, members []*receipts.Entry) *
 		return nil
 	}
 	return of(&last.Workspace.Before)
+}
+
+// mayTest reports whether a control is one of those that the query asks for, as it asks for members.
+func (q Query) mayTest(r *receipts.Receipt) bool {
+	age := q.Now.Sub(r.Timestamp.Time)
+	return q.counts(r) && (q.MaxAge <= 0 || age <= q.MaxAge && age >= -time.Minute) && (q.Session == "" || r.Session == q.Session) &&
+		(q.Nonce == "" || r.Nonce == q.Nonce) && !(q.Fresh && !r.Reused.IsZero())
 }
 
 // checksTested refuses a gate whose checks were not all tested on its tree, where the query asks for that.

@@ -3,6 +3,7 @@ package verify
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/command-dialect/dialect/receipts"
 )
@@ -34,17 +35,24 @@ func TestChecks(t *testing.T) {
 		tested, of int     // of 0: no check was ever tested
 		same       bool
 	}{
-		"none":                    {pass, Missing, 0, 0, false},
-		"noticed":                 {func(m *maker) { m.receipt(noticed); pass(m) }, Verified, 1, 1, true},
-		"after the gate":          {func(m *maker) { pass(m); m.receipt(noticed) }, Verified, 1, 1, true},
-		"blind":                   {func(m *maker) { pass(m); m.receipt(blind) }, Missing, 0, 1, true},
-		"blind since":             {func(m *maker) { pass(m); m.receipt(noticed); m.receipt(blind) }, Missing, 0, 1, true},
-		"noticed since":           {func(m *maker) { pass(m); m.receipt(blind); m.receipt(noticed) }, Verified, 1, 1, true},
-		"on another tree":         {func(m *maker) { m.receipt(onB, noticed); pass(m) }, Missing, 1, 1, false},
-		"of another line":         {func(m *maker) { m.receipt(of("vet"), noticed); pass(m) }, Missing, 0, 0, false},
-		"of another binding":      {func(m *maker) { m.receipt(func(r *receipts.Receipt) { r.Binding = "b" }, noticed); pass(m) }, Missing, 0, 0, false},
-		"under another matrix":    {func(m *maker) { m.receipt(noticed, func(r *receipts.Receipt) { r.Matrix = receipts.Hash{0x55} }); pass(m) }, Missing, 0, 0, false},
-		"in another directory":    {func(m *maker) { m.receipt(noticed, func(r *receipts.Receipt) { r.Dir = receipts.Text("x") }); pass(m) }, Missing, 0, 0, false},
+		"none":               {pass, Missing, 0, 0, false},
+		"noticed":            {func(m *maker) { m.receipt(noticed); pass(m) }, Verified, 1, 1, true},
+		"after the gate":     {func(m *maker) { pass(m); m.receipt(noticed) }, Verified, 1, 1, true},
+		"blind":              {func(m *maker) { pass(m); m.receipt(blind) }, Missing, 0, 1, true},
+		"blind since":        {func(m *maker) { pass(m); m.receipt(noticed); m.receipt(blind) }, Missing, 0, 1, true},
+		"noticed since":      {func(m *maker) { pass(m); m.receipt(blind); m.receipt(noticed) }, Verified, 1, 1, true},
+		"on another tree":    {func(m *maker) { m.receipt(onB, noticed); pass(m) }, Missing, 1, 1, false},
+		"of another line":    {func(m *maker) { m.receipt(of("vet"), noticed); pass(m) }, Missing, 0, 0, false},
+		"of another binding": {func(m *maker) { m.receipt(func(r *receipts.Receipt) { r.Binding = "b" }, noticed); pass(m) }, Missing, 0, 0, false},
+		"under another matrix": {func(m *maker) {
+			m.receipt(noticed, func(r *receipts.Receipt) { r.Matrix = receipts.Hash{0x55} })
+			pass(m)
+		}, Missing, 0, 0, false},
+		"in another directory": {func(m *maker) { m.receipt(noticed, func(r *receipts.Receipt) { r.Dir = receipts.Text("x") }); pass(m) }, Missing, 0, 0, false},
+		"under other inputs": {func(m *maker) {
+			m.receipt(noticed, func(r *receipts.Receipt) { r.Inputs = receipts.Hash{0x66} })
+			pass(m)
+		}, Missing, 0, 0, false},
 		"a pass that is no check": {func(m *maker) { m.receipt(); pass(m) }, Missing, 0, 0, false},
 	} {
 		m := newMaker(t)
@@ -88,5 +96,29 @@ func TestControlIsNotConsumed(t *testing.T) {
 	res, err := m.open(Options{}).One(asked(), sha.String())
 	if err != nil || res.Verdict == Verified {
 		t.Errorf("%s, %v", told(res), err)
+	}
+}
+
+// TestChecksAsked: what is asked of members is asked of the controls behind them.
+func TestChecksAsked(t *testing.T) {
+	m := newMaker(t)
+	old := func(r *receipts.Receipt) { r.Timestamp = receipts.Time{Time: noon.Add(-time.Hour)} }
+	m.receipt(old, control(receipts.Noticed))
+	m.gate([]receipts.Hash{m.receipt(func(r *receipts.Receipt) { r.Session, r.Nonce = "t", "n" })}, func(g *receipts.Gate) { g.Session, g.Nonce = "t", "n" })
+	for name, c := range map[string]struct {
+		ask  func(*Query)
+		want Verdict
+	}{
+		"nothing":   {func(*Query) {}, Verified},
+		"an age":    {func(q *Query) { q.MaxAge = 90 * time.Minute }, Missing},
+		"a session": {func(q *Query) { q.Session = "t" }, Missing},
+		"a nonce":   {func(q *Query) { q.Nonce = "n" }, Missing},
+	} {
+		if res := ask(t, m.open(Options{}), asked(strict, c.ask)); res.Verdict != Verified {
+			t.Errorf("%s, of members alone: %s", name, told(res))
+		}
+		if res := ask(t, m.open(Options{}), asked(strict, c.ask, func(q *Query) { q.ChecksTested = true })); res.Verdict != c.want {
+			t.Errorf("%s: %s", name, told(res))
+		}
 	}
 }
