@@ -60,6 +60,8 @@ type Config struct {
 
 	// May says whether a peer may ask. nil: only processes of this user may.
 	May func(Peer) error
+
+	is fs.FileInfo // what Tree was before anybody asked; nil for what it is
 }
 
 // Facts are what a session rests on, as its caller found it.
@@ -119,7 +121,8 @@ const Variable = "DIALECT_NOTARY"
 // A Notary is an open session.
 type Notary struct {
 	c       Config
-	tree    string // Config.Tree without links
+	tree    string      // Config.Tree without links
+	is      fs.FileInfo // what tree was when the session began
 	session string
 	signer  *receipts.Signer
 	lock    *flock.Flock
@@ -156,6 +159,11 @@ func Open(ctx context.Context, c Config) (n *Notary, err error) {
 	n.ctx, n.stop = context.WithCancelCause(context.Background())
 	if n.tree, err = filepath.EvalSymlinks(c.Tree); err != nil {
 		return nil, err
+	}
+	if n.is = c.is; n.is == nil {
+		if n.is, err = os.Lstat(n.tree); err != nil {
+			return nil, err
+		}
 	}
 	if c.Environ == nil {
 		n.c.Environ = os.Environ()

@@ -205,7 +205,7 @@ func (n *Notary) carryOut(ctx context.Context, r *run, spec *Spec, ran *Ran) (*o
 	p.Plan.Script.Flags = spec.Flags
 	rec := recording.Open(m.Root, m.Caches, recording.Options{
 		Store: n.path(), Session: spec.Session, Nonce: spec.Nonce, Clean: !n.c.InPlace, Helper: n.c.Room, Share: slices.Concat(m.Clean.Share, n.c.Share),
-		Environ: n.c.Environ, Private: n.c.Folder, Hide: n.hide(), Mask: n.c.Facts.Masks, Asker: r.by.UID, Signer: n.signer, Slow: func() {},
+		Environ: n.c.Environ, Private: n.c.Folder, Hide: n.hide(), Mask: n.c.Facts.Masks, Asker: r.by.UID, Signer: n.signer, Slow: func() {}, Still: n.still,
 	})
 	defer rec.Close(nil)
 	opt := rec.Options(p.Plan)
@@ -319,6 +319,26 @@ func foreign(steps []*plan.Step) (text string) {
 		}
 	})
 	return text
+}
+
+// still says that a snapshot is not of the tree that the notary serves: who asks may put a link to the files of others in the
+// place of its tree, or of a directory in it, once the notary has looked.
+func (n *Notary) still(root string) error {
+	if !within(n.tree, root) && !within(root, n.tree) {
+		return fmt.Errorf("%s is not in %s, which is the working tree of this notary", root, n.tree)
+	}
+	real, err := filepath.EvalSymlinks(n.tree)
+	if err != nil {
+		return err
+	}
+	info, err := os.Lstat(real)
+	if err != nil {
+		return err
+	}
+	if real != n.tree || !os.SameFile(info, n.is) {
+		return fmt.Errorf("%s is not the directory any more that this notary serves", n.tree)
+	}
+	return nil
 }
 
 func within(root, path string) bool { _, in := git.Within(root, path); return in }

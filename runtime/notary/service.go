@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net"
 	"os"
 	"os/user"
@@ -40,6 +41,7 @@ type Grant struct {
 type served struct {
 	Grant
 	real string
+	is   fs.FileInfo // what real was when the service began
 }
 
 // ParseGrant parses "DIR", which is for the owner of DIR, or "USER:DIR", where USER is a name or a number.
@@ -137,7 +139,11 @@ func NewService(state string, grants []Grant, c Config) (s *Service, err error) 
 				return nil, fmt.Errorf("the working tree %s is in %s, which commands do not see: keep keys and state elsewhere", g.Tree, dir)
 			}
 		}
-		s.trees = append(s.trees, served{g, real})
+		is, err := os.Lstat(real)
+		if err != nil {
+			return nil, err
+		}
+		s.trees = append(s.trees, served{g, real, is})
 	}
 	return s, nil
 }
@@ -183,20 +189,21 @@ func (s *Service) route(ctx context.Context, p Peer, req *request) (*Notary, *Re
 	if err != nil || !filepath.IsAbs(folder) {
 		return nil, refuse("the notary cannot find the folder %q", folder)
 	}
-	best := ""
+	var best served
 	for _, t := range its {
-		if _, in := git.Within(t.real, real); in && len(t.real) > len(best) {
-			best = t.real
+		if _, in := git.Within(t.real, real); in && len(t.real) > len(best.real) {
+			best = t
 		}
 	}
-	if best == "" {
+	if best.real == "" {
 		return nil, refuse("%s is in no working tree that uid %d may ask this notary about", folder, p.UID)
 	}
 	return s.notary(ctx, best)
 }
 
 // notary returns the notary of a tree, which is opened when the first one asks.
-func (s *Service) notary(ctx context.Context, tree string) (*Notary, *Refused) {
+func (s *Service) notary(ctx context.Context, of served) (*Notary, *Refused) {
+	tree := of.real
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if n := s.open[tree]; n != nil {
@@ -209,7 +216,7 @@ func (s *Service) notary(ctx context.Context, tree string) (*Notary, *Refused) {
 	c := s.c
 	c.Tree, c.Folder, c.Identity = tree, filepath.Join(s.state, hex.EncodeToString(sum[:8])), s.c.Key
 	c.Hide, c.Temp = append(slices.Clone(s.c.Hide), s.state), filepath.Join(s.state, "tmp")
-	c.Facts.Mode = ModeService
+	c.Facts.Mode, c.is = ModeService, of.is
 	c.May = func(Peer) error { return nil } // the route decides
 	n, err := Open(ctx, c)
 	if err != nil {

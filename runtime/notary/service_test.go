@@ -304,6 +304,8 @@ func TestServiceProof(t *testing.T) {
 	var cut *verify.CutError
 	if res, err := judge(t, b, o, s.identity); !errors.As(err, &cut) {
 		t.Errorf("the red run left out: %v, %v", res, err)
+	}
+}
 
 // TestServiceHides: what commands are not to see is a directory of the machine, not one that depends on where the service
 // was started, or on a link.

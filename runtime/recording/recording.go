@@ -50,6 +50,8 @@ type Options struct {
 	Private    string
 	Hide, Mask []string
 	Asker      int // who asked for the run, where Private is set
+	// Still says why a snapshot of a tree at root does not count; nil for a tree that is the recorder's own.
+	Still func(root string) error
 
 	Signer   *receipts.Signer // nil for none
 	Workers  note.Verifiers   // keys of others whose receipts a run takes in; nil for none
@@ -103,7 +105,7 @@ func Open(root string, caches []string, o Options) *Recording {
 		if abs, err := filepath.Abs(o.Writing); err == nil && o.Writing != "" {
 			w.Writing = abs
 		}
-		r.ahead = begin(workspace.NewTracker(root, w), o.Slow)
+		r.ahead = begin(workspace.NewTracker(root, w), o.Slow, o.Still)
 	}
 	if o.Clean {
 		room := cleanroom.Options{Root: root, Cache: cleanroom.Cache(), Helper: o.Helper, Share: o.Share}
@@ -332,6 +334,7 @@ func ownPolicy(ctx context.Context, m plan.Matrix) string {
 type ahead struct {
 	*workspace.Tracker
 	slow   func()
+	still  func(root string) error // see Options.Still
 	once   sync.Once
 	first  chan struct{} // closed when the first snapshot is there; nil once it was handed out
 	cancel context.CancelFunc
@@ -343,9 +346,9 @@ type ahead struct {
 const slowSnapshot = 2 * time.Second
 
 // begin begins to take the first snapshot.
-func begin(t *workspace.Tracker, slow func()) *ahead {
+func begin(t *workspace.Tracker, slow func(), still func(string) error) *ahead {
 	ctx, cancel := context.WithCancel(context.Background())
-	a := &ahead{Tracker: t, slow: slow, first: make(chan struct{}), cancel: cancel}
+	a := &ahead{Tracker: t, slow: slow, still: still, first: make(chan struct{}), cancel: cancel}
 	go func() {
 		defer close(a.first)
 		a.snapshot, a.err = a.take(ctx)
@@ -356,7 +359,14 @@ func begin(t *workspace.Tracker, slow func()) *ahead {
 func (a *ahead) take(ctx context.Context) (*workspace.Snapshot, error) {
 	timer := time.AfterFunc(slowSnapshot, func() { a.once.Do(a.slow) })
 	defer timer.Stop()
-	return a.Tracker.Take(ctx)
+	s, err := a.Tracker.Take(ctx)
+	if err == nil && a.still != nil {
+		err = a.still(s.Root)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return s, nil
 }
 
 // Take hands out the first snapshot, and takes those after it. It is called by one

@@ -168,11 +168,23 @@ func TestRecorded(t *testing.T) {
 
 // TestAheadEnds ends a first snapshot that nobody took.
 func TestAheadEnds(t *testing.T) {
-	a := begin(workspace.NewTracker(t.TempDir(), workspace.Options{}), func() {})
+	a := begin(workspace.NewTracker(t.TempDir(), workspace.Options{}), func() {}, nil)
 	a.end()
 	select {
 	case <-a.first:
 	default:
 		t.Error("it goes on")
+	}
+}
+
+// TestNotStill: a snapshot that does not count is none.
+func TestNotStill(t *testing.T) {
+	why := errors.New("another tree")
+	a := begin(workspace.NewTracker(t.TempDir(), workspace.Options{}), func() {}, func(string) error { return why })
+	defer a.end()
+	for range 2 {
+		if s, err := a.Take(t.Context()); s != nil || !errors.Is(err, why) {
+			t.Errorf("%v, %v", s, err)
+		}
 	}
 }
