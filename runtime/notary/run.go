@@ -173,7 +173,8 @@ func (n *Notary) note(r *run, ran Ran) {
 	defer n.mu.Unlock()
 	n.asked--
 	if n.ran = append(n.ran, ran); len(n.ran) > maxRan {
-		n.ran = n.ran[1:]
+		// Those that did not pass stay the longest.
+		n.ran = slices.Delete(n.ran, passed(n.ran), passed(n.ran)+1)
 	}
 	if r.id == "" {
 		return
@@ -182,6 +183,11 @@ func (n *Notary) note(r *run, ran Ran) {
 		delete(n.runs, n.order[0])
 		n.order = n.order[1:]
 	}
+}
+
+// passed is the first one of some runs that passed; the first one of all where none did.
+func passed(list []Ran) int {
+	return max(0, slices.IndexFunc(list, func(r Ran) bool { return r.Verdict == "passed" }))
 }
 
 // find returns the run of an id that a user asked for; nil if there is none.

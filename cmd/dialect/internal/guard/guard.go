@@ -249,23 +249,47 @@ func (r *Report) writeText(w io.Writer) error {
 // maxRuns is how many runs a report names.
 const maxRuns = 20
 
+// longest is how many letters of a text that an agent chose are shown.
+const longest = 100
+
+// line is such a text, as a part of a line.
+func line(text string) string {
+	short := []rune(diag.Printable(text))
+	if len(short) > longest {
+		return string(short[:longest]) + "..."
+	}
+	return string(short)
+}
+
 // writeRuns writes what a notary recorded.
 func writeRuns(w io.Writer, s notary.Status) error {
 	if len(s.Runs) == 0 {
 		_, err := fmt.Fprintln(w, "  no run was asked for: nothing is proven")
 		return err
 	}
-	list := s.Runs[max(0, len(s.Runs)-maxRuns):]
+	// What did not pass comes first, and is counted: however many runs came after it, it does not scroll away.
+	var red, green []notary.Ran
+	for _, ran := range s.Runs {
+		if ran.Verdict == "passed" {
+			green = append(green, ran)
+		} else {
+			red = append(red, ran)
+		}
+	}
+	if len(red) > 0 {
+		fmt.Fprintf(w, "  %d of %s did not pass:\n", len(red), diag.Number(len(s.Runs), "run"))
+	}
+	list := append(red[max(0, len(red)-maxRuns):], green[max(0, len(green)-max(0, maxRuns-len(red))):]...)
 	if n := len(s.Runs) - len(list); n > 0 {
-		fmt.Fprintf(w, "  (%d more before)\n", n)
+		fmt.Fprintf(w, "  (%d more)\n", n)
 	}
 	for _, ran := range list {
-		text := "  " + ran.Started.Local().Format(time.TimeOnly) + " " + diag.Printable(ran.Script) + ": " + ran.Verdict
+		text := "  " + ran.Started.Local().Format(time.TimeOnly) + " " + line(ran.Script) + ": " + ran.Verdict
 		if ran.Gate != "" {
 			text += "; gate " + ran.Gate
 		}
 		if ran.Why != "" {
-			text += "; " + diag.Printable(ran.Why)
+			text += "; " + line(ran.Why)
 		}
 		if _, err := fmt.Fprintln(w, text); err != nil {
 			return err
