@@ -177,7 +177,7 @@ func TestAheadEnds(t *testing.T) {
 	}
 }
 
-// TestNotStill: a snapshot that does not count is none.
+// TestNotStill: a snapshot that does not count is not returned.
 func TestNotStill(t *testing.T) {
 	why := errors.New("another tree")
 	a := begin(workspace.NewTracker(t.TempDir(), workspace.Options{}), func() {}, func(string) error { return why })
