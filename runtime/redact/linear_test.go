@@ -130,7 +130,7 @@ func FuzzLinear(f *testing.F) {
 		}
 		r.Tail([]byte(output))
 		r.Head([]byte(output))
-		if d := time.Since(begin); d > 10*time.Second {
+		if d := time.Since(begin); d > time.Minute { // what is not linear takes hours
 			t.Errorf("it takes %v", d)
 		}
 		if secret != "" && len(secret) >= 2*minCore && strings.Contains(r.Text(output+secret), secret) {
