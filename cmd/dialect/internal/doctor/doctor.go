@@ -158,7 +158,7 @@ func (r *Report) guard(helper []string) {
 	case facts.Mode == domain.Namespaces:
 		r.say(ok, "guard", "", "agents can be guarded: namespaces, and Landlock (ABI %d)", facts.ABI)
 	default:
-		r.say(ok, "guard", "`dialect help guard` says what that leaves open", "agents can be guarded by Landlock alone (ABI %d): %s", facts.ABI, facts.Why)
+		r.say(ok, "guard", "`dialect help guard` says what that leaves open", "agents can be guarded by Landlock alone (ABI %d), and their runs are refused: %s", facts.ABI, facts.Why)
 	}
 }
 

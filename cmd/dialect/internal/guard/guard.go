@@ -209,7 +209,7 @@ func (o Options) tell(f domain.Facts, identity bool) {
 	case domain.None:
 		o.Warn("UNGUARDED: nothing keeps the agent from the notary; records have level L0")
 	case domain.Landlock:
-		o.Warn("guarded by Landlock alone (ABI %d): %s", f.ABI, f.Why)
+		o.Warn("guarded by Landlock alone (ABI %d), so that the notary refuses runs: %s", f.ABI, f.Why)
 	default:
 		o.Note("guarded: namespaces and Landlock (ABI %d)", f.ABI)
 	}
