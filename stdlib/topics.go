@@ -10,7 +10,7 @@ import (
 // then the reference. A page that is not here comes last; a test asks for its place.
 var topics = []string{
 	"first-steps", "agents", "hooks", "guard", "notary", "clean", "controls", "slow-suites", "monorepos", "ci", "refused", "mcp-tools", "editors", "temporal",
-	"language", "matrix", "routing", "reports", "evidence", "trust", "platforms", "dependencies", "tokens", "field", "exit", "json", "glossary",
+	"language", "matrix", "routing", "reports", "evidence", "trust", "platforms", "dependencies", "tokens", "field", "benchmarks", "exit", "json", "glossary",
 }
 
 // firstReference is the first of topics that is looked up, not read.
