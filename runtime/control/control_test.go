@@ -38,7 +38,7 @@ func of(t testing.TB, verb, noun string) plan.Control {
 
 // files are those of a map.
 func files(m map[string]string) Files {
-	f := Files{Roots: []string{"/work/project"}, Read: func(path string) ([]byte, error) {
+	f := Files{Roots: []string{"/home/u/shop"}, Read: func(path string) ([]byte, error) {
 		if text, ok := m[path]; ok {
 			return []byte(text), nil
 		}
@@ -52,7 +52,7 @@ func files(m map[string]string) Files {
 }
 
 func step(argv ...string) *plan.Step {
-	return &plan.Step{ID: "1", Dir: "/work/project", Argv: argv, Verb: "check", Noun: "thing"}
+	return &plan.Step{ID: "1", Dir: "/home/u/shop", Argv: argv, Verb: "check", Noun: "thing"}
 }
 
 // Each text of a pack breaks a file of its kind at the right place.
@@ -183,7 +183,7 @@ func TestPlace(t *testing.T) {
 	f := files(map[string]string{"web/a.go": "package a\n", "b.go": "package b\n"})
 	f.Place = "web"
 	s := step("gofmt")
-	s.Dir = "/work/project/web"
+	s.Dir = "/home/u/shop/web"
 	trial := New(s, of(t, "format", "gofmt"), nil, f, "n")
 	if e := trial.Next(); len(e) != 1 || e[0].Path != "web/a.go" {
 		t.Errorf("%+v", e)

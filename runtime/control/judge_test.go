@@ -20,7 +20,7 @@ func TestJudge(t *testing.T) {
 		want    Outcome
 	}{
 		{"the nonce", mypy, "", Ending{Refused: true, Output: []byte("error: dialect_control_NONCE\n")}, Noticed},
-		{"the file", black, "", Ending{Refused: true, Output: []byte("would reformat /work/project/src/a.py\n")}, Noticed},
+		{"the file", black, "", Ending{Refused: true, Output: []byte("would reformat /home/u/shop/src/a.py\n")}, Noticed},
 		{"in colour", black, "", Ending{Refused: true, Output: []byte("\x1b[1mwould reformat src/a.py\x1b[0m\n")}, Noticed},
 		{"another file", black, "", Ending{Refused: true, Output: []byte("would reformat lib/src/a.py and src/a.pyi\n")}, Unnamed},
 		{"a line of the passing run", black, "checking src/a.py (0.10 s)\n", Ending{Refused: true, Output: []byte("checking src/a.py (0.25 s)\n")}, Unnamed},
