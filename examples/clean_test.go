@@ -247,22 +247,32 @@ func TestAdversaryClean(t *testing.T) {
 	var b strings.Builder
 	b.WriteString(cleanHead)
 	for i, p := range plantings {
-		row := "| " + p.name + " | " + cells[i][0] + " | " + cells[i][1] + " |"
-		if cells[i][0] == "" || cells[i][1] == "" { // not run here: it stays as it was
-			if j := slices.IndexFunc(was, func(line string) bool { return strings.HasPrefix(line, "| "+p.name+" | ") }); j >= 0 {
-				row = was[j]
-			}
-		}
-		b.WriteString(row + "\n")
+		b.WriteString(row(was, p.name, cells[i][0] != "" && cells[i][1] != "", cells[i][:2]...))
 	}
+	table(t, "clean.md", b.String(), string(text))
+}
+
+// row is a row of a table that a test writes, or, where its case was not run here, the row that the table has of it.
+func row(was []string, name string, ran bool, cells ...string) string {
+	if !ran {
+		if j := slices.IndexFunc(was, func(line string) bool { return strings.HasPrefix(line, "| "+name+" | ") }); j >= 0 {
+			return was[j] + "\n"
+		}
+	}
+	return "| " + name + " | " + strings.Join(cells, " | ") + " |\n"
+}
+
+// table compares a generated page with the one that is there, or writes it.
+func table(t *testing.T, name, text, was string) {
+	t.Helper()
 	if *update {
-		if err := os.WriteFile("clean.md", []byte(b.String()), 0o644); err != nil {
+		if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
 			t.Fatal(err)
 		}
 		return
 	}
-	if b.String() != string(text) {
-		t.Errorf("clean.md says something else than happened; -update writes it anew\n%s", b.String())
+	if text != was {
+		t.Errorf("%s says something else than happened; -update writes it anew\n%s", name, text)
 	}
 }
 

@@ -13,17 +13,20 @@ import (
 // dialect.
 const Program = "dialect-mcp"
 
-// Helper returns the command that drives MCP servers: the program beside dialect, else the
+// Helper returns the command that drives MCP servers; see [Beside].
+func Helper() []string { return Beside(Program) }
+
+// Beside returns the command that starts a helper as the client of its kind: the program beside dialect, else the
 // one in PATH; nil if there is none.
-func Helper() []string {
+func Beside(program string) []string {
 	self, err := os.Executable()
 	if err == nil {
-		path := filepath.Join(filepath.Dir(self), Program+filepath.Ext(self))
+		path := filepath.Join(filepath.Dir(self), program+filepath.Ext(self))
 		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
 			return []string{path, "client"}
 		}
 	}
-	if path, err := exec.LookPath(Program); err == nil && filepath.IsAbs(path) {
+	if path, err := exec.LookPath(program); err == nil && filepath.IsAbs(path) {
 		return []string{path, "client"}
 	}
 	return nil

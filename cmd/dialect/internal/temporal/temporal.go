@@ -7,7 +7,6 @@ import (
 	"context"
 	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"time"
 
@@ -20,6 +19,7 @@ import (
 	"github.com/command-dialect/dialect/runtime/attempt"
 	"github.com/command-dialect/dialect/runtime/carry"
 	"github.com/command-dialect/dialect/runtime/engine"
+	"github.com/command-dialect/dialect/runtime/mcpclient"
 	"github.com/command-dialect/dialect/runtime/place"
 	"github.com/command-dialect/dialect/runtime/project"
 	"github.com/command-dialect/dialect/runtime/recording"
@@ -99,20 +99,8 @@ func (o *Options) Workers() (note.Verifiers, error) {
 	return store.ReadKeys(o.Keys)
 }
 
-// Helper returns the command that speaks to Temporal: the program beside dialect, else the one in PATH; nil for none.
-func Helper() []string {
-	self, err := os.Executable()
-	if err == nil {
-		path := filepath.Join(filepath.Dir(self), Program+filepath.Ext(self))
-		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
-			return []string{path, "client"}
-		}
-	}
-	if path, err := exec.LookPath(Program); err == nil && filepath.IsAbs(path) {
-		return []string{path, "client"}
-	}
-	return nil
-}
+// Helper returns the command that speaks to Temporal; nil where there is none.
+func Helper() []string { return mcpclient.Beside(Program) }
 
 // NoHelper is the error of a dialect without its helper.
 func NoHelper() error {
