@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/command-dialect/dialect/lang/plan"
 	"github.com/command-dialect/dialect/receipts"
 	"github.com/command-dialect/dialect/receipts/verify"
 	"github.com/command-dialect/dialect/runtime/attempt"
@@ -208,19 +209,9 @@ effect = "read"
 `})
 	s := begin(t, dir, nil)
 	p, spec := bound(t, dir, "Check with late\nGate against results\n")
-	r, err := s.Start(t.Context(), spec)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer r.Close()
-	for e, err := range r.Events(t.Context(), p) {
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, ok := e.(attempt.Started); ok {
-			write(t, filepath.Join(dir, "state"), "good\n")
-		}
-	}
+	r := during(t, s, p, spec, func(r *Run) {
+		write(t, filepath.Join(dir, "state"), "good\n")
+	})
 	if o := r.Outcome(); o.ExitStatus() != 1 {
 		t.Errorf("%d, %+v", o.ExitStatus(), o.Gate)
 	}
@@ -328,21 +319,11 @@ func TestGone(t *testing.T) {
 func TestCut(t *testing.T) {
 	s := begin(t, work(t, nil), nil)
 	p, spec := bound(t, s.tree, "Test with slow\nGate against results\n")
-	r, err := s.Start(t.Context(), spec)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer r.Close()
-	for e, err := range r.Events(t.Context(), p) {
-		if err != nil {
+	r := during(t, s, p, spec, func(r *Run) {
+		if err := errors.Join(r.Pause(t.Context(), true), r.Pause(t.Context(), false), r.Cut(t.Context(), "SIGTERM", false)); err != nil {
 			t.Fatal(err)
 		}
-		if _, ok := e.(attempt.Started); ok {
-			if err := errors.Join(r.Pause(t.Context(), true), r.Pause(t.Context(), false), r.Cut(t.Context(), "SIGTERM", false)); err != nil {
-				t.Fatal(err)
-			}
-		}
-	}
+	})
 	if o := r.Outcome(); o.Signal != "SIGTERM" || o.ExitStatus() != 143 {
 		t.Errorf("%q, %d", o.Signal, o.ExitStatus())
 	}
@@ -468,4 +449,23 @@ func TestSessionKey(t *testing.T) {
 	if res, err := judge(t, b, o, s.Notary.Key()); err == nil && res.Verdict == verify.Verified {
 		t.Errorf("without its first record: %v", res)
 	}
+}
+
+// during runs spec to its end, and calls act each time a line has begun.
+func during(t *testing.T, s *session, p *plan.Plan, spec Spec, act func(r *Run)) *Run {
+	t.Helper()
+	r, err := s.Start(t.Context(), spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { r.Close() })
+	for e, err := range r.Events(t.Context(), p) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, ok := e.(attempt.Started); ok {
+			act(r)
+		}
+	}
+	return r
 }
