@@ -184,18 +184,58 @@ const (
 	pause    = 250 * time.Millisecond
 )
 
-// retry calls f until the server answers it.
+// passing: the server may answer the same question a moment later.
+func passing(err error) bool {
+	var gone *serviceerror.Unavailable
+	return errors.As(err, &gone) || errors.Is(err, context.DeadlineExceeded)
+}
+
+// retry calls f until the server answers it, or patience ends.
 func retry(ctx context.Context, f func() error) error {
 	began := time.Now()
 	for {
 		err := f()
-		var gone *serviceerror.Unavailable
-		if err == nil || ctx.Err() != nil || time.Since(began) > patience || !errors.As(err, &gone) && !errors.Is(err, context.DeadlineExceeded) {
+		if err == nil || ctx.Err() != nil || time.Since(began) > patience || !passing(err) {
 			return err
 		}
 		select {
 		case <-ctx.Done():
 		case <-time.After(pause):
+		}
+	}
+}
+
+// events hands the events of a history to take, in order and each once, until take says that it was the last. The patience
+// with a server that is gone begins anew whenever it has answered.
+func (s *session) events(ctx context.Context, run string, take func(*historypb.HistoryEvent) (over bool, err error)) error {
+	last := int64(0)
+	for {
+		answered := false
+		err := retry(ctx, func() error {
+			it := s.c.GetWorkflowHistory(ctx, s.id, run, true, enums.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
+			for page := false; it.HasNext(); page = true {
+				e, err := it.Next()
+				if err != nil {
+					// The token of a page goes stale where events are written meanwhile: CurrentBranchChanged, which is an
+					// InvalidArgument on the wire. A first page has no token.
+					if invalid := new(serviceerror.InvalidArgument); page && errors.As(err, &invalid) {
+						return serviceerror.NewUnavailable(invalid.Error())
+					}
+					return err
+				}
+				answered = true
+				if e.EventId <= last {
+					continue
+				}
+				last = e.EventId
+				if over, err := take(e); err != nil || over {
+					return err
+				}
+			}
+			return nil
+		})
+		if !answered || ctx.Err() != nil || !passing(err) {
+			return err
 		}
 	}
 }
@@ -259,24 +299,7 @@ func (s *session) follow(ctx context.Context) error {
 	resolved := false
 	for {
 		f := &follower{say: s.say, resolved: resolved, activities: make(map[int64]*historypb.ActivityTaskScheduledEventAttributes)}
-		err := retry(ctx, func() error {
-			it := s.c.GetWorkflowHistory(ctx, s.id, run, true, enums.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
-			for it.HasNext() {
-				e, err := it.Next()
-				if err != nil {
-					return err
-				}
-				if e.EventId <= f.last {
-					continue
-				}
-				f.last = e.EventId
-				if over, err := f.take(e); err != nil || over {
-					return err
-				}
-			}
-			return nil
-		})
-		if err != nil {
+		if err := s.events(ctx, run, f.take); err != nil {
 			return err
 		}
 		if f.next == "" {
@@ -304,7 +327,6 @@ func (s *session) firstRun(ctx context.Context) (id string, err error) {
 // A follower reads one history.
 type follower struct {
 	say        func(remote.Reply) error
-	last       int64 // event that was taken
 	resolved   bool
 	activities map[int64]*historypb.ActivityTaskScheduledEventAttributes
 	waiting    []waiting // that no workflow task has seen yet

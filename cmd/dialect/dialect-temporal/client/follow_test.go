@@ -14,6 +14,7 @@ import (
 
 	enums "go.temporal.io/api/enums/v1"
 	historypb "go.temporal.io/api/history/v1"
+	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/temporal"
@@ -126,18 +127,11 @@ func follow(t *testing.T, a *actor, rules schedule.Rules, most int, cutAt int) (
 			}
 			return nil
 		}}
-		it := c.GetWorkflowHistory(ctx, s.id, next, true, enums.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
-		for it.HasNext() {
-			e, err := it.Next()
-			if err != nil {
-				t.Fatal(err)
-			}
+		if err := s.events(ctx, next, func(e *historypb.HistoryEvent) (bool, error) {
 			h.Events = append(h.Events, e)
-			if over, err := f.take(e); err != nil {
-				t.Fatal(err)
-			} else if over {
-				break
-			}
+			return f.take(e)
+		}); err != nil {
+			t.Fatal(err)
 		}
 		histories = append(histories, h)
 		next, resolved = f.next, true
@@ -283,5 +277,54 @@ func TestRecorded(t *testing.T) {
 			t.Fatal(err)
 		}
 		replay(t, h)
+	}
+}
+
+// A server whose pages go stale, or that is gone for a moment, costs no event and tells none twice.
+type unsteady struct {
+	client.Client
+	reads  [][]any // event ids, and errors
+	served int
+}
+
+type page struct{ rest []any }
+
+func (p *page) HasNext() bool { return len(p.rest) > 0 }
+
+func (p *page) Next() (*historypb.HistoryEvent, error) {
+	v := p.rest[0]
+	p.rest = p.rest[1:]
+	if err, ok := v.(error); ok {
+		return nil, err
+	}
+	return &historypb.HistoryEvent{EventId: int64(v.(int))}, nil
+}
+
+func (u *unsteady) GetWorkflowHistory(context.Context, string, string, bool, enums.HistoryEventFilterType) client.HistoryEventIterator {
+	u.served++
+	return &page{u.reads[min(u.served, len(u.reads))-1]}
+}
+
+func TestUnsteady(t *testing.T) {
+	stale, gone := serviceerror.NewInvalidArgument("branch tokens don't match"), serviceerror.NewUnavailable("restarting")
+	for _, c := range []struct {
+		name  string
+		reads [][]any
+		want  string
+	}{
+		{"stale page", [][]any{{1, 2, stale}, {1, 2, 3}}, "[1 2 3] <nil>"},
+		{"gone for a moment", [][]any{{1, gone}, {gone}, {1, 2, gone}, {1, 2, 3}}, "[1 2 3] <nil>"},
+		{"never right", [][]any{{stale}}, "[] branch tokens don't match"},
+		{"after the last", [][]any{{1, 2, 3, stale}}, "[1 2 3] <nil>"},
+	} {
+		u := &unsteady{reads: c.reads}
+		var got []int64
+		err := (&session{c: u}).events(t.Context(), "", func(e *historypb.HistoryEvent) (bool, error) {
+			got = append(got, e.EventId)
+			return e.EventId == 3, nil
+		})
+		if said := fmt.Sprint(got, " ", err); said != c.want {
+			t.Errorf("%s: %s, want %s", c.name, said, c.want)
+		}
 	}
 }
