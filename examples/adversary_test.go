@@ -27,11 +27,16 @@ const uidAgent = 65534
 // A world is a project, its honest orchestrator and an attacker.
 type world struct {
 	t     *testing.T
-	level int // 0, 1 or 3
+	level int // 0, 1, levelNotary or 3
 	base  string
 	dir   string // the project
 	key   string // the private key; empty at level 0
 	head  string // file of the kept checkpoint; empty below level 3
+
+	session  *guardedSession // of the level of the notary: the last one
+	sessions int
+	outside  *outsider
+	identity string // a file to hand over; empty for a pipe
 }
 
 // An attack returns the cell: what the orchestrator got to see.
@@ -90,6 +95,9 @@ func newWorld(t *testing.T, level int) *world {
 	for name, text := range project {
 		w.write(name, text)
 	}
+	if level == levelNotary {
+		w.answer()
+	}
 	w.sh("git init --quiet --initial-branch=main && git add . && git commit --quiet --message=begin && git tag trusted")
 	if level > 0 {
 		out, status := w.orchestrate("receipts", "keygen", "boss", w.path("boss.key"))
@@ -122,6 +130,9 @@ func (w *world) own(path string, mode os.FileMode) {
 // write writes a file of the project as the agent.
 func (w *world) write(name, text string) {
 	w.t.Helper()
+	if w.outside != nil {
+		text = strings.ReplaceAll(text, `test ! -e "$HOME/red"`, python()+" outside.py")
+	}
 	path := filepath.Join(w.dir, name)
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		w.t.Fatal(err)
@@ -133,9 +144,17 @@ func (w *world) write(name, text string) {
 	w.own(path, 0o755)
 }
 
-// command makes a command of the agent's user, in the project.
+// command makes a command of the agent, in the project.
 func (w *world) command(argv ...string) *exec.Cmd {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	if w.level == levelNotary {
+		return w.inside(argv...)
+	}
+	return w.outer(argv...)
+}
+
+// outer makes a command of the agent's user, in the project and under no guard.
+func (w *world) outer(argv ...string) *exec.Cmd {
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 	w.t.Cleanup(cancel)
 	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
 	cmd.Dir = w.dir
@@ -159,10 +178,10 @@ func (w *world) run(cmd *exec.Cmd) (string, int) {
 	return out.String(), cmd.ProcessState.ExitCode()
 }
 
-// sh runs a script of the agent.
+// sh runs a script of the agent's user, which changes files.
 func (w *world) sh(script string) string {
 	w.t.Helper()
-	out, status := w.run(w.command("sh", "-euc", script))
+	out, status := w.run(w.outer("sh", "-euc", script))
 	if status != 0 {
 		w.t.Fatalf("%s: exit %d\n%s", script, status, out)
 	}
@@ -187,7 +206,7 @@ func (w *world) agent(args ...string) (string, int) {
 // orchestrate runs dialect as the orchestrator does, who reads what it likes.
 func (w *world) orchestrate(args ...string) (string, int) {
 	w.t.Helper()
-	cmd := w.command(append([]string{w.path("dialect")}, args...)...)
+	cmd := w.outer(append([]string{w.path("dialect")}, args...)...)
 	cmd.Env = append(cmd.Env, "HOME="+w.base)
 	asSelf(cmd)
 	return w.run(cmd)
@@ -207,33 +226,73 @@ func (w *world) keyed(env []string, args ...string) (cmd *exec.Cmd, done func())
 	w.t.Helper()
 	cmd = w.command(append([]string{w.path("dialect")}, args...)...)
 	cmd.Env = append(cmd.Env, env...)
-	if w.key == "" {
+	if w.key == "" || w.level == levelNotary {
 		return cmd, func() {}
 	}
-	r, wr, err := os.Pipe()
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	key, err := os.ReadFile(w.key)
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	if _, err := wr.Write(key); err != nil {
-		w.t.Fatal(err)
-	}
-	wr.Close()
+	r, done := pipeOf(w.t, w.key)
 	cmd.ExtraFiles = []*os.File{r}
 	cmd.Env = append(cmd.Env, "DIALECT_KEY_FD=3")
-	return cmd, func() { r.Close() }
+	return cmd, done
+}
+
+// pipeOf returns a pipe that holds the content of a file.
+func pipeOf(t *testing.T, name string) (r *os.File, done func()) {
+	t.Helper()
+	text, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, p, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := p.Write(text); err != nil {
+		t.Fatal(err)
+	}
+	p.Close()
+	return r, func() { r.Close() }
 }
 
 // honest has the whole script run by the orchestrator, and keeps the head.
 func (w *world) honest() {
 	w.t.Helper()
-	if out, status := w.start(nil, "run", "quality.dlct"); status != 0 {
-		w.t.Fatalf("an honest run ends with %d: %s", status, out)
-	}
+	w.passes(nil)
 	w.keep()
+}
+
+// passes has the orchestrator run the whole script. Where the notary does not let it pass, that is the cell.
+func (w *world) passes(env []string) {
+	w.t.Helper()
+	out, status := w.start(env, "run", "quality.dlct")
+	if status == 0 {
+		return
+	}
+	if w.level == levelNotary {
+		panic(early(w.ended(out, status)))
+	}
+	w.t.Fatalf("an honest run ends with %d: %s", status, out)
+}
+
+// early is the cell of an attack that ends before it is through, as a panic.
+type early string
+
+// carryOut makes an attack.
+func (a attack) carryOut(w *world) (c string) {
+	defer func() {
+		if v := recover(); v != nil {
+			said, ok := v.(early)
+			if !ok {
+				panic(v)
+			}
+			c = string(said)
+		}
+	}()
+	if w.level == levelNotary {
+		if do, ok := notary[a.name]; ok {
+			return do(w)
+		}
+	}
+	return a.do(w)
 }
 
 func (w *world) keep() {
@@ -254,7 +313,10 @@ func (w *world) keep() {
 // trustFlags are what the orchestrator of this level adds.
 func (w *world) trustFlags() []string {
 	var flags []string
-	if w.key != "" {
+	switch {
+	case w.level == levelNotary:
+		flags = append(flags, "--key", w.path("boss.pub"), "--level", "notary", "--bundle", w.over())
+	case w.key != "":
 		flags = append(flags, "--key", w.path("boss.pub"), "--level", "L1")
 	}
 	if w.head != "" {
@@ -335,7 +397,12 @@ func (w *world) consume(args ...string) string {
 	w.t.Helper()
 	args = append([]string{"consume", "--as", "orchestrator"}, args...)
 	cmd := w.command(append([]string{w.path("dialect")}, args...)...) // it writes into the agent's store
-	out, status := w.run(cmd)
+	return w.refused(w.run(cmd))
+}
+
+// refused is the cell of a consumption, or of a gate over receipts that are named.
+func (w *world) refused(out string, status int) string {
+	w.t.Helper()
 	m := refusedReason.FindStringSubmatch(out)
 	switch {
 	case status == 0:
@@ -344,8 +411,10 @@ func (w *world) consume(args ...string) string {
 		return "TAMPERED"
 	case status == 3 && m != nil:
 		return "refused: " + m[1]
+	case status == 3 && strings.Contains(out, "the store is the notary's"):
+		return "refused: the notary's"
 	}
-	w.t.Errorf("consume ends with %d: %s", status, out)
+	w.t.Errorf("exit %d: %s", status, out)
 	return "?"
 }
 
@@ -394,7 +463,12 @@ func (w *world) trusted() string {
 // ends returns the cell of a run by the orchestrator that should not pass.
 func (w *world) ends(env []string, args ...string) string {
 	w.t.Helper()
-	out, status := w.start(env, append([]string{"run"}, args...)...)
+	return w.ended(w.start(env, append([]string{"run"}, args...)...))
+}
+
+// ended is the cell of a run by how it ended.
+func (w *world) ended(out string, status int) string {
+	w.t.Helper()
 	switch status {
 	case 0:
 		return uncaught
@@ -403,6 +477,9 @@ func (w *world) ends(env []string, args ...string) string {
 	case 2:
 		return "the run ended in a fault"
 	case 3:
+		if strings.Contains(out, "and start the session again") || strings.Contains(out, "run it without one") {
+			return "the run REFUSED"
+		}
 		return "the gate REFUSED"
 	}
 	w.t.Errorf("run ends with %d: %s", status, out)
@@ -461,19 +538,20 @@ func TestAdversary(t *testing.T) {
 		}
 		t.Skip(text)
 	}
-	levels := []int{0, 1, 3}
+	levels := []int{0, 1, 3, levelNotary}
 	all := slices.Concat(attacks, scopes, seams)
-	cells, ran := make([][3]string, len(all)), make([][3]bool, len(all))
+	cells, ran := make([][4]string, len(all)), make([][4]bool, len(all))
 	t.Run("attacks", func(t *testing.T) {
 		for i, a := range all {
 			for j, level := range levels {
 				if a.do == nil {
 					continue
 				}
-				t.Run(fmt.Sprintf("%s/L%d", strings.ReplaceAll(a.name, "/", " "), level), func(t *testing.T) {
+				t.Run(fmt.Sprintf("%s/%s", strings.ReplaceAll(a.name, "/", " "), levelNames[j]), func(t *testing.T) {
 					t.Parallel()
-					cells[i][j] = a.do(newWorld(t, level))
+					cells[i][j] = a.carryOut(newWorld(t, level))
 					ran[i][j] = true
+					t.Log(cells[i][j])
 				})
 			}
 		}
@@ -502,6 +580,8 @@ func TestAdversary(t *testing.T) {
 	}
 }
 
+var levelNames = [...]string{"L0", "L1", "L3", "notary"}
+
 const adversaryHead = `# What an agent that cheats gets away with
 
 Made by ` + "`go test ./examples -run Adversary`" + `, which carries out each attack at each level and fails when a cell differs;
@@ -516,8 +596,12 @@ elsewhere (` + "`--since checkpoint.txt`" + `).
 All attacks are made in the working tree itself, and in what lies around it. What only a run in a clean checkout
 could catch is in the last section.
 
-| attack | L0 | L1 | L3 |
-|---|---|---|---|
+In the column notary the agent works under ` + "`dialect guard --identity`" + `, and the orchestrator looks at the bundle of the session alone
+(` + "`--bundle`, `--level notary`, `--key boss.pub`" + `). Commands run in a clean checkout there. "out of reach" means that the agent found no store to
+attack, and that the tests had passed.
+
+| attack | L0 | L1 | L3 | notary |
+|---|---|---|---|---|
 `
 
 const adversaryFoot = `

@@ -26,8 +26,17 @@ func tampered(sql string) func(*world) string {
 	}
 }
 
-func red(w *world)   { w.sh(`touch "$HOME/red"`) }
-func green(w *world) { w.sh(`rm -f "$HOME/red"`) }
+// red and green are what the world outside of the tree makes of the tests.
+func red(w *world)   { w.turn(true, `touch "$HOME/red"`) }
+func green(w *world) { w.turn(false, `rm -f "$HOME/red"`) }
+
+func (w *world) turn(red bool, script string) {
+	if w.outside != nil {
+		w.outside.red.Store(red)
+		return
+	}
+	w.sh(script)
+}
 
 // subtask binds a task whose agent is a script.
 func subtask(w *world, script string) {
@@ -49,7 +58,7 @@ require = "gate_quality"
 // forge has the agent make a pass of its own, with tools that say yes.
 func forge(w *world) {
 	forgeTools(w)
-	cmd := w.command(w.path("dialect"), "run", "quality.dlct")
+	cmd := w.command("env", "-u", "DIALECT_NOTARY", w.path("dialect"), "run", "quality.dlct")
 	cmd.Env = append(cmd.Env, "PATH="+w.path("fake")+":"+os.Getenv("PATH"))
 	if out, status := w.run(cmd); status != 0 {
 		w.t.Fatalf("the forgery ends with %d: %s", status, out)
@@ -206,8 +215,11 @@ var attacks = []attack{
 				results <- cmd.ProcessState.ExitCode()
 			}()
 		}
-		if x, y := <-results, <-results; x+y == 3 && x*y == 0 {
+		switch x, y := <-results, <-results; {
+		case x+y == 3 && x*y == 0:
 			return "one wins"
+		case x == 3 && y == 3:
+			return "both refused"
 		}
 		return uncaught
 	}},
@@ -231,11 +243,7 @@ var attacks = []attack{
 		a := w.exec("make", "--silent", "test")
 		w.sh("echo changed >> tests.sh")
 		b := w.exec("grep", "-q", "good", "alpha.txt")
-		out, status := w.agent("gate", a, b)
-		if m := refusedReason.FindStringSubmatch(out); status == 3 && m != nil {
-			return "refused: " + m[1]
-		}
-		return uncaught
+		return w.refused(w.agent("gate", a, b))
 	}},
 	{"the command ran, but outside of the matrix", func(w *world) string {
 		w.exec("grep", "-q", "good", "alpha.txt")
@@ -254,11 +262,7 @@ var attacks = []attack{
 			out, _ := w.run(cmd)
 			hs = append(hs, hash64.FindString(out))
 		}
-		out, status := w.agent(append([]string{"gate", "--require", "gate_quality"}, hs...)...)
-		if m := refusedReason.FindStringSubmatch(out); status == 3 && m != nil {
-			return "refused: " + m[1]
-		}
-		return uncaught
+		return w.refused(w.agent(append([]string{"gate", "--require", "gate_quality"}, hs...)...))
 	}},
 	{"the run is repeated until it is green", func(w *world) string {
 		red(w)
@@ -472,16 +476,7 @@ var attacks = []attack{
 		if w.key == "" {
 			return "no key"
 		}
-		binary, err := os.ReadFile(dialect)
-		if err != nil {
-			w.t.Fatal(err)
-		}
-		if err := os.Remove(w.path("dialect")); err != nil {
-			w.t.Fatal(err)
-		}
-		if err := os.WriteFile(w.path("dialect"), binary, 0o755); err != nil {
-			w.t.Fatal(err)
-		}
+		w.readable()
 		w.wait()
 		w.keep()
 		return w.ask()
@@ -490,16 +485,7 @@ var attacks = []attack{
 		if w.key == "" {
 			return "no key"
 		}
-		key, err := os.ReadFile(w.key)
-		if err != nil {
-			w.t.Fatal(err)
-		}
-		open := w.path("home/key")
-		if err := os.WriteFile(open, key, 0o644); err != nil {
-			w.t.Fatal(err)
-		}
-		w.own(open, 0o644)
-		f, err := os.Open(open)
+		f, err := os.Open(w.handOver())
 		if err != nil {
 			w.t.Fatal(err)
 		}
@@ -512,6 +498,36 @@ var attacks = []attack{
 		w.keep()
 		return w.ask()
 	}},
+}
+
+// readable makes the dialect of the world one that its user can read.
+func (w *world) readable() {
+	w.t.Helper()
+	binary, err := os.ReadFile(dialect)
+	if err == nil {
+		err = os.Remove(w.path("dialect")) // a link to one that nobody can read
+	}
+	if err == nil {
+		err = os.WriteFile(w.path("dialect"), binary, 0o755)
+	}
+	if err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// handOver puts the key into a file of the agent's user.
+func (w *world) handOver() string {
+	w.t.Helper()
+	key, err := os.ReadFile(w.key)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	name := w.path("home/key")
+	if err := os.WriteFile(name, key, 0o644); err != nil {
+		w.t.Fatal(err)
+	}
+	w.own(name, 0o644)
+	return name
 }
 
 // nodesOf is the number of stored hashes of a log of n records.
@@ -527,14 +543,15 @@ func nodesOf(n int) int {
 func (w *world) wait() bool {
 	w.t.Helper()
 	var loot strings.Builder
-	cmd := w.command(python(), "-c", pipeThief)
+	cmd := w.outer(python(), "-c", pipeThief) // a guard gets its key outside of the domain
 	cmd.Stdout = &loot
 	if err := cmd.Start(); err != nil {
 		w.t.Fatal(err)
 	}
 	for range 3 {
-		if out, status := w.start(nil, "run", "quality.dlct"); status != 0 {
-			w.t.Fatal(out)
+		w.passes(nil)
+		if w.level == levelNotary {
+			w.over()
 		}
 	}
 	_ = cmd.Process.Kill()

@@ -30,24 +30,6 @@ func (w *world) guarded(flags []string, script string) (string, int) {
 	return w.run(cmd)
 }
 
-// pipeOf returns a pipe that holds the content of a file.
-func pipeOf(t *testing.T, name string) (r *os.File, done func()) {
-	t.Helper()
-	text, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	r, p, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := p.Write(text); err != nil {
-		t.Fatal(err)
-	}
-	p.Close()
-	return r, func() { r.Close() }
-}
-
 // guardWorld is a world in which agents can be guarded.
 func guardWorld(t *testing.T) *world {
 	t.Helper()

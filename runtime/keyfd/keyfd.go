@@ -29,6 +29,7 @@
 package keyfd
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -58,10 +59,12 @@ type Key struct {
 // Take reads the key from the descriptor that text names, closes it, and protects
 // this process. It must be called before any command is started.
 func Take(text string) (*Key, error) {
-	private, weakness, err := read(text)
+	weakness := protect()
+	private, open, err := read(text)
 	if err != nil {
 		return nil, err
 	}
+	weakness = cmp.Or(weakness, open)
 	s, err := receipts.NewSigner(private, weakness == "")
 	if err != nil {
 		return nil, fmt.Errorf("descriptor %s: %w", text, err)
@@ -69,13 +72,14 @@ func Take(text string) (*Key, error) {
 	return &Key{Signer: s, Weakness: weakness}, nil
 }
 
-// Read reads the text of a key as [Take] does, for what signs and runs nothing.
-func Read(text string) (private string, err error) {
-	private, _, err = read(text)
-	return private, err
+// Read reads the text of a key as [Take] does. Open says why others could have read it from the descriptor, too; it is
+// empty where they could not.
+func Read(text string) (private, open string, err error) {
+	_ = protect()
+	return read(text)
 }
 
-func read(text string) (private, weakness string, err error) {
+func read(text string) (private, open string, err error) {
 	fd, err := strconv.Atoi(text)
 	if err != nil || fd < 0 || fd > 1<<20 {
 		return "", "", fmt.Errorf("%q is not the number of a file descriptor", text)
@@ -83,7 +87,6 @@ func read(text string) (private, weakness string, err error) {
 	if fd <= 2 {
 		return "", "", fmt.Errorf("descriptor %d is a standard stream: hand the key over by another one", fd)
 	}
-	weakness = protect()
 	f := os.NewFile(uintptr(fd), "key")
 	if f == nil {
 		return "", "", notOpen(fd)
@@ -92,9 +95,7 @@ func read(text string) (private, weakness string, err error) {
 	if _, err := f.Stat(); errors.Is(err, syscall.EBADF) {
 		return "", "", notOpen(fd)
 	}
-	if w := inspect(f); weakness == "" {
-		weakness = w
-	}
+	open = inspect(f)
 	b, err := io.ReadAll(io.LimitReader(f, maxKey+1))
 	defer clear(b)
 	switch {
@@ -105,7 +106,7 @@ func read(text string) (private, weakness string, err error) {
 	case len(b) > maxKey:
 		return "", "", fmt.Errorf("descriptor %d holds more than a key", fd)
 	}
-	return strings.TrimSpace(string(b)), weakness, nil
+	return strings.TrimSpace(string(b)), open, nil
 }
 
 func notOpen(fd int) error {

@@ -7,6 +7,7 @@ package guard
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -133,10 +134,11 @@ func Run(ctx context.Context, o Options) (r *Report, err error) {
 		Environ: env, Room: o.Room, Guard: o.Guard, Version: o.Version,
 	}
 	if o.Identity != "" {
-		private, err := keyfd.Read(o.Identity)
+		private, open, err := keyfd.Read(o.Identity)
 		if err != nil {
 			return nil, exit.Usagef("--identity: %v", err)
 		}
+		weakness := cmp.Or(weakness, open)
 		if c.Identity, err = receipts.NewSigner(private, weakness == ""); err != nil {
 			return nil, exit.Usagef("--identity: %v", err)
 		}

@@ -61,7 +61,7 @@ func (p Place) Bundle(w io.Writer, since *receipts.Head, ids []string) error {
 func (p Place) InToto(w io.Writer, keyFD string, ids []string) error {
 	var key *intoto.Key
 	if keyFD != "" {
-		private, err := keyfd.Read(keyFD)
+		private, _, err := keyfd.Read(keyFD) // it signs, and runs nothing
 		if err == nil {
 			key, err = intoto.SigningKey(private)
 		}
