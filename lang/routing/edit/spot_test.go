@@ -139,7 +139,7 @@ func TestAtIsBounded(t *testing.T) {
 		}
 		d := time.Since(start)
 		runtime.ReadMemStats(&after)
-		if n := after.TotalAlloc - before.TotalAlloc; d > 2*time.Second || n > 256<<20 {
+		if n := after.TotalAlloc - before.TotalAlloc; d > time.Minute || n > 256<<20 { // what is not linear takes hours
 			t.Errorf("1 MiB of %q: %s, %d MiB", unit, d, n>>20)
 		}
 	}

@@ -103,7 +103,7 @@ func TestBudget(t *testing.T) {
 			if hidden || !errors.As(err, &named) || named.Dir != "d/" || errors.Is(err, context.Canceled) != (end == "time") {
 				t.Errorf("%.20q, no %s left: hidden %v, %v", line, end, hidden, err)
 			}
-			if took := time.Since(start); took > 2*time.Second {
+			if took := time.Since(start); took > time.Minute { // what is exponential takes years
 				t.Errorf("%.20q, no %s left: ended after %v", line, end, took)
 			}
 			cancel(nil)
