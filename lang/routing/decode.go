@@ -455,17 +455,25 @@ func (r *reader) size(v *tomltree.Value, where string) *int64 {
 	if !r.Is(v, where, tomltree.String) {
 		return nil
 	}
-	text := strings.ToLower(strings.TrimSpace(v.Text))
-	digits := strings.TrimRight(text, "bikmgt ")
-	n, err := strconv.ParseInt(digits, 10, 64)
-	unit, ok := sizeUnit(strings.TrimSpace(text[len(digits):]))
-	if err != nil || !ok || n < 0 || n > math.MaxInt64/unit {
+	n, ok := ParseSize(v.Text)
+	if !ok {
 		r.Errorf(diag.BadValue, r.Span(v), "%s cannot be %q", where, v.Text).
 			Hint = "write bytes, or a whole number with kB, MB, GB (powers of 1000), KiB, MiB, GiB (powers of 1024)"
 		return nil
 	}
-	n *= unit
 	return &n
+}
+
+// ParseSize reads a number of bytes: a whole number, with a unit if it is not of bytes, in any case of letters.
+func ParseSize(text string) (n int64, ok bool) {
+	text = strings.ToLower(strings.TrimSpace(text))
+	digits := strings.TrimRight(text, "bikmgt ")
+	n, err := strconv.ParseInt(digits, 10, 64)
+	unit, ok := sizeUnit(strings.TrimSpace(text[len(digits):]))
+	if err != nil || !ok || n < 0 || n > math.MaxInt64/unit {
+		return 0, false
+	}
+	return n * unit, true
 }
 
 // sizeUnit returns the bytes of a unit in lower case.

@@ -43,9 +43,9 @@ func newReceiptsAudit(u *ui) *cobra.Command {
 				return err
 			}
 			if f.bundle != "" {
-				book, refused, err := inquiry.OpenBundle(u.in, f.bundle, p.Keys, kept)
+				book, refused, err := inquiry.OpenBundle(u.In, f.bundle, p.Keys, kept)
 				if err == nil {
-					err = u.print(f.json, records.NewBundleAudit(book, refused, kept))
+					err = u.Print(f.json, records.NewBundleAudit(book, refused, kept))
 				}
 				if err == nil && refused != nil {
 					return exit.Status(exit.Refused)
@@ -54,7 +54,7 @@ func newReceiptsAudit(u *ui) *cobra.Command {
 			}
 			a, tampered, err := p.Audit(kept)
 			if err == nil {
-				err = u.print(f.json, a)
+				err = u.Print(f.json, a)
 			}
 			if err == nil && (tampered || f.unsigned && len(a.Findings) > 0) {
 				return exit.Status(exit.Refused)
@@ -85,7 +85,7 @@ them, signed if the last writer had a key. Keep it where the store's owner canno
 			if err != nil {
 				return err
 			}
-			_, err = u.out.Write(text)
+			_, err = u.Out.Write(text)
 			return err
 		},
 	}

@@ -64,7 +64,7 @@ func newCheck(u *ui) *cobra.Command {
   dialect check --lsp-lite --stdin-filename quality.dlct - <buffer`,
 		ValidArgsFunction: cobra.FixedCompletions([]string{"dlct", "toml"}, cobra.ShellCompDirectiveFilterFileExt),
 		RunE: func(_ *cobra.Command, args []string) error {
-			if len(args) == 0 && len(f.lines) == 0 && !u.piped() {
+			if len(args) == 0 && len(f.lines) == 0 && !u.Piped() {
 				name, err := script.Default(f.Routing)
 				if err != nil {
 					return err
@@ -137,7 +137,7 @@ func (f *checkFlags) run(u *ui, args []string) error {
 			return err
 		}
 	}
-	if err := outfile.Rewrite(f.edits, u.note); err != nil {
+	if err := outfile.Rewrite(f.edits, u.Note); err != nil {
 		return err
 	}
 	list := c.Finish(args)
@@ -194,11 +194,11 @@ func (f *checkFlags) repair(u *ui, s *project.Script, src *diag.Source) (*diag.S
 	switch {
 	case f.diff:
 		if changed {
-			err = u.scriptDiff(s, "fixed", text)
+			err = u.ScriptDiff(s, "fixed", text)
 		}
 		return diag.NewSource(s.Name, s.Text), err // what is written is what there is to find fault with
 	case s.Path == "" || f.stdinName != "" && s.Name == f.stdinName:
-		_, err = u.out.Write(text)
+		_, err = u.Out.Write(text)
 	case changed:
 		f.edits = append(f.edits, outfile.Edit{Path: s.Path, Text: text, Told: fmt.Sprintf("%s in %s fixed", diag.Number(n, "finding"), s.Name)})
 	}
@@ -207,9 +207,9 @@ func (f *checkFlags) repair(u *ui, s *project.Script, src *diag.Source) (*diag.S
 
 // write prints what was found in the format that is asked for.
 func (f *checkFlags) write(u *ui, c *check.Checker, list diag.List) error {
-	out, tty := u.out, u.outTTY
+	out, tty := u.Out, u.OutTTY
 	if f.diff || f.fix && slices.Contains(c.Names, "-") || f.fix && f.stdinName != "" {
-		out, tty = u.err, u.errTTY // standard output has the text
+		out, tty = u.Err, u.ErrTTY // standard output has the text
 	}
 	root := os.Getenv("GITHUB_WORKSPACE")
 	if wd, err := os.Getwd(); root == "" && err == nil {
@@ -228,11 +228,11 @@ func (f *checkFlags) write(u *ui, c *check.Checker, list diag.List) error {
 	case f.format == "json":
 		return report.CheckJSON(out, list)
 	}
-	if err := u.diagnostics(out, tty, list, c.Sources); err != nil {
+	if err := u.Diagnostics(out, tty, list, c.Sources); err != nil {
 		return err
 	}
 	if len(list) > 0 {
-		u.notef("%s", list.Summary())
+		u.Notef("%s", list.Summary())
 	}
 	if os.Getenv("GITHUB_ACTIONS") == "true" && os.Getenv(report.AgentVariable) == "" {
 		return output.GitHub(out, list, opt)

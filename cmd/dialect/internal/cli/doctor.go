@@ -25,7 +25,7 @@ The exit status is 1 if something is broken.`,
 		Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			r := doctor.Examine(doctor.Options{Dir: ".", Routing: f.routing, Store: f.store, Online: f.online, Version: version(), Domain: []string{domainName}})
-			err := u.print(f.json, r)
+			err := u.Print(f.json, r)
 			if err == nil && r.Broken() {
 				return exit.Status(exit.Failed)
 			}

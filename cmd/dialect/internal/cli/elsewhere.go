@@ -15,20 +15,7 @@ func newRunsAttach(u *ui) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "attach RUN", Short: "take up a run of another engine again, and report it", Long: attachLong, Args: cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
-			if err := farEngine(&f.far); err != nil {
-				return err
-			}
-			if err := f.check(); err != nil {
-				return err
-			}
-			p, err := f.far.Resume(args[0], u.err)
-			if err != nil {
-				return err
-			}
-			if p, err = f.bound(u, p); err != nil || p == nil {
-				return err
-			}
-			return f.execute(u, p)
+			return f.given().Attach(u, args[0])
 		},
 	}
 	f.add(cmd)
@@ -41,10 +28,10 @@ func newRunsCancel(u *ui) *cobra.Command {
 		Use: "cancel RUN", Short: "end a run of another engine", Args: cobra.ExactArgs(1),
 		Long: "End a run of --engine temporal: what runs is ended, what comes in any case still comes.\nThe dialect that waits for it reports it.",
 		RunE: func(_ *cobra.Command, args []string) error {
-			if err := farEngine(&o); err != nil {
+			if err := o.Demand(); err != nil {
 				return err
 			}
-			return o.Cancel(args[0], u.err)
+			return o.Cancel(args[0], u.Err)
 		},
 	}
 	cmd.Flags().StringVar(&o.Engine, "engine", "", "that carries it out: `ENGINE` temporal")
@@ -59,14 +46,14 @@ func newRunsList(u *ui) *cobra.Command {
 		Use: "list", Short: "list the runs that another engine knows", Args: cobra.NoArgs,
 		Long: "List the runs that the Temporal server knows, the newest first, with how each ended there.\nWhether one passed, its gate says.",
 		RunE: func(*cobra.Command, []string) error {
-			if err := farEngine(&o); err != nil {
+			if err := o.Demand(); err != nil {
 				return err
 			}
-			runs, err := o.List(u.err)
+			runs, err := o.List(u.Err)
 			if err != nil {
 				return err
 			}
-			return u.print(asJSON, runs)
+			return u.Print(asJSON, runs)
 		},
 	}
 	cmd.Flags().StringVar(&o.Engine, "engine", "", "that knows them: `ENGINE` temporal")

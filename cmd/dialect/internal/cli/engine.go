@@ -3,7 +3,6 @@ package cli
 import (
 	"github.com/spf13/cobra"
 
-	"github.com/command-dialect/dialect/cmd/dialect/internal/exit"
 	"github.com/command-dialect/dialect/cmd/dialect/internal/temporal"
 )
 
@@ -24,15 +23,4 @@ func addServerFlags(cmd *cobra.Command, o *temporal.Options) {
 	fl.StringVar(&o.Address, "address", "", "of the Temporal server, `HOST:PORT` (TEMPORAL_ADDRESS)")
 	fl.StringVar(&o.Namespace, "namespace", "", "`NAMESPACE` of the Temporal server (TEMPORAL_NAMESPACE)")
 	fl.StringVar(&o.Queue, "task-queue", "", "hand the lines to the workers of the task queue `QUEUE`")
-}
-
-// farEngine refuses what is only for an engine on other machines.
-func farEngine(o *temporal.Options) error {
-	if err := o.Check(); err != nil {
-		return err
-	}
-	if !o.On() {
-		return exit.Usagef("--engine temporal is missing: a run on this machine ends with its dialect")
-	}
-	return nil
 }

@@ -61,9 +61,9 @@ library.`,
 		RunE: func(_ *cobra.Command, args []string) error {
 			switch {
 			case f.codes:
-				return u.print(f.json, explain.AllCodes())
+				return u.Print(f.json, explain.AllCodes())
 			case f.schema:
-				_, err := u.out.Write(reference.Schema())
+				_, err := u.Out.Write(reference.Schema())
 				return err
 			case len(args) == 0:
 				return exit.Usagef("nothing to explain: name a line in quotes, a word of a report, the code of a diagnostic, or a key of routing.toml")
@@ -112,9 +112,9 @@ func (f *explainFlags) word(u *ui, docs []explain.Document) error {
 	}
 	for i, d := range docs {
 		if i > 0 {
-			fmt.Fprintln(u.out)
+			fmt.Fprintln(u.Out)
 		}
-		if err := u.print(f.json, d); err != nil {
+		if err := u.Print(f.json, d); err != nil {
 			return err
 		}
 	}
@@ -142,14 +142,14 @@ func (f *explainFlags) script(u *ui, name string) error {
 		return err
 	}
 	explain.Resolve(p, vars)
-	err = recording.Redactor(p.Plan, "").Through(u.out, func(w io.Writer) error { return explain.Script(w, p, vars) })
+	err = recording.Redactor(p.Plan, "").Through(u.Out, func(w io.Writer) error { return explain.Script(w, p, vars) })
 	if err != nil {
 		return err
 	}
 	if p.Findings.Count(diag.Error) == 0 {
 		return nil
 	}
-	if err := u.diagnostics(u.err, u.errTTY, p.Findings, p.Sources); err != nil {
+	if err := u.Diagnostics(u.Err, u.ErrTTY, p.Findings, p.Sources); err != nil {
 		return err
 	}
 	return exit.Status(exit.Failed)
@@ -162,7 +162,7 @@ func (f *explainFlags) line(u *ui, args []string) error {
 		return err
 	}
 	p.Resolve(vars, nil)
-	if err := u.diagnostics(u.err, u.errTTY, p.Findings, p.Sources); err != nil {
+	if err := u.Diagnostics(u.Err, u.ErrTTY, p.Findings, p.Sources); err != nil {
 		return err
 	}
 	switch {
@@ -171,7 +171,7 @@ func (f *explainFlags) line(u *ui, args []string) error {
 	case len(p.Plan.Steps) == 0:
 		return exit.Usagef("there is no command in %s", quoteArgs(args))
 	}
-	return recording.Redactor(p.Plan, "").Through(u.out, func(w io.Writer) error {
+	return recording.Redactor(p.Plan, "").Through(u.Out, func(w io.Writer) error {
 		if f.json {
 			return report.PlanJSON(w, p.Plan)
 		}
@@ -192,6 +192,6 @@ func (f *explainFlags) printSkill(u *ui, name string) error {
 	if err != nil {
 		return err
 	}
-	_, err = u.out.Write(text)
+	_, err = u.Out.Write(text)
 	return err
 }

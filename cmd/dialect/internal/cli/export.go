@@ -37,7 +37,7 @@ func newReceiptsExport(u *ui) *cobra.Command {
   dialect verify --bundle proof.json --tree HEAD --require quality --key boss.pub`,
 		ValidArgsFunction: completeIDs,
 		RunE: func(_ *cobra.Command, args []string) error {
-			p, w := store.Place{Name: f.store}, bufio.NewWriter(u.out)
+			p, w := store.Place{Name: f.store}, bufio.NewWriter(u.Out)
 			var err error
 			switch {
 			case f.bundle && len(args) == 0:

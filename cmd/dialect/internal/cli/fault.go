@@ -29,13 +29,13 @@ func newFault(u *ui) *cobra.Command {
 			d, l, err := h.Line(arg(args))
 			switch {
 			case err != nil:
-				return notKept(err)
+				return store.NotKept(err)
 			case l == nil:
-				return writeJSON(u, d.Faults())
+				return u.JSON(d.Faults())
 			case l.Fault == nil:
 				return exit.Failf(exit.Failed, "the line %s of %s has no fault: it %s", l.ID, d.Run, l.How())
 			}
-			return writeJSON(u, l.Fault)
+			return u.JSON(l.Fault)
 		},
 	}
 	addStoreFlag(cmd, &name)

@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/term"
 
 	"github.com/command-dialect/dialect/cmd/dialect/internal/exit"
 	"github.com/command-dialect/dialect/cmd/dialect/internal/outfile"
@@ -39,7 +38,7 @@ func newFmt(u *ui) *cobra.Command {
 		ValidArgsFunction: cobra.FixedCompletions([]string{"dlct"}, cobra.ShellCompDirectiveFilterFileExt),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				if term.IsTerminal(int(u.in.Fd())) {
+				if u.Typed() {
 					_ = cmd.Help()
 					return exit.Usagef("no script: name a FILE, or pipe one in")
 				}
@@ -69,7 +68,7 @@ func newFmt(u *ui) *cobra.Command {
 				}
 				if len(faults) > 0 {
 					bad = true
-					if err := u.diagnostics(u.err, u.errTTY, faults, map[string]*diag.Source{s.Name: src}); err != nil {
+					if err := u.Diagnostics(u.Err, u.ErrTTY, faults, map[string]*diag.Source{s.Name: src}); err != nil {
 						return err
 					}
 				}
@@ -79,15 +78,15 @@ func newFmt(u *ui) *cobra.Command {
 				case f.diff:
 					if !same {
 						bad = true
-						err = u.scriptDiff(s, "canonical", text)
+						err = u.ScriptDiff(s, "canonical", text)
 					}
 				case f.check:
 					if !same {
 						bad = true
-						_, err = fmt.Fprintln(u.out, diag.Printable(s.Name))
+						_, err = fmt.Fprintln(u.Out, diag.Printable(s.Name))
 					}
 				case s.Path == "":
-					_, err = u.out.Write(text)
+					_, err = u.Out.Write(text)
 				case !same:
 					edits = append(edits, outfile.Edit{Path: s.Path, Text: text})
 				}
@@ -95,7 +94,7 @@ func newFmt(u *ui) *cobra.Command {
 					return err
 				}
 			}
-			if err := outfile.Rewrite(edits, u.note); err != nil {
+			if err := outfile.Rewrite(edits, u.Note); err != nil {
 				return err
 			}
 			if bad {

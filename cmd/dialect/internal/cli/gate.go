@@ -7,6 +7,7 @@ import (
 
 	"github.com/command-dialect/dialect/cmd/dialect/internal/exit"
 	"github.com/command-dialect/dialect/cmd/dialect/internal/inquiry"
+	"github.com/command-dialect/dialect/cmd/dialect/internal/run"
 	"github.com/command-dialect/dialect/runtime/records"
 )
 
@@ -41,7 +42,7 @@ func newGate(u *ui) *cobra.Command {
 				return exit.Usagef("--accept-flaky REASON: say why, in your own words")
 			}
 			var err error
-			if f.Signer, err = takeKey(u, f.keyFD); err != nil {
+			if f.Signer, err = run.TakeKey(u, f.keyFD); err != nil {
 				return err
 			}
 			return f.decide(u, args, func(_ context.Context, q *inquiry.Question) (records.Decision, error) { return q.Gate(f.Gating, args) })

@@ -9,6 +9,7 @@ import (
 	"github.com/command-dialect/dialect/cmd/dialect/internal/exit"
 	"github.com/command-dialect/dialect/cmd/dialect/internal/store"
 	"github.com/command-dialect/dialect/lang/diag"
+	"github.com/command-dialect/dialect/lang/routing"
 	"github.com/command-dialect/dialect/runtime/archive"
 )
 
@@ -30,13 +31,13 @@ func newReceiptsGC(u *ui) *cobra.Command {
   dialect receipts gc --dry-run --max-size 0`,
 		Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
-			old, err := age(f.older)
+			old, err := store.Age(f.older)
 			if err != nil {
 				return exit.Usagef("--older-than: %v", err)
 			}
-			size, err := byteSize(f.size)
-			if err != nil {
-				return exit.Usagef("--max-size: %v", err)
+			size, ok := routing.ParseSize(f.size)
+			if !ok {
+				return exit.Usagef("--max-size: %q is not a size: want 0, 500MiB, 2GB", f.size)
 			}
 			path, err := (store.Place{Name: f.store}).Path()
 			if err != nil {
@@ -47,13 +48,13 @@ func newReceiptsGC(u *ui) *cobra.Command {
 				return exit.Failf(exit.Failed, "%v", err)
 			}
 			if f.json {
-				return writeJSON(u, c)
+				return u.JSON(c)
 			}
 			word := "dropped"
 			if f.dry {
 				word = "would drop"
 			}
-			_, err = fmt.Fprintf(u.out, "%s %s of output, %d bytes; %d left, %d bytes\n", word, diag.Number(c.Dropped, "file"), c.DroppedBytes, c.Kept, c.KeptBytes)
+			_, err = fmt.Fprintf(u.Out, "%s %s of output, %d bytes; %d left, %d bytes\n", word, diag.Number(c.Dropped, "file"), c.DroppedBytes, c.Kept, c.KeptBytes)
 			return err
 		},
 	}

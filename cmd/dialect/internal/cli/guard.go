@@ -52,16 +52,16 @@ func newGuard(u *ui) *cobra.Command {
 			}
 			o.Argv, o.Root, o.Version = args, command.Root(dir), version()
 			o.Helper, o.Room, o.Guard = []string{domainName}, []string{roomName}, []string{guardName, guardArgument}
-			o.Note, o.Warn = u.notef, u.warnf
+			o.Note, o.Warn = u.Notef, u.Warnf
 			r, err := guard.Run(context.Background(), o)
 			if r == nil {
 				return err
 			}
-			if e := r.Write(u.err, json); err == nil {
+			if e := r.Write(u.Err, json); err == nil {
 				err = e
 			}
 			if err == nil {
-				err = file.Write(u.out, func(w io.Writer) error {
+				err = file.Write(u.Out, func(w io.Writer) error {
 					_, err := w.Write(r.Bundle)
 					return err
 				})
@@ -96,7 +96,7 @@ this user that run.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			s, err := guard.Status(cmd.Context())
 			if s != nil {
-				if e := u.print(json, s); err == nil {
+				if e := u.Print(json, s); err == nil {
 					err = e
 				}
 			}

@@ -31,10 +31,10 @@ and the topics.`,
 			found, rest, err := root.Find(args)
 			command := err == nil && len(rest) == 0
 			if topic && len(args) == 1 {
-				if err := page.WriteText(u.out); err != nil || !command {
+				if err := page.WriteText(u.Out); err != nil || !command {
 					return err
 				}
-				_, err := fmt.Fprintf(u.out, "\n`%s --help` lists its flags.\n", found.CommandPath())
+				_, err := fmt.Fprintf(u.Out, "\n`%s --help` lists its flags.\n", found.CommandPath())
 				return err
 			}
 			if command {

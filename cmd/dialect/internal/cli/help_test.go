@@ -33,7 +33,7 @@ func commands(out io.Writer) (list []*cobra.Command) {
 			}
 		}
 	}
-	root := newRoot(&ui{out: out, err: out}, nil)
+	root := newRoot(&ui{Out: out, Err: out}, nil)
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()
 	walk(root)
@@ -109,7 +109,7 @@ func TestHelpForm(t *testing.T) {
 // TestTopics holds that each page prints, and that the help lists all.
 func TestTopics(t *testing.T) {
 	var out bytes.Buffer
-	root := newRoot(&ui{out: &out, err: &out}, nil)
+	root := newRoot(&ui{Out: &out, Err: &out}, nil)
 	if err := root.Help(); err != nil {
 		t.Fatal(err)
 	}
@@ -119,7 +119,7 @@ func TestTopics(t *testing.T) {
 			t.Errorf("the help does not list %s", topic.Name)
 		}
 		out.Reset()
-		root := newRoot(&ui{out: &out, err: &out}, []string{"help"})
+		root := newRoot(&ui{Out: &out, Err: &out}, []string{"help"})
 		root.SetArgs([]string{"help", strings.ToUpper(topic.Name)})
 		if err := root.Execute(); err != nil {
 			t.Errorf("%s: %v", topic.Name, err)
@@ -204,9 +204,9 @@ func misnamed(line string) string {
 	if i := slices.IndexFunc(words, func(w string) bool { return strings.HasPrefix(w, "#") || strings.ContainsAny(w[:1], "><|") }); i > 0 {
 		words = words[:i]
 	}
-	root := newRoot(&ui{out: io.Discard, err: io.Discard}, nil)
+	root := newRoot(&ui{Out: io.Discard, Err: io.Discard}, nil)
 	if words[0] == "ar" {
-		root = newAR(&ui{out: io.Discard, err: io.Discard})
+		root = newAR(&ui{Out: io.Discard, Err: io.Discard})
 	}
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()

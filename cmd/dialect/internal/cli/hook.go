@@ -5,11 +5,11 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/term"
 
 	"github.com/command-dialect/dialect/cmd/dialect/internal/exit"
 	"github.com/command-dialect/dialect/cmd/dialect/internal/hook"
 	"github.com/command-dialect/dialect/cmd/dialect/internal/hook/agents"
+	"github.com/command-dialect/dialect/cmd/dialect/internal/inquiry"
 )
 
 const hookLong = `Answer a hook of a coding agent: whether it may end its turn, and whether it may run a command line.
@@ -48,11 +48,11 @@ func newHook(u *ui) *cobra.Command {
 			if answer != "" && !o.Agent.Speak(answer) {
 				return exit.Usagef("--answer %q: want one of %s", answer, strings.Join(agents.FormNames(), ", "))
 			}
-			if term.IsTerminal(int(u.in.Fd())) {
+			if u.Typed() {
 				return exit.Usagef("stdin is a terminal: this command is started by an agent").Hint("dialect hook install")
 			}
-			defer u.contain()()
-			o.In, o.Out = u.in, u.out
+			defer inquiry.Contain(u.Warnf)()
+			o.In, o.Out = u.In, u.Out
 			hook.Answer(o)
 			return nil
 		},
@@ -102,7 +102,7 @@ func (f *hookInstall) change(u *ui, agents []string, plan func(hook.Selection) (
 	}
 	for _, ch := range c.List {
 		if f.dryRun && !ch.Unchanged() {
-			if err := u.diff(ch.Path, ch.Old, ch.Path, ch.New); err != nil {
+			if err := u.Diff(ch.Path, ch.Old, ch.Path, ch.New); err != nil {
 				return err
 			}
 		}
@@ -112,7 +112,7 @@ func (f *hookInstall) change(u *ui, agents []string, plan func(hook.Selection) (
 			return err
 		}
 		for _, said := range c.Said() {
-			u.notef("%s", said)
+			u.Notef("%s", said)
 		}
 	}
 	return nil
@@ -154,7 +154,7 @@ func newHookStatus(u *ui) *cobra.Command {
 			if err != nil {
 				return exit.Failf(exit.Failed, "%v", err)
 			}
-			return u.print(asJSON, r)
+			return u.Print(asJSON, r)
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON document")
@@ -176,20 +176,20 @@ Exit status: 0 to push, else 1.`,
 			if args[0] != "pre-push" {
 				return exit.Usagef("there is no answer to the hook %q", args[0]).Hint("dialect hook git pre-push")
 			}
-			defer u.contain()()
+			defer inquiry.Contain(u.Warnf)()
 			remote := ""
 			if len(args) > 1 {
 				remote = args[1]
 			}
-			refused, warnings := hook.Push(store, remote, u.in)
+			refused, warnings := hook.Push(store, remote, u.In)
 			for _, w := range warnings {
-				u.warnf("%s", w)
+				u.Warnf("%s", w)
 			}
 			for _, text := range refused {
 				head, rest, _ := strings.Cut(text, "\n")
-				u.errorf("%s", head)
+				u.Errorf("%s", head)
 				if rest != "" {
-					u.say(rest)
+					u.Say(rest)
 				}
 			}
 			if len(refused) > 0 {
@@ -213,7 +213,7 @@ func newHookLog(u *ui) *cobra.Command {
 			if err != nil {
 				return exit.Failf(exit.Failed, "%v", err)
 			}
-			return u.print(asJSON, l)
+			return u.Print(asJSON, l)
 		},
 	}
 	cmd.Flags().BoolVar(&all, "all", false, "show plain passes, too")
@@ -240,9 +240,9 @@ refuse it to an agent, as far as they see it.`,
 				return exit.Failf(exit.Failed, "%v", err)
 			}
 			if d == 0 {
-				u.notef("the hooks of this project are on")
+				u.Notef("the hooks of this project are on")
 			} else {
-				u.notef("the hooks of this project are off until %s; `dialect hook off --for 0` switches them on", until.Format("2006-01-02 15:04"))
+				u.Notef("the hooks of this project are off until %s; `dialect hook off --for 0` switches them on", until.Format("2006-01-02 15:04"))
 			}
 			return nil
 		},

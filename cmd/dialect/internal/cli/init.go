@@ -88,7 +88,7 @@ func (f *initFlags) init(u *ui, dir string) error {
 	}
 	tellPlan(u, p)
 	for _, text := range facts {
-		u.note(text)
+		u.Note(text)
 	}
 	tellInstalls(u, p)
 	switch {
@@ -104,7 +104,7 @@ func (f *initFlags) init(u *ui, dir string) error {
 func (f *initFlags) try(u *ui, p scaffold.Plan) (scaffold.Plan, []string, error) {
 	ctx, stop := interrupt.Context()
 	defer stop()
-	results, err := trial.Try(ctx, p, trial.Options{Timeout: f.timeout, Environ: os.Environ(), Begin: func(l scaffold.Line) { u.notef("trying: %s", l.Text) }})
+	results, err := trial.Try(ctx, p, trial.Options{Timeout: f.timeout, Environ: os.Environ(), Begin: func(l scaffold.Line) { u.Notef("trying: %s", l.Text) }})
 	if ctx.Err() != nil {
 		return p, nil, exit.Status(interrupt.Status(ctx))
 	}
@@ -117,13 +117,13 @@ func (f *initFlags) try(u *ui, p scaffold.Plan) (scaffold.Plan, []string, error)
 
 // propose prints what is new where files are there.
 func (f *initFlags) propose(u *ui, p scaffold.Plan, there []string) error {
-	u.notef("%s: there already, and left as it is", strings.Join(there, ", "))
+	u.Notef("%s: there already, and left as it is", strings.Join(there, ", "))
 	if len(p.Lines) == 0 {
-		u.note("nothing new to propose")
+		u.Note("nothing new to propose")
 		return nil
 	}
-	u.note("new lines, to add by hand, or with --force, which replaces the files:")
-	if _, err := fmt.Fprint(u.out, p.Addition()); err != nil {
+	u.Note("new lines, to add by hand, or with --force, which replaces the files:")
+	if _, err := fmt.Fprint(u.Out, p.Addition()); err != nil {
 		return err
 	}
 	if f.check {
@@ -137,7 +137,7 @@ func (f *initFlags) write(u *ui, dir string, p scaffold.Plan) error {
 	files := p.Files()
 	if f.dry {
 		for _, file := range files {
-			if _, err := fmt.Fprintf(u.out, "# %s\n%s\n", file.Path, file.Text); err != nil {
+			if _, err := fmt.Fprintf(u.Out, "# %s\n%s\n", file.Path, file.Text); err != nil {
 				return err
 			}
 		}
@@ -145,7 +145,7 @@ func (f *initFlags) write(u *ui, dir string, p scaffold.Plan) error {
 	}
 	if f.check {
 		for _, file := range files {
-			u.notef("would write %s", file.Path)
+			u.Notef("would write %s", file.Path)
 		}
 		return exit.Status(exit.Failed)
 	}
@@ -163,33 +163,33 @@ func (f *initFlags) write(u *ui, dir string, p scaffold.Plan) error {
 		}
 		switch err := write([]byte(file.Text), 0o666); {
 		case errors.Is(err, fs.ErrExist):
-			u.notef("%s is there by now and was left as it is", file.Path)
+			u.Notef("%s is there by now and was left as it is", file.Path)
 		case err != nil:
 			return exit.Failf(exit.Failed, "%w", err)
 		default:
-			u.notef("wrote %s", file.Path)
+			u.Notef("wrote %s", file.Path)
 		}
 	}
-	u.notef("now: dialect run %s", filepath.Join(dir, scaffold.ScriptName))
+	u.Notef("now: dialect run %s", filepath.Join(dir, scaffold.ScriptName))
 	return nil
 }
 
 func tellPlan(u *ui, p scaffold.Plan) {
 	if len(p.Found) > 0 {
-		u.notef("found: %s", strings.Join(p.Found, ", "))
+		u.Notef("found: %s", strings.Join(p.Found, ", "))
 	}
 	for _, l := range p.LeftOut {
-		u.notef("left out: %s", l)
+		u.Notef("left out: %s", l)
 	}
 	for _, l := range p.Offers {
-		u.note(l)
+		u.Note(l)
 	}
 }
 
 // tellInstalls prints how to get what lines are left out for.
 func tellInstalls(u *ui, p scaffold.Plan) {
 	for _, command := range p.Installs {
-		u.notef("to have the rest: %s; then `dialect init` proposes it", command)
+		u.Notef("to have the rest: %s; then `dialect init` proposes it", command)
 	}
 }
 

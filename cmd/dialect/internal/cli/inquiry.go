@@ -11,7 +11,6 @@ import (
 	"github.com/command-dialect/dialect/cmd/dialect/internal/inquiry"
 	"github.com/command-dialect/dialect/cmd/dialect/internal/interrupt"
 	"github.com/command-dialect/dialect/cmd/dialect/internal/store"
-	"github.com/command-dialect/dialect/runtime/process"
 	"github.com/command-dialect/dialect/runtime/records"
 )
 
@@ -52,26 +51,10 @@ func (f *inquiryFlags) read() (err error) {
 	if f.Kept, err = store.ReadCheckpoint(f.Since, f.Keys); err != nil {
 		return err
 	}
-	if f.MaxAge, err = age(f.maxAge); err != nil {
+	if f.MaxAge, err = store.Age(f.maxAge); err != nil {
 		return exit.Usagef("--max-age: %v", err)
 	}
 	return nil
-}
-
-// contain returns what ends the processes that the programs left running which git starts for a snapshot, such as clean
-// filters, also in sessions of their own: a question leaves nothing behind.
-func (u *ui) contain() (end func()) {
-	l, err := process.New(process.Options{})
-	if err != nil {
-		return func() {}
-	}
-	return func() {
-		if left, note := l.NameLeft(); len(left) > 0 {
-			u.warnf("a program that git started for this question, such as a clean filter, left processes; ending them (%s)", note)
-			_ = l.EndLeft(true)
-		}
-		_ = l.Close()
-	}
 }
 
 // decide asks about the present files, has do gate or consume the records that ids name, and prints what
@@ -79,7 +62,7 @@ func (u *ui) contain() (end func()) {
 func (f *inquiryFlags) decide(u *ui, ids []string, do func(ctx context.Context, q *inquiry.Question) (records.Decision, error)) error {
 	ctx, stop := interrupt.Context()
 	defer stop()
-	defer u.contain()()
+	defer inquiry.Contain(u.Warnf)()
 	if err := cmp.Or(inquiry.CheckIDs(ids...), f.read()); err != nil {
 		return err
 	}
@@ -93,7 +76,7 @@ func (f *inquiryFlags) decide(u *ui, ids []string, do func(ctx context.Context, 
 	case errors.As(err, &e) && f.json:
 		d = e.Decision()
 	case e != nil:
-		return cmp.Or(u.changes(e.Changes), err)
+		return cmp.Or(u.Changes(e.Changes), err)
 	case err != nil:
 		return err
 	}

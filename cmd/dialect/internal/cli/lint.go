@@ -37,7 +37,7 @@ func newReceiptsLint(u *ui) *cobra.Command {
   dialect receipts lint --tool leads.create --registry tools.registry.json receipt.json`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
-			in, name := io.Reader(u.in), "-"
+			in, name := io.Reader(u.In), "-"
 			if len(args) > 0 && args[0] != "-" {
 				name = args[0]
 				file, err := regular.Open(name)
@@ -78,7 +78,7 @@ func newReceiptsLint(u *ui) *cobra.Command {
 					return exit.Usagef("%v", err)
 				}
 			}
-			return tellLint(u, text, registry, f.json || !u.outTTY)
+			return tellLint(u, text, registry, f.json || !u.OutTTY)
 		},
 	}
 	fl := cmd.Flags()
@@ -94,21 +94,21 @@ func tellLint(u *ui, text []byte, registry *doctrine.Registry, asJSON bool) erro
 	report, refusal := doctrine.Lint(text, registry)
 	switch {
 	case asJSON && refusal != nil:
-		_, _ = u.out.Write(doctrine.JSON(refusal))
+		_, _ = u.Out.Write(doctrine.JSON(refusal))
 	case asJSON:
-		if _, err := u.out.Write(doctrine.JSON(report)); err != nil {
+		if _, err := u.Out.Write(doctrine.JSON(report)); err != nil {
 			return err
 		}
 	case refusal != nil:
-		fmt.Fprintf(u.out, "refused: %s\n  fix: %s\n", diag.Printable(refusal.Reason), diag.Printable(refusal.Fix))
+		fmt.Fprintf(u.Out, "refused: %s\n  fix: %s\n", diag.Printable(refusal.Reason), diag.Printable(refusal.Fix))
 	default:
 		word := "valid"
 		if !report.Valid {
 			word = "INVALID"
 		}
-		fmt.Fprintf(u.out, "%s: %s\n", word, report.Score)
+		fmt.Fprintf(u.Out, "%s: %s\n", word, report.Score)
 		for _, v := range report.Violations {
-			fmt.Fprintf(u.out, "  %s: %s: want %s, got %s\n    %s\n", v.Severity, v.Rule, diag.Printable(v.Expected), diag.Printable(v.Actual), diag.Printable(v.Fix))
+			fmt.Fprintf(u.Out, "  %s: %s: want %s, got %s\n    %s\n", v.Severity, v.Rule, diag.Printable(v.Expected), diag.Printable(v.Actual), diag.Printable(v.Fix))
 		}
 	}
 	switch {

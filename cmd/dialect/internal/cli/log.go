@@ -53,7 +53,7 @@ func newLog(u *ui) *cobra.Command {
 			r, logs, err := store.Place{Name: f.store}.Output(arg(args))
 			var e *history.LookupError
 			if errors.As(err, &e) {
-				err = notKept(err)
+				err = store.NotKept(err)
 			}
 			if err != nil {
 				return err
@@ -88,7 +88,7 @@ func printLog(u *ui, logs archive.Archive, what string, s receipts.Stream, tail 
 	want := s.SHA256
 	if !s.Log.IsZero() {
 		want = s.Log
-		u.warnf("%s is kept without its secrets, or cut: all of it was %d bytes, sha256 %s", what, s.Bytes, s.SHA256)
+		u.Warnf("%s is kept without its secrets, or cut: all of it was %d bytes, sha256 %s", what, s.Bytes, s.SHA256)
 	}
 	path := blob.Path(string(logs), want)
 	f, _, err := blob.Open(string(logs), want)
@@ -102,7 +102,7 @@ func printLog(u *ui, logs archive.Archive, what string, s receipts.Stream, tail 
 	}
 	defer f.Close()
 	if pathOnly {
-		_, err := fmt.Fprintln(u.out, path)
+		_, err := fmt.Fprintln(u.Out, path)
 		return err
 	}
 	var from io.Reader = f
@@ -118,11 +118,11 @@ func printLog(u *ui, logs archive.Archive, what string, s receipts.Stream, tail 
 			return exit.Failf(exit.Failed, "%v", err)
 		}
 	}
-	if !u.outTTY {
-		_, err = io.Copy(u.out, from)
+	if !u.OutTTY {
+		_, err = io.Copy(u.Out, from)
 		return err
 	}
-	in, out := bufio.NewReader(from), bufio.NewWriter(u.out)
+	in, out := bufio.NewReader(from), bufio.NewWriter(u.Out)
 	for {
 		line, err := in.ReadString('\n')
 		fmt.Fprint(out, diag.Visible(line))

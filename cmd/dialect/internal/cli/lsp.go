@@ -8,7 +8,6 @@ import (
 	"syscall"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/term"
 
 	"github.com/command-dialect/dialect/cmd/dialect/internal/exit"
 	"github.com/command-dialect/dialect/cmd/dialect/internal/lsp"
@@ -37,7 +36,7 @@ func newLSP(u *ui) *cobra.Command {
 		Long:  lspLong,
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if term.IsTerminal(int(u.in.Fd())) {
+			if u.Typed() {
 				_ = cmd.Help()
 				return exit.Usagef("stdin is a terminal: this command is started by an editor, not by hand")
 			}
@@ -45,7 +44,7 @@ func newLSP(u *ui) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			o := lsp.Options{Version: version(), Vars: vars, Receipt: store.OnTree, Log: u.err}
+			o := lsp.Options{Version: version(), Vars: vars, Receipt: store.OnTree, Log: u.Err}
 			if f.routing != "" {
 				if o.Routing, err = filepath.Abs(f.routing); err != nil {
 					return exit.Usagef("--routing: %v", err)
@@ -53,7 +52,7 @@ func newLSP(u *ui) *cobra.Command {
 			}
 			ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 			defer stop()
-			if err := lsp.Serve(ctx, u.in, os.Stdout, o); err != nil && ctx.Err() == nil {
+			if err := lsp.Serve(ctx, u.In, os.Stdout, o); err != nil && ctx.Err() == nil {
 				return exit.Failf(exit.Failed, "%v", err)
 			}
 			return nil

@@ -12,6 +12,7 @@ import (
 	"runtime/debug"
 	"slices"
 	"strconv"
+	"sync"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -20,6 +21,7 @@ import (
 	"github.com/command-dialect/dialect/cmd/dialect/internal/exit"
 	"github.com/command-dialect/dialect/cmd/dialect/internal/explain"
 	"github.com/command-dialect/dialect/cmd/dialect/internal/store"
+	"github.com/command-dialect/dialect/cmd/dialect/internal/voice"
 	"github.com/command-dialect/dialect/lang/suggest"
 	"github.com/command-dialect/dialect/runtime/cleanroom"
 	"github.com/command-dialect/dialect/runtime/domain"
@@ -50,13 +52,13 @@ func Main() (status int) {
 	if os.Args[0] == roomName {
 		return process.Become(os.Args[1:], cleanroom.Furnish)
 	}
-	u := newUI()
+	u := voice.New()
 	defer store.Forget()
 	defer func() {
 		if r := recover(); r != nil {
-			u.errorf("internal error: %v", r)
-			u.hintf("this is a bug in dialect; please report it with what follows")
-			fmt.Fprintf(u.err, "%s", debug.Stack())
+			u.Errorf("internal error: %v", r)
+			u.Hintf("this is a bug in dialect; please report it with what follows")
+			fmt.Fprintf(u.Err, "%s", debug.Stack())
 			status = exit.Internal
 		}
 	}()
@@ -69,7 +71,7 @@ func Main() (status int) {
 	var st exit.Status
 	var f *exit.Failure
 	var path *fs.PathError
-	lost := u.answer.lost()
+	lost := u.Lost()
 	if err == nil {
 		err = lost
 	}
@@ -78,23 +80,23 @@ func Main() (status int) {
 		return 0
 	case errors.As(err, &st):
 		if lost != nil && !errors.Is(lost, syscall.EPIPE) {
-			u.errorf("%v", lost)
+			u.Errorf("%v", lost)
 		}
 		return int(st)
 	case errors.As(err, &f):
-		u.errorf("%v", f.Err)
+		u.Errorf("%v", f.Err)
 		for _, h := range f.Hints {
-			u.hintf("%s", h)
+			u.Hintf("%s", h)
 		}
 		return f.Status
 	case errors.Is(err, syscall.EPIPE): // who reads has seen enough
 		return exit.Pipe
 	case errors.As(err, &path): // what was to be printed could not be
-		u.errorf("%v", err)
+		u.Errorf("%v", err)
 		return exit.Internal
 	default: // cobra's own: unknown command, unknown flag, wrong number of arguments
-		u.errorf("%v", err)
-		u.hintf("`%s --help` lists its arguments and flags", cmd.CommandPath())
+		u.Errorf("%v", err)
+		u.Hintf("`%s --help` lists its arguments and flags", cmd.CommandPath())
 		return exit.Usage
 	}
 }
@@ -160,8 +162,8 @@ func outermost(u *ui, cmd *cobra.Command) {
 	cmd.SetVersionTemplate("{{.Version}}\n")
 	cmd.SetFlagErrorFunc(unknownFlag)
 	cmd.PersistentPreRunE = notEmpty
-	cmd.SetOut(u.out)
-	cmd.SetErr(u.err)
+	cmd.SetOut(u.Out)
+	cmd.SetErr(u.Err)
 }
 
 // notEmpty refuses arguments and flags that are empty: verify "$GATE" without a GATE would ask for any gate. What
@@ -246,12 +248,15 @@ func newAR(u *ui) *cobra.Command {
 	return cmd
 }
 
+// ui is the voice of the commands to the user.
+type ui = voice.Voice
+
 // stamped is set by the linker (see Makefile); empty in a plain go build.
 var stamped string
 
 // version is the version of this binary: what the linker stamped, else the
 // module's version, else "devel".
-func version() string {
+var version = sync.OnceValue(func() string {
 	if stamped != "" {
 		return stamped
 	}
@@ -259,7 +264,7 @@ func version() string {
 		return info.Main.Version
 	}
 	return "devel"
-}
+})
 
 func versionString() string {
 	return fmt.Sprintf("dialect %s %s/%s %s", version(), runtime.GOOS, runtime.GOARCH, runtime.Version())

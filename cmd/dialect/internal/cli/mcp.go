@@ -5,7 +5,6 @@ import (
 	"path/filepath"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/term"
 
 	"github.com/command-dialect/dialect/cmd/dialect/internal/exit"
 	"github.com/command-dialect/dialect/runtime/mcpclient"
@@ -28,7 +27,7 @@ func newMCP(u *ui) *cobra.Command {
 		Long:  mcpLong,
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if term.IsTerminal(int(u.in.Fd())) {
+			if u.Typed() {
 				_ = cmd.Help()
 				return exit.Usagef("stdin is a terminal: this command is started by an agent, not by hand")
 			}

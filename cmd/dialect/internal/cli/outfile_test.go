@@ -19,6 +19,7 @@ import (
 
 	"github.com/command-dialect/dialect/cmd/dialect/internal/command"
 	"github.com/command-dialect/dialect/cmd/dialect/internal/exit"
+	"github.com/command-dialect/dialect/cmd/dialect/internal/voice"
 )
 
 // namesFile are the flags whose value is a file, a folder or a path, by command. A flag
@@ -89,7 +90,7 @@ func TestFlagsThatNameFiles(t *testing.T) {
 			walk(c, name)
 		}
 	}
-	walk(newRoot(newUI(), nil), "")
+	walk(newRoot(voice.New(), nil), "")
 	for name := range known {
 		if strings.Contains(name, "--") && !found[name] {
 			t.Errorf("%s is not a flag that names a file", name)

@@ -20,7 +20,7 @@ other; a project replaces a binding of a pack by its name, or by its verb and no
 own is a file: extends = ["./team.toml"].`,
 		Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
-			return u.print(asJSON, explain.AllPacks())
+			return u.Print(asJSON, explain.AllPacks())
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON document")
@@ -36,7 +36,7 @@ own is a file: extends = ["./team.toml"].`,
 			if !ok {
 				return exit.Usagef("there is no pack %q", args[0]).Hint("packs: %s", strings.Join(stdlib.Packs(), ", "))
 			}
-			_, err := u.out.Write(text)
+			_, err := u.Out.Write(text)
 			return err
 		},
 	})

@@ -83,7 +83,7 @@ func TestPages(t *testing.T) {
 			}
 			var out bytes.Buffer
 			f := checkFlags{format: "json"}
-			_ = f.run(&ui{in: os.Stdin, out: &out, err: &out}, []string{filepath.Join(dir, name)})
+			_ = f.run(&ui{In: os.Stdin, Out: &out, Err: &out}, []string{filepath.Join(dir, name)})
 			var doc struct{ Diagnostics []struct{ Code diag.Code } }
 			if err := json.Unmarshal(out.Bytes(), &doc); err != nil {
 				t.Errorf("%s: %v: %s", code, err, out.String())

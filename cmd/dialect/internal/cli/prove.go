@@ -39,33 +39,33 @@ func newProve(u *ui) *cobra.Command {
 			return names, cobra.ShellCompDirectiveDefault
 		},
 		RunE: func(_ *cobra.Command, args []string) error {
-			f.Clean, f.output = true, "auto"
-			if err := f.check(); err != nil {
+			f.Clean, f.Output = true, "auto"
+			if err := f.Check(); err != nil {
 				return err
 			}
 			if f.NoTree || f.Store == "none" {
 				return exit.Usagef("what is broken is a file of a snapshot, and the result a receipt: leave --no-tree and --store none out")
 			}
-			line, err := prove.Named(args, f.routing)
+			line, err := prove.Named(args, f.Routing)
 			switch {
 			case err != nil:
 				return err
 			case line != "":
-				args, f.lines = nil, []string{line}
-			case len(args) == 0 && !u.piped():
-				name, err := script.Default(f.routing)
+				args, f.Lines = nil, []string{line}
+			case len(args) == 0 && !u.Piped():
+				name, err := script.Default(f.Routing)
 				if err != nil {
 					return err
 				}
 				args = []string{name}
 			}
-			p, err := f.bind(u, args)
+			p, err := f.given().Bind(u, args)
 			if err != nil {
 				return err
 			}
 			m := p.Plan.Matrix
 			f.Share = m.Clean.Share
-			rec, err := f.open(u, m.Root, m.Caches)
+			rec, err := f.Open(u, m.Root, m.Caches)
 			if err != nil {
 				return err
 			}
@@ -74,31 +74,31 @@ func newProve(u *ui) *cobra.Command {
 			defer sig.Stop()
 			_, logs := f.Paths(m.Root)
 			doc, err := prove.Run(sig.Context, prove.Options{
-				Plan: p.Plan, Matrix: p.Matrix, Room: rec.Room(), Timeout: f.budget.Timeout, Note: u.note, Public: recording.Redactor(p.Plan, logs).Text,
+				Plan: p.Plan, Matrix: p.Matrix, Room: rec.Room(), Timeout: f.Budget.Timeout, Note: u.Note, Public: recording.Redactor(p.Plan, logs).Text,
 				Run: func(part *plan.Plan) engine.Options {
-					o := runOptions(rec, part)
-					o.Jobs, o.Control = f.jobs, sig.Control
+					o := f.Engine(rec, part)
+					o.Jobs, o.Control = f.Jobs, sig.Control
 					return o
 				},
 			})
 			if err != nil {
 				return err
 			}
-			if err := u.print(f.json, doc); err != nil {
+			if err := u.Print(f.JSON, doc); err != nil {
 				return err
 			}
 			return exit.Of(doc.Status())
 		},
 	}
 	fl := cmd.Flags()
-	f.given = fl
+	f.set = fl
 	fl.SortFlags = false
-	fl.StringArrayVar(&f.set, "set", nil, "set a variable of the script, `NAME=VALUE`; may be repeated")
-	fl.StringVar(&f.routing, "routing", "", "use the matrix `FILE` instead of the nearest routing.toml")
-	fl.IntVarP(&f.jobs, "jobs", "j", 0, "run at most `N` commands at the same time (0: the number of CPUs; DIALECT_JOBS bounds it)")
-	fl.DurationVar(&f.budget.Timeout, "timeout", 0, "end it after `DURATION`, with what is known by then")
-	fl.BoolVar(&f.json, "json", false, "print one JSON document on standard output")
-	f.recordFlags.add(cmd)
+	fl.StringArrayVar(&f.Set, "set", nil, "set a variable of the script, `NAME=VALUE`; may be repeated")
+	fl.StringVar(&f.Routing, "routing", "", "use the matrix `FILE` instead of the nearest routing.toml")
+	fl.IntVarP(&f.Jobs, "jobs", "j", 0, "run at most `N` commands at the same time (0: the number of CPUs; DIALECT_JOBS bounds it)")
+	fl.DurationVar(&f.Budget.Timeout, "timeout", 0, "end it after `DURATION`, with what is known by then")
+	fl.BoolVar(&f.JSON, "json", false, "print one JSON document on standard output")
+	addRecordFlags(cmd, &f.Recorded)
 	_, _ = fl.MarkHidden("clean"), fl.MarkHidden("no-tree")
 	return cmd
 }

@@ -51,7 +51,7 @@ validate and verify answer from the authenticated log.`,
 			if f.status == "success" {
 				f.filter.Status = receipts.Succeeded
 			}
-			old, err := age(f.since)
+			old, err := store.Age(f.since)
 			if err != nil {
 				return exit.Usagef("--max-age: %v", err)
 			}
@@ -70,10 +70,10 @@ validate and verify answer from the authenticated log.`,
 				return err
 			}
 			if len(l.Records) == 0 && !f.json {
-				u.notef("no receipts")
+				u.Notef("no receipts")
 				return nil
 			}
-			return u.print(f.json, l)
+			return u.Print(f.json, l)
 		},
 	}
 	fl := cmd.Flags()
@@ -112,7 +112,7 @@ func newReceiptsShow(u *ui) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return u.print(f.json, r)
+			return u.Print(f.json, r)
 		},
 	}
 	cmd.Flags().BoolVar(&f.json, "json", false, "print the record as one JSON document")

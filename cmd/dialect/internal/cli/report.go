@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/command-dialect/dialect/cmd/dialect/internal/outfile"
+	"github.com/command-dialect/dialect/cmd/dialect/internal/run"
 	"github.com/command-dialect/dialect/cmd/dialect/internal/store"
 	"github.com/command-dialect/dialect/runtime/history"
 	"github.com/command-dialect/dialect/runtime/project"
@@ -46,34 +47,34 @@ func newReport(u *ui) *cobra.Command {
 			}
 			d, err := h.Find(arg(args))
 			if err != nil {
-				return notKept(err)
+				return store.NotKept(err)
 			}
 			html, junit, markdown := outfile.File{Flag: "--html", Name: f.html}, outfile.File{Flag: "--junit", Name: f.junit}, outfile.File{Flag: "--markdown", Name: f.markdown}
 			if err := outfile.Settle(outfile.InUse{Files: append(project.RulesAround("."), f.keys...), Store: path}, &html, &junit, &markdown); err != nil {
 				return err
 			}
-			if err := html.Write(u.out, func(w io.Writer) error { return history.HTML(context.Background(), w, d, path, p.Keys, version()) }); err != nil {
+			if err := html.Write(u.Out, func(w io.Writer) error { return history.HTML(context.Background(), w, d, path, p.Keys, version()) }); err != nil {
 				return err
 			}
-			if err := junit.Write(u.out, func(w io.Writer) error {
+			if err := junit.Write(u.Out, func(w io.Writer) error {
 				return report.JUnit(w, d, report.JUnitOptions{Output: history.Outputs(h.Archive)})
 			}); err != nil {
 				return err
 			}
-			if err := markdown.Write(u.out, func(w io.Writer) error { return report.Markdown(w, d) }); err != nil {
+			if err := markdown.Write(u.Out, func(w io.Writer) error { return report.Markdown(w, d) }); err != nil {
 				return err
 			}
 			switch {
 			case f.json:
-				return writeJSON(u, d)
+				return u.JSON(d)
 			case f.html != "" || f.junit != "" || f.markdown != "":
 				return nil
 			}
-			opt := reportOptions(u)
-			if u.outTTY {
+			opt := run.ReportOptions(u)
+			if u.OutTTY {
 				opt.Form = report.Terminal
 			}
-			return report.Text(u.out, d, opt)
+			return report.Text(u.Out, d, opt)
 		},
 	}
 	fl := cmd.Flags()

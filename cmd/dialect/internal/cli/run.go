@@ -2,8 +2,6 @@ package cli
 
 import (
 	"github.com/spf13/cobra"
-
-	"github.com/command-dialect/dialect/cmd/dialect/internal/script"
 )
 
 const runLong = `Run a script: bind every line, run the lines in order, keep a receipt of each
@@ -35,24 +33,14 @@ func newRun(u *ui) *cobra.Command {
 		Example:           runExample,
 		ValidArgsFunction: cobra.FixedCompletions([]string{"dlct"}, cobra.ShellCompDirectiveFilterFileExt),
 		RunE: func(_ *cobra.Command, args []string) error {
-			if err := f.check(); err != nil {
-				return err
-			}
-			if len(args) == 0 && len(f.lines) == 0 && !u.piped() {
-				name, err := script.Default(f.routing)
-				if err != nil {
-					return err
-				}
-				args = []string{name}
-			}
-			return f.run(u, args)
+			return f.given().Run(u, args)
 		},
 	}
 	fl := cmd.Flags()
 	fl.SortFlags = false
-	fl.StringArrayVarP(&f.lines, "line", "e", nil, "run `LINE` instead of a file; may be repeated")
-	fl.BoolVar(&f.failed, "failed", false, "run only the lines that did not pass in the last run of this script")
-	fl.BoolVar(&f.changed, "changed", false, "run only the lines whose files (`files` of their bindings) changed since they passed; all, if a file changed that no line names")
+	fl.StringArrayVarP(&f.Lines, "line", "e", nil, "run `LINE` instead of a file; may be repeated")
+	fl.BoolVar(&f.Failed, "failed", false, "run only the lines that did not pass in the last run of this script")
+	fl.BoolVar(&f.Changed, "changed", false, "run only the lines whose files (`files` of their bindings) changed since they passed; all, if a file changed that no line names")
 	_ = cmd.RegisterFlagCompletionFunc("line", cobra.FixedCompletions(nil, cobra.ShellCompDirectiveNoFileComp))
 	f.add(cmd)
 	return cmd

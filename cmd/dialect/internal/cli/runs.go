@@ -35,10 +35,10 @@ func newRuns(u *ui) *cobra.Command {
 				return err
 			}
 			if len(r.Runs) == 0 && !f.json {
-				u.notef("no runs")
+				u.Notef("no runs")
 				return nil
 			}
-			return u.print(f.json, r)
+			return u.Print(f.json, r)
 		},
 	}
 	fl := cmd.Flags()

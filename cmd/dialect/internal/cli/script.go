@@ -13,7 +13,7 @@ import (
 
 // readScript reads the script that the arguments of run, check or explain name; see [script.Read].
 func readScript(u *ui, args, lines []string) (*project.Script, error) {
-	return script.Read(u.in, u.note, args, lines)
+	return script.Read(u.In, u.Note, args, lines)
 }
 
 // loadMatrix finds and loads the matrix for dir, or the one that --routing names.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/command-dialect/dialect/cmd/dialect/internal/exit"
 	"github.com/command-dialect/dialect/cmd/dialect/internal/interrupt"
+	"github.com/command-dialect/dialect/cmd/dialect/internal/run"
 	"github.com/command-dialect/dialect/runtime/keyfd"
 	"github.com/command-dialect/dialect/runtime/notary"
 )
@@ -100,7 +101,7 @@ func newNotaryServe(u *ui) *cobra.Command {
 			}
 			ctx, stop := interrupt.Context()
 			defer stop()
-			u.notef("listening on %s as uid %d, key %s", l.Addr(), os.Geteuid(), signer.Public())
+			u.Notef("listening on %s as uid %d, key %s", l.Addr(), os.Geteuid(), signer.Public())
 			err = s.Serve(ctx, l)
 			if e := s.Close(context.WithoutCancel(ctx)); err == nil {
 				err = e
@@ -140,16 +141,16 @@ func newNotaryStatus(u *ui) *cobra.Command {
 			defer stop()
 			c, err := notary.Dial(ctx, socket)
 			if err != nil {
-				return noNotary(err)
+				return run.NoNotary(err)
 			}
 			s, err := c.Status(ctx)
 			if err != nil {
-				return noNotary(err)
+				return run.NoNotary(err)
 			}
 			if json {
-				return writeJSON(u, s)
+				return u.JSON(s)
 			}
-			_, err = fmt.Fprint(u.out, s.Text())
+			_, err = fmt.Fprint(u.Out, s.Text())
 			return err
 		},
 	}

@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/command-dialect/dialect/cmd/dialect/internal/exit"
+	"github.com/command-dialect/dialect/cmd/dialect/internal/run"
 	"github.com/command-dialect/dialect/cmd/dialect/internal/store"
 	"github.com/command-dialect/dialect/receipts"
 )
@@ -44,7 +45,7 @@ the receipt is signed, a settlement without a key does not bind those who have a
 			if handle != (receipts.Handle{}) {
 				t.Handle = &handle
 			}
-			signer, err := takeKey(u, f.keyFD)
+			signer, err := run.TakeKey(u, f.keyFD)
 			if err != nil {
 				return err
 			}

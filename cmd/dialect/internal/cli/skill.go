@@ -26,7 +26,7 @@ line is written, how it is run, what to hand up.
 		RunE: func(*cobra.Command, []string) error {
 			text, _ := stdlib.Skill("dialect")
 			if install == "" {
-				_, err := u.out.Write(text)
+				_, err := u.Out.Write(text)
 				return err
 			}
 			path := filepath.Join(install, "dialect", "SKILL.md")
@@ -34,7 +34,7 @@ line is written, how it is run, what to hand up.
 				return exit.Usagef("--install %s: %v", install, err)
 			}
 			if _, err := os.Lstat(path); err == nil {
-				u.notef("%s exists already and was left unchanged", path)
+				u.Notef("%s exists already and was left unchanged", path)
 				return nil
 			}
 			if err := outfile.MakeFolder(path, 0o777); err != nil {
@@ -47,7 +47,7 @@ line is written, how it is run, what to hand up.
 			if err := file.Create(text, 0o666); err != nil {
 				return exit.Failf(exit.Failed, "%v", err)
 			}
-			u.notef("wrote %s", path)
+			u.Notef("wrote %s", path)
 			return nil
 		},
 	}

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"errors"
 	"fmt"
 	"os"
 
@@ -9,9 +8,6 @@ import (
 
 	"github.com/command-dialect/dialect/cmd/dialect/internal/exit"
 	"github.com/command-dialect/dialect/cmd/dialect/internal/store"
-	"github.com/command-dialect/dialect/receipts"
-	"github.com/command-dialect/dialect/runtime/history"
-	"github.com/command-dialect/dialect/runtime/keyfd"
 	"github.com/command-dialect/dialect/runtime/records"
 )
 
@@ -44,22 +40,6 @@ func (f *storeFlags) place() (store.Place, error) {
 	return store.Place{Name: f.store, Keys: keys}, err
 }
 
-// takeKey takes a signing key from the descriptor that --key-fd names, and warns where that is weak; nil
-// for none.
-func takeKey(u *ui, keyFD string) (*receipts.Signer, error) {
-	if keyFD == "" {
-		return nil, nil
-	}
-	key, err := keyfd.Take(keyFD)
-	if err != nil {
-		return nil, exit.Usagef("--key-fd: %v", err)
-	}
-	if key.Weakness != "" {
-		u.warnf("signed, but still recorded by itself: %s", key.Weakness)
-	}
-	return key.Signer, nil
-}
-
 // userName is who does it, where nobody is named.
 func userName() string {
 	if name := os.Getenv("USER"); name != "" {
@@ -81,22 +61,9 @@ func addSince(cmd *cobra.Command, since *string) {
 
 // tellDecision prints a decision, and ends with exit status 3 where it is a refusal.
 func tellDecision(u *ui, d records.Decision, asJSON bool) error {
-	err := u.print(asJSON, d)
+	err := u.Print(asJSON, d)
 	if err == nil && !d.Passed() {
 		return exit.Status(exit.Refused)
 	}
 	return err
-}
-
-// notKept makes an error of a look-up among the documents of runs one of the command.
-func notKept(err error) error {
-	f := exit.Failf(exit.Failed, "%w", err)
-	var e *history.LookupError
-	if errors.As(err, &e) && e.Bad {
-		f.Status = exit.Usage
-	}
-	if e != nil && e.Hint != "" {
-		f.Hint("%s", e.Hint)
-	}
-	return f
 }

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/term"
 
 	"github.com/command-dialect/dialect/cmd/dialect/internal/exit"
 	"github.com/command-dialect/dialect/cmd/dialect/internal/store"
@@ -81,7 +80,7 @@ func (f *trustFlags) trust(u *ui) error {
 			return exit.Failf(exit.Internal, "%v", err)
 		}
 		if !was {
-			u.notef("nothing was pinned for %s", m.Root)
+			u.Notef("nothing was pinned for %s", m.Root)
 		}
 		return nil
 	}
@@ -96,26 +95,26 @@ func (f *trustFlags) trust(u *ui) error {
 	if f.show {
 		return showPin(u, old, state)
 	}
-	if err := u.changes(state.Changes); err != nil {
+	if err := u.Changes(state.Changes); err != nil {
 		return err
 	}
 	if len(state.Changes) == 0 && old != nil {
-		fmt.Fprintf(u.out, "nothing changes: it is pinned since %s\n", old.At.Format(time.DateOnly))
+		fmt.Fprintf(u.Out, "nothing changes: it is pinned since %s\n", old.At.Format(time.DateOnly))
 		return nil
 	}
 	for _, file := range pm.Files {
 		if !file.Absent {
-			fmt.Fprintf(u.out, "%s\n", diag.Printable(place.Short(file.Path)))
+			fmt.Fprintf(u.Out, "%s\n", diag.Printable(place.Short(file.Path)))
 		}
 	}
 	if !f.yes {
-		if !term.IsTerminal(int(u.in.Fd())) {
+		if !u.Typed() {
 			return exit.Usagef("nothing was pinned: there is no terminal to ask on").Hint("--yes pins without asking")
 		}
-		fmt.Fprint(u.err, "trust these files? [y/N] ")
-		answer, _ := bufio.NewReader(u.in).ReadString('\n')
+		fmt.Fprint(u.Err, "trust these files? [y/N] ")
+		answer, _ := bufio.NewReader(u.In).ReadString('\n')
 		if a := strings.ToLower(strings.TrimSpace(answer)); a != "y" && a != "yes" {
-			u.notef("nothing was pinned")
+			u.Notef("nothing was pinned")
 			return exit.Status(exit.Failed)
 		}
 	}
@@ -127,27 +126,27 @@ func (f *trustFlags) trust(u *ui) error {
 	if err != nil {
 		return exit.Failf(exit.Failed, "the pin cannot be kept: %v", err)
 	}
-	fmt.Fprintf(u.out, "pinned %s in %s\n", diag.Number(len(pin.Files), "file"), file)
+	fmt.Fprintf(u.Out, "pinned %s in %s\n", diag.Number(len(pin.Files), "file"), file)
 	if err := (store.Place{Name: f.store}).Trust(pin, userName()); err != nil {
-		u.warnf("the pin holds, and was not recorded in the store: %v", err)
+		u.Warnf("the pin holds, and was not recorded in the store: %v", err)
 	}
 	return nil
 }
 
 func showPin(u *ui, pin *policy.Pin, s policy.State) error {
 	if pin == nil {
-		fmt.Fprintln(u.out, "nothing is pinned: verdicts compare the matrix with HEAD only, and say so")
+		fmt.Fprintln(u.Out, "nothing is pinned: verdicts compare the matrix with HEAD only, and say so")
 		return nil
 	}
-	fmt.Fprintf(u.out, "pinned on %s\n", pin.At.Format(time.RFC3339))
+	fmt.Fprintf(u.Out, "pinned on %s\n", pin.At.Format(time.RFC3339))
 	for _, f := range pin.Files {
 		state := "as it is"
 		if slices.ContainsFunc(s.Changes, func(c policy.Change) bool { return c.Path == f.Path }) {
 			state = "CHANGED"
 		}
-		fmt.Fprintf(u.out, "  %s  %s  %s\n", f.SHA256().Short(), diag.Printable(f.Path), state)
+		fmt.Fprintf(u.Out, "  %s  %s  %s\n", f.SHA256().Short(), diag.Printable(f.Path), state)
 	}
-	if err := u.changes(s.Changes); err != nil {
+	if err := u.Changes(s.Changes); err != nil {
 		return err
 	}
 	if len(s.Changes) > 0 {

@@ -85,7 +85,7 @@ func newVerify(u *ui) *cobra.Command {
 func (f *verifyFlags) verify(u *ui, id string) error {
 	ctx, stop := interrupt.Context()
 	defer stop()
-	defer u.contain()()
+	defer inquiry.Contain(u.Warnf)()
 	if err := f.read(); err != nil {
 		return err
 	}
@@ -96,15 +96,15 @@ func (f *verifyFlags) verify(u *ui, id string) error {
 	if errors.As(err, &rules) {
 		q, res = inquiry.Broken(f.Options, rules)
 	} else if err == nil {
-		res, err = q.Ask(ctx, u.in, f.bundle, f.tree, id)
+		res, err = q.Ask(ctx, u.In, f.bundle, f.tree, id)
 	}
 	switch {
 	case res == nil:
 		return err
 	case f.json:
-		err = writeJSON(u, q.Document(res))
+		err = u.JSON(q.Document(res))
 	default:
-		err = q.Tell(u.out, u.diff, res, f.tree, id)
+		err = q.Tell(u.Out, u.Diff, res, f.tree, id)
 	}
 	if err == nil && res.Verdict != verify.Verified && res.Verdict != verify.Scoped {
 		return exit.Status(exit.Refused)

@@ -12,7 +12,7 @@ func newVersion(u *ui) *cobra.Command {
 		Short: "print the version",
 		Args:  cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
-			_, err := fmt.Fprintln(u.out, versionString())
+			_, err := fmt.Fprintln(u.Out, versionString())
 			return err
 		},
 	}

@@ -23,7 +23,7 @@ func newVocab(u *ui) *cobra.Command {
 		ValidArgsFunction: completeVerbs,
 		RunE: func(_ *cobra.Command, args []string) error {
 			if f.words {
-				return u.print(f.json, explain.TheLanguage())
+				return u.Print(f.json, explain.TheLanguage())
 			}
 			m, findings, err := loadMatrix(".", f.routing)
 			if err != nil {
@@ -34,7 +34,7 @@ func newVocab(u *ui) *cobra.Command {
 				for _, s := range m.Files {
 					sources[s.Name] = s
 				}
-				if err := u.diagnostics(u.err, u.errTTY, findings, sources); err != nil {
+				if err := u.Diagnostics(u.Err, u.ErrTTY, findings, sources); err != nil {
 					return err
 				}
 				return exit.Status(exit.Failed)
@@ -44,7 +44,7 @@ func newVocab(u *ui) *cobra.Command {
 			if len(v.Lines) == 0 && verb != "" {
 				return exit.Failf(exit.Failed, "no line begins with %q", verb).Hint("the verbs are: %s", strings.Join(m.Verbs(), ", "))
 			}
-			return u.print(f.json, v)
+			return u.Print(f.json, v)
 		},
 	}
 	fl := cmd.Flags()

@@ -58,6 +58,17 @@ func (o *Options) Check() error {
 // On reports whether another machine carries the run out.
 func (o *Options) On() bool { return o.Engine == Name }
 
+// Demand refuses options of a run on this machine, for what is only of runs on others.
+func (o *Options) Demand() error {
+	if err := o.Check(); err != nil {
+		return err
+	}
+	if !o.On() {
+		return exit.Usagef("--engine temporal is missing: a run on this machine ends with its dialect")
+	}
+	return nil
+}
+
 // Fill takes from the matrix what no flag says, and checks that all is there.
 func (o *Options) Fill(p *project.Program) error {
 	m := p.Matrix.Temporal

@@ -1,4 +1,4 @@
-package cli
+package run
 
 import (
 	"cmp"
@@ -6,25 +6,26 @@ import (
 	"errors"
 	"io"
 	"os"
+	"slices"
 
 	"github.com/command-dialect/dialect/cmd/dialect/internal/exit"
 	"github.com/command-dialect/dialect/cmd/dialect/internal/interrupt"
 	"github.com/command-dialect/dialect/cmd/dialect/internal/outfile"
+	"github.com/command-dialect/dialect/cmd/dialect/internal/voice"
 	"github.com/command-dialect/dialect/runtime/engine"
 	"github.com/command-dialect/dialect/runtime/notary"
 	"github.com/command-dialect/dialect/runtime/project"
 	"github.com/command-dialect/dialect/runtime/recording"
 	"github.com/command-dialect/dialect/runtime/report"
-	"github.com/command-dialect/dialect/runtime/view"
 )
 
 // notNotary are the flags that are the notary's to decide.
 var notNotary = []string{"store", "key-fd", "no-tree", "in-place", "base", "routing", "keep-going", "accept-flaky", "html"}
 
 // checkNotary says which flags cannot be given where a notary runs the script.
-func (f *runFlags) checkNotary() error {
+func (o *Options) checkNotary() error {
 	for _, name := range notNotary {
-		if f.given.Changed(name) {
+		if slices.Contains(o.Given, name) {
 			return exit.Usagef("--%s is not for who asks a notary: it has its own rules, store and key", name).Hint("the socket is that of --notary, or of %s", notary.Variable)
 		}
 	}
@@ -32,22 +33,22 @@ func (f *runFlags) checkNotary() error {
 }
 
 // spec is what the notary is asked for.
-func (f *runFlags) spec(p *project.Program, folder string) notary.Spec {
+func (o *Options) spec(p *project.Program, folder string) notary.Spec {
 	s := p.Script
 	return notary.Spec{
 		Script: s.Text, Name: s.Name, Path: s.Path, Folder: folder, Line: s.Line, Member: s.Member, Part: s.Part, Lines: p.Lines, Vars: p.Vars,
-		Flags: p.Plan.Script.Flags, Session: f.Session, Nonce: f.Nonce, Jobs: f.jobs, FailFast: f.failFast, DeferGate: f.deferGate,
-		Timeout: f.budget.Timeout, Stall: f.budget.Stall, MaxOutput: f.budget.MaxOutput, Reuse: f.reuse,
+		Flags: p.Plan.Script.Flags, Session: o.Session, Nonce: o.Nonce, Jobs: o.Jobs, FailFast: o.FailFast, DeferGate: o.DeferGate,
+		Timeout: o.Budget.Timeout, Stall: o.Budget.Stall, MaxOutput: o.Budget.MaxOutput, Reuse: o.Reuse,
 	}
 }
 
 // notarize has a notary run a program that binds, and reports it.
-func (f *runFlags) notarize(u *ui, p *project.Program) error {
-	if err := f.checkNotary(); err != nil {
+func (o *Options) notarize(v *voice.Voice, p *project.Program) error {
+	if err := o.checkNotary(); err != nil {
 		return err
 	}
 	m := p.Plan.Matrix
-	events, junit := outfile.File{Flag: "--events", Name: f.events, Stream: true}, outfile.File{Flag: "--junit", Name: f.junit}
+	events, junit := outfile.File{Flag: "--events", Name: o.Events, Stream: true}, outfile.File{Flag: "--junit", Name: o.JUnit}
 	if err := outfile.Settle(outfile.InUse{Files: append(project.Rules(m), p.Script.Path)}, &events, &junit); err != nil {
 		return err
 	}
@@ -57,27 +58,25 @@ func (f *runFlags) notarize(u *ui, p *project.Program) error {
 	}
 	sig := interrupt.Catch()
 	defer sig.Stop()
-	c, err := notary.Dial(sig.Context, f.notary)
+	c, err := notary.Dial(sig.Context, o.Notary)
 	if err != nil {
-		return noNotary(err)
+		return NoNotary(err)
 	}
 	secret := recording.Redactor(p.Plan, "")
-	var file io.WriteCloser
-	if f.events != "" {
-		if file, err = events.Open(); err != nil {
-			return exit.Usagef("--events %s: %v", f.events, err)
-		}
-		defer file.Close()
+	log, err := openEvents(&events, secret)
+	if err != nil {
+		return err
 	}
-	shown, mode := u.watch(f.output, f.json, secret)
+	defer log.close()
+	shown := v.Watch(o.Output, o.JSON, secret)
 	hide := shown.Hide
 	sig.Hide.Store(&hide)
-	spec := f.spec(p, folder)
-	spec.Output = mode == view.Live || mode == view.Stream || f.events != ""
+	spec := o.spec(p, folder)
+	spec.Output = shown.Streams() || log != nil
 	run, err := c.Start(context.Background(), spec)
 	if err != nil {
-		u.unwatch(shown)
-		return noNotary(err)
+		shown.Close()
+		return NoNotary(err)
 	}
 	defer run.Close()
 	defer context.AfterFunc(sig.Context, func() {
@@ -88,10 +87,6 @@ func (f *runFlags) notarize(u *ui, p *project.Program) error {
 		_ = run.Pause(context.Background(), true)
 		return func() { _ = run.Pause(context.Background(), false) }
 	})()
-	var log *report.Events
-	if file != nil {
-		log = report.NewEvents(file, secret, nil)
-	}
 	var failed error
 	for e, err := range run.Events(context.Background(), p.Plan) {
 		if err != nil {
@@ -101,33 +96,37 @@ func (f *runFlags) notarize(u *ui, p *project.Program) error {
 		shown.Listen(e)
 		if log != nil {
 			log.Listen(e)
+			if ch := log.queue.Hold(); ch != nil {
+				<-ch
+			}
 		}
 	}
-	u.unwatch(shown)
+	shown.Close()
 	for _, text := range run.Notes {
-		u.note(text)
+		v.Note(text)
 	}
-	o := run.Outcome()
-	if o == nil {
-		return noNotary(cmp.Or(failed, notary.ErrLost))
+	lost := log.flush(sig.Context)
+	out := run.Outcome()
+	if out == nil {
+		return NoNotary(cmp.Or(failed, notary.ErrLost))
 	}
-	doc := report.NewDocument(o, p.Findings, "")
-	if err := secret.Through(u.out, func(w io.Writer) error { return f.printOutcome(u, w, doc) }); err != nil {
+	doc := report.NewDocument(out, p.Findings, "")
+	if err := secret.Through(v.Out, func(w io.Writer) error { return o.print(v, w, doc) }); err != nil {
 		return err
 	}
-	if err := junit.Write(u.out, func(w io.Writer) error {
+	if err := junit.Write(v.Out, func(w io.Writer) error {
 		return secret.Through(w, func(w io.Writer) error { return report.JUnit(w, doc, report.JUnitOptions{}) })
 	}); err != nil {
 		return err
 	}
-	if log != nil && log.Err() != nil {
-		return exit.Failf(exit.Internal, "--events: %v", log.Err())
+	if lost != nil {
+		return exit.Failf(exit.Internal, "--events: %v", lost)
 	}
-	return exit.Of(o.ExitStatus())
+	return exit.Of(out.ExitStatus())
 }
 
-// noNotary is the error of a notary that does not answer, or refuses.
-func noNotary(err error) error {
+// NoNotary is the error of a notary that does not answer, or refuses.
+func NoNotary(err error) error {
 	var r *notary.Refused
 	switch {
 	case errors.As(err, &r) && r.Hint != "":

@@ -1,0 +1,304 @@
+// Package run runs the scripts, or the one command, that a command line names: in come its arguments and the wishes of the
+// user, out come runs that are shown while they last, recorded and reported, and the exit status. It orders no lines and
+// judges nothing: the engine and the packages below it do.
+package run
+
+import (
+	"cmp"
+	"errors"
+	"io"
+	"os"
+	"slices"
+	"strconv"
+
+	"github.com/command-dialect/dialect/cmd/dialect/internal/exit"
+	"github.com/command-dialect/dialect/cmd/dialect/internal/inquiry"
+	"github.com/command-dialect/dialect/cmd/dialect/internal/interrupt"
+	"github.com/command-dialect/dialect/cmd/dialect/internal/script"
+	"github.com/command-dialect/dialect/cmd/dialect/internal/store"
+	"github.com/command-dialect/dialect/cmd/dialect/internal/temporal"
+	"github.com/command-dialect/dialect/cmd/dialect/internal/voice"
+	"github.com/command-dialect/dialect/lang/diag"
+	"github.com/command-dialect/dialect/lang/plan"
+	"github.com/command-dialect/dialect/lang/routing"
+	"github.com/command-dialect/dialect/lang/suggest"
+	"github.com/command-dialect/dialect/runtime/archive"
+	"github.com/command-dialect/dialect/runtime/attempt"
+	"github.com/command-dialect/dialect/runtime/history"
+	"github.com/command-dialect/dialect/runtime/notary"
+	"github.com/command-dialect/dialect/runtime/project"
+	"github.com/command-dialect/dialect/runtime/recording"
+	"github.com/command-dialect/dialect/runtime/report"
+)
+
+// Options are the wishes of the user, as flags say them.
+type Options struct {
+	Recorded
+	Lines     []string // of -e, instead of a file
+	Set       []string // NAME=VALUE
+	Routing   string
+	Jobs      int
+	FailFast  bool
+	KeepGoing bool
+	DryRun    bool
+	JSON      bool
+	DeferGate bool
+	Failed    bool // only the lines that did not pass last time
+	Changed   bool // only the lines whose files changed
+
+	Budget                      plan.Budget
+	MaxOutput                   string // of Budget, as text; empty for none
+	Output, Events, JUnit, HTML string
+
+	Notary string           // the socket of the notary that runs it; empty for none
+	Far    temporal.Options // where it is carried out
+
+	InPlace           bool // whatever the matrix says
+	Base, AcceptFlaky string
+	Reuse             bool
+
+	Given []string // the names of the flags that were given
+	Again []string // the flags, as they were given, that a run of one of the lines again needs
+}
+
+// outputs are the values of --output.
+var outputs = []string{"auto", "live", "group", "stream", "tail", "none"}
+
+// Check says what is wrong with the options themselves, and bounds them as the environment does.
+func (o *Options) Check() error {
+	switch {
+	case o.Clean && o.InPlace:
+		return exit.Usagef("--clean and --in-place exclude each other")
+	case o.FailFast && o.KeepGoing:
+		return exit.Usagef("--fail-fast and --keep-going exclude each other")
+	case o.Jobs < 0:
+		return exit.Usagef("--jobs %d: want a positive number, or 0 for the number of CPUs", o.Jobs)
+	case o.Changed && (o.Failed || o.NoTree):
+		return exit.Usagef("--changed goes with neither --failed nor --no-tree")
+	case o.Budget.Timeout < 0:
+		return exit.Usagef("--timeout %v: want a positive duration", o.Budget.Timeout)
+	case o.AcceptFlaky == "REASON":
+		return exit.Usagef("--accept-flaky REASON: say why, in your own words")
+	case o.Budget.Stall < 0:
+		return exit.Usagef("--stall %v: want a positive duration", o.Budget.Stall)
+	case !slices.Contains(outputs, o.Output):
+		e := exit.Usagef("--output %q: want auto, live, group, stream, tail or none", o.Output)
+		if near := suggest.Near(o.Output, outputs); near != "" {
+			e.Hint("did you mean %s?", near)
+		}
+		return e
+	}
+	if o.Notary != "" {
+		_ = os.Setenv(notary.Variable, o.Notary) // for what is asked of its store
+	}
+	if err := o.Far.Check(); err != nil {
+		return err
+	}
+	if o.MaxOutput != "" {
+		n, ok := routing.ParseSize(o.MaxOutput)
+		if !ok || n == 0 {
+			return exit.Usagef("--max-output %q: want a size: 10MB, 1GiB", o.MaxOutput)
+		}
+		o.Budget.MaxOutput = n
+	}
+	// What started this run, or the user, bounds it: nested runs do not multiply.
+	if text := os.Getenv(attempt.JobsVariable); text != "" {
+		n, err := strconv.Atoi(text)
+		if err != nil || n < 1 {
+			return exit.Usagef("DIALECT_JOBS=%q: want a positive number", text)
+		}
+		if o.Jobs == 0 || o.Jobs > n {
+			o.Jobs = n
+		}
+	}
+	return nil
+}
+
+// Run reads the scripts that args name, or the default script, binds them all, and then runs and reports one after
+// the other. It goes on after a failure, unless --fail-fast says otherwise, and ends with the status of the first.
+func (o *Options) Run(v *voice.Voice, args []string) error {
+	if err := o.Check(); err != nil {
+		return err
+	}
+	args, err := o.orDefault(v, args)
+	if err != nil {
+		return err
+	}
+	if len(args) < 2 {
+		p, err := o.Bind(v, args)
+		if err != nil || p == nil {
+			return err
+		}
+		return o.execute(v, p)
+	}
+	if o.Events+o.JUnit+o.HTML+o.KeyFD != "" {
+		return exit.Usagef("--events, --junit, --html and --key-fd are of one run: name one script")
+	}
+	var programs []*project.Program
+	for i := range args {
+		if args[i] == "-" {
+			return exit.Usagef("standard input is a script of its own: leave the others out")
+		}
+		p, err := o.Bind(v, args[i:i+1])
+		if err != nil {
+			return err
+		}
+		if p != nil {
+			programs = append(programs, p)
+		}
+	}
+	var first error
+	for _, p := range programs {
+		err := o.execute(v, p)
+		first = cmp.Or(first, err)
+		var st exit.Status
+		if err != nil && (o.FailFast || !errors.As(err, &st) || int(st) > exit.Refused) {
+			break // the rest was not wanted, or could not run either
+		}
+	}
+	return first
+}
+
+// orDefault returns the default script where neither args, nor lines, nor standard input name one.
+func (o *Options) orDefault(v *voice.Voice, args []string) ([]string, error) {
+	if len(args) > 0 || len(o.Lines) > 0 || v.Piped() {
+		return args, nil
+	}
+	name, err := script.Default(o.Routing)
+	return []string{name}, err
+}
+
+// Bind reads the script that args name and binds it. There is no program where nothing of it is to be run: with
+// --dry-run, which prints the plan, and with --changed.
+func (o *Options) Bind(v *voice.Voice, args []string) (*project.Program, error) {
+	vars, err := script.Variables(o.Set)
+	if err != nil {
+		return nil, err
+	}
+	s, err := script.Read(v.In, v.Note, args, o.Lines)
+	if err != nil {
+		return nil, err
+	}
+	if (o.Failed || o.Changed) && s.Line > 0 {
+		return nil, exit.Usagef("--failed and --changed look for lines of %s itself: leave :%d out", s.Name, s.Line)
+	}
+	p, err := project.Load(s, o.Routing)
+	if err != nil {
+		return nil, exit.NoMatrix(err)
+	}
+	lines, none, err := o.selected(v, s, p, vars)
+	if err != nil || none {
+		return nil, err
+	}
+	p.Resolve(vars, lines)
+	return o.bound(v, p)
+}
+
+// selected returns the lines of a script that --failed and --changed select; nil for all, and true if there are none.
+func (o *Options) selected(v *voice.Voice, s *project.Script, p *project.Program, vars map[string]string) (lines []int, none bool, err error) {
+	if o.Failed {
+		_, logs := o.Paths(p.Matrix.Root)
+		if copied, err := store.Copied(); err != nil {
+			return nil, false, err
+		} else if copied != "" {
+			logs = archive.Of(copied)
+		}
+		var why string
+		if lines, why = (history.Documents{Archive: logs}).LeftOver(p); why != "" {
+			v.Note(why)
+		}
+	}
+	if o.Changed {
+		all, err := project.Load(s, o.Routing)
+		if err != nil {
+			return nil, false, exit.NoMatrix(err)
+		}
+		if all.Resolve(vars, nil); all.Findings.Count(diag.Error) == 0 {
+			ctx, stop := interrupt.Context()
+			defer stop()
+			some, whole, why, err := inquiry.Changed(ctx, inquiry.Options{Store: o.Store, Routing: o.Routing, Own: true}, all.Plan)
+			if err != nil {
+				return nil, false, err
+			}
+			if v.Note(why); len(some) == 0 && !whole {
+				return nil, true, nil
+			}
+			lines = some
+		}
+	}
+	return lines, false, nil
+}
+
+// bound says what was found in a program that was bound, and returns it if it is to be run.
+func (o *Options) bound(v *voice.Voice, p *project.Program) (*project.Program, error) {
+	bad := p.Findings.Count(diag.Error) > 0
+	if bad && o.JSON {
+		if err := report.StaticJSON(v.Out, p.Script.Name, p.Findings, exit.Fault); err != nil {
+			return nil, err
+		}
+	}
+	if err := v.Diagnostics(v.Err, v.ErrTTY, p.Findings, p.Sources); err != nil {
+		return nil, err
+	}
+	if bad {
+		v.Notef("%s in %s: nothing was run", p.Findings.Summary(), p.Script.Name)
+		return nil, exit.Status(exit.Fault)
+	}
+	p.Plan.Script.Flags = o.Again
+	if o.DryRun {
+		return nil, recording.Redactor(p.Plan, "").Through(v.Out, func(w io.Writer) error {
+			if o.JSON {
+				return report.PlanJSON(w, p.Plan)
+			}
+			report.Plan(w, p.Plan)
+			return nil
+		})
+	}
+	return p, nil
+}
+
+// Rerun runs again what the run, or the line of one, that id names ran; the last run without an id.
+func (o *Options) Rerun(v *voice.Voice, id string) error {
+	h, path, err := store.Place{Name: o.Store}.Documents()
+	if err != nil {
+		return err
+	}
+	d, l, err := h.Line(id)
+	if err != nil {
+		return store.NotKept(err)
+	}
+	if err := o.Check(); err != nil {
+		return err
+	}
+	again, err := h.Again(path, d, l)
+	if err != nil {
+		return store.NotKept(err)
+	}
+	o.Clean = o.Clean || d.Clean && !o.InPlace
+	if again.Script == "" {
+		o.Lines = again.Lines
+		return o.Run(v, nil)
+	}
+	if again.Note != "" {
+		v.Note(again.Note)
+	}
+	return o.Run(v, []string{again.Script})
+}
+
+// Attach takes up a run of another engine again, and reports it.
+func (o *Options) Attach(v *voice.Voice, id string) error {
+	if err := o.Far.Demand(); err != nil {
+		return err
+	}
+	if err := o.Check(); err != nil {
+		return err
+	}
+	p, err := o.Far.Resume(id, v.Err)
+	if err != nil {
+		return err
+	}
+	if p, err = o.bound(v, p); err != nil || p == nil {
+		return err
+	}
+	return o.execute(v, p)
+}

@@ -1,0 +1,196 @@
+// Package voice is what dialect says to the user: in come results, messages and findings, out come standard output and
+// standard error. It knows no command, and decides nothing.
+package voice
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"sync"
+
+	"github.com/rogpeppe/go-internal/diff"
+	"golang.org/x/term"
+
+	"github.com/command-dialect/dialect/lang/diag"
+	"github.com/command-dialect/dialect/receipts"
+	"github.com/command-dialect/dialect/runtime/policy"
+	"github.com/command-dialect/dialect/runtime/project"
+	"github.com/command-dialect/dialect/runtime/view"
+)
+
+// A Voice is the one voice to the user: results on Out, everything else on Err,
+// messages in lower case without a full stop, each hint on a line of its own.
+type Voice struct {
+	In       *os.File
+	Out, Err io.Writer
+	OutTTY   bool
+	ErrTTY   bool
+
+	answer *answer    // what Out is
+	mu     sync.Mutex // guards Err, which listeners write to from other goroutines, and view
+	view   view.View  // of a run that lasts; nil for none
+}
+
+// An answer is standard output. It remembers that something could not be written there, so that no command
+// succeeds whose answer is lost.
+type answer struct {
+	w io.Writer
+
+	mu  sync.Mutex
+	err error
+}
+
+func (a *answer) Write(p []byte) (int, error) {
+	n, err := a.w.Write(p)
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.err == nil {
+		a.err = err
+	}
+	return n, err
+}
+
+// New returns the voice of this process.
+func New() *Voice { return of(os.Stdin, os.Stdout, os.Stderr) }
+
+func of(in, out, err *os.File) *Voice {
+	a := &answer{w: out}
+	return &Voice{
+		In: in, Out: a, answer: a, Err: err,
+		OutTTY: term.IsTerminal(int(out.Fd())),
+		ErrTTY: term.IsTerminal(int(err.Fd())),
+	}
+}
+
+// Lost returns the first error of a write to standard output; nil if all was written.
+func (v *Voice) Lost() error {
+	v.answer.mu.Lock()
+	defer v.answer.mu.Unlock()
+	return v.answer.err
+}
+
+// Piped reports whether standard input may hold a script: it is neither a terminal nor another device, such as
+// /dev/null, nor closed.
+func (v *Voice) Piped() bool {
+	info, err := v.In.Stat()
+	return err == nil && info.Mode()&os.ModeCharDevice == 0
+}
+
+// Typed reports whether standard input is a terminal.
+func (v *Voice) Typed() bool { return term.IsTerminal(int(v.In.Fd())) }
+
+// Color reports whether text for a terminal (or not) is coloured: NO_COLOR and
+// TERM=dumb say no, FORCE_COLOR says yes, else it is the terminal that counts.
+func Color(tty bool) bool {
+	switch {
+	case os.Getenv("NO_COLOR") != "":
+		return false
+	case os.Getenv("FORCE_COLOR") != "" && os.Getenv("FORCE_COLOR") != "0":
+		return true
+	default:
+		return tty && os.Getenv("TERM") != "dumb"
+	}
+}
+
+// A message has a label: an error is why the command did not do what was asked, a warning is
+// what makes its result worth less, and a hint what to do. What it tells beside that has none.
+
+// Errorf says why the command did not do what was asked.
+func (v *Voice) Errorf(format string, args ...any) { v.line("dialect: error: ", format, args...) }
+
+// Warnf says what makes the result of the command worth less.
+func (v *Voice) Warnf(format string, args ...any) { v.line("dialect: warning: ", format, args...) }
+
+// Notef tells something beside the result.
+func (v *Voice) Notef(format string, args ...any) { v.line("dialect: ", format, args...) }
+
+// Note tells text beside the result.
+func (v *Voice) Note(text string) { v.Notef("%s", text) }
+
+// Hintf prints advice, of which each line stands on its own.
+func (v *Voice) Hintf(format string, args ...any) {
+	const prefix = "  hint: "
+	text := strings.TrimRight(diag.PrintableLines(receipts.HideKeys(fmt.Sprintf(format, args...))), "\n")
+	v.Say(prefix + strings.ReplaceAll(text, "\n", "\n"+strings.Repeat(" ", len(prefix))))
+}
+
+// line prints one line: a name of others in it, such as that of a file, cannot add a second. What was given for
+// a name can be a signing key.
+func (v *Voice) line(prefix, format string, args ...any) {
+	v.Say(prefix + diag.Printable(strings.TrimRight(receipts.HideKeys(fmt.Sprintf(format, args...)), "\n")))
+}
+
+// Say prints text as it is.
+func (v *Voice) Say(text string) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.view != nil {
+		v.view.Print(text)
+		return
+	}
+	fmt.Fprintln(v.Err, text)
+}
+
+// A Document is printed as JSON, or writes itself for people.
+type Document interface{ WriteText(w io.Writer) error }
+
+// Print prints a document on standard output.
+func (v *Voice) Print(asJSON bool, d Document) error {
+	if asJSON {
+		return v.JSON(d)
+	}
+	return d.WriteText(v.Out)
+}
+
+// JSON prints a document on standard output as JSON.
+func (v *Voice) JSON(d any) error {
+	enc := json.NewEncoder(v.Out)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	return enc.Encode(d)
+}
+
+// maxDiagnostics bounds how many findings are printed one by one; the rest is
+// counted.
+const maxDiagnostics = 200
+
+// Diagnostics prints findings for people to w, a terminal or not.
+func (v *Voice) Diagnostics(w io.Writer, tty bool, l diag.List, sources map[string]*diag.Source) error {
+	return diag.WriteText(w, l, diag.TextOptions{
+		Color:   Color(tty),
+		Sources: func(name string) *diag.Source { return sources[name] },
+		Max:     maxDiagnostics,
+	})
+}
+
+// Diff prints what differs between two texts of others, wherever it goes: a reviewer reads it in
+// a terminal, a pager or the log of a CI. Colours are replaced, too, since they can hide text.
+func (v *Voice) Diff(oldName string, old []byte, newName string, text []byte) error {
+	_, err := io.WriteString(v.Out, diag.PrintableLines(string(diff.Diff(diag.Printable(oldName), old, diag.Printable(newName), text))))
+	return err
+}
+
+// maxDiff is the size, in bytes, of the largest script that is compared line by line: nobody
+// reads the difference of a larger one, and finding it takes memory.
+const maxDiff = 1 << 20
+
+// ScriptDiff prints what would change of a script.
+func (v *Voice) ScriptDiff(s *project.Script, what string, text []byte) error {
+	if len(s.Text) > maxDiff {
+		_, err := fmt.Fprintf(v.Out, "%s would change, and is too large to show how\n", diag.Printable(s.Name))
+		return err
+	}
+	return v.Diff(s.Name, s.Text, s.Name+" ("+what+")", text)
+}
+
+// Changes prints what changed in a policy.
+func (v *Voice) Changes(list []policy.Change) error {
+	for _, c := range list {
+		if err := v.Diff("trusted/"+c.Path, c.Old, "present/"+c.Path, c.New); err != nil {
+			return err
+		}
+	}
+	return nil
+}
