@@ -147,7 +147,10 @@ func TestColor(t *testing.T) {
 
 type page struct{ Text string }
 
-func (p page) WriteText(w io.Writer) error { _, err := fmt.Fprintln(w, "for people: "+p.Text); return err }
+func (p page) WriteText(w io.Writer) error {
+	_, err := fmt.Fprintln(w, "for people: "+p.Text)
+	return err
+}
 
 // As JSON a document is whole, and nothing of it is escaped that JSON does not need to.
 func TestPrint(t *testing.T) {
