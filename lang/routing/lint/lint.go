@@ -347,7 +347,7 @@ func (c *checker) program(b *routing.Binding) {
 // skillFolders are where agents keep skills, below the root of a project, by preference.
 var skillFolders = []string{".dialect/skills", ".claude/skills", ".kilocode/skills", ".agents/skills"}
 
-// SkillFile returns the path of the SKILL.md of a skill of the project at root; ok is false if there is
+// SkillFile returns the path of the SKILL.md of a skill of the project at root; ok is false if it is
 // missing, or the name is not that of a folder.
 func SkillFile(root, name string) (path string, ok bool) {
 	if name == "" || strings.ContainsAny(name, "/\\\x00") || name == "." || name == ".." {
