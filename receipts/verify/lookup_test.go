@@ -1,6 +1,7 @@
 package verify
 
 import (
+	"errors"
 	"testing"
 
 	"github.com/command-dialect/dialect/receipts"
@@ -78,6 +79,65 @@ func TestFollow(t *testing.T) {
 		}
 		if consumed != tt.consumed || settled != tt.settled || e.Level != tt.level {
 			t.Errorf("%s: consumed by %q, settled as %q, L%d; want %q, %q, L%d", tt.name, consumed, settled, e.Level, tt.consumed, tt.settled, tt.level)
+		}
+	}
+}
+
+// TestRunByID looks up runs by their ids: found is the record of the beginning of the run, never one that the run left, and
+// never that of another.
+func TestRunByID(t *testing.T) {
+	m := newMaker(t)
+	m.receipt(func(r *receipts.Receipt) { r.Run = "r-00000001" }) // before the run that it names begins
+	want := map[string]receipts.Hash{"r-00000001": m.run("r-00000001")}
+	m.receipt(func(r *receipts.Receipt) { r.Run = "r-00000002" })
+	want["r-00000002"] = m.run("r-00000002")
+	m.gate([]receipts.Hash{m.receipt()}, func(g *receipts.Gate) { g.Run = "r-00000001" })
+	s := m.open(Options{})
+	for id, sha := range want {
+		if e, err := s.Entry(id); err != nil || e.SHA != sha {
+			t.Errorf("%s: %v, %v; want %v", id, e.SHA, err, sha)
+		}
+	}
+	var none *LookupError
+	if e, err := s.Entry("r-00000003"); !errors.As(err, &none) || len(none.Matches) != 0 {
+		t.Errorf("a run that is not there: %v, %v", e.SHA, err)
+	}
+}
+
+// TestCountedBound looks for a count among the newest 200 receipts of a binding, those of the run itself and of other
+// bindings apart: a long log costs no more than that.
+func TestCountedBound(t *testing.T) {
+	counted := func(n int) func(*receipts.Receipt) {
+		return func(r *receipts.Receipt) { r.Tests = &receipts.Tests{Passed: n} }
+	}
+	of := func(run string) func(*receipts.Receipt) { return func(r *receipts.Receipt) { r.Run = run } }
+	binding := func(r *receipts.Receipt) { r.Binding = "check_other" }
+	command := func(r *receipts.Receipt) {
+		r.Argv, r.Command = []receipts.Datum{receipts.Text("lint"), receipts.Text("-x")}, receipts.CommandHash([]string{"lint", "-x"})
+	}
+	for _, c := range []struct {
+		name  string
+		after int // receipts that follow the one that counted
+		then  []func(*receipts.Receipt)
+		want  bool // it is found
+	}{
+		{"nothing after it", 0, nil, true},
+		{"199 failures", 199, []func(*receipts.Receipt){failing}, true},
+		{"200 failures", 200, []func(*receipts.Receipt){failing}, false},
+		{"199 successes without tests", 199, nil, true},
+		{"200 successes without tests", 200, nil, false},
+		{"receipts of another binding are not looked at", 300, []func(*receipts.Receipt){binding, counted(1)}, true},
+		{"receipts of the run itself are not looked at", 300, []func(*receipts.Receipt){of("r-now"), counted(1)}, true},
+		{"another command of the binding", 1, []func(*receipts.Receipt){command, counted(1)}, true},
+	} {
+		m := newMaker(t)
+		want := m.receipt(counted(7)) // the first record of the log
+		for range c.after {
+			m.receipt(c.then...)
+		}
+		e, ok, err := m.open(Options{}).Counted("check_lint", lint, "r-now")
+		if err != nil || ok != c.want || ok && e.SHA != want {
+			t.Errorf("%s: found %t, %v; want %t", c.name, ok, err, c.want)
 		}
 	}
 }
