@@ -29,6 +29,10 @@ expect = { min_tests = 0 }
 verb = "test"
 noun = "no"
 tool = "false"
+[commands.test_gone]
+verb = "test"
+noun = "gone"
+tool = "no-such-program-here"
 [commands.write_mark]
 verb = "write"
 noun = "mark"
@@ -66,6 +70,20 @@ func (s *said) voice(t *testing.T) *voice.Voice {
 	}
 	t.Cleanup(func() { in.Close() })
 	return &voice.Voice{In: in, Out: &s.out, Err: &s.err}
+}
+
+// piped is standard input that has text.
+func piped(t *testing.T, text string) *os.File {
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.WriteString(text); err != nil {
+		t.Fatal(err)
+	}
+	w.Close()
+	t.Cleanup(func() { r.Close() })
+	return r
 }
 
 // status is the exit status of an error, as Main gives it.
@@ -148,7 +166,7 @@ func TestJobs(t *testing.T) {
 
 // Several scripts run one after the other, also after a failure, and the first that did not pass gives the status.
 func TestSeveral(t *testing.T) {
-	scripts := files{"a.dlct": "Write one to mark\nTest with no\n", "b.dlct": "Write two to mark\nTest with yes\n", "bad.dlct": "Tset with yes\n"}
+	scripts := files{"a.dlct": "Write one to mark\nTest with no\n", "b.dlct": "Write two to mark\nTest with yes\n", "bad.dlct": "Tset with yes\n", "gone.dlct": "Test with gone\n"}
 	for _, c := range []struct {
 		name     string
 		set      func(o *Options)
@@ -158,6 +176,8 @@ func TestSeveral(t *testing.T) {
 	}{
 		{"both", func(*Options) {}, []string{"a.dlct", "b.dlct"}, exit.Failed, true, true},
 		{"the last fails", func(*Options) {}, []string{"b.dlct", "a.dlct"}, exit.Failed, true, true},
+		{"the first that did not pass failed", func(*Options) {}, []string{"a.dlct", "gone.dlct"}, exit.Failed, true, false},
+		{"the first that did not pass could not be completed", func(*Options) {}, []string{"gone.dlct", "a.dlct"}, exit.Fault, true, false},
 		{"fail fast", func(o *Options) { o.FailFast = true }, []string{"a.dlct", "b.dlct"}, exit.Failed, true, false},
 		{"one does not bind", func(*Options) {}, []string{"a.dlct", "bad.dlct"}, exit.Fault, false, false},
 		{"one is missing", func(*Options) {}, []string{"a.dlct", "missing.dlct"}, exit.Usage, false, false},
@@ -173,7 +193,9 @@ func TestSeveral(t *testing.T) {
 			inProject(t, scripts)
 			o, s := options(), new(said)
 			c.set(o)
-			err := o.Run(s.voice(t), c.args)
+			v := s.voice(t)
+			v.In = piped(t, "Write one to mark\n")
+			err := o.Run(v, c.args)
 			if status(err) != c.status || exists("one") != c.one || exists("two") != c.two {
 				t.Errorf("%v, one %t, two %t; want %d, %t, %t\n%s%s", err, exists("one"), exists("two"), c.status, c.one, c.two, s.out.String(), s.err.String())
 			}
@@ -192,15 +214,7 @@ func TestDefault(t *testing.T) {
 		o.Lines = c.lines
 		v := s.voice(t)
 		if c.in != "" {
-			r, w, err := os.Pipe()
-			if err != nil {
-				t.Fatal(err)
-			}
-			if _, err := w.WriteString(c.in); err != nil {
-				t.Fatal(err)
-			}
-			w.Close()
-			v.In = r
+			v.In = piped(t, c.in)
 		}
 		if err := o.Run(v, c.args); err != nil {
 			t.Errorf("%s: %v\n%s%s", c.want, err, s.out.String(), s.err.String())
@@ -244,7 +258,7 @@ func TestFailed(t *testing.T) {
 
 // The files of a run are whole, are none of its rules, and what cannot be written is not lost in silence.
 func TestFiles(t *testing.T) {
-	inProject(t, files{"s.dlct": "Test with yes\nTest with no\n"})
+	inProject(t, files{"s.dlct": "Test with yes\nTest with no\n", "plain": "Test with yes\n"})
 	o, s := options(), new(said)
 	o.Events, o.JUnit, o.HTML, o.Version = "events", "junit.xml", "page.html", "1.2.3-test"
 	recorded := o.Recorded
@@ -269,10 +283,10 @@ func TestFiles(t *testing.T) {
 			t.Errorf("events: %q", line)
 		}
 	}
-	for _, name := range []string{"routing.toml", "s.dlct", filepath.Join(".dialect", "store", "receipts.db")} {
+	for _, name := range []string{"routing.toml", "plain", filepath.Join(".dialect", "store", "receipts.db")} {
 		before, _ := os.ReadFile(name)
 		for flag, o := range map[string]*Options{"events": {Output: "none", Events: name}, "junit": {Output: "none", JUnit: name}, "html": {Output: "none", HTML: name}} {
-			if err := o.Run(new(said).voice(t), []string{"s.dlct"}); status(err) != exit.Usage {
+			if err := o.Run(new(said).voice(t), []string{"plain"}); status(err) != exit.Usage {
 				t.Errorf("--%s %s: %v", flag, name, err)
 			}
 		}
