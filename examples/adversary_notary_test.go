@@ -37,7 +37,7 @@ func (s *guardedSession) lasts() bool {
 	}
 }
 
-// answering carries requests out until it is told to end: each is a script whose output and exit status it leaves.
+// answering carries requests out until the request "end": each is a script whose output and exit status it leaves.
 const answering = `exec 3<>"$1/requests"
 touch "$1/ready"
 while read -r n <&3; do

@@ -10,7 +10,7 @@ import (
 	"github.com/command-dialect/dialect/cmd/dialect/internal/exit"
 )
 
-// One command passes its output and its exit status through, and leaves a receipt, whose hash is told twice.
+// One command passes its output and its exit status through, and leaves a receipt and prints its hash twice.
 func TestCommand(t *testing.T) {
 	for _, c := range []struct {
 		name     string
