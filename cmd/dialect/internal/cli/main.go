@@ -3,6 +3,7 @@
 package cli
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -12,6 +13,7 @@ import (
 	"runtime/debug"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"syscall"
 
@@ -95,7 +97,7 @@ func Main() (status int) {
 		u.Errorf("%v", err)
 		return exit.Internal
 	default: // cobra's own: unknown command, unknown flag, wrong number of arguments
-		u.Errorf("%v", err)
+		u.Errorf("%v", misused(cmd, err))
 		u.Hintf("`%s --help` lists its arguments and flags", cmd.CommandPath())
 		return exit.Usage
 	}
@@ -211,6 +213,20 @@ func unknownCommand(cmd *cobra.Command, args []string) error {
 		f.Hint("did you mean `%s`?", paths[near])
 	}
 	return f.Hint("`%s --help` lists its commands", cmd.CommandPath())
+}
+
+// misused says which arguments a command wants, where those that it got are what it was refused for.
+func misused(cmd *cobra.Command, err error) error {
+	args := cmd.Flags().Args()
+	if !cmd.Runnable() || cmd.ValidateArgs(args) == nil {
+		return err
+	}
+	_, wants, _ := strings.Cut(strings.TrimSuffix(cmd.Use, " [flags]"), " ")
+	got := "nothing"
+	if len(args) > 0 {
+		got = strings.Trim(fmt.Sprintf("%q", args), "[]")
+	}
+	return fmt.Errorf("`%s` takes %s, and got %s", cmd.CommandPath(), cmp.Or(wants, "no arguments"), got)
 }
 
 // unknownFlag is the usage error about a flag, with the one that was meant.
