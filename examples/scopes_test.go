@@ -51,6 +51,17 @@ var scopes = []attack{
 		return w.plain()
 	}},
 	{"the same, and the line fails; plain `verify`", scopeAttack(false, false, (*world).plain)},
+	{"the same, of a file that a line names through a link to a folder, and another line by its own name; plain `verify`", func(w *world) string {
+		scoped(w, false, false)
+		w.sh(`git checkout --quiet alpha.txt && mkdir lib && echo good >lib/f.txt && ln -s lib link &&
+			sed -i 's!"tests.sh", "alpha.txt"]!"tests.sh", "link/*.txt"]!; s!\["alpha.txt"]!["alpha.txt", "link", "lib/**"]!' routing.toml &&
+			sed -i '1s!.*!grep -q best link/f.txt \&\& exit 1!' tests.sh &&
+			git add . && git commit --quiet --message=links && git tag --force trusted`)
+		w.honest()
+		w.sh("echo best >lib/f.txt")
+		w.changed()
+		return w.plain()
+	}},
 	{"a file is edited that no line names; plain `verify`", func(w *world) string {
 		scoped(w, true, false)
 		w.sh("git checkout --quiet alpha.txt && echo x >other.txt")

@@ -6,7 +6,9 @@
 //
 // A pattern is relative to the directory of the matrix and has slashes. A component "**" stands for any number of
 // directories, none included, and at the end for all files below; any other is matched as [path.Match] does.
-// Files beside or above that directory are matched by none.
+// Files beside or above that directory are matched by none. A link that leads to a directory is matched, too, by a pattern
+// that matches something below it, by the name that goes through the link, or could, through a further link. It belongs to the rest all the
+// same, unless a pattern matches the link itself.
 //
 // # Digests
 //
@@ -18,7 +20,8 @@
 //
 // over the patterns, sorted and each once, and the files that match one, sorted; len is in bytes, in decimal, path
 // is relative to the root of the worktree, and digest is that of [workspace.Snapshot.Entries]. So a file that is
-// added, removed, renamed, edited or made executable changes it, and so does what a link leads to.
+// added, removed, renamed, edited or made executable changes it, and so does what a link leads to, through other
+// links or not.
 //
 // That of the rest is the same with "dialect.rest/1\n", over all patterns of all bindings and the files that match
 // none of them.
@@ -31,6 +34,7 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"io"
+	"iter"
 	"path"
 	"slices"
 	"strings"
@@ -47,7 +51,8 @@ type Files struct {
 
 type file struct {
 	path   string
-	parts  []string // of the path below the directory of the matrix; nil outside of it
+	parts  []string                // of the path below the directory of the matrix; nil outside of it
+	below  iter.Seq2[string, bool] // see [workspace.Entry]
 	digest [sha256.Size]byte
 }
 
@@ -58,13 +63,13 @@ func Of(s *workspace.Snapshot) *Files {
 	if s.Place != "" {
 		prefix = s.Place + "/"
 	}
-	s.Entries(func(path string, digest [sha256.Size]byte, unknown bool) {
-		x := file{path: path, digest: digest}
-		if below, ok := strings.CutPrefix(path, prefix); ok {
+	s.Entries(func(e workspace.Entry) {
+		x := file{path: e.Path, below: e.Below, digest: e.Digest}
+		if below, ok := strings.CutPrefix(e.Path, prefix); ok {
 			x.parts = strings.Split(below, "/")
 		}
 		f.list = append(f.list, x)
-		f.unknown = f.unknown || unknown
+		f.unknown = f.unknown || e.Unknown
 	})
 	return f
 }
@@ -94,7 +99,9 @@ func (f *Files) digest(head string, patterns []string, matching bool) (none rece
 	found := false
 	for i := range f.list {
 		x := &f.list[i]
-		matches := slices.ContainsFunc(globs, func(glob []string) bool { return match(glob, x.parts) })
+		matches := slices.ContainsFunc(globs, func(glob []string) bool {
+			return match(glob, x.parts) || matching && x.below != nil && x.through(glob)
+		})
 		found = found || matches
 		if matches == matching {
 			fmt.Fprintf(h, "file %d:%s %x\n", len(x.path), x.path, x.digest)
@@ -140,6 +147,39 @@ func match(glob, parts []string) bool {
 		g++
 	}
 	return g == len(glob)
+}
+
+// maxThrough bounds how many names that go through one link are looked at.
+const maxThrough = 1 << 16
+
+// through reports whether a pattern matches something below the directory that a link leads to, or there is too much to say.
+func (x *file) through(glob []string) bool {
+	if !leadsOn(glob, x.parts) {
+		return false
+	}
+	n := 0
+	for name, folder := range x.below {
+		parts := slices.Concat(x.parts, strings.Split(name, "/"))
+		if n++; match(glob, parts) || folder && leadsOn(glob, parts) || n > maxThrough {
+			return true
+		}
+	}
+	return false
+}
+
+// leadsOn reports whether a pattern could match something below a path.
+func leadsOn(glob, parts []string) bool {
+	for i, name := range parts {
+		switch {
+		case i == len(glob):
+			return false
+		case glob[i] == "**":
+			return true
+		case !matches(glob[i], name):
+			return false
+		}
+	}
+	return len(parts) > 0 && len(parts) < len(glob)
 }
 
 func matches(pattern, name string) bool {

@@ -123,6 +123,61 @@ func TestDigests(t *testing.T) {
 	}
 }
 
+// TestThroughLinks changes files that are reached through links of directories, one inside of another, and round in a circle. A name that goes
+// through such a link counts like any other, whoever else names the link.
+func TestThroughLinks(t *testing.T) {
+	dir := t.TempDir()
+	write := func(name, text string) {
+		t.Helper()
+		path := filepath.Join(dir, filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	take := func(patterns []string) receipts.Hash {
+		t.Helper()
+		s, err := workspace.Take(t.Context(), dir, workspace.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		h := Of(s).Digest(patterns)
+		if h.IsZero() {
+			t.Fatal("no digest")
+		}
+		return h
+	}
+	for _, name := range []string{"lib/f.py", "third/f", "shared/x", "pkg/own", "own/a", "deep/f", "beside"} {
+		write(name, "1")
+	}
+	for link, target := range map[string]string{
+		"src": "lib", "own/d": "../shared", "shared/l": "../third/f", "shared/more": "../pkg", "pkg/round": "../shared", "pkg/deep": "../deep",
+	} {
+		if err := os.Symlink(target, filepath.Join(dir, filepath.FromSlash(link))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, x := range []struct {
+		patterns []string
+		file     string
+		want     bool
+	}{
+		{[]string{"src/*.py", "beside"}, "lib/f.py", true}, {[]string{"src/**/*.py", "beside"}, "lib/f.py", true}, {[]string{"*/f.py"}, "lib/f.py", true},
+		{[]string{"src/*.py", "beside"}, "third/f", false}, {[]string{"s*", "beside"}, "third/f", false},
+		{[]string{"own/**"}, "third/f", true}, {[]string{"own/**"}, "deep/f", true}, {[]string{"own/d/more/deep/f", "beside"}, "deep/f", true},
+		{[]string{"own/a"}, "third/f", false}, {[]string{"own/**"}, "lib/f.py", false},
+	} {
+		write(x.file, "1")
+		was := take(x.patterns)
+		write(x.file, "2")
+		if got := take(x.patterns) != was; got != x.want {
+			t.Errorf("%q, %s: changed %v", x.patterns, x.file, got)
+		}
+	}
+}
+
 // TestPlace matches below the directory of the matrix, and nothing beside it.
 func TestPlace(t *testing.T) {
 	dir := t.TempDir()

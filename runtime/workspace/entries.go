@@ -1,13 +1,32 @@
 package workspace
 
-import "crypto/sha256"
+import (
+	"crypto/sha256"
+	"iter"
+)
 
-// Entries calls f for each path of Bytes, in the bytewise order of paths, with a digest of what is there: SHA-256 of
-// its entry in Bytes, and of a link, after that, the entries of the file or of the files below the directory
-// that it leads to. unknown says that a link leads to what is not in Bytes, by its text: nobody here knows what is
-// there, not even whether it leads back in.
-func (s *Snapshot) Entries(f func(path string, digest [sha256.Size]byte, unknown bool)) {
+// maxLed bounds how many entries are looked at behind links, of all links together.
+const maxLed = 4 << 20
+
+// An Entry is a path of Bytes with what is there.
+type Entry struct {
+	Path string
+	// Digest is SHA-256 of the entry in Bytes, and of a link, after that, of all that can be read through it: the entries of
+	// the file or of the files below the directory that it leads to, and of what links among them lead to.
+	Digest [sha256.Size]byte
+	// Below is of a link which leads to a directory, else nil: the paths below that, relative to it. The second value
+	// says that such a path is itself a link to a directory, of whose files Below has none.
+	Below iter.Seq2[string, bool]
+	// Unknown says that it is a link which leads to what is not in Bytes, by its text: nobody here knows what is there, not even
+	// whether it leads back in. Also, that links lead to more than anybody looks at.
+	Unknown bool
+}
+
+// Entries calls f for each path of Bytes, in the bytewise order of paths.
+func (s *Snapshot) Entries(f func(Entry)) {
 	all := entryList(s.entries)
+	behind := make(map[string][sha256.Size]byte) // by where a link leads
+	left := maxLed
 	h := sha256.New()
 	for i := range all {
 		e := &all[i]
@@ -16,18 +35,71 @@ func (s *Snapshot) Entries(f func(path string, digest [sha256.Size]byte, unknown
 		}
 		h.Reset()
 		writeManifest(h, all[i:i+1])
-		unknown := false
+		x := Entry{Path: e.path}
 		if e.kind == kindLink {
 			at, to, _, why := all.follow("", e.path)
-			switch {
-			case why != "":
-				unknown = true
-			case to != nil:
-				writeManifest(h, []entry{*to})
-			default:
-				writeManifest(h, all.below(at))
+			if why == "" && to == nil {
+				x.Below = all.inside(at)
+			}
+			if x.Unknown = why != "" || left < 0; !x.Unknown {
+				sum, known := behind[at]
+				if !known {
+					sum = all.behind(at, &left)
+					behind[at] = sum
+				}
+				h.Write(sum[:])
+				x.Unknown = left < 0
 			}
 		}
-		f(e.path, [sha256.Size]byte(h.Sum(nil)), unknown)
+		h.Sum(x.Digest[:0])
+		f(x)
 	}
+}
+
+// inside goes through the paths below a directory, relative to it. The second value says that one is a link to a directory.
+func (l entryList) inside(dir string) iter.Seq2[string, bool] {
+	return func(yield func(string, bool) bool) {
+		list := l.below(dir)
+		skip := len(dir) + 1
+		if dir == "" {
+			skip = 0
+		}
+		for i := range list {
+			e := &list[i]
+			folder := false
+			if e.kind == kindLink {
+				_, to, _, why := l.follow("", e.path)
+				folder = why == "" && to == nil
+			}
+			if e.kind != kindRepository && !yield(e.path[skip:], folder) {
+				return
+			}
+		}
+	}
+}
+
+// behind returns the digest of what can be read at a path that is no link: of the file, or of the files below the directory, and of
+// what the links among them lead to. It takes what it looks at off left, and ends where nothing is left.
+func (l entryList) behind(at string, left *int) (sum [sha256.Size]byte) {
+	h := sha256.New()
+	seen := map[string]bool{at: true}
+	for queue := []string{at}; len(queue) > 0 && *left >= 0; queue = queue[1:] {
+		list := l.below(queue[0])
+		if e := l.find(queue[0]); e != nil && e.kind != kindRepository {
+			list = entryList{*e}
+		}
+		*left -= len(list) + 1
+		writeManifest(h, list)
+		for i := range list {
+			if list[i].kind != kindLink {
+				continue
+			}
+			if to, _, _, why := l.follow("", list[i].path); why == "" && !seen[to] {
+				seen[to] = true
+				queue = append(queue, to)
+			}
+		}
+	}
+	h.Sum(sum[:0])
+	return sum
 }
