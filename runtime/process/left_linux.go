@@ -63,6 +63,13 @@ func (p *platform) name(list []proc) (left []Left, text string) {
 	return left, text
 }
 
+// wasNamed reports whether q was named as what a command left.
+func (p *platform) wasNamed(q *proc) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.named[q.pid] == q.start
+}
+
 // nameOthers names what is left by children of this process that are not commands.
 func (p *platform) nameOthers() (left []Left, text string) {
 	return p.name(settled(orphans))
@@ -81,10 +88,7 @@ func settled(list func() []proc) []proc {
 func (w *watcher) leftNow() (list []proc) {
 	l := w.launcher
 	for _, q := range orphans() {
-		l.platform.mu.Lock()
-		named := l.platform.named[q.pid] == q.start
-		l.platform.mu.Unlock()
-		if !named && w.left(&q) {
+		if !l.platform.wasNamed(&q) && w.left(&q) {
 			list = append(list, q)
 		}
 	}

@@ -204,6 +204,33 @@ func TestLeftoverOfReaped(t *testing.T) {
 	}
 }
 
+// What leads a session of its own, without the mark, and was started by a process that is gone ends with an aborted command. What an
+// earlier command left is not its business.
+func TestAbortedWithLeaderOfSession(t *testing.T) {
+	leaks(t)
+	l := start(t)
+	file, earlier := filepath.Join(t.TempDir(), "pids"), filepath.Join(t.TempDir(), "earlier")
+	loose := func(file string) string {
+		return "(setsid env -i setsid /bin/sh -c 'echo $$ >" + file + "; exec sleep 100' >/dev/null 2>&1 &); until [ -s " + file + " ]; do sleep 0.01; done"
+	}
+	if res := l.Run(context.Background(), &Command{Argv: []string{"sh", "-c", loose(earlier)}, Env: os.Environ()}); res.ExitCode != 0 || len(res.Left) != 1 {
+		t.Errorf("got %+v", res)
+	}
+	res := l.Run(context.Background(), &Command{Argv: []string{"sh", "-c", loose(file) + "; sleep 100"}, Env: os.Environ(), Timeout: time.Second, Grace: 100 * time.Millisecond})
+	if res.Stop != Timeout || len(res.Left) > 0 || len(res.Notes) > 0 {
+		t.Errorf("got %+v", res)
+	}
+	if list := pids(file); len(list) != 1 || len(alive(list)) > 0 {
+		t.Errorf("alive: %v of %v", alive(list), list)
+	}
+	if list := pids(earlier); len(alive(list)) != 1 {
+		t.Errorf("alive of the earlier: %v of %v", alive(list), list)
+	}
+	if err := l.EndLeft(true); err != nil {
+		t.Error(err)
+	}
+}
+
 // What a command leaves running is named, whatever it did to come loose, and by one command
 // alone; EndLeft ends it. What ends a moment later is not worth a note.
 func TestLeftRunning(t *testing.T) {

@@ -316,20 +316,25 @@ func (t *tree) alive(pid int, start uint64) bool {
 	return slices.ContainsFunc(t.table, func(p proc) bool { return p.pid == pid && p.start == start })
 }
 
-// claimLoose claims orphans that cleared their environment. A child of ours that
-// is neither in our session nor the leader of its own was not started by us: it
-// was orphaned. If it came up while this command was the only one, it belongs to it,
-// unless it has a mark, or its session a leader, of another.
+// claimLoose claims orphans that cleared their environment. A child of ours in another session than ours, which
+// nothing of this process started there, was orphaned. If it came up while this command was the only one, it belongs to it,
+// unless it has a mark, or its session a leader, of another, or an earlier command left it.
 func (t *tree) claimLoose(self int) {
 	if t.run.shared.Load() {
 		return
 	}
+	sessions.Lock() // what was starting while the table was read is among the leaders now
+	defer sessions.Unlock()
 	for i := range t.table {
 		p := &t.table[i]
-		if p.member || p.ppid != self || p.session == p.pid || p.dead() {
+		if p.member || p.ppid != self || p.dead() || t.run.launcher.platform.wasNamed(p) {
 			continue
 		}
-		if _, ok := readProc(p.session); ok {
+		if p.session == p.pid {
+			if _, ours := sessions.leaders.Load(p.pid); ours {
+				continue
+			}
+		} else if _, ok := readProc(p.session); ok {
 			continue
 		}
 		if mark, _ := readMark(p.pid); mark != "" {
