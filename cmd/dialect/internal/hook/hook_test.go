@@ -352,6 +352,31 @@ func TestPushed(t *testing.T) {
 	}
 }
 
+// TestPushedFromElsewhere holds that the repository which git pushes is asked about, wherever its user is.
+func TestPushedFromElsewhere(t *testing.T) {
+	newProject(t)
+	dir, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := exec.Command("git", "rev-parse", "HEAD").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	worktree := filepath.Join(t.TempDir(), "w")
+	if out, err := exec.Command("git", "worktree", "add", "-q", worktree).CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	line := "refs/heads/main " + strings.TrimSpace(string(out)) + " refs/heads/main " + strings.Repeat("0", 40) + "\n"
+	for _, gitDir := range []string{filepath.Join(dir, ".git"), filepath.Join(dir, ".git", "worktrees", "w")} {
+		t.Chdir(t.TempDir())
+		t.Setenv("GIT_DIR", gitDir)
+		if refused, warnings := Push("", "", strings.NewReader(line)); !strings.Contains(strings.Join(refused, "\n"), "MISSING: main is not verified") {
+			t.Errorf("%s: refused %q, warned %q", gitDir, refused, warnings)
+		}
+	}
+}
+
 // TestTwo holds two sessions apart, on one tree and in a worktree of its own.
 func TestTwo(t *testing.T) {
 	newProject(t)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/command-dialect/dialect/cmd/dialect/internal/hook/decide"
 	"github.com/command-dialect/dialect/cmd/dialect/internal/hook/journal"
+	"github.com/command-dialect/dialect/cmd/dialect/internal/hook/shell"
 	"github.com/command-dialect/dialect/lang/diag"
 	"github.com/command-dialect/dialect/receipts/verify"
 	"github.com/command-dialect/dialect/runtime/policy"
@@ -34,6 +35,10 @@ const maxOnto = 20
 func Push(store, remote string, in io.Reader) (refused, warnings []string) {
 	skip := os.Getenv("DIALECT") == "0"
 	tips, unread := pushed(in)
+	// Git calls its hooks in the root of the worktree; where it was told of a repository elsewhere it is where the user is.
+	if dir, unknown := folderOf(shell.Action{GitDir: os.Getenv("GIT_DIR")}); unknown == "" && dir != "" {
+		_ = os.Chdir(dir)
+	}
 	for _, name := range []string{"GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX", "GIT_OBJECT_DIRECTORY"} {
 		_ = os.Unsetenv(name) // git sets them for its hooks, whose folder is that of the worktree
 	}
