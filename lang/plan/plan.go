@@ -274,6 +274,33 @@ func (p *Plan) Secrets() (values []string) {
 	return values
 }
 
+// Environ returns what the steps of p and its servers set for programs, as "NAME=VALUE": variables, and headers of requests, with "_" for "-".
+// A text that the runtime replaces is left out: what it stands for is in the environment.
+func (p *Plan) Environ() (list []string) {
+	if p == nil {
+		return nil
+	}
+	add := func(set map[string]string) {
+		for name, value := range set {
+			if !strings.Contains(value, "${") {
+				list = append(list, strings.ReplaceAll(name, "-", "_")+"="+value)
+			}
+		}
+	}
+	Walk(p.Steps, func(s *Step) { add(s.Env) })
+	for _, s := range p.Servers {
+		add(s.Env)
+		add(s.Headers)
+		for name, value := range s.Headers {
+			if scheme, credential, ok := strings.Cut(value, " "); ok && strings.EqualFold(name, "Authorization") {
+				add(map[string]string{scheme + "_TOKEN": credential})
+			}
+		}
+	}
+	slices.Sort(list)
+	return slices.Compact(list)
+}
+
 // Judged reports whether s passes only if more holds than that it exits with 0, runs in an
 // environment of its own, depends on files outside of the tree, or is not a process: then a run of its command
 // alone says nothing of it.

@@ -1,6 +1,9 @@
 package plan
 
-import "testing"
+import (
+	"slices"
+	"testing"
+)
 
 // TestJudged says of which steps a run of their command alone says something.
 func TestJudged(t *testing.T) {
@@ -31,6 +34,23 @@ func TestSecrets(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 	if got := (*Plan)(nil).Secrets(); got != nil {
+		t.Errorf("of no plan: %q", got)
+	}
+}
+
+func TestEnviron(t *testing.T) {
+	p := &Plan{
+		Steps: []*Step{{Env: map[string]string{"A_TOKEN": "1"}}, {Members: []*Step{{Env: map[string]string{"B": "2", "C": "${C:-x}"}}}}},
+		Servers: map[string]Server{"s": {
+			Env:     map[string]string{"A_TOKEN": "1", "D": "$x"},
+			Headers: map[string]string{"X-Api-Key": "3", "authorization": "Bearer 4", "Cookie": "5 6"},
+		}},
+	}
+	want := []string{"A_TOKEN=1", "B=2", "Bearer_TOKEN=4", "Cookie=5 6", "D=$x", "X_Api_Key=3", "authorization=Bearer 4"}
+	if got := p.Environ(); !slices.Equal(got, want) {
+		t.Errorf("%q", got)
+	}
+	if got := (*Plan)(nil).Environ(); got != nil {
 		t.Errorf("of no plan: %q", got)
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime/debug"
+	"slices"
 	"sync"
 	"time"
 
@@ -226,7 +227,7 @@ func (r *Recording) Options(p *plan.Plan) engine.Options {
 func Redactor(p *plan.Plan, a archive.Archive) *redact.Redactor { return redactor(os.Environ(), p, a) }
 
 func redactor(environ []string, p *plan.Plan, a archive.Archive) *redact.Redactor {
-	return redact.New(redact.Options{Environ: environ, Declared: p.Secrets(), Key: a.RedactKey()})
+	return redact.New(redact.Options{Environ: slices.Concat(environ, p.Environ()), Declared: p.Secrets(), Key: a.RedactKey()})
 }
 
 // relaxGC lets the heap of a short run grow before it is collected: a few megabytes

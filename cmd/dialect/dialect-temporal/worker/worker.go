@@ -21,6 +21,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"go.temporal.io/api/serviceerror"
@@ -153,7 +154,7 @@ func (w *Worker) depot(s *remote.Spec) carry.Depot {
 func (w *Worker) attempt(ctx context.Context, c *checkout, t flow.Task) (*attempt.Delivery, error) {
 	step := t.Action.ID
 	var caught attempt.Catcher
-	secret := redact.New(redact.Options{Environ: os.Environ(), Declared: c.plan.Secrets()})
+	secret := redact.New(redact.Options{Environ: slices.Concat(os.Environ(), c.plan.Environ()), Declared: c.plan.Secrets()})
 	x := attempt.New(ctx, ctx, c.plan, attempt.Options{
 		Run: t.Spec.Run, Session: t.Spec.Session, Nonce: t.Spec.Nonce, Jobs: max(t.Spec.Rules.Slots, 1),
 		Store: &caught, LogDir: filepath.Join(w.o.Folder, "log"), Redact: secret, Environ: os.Environ(), Workspace: c.tracker,

@@ -109,7 +109,7 @@ func (c *Checker) Script(m *Matrix, src *diag.Source, only int) {
 func (c *Checker) online(p *plan.Plan, name string) {
 	pool := mcpclient.New(mcpclient.Options{Servers: p.Servers, Dir: p.Matrix.Root, Environ: os.Environ(), Version: c.o.Version, Helper: mcpclient.Helper()})
 	defer pool.Close()
-	hidden := redact.New(redact.Options{Environ: os.Environ(), Declared: p.Secrets()}) // a server may say them
+	hidden := redact.New(redact.Options{Environ: slices.Concat(os.Environ(), p.Environ()), Declared: p.Secrets()}) // a server may say them
 	plan.Walk(p.Steps, func(s *plan.Step) {
 		if s.Kind != plan.MCP {
 			return

@@ -312,7 +312,7 @@ func (r *Report) key() {
 func (r *Report) servers(m *routing.Matrix, o Options) {
 	pool := mcpclient.New(mcpclient.Options{Servers: m.Servers, Dir: m.Root, Environ: os.Environ(), Version: o.Version, Helper: mcpclient.Helper()})
 	defer pool.Close()
-	hidden := redact.New(redact.Options{Environ: os.Environ()}) // a server may say them
+	hidden := redact.New(redact.Options{Environ: slices.Concat(os.Environ(), (&plan.Plan{Servers: m.Servers}).Environ())}) // a server may say them
 	for _, name := range slices.Sorted(maps.Keys(m.Servers)) {
 		if m.Servers[name].Disabled {
 			r.say(warning, "server", "enable it in "+m.Servers[name].Origin, "%s is disabled", name)
