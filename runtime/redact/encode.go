@@ -142,15 +142,45 @@ func (l *literal) escaped(s []byte, credit *int) int {
 }
 
 // unseen returns the length of what a reader is not shown at the begin of s: an escape sequence of a terminal, such as the colour
-// of a part of a word, or a control character. Who takes it out has the secret, whole.
+// of a part of a word, or a control character, or what go test -json has between two parts of a line. Who takes it out has the secret,
+// whole.
 func unseen(s []byte) int {
 	switch c := s[0]; {
+	case c == '"':
+		return betweenEvents(s)
 	case c == 0x1b:
 		return diag.EscapeLen(s)
 	case c < ' ' && c != '\n' && c != '\t' && c != '\r' || c == 0x7f:
 		return 1
 	}
 	return 0
+}
+
+// maxBetween bounds what [betweenEvents] looks at, in bytes.
+const maxBetween = 2 << 10
+
+// betweenEvents returns the length of what stands at the begin of s between two texts that go test -json printed as one: the end of an
+// event after its Output, events without one, and the next event up to its Output. It is 0 if that does not stand there.
+func betweenEvents(s []byte) int {
+	const output = `"Output":"`
+	at := 1
+	if rest := s[1:]; !hasPrefix(rest, "}") && !hasPrefix(rest, `,"`) {
+		return 0
+	}
+	for s = s[:min(len(s), maxBetween)]; ; {
+		end := bytes.IndexByte(s[at:], '\n')
+		if end < 0 || !bytes.HasSuffix(bytes.TrimSuffix(s[:at+end], []byte("\r")), []byte("}")) {
+			return 0
+		}
+		at += end + 1
+		line, _, _ := bytes.Cut(s[at:], []byte("\n"))
+		if !hasPrefix(line, `{"`) {
+			return 0
+		}
+		if i := bytes.Index(line, []byte(output)); i >= 0 {
+			return at + i + len(output)
+		}
+	}
 }
 
 // maxLevel is how often a text that has backslashes can be quoted in one within the other.

@@ -191,3 +191,33 @@ func BenchmarkEscapes(b *testing.B) {
 		r.Bytes(text)
 	}
 }
+
+// TestBetweenEvents splits a secret over events of go test -json: who prints the events as text has it whole. What is left are events.
+func TestBetweenEvents(t *testing.T) {
+	r := redactor()
+	const head = `{"Time":"2026-11-22T14:16:13.000000001Z","Action":"output","Package":"p","Test":"TestX","Output":"`
+	for name, between := range map[string]string{
+		"two events":           "\"}\n" + head,
+		"lines that end in CR": "\"}\r\n" + head,
+		"an event without":     "\"}\n{\"Action\":\"pause\",\"Package\":\"p\",\"Test\":\"TestX\"}\n" + head,
+		"a field after it":     "\",\"OutputType\":\"frame\"}\n" + head,
+	} {
+		text := head + "left correct-ho" + between + "rse-battery right\\n\"}\n"
+		got := r.Text(text)
+		if rest, ok := strings.CutPrefix(got, head+"left [redacted:"); !ok || !strings.HasSuffix(rest, "] right\\n\"}\n") || strings.Contains(got, "battery") {
+			t.Errorf("%s: %s", name, got)
+		}
+	}
+	for name, text := range map[string]string{
+		"another text":    head + "correct-ho\"}\nrse-battery\n",
+		"no event":        head + "correct-ho\"}\nx " + head + "rse-battery\"}\n",
+		"far away":        head + "correct-ho\"}\n{\"Action\":\"" + strings.Repeat("x", maxBetween) + "\",\"Output\":\"rse-battery\"}\n",
+		"not at the end":  head + "correct-ho\" rse-battery\"}\n",
+		"text that ends":  head + "correct-ho\"}\n",
+		"that is cut off": head + "correct-ho\"}\n" + head[:20],
+	} {
+		if got := r.Text(text); got != text {
+			t.Errorf("%s: %s", name, got)
+		}
+	}
+}
