@@ -33,11 +33,28 @@ func Read(name string, limit int64) ([]byte, error) { return read(name, limit, 0
 // ReadOwn is Read for files that dialect made itself, as [OpenOwn] opens them.
 func ReadOwn(name string, limit int64) ([]byte, error) { return read(name, limit, noFollow) }
 
+// Append writes text at the end of a file that dialect made itself, and makes the file where there is none.
+func Append(name string, text []byte) error {
+	if err := before(name, noFollow); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	f, err := checked(name, os.O_APPEND|os.O_CREATE|os.O_WRONLY|OwnFlags)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(text)
+	return errors.Join(err, f.Close())
+}
+
 func open(name string, flags int) (*os.File, error) {
 	if err := before(name, flags); err != nil {
 		return nil, err
 	}
-	f, err := os.OpenFile(name, os.O_RDONLY|nonBlock|flags&openable, 0)
+	return checked(name, os.O_RDONLY|nonBlock|flags&openable)
+}
+
+func checked(name string, flags int) (*os.File, error) {
+	f, err := os.OpenFile(name, flags, 0o600)
 	if err != nil {
 		return nil, err
 	}

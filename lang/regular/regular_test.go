@@ -48,6 +48,14 @@ func TestKinds(t *testing.T) {
 			t.Errorf("%s took %v", c.name, d)
 		}
 	}
+	for name, good := range map[string]bool{"file": true, "new": true, "link": false, "zero": false, "dir": false, "fifo": false, "sock": false} {
+		if err := Append(path(name), []byte("9")); (err == nil) != good {
+			t.Errorf("Append %s: %v", name, err)
+		}
+	}
+	if text, err := Read(path("file"), 9); err != nil || string(text) != "123456789" {
+		t.Errorf("appended: %q, %v", text, err)
+	}
 	if _, err := Read(path("file"), 7); err == nil {
 		t.Error("a file that is too large is read")
 	}

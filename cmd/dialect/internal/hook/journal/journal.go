@@ -128,12 +128,7 @@ func (j *Journal) Log(e Entry) {
 	if info, err := os.Lstat(name); err == nil && info.Size() > maxLog {
 		_ = os.Rename(name, filepath.Join(j.dir, "log.old.jsonl"))
 	}
-	f, err := os.OpenFile(name, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
-	if err != nil {
-		return
-	}
-	_, _ = f.Write(append(line, '\n'))
-	_ = f.Close()
+	_ = regular.Append(name, append(line, '\n'))
 }
 
 func clip(s string, n int) string {
@@ -212,7 +207,7 @@ func (j *Journal) Session(ctx context.Context, agent, id string) (*Session, erro
 		return nil, errors.New("the client names no session")
 	}
 	s := &Session{name: filepath.Join(j.dir, "s-"+short(agent+"\x00"+id)), j: j}
-	s.lock = flock.New(s.name + ".lock")
+	s.lock = flock.New(s.name+".lock", flock.SetFlag(os.O_CREATE|os.O_RDWR|regular.OwnFlags), flock.SetPermissions(0o600))
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
 	defer cancel()
 	if ok, err := s.lock.TryLockContext(ctx, 5*time.Millisecond); err != nil || !ok {
@@ -282,12 +277,7 @@ func (j *Journal) Wrote(agent, id, path string) {
 	if info, err := os.Lstat(name); err == nil && info.Size() > maxWrites {
 		return
 	}
-	f, err := os.OpenFile(name, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
-	if err != nil {
-		return
-	}
-	_, _ = f.WriteString(path + "\n")
-	_ = f.Close()
+	_ = regular.Append(name, []byte(path+"\n"))
 }
 
 // Foreign returns those of paths, absolute ones, that this session did not write as far as is known: tools of another
