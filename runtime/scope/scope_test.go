@@ -124,7 +124,7 @@ func TestDigests(t *testing.T) {
 }
 
 // TestThroughLinks changes files that are reached through links of directories, one inside of another, and round in a circle. A name that goes
-// through such a link counts like any other, whoever else names the link.
+// through such a link counts like any other, also where another line names the link.
 func TestThroughLinks(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name, text string) {

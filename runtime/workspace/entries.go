@@ -78,7 +78,7 @@ func (l entryList) inside(dir string) iter.Seq2[string, bool] {
 	}
 }
 
-// behind returns the digest of what can be read at a path that is no link: of the file, or of the files below the directory, and of
+// behind returns the digest of what can be read at a path, not that of a link: of the file, or of the files below the directory, and of
 // what the links among them lead to. It takes what it looks at off left, and ends where nothing is left.
 func (l entryList) behind(at string, left *int) (sum [sha256.Size]byte) {
 	h := sha256.New()

@@ -35,7 +35,7 @@ const maxOnto = 20
 func Push(store, remote string, in io.Reader) (refused, warnings []string) {
 	skip := os.Getenv("DIALECT") == "0"
 	tips, unread := pushed(in)
-	// Git calls its hooks in the root of the worktree; where it was told of a repository elsewhere it is where the user is.
+	// Git calls its hooks in the root of the worktree; with --git-dir it calls them where the user is.
 	if dir, unknown := folderOf(shell.Action{GitDir: os.Getenv("GIT_DIR")}); unknown == "" && dir != "" {
 		_ = os.Chdir(dir)
 	}
