@@ -103,9 +103,9 @@ func TestProof(t *testing.T) {
 		"other standard error": func(_ *report.Document, l *report.DocResult) {
 			l.Stderr = &report.DocOutput{SHA256: receipts.Hash{3}.String()}
 		},
-		"a receipt that is lost":  func(_ *report.Document, l *report.DocResult) { l.Degraded = true },
-		"a receipt that is none":  func(_ *report.Document, l *report.DocResult) { l.Receipt = receipts.Hash{8}.String() },
-		"the receipt of the gate": func(d *report.Document, l *report.DocResult) { l.Receipt = d.Gate.SHA256 },
+		"a receipt that is lost":        func(_ *report.Document, l *report.DocResult) { l.Degraded = true },
+		"a receipt that does not exist": func(_ *report.Document, l *report.DocResult) { l.Receipt = receipts.Hash{8}.String() },
+		"the receipt of the gate":       func(d *report.Document, l *report.DocResult) { l.Receipt = d.Gate.SHA256 },
 	} {
 		d, l := *p.doc, *p.doc.Lines[0]
 		change(&d, &l)
@@ -147,13 +147,13 @@ func TestGateProof(t *testing.T) {
 		t.Fatalf("%+v", good)
 	}
 	for name, change := range map[string]func(d *report.Document, g *report.DocGate){
-		"another run":       func(d *report.Document, _ *report.DocGate) { d.Run = "r-2" },
-		"another script":    func(d *report.Document, _ *report.DocGate) { d.Script.SHA256 = receipts.Hash{6}.String() },
-		"not final":         func(_ *report.Document, g *report.DocGate) { g.Final = false },
-		"one that is none":  func(_ *report.Document, g *report.DocGate) { g.SHA256 = receipts.Hash{8}.String() },
-		"a receipt":         func(d *report.Document, g *report.DocGate) { g.SHA256 = d.Lines[0].Receipt },
-		"no id":             func(_ *report.Document, g *report.DocGate) { g.SHA256 = "" },
-		"what is not an id": func(_ *report.Document, g *report.DocGate) { g.SHA256 = "g-x" },
+		"another run":             func(d *report.Document, _ *report.DocGate) { d.Run = "r-2" },
+		"another script":          func(d *report.Document, _ *report.DocGate) { d.Script.SHA256 = receipts.Hash{6}.String() },
+		"not final":               func(_ *report.Document, g *report.DocGate) { g.Final = false },
+		"one that does not exist": func(_ *report.Document, g *report.DocGate) { g.SHA256 = receipts.Hash{8}.String() },
+		"a receipt":               func(d *report.Document, g *report.DocGate) { g.SHA256 = d.Lines[0].Receipt },
+		"no id":                   func(_ *report.Document, g *report.DocGate) { g.SHA256 = "" },
+		"what is not an id":       func(_ *report.Document, g *report.DocGate) { g.SHA256 = "g-x" },
 	} {
 		d, g := *p.doc, *p.doc.Gate
 		change(&d, &g)
@@ -187,7 +187,7 @@ func TestSays(t *testing.T) {
 		{"cut, of another beginning", receipts.Datum{Text: "begin...", Redacted: true}, "end", false},
 		{"without secrets, whole", receipts.Datum{Text: "begin", Redacted: true}, "begin and end", false},
 		{"dots of its own", receipts.Text("begin..."), "begin and end", false},
-		{"bytes that are no text", receipts.Datum{Text: "a\xff"}, "a\ufffd", true},
+		{"bytes that are not text", receipts.Datum{Text: "a\xff"}, "a\ufffd", true},
 	} {
 		if got := says(c.d, c.text); got != c.want {
 			t.Errorf("%s: %t", c.name, got)
@@ -232,7 +232,7 @@ func TestKeptOutput(t *testing.T) {
 		{"the end of a long one", "stdout", report.DocResult{Stdout: out(at(string(logs), big), big)}, strings.Repeat("a", 1<<16-3) + "end", ""},
 		{"not kept", "stdout", report.DocResult{Stdout: out("", whole)}, "", "not kept"},
 		{"no output", "stderr", report.DocResult{Stdout: out(at(string(logs), whole), whole)}, "", "not kept"},
-		{"a path that is no digest", "stdout", report.DocResult{Stdout: out("/etc/passwd", whole)}, "", "not kept"},
+		{"a path without a digest", "stdout", report.DocResult{Stdout: out("/etc/passwd", whole)}, "", "not kept"},
 		{"gone", "stdout", report.DocResult{Stdout: out(at(string(logs), receipts.Hash{7}), whole)}, "", "dropped since"},
 		{"changed", "stdout", report.DocResult{Stdout: out(at(string(logs), broken), broken)}, "", "what is kept is not what was written"},
 	} {

@@ -98,10 +98,10 @@ func TestRules(t *testing.T) {
 		{"a pipe", bind("test_a", "tool = \"cat x | wc\"\neffect = \"read\""), Options{}, []string{"shell-character @ | @ quote it if that is meant"}},
 		{"a pattern", bind("test_a", "tool = \"cat *.go\"\neffect = \"read\""), Options{}, []string{"shell-character @ * @ no shell expands it"}},
 		{"two commands", bind("test_a", "tool = \"cat x && cat y\"\neffect = \"read\""), Options{}, []string{"shell-character @ && @ name them in a composite"}},
-		{"several marks are one warning", bind("test_a", "tool = \"cat x | wc | wc\"\neffect = \"read\""), Options{}, []string{"shell-character @ | @ means nothing without a shell"}},
+		{"several marks are one warning", bind("test_a", "tool = \"cat x | wc && y\"\neffect = \"read\""), Options{}, []string{"shell-character @ | @ means nothing without a shell"}},
 		{"a quoted mark", bind("test_a", "tool = \"cat '|'\"\neffect = \"read\""), Options{}, nil},
 		{"a variable for the program", bind("test_a", "tool = \"A=1 cat x\"\neffect = \"read\""), Options{}, []string{"shell-character @ A=1 @ set variables in env"}},
-		{"a program with a sign that is no variable", bind("test_a", "tool = \"./a=b x\"\neffect = \"read\""), Options{}, nil},
+		{"a sign in a path", bind("test_a", "tool = \"./a=b x\"\neffect = \"read\""), Options{}, nil},
 
 		// Composites that write.
 		{"parallel writes", bind("test_a", read) + bind("test_b", write) + bind("test_c", "composite = [\"test_a\", \"test_b\"]\norder = \"parallel\""), Options{}, []string{"parallel-writes @ \"parallel\" @ \"test_b\", which changes state +1"}},
@@ -191,6 +191,12 @@ func TestPacks(t *testing.T) {
 	if list := Check(m, none); len(list) != 1 || !strings.Contains(list[0].Message, `"cat"`) {
 		t.Errorf("tools of bindings that nobody uses are looked for: %v", list)
 	}
+	looked := 0
+	there := everything(Options{})
+	there.LookPath = func(string, string) error { looked++; return nil }
+	if Check(load(t, bind("test_a", read)+bind("test_b", read)+bind("test_c", write)), there); looked != 2 {
+		t.Errorf("two programs were looked for %d times", looked)
+	}
 	b := m.Bindings[slices.IndexFunc(m.Bindings, func(b *routing.Binding) bool { return b.Pack && b.Template != nil && b.Name == "test_go" })]
 	none.Used = []string{b.Name}
 	var hints []string
@@ -264,9 +270,27 @@ func TestSkillFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	write(skillFolders[0], "")
+	write(".dialect", "") // that is skills/..
 	for _, name := range []string{"two", "", ".", "..", "../outside", "folder", "one/", `a\b`, "one\x00"} {
 		if got, ok := SkillFile(root, name); ok || got != "" {
 			t.Errorf("%q: %s", name, got)
 		}
+	}
+}
+
+// A server that is disabled counts as missing, and the warning says where.
+func TestDisabledServer(t *testing.T) {
+	dir := t.TempDir()
+	for name, text := range map[string]string{
+		routing.FileName: bind("test_a", "tool = \"mcp:hub:find\""), ".mcp.json": `{"mcpServers": {"hub": {"command": "hub", "disabled": true}}}`,
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	m, _ := routing.Load(filepath.Join(dir, routing.FileName), routing.FileName, routing.Options{})
+	list := Check(m, everything(Options{}))
+	if len(list) != 1 || list[0].Code != diag.MissingServer || !strings.Contains(list[0].Message, `"hub" is disabled in `) || !strings.Contains(list[0].Message, ".mcp.json") || !strings.Contains(list[0].Hint, "enable it") {
+		t.Errorf("%v", list)
 	}
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/command-dialect/dialect/cmd/dialect/internal/exit"
 )
 
-// One command passes its output and its exit status through, and leaves a receipt and prints its hash twice.
+// One command passes its output and its exit status through, and leaves a receipt; it prints the hash and writes it to a file.
 func TestCommand(t *testing.T) {
 	for _, c := range []struct {
 		name     string

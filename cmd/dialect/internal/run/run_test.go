@@ -256,7 +256,7 @@ func TestFailed(t *testing.T) {
 	}
 }
 
-// The files of a run are whole, replace no rule of it, and what cannot be written is not lost in silence.
+// The files of a run are whole, and never in the place of a file that decides what is run, or of the store.
 func TestFiles(t *testing.T) {
 	inProject(t, files{"s.dlct": "Test with yes\nTest with no\n", "plain": "Test with yes\n"})
 	o, s := options(), new(said)

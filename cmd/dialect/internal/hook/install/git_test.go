@@ -1,0 +1,238 @@
+package install
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/command-dialect/dialect/cmd/dialect/internal/exit"
+)
+
+// repository makes a repository, without any configuration but its own.
+func repository(t *testing.T, config ...string) Installer {
+	t.Helper()
+	for name, value := range map[string]string{"GIT_CONFIG_GLOBAL": os.DevNull, "GIT_CONFIG_NOSYSTEM": "1", "HOME": t.TempDir()} {
+		t.Setenv(name, value)
+	}
+	root, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	commands := [][]string{{"init", "-q"}}
+	if len(config) > 0 {
+		commands = append(commands, append([]string{"config"}, config...))
+	}
+	for _, args := range commands {
+		cmd := exec.Command("git", args...)
+		cmd.Dir = root
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("%v: %s", err, out)
+		}
+	}
+	return Installer{Root: root, Program: program, State: t.TempDir()}
+}
+
+func put(t *testing.T, path, text string, mode os.FileMode) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), mode); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chmod(path, mode); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func text(t *testing.T, path string) string {
+	t.Helper()
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
+// applyGit puts the hook in, or takes it out.
+func applyGit(t *testing.T, in Installer, add bool) Change {
+	t.Helper()
+	ch, err := in.Git(add)
+	if err == nil {
+		err = in.Apply([]Change{ch})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return ch
+}
+
+// TestGit has the hook of a push go where the project keeps it, and be taken out again byte by byte; what the user adds
+// meanwhile stays.
+func TestGit(t *testing.T) {
+	const commit = "repos:\n  - repo: https://example.org/x\n    hooks:\n      - id: x\n"
+	for _, c := range []struct {
+		name   string
+		config []string // of git
+		files  map[string]string
+		path   string // that is written
+		before string
+		begin  string // what it then begins with
+		ours   string // a line of it
+	}{
+		{"git, without a hook", nil, nil, ".git/hooks/pre-push", "", "#!/bin/sh\n" + blockBegin, program + ` hook git pre-push "$@"`},
+		{"git, with a hook", nil, nil, ".git/hooks/pre-push", "#!/usr/bin/env bash\necho mine\n", "#!/usr/bin/env bash\n" + blockBegin, program + ` hook git pre-push "$@"`},
+		{"git, with a hook that names no shell", nil, nil, ".git/hooks/pre-push", "echo mine\n", "#!/bin/sh\n" + blockBegin, blockEnd + "echo mine\n"},
+		{"a folder of hooks in the project", []string{"core.hooksPath", "hooks"}, nil, "hooks/pre-push", "#!/bin/sh\n", "#!/bin/sh\n" + blockBegin, "hook git pre-push"},
+		{"husky", []string{"core.hooksPath", ".husky/_"}, nil, ".husky/pre-push", "npm test\n", "#!/bin/sh\n" + blockBegin, blockEnd + "npm test\n"},
+		{"lefthook", nil, nil, "lefthook.yml", "pre-commit:\n  commands: {}\n", "pre-commit:\n  commands: {}\n" + blockBegin, "run: " + program + " hook git pre-push {1} {2}\n"},
+		{"lefthook, without an end of line", nil, nil, ".lefthook.yaml", "skip: true", "skip: true\n" + blockBegin, "use_stdin: true\n"},
+		{"lefthook before pre-commit", nil, map[string]string{".pre-commit-config.yaml": commit}, "lefthook.yml", "x: y\n", "x: y\n", "pre-push:\n"},
+		{"pre-commit", nil, nil, ".pre-commit-config.yaml", commit, commit + blockBegin, "\n  - repo: local\n    hooks:\n      - id: dialect-verify\n"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			in := repository(t, c.config...)
+			for name, text := range c.files {
+				put(t, filepath.Join(in.Root, name), text, 0o644)
+			}
+			path := filepath.Join(in.Root, filepath.FromSlash(c.path))
+			if c.before != "" {
+				put(t, path, c.before, 0o744)
+			}
+			ch := applyGit(t, in, true)
+			got := text(t, path)
+			if ch.Path != path || !strings.HasPrefix(got, c.begin) || strings.Count(got, c.ours) != 1 || strings.Count(got, blockBegin) != 1 || strings.Count(got, blockEnd) != 1 {
+				t.Fatalf("%s:\n%s", ch.Path, got)
+			}
+			if info, err := os.Stat(path); err != nil || strings.HasSuffix(path, "pre-push") && ch.direct && info.Mode().Perm()&0o100 == 0 || c.before != "" && info.Mode().Perm() != 0o744 {
+				t.Errorf("%v, %v", info.Mode(), err)
+			}
+			if again := applyGit(t, in, true); !again.Unchanged() {
+				t.Errorf("it is added twice:\n%s", again.New)
+			}
+			moved := in
+			moved.Program = "/opt/dialect"
+			applyGit(t, moved, true)
+			if now := text(t, path); strings.Contains(now, program) || !strings.Contains(now, "/opt/dialect") || strings.Count(now, blockBegin) != 1 {
+				t.Errorf("another dialect does not take the place of the first:\n%s", now)
+			}
+			applyGit(t, in, true)
+			put(t, path, text(t, path)+"# later\n", 0o744)
+			applyGit(t, in, false)
+			want := c.before + "# later\n"
+			switch {
+			case c.before == "" || !strings.HasPrefix(c.before, "#!") && strings.HasPrefix(c.begin, "#!"):
+				want = "#!/bin/sh\n" + want // it was ours, and the user's text is below it
+			case !strings.HasSuffix(c.before, "\n"):
+				want = c.before + "\n# later\n"
+			}
+			if now := text(t, path); now != want {
+				t.Errorf("edited meanwhile, and taken out:\n%q\nwant\n%q", now, want)
+			}
+			// Unedited, the bytes are those that were there, or no file is.
+			os.Remove(path)
+			if c.before != "" {
+				put(t, path, c.before, 0o744)
+			}
+			applyGit(t, in, true)
+			applyGit(t, in, false)
+			if now, err := os.ReadFile(path); c.before == "" && !os.IsNotExist(err) || string(now) != c.before {
+				t.Errorf("taken out: %q, %v; want %q", now, err, c.before)
+			}
+		})
+	}
+}
+
+// TestGitRefused has hooks that are not ours to change: they stay as they are, and the user is given what to add.
+func TestGitRefused(t *testing.T) {
+	outside := t.TempDir()
+	for _, c := range []struct {
+		name            string
+		config          []string
+		path, before    string
+		message, advice string
+	}{
+		{"another language", nil, ".git/hooks/pre-push", "#!/usr/bin/env python3\nprint()\n", "not a script of a shell", program + ` hook git pre-push "$@"`},
+		{"one line", nil, ".git/hooks/pre-push", "#!/bin/sh", "it is one line", ""},
+		{"half of our block", nil, ".git/hooks/pre-push", "#!/bin/sh\n" + blockBegin + "x\n", "the end of our block is gone", ""},
+		{"lefthook with a pre-push", nil, "lefthook.yml", "pre-push :\n  commands: {}\n", "it has a pre-push already", "    dialect:\n      use_stdin: true\n"},
+		{"pre-commit with a last key that is not repos", nil, ".pre-commit-config.yaml", "repos:\n- repo: local\n  hooks: []\nci: {}\n", "its repos are not its last key", "- repo: local"},
+		{"pre-commit without repos", nil, ".pre-commit-config.yaml", "repos: []\n", "its repos are not its last key", "- repo: local"},
+		{"hooks of other repositories", []string{"core.hooksPath", outside}, "", "", "core.hooksPath leads to " + outside, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			in := repository(t, c.config...)
+			path := filepath.Join(in.Root, filepath.FromSlash(c.path))
+			if c.path != "" {
+				put(t, path, c.before, 0o755)
+			}
+			_, err := in.Git(true)
+			var f *exit.Failure
+			if !errors.As(err, &f) || f.Status != exit.Failed || !strings.Contains(err.Error(), c.message) || !strings.Contains(strings.Join(f.Hints, "\n"), c.advice) {
+				t.Errorf("%v, %q", err, f.Hints)
+			}
+			if c.path != "" && text(t, path) != c.before {
+				t.Errorf("%s", text(t, path))
+			}
+		})
+	}
+}
+
+// TestGitHookRuns runs the hook that is written: dialect is asked first with what git says, a refusal ends the push, and what
+// follows reads the same; a dialect that is gone refuses nothing.
+func TestGitHookRuns(t *testing.T) {
+	in := repository(t)
+	folder := filepath.Join(t.TempDir(), "it's here")
+	in.Program = filepath.Join(folder, "dialect")
+	put(t, filepath.Join(in.Root, ".git/hooks/pre-push"), "#!/bin/sh\ncat >rest\n", 0o755)
+	applyGit(t, in, true)
+	const refs = "refs/heads/a 1 refs/heads/a 2\nrefs/heads/b 3 refs/heads/b 4"
+	for _, c := range []struct {
+		name, program string // its script; empty for none
+		refused       bool
+	}{{"passes", "exit 0", false}, {"refuses", "exit 1", true}, {"is gone", "", false}} {
+		os.Remove(in.Program)
+		if c.program != "" {
+			put(t, in.Program, "#!/bin/sh\necho \"$*\" >args\ncat >asked\n"+c.program+"\n", 0o755)
+		}
+		for _, name := range []string{"args", "asked", "rest"} {
+			os.Remove(filepath.Join(in.Root, name))
+		}
+		cmd := exec.Command(filepath.Join(in.Root, ".git/hooks/pre-push"), "origin", "https://example.org/x")
+		cmd.Dir, cmd.Stdin = in.Root, strings.NewReader(refs+"\n")
+		out, err := cmd.CombinedOutput()
+		if (err != nil) != c.refused {
+			t.Errorf("%s: %v: %s", c.name, err, out)
+		}
+		if c.program != "" && (text(t, filepath.Join(in.Root, "asked")) != refs+"\n" || text(t, filepath.Join(in.Root, "args")) != "hook git pre-push origin https://example.org/x\n") {
+			t.Errorf("%s: it was asked %q %q", c.name, text(t, filepath.Join(in.Root, "args")), text(t, filepath.Join(in.Root, "asked")))
+		}
+		rest, err := os.ReadFile(filepath.Join(in.Root, "rest"))
+		if c.refused != (err != nil) || err == nil && string(rest) != refs+"\n" {
+			t.Errorf("%s: what follows read %q, %v", c.name, rest, err)
+		}
+	}
+}
+
+// TestDirect writes a hook of git in the place of a regular file alone.
+func TestDirect(t *testing.T) {
+	in := repository(t)
+	path, target := filepath.Join(in.Root, ".git/hooks/pre-push"), filepath.Join(t.TempDir(), "shared")
+	put(t, target, "#!/bin/sh\n", 0o755)
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(target, path); err != nil {
+		t.Fatal(err)
+	}
+	ch, err := in.Git(true)
+	if err == nil {
+		err = in.Apply([]Change{ch})
+	}
+	if err == nil || text(t, target) != "#!/bin/sh\n" {
+		t.Errorf("%v: what a link leads to is %q", err, text(t, target))
+	}
+}
