@@ -27,7 +27,7 @@ func TestTrusted(t *testing.T) {
 		{"gemini", map[string]string{".gemini/settings.json": `{"security": {"folderTrust": {"enabled": false}}}`}, "p", "yes"},
 		{"gemini", map[string]string{".gemini/settings.json": `{"security": {"folderTrust": {"enabled": true}}}`}, "p", "not known"},
 		{"qwen", nil, "p", "not needed"},
-		{"qwen", map[string]string{".qwen/settings.json": `{"security": {"folderTrust": {"enabled": true}}} // mine`}, "p", "not known"},
+		{"qwen", map[string]string{".qwen/settings.json": "// mine\n{\"security\": {\"folderTrust\": {\"enabled\": true}}}"}, "p", "not known"},
 		{"qwen", map[string]string{".qwen/settings.json": `{"security": {"folderTrust": {"enabled": false}}}`}, "p", "not needed"},
 		{"codex", nil, "p", "no"},
 		{"codex", map[string]string{".codex/config.toml": "[hooks.state.\"FILE:stop:0:0\"]\ntrusted_hash = \"x\"\n"}, "p", "yes"},
