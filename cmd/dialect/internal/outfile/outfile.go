@@ -359,7 +359,7 @@ func (o *File) Append(write func(io.Writer) error) error {
 // one gets mode less the umask.
 //
 // It writes in the folder that was settled. Where a tool has removed that folder and made another
-// one, it settles the place again.
+// one, it settles the place again; a link in its place is an error.
 func (o *File) Replace(text []byte, mode fs.FileMode) error {
 	fail := func(err error) error {
 		return fmt.Errorf("%s was not written: %w", strings.TrimSpace(o.Flag+" "+o.Name), place.Reason(err))
@@ -370,8 +370,12 @@ func (o *File) Replace(text []byte, mode fs.FileMode) error {
 		if err := again.settle(o.in); err != nil {
 			return fail(err)
 		}
+		if again.Path != o.Path { // a link stands in its place now, and leads wherever its maker wants
+			again.folder.Close()
+			return fail(errors.New("its folder was replaced"))
+		}
 		o.folder.Close()
-		o.folder, o.Path = again.folder, again.Path
+		o.folder = again.folder
 	}
 	base := filepath.Base(o.Path)
 	f, err := createBeside(o.folder, base, mode)
