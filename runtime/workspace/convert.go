@@ -138,7 +138,7 @@ func (v *converter) ask(ctx context.Context, r *git.Repository, c *git.Config, i
 	if len(files) == 0 {
 		return nil
 	}
-	t := temporary{repo: r}
+	t := temporary{repo: r, walk: w}
 	defer t.remove()
 	if attributed {
 		if err := v.lookUp(ctx, &t, c, idx, absent, files); err != nil {
@@ -291,9 +291,13 @@ func parseAttributes(out []byte, into map[string]attributes) error {
 // A temporary repository, made when first needed.
 type temporary struct {
 	repo    *git.Repository
+	walk    *walk
 	dir     string
 	drop    func() // removes dir; nil without one
 	indexed bool
+	// work is a working tree of its own, with what the walk has read; empty for the real one. A process that has git run apart has to
+	// do with somebody who can exchange directories of the real one while git reads, and back.
+	work string
 }
 
 func (t *temporary) remove() {
@@ -332,14 +336,109 @@ func (t *temporary) make(c *git.Config) error {
 			return err
 		}
 	}
+	if !git.Apart() {
+		return nil
+	}
+	t.work = filepath.Join(dir, "work")
+	if err := os.Mkdir(t.work, 0o700); err != nil {
+		return err
+	}
+	for path, content := range t.walk.attributes {
+		to, err := t.place(path)
+		if err == nil {
+			err = os.WriteFile(to, content, 0o600)
+		}
+		if err != nil {
+			return err
+		}
+	}
 	return nil
+}
+
+// place returns where a file is in the working tree of its own, in a directory that is there.
+func (t *temporary) place(path string) (string, error) {
+	to := filepath.Join(t.work, filepath.FromSlash(path))
+	return to, os.MkdirAll(filepath.Dir(to), 0o700)
+}
+
+// copy writes files into the working tree of its own, with the content that the walk has read.
+func (t *temporary) copy(ctx context.Context, files []*entry) error {
+	root, err := openRoot(t.repo.Root)
+	if err != nil {
+		return err
+	}
+	defer root.release()
+	buf := make([]byte, 64<<10)
+	for _, e := range files {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		to, err := t.place(e.path)
+		if err == nil {
+			err = e.copy(ctx, root, to, buf)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// copy writes the content of a file below an open directory to another file. The error is of the entry where that is not what was read.
+func (e *entry) copy(ctx context.Context, root *folder, to string, buf []byte) error {
+	changed := &Error{Path: e.path, Err: errChanged}
+	d := root
+	d.retain()
+	defer func() { d.release() }()
+	names := strings.Split(e.path, "/")
+	for _, name := range names[:len(names)-1] {
+		sub, err := d.sub(name)
+		if err != nil {
+			return changed
+		}
+		d.release()
+		d = sub
+	}
+	h, err := d.open(names[len(names)-1])
+	if err != nil {
+		return changed
+	}
+	defer h.close()
+	f, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	sum := sha256.New()
+	for at := int64(0); at <= e.size; {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		n, err := h.read(buf)
+		if err != nil {
+			return changed
+		}
+		if n == 0 {
+			break
+		}
+		at += int64(n)
+		sum.Write(buf[:n])
+		if _, err := f.Write(buf[:n]); err != nil {
+			return err
+		}
+	}
+	if [sha256.Size]byte(sum.Sum(nil)) != e.sum {
+		return changed
+	}
+	return f.Close()
 }
 
 func (t *temporary) git(ctx context.Context, c *git.Config, stdin []byte, args ...string) ([]byte, error) {
 	if err := t.make(c); err != nil {
 		return nil, err
 	}
-	return t.repo.Git.Run(ctx, t.repo.Root, []string{"GIT_DIR=" + t.dir, "GIT_WORK_TREE=" + t.repo.Root}, stdin, args...)
+	tree := cmp.Or(t.work, t.repo.Root)
+	return t.repo.Git.Run(ctx, tree, []string{"GIT_DIR=" + t.dir, "GIT_WORK_TREE=" + tree}, stdin, args...)
 }
 
 // readIndex fills the index with what the real one has, except attributes files
@@ -370,12 +469,20 @@ func (t *temporary) readIndex(ctx context.Context, c *git.Config, idx *git.Index
 
 // add has git make blobs of the files, and notes their names.
 func (t *temporary) add(ctx context.Context, c *git.Config, idx *git.Index, absent map[string]git.ObjectID, files []*entry) error {
+	if err := t.make(c); err != nil {
+		return err
+	}
 	if err := t.readIndex(ctx, c, idx, absent); err != nil {
 		return err
 	}
 	var in []byte
 	for _, e := range files {
 		in = append(append(in, e.path...), 0)
+	}
+	if t.work != "" {
+		if err := t.copy(ctx, files); err != nil {
+			return err
+		}
 	}
 	if _, err := t.git(ctx, c, in, "update-index", "--add", "--replace", "-z", "--stdin"); err != nil {
 		return err

@@ -217,7 +217,7 @@ func (g git) Run(outer context.Context, dir string, extra []string, stdin []byte
 	if r := runner.Load(); r != nil {
 		start = *r
 	}
-	if apart() && args[0] != "config" {
+	if Apart() && args[0] != "config" {
 		// What counts of it [Repository.ReadConfig] has read and judged: what is written there since does not count.
 		extra = append(slices.Clone(extra), "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL="+os.DevNull)
 	}
@@ -266,8 +266,8 @@ func RunBy(r Runner) {
 	runner.Store(&r)
 }
 
-// apart reports whether [RunBy] has another run git.
-func apart() bool { return runner.Load() != nil }
+// Apart reports whether [RunBy] has another run git.
+func Apart() bool { return runner.Load() != nil }
 
 // here runs git as a child of this process.
 func here(ctx context.Context, c Call) (status int, err error) {
@@ -378,7 +378,7 @@ func Discover(ctx context.Context, program, dir string) (Repository, error) {
 			if !r.foreign {
 				if d, err := readDirect(filepath.Join(root, ".git"), r.Git.Program); err == nil {
 					r.direct, r.Format, r.Objects = d, d.format, filepath.Join(d.common, "objects")
-					if apart() {
+					if Apart() {
 						r.judgeFilters()
 					}
 					return r, nil
@@ -508,7 +508,7 @@ func (r *Repository) ReadConfig(ctx context.Context) (Config, error) {
 	args := []string{"config", "-z", "--get-regexp", configPattern}
 	all := allFilters
 	switch {
-	case apart():
+	case Apart():
 		all = noFilters
 	case r.distrusted:
 		all = lfsFilters
