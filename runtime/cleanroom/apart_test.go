@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/command-dialect/dialect/runtime/process"
 	"github.com/command-dialect/dialect/runtime/workspace"
 )
@@ -22,6 +24,15 @@ func apart(t *testing.T, root string, o Options) *Room {
 	confined(t, root).Close()
 	o.Helper, o.Apart = []string{helperName}, true
 	return enter(t, root, o)
+}
+
+func away(t *testing.T, hide, mask []string) *Away {
+	t.Helper()
+	a, err := NewAway(hide, mask)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a
 }
 
 // What a command leaves in the home directory and the temporary ones decides nothing of the next one, which finds them as the first
@@ -67,7 +78,7 @@ func TestMask(t *testing.T) {
 	mask := []string{filepath.Join(dir, "s"), filepath.Join(dir, "d"), filepath.Join(dir, "none"), filepath.Join(dir, "none/at/all")}
 	masked := func(mask []string) string {
 		t.Helper()
-		room, err := Masked([]string{helperName}, nil, mask)
+		room, err := Masked([]string{helperName}, away(t, nil, mask))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -84,7 +95,7 @@ func TestMask(t *testing.T) {
 	}
 	share := func(mask []string) string {
 		t.Helper()
-		out, _ := sh(t, apart(t, root, Options{Mask: mask, Share: []string{dir}}), look)
+		out, _ := sh(t, apart(t, root, Options{Away: away(t, nil, mask), Share: []string{dir}}), look)
 		return out
 	}
 	ways := map[string]func([]string) string{"the machine as it is": masked}
@@ -147,6 +158,8 @@ func TestReach(t *testing.T) {
 		"a link to a program":             {"PATH=/usr/bin:" + dir + "/link", dir + "/link/check"},
 		"a link by one of the asker's":    {"PATH=/usr/bin:" + dir + "/into/x", dir + "/into/x"},
 		"another variable":                {"PYTHONPATH=/usr/lib:" + dir + "/own", dir + "/own"},
+		"an option of another variable":   {"NODE_OPTIONS=--trace-warnings --require=" + dir + "/own/x.js", dir + "/own/x.js"},
+		"a flag and its path in one word": {"CFLAGS=-O2 -I" + dir + "/own", dir + "/own"},
 		"a variable that leads to a file": {"BASH_ENV=" + dir + "/own/check", dir + "/own/check"},
 	} {
 		t.Setenv("PATH", "/usr/bin:/bin")
@@ -196,7 +209,7 @@ func TestSwappedGit(t *testing.T) {
 		case strings.Contains(t.Name(), "no_list"):
 			put(t, root, ".git/shallow", "PRIVATE\n")
 		}
-		r := New(workspace.NewTracker(root, workspace.Options{}), Options{Root: root, Helper: []string{helperName}, Apart: true, Hide: []string{secret}})
+		r := New(workspace.NewTracker(root, workspace.Options{}), Options{Root: root, Helper: []string{helperName}, Apart: true, Away: away(t, []string{secret}, nil)})
 		t.Cleanup(r.Close)
 		if _, err := r.Take(t.Context()); err != nil {
 			return nil, err
@@ -233,5 +246,80 @@ func TestSwappedGit(t *testing.T) {
 				t.Errorf("%v, want %q", err, text)
 			}
 		})
+	}
+}
+
+// A command sees no terminal of others, and has no shared memory with them.
+func TestApartTerminals(t *testing.T) {
+	root := project(t, home(t))
+	r := apart(t, root, Options{})
+	fd, err := unix.Open("/dev/ptmx", unix.O_RDWR|unix.O_NOCTTY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		t.Skip(err)
+	}
+	defer unix.Close(fd)
+	ours, err := os.Readlink("/proc/self/ns/ipc")
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, _ := sh(t, r, "ls /dev/pts; readlink /proc/self/ns/ipc")
+	if out == "" || strings.Contains(out, ours) || slices.ContainsFunc(strings.Fields(out), func(name string) bool { return strings.Trim(name, "0123456789") == "" }) {
+		t.Errorf("it sees\n%s", out)
+	}
+}
+
+// What is hidden stays hidden where it is moved to, and nothing runs once the directory that it is in is not where it was.
+func TestAwayMoved(t *testing.T) {
+	parent := home(t)
+	root := project(t, parent)
+	apart(t, root, Options{}).Close()
+	dir := filepath.Join(parent, "d")
+	if err := os.MkdirAll(filepath.Join(dir, "in"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	l, err := net.Listen("unix", filepath.Join(dir, "in", "s"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	a := away(t, nil, []string{filepath.Join(dir, "in", "s")})
+	look := func() (string, error) {
+		t.Helper()
+		room, err := Masked([]string{helperName}, a)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, err := process.New(process.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer p.Close()
+		res := p.Run(context.WithoutCancel(t.Context()), &process.Command{
+			Argv: []string{"sh", "-c", "mv in moved; mkdir in; touch in/s; ls; test -S moved/s && echo seen; exit 0"}, Dir: dir, Env: os.Environ(), Room: room,
+		})
+		return string(res.Stdout.Head) + string(res.Stderr.Head), res.Err
+	}
+	if out, err := look(); err != nil || out != "in\nmoved\n" {
+		t.Errorf("%q, %v", out, err)
+	}
+	if out, err := look(); err == nil || !strings.Contains(err.Error(), "not the directory any more") {
+		t.Errorf("it was moved, and a command runs: %q, %v", out, err)
+	}
+}
+
+// A room that has to be confined lets nobody in where it cannot be, and is never put elsewhere.
+func TestConfined(t *testing.T) {
+	parent := home(t)
+	root := project(t, parent)
+	r := enter(t, root, Options{Confined: true})
+	if _, err := r.Enter(); err == nil || !strings.Contains(err.Error(), "cannot be kept") {
+		t.Errorf("without namespaces: %v", err)
+	}
+	inside := filepath.Join(root, "temp")
+	if err := os.Mkdir(inside, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := enter(t, root, Options{Confined: true, Helper: []string{helperName}, Temp: inside}).Enter(); err == nil {
+		t.Error("its folder is in the working tree")
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -103,14 +104,20 @@ func (r *Room) newIn(ctx context.Context, upper string) (names []string, err err
 // bringBack makes the changes of an upper layer in the working tree, all of them or, if the first look finds that
 // it is not the snapshot any more, none.
 func (r *Room) bringBack(ctx context.Context, upper string, names []string) error {
-	live, err := os.OpenRoot(r.snapshot.Root)
+	live, err := workingTree(r.snapshot)
 	if err != nil {
 		return err
 	}
 	defer live.Close()
+	dir, err := live.Open(".")
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	at := "/proc/self/fd/" + strconv.Itoa(int(dir.Fd())) // whatever is at its path meanwhile
 	var edited []string
 	for _, name := range names {
-		ok, err := r.untouched(ctx, name)
+		ok, err := r.untouched(ctx, at, name)
 		if err != nil {
 			return err
 		}
@@ -127,7 +134,7 @@ func (r *Room) bringBack(ctx context.Context, upper string, names []string) erro
 			err = context.Cause(ctx)
 		}
 		if ok := false; err == nil {
-			if ok, err = r.untouched(ctx, name); err == nil && !ok {
+			if ok, err = r.untouched(ctx, at, name); err == nil && !ok {
 				err = errors.New("it was edited at this moment")
 			}
 		}
@@ -142,9 +149,9 @@ func (r *Room) bringBack(ctx context.Context, upper string, names []string) erro
 	return nil
 }
 
-// untouched reports whether the working tree has at a path what the snapshot has there, or nothing.
-func (r *Room) untouched(ctx context.Context, name string) (bool, error) {
-	full := filepath.Join(r.snapshot.Root, filepath.FromSlash(name))
+// untouched reports whether the working tree, which is at live, has at a path what the snapshot has there, or nothing.
+func (r *Room) untouched(ctx context.Context, live, name string) (bool, error) {
+	full := filepath.Join(live, filepath.FromSlash(name))
 	if r.now.has(name) {
 		ok, err := r.now.unchanged(ctx, name, full)
 		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ENOTDIR) {

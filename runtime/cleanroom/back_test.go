@@ -4,6 +4,7 @@ package cleanroom
 
 import (
 	"context"
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -167,5 +168,56 @@ func TestKeepCommit(t *testing.T) {
 		if err := s.Keep(t.Context()); err == nil || !strings.Contains(err.Error(), "it changed .git/") {
 			t.Errorf("%s: %v", text, err)
 		}
+	}
+}
+
+// A swapping source has a link take the place of the working tree once its snapshot is taken.
+type swapping struct {
+	Source
+	swap func()
+}
+
+func (s swapping) Take(ctx context.Context) (*workspace.Snapshot, error) {
+	snapshot, err := s.Source.Take(ctx)
+	s.swap()
+	return snapshot, err
+}
+
+// Whatever takes the place of the working tree is neither read into the checkout nor written.
+func TestSwappedTree(t *testing.T) {
+	dir := home(t)
+	root, other := project(t, dir), filepath.Join(dir, "other")
+	r := confined(t, root)
+	swap := func() {
+		t.Helper()
+		if err := errors.Join(os.CopyFS(other, os.DirFS(root)), os.Rename(root, root+".away"), os.Symlink(other, root)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	back := func() {
+		t.Helper()
+		if err := errors.Join(os.Remove(root), os.Rename(root+".away", root), os.RemoveAll(other)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s, res, err := in(t, r, []string{"sh", "-c", "echo written > a.txt; echo new > new.txt"})
+	if err != nil || res.ExitCode != 0 {
+		t.Fatalf("%v %+v", err, res)
+	}
+	swap()
+	if err := s.Keep(t.Context()); err == nil || !strings.Contains(err.Error(), "not the directory any more") {
+		t.Errorf("brought back: %v", err)
+	}
+	if text, _ := os.ReadFile(filepath.Join(other, "a.txt")); string(text) != "changed since the commit\n" {
+		t.Errorf("written: %s", text)
+	}
+	back()
+	into := New(swapping{workspace.NewTracker(root, workspace.Options{}), swap}, Options{Root: root, Helper: []string{helperName}})
+	t.Cleanup(into.Close)
+	if _, err := into.Take(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := into.Enter(); err == nil {
+		t.Error("checked out from what took the place of the working tree")
 	}
 }

@@ -5,6 +5,7 @@ package cleanroom
 import (
 	"context"
 	"errors"
+	"os"
 
 	"github.com/command-dialect/dialect/runtime/workspace"
 )
@@ -14,7 +15,7 @@ type checkout struct{ dir string }
 
 var errNoCheckout = errors.New("this system has no clean room: its file systems have neither the modes nor the links of a snapshot")
 
-func keep(context.Context, string, string, []workspace.File, string) (*checkout, func(), error) {
+func keep(context.Context, string, string, []workspace.File, *os.Root) (*checkout, func(), error) {
 	return nil, nil, errNoCheckout
 }
 

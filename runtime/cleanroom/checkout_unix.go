@@ -103,8 +103,8 @@ func split(name string) (parent, base string) {
 func (c *checkout) at(name string) string { return filepath.Join(c.dir, filepath.FromSlash(name)) }
 
 // sync makes the directory hold the files and nothing else. What is missing or different is
-// read from the working tree at live.
-func (c *checkout) sync(ctx context.Context, live string) error {
+// read from the working tree live.
+func (c *checkout) sync(ctx context.Context, live *os.Root) error {
 	differs, err := c.walk(ctx, func(i int, buf []byte) error { return c.write(ctx, i, live, buf) }, false)
 	if err != nil || len(differs) == 0 {
 		return err
@@ -337,8 +337,8 @@ func copyTo(ctx context.Context, to, from int, size int64, buf []byte) (sum [32]
 // zero reports whether there is nothing but zero bytes in b.
 func zero(b []byte) bool { return len(b) == 0 || b[0] == 0 && bytes.Equal(b[1:], b[:len(b)-1]) }
 
-// write writes one file, from the working tree at live.
-func (c *checkout) write(ctx context.Context, i int, live string, buf []byte) error {
+// write writes one file, from the working tree live.
+func (c *checkout) write(ctx context.Context, i int, live *os.Root, buf []byte) error {
 	f := &c.files[i]
 	full := c.at(f.Path)
 	if c.states[i].stat.Ino != 0 || f.Kind == workspace.Link {
@@ -349,11 +349,12 @@ func (c *checkout) write(ctx context.Context, i int, live string, buf []byte) er
 	if f.Kind == workspace.Link {
 		return os.Symlink(f.Target, full)
 	}
-	from, err := openFile(filepath.Join(live, filepath.FromSlash(f.Path)))
+	file, err := live.OpenFile(filepath.FromSlash(f.Path), os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_NOCTTY, 0)
 	if err != nil {
 		return fmt.Errorf("%s changed since the snapshot: %w", f.Path, err)
 	}
-	defer unix.Close(from)
+	defer file.Close()
+	from := int(file.Fd())
 	var st unix.Stat_t
 	if err := unix.Fstat(from, &st); err != nil || st.Mode&unix.S_IFMT != unix.S_IFREG {
 		return fmt.Errorf("%s changed since the snapshot was taken: run it again", f.Path)
@@ -419,9 +420,9 @@ func (c *checkout) has(name string) bool {
 // stale is how long a checkout is kept that no run uses.
 const stale = 30 * 24 * time.Hour
 
-// keep returns a checkout of the files of the working tree at live: the one that is kept for it below
+// keep returns a checkout of the files of the working tree live: the one that is kept for it below
 // cache, repaired, or, where there is no cache or another run uses it with other files, one in own.
-func keep(ctx context.Context, cache, own string, files []workspace.File, live string) (c *checkout, unlock func(), err error) {
+func keep(ctx context.Context, cache, own string, files []workspace.File, live *os.Root) (c *checkout, unlock func(), err error) {
 	if cache != "" {
 		if c, unlock, err = kept(ctx, cache, files, live); c != nil || ctx.Err() != nil {
 			return c, unlock, err
@@ -432,8 +433,8 @@ func keep(ctx context.Context, cache, own string, files []workspace.File, live s
 }
 
 // kept returns the checkout that is kept; nil if it cannot be used.
-func kept(ctx context.Context, cache string, files []workspace.File, live string) (*checkout, func(), error) {
-	name := sha256.Sum256([]byte(live))
+func kept(ctx context.Context, cache string, files []workspace.File, live *os.Root) (*checkout, func(), error) {
+	name := sha256.Sum256([]byte(live.Name()))
 	dir := filepath.Join(cache, hex.EncodeToString(name[:8]))
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, nil, nil

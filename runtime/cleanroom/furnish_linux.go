@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -22,6 +21,7 @@ type furniture struct {
 	Root   []byte   // where the checkout is seen
 	Lower  [][]byte // the layers of it, the uppermost first
 	Stay   []byte   // has the directories upper, work and merged
+	Away   []masked // is masked before all else, and so wherever it is moved to
 	Mounts []mount  // in their order, the checkout among them
 }
 
@@ -48,8 +48,11 @@ func (r *Room) namespace(s *Stay, lower []string) (*process.Room, error) {
 		}
 		f.Mounts = append(f.Mounts, mount{From: []byte(from), To: []byte(p.Path)})
 	}
-	for _, dir := range r.o.Hide {
-		f.Mounts = append(f.Mounts, mount{To: []byte(dir), Memory: true})
+	f.keepAway(r.o.Away)
+	if r.o.Away != nil {
+		for _, dir := range r.o.Away.hide {
+			f.Mounts = append(f.Mounts, mount{To: []byte(dir), Memory: true})
+		}
 	}
 	if info, err := os.Stat("/dev/shm"); err == nil && info.IsDir() {
 		f.Mounts = append(f.Mounts, mount{To: []byte("/dev/shm"), Memory: true})
@@ -68,7 +71,7 @@ func (r *Room) namespace(s *Stay, lower []string) (*process.Room, error) {
 	if r.objects != "" {
 		f.Mounts = append(f.Mounts, mount{From: []byte(r.objects), NoLinks: true, To: []byte(filepath.Join(r.snapshot.Root, ".git", objectsName)), ReadOnly: true})
 	}
-	for _, path := range slices.Concat(r.o.Hide, r.o.Mask) { // over what is shown, too
+	for _, path := range r.o.Away.paths() { // over what is shown, too
 		f.Mounts = append(f.Mounts, mount{To: []byte(path), Mask: true})
 	}
 	for _, dir := range s.bind {
@@ -78,16 +81,18 @@ func (r *Room) namespace(s *Stay, lower []string) (*process.Room, error) {
 	return &process.Room{Helper: r.o.Helper, Spec: spec, User: !mayMount(), Apart: r.o.Apart}, err
 }
 
-// Masked is the room of a command that sees the machine as it is, without some directories, which are empty for it but for
-// those in shown, and without what is at the paths of mask: see [Options]. It is kept apart.
-func Masked(helper, hidden, mask []string, shown ...string) (*process.Room, error) {
+// keepAway hides what commands are kept from.
+func (f *furniture) keepAway(a *Away) {
+	if a != nil {
+		f.Away = a.all
+	}
+}
+
+// Masked is the room of a command that sees the machine as it is, but for what it is kept from and those of these directories that
+// are in shown. It is kept apart.
+func Masked(helper []string, away *Away, shown ...string) (*process.Room, error) {
 	var f furniture
-	for _, dir := range hidden {
-		f.Mounts = append(f.Mounts, mount{To: []byte(dir), Memory: true})
-	}
-	for _, path := range mask {
-		f.Mounts = append(f.Mounts, mount{To: []byte(path), Mask: true})
-	}
+	f.keepAway(away)
 	for _, dir := range shown {
 		f.Mounts = append(f.Mounts, mount{From: []byte(dir), To: []byte(dir)})
 	}
@@ -130,6 +135,11 @@ func Furnish(spec []byte) error {
 	if len(f.Stay) > 0 {
 		var err error
 		if tree, err = overlay(string(f.Stay), layers); err != nil {
+			return err
+		}
+	}
+	for _, k := range f.Away {
+		if err := k.mask(); err != nil {
 			return err
 		}
 	}
@@ -209,6 +219,25 @@ func (m mount) mount(from, tree string) error {
 		return &os.PathError{Op: "mount", Path: to, Err: err}
 	}
 	return nil
+}
+
+// mask hides it, in the directory that it was found in.
+func (k *masked) mask() error {
+	var st unix.Stat_t
+	fd, err := unix.Open(string(k.Dir), unix.O_PATH|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+	if err == nil {
+		defer unix.Close(fd)
+		err = unix.Fstat(fd, &st)
+	}
+	switch {
+	case k.Ino == 0 && (err == unix.ENOENT || err == unix.EACCES):
+		return nil
+	case err != nil:
+		return &os.PathError{Op: "open", Path: string(k.Dir), Err: err}
+	case k.Ino != 0 && (uint64(st.Dev) != k.Dev || st.Ino != k.Ino):
+		return fmt.Errorf("%s is not the directory any more that it was when the session began, and %s in it is hidden from commands", k.Dir, k.Name)
+	}
+	return mask("/proc/self/fd/" + strconv.Itoa(fd) + "/" + string(k.Name))
 }
 
 // mask hides what is at a path: an empty directory takes the place of a directory, and the null device that of all else.

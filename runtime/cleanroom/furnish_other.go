@@ -19,6 +19,6 @@ func Furnish([]byte) error { return errNoNamespaces }
 func (c *checkout) changedBy(context.Context, string) ([]string, error) { return nil, errNoNamespaces }
 
 // Masked is not to be had: this system has no mount namespaces.
-func Masked([]string, []string, []string, ...string) (*process.Room, error) {
+func Masked([]string, *Away, ...string) (*process.Room, error) {
 	return nil, errNoNamespaces
 }

@@ -36,14 +36,15 @@ type Options struct {
 	// in the home directory and the temporary ones.
 	Apart bool
 
-	// Hide are directories that commands see empty, whatever is in them.
-	Hide []string
+	// Confined says that no command runs in a room without namespaces, and that nothing of the room is anywhere but in Cache and
+	// Temp: commands and others of the user are not to reach it.
+	Confined bool
+
+	// Away is what commands do not see; nil for nothing.
+	Away *Away
 
 	// Asker is the user for whom commands run apart; 0 for that of this process.
 	Asker int
-
-	// Mask are paths that commands see empty where they see them: those of sockets whose servers do what they are asked for.
-	Mask []string
 
 	// Share are directories and files of the machine that commands see: see plan.Clean.
 	Share []string
@@ -195,19 +196,30 @@ func (r *Room) make(ctx context.Context) (err error) {
 	}
 	temp := cmp.Or(r.o.Temp, os.TempDir())
 	if below(root, temp) {
+		if r.o.Confined {
+			return fmt.Errorf("the folder of the room, %s, is in the working tree", temp)
+		}
 		temp = "/tmp" // else the room would be a part of the next snapshot
 	}
 	if err := r.begin(temp); err != nil {
 		return err
 	}
 	if err := r.furnishable(ctx); err != nil {
+		if r.o.Confined {
+			return fmt.Errorf("no command can be kept in a clean checkout: %w", err)
+		}
 		r.open = err.Error()
 	}
 	cache := r.o.Cache
 	if r.open != "" || below(root, cache) {
 		cache = "" // commands write in it, or it would be a part of the next snapshot
 	}
-	if r.tree, r.unlock, err = keep(ctx, cache, filepath.Join(r.dir, "tree"), files, root); err != nil {
+	live, err := workingTree(s)
+	if err != nil {
+		return err
+	}
+	defer live.Close()
+	if r.tree, r.unlock, err = keep(ctx, cache, filepath.Join(r.dir, "tree"), files, live); err != nil {
 		return err
 	}
 	r.now, r.format = r.tree, h.Format
@@ -221,6 +233,24 @@ func (r *Room) make(ctx context.Context) (err error) {
 		return r.dotGit(h, files)
 	}
 	return nil
+}
+
+// workingTree opens the directory that a snapshot is of. Another one may have been put in its place since, or a link to what its owner
+// could not read or write: it is found by what it is, and nothing that is opened below it is outside of it.
+func workingTree(s *workspace.Snapshot) (*os.Root, error) {
+	live, err := os.OpenRoot(s.Root)
+	if err != nil {
+		return nil, err
+	}
+	is, err := live.Stat(".")
+	if err == nil && s.At != nil && !os.SameFile(is, s.At) {
+		err = fmt.Errorf("%s is not the directory any more that the snapshot was taken of", s.Root)
+	}
+	if err != nil {
+		live.Close()
+		return nil, err
+	}
+	return live, nil
 }
 
 // below reports whether a path, of which nothing need be there yet, is in a directory without links.
@@ -285,7 +315,7 @@ func (r *Room) furnishable(ctx context.Context) error {
 		return errors.New("this system has no mount namespaces")
 	}
 	err := r.try(ctx)
-	if err == nil || ctx.Err() != nil {
+	if err == nil || ctx.Err() != nil || r.o.Confined {
 		return err
 	}
 	const other = "/dev/shm"

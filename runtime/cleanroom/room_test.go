@@ -476,8 +476,13 @@ func TestUnconfined(t *testing.T) {
 // Names that a file system takes for one are refused by name. Two files of one name are what such a file system makes of
 // README and readme.
 func TestFolds(t *testing.T) {
-	live := t.TempDir()
-	put(t, live, "readme", "one\n")
+	dir := t.TempDir()
+	put(t, dir, "readme", "one\n")
+	live, err := os.OpenRoot(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer live.Close()
 	one := workspace.File{Path: "readme", Size: 4, SHA256: sha256.Sum256([]byte("one\n"))}
 	two := workspace.File{Path: "readme", Size: 4, SHA256: sha256.Sum256([]byte("two\n"))}
 	for _, files := range [][]workspace.File{{one, two}, {two, one}} {

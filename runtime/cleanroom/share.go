@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/command-dialect/dialect/runtime/workspace/git"
 )
@@ -44,10 +45,10 @@ func (s *Stay) reach(env []string) {
 		if name == "MAIL" || name == "_" { // decides nothing
 			continue
 		}
-		for _, path := range filepath.SplitList(value) {
+		for _, path := range named(value) {
 			open := ""
 			switch {
-			case !filepath.IsAbs(path) || !holds(path):
+			case !holds(path):
 				continue
 			case w.changeable(path):
 				open = path
@@ -60,6 +61,21 @@ func (s *Stay) reach(env []string) {
 			}
 		}
 	}
+}
+
+// named returns the absolute paths in the value of a variable: a list of them, or options such as -I/opt/x, --require=/opt/x.
+func named(value string) (paths []string) {
+	for _, path := range filepath.SplitList(value) {
+		if filepath.IsAbs(path) {
+			paths = append(paths, path)
+		}
+	}
+	for _, word := range strings.FieldsFunc(value, func(r rune) bool { return unicode.IsSpace(r) || strings.ContainsRune("=,;:'\"", r) }) {
+		if at := strings.IndexByte(word, '/'); at >= 0 && !slices.Contains(paths, word[at:]) {
+			paths = append(paths, word[at:])
+		}
+	}
+	return paths
 }
 
 // ways knows what somebody can change, of what a room does not hide.
@@ -215,7 +231,7 @@ func (r *Room) showable(path string) error {
 
 // kept says why a directory of the machine must not be seen at all: it is in one that commands see empty.
 func (r *Room) kept(path string) error {
-	for _, dir := range slices.Concat(r.o.Hide, r.o.Mask) {
+	for _, dir := range r.o.Away.paths() {
 		if real, err := filepath.EvalSymlinks(dir); err == nil {
 			dir = real
 		}

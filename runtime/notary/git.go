@@ -11,16 +11,16 @@ import (
 	"github.com/command-dialect/dialect/runtime/workspace/git"
 )
 
-// runGit returns what runs git apart from this process: it sees the machine without what the notary hides and the agent does not see, but
+// runGit returns what runs git apart from this process: it sees the machine without what commands are kept away from, but
 // for the temporary repository that it is to work in, in the directory temp. What it says is not believed: objects are hashed here, and the files
 // that count are those of the room.
-func runGit(helper, hide, mask []string, temp string) (git.Runner, error) {
+func runGit(helper []string, away *cleanroom.Away, temp string) (git.Runner, error) {
 	l, err := process.New(process.Options{})
 	if err != nil {
 		return nil, err
 	}
 	return func(ctx context.Context, c git.Call) (int, error) {
-		room, err := cleanroom.Masked(helper, hide, mask, temporary(temp, c)...)
+		room, err := cleanroom.Masked(helper, away, temporary(temp, c)...)
 		if err != nil {
 			return 0, err
 		}

@@ -25,6 +25,7 @@ import (
 	"github.com/command-dialect/dialect/lang/resolve"
 	"github.com/command-dialect/dialect/receipts"
 	"github.com/command-dialect/dialect/receipts/sqlite"
+	"github.com/command-dialect/dialect/runtime/cleanroom"
 	"github.com/command-dialect/dialect/runtime/project"
 	"github.com/command-dialect/dialect/runtime/workspace"
 	"github.com/command-dialect/dialect/runtime/workspace/git"
@@ -47,6 +48,7 @@ type Config struct {
 
 	Base    string   // the revision that the rules come from; empty: HEAD as it is when Open is called
 	Hide    []string // directories beside Folder that commands and git do not see
+	Socket  string   // on which it listens, so that no command of its user puts another one there; empty for one in Folder or of systemd
 	Temp    string   // what TMPDIR of this process is set to, a directory in one of Hide; empty for one in Folder
 	InPlace bool     // commands run in the working tree, which the agent can change under them
 	Share   []string // what the room shows beside what the matrix shares
@@ -121,8 +123,10 @@ const Variable = "DIALECT_NOTARY"
 // A Notary is an open session.
 type Notary struct {
 	c       Config
-	tree    string      // Config.Tree without links
-	is      fs.FileInfo // what tree was when the session began
+	tree    string                 // Config.Tree without links
+	is      fs.FileInfo            // what tree was when the session began
+	above   map[string]fs.FileInfo // likewise: tree, and the directories that it is in
+	away    *cleanroom.Away
 	session string
 	signer  *receipts.Signer
 	lock    *flock.Flock
@@ -165,6 +169,12 @@ func Open(ctx context.Context, c Config) (n *Notary, err error) {
 			return nil, err
 		}
 	}
+	n.above = map[string]fs.FileInfo{n.tree: n.is}
+	for dir := filepath.Dir(n.tree); n.above[dir] == nil; dir = filepath.Dir(dir) {
+		if n.above[dir], err = os.Lstat(dir); err != nil {
+			return nil, err
+		}
+	}
 	if c.Environ == nil {
 		n.c.Environ = os.Environ()
 	}
@@ -180,7 +190,10 @@ func Open(ctx context.Context, c Config) (n *Notary, err error) {
 			made.release()
 		}
 	}()
-	run, err := runGit(c.Room, n.hide(), c.Facts.Masks, n.temp())
+	if n.away, err = cleanroom.NewAway(n.hide(), n.masks()); err != nil {
+		return nil, err
+	}
+	run, err := runGit(c.Room, n.away, n.temp())
 	if err != nil {
 		return nil, err
 	}
@@ -235,6 +248,14 @@ func (n *Notary) temp() string { return cmp.Or(n.c.Temp, filepath.Join(n.c.Folde
 
 // hide returns the directories that commands and git do not see.
 func (n *Notary) hide() []string { return append([]string{n.c.Folder}, n.c.Hide...) }
+
+// masks returns the paths whose sockets commands and git do not see.
+func (n *Notary) masks() []string {
+	if n.c.Socket == "" {
+		return n.c.Facts.Masks
+	}
+	return append(slices.Clone(n.c.Facts.Masks), n.c.Socket)
+}
 
 // private returns an error if a directory is not this user's alone.
 func private(dir string) error {

@@ -2,6 +2,7 @@ package notary
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -25,6 +26,7 @@ import (
 	"github.com/command-dialect/dialect/runtime/recording"
 	"github.com/command-dialect/dialect/runtime/redact"
 	"github.com/command-dialect/dialect/runtime/report"
+	"github.com/command-dialect/dialect/runtime/workspace"
 	"github.com/command-dialect/dialect/runtime/workspace/git"
 )
 
@@ -39,6 +41,7 @@ type run struct {
 	more   sync.Cond // an event came, or the run is over; on mu
 	events [][]byte  // frames
 	output int       // bytes of those events that carry output
+	size   int       // bytes of all events
 	over   bool
 	resume func() // of a pause; nil while it runs
 }
@@ -46,6 +49,10 @@ type run struct {
 // maxOutput is how much output of a run is kept for those who ask for its events, in bytes; what comes after that is
 // left out of the events. The log of a command has all of it.
 const maxOutput = 8 << 20
+
+// maxEvents is how much of a run is kept for those who ask for its events, in bytes: what is said of a line after that is its verdict
+// alone. Its log and its receipt have the rest.
+const maxEvents = 32 << 20
 
 // keptRuns is how many runs that are over are kept for those who ask for their events.
 const keptRuns = 8
@@ -59,7 +66,10 @@ func newRun(by Peer) *run {
 // tell appends an event.
 func (r *run) tell(e *event) {
 	f, err := frame(answer{Event: e})
-	if err != nil && e.Result != nil { // its texts are too long
+	r.mu.Lock()
+	full := r.size+len(f) > maxEvents
+	r.mu.Unlock()
+	if (err != nil || full) && e.Result != nil { // its texts are too long
 		c := *e.Result
 		c.Failures, c.Process = diagnose.Failures{Total: c.Failures.Total}, nil
 		f, err = frame(answer{Event: &event{Kind: e.Kind, Step: e.Step, Result: &c}})
@@ -74,7 +84,7 @@ func (r *run) tell(e *event) {
 			return
 		}
 	}
-	r.events = append(r.events, f)
+	r.events, r.size = append(r.events, f), r.size+len(f)
 	r.more.Broadcast()
 }
 
@@ -211,7 +221,7 @@ func (n *Notary) carryOut(ctx context.Context, r *run, spec *Spec, ran *Ran) (*o
 	p.Plan.Script.Flags = spec.Flags
 	rec := recording.Open(m.Root, m.Caches, recording.Options{
 		Store: n.path(), Session: spec.Session, Nonce: spec.Nonce, Clean: !n.c.InPlace, Helper: n.c.Room, Share: slices.Concat(m.Clean.Share, n.c.Share),
-		Environ: n.c.Environ, Private: n.c.Folder, Hide: n.hide(), Mask: n.c.Facts.Masks, Asker: r.by.UID, Signer: n.signer, Slow: func() {}, Still: n.still,
+		Environ: n.c.Environ, Private: n.c.Folder, Away: n.away, Confined: n.c.Facts.Mode != ModeNone, Asker: r.by.UID, Signer: n.signer, Slow: func() {}, Still: n.still,
 	})
 	defer rec.Close(nil)
 	opt := rec.Options(p.Plan)
@@ -329,9 +339,9 @@ func foreign(steps []*plan.Step) (text string) {
 
 // still says that a snapshot is not of the tree that the notary serves: who asks may put a link to the files of others in the
 // place of its tree, or of a directory in it, once the notary has looked.
-func (n *Notary) still(root string) error {
-	if !within(n.tree, root) && !within(root, n.tree) {
-		return fmt.Errorf("%s is not in %s, which is the working tree of this notary", root, n.tree)
+func (n *Notary) still(s *workspace.Snapshot) error {
+	if !within(n.tree, s.Root) && !within(s.Root, n.tree) {
+		return fmt.Errorf("%s is not in %s, which is the working tree of this notary", s.Root, n.tree)
 	}
 	real, err := filepath.EvalSymlinks(n.tree)
 	if err != nil {
@@ -343,6 +353,25 @@ func (n *Notary) still(root string) error {
 	}
 	if real != n.tree || !os.SameFile(info, n.is) {
 		return fmt.Errorf("%s is not the directory any more that this notary serves", n.tree)
+	}
+	// What was read is the directory that was opened: the path may have led elsewhere at that moment.
+	was := n.above[s.Root]
+	if was == nil { // in the tree: found there without a link that leads out
+		tree, err := os.OpenRoot(n.tree)
+		if err != nil {
+			return err
+		}
+		defer tree.Close()
+		if is, err := tree.Stat("."); err != nil || !os.SameFile(is, n.is) {
+			return errors.Join(fmt.Errorf("%s is not the directory any more that this notary serves", n.tree), err)
+		}
+		inner, _ := git.Within(n.tree, s.Root)
+		if was, err = tree.Stat(filepath.FromSlash(inner)); err != nil {
+			return err
+		}
+	}
+	if !os.SameFile(was, s.At) {
+		return fmt.Errorf("%s was another directory while it was read", s.Root)
 	}
 	return nil
 }

@@ -126,6 +126,16 @@ func NewService(state string, grants []Grant, c Config) (s *Service, err error) 
 		}
 		s.c.Hide = append(s.c.Hide, real)
 	}
+	if c.Socket != "" { // which need not be there yet
+		dir, err := filepath.Abs(filepath.Dir(c.Socket))
+		if err == nil {
+			dir, err = filepath.EvalSymlinks(dir)
+		}
+		if err != nil {
+			return nil, err
+		}
+		s.c.Socket = filepath.Join(dir, filepath.Base(c.Socket))
+	}
 	if s.state, err = filepath.EvalSymlinks(state); err != nil {
 		return nil, err
 	}

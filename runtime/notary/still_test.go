@@ -2,9 +2,12 @@ package notary
 
 import (
 	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"testing"
+
+	"github.com/command-dialect/dialect/runtime/workspace"
 )
 
 // TestStill: a snapshot counts only if it is of the directory that the notary began with.
@@ -21,15 +24,42 @@ func TestStill(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	n := &Notary{tree: tree, is: is}
-	for _, root := range []string{tree, filepath.Join(tree, "sub"), dir} {
-		if err := n.still(root); err != nil {
+	above, err := os.Lstat(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sub := filepath.Join(tree, "sub")
+	if err := os.Mkdir(sub, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	n := &Notary{tree: tree, is: is, above: map[string]fs.FileInfo{tree: is, dir: above}}
+	// of is a snapshot of what is at root, taken while it led to at.
+	of := func(root, at string) *workspace.Snapshot {
+		t.Helper()
+		info, err := os.Lstat(at)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return &workspace.Snapshot{Root: root, At: info}
+	}
+	for _, root := range []string{tree, sub, dir} {
+		if err := n.still(of(root, root)); err != nil {
 			t.Errorf("%s: %v", root, err)
 		}
+		if n.still(of(root, other)) == nil {
+			t.Errorf("%s: a snapshot counts that was taken while another directory was there", root)
+		}
 	}
-	if n.still(other) == nil {
+	if n.still(of(other, other)) == nil {
 		t.Error("a snapshot of another tree counts")
 	}
+	if err := errors.Join(os.Remove(sub), os.Symlink(other, sub)); err != nil {
+		t.Fatal(err)
+	}
+	if n.still(of(sub, other)) == nil {
+		t.Error("a snapshot counts of a directory that a link leads to out of the tree")
+	}
+	whole := of(tree, tree)
 	away := func() error { return os.Rename(tree, filepath.Join(dir, "away")) }
 	for name, change := range map[string]func() error{
 		"a link":            func() error { return os.Symlink(other, tree) },
@@ -39,7 +69,7 @@ func TestStill(t *testing.T) {
 		if err := errors.Join(away(), change()); err != nil {
 			t.Fatal(err)
 		}
-		if n.still(tree) == nil {
+		if n.still(whole) == nil {
 			t.Errorf("%s in its place: its snapshot counts", name)
 		}
 		_ = os.Remove(tree)

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/signal"
 	"runtime"
@@ -86,7 +87,7 @@ func (w *watcher) startInRoom(attr *syscall.ProcAttr) (err error) {
 		attr.Sys.AmbientCaps = mountCaps
 	}
 	if r.Apart {
-		attr.Sys.Cloneflags |= unix.CLONE_NEWPID
+		attr.Sys.Cloneflags |= unix.CLONE_NEWPID | unix.CLONE_NEWIPC
 	}
 	argv := append(append([]string(nil), r.Helper...), w.argv...)
 	sessions.RLock()
@@ -291,6 +292,7 @@ func Become(argv []string, furnish func(spec []byte) error) int {
 		// Where the system hides parts of /proc from this process the new one is refused: the old one stays, which
 		// names processes that the command cannot reach.
 		_ = unix.Mount("proc", "/proc", "proc", unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, "")
+		err = ownTerminals()
 	}
 	if err == nil && o.User {
 		err = namespace.DropCapabilities()
@@ -347,6 +349,23 @@ func Become(argv []string, furnish func(spec []byte) error) int {
 	r := &run{command: &Command{Argv: seen, Dir: dir, LookupDir: lookup, Env: env}, result: &Result{Path: path}}
 	stop, err := r.explain(err)
 	return fail(stop, err)
+}
+
+// ownTerminals takes the terminals away that others have: who may open one reads what its user types there, and writes what
+// its user reads. Where there can be no others instead there are none.
+func ownTerminals() error {
+	const dir = "/dev/pts"
+	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	err := unix.Mount("dialect", dir, "devpts", unix.MS_NOSUID|unix.MS_NOEXEC, "newinstance,ptmxmode=0666,mode=0620")
+	if err != nil {
+		err = unix.Mount("dialect", dir, "tmpfs", unix.MS_NOSUID|unix.MS_NODEV|unix.MS_RDONLY, "mode=0555")
+	}
+	if err != nil {
+		return &os.PathError{Op: "mount", Path: dir, Err: err}
+	}
+	return nil
 }
 
 // standAside makes the first process of a pid namespace one that its command cannot take over: it cannot be traced, and so

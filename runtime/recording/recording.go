@@ -47,12 +47,13 @@ type Options struct {
 	// says there.
 	Environ []string
 	// Private is a folder of the recorder's own, in which the checkouts of rooms, rooms and locks are; empty for the user's
-	// and the project's. With one, commands are kept apart, and do not see the directories in Hide, nor what is at the paths in Mask.
-	Private    string
-	Hide, Mask []string
-	Asker      int // who asked for the run, where Private is set
-	// Still says why a snapshot of a tree at root does not count; nil for a tree that is the recorder's own.
-	Still func(root string) error
+	// and the project's. With one, commands are kept apart, and do not see what is in Away.
+	Private  string
+	Away     *cleanroom.Away
+	Confined bool // no command runs where it cannot be kept apart; see [cleanroom.Options]
+	Asker    int  // who asked for the run, where Private is set
+	// Still says why a snapshot does not count; nil for one of a tree that is the recorder's own.
+	Still func(*workspace.Snapshot) error
 
 	Signer   *receipts.Signer // nil for none
 	Workers  note.Verifiers   // keys of others whose receipts a run takes in; nil for none
@@ -112,7 +113,7 @@ func Open(root string, caches []string, o Options) *Recording {
 		room := cleanroom.Options{Root: root, Cache: cleanroom.Cache(), Helper: o.Helper, Share: o.Share}
 		if o.Private != "" {
 			room.Cache, room.Temp, room.Apart = filepath.Join(o.Private, "clean"), filepath.Join(o.Private, "tmp"), true
-			room.Hide, room.Mask, room.Asker = o.Hide, o.Mask, o.Asker
+			room.Away, room.Confined, room.Asker = o.Away, o.Confined, o.Asker
 		}
 		r.room = cleanroom.New(r.ahead, room)
 	}
@@ -205,7 +206,7 @@ func (r *Recording) Options(p *plan.Plan) engine.Options {
 	}
 	if o.Room = r.room; o.Room == nil && r.o.Private != "" {
 		o.Apart = func(shown ...string) (*process.Room, error) {
-			return cleanroom.Masked(r.o.Helper, r.o.Hide, r.o.Mask, shown...)
+			return cleanroom.Masked(r.o.Helper, r.o.Away, shown...)
 		}
 	}
 	if self, err := os.Executable(); err == nil {
@@ -335,7 +336,7 @@ func ownPolicy(ctx context.Context, m plan.Matrix) string {
 type ahead struct {
 	*workspace.Tracker
 	slow   func()
-	still  func(root string) error // see Options.Still
+	still  func(*workspace.Snapshot) error // see Options.Still
 	once   sync.Once
 	first  chan struct{} // closed when the first snapshot is there; nil once it was handed out
 	cancel context.CancelFunc
@@ -347,7 +348,7 @@ type ahead struct {
 const slowSnapshot = 2 * time.Second
 
 // begin begins to take the first snapshot.
-func begin(t *workspace.Tracker, slow func(), still func(string) error) *ahead {
+func begin(t *workspace.Tracker, slow func(), still func(*workspace.Snapshot) error) *ahead {
 	ctx, cancel := context.WithCancel(context.Background())
 	a := &ahead{Tracker: t, slow: slow, still: still, first: make(chan struct{}), cancel: cancel}
 	go func() {
@@ -362,7 +363,7 @@ func (a *ahead) take(ctx context.Context) (*workspace.Snapshot, error) {
 	defer timer.Stop()
 	s, err := a.Tracker.Take(ctx)
 	if err == nil && a.still != nil {
-		err = a.still(s.Root)
+		err = a.still(s)
 	}
 	if err != nil {
 		return nil, err

@@ -180,7 +180,7 @@ func TestAheadEnds(t *testing.T) {
 // TestNotStill: a snapshot that does not count is not returned.
 func TestNotStill(t *testing.T) {
 	why := errors.New("another tree")
-	a := begin(workspace.NewTracker(t.TempDir(), workspace.Options{}), func() {}, func(string) error { return why })
+	a := begin(workspace.NewTracker(t.TempDir(), workspace.Options{}), func() {}, func(*workspace.Snapshot) error { return why })
 	defer a.end()
 	for range 2 {
 		if s, err := a.Take(t.Context()); s != nil || !errors.Is(err, why) {

@@ -34,6 +34,9 @@ func openRoot(path string) (*folder, error) {
 	return newFolder(r), nil
 }
 
+// info says what d is.
+func (d *folder) info() (fs.FileInfo, error) { return d.root.Stat(".") }
+
 // sub opens a directory inside d.
 func (d *folder) sub(name string) (*folder, error) {
 	r, err := d.root.OpenRoot(name)

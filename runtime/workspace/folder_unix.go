@@ -5,6 +5,7 @@ package workspace
 import (
 	"errors"
 	"io/fs"
+	"os"
 	"sync/atomic"
 
 	"golang.org/x/sys/unix"
@@ -46,6 +47,17 @@ func openat(at int, name string, flags int) (int, error) {
 			return fd, err
 		}
 	}
+}
+
+// info says what d is.
+func (d *folder) info() (fs.FileInfo, error) {
+	fd, err := unix.FcntlInt(uintptr(d.fd), unix.F_DUPFD_CLOEXEC, 0)
+	if err != nil {
+		return nil, err
+	}
+	f := os.NewFile(uintptr(fd), "a directory")
+	defer f.Close()
+	return f.Stat()
 }
 
 // sub opens a directory inside d.

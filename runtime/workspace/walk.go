@@ -43,6 +43,7 @@ type walk struct {
 	writing string            // see [Options.Writing]
 	known   map[string]*entry // by an earlier walk
 	start   time.Time
+	at      fs.FileInfo // root, as it was opened
 	matches *ignore.Budget
 
 	stood map[string]string // see [Tracker]
@@ -130,6 +131,10 @@ func (s *scratch) drop() {
 func (w *walk) run(tree *worktree, workers int) error {
 	d, err := openRoot(w.root)
 	if err != nil {
+		return err
+	}
+	if w.at, err = d.info(); err != nil {
+		d.release()
 		return err
 	}
 	var found []*entry // an entry is large: it is copied once, to its place

@@ -77,6 +77,9 @@ type Snapshot struct {
 	// adds such a one as the name of its commit, without its files.
 	Nested []Nested
 
+	// At is the directory that Root led to when it was read: whatever is there now. It is nil for a snapshot that was kept.
+	At fs.FileInfo
+
 	entries []entry
 	hides   func(path string) string // see [walk.hides]; nil for a snapshot that was kept
 }
@@ -417,7 +420,7 @@ func eachFolder(path string, f func(dir string) bool) {
 func (t *Tracker) finish(w *walk, s *Snapshot) {
 	w.known = nil
 	w.matches = ignore.NewBudget(context.Background()) // of the lookups to come
-	s.entries, s.hides = w.entries, w.hides
+	s.entries, s.hides, s.At = w.entries, w.hides, w.at
 	settled := 0
 	for i := range s.entries {
 		e := &s.entries[i]

@@ -89,7 +89,7 @@ func newNotaryServe(u *ui) *cobra.Command {
 				return exit.Usagef("--key: %v", err)
 			}
 			s, err := notary.NewService(state, grants, notary.Config{
-				Key: signer, Base: base, InPlace: inPlace, Jobs: jobs, Hide: []string{filepath.Dir(key)},
+				Key: signer, Base: base, InPlace: inPlace, Jobs: jobs, Hide: []string{filepath.Dir(key)}, Socket: socket,
 				Room: []string{roomName}, Guard: []string{guardName, guardArgument}, Version: version(),
 			})
 			if err != nil {

@@ -1,0 +1,48 @@
+package cleanroom
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+)
+
+// Away is what commands are kept from, as it was found before any of them ran. Who asks for a command may move what is around it: its path
+// leads to something else then, and it is seen where it is now.
+type Away struct {
+	hide, mask []string
+	all        []masked
+}
+
+// A masked is what is hidden, in a directory that has to be where it was.
+type masked struct {
+	Dir, Name []byte
+	Dev, Ino  uint64 // of Dir; 0 where it was not there
+}
+
+// NewAway returns what hides the directories in hide, which commands see empty, and what is at the paths of mask where they see it: sockets
+// whose servers do what they are asked for. Paths are without links; of those in mask there need be nothing yet.
+func NewAway(hide, mask []string) (*Away, error) {
+	a := &Away{hide: slices.Clone(hide), mask: slices.Clone(mask)}
+	for _, path := range slices.Concat(hide, mask) {
+		k := masked{Dir: []byte(filepath.Dir(path)), Name: []byte(filepath.Base(path))}
+		info, err := os.Lstat(string(k.Dir))
+		switch {
+		case err == nil:
+			k.Dev, k.Ino = identity(info)
+		case !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, fs.ErrPermission): // else nobody has it, or gets there
+			return nil, err
+		}
+		a.all = append(a.all, k)
+	}
+	return a, nil
+}
+
+// paths returns all that is hidden.
+func (a *Away) paths() []string {
+	if a == nil {
+		return nil
+	}
+	return slices.Concat(a.hide, a.mask)
+}
