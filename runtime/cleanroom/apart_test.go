@@ -307,6 +307,22 @@ func TestAwayMoved(t *testing.T) {
 	}
 }
 
+// What is hidden in something that is hidden is hidden once, in either order.
+func TestAwayNested(t *testing.T) {
+	parent := home(t)
+	root := project(t, parent)
+	apart(t, root, Options{}).Close()
+	outer := filepath.Join(parent, "outer")
+	put(t, outer, "inner/key", "secret\n")
+	inner := filepath.Join(outer, "inner")
+	for _, hide := range [][]string{{outer, inner}, {inner, outer}} {
+		r := apart(t, root, Options{Away: away(t, hide, nil)})
+		if out, _ := sh(t, r, "cat "+inner+"/key 2>/dev/null || echo none"); out != "none\n" {
+			t.Errorf("hidden: %q; it reads %s", hide, out)
+		}
+	}
+}
+
 // A room that has to be confined lets nobody in where it cannot be, and is never put elsewhere.
 func TestConfined(t *testing.T) {
 	parent := home(t)

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"syscall"
 )
 
 // Away is what commands are kept from, as it was found before any of them ran. Who asks for a command may move what is around it: its path
@@ -31,7 +32,7 @@ func NewAway(hide, mask []string) (*Away, error) {
 		switch {
 		case err == nil:
 			k.Dev, k.Ino = identity(info)
-		case !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, fs.ErrPermission): // else nobody has it, or gets there
+		case !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, fs.ErrPermission) && !errors.Is(err, syscall.ENOTDIR): // else nobody has it, or gets there
 			return nil, err
 		}
 		a.all = append(a.all, k)

@@ -138,8 +138,19 @@ func Furnish(spec []byte) error {
 			return err
 		}
 	}
-	for _, k := range f.Away {
-		if err := k.mask(); err != nil {
+	// All of their directories are found first: one may be in another that is masked.
+	in := make([]string, len(f.Away))
+	for i := range f.Away {
+		var err error
+		if in[i], err = f.Away[i].around(); err != nil {
+			return err
+		}
+	}
+	for i, k := range f.Away {
+		if in[i] == "" {
+			continue
+		}
+		if err := mask(in[i] + "/" + string(k.Name)); err != nil {
 			return err
 		}
 	}
@@ -221,23 +232,22 @@ func (m mount) mount(from, tree string) error {
 	return nil
 }
 
-// mask hides it, in the directory that it was found in.
-func (k *masked) mask() error {
+// around opens the directory that it is in, and returns a path that leads there; empty where there is none, as before.
+func (k *masked) around() (string, error) {
 	var st unix.Stat_t
 	fd, err := unix.Open(string(k.Dir), unix.O_PATH|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 	if err == nil {
-		defer unix.Close(fd)
 		err = unix.Fstat(fd, &st)
 	}
 	switch {
-	case k.Ino == 0 && (err == unix.ENOENT || err == unix.EACCES):
-		return nil
-	case err != nil:
-		return &os.PathError{Op: "open", Path: string(k.Dir), Err: err}
-	case k.Ino != 0 && (uint64(st.Dev) != k.Dev || st.Ino != k.Ino):
-		return fmt.Errorf("%s is not the directory any more that it was when the session began, and %s in it is hidden from commands", k.Dir, k.Name)
+	case k.Ino == 0 && (err == unix.ENOENT || err == unix.ENOTDIR || err == unix.EACCES):
+		return "", nil
+	case err != nil && err != unix.ENOENT && err != unix.ENOTDIR && err != unix.ELOOP:
+		return "", &os.PathError{Op: "open", Path: string(k.Dir), Err: err}
+	case err != nil, k.Ino != 0 && (uint64(st.Dev) != k.Dev || st.Ino != k.Ino):
+		return "", fmt.Errorf("%s is not the directory any more that it was when the session began, and %s in it is hidden from commands", k.Dir, k.Name)
 	}
-	return mask("/proc/self/fd/" + strconv.Itoa(fd) + "/" + string(k.Name))
+	return "/proc/self/fd/" + strconv.Itoa(fd), nil
 }
 
 // mask hides what is at a path: an empty directory takes the place of a directory, and the null device that of all else.
