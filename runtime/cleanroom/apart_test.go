@@ -328,7 +328,7 @@ func TestConfined(t *testing.T) {
 	parent := home(t)
 	root := project(t, parent)
 	r := enter(t, root, Options{Confined: true})
-	if _, err := r.Enter(); err == nil || !strings.Contains(err.Error(), "cannot be kept") {
+	if _, err := r.Enter(); err == nil || !strings.Contains(err.Error(), "no command can be kept") {
 		t.Errorf("without namespaces: %v", err)
 	}
 	inside := filepath.Join(root, "temp")
