@@ -50,7 +50,7 @@ type run struct {
 // left out of the events. The log of a command has all of it.
 const maxOutput = 8 << 20
 
-// maxEvents is how much of a run is kept for those who ask for its events, in bytes: what is said of a line after that is its verdict
+// maxEvents is how much of a run is kept for those who ask for its events, in bytes: after that much, of a line only its verdict
 // alone. Its log and its receipt have the rest.
 const maxEvents = 32 << 20
 
