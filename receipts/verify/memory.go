@@ -52,7 +52,6 @@ type Memory struct {
 	edge       []tlog.Hash
 	crc        uint32
 	length     int64 // of the frames
-	frames     []byte
 }
 
 const (
@@ -91,17 +90,55 @@ func (m *Memory) forget(why string) {
 	*m = Memory{file: m.file, name: m.name, slot: 1, generation: m.generation, damaged: why}
 }
 
-// load reads the frames, of which there are no more than st allows; it reports whether
-// they are what the header says.
-func (m *Memory) load(st State) bool {
+// readPart is how many bytes of frames are read at a time: pages that a process touches first cost more than what is done with them here, and
+// 100,000 records have 13 MB.
+const readPart = 128 << 10
+
+// load makes an index of the frames, of which there are no more than st allows. It returns nil if they are damaged.
+func (m *Memory) load(st State) *index {
 	most := m.head.Count * (frameSize + 8*receipts.MaxMembers)
 	info, err := m.file.Stat()
 	if err != nil || m.head.Count > st.Count || m.length > most || info.Size() < 2*headerSize+m.length {
-		return false
+		return nil
 	}
-	m.frames = make([]byte, m.length)
-	_, err = m.file.ReadAt(m.frames, 2*headerSize)
-	return err == nil && crc32.Checksum(m.frames, castagnoli()) == m.crc
+	x := &index{marks: make([]mark, 0, m.head.Count+256)}
+	le := binary.LittleEndian
+	buf := make([]byte, min(readPart, m.length))
+	crc, kept := uint32(0), 0 // kept bytes at the start of buf are of a frame whose rest is not read yet
+	for at := int64(0); at < m.length; {
+		if kept == len(buf) {
+			buf = append(buf, make([]byte, kept)...)
+		}
+		next := buf[kept:min(int64(len(buf)), int64(kept)+m.length-at)]
+		if _, err := m.file.ReadAt(next, 2*headerSize+at); err != nil {
+			return nil
+		}
+		crc = crc32.Update(crc, castagnoli(), next)
+		at += int64(len(next))
+		b := buf[:kept+len(next)]
+		for len(b) >= frameSize {
+			n := int(le.Uint16(b[2:])) // at most MaxMembers, see glance
+			if len(b) < frameSize+8*n {
+				break
+			}
+			seq := x.len()
+			x.marks = append(x.marks, mark{
+				kind: b[0], flags: b[1], sha: receipts.Hash(b[8:40]),
+				bytes: le.Uint64(b[40:]), git: le.Uint64(b[48:]), command: le.Uint64(b[56:]),
+				run: le.Uint64(b[64:]), parent: le.Uint64(b[72:]), binding: le.Uint64(b[80:]), signer: le.Uint64(b[88:]),
+				leftBytes: le.Uint64(b[96:]), leftGit: le.Uint64(b[104:]),
+			})
+			for i := range n {
+				x.refs = append(x.refs, ref{le.Uint64(b[frameSize+8*i:]), seq})
+			}
+			b = b[frameSize+8*n:]
+		}
+		kept = copy(buf, b)
+	}
+	if crc != m.crc || kept > 0 || x.len() != m.head.Count {
+		return nil
+	}
+	return x
 }
 
 func (m *Memory) parse(b []byte, slot int) {
@@ -144,35 +181,11 @@ func (s *Session) recall(m *Memory, st State) {
 		return
 	}
 	edge := EdgeOf(m.head.Count)
-	if len(edge) != len(m.edge) || !m.load(st) {
-		m.forget("it is damaged")
-		return
+	var x *index
+	if len(edge) == len(m.edge) {
+		x = m.load(st)
 	}
-	x := new(index)
-	x.marks = make([]mark, 0, m.head.Count+256)
-	le := binary.LittleEndian
-	b := m.frames
-	for len(b) >= frameSize {
-		var k mark
-		k.kind, k.flags = b[0], b[1]
-		n := int(le.Uint16(b[2:])) // at most MaxMembers, see glance
-		copy(k.sha[:], b[8:40])
-		k.bytes, k.git, k.command = le.Uint64(b[40:]), le.Uint64(b[48:]), le.Uint64(b[56:])
-		k.run, k.parent, k.binding, k.signer = le.Uint64(b[64:]), le.Uint64(b[72:]), le.Uint64(b[80:]), le.Uint64(b[88:])
-		k.leftBytes, k.leftGit = le.Uint64(b[96:]), le.Uint64(b[104:])
-		b = b[frameSize:]
-		if len(b) < 8*n {
-			m.forget("it is damaged")
-			return
-		}
-		seq := x.len()
-		x.marks = append(x.marks, k)
-		for i := range n {
-			x.refs = append(x.refs, ref{le.Uint64(b[8*i:]), seq})
-		}
-		b = b[8*n:]
-	}
-	if x.len() != m.head.Count || len(b) != 0 {
+	if x == nil {
 		m.forget("it is damaged")
 		return
 	}
