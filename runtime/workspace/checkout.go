@@ -41,8 +41,7 @@ type File struct {
 // Checkout yields the files of the snapshot, sorted by path.
 func (s *Snapshot) Checkout(f git.ObjectFormat) iter.Seq[File] {
 	return func(yield func(File) bool) {
-		for i := range s.entries {
-			e := &s.entries[i]
+		for _, e := range s.entries {
 			file := File{Path: e.path, Size: e.size, SHA256: e.sum, Target: e.target}
 			switch {
 			case e.kind == kindExec:
@@ -50,7 +49,7 @@ func (s *Snapshot) Checkout(f git.ObjectFormat) iter.Seq[File] {
 			case e.kind == kindLink:
 				file.Kind = Link
 				at := e.path[:max(strings.LastIndexByte(e.path, '/'), 0)]
-				if _, _, _, why := entryList(s.entries).follow(at, e.target); why == leadsOutside || strings.HasPrefix(e.target, "/") {
+				if _, _, _, why := s.entries.follow(at, e.target); why == leadsOutside || strings.HasPrefix(e.target, "/") {
 					file.LeavesTree = leadsOutside
 				}
 			case e.kind == kindRepository:

@@ -125,8 +125,7 @@ func (v *converter) ask(ctx context.Context, r *git.Repository, c *git.Config, i
 	}
 	v.reset(w, c, absent)
 	var files []*entry
-	for i := range w.entries {
-		e := &w.entries[i]
+	for _, e := range w.entries {
 		if !e.inTree || !e.kind.regular() {
 			continue
 		}
@@ -195,7 +194,11 @@ func (v *converter) key(e *entry, idx *git.Index) conversion {
 	if !ok {
 		a = unspecified()
 	}
-	return conversion{path: e.path, kind: e.kind, sum: e.sum, indexed: idx.Paths[e.path].Id, attrs: a}
+	c := conversion{path: e.path, kind: e.kind, sum: e.sum, attrs: a}
+	if held := idx.Find(e.path, nil); held != nil {
+		c.indexed = held.Id
+	}
+	return c
 }
 
 // reset forgets what was learnt under other settings.
@@ -232,7 +235,8 @@ func (w *walk) absentAttributes(idx *git.Index, c *git.Config) map[string]git.Ob
 	if !c.Sparse {
 		return absent
 	}
-	for path, e := range idx.Paths {
+	for _, e := range idx.All() {
+		path := e.Path
 		if e.SkipWorktree && e.Stage == 0 && (path == ".gitattributes" || strings.HasSuffix(path, "/.gitattributes")) {
 			if _, present := w.attributes[path]; !present {
 				absent[path] = e.Id
@@ -448,7 +452,8 @@ func (t *temporary) readIndex(ctx context.Context, c *git.Config, idx *git.Index
 		return nil
 	}
 	var in bytes.Buffer
-	for path, e := range idx.Paths {
+	for _, e := range idx.All() {
+		path := e.Path
 		if e.Stage != 0 {
 			continue
 		}
@@ -497,8 +502,8 @@ func (t *temporary) add(ctx context.Context, c *git.Config, idx *git.Index, abse
 	}
 	slices.SortFunc(files, func(a, b *entry) int { return cmp.Compare(a.path, b.path) })
 	for _, e := range files {
-		m, ok := made.Paths[e.path]
-		if !ok {
+		m := made.Find(e.path, nil)
+		if m == nil {
 			return &Error{Path: e.path, Err: errChanged}
 		}
 		e.id = m.Id

@@ -38,23 +38,23 @@ func Diff(a, b *Snapshot) []Change {
 	for len(x) > 0 && len(y) > 0 {
 		switch c := cmp.Compare(x[0].path, y[0].path); {
 		case c < 0:
-			add(&x[0], Removed, x[0].tracked)
+			add(x[0], Removed, x[0].tracked)
 			x = x[1:]
 		case c > 0:
-			add(&y[0], Added, y[0].tracked)
+			add(y[0], Added, y[0].tracked)
 			y = y[1:]
 		default:
-			if !same(&x[0], &y[0], trees) {
-				add(&y[0], Changed, x[0].tracked || y[0].tracked)
+			if !same(x[0], y[0], trees) {
+				add(y[0], Changed, x[0].tracked || y[0].tracked)
 			}
 			x, y = x[1:], y[1:]
 		}
 	}
 	for i := range x {
-		add(&x[i], Removed, x[i].tracked)
+		add(x[i], Removed, x[i].tracked)
 	}
 	for i := range y {
-		add(&y[i], Added, y[i].tracked)
+		add(y[i], Added, y[i].tracked)
 	}
 	return list
 }

@@ -24,12 +24,11 @@ type Entry struct {
 
 // Entries calls f for each path of Bytes, in the bytewise order of paths.
 func (s *Snapshot) Entries(f func(Entry)) {
-	all := entryList(s.entries)
+	all := s.entries
 	behind := make(map[string][sha256.Size]byte) // by where a link leads
 	left := maxLed
 	h := sha256.New()
-	for i := range all {
-		e := &all[i]
+	for i, e := range all {
 		if e.kind == kindRepository {
 			continue
 		}
@@ -65,7 +64,7 @@ func (l entryList) inside(dir string) iter.Seq2[string, bool] {
 			skip = 0
 		}
 		for i := range list {
-			e := &list[i]
+			e := list[i]
 			folder := false
 			if e.kind == kindLink {
 				_, to, _, why := l.follow("", e.path)
@@ -86,7 +85,7 @@ func (l entryList) behind(at string, left *int) (sum [sha256.Size]byte) {
 	for queue := []string{at}; len(queue) > 0 && *left >= 0; queue = queue[1:] {
 		list := l.below(queue[0])
 		if e := l.find(queue[0]); e != nil && e.kind != kindRepository {
-			list = entryList{*e}
+			list = entryList{e}
 		}
 		*left -= len(list) + 1
 		writeManifest(h, list)

@@ -78,12 +78,11 @@ func (w *walk) exact(s *Snapshot, v *converter, c *git.Config) error {
 	for path, why := range w.stood {
 		say(path, why)
 	}
-	for i := range w.entries {
+	for _, e := range w.entries {
 		if err := w.ctx.Err(); err != nil {
 			return err // where links lead takes long, if somebody wants it to
 		}
-		e := &w.entries[i]
-		if names := strings.Split(e.path, "/"); slices.ContainsFunc(names, unstorable) || e.kind == kindLink && slices.ContainsFunc(names, unlinkable) {
+		if hasName(e.path, unstorable) || e.kind == kindLink && hasName(e.path, unlinkable) {
 			say(e.path, unstored)
 			continue
 		}
@@ -129,6 +128,16 @@ func (w *walk) exact(s *Snapshot, v *converter, c *git.Config) error {
 	s.Beyond.List = slices.Clip(all[:min(len(all), 100)])
 	s.Exact = s.Beyond.Count == 0
 	return nil
+}
+
+// hasName reports whether a component of a path is such a name.
+func hasName(path string, such func(string) bool) bool {
+	for name := range strings.SplitSeq(path, "/") {
+		if such(name) {
+			return true
+		}
+	}
+	return false
 }
 
 // unstorable reports whether git refuses to add, or to check out, a path with a component
@@ -236,7 +245,7 @@ func lfsFetches(content []byte) bool {
 	return true
 }
 
-func (w *walk) find(path string) *entry { return entryList(w.entries).find(path) }
+func (w *walk) find(path string) *entry { return w.entries.find(path) }
 
 // differs says why a clone would have another content of a regular file; it is empty
 // if it would have the same. stored: the content is not in the tree but in LFS, and
@@ -316,7 +325,7 @@ func (w *walk) leads(e *entry) string {
 	if at == "." {
 		at = ""
 	}
-	_, _, _, why := entryList(w.entries).follow(at, e.target)
+	_, _, _, why := w.entries.follow(at, e.target)
 	return why
 }
 
@@ -348,12 +357,11 @@ func (w *walk) submodule(e *entry) string {
 	if !ok {
 		return "a submodule that is not checked out"
 	}
-	inside := entryList(w.entries).below(e.path)
+	inside := w.entries.below(e.path)
 	var leaves []git.Leaf
 	var seen traits
 	skip := ""
-	for i := range inside {
-		f := &inside[i]
+	for _, f := range inside {
 		if skip != "" && strings.HasPrefix(f.path, skip) {
 			continue
 		}
@@ -374,8 +382,7 @@ func (w *walk) submodule(e *entry) string {
 		return "a submodule whose files are not just those of its commit"
 	}
 	// What attributes convert is followed in the outer tree alone.
-	for i := range inside {
-		f := &inside[i]
+	for _, f := range inside {
 		if path.Base(f.path) != ".gitattributes" {
 			continue
 		}

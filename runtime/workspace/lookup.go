@@ -36,7 +36,7 @@ func (s *Snapshot) Lookup(name string) Found {
 	if !ok || s.Root == "" {
 		return Found{Outside: true}
 	}
-	at, e, links, why := entryList(s.entries).follow("", rel)
+	at, e, links, why := s.entries.follow("", rel)
 	f := Found{Links: links}
 	switch {
 	case e != nil && e.kind.regular():
@@ -81,7 +81,7 @@ func relative(root, name string) (string, bool) {
 }
 
 // An entryList is the entries of a snapshot, sorted by path.
-type entryList []entry
+type entryList []*entry
 
 // find returns the entry of a path; nil if there is none.
 func (l entryList) find(name string) *entry {
@@ -89,7 +89,7 @@ func (l entryList) find(name string) *entry {
 	if i == len(l) || l[i].path != name {
 		return nil
 	}
-	return &l[i]
+	return l[i]
 }
 
 // below returns the entries inside a directory.
@@ -169,7 +169,7 @@ func (w *walk) hides(name string) string {
 			continue
 		}
 		base := path.Base(at)
-		_, tracked := p.tree.index.Paths[p.inside(at)]
+		tracked := p.tree.index.Find(p.inside(at), nil) != nil
 		switch {
 		case base == ".git":
 			return "is inside of .git"

@@ -15,7 +15,12 @@ const manifestLine = "dialect.workspace/1\n"
 // Manifest returns the text that [Snapshot.Bytes] is the digest of: kept under that
 // digest, it tells later what changed since.
 func (s *Snapshot) Manifest() []byte {
+	size := len(manifestLine)
+	for _, e := range s.entries {
+		size += 1 + 8 + len(e.path) + 8 + sha256.Size
+	}
 	var b bytes.Buffer
+	b.Grow(size)
 	writeManifest(&b, s.entries)
 	return b.Bytes()
 }
@@ -29,6 +34,7 @@ func ParseManifest(text []byte) (*Snapshot, error) {
 		return nil, errors.New("it is not a manifest of a workspace")
 	}
 	last := ""
+	list := make([]entry, 0, len(text)/64)
 	for len(rest) > 0 {
 		e := entry{kind: kind(rest[0]), tracked: true}
 		if !strings.ContainsRune("fxlpsd", rune(e.kind)) || len(rest) < 9 {
@@ -52,8 +58,11 @@ func ParseManifest(text []byte) (*Snapshot, error) {
 			copy(e.sum[:], rest[8:])
 			rest = rest[8+sha256.Size:]
 		}
-		s.entries = append(s.entries, e)
+		list = append(list, e)
 		s.Files++
+	}
+	for i := range list {
+		s.entries = append(s.entries, &list[i])
 	}
 	return s, nil
 }

@@ -11,8 +11,7 @@ import (
 // knows it. A file is streamed, whatever its size. Its status is the same before
 // and after, or the error is errChanged.
 func (w *walk) read(s *scratch, d *folder, name string, e *entry) error {
-	if old := w.known[e.path]; old != nil && old.settled && old.status == e.status {
-		e.size, e.sum, e.raw, e.id, e.target, e.traits, e.settled = old.size, old.sum, old.raw, old.raw, old.target, old.traits, true
+	if w.known.recall(e, &s.known) {
 		s.recalled++
 		return nil
 	}

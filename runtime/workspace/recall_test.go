@@ -3,6 +3,7 @@ package workspace
 import (
 	"bytes"
 	"context"
+	"encoding/binary"
 	"fmt"
 	"os"
 	"strings"
@@ -53,12 +54,13 @@ func TestRecall(t *testing.T) {
 	}
 	// It is the memory that answers, and not the files: one that says something else is trusted.
 	root, m, err := parseRecall(text)
-	if err != nil || root != s.Root || len(m.entries) != 53 {
-		t.Fatal(err, len(m.entries))
+	if err != nil || root != s.Root || m.len() != 53 {
+		t.Fatal(err, m)
 	}
-	for i := range m.entries {
-		if m.entries[i].path != ".gitattributes" { // which is read in any case
-			m.entries[i].sum[0] ^= 1
+	m.kept.files = bytes.Clone(m.kept.files)
+	for i := range m.len() {
+		if m.kept.path(i) != ".gitattributes" { // which is read in any case
+			m.kept.file(i)[62] ^= 1 // of its SHA-256
 		}
 	}
 	lying := NewTracker(r.dir, Options{})
@@ -90,8 +92,8 @@ func TestRecall(t *testing.T) {
 	}
 	time.Sleep(settling + 100*time.Millisecond) // so that the new ones are remembered, too
 	again := same().Remembered(s)
-	if _, m, err := parseRecall(again); err != nil || len(m.entries) != 53 || bytes.Equal(again, text) {
-		t.Errorf("after changes: %v, %d files", err, len(m.entries))
+	if _, m, err := parseRecall(again); err != nil || m.len() != 53 || bytes.Equal(again, text) {
+		t.Errorf("after changes: %v, %v", err, m)
 	}
 	if err := os.Remove(r.dir + "/d1/f1"); err != nil {
 		t.Fatal(err)
@@ -110,5 +112,32 @@ func TestRecall(t *testing.T) {
 
 func FuzzRecall(f *testing.F) {
 	f.Add([]byte(recallMagic))
-	f.Fuzz(func(t *testing.T, text []byte) { _, _, _ = parseRecall(text) })
+	r := newRepo(f)
+	r.write("a", "a")
+	if err := os.Symlink("a", r.dir+"/link"); err != nil {
+		f.Fatal(err)
+	}
+	time.Sleep(settling + 100*time.Millisecond)
+	tracker := NewTracker(r.dir, Options{})
+	s, err := tracker.Take(context.Background())
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(tracker.Remembered(s))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		if len(text) >= recallHeader { // else the checksum is all that is tried
+			text = bytes.Clone(text)
+			binary.LittleEndian.PutUint32(text[len(recallMagic):], recallSum(text))
+		}
+		_, m, err := parseRecall(text)
+		if err != nil {
+			return
+		}
+		near := 0
+		for i := range m.len() {
+			e := entry{path: m.kept.path(i)}
+			m.recall(&e, &near)
+			m.kept.read(i, &e)
+		}
+	})
 }

@@ -49,7 +49,9 @@ func TestTrackerReadsWhatChanged(t *testing.T) {
 	// What is remembered is used: a false memory shows.
 	m := tracker.memory[r.dir]
 	m.entries = slices.Clone(m.entries)
-	m.entries[0].sum[0] ^= 1
+	lie := *m.entries[0]
+	lie.sum[0] ^= 1
+	m.entries[0] = &lie
 	lied, err := tracker.Take(context.Background())
 	r.do(err)
 	equal(t, "with a false memory", changes(first, lied), []string{"changed a (untracked)"})

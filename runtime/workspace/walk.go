@@ -2,7 +2,6 @@ package workspace
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"crypto/sha256"
 	"errors"
@@ -40,8 +39,8 @@ type walk struct {
 	format  git.ObjectFormat
 	caches  map[string]bool
 	except  map[string]bool
-	writing string            // see [Options.Writing]
-	known   map[string]*entry // by an earlier walk
+	writing string  // see [Options.Writing]
+	known   *memory // by an earlier walk
 	start   time.Time
 	at      fs.FileInfo // root, as it was opened
 	matches *ignore.Budget
@@ -54,7 +53,7 @@ type walk struct {
 	recalled int // see [scratch]
 
 	mu         sync.Mutex
-	entries    []entry
+	entries    entryList
 	attributes map[string][]byte     // path of a .gitattributes of the root's own repository -> content
 	rules      map[string][]byte     // path of any file that steers git -> content, as it was understood
 	heads      map[string]checkedOut // path of a nested repository -> what it has checked out
@@ -106,6 +105,8 @@ type scratch struct {
 	blob     hash.Hash
 	entries  [][]entry // in chunks, which are not copied as they become more
 	recalled int       // how many of them an earlier walk knew
+
+	tracked, known int // where the last path was found in the index, and in what an earlier walk knew
 }
 
 // chunk is how many entries of a scratch stand together.
@@ -137,7 +138,6 @@ func (w *walk) run(tree *worktree, workers int) error {
 		d.release()
 		return err
 	}
-	var found []*entry // an entry is large: it is copied once, to its place
 	c := newCrew(w.ctx)
 	c.add(d, func(s *scratch) error { return w.folder(c, s, d, place{tree: tree}) })
 	d.release()
@@ -147,18 +147,14 @@ func (w *walk) run(tree *worktree, workers int) error {
 		w.recalled += s.recalled
 		for _, part := range s.entries {
 			for i := range part {
-				found = append(found, &part[i])
+				w.entries = append(w.entries, &part[i]) // an entry is large, and stays where it is
 			}
 		}
 	})
 	if err != nil {
 		return err
 	}
-	slices.SortFunc(found, func(a, b *entry) int { return cmp.Compare(a.path, b.path) })
-	w.entries = make([]entry, len(found))
-	for i, e := range found {
-		w.entries[i] = *e
-	}
+	slices.SortFunc(w.entries, func(a, b *entry) int { return strings.Compare(a.path, b.path) })
 	return nil
 }
 
@@ -180,6 +176,7 @@ func (w *walk) folder(c *crew, s *scratch, d *folder, p place) error {
 	if len(names) == 0 && p.counts() && (p.cache == "" || !ofStore(p.path, p.cache)) {
 		w.leave(p.path, "an empty directory")
 	}
+	slices.Sort(names) // what is sorted is found at once, see [git.Index.Find]
 	above := p.ignore
 	if err := w.readIgnore(d, &p, slices.Contains(names, ".gitignore")); err != nil {
 		return err
@@ -241,6 +238,9 @@ func (w *walk) look(c *crew, s *scratch, d *folder, p place, name string, again 
 		}
 		err = errChanged
 	}
+	if err == nil {
+		return nil
+	}
 	return w.fault(p.join(name), err)
 }
 
@@ -265,10 +265,11 @@ func (w *walk) take(c *crew, s *scratch, d *folder, p place, name string, again 
 	if len(path) > git.LongestPath {
 		return errors.New("the path is too long")
 	}
-	known, tracked := p.tree.index.Paths[p.inside(path)]
+	known := p.tree.index.Find(p.inside(path), &s.tracked)
+	tracked := known != nil
 	if st.kind == kindFolder {
 		link := tracked && known.Mode == git.ModeCommit
-		below := p.tree.index.Folders[p.inside(path)]
+		below := p.tree.index.Folder(p.inside(path))
 		named := p.hidden && p.cache == "" || w.except[path]
 		if !named {
 			if named, err = w.ignores(p, path, name, true); err != nil {
@@ -321,7 +322,10 @@ func (w *walk) take(c *crew, s *scratch, d *folder, p place, name string, again 
 		w.written.Store(true)
 		return nil
 	}
-	e := s.add(entry{path: path, kind: st.kind, tracked: tracked, inTree: p.tree.outer, status: st, held: known.Id})
+	e := s.add(entry{path: path, kind: st.kind, tracked: tracked, inTree: p.tree.outer, status: st})
+	if tracked {
+		e.held = known.Id
+	}
 	if st.kind.special() {
 		if e.inTree = false; tracked && p.tree.outer {
 			w.obstacle(fmt.Sprintf("%s where a tracked file was: %s", st.kind, git.Display(path)))
@@ -347,7 +351,7 @@ func (w *walk) enter(c *crew, s *scratch, d *folder, p place, name string, link 
 	}
 	defer sub.release()
 	path := inner.path
-	if w.repo == nil || p.tree.index.Folders[p.inside(path)] || inner.hidden && !link {
+	if w.repo == nil || p.tree.index.Folder(p.inside(path)) || inner.hidden && !link {
 		return w.folder(c, s, sub, inner)
 	}
 	_, err = sub.lstat(".git")
@@ -364,7 +368,7 @@ func (w *walk) enter(c *crew, s *scratch, d *folder, p place, name string, link 
 	inner = place{tree: &worktree{prefix: path + "/"}, path: path}
 	e := entry{path: path, kind: kindRepository, tracked: link, inTree: p.tree.outer}
 	if link {
-		e.id = p.tree.index.Paths[p.inside(path)].Id
+		e.id = p.tree.index.Find(p.inside(path), nil).Id
 	}
 	if nested {
 		full := filepath.Join(w.root, filepath.FromSlash(path))
@@ -471,8 +475,8 @@ func (w *walk) obstacle(what string) {
 // tracked. Of a sparse checkout that left it out, git takes the one in the index.
 func (w *walk) readIgnore(d *folder, p *place, present bool) error {
 	path := p.join(".gitignore")
-	e, tracked := p.tree.index.Paths[p.inside(path)]
-	if !tracked || p.hidden {
+	e := p.tree.index.Find(p.inside(path), nil)
+	if e == nil || p.hidden {
 		return nil
 	}
 	var content []byte

@@ -80,7 +80,7 @@ type Snapshot struct {
 	// At is the directory that Root led to when it was read: whatever is there now. It is nil for a snapshot that was kept.
 	At fs.FileInfo
 
-	entries []entry
+	entries entryList
 	hides   func(path string) string // see [walk.hides]; nil for a snapshot that was kept
 }
 
@@ -135,14 +135,6 @@ type Tracker struct {
 	// What comes after it is made by the commands of the run, and by those of a clone too;
 	// what is gone again has had its part in them.
 	stood map[string]map[string]string
-}
-
-// A memory is what a tracker knows of the files below a root.
-type memory struct {
-	format    git.ObjectFormat
-	entries   []entry
-	text      []byte // what [Tracker.Recall] was given, while it says the same; else nil
-	converter converter
 }
 
 // NewTracker returns a tracker for the worktree that holds dir.
@@ -352,18 +344,15 @@ func (t *Tracker) begin(ctx context.Context, root string, f git.ObjectFormat) (*
 		m = &memory{format: f}
 		t.memory[root] = m
 	}
-	w.known = make(map[string]*entry, len(m.entries))
-	for i := range m.entries {
-		w.known[m.entries[i].path] = &m.entries[i]
-	}
+	w.known = m
 	return w, nil
 }
 
 // leaves are the entries that a commit would have, sorted.
 func (w *walk) leaves() []git.Leaf {
 	leaves := make([]git.Leaf, 0, len(w.entries))
-	for i := range w.entries {
-		if e := &w.entries[i]; e.inTree {
+	for _, e := range w.entries {
+		if e.inTree {
 			leaves = append(leaves, git.Leaf{Path: e.path, Mode: e.kind.treeMode(), Id: e.id})
 		}
 	}
@@ -386,7 +375,8 @@ func (s *Snapshot) absent(leaves []git.Leaf, idx *git.Index) []git.Leaf {
 			return !known
 		})
 	}
-	for path, e := range idx.Paths {
+	for _, e := range idx.All() {
+		path := e.Path
 		if !e.SkipWorktree || e.Stage != 0 || taken[path] || folders[path] {
 			continue
 		}
@@ -422,8 +412,7 @@ func (t *Tracker) finish(w *walk, s *Snapshot) {
 	w.matches = ignore.NewBudget(context.Background()) // of the lookups to come
 	s.entries, s.hides, s.At = w.entries, w.hides, w.at
 	settled := 0
-	for i := range s.entries {
-		e := &s.entries[i]
+	for _, e := range s.entries {
 		if e.settled {
 			settled++
 		}
@@ -437,14 +426,14 @@ func (t *Tracker) finish(w *walk, s *Snapshot) {
 	}
 	s.Bytes = digest(s.entries)
 	m := t.memory[w.root]
-	if w.recalled != len(m.entries) || w.recalled != settled {
+	if w.recalled != m.len() || w.recalled != settled {
 		m.text = nil
 	}
-	m.entries = s.entries
+	m.entries, m.kept = s.entries, nil
 }
 
 // digest computes [Snapshot.Bytes] of entries that are sorted by path.
-func digest(entries []entry) [sha256.Size]byte {
+func digest(entries entryList) [sha256.Size]byte {
 	h := sha256.New()
 	writeManifest(h, entries)
 	var sum [sha256.Size]byte
@@ -453,10 +442,9 @@ func digest(entries []entry) [sha256.Size]byte {
 }
 
 // writeManifest writes entries that are sorted by path to w, which never fails.
-func writeManifest(w io.Writer, entries []entry) {
+func writeManifest(w io.Writer, entries entryList) {
 	b := append(make([]byte, 0, 4<<10), manifestLine...)
-	for i := range entries {
-		e := &entries[i]
+	for _, e := range entries {
 		if e.kind == kindRepository {
 			continue
 		}

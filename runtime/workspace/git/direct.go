@@ -233,14 +233,14 @@ func isKey(word string) bool {
 func (d *direct) readIndex(sparse bool) (Index, error) {
 	content, err := regular.Read(filepath.Join(d.dir, "index"), largestIndex)
 	if errors.Is(err, fs.ErrNotExist) {
-		return Index{Paths: make(map[string]indexEntry), Folders: make(map[string]bool)}, nil
+		return Index{list: []IndexEntry{}}, nil
 	}
 	if err != nil {
 		return Index{}, errUnsure
 	}
 	idx, err := parseIndexFile(content, d.format)
 	if sparse && err == nil {
-		for _, e := range idx.Paths {
+		for _, e := range idx.list {
 			if e.SkipWorktree {
 				return Index{}, errUnsure // git takes the mark away from files that are there
 			}
@@ -262,13 +262,15 @@ func parseIndexFile(content []byte, f ObjectFormat) (Index, error) {
 	if version < 2 || version > 4 || uint64(count) > uint64(len(rest)/(stat+size)) {
 		return Index{}, errUnsure
 	}
-	idx := newIndex(int(count))
+	idx := Index{list: make([]IndexEntry, 0, count)}
+	var names strings.Builder // of all paths: one text
+	names.Grow(max(0, len(rest)-int(count)*(stat+size+3)))
 	last, lastStage := "", -1
 	for range count {
 		if len(rest) < stat+size+2 {
 			return Index{}, errUnsure
 		}
-		e := indexEntry{}
+		e := IndexEntry{}
 		switch binary.BigEndian.Uint32(rest[24:]) {
 		case 0o100644:
 			e.Mode = ModeFile
@@ -283,7 +285,7 @@ func parseIndexFile(content []byte, f ObjectFormat) (Index, error) {
 		}
 		copy(e.Id[:], rest[stat:stat+size])
 		flags := binary.BigEndian.Uint16(rest[stat+size:])
-		e.Stage = int(flags >> 12 & 3)
+		e.Stage = uint8(flags >> 12 & 3)
 		at := stat + size + 2
 		if flags&0x4000 != 0 { // more flags follow
 			if version == 2 || len(rest) < at+2 {
@@ -305,7 +307,10 @@ func parseIndexFile(content []byte, f ObjectFormat) (Index, error) {
 		if end < 0 {
 			return Index{}, errUnsure
 		}
-		path := prefix + string(rest[at:at+end])
+		begin := names.Len()
+		names.WriteString(prefix)
+		names.Write(rest[at : at+end])
+		path := names.String()[begin:]
 		at += end + 1
 		if version < 4 {
 			at = (at + 7) &^ 7 // an entry is a multiple of 8 bytes
@@ -313,11 +318,12 @@ func parseIndexFile(content []byte, f ObjectFormat) (Index, error) {
 		if n := int(flags & 0xfff); n < 0xfff && n != len(path) || at > len(rest) || len(path) > LongestPath || !ValidPath(path) {
 			return Index{}, errUnsure
 		}
-		if path < last || path == last && e.Stage <= lastStage {
+		if path < last || path == last && int(e.Stage) <= lastStage {
 			return Index{}, errUnsure // in no order
 		}
-		idx.add(path, e)
-		last, lastStage, rest = path, e.Stage, rest[at:]
+		e.Path = path
+		idx.add(e)
+		last, lastStage, rest = path, int(e.Stage), rest[at:]
 	}
 	for len(rest) > 0 {
 		if len(rest) < 8 {
@@ -345,18 +351,14 @@ func offset(b []byte) (n uint64, used int) {
 	return 0, 0
 }
 
-// newIndex returns an empty index for a number of entries.
-func newIndex(n int) Index {
-	return Index{Paths: make(map[string]indexEntry, n), Folders: make(map[string]bool, n/8)}
-}
-
-// add adds a path.
-func (idx *Index) add(path string, e indexEntry) {
-	if e.Stage > 0 && idx.Conflict == "" {
-		idx.Conflict = path
+// add adds an entry after all others.
+func (x *Index) add(e IndexEntry) {
+	if e.Stage > 0 && x.Conflict == "" {
+		x.Conflict = e.Path
 	}
-	idx.Paths[path] = e
-	for i := strings.LastIndexByte(path, '/'); i > 0 && !idx.Folders[path[:i]]; i = strings.LastIndexByte(path[:i], '/') {
-		idx.Folders[path[:i]] = true
+	if n := len(x.list); n > 0 && x.list[n-1].Path == e.Path {
+		x.list[n-1] = e
+		return
 	}
+	x.list = append(x.list, e)
 }

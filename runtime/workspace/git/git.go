@@ -19,6 +19,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"sort"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -414,20 +415,76 @@ func (r *Repository) parse(out string) error {
 	return nil
 }
 
-// An indexEntry is a path that git tracks.
-type indexEntry struct {
+// An IndexEntry is a path that git tracks.
+type IndexEntry struct {
+	Path         string
 	Mode         string // "100644", "100755", "120000" or "160000"
 	Id           ObjectID
-	Stage        int  // 0; 1 to 3 in a conflict
-	SkipWorktree bool // a sparse checkout left it out, or somebody says so
+	Stage        uint8 // 0; 1 to 3 in a conflict
+	SkipWorktree bool  // a sparse checkout left it out, or somebody says so
 }
 
 // An Index is what a repository tracks. The zero index is empty.
 type Index struct {
-	Paths   map[string]indexEntry
-	Folders map[string]bool // the directories of paths, without a slash at the end
+	list []IndexEntry // sorted by path, each once
 	// Conflict is the first path that is not merged.
 	Conflict string
+}
+
+// All returns the entries in the bytewise order of their paths, each path once: of one that is not merged, the last stage.
+func (x *Index) All() []IndexEntry { return x.list }
+
+// Find returns the entry of a path; nil where it is not tracked. near, which may be nil, is where an earlier search ended: paths that are looked
+// for in about their order are found at once.
+func (x *Index) Find(path string, near *int) *IndexEntry {
+	if i := x.seek(path, near); i < len(x.list) && x.list[i].Path == path {
+		return &x.list[i]
+	}
+	return nil
+}
+
+// Folder reports whether a path, without a slash at the end, is the directory of a tracked one.
+func (x *Index) Folder(path string) bool {
+	path += "/"
+	i := x.seek(path, nil)
+	return i < len(x.list) && strings.HasPrefix(x.list[i].Path, path)
+}
+
+func (x *Index) seek(path string, near *int) int {
+	from := 0
+	if near != nil {
+		from = *near
+	}
+	i := Seek(len(x.list), from, func(i int) bool { return x.list[i].Path < path })
+	if near != nil {
+		*near = i
+	}
+	return i
+}
+
+// Seek returns the first of n sorted elements that before does not hold of, or n. The farther that is from near, the more of them it looks at.
+func Seek(n, near int, before func(i int) bool) int {
+	lo, hi := 0, n
+	if near = min(near, n); near < n && before(near) {
+		lo = near + 1
+		for step := 1; lo+step <= n; step *= 2 {
+			if !before(lo + step - 1) {
+				hi = lo + step - 1
+				break
+			}
+			lo += step
+		}
+	} else {
+		hi = near
+		for step := 1; hi-step >= 0; step *= 2 {
+			if before(hi - step) {
+				lo = hi - step + 1
+				break
+			}
+			hi -= step
+		}
+	}
+	return lo + sort.Search(hi-lo, func(i int) bool { return !before(lo + i) })
 }
 
 // ReadIndex lists the index. The stat data in it are not asked for: anyone who may
@@ -446,7 +503,7 @@ func (r *Repository) ReadIndex(ctx context.Context, dir string, extra []string) 
 //
 // where the tag is "S", or "s" of an assume-unchanged one, for skip-worktree.
 func ParseIndex(out []byte, f ObjectFormat) (Index, error) {
-	idx := newIndex(bytes.Count(out, []byte{0}))
+	idx := Index{list: make([]IndexEntry, 0, bytes.Count(out, []byte{0}))}
 	text := string(out)
 	for text != "" {
 		record, rest, ok := strings.Cut(text, "\x00")
@@ -456,7 +513,7 @@ func ParseIndex(out []byte, f ObjectFormat) (Index, error) {
 		if !ok || !tab || len(fields) != 4 || len(fields[0]) != 1 || len(fields[3]) != 1 || !ValidPath(path) {
 			return Index{}, fmt.Errorf("git ls-files: cannot read its line %q", Clip(record))
 		}
-		e := indexEntry{Mode: fields[1], Stage: int(fields[3][0] - '0'), SkipWorktree: fields[0] == "S" || fields[0] == "s"}
+		e := IndexEntry{Path: path, Mode: fields[1], Stage: fields[3][0] - '0', SkipWorktree: fields[0] == "S" || fields[0] == "s"}
 		var err error
 		if e.Id, err = f.Parse(fields[2]); err != nil {
 			return Index{}, fmt.Errorf("git ls-files: %w", err)
@@ -466,10 +523,13 @@ func ParseIndex(out []byte, f ObjectFormat) (Index, error) {
 		default:
 			return Index{}, fmt.Errorf("git ls-files: unknown mode %q of %s", Clip(e.Mode), Display(path))
 		}
-		if e.Stage < 0 || e.Stage > 3 {
+		if e.Stage > 3 {
 			return Index{}, fmt.Errorf("git ls-files: unknown stage %q of %s", fields[3], Display(path))
 		}
-		idx.add(path, e)
+		idx.add(e)
+	}
+	if !slices.IsSortedFunc(idx.list, func(a, b IndexEntry) int { return strings.Compare(a.Path, b.Path) }) {
+		return Index{}, errors.New("git ls-files: its lines are in no order")
 	}
 	return idx, nil
 }

@@ -26,20 +26,24 @@ func FuzzParseIndex(f *testing.F) {
 		if err != nil {
 			return
 		}
-		for name, e := range idx.Paths {
+		for _, e := range idx.All() {
+			name := e.Path
+			if got := idx.Find(name, nil); got == nil || *got != e {
+				t.Errorf("%q is not found", name)
+			}
 			if !ValidPath(name) || e.Stage > 0 && idx.Conflict == "" {
 				t.Errorf("%q: %+v", name, e)
 			}
 			for dir := path.Dir(name); dir != "."; dir = path.Dir(dir) {
-				if !idx.Folders[dir] {
+				if !idx.Folder(dir) {
 					t.Errorf("%q: its directory %q is missing", name, dir)
 				}
 			}
 		}
 		// What was read renders to the same bytes, the order of paths apart.
 		var got []string
-		for name, e := range idx.Paths {
-			got = append(got, fmt.Sprintf("%s %s %d\t%s", e.Mode, FormatSHA1.Format(e.Id), e.Stage, name))
+		for _, e := range idx.All() {
+			got = append(got, fmt.Sprintf("%s %s %d\t%s", e.Mode, FormatSHA1.Format(e.Id), e.Stage, e.Path))
 		}
 		var want []string
 		for record := range strings.SplitSeq(strings.TrimSuffix(string(out), "\x00"), "\x00") {

@@ -94,11 +94,14 @@ type Leaf struct {
 // A tree object is, for each entry in order, mode + " " + name + NUL + id, and its
 // name is H("tree " + length + NUL + content). Git orders the entries of a tree as
 // if the names of trees ended in a slash, which is the order of the paths.
-func (f ObjectFormat) Tree(leaves []Leaf) ObjectID { return f.subtree(leaves, 0) }
-
-// subtree is tree for leaves that share a directory of at bytes.
-func (f ObjectFormat) subtree(leaves []Leaf, at int) ObjectID {
+func (f ObjectFormat) Tree(leaves []Leaf) ObjectID {
 	var b []byte
+	return f.subtree(leaves, 0, &b)
+}
+
+// subtree is tree for leaves that share a directory of at bytes. What it writes of the content is after that of the trees around it in all.
+func (f ObjectFormat) subtree(leaves []Leaf, at int, all *[]byte) ObjectID {
+	b, start := *all, len(*all)
 	for i := 0; i < len(leaves); {
 		name, _, deeper := strings.Cut(leaves[i].Path[at:], "/")
 		mode, id, next := leaves[i].Mode, leaves[i].Id, i+1
@@ -107,7 +110,9 @@ func (f ObjectFormat) subtree(leaves []Leaf, at int) ObjectID {
 			for next < len(leaves) && strings.HasPrefix(leaves[next].Path, dir) {
 				next++
 			}
-			mode, id = ModeTree, f.subtree(leaves[i:next], len(dir))
+			*all = b
+			mode, id = ModeTree, f.subtree(leaves[i:next], len(dir), all)
+			b = *all
 		}
 		b = append(b, mode...)
 		b = append(b, ' ')
@@ -116,7 +121,8 @@ func (f ObjectFormat) subtree(leaves []Leaf, at int) ObjectID {
 		b = append(b, id[:f.Size()]...)
 		i = next
 	}
-	return f.Object("tree", b)
+	*all = b[:start]
+	return f.Object("tree", b[start:])
 }
 
 // Lookup finds a name in the content of a tree object.
