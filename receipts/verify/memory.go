@@ -101,7 +101,7 @@ func (m *Memory) load(st State) *index {
 	if err != nil || m.head.Count > st.Count || m.length > most || info.Size() < 2*headerSize+m.length {
 		return nil
 	}
-	x := &index{marks: make([]mark, 0, m.head.Count+256)}
+	x := &index{marks: make([]mark, 0, m.head.Count+256), refs: make([]ref, 0, (m.length-m.head.Count*frameSize)/8)}
 	le := binary.LittleEndian
 	buf := make([]byte, min(readPart, m.length))
 	crc, kept := uint32(0), 0 // kept bytes at the start of buf are of a frame whose rest is not read yet
@@ -122,12 +122,16 @@ func (m *Memory) load(st State) *index {
 				break
 			}
 			seq := x.len()
-			x.marks = append(x.marks, mark{
-				kind: b[0], flags: b[1], sha: receipts.Hash(b[8:40]),
-				bytes: le.Uint64(b[40:]), git: le.Uint64(b[48:]), command: le.Uint64(b[56:]),
-				run: le.Uint64(b[64:]), parent: le.Uint64(b[72:]), binding: le.Uint64(b[80:]), signer: le.Uint64(b[88:]),
-				leftBytes: le.Uint64(b[96:]), leftGit: le.Uint64(b[104:]),
-			})
+			if seq == m.head.Count {
+				return nil
+			}
+			x.marks = x.marks[:seq+1] // filled in where it stands
+			k := &x.marks[seq]
+			k.kind, k.flags = b[0], b[1]
+			copy(k.sha[:], b[8:40])
+			k.bytes, k.git, k.command = le.Uint64(b[40:]), le.Uint64(b[48:]), le.Uint64(b[56:])
+			k.run, k.parent, k.binding, k.signer = le.Uint64(b[64:]), le.Uint64(b[72:]), le.Uint64(b[80:]), le.Uint64(b[88:])
+			k.leftBytes, k.leftGit = le.Uint64(b[96:]), le.Uint64(b[104:])
 			for i := range n {
 				x.refs = append(x.refs, ref{le.Uint64(b[frameSize+8*i:]), seq})
 			}
