@@ -14,6 +14,7 @@
 package hook
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -30,6 +31,7 @@ import (
 	"github.com/command-dialect/dialect/cmd/dialect/internal/hook/journal"
 	"github.com/command-dialect/dialect/cmd/dialect/internal/hook/shell"
 	"github.com/command-dialect/dialect/lang/routing"
+	"github.com/command-dialect/dialect/runtime/place"
 	"github.com/command-dialect/dialect/runtime/policy"
 	"github.com/command-dialect/dialect/runtime/project"
 )
@@ -204,7 +206,7 @@ func (r *run) handle() reply {
 	}
 	var intent shell.Intent
 	if r.event.Kind == agents.BeforeTool {
-		if intent = shell.Parse(r.event.Command); intent.Nothing() && r.event.File == "" {
+		if intent = shell.Parse(r.event.Command); intent.Nothing() && r.event.File == "" && r.event.Tree == "" {
 			return reply{Decision: decide.Decision{Action: decide.Allow}}
 		}
 	}
@@ -215,7 +217,18 @@ func (r *run) handle() reply {
 	}
 	if r.event.Kind == agents.BeforeTool {
 		r.wrote(dir)
+		r.spawns(dir)
 		return r.before(intent)
+	}
+	alone := false // a sub-agent in a tree of its own
+	if r.event.Kind == agents.SubStart || r.event.Kind == agents.SubStop {
+		if alone = r.goes(dir); alone {
+			if dir, err = os.Getwd(); err != nil {
+				return fault("no-folder", err)
+			}
+		} else if r.event.Kind == agents.SubStart {
+			return reply{Decision: decide.Decision{Action: decide.Allow}}
+		}
 	}
 	path, _, err := project.FindMatrix(dir, "")
 	missing := errors.Is(err, routing.ErrNotFound)
@@ -240,6 +253,11 @@ func (r *run) handle() reply {
 		defer s.Close()
 	}
 	switch r.event.Kind {
+	case agents.SubStart:
+		if err == nil && !missing && !scope.Untrusted {
+			r.prompt(s)
+		}
+		return reply{Decision: decide.Decision{Action: decide.Allow}}
 	case agents.Prompt:
 		if err != nil || missing || scope.Untrusted || !r.person() {
 			return reply{Decision: decide.Decision{Action: decide.Allow}}
@@ -247,7 +265,7 @@ func (r *run) handle() reply {
 		return r.prompt(s)
 	case agents.Stop, agents.SubStop:
 		return r.stop(decide.Stop{
-			Scope: scope, NoSession: err != nil, SubAgent: r.event.Kind == agents.SubStop,
+			Scope: scope, NoSession: err != nil, SubAgent: r.event.Kind == agents.SubStop && !alone,
 			Plan: r.event.Plan, Background: r.event.Background, Message: r.event.Message,
 		}, s)
 	}
@@ -268,6 +286,42 @@ func (r *run) wrote(dir string) {
 			r.journal.Wrote(r.Agent.Name, r.event.Session, file)
 		}
 	}
+}
+
+// spawns notes the tree that a sub-agent is about to be started in.
+func (r *run) spawns(dir string) {
+	if r.event.Tree == "" || r.event.Call == "" {
+		return
+	}
+	tree := r.event.Tree
+	if !filepath.IsAbs(tree) {
+		tree = filepath.Join(dir, tree)
+	}
+	if j, err := journal.Of(rootOf(dir)); err == nil {
+		j.Placed(r.Agent.Name, r.event.Session, r.event.Call, tree)
+	}
+}
+
+// goes goes to the working tree of the sub-agent that the event is of, and makes its session one of its own. It returns false for a sub-agent that
+// works in the tree of who started it, and where the client says of neither event nor start which tree it is.
+func (r *run) goes(dir string) bool {
+	if r.event.Agent == "" {
+		return false
+	}
+	tree := r.event.Dir
+	if j, err := journal.Of(rootOf(dir)); err == nil {
+		tree = cmp.Or(j.PlaceOf(r.Agent.Name, r.event.Session, r.event.Agent), tree)
+	}
+	if !filepath.IsAbs(tree) {
+		return false
+	}
+	own, err := place.Real(tree)
+	main, err2 := place.Real(dir)
+	if err != nil || err2 != nil || place.Repository(own) == place.Repository(main) || os.Chdir(own) != nil {
+		return false
+	}
+	r.event.Session += "/" + r.event.Agent
+	return true
 }
 
 // enter goes to the folder that the event is about: that of the project, else where the client works.

@@ -408,6 +408,55 @@ func TestTwo(t *testing.T) {
 	}
 }
 
+// TestSubAgent holds a sub-agent in a working tree of its own, by the tree that the call that starts it names, or by the folder that its event
+// names; one in the tree of who started it, and one that changed nothing, are let go.
+func TestSubAgent(t *testing.T) {
+	main := newProject(t)
+	t.Setenv("QWEN_PROJECT_DIR", main)
+	worktree := filepath.Join(t.TempDir(), "w")
+	gitIn(t, "worktree", "add", "-q", worktree)
+	event := func(name, dir, more string) (out, rule string) {
+		t.Helper()
+		if out, rule = ask(t, Options{Agent: agents.Find("qwen")}, strings.NewReader(`{"session_id":"s","hook_event_name":"`+name+`","cwd":"`+dir+`"`+more+`}`)); rule == "" {
+			t.Chdir(worktree)
+			if all := recorded(t); len(all) > 0 {
+				rule = all[len(all)-1].Action + " " + all[len(all)-1].Rule
+			}
+		}
+		t.Chdir(main)
+		return out, rule
+	}
+	sub := func(name, agent, dir string) (string, string) {
+		t.Helper()
+		return event(name, dir, `,"agent_id":"`+agent+`","background_tasks":[{"id":"`+agent+`","status":"running"}]`)
+	}
+	event("UserPromptSubmit", main, `,"prompt":"do it"`)
+	event("PreToolUse", main, `,"tool_name":"agent","tool_call_id":"call_1","tool_input":{"prompt":"x","working_dir":"`+worktree+`"}`)
+	put(t, filepath.Join(main, "parent.txt"), "x") // is nothing to a sub-agent elsewhere
+	for _, c := range []struct{ agent, dir string }{{"general-call_1", main}, {"other", worktree}} {
+		file := filepath.Join(worktree, c.agent+".txt")
+		sub("SubagentStart", c.agent, c.dir)
+		if out, rule := sub("SubagentStop", c.agent, c.dir); out != "" || rule != "allow unchanged" {
+			t.Errorf("%s: nothing changed: %q, %s", c.agent, out, rule)
+		}
+		put(t, file, "x")
+		if out, rule := sub("SubagentStop", c.agent, c.dir); !held(out) || rule != "refuse not-checked" {
+			t.Errorf("%s: %q, %s", c.agent, out, rule)
+		}
+		if out, rule := sub("SubagentStop", c.agent, c.dir); held(out) || rule != "tell held-on-this-tree" {
+			t.Errorf("%s: held again: %q, %s", c.agent, out, rule)
+		}
+	}
+	for _, agent := range []string{"call_11", "general-call_11", "", "x"} {
+		if out, rule := sub("SubagentStop", agent, main); out != "" || rule != "allow sub-agent" {
+			t.Errorf("%q in the tree of its parent: %q, %s", agent, out, rule)
+		}
+	}
+	if out, _ := event("Stop", main, `,"last_assistant_message":"Done."`); !held(out) {
+		t.Errorf("who started them: %q", out)
+	}
+}
+
 // git runs git in the working directory.
 func gitIn(t *testing.T, args ...string) {
 	t.Helper()

@@ -20,12 +20,13 @@ type Kind string
 
 // The kinds of events.
 const (
-	Other      Kind = ""        // allowed, in silence
-	Start      Kind = "start"   // of a session
-	Prompt     Kind = "prompt"  // of a person
-	BeforeTool Kind = "tool"    // the agent is about to use a tool
-	Stop       Kind = "stop"    // the agent wants to end its turn
-	SubStop    Kind = "substop" // a sub-agent does
+	Other      Kind = ""         // allowed, in silence
+	Start      Kind = "start"    // of a session
+	Prompt     Kind = "prompt"   // of a person
+	BeforeTool Kind = "tool"     // the agent is about to use a tool
+	Stop       Kind = "stop"     // the agent wants to end its turn
+	SubStart   Kind = "substart" // a sub-agent begins
+	SubStop    Kind = "substop"  // a sub-agent wants to end its turn
 )
 
 // An Event is what a client told its hook.
@@ -37,9 +38,12 @@ type Event struct {
 	Message    string // the agent's last
 	Plan       bool   // the agent only plans
 	Background bool   // work goes on in the background
+	Agent      string // the sub-agent that the event is of; empty for none
 
 	Command string // of a shell tool
 	File    string // that a tool is about to write
+	Call    string // the id of the call that is about to start a sub-agent, which is the end of that one's id
+	Tree    string // the folder that the sub-agent is to work in; empty where the client does not say
 }
 
 // An Answer is what a client gets.
@@ -68,8 +72,8 @@ type Adapter struct {
 	Title string
 	// Events gives the client's names of events.
 	Events map[string]Kind
-	// Shell names the tools that run a command line, Write those that write a file.
-	Shell, Write []string
+	// Shell names the tools that run a command line, Write those that write a file, Spawn those that start a sub-agent.
+	Shell, Write, Spawn []string
 	// Root is the variable of the environment that has the folder of the project; empty for none.
 	Root string
 
@@ -78,7 +82,7 @@ type Adapter struct {
 
 // claudeEvents are those of Claude Code, which Codex and Qwen took over.
 var claudeEvents = map[string]Kind{
-	"SessionStart": Start, "UserPromptSubmit": Prompt, "PreToolUse": BeforeTool, "Stop": Stop, "SubagentStop": SubStop,
+	"SessionStart": Start, "UserPromptSubmit": Prompt, "PreToolUse": BeforeTool, "Stop": Stop, "SubagentStart": SubStart, "SubagentStop": SubStop,
 }
 
 var pluginEvents = map[string]Kind{
@@ -93,7 +97,7 @@ var table = []Adapter{
 		stop: block, tool: permission, tell: message},
 	{Name: "gemini", Title: "Gemini CLI", Events: map[string]Kind{"SessionStart": Start, "BeforeAgent": Prompt, "BeforeTool": BeforeTool, "AfterAgent": Stop},
 		Shell: []string{"run_shell_command"}, Write: []string{"write_file", "replace"}, Root: "GEMINI_PROJECT_DIR", stop: block, tool: deny, tell: message},
-	{Name: "qwen", Title: "Qwen Code", Events: claudeEvents, Shell: []string{"run_shell_command"}, Write: []string{"write_file", "edit", "replace"},
+	{Name: "qwen", Title: "Qwen Code", Events: claudeEvents, Shell: []string{"run_shell_command"}, Write: []string{"write_file", "edit", "replace"}, Spawn: []string{"agent"},
 		Root: "QWEN_PROJECT_DIR", stop: block, tool: permission, tell: message},
 	{Name: "opencode", Title: "opencode", Events: pluginEvents, Shell: []string{"bash"}, Write: []string{"write", "edit"}, stop: block, tool: block, tell: message},
 	{Name: "kilo", Title: "Kilo", Events: pluginEvents, Shell: []string{"bash"}, Write: []string{"write", "edit"}, stop: block, tool: block, tell: message},
@@ -150,6 +154,9 @@ var (
 	commandKeys    = []string{"command", "cmd"}
 	fileKeys       = []string{"file_path", "filePath", "path", "notebook_path"}
 	backgroundKeys = []string{"background_tasks", "backgroundTasks"}
+	agentKeys      = []string{"agent_id"}
+	callKeys       = []string{"tool_call_id"}
+	treeKeys       = []string{"working_dir"}
 )
 
 // text returns the first of keys that holds a text that is not empty.
@@ -191,10 +198,10 @@ func (a *Adapter) Parse(name string, m map[string]any) Event {
 	}
 	e := Event{
 		Kind: a.Events[name], Session: text(m, sessionKeys...), Dir: text(m, dirKeys...), Prompt: text(m, "prompt"),
-		Message: text(m, messageKeys...), Plan: text(m, "permission_mode", "approval_mode") == "plan",
+		Message: text(m, messageKeys...), Agent: text(m, agentKeys...), Plan: text(m, "permission_mode", "approval_mode") == "plan",
 	}
 	for _, k := range backgroundKeys {
-		if list, ok := m[k].([]any); ok && slices.ContainsFunc(list, goesOn) {
+		if list, ok := m[k].([]any); ok && slices.ContainsFunc(list, func(task any) bool { return goesOn(task, e.Agent) }) {
 			e.Background = true
 		}
 	}
@@ -220,12 +227,19 @@ func (a *Adapter) Parse(name string, m map[string]any) Event {
 	if a.Name == Generic || slices.Contains(a.Write, tool) {
 		e.File = text(input, fileKeys...)
 	}
+	if slices.Contains(a.Spawn, tool) {
+		e.Call, e.Tree = text(m, callKeys...), text(input, treeKeys...)
+	}
 	return e
 }
 
-// goesOn reports whether a task of a client's list is not at its end. Qwen Code lists those of the whole session.
-func goesOn(task any) bool {
+// goesOn reports whether a task of a client's list is not at its end, and is not the sub-agent own that asks. Qwen Code lists those of the
+// whole session.
+func goesOn(task any, own string) bool {
 	m, _ := task.(map[string]any)
+	if own != "" && text(m, "id") == own {
+		return false
+	}
 	switch strings.ToLower(text(m, "status", "state")) {
 	case "completed", "complete", "done", "finished", "succeeded", "success", "failed", "error", "cancelled", "canceled", "aborted", "killed", "stopped", "terminated":
 		return false

@@ -13,6 +13,7 @@
 //	    s-ID.prompt      the files at the last prompt, as [workspace.Snapshot.Manifest] writes them
 //	    s-ID.stop        likewise at its last stop
 //	    s-ID.writes      paths that its tools were about to write, one a line
+//	    s-ID.trees       trees that its sub-agents were about to be started in: CALL, a tab and a path, one a line
 package journal
 
 import (
@@ -206,7 +207,7 @@ func (j *Journal) Session(ctx context.Context, agent, id string) (*Session, erro
 	if id == "" {
 		return nil, errors.New("the client names no session")
 	}
-	s := &Session{name: filepath.Join(j.dir, "s-"+short(agent+"\x00"+id)), j: j}
+	s := &Session{name: j.session(agent, id), j: j}
 	s.lock = flock.New(s.name+".lock", flock.SetFlag(os.O_CREATE|os.O_RDWR|regular.OwnFlags), flock.SetPermissions(0o600))
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
 	defer cancel()
@@ -270,14 +271,42 @@ func (s *Session) Kept(moment string) []byte {
 
 // Wrote notes that a session is about to write a file. It needs no lock.
 func (j *Journal) Wrote(agent, id, path string) {
-	if id == "" || strings.Contains(path, "\n") {
+	if id != "" {
+		note(j.session(agent, id)+".writes", path)
+	}
+}
+
+// session is the path of the files of a session, without their ends.
+func (j *Journal) session(agent, id string) string {
+	return filepath.Join(j.dir, "s-"+short(agent+"\x00"+id))
+}
+
+// Placed notes that a call of a session is about to start a sub-agent in a tree.
+func (j *Journal) Placed(agent, id, call, tree string) {
+	if id != "" && !strings.Contains(call, "\t") {
+		note(j.session(agent, id)+".trees", call+"\t"+tree)
+	}
+}
+
+// PlaceOf returns the tree that a sub-agent of a session was started in, by the call that its id ends in; empty where that is not known.
+func (j *Journal) PlaceOf(agent, id, sub string) string {
+	for line := range lines(j.session(agent, id) + ".trees") {
+		if call, tree, ok := strings.Cut(line, "\t"); ok && call != "" && strings.HasSuffix("-"+sub, "-"+call) {
+			return tree
+		}
+	}
+	return ""
+}
+
+// note adds a line to a file that is bounded.
+func note(name, line string) {
+	if strings.Contains(line, "\n") {
 		return
 	}
-	name := filepath.Join(j.dir, "s-"+short(agent+"\x00"+id)+".writes")
 	if info, err := os.Lstat(name); err == nil && info.Size() > maxWrites {
 		return
 	}
-	_ = regular.Append(name, []byte(path+"\n"))
+	_ = regular.Append(name, []byte(line+"\n"))
 }
 
 // Foreign returns those of paths, absolute ones, that this session did not write as far as is known: tools of another

@@ -19,6 +19,9 @@ import (
 type step struct {
 	say, do string
 	first   func()
+
+	tool string // another tool than the shell's, with args
+	args any
 }
 
 func say(text string) step   { return step{say: text} }
@@ -163,8 +166,8 @@ func events(w http.ResponseWriter, list []map[string]any, named, done bool) {
 
 func (m *model) gemini(w http.ResponseWriter, s step, stream bool) {
 	part := map[string]any{"text": s.say}
-	if s.do != "" {
-		part = map[string]any{"functionCall": map[string]any{"name": m.tool, "args": m.args(s.do)}}
+	if name, args := m.call(s); name != "" {
+		part = map[string]any{"functionCall": map[string]any{"name": name, "args": args}}
 	}
 	v := map[string]any{
 		"candidates":    []any{map[string]any{"index": 0, "content": map[string]any{"role": "model", "parts": []any{part}}, "finishReason": "STOP"}},
@@ -177,8 +180,17 @@ func (m *model) gemini(w http.ResponseWriter, s step, stream bool) {
 	}
 }
 
-func (m *model) arguments(command string) string {
-	text, _ := json.Marshal(m.args(command))
+// call returns the tool that a step calls, and its arguments; an empty name for none.
+func (m *model) call(s step) (name string, args any) {
+	if s.do != "" {
+		return m.tool, m.args(s.do)
+	}
+	return s.tool, s.args
+}
+
+// encoded is the arguments of a call as text.
+func encoded(args any) string {
+	text, _ := json.Marshal(args)
 	return string(text)
 }
 
@@ -194,8 +206,8 @@ func (m *model) responses(w http.ResponseWriter, s step, n int, name string) {
 	}
 	list := []map[string]any{{"type": "response.created", "response": base("in_progress", []any{})}}
 	var item map[string]any
-	if s.do != "" {
-		item = map[string]any{"type": "function_call", "id": "fc_" + id, "call_id": "call_" + id, "name": m.tool, "arguments": m.arguments(s.do), "status": "completed"}
+	if tool, args := m.call(s); tool != "" {
+		item = map[string]any{"type": "function_call", "id": "fc_" + id, "call_id": "call_" + id, "name": tool, "arguments": encoded(args), "status": "completed"}
 	} else {
 		item = map[string]any{"type": "message", "id": "msg_" + id, "role": "assistant", "status": "completed",
 			"content": []any{map[string]any{"type": "output_text", "text": s.say, "annotations": []any{}}}}
@@ -210,10 +222,10 @@ func (m *model) responses(w http.ResponseWriter, s step, n int, name string) {
 
 func (m *model) chat(w http.ResponseWriter, s step, n int, name string, stream bool) {
 	message, finish := map[string]any{"role": "assistant", "content": s.say}, "stop"
-	if s.do != "" {
+	if tool, args := m.call(s); tool != "" {
 		message = map[string]any{"role": "assistant", "content": nil, "tool_calls": []any{map[string]any{
 			"index": 0, "id": fmt.Sprintf("call_%d_%d", n, time.Now().UnixNano()), "type": "function",
-			"function": map[string]any{"name": m.tool, "arguments": m.arguments(s.do)}}}}
+			"function": map[string]any{"name": tool, "arguments": encoded(args)}}}}
 		finish = "tool_calls"
 	}
 	usage := map[string]any{"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 15}

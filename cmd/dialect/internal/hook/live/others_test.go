@@ -65,6 +65,25 @@ func TestWorktree(t *testing.T) {
 	})
 }
 
+// TestSubAgent has a sub-agent work in a worktree that the call that starts it names: it is held there until the checks pass, and who started it,
+// and changed nothing, is let go. Of the clients that are run here Qwen Code has such sub-agents.
+func TestSubAgent(t *testing.T) {
+	each(t, func(t *testing.T, c client, dialect string) {
+		if c.name != "qwen" {
+			t.Skip("its sub-agents have no tree of their own")
+		}
+		spawn := step{tool: "agent", args: map[string]any{"description": "a task", "prompt": "do the task", "subagent_type": "general-purpose", "working_dir": "../linked", "run_in_background": false}}
+		p := start(t, c, dialect, spawn,
+			do("touch broken"), say("Done with the task."), do("rm broken; echo x > fixed.txt; dialect run quality.dlct"), say("It passes."), // the sub-agent
+			say("All done."))
+		p.must(t, "git", "worktree", "add", "-q", "../linked")
+		p.prompt(t)
+		want(t, p, "stop unchanged")
+		p.dir = filepath.Join(p.root, "linked")
+		want(t, p, "substop not-checked", "substop verified")
+	})
+}
+
 // TestInTOML holds Codex where its hooks stand in config.toml: one of a person's and ours.
 func TestInTOML(t *testing.T) {
 	each(t, func(t *testing.T, c client, dialect string) {
