@@ -13,6 +13,7 @@ func TestPayloads(t *testing.T) {
 	const dir = "/home/dev/project"
 	codex, gemini, qwen := "01a1ff8a-5255-7223-9528-700ae459d8c7", "b96a7d6b-a766-4624-a05a-ad2e0c169d4b", "bd17c316-abac-4658-9ed0-2e8840d46301"
 	refused := "DIALECT-REASON: tree not verified; run dialect run"
+	sub := "general-purpose-call_0_1795360740810302372" // and the id of the call that started it
 	done, more := "FAKE: done, all finished.", "FAKE: ok I ran the checks now."
 	want := map[string]Event{
 		"codex-SessionStart-00":     {Kind: Start, Session: codex, Dir: dir},
@@ -37,6 +38,9 @@ func TestPayloads(t *testing.T) {
 		"qwen-UserPromptSubmit-01": {Kind: Prompt, Session: qwen, Dir: dir},
 		"qwen-UserPromptSubmit-02": {Kind: Prompt, Session: qwen, Dir: dir, Prompt: refused},
 		"qwen-PreToolUse-00":       {Kind: BeforeTool, Session: qwen, Dir: dir, File: dir + "/a.txt"},
+		"qwen-PreToolUse-01":       {Kind: BeforeTool, Session: qwen, Dir: dir, Call: "call_0_1795360740810302372", Tree: "../linked"},
+		"qwen-PreToolUse-02":       {Kind: BeforeTool, Session: qwen, Dir: dir, Agent: sub, Command: "touch broken; pwd; git rev-parse --show-toplevel"},
+		"qwen-SubagentStop-00":     {Kind: SubStop, Session: qwen, Dir: dir, Agent: sub, Message: "Sub done."},
 		"qwen-PostToolUse-00":      {Session: qwen, Dir: dir},
 		"qwen-Stop-00":             {Kind: Stop, Session: qwen, Dir: dir, Message: done},
 		"qwen-Stop-01":             {Kind: Stop, Session: qwen, Dir: dir, Message: more},

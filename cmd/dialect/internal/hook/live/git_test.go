@@ -3,6 +3,7 @@
 package live
 
 import (
+	"bytes"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -31,14 +32,10 @@ func repository(t *testing.T, dialect, folder string) *project {
 	return p
 }
 
-// TestManagers pushes through the programs that keep git's hooks.
+// TestManagers pushes through the programs that keep git's hooks: those that `make test-agents` installs, and pre-commit where the system has it.
 func TestManagers(t *testing.T) {
-	folder := os.Getenv("DIALECT_AGENTS")
-	if folder == "" {
-		t.Skip("DIALECT_AGENTS names no folder with lefthook and husky: `make test-agents` runs this with them")
-	}
-	dialect := build(t)
-	bin := filepath.Join(folder, "managers", "node_modules", ".bin")
+	bin := filepath.Join(os.Getenv("DIALECT_AGENTS"), "managers", "node_modules", ".bin")
+	dialect := ""
 	for _, m := range []struct {
 		name, program, file, text string
 		install                   []string
@@ -50,7 +47,10 @@ func TestManagers(t *testing.T) {
 		t.Run(m.name, func(t *testing.T) {
 			program, err := exec.LookPath(m.program)
 			if err != nil {
-				t.Skipf("NOT RUN: %v", err)
+				t.Skipf("NOT RUN: `make test-agents` runs it: %v", err)
+			}
+			if dialect == "" {
+				dialect = build(t)
 			}
 			p := repository(t, dialect, filepath.Dir(program))
 			if m.name == "husky" {
@@ -74,7 +74,25 @@ func TestManagers(t *testing.T) {
 			if out, err := p.run(t, "git", "push", "origin", "main"); err == nil || !strings.Contains(out, "is not verified") {
 				t.Fatalf("pushed: %v\n%s", err, out)
 			}
+			hook := filepath.Join(p.dir, ".git", "hooks", "pre-push")
+			theirs, err := os.ReadFile(hook)
+			if m.name == "husky" {
+				hook, err = "", nil // it points git elsewhere
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if m.name != "husky" && bytes.Contains(theirs, []byte("dialect")) {
+				t.Errorf("the hook that %s writes has our line:\n%s", m.name, theirs)
+			}
 			p.must(t, dialect, "hook", "uninstall", "--git")
+			if text, err := os.ReadFile(hook); hook != "" && (err != nil || !bytes.Equal(text, theirs)) {
+				t.Errorf("the hook that %s wrote: %v\n%s", m.name, err, text)
+			}
+			p.must(t, "git", "add", "-A") // pre-commit wants its configuration staged
+			if out, err := p.run(t, "git", "push", "origin", "main"); err != nil {
+				t.Errorf("after the uninstall: %v\n%s", err, out)
+			}
 			if text, err := os.ReadFile(filepath.Join(p.dir, m.file)); err != nil || string(text) != m.text {
 				t.Errorf("%v: %s", err, text)
 			}
