@@ -35,7 +35,6 @@ func repository(t *testing.T, dialect, folder string) *project {
 // TestManagers pushes through the programs that keep git's hooks: those that `make test-agents` installs, and pre-commit where the system has it.
 func TestManagers(t *testing.T) {
 	bin := filepath.Join(os.Getenv("DIALECT_AGENTS"), "managers", "node_modules", ".bin")
-	dialect := ""
 	for _, m := range []struct {
 		name, program, file, text string
 		install                   []string
@@ -49,9 +48,7 @@ func TestManagers(t *testing.T) {
 			if err != nil {
 				t.Skipf("NOT RUN: `make test-agents` runs it: %v", err)
 			}
-			if dialect == "" {
-				dialect = build(t)
-			}
+			dialect := build(t)
 			p := repository(t, dialect, filepath.Dir(program))
 			if m.name == "husky" {
 				p.must(t, program)

@@ -11,10 +11,12 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -313,14 +315,37 @@ func each(t *testing.T, f func(t *testing.T, c client, dialect string)) {
 	}
 }
 
-// build makes the program that is tested.
+// built is the program that is tested, made once, in a folder that TestMain removes.
+var (
+	folder string
+	built  = sync.OnceValues(func() (string, error) {
+		var err error
+		if folder, err = os.MkdirTemp("", "dialect-live-*"); err != nil {
+			return "", err
+		}
+		path := filepath.Join(folder, "bin", "dialect")
+		cmd := exec.Command("go", "build", "-o", path, "github.com/command-dialect/dialect/cmd/dialect")
+		cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+		if out, err := cmd.CombinedOutput(); err != nil {
+			return "", fmt.Errorf("%w\n%s", err, out)
+		}
+		return path, nil
+	})
+)
+
+func TestMain(m *testing.M) {
+	status := m.Run()
+	if folder != "" {
+		_ = os.RemoveAll(folder)
+	}
+	os.Exit(status)
+}
+
 func build(t *testing.T) string {
 	t.Helper()
-	path := filepath.Join(t.TempDir(), "dialect")
-	cmd := exec.Command("go", "build", "-o", path, "github.com/command-dialect/dialect/cmd/dialect")
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
+	path, err := built()
+	if err != nil {
+		t.Fatal(err)
 	}
 	return path
 }
