@@ -216,8 +216,7 @@ func (r *run) handle() reply {
 		return fault("no-folder", err)
 	}
 	if r.event.Kind == agents.BeforeTool {
-		r.wrote(dir)
-		r.spawns(dir)
+		r.notes(dir)
 		return r.before(intent)
 	}
 	alone := false // a sub-agent in a tree of its own
@@ -272,33 +271,30 @@ func (r *run) handle() reply {
 	return reply{Decision: decide.Decision{Action: decide.Allow, Rule: string(r.event.Kind)}}
 }
 
-// wrote notes the file that a tool is about to write.
-func (r *run) wrote(dir string) {
-	file := r.event.File
-	if file == "" {
+// notes notes the file that a tool is about to write, and the tree that a sub-agent is about to be started in.
+func (r *run) notes(dir string) {
+	e := r.event
+	if e.File == "" && e.Tree == "" {
 		return
 	}
-	if !filepath.IsAbs(file) {
-		file = filepath.Join(dir, file)
-	}
-	if root, missing, err := matrixOf(dir); err == nil && !missing {
-		if r.journal, err = journal.Of(root); err == nil {
-			r.journal.Wrote(r.Agent.Name, r.event.Session, file)
+	from := func(path string) string {
+		if !filepath.IsAbs(path) {
+			path = filepath.Join(dir, path)
 		}
+		return path
 	}
-}
-
-// spawns notes the tree that a sub-agent is about to be started in.
-func (r *run) spawns(dir string) {
-	if r.event.Tree == "" || r.event.Call == "" {
+	root, missing, err := matrixOf(dir)
+	if err != nil || missing {
 		return
 	}
-	tree := r.event.Tree
-	if !filepath.IsAbs(tree) {
-		tree = filepath.Join(dir, tree)
+	if r.journal, err = journal.Of(root); err != nil {
+		return
 	}
-	if j, err := journal.Of(rootOf(dir)); err == nil {
-		j.Placed(r.Agent.Name, r.event.Session, r.event.Call, tree)
+	if e.File != "" {
+		r.journal.Wrote(r.Agent.Name, e.Session, from(e.File))
+	}
+	if e.Tree != "" && e.Call != "" {
+		r.journal.Placed(r.Agent.Name, e.Session, e.Call, from(e.Tree))
 	}
 }
 
@@ -309,15 +305,14 @@ func (r *run) goes(dir string) bool {
 		return false
 	}
 	tree := r.event.Dir
-	if j, err := journal.Of(rootOf(dir)); err == nil {
-		tree = cmp.Or(j.PlaceOf(r.Agent.Name, r.event.Session, r.event.Agent), tree)
-	}
-	if !filepath.IsAbs(tree) {
-		return false
+	if root, _, err := matrixOf(dir); err == nil {
+		if j, err := journal.Of(root); err == nil {
+			tree = cmp.Or(j.PlaceOf(r.Agent.Name, r.event.Session, r.event.Agent), tree)
+		}
 	}
 	own, err := place.Real(tree)
 	main, err2 := place.Real(dir)
-	if err != nil || err2 != nil || place.Repository(own) == place.Repository(main) || os.Chdir(own) != nil {
+	if tree == "" || err != nil || err2 != nil || place.Repository(own) == place.Repository(main) || os.Chdir(own) != nil {
 		return false
 	}
 	r.event.Session += "/" + r.event.Agent
