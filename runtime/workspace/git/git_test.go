@@ -58,3 +58,26 @@ func FuzzParseIndex(f *testing.F) {
 		}
 	})
 }
+
+// TestSeek finds each element from each place, also from behind the end, and looks at few where it is near.
+func TestSeek(t *testing.T) {
+	for n := range 40 {
+		for want := 0; want <= n; want++ {
+			for near := 0; near <= n+1; near++ {
+				looks := 0
+				got := Seek(n, near, func(i int) bool {
+					if looks++; i < 0 || i >= n {
+						t.Fatalf("%d of %d is looked at", i, n)
+					}
+					return i < want
+				})
+				if got != want {
+					t.Errorf("of %d from %d: %d, want %d", n, near, got, want)
+				}
+				if near == want-1 && looks > 2 || near == want && looks > 2 {
+					t.Errorf("of %d from %d to %d: %d looks", n, near, want, looks)
+				}
+			}
+		}
+	}
+}
