@@ -84,6 +84,24 @@ func TestSubAgent(t *testing.T) {
 	})
 }
 
+// TestDeleted deletes the test that would fail: what is left passes, so the agent is let go, and the verdict says how many tests are fewer.
+func TestDeleted(t *testing.T) {
+	each(t, func(t *testing.T, c client, dialect string) {
+		p := start(t, c, dialect, do("sed -i '/ok 2/d; s/1[.][.]2/1..1/' check.sh; touch broken; dialect run quality.dlct"), say("All pass."))
+		p.put(t, "project/check.sh", "echo TAP version 13\necho ok 1 - a\nif [ -f broken ]; then echo not ok 2 - b; exit 1; fi; echo ok 2 - b\necho 1..2\n")
+		p.must(t, "git", "commit", "-qam", "two")
+		p.must(t, dialect, "run", "quality.dlct")
+		p.prompt(t)
+		want(t, p, "stop verified")
+		if p.told("1 fewer test than") < 0 {
+			t.Error("the run does not say that a test is gone")
+		}
+		if out := p.must(t, dialect, "verify"); !strings.Contains(out, "1 test, 1 fewer than") {
+			t.Errorf("the verdict does not say that a test is gone:\n%s", out)
+		}
+	})
+}
+
 // TestInTOML holds Codex where its hooks stand in config.toml: one of a person's and ours.
 func TestInTOML(t *testing.T) {
 	each(t, func(t *testing.T, c client, dialect string) {
