@@ -143,10 +143,7 @@ func (r *run) record(a reply) {
 			return
 		}
 	}
-	text := a.Text
-	if a.say != "" {
-		text = a.say
-	}
+	text := cmp.Or(a.say, a.Text)
 	r.journal.Log(journal.Entry{Time: r.now.UTC().Truncate(time.Millisecond), Agent: r.Agent.Name, Event: string(r.event.Kind), Session: r.event.Session,
 		Action: string(a.Action), Rule: a.Rule, Tree: r.tree, Text: text})
 }

@@ -440,7 +440,7 @@ func TestSubAgent(t *testing.T) {
 			t.Errorf("%s: nothing changed: %q, %s", c.agent, out, rule)
 		}
 		put(t, file, "x")
-		if out, rule := sub("SubagentStop", c.agent, c.dir); !held(out) || rule != "refuse not-checked" {
+		if out, rule := sub("SubagentStop", c.agent, c.dir); !held(out) || rule != "refuse not-checked" || !strings.Contains(out, "changed since the last prompt: ") || !strings.Contains(out, c.agent+".txt") {
 			t.Errorf("%s: %q, %s", c.agent, out, rule)
 		}
 		if out, rule := sub("SubagentStop", c.agent, c.dir); held(out) || rule != "tell held-on-this-tree" {
@@ -452,7 +452,7 @@ func TestSubAgent(t *testing.T) {
 			t.Errorf("%q in the tree of its parent: %q, %s", agent, out, rule)
 		}
 	}
-	if out, _ := event("Stop", main, `,"last_assistant_message":"Done."`); !held(out) {
+	if out, _ := event("Stop", main, `,"last_assistant_message":"Done."`); !held(out) || !strings.Contains(out, "changed since the last prompt: parent.txt") {
 		t.Errorf("who started them: %q", out)
 	}
 }

@@ -142,15 +142,17 @@ func (r *run) reason(l *look, s *journal.Session) string {
 			fmt.Fprintf(&b, "this worktree has a store of its own: what was checked in another one does not count here: %s\n", some(others))
 		}
 	}
-	if paths := bare(l.doc.Changed); len(paths) > 0 {
-		fmt.Fprintf(&b, "changed since the last gate: %s\n", some(paths))
+	paths, than, snap := bare(l.doc.Changed), "gate", l.q.Snapshot()
+	if len(paths) == 0 { // there is none
+		than = "prompt"
+		paths, _ = since(s.Kept(journal.AtPrompt), snap)
+	}
+	if len(paths) > 0 && snap != nil {
+		fmt.Fprintf(&b, "changed since the last %s: %s\n", than, some(paths))
 		var foreign []string
-		if snap := l.q.Snapshot(); snap != nil {
-			for _, p := range s.Foreign(absolute(snap, paths)) {
-				if rel, err := filepath.Rel(snap.Root, p); err == nil {
-					foreign = append(foreign, filepath.ToSlash(rel))
-				}
-			}
+		for _, p := range s.Foreign(absolute(snap, paths)) {
+			rel, _ := filepath.Rel(snap.Root, p) // it is below
+			foreign = append(foreign, filepath.ToSlash(rel))
 		}
 		if len(foreign) > 0 {
 			fmt.Fprintf(&b, "not written by this session, leave them as they are: %s\n", some(foreign))
