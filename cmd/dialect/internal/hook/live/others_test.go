@@ -66,11 +66,11 @@ func TestWorktree(t *testing.T) {
 }
 
 // TestSubAgent has a sub-agent work in a worktree that the call that starts it names: it is held there until the checks pass, and who started it,
-// and changed nothing, is let go. Of the clients that are run here Qwen Code has such sub-agents.
+// and changed nothing, is let go. Of the clients that are run here Qwen Code is known to say it.
 func TestSubAgent(t *testing.T) {
 	each(t, func(t *testing.T, c client, dialect string) {
 		if c.name != "qwen" {
-			t.Skip("its sub-agents have no tree of their own")
+			t.Skip("what it says of the tree of a sub-agent is not known")
 		}
 		spawn := step{tool: "agent", args: map[string]any{"description": "a task", "prompt": "do the task", "subagent_type": "general-purpose", "working_dir": "../linked", "run_in_background": false}}
 		p := start(t, c, dialect, spawn,
