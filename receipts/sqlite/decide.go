@@ -34,8 +34,8 @@ func (s *Store) gate(ctx context.Context, g receipts.GateRequest, gather func(*v
 	}
 	var d receipts.Decision
 	var save func() error
-	err = s.immediate(ctx, func() error {
-		w, err := s.add(ctx, batch...)
+	err = s.immediate(ctx, func(quiet context.Context) error {
+		w, err := s.add(quiet, batch...)
 		if err != nil {
 			return err
 		}
@@ -175,7 +175,7 @@ func (s *Store) Consume(ctx context.Context, c ConsumeRequest) (receipts.Decisio
 	defer s.mu.Unlock()
 	var d receipts.Decision
 	var save func() error
-	err := s.immediate(ctx, func() error {
+	err := s.immediate(ctx, func(quiet context.Context) error {
 		if err := s.ownMemory(ctx); err != nil {
 			return err
 		}
@@ -198,7 +198,7 @@ func (s *Store) Consume(ctx context.Context, c ConsumeRequest) (receipts.Decisio
 				return nil
 			}
 		}
-		w, err := s.beginAppend(ctx)
+		w, err := s.beginAppend(quiet)
 		if err != nil {
 			return err
 		}
@@ -229,7 +229,7 @@ func (s *Store) Settle(ctx context.Context, id string, t receipts.Settlement) (r
 	if s.signer != nil {
 		level = s.signer.Level()
 	}
-	err := s.immediate(ctx, func() error {
+	err := s.immediate(ctx, func(quiet context.Context) error {
 		err := s.unsaved(ctx, func(v *verify.Session) (err error) {
 			d, err = v.Unsettled(id, level)
 			return err
@@ -242,7 +242,7 @@ func (s *Store) Settle(ctx context.Context, id string, t receipts.Settlement) (r
 		if err != nil {
 			return err
 		}
-		_, err = s.add(ctx, submission{Record: rec})
+		_, err = s.add(quiet, submission{Record: rec})
 		return err
 	})
 	if err != nil {

@@ -181,7 +181,7 @@ func (s *Store) appendWaiting() {
 		return // a gate has taken it in
 	}
 	ctx := context.Background()
-	err := s.immediate(ctx, func() error {
+	err := s.immediate(ctx, func(ctx context.Context) error {
 		_, err := s.add(ctx, batch...)
 		return err
 	})

@@ -206,15 +206,17 @@ func privateDir(dir string) error {
 	}
 }
 
-// A sqlLog is the log of a store in the transaction under way.
+// A sqlLog is the log of a store in the transaction under way. Its statements have no end by a
+// context, for the reason that [Store.immediate] gives: its context is looked at between records.
 type sqlLog struct{ s *Store }
 
 func (l sqlLog) State(ctx context.Context) (verify.State, error) {
-	h, err := l.s.readHead(ctx)
+	h, err := l.s.readHead(context.WithoutCancel(ctx))
 	return verify.State{Head: h.public(), Note: h.note}, err
 }
 
-func (l sqlLog) Records(ctx context.Context, from int64, f func(verify.Raw) bool) error {
+func (l sqlLog) Records(outer context.Context, from int64, f func(verify.Raw) bool) error {
+	ctx := context.WithoutCancel(outer)
 	st, err := l.s.stmt(ctx, "SELECT seq, kind, body, signature FROM record WHERE seq >= ? ORDER BY seq")
 	if err != nil {
 		return err
@@ -225,6 +227,9 @@ func (l sqlLog) Records(ctx context.Context, from int64, f func(verify.Raw) bool
 	}
 	defer rows.Close()
 	for rows.Next() {
+		if err := outer.Err(); err != nil {
+			return err
+		}
 		var r verify.Raw
 		var signature sql.NullString
 		if err := rows.Scan(&r.Seq, &r.Kind, &r.Body, &signature); err != nil {
@@ -249,13 +254,13 @@ func (l sqlLog) Record(ctx context.Context, seq int64) (verify.Raw, bool, error)
 }
 
 func (l sqlLog) Hashes(ctx context.Context, indexes []int64) ([]tlog.Hash, error) {
-	w := &appender{s: l.s, ctx: ctx, nodes: make(map[int64]tlog.Hash)}
+	w := &appender{s: l.s, ctx: context.WithoutCancel(ctx), nodes: make(map[int64]tlog.Hash)}
 	return w.ReadHashes(indexes)
 }
 
 // unsaved runs f over the log in the transaction under way, and keeps nothing of it.
 func (s *Store) unsaved(ctx context.Context, f func(*verify.Session) error) error {
-	if err := s.checkSchema(ctx); err != nil {
+	if err := s.checkSchema(context.WithoutCancel(ctx)); err != nil {
 		return err
 	}
 	_, err := s.session(ctx, f)
@@ -266,7 +271,7 @@ func (s *Store) unsaved(ctx context.Context, f func(*verify.Session) error) erro
 func (s *Store) read(ctx context.Context, f func(*verify.Session) error) error {
 	var problem *verify.ProblemError
 	err := s.snapshot(ctx, func() error {
-		if err := s.checkSchema(ctx); err != nil {
+		if err := s.checkSchema(context.WithoutCancel(ctx)); err != nil {
 			return err
 		}
 		save, err := s.session(ctx, f)

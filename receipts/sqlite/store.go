@@ -271,7 +271,7 @@ func (s *Store) identity(ctx context.Context) (app, version, tables int64, err e
 // create makes the tables, unless another process has, or the file holds
 // somebody else's.
 func (s *Store) create(ctx context.Context) error {
-	return s.immediate(ctx, func() error {
+	return s.immediate(ctx, func(ctx context.Context) error {
 		app, _, tables, err := s.identity(ctx)
 		if err != nil || app != 0 || tables > 0 {
 			return err
@@ -303,18 +303,27 @@ func (s *Store) retryBusy(ctx context.Context, stmt string) error {
 }
 
 // immediate runs f in a transaction that is a writer's from its start: one that
-// reads first and writes then fails under other writers.
-func (s *Store) immediate(ctx context.Context, f func() error) error {
+// reads first and writes then fails under other writers. It commits nothing once outer has
+// ended. The statements of f get a context without an end: the driver starts a goroutine
+// or two for each statement that could be cancelled, which costs more than a short statement.
+func (s *Store) immediate(outer context.Context, f func(context.Context) error) error {
+	ctx := context.WithoutCancel(outer)
+	if err := outer.Err(); err != nil {
+		return err
+	}
 	if _, err := s.conn.ExecContext(ctx, "BEGIN IMMEDIATE"); err != nil {
 		return err
 	}
 	s.next, s.written = s.last, nil
 	err := s.checkSchema(ctx)
 	if err == nil {
-		err = f()
+		err = f(ctx)
 	}
 	if err == nil && s.written != nil {
 		err = s.written.readBack()
+	}
+	if err == nil {
+		err = outer.Err()
 	}
 	if err == nil {
 		_, err = s.conn.ExecContext(ctx, "COMMIT")
@@ -327,7 +336,7 @@ func (s *Store) immediate(ctx context.Context, f func() error) error {
 	if err != nil {
 		s.workers = workers{} // it may know of records that are not there
 		// The transaction may be gone already; what counts is the first error.
-		_, _ = s.conn.ExecContext(context.WithoutCancel(ctx), "ROLLBACK")
+		_, _ = s.conn.ExecContext(ctx, "ROLLBACK")
 	}
 	return err
 }

@@ -619,7 +619,7 @@ func TestReadBack(t *testing.T) {
 		{"the places", swap + "UPDATE node SET hash = " + leaf(b) + " WHERE idx = 0; UPDATE node SET hash = " + leaf(a) + " WHERE idx = 1", nil, true},
 	} {
 		s := tempStore(t)
-		err := s.immediate(ctx, func() error {
+		err := s.immediate(ctx, func(context.Context) error {
 			w, err := s.beginAppend(ctx)
 			if err == nil {
 				err = errors.Join(w.append(submission{Record: a}), w.append(submission{Record: b}), w.finish())

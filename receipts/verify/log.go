@@ -229,7 +229,7 @@ func (s *Session) read(ctx context.Context, st State, want map[int64]tlog.Hash) 
 	next := s.head.Count
 	keep := st.Count-next <= fewRecords
 	var failed error
-	batch := make([]row, 0, batchRows)
+	batch := make([]row, 0, max(0, min(batchRows, st.Count-next)))
 	flush := func() {
 		rows := batch
 		batch = batch[:0]
