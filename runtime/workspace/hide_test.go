@@ -272,7 +272,7 @@ func TestPlantedGit(t *testing.T) {
 		t.Error("the planted git ran")
 	}
 	g, err := git.FindGit("", r.dir)
-	if err != nil || strings.HasPrefix(g.Program, r.dir) || strings.Contains(g.Path, r.dir) {
+	if err != nil || strings.HasPrefix(g.Program, r.dir) || strings.Contains(g.Path(), r.dir) {
 		t.Errorf("findGit = %+v, %v", g, err)
 	}
 	if _, err := git.FindGit("bin/git", r.dir); err == nil {

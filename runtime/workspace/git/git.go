@@ -34,16 +34,15 @@ var systemFolders = []string{"/usr/bin", "/bin", "/usr/local/bin", "/opt/homebre
 // A git runs the git program so that neither the environment nor the
 // configuration of the user changes what it sees.
 type git struct {
-	Program string
-	Path    string // PATH of the program and of the filters it starts
+	Program  string
+	worktree string
 }
 
 // FindGit returns the git program: program itself, else the first one in
 // systemFolders and the directories of PATH that are absolute and outside of
 // worktree.
 func FindGit(program, worktree string) (git, error) {
-	folders := cleanPath(os.Getenv("PATH"), worktree)
-	g := git{Program: program, Path: strings.Join(folders, string(os.PathListSeparator))}
+	g := git{Program: program, worktree: worktree}
 	if program != "" {
 		if !filepath.IsAbs(program) {
 			return git{}, fmt.Errorf("git program %s: the path is not absolute", Display(program))
@@ -54,14 +53,25 @@ func FindGit(program, worktree string) (git, error) {
 	if runtime.GOOS == "windows" {
 		name = "git.exe"
 	}
-	for _, dir := range slices.Concat(systemFolders, folders) {
+	there := func(dir string) bool {
 		file := filepath.Join(dir, name)
-		if fi, err := os.Stat(file); err == nil && fi.Mode().IsRegular() && (runtime.GOOS == "windows" || fi.Mode()&0o111 != 0) {
-			g.Program = file
-			return g, nil
+		fi, err := os.Stat(file)
+		if err != nil || !fi.Mode().IsRegular() || runtime.GOOS != "windows" && fi.Mode()&0o111 == 0 {
+			return false
 		}
+		g.Program = file
+		return true
+	}
+	if slices.ContainsFunc(systemFolders, there) || slices.ContainsFunc(cleanPath(os.Getenv("PATH"), worktree), there) {
+		return g, nil
 	}
 	return git{}, errNoGit
+}
+
+// Path returns the PATH of the program, and of the filters that it starts. Each folder of it is looked at element by element, so
+// it is made only where git is started.
+func (g git) Path() string {
+	return strings.Join(cleanPath(os.Getenv("PATH"), g.worktree), string(os.PathListSeparator))
 }
 
 var errNoGit = errors.New("no git program in the system's directories or in PATH")
@@ -140,7 +150,7 @@ func (g git) environment(extra []string) []string {
 		return name == "PATH" || name == "LC_ALL" || name == "LANGUAGE"
 	})
 	env = append(env,
-		"PATH="+g.Path, "LC_ALL=C", "GIT_OPTIONAL_LOCKS=0", "GIT_TERMINAL_PROMPT=0", "GIT_ATTR_NOSYSTEM=1",
+		"PATH="+g.Path(), "LC_ALL=C", "GIT_OPTIONAL_LOCKS=0", "GIT_TERMINAL_PROMPT=0", "GIT_ATTR_NOSYSTEM=1",
 		"GIT_NO_REPLACE_OBJECTS=1", "GIT_LITERAL_PATHSPECS=1",
 		// A partial clone must not fetch what it lacks: no network from here.
 		"GIT_NO_LAZY_FETCH=1", "GIT_ALLOW_PROTOCOL=none",
