@@ -2,15 +2,19 @@ package main
 
 import (
 	"bytes"
+	"database/sql"
 	"encoding/json"
 	"flag"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
+
+	_ "modernc.org/sqlite"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -50,14 +54,19 @@ func fixedReport() *reportData {
 		{Name: kept, Median: 250, Min: 230, Max: 260, RSS: 31_000_000},
 		{Name: "just", Version: "1.2.3", Median: 240, Min: 200, Max: 300, RSS: 5_000_000},
 		{Name: "task", Version: "3.0", Failed: "exit status 1\nno such task"},
+		{Name: nothing, Median: 20},
+		{Name: floorLinked, Median: 30},
+		{Name: floorCommands, Median: 105},
+		{Name: floorTree, Median: 106},
+		{Name: floorStore, Median: 150},
 	}
 	return &reportData{
 		Machine: machine{CPUs: 2, OS: "linux", Arch: "amd64", Go: "go1.x"},
 		Rounds:  21,
 		Missing: []string{"ninja", "witness"},
 		Cases: []caseResult{judge("100 steps in sequence", 21, samples, []budget{
-			{subject: unkept, kind: ratio, limit: 1.2, yardstick: bare},
-			{subject: kept, kind: ratio, limit: 2, yardstick: bare},
+			{subject: unkept, kind: ratio, limit: 1.2, yardstick: bare, floor: floorCommands},
+			{subject: kept, kind: ratio, limit: 2, yardstick: bare, floor: floorStore},
 			{subject: unkept, kind: ahead, limit: 1, yardstick: "just"},
 			{subject: kept, kind: ahead, limit: 1, yardstick: "task"},
 			{subject: unkept, kind: difference, limit: 18, yardstick: bare},
@@ -100,7 +109,7 @@ func TestReport(t *testing.T) {
 	if err := json.Unmarshal(got.Bytes(), &back); err != nil {
 		t.Fatal(err)
 	}
-	if len(back.Cases) != 1 || len(back.Cases[0].Samples) != 5 || back.Cases[0].Budgets[0].Result != "met" {
+	if len(back.Cases) != 1 || len(back.Cases[0].Samples) != 10 || back.Cases[0].Budgets[0].Result != "met" {
 		t.Errorf("the JSON form lost something: %s", got.String())
 	}
 }
@@ -235,5 +244,63 @@ func TestPage(t *testing.T) {
 	}
 	if list := rep.missed(); len(list) != 3 || !strings.HasPrefix(list[0], "100 steps in sequence: dialect, receipts and gate: 2.50 x") {
 		t.Errorf("missed: %q", list)
+	}
+}
+
+// TestLeast holds the floor of a budget that is missed to what the subjects took: the parts add up to the floor, and the rest is dialect's own.
+func TestLeast(t *testing.T) {
+	c := fixedReport().Cases[0]
+	met, lost := c.Budgets[0], c.Budgets[1]
+	if met.least() != "" || met.Floor == nil || met.Floor.Value != 1.05 {
+		t.Errorf("a budget that is met: %q, %+v", met.least(), met.Floor)
+	}
+	if lost.Floor.Value != 1.5 || lost.Floor.Own != 100 {
+		t.Errorf("the floor is %v, and dialect's own %v ms", lost.Floor.Value, lost.Floor.Own)
+	}
+	sum := 0.0
+	for _, p := range lost.Floor.Parts {
+		sum += p.MS
+	}
+	if len(lost.Floor.Parts) != 5 || sum != 150 {
+		t.Errorf("the parts are %+v", lost.Floor.Parts)
+	}
+	if c.Budgets[len(c.Budgets)-1].Floor != nil {
+		t.Error("a subject that is not there has a floor")
+	}
+}
+
+// TestFloor runs the floor: each record is kept, whatever the number of commands and jobs.
+func TestFloor(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("its commands get sessions of their own")
+	}
+	program, err := exec.LookPath("true")
+	if err != nil {
+		t.Skip("there is no true(1)")
+	}
+	dir := t.TempDir()
+	floor := filepath.Join(dir, "floor")
+	if out, err := exec.Command("go", "build", "-o", floor, "./floor").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	want := 0
+	for _, c := range []struct{ count, jobs int }{{0, 1}, {1, 1}, {150, 8}} {
+		db := filepath.Join(dir, "s.db")
+		if out, err := exec.Command(floor, program, strconv.Itoa(c.count), strconv.Itoa(c.jobs), "testdata", db).CombinedOutput(); err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
+		want += c.count + 3
+		s, err := sql.Open("sqlite", db)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var n int
+		if err := s.QueryRow("SELECT count(*) FROM record").Scan(&n); err != nil || n != want {
+			t.Errorf("after %d commands: %d records, %v; want %d", c.count, n, err, want)
+		}
+		s.Close()
+	}
+	if err := exec.Command(floor, filepath.Join(dir, "absent"), "1", "1").Run(); err == nil {
+		t.Error("a program that is not there ran")
 	}
 }

@@ -45,7 +45,21 @@ const (
 	bareKept  = "dialect, receipts and gate, --no-tree"
 	executed  = "dialect exec"
 	signed    = "dialect exec --no-tree, signed"
+
+	floorLinked   = "floor: SQLite linked, nothing done"
+	floorCommands = "floor: and the commands run"
+	floorTree     = "floor: and the tree read twice"
+	floorStore    = "floor: and the records kept"
 )
+
+// floors are the subjects that do what cannot be left out, each all of the one before and a part more, and who that part is the cost of.
+var floors = []struct{ subject, part string }{
+	{nothing, "the kernel and the Go runtime"},
+	{floorLinked, "SQLite in the program"},
+	{floorCommands, "the commands"},
+	{floorTree, "the files"},
+	{floorStore, "SQLite and the disk"},
+}
 
 // definitions are the budgets of the design that a whole process can show. The
 // others are benchmarks of their packages.
@@ -54,14 +68,14 @@ var definitions = []definition{
 	{name: "package init", make: packageInit},
 	{name: "1 step", make: func(f fixture) (benchCase, error) {
 		return steps(f, 1, 1, []budget{
-			{subject: unkept, kind: ratio, limit: 1.8, yardstick: "make"},
-			{subject: kept, kind: ratio, limit: 4, yardstick: bare},
+			{subject: unkept, kind: ratio, limit: 1.8, yardstick: "make", floor: floorCommands},
+			{subject: kept, kind: ratio, limit: 4, yardstick: bare, floor: floorStore},
 		})
 	}},
 	{name: "100 steps in sequence", make: func(f fixture) (benchCase, error) {
 		return steps(f, 100, 1, []budget{
-			{subject: unkept, kind: ratio, limit: 1.1, yardstick: bare},
-			{subject: kept, kind: ratio, limit: 1.5, yardstick: bare},
+			{subject: unkept, kind: ratio, limit: 1.1, yardstick: bare, floor: floorCommands},
+			{subject: kept, kind: ratio, limit: 1.5, yardstick: bare, floor: floorStore},
 			{subject: kept, kind: ahead, limit: 1, yardstick: "just"},
 			{subject: kept, kind: ahead, limit: 1, yardstick: "ninja"},
 			{subject: kept, kind: ahead, limit: 1, yardstick: "task"},
@@ -70,7 +84,7 @@ var definitions = []definition{
 	}},
 	{name: "100 steps in parallel, 8 jobs", make: func(f fixture) (benchCase, error) {
 		return steps(f, 100, 8, []budget{
-			{subject: kept, kind: ratio, limit: 1.5, yardstick: bare},
+			{subject: kept, kind: ratio, limit: 1.5, yardstick: bare, floor: floorStore},
 		})
 	}},
 	{name: "exec of one command", make: wrappers},
@@ -88,8 +102,9 @@ func startUp(f fixture) (benchCase, error) {
 		subjects: []subject{
 			{name: nothing, dir: f.dir, argv: []string{f.builds.empty}},
 			{name: "dialect --version", dir: f.dir, argv: []string{f.builds.dialect, "--version"}},
+			{name: floorLinked, dir: f.dir, argv: []string{f.builds.floor, f.builds.program, "0", "1"}},
 		},
-		budgets: []budget{{subject: "dialect --version", kind: difference, limit: 1, yardstick: nothing}},
+		budgets: []budget{{subject: "dialect --version", kind: difference, limit: 1, yardstick: nothing, floor: floorLinked}},
 	}, nil
 }
 
@@ -101,8 +116,9 @@ func packageInit(f fixture) (benchCase, error) {
 		subjects: []subject{
 			{name: nothing, dir: f.dir, argv: []string{f.builds.empty}, env: trace, metric: sumInits},
 			{name: "dialect --version", dir: f.dir, argv: []string{f.builds.dialect, "--version"}, env: trace, metric: sumInits},
+			{name: floorLinked, dir: f.dir, argv: []string{f.builds.floor, f.builds.program, "0", "1"}, env: trace, metric: sumInits},
 		},
-		budgets: []budget{{subject: "dialect --version", kind: duration, limit: 0.7}},
+		budgets: []budget{{subject: "dialect --version", kind: duration, limit: 0.7, floor: floorLinked}},
 	}, nil
 }
 
@@ -158,6 +174,15 @@ func steps(f fixture, count, jobs int, budgets []budget) (benchCase, error) {
 		argv := append([]string{f.builds.dialect, "run", "--jobs", strconv.Itoa(jobs)}, d.flags...)
 		c.subjects = append(c.subjects, subject{name: d.name, dir: dir, argv: append(argv, "bench.dlct")})
 	}
+	tree := c.subjects[len(c.subjects)-1].dir
+	least := []string{f.builds.floor, f.builds.program, strconv.Itoa(count), strconv.Itoa(jobs), tree, filepath.Join(f.dir, "floor.db")}
+	c.subjects = append(c.subjects,
+		subject{name: nothing, dir: f.dir, argv: []string{f.builds.empty}},
+		subject{name: floorLinked, dir: f.dir, argv: []string{f.builds.floor, f.builds.program, "0", "1"}},
+		subject{name: floorCommands, dir: f.dir, argv: least[:4]},
+		subject{name: floorTree, dir: f.dir, argv: least[:5]},
+		subject{name: floorStore, dir: f.dir, argv: least},
+	)
 	for _, p := range f.peers {
 		if p.runner == nil {
 			continue

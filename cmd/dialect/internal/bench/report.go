@@ -48,6 +48,7 @@ type budget struct {
 	kind      kind
 	limit     float64
 	yardstick string // name of a subject; empty for duration and memory
+	floor     string // name of the subject that does no more than what cannot be left out; empty for none
 }
 
 // missed is the result of a budget that does not hold.
@@ -61,6 +62,55 @@ type verdict struct {
 	Yardstick string  `json:"yardstick,omitempty"`
 	Value     float64 `json:"value"`
 	Result    string  `json:"result"` // "met", "MISSED", or "not measured"
+	Floor     *least  `json:"floor,omitempty"`
+}
+
+// A least is what a budget's value would be if dialect did nothing of its own, and what that time goes to.
+type least struct {
+	Value float64 `json:"value"`
+	Parts []part  `json:"parts"`
+	Own   float64 `json:"own_ms"` // what dialect takes beyond it
+}
+
+type part struct {
+	Of string  `json:"of"`
+	MS float64 `json:"ms"`
+}
+
+// value returns the figure that a budget bounds, for a subject that took s where its yardstick took y.
+func (b budget) value(s, y sample) float64 {
+	switch b.kind {
+	case ratio, ahead:
+		return s.Median / y.Median
+	case throughput:
+		return y.Median / s.Median
+	case difference:
+		return s.Median - y.Median
+	case memory:
+		return float64(s.RSS) / 1e6
+	default:
+		return s.Median
+	}
+}
+
+// leastOf makes the floor of a budget from the subjects that find finds; nil if it has none, or it was not measured.
+func (b budget) leastOf(s, y sample, find func(string) (sample, bool)) *least {
+	last, ok := find(b.floor)
+	if !ok {
+		return nil
+	}
+	l := &least{Value: b.value(last, y), Own: s.Median - last.Median}
+	before := 0.0
+	for _, f := range floors {
+		if got, ok := find(f.subject); ok {
+			l.Parts = append(l.Parts, part{f.part, got.Median - before})
+			before = got.Median
+		}
+		if f.subject == b.floor {
+			break
+		}
+	}
+	return l
 }
 
 // judge compares samples with budgets.
@@ -82,23 +132,11 @@ func judge(name string, rounds int, samples []sample, budgets []budget) caseResu
 			yok = true
 		}
 		if ok && yok {
-			met := false
-			switch b.kind {
-			case ratio, ahead:
-				v.Value = s.Median / y.Median
-				met = v.Value <= b.limit
-			case throughput:
-				v.Value = y.Median / s.Median
+			v.Value = b.value(s, y)
+			v.Floor = b.leastOf(s, y, find)
+			met := v.Value <= b.limit
+			if b.kind == throughput {
 				met = v.Value >= b.limit
-			case difference:
-				v.Value = s.Median - y.Median
-				met = v.Value <= b.limit
-			case duration:
-				v.Value = s.Median
-				met = v.Value <= b.limit
-			case memory:
-				v.Value = float64(s.RSS) / 1e6
-				met = v.Value <= b.limit
 			}
 			v.Result = missed
 			if met {
@@ -132,6 +170,28 @@ func (v verdict) String() string {
 	default:
 		return fmt.Sprintf("%s: %s ms, at most %.4g", v.Subject, value(fmt.Sprintf("%.1f", v.Value)), v.Limit)
 	}
+}
+
+// least says of a missed budget how far it could be met, and what the time goes to; empty where that was not measured.
+func (v verdict) least() string {
+	if v.Floor == nil || v.Result != missed {
+		return ""
+	}
+	var b strings.Builder
+	switch v.Kind {
+	case ratio, ahead:
+		fmt.Fprintf(&b, "floor %.2f x: ", v.Floor.Value)
+	default:
+		fmt.Fprintf(&b, "floor %.2f ms: ", v.Floor.Value)
+	}
+	for i, p := range v.Floor.Parts {
+		if i > 0 {
+			b.WriteString(", ")
+		}
+		fmt.Fprintf(&b, "%s %.2f ms", p.Of, p.MS)
+	}
+	fmt.Fprintf(&b, "; dialect itself %.2f ms", v.Floor.Own)
+	return b.String()
 }
 
 // spread says between what the rounds lay.
@@ -193,6 +253,9 @@ func (r *reportData) text(w io.Writer) error {
 		}
 		for _, v := range c.Budgets {
 			fmt.Fprintf(&b, "  %-12s %s\n", v.Result, v)
+			if text := v.least(); text != "" {
+				fmt.Fprintf(&b, "  %-12s %s\n", "", text)
+			}
 		}
 	}
 	if len(r.Missing) > 0 {
