@@ -265,7 +265,7 @@ func (w *appender) append(r submission) error {
 	if len(w.s.fresh) >= maxFresh {
 		clear(w.s.fresh)
 	}
-	w.s.fresh[sha] = r.Record
+	w.s.fresh[seq] = r.Record
 	return w.project(seq, r.Record)
 }
 

@@ -82,7 +82,7 @@ func (s *Store) entries(ctx context.Context, query string, args ...any) ([]recei
 		if err := rows.Scan(&e.Seq, &sha, &kind, &e.Body, &signature, &by, &at, &consumption, &settlement); err != nil {
 			return nil, err
 		}
-		if f, ok := s.fresh[hashOf(sha)]; ok && string(f.Kind) == kind && bytes.Equal(f.Body, e.Body) {
+		if f, ok := s.fresh[e.Seq]; ok && string(f.Kind) == kind && bytes.Equal(f.Body, e.Body) {
 			e.Record = f // the same bytes, and parsed
 		}
 		e.SHA, e.Kind, e.Signature = hashOf(sha), receipts.Kind(kind), receipts.Signature(signature.String)

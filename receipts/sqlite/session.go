@@ -235,7 +235,7 @@ func (l sqlLog) Records(outer context.Context, from int64, f func(verify.Raw) bo
 		if err := rows.Scan(&r.Seq, &r.Kind, &r.Body, &signature); err != nil {
 			return err
 		}
-		r.Signature = receipts.Signature(signature.String)
+		r.Signature, r.Known = receipts.Signature(signature.String), l.s.fresh[r.Seq]
 		if !f(r) {
 			return nil
 		}

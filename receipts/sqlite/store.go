@@ -113,10 +113,10 @@ type Store struct {
 	mu    sync.Mutex // guards conn and statements: one writer at a time
 	conn  *sql.Conn
 	stmts map[string]*sql.Stmt
-	mine  map[receipts.Hash]bool            // records that this process has signed
-	fresh map[receipts.Hash]receipts.Record // the last that this process has appended, parsed
-	last  receipts.Head                     // the head that this process has signed last
-	next  receipts.Head                     // the one of the transaction under way
+	mine  map[receipts.Hash]bool    // records that this process has signed
+	fresh map[int64]receipts.Record // the last that this process has appended, parsed, by their index; of a transaction that failed, too
+	last  receipts.Head             // the head that this process has signed last
+	next  receipts.Head             // the one of the transaction under way
 
 	workers workers
 	queue   queue
@@ -198,7 +198,7 @@ func connect(ctx context.Context, path string, o Options, extra string) (*Store,
 		return nil, err
 	}
 	f.Close()
-	s := &Store{path: path, db: db, conn: conn, info: info, stmts: make(map[string]*sql.Stmt), signer: o.Signer, keys: o.Keys, kept: o.Kept, state: o.State, busy: o.BusyTimeout, mine: make(map[receipts.Hash]bool), fresh: make(map[receipts.Hash]receipts.Record)}
+	s := &Store{path: path, db: db, conn: conn, info: info, stmts: make(map[string]*sql.Stmt), signer: o.Signer, keys: o.Keys, kept: o.Kept, state: o.State, busy: o.BusyTimeout, mine: make(map[receipts.Hash]bool), fresh: make(map[int64]receipts.Record)}
 	if s.signer != nil && s.keys == nil {
 		s.keys = s.signer.Keys()
 	}
