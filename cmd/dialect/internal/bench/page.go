@@ -85,14 +85,14 @@ func (r *reportData) chart() []byte {
 		y += 28
 		fmt.Fprintf(&body, `<text x="0" y="%d" class="case">%s</text>`+"\n", y, html.EscapeString(c.Name))
 		for _, s := range c.Samples {
-			if s.Failed != "" {
+			if s.Failed != "" || s.Name == nothing || s.Name == floorLinked || s.Name == floorTree { // parts of the bars that are shown
 				continue
 			}
 			y += barHeight + 4
 			ratio := s.Median / first.Median
 			class := "peer"
 			switch {
-			case s.Name == bare, s.Name == nothing, strings.HasPrefix(s.Name, "floor:"):
+			case s.Name == bare, strings.HasPrefix(s.Name, "floor:"):
 				class = "bare"
 			case strings.HasPrefix(s.Name, "dialect"):
 				class = "own"
