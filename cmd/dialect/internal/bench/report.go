@@ -77,7 +77,7 @@ type part struct {
 	MS float64 `json:"ms"`
 }
 
-// value returns the figure that a budget bounds, for a subject that took s where its yardstick took y.
+// value returns the figure that a budget bounds, for a subject that took s where its baseline took y.
 func (b budget) value(s, y sample) float64 {
 	switch b.kind {
 	case ratio, ahead:

@@ -114,7 +114,7 @@ func command(program string) error {
 	return cmd.Run()
 }
 
-// A pipe is no file, so that os/exec makes a pipe, and a goroutine that reads it.
+// A pipe hides from os/exec what is written to, so that it makes a pipe, and a goroutine that reads it.
 type pipe struct{ io.Writer }
 
 // read hashes the files below root.
