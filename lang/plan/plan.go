@@ -78,6 +78,17 @@ type Clean struct {
 	// Share are directories and files of the machine that commands see: relative to the root of the matrix, or
 	// absolute, or below the home directory with "~/" before it.
 	Share []string
+
+	// Setup are commands that install what the files in Locks ask for, before others run. Locks are patterns below the root of
+	// the matrix; Keep are directories below the home directory, with slashes, in which they install as well.
+	Setup       []Command
+	Locks, Keep []string
+}
+
+// A Command is a command line of the matrix.
+type Command struct {
+	Text string // as the matrix has it
+	Argv []string
 }
 
 // A File is a file that the rules are made of, as it was when the matrix was loaded: a matrix, a

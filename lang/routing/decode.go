@@ -64,6 +64,10 @@ type cleanKeys struct {
 	env []string
 
 	share []string
+
+	setup                    []plan.Command
+	locks, keep              []string
+	setupAt, locksAt, keepAt *tomltree.Value // nil if the file does not say
 }
 
 type namedServer struct {

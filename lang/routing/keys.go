@@ -112,6 +112,9 @@ type Key struct {
 	apply func(r *reader, t *target, v *tomltree.Value, where string)
 }
 
+// maxSetup bounds the commands of a setup, and the directories that it keeps.
+const maxSetup = 16
+
 // Kinds is a set of kinds of binding. The table of keys holds it, so that what a key does nothing for is
 // diagnosed and documented from one place.
 type Kinds uint8
@@ -615,6 +618,55 @@ var keys = []Key{
 					continue
 				}
 				t.doc.clean.share = append(t.doc.clean.share, name)
+			}
+		}},
+	{Name: "setup", In: InClean, Type: TextOrTexts, Example: `"npm ci"`,
+		Doc: "Command lines that install, one after the other, what the project's files need in a clean checkout; no shell runs them. They see the files that `locks` names and no others, and the network. What they leave in the project, where git ignores it, and in the directories of `keep`, is kept, and given to later runs with the same bytes in those files, the same commands and the same tools. `dialect verify` names them.",
+		apply: func(r *reader, t *target, v *tomltree.Value, where string) {
+			lines := v.Items
+			if v.Kind == tomltree.String {
+				lines = []*tomltree.Value{v}
+			} else if !r.Is(v, where, tomltree.Array) {
+				return
+			}
+			c := &t.doc.clean
+			c.setupAt = v
+			for _, line := range lines {
+				command := r.template(line, where)
+				switch {
+				case command == nil:
+				case !command.Fixed():
+					r.Errorf(diag.BadValue, r.Span(line), "%q has a placeholder, and nothing fills it: a setup has no line", line.Text)
+				case len(command.Marks()) > 0:
+					r.Errorf(diag.BadValue, r.Span(line), "%q holds %s, which only a shell acts on", line.Text, command.Marks()[0].Text).
+						Hint = "write each command as a string of its own: setup = [\"corepack enable\", \"pnpm install --frozen-lockfile\"]"
+				default:
+					c.setup = append(c.setup, plan.Command{Text: line.Text, Argv: command.Argv(nil, nil)})
+				}
+			}
+			if len(lines) == 0 || len(lines) > maxSetup {
+				r.Errorf(diag.BadValue, r.Span(v), "%s has %d commands; a setup has 1 to %d", where, len(lines), maxSetup)
+			}
+		}},
+	{Name: "locks", In: InClean, Type: Texts, Example: `["package.json", "package-lock.json"]`,
+		Doc: "The files of the project that decide what `setup` installs, as paths or patterns below the directory of the matrix; ** is any number of directories. The commands of `setup` see these files alone: one that is missing here is missing there. While the bytes of all of them are the same, `setup` does not run again; at most 64 patterns.",
+		apply: func(r *reader, t *target, v *tomltree.Value, where string) {
+			t.doc.clean.locksAt, t.doc.clean.locks = v, r.patterns(v, where, "be a lock file", "\"package.json\", \"**/package.json\"")
+		}},
+	{Name: "keep", In: InClean, Type: Texts, Default: "what is in the project", Example: `["~/go/pkg/mod"]`,
+		Doc: "Directories below the home directory in which `setup` installs, each beginning with ~/. All else that it leaves in the home directory is dropped.",
+		apply: func(r *reader, t *target, v *tomltree.Value, where string) {
+			t.doc.clean.keepAt = v
+			for i, name := range r.Strings(v, where) {
+				rel, home := strings.CutPrefix(name, "~/")
+				if !home || !filepath.IsLocal(rel) || filepath.Clean(rel) == "." || strings.ContainsRune(name, 0) {
+					r.Errorf(diag.BadValue, r.ItemSpan(v, i), "%q is not below the home directory: it has to begin with ~/", name)
+					continue
+				}
+				t.doc.clean.keep = append(t.doc.clean.keep, path.Clean(rel))
+			}
+			if len(t.doc.clean.keep) > maxSetup {
+				r.Errorf(diag.BadValue, r.Span(v), "%s has %d directories; a setup has at most %d", where, len(t.doc.clean.keep), maxSetup)
 			}
 		}},
 

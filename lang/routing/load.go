@@ -310,6 +310,7 @@ func (l *loader) apply(d *document, from *diag.Source, at *tomltree.Value) {
 	}
 	l.m.Clean.Share = append(l.m.Clean.Share, d.clean.share...)
 	l.m.Clean.Env = append(l.m.Clean.Env, d.clean.env...)
+	l.setup(d)
 	l.m.Temporal = d.temporal.over(l.m.Temporal)
 	for i, to := range [...]*int{&l.m.Limits.Verbs, &l.m.Limits.Nouns, &l.m.Limits.Bindings} {
 		if v := d.limits[i]; v != nil {
@@ -430,6 +431,24 @@ func (l *loader) finish() {
 	l.lockOrder()
 	m.Run = l.run.plan(plan.Budget{}) // a run as a whole has no bounds of its own
 	l.required()
+}
+
+// setup merges what one document says of a setup over what was loaded before it. A setup, its lock files and what is kept of it
+// belong together.
+func (l *loader) setup(d *document) {
+	c := &d.clean
+	r := newReader(d.src, &l.list)
+	switch {
+	case c.setupAt == nil && c.locksAt != nil:
+		r.Errorf(diag.BadValue, r.Span(c.locksAt), "clean.locks names the files that decide what clean.setup installs, and there is no setup in this file")
+	case c.setupAt == nil && c.keepAt != nil:
+		r.Errorf(diag.BadValue, r.Span(c.keepAt), "clean.keep names where clean.setup installs, and there is no setup in this file")
+	case c.setupAt != nil && c.locksAt == nil:
+		r.Errorf(diag.BadValue, r.Span(c.setupAt), "nobody can tell when clean.setup has to run again: name the files that decide what it installs").
+			Hint = `locks = ["package.json", "package-lock.json"]`
+	case c.setupAt != nil:
+		l.m.Clean.Setup, l.m.Clean.Locks, l.m.Clean.Keep = c.setup, c.locks, c.keep
+	}
 }
 
 // required checks that the names of [verify] mean something.
