@@ -609,7 +609,7 @@ var keys = []Key{
 		}},
 
 	{Name: "share", In: InClean, Type: Texts, Example: `[".venv", "~/.cargo"]`,
-		Doc: "Directories and files of the machine that commands see in a clean checkout, and cannot change: what is installed beside the project's files, such as .venv or node_modules, by a path relative to this file; and tools and caches elsewhere, by an absolute path or one that begins with ~/. The user can change them, so a verdict names them, and `dialect verify --clean` refuses it.",
+		Doc: "Directories and files of the machine that commands see in a clean checkout; what they write there is dropped, and files that are named themselves are read-only: what is installed beside the project's files, such as .venv or node_modules, by a path relative to this file; and tools and caches elsewhere, by an absolute path or one that begins with ~/. The user can change them, so a verdict names them, and `dialect verify --clean` refuses it.",
 		apply: func(r *reader, t *target, v *tomltree.Value, where string) {
 			for i, name := range r.Strings(v, where) {
 				rel, home := strings.CutPrefix(name, "~/")

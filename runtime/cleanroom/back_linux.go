@@ -59,6 +59,12 @@ func (s *Stay) Keep(ctx context.Context) (err error) {
 		}
 	}
 	r.layers = append([]string{upper}, r.layers...)
+	for _, v := range s.sees {
+		upper := filepath.Join(s.dir, v.Own, "upper")
+		if list, _ := os.ReadDir(upper); v.Own != "" && len(list) > 0 {
+			r.over[v.Own] = append([]string{upper}, r.over[v.Own]...)
+		}
+	}
 	kept = true
 	if len(changes) > 0 {
 		r.follow(ctx, upper, changes)

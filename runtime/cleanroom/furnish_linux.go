@@ -7,11 +7,13 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
 	"golang.org/x/sys/unix"
 
+	"github.com/command-dialect/dialect/lang/regular"
 	"github.com/command-dialect/dialect/runtime/process"
 	"github.com/command-dialect/dialect/runtime/workspace/git"
 )
@@ -30,7 +32,13 @@ type mount struct {
 	From, To []byte // From is empty for the checkout
 	NoLinks  bool   // From has none; a link that somebody put there since is an error
 	Memory   bool   // an empty file system in memory instead
-	Mask     bool   // hides what is at To in the room, if anything is
+
+	// Over has directories upper and work for what is written at To, and Layers, the uppermost first, what was written there
+	// before; empty for a place where writes go to From itself.
+	Over   []byte
+	Layers [][]byte
+
+	Mask     bool // hides what is at To in the room, if anything is
 	ReadOnly bool
 }
 
@@ -57,17 +65,20 @@ func (r *Room) namespace(s *Stay, lower []string) (*process.Room, error) {
 	if info, err := os.Stat("/dev/shm"); err == nil && info.IsDir() {
 		f.Mounts = append(f.Mounts, mount{To: []byte("/dev/shm"), Memory: true})
 	}
+	var inside []mount
 	for _, v := range s.sees {
-		if _, in := git.Within(r.snapshot.Root, v.To); !in {
-			f.Mounts = append(f.Mounts, mount{From: []byte(v.Path), NoLinks: true, To: []byte(v.To), ReadOnly: true})
+		m, err := s.mountOf(v)
+		if err != nil {
+			return nil, err
+		}
+		if _, in := git.Within(r.snapshot.Root, v.To); in {
+			inside = append(inside, m)
+		} else {
+			f.Mounts = append(f.Mounts, m)
 		}
 	}
 	f.Mounts = append(f.Mounts, mount{To: root}) // over all else
-	for _, v := range s.sees {
-		if _, in := git.Within(r.snapshot.Root, v.To); in {
-			f.Mounts = append(f.Mounts, mount{From: []byte(v.Path), NoLinks: true, To: []byte(v.To), ReadOnly: true})
-		}
-	}
+	f.Mounts = append(f.Mounts, inside...)
 	if r.objects != "" {
 		f.Mounts = append(f.Mounts, mount{From: []byte(r.objects), NoLinks: true, To: []byte(filepath.Join(r.snapshot.Root, ".git", objectsName)), ReadOnly: true})
 	}
@@ -79,6 +90,43 @@ func (r *Room) namespace(s *Stay, lower []string) (*process.Room, error) {
 	}
 	spec, err := json.Marshal(f)
 	return &process.Room{Helper: r.o.Helper, Spec: spec, User: !mayMount(), Apart: r.o.Apart}, err
+}
+
+// mountOf is the mount by which a command sees v: read-only, or with a directory of the stay for what is written there.
+func (s *Stay) mountOf(v sight) (mount, error) {
+	m := mount{From: []byte(v.Path), NoLinks: true, To: []byte(v.To), ReadOnly: true}
+	if v.Own == "" || hasMounts(v.Path) { // an overlay would not have what is mounted below
+		return m, nil
+	}
+	dir := filepath.Join(s.dir, v.Own)
+	for _, name := range []string{"upper", "work"} {
+		if err := os.MkdirAll(filepath.Join(dir, name), 0o755); err != nil {
+			return m, err
+		}
+	}
+	m.Over = []byte(dir)
+	for _, layer := range s.room.over[v.Own] {
+		m.Layers = append(m.Layers, []byte(layer))
+	}
+	return m, nil
+}
+
+// maxMounts bounds the table of mounts, in bytes.
+const maxMounts = 16 << 20
+
+// hasMounts reports whether something may be mounted below a directory.
+func hasMounts(dir string) bool {
+	text, err := regular.Read("/proc/self/mountinfo", maxMounts)
+	if err != nil {
+		return true
+	}
+	below := strings.NewReplacer(" ", `\040`, "\t", `\011`, "\n", `\012`, `\`, `\134`, "#", `\043`).Replace(dir) + "/"
+	for line := range strings.Lines(string(text)) {
+		if f := strings.Fields(line); len(f) > 4 && strings.HasPrefix(strings.ReplaceAll(f[4], "#", `\043`), below) {
+			return true
+		}
+	}
+	return false
 }
 
 // keepAway hides what commands are kept from.
@@ -121,6 +169,7 @@ func Furnish(spec []byte) error {
 			return err
 		}
 	}
+	above := make([][]string, len(f.Mounts)) // what is written at each
 	from := make([]string, len(f.Mounts))
 	for i, m := range f.Mounts {
 		if len(m.From) == 0 {
@@ -129,6 +178,16 @@ func Furnish(spec []byte) error {
 		var err error
 		if from[i], err = m.open(); err != nil {
 			return err
+		}
+		if len(m.Over) == 0 {
+			continue
+		}
+		for _, dir := range append([][]byte{[]byte(filepath.Join(string(m.Over), "upper")), []byte(filepath.Join(string(m.Over), "work"))}, m.Layers...) {
+			path, err := handle(string(dir))
+			if err != nil {
+				return err
+			}
+			above[i] = append(above[i], path)
 		}
 	}
 	tree := ""
@@ -155,7 +214,7 @@ func Furnish(spec []byte) error {
 		}
 	}
 	for i, m := range f.Mounts {
-		if err := m.mount(from[i], tree); err != nil {
+		if err := m.mount(from[i], tree, above[i]); err != nil {
 			return err
 		}
 	}
@@ -173,12 +232,17 @@ func overlay(stay string, layers []string) (tree string, err error) {
 		return "", err
 	}
 	merged := filepath.Join(stay, "merged")
-	// userxattr: without privilege the marks of an overlay are attributes of the user.
-	options := "lowerdir=" + strings.Join(layers, ":") + ",upperdir=" + upper + ",workdir=" + work + ",userxattr"
-	if err := unix.Mount("dialect", merged, "overlay", unix.MS_NOSUID|unix.MS_NODEV, options); err != nil {
+	if err := mountOverlay(merged, upper, work, layers); err != nil {
 		return "", fmt.Errorf("an overlay cannot be mounted: %w", err)
 	}
 	return handle(merged)
+}
+
+// mountOverlay mounts layers, the uppermost first, below what is written.
+func mountOverlay(to, upper, work string, layers []string) error {
+	// userxattr: without privilege the marks of an overlay are attributes of the user.
+	options := "lowerdir=" + strings.Join(layers, ":") + ",upperdir=" + upper + ",workdir=" + work + ",userxattr"
+	return unix.Mount("dialect", to, "overlay", unix.MS_NOSUID|unix.MS_NODEV, options)
 }
 
 // handle opens a directory or file, and returns a path that leads to it whatever is mounted over it.
@@ -206,7 +270,8 @@ func (m mount) open() (string, error) {
 	return "/proc/self/fd/" + strconv.Itoa(fd), nil
 }
 
-func (m mount) mount(from, tree string) error {
+// mount mounts what from leads to, or the checkout, which tree leads to. above are the paths of m.Over and m.Layers.
+func (m mount) mount(from, tree string, above []string) error {
 	to := string(m.To)
 	if m.Mask {
 		return mask(to)
@@ -215,6 +280,9 @@ func (m mount) mount(from, tree string) error {
 	if err != nil {
 		return err
 	}
+	if len(above) > 0 && mountOverlay(to, above[0], above[1], append(slices.Clone(above[2:]), from)) == nil {
+		return nil
+	} // else its file system cannot be a layer, and it is shown as it is
 	switch {
 	case m.Memory:
 		err = unix.Mount("dialect", to, "tmpfs", unix.MS_NOSUID|unix.MS_NODEV, "mode=1777")

@@ -69,9 +69,10 @@ type Room struct {
 	again    bool // the checkout is to be read again
 	err      error
 	snapshot *workspace.Snapshot
-	tree     *checkout // of the first snapshot
-	now      *checkout // the same directory, with the files of snapshot: a line may have written since
-	layers   []string  // what lines wrote, the last one first
+	tree     *checkout           // of the first snapshot
+	now      *checkout           // the same directory, with the files of snapshot: a line may have written since
+	layers   []string            // what lines wrote, the last one first
+	over     map[string][]string // likewise, of what they see of the machine, by [sight].Own
 	format   git.ObjectFormat
 	unlock   func()
 	dir      string // of the run
@@ -93,7 +94,7 @@ type place struct {
 }
 
 // New returns the room of a run. Nothing is made before the first Take.
-func New(source Source, o Options) *Room { return &Room{o: o, source: source} }
+func New(source Source, o Options) *Room { return &Room{o: o, source: source, over: make(map[string][]string)} }
 
 // Take returns the snapshot that commands run on. The first call takes it, and makes the room; where
 // that fails no command can be let in. After [Room.Forget] the checkout is read once more: the error says
@@ -360,11 +361,12 @@ type Stay struct {
 	undo  []func() error // of the edits in an unconfined room
 }
 
-// A sight is what a command sees of the machine beside the system, without being able to change it.
+// A sight is what a command sees of the machine beside the system. What it writes there, where it can, is its own.
 type sight struct {
 	Name string // for people
 	Path string // without links
 	To   string // where it is seen
+	Own  string // the name of a directory of the stay, for what is written there; empty where nothing can be
 }
 
 // Enter lets a command in. End must be called when it has ended.

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode"
 
@@ -177,7 +178,7 @@ func (w *ways) changeableIn(dir string) string {
 // command must not see less, or other files, than its matrix says.
 func (s *Stay) shared() error {
 	r := s.room
-	for _, name := range r.o.Share {
+	for i, name := range r.o.Share {
 		full := name
 		switch rest, home := strings.CutPrefix(name, "~/"); {
 		case home && len(homes()) == 0:
@@ -201,7 +202,11 @@ func (s *Stay) shared() error {
 		if err := r.showable(real); err != nil {
 			return fmt.Errorf("%s cannot be shared: %w", name, err)
 		}
-		s.see(sight{name, real, full})
+		v := sight{Name: name, Path: real, To: full}
+		if info, err := os.Stat(real); err == nil && info.IsDir() {
+			v.Own = "share" + strconv.Itoa(i)
+		}
+		s.see(v)
 	}
 	return nil
 }
@@ -263,20 +268,20 @@ func (s *Stay) tool(name string, env []string) {
 		}
 		if !r.hides(real) {
 			if _, in := git.Within(r.snapshot.Root, real); !in && (changeable(real) || file == path && changeable(file)) {
-				s.see(sight{"tools in " + short(real), real, real})
+				s.see(sight{Name: "tools in " + short(real), Path: real, To: real})
 			}
 			continue
 		}
 		for _, dir := range toolchain(real) {
 			if r.showable(dir) == nil {
-				s.see(sight{"tools in " + short(dir), dir, dir})
+				s.see(sight{Name: "tools in " + short(dir), Path: dir, To: dir})
 				break
 			}
 		}
 		// What rustup puts beside each other: programs that start a toolchain, and the toolchains.
 		if rustup := filepath.Join(filepath.Dir(filepath.Dir(real)), ".rustup"); filepath.Base(filepath.Dir(real)) == ".cargo" && r.showable(rustup) == nil {
 			if info, err := os.Stat(rustup); err == nil && info.IsDir() {
-				s.see(sight{"tools in " + short(rustup), rustup, rustup})
+				s.see(sight{Name: "tools in " + short(rustup), Path: rustup, To: rustup})
 			}
 		}
 	}

@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// A room shows what is named in [clean] share, and the executable of the command with its toolchain; nobody can change it, and the
-// stay names it.
+// A room shows what is named in [clean] share, and the executable of the command with its toolchain, and the stay names it. What a
+// command writes into a shared directory is gone with it.
 func TestShared(t *testing.T) {
 	dir := home(t)
 	root := project(t, filepath.Join(dir, "home"))
@@ -59,8 +59,8 @@ func TestShared(t *testing.T) {
 		out   string
 		sees  []string
 	}{
-		"in the tree": {[]string{".venv", ".env"}, []string{"sh", "-c", "cat .venv/lib/x.py .env; touch .venv/y 2>/dev/null || echo read-only; rm -r .venv 2>/dev/null; git status --short --ignored | grep -c venv"},
-			"installed\nKEY=1\nread-only\n1\n", []string{".venv", ".env"}},
+		"in the tree": {[]string{".venv", ".env"}, []string{"sh", "-c", "cat .venv/lib/x.py .env; echo 1 > .venv/y; rm -r .venv/lib; ls -A .venv; echo 1 2>/dev/null > .env || echo read-only; git status --short --ignored | grep -c venv"},
+			"installed\nKEY=1\ny\nread-only\n1\n", []string{".venv", ".env"}},
 		"in the home directory": {[]string{"~/.cache/models"}, []string{"sh", "-c", "cat ~/.cache/models/m; ls ~/.cache"}, "model\nmodels\n", []string{"~/.cache/models"}},
 		"by its path":           {[]string{dir + "/home/.cache/models/m"}, []string{"sh", "-c", "cat ~/.cache/models/*"}, "model\n", []string{dir + "/home/.cache/models/m"}},
 		"a tool":                {nil, []string{"tool"}, "part\n", []string{"tools in ~/.local/bin", "tools in ~/.tools/versions/1"}},
@@ -72,6 +72,12 @@ func TestShared(t *testing.T) {
 		if err != nil || out != test.out || !slices.Equal(sees, test.sees) {
 			t.Errorf("%s: %v\n%s\nsees %q", name, err, out, sees)
 		}
+	}
+	if text, err := os.ReadFile(filepath.Join(root, ".venv/lib/x.py")); err != nil || string(text) != "installed\n" {
+		t.Errorf("a shared directory was changed: %q, %v", text, err)
+	}
+	if list, _ := os.ReadDir(filepath.Join(root, ".venv")); len(list) != 1 {
+		t.Errorf("a shared directory was changed: %v", list)
 	}
 	for share, text := range map[string]string{
 		"dir": "it has files of the project", "a.txt": "it has files of the project", ".": "the working tree is in it",
@@ -87,8 +93,33 @@ func TestShared(t *testing.T) {
 	}
 }
 
-// A checkout that is kept is read again by each run, and repaired: what was changed, added, made another kind of file, or
-// linked elsewhere.
+// What a line that is meant to write leaves in a shared directory is there for the lines after it, and does not come back to the
+// machine; what any other leaves there is not.
+func TestSharedLayers(t *testing.T) {
+	dir := home(t)
+	root := project(t, dir)
+	put(t, root, ".gitignore", "ignored*\nnode_modules\n")
+	put(t, root, "node_modules/a/index.js", "a\n")
+	put(t, root, "node_modules/b/index.js", "b\n")
+	confined(t, root).Close()
+	r := enter(t, root, Options{Helper: []string{helperName}, Share: []string{"node_modules"}})
+	sh(t, r, "echo gone > node_modules/gone")
+	s, res, err := in(t, r, []string{"sh", "-c", "rm -r node_modules/b; echo new > node_modules/a/index.js; mkdir node_modules/c"})
+	if err != nil || res.ExitCode != 0 {
+		t.Fatal(err, res)
+	}
+	if err := s.Keep(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	out, _ := sh(t, r, "echo x > node_modules/x; ls node_modules; cat node_modules/a/index.js")
+	want(t, "the line after it", out, "a", "c", "x", "new")
+	out, _ = sh(t, r, "ls node_modules")
+	want(t, "the next line", out, "a", "c")
+	if text, _ := os.ReadFile(filepath.Join(root, "node_modules/a/index.js")); string(text) != "a\n" {
+		t.Errorf("the machine has %q", text)
+	}
+}
+
 // A tool that its user can change is named, where the room does not hide it too. The tools of the system are not.
 func TestChangeable(t *testing.T) {
 	if os.Geteuid() == 0 {
