@@ -14,6 +14,37 @@ type Clean struct {
 	// packages, tools. With any of it the claim is no more than that of a command in the working tree itself.
 	Lowered     []Datum `json:"lowered,omitempty"` // at most MaxLowered of them
 	LoweredMore int     `json:"lowered_more,omitempty"`
+	// Setup is what was installed in the checkout beforehand; nil for nothing.
+	Setup *Setup `json:"setup,omitempty"`
+}
+
+// A Setup says what commands of the matrix installed in a clean checkout before its command ran. They saw the files in Locks and no other of the
+// tree, and the network: what they installed is what these files ask for as far as the commands compare the one with the other. What
+// was Kept is that of an earlier run, found to be what that run left by a digest that lies beside it; where the store's records are signed, so
+// is that.
+type Setup struct {
+	Commands  []Datum `json:"commands"` // as the matrix has them, at most MaxLowered of them
+	Locks     []Datum `json:"locks"`    // files of the project, at most MaxLowered of them
+	LocksMore int     `json:"locks_more,omitempty"`
+	Key       Hash    `json:"key"`             // of what decided: see package cleanroom
+	Result    Hash    `json:"result,omitzero"` // of what was installed; zero in a checkout that is not confined
+	Kept      bool    `json:"kept,omitempty"`
+}
+
+// String says in words what was installed, and what that rests on.
+func (s *Setup) String() string {
+	text := "set up by " + ListPaths(dataTexts(s.Commands)) + " over the network, with packages believed by " + ListPaths(dataTexts(s.Locks))
+	if s.Kept {
+		text += ", kept since an earlier run"
+	}
+	return text
+}
+
+func dataTexts(list []Datum) (texts []string) {
+	for _, d := range list {
+		texts = append(texts, d.Text)
+	}
+	return texts
 }
 
 // MaxLowered is the greatest number of names in [Clean.Lowered].
@@ -22,6 +53,12 @@ const MaxLowered = 20
 func (c *Clean) check() error {
 	if c != nil && (len(c.Lowered) > MaxLowered || c.LoweredMore < 0 || c.LoweredMore > 0 && len(c.Lowered) == 0) {
 		return errors.New("a list of what lowers a clean checkout that cannot be")
+	}
+	if c == nil || c.Setup == nil {
+		return nil
+	}
+	if s := c.Setup; len(s.Commands) == 0 || len(s.Commands) > MaxLowered || len(s.Locks) == 0 || len(s.Locks) > MaxLowered || s.LocksMore < 0 || s.Key.IsZero() {
+		return errors.New("a setup of a clean checkout that cannot be")
 	}
 	return nil
 }
@@ -36,6 +73,13 @@ func (c *Clean) copy() *Clean {
 	d.Lowered, d.LoweredMore = append([]Datum(nil), c.Lowered[:n]...), max(c.LoweredMore, 0)+len(c.Lowered)-n
 	if n == 0 {
 		d.LoweredMore = 0
+	}
+	if c.Setup != nil {
+		s := *c.Setup
+		n := min(len(s.Locks), MaxLowered)
+		s.Commands = append([]Datum(nil), s.Commands[:min(len(s.Commands), MaxLowered)]...)
+		s.Locks, s.LocksMore = append([]Datum(nil), s.Locks[:n]...), max(s.LocksMore, 0)+len(c.Setup.Locks)-n
+		d.Setup = &s
 	}
 	return &d
 }

@@ -148,6 +148,14 @@ func (r *Receipt) texts() []*Datum {
 		for i := range r.Clean.Lowered {
 			list = append(list, &r.Clean.Lowered[i])
 		}
+		if s := r.Clean.Setup; s != nil {
+			for i := range s.Commands {
+				list = append(list, &s.Commands[i])
+			}
+			for i := range s.Locks {
+				list = append(list, &s.Locks[i])
+			}
+		}
 	}
 	if r.Control != nil {
 		list = append(list, &r.Control.Path, &r.Control.Test)

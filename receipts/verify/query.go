@@ -95,6 +95,7 @@ type Result struct {
 	Level    int                // lowest of Gate and Members; 0 without a gate
 	Ground   receipts.Ground    // the least of where Members ran
 	Lowered  []string           // what members saw of the machine in spite of a clean checkout
+	Setups   []string           // what was installed in the clean checkouts of members, in words
 	// Kept says that a head that the verifier kept covers the gate.
 	Kept bool
 	// Failures, Early and OtherInputs count what else the log knows of the commands on
@@ -472,6 +473,9 @@ func (q Query) ground(res *Result) {
 				if saw = append(saw, d.Text); !slices.Contains(res.Lowered, d.Text) {
 					res.Lowered = append(res.Lowered, d.Text)
 				}
+			}
+			if s := r.Clean.Setup; s != nil && !slices.Contains(res.Setups, s.String()) {
+				res.Setups = append(res.Setups, s.String())
 			}
 		}
 		if !q.Clean || g == receipts.InClean {

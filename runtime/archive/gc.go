@@ -29,6 +29,7 @@ type Collection struct {
 	DroppedBytes int64  `json:"dropped_bytes"`
 	Kept         int    `json:"kept"`
 	KeptBytes    int64  `json:"kept_bytes"`
+	Setups       int    `json:"setups,omitempty"` // results of setups of clean checkouts that were dropped, of all projects
 }
 
 // abandoned is the age at which a temporary file belongs to nobody any more.

@@ -30,6 +30,7 @@ import (
 	"context"
 	"runtime"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/command-dialect/dialect/lang/plan"
@@ -186,7 +187,8 @@ type Executor struct {
 	ledger   *ledger
 	names    *names
 	trees    trees
-	policy   string // that Options.Policy said; empty before it was asked
+	policy   string      // that Options.Policy said; empty before it was asked
+	told     atomic.Bool // that the clean checkout was set up
 
 	env     []string
 	removed []string

@@ -95,7 +95,7 @@ func (x *Executor) process(ctx context.Context, res *Report, j job) {
 			LogDir: x.opt.LogDir, Digest: true, Redact: x.opt.Redact,
 		}
 		control := x.opt.Controls[s.ID]
-		stay, err := x.enter(c, claim, control)
+		stay, err := x.enter(ctx, c, res, claim, control)
 		if err != nil {
 			res.end(schedule.Fault, receipts.StopStartFailed, err.Error())
 			return nil

@@ -4,17 +4,19 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/command-dialect/dialect/receipts"
 	"github.com/command-dialect/dialect/runtime/cleanroom"
 	"github.com/command-dialect/dialect/runtime/process"
 	"github.com/command-dialect/dialect/runtime/schedule"
+	"github.com/command-dialect/dialect/runtime/scope"
 )
 
 // enter has a command run in the room, where the run has one; claim is the file for its result, and control, unless it is
 // nil, what is broken. The stay is nil where there is no room.
-func (x *Executor) enter(c *process.Command, claim string, control *Control) (*cleanroom.Stay, error) {
+func (x *Executor) enter(ctx context.Context, c *process.Command, res *Report, claim string, control *Control) (*cleanroom.Stay, error) {
 	if x.opt.Room == nil {
 		if control != nil {
 			return nil, errors.New("a control runs in a clean checkout alone")
@@ -29,6 +31,9 @@ func (x *Executor) enter(c *process.Command, claim string, control *Control) (*c
 			return nil, err
 		}
 		return nil, nil
+	}
+	if err := x.install(ctx, res); err != nil {
+		return nil, err
 	}
 	stay, err := x.opt.Room.Enter()
 	if err != nil {
@@ -48,6 +53,96 @@ func (x *Executor) enter(c *process.Command, claim string, control *Control) (*c
 		return nil, err
 	}
 	return stay, nil
+}
+
+// install has the setup of the matrix install what the files ask for, before the command of res: see [cleanroom.Room.Install]. What the setup
+// prints is shown as the command's own. Neither its time nor its silence is that of the step; the run's own budget and
+// signals end it.
+func (x *Executor) install(ctx context.Context, res *Report) error {
+	m := &x.plan.Matrix
+	if len(m.Clean.Setup) == 0 {
+		return nil
+	}
+	s := cleanroom.Setup{Locks: func(name string) bool { return scope.Names(m.Clean.Locks, name) }, Keep: m.Clean.Keep}
+	s.Env, _ = x.environ(nil)
+	for _, c := range m.Clean.Setup {
+		s.Commands = append(s.Commands, c.Argv)
+	}
+	_, err := x.opt.Room.Install(ctx, s, func(ctx context.Context, c *process.Command) error {
+		return x.setUp(ctx, res, c)
+	})
+	return err
+}
+
+// setUp runs one command of a setup.
+func (x *Executor) setUp(ctx context.Context, res *Report, c *process.Command) error {
+	c.LogDir, c.Redact, c.Digest = x.opt.LogDir, x.opt.Redact, true
+	c.Output = func(stream process.Stream, p []byte) {
+		x.wrote(len(p))
+		if x.opt.Output {
+			x.emit(Output{Step: res.Step, Stream: stream, Data: p})
+		}
+	}
+	if x.opt.Output {
+		c.Hold = x.opt.Hold
+	}
+	x.running(1)
+	p := x.launcher.Run(ctx, c)
+	x.running(-1)
+	name := strings.Join(c.Argv, " ")
+	switch {
+	case p.Err != nil:
+		return p.Err
+	case p.Stop != "":
+		return fmt.Errorf("%s was ended (%s)", name, p.Stop)
+	case p.Signal != "":
+		return fmt.Errorf("%s was ended by %s%s", name, p.Signal, saying(&p))
+	case p.ExitCode != 0:
+		return fmt.Errorf("%s failed, exit %d%s", name, p.ExitCode, saying(&p))
+	}
+	return nil
+}
+
+// saidLines and saidBytes bound what an error repeats of what a setup printed.
+const saidLines, saidBytes = 4, 600
+
+// saying returns the last lines of what a command printed, in one line, and where all of it is.
+func saying(p *process.Result) string {
+	var said []string
+	for line := range strings.Lines(string(p.Tail)) {
+		if line = strings.TrimSpace(line); line != "" {
+			said = append(said, line)
+		}
+	}
+	text := strings.Join(said[max(0, len(said)-saidLines):], "; ")
+	if len(text) > saidBytes {
+		text = "..." + strings.ToValidUTF8(text[len(text)-saidBytes:], "")
+	}
+	for _, log := range []string{p.Stderr.Log, p.Stdout.Log} {
+		if log != "" {
+			text += " (all of it: " + log + ")"
+			break
+		}
+	}
+	if text == "" {
+		return ""
+	}
+	return ": " + text
+}
+
+// setupOf is what a receipt says of what was installed for a command; nil for nothing.
+func (x *Executor) setupOf(in *cleanroom.Installed) *receipts.Setup {
+	if in == nil {
+		return nil
+	}
+	s := &receipts.Setup{Key: in.Key, Result: in.Sum, Kept: in.Kept}
+	for _, c := range x.plan.Matrix.Clean.Setup {
+		s.Commands = append(s.Commands, receipts.Text(c.Text))
+	}
+	for _, name := range in.Locks {
+		s.Locks = append(s.Locks, receipts.Text(name))
+	}
+	return s
 }
 
 // keepGrace is how long what a line wrote may still be brought back once the run is cut short: half of it helps nobody, and a
@@ -82,7 +177,10 @@ func (x *Executor) leave(ctx context.Context, stay *cleanroom.Stay, res *Report)
 	if stay == nil {
 		return
 	}
-	res.clean = &receipts.Clean{Unconfined: x.opt.Room.Unconfined() != ""}
+	res.clean = &receipts.Clean{Unconfined: x.opt.Room.Unconfined() != "", Setup: x.setupOf(stay.Installed())}
+	if in := stay.Installed(); in != nil && in.Took > 0 && x.told.CompareAndSwap(false, true) {
+		res.Process.Notes = append(res.Process.Notes, fmt.Sprintf("the clean checkout was set up first, in %.1f s", in.Took.Seconds()))
+	}
 	for _, name := range stay.Shared() {
 		res.clean.Lowered = append(res.clean.Lowered, receipts.Text(name))
 	}

@@ -59,7 +59,7 @@ func (s *Stay) Keep(ctx context.Context) (err error) {
 		}
 	}
 	r.layers = append([]string{upper}, r.layers...)
-	for _, v := range s.sees {
+	for _, v := range slices.Concat(s.sees, s.kept) {
 		upper := filepath.Join(s.dir, v.Own, "upper")
 		if list, _ := os.ReadDir(upper); v.Own != "" && len(list) > 0 {
 			r.over[v.Own] = append([]string{upper}, r.over[v.Own]...)

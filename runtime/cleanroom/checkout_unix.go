@@ -443,7 +443,7 @@ func kept(ctx context.Context, cache string, files []workspace.File, live *os.Ro
 	if err != nil || st.Mode&unix.S_IFMT != unix.S_IFDIR || int(st.Uid) != os.Geteuid() || st.Mode&0o077 != 0 {
 		return nil, nil, nil // somebody else could write in it
 	}
-	sweep(cache, dir)
+	sweep(cache, dir, "")
 	lock, err := os.OpenFile(dir, os.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW, 0)
 	if err != nil {
 		return nil, nil, nil
@@ -476,22 +476,49 @@ func kept(ctx context.Context, cache string, files []workspace.File, live *os.Ro
 	return c, done, nil
 }
 
-// sweep removes checkouts that no run used for long.
-func sweep(cache, but string) {
-	list, _ := os.ReadDir(cache)
-	for _, d := range list {
-		dir := filepath.Join(cache, d.Name())
+// sweep removes directories that no run used for long, but one, and of those whose names have a prefix all but the maxKept that were
+// used last. The names are those of checkouts, or of what setups installed.
+func sweep(cache, but, prefix string) {
+	entries, _ := os.ReadDir(cache) // sorted
+	used := make(map[string]time.Time)
+	var several []string
+	for _, d := range entries {
 		info, err := d.Info()
-		if err != nil || !d.IsDir() || len(d.Name()) != 16 || dir == but || time.Since(info.ModTime()) < stale {
+		if err != nil || !d.IsDir() || !isKept(d.Name()) {
 			continue
 		}
-		if f, err := os.Open(dir); err == nil {
-			if unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB) == nil {
-				_ = tempdir.RemoveAll(dir)
-			}
-			f.Close()
+		used[d.Name()] = info.ModTime()
+		if prefix != "" && strings.HasPrefix(d.Name(), prefix) {
+			several = append(several, d.Name())
 		}
 	}
+	slices.SortStableFunc(several, func(a, b string) int { return used[b].Compare(used[a]) })
+	for name, at := range used {
+		if filepath.Join(cache, name) == but || time.Since(at) < stale && slices.Index(several, name) < maxKept {
+			continue
+		}
+		_ = removeUnused(filepath.Join(cache, name))
+	}
+}
+
+// isKept reports whether a name is of a checkout that is kept, or of what a setup installed.
+func isKept(name string) bool {
+	tree, key, both := strings.Cut(name, "-")
+	_, err := hex.DecodeString(tree + key)
+	return err == nil && len(tree) == 16 && (!both || len(key) == 32)
+}
+
+// removeUnused removes a directory that no run uses.
+func removeUnused(dir string) error {
+	f, err := os.OpenFile(dir, os.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW, 0)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
+		return err
+	}
+	return tempdir.RemoveAll(dir)
 }
 
 // below returns the files of the snapshot in a directory.

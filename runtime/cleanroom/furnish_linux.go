@@ -51,7 +51,7 @@ func (r *Room) namespace(s *Stay, lower []string) (*process.Room, error) {
 	}
 	for _, p := range r.places {
 		from := p.From
-		if r.o.Apart {
+		if s.apart {
 			from = filepath.Join(s.dir, filepath.Base(from))
 		}
 		f.Mounts = append(f.Mounts, mount{From: []byte(from), To: []byte(p.Path)})
@@ -66,7 +66,7 @@ func (r *Room) namespace(s *Stay, lower []string) (*process.Room, error) {
 		f.Mounts = append(f.Mounts, mount{To: []byte("/dev/shm"), Memory: true})
 	}
 	var inside []mount
-	for _, v := range s.sees {
+	for _, v := range slices.Concat(s.kept, s.sees) {
 		m, err := s.mountOf(v)
 		if err != nil {
 			return nil, err
@@ -79,7 +79,7 @@ func (r *Room) namespace(s *Stay, lower []string) (*process.Room, error) {
 	}
 	f.Mounts = append(f.Mounts, mount{To: root}) // over all else
 	f.Mounts = append(f.Mounts, inside...)
-	if r.objects != "" {
+	if r.objects != "" && s.locks == nil {
 		f.Mounts = append(f.Mounts, mount{From: []byte(r.objects), NoLinks: true, To: []byte(filepath.Join(r.snapshot.Root, ".git", objectsName)), ReadOnly: true})
 	}
 	for _, path := range r.o.Away.paths() { // over what is shown, too
@@ -89,7 +89,8 @@ func (r *Room) namespace(s *Stay, lower []string) (*process.Room, error) {
 		f.Mounts = append(f.Mounts, mount{From: []byte(dir), To: []byte(dir)})
 	}
 	spec, err := json.Marshal(f)
-	return &process.Room{Helper: r.o.Helper, Spec: spec, User: !mayMount(), Apart: r.o.Apart}, err
+	// What a setup leaves running would go on to write, and ends with its namespace.
+	return &process.Room{Helper: r.o.Helper, Spec: spec, User: !mayMount(), Apart: r.o.Apart || s.locks != nil}, err
 }
 
 // mountOf is the mount by which a command sees v: read-only, or with a directory of the stay for what is written there.

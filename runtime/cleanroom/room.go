@@ -46,6 +46,11 @@ type Options struct {
 	// Asker is the user for whom commands run apart; 0 for that of this process.
 	Asker int
 
+	// Seal signs the digest of what a setup installed, and Sealed says whether a signature is one that counts: what was kept without one is
+	// not used. Both are nil for a run that signs nothing.
+	Seal   func(sum [32]byte) (string, error)
+	Sealed func(sum [32]byte, seal string) bool
+
 	// Share are directories and files of the machine that commands see: see plan.Clean.
 	Share []string
 }
@@ -85,6 +90,9 @@ type Room struct {
 	open     string // why the room is unconfined; empty if it is not
 	stays    int
 	known    *ways
+
+	installing chan struct{} // holds one who calls Install
+	installed  *installed    // nil for nothing
 }
 
 // A place is a directory of the machine that commands see empty when the run begins.
@@ -94,7 +102,9 @@ type place struct {
 }
 
 // New returns the room of a run. Nothing is made before the first Take.
-func New(source Source, o Options) *Room { return &Room{o: o, source: source, over: make(map[string][]string)} }
+func New(source Source, o Options) *Room {
+	return &Room{o: o, source: source, over: make(map[string][]string), installing: make(chan struct{}, 1)}
+}
 
 // Take returns the snapshot that commands run on. The first call takes it, and makes the room; where
 // that fails no command can be let in. After [Room.Forget] the checkout is read once more: the error says
@@ -122,6 +132,14 @@ func (r *Room) Take(ctx context.Context) (*workspace.Snapshot, error) {
 		differs, err := r.tree.differs(ctx)
 		if r.open != "" { // a file that its commands added changes none of the others
 			differs = slices.DeleteFunc(differs, func(name string) bool { return !r.tree.has(name) })
+		}
+		if in := r.installed; err == nil && in != nil && in.has != nil {
+			var more []string
+			if more, err = in.has.differs(ctx); err == nil {
+				for _, name := range more {
+					differs = append(differs, "installed "+name)
+				}
+			}
 		}
 		if err == nil && len(differs) > 0 {
 			err = &ChangedError{differs}
@@ -355,7 +373,12 @@ type Stay struct {
 	dir  string // holds upper, work and merged
 	bind []string
 	sees []sight
+	kept []sight  // likewise, of what a setup left in the home directory
 	open []string // where its environment leads to that the asker's user can change
+
+	apart bool       // it has its own places
+	locks *checkout  // all that the commands of a setup see of the project; nil for other commands
+	after *installed // what it sees of a setup; nil for nothing
 
 	edits string         // a layer above all others; empty for none
 	undo  []func() error // of the edits in an unconfined room
@@ -380,11 +403,17 @@ func (r *Room) Enter() (*Stay, error) {
 		return nil, errors.New("there is no clean room to run it in: no snapshot was taken")
 	}
 	r.stays++
-	return r.stay(strconv.Itoa(r.stays))
+	s, err := r.stay(strconv.Itoa(r.stays))
+	if in := r.installed; err == nil && in != nil && in.err == nil {
+		s.after = in
+	}
+	return s, err
 }
 
-func (r *Room) stay(name string) (*Stay, error) {
-	s := &Stay{room: r, dir: filepath.Join(r.dir, "stay-"+name)}
+func (r *Room) stay(name string) (*Stay, error) { return r.stayIn(name, r.o.Apart) }
+
+func (r *Room) stayIn(name string, apart bool) (*Stay, error) {
+	s := &Stay{room: r, dir: filepath.Join(r.dir, "stay-"+name), apart: apart}
 	if err := os.Mkdir(s.dir, 0o700); err != nil {
 		return nil, err
 	}
@@ -393,12 +422,20 @@ func (r *Room) stay(name string) (*Stay, error) {
 			return nil, err
 		}
 	}
-	if r.o.Apart {
+	if apart {
 		if err := r.makePlaces(s.dir); err != nil {
 			return nil, err
 		}
 	}
 	return s, nil
+}
+
+// Installed is what a setup left for the command; nil for nothing.
+func (s *Stay) Installed() *Installed {
+	if s.after == nil {
+		return nil
+	}
+	return &s.after.Installed
 }
 
 func (s *Stay) discard() { _ = tempdir.RemoveAll(s.dir) } // else it goes with the run
@@ -433,12 +470,29 @@ func (s *Stay) Prepare(c *process.Command) error {
 		return err
 	}
 	s.tool(c.Argv[0], c.Env)
+	if in := s.after; in != nil {
+		for i, name := range in.keep {
+			s.kept = append(s.kept, sight{
+				Path: filepath.Join(in.dir, "home", filepath.FromSlash(name)), To: filepath.Join(r.home(), filepath.FromSlash(name)), Own: "kept" + strconv.Itoa(i),
+			})
+		}
+	}
 	if r.o.Apart {
 		r.mu.Lock()
 		s.reach(c.Env)
 		r.mu.Unlock()
 	}
-	var lower []string
+	c.Room, err = r.namespace(s, s.lower())
+	return err
+}
+
+// lower are the layers of the checkout that the command sees, the uppermost first. What was installed is below all others: it takes
+// the place of no file of the project.
+func (s *Stay) lower() (lower []string) {
+	r := s.room
+	if s.locks != nil {
+		return []string{s.locks.dir}
+	}
 	if s.edits != "" {
 		lower = append(lower, s.edits)
 	}
@@ -447,8 +501,10 @@ func (s *Stay) Prepare(c *process.Command) error {
 		lower = append(lower, filepath.Join(r.dir, "git"))
 	}
 	lower = append(lower, r.tree.dir)
-	c.Room, err = r.namespace(s, lower)
-	return err
+	if s.after != nil && s.after.has != nil && s.after.has.below("tree") != nil {
+		lower = append(lower, filepath.Join(s.after.dir, "tree"))
+	}
+	return lower
 }
 
 // End takes away what the command wrote, and returns the files of the snapshot that it changed or

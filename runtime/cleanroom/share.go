@@ -20,7 +20,15 @@ func (s *Stay) Shared() (names []string) {
 	for _, v := range s.sees {
 		names = append(names, v.Name)
 	}
-	return append(names, s.open...)
+	names = append(names, s.open...)
+	if s.after != nil {
+		for _, name := range s.after.Lowered {
+			if !slices.Contains(names, name) {
+				names = append(names, name)
+			}
+		}
+	}
+	return names
 }
 
 // implied are directories that programs take their parts from without being told.

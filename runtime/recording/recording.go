@@ -115,6 +115,16 @@ func Open(root string, caches []string, o Options) *Recording {
 			room.Cache, room.Temp, room.Apart = filepath.Join(o.Private, "clean"), filepath.Join(o.Private, "tmp"), true
 			room.Away, room.Confined, room.Asker = o.Away, o.Confined, o.Asker
 		}
+		if s := o.Signer; s != nil {
+			room.Seal = func(sum [32]byte) (string, error) {
+				seal, err := s.Sign(sealOrigin, sum)
+				return string(seal), err
+			}
+			room.Sealed = func(sum [32]byte, seal string) bool {
+				level, key := receipts.Signature(seal).Check(sealOrigin, sum, s.Keys())
+				return key != "" && level >= s.Level()
+			}
+		}
 		r.room = cleanroom.New(r.ahead, room)
 	}
 	if o.Store == "none" {
@@ -145,6 +155,9 @@ func Open(root string, caches []string, o Options) *Recording {
 	r.Path = path
 	return r
 }
+
+// sealOrigin is the origin of signatures of what setups installed; no store has it, so that none is that of a record.
+const sealOrigin = "dialect-setup"
 
 // Room is where commands run instead of the working tree; nil for the working tree.
 func (r *Recording) Room() *cleanroom.Room { return r.room }

@@ -157,6 +157,13 @@ func (r Record) WriteText(out io.Writer) error {
 			for _, d := range b.Clean.Lowered {
 				row("", "%s", d.Text)
 			}
+			if s := b.Clean.Setup; s != nil {
+				row("setup", "%s", s)
+				row("", "key %s", s.Key)
+				if !s.Result.IsZero() {
+					row("", "installed %s", s.Result)
+				}
+			}
 		}
 		if !b.Place.IsZero() {
 			row("project", "%s of the worktree", b.Place.Text)

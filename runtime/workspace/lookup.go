@@ -36,6 +36,11 @@ func (s *Snapshot) Lookup(name string) Found {
 	if !ok || s.Root == "" {
 		return Found{Outside: true}
 	}
+	return s.LookupIn(rel)
+}
+
+// LookupIn is [Snapshot.Lookup] of a path from the root, with slashes.
+func (s *Snapshot) LookupIn(rel string) Found {
 	at, e, links, why := s.entries.follow("", rel)
 	f := Found{Links: links}
 	switch {

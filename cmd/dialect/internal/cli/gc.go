@@ -11,12 +11,14 @@ import (
 	"github.com/command-dialect/dialect/lang/diag"
 	"github.com/command-dialect/dialect/lang/routing"
 	"github.com/command-dialect/dialect/runtime/archive"
+	"github.com/command-dialect/dialect/runtime/cleanroom"
 )
 
 const gcLong = `Delete kept output: first logs and lists of files that are older than --older-than, then the
 oldest until the rest fits into --max-size. Records are never deleted: receipts keep their
 digests, and only "dialect log" and the paths of a STALE verdict need the deleted files. Temporary
-files of killed runs are deleted once they are a day old.`
+files of killed runs are deleted once they are a day old, and what setups of clean checkouts
+installed, of all projects, once no run used it for --older-than.`
 
 func newReceiptsGC(u *ui) *cobra.Command {
 	var f struct {
@@ -47,12 +49,18 @@ func newReceiptsGC(u *ui) *cobra.Command {
 			if err != nil {
 				return exit.Failf(exit.Failed, "%v", err)
 			}
+			if c.Setups, err = cleanroom.Collect(cleanroom.Cache(), old, f.dry); err != nil {
+				return exit.Failf(exit.Failed, "%v", err)
+			}
 			if f.json {
 				return u.JSON(c)
 			}
 			word := "dropped"
 			if f.dry {
 				word = "would drop"
+			}
+			if c.Setups > 0 {
+				fmt.Fprintf(u.Out, "%s %s of setups\n", word, diag.Number(c.Setups, "result"))
 			}
 			_, err = fmt.Fprintf(u.Out, "%s %s of output, %d bytes; %d left, %d bytes\n", word, diag.Number(c.Dropped, "file"), c.DroppedBytes, c.Kept, c.KeptBytes)
 			return err

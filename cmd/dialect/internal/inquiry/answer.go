@@ -331,6 +331,9 @@ func (q *Question) trust(res *verify.Result) string {
 	case res.Ground != receipts.InPlace:
 		list = append(list, res.Ground.String())
 	}
+	for _, text := range res.Setups {
+		list = append(list, diag.Printable(text))
+	}
 	if !q.Place.IsZero() {
 		list = append(list, "project in "+diag.Printable(q.Place.Text))
 	}
@@ -531,6 +534,7 @@ type Document struct {
 
 	Clean   string   `json:"clean,omitempty"`         // "clean": all ran in a clean checkout; "unconfined": in one without namespaces
 	Lowered []string `json:"clean_lowered,omitempty"` // what commands saw of the machine in spite of a clean checkout
+	Setups  []string `json:"clean_setup,omitempty"`   // what was installed in clean checkouts by the matrix's setup, and what that rests on
 
 	Rules       string `json:"rules"`                  // "pinned", "unpinned", "new" or "changed"
 	RulesOf     string `json:"rules_of,omitempty"`     // what the matrix was compared with
@@ -589,7 +593,7 @@ func (q *Question) Document(res *verify.Result) Document {
 		Level: fmt.Sprintf("L%d", res.Level), LogKept: res.Kept,
 		Rules: q.state.Name(), RulesOf: q.state.Against, RulesCommit: q.state.Commit,
 		Failures: res.Failures, EarlyEnds: res.Early, OtherInputs: res.OtherInputs, InPlace: res.InPlace, Accepted: res.Accepted, Unsigned: res.Below,
-		Clean: res.Ground.Name(), Lowered: res.Lowered, Changed: q.changed, Refusals: records.Refusals(res.Refusals), Notes: res.Notes, Next: q.nextSteps,
+		Clean: res.Ground.Name(), Lowered: res.Lowered, Setups: res.Setups, Changed: q.changed, Refusals: records.Refusals(res.Refusals), Notes: res.Notes, Next: q.nextSteps,
 	}
 	if c := res.Checks; c != nil {
 		doc.Checks = &Checks{Tested: c.Tested, Of: c.Of, Tree: DocTree{Tree: c.Tree.Tree, Bytes: c.Tree.Bytes.String()}, Same: c.Same, Untested: c.Untested}

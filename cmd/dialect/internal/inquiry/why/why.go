@@ -346,6 +346,7 @@ func (f Facts) clean() Condition {
 	for _, l := range f.Result.Lowered {
 		c.From = append(c.From, "shared with the machine: "+l)
 	}
+	c.From = append(c.From, f.Result.Setups...)
 	return c
 }
 
