@@ -296,8 +296,8 @@ func (t *taking) takeAll(ctx context.Context, keep []string) error {
 		return fmt.Errorf("it changed %s, which decides what it installs: use a command that installs what is locked, such as npm ci", list(t.wrote))
 	case len(t.other) > 0:
 		return ignoreFirst(t.other)
-	case len(t.files) == 0:
-		return errors.New("it left nothing in the project, and nothing in the directories of [clean] keep")
+	case len(t.files) == 0 && len(keep) == 0: // else there was nothing to download, maybe
+		return errors.New("it left nothing in the project; [clean] keep names directories below the home directory in which it installs")
 	}
 	// By path, of which one of two that [clean] keep has twice stays.
 	order := make([]int, len(t.files))

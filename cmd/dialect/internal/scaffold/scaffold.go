@@ -24,6 +24,31 @@ type Plan struct {
 	Offers   []string // what the user may add, for people
 	Installs []string // commands that install what lines are left out for
 	Defaults []string // lines of the table [defaults]
+	Clean    Clean
+}
+
+// A Clean is the table [clean] of a matrix: what a clean checkout of the project needs.
+type Clean struct {
+	Setup, Locks, Keep, Share []string
+	Why                       []string // for each command that installs, or share, what it rests on
+}
+
+// table returns the text of the table; empty if there is nothing to say.
+func (c Clean) table() string {
+	if len(c.Setup)+len(c.Share) == 0 {
+		return ""
+	}
+	var b strings.Builder
+	b.WriteString("\n# For dialect run --clean, which sees nothing that is installed here: " + strings.Join(c.Why, "; ") + ".\n[clean]\n")
+	for _, k := range []struct {
+		name string
+		list []string
+	}{{"setup", c.Setup}, {"locks", c.Locks}, {"keep", c.Keep}, {"share", c.Share}} {
+		if len(k.list) > 0 {
+			fmt.Fprintf(&b, "%s = %s\n", k.name, List(k.list))
+		}
+	}
+	return b.String()
 }
 
 // A Line is a line of the script, and what it runs.
@@ -85,6 +110,7 @@ func (p Plan) matrix() string {
 	if len(p.Defaults) > 0 {
 		b.WriteString("\n[defaults]\n" + strings.Join(p.Defaults, "\n") + "\n")
 	}
+	b.WriteString(p.Clean.table())
 	return b.String()
 }
 

@@ -40,6 +40,7 @@ func Look(dir string) (scaffold.Plan, error) {
 	d.unread()
 	d.matrices()
 	d.docker()
+	d.clean()
 	if len(d.Lines) == 0 {
 		return d.Plan, fmt.Errorf("%w in %s, or in the folders below, that can be bound without your help", ErrNothing, dir)
 	}
