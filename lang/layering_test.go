@@ -86,6 +86,8 @@ var layers = []layer{
 		"a temporary directory is a name and a lock"},
 	{"runtime/control", []string{"lang/diag", "lang/plan", "runtime/diagnose", "runtime/scope"}, nil,
 		"what is broken, and whether a check noticed, follows from bytes: nothing is run or written to know it"},
+	{"runtime/absent", nil, nil,
+		"what a command may have missed is found by names alone: it knows neither rooms nor receipts"},
 	{"runtime/cleanroom", []string{"lang/regular", "runtime/process", "runtime/tempdir", "runtime/workspace", "runtime/workspace/git"}, []string{"golang.org/x/sync", "golang.org/x/sys"},
 		"a room is a checkout and mounts: what runs in it, and what that proves, is said elsewhere"},
 	{"runtime/diagnose", nil, nil,

@@ -4,10 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/command-dialect/dialect/receipts"
+	"github.com/command-dialect/dialect/runtime/absent"
 	"github.com/command-dialect/dialect/runtime/cleanroom"
 	"github.com/command-dialect/dialect/runtime/process"
 	"github.com/command-dialect/dialect/runtime/schedule"
@@ -194,6 +197,9 @@ func (x *Executor) leave(ctx context.Context, stay *cleanroom.Stay, res *Report)
 	}
 	changed, err := stay.End(ctx)
 	p := res.Process
+	if x.opt.Controls[res.Step.ID] == nil && res.Verdict.Bad() && p != nil {
+		x.missed(ctx, res)
+	}
 	switch {
 	case err != nil:
 		// What it changed is not known, so it may be anything.
@@ -204,6 +210,50 @@ func (x *Executor) leave(ctx context.Context, stay *cleanroom.Stay, res *Report)
 		res.changed = changed
 	case len(changed) > 0:
 		p.Notes = append(p.Notes, "it did not pass, and so what it changed in the clean checkout is not brought back: "+receipts.ListPaths(changed))
+	}
+}
+
+// missedWithin bounds the search for what a command may have missed.
+const missedWithin = time.Second
+
+// missed notes what of the machine a command that did not pass may have missed in the clean checkout.
+func (x *Executor) missed(ctx context.Context, res *Report) {
+	p, r := res.Process, x.opt.Room
+	switch p.Stop {
+	case "", process.EnvMissing:
+	default: // its time was over, or it was interrupted
+		return
+	}
+	o := absent.Options{Root: r.Root(), Ignored: r.Ignores, Hidden: r.Hidden, Output: slices.Concat(p.Stdout.Head, []byte{'\n'}, p.Stderr.Head, []byte{'\n'}, p.Tail)}
+	if p.Err != nil {
+		o.Output = append(o.Output, p.Err.Error()...)
+	}
+	o.Home, _ = os.UserHomeDir()
+	got := make(map[string]bool)
+	for _, kv := range x.env {
+		name, _, _ := strings.Cut(kv, "=")
+		got[name] = true
+	}
+	for _, kv := range x.opt.Environ {
+		if name, value, _ := strings.Cut(kv, "="); !got[name] && value != "" {
+			o.Names = append(o.Names, name)
+		}
+	}
+	said := ""
+	if res.epoch != nil && x.opt.Store != nil && x.ledger.sync() == nil {
+		e, ok, err := x.opt.Store.Passed(ctx, receipts.CommandHash(x.command(res.Step)), x.dir(res.Step), res.epoch.place, res.epoch.tree)
+		if v, bad := e.Parse(); err == nil && ok && bad == nil {
+			if old, is := v.(*receipts.Receipt); is && old.Clean == nil {
+				o.Passed, said = true, "it passed on these files in the working tree (receipt "+e.SHA.Short()+"); "
+			}
+		}
+	}
+	ctx, done := context.WithTimeout(ctx, missedWithin)
+	defer done()
+	if found := absent.Find(ctx, o); len(found) > 0 {
+		p.Notes = append(p.Notes, said+"not in the clean checkout: "+strings.Join(found, "; "))
+	} else if said != "" {
+		p.Notes = append(p.Notes, strings.TrimSuffix(said, "; ")+", and git ignores nothing there: what is around the project, or the environment, made it pass")
 	}
 }
 

@@ -585,6 +585,24 @@ func (r *Room) live(dir string) bool {
 	return ok
 }
 
+// Root is the root of the working tree; empty before [Room.Take].
+func (r *Room) Root() string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.snapshot == nil {
+		return ""
+	}
+	return r.snapshot.Root
+}
+
+// Ignores reports whether a file at a path from the root of the working tree, with slashes, is no part of the snapshot since an ignore
+// file hides it.
+func (r *Room) Ignores(rel string) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.snapshot != nil && r.snapshot.LookupIn(rel).Hidden == workspace.Ignored
+}
+
 // Hidden reports whether the room hides a file of the machine, and under which directory.
 func (r *Room) Hidden(path string) (dir string, ok bool) {
 	r.mu.Lock()
