@@ -82,7 +82,8 @@ func (r *Room) namespace(s *Stay, lower []string) (*process.Room, error) {
 	if r.objects != "" && s.locks == nil {
 		f.Mounts = append(f.Mounts, mount{From: []byte(r.objects), NoLinks: true, To: []byte(filepath.Join(r.snapshot.Root, ".git", objectsName)), ReadOnly: true})
 	}
-	for _, path := range r.o.Away.paths() { // over what is shown, too
+	// What this run and others are made of can be where a room does not hide it, and a command would change it for the next.
+	for _, path := range slices.Concat(r.o.Away.paths(), r.own()) { // over what is shown, too
 		f.Mounts = append(f.Mounts, mount{To: []byte(path), Mask: true})
 	}
 	for _, dir := range s.bind {
@@ -91,6 +92,16 @@ func (r *Room) namespace(s *Stay, lower []string) (*process.Room, error) {
 	spec, err := json.Marshal(f)
 	// What a setup leaves running would go on to write, and ends with its namespace.
 	return &process.Room{Helper: r.o.Helper, Spec: spec, User: !mayMount(), Apart: r.o.Apart || s.locks != nil}, err
+}
+
+// own are the directories in which rooms are made and kept.
+func (r *Room) own() (dirs []string) {
+	for _, dir := range []string{r.o.Cache, r.dir} {
+		if real, err := filepath.EvalSymlinks(dir); err == nil && dir != "" {
+			dirs = append(dirs, real)
+		}
+	}
+	return dirs
 }
 
 // mountOf is the mount by which a command sees v: read-only, or with a directory of the stay for what is written there.

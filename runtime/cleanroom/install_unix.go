@@ -152,7 +152,7 @@ var tools = []string{"node", "npm", "python3", "python", "ruby", "go", "cargo", 
 //	SHA-256("dialect.setup/1\n" || field || ...)
 //	field = name " " len(value) ":" value "\n"
 //
-// over the system, the paths of the working tree and of the project in it, the files of locks with their modes, the
+// over the system and the user, the paths of the working tree and of the project in it, the files of locks with their modes, the
 // commands, what is kept and what is shared, the environment but for what changes from session to session, and of each tool that a command
 // is, or is known to start, the path without links, size and time of its file. len is in bytes, in decimal.
 func (r *Room) key(s Setup, locks []workspace.File) (sum [32]byte) {
@@ -162,7 +162,7 @@ func (r *Room) key(s Setup, locks []workspace.File) (sum [32]byte) {
 		value := fmt.Sprintf(format, args...)
 		fmt.Fprintf(h, "%s %d:%s\n", name, len(value), value) // a hash returns no error
 	}
-	field("system", "%s/%s", runtime.GOOS, runtime.GOARCH)
+	field("system", "%s/%s %d", runtime.GOOS, runtime.GOARCH, r.o.Asker)
 	field("root", "%s", r.snapshot.Root)
 	field("project", "%s", r.real)
 	for i := range locks {
@@ -477,7 +477,7 @@ type maker func(dir string) ([]workspace.File, error)
 func (r *Room) obtain(ctx context.Context, in *installed, made maker) error {
 	parent := filepath.Join(r.o.Cache, "setup")
 	if r.o.Cache == "" || below(r.snapshot.Root, r.o.Cache) || os.MkdirAll(parent, 0o700) != nil {
-		return r.own(ctx, in, made)
+		return r.installOwn(ctx, in, made)
 	}
 	name := sha256.Sum256([]byte(r.snapshot.Root))
 	prefix := hex.EncodeToString(name[:8]) + "-"
@@ -485,7 +485,7 @@ func (r *Room) obtain(ctx context.Context, in *installed, made maker) error {
 	for {
 		lock, err := lockable(dir)
 		if err != nil {
-			return r.own(ctx, in, made)
+			return r.installOwn(ctx, in, made)
 		}
 		done, err := r.held(ctx, in, lock, dir, made)
 		if done {
@@ -554,7 +554,7 @@ func (r *Room) held(ctx context.Context, in *installed, lock *os.File, dir strin
 	case !alone && state == nothing:
 		return false, nil
 	case !alone: // others use it
-		return true, r.own(ctx, in, made)
+		return true, r.installOwn(ctx, in, made)
 	default:
 		if err := r.fill(ctx, in, dir, made); err != nil {
 			_ = tempdir.RemoveAll(dir)
@@ -583,7 +583,7 @@ func (r *Room) load(ctx context.Context, in *installed, dir string) (state int, 
 		return damaged, nil
 	}
 	m, files, err := parseManifest(text)
-	if err != nil {
+	if err != nil || m.Key != hex.EncodeToString(in.Key[:]) { // else a directory could be given another's name
 		return damaged, nil
 	}
 	sum := sha256.Sum256(text)
@@ -630,7 +630,7 @@ func (r *Room) fill(ctx context.Context, in *installed, dir string, made maker) 
 	if err != nil {
 		return err
 	}
-	text := newManifest(files, in.Lowered).encode()
+	text := newManifest(in.Key, files, in.Lowered).encode()
 	in.Sum = sha256.Sum256(text)
 	if r.o.Seal != nil {
 		seal, err := r.o.Seal(sealed(in.Key, in.Sum))
@@ -673,8 +673,8 @@ func Collect(cache string, age time.Duration, dry bool) (n int, err error) {
 	return n, err
 }
 
-// own makes what is installed for this run alone.
-func (r *Room) own(ctx context.Context, in *installed, made maker) error {
+// installOwn makes what is installed for this run alone.
+func (r *Room) installOwn(ctx context.Context, in *installed, made maker) error {
 	r.mu.Lock()
 	r.stays++
 	dir := filepath.Join(r.dir, fmt.Sprintf("installed%d", r.stays))
@@ -683,7 +683,7 @@ func (r *Room) own(ctx context.Context, in *installed, made maker) error {
 	if err != nil {
 		return err
 	}
-	in.Sum = sha256.Sum256(newManifest(files, in.Lowered).encode())
+	in.Sum = sha256.Sum256(newManifest(in.Key, files, in.Lowered).encode())
 	in.dir, in.has = dir, newCheckout(dir, files)
 	return nil
 }

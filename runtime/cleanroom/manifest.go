@@ -5,6 +5,7 @@ package cleanroom
 import (
 	"bytes"
 	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -20,6 +21,7 @@ import (
 // installed, as long as the files are those that it lists.
 type manifest struct {
 	Schema  string   `json:"schema"`            // dialect.setup/1
+	Key     string   `json:"key"`               // see [Room.key], in hexadecimal
 	Lowered []string `json:"lowered,omitempty"` // see [Installed]
 	Files   []member `json:"files"`             // sorted by path
 }
@@ -42,8 +44,8 @@ var memberKinds = map[string]workspace.FileKind{
 	"file": workspace.Regular, "executable": workspace.Executable, "link": workspace.Link, "directory": workspace.Repository,
 }
 
-func newManifest(files []workspace.File, lowered []string) *manifest {
-	m := &manifest{Schema: manifestSchema, Lowered: lowered}
+func newManifest(key [32]byte, files []workspace.File, lowered []string) *manifest {
+	m := &manifest{Schema: manifestSchema, Key: hex.EncodeToString(key[:]), Lowered: lowered}
 	for _, f := range files {
 		b := member{Path: []byte(f.Path), Size: f.Size}
 		for kind, k := range memberKinds {

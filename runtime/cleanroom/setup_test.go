@@ -5,6 +5,7 @@ package cleanroom
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -338,6 +339,23 @@ func TestSetupDamaged(t *testing.T) {
 			r.Close()
 		}
 	}
+	// That of another lock file under its name.
+	one := filepath.Join(Cache(), "setup", p.left(t)[0])
+	put(t, p.root, "lock", "two\n")
+	r, _ = p.room(t)
+	r.Close()
+	if err := os.RemoveAll(one); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Rename(filepath.Join(Cache(), "setup", p.left(t)[0]), one); err != nil {
+		t.Fatal(err)
+	}
+	put(t, p.root, "lock", "one\n")
+	r, in := p.room(t)
+	if in.Kept {
+		t.Error("what was installed for another lock file was used")
+	}
+	r.Close()
 	r, _ = p.room(t)
 	dir := filepath.Join(Cache(), "setup", p.left(t)[0])
 	put(t, dir, "files/tree/modules/a", "poisoned\n")
@@ -408,6 +426,30 @@ func TestSetupFollows(t *testing.T) {
 	}
 }
 
+// Commands do not see where rooms are made and kept, wherever that is: what they changed there would be for the next run.
+func TestOwnIsMasked(t *testing.T) {
+	p := newPackaged(t, "mkdir modules; echo a > modules/a")
+	r, _ := p.room(t)
+	s, err := r.Enter()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.discard()
+	room, err := r.namespace(s, s.lower())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var f furniture
+	if err := json.Unmarshal(room.Spec, &f); err != nil {
+		t.Fatal(err)
+	}
+	for _, dir := range []string{Cache(), r.dir} {
+		if !slices.ContainsFunc(f.Mounts, func(m mount) bool { return m.Mask && string(m.To) == dir }) {
+			t.Errorf("%s is not masked", dir)
+		}
+	}
+}
+
 // A setup that leaves a process behind ends with it, and what that writes later is in nothing.
 func TestSetupAlone(t *testing.T) {
 	p := newPackaged(t, "mkdir modules; echo a > modules/a; (while :; do echo later >> modules/a; done) >/dev/null 2>&1 &\nsleep 0.1")
@@ -466,8 +508,8 @@ func TestSetupUnconfined(t *testing.T) {
 }
 
 func FuzzManifest(f *testing.F) {
-	f.Add([]byte(`{"schema":"dialect.setup/1","files":[{"path":"dHJlZS9h","kind":"link","target":"Yg=="},{"path":"dHJlZS9i","kind":"directory"}]}` + "\n"))
-	f.Add([]byte(`{"schema":"dialect.setup/1","files":[{"path":"dHJlZS8uLi9h","kind":"directory"}]}`))
+	f.Add([]byte(`{"schema":"dialect.setup/1","key":"","files":[{"path":"dHJlZS9h","kind":"link","target":"Yg=="},{"path":"dHJlZS9i","kind":"directory"}]}` + "\n"))
+	f.Add([]byte(`{"schema":"dialect.setup/1","key":"","files":[{"path":"dHJlZS8uLi9h","kind":"directory"}]}`))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		m, files, err := parseManifest(text)
 		if err != nil {
