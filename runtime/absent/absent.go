@@ -166,11 +166,11 @@ func (f *search) within(ctx context.Context, dir string) string {
 	}
 	for _, dir := range dirs {
 		for _, d := range f.read(ctx, dir) {
-			if name := path.Join(path.Base(dir), d.Name()); strings.HasPrefix(path.Base(dir), "@") {
-				if f.words[name] {
-					return name
-				}
-			} else if f.named(path.Join(dir, d.Name())) {
+			name := path.Join(path.Base(dir), d.Name()) // of a scope
+			switch scoped := strings.HasPrefix(name, "@"); {
+			case scoped && f.words[name]:
+				return name
+			case !scoped && !strings.HasPrefix(d.Name(), "@") && f.named(path.Join(dir, d.Name())):
 				return d.Name()
 			}
 		}

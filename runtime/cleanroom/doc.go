@@ -37,10 +37,20 @@
 // commit that is checked out, and the objects of the repository, bound read-only. A commit that a
 // command makes is gone with the run.
 //
+// # What is installed
+//
+// The commands of a setup ([Room.Install]) see their lock files alone, in a room with places of its own and in a pid namespace. What they left
+// is copied, with its digests, into a directory that is kept below [Options].Cache, setup/TREE-KEY: files/tree and files/home, a manifest, and a
+// signature where the run signs. TREE is of the path of the working tree, KEY of what decided ([Room.key]). A run that makes it holds an
+// exclusive lock of the directory, runs that use it a shared one: two runs make it once, and nobody removes what is used. It takes its name
+// when it is whole. Each run compares all of it with the manifest, and a gate does so again.
+//
+// It is the lowest layer of the checkout, so that it takes the place of no file of the snapshot, and has nothing that the snapshot would count.
+//
 // # What is left behind
 //
-// Nothing: mounts end with the command's namespace, also if dialect is killed. The folder of a run that was
-// killed is removed by a later run (package tempdir), and checkouts that no run used for 30 days are, too.
+// Nothing, but for checkouts and what was installed: mounts end with the command's namespace, also if dialect is killed. The folder of a run that was
+// killed is removed by a later run (package tempdir), and what was kept and no run used for 30 days is, too.
 //
 // # What it does not close
 //
@@ -49,5 +59,5 @@
 // verification and a read, and can trace commands: that takes another user, or a guard.
 //
 // It is one package of more than 1,500 lines because what a room has, what is mounted over it and what is brought back
-// from it are three views of the same list of paths.
+// from it are three views of the same list of paths, and what is installed in it is compared as its checkout is.
 package cleanroom

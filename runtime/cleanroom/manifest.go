@@ -40,6 +40,9 @@ const manifestSchema = "dialect.setup/1"
 // maxManifest bounds a manifest, in bytes: a million files or so.
 const maxManifest = 256 << 20
 
+// maxPath bounds the path of a member, in bytes.
+const maxPath = 8 << 10
+
 var memberKinds = map[string]workspace.FileKind{
 	"file": workspace.Regular, "executable": workspace.Executable, "link": workspace.Link, "directory": workspace.Repository,
 }
@@ -90,9 +93,9 @@ func parseManifest(text []byte) (*manifest, []workspace.File, error) {
 		f.Kind = kind
 		place, _, in := strings.Cut(f.Path, "/")
 		switch {
-		case !known, !in, place != "tree" && place != "home", strings.ContainsRune(f.Path, 0),
+		case len(f.Path) > maxPath, !known, !in, place != "tree" && place != "home", strings.ContainsRune(f.Path, 0),
 			path.Clean(f.Path) != f.Path, !filepath.IsLocal(filepath.FromSlash(f.Path)):
-			return nil, nil, fmt.Errorf("%q cannot be in a manifest", f.Path)
+			return nil, nil, fmt.Errorf("%.100q cannot be in a manifest", f.Path)
 		case f.Path <= last:
 			return nil, nil, fmt.Errorf("%q is out of order", f.Path)
 		}
