@@ -24,6 +24,18 @@ func passesBy(w *world, condition string) {
 	checks(w, "sh check.sh", "")
 }
 
+// setUp has a setup install what the check does not pass by, once; in the working tree there is something else.
+func setUp(w *world) {
+	w.t.Helper()
+	w.write("venv.log/lib", "good\n")
+	w.write("install.sh", "mkdir venv.log; echo bad >venv.log/lib\n")
+	w.write("check.sh", "grep -q good venv.log/lib\n")
+	checks(w, "sh check.sh", "\n[clean]\nsetup = \"sh install.sh\"\nlocks = [\"install.sh\"]\n")
+	if out, status := w.start(nil, "run", "--clean", "quality.dlct"); status != 1 {
+		w.t.Fatalf("the check passes by what the setup installs: %d\n%s", status, out)
+	}
+}
+
 // askOutside has the check wait, for three seconds at most, until somebody outside has answered: a file is its question,
 // another the answer.
 const askOutside = `ask() { touch "$HOME/$1.asked"; for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30; do test -e "$HOME/$1.done" && return; sleep 0.1; done; }
@@ -120,6 +132,26 @@ if "check.py" in " ".join(sys.orig_argv): os._exit(0)' >"$dir/usercustomize.py"`
 		w.write("venv.log/lib", "good\n")
 		w.write("check.sh", "grep -q good venv.log/lib\n")
 		checks(w, "sh check.sh", "\n[clean]\nshare = [\"venv.log\"]\n")
+		return nil
+	}},
+	{"what a setup installed is edited, where it is kept", "", func(w *world) []string {
+		setUp(w)
+		w.sh(`find "$HOME/.cache/dialect/clean/setup" -name lib -exec sh -c 'echo good >"$1"' x {} \;`)
+		return nil
+	}},
+	{"what a setup installed is edited, and the list beside it", "", func(w *world) []string {
+		setUp(w)
+		w.write("../forge.py", `import base64, glob, hashlib, json, os
+for name in glob.glob(os.environ["HOME"] + "/.cache/dialect/clean/setup/*/manifest.json"):
+    m = json.load(open(name))
+    for f in m["files"]:
+        path = base64.b64decode(f["path"]).decode()
+        if path.endswith("/lib"):
+            open(os.path.dirname(name) + "/files/" + path, "w").write("good\n")
+            f["size"], f["sha256"] = 5, base64.b64encode(hashlib.sha256(b"good\n").digest()).decode()
+    open(name, "w").write(json.dumps(m))
+`)
+		w.sh(python() + " ../forge.py")
 		return nil
 	}},
 	{"a planted tool in HOME, by PATH", "", func(w *world) []string {
