@@ -31,7 +31,7 @@ func setUp(w *world) {
 	w.write("install.sh", "mkdir venv.log; echo bad >venv.log/lib\n")
 	w.write("check.sh", "grep -q good venv.log/lib\n")
 	checks(w, "sh check.sh", "\n[clean]\nsetup = \"sh install.sh\"\nlocks = [\"install.sh\"]\n")
-	if out, status := w.start(nil, "run", "--clean", "quality.dlct"); status != 1 {
+	if out, status := w.start(nil, "run", "--clean", "--store", w.path("other.db"), "quality.dlct"); status != 1 {
 		w.t.Fatalf("the check passes by what the setup installs: %d\n%s", status, out)
 	}
 }

@@ -160,6 +160,8 @@ var layers = []layer{
 		"what init writes is data before it is a file"},
 	{"cmd/dialect/internal/scaffold/survey", []string{"cmd/dialect/internal/scaffold", "cmd/dialect/internal/scaffold/...", "runtime/archive", "runtime/place", "lang/diag", "lang/regular", "lang/routing", "lang/tomltree", "stdlib"}, nil,
 		"what init proposes follows from a folder and PATH: it knows no flag and no run"},
+	{"cmd/dialect/internal/scaffold/lockfiles", []string{"cmd/dialect/internal/scaffold", "cmd/dialect/internal/scaffold/settings", "lang/regular", "runtime/place"}, nil,
+		"what a clean checkout needs follows from lock files: no tool is asked"},
 	{"cmd/dialect/internal/scaffold/settings", []string{"lang/diag", "lang/tomltree"}, nil,
 		"a configuration file is read from its bytes alone, and no tool is known"},
 	{"cmd/dialect/internal/scaffold/habit", []string{"cmd/dialect/internal/scaffold/settings", "lang/regular"}, nil,

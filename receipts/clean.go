@@ -18,8 +18,8 @@ type Clean struct {
 	Setup *Setup `json:"setup,omitempty"`
 }
 
-// A Setup says what commands of the matrix installed in a clean checkout before its command ran. They saw the files in Locks and no other of the
-// tree, and the network: what they installed is what these files ask for as far as the commands compare the one with the other. What
+// A Setup says what commands of the matrix installed in a clean checkout before its command ran. Where it is confined they saw the files in Locks
+// and no other of the tree, and the network: what they installed is what these files ask for as far as the commands compare the one with the other. What
 // was Kept is that of an earlier run, found to be what that run left by a digest that lies beside it; where the store's records are signed, so
 // is that.
 type Setup struct {
@@ -33,7 +33,11 @@ type Setup struct {
 
 // String says in words what was installed, and what that rests on.
 func (s *Setup) String() string {
-	text := "set up by " + ListPaths(dataTexts(s.Commands)) + " over the network, with packages believed by " + ListPaths(dataTexts(s.Locks))
+	text := "set up by " + ListPaths(dataTexts(s.Commands)) + " over the network, "
+	if s.Result.IsZero() {
+		return text + "which saw all files and this machine"
+	}
+	text += "with packages believed by " + ListPaths(dataTexts(s.Locks))
 	if s.Kept {
 		text += ", kept since an earlier run"
 	}

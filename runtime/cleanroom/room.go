@@ -595,8 +595,8 @@ func (r *Room) Root() string {
 	return r.snapshot.Root
 }
 
-// Ignores reports whether a file at a path from the root of the working tree, with slashes, is no part of the snapshot since an ignore
-// file hides it.
+// Ignores reports whether a file at a path from the root of the working tree, with slashes, is left out of the snapshot because an
+// ignore file hides it.
 func (r *Room) Ignores(rel string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()

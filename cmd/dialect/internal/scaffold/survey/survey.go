@@ -18,6 +18,7 @@ import (
 
 	"github.com/command-dialect/dialect/cmd/dialect/internal/scaffold"
 	"github.com/command-dialect/dialect/cmd/dialect/internal/scaffold/habit"
+	"github.com/command-dialect/dialect/cmd/dialect/internal/scaffold/lockfiles"
 	"github.com/command-dialect/dialect/lang/regular"
 	"github.com/command-dialect/dialect/lang/routing"
 	"github.com/command-dialect/dialect/runtime/place"
@@ -40,7 +41,8 @@ func Look(dir string) (scaffold.Plan, error) {
 	d.unread()
 	d.matrices()
 	d.docker()
-	d.clean()
+	m := d.manager()
+	d.Clean = lockfiles.Propose(dir, lockfiles.Manager{Lock: m.lock, Program: m.program, Install: m.install})
 	if len(d.Lines) == 0 {
 		return d.Plan, fmt.Errorf("%w in %s, or in the folders below, that can be bound without your help", ErrNothing, dir)
 	}
@@ -171,13 +173,10 @@ func (d *draft) leaveOut(what, why string) {
 // lacks leaves out what is not installed, and names the command that installs it.
 func (d *draft) lacks(what, why, install string) {
 	d.leaveOut(what, why)
-	if install == "" {
-		return
-	}
-	if d.below != "" && !strings.HasPrefix(install, "cd ") {
+	if install != "" && d.below != "" && !strings.HasPrefix(install, "cd ") {
 		install = "cd " + d.below + " && " + install
 	}
-	if !slices.Contains(d.Installs, install) {
+	if install != "" && !slices.Contains(d.Installs, install) {
 		d.Installs = append(d.Installs, install)
 	}
 }

@@ -1,48 +1,72 @@
-package survey
+// Package lockfiles proposes what a clean checkout of a project needs, from its lock files. The folder of the project and what installs
+// its packages of Node come in; the table [clean] of a matrix goes out, with what each command compares. It turns no clean checkout on, and runs nothing.
+package lockfiles
 
 import (
 	"bytes"
+	"path/filepath"
 	"slices"
 	"strings"
 
+	"github.com/command-dialect/dialect/cmd/dialect/internal/scaffold"
 	"github.com/command-dialect/dialect/cmd/dialect/internal/scaffold/settings"
+	"github.com/command-dialect/dialect/lang/regular"
+	"github.com/command-dialect/dialect/runtime/place"
 )
 
-// clean proposes what a clean checkout of the project needs, from its lock files: nothing that is installed in the working tree, or for
-// the user, is there. It turns no clean checkout on.
-func (d *draft) clean() {
-	d.cleanNode()
-	d.cleanGo()
-	d.cleanRust()
-	d.cleanPython()
-	d.cleanRuby()
+// A Manager installs the packages of package.json.
+type Manager struct {
+	Lock    string // the name of its lock file; empty where there is none
+	Program string
+	Install string // the command
 }
 
-// setup adds commands, with the lock files of the project that they need. Names that the project has nothing of are left out, but for patterns.
-func (d *draft) setup(why string, commands, locks []string, keep ...string) {
-	c := &d.Clean
-	c.Why = append(c.Why, why)
-	c.Setup = append(c.Setup, commands...)
+// Propose returns what the project in dir needs.
+func Propose(dir string, m Manager) scaffold.Clean {
+	d := &proposal{dir: dir}
+	d.node(m)
+	d.golang()
+	d.rust()
+	d.python()
+	d.ruby()
+	return d.Clean
+}
+
+type proposal struct {
+	scaffold.Clean
+	dir string
+}
+
+func (d *proposal) exists(name string) bool { return place.Exists(filepath.Join(d.dir, name)) }
+
+func (d *proposal) read(name string) ([]byte, error) {
+	return regular.Read(filepath.Join(d.dir, name), 16<<20)
+}
+
+// install adds commands, with the lock files of the project that they need. Names that the project has nothing of are left out, but for patterns.
+func (d *proposal) install(why string, commands, locks []string, keep ...string) {
+	d.Why = append(d.Why, why)
+	d.Setup = append(d.Setup, commands...)
 	for _, name := range locks {
-		if (strings.ContainsAny(name, "*") || d.exists(name)) && !slices.Contains(c.Locks, name) {
-			c.Locks = append(c.Locks, name)
+		if (strings.ContainsAny(name, "*") || d.exists(name)) && !slices.Contains(d.Locks, name) {
+			d.Locks = append(d.Locks, name)
 		}
 	}
-	c.Keep = append(c.Keep, keep...)
+	d.Keep = append(d.Keep, keep...)
 }
 
 // share shares what is installed and has no lock file.
-func (d *draft) share(name, why string) {
+func (d *proposal) share(name, why string) {
 	if d.exists(name) {
-		d.Clean.Why = append(d.Clean.Why, why)
-		d.Clean.Share = append(d.Clean.Share, name)
+		d.Why = append(d.Why, why)
+		d.Share = append(d.Share, name)
 	}
 }
 
 // scriptsOfInstall are the scripts of a project that managers run when they install its packages.
 var scriptsOfInstall = []string{"preinstall", "install", "postinstall", "prepublish", "preprepare", "prepare", "postprepare"}
 
-func (d *draft) cleanNode() {
+func (d *proposal) node(m Manager) {
 	text, err := d.read("package.json")
 	if err != nil {
 		return
@@ -51,13 +75,12 @@ func (d *draft) cleanNode() {
 	if err != nil || len(p.At("dependencies").Keys)+len(p.At("devDependencies").Keys) == 0 && !p.Has("workspaces") {
 		return
 	}
-	m := d.manager()
-	command, why := m.install, m.program+" compares each package with its hash in "+m.lock
-	locks := []string{"package.json", m.lock, ".npmrc"}
+	command, why := m.Install, m.Program+" compares each package with its hash in "+m.Lock
+	locks := []string{"package.json", m.Lock, ".npmrc"}
 	if p.Has("workspaces") || d.exists("pnpm-workspace.yaml") {
 		locks = append(locks, "pnpm-workspace.yaml", "**/package.json")
 	}
-	berry := m.program == "yarn" && d.exists(".yarnrc.yml")
+	berry := m.Program == "yarn" && d.exists(".yarnrc.yml")
 	var keep []string
 	if berry {
 		command, keep = "yarn install --immutable", []string{"~/.yarn/berry"}
@@ -72,15 +95,15 @@ func (d *draft) cleanNode() {
 		why += "; the project's own scripts would not find its files"
 	}
 	switch {
-	case m.lock == "":
+	case m.Lock == "":
 		d.share("node_modules", "package.json has no lock file: node_modules is this machine's, and lowers the claim")
-	case m.program == "bun":
+	case m.Program == "bun":
 	default:
-		d.setup(why, []string{command}, locks, keep...)
+		d.install(why, []string{command}, locks, keep...)
 	}
 }
 
-func (d *draft) cleanGo() {
+func (d *proposal) golang() {
 	if d.exists("vendor/modules.txt") || !d.exists("go.sum") && !d.exists("go.work") {
 		return
 	}
@@ -88,29 +111,29 @@ func (d *draft) cleanGo() {
 	if d.exists("go.work") {
 		locks = []string{"go.work", "go.work.sum", "**/go.mod", "**/go.sum"}
 	}
-	d.setup("go compares each module with its hash in go.sum", []string{"go mod download"}, locks, "~/go/pkg/mod")
+	d.install("go compares each module with its hash in go.sum", []string{"go mod download"}, locks, "~/go/pkg/mod")
 }
 
-func (d *draft) cleanRust() {
+func (d *proposal) rust() {
 	if !d.exists("Cargo.lock") || !d.exists("Cargo.toml") || d.exists("vendor") {
 		return
 	}
-	d.setup("cargo compares each crate with its hash in Cargo.lock; it wants to see the roots of packages, too", []string{"cargo fetch --locked"},
+	d.install("cargo compares each crate with its hash in Cargo.lock; it wants to see the roots of packages, too", []string{"cargo fetch --locked"},
 		[]string{"**/Cargo.toml", "Cargo.lock", "**/src/lib.rs", "**/src/main.rs", ".cargo/config.toml", "rust-toolchain.toml"}, "~/.cargo/registry", "~/.cargo/git")
 }
 
-func (d *draft) cleanPython() {
+func (d *proposal) python() {
 	const venv = "python3 -m venv .venv"
 	requirements, err := d.read("requirements.txt")
 	switch {
 	case d.exists("uv.lock"):
-		d.setup("uv compares each package with its hash in uv.lock; the project itself is not there yet",
+		d.install("uv compares each package with its hash in uv.lock; the project itself is not there yet",
 			[]string{"uv sync --frozen --no-install-project"}, []string{"pyproject.toml", "uv.lock", ".python-version", "uv.toml"})
 	case err == nil && bytes.Contains(requirements, []byte("--hash=")):
-		d.setup("pip compares each package with its hash in requirements.txt",
+		d.install("pip compares each package with its hash in requirements.txt",
 			[]string{venv, ".venv/bin/python -m pip install --require-hashes -r requirements.txt"}, []string{"requirements.txt"})
 	case err == nil && len(bytes.TrimSpace(requirements)) > 0:
-		d.setup("requirements.txt has no hashes: packages are believed by their names and versions",
+		d.install("requirements.txt has no hashes: names and versions are all that counts",
 			[]string{venv, ".venv/bin/python -m pip install -r requirements.txt"}, []string{"requirements*.txt"})
 	default:
 		for _, name := range []string{".venv", "venv"} {
@@ -122,15 +145,15 @@ func (d *draft) cleanPython() {
 	}
 }
 
-func (d *draft) cleanRuby() {
+func (d *proposal) ruby() {
 	lock, err := d.read("Gemfile.lock")
 	if err != nil || !d.exists("Gemfile") {
 		return
 	}
-	why := "Gemfile.lock has no checksums: gems are believed by their names and versions"
+	why := "Gemfile.lock has no checksums: names and versions are all that counts"
 	if bytes.Contains(lock, []byte("\nCHECKSUMS\n")) {
 		why = "bundler compares each gem with its checksum in Gemfile.lock"
 	}
-	d.setup(why, []string{"bundle config set --local frozen true", "bundle config set --local path vendor/bundle", "bundle install"},
+	d.install(why, []string{"bundle config set --local frozen true", "bundle config set --local path vendor/bundle", "bundle install"},
 		[]string{"Gemfile", "Gemfile.lock", "*.gemspec", ".ruby-version"})
 }
