@@ -63,6 +63,11 @@ func filled(text string, many int) []body {
 	if r.Executable.Path.IsZero() {
 		r.Executable = nil
 	}
+	if set := r.Clean.Setup; len(set.Commands) == 0 || len(set.Locks) == 0 {
+		r.Clean.Setup = nil
+	} else {
+		set.Key = Hash{1}
+	}
 	k := *r
 	k.Binding, k.Command, k.Control = "", CommandHash(ControlArgv(r.Command)), &Control{Binding: text, Command: r.Command, Path: Text(text), Line: 1, Test: Text(text), Nonce: text, Outcome: text}
 	k.Argv = nil

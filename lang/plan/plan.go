@@ -83,6 +83,7 @@ type Clean struct {
 	// the matrix; Keep are directories below the home directory, with slashes, in which they install as well.
 	Setup       []Command
 	Locks, Keep []string
+	Vars        map[string]string // of the environment of Setup, as [defaults] sets them
 }
 
 // A Command is a command line of the matrix.

@@ -621,7 +621,7 @@ var keys = []Key{
 			}
 		}},
 	{Name: "setup", In: InClean, Type: TextOrTexts, Example: `"npm ci"`,
-		Doc: "Command lines that install, one after the other, what the project's files need in a clean checkout; no shell runs them. They see the files that `locks` names and no others, and the network. What they leave in the project, where git ignores it, and in the directories of `keep`, is kept, and given to later runs with the same bytes in those files, the same commands and the same tools. `dialect verify` names them.",
+		Doc: "Command lines that install, one after the other, what the project's files need in a clean checkout; no shell runs them. They see the files that `locks` names and no others, and the network, and get the variables of [defaults] and of `env`. What they leave in the project, where git ignores it, and in the directories of `keep`, is kept, and given to later runs with the same bytes in those files, the same commands and the same tools. `dialect verify` names them.",
 		apply: func(r *reader, t *target, v *tomltree.Value, where string) {
 			lines := v.Items
 			if v.Kind == tomltree.String {

@@ -429,6 +429,9 @@ func (l *loader) finish() {
 		l.settle(b, state, nil)
 	}
 	l.lockOrder()
+	if len(m.Clean.Setup) > 0 {
+		m.Clean.Vars = maps.Clone(l.env)
+	}
 	m.Run = l.run.plan(plan.Budget{}) // a run as a whole has no bounds of its own
 	l.required()
 }

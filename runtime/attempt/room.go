@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/command-dialect/dialect/receipts"
@@ -67,7 +69,7 @@ func (x *Executor) install(ctx context.Context, res *Report) error {
 		return nil
 	}
 	s := cleanroom.Setup{Locks: func(name string) bool { return scope.Names(m.Clean.Locks, name) }, Keep: m.Clean.Keep}
-	s.Env, _ = x.environ(nil)
+	s.Env, _ = x.environ(m.Clean.Vars)
 	for _, c := range m.Clean.Setup {
 		s.Commands = append(s.Commands, c.Argv)
 	}
@@ -109,17 +111,28 @@ func (x *Executor) setUp(ctx context.Context, res *Report, c *process.Command) e
 // saidLines and saidBytes bound what an error repeats of what a setup printed.
 const saidLines, saidBytes = 4, 600
 
-// saying returns the last lines of what a command printed, in one line, and where all of it is.
+// complains matches lines in which installers say why they failed.
+var complains = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?i)\b(err|error|fatal|failed|cannot|not found|no such|denied|refused)\b`)
+})
+
+// saying returns, in one line, the lines of what a command printed that say why it failed, else its last ones, and where all of it is.
 func saying(p *process.Result) string {
-	var said []string
+	var said, why []string
 	for line := range strings.Lines(string(p.Tail)) {
-		if line = strings.TrimSpace(line); line != "" {
-			said = append(said, line)
+		if line = strings.TrimSpace(line); line == "" {
+			continue
+		}
+		if said = append(said, line); complains().MatchString(line) {
+			why = append(why, line)
 		}
 	}
-	text := strings.Join(said[max(0, len(said)-saidLines):], "; ")
+	if said = said[max(0, len(said)-saidLines):]; len(why) > 0 {
+		said = why[:min(len(why), saidLines)]
+	}
+	text := strings.Join(said, "; ")
 	if len(text) > saidBytes {
-		text = "..." + strings.ToValidUTF8(text[len(text)-saidBytes:], "")
+		text = strings.ToValidUTF8(text[:saidBytes], "") + "..."
 	}
 	for _, log := range []string{p.Stderr.Log, p.Stdout.Log} {
 		if log != "" {
