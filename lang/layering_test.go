@@ -120,7 +120,7 @@ var layers = []layer{
 		"what a run links of MCP is pipes: its SDK would cost every start"},
 	{"runtime/mcpclient/broker", []string{"lang/plan", "runtime/mcpclient"}, []string{"github.com/modelcontextprotocol/go-sdk", "github.com/google/jsonschema-go", "github.com/sourcegraph/jsonrpc2"},
 		"what drives MCP servers is a program of its own, and knows no run"},
-	{"runtime/carry", []string{"runtime/tempdir", "runtime/workspace", "runtime/workspace/git"}, nil,
+	{"runtime/carry", []string{"lang/regular", "runtime/tempdir", "runtime/workspace", "runtime/workspace/git"}, nil,
 		"what carries files between machines knows bytes and digests, and no run"},
 	{"runtime/remote", []string{"receipts", "runtime/attempt", "runtime/carry", "runtime/engine", "runtime/mcpclient", "runtime/schedule", "runtime/workspace", "runtime/workspace/git"}, nil,
 		"who hands a run out judges nothing of what comes back"},

@@ -19,11 +19,9 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"path"
 	"path/filepath"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -36,8 +34,6 @@ import (
 // A Depot is a repository that several machines reach.
 type Depot struct {
 	Remote string // its URL, or the path of a bare repository
-	// Folder is a directory of the caller's own, in which what was fetched is kept; empty for a temporary one for each call.
-	Folder string
 	Format string // of objects: "sha1", "sha256"; empty for git's own
 }
 
@@ -72,25 +68,34 @@ func CheckRemote(text string) error {
 	return nil
 }
 
-// run runs git in a directory.
-func run(ctx context.Context, dir string, stdin io.Reader, args ...string) ([]byte, error) {
+// command is a call of git in a directory, of which nothing of the machine's configuration and environment has a say.
+func command(ctx context.Context, dir string, args ...string) (*exec.Cmd, error) {
 	g, err := git.FindGit("", dir)
 	if err != nil {
 		return nil, err
 	}
-	ctx, done := context.WithTimeout(ctx, patience)
-	defer done()
 	all := append([]string{"--no-pager", "-c", "core.hooksPath=" + os.DevNull, "-c", "gc.auto=0", "-c", "maintenance.auto=false", "-c", "core.fsmonitor=false",
 		"-c", "protocol.ext.allow=never", "-c", "core.fsync=none", "-c", "fetch.unpackLimit=1", "-c", "transfer.fsckObjects=false", "-c", "safe.directory=*"}, args...)
 	cmd := exec.CommandContext(ctx, g.Program, all...)
-	cmd.Dir, cmd.Stdin, cmd.WaitDelay = dir, stdin, time.Second
+	cmd.Dir, cmd.WaitDelay = dir, time.Second
 	cmd.Env = slices.DeleteFunc(os.Environ(), func(kv string) bool {
 		return strings.HasPrefix(kv, "GIT_DIR=") || strings.HasPrefix(kv, "GIT_WORK_TREE=") || strings.HasPrefix(kv, "GIT_INDEX") || strings.HasPrefix(kv, "GIT_OBJECT") ||
 			strings.HasPrefix(kv, "GIT_ALTERNATE") || strings.HasPrefix(kv, "GIT_CONFIG") || strings.HasPrefix(kv, "GIT_TRACE") || strings.HasPrefix(kv, "GIT_NAMESPACE") || strings.HasPrefix(kv, "GIT_EXEC")
 	})
 	cmd.Env = append(cmd.Env, "GIT_TERMINAL_PROMPT=0", "LC_ALL=C", "GIT_NO_REPLACE_OBJECTS=1")
+	return cmd, nil
+}
+
+// run runs git in a directory.
+func run(ctx context.Context, dir string, stdin io.Reader, args ...string) ([]byte, error) {
+	ctx, done := context.WithTimeout(ctx, patience)
+	defer done()
+	cmd, err := command(ctx, dir, args...)
+	if err != nil {
+		return nil, err
+	}
 	var out, complaint bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &complaint
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = stdin, &out, &complaint
 	if err := cmd.Run(); err != nil {
 		line, _, _ := strings.Cut(strings.TrimSpace(complaint.String()), "\n")
 		if ctx.Err() != nil {
@@ -101,40 +106,17 @@ func run(ctx context.Context, dir string, stdin io.Reader, args ...string) ([]by
 	return out.Bytes(), nil
 }
 
-// temporary makes a bare repository that is gone after remove.
-func (d Depot) temporary(ctx context.Context) (dir string, remove func(), err error) {
+// temporary makes a repository that is gone after remove.
+func (d Depot) temporary() (dir string, remove func(), err error) {
 	dir, remove, err = tempdir.New(tempdir.Tree)
 	if err != nil {
 		return "", nil, err
 	}
-	if err = d.initialize(ctx, dir); err != nil {
+	if err = layOut(dir, d.format(), true); err != nil {
 		remove()
 		return "", nil, err
 	}
 	return dir, remove, nil
-}
-
-func (d Depot) initialize(ctx context.Context, dir string) error {
-	args := []string{"init", "-q", "--bare", "--template="}
-	if d.Format != "" {
-		args = append(args, "--object-format="+d.Format)
-	}
-	_, err := run(ctx, dir, nil, append(args, dir)...)
-	return err
-}
-
-// fetched returns the repository that fetched objects are in.
-func (d Depot) fetched(ctx context.Context) (dir string, remove func(), err error) {
-	if d.Folder == "" {
-		return d.temporary(ctx)
-	}
-	if _, err = os.Stat(filepath.Join(d.Folder, "HEAD")); err == nil {
-		return d.Folder, func() {}, nil
-	}
-	if err = os.MkdirAll(d.Folder, 0o700); err == nil {
-		err = d.initialize(ctx, d.Folder)
-	}
-	return d.Folder, func() {}, err
 }
 
 // A stream is what git fast-import reads.
@@ -164,7 +146,7 @@ func (d Depot) send(ctx context.Context, ref string, write func(*stream) error) 
 	if err := errors.Join(CheckRef(ref), CheckRemote(d.Remote)); err != nil {
 		return "", err
 	}
-	dir, remove, err := d.temporary(ctx)
+	dir, remove, err := d.temporary()
 	if err != nil {
 		return "", err
 	}
@@ -190,12 +172,17 @@ func (d Depot) send(ctx context.Context, ref string, write func(*stream) error) 
 	if err != nil {
 		return "", err
 	}
-	out, err := run(ctx, dir, nil, "rev-parse", "refs/heads/sent")
+	text, err := os.ReadFile(filepath.Join(dir, "refs", "heads", "sent"))
 	if err != nil {
 		return "", err
 	}
-	_, err = run(ctx, dir, nil, "push", "-q", "--no-verify", "--no-signed", "--", d.Remote, "+refs/heads/sent:"+ref)
-	return strings.TrimSpace(string(out)), err
+	commit = strings.TrimSpace(string(text))
+	return commit, d.push(ctx, dir, "+"+commit+":"+ref)
+}
+
+func (d Depot) push(ctx context.Context, dir string, refs ...string) error {
+	_, err := run(ctx, dir, nil, append([]string{"push", "-q", "--no-verify", "--no-signed", "--", d.Remote}, refs...)...)
+	return err
 }
 
 // A SendError says why files are not sent.
@@ -268,61 +255,12 @@ func sendFile(w *stream, root *os.Root, file workspace.File) error {
 	return nil
 }
 
-// bodyName is the name of the only file of what [Depot.Send] sends.
-const bodyName = "body"
-
-// Send sends bytes under a ref.
-func (d Depot) Send(ctx context.Context, ref string, text []byte) error {
-	_, err := d.send(ctx, ref, func(w *stream) error {
-		_, err := w.file("100644", bodyName, int64(len(text)), bytes.NewReader(text))
-		return err
-	})
-	return err
-}
-
-// Fetch returns what was sent under refs, each of at most max bytes, in their order.
-func (d Depot) Fetch(ctx context.Context, most int64, refs ...string) (texts [][]byte, err error) {
-	args := []string{"fetch", "-q", "--no-tags", "--no-write-fetch-head", "--no-recurse-submodules", "--depth=1", "--", d.Remote}
-	for _, ref := range refs {
-		if err := CheckRef(ref); err != nil {
-			return nil, err
-		}
-		args = append(args, "+"+ref+":"+ref)
-	}
-	if err := CheckRemote(d.Remote); err != nil {
-		return nil, err
-	}
-	dir, remove, err := d.temporary(ctx)
-	if err != nil {
-		return nil, err
-	}
-	defer remove()
-	if _, err := run(ctx, dir, nil, args...); err != nil {
-		return nil, err
-	}
-	for _, ref := range refs {
-		size, err := run(ctx, dir, nil, "cat-file", "-s", ref+":"+bodyName)
-		if err != nil {
-			return nil, err
-		}
-		if n, err := strconv.ParseInt(strings.TrimSpace(string(size)), 10, 64); err != nil || n > most {
-			return nil, fmt.Errorf("what %s has is larger than %d bytes", ref, most)
-		}
-		text, err := run(ctx, dir, nil, "cat-file", "blob", ref+":"+bodyName)
-		if err != nil {
-			return nil, err
-		}
-		texts = append(texts, text)
-	}
-	return texts, nil
-}
-
 // Collect takes away the refs of a run, and those of all runs that began before a time. It does not matter whether some are gone already.
 func (d Depot) Collect(ctx context.Context, run_ string, before time.Time) error {
 	if err := CheckRemote(d.Remote); err != nil {
 		return err
 	}
-	dir, remove, err := d.temporary(ctx)
+	dir, remove, err := d.temporary()
 	if err != nil {
 		return err
 	}
@@ -332,180 +270,18 @@ func (d Depot) Collect(ctx context.Context, run_ string, before time.Time) error
 		return err
 	}
 	day := before.UTC().Format("20060102")
-	args := []string{"push", "-q", "--no-verify", "--", d.Remote}
-	first := len(args)
+	var gone []string
 	for line := range strings.Lines(string(out)) {
 		_, ref, _ := strings.Cut(strings.TrimSpace(line), "\t")
 		parts := strings.Split(ref, "/")
 		if CheckRef(ref) == nil && (parts[3] == run_ || parts[2] < day) {
-			args = append(args, ":"+ref)
+			gone = append(gone, ":"+ref)
 		}
 	}
-	for some := range slices.Chunk(args[first:], 200) {
-		if _, err := run(ctx, dir, nil, append(args[:first:first], some...)...); err != nil {
+	for some := range slices.Chunk(gone, 200) {
+		if err := d.push(ctx, dir, some...); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-// Checkout fetches a commit of [Depot.SendTree] and writes its files below dir, which it makes, as the worktree of a
-// repository of its own whose only commit it is. Who asks compares the files with their digest.
-func (d Depot) Checkout(ctx context.Context, ref, commit, dir string) (err error) {
-	if err := errors.Join(CheckRef(ref), CheckRemote(d.Remote)); err != nil {
-		return err
-	}
-	cache, remove, err := d.fetched(ctx)
-	if err != nil {
-		return err
-	}
-	defer remove()
-	if _, err := run(ctx, cache, nil, "fetch", "-q", "--no-tags", "--no-write-fetch-head", "--no-recurse-submodules", "--depth=1", "--", d.Remote, "+"+ref+":"+ref); err != nil {
-		return err
-	}
-	out, err := run(ctx, cache, nil, "rev-parse", "--verify", ref+"^{commit}")
-	if err != nil {
-		return err
-	}
-	if got := strings.TrimSpace(string(out)); got != commit {
-		return fmt.Errorf("%s is the commit %s, and not %s", ref, got, git.Clip(commit))
-	}
-	if err := os.Mkdir(dir, 0o700); err != nil {
-		return err
-	}
-	defer func() {
-		if err != nil {
-			_ = tempdir.RemoveAll(dir)
-		}
-	}()
-	if err := d.write(ctx, cache, commit, dir); err != nil {
-		return err
-	}
-	args := []string{"init", "-q", "--template="}
-	if d.Format != "" {
-		args = append(args, "--object-format="+d.Format)
-	}
-	for _, step := range [][]string{
-		append(args, dir), {"-C", dir, "fetch", "-q", "--no-tags", "--no-write-fetch-head", "--depth=1", "--", cache, "+" + ref + ":refs/heads/run"},
-		{"-C", dir, "symbolic-ref", "HEAD", "refs/heads/run"}, {"-C", dir, "read-tree", "HEAD"},
-	} {
-		if _, err := run(ctx, dir, nil, step...); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// write writes the files of a commit below dir. Nothing is written outside of it, whatever links the commit has.
-func (d Depot) write(ctx context.Context, cache, commit, dir string) error {
-	list, err := run(ctx, cache, nil, "ls-tree", "-r", "-z", "--full-tree", commit)
-	if err != nil {
-		return err
-	}
-	root, err := os.OpenRoot(dir)
-	if err != nil {
-		return err
-	}
-	defer root.Close()
-	type entry struct{ mode, name string }
-	var entries []entry
-	var ask bytes.Buffer
-	for row := range bytes.SplitSeq(bytes.TrimSuffix(list, []byte{0}), []byte{0}) {
-		head, name, ok := strings.Cut(string(row), "\t")
-		words := strings.Fields(head)
-		if !ok || len(words) != 3 || words[1] != "blob" || !git.ValidPath(name) {
-			return fmt.Errorf("the commit has %s, which is not written", git.Display(name))
-		}
-		entries = append(entries, entry{words[0], name})
-		ask.WriteString(words[2] + "\n")
-	}
-	pr, pw := io.Pipe()
-	done := make(chan error, 1)
-	go func() {
-		done <- batch(ctx, cache, &ask, pw)
-		pw.Close()
-	}()
-	in := bufio.NewReaderSize(pr, 1<<16)
-	// Links come last: no file is written through one.
-	var links []func() error
-	for _, e := range entries {
-		if err = writeOne(root, in, e.mode, e.name, &links); err != nil {
-			break
-		}
-	}
-	pr.CloseWithError(io.ErrClosedPipe)
-	if failed := <-done; err == nil {
-		err = failed
-	}
-	for _, link := range links {
-		if err == nil {
-			err = link()
-		}
-	}
-	return err
-}
-
-// batch writes the objects that ask names to w.
-func batch(ctx context.Context, dir string, ask io.Reader, w io.Writer) error {
-	g, err := git.FindGit("", dir)
-	if err != nil {
-		return err
-	}
-	cmd := exec.CommandContext(ctx, g.Program, "--no-pager", "cat-file", "--batch")
-	cmd.Dir, cmd.Stdin, cmd.Stdout, cmd.WaitDelay = dir, ask, w, time.Second
-	return cmd.Run()
-}
-
-func writeOne(root *os.Root, in *bufio.Reader, mode, name string, links *[]func() error) error {
-	head, err := in.ReadString('\n')
-	if err != nil {
-		return err
-	}
-	words := strings.Fields(head)
-	if len(words) != 3 || words[1] != "blob" {
-		return fmt.Errorf("the object of %s is not there", git.Display(name))
-	}
-	size, err := strconv.ParseInt(words[2], 10, 64)
-	if err != nil {
-		return err
-	}
-	file := filepath.FromSlash(name)
-	if at := path.Dir(name); at != "." {
-		if err := root.MkdirAll(filepath.FromSlash(at), 0o755); err != nil {
-			return err
-		}
-	}
-	switch mode {
-	case "120000":
-		if size > 1<<16 {
-			return fmt.Errorf("the link %s is too long", git.Display(name))
-		}
-		target := make([]byte, size)
-		if _, err := io.ReadFull(in, target); err != nil {
-			return err
-		}
-		*links = append(*links, func() error { return root.Symlink(string(target), file) })
-	case "100644", "100755":
-		bits := os.FileMode(0o644)
-		if mode == "100755" {
-			bits = 0o755
-		}
-		out, err := root.OpenFile(file, os.O_CREATE|os.O_EXCL|os.O_WRONLY, bits)
-		if err != nil {
-			return err
-		}
-		if _, err = io.CopyN(out, in, size); err == nil {
-			err = out.Chmod(bits) // whatever the umask is
-		}
-		if closed := out.Close(); err == nil {
-			err = closed
-		}
-		if err != nil {
-			return err
-		}
-	default:
-		return fmt.Errorf("%s has the mode %s", git.Display(name), mode)
-	}
-	_, err = in.Discard(1)
-	return err
 }

@@ -3,10 +3,12 @@ package carry_test
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -65,13 +67,19 @@ func TestTree(t *testing.T) {
 				t.Errorf("the commit says more than its files: %q", log)
 			}
 			to := filepath.Join(t.TempDir(), "checkout")
-			d.Folder = filepath.Join(t.TempDir(), "cache")
-			if err := d.Checkout(t.Context(), ref, commit, to); err != nil {
-				t.Fatal(err)
-			}
-			got, err := workspace.Take(t.Context(), to, workspace.Options{})
-			if err != nil || got.Bytes != s.Bytes || got.Tree != s.Tree || got.Untracked.Count != 0 {
-				t.Errorf("%x %s, and not %x %s: %v", got.Bytes, got.Tree, s.Bytes, s.Tree, err)
+			c := &carry.Cache{Depot: d, Folder: filepath.Join(t.TempDir(), "cache")}
+			for _, to := range []string{to, to + "2"} { // the second one is fetched from nowhere
+				if err := c.Checkout(t.Context(), ref, commit, to); err != nil {
+					t.Fatal(err)
+				}
+				sh(t, ".", "rm -rf "+d.Remote)
+				got, err := workspace.Take(t.Context(), to, workspace.Options{})
+				if err != nil || got.Bytes != s.Bytes || got.Tree != s.Tree || got.Untracked.Count != 0 {
+					t.Errorf("%x %s, and not %x %s: %v", got.Bytes, got.Tree, s.Bytes, s.Tree, err)
+				}
+				if said := sh(t, to, "git status --porcelain && git log --format=%T HEAD && git fsck 2>&1"); strings.TrimSpace(said) != s.Tree && name != "conversion" {
+					t.Errorf("git says %q of the checkout, and not %s", said, s.Tree)
+				}
 			}
 		})
 	}
@@ -137,7 +145,7 @@ func TestHostileTree(t *testing.T) {
 				commit = strings.Repeat("1", 40)
 			}
 			to := filepath.Join(t.TempDir(), "checkout")
-			if err := d.Checkout(t.Context(), ref, commit, to); err == nil {
+			if err := (&carry.Cache{Depot: d, Folder: t.TempDir()}).Checkout(t.Context(), ref, commit, to); err == nil {
 				t.Errorf("it was checked out")
 			}
 			if _, err := os.Lstat(to); err == nil {
@@ -147,28 +155,71 @@ func TestHostileTree(t *testing.T) {
 	}
 }
 
-// Bytes travel whole, several at a time, and never more than is asked for.
+// Bytes travel whole, several at a time, and never more than is asked for, whether git carries them or not.
 func TestBytes(t *testing.T) {
+	for name, prepare := range map[string]string{
+		"on disk":    "true",
+		"git's":      "git config receive.denyDeletes false",
+		"with hooks": "mkdir -p hooks && printf '#!/bin/sh\\n' >hooks/pre-receive && chmod +x hooks/pre-receive",
+		"packed":     "git config gc.pruneExpire never",
+		"sha256":     "rm -rf * && git init -q --bare --object-format=sha256 .",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			d, _, _ := depot(t, "echo one >a.txt")
+			sh(t, d.Remote, prepare)
+			if name == "sha256" {
+				d.Format = name
+			}
+			one, two := carry.Ref(began, "r-1", "a-1-1"), carry.Ref(began, "r-1", "a-2-1")
+			big := bytes.Repeat([]byte("x\x00\n"), 10000)
+			if err := d.Send(t.Context(), carry.Parcel{Ref: one, Text: big}); err != nil {
+				t.Fatal(err)
+			}
+			out := carry.Outbox{Depot: d}
+			if err := out.Post(t.Context(), carry.Parcel{Ref: two}); err != nil {
+				t.Fatal(err)
+			}
+			sh(t, d.Remote, "git fsck --strict")
+			if name == "packed" {
+				sh(t, d.Remote, "git gc -q")
+			}
+			got, err := d.Fetch(t.Context(), 1<<20, one, two)
+			if err != nil || len(got) != 2 || !bytes.Equal(got[0], big) || len(got[1]) != 0 {
+				t.Errorf("%d, %v", len(got), err)
+			}
+			if _, err := d.Fetch(t.Context(), 100, one); err == nil {
+				t.Error("more than is asked for was fetched")
+			}
+			ctx, cancel := context.WithCancel(t.Context())
+			cancel()
+			if err := d.Send(ctx, carry.Parcel{Ref: one, Text: big}); err == nil {
+				t.Error("it was sent although nobody waits")
+			}
+		})
+	}
+}
+
+// A hook of the depot decides, as it does where git carries; one parcel that it refuses does not take others with it.
+func TestHook(t *testing.T) {
 	d, _, _ := depot(t, "echo one >a.txt")
-	one, two := carry.Ref(began, "r-1", "a-1-1"), carry.Ref(began, "r-1", "a-2-1")
-	big := bytes.Repeat([]byte("x\x00\n"), 10000)
-	if err := d.Send(t.Context(), one, big); err != nil {
-		t.Fatal(err)
+	sh(t, d.Remote, "mkdir -p hooks && printf '#!/bin/sh\\ncase $1 in */a-3-1) exit 1; esac\\n' >hooks/update && chmod +x hooks/update")
+	o := &carry.Outbox{Depot: d}
+	var sent [6]error
+	var all sync.WaitGroup
+	for i := range sent {
+		all.Go(func() {
+			sent[i] = o.Post(t.Context(), carry.Parcel{Ref: carry.Ref(began, "r-1", fmt.Sprintf("a-%d-1", i)), Text: []byte{byte(i)}})
+		})
 	}
-	if err := d.Send(t.Context(), two, nil); err != nil {
-		t.Fatal(err)
+	all.Wait()
+	for i, err := range sent {
+		if (err == nil) != (i != 3) {
+			t.Errorf("parcel %d: %v", i, err)
+		}
 	}
-	got, err := d.Fetch(t.Context(), 1<<20, one, two)
-	if err != nil || len(got) != 2 || !bytes.Equal(got[0], big) || len(got[1]) != 0 {
-		t.Errorf("%d, %v", len(got), err)
-	}
-	if _, err := d.Fetch(t.Context(), 100, one); err == nil {
-		t.Error("more than is asked for was fetched")
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	if err := d.Send(ctx, one, big); err == nil {
-		t.Error("it was sent although nobody waits")
+	if refs := strings.Count(sh(t, d.Remote, "git for-each-ref"), "\n"); refs != 5 {
+		t.Errorf("%d refs", refs)
 	}
 }
 
@@ -177,7 +228,7 @@ func TestCollect(t *testing.T) {
 	d, _, _ := depot(t, "echo one >a.txt")
 	old := began.Add(-30 * 24 * time.Hour)
 	for _, ref := range []string{carry.Ref(began, "r-1", "a-1-1"), carry.Ref(began, "r-1", "a-2-1"), carry.Ref(began, "r-2", "a-1-1"), carry.Ref(old, "r-3", "tree")} {
-		if err := d.Send(t.Context(), ref, []byte("x")); err != nil {
+		if err := d.Send(t.Context(), carry.Parcel{Ref: ref, Text: []byte("x")}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -2,7 +2,6 @@ package cleanroom
 
 import (
 	"bytes"
-	"compress/zlib"
 	"crypto/sha1"
 	"crypto/sha256"
 	"encoding/binary"
@@ -125,15 +124,6 @@ func (r *Room) loose(objects string, f *workspace.File) error {
 			return err
 		}
 	}
-	var b bytes.Buffer
-	z, err := zlib.NewWriterLevel(&b, zlib.BestSpeed)
-	if err != nil {
-		return err
-	}
-	_, err = z.Write(append(git.ObjectHeader("blob", int64(len(content))), content...))
-	if err = errors.Join(err, z.Close()); err != nil {
-		return err
-	}
 	name := filepath.Join(objects, f.ID[:2], f.ID[2:])
 	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
 		return err
@@ -141,7 +131,7 @@ func (r *Room) loose(objects string, f *workspace.File) error {
 	if _, err := os.Lstat(name); err == nil {
 		return nil // of another file with the same content
 	}
-	return os.WriteFile(name, b.Bytes(), 0o444)
+	return os.WriteFile(name, git.Loose("blob", content), 0o444)
 }
 
 // index returns an index of git, version 2, that holds the files with the status that they have in the

@@ -318,15 +318,46 @@ func within(root, path string) (string, error) {
 	return in, nil
 }
 
-// read reads what the helper says until it ends.
+// read takes what the helper says until it ends. What arrives while deliveries are fetched is fetched together.
 func (c *Conductor) read(shape receipts.Hash) {
 	defer close(c.out)
+	said, ended := make(chan Reply, maxTogether), make(chan struct{})
+	defer close(ended)
+	go func() {
+		defer close(said)
+		for {
+			var r Reply
+			if err := (mcpclient.Lines{}).ReadObject(c.in, &r); err != nil {
+				r = Reply{Error: fmt.Errorf("the helper has gone: %w", err).Error()}
+			}
+			select {
+			case said <- r:
+			case <-ended:
+				return
+			}
+			if r.Error != "" || r.Over {
+				return
+			}
+		}
+	}()
 	known := false
-	for {
-		var r Reply
-		if err := (mcpclient.Lines{}).ReadObject(c.in, &r); err != nil {
-			c.fail(fmt.Errorf("the helper has gone: %w", err))
-			return
+	for r := range said {
+		batch := r.Arrived
+		for more := true; more && len(batch) > 0 && r.Error == "" && !r.Over && len(batch) < maxTogether; {
+			select {
+			case r = <-said:
+				batch = append(batch, r.Arrived...)
+				more = len(r.Arrived) > 0
+			default:
+				more = false
+			}
+		}
+		if len(batch) > 0 {
+			if !known {
+				c.fail(errors.New("an attempt was made before the script was resolved"))
+				return
+			}
+			c.out <- c.fetch(batch)
 		}
 		switch {
 		case r.Error != "":
@@ -338,12 +369,6 @@ func (c *Conductor) read(shape receipts.Hash) {
 				return
 			}
 			known = true
-		case len(r.Arrived) > 0:
-			if !known {
-				c.fail(errors.New("an attempt was made before the script was resolved"))
-				return
-			}
-			c.out <- c.fetch(r.Arrived)
 		}
 		if r.Over {
 			c.mu.Lock()
@@ -353,6 +378,9 @@ func (c *Conductor) read(shape receipts.Hash) {
 		}
 	}
 }
+
+// maxTogether is how many replies, and arrivals, are taken at once.
+const maxTogether = 64
 
 // fetch brings what a batch of arrivals names.
 func (c *Conductor) fetch(batch []Arrived) []engine.Arrived {

@@ -101,23 +101,38 @@ func (r *Repository) loose(id ObjectID) (kind string, content []byte, err error)
 		return "", nil, err
 	}
 	defer f.Close()
-	z, err := zlib.NewReader(bufio.NewReader(f))
+	return ReadLoose(f, largestObject)
+}
+
+// ReadLoose reads the file of an object of at most so many bytes. The caller compares its name with that of what it gets.
+func ReadLoose(file io.Reader, most int64) (kind string, content []byte, err error) {
+	z, err := zlib.NewReader(bufio.NewReader(file))
 	if err != nil {
 		return "", nil, errUnsure
 	}
 	defer z.Close()
-	in := bufio.NewReader(io.LimitReader(z, largestObject+64))
+	in := bufio.NewReader(io.LimitReader(z, most+64))
 	header, err := in.ReadSlice(0)
 	if err != nil {
 		return "", nil, errUnsure
 	}
 	kind, length, _ := strings.Cut(string(header[:len(header)-1]), " ")
 	size, err := strconv.ParseUint(length, 10, 63)
-	if err != nil || size > largestObject {
+	if err != nil || size > uint64(most) {
 		return "", nil, errUnsure
 	}
 	content, err = exactly(in, size)
 	return kind, content, err
+}
+
+// Loose returns the file of an object.
+func Loose(kind string, content []byte) []byte {
+	var b bytes.Buffer
+	z, _ := zlib.NewWriterLevel(&b, zlib.BestSpeed) // the level is one
+	_, _ = z.Write(ObjectHeader(kind, int64(len(content))))
+	_, _ = z.Write(content)
+	_ = z.Close() // a buffer takes everything
+	return b.Bytes()
 }
 
 // exactly reads size bytes, after which in has to end. Memory grows with what comes, not with what size says.
@@ -132,7 +147,7 @@ func exactly(in io.Reader, size uint64) ([]byte, error) {
 
 // packed looks for an object in the packs.
 func (r *Repository) packed(id ObjectID) (kind string, content []byte, err error) {
-	names, err := filepath.Glob(filepath.Join(globQuote(r.Objects), "pack", "pack-*.idx"))
+	names, err := filepath.Glob(filepath.Join(GlobQuote(r.Objects), "pack", "pack-*.idx"))
 	if err != nil || len(names) > mostPacks {
 		return "", nil, errUnsure
 	}
@@ -149,8 +164,8 @@ func (r *Repository) packed(id ObjectID) (kind string, content []byte, err error
 	return "", nil, fs.ErrNotExist
 }
 
-// globQuote returns a pattern of filepath.Match that matches text alone.
-func globQuote(text string) string {
+// GlobQuote returns a pattern of filepath.Match that matches text alone.
+func GlobQuote(text string) string {
 	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(text)
 }
 

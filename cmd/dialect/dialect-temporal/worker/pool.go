@@ -20,6 +20,7 @@ import (
 	"github.com/command-dialect/dialect/runtime/remote"
 	"github.com/command-dialect/dialect/runtime/tempdir"
 	"github.com/command-dialect/dialect/runtime/workspace"
+	"github.com/command-dialect/dialect/runtime/workspace/git"
 )
 
 func sum(text []byte) [32]byte { return sha256.Sum256(text) }
@@ -52,19 +53,33 @@ func (c *checkout) changed() (paths []string, err error) {
 
 // A pool keeps checkouts warm: each attempt has one of its own while it is made.
 type pool struct {
-	o     Options
-	fetch sync.Mutex // one at a time: the cache is one repository
+	o Options
 
 	mu   sync.Mutex
 	free []*checkout
 	n    int
 	all  map[string]bool
+	held map[string]*carry.Cache // by the format of objects
+}
+
+// cache is what is kept of fetched commits of a format.
+func (p *pool) cache(format string) *carry.Cache {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	c := p.held[format]
+	if c == nil {
+		c = &carry.Cache{Depot: carry.Depot{Remote: p.o.Depot, Format: format}, Folder: filepath.Join(p.o.Folder, "commits-"+path.Base(format+"git"))}
+		p.held[format] = c
+	}
+	return c
 }
 
 // maxFree is how many checkouts are kept that nothing uses.
 const maxFree = 16
 
-func (p *pool) init(o Options) { p.o, p.all = o, make(map[string]bool) }
+func (p *pool) init(o Options) {
+	p.o, p.all, p.held = o, make(map[string]bool), make(map[string]*carry.Cache)
+}
 
 func (p *pool) close() {
 	p.mu.Lock()
@@ -141,14 +156,15 @@ func (p *pool) make(ctx context.Context, s *remote.Spec, dir string) (*checkout,
 	if err := errors.Join(local(s.Script), local(s.Matrix), local(s.Place), receipts.CheckOrigin(s.Origin)); err != nil {
 		return nil, err
 	}
+	switch s.Format {
+	case "", string(git.FormatSHA1), string(git.FormatSHA256):
+	default:
+		return nil, errors.New("the run has a format of objects that git has not")
+	}
 	if receipts.Name(s.Run) != s.Run || s.Run == "" {
 		return nil, errors.New("the run has no name that a receipt can hold")
 	}
-	p.fetch.Lock()
-	d := carry.Depot{Remote: p.o.Depot, Format: s.Format, Folder: filepath.Join(p.o.Folder, "cache-"+path.Base(s.Format+"git"))}
-	err := d.Checkout(ctx, s.Ref("tree"), s.Commit, dir)
-	p.fetch.Unlock()
-	if err != nil {
+	if err := p.cache(s.Format).Checkout(ctx, s.Ref("tree"), s.Commit, dir); err != nil {
 		return nil, fmt.Errorf("the files of the run cannot be fetched: %w", err)
 	}
 	c := &checkout{dir: dir}

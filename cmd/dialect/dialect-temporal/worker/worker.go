@@ -22,6 +22,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"sync"
 	"time"
 
 	"go.temporal.io/api/serviceerror"
@@ -59,7 +60,15 @@ type Options struct {
 type Worker struct {
 	o    Options
 	pool pool
+
+	mu      sync.Mutex
+	outbox  map[string]*carry.Outbox // by the format of objects
+	sending sync.WaitGroup
+	room    chan struct{} // of those that are sent
 }
+
+// sendingPerSlot is how many results are on their way at most, for each slot: a depot that takes none keeps a worker from working on.
+const sendingPerSlot = 4
 
 // New returns a worker; Run starts it.
 func New(o Options) (*Worker, error) {
@@ -69,7 +78,7 @@ func New(o Options) (*Worker, error) {
 	if err := os.MkdirAll(filepath.Join(o.Folder, "trees"), 0o700); err != nil {
 		return nil, err
 	}
-	w := &Worker{o: o}
+	w := &Worker{o: o, outbox: make(map[string]*carry.Outbox), room: make(chan struct{}, sendingPerSlot*max(o.Slots, 1))}
 	w.pool.init(o)
 	return w, nil
 }
@@ -88,6 +97,15 @@ func (w *Worker) Start() (stop func(), err error) {
 	}
 	return func() {
 		s.Stop()
+		sent := make(chan struct{})
+		go func() {
+			w.sending.Wait()
+			close(sent)
+		}()
+		select {
+		case <-sent:
+		case <-time.After(endTimeout):
+		}
 		w.pool.close()
 	}, nil
 }
@@ -116,39 +134,77 @@ func (w *Worker) Resolve(ctx context.Context, spec remote.Spec, lease time.Durat
 	return remote.Resolved{Shape: packed, Worker: w.o.Name}, nil
 }
 
-// Attempt makes one attempt.
+// Attempt makes one attempt. Its slot is free once the command has ended: the result is sent meanwhile.
 func (w *Worker) Attempt(ctx context.Context, t flow.Task) (remote.Attempted, error) {
 	if w.o.Between != nil {
 		w.o.Between(t)
 	}
 	own, done := w.lease(ctx, t.Lease)
-	defer done()
-	c, err := w.pool.take(own, &t.Spec)
+	ended := context.AfterFunc(ctx, done) // the worker ends
+	d, err := w.carryOut(own, t)
 	if err != nil {
+		done()
 		return remote.Attempted{}, refuse(err)
+	}
+	w.room <- struct{}{}
+	ended() // ctx ends with this call
+	w.sending.Go(func() {
+		defer func() { <-w.room }()
+		defer done()
+		res, err := w.deliver(own, t, d)
+		if err != nil {
+			err = refuse(err)
+		}
+		// Where the server does not take it, another dispatch of the attempt reports.
+		within, end := context.WithTimeout(context.WithoutCancel(ctx), sendTimeout)
+		defer end()
+		_ = w.o.Client.CompleteActivity(within, activity.GetInfo(ctx).TaskToken, res, err)
+	})
+	return remote.Attempted{}, activity.ErrResultPending
+}
+
+// How long a result is offered to the server, and how long a worker that is ended still sends some.
+const (
+	sendTimeout = 30 * time.Second
+	endTimeout  = 10 * time.Second
+)
+
+func (w *Worker) carryOut(ctx context.Context, t flow.Task) (*attempt.Delivery, error) {
+	c, err := w.pool.take(ctx, &t.Spec)
+	if err != nil {
+		return nil, err
 	}
 	defer w.pool.put(c)
-	d, err := w.attempt(own, c, t)
-	if err != nil {
-		return remote.Attempted{}, refuse(err)
-	}
+	return w.attempt(ctx, c, t)
+}
+
+// deliver sends what became of an attempt to the depot.
+func (w *Worker) deliver(ctx context.Context, t flow.Task, d *attempt.Delivery) (remote.Attempted, error) {
 	packed, err := remote.Pack(d)
 	if err == nil && len(packed) > attempt.MaxDelivery {
 		err = errors.New("what it delivers is too large")
 	}
 	if err != nil {
-		return remote.Attempted{}, refuse(err)
+		return remote.Attempted{}, err
 	}
 	res := remote.Attempted{Brief: d.Brief, Ref: t.Spec.Ref(remote.DeliveryName(t.Action.Seq, t.Dispatch)), Body: receipts.Hash(sum(packed))}
 	// What was made is delivered although the run may have been cut short meanwhile.
-	if err := w.depot(&t.Spec).Send(context.WithoutCancel(own), res.Ref, packed); err != nil {
-		return remote.Attempted{}, refuse(fmt.Errorf("what became of it cannot be delivered: %w", err))
+	if err := w.out(t.Spec.Format).Post(context.WithoutCancel(ctx), carry.Parcel{Ref: res.Ref, Text: packed}); err != nil {
+		return remote.Attempted{}, fmt.Errorf("what became of it cannot be delivered: %w", err)
 	}
 	return res, nil
 }
 
-func (w *Worker) depot(s *remote.Spec) carry.Depot {
-	return carry.Depot{Remote: w.o.Depot, Format: s.Format}
+// out is where results go of runs whose repository has objects of a format.
+func (w *Worker) out(format string) *carry.Outbox {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	o := w.outbox[format]
+	if o == nil {
+		o = &carry.Outbox{Depot: carry.Depot{Remote: w.o.Depot, Format: format}}
+		w.outbox[format] = o
+	}
+	return o
 }
 
 func (w *Worker) attempt(ctx context.Context, c *checkout, t flow.Task) (*attempt.Delivery, error) {
@@ -191,9 +247,9 @@ func (w *Worker) attempt(ctx context.Context, c *checkout, t flow.Task) (*attemp
 // errFenced is why a worker ends what it runs.
 var errFenced = errors.New("the server has not answered for half of the lease")
 
-// lease keeps the lease of an activity; the context ends with it.
+// lease keeps the lease of an activity, also after its call has ended; the context ends with it.
 func (w *Worker) lease(ctx context.Context, lease time.Duration) (context.Context, func()) {
-	own, cancel := context.WithCancelCause(ctx)
+	own, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	token := activity.GetInfo(ctx).TaskToken
 	every := min(250*time.Millisecond, lease/8)
 	go func() {
