@@ -25,3 +25,8 @@ func (c *checkout) differs(context.Context) ([]string, error) { return nil, errN
 func (c *checkout) stat(b []byte, _ int) ([]byte, error)      { return b, errNoCheckout }
 
 func (c *checkout) below(string) []string { return nil }
+
+// BringBack is for systems with modes and links.
+func BringBack(context.Context, string, []workspace.File, string, []string) error {
+	return errNoCheckout
+}

@@ -1,0 +1,184 @@
+//go:build unix
+
+package cleanroom
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/command-dialect/dialect/runtime/workspace"
+)
+
+// A partError says that changes were made in part.
+type partError struct {
+	done, all int
+	name      string
+	err       error
+}
+
+func (e *partError) Error() string {
+	return fmt.Sprintf("what a line wrote was brought back only in part, %d of %d files: %s: %v", e.done, e.all, e.name, e.err)
+}
+
+func (e *partError) Unwrap() error { return e.err }
+
+// BringBack makes the files in names of the tree at root those of the folder from, all of them or, if the first look finds that one of
+// them is not what before, the files of a snapshot, has there any more, none. A name that from does not have is removed.
+func BringBack(ctx context.Context, root string, before []workspace.File, from string, names []string) error {
+	live, err := os.OpenRoot(root)
+	if err != nil {
+		return err
+	}
+	defer live.Close()
+	return newCheckout(root, before).bringBack(ctx, live, from, names)
+}
+
+// bringBack makes the changes of an upper layer in the tree live, whose files before are those of the checkout; see [BringBack].
+func (c *checkout) bringBack(ctx context.Context, live *os.Root, upper string, names []string) error {
+	dir, err := live.Open(".")
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	root := live.Name()
+	if runtime.GOOS == "linux" {
+		root = "/proc/self/fd/" + strconv.Itoa(int(dir.Fd())) // whatever is at its path meanwhile
+	}
+	var edited []string
+	for _, name := range names {
+		ok, err := c.untouched(ctx, root, name)
+		if err != nil {
+			return err
+		}
+		if !ok {
+			edited = append(edited, name)
+		}
+	}
+	if len(edited) > 0 {
+		return fmt.Errorf("what it wrote is not brought back, since the working tree was edited meanwhile: %s", list(edited))
+	}
+	for i, name := range names {
+		var err error
+		if ctx.Err() != nil {
+			err = context.Cause(ctx)
+		}
+		if ok := false; err == nil {
+			if ok, err = c.untouched(ctx, root, name); err == nil && !ok {
+				err = errors.New("it was edited at this moment")
+			}
+		}
+		if err == nil {
+			err = writeBack(ctx, live, upper, name)
+		}
+		if err != nil {
+			return &partError{i, len(names), name, err}
+		}
+	}
+	return nil
+}
+
+// untouched reports whether the tree at root has at a path what the snapshot has there, or nothing.
+func (c *checkout) untouched(ctx context.Context, root, name string) (bool, error) {
+	full := filepath.Join(root, filepath.FromSlash(name))
+	if c.has(name) {
+		ok, err := c.unchanged(ctx, name, full)
+		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ENOTDIR) {
+			return false, nil
+		}
+		return ok, err
+	}
+	_, err := lstat(full)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return true, nil
+	case errors.Is(err, unix.ENOTDIR): // below a file of the snapshot, which the command replaced by a directory
+		parent, _ := split(name)
+		for parent != "" && !c.has(parent) {
+			parent, _ = split(parent)
+		}
+		return parent != "", nil
+	}
+	return false, err
+}
+
+// writeBack makes one change of an upper layer in the working tree. The file takes its place whole.
+func writeBack(ctx context.Context, live *os.Root, upper, name string) error {
+	from := filepath.Join(upper, filepath.FromSlash(name))
+	st, err := lstat(from)
+	gone := errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ENOTDIR) || err == nil && st.Mode&unix.S_IFMT != unix.S_IFREG && st.Mode&unix.S_IFMT != unix.S_IFLNK
+	switch {
+	case gone:
+		if err := live.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		for dir, _ := split(name); dir != "" && live.Remove(dir) == nil; dir, _ = split(dir) { // empty directories are in no snapshot
+		}
+		return nil
+	case err != nil:
+		return err
+	}
+	dir, base := split(name)
+	if dir != "" {
+		if info, err := live.Lstat(dir); err == nil && !info.IsDir() {
+			if err := live.Remove(dir); err != nil { // that it is the snapshot's was looked at
+				return err
+			}
+		}
+		if err := live.MkdirAll(dir, 0o755); err != nil {
+			return err
+		}
+	}
+	if info, err := live.Lstat(name); err == nil && info.IsDir() {
+		if err := live.Remove(name); err != nil { // empty: its files went before it
+			return err
+		}
+	}
+	temp := strings.TrimPrefix(fmt.Sprintf("%s/.%.200s.dialect-back-%08x", dir, base, rand.Uint32()), "/")
+	if st.Mode&unix.S_IFMT == unix.S_IFLNK {
+		target, err := os.Readlink(from)
+		if err == nil {
+			err = live.Symlink(target, temp)
+		}
+		if err != nil {
+			return err
+		}
+		return live.Rename(temp, name)
+	}
+	mode := os.FileMode(st.Mode & 0o777)
+	if info, err := live.Lstat(name); err == nil && info.Mode().IsRegular() { // a private file stays one
+		mode = info.Mode().Perm() &^ 0o111
+		if st.Mode&0o100 != 0 {
+			mode |= mode & 0o444 >> 2
+		}
+	}
+	fd, err := openFile(from)
+	if err != nil {
+		return err
+	}
+	defer unix.Close(fd)
+	to, err := live.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	_, n, err := copyTo(ctx, int(to.Fd()), fd, st.Size, make([]byte, 64<<10))
+	if err == nil && n != st.Size {
+		err = errors.New("it changed while it was copied")
+	}
+	if err = errors.Join(err, to.Chmod(mode), to.Close()); err == nil {
+		err = live.Rename(temp, name)
+	}
+	if err != nil {
+		_ = live.Remove(temp)
+	}
+	return err
+}
