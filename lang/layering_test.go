@@ -122,7 +122,7 @@ var layers = []layer{
 		"what drives MCP servers is a program of its own, and knows no run"},
 	{"runtime/carry", []string{"lang/regular", "runtime/tempdir", "runtime/workspace", "runtime/workspace/git"}, nil,
 		"what carries files between machines knows bytes and digests, and no run"},
-	{"runtime/remote", []string{"receipts", "runtime/attempt", "runtime/carry", "runtime/engine", "runtime/mcpclient", "runtime/schedule", "runtime/workspace", "runtime/workspace/git"}, nil,
+	{"runtime/remote", []string{"receipts", "runtime/attempt", "runtime/carry", "runtime/engine", "runtime/mcpclient", "runtime/schedule", "runtime/tempdir", "runtime/workspace", "runtime/workspace/git"}, nil,
 		"who hands a run out judges nothing of what comes back"},
 	{"receipts", []string{"receipts/vectors"}, []string{"golang.org/x/mod"},
 		"who verifies a receipt links this package alone: it must stay small, and be given expectations, never a plan"},

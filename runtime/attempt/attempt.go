@@ -189,6 +189,7 @@ type Executor struct {
 	trees    trees
 	policy   string      // that Options.Policy said; empty before it was asked
 	told     atomic.Bool // that the clean checkout was set up
+	began    time.Time
 
 	env     []string
 	removed []string
@@ -239,8 +240,14 @@ func New(ending, killed context.Context, p *plan.Plan, o Options, m Meter) *Exec
 
 // Begin takes the first snapshot, and makes the start of the run durable.
 func (x *Executor) Begin(at time.Time) {
+	x.began = at
 	if len(x.plan.Steps) > 0 {
 		x.trees.begin()
+		if w, e := x.opt.Worker, x.trees.epoch; w != nil && w.Tree != nil {
+			x.trees.continueWith(*w.Tree)
+		} else if w != nil && e != nil {
+			x.trees.continueWith(e.tree)
+		}
 		x.ledger.begin(x.runRecord(receipts.Time{Time: at}))
 	}
 }

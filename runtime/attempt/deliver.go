@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
+	"path/filepath"
 	"slices"
 	"time"
 
@@ -13,9 +15,13 @@ import (
 	"github.com/command-dialect/dialect/lang/plan"
 	"github.com/command-dialect/dialect/receipts"
 	"github.com/command-dialect/dialect/runtime/blob"
+	"github.com/command-dialect/dialect/runtime/cleanroom"
 	"github.com/command-dialect/dialect/runtime/diagnose"
 	"github.com/command-dialect/dialect/runtime/process"
 	"github.com/command-dialect/dialect/runtime/schedule"
+	"github.com/command-dialect/dialect/runtime/tempdir"
+	"github.com/command-dialect/dialect/runtime/workspace"
+	"github.com/command-dialect/dialect/runtime/workspace/git"
 )
 
 // # Elsewhere
@@ -40,6 +46,9 @@ type Delivery struct {
 	Process  *process.Result   `json:"process,omitempty"` // without its error, and without paths of the machine
 	Failures diagnose.Failures `json:"failures,omitzero"`
 	Changed  []string          `json:"changed,omitempty"` // files that a step changed which only reads
+
+	// Commit is what the depot of the run calls the files that a step left that changed some, ; empty for none.
+	Commit string `json:"commit,omitempty"`
 
 	// Output is what was written to standard output and standard error, where that is not too large; see [MaxOutput].
 	Output [2][]byte `json:"output,omitempty"`
@@ -103,6 +112,13 @@ func logOf(dir string, out *process.Output) []byte {
 type Worker struct {
 	Keys   note.Verifiers
 	Origin string // of the store that the receipts are for
+
+	// Tree is what the run began with, where a process before this one began it.
+	Tree *receipts.Tree
+	// Files writes below dir, which it makes, the files that an attempt left.
+	Files func(seq, dispatch int, commit, dir string) error
+	// Snapshot reads the files below dir as those of the working tree are read.
+	Snapshot func(dir string) (*workspace.Snapshot, error)
 }
 
 // Hand notes that an attempt is handed to another machine: what its files are now is what its receipt has to name.
@@ -120,8 +136,8 @@ func (x *Executor) Hand(a schedule.Action) {
 	x.emit(Started{Step: res.Step, Attempt: a.Attempt, At: res.Started})
 }
 
-// Accept takes in what became of an attempt that was handed out. The error says why it is not accepted: the report is a
-// fault then, and has no receipt but one of our own.
+// Accept takes in what became of an attempt that was handed out. The error says why it is not accepted, or that what it wrote is not
+// brought back: the report is a fault then. What is not accepted has no receipt but one of our own.
 func (x *Executor) Accept(seq, dispatch int, d *Delivery) (*Report, error) {
 	res := x.handed[seq]
 	if res == nil {
@@ -130,7 +146,11 @@ func (x *Executor) Accept(seq, dispatch int, d *Delivery) (*Report, error) {
 	delete(x.handed, seq)
 	res.Attempts, res.dispatch = res.action.Attempt, dispatch
 	err := x.accept(res, d)
-	if err != nil {
+	if err == nil && writes(res.Step) && res.epoch != nil {
+		if err = x.bringBack(res, seq, d.Commit); err != nil {
+			res.end(schedule.Fault, receipts.StopUnrecordable, err.Error())
+		}
+	} else if err != nil {
 		res.Process, res.Failures, res.Tests, res.changed = nil, diagnose.Failures{}, nil, nil
 		res.end(schedule.Fault, receipts.StopUntrusted, "the worker's result is not accepted: "+err.Error())
 		res.Duration = x.opt.Now().Sub(res.Started)
@@ -175,6 +195,9 @@ func (x *Executor) keep(res *Report) {
 	x.mu.Unlock()
 }
 
+// maxSkew is by how much the clock of another machine may differ: what is signed for the future would be fresh for longer.
+const maxSkew = 5 * time.Minute
+
 var errForged = errors.New("no key that is accepted has signed its receipt")
 
 func (x *Executor) accept(res *Report, d *Delivery) error {
@@ -211,7 +234,14 @@ func (x *Executor) accept(res *Report, d *Delivery) error {
 			return errors.New("its receipt is of another place in the files")
 		case !writes(s) && r.Workspace.After != nil:
 			return errors.New("its receipt says that a step wrote which only reads")
+		case writes(s) && r.Workspace.After == nil:
+			return errors.New("its receipt does not say what the files were after it")
+		case writes(s) && r.Workspace.After.Bytes != e.tree.Bytes && !workspace.IsHash(d.Commit) && r.Status == receipts.Succeeded:
+			return errors.New("it does not say where the files are that it changed")
 		}
+	}
+	if at := r.Timestamp.Time; at.Before(x.began.Add(-maxSkew)) || at.After(x.opt.Now().Add(maxSkew)) {
+		return fmt.Errorf("its receipt is of another time, %s: its clock differs by more than %s", at.UTC().Format(time.RFC3339), maxSkew)
 	}
 	if passed := d.Brief.Verdict == schedule.Passed; passed != (r.Status == receipts.Succeeded) {
 		return fmt.Errorf("it says %s, and its receipt %s", d.Brief.Verdict, r.Status)
@@ -222,6 +252,9 @@ func (x *Executor) accept(res *Report, d *Delivery) error {
 	res.end(d.Brief.Verdict, d.Brief.Reason, d.Brief.Text)
 	if d.Brief.Verdict == schedule.Passed {
 		res.Reason = ""
+	}
+	if r.Workspace != nil {
+		res.left = r.Workspace.After
 	}
 	res.Duration, res.Tests, res.Failures, res.changed = d.Duration, r.Tests, d.Failures, d.Changed
 	if !d.Started.IsZero() {
@@ -242,6 +275,70 @@ func (x *Executor) accept(res *Report, d *Delivery) error {
 	res.Receipt, res.ticket = sha, x.ledger.submitSigned(rec, d.Signature)
 	x.names.add(Durable{s, res.Attempts, sha}, res.ticket)
 	return nil
+}
+
+// bringBack makes the files of the working tree those that a step left that passed, and has the epoch that follows begin with
+// what it left in any case.
+func (x *Executor) bringBack(res *Report, seq int, commit string) error {
+	after := res.left
+	if after == nil {
+		return nil // what its receipt said was not accepted
+	}
+	if res.Verdict == schedule.Passed && after.Bytes != x.trees.now.Bytes {
+		if err := x.bring(res, seq, commit); err != nil {
+			return err
+		}
+	}
+	x.trees.after()
+	x.trees.continueWith(*after)
+	return nil
+}
+
+func (x *Executor) bring(res *Report, seq int, commit string) error {
+	w := x.opt.Worker
+	now := x.trees.now
+	if now.Bytes != res.epoch.tree.Bytes {
+		return errors.New("what it wrote is not brought back: the files here are not those that it began with")
+	}
+	dir, remove, err := tempdir.New(tempdir.Tree)
+	if err != nil {
+		return err
+	}
+	defer remove()
+	dir = filepath.Join(dir, "files")
+	if err := w.Files(seq, res.dispatch, commit, dir); err != nil {
+		return fmt.Errorf("the files that it left cannot be fetched: %w", err)
+	}
+	theirs, err := w.Snapshot(dir)
+	if err != nil {
+		return fmt.Errorf("the files that it left cannot be read: %w", err)
+	}
+	if theirs.Bytes != res.left.Bytes {
+		return errors.New("the files that it sent are not those that its receipt names")
+	}
+	before := slices.Collect(now.Checkout(git.FormatSHA1))
+	return cleanroom.BringBack(x.ending, now.Root, before, dir, differ(before, slices.Collect(theirs.Checkout(git.FormatSHA1))))
+}
+
+// differ lists the paths that are not the same in two lists of files, in order.
+func differ(a, b []workspace.File) (names []string) {
+	type file struct {
+		kind workspace.FileKind
+		sum  [32]byte
+	}
+	had := make(map[string]file, len(a))
+	for _, f := range a {
+		had[f.Path] = file{f.Kind, f.SHA256}
+	}
+	for _, f := range b {
+		if at, ok := had[f.Path]; !ok || at != (file{f.Kind, f.SHA256}) {
+			names = append(names, f.Path)
+		}
+		delete(had, f.Path)
+	}
+	names = slices.AppendSeq(names, maps.Keys(had))
+	slices.Sort(names)
+	return names
 }
 
 // delivered is a stream as the receipt has it. Its text is kept where it is what the receipt names.
@@ -266,18 +363,24 @@ func (x *Executor) Knows(id string) bool {
 	return s != nil && s.Kind != plan.Composite && !IsGate(s)
 }
 
-// Writer returns the first step that another machine cannot carry out, and why; nil if there is none.
-func Writer(p *plan.Plan) (step *plan.Step, why string) {
-	plan.Walk(p.Steps, func(s *plan.Step) {
+// NotElsewhere returns the first step that another machine cannot carry out, and why; nil if there is none.
+func NotElsewhere(p *plan.Plan) (step *plan.Step, why string) { return notElsewhere(p.Steps, false) }
+
+func notElsewhere(steps []*plan.Step, parallel bool) (step *plan.Step, why string) {
+	for _, s := range steps {
 		switch {
-		case step != nil || s.Kind == plan.Composite || s.Kind == plan.Builtin:
-		case s.Effect == plan.Write:
-			step, why = s, "changes files, and what changes files runs on this machine alone"
+		case s.Kind == plan.Composite:
+			if step, why = notElsewhere(s.Members, parallel || s.Parallel); step != nil {
+				return step, why
+			}
+		case s.Kind == plan.Builtin:
+		case s.Effect == plan.Write && parallel:
+			return s, `changes files while others run, and on a worker what changes files runs alone: give its composite order = "sequence", or its binding effect = "read" if it only looks`
 		case s.Kind == plan.Task:
-			step, why = s, "is a task, and a task runs on this machine alone"
+			return s, "is a task, and a task is answered on this machine alone: bind it as a tool, or run it without --engine"
 		case slices.ContainsFunc(s.Values, func(v plan.Value) bool { return v.Secret }):
-			step, why = s, "takes a secret, and no secret is sent to another machine"
+			return s, "takes a secret, and no secret is sent: have the tool read it from its environment, which is that of the worker"
 		}
-	})
-	return step, why
+	}
+	return nil, ""
 }

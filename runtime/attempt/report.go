@@ -39,6 +39,7 @@ type Report struct {
 	epoch    *epoch          // that it ran in; nil without a workspace
 
 	clean   *receipts.Clean // of the room that it ran in; nil for the working tree
+	left    *receipts.Tree  // what another machine says that the files were after it
 	changed []string        // files of the snapshot that it changed in the room
 }
 

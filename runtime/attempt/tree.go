@@ -47,10 +47,11 @@ type trees struct {
 	base   *workspace.Snapshot // what epoch.tree is of: now, but for files that are new since
 	tested *workspace.Snapshot // before a last writer that has left nothing but new files; nil otherwise
 	epoch  *epoch
-	read   bool        // a reading step ran in the epoch
-	err    error       // why there is no snapshot
-	rules  []plan.File // what the matrix was loaded from
-	other  string      // the first complaint of [policy.Agree] about them; empty if none
+	read   bool           // a reading step ran in the epoch
+	err    error          // why there is no snapshot
+	rules  []plan.File    // what the matrix was loaded from
+	far    *receipts.Tree // what the commands run on, where that is not here; nil where it is
+	other  string         // the first complaint of [policy.Agree] about them; empty if none
 }
 
 // begin takes the first snapshot.
@@ -91,6 +92,9 @@ func (t *trees) take(wrote bool) []workspace.Change {
 	}
 	t.now, t.base, t.tested, t.read = s, base, tested, false
 	t.epoch = &epoch{tree: treeOf(base), place: receipts.Text(base.Place), files: sync.OnceValue(func() *scope.Files { return scope.Of(base) })}
+	if t.far != nil {
+		t.epoch.tree = *t.far
+	}
 	return changes
 }
 
@@ -141,6 +145,16 @@ func (t *trees) after() []workspace.Change {
 		return nil
 	}
 	return t.end(true)
+}
+
+// continueWith has this epoch and those after it be of a tree that other machines have: where the files here are others, the gate
+// finds that they are.
+func (t *trees) continueWith(tree receipts.Tree) {
+	if t.far = &tree; t.epoch != nil {
+		own := *t.epoch
+		own.tree = tree
+		t.epoch = &own
+	}
 }
 
 // gate ends the epoch for a gate: every file is read again. It returns the snapshot of

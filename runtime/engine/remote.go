@@ -1,6 +1,8 @@
 package engine
 
 import (
+	"cmp"
+	"fmt"
 	"time"
 
 	"github.com/command-dialect/dialect/receipts"
@@ -133,6 +135,10 @@ func (r *run) arrived(a Arrived) {
 			held, ok = r.held[a.Seq]
 		}
 		delete(r.held, a.Seq)
+		if own := held.event(); !r.opt.Resumed && (own.Brief.Verdict != a.Brief.Verdict || own.Brief.Reason != a.Brief.Reason || (own.Why == "") != (a.Why == "")) {
+			r.distrust(schedule.Brief{Verdict: schedule.Fault, Reason: receipts.StopUntrusted, Text: fmt.Sprintf(
+				"somebody else answered for this process: the history says %q of step %s, and it is %q", cmp.Or(string(a.Brief.Verdict), a.Why, "done"), open.ID, cmp.Or(string(own.Brief.Verdict), own.Why, "done"))})
+		}
 		r.take(held)
 	}
 	r.begin(actions)
@@ -153,7 +159,7 @@ func (r *run) reported(a Arrived) *attempt.Report {
 	}
 	report, err := r.exec.Accept(a.Seq, a.Dispatch, a.Delivery)
 	if err != nil {
-		r.distrust(schedule.Brief{Verdict: schedule.Fault, Reason: receipts.StopUntrusted, Text: err.Error()})
+		r.distrust(schedule.Brief{Verdict: schedule.Fault, Reason: report.Reason, Text: err.Error()})
 	}
 	return report
 }

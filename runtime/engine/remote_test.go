@@ -37,7 +37,8 @@ type farm struct {
 	lose    func(a schedule.Action, dispatch int) bool
 	twice   bool
 	log     history
-	never   error // why the run cannot be handed out
+	never   error                 // why the run cannot be handed out
+	answer  func(*schedule.Event) // somebody else says what this process has to answer
 
 	in  chan engine.Arrived
 	out chan []engine.Arrived
@@ -66,6 +67,9 @@ func (f *farm) Begin(shape schedule.Shape, rules schedule.Rules) error {
 }
 
 func (f *farm) Answer(e schedule.Event) error {
+	if f.answer != nil {
+		f.answer(&e)
+	}
 	f.in <- engine.Arrived{Arrival: schedule.Arrival{Event: e}}
 	return nil
 }
@@ -147,6 +151,9 @@ func (f *farm) attempt(ctx context.Context, a schedule.Action, dispatch int) {
 		f.t.Error(err)
 	}
 	d := x.Deliver(rep, dispatch, *rec, g)
+	if rep.Step.Effect == plan.Write && rep.Verdict == schedule.Passed {
+		d.Commit = anyCommit
+	}
 	arrived.Brief, arrived.Delivery, arrived.Seq = d.Brief, d, real.Seq
 	if f.deliver != nil {
 		f.deliver(d, &arrived)
@@ -156,6 +163,9 @@ func (f *farm) attempt(ctx context.Context, a schedule.Action, dispatch int) {
 		f.in <- arrived
 	}
 }
+
+// anyCommit names the files of the clone, whatever they are.
+const anyCommit = "0123456789012345678901234567890123456789"
 
 // A history is what a farm has said; with replay it says that, and carries out nothing.
 type history struct{ batches, replay [][]engine.Arrived }
@@ -183,7 +193,18 @@ func newFarm(t *testing.T, steps func(*builder) []*plan.Step) (*farm, *repo, eng
 	if f.origin, err = r.store.Origin(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	o := engine.Options{Remote: f, Options: attempt.Options{Run: f.run, Nonce: "n-1", Worker: &attempt.Worker{Keys: keys, Origin: f.origin}}}
+	o := engine.Options{Remote: f, Options: attempt.Options{Run: f.run, Nonce: "n-1", Worker: &attempt.Worker{
+		Keys: keys, Origin: f.origin,
+		Snapshot: func(dir string) (*workspace.Snapshot, error) {
+			return workspace.Take(t.Context(), dir, workspace.Options{})
+		},
+		Files: func(_, _ int, commit, dir string) error {
+			if commit != anyCommit {
+				return errors.New("there is no such commit")
+			}
+			return os.CopyFS(dir, os.DirFS(f.clone.dir))
+		},
+	}}}
 	return f, r, o
 }
 

@@ -390,7 +390,7 @@ const (
 
 // finish gives a step its verdict, and tells the listener of it.
 func (r *run) finish(n *node, b schedule.Brief) {
-	if k := len(n.reports); k > 0 && n.reports[k-1].Reason == receipts.StopUntrusted && !b.Verdict.Bad() {
+	if k := len(n.reports); k > 0 && n.reports[k-1].Verdict.Bad() && (n.reports[k-1].Reason == receipts.StopUntrusted || n.reports[k-1].Reason == receipts.StopUnrecordable) && !b.Verdict.Bad() {
 		b = n.reports[k-1].Brief() // the order of the run was made of what a worker said
 	}
 	n.Verdict, n.Reason, n.By, n.Detail = b.Verdict, b.Reason, b.By, b.Text

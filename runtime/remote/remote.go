@@ -31,6 +31,7 @@ import (
 	"github.com/command-dialect/dialect/runtime/engine"
 	"github.com/command-dialect/dialect/runtime/mcpclient"
 	"github.com/command-dialect/dialect/runtime/schedule"
+	"github.com/command-dialect/dialect/runtime/tempdir"
 	"github.com/command-dialect/dialect/runtime/workspace"
 	"github.com/command-dialect/dialect/runtime/workspace/git"
 )
@@ -119,16 +120,19 @@ func Pack(v any) ([]byte, error) {
 const maxPacked = 64 << 20
 
 // Unpack reads what [Pack] wrote.
-func Unpack(packed []byte, v any) error {
+func Unpack(packed []byte, v any) error { return UnpackWithin(maxPacked, packed, v) }
+
+// UnpackWithin reads what [Pack] wrote of at most so many bytes: the code of a workflow has a second for all that it does.
+func UnpackWithin(most int64, packed []byte, v any) error {
 	r, err := gzip.NewReader(bytes.NewReader(packed))
 	if err != nil {
 		return err
 	}
-	text, err := io.ReadAll(io.LimitReader(r, maxPacked+1))
+	text, err := io.ReadAll(io.LimitReader(r, most+1))
 	switch {
 	case err != nil:
 		return err
-	case len(text) > maxPacked:
+	case int64(len(text)) > most:
 		return errors.New("it is too large")
 	}
 	return json.Unmarshal(text, v)
@@ -434,6 +438,24 @@ func (c *Conductor) fetch(batch []Arrived) []engine.Arrived {
 
 // DeliveryName is the name of the ref of what an attempt delivered.
 func DeliveryName(seq, dispatch int) string { return fmt.Sprintf("a-%d-%d", seq, dispatch) }
+
+// FilesName is the name of the ref of the files that an attempt left.
+func FilesName(seq, dispatch int) string { return fmt.Sprintf("f-%d-%d", seq, dispatch) }
+
+// Files writes below dir, which it makes, the files that an attempt left.
+func (c *Conductor) Files(seq, dispatch int, commit, dir string) error {
+	folder, remove, err := tempdir.New(tempdir.Tree)
+	if err != nil {
+		return err
+	}
+	defer remove()
+	cache := carry.Cache{Depot: c.o.Depot, Folder: folder}
+	cache.Format = c.o.Spec.Format
+	return cache.Checkout(c.ctx, c.o.Spec.Ref(FilesName(seq, dispatch)), commit, dir)
+}
+
+// Place is that of the project in the files of the run.
+func (c *Conductor) Place() string { return c.o.Spec.Place }
 
 func (c *Conductor) fail(err error) {
 	c.mu.Lock()

@@ -72,7 +72,7 @@ func Sort(list []Arrival) {
 
 // Take takes in one arrival, in the order of [Sort], and returns what is to be done. An arrival that answers no open
 // action is nothing: one that comes twice, or late, changes nothing; taken says whether it did. An attempt whose worker
-// is lost is handed out again, as the same action with the next number of dispatch, if its step only reads.
+// is lost is handed out again, as the same action with the next number of dispatch, unless it stays on one worker.
 func (r *Relay) Take(a Arrival) (actions []Action, taken bool) {
 	if a.Cut {
 		a.Seq = 0
@@ -88,7 +88,7 @@ func (r *Relay) Take(a Arrival) (actions []Action, taken bool) {
 		return nil, false
 	}
 	if a.Lost != "" {
-		again := a.Dispatch < MaxDispatch && !r.Writes(open.ID) && (r.state.Stop == nil || open.Always != "")
+		again := a.Dispatch < MaxDispatch && !r.Stays(open.ID) && (r.state.Stop == nil || open.Always != "")
 		if again {
 			r.dispatch[a.Seq] = a.Dispatch + 1
 			return []Action{open}, true
@@ -123,7 +123,13 @@ func (r *Relay) Dispatch(seq int) int { return max(r.dispatch[seq], 1) }
 // Writes reports whether a leaf may change files.
 func (r *Relay) Writes(id string) bool {
 	n := r.state.byID[id]
-	return n != nil && n.Writes && !n.Gate
+	return n != nil && n.Writes && !n.Gate && !n.Group
+}
+
+// Stays reports whether a leaf is carried out on the one worker that the run has for what changes files, and what comes
+// after that: what such a step leaves, files that no snapshot has among it, is on that worker alone.
+func (r *Relay) Stays(id string) bool {
+	return r.Writes(id) || slices.ContainsFunc(r.state.all, func(n *node) bool { return n.Attempt > 0 && !n.Here && r.Writes(n.ID) })
 }
 
 // settle answers what is nothing to wait for.

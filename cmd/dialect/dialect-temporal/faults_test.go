@@ -23,7 +23,8 @@ func waits(t *testing.T) (l *lab, place string) {
 			"[commands.fast]\nverb = \"check\"\nnoun = \"speed\"\ntool = \"test -e wait.sh\"\neffect = \"read\"\n" +
 			"[commands.leak]\nverb = \"check\"\nnoun = \"leak\"\ntool = \"sh -c 'echo the token is $API_TOKEN; exit 1'\"\neffect = \"read\"\n" +
 			"[commands.edit]\nverb = \"check\"\nnoun = \"edit\"\ntool = \"sh -c 'echo x >>wait.sh'\"\neffect = \"read\"\n" +
-			"[commands.write]\nverb = \"write\"\nnoun = \"files\"\ntool = \"sh -c 'echo x >>wait.sh'\"\neffect = \"write\"\n",
+			"[commands.write]\nverb = \"write\"\nnoun = \"file\"\ntool = \"sh -c 'echo x >>wait.sh'\"\neffect = \"write\"\n" +
+			"[commands.both]\nverb = \"write\"\nnoun = \"files\"\norder = \"parallel\"\ncomposite = [\"write\", \"fast\"]\n",
 		"wait.dlct":  "Check speed\nCheck gate_keeper\nGate against results\n",
 		"leak.dlct":  "Check leak\nGate against results\n",
 		"edit.dlct":  "Check edit\nGate against results\n",
@@ -184,6 +185,41 @@ func TestSecret(t *testing.T) {
 	}
 }
 
+// A tool reads a secret from its environment, which is that of the worker; a line that says one is refused.
+func TestSecretOfWorker(t *testing.T) {
+	place := t.TempDir()
+	l := newLab(t, map[string]string{
+		"routing.toml": "environment = [\"API_TOKEN\"]\n[commands.ask]\nverb = \"ask\"\nnoun = \"service\"\ntool = \"sh ask.sh\"\neffect = \"read\"\n" +
+			"[commands.tell]\nverb = \"tell\"\nnoun = \"service\"\ntool = \"sh ask.sh {token}\"\nsecrets = [\"token\"]\neffect = \"read\"\n",
+		"ask.sh":   "echo $API_TOKEN >" + place + "/got; echo asked with $API_TOKEN\n",
+		"ask.dlct": "Ask service\nGate against results\n",
+		"set.dlct": "Tell service token={env.API_TOKEN}\nGate against results\n",
+	})
+	const token = "w0rker-s3cr3t-0123456789"
+	l.env = []string{"API_TOKEN=" + token}
+	l.worker()
+	l.env = []string{"API_TOKEN=something-else-altogether"}
+	p := l.run("ask.dlct", "--json")
+	if got := l.wait(p); got != 0 {
+		t.Fatalf("status %d\n%s%s", got, &p.out, &p.err)
+	}
+	if got, err := os.ReadFile(filepath.Join(place, "got")); err != nil || strings.TrimSpace(string(got)) != token {
+		t.Errorf("the command got %q, %v", got, err)
+	}
+	for what, text := range map[string]string{"the report": p.out.String() + p.err.String(), "the history": history(t, l.document(p).Run), "the receipts": l.dialect(0, "receipts", "list", "--json")} {
+		if strings.Contains(text, token) || strings.Contains(text, token[:12]) {
+			t.Errorf("%s has the secret", what)
+		}
+	}
+	p = l.run("set.dlct")
+	if got := l.wait(p); got != 64 || !strings.Contains(p.err.String(), "have the tool read it from its environment") || strings.Contains(p.err.String(), token) {
+		t.Errorf("status %d\n%s%s", got, &p.out, &p.err)
+	}
+	if left := l.git(l.depot, "for-each-ref"); left != "" {
+		t.Errorf("sent:\n%s", left)
+	}
+}
+
 // A line that only reads and changes a file is refused by the gate, and the next one gets a checkout without the change.
 func TestEdit(t *testing.T) {
 	l, _ := waits(t)
@@ -216,7 +252,7 @@ func TestRefused(t *testing.T) {
 		args []string
 		want string
 	}{
-		{[]string{"write.dlct"}, "changes files"},
+		{[]string{"write.dlct"}, "changes files while others run"},
 		{[]string{"-e", "Check speed"}, "files of the project"},
 		{[]string{"--no-tree", "wait.dlct"}, "--no-tree"},
 		{[]string{"--clean", "wait.dlct"}, "--clean"},

@@ -44,7 +44,7 @@ func (s *devServer) start() {
 }
 
 // TestKills kills dialect, its workers and the server at random, round after round: each line has one verdict and at most
-// one receipt that a gate has consumed, nothing is left running, and every run ends. DIALECT_SOAK=1 has it run, for DIALECT_KILLS rounds (200); the
+// one receipt that a gate has consumed, a line that changes files is carried out once at most, nothing is left running, and every run ends. DIALECT_SOAK=1 has it run, for DIALECT_KILLS rounds (200); the
 // server is killed where the program temporal is in PATH.
 func TestKills(t *testing.T) {
 	if os.Getenv("DIALECT_SOAK") == "" {
@@ -54,14 +54,23 @@ func TestKills(t *testing.T) {
 	if n, err := strconv.Atoi(os.Getenv("DIALECT_KILLS")); err == nil {
 		rounds = n
 	}
-	const lines = 6
+	const reads = 6
+	const lines = reads + 1
+	log := filepath.Join(t.TempDir(), "log")
+	stamps := func() int {
+		text, _ := os.ReadFile(log)
+		return strings.Count(string(text), "\n")
+	}
 	script, matrix := "", "[limits]\nnouns = 100\nbindings = 100\n"
-	for i := range lines {
+	for i := range reads {
 		script += fmt.Sprintf("Check part%d\n", i)
 		matrix += fmt.Sprintf("[commands.part%d]\nverb = \"check\"\nnoun = \"part%[1]d\"\ntool = \"sleep 0.3%[1]d7\"\neffect = \"read\"\n", i)
 	}
-	matrix += "[run]\norder = \"parallel\"\n"
-	l := newLab(t, map[string]string{"routing.toml": matrix, "parts.dlct": script + "Gate against results\n"})
+	matrix += "[commands.stamp]\nverb = \"write\"\nnoun = \"stamp\"\ntool = \"sh stamp.sh\"\neffect = \"write\"\n[run]\norder = \"parallel\"\n"
+	l := newLab(t, map[string]string{
+		"routing.toml": matrix, "parts.dlct": script + "Write stamp\nGate against results\n",
+		"stamp.sh": "echo x >>" + log + "; sleep 0.3; wc -l <" + log + " >stamp.txt\n", "stamp.txt": "0\n",
+	})
 	where := l.address()
 	var dev *devServer
 	if _, err := exec.LookPath("temporal"); err == nil {
@@ -86,6 +95,7 @@ func TestKills(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, uint64(rounds)))
 	kills, ends := make(map[string]int), make(map[string]int)
 	for round := range rounds {
+		before := stamps()
 		p := l.start("", "dialect", append([]string{"run", "parts.dlct"}, flags...)...)
 		run := ""
 		for tries := 0; ; tries++ {
@@ -138,6 +148,9 @@ func TestKills(t *testing.T) {
 				t.Errorf("round %d: step %s has no verdict", round, line.ID)
 			}
 		}
+		if n := stamps() - before; n > 1 {
+			t.Errorf("round %d: the line that changes files was carried out %d times", round, n)
+		}
 		ends[fmt.Sprintf("%s, exit %d", d.Gate.Verdict, p.ProcessState.ExitCode())]++
 		consumed := consumedOf(l, d.Run)
 		for step, n := range consumed {
@@ -154,7 +167,7 @@ func TestKills(t *testing.T) {
 		<-w.done
 	}
 	l.until("nothing is left running", func() bool {
-		for i := range lines {
+		for i := range reads {
 			if exec.Command("pgrep", "-fx", fmt.Sprintf("sleep 0.3%d7", i)).Run() == nil {
 				return false
 			}

@@ -78,8 +78,10 @@ func newLab(t *testing.T, files map[string]string) *lab {
 	}
 	l.git(".", "init", "-q", "--bare", l.depot)
 	l.git(l.dir, "init", "-q")
-	if err := os.WriteFile(filepath.Join(l.dir, ".gitignore"), []byte(".dialect/\n"), 0o644); err != nil {
-		t.Fatal(err)
+	if files[".gitignore"] == "" {
+		if err := os.WriteFile(filepath.Join(l.dir, ".gitignore"), []byte(".dialect/\n"), 0o644); err != nil {
+			t.Fatal(err)
+		}
 	}
 	l.git(l.dir, "add", "-A")
 	l.git(l.dir, "-c", "user.name=a", "-c", "user.email=a@example.org", "commit", "-q", "-m", "the project")

@@ -361,6 +361,16 @@ func (f *follower) take(e *historypb.HistoryEvent) (over bool, err error) {
 			f.waiting = append(f.waiting, waiting{id: e.EventId, resolve: true})
 			return false, nil
 		}
+		if of.GetActivityType().GetName() == flow.Claim {
+			var c flow.Claimed
+			if err := decode(a.Result, &c); err == nil && c.Queue != "" {
+				return false, nil
+			}
+			if seq, dispatch, ok := flow.ParseID(strings.TrimPrefix(of.GetActivityId(), flow.Claims)); ok {
+				add(flow.Failed(seq, dispatch, "its worker named no queue"), nil)
+			}
+			return false, nil
+		}
 		seq, dispatch, ok := flow.ParseID(of.GetActivityId())
 		if !ok {
 			return false, errors.New("the history has an activity that no run has")
@@ -386,17 +396,16 @@ func (f *follower) take(e *historypb.HistoryEvent) (over bool, err error) {
 		a := e.GetWorkflowExecutionSignaledEventAttributes()
 		switch a.SignalName {
 		case flow.Answer:
+			// What cannot be read is nobody's answer, to the workflow as well.
 			var v schedule.Event
-			if err := decode(a.Input, &v); err != nil {
-				return false, err
+			if decode(a.Input, &v) == nil {
+				add(schedule.Arrival{Event: v}, nil)
 			}
-			add(schedule.Arrival{Event: v}, nil)
 		case flow.Cut:
 			var v remote.Cut
-			if err := decode(a.Input, &v); err != nil {
-				return false, err
+			if decode(a.Input, &v) == nil {
+				add(flow.CutShort(v), nil)
 			}
-			add(flow.CutShort(v), nil)
 		}
 	case enums.EVENT_TYPE_WORKFLOW_EXECUTION_CANCEL_REQUESTED:
 		f.waiting = append(f.waiting, waiting{id: e.EventId, late: true, a: remote.Arrived{Arrival: flow.CutShort(flow.FromServer)}})
@@ -424,7 +433,7 @@ func (f *follower) take(e *historypb.HistoryEvent) (over bool, err error) {
 func (f *follower) attempt(scheduled int64, add func(schedule.Arrival, *remote.Attempted), made func(seq, dispatch int) schedule.Arrival) {
 	of := f.activities[scheduled]
 	delete(f.activities, scheduled)
-	if seq, dispatch, ok := flow.ParseID(of.GetActivityId()); ok {
+	if seq, dispatch, ok := flow.ParseID(strings.TrimPrefix(of.GetActivityId(), flow.Claims)); ok {
 		add(made(seq, dispatch), nil)
 	}
 }

@@ -34,6 +34,7 @@ const (
 	Name    = "dialect.run/1"
 	Resolve = "dialect.resolve/1"
 	Attempt = "dialect.attempt/1"
+	Claim   = "dialect.claim/1"
 	Answer  = "answer" // a signal: [schedule.Event]
 	Cut     = "cut"    // a signal: [remote.Cut]
 
@@ -54,22 +55,38 @@ func WorkflowID(run string) string { return "dialect-" + run }
 type Input struct {
 	Spec  remote.Spec   `json:"spec"`
 	State []byte        `json:"state,omitempty"` // of the history before, compressed
+	Seat  string        `json:"seat,omitempty"`  // see [Claimed]
 	Most  int           `json:"most,omitempty"`  // events, before the history is drained; 0 for a default
 	Lease time.Duration `json:"lease,omitempty"` // 0 for [Lease]
 }
 
 const mostEvents = 6000
 
+// mostState bounds a state and a shape, in bytes, once they are unpacked.
+const mostState = 16 << 20
+
 // A Task is what an activity is asked for.
 type Task struct {
 	Spec     remote.Spec     `json:"spec"`
 	Action   schedule.Action `json:"action"`
 	Dispatch int             `json:"dispatch"`
+	Seat     bool            `json:"seat,omitempty"` // in the checkout that the worker keeps for the run
 	Lease    time.Duration   `json:"lease"`
+}
+
+// Claimed is the queue of the one worker that keeps a checkout for what changes files, and for all that comes after that.
+type Claimed struct {
+	Queue string `json:"queue"`
 }
 
 // ActivityID names a dispatch of an attempt.
 func ActivityID(seq, dispatch int) string { return fmt.Sprintf("%d-%d", seq, dispatch) }
+
+// ClaimID names the claim that an attempt waits for.
+func ClaimID(seq, dispatch int) string { return Claims + ActivityID(seq, dispatch) }
+
+// Claims is how a [ClaimID] begins.
+const Claims = "claim-"
 
 // ParseID reads what [ActivityID] made.
 func ParseID(id string) (seq, dispatch int, ok bool) {
@@ -118,6 +135,7 @@ type run struct {
 	queue   []schedule.Action // attempts that wait for the window
 	flying  map[int]flight    // by Seq
 	kill    bool
+	claims  bool // a claim is under way
 }
 
 type flight struct {
@@ -157,7 +175,7 @@ func Run(ctx workflow.Context, in Input) error {
 			r.begin(actions)
 		}
 		r.launch(own)
-		if r.full(own) && len(r.flying) == 0 && !r.relay.Over() {
+		if r.full(own) && len(r.flying) == 0 && !r.claims && !r.relay.Over() {
 			return r.goOn(own)
 		}
 	}
@@ -168,12 +186,16 @@ func Run(ctx workflow.Context, in Input) error {
 func (r *run) listen(ctx workflow.Context) {
 	r.sel.AddReceive(workflow.GetSignalChannel(ctx, Answer), func(c workflow.ReceiveChannel, _ bool) {
 		var e schedule.Event
-		c.Receive(ctx, &e)
+		if !c.ReceiveAsync(&e) {
+			return // it is not one of ours
+		}
 		r.arrived = append(r.arrived, schedule.Arrival{Event: e})
 	})
 	r.sel.AddReceive(workflow.GetSignalChannel(ctx, Cut), func(c workflow.ReceiveChannel, _ bool) {
 		var cut remote.Cut
-		c.Receive(ctx, &cut)
+		if !c.ReceiveAsync(&cut) {
+			return
+		}
 		r.kill = r.kill || cut.Kill
 		r.arrived = append(r.arrived, CutShort(cut))
 	})
@@ -193,7 +215,7 @@ func (r *run) listen(ctx workflow.Context) {
 func (r *run) start(ctx workflow.Context) error {
 	if r.in.State != nil {
 		var text []byte
-		err := remote.Unpack(r.in.State, &text)
+		err := remote.UnpackWithin(mostState, r.in.State, &text)
 		if err == nil {
 			r.relay, err = schedule.LoadRelay(text)
 		}
@@ -213,7 +235,7 @@ func (r *run) start(ctx workflow.Context) error {
 		return err
 	}
 	var shape schedule.Shape
-	if err := remote.Unpack(res.Shape, &shape); err != nil {
+	if err := remote.UnpackWithin(mostState, res.Shape, &shape); err != nil {
 		return err
 	}
 	r.relay = schedule.NewRelay(shape, r.in.Spec.Rules)
@@ -255,15 +277,24 @@ func (r *run) full(ctx workflow.Context) bool {
 func (r *run) launch(ctx workflow.Context) {
 	for len(r.queue) > 0 && len(r.flying) < Window && !r.full(ctx) {
 		a := r.queue[0]
+		stays := r.relay.Stays(a.ID)
+		if stays && r.in.Seat == "" {
+			r.claim(ctx, a)
+			return
+		}
 		r.queue = r.queue[1:]
 		seq, dispatch := a.Seq, r.relay.Dispatch(a.Seq)
 		own, cancel := workflow.WithCancel(ctx)
-		own = workflow.WithActivityOptions(own, workflow.ActivityOptions{
+		o := workflow.ActivityOptions{
 			ActivityID: ActivityID(seq, dispatch), StartToCloseTimeout: 7 * 24 * time.Hour, HeartbeatTimeout: r.in.Lease,
 			WaitForCancellation: true, RetryPolicy: &temporal.RetryPolicy{MaximumAttempts: 1},
-		})
+		}
+		if stays { // nobody else asks for the work of its worker
+			o.TaskQueue, o.ScheduleToStartTimeout = r.in.Seat, 2*r.in.Lease
+		}
+		own = workflow.WithActivityOptions(own, o)
 		r.flying[seq] = flight{cancel, a.Always != ""}
-		task := Task{Spec: r.in.Spec, Action: a, Dispatch: dispatch, Lease: r.in.Lease}
+		task := Task{Spec: r.in.Spec, Action: a, Dispatch: dispatch, Lease: r.in.Lease, Seat: stays}
 		r.sel.AddFuture(workflow.ExecuteActivity(own, Attempt, task), func(f workflow.Future) {
 			delete(r.flying, seq)
 			var res remote.Attempted
@@ -274,6 +305,33 @@ func (r *run) launch(ctx workflow.Context) {
 			cancel()
 		}
 	}
+}
+
+// claim has one worker keep a checkout. Where none does, the attempt has failed that asked for it.
+func (r *run) claim(ctx workflow.Context, a schedule.Action) {
+	if r.claims {
+		return
+	}
+	r.claims = true
+	seq, dispatch := a.Seq, r.relay.Dispatch(a.Seq)
+	own := workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
+		ActivityID: ClaimID(seq, dispatch), StartToCloseTimeout: 10 * time.Minute, HeartbeatTimeout: r.in.Lease,
+		RetryPolicy: &temporal.RetryPolicy{InitialInterval: 200 * time.Millisecond, MaximumAttempts: 5, NonRetryableErrorTypes: []string{Refused}},
+	})
+	r.sel.AddFuture(workflow.ExecuteActivity(own, Claim, r.in.Spec, r.in.Lease), func(f workflow.Future) {
+		r.claims = false
+		var c Claimed
+		err := f.Get(ctx, &c)
+		if err == nil && c.Queue != "" {
+			r.in.Seat = c.Queue
+			return
+		}
+		if err == nil {
+			err = temporal.NewNonRetryableApplicationError("its worker named no queue", Refused, nil)
+		}
+		r.queue = r.queue[1:] // it waits, and so it is still the first
+		r.arrived = append(r.arrived, arrival(seq, dispatch, remote.Attempted{}, err))
+	})
 }
 
 // arrival is what became of an activity. Package client reads the same from the events of the history.

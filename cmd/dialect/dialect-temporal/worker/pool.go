@@ -35,20 +35,23 @@ type checkout struct {
 	dirty   bool
 }
 
-// changed returns the files of the snapshot that an attempt has changed. A checkout with any change is not used again.
-func (c *checkout) changed() (paths []string, err error) {
-	s, err := c.tracker.Take(context.Background())
+// changed returns the files of the snapshot that an attempt has changed, and the snapshot after it. A checkout with any change is not
+// used again for another run.
+func (c *checkout) changed() (paths []string, s *workspace.Snapshot, err error) {
+	s, err = c.tracker.Take(context.Background())
 	if err != nil {
 		c.dirty = true
-		return nil, err
+		return nil, nil, err
 	}
 	for _, ch := range workspace.Diff(c.snap, s) {
-		c.dirty = true
+		if !c.dirty { // a seat is from the start, and several read it
+			c.dirty = true
+		}
 		if ch.Kind != workspace.Added || !ch.Untracked {
 			paths = append(paths, ch.Path)
 		}
 	}
-	return paths, nil
+	return paths, s, nil
 }
 
 // A pool keeps checkouts warm: each attempt has one of its own while it is made.
@@ -189,7 +192,7 @@ func (p *pool) make(ctx context.Context, s *remote.Spec, dir string) (*checkout,
 	if c.plan.Matrix.SHA256 != s.MatrixSHA.String() {
 		return nil, errors.New("the rules are not those that the run names: its matrix, packs or pinned files differ here")
 	}
-	if step, why := attempt.Writer(c.plan); step != nil {
+	if step, why := attempt.NotElsewhere(c.plan); step != nil {
 		return nil, fmt.Errorf("line %d %s", step.Line.Number, why)
 	}
 	c.tracker = workspace.NewTracker(root, workspace.Options{Caches: c.plan.Matrix.Caches})

@@ -11,7 +11,7 @@
 //
 // # The lease
 //
-// A worker says four times a second that an attempt goes on. One that the server does not answer for half of the lease
+// A worker says twice a second that an attempt goes on, and so knows as soon that it is cancelled. One that the server does not answer for half of the lease
 // ends what it runs: the attempt may have been handed out again.
 package worker
 
@@ -19,6 +19,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
@@ -40,6 +41,7 @@ import (
 	"github.com/command-dialect/dialect/runtime/mcpclient"
 	"github.com/command-dialect/dialect/runtime/redact"
 	"github.com/command-dialect/dialect/runtime/remote"
+	"github.com/command-dialect/dialect/runtime/schedule"
 )
 
 // Options say what a worker is.
@@ -65,6 +67,9 @@ type Worker struct {
 	outbox  map[string]*carry.Outbox // by the format of objects
 	sending sync.WaitGroup
 	room    chan struct{} // of those that are sent
+
+	own   string           // the queue of this worker alone
+	seats map[string]*seat // by run
 }
 
 // sendingPerSlot is how many results are on their way at most, for each slot: a depot that takes none keeps a worker from working on.
@@ -78,7 +83,7 @@ func New(o Options) (*Worker, error) {
 	if err := os.MkdirAll(filepath.Join(o.Folder, "trees"), 0o700); err != nil {
 		return nil, err
 	}
-	w := &Worker{o: o, outbox: make(map[string]*carry.Outbox), room: make(chan struct{}, sendingPerSlot*max(o.Slots, 1))}
+	w := &Worker{o: o, own: fmt.Sprintf("%s/%016x", o.Queue, rand.Uint64()), seats: make(map[string]*seat), outbox: make(map[string]*carry.Outbox), room: make(chan struct{}, sendingPerSlot*max(o.Slots, 1))}
 	w.pool.init(o)
 	return w, nil
 }
@@ -92,11 +97,25 @@ func (w *Worker) Start() (stop func(), err error) {
 	s.RegisterWorkflowWithOptions(flow.Run, workflow.RegisterOptions{Name: flow.Name})
 	s.RegisterActivityWithOptions(w.Resolve, activity.RegisterOptions{Name: flow.Resolve})
 	s.RegisterActivityWithOptions(w.Attempt, activity.RegisterOptions{Name: flow.Attempt})
+	s.RegisterActivityWithOptions(w.Claim, activity.RegisterOptions{Name: flow.Claim})
 	if err := s.Start(); err != nil {
 		return nil, err
 	}
-	return func() {
+	seats := sdk.New(w.o.Client, w.own, sdk.Options{
+		MaxConcurrentActivityExecutionSize: w.o.Slots, WorkerStopTimeout: 2 * time.Second, Identity: w.o.Name,
+		DisableWorkflowWorker: true, DisableRegistrationAliasing: true, OnFatalError: func(error) {},
+	})
+	seats.RegisterActivityWithOptions(w.Attempt, activity.RegisterOptions{Name: flow.Attempt})
+	if err := seats.Start(); err != nil {
 		s.Stop()
+		return nil, err
+	}
+	ctx, end := context.WithCancel(context.Background())
+	go w.sweep(ctx)
+	return func() {
+		end()
+		s.Stop()
+		seats.Stop()
 		sent := make(chan struct{})
 		go func() {
 			w.sending.Wait()
@@ -170,6 +189,9 @@ const (
 )
 
 func (w *Worker) carryOut(ctx context.Context, t flow.Task) (*attempt.Delivery, error) {
+	if t.Seat {
+		return w.sit(ctx, t)
+	}
 	c, err := w.pool.take(ctx, &t.Spec)
 	if err != nil {
 		return nil, err
@@ -224,8 +246,19 @@ func (w *Worker) attempt(ctx context.Context, c *checkout, t flow.Task) (*attemp
 	if !x.Knows(step) {
 		return nil, fmt.Errorf("the script has no step %q that is carried out", step)
 	}
+	writes := c.writes(step)
+	if writes && !t.Seat {
+		return nil, fmt.Errorf("step %s changes files, and is to be carried out where they stay", step)
+	}
+	past := ""
+	if writes {
+		past = c.past()
+	}
 	r := x.Attempt(ctx, t.Action)
 	x.Finish()
+	if writes && c.past() != past {
+		return nil, fmt.Errorf("step %s changed the history of the repository, which is lost with the run: run it without --engine", step)
+	}
 	rec := caught.Caught()
 	if rec == nil {
 		return nil, errors.New("no receipt was made of it")
@@ -234,13 +267,24 @@ func (w *Worker) attempt(ctx context.Context, c *checkout, t flow.Task) (*attemp
 	if err != nil {
 		return nil, err
 	}
-	changed, err := c.changed()
+	changed, left, err := c.changed()
 	if err != nil {
 		return nil, err
 	}
 	d := x.Deliver(r, t.Dispatch, *rec, g)
-	d.Changed = append(d.Changed, changed...)
 	d.Brief = remote.Fit(d.Brief)
+	switch {
+	case !writes:
+		d.Changed = append(d.Changed, changed...)
+	case r.Verdict == schedule.Passed && left.Bytes != c.snap.Bytes:
+		files := carry.Depot{Remote: w.o.Depot, Format: t.Spec.Format}
+		if d.Commit, err = files.SendTree(context.WithoutCancel(ctx), left, true, t.Spec.Ref(remote.FilesName(t.Action.Seq, t.Dispatch))); err != nil {
+			return nil, fmt.Errorf("the files that it left cannot be sent: %w", err)
+		}
+	}
+	if writes {
+		c.snap = left
+	}
 	return d, nil
 }
 
@@ -251,7 +295,7 @@ var errFenced = errors.New("the server has not answered for half of the lease")
 func (w *Worker) lease(ctx context.Context, lease time.Duration) (context.Context, func()) {
 	own, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	token := activity.GetInfo(ctx).TaskToken
-	every := min(250*time.Millisecond, lease/8)
+	every := min(500*time.Millisecond, lease/8)
 	go func() {
 		tick := time.NewTicker(max(every, 10*time.Millisecond))
 		defer tick.Stop()

@@ -25,6 +25,7 @@ import (
 	"github.com/command-dialect/dialect/runtime/recording"
 	"github.com/command-dialect/dialect/runtime/remote"
 	"github.com/command-dialect/dialect/runtime/schedule"
+	"github.com/command-dialect/dialect/runtime/workspace"
 )
 
 // Program speaks to Temporal.
@@ -97,9 +98,10 @@ func (o *Options) Fill(p *project.Program) error {
 		return err
 	}
 	if p.Script.Path == "" {
-		return exit.Usagef("--engine temporal carries out scripts that are files of the project: not lines of -e or of standard input")
+		return exit.Usagef("--engine temporal carries out scripts that are files of the project: not lines of -e or of standard input").
+			Hint("write them to a file, such as quality.dlct, and `git add` it")
 	}
-	if step, why := attempt.Writer(p.Plan); step != nil {
+	if step, why := attempt.NotElsewhere(p.Plan); step != nil {
 		return exit.Usagef("--engine temporal: line %d (%s) %s", step.Line.Number, step.Binding, why).Hint("without --engine it runs here")
 	}
 	return nil
@@ -163,12 +165,17 @@ func (o *Options) Conduct(ctx context.Context, p *project.Program, rec *recordin
 			return nil, exit.Usagef("the receipts of run %s are for another store than this one", s.Run)
 		}
 		far.Spec = *s
-		opt.Resumed = true
+		opt.Resumed, opt.Worker.Tree = true, &s.Tree
 		opt.Run, opt.Session, opt.Nonce, opt.Parent, opt.Began = s.Run, s.Session, s.Nonce, s.Parent, s.Started
 		opt.Jobs, opt.FailFast, opt.KeepGoing, opt.Locks = s.Rules.Slots, s.Rules.FailFast, s.Rules.KeepGoing, s.Rules.Held
 	}
 	c := remote.New(ctx, far)
 	opt.Remote = c
+	opt.Worker.Files = c.Files
+	caches := p.Plan.Matrix.Caches
+	opt.Worker.Snapshot = func(dir string) (*workspace.Snapshot, error) {
+		return workspace.Take(ctx, filepath.Join(dir, filepath.FromSlash(c.Place())), workspace.Options{Caches: caches})
+	}
 	return c, nil
 }
 

@@ -1,0 +1,191 @@
+package main_test
+
+import (
+	"context"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/converter"
+
+	"github.com/command-dialect/dialect/cmd/dialect/dialect-temporal/flow"
+	"github.com/command-dialect/dialect/receipts"
+	"github.com/command-dialect/dialect/runtime/remote"
+)
+
+// A wire forwards connections to a server until it is cut; what is sent meanwhile waits, as it does where a network is gone.
+type wire struct {
+	net.Listener
+	mu sync.RWMutex // held while the wire is cut
+}
+
+func newWire(t *testing.T, to string) *wire {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := &wire{Listener: l}
+	t.Cleanup(func() { l.Close() })
+	forward := func(a, b net.Conn) {
+		defer a.Close()
+		defer b.Close()
+		buf := make([]byte, 32<<10)
+		for {
+			n, err := a.Read(buf)
+			if err != nil {
+				return
+			}
+			w.mu.RLock()
+			_, err = b.Write(buf[:n])
+			w.mu.RUnlock()
+			if err != nil {
+				return
+			}
+		}
+	}
+	go func() {
+		for {
+			in, err := l.Accept()
+			if err != nil {
+				return
+			}
+			out, err := net.Dial("tcp", to)
+			if err != nil {
+				in.Close()
+				continue
+			}
+			go forward(in, out)
+			go forward(out, in)
+		}
+	}()
+	return w
+}
+
+// A worker that loses its network ends what it runs by itself; the line is carried out by another one, and what the first says of it
+// afterwards does not count.
+func TestFenced(t *testing.T) {
+	l, place := waits(t)
+	w := newWire(t, server().GetFrontendHostPort())
+	cutOff := l.start(l.private, "dialect-temporal", "worker", "--remote", l.depot, "--folder", t.TempDir(), "--key-fd", "3",
+		"--address", w.Addr().String(), "--namespace", server().GetDefaultNamespace(), "--task-queue", l.queue)
+	l.until("the worker asks for work", func() bool { return strings.Contains(cutOff.err.String(), "asks for the work") })
+	p := l.run("wait.dlct", "--json")
+	first := waiting(l, place, 1)[0]
+	l.worker()
+	w.mu.Lock()
+	l.until("the worker has ended what it ran, though it hears of nobody", func() bool { return !alive(first[0]) })
+	second := waiting(l, place, 2)[1]
+	w.mu.Unlock()
+	if second[1] == first[1] {
+		t.Errorf("the same worker again: %v, %v", first, second)
+	}
+	time.Sleep(time.Second) // what the first has to say arrives
+	release(t, place)
+	if got := l.wait(p); got != 0 {
+		t.Fatalf("status %d\n%s%s", got, &p.out, &p.err)
+	}
+	d := l.document(p)
+	if n := consumedOf(l, d.Run); n["2"] != 1 || d.Gate.Verdict != "passed" {
+		t.Errorf("%v, %+v", n, d)
+	}
+	if out := l.dialect(0, "receipts", "list", "--run", d.Run, "--json"); !strings.Contains(out, `"dispatch": 2`) || !strings.Contains(out, "worker_lost") {
+		t.Errorf("no receipt is of the second dispatch:\n%s", out)
+	}
+}
+
+// A worker carries out nothing of a run whose spec says what is not so, or what leads out of its files.
+func TestHostileClient(t *testing.T) {
+	l, place := waits(t)
+	w := l.worker()
+	p := l.run("wait.dlct")
+	waiting(l, place, 1)
+	c := server().GetDefaultClient()
+	it := c.GetWorkflowHistory(t.Context(), flow.WorkflowID(l.runID()), "", false, 1)
+	e, err := it.Next()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var honest flow.Input
+	if err := converter.GetDefaultDataConverter().FromPayloads(e.GetWorkflowExecutionStartedEventAttributes().Input, &honest); err != nil {
+		t.Fatal(err)
+	}
+	for name, tt := range map[string]struct {
+		lie  func(in *flow.Input)
+		want string
+	}{
+		"version":          {func(in *flow.Input) { in.Spec.Version = 99 }, "version 99"},
+		"script above":     {func(in *flow.Input) { in.Spec.Script = "../../../etc/passwd" }, "leads out of the files"},
+		"script elsewhere": {func(in *flow.Input) { in.Spec.Script = "/etc/passwd" }, "leads out of the files"},
+		"matrix above":     {func(in *flow.Input) { in.Spec.Matrix = "../routing.toml" }, "leads out of the files"},
+		"place above":      {func(in *flow.Input) { in.Spec.Place = ".." }, "leads out of the files"},
+		"run is a path":    {func(in *flow.Input) { in.Spec.Run = "../../x" }, ""},
+		"no run":           {func(in *flow.Input) { in.Spec.Run = "" }, "no name"},
+		"origin":           {func(in *flow.Input) { in.Spec.Origin = "x\ny" }, "origin"},
+		"an option":        {func(in *flow.Input) { in.Spec.Commit = "--upload-pack=x" }, ""},
+		"another commit":   {func(in *flow.Input) { in.Spec.Commit = strings.Repeat("1", 40) }, "is the commit"},
+		"format":           {func(in *flow.Input) { in.Spec.Format = "../../x" }, "format of objects"},
+		"another script":   {func(in *flow.Input) { in.Spec.ScriptSHA = receipts.Hash{1} }, "not the one that the run names"},
+		"another matrix":   {func(in *flow.Input) { in.Spec.MatrixSHA = receipts.Hash{1} }, "not those that the run names"},
+		"another tree":     {func(in *flow.Input) { in.Spec.Tree.Bytes = receipts.Hash{1} }, "not those that the run names"},
+		"a state":          {func(in *flow.Input) { in.State = []byte("not a state") }, ""},
+		"a bomb": {func(in *flow.Input) {
+			in.State, err = remote.Pack(strings.Repeat("x", 65<<20))
+		}, "too large"},
+	} {
+		in := honest
+		tt.lie(&in)
+		if err != nil {
+			t.Fatal(err)
+		}
+		run, err := c.ExecuteWorkflow(t.Context(), client.StartWorkflowOptions{ID: "hostile-" + l.queue + "-" + strings.ReplaceAll(name, " ", "-"), TaskQueue: l.queue, WorkflowTaskTimeout: 5 * time.Second}, flow.Name, in)
+		if err != nil {
+			t.Fatal(err)
+		}
+		within, done := context.WithTimeout(t.Context(), time.Minute)
+		err = run.Get(within, nil)
+		done()
+		if err == nil || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	release(t, place)
+	if got := l.wait(p); got != 0 {
+		t.Errorf("the honest run: status %d\n%s%s%s", got, &p.out, &p.err, &w.err)
+	}
+	if list, _ := filepath.Glob(filepath.Join(filepath.Dir(l.dir), "x*")); len(list) > 0 {
+		t.Errorf("written: %v", list)
+	}
+}
+
+// Signals of others do not end a gate: what the history says otherwise than dialect ends the run.
+func TestForgedSignal(t *testing.T) {
+	l, place := waits(t)
+	l.worker()
+	if err := os.WriteFile(filepath.Join(l.dir, "wait.dlct"), []byte("Check gate_keeper\nCheck leak\nGate against results\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	p := l.run("wait.dlct", "--json")
+	waiting(l, place, 1)
+	run := l.runID()
+	c := server().GetDefaultClient()
+	for seq := range 6 { // for actions that nobody has asked for yet, for attempts, and for none
+		for _, v := range []any{map[string]any{"seq": seq, "brief": map[string]string{"verdict": "passed"}}, map[string]any{"seq": -seq}, "no event"} {
+			if err := c.SignalWorkflow(t.Context(), flow.WorkflowID(run), "", flow.Answer, v); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	release(t, place)
+	if got := l.wait(p); got == 0 {
+		t.Errorf("status %d\n%s%s", got, &p.out, &p.err)
+	}
+	if strings.Contains(p.out.String(), `"verdict": "passed",`+"\n    \"id\"") {
+		t.Errorf("%s", &p.out)
+	}
+}

@@ -1,0 +1,137 @@
+package worker
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	enums "go.temporal.io/api/enums/v1"
+
+	"github.com/command-dialect/dialect/cmd/dialect/dialect-temporal/flow"
+	"github.com/command-dialect/dialect/lang/plan"
+	"github.com/command-dialect/dialect/runtime/attempt"
+	"github.com/command-dialect/dialect/runtime/remote"
+)
+
+// A seat is the checkout that a worker keeps for a run: steps that change files, and those after them, are carried out in it, since
+// they may need what no snapshot has, such as modules that a step has installed.
+type seat struct {
+	mu   sync.RWMutex // a step that changes files is alone
+	c    *checkout
+	used atomic.Int64 // seconds, of a clock that starts in 1970
+}
+
+// Claim keeps a checkout for a run.
+func (w *Worker) Claim(ctx context.Context, spec remote.Spec, lease time.Duration) (flow.Claimed, error) {
+	ctx, done := w.lease(ctx, lease)
+	defer done()
+	w.mu.Lock()
+	s := w.seats[spec.Run]
+	w.mu.Unlock()
+	if s == nil {
+		c, err := w.pool.take(ctx, &spec)
+		if err != nil {
+			return flow.Claimed{}, refuse(err)
+		}
+		c.dirty = true // it is for this run
+		s = &seat{c: c}
+		s.used.Store(time.Now().Unix())
+		w.mu.Lock()
+		w.seats[spec.Run] = s
+		w.mu.Unlock()
+	} else if s.c.key != keyOf(&spec) {
+		return flow.Claimed{}, refuse(errors.New("the run has another checkout here"))
+	}
+	return flow.Claimed{Queue: w.own}, nil
+}
+
+// sit carries out an attempt in the checkout of its run.
+func (w *Worker) sit(ctx context.Context, t flow.Task) (*attempt.Delivery, error) {
+	w.mu.Lock()
+	s := w.seats[t.Spec.Run]
+	w.mu.Unlock()
+	if s == nil || s.c.key != keyOf(&t.Spec) {
+		return nil, errors.New("this worker has no files of the run that steps before it have changed")
+	}
+	lock, unlock := s.mu.RLock, s.mu.RUnlock
+	if s.c.writes(t.Action.ID) {
+		lock, unlock = s.mu.Lock, s.mu.Unlock
+	}
+	lock()
+	defer unlock()
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	defer func() { s.used.Store(time.Now().Unix()) }()
+	return w.attempt(ctx, s.c, t)
+}
+
+// How often a worker looks for seats whose run is over, and how long one is left alone.
+const sweepEvery = 30 * time.Second
+
+// sweep gives up seats whose run is over.
+func (w *Worker) sweep(ctx context.Context) {
+	tick := time.NewTicker(sweepEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		w.mu.Lock()
+		idle := make(map[string]*seat)
+		for run, s := range w.seats {
+			if s.mu.TryLock() {
+				if time.Since(time.Unix(s.used.Load(), 0)) > sweepEvery {
+					idle[run] = s
+				}
+				s.mu.Unlock()
+			}
+		}
+		w.mu.Unlock()
+		for run, s := range idle {
+			d, err := w.o.Client.DescribeWorkflowExecution(ctx, flow.WorkflowID(run), "")
+			if err != nil || d.WorkflowExecutionInfo.Status == enums.WORKFLOW_EXECUTION_STATUS_RUNNING {
+				continue
+			}
+			w.mu.Lock()
+			delete(w.seats, run)
+			w.mu.Unlock()
+			w.pool.put(s.c)
+		}
+	}
+}
+
+// writes reports whether a step of the plan may change files.
+func (c *checkout) writes(id string) (writes bool) {
+	plan.Walk(c.plan.Steps, func(s *plan.Step) {
+		writes = writes || s.ID == id && s.Effect == plan.Write && s.Kind != plan.Composite
+	})
+	return writes
+}
+
+// past is what of .git a command means to last that makes a commit, a branch or a tag.
+func (c *checkout) past() string {
+	h := sha256.New()
+	dot := filepath.Join(c.dir, ".git")
+	for _, name := range []string{"HEAD", "packed-refs", "config"} {
+		text, _ := os.ReadFile(filepath.Join(dot, name))
+		fmt.Fprintf(h, "%s %d\n%s", name, len(text), text)
+	}
+	_ = filepath.WalkDir(filepath.Join(dot, "refs"), func(path string, e fs.DirEntry, err error) error {
+		if err == nil && e.Type().IsRegular() {
+			text, _ := os.ReadFile(path)
+			fmt.Fprintf(h, "%s %d\n%s", path, len(text), text)
+		}
+		return nil
+	})
+	return string(h.Sum(nil))
+}
