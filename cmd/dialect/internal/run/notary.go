@@ -60,7 +60,7 @@ func (o *Options) notarize(v *voice.Voice, p *project.Program) error {
 	defer sig.Stop()
 	c, err := notary.Dial(sig.Context, o.Notary)
 	if err != nil {
-		return NoNotary(err)
+		return unanswered(sig, err)
 	}
 	secret := recording.Redactor(p.Plan, "")
 	log, err := openEvents(&events, secret)
@@ -73,12 +73,20 @@ func (o *Options) notarize(v *voice.Voice, p *project.Program) error {
 	sig.Hide.Store(&hide)
 	spec := o.spec(p, folder)
 	spec.Output = shown.Streams() || log != nil
-	run, err := c.Start(context.Background(), spec)
+	// A busy notary does other runs first. A signal ends that wait; a run that has begun is cut instead, and says how it ended.
+	waiting, leave := context.WithCancel(context.Background())
+	defer leave()
+	begun := context.AfterFunc(sig.Context, leave)
+	run, err := c.Start(waiting, spec)
 	if err != nil {
 		shown.Close()
-		return NoNotary(err)
+		return unanswered(sig, err)
 	}
 	defer run.Close()
+	if !begun() {
+		shown.Close()
+		return exit.Status(interrupt.Status(sig.Context))
+	}
 	defer context.AfterFunc(sig.Context, func() {
 		s, _ := context.Cause(sig.Context).(engine.Signal)
 		_ = run.Cut(context.Background(), s.Name, false) // the notary may be gone, which the events say
@@ -123,6 +131,14 @@ func (o *Options) notarize(v *voice.Voice, p *project.Program) error {
 		return exit.Failf(exit.Internal, "--events: %v", lost)
 	}
 	return exit.Of(out.ExitStatus())
+}
+
+// unanswered is the error of a notary that has not begun the run: the status of a signal, if one came meanwhile.
+func unanswered(sig *interrupt.Catcher, err error) error {
+	if sig.Context.Err() != nil {
+		return exit.Status(interrupt.Status(sig.Context))
+	}
+	return NoNotary(err)
 }
 
 // NoNotary is the error of a notary that does not answer, or refuses.
