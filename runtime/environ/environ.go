@@ -9,6 +9,7 @@ package environ
 import (
 	"crypto/sha256"
 	"maps"
+	"os"
 	"runtime"
 	"slices"
 	"strconv"
@@ -16,6 +17,12 @@ import (
 
 	"github.com/command-dialect/dialect/runtime/process"
 )
+
+// InCI reports whether this process runs under continuous integration: CI is set, and not to 0 or false.
+func InCI() bool {
+	v := os.Getenv("CI")
+	return v != "" && v != "0" && !strings.EqualFold(v, "false")
+}
 
 // columns is the width that tools are given: pytest and others cut the reason of a failure at the width of
 // the terminal, which is 80 where there is none.

@@ -32,6 +32,7 @@ import (
 	"github.com/command-dialect/dialect/receipts/verify"
 	"github.com/command-dialect/dialect/runtime/archive"
 	"github.com/command-dialect/dialect/runtime/blob"
+	"github.com/command-dialect/dialect/runtime/environ"
 	"github.com/command-dialect/dialect/runtime/inputs"
 	"github.com/command-dialect/dialect/runtime/place"
 	"github.com/command-dialect/dialect/runtime/policy"
@@ -56,7 +57,7 @@ type Options struct {
 
 	Require        []string // names of bindings
 	Own            bool     // without Require the baseline's [verify] says what is required
-	Level          string   // "self", "key", or empty
+	Level          string   // "self", "key", "notary", "L0" to "L3", or empty
 	MaxAge         time.Duration
 	Fresh          bool
 	Clean          bool // all has to have run in a clean checkout
@@ -306,11 +307,8 @@ func (q *Question) lose(ctx context.Context, dir string, err error) bool {
 // strictly reports whether the flags, or a CI, ask for more than the producer's word:
 // then a pass that came after a failure on the same files is refused.
 func (o Options) strictly() bool {
-	return len(o.Require) > 0 || o.Base != "" || o.Level != "" || len(o.KeyFiles) > 0 || o.Since != "" || isTrue(os.Getenv("CI"))
+	return len(o.Require) > 0 || o.Base != "" || o.Level != "" || len(o.KeyFiles) > 0 || o.Since != "" || environ.InCI()
 }
-
-// isTrue reports whether the value of a variable like CI means yes.
-func isTrue(s string) bool { return s != "" && s != "0" && !strings.EqualFold(s, "false") }
 
 // storeOptions are those to open the store for the query.
 func (q *Question) storeOptions() sqlite.Options {
@@ -326,7 +324,7 @@ func (q *Question) present(ctx context.Context) error {
 			return exit.Usagef("--tree: %v", err)
 		}
 		q.Place = receipts.Text(place)
-		q.isRoot(c.Root())
+		q.checkRoot(c.Root())
 		q.see(func(path string) (workspace.Found, error) { return c.Lookup(ctx, path) })
 		return nil
 	}
@@ -351,7 +349,7 @@ func (q *Question) present(ctx context.Context) error {
 	if q.rules != nil && len(q.matrix.Scopes) > 0 && q.o.Own && !q.o.Fresh && (!q.o.strictly() || q.rules.Scoped) {
 		q.Scopes = scopes(q.matrix.Scopes, s)
 	}
-	q.isRoot(s.Root)
+	q.checkRoot(s.Root)
 	q.Tree, q.Place = &receipts.Tree{Tree: s.Tree, Bytes: s.Bytes, Exact: s.Exact}, receipts.Text(s.Place)
 	return nil
 }
@@ -379,9 +377,9 @@ func scopes(patterns map[string][]string, s *workspace.Snapshot) *verify.Scopes 
 	}
 }
 
-// isRoot holds the root of the repository against the one that is insisted on: a repository that
+// checkRoot compares the root of the repository with the one that the asker names: a repository that
 // is made inside of another one has files, and rules, in other places.
-func (q *Question) isRoot(root string) {
+func (q *Question) checkRoot(root string) {
 	if q.o.Root == "" {
 		return
 	}

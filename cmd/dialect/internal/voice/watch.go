@@ -7,6 +7,7 @@ import (
 
 	"golang.org/x/term"
 
+	"github.com/command-dialect/dialect/runtime/environ"
 	"github.com/command-dialect/dialect/runtime/redact"
 	"github.com/command-dialect/dialect/runtime/report"
 	"github.com/command-dialect/dialect/runtime/view"
@@ -82,5 +83,5 @@ func terminalSize() (columns, rows int) {
 
 // InCI reports whether dialect runs under continuous integration, and not for an agent that has its environment.
 func InCI() bool {
-	return os.Getenv("CI") != "" && os.Getenv("CI") != "false" && os.Getenv(report.AgentVariable) == ""
+	return environ.InCI() && os.Getenv(report.AgentVariable) == ""
 }

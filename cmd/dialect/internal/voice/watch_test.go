@@ -22,6 +22,8 @@ func TestMode(t *testing.T) {
 	}{
 		{"auto", true, true, false, "xterm", "", view.Live},
 		{"auto", true, true, false, "xterm", "false", view.Live},
+		{"auto", true, true, false, "xterm", "False", view.Live}, // as `dialect verify` reads it
+		{"auto", true, true, false, "xterm", "0", view.Live},
 		{"auto", true, true, false, "dumb", "", view.Tail},
 		{"auto", true, true, false, "", "", view.Tail},
 		{"auto", true, true, false, "xterm", "true", view.Tail},
