@@ -85,6 +85,7 @@ type Outcome struct {
 	Signal    string            // the signal that ended the run, "SIGTERM"; empty if none did
 	Limit     string            // why the run's own budget ended it; empty if it did not
 	KeepGoing bool
+	Clean     bool // commands ran in a clean checkout
 	// NoTree says why the receipts do not name the files that they are about, where a
 	// workspace was given; empty if they do.
 	NoTree string

@@ -158,7 +158,7 @@ func Run(parent context.Context, p *plan.Plan, o Options) *Outcome {
 	}
 	out := &Outcome{
 		Plan: p, Run: o.Run, Session: o.Session, Nonce: o.Nonce,
-		Started: began, KeepGoing: o.KeepGoing, Results: r.results,
+		Started: began, KeepGoing: o.KeepGoing, Clean: o.Room != nil, Results: r.results,
 	}
 	r.emit(RunStarted{Plan: p, Run: out.Run, Session: out.Session, At: out.Started})
 	r.exec = attempt.New(ending, killed, p, r.opt.Options, &r.meter)

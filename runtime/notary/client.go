@@ -303,7 +303,6 @@ func (x *reader) event(e *event) engine.Event {
 		if e.Outcome == nil || e.Outcome.Gate == nil {
 			return nil
 		}
-		x.plan.Matrix.Clean.Run = e.Outcome.Clean
 		return engine.RunFinished{Outcome: e.Outcome.outcome(x.plan, x.list)}
 	}
 	if s == nil {

@@ -199,13 +199,13 @@ type outcome struct {
 func wireOutcome(o *engine.Outcome) *outcome {
 	return &outcome{
 		Run: o.Run, Session: o.Session, Nonce: o.Nonce, Started: o.Started, Duration: o.Duration, Gate: o.Gate, Degraded: o.Degraded, Signal: o.Signal,
-		Limit: o.Limit, NoTree: o.NoTree, Removed: o.Removed, Clean: o.Plan.Matrix.Clean.Run, KeepGoing: o.KeepGoing,
+		Limit: o.Limit, NoTree: o.NoTree, Removed: o.Removed, Clean: o.Clean, KeepGoing: o.KeepGoing,
 	}
 }
 
 func (w *outcome) outcome(p *plan.Plan, results []*engine.Result) *engine.Outcome {
 	return &engine.Outcome{
 		Plan: p, Run: w.Run, Session: w.Session, Nonce: w.Nonce, Started: w.Started, Duration: w.Duration, Results: results, Gate: w.Gate, Degraded: w.Degraded,
-		Signal: w.Signal, Limit: w.Limit, NoTree: w.NoTree, Removed: w.Removed, KeepGoing: w.KeepGoing,
+		Signal: w.Signal, Limit: w.Limit, NoTree: w.NoTree, Removed: w.Removed, Clean: w.Clean, KeepGoing: w.KeepGoing,
 	}
 }

@@ -260,7 +260,7 @@ func NewDocument(o *engine.Outcome, findings diag.List, store string) *Document 
 		Matrix:  &DocMatrix{Name: o.Plan.Matrix.Name, SHA256: o.Plan.Matrix.SHA256},
 		Run:     o.Run,
 		Session: o.Session, Nonce: o.Nonce, Started: stamp(o.Started), Elapsed: elapsed(o.Duration),
-		Signal: o.Signal, Limit: o.Limit, KeepGoing: o.KeepGoing, Clean: o.Plan.Matrix.Clean.Run, Degraded: o.Degraded, Store: store,
+		Signal: o.Signal, Limit: o.Limit, KeepGoing: o.KeepGoing, Clean: o.Clean, Degraded: o.Degraded, Store: store,
 		Counts: DocCounts{
 			Lines: len(o.Results), Passed: o.Count(schedule.Passed), Failed: o.Count(schedule.Failed), Fault: o.Count(schedule.Fault),
 			Flaky: o.Count(schedule.Flaky), Skipped: o.Count(schedule.Skipped), Cancelled: o.Count(schedule.Cancelled),

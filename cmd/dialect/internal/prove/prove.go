@@ -141,7 +141,7 @@ func (s *session) subset(want func(*line) bool) *plan.Plan {
 		return some
 	}
 	p.Steps = of(p.Steps)
-	p.Script.Part, p.Matrix.Clean.Run = true, true
+	p.Script.Part = true
 	if len(p.Steps) == 0 {
 		return nil
 	}

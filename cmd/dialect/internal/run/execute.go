@@ -44,7 +44,7 @@ func (o *Options) execute(v *voice.Voice, p *project.Program) error {
 	}
 	recorded.Writing = events.Path
 	recorded.Clean = o.Clean || m.Clean.Run && !o.InPlace
-	p.Plan.Matrix.Clean.Run, recorded.Share = recorded.Clean, m.Clean.Share
+	recorded.Share = m.Clean.Share
 	rec, err := recorded.Open(v, m.Root, m.Caches)
 	if err != nil {
 		return err
