@@ -2,9 +2,9 @@ package engine
 
 import "sync"
 
-// A Control acts on the processes of a run from outside, as a second Ctrl-C or Ctrl-Z
-// do. The zero Control is ready; it is for one run. Its methods may be called at any time.
-type Control struct {
+// A JobControl acts on the processes of a run from outside, as a second Ctrl-C or a Ctrl-Z
+// do. The zero JobControl is ready; it is for one run. Its methods may be called at any time.
+type JobControl struct {
 	mu     sync.Mutex
 	exec   processes
 	kill   func() // ends what is not a process of exec
@@ -27,12 +27,12 @@ func (e elsewhere) Kill()                  { e.kill() }
 func (e elsewhere) Pause() (resume func()) { return e.pause() }
 
 // Attach has c act on a run that another process drives, until done is called.
-func (c *Control) Attach(kill func(), pause func() (resume func())) (done func()) {
+func (c *JobControl) Attach(kill func(), pause func() (resume func())) (done func()) {
 	c.attach(elsewhere{kill, pause}, func() {})
 	return func() { c.attach(nil, nil) }
 }
 
-func (c *Control) attach(x processes, kill func()) {
+func (c *JobControl) attach(x processes, kill func()) {
 	if c == nil {
 		return
 	}
@@ -44,7 +44,7 @@ func (c *Control) attach(x processes, kill func()) {
 }
 
 // end ends what runs; mu is held.
-func (c *Control) end() {
+func (c *JobControl) end() {
 	if c.exec != nil {
 		c.kill()
 		c.exec.Kill()
@@ -53,7 +53,7 @@ func (c *Control) end() {
 
 // Kill ends at once what runs; nothing starts any more, not even what runs in any case.
 // It does not cancel the run: that comes first.
-func (c *Control) Kill() {
+func (c *JobControl) Kill() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.killed = true
@@ -61,7 +61,7 @@ func (c *Control) Kill() {
 }
 
 // Pause stops what runs, and the clocks of all budgets, until resume is called.
-func (c *Control) Pause() (resume func()) {
+func (c *JobControl) Pause() (resume func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.exec == nil {

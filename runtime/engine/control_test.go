@@ -73,7 +73,7 @@ func TestFinallyInterrupted(t *testing.T) {
 		clean := "echo begun >>log; sleep 0.3; echo clean >>log"
 		p := b.plan(group(false, b.sh("slow", "echo slow >>log; sleep 20"), finally(b.sh("write clean", clean))))
 		ctx, cancel := context.WithCancelCause(context.Background())
-		control := new(engine.Control)
+		control := new(engine.JobControl)
 		wait := func(word string) {
 			for range 2000 {
 				if text, _ := os.ReadFile(filepath.Join(b.dir, "log")); strings.Contains(string(text), word) {
@@ -90,7 +90,7 @@ func TestFinallyInterrupted(t *testing.T) {
 				control.Kill()
 			}
 		}()
-		o := engine.Run(ctx, p, engine.Options{Control: control, Options: attempt.Options{Run: "r-1", Environ: os.Environ(), Store: open(t, t.TempDir())}})
+		o := engine.Run(ctx, p, engine.Options{JobControl: control, Options: attempt.Options{Run: "r-1", Environ: os.Environ(), Store: open(t, t.TempDir())}})
 		want, status := "fault/interrupted(fault/interrupted passed)", 130
 		if twice {
 			want = "fault/interrupted(fault/interrupted fault/interrupted)"

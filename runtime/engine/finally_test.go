@@ -55,7 +55,7 @@ func TestInterruptedDuringFinally(t *testing.T) {
 				t.Parallel()
 				b := newBuilder(t)
 				first := b.sh("first", "true")
-				o := engine.Options{Options: attempt.Options{Run: "r-1", Environ: os.Environ(), Store: open(t, t.TempDir()), MCP: helper}, Control: new(engine.Control)}
+				o := engine.Options{Options: attempt.Options{Run: "r-1", Environ: os.Environ(), Store: open(t, t.TempDir()), MCP: helper}, JobControl: new(engine.JobControl)}
 				begun := time.Now()
 				ctx, cancel := context.WithCancelCause(context.Background())
 				defer cancel(nil)
@@ -77,7 +77,7 @@ func TestInterruptedDuringFinally(t *testing.T) {
 									cancel(engine.Signal{Name: "SIGTERM"})
 								}
 								if why == "killed" {
-									o.Control.Kill()
+									o.JobControl.Kill()
 								}
 							})
 							after = time.Since(begun) + 300*time.Millisecond

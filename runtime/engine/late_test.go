@@ -43,18 +43,18 @@ func TestStoreThatDoesNotAnswer(t *testing.T) {
 		at     string // what the store is locked at: the id of a step that starts, or "" for the start of the run
 		steps  func(b *builder) []*plan.Step
 		budget time.Duration
-		end    func(cancel context.CancelCauseFunc, c *engine.Control)
+		end    func(cancel context.CancelCauseFunc, c *engine.JobControl)
 	}{
 		{"the start of the run, by a signal", "", func(b *builder) []*plan.Step { return []*plan.Step{b.sh("a", "exit 0")} }, 0,
-			func(cancel context.CancelCauseFunc, _ *engine.Control) { cancel(engine.Signal{Name: "SIGINT"}) }},
+			func(cancel context.CancelCauseFunc, _ *engine.JobControl) { cancel(engine.Signal{Name: "SIGINT"}) }},
 		{"the start of the run, by its budget", "", func(b *builder) []*plan.Step { return []*plan.Step{b.sh("a", "exit 0")} }, 300 * time.Millisecond, nil},
 		{"a line that writes", "1", func(b *builder) []*plan.Step {
 			return []*plan.Step{b.sh("a", "exit 0"), b.sh("write", "exit 0")}
-		}, 0, func(cancel context.CancelCauseFunc, _ *engine.Control) { cancel(engine.Signal{Name: "SIGINT"}) }},
+		}, 0, func(cancel context.CancelCauseFunc, _ *engine.JobControl) { cancel(engine.Signal{Name: "SIGINT"}) }},
 		{"the gate", "1", func(b *builder) []*plan.Step { return []*plan.Step{b.sh("a", "exit 0")} }, 0,
-			func(cancel context.CancelCauseFunc, _ *engine.Control) { cancel(engine.Signal{Name: "SIGINT"}) }},
+			func(cancel context.CancelCauseFunc, _ *engine.JobControl) { cancel(engine.Signal{Name: "SIGINT"}) }},
 		{"the gate, by a second signal", "1", func(b *builder) []*plan.Step { return []*plan.Step{b.sh("a", "exit 0")} }, 0,
-			func(cancel context.CancelCauseFunc, c *engine.Control) {
+			func(cancel context.CancelCauseFunc, c *engine.JobControl) {
 				cancel(engine.Signal{Name: "SIGINT"})
 				c.Kill()
 			}},
@@ -72,13 +72,13 @@ func TestStoreThatDoesNotAnswer(t *testing.T) {
 			b := newBuilder(t)
 			ctx, cancel := context.WithCancelCause(context.Background())
 			defer cancel(nil)
-			control := new(engine.Control)
+			control := new(engine.JobControl)
 			if c.end != nil {
 				time.AfterFunc(500*time.Millisecond, func() { c.end(cancel, control) })
 			}
 			began := time.Now()
 			o := engine.Run(ctx, b.plan(c.steps(b)...), engine.Options{
-				Budget: plan.Budget{Timeout: c.budget}, Control: control, Options: attempt.Options{Run: "r-1", Store: store, Patience: 300 * time.Millisecond, Environ: os.Environ(),
+				Budget: plan.Budget{Timeout: c.budget}, JobControl: control, Options: attempt.Options{Run: "r-1", Store: store, Patience: 300 * time.Millisecond, Environ: os.Environ(),
 					Listen: func(e engine.Event) {
 						if e, ok := e.(attempt.Started); ok && e.Step.ID == c.at {
 							lock(t, path)

@@ -10,7 +10,7 @@
 //
 // Each step has its budget, and the run as a whole another: when that is spent, what runs is killed
 // and the rest is cancelled. Once the run is cut short, what runs in any case has ten seconds,
-// whether it runs already or starts after that; [Control.Kill] ends it at once.
+// whether it runs already or starts after that; [JobControl.Kill] ends it at once.
 //
 // # Locks
 //
@@ -49,8 +49,8 @@ type Options struct {
 	LockDir string
 	Locks   []string
 
-	// Control acts on the processes of the run; nil for none.
-	Control *Control
+	// JobControl acts on the processes of the run; nil for none.
+	JobControl *JobControl
 
 	// Began is when the run began, where that was before now: of one that is taken up again.
 	Began time.Time
@@ -77,7 +77,7 @@ type run struct {
 	cancel context.CancelCauseFunc
 	end    context.CancelCauseFunc // of ending
 	ending context.Context         // cancelled by the caller, or once the budget of the run is spent
-	killed context.Context         // cancelled by Control.Kill
+	killed context.Context         // cancelled by JobControl.Kill
 
 	plan    *plan.Plan
 	opt     Options
@@ -162,10 +162,10 @@ func Run(parent context.Context, p *plan.Plan, o Options) *Outcome {
 	}
 	r.emit(RunStarted{Plan: p, Run: out.Run, Session: out.Session, At: out.Started})
 	r.exec = attempt.New(ending, killed, p, r.opt.Options, &r.meter)
-	o.Control.attach(r.exec, kill)
+	o.JobControl.attach(r.exec, kill)
 	defer func() {
 		r.exec.Close()
-		o.Control.attach(nil, nil)
+		o.JobControl.attach(nil, nil)
 	}()
 	r.meter.slept = r.exec.Slept
 	r.meter.start()
@@ -425,7 +425,7 @@ func (r *run) context(a schedule.Action) context.Context {
 }
 
 // last returns the context of a step that comes in any case. It is cancelled by
-// Control.Kill, and once finallyGrace is over, which begins when the run is interrupted,
+// JobControl.Kill, and once finallyGrace is over, which begins when the run is interrupted,
 // or now if that came before. done must be called when the step has ended.
 func (r *run) last() lasting {
 	ctx, cancel := context.WithCancelCause(context.WithoutCancel(r.ctx))

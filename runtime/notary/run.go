@@ -34,7 +34,7 @@ import (
 type run struct {
 	id      string
 	by      Peer
-	control engine.Control
+	control engine.JobControl
 	cancel  context.CancelCauseFunc
 
 	mu     sync.Mutex
@@ -229,7 +229,7 @@ func (n *Notary) carryOut(ctx context.Context, r *run, spec *Spec, ran *Ran) (*o
 	opt.FailFast, opt.DeferGate, opt.Reuse, opt.Output = spec.FailFast, spec.DeferGate, spec.Reuse, spec.Output
 	b := p.Plan.Budget
 	opt.Budget = plan.Budget{Timeout: least(b.Timeout, spec.Timeout), Stall: least(b.Stall, spec.Stall), MaxOutput: least(b.MaxOutput, spec.MaxOutput)}
-	opt.Policy, opt.Control = func() string { return policy }, &r.control
+	opt.Policy, opt.JobControl = func() string { return policy }, &r.control
 	r.id, ran.Run = opt.Run, opt.Run
 	n.mu.Lock()
 	n.runs[r.id] = r

@@ -77,7 +77,7 @@ func newProve(u *ui) *cobra.Command {
 				Plan: p.Plan, Matrix: p.Matrix, Room: rec.Room(), Timeout: f.Budget.Timeout, Note: u.Note, Public: recording.Redactor(p.Plan, logs).Text,
 				Run: func(part *plan.Plan) engine.Options {
 					o := f.Engine(rec, part)
-					o.Jobs, o.Control = f.Jobs, sig.Control
+					o.Jobs, o.JobControl = f.Jobs, sig.JobControl
 					return o
 				},
 			})

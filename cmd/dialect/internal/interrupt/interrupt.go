@@ -21,8 +21,8 @@ import (
 // A Catcher catches the signals of this process.
 type Catcher struct {
 	// Context ends with the first signal that ends a run, a [engine.Signal] as its cause.
-	Context context.Context
-	Control *engine.Control // of the run
+	Context    context.Context
+	JobControl *engine.JobControl // of the run
 	// Hide takes a drawing away from the terminal; nil for none.
 	Hide atomic.Pointer[func()]
 
@@ -32,7 +32,7 @@ type Catcher struct {
 
 // Catch begins to catch signals, until Stop is called.
 func Catch() *Catcher {
-	i := &Catcher{Control: new(engine.Control), ch: make(chan os.Signal, 8)}
+	i := &Catcher{JobControl: new(engine.JobControl), ch: make(chan os.Signal, 8)}
 	i.Context, i.cancel = context.WithCancelCause(context.Background())
 	list := []os.Signal{os.Interrupt, syscall.SIGTERM}
 	if !signal.Ignored(syscall.SIGHUP) { // nohup
@@ -74,7 +74,7 @@ func (i *Catcher) loop() {
 			first, at = sig, time.Now()
 			i.cancel(engine.Signal{Name: name})
 		case 2:
-			i.Control.Kill()
+			i.JobControl.Kill()
 		default:
 			i.drawnAway()
 			os.Exit(exit.OfSignal(name))

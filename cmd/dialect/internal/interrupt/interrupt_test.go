@@ -202,7 +202,7 @@ func TestOrphanedChild(t *testing.T) {
 // third signal would end this process, and what has to run in any case would not.
 func TestEcho(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(context.Background())
-	i := &Catcher{Context: ctx, Control: new(engine.Control), cancel: cancel, ch: make(chan os.Signal, 3)}
+	i := &Catcher{Context: ctx, JobControl: new(engine.JobControl), cancel: cancel, ch: make(chan os.Signal, 3)}
 	for range 3 {
 		i.ch <- syscall.SIGTERM
 	}

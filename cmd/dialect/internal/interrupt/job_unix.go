@@ -28,7 +28,7 @@ func isHarmless(s os.Signal) bool { return s == syscall.SIGCONT || s == syscall.
 func (i *Catcher) suspend() {
 	Suspend(func() (after func()) {
 		i.drawnAway()
-		return i.Control.Pause()
+		return i.JobControl.Pause()
 	})
 }
 

@@ -70,7 +70,7 @@ func (c *Command) Run(v *voice.Voice, args []string) error {
 	if c.Timeout > 0 {
 		opt.Budget.Timeout = c.Timeout + 2*time.Second // that of the command, and its snapshots
 	}
-	opt.Root, opt.Control = root, sig.Control
+	opt.Root, opt.JobControl = root, sig.JobControl
 	opt.DeferGate, opt.KeepGoing, opt.Output = true, true, true
 	// One queue for both, so that their order stays. It has all the time that the
 	// reader wants, and the command waits.

@@ -56,7 +56,7 @@ func (o *Options) execute(v *voice.Voice, p *project.Program) error {
 	sig := <-caught
 	defer sig.Stop()
 	opt.Jobs, opt.FailFast, opt.KeepGoing, opt.DeferGate = o.Jobs, o.FailFast, o.KeepGoing, o.DeferGate
-	opt.AcceptFlaky, opt.Reuse, opt.Budget, opt.Control = o.AcceptFlaky, o.Reuse, o.Budget, sig.Control
+	opt.AcceptFlaky, opt.Reuse, opt.Budget, opt.JobControl = o.AcceptFlaky, o.Reuse, o.Budget, sig.JobControl
 	if opt.Store != nil && !o.DeferGate { // else no gate will say it
 		if opt.Policy, err = recording.Policy(sig.Context, m, o.Base, o.Budget.Timeout); err != nil {
 			return exit.Usagef("%v", err)

@@ -91,7 +91,7 @@ func (o *Options) notarize(v *voice.Voice, p *project.Program) error {
 		s, _ := context.Cause(sig.Context).(engine.Signal)
 		_ = run.Cut(context.Background(), s.Name, false) // the notary may be gone, which the events say
 	})()
-	defer sig.Control.Attach(func() { _ = run.Cut(context.Background(), "", true) }, func() func() {
+	defer sig.JobControl.Attach(func() { _ = run.Cut(context.Background(), "", true) }, func() func() {
 		_ = run.Pause(context.Background(), true)
 		return func() { _ = run.Pause(context.Background(), false) }
 	})()
