@@ -73,7 +73,7 @@ type Matrix struct {
 
 // A Clean says how commands run in a clean checkout.
 type Clean struct {
-	Run bool     // they do, as the matrix or the caller of the run says
+	Run bool     // they do, unless the command line says otherwise
 	Env []string // names of variables that commands get beside those of the machine
 	// Share are directories and files of the machine that commands see: relative to the root of the matrix, or
 	// absolute, or below the home directory with "~/" before it.
