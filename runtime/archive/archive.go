@@ -37,11 +37,13 @@ import (
 // Folder is the name of the folder, at the root of a project.
 const Folder = ".dialect"
 
+// StoreFile is the name of the file of a store, unless the user names another.
+const StoreFile = "receipts.db"
+
 const (
-	stores    = "store"
-	storeFile = "receipts.db"
-	logs      = "log"
-	locks     = "lock"
+	stores = "store"
+	logs   = "log"
+	locks  = "lock"
 )
 
 // storeSuffixes are what follows the path of a store: the files of SQLite, and the memory
@@ -49,7 +51,7 @@ const (
 var storeSuffixes = []string{"", "-wal", "-shm", "-journal", "-audit"}
 
 // Store returns the path of the store of the project at root.
-func Store(root string) string { return filepath.Join(root, Folder, stores, storeFile) }
+func Store(root string) string { return filepath.Join(root, Folder, stores, StoreFile) }
 
 // Project returns the root of the project whose own store is at a path; empty if it is not a project's.
 func Project(store string) string {
@@ -91,7 +93,7 @@ func Writes(name string) bool {
 	case ".gitignore", logs, locks:
 		return true
 	case stores:
-		suffix, ok := strings.CutPrefix(rest, storeFile)
+		suffix, ok := strings.CutPrefix(rest, StoreFile)
 		return rest == "" || ok && slices.Contains(storeSuffixes, suffix)
 	}
 	return false
@@ -116,7 +118,7 @@ func Nearest(dir string) (store string, ok bool) {
 // Below returns the paths of the stores of the projects in the folders of the working
 // directory, relative to it.
 func Below() []string {
-	list, _ := filepath.Glob(filepath.Join("*", Folder, stores, storeFile)) // the pattern is well formed
+	list, _ := filepath.Glob(filepath.Join("*", Folder, stores, StoreFile)) // the pattern is well formed
 	return list
 }
 
@@ -164,7 +166,7 @@ type Archive string
 
 // Of returns the archive of the store at a path.
 func Of(store string) Archive {
-	if folder, ok := FolderOf(store); ok && filepath.Base(store) == storeFile {
+	if folder, ok := FolderOf(store); ok && filepath.Base(store) == StoreFile {
 		return Archive(filepath.Join(folder, logs))
 	}
 	return Archive(store + ".log")

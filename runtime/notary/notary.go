@@ -25,6 +25,7 @@ import (
 	"github.com/command-dialect/dialect/lang/resolve"
 	"github.com/command-dialect/dialect/receipts"
 	"github.com/command-dialect/dialect/receipts/sqlite"
+	"github.com/command-dialect/dialect/runtime/archive"
 	"github.com/command-dialect/dialect/runtime/cleanroom"
 	"github.com/command-dialect/dialect/runtime/project"
 	"github.com/command-dialect/dialect/runtime/workspace"
@@ -273,7 +274,7 @@ func private(dir string) error {
 	return nil
 }
 
-func (n *Notary) path() string { return filepath.Join(n.c.Folder, "store", "receipts.db") }
+func (n *Notary) path() string { return filepath.Join(n.c.Folder, "store", archive.StoreFile) }
 
 // rules finds the baseline, and keeps what the matrix of the tree is made of.
 func (n *Notary) rules(ctx context.Context) error {

@@ -329,7 +329,7 @@ func (n *Notary) serveStore(ctx context.Context, t teller) error {
 		return err
 	}
 	defer remove()
-	file := filepath.Join(dir, "receipts.db")
+	file := filepath.Join(dir, archive.StoreFile)
 	n.mu.Lock()
 	if n.store == nil {
 		n.mu.Unlock()

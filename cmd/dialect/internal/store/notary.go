@@ -74,7 +74,7 @@ func (c *copyOfStore) fetch(socket string) error {
 		return err
 	}
 	c.remove = remove
-	path := filepath.Join(dir, "receipts.db")
+	path := filepath.Join(dir, archive.StoreFile)
 	if err := fetch(path, func(w io.Writer) error { return client.Store(ctx, w) }); err != nil {
 		return err
 	}
