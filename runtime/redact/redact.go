@@ -74,7 +74,7 @@ func New(o Options) *Redactor {
 	}
 	for _, kv := range o.Environ {
 		name, value, _ := strings.Cut(kv, "=")
-		if secretName(name) && secretValue(value) {
+		if SecretName(name) && secretValue(value) {
 			r.literals = append(r.literals, writings([]byte(value))...)
 		}
 	}
@@ -148,8 +148,8 @@ func (r *Redactor) beginLiteral(v []byte) {
 	}
 }
 
-// secretName reports whether a variable of that name holds a secret.
-func secretName(name string) bool {
+// SecretName reports whether a variable of that name holds a secret.
+func SecretName(name string) bool {
 	n := strings.ToUpper(name)
 	for _, word := range [...]string{"TOKEN", "SECRET", "PASSWORD", "PASSWD", "PASSPHRASE", "API_KEY", "APIKEY", "ACCESS_KEY", "PRIVATE_KEY", "CREDENTIAL"} {
 		if strings.Contains(n, word) {

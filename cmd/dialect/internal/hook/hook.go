@@ -23,8 +23,8 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"regexp"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"time"
 
@@ -36,6 +36,7 @@ import (
 	"github.com/command-dialect/dialect/runtime/place"
 	"github.com/command-dialect/dialect/runtime/policy"
 	"github.com/command-dialect/dialect/runtime/project"
+	"github.com/command-dialect/dialect/runtime/redact"
 )
 
 // Bounds of one event.
@@ -158,16 +159,18 @@ func rootOf(dir string) string {
 	return dir
 }
 
-var secret = "(?i)(^|_)(API|ACCESS|AUTH|PRIVATE)?_?(KEY|TOKEN|SECRET|PASSWORD|CREDENTIALS?)(_|$)"
-
 // forgetKeys takes the client's keys out of the environment: git may start filters, which a repository names.
 func forgetKeys() {
-	re := regexp.MustCompile(secret)
 	for _, kv := range os.Environ() {
-		if name, _, _ := strings.Cut(kv, "="); re.MatchString(name) && !strings.HasPrefix(name, "DIALECT_") {
+		if name, _, _ := strings.Cut(kv, "="); isSecret(name) && !strings.HasPrefix(name, "DIALECT_") {
 			_ = os.Unsetenv(name)
 		}
 	}
+}
+
+// isSecret reports whether a variable of that name may hold a key: what a report hides, and each name with the word KEY.
+func isSecret(name string) bool {
+	return redact.SecretName(name) || slices.Contains(strings.Split(strings.ToUpper(name), "_"), "KEY")
 }
 
 // read reads the event, within bounds.
