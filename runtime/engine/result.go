@@ -136,7 +136,7 @@ func (o *Outcome) Verdict() string {
 }
 
 // ExitStatus maps the outcome to the exit status of the command
-// (README has the table): a signal first, then 2 for a fault, 1 for a failure, 3 for a refused gate.
+// (`dialect help exit` has the table): a signal first, then 2 for a fault, 1 for a failure, 3 for a refused gate.
 func (o *Outcome) ExitStatus() int {
 	switch o.Verdict() {
 	case "interrupted":

@@ -1,7 +1,7 @@
 // Package notary is an engine in another process, one that the processes which ask it cannot reach: it holds
 // the store and the key, loads the rules itself, runs the lines of a script, records and signs. In comes the
-// text of a script with the values of its variables, over a UNIX socket; out come the events of its run and the
-// document of it. No plan, no request of a gate and no expectation comes in, so that who asks can loosen nothing.
+// text of a script with the values of its variables, over a UNIX socket; out come the events of its run and its
+// outcome, of which the client makes the report. No plan, no request of a gate and no expectation comes in, so that who asks can loosen nothing.
 //
 // The process that calls [Open] is the notary. What surrounds it is its caller's: package guard makes the domain
 // in which an agent cannot reach it, and a service runs it under another user. The caller makes this process
@@ -21,7 +21,7 @@
 // A message is a frame: four bytes of length, big-endian, at most [MaxFrame], and one JSON object. The client begins
 // with a hello that names the version; the notary answers with its own. Then comes one request for a connection:
 //
-//	start    a [Spec]; the answers are events, and last a document
+//	start    a [Spec]; the answers are events, the last of them the outcome
 //	cut      ends the run of an id
 //	pause    stops, or continues, the run of an id
 //	events   the events of the run of an id, from a number on; as those of start
@@ -37,8 +37,8 @@
 // # What runs
 //
 // The rules are those of the working tree, and have to be those of the baseline: a matrix or a pinned file that was
-// changed since is refused by name. What a client asks to be looser than the matrix (timeout, jobs, fail-fast)
-// makes the run stricter or is not taken. Commands run in a clean checkout that nobody else can reach, unless
+// changed since is refused by name. Of the bounds that a client asks for (timeout, stall, output, jobs) those count
+// that are stricter than the matrix. Commands run in a clean checkout that nobody else can reach, unless
 // [Config.InPlace] says otherwise, which lowers the level.
 //
 // It is one package of more than 1,500 lines because both sides of the protocol share its frames, which nobody else is to make or

@@ -111,7 +111,7 @@ func (r *Refused) Error() string { return r.Text }
 // An event is one [engine.Event], or what else a client learns of a run. Steps are named by their ID: the client has
 // bound the script itself.
 type event struct {
-	Kind    string         `json:"kind"` // run, note, waiting, started, output, finished, durable, outcome
+	Kind    string         `json:"kind"` // run, note, begun, waiting, started, output, finished, durable, result, outcome
 	Run     string         `json:"run,omitempty"`
 	Session string         `json:"session,omitempty"`
 	At      time.Time      `json:"at,omitzero"`

@@ -238,8 +238,7 @@ func (s *session) choose() {
 	for _, b := range s.o.Matrix.Controls() {
 		tools = append(tools, control.Tool{Verb: b.Verb, Nouns: append([]string{b.Noun}, b.Aliases...), Control: b.Control})
 	}
-	place := s.o.Room.Place()
-	files := control.Files{Place: place, Roots: s.o.Room.Roots(), List: s.o.Room.Files(), Read: s.o.Room.ReadFile}
+	files := control.Files{Place: s.o.Room.Place(), Roots: s.o.Room.Roots(), List: s.o.Room.Files(), Read: s.o.Room.ReadFile}
 	for _, d := range s.doc.Lines {
 		l := s.lines[d.Step]
 		if d.Detail != "" {
