@@ -3,8 +3,8 @@
 // an [Outcome]. The package prints nothing, reads no script and no matrix, and decides no exit
 // status but by the table of [Outcome.ExitStatus].
 //
-// Package schedule says in which order steps come, what a step is made of and how it is
-// recorded in package attempt.
+// The rules of the order are documented in package schedule; what a step is made of, and how it is
+// recorded, in package attempt.
 //
 // # Time
 //
