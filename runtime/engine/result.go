@@ -6,6 +6,7 @@ import (
 	"github.com/command-dialect/dialect/lang/plan"
 	"github.com/command-dialect/dialect/receipts"
 	"github.com/command-dialect/dialect/runtime/attempt"
+	"github.com/command-dialect/dialect/runtime/process"
 	"github.com/command-dialect/dialect/runtime/schedule"
 )
 
@@ -140,16 +141,7 @@ func (o *Outcome) Verdict() string {
 func (o *Outcome) ExitStatus() int {
 	switch o.Verdict() {
 	case "interrupted":
-		switch o.Signal {
-		case "SIGHUP":
-			return 129
-		case "SIGPIPE":
-			return 141
-		case "SIGTERM":
-			return 143
-		default:
-			return 130
-		}
+		return process.SignalStatus(o.Signal)
 	case "fault":
 		return 2
 	case "failed":

@@ -17,6 +17,7 @@ import (
 	"github.com/command-dialect/dialect/lang/routing"
 	"github.com/command-dialect/dialect/receipts"
 	"github.com/command-dialect/dialect/runtime/engine"
+	"github.com/command-dialect/dialect/runtime/process"
 	"github.com/command-dialect/dialect/runtime/project"
 	"github.com/command-dialect/dialect/runtime/report"
 	"github.com/command-dialect/dialect/runtime/schedule"
@@ -119,7 +120,7 @@ func Status(o *engine.Outcome, judged bool) int {
 	case p == nil || r.Reason == receipts.StopStartFailed:
 		return Failed
 	case p.Signal != "":
-		return exit.OfSignal(p.Signal)
+		return process.SignalStatus(p.Signal)
 	case p.ExitCode != 0:
 		return p.ExitCode
 	case judged && r.Verdict == schedule.Fault:

@@ -15,6 +15,7 @@ import (
 
 	"github.com/command-dialect/dialect/cmd/dialect/internal/exit"
 	"github.com/command-dialect/dialect/runtime/engine"
+	"github.com/command-dialect/dialect/runtime/process"
 	"github.com/command-dialect/dialect/runtime/view"
 )
 
@@ -77,7 +78,7 @@ func (i *Catcher) loop() {
 			i.JobControl.Kill()
 		default:
 			i.drawnAway()
-			os.Exit(exit.OfSignal(name))
+			os.Exit(process.SignalStatus(name))
 		}
 	}
 }
@@ -101,7 +102,7 @@ func (i *Catcher) Cancel(s engine.Signal) { i.cancel(s) }
 // Status is the exit status of a command whose context a signal has ended.
 func Status(ctx context.Context) int {
 	sig, _ := context.Cause(ctx).(engine.Signal)
-	return exit.OfSignal(cmp.Or(sig.Name, "SIGINT"))
+	return process.SignalStatus(cmp.Or(sig.Name, "SIGINT"))
 }
 
 // Bound ends this process with status if a signal has ended the run, or ends it now, and what
@@ -113,7 +114,7 @@ func (i *Catcher) Bound(status int, before func()) {
 			return
 		}
 		if status == 0 {
-			status = exit.OfSignal(s.Name)
+			status = process.SignalStatus(s.Name)
 		}
 		time.AfterFunc(view.Patience, func() {
 			before()

@@ -10,6 +10,7 @@ import (
 	"github.com/command-dialect/dialect/lang/diag"
 	"github.com/command-dialect/dialect/receipts"
 	"github.com/command-dialect/dialect/runtime/control"
+	"github.com/command-dialect/dialect/runtime/process"
 	"github.com/command-dialect/dialect/runtime/report"
 )
 
@@ -126,7 +127,7 @@ func (d *Document) Status() int {
 	}
 	switch {
 	case d.Signal != "":
-		return exit.OfSignal(d.Signal)
+		return process.SignalStatus(d.Signal)
 	case failed:
 		return exit.Failed
 	case !done || d.Tested == 0:

@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/command-dialect/dialect/cmd/dialect/internal/exit"
+	"github.com/command-dialect/dialect/runtime/process"
 )
 
 // A notary that greets, and has other runs to do first, is not waited for after Ctrl-C.
@@ -45,7 +45,7 @@ func TestNotaryBusy(t *testing.T) {
 	}
 	select {
 	case err := <-done:
-		if status(err) != exit.OfSignal("SIGINT") {
+		if status(err) != process.SignalStatus("SIGINT") {
 			t.Errorf("status %d: %v", status(err), err)
 		}
 	case <-time.After(30 * time.Second):
