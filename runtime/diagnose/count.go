@@ -337,6 +337,13 @@ var summaries = sync.OnceValue(func() []summaryKind {
 		{[]byte("fail"), regexp.MustCompile(`^ +\d+ fail(?:ing)?$`), words},
 		{[]byte("skip"), regexp.MustCompile(`^ +\d+ skip$`), words},
 		{[]byte("pending"), regexp.MustCompile(`^ +\d+ pending$`), words},
+		// ava says how many passed where none failed, and then what else there was
+		{[]byte(" passed"), regexp.MustCompile(`^  (\d+) tests? passed$`), one(func(c *Counter, n int) { c.total(Tests{Passed: n}) })},
+		{[]byte("  "), regexp.MustCompile(`^  (\d+) (?:known failures?|tests? skipped|tests? todo)$`), one(func(c *Counter, n int) {
+			if c.found&anySummary != 0 {
+				c.total(Tests{Skipped: n})
+			}
+		})},
 		// node
 		{[]byte("tests "), regexp.MustCompile(`^(?:#|ℹ) tests (\d+)$`), one(func(c *Counter, n int) { c.found |= nodeSummary })},
 		{[]byte("pass "), regexp.MustCompile(`^(?:#|ℹ) pass (\d+)$`), one(func(c *Counter, n int) { c.node.Passed += n })},

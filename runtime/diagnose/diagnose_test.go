@@ -111,6 +111,8 @@ func TestSummaries(t *testing.T) {
 		{"ok | 3 passed | 0 failed | 1 ignored (5ms)\n", Tests{3, 0, 1}, true},
 		{" 3 pass\n 1 fail\n 9 expect() calls\nRan 4 tests across 1 files.\n", Tests{3, 1, 0}, true},
 		{"  3 passing (5ms)\n  1 pending\n  2 failing\n", Tests{3, 2, 1}, true},
+		{"  402 tests passed\n  1 known failure\n  2 tests skipped\n  1 test todo\n", Tests{402, 0, 4}, true},
+		{"  1 test failed\n  2 tests skipped\n", Tests{}, false}, // ava does not say how many passed
 		{"3 examples, 1 failure, 1 pending\n", Tests{1, 1, 1}, true},
 		{"[INFO] Tests run: 3, Failures: 1, Errors: 0, Skipped: 1, Time elapsed: 0.1 s -- in A\n[ERROR] Tests run: 5, Failures: 1, Errors: 1, Skipped: 1\n", Tests{2, 2, 1}, true},
 		{"OK (3 tests, 4 assertions)\n", Tests{3, 0, 0}, true},

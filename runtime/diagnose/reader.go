@@ -128,6 +128,7 @@ type Reader struct {
 	tap    tapTests
 	spec   specTests
 	blocks blockTests
+	ava    avaTests
 	scan   scan
 	before scan // as it was when the present section of go test began
 }
@@ -224,7 +225,7 @@ func (r *Reader) read(raw []byte) {
 	case goBegan:
 		r.before = r.scan
 	}
-	if r.tap.line(l) || r.spec.line(l) || r.blocks.line(l) {
+	if ava := r.ava.line(l); r.tap.line(l) || r.spec.line(l) || r.blocks.line(l) || ava {
 		r.runner = true
 	}
 	r.scan.line(l)
@@ -248,7 +249,7 @@ func (r *Reader) Failures() (f Failures, sure bool) {
 		}
 	}
 	f.most = r.gotest.most
-	for _, of := range []*Failures{r.gotest.end(), r.tap.end(), r.spec.end(), r.blocks.end()} {
+	for _, of := range []*Failures{r.gotest.end(), r.tap.end(), r.spec.end(), r.blocks.end(), r.ava.end()} {
 		f.Add(*of)
 	}
 	if f.Total > 0 {
