@@ -3,6 +3,7 @@ package diagnose
 import (
 	"bytes"
 	"encoding/json"
+	"path"
 	"regexp"
 	"slices"
 	"strings"
@@ -355,7 +356,7 @@ func (s *goSection) fail(name string) *goTest {
 
 // dumped reports whether the dump is that of a process that ended.
 func (s *goSection) dumped() bool {
-	_, ok := ofGoDump(s.dump)
+	_, _, ok := ofGoDump(s.dump)
 	return ok
 }
 
@@ -363,13 +364,17 @@ func (s *goSection) dumped() bool {
 func (s *goSection) failures() (list []Failure) {
 	panicked := ""
 	if len(s.dump) > 0 {
-		if f, ok := ofGoDump(s.dump); ok {
+		if f, from, ok := ofGoDump(s.dump); ok {
 			panicked = s.dumpOf
 			late := strings.HasPrefix(f.Message, "panic: test timed out after ")
 			if late {
 				panicked = ""
 			}
-			list = append(list, Failure{Finding: f, Test: panicked})
+			x := Failure{Finding: f, Test: panicked}
+			if from != "" {
+				x.Detail = []string{"called at " + from}
+			}
+			list = append(list, x)
 		}
 	}
 	parents := make(map[string]bool)
@@ -457,8 +462,9 @@ func (t *goTest) failure(verbose bool, race []string) Failure {
 
 // ofGoDump reads the stacks that a process prints as it ends by a panic. The place is the
 // innermost frame of the project: of a goroutine that runs a test if the tests took too long, else of
-// the first goroutine, which is the one that panicked.
-func ofGoDump(lines []string) (f Finding, ok bool) {
+// the first goroutine, which is the one that panicked. from is the place in a file of tests from which it was reached,
+// without its folder, if that is another: a helper that panics is the same for all that call it.
+func ofGoDump(lines []string) (f Finding, from string, ok bool) {
 	var frames [][]Finding // by goroutine
 	var running []bool     // a test, likewise
 	late := strings.HasPrefix(lines[0], "panic: test timed out after ")
@@ -486,12 +492,17 @@ func ofGoDump(lines []string) (f Finding, ok bool) {
 				foreign := strings.Contains(at.File, "/pkg/mod/") || strings.Contains(at.File, "/vendor/")
 				if (!late || running[n]) && !(inProject && foreign) {
 					f.File, f.Line = at.File, at.Line
-					return f, true
+					for _, o := range list {
+						if strings.HasSuffix(o.File, "_test.go") && o.Place() != f.Place() && !late {
+							from = path.Base(o.Place())
+						}
+					}
+					return f, from, true
 				}
 			}
 		}
 	}
-	return f, len(frames) > 0
+	return f, "", len(frames) > 0
 }
 
 // A goRoot is the folder of the standard library's files, as stacks name them; it is empty with -trimpath.
