@@ -120,6 +120,9 @@ func File(what, name string) ([]byte, error) {
 		if above := scriptAbove(name); above != "" {
 			e.Hint("it is above: dialect run %s", report.Command([]string{above}))
 		} else if found, _ := filepath.Glob("*.dlct"); len(found) > 0 {
+			if len(found) == 1 && positions(name) != nil { // as `dialect log 3` names a line
+				return nil, e.Hint("line %s of %s: dialect run %s", name, found[0], report.Command([]string{found[0] + ":" + name}))
+			}
 			for i, f := range found {
 				found[i] = report.Command([]string{f})
 			}

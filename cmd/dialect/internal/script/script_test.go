@@ -1,9 +1,13 @@
 package script
 
 import (
+	"errors"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/command-dialect/dialect/cmd/dialect/internal/exit"
 )
 
 // TestReadFileNamesWhatItReads: a skill that cannot be read is not reported as a script.
@@ -17,6 +21,21 @@ func TestReadFileNamesWhatItReads(t *testing.T) {
 	} {
 		if _, err := File(tt.what, tt.name); err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%s %s: %v, want %q", tt.what, tt.name, err, tt.want)
+		}
+	}
+}
+
+// TestReadNumber: `dialect log 3` takes the number of a line; `dialect run 3` says how that line is named.
+func TestReadNumber(t *testing.T) {
+	t.Chdir(t.TempDir())
+	if err := os.WriteFile("quality.dlct", []byte("Test with go\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"3", "3.2"} {
+		_, err := Read(nil, nil, []string{name}, nil)
+		var e *exit.Failure
+		if !errors.As(err, &e) || !strings.Contains(strings.Join(e.Hints, "\n"), "dialect run quality.dlct:"+name) {
+			t.Errorf("%s: %v", name, err)
 		}
 	}
 }
