@@ -103,6 +103,8 @@ func (d *draft) node() {
 			d.lacks(t.bin, "it is a dependency, and not installed", n.install)
 		case t.config != nil && !d.matches(t.config...):
 			d.leaveOut(t.bin, "it has no configuration here")
+		case t.bin == "tsc" && n.builds(): // into the folders that tsc reads: after the tests it would say something else
+			d.leaveOut(t.bin, "the script \"test\" builds with it")
 		default:
 			d.found(t.bin)
 			source := ""
@@ -153,6 +155,13 @@ func (n *node) script(verb, noun string, names []string) {
 		}
 		return
 	}
+}
+
+// builds reports whether the tests begin with a build by tsc.
+func (n *node) builds() bool {
+	return slices.ContainsFunc(n.expand(n.scripts.At("test").Text, 0), func(c habit.Command) bool {
+		return c.Program == "tsc" && (slices.Contains(c.Args, "--build") || slices.Contains(c.Args, "-b"))
+	})
 }
 
 // expand returns the commands of a script, those of the scripts that it runs in their place.
