@@ -32,8 +32,9 @@ var patterns = sync.OnceValue(func() (p struct{ absent, offline, toolchain, plac
 		`error: no matching package named .([^\s` + "`'" + `]+)`,
 		`(?:utilities|programs?|commands?|tools?|dependencies|packages|modules) not found: (\S+)`,
 		`(node_modules) (?:missing|state file not found)`,
+		`pattern ([^\s:]+): no matching files found`, // of go:embed: a build makes them
 	}, "|"))
-	p.offline = regexp.MustCompile(`no such host|: dial tcp |Could(?: not|n't) resolve host|Temporary failure in name resolution|failed to (?:download|fetch) |ENOTFOUND|ECONNREFUSED`)
+	p.offline = regexp.MustCompile(`no such host|: dial tcp |Could(?: not|n't) resolve host|Temporary failure in name resolution|failed to (?:download|fetch) |ENOTFOUND|ECONNREFUSED|registry signature could not be verified`)
 	p.toolchain = regexp.MustCompile("requires rustc ([0-9.]+)|feature `(edition[0-9]+)` is required|lock file version `?([0-9]+)|requires go >= ([0-9.]+)|Unsupported engine|SyntaxError: Unexpected token 'with'")
 	p.place = regexp.MustCompile(`(?m)^\s*(?:\S+ )?[^\s:()]+(?::\d+(?::\d+)?|\(\d+(?:,\d+)?\)):? `)
 	p.made = regexp.MustCompile(`^g?make(?:\[\d+\])?: `)
@@ -96,7 +97,7 @@ func failure(res *engine.Result, text []byte) string {
 	}
 	why := res.Detail
 	if first := res.Failures.First(); first != nil && !patterns().made.MatchString(first.Message) {
-		why = first.String()
+		why = res.Failures.List[0].String() // with the name of the test
 	} else if last := lastLine(text); last != "" {
 		why = last
 	}
