@@ -442,7 +442,7 @@ func TestWrongArguments(t *testing.T) {
 		{"run", map[string]any{"script": "ok.dlct:0"}, []string{"there is no script ok.dlct:0"}},
 		{"run", map[string]any{"script": "none.dlct:2"}, []string{"dialect: there is no script none.dlct\n"}},
 		{"run", map[string]any{"script": "none.dlct"}, []string{"dialect: there is no script none.dlct\n  hint: here are: bad.dlct, ok.dlct, out.dlct"}},
-		{"run", map[string]any{}, []string{"dialect: script is missing: its path, or text"}},
+		{"run", map[string]any{}, []string{"no script is named, and there are 3"}},
 		{"log", map[string]any{"id": "aaaaaaaa", "offset": -1}, []string{"dialect: offset: -1 is less than 0"}},
 		{"log", map[string]any{"id": "aaaaaaaa", "tail": -5}, []string{"dialect: tail: -5 is less than 1"}},
 		{"log", map[string]any{"id": "zz"}, []string{`dialect: "zz" is neither the id of a receipt, at least 6 hex digits, nor a line as a report names it: FILE:3, 3.2`}},
@@ -567,5 +567,25 @@ func TestInspector(t *testing.T) {
 		if err != nil || !strings.Contains(string(out), tt.want) || !strings.Contains(string(out), `"exit_status": 0`) {
 			t.Fatalf("%v: %s", err, out)
 		}
+	}
+}
+
+// TestDefaultScript: run and check take the only script where none is named, and an empty answer of check says so.
+func TestDefaultScript(t *testing.T) {
+	dir := t.TempDir()
+	for name, text := range map[string]string{"routing.toml": "[commands.test_ls]\nverb = \"test\"\nnoun = \"ls\"\ntool = \"ls routing.toml\"\n", "only.dlct": "Test with ls\n"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s := connect(t, dir, nil)
+	if a := call(t, s, "check", map[string]any{}); a.IsError || a.Text != "no fault\n" {
+		t.Errorf("check: %+v", a)
+	}
+	if a := call(t, s, "run", map[string]any{}); a.IsError || !strings.HasPrefix(a.Text, "passed: 1 line") {
+		t.Errorf("run: %+v", a)
+	}
+	if a := call(t, s, "run", map[string]any{"text": "Test with none\n"}); !a.IsError || strings.Contains(a.Text, "--routing") {
+		t.Errorf("a line that is not bound: %+v", a)
 	}
 }

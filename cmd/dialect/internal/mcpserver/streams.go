@@ -29,7 +29,10 @@ func connect(cmd *exec.Cmd, stdin []byte) (s *streams, err error) {
 			return nil, err
 		}
 	}
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = s.theirs[0], s.theirs[1], s.theirs[2]
+	cmd.Stdout, cmd.Stderr = s.theirs[1], s.theirs[2]
+	if stdin != nil { // else there is none: an empty one would be a script
+		cmd.Stdin = s.theirs[0]
+	}
 	return s, nil
 }
 
