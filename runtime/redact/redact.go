@@ -11,6 +11,8 @@
 // The work is linear in the text whatever the secrets are, see [search]. A text that would need
 // more loses its rest.
 //
+// The name of a variable stays, also where it holds a secret's text or has the form of a token.
+//
 // It is a net, not a wall. A secret goes through that has no known form and is in no such
 // variable, that is shorter than [minValue], or that the command compressed, encrypted, split over
 // lines, or wrote in another encoding. What a command gets is not touched.
@@ -32,6 +34,7 @@ const (
 	minValue = 8        // of the value of a variable
 	maxMatch = 16 << 10 // of one secret: what goes beyond belongs to it no more
 	block    = 64 << 10 // that a [Writer] gathers
+	maxName  = 128      // of a variable whose name is no secret
 )
 
 // Options say what is secret beside tokens of known forms.
@@ -52,6 +55,7 @@ type Redactor struct {
 	hold     int                  // bytes that a secret can have
 	pairs    [1 << 16 / 64]uint64 // which two bytes a secret can begin with
 	single   [256]bool            // likewise, for literals of one byte
+	names    map[string]bool      // of variables: they stay as they are
 }
 
 // Through writes what write writes to w, without its secrets; nothing if write fails.
@@ -74,6 +78,12 @@ func New(o Options) *Redactor {
 	}
 	for _, kv := range o.Environ {
 		name, value, _ := strings.Cut(kv, "=")
+		if len(name) <= maxName {
+			if r.names == nil {
+				r.names = make(map[string]bool, len(o.Environ))
+			}
+			r.names[name] = true
+		}
 		if SecretName(name) && secretValue(value) {
 			r.literals = append(r.literals, writings([]byte(value))...)
 		}
@@ -405,7 +415,7 @@ func (x *search) next(at, limit int) (from, to int, of []byte, ok bool) {
 		if n <= skip && x.spent() {
 			skip, n = 0, len(s)-i
 		}
-		if n > skip {
+		if n > skip && !x.named(i+skip, i+n) {
 			if of == nil {
 				of = s[i+skip : i+n]
 			}
@@ -413,6 +423,18 @@ func (x *search) next(at, limit int) (from, to int, of []byte, ok bool) {
 		}
 	}
 	return 0, 0, nil, false
+}
+
+// named reports whether the bytes from from to to are, or are inside of, the name of a variable: npm exports its settings
+// under names that look like its tokens. A name is in every report that says which variables were left out.
+func (x *search) named(from, to int) bool {
+	for from > 0 && to-from <= maxName && word[x.s[from-1]] {
+		from--
+	}
+	for to < len(x.s) && to-from <= maxName && word[x.s[to]] {
+		to++
+	}
+	return to-from <= maxName && x.r.names[string(x.s[from:to])]
 }
 
 // tooCostly stands for the rest of a text that cannot be searched.

@@ -12,7 +12,7 @@ const github = "ghp_0123456789abcdefghijABCDEFGHIJ012345"
 
 func redactor() *Redactor {
 	return New(Options{
-		Environ:  []string{"GH_TOKEN=correct-horse-battery", "HOME=/home/me", "MY_PASSWORD=123456789012", "API_KEY=/etc/keys/api", "TOKEN=disabled", "AUTHOR=somebody-with-a-name", "DB_URL=postgres://x"},
+		Environ:  []string{"GH_TOKEN=correct-horse-battery", "HOME=/home/me", "MY_PASSWORD=123456789012", "API_KEY=/etc/keys/api", "TOKEN=disabled", "AUTHOR=somebody-with-a-name", "DB_URL=postgres://x", "npm_config_a_setting_that_looks_like_a_token_of_npm=1"},
 		Declared: []string{"s3", "quite a secret"},
 		Key:      []byte("k"),
 	})
@@ -31,6 +31,8 @@ func TestText(t *testing.T) {
 		{"a variable", "pushing with correct-horse-battery now", []string{"horse"}, []string{"pushing with [redacted:", "] now"}},
 		{"declared", "x=s3;y=quite a secret", []string{"s3", "quite"}, []string{"x=[redacted:", "];y="}},
 		{"not secret", "/home/me 123456789012 /etc/keys/api disabled somebody-with-a-name", nil, []string{"/home/me 123456789012 /etc/keys/api disabled somebody-with-a-name"}},
+		{"the name of a variable", "not passed on: npm_config_a_setting_that_looks_like_a_token_of_npm, A", nil, []string{"npm_config_a_setting_that_looks_like_a_token_of_npm, A"}},
+		{"a longer word than a name", "xnpm_config_a_setting_that_looks_like_a_token_of_npm", []string{"npm_config"}, nil},
 		{"github", "token: " + github + ".", []string{"ghp_"}, []string{"token: [redacted:", "]."}},
 		{"too short to be one", "ghp_short sk-abc AKIA123 eyJ.a.b", nil, []string{"ghp_short sk-abc AKIA123 eyJ.a.b"}},
 		{"aws", "AKIAIOSFODNN7EXAMPLE", []string{"AKIA"}, nil},
