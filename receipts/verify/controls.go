@@ -83,7 +83,7 @@ func (s *Session) checks(q Query, g *receipts.Gate, members []*receipts.Entry) *
 				k.Tested++
 				continue
 			}
-			k.Untested = append(k.Untested, describe(c.r))
+			k.Untested = append(k.Untested, q.describe(c.r))
 			k.untested = append(k.untested, c.member)
 		}
 		if !any {
@@ -126,7 +126,7 @@ func (s *Session) checksTested(q Query, g *receipts.Gate, res *Result) {
 		res.no(Missing, receipts.Untested, receipts.Hash{}, "no check was tested on these files: `dialect prove` breaks what they look at")
 	default:
 		for _, m := range k.untested {
-			res.no(Missing, receipts.Untested, m.SHA, "%s: its check was not tested on these files, or did not notice what was broken", describe(receipt(m)))
+			res.no(Missing, receipts.Untested, m.SHA, "%s: its check was not tested on these files, or did not notice what was broken", q.describe(receipt(m)))
 		}
 	}
 }

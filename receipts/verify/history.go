@@ -57,7 +57,7 @@ func (q Query) lastWord(res *Result, command uint64, last *receipts.Entry) {
 	case answerOf(last) == no:
 		res.Failures++
 		res.add(Failed, receipts.Refusal{Reason: receipts.NotSucceeded, SHA: last.SHA, Line: r.Line.Number, Step: r.Step,
-			Message: fmt.Sprintf("%s failed on this tree, and has not passed on it since: receipt %s", describe(r), last.SHA.Short())})
+			Message: fmt.Sprintf("%s failed on this tree, and has not passed on it since: receipt %s", q.describe(r), last.SHA.Short())})
 	case r.Binding == "" && res.Verdict != "" && res.Verdict != Verified:
 		for _, need := range q.Require {
 			if need.Command == r.Command && need.Dir == r.Dir {
@@ -97,10 +97,10 @@ func (s *Session) last(q Query, res *Result) {
 		}
 		r := receipt(m)
 		if q.Fresh && !r.Reused.IsZero() {
-			res.no(Missing, receipts.ReusedResult, m.SHA, "%s repeats the result of %s", describe(r), r.Reused.Short())
+			res.no(Missing, receipts.ReusedResult, m.SHA, "%s repeats the result of %s", q.describe(r), r.Reused.Short())
 		}
 		if now, ok := q.Inputs[r.Binding]; ok && r.Binding != "" && r.Inputs != now {
-			res.no(Stale, receipts.InputsChanged, m.SHA, "%s: the files that its binding names as `inputs` are not those that it ran with", describe(r))
+			res.no(Stale, receipts.InputsChanged, m.SHA, "%s: the files that its binding names as `inputs` are not those that it ran with", q.describe(r))
 		}
 		s.executableNote(res, m, r)
 		key := commandKey(r.Command, r.Dir, r.Place)
@@ -136,7 +136,7 @@ func (s *Session) last(q Query, res *Result) {
 				if first {
 					res.Failures++
 				}
-				res.no(Failed, receipts.Superseded, f.SHA, "%s failed on this tree after it had passed, receipt %s", describe(r), f.SHA.Short())
+				res.no(Failed, receipts.Superseded, f.SHA, "%s failed on this tree after it had passed, receipt %s", q.describe(r), f.SHA.Short())
 			default:
 				if first {
 					res.Failures++
@@ -145,7 +145,7 @@ func (s *Session) last(q Query, res *Result) {
 				// A later attempt of the same step says that its binding has retries.
 				retried := r.Attempt > 1 && fr.Run == r.Run && fr.Step == r.Step
 				if q.Strict && !retried && !(flaky && fr.Binding == r.Binding) {
-					res.no(Flaky, receipts.FlakyPass, f.SHA, "%s passed on this tree only after it had failed on it, receipt %s", describe(r), f.SHA.Short())
+					res.no(Flaky, receipts.FlakyPass, f.SHA, "%s passed on this tree only after it had failed on it, receipt %s", q.describe(r), f.SHA.Short())
 				}
 			}
 		}

@@ -67,6 +67,10 @@ type Query struct {
 	// of the gate what was broken on purpose.
 	ChecksTested bool
 
+	// From is the folder in which the reader of messages stands, from the root of the project, with slashes: records
+	// name scripts from the root. It is empty for the root.
+	From string
+
 	Require []Requirement
 	// Strict refuses a pass that came after a failure on the same tree. Otherwise the
 	// result only counts the failure.
@@ -316,12 +320,25 @@ func (q Query) asks(command uint64) bool {
 	return slices.ContainsFunc(q.Require, func(r Requirement) bool { return commandKey(r.Command, r.Dir, q.Place) == command })
 }
 
+// Named is the file of a line, which its record names from the root of the project, as it is named where the reader
+// stands.
+func (q Query) Named(file string) string {
+	if q.From == "" || file == "" || file == "-" || file == "-e" || file == "exec" || strings.HasPrefix(file, "/") {
+		return file
+	}
+	up, down := strings.Split(q.From, "/"), strings.Split(file, "/")
+	for len(up) > 0 && len(down) > 1 && up[0] == down[0] {
+		up, down = up[1:], down[1:]
+	}
+	return strings.Repeat("../", len(up)) + strings.Join(down, "/")
+}
+
 // describe names the line of r for messages.
-func describe(r *receipts.Receipt) string {
+func (q Query) describe(r *receipts.Receipt) string {
 	if r.Binding == "" {
 		return r.String()
 	}
-	file := r.Line.File.Text
+	file := q.Named(r.Line.File.Text)
 	if file == "" || file == "-" || file == "-e" {
 		return fmt.Sprintf("line %d (%s)", r.Line.Number, r.Line.Text.Text)
 	}
@@ -371,13 +388,13 @@ func (s *Session) judge(q Query, e *receipts.Entry, x extent) *Result {
 	for _, m := range res.Members {
 		r := receipt(m)
 		if r.Place != g.Place {
-			res.no(Missing, receipts.OtherPlace, m.SHA, "%s ran in another project than its gate is of", describe(r))
+			res.no(Missing, receipts.OtherPlace, m.SHA, "%s ran in another project than its gate is of", q.describe(r))
 		}
 		if age := q.Now.Sub(r.Timestamp.Time); q.MaxAge > 0 && age > q.MaxAge {
-			res.no(Stale, receipts.TooOld, m.SHA, "%s ran %v ago; at most %v is accepted", describe(r), age.Round(time.Millisecond), q.MaxAge)
+			res.no(Stale, receipts.TooOld, m.SHA, "%s ran %v ago; at most %v is accepted", q.describe(r), age.Round(time.Millisecond), q.MaxAge)
 		}
 		if r.Binding != "" && r.Matrix != g.Matrix {
-			res.no(Policy, receipts.OtherPolicy, m.SHA, "%s is of another matrix than its gate", describe(r))
+			res.no(Policy, receipts.OtherPolicy, m.SHA, "%s is of another matrix than its gate", q.describe(r))
 		}
 	}
 	s.last(q, res)
@@ -488,7 +505,7 @@ func (q Query) ground(res *Result) {
 		case g == receipts.Unconfined:
 			why = "ran in a clean checkout, but unconfined: absolute paths led to the machine"
 		}
-		res.no(Missing, receipts.NotClean, m.SHA, "%s %s", describe(r), why)
+		res.no(Missing, receipts.NotClean, m.SHA, "%s %s", q.describe(r), why)
 	}
 	switch {
 	case said:
@@ -587,7 +604,7 @@ func (q Query) trees(g *receipts.Gate, res *Result, id string) {
 		for _, m := range res.Members {
 			w := receipt(m).Workspace
 			if w != nil && (!w.Before.Exact && w.Before.Matches(*g.Tree) || w.After != nil && !w.After.Exact && w.After.Matches(*g.Tree)) {
-				res.no(Stale, receipts.Inexact, m.SHA, "what %s ran on is not what a clone of the commit has", describe(receipt(m)))
+				res.no(Stale, receipts.Inexact, m.SHA, "what %s ran on is not what a clone of the commit has", q.describe(receipt(m)))
 			}
 		}
 	}
@@ -598,7 +615,7 @@ func (q Query) trees(g *receipts.Gate, res *Result, id string) {
 		w := r.Workspace
 		if w == nil {
 			if q.needs(r) {
-				res.no(Stale, receipts.NoTree, m.SHA, "%s does not say what tree it ran on", describe(r))
+				res.no(Stale, receipts.NoTree, m.SHA, "%s does not say what tree it ran on", q.describe(r))
 			}
 			continue
 		}
@@ -608,15 +625,15 @@ func (q Query) trees(g *receipts.Gate, res *Result, id string) {
 			if by == "" {
 				by = "the files changed since it ran"
 			}
-			res.no(Stale, receipts.TreeChanged, m.SHA, "%s ran on another tree: %s", describe(r), by)
+			res.no(Stale, receipts.TreeChanged, m.SHA, "%s ran on another tree: %s", q.describe(r), by)
 		}
 		if len(w.Changed) > 0 {
-			res.Notes = append(res.Notes, fmt.Sprintf("files changed while %s ran: it vouches for the files as they were afterwards", describe(r)))
+			res.Notes = append(res.Notes, fmt.Sprintf("files changed while %s ran: it vouches for the files as they were afterwards", q.describe(r)))
 			paths := make([]string, len(w.Changed))
 			for i, p := range w.Changed {
 				paths[i] = p.Text
 			}
-			changed = fmt.Sprintf("%s changed %s after it", describe(r), receipts.ListPaths(paths))
+			changed = fmt.Sprintf("%s changed %s after it", q.describe(r), receipts.ListPaths(paths))
 		}
 	}
 }

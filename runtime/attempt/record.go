@@ -7,6 +7,7 @@ import (
 
 	"github.com/command-dialect/dialect/lang/plan"
 	"github.com/command-dialect/dialect/receipts"
+	"github.com/command-dialect/dialect/runtime/place"
 	"github.com/command-dialect/dialect/runtime/process"
 	"github.com/command-dialect/dialect/runtime/schedule"
 )
@@ -22,7 +23,7 @@ func (x *Executor) runRecord(started receipts.Time) *receipts.Run {
 	p := x.plan
 	rec := &receipts.Run{
 		Version: 1, Run: x.opt.Run, Session: x.opt.Session, Started: started, Nonce: x.opt.Nonce,
-		Script: receipts.File{Path: receipts.Text(p.Script.Name), SHA256: parseHash(p.Script.SHA256)}, Part: p.Script.Part,
+		Script: receipts.File{Path: receipts.Text(x.fileName(p.Script.Name)), SHA256: parseHash(p.Script.SHA256)}, Part: p.Script.Part,
 		Parent: x.opt.Parent, Signer: x.opt.Signer, Planned: []receipts.Planned{}, Dialect: x.opt.Version, System: runtime.GOOS + "/" + runtime.GOARCH,
 	}
 	if e := x.trees.epoch; e != nil {
@@ -62,7 +63,7 @@ func (x *Executor) receipt(res *Report) *receipts.Receipt {
 		StopReason: stopReason(res),
 		Stdout:     receipts.Stream{SHA256: sha256.Sum256(nil)}, Stderr: receipts.Stream{SHA256: sha256.Sum256(nil)},
 		Session: x.opt.Session, Run: x.opt.Run, Step: s.ID,
-		Line:    receipts.Line{File: receipts.Text(s.Line.File), Number: s.Line.Number, Text: x.public(s.Line.Text)},
+		Line:    receipts.Line{File: receipts.Text(x.fileName(s.Line.File)), Number: s.Line.Number, Text: x.public(s.Line.Text)},
 		Binding: s.Binding, Nonce: x.opt.Nonce, Signer: x.opt.Signer,
 		Matrix: parseHash(x.plan.Matrix.SHA256), Script: parseHash(x.plan.Script.SHA256),
 	}
@@ -92,6 +93,14 @@ func (x *Executor) receipt(res *Report) *receipts.Receipt {
 		rec.Status = receipts.StatusFailed
 	}
 	return rec
+}
+
+// fileName is the file of a line as records have it: the script is named from the root, wherever the caller stood.
+func (x *Executor) fileName(name string) string {
+	if p := x.plan.Script; p.Path != "" && name == p.Name && x.opt.Root != "" {
+		return place.From(x.opt.Root, p.Path)
+	}
+	return name
 }
 
 // dir is the directory of a step as its receipt has it.

@@ -116,7 +116,7 @@ func proof(ctx context.Context, s *sqlite.Store, d *report.Document, l *report.D
 	switch passed := l.Verdict == "passed" || l.Verdict == "flaky"; {
 	case !ok || r.Step != l.ID || r.Run != d.Run || r.Script.String() != d.Script.SHA256 || r.Binding != l.Binding || r.Kind != l.Kind:
 		return bad("The receipt that it names is of something else.")
-	case r.Line.Number != l.Line || !says(r.Line.Text, l.Text) || !says(r.Line.File, l.File):
+	case r.Line.Number != l.Line || !says(r.Line.Text, l.Text) || !says(r.Line.File, l.File) && !sameScript(r.Line.File, l.File):
 		return bad("The receipt is of another line: %s.", diag.Printable(r.Line.Text.String()))
 	case (len(l.Argv) > 0 || l.Kind == "process") && !slices.EqualFunc(r.Argv, l.Argv, says): // a document has the command of a process alone
 		return bad("The receipt is of another command.")
@@ -175,4 +175,21 @@ func gateProof(ctx context.Context, s *sqlite.Store, d *report.Document, g *repo
 		return &report.Proof{Text: "The gate receipt is of another run."}
 	}
 	return &report.Proof{OK: true, Text: fmt.Sprintf("The gate receipt is record %d of a log of %d that verifies; it consumed %s. Ask again: dialect verify", e.Seq, head.Count, diag.Number(len(r.Members), "receipt"))}
+}
+
+// sameScript reports whether a receipt, which names a script from the root of its project, can mean the script that a
+// document names as its caller did: "../q.dlct" for "sub/q.dlct". The digest of the script is compared beside it.
+func sameScript(recorded receipts.Datum, name string) bool {
+	if recorded.Redacted || !recorded.SHA256.IsZero() || recorded.Text == "" {
+		return false
+	}
+	below := func(path string) string {
+		path = filepath.ToSlash(path)
+		for strings.HasPrefix(path, "../") || strings.HasPrefix(path, "./") {
+			_, path, _ = strings.Cut(path, "/")
+		}
+		return path
+	}
+	a, b := below(recorded.Text), below(name)
+	return a == b || strings.HasSuffix(a, "/"+b) || strings.HasSuffix(b, "/"+a)
 }

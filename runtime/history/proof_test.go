@@ -80,6 +80,13 @@ func TestProof(t *testing.T) {
 	if good == nil || !good.OK || !strings.Contains(good.Text, "Record 0 of the log, intact") || !strings.Contains(good.Text, "consumed by ") {
 		t.Fatalf("%+v", good)
 	}
+	for _, name := range []string{"../../q.dlct", "./q.dlct", "/home/u/p/q.dlct"} { // as a caller elsewhere named it
+		at := *p.doc.Lines[0]
+		at.File = name
+		if got := proof(ctx, p.Store, p.doc, &at); got == nil || !got.OK {
+			t.Errorf("%s: %+v", name, got)
+		}
+	}
 	one := 1
 	for name, change := range map[string]func(d *report.Document, l *report.DocResult){
 		"another run":           func(d *report.Document, _ *report.DocResult) { d.Run = "r-2" },
@@ -90,6 +97,7 @@ func TestProof(t *testing.T) {
 		"another line":          func(_ *report.Document, l *report.DocResult) { l.Line = 5 },
 		"another text":          func(_ *report.Document, l *report.DocResult) { l.Text = "Test with pytest" },
 		"another file":          func(_ *report.Document, l *report.DocResult) { l.File = "p.dlct" },
+		"a longer name":         func(_ *report.Document, l *report.DocResult) { l.File = "../xq.dlct" },
 		"another command":       func(_ *report.Document, l *report.DocResult) { l.Argv = []string{"go", "test", "./a"} },
 		"a part of the command": func(_ *report.Document, l *report.DocResult) { l.Argv = l.Argv[:2] },
 		"no command":            func(_ *report.Document, l *report.DocResult) { l.Argv = nil },

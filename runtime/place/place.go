@@ -21,6 +21,23 @@ func Short(path string) string {
 	return rel
 }
 
+// From names path from the folder root, with slashes, so that a record says the same wherever its writer stood; path
+// itself where that cannot be.
+func From(root, path string) string {
+	rel, err := filepath.Rel(root, path)
+	if err != nil || !filepath.IsLocal(rel) { // one of them may be named through a link
+		a, errA := Real(root)
+		b, errB := Real(path)
+		if errA == nil && errB == nil {
+			rel, err = filepath.Rel(a, b)
+		}
+	}
+	if err != nil {
+		rel = path
+	}
+	return filepath.ToSlash(rel)
+}
+
 // Exists reports whether path leads to something: a link that leads nowhere does not.
 func Exists(path string) bool {
 	_, err := os.Stat(path)

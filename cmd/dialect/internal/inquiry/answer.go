@@ -225,7 +225,7 @@ func (q *Question) notes(ctx context.Context, res *verify.Result, rev string) {
 		}
 		text, err := q.trusted.ReadFile(name)
 		if err == nil && receipts.Hash(sha256.Sum256(text)) != r.Script {
-			note("the script %s that ran is not that of %s", r.Line.File.Text, q.state.Against)
+			note("the script %s that ran is not that of %s", q.Named(r.Line.File.Text), q.state.Against)
 		}
 	}
 }
@@ -411,7 +411,7 @@ func (q *Question) Tell(w io.Writer, diff func(oldName string, old []byte, newNa
 		about = "; " + about
 	}
 	if res.Verdict == verify.Verified {
-		what := diag.Number(len(res.Members), "command") + scriptOfAll(res)
+		what := diag.Number(len(res.Members), "command") + q.scriptOfAll(res)
 		if len(q.Require) > 0 {
 			what = strings.Join(q.required(), ", ")
 		}
@@ -422,7 +422,7 @@ func (q *Question) Tell(w io.Writer, diff func(oldName string, old []byte, newNa
 		fmt.Fprintf(w, "VERIFIED: %s passed on %s%s%s%s\n  %s\n", what, subject, reused, lastWords(res), about, q.trust(res))
 	} else if res.Verdict == verify.Scoped {
 		fmt.Fprintf(w, "VERIFIED for changed paths: %s passed on the files that they name, %d of them since%s; full run: gate %s of %s\n  %s\n",
-			diag.Number(len(res.Members), "command")+scriptOfAll(res), res.Since, lastWords(res), receipts.GateID(res.Gate.SHA), records.Stamp(res.Body.Timestamp.Time), q.trust(res))
+			diag.Number(len(res.Members), "command")+q.scriptOfAll(res), res.Since, lastWords(res), receipts.GateID(res.Gate.SHA), records.Stamp(res.Body.Timestamp.Time), q.trust(res))
 		for _, name := range scoped(res) {
 			fmt.Fprintf(w, "  scope of %s: %s\n", diag.Printable(name), diag.Printable(strings.Join(q.matrix.Scopes[name], ", ")))
 		}
@@ -506,7 +506,7 @@ func (q *Question) required() []string {
 }
 
 // scriptOfAll names the script that the members of a result are lines of, if it is one.
-func scriptOfAll(res *verify.Result) string {
+func (q *Question) scriptOfAll(res *verify.Result) string {
 	name := ""
 	for _, m := range res.Members {
 		v, _ := m.Parse()
@@ -519,7 +519,7 @@ func scriptOfAll(res *verify.Result) string {
 	if !isScript(name) {
 		return ""
 	}
-	return " of " + diag.Printable(name)
+	return " of " + diag.Printable(q.Named(name))
 }
 
 // A Document is what `verify --json` prints.

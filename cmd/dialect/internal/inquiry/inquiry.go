@@ -172,6 +172,11 @@ func New(ctx context.Context, o Options, rev string) (*Question, error) {
 		}
 		return nil, &Unloadable{f}
 	}
+	if wd, err := os.Getwd(); err == nil {
+		if at := place.From(q.root, wd); at != "." && filepath.IsLocal(at) {
+			q.From = at
+		}
+	}
 	from := dir
 	if o.Routing != "" {
 		from = ""
