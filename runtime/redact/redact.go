@@ -34,7 +34,7 @@ const (
 	minValue = 8        // of the value of a variable
 	maxMatch = 16 << 10 // of one secret: what goes beyond belongs to it no more
 	block    = 64 << 10 // that a [Writer] gathers
-	maxName  = 128      // of a variable whose name is no secret
+	maxName  = 128      // of the name of a variable, to stay as it is
 )
 
 // Options say what is secret beside tokens of known forms.
