@@ -66,7 +66,7 @@ func Serve(ctx context.Context, o Options, transport mcp.Transport) error {
 	})
 	t := &tools{o, make(map[string]string)}
 	add(ctx, s, t, "check", true, "Report every fault of a script and of its matrix; runs nothing.", t.check)
-	add(ctx, s, t, "run", false, "Run a script (none: the default), or lines given as text, keep receipts, and gate on them. Returns the report, and the gate id if the gate passed.", t.run)
+	add(ctx, s, t, "run", false, "Run a script (none: the default) or text, keep receipts, and gate on them. Returns the report, and the gate id if the gate passed.", t.run)
 	add(ctx, s, t, "verify", true, "Say whether the present files were tested: VERIFIED, else STALE, MISSING, FAILED and others. Runs and consumes nothing.", t.verify)
 	add(ctx, s, t, "consume", false, "Consume a gate, once, if it holds for the present files, as verify judges; else it is refused, and left. With require, one over a part of a script is refused.", t.consume)
 	add(ctx, s, t, "explain", true, "Say what a line is bound to and runs, or what a word of a report, a diagnostic's code or a key of the matrix means.", t.explain)
