@@ -126,3 +126,17 @@ func TestManyErrors(t *testing.T) {
 		}
 	}
 }
+
+// Tests whose long names are cut to the same are all counted: those that are not named are the "more".
+func TestListCounts(t *testing.T) {
+	long := strings.Repeat("a suite of tests ", 6)
+	errors := []*DocError{{Test: long + "one"}, {Test: long + "two"}, {Test: long + "three"}, {Test: "short"}}
+	if got := list(errors, 12, 400, 6); !strings.HasSuffix(got, ", short, and 4 more") {
+		t.Error(got)
+	}
+	// Errors at one place are named once, by the place.
+	at := []*DocError{{File: "a.c", Line: 3, Message: "x"}, {File: "a.c", Line: 3, Message: "y"}}
+	if got := list(at, 12, 400, 2); got != "a.c:3" {
+		t.Error(got)
+	}
+}

@@ -274,6 +274,8 @@ func list(errors []*DocError, most, room, n int) string {
 			seen[name] = true
 			names = append(names, name)
 			room -= len(name) + 2
+		} else if e.Test != "" {
+			continue // another test, whose name is cut to the same
 		}
 		shown++
 	}
