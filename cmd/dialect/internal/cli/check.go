@@ -55,9 +55,10 @@ var checkFormats = []string{"text", "json", "sarif", "github", "gitlab", "checks
 func newCheck(u *ui) *cobra.Command {
 	var f checkFlags
 	cmd := &cobra.Command{
-		Use:   "check [flags] [FILE | DIR | -]...",
-		Short: "find the faults of scripts and of their matrix, without running anything",
-		Long:  checkLong,
+		Use:        "check [flags] [FILE | DIR | -]...",
+		SuggestFor: []string{"lint"},
+		Short:      "find the faults of scripts and of their matrix, without running anything",
+		Long:       checkLong,
 		Example: `  dialect check quality.dlct
   dialect check -e "Test with pytest"
   dialect check --format sarif . >dialect.sarif

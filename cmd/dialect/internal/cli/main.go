@@ -192,7 +192,7 @@ func unknownCommand(cmd *cobra.Command, args []string) error {
 		return nil
 	}
 	f := exit.Usagef("%s has no command %q", cmd.CommandPath(), args[0])
-	paths := make(map[string]string) // by the last word
+	paths, meant := make(map[string]string), make(map[string]string) // by the last word, by what others call it
 	var names []string
 	var walk func(c *cobra.Command)
 	walk = func(c *cobra.Command) {
@@ -202,14 +202,17 @@ func unknownCommand(cmd *cobra.Command, args []string) error {
 					paths[sub.Name()] = sub.CommandPath()
 					names = append(names, sub.Name())
 				}
+				for _, word := range sub.SuggestFor {
+					meant[word] = sub.CommandPath()
+				}
 				walk(sub)
 			}
 		}
 	}
 	walk(cmd.Root())
-	if path := paths[args[0]]; path != "" {
+	if path := cmp.Or(meant[args[0]], paths[args[0]]); path != "" {
 		f.Hint("did you mean `%s`?", path)
-	} else if near := suggest.Near(args[0], names); near != "" {
+	} else if near := suggest.Near(args[0], names); near != "" && len(args[0]) > 2 { // a slip in two letters says too little
 		f.Hint("did you mean `%s`?", paths[near])
 	}
 	return f.Hint("`%s --help` lists its commands", cmd.CommandPath())
@@ -248,6 +251,9 @@ func unknownFlag(cmd *cobra.Command, err error) error {
 		if _, err := strconv.ParseFloat(bad.GetValue(), 64); err == nil {
 			f.Hint("did you mean --%s %ss?", bad.GetFlag().Name, bad.GetValue())
 		}
+	}
+	if bad != nil && bad.GetFlag().Value.Type() == "int" {
+		f = exit.Usagef("--%s %s: want a whole number", bad.GetFlag().Name, bad.GetValue())
 	}
 	return f.Hint("`%s --help` lists its arguments and flags", cmd.CommandPath())
 }

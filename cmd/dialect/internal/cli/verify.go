@@ -60,9 +60,10 @@ type verifyFlags struct {
 func newVerify(u *ui) *cobra.Command {
 	var f verifyFlags
 	cmd := &cobra.Command{
-		Use:   "verify [GATE]",
-		Short: "say whether exactly these files were tested",
-		Long:  verifyLong,
+		Use:        "verify [GATE]",
+		SuggestFor: []string{"status"},
+		Short:      "say whether exactly these files were tested",
+		Long:       verifyLong,
 		Example: `  dialect verify --require quality
   dialect verify --tree HEAD --base $COMMIT --key boss.pub --since checkpoint.txt
   dialect verify g-8fc71b27dd92
