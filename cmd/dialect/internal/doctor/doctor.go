@@ -93,7 +93,11 @@ func Examine(o Options) *Report {
 	r := &Report{Schema: "dialect.doctor/1", Checks: []Check{}}
 	m, found, err := project.LoadMatrix(o.Dir, o.Routing)
 	if err != nil {
-		r.say(broken, "matrix", "`dialect init` makes one", "%v", err)
+		advice := "`dialect init` makes one"
+		if errors.Is(err, routing.ErrNotFound) { // which says so
+			advice = ""
+		}
+		r.say(broken, "matrix", advice, "%v", err)
 		return r
 	}
 	switch errs := found.Count(diag.Error); {

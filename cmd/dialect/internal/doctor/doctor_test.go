@@ -117,3 +117,14 @@ func TestMissing(t *testing.T) {
 		})
 	}
 }
+
+// What to do without a matrix is said once.
+func TestNoMatrix(t *testing.T) {
+	var b strings.Builder
+	if err := Examine(Options{Dir: t.TempDir()}).WriteText(&b); err != nil {
+		t.Fatal(err)
+	}
+	if n := strings.Count(b.String(), "`dialect init` makes one"); n != 1 {
+		t.Errorf("%d times:\n%s", n, b.String())
+	}
+}
