@@ -90,12 +90,17 @@ func (f *initFlags) init(u *ui, dir string) error {
 	for _, text := range facts {
 		u.Note(text)
 	}
+	update := len(there) > 0 && !f.force
+	if len(p.Lines) == 0 && !update {
+		e := exit.Failf(exit.Failed, "no line runs yet: nothing was written").Hint("--no-try writes the lines as they are")
+		for _, command := range p.Installs { // what most likely helps comes last
+			e.Hint("%s; then `dialect init` again", command)
+		}
+		return e
+	}
 	tellInstalls(u, p)
-	switch {
-	case len(there) > 0 && !f.force:
+	if update {
 		return f.propose(u, p, there)
-	case len(p.Lines) == 0:
-		return exit.Failf(exit.Failed, "no line runs yet: nothing was written").Hint("--no-try writes the lines as they are")
 	}
 	return f.write(u, dir, p)
 }
