@@ -118,7 +118,7 @@ func TestMissing(t *testing.T) {
 	}
 }
 
-// What to do without a matrix is said once.
+// Without a matrix doctor names the command that makes one, once.
 func TestNoMatrix(t *testing.T) {
 	var b strings.Builder
 	if err := Examine(Options{Dir: t.TempDir()}).WriteText(&b); err != nil {
