@@ -104,7 +104,17 @@ func (st *state) branch(sure bool, f func(*state)) {
 }
 
 func (in *Intent) read(text string, st *state, depth int) {
-	if len(text) > maxText || depth > maxDepth {
+	if depth > maxDepth {
+		return
+	}
+	if len(text) > maxText { // each line by itself, wherever it would be run
+		st = st.clone()
+		st.unknown = "the command line is too long to be read as a whole"
+		for line := range strings.Lines(text) {
+			if len(line) <= maxText && strings.Contains(line, "g") && len(in.Actions) <= maxActions {
+				in.read(line, st.clone(), depth)
+			}
+		}
 		return
 	}
 	file, _ := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(text), "")
@@ -133,6 +143,13 @@ func (in *Intent) walk(n syntax.Node, st *state, depth int) {
 			}
 			return true
 		case *syntax.Stmt:
+			if readsCommands(n) {
+				for _, r := range n.Redirs {
+					if w := fed(r); w != nil {
+						in.read(literal(w).text, st.clone(), depth+1)
+					}
+				}
+			}
 			if !n.Background && !n.Coprocess || n.Cmd == nil {
 				return true
 			}
@@ -151,6 +168,9 @@ func (in *Intent) walk(n syntax.Node, st *state, depth int) {
 			if n.Op == syntax.Pipe || n.Op == syntax.PipeAll {
 				in.walk(n.X, st.clone(), depth)
 				in.walk(n.Y, st.clone(), depth)
+				if readsCommands(n.Y) {
+					in.read(printed(n.X), st.clone(), depth+1)
+				}
 				return false
 			}
 			in.walk(n.X, st, depth)
@@ -187,6 +207,56 @@ func (in *Intent) walk(n syntax.Node, st *state, depth int) {
 	})
 }
 
+var shells = []string{"sh", "bash", "zsh", "dash", "ksh", "ash", "fish"}
+
+// readsCommands reports whether a command is a shell that reads its commands from its standard input.
+func readsCommands(s *syntax.Stmt) bool {
+	c, ok := s.Cmd.(*syntax.CallExpr)
+	if !ok || len(c.Args) == 0 || !slices.Contains(shells, path.Base(literal(c.Args[0]).text)) {
+		return false
+	}
+	return !slices.ContainsFunc(c.Args[1:], func(w *syntax.Word) bool {
+		a := literal(w).text
+		return !strings.HasPrefix(a, "-") && !strings.HasPrefix(a, "+")
+	})
+}
+
+// fed returns the text that a redirection puts into the standard input; nil for none.
+func fed(r *syntax.Redirect) *syntax.Word {
+	switch r.Op {
+	case syntax.Hdoc, syntax.DashHdoc:
+		return r.Hdoc
+	case syntax.WordHdoc:
+		return r.Word
+	}
+	return nil
+}
+
+// printed returns what echo, printf or cat with a text of its own print, as far as it is known.
+func printed(s *syntax.Stmt) string {
+	c, ok := s.Cmd.(*syntax.CallExpr)
+	if !ok || len(c.Args) == 0 {
+		return ""
+	}
+	switch literal(c.Args[0]).text {
+	case "echo", "printf":
+		var list []string
+		for _, w := range c.Args[1:] {
+			if a := literal(w).text; !strings.HasPrefix(a, "-") {
+				list = append(list, strings.ReplaceAll(a, `\n`, "\n"))
+			}
+		}
+		return strings.Join(list, " ")
+	case "cat":
+		for _, r := range s.Redirs {
+			if w := fed(r); w != nil {
+				return literal(w).text
+			}
+		}
+	}
+	return ""
+}
+
 // isChange reports whether the last command of a list is a change of folder.
 func isChange(s *syntax.Stmt) bool {
 	if b, ok := s.Cmd.(*syntax.BinaryCmd); ok && b.Op == syntax.AndStmt {
@@ -217,7 +287,7 @@ func (in *Intent) variable(name string, to word, st *state) {
 		st.unknown = "GIT_COMMON_DIR names another repository"
 	case name == "DIALECT" && value == "0":
 		in.Bypass = "DIALECT=0"
-	case strings.HasPrefix(name, "GIT_CONFIG") && strings.EqualFold(value, "core.hooksPath"):
+	case strings.HasPrefix(name, "GIT_CONFIG") && strings.Contains(strings.ToLower(value), "core.hookspath"):
 		in.Bypass = "core.hooksPath"
 	case (name == "HUSKY" || name == "LEFTHOOK") && value == "0", name == "SKIP" && slices.Contains(strings.Split(value, ","), "dialect-verify"):
 		in.Bypass = name + "=" + value
@@ -328,8 +398,9 @@ var wrappers = map[string]struct {
 	flags string
 	dir   string
 }{
-	"command": {}, "builtin": {}, "exec": {}, "env": {0, "uCS", "-C --chdir"}, "sudo": {0, "ugpCDhRTU", "-D --chdir"}, "doas": {0, "uC", ""}, "nohup": {}, "time": {0, "fo", ""},
+	"command": {}, "builtin": {}, "exec": {0, "a", ""}, "env": {0, "uCS", "-C --chdir"}, "sudo": {0, "ugpCDhRTU", "-D --chdir"}, "doas": {0, "uC", ""}, "nohup": {}, "time": {0, "fo", ""},
 	"nice": {0, "n", ""}, "ionice": {0, "cn", ""}, "setsid": {}, "stdbuf": {0, "ioe", ""}, "timeout": {1, "ks", ""}, "xargs": {0, "IidELlnPs", ""}, "caffeinate": {}, "rtk": {}, "busybox": {},
+	"flock": {1, "wE", ""}, "strace": {0, "abeEIoOpPsSuUX", ""}, "watch": {0, "n", ""},
 }
 
 func (in *Intent) argv(args []word, st *state, depth int) {
@@ -343,7 +414,8 @@ func (in *Intent) argv(args []word, st *state, depth int) {
 		if len(args) == 0 {
 			return
 		}
-		w, ok := wrappers[path.Base(args[0].text)]
+		name := path.Base(args[0].text)
+		w, ok := wrappers[name]
 		if !ok {
 			break
 		}
@@ -351,11 +423,18 @@ func (in *Intent) argv(args []word, st *state, depth int) {
 		for len(args) > 0 && strings.HasPrefix(args[0].text, "-") && args[0].text != "-" {
 			flag, value := args[0].text, word{"", args[0].known}
 			takes := len(flag) == 2 && strings.Contains(w.flags, flag[1:])
-			if name, v, ok := strings.Cut(flag, "="); ok {
-				flag, value.text = name, v
+			if f, v, ok := strings.Cut(flag, "="); ok {
+				flag, value.text = f, v
 			}
 			if args = args[1:]; takes && len(args) > 0 {
 				value, args = args[0], args[1:]
+			}
+			if name == "env" && (strings.HasPrefix(flag, "-S") || flag == "--split-string") { // a command line in one word
+				var split []word
+				for _, f := range strings.Fields(cmp.Or(value.text, strings.TrimPrefix(flag, "-S"))) {
+					split = append(split, word{f, value.known})
+				}
+				args = slices.Concat(split, args)
 			}
 			if slices.Contains(strings.Fields(w.dir), flag) {
 				st = st.clone()
@@ -384,11 +463,25 @@ func (in *Intent) argv(args []word, st *state, depth int) {
 		if slices.ContainsFunc(rest, func(w word) bool { return w.text == "GIT_DIR" }) {
 			st.gitDir, st.unknown = "", ""
 		}
-	case "sh", "bash", "zsh", "dash", "ksh":
+	case "sh", "bash", "zsh", "dash", "ksh", "ash", "fish", "su", "script":
+		option := func(a word) bool { return strings.HasPrefix(a.text, "-") || strings.HasPrefix(a.text, "+") }
 		for i, a := range rest {
-			if strings.HasPrefix(a.text, "-") && !strings.HasPrefix(a.text, "--") && strings.Contains(a.text, "c") && i+1 < len(rest) {
-				in.read(rest[i+1].text, st.clone(), depth+1)
-				break
+			if !option(a) || strings.HasPrefix(a.text, "--") || !strings.Contains(a.text, "c") {
+				continue
+			}
+			if j := slices.IndexFunc(rest[i+1:], func(a word) bool { return !option(a) }); j >= 0 {
+				in.read(rest[i+1+j].text, st.clone(), depth+1)
+			}
+			break
+		}
+	case "trap":
+		if len(rest) > 0 {
+			in.read(rest[0].text, st.clone(), depth+1)
+		}
+	case "find":
+		for i, a := range rest {
+			if slices.Contains([]string{"-exec", "-execdir", "-ok", "-okdir"}, a.text) && depth < maxDepth {
+				in.argv(rest[i+1:], st.clone(), depth+1)
 			}
 		}
 	case "eval":
@@ -399,7 +492,9 @@ func (in *Intent) argv(args []word, st *state, depth int) {
 			in.variable(n, word{v, a.known}, st)
 		}
 	case "git":
-		in.git(rest, st)
+		in.git(rest, st, depth)
+	case "git-push", "git-commit", "git-send-pack":
+		in.git(append([]word{{strings.TrimPrefix(name, "git-"), true}}, rest...), st, depth)
 	case "gh", "glab", "hub", "tea":
 		in.forge(name, texts(rest), st)
 	case "jj":
@@ -467,9 +562,10 @@ func (in *Intent) add(push bool, st *state) {
 var gitValues = []string{"-C", "-c", "--git-dir", "--work-tree", "--namespace", "--exec-path", "--super-prefix", "--config-env"}
 
 // git reads the arguments of git.
-func (in *Intent) git(words []word, st *state) {
+func (in *Intent) git(words []word, st *state, depth int) {
 	st = st.clone() // what its options say holds for it alone
 	args := texts(words)
+	aliases := make(map[string]string) // of this command line
 	for len(args) > 0 && strings.HasPrefix(args[0], "-") {
 		flag, value := args[0], word{"", words[0].known}
 		args, words = args[1:], words[1:]
@@ -478,7 +574,9 @@ func (in *Intent) git(words []word, st *state) {
 		} else if f, v, ok := strings.Cut(flag, "="); ok {
 			flag, value.text = f, v
 		}
-		switch name, _, _ := strings.Cut(value.text, "="); {
+		switch name, to, _ := strings.Cut(value.text, "="); {
+		case flag == "-c" && len(name) > len("alias.") && strings.EqualFold(name[:len("alias.")], "alias."):
+			aliases[strings.ToLower(name[len("alias."):])] = to
 		case flag == "-C":
 			st.cd(value)
 		case flag == "--git-dir":
@@ -493,6 +591,18 @@ func (in *Intent) git(words []word, st *state) {
 		return
 	}
 	command, rest := args[0], args[1:]
+	if to := aliases[strings.ToLower(command)]; to != "" && depth < maxDepth {
+		if shell, ok := strings.CutPrefix(to, "!"); ok {
+			in.read(shell+" "+strings.Join(rest, " "), st, depth+1)
+			return
+		}
+		var list []word
+		for _, f := range strings.Fields(to) {
+			list = append(list, word{f, true})
+		}
+		in.git(append(list, words[1:]...), st, depth+1)
+		return
+	}
 	if command == "config" {
 		if i := slices.IndexFunc(rest, isHooksPath); i >= 0 && writesConfig(rest, i) {
 			in.Bypass = "core.hooksPath"
@@ -504,7 +614,7 @@ func (in *Intent) git(words []word, st *state) {
 		if a == "--" {
 			break
 		}
-		if i > 0 && command == "commit" && takesNext(rest[i-1]) {
+		if i > 0 && (command == "commit" && takesNext(rest[i-1]) || command == "push" && pushTakesNext(rest[i-1])) {
 			continue // the value of an option
 		}
 		switch {
@@ -514,9 +624,23 @@ func (in *Intent) git(words []word, st *state) {
 			in.Bypass = "-n"
 		case a == "--dry-run", command == "push" && hasShort(a, 'n'):
 			dry = true
+		case len(a) > len("--no-d") && strings.HasPrefix("--no-dry-run", a):
+			dry = false
 		}
 	}
 	switch command {
+	case "submodule", "rebase", "bisect": // foreach COMMAND, --exec COMMAND, run COMMAND
+		for i, a := range rest {
+			if a == "foreach" || a == "run" || a == "-x" || a == "--exec" {
+				st.unknown = "it is run by git " + command
+				in.read(strings.Join(rest[i+1:], " "), st, depth+1)
+				break
+			}
+		}
+	case "subtree", "lfs":
+		if len(rest) > 0 && rest[0] == "push" {
+			in.add(true, st)
+		}
 	case "commit", "ci":
 		if !dry {
 			in.add(false, st)
@@ -539,14 +663,25 @@ func takesNext(a string) bool {
 	return strings.IndexAny(a, "mFCct") == len(a)-1
 }
 
+// pushTakesNext reports whether an option of git push takes the next word. Git takes an abbreviation for the option.
+func pushTakesNext(a string) bool {
+	if a == "-o" {
+		return true
+	}
+	return len(a) > len("--r") && slices.ContainsFunc([]string{"--push-option", "--receive-pack", "--exec", "--repo"}, func(o string) bool { return strings.HasPrefix(o, a) })
+}
+
 // deletes reports whether a push with these arguments only deletes refs.
 func deletes(args []string) bool {
 	refs, gone := 0, 0
 	for i, a := range args {
 		switch {
+		case i > 0 && pushTakesNext(args[i-1]):
+		case len(a) > len("--no-d") && strings.HasPrefix("--no-delete", a):
+			return false
 		case a == "--delete", hasShort(a, 'd'):
-			return true
-		case strings.HasPrefix(a, "-"), i > 0 && (args[i-1] == "-o" || args[i-1] == "--push-option" || args[i-1] == "--repo"):
+			return !slices.ContainsFunc(args[i+1:], func(a string) bool { return len(a) > len("--no-d") && strings.HasPrefix("--no-delete", a) })
+		case strings.HasPrefix(a, "-"):
 		default:
 			if refs++; strings.HasPrefix(a, ":") && len(a) > 1 {
 				gone++
