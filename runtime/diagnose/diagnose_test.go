@@ -200,6 +200,18 @@ at</error></testcase><testcase><skipped/></testcase><testcase/></testsuite></tes
 	if err != nil || n != (Tests{1, 1, 1}) || f.Total != 1 || f.List[0].String() != "a.rb:3: boom" {
 		t.Errorf("got %v, %v, %v", n, f, err)
 	}
+	for text, want := range map[string]Tests{
+		`<testsuite tests="2" failures="1"/>`:                                                                                                       {0, 1, 0},
+		`<testsuites errors="1"><testsuite name="s" errors="1"><testcase/></testsuite></testsuites>`:                                                {1, 1, 0},
+		`<testsuite><error message="the fixture failed"/><testcase/></testsuite>`:                                                                   {1, 1, 0},
+		`<testsuite failures="1"><testcase><failure/></testcase></testsuite>`:                                                                       {0, 1, 0},
+		`<testsuite failures="0" errors=""><testcase/></testsuite>`:                                                                                 {1, 0, 0},
+		`<testsuites><testsuite failures="1"><testcase><failure/></testcase></testsuite><testsuite errors="2"><testcase/></testsuite></testsuites>`: {1, 2, 0},
+	} {
+		if n, f, err := read(text); err != nil || n != want || f.Total != want.Failed {
+			t.Errorf("%s: got %v, %v, %v", text, n, f, err)
+		}
+	}
 	for _, bad := range []string{"", "<html/>", "<testsuite>", "<testsuite><testcase></testsuite>", strings.Repeat("<a>", 2000)} {
 		if _, _, err := read(bad); err == nil {
 			t.Errorf("%.20q: no error", bad)

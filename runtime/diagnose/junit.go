@@ -15,7 +15,8 @@ const MaxJUnit = 64 << 20
 // JUnit reads a file of test results in the format that Ant's JUnit task began and that
 // nearly all test runners can write. It returns the counts of its test cases and those
 // that failed. The attributes of the suites
-// are not believed: the cases are counted.
+// are not believed where they say that tests passed: the cases are counted. A suite that says that something in it failed, or
+// has a failure of its own, such as of its fixture, and names no case for it, failed as one test.
 func JUnit(r io.Reader) (t Tests, f Failures, err error) { return EachJUnit(r, func(Case) {}) }
 
 // EachJUnit is [JUnit], which also calls each for every test.
@@ -31,6 +32,15 @@ func EachJUnit(r io.Reader, each func(Case)) (t Tests, f Failures, err error) {
 		test               Case
 	}
 	suites, depth := false, 0
+	var within []suite
+	fail := func(x Failure) {
+		f.add(x)
+		c := Case{Name: x.Test, State: CaseFailed}
+		x = x.tidy()
+		c.Failure = &x
+		c.count(&t)
+		each(c)
+	}
 	attr := func(e xml.StartElement, name string) string {
 		for _, a := range e.Attr {
 			if a.Name.Local == name {
@@ -55,14 +65,15 @@ func EachJUnit(r io.Reader, each func(Case)) (t Tests, f Failures, err error) {
 			switch e.Name.Local {
 			case "testsuite", "testsuites":
 				suites = true
+				within = append(within, suite{depth, attr(e, "name"), number(attr(e, "errors")) + number(attr(e, "failures")), t.Failed})
 			case "testcase":
 				in.open, in.bad, in.skipped = true, false, false
 				in.place, in.test = Finding{File: attr(e, "file"), Line: number(attr(e, "line"))}, Case{Class: attr(e, "classname"), Name: attr(e, "name"), Elapsed: seconds(attr(e, "time"))}
 			case "failure", "error":
-				if !in.open {
+				if !in.open && len(within) == 0 {
 					break
 				}
-				in.bad = true
+				in.bad = in.open
 				x := Failure{Finding: in.place, Test: in.test.Name}
 				x.Message = attr(e, "message")
 				var text string
@@ -79,8 +90,16 @@ func EachJUnit(r io.Reader, each func(Case)) (t Tests, f Failures, err error) {
 						x.Message = cmp.Or(x.Message, at.Message)
 					}
 				}
+				if !in.open {
+					x = Failure{Test: within[len(within)-1].name}
+					x.Message = attr(e, "message")
+				}
 				lines := strings.Split(cmp.Or(strings.TrimSpace(x.Message), strings.TrimSpace(text), "failed"), "\n")
 				x.Message, x.Detail = lines[0], lines[1:]
+				if !in.open {
+					fail(x)
+					break
+				}
 				f.add(x)
 				if in.test.Failure == nil {
 					x = x.tidy()
@@ -90,6 +109,14 @@ func EachJUnit(r io.Reader, each func(Case)) (t Tests, f Failures, err error) {
 				in.skipped = in.open
 			}
 		case xml.EndElement:
+			if last := len(within) - 1; last >= 0 && within[last].depth == depth {
+				if s := within[last]; s.bad > 0 && t.Failed == s.failed {
+					x := Failure{Test: s.name}
+					x.Message = fmt.Sprintf("the suite says that %d failed, and names none of them", s.bad)
+					fail(x)
+				}
+				within = within[:last]
+			}
 			depth--
 			if e.Name.Local != "testcase" || !in.open {
 				break
@@ -109,4 +136,12 @@ func EachJUnit(r io.Reader, each func(Case)) (t Tests, f Failures, err error) {
 		return t, f, errors.New("it is not JUnit XML: it has no testsuite")
 	}
 	return t, f, nil
+}
+
+// A suite is one that is open.
+type suite struct {
+	depth  int
+	name   string
+	bad    int // errors and failures, as its attributes say
+	failed int // cases before it
 }
