@@ -59,7 +59,7 @@ func Serve(ctx context.Context, in io.ReadCloser, out io.WriteCloser, o Options)
 		docs: make(map[string]*document), projects: make(map[string]*project),
 		running: make(map[string]context.CancelFunc), published: make(map[string]bool), methods: methods(),
 	}
-	stream := jsonrpc2.NewBufferedStream(duplex{in, out}, jsonrpc2.VSCodeObjectCodec{})
+	stream := jsonrpc2.NewBufferedStream(duplex{in, out}, codec{})
 	s.mu.Lock()
 	s.conn = jsonrpc2.NewConn(ctx, stream, s, jsonrpc2.SetLogger(s.log))
 	s.mu.Unlock()
@@ -67,6 +67,8 @@ func Serve(ctx context.Context, in io.ReadCloser, out io.WriteCloser, o Options)
 	defer ticker.Stop()
 	for {
 		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
 		case <-s.conn.DisconnectNotify():
 			s.slow.Wait()
 			s.mu.Lock()
