@@ -31,6 +31,7 @@ func (t *tools) explainArguments(next mcp.MethodHandler) mcp.MethodHandler {
 			value, least, _ := strings.Cut(value, " is less than ")
 			why = strings.TrimSuffix(value, "/1") + " is less than " + strings.TrimSuffix(least, ".000000")
 		}
+		why = strings.Replace(why, "<invalid reflect.Value>", "null", 1)
 		argument, _, _ := strings.Cut(strings.TrimPrefix(at, "/properties/"), "/")
 		list := func(prefix string) (string, bool) {
 			rest, ok := strings.CutPrefix(why, prefix)

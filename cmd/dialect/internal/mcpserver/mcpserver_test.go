@@ -434,6 +434,7 @@ func TestWrongArguments(t *testing.T) {
 	}{
 		{"vocab", map[string]any{"verbs": "test"}, []string{`dialect: vocab has no argument "verbs"`, "hint: its arguments: verb (string)"}},
 		{"vocab", map[string]any{"verb": 3}, []string{`dialect: verb: 3 has type "integer", want "string"`, "hint: its arguments: verb (string)"}},
+		{"vocab", map[string]any{"verb": nil}, []string{`dialect: verb: null has type "null", want "string"`, "hint: its arguments: verb (string)"}},
 		{"verify", map[string]any{"require": "test_true"}, []string{`dialect: require: test_true has type "string", want "array"`, "hint: its arguments: gate (string), require (array of strings), base (string)"}},
 		{"verify", map[string]any{"require": []any{3}}, []string{`dialect: require: 3 has type "integer", want "string"`}},
 		{"run", map[string]any{"text": "Test with true", "set": map[string]any{"a": 1}}, []string{`dialect: set: 1 has type "integer", want "string"`, "set (object of strings)"}},
