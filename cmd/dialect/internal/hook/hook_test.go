@@ -377,6 +377,52 @@ func TestPushedFromElsewhere(t *testing.T) {
 	}
 }
 
+// TestPushedUnseen holds that what cannot be looked up as a commit is not let through where there are rules: the repository by another name or
+// of another folder, and tags of trees and files.
+func TestPushedUnseen(t *testing.T) {
+	newProject(t)
+	dir, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	git := func(args ...string) string {
+		out, err := exec.Command("git", args...).CombinedOutput()
+		if err != nil {
+			t.Fatalf("%q: %v\n%s", args, err, out)
+		}
+		return strings.TrimSpace(string(out))
+	}
+	commit, tree := git("rev-parse", "HEAD"), git("rev-parse", "HEAD^{tree}")
+	git("-c", "user.name=a", "-c", "user.email=a@b", "tag", "-a", "-m", "x", "annotated", tree)
+	link, apart := filepath.Join(t.TempDir(), "link"), filepath.Join(t.TempDir(), "apart")
+	if err := os.Symlink(filepath.Join(dir, ".git"), link); err != nil {
+		t.Skip(err)
+	}
+	git("clone", "-q", "--separate-git-dir", apart, dir, filepath.Join(t.TempDir(), "clone"))
+	empty := t.TempDir()
+	for _, c := range []struct{ name, dir, gitDir, rev string }{
+		{"a link", empty, link, commit},
+		{"with a dot", empty, filepath.Join(dir, ".git") + "/.", commit},
+		{"apart, from another project", dir, apart, "1" + commit[1:]},
+		{"a tag of a tree", dir, ".git", tree},
+		{"a tag of a file", dir, ".git", git("rev-parse", "HEAD:routing.toml")},
+		{"an annotated tag of a tree", dir, ".git", git("rev-parse", "annotated")},
+	} {
+		t.Chdir(c.dir)
+		t.Setenv("GIT_DIR", c.gitDir)
+		refused, warnings := Push("", "", strings.NewReader("refs/x "+c.rev+" refs/x "+strings.Repeat("0", 40)+"\n"))
+		if !strings.Contains(strings.Join(refused, "\n"), "refs/x is not verified") {
+			t.Errorf("%s: refused %q, warned %q", c.name, refused, warnings)
+		}
+	}
+	t.Chdir(empty) // no rules are about this
+	git("init", "-q")
+	t.Setenv("GIT_DIR", ".git")
+	if refused, warnings := Push("", "", strings.NewReader("refs/x "+tree+" refs/x "+strings.Repeat("0", 40)+"\n")); len(refused) > 0 || len(warnings) != 1 {
+		t.Errorf("without rules: refused %q, warned %q", refused, warnings)
+	}
+}
+
 // TestTwo holds two sessions apart, on one tree and in a worktree of its own.
 func TestTwo(t *testing.T) {
 	newProject(t)

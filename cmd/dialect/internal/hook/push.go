@@ -31,7 +31,7 @@ const maxOnto = 20
 // Push answers git's pre-push hook: whether the tips that are pushed are verified. What git writes of a push is read from in; where pre-commit
 // is between, its variables say it. remote is the name of the remote, or its URL. It returns what to say of each tip that is refused, and what to
 // warn of; a fault of our own, a ref that is deleted, and a commit without rules where nothing before it had any refuse nothing; what git wrote and
-// cannot be read refuses.
+// cannot be read refuses, and what is no commit of a folder with rules.
 func Push(store, remote string, in io.Reader) (refused, warnings []string) {
 	skip := os.Getenv("DIALECT") == "0"
 	tips, unread := pushed(in)
@@ -82,6 +82,10 @@ func Push(store, remote string, in io.Reader) (refused, warnings []string) {
 			return append(refused, diag.PrintableLines(text)), warnings
 		}
 		switch {
+		case err != nil && ruled(ctx, tip.rev):
+			text := fmt.Sprintf("%s is not verified: %v\n  next: push it from the folder that it was checked in, or DIALECT=0 git push if you mean it; this is recorded", tip.name, err)
+			refused = append(refused, diag.PrintableLines(text))
+			log(decide.Refuse, "push-unverified", text)
 		case err != nil:
 			warnings = append(warnings, fmt.Sprintf("%s is not checked: %v", tip.name, err))
 			log(decide.Tell, "no-look", err.Error())
@@ -101,6 +105,20 @@ func Push(store, remote string, in io.Reader) (refused, warnings []string) {
 		}
 	}
 	return refused, warnings
+}
+
+// ruled reports whether the present folder has rules, and rev is no commit that it could ask about by them: a tag of a tree, or a commit of the
+// repository that git pushes, which is another one.
+func ruled(ctx context.Context, rev string) bool {
+	dir, err := os.Getwd()
+	if err != nil {
+		return false
+	}
+	if _, err := workspace.Resolve(ctx, dir, rev, workspace.Options{}); err == nil || ctx.Err() != nil {
+		return false // a fault of another kind
+	}
+	_, missing, err := matrixOf(dir)
+	return err == nil && !missing
 }
 
 // A tip is what one ref of a push will be.

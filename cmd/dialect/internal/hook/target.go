@@ -153,9 +153,12 @@ func folderOf(a shell.Action) (dir, unknown string) {
 	if a.GitDir == "" {
 		return home(a.Dir), ""
 	}
-	gitDir := home(a.GitDir)
+	gitDir := filepath.Clean(home(a.GitDir))
 	if filepath.Base(gitDir) == ".git" {
 		return filepath.Dir(gitDir), ""
+	}
+	if real, err := filepath.EvalSymlinks(gitDir); err == nil && filepath.Base(real) == ".git" { // by a link of another name
+		return filepath.Dir(real), ""
 	}
 	// That of a linked worktree names the .git of it.
 	if text, err := regular.Read(filepath.Join(gitDir, "gitdir"), 1<<16); err == nil {
