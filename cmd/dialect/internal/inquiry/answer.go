@@ -237,11 +237,11 @@ func (q *Question) unnamed(res *verify.Result) string {
 		return ""
 	}
 	var patterns, paths []string
-	for _, name := range scoped(res) {
-		patterns = append(patterns, q.matrix.Scopes[name]...)
-	}
-	if len(patterns) == 0 {
+	if len(scoped(res)) == 0 {
 		return ""
+	}
+	for _, list := range q.matrix.Scopes { // also of bindings that the script has no line of: their files are not read by all
+		patterns = append(patterns, list...)
 	}
 	for _, text := range q.changed {
 		path := text[:strings.LastIndex(text, " (")]
