@@ -31,7 +31,7 @@ const maxOnto = 20
 // Push answers git's pre-push hook: whether the tips that are pushed are verified. What git writes of a push is read from in; where pre-commit
 // is between, its variables say it. remote is the name of the remote, or its URL. It returns what to say of each tip that is refused, and what to
 // warn of; a fault of our own, a ref that is deleted, and a commit without rules where nothing before it had any refuse nothing; what git wrote and
-// cannot be read refuses, and what is no commit of a folder with rules.
+// cannot be read refuses, and what is not a commit of a folder with rules.
 func Push(store, remote string, in io.Reader) (refused, warnings []string) {
 	skip := os.Getenv("DIALECT") == "0"
 	tips, unread := pushed(in)
@@ -107,7 +107,7 @@ func Push(store, remote string, in io.Reader) (refused, warnings []string) {
 	return refused, warnings
 }
 
-// ruled reports whether the present folder has rules, and rev is no commit that it could ask about by them: a tag of a tree, or a commit of the
+// ruled reports whether the present folder has rules, and rev is not a commit that it could ask about by them: a tag of a tree, or a commit of the
 // repository that git pushes, which is another one.
 func ruled(ctx context.Context, rev string) bool {
 	dir, err := os.Getwd()

@@ -58,7 +58,7 @@ func FuzzCodec(f *testing.F) {
 	})
 }
 
-// The server ends when it is told to, though its client says nothing and keeps the streams open.
+// The server ends with its context, though its client says nothing and keeps the streams open.
 func TestServeEnds(t *testing.T) {
 	in, held := io.Pipe()
 	defer held.Close()
