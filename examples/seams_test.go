@@ -23,6 +23,7 @@ func checks(w *world, tool, more string) {
 func washed(script string, env ...string) func(*world) string {
 	return func(w *world) string {
 		w.write("check.sh", script)
+		w.write("tests.sh", "echo 'ok 1 - first'\necho 'ok 2 - second'\necho 1..2\n") // which pass in both runs
 		checks(w, "sh check.sh", "")
 		red(w)
 		cmd, done := w.keyed([]string{"TZ=UTC"}, "run", "--timeout", "2s", "quality.dlct")

@@ -237,7 +237,7 @@ func (q *Question) unnamed(res *verify.Result) string {
 		return ""
 	}
 	var patterns, paths []string
-	if len(scoped(res)) == 0 {
+	if !slices.ContainsFunc(scoped(res), func(name string) bool { return len(q.matrix.Scopes[name]) > 0 }) {
 		return ""
 	}
 	for _, list := range q.matrix.Scopes { // also of bindings that the script has no line of: their files are not read by all
