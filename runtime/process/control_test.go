@@ -18,7 +18,7 @@ func TestKill(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "pids")
 	c := command(t, "child", file, "inherit")
 	c.Grace = time.Minute
-	ctx := afterReports(t, file, 2)
+	ctx := afterReports(t, 2, file)
 	go func() {
 		<-ctx.Done()
 		time.Sleep(50 * time.Millisecond)

@@ -10,6 +10,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -384,14 +385,17 @@ func alive(list []int) (live []int) {
 	return live
 }
 
-// afterReports returns a context that is cancelled once file holds n pids.
-func afterReports(t testing.TB, file string, n int) context.Context {
+// afterReports returns a context that is cancelled once each of the files holds n pids.
+func afterReports(t testing.TB, n int, files ...string) context.Context {
 	t.Helper()
+	up := func() bool {
+		return !slices.ContainsFunc(files, func(file string) bool { return len(pids(file)) < n })
+	}
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan bool)
 	go func() {
 		defer close(done)
-		for deadline := time.Now().Add(10 * time.Second); len(pids(file)) < n && time.Now().Before(deadline); {
+		for deadline := time.Now().Add(time.Minute); !up() && time.Now().Before(deadline); {
 			time.Sleep(2 * time.Millisecond)
 		}
 		cancel()

@@ -34,7 +34,7 @@ func TestExitWatch(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "pids")
 	c := command(t, "child", file, "setsid")
 	c.Grace = 50 * time.Millisecond
-	res = l.Run(afterReports(t, file, 2), c)
+	res = l.Run(afterReports(t, 2, file), c)
 	if res.Stop != Interrupted || res.Signal != "SIGTERM" || len(alive(pids(file))) > 0 {
 		t.Errorf("got %+v, alive %v", res, alive(pids(file)))
 	}

@@ -51,7 +51,7 @@ func TestAbort(t *testing.T) {
 			c := command(t, args...)
 			c.Grace = grace
 			began := time.Now()
-			res := l.Run(afterReports(t, file, test.n), c)
+			res := l.Run(afterReports(t, test.n, file), c)
 			took := time.Since(began)
 			list := pids(file)
 			if len(list) < test.n {
@@ -323,13 +323,10 @@ func TestAbortSparesOthers(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	var wg sync.WaitGroup
 	files := []string{filepath.Join(dir, "a"), filepath.Join(dir, "b")}
-	contexts := []context.Context{ctx, nil}
+	contexts := []context.Context{ctx, afterReports(t, 2, files...)} // the second is aborted only after both are up
 	for i, file := range files {
 		c := command(t, "child", file, "setsid,silent")
 		c.Grace = 50 * time.Millisecond
-		if contexts[i] == nil {
-			contexts[i] = afterReports(t, file, 2)
-		}
 		wg.Go(func() {
 			if res := l.Run(contexts[i], c); res.Stop != Interrupted {
 				t.Errorf("got %+v", res)
@@ -342,7 +339,6 @@ func TestAbortSparesOthers(t *testing.T) {
 			}
 		})
 	}
-	// The second is aborted only after both are up.
 	wg.Wait()
 	cancel()
 	if live := alive([]int{foreign.Process.Pid}); len(live) != 1 {
