@@ -31,7 +31,7 @@ var documents = []struct{ schema, from, command string }{
 	{"dialect.faults/1", "runtime/report.Faults", "fault"},
 	{"dialect.check/1", "runtime/report.CheckDocument", "check --json"},
 	{"dialect.verdict/1", "cmd/dialect/internal/inquiry.Document", "verify --json"},
-	{"dialect.prove/1", "cmd/dialect/internal/prove.Document", "prove --json"},
+	{"dialect.prove/1", "runtime/prove.Document", "prove --json"},
 	{"dialect.decision/1", "runtime/records.Decision", "consume --json, gate --json, receipts validate --json, receipts settle --json"},
 	{"dialect.receipts/1", "runtime/records.List", "receipts list --json"},
 	{"dialect.audit/1", "runtime/records.Audit", "receipts audit --json"},

@@ -14,6 +14,7 @@ import (
 	"github.com/command-dialect/dialect/receipts"
 	"github.com/command-dialect/dialect/runtime/attempt"
 	"github.com/command-dialect/dialect/runtime/engine"
+	"github.com/command-dialect/dialect/runtime/prove"
 	"github.com/command-dialect/dialect/runtime/schedule"
 )
 
@@ -249,6 +250,25 @@ func (r *Run) Events(ctx context.Context, p *plan.Plan) iter.Seq2[engine.Event, 
 			if !yield(e, nil) {
 				return
 			}
+		}
+	}
+}
+
+// Proof returns what the test of the checks came to, where the spec asked for one. note gets what happens, a line each.
+func (r *Run) Proof(note func(text string)) (*prove.Document, error) {
+	for {
+		var a answer
+		switch err := readFrame(r.conn, &a); {
+		case err != nil:
+			return nil, r.c.lost(context.Background(), err)
+		case a.Refused != nil:
+			return nil, a.Refused
+		case a.Event == nil:
+			return nil, errFrame
+		case a.Event.Proof != nil:
+			return a.Event.Proof, nil
+		case a.Event.Kind == "note":
+			note(a.Event.Text)
 		}
 	}
 }

@@ -112,6 +112,7 @@ type Ran struct {
 	Started time.Time `json:"started"`
 	Verdict string    `json:"verdict"` // passed, failed, fault, refused, interrupted, running
 	Gate    string    `json:"gate,omitempty"`
+	Checks  string    `json:"checks,omitempty"` // of a test of the checks: how many were tested
 	Why     string    `json:"why,omitempty"` // of what was refused
 }
 

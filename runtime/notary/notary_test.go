@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"net"
 	"os"
 	"os/exec"
@@ -200,6 +201,12 @@ func (s *session) proof(t testing.TB) *receipts.Bundle {
 // judge asks a bundle about the tree of a gate.
 func judge(t testing.TB, b *receipts.Bundle, o *engine.Outcome, key string) (*verify.Result, error) {
 	t.Helper()
+	return query(t, b, verify.Query{Tree: o.Gate.Tree, Level: receipts.LevelNotary, Strict: true}, key)
+}
+
+// query asks a bundle, by a key that vouches for sessions.
+func query(t testing.TB, b *receipts.Bundle, q verify.Query, key string) (*verify.Result, error) {
+	t.Helper()
 	keys, err := receipts.ParseKeys(key)
 	if err != nil {
 		t.Fatal(err)
@@ -208,7 +215,7 @@ func judge(t testing.TB, b *receipts.Bundle, o *engine.Outcome, key string) (*ve
 	if err != nil {
 		return nil, err
 	}
-	res, err := book.Verify(verify.Query{Tree: o.Gate.Tree, Level: receipts.LevelNotary, Strict: true})
+	res, err := book.Verify(q)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -255,5 +262,65 @@ func TestSession(t *testing.T) {
 		t.Fatal(err)
 	} else if res, err := judge(t, b, o, other); err != nil || res.Verdict == verify.Verified {
 		t.Errorf("by a key that vouches for nothing: %v, %v", res, err)
+	}
+}
+
+// TestChecksTested has the notary test the checks: the receipts of that are of its session, for the tree of the gate, and a
+// check that notices nothing fails.
+func TestChecksTested(t *testing.T) {
+	for _, c := range []struct{ name, tool, verdict string }{
+		{"noticed", "grep -n teh state", "passed"},
+		{"blind", "grep -n never state", "failed"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := begin(t, work(t, map[string]string{"check.sh": "! " + c.tool + "\n", "routing.toml": `[commands.check_words]
+verb = "check"
+noun = "words"
+tool = "sh check.sh"
+effect = "read"
+control = { file = "state", text = "teh {nonce}" }
+`}), nil)
+			const script = "Check with words\nGate against results\n"
+			o, err := s.run(t, script)
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, spec := bound(t, s.tree, script)
+			spec.Prove = true
+			r, err := s.Start(t.Context(), spec)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer r.Close()
+			var notes []string
+			doc, err := r.Proof(func(text string) { notes = append(notes, text) })
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := 0
+			if c.verdict == "passed" {
+				want = 1
+			}
+			if doc.Of != 1 || doc.Tested != want || doc.Place != receipts.InClean.Name() || len(notes) == 0 || doc.Lines[0].Receipt == nil {
+				t.Errorf("%+v, %+v, %q", doc, doc.Lines[0], notes)
+			}
+			status, err := s.Client.Status(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if last := status.Runs[len(status.Runs)-1]; last.Verdict != c.verdict || last.Checks != fmt.Sprintf("checks tested: %d of 1", want) || last.Gate != "" {
+				t.Errorf("%+v", last)
+			}
+			if text, err := os.ReadFile(filepath.Join(s.tree, "state")); string(text) != "good\n" {
+				t.Errorf("the working tree has %q, %v", text, err)
+			}
+			res, err := query(t, s.proof(t), verify.Query{Tree: o.Gate.Tree, Level: receipts.LevelNotary, Strict: true, ChecksTested: true}, s.identity)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if verified := res.Verdict == verify.Verified; verified != (want == 1) {
+				t.Errorf("%s, %+v, %v", res.Verdict, res.Checks, res.Refusals)
+			}
+		})
 	}
 }

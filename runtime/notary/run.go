@@ -23,6 +23,7 @@ import (
 	"github.com/command-dialect/dialect/runtime/place"
 	"github.com/command-dialect/dialect/runtime/process"
 	"github.com/command-dialect/dialect/runtime/project"
+	"github.com/command-dialect/dialect/runtime/prove"
 	"github.com/command-dialect/dialect/runtime/recording"
 	"github.com/command-dialect/dialect/runtime/redact"
 	"github.com/command-dialect/dialect/runtime/report"
@@ -166,13 +167,13 @@ func (n *Notary) start(spec *Spec, by Peer) (*run, *Refused) {
 			last.Refused = refuse("the run was ended before its turn came")
 			return
 		}
-		o, refused := n.carryOut(ctx, r, spec, &ran)
+		end, refused := n.carryOut(ctx, r, spec, &ran)
 		if refused != nil {
 			ran.Verdict, ran.Why = "refused", refused.Text
 			last.Refused = refused
 			return
 		}
-		last.Event = &event{Kind: "outcome", Outcome: o}
+		last.Event = end
 	})
 	return r, nil
 }
@@ -210,8 +211,8 @@ func (n *Notary) find(id string, by Peer) *run {
 	return nil
 }
 
-// carryOut binds what a client asks for, and runs it.
-func (n *Notary) carryOut(ctx context.Context, r *run, spec *Spec, ran *Ran) (*outcome, *Refused) {
+// carryOut binds what a client asks for, and runs it. It returns the last event.
+func (n *Notary) carryOut(ctx context.Context, r *run, spec *Spec, ran *Ran) (*event, *Refused) {
 	p, policy, refused := n.bind(ctx, spec)
 	if refused != nil {
 		return nil, refused
@@ -219,22 +220,32 @@ func (n *Notary) carryOut(ctx context.Context, r *run, spec *Spec, ran *Ran) (*o
 	m := p.Plan.Matrix
 	p.Plan.Script.Flags = spec.Flags
 	rec := recording.Open(m.Root, m.Caches, recording.Options{
-		Store: n.path(), Session: spec.Session, Nonce: spec.Nonce, Clean: !n.c.InPlace, Helper: n.c.Room, Share: slices.Concat(m.Clean.Share, n.c.Share),
+		Store: n.path(), Session: spec.Session, Nonce: spec.Nonce, Clean: !n.c.InPlace || spec.Prove, Helper: n.c.Room, Share: slices.Concat(m.Clean.Share, n.c.Share),
 		Environ: n.c.Environ, Private: n.c.Folder, Away: n.away, Confined: n.c.Facts.Mode != ModeNone, Asker: r.by.UID, Signer: n.signer, Slow: func() {}, Still: n.still,
 	})
 	defer rec.Close(nil)
-	opt := rec.Options(p.Plan)
-	opt.Guard, opt.Version, opt.By = n.c.Guard, n.c.Version, "uid "+strconv.Itoa(r.by.UID)
-	opt.Jobs = least(n.c.Jobs, spec.Jobs)
+	options := func(part *plan.Plan) engine.Options {
+		opt := rec.Options(part)
+		opt.Guard, opt.Version, opt.By = n.c.Guard, n.c.Version, "uid "+strconv.Itoa(r.by.UID)
+		opt.Jobs = least(n.c.Jobs, spec.Jobs)
+		b := part.Budget
+		opt.Budget = plan.Budget{Timeout: least(b.Timeout, spec.Timeout), Stall: least(b.Stall, spec.Stall), MaxOutput: least(b.MaxOutput, spec.MaxOutput)}
+		opt.Policy, opt.JobControl = func() string { return policy }, &r.control
+		return opt
+	}
+	opt := options(p.Plan)
 	opt.FailFast, opt.DeferGate, opt.Reuse, opt.Output = spec.FailFast, spec.DeferGate, spec.Reuse, spec.Output
-	b := p.Plan.Budget
-	opt.Budget = plan.Budget{Timeout: least(b.Timeout, spec.Timeout), Stall: least(b.Stall, spec.Stall), MaxOutput: least(b.MaxOutput, spec.MaxOutput)}
-	opt.Policy, opt.JobControl = func() string { return policy }, &r.control
 	r.id, ran.Run = opt.Run, opt.Run
 	n.mu.Lock()
 	n.runs[r.id] = r
 	n.mu.Unlock()
 	r.tell(&event{Kind: "run", Run: r.id})
+	if spec.Prove {
+		return n.prove(ctx, r, prove.Options{
+			Program: p, Room: rec.Room(), Timeout: spec.Timeout, Public: rec.Secret.Text, Run: options,
+			Note: func(text string) { r.tell(&event{Kind: "note", Text: text}) },
+		}, ran)
+	}
 	for _, text := range rec.Begin(opt.Run, p.Script.Name) {
 		r.tell(&event{Kind: "note", Text: text})
 	}
@@ -256,7 +267,29 @@ func (n *Notary) carryOut(ctx context.Context, r *run, spec *Spec, ran *Ran) (*o
 		}
 	}
 	all(o.Results)
-	return wireOutcome(o), nil
+	return &event{Kind: "outcome", Outcome: wireOutcome(o)}, nil
+}
+
+// prove tests the checks of a program.
+func (n *Notary) prove(ctx context.Context, r *run, o prove.Options, ran *Ran) (*event, *Refused) {
+	doc, err := prove.Run(ctx, o)
+	if err != nil {
+		return nil, refuse("%v", err)
+	}
+	ran.Checks = fmt.Sprintf("checks tested: %d of %d", doc.Tested, doc.Of)
+	switch doc.Status() {
+	case 0:
+		ran.Verdict = "passed"
+	case 1:
+		ran.Verdict = "failed"
+	case 2:
+		ran.Verdict = "fault"
+	case 3:
+		ran.Verdict = "refused"
+	default:
+		ran.Verdict = "interrupted"
+	}
+	return &event{Kind: "proof", Proof: doc}, nil
 }
 
 // least is the smaller one of two bounds; 0 stands for no bound.

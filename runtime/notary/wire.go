@@ -10,6 +10,7 @@ import (
 	"github.com/command-dialect/dialect/runtime/diagnose"
 	"github.com/command-dialect/dialect/runtime/engine"
 	"github.com/command-dialect/dialect/runtime/process"
+	"github.com/command-dialect/dialect/runtime/prove"
 	"github.com/command-dialect/dialect/runtime/schedule"
 )
 
@@ -38,6 +39,7 @@ type Spec struct {
 	Stall     time.Duration `json:"stall,omitempty"`
 	MaxOutput int64         `json:"max_output,omitempty"`
 
+	Prove  bool `json:"prove,omitempty"` // test the checks instead: see package prove
 	Reuse  bool `json:"reuse,omitempty"`
 	Output bool `json:"output,omitempty"` // what commands write is wanted as it comes
 }
@@ -111,19 +113,20 @@ func (r *Refused) Error() string { return r.Text }
 // An event is one [engine.Event], or what else a client learns of a run. Steps are named by their ID: the client has
 // bound the script itself.
 type event struct {
-	Kind    string         `json:"kind"` // run, note, begun, waiting, started, output, finished, durable, result, outcome
-	Run     string         `json:"run,omitempty"`
-	Session string         `json:"session,omitempty"`
-	At      time.Time      `json:"at,omitzero"`
-	Text    string         `json:"text,omitempty"` // of note
-	Step    string         `json:"step,omitempty"`
-	Lock    string         `json:"lock,omitempty"`
-	Attempt int            `json:"attempt,omitempty"`
-	Stream  process.Stream `json:"stream,omitempty"`
-	Data    []byte         `json:"data,omitempty"`
-	Receipt receipts.Hash  `json:"receipt,omitzero"`
-	Result  *result        `json:"result,omitempty"`
-	Outcome *outcome       `json:"outcome,omitempty"`
+	Kind    string          `json:"kind"` // run, note, begun, waiting, started, output, finished, durable, result, outcome, proof
+	Run     string          `json:"run,omitempty"`
+	Session string          `json:"session,omitempty"`
+	At      time.Time       `json:"at,omitzero"`
+	Text    string          `json:"text,omitempty"` // of note
+	Step    string          `json:"step,omitempty"`
+	Lock    string          `json:"lock,omitempty"`
+	Attempt int             `json:"attempt,omitempty"`
+	Stream  process.Stream  `json:"stream,omitempty"`
+	Data    []byte          `json:"data,omitempty"`
+	Receipt receipts.Hash   `json:"receipt,omitzero"`
+	Result  *result         `json:"result,omitempty"`
+	Outcome *outcome        `json:"outcome,omitempty"`
+	Proof   *prove.Document `json:"proof,omitempty"`
 }
 
 // A result is an [engine.Result] without its step and its members.

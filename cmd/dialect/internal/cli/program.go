@@ -37,6 +37,12 @@ func (f *runFlags) given() *run.Options {
 	return &f.Options
 }
 
+// addNotaryFlag adds the flag that says who runs it.
+func addNotaryFlag(fl *pflag.FlagSet, socket *string) {
+	fl.StringVar(socket, "notary", os.Getenv(notary.Variable), "have the notary that listens on the socket `PATH` run it (DIALECT_NOTARY)")
+	fl.Lookup("notary").DefValue = ""
+}
+
 // add adds the flags that run and rerun have in common.
 func (f *runFlags) add(cmd *cobra.Command) {
 	fl := cmd.Flags()
@@ -61,8 +67,7 @@ func (f *runFlags) add(cmd *cobra.Command) {
 	fl.BoolVar(&f.Reuse, "reuse", false, "let an earlier pass on the same files stand for a line whose binding has reuse = true")
 	fl.BoolVar(&f.InPlace, "in-place", false, "run in the working tree although [run] of the matrix says clean = true")
 	fl.StringVar(&f.Base, "base", "", "say in the gate receipt whether the matrix is that of the revision `REF`")
-	fl.StringVar(&f.Notary, "notary", os.Getenv(notary.Variable), "have the notary that listens on the socket `PATH` run it (DIALECT_NOTARY)")
-	fl.Lookup("notary").DefValue = ""
+	addNotaryFlag(fl, &f.Notary)
 	fl.StringVar(&f.AcceptFlaky, "accept-flaky", "", "accept passes after failures on the same files, and record `REASON`")
 	addEngineFlags(cmd, &f.Far)
 	addRecordFlags(cmd, &f.Recorded)

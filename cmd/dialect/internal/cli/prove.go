@@ -2,14 +2,6 @@ package cli
 
 import (
 	"github.com/spf13/cobra"
-
-	"github.com/command-dialect/dialect/cmd/dialect/internal/exit"
-	"github.com/command-dialect/dialect/cmd/dialect/internal/interrupt"
-	"github.com/command-dialect/dialect/cmd/dialect/internal/prove"
-	"github.com/command-dialect/dialect/cmd/dialect/internal/script"
-	"github.com/command-dialect/dialect/lang/plan"
-	"github.com/command-dialect/dialect/runtime/engine"
-	"github.com/command-dialect/dialect/runtime/recording"
 )
 
 const proveLong = `Test the checks themselves: run the lines of a script in a clean checkout, and each line that
@@ -39,55 +31,7 @@ func newProve(u *ui) *cobra.Command {
 			return names, cobra.ShellCompDirectiveDefault
 		},
 		RunE: func(_ *cobra.Command, args []string) error {
-			f.Clean, f.Output = true, "auto"
-			if err := f.Check(); err != nil {
-				return err
-			}
-			if f.NoTree || f.Store == "none" {
-				return exit.Usagef("what is broken is a file of a snapshot, and the result a receipt: leave --no-tree and --store none out")
-			}
-			line, err := prove.Named(args, f.Routing)
-			switch {
-			case err != nil:
-				return err
-			case line != "":
-				args, f.Lines = nil, []string{line}
-			case len(args) == 0 && !u.Piped():
-				name, err := script.Default(f.Routing)
-				if err != nil {
-					return err
-				}
-				args = []string{name}
-			}
-			p, err := f.given().Bind(u, args)
-			if err != nil {
-				return err
-			}
-			m := p.Plan.Matrix
-			f.Share = m.Clean.Share
-			rec, err := f.Open(u, m.Root, m.Caches)
-			if err != nil {
-				return err
-			}
-			defer rec.Close(nil)
-			sig := interrupt.Catch()
-			defer sig.Stop()
-			_, logs := f.Paths(m.Root)
-			doc, err := prove.Run(sig.Context, prove.Options{
-				Plan: p.Plan, Matrix: p.Matrix, Room: rec.Room(), Timeout: f.Budget.Timeout, Note: u.Note, Public: recording.Redactor(p.Plan, logs).Text,
-				Run: func(part *plan.Plan) engine.Options {
-					o := f.Engine(rec, part)
-					o.Jobs, o.JobControl = f.Jobs, sig.JobControl
-					return o
-				},
-			})
-			if err != nil {
-				return err
-			}
-			if err := u.Print(f.JSON, doc); err != nil {
-				return err
-			}
-			return exit.Of(doc.Status())
+			return f.given().Prove(u, args)
 		},
 	}
 	fl := cmd.Flags()
@@ -98,6 +42,7 @@ func newProve(u *ui) *cobra.Command {
 	fl.IntVarP(&f.Jobs, "jobs", "j", 0, "run at most `N` commands at the same time (0: the number of CPUs; DIALECT_JOBS bounds it)")
 	fl.DurationVar(&f.Budget.Timeout, "timeout", 0, "end it after `DURATION`, with what is known by then")
 	fl.BoolVar(&f.JSON, "json", false, "print one JSON document on standard output")
+	addNotaryFlag(fl, &f.Notary)
 	addRecordFlags(cmd, &f.Recorded)
 	_, _ = fl.MarkHidden("clean"), fl.MarkHidden("no-tree")
 	return cmd

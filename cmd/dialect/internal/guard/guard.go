@@ -290,6 +290,9 @@ func writeRuns(w io.Writer, s notary.Status) error {
 		if ran.Gate != "" {
 			text += "; gate " + ran.Gate
 		}
+		if ran.Checks != "" {
+			text += "; " + ran.Checks
+		}
 		if ran.Why != "" {
 			text += "; " + line(ran.Why)
 		}

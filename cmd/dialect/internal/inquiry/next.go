@@ -2,6 +2,7 @@ package inquiry
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"io/fs"
 	"os"
@@ -19,6 +20,7 @@ import (
 	"github.com/command-dialect/dialect/receipts/verify"
 	"github.com/command-dialect/dialect/runtime/archive"
 	"github.com/command-dialect/dialect/runtime/history"
+	"github.com/command-dialect/dialect/runtime/notary"
 	"github.com/command-dialect/dialect/runtime/place"
 	"github.com/command-dialect/dialect/runtime/policy"
 	"github.com/command-dialect/dialect/runtime/project"
@@ -28,7 +30,7 @@ import (
 // run is the command line of a run whose gate has what was asked for: the store, the matrix,
 // the session, the nonce and the key.
 func (q *Question) run(args ...string) string {
-	words := append([]string{"dialect", "run"}, q.storeFlags()...)
+	var words []string
 	if q.Clean {
 		words = append(words, "--clean")
 	}
@@ -41,10 +43,21 @@ func (q *Question) run(args ...string) string {
 	if q.Nonce != "" {
 		words = append(words, "--nonce", q.Nonce)
 	}
-	if q.Level > receipts.LevelHash {
-		return keyed(runtime.GOOS, append(append(words, "--key-fd", "3"), args...))
+	return q.recorded("run", append(words, args...))
+}
+
+// recorded is a subcommand whose receipts have the level that was asked for, in the store that was. A notary has rules and a store
+// of its own, and gives its level to what runs in its session.
+func (q *Question) recorded(name string, args []string) string {
+	switch {
+	case q.Level == receipts.LevelHash:
+		return report.Command(slices.Concat([]string{"dialect", name}, q.storeFlags(), args))
+	case q.Level < receipts.LevelNotary:
+		return keyed(runtime.GOOS, slices.Concat([]string{"dialect", name}, q.storeFlags(), []string{"--key-fd", "3"}, args))
+	case os.Getenv(notary.Variable) != "":
+		return report.Command(slices.Concat([]string{"dialect", name}, args))
 	}
-	return report.Command(append(words, args...))
+	return keyed(runtime.GOOS, slices.Concat([]string{"dialect", "guard", "--bundle", cmp.Or(q.bundle, "proof.json"), "--identity", "3", "--", "dialect", name}, args))
 }
 
 // keyed is a command that takes the key from descriptor 3, as bash hands it over. Shells of Windows cannot.
@@ -237,14 +250,11 @@ func (q *Question) next(refused receipts.Refusal, verdict verify.Verdict, script
 			return []string{advice("run it where user namespaces are allowed, as an ordinary user, with a dialect that this user can read; or ask without --clean:"), whole}
 		}
 	case receipts.Untested:
-		words := append([]string{"dialect", "prove"}, q.storeFlags()...)
+		args := []string{script}
 		if q.o.Routing != "" {
-			words = append(words, "--routing", q.o.Routing)
+			args = []string{"--routing", q.o.Routing, script}
 		}
-		if q.Level > receipts.LevelHash {
-			return []string{keyed(runtime.GOOS, append(words, "--key-fd", "3", script))}
-		}
-		return []string{report.Command(append(words, script))}
+		return []string{q.recorded("prove", args)}
 	case receipts.Repeated:
 		return []string{advice("name each receipt once")}
 	case receipts.NoTree:

@@ -73,28 +73,12 @@ func (o *Options) notarize(v *voice.Voice, p *project.Program) error {
 	sig.Hide.Store(&hide)
 	spec := o.spec(p, folder)
 	spec.Output = shown.Streams() || log != nil
-	// A busy notary does other runs first. A signal ends that wait; a run that has begun is cut instead, and says how it ended.
-	waiting, leave := context.WithCancel(context.Background())
-	defer leave()
-	begun := context.AfterFunc(sig.Context, leave)
-	run, err := c.Start(waiting, spec)
+	run, leave, err := begin(sig, c, spec)
 	if err != nil {
 		shown.Close()
-		return unanswered(sig, err)
+		return err
 	}
-	defer run.Close()
-	if !begun() {
-		shown.Close()
-		return exit.Status(interrupt.Status(sig.Context))
-	}
-	defer context.AfterFunc(sig.Context, func() {
-		s, _ := context.Cause(sig.Context).(engine.Signal)
-		_ = run.Cut(context.Background(), s.Name, false) // the notary may be gone, which the events say
-	})()
-	defer sig.JobControl.Attach(func() { _ = run.Cut(context.Background(), "", true) }, func() func() {
-		_ = run.Pause(context.Background(), true)
-		return func() { _ = run.Pause(context.Background(), false) }
-	})()
+	defer leave()
 	var failed error
 	for e, err := range run.Events(context.Background(), p.Plan) {
 		if err != nil {
@@ -131,6 +115,31 @@ func (o *Options) notarize(v *voice.Voice, p *project.Program) error {
 		return exit.Failf(exit.Internal, "--events: %v", lost)
 	}
 	return exit.Of(out.ExitStatus())
+}
+
+// begin has a notary start what it is asked for. A busy notary does other runs first: a signal ends that wait. A run that has begun
+// is cut by it instead, and says how it ended.
+func begin(sig *interrupt.Catcher, c *notary.Client, spec notary.Spec) (run *notary.Run, leave func(), err error) {
+	waiting, stop := context.WithCancel(context.Background())
+	begun := context.AfterFunc(sig.Context, stop)
+	if run, err = c.Start(waiting, spec); err != nil {
+		stop()
+		return nil, nil, unanswered(sig, err)
+	}
+	if !begun() {
+		run.Close()
+		stop()
+		return nil, nil, exit.Status(interrupt.Status(sig.Context))
+	}
+	cut := context.AfterFunc(sig.Context, func() {
+		s, _ := context.Cause(sig.Context).(engine.Signal)
+		_ = run.Cut(context.Background(), s.Name, false) // the notary may be gone, which the events say
+	})
+	detach := sig.JobControl.Attach(func() { _ = run.Cut(context.Background(), "", true) }, func() func() {
+		_ = run.Pause(context.Background(), true)
+		return func() { _ = run.Pause(context.Background(), false) }
+	})
+	return run, func() { detach(); cut(); run.Close(); stop() }, nil
 }
 
 // unanswered is the error of a notary that has not begun the run: the status of a signal, if one came meanwhile.

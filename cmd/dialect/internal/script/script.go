@@ -98,6 +98,23 @@ func Default(routing string) (string, error) {
 	return "", f.Hint("here are: %s", strings.Join(several, ", "))
 }
 
+// Named returns the line that runs the binding that an argument names; empty where the argument is a script, or a
+// line already. The error is that there is no matrix, or no such binding.
+func Named(args []string, routing string) (string, error) {
+	if len(args) == 0 || strings.ContainsAny(args[0], ": \t/\\") || filepath.Ext(args[0]) == ".dlct" || args[0] == "-" || place.Exists(args[0]) {
+		return "", nil
+	}
+	m, _, err := project.LoadMatrix(".", routing)
+	if err != nil {
+		return "", exit.NoMatrix(err)
+	}
+	b, several := m.Named(args[0])
+	if b == nil {
+		return "", exit.NoBinding(exit.Usage, args[0], m, args[0], several)
+	}
+	return b.Verb + " with " + b.Noun, nil
+}
+
 // File reads a file that the user named; what says in a message what it is.
 func File(what, name string) ([]byte, error) {
 	f, err := regular.Open(name)

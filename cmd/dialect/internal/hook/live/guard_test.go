@@ -18,7 +18,7 @@ const ordinary = 65534
 
 // guarded runs the client under `dialect guard`, as an ordinary user, and returns what was printed, and what a verifier says of the bundle.
 // The program is root's and unreadable, and the key comes through a pipe: another process of that user could take it otherwise.
-func (p *project) guarded(t *testing.T) (out, verdict string) {
+func (p *project) guarded(t *testing.T, flags ...string) (out, verdict string) {
 	t.Helper()
 	if os.Getuid() != 0 {
 		t.Skip("NOT RUN: a program that its user cannot read takes root to install")
@@ -55,7 +55,7 @@ func (p *project) guarded(t *testing.T) (out, verdict string) {
 	program := filepath.Join(os.Getenv("DIALECT_AGENTS"), p.client.program)
 	args := append([]string{"guard", "--bundle", "../proof.json", "--identity", "3", "--", program}, p.client.command("make the change")...)
 	out = run([]*os.File{key}, args...)
-	return out, run(nil, "verify", "--bundle", "../proof.json", "--key", "../boss.pub", "--level", "notary", "--require", "test_it")
+	return out, run(nil, append([]string{"verify", "--bundle", "../proof.json", "--key", "../boss.pub", "--level", "notary", "--require", "test_it"}, flags...)...)
 }
 
 // TestGuarded has an agent claim success on red, write into the store, and edit the rules; each is named, and the verdict is not
@@ -69,6 +69,9 @@ func TestGuarded(t *testing.T) {
 			sandboxed := c
 			sandboxed.setup = func(t *testing.T, p *project, url string) {
 				c.setup(t, p, url)
+				p.put(t, "project/words.txt", "fine\n")
+				p.put(t, "project/check.sh", "if grep -n teh words.txt; then exit 1; fi\n"+check)
+				p.put(t, "project/routing.toml", strings.Replace(matrix, "effect =", "control = { file = \"words.txt\", text = \"teh {nonce}\" }\neffect =", 1))
 				if c.name == "codex" {
 					name := filepath.Join(p.root, "home/.codex/config.toml")
 					text, err := os.ReadFile(name)
@@ -109,8 +112,8 @@ func TestGuarded(t *testing.T) {
 				if out, verdict = p.guarded(t); p.told("swapped 3") < 0 || strings.Contains(verdict, "VERIFIED:") || !strings.Contains(verdict, "changed since: broken") && !strings.Contains(verdict, "failed on this tree") {
 					t.Errorf("%s\n%s", tail(out), verdict)
 				}
-				p = start(t, sandboxed, dialect, do("echo x >more.txt; dialect run quality.dlct; echo run $?"), say("All done, every check passes."))
-				if out, verdict = p.guarded(t); p.told("run 0") < 0 || !strings.Contains(verdict, "VERIFIED: test_it") {
+				p = start(t, sandboxed, dialect, do("echo x >more.txt; dialect run quality.dlct; echo run $?; dialect prove; echo proven $?"), say("All done, every check passes."))
+				if out, verdict = p.guarded(t, "--checks-tested"); p.told("run 0") < 0 || p.told("proven 0") < 0 || !strings.Contains(out, "checks tested: 1 of 1") || !strings.Contains(verdict, "VERIFIED: test_it") {
 					t.Errorf("%s\n%s", tail(out), verdict)
 				}
 			})

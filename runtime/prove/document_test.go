@@ -5,7 +5,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/command-dialect/dialect/cmd/dialect/internal/exit"
 	"github.com/command-dialect/dialect/receipts"
 	"github.com/command-dialect/dialect/runtime/control"
 	"github.com/command-dialect/dialect/runtime/report"
@@ -35,18 +34,18 @@ func TestStatus(t *testing.T) {
 	}{
 		{"tested", of(noticed), nil, 0},
 		{"tested, and a line without a control", of(noticed, none), nil, 0},
-		{"no line", of(), nil, exit.Fault},
-		{"no control", of(none, none), nil, exit.Fault},
-		{"blind", of(noticed, string(control.Blind)), nil, exit.Failed},
-		{"lenient", of(noticed, string(control.Lenient)), nil, exit.Failed},
-		{"unlike", of(noticed, string(control.Unlike)), nil, exit.Failed},
-		{"unnamed", of(noticed, string(control.Unnamed)), nil, exit.Failed},
-		{"not passed", of(noticed, NotPassed), nil, exit.Failed},
-		{"not done", of(noticed, unfinished), nil, exit.Fault},
-		{"not done, and one was blind", of(unfinished, string(control.Blind)), nil, exit.Failed},
-		{"cut", of(noticed), func(d *Document) { d.Cut = "the time is over" }, exit.Fault},
-		{"without receipts", of(noticed), func(d *Document) { d.Degraded = "the disk is full" }, exit.Refused},
-		{"without receipts, and blind", of(string(control.Blind)), func(d *Document) { d.Degraded = "the disk is full" }, exit.Failed},
+		{"no line", of(), nil, 2},
+		{"no control", of(none, none), nil, 2},
+		{"blind", of(noticed, string(control.Blind)), nil, 1},
+		{"lenient", of(noticed, string(control.Lenient)), nil, 1},
+		{"unlike", of(noticed, string(control.Unlike)), nil, 1},
+		{"unnamed", of(noticed, string(control.Unnamed)), nil, 1},
+		{"not passed", of(noticed, NotPassed), nil, 1},
+		{"not done", of(noticed, unfinished), nil, 2},
+		{"not done, and one was blind", of(unfinished, string(control.Blind)), nil, 1},
+		{"cut", of(noticed), func(d *Document) { d.Cut = "the time is over" }, 2},
+		{"without receipts", of(noticed), func(d *Document) { d.Degraded = "the disk is full" }, 3},
+		{"without receipts, and blind", of(string(control.Blind)), func(d *Document) { d.Degraded = "the disk is full" }, 1},
 		{"a signal", of(noticed), func(d *Document) { d.Signal, d.Cut = "SIGINT", "SIGINT" }, 130},
 	} {
 		if c.set != nil {

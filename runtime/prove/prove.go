@@ -7,21 +7,17 @@ package prove
 import (
 	"context"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
-	"github.com/command-dialect/dialect/cmd/dialect/internal/exit"
 	"github.com/command-dialect/dialect/lang/diag"
 	"github.com/command-dialect/dialect/lang/plan"
-	"github.com/command-dialect/dialect/lang/routing"
 	"github.com/command-dialect/dialect/receipts"
 	"github.com/command-dialect/dialect/runtime/attempt"
 	"github.com/command-dialect/dialect/runtime/cleanroom"
 	"github.com/command-dialect/dialect/runtime/control"
 	"github.com/command-dialect/dialect/runtime/engine"
-	"github.com/command-dialect/dialect/runtime/place"
 	"github.com/command-dialect/dialect/runtime/project"
 	"github.com/command-dialect/dialect/runtime/report"
 	"github.com/command-dialect/dialect/runtime/schedule"
@@ -29,11 +25,10 @@ import (
 
 // Options say what is tested, and how.
 type Options struct {
-	Plan   *plan.Plan
-	Matrix *routing.Matrix
-	Room   *cleanroom.Room
-	Run    func(*plan.Plan) engine.Options // the options of one run, with a new id
-	Public func(text string) string        // takes secrets out of text
+	Program *project.Program
+	Room    *cleanroom.Room
+	Run     func(*plan.Plan) engine.Options // the options of one run, with a new id
+	Public  func(text string) string        // takes secrets out of text
 
 	Timeout time.Duration     // for all of it; 0 for none
 	Note    func(text string) // gets what happens, a line each
@@ -75,11 +70,11 @@ type session struct {
 
 // Run tests the checks of a plan. The error says that nothing could be tested; what was interrupted is in the document.
 func Run(ctx context.Context, o Options) (*Document, error) {
-	s := &session{o: o, lines: make(map[string]*line), doc: &Document{Schema: "dialect.prove/1", Script: o.Plan.Script.Name, Nonce: control.Nonce(), Lines: []*Line{}}}
+	s := &session{o: o, lines: make(map[string]*line), doc: &Document{Schema: "dialect.prove/1", Script: o.Program.Plan.Script.Name, Nonce: control.Nonce(), Lines: []*Line{}}}
 	if o.Timeout > 0 {
 		s.deadline = time.Now().Add(o.Timeout)
 	}
-	plan.Walk(o.Plan.Steps, func(st *plan.Step) {
+	plan.Walk(o.Program.Plan.Steps, func(st *plan.Step) {
 		if st.Kind == plan.Composite || attempt.IsGate(st) {
 			return
 		}
@@ -124,7 +119,7 @@ func untestable(st *plan.Step) string {
 
 // subset is the plan with the lines alone that are wanted; nil if there are none. Nothing is tried twice in it.
 func (s *session) subset(want func(*line) bool) *plan.Plan {
-	p := *s.o.Plan
+	p := *s.o.Program.Plan
 	var of func(steps []*plan.Step) []*plan.Step
 	of = func(steps []*plan.Step) (some []*plan.Step) {
 		for _, st := range steps {
@@ -185,7 +180,7 @@ func (s *session) run(ctx context.Context, p *plan.Plan, controls map[string]*at
 	case out.Limit != "":
 		s.doc.Cut = out.Limit
 	case out.NoTree != "":
-		return out, exit.Failf(exit.Fault, "there is nothing to break: %s", out.NoTree)
+		return out, fmt.Errorf("there is nothing to break: %s", out.NoTree)
 	}
 	return out, nil
 }
@@ -235,7 +230,7 @@ func leaves(p *plan.Plan) (n int) {
 // choose finds out for each line that passed how it is broken, and where.
 func (s *session) choose() {
 	var tools []control.Tool
-	for _, b := range s.o.Matrix.Controls() {
+	for _, b := range s.o.Program.Matrix.Controls() {
 		tools = append(tools, control.Tool{Verb: b.Verb, Nouns: append([]string{b.Noun}, b.Aliases...), Control: b.Control})
 	}
 	files := control.Files{Place: s.o.Room.Place(), Roots: s.o.Room.Roots(), List: s.o.Room.Files(), Read: s.o.Room.ReadFile}
@@ -336,21 +331,4 @@ func (s *session) end() *Document {
 		}
 	}
 	return d
-}
-
-// Named returns the line that runs the binding that an argument names; empty where the argument is a script, or a
-// line already. The error is that there is no matrix, or no such binding.
-func Named(args []string, matrix string) (string, error) {
-	if len(args) == 0 || strings.ContainsAny(args[0], ": \t/\\") || filepath.Ext(args[0]) == ".dlct" || args[0] == "-" || place.Exists(args[0]) {
-		return "", nil
-	}
-	m, _, err := project.LoadMatrix(".", matrix)
-	if err != nil {
-		return "", exit.NoMatrix(err)
-	}
-	b, several := m.Named(args[0])
-	if b == nil {
-		return "", exit.NoBinding(exit.Usage, args[0], m, args[0], several)
-	}
-	return b.Verb + " with " + b.Noun, nil
 }

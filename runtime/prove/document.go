@@ -6,7 +6,6 @@ import (
 	"io"
 	"strings"
 
-	"github.com/command-dialect/dialect/cmd/dialect/internal/exit"
 	"github.com/command-dialect/dialect/lang/diag"
 	"github.com/command-dialect/dialect/receipts"
 	"github.com/command-dialect/dialect/runtime/control"
@@ -114,7 +113,8 @@ func short(line string) string {
 	return line
 }
 
-// Status is the exit status: 0 if all that has a control was tested, and something was.
+// Status is the exit status: 0 if all that has a control was tested, and something was; 1 if a line did not notice or does not pass
+// as it is, 2 if nothing was tested or not all was done, 3 if there are no receipts of it.
 func (d *Document) Status() int {
 	failed, done := false, d.Cut == ""
 	for _, l := range d.Lines {
@@ -129,11 +129,11 @@ func (d *Document) Status() int {
 	case d.Signal != "":
 		return process.SignalStatus(d.Signal)
 	case failed:
-		return exit.Failed
+		return 1
 	case !done || d.Tested == 0:
-		return exit.Fault
+		return 2
 	case d.Degraded != "":
-		return exit.Refused
+		return 3
 	}
 	return 0
 }
