@@ -13,8 +13,9 @@ import (
 )
 
 const (
-	// settle is how long what outlives a command may take to end before it counts as left.
-	settle = 50 * time.Millisecond
+	// looks is how often what outlives a command is looked at before it counts as left, and pause is between two of them. They are
+	// counted, as a clock goes on while a busy machine runs none of the processes.
+	looks, pause = 10, 5 * time.Millisecond
 	// mostLeft bounds how many are named.
 	mostLeft = 20
 )
@@ -75,11 +76,12 @@ func (p *platform) nameOthers() (left []Left, text string) {
 	return p.name(settled(orphans))
 }
 
-// settled returns what list does once nothing is left of it, or after the time to settle.
+// settled returns what list does once nothing is left of it, or at the last look.
 func settled(list func() []proc) []proc {
 	left := list()
-	for deadline := time.Now().Add(settle); len(left) > 0 && time.Now().Before(deadline); left = list() {
-		time.Sleep(settle / 10)
+	for i := 0; i < looks && len(left) > 0; i++ {
+		time.Sleep(pause)
+		left = list()
 	}
 	return left
 }

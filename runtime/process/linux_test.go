@@ -292,11 +292,17 @@ func TestLeftRunning(t *testing.T) {
 		}
 	})
 	t.Run("for a moment", func(t *testing.T) {
-		leaks(t)
-		l := start(t)
-		res := l.Run(context.Background(), &Command{Argv: []string{"sh", "-c", "sleep 0.01 >/dev/null 2>&1 &"}, Env: os.Environ()})
-		if len(res.Notes) > 0 {
-			t.Errorf("got %q", res.Notes)
+		for gone, want := range map[int]int{0: 0, 1: 0, looks: 0, looks + 1: 1} {
+			n := 0
+			left := settled(func() []proc {
+				if n++; n > gone {
+					return nil
+				}
+				return []proc{{}}
+			})
+			if len(left) != want {
+				t.Errorf("gone after %d looks: %v", gone, left)
+			}
 		}
 	})
 }
