@@ -12,6 +12,7 @@
 # make tokens       write the page about what a model reads anew
 # make field        try dialect on public repositories (FIELDFLAGS="-from FOLDER/{owner}+{name}"), and write the page about it
 # make bench        whole processes against the peers that are on PATH, as ratios; fails on a budget; writes the page
+# make bench-temporal   lines on 1, 2, 4 and 8 workers beside the local engine and beside plain activities of Temporal, DIALECT_COST (3) rounds
 # make bench-peers  install into ./bin/peers what can be had of the peers
 # make fuzz         every fuzz target for FUZZTIME (30s)
 # make golden       write the golden files, the output in the documentation, the generated pages and the picture anew;
@@ -37,7 +38,7 @@ modules  := $(conformance) $(tool) cmd/dialect/internal/tokens cmd/dialect/inter
 temporal := cmd/dialect/dialect-temporal
 peers    := $(CURDIR)/bin/peers
 
-.PHONY: build build-temporal test-temporal install dist test test-deps test-agents race check release dependencies tokens field bench bench-peers fuzz golden soak clean
+.PHONY: build build-temporal test-temporal install dist test test-deps test-agents race check release dependencies tokens field bench bench-peers bench-temporal fuzz golden soak clean
 
 build-temporal:
 	cd $(temporal) && CGO_ENABLED=0 $(GO) build -trimpath -ldflags '-s -w' -o $(CURDIR)/bin/dialect-temporal .
@@ -143,6 +144,9 @@ check: build
 # should run beside it, so it is no prerequisite of anything.
 bench:
 	cd cmd/dialect/internal/bench && PATH="$(peers):$$PATH" $(GO) run . -page $(CURDIR)/stdlib/docs/benchmarks.md $(BENCHFLAGS)
+
+bench-temporal:
+	cd $(temporal) && DIALECT_COST=$${DIALECT_COST:-3} $(GO) test -count=1 -timeout 60m -v -run TestCost .
 
 # Each peer is tried on its own; one that cannot be had is left out, and the
 # benchmark says so. npm gets --ignore-scripts because lefthook's would install
