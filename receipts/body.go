@@ -121,11 +121,13 @@ type File struct {
 	SHA256 Hash  `json:"sha256,omitzero"`
 }
 
-// A Workspace says what tree a command ran on. After a command that only reads no
-// snapshot is taken: the gate looks whether the tree is still the one before it.
+// A Workspace says what tree a command ran on. After a command that only reads no snapshot is taken: the gate of its run looks
+// whether the tree is still the one before it. Who may use the receipt without that gate needs Still: a pass that a
+// later run reuses, or that is gated elsewhere.
 type Workspace struct {
 	Before  Tree    `json:"before"`
 	After   *Tree   `json:"after,omitempty"`
+	Still   bool    `json:"still,omitempty"`   // a command that only reads: the files were those of Before, and its inputs the same, when it had ended
 	Changed []Datum `json:"changed,omitempty"` // paths that differ between the two, at most MaxChanged
 	More    int     `json:"more,omitempty"`    // of them that found no room
 }
@@ -141,6 +143,9 @@ func (w *Workspace) Held() Tree {
 	}
 	return w.Before
 }
+
+// Looked reports whether the files were looked at when the command had ended.
+func (w *Workspace) Looked() bool { return w != nil && (w.Still || w.After != nil) }
 
 // A Tree is a state of the files: the git tree id that they would have if
 // committed, and a digest of their bytes.

@@ -65,6 +65,7 @@ type Expectation struct {
 
 	Tree    *Tree    // that it must have run on; nil where none was taken
 	Changed []string // paths that changed under it since
+	Moved   string   // its inputs, as the matrix has them, where they changed while it ran
 	Flaky   bool     // a pass after a failure will do
 }
 

@@ -98,7 +98,7 @@ func receiptOf(run string, n int, status receipts.Status) *receipts.Receipt {
 		Session: "session", Run: run, Step: strconv.Itoa(n + 1), Binding: "check_true",
 		Line:       receipts.Line{File: receipts.Text("quality.dlct"), Number: n + 1, Text: receipts.Text("Check with true")},
 		Executable: &receipts.File{Path: receipts.Text("/bin/true"), SHA256: receipts.Hash{1}},
-		Workspace:  &receipts.Workspace{Before: hereTree},
+		Workspace:  &receipts.Workspace{Before: hereTree, Still: true},
 	}
 }
 

@@ -456,6 +456,27 @@ func TestVacuousReceipt(t *testing.T) {
 	}
 }
 
+// TestWroteNothing holds a line that may change files, and has changed none, to the tree: what it found is about the files that it saw.
+func TestWroteNothing(t *testing.T) {
+	for name, c := range map[string]struct {
+		w    *receipts.Workspace
+		want Verdict
+	}{
+		"changed none, of another tree": {&receipts.Workspace{Before: treeB, After: &treeB}, Stale},
+		"changed none, of this tree":    {&receipts.Workspace{Before: treeA, After: &treeA}, Verified},
+		"changed some, of another tree": {&receipts.Workspace{Before: treeA, After: &treeB, Changed: []receipts.Datum{receipts.Text("x.go")}}, Verified},
+	} {
+		m := newMaker(t)
+		writer := m.receipt(func(r *receipts.Receipt) { r.Workspace = c.w })
+		m.gate([]receipts.Hash{writer, m.receipt(of("vet"))})
+		q := asked()
+		q.Require = nil
+		if res := ask(t, m.open(Options{}), q); res.Verdict != c.want {
+			t.Errorf("%s: %s", name, told(res))
+		}
+	}
+}
+
 // TestChangesFiles names a line that changed the tree that it speaks for.
 func TestChangesFiles(t *testing.T) {
 	m := newMaker(t)

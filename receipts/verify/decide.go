@@ -180,7 +180,7 @@ func expected(g receipts.GateRequest, x receipts.Expectation, e *receipts.Entry)
 		if g.AnyRun && b.Binding != "" && b.Matrix != g.Matrix {
 			return receipts.OtherPolicy, "is of another matrix than the present one"
 		}
-		if reason, text := expectedTree(g, x, b); reason != "" {
+		if reason, text := expectedTree(g, x, e, b); reason != "" {
 			return reason, text
 		}
 	case *receipts.Gate:
@@ -202,10 +202,20 @@ func expected(g receipts.GateRequest, x receipts.Expectation, e *receipts.Entry)
 	return "", ""
 }
 
+// unlooked is what is wrong with a receipt that was left for another gate than that of its run, and is not fit for it.
+const unlooked = "does not say that the files were the same when it had ended: run it again, with --defer-gate where it is for a gate elsewhere"
+
+// looked reports whether a receipt says what the files were when its command had ended. One that somebody settled rests on their word.
+func looked(e *receipts.Entry, r *receipts.Receipt) bool {
+	return r.Workspace.Looked() || e.Settlement != nil
+}
+
 // expectedTree returns why the tree that a command ran on is not the expected one.
-func expectedTree(g receipts.GateRequest, x receipts.Expectation, r *receipts.Receipt) (receipts.Reason, string) {
+func expectedTree(g receipts.GateRequest, x receipts.Expectation, e *receipts.Entry, r *receipts.Receipt) (receipts.Reason, string) {
 	w := r.Workspace
 	switch {
+	case x.Moved != "":
+		return receipts.TreeChanged, "is not about its inputs as they are: what " + x.Moved + " names changed while it ran; run it again, and leave what the tool itself writes out of the inputs"
 	case len(x.Changed) > 0:
 		return receipts.TreeChanged, "is not about the files as they are: " + receipts.ListPaths(x.Changed) + " changed since it began; list what tools write in a tracked .gitignore, and remove it from the index (git rm --cached)"
 	case x.Tree != nil && (w == nil || !w.Before.Matches(*x.Tree)):
@@ -218,6 +228,8 @@ func expectedTree(g receipts.GateRequest, x receipts.Expectation, r *receipts.Re
 		return receipts.TreeChanged, "is of another tree than the present one: run it again"
 	case w.After != nil && !w.After.Matches(*g.Tree):
 		return receipts.TreeChanged, "is of a command that changed the tree: run it again"
+	case !looked(e, r):
+		return receipts.TreeChanged, unlooked
 	}
 	return "", ""
 }

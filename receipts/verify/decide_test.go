@@ -38,6 +38,7 @@ func TestDecide(t *testing.T) {
 	nonces := func(any bool, n string) func(*receipts.GateRequest) {
 		return func(g *receipts.GateRequest) { g.AnyRun, g.Nonce = any, n }
 	}
+	unlookedAt := func(r *receipts.Receipt) { r.Workspace.Still = false }
 	otherMatrix := func(r *receipts.Receipt) { r.Matrix = receipts.Hash{9} }
 	as := func(*receipts.Receipt) {}
 	for _, tt := range []struct {
@@ -66,6 +67,9 @@ func TestDecide(t *testing.T) {
 		{"another tree, of any run", onB, anyRun, receipts.TreeChanged},
 		{"changed the tree, of any run", leaves(treeB), anyRun, receipts.TreeChanged},
 		{"left the tree as it was, of any run", leaves(treeA), anyRun, ""},
+		{"nobody looked when it had ended", unlookedAt, nil, ""},
+		{"nobody looked when it had ended, of any run", unlookedAt, anyRun, receipts.TreeChanged},
+		{"its inputs changed while it ran", as, func(g *receipts.GateRequest) { g.Expect[0].Moved = "*.lock" }, receipts.TreeChanged},
 
 		{"the nonce", nonce, nonces(false, "5f"), ""},
 		{"no nonce", as, nonces(false, "5f"), receipts.OtherNonce},

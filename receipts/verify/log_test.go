@@ -172,7 +172,7 @@ func (m *maker) receipt(change ...func(*receipts.Receipt)) receipts.Hash {
 		Version: 1, Argv: []receipts.Datum{receipts.Text("lint")}, Command: lint, Kind: "process", Attempt: 1, Timestamp: m.now(), DurationNS: 1,
 		Status: receipts.Succeeded, ExitCode: &code, Session: "s", Run: "r-1", Step: "1", Binding: "check_lint", Matrix: matrix,
 		Line:      receipts.Line{File: receipts.Text("q.dlct"), Number: 1, Text: receipts.Text("Check with lint")},
-		Workspace: &receipts.Workspace{Before: treeA},
+		Workspace: &receipts.Workspace{Before: treeA, Still: true},
 	}
 	if m.sign != nil {
 		r.Signer = m.sign.ID()

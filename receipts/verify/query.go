@@ -431,6 +431,8 @@ func (s *Session) judgeLeaf(q Query, e *receipts.Entry) *Result {
 		res.no(Stale, receipts.NoTree, e.SHA, "%s does not say what tree it ran on: take it without --no-tree", name)
 	case !w.Before.Matches(*q.Tree) || w.After != nil && !w.After.Matches(*q.Tree):
 		res.no(Stale, receipts.TreeChanged, e.SHA, "the files changed since %s", name)
+	case !looked(e, r):
+		res.no(Stale, receipts.TreeChanged, e.SHA, "%s %s", name, unlooked)
 	}
 	if reason == "" { // else it is not a pass that anything could contradict
 		s.last(q, res)
@@ -654,12 +656,13 @@ func beyond(g *receipts.Gate) string {
 }
 
 // needs reports whether the member r has to be of the present tree: what is required,
-// or, if nothing is, what only reads.
+// or, if nothing is, what changed no file.
 func (q Query) needs(r *receipts.Receipt) bool {
 	if len(q.Require) > 0 {
 		return slices.ContainsFunc(q.Require, func(n Requirement) bool { return n.Command == r.Command })
 	}
-	return r.Workspace == nil || r.Workspace.After == nil
+	w := r.Workspace
+	return w == nil || w.After == nil || w.After.SameFiles(w.Before)
 }
 
 // covered compares the members with the requirements.

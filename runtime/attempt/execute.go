@@ -142,6 +142,7 @@ func (x *Executor) carryOut(ctx context.Context, res *Report, do func() func(*re
 	x.emit(Started{Step: res.Step, Attempt: res.Attempts, At: x.opt.Now()})
 	fill := do()
 	x.sameInputs(ctx, res)
+	x.look(res)
 	if cut, ok := context.Cause(ctx).(Cut); ok && res.Verdict == schedule.Fault && res.Reason == receipts.StopInterrupted {
 		res.end(cut.Verdict, cut.Reason, "killed: "+cut.Text)
 		res.By = cut.By
@@ -163,9 +164,9 @@ func (x *Executor) inputs(ctx context.Context, res *Report) bool {
 	return false
 }
 
-// sameInputs notes if the inputs of res changed while it ran. What changed them may
-// be the command itself, such as one that installs what is missing; its receipt keeps the
-// digest of what it started on.
+// sameInputs looks whether the inputs of res changed while it ran. A command that changes state may have done that itself, such as
+// one that installs what is missing: its receipt keeps the digest of what it started on. Of a step that only reads nobody knows
+// what its result is about then.
 func (x *Executor) sameInputs(ctx context.Context, res *Report) {
 	p := res.Process
 	if len(res.Step.Inputs) == 0 || ctx.Err() != nil || p == nil {
@@ -177,6 +178,11 @@ func (x *Executor) sameInputs(ctx context.Context, res *Report) {
 		p.Notes = append(p.Notes, "after it ran its inputs could not be read: "+err.Error())
 	case h != res.inputs:
 		p.Notes = append(p.Notes, "its inputs changed while it ran: the receipt has the digest from before ("+strings.Join(res.Step.Inputs, ", ")+")")
+	default:
+		return
+	}
+	if !writes(res.Step) {
+		res.moved = strings.Join(res.Step.Inputs, ", ")
 	}
 }
 
@@ -198,7 +204,7 @@ func (x *Executor) reuse(ctx context.Context, res *Report, env []string, digest 
 	v, err := e.Parse()
 	old, isReceipt := v.(*receipts.Receipt)
 	if err != nil || !isReceipt || old.Status != receipts.Succeeded || old.Workspace == nil || old.Workspace.Before != res.epoch.tree ||
-		old.Place != res.epoch.place || old.Inputs != res.inputs || old.Environment != digest || old.Matrix != parseHash(x.plan.Matrix.SHA256) || old.Binding != s.Binding || old.Executable == nil || old.Executable.SHA256.IsZero() {
+		!old.Workspace.Still || old.Place != res.epoch.place || old.Inputs != res.inputs || old.Environment != digest || old.Matrix != parseHash(x.plan.Matrix.SHA256) || old.Binding != s.Binding || old.Executable == nil || old.Executable.SHA256.IsZero() {
 		return false
 	}
 	path, sum, err := x.launcher.Identify(ctx, s.Argv[0], x.plan.Matrix.Root, env)
@@ -209,7 +215,7 @@ func (x *Executor) reuse(ctx context.Context, res *Report, env []string, digest 
 	if !old.Reused.IsZero() {
 		res.Reused = old.Reused
 	}
-	res.Attempts, res.Tests = 1, old.Tests
+	res.Attempts, res.Tests, res.still = 1, old.Tests, true
 	res.end(schedule.Passed, "", "reused "+res.Reused.Short())
 	x.record(res, func(rec *receipts.Receipt) {
 		rec.Reused, rec.ExitCode, rec.Stdout, rec.Stderr, rec.Tests = res.Reused, old.ExitCode, old.Stdout, old.Stderr, old.Tests

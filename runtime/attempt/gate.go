@@ -99,6 +99,23 @@ func (x *Executor) decide(ctx context.Context, a schedule.Action, g *Decision) {
 	var err error
 	if x.opt.DeferGate {
 		g.Verdict, g.Members = GateDeferred, len(expect)
+		for i, r := range held {
+			what := r.moved
+			if len(r.changed) > 0 {
+				what = receipts.ListPaths(r.changed)
+			}
+			if what == "" {
+				continue
+			}
+			g.Verdict = GateRefusal
+			g.Refusals = append(g.Refusals, receipts.Refusal{
+				Reason: receipts.TreeChanged, SHA: r.Receipt, Step: r.Step.ID, Line: r.Step.Line.Number,
+				Message: fmt.Sprintf("step %s (%s) is fit for no gate: %s changed while it ran; run it again", r.Step.ID, expect[i].Binding, what),
+			})
+		}
+		if len(g.Refusals) > 0 {
+			g.Detail = g.Refusals[0].Message
+		}
 		err = x.ledger.sync()
 	} else {
 		tested, unseen := x.trees.gate()
@@ -110,9 +127,10 @@ func (x *Executor) decide(ctx context.Context, a schedule.Action, g *Decision) {
 			if e := r.epoch; e != nil {
 				expect[i].Tree = &e.tree
 				if !writes(r.Step) {
-					expect[i].Changed = slices.Concat(e.changed, r.changed)
+					expect[i].Changed = slices.Compact(slices.Sorted(slices.Values(slices.Concat(e.changed, r.changed))))
 				}
 			}
+			expect[i].Moved = r.moved
 		}
 		if why := x.trees.noTree(); why != "" {
 			g.Verdict, g.Detail = GateRefusal, why

@@ -40,7 +40,10 @@ type Report struct {
 
 	clean   *receipts.Clean // of the room that it ran in; nil for the working tree
 	left    *receipts.Tree  // what another machine says that the files were after it
-	changed []string        // files of the snapshot that it changed in the room
+	changed []string        // files that changed while it ran, of a step that only reads: in its room, or where they were looked at when it had ended
+	moved   string          // its inputs, where they changed while it ran and it only reads
+	fresh   bool            // files that git does not track came while it ran
+	still   bool            // the files were looked at when it had ended, and neither they nor its inputs had changed
 }
 
 // Brief is what the order of steps needs to know.

@@ -68,7 +68,7 @@ func (x *Executor) install(ctx context.Context, res *Report) error {
 	if len(m.Clean.Setup) == 0 {
 		return nil
 	}
-	s := cleanroom.Setup{Locks: func(name string) bool { return scope.Names(m.Clean.Locks, name) }, Keep: m.Clean.Keep}
+	s := cleanroom.Setup{Locks: func(name string) bool { return scope.Names(m.Clean.Locks, name) }, Keep: m.Clean.Keep, Own: m.Clean.Vars}
 	s.Env, _ = x.environ(m.Clean.Vars)
 	for _, c := range m.Clean.Setup {
 		s.Commands = append(s.Commands, c.Argv)

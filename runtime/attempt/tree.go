@@ -12,6 +12,7 @@ import (
 	"github.com/command-dialect/dialect/receipts"
 	"github.com/command-dialect/dialect/runtime/cleanroom"
 	"github.com/command-dialect/dialect/runtime/policy"
+	"github.com/command-dialect/dialect/runtime/schedule"
 	"github.com/command-dialect/dialect/runtime/scope"
 	"github.com/command-dialect/dialect/runtime/workspace"
 )
@@ -50,6 +51,7 @@ type trees struct {
 	read   bool           // a reading step ran in the epoch
 	err    error          // why there is no snapshot
 	rules  []plan.File    // what the matrix was loaded from
+	looks  sync.Mutex     // held while a snapshot is taken: members of a group may ask for one at the same time
 	far    *receipts.Tree // what the commands run on, where that is not here; nil where it is
 	other  string         // the first complaint of [policy.Agree] about them; empty if none
 }
@@ -64,7 +66,9 @@ func (t *trees) begin() {
 // take takes a snapshot and begins an epoch; wrote says that a step that may write ran
 // in the one that ends. It returns what changed since the last snapshot.
 func (t *trees) take(wrote bool) []workspace.Change {
+	t.looks.Lock()
 	s, err := t.source.Take(t.ctx)
+	t.looks.Unlock()
 	if err != nil {
 		t.err, t.now, t.base, t.tested, t.epoch = err, nil, nil, nil, nil
 		return nil
@@ -123,6 +127,25 @@ func (t *trees) end(wrote bool) []workspace.Change {
 		}
 	}
 	return changes
+}
+
+// still looks whether the files are those that the epoch began with, and returns those that are not; fresh says that new ones came,
+// which git does not track. Members of a group may ask while others run.
+func (t *trees) still() (changed []string, fresh bool, err error) {
+	t.looks.Lock()
+	defer t.looks.Unlock()
+	s, err := t.source.Take(t.ctx)
+	if err != nil {
+		return nil, false, err
+	}
+	for _, c := range workspace.Diff(t.now, s) {
+		if isReal(c) {
+			changed = append(changed, c.Path)
+		} else {
+			fresh = true
+		}
+	}
+	return changed, fresh, nil
 }
 
 // before is called before a step or a group; writes says that it may write.
@@ -185,13 +208,34 @@ func writes(s *plan.Step) bool {
 	return found
 }
 
+// look takes a snapshot when a step that only reads has passed, where its receipt may be used without the gate of this run, which would
+// look: by a later run that reuses it, or by a gate elsewhere.
+func (x *Executor) look(res *Report) {
+	s := res.Step
+	if !x.opt.DeferGate && !s.Reuse || len(x.opt.Controls) > 0 || res.Verdict != schedule.Passed || writes(s) || res.epoch == nil {
+		return
+	}
+	changed, fresh, err := x.trees.still()
+	if res.fresh = fresh; err != nil {
+		res.changed = append(res.changed, ".") // nobody knows
+		return
+	}
+	for _, path := range changed {
+		if !slices.Contains(res.changed, path) {
+			res.changed = append(res.changed, path)
+		}
+	}
+	res.still = len(res.changed) == 0 && res.moved == ""
+}
+
 // workspaceOf is the workspace of a receipt for a step that has ended. A step that
 // writes, alone, is followed by a snapshot.
 func (x *Executor) workspaceOf(res *Report) *receipts.Workspace {
 	if res.epoch == nil {
 		return nil
 	}
-	w := &receipts.Workspace{Before: res.epoch.tree}
+	w := &receipts.Workspace{Before: res.epoch.tree, Still: res.still}
+	w.Before.Exact = w.Before.Exact && !res.fresh // what came may have had a part in it, and no clone has it
 	if !res.action.Alone || !writes(res.Step) {
 		return w
 	}

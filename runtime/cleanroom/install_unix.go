@@ -186,7 +186,8 @@ func (r *Room) key(s Setup, locks []workspace.File) (sum [32]byte) {
 	}
 	env := r.environ(s.Env)
 	for _, kv := range slices.Sorted(slices.Values(env)) {
-		if name, _, _ := strings.Cut(kv, "="); !ofSession(name) {
+		name, _, _ := strings.Cut(kv, "=")
+		if _, own := s.Own[name]; own || !ofSession(name) {
 			field("variable", "%s", kv)
 		}
 	}
@@ -208,10 +209,10 @@ func (r *Room) key(s Setup, locks []workspace.File) (sum [32]byte) {
 // ofSession reports whether a variable changes from session to session and does not change what is installed.
 func ofSession(name string) bool {
 	switch name {
-	case "TERM", "COLORTERM", "COLUMNS", "LINES", "SHELL", "SHLVL", "USER", "LOGNAME", "TMPDIR", "_":
+	case "TERM", "COLORTERM", "COLUMNS", "LINES", "SHLVL", "USER", "LOGNAME", "TMPDIR", "_", "SSH_AUTH_SOCK", "SSH_AGENT_PID", "SSH_CLIENT", "SSH_CONNECTION", "SSH_TTY":
 		return true
 	}
-	return strings.HasPrefix(name, "DIALECT_") || strings.HasPrefix(name, "SSH_")
+	return strings.HasPrefix(name, "DIALECT_")
 }
 
 // perform runs the commands of a setup in a room that has their lock files alone, and puts what they left into dir.

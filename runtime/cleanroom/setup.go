@@ -14,6 +14,7 @@ type Setup struct {
 	Locks    func(name string) bool // whether a file of the project, by its path from Options.Root with slashes, decides what they install
 	Keep     []string               // directories below the home directory, with slashes, in which they install as well
 	Env      []string               // of the commands, before the room changes it
+	Own      map[string]string      // those of the variables that the matrix sets: whatever their names, they decide
 }
 
 // An Installed is what the commands of a [Setup] left.

@@ -25,6 +25,7 @@ type packaged struct {
 	ran  atomic.Int32 // commands of setups
 	text string       // of the setup, for a shell
 	keep []string
+	own  map[string]string // variables that the matrix sets
 	o    Options
 }
 
@@ -52,7 +53,7 @@ func (p *packaged) install(t testing.TB, ctx context.Context) (*Room, *Installed
 	defer l.Close()
 	r := enter(t, p.root, p.o)
 	s := Setup{
-		Commands: [][]string{{"sh", "-c", p.text}}, Keep: p.keep, Env: os.Environ(),
+		Commands: [][]string{{"sh", "-c", p.text}}, Keep: p.keep, Env: os.Environ(), Own: p.own,
 		Locks: func(name string) bool { return name == "lock" || strings.HasPrefix(name, "lock/") },
 	}
 	in, err := r.Install(ctx, s, func(ctx context.Context, c *process.Command) error {
@@ -155,7 +156,11 @@ func TestSetupKey(t *testing.T) {
 				t.Fatal(err)
 			}
 		},
-		"a variable":  func() { t.Setenv("NODE_ENV", "production") },
+		"a variable": func() { t.Setenv("NODE_ENV", "production") },
+		"a variable of the matrix, though it is of a session elsewhere": func() {
+			t.Setenv("LOGNAME", "other")
+			p.own = map[string]string{"LOGNAME": "other"}
+		},
 		"a command":   func() { p.text += " " },
 		"a directory": func() { p.keep = []string{".x"} },
 		"a share": func() {

@@ -30,7 +30,7 @@ var namesFile = map[string][]string{
 		"gate --key", "gate --routing", "gate --since", "lsp --routing", "mcp --root", "receipts export --since", "receipts consume --key", "receipts consume --routing", "receipts consume --since", "receipts lint --registry", "receipts list --key", "receipts show --key", "receipts validate --key",
 		"consume --root", "gate --root", "receipts consume --root", "verify --root",
 		"receipts audit --bundle", "receipts audit --key", "receipts audit --since", "report --key", "rerun --routing", "run --routing",
-		"prove --routing", "run --notary", "rerun --notary", "runs attach --notary", "runs attach --routing", "notary status --notary",
+		"prove --routing", "prove --notary", "run --notary", "rerun --notary", "runs attach --notary", "runs attach --routing", "notary status --notary",
 		"notary serve --key", "notary serve --tree",
 		"trust --routing", "verify --bundle", "verify --key", "verify --routing", "verify --since", "vocab --routing",
 	},
