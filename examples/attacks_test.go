@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 )
 
@@ -408,6 +409,17 @@ var attacks = []attack{
 		w.write("tests.sh", "echo ok 1; echo ok 2; echo 1..2; echo bad > alpha.txt\n")
 		w.sh("git commit --quiet --all --message=x")
 		return w.ends(nil, "quality.dlct")
+	}},
+	{"the same, and once the file is put back its receipts are gated on their own", func(w *world) string {
+		w.write("switch.txt", "bad\n")
+		w.write("tests.sh", "echo good > switch.txt; echo ok 1; echo ok 2; echo 1..2\n")
+		w.sh("git add . && git commit --quiet --all --message=x")
+		w.start(nil, "run", "quality.dlct")
+		w.write("switch.txt", "bad\n")
+		list, _ := w.agent("receipts", "list")
+		ids := regexp.MustCompile(`(?m)^[0-9a-f]{12}\b`).FindAllString(list, -1)
+		w.start(nil, append([]string{"gate", "--require", "gate_quality"}, ids...)...)
+		return w.ask()
 	}},
 	{"a file is edited and put back during the run", func(w *world) string {
 		w.write("tests.sh", "cp -p alpha.txt ../old; echo bad > alpha.txt; cp -p ../old alpha.txt; echo ok 1; echo ok 2; echo 1..2\n")
