@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"path/filepath"
 	"slices"
 	"time"
@@ -21,7 +20,6 @@ import (
 	"github.com/command-dialect/dialect/runtime/schedule"
 	"github.com/command-dialect/dialect/runtime/tempdir"
 	"github.com/command-dialect/dialect/runtime/workspace"
-	"github.com/command-dialect/dialect/runtime/workspace/git"
 )
 
 // # Elsewhere
@@ -48,7 +46,7 @@ type Delivery struct {
 	Changed  []string          `json:"changed,omitempty"` // files that changed while a step ran which only reads
 	Moved    string            `json:"moved,omitempty"`   // its inputs, where they did
 
-	// Commit is what the depot of the run calls the files that a step left that changed some, ; empty for none.
+	// Commit is what the depot of the run calls the files that a step left which changed some; empty for none.
 	Commit string `json:"commit,omitempty"`
 
 	// Output is what was written to standard output and standard error, where that is not too large; see [MaxOutput].
@@ -317,29 +315,11 @@ func (x *Executor) bring(res *Report, seq int, commit string) error {
 	if theirs.Bytes != res.left.Bytes {
 		return errors.New("the files that it sent are not those that its receipt names")
 	}
-	before := slices.Collect(now.Checkout(git.FormatSHA1))
-	return cleanroom.BringBack(x.ending, now.Root, before, dir, differ(before, slices.Collect(theirs.Checkout(git.FormatSHA1))))
-}
-
-// differ lists the paths that are not the same in two lists of files, in order.
-func differ(a, b []workspace.File) (names []string) {
-	type file struct {
-		kind workspace.FileKind
-		sum  [32]byte
+	var names []string
+	for _, c := range workspace.Diff(now, theirs) {
+		names = append(names, c.Path)
 	}
-	had := make(map[string]file, len(a))
-	for _, f := range a {
-		had[f.Path] = file{f.Kind, f.SHA256}
-	}
-	for _, f := range b {
-		if at, ok := had[f.Path]; !ok || at != (file{f.Kind, f.SHA256}) {
-			names = append(names, f.Path)
-		}
-		delete(had, f.Path)
-	}
-	names = slices.AppendSeq(names, maps.Keys(had))
-	slices.Sort(names)
-	return names
+	return cleanroom.BringBack(x.ending, now, dir, names)
 }
 
 // delivered is a stream as the receipt has it. Its text is kept where it is what the receipt names.

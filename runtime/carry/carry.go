@@ -196,7 +196,7 @@ func (d Depot) SendTree(ctx context.Context, s *workspace.Snapshot, untracked bo
 	if n := s.Untracked.Count; n > 0 && !untracked {
 		return "", &SendError{fmt.Sprintf("%d files are not tracked by git, %s the first: they are sent with your consent alone", n, git.Display(s.Untracked.Paths[0]))}
 	}
-	root, err := os.OpenRoot(s.Root)
+	root, err := s.Open()
 	if err != nil {
 		return "", err
 	}

@@ -107,7 +107,7 @@ func (r *Room) newIn(ctx context.Context, upper string) (names []string, err err
 
 // bringBack makes the changes of an upper layer in the working tree.
 func (r *Room) bringBack(ctx context.Context, upper string, names []string) error {
-	live, err := workingTree(r.snapshot)
+	live, err := r.snapshot.Open()
 	if err != nil {
 		return err
 	}

@@ -208,12 +208,22 @@ func TestSwappedTree(t *testing.T) {
 		if !there {
 			swap()
 		}
-		live, err := workingTree(snapshot)
+		live, err := snapshot.Open()
 		if (err == nil) != there {
 			t.Errorf("the tree is there: %v, and is opened: %v", there, err)
 		}
 		if err == nil {
 			live.Close()
 		}
+	}
+	from := filepath.Join(dir, "from")
+	if err := errors.Join(os.Mkdir(from, 0o700), os.WriteFile(filepath.Join(from, "a.txt"), []byte("from a worker\n"), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	if err := BringBack(t.Context(), snapshot, from, []string{"a.txt"}); err == nil || !strings.Contains(err.Error(), "not the directory any more") {
+		t.Errorf("files of a worker were brought back: %v", err)
+	}
+	if text, _ := os.ReadFile(filepath.Join(other, "a.txt")); string(text) == "from a worker\n" {
+		t.Error("what took the place of the tree was written")
 	}
 }

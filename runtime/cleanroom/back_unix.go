@@ -11,12 +11,14 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 
 	"golang.org/x/sys/unix"
 
 	"github.com/command-dialect/dialect/runtime/workspace"
+	"github.com/command-dialect/dialect/runtime/workspace/git"
 )
 
 // A partError says that changes were made in part.
@@ -32,15 +34,15 @@ func (e *partError) Error() string {
 
 func (e *partError) Unwrap() error { return e.err }
 
-// BringBack makes the files in names of the tree at root those of the folder from, all of them or, if the first look finds that one of
-// them is not what before, the files of a snapshot, has there any more, none. A name that from does not have is removed.
-func BringBack(ctx context.Context, root string, before []workspace.File, from string, names []string) error {
-	live, err := os.OpenRoot(root)
+// BringBack makes the files in names of the tree that a snapshot is of those of the folder from, all of them or, if the first look finds
+// that one of them is not what the snapshot has there any more, none. A name that from does not have is removed.
+func BringBack(ctx context.Context, s *workspace.Snapshot, from string, names []string) error {
+	live, err := s.Open()
 	if err != nil {
 		return err
 	}
 	defer live.Close()
-	return newCheckout(root, before).bringBack(ctx, live, from, names)
+	return newCheckout(s.Root, slices.Collect(s.Checkout(git.FormatSHA1))).bringBack(ctx, live, from, names)
 }
 
 // bringBack makes the changes of an upper layer in the tree live, whose files before are those of the checkout; see [BringBack].

@@ -27,6 +27,4 @@ func (c *checkout) stat(b []byte, _ int) ([]byte, error)      { return b, errNoC
 func (c *checkout) below(string) []string { return nil }
 
 // BringBack is for systems with modes and links.
-func BringBack(context.Context, string, []workspace.File, string, []string) error {
-	return errNoCheckout
-}
+func BringBack(context.Context, *workspace.Snapshot, string, []string) error { return errNoCheckout }

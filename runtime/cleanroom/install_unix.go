@@ -229,7 +229,7 @@ func (r *Room) perform(ctx context.Context, s Setup, locks []workspace.File, dir
 	defer stay.discard()
 	open := func() (*os.Root, error) { return os.OpenRoot(r.tree.dir) }
 	if layers > 0 { // what a line wrote is not in it, and came back
-		open = func() (*os.Root, error) { return workingTree(r.snapshot) }
+		open = r.snapshot.Open
 	}
 	source, err := open()
 	if err != nil {

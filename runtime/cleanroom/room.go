@@ -233,7 +233,7 @@ func (r *Room) make(ctx context.Context) (err error) {
 	if r.open != "" || below(root, cache) {
 		cache = "" // commands write in it, or it would be a part of the next snapshot
 	}
-	live, err := workingTree(s)
+	live, err := s.Open()
 	if err != nil {
 		return err
 	}
@@ -252,24 +252,6 @@ func (r *Room) make(ctx context.Context) (err error) {
 		return r.dotGit(h, files)
 	}
 	return nil
-}
-
-// workingTree opens the directory that a snapshot is of. Another one may have been put in its place since, or a link to what its owner
-// could not read or write: it is found by what it is, and nothing that is opened below it is outside of it.
-func workingTree(s *workspace.Snapshot) (*os.Root, error) {
-	live, err := os.OpenRoot(s.Root)
-	if err != nil {
-		return nil, err
-	}
-	is, err := live.Stat(".")
-	if err == nil && s.At != nil && !os.SameFile(is, s.At) {
-		err = fmt.Errorf("%s is not the directory any more that the snapshot was taken of", s.Root)
-	}
-	if err != nil {
-		live.Close()
-		return nil, err
-	}
-	return live, nil
 }
 
 // below reports whether a path, of which nothing need be there yet, is in a directory without links.

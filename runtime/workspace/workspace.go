@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"os"
 	"path"
 	"path/filepath"
 	"runtime"
@@ -105,6 +106,24 @@ func (l *List) add(path string) {
 // Same reports whether two snapshots are of the same files: neither has a digest
 // that differs from the other's.
 func (s *Snapshot) Same(o *Snapshot) bool { return s.Tree == o.Tree && s.Bytes == o.Bytes }
+
+// Open opens the directory that the snapshot is of. Another one may have been put in its place since, or a link to what its owner
+// could not read or write: it is found by what it is, and nothing that is opened below it is outside of it.
+func (s *Snapshot) Open() (*os.Root, error) {
+	live, err := os.OpenRoot(s.Root)
+	if err != nil {
+		return nil, err
+	}
+	is, err := live.Stat(".")
+	if err == nil && s.At != nil && !os.SameFile(is, s.At) {
+		err = fmt.Errorf("%s is not the directory any more that the snapshot was taken of", s.Root)
+	}
+	if err != nil {
+		live.Close()
+		return nil, err
+	}
+	return live, nil
+}
 
 // An Error names the file that a snapshot failed at.
 type Error struct {
