@@ -15,6 +15,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 
 	"github.com/command-dialect/dialect/lang/regular"
 	"github.com/command-dialect/dialect/receipts"
@@ -250,8 +251,11 @@ func Listen(socket string) (net.Listener, error) {
 	}
 	// One that a killed notary left behind answers nobody.
 	if info, err := os.Lstat(socket); err == nil && info.Mode().Type() == os.ModeSocket && mine(info) {
-		if c, err := net.Dial("unix", socket); err == nil {
+		c, err := net.DialTimeout("unix", socket, dialTime)
+		if err == nil {
 			c.Close()
+		}
+		if err == nil || !errors.Is(err, syscall.ECONNREFUSED) { // one whose queue is full is there as well
 			return nil, fmt.Errorf("another notary listens on %s", socket)
 		}
 		if err := os.Remove(socket); err != nil {
