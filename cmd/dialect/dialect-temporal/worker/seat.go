@@ -32,31 +32,47 @@ type seat struct {
 func (w *Worker) Claim(ctx context.Context, spec remote.Spec, lease time.Duration) (flow.Claimed, error) {
 	ctx, done := w.lease(ctx, lease)
 	defer done()
-	w.mu.Lock()
-	s := w.seats[spec.Run]
-	w.mu.Unlock()
-	if s == nil {
-		c, err := w.pool.take(ctx, &spec)
-		if err != nil {
-			return flow.Claimed{}, refuse(err)
-		}
-		c.dirty = true // it is for this run
-		s = &seat{c: c}
-		s.used.Store(time.Now().Unix())
-		w.mu.Lock()
-		w.seats[spec.Run] = s
-		w.mu.Unlock()
-	} else if s.c.key != keyOf(&spec) {
-		return flow.Claimed{}, refuse(errors.New("the run has another checkout here"))
+	if _, err := w.seat(ctx, &spec); err != nil {
+		return flow.Claimed{}, refuse(err)
 	}
 	return flow.Claimed{Queue: w.own}, nil
 }
 
+// seat returns the seat of a run, which it gives a checkout if it has none yet.
+func (w *Worker) seat(ctx context.Context, spec *remote.Spec) (*seat, error) {
+	s := w.seated(spec.Run)
+	if s == nil {
+		c, err := w.pool.take(ctx, spec)
+		if err != nil {
+			return nil, err
+		}
+		w.mu.Lock()
+		if s = w.seats[spec.Run]; s == nil {
+			c.dirty = true // it is for this run
+			s = &seat{c: c}
+			s.used.Store(time.Now().Unix())
+			w.seats[spec.Run] = s
+		}
+		w.mu.Unlock()
+		if s.c != c { // another claim of the run, whose worker was taken for lost, came first
+			w.pool.put(c)
+		}
+	}
+	if s.c.key != keyOf(spec) {
+		return nil, errors.New("the run has another checkout here")
+	}
+	return s, nil
+}
+
+func (w *Worker) seated(run string) *seat {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.seats[run]
+}
+
 // sit carries out an attempt in the checkout of its run.
 func (w *Worker) sit(ctx context.Context, t flow.Task) (*attempt.Delivery, error) {
-	w.mu.Lock()
-	s := w.seats[t.Spec.Run]
-	w.mu.Unlock()
+	s := w.seated(t.Spec.Run)
 	if s == nil || s.c.key != keyOf(&t.Spec) {
 		return nil, errors.New("this worker has no files of the run that steps before it have changed")
 	}

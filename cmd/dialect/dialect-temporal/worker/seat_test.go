@@ -1,0 +1,105 @@
+package worker
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/command-dialect/dialect/receipts"
+	"github.com/command-dialect/dialect/runtime/carry"
+	"github.com/command-dialect/dialect/runtime/project"
+	"github.com/command-dialect/dialect/runtime/remote"
+	"github.com/command-dialect/dialect/runtime/workspace"
+)
+
+// sent is a worker, and the spec of a run whose files its depot has.
+func sent(t *testing.T) (*Worker, remote.Spec) {
+	t.Helper()
+	dir, depot := t.TempDir(), filepath.Join(t.TempDir(), "depot.git")
+	for name, text := range map[string]string{
+		"routing.toml": "[commands.fast]\nverb = \"check\"\nnoun = \"speed\"\ntool = \"test -e a\"\neffect = \"read\"\n",
+		"a.dlct":       "Check speed\nGate against results\n",
+		"a":            "",
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, args := range [][]string{{"init", "-q", "--bare", depot}, {"init", "-q"}, {"add", "-A"}, {"-c", "user.name=a", "-c", "user.email=a@example.org", "commit", "-qm", "x"}} {
+		cmd := exec.Command("git", args...)
+		cmd.Dir = dir
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("git %q: %v\n%s", args, err, out)
+		}
+	}
+	path := filepath.Join(dir, "a.dlct")
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	script := &project.Script{Name: "a.dlct", Path: path, Text: text}
+	p, err := project.Load(script, filepath.Join(dir, "routing.toml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.Resolve(nil, nil)
+	snap, err := workspace.Take(t.Context(), dir, workspace.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	hash := func(text string) receipts.Hash {
+		h, err := receipts.ParseHash(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return h
+	}
+	s := remote.Spec{
+		Version: remote.Version, Run: "r-1", Origin: "dialect-log/1", Started: time.Now(), Name: "a.dlct", Script: "a.dlct", Matrix: "routing.toml",
+		ScriptSHA: hash(script.SHA256()), MatrixSHA: hash(p.Plan.Matrix.SHA256), Tree: receipts.Tree{Tree: snap.Tree, Bytes: snap.Bytes, Exact: snap.Exact},
+	}
+	if s.Commit, err = (carry.Depot{Remote: depot}).SendTree(t.Context(), snap, false, s.Ref("tree")); err != nil {
+		t.Fatal(err)
+	}
+	w, err := New(Options{Depot: depot, Folder: t.TempDir(), Slots: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(w.pool.close)
+	return w, s
+}
+
+// TestClaimTwice has a run claimed several times at once, as after a claim whose worker was not heard: it keeps one checkout, and
+// what else was made waits for the next run.
+func TestClaimTwice(t *testing.T) {
+	w, spec := sent(t)
+	seats := make([]*seat, 4)
+	w.pool.mu.Lock()
+	time.AfterFunc(100*time.Millisecond, w.pool.mu.Unlock) // by then each has found no seat
+	var claims sync.WaitGroup
+	for i := range seats {
+		claims.Go(func() {
+			var err error
+			if seats[i], err = w.seat(t.Context(), &spec); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	claims.Wait()
+	for _, s := range seats {
+		if s != seats[0] || s != w.seats[spec.Run] {
+			t.Fatalf("the run has several checkouts: %v", seats)
+		}
+	}
+	if got := len(w.pool.free) + 1; got != len(w.pool.all) {
+		t.Errorf("of %d checkouts %d are accounted for", len(w.pool.all), got)
+	}
+	other := spec
+	other.Place = "sub"
+	if _, err := w.seat(t.Context(), &other); err == nil {
+		t.Error("a run has the checkout of another one's files")
+	}
+}
