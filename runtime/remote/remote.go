@@ -206,8 +206,10 @@ type Options struct {
 // A Conductor hands out one run. It is an [engine.Remote].
 type Conductor struct {
 	ctx   context.Context
+	lasts context.Context // until Close: what was made is fetched although the run may have been cut short meanwhile
+	end   context.CancelFunc
 	o     Options
-	child *mcpclient.Child
+	child *mcpclient.Child // nil before the run has begun
 	in    *bufio.Reader
 	out   chan []engine.Arrived
 	over  bool // the history has ended
@@ -218,7 +220,9 @@ type Conductor struct {
 
 // New returns a conductor; ctx bounds how long it sends the files.
 func New(ctx context.Context, o Options) *Conductor {
-	return &Conductor{ctx: ctx, o: o, out: make(chan []engine.Arrived)}
+	c := &Conductor{ctx: ctx, o: o, out: make(chan []engine.Arrived)}
+	c.lasts, c.end = context.WithCancel(context.WithoutCancel(ctx))
+	return c
 }
 
 // Open starts a helper and says the first thing to it.
@@ -268,18 +272,21 @@ func (c *Conductor) Begin(shape schedule.Shape, rules schedule.Rules) error {
 	if err != nil {
 		return err
 	}
-	c.child, c.in = child, in
 	defer context.AfterFunc(c.ctx, func() { child.Stdin.Close() })()
 	var r Reply
-	if err := (mcpclient.Lines{}).ReadObject(in, &r); err != nil {
-		return fmt.Errorf("the engine was not reached: %w", err)
+	switch err = (mcpclient.Lines{}).ReadObject(in, &r); {
+	case err != nil:
+		err = fmt.Errorf("the engine was not reached: %w", err)
+	case r.Error != "":
+		err = errors.New(r.Error)
+	case r.Started == nil:
+		err = errors.New("the helper answered something else than that the run has begun")
 	}
-	if r.Error != "" {
-		return errors.New(r.Error)
+	if err != nil {
+		child.Stop()
+		return err
 	}
-	if r.Started == nil {
-		return errors.New("the helper answered something else than that the run has begun")
-	}
+	c.child, c.in = child, in
 	if c.o.Attach {
 		*s = *r.Started
 	}
@@ -404,11 +411,11 @@ func (c *Conductor) fetch(batch []Arrived) []engine.Arrived {
 	if len(refs) == 0 {
 		return list
 	}
-	texts, err := c.o.Depot.Fetch(context.WithoutCancel(c.ctx), attempt.MaxDelivery, refs...)
+	texts, err := c.o.Depot.Fetch(c.lasts, attempt.MaxDelivery, refs...)
 	if err != nil && len(refs) > 1 { // one that is bad does not take the others with it
 		texts = make([][]byte, len(refs))
 		for k, ref := range refs {
-			if one, failed := c.o.Depot.Fetch(context.WithoutCancel(c.ctx), attempt.MaxDelivery, ref); failed == nil {
+			if one, failed := c.o.Depot.Fetch(c.lasts, attempt.MaxDelivery, ref); failed == nil {
 				texts[k] = one[0]
 			}
 		}
@@ -495,6 +502,7 @@ const endGrace = time.Second
 // Close ends the helper. Where the history has ended, what was sent for the run, and what others left for longer than a
 // week, is taken away.
 func (c *Conductor) Close() error {
+	defer c.end()
 	if c.child == nil {
 		return nil
 	}
@@ -512,6 +520,8 @@ func (c *Conductor) Close() error {
 	over := c.over
 	c.mu.Unlock()
 	c.child.Stop()
+	c.end()
+	<-ended
 	if !over {
 		return nil
 	}
