@@ -182,12 +182,15 @@ func (r *Recording) Origin(ctx context.Context) (string, error) {
 	return r.store.Origin(ctx)
 }
 
-// Snapshot takes a snapshot of the project.
+// Snapshot returns the snapshot of the project that the run begins with.
 func (r *Recording) Snapshot(ctx context.Context) (*workspace.Snapshot, error) {
-	if r.ahead == nil {
+	switch {
+	case r.ahead == nil:
 		return nil, errors.New("there is no project here whose files could be named, or --no-tree")
+	case r.ahead.first != nil: // nobody has asked for it yet
+		return r.ahead.Take(ctx)
 	}
-	return r.ahead.Tracker.Take(ctx)
+	return r.ahead.snapshot, r.ahead.err
 }
 
 // Options are those of a run of p, with a new id.

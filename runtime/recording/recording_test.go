@@ -19,6 +19,28 @@ import (
 	"github.com/command-dialect/dialect/runtime/workspace"
 )
 
+// TestSnapshotOfTheRun edits a file once the run has begun: what is sent to workers is what its receipts name.
+func TestSnapshotOfTheRun(t *testing.T) {
+	dir := t.TempDir()
+	for _, name := range []string{"routing.toml", "a.txt"} {
+		if err := os.WriteFile(filepath.Join(dir, name), nil, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	rec := Open(dir, nil, Options{})
+	defer rec.Close(nil)
+	first, err := rec.Options(&plan.Plan{Matrix: plan.Matrix{Root: dir}}).Workspace.Take(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "a.txt"), []byte("edited\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if s, err := rec.Snapshot(t.Context()); err != nil || s.Bytes != first.Bytes {
+		t.Errorf("the run began with %x, and %x is sent: %v", first.Bytes, s.Bytes, err)
+	}
+}
+
 // A store that fails when it is closed degrades the run, which would be over otherwise.
 func TestCloseDegrades(t *testing.T) {
 	dir := t.TempDir()

@@ -37,8 +37,8 @@ type checkout struct {
 
 // changed returns the files of the snapshot that an attempt has changed, and the snapshot after it. A checkout with any change is not
 // used again for another run.
-func (c *checkout) changed() (paths []string, s *workspace.Snapshot, err error) {
-	s, err = c.tracker.Take(context.Background())
+func (c *checkout) changed(ctx context.Context) (paths []string, s *workspace.Snapshot, err error) {
+	s, err = c.tracker.Take(ctx)
 	if err != nil {
 		c.dirty = true
 		return nil, nil, err

@@ -182,11 +182,27 @@ func (w *Worker) Attempt(ctx context.Context, t flow.Task) (remote.Attempted, er
 	return remote.Attempted{}, activity.ErrResultPending
 }
 
-// How long a result is offered to the server, and how long a worker that is ended still sends some.
-const (
-	sendTimeout = 30 * time.Second
-	endTimeout  = 10 * time.Second
-)
+// How long a result is offered to the server, and sent once its run is cut short; a test makes it shorter.
+var sendTimeout = 30 * time.Second
+
+// endTimeout is how long a worker that is ended still sends results.
+const endTimeout = 10 * time.Second
+
+// linger returns a context that ends sendTimeout after ctx: what was made is delivered although the run may have been cut short meanwhile.
+func linger(ctx context.Context) (_ context.Context, done func()) {
+	own, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
+	stop := context.AfterFunc(ctx, func() {
+		select {
+		case <-time.After(sendTimeout):
+			cancel(context.Cause(ctx))
+		case <-own.Done():
+		}
+	})
+	return own, func() {
+		stop()
+		cancel(nil)
+	}
+}
 
 func (w *Worker) carryOut(ctx context.Context, t flow.Task) (*attempt.Delivery, error) {
 	if t.Seat {
@@ -210,8 +226,9 @@ func (w *Worker) deliver(ctx context.Context, t flow.Task, d *attempt.Delivery) 
 		return remote.Attempted{}, err
 	}
 	res := remote.Attempted{Brief: d.Brief, Ref: t.Spec.Ref(remote.DeliveryName(t.Action.Seq, t.Dispatch)), Body: receipts.Hash(sum(packed))}
-	// What was made is delivered although the run may have been cut short meanwhile.
-	if err := w.out(t.Spec.Format).Post(context.WithoutCancel(ctx), carry.Parcel{Ref: res.Ref, Text: packed}); err != nil {
+	ctx, done := linger(ctx)
+	defer done()
+	if err := w.out(t.Spec.Format).Post(ctx, carry.Parcel{Ref: res.Ref, Text: packed}); err != nil {
 		return remote.Attempted{}, fmt.Errorf("what became of it cannot be delivered: %w", err)
 	}
 	return res, nil
@@ -267,7 +284,9 @@ func (w *Worker) attempt(ctx context.Context, c *checkout, t flow.Task) (*attemp
 	if err != nil {
 		return nil, err
 	}
-	changed, left, err := c.changed()
+	ctx, done := linger(ctx)
+	defer done()
+	changed, left, err := c.changed(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -278,7 +297,7 @@ func (w *Worker) attempt(ctx context.Context, c *checkout, t flow.Task) (*attemp
 		d.Changed = append(d.Changed, changed...)
 	case r.Verdict == schedule.Passed && left.Bytes != c.snap.Bytes:
 		files := carry.Depot{Remote: w.o.Depot, Format: t.Spec.Format}
-		if d.Commit, err = files.SendTree(context.WithoutCancel(ctx), left, true, t.Spec.Ref(remote.FilesName(t.Action.Seq, t.Dispatch))); err != nil {
+		if d.Commit, err = files.SendTree(ctx, left, true, t.Spec.Ref(remote.FilesName(t.Action.Seq, t.Dispatch))); err != nil {
 			return nil, fmt.Errorf("the files that it left cannot be sent: %w", err)
 		}
 	}
