@@ -12,6 +12,25 @@ import (
 	"time"
 )
 
+func TestOwner(t *testing.T) {
+	info, err := os.Stat(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := Owner(info); got != os.Geteuid() {
+		t.Errorf("a file of this user, %d, belongs to %d", os.Geteuid(), got)
+	}
+	if os.Geteuid() == 0 {
+		path := filepath.Join(t.TempDir(), "x")
+		if err := errors.Join(os.WriteFile(path, nil, 0o600), os.Chown(path, 1234, -1)); err != nil {
+			t.Fatal(err)
+		}
+		if info, err = os.Stat(path); err != nil || Owner(info) != 1234 {
+			t.Errorf("%v, %v", info, err)
+		}
+	}
+}
+
 func TestKinds(t *testing.T) {
 	dir := t.TempDir()
 	path := func(name string) string { return filepath.Join(dir, name) }

@@ -9,6 +9,8 @@ import (
 	"syscall"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/command-dialect/dialect/lang/regular"
 )
 
 // The values of PR_GET_DUMPABLE and the number of an ioctl, from linux/sched/coredump.h and
@@ -88,7 +90,7 @@ func Weakness() string {
 	if err != nil {
 		return "cannot read who owns the binary: " + pathless(err).Error()
 	}
-	if st, ok := exe.Sys().(*syscall.Stat_t); !ok || int(st.Uid) == unix.Geteuid() || int(st.Uid) == unix.Getuid() {
+	if uid := regular.Owner(exe); uid < 0 || uid == unix.Geteuid() || uid == unix.Getuid() {
 		return "this user owns the binary, and can replace it or make it readable: install it with another owner (`sudo make install`)"
 	}
 	return namespaceWeakness()

@@ -269,7 +269,7 @@ func private(dir string) error {
 		return fmt.Errorf("%s is not a directory", dir)
 	case info.Mode().Perm()&0o077 != 0:
 		return fmt.Errorf("%s is open to others (mode %o): chmod 700 it", dir, info.Mode().Perm())
-	case !mine(info):
+	case regular.Owner(info) != os.Geteuid():
 		return fmt.Errorf("%s belongs to another user", dir)
 	}
 	return nil

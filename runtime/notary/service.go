@@ -60,7 +60,7 @@ func ParseGrant(text string) (g Grant, err error) {
 		if err != nil {
 			return g, err
 		}
-		g.UID = owner(info)
+		g.UID = regular.Owner(info)
 		return g, nil
 	}
 	if g.UID, err = strconv.Atoi(name); err == nil && g.UID >= 0 {
@@ -87,7 +87,7 @@ func ReadKey(file string) (*receipts.Signer, error) {
 		return nil, fmt.Errorf("the key %s is not a regular file", file)
 	case info.Mode().Perm()&0o077 != 0:
 		return nil, fmt.Errorf("the key %s can be read by others (mode %o): chmod 600 it", file, info.Mode().Perm())
-	case !mine(info) && owner(info) != 0: // systemd hands over credentials of root
+	case regular.Owner(info) != os.Geteuid() && regular.Owner(info) != 0: // systemd hands over credentials of root
 		return nil, fmt.Errorf("the key %s belongs to another user", file)
 	}
 	text, err := regular.Read(file, maxKey)
@@ -250,7 +250,7 @@ func Listen(socket string) (net.Listener, error) {
 		return nil, errors.New("no socket is named, and systemd has handed over none")
 	}
 	// One that a killed notary left behind answers nobody.
-	if info, err := os.Lstat(socket); err == nil && info.Mode().Type() == os.ModeSocket && mine(info) {
+	if info, err := os.Lstat(socket); err == nil && info.Mode().Type() == os.ModeSocket && regular.Owner(info) == os.Geteuid() {
 		c, err := net.DialTimeout("unix", socket, dialTime)
 		if err == nil {
 			c.Close()

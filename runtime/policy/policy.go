@@ -544,6 +544,18 @@ func readOwn(file string) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(f, maxPin))
 }
 
+// own returns an error if another user owns, or could write, what info is about. Where the system has no such users the folder of
+// the user's configuration is taken to be private.
+func own(path string, info fs.FileInfo) error {
+	switch uid := regular.Owner(info); {
+	case uid != os.Geteuid():
+		return fmt.Errorf("%s belongs to the user %d: a pin counts only if you own it; remove it, or chown it", path, uid)
+	case uid >= 0 && info.Mode().Perm()&0o022 != 0:
+		return fmt.Errorf("others may write %s: a pin counts only if nobody else can change it; run `chmod go-w %s` and `dialect trust`", path, path)
+	}
+	return nil
+}
+
 // ownFolders returns an error if others own, or could write, the folders of a pin.
 func ownFolders(file string) error {
 	trust := filepath.Dir(file)

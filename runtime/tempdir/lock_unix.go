@@ -6,6 +6,8 @@ import (
 	"os"
 	"syscall"
 	"time"
+
+	"github.com/command-dialect/dialect/lang/regular"
 )
 
 // hold locks dir until release is called or the process ends.
@@ -45,6 +47,5 @@ func sweepOne(dir string) {
 }
 
 func leftBehind(info os.FileInfo) bool {
-	s, ok := info.Sys().(*syscall.Stat_t)
-	return ok && info.IsDir() && info.Mode().Perm()&0o077 == 0 && int(s.Uid) == os.Geteuid() && time.Since(info.ModTime()) >= minAge
+	return info.IsDir() && info.Mode().Perm()&0o077 == 0 && regular.Owner(info) == os.Geteuid() && time.Since(info.ModTime()) >= minAge
 }

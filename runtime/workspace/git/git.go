@@ -25,6 +25,8 @@ import (
 	"sync/atomic"
 	"time"
 	"unicode"
+
+	"github.com/command-dialect/dialect/lang/regular"
 )
 
 // systemFolders are looked in before PATH: what is there was put there by the
@@ -379,7 +381,7 @@ func Discover(ctx context.Context, program, dir string) (Repository, error) {
 			return Repository{}, err
 		}
 		if err == nil {
-			r := Repository{Root: root, foreign: foreign(fi)}
+			r := Repository{Root: root, foreign: regular.Owner(fi) != os.Geteuid()}
 			if r.Git, err = FindGit(program, root); err != nil {
 				return r, err
 			}

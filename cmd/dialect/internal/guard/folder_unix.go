@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
-	"syscall"
 
 	"golang.org/x/sys/unix"
 )
@@ -55,10 +54,4 @@ func privateFolder() (string, error) {
 		}
 	}
 	return path, nil
-}
-
-// owned reports whether a file belongs to this user.
-func owned(info os.FileInfo) bool {
-	st, ok := info.Sys().(*syscall.Stat_t)
-	return ok && int(st.Uid) == os.Getuid()
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/command-dialect/dialect/cmd/dialect/internal/exit"
 	"github.com/command-dialect/dialect/lang/diag"
+	"github.com/command-dialect/dialect/lang/regular"
 	"github.com/command-dialect/dialect/runtime/notary"
 )
 
@@ -39,7 +40,7 @@ func Status(ctx context.Context) (*Sessions, error) {
 		s.Sessions = append(s.Sessions, Session{socket, status})
 		return s, nil
 	}
-	if info, err := os.Lstat(folderPath()); err != nil || !info.IsDir() || !owned(info) {
+	if info, err := os.Lstat(folderPath()); err != nil || !info.IsDir() || regular.Owner(info) != os.Geteuid() {
 		return s, nil
 	}
 	list, err := filepath.Glob(filepath.Join(folderPath(), "*", socketName))
