@@ -3,11 +3,12 @@ package notary
 import (
 	"context"
 	"fmt"
-	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/command-dialect/dialect/runtime/cleanroom"
 	"github.com/command-dialect/dialect/runtime/process"
+	"github.com/command-dialect/dialect/runtime/tempdir"
 	"github.com/command-dialect/dialect/runtime/workspace/git"
 )
 
@@ -48,19 +49,10 @@ func runGit(helper []string, away *cleanroom.Away, temp string) (git.Runner, err
 
 // temporary returns the temporary repositories that a call of git names.
 func temporary(temp string, c git.Call) (dirs []string) {
-	base := temp + string(filepath.Separator) + "dialect-tree-"
 	add := func(path string) {
-		rest, ok := strings.CutPrefix(path, base)
-		if !ok {
-			return
+		if dir, ok := tempdir.Within(temp, path, tempdir.Tree); ok && !slices.Contains(dirs, dir) {
+			dirs = append(dirs, dir)
 		}
-		name, _, _ := strings.Cut(rest, string(filepath.Separator))
-		for _, d := range dirs {
-			if d == base+name {
-				return
-			}
-		}
-		dirs = append(dirs, base+name)
 	}
 	add(c.Dir)
 	for _, kv := range c.Env {

@@ -61,6 +61,14 @@ func NewIn(parent string, kind Kind) (dir string, remove func(), err error) {
 	}, nil
 }
 
+// Within returns the directory of a kind below parent that path is in, or is.
+func Within(parent, path string, kind Kind) (dir string, ok bool) {
+	rest, ok := strings.CutPrefix(path, parent+string(filepath.Separator))
+	name, _, _ := strings.Cut(rest, string(filepath.Separator))
+	m := form().FindStringSubmatch(name)
+	return filepath.Join(parent, name), ok && m != nil && m[1] == string(kind)
+}
+
 // RemoveAll removes path with all that is in it, directories that their owner may not write included.
 func RemoveAll(path string) error {
 	err := os.RemoveAll(path)

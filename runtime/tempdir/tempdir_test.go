@@ -127,3 +127,22 @@ func TestSweep(t *testing.T) {
 		t.Errorf("not removed: %v", err)
 	}
 }
+
+// TestWithin finds what New made, and nothing of another kind, place or form.
+func TestWithin(t *testing.T) {
+	parent := t.TempDir()
+	dir, remove, err := NewIn(parent, Tree)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer remove()
+	for path, want := range map[string]bool{
+		dir: true, filepath.Join(dir, "objects", "pack"): true,
+		parent: false, dir + "x": false, filepath.Join(parent, "sub", filepath.Base(dir)): false,
+		filepath.Join(parent, "dialect-tree-x.tmp"): false, filepath.Join(parent, "dialect-room-1.tmp"): false, "": false,
+	} {
+		if got, ok := Within(parent, path, Tree); ok != want || ok && got != dir {
+			t.Errorf("%s: %s, %v", path, got, ok)
+		}
+	}
+}
