@@ -135,7 +135,8 @@ type Notary struct {
 	started time.Time
 
 	baseline string
-	matrix   map[string]map[string][32]byte // of each matrix that was loaded by Open: its files, as they were then
+	matrix   string              // the path of that of the tree; empty if Open found none
+	files    map[string][32]byte // what it was made of then
 
 	turns chan struct{} // one for each run that may last at the same time
 
@@ -161,7 +162,7 @@ const (
 // called before the agent starts, by a process that is undumpable already. It sets TMPDIR of this process to a
 // directory in the folder, and has each git of this process run apart from it.
 func Open(ctx context.Context, c Config) (n *Notary, err error) {
-	n = &Notary{c: c, started: time.Now(), runs: make(map[string]*run), matrix: make(map[string]map[string][32]byte), turns: make(chan struct{}, maxRuns)}
+	n = &Notary{c: c, started: time.Now(), runs: make(map[string]*run), turns: make(chan struct{}, maxRuns)}
 	n.ctx, n.stop = context.WithCancelCause(context.Background())
 	if n.tree, err = filepath.EvalSymlinks(c.Tree); err != nil {
 		return nil, err
@@ -292,13 +293,7 @@ func (n *Notary) rules(ctx context.Context) error {
 	if err != nil {
 		return nil // there is none yet, and none is trusted then
 	}
-	files := make(map[string][32]byte)
-	for _, f := range resolve.Matrix(m).Files {
-		if !f.Absent {
-			files[f.Path] = f.SHA256
-		}
-	}
-	n.matrix[m.Path] = files
+	n.matrix, n.files = m.Path, sums(resolve.Matrix(m))
 	return nil
 }
 

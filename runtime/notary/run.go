@@ -353,7 +353,7 @@ func (n *Notary) bind(ctx context.Context, spec *Spec) (*project.Program, string
 			return nil, "", &Refused{Text: text, Hint: "a person changes the rules: commit them, and start the session again", Rules: true}
 		}
 		policy = state.Name()
-	} else if n.matrix[p.Matrix.Path] == nil {
+	} else if n.matrix != p.Matrix.Path {
 		return nil, "", &Refused{Text: place.Short(p.Matrix.Path) + " was not there when the session began", Hint: "start the session again", Rules: true}
 	}
 	return p, policy, nil
@@ -413,17 +413,8 @@ func within(root, path string) bool { _, in := git.Within(root, path); return in
 // edited says what the matrix is made of that is not as it was when the session began; empty if all is, or if it was
 // not looked at then.
 func (n *Notary) edited(m plan.Matrix) string {
-	was := n.matrix[m.Path]
-	if was == nil {
-		return ""
-	}
-	now := make(map[string][32]byte)
-	for _, f := range m.Files {
-		if !f.Absent {
-			now[f.Path] = f.SHA256
-		}
-	}
-	if maps.Equal(was, now) {
+	was, now := n.files, sums(m)
+	if m.Path != n.matrix || maps.Equal(was, now) {
 		return ""
 	}
 	var what []string
@@ -442,6 +433,17 @@ func (n *Notary) edited(m plan.Matrix) string {
 	}
 	slices.Sort(what)
 	return "the rules are not those that the session began with: " + strings.Join(what, ", ")
+}
+
+// sums are the digests of the files that a matrix is made of, by their paths.
+func sums(m plan.Matrix) map[string][32]byte {
+	files := make(map[string][32]byte)
+	for _, f := range m.Files {
+		if !f.Absent {
+			files[f.Path] = f.SHA256
+		}
+	}
+	return files
 }
 
 // lookup returns what looks up variables in an environment.
