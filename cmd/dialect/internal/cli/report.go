@@ -70,7 +70,7 @@ func newReport(u *ui) *cobra.Command {
 			case f.html != "" || f.junit != "" || f.markdown != "":
 				return nil
 			}
-			opt := run.ReportOptions(u)
+			opt := run.ReportOptions(u, d)
 			if u.OutTTY {
 				opt.Form = report.Terminal
 			}

@@ -51,6 +51,7 @@ type Options struct {
 	State    string         // folder for [sqlite.Options].State; empty for none
 
 	Store   string // path of the store; empty for the project's own
+	Notary  string // see [store.Place]
 	Routing string // path of the matrix; empty for the nearest
 	Root    string // what the root of the repository must be; empty for any
 	Base    string // revision that the rules are compared with; empty for the pin, or HEAD
@@ -209,7 +210,7 @@ func New(ctx context.Context, o Options, rev string) (*Question, error) {
 	}
 	q.path = o.Store
 	if o.Store == "" {
-		if q.path, err = store.Copied(); err != nil {
+		if q.path, err = store.Copied(o.Notary); err != nil {
 			return nil, err
 		}
 	}

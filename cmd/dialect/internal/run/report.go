@@ -53,10 +53,13 @@ func (o *Options) files(v *voice.Voice, doc *report.Document, p *project.Program
 	return nil
 }
 
-// ReportOptions are those of a report that is printed.
-func ReportOptions(v *voice.Voice) report.Options {
-	here, _ := store.Place{Name: os.Getenv("DIALECT_STORE")}.Path() // where there is none, "dialect log" needs a flag
-	return report.Options{Color: voice.Color(v.OutTTY), Rel: place.Short, Store: here}
+// ReportOptions are those of the report of d that is printed.
+func ReportOptions(v *voice.Voice, d *report.Document) report.Options {
+	opt := report.Options{Color: voice.Color(v.OutTTY), Rel: place.Short}
+	if d.Store != "" { // else no line has a log, and a notary is not asked for its store
+		opt.Store, _ = store.Place{Name: os.Getenv("DIALECT_STORE")}.Path() // where there is none, "dialect log" needs a flag
+	}
+	return opt
 }
 
 // print prints the report of a run.
@@ -64,7 +67,7 @@ func (o *Options) print(v *voice.Voice, w io.Writer, d *report.Document) error {
 	if o.JSON {
 		return report.JSON(w, d)
 	}
-	opt := ReportOptions(v)
+	opt := ReportOptions(v, d)
 	switch {
 	case v.OutTTY:
 		opt.Form = report.Terminal

@@ -25,7 +25,6 @@ import (
 	"github.com/command-dialect/dialect/runtime/archive"
 	"github.com/command-dialect/dialect/runtime/attempt"
 	"github.com/command-dialect/dialect/runtime/history"
-	"github.com/command-dialect/dialect/runtime/notary"
 	"github.com/command-dialect/dialect/runtime/project"
 	"github.com/command-dialect/dialect/runtime/recording"
 	"github.com/command-dialect/dialect/runtime/report"
@@ -87,9 +86,6 @@ func (o *Options) Check() error {
 			e.Hint("did you mean %s?", near)
 		}
 		return e
-	}
-	if o.Notary != "" {
-		_ = os.Setenv(notary.Variable, o.Notary) // for what is asked of its store
 	}
 	if err := o.Far.Check(); err != nil {
 		return err
@@ -198,7 +194,7 @@ func (o *Options) Bind(v *voice.Voice, args []string) (*project.Program, error) 
 func (o *Options) selected(v *voice.Voice, s *project.Script, p *project.Program, vars map[string]string) (lines []int, none bool, err error) {
 	if o.Failed {
 		_, logs := o.Paths(p.Matrix.Root)
-		if copied, err := store.Copied(); err != nil {
+		if copied, err := store.Copied(o.Notary); err != nil {
 			return nil, false, err
 		} else if copied != "" {
 			logs = archive.Of(copied)
@@ -216,7 +212,7 @@ func (o *Options) selected(v *voice.Voice, s *project.Script, p *project.Program
 		if all.Resolve(vars, nil); all.Findings.Count(diag.Error) == 0 {
 			ctx, stop := interrupt.Context()
 			defer stop()
-			some, whole, why, err := inquiry.Changed(ctx, inquiry.Options{Store: o.Store, Routing: o.Routing, Own: true}, all.Plan)
+			some, whole, why, err := inquiry.Changed(ctx, inquiry.Options{Store: o.Store, Notary: o.Notary, Routing: o.Routing, Own: true}, all.Plan)
 			if err != nil {
 				return nil, false, err
 			}
@@ -259,7 +255,7 @@ func (o *Options) bound(v *voice.Voice, p *project.Program) (*project.Program, e
 
 // Rerun runs again what the run, or the line of one, that id names ran; the last run without an id.
 func (o *Options) Rerun(v *voice.Voice, id string) error {
-	h, path, err := store.Place{Name: o.Store}.Documents()
+	h, path, err := store.Place{Name: o.Store, Notary: o.Notary}.Documents()
 	if err != nil {
 		return err
 	}

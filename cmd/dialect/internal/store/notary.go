@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -18,7 +19,7 @@ import (
 	"github.com/command-dialect/dialect/runtime/tempdir"
 )
 
-// copied is the copy of the store of the notary that DIALECT_NOTARY names, as it was when this process asked first.
+// copied is the copy of the store of the one notary that this process asks, as it was when it asked first.
 var copied copyOfStore
 
 type copyOfStore struct {
@@ -33,11 +34,10 @@ type copyOfStore struct {
 // mostDocuments bounds how many documents of runs come with a copy: the newest.
 const mostDocuments = 100
 
-// Copied returns the path of a copy of the store of the notary that DIALECT_NOTARY names; empty where it names none. Nothing
-// that is written to it counts.
-func Copied() (string, error) {
-	socket := os.Getenv(notary.Variable)
-	if socket == "" {
+// Copied returns the path of a copy of the store of the notary that listens on socket, or where that is empty of the one that
+// DIALECT_NOTARY names; empty for none. Nothing that is written to it counts.
+func Copied(socket string) (string, error) {
+	if socket = cmp.Or(socket, os.Getenv(notary.Variable)); socket == "" {
 		return "", nil
 	}
 	c := &copied

@@ -34,8 +34,9 @@ import (
 
 // A Place is a store as a command line names it, and the keys whose signatures count.
 type Place struct {
-	Name string         // its path; empty for the nearest project's
-	Keys note.Verifiers // nil for none
+	Name   string         // its path; empty for the notary's, or else the nearest project's
+	Notary string         // the socket of the notary; empty for that of DIALECT_NOTARY
+	Keys   note.Verifiers // nil for none
 }
 
 // ErrNone says that there is no store at the path of a place.
@@ -47,7 +48,7 @@ func (p Place) Path() (string, error) {
 	if p.Name != "" {
 		return p.Name, nil
 	}
-	if path, err := Copied(); path != "" || err != nil {
+	if path, err := Copied(p.Notary); path != "" || err != nil {
 		return path, err
 	}
 	dir, err := os.Getwd()
