@@ -90,7 +90,7 @@ var layers = []layer{
 		"what a command may have missed is found by names alone: it knows neither rooms nor receipts"},
 	{"runtime/cleanroom", []string{"lang/regular", "runtime/process", "runtime/tempdir", "runtime/workspace", "runtime/workspace/git"}, []string{"golang.org/x/sync", "golang.org/x/sys"},
 		"a room is a checkout and mounts: what runs in it, and what that proves, is said elsewhere"},
-	{"runtime/diagnose", nil, nil,
+	{"runtime/diagnose", []string{"lang/diag"}, nil,
 		"what an output says is read from its bytes alone"},
 	{"runtime/view", []string{"lang/plan", "runtime/..."}, []string{"golang.org/x/"},
 		"what is shown while it happens is made of events alone"},

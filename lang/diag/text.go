@@ -257,6 +257,30 @@ func Number(n int, noun string) string {
 	return fmt.Sprintf("%d %s", n, noun)
 }
 
+// Clip returns s, or if it has more than n letters the first of them and "...", n in all.
+func Clip(s string, n int) string {
+	keep := 0
+	for i := range s {
+		switch n--; {
+		case n == 2:
+			keep = i
+		case n < 0:
+			return s[:keep] + "..."
+		}
+	}
+	return s
+}
+
+// ClipBytes is [Clip] for a text of at most n bytes. No letter is cut in two.
+func ClipBytes(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	for n = max(n-3, 0); n > 0 && !utf8.RuneStart(s[n]); n-- {
+	}
+	return s[:n] + "..."
+}
+
 // Summary renders the numbers of errors and warnings: "2 errors, 1 warning".
 func (l List) Summary() string {
 	text := Number(l.Count(Error), "error")

@@ -51,6 +51,25 @@ func TestWriteText(t *testing.T) {
 	}
 }
 
+func TestClip(t *testing.T) {
+	for _, tt := range []struct {
+		text           string
+		n              int
+		letters, bytes string
+	}{
+		{"", 4, "", ""}, {"abcd", 4, "abcd", "abcd"}, {"abcde", 4, "a...", "a..."},
+		{"äöüß", 4, "äöüß", "..."}, {"äöüßx", 4, "ä...", "..."}, {"äöüßx", 5, "äöüßx", "ä..."}, {"aüb", 3, "aüb", "..."},
+		{"abcd", 3, "...", "..."}, {"\xff\xff\xff\xff\xff", 4, "\xff...", "\xff..."},
+	} {
+		if got := Clip(tt.text, tt.n); got != tt.letters {
+			t.Errorf("Clip(%q, %d): %q", tt.text, tt.n, got)
+		}
+		if got := ClipBytes(tt.text, tt.n); got != tt.bytes {
+			t.Errorf("ClipBytes(%q, %d): %q", tt.text, tt.n, got)
+		}
+	}
+}
+
 func TestWriteTextMax(t *testing.T) {
 	l := List{
 		Errorf(UnboundVerb, "f", Span{}, "one"), Warnf(CRLF, "f", Span{}, "two"), Errorf(UnboundVerb, "f", Span{}, "three"), Warnf(CRLF, "f", Span{}, "four"),

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/command-dialect/dialect/lang/diag"
 	"github.com/command-dialect/dialect/receipts"
 	"github.com/command-dialect/dialect/runtime/absent"
 	"github.com/command-dialect/dialect/runtime/cleanroom"
@@ -130,10 +131,7 @@ func saying(p *process.Result) string {
 	if said = said[max(0, len(said)-saidLines):]; len(why) > 0 {
 		said = why[:min(len(why), saidLines)]
 	}
-	text := strings.Join(said, "; ")
-	if len(text) > saidBytes {
-		text = strings.ToValidUTF8(text[:saidBytes], "") + "..."
-	}
+	text := diag.ClipBytes(strings.Join(said, "; "), saidBytes)
 	for _, log := range []string{p.Stderr.Log, p.Stdout.Log} {
 		if log != "" {
 			text += " (all of it: " + log + ")"

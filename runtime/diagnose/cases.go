@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+
+	"github.com/command-dialect/dialect/lang/diag"
 )
 
 // MaxCases bounds how many tests of one command are named.
@@ -114,7 +116,7 @@ type nodeRow struct {
 
 func (c *caseReader) add(x Case) {
 	if len(c.list) <= MaxCases {
-		x.Name, x.Class = cutText(strings.ToValidUTF8(x.Name, "\ufffd"), maxMessage), cutText(strings.ToValidUTF8(x.Class, "\ufffd"), maxMessage)
+		x.Name, x.Class = diag.ClipBytes(strings.ToValidUTF8(x.Name, "\ufffd"), maxMessage), diag.ClipBytes(strings.ToValidUTF8(x.Class, "\ufffd"), maxMessage)
 		c.list = append(c.list, x)
 	}
 }

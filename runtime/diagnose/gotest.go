@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"github.com/command-dialect/dialect/lang/diag"
 )
 
 type goPatterns struct {
@@ -175,7 +177,7 @@ func (g *goTests) event(l []byte) bool {
 // compiled takes a line that the compiler or vet printed.
 func (g *goTests) compiled(l string) {
 	if len(g.build) < goBuild {
-		g.build = append(g.build, cutText(l, maxText))
+		g.build = append(g.build, diag.ClipBytes(l, maxText))
 	}
 }
 
@@ -317,10 +319,10 @@ func (s *goSection) line(l string, event bool) bool {
 		}
 	}
 	if n := len(s.race); n > 0 && n < keptFirst || n == 0 && l == "WARNING: DATA RACE" {
-		s.race = append(s.race, cutText(l, maxText))
+		s.race = append(s.race, diag.ClipBytes(l, maxText))
 	}
 	if s.dump != nil && len(s.dump) < keptCrash {
-		s.dump = append(s.dump, cutText(l, maxText))
+		s.dump = append(s.dump, diag.ClipBytes(l, maxText))
 	}
 	if w := strings.TrimSpace(l); w != "" && !strings.HasPrefix(w, "exit status ") {
 		s.words, s.wordsOf = w, ""

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"github.com/command-dialect/dialect/lang/diag"
 )
 
 type nodePatterns struct {
@@ -63,7 +65,7 @@ func (s *specTests) line(l string) (known bool) {
 	case s.name != "" && len(s.block) == 0 && strings.Trim(t, "-") == "": // tap-spec's line below a name
 	case len(l)-len(strings.TrimLeft(l, " ")) > s.indent:
 		if len(s.block) < maxPrinted {
-			s.block = append(s.block, cutText(t, maxText))
+			s.block = append(s.block, diag.ClipBytes(t, maxText))
 		}
 		if s.name == "" {
 			s.print(l)
@@ -84,7 +86,7 @@ func (s *specTests) print(l string) {
 	if len(s.before) == maxPrinted {
 		s.before = append(s.before[:maxPrinted/2], s.before[maxPrinted/2+1:]...)
 	}
-	s.before = append(s.before, cutText(l, maxText))
+	s.before = append(s.before, diag.ClipBytes(l, maxText))
 	if strings.HasPrefix(l, "Node.js v") && s.crash == nil {
 		s.crash = slices.Clone(s.before)
 	}
@@ -301,7 +303,7 @@ func (s *tapTests) line(l string) bool {
 			if len(s.printed) == maxPrinted {
 				s.printed = append(s.printed[:maxPrinted/2], s.printed[maxPrinted/2+1:]...)
 			}
-			s.printed = append(s.printed, cutText(strings.TrimPrefix(c, " "), maxText))
+			s.printed = append(s.printed, diag.ClipBytes(strings.TrimPrefix(c, " "), maxText))
 		}
 	case t == "---" && !s.inside:
 		s.inside = true
@@ -315,7 +317,7 @@ func (s *tapTests) line(l string) bool {
 		}
 	case s.block != nil && (indent > s.indent+2 || t == ""):
 		if t != "" && len(*s.block) < maxPrinted {
-			*s.block = append(*s.block, cutText(t, maxText))
+			*s.block = append(*s.block, diag.ClipBytes(t, maxText))
 		}
 	default:
 		s.block = nil

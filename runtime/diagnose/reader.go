@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/command-dialect/dialect/lang/diag"
 )
 
 // Bounds of what a Reader keeps.
@@ -92,7 +94,7 @@ func (f *Failures) add(list ...Failure) {
 
 func (f Failure) tidy() Failure {
 	f.Finding = f.Finding.tidy()
-	f.Test = cutText(strings.ToValidUTF8(f.Test, "\ufffd"), maxMessage)
+	f.Test = diag.ClipBytes(strings.ToValidUTF8(f.Test, "\ufffd"), maxMessage)
 	f.Detail = slices.Clone(f.Detail[:min(len(f.Detail), maxDetail)])
 	indent := -1 // that all have
 	for _, l := range f.Detail {
@@ -101,7 +103,7 @@ func (f Failure) tidy() Failure {
 		}
 	}
 	for i, l := range f.Detail {
-		f.Detail[i] = cutText(strings.ToValidUTF8(l[indent:], "\ufffd"), maxMessage)
+		f.Detail[i] = diag.ClipBytes(strings.ToValidUTF8(l[indent:], "\ufffd"), maxMessage)
 	}
 	return f
 }
@@ -333,7 +335,7 @@ const (
 // add takes one line. worth says that it reads like an error.
 func (k *kept) add(l string, worth bool) {
 	k.n++
-	x := keptLine{k.n, cutText(l, maxText)}
+	x := keptLine{k.n, diag.ClipBytes(l, maxText)}
 	switch {
 	case k.n <= keptFirst:
 		k.list = append(k.list, x)

@@ -10,7 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"unicode/utf8"
+
+	"github.com/command-dialect/dialect/lang/diag"
 )
 
 // A Finding is the first error that an output tells of.
@@ -510,19 +511,8 @@ func (s *scan) end() (f Failures, sure bool) {
 func (f Finding) tidy() Finding {
 	f.Message = strings.ToValidUTF8(f.Message, "\ufffd")
 	f.File = strings.ToValidUTF8(f.File, "\ufffd")
-	f.Message = cutText(f.Message, maxMessage)
+	f.Message = diag.ClipBytes(f.Message, maxMessage)
 	return f
-}
-
-// cutText cuts a text that is longer than n bytes, and says so.
-func cutText(s string, n int) string {
-	if len(s) <= n {
-		return s
-	}
-	for n > 0 && !utf8.RuneStart(s[n]) {
-		n--
-	}
-	return s[:n] + "..."
 }
 
 // number reads a count, a line or a column; what is not a number, or absurd, is 0.

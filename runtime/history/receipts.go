@@ -93,17 +93,9 @@ func (h *Report) WriteText(out io.Writer) error {
 		if l.Trees > 0 {
 			flaky = fmt.Sprintf("%d of %d trees", l.Flaked, l.Trees)
 		}
-		fmt.Fprintf(w, "%s\t%d\t%d\t%.2f s\t%.2f s\t%s\n", clip(diag.Printable(l.Line), most), l.Runs, l.Failed, l.Median, l.Slowest, flaky)
+		fmt.Fprintf(w, "%s\t%d\t%d\t%.2f s\t%.2f s\t%s\n", diag.Clip(diag.Printable(l.Line), most), l.Runs, l.Failed, l.Median, l.Slowest, flaky)
 	}
 	return w.Flush()
-}
-
-// clip returns the beginning of a text of more than most characters.
-func clip(s string, most int) string {
-	if r := []rune(s); len(r) > most {
-		return string(r[:most-3]) + "..."
-	}
-	return s
 }
 
 // maxRuns bounds how many runs are looked through for those of a script.

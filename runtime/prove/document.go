@@ -76,7 +76,7 @@ func (d *Document) WriteText(w io.Writer) error {
 			fmt.Fprintf(&b, "             %s\n", diag.Printable(l.Detail))
 		}
 		if l.Named != "" {
-			fmt.Fprintf(&b, "             it says: %s\n", diag.Printable(short(l.Named)))
+			fmt.Fprintf(&b, "             it says: %s\n", diag.Printable(diag.Clip(l.Named, 160)))
 		}
 	}
 	fmt.Fprintf(&b, "checks tested: %d of %d%s\n", d.Tested, d.Of, d.where())
@@ -103,14 +103,6 @@ func (d *Document) where() (text string) {
 		text += ", " + receipts.Unconfined.String()
 	}
 	return text
-}
-
-func short(line string) string {
-	const most = 160
-	if r := []rune(line); len(r) > most {
-		return string(r[:most]) + "..."
-	}
-	return line
 }
 
 // Status is the exit status: 0 if all that has a control was tested, and something was; 1 if a line did not notice or does not pass

@@ -112,7 +112,7 @@ func Markdown(w io.Writer, d *Document) error {
 		for strings.Contains(text, fence) {
 			fence += "`"
 		}
-		fmt.Fprintf(&b, "%s\n$ %s\n%s\n%s\n\n</details>\n", fence, f.Invocation, cut(text, 32<<10), fence)
+		fmt.Fprintf(&b, "%s\n$ %s\n%s\n%s\n\n</details>\n", fence, f.Invocation, diag.ClipBytes(text, 32<<10), fence)
 	})
 	d.Leaves(func(l *DocResult) {
 		if l.fewer() {

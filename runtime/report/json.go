@@ -433,11 +433,11 @@ func (e *DocError) String() string {
 func (e *DocError) name() string {
 	switch {
 	case e.Test != "":
-		return cut(e.Test, 80)
+		return diag.ClipBytes(e.Test, 80)
 	case e.File != "":
 		return diagnose.Finding{File: e.File, Line: e.Line}.Place()
 	}
-	return cut(e.Message, 60)
+	return diag.ClipBytes(e.Message, 60)
 }
 
 func tests(t *receipts.Tests) *DocTests {

@@ -61,7 +61,7 @@ func strip(s string) string {
 func lastLines(lines []string, n, size int) (tail []string) {
 	const width = 300
 	for i := len(lines) - 1; i >= 0 && len(tail) < n; i-- {
-		l := cut(lines[i], width)
+		l := diag.ClipBytes(lines[i], width)
 		if size -= len(l) + len("  | \n"); size < 0 {
 			break
 		}
@@ -83,16 +83,4 @@ func outputLines(output []byte) []string {
 		lines[i] = strings.TrimRight(lines[i], " \t")
 	}
 	return lines
-}
-
-// cut shortens s to at most n bytes, at a rune boundary.
-func cut(s string, n int) string {
-	if len(s) <= n {
-		return s
-	}
-	n -= len("...")
-	for n > 0 && !utf8.RuneStart(s[n]) {
-		n--
-	}
-	return s[:n] + "..."
 }

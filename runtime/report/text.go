@@ -234,12 +234,12 @@ func (p *printer) errors(l *DocResult, size int) {
 		p.said[e.key()] = l
 		shown++
 		room := max(size-(p.buf.Len()-from), 120)
-		p.f("  %s\n", cut(e.String(), min(max(room-40, 100), 320)))
+		p.f("  %s\n", diag.ClipBytes(e.String(), min(max(room-40, 100), 320)))
 		for i, d := range e.Detail {
 			if p.opt.Form == Agent && (i >= 8 || p.buf.Len()-from > size-60) {
 				break
 			}
-			p.f("  | %s\n", cut(d, 200))
+			p.f("  | %s\n", diag.ClipBytes(d, 200))
 		}
 	}
 	p.shown = shown + len(known)
@@ -309,11 +309,11 @@ func (p *printer) tail(l *DocResult, size int) {
 	}
 	tail := lastLines(output, lines, size)
 	if e := l.Error; e != nil && (e.File != "" || len(tail) == 0) && !slices.ContainsFunc(tail, func(l string) bool { return strings.Contains(l, e.Message) }) && p.opt.Form != CI {
-		p.f("  error: %s\n", cut(e.String(), 160))
+		p.f("  error: %s\n", diag.ClipBytes(e.String(), 160))
 	}
 	for _, line := range tail {
 		if p.opt.Form == Agent {
-			line = cut(line, 240)
+			line = diag.ClipBytes(line, 240)
 		}
 		p.f("%s\n", strings.TrimRight("  | "+line, " "))
 	}
@@ -400,7 +400,7 @@ func (p *printer) agent() {
 
 // index is the line of an index that names l.
 func (p *printer) index(l *DocResult) string {
-	return cut(l.place()+" | "+l.ending()+" | "+l.firstError(), 110)
+	return diag.ClipBytes(l.place()+" | "+l.ending()+" | "+l.firstError(), 110)
 }
 
 // agentBlock is the greatest size of a block, in bytes.
@@ -556,7 +556,7 @@ func (p *printer) missing() (list []string) {
 // bounded cleans a text of unknown length, and cuts it where space is short.
 func (p *printer) bounded(s string) string {
 	if p.opt.Form == Agent {
-		return cut(clean(s), 200)
+		return diag.ClipBytes(clean(s), 200)
 	}
 	return clean(s)
 }

@@ -104,10 +104,7 @@ func (s *server) symbols(_ context.Context, p *protocol.DocumentParams) (any, er
 	for i, sec := range sections {
 		var lines []protocol.DocumentSymbol
 		for _, c := range sec.commands {
-			sym := protocol.DocumentSymbol{Name: c.Text, Kind: symbolFunction, Range: d.spanRange(c.Span), SelectionRange: d.spanRange(c.Span)}
-			if len(sym.Name) > 200 {
-				sym.Name = strings.ToValidUTF8(sym.Name[:200], "") + "..."
-			}
+			sym := protocol.DocumentSymbol{Name: diag.ClipBytes(c.Text, 200), Kind: symbolFunction, Range: d.spanRange(c.Span), SelectionRange: d.spanRange(c.Span)}
 			if b := d.project.m.Lookup(c.Verb.Text, c.Noun.Text); b != nil && !c.Bad {
 				sym.Detail, sym.Tags = detail(b), tags(b)
 			}
