@@ -59,7 +59,7 @@ echo good >alpha.txt; dialect run quality.dlct; echo "green $?"
 dialect guard status
 exit 7
 `)
-	for _, want := range []string{"red 1", "green 0", "quality.dlct: failed", "quality.dlct: passed", "namespaces", "vouched for by boss", "exit status 7"} {
+	for _, want := range []string{"red 1", "green 0", "quality.dlct: failed", "quality.dlct: passed", "namespaces", "boss vouches for it", "exit status 7"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("no %q in\n%s", want, out)
 		}

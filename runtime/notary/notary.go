@@ -20,7 +20,6 @@ import (
 
 	"github.com/gofrs/flock"
 
-	"github.com/command-dialect/dialect/lang/diag"
 	"github.com/command-dialect/dialect/lang/regular"
 	"github.com/command-dialect/dialect/lang/resolve"
 	"github.com/command-dialect/dialect/receipts"
@@ -85,39 +84,6 @@ const (
 
 // A Peer is the process at the other end of a connection, as the kernel says it.
 type Peer struct{ PID, UID, GID int }
-
-// A Status says what a session has come to. It is also what a client gets that asks for it.
-type Status struct {
-	Key      string `json:"key"`                // the public key of the session
-	Identity string `json:"identity,omitempty"` // the name of the key that vouches for it
-	Mode     string `json:"mode"`
-	ABI      int    `json:"abi,omitempty"`
-	Tree     string `json:"tree"`
-	Baseline string `json:"baseline,omitempty"` // a commit
-	InPlace  bool   `json:"in_place,omitempty"`
-	// Listeners could run things for the agent outside of its domain; Masks are hidden from it.
-	Listeners []string  `json:"listeners,omitempty"`
-	Masks     []string  `json:"masks,omitempty"`
-	Started   time.Time `json:"started"`
-	Closed    bool      `json:"closed,omitempty"`
-	Records   int64     `json:"records"`
-	Running   int       `json:"running"`
-	Runs      []Ran     `json:"runs"` // the last of them, in their order
-}
-
-// Ran is what became of one run, or of a question that was refused.
-type Ran struct {
-	Run     string    `json:"run,omitempty"`
-	Script  string    `json:"script"`
-	Started time.Time `json:"started"`
-	Verdict string    `json:"verdict"` // passed, failed, fault, refused, interrupted, running
-	Gate    string    `json:"gate,omitempty"`
-	Checks  string    `json:"checks,omitempty"` // of a test of the checks: how many were tested
-	Why     string    `json:"why,omitempty"` // of what was refused
-}
-
-// maxRan is how many runs a status names.
-const maxRan = 100
 
 // Variable names the variable of the environment that says where the notary listens.
 const Variable = "DIALECT_NOTARY"
@@ -419,46 +385,4 @@ func (n *Notary) Bundle(ctx context.Context, w io.Writer) error {
 	enc := json.NewEncoder(w)
 	enc.SetEscapeHTML(false)
 	return enc.Encode(b)
-}
-
-// Text is s for people.
-func (s Status) Text() string {
-	var b strings.Builder
-	line := func(name, format string, args ...any) {
-		fmt.Fprintf(&b, "%-9s %s\n", name, fmt.Sprintf(format, args...))
-	}
-	line("tree", "%s", diag.Printable(s.Tree))
-	mode := s.Mode
-	if s.ABI > 0 {
-		mode += fmt.Sprintf(", Landlock ABI %d", s.ABI)
-	}
-	if s.InPlace {
-		mode += ", in the working tree"
-	}
-	line("mode", "%s", mode)
-	if s.Baseline != "" {
-		line("rules", "as in %s", s.Baseline)
-	} else {
-		line("rules", "as they were when the session began")
-	}
-	vouched := "nobody vouches for it"
-	if s.Identity != "" {
-		vouched = diag.Printable(s.Identity) + " vouches for it"
-	}
-	line("key", "%s; %s", s.Key, vouched)
-	line("log", "%s since %s", diag.Number(int(s.Records), "record"), s.Started.UTC().Format(time.RFC3339))
-	if s.Running > 0 {
-		line("running", "%s", diag.Number(s.Running, "run"))
-	}
-	for _, r := range s.Runs {
-		text := diag.Printable(r.Script) + " " + r.Verdict
-		switch {
-		case r.Gate != "":
-			text += ", gate " + r.Gate
-		case r.Why != "":
-			text += ": " + diag.Printable(r.Why)
-		}
-		line(cmp.Or(r.Run, "-"), "%s", text)
-	}
-	return b.String()
 }

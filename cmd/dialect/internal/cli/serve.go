@@ -3,7 +3,6 @@ package cli
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"os"
 	"path/filepath"
 
@@ -147,11 +146,7 @@ func newNotaryStatus(u *ui) *cobra.Command {
 			if err != nil {
 				return run.NoNotary(err)
 			}
-			if json {
-				return u.JSON(s)
-			}
-			_, err = fmt.Fprint(u.Out, s.Text())
-			return err
+			return u.Print(json, s)
 		},
 	}
 	cmd.Flags().StringVar(&socket, "notary", os.Getenv(notary.Variable), "ask the notary that listens on the socket `PATH` (DIALECT_NOTARY)")

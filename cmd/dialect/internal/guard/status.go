@@ -7,10 +7,8 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"github.com/command-dialect/dialect/cmd/dialect/internal/exit"
-	"github.com/command-dialect/dialect/lang/diag"
 	"github.com/command-dialect/dialect/lang/regular"
 	"github.com/command-dialect/dialect/runtime/notary"
 )
@@ -77,31 +75,7 @@ func (s *Sessions) WriteText(w io.Writer) error {
 		return err
 	}
 	for _, session := range s.Sessions {
-		n := session.Notary
-		place := "in a clean checkout"
-		if n.InPlace {
-			place = "in place"
-		}
-		mode := n.Mode
-		if n.ABI > 0 {
-			mode += fmt.Sprintf(", Landlock ABI %d", n.ABI)
-		}
-		fmt.Fprintf(w, "%s: %s; commands run %s\n", diag.Printable(n.Tree), mode, place)
-		if n.Baseline != "" {
-			fmt.Fprintf(w, "  rules of %.12s\n", n.Baseline)
-		}
-		if n.Identity != "" {
-			fmt.Fprintf(w, "  vouched for by %s\n", diag.Printable(n.Identity))
-		} else {
-			fmt.Fprintln(w, "  vouched for by nobody")
-		}
-		if len(n.Masks) > 0 {
-			fmt.Fprintf(w, "  hidden from the agent: %s\n", diag.Printable(strings.Join(n.Masks, ", ")))
-		}
-		for _, l := range n.Listeners {
-			fmt.Fprintf(w, "  can be reached by the agent: %s\n", diag.Printable(l))
-		}
-		if err := writeRuns(w, n); err != nil {
+		if err := session.Notary.WriteText(w); err != nil {
 			return err
 		}
 	}
