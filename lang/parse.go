@@ -526,8 +526,8 @@ func (f finding) hint(format string, args ...any) finding {
 }
 
 // fix adds a fix that replaces the bytes from start to end of the line by text.
-func (f finding) fix(a diag.Applicability, message string, start, end int, text string) finding {
-	return f.fixAll(a, message, diag.Edit{File: f.d.File, Span: f.p.span(start, end), New: text})
+func (f finding) fix(a diag.Applicability, message string, start, end int, text string) {
+	f.fixAll(a, message, diag.Edit{File: f.d.File, Span: f.p.span(start, end), New: text})
 }
 
 func (f finding) fixAll(a diag.Applicability, message string, edits ...diag.Edit) finding {

@@ -39,11 +39,11 @@ func (r *resolver) misread(c *lang.Command, said diag.List) diag.List {
 	case len(commands) > 1:
 		d := r.errorf(diag.TwoCommands, c.Span, "%d commands on one line", len(commands))
 		d.Hint = "write each on a line of its own:\n" + strings.Join(commands, "\n")
-		r.fix(d, diag.MaybeIncorrect, "write each on a line of its own", c.Span, strings.Join(commands, "\n"))
+		r.fix(d, "write each on a line of its own", c.Span, strings.Join(commands, "\n"))
 	case len(commands) == 1 && commands[0] != c.Text && (near == "" || r.m.Verb(c.Verb.Text) != ""):
 		d := r.errorf(diag.Prose, c.Span, "words or marks around a command")
 		d.Hint = fmt.Sprintf("did you mean %q?\na line is the command alone; remarks go after \"# \"", commands[0])
-		r.fix(d, diag.MaybeIncorrect, fmt.Sprintf("write %q", commands[0]), c.Span, commands[0])
+		r.fix(d, fmt.Sprintf("write %q", commands[0]), c.Span, commands[0])
 	case near == "" && r.m.Verb(c.Verb.Text) == "" && (c.Bad || r.m.Noun(c.Noun.Text) == "") && isProse(c):
 		d := r.errorf(diag.Prose, c.Span, "this reads as prose; the matrix has no such command")
 		d.Hint = "put remarks after \"# \"; a line is a verb, a preposition and a noun"
@@ -53,7 +53,7 @@ func (r *resolver) misread(c *lang.Command, said diag.List) diag.List {
 		}
 		at := c.Span
 		at.End = at.Start
-		r.fix(d, diag.MaybeIncorrect, "make it a comment", at, "# ")
+		r.fix(d, "make it a comment", at, "# ")
 	default:
 		return keep(said)
 	}
@@ -226,8 +226,8 @@ func (r *resolver) joined(c *lang.Command) bool {
 			b.Verb, b.Noun, c.Verb.Key(), c.Noun.Key())
 		d.Hint = fmt.Sprintf("write two lines:\n%s\n%s\nor, if they are values:\n%s", first, second, quoted)
 		d.Related = []diag.Related{{File: b.Source.Name, Span: b.Span, Message: fmt.Sprintf("\"%s %s\" is bound here", b.Verb, b.Noun)}}
-		r.fix(d, diag.MaybeIncorrect, "write two lines", c.Span, first+"\n"+second)
-		r.fix(d, diag.MaybeIncorrect, "quote "+verb.Value.Text, verb.Value.Span, `"`+verb.Value.Text+`"`)
+		r.fix(d, "write two lines", c.Span, first+"\n"+second)
+		r.fix(d, "quote "+verb.Value.Text, verb.Value.Span, `"`+verb.Value.Text+`"`)
 		return false
 	}
 	return true

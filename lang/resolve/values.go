@@ -145,7 +145,7 @@ func (r *resolver) unknownVariables(v *lang.Value, names []string) {
 			}
 		} else if near := r.slips.Near(name, r.variableNames()); near != "" {
 			d.Hint = fmt.Sprintf("did you mean {%s}?", near)
-			r.fix(d, diag.MaybeIncorrect, fmt.Sprintf("replace {%s} by {%s}", name, near), d.Span, "{"+near+"}")
+			r.fix(d, fmt.Sprintf("replace {%s} by {%s}", name, near), d.Span, "{"+near+"}")
 		} else if known := r.variableNames(); len(known) > 0 {
 			d.Hint += "\nknown: {" + strings.Join(known[:min(len(known), maxListed)], "} {") + "}"
 		}
@@ -303,7 +303,7 @@ func (r *resolver) unknownName(b *routing.Binding, d *bound, in input) {
 	switch near := r.slips.Near(in.name.Text, names); {
 	case near != "":
 		x.Hint = fmt.Sprintf("did you mean %s=?", near)
-		r.fix(x, diag.MaybeIncorrect, fmt.Sprintf("write %s=", near), x.Span, near+"=")
+		r.fix(x, fmt.Sprintf("write %s=", near), x.Span, near+"=")
 	case len(names) > 0:
 		x.Hint = "parameters: " + strings.Join(names, ", ") + "; " + quoted
 	default:

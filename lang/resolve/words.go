@@ -133,11 +133,11 @@ func (r *resolver) replace(d *diag.Diagnostic, w lang.Word, near string) {
 	if first := w.Text[:1]; near != "" && first == strings.ToUpper(first) && first != strings.ToLower(first) && w.Span.Start == d.Span.Start {
 		near = strings.ToUpper(near[:1]) + near[1:]
 	}
-	r.fix(d, diag.MaybeIncorrect, fmt.Sprintf("replace %q by %q", w.Text, near), w.Span, near)
+	r.fix(d, fmt.Sprintf("replace %q by %q", w.Text, near), w.Span, near)
 }
 
-func (r *resolver) fix(d *diag.Diagnostic, a diag.Applicability, message string, span diag.Span, text string) {
-	d.Fixes = append(d.Fixes, diag.Fix{Message: message, Applicability: a, Edits: []diag.Edit{{File: r.file, Span: span, New: text}}})
+func (r *resolver) fix(d *diag.Diagnostic, message string, span diag.Span, text string) {
+	d.Fixes = append(d.Fixes, diag.Fix{Message: message, Applicability: diag.MaybeIncorrect, Edits: []diag.Edit{{File: r.file, Span: span, New: text}}})
 }
 
 // ambiguous reports that the object of c is a noun of its verb too. B is what
@@ -158,9 +158,9 @@ func (r *resolver) ambiguous(c *lang.Command, b, other *routing.Binding) {
 	d.Hint = fmt.Sprintf("write one of these:\n%s  # the noun is %q%s\n%s  # the noun is %q", first, c.Noun.Key(), note, second, c.Object.Text)
 	d.Related = []diag.Related{{File: other.Source.Name, Span: other.Span, Message: fmt.Sprintf("\"%s %s\" is bound here", other.Verb, other.Noun)}}
 	if b != nil {
-		r.fix(d, diag.MaybeIncorrect, fmt.Sprintf("take %q for the noun: %s", c.Noun.Text, first), c.Span, first)
+		r.fix(d, fmt.Sprintf("take %q for the noun: %s", c.Noun.Text, first), c.Span, first)
 	}
-	r.fix(d, diag.MaybeIncorrect, fmt.Sprintf("take %q for the noun: %s", c.Object.Text, second), c.Span, second)
+	r.fix(d, fmt.Sprintf("take %q for the noun: %s", c.Object.Text, second), c.Span, second)
 }
 
 // preposition warns of one that the binding does not list.
@@ -171,7 +171,7 @@ func (r *resolver) preposition(c *lang.Command, b *routing.Binding) {
 	d := r.warnf(diag.OddPreposition, c.Prep.Span, "\"%s %s\" does not go with %q", b.Verb, b.Noun, c.Prep.Key())
 	d.Hint = "it goes with: " + strings.Join(b.Prepositions, ", ")
 	for _, p := range b.Prepositions {
-		r.fix(d, diag.MaybeIncorrect, fmt.Sprintf("write %q", p), c.Prep.Span, p)
+		r.fix(d, fmt.Sprintf("write %q", p), c.Prep.Span, p)
 	}
 }
 

@@ -247,7 +247,7 @@ func (o *observer) results() (sum diagnose.Tests, all diagnose.Failures, cases [
 		if err != nil {
 			return sum, all, nil, fmt.Errorf("the test results cannot be read: %w", err)
 		}
-		t, failures, err := diagnose.EachJUnit(f, each)
+		t, failures, err := diagnose.JUnit(f, each)
 		f.Close()
 		if err != nil {
 			return sum, all, nil, fmt.Errorf("the test results %s cannot be read: %w", name, err)

@@ -478,7 +478,7 @@ type maker func(dir string) ([]workspace.File, error)
 func (r *Room) obtain(ctx context.Context, in *installed, made maker) error {
 	parent := filepath.Join(r.o.Cache, "setup")
 	if r.o.Cache == "" || below(r.snapshot.Root, r.o.Cache) || os.MkdirAll(parent, 0o700) != nil {
-		return r.installOwn(ctx, in, made)
+		return r.installOwn(in, made)
 	}
 	name := sha256.Sum256([]byte(r.snapshot.Root))
 	prefix := hex.EncodeToString(name[:8]) + "-"
@@ -486,7 +486,7 @@ func (r *Room) obtain(ctx context.Context, in *installed, made maker) error {
 	for {
 		lock, err := lockable(dir)
 		if err != nil {
-			return r.installOwn(ctx, in, made)
+			return r.installOwn(in, made)
 		}
 		done, err := r.held(ctx, in, lock, dir, made)
 		if done {
@@ -555,9 +555,9 @@ func (r *Room) held(ctx context.Context, in *installed, lock *os.File, dir strin
 	case !alone && state == nothing:
 		return false, nil
 	case !alone: // others use it
-		return true, r.installOwn(ctx, in, made)
+		return true, r.installOwn(in, made)
 	default:
-		if err := r.fill(ctx, in, dir, made); err != nil {
+		if err := r.fill(in, dir, made); err != nil {
 			_ = tempdir.RemoveAll(dir)
 			return true, err
 		}
@@ -614,7 +614,7 @@ func sealed(key, sum [32]byte) [32]byte {
 }
 
 // fill makes what is kept in a directory; what was there is removed.
-func (r *Room) fill(ctx context.Context, in *installed, dir string, made maker) error {
+func (r *Room) fill(in *installed, dir string, made maker) error {
 	entries, err := os.ReadDir(dir)
 	for _, d := range entries {
 		err = errors.Join(err, tempdir.RemoveAll(filepath.Join(dir, d.Name())))
@@ -675,7 +675,7 @@ func Collect(cache string, age time.Duration, dry bool) (n int, err error) {
 }
 
 // installOwn makes what is installed for this run alone.
-func (r *Room) installOwn(ctx context.Context, in *installed, made maker) error {
+func (r *Room) installOwn(in *installed, made maker) error {
 	r.mu.Lock()
 	r.stays++
 	dir := filepath.Join(r.dir, fmt.Sprintf("installed%d", r.stays))

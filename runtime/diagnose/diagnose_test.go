@@ -186,7 +186,7 @@ func TestFirstIsLinear(t *testing.T) {
 }
 
 func TestJUnit(t *testing.T) {
-	read := func(text string) (Tests, Failures, error) { return JUnit(strings.NewReader(text)) }
+	read := func(text string) (Tests, Failures, error) { return JUnit(strings.NewReader(text), func(Case) {}) }
 	real, err := os.ReadFile("testdata/pytest-junit.xml")
 	if err != nil {
 		t.Fatal(err)
@@ -391,7 +391,7 @@ func FuzzJUnit(f *testing.F) {
 	f.Add(seed)
 	f.Add([]byte("<testsuite><testcase><failure message=''/></testcase></testsuite>"))
 	f.Fuzz(func(t *testing.T, text []byte) {
-		n, d, err := JUnit(bytes.NewReader(text))
+		n, d, err := JUnit(bytes.NewReader(text), func(Case) {})
 		if n.Total() < 0 || err == nil && (n.Failed == 0) != (d.Total == 0) {
 			t.Errorf("%v %v", n, d)
 		}

@@ -14,13 +14,10 @@ const MaxJUnit = 64 << 20
 
 // JUnit reads a file of test results in the format that Ant's JUnit task began and that
 // nearly all test runners can write. It returns the counts of its test cases and those
-// that failed. The attributes of the suites
+// that failed, and calls each for every test. The attributes of the suites
 // are not believed where they say that tests passed: the cases are counted. A suite that says that something in it failed, or
 // has a failure of its own, such as of its fixture, and names no case for it, failed as one test.
-func JUnit(r io.Reader) (t Tests, f Failures, err error) { return EachJUnit(r, func(Case) {}) }
-
-// EachJUnit is [JUnit], which also calls each for every test.
-func EachJUnit(r io.Reader, each func(Case)) (t Tests, f Failures, err error) {
+func JUnit(r io.Reader, each func(Case)) (t Tests, f Failures, err error) {
 	d := xml.NewDecoder(io.LimitReader(r, MaxJUnit))
 	d.Strict = true
 	d.CharsetReader = func(string, io.Reader) (io.Reader, error) {

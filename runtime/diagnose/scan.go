@@ -294,7 +294,7 @@ func (s *scan) line(l string) {
 		}
 		return
 	}
-	if s.colon(l, t) {
+	if s.colon(l) {
 		return
 	}
 	if s.raised == "" && (raises(t) && p.raised.MatchString(t) || strings.HasPrefix(t, "expect(")) {
@@ -306,7 +306,7 @@ func (s *scan) line(l string) {
 }
 
 // colon looks for a place at the begin of the line.
-func (s *scan) colon(l, t string) bool {
+func (s *scan) colon(l string) bool {
 	p := allPlaces()
 	if strings.Contains(l, "error") {
 		if m := p.tsc.FindStringSubmatch(l); m != nil {

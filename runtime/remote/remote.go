@@ -78,12 +78,9 @@ type Attempted struct {
 	Body  receipts.Hash  `json:"body"`
 }
 
-// MaxBrief bounds an [Attempted] as JSON, in bytes.
-const MaxBrief = 1 << 10
-
 const maxText = 300
 
-// Fit cuts the text of a brief so that an [Attempted] fits.
+// Fit cuts the text of a brief so that an [Attempted] has at most a kilobyte as JSON.
 func Fit(b schedule.Brief) schedule.Brief {
 	if text := strings.ToValidUTF8(b.Text, "?"); len(text) > maxText {
 		n := maxText

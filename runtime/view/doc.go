@@ -49,9 +49,10 @@ type Options struct {
 	// Busy, if set, reports whether what was written is still under way: then nothing is
 	// drawn anew.
 	Busy func() bool
-	// Every is the time between two drawings, or two signs of life; 0 means 100 ms for a
-	// live view and 30 s otherwise.
-	Every time.Duration
+
+	// every is the time between two drawings, or two progress lines; 0 means 100 ms for a
+	// live view and 30 s otherwise. A test sets it.
+	every time.Duration
 }
 
 // plain makes text of others fit for one line, without the secrets that it has before or after.

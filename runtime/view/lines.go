@@ -41,7 +41,7 @@ func newLines(m Mode, o Options) *lines {
 	if m != Beat {
 		return l
 	}
-	every := o.Every
+	every := o.every
 	if every == 0 {
 		every = beatEvery
 	}

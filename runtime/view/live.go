@@ -67,7 +67,7 @@ type running struct {
 func newLive(o Options) *live {
 	l := &live{o: o, now: time.Now, done: make(map[schedule.Verdict]int), locked: make(map[*plan.Step]string), order: make(map[*plan.Step]int)}
 	l.began = l.now()
-	every := o.Every
+	every := o.every
 	if every == 0 {
 		every = liveEvery
 	}

@@ -94,7 +94,7 @@ func TestQueueWhole(t *testing.T) {
 func TestStoppedTerminal(t *testing.T) {
 	g := &gate{open: make(chan struct{})}
 	q := NewQueue(QueueOptions{Patience: 100 * time.Millisecond})
-	l := newLive(Options{Out: q.To(g), Busy: q.Busy, Every: time.Millisecond})
+	l := newLive(Options{Out: q.To(g), Busy: q.Busy, every: time.Millisecond})
 	l.Print("a message")
 	done := make(chan struct{})
 	go func() {

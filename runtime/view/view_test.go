@@ -120,7 +120,7 @@ func (t *terminal) screen() string {
 
 func still(out *terminal, cols, rows int, clock *time.Time) *live {
 	out.cols = cols
-	l := newLive(Options{Out: out, Size: func() (int, int) { return out.cols, rows }, Every: time.Hour,
+	l := newLive(Options{Out: out, Size: func() (int, int) { return out.cols, rows }, every: time.Hour,
 		Redact: redact.New(redact.Options{Declared: []string{"hunter22-secret"}})})
 	l.now = func() time.Time { return *clock }
 	l.began = *clock
@@ -292,7 +292,7 @@ func TestSecrets(t *testing.T) {
 	const secret = "hunter22-secret"
 	for _, mode := range []Mode{Live, Group, Stream, Tail, Beat} {
 		out := &bytes.Buffer{}
-		v := New(mode, Options{Out: out, Redact: redact.New(redact.Options{Declared: []string{secret}}), Every: time.Millisecond})
+		v := New(mode, Options{Out: out, Redact: redact.New(redact.Options{Declared: []string{secret}}), every: time.Millisecond})
 		p := script(2, 0)
 		for _, s := range p.Steps {
 			s.Line.Text += " " + secret
@@ -342,7 +342,7 @@ func (s *syncBuffer) String() string {
 
 func TestBeat(t *testing.T) {
 	out := new(syncBuffer)
-	v := New(Beat, Options{Out: out, Every: time.Millisecond})
+	v := New(Beat, Options{Out: out, every: time.Millisecond})
 	p := script(3, 0)
 	v.Listen(engine.RunStarted{Plan: p})
 	v.Listen(attempt.Started{Step: p.Steps[0], At: time.Now()})
@@ -374,7 +374,7 @@ func TestFit(t *testing.T) {
 func BenchmarkLiveDraw(b *testing.B) {
 	clock := time.Unix(1e9, 0)
 	out := new(bytes.Buffer)
-	l := newLive(Options{Out: out, Every: time.Hour})
+	l := newLive(Options{Out: out, every: time.Hour})
 	defer l.Close()
 	l.now, l.began = func() time.Time { return clock }, clock
 	p := script(1, 30)

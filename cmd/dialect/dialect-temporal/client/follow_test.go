@@ -217,7 +217,7 @@ func TestWide(t *testing.T) {
 		}
 		most = max(most, open)
 		if n := len(e.GetActivityTaskCompletedEventAttributes().GetResult().GetPayloads()); n > 0 {
-			if size := len(e.GetActivityTaskCompletedEventAttributes().Result.Payloads[0].Data); size > remote.MaxBrief && e.EventId > 10 {
+			if size := len(e.GetActivityTaskCompletedEventAttributes().Result.Payloads[0].Data); size > 1<<10 && e.EventId > 10 {
 				t.Errorf("a result of %d bytes is in the history", size)
 			}
 		}

@@ -54,8 +54,6 @@ type Options struct {
 	Folder string   // of its own: checkouts and logs
 	Guard  []string // see [attempt.Options]
 	Name   string
-	// Between, for tests, is called before an attempt is made.
-	Between func(flow.Task)
 }
 
 // A Worker carries out attempts.
@@ -155,9 +153,6 @@ func (w *Worker) Resolve(ctx context.Context, spec remote.Spec, lease time.Durat
 
 // Attempt makes one attempt. Its slot is free once the command has ended: the result is sent meanwhile.
 func (w *Worker) Attempt(ctx context.Context, t flow.Task) (remote.Attempted, error) {
-	if w.o.Between != nil {
-		w.o.Between(t)
-	}
 	own, done := w.lease(ctx, t.Lease)
 	ended := context.AfterFunc(ctx, done) // the worker ends
 	d, err := w.carryOut(own, t)

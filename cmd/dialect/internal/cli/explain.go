@@ -79,7 +79,7 @@ library.`,
 					break
 				}
 				// One word is not a line: it is the name of a binding, or a slip.
-				if m, _, err := loadMatrix(".", f.routing); err == nil {
+				if m, _, err := loadMatrix(f.routing); err == nil {
 					if b, _ := m.Named(args[0]); b != nil {
 						return f.line(u, []string{b.Verb, b.Noun})
 					}
@@ -181,7 +181,7 @@ func (f *explainFlags) line(u *ui, args []string) error {
 
 // printSkill prints the skill of that name, or of a line.
 func (f *explainFlags) printSkill(u *ui, name string) error {
-	m, _, err := loadMatrix(".", f.routing)
+	m, _, err := loadMatrix(f.routing)
 	if err != nil && f.routing != "" {
 		return err
 	}

@@ -16,9 +16,9 @@ func readScript(u *ui, args, lines []string) (*project.Script, error) {
 	return script.Read(u.In, u.Note, args, lines)
 }
 
-// loadMatrix finds and loads the matrix for dir, or the one that --routing names.
-func loadMatrix(dir, name string) (*routing.Matrix, diag.List, error) {
-	m, l, err := project.LoadMatrix(dir, name)
+// loadMatrix finds and loads the matrix for the working directory, or the one that --routing names.
+func loadMatrix(name string) (*routing.Matrix, diag.List, error) {
+	m, l, err := project.LoadMatrix(".", name)
 	return m, l, exit.NoMatrix(err)
 }
 

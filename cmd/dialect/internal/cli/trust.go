@@ -66,7 +66,7 @@ func newTrust(u *ui) *cobra.Command {
 // trust shows the pin of the project, removes it or makes a new one.
 func (f *trustFlags) trust(u *ui) error {
 	ctx := context.Background()
-	m, findings, err := loadMatrix(".", f.routing)
+	m, findings, err := loadMatrix(f.routing)
 	if err != nil {
 		return err
 	}

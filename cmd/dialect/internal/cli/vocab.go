@@ -25,7 +25,7 @@ func newVocab(u *ui) *cobra.Command {
 			if f.words {
 				return u.Print(f.json, explain.TheLanguage())
 			}
-			m, findings, err := loadMatrix(".", f.routing)
+			m, findings, err := loadMatrix(f.routing)
 			if err != nil {
 				return err
 			}

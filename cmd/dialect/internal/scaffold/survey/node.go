@@ -117,7 +117,7 @@ func (d *draft) node() {
 	if n.scripts.At("test").Text == "" && p.Has("workspaces") || d.exists("pnpm-workspace.yaml") && n.scripts.At("test").Text == "" {
 		n.workspaces(p)
 	} else {
-		n.tests(depends)
+		n.tests()
 	}
 	if missing && len(d.Lines) == 0 {
 		d.lacks("node_modules", "the packages are not installed", n.install)
@@ -213,7 +213,7 @@ func (n *node) workspaces(p settings.Value) {
 	n.leaveOut("tests of the workspaces", "no package of theirs has a script \"test\" that "+n.program+" runs")
 }
 
-func (n *node) tests(depends func(string) bool) {
+func (n *node) tests() {
 	script := n.scripts.At("test").Text
 	commands := n.expand(script, 0)
 	scripted := script != "" && !strings.Contains(script, "no test specified") // the words of `npm init`
