@@ -7,6 +7,7 @@ package shell
 
 import (
 	"cmp"
+	"errors"
 	"path"
 	"path/filepath"
 	"slices"
@@ -20,7 +21,8 @@ const (
 	maxText    = 32 << 10
 	maxDepth   = 4 // of scripts in the arguments of shells
 	maxActions = 8
-	maxPlaces  = 4 // that a command may be started in
+	maxPlaces  = 4         // that a command may be started in
+	maxReread  = 128 << 10 // bytes that are parsed again, of one text
 )
 
 // An Intent is what a command line is about to do.
@@ -117,10 +119,39 @@ func (in *Intent) read(text string, st *state, depth int) {
 		}
 		return
 	}
-	file, _ := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(text), "")
+	file, err := parse(text)
+	if other := apart(text, err); other != text {
+		if file != nil { // what stands before the fault
+			in.list(file.Stmts, st.clone(), depth)
+		}
+		file, _ = parse(other)
+	}
 	if file != nil {
 		in.list(file.Stmts, st, depth)
 	}
+}
+
+func parse(text string) (*syntax.File, error) {
+	return syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(text), "")
+}
+
+// apart returns the text with a blank inside each "((" that opens two subshells. A shell takes "((" for arithmetic, finds that no "))" ends it, and
+// reads it again as subshells; the parser returns a fault instead, whose place is in or at the start of that "((". So the last "((" up to the
+// fault is split, until none is left or the text parses. What that parses together is bounded by maxReread; then all that are left are split.
+func apart(text string, err error) string {
+	for budget := maxReread; budget > 0; budget -= len(text) {
+		var fault syntax.ParseError
+		if !errors.As(err, &fault) || fault.Incomplete {
+			return text
+		}
+		i := strings.LastIndex(text[:min(len(text), int(fault.Pos.Offset())+3)], "((")
+		if i < 0 {
+			return text
+		}
+		text = text[:i+1] + " " + text[i+1:]
+		_, err = parse(text)
+	}
+	return strings.ReplaceAll(text, "((", "( (")
 }
 
 func (in *Intent) list(list []*syntax.Stmt, st *state, depth int) {
@@ -399,7 +430,7 @@ var wrappers = map[string]struct {
 	dir   string
 }{
 	"command": {}, "builtin": {}, "exec": {0, "a", ""}, "env": {0, "uCS", "-C --chdir"}, "sudo": {0, "ugpCDhRTU", "-D --chdir"}, "doas": {0, "uC", ""}, "nohup": {}, "time": {0, "fo", ""},
-	"nice": {0, "n", ""}, "ionice": {0, "cn", ""}, "setsid": {}, "stdbuf": {0, "ioe", ""}, "timeout": {1, "ks", ""}, "xargs": {0, "IidELlnPs", ""}, "caffeinate": {}, "rtk": {}, "busybox": {},
+	"nice": {0, "n", ""}, "ionice": {0, "cn", ""}, "setsid": {}, "stdbuf": {0, "ioe", ""}, "timeout": {1, "ks", ""}, "xargs": {0, "IidELlnPs", ""}, "caffeinate": {}, "rtk": {}, "busybox": {}, "repeat": {1, "", ""}, "noglob": {}, "nocorrect": {},
 	"flock": {1, "wE", ""}, "strace": {0, "abeEIoOpPsSuUX", ""}, "watch": {0, "n", ""},
 }
 

@@ -164,8 +164,29 @@ func TestParse(t *testing.T) {
 		"git push -d --no-delete origin main":                           push("."),
 		"GIT_CONFIG_PARAMETERS=\"'core.hooksPath'='/x'\" git push":      bypass("core.hooksPath", push(".")),
 		"cat >f <<E\n" + strings.Repeat("x\n", maxText) + "E\ngit push": unknown(".", "the command line is too long to be read as a whole"),
-		"((((":       nothing,
-		"git push '": nothing,
+		// Two parentheses that no arithmetic stands in are two subshells.
+		"((true); git push)":                                     push("."),
+		"(((true); git push) )":                                  push("."),
+		"((true) && (git push) )":                                push("."),
+		"((cd x && ls -l /) | cat); git push":                    push("."),
+		"((cd 'x y'; git push) | cat)":                           push("x y"),
+		"((cd x); cd y; git push)":                               push("y"),
+		"cd x; ((true); git push)":                               push("x"),
+		`echo "$((true); git push)"`:                             push("."),
+		"x=$((true); git commit -m x)":                           commit("."),
+		"for ((i = 0; i < 1; i++)); do ((true); git push); done": push("."),
+		"for ((i = 0; i < 1; i++)); do git push; done; )":        push("."),
+		"((i++)); ((true); git push --no-verify)":                bypass("--no-verify", push(".")),
+		"if ((true); git push); then :; fi":                      push("."),
+		"((cat <<E\nx\nE\n); git push)":                          push("."),
+		`((echo "(("); git push)`:                                push("."),
+		strings.Repeat("((true); true); ", 100) + "git push":     push("."),
+		"echo $((1 + (2))) $((i << 2)); ((i = (1)))":             nothing,
+		"echo '((true); git push)'":                              nothing,
+		"repeat 3 git push":                                      push("."),
+		"noglob git push":                                        push("."),
+		"((((":                                                   nothing,
+		"git push '":                                             nothing,
 	} {
 		if got := Parse(text); !reflect.DeepEqual(got, want) {
 			t.Errorf("%s\n got %+v\nwant %+v", text, got, want)
@@ -174,7 +195,7 @@ func TestParse(t *testing.T) {
 }
 
 func FuzzParse(f *testing.F) {
-	for _, s := range []string{"git commit -n", "cd x && bash -c 'git push'", "env -u A git -C y push", "((", "<<E\n"} {
+	for _, s := range []string{"git commit -n", "cd x && bash -c 'git push'", "env -u A git -C y push", "((", "<<E\n", "((true); git push)"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, text string) { Parse(text) })
