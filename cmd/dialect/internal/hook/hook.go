@@ -43,7 +43,7 @@ import (
 const (
 	maxStdin  = 1 << 20          // bytes
 	maxHeap   = 256 << 20        // bytes, before garbage is collected
-	stdinWait = 2 * time.Second  // until the event is there
+	stdinWait = 2 * time.Second  // until the event is whole
 	lookWait  = 20 * time.Second // for the whole; shorter than the timeouts that install writes
 )
 
@@ -61,8 +61,9 @@ type Options struct {
 	Out   io.Writer
 
 	// For tests.
-	wait time.Duration            // for lookWait
-	look func(*run, string) error // called before a look at the files
+	wait  time.Duration            // for lookWait
+	stdin time.Duration            // for stdinWait
+	look  func(*run, string) error // called before a look at the files
 }
 
 // A run is the answer to one event.
@@ -85,9 +86,7 @@ type reply struct {
 
 // Answer answers one event. It writes at most one JSON object.
 func Answer(o Options) {
-	if o.wait == 0 {
-		o.wait = lookWait
-	}
+	o.wait, o.stdin = cmp.Or(o.wait, lookWait), cmp.Or(o.stdin, stdinWait)
 	forgetKeys()
 	// The process ends soon: what it allocates for a large project is less than collecting it costs.
 	defer debug.SetGCPercent(debug.SetGCPercent(-1))
@@ -191,8 +190,8 @@ func (r *run) read() (map[string]any, error) {
 	select {
 	case g := <-got:
 		return g.m, g.err
-	case <-time.After(min(stdinWait, r.wait)):
-		return nil, errors.New("the event did not come within 2 s")
+	case <-time.After(r.stdin):
+		return nil, fmt.Errorf("the event was not whole after %s", r.stdin)
 	}
 }
 

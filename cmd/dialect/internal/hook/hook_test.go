@@ -178,6 +178,19 @@ func (endless) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
+// TestSlowStdin says how long it waited for the event.
+func TestSlowStdin(t *testing.T) {
+	newProject(t)
+	r, w := io.Pipe()
+	defer w.Close()
+	for _, wait := range []time.Duration{10 * time.Millisecond, 40 * time.Millisecond} {
+		ask(t, Options{stdin: wait}, r)
+		if list, want := recorded(t), "the event was not whole after "+wait.String(); list[len(list)-1].Text != want {
+			t.Errorf("%q, want %q", list[len(list)-1].Text, want)
+		}
+	}
+}
+
 // TestOpenStdin answers as soon as the event is whole: some clients do not close the pipe.
 func TestOpenStdin(t *testing.T) {
 	newProject(t)
