@@ -207,7 +207,7 @@ func (r *run) handle() reply {
 	}
 	var intent shell.Intent
 	if r.event.Kind == agents.BeforeTool {
-		if intent = shell.Parse(r.event.Command); intent.Nothing() && r.event.File == "" && r.event.Tree == "" {
+		if intent = shell.Parse(r.event.Command, r.event.In); intent.Nothing() && r.event.File == "" && r.event.Tree == "" {
 			return reply{Decision: decide.Decision{Action: decide.Allow}}
 		}
 	}

@@ -575,6 +575,22 @@ func TestTarget(t *testing.T) {
 	}
 }
 
+// TestStartedIn decides about the repository of the folder that the client's tool starts the command in.
+func TestStartedIn(t *testing.T) {
+	project := newProject(t)
+	t.Chdir(t.TempDir())
+	for _, c := range []struct{ agent, tool, field string }{{"gemini", "run_shell_command", "dir_path"}, {"qwen", "run_shell_command", "directory"}, {"qwen", "monitor", "directory"},
+		{"opencode", "bash", "workdir"}, {"kilo", "bash", "workdir"}, {"kilo", "background_process", "workdir"}} {
+		for dir, refused := range map[string]bool{project: true, ".": false} {
+			out, _ := ask(t, Options{Agent: agents.Find(c.agent), Event: "tool.execute.before"}, strings.NewReader(`{"session_id":"s","hook_event_name":"`+
+				map[string]string{"gemini": "BeforeTool", "qwen": "PreToolUse"}[c.agent]+`","tool_name":"`+c.tool+`","tool_input":{"command":"git push","`+c.field+`":"`+dir+`"}}`))
+			if strings.Contains(out, "dialect refused this push: MISSING") != refused {
+				t.Errorf("%s %s in %s: %q", c.agent, c.tool, dir, out)
+			}
+		}
+	}
+}
+
 // TestRulesGone refuses an agent the push of a commit without rules that can be read, where the remote has some.
 func TestRulesGone(t *testing.T) {
 	newProject(t)

@@ -41,6 +41,7 @@ type Event struct {
 	Agent      string // the sub-agent that the event is of; empty for none
 
 	Command string // of a shell tool
+	In      string // the folder that the command is started in, from that of the client; empty for that itself
 	File    string // that a tool is about to write
 	Call    string // the id of the call that is about to start a sub-agent, which is the end of that one's id
 	Tree    string // the folder that the sub-agent is to work in; empty where the client does not say
@@ -97,10 +98,10 @@ var table = []Adapter{
 		stop: block, tool: permission, tell: message},
 	{Name: "gemini", Title: "Gemini CLI", Events: map[string]Kind{"SessionStart": Start, "BeforeAgent": Prompt, "BeforeTool": BeforeTool, "AfterAgent": Stop},
 		Shell: []string{"run_shell_command"}, Write: []string{"write_file", "replace"}, Root: "GEMINI_PROJECT_DIR", stop: block, tool: deny, tell: message},
-	{Name: "qwen", Title: "Qwen Code", Events: claudeEvents, Shell: []string{"run_shell_command"}, Write: []string{"write_file", "edit", "replace"}, Spawn: []string{"agent"},
+	{Name: "qwen", Title: "Qwen Code", Events: claudeEvents, Shell: []string{"run_shell_command", "monitor"}, Write: []string{"write_file", "edit", "replace", "notebook_edit"}, Spawn: []string{"agent"},
 		Root: "QWEN_PROJECT_DIR", stop: block, tool: permission, tell: message},
 	{Name: "opencode", Title: "opencode", Events: pluginEvents, Shell: []string{"bash"}, Write: []string{"write", "edit"}, stop: block, tool: block, tell: message},
-	{Name: "kilo", Title: "Kilo", Events: pluginEvents, Shell: []string{"bash"}, Write: []string{"write", "edit"}, stop: block, tool: block, tell: message},
+	{Name: "kilo", Title: "Kilo", Events: pluginEvents, Shell: []string{"bash", "background_process"}, Write: []string{"write", "edit"}, stop: block, tool: block, tell: message},
 	{Name: Generic, Title: "another agent", Events: map[string]Kind{"start": Start, "prompt": Prompt, "tool": BeforeTool, "stop": Stop}, stop: block, tool: block},
 }
 
@@ -152,6 +153,7 @@ var (
 	toolKeys       = []string{"tool_name", "toolName", "tool"}
 	inputKeys      = []string{"tool_input", "toolArgs", "tool_args", "args"}
 	commandKeys    = []string{"command", "cmd"}
+	startKeys      = []string{"workdir", "dir_path", "directory"}
 	fileKeys       = []string{"file_path", "filePath", "path", "notebook_path"}
 	backgroundKeys = []string{"background_tasks", "backgroundTasks"}
 	agentKeys      = []string{"agent_id"}
@@ -222,7 +224,7 @@ func (a *Adapter) Parse(name string, m map[string]any) Event {
 		}
 	}
 	if a.Name == Generic || slices.Contains(a.Shell, tool) {
-		e.Command = command(input)
+		e.Command, e.In = command(input), text(input, startKeys...)
 	}
 	if a.Name == Generic || slices.Contains(a.Write, tool) {
 		e.File = text(input, fileKeys...)

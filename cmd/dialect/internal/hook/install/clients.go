@@ -74,7 +74,7 @@ func Clients() []Client {
 		// Versions before 0.20 read milliseconds, later ones either.
 		{Name: "qwen", Title: "Qwen Code", files: map[Level]string{Project: ".qwen/settings.json", User: "settings.json"},
 			homeBase: ".qwen", found: []string{".qwen", "QWEN.md"}, program: "qwen", sessions: "projects",
-			events: append(like("run_shell_command|write_file|edit|replace|agent"), event{"SubagentStart", ""}, event{"SubagentStop", ""}), timeout: milliseconds},
+			events: append(like("run_shell_command|monitor|write_file|edit|replace|notebook_edit|agent"), event{"SubagentStart", ""}, event{"SubagentStop", ""}), timeout: milliseconds},
 		{Name: "opencode", Title: "opencode", files: map[Level]string{Project: ".opencode/plugin/dialect.js", User: "plugin/dialect.js"},
 			homeBase: ".config/opencode", found: []string{".opencode", "opencode.json", "opencode.jsonc"}, program: "opencode"},
 		{Name: "kilo", Title: "Kilo", files: map[Level]string{Project: ".kilo/plugin/dialect.js", User: "plugin/dialect.js"},

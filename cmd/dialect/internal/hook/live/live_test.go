@@ -29,6 +29,7 @@ type client struct {
 	node    bool   // the program is a script of node
 	tool    string // its shell tool
 	args    func(command string) any
+	folder  string // the argument of the tool that names the folder to start in
 	setup   func(t *testing.T, p *project, url string)
 	command func(prompt string) []string
 	env     func(url string) []string
@@ -40,7 +41,7 @@ func commandArgument(name string) func(string) any {
 
 var clients = []client{
 	{
-		name: "codex", program: "codex/node_modules/.bin/codex", node: true, tool: "exec_command",
+		name: "codex", program: "codex/node_modules/.bin/codex", node: true, tool: "exec_command", folder: "workdir",
 		args: func(c string) any { return map[string]any{"cmd": c} },
 		setup: func(t *testing.T, p *project, url string) {
 			p.put(t, "home/.codex/config.toml", `model = "scripted"
@@ -68,7 +69,7 @@ trust_level = "trusted"
 		env: func(string) []string { return []string{"SCRIPTED_KEY=dummy"} },
 	},
 	{
-		name: "gemini", program: "gemini/node_modules/.bin/gemini", node: true, tool: "run_shell_command", args: commandArgument("command"),
+		name: "gemini", program: "gemini/node_modules/.bin/gemini", node: true, tool: "run_shell_command", args: commandArgument("command"), folder: "dir_path",
 		setup: func(t *testing.T, p *project, _ string) {
 			p.put(t, "home/.gemini/settings.json", `{"security":{"auth":{"selectedType":"gemini-api-key"}},"general":{"enableAutoUpdate":false,"disableAutoUpdate":true},`+
 				`"privacy":{"usageStatisticsEnabled":false},"telemetry":{"enabled":false},"model":{"name":"gemini-2.5-flash"}}`)
@@ -79,7 +80,7 @@ trust_level = "trusted"
 		},
 	},
 	{
-		name: "qwen", program: "qwen/node_modules/.bin/qwen", node: true, tool: "run_shell_command",
+		name: "qwen", program: "qwen/node_modules/.bin/qwen", node: true, tool: "run_shell_command", folder: "directory",
 		args: func(c string) any {
 			c, found := strings.CutSuffix(c, background) // it takes no & of the shell's
 			return map[string]any{"command": c, "description": "a command", "is_background": found}
@@ -93,7 +94,7 @@ trust_level = "trusted"
 		},
 	},
 	{
-		name: "opencode", program: "opencode/node_modules/opencode-linux-x64/bin/opencode", tool: "bash", args: commandArgument("command"),
+		name: "opencode", program: "opencode/node_modules/opencode-linux-x64/bin/opencode", tool: "bash", args: commandArgument("command"), folder: "workdir",
 		setup:   func(t *testing.T, p *project, url string) { plugged(t, p, url, "opencode.json") },
 		command: func(prompt string) []string { return []string{"run", "--format", "json", prompt} },
 		env: func(string) []string {
@@ -101,7 +102,7 @@ trust_level = "trusted"
 		},
 	},
 	{
-		name: "kilo", program: "kilo/node_modules/@kilocode/cli-linux-x64/bin/kilo", tool: "bash", args: commandArgument("command"),
+		name: "kilo", program: "kilo/node_modules/@kilocode/cli-linux-x64/bin/kilo", tool: "bash", args: commandArgument("command"), folder: "workdir",
 		setup:   func(t *testing.T, p *project, url string) { plugged(t, p, url, "kilo.json") },
 		command: func(prompt string) []string { return []string{"run", "--auto", "--format", "json", prompt} },
 		env: func(string) []string {
@@ -455,6 +456,29 @@ func TestPush(t *testing.T) {
 		}
 		if out := p.must(t, "git", "ls-remote", "origin"); !strings.HasSuffix(out, "\trefs/heads/green\n") || strings.Count(out, "\n") != 1 {
 			t.Errorf("pushed:\n%s", out)
+		}
+	})
+}
+
+// TestPushFrom refuses a push of another repository, whose folder is an argument of the client's tool.
+func TestPushFrom(t *testing.T) {
+	each(t, func(t *testing.T, c client, dialect string) {
+		p := start(t, c, dialect)
+		for _, name := range []string{"routing.toml", "quality.dlct", "check.sh"} {
+			text, err := os.ReadFile(filepath.Join(p.dir, name))
+			if err != nil {
+				t.Fatal(err)
+			}
+			p.put(t, "project/nested/"+name, string(text))
+		}
+		p.must(t, "sh", "-ec", "echo /nested/ >>.gitignore; git commit -qam two; cd nested; git init -q -b main; git add -A; git -c user.name=a -c user.email=a@b commit -qm one; git remote add origin ../../remote.git")
+		p.must(t, dialect, "run", "quality.dlct") // what the client works in is verified
+		args := c.args("git push -q origin main").(map[string]any)
+		args[c.folder] = filepath.Join(p.dir, "nested")
+		p.model.steps = []step{{tool: c.tool, args: args}, say("Shall I go on?")}
+		p.prompt(t)
+		if out := p.must(t, "git", "ls-remote", "origin"); out != "" || p.told("dialect refused this push: MISSING: HEAD is not verified") < 0 {
+			t.Errorf("pushed %q, told %d", out, p.told("dialect refused"))
 		}
 	})
 }

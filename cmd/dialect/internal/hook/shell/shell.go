@@ -31,11 +31,11 @@ type Intent struct {
 	Bypass  string   // the words that go around a check; empty for none
 }
 
-// An Action is a use of git that counts, and where. Paths are relative to where the shell starts; "~" begins one that is in the
+// An Action is a use of git that counts, and where. Paths are relative to where the client works; "~" begins one that is in the
 // home folder.
 type Action struct {
 	Push    bool   // or opens a pull request; else it commits
-	Dir     string // that git is started in; "." for where the shell starts
+	Dir     string // that git is started in; "." for where the client works
 	GitDir  string // that the command line names; empty for the one it finds from Dir
 	Unknown string // why the place is known only when it runs; empty where it is known
 }
@@ -43,10 +43,10 @@ type Action struct {
 // Nothing reports whether the command line does nothing that counts.
 func (in Intent) Nothing() bool { return len(in.Actions) == 0 && in.Bypass == "" }
 
-// Parse reads a command line. A text that is not a shell's has no intent.
-func Parse(text string) Intent {
+// Parse reads a command line that is started in dir, from where the client works; empty for there. A text that is not a shell's has no intent.
+func Parse(text, dir string) Intent {
 	var in Intent
-	in.read(text, &state{at: []where{{dir: "."}}}, 0)
+	in.read(text, &state{at: []where{{dir: path.Clean(filepath.ToSlash(dir))}}}, 0)
 	return in
 }
 

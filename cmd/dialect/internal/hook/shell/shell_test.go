@@ -188,8 +188,21 @@ func TestParse(t *testing.T) {
 		"((((":                                                   nothing,
 		"git push '":                                             nothing,
 	} {
-		if got := Parse(text); !reflect.DeepEqual(got, want) {
+		if got := Parse(text, ""); !reflect.DeepEqual(got, want) {
 			t.Errorf("%s\n got %+v\nwant %+v", text, got, want)
+		}
+	}
+}
+
+// TestParseIn starts command lines in a folder that the client's tool names.
+func TestParseIn(t *testing.T) {
+	for _, c := range []struct{ dir, text, want, gitDir string }{
+		{"x", "git push", "x", ""}, {"x/", "cd y; git push", "x/y", ""}, {"../x", "cd ..; git push", "..", ""}, {"/x", "git push", "/x", ""},
+		{"x", "cd /y; git push", "/y", ""}, {"x", `cd "$PWD/y" && git push`, "x/y", ""}, {"x", "git --git-dir=.git push", "x", "x/.git"},
+		{"x", "bash -c 'git push'", "x", ""},
+	} {
+		if got := Parse(c.text, c.dir).Actions; len(got) != 1 || got[0] != (Action{Push: true, Dir: c.want, GitDir: c.gitDir}) {
+			t.Errorf("%s: %s: %+v", c.dir, c.text, got)
 		}
 	}
 }
@@ -198,7 +211,7 @@ func FuzzParse(f *testing.F) {
 	for _, s := range []string{"git commit -n", "cd x && bash -c 'git push'", "env -u A git -C y push", "((", "<<E\n", "((true); git push)"} {
 		f.Add(s)
 	}
-	f.Fuzz(func(t *testing.T, text string) { Parse(text) })
+	f.Fuzz(func(t *testing.T, text string) { Parse(text, "a") })
 }
 
 // TestHostile parses short texts that nest as deeply as they can: a stack that overflows would end the process with status 2, which
@@ -207,8 +220,8 @@ func TestHostile(t *testing.T) {
 	for _, unit := range []string{"(", "$(", "{ ", "`", "\"$(", "((", "${a:-", "if ", "while ", "! ", "a|", "a&&", "<(", "eval ", "[[ (", "$((", "case a in a) ", "f() ", "\\", "<<E\n", "bash -c '", "env ", "x=("} {
 		text := strings.Repeat(unit, maxText/len(unit))
 		before := debug.SetMaxStack(512 << 20) // half of what a program gets; the race detector makes frames larger
-		Parse(text)
-		Parse(text + "git push")
+		Parse(text, "")
+		Parse(text+"git push", "")
 		debug.SetMaxStack(before)
 	}
 }
