@@ -20,7 +20,7 @@ type step struct {
 	say, do string
 	first   func()
 
-	tool string // another tool than the shell's, with args
+	tool string // another tool than the shell's, with args; "SPACE.NAME" for one in a name space
 	args any
 }
 
@@ -35,7 +35,7 @@ type model struct {
 	tool   string           // name of the client's shell tool
 	args   func(string) any // its arguments
 
-	second *model // that answers the session of [secondPrompt]; nil for none
+	second *model // that answers the session that [secondPrompt] alone began; nil for none
 
 	mu       sync.Mutex
 	steps    []step
@@ -65,7 +65,7 @@ func (m *model) next(body string, tools bool) (step, int) {
 	if !tools {
 		return say("ok"), -1
 	}
-	if m.second != nil && strings.Contains(body, secondPrompt) {
+	if m.second != nil && strings.Contains(body, secondPrompt) && !strings.Contains(body, firstPrompt) {
 		return m.second.next(body, tools)
 	}
 	s, i := m.take(body)
@@ -208,6 +208,9 @@ func (m *model) responses(w http.ResponseWriter, s step, n int, name string) {
 	var item map[string]any
 	if tool, args := m.call(s); tool != "" {
 		item = map[string]any{"type": "function_call", "id": "fc_" + id, "call_id": "call_" + id, "name": tool, "arguments": encoded(args), "status": "completed"}
+		if space, name, ok := strings.Cut(tool, "."); ok {
+			item["namespace"], item["name"] = space, name
+		}
 	} else {
 		item = map[string]any{"type": "message", "id": "msg_" + id, "role": "assistant", "status": "completed",
 			"content": []any{map[string]any{"type": "output_text", "text": s.say, "annotations": []any{}}}}

@@ -84,6 +84,30 @@ func TestSubAgent(t *testing.T) {
 	})
 }
 
+// TestSubAgentHere has a sub-agent break a test in the tree of who started it: the sub-agent is let go, and who started it is held.
+func TestSubAgentHere(t *testing.T) {
+	task := map[string]any{"description": "a task", "prompt": secondPrompt, "subagent_type": "general"}
+	over := say("Done with the task.")
+	ways := map[string]struct{ spawn, end step }{
+		"codex":    {step{tool: "multi_agent_v1.spawn_agent", args: map[string]any{"message": secondPrompt}}, over},
+		"gemini":   {step{tool: "invoke_agent", args: map[string]any{"agent_name": "generalist", "prompt": secondPrompt}}, step{tool: "complete_task", args: map[string]any{"result": map[string]any{"response": over.say}}}},
+		"qwen":     {step{tool: "agent", args: map[string]any{"description": "a task", "prompt": secondPrompt, "subagent_type": "general-purpose", "run_in_background": false}}, over},
+		"opencode": {step{tool: "task", args: task}, over},
+		"kilo":     {step{tool: "task", args: task}, over},
+	}
+	each(t, func(t *testing.T, c client, dialect string) {
+		way := ways[c.name]
+		// Codex does not wait for its sub-agent.
+		p := start(t, c, dialect, way.spawn, do("until test -e broken; do sleep 0.1; done"), say("All done."), do("rm broken; echo x > fixed.txt; dialect run quality.dlct"), say("It passes."))
+		p.model.second = &model{steps: []step{do("touch broken"), way.end}}
+		p.prompt(t)
+		rules := slices.DeleteFunc(p.rules(t), func(r string) bool { return r == "substop sub-agent" }) // where a client has that event
+		if want := []string{"stop not-checked", "stop verified"}; !slices.Equal(rules, want) {
+			t.Errorf("the hook decided %q, want %q", rules, want)
+		}
+	})
+}
+
 // TestDeleted deletes the test that would fail: what is left passes, so the agent is let go, and the verdict says how many tests are fewer.
 func TestDeleted(t *testing.T) {
 	each(t, func(t *testing.T, c client, dialect string) {
