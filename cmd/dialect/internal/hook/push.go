@@ -5,7 +5,9 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"maps"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -15,15 +17,20 @@ import (
 	"github.com/command-dialect/dialect/cmd/dialect/internal/hook/journal"
 	"github.com/command-dialect/dialect/cmd/dialect/internal/hook/shell"
 	"github.com/command-dialect/dialect/lang/diag"
+	"github.com/command-dialect/dialect/lang/routing"
 	"github.com/command-dialect/dialect/receipts/verify"
 	"github.com/command-dialect/dialect/runtime/policy"
 	"github.com/command-dialect/dialect/runtime/project"
+	"github.com/command-dialect/dialect/runtime/report"
 	"github.com/command-dialect/dialect/runtime/workspace"
 	"github.com/command-dialect/dialect/runtime/workspace/git"
 )
 
 // maxRefs bounds how many refs of a push are looked at. A push of more is refused: one of them would hide behind the others.
 const maxRefs = 500
+
+// pushWait bounds how long a push is looked at.
+const pushWait = time.Minute
 
 // maxOnto bounds how many commits of the remote are looked at for one tip.
 const maxOnto = 20
@@ -34,8 +41,16 @@ const maxOnto = 20
 // cannot be read refuses, and what is not a commit of a folder with rules.
 func Push(store, remote string, in io.Reader) (refused, warnings []string) {
 	skip := os.Getenv("DIALECT") == "0"
-	tips, unread := pushed(in)
+	ctx, cancel := context.WithTimeout(context.Background(), pushWait)
+	defer cancel()
+	tips, unread := pushed(ctx, in)
+	p := &push{ctx: ctx, store: store, remote: cmp.Or(remote, os.Getenv("PRE_COMMIT_REMOTE_NAME"))}
 	// Git calls its hooks in the root of the worktree; with --git-dir it calls them where the user is.
+	if dir := os.Getenv("GIT_DIR"); dir != "" {
+		if abs, err := filepath.Abs(dir); err == nil {
+			p.gitDir = abs
+		}
+	}
 	if dir, unknown := folderOf(shell.Action{GitDir: os.Getenv("GIT_DIR")}); unknown == "" && dir != "" {
 		_ = os.Chdir(dir)
 	}
@@ -43,82 +58,177 @@ func Push(store, remote string, in io.Reader) (refused, warnings []string) {
 		_ = os.Unsetenv(name) // git sets them for its hooks, whose folder is that of the worktree
 	}
 	forgetKeys()
-	j, err := of(".")
-	log := func(action decide.Action, rule, text string) {
-		if err == nil {
-			j.Log(journal.Entry{Time: time.Now().UTC().Truncate(time.Millisecond), Agent: "git", Event: "push", Action: string(action), Rule: rule, Text: text})
-		}
-	}
-	if skip {
-		log(decide.Tell, "skipped", "DIALECT=0")
+	if p.enter(); skip {
+		p.log(decide.Tell, "skipped", "DIALECT=0")
 		return nil, []string{"DIALECT=0: the push is not checked, which is recorded"}
 	}
-	if err == nil && !j.OffUntil(time.Now()).IsZero() {
-		log(decide.Tell, "off", "")
+	if p.off() {
 		return nil, nil
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-	defer cancel()
-	if unread != nil {
-		text := fmt.Sprintf("what git says of the push cannot be read: %v\n  next: push fewer refs at once, by their names", unread)
-		log(decide.Refuse, "push-unverified", text)
-		return []string{diag.PrintableLines(text)}, nil
-	}
-	if len(tips) > maxRefs {
-		text := fmt.Sprintf("a push of more than %d refs is not checked\n  next: push fewer at once", maxRefs)
-		log(decide.Refuse, "push-unverified", text)
-		return []string{text}, nil
+	switch {
+	case unread != nil:
+		p.refuse(fmt.Sprintf("what git says of the push cannot be read: %v\n  next: push fewer refs at once, by their names", unread))
+		return p.refused, nil
+	case len(tips) > maxRefs:
+		p.refuse(fmt.Sprintf("a push of more than %d refs is not checked\n  next: push fewer at once", maxRefs))
+		return p.refused, nil
 	}
 	for _, tip := range tips {
-		r := &run{Options: Options{Store: store}, ctx: ctx}
-		l, err := r.ask(tip.rev, nil)
-		from := ""
-		if err == nil && l.noRules != "" {
-			from = upstream(ctx, ".", cmp.Or(remote, os.Getenv("PRE_COMMIT_REMOTE_NAME")), tip.onto...)
-		}
-		if ctx.Err() != nil && len(tips) > 1 {
-			text := fmt.Sprintf("the refs from %s on were not checked within a minute\n  next: push fewer at once", tip.name)
-			log(decide.Refuse, "push-unverified", text)
-			return append(refused, diag.PrintableLines(text)), warnings
-		}
-		switch {
-		case err != nil && ruled(ctx, tip.rev):
-			text := fmt.Sprintf("%s is not verified: %v\n  next: push it from the folder that it was checked in, or DIALECT=0 git push if you mean it; this is recorded", tip.name, err)
-			refused = append(refused, diag.PrintableLines(text))
-			log(decide.Refuse, "push-unverified", text)
-		case err != nil:
-			warnings = append(warnings, fmt.Sprintf("%s is not checked: %v", tip.name, err))
-			log(decide.Tell, "no-look", err.Error())
-		case from != "":
-			text := fmt.Sprintf("%s: %s is not verified: %s, and %s has rules\n  next: put routing.toml back, or DIALECT=0 git push if you mean it; this is recorded", verify.Policy, tip.name, l.noRules, from)
-			refused = append(refused, diag.PrintableLines(text))
-			log(decide.Refuse, "push-unverified", text)
-		case l.res.Verdict == verify.Verified:
-			log(decide.Allow, "verified", tip.name)
-		case l.res.Verdict == verify.Degraded, l.q.Trusted() == nil:
-			warnings = append(warnings, fmt.Sprintf("%s is not checked: %s", tip.name, cmp.Or(l.noRules, l.evidence.Why)))
-			log(decide.Tell, "not-checked", l.evidence.Why)
-		default:
-			text := fmt.Sprintf("%s: %s is not verified: %s\n  next: %s", l.res.Verdict, tip.name, l.evidence.Why, strings.Join(l.doc.Next, "\n  next: "))
-			refused = append(refused, diag.PrintableLines(text))
-			log(decide.Refuse, "push-unverified", text)
+		if p.check(tip); ctx.Err() != nil && len(tips) > 1 {
+			p.refuse(fmt.Sprintf("the refs from %s on were not checked within a minute\n  next: push fewer at once", tip.name))
+			break
 		}
 	}
-	return refused, warnings
+	return p.refused, p.warnings
 }
 
-// ruled reports whether the present folder has rules, and rev is not a commit that it could ask about by them: a tag of a tree, or a commit of the
-// repository that git pushes, which is another one.
-func ruled(ctx context.Context, rev string) bool {
+// A push is what was found out about one.
+type push struct {
+	ctx               context.Context
+	store, remote     string
+	gitDir            string           // that git names, absolute; empty for none
+	journal           *journal.Journal // of the present folder; nil where none can be kept
+	refused, warnings []string
+}
+
+// enter takes the journal of the present folder.
+func (p *push) enter() {
+	p.journal = nil
+	if j, err := of("."); err == nil {
+		p.journal = j
+	}
+}
+
+// off reports whether a person switched the hooks of the present folder off, and records it.
+func (p *push) off() bool {
+	if p.journal == nil || p.journal.OffUntil(time.Now()).IsZero() {
+		return false
+	}
+	p.log(decide.Tell, "off", "")
+	return true
+}
+
+func (p *push) log(action decide.Action, rule, text string) {
+	if p.journal != nil {
+		p.journal.Log(journal.Entry{Time: time.Now().UTC().Truncate(time.Millisecond), Agent: "git", Event: "push", Action: string(action), Rule: rule, Text: text})
+	}
+}
+
+func (p *push) refuse(text string) {
+	p.refused = append(p.refused, diag.PrintableLines(text))
+	p.log(decide.Refuse, "push-unverified", text)
+}
+
+func (p *push) warn(rule, text, why string) {
+	p.warnings = append(p.warnings, text)
+	p.log(decide.Tell, rule, why)
+}
+
+// meant is what a person can do who knows better.
+const meant = ", or DIALECT=0 git push if you mean it; this is recorded"
+
+// check checks a tip: by the rules of the root or, where only folders below have some, by those of each folder that the push changes.
+func (p *push) check(t tip) {
+	dirs, gone := []string{"."}, map[string]string(nil)
+	root, err := os.Getwd()
+	if err == nil && project.MatrixIn(p.ctx, t.rev, root) == "" {
+		if f, err := foldersOf(p.ctx, root, git.Here(root), t.rev); err == nil {
+			dirs, gone = f.toVerify(p.bases(root, t))
+		}
+	}
+	for _, dir := range slices.Sorted(maps.Keys(gone)) {
+		p.refuse(fmt.Sprintf("%s: %s is not verified in %s: it has no routing.toml, and %s has rules\n  next: put %s back%s", verify.Policy, t.name, dir, gone[dir], path.Join(dir, routing.FileName), meant))
+	}
+	for _, dir := range dirs {
+		if dir == "." {
+			p.judge(t, "")
+			continue
+		}
+		if err := os.Chdir(filepath.Join(root, filepath.FromSlash(dir))); err != nil {
+			p.refuse(fmt.Sprintf("%s is not verified in %s: that folder is not here\n  next: push it from a checkout of it%s", t.name, dir, meant))
+			continue
+		}
+		if p.enter(); !p.off() {
+			p.judge(t, dir)
+		}
+		if p.ctx.Err() != nil {
+			p.refuse(fmt.Sprintf("%s: the folders from %s on were not checked within a minute\n  next: push again, or verify each of them in CI%s", t.name, dir, meant))
+			return
+		}
+		if os.Chdir(root) != nil {
+			p.warn("no-folder", t.name+" is not checked further: "+root+" is gone", root)
+			return
+		}
+		p.enter()
+	}
+}
+
+// bases returns what the remote has of a tip, as far as it is here: the refs that it is pushed to, else its branches as they were last seen.
+func (p *push) bases(root string, t tip) (list []*folders) {
+	add := func(rev, name string) {
+		if f, err := foldersOf(p.ctx, root, git.Here(root), rev); err == nil {
+			f.rev = name
+			list = append(list, f)
+		}
+	}
+	for _, rev := range t.onto[:min(len(t.onto), maxOnto)] {
+		if strings.Trim(rev, "0") != "" {
+			add(rev, rev[:min(12, len(rev))])
+		}
+	}
+	if len(list) == 0 {
+		for _, branch := range lastSeen(p.remote) {
+			add("refs/remotes/"+branch, branch)
+		}
+	}
+	return list
+}
+
+// judge asks about a tip in the present folder, which is dir, from the root; empty for the root itself.
+func (p *push) judge(t tip, dir string) {
+	where, there := "", ""
+	if dir != "" {
+		where, there = " in "+dir, "\n  next: "+report.Command([]string{"cd", dir})
+	}
+	r := &run{Options: Options{Store: p.store}, ctx: p.ctx}
+	l, err := r.ask(t.rev, nil)
+	from := ""
+	if err == nil && l.noRules != "" {
+		from = upstream(p.ctx, ".", p.remote, t.onto...)
+	}
+	switch {
+	case err != nil && p.ruled(t.rev):
+		p.refuse(fmt.Sprintf("%s is not verified%s: %v\n  next: push it from the folder that it was checked in%s", t.name, where, err, meant))
+	case err != nil:
+		p.warn("no-look", fmt.Sprintf("%s is not checked%s: %v", t.name, where, err), err.Error())
+	case from != "":
+		p.refuse(fmt.Sprintf("%s: %s is not verified%s: %s, and %s has rules\n  next: put routing.toml back%s", verify.Policy, t.name, where, l.noRules, from, meant))
+	case l.res.Verdict == verify.Verified:
+		p.log(decide.Allow, "verified", t.name+where)
+	case l.res.Verdict == verify.Degraded, l.q.Trusted() == nil:
+		p.warn("not-checked", fmt.Sprintf("%s is not checked%s: %s", t.name, where, cmp.Or(l.noRules, l.evidence.Why)), l.evidence.Why)
+	default:
+		p.refuse(fmt.Sprintf("%s: %s is not verified%s: %s%s\n  next: %s", l.res.Verdict, t.name, where, l.evidence.Why, there, strings.Join(l.doc.Next, "\n  next: ")))
+	}
+}
+
+// ruled reports whether there are rules about rev, which is not a commit that the present folder could ask about by them: a tag of a tree, or a
+// commit of the repository that git pushes, which is another one, or has its files apart from it.
+func (p *push) ruled(rev string) bool {
 	dir, err := os.Getwd()
 	if err != nil {
 		return false
 	}
-	if _, err := workspace.Resolve(ctx, dir, rev, workspace.Options{}); err == nil || ctx.Err() != nil {
+	if _, err := workspace.Resolve(p.ctx, dir, rev, workspace.Options{}); err == nil || p.ctx.Err() != nil {
 		return false // a fault of another kind
 	}
-	_, missing, err := matrixOf(dir)
-	return err == nil && !missing
+	if _, missing, err := matrixOf(dir); err == nil && !missing {
+		return true
+	}
+	return p.gitDir != "" && slices.ContainsFunc([]string{rev, "HEAD"}, func(rev string) bool {
+		f, err := foldersOf(p.ctx, p.gitDir, []string{"GIT_DIR=" + p.gitDir}, rev)
+		return err == nil && len(f.ruled) > 0
+	})
 }
 
 // A tip is what one ref of a push will be.
@@ -129,7 +239,7 @@ type tip struct {
 
 // pushed returns the tips of a push, each once. The error says that what git wrote cannot be read: a tip could be there
 // that nobody checked.
-func pushed(in io.Reader) (tips []tip, err error) {
+func pushed(ctx context.Context, in io.Reader) (tips []tip, err error) {
 	add := func(name, rev, onto string) {
 		if strings.Trim(rev, "0") == "" { // deleted
 			return
@@ -146,7 +256,22 @@ func pushed(in io.Reader) (tips []tip, err error) {
 	} else if os.Getenv("PRE_COMMIT_REMOTE_URL") != "" { // the first push of all: pre-commit names no tip
 		tips = append(tips, tip{"HEAD", "HEAD", []string{""}})
 	}
-	text, err := io.ReadAll(io.LimitReader(in, maxStdin+1))
+	type result struct {
+		text []byte
+		err  error
+	}
+	got := make(chan result, 1) // who reads may go on reading: the process ends soon
+	go func() {
+		text, err := io.ReadAll(io.LimitReader(in, maxStdin+1))
+		got <- result{text, err}
+	}()
+	var text []byte
+	select {
+	case g := <-got:
+		text, err = g.text, g.err
+	case <-ctx.Done():
+		err = ctx.Err()
+	}
 	if err == nil && len(text) > maxStdin {
 		err = fmt.Errorf("it is longer than %d bytes", maxStdin)
 	}
@@ -161,6 +286,18 @@ func pushed(in io.Reader) (tips []tip, err error) {
 		}
 	}
 	return tips, err
+}
+
+// lastSeen returns the branches of a remote that may have what is reviewed, as refs/remotes has them.
+func lastSeen(remote string) (list []string) {
+	for _, name := range []string{remote, "origin"} {
+		for _, branch := range []string{"HEAD", "main", "master"} {
+			if name != "" {
+				list = append(list, name+"/"+branch)
+			}
+		}
+	}
+	return list
 }
 
 // upstream names what has rules for dir beside the commit that is pushed: the ref that it is pushed to, whose commit is onto, else the branches
@@ -183,11 +320,9 @@ func upstream(ctx context.Context, dir, remote string, onto ...string) string {
 	if known && len(onto) > 0 {
 		return "" // a person decided that when it was pushed
 	}
-	for _, name := range []string{remote, "origin"} {
-		for _, branch := range []string{"HEAD", "main", "master"} {
-			if rev := "refs/remotes/" + name + "/" + branch; name != "" && project.MatrixIn(ctx, rev, dir) != "" {
-				return name + "/" + branch
-			}
+	for _, branch := range lastSeen(remote) {
+		if project.MatrixIn(ctx, "refs/remotes/"+branch, dir) != "" {
+			return branch
 		}
 	}
 	for at := dir; ; at = filepath.Dir(at) {

@@ -1,6 +1,7 @@
 package hook
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -14,6 +15,7 @@ import (
 	"github.com/command-dialect/dialect/lang/routing"
 	"github.com/command-dialect/dialect/runtime/place"
 	"github.com/command-dialect/dialect/runtime/project"
+	"github.com/command-dialect/dialect/runtime/workspace/git"
 )
 
 // A Selection says whose configuration is meant.
@@ -163,9 +165,25 @@ func (c *Changes) Said() (lines []string) {
 		lines = []string{"there was no hook to take out"}
 	}
 	if _, _, err := project.FindMatrix(c.installer.Root, ""); c.install && errors.Is(err, routing.ErrNotFound) {
-		lines = append(lines, "there is no routing.toml here: the hook holds nobody before `dialect init`")
+		lines = append(lines, c.unruled())
 	}
 	return lines
+}
+
+// unruled says what the hook does where the root of the repository has no matrix.
+func (c *Changes) unruled() string {
+	ctx, cancel := context.WithTimeout(context.Background(), lookWait)
+	defer cancel()
+	f, err := foldersOf(ctx, c.installer.Root, git.Here(c.installer.Root), "HEAD")
+	if err != nil || len(f.ruled) == 0 {
+		return "there is no routing.toml here: the hook holds nobody before `dialect init`"
+	}
+	const most = 3
+	names := strings.Join(f.ruled[:min(most, len(f.ruled))], ", ")
+	if n := len(f.ruled) - most; n > 0 {
+		names += fmt.Sprintf(" and %d more", n)
+	}
+	return "the root of the repository has no routing.toml: agents are held that are started in " + names + "; a push is checked in each of them that it changes"
 }
 
 // Status says what is installed for the project that dir is in.

@@ -1,0 +1,122 @@
+package hook
+
+import (
+	"context"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestPushedApart holds that a push of a repository whose folder is apart from its files, or that has none, is not let through where the
+// commit has rules, wherever its user is.
+func TestPushedApart(t *testing.T) {
+	dir := newProject(t)
+	out, err := exec.Command("git", "rev-parse", "HEAD").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	apart, bare, empty := filepath.Join(t.TempDir(), "apart"), filepath.Join(t.TempDir(), "bare"), t.TempDir()
+	gitIn(t, "init", "-q", "--separate-git-dir", apart)
+	gitIn(t, "clone", "-q", "--bare", apart, bare)
+	line := "refs/heads/main " + strings.TrimSpace(string(out)) + " refs/heads/main " + strings.Repeat("0", 40) + "\n"
+	for _, c := range []struct{ name, dir, gitDir, want string }{
+		{"its worktree", dir, apart, "MISSING: main is not verified"},
+		{"a folder of nobody", empty, apart, "main is not verified: "},
+		{"its own folder", apart, ".", "main is not verified: "},
+		{"a bare one", bare, ".", "main is not verified: "},
+		{"a bare one, from elsewhere", empty, bare, "main is not verified: "},
+	} {
+		t.Chdir(c.dir)
+		t.Setenv("GIT_DIR", c.gitDir)
+		if refused, warnings := Push("", "", strings.NewReader(line)); !strings.Contains(strings.Join(refused, "\n"), c.want) {
+			t.Errorf("%s: refused %q, warned %q", c.name, refused, warnings)
+		}
+	}
+	// One that never had rules.
+	t.Chdir(empty)
+	if err := os.Unsetenv("GIT_DIR"); err != nil {
+		t.Fatal(err)
+	}
+	gitIn(t, "init", "-q", "--separate-git-dir", filepath.Join(empty, "store"), "w")
+	gitIn(t, "-C", "w", "commit", "-q", "--allow-empty", "-m", "one")
+	if out, err = exec.Command("git", "-C", "w", "rev-parse", "HEAD").Output(); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("GIT_DIR", filepath.Join(empty, "store"))
+	if refused, warnings := Push("", "", strings.NewReader("refs/heads/main "+strings.TrimSpace(string(out))+" refs/heads/main 0\n")); len(refused) > 0 || len(warnings) != 1 {
+		t.Errorf("without rules: refused %q, warned %q", refused, warnings)
+	}
+}
+
+// TestFolders holds which folders of a tip a push has to verify.
+func TestFolders(t *testing.T) {
+	of := func(rows ...string) *folders {
+		var b strings.Builder
+		for _, row := range rows {
+			path, id, tree := strings.Cut(row, "=")
+			if tree {
+				b.WriteString("040000 tree " + id + "\t" + path + "\x00")
+			} else {
+				b.WriteString("100644 blob 0\t" + path + "\x00")
+			}
+		}
+		f, err := parseFolders("tip", []byte(b.String()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return f
+	}
+	two := []string{"a=1", "a/routing.toml", "b=2", "b/c=3", "b/c/routing.toml", "b/c/d=4", "b/c/d/routing.toml", "x/my-routing.toml"}
+	for name, c := range map[string]struct {
+		tip          *folders
+		bases        []*folders
+		verify, gone []string
+	}{
+		"nothing":                     {of("a=1", "a/x"), nil, []string{"."}, nil},
+		"the root":                    {of("a=1", "a/routing.toml", "routing.toml"), nil, []string{"."}, nil},
+		"the root, before":            {of("a=1", "a/routing.toml"), []*folders{of("routing.toml")}, []string{"."}, nil},
+		"all, of a new remote":        {of(two...), nil, []string{"a", "b/c"}, nil},
+		"one that changed":            {of(two...), []*folders{of("a=1", "a/routing.toml", "b=9", "b/c=8", "b/c/routing.toml")}, []string{"b/c"}, nil},
+		"none changed":                {of(two...), []*folders{of("a=0"), of(two...)}, nil, nil},
+		"rules gone":                  {of("a=9", "a/x"), []*folders{of("a=1", "a/routing.toml")}, nil, []string{"a"}},
+		"rules gone below others":     {of("a=9", "a/b=8", "a/routing.toml"), []*folders{of("a=1", "a/b=2", "a/b/routing.toml")}, []string{"a"}, nil},
+		"the folder is gone":          {of("b=9", "b/x"), []*folders{of("a=1", "a/routing.toml")}, nil, nil},
+		"the folder has another name": {of("b=1", "b/routing.toml"), []*folders{of("a=1", "a/routing.toml")}, []string{"b"}, nil},
+	} {
+		verify, gone := c.tip.toVerify(c.bases)
+		var lost []string
+		for dir := range gone {
+			lost = append(lost, dir)
+		}
+		if !slices.Equal(verify, c.verify) || !slices.Equal(lost, c.gone) {
+			t.Errorf("%s: verify %q, gone %q; want %q, %q", name, verify, lost, c.verify, c.gone)
+		}
+	}
+}
+
+func FuzzFolders(f *testing.F) {
+	f.Add([]byte("040000 tree 0\ta\x00100644 blob 0\ta/routing.toml\x00"), []byte("100644 blob 0\trouting.toml\x00"))
+	f.Add([]byte("\t/\x00"), []byte("1 2 3\t..\x00"))
+	f.Fuzz(func(t *testing.T, tip, base []byte) {
+		a, err := parseFolders("tip", tip)
+		b, err2 := parseFolders("base", base)
+		if err == nil && err2 == nil {
+			a.toVerify([]*folders{b})
+		}
+	})
+}
+
+// TestPushedSlowly refuses a push that git does not describe in time.
+func TestPushedSlowly(t *testing.T) {
+	r, w := io.Pipe()
+	defer w.Close()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if tips, err := pushed(ctx, r); err == nil {
+		t.Errorf("%+v", tips)
+	}
+}
