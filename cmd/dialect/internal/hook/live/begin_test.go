@@ -5,6 +5,7 @@ package live
 import (
 	"strings"
 	"testing"
+	"time"
 )
 
 // TestFromNothing takes a project that knows nothing of dialect to a held agent in the two commands that the documentation names.
@@ -20,12 +21,14 @@ func TestFromNothing(t *testing.T) {
 		p.must(t, "git", "add", "-A")
 		p.must(t, "git", "commit", "-qm", "one")
 
-		p.must(t, dialect, "init")
-		out := p.must(t, dialect, "hook", "install", c.name)
-		if n := strings.Count(out, "\n"); n > 2 {
-			t.Errorf("%d lines:\n%s", n, out)
+		begin := time.Now()
+		first, second := p.must(t, dialect, "init"), p.must(t, dialect, "hook", "install", c.name)
+		if n := strings.Count(second, "\n"); n > 2 {
+			t.Errorf("%d lines:\n%s", n, second)
 		}
 		p.prompt(t)
+		t.Logf("%.0f s\n$ dialect init\n%s$ dialect hook install %s\n%s$ %s %s\n$ dialect hook log\n%s", time.Since(begin).Seconds(), first, c.name, second,
+			c.name, strings.Join(c.command("'"+firstPrompt+"'"), " "), p.must(t, dialect, "hook", "log"))
 		want(t, p, "stop not-checked", "stop verified")
 		if p.told(held+" not checked since the last edit.") != 2 || p.told("run: dialect run quality.dlct") != 2 {
 			t.Error("the agent did not get the reason and the command")

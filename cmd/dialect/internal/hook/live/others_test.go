@@ -3,6 +3,7 @@
 package live
 
 import (
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"slices"
@@ -66,11 +67,32 @@ func TestWorktree(t *testing.T) {
 }
 
 // TestSubAgent has a sub-agent work in a worktree that the call that starts it names: it is held there until the checks pass, and who started it,
-// and changed nothing, is let go. Of the clients that are run here Qwen Code is known to say it.
+// and changed nothing, is let go. Of the clients that are run here Qwen Code alone has such a call.
 func TestSubAgent(t *testing.T) {
 	each(t, func(t *testing.T, c client, dialect string) {
 		if c.name != "qwen" {
-			t.Skip("what it says of the tree of a sub-agent is not known")
+			p := start(t, c, dialect, say("Done."))
+			p.prompt(t)
+			var request any
+			if err := json.Unmarshal([]byte(p.model.asked()[0]), &request); err != nil {
+				t.Fatal(err)
+			}
+			spawns := 0
+			tools(request, func(name string, takes map[string]any) {
+				if !strings.Contains(name, "agent") && !strings.Contains(name, "task") {
+					return
+				}
+				spawns++
+				for key := range takes {
+					if strings.Contains(key, "dir") || strings.Contains(key, "path") || strings.Contains(key, "cwd") || strings.Contains(key, "tree") || key == "isolation" {
+						t.Errorf("%s takes %s: it could be held in a worktree of its own", name, key)
+					}
+				}
+			})
+			if spawns == 0 {
+				t.Error("it offers no tool for sub-agents")
+			}
+			return
 		}
 		spawn := step{tool: "agent", args: map[string]any{"description": "a task", "prompt": "do the task", "subagent_type": "general-purpose", "working_dir": "../linked", "run_in_background": false}}
 		p := start(t, c, dialect, spawn,
@@ -82,6 +104,27 @@ func TestSubAgent(t *testing.T) {
 		p.dir = filepath.Join(p.root, "linked")
 		want(t, p, "substop not-checked", "substop verified")
 	})
+}
+
+// tools calls f for each tool that a request offers, with its parameters.
+func tools(v any, f func(name string, parameters map[string]any)) {
+	switch v := v.(type) {
+	case []any:
+		for _, e := range v {
+			tools(e, f)
+		}
+	case map[string]any:
+		for _, key := range []string{"parameters", "parametersJsonSchema"} {
+			if schema, ok := v[key].(map[string]any); ok {
+				name, _ := v["name"].(string)
+				properties, _ := schema["properties"].(map[string]any)
+				f(name, properties)
+			}
+		}
+		for _, e := range v {
+			tools(e, f)
+		}
+	}
 }
 
 // TestSubAgentHere has a sub-agent break a test in the tree of who started it: the sub-agent is let go, and who started it is held.
