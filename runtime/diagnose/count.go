@@ -29,6 +29,8 @@ const (
 	scanned = 64 << 10
 	summary = 16 << 10
 	maxLine = 4 << 10 // the rest of a longer line is not looked at
+
+	maxPackages = 10_000 // that failed
 )
 
 // A Counter counts tests in an output as it is written. The zero Counter is ready. Its
@@ -48,6 +50,66 @@ type Counter struct {
 	node    Tests
 	sum     Tests // of all that print a summary
 	unit    int   // of unittest: the tests that no line said anything else of
+	denied  denial
+}
+
+// A denial is what the summaries of an output say of failures.
+type denial struct {
+	open     bool            // a summary began, and tells of no failure so far
+	green    bool            // a summary was without a failure
+	failed   int             // in the summaries that have some
+	goFailed bool            // the last line of go test that says how packages ended is one of a failure
+	goSeen   bool            // there was a line of a package that failed
+	plans    int             // of TAP
+	planned  int             // tests, by the last plan
+	packages map[string]bool // of go test -json: those of which the last event is a failure
+}
+
+// begin notes that a summary begins.
+func (d *denial) begin() {
+	d.green = d.green || d.open
+	d.open = true
+}
+
+// add notes what a summary, or a line of one, says of the tests that came to a result.
+func (d *denial) add(passed, failed int) {
+	switch {
+	case failed > 0 && passed > 0: // all in one line
+		d.begin()
+		fallthrough
+	case failed > 0:
+		d.open = false
+		d.failed += failed
+	case passed > 0:
+		d.begin()
+	}
+}
+
+// Denied reports whether the output tells of failed tests and nothing in it speaks for a success: each of its summaries has
+// failures. A tool says so and exits 0 where a script around it drops its exit status. failed is 0 if the output does not say
+// how many. One summary without a failure is enough for false, since it may be that of a second try, or of the tests around a failure that was wanted.
+func (c *Counter) Denied() (failed int, denied bool) {
+	counted, _ := c.Tests()
+	d := c.denied // what only this function closes
+	switch {
+	case c.found&(goJSON|goVerbose|goPlain) == 0:
+	case len(d.packages) > 0 || d.goFailed:
+		denied = true
+		d.failed += c.events.Failed + c.verbose.Failed
+	case counted.Ran() > 0 || c.found&goPlain != 0:
+		d.green = true
+	}
+	if c.found&nodeSummary == 0 && c.found&tapLines != 0 {
+		if c.tap.Failed > 0 && d.plans == 1 && d.planned == c.tap.Total() {
+			d.add(0, c.tap.Failed)
+		} else {
+			d.green = true
+		}
+	}
+	if d.green || d.open || !denied && d.failed == 0 {
+		return 0, false
+	}
+	return d.failed, true
 }
 
 // A format is a set of what was recognised.
@@ -96,6 +158,7 @@ func (c *Counter) Tests() (t Tests, ok bool) {
 		}
 		if len(c.last) > summary {
 			c.last = c.last[len(c.last)-summary:]
+			c.denied.green = c.denied.green || c.denied.failed > 0 // what came between may have passed
 		}
 		for line := range bytes.Lines(c.last) {
 			c.line(line)
@@ -168,7 +231,11 @@ func (c *Counter) line(l []byte) {
 		if bytes.HasPrefix(l, []byte("1..")) || bytes.HasPrefix(l, []byte("TAP version ")) {
 			c.found |= tapLines
 			c.stream = true
-			c.tapPlan = c.tapPlan || l[0] == '1' && isNumber(bytes.Fields(l[3:]))
+			if w := bytes.Fields(l[3:]); l[0] == '1' && isNumber(w) {
+				c.tapPlan = true
+				c.denied.plans++
+				c.denied.planned = number(w[0])
+			}
 			return
 		}
 	}
@@ -192,6 +259,7 @@ func (c *Counter) goEvent(l []byte) {
 	c.found |= goJSON
 	c.stream = true
 	if !bytes.Contains(l, []byte(`"Test":"`)) {
+		c.denied.goEvent(l)
 		return
 	}
 	t := &c.events
@@ -202,6 +270,24 @@ func (c *Counter) goEvent(l []byte) {
 		t.Failed++
 	case bytes.Contains(l, []byte(`"Action":"skip"`)):
 		t.Skipped++
+	}
+}
+
+// goEvent notes how a package ended, by an event of go test -json.
+func (d *denial) goEvent(l []byte) {
+	fail := bytes.Contains(l, []byte(`"Action":"fail"`))
+	if !fail && !bytes.Contains(l, []byte(`"Action":"pass"`)) {
+		return
+	}
+	_, name, _ := bytes.Cut(l, []byte(`"Package":"`))
+	name, _, _ = bytes.Cut(name, []byte(`"`))
+	switch {
+	case !fail:
+		delete(d.packages, string(name))
+	case d.packages == nil:
+		d.packages = map[string]bool{string(name): true}
+	case len(d.packages) < maxPackages:
+		d.packages[string(name)] = true
 	}
 }
 
@@ -220,6 +306,10 @@ func (c *Counter) goTest(l []byte) {
 
 // goPackage notes the line of a package: "ok  \texample.com/m\t0.01s".
 func (c *Counter) goPackage(l []byte) bool {
+	if string(l) == "FAIL" { // the last line, where a package failed
+		c.denied.goFailed = c.denied.goSeen
+		return true
+	}
 	empty := bytes.HasSuffix(l, []byte("[no test files]")) || bytes.HasSuffix(l, []byte("[no tests to run]"))
 	switch {
 	case bytes.HasPrefix(l, []byte("ok  \t")), bytes.HasPrefix(l, []byte("?   \t")), bytes.HasPrefix(l, []byte("FAIL\t")):
@@ -227,6 +317,8 @@ func (c *Counter) goPackage(l []byte) bool {
 			c.found |= goEmpty
 		} else {
 			c.found |= goPlain
+			fail := l[0] == 'F' && (bytes.Count(l, []byte("\t")) == 2 && l[len(l)-1] == 's' || bytes.HasSuffix(l, []byte(" failed]")))
+			c.denied.goFailed, c.denied.goSeen = fail, c.denied.goSeen || fail
 		}
 		return true
 	}
@@ -288,6 +380,7 @@ func (c *Counter) words(l []byte) {
 func (c *Counter) total(t Tests) {
 	c.found |= anySummary
 	c.sum.add(t)
+	c.denied.add(t.Passed, t.Failed)
 }
 
 var summaries = sync.OnceValue(func() []summaryKind {
@@ -309,6 +402,7 @@ var summaries = sync.OnceValue(func() []summaryKind {
 		{[]byte("Ran "), regexp.MustCompile(`^Ran (\d+) tests? in `), one(func(c *Counter, n int) {
 			c.unit += n
 			c.found |= unitSummary
+			c.denied.begin()
 		})},
 		{[]byte(" ("), regexp.MustCompile(`^(?:OK|FAILED) \((.*=\d+.*)\)$`), func(c *Counter, m [][]byte) {
 			var t Tests
@@ -345,10 +439,19 @@ var summaries = sync.OnceValue(func() []summaryKind {
 			}
 		})},
 		// node
-		{[]byte("tests "), regexp.MustCompile(`^(?:#|ℹ) tests (\d+)$`), one(func(c *Counter, n int) { c.found |= nodeSummary })},
+		{[]byte("tests "), regexp.MustCompile(`^(?:#|ℹ) tests (\d+)$`), one(func(c *Counter, n int) {
+			c.found |= nodeSummary
+			c.denied.begin()
+		})},
 		{[]byte("pass "), regexp.MustCompile(`^(?:#|ℹ) pass (\d+)$`), one(func(c *Counter, n int) { c.node.Passed += n })},
-		{[]byte("fail "), regexp.MustCompile(`^(?:#|ℹ) fail (\d+)$`), one(func(c *Counter, n int) { c.node.Failed += n })},
-		{[]byte("cancelled "), regexp.MustCompile(`^(?:#|ℹ) cancelled (\d+)$`), one(func(c *Counter, n int) { c.node.Failed += n })},
+		{[]byte("fail "), regexp.MustCompile(`^(?:#|ℹ) fail (\d+)$`), one(func(c *Counter, n int) {
+			c.node.Failed += n
+			c.denied.add(0, n)
+		})},
+		{[]byte("cancelled "), regexp.MustCompile(`^(?:#|ℹ) cancelled (\d+)$`), one(func(c *Counter, n int) {
+			c.node.Failed += n
+			c.denied.add(0, n)
+		})},
 		{[]byte("skipped "), regexp.MustCompile(`^(?:#|ℹ) skipped (\d+)$`), one(func(c *Counter, n int) { c.node.Skipped += n })},
 		{[]byte("todo "), regexp.MustCompile(`^(?:#|ℹ) todo (\d+)$`), one(func(c *Counter, n int) { c.node.Skipped += n })},
 		// RSpec

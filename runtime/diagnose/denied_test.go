@@ -1,0 +1,108 @@
+package diagnose
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// An output denies a success where each summary in it tells of failures. One summary without a failure, a retry that passed, expected
+// failures and a summary that a project prints on its way leave the exit status its word.
+func TestDenied(t *testing.T) {
+	const (
+		pytestRed   = "=========== 2 failed, 1 passed in 0.12s ===========\n"
+		pytestGreen = "=========== 3 passed in 0.12s ===========\n"
+		mochaRed    = "  2 passing (10ms)\n  1 pending\n  3 failing\n"
+		tap         = "TAP version 13\nok 1 - a\nnot ok 2 - b\n1..2\n"
+		goRed       = "--- FAIL: TestX (0.00s)\n    x_test.go:3: no\nFAIL\nFAIL\texample.com/m/x\t0.004s\nok  \texample.com/m/y\t0.002s\nFAIL\n"
+		event       = `{"Time":"2026-11-22T10:00:00Z","Action":"`
+	)
+	long := strings.Repeat("a line of a table of covered code\n", 8<<10)
+	for _, c := range []struct {
+		name, text string
+		failed     int
+		denied     bool
+	}{
+		{"nothing", "done\n", 0, false},
+		{"pytest", pytestRed, 2, true},
+		{"pytest, without its frame", "1 failed in 0.1s\n", 1, true},
+		{"green", pytestGreen, 0, false},
+		{"again, and then it passed", pytestRed + pytestGreen, 0, false},
+		{"passed, and then a failure that was wanted", pytestGreen + pytestRed, 0, false},
+		{"two suites, both red", pytestRed + pytestRed, 4, true},
+		{"rerun", "=========== 2 passed, 1 rerun in 0.12s ===========\n", 0, false},
+		{"xfailed", "=========== 2 passed, 1 xfailed in 0.12s ===========\n", 0, false},
+		{"long, red at both ends", pytestRed + long + pytestRed, 0, false},
+		{"long, red at its end alone", long + pytestRed, 2, true},
+		{"long, red at its beginning alone", pytestRed + long, 0, false},
+		{"mocha", mochaRed, 3, true},
+		{"mocha, green", "  2 passing (10ms)\n", 0, false},
+		{"mocha, green and then red", "  2 passing (10ms)\n" + mochaRed, 0, false},
+		{"mocha, red and then green", mochaRed + "  2 passing (10ms)\n", 0, false},
+		{"unittest", "Ran 3 tests in 0.001s\n\nFAILED (failures=1, errors=1)\n", 2, true},
+		{"unittest, green", "Ran 3 tests in 0.001s\n\nOK (skipped=1, expected failures=1)\n", 0, false},
+		{"jest, todo", "Tests:       1 todo, 2 passed, 3 total\n", 0, false},
+		{"vitest, failures that were expected", "      Tests  2 passed | 1 expected fail (3)\n", 0, false},
+		{"TAP", tap, 1, true},
+		{"TAP, todo", "1..2\nok 1 - a\nnot ok 2 - b # TODO later\n", 0, false},
+		{"TAP, not whole", "1..3\nok 1 - a\nnot ok 2 - b\n", 0, false},
+		{"TAP, twice", tap + tap, 0, false},
+		{"node", "ℹ tests 3\nℹ pass 1\nℹ fail 1\nℹ cancelled 1\nℹ skipped 0\nℹ todo 0\n", 2, true},
+		{"node, todo", "ℹ tests 2\nℹ pass 1\nℹ fail 0\nℹ cancelled 0\nℹ skipped 0\nℹ todo 1\n", 0, false},
+		{"node and mocha", "ℹ tests 2\nℹ pass 1\nℹ fail 1\n  2 passing (10ms)\n", 0, false},
+		{"nextest, flaky", "     Summary [   0.1s] 2 tests run: 2 passed (1 flaky), 0 skipped\n", 0, false},
+		{"go", goRed, 1, true},
+		{"go, counted", "=== RUN   TestX\n" + goRed, 1, true},
+		{"go, one package", "--- FAIL: TestX (0.00s)\nFAIL\nexit status 1\nFAIL\texample.com/m\t0.004s\n", 1, true},
+		{"go, a build that failed", "FAIL\texample.com/m [build failed]\nFAIL\n", 0, true},
+		{"go, again, and then it passed", goRed + "ok  \texample.com/m/x\t0.004s\n", 0, false},
+		{"go, what a test printed", "=== RUN   TestX\nFAIL\tinner\t0.004s\nFAIL\n--- PASS: TestX (0.00s)\nPASS\nok  \texample.com/m\t0.004s\n", 0, false},
+		{"a list of words", "FAIL\tis what we print\nFAIL\n", 0, false},
+		{"go -json", event + `run","Package":"m","Test":"TestX"}` + "\n" + event + `fail","Package":"m","Test":"TestX","Elapsed":0}` + "\n" + event + `fail","Package":"m","Elapsed":0.1}` + "\n" +
+			event + `pass","Package":"n","Elapsed":0.1}` + "\n", 1, true},
+		{"go -json, again, and then it passed", event + `fail","Package":"m","Test":"TestX","Elapsed":0}` + "\n" + event + `fail","Package":"m","Elapsed":0.1}` + "\n" +
+			event + `pass","Package":"m","Test":"TestX","Elapsed":0}` + "\n" + event + `pass","Package":"m","Elapsed":0.1}` + "\n", 0, false},
+	} {
+		var count, pieces Counter
+		for piece := range slices.Chunk([]byte(c.text), 4<<10) {
+			count.Write(0, piece)
+		}
+		for i := range len(c.text) {
+			pieces.Write(0, []byte(c.text[i:i+1]))
+		}
+		failed, denied := count.Denied()
+		if failed != c.failed || denied != c.denied {
+			t.Errorf("%s: %d, %v; want %d, %v", c.name, failed, denied, c.failed, c.denied)
+		}
+		if len(c.text) < 64<<10 {
+			if failed, denied = pieces.Denied(); failed != c.failed || denied != c.denied {
+				t.Errorf("%s, byte by byte: %d, %v; want %d, %v", c.name, failed, denied, c.failed, c.denied)
+			}
+		}
+	}
+}
+
+// Of the recorded outputs each that tells of failed tests in one summary denies a success, and no other.
+func TestDeniedOutputs(t *testing.T) {
+	files, _ := filepath.Glob("testdata/*.txt")
+	for _, name := range files {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if filepath.Base(name) == "golden.txt" {
+			continue
+		}
+		var c Counter
+		c.Write(0, text)
+		counted, known := c.Tests()
+		failed, denied := c.Denied()
+		red := known && counted.Failed > 0
+		ended := strings.HasPrefix(filepath.Base(name), "go-") // a package of Go can fail, and none of its tests
+		if red && (!denied || failed != counted.Failed) || !red && denied && !ended {
+			t.Errorf("%s: %+v, denied %d, %v", name, counted, failed, denied)
+		}
+	}
+}
