@@ -200,7 +200,12 @@ func (t *Tested) String() string {
 		return fmt.Sprintf("%d %ss", n, word)
 	}
 	text := number(t.Ran(), "test")
-	if t.Skipped > 0 {
+	switch {
+	case t.Failed > 0 && t.Skipped > 0:
+		text += fmt.Sprintf(" (%d failed, %d skipped)", t.Failed, t.Skipped)
+	case t.Failed > 0: // and the exit status passed
+		text += fmt.Sprintf(" (%d failed)", t.Failed)
+	case t.Skipped > 0:
 		text += fmt.Sprintf(" (%d skipped)", t.Skipped)
 	}
 	if t.Before != nil {

@@ -474,7 +474,7 @@ var keys = []Key{
 
 	// [commands.NAME.expect]
 	{Name: "exit_codes", In: InExpect, Kinds: onPrograms, Judges: true, Type: Integers, Max: 255, Default: "[0]", Example: `[0, 20]`,
-		Doc: "The exit statuses that pass.",
+		Doc: "The exit statuses that pass. Without it a line whose tool says that tests failed, and exits 0, fails.",
 		apply: func(r *reader, t *target, v *tomltree.Value, where string) {
 			if !r.Is(v, where, tomltree.Array) {
 				return

@@ -84,6 +84,8 @@ func (o *observer) judge(res *Report) {
 		res.end(schedule.Fault, receipts.StopVacuous, unread.Error())
 	case want.JUnit != "" && counted.Failed > 0:
 		res.end(schedule.Failed, receipts.StopExpectation, fmt.Sprintf("exit %d, but %s failed", p.ExitCode, diag.Number(counted.Failed, "test")))
+	case want.JUnit == "" && len(want.ExitCodes) == 0 && o.denied() != "":
+		res.end(schedule.Failed, receipts.StopExpectation, fmt.Sprintf("exit %d, but %s", p.ExitCode, o.denied()))
 	case want.MinTests > 0 && !known:
 		res.end(schedule.Fault, receipts.StopVacuous, "the output has no count of tests, and min_tests wants one")
 	case want.MinTests > 0 && counted.Passed < want.MinTests:
@@ -105,6 +107,19 @@ func refused(want plan.Expect, p *process.Result) bool {
 		return !slices.Contains(want.ExitCodes, p.ExitCode)
 	}
 	return p.ExitCode != 0
+}
+
+// denied says in which words a tool denies that it succeeded, which its exit status claims; empty if it does not. A script around it
+// dropped its exit status then (`|| true`, a pipe); a binding whose `exit_codes` are its own wants just that.
+func (o *observer) denied() string {
+	switch n, ok := o.tests.Denied(); {
+	case !ok:
+		return ""
+	case n == 0:
+		return "the tool said FAIL"
+	default:
+		return fmt.Sprintf("the tool said that %s failed", diag.Number(n, "test"))
+	}
 }
 
 func noTest(t diagnose.Tests) string {

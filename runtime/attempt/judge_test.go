@@ -78,6 +78,37 @@ func TestMissing(t *testing.T) {
 	}
 }
 
+// A tool that says that tests failed, and exits 0, has failed: a script around it dropped its exit status. What ends on a summary
+// without failures has passed, and so has all that the matrix gives exit statuses of its own.
+func TestDenied(t *testing.T) {
+	const red, green = "== 2 failed, 1 passed in 0.1s ==\n", "== 3 passed in 0.1s ==\n"
+	for _, c := range []struct {
+		text, detail string
+	}{
+		{red, "exit 0, but the tool said that 2 tests failed"},
+		{"--- FAIL: TestX (0.00s)\nFAIL\nFAIL\tm\t0.1s\nFAIL\n", "exit 0, but the tool said that 1 test failed"},
+		{"FAIL\tm [build failed]\nFAIL\n", "exit 0, but the tool said FAIL"},
+		{red + green, ""},
+		{green, ""},
+	} {
+		r := judged([]string{"make", "test"}, 0, c.text, "")
+		if c.detail == "" {
+			if r.Verdict != schedule.Passed {
+				t.Errorf("%q: %s, %s", c.text, r.Verdict, r.Detail)
+			}
+		} else if r.Verdict != schedule.Failed || r.Reason != receipts.StopExpectation || r.Detail != c.detail {
+			t.Errorf("%q: %s %s: %s", c.text, r.Verdict, r.Reason, r.Detail)
+		}
+	}
+	s := &plan.Step{Kind: plan.Process, Argv: []string{"make", "test"}, Expect: plan.Expect{ExitCodes: []int{0}}}
+	o := observe(s, nil)
+	o.tests.Write(0, []byte(red))
+	r := &Report{Step: s, Process: &process.Result{}}
+	if o.judge(r); r.Verdict != schedule.Passed || r.Tests.Failed != 2 {
+		t.Errorf("with exit statuses of its own: %s, %+v", r.Verdict, r.Tests)
+	}
+}
+
 // TestReasons holds that a receipt has a reason for each way that a process or a call can be ended.
 func TestReasons(t *testing.T) {
 	for stop, want := range map[process.Stop]schedule.Reason{

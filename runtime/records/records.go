@@ -143,7 +143,7 @@ func (r Record) WriteText(out io.Writer) error {
 			row("signal", "%s", b.Signal)
 		}
 		if t := b.Tests; t != nil {
-			row("tests", "%s, %d failed", &receipts.Tested{Tests: *t}, t.Failed)
+			row("tests", "%s", &receipts.Tested{Tests: *t})
 		}
 		row("started", "%s", b.Timestamp.UTC().Format(time.RFC3339Nano))
 		row("took", "%v", b.Duration())

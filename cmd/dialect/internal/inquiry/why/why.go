@@ -282,6 +282,9 @@ func (f Facts) tests() Condition {
 
 func counts(t receipts.Tests) string {
 	text := fmt.Sprintf("%s ran", diag.Number(t.Ran(), "test"))
+	if t.Failed > 0 {
+		text += fmt.Sprintf(", %d failed", t.Failed)
+	}
 	if t.Skipped > 0 {
 		text += fmt.Sprintf(", %d skipped", t.Skipped)
 	}
