@@ -64,7 +64,7 @@ var layers = []layer{
 		"binding is a function of a script and a matrix: nothing is run to do it"},
 	{"stdlib", nil, nil,
 		"the stdlib is embedded data and nothing else"},
-	{"runtime", []string{"lang/plan", "lang/diag", "lang/regular", "runtime/...", "receipts/...", "stdlib"}, []string{"golang.org/x/"},
+	{"runtime", []string{"lang/plan", "lang/diag", "lang/regular", "lang/suggest", "runtime/...", "receipts/...", "stdlib"}, []string{"golang.org/x/"},
 		"a plan is complete: the runtime needs neither the script nor the matrix"},
 	{"runtime/blob", []string{"lang/regular"}, nil,
 		"a blob is bytes and a digest"},

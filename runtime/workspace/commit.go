@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/command-dialect/dialect/lang/suggest"
 	"github.com/command-dialect/dialect/runtime/workspace/git"
 )
 
@@ -107,6 +108,9 @@ func Resolve(ctx context.Context, dir, rev string, o Options, paths ...string) (
 		}
 	}
 	if id == (git.ObjectID{}) {
+		if near := s.near(ctx, name); near != "" {
+			none = fmt.Errorf("%w; did you mean %s?", none, git.Display(near+strings.TrimPrefix(rev, name)))
+		}
 		return nil, none
 	}
 	body, id, err := s.commit(ctx, id)
@@ -393,6 +397,18 @@ func (s *objects) named(ctx context.Context, name string) (git.ObjectID, string,
 		return ids[0], name, nil
 	}
 	return id, ref, nil
+}
+
+// near returns the name of a branch, of a tag or of HEAD that is like name; empty if there is none.
+func (s *objects) near(ctx context.Context, name string) string {
+	if name == "HEAD" {
+		return ""
+	}
+	out, err := s.r.Git.Run(ctx, s.r.Root, git.Here(s.r.Root), nil, "for-each-ref", "--count=1000", "--format=%(refname:lstrip=2)", "refs/heads", "refs/remotes", "refs/tags")
+	if err != nil {
+		return ""
+	}
+	return suggest.Near(name, append(strings.Fields(string(out)), "HEAD"))
 }
 
 // abbreviated returns the commits whose names begin with prefix.

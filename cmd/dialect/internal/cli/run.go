@@ -31,6 +31,7 @@ func newRun(u *ui) *cobra.Command {
 		Short:             "run a script and gate on its receipts",
 		Long:              runLong,
 		Example:           runExample,
+		SuggestFor:        []string{"test", "tests"},
 		ValidArgsFunction: cobra.FixedCompletions([]string{"dlct"}, cobra.ShellCompDirectiveFilterFileExt),
 		RunE: func(_ *cobra.Command, args []string) error {
 			return f.given().Run(u, args)

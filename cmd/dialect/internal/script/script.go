@@ -4,10 +4,12 @@ package script
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -140,6 +142,14 @@ func File(what, name string) ([]byte, error) {
 			if len(found) == 1 && positions(name) != nil { // as `dialect log 3` names a line
 				return nil, e.Hint("line %s of %s: dialect run %s", name, found[0], report.Command([]string{found[0] + ":" + name}))
 			}
+			near := false
+			for _, l := range about(name, found) {
+				near = true
+				e.Hint("%s", l)
+			}
+			if near {
+				return nil, e
+			}
 			for i, f := range found {
 				found[i] = report.Command([]string{f})
 			}
@@ -149,6 +159,34 @@ func File(what, name string) ([]byte, error) {
 		}
 	}
 	return nil, e
+}
+
+// about says how to run what name may mean where it is the name of no file: the script without its extension, or a line of the scripts
+// that has its words, as in `test` or `test_go`.
+func about(name string, scripts []string) (hints []string) {
+	if slices.Contains(scripts, name+".dlct") {
+		return []string{"did you mean dialect run " + report.Command([]string{name + ".dlct"}) + "?"}
+	}
+	words := strings.FieldsFunc(strings.ToLower(name), func(r rune) bool { return r == '_' || r == '-' || r == ':' })
+	for _, path := range scripts {
+		text, err := regular.Read(path, project.MaxScript)
+		if err != nil {
+			continue
+		}
+		n := 0
+		for line := range strings.Lines(string(text)) {
+			n++
+			line = strings.TrimSpace(line)
+			has := strings.Fields(strings.ToLower(line))
+			if len(words) == 0 || len(line) > 200 || strings.HasPrefix(line, "#") || slices.ContainsFunc(words, func(w string) bool { return !slices.Contains(has, w) }) {
+				continue
+			}
+			if hints = append(hints, fmt.Sprintf("%q: dialect run %s", line, report.Command([]string{fmt.Sprintf("%s:%d", path, n)}))); len(hints) == 3 {
+				return hints
+			}
+		}
+	}
+	return hints
 }
 
 // scriptAbove returns the nearest script of that name in a folder above this one, as far up
