@@ -22,7 +22,7 @@ const (
 )
 
 type blockPatterns struct {
-	pytest, summary, section, unittest, cargo, vitest, mocha, rspec, location, isolated, panicked, quoted, syntax, frame *regexp.Regexp
+	pytest, summary, section, unittest, cargo, vitest, mocha, rspec, location, isolated, panicked, quoted, syntax, frame, diff *regexp.Regexp
 }
 
 var blockForms = sync.OnceValue(func() (p blockPatterns) {
@@ -40,6 +40,7 @@ var blockForms = sync.OnceValue(func() (p blockPatterns) {
 	p.panicked = c(`^thread '.*' (?:\(\d+\) )?panicked at (?:'(.*)', )?([^\s:]+):(\d+):(\d+):?$`)
 	p.quoted = c(`^\s*>?\s*\d+ ?\|`)
 	p.syntax = c(`^SyntaxError: (\S+?): (.*) \((\d+):(\d+)\)$`)
+	p.diff = c(`^(?:- (?:Expected|Snapshot)(?: +- \d+)?|\+ Received(?: +\+ \d+)?|\+ expected - actual)$`)
 	p.frame = c(`^\s*(?:at .*?\(?|❯ (?:.* )?)((?:file://)?[^\s()]+):(\d+):(\d+)\)?$`)
 	return p
 })
@@ -452,7 +453,7 @@ func ofCargo(lines []string) (f Failure) {
 // ofJest reads the block of a test of jest, vitest or mocha: the message, what differs, a piece of the source, the stack.
 func ofJest(lines []string) (f Failure) {
 	var message []string
-	over := false
+	over, diff := false, false
 	for _, l := range lines {
 		t := strings.TrimSpace(l)
 		if m := blockForms().frame.FindStringSubmatch(l); m != nil {
@@ -466,10 +467,14 @@ func ofJest(lines []string) (f Failure) {
 		if strings.HasPrefix(t, "at ") || strings.HasPrefix(t, "❯ ") || blockForms().quoted.MatchString(l) {
 			over = true
 		}
-		if over || t == "" || t == "- Expected" || t == "+ Received" || t == "- Expected - 1" {
-			continue
+		heads := blockForms().diff.MatchString(t)
+		switch diff = diff || heads; {
+		case over, t == "", heads && t != "+ expected - actual": // which mocha alone writes, and jest the other way around
+		case !diff || heads:
+			message = append(message, t)
+		case t[0] == '-' || t[0] == '+': // what is the same on both sides could be all that there is room for
+			message = append(message, t[:1]+" "+strings.TrimSpace(t[1:]))
 		}
-		message = append(message, t)
 	}
 	if len(message) == 0 {
 		return f

@@ -99,7 +99,7 @@ func (c *Counter) Denied() (failed int, denied bool) {
 	case counted.Ran() > 0 || c.found&goPlain != 0:
 		d.green = true
 	}
-	if c.found&nodeSummary == 0 && c.found&tapLines != 0 {
+	if c.found&nodeSummary == 0 && c.found&tapLines != 0 && c.tapPlan {
 		if c.tap.Failed > 0 && d.plans == 1 && d.planned == c.tap.Total() {
 			d.add(0, c.tap.Failed)
 		} else {

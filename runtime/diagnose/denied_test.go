@@ -48,6 +48,7 @@ func TestDenied(t *testing.T) {
 		{"TAP", tap, 1, true},
 		{"TAP, todo", "1..2\nok 1 - a\nnot ok 2 - b # TODO later\n", 0, false},
 		{"TAP, not whole", "1..3\nok 1 - a\nnot ok 2 - b\n", 0, false},
+		{"TAP without a plan is no count", "TAP version 13\nok 1 - a\n" + pytestRed, 2, true},
 		{"TAP, twice", tap + tap, 0, false},
 		{"node", "ℹ tests 3\nℹ pass 1\nℹ fail 1\nℹ cancelled 1\nℹ skipped 0\nℹ todo 0\n", 2, true},
 		{"node, todo", "ℹ tests 2\nℹ pass 1\nℹ fail 0\nℹ cancelled 0\nℹ skipped 0\nℹ todo 1\n", 0, false},
