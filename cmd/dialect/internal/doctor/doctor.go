@@ -79,10 +79,22 @@ func (r *Report) Broken() bool {
 // WriteText writes the report for people.
 func (r *Report) WriteText(out io.Writer) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	const width = 88 // beside the columns of states and names
+	quoted := false
+	space := func(r rune) rune { // what stands in backquotes is copied as one
+		if quoted = quoted != (r == '`'); quoted && r == ' ' {
+			return '\ue000'
+		}
+		return r
+	}
+	wrap := func(text, indent string) string {
+		quoted = false
+		return strings.ReplaceAll(diag.Wrap(strings.Map(space, diag.Printable(text)), width, indent), "\ue000", " ")
+	}
 	for _, c := range r.Checks {
-		fmt.Fprintf(w, "%s\t%s\t%s\n", c.State, c.Name, diag.Printable(c.Detail))
-		if c.Advice != "" {
-			fmt.Fprintf(w, "\t\t-> %s\n", diag.Printable(c.Advice))
+		fmt.Fprintf(w, "%s\t%s\t%s\n", c.State, c.Name, wrap(c.Detail, "\t\t"))
+		for l := range strings.Lines(c.Advice) { // one thing to do in each
+			fmt.Fprintf(w, "\t\t-> %s\n", wrap(strings.TrimSuffix(l, "\n"), "\t\t   "))
 		}
 	}
 	return w.Flush()
@@ -307,9 +319,9 @@ func (r *Report) key() {
 	}
 	why, advice, _ := strings.Cut(why, ": ")
 	if strings.Contains(advice, "start dialect as") || strings.Contains(advice, "install") {
-		advice = "start dialect as an ordinary user without capabilities, from a binary that this user can neither read nor replace (`sudo make install`: owner root, mode 0711), and hand the key over by a pipe: dialect run --key-fd 3 SCRIPT 3< <(cat boss.key)"
+		advice = "start dialect as an ordinary user without capabilities, from a binary that this user can neither read nor replace (`sudo make install`: owner root, mode 0711)\nhand the key over by a pipe: dialect run --key-fd 3 SCRIPT 3< <(cat boss.key)"
 	}
-	r.say(state, "key", advice, "records count as recorded by itself (L0), even with a key by --key-fd: %s", why)
+	r.say(state, "key", advice, "a key by --key-fd would not count, records stay as recorded by itself (L0): %s", why)
 }
 
 // servers asks each server for its tools.

@@ -67,6 +67,21 @@ func TestText(t *testing.T) {
 	}
 }
 
+// Long texts are broken at words, below their column; each advice has a line of its own.
+func TestTextIsNarrow(t *testing.T) {
+	r := new(Report)
+	r.say(ok, "key", strings.Repeat("advice ", 20)+"\ndialect help trust", "%s", strings.Repeat("detail ", 30))
+	var b strings.Builder
+	if err := r.WriteText(&b); err != nil || strings.Count(b.String(), "\n         -> ") != 2 {
+		t.Errorf("%v\n%s", err, b.String())
+	}
+	for l := range strings.Lines(b.String()) {
+		if len(l) > 101 || !strings.HasPrefix(l, "ok  key  detail") && !strings.HasPrefix(l, "         ") {
+			t.Errorf("%q", l)
+		}
+	}
+}
+
 // TestMissing: what the bindings of packs need counts where a script uses them, and comes with the command that
 // installs it.
 func TestMissing(t *testing.T) {
