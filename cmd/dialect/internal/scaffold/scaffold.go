@@ -24,6 +24,7 @@ type Plan struct {
 	Offers   []string // what the user may add, for people
 	Installs []string // commands that install what lines are left out for
 	Defaults []string // lines of the table [defaults]
+	Sets     []string // what the workflows of the project set in the environment: `TZ = "UTC" (.github/workflows/ci.yml)`
 	Clean    Clean
 }
 

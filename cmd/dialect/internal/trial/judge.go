@@ -65,6 +65,8 @@ func (r *Result) judge(res *engine.Result, text []byte) {
 		r.Outcome, r.Why = Needs, "a package cannot be fetched: "+line(text, patterns().offline)
 	case toolchain != nil && !some:
 		r.Outcome, r.Why = Needs, "needs a newer toolchain: "+line(text, patterns().toolchain)
+	case !some && bytes.Contains(text, []byte("go: updates to go.mod needed")):
+		r.Outcome, r.Why = Needs, "its go.mod is not up to date: go mod tidy"
 	case exit127:
 		r.Outcome, r.Why = Needs, "a program is missing"
 	case res.Reason == receipts.StopVacuous, bytes.Contains(text, []byte("matched no packages")):

@@ -15,7 +15,8 @@ func Settle(p scaffold.Plan, results []Result, atHead string) (settled scaffold.
 	settled.Lines = nil
 	settled.LeftOut = append([]string(nil), p.LeftOut...)
 	settled.Installs = slices.Clone(p.Installs)
-	var runs, red, slow, left []string
+	var runs, red, slow, left, reasons []string
+	without := make(map[string][]string) // the lines that are left out, by their reason
 	for _, r := range results {
 		text := r.Line.Text
 		if r.Outcome.Written() {
@@ -34,9 +35,15 @@ func Settle(p scaffold.Plan, results []Result, atHead string) (settled scaffold.
 			red = append(red, text+": "+r.Why)
 		case r.Outcome == Unfinished:
 			slow = append(slow, text+": "+r.Why)
+		case !slices.Contains(reasons, r.Why):
+			reasons = append(reasons, r.Why)
+			fallthrough
 		default:
-			settled.LeftOut = append(settled.LeftOut, text+" ("+r.Why+")")
+			without[r.Why] = append(without[r.Why], text)
 		}
+	}
+	for _, why := range reasons { // one reason is said once
+		settled.LeftOut = append(settled.LeftOut, strings.Join(without[why], ", ")+" ("+why+")")
 	}
 	if len(runs) > 0 {
 		facts = append(facts, "passes today: "+strings.Join(runs, ", "))
@@ -47,6 +54,9 @@ func Settle(p scaffold.Plan, results []Result, atHead string) (settled scaffold.
 	if len(red) > 0 {
 		if atHead != "" {
 			facts = append(facts, atHead)
+		}
+		if len(p.Sets) > 0 {
+			facts = append(facts, "its CI sets "+strings.Join(p.Sets, ", ")+"; `env` of a binding sets it here")
 		}
 		facts = append(facts, fmt.Sprintf("to leave a line out, delete it in %s, and its name in gate_quality of routing.toml", scaffold.ScriptName))
 	}

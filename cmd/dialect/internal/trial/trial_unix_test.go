@@ -77,11 +77,12 @@ func TestTry(t *testing.T) {
 		"cannot fetch itself": {map[string]string{"Makefile": "test:\n\t@echo 'ERROR  Refusing to run pnpm@10.33.0: its npm registry signature could not be verified'; exit 1\n"}, "Test with make: needs, a package cannot be fetched: ERROR  Refusing to run pnpm@10.33.0: its npm registry signature could not be verified", ""},
 		"is not installed itself": {map[string]string{"Makefile": "test:\n\t@printf '____ test_v ____\\nE   importlib.metadata.PackageNotFoundError: No package metadata was found for thing\\na.py:3: PackageNotFoundError\\n1 failed, 3 passed in 0.1s\\n'; exit 1\n"},
 			"Test with make: red, 1 of 4 tests, first: a.py:3: importlib.metadata.PackageNotFoundError: No package metadata was found for thing; thing is not installed", ""},
-		"a test has a name":   {map[string]string{"Makefile": "test:\n\t@printf -- '--- FAIL: TestA (0.00s)\\n    a_test.go:3: got 1\\nFAIL\\nFAIL\\tx\\t0.1s\\n'; exit 1\n"}, "Test with make: red, 1 test, first: a_test.go:3: TestA: got 1", ""},
-		"changes a file":      {map[string]string{"Makefile": "test:\n\t@echo x >>a.txt\n", "a.txt": ""}, "Test with make: writes, it changed a.txt: see git diff", ""},
-		"leaves a file":       {map[string]string{"Makefile": "test:\n\t@touch new.txt\n"}, "Test with make: runs", "new.txt"},
-		"nothing runs it":     {map[string]string{"go.mod": "module p\n\ngo 1.21\n", "p.go": code, "p_test.go": "package p\n"}, "Format with gofmt: stranger, no file of the project runs it, and it says no: 1 file, first: p.go; Check with vet: runs; Test with go: vacuous, it tested nothing", ""},
-		"the project runs it": {map[string]string{"go.mod": "module p\n\ngo 1.21\n", "p.go": code, "Makefile": "x:\n\tgofmt -l .\n"}, "Format with gofmt: red, 1 file, first: p.go; Check with vet: runs; Test with go: vacuous, it tested nothing", ""},
+		"a module is not tidy": {map[string]string{"Makefile": "test:\n\t@printf 'go: updates to go.mod needed; to update it:\\n\\tgo mod tidy\\n'; exit 1\n"}, "Test with make: needs, its go.mod is not up to date: go mod tidy", ""},
+		"a test has a name":    {map[string]string{"Makefile": "test:\n\t@printf -- '--- FAIL: TestA (0.00s)\\n    a_test.go:3: got 1\\nFAIL\\nFAIL\\tx\\t0.1s\\n'; exit 1\n"}, "Test with make: red, 1 test, first: a_test.go:3: TestA: got 1", ""},
+		"changes a file":       {map[string]string{"Makefile": "test:\n\t@echo x >>a.txt\n", "a.txt": ""}, "Test with make: writes, it changed a.txt: see git diff", ""},
+		"leaves a file":        {map[string]string{"Makefile": "test:\n\t@touch new.txt\n"}, "Test with make: runs", "new.txt"},
+		"nothing runs it":      {map[string]string{"go.mod": "module p\n\ngo 1.21\n", "p.go": code, "p_test.go": "package p\n"}, "Format with gofmt: stranger, no file of the project runs it, and it says no: 1 file, first: p.go; Check with vet: runs; Test with go: vacuous, it tested nothing", ""},
+		"the project runs it":  {map[string]string{"go.mod": "module p\n\ngo 1.21\n", "p.go": code, "Makefile": "x:\n\tgofmt -l .\n"}, "Format with gofmt: red, 1 file, first: p.go; Check with vet: runs; Test with go: vacuous, it tested nothing", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if _, err := exec.LookPath("gofmt"); err != nil && c.files["go.mod"] != "" {
@@ -162,7 +163,7 @@ func TestInterrupted(t *testing.T) {
 }
 
 func TestSettle(t *testing.T) {
-	p := scaffold.Plan{LeftOut: []string{"x"}}
+	p := scaffold.Plan{LeftOut: []string{"x"}, Sets: []string{`TZ = "UTC" (ci.yml)`}}
 	line := func(text string) scaffold.Line { return scaffold.Line{Text: text, Install: "npm ci"} }
 	settled, facts := trial.Settle(p, []trial.Result{
 		{Line: line("A with a"), Outcome: trial.Runs, Why: "3 tests"},
@@ -170,6 +171,8 @@ func TestSettle(t *testing.T) {
 		{Line: line("C with c"), Outcome: trial.Needs, Why: "x is missing"},
 		{Line: line("D with d"), Outcome: trial.Unfinished, Why: "not done"},
 		{Line: line("E with e"), Outcome: trial.Runs},
+		{Line: line("F with f"), Outcome: trial.Needs, Why: "y is missing"},
+		{Line: line("G with g"), Outcome: trial.Needs, Why: "x is missing"},
 	}, "that is so in HEAD, too")
 	var lines []string
 	for _, l := range settled.Lines {
@@ -178,7 +181,7 @@ func TestSettle(t *testing.T) {
 	if got := strings.Join(lines, ","); got != "A with a,B with b,D with d,E with e" {
 		t.Error(got)
 	}
-	if got := strings.Join(settled.LeftOut, ","); got != "x,C with c (x is missing)" || len(p.LeftOut) != 1 {
+	if got := strings.Join(settled.LeftOut, ","); got != "x,C with c, G with g (x is missing),F with f (y is missing)" || len(p.LeftOut) != 1 {
 		t.Error(got)
 	}
 	if !slices.Equal(settled.Installs, []string{"npm ci"}) {
@@ -187,6 +190,7 @@ func TestSettle(t *testing.T) {
 	const want = `passes today: A with a (3 tests), E with e
 does not pass today: B with b: exit 1
 that is so in HEAD, too
+its CI sets TZ = "UTC" (ci.yml); ` + "`env`" + ` of a binding sets it here
 to leave a line out, delete it in quality.dlct, and its name in gate_quality of routing.toml
 not known: D with d: not done
 trying the lines left new files: n; list them in .gitignore, or commit them`

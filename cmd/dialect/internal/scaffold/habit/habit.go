@@ -37,6 +37,14 @@ type Habits struct {
 	Commands []Command
 	Runners  []Runner
 	Files    []string // that were read, relative to the project
+
+	Variables []Variable // that the workflows set, of those that change what tests see
+}
+
+// A Variable is one that a workflow sets.
+type Variable struct {
+	Name, Value string
+	Source      string // the file that has it, relative to the project
 }
 
 // maxFile bounds what is read of a file, in bytes.
@@ -308,12 +316,27 @@ func (r *reader) workflows() {
 			if len(path) == 0 || v.Text == "" {
 				return
 			}
-			switch path[len(path)-1] {
-			case "run", "script", "command":
+			switch name := path[len(path)-1]; {
+			case name == "run" || name == "script" || name == "command":
 				r.shell(file, v.Text)
+			case len(path) > 1 && (path[len(path)-2] == "env" || path[len(path)-2] == "variables"):
+				r.variable(file, name, v.Text)
 			}
 		})
 	}
+}
+
+// variable keeps a variable whose value is plain and alone decides what a test sees: the first of each name.
+func (r *reader) variable(file, name, value string) {
+	switch name {
+	case "TZ", "LANG", "LC_ALL", "NODE_ENV", "NODE_OPTIONS", "GOFLAGS", "CGO_ENABLED", "RUSTFLAGS", "PYTHONPATH", "PYTHONUTF8":
+	default:
+		return
+	}
+	if strings.ContainsAny(value, "$\n\"") || slices.ContainsFunc(r.out.Variables, func(v Variable) bool { return v.Name == name }) {
+		return
+	}
+	r.out.Variables = append(r.out.Variables, Variable{name, value, file})
 }
 
 // unbroken joins lines that end in a backslash with those after them.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -88,6 +89,23 @@ func TestRead(t *testing.T) {
 				t.Errorf("%s: of %s", c.file, h.Source)
 			}
 		}
+	}
+}
+
+// Of what workflows set only plain values count that alone decide what a test sees, the first of each name.
+func TestVariables(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.MkdirAll(filepath.Join(dir, ".github", "workflows"), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	const text = "env:\n  TZ: America/New_York\n  LANG: ${{ matrix.lang }}\n  TOKEN: x\njobs:\n  a:\n    env:\n      TZ: UTC\n      GOFLAGS: -mod=mod\n    steps:\n    - with:\n        LC_ALL: C\n"
+	if err := os.WriteFile(filepath.Join(dir, ".github", "workflows", "ci.yml"), []byte(text), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	const file = ".github/workflows/ci.yml"
+	want := []habit.Variable{{Name: "TZ", Value: "America/New_York", Source: file}, {Name: "GOFLAGS", Value: "-mod=mod", Source: file}}
+	if got := habit.Read(dir).Variables; !slices.Equal(got, want) {
+		t.Errorf("%q", got)
 	}
 }
 

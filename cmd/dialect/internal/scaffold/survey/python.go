@@ -359,7 +359,7 @@ func (p *python) installer() string {
 			break
 		}
 	}
-	if len(words) < 3 && !strings.Contains(strings.Join(words, ""), "[") && p.hasTests() {
+	if _, unit := p.habits.Uses("unittest"); !unit && len(words) < 3 && !strings.Contains(strings.Join(words, ""), "[") && p.hasTests() {
 		words = append(words, "pytest")
 	}
 	if len(words) == 0 {

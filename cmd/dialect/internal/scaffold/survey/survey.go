@@ -37,6 +37,9 @@ func Look(dir string) (scaffold.Plan, error) {
 		return scaffold.Plan{}, fmt.Errorf("%s is not a directory", dir)
 	}
 	d := draft{Plan: scaffold.Plan{Dir: dir}, dir: dir, habits: habit.Read(dir)}
+	for _, v := range d.habits.Variables {
+		d.Sets = append(d.Sets, fmt.Sprintf("%s = %q (%s)", v.Name, v.Value, v.Source))
+	}
 	d.ecosystems()
 	d.nested()
 	d.runners()
