@@ -42,7 +42,7 @@ func Settle(p scaffold.Plan, results []Result, atHead string) (settled scaffold.
 			without[r.Why] = append(without[r.Why], text)
 		}
 	}
-	for _, why := range reasons { // one reason is said once
+	for _, why := range reasons { // each reason once
 		settled.LeftOut = append(settled.LeftOut, strings.Join(without[why], ", ")+" ("+why+")")
 	}
 	if len(runs) > 0 {
