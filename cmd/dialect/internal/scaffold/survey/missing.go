@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/command-dialect/dialect/cmd/dialect/internal/scaffold/habit"
 	"github.com/command-dialect/dialect/cmd/dialect/internal/scaffold/settings"
 )
 
@@ -46,6 +47,7 @@ func Missing(root, dir string, argv []string) (what, install string) {
 		if !works(dir, program, "-c", "pass") || works(dir, program, "-c", find, module) {
 			return "", ""
 		}
+		d.habits = habit.Read(dir)
 		p := d.readPython()
 		if install = p.install; install == "" || p.needs[module] == "" {
 			install = argv[0] + " -m pip install " + module
