@@ -26,7 +26,7 @@ func TestManyVariables(t *testing.T) {
 	}
 	start := time.Now()
 	vars := Variables(f)
-	if took := time.Since(start); took > 5*time.Second { // a hundredth of it is enough
+	if took := time.Since(start); took > time.Minute { // a thousandth of it is enough
 		t.Errorf("%d variables took %s", len(vars), took)
 	}
 	if len(vars) != lines*names+1 || vars[1].Name != "all" || len(vars[1].Lines) != lines || vars[0].Name != "v0" || len(vars[0].Lines) != 1 {

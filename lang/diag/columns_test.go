@@ -57,7 +57,12 @@ func TestLongLine(t *testing.T) {
 		}
 		return time.Since(start)
 	}
-	if short, long := took(64<<10), took(4<<20); long > 1000*short {
-		t.Errorf("64 KiB take %v, 4 MiB %v", short, long)
+	short, long := took(64<<10), took(4<<20)
+	for range 4 { // a busy machine counts once, another order each time
+		if long <= 1000*short {
+			return
+		}
+		short, long = max(short, took(64<<10)), min(long, took(4<<20))
 	}
+	t.Errorf("64 KiB take %v, 4 MiB %v", short, long)
 }
