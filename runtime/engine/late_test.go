@@ -85,7 +85,7 @@ func TestStoreThatDoesNotAnswer(t *testing.T) {
 						}
 					}},
 			})
-			if took := time.Since(began); took > 2500*time.Millisecond {
+			if took := time.Since(began); took > 8*time.Second {
 				t.Errorf("it took %v", took)
 			}
 			if o.Degraded == "" || o.ExitStatus() == 0 || o.Gate.Verdict == attempt.GatePassed {
@@ -105,7 +105,7 @@ func TestPolicyThatDoesNotAnswer(t *testing.T) {
 		Budget:  plan.Budget{Timeout: 300 * time.Millisecond},
 		Options: attempt.Options{Store: open(t, t.TempDir()), Policy: func() string { <-never; return "unpinned" }},
 	})
-	if took := time.Since(began); took > 3*time.Second || o.Gate.Verdict != attempt.GateNotRun || o.ExitStatus() == 0 {
+	if took := time.Since(began); took > 30*time.Second || o.Gate.Verdict != attempt.GateNotRun || o.ExitStatus() == 0 {
 		t.Errorf("after %v: gate %s, exit status %d", took, o.Gate.Verdict, o.ExitStatus())
 	}
 }

@@ -88,7 +88,7 @@ func TestForksInALoop(t *testing.T) {
 	if res.Stop != Timeout || res.Signal != "SIGKILL" && res.Signal != "SIGTERM" || len(res.Notes) > 0 {
 		t.Errorf("got stop %q, signal %q, notes %q", res.Stop, res.Signal, res.Notes)
 	}
-	if took := time.Since(began); took > 5*time.Second {
+	if took := time.Since(began); took > 30*time.Second {
 		t.Errorf("took %v", took)
 	}
 	time.Sleep(50 * time.Millisecond)
@@ -417,7 +417,7 @@ func TestHold(t *testing.T) {
 			}
 			begun := time.Now()
 			res := l.Run(ctx, c)
-			if res.Stop != want || time.Since(begun) > 3*time.Second {
+			if res.Stop != want || time.Since(begun) > 30*time.Second {
 				t.Errorf("got %q after %v", res.Stop, time.Since(begun))
 			}
 			if int64(heard) != res.Stdout.Bytes || heard > 2<<20 {
