@@ -151,7 +151,13 @@ func TestKills(t *testing.T) {
 		if n := stamps() - before; n > 1 {
 			t.Errorf("round %d: the line that changes files was carried out %d times", round, n)
 		}
-		ends[fmt.Sprintf("%s, exit %d", d.Gate.Verdict, p.ProcessState.ExitCode())]++
+		why := ""
+		for _, line := range d.Lines { // a line of the script that did not pass says why
+			if line.Verdict != "passed" && line.Verdict != "flaky" && line.Reason != "" && line.ID != "8" {
+				why += fmt.Sprintf(", step %s %s", line.ID, line.Reason)
+			}
+		}
+		ends[fmt.Sprintf("%s, exit %d%s", d.Gate.Verdict, p.ProcessState.ExitCode(), why)]++
 		consumed := consumedOf(l, d.Run)
 		for step, n := range consumed {
 			if n > 1 {
