@@ -1,6 +1,7 @@
 package notary
 
 import (
+	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -326,6 +327,42 @@ func TestCut(t *testing.T) {
 	})
 	if o := r.Outcome(); o.Signal != "SIGTERM" || o.ExitStatus() != 143 {
 		t.Errorf("%q, %d", o.Signal, o.ExitStatus())
+	}
+}
+
+// TestPausedEnds ends a session with a run that was paused, of a command that takes no SIGTERM: no grace passes while it is paused.
+func TestPausedEnds(t *testing.T) {
+	s := begin(t, work(t, map[string]string{"stays.sh": "trap '' TERM INT HUP\nsleep 300\n", "routing.toml": matrix + "\n[commands.test_stays]\nverb = \"test\"\nnoun = \"stays\"\ntool = \"sh stays.sh\"\neffect = \"read\"\n"}), nil)
+	p, spec := bound(t, s.tree, "Test with stays\nGate against results\n")
+	r, err := s.Start(t.Context(), spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	for e, err := range r.Events(t.Context(), p) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, ok := e.(attempt.Started); ok {
+			time.Sleep(200 * time.Millisecond) // its trap is set
+			if err := r.Pause(t.Context(), true); err != nil {
+				t.Fatal(err)
+			}
+			break
+		}
+	}
+	closed := make(chan error, 1)
+	go func() {
+		_, err := s.Notary.Close(context.Background())
+		closed <- err
+	}()
+	select {
+	case err := <-closed:
+		if err != nil {
+			t.Error(err)
+		}
+	case <-time.After(time.Minute):
+		t.Fatal("the session does not end")
 	}
 }
 

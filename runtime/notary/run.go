@@ -44,6 +44,7 @@ type run struct {
 	output int       // bytes of those events that carry output
 	size   int       // bytes of all events
 	over   bool
+	ended  bool   // it is to end, and is not paused any more
 	resume func() // of a pause; nil while it runs
 }
 
@@ -87,6 +88,27 @@ func (r *run) tell(e *event) {
 	}
 	r.events, r.size = append(r.events, f), r.size+len(f)
 	r.more.Broadcast()
+}
+
+// pause stops what runs, or continues it.
+func (r *run) pause(on bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	switch {
+	case on && r.resume == nil && !r.ended:
+		r.resume = r.control.Pause()
+	case !on && r.resume != nil:
+		r.resume()
+		r.resume = nil
+	}
+}
+
+// wake continues for good a run that is to end: while it is paused no grace passes, and what takes no SIGTERM would never end.
+func (r *run) wake() {
+	r.mu.Lock()
+	r.ended = true
+	r.mu.Unlock()
+	r.pause(false)
 }
 
 // end says that no event follows, but for the last one.
@@ -146,6 +168,7 @@ func (n *Notary) start(spec *Spec, by Peer) (*run, *Refused) {
 	r := newRun(by)
 	var ctx context.Context
 	ctx, r.cancel = context.WithCancelCause(n.ctx)
+	wake := context.AfterFunc(ctx, r.wake)
 	n.last.Go(func() {
 		ran := Ran{Script: diag.Printable(spec.Name), Started: time.Now()}
 		var last answer // of the client, once the status has what became of the run
@@ -155,6 +178,7 @@ func (n *Notary) start(spec *Spec, by Peer) (*run, *Refused) {
 				last = answer{Refused: refuse("internal error of the notary")}
 				ran.Verdict, ran.Why = "fault", "internal error"
 			}
+			wake()
 			r.cancel(nil)
 			n.note(r, ran)
 			r.end(last)

@@ -310,15 +310,7 @@ func (n *Notary) pause(p *pauseOf, by Peer) error {
 	if r == nil {
 		return unknown(p.Run)
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	switch {
-	case p.On && r.resume == nil:
-		r.resume = r.control.Pause()
-	case !p.On && r.resume != nil:
-		r.resume()
-		r.resume = nil
-	}
+	r.pause(p.On)
 	return nil
 }
 
