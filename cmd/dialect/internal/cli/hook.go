@@ -40,7 +40,7 @@ func newHook(u *ui) *cobra.Command {
 		Args: cobra.RangeArgs(1, 2),
 		RunE: func(_ *cobra.Command, args []string) error {
 			if o.Agent = agents.Find(args[0]); o.Agent == nil {
-				return exit.Usagef("there is no adapter for %q", args[0]).Hint("%s", "adapters: "+strings.Join(agents.Names(), ", "))
+				return exit.Usagef("`dialect hook` has no command and no adapter %q", args[0]).Hint("%s", hook.Meant(args[0])).Hint("`dialect hook --help` lists its commands")
 			}
 			if len(args) > 1 {
 				o.Event = args[1]

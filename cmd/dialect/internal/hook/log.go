@@ -68,6 +68,9 @@ func of(dir string) (*journal.Journal, error) {
 	return journal.Of(rootOf(dir))
 }
 
+// person is the agent of what a person decided.
+const person = "person"
+
 // Off switches the hooks of the project that dir is in off for a time; 0 switches them on.
 func Off(dir string, d time.Duration) (until time.Time, err error) {
 	j, err := of(dir)
@@ -79,7 +82,11 @@ func Off(dir string, d time.Duration) (until time.Time, err error) {
 		until = now.Add(d)
 	}
 	if err = j.SwitchOff(until); err == nil {
-		j.Log(journal.Entry{Time: now.UTC().Truncate(time.Millisecond), Agent: "person", Event: "off", Action: string(decide.Tell), Rule: "off", Text: "for " + d.String()})
+		text := "on"
+		if d > 0 {
+			text = "off for " + d.String()
+		}
+		j.Log(journal.Entry{Time: now.UTC().Truncate(time.Millisecond), Agent: person, Event: "off", Action: string(decide.Tell), Rule: "off", Text: text})
 	}
 	return until, err
 }
@@ -94,6 +101,10 @@ func (h *History) WriteText(w io.Writer) error {
 		b.WriteString("no agent was held here\n")
 	}
 	for _, e := range h.Entries {
+		if e.Agent == person {
+			fmt.Fprintf(&b, "%s  %s  switched the hooks %s\n", records.Stamp(e.Time), e.Agent, diag.Printable(e.Text))
+			continue
+		}
 		what := map[string]string{"refuse": "held", "tell": "let pass"}[e.Action]
 		if e.Event == "tool" && e.Action == string(decide.Refuse) {
 			what = "refused"

@@ -8,11 +8,14 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/command-dialect/dialect/cmd/dialect/internal/exit"
+	"github.com/command-dialect/dialect/cmd/dialect/internal/hook/agents"
 	"github.com/command-dialect/dialect/cmd/dialect/internal/hook/install"
 	"github.com/command-dialect/dialect/cmd/dialect/internal/hook/journal"
 	"github.com/command-dialect/dialect/lang/routing"
+	"github.com/command-dialect/dialect/lang/suggest"
 	"github.com/command-dialect/dialect/runtime/place"
 	"github.com/command-dialect/dialect/runtime/project"
 	"github.com/command-dialect/dialect/runtime/workspace/git"
@@ -31,6 +34,14 @@ func Installable() (names []string) {
 		names = append(names, c.Name)
 	}
 	return names
+}
+
+// Meant returns the hint for a word after `dialect hook` that means nothing there.
+func Meant(word string) string {
+	if near := suggest.Near(word, append(agents.Names(), "install", "uninstall", "status", "log", "off", "git")); near != "" {
+		return "did you mean `dialect hook " + near + "`?"
+	}
+	return "adapters: " + strings.Join(agents.Names(), ", ")
 }
 
 // Changes are what becomes of configurations.
@@ -130,7 +141,7 @@ func (s Selection) plan(adds bool) (*Changes, error) {
 		}
 		ch, err := plan(client, s.level())
 		if err != nil {
-			return nil, err
+			return nil, s.without(err, client.Name, in.Root, adds)
 		}
 		c.List = append(c.List, ch)
 	}
@@ -138,6 +149,28 @@ func (s Selection) plan(adds bool) (*Changes, error) {
 		return nil, exit.Failf(exit.Failed, "no coding agent was found, in this project or of yours").Hint("name one: --agent %s", strings.Join(Installable(), ", "))
 	}
 	return c, nil
+}
+
+// without adds to the error about one of the agents that were found how to go on with the others: nothing is written where one cannot be.
+func (s Selection) without(err error, name, root string, adds bool) error {
+	var f *exit.Failure
+	if len(s.Agents) > 0 || !errors.As(err, &f) {
+		return err
+	}
+	var others []string
+	for _, c := range install.Clients() {
+		if c.Name != name && c.Used(s.level(), root) {
+			others = append(others, c.Name)
+		}
+	}
+	if len(others) == 0 {
+		return err
+	}
+	command := "uninstall"
+	if adds {
+		command = "install"
+	}
+	return f.Hint("nothing was written; without it: dialect hook %s %s", command, strings.Join(others, " "))
 }
 
 // Apply writes the changes, once all of them may be written.
@@ -164,17 +197,20 @@ func (c *Changes) Said() (lines []string) {
 	if len(lines) == 0 {
 		lines = []string{"there was no hook to take out"}
 	}
-	if _, _, err := project.FindMatrix(c.installer.Root, ""); c.install && errors.Is(err, routing.ErrNotFound) {
-		lines = append(lines, c.unruled())
+	if note := unruled(c.installer.Root); c.install && note != "" {
+		lines = append(lines, note)
 	}
 	return lines
 }
 
-// unruled says what the hook does where the root of the repository has no matrix.
-func (c *Changes) unruled() string {
+// unruled says what the hook does where the root of the repository has no matrix; empty where it has one.
+func unruled(root string) string {
+	if _, _, err := project.FindMatrix(root, ""); !errors.Is(err, routing.ErrNotFound) {
+		return ""
+	}
 	ctx, cancel := context.WithTimeout(context.Background(), lookWait)
 	defer cancel()
-	f, err := foldersOf(ctx, c.installer.Root, git.Here(c.installer.Root), "HEAD")
+	f, err := foldersOf(ctx, root, git.Here(root), "HEAD")
 	if err != nil || len(f.ruled) == 0 {
 		return "there is no routing.toml here: the hook holds nobody before `dialect init`"
 	}
@@ -196,5 +232,14 @@ func Status(dir string) (*install.Report, error) {
 	if err != nil {
 		j = nil // nothing was recorded then
 	}
-	return in.Status(j), nil
+	r := in.Status(j)
+	if j != nil {
+		if until := j.OffUntil(time.Now()); !until.IsZero() {
+			r.Off = &until
+		}
+	}
+	if slices.ContainsFunc(r.Agents, func(s install.State) bool { return s.Installed }) {
+		r.Note = unruled(in.Root)
+	}
+	return r, nil
 }

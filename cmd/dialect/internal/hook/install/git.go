@@ -40,6 +40,9 @@ func (in Installer) Git(add bool) (ch Change, err error) {
 	var edit func(text []byte) ([]byte, error)
 	lefthook := has("lefthook.yml", "lefthook.yaml", ".lefthook.yml", ".lefthook.yaml")
 	precommit := has(".pre-commit-config.yaml")
+	if !place.Exists(filepath.Join(in.Root, ".git")) {
+		return ch, exit.Failf(exit.Failed, "this is not a git repository: --git is about its pre-push hook")
+	}
 	hooks, err := in.hooks()
 	switch {
 	case err != nil:

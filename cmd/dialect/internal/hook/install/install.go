@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/command-dialect/dialect/cmd/dialect/internal/exit"
@@ -163,6 +164,10 @@ func (in Installer) Uninstall(c Client, l Level) (ch Change, err error) {
 		ch.New = removeTOML(ch.Old)
 	default:
 		if ch.New, err = c.remove(ch.Old); err != nil {
+			if !bytes.Contains(ch.Old, []byte(" hook "+c.Name+" ")) { // what cannot be read has no line of ours
+				ch.New = ch.Old
+				return ch, nil
+			}
 			return ch, left(ch.Path, err)
 		}
 		if rest := bytes.Join(bytes.Fields(ch.New), nil); r != nil && r.Before == nil && string(rest) == "{}" {
@@ -195,7 +200,7 @@ func (in Installer) Apply(changes []Change) error {
 		}
 		files[i] = &outfile.File{Name: ch.Path, Edits: true, Inside: ch.Level == Project}
 		if err := outfile.Settle(outfile.InUse{}, files[i]); err != nil {
-			return err
+			return exit.Failf(exit.Failed, "cannot write %s: %s", place.Short(ch.Path), strings.TrimPrefix(err.Error(), ch.Path+": "))
 		}
 	}
 	for i, ch := range changes {

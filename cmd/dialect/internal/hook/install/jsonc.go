@@ -90,7 +90,7 @@ func (c Client) add(text []byte, program string, l Level) ([]byte, error) {
 // object parses a configuration.
 func object(text []byte) (root hujson.Value, top *hujson.Object, err error) {
 	if root, err = hujson.Parse(text); err != nil {
-		return root, nil, err
+		return root, nil, errors.New("it is not JSON: " + strings.TrimPrefix(err.Error(), "hujson: "))
 	}
 	top, ok := root.Value.(*hujson.Object)
 	if !ok {

@@ -24,8 +24,10 @@ import (
 
 // A Report is what is installed where, and whether it works: the document of `dialect hook status --json`.
 type Report struct {
-	Schema string  `json:"schema"` // dialect.hook-status/1
-	Agents []State `json:"agents"`
+	Schema string     `json:"schema"` // dialect.hook-status/1
+	Agents []State    `json:"agents"`
+	Off    *time.Time `json:"off_until,omitempty"` // a person switched the hooks of this project off
+	Note   string     `json:"note,omitempty"`      // why an installed hook holds nobody here
 }
 
 // A State is that of one file of one client.
@@ -124,7 +126,7 @@ func (in Installer) examine(s *State, c Client, text []byte, entries []journal.E
 		installed = info.ModTime()
 	}
 	switch {
-	case s.Trusted == "no":
+	case s.Trusted == "no" && (s.Last == nil || s.Last.Before(installed)): // else it was started without that
 		s.Fault, s.Advice = "the client does not run it: it is not trusted", c.trust
 	case s.Last == nil && c.sessionSince(installed):
 		s.Fault, s.Advice = "it never fired, though there were sessions since it was installed", c.trust
@@ -242,8 +244,17 @@ func (c Client) sessionSince(at time.Time) (found bool) {
 	return found
 }
 
+// decisions gives a decision the word that the log has for it.
+var decisions = strings.NewReplacer("refuse: ", "held: ", "tell: ", "let pass: ", "allow: ", "passed: ")
+
 // WriteText writes the report for people.
 func (r *Report) WriteText(out io.Writer) error {
+	if r.Off != nil {
+		fmt.Fprintf(out, "the hooks are off until %s; `dialect hook off --for 0` switches them on\n", records.Stamp(*r.Off))
+	}
+	if r.Note != "" {
+		fmt.Fprintln(out, diag.Printable(r.Note))
+	}
 	if len(r.Agents) == 0 {
 		_, err := fmt.Fprintln(out, "no coding agent was found; `dialect hook install --agent NAME` writes the configuration of one")
 		return err
@@ -261,7 +272,7 @@ func (r *Report) WriteText(out io.Writer) error {
 				last = "last fired " + records.Stamp(*s.Last)
 			}
 			if s.Decision != "" {
-				last += ", last stop " + s.Decision
+				last += ", last stop " + decisions.Replace(s.Decision)
 			}
 			fmt.Fprintf(w, "\t\ttrusted: %s; %s\n", s.Trusted, diag.Printable(last))
 		}
