@@ -1,6 +1,6 @@
 // Package recording opens what a run is recorded in: the store of receipts, the archive beside it, and
-// what takes snapshots of the files. In come the wishes of the asker, out come the options of a
-// run. It runs nothing, and prints nothing.
+// what takes snapshots of the files. In come the wishes of the asker, out come an open [Recording],
+// which its caller closes, and the options of a run. It runs nothing, and prints nothing.
 package recording
 
 import (

@@ -11,6 +11,7 @@ import (
 	"github.com/command-dialect/dialect/cmd/dialect/internal/exit"
 	"github.com/command-dialect/dialect/cmd/dialect/internal/guard"
 	"github.com/command-dialect/dialect/cmd/dialect/internal/outfile"
+	"github.com/command-dialect/dialect/cmd/dialect/internal/voice"
 )
 
 const guardLong = `Run a coding agent, or any command, where it cannot reach the store and the key of what it asks for.
@@ -57,7 +58,7 @@ func newGuard(u *ui) *cobra.Command {
 			if r == nil {
 				return err
 			}
-			if e := r.Write(u.Err, json); err == nil {
+			if e := voice.Write(u.Err, json, r); err == nil {
 				err = e
 			}
 			if err == nil {

@@ -9,7 +9,6 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -226,18 +225,8 @@ func (o Options) tell(f domain.Facts, identity bool) {
 	}
 }
 
-// Write writes what the session came to.
-func (r *Report) Write(w io.Writer, asJSON bool) error {
-	if !asJSON {
-		return r.writeText(w)
-	}
-	enc := json.NewEncoder(w)
-	enc.SetEscapeHTML(false)
-	enc.SetIndent("", "  ")
-	return enc.Encode(r)
-}
-
-func (r *Report) writeText(w io.Writer) error {
+// WriteText writes for people what the session came to.
+func (r *Report) WriteText(w io.Writer) error {
 	if r.Fault != "" {
 		_, err := fmt.Fprintf(w, "guard: %s was not begun: %s\n", diag.Printable(r.Agent[0]), diag.Printable(r.Fault))
 		return err

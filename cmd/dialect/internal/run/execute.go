@@ -21,7 +21,9 @@ import (
 // maxPatience is how long a run waits for a store that another process holds.
 const maxPatience = 20 * time.Second
 
-// execute runs a program that binds, and reports it.
+// execute runs a program that binds, and reports it. The store is closed before the report is made: only then is it known whether all
+// was kept. Where it returns early, what is open is closed in the reverse order: the file of --events, the mark of the run, the helper
+// that hands it out, the signals and, last, the store.
 func (o *Options) execute(v *voice.Voice, p *project.Program) error {
 	if o.Notary != "" {
 		return o.notarize(v, p)

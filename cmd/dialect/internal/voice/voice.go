@@ -137,16 +137,21 @@ func (v *Voice) Say(text string) {
 type Document interface{ WriteText(w io.Writer) error }
 
 // Print prints a document on standard output.
-func (v *Voice) Print(asJSON bool, d Document) error {
+func (v *Voice) Print(asJSON bool, d Document) error { return Write(v.Out, asJSON, d) }
+
+// Write writes a document to w.
+func Write(w io.Writer, asJSON bool, d Document) error {
 	if asJSON {
-		return v.JSON(d)
+		return writeJSON(w, d)
 	}
-	return d.WriteText(v.Out)
+	return d.WriteText(w)
 }
 
 // JSON prints a document on standard output as JSON.
-func (v *Voice) JSON(d any) error {
-	enc := json.NewEncoder(v.Out)
+func (v *Voice) JSON(d any) error { return writeJSON(v.Out, d) }
+
+func writeJSON(w io.Writer, d any) error {
+	enc := json.NewEncoder(w)
 	enc.SetEscapeHTML(false)
 	enc.SetIndent("", "  ")
 	return enc.Encode(d)
