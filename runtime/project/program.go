@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/command-dialect/dialect/lang"
@@ -100,7 +101,8 @@ type Program struct {
 	Lines []int             // likewise
 
 	source *diag.Source
-	parsed diag.List
+	parsed diag.List // findings of the script
+	loaded diag.List // and of the matrix
 	unread bool
 }
 
@@ -123,19 +125,19 @@ func Load(s *Script, matrix string) (*Program, error) {
 	if err != nil {
 		return nil, err
 	}
-	p.Matrix, p.Findings, p.unread = m, findings, routing.Unread(findings)
-	p.Sources[p.source.Name] = p.source
+	p.Matrix, p.Findings, p.loaded, p.unread = m, findings, findings, routing.Unread(findings)
 	for _, f := range m.Files {
 		p.Sources[f.Name] = f
 	}
 	return p, nil
 }
 
-// Resolve binds the lines of the script, or those of the numbers in lines, and fills in Plan
-// and Findings. It is called once.
+// Resolve binds the lines of the script, or those of the numbers in lines, and sets Plan
+// and Findings, whatever an earlier call has bound.
 func (p *Program) Resolve(vars map[string]string, lines []int) {
 	s := p.Script
-	p.Vars, p.Lines = vars, lines
+	p.Vars, p.Lines, p.Plan = vars, lines, nil
+	p.Findings, p.Sources[p.source.Name] = slices.Clone(p.loaded), p.source
 	if p.unread {
 		// Of a matrix that could not be read nothing is bound: to say so line by
 		// line would bury the one fault that matters.

@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -138,6 +139,33 @@ func TestLoad(t *testing.T) {
 
 // TestHideSecrets: values that are declared as secret are in no finding and in no text that findings are
 // shown in, whose offsets stay.
+// TestResolveAgain binds a program twice: the second time as if it were the first.
+func TestResolveAgain(t *testing.T) {
+	dir := folder(t, map[string]string{"routing.toml": matrix})
+	text := "Test go package={package} token=hidden-0123456789\nCheck go\nCheck what\n"
+	load := func() *Program {
+		p, err := Load(&Script{Name: "a.dlct", Path: filepath.Join(dir, "a.dlct"), Text: []byte(text)}, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return p
+	}
+	once, again := load(), load()
+	again.Resolve(nil, nil)
+	if again.Findings.Count(diag.Error) < 2 {
+		t.Fatalf("%v", again.Findings)
+	}
+	for _, lines := range [][]int{{2}, nil, {1, 2}} {
+		vars := map[string]string{"package": "./..."}
+		once = load()
+		once.Resolve(vars, lines)
+		again.Resolve(vars, lines)
+		if !reflect.DeepEqual(once.Findings, again.Findings) || !reflect.DeepEqual(once.Plan, again.Plan) || string(once.Sources["a.dlct"].Text) != string(again.Sources["a.dlct"].Text) {
+			t.Errorf("lines %v:\n%v\n%v", lines, once.Findings, again.Findings)
+		}
+	}
+}
+
 func TestHideSecrets(t *testing.T) {
 	dir := folder(t, map[string]string{"routing.toml": matrix})
 	for _, line := range []string{

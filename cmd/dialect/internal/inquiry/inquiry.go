@@ -325,11 +325,11 @@ func (q *Question) storeOptions() sqlite.Options {
 func (q *Question) present(ctx context.Context) error {
 	if c := q.commit; c != nil {
 		q.Tree, q.Commit = &receipts.Tree{Tree: c.Tree}, true
-		place, err := workspace.Place(ctx, q.root, workspace.Options{})
+		at, err := workspace.Place(ctx, q.root, workspace.Options{})
 		if err != nil {
 			return exit.Usagef("--tree: %v", err)
 		}
-		q.Place = receipts.Text(place)
+		q.Place = receipts.Text(at)
 		q.checkRoot(c.Root())
 		q.see(func(path string) (workspace.Found, error) { return c.Lookup(ctx, path) })
 		return nil

@@ -182,7 +182,7 @@ func (o *Options) Bind(v *voice.Voice, args []string) (*project.Program, error) 
 	if err != nil {
 		return nil, exit.NoMatrix(err)
 	}
-	lines, none, err := o.selected(v, s, p, vars)
+	lines, none, err := o.selected(v, p, vars)
 	if err != nil || none {
 		return nil, err
 	}
@@ -191,7 +191,7 @@ func (o *Options) Bind(v *voice.Voice, args []string) (*project.Program, error) 
 }
 
 // selected returns the lines of a script that --failed and --changed select; nil for all, and true if there are none.
-func (o *Options) selected(v *voice.Voice, s *project.Script, p *project.Program, vars map[string]string) (lines []int, none bool, err error) {
+func (o *Options) selected(v *voice.Voice, p *project.Program, vars map[string]string) (lines []int, none bool, err error) {
 	if o.Failed {
 		_, logs := o.Paths(p.Matrix.Root)
 		if copied, err := store.Copied(o.Notary); err != nil {
@@ -205,14 +205,10 @@ func (o *Options) selected(v *voice.Voice, s *project.Script, p *project.Program
 		}
 	}
 	if o.Changed {
-		all, err := project.Load(s, o.Routing)
-		if err != nil {
-			return nil, false, exit.NoMatrix(err)
-		}
-		if all.Resolve(vars, nil); all.Findings.Count(diag.Error) == 0 {
+		if p.Resolve(vars, nil); p.Findings.Count(diag.Error) == 0 {
 			ctx, stop := interrupt.Context()
 			defer stop()
-			some, whole, why, err := inquiry.Changed(ctx, inquiry.Options{Store: o.Store, Notary: o.Notary, Routing: o.Routing, Own: true}, all.Plan)
+			some, whole, why, err := inquiry.Changed(ctx, inquiry.Options{Store: o.Store, Notary: o.Notary, Routing: o.Routing, Own: true}, p.Plan)
 			if err != nil {
 				return nil, false, err
 			}
