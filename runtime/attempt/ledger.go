@@ -200,6 +200,10 @@ func (p patient) Validate(_ context.Context, ids ...string) (receipts.Decision, 
 	return ask(p.ledger, func(ctx context.Context) (receipts.Decision, error) { return p.Store.Validate(ctx, ids...) })
 }
 
+func (p patient) Gates(_ context.Context, run string) ([]string, error) {
+	return ask(p.ledger, func(ctx context.Context) ([]string, error) { return p.Store.Gates(ctx, run) })
+}
+
 // A found is what Passed and Counted return.
 type found struct {
 	entry receipts.Entry
