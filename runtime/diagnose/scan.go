@@ -92,7 +92,7 @@ func (p Pattern) find(text []byte) (f Finding, end int, ok bool) {
 
 // Places: a path, a line and perhaps a column, as the tools write them.
 type placePatterns struct {
-	colon, tsc, java, msvc, github, rust, eslint, path, python, stack, panicked, shellcheck, raised, frame, loose, makefile, black, rustfmt, prettier, mypy, quoted, label *regexp.Regexp
+	colon, tsc, java, msvc, github, rust, eslint, pretty, prettyPath, path, python, stack, panicked, shellcheck, raised, frame, loose, makefile, black, rustfmt, prettier, mypy, quoted, label *regexp.Regexp
 }
 
 var places = sync.OnceValue(newPlaces)
@@ -110,6 +110,8 @@ func newPlaces() (p placePatterns) {
 	p.github = c(`^::error (?:.*,)?file=([^,:]+)(?:,line=(\d+))?(?:,[^:]*)?::(.+)$`)
 	p.rust = c(`^\s*--> ` + file + `:(\d+):(\d+)$`)
 	p.eslint = c(`^\s+(\d+):(\d+)\s+(?:✖\s+)?(error|warning)\s+(.+?)$`)
+	p.pretty = c(`^ +([✖⚠]) +(\d+):(\d+)  (.+)$`)
+	p.prettyPath = c(`^ +([^\s:]+\.[A-Za-z]{1,5}):\d+:\d+$`)
 	p.path = c(`^(/?[^\s:]+\.[A-Za-z]{1,5})$`)
 	p.python = c(`^\s+File "([^"<>]+)", line (\d+)`)
 	p.stack = c(`^\s+at .*?\(?(?:file://)?((?:/|[A-Za-z]:[\\/]|\.{0,2}[\w@-])[^\s():\[\]<>]*):(\d+):(\d+)\)?$`)
@@ -275,14 +277,20 @@ func (s *scan) line(l string) {
 		}
 	case s.path != "" && l[0] == ' ':
 		if m := p.eslint.FindStringSubmatch(l); m != nil {
-			f := Finding{s.path, number(m[1]), number(m[2]), strings.Join(strings.Fields(m[4]), " ")}
-			if m[3] == "error" {
-				s.found(f)
-			} else if len(s.warned) < maxFailures {
-				s.warned = append(s.warned[:len(s.warned):len(s.warned)], Failure{Finding: f})
-			}
+			s.rated(m[3] == "error", m[1], m[2], m[4])
 			return
 		}
+		if m := p.pretty.FindStringSubmatch(l); m != nil { // xo, and others with eslint-formatter-pretty
+			s.rated(m[1] == "✖", m[2], m[3], m[4])
+			return
+		}
+		if m := p.prettyPath.FindStringSubmatch(l); m != nil {
+			s.path = m[1]
+			return
+		}
+	case l[0] == ' ' && p.prettyPath.MatchString(l):
+		s.path = p.prettyPath.FindStringSubmatch(l)[1]
+		return
 	case l[0] != ' ' && !strings.ContainsAny(l, " :") && p.path.MatchString(l):
 		if s.path = t; len(s.listed) < maxFailures {
 			s.listed = append(s.listed[:len(s.listed):len(s.listed)], t)
@@ -302,6 +310,16 @@ func (s *scan) line(l string) {
 	}
 	if s.loose == "" && looseWord(t) && p.loose.MatchString(t) && !harmless(t) {
 		s.loose = t
+	}
+}
+
+// rated notes an error, or a warning, of the file that a line before named.
+func (s *scan) rated(bad bool, line, column, message string) {
+	f := Finding{s.path, number(line), number(column), strings.Join(strings.Fields(message), " ")}
+	if bad {
+		s.found(f)
+	} else if len(s.warned) < maxFailures {
+		s.warned = append(s.warned[:len(s.warned):len(s.warned)], Failure{Finding: f})
 	}
 }
 
