@@ -10,6 +10,18 @@ import (
 	"github.com/command-dialect/dialect/runtime/engine"
 )
 
+// A refusal keeps its end, which says what to do.
+func TestRefusalKeepsItsRemedy(t *testing.T) {
+	o := outcome(1, "x")
+	o.Gate.Verdict = attempt.GateRefusal
+	message := strings.Repeat("path/of/a/file ", 18) + "changed; remove it from the index (git rm --cached)"
+	o.Gate.Refusals = []receipts.Refusal{{Reason: receipts.TreeChanged, Message: message}}
+	var b bytes.Buffer
+	if err := Text(&b, NewDocument(o, nil, ""), Options{Form: Agent}); err != nil || !strings.Contains(b.String(), message) {
+		t.Errorf("%v\n%s", err, b.String())
+	}
+}
+
 // No document and no event names a receipt that a reader would not find.
 func TestLostReceiptsAreNotNamed(t *testing.T) {
 	o := outcome(2, "x")

@@ -452,22 +452,22 @@ func (p *printer) summary() {
 					p.f("  and %d more refusals; see --json\n", len(g.Refusals)-i)
 					break
 				}
-				p.f("  %s\n", p.bounded(ref.Message))
+				p.f("  %s\n", p.bounded(ref.Message, 400)) // with the remedy at its end
 			}
 		}
 		if len(g.New) > 0 {
-			p.f("note: files created during the run were not tested: %s\n", p.bounded(some(g.New, max(g.noted, len(g.New)))))
+			p.f("note: files created during the run were not tested: %s\n", p.bounded(some(g.New, max(g.noted, len(g.New))), 200))
 			p.f("hint: ignore them in a tracked .gitignore, or add their directory to caches in routing.toml; else run again\n")
 		}
 	}
 	if d.Degraded != "" {
-		p.f("%s: %s\n", p.paint(yellow, "DEGRADED"), p.bounded(d.Lost()))
+		p.f("%s: %s\n", p.paint(yellow, "DEGRADED"), p.bounded(d.Lost(), 400))
 	}
 	if d.live == nil || d.Verdict == "passed" {
 		return
 	}
 	if len(d.live.Removed) > 0 {
-		p.f("note: not passed on to the tools: %s (set them in routing.toml, env = {...}, if a check needs them)\n", p.bounded(strings.Join(d.live.Removed, ", ")))
+		p.f("note: not passed on to the tools: %s (set them in routing.toml, env = {...}, if a check needs them)\n", p.bounded(strings.Join(d.live.Removed, ", "), 200))
 	}
 	if p.opt.Form == Terminal && d.Store != "" && d.Degraded == "" {
 		p.f("%s\n", p.paint(dim, "receipts: dialect receipts list --run "+d.Run))
@@ -500,7 +500,7 @@ func (p *printer) leftRunning() {
 		for _, left := range l.live.Process.Left {
 			names = append(names, strconv.Itoa(left.PID)+" "+left.Name)
 		}
-		p.f("note: %s: left running: %s\n", l.place(), p.bounded(some(names, len(names))))
+		p.f("note: %s: left running: %s\n", l.place(), p.bounded(some(names, len(names)), 200))
 	})
 }
 
@@ -553,10 +553,10 @@ func (p *printer) missing() (list []string) {
 	return list
 }
 
-// bounded cleans a text of unknown length, and cuts it where space is short.
-func (p *printer) bounded(s string) string {
+// bounded cleans a text of unknown length, and cuts it to so many bytes where space is short.
+func (p *printer) bounded(s string, most int) string {
 	if p.opt.Form == Agent {
-		return diag.ClipBytes(clean(s), 200)
+		return diag.ClipBytes(clean(s), most)
 	}
 	return clean(s)
 }
