@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"slices"
 	"syscall"
+
+	files "github.com/command-dialect/dialect/runtime/place" // a room has a place of its own
 )
 
 // Away is what commands are kept from, as it was found before any of them ran. Who asks for a command may move what is around it: its path
@@ -31,7 +33,8 @@ func NewAway(hide, mask []string) (*Away, error) {
 		info, err := os.Lstat(string(k.Dir))
 		switch {
 		case err == nil:
-			k.Dev, k.Ino = identity(info)
+			id, _ := files.Identity(info)
+			k.Dev, k.Ino = id.Dev, id.Ino
 		case !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, fs.ErrPermission) && !errors.Is(err, syscall.ENOTDIR): // else nobody has it, or gets there
 			return nil, err
 		}

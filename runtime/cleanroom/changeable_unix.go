@@ -6,7 +6,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"syscall"
 
 	"golang.org/x/sys/unix"
 )
@@ -24,14 +23,6 @@ func changeable(path string) bool {
 			return false
 		}
 	}
-}
-
-// identity tells a directory from all others.
-func identity(info fs.FileInfo) (dev, ino uint64) {
-	if st, ok := info.Sys().(*syscall.Stat_t); ok {
-		return uint64(st.Dev), uint64(st.Ino)
-	}
-	return 0, 0
 }
 
 // changeableBy reports whether a user, who is not root, can change the file or directory at a path, whatever holds it. The groups of

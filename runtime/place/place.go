@@ -101,3 +101,6 @@ func Reason(err error) error {
 	}
 	return err
 }
+
+// An ID tells a file from all others while it is there.
+type ID struct{ Dev, Ino uint64 }
