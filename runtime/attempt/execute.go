@@ -89,6 +89,10 @@ func (x *Executor) process(ctx context.Context, res *Report, j job) {
 			env = setenv(env, ResultVariable, claim)
 		}
 		seen := observe(s, x.opt.Redact)
+		if err := seen.files.look(ctx); err != nil && ctx.Err() == nil { // what is interrupted does not start either
+			res.end(schedule.Fault, unreadReason(ctx, err), err.Error())
+			return nil
+		}
 		c := &process.Command{
 			Argv: j.argv, Stdin: j.stdin, Dir: s.Dir, LookupDir: x.plan.Matrix.Root, Env: env,
 			Timeout: s.Budget.Timeout, Stall: s.Budget.Stall, MaxOutput: s.Budget.MaxOutput,
@@ -122,7 +126,7 @@ func (x *Executor) process(ctx context.Context, res *Report, j job) {
 		x.running(-1)
 		res.Process = &pr
 		x.hidden(c, res)
-		seen.judge(res)
+		seen.judge(ctx, res)
 		judgeClaim(res, claim)
 		if control != nil {
 			x.judgeControl(res, control)

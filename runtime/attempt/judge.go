@@ -1,20 +1,17 @@
 package attempt
 
 import (
+	"context"
 	"fmt"
 	"io"
-	"maps"
-	"os"
 	"path/filepath"
 	"regexp"
-	"runtime"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/command-dialect/dialect/lang/diag"
 	"github.com/command-dialect/dialect/lang/plan"
-	"github.com/command-dialect/dialect/lang/regular"
 	"github.com/command-dialect/dialect/receipts"
 	"github.com/command-dialect/dialect/runtime/diagnose"
 	"github.com/command-dialect/dialect/runtime/place"
@@ -28,33 +25,30 @@ type observer struct {
 	step   *plan.Step
 	tests  diagnose.Counter
 	errors diagnose.Reader
-	stdout capture             // where an expectation wants it
-	files  map[string]fileMark // of test results, as they were before
+	stdout capture // where an expectation wants it
+	files  results
 }
 
 func observe(s *plan.Step, r *redact.Redactor) *observer {
-	o := &observer{step: s}
+	o := &observer{step: s, files: results{step: s, most: maxResults}}
 	if r != nil {
 		o.errors.Clean = func(w io.Writer) (io.Writer, func()) {
 			clean := r.Writer(w)
 			return clean, func() { _, _ = clean.Close() } // it writes to memory
 		}
 	}
-	if s.Expect.JUnit != "" {
-		o.files = marks(o.pattern())
-	}
 	return o
 }
 
-// judge sets the verdict of res from how its process ended and what it wrote.
-func (o *observer) judge(res *Report) {
+// judge sets the verdict of res from how its process ended and what it wrote. Once ctx has ended it reads no more of that.
+func (o *observer) judge(ctx context.Context, res *Report) {
 	p, want := res.Process, res.Step.Expect
 	res.Reason, res.Detail, res.Tests, res.Cases, res.Failures = "", "", nil, nil, diagnose.Failures{}
 	counted, known := o.tests.Tests()
 	var failures diagnose.Failures
 	var unread error
 	if want.JUnit != "" && p.Stop == "" {
-		counted, failures, res.Cases, unread = o.results()
+		counted, failures, res.Cases, unread = o.files.read(ctx)
 		known = unread == nil
 	}
 	if known {
@@ -81,7 +75,7 @@ func (o *observer) judge(res *Report) {
 	case want.Stdout != "" && o.stdout.mismatch("standard output", want.Stdout) != "":
 		res.end(schedule.Failed, receipts.StopExpectation, fmt.Sprintf("exit %d, but %s", p.ExitCode, o.stdout.mismatch("standard output", want.Stdout)))
 	case unread != nil:
-		res.end(schedule.Fault, receipts.StopVacuous, unread.Error())
+		res.end(schedule.Fault, unreadReason(ctx, unread), unread.Error())
 	case want.JUnit != "" && counted.Failed > 0:
 		res.end(schedule.Failed, receipts.StopExpectation, fmt.Sprintf("exit %d, but %s failed", p.ExitCode, diag.Number(counted.Failed, "test")))
 	case want.JUnit == "" && len(want.ExitCodes) == 0 && o.denied() != "":
@@ -206,78 +200,6 @@ func (o *observer) failures(res *Report, of diagnose.Failures) diagnose.Failures
 		return of
 	}
 	return f
-}
-
-// A fileMark tells a file that was written from one that was left as it was.
-type fileMark struct {
-	info os.FileInfo
-	size int64
-	time int64
-}
-
-func (o *observer) pattern() string {
-	p := filepath.FromSlash(o.step.Expect.JUnit)
-	if filepath.IsAbs(p) {
-		return p
-	}
-	return filepath.Join(literal(o.step.Dir), p)
-}
-
-// literal returns the pattern that matches a path alone. Windows has no such pattern, and allows fewer
-// of these characters in names.
-func literal(path string) string {
-	if runtime.GOOS == "windows" {
-		return path
-	}
-	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(path)
-}
-
-func marks(pattern string) map[string]fileMark {
-	m := make(map[string]fileMark)
-	names, _ := filepath.Glob(pattern) // the matrix was checked
-	for _, name := range names {
-		if info, err := os.Stat(name); err == nil && info.Mode().IsRegular() {
-			m[name] = fileMark{info, info.Size(), info.ModTime().UnixNano()}
-		}
-	}
-	return m
-}
-
-// results reads the files of test results that the command wrote. Those that it left
-// untouched are of an earlier run, and count for nothing.
-func (o *observer) results() (sum diagnose.Tests, all diagnose.Failures, cases []diagnose.Case, err error) {
-	each := func(c diagnose.Case) {
-		if len(cases) <= diagnose.MaxCases { // one more says that they are not all
-			cases = append(cases, c)
-		}
-	}
-	files := 0
-	now := marks(o.pattern())
-	for _, name := range slices.Sorted(maps.Keys(now)) {
-		was, there := o.files[name]
-		if is := now[name]; there && os.SameFile(was.info, is.info) && was.size == is.size && was.time == is.time {
-			continue
-		}
-		f, err := regular.Open(name)
-		if err != nil {
-			return sum, all, nil, fmt.Errorf("the test results cannot be read: %w", err)
-		}
-		t, failures, err := diagnose.JUnit(f, each)
-		f.Close()
-		if err != nil {
-			return sum, all, nil, fmt.Errorf("the test results %s cannot be read: %w", name, err)
-		}
-		files++
-		sum.Passed, sum.Failed, sum.Skipped = sum.Passed+t.Passed, sum.Failed+t.Failed, sum.Skipped+t.Skipped
-		all.Add(failures)
-	}
-	if files == 0 {
-		return sum, all, nil, fmt.Errorf("it wrote no test results to %s", o.step.Expect.JUnit)
-	}
-	if len(cases) > diagnose.MaxCases {
-		cases = nil
-	}
-	return sum, all, cases, nil
 }
 
 func stopDetail(res *Report) string {

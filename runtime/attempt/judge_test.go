@@ -1,6 +1,7 @@
 package attempt
 
 import (
+	"context"
 	"fmt"
 	"os/exec"
 	"strings"
@@ -26,7 +27,7 @@ func judged(argv []string, status int, stdout, stderr string) *Report {
 		return process.Output{Bytes: int64(len(text)), Head: []byte(text)}
 	}
 	res := &Report{Step: s, Process: &process.Result{ExitCode: status, Stdout: out(stdout), Stderr: out(stderr), Tail: []byte(stdout + stderr)}}
-	o.judge(res)
+	o.judge(context.Background(), res)
 	return res
 }
 
@@ -104,7 +105,7 @@ func TestDenied(t *testing.T) {
 	o := observe(s, nil)
 	o.tests.Write(0, []byte(red))
 	r := &Report{Step: s, Process: &process.Result{}}
-	if o.judge(r); r.Verdict != schedule.Passed || r.Tests.Failed != 2 {
+	if o.judge(t.Context(), r); r.Verdict != schedule.Passed || r.Tests.Failed != 2 {
 		t.Errorf("with exit statuses of its own: %s, %+v", r.Verdict, r.Tests)
 	}
 }
@@ -116,7 +117,7 @@ func TestReasons(t *testing.T) {
 		process.Stall: receipts.StopStall, process.OutputLimit: receipts.StopOutputLimit, process.Interrupted: receipts.StopInterrupted,
 	} {
 		r := &Report{Step: &plan.Step{Kind: plan.Process}, Process: &process.Result{Stop: stop}}
-		if observe(r.Step, nil).judge(r); r.Verdict != schedule.Fault || r.Reason != want {
+		if observe(r.Step, nil).judge(t.Context(), r); r.Verdict != schedule.Fault || r.Reason != want {
 			t.Errorf("a process, %s: %s %s, want %s", stop, r.Verdict, r.Reason, want)
 		}
 	}
