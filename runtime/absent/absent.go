@@ -15,6 +15,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/command-dialect/dialect/runtime/glob"
 )
 
 // Options say what is looked at.
@@ -157,9 +159,9 @@ func (f *search) walk(ctx context.Context, dir string, likely, other *[]string) 
 func (f *search) within(ctx context.Context, dir string) string {
 	dirs := []string{dir}
 	for _, pattern := range []string{"@*", "lib/python*/site-packages"} {
-		found, _ := filepath.Glob(filepath.Join(f.Root, filepath.FromSlash(dir), pattern))
-		for _, full := range found {
-			if rel, err := filepath.Rel(f.Root, full); err == nil {
+		found, _ := glob.Expand(ctx, filepath.Join(f.Root, filepath.FromSlash(dir)), pattern)
+		for _, g := range found {
+			if rel, err := filepath.Rel(f.Root, g.Name); err == nil {
 				dirs = append(dirs, filepath.ToSlash(rel))
 			}
 		}

@@ -12,6 +12,7 @@
 package survey
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -24,6 +25,7 @@ import (
 	"github.com/command-dialect/dialect/cmd/dialect/internal/scaffold/lockfiles"
 	"github.com/command-dialect/dialect/lang/regular"
 	"github.com/command-dialect/dialect/lang/routing"
+	"github.com/command-dialect/dialect/runtime/glob"
 	"github.com/command-dialect/dialect/runtime/place"
 )
 
@@ -192,12 +194,13 @@ func (d *draft) exists(name string) bool { return place.Exists(filepath.Join(d.d
 // matches reports whether a file of the project matches one of the patterns.
 func (d *draft) matches(patterns ...string) bool { return len(d.glob(patterns...)) > 0 }
 
-// glob returns the paths of the files of the project that match one of the patterns, with slashes.
+// glob returns the paths of the files of the project that match one of the patterns, with slashes. A pattern may be the
+// project's own, and one that matches too much for that matches nothing.
 func (d *draft) glob(patterns ...string) (names []string) {
 	for _, p := range patterns {
-		found, _ := filepath.Glob(filepath.Join(d.dir, p))
+		found, _ := glob.Expand(context.Background(), d.dir, "./"+p)
 		for _, f := range found {
-			if rel, err := filepath.Rel(d.dir, f); err == nil {
+			if rel, err := filepath.Rel(d.dir, f.Name); err == nil {
 				names = append(names, filepath.ToSlash(rel))
 			}
 		}

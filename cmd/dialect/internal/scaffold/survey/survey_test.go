@@ -296,3 +296,20 @@ func TestNew(t *testing.T) {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
 }
+
+// TestLookCircle: the pattern of a workspace is the project's own. It leads through a folder of links to itself once.
+func TestLookCircle(t *testing.T) {
+	dir := project(t, files{
+		"package.json":   `{"workspaces": ["` + strings.Repeat("*/", 12) + `*"]}`,
+		"p/package.json": `{"scripts": {"test": "x"}}`,
+	}, "node", "npm")
+	for i := range 40 {
+		if err := os.Symlink(".", filepath.Join(dir, "p", fmt.Sprint("l", i))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p, err := survey.Look(dir)
+	if err != nil || !strings.Contains(fmt.Sprint(p.Found), "workspaces") {
+		t.Errorf("%v %q %q", err, p.Found, p.LeftOut)
+	}
+}
