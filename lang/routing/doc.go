@@ -68,7 +68,8 @@
 //	file = len(name) ":" name "," len(content) ":" content ","
 //
 // over all its files, packs included, in the order in which they were loaded, and then the files
-// that bindings pin, sorted by path; a file that is absent is left out;
+// that bindings pin, sorted by path, and then the files that decide a line whose tool is dialect itself, in the order of the
+// bindings: the script that it runs, the matrix of that, and what that matrix consists of; a file that is absent is left out;
 // len is in bytes, in decimal. The name of a pack is "pack:NAME"; any other is
 // the path relative to the directory of the root matrix, with slashes, so that
 // the digest is the same on every machine. The lengths make it injective. Two

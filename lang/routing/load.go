@@ -83,6 +83,8 @@ type Options struct {
 
 	// Root is the directory that tools run in, absolute; empty is that of the matrix.
 	Root string
+
+	nest *nest // of the outermost matrix that runs lines of this one; nil if this is it
 }
 
 // Load reads the matrix at path, which the user named name, and all that it
@@ -101,7 +103,7 @@ func Load(path, name string, o Options) (*Matrix, diag.List) {
 	l := &loader{
 		o:     o,
 		seen:  make(map[string]bool),
-		files: make(map[string]bool),
+		at:    make(map[string]int),
 		env:   make(map[string]string),
 		names: make(map[string]*Binding),
 		pairs: make(map[pair]*Binding),
@@ -118,6 +120,10 @@ func Load(path, name string, o Options) (*Matrix, diag.List) {
 			nounAlias:  make(map[string]alias),
 		},
 	}
+	if o.nest == nil {
+		l.o.nest = &nest{root: l.m.Root, matrices: make(map[string]*Matrix)}
+	}
+	l.o.nest.matrices[path] = l.m
 	l.digest = sha256.New()
 	l.digest.Write([]byte("dialect.matrix/1\n"))
 	l.pack("core", nil, nil)
@@ -125,6 +131,7 @@ func Load(path, name string, o Options) (*Matrix, diag.List) {
 	l.servers()
 	l.finish()
 	l.pins()
+	l.inner()
 	l.sum()
 	return l.m, l.list
 }
@@ -172,8 +179,8 @@ type loader struct {
 	names  map[string]*Binding // of those in effect so far
 	pairs  map[pair]*Binding
 	digest hash.Hash
-	sums   [2]int          // bytes that were read of matrices, and of pinned files
-	files  map[string]bool // their paths
+	sums   [2]int         // bytes that were read of matrices, and of pinned files
+	at     map[string]int // of a path in Read
 }
 
 // A packClash is a binding of one pack that replaced that of another.
@@ -498,7 +505,7 @@ func (l *loader) pins() {
 	}
 	said := make(map[*Binding]bool)
 	for _, p := range slices.Sorted(maps.Keys(by)) {
-		if l.files[p] {
+		if _, read := l.at[p]; read {
 			continue
 		}
 		text, err := l.read(p, true, maxPinSize)
@@ -548,8 +555,8 @@ func (l *loader) read(path string, pin bool, most int) (text []byte, err error) 
 		}
 		f.Problem = err.Error()
 	}
+	l.at[path] = len(l.m.Read)
 	l.m.Read = append(l.m.Read, f)
-	l.files[path] = true
 	return text, err
 }
 

@@ -1,0 +1,206 @@
+package routing
+
+import (
+	"cmp"
+	"errors"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/command-dialect/dialect/lang/diag"
+	"github.com/command-dialect/dialect/lang/plan"
+)
+
+// A tool that is dialect itself runs a script under a matrix of its own: `dialect run a/quality.dlct`. What passes there is
+// decided by that script and by that matrix, with what the matrix extends and pins and runs in turn. They are files of the
+// outer rules like pinned ones, without being named: their bytes are in the digest of the outer matrix, a verifier compares
+// them with the baseline, and a snapshot has to see them change.
+//
+// The words of a tool are looked at, also those of a shell; to take in a file too many is harmless. Not known is what a
+// Makefile or a script of the shell starts, a script that a placeholder names, and one outside of the folder of the outermost
+// matrix: whoever writes such a line pins the files.
+
+// maxDirs bounds the folders that one tool changes to, as far as they are followed.
+const maxDirs = 16
+
+// A nest is an outermost matrix with those that its lines run.
+type nest struct {
+	root     string             // of the outermost
+	matrices map[string]*Matrix // by path
+	full     bool               // there are more
+}
+
+// inner takes in the files that decide what lines run with dialect.
+func (l *loader) inner() {
+	if l.m.Root == "" {
+		return
+	}
+	for _, b := range l.m.Bindings {
+		if strings.Contains(b.Tool(), "dialect") {
+			l.innerOf(b)
+		}
+	}
+	if l.o.nest.full && l.o.nest.root == l.m.Root {
+		l.complain(diag.ExtendsCycle, nil, nil, "its lines run those of more than %d matrices", maxFiles)
+	}
+}
+
+// innerOf takes in the files that decide what a line bound to b runs with dialect.
+func (l *loader) innerOf(b *Binding) {
+	dirs := []string{b.AbsDir(l.m.Root)}
+	var scripts, defaults []string // of the latter the folders
+	on, runs, matrix := false, false, ""
+	words := innerWords(b)
+	for i, w := range words {
+		next := ""
+		if i+1 < len(words) {
+			next = words[i+1]
+		}
+		name, isScript := scriptWord(w)
+		of, named := strings.CutPrefix(w, "--routing=")
+		switch {
+		case w == "cd" && next != "" && len(dirs) < maxDirs: // from there, or, after a subshell, from the first
+			dirs = append(dirs, below(dirs[0], next), below(dirs[len(dirs)-1], next))
+		case strings.TrimSuffix(filepath.Base(w), ".exe") == "dialect":
+			on = true
+		case !on:
+		case isScript:
+			for _, dir := range dirs {
+				scripts = append(scripts, below(dir, name))
+			}
+		case named:
+			matrix = below(dirs[len(dirs)-1], of)
+		case w == "--routing":
+			matrix = below(dirs[len(dirs)-1], next)
+		case w == "run" || w == "prove":
+			runs = true
+		}
+	}
+	if len(scripts) == 0 && runs {
+		defaults = dirs
+	}
+	slices.Sort(scripts)
+	folder := ""
+	for _, s := range slices.Compact(scripts) {
+		l.adopt(s)
+		if at := filepath.Dir(s); at != folder {
+			folder = at
+			l.innerMatrix(folder, matrix)
+		}
+	}
+	for _, dir := range defaults {
+		if m := l.innerMatrix(dir, matrix); m != nil {
+			l.adopt(below(m.Root, cmp.Or(m.Script, ScriptName)))
+		}
+	}
+}
+
+// innerWords returns the words of what b runs, those apart that the text of a shell separates; a value of a line is in none
+// that names a file.
+func innerWords(b *Binding) (words []string) {
+	var elements []string
+	switch {
+	case b.Script != nil:
+		elements = []string{b.Tool()}
+	case b.Template != nil && b.Kind == plan.Process:
+		elements = b.Template.Argv(func(string) string { return "\x00" }, nil)
+	}
+	for _, e := range elements {
+		words = append(words, strings.FieldsFunc(e, func(r rune) bool { return strings.ContainsRune(" \t\r\n;&|()'\"`<>", r) })...)
+	}
+	return slices.DeleteFunc(words, func(w string) bool { return strings.ContainsAny(w, "\x00$") })
+}
+
+// scriptWord returns the script that a word names: FILE, FILE:LINE or FILE:LINE.MEMBER.
+func scriptWord(w string) (name string, ok bool) {
+	if at := strings.LastIndex(w, filepath.Ext(ScriptName)+":"); at >= 0 {
+		w = w[:at+len(filepath.Ext(ScriptName))]
+	}
+	return w, filepath.Ext(w) == filepath.Ext(ScriptName) && !strings.HasPrefix(w, "-")
+}
+
+// below returns a path that is named from dir.
+func below(dir, name string) string {
+	if filepath.IsAbs(name) {
+		return filepath.Clean(name)
+	}
+	return filepath.Join(dir, filepath.FromSlash(name))
+}
+
+// innerMatrix takes in the matrix that is named, or else the nearest one for dir, and all that it consists of. It returns
+// nil if there is none in the folder of the outermost matrix.
+func (l *loader) innerMatrix(dir, named string) *Matrix {
+	path := named
+	for at := dir; path == "" && l.covers(at); at = filepath.Dir(at) {
+		if p := filepath.Join(at, FileName); p == l.m.Path || l.adopt(p) {
+			path = p
+		}
+	}
+	switch {
+	case path == "":
+		return nil
+	case l.o.nest.matrices[path] != nil: // of it, or of what runs it, all is taken in
+		return l.o.nest.matrices[path]
+	case !l.adopt(path):
+		return nil
+	case len(l.o.nest.matrices) > maxFiles:
+		l.o.nest.full = true
+		return nil
+	}
+	root := filepath.Dir(path)
+	if filepath.Base(path) != FileName {
+		root = l.m.Root // as it is named from there
+	}
+	m, _ := Load(path, l.name(path), Options{Root: root, nest: l.o.nest, ReadFile: func(path string) ([]byte, error) {
+		i, read := l.at[path]
+		switch {
+		case !read:
+			return l.o.ReadFile(path)
+		case l.m.Read[i].Absent:
+			return nil, fs.ErrNotExist
+		case l.m.Read[i].Problem != "":
+			return nil, errors.New(l.m.Read[i].Problem)
+		}
+		return l.m.Read[i].Content, nil
+	}})
+	for _, f := range m.Read {
+		l.take(f)
+	}
+	return m
+}
+
+// covers reports whether a path is in the folder of the outermost matrix.
+func (l *loader) covers(path string) bool {
+	rel, err := filepath.Rel(l.o.nest.root, path)
+	return err == nil && filepath.IsLocal(rel)
+}
+
+// adopt takes in a file of the folder of the outermost matrix, and reports whether it is there.
+func (l *loader) adopt(path string) bool {
+	if !l.covers(path) {
+		return false
+	}
+	if _, read := l.at[path]; !read {
+		if text, err := l.read(path, true, maxPinSize); err == nil {
+			l.record(l.name(path), text)
+		}
+	}
+	return !l.m.Read[l.at[path]].Absent
+}
+
+// take takes in a file that an inner matrix was loaded from.
+func (l *loader) take(f plan.File) {
+	if _, read := l.at[f.Path]; read {
+		return
+	}
+	f.Name, f.Pin = l.name(f.Path), true
+	if l.sums[1] += len(f.Content); l.sums[1] > maxPinSum {
+		f.Content, f.Problem = nil, "with it the pinned files are too large"
+	}
+	l.at[f.Path] = len(l.m.Read)
+	l.m.Read = append(l.m.Read, f)
+	if !f.Absent && f.Problem == "" {
+		l.record(f.Name, f.Content)
+	}
+}
