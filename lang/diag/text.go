@@ -6,6 +6,7 @@ import (
 	"io"
 	"strconv"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -214,6 +215,17 @@ func Printable(s string) string {
 		}
 		return printable(r)
 	}, s)
+}
+
+// Name returns a name that others chose, of a file, a binding or a session, as it stands within a sentence: in quotes where
+// it holds anything but letters, digits and what paths are made of. So it cannot read as a part of the sentence.
+func Name(s string) string {
+	if s == "" || strings.ContainsFunc(s, func(r rune) bool {
+		return !('0' <= r && r <= '9' || 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || strings.ContainsRune("._-/\\+@~=:", r) || r > unicode.MaxASCII && unicode.IsLetter(r) && !unicode.Is(unicode.Other_Default_Ignorable_Code_Point, r)) // of letters some show nothing
+	}) {
+		return strconv.Quote(s)
+	}
+	return s
 }
 
 // PrintableLines is [Printable] for texts of several lines: line ends and tabs stay.

@@ -183,3 +183,20 @@ func TestPrintable(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 }
+
+// A name that could read as a part of the sentence around it is quoted, and any other is as it was.
+func TestName(t *testing.T) {
+	for _, s := range []string{"quality.dlct", "a/b-c_d/quality.dlct:3", "test_a", `C:\x\q.dlct`, "prüfung.dlct", "質.dlct", "~/x", "a@b", "r=1"} {
+		if got := Name(s); got != s {
+			t.Errorf("%q: %s", s, got)
+		}
+	}
+	for s, want := range map[string]string{
+		"": `""`, "x y": `"x y"`, "x;y": `"x;y"`, "x, y": `"x, y"`, `x"y`: `"x\"y"`, "x (y)": `"x (y)"`, "x\ny": `"x\ny"`, "x\x1b[31m": `"x\x1b[31m"`,
+		"x\u202ey": `"x\u202ey"`, "x\u00a0y": `"x\u00a0y"`, "x\u2003y": `"x\u2003y"`, "\xff": `"\xff"`, "x\u3164y": "\"x\u3164y\"", "x\u200by": `"x\u200by"`,
+	} {
+		if got := Name(s); got != want {
+			t.Errorf("%q: %s, want %s", s, got, want)
+		}
+	}
+}

@@ -75,7 +75,7 @@ func (h *Report) WriteText(out io.Writer) error {
 		if r.Verdict == "unfinished" {
 			commands = fmt.Sprintf("%d of %d", r.Ended, r.Commands)
 		}
-		script := diag.Printable(r.Script)
+		script := diag.Name(r.Script)
 		if r.Part {
 			script += " (part)"
 		}
@@ -135,7 +135,7 @@ func Newest(ctx context.Context, s *sqlite.Store, script string, limit int) (*Re
 // Killed says of each run that was killed since this was last asked how far it came.
 func Killed(ctx context.Context, a archive.Archive, s *sqlite.Store) (texts []string) {
 	for _, m := range a.Killed() {
-		text := fmt.Sprintf("the run %s of %s, begun %s, was killed", m.Run, diag.Printable(m.Script), records.Stamp(m.Started))
+		text := fmt.Sprintf("the run %s of %s, begun %s, was killed", m.Run, diag.Name(m.Script), records.Stamp(m.Started))
 		if far := howFar(ctx, s, m.Run); far != "" {
 			text += ": " + far
 		}

@@ -68,7 +68,7 @@ var words = map[string]string{
 func (d *Document) WriteText(w io.Writer) error {
 	var b bytes.Buffer
 	for _, l := range d.Lines {
-		fmt.Fprintf(&b, "%-10s %s (%s:%d)\n", words[l.Outcome], diag.Printable(l.Text), diag.Printable(d.Script), l.Line)
+		fmt.Fprintf(&b, "%-10s %s (%s:%d)\n", words[l.Outcome], diag.Printable(l.Text), diag.Name(d.Script), l.Line)
 		if len(d.Lines) > 1 || l.Outcome != string(control.Noticed) {
 			fmt.Fprintf(&b, "             %s\n", diag.Printable(strings.Join(l.Command, " ")))
 		}

@@ -195,7 +195,7 @@ func (r Record) WriteText(out io.Writer) error {
 		if t := e.Settlement; t != nil {
 			row("settled", "%s by %s at %s", t.Status, t.By, t.Timestamp.UTC().Format(time.RFC3339Nano))
 		}
-		row("run", "%s, session %s", b.Run, b.Session)
+		row("run", "%s, session %s", diag.Name(b.Run), diag.Name(b.Session))
 	case *receipts.Gate:
 		row("id", "%s", receipts.GateID(e.SHA))
 		row("final", "%v", b.Final)
@@ -220,10 +220,10 @@ func (r Record) WriteText(out io.Writer) error {
 		if b.Tree != nil {
 			row("tree", "%s", TreeText(*b.Tree))
 		}
-		row("run", "%s, session %s", b.Run, b.Session)
+		row("run", "%s, session %s", diag.Name(b.Run), diag.Name(b.Session))
 		row("at", "%s", b.Timestamp.UTC().Format(time.RFC3339Nano))
 	case *receipts.Run:
-		row("run", "%s, session %s", b.Run, b.Session)
+		row("run", "%s, session %s", diag.Name(b.Run), diag.Name(b.Session))
 		row("script", "%s, sha256 %s", b.Script.Path.Text, b.Script.SHA256)
 		row("started", "%s", b.Started.UTC().Format(time.RFC3339Nano))
 		row("planned", "%s", diag.Number(len(b.Planned)+b.More, "command"))
@@ -244,7 +244,7 @@ func (r Record) WriteText(out io.Writer) error {
 			row("reason", "%s", b.Reason)
 		}
 	case *receipts.Notary:
-		row("notary", "session %s, mode %s, Landlock ABI %d", b.Session, b.Mode, b.ABI)
+		row("notary", "session %s, mode %s, Landlock ABI %d", diag.Name(b.Session), b.Mode, b.ABI)
 		row("key", "%s", b.Key)
 		row("project", "%s", b.Project)
 		if b.Baseline != "" {
@@ -263,7 +263,7 @@ func (r Record) WriteText(out io.Writer) error {
 		}
 		row("started", "%s", b.Started.UTC().Format(time.RFC3339Nano))
 	case *receipts.Closing:
-		row("closes", "session %s after %s", b.Session, diag.Number(int(b.Count), "record"))
+		row("closes", "session %s after %s", diag.Name(b.Session), diag.Number(int(b.Count), "record"))
 		row("at", "%s", b.Timestamp.UTC().Format(time.RFC3339Nano))
 	case *receipts.Consumption:
 		row("by", "%s", b.By)
@@ -322,7 +322,7 @@ func RecordedBy(level int, key string) string {
 	case level >= receipts.LevelNotary:
 		return "recorded by the notary"
 	case key != "":
-		return "recorded under the key " + diag.Printable(key)
+		return "recorded under the key " + diag.Name(key)
 	}
 	return "recorded under a key"
 }

@@ -186,7 +186,7 @@ func (q *Question) notes(ctx context.Context, res *verify.Result, rev string) {
 			}
 		}
 		if len(names) > 0 {
-			note("the inputs of %s were not compared: --tree and --bundle do not see the files that a binding names as `inputs`", strings.Join(names, ", "))
+			note("the inputs of %s were not compared: --tree and --bundle do not see the files that a binding names as `inputs`", strings.Join(quoted(names), ", "))
 		}
 	}
 	if res.Verdict == verify.Verified && res.Gate.Consumption != nil {
@@ -225,7 +225,7 @@ func (q *Question) notes(ctx context.Context, res *verify.Result, rev string) {
 		}
 		text, err := q.trusted.ReadFile(name)
 		if err == nil && receipts.Hash(sha256.Sum256(text)) != r.Script {
-			note("the script %s that ran is not that of %s", q.Named(r.Line.File.Text), q.state.Against)
+			note("the script %s that ran is not that of %s", diag.Name(q.Named(r.Line.File.Text)), q.state.Against)
 		}
 	}
 }
@@ -256,7 +256,7 @@ func (q *Question) unnamed(res *verify.Result) string {
 	if len(paths) == 0 {
 		return "each of these paths is named by `files` of a line: `dialect run --changed` runs those lines alone"
 	}
-	return "no line names " + receipts.ListPaths(paths) + " in its `files`, so that all lines have to run"
+	return "no line names " + receipts.ListPaths(quoted(paths)) + " in its `files`, so that all lines have to run"
 }
 
 // rulesText says what the rules, those of a matrix, were compared with.
@@ -265,7 +265,7 @@ func rulesText(matrix string, s policy.State) string {
 	case s.Complaint() != "":
 		return "rules CHANGED"
 	case s.New:
-		return diag.Printable(matrix) + " is new: HEAD does not have it"
+		return diag.Name(matrix) + " is new: HEAD does not have it"
 	case s.Kind == policy.Base:
 		if strings.HasPrefix(s.Commit, s.Against) {
 			return "rules as in " + s.Commit[:min(12, len(s.Commit))]
@@ -309,7 +309,7 @@ func (q *Question) session(res *verify.Result) string {
 	if n.ABI > 0 {
 		text += fmt.Sprintf(", Landlock ABI %d", n.ABI)
 	}
-	return text + "), for which " + diag.Printable(q.voucher) + " vouches"
+	return text + "), for which " + diag.Name(q.voucher) + " vouches"
 }
 
 // trust says in words what a verdict rests on.
@@ -335,7 +335,7 @@ func (q *Question) trust(res *verify.Result) string {
 		list = append(list, diag.Printable(text))
 	}
 	if !q.Place.IsZero() {
-		list = append(list, "project in "+diag.Printable(q.Place.Text))
+		list = append(list, "project in "+diag.Name(q.Place.Text))
 	}
 	rules := rulesText(q.matrix.Name, q.state)
 	if rules == headOnly {
@@ -413,7 +413,7 @@ func (q *Question) Tell(w io.Writer, diff func(oldName string, old []byte, newNa
 	if res.Verdict == verify.Verified {
 		what := diag.Number(len(res.Members), "command") + q.scriptOfAll(res)
 		if len(q.Require) > 0 {
-			what = strings.Join(q.required(), ", ")
+			what = strings.Join(quoted(q.required()), ", ")
 		}
 		reused := ""
 		if res.Body.Reused > 0 {
@@ -424,7 +424,7 @@ func (q *Question) Tell(w io.Writer, diff func(oldName string, old []byte, newNa
 		fmt.Fprintf(w, "VERIFIED for changed paths: %s passed on the files that they name, %d of them since%s; full run: gate %s of %s\n  %s\n",
 			diag.Number(len(res.Members), "command")+q.scriptOfAll(res), res.Since, lastWords(res), receipts.GateID(res.Gate.SHA), records.Stamp(res.Body.Timestamp.Time), q.trust(res))
 		for _, name := range scoped(res) {
-			fmt.Fprintf(w, "  scope of %s: %s\n", diag.Printable(name), diag.Printable(strings.Join(q.matrix.Scopes[name], ", ")))
+			fmt.Fprintf(w, "  scope of %s: %s\n", diag.Name(name), diag.Printable(strings.Join(q.matrix.Scopes[name], ", ")))
 		}
 	} else {
 		fmt.Fprintf(w, "%s: %s is not verified%s\n  %s\n", res.Verdict, subject, about, q.trust(res))
@@ -441,7 +441,12 @@ func (q *Question) Tell(w io.Writer, diff func(oldName string, old []byte, newNa
 		}
 	}
 	if changed := q.changed; len(changed) > 0 {
-		fmt.Fprintf(w, "  changed since: %s\n", diag.Printable(strings.Join(changed[:min(len(changed), 10)], ", ")))
+		var list []string
+		for _, text := range changed[:min(len(changed), 10)] {
+			kind := strings.LastIndex(text, " (")
+			list = append(list, diag.Name(text[:kind])+text[kind:])
+		}
+		fmt.Fprintf(w, "  changed since: %s\n", strings.Join(list, ", "))
 		if n := len(changed) - 10; n > 0 {
 			fmt.Fprintf(w, "  and %s more\n", diag.Number(n, "path"))
 		}
@@ -505,6 +510,15 @@ func (q *Question) required() []string {
 	return names
 }
 
+// quoted returns names as they stand in a sentence.
+func quoted(names []string) []string {
+	list := make([]string, len(names))
+	for i, name := range names {
+		list[i] = diag.Name(name)
+	}
+	return list
+}
+
 // scriptOfAll names the script that the members of a result are lines of, if it is one.
 func (q *Question) scriptOfAll(res *verify.Result) string {
 	name := ""
@@ -519,7 +533,7 @@ func (q *Question) scriptOfAll(res *verify.Result) string {
 	if !isScript(name) {
 		return ""
 	}
-	return " of " + diag.Printable(q.Named(name))
+	return " of " + diag.Name(q.Named(name))
 }
 
 // A Document is what `verify --json` prints.

@@ -244,7 +244,7 @@ func (f Facts) commands() Condition {
 		}
 		text := r.String()
 		if r.Binding != "" {
-			text = fmt.Sprintf("%s:%d %s", cmp.Or(r.Line.File.Text, "-e"), r.Line.Number, r.Binding)
+			text = fmt.Sprintf("%s:%d %s", diag.Name(cmp.Or(r.Line.File.Text, "-e")), r.Line.Number, diag.Name(r.Binding))
 		}
 		text += fmt.Sprintf(": %s at %s in %v, receipt %s", r.Status, records.Stamp(r.Timestamp.Time), r.Duration().Round(time.Millisecond), m.SHA.Short())
 		if t := r.Tests; t != nil {
