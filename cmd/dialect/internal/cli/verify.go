@@ -97,7 +97,7 @@ func (f *verifyFlags) verify(u *ui, id string) error {
 	if errors.As(err, &rules) {
 		q, res = inquiry.Broken(f.Options, rules)
 	} else if err == nil {
-		res, err = q.Ask(ctx, u.In, f.bundle, f.tree, id)
+		res, err = q.Ask(ctx, interrupt.Reader(ctx, u.In), f.bundle, f.tree, id)
 	}
 	switch {
 	case res == nil:

@@ -27,7 +27,11 @@ func OpenBundle(stdin io.Reader, file string, keys note.Verifiers, head *receipt
 		in = f
 	}
 	text, err := io.ReadAll(io.LimitReader(in, receipts.MaxBundle+1))
-	if err != nil {
+	var interrupted exit.Status
+	switch {
+	case errors.As(err, &interrupted):
+		return nil, nil, err
+	case err != nil:
 		return nil, nil, exit.Usagef("cannot read the bundle: %v", err)
 	}
 	b, err := receipts.ParseBundle(text)

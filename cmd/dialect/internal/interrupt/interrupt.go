@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"io"
 	"os"
 	"os/signal"
 	"sync/atomic"
@@ -128,6 +129,38 @@ func (i *Catcher) Bound(status int, before func()) {
 func Context() (ctx context.Context, stop func()) {
 	i := Catch()
 	return i.Context, i.Stop
+}
+
+// Reader returns a reader of in, such as standard input, that ctx ends: a read that nobody answers holds no command that
+// was interrupted. Its error then is the exit status, which the command is to return as it is.
+func Reader(ctx context.Context, in io.Reader) io.Reader { return &reader{ctx: ctx, in: in} }
+
+type reader struct {
+	ctx context.Context
+	in  io.Reader
+}
+
+type chunk struct {
+	text []byte
+	err  error
+}
+
+func (r *reader) Read(p []byte) (int, error) {
+	if r.ctx.Err() != nil {
+		return 0, exit.Status(Status(r.ctx))
+	}
+	got := make(chan chunk, 1)
+	text := make([]byte, len(p)) // p is the caller's again once this returns
+	go func() {
+		n, err := r.in.Read(text)
+		got <- chunk{text[:n], err}
+	}()
+	select {
+	case c := <-got:
+		return copy(p, c.text), c.err
+	case <-r.ctx.Done():
+		return 0, exit.Status(Status(r.ctx))
+	}
 }
 
 // Await returns what f returns, which works on a store. After an interruption it waits no longer

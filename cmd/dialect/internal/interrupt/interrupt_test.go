@@ -212,3 +212,29 @@ func TestEcho(t *testing.T) {
 		t.Error(context.Cause(ctx))
 	}
 }
+
+// TestReader: what nobody writes is waited for until a signal, and no longer; what somebody does is read.
+func TestReader(t *testing.T) {
+	in, out, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer in.Close()
+	defer out.Close()
+	ctx, cancel := context.WithCancelCause(t.Context())
+	r := Reader(ctx, in)
+	if _, err := out.WriteString("text"); err != nil {
+		t.Fatal(err)
+	}
+	buf := make([]byte, 10)
+	if n, err := r.Read(buf); err != nil || string(buf[:n]) != "text" {
+		t.Errorf("%q, %v", buf[:n], err)
+	}
+	time.AfterFunc(10*time.Millisecond, func() { cancel(engine.Signal{Name: "SIGTERM"}) })
+	for range 2 {
+		var s exit.Status
+		if n, err := r.Read(buf); n != 0 || !errors.As(err, &s) || s != 143 {
+			t.Errorf("after a signal: %d, %v", n, err)
+		}
+	}
+}
