@@ -447,7 +447,7 @@ func (c *call) script(in scriptInput) error {
 		path, at = path[:i], path[i:]
 	}
 	if !filepath.IsLocal(path) || filepath.Ext(path) != ".dlct" {
-		return fmt.Errorf("%q is no .dlct file below the root", in.Script)
+		return fmt.Errorf("%q is no .dlct file below the root; lines of a script go into text", in.Script)
 	}
 	real, err := filepath.EvalSymlinks(filepath.Join(c.o.Root, path))
 	if err != nil {
