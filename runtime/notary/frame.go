@@ -18,6 +18,9 @@ const MaxFrame = 1 << 20
 // maxScript is the greatest length of a script that finds room in a frame, in bytes.
 const maxScript = 512 << 10
 
+// maxScriptName is the greatest length of the name of a script, in bytes: that of a path on Linux.
+const maxScriptName = 4096
+
 // errFrame says that what came is not of the protocol: the connection is closed.
 var errFrame = errors.New("what came over the notary's socket is not of its protocol")
 

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -112,10 +113,14 @@ type Notary struct {
 	runs   map[string]*run // that last, or whose events are kept
 	order  []string        // ids of runs, the oldest first
 	ran    []Ran
+	counts map[string]int // of all that were in ran, by their verdict
 	last   sync.WaitGroup // runs
 	stop   context.CancelCauseFunc
 	ctx    context.Context // of the runs
 	asked  int             // runs that wait for their turn, or last
+	keep   []*keeper       // of runs that last, or whose records are not in the store
+
+	settling sync.Mutex // held while what could not be recorded is
 }
 
 // Bounds on what is done at the same time; a refusal says to try again later.
@@ -128,7 +133,7 @@ const (
 // called before the agent starts, by a process that is undumpable already. It sets TMPDIR of this process to a
 // directory in the folder, and has each git of this process run apart from it.
 func Open(ctx context.Context, c Config) (n *Notary, err error) {
-	n = &Notary{c: c, started: time.Now(), runs: make(map[string]*run), turns: make(chan struct{}, maxRuns)}
+	n = &Notary{c: c, started: time.Now(), runs: make(map[string]*run), turns: make(chan struct{}, maxRuns), counts: make(map[string]int)}
 	n.ctx, n.stop = context.WithCancelCause(context.Background())
 	if n.tree, err = filepath.EvalSymlinks(c.Tree); err != nil {
 		return nil, err
@@ -317,8 +322,8 @@ func (n *Notary) Status(ctx context.Context) Status {
 	defer n.mu.Unlock()
 	s := Status{
 		Key: n.signer.Public(), Mode: n.c.Facts.Mode, ABI: n.c.Facts.ABI, Tree: n.c.Tree, Baseline: n.baseline, InPlace: n.c.InPlace,
-		Listeners: n.c.Facts.Listeners, Masks: n.c.Facts.Masks,
-		Started: n.started, Closed: n.closed, Running: n.asked, Runs: slices.Clone(n.ran),
+		Listeners: few(n.c.Facts.Listeners), Masks: few(n.c.Facts.Masks),
+		Started: n.started, Closed: n.closed, Running: n.asked, Runs: slices.Clone(n.ran), Counts: maps.Clone(n.counts),
 	}
 	if n.c.Identity != nil {
 		s.Identity = n.c.Identity.Name()
@@ -328,13 +333,25 @@ func (n *Notary) Status(ctx context.Context) Status {
 			s.Records = head.Count
 		}
 	}
+	if err := behind(n.keep); err != nil {
+		s.Lost = err.Error()
+	}
 	return s
+}
+
+// few is the begin of a list that finds no room in a record either.
+func few(list []string) []string {
+	if more := len(list) - receipts.MaxNamed; more > 0 {
+		list = append(slices.Clone(list[:receipts.MaxNamed]), fmt.Sprintf("and %d more", more))
+	}
+	return list
 }
 
 // errClosed is why the runs of a session end that is closed.
 var errClosed = errors.New("the notary was closed")
 
-// Close ends the runs that last, appends the closing record and forgets the key.
+// Close ends the runs that last, appends the closing record and forgets the key. Where not all could be recorded there is no closing
+// record, and the error says so.
 func (n *Notary) Close(ctx context.Context) (Status, error) {
 	n.mu.Lock()
 	was := n.closed
@@ -345,8 +362,12 @@ func (n *Notary) Close(ctx context.Context) (Status, error) {
 	}
 	n.stop(errClosed)
 	n.last.Wait()
+	err := n.settle(ctx)
 	s := n.Status(ctx)
-	head, _, err := n.store.Checkpoint(ctx)
+	var head receipts.Head
+	if err == nil {
+		head, _, err = n.store.Checkpoint(ctx)
+	}
 	if err == nil {
 		var rec receipts.Record
 		rec, err = (&receipts.Closing{Version: 1, Session: n.session, Count: head.Count, Timestamp: receipts.Time{Time: time.Now()}, Signer: n.signer.ID()}).Record()
@@ -373,6 +394,9 @@ func (n *Notary) release() {
 // Bundle writes the log of the session with its proofs: see [receipts.Bundle]. It is the proof of the session once that
 // is closed.
 func (n *Notary) Bundle(ctx context.Context, w io.Writer) error {
+	if err := n.settle(ctx); err != nil {
+		return err
+	}
 	s, err := sqlite.Open(ctx, n.path(), sqlite.Options{ReadOnly: true})
 	if err != nil {
 		return err

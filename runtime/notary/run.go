@@ -161,6 +161,8 @@ func (n *Notary) start(spec *Spec, by Peer) (*run, *Refused) {
 	switch {
 	case n.closed:
 		return nil, refuse("the notary was closed")
+	case len(spec.Name) > maxScriptName:
+		return nil, refuse("a script with a name of %d bytes; a notary takes %d", len(spec.Name), maxScriptName)
 	case n.asked >= maxRuns+maxWaiting:
 		return nil, &Refused{Text: fmt.Sprintf("the notary has %d runs to do", n.asked), Hint: "try again later", Busy: true}
 	}
@@ -207,9 +209,11 @@ func (n *Notary) note(r *run, ran Ran) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.asked--
+	ran.Script, ran.Why = diag.ClipBytes(ran.Script, longestKept), diag.ClipBytes(ran.Why, longestKept)
+	n.counts[ran.Verdict]++
 	if n.ran = append(n.ran, ran); len(n.ran) > maxRan {
-		// Those that did not pass stay the longest.
-		n.ran = slices.Delete(n.ran, passed(n.ran), passed(n.ran)+1)
+		i := oldest(n.ran)
+		n.ran = slices.Delete(n.ran, i, i+1)
 	}
 	if r.id == "" {
 		return
@@ -220,9 +224,18 @@ func (n *Notary) note(r *run, ran Ran) {
 	}
 }
 
-// passed is the first one of some runs that passed; the first one of all where none did.
-func passed(list []Ran) int {
-	return max(0, slices.IndexFunc(list, func(r Ran) bool { return r.Verdict == "passed" }))
+// longestKept is how much a status has of a text that who asks chose, in bytes.
+const longestKept = 500
+
+// oldest is the first one of the runs whose verdict most of a list have, so that many of one kind push away none of another.
+func oldest(list []Ran) int {
+	count, most := make(map[string]int), ""
+	for _, r := range list {
+		if count[r.Verdict]++; count[r.Verdict] > count[most] || most == "" {
+			most = r.Verdict
+		}
+	}
+	return slices.IndexFunc(list, func(r Ran) bool { return r.Verdict == most })
 }
 
 // find returns the run of an id that a user asked for; nil if there is none.
@@ -241,15 +254,27 @@ func (n *Notary) carryOut(ctx context.Context, r *run, spec *Spec, ran *Ran) (*e
 	if refused != nil {
 		return nil, refused
 	}
+	if err := n.settle(ctx); err != nil {
+		return nil, &Refused{Text: err.Error(), Hint: "make space where the notary keeps its store: nothing runs before"}
+	}
 	m := p.Plan.Matrix
 	p.Plan.Script.Flags = spec.Flags
 	rec := recording.Open(m.Root, m.Caches, recording.Options{
 		Store: n.path(), Session: spec.Session, Nonce: spec.Nonce, Clean: !n.c.InPlace || spec.Prove, Helper: n.c.Room, Share: slices.Concat(m.Clean.Share, n.c.Share),
 		Environ: n.c.Environ, Private: n.c.Folder, Away: n.away, Confined: n.c.Facts.Mode != ModeNone, Asker: r.by.UID, Signer: n.signer, Slow: func() {}, Still: n.still,
 	})
-	defer rec.Close(nil)
+	k := n.keeper(r)
+	defer func() {
+		rec.Close(nil)
+		if err := n.over(ctx, k); err != nil {
+			if ran.Why = err.Error(); ran.Verdict == "passed" {
+				ran.Verdict = "fault"
+			}
+		}
+	}()
 	options := func(part *plan.Plan) engine.Options {
 		opt := rec.Options(part)
+		opt.Store = k.of(opt.Store)
 		opt.Guard, opt.Version, opt.By = n.c.Guard, n.c.Version, "uid "+strconv.Itoa(r.by.UID)
 		opt.Jobs = least(n.c.Jobs, spec.Jobs)
 		b := part.Budget
@@ -258,6 +283,9 @@ func (n *Notary) carryOut(ctx context.Context, r *run, spec *Spec, ran *Ran) (*e
 		return opt
 	}
 	opt := options(p.Plan)
+	if opt.Degraded != "" {
+		return nil, refuse("nothing could be recorded: %s", opt.Degraded)
+	}
 	opt.FailFast, opt.DeferGate, opt.Reuse, opt.Output = spec.FailFast, spec.DeferGate, spec.Reuse, spec.Output
 	r.id, ran.Run = opt.Run, opt.Run
 	n.mu.Lock()

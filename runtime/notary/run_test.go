@@ -1,6 +1,7 @@
 package notary
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -39,5 +40,52 @@ func TestConfined(t *testing.T) {
 	}
 	if r := o.Results[0]; r.Verdict != schedule.Fault {
 		t.Errorf("%s %s", r.Verdict, r.Detail)
+	}
+}
+
+// TestStatusBounded: whatever an agent calls its scripts, the status says what became of them.
+func TestStatusBounded(t *testing.T) {
+	s := begin(t, work(t, nil), nil)
+	for _, name := range []string{strings.Repeat("q", 900_000) + ".dlct", strings.Repeat("\x01é", 100_000)} {
+		p, spec := bound(t, s.tree, checkFile)
+		spec.Name = name
+		if _, err := s.ask(t, p, spec); err == nil {
+			t.Errorf("a script with a name of %d bytes runs", len(name))
+		}
+	}
+	for range 2 * maxRan {
+		s.note(newRun(Peer{}), Ran{Script: strings.Repeat("é", 60_000), Why: strings.Repeat("w", 60_000), Verdict: "refused"})
+	}
+	s.Notary.c.Facts.Listeners = slices.Repeat([]string{strings.Repeat("l", 100)}, 50_000)
+	s.Notary.c.Facts.Masks = s.Notary.c.Facts.Listeners
+	status, err := s.Client.Status(t.Context())
+	if err != nil || len(status.Runs) != maxRan || len(status.Listeners) == 0 {
+		t.Errorf("%v, %d runs, %d listeners", err, len(status.Runs), len(status.Listeners))
+	}
+}
+
+// TestStatusOfMany: however much is refused, a run that failed and one that passed are among what the status names, and all are counted.
+func TestStatusOfMany(t *testing.T) {
+	s := begin(t, work(t, nil), nil)
+	s.note(newRun(Peer{}), Ran{Script: "red", Verdict: "failed"})
+	for range 3 * maxRan {
+		s.note(newRun(Peer{}), Ran{Verdict: "refused"})
+	}
+	s.note(newRun(Peer{}), Ran{Script: "green", Verdict: "passed"})
+	for range 3 * maxRan {
+		s.note(newRun(Peer{}), Ran{Verdict: "interrupted"})
+	}
+	status, err := s.Client.Status(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var named []string
+	for _, r := range status.Runs {
+		if r.Script != "" {
+			named = append(named, r.Script)
+		}
+	}
+	if strings.Join(named, " ") != "red green" || len(status.Runs) != maxRan || status.Counts["refused"] != 3*maxRan || status.Counts["passed"] != 1 {
+		t.Errorf("%q of %d, %v", named, len(status.Runs), status.Counts)
 	}
 }

@@ -316,6 +316,9 @@ func (n *Notary) pause(p *pauseOf, by Peer) error {
 
 // serveStore sends a copy of the store.
 func (n *Notary) serveStore(ctx context.Context, t teller) error {
+	if err := n.settle(ctx); err != nil {
+		return err
+	}
 	dir, remove, err := tempdir.NewIn(n.temp(), tempdir.Copy)
 	if err != nil {
 		return err

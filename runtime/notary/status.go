@@ -24,8 +24,11 @@ type Status struct {
 	Started   time.Time `json:"started"`
 	Closed    bool      `json:"closed,omitempty"`
 	Records   int64     `json:"records"`
+	Lost      string    `json:"lost,omitempty"` // what is not recorded, and why; nothing else runs before it is
 	Running   int       `json:"running"`
 	Runs      []Ran     `json:"runs"` // the last of them, in their order
+	// Counts are those of all runs by their verdict, also of those that Runs has no longer.
+	Counts map[string]int `json:"counts,omitempty"`
 }
 
 // Ran is what became of one run, or of a question that was refused.
@@ -87,6 +90,9 @@ const (
 
 // WriteRuns writes for people what was recorded.
 func (s Status) WriteRuns(w io.Writer) error {
+	if s.Lost != "" {
+		fmt.Fprintf(w, "  NOT RECORDED: %s\n", diag.Clip(diag.Printable(s.Lost), 3*longest))
+	}
 	if len(s.Runs) == 0 {
 		_, err := fmt.Fprintln(w, "  no run was asked for: nothing is proven")
 		return err
@@ -100,11 +106,16 @@ func (s Status) WriteRuns(w io.Writer) error {
 			red = append(red, ran)
 		}
 	}
-	if len(red) > 0 {
-		fmt.Fprintf(w, "  %d of %s did not pass:\n", len(red), diag.Number(len(s.Runs), "run"))
+	all := 0
+	for _, n := range s.Counts { // of those, too, that Runs has no longer
+		all += n
+	}
+	all = max(all, len(s.Runs))
+	if not := all - max(s.Counts["passed"], len(green)); not > 0 {
+		fmt.Fprintf(w, "  %d of %s did not pass:\n", not, diag.Number(all, "run"))
 	}
 	list := append(red[max(0, len(red)-mostShown):], green[max(0, len(green)-max(0, mostShown-len(red))):]...)
-	if n := len(s.Runs) - len(list); n > 0 {
+	if n := all - len(list); n > 0 {
 		fmt.Fprintf(w, "  (%d more)\n", n)
 	}
 	for _, ran := range list {

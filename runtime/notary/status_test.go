@@ -43,3 +43,15 @@ func TestStatusText(t *testing.T) {
 		}
 	}
 }
+
+// TestWriteLost: what could not be recorded is said before all runs, and those are counted that a status names no longer.
+func TestWriteLost(t *testing.T) {
+	var b strings.Builder
+	s := Status{Lost: "2 records of what happened could not be recorded: the disk is full", Runs: []Ran{{Script: "a.dlct", Verdict: "failed"}}, Counts: map[string]int{"failed": 4, "passed": 3}}
+	if err := s.WriteRuns(&b); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.HasPrefix(b.String(), "  NOT RECORDED: 2 records of what happened could not be recorded: the disk is full\n  4 of 7 runs did not pass:\n  (6 more)\n") {
+		t.Error(b.String())
+	}
+}
