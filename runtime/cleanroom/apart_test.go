@@ -339,3 +339,45 @@ func TestConfined(t *testing.T) {
 		t.Error("its folder is in the working tree")
 	}
 }
+
+// A mask covers the sockets that it is for: no file, nor a directory that took their place, and nothing of the checkout or of what is bound into it,
+// at whichever path that is.
+func TestMaskCoversNoFile(t *testing.T) {
+	root := project(t, home(t))
+	shared, err := os.MkdirTemp("/opt", "dialect-test-")
+	if err == nil {
+		defer os.RemoveAll(shared)
+		err = os.Chmod(shared, 0o755)
+	}
+	if err != nil {
+		t.Skipf("no directory can be made that a room does not hide: %v", err)
+	}
+	for _, dir := range []string{root, shared} {
+		tests := filepath.Join(dir, "tests")
+		if err := errors.Join(os.Mkdir(tests, 0o755), os.WriteFile(filepath.Join(tests, "a"), []byte("bad\n"), 0o644), os.WriteFile(filepath.Join(dir, "data"), []byte("bad\n"), 0o644)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var mask []string
+	for _, dir := range []string{root, shared} {
+		mask = append(mask, filepath.Join(dir, "data"), filepath.Join(dir, "tests"))
+		if err := os.Rename(filepath.Join(dir, "tests"), filepath.Join(dir, "moved")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	a := away(t, nil, mask) // there are no tests in that moment
+	for _, dir := range []string{root, shared} {
+		if err := os.Rename(filepath.Join(dir, "moved"), filepath.Join(dir, "tests")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	out, _ := sh(t, apart(t, root, Options{Away: a, Share: []string{shared}}), "cat data tests/a "+shared+"/data "+shared+"/tests/a")
+	if out != strings.Repeat("bad\n", 4) {
+		t.Errorf("a mask covers files:\n%s", out)
+	}
+	// Nor the directory of the checkout where the one of the working tree was there already.
+	out, _ = sh(t, apart(t, root, Options{Away: away(t, nil, mask)}), "cat data tests/a")
+	if out != strings.Repeat("bad\n", 2) {
+		t.Errorf("a mask covers the checkout:\n%s", out)
+	}
+}

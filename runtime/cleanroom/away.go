@@ -22,14 +22,23 @@ type Away struct {
 type masked struct {
 	Dir, Name []byte
 	Dev, Ino  uint64 // of Dir; 0 where it was not there
+	Only      *only  // nil for whatever is there
 }
+
+// An only is what a mask is for: a socket or a device, or a directory where one was when the mask was made. Whatever else is found in its
+// place stays seen: who asks may have put it there.
+type only struct{ Dir bool }
 
 // NewAway returns what hides the directories in hide, which commands see empty, and what is at the paths of mask where they see it: sockets
 // whose servers do what they are asked for. Paths are without links; of those in mask there need be nothing yet.
 func NewAway(hide, mask []string) (*Away, error) {
 	a := &Away{hide: slices.Clone(hide), mask: slices.Clone(mask)}
-	for _, path := range slices.Concat(hide, mask) {
+	for i, path := range slices.Concat(hide, mask) {
 		k := masked{Dir: []byte(filepath.Dir(path)), Name: []byte(filepath.Base(path))}
+		if i >= len(hide) {
+			info, err := os.Lstat(path)
+			k.Only = &only{Dir: err == nil && info.IsDir()}
+		}
 		info, err := os.Lstat(string(k.Dir))
 		switch {
 		case err == nil:

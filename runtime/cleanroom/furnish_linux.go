@@ -39,6 +39,7 @@ type mount struct {
 	Layers [][]byte
 
 	Mask     bool // hides what is at To in the room, if anything is
+	Only     *only
 	ReadOnly bool
 }
 
@@ -83,7 +84,8 @@ func (r *Room) namespace(s *Stay, lower []string) (*process.Room, error) {
 		f.Mounts = append(f.Mounts, mount{From: []byte(r.objects), NoLinks: true, To: []byte(filepath.Join(r.snapshot.Root, ".git", objectsName)), ReadOnly: true})
 	}
 	// What this run and others are made of can be where a room does not hide it, and a command would change it for the next.
-	for _, path := range slices.Concat(r.o.Away.paths(), r.own()) { // over what is shown, too
+	f.Mounts = append(f.Mounts, r.o.Away.masks(r.snapshot.Root)...) // over what is shown, too
+	for _, path := range r.own() {
 		f.Mounts = append(f.Mounts, mount{To: []byte(path), Mask: true})
 	}
 	for _, dir := range s.bind {
@@ -121,6 +123,20 @@ func (s *Stay) mountOf(v sight) (mount, error) {
 		m.Layers = append(m.Layers, []byte(layer))
 	}
 	return m, nil
+}
+
+// masks returns the mounts that hide all of it in a room: of the checkout, which has no sockets, nothing.
+func (a *Away) masks(root string) (list []mount) {
+	if a == nil {
+		return nil
+	}
+	for _, k := range a.all {
+		to := filepath.Join(string(k.Dir), string(k.Name))
+		if _, in := git.Within(root, to); k.Only == nil || !in {
+			list = append(list, mount{To: []byte(to), Mask: true, Only: k.Only})
+		}
+	}
+	return list
 }
 
 // maxMounts bounds the table of mounts, in bytes.
@@ -221,7 +237,7 @@ func Furnish(spec []byte) error {
 		if in[i] == "" {
 			continue
 		}
-		if err := mask(in[i] + "/" + string(k.Name)); err != nil {
+		if err := mask(in[i]+"/"+string(k.Name), k.Only); err != nil {
 			return err
 		}
 	}
@@ -286,7 +302,7 @@ func (m mount) open() (string, error) {
 func (m mount) mount(from, tree string, above []string) error {
 	to := string(m.To)
 	if m.Mask {
-		return mask(to)
+		return mask(to, m.Only)
 	}
 	err := mountPoint(from, to)
 	if err != nil {
@@ -331,21 +347,43 @@ func (k *masked) around() (string, error) {
 }
 
 // mask hides what is at a path: an empty directory takes the place of a directory, and the null device that of all else.
-func mask(path string) error {
+func mask(path string, only *only) error {
+	flags := unix.O_PATH | unix.O_CLOEXEC
+	if only != nil {
+		flags |= unix.O_NOFOLLOW
+	}
 	var st unix.Stat_t
-	err := unix.Stat(path, &st)
+	fd, err := unix.Open(path, flags, 0)
+	if err == nil {
+		defer unix.Close(fd)
+		err = unix.Fstat(fd, &st)
+	}
+	at := "/proc/self/fd/" + strconv.Itoa(fd)
 	switch {
 	case err == unix.ENOENT || err == unix.ENOTDIR || err == unix.EACCES: // the room has it not, or nobody in it gets there
 		return nil
+	case err == nil && only != nil && !only.is(&st):
+		return nil
 	case err == nil && st.Mode&unix.S_IFMT == unix.S_IFDIR:
-		err = unix.Mount("dialect", path, "tmpfs", unix.MS_NOSUID|unix.MS_NODEV, "mode=0700")
+		err = unix.Mount("dialect", at, "tmpfs", unix.MS_NOSUID|unix.MS_NODEV, "mode=0700")
 	case err == nil:
-		err = unix.Mount(os.DevNull, path, "", unix.MS_BIND, "")
+		err = unix.Mount(os.DevNull, at, "", unix.MS_BIND, "")
 	}
 	if err != nil {
 		return &os.PathError{Op: "mask", Path: path, Err: err}
 	}
 	return nil
+}
+
+// is reports whether a mask is for what st describes.
+func (o *only) is(st *unix.Stat_t) bool {
+	switch st.Mode & unix.S_IFMT {
+	case unix.S_IFSOCK, unix.S_IFCHR, unix.S_IFBLK:
+		return true
+	case unix.S_IFDIR:
+		return o.Dir
+	}
+	return false
 }
 
 // mountPoint makes what a mount is put on, unless it is there: a directory, or a file for a file.
