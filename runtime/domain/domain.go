@@ -60,6 +60,10 @@ type Options struct {
 	Folder string
 	// Sockets below Folder stay seen.
 	Sockets []string
+	// Tree is the project that Dir is in; empty for Dir.
+	Tree string
+	// Leave are sockets of the user that stay seen, though their servers may run what a client names.
+	Leave []string
 	// Modes are tried in their order; nil for Namespaces, then Landlock.
 	Modes []Mode
 
@@ -79,6 +83,7 @@ type Facts struct {
 	Gaps   []string `json:"gaps,omitempty"`   // what the mode does not hold
 	Reach  []string `json:"reach,omitempty"`  // listeners of the user that the command can reach
 	Closed []string `json:"closed,omitempty"` // those that it cannot
+	Later  []string `json:"later,omitempty"`  // places where it would reach one that is started from now on
 }
 
 // A Refusal says why there is no domain here.

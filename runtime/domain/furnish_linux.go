@@ -46,11 +46,29 @@ func (o *order) furnish() (notes []string, err error) {
 	return notes, nil
 }
 
-// mount hides what is at the mask's path.
+// mount hides what is at the mask's path. What was a socket, or a directory of them, and is something else by now is left alone.
 func (m *mask) mount() error {
 	fail := func(err error) error { return &os.PathError{Op: "mask", Path: m.Path, Err: err} }
+	fd, err := unix.Openat2(unix.AT_FDCWD, m.Path, &unix.OpenHow{Flags: unix.O_PATH | unix.O_NOFOLLOW | unix.O_CLOEXEC, Resolve: unix.RESOLVE_NO_SYMLINKS})
+	if err == nil {
+		defer unix.Close(fd)
+	}
+	var st unix.Stat_t
+	switch gone := err == unix.ENOENT || err == unix.ENOTDIR || err == unix.ELOOP; {
+	case gone && !m.ReadOnly:
+		return nil
+	case err == nil:
+		err = unix.Fstat(fd, &st)
+	}
+	if err != nil {
+		return fail(err)
+	}
+	at := "/proc/self/fd/" + strconv.Itoa(fd)
 	if m.File {
-		if err := unix.Mount("/dev/null", m.Path, "", unix.MS_BIND, ""); err != nil {
+		if !hideable(st.Mode) {
+			return nil
+		}
+		if err := unix.Mount("/dev/null", at, "", unix.MS_BIND, ""); err != nil {
 			return fail(err)
 		}
 		return nil
@@ -64,7 +82,7 @@ func (m *mask) mount() error {
 		defer unix.Close(fd)
 		keep[i] = fd
 	}
-	if err := unix.Mount("dialect", m.Path, "tmpfs", unix.MS_NOSUID|unix.MS_NODEV, "mode=0700"); err != nil {
+	if err := unix.Mount("dialect", at, "tmpfs", unix.MS_NOSUID|unix.MS_NODEV, "mode=0700"); err != nil {
 		return fail(err)
 	}
 	for i, path := range m.Keep {

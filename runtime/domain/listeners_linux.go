@@ -14,27 +14,25 @@ import (
 	"github.com/command-dialect/dialect/runtime/domain/listening"
 )
 
-// listeners returns what listens on this machine and could run a command of a client, as this user: sockets of
+// listeners returns what listens on this machine and could run a command of a client, as this user: of these sockets those of
 // the user, of docker and its like, and sshd. Those that a mask hides are closed.
-func listeners(folder string, masks []mask) (reach, closed []string) {
+func listeners(folder string, masks []mask, sockets []string) (reach, closed []string) {
 	uid := os.Getuid()
-	if paths, err := listening.Unix(); err == nil {
-		for _, path := range paths {
-			real, err := filepath.EvalSymlinks(path)
-			if err != nil || under(real, folder) { // the caller's own
-				continue
-			}
-			var st unix.Stat_t
-			name := socketName(real, uid)
-			if unix.Lstat(real, &st) != nil || int(st.Uid) != uid && (name == "" || unix.Access(real, unix.W_OK) != nil) {
-				continue
-			}
-			told := strings.TrimSpace(name + " " + real)
-			if hidden(masks, real) {
-				closed = append(closed, told)
-			} else {
-				reach = append(reach, told)
-			}
+	for _, path := range sockets {
+		real, err := filepath.EvalSymlinks(path)
+		if err != nil || under(real, folder) { // the caller's own
+			continue
+		}
+		var st unix.Stat_t
+		name := socketName(real, uid)
+		if unix.Lstat(real, &st) != nil || int(st.Uid) != uid && (name == "" || unix.Access(real, unix.W_OK) != nil) {
+			continue
+		}
+		told := strings.TrimSpace(name + " " + real)
+		if hidden(masks, real) {
+			closed = append(closed, told)
+		} else {
+			reach = append(reach, told)
 		}
 	}
 	found, err := listening.TCP()
@@ -73,6 +71,14 @@ func socketName(path string, uid int) string {
 		return "systemd --user"
 	case path == user+"bus":
 		return "session bus"
+	case strings.HasPrefix(base, "S.gpg-agent"):
+		return "gpg-agent"
+	case base == "S.dirmngr" || base == "S.keyboxd" || base == "S.scdaemon":
+		return strings.TrimPrefix(base, "S.")
+	case strings.HasPrefix(base, "agent.") && strings.HasPrefix(filepath.Base(filepath.Dir(path)), "ssh-"), strings.HasSuffix(filepath.Dir(path), "/.ssh/agent"):
+		return "ssh-agent"
+	case strings.Contains(path, "/zellij-"):
+		return "zellij"
 	case strings.Contains(path, "/tmux-"):
 		return "tmux"
 	case strings.Contains(path, "/.X11-unix/"):

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 	"golang.org/x/term"
 
+	"github.com/command-dialect/dialect/runtime/domain/listening"
 	"github.com/command-dialect/dialect/runtime/namespace"
 	"github.com/command-dialect/dialect/runtime/process"
 )
@@ -101,10 +102,16 @@ func start(o Options, mode Mode) (_ *Domain, err error) {
 			return nil, tooOld(d.facts.ABI)
 		}
 	}
+	sockets, err := []string(nil), error(nil)
+	if mode != None {
+		if sockets, err = listening.Unix(); err != nil {
+			return nil, err
+		}
+	}
 	ord := order{Mode: mode, UID: os.Getuid(), GID: os.Getgid(), Dir: o.Dir, Folder: o.Folder}
 	switch mode {
 	case Namespaces:
-		if ord.Masks, err = places(&o); err != nil {
+		if ord.Masks, d.facts.Later, err = places(&o, sockets); err != nil {
 			return nil, err
 		}
 		for _, m := range ord.Masks {
@@ -130,7 +137,7 @@ func start(o Options, mode Mode) (_ *Domain, err error) {
 		looked := make(chan struct{})
 		go func() { // while the helper starts
 			defer close(looked)
-			d.facts.Reach, d.facts.Closed = listeners(o.Folder, ord.Masks)
+			d.facts.Reach, d.facts.Closed = listeners(o.Folder, ord.Masks, sockets)
 		}()
 		defer func() { <-looked }()
 	}

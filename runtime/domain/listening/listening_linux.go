@@ -21,13 +21,64 @@ import (
 // maxTable bounds the table of /proc, in bytes.
 const maxTable = 16 << 20
 
-// Unix returns the paths that sockets listen on.
+// maxNamespaces bounds the tables of other network namespaces that are read.
+const maxNamespaces = 64
+
+// Unix returns the paths that sockets listen on, or take datagrams at: those of this network namespace and those of other ones in which
+// processes run that this user may look at. A path is reached from each of them.
 func Unix() ([]string, error) {
 	text, err := regular.Read("/proc/net/unix", maxTable)
 	if err != nil {
 		return nil, err
 	}
-	return unixListeners(string(text)), nil
+	list := unixListeners(string(text))
+	for _, table := range others() {
+		if text, err := regular.Read(table, maxTable); err == nil { // else the process has ended
+			for _, path := range unixListeners(string(text)) {
+				if !slices.Contains(list, path) {
+					list = append(list, path)
+				}
+			}
+		}
+	}
+	return list, nil
+}
+
+// others returns the tables of other network namespaces, one for each. Of a process of this user that hides its namespace, such as one that
+// keeps keys, it is the one of that process.
+func others() (tables []string) {
+	seen := make(map[string]bool)
+	if own, err := os.Readlink("/proc/self/ns/net"); err == nil {
+		seen[own] = true
+	}
+	var hiding []string
+	list, _ := filepath.Glob("/proc/[0-9]*") // without any there are no others
+	for _, process := range list {
+		space, err := os.Readlink(process + "/ns/net")
+		switch {
+		case err == nil && !seen[space]:
+			seen[space] = true
+			tables = append(tables, process+"/net/unix")
+		case errors.Is(err, os.ErrPermission) && ownedBySelf(process):
+			hiding = append(hiding, process+"/net/unix")
+		}
+	}
+	tables = append(tables, hiding...)
+	return tables[:min(len(tables), maxNamespaces)]
+}
+
+// ownedBySelf reports whether a process runs as this user, also where its files belong to root.
+func ownedBySelf(process string) bool {
+	text, err := regular.Read(process+"/status", maxTable)
+	if err != nil {
+		return false
+	}
+	for line := range strings.Lines(string(text)) {
+		if f := strings.Fields(line); len(f) > 1 && f[0] == "Uid:" {
+			return f[1] == strconv.Itoa(os.Getuid())
+		}
+	}
+	return false
 }
 
 // TCP returns the TCP sockets that listen.
@@ -39,7 +90,7 @@ func TCP() (list []Socket, err error) {
 	return list, err
 }
 
-// unixListeners returns the paths that sockets listen on, of the text of /proc/net/unix. Abstract sockets
+// unixListeners returns the paths that sockets listen on, or take datagrams at, of the text of /proc/net/unix. Abstract sockets
 // are left out: a Landlock scope closes them.
 func unixListeners(table string) (list []string) {
 	for line := range strings.Lines(table) {
@@ -51,7 +102,7 @@ func unixListeners(table string) (list []string) {
 			field[i], rest, _ = strings.Cut(rest, " ")
 		}
 		flags, err := strconv.ParseUint(field[3], 16, 64)
-		if err != nil || flags&unixAccepts == 0 || !filepath.IsAbs(rest) || slices.Contains(list, rest) {
+		if err != nil || flags&unixAccepts == 0 && field[4] != datagram || !filepath.IsAbs(rest) || slices.Contains(list, rest) {
 			continue
 		}
 		list = append(list, rest)
@@ -59,8 +110,11 @@ func unixListeners(table string) (list []string) {
 	return list
 }
 
-// unixAccepts is __SO_ACCEPTCON of linux/net.h.
-const unixAccepts = 1 << 16
+// unixAccepts is __SO_ACCEPTCON of linux/net.h, and datagram is SOCK_DGRAM.
+const (
+	unixAccepts = 1 << 16
+	datagram    = "0002"
+)
 
 // A Socket listens for TCP connections.
 type Socket struct {

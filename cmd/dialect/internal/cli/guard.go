@@ -81,6 +81,7 @@ func newGuard(u *ui) *cobra.Command {
 	fl.StringVar(&o.Base, "base", "", "take the rules from the revision `REV` (default: HEAD, as it is at the start)")
 	fl.BoolVar(&o.InPlace, "in-place", false, "run commands in the working tree, where the agent can change files under them: a lower level")
 	fl.BoolVar(&o.Unguarded, "allow-unguarded", false, "where this machine gives no domain run the agent without one, and record at level L0")
+	fl.BoolVar(&o.SSHAgent, "ssh-agent", false, "the agent may use your ssh-agent, which can load libraries for it outside; that is in the record")
 	fl.BoolVar(&json, "json", false, "print the summary as one JSON document, on standard error")
 	cmd.AddCommand(newGuardStatus(u))
 	return cmd

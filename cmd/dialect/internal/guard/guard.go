@@ -15,6 +15,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -43,6 +44,7 @@ type Options struct {
 	Base      string
 	InPlace   bool
 	Unguarded bool // run the agent without a domain where this machine gives none
+	SSHAgent  bool // leave the socket of ssh-agent to the agent
 	Version   string
 
 	// Helper, Room and Guard are argv of this program: see [domain.Options] and [notary.Config].
@@ -113,8 +115,12 @@ func Run(ctx context.Context, o Options) (r *Report, err error) {
 	if err != nil {
 		return nil, err
 	}
+	leave, err := o.leave()
+	if err != nil {
+		return nil, err
+	}
 	d, err := domain.Start(domain.Options{
-		Argv: o.Argv, Dir: dir, Env: append(env, notary.Variable+"="+socket), Modes: modes,
+		Argv: o.Argv, Dir: dir, Tree: o.Root, Leave: leave, Env: append(env, notary.Variable+"="+socket), Modes: modes,
 		Helper: o.Helper, Folder: folder, Sockets: []string{socket}, Suspend: interrupt.Suspend,
 	})
 	if refusal := new(domain.Refusal); errors.As(err, &refusal) {
@@ -176,6 +182,23 @@ func Run(ctx context.Context, o Options) (r *Report, err error) {
 	return r, errors.Join(runErr, err, serveErr)
 }
 
+// leave returns the sockets of the user that the agent is to have.
+func (o Options) leave() ([]string, error) {
+	socket := os.Getenv("SSH_AUTH_SOCK")
+	if !o.SSHAgent || socket == "" {
+		return nil, nil
+	}
+	real, err := filepath.EvalSymlinks(socket)
+	if err != nil {
+		return nil, fmt.Errorf("--ssh-agent: %w", err)
+	}
+	if strings.HasPrefix(filepath.Base(real), "S.gpg-agent") {
+		return nil, exit.Failf(NotBegun, "--ssh-agent: %s is of gpg-agent, which runs the program that a file in your home names", real).
+			Hint("use keys of ssh-agent, or push once the session has ended")
+	}
+	return []string{real}, nil
+}
+
 // modesFor returns the modes of the domain that are tried.
 func modesFor(o Options) ([]domain.Mode, error) {
 	if os.Geteuid() == 0 || os.Getuid() == 0 {
@@ -201,7 +224,11 @@ func factsOf(f domain.Facts) notary.Facts {
 	case domain.Landlock:
 		mode = notary.ModeLandlock
 	}
-	return notary.Facts{Mode: mode, ABI: f.ABI, Listeners: f.Reach, Masks: f.Masked}
+	reach := slices.Clone(f.Reach)
+	for _, path := range f.Later {
+		reach = append(reach, "if it is started later: "+path)
+	}
+	return notary.Facts{Mode: mode, ABI: f.ABI, Listeners: reach, Masks: f.Masked}
 }
 
 // tell says what the agent starts in.
@@ -219,6 +246,9 @@ func (o Options) tell(f domain.Facts, identity bool) {
 	}
 	if n := len(f.Reach); n > 0 && f.Mode != domain.None {
 		o.Note("%s of this user can be reached by the agent; what runs commands for it there is not guarded: `dialect guard status`", diag.Number(n, "listener"))
+	}
+	if n := len(f.Later); n > 0 && f.Mode == domain.Namespaces {
+		o.Note("servers that you start from now on can be reached by the agent at %s: `dialect guard status`", diag.Number(n, "place"))
 	}
 	if !identity {
 		o.Note("nobody vouches for this session: --identity N hands over a key that the verifier knows")
