@@ -24,7 +24,7 @@ type mask struct {
 }
 
 // A finder looks for what is to be masked. The names in a home, in /tmp and in the environment may be those of an earlier agent, or of
-// another user, and so may what is at them: what is no socket is never masked by such a name.
+// another user, and so may what is at them: a file or a link is never masked by such a name.
 type finder struct {
 	o     *Options
 	env   func(name string) string

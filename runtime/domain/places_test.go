@@ -77,7 +77,7 @@ func (p *place) masked(command string, env ...string) Facts {
 	return p.facts()
 }
 
-// What an earlier agent, or another user, put at a place of sockets decides nothing: a file is no socket, wherever a link to it stands, and
+// What an earlier agent, or another user, put at a place of sockets decides nothing: a file is not masked, wherever a link to it stands, and
 // a directory is not masked that such a link leads to, or that holds files. The socket that a link leads to is masked where it is.
 func TestMasksNobodyChooses(t *testing.T) {
 	p := newPlace(t)
@@ -158,7 +158,7 @@ func TestDatagramsAreNamed(t *testing.T) {
 	}
 }
 
-// Links are followed where root alone could make them; others are told.
+// Links are followed where root alone could make them; resolve reports others.
 func TestResolve(t *testing.T) {
 	p := newPlace(t)
 	p.link("/proc", filepath.Join(p.dir, "way"))

@@ -15,7 +15,7 @@ import (
 )
 
 // A keeper is the store of one run. It holds what was handed over until that is durable, so that a disk which is full in the moment
-// of a failure, by whoever filled it, loses nothing: what is missing is appended before anything else runs.
+// of a failure, loses nothing: what is missing is appended before anything else runs.
 type keeper struct {
 	attempt.Store
 	cut context.CancelCauseFunc // ends the run

@@ -44,7 +44,7 @@ func TestStatusText(t *testing.T) {
 	}
 }
 
-// TestWriteLost: what could not be recorded is said before all runs, and those are counted that a status names no longer.
+// TestWriteLost: the text says first what could not be recorded, and those are counted that a status names no longer.
 func TestWriteLost(t *testing.T) {
 	var b strings.Builder
 	s := Status{Lost: "2 records of what happened could not be recorded: the disk is full", Runs: []Ran{{Script: "a.dlct", Verdict: "failed"}}, Counts: map[string]int{"failed": 4, "passed": 3}}
