@@ -98,14 +98,18 @@ func (s Status) WriteRuns(w io.Writer) error {
 		return err
 	}
 	// What did not pass comes first, and is counted: however many runs came after it, it does not scroll away.
-	var red, green []Ran
+	var refused, red, green []Ran
 	for _, ran := range s.Runs {
-		if ran.Verdict == "passed" {
+		switch ran.Verdict {
+		case "passed":
 			green = append(green, ran)
-		} else {
+		case "refused":
+			refused = append(refused, ran)
+		default:
 			red = append(red, ran)
 		}
 	}
+	red = append(refused, red...) // many questions push away no failure
 	all := 0
 	for _, n := range s.Counts { // of those, too, that Runs has no longer
 		all += n

@@ -1,6 +1,7 @@
 package notary
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -15,6 +16,11 @@ func TestWriteRuns(t *testing.T) {
 	var b strings.Builder
 	if err := s.WriteRuns(&b); err != nil {
 		t.Fatal(err)
+	}
+	many := Status{Runs: append([]Ran{{Script: "red.dlct", Verdict: "failed"}}, slices.Repeat([]Ran{{Verdict: "refused"}}, 99)...)}
+	var text strings.Builder
+	if err := many.WriteRuns(&text); err != nil || !strings.Contains(text.String(), "red.dlct: failed") {
+		t.Errorf("%v\n%s", err, text.String())
 	}
 	lines := strings.Split(b.String(), "\n")
 	if len(lines) > mostShown+4 || b.Len() > mostShown*300 || !strings.Contains(lines[0], "1 of 201 runs did not pass") || !strings.Contains(b.String(), "red.dlct: failed") ||
