@@ -282,6 +282,9 @@ is committed nowhere. The columns:
 None of this holds somebody who knows of it: a check can pass for what is broken at random, and refuse that alone when
 it is broken on purpose. ` + "`dialect help controls`" + ` has more.
 
+A dropped exit status alone, as by ` + "`|| true`" + `, a pipe or ` + "`exit 0`" + ` in a Makefile, weakens no check whose tool counts its failures in an output that
+dialect reads: the line fails all the same, and so prove finds nothing.
+
 | weakening | check | prove | min_tests | rules |
 |---|---|---|---|---|
 `
