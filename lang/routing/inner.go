@@ -19,7 +19,7 @@ import (
 //
 // The words of a tool are looked at, also those of a shell; to take in a file too many is harmless. Not known is what a
 // Makefile or a script of the shell starts, a script that a placeholder names, and one outside of the folder of the outermost
-// matrix: whoever writes such a line pins the files.
+// matrix: who writes such a line pins the files.
 
 // maxDirs bounds the folders that one tool changes to, as far as they are followed.
 const maxDirs = 16
