@@ -138,13 +138,20 @@ func TestReach(t *testing.T) {
 	program("all/check", 0, 0o777)
 	program("own/check", 0, 0o755)
 	program("held/by/check", 0, 0o755)
-	if err := errors.Join(os.Chmod(dir, 0o755), os.Mkdir(filepath.Join(dir, "link"), 0o755), os.Mkdir(filepath.Join(dir, "into"), 0o755),
+	if err := errors.Join(os.Chmod(dir, 0o755), os.Mkdir(filepath.Join(dir, "link"), 0o755), os.Mkdir(filepath.Join(dir, "into"), 0o755), os.Mkdir(filepath.Join(dir, "pipes"), 0o755),
 		os.Chown(filepath.Join(dir, "own"), asker, 0), os.Chown(filepath.Join(dir, "held"), asker, 0),
 		os.Symlink(filepath.Join(dir, "own"), filepath.Join(dir, "alias")),
 		os.Symlink("../own/check", filepath.Join(dir, "link", "check")),
-		os.Symlink("../held/root", filepath.Join(dir, "into", "x")), os.Symlink(filepath.Join(dir, "root"), filepath.Join(dir, "held", "root"))); err != nil {
+		os.Symlink("../held/root", filepath.Join(dir, "into", "x")), os.Symlink(filepath.Join(dir, "root"), filepath.Join(dir, "held", "root")),
+		unix.Mkfifo(filepath.Join(dir, "own", "fifo"), 0o644), unix.Mkfifo(filepath.Join(dir, "pipes", "fifo"), 0o666), unix.Mkfifo(filepath.Join(dir, "pipes", "closed"), 0o644),
+		unix.Chmod(filepath.Join(dir, "pipes", "fifo"), 0o666)); err != nil {
 		t.Fatal(err)
 	}
+	socket, err := net.Listen("unix", filepath.Join(dir, "own", "socket"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer socket.Close()
 	for name, test := range map[string]struct{ env, named string }{
 		"the system's":                    {"PATH=/usr/bin:/bin", ""},
 		"root's":                          {"PATH=/usr/bin:" + dir + "/root", ""},
@@ -161,6 +168,11 @@ func TestReach(t *testing.T) {
 		"an option of another variable":   {"NODE_OPTIONS=--trace-warnings --require=" + dir + "/own/x.js", dir + "/own/x.js"},
 		"a flag and its path in one word": {"CFLAGS=-O2 -I" + dir + "/own", dir + "/own"},
 		"a variable that leads to a file": {"BASH_ENV=" + dir + "/own/check", dir + "/own/check"},
+		"a FIFO, which a shell reads":     {"BASH_ENV=" + dir + "/own/fifo", dir + "/own/fifo"},
+		"a FIFO that all can write":       {"BASH_ENV=" + dir + "/pipes/fifo", dir + "/pipes/fifo"},
+		"root's FIFO":                     {"BASH_ENV=" + dir + "/pipes/closed", ""},
+		"a socket":                        {"BASH_ENV=" + dir + "/own/socket", dir + "/own/socket"},
+		"a device":                        {"BASH_ENV=/dev/null", ""},
 	} {
 		t.Setenv("PATH", "/usr/bin:/bin")
 		variable, value, _ := strings.Cut(test.env, "=")

@@ -11,7 +11,7 @@
 // command writes is in a directory of its own, and the next command that only reads does not see
 // it. These places are empty when the run starts, and belong to the run, or to each command where they are kept apart: the home directory, /tmp,
 // /var/tmp, /dev/shm, /run/user/UID, /run/lock, /var/crash, and the outermost directory above the project that is no
-// directory of the system, such as /data for /data/team/project (see outermost). So no configuration
+// directory of the system, such as /data for /data/team/project, or else the one that the project is directly in (see around). So no configuration
 // beside or above the project is seen, and no file of another project.
 //
 // Where namespaces cannot be had the room is unconfined: a copy of the checkout in a folder of the

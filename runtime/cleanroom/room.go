@@ -284,7 +284,7 @@ func (r *Room) begin(parent string) (err error) {
 		}
 	}
 	r.places = nil
-	for i, path := range private(r.snapshot.Root) {
+	for i, path := range private(r.snapshot.Root, cmp.Or(r.o.Asker, os.Geteuid())) {
 		r.places = append(r.places, place{path, filepath.Join(r.dir, "place"+strconv.Itoa(i))})
 	}
 	if !r.o.Apart { // else each stay has its own
@@ -667,17 +667,19 @@ var ofSystem = []string{
 	"/srv", "/sys", "/usr", "/usr/local", "/usr/src", "/var", "/var/lib", "/var/www",
 }
 
+// needed are those of the system without which no command runs.
+var needed = []string{"/", "/bin", "/dev", "/etc", "/lib", "/lib64", "/nix", "/proc", "/run", "/sbin", "/snap", "/sys", "/usr", "/usr/local", "/var"}
+
 // private are the directories of the machine that are empty in the room of a working tree at root,
 // those that hold others first.
-func private(root string) []string {
+func private(root string, asker int) []string {
 	all := append(homes(), "/tmp", "/var/tmp", "/run/user/"+strconv.Itoa(os.Geteuid()), "/run/lock", "/var/crash")
-	if dir := outermost(root); dir != "" {
-		all = append(all, dir)
-	}
+	around := around(root, asker)
+	all = append(all, around...)
 	var found []string
 	for _, dir := range all {
 		real, err := filepath.EvalSymlinks(dir)
-		if err != nil || slices.Contains(ofSystem, real) || slices.Contains(found, real) {
+		if err != nil || slices.Contains(ofSystem, real) && !slices.Contains(around, real) || slices.Contains(found, real) {
 			continue
 		}
 		if info, err := os.Stat(real); err != nil || !info.IsDir() {
@@ -691,12 +693,27 @@ func private(root string) []string {
 	return found
 }
 
-// outermost is the outermost directory above root that is not the system's; empty where there is
-// none. What lies beside a project, and above it, does not belong to it.
-func outermost(root string) string {
-	found := ""
+// around are the directories that hold what lies beside root, and above it, and does not belong to it: the outermost one above root that
+// is not the system's, else the system's one that root is directly in. Where no command runs without that one they are those in it that
+// the asker can change.
+func around(root string, asker int) (found []string) {
+	outermost := ""
 	for dir := filepath.Dir(root); !slices.Contains(ofSystem, dir); dir = filepath.Dir(dir) {
-		found = dir
+		outermost = dir
+	}
+	parent := filepath.Dir(root)
+	switch {
+	case outermost != "":
+		return []string{outermost}
+	case !slices.Contains(needed, parent):
+		return []string{parent}
+	}
+	list, _ := os.ReadDir(parent)
+	for _, d := range list {
+		dir := filepath.Join(parent, d.Name())
+		if d.IsDir() && dir != root && !slices.Contains(ofSystem, dir) && changeableBy(asker, dir) {
+			found = append(found, dir)
+		}
 	}
 	return found
 }

@@ -253,6 +253,35 @@ func TestAround(t *testing.T) {
 	}
 }
 
+// A project directly in a directory of the system: what lies beside it is not seen.
+func TestBeside(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("it takes root to make a project in a directory of the system")
+	}
+	home(t)
+	const user = 65534
+	for _, parent := range []string{"/srv", "/opt", "/mnt", "/var/lib", "/"} {
+		var dirs [2]string
+		for i := range dirs {
+			dir, err := os.MkdirTemp(parent, "dialect-test-")
+			if err != nil {
+				t.Skip(err)
+			}
+			defer os.RemoveAll(dir)
+			put(t, dir, "data", "data\n")
+			if err := errors.Join(os.Chmod(dir, 0o755), os.Chown(dir, user, user)); err != nil {
+				t.Fatal(err)
+			}
+			dirs[i] = dir
+		}
+		confined(t, dirs[0]).Close()
+		r := enter(t, dirs[0], Options{Helper: []string{helperName}, Asker: user})
+		if out, _ := sh(t, r, "cat data; ls .. >/dev/null && cat ../"+filepath.Base(dirs[1])+"/data 2>/dev/null; test -d /usr && echo usr"); out != "data\nusr\n" {
+			t.Errorf("in %s the room shows what is beside the project:\n%s", parent, out)
+		}
+	}
+}
+
 // The .git of the room knows the snapshot, the commit and the tags, and none of the user's configuration or hooks; what is
 // committed in it stays there.
 func TestGit(t *testing.T) {

@@ -57,7 +57,7 @@ func (s *Stay) reach(env []string) {
 		for _, path := range named(value) {
 			open := ""
 			switch {
-			case !holds(path):
+			case kernels(path):
 				continue
 			case w.changeable(path):
 				open = path
@@ -101,15 +101,9 @@ func (r *Room) ways() *ways {
 	return r.known
 }
 
-// holds reports whether a program or a part of one may be at a path: one of the kernel's, and a device or socket, has none.
-func holds(path string) bool {
-	for _, dir := range []string{"/dev", "/proc", "/sys"} {
-		if _, in := git.Within(dir, path); in {
-			return false
-		}
-	}
-	info, err := os.Stat(path)
-	return err != nil || info.IsDir() || info.Mode().IsRegular() // what is not there may be at any time
+// kernels reports whether a path is of the kernel's own file systems.
+func kernels(path string) bool {
+	return slices.ContainsFunc([]string{"/dev", "/proc", "/sys"}, func(dir string) bool { _, in := git.Within(dir, path); return in })
 }
 
 // maxLinks bounds how many links a path has, as the kernel does.
