@@ -94,13 +94,16 @@ type Leaf struct {
 // A tree object is, for each entry in order, mode + " " + name + NUL + id, and its
 // name is H("tree " + length + NUL + content). Git orders the entries of a tree as
 // if the names of trees ended in a slash, which is the order of the paths.
-func (f ObjectFormat) Tree(leaves []Leaf) ObjectID {
+func (f ObjectFormat) Tree(leaves []Leaf) ObjectID { return f.Trees(leaves, func([]byte) {}) }
+
+// Trees is Tree, and gives the content of each tree to each, those inside of another first. It must not keep it.
+func (f ObjectFormat) Trees(leaves []Leaf, each func(content []byte)) ObjectID {
 	var b []byte
-	return f.subtree(leaves, 0, &b)
+	return f.subtree(leaves, 0, &b, each)
 }
 
 // subtree is tree for leaves that share a directory of at bytes. What it writes of the content is after that of the trees around it in all.
-func (f ObjectFormat) subtree(leaves []Leaf, at int, all *[]byte) ObjectID {
+func (f ObjectFormat) subtree(leaves []Leaf, at int, all *[]byte, each func(content []byte)) ObjectID {
 	b, start := *all, len(*all)
 	for i := 0; i < len(leaves); {
 		name, _, deeper := strings.Cut(leaves[i].Path[at:], "/")
@@ -111,7 +114,7 @@ func (f ObjectFormat) subtree(leaves []Leaf, at int, all *[]byte) ObjectID {
 				next++
 			}
 			*all = b
-			mode, id = ModeTree, f.subtree(leaves[i:next], len(dir), all)
+			mode, id = ModeTree, f.subtree(leaves[i:next], len(dir), all, each)
 			b = *all
 		}
 		b = append(b, mode...)
@@ -122,6 +125,7 @@ func (f ObjectFormat) subtree(leaves []Leaf, at int, all *[]byte) ObjectID {
 		i = next
 	}
 	*all = b[:start]
+	each(b[start:])
 	return f.Object("tree", b[start:])
 }
 
