@@ -5,6 +5,7 @@ package cleanroom
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net"
 	"os"
 	"path/filepath"
@@ -16,6 +17,7 @@ import (
 
 	"github.com/command-dialect/dialect/runtime/process"
 	"github.com/command-dialect/dialect/runtime/workspace"
+	"github.com/command-dialect/dialect/runtime/workspace/git"
 )
 
 // apart is a room whose commands are kept apart.
@@ -138,6 +140,8 @@ func TestReach(t *testing.T) {
 	program("all/check", 0, 0o777)
 	program("own/check", 0, 0o755)
 	program("held/by/check", 0, 0o755)
+	program("my dir/rc", asker, 0o644)
+	program("a=b/rc", asker, 0o644)
 	if err := errors.Join(os.Chmod(dir, 0o755), os.Mkdir(filepath.Join(dir, "link"), 0o755), os.Mkdir(filepath.Join(dir, "into"), 0o755), os.Mkdir(filepath.Join(dir, "pipes"), 0o755),
 		os.Chown(filepath.Join(dir, "own"), asker, 0), os.Chown(filepath.Join(dir, "held"), asker, 0),
 		os.Symlink(filepath.Join(dir, "own"), filepath.Join(dir, "alias")),
@@ -171,6 +175,10 @@ func TestReach(t *testing.T) {
 		"a FIFO, which a shell reads":     {"BASH_ENV=" + dir + "/own/fifo", dir + "/own/fifo"},
 		"a FIFO that all can write":       {"BASH_ENV=" + dir + "/pipes/fifo", dir + "/pipes/fifo"},
 		"root's FIFO":                     {"BASH_ENV=" + dir + "/pipes/closed", ""},
+		"a path with spaces":              {"PYTEST_ADDOPTS=-c " + dir + "/my dir/rc -q", dir + "/my dir/rc"},
+		"a path with an equals sign":      {"X_OPTS=--rc=" + dir + "/a=b/rc", dir + "/a=b/rc"},
+		"a path in brackets":              {"X_OPTS=[" + dir + "/own]", dir + "/own"},
+		"a file in a list of directories": {"PYTHONPATH=/usr/lib:" + dir + "/one", dir + "/one/check"},
 		"a socket":                        {"BASH_ENV=" + dir + "/own/socket", dir + "/own/socket"},
 		"a device":                        {"BASH_ENV=/dev/null", ""},
 	} {
@@ -197,13 +205,56 @@ func TestReach(t *testing.T) {
 	}
 }
 
+// Where commands are kept apart from their asker nothing of .git is the repository's: neither its objects, whose content need not be what their
+// names say, nor its commits, which no tree names, nor its tags.
+func TestApartGit(t *testing.T) {
+	root := project(t, home(t))
+	put(t, root, "run.sh", "#!/bin/sh\necho edited\n")
+	cache := Cache()
+	const look = `git status --porcelain; git describe --tags 2>/dev/null; git log --format='%an %s'; git rev-list --objects --all | wc -l; git fsck --full --strict 2>&1; for f in a.txt dir/sub/b.txt link; do git show HEAD:$f; echo; done; git diff HEAD --exit-code && echo same; ls .git`
+	first, _ := sh(t, apart(t, root, Options{Cache: cache}), look+"; git rev-parse HEAD")
+	seen, _ := sh(t, apart(t, root, Options{Cache: cache}), look)
+	want(t, "git", seen, "dialect The files of a clean checkout", "11", "changed since the commit", "", "b", "", "dir/sub", "same", "HEAD", "config", "index", "info",
+		"objects", "packed-refs", "refs")
+	// Another history of the same files is the same.
+	id := strings.TrimSpace(gitIn(t, root, "rev-parse", "HEAD:dir/sub/b.txt"))
+	loose := filepath.Join(root, ".git", "objects", id[:2], id[2:])
+	if err := errors.Join(os.Chmod(loose, 0o644), os.WriteFile(loose, git.Loose("blob", []byte("forged\n")), 0o644)); err != nil {
+		t.Fatal(err)
+	}
+	gitIn(t, root, "commit", "-q", "--amend", "-m", "reviewed")
+	gitIn(t, root, "tag", "v9")
+	r := apart(t, root, Options{Cache: cache})
+	if again, _ := sh(t, r, look+"; git rev-parse HEAD"); again != first {
+		t.Errorf("with another history\n%s\nwant\n%s", again, first)
+	}
+	// A line that writes, and files that are edited later.
+	wrote(t, r, "echo third > a.txt; git add -A")
+	if out, _ := sh(t, r, "git show HEAD:a.txt; git status --porcelain"); out != "third\n" {
+		t.Errorf("after a line that writes: %s", out)
+	}
+	r.Close()
+	put(t, root, "more.txt", "more\n")
+	if out, _ := sh(t, apart(t, root, Options{Cache: cache}), "git show HEAD:more.txt HEAD:dir/sub/b.txt; git fsck --full 2>&1; git status --porcelain"); out != "more\nb\n" {
+		t.Errorf("with another file: %s", out)
+	}
+	// The history is a share, which lowers the claim.
+	s, res, err := in(t, apart(t, root, Options{Cache: cache, Share: []string{".git"}}), []string{"git", "describe", "--tags", "--abbrev=0"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if out := string(res.Stdout.Head); out != "v9\n" || !slices.Contains(s.Shared(), ".git") {
+		t.Errorf("shared: %s%s, %q", out, res.Stderr.Head, s.Shared())
+	}
+}
+
 // What is put in the place of a part of .git does not show a command what the room hides, nor what this process alone can read.
 func TestSwappedGit(t *testing.T) {
 	parent := home(t)
 	secret := filepath.Join(parent, "secret")
 	put(t, secret, "key", "PRIVATE\n")
 	put(t, secret, "objects/key", "PRIVATE\n")
-	open := func(t *testing.T, root string) (*Room, error) {
+	open := func(t *testing.T, root string, apart bool) (*Room, error) {
 		confined(t, root).Close()
 		rename := func(name, to string) {
 			t.Helper()
@@ -220,8 +271,10 @@ func TestSwappedGit(t *testing.T) {
 			rename("shallow", filepath.Join(secret, "key"))
 		case strings.Contains(t.Name(), "no_list"):
 			put(t, root, ".git/shallow", "PRIVATE\n")
+		case strings.Contains(t.Name(), "link"):
+			rename("objects", "objects.was")
 		}
-		r := New(workspace.NewTracker(root, workspace.Options{}), Options{Root: root, Helper: []string{helperName}, Apart: true, Away: away(t, []string{secret}, nil)})
+		r := New(workspace.NewTracker(root, workspace.Options{}), Options{Root: root, Helper: []string{helperName}, Apart: apart, Away: away(t, []string{secret}, nil)})
 		t.Cleanup(r.Close)
 		if _, err := r.Take(t.Context()); err != nil {
 			return nil, err
@@ -232,32 +285,34 @@ func TestSwappedGit(t *testing.T) {
 		return r, nil
 	}
 	for name, text := range map[string]string{
-		"shallow": "shallow commits cannot be read", "no list": "is not a list of commits", "objects": "open without links",
+		"shallow": "shallow commits cannot be read", "no list": "is not a list of commits", "objects": "open without links", "a link": "objects.was, which is not in it",
 	} {
-		t.Run(name, func(t *testing.T) {
-			r, err := open(t, project(t, t.TempDir()))
-			if err == nil {
-				var s *Stay
-				if s, err = r.Enter(); err == nil {
-					c := &process.Command{Argv: []string{"sh", "-c", "cat .git/shallow .git/shared-objects/key"}, Dir: r.o.Root, Env: os.Environ()}
-					if err = s.Prepare(c); err == nil {
-						l, e := process.New(process.Options{})
-						if e != nil {
-							t.Fatal(e)
+		for _, apart := range []bool{false, true} { // where they are kept apart they see nothing of it
+			t.Run(fmt.Sprintf("%s, apart: %v", name, apart), func(t *testing.T) {
+				r, err := open(t, project(t, t.TempDir()), apart)
+				if err == nil {
+					var s *Stay
+					if s, err = r.Enter(); err == nil {
+						c := &process.Command{Argv: []string{"sh", "-c", "cat .git/shallow .git/shared-objects/key; git status --porcelain"}, Dir: r.o.Root, Env: os.Environ()}
+						if err = s.Prepare(c); err == nil {
+							l, e := process.New(process.Options{})
+							if e != nil {
+								t.Fatal(e)
+							}
+							defer l.Close()
+							res := l.Run(context.WithoutCancel(t.Context()), c)
+							if err = res.Err; len(res.Stdout.Head) > 0 {
+								t.Errorf("the command read %s", res.Stdout.Head)
+							}
 						}
-						defer l.Close()
-						res := l.Run(context.WithoutCancel(t.Context()), c)
-						if err = res.Err; strings.Contains(string(res.Stdout.Head), "PRIVATE") {
-							t.Error("the command read it")
-						}
+						_, _ = s.End(t.Context())
 					}
-					_, _ = s.End(t.Context())
 				}
-			}
-			if err == nil || !strings.Contains(err.Error(), text) {
-				t.Errorf("%v, want %q", err, text)
-			}
-		})
+				if apart && err != nil || !apart && (err == nil || !strings.Contains(err.Error(), text)) {
+					t.Errorf("%v, want %q", err, text)
+				}
+			})
+		}
 	}
 }
 

@@ -156,6 +156,186 @@ func TestKeepSparse(t *testing.T) {
 	}
 }
 
+// wrote runs a shell command that is meant to write, and brings back what it wrote.
+func wrote(t testing.TB, r *Room, text string) {
+	t.Helper()
+	s, res, err := in(t, r, []string{"sh", "-c", text})
+	if err != nil || res.ExitCode != 0 {
+		t.Fatalf("%s: %v %+v", text, err, res)
+	}
+	if err := s.Keep(t.Context()); err != nil {
+		t.Fatalf("%s: %v", text, err)
+	}
+}
+
+// seen is what a shell command prints, and what its stay names.
+func seen(t testing.TB, r *Room, text string) (out string, names []string) {
+	t.Helper()
+	s, res, err := in(t, r, []string{"sh", "-c", text})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.End(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	return string(res.Stdout.Head) + string(res.Stderr.Head), s.Shared()
+}
+
+// A line that writes hands on to those after it the files of the new snapshot as a clone has them, and nothing that no snapshot names:
+// no mode, no empty directory, nothing of .git, no cache.
+func TestKeepNoMore(t *testing.T) {
+	root := project(t, home(t))
+	r := confined(t, root)
+	wrote(t, r, `chmod 600 dir/sub/b.txt dir; chmod 777 run.sh; chmod 600 dir/sub; mkdir -p none/at/all __pycache__; echo x > __pycache__/x.pyc; rm dir/untracked.txt
+rm -r .git/index .git/objects; mkdir -p .git/hooks .git/info; echo x > .git/hooks/x; echo x > .git/info/exclude; echo x > .git/commondir; echo new > a.txt; chmod 444 a.txt`)
+	const look = `find . -path ./.git -prune -o -printf '%y %m %P\n' | sort; git status --porcelain; ls .git/hooks .git/commondir 2>/dev/null; git ls-files dir`
+	after, _ := seen(t, r, look)
+	r.Close()
+	if fresh, _ := seen(t, confined(t, root), look); after != fresh {
+		t.Errorf("after the line\n%s\nand in a fresh room\n%s", after, fresh)
+	}
+	if !strings.Contains(after, "f 644 a.txt\n") || strings.Contains(after, "untracked") {
+		t.Errorf("after the line\n%s", after)
+	}
+	// Nor is an empty directory left of files that are gone.
+	r = confined(t, root)
+	wrote(t, r, "rm dir/sub/b.txt dir/up")
+	if out, _ := seen(t, r, "ls -d dir dir/sub 2>/dev/null; git ls-files dir"); out != "" {
+		t.Errorf("the directories are left: %s", out)
+	}
+}
+
+// Ignored files that a line made are there for those after it. Where it ran on other files than these, or saw more than they, the stay
+// names it.
+func TestKeepIgnored(t *testing.T) {
+	dir := home(t)
+	root := project(t, dir)
+	r := confined(t, root)
+	for i, step := range []struct {
+		text, names string
+	}{
+		{"echo 1 > ignored.txt", ""},
+		{"mkdir -p ignored/d; echo 1 > ignored/d/x; touch -d 2001-02-03 ignored/d/x; ln -s x ignored/d/l", ""},
+		{"echo new > a.txt", "ignored.txt, ignored/d/l and 1 more, left by an earlier line that ran on other files"},
+		{"rm -r ignored", "ignored.txt, ignored/d/l and 1 more, left by an earlier line that ran on other files"},
+	} {
+		wrote(t, r, step.text)
+		_, names := seen(t, r, "true")
+		if got := strings.Join(names, "; "); got != step.names {
+			t.Errorf("after line %d: %q, want %q", i, got, step.names)
+		}
+		if i == 1 {
+			if out, _ := seen(t, r, "cat ignored.txt ignored/d/l; date -r ignored/d/x +%Y"); out != "1\n1\n2001\n" {
+				t.Errorf("the next line sees %q", out)
+			}
+		}
+	}
+	if out, _ := seen(t, r, "cat ignored.txt a.txt; ls -d ignored 2>/dev/null"); out != "1\nnew\n" {
+		t.Errorf("the last line sees %q", out)
+	}
+	// What is of these files and of the room alone, and what comes of a program that its user can change.
+	put(t, dir, "home/bin/make-it", "#!/bin/sh\necho 2 > ignored.txt\n")
+	if err := os.Chmod(filepath.Join(dir, "home/bin/make-it"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	r.Close()
+	r = confined(t, root)
+	s, res, err := in(t, r, []string{filepath.Join(dir, "home/bin/make-it")})
+	if err != nil || res.ExitCode != 0 {
+		t.Fatal(err, res)
+	}
+	if err := s.Keep(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if out, names := seen(t, r, "cat ignored.txt"); out != "2\n" || len(names) != 1 || names[0] != "tools in ~/bin" {
+		t.Errorf("%q, %q", out, names)
+	}
+}
+
+// What a line left is copied: who holds a descriptor of it changes nothing that later lines see. What is copied is looked at again when a
+// gate asks.
+func TestKeepCopies(t *testing.T) {
+	root := project(t, home(t))
+	r := confined(t, root)
+	s, res, err := in(t, r, []string{"sh", "-c", "echo new > a.txt; echo 1 > ignored.txt; touch dir/sub/b.txt"})
+	if err != nil || res.ExitCode != 0 {
+		t.Fatal(err, res)
+	}
+	var held []*os.File
+	for _, name := range []string{"a.txt", "ignored.txt"} {
+		f, err := os.OpenFile(filepath.Join(s.dir, "upper", name), os.O_RDWR, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		held = append(held, f)
+	}
+	if err := s.Keep(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range held {
+		if _, err := f.WriteAt([]byte("bad"), 0); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if out, _ := seen(t, r, "cat a.txt ignored.txt"); out != "new\n1\n" {
+		t.Errorf("the next line sees %q", out)
+	}
+	for _, name := range []string{"a.txt", "ignored.txt"} {
+		r.Forget()
+		if _, err := r.Take(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		file := filepath.Join(r.layers[0].has.dir, name)
+		was, err := os.ReadFile(file)
+		if err := errors.Join(err, os.WriteFile(file, []byte("bad"), 0o644)); err != nil {
+			t.Fatal(err)
+		}
+		r.Forget()
+		if _, err := r.Take(t.Context()); err == nil || !strings.Contains(err.Error(), name) {
+			t.Errorf("%s was changed: %v", name, err)
+		}
+		if err := os.WriteFile(file, was, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// What takes the place of a directory or file while it is read leads to nothing outside of what the line wrote.
+func TestKeepBeneath(t *testing.T) {
+	dir := home(t)
+	put(t, dir, "secret/key", "secret\n")
+	put(t, dir, "upper/x", "x\n")
+	if err := errors.Join(os.Chmod(filepath.Join(dir, "secret/key"), 0), os.Chmod(filepath.Join(dir, "secret"), 0o100),
+		os.Symlink("../secret", filepath.Join(dir, "upper/d")), os.Symlink("../secret/key", filepath.Join(dir, "upper/f"))); err != nil {
+		t.Fatal(err)
+	}
+	root, err := os.OpenRoot(filepath.Join(dir, "upper"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer root.Close()
+	if f, _, err := openDir(root, "d"); err == nil {
+		f.Close()
+		t.Error("a link is read as a directory")
+	}
+	for _, name := range []string{"d/key", "f"} {
+		f := workspace.File{Path: name}
+		if err := copyOut(t.Context(), root, name, filepath.Join(dir, "out"), &f, make([]byte, 64)); err == nil {
+			t.Errorf("%s is read", name)
+		}
+	}
+	for name, mode := range map[string]os.FileMode{"secret": 0o100, "secret/key": 0} {
+		if info, err := os.Stat(filepath.Join(dir, name)); err != nil || info.Mode().Perm() != mode {
+			t.Errorf("%s: %v, %v", name, info, err)
+		}
+	}
+	f := workspace.File{Path: "x"}
+	if err := copyOut(t.Context(), root, "x", filepath.Join(dir, "out"), &f, make([]byte, 64)); err != nil || f.Size != 2 || f.Kind != workspace.Regular {
+		t.Errorf("%+v, %v", f, err)
+	}
+}
+
 // A commit in the room would be lost without a word: it is refused.
 func TestKeepCommit(t *testing.T) {
 	root := project(t, home(t))

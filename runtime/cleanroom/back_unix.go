@@ -10,9 +10,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
-	"strconv"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -47,18 +45,9 @@ func BringBack(ctx context.Context, s *workspace.Snapshot, from string, names []
 
 // bringBack makes the changes of an upper layer in the tree live, whose files before are those of the checkout; see [BringBack].
 func (c *checkout) bringBack(ctx context.Context, live *os.Root, upper string, names []string) error {
-	dir, err := live.Open(".")
-	if err != nil {
-		return err
-	}
-	defer dir.Close()
-	root := live.Name()
-	if runtime.GOOS == "linux" {
-		root = "/proc/self/fd/" + strconv.Itoa(int(dir.Fd())) // whatever is at its path meanwhile
-	}
 	var edited []string
 	for _, name := range names {
-		ok, err := c.untouched(ctx, root, name)
+		ok, err := c.untouched(ctx, live, name)
 		if err != nil {
 			return err
 		}
@@ -75,7 +64,7 @@ func (c *checkout) bringBack(ctx context.Context, live *os.Root, upper string, n
 			err = context.Cause(ctx)
 		}
 		if ok := false; err == nil {
-			if ok, err = c.untouched(ctx, root, name); err == nil && !ok {
+			if ok, err = c.untouched(ctx, live, name); err == nil && !ok {
 				err = errors.New("it was edited at this moment")
 			}
 		}
@@ -89,17 +78,16 @@ func (c *checkout) bringBack(ctx context.Context, live *os.Root, upper string, n
 	return nil
 }
 
-// untouched reports whether the tree at root has at a path what the snapshot has there, or nothing.
-func (c *checkout) untouched(ctx context.Context, root, name string) (bool, error) {
-	full := filepath.Join(root, filepath.FromSlash(name))
+// untouched reports whether the tree live has at a path what the snapshot has there, or nothing.
+func (c *checkout) untouched(ctx context.Context, live *os.Root, name string) (bool, error) {
 	if c.has(name) {
-		ok, err := c.unchanged(ctx, name, full)
+		ok, err := c.unchanged(ctx, live, name)
 		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ENOTDIR) {
 			return false, nil
 		}
 		return ok, err
 	}
-	_, err := lstat(full)
+	_, err := live.Lstat(filepath.FromSlash(name))
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return true, nil

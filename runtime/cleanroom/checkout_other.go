@@ -11,7 +11,10 @@ import (
 )
 
 // A checkout is for systems whose files have modes and links as a snapshot has them.
-type checkout struct{ dir string }
+type checkout struct {
+	dir   string
+	files []workspace.File
+}
 
 var errNoCheckout = errors.New("this system has no clean room: its file systems have neither the modes nor the links of a snapshot")
 
@@ -23,6 +26,8 @@ func (c *checkout) at(string) string                          { return c.dir }
 func (c *checkout) has(string) bool                           { return false }
 func (c *checkout) differs(context.Context) ([]string, error) { return nil, errNoCheckout }
 func (c *checkout) stat(b []byte, _ int) ([]byte, error)      { return b, errNoCheckout }
+
+func statusIn(b []byte, _ string, _ workspace.FileKind) ([]byte, error) { return b, errNoCheckout }
 
 func (c *checkout) below(string) []string { return nil }
 

@@ -251,9 +251,12 @@ func (c *checkout) same(ctx context.Context, i int, fresh bool, buf []byte) (boo
 		return false, err
 	}
 	known.stat = st
-	if f.Kind == workspace.Link {
+	switch f.Kind {
+	case workspace.Link:
 		target, err := os.Readlink(full)
 		return err == nil && target == f.Target, nil
+	case workspace.Special: // of a layer: the mark of what is removed
+		return st.Mode&unix.S_IFMT == unix.S_IFCHR && st.Rdev == 0, nil
 	}
 	// A file with another name could be changed by that.
 	if uint32(st.Mode) != mode(f.Kind) || st.Nlink != 1 || st.Size != f.Size {
@@ -391,24 +394,33 @@ func (c *checkout) write(ctx context.Context, i int, live *os.Root, buf []byte) 
 // stat appends what an index of git says of the status of a file.
 func (c *checkout) stat(b []byte, i int) ([]byte, error) {
 	f, st := &c.files[i], &c.states[i].stat
-	if c.states[i].stat.Ino == 0 { // it was not there at the last look, or is a directory
-		now, err := lstat(c.at(f.Path))
-		if err != nil {
-			return nil, err
-		}
-		*st = now
+	if st.Ino == 0 { // it was not there at the last look, or is a directory
+		return statusIn(b, c.at(f.Path), f.Kind)
 	}
+	return appendStatus(b, st, f.Kind), nil
+}
+
+// statusIn appends the same of the file at a path.
+func statusIn(b []byte, full string, kind workspace.FileKind) ([]byte, error) {
+	st, err := lstat(full)
+	if err != nil {
+		return nil, err
+	}
+	return appendStatus(b, &st, kind), nil
+}
+
+func appendStatus(b []byte, st *unix.Stat_t, kind workspace.FileKind) []byte {
 	size := uint32(st.Size)
-	if f.Kind == workspace.Repository {
+	if kind == workspace.Repository {
 		size = 0
 	}
 	for _, n := range []uint32{
-		uint32(st.Ctim.Sec), uint32(st.Ctim.Nsec), uint32(st.Mtim.Sec), uint32(st.Mtim.Nsec), uint32(st.Dev), uint32(st.Ino), gitMode(f.Kind),
+		uint32(st.Ctim.Sec), uint32(st.Ctim.Nsec), uint32(st.Mtim.Sec), uint32(st.Mtim.Nsec), uint32(st.Dev), uint32(st.Ino), gitMode(kind),
 		st.Uid, st.Gid, size,
 	} {
 		b = binary.BigEndian.AppendUint32(b, n)
 	}
-	return b, nil
+	return b
 }
 
 // has reports whether the snapshot has a file of that name.
@@ -530,35 +542,4 @@ func (c *checkout) below(dir string) (names []string) {
 		names = append(names, c.files[i].Path)
 	}
 	return names
-}
-
-// unchanged reports whether what a command left at a path is what the snapshot has there, or has nothing there.
-func (c *checkout) unchanged(ctx context.Context, name, full string) (bool, error) {
-	i, ok := slices.BinarySearchFunc(c.files, name, func(f workspace.File, name string) int { return cmp.Compare(f.Path, name) })
-	if !ok {
-		return true, nil
-	}
-	f := &c.files[i]
-	st, err := lstat(full)
-	if err != nil {
-		return false, err
-	}
-	if f.Kind == workspace.Link {
-		target, err := os.Readlink(full)
-		return err == nil && target == f.Target, nil
-	}
-	// To a snapshot a mode is the executable bit of the owner.
-	if st.Mode&unix.S_IFMT != unix.S_IFREG || st.Size != f.Size || (st.Mode&0o100 != 0) != (f.Kind == workspace.Executable) {
-		return false, nil
-	}
-	fd, err := openFile(full)
-	if errors.Is(err, fs.ErrPermission) && os.Chmod(full, 0o600) == nil { // it is gone soon
-		fd, err = openFile(full)
-	}
-	if err != nil {
-		return false, err
-	}
-	defer unix.Close(fd)
-	sum, n, err := copyTo(ctx, -1, fd, f.Size, make([]byte, 32<<10))
-	return n == f.Size && sum == f.SHA256, err
 }

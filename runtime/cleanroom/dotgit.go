@@ -24,21 +24,36 @@ import (
 // objectsName is the directory of .git in which the objects of the repository are seen.
 const objectsName = "shared-objects"
 
-// maxLoose bounds the files whose blobs are made for the room: what a repository does not have
-// yet is small, or nobody asks git for it.
-const maxLoose = 8 << 20
+// maxBlob bounds the files whose blobs are made for the room: nobody asks git for what is larger.
+const maxBlob = 8 << 20
 
-// dotGit makes the .git of the room: the layer of its own that commands see over the checkout.
-func (r *Room) dotGit(h *workspace.History, files []workspace.File) error {
-	dir := filepath.Join(r.dir, "git", ".git")
-	for _, name := range []string{"refs/heads", "refs/tags", "objects/info", "objects/pack", objectsName, "info"} {
+// A view is what a .git is made of: files, and where they are.
+type view struct {
+	files  []workspace.File
+	at     func(name string) string              // the path of the content of a file
+	status func(b []byte, i int) ([]byte, error) // appends what an index says of the status of a file
+	commit bool                                  // the commit that is checked out is one of these files
+}
+
+// begun is the view of the first snapshot.
+func (r *Room) begun() view { return view{files: r.tree.files, at: r.tree.at, status: r.tree.stat} }
+
+// present is the view of what the next command sees.
+func (r *Room) present() view {
+	v := view{files: r.now.files, at: r.place}
+	v.status = func(b []byte, i int) ([]byte, error) { return statusIn(b, v.at(v.files[i].Path), v.files[i].Kind) }
+	return v
+}
+
+// dotGit makes a .git in a directory: what commands see over the checkout. In a room whose commands are kept apart nothing of it is of the repository,
+// which their asker can change: its one commit, without a name for who made it, is of the files alone.
+func (r *Room) dotGit(dir string, v view) error {
+	h := r.history
+	dir = filepath.Join(dir, ".git")
+	for _, name := range []string{"refs/heads", "refs/tags", "objects/info", "objects/pack", "info"} {
 		if err := os.MkdirAll(filepath.Join(dir, name), 0o755); err != nil {
 			return err
 		}
-	}
-	objects := filepath.Join(r.snapshot.Root, ".git", objectsName)
-	if r.open != "" {
-		objects = h.Objects
 	}
 	var config bytes.Buffer
 	version := 0
@@ -50,48 +65,204 @@ func (r *Room) dotGit(h *workspace.History, files []workspace.File) error {
 	if version == 1 {
 		fmt.Fprintf(&config, "[extensions]\n\tobjectformat = %s\n", h.Format)
 	}
-	head := "ref: " + h.Branch + "\n"
-	if h.Branch == "" {
-		head = h.Head + "\n"
+	index, err := r.index(h.Format, v)
+	if err != nil {
+		return err
 	}
-	refs := maps.Clone(h.Tags)
-	if h.Branch != "" && h.Head != "" {
-		refs[h.Branch] = h.Head
+	commit, err := r.pack(filepath.Join(dir, "objects", "pack"), v)
+	if err != nil {
+		return err
+	}
+	refs, branch := maps.Clone(h.Tags), h.Branch
+	if r.o.Apart {
+		refs, branch = map[string]string{}, "refs/heads/main"
+	}
+	head := "ref: " + branch + "\n"
+	switch {
+	case branch == "":
+		head = commit + "\n"
+	case commit != "":
+		refs[branch] = commit
 	}
 	packed := []byte("# pack-refs with: \n")
 	for _, name := range slices.Sorted(maps.Keys(refs)) {
 		packed = fmt.Appendf(packed, "%s %s\n", refs[name], name)
 	}
-	index, err := r.index(h.Format, files)
-	if err != nil {
-		return err
+	content := map[string][]byte{"config": config.Bytes(), "HEAD": []byte(head), "packed-refs": packed, "index": index}
+	if !r.o.Apart {
+		if content["objects/info/alternates"], err = r.alternates(dir); err != nil {
+			return err
+		}
+		shallow, err := readShallow(filepath.Join(filepath.Dir(h.Objects), "shallow"), h.Format)
+		if err != nil {
+			return err
+		}
+		if shallow != nil {
+			content["shallow"] = shallow
+		}
 	}
-	for name, text := range map[string][]byte{
-		"config": config.Bytes(), "HEAD": []byte(head), "packed-refs": packed, "index": index, "objects/info/alternates": []byte(objects + "\n"),
-	} {
+	for name, text := range content {
 		if err := os.WriteFile(filepath.Join(dir, name), text, 0o644); err != nil {
 			return err
 		}
 	}
-	shallow, err := readShallow(filepath.Join(filepath.Dir(h.Objects), "shallow"), h.Format)
-	if err == nil && shallow != nil {
-		err = os.WriteFile(filepath.Join(dir, "shallow"), shallow, 0o644)
+	return nil
+}
+
+// alternates is what says where the objects of the repository are.
+func (r *Room) alternates(dir string) ([]byte, error) {
+	if r.open != "" {
+		return []byte(r.history.Objects + "\n"), nil
 	}
-	if err != nil {
-		return err
+	return []byte(filepath.Join(r.snapshot.Root, ".git", objectsName) + "\n"), os.Mkdir(filepath.Join(dir, objectsName), 0o755)
+}
+
+// pack writes into a directory the objects of a view that the room has not, and returns the commit that is checked out, empty for none.
+func (r *Room) pack(dir string, v view) (commit string, err error) {
+	f := r.history.Format
+	blobs := make(map[git.ObjectID]*workspace.File)
+	for i := range v.files {
+		// The blob of a file that a filter changes is not known.
+		if b := &v.files[i]; b.ID != "" && b.Raw && (r.o.Apart || !b.Stored) && b.Kind != workspace.Repository && b.Size <= maxBlob {
+			id, err := f.Parse(b.ID)
+			if err != nil {
+				return "", err
+			}
+			blobs[id] = b
+		}
 	}
-	for i := range files {
-		f := &files[i]
-		if f.ID != "" && f.Raw && !f.Stored && f.Kind != workspace.Repository && f.Size <= maxLoose {
-			if err := r.loose(filepath.Join(dir, "objects"), f); err != nil {
-				return err
+	if r.o.Apart {
+		has, err := r.packOfRuns(dir, v, blobs)
+		if err != nil {
+			return "", err
+		}
+		maps.DeleteFunc(blobs, func(id git.ObjectID, _ *workspace.File) bool { return has(id) })
+	}
+	var more []object
+	if commit = r.history.Head; r.o.Apart || v.commit {
+		commit, more, err = r.commitOf(v)
+	}
+	if err == nil && len(blobs)+len(more) > 0 {
+		err = writePack(dir, f, v, blobs, more)
+	}
+	return commit, err
+}
+
+// An object is one of git that is no blob.
+type object struct {
+	kind    string
+	content []byte
+}
+
+// made is when and by whom the commits of a room are made: what is in them is a function of the files.
+const made = "dialect <dialect@localhost> 946684800 +0000"
+
+// commitOf makes a commit of the files of a view, and returns its name, with the trees that it needs, each once.
+func (r *Room) commitOf(v view) (commit string, objects []object, err error) {
+	f := r.history.Format
+	var leaves []git.Leaf
+	for i := range v.files {
+		if v.files[i].ID == "" {
+			continue
+		}
+		id, err := f.Parse(v.files[i].ID)
+		if err != nil {
+			return "", nil, err
+		}
+		leaves = append(leaves, git.Leaf{Path: v.files[i].Path, Mode: fmt.Sprintf("%o", gitMode(v.files[i].Kind)), Id: id})
+	}
+	known := make(map[string]bool)
+	tree := f.Trees(leaves, func(content []byte) {
+		if text := string(content); !known[text] {
+			known[text] = true
+			objects = append(objects, object{"tree", []byte(text)})
+		}
+	})
+	text := fmt.Sprintf("tree %s\n", f.Format(tree))
+	if !r.o.Apart && r.history.Head != "" {
+		text += fmt.Sprintf("parent %s\n", r.history.Head)
+	}
+	text += fmt.Sprintf("author %s\ncommitter %[1]s\n\nThe files of a clean checkout\n", made)
+	return f.Format(f.Object("commit", []byte(text))), append(objects, object{"commit", []byte(text)}), nil
+}
+
+// packOfRuns puts into a directory the pack that is kept from run to run beside the checkout, and says what is in it. It is made anew where it has too little
+// of what the view needs.
+func (r *Room) packOfRuns(dir string, v view, blobs map[git.ObjectID]*workspace.File) (has func(git.ObjectID) bool, err error) {
+	none := func(git.ObjectID) bool { return false }
+	kept := filepath.Join(filepath.Dir(r.tree.dir), "objects")
+	if r.unlock == nil || r.tree.dir == filepath.Join(r.dir, "tree") || os.MkdirAll(kept, 0o700) != nil {
+		return none, nil // nothing is kept
+	}
+	f := r.history.Format
+	index := func() string {
+		list, _ := filepath.Glob(filepath.Join(git.GlobQuote(kept), "pack-*.idx"))
+		return slices.Max(append(list, ""))
+	}
+	old := index()
+	if has, err = f.Packed(old); err != nil {
+		has = none
+	}
+	missing := 0
+	for id := range blobs {
+		if !has(id) {
+			missing++
+		}
+	}
+	const few = 64
+	if missing > max(few, len(blobs)/8) {
+		if err := writePack(kept, f, v, blobs, nil); err != nil {
+			return nil, err
+		}
+		for _, suffix := range []string{".idx", ".pack"} { // runs that use it have names of their own for it
+			if was, cut := strings.CutSuffix(old, ".idx"); cut {
+				_ = os.Remove(was + suffix)
 			}
 		}
 	}
-	if r.open == "" {
-		return nil
+	if old = index(); old == "" {
+		return none, nil
 	}
-	return os.Rename(dir, filepath.Join(r.tree.dir, ".git"))
+	if has, err = f.Packed(old); err != nil {
+		return none, nil
+	}
+	for _, name := range []string{strings.TrimSuffix(old, ".idx") + ".pack", old} {
+		if err := os.Link(name, filepath.Join(dir, filepath.Base(name))); err != nil {
+			return none, nil // another run made it anew, or it is on another disk
+		}
+	}
+	return has, nil
+}
+
+// writePack writes a pack of blobs and other objects into a directory.
+func writePack(dir string, f git.ObjectFormat, v view, blobs map[git.ObjectID]*workspace.File, more []object) error {
+	p, err := git.NewPack(dir, f, len(blobs)+len(more))
+	if err != nil {
+		return err
+	}
+	defer p.Discard()
+	for _, o := range more {
+		if _, err := p.Add(o.kind, o.content); err != nil {
+			return err
+		}
+	}
+	for id, b := range blobs {
+		content := []byte(b.Target)
+		if b.Kind != workspace.Link {
+			if content, err = regular.ReadOwn(v.at(b.Path), maxBlob); err != nil {
+				return err
+			}
+		}
+		is, err := p.Add("blob", content)
+		if err == nil && is != id {
+			err = fmt.Errorf("%s changed since the snapshot was taken: run it again", b.Path)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	_, err = p.Close()
+	return err
 }
 
 // maxShallow bounds the list of commits whose parents a repository does not have, in bytes.
@@ -115,28 +286,10 @@ func readShallow(file string, format git.ObjectFormat) ([]byte, error) {
 	return text, nil
 }
 
-// loose writes the blob of a file that the repository does not have yet.
-func (r *Room) loose(objects string, f *workspace.File) error {
-	content := []byte(f.Target)
-	if f.Kind != workspace.Link {
-		var err error
-		if content, err = os.ReadFile(r.tree.at(f.Path)); err != nil {
-			return err
-		}
-	}
-	name := filepath.Join(objects, f.ID[:2], f.ID[2:])
-	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
-		return err
-	}
-	if _, err := os.Lstat(name); err == nil {
-		return nil // of another file with the same content
-	}
-	return os.WriteFile(name, git.Loose("blob", content), 0o444)
-}
-
-// index returns an index of git, version 2, that holds the files with the status that they have in the
-// checkout: https://git-scm.com/docs/index-format.
-func (r *Room) index(format git.ObjectFormat, files []workspace.File) ([]byte, error) {
+// index returns an index of git, version 2, that holds the files of a view with their
+// status: https://git-scm.com/docs/index-format.
+func (r *Room) index(format git.ObjectFormat, v view) ([]byte, error) {
+	files := v.files
 	var sum hash.Hash = sha1.New()
 	if format != git.FormatSHA1 {
 		sum = sha256.New()
@@ -151,7 +304,7 @@ func (r *Room) index(format git.ObjectFormat, files []workspace.File) ([]byte, e
 		count++
 		start := len(b)
 		var err error
-		if b, err = r.tree.stat(b, i); err != nil {
+		if b, err = v.status(b, i); err != nil {
 			return nil, err
 		}
 		id, err := hex.DecodeString(f.ID)

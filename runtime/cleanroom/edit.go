@@ -123,7 +123,47 @@ func (s *Stay) Edit(edits []Edit) error {
 			return err
 		}
 	}
-	return nil
+	if !s.room.hasGit {
+		return nil
+	}
+	return s.editGit(dir, edits)
+}
+
+// editGit has the command see a .git that has the edits as well, so that git shows no difference: a check that fails where one is would
+// otherwise notice any edit.
+func (s *Stay) editGit(dir string, edits []Edit) error {
+	r := s.room
+	v := r.present()
+	v.commit = true
+	v.files = slices.Clone(v.files)
+	edited := make(map[string]bool)
+	for _, e := range edits {
+		f := workspace.File{Path: e.Path, Size: int64(len(e.Content)), ID: r.format.Format(r.format.Object("blob", e.Content)), Raw: true}
+		i, there := slices.BinarySearchFunc(v.files, e.Path, func(f workspace.File, name string) int { return strings.Compare(f.Path, name) })
+		if edited[e.Path] = true; there {
+			f.Kind = v.files[i].Kind
+			v.files[i] = f
+		} else {
+			v.files = slices.Insert(v.files, i, f)
+		}
+	}
+	v.at = func(name string) string {
+		if edited[name] {
+			return filepath.Join(dir, filepath.FromSlash(name))
+		}
+		return r.place(name)
+	}
+	v.status = func(b []byte, i int) ([]byte, error) { return statusIn(b, v.at(v.files[i].Path), v.files[i].Kind) }
+	s.git = filepath.Join(s.dir, "git")
+	if err := r.dotGit(s.git, v); err != nil || r.open == "" {
+		return err
+	}
+	now, was := filepath.Join(r.tree.dir, ".git"), filepath.Join(s.dir, "git-was")
+	if err := os.Rename(now, was); err != nil {
+		return err
+	}
+	s.undo = append(s.undo, func() error { return errors.Join(os.RemoveAll(now), os.Rename(was, now)) })
+	return os.Rename(filepath.Join(s.git, ".git"), now)
 }
 
 // restore undoes what [Stay.Edit] changed in an unconfined room.

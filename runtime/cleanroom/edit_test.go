@@ -48,17 +48,17 @@ func TestEdit(t *testing.T) {
 			if s.Edit([]Edit{{Path: "../out.txt"}}) == nil {
 				t.Error("an edit leads out of the tree")
 			}
-			cmd := &process.Command{Argv: []string{"sh", "-c", "./run.sh; cat new/c.txt dir/sub/b.txt"}, Dir: root, Env: os.Environ()}
+			cmd := &process.Command{Argv: []string{"sh", "-c", "./run.sh; cat new/c.txt dir/sub/b.txt; git status --porcelain; git diff HEAD --exit-code; git diff --exit-code && git show HEAD:run.sh && git ls-files new"}, Dir: root, Env: os.Environ()}
 			if err := s.Prepare(cmd); err != nil {
 				t.Fatal(err)
 			}
 			res := l.Run(context.WithoutCancel(t.Context()), cmd)
-			want(t, "with the edits", string(res.Stdout.Head)+string(res.Stderr.Head), "broken", "c", "b")
+			want(t, "with the edits", string(res.Stdout.Head)+string(res.Stderr.Head), "broken", "c", "b", "#!/bin/sh", "echo broken", "new/c.txt")
 			if changed, err := s.End(t.Context()); err != nil || len(changed) > 0 {
 				t.Errorf("%q, %v", changed, err)
 			}
-			out, _ := sh(t, r, "./run.sh >/dev/null && echo ran; test -e new/c.txt || echo gone")
-			want(t, "the next command", out, "ran", "gone")
+			out, _ := sh(t, r, "./run.sh >/dev/null && echo ran; test -e new/c.txt || echo gone; git status --porcelain; git log -1 --format=%s; git ls-files new")
+			want(t, "the next command", out, "ran", "gone", "M  a.txt", "A  dir/untracked.txt", "first")
 			r.Forget()
 			if _, err := r.Take(t.Context()); err != nil {
 				t.Error(err)

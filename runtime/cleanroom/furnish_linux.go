@@ -3,9 +3,10 @@ package cleanroom
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
+	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -404,31 +405,28 @@ func mountPoint(from, to string) error {
 
 // changedBy returns the files of the snapshot that the upper layer of an overlay changes or hides.
 func (c *checkout) changedBy(ctx context.Context, upper string) (changed []string, err error) {
+	root, err := os.OpenRoot(upper)
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
 	var walk func(name string) error
 	walk = func(name string) error {
-		dir := filepath.Join(upper, filepath.FromSlash(name))
-		list, err := os.ReadDir(dir)
-		if errors.Is(err, os.ErrPermission) && os.Chmod(dir, 0o700) == nil { // it is gone soon
-			list, err = os.ReadDir(dir)
-		}
+		dir, list, err := openDir(root, name)
 		if err != nil {
 			return err
 		}
+		defer dir.Close()
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
-		there := make(map[string]bool, len(list))
 		for _, d := range list {
-			there[d.Name()] = true
-			inner := d.Name()
-			if name != "" {
-				inner = name + "/" + inner
-			}
+			inner := path.Join(name, d.Name())
 			if inner == ".git" {
 				continue
 			}
 			if d.IsDir() {
-				if _, dir := c.dirs[inner]; !dir && c.has(inner) {
+				if c.replacedBy(inner) {
 					changed = append(changed, inner)
 				}
 				if err := walk(inner); err != nil {
@@ -436,7 +434,7 @@ func (c *checkout) changedBy(ctx context.Context, upper string) (changed []strin
 				}
 				continue
 			}
-			same, err := c.unchanged(ctx, inner, filepath.Join(dir, d.Name()))
+			same, err := c.unchanged(ctx, root, inner)
 			if err != nil {
 				return err
 			}
@@ -446,14 +444,7 @@ func (c *checkout) changedBy(ctx context.Context, upper string) (changed []strin
 			changed = append(changed, c.below(inner)...) // it takes the place of a directory
 		}
 		if opaque(dir) {
-			for _, base := range c.dirs[name] {
-				if inner := strings.TrimPrefix(name+"/"+base, "/"); !there[base] {
-					if c.has(inner) {
-						changed = append(changed, inner)
-					}
-					changed = append(changed, c.below(inner)...)
-				}
-			}
+			changed = append(changed, c.missing(name, list)...)
 		}
 		return nil
 	}
@@ -461,9 +452,33 @@ func (c *checkout) changedBy(ctx context.Context, upper string) (changed []strin
 	return changed, err
 }
 
-// opaque reports whether a directory of an upper layer hides what the layers below have in its place.
-func opaque(dir string) bool {
+// replacedBy reports whether a directory at a path takes the place of a file.
+func (c *checkout) replacedBy(name string) bool {
+	_, dir := c.dirs[name]
+	return !dir && c.has(name)
+}
+
+// missing returns the files in a directory that are in none of the entries of list.
+func (c *checkout) missing(dir string, list []fs.DirEntry) (names []string) {
+	for _, base := range c.dirs[dir] {
+		if slices.ContainsFunc(list, func(d fs.DirEntry) bool { return d.Name() == base }) {
+			continue
+		}
+		inner := path.Join(dir, base)
+		if c.has(inner) {
+			names = append(names, inner)
+		}
+		names = append(names, c.below(inner)...)
+	}
+	return names
+}
+
+// opaqueName is the attribute by which a directory of an upper layer hides what the layers below have in its place.
+const opaqueName = "user.overlay.opaque"
+
+// opaque reports whether a directory has it.
+func opaque(dir *os.File) bool {
 	value := make([]byte, 8)
-	n, err := unix.Lgetxattr(dir, "user.overlay.opaque", value)
+	n, err := unix.Fgetxattr(int(dir.Fd()), opaqueName, value)
 	return err == nil && string(value[:n]) == "y"
 }

@@ -18,6 +18,16 @@ func Furnish([]byte) error { return errNoNamespaces }
 
 func (c *checkout) changedBy(context.Context, string) ([]string, error) { return nil, errNoNamespaces }
 
+// A layer is what a line that writes hands on to those after it.
+type layer struct {
+	dir string
+	has *checkout
+}
+
+func (l *layer) differs(context.Context) ([]string, error) { return nil, errNoNamespaces }
+
+func (r *Room) left() []string { return nil }
+
 // Masked is not to be had: this system has no mount namespaces.
 func Masked([]string, *Away, ...string) (*process.Room, error) {
 	return nil, errNoNamespaces

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -266,30 +267,49 @@ type taking struct {
 	stay  *Stay
 	dir   string // it is copied to
 	files []workspace.File
-	from  []string // of files, by index
+	from  []origin // of files, by index
 	other []string // what would be a file of the project
 	wrote []string // lock files that it changed
 	open  []string // where links lead to that the user can change
 }
 
+// An origin is where a file lies that a setup left.
+type origin struct {
+	root *os.Root
+	name string // in root, with slashes
+	seen string // where commands saw it
+}
+
 func (t *taking) takeAll(ctx context.Context, keep []string) error {
 	r := t.room
-	if err := t.take(ctx, filepath.Join(t.stay.dir, "upper"), "tree", r.snapshot.Root); err != nil {
+	upper, err := os.OpenRoot(filepath.Join(t.stay.dir, "upper"))
+	if err != nil {
 		return err
 	}
-	home, from := r.home(), ""
+	defer upper.Close()
+	if err := t.take(ctx, origin{upper, "", r.snapshot.Root}, "tree"); err != nil {
+		return err
+	}
+	home, in, place := r.home(), "", ""
 	for _, p := range r.places {
-		if rel, in := git.Within(p.Path, home); in {
-			from = filepath.Join(t.stay.dir, filepath.Base(p.From), filepath.FromSlash(rel)) // the innermost comes last
+		if rel, ok := git.Within(p.Path, home); ok { // the innermost comes last
+			in, place = rel, filepath.Join(t.stay.dir, filepath.Base(p.From))
 		}
 	}
-	for _, name := range keep {
-		name = filepath.FromSlash(name)
-		if info, err := os.Lstat(filepath.Join(from, name)); err != nil || !info.IsDir() {
-			continue
-		}
-		if err := t.take(ctx, filepath.Join(from, name), "home/"+filepath.ToSlash(name), filepath.Join(home, name)); err != nil {
+	if len(keep) > 0 {
+		root, err := os.OpenRoot(place)
+		if err != nil {
 			return err
+		}
+		defer root.Close()
+		for _, name := range keep {
+			from := path.Join(in, name)
+			if info, err := root.Lstat(filepath.FromSlash(from)); err != nil || !info.IsDir() {
+				continue
+			}
+			if err := t.take(ctx, origin{root, from, filepath.Join(home, filepath.FromSlash(name))}, "home/"+name); err != nil {
+				return err
+			}
 		}
 	}
 	switch {
@@ -307,43 +327,49 @@ func (t *taking) takeAll(ctx context.Context, keep []string) error {
 	}
 	slices.SortFunc(order, func(a, b int) int { return strings.Compare(t.files[a].Path, t.files[b].Path) })
 	order = slices.CompactFunc(order, func(a, b int) bool { return t.files[a].Path == t.files[b].Path })
-	files, from2 := make([]workspace.File, len(order)), make([]string, len(order))
+	files, from2 := make([]workspace.File, len(order)), make([]origin, len(order))
 	for i, at := range order {
 		files[i], from2[i] = t.files[at], t.from[at]
 	}
 	t.files, t.from = files, from2
-	return t.copy(ctx)
+	if err := t.copy(ctx); err != nil {
+		return err
+	}
+	for i := range t.files {
+		if f := &t.files[i]; f.Kind == workspace.Link {
+			t.link(t.from[i].seen, f.Target)
+		}
+	}
+	return nil
 }
 
-// take lists what is below full, which commands saw at seen, as what is below name in the manifest.
-func (t *taking) take(ctx context.Context, full, name, seen string) error {
-	entries, err := os.ReadDir(full)
-	if errors.Is(err, fs.ErrPermission) && os.Chmod(full, 0o700) == nil { // it is gone soon
-		entries, err = os.ReadDir(full)
-	}
-	if err == nil && ctx.Err() != nil {
-		err = context.Cause(ctx)
-	}
+// take lists what is below from, as what is below name in the manifest.
+func (t *taking) take(ctx context.Context, from origin, name string) error {
+	dir, entries, err := openDir(from.root, from.name)
 	if err != nil {
 		return err
 	}
+	dir.Close()
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
 	rel, tree := strings.CutPrefix(name+"/", "tree/")
 	if len(entries) == 0 && (!tree || rel != "" && t.room.snapshot.LookupIn(rel+"x").Hidden == workspace.Ignored) {
-		t.add(workspace.File{Path: name, Kind: workspace.Repository}, full)
+		t.add(workspace.File{Path: name, Kind: workspace.Repository}, from)
 	}
 	for _, d := range entries {
-		inner, path := name+"/"+d.Name(), filepath.Join(full, d.Name())
+		inner, at := name+"/"+d.Name(), origin{from.root, path.Join(from.name, d.Name()), filepath.Join(from.seen, d.Name())}
 		rel := rel + d.Name()
 		switch {
 		case tree && d.Name() == ".git":
 			continue
 		case tree && t.stay.locks.has(rel):
-			if same, err := t.stay.locks.unchanged(ctx, rel, path); err != nil || !same {
+			if same, err := t.stay.locks.unchanged(ctx, at.root, at.name); err != nil || !same {
 				t.wrote = append(t.wrote, rel)
 			}
 			continue
 		case d.IsDir():
-			if err := t.take(ctx, path, inner, filepath.Join(seen, d.Name())); err != nil {
+			if err := t.take(ctx, at, inner); err != nil {
 				return err
 			}
 			continue
@@ -365,22 +391,14 @@ func (t *taking) take(ctx context.Context, full, name, seen string) error {
 		}
 		f := workspace.File{Path: inner}
 		if d.Type() == fs.ModeSymlink {
-			if f.Target, err = os.Readlink(path); err != nil {
-				return err
-			}
 			f.Kind = workspace.Link
-			t.link(filepath.Join(seen, d.Name()), f.Target)
-		} else if info, err := d.Info(); err != nil {
-			return err
-		} else if f.Size = info.Size(); info.Mode()&0o100 != 0 {
-			f.Kind = workspace.Executable
 		}
-		t.add(f, path)
+		t.add(f, at)
 	}
 	return nil
 }
 
-func (t *taking) add(f workspace.File, from string) {
+func (t *taking) add(f workspace.File, from origin) {
 	t.files, t.from = append(t.files, f), append(t.from, from)
 }
 
@@ -416,7 +434,11 @@ func (t *taking) copy(ctx context.Context) error {
 		g.Go(func() error {
 			buf := make([]byte, 64<<10)
 			for i := first; i < min(first+share, len(t.files)); i++ {
-				if err := t.copyOne(ctx, i, c.at(t.files[i].Path), buf); err != nil {
+				f, from := &t.files[i], t.from[i]
+				if f.Kind == workspace.Repository {
+					continue
+				}
+				if err := copyOut(ctx, from.root, from.name, c.at(f.Path), f, buf); err != nil {
 					return err
 				}
 			}
@@ -424,44 +446,6 @@ func (t *taking) copy(ctx context.Context) error {
 		})
 	}
 	return g.Wait()
-}
-
-func (t *taking) copyOne(ctx context.Context, i int, to string, buf []byte) error {
-	f := &t.files[i]
-	switch f.Kind {
-	case workspace.Repository:
-		return nil
-	case workspace.Link:
-		f.SHA256 = sha256.Sum256([]byte(f.Target))
-		return os.Symlink(f.Target, to)
-	}
-	from, err := openFile(t.from[i])
-	if errors.Is(err, fs.ErrPermission) && os.Chmod(t.from[i], 0o600) == nil { // it is gone soon
-		from, err = openFile(t.from[i])
-	}
-	if err != nil {
-		return err
-	}
-	defer unix.Close(from)
-	perm := mode(f.Kind) & 0o777
-	fd, err := unix.Open(to, unix.O_WRONLY|unix.O_CREAT|unix.O_EXCL|unix.O_CLOEXEC|unix.O_NOFOLLOW, perm)
-	if err != nil {
-		return &fs.PathError{Op: "open", Path: to, Err: err}
-	}
-	sum, n, err := copyTo(ctx, fd, from, f.Size, buf)
-	if err == nil && n != f.Size {
-		err = errors.New("it changed while it was copied")
-	}
-	if err == nil {
-		err = unix.Fchmod(fd, perm) // whatever the umask is
-	}
-	if e := unix.Close(fd); err == nil {
-		err = e
-	}
-	if f.SHA256 = sum; err != nil {
-		return &fs.PathError{Op: "copy", Path: t.from[i], Err: err}
-	}
-	return nil
 }
 
 // maxKept is how many results of setups are kept for one working tree.

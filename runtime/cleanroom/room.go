@@ -76,8 +76,9 @@ type Room struct {
 	snapshot *workspace.Snapshot
 	tree     *checkout           // of the first snapshot
 	now      *checkout           // the same directory, with the files of snapshot: a line may have written since
-	layers   []string            // what lines wrote, the last one first
-	over     map[string][]string // likewise, of what they see of the machine, by [sight].Own
+	layers   []*layer            // what lines wrote, the last one first
+	gathered int                 // of layers
+	over     map[string][]string // what they wrote of what they see of the machine, by [sight].Own, the last one first
 	format   git.ObjectFormat
 	unlock   func()
 	dir      string // of the run
@@ -87,6 +88,9 @@ type Room struct {
 	places   []place
 	objects  string // of the repository; empty for none
 	hasGit   bool
+	history  *workspace.History
+	git      string // a layer with the .git
+	gits     int    // how many were made
 	open     string // why the room is unconfined; empty if it is not
 	stays    int
 	known    *ways
@@ -140,6 +144,13 @@ func (r *Room) Take(ctx context.Context) (*workspace.Snapshot, error) {
 					differs = append(differs, "installed "+name)
 				}
 			}
+		}
+		for _, l := range r.layers {
+			var more []string
+			if err == nil {
+				more, err = l.differs(ctx)
+			}
+			differs = append(differs, more...)
 		}
 		if err == nil && len(differs) > 0 {
 			err = &ChangedError{differs}
@@ -241,17 +252,42 @@ func (r *Room) make(ctx context.Context) (err error) {
 	if r.tree, r.unlock, err = keep(ctx, cache, filepath.Join(r.dir, "tree"), files, live); err != nil {
 		return err
 	}
-	r.now, r.format = r.tree, h.Format
-	if r.hasGit {
+	r.now, r.format, r.history = r.tree, h.Format, h
+	if !r.hasGit {
+		return nil
+	}
+	if !r.o.Apart { // else nothing of it is shown
 		if r.objects, err = filepath.EvalSymlinks(h.Objects); err == nil {
 			err = r.kept(r.objects)
+		}
+		if dir, e := filepath.EvalSymlinks(filepath.Dir(h.Objects)); err == nil && (e != nil || r.objects != filepath.Join(dir, filepath.Base(h.Objects))) {
+			err = fmt.Errorf("%s leads to %s, which is not in it: a clean checkout would show what is there", h.Objects, r.objects)
 		}
 		if err != nil {
 			return fmt.Errorf("the objects of the repository: %w", err)
 		}
-		return r.dotGit(h, files)
 	}
-	return nil
+	if err := r.newGit(r.begun()); err != nil || r.open == "" {
+		return err
+	}
+	return os.Rename(filepath.Join(r.git, ".git"), filepath.Join(r.tree.dir, ".git"))
+}
+
+// newGit makes the .git that commands see from now on.
+func (r *Room) newGit(v view) error {
+	r.gits++
+	r.git = filepath.Join(r.dir, fmt.Sprintf("git%d", r.gits))
+	return r.dotGit(r.git, v)
+}
+
+// place is the path of a file of what commands see.
+func (r *Room) place(name string) string {
+	for _, l := range r.layers {
+		if l.has.has(name) {
+			return l.has.at(name)
+		}
+	}
+	return r.tree.at(name)
 }
 
 // below reports whether a path, of which nothing need be there yet, is in a directory without links.
@@ -278,10 +314,8 @@ func (r *Room) begin(parent string) (err error) {
 	if r.dir, err = filepath.EvalSymlinks(r.dir); err != nil {
 		return err
 	}
-	for _, name := range []string{"git", "empty"} {
-		if err := os.Mkdir(filepath.Join(r.dir, name), 0o755); err != nil {
-			return err
-		}
+	if err := os.Mkdir(filepath.Join(r.dir, "empty"), 0o755); err != nil {
+		return err
 	}
 	r.places = nil
 	for i, path := range private(r.snapshot.Root, cmp.Or(r.o.Asker, os.Geteuid())) {
@@ -357,12 +391,14 @@ type Stay struct {
 	sees []sight
 	kept []sight  // likewise, of what a setup left in the home directory
 	open []string // where its environment leads to that the asker's user can change
+	left []string // what lowers the claim of what lines before it left
 
 	apart bool       // it has its own places
 	locks *checkout  // all that the commands of a setup see of the project; nil for other commands
 	after *installed // what it sees of a setup; nil for nothing
 
 	edits string         // a layer above all others; empty for none
+	git   string         // with the .git of the edits; empty for none
 	undo  []func() error // of the edits in an unconfined room
 }
 
@@ -386,10 +422,14 @@ func (r *Room) Enter() (*Stay, error) {
 	}
 	r.stays++
 	s, err := r.stay(strconv.Itoa(r.stays))
-	if in := r.installed; err == nil && in != nil && in.err == nil {
+	if err != nil {
+		return nil, err
+	}
+	if in := r.installed; in != nil && in.err == nil {
 		s.after = in
 	}
-	return s, err
+	s.left = r.left()
+	return s, nil
 }
 
 func (r *Room) stay(name string) (*Stay, error) { return r.stayIn(name, r.o.Apart) }
@@ -478,9 +518,11 @@ func (s *Stay) lower() (lower []string) {
 	if s.edits != "" {
 		lower = append(lower, s.edits)
 	}
-	lower = append(lower, r.layers...)
+	for _, l := range r.layers {
+		lower = append(lower, l.dir)
+	}
 	if r.hasGit {
-		lower = append(lower, filepath.Join(r.dir, "git"))
+		lower = append(lower, cmp.Or(s.git, r.git))
 	}
 	lower = append(lower, r.tree.dir)
 	if s.after != nil && s.after.has != nil && s.after.has.below("tree") != nil {
@@ -628,6 +670,10 @@ func checkable(files []workspace.File) ([]workspace.File, error) {
 // list is some of names, for a message.
 func list(names []string) string {
 	const most = 5
+	return some(names, most)
+}
+
+func some(names []string, most int) string {
 	for i, n := range names {
 		if n == "" {
 			n = "."

@@ -21,11 +21,13 @@ func (s *Stay) Shared() (names []string) {
 		names = append(names, v.Name)
 	}
 	names = append(names, s.open...)
+	more := s.left
 	if s.after != nil {
-		for _, name := range s.after.Lowered {
-			if !slices.Contains(names, name) {
-				names = append(names, name)
-			}
+		more = slices.Concat(more, s.after.Lowered)
+	}
+	for _, name := range more {
+		if !slices.Contains(names, name) {
+			names = append(names, name)
 		}
 	}
 	return names
@@ -54,35 +56,55 @@ func (s *Stay) reach(env []string) {
 		if name == "MAIL" || name == "_" { // decides nothing
 			continue
 		}
-		for _, path := range named(value) {
-			open := ""
-			switch {
-			case kernels(path):
-				continue
-			case w.changeable(path):
-				open = path
-			case name == "PATH":
-				open = w.changeableIn(path)
+		for _, ends := range named(value) {
+			for _, path := range ends {
+				open := ""
+				switch {
+				case kernels(path):
+					continue
+				case w.changeable(path):
+					open = path
+				default:
+					open = w.changeableIn(path, name != "PATH")
+				}
+				if text := fmt.Sprintf("%s, which %s leads to", short(open), name); open != "" && !slices.Contains(s.open, text) {
+					s.open = append(s.open, text)
+				}
+				if open != "" {
+					break
+				}
 			}
-			text := fmt.Sprintf("%s, which %s leads to", short(open), name)
-			if open != "" && len(s.open) < maxOpen && !slices.Contains(s.open, text) {
-				s.open = append(s.open, text)
+			if len(s.open) >= maxOpen {
+				return
 			}
 		}
 	}
 }
 
-// named returns the absolute paths in the value of a variable: a list of them, or options such as -I/opt/x, --require=/opt/x.
-func named(value string) (paths []string) {
-	for _, path := range filepath.SplitList(value) {
-		if filepath.IsAbs(path) {
-			paths = append(paths, path)
+// maxEnds bounds how many ends are tried for a path in the value of a variable.
+const maxEnds = 32
+
+// named returns the absolute paths in the value of a variable: a list of them, or options such as -I/opt/x, --require=/opt/x. Where a path ends is not
+// known, for it may have spaces and what else parts words: of each all that it may be is listed, the shortest first.
+func named(value string) (paths [][]string) {
+	parts := func(r rune) bool { return unicode.IsSpace(r) || strings.ContainsRune("=,;:'\"()[]{}<>*?|&", r) }
+	for at := 0; at < len(value); {
+		if !strings.HasPrefix(value[at:], "/") {
+			at++
+			continue
 		}
-	}
-	for _, word := range strings.FieldsFunc(value, func(r rune) bool { return unicode.IsSpace(r) || strings.ContainsRune("=,;:'\"", r) }) {
-		if at := strings.IndexByte(word, '/'); at >= 0 && !slices.Contains(paths, word[at:]) {
-			paths = append(paths, word[at:])
+		var ends []string
+		next := len(value) // of the next word
+		for i, r := range value[at:] {
+			if parts(r) {
+				next = min(next, at+i)
+				if ends = append(ends, value[at:at+i]); len(ends) == maxEnds {
+					break
+				}
+			}
 		}
+		paths = append(paths, append(ends, value[at:]))
+		at = next
 	}
 	return paths
 }
@@ -156,23 +178,30 @@ func (w *ways) changeable(path string) bool {
 	}
 }
 
-// changeableIn returns what of a directory of programs is changeable; empty for nothing.
-func (w *ways) changeableIn(dir string) string {
-	found, known := w.in[dir]
+// changeableIn returns what of a directory, of programs or also of parts in directories, is changeable; empty for nothing.
+func (w *ways) changeableIn(dir string, parts bool) string {
+	key := dir
+	if parts {
+		key += "/"
+	}
+	found, known := w.in[key]
 	if known {
 		return found
+	}
+	if _, in := git.Within(w.room.snapshot.Root, dir); in || w.room.hides(dir) {
+		return ""
 	}
 	list, err := os.ReadDir(dir)
 	if _, e := os.Stat(dir); e == nil && errors.Is(err, fs.ErrPermission) { // what is in it can be executed
 		found = dir
 	}
 	for _, e := range list {
-		if path := filepath.Join(dir, e.Name()); !e.IsDir() && w.changeable(path) {
+		if path := filepath.Join(dir, e.Name()); (parts || !e.IsDir()) && w.changeable(path) {
 			found = path
 			break
 		}
 	}
-	w.in[dir] = found
+	w.in[key] = found
 	return found
 }
 
