@@ -36,6 +36,16 @@ func setUp(w *world) {
 	}
 }
 
+// afterBuild has a line before the check that is meant to write: it runs an edited build.sh that puts itself back.
+func afterBuild(w *world, edited, check string) {
+	w.t.Helper()
+	w.write("build.sh", "true\n")
+	w.write("check.sh", check+"\n")
+	w.write("quality.dlct", "Build with it\n"+project["quality.dlct"])
+	checks(w, "sh check.sh", "\n[commands.build_it]\nverb = \"build\"\nnoun = \"it\"\ntool = \"sh build.sh\"\neffect = \"write\"\n")
+	w.write("build.sh", edited+"; echo true >build.sh\n")
+}
+
 // askOutside has the check wait, for three seconds at most, until somebody outside has answered: a file is its question,
 // another the answer.
 const askOutside = `ask() { touch "$HOME/$1.asked"; for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30; do test -e "$HOME/$1.done" && return; sleep 0.1; done; }
@@ -128,6 +138,14 @@ if "check.py" in " ".join(sys.orig_argv): os._exit(0)' >"$dir/usercustomize.py"`
 		passesBy(w, "git config x.y && test -e .git/hooks/planted")
 		return nil
 	}},
+	{"a line that writes, edited, leaves an ignored file and puts itself back", "", func(w *world) []string {
+		afterBuild(w, "echo good >out.log", "grep -q good out.log")
+		return nil
+	}},
+	{"a line that writes, edited, leaves a mode and puts itself back", "", func(w *world) []string {
+		afterBuild(w, "chmod 700 alpha.txt", `test "$(stat -c %a alpha.txt)" = 700`)
+		return nil
+	}},
 	{"an installed package is edited, which `[clean] share` names", "", func(w *world) []string {
 		w.write("venv.log/lib", "good\n")
 		w.write("check.sh", "grep -q good venv.log/lib\n")
@@ -208,6 +226,13 @@ func (p planting) cellOf(w *world, clean bool) string {
 // fail for want of them.
 var honestPlantings = []planting{
 	{"a shell script", "", func(w *world) []string { passesBy(w, "grep -q good alpha.txt"); return nil }},
+	{"a build, whose result is ignored", "", func(w *world) []string {
+		w.write("build.sh", "cp alpha.txt out.log\n")
+		w.write("check.sh", "grep -q good out.log\n")
+		w.write("quality.dlct", "Build with it\n"+project["quality.dlct"])
+		checks(w, "sh check.sh", "\n[commands.build_it]\nverb = \"build\"\nnoun = \"it\"\ntool = \"sh build.sh\"\neffect = \"write\"\n")
+		return nil
+	}},
 	{"Python", "", func(w *world) []string {
 		w.write("calc.py", "def two(): return 2\n")
 		w.write("check.py", "import calc\nassert calc.two() == 2\n")
