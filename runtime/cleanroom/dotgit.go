@@ -148,7 +148,7 @@ func (r *Room) pack(dir string, v view) (commit string, err error) {
 	return commit, err
 }
 
-// An object is one of git that is no blob.
+// An object is one of git other than a blob.
 type object struct {
 	kind    string
 	content []byte

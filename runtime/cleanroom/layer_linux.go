@@ -222,8 +222,8 @@ func (r *Room) beside(name string) bool {
 	return slices.ContainsFunc(r.layers, func(l *layer) bool { return l.in(name) }) || in != nil && in.has != nil && len(in.has.below("tree/"+name)) > 0
 }
 
-// left names what lowers the claim of a command that sees what lines before it left: ignored files are as good as a part of the files that the
-// line ran on, and are no part of these where those were others.
+// left names what lowers the claim of a command that sees what lines before it left: ignored files are as good as the files that the
+// line ran on, and say nothing of these where those were others.
 func (r *Room) left() (names []string) {
 	var other []string
 	for _, l := range r.layers {

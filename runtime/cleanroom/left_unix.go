@@ -65,7 +65,7 @@ func openLeft(root *os.Root, name string) (*os.File, unix.Stat_t, error) {
 	return f, st, nil
 }
 
-// changeMode changes the mode of a file or directory that is no link and is gone soon.
+// changeMode changes the mode of a file or directory, never through a link. It is gone soon.
 func changeMode(root *os.Root, name string, mode fs.FileMode) bool {
 	name = cmp.Or(filepath.FromSlash(name), ".")
 	info, err := root.Lstat(name)
