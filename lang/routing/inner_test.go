@@ -116,7 +116,7 @@ func TestInnerBounds(t *testing.T) {
 		if _, err := fmt.Sscanf(filepath.ToSlash(path), "/p/%d/routing.toml", &n); err != nil {
 			n = -1
 		}
-		return fmt.Sprintf("[commands.test_it]\nverb = \"test\"\nnoun = \"it\"\ntool = \"dialect run %d/quality.dlct ../%d/quality.dlct %s\"\n", n+1, n+1, strings.Repeat("cd dialect x.dlct ", 200))
+		return fmt.Sprintf("[commands.test_it]\nverb = \"test\"\nnoun = \"it\"\ntool = \"dialect run %d/quality.dlct ../%d/quality.dlct %s\"\n", n+1, n+1, strings.Repeat("cd dialect x.dlct ", 20))
 	}
 	_, list := routing.Load("/p/routing.toml", "routing.toml", routing.Options{ReadFile: func(path string) ([]byte, error) {
 		if reads[path]++; reads[path] > 1 {
