@@ -413,7 +413,7 @@ func (q *Question) Tell(w io.Writer, diff func(oldName string, old []byte, newNa
 	if res.Verdict == verify.Verified {
 		what := diag.Number(len(res.Members), "command") + q.scriptOfAll(res)
 		if len(q.Require) > 0 {
-			what = strings.Join(quoted(q.required()), ", ")
+			what = strings.Join(q.required(), ", ")
 		}
 		reused := ""
 		if res.Body.Reused > 0 {
