@@ -23,6 +23,7 @@ type keeper struct {
 	mu   sync.Mutex
 	held []held
 	why  error // why something is not durable; nil if all may be
+	over bool  // the run is
 }
 
 // held is a record with its ticket; 0 where it got none.
@@ -109,6 +110,13 @@ func (k *keeper) end(ctx context.Context) {
 	}
 }
 
+// done reports whether nothing more comes of a run, and nothing of it is missing.
+func (k *keeper) done() bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.over && len(k.held) == 0
+}
+
 // missing returns what is held.
 func (k *keeper) missing() []held {
 	k.mu.Lock()
@@ -135,10 +143,15 @@ func behind(keep []*keeper) error {
 // over takes in that a run is over and its store closed. The error says that not all of it could be recorded when it happened.
 func (n *Notary) over(ctx context.Context, k *keeper) error {
 	k.end(ctx)
+	k.mu.Lock()
+	k.over = true
+	k.mu.Unlock()
 	_ = n.settle(context.WithoutCancel(ctx)) // else the next one says why
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.keep = slices.DeleteFunc(n.keep, func(k *keeper) bool { return len(k.missing()) == 0 })
+	n.keep = slices.DeleteFunc(n.keep, (*keeper).done)
+	k.mu.Lock()
+	defer k.mu.Unlock()
 	if k.why == nil {
 		return nil
 	}

@@ -89,3 +89,15 @@ func TestStatusOfMany(t *testing.T) {
 		t.Errorf("%q of %d, %v", named, len(status.Runs), status.Counts)
 	}
 }
+
+// TestKeepers: the end of one run takes nothing from what another one that lasts holds on to.
+func TestKeepers(t *testing.T) {
+	s := begin(t, work(t, nil), nil)
+	lasts, ends := s.keeper(newRun(Peer{})), s.keeper(newRun(Peer{}))
+	if err := s.over(t.Context(), ends); err != nil || len(s.keep) != 1 || s.keep[0] != lasts {
+		t.Errorf("%v, %d are kept", err, len(s.keep))
+	}
+	if err := s.over(t.Context(), lasts); err != nil || len(s.keep) != 0 {
+		t.Errorf("%v, %d are kept", err, len(s.keep))
+	}
+}
