@@ -63,8 +63,8 @@ func BenchmarkRoom(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	room := func(cache string) *Room {
-		r := New(nil, Options{Root: root, Cache: cache, Helper: []string{helperName}})
+	room := func(cache string, apart bool) *Room {
+		r := New(nil, Options{Root: root, Cache: cache, Apart: apart, Helper: []string{helperName}})
 		r.asked, r.snapshot = true, s
 		if err := r.make(b.Context()); err != nil {
 			b.Fatal(err)
@@ -74,19 +74,21 @@ func BenchmarkRoom(b *testing.B) {
 		}
 		return r
 	}
-	made := func(b *testing.B, cache string) {
-		room(cache).Close()
+	made := func(b *testing.B, cache string, apart bool) {
+		room(cache, apart).Close()
 		var m meter
 		for range b.N {
 			m.start(b)
-			r := room(cache)
+			r := room(cache, apart)
 			m.stop(b)
 			r.Close()
 		}
 		m.report(b)
 	}
-	b.Run("warm", func(b *testing.B) { made(b, Cache()) })
-	b.Run("cold", func(b *testing.B) { made(b, "") })
+	b.Run("warm", func(b *testing.B) { made(b, Cache(), false) })
+	b.Run("warm, apart", func(b *testing.B) { made(b, Cache(), true) })
+	b.Run("cold", func(b *testing.B) { made(b, "", false) })
+	b.Run("cold, apart", func(b *testing.B) { made(b, "", true) })
 	b.Run("worktree", func(b *testing.B) {
 		var m meter
 		for range b.N {
