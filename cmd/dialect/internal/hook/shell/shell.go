@@ -459,6 +459,9 @@ func (in *Intent) argv(args []word, st *state, depth int) {
 			}
 			if args = args[1:]; takes && len(args) > 0 {
 				value, args = args[0], args[1:]
+			} else if strings.HasPrefix(flag, "--") && value.text == "" && len(args) > 1 && depth < maxDepth {
+				// Whether the next word is the value of a long option is known to the program alone: both are read.
+				in.argv(slices.Concat([]word{{name, true}}, args[1:]), st.clone(), depth+1)
 			}
 			if name == "env" && (strings.HasPrefix(flag, "-S") || flag == "--split-string") { // a command line in one word
 				var split []word
@@ -537,7 +540,9 @@ func (in *Intent) argv(args []word, st *state, depth int) {
 			in.argv(rest[i+1:], st, depth)
 			return
 		}
-		if len(rest) > 1 && rest[0].text == "trust" && slices.ContainsFunc(rest, func(w word) bool { return w.text == "--yes" || w.text == "--remove" || hasShort(w.text, 'y') }) {
+		if len(rest) > 1 && rest[0].text == "trust" && slices.ContainsFunc(rest, func(w word) bool {
+			return strings.HasPrefix(w.text, "--yes") || strings.HasPrefix(w.text, "--remove") || hasShort(w.text, 'y')
+		}) {
 			in.Bypass = "dialect trust" // what a person pins decides what counts, and what a hook may run
 		}
 		// What a client tells its hook is not for its agent to say: a prompt, such as of a person, would begin the count anew.
@@ -696,7 +701,7 @@ func takesNext(a string) bool {
 
 // pushTakesNext reports whether an option of git push takes the next word. Git takes an abbreviation for the option.
 func pushTakesNext(a string) bool {
-	if a == "-o" {
+	if i := strings.IndexByte(a, 'o'); i > 0 && i == len(a)-1 && a[0] == '-' && a[1] != '-' { // -o, alone or after others
 		return true
 	}
 	return len(a) > len("--r") && slices.ContainsFunc([]string{"--push-option", "--receive-pack", "--exec", "--repo"}, func(o string) bool { return strings.HasPrefix(o, a) })
@@ -707,6 +712,8 @@ func deletes(args []string) bool {
 	refs, gone := 0, 0
 	for i, a := range args {
 		switch {
+		case a == "--tags", a == "--all", a == "--branches", a == "--mirror", a == "--follow-tags": // what it pushes beside the refs that are named
+			return false
 		case i > 0 && pushTakesNext(args[i-1]):
 		case len(a) > len("--no-d") && strings.HasPrefix("--no-delete", a):
 			return false
@@ -761,7 +768,13 @@ func hasShort(a string, c byte) bool {
 
 // forge reads the arguments of a program of a forge.
 func (in *Intent) forge(name string, args []string, st *state) {
-	words := slices.DeleteFunc(slices.Clone(args), func(s string) bool { return strings.HasPrefix(s, "-") })
+	var words []string
+	for i, a := range args {
+		value := i > 0 && slices.Contains([]string{"-R", "--repo", "--hostname", "--login", "--remote"}, args[i-1])
+		if !value && !strings.HasPrefix(a, "-") {
+			words = append(words, a)
+		}
+	}
 	has := func(list ...string) bool {
 		for i, w := range list {
 			if i >= len(words) || !slices.Contains(strings.Split(w, "|"), words[i]) {
@@ -772,7 +785,8 @@ func (in *Intent) forge(name string, args []string, st *state) {
 	}
 	switch {
 	case name == "gh" && has("pr", "create|new|merge|ready"), name == "glab" && has("mr", "create|new|merge"),
-		name == "hub" && has("pull-request|push"), name == "tea" && has("pr|pull|pulls", "create|c|merge"), name == "gh" && has("release", "create"):
+		name == "hub" && has("pull-request|push"), name == "tea" && has("pr|pull|pulls", "create|c|merge"), name == "gh" && has("release", "create"),
+		name == "gh" && has("repo", "create") && slices.Contains(args, "--push"):
 		in.add(true, st)
 	}
 }
