@@ -29,6 +29,9 @@ type Pack struct {
 	at      int64
 	left    int
 	entries []packEntry
+
+	entry bytes.Buffer // of Add
+	zlib  *zlib.Writer // into it; a new one takes a megabyte
 }
 
 type packEntry struct {
@@ -44,6 +47,7 @@ func NewPack(dir string, f ObjectFormat, objects int) (*Pack, error) {
 		return nil, err
 	}
 	p := &Pack{format: f, dir: dir, file: file, sum: f.New(), left: objects}
+	p.zlib, _ = zlib.NewWriterLevel(&p.entry, zlib.NoCompression) // the level is one
 	p.out = bufio.NewWriterSize(io.MultiWriter(file, p.sum), 256<<10)
 	head := binary.BigEndian.AppendUint32([]byte("PACK\x00\x00\x00\x02"), uint32(objects))
 	_, err = p.out.Write(head)
@@ -54,7 +58,8 @@ func NewPack(dir string, f ObjectFormat, objects int) (*Pack, error) {
 // Add writes an object, and returns its name.
 func (p *Pack) Add(kind string, content []byte) (ObjectID, error) {
 	id := p.format.Object(kind, content)
-	var b bytes.Buffer
+	b := &p.entry
+	b.Reset()
 	size := uint64(len(content))
 	c := byte(slices.Index(kinds[:], kind))<<4 | byte(size&15)
 	for size >>= 4; size > 0; size >>= 7 {
@@ -62,9 +67,9 @@ func (p *Pack) Add(kind string, content []byte) (ObjectID, error) {
 		c = byte(size & 0x7f)
 	}
 	b.WriteByte(c)
-	z, _ := zlib.NewWriterLevel(&b, zlib.NoCompression) // the level is one
-	_, _ = z.Write(content)
-	_ = z.Close() // a buffer takes everything
+	p.zlib.Reset(b)
+	_, _ = p.zlib.Write(content)
+	_ = p.zlib.Close() // a buffer takes everything
 	p.entries = append(p.entries, packEntry{id, crc32.ChecksumIEEE(b.Bytes()), p.at})
 	p.at += int64(b.Len())
 	p.left--
