@@ -88,10 +88,12 @@ func TestGit(t *testing.T) {
 		{"git, with a hook that names no shell", nil, nil, ".git/hooks/pre-push", "echo mine\n", "#!/bin/sh\n" + blockBegin, blockEnd + "echo mine\n"},
 		{"a folder of hooks in the project", []string{"core.hooksPath", "hooks"}, nil, "hooks/pre-push", "#!/bin/sh\n", "#!/bin/sh\n" + blockBegin, "hook git pre-push"},
 		{"husky", []string{"core.hooksPath", ".husky/_"}, nil, ".husky/pre-push", "npm test\n", "#!/bin/sh\n" + blockBegin, blockEnd + "npm test\n"},
-		{"lefthook", nil, nil, "lefthook.yml", "pre-commit:\n  commands: {}\n", "pre-commit:\n  commands: {}\n" + blockBegin, "run: " + program + " hook git pre-push {1} {2}\n"},
-		{"lefthook, without an end of line", nil, nil, ".lefthook.yaml", "skip: true", "skip: true\n" + blockBegin, "use_stdin: true\n"},
+		{"lefthook", nil, nil, "lefthook.yml", "pre-commit:\n  commands: {}\n", "pre-commit:\n  commands: {}\n" + blockBegin, "then dialect hook git pre-push '{1}' '{2}'; else "},
+		{"lefthook, without an end of line", nil, nil, ".lefthook.yaml", "skip: true", "skip: true\n" + blockBegin, "files: echo .lefthook.yaml\n"},
 		{"lefthook before pre-commit", nil, map[string]string{".pre-commit-config.yaml": commit}, "lefthook.yml", "x: y\n", "x: y\n", "pre-push:\n"},
-		{"pre-commit", nil, nil, ".pre-commit-config.yaml", commit, commit + blockBegin, "\n  - repo: local\n    hooks:\n      - id: dialect-verify\n"},
+		{"pre-commit that is not installed yet", nil, map[string]string{".pre-commit-config.yaml": commit}, ".git/hooks/pre-push", "", "#!/bin/sh\n" + blockBegin, program + ` hook git pre-push "$@"`},
+		{"pre-commit", nil, map[string]string{".pre-commit-config.yaml": commit, ".git/hooks/pre-push": "#!/bin/sh\n# " + ofPreCommit + "\n"}, ".git/hooks/pre-push.legacy", "", "#!/bin/sh\n" + blockBegin, program + ` hook git pre-push "$@"`},
+		{"pre-commit that keeps a hook", nil, map[string]string{".git/hooks/pre-push": "#!/bin/sh\n# " + ofPreCommit + "\n"}, ".git/hooks/pre-push.legacy", "#!/bin/sh\nmine\n", "#!/bin/sh\n" + blockBegin, blockEnd + "mine\n"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			in := repository(t, c.config...)
@@ -116,7 +118,10 @@ func TestGit(t *testing.T) {
 			moved := in
 			moved.Program = "/opt/dialect"
 			applyGit(t, moved, true)
-			if now := text(t, path); strings.Contains(now, program) || !strings.Contains(now, "/opt/dialect") || strings.Count(now, blockBegin) != 1 {
+			now := text(t, path)
+			if shared := !strings.Contains(path, ".git/hooks"); shared && (now != got || strings.Contains(now, filepath.Dir(program)) || !strings.Contains(now, "if command -v dialect >")) {
+				t.Errorf("a file that a team shares names a path of this machine:\n%s", now)
+			} else if !shared && (strings.Contains(now, program) || !strings.Contains(now, "/opt/dialect") || strings.Count(now, blockBegin) != 1) {
 				t.Errorf("another dialect does not take the place of the first:\n%s", now)
 			}
 			applyGit(t, in, true)
@@ -159,8 +164,8 @@ func TestGitRefused(t *testing.T) {
 		{"one line", nil, ".git/hooks/pre-push", "#!/bin/sh", "it is one line", ""},
 		{"half of our block", nil, ".git/hooks/pre-push", "#!/bin/sh\n" + blockBegin + "x\n", "the end of our block is gone", ""},
 		{"lefthook with a pre-push", nil, "lefthook.yml", "pre-push :\n  commands: {}\n", "it has a pre-push already", "    dialect:\n      use_stdin: true\n"},
-		{"pre-commit with a last key that is not repos", nil, ".pre-commit-config.yaml", "repos:\n- repo: local\n  hooks: []\nci: {}\n", "its repos are not its last key", "- repo: local"},
-		{"pre-commit without repos", nil, ".pre-commit-config.yaml", "repos: []\n", "its repos are not its last key", "- repo: local"},
+		{"a program", nil, ".git/hooks/pre-push", "\x7fELF\x02\x00\n", "it is a program", program + ` hook git pre-push "$@"`},
+		{"a program without a zero", nil, ".git/hooks/pre-push", "\xcf\xfa\xed\xfe\n", "it is a program", program},
 		{"hooks of other repositories", []string{"core.hooksPath", outside}, "", "", "core.hooksPath leads to " + outside, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -234,5 +239,68 @@ func TestDirect(t *testing.T) {
 	}
 	if err == nil || text(t, target) != "#!/bin/sh\n" {
 		t.Errorf("%v: what a link leads to is %q", err, text(t, target))
+	}
+}
+
+// TestSwitchedOff has a hook that its user switched off stay off, and one that is ours alone be switched on again.
+func TestSwitchedOff(t *testing.T) {
+	in := repository(t)
+	path := filepath.Join(in.Root, ".git/hooks/pre-push")
+	mode := func() os.FileMode {
+		t.Helper()
+		info, err := os.Stat(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return info.Mode().Perm()
+	}
+	put(t, path, "#!/bin/sh\nexit 1\n", 0o644)
+	if _, err := in.Git(true); err == nil || !strings.Contains(err.Error(), "switched off") {
+		t.Errorf("%v", err)
+	}
+	if ch, err := in.Git(false); err != nil || !ch.Unchanged() || mode() != 0o644 {
+		t.Errorf("%v, %v", err, mode())
+	}
+	// It is switched off after we added to it, and gets its text back without being switched on.
+	put(t, path, "#!/bin/sh\nexit 1\n", 0o755)
+	applyGit(t, in, true)
+	if err := os.Chmod(path, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	applyGit(t, in, false)
+	if got := text(t, path); got != "#!/bin/sh\nexit 1\n" || mode() != 0o644 {
+		t.Errorf("%v: %q", mode(), got)
+	}
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	applyGit(t, in, true)
+	if err := os.Chmod(path, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if applyGit(t, in, true); mode()&0o100 == 0 {
+		t.Errorf("%v: ours is not switched on again", mode())
+	}
+}
+
+// TestWithoutDialect runs what a team shares on a machine without dialect on PATH: the push goes on, and what follows reads what git wrote.
+func TestWithoutDialect(t *testing.T) {
+	in := repository(t, "core.hooksPath", "hooks")
+	path := filepath.Join(in.Root, "hooks/pre-push")
+	put(t, path, "#!/bin/sh\ncat >rest\n", 0o755)
+	applyGit(t, in, true)
+	cat, err := exec.LookPath("cat")
+	if err != nil {
+		t.Fatal(err)
+	}
+	folder := t.TempDir()
+	if err := os.Symlink(cat, filepath.Join(folder, "cat")); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(path, "origin", "x")
+	cmd.Dir, cmd.Env, cmd.Stdin = in.Root, []string{"PATH=" + folder}, strings.NewReader("a 1 b 2\n")
+	out, err := cmd.CombinedOutput()
+	if err != nil || string(out) != "dialect is not on PATH: the push is not checked\n" || text(t, filepath.Join(in.Root, "rest")) != "a 1 b 2\n" {
+		t.Errorf("%v: %s", err, out)
 	}
 }
