@@ -43,7 +43,7 @@ func Push(store, remote string, in io.Reader) (refused, warnings []string) {
 	skip := os.Getenv("DIALECT") == "0"
 	ctx, cancel := context.WithTimeout(context.Background(), pushWait)
 	defer cancel()
-	tips, unread := pushed(ctx, in)
+	tips, hidden, unread := pushed(ctx, in)
 	p := &push{ctx: ctx, store: store, remote: cmp.Or(remote, os.Getenv("PRE_COMMIT_REMOTE_NAME"))}
 	// Git calls its hooks in the root of the worktree; with --git-dir it calls them where the user is.
 	if dir := os.Getenv("GIT_DIR"); dir != "" {
@@ -72,6 +72,9 @@ func Push(store, remote string, in io.Reader) (refused, warnings []string) {
 	case len(tips) > maxRefs:
 		p.refuse(fmt.Sprintf("a push of more than %d refs is not checked\n  next: push fewer at once", maxRefs))
 		return p.refused, nil
+	}
+	if hidden && p.hides() {
+		p.refuse("pre-commit names one ref of a push at most, and the others are not seen\n  next: dialect hook install --git, once in each clone")
 	}
 	for _, tip := range tips {
 		if p.check(tip); ctx.Err() != nil && len(tips) > 1 {
@@ -163,6 +166,21 @@ func (p *push) check(t tip) {
 	}
 }
 
+// hides reports whether there are rules here, and a push by pre-commit has refs that nobody looks at: before the hooks of its configuration
+// pre-commit runs the hook that was there, and that one is not ours.
+func (p *push) hides() bool {
+	in, err := installer(".")
+	if err == nil && in.BeforePreCommit() {
+		return false
+	}
+	root := cmp.Or(in.Root, ".")
+	if _, missing, err := matrixOf(root); err != nil || !missing {
+		return true
+	}
+	f, err := foldersOf(p.ctx, root, git.Here(root), "HEAD")
+	return err == nil && len(f.ruled) > 0
+}
+
 // bases returns what the remote has of a tip, as far as it is here: the refs that it is pushed to, else its branches as they were last seen.
 func (p *push) bases(root string, t tip) (list []*folders) {
 	add := func(rev, name string) {
@@ -237,9 +255,9 @@ type tip struct {
 	onto      []string // what the remote has in the places that it is pushed to; zeros or empty where that is not known
 }
 
-// pushed returns the tips of a push, each once. The error says that what git wrote cannot be read: a tip could be there
-// that nobody checked.
-func pushed(ctx context.Context, in io.Reader) (tips []tip, err error) {
+// pushed returns the tips of a push, each once. hidden says that pre-commit named one of them, and git none: there can be others. The error says
+// that what git wrote cannot be read: a tip could be there that nobody checked.
+func pushed(ctx context.Context, in io.Reader) (tips []tip, hidden bool, err error) {
 	add := func(name, rev, onto string) {
 		if strings.Trim(rev, "0") == "" { // deleted
 			return
@@ -251,10 +269,10 @@ func pushed(ctx context.Context, in io.Reader) (tips []tip, err error) {
 			tips = append(tips, tip{cmp.Or(short, rev), rev, []string{onto}})
 		}
 	}
-	if rev := os.Getenv("PRE_COMMIT_TO_REF"); rev != "" {
-		add(os.Getenv("PRE_COMMIT_LOCAL_BRANCH"), rev, os.Getenv("PRE_COMMIT_FROM_REF")) // and what git itself says, if this was called by git: anyone can set a variable
-	} else if os.Getenv("PRE_COMMIT_REMOTE_URL") != "" { // the first push of all: pre-commit names no tip
-		tips = append(tips, tip{"HEAD", "HEAD", []string{""}})
+	// What pre-commit says is looked at in addition to what git itself says, if this was called by git: anyone can set a variable.
+	branch, rev := os.Getenv("PRE_COMMIT_LOCAL_BRANCH"), os.Getenv("PRE_COMMIT_TO_REF")
+	if hidden = rev != "" || os.Getenv("PRE_COMMIT_REMOTE_URL") != ""; hidden {
+		add(branch, cmp.Or(rev, branch, "HEAD"), os.Getenv("PRE_COMMIT_FROM_REF")) // a first push has no commits that it is of
 	}
 	type result struct {
 		text []byte
@@ -280,12 +298,13 @@ func pushed(ctx context.Context, in io.Reader) (tips []tip, err error) {
 		words := strings.Split(strings.TrimSuffix(line, "\n"), " ")
 		switch n := len(words); {
 		case n >= 4:
+			hidden = false
 			add(strings.Join(words[:n-3], " "), words[n-3], words[n-1])
 		case strings.TrimSpace(line) != "" && err == nil:
 			err = fmt.Errorf("the line %q is not that of a ref", git.Clip(line))
 		}
 	}
-	return tips, err
+	return tips, hidden, err
 }
 
 // lastSeen returns the branches of a remote that may have what is reviewed, as refs/remotes has them.

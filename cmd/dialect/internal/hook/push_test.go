@@ -116,7 +116,7 @@ func TestPushedSlowly(t *testing.T) {
 	defer w.Close()
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if tips, err := pushed(ctx, r); err == nil {
+	if tips, _, err := pushed(ctx, r); err == nil {
 		t.Errorf("%+v", tips)
 	}
 }
