@@ -24,6 +24,7 @@ func repository(t *testing.T, dialect, folder string) *project {
 	p.put(t, "project/quality.dlct", "Test with it\n")
 	p.put(t, "project/check.sh", check)
 	p.put(t, "project/.gitignore", "/.husky/_/\n")
+	p.put(t, "project/doomed", "")
 	p.must(t, "git", "init", "-q", "-b", "main")
 	p.must(t, "git", "config", "user.name", "a")
 	p.must(t, "git", "config", "user.email", "a@b")
@@ -58,13 +59,17 @@ func TestManagers(t *testing.T) {
 			if m.install != nil {
 				p.must(t, program, m.install...)
 			}
+			if text, err := os.ReadFile(filepath.Join(p.dir, m.file)); err != nil || bytes.Contains(text, []byte(filepath.Dir(dialect))) {
+				t.Errorf("what the team shares: %v\n%s", err, text)
+			}
 			p.must(t, "git", "add", "-A")
 			p.must(t, "git", "commit", "-qm", "one")
 			if out, err := p.run(t, "git", "push", "origin", "main"); err == nil || !strings.Contains(out, "is not verified") {
 				t.Fatalf("pushed: %v\n%s", err, out)
 			}
 			p.must(t, dialect, "run", "quality.dlct")
-			p.must(t, "git", "push", "origin", "main")
+			p.must(t, "git", "push", "-u", "origin", "main")
+			others(t, p)
 			p.put(t, "project/broken", "")
 			p.must(t, "git", "add", "-A")
 			p.must(t, "git", "commit", "-qm", "two")
@@ -95,6 +100,35 @@ func TestManagers(t *testing.T) {
 			}
 		})
 	}
+}
+
+// others pushes what is not verified beside HEAD, which is: none of it arrives.
+func others(t *testing.T, p *project) {
+	t.Helper()
+	p.must(t, "git", "checkout", "-q", "-b", "bad")
+	p.must(t, "git", "rm", "-q", "doomed")
+	p.must(t, "git", "commit", "-q", "-m", "bad")
+	p.must(t, "git", "init", "-q", "--bare", "../empty.git")
+	for _, args := range [][]string{{"origin", "bad"}, {"../empty.git", "bad"}} { // a commit that deletes alone
+		if out, err := p.run(t, "git", append([]string{"push"}, args...)...); err == nil || !strings.Contains(out, "bad is not verified") {
+			t.Errorf("HEAD, %v: %v\n%s", args, err, out)
+		}
+	}
+	p.must(t, "git", "checkout", "-q", "main")
+	for _, args := range [][]string{
+		{"origin", "bad"}, {"origin", "main:m2", "bad"}, {"origin", "bad:a", "main:z"}, {"origin", "+bad:main"}, {"origin", "bad:refs/tags/x"}, {"--all", "origin"},
+		{"--mirror", "origin"}, {"../empty.git", "bad"}, {"../empty.git", "main", "bad"},
+	} {
+		if out, err := p.run(t, "git", append([]string{"push"}, args...)...); err == nil || !strings.Contains(out, "bad is not verified") {
+			t.Errorf("%v: %v\n%s", args, err, out)
+		}
+	}
+	for _, remote := range []string{"../remote.git", "../empty.git"} {
+		if out, err := p.run(t, "git", "ls-remote", remote); err != nil || strings.Contains(out, strings.TrimSpace(p.must(t, "git", "rev-parse", "bad"))) {
+			t.Errorf("%s: %v\n%s", remote, err, out)
+		}
+	}
+	p.must(t, "git", "branch", "-q", "-D", "bad")
 }
 
 // TestAction runs what the GitHub action runs: a script where nothing came along, a bundle where it speaks for the commit.
