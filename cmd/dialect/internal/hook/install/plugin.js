@@ -44,6 +44,11 @@ export const Dialect = async ({ client, directory }) => {
     }
     return sub.get(id)
   }
+  // What the person is to know: shown where there is a screen, and in the client's log.
+  const tell = async (message) => {
+    try { await client.tui.showToast({ body: { title: "dialect", message, variant: "warning", duration: 15000 } }) } catch {}
+    try { await client.app.log({ body: { service: "dialect", level: "warn", message } }) } catch {}
+  }
   return {
     "chat.message": async (input, output) => {
       try {
@@ -63,6 +68,7 @@ export const Dialect = async ({ client, directory }) => {
       try {
         if (!once("text", input.sessionID, input.messageID, input.partID) || (await isSub(input.sessionID))) return
         const answer = await ask("experimental.text.complete", { session_id: input.sessionID, cwd: directory, last_assistant_message: output?.text })
+        if (answer?.systemMessage) await tell(answer.systemMessage)
         if (answer?.decision === "block" && answer.reason) {
           await client.session.promptAsync({ path: { id: input.sessionID }, body: { parts: [{ type: "text", text: answer.reason }] } })
         }

@@ -15,6 +15,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -421,8 +422,24 @@ func TestLetGo(t *testing.T) {
 				if at := p.told(held); at >= 0 {
 					t.Errorf("it was held in request %d", at)
 				}
+				if plugged := c.name == "opencode" || c.name == "kilo"; plugged && (name == "changed rules") != p.logged(t, c.name) {
+					t.Errorf("what the client logs of the hook: %v", !(name == "changed rules"))
+				}
 			})
 		}
+	})
+}
+
+// logged reports whether the log of opencode or Kilo has what our plugin tells a person.
+func (p *project) logged(t *testing.T, client string) bool {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(p.root, "home", ".local", "share", client, "log", "*.log"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("%s has no log: %v", client, err)
+	}
+	return slices.ContainsFunc(files, func(path string) bool {
+		text, err := os.ReadFile(path)
+		return err == nil && bytes.Contains(text, []byte("dialect let this pass: "))
 	})
 }
 
