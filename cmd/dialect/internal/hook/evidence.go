@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"os"
 	"path"
 	"path/filepath"
 	"slices"
@@ -200,7 +201,27 @@ func output(a archive.Archive, r *receipts.Receipt) (text []byte) {
 	return text
 }
 
-// old reports whether all that failed on the present files also failed in a receipt on the tree of the session's start or of HEAD.
+// begin notes what HEAD is at the first event of a session: an agent moves HEAD.
+func (r *run) begin(s *journal.Session) {
+	if s.Begun {
+		return
+	}
+	dir, err := os.Getwd()
+	if err != nil {
+		return
+	}
+	c, err := workspace.Resolve(r.ctx, dir, "HEAD", workspace.Options{})
+	switch {
+	case err == nil:
+		s.Head = c.ID
+	case r.ctx.Err() != nil:
+		return
+	}
+	s.Begun = true
+	_ = s.Save() // what cannot be kept is asked for again
+}
+
+// old reports whether all that failed on the present files also failed in a receipt on the tree of the session's start, or of HEAD as it was then.
 func (r *run) old(l *look, s *journal.Session) bool {
 	now, ok := failures(l.q, l.res)
 	if !ok {
@@ -220,9 +241,15 @@ func (r *run) old(l *look, s *journal.Session) bool {
 		res, err := q.Ask(r.ctx, nil, "", "", "")
 		add(q, res, err)
 	}
-	if q, err := inquiry.New(r.ctx, inquiry.Options{Own: true, Store: r.Store, Take: r.take}, "HEAD"); err == nil {
-		res, err := q.Ask(r.ctx, nil, "", "HEAD", "")
-		add(q, res, err)
+	head := "HEAD" // where the client names no session, nothing can be remembered
+	if s != nil {
+		head = s.Head
+	}
+	if head != "" {
+		if q, err := inquiry.New(r.ctx, inquiry.Options{Own: true, Store: r.Store, Take: r.take}, head); err == nil {
+			res, err := q.Ask(r.ctx, nil, "", head, "")
+			add(q, res, err)
+		}
 	}
 	for k := range now {
 		if !before[k] {

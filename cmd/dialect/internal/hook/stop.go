@@ -25,6 +25,7 @@ const (
 
 // prompt notes the state of the files at a person's prompt.
 func (r *run) prompt(s *journal.Session) reply {
+	r.begin(s)
 	var now receipts.Tree
 	l, err := r.ask("", func(q *inquiry.Question) bool {
 		now = present(q)
@@ -58,6 +59,7 @@ func (r *run) stop(f decide.Stop, s *journal.Session) reply {
 	if d.Action != decide.Look {
 		return reply{Decision: d}
 	}
+	r.begin(s)
 	var unchanged bool
 	var l *look
 	learn := func() error {

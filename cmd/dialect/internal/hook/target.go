@@ -82,6 +82,12 @@ func (r *run) action(a shell.Action, bypass string) (out reply) {
 			}
 		}
 	}
+	if !missing && !a.Push && !scope.Off {
+		if s, err := r.journal.Session(r.ctx, r.Agent.Name, r.event.Session); err == nil {
+			r.begin(s)
+			s.Close()
+		}
+	}
 	d := f.Decide()
 	var l *look
 	if d.Action == decide.Look {
@@ -98,7 +104,9 @@ func (r *run) action(a shell.Action, bypass string) (out reply) {
 			if err == nil {
 				defer s.Close()
 			}
-			l.evidence.Old = r.old(l, s)
+			if err == nil || r.event.Session == "" {
+				l.evidence.Old = r.old(l, s)
+			}
 		}
 		f.Evidence = &l.evidence
 		d = f.Decide()

@@ -37,7 +37,7 @@ type Evidence struct {
 	Verdict   verify.Verdict
 	Why       string // the first refusal of the verdict
 	// Old says that each failing test, or line where tests have no names, also failed in a receipt on the tree of the
-	// session's start or of HEAD.
+	// session's start, or of HEAD as it was then.
 	Old bool
 	// RulesGone says that the commit that is pushed has no rules that can be read, where the one that it follows on the remote has.
 	RulesGone bool

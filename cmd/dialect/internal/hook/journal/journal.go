@@ -191,6 +191,8 @@ type Session struct {
 	Agent  string        `json:"agent"`
 	ID     string        `json:"id"`
 	Start  receipts.Tree `json:"start"`            // of the first event that looked at the files
+	Head   string        `json:"head,omitempty"`   // the commit HEAD at the first event; empty where there was none
+	Begun  bool          `json:"begun,omitempty"`  // Head is known
 	Prompt receipts.Tree `json:"prompt"`           // at the last prompt of a person
 	Held   int           `json:"held"`             // refused stops since then
 	Trees  []string      `json:"trees,omitempty"`  // that stops were refused on, by their bytes
