@@ -2,6 +2,7 @@ package hook
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"os"
@@ -60,7 +61,7 @@ func (r *run) ask(rev string, before func(*inquiry.Question) bool) (*look, error
 		if l.evidence.NoTree = q.NoTree; q.NoTree != "" && rev == "" || before != nil && before(q) {
 			return l, nil
 		}
-		if l.res, err = q.Ask(r.ctx, nil, "", rev, ""); err != nil {
+		if l.res, err = q.AskWhole(r.ctx, rev, cmp.Or(rev, r.head, "HEAD")); err != nil {
 			return nil, err
 		}
 	}
@@ -203,6 +204,7 @@ func output(a archive.Archive, r *receipts.Receipt) (text []byte) {
 
 // begin notes what HEAD is at the first event of a session: an agent moves HEAD.
 func (r *run) begin(s *journal.Session) {
+	defer func() { r.head = s.Head }()
 	if s.Begun {
 		return
 	}

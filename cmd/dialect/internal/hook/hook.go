@@ -74,6 +74,7 @@ type run struct {
 	journal *journal.Journal // nil where none can be kept
 	now     time.Time
 	tree    string // that was looked at, for the log
+	head    string // the commit HEAD at the session's start; empty where it is not known
 	cancel  context.CancelFunc
 	more    func(time.Duration) // puts the end of the wait off by a time; nil for nobody waits
 }

@@ -140,6 +140,9 @@ func (r *run) reason(l *look, s *journal.Session) string {
 		fmt.Fprintf(&b, "the checks fail on these files.\n%s", r.report(l))
 	} else {
 		b.WriteString("not checked since the last edit.\n")
+		if len(l.res.Refusals) > 0 && l.res.Refusals[0].Reason == receipts.NotCovered {
+			b.WriteString(l.evidence.Why + "\n")
+		}
 		if others := l.q.Others(); len(others) > 0 {
 			fmt.Fprintf(&b, "this worktree has a store of its own: what was checked in another one does not count here: %s\n", some(others))
 		}

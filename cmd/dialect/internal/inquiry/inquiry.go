@@ -107,6 +107,7 @@ type Question struct {
 	stores    []string                    // in folders below, where there is none here
 	others    []string                    // stores of other worktrees, where this one has no store, or not the record
 	nextSteps []string
+	whole     string // path of the default script, where all of it has to be covered
 }
 
 // An Unloadable error says that the rules or their inputs cannot be read: nothing can be judged.

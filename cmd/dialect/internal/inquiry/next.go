@@ -114,9 +114,12 @@ func isScript(name string) bool {
 	return name != "" && name != "-" && name != "-e" && name != "exec"
 }
 
-// script returns the script to run again: that of the gate, else that of the last run, else
+// script returns the script to run again: the default one where all of it has to be covered, else that of the gate, else that of the last run, else
 // one that the project has. Without any it is a word that the user replaces.
 func (q *Question) script(g *receipts.Gate, members []*receipts.Entry) string {
+	if q.whole != "" && place.Exists(q.whole) {
+		return place.Short(q.whole)
+	}
 	if g != nil && g.Place == q.Place {
 		if name := q.scriptOf(g.Run, ""); name != "" {
 			return name

@@ -1,0 +1,166 @@
+package inquiry
+
+import (
+	"bytes"
+	"context"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/command-dialect/dialect/lang"
+	"github.com/command-dialect/dialect/lang/diag"
+	"github.com/command-dialect/dialect/lang/plan"
+	"github.com/command-dialect/dialect/lang/regular"
+	"github.com/command-dialect/dialect/lang/resolve"
+	"github.com/command-dialect/dialect/lang/routing"
+	"github.com/command-dialect/dialect/receipts"
+	"github.com/command-dialect/dialect/receipts/verify"
+	"github.com/command-dialect/dialect/runtime/place"
+	"github.com/command-dialect/dialect/runtime/report"
+	"github.com/command-dialect/dialect/runtime/workspace"
+)
+
+// maxScript bounds what is read of a default script, in bytes.
+const maxScript = 1 << 20
+
+// fromRun stands for each value that a line takes from the environment of its run, which is not that of who asks.
+const fromRun = "dialect-value-of-the-run"
+
+// A Bound line is a command of the default script.
+type Bound struct {
+	verify.Requirement
+	Line   plan.Line
+	writes bool
+	varies bool // its command depends on the environment of its run
+}
+
+// meets reports whether r is a receipt of the line.
+func (b Bound) meets(r *receipts.Receipt) bool {
+	n := b.Requirement
+	if b.varies && r.Binding == n.Binding {
+		n.Command = r.Command
+	}
+	return n.Meets(r)
+}
+
+// Default returns the commands of the default script (`[run] default`, else the nearest quality.dlct) as the commit from has it and the trusted matrix binds it;
+// where that commit has none, as it is here. Changed says that the script here is another one. Lines that run only after a
+// failure, and those that a handler of the runtime carries out, are left out.
+func (q *Question) Default(ctx context.Context, from string) (path string, list []Bound, changed bool) {
+	if q.rules == nil {
+		return "", nil, false
+	}
+	var paths []string
+	if q.rules.Script != "" {
+		paths = []string{filepath.Join(q.rules.Root, filepath.FromSlash(q.rules.Script))}
+	} else {
+		for dir := filepath.Join(q.root, filepath.FromSlash(q.From)); ; dir = filepath.Dir(dir) {
+			paths = append(paths, filepath.Join(dir, routing.ScriptName))
+			if dir == q.root || dir == filepath.Dir(dir) {
+				break
+			}
+		}
+	}
+	here := func(path string) []byte {
+		text, err := regular.Read(path, maxScript)
+		if err != nil {
+			return nil
+		}
+		return text
+	}
+	var text []byte
+	if c, err := workspace.Resolve(ctx, q.root, from, workspace.Options{}); err == nil {
+		for _, path = range paths {
+			if b, err := c.ReadFile(ctx, path); err == nil && len(b) <= maxScript {
+				text, changed = b, q.commit == nil && !bytes.Equal(b, here(path))
+				break
+			}
+		}
+	}
+	for i := 0; text == nil && i < len(paths); i++ {
+		path = paths[i]
+		text = here(path)
+	}
+	if text == nil {
+		return "", nil, false
+	}
+	file, parsed := lang.Parse(diag.NewSource(path, text))
+	p, _ := resolve.Resolve(file, q.rules, resolve.Options{Parsed: parsed, Env: func(string) (string, bool) { return fromRun, true }})
+	var add func(steps []*plan.Step)
+	add = func(steps []*plan.Step) {
+		for _, s := range steps {
+			if s.WhenFailure {
+				continue
+			}
+			if add(s.Members); s.Kind == plan.Composite || s.Kind == plan.Builtin {
+				continue
+			}
+			argv := s.Command()
+			list = append(list, Bound{verify.Requirement{
+				Name: s.Binding, Binding: s.Binding, Command: receipts.CommandHash(argv), Dir: dirOf(q.rules.Root, s), Words: report.Command(argv),
+				Flaky: s.Budget.Retries > 0, Judged: s.Judged(),
+			}, s.Line, s.Effect == plan.Write, slices.ContainsFunc(argv, func(w string) bool { return strings.Contains(w, fromRun) })})
+		}
+	}
+	if p != nil {
+		add(p.Steps)
+	}
+	return path, list, changed
+}
+
+// AskWhole asks as [Question.Ask] does, and takes the gate of a part, or of another script, for no answer: it has to cover each line of the
+// default script, as the commit from has it, where there is one and the rules do not say what is required.
+func (q *Question) AskWhole(ctx context.Context, rev, from string) (*verify.Result, error) {
+	var list []Bound
+	var changed bool
+	if len(q.Require) == 0 {
+		q.whole, list, changed = q.Default(ctx, from)
+	}
+	res, err := q.Ask(ctx, nil, "", rev, "")
+	if err != nil || len(list) == 0 || res.Verdict != verify.Verified && res.Verdict != verify.Scoped {
+		return res, err
+	}
+	left := uncovered(res, list)
+	if left == nil {
+		return res, nil
+	}
+	other := *q
+	for _, b := range list {
+		if !b.varies && !b.writes { // what wrote ran on other files
+			other.Require = append(other.Require, b.Requirement)
+		}
+	}
+	if len(other.Require) > 0 {
+		again, err := other.answer(ctx, "")
+		if err != nil {
+			return nil, err
+		}
+		if (again.Verdict == verify.Verified || again.Verdict == verify.Scoped) && uncovered(again, list) == nil {
+			return again, nil
+		}
+	}
+	name := place.Short(q.whole)
+	refusal := receipts.Refusal{Reason: receipts.NotCovered, Message: name + " was not run as a whole: no gate on these files covers its line " + left.Line.Text}
+	verdict := verify.Missing
+	if changed {
+		verdict, refusal.Reason = verify.Policy, receipts.OtherPolicy
+		refusal.Message = name + " changed, and no gate on these files covers its former line " + left.Line.Text
+	}
+	res = &verify.Result{Verdict: verdict, Refusals: []receipts.Refusal{refusal}, Gate: res.Gate, Body: res.Body, Members: res.Members, Level: res.Level}
+	q.nextSteps = q.nextOf(res, rev)
+	return res, nil
+}
+
+// uncovered returns the first line that no member of a result is of; nil for none.
+func uncovered(res *verify.Result, list []Bound) *Bound {
+	for i, b := range list {
+		if !slices.ContainsFunc(res.Members, func(e *receipts.Entry) bool {
+			v, _ := e.Parse()
+			r, ok := v.(*receipts.Receipt)
+			return ok && b.meets(r)
+		}) {
+			return &list[i]
+		}
+	}
+	return nil
+}
