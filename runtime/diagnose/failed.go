@@ -8,8 +8,8 @@ import (
 	"sync"
 )
 
-// maxFailed bounds how many names [FailedTests] returns.
-const maxFailed = 1000
+// MaxFailed bounds how many names [FailedTests] returns.
+const MaxFailed = 1000
 
 // listed finds the line that a runner whose report a [Reader] does not know prints of a test that failed. Group 1 is the name.
 var listed = sync.OnceValue(func() []*regexp.Regexp {
@@ -26,7 +26,7 @@ var listed = sync.OnceValue(func() []*regexp.Regexp {
 func FailedTests(output []byte) (names []string) {
 	var r Reader
 	for _, f := range []*Failures{&r.gotest.Failures, &r.tap.Failures, &r.spec.Failures, &r.blocks.Failures, &r.blocks.short} {
-		f.most = maxFailed
+		f.most = MaxFailed
 	}
 	for part := range slices.Chunk(output, unknown) { // what is of no runner is not read to its end
 		r.Write(0, part)
@@ -49,13 +49,13 @@ func FailedTests(output []byte) (names []string) {
 	}
 	slices.Sort(names)
 	names = slices.Compact(names)
-	return names[:min(len(names), maxFailed)]
+	return names[:min(len(names), MaxFailed)]
 }
 
 // lines returns what [listed] finds.
 func lines(output []byte) (names []string) {
 	for line := range bytes.Lines(Readable(output)) {
-		if line = bytes.TrimRight(line, "\r\n"); len(line) > maxLine || len(names) > 8*maxFailed {
+		if line = bytes.TrimRight(line, "\r\n"); len(line) > maxLine || len(names) > 8*MaxFailed {
 			continue
 		}
 		for _, re := range listed() {

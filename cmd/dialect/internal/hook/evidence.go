@@ -8,7 +8,9 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/command-dialect/dialect/cmd/dialect/internal/hook/decide"
@@ -163,8 +165,9 @@ func ignored(ctx context.Context, q *inquiry.Question, paths []string) bool {
 // maxOutput bounds what is read of an output to find the names of tests, in bytes.
 const maxOutput = 8 << 20
 
-// failures returns what failed, as a set: "BINDING\x00COMMAND\x00TEST" for each test with a name, and with an empty name for a line whose
-// output names none. ok is false where a failure is of something that cannot be looked up.
+// failures returns what failed, as a set: "BINDING\x00COMMAND\x00" with the way that the command ended, with the name of each failing test and,
+// where its output names none, with each line of that, without numbers. ok is false where a failure is of something that
+// cannot be looked up, or of a command that did not come to its end.
 func failures(q *inquiry.Question, res *verify.Result) (set map[string]bool, ok bool) {
 	set, ok = make(map[string]bool), true
 	for _, refusal := range res.Refusals {
@@ -172,34 +175,61 @@ func failures(q *inquiry.Question, res *verify.Result) (set map[string]bool, ok 
 			continue
 		}
 		r, a, err := (store.Place{Name: q.Store()}).Receipt(refusal.SHA.String())
-		if err != nil {
+		if err != nil || r.StopReason.EndedEarly() {
 			ok = false
 			continue
 		}
-		key := r.Binding + "\x00" + r.Command.String() + "\x00"
-		names := diagnose.FailedTests(output(a, r))
-		if len(names) == 0 {
-			set[key] = true
+		text, whole := output(a, r)
+		names := diagnose.FailedTests(text)
+		if !whole || len(names) >= diagnose.MaxFailed {
+			ok = false
+			continue
 		}
+		code := "none"
+		if r.ExitCode != nil {
+			code = strconv.Itoa(*r.ExitCode)
+		}
+		key := r.Binding + "\x00" + r.Command.String() + "\x00"
+		set[key+"ended "+string(r.StopReason)+" "+code+" "+r.Signal] = true
 		for _, n := range names {
-			set[key+n] = true
+			set[key+"test "+n] = true
+		}
+		if len(names) > 0 {
+			continue
+		}
+		for line := range bytes.Lines(diagnose.Readable(text)) {
+			n := key + "line " + string(number.ReplaceAll(bytes.TrimSpace(line), []byte("0")))
+			for set[n] { // one more of the same is another failure
+				n += "\x00"
+			}
+			set[n] = true
 		}
 	}
 	return set, ok && len(set) > 0
 }
 
-// output returns what is kept of the output of a command.
-func output(a archive.Archive, r *receipts.Receipt) (text []byte) {
+// number finds what differs between two outputs of the same failure: times, lines, addresses.
+var number = regexp.MustCompile(`0x[0-9a-fA-F]+|[0-9]+(?:[.:,][0-9]+)*`)
+
+// output returns what is kept of the output of a command. ok is false where some of it cannot be read, or is too long.
+func output(a archive.Archive, r *receipts.Receipt) (text []byte, ok bool) {
+	ok = true
 	for _, s := range []receipts.Stream{r.Stdout, r.Stderr} {
+		if s.Bytes == 0 {
+			continue
+		}
 		sum := s.SHA256
 		if !s.Log.IsZero() {
 			sum = s.Log
 		}
-		if b, err := regular.ReadOwn(blob.Path(string(a), sum), maxOutput); err == nil {
-			text = append(append(text, b...), '\n')
+		b, err := regular.ReadOwn(blob.Path(string(a), sum), maxOutput)
+		if err != nil {
+			ok = false
+			continue
 		}
+		text = append(append(text, b...), '\n')
 	}
-	return text
+	return text, ok
 }
 
 // begin notes what HEAD is at the first event of a session: an agent moves HEAD.

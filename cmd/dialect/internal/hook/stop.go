@@ -1,6 +1,7 @@
 package hook
 
 import (
+	"cmp"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -79,7 +80,11 @@ func (r *run) stop(f decide.Stop, s *journal.Session) reply {
 			e.Ignored = ok && ignored(r.ctx, l.q, paths) || l.res.Verdict == verify.Stale && ignored(r.ctx, l.q, bare(l.doc.Changed))
 		}
 		if e.Verdict == verify.Failed {
-			e.Old = r.old(l, s)
+			if e.Old = r.old(l, s); e.Old {
+				if e.Unrun, err = l.q.Unrun(r.ctx, cmp.Or(r.head, "HEAD"), l.res); err != nil {
+					return err
+				}
+			}
 		}
 		f.Evidence, f.Held, f.HeldHere = e, s.Held, s.HeldOn(r.tree)
 		d = f.Decide()
@@ -135,10 +140,14 @@ func (r *run) reason(l *look, s *journal.Session) string {
 	var b strings.Builder
 	b.WriteString(Held + " ")
 	command := next(l.doc)
-	failed := l.evidence.Verdict == verify.Failed
-	if failed {
+	failed, unrun := l.evidence.Verdict == verify.Failed, l.evidence.Unrun
+	switch {
+	case failed && len(unrun) > 0:
+		fmt.Fprintf(&b, "these lines did not run on these files, and what fails beside them failed before this session: %s\n", some(unrun))
+		command = report.Command(append([]string{"printf", `%s\n`}, unrun...)) + " | dialect run"
+	case failed:
 		fmt.Fprintf(&b, "the checks fail on these files.\n%s", r.report(l))
-	} else {
+	default:
 		b.WriteString("not checked since the last edit.\n")
 		if len(l.res.Refusals) > 0 && l.res.Refusals[0].Reason == receipts.NotCovered {
 			b.WriteString(l.evidence.Why + "\n")
@@ -163,7 +172,7 @@ func (r *run) reason(l *look, s *journal.Session) string {
 			fmt.Fprintf(&b, "not written by this session, leave them as they are: %s\n", some(foreign))
 		}
 	}
-	if failed {
+	if failed && len(unrun) == 0 {
 		b.WriteString("fix what fails, then run: " + command)
 	} else {
 		b.WriteString("run: " + command)

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/command-dialect/dialect/cmd/dialect/internal/interrupt"
 	"github.com/command-dialect/dialect/lang"
 	"github.com/command-dialect/dialect/lang/diag"
 	"github.com/command-dialect/dialect/lang/plan"
@@ -14,6 +15,7 @@ import (
 	"github.com/command-dialect/dialect/lang/resolve"
 	"github.com/command-dialect/dialect/lang/routing"
 	"github.com/command-dialect/dialect/receipts"
+	"github.com/command-dialect/dialect/receipts/sqlite"
 	"github.com/command-dialect/dialect/receipts/verify"
 	"github.com/command-dialect/dialect/runtime/place"
 	"github.com/command-dialect/dialect/runtime/report"
@@ -149,6 +151,61 @@ func (q *Question) AskWhole(ctx context.Context, rev, from string) (*verify.Resu
 	res = &verify.Result{Verdict: verdict, Refusals: []receipts.Refusal{refusal}, Gate: res.Gate, Body: res.Body, Members: res.Members, Level: res.Level}
 	q.nextSteps = q.nextOf(res, rev)
 	return res, nil
+}
+
+// Unrun returns the lines of what is required, or else of the default script as the commit from has it, that were not carried out on the files
+// that are asked about: they neither passed on them, nor are they among what res says failed.
+func (q *Question) Unrun(ctx context.Context, from string, res *verify.Result) (lines []string, err error) {
+	var list []Bound
+	names := q.required() // a line each
+	for _, need := range q.Require {
+		if i := slices.Index(names, need.Name); i >= 0 && i < len(q.lines) {
+			list = append(list, Bound{Requirement: need, Line: plan.Line{Text: q.lines[i]}})
+		}
+	}
+	if len(list) == 0 {
+		_, list, _ = q.Default(ctx, from)
+	}
+	if q.Tree == nil || len(list) == 0 {
+		return nil, nil
+	}
+	o := q.storeOptions()
+	o.ReadOnly = true
+	err = interrupt.Await(ctx, func() error {
+		s, err := sqlite.Open(ctx, q.path, o)
+		if err != nil {
+			return err
+		}
+		defer s.Close()
+		var failed []*receipts.Receipt
+		for _, refusal := range res.Refusals {
+			if refusal.SHA.IsZero() {
+				continue
+			}
+			e, err := s.Get(ctx, refusal.SHA.String())
+			if err != nil {
+				return err
+			}
+			v, _ := e.Parse()
+			if r, ok := v.(*receipts.Receipt); ok {
+				failed = append(failed, r)
+			}
+		}
+		for _, b := range list {
+			if b.varies || slices.Contains(lines, b.Line.Text) || slices.ContainsFunc(failed, b.meets) {
+				continue
+			}
+			_, passed, err := s.Passed(ctx, b.Command, b.Dir, q.Place, *q.Tree)
+			if err != nil {
+				return err
+			}
+			if !passed {
+				lines = append(lines, b.Line.Text)
+			}
+		}
+		return nil
+	})
+	return lines, err
 }
 
 // uncovered returns the first line that no member of a result is of; nil for none.

@@ -39,6 +39,8 @@ type Evidence struct {
 	// Old says that each failing test, or line where tests have no names, also failed in a receipt on the tree of the
 	// session's start, or of HEAD as it was then.
 	Old bool
+	// Unrun are the lines that were not carried out on the present files, where Old is true.
+	Unrun []string
 	// RulesGone says that the commit that is pushed has no rules that can be read, where the one that it follows on the remote has.
 	RulesGone bool
 }
@@ -112,7 +114,7 @@ func (s Stop) Decide() Decision {
 		return Decision{Tell, "rules-changed", "the rules changed, which an agent cannot resolve: " + e.Why + "; `dialect verify` shows the difference"}
 	case e.Verdict == verify.Tampered, e.Verdict == verify.Degraded:
 		return Decision{Tell, "broken-store", string(e.Verdict) + ": " + e.Why}
-	case e.Verdict == verify.Failed && e.Old:
+	case e.Verdict == verify.Failed && e.Old && len(e.Unrun) == 0:
 		return Decision{Tell, "old-failure", "it fails as it did before this session: " + e.Why}
 	case e.Verdict == verify.Flaky:
 		return Decision{Tell, "flaky", "it passed only after it had failed on the same files: " + e.Why}
@@ -120,7 +122,7 @@ func (s Stop) Decide() Decision {
 		return Decision{Tell, "held-on-this-tree", "the agent was held once on these files and stops with them as they are: " + e.Why}
 	case s.Held >= MaxHeld:
 		return Decision{Tell, "held-enough", "the agent was held twice since your last prompt, and is let go: " + e.Why}
-	case e.Verdict == verify.Failed:
+	case e.Verdict == verify.Failed && !e.Old:
 		return Decision{Refuse, "failed", ""}
 	case s.Overrun != "":
 		return Decision{Tell, "run-overrun", s.Overrun}
