@@ -17,6 +17,7 @@ import (
 	"github.com/command-dialect/dialect/receipts"
 	"github.com/command-dialect/dialect/receipts/sqlite"
 	"github.com/command-dialect/dialect/receipts/verify"
+	"github.com/command-dialect/dialect/runtime/history"
 	"github.com/command-dialect/dialect/runtime/place"
 	"github.com/command-dialect/dialect/runtime/report"
 	"github.com/command-dialect/dialect/runtime/workspace"
@@ -192,7 +193,7 @@ func (q *Question) Unrun(ctx context.Context, from string, res *verify.Result) (
 			}
 		}
 		for _, b := range list {
-			if b.varies || slices.Contains(lines, b.Line.Text) || slices.ContainsFunc(failed, b.meets) {
+			if b.varies || slices.Contains(lines, b.Line.Text) || slices.ContainsFunc(failed, b.meets) || b.writes && q.passedBefore(b, failed) {
 				continue
 			}
 			_, passed, err := s.Passed(ctx, b.Command, b.Dir, q.Place, *q.Tree)
@@ -206,6 +207,16 @@ func (q *Question) Unrun(ctx context.Context, from string, res *verify.Result) (
 		return nil
 	})
 	return lines, err
+}
+
+// passedBefore reports whether a line that changes files passed in the run of one of failed: what fails on the files that it left has them from it.
+func (q *Question) passedBefore(b Bound, failed []*receipts.Receipt) bool {
+	return slices.ContainsFunc(failed, func(r *receipts.Receipt) bool {
+		doc, err := (history.Documents{Archive: q.logs}).Read(r.Run)
+		return err == nil && slices.ContainsFunc(doc.Lines, func(l *report.DocResult) bool {
+			return l.Binding == b.Binding && l.Text == b.Line.Text && l.Verdict == "passed"
+		})
+	})
 }
 
 // uncovered returns the first line that no member of a result is of; nil for none.
