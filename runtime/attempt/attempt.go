@@ -247,6 +247,8 @@ func (x *Executor) Begin(at time.Time) {
 			x.trees.continueWith(*w.Tree)
 		} else if w != nil && e != nil {
 			x.trees.continueWith(e.tree)
+		} else if w != nil && x.trees.source != nil {
+			x.trees.continueWith(receipts.Tree{}) // nobody knows: no later snapshot is it
 		}
 		x.ledger.begin(x.runRecord(receipts.Time{Time: at}))
 	}

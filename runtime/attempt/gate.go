@@ -142,6 +142,13 @@ func (x *Executor) decide(ctx context.Context, a schedule.Action, g *Decision) {
 			g.Refusals = []receipts.Refusal{{Reason: receipts.OtherPolicy, Message: why}}
 			return
 		}
+		// Of an edit that the epoch of a line saw, the store says which line it is about.
+		blamed := slices.ContainsFunc(expect, func(e receipts.Expectation) bool { return !e.SHA.IsZero() && len(e.Changed) > 0 })
+		if why := x.trees.elsewhere(); why != "" && !blamed {
+			g.Verdict, g.Detail = GateRefusal, why
+			g.Refusals = []receipts.Refusal{{Reason: receipts.TreeChanged, Message: why}}
+			return
+		}
 		err = x.askGate(a, g, expect, tested, unseen)
 	}
 	if err != nil {

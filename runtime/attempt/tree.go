@@ -170,14 +170,23 @@ func (t *trees) after() []workspace.Change {
 	return t.end(true)
 }
 
-// continueWith has this epoch and those after it be of a tree that other machines have: where the files here are others, the gate
-// finds that they are.
+// continueWith has this epoch and those after it be of a tree that other machines have: whether the files here are that tree
+// the gate asks [trees.elsewhere].
 func (t *trees) continueWith(tree receipts.Tree) {
 	if t.far = &tree; t.epoch != nil {
 		own := *t.epoch
 		own.tree = tree
 		t.epoch = &own
 	}
+}
+
+// elsewhere returns why the files here, of the last snapshot, are not those that other machines had; empty if they are, or if
+// none had any. A file that is new, and that git does not track, may have come after the last line.
+func (t *trees) elsewhere() string {
+	if t.far == nil || t.base != nil && treeOf(t.base).SameFiles(*t.far) {
+		return ""
+	}
+	return "the files here are not those that the lines ran on elsewhere: they were edited since the run began, or while a line was writing; run it again"
 }
 
 // gate ends the epoch for a gate: every file is read again. It returns the snapshot of
