@@ -38,6 +38,9 @@ func Load(text []byte) (*State, error) {
 	if v.Version != 1 {
 		return nil, fmt.Errorf("schedule: a state of version %d, and this program knows version 1", v.Version)
 	}
+	if err := v.Shape.Check(); err != nil {
+		return nil, err
+	}
 	s := New(v.Shape, v.Rules)
 	damaged := errors.New("schedule: the state is damaged")
 	if len(v.Nodes) != len(s.all) || len(s.byID) != len(s.all) {

@@ -32,11 +32,41 @@
 // line is a gate.
 package schedule
 
-import "github.com/command-dialect/dialect/receipts"
+import (
+	"fmt"
+
+	"github.com/command-dialect/dialect/receipts"
+)
 
 // A Shape is what the order of a plan depends on.
 type Shape struct {
 	Nodes []Node `json:"nodes"` // the lines, in order
+}
+
+// What a shape from outside may have: steps, and levels of them. No script comes near.
+const (
+	maxSteps = 1 << 14
+	maxDepth = 64
+)
+
+// Check returns an error where a shape has more than what anybody is to carry out for others.
+func (s Shape) Check() error {
+	left := maxSteps
+	var check func(list []Node, depth int) error
+	check = func(list []Node, depth int) error {
+		if left -= len(list); left < 0 {
+			return fmt.Errorf("schedule: more than %d steps", maxSteps)
+		}
+		for i := range list {
+			if m := list[i].Members; len(m) > 0 && depth == maxDepth {
+				return fmt.Errorf("schedule: steps of more than %d levels", maxDepth)
+			} else if err := check(m, depth+1); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	return check(s.Nodes, 1)
 }
 
 // A Node is a step.

@@ -522,6 +522,15 @@ func FuzzLoad(f *testing.F) {
 		}
 		f.Add(text)
 	}
+	for _, nodes := range [][]Node{{nested(maxDepth)}, {nested(maxDepth + 1)}, groups(200), {{ID: "all", Group: true, Members: groups(200)}}} {
+		s := New(Shape{Nodes: append([]Node{{ID: "first", Gate: true}}, nodes...)}, Rules{Slots: 1})
+		s.Begin()
+		text, err := s.Save()
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(text)
+	}
 	f.Fuzz(func(t *testing.T, text []byte) {
 		s, err := Load(text)
 		if err != nil {

@@ -15,6 +15,7 @@ type State struct {
 	all   []*node // parents before their members, and batches last
 	byID  map[string]*node
 	out   []Action // of the call that runs
+	turn  turn     // of nextLine
 	progress
 }
 
@@ -36,6 +37,7 @@ type node struct {
 	parent  *node
 	members []*node
 	batch   bool // see [State.batch]
+	turn    turn // of advance
 	status
 }
 
@@ -206,8 +208,25 @@ func (s *State) do(a Action) {
 	s.out = append(s.out, a)
 }
 
+// A turn has what would call itself come once more after it has returned instead: the stack does not grow with the number of steps
+// that end as soon as they are entered.
+type turn struct{ on, more bool }
+
+func (t *turn) take(do func()) {
+	if t.more = true; t.on {
+		return
+	}
+	for t.on = true; t.more; {
+		t.more = false
+		do()
+	}
+	t.on = false
+}
+
 // nextLine enters the next line, or asks for the gate that ends the run.
-func (s *State) nextLine() {
+func (s *State) nextLine() { s.turn.take(s.enterLine) }
+
+func (s *State) enterLine() {
 	last := len(s.lines) - 1
 	switch {
 	case s.Line < last || s.Line == last && !s.lines[last].Gate:
@@ -290,7 +309,9 @@ func (s *State) spread(n *node) {
 }
 
 // advance goes on with a composite none of whose members is being carried out.
-func (s *State) advance(n *node) {
+func (s *State) advance(n *node) { n.turn.take(func() { s.enterMember(n) }) }
+
+func (s *State) enterMember(n *node) {
 	if n.Left > 0 {
 		return
 	}

@@ -137,6 +137,12 @@ func TestHostileClient(t *testing.T) {
 		"a bomb": {func(in *flow.Input) {
 			in.State, err = remote.Pack(strings.Repeat("x", 65<<20))
 		}, "too large"},
+		"a stack": {func(in *flow.Input) { // of composites that end as soon as they are entered
+			in.State, err = remote.Pack([]byte(`{"version":1,"shape":{"nodes":[{"id":"g","gate":true}` + strings.Repeat(`,{"group":true}`, 400_000) + `]},"rules":{"slots":1}}`))
+		}, "steps"},
+		"depths": {func(in *flow.Input) {
+			in.State, err = remote.Pack([]byte(`{"version":1,"shape":{"nodes":[` + strings.Repeat(`{"group":true,"members":[`, 1000) + strings.Repeat(`]}`, 1000) + `]},"rules":{"slots":1}}`))
+		}, "levels"},
 	} {
 		in := honest
 		tt.lie(&in)

@@ -238,6 +238,9 @@ func (r *run) start(ctx workflow.Context) error {
 	if err := remote.UnpackWithin(mostState, res.Shape, &shape); err != nil {
 		return err
 	}
+	if err := shape.Check(); err != nil {
+		return err
+	}
 	r.relay = schedule.NewRelay(shape, r.in.Spec.Rules)
 	r.begin(r.relay.Begin())
 	r.launch(ctx)

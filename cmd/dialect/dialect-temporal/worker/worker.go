@@ -141,8 +141,9 @@ func (w *Worker) Resolve(ctx context.Context, spec remote.Spec, lease time.Durat
 		return remote.Resolved{}, refuse(err)
 	}
 	defer w.pool.put(c)
-	packed, err := remote.Pack(engine.Shape(c.plan))
-	if err != nil {
+	shape := engine.Shape(c.plan)
+	packed, err := remote.Pack(shape)
+	if err = errors.Join(err, shape.Check()); err != nil {
 		return remote.Resolved{}, refuse(err)
 	}
 	if len(packed) > 1<<20 {
