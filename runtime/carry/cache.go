@@ -230,7 +230,7 @@ func batch(ctx context.Context, dir string, ask io.Reader, read func(*bufio.Read
 	done := make(chan error, 1)
 	cmd.Stdin, cmd.Stdout = ask, pw
 	go func() {
-		done <- cmd.Run()
+		done <- git.RunGroup(cmd)
 		pw.Close()
 	}()
 	err = read(bufio.NewReaderSize(pr, 1<<16))

@@ -96,7 +96,7 @@ func run(ctx context.Context, dir string, stdin io.Reader, args ...string) ([]by
 	}
 	var out, complaint bytes.Buffer
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = stdin, &out, &complaint
-	if err := cmd.Run(); err != nil {
+	if err := git.RunGroup(cmd); err != nil {
 		line, _, _ := strings.Cut(strings.TrimSpace(complaint.String()), "\n")
 		if ctx.Err() != nil {
 			err = context.Cause(ctx)

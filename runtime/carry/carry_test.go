@@ -176,7 +176,7 @@ func TestBytes(t *testing.T) {
 			if err := d.Send(t.Context(), carry.Parcel{Ref: one, Text: big}); err != nil {
 				t.Fatal(err)
 			}
-			out := carry.Outbox{Depot: d}
+			out := carry.Outbox{Depot: d, Ending: t.Context()}
 			if err := out.Post(t.Context(), carry.Parcel{Ref: two}); err != nil {
 				t.Fatal(err)
 			}
@@ -204,7 +204,7 @@ func TestBytes(t *testing.T) {
 func TestHook(t *testing.T) {
 	d, _, _ := depot(t, "echo one >a.txt")
 	sh(t, d.Remote, "mkdir -p hooks && printf '#!/bin/sh\\ncase $1 in */a-3-1) exit 1; esac\\n' >hooks/update && chmod +x hooks/update")
-	o := &carry.Outbox{Depot: d}
+	o := &carry.Outbox{Depot: d, Ending: t.Context()}
 	var sent [6]error
 	var all sync.WaitGroup
 	for i := range sent {

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"strconv"
@@ -79,6 +80,7 @@ func (d Depot) Send(ctx context.Context, parcels ...Parcel) error {
 // longer than it takes to send one more.
 type Outbox struct {
 	Depot
+	Ending context.Context // ends what is being sent
 
 	mu      sync.Mutex
 	waiting []*posted
@@ -127,10 +129,10 @@ func (o *Outbox) send() {
 		for i, p := range batch {
 			parcels[i] = p.Parcel
 		}
-		err := o.Send(context.Background(), parcels...) // its patience bounds it
+		err := o.Send(o.Ending, parcels...) // its patience bounds it
 		for _, p := range batch {
-			if err != nil && len(batch) > 1 { // one that is refused does not take the others with it
-				p.done <- o.Send(context.Background(), p.Parcel)
+			if err != nil && len(batch) > 1 && !errors.Is(err, context.DeadlineExceeded) { // one that is refused does not take the others with it
+				p.done <- o.Send(o.Ending, p.Parcel)
 			} else {
 				p.done <- err
 			}

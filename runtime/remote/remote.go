@@ -66,6 +66,9 @@ type Spec struct {
 	Commit    string        `json:"commit"`
 
 	Rules schedule.Rules `json:"rules"`
+
+	// DeferGate says that the receipts are for a gate elsewhere: a worker looks at the files again when a line has ended.
+	DeferGate bool `json:"defer_gate,omitempty"`
 }
 
 // Ref names a ref of the run in its depot.
@@ -390,6 +393,9 @@ func (c *Conductor) read(shape receipts.Hash) {
 // maxTogether is how many replies, and arrivals, are taken at once.
 const maxTogether = 64
 
+// fetchGrace is how long what was made is still fetched once the run is cut short; what comes after one that took longer is not.
+const fetchGrace = 3 * time.Second
+
 // fetch brings what a batch of arrivals names.
 func (c *Conductor) fetch(batch []Arrived) []engine.Arrived {
 	list := make([]engine.Arrived, len(batch))
@@ -408,8 +414,18 @@ func (c *Conductor) fetch(batch []Arrived) []engine.Arrived {
 	if len(refs) == 0 {
 		return list
 	}
+	fetched := make(chan struct{})
+	defer close(fetched)
+	defer context.AfterFunc(c.ctx, func() {
+		select {
+		case <-c.lasts.Done():
+		case <-fetched:
+		case <-time.After(fetchGrace):
+			c.end()
+		}
+	})()
 	texts, err := c.o.Depot.Fetch(c.lasts, attempt.MaxDelivery, refs...)
-	if err != nil && len(refs) > 1 { // one that is bad does not take the others with it
+	if err != nil && len(refs) > 1 && c.lasts.Err() == nil && !errors.Is(err, context.DeadlineExceeded) { // one that is bad does not take the others with it
 		texts = make([][]byte, len(refs))
 		for k, ref := range refs {
 			if one, failed := c.o.Depot.Fetch(c.lasts, attempt.MaxDelivery, ref); failed == nil {
@@ -517,12 +533,17 @@ func (c *Conductor) Close() error {
 	over := c.over
 	c.mu.Unlock()
 	c.child.Stop()
+	silent := c.lasts.Err() != nil // the depot did not answer
 	c.end()
 	<-ended
-	if !over {
+	if !over || silent {
 		return nil
 	}
-	ctx, done := context.WithTimeout(context.Background(), 10*time.Second)
+	most := 10 * time.Second
+	if c.ctx.Err() != nil {
+		most = fetchGrace
+	}
+	ctx, done := context.WithTimeout(context.Background(), most)
 	defer done()
 	return c.o.Depot.Collect(ctx, c.o.Spec.Run, time.Now().Add(-kept))
 }

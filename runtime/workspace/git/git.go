@@ -291,7 +291,7 @@ func here(ctx context.Context, c Call) (status int, err error) {
 	}
 	// A filter may leave a child behind that holds the pipes.
 	cmd.WaitDelay = 2 * time.Second
-	err = runGroup(cmd)
+	err = RunGroup(cmd)
 	var exit *exec.ExitError
 	switch {
 	case errors.As(err, &exit):

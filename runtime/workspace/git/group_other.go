@@ -4,6 +4,6 @@ package git
 
 import "os/exec"
 
-// runGroup runs a command. There are no process groups here, and a cancelled context
+// RunGroup runs a command. There are no process groups here, and a cancelled context
 // kills the command alone.
-func runGroup(cmd *exec.Cmd) error { return cmd.Run() }
+func RunGroup(cmd *exec.Cmd) error { return cmd.Run() }

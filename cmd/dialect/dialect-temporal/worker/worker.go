@@ -66,6 +66,9 @@ type Worker struct {
 	sending sync.WaitGroup
 	room    chan struct{} // of those that are sent
 
+	ending context.Context // of what is sent
+	end    context.CancelFunc
+
 	own   string           // the queue of this worker alone
 	seats map[string]*seat // by run
 }
@@ -82,6 +85,7 @@ func New(o Options) (*Worker, error) {
 		return nil, err
 	}
 	w := &Worker{o: o, own: fmt.Sprintf("%s/%016x", o.Queue, rand.Uint64()), seats: make(map[string]*seat), outbox: make(map[string]*carry.Outbox), room: make(chan struct{}, sendingPerSlot*max(o.Slots, 1))}
+	w.ending, w.end = context.WithCancel(context.Background())
 	w.pool.init(o)
 	return w, nil
 }
@@ -122,6 +126,11 @@ func (w *Worker) Start() (stop func(), err error) {
 		select {
 		case <-sent:
 		case <-time.After(endTimeout):
+		}
+		w.end()
+		select {
+		case <-sent: // what git had left is gone
+		case <-time.After(2 * time.Second):
 		}
 		w.pool.close()
 	}, nil
@@ -236,7 +245,7 @@ func (w *Worker) out(format string) *carry.Outbox {
 	defer w.mu.Unlock()
 	o := w.outbox[format]
 	if o == nil {
-		o = &carry.Outbox{Depot: carry.Depot{Remote: w.o.Depot, Format: format}}
+		o = &carry.Outbox{Depot: carry.Depot{Remote: w.o.Depot, Format: format}, Ending: w.ending}
 		w.outbox[format] = o
 	}
 	return o

@@ -1,0 +1,75 @@
+//go:build linux
+
+package carry_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/command-dialect/dialect/runtime/carry"
+)
+
+// A depot whose other side hangs is left when the context ends: with all that git had started, and without a folder.
+func TestHang(t *testing.T) {
+	bin, temp := t.TempDir(), t.TempDir()
+	ssh := filepath.Join(bin, "ssh")
+	if err := os.WriteFile(ssh, []byte("#!/bin/sh\nsleep 600 &\necho $$ $! >>"+bin+"/pids\nwait\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("GIT_SSH_COMMAND", ssh)
+	t.Setenv("GIT_SSH_VARIANT", "simple")
+	t.Setenv("TMPDIR", temp)
+	d := carry.Depot{Remote: "ssh://host/depot.git"}
+	ref := carry.Ref(time.Now(), "r-0", "a-1-1")
+	for name, call := range map[string]func(context.Context) error{
+		"send":    func(ctx context.Context) error { return d.Send(ctx, carry.Parcel{Ref: ref, Text: []byte("x")}) },
+		"fetch":   func(ctx context.Context) error { _, err := d.Fetch(ctx, 1<<10, ref); return err },
+		"collect": func(ctx context.Context) error { return d.Collect(ctx, "r-0", time.Now()) },
+		"post": func(ctx context.Context) error {
+			o := carry.Outbox{Depot: d, Ending: ctx}
+			return o.Post(t.Context(), carry.Parcel{Ref: ref, Text: []byte("x")})
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_ = os.Remove(bin + "/pids")
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			ended := make(chan error, 1)
+			go func() { ended <- call(ctx) }()
+			var pids []string
+			for len(pids) < 2 {
+				text, _ := os.ReadFile(bin + "/pids")
+				pids = strings.Fields(string(text))
+				select {
+				case err := <-ended:
+					t.Fatal("it did not hang: ", err)
+				case <-time.After(10 * time.Millisecond):
+				}
+			}
+			cancel()
+			if err := <-ended; err == nil {
+				t.Error("no error")
+			}
+			for _, pid := range pids {
+				for i := 0; ; i++ {
+					stat, err := os.ReadFile(fmt.Sprintf("/proc/%s/stat", pid))
+					if err != nil || strings.Contains(string(stat), ") Z ") {
+						break
+					}
+					if i == 500 {
+						t.Fatalf("the process %s goes on: %s", pid, stat)
+					}
+					time.Sleep(10 * time.Millisecond)
+				}
+			}
+			if left, _ := filepath.Glob(filepath.Join(temp, "*")); len(left) > 0 {
+				t.Errorf("left: %v", left)
+			}
+		})
+	}
+}
