@@ -258,7 +258,7 @@ func (w *Worker) attempt(ctx context.Context, c *checkout, t flow.Task) (*attemp
 	x := attempt.New(ctx, ctx, c.plan, attempt.Options{
 		Run: t.Spec.Run, Session: t.Spec.Session, Nonce: t.Spec.Nonce, Jobs: max(t.Spec.Rules.Slots, 1),
 		Store: &caught, LogDir: filepath.Join(w.o.Folder, "log"), Redact: secret, Environ: os.Environ(), Workspace: c.tracker,
-		Signer: w.o.Signer.ID(), Dispatch: t.Dispatch, MCP: mcpclient.Helper, Guard: w.o.Guard,
+		Signer: w.o.Signer.ID(), Dispatch: t.Dispatch, MCP: mcpclient.Helper, Guard: w.o.Guard, DeferGate: t.Spec.DeferGate,
 	}, nil)
 	defer x.Close()
 	x.Begin(t.Spec.Started)

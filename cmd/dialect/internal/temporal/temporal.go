@@ -157,7 +157,7 @@ func (o *Options) Conduct(ctx context.Context, p *project.Program, rec *recordin
 		Spec: remote.Spec{
 			Run: opt.Run, Session: opt.Session, Nonce: opt.Nonce, Parent: opt.Parent, Origin: origin, Started: opt.Began,
 			Name: s.Name, Script: s.Path, Line: s.Line, Member: s.Member, Part: s.Part, Lines: p.Lines, Vars: p.Vars,
-			Matrix: p.Plan.Matrix.Path, ScriptSHA: script, MatrixSHA: matrix,
+			Matrix: p.Plan.Matrix.Path, ScriptSHA: script, MatrixSHA: matrix, DeferGate: opt.DeferGate,
 		},
 	}
 	if s := o.spec; s != nil {

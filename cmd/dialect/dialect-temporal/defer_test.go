@@ -1,0 +1,24 @@
+package main_test
+
+import "testing"
+
+// Receipts that workers leave for a gate elsewhere are taken by one.
+func TestDeferGate(t *testing.T) {
+	l, place := waits(t)
+	release(t, place)
+	l.worker()
+	p := l.run("wait.dlct", "--defer-gate", "--json")
+	if got := l.wait(p); got != 0 {
+		t.Fatalf("status %d\n%s%s", got, &p.out, &p.err)
+	}
+	args := []string{"gate"}
+	for _, n := range l.document(p).Lines {
+		if n.Receipt != "" {
+			args = append(args, n.Receipt)
+		}
+	}
+	if len(args) < 2 {
+		t.Fatalf("no receipts: %s", &p.out)
+	}
+	l.dialect(0, args...)
+}
