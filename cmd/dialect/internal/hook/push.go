@@ -224,7 +224,7 @@ func (p *push) judge(t tip, dir string) {
 	case l.res.Verdict == verify.Verified:
 		p.log(decide.Allow, "verified", t.name+where)
 	case l.res.Verdict == verify.Degraded && l.noRules == "": // an agent can break its store
-		p.refuse(fmt.Sprintf("%s: %s is not verified%s: %s%s\n  next: mend the store, and run the script again%s", l.res.Verdict, t.name, where, l.evidence.Why, there, meant))
+		p.refuse(fmt.Sprintf("%s: %s is not verified%s: %s%s\n  next: fix the store, and run the script again%s", l.res.Verdict, t.name, where, l.evidence.Why, there, meant))
 	case l.res.Verdict == verify.Degraded, l.q.Trusted() == nil:
 		p.warn("not-checked", fmt.Sprintf("%s is not checked%s: %s", t.name, where, cmp.Or(l.noRules, l.evidence.Why)), l.evidence.Why)
 	default:

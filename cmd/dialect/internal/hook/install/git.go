@@ -30,17 +30,13 @@ const (
 // or in the one that pre-commit runs before its own. add is false to take it out.
 func (in Installer) Git(add bool) (ch Change, err error) {
 	ch.Level = Project
-	has := func(names ...string) string {
-		for _, n := range names {
-			if path := filepath.Join(in.Root, n); place.Exists(path) {
-				return path
-			}
-		}
-		return ""
-	}
 	var edit func(text []byte) ([]byte, error)
-	lefthook := has("lefthook.yml", "lefthook.yaml", ".lefthook.yml", ".lefthook.yaml")
-	precommit := has(".pre-commit-config.yaml")
+	lefthook := ""
+	for _, n := range []string{".lefthook.yaml", ".lefthook.yml", "lefthook.yaml", "lefthook.yml"} { // the last one counts
+		if path := filepath.Join(in.Root, n); place.Exists(path) {
+			lefthook = path
+		}
+	}
 	if !place.Exists(filepath.Join(in.Root, ".git")) {
 		return ch, exit.Failf(exit.Failed, "this is not a git repository: --git is about its pre-push hook")
 	}
@@ -53,8 +49,6 @@ func (in Installer) Git(add bool) (ch Change, err error) {
 		ch.Client, ch.Path, edit = gitClient("lefthook"), lefthook, func(text []byte) ([]byte, error) { return addLefthook(text, filepath.Base(lefthook)) }
 	case filepath.Base(hooks) == "_" && filepath.Base(filepath.Dir(hooks)) == ".husky":
 		ch.Client, ch.Path, edit = gitClient("husky"), filepath.Join(filepath.Dir(hooks), "pre-push"), in.sharedScript
-	case !add && holds(precommit, blockBegin): // of an earlier dialect
-		ch.Client, ch.Path = gitClient("pre-commit"), precommit
 	default:
 		ch.Client, ch.Path, edit, ch.direct = gitClient("git"), hook, in.script, true
 		if shared {
@@ -113,9 +107,6 @@ const (
 
 // holds reports whether a file has a text.
 func holds(path, text string) bool {
-	if path == "" {
-		return false
-	}
 	b, err := current(path)
 	return err == nil && bytes.Contains(b, []byte(text))
 }

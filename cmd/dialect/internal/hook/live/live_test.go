@@ -422,7 +422,7 @@ func TestLetGo(t *testing.T) {
 				if at := p.told(held); at >= 0 {
 					t.Errorf("it was held in request %d", at)
 				}
-				if plugged := c.name == "opencode" || c.name == "kilo"; plugged && (name == "changed rules") != p.logged(t, c.name) {
+				if c.name == "kilo" && (name == "changed rules") != p.logged(t, c.name) {
 					t.Errorf("what the client logs of the hook: %v", !(name == "changed rules"))
 				}
 			})
@@ -430,7 +430,7 @@ func TestLetGo(t *testing.T) {
 	})
 }
 
-// logged reports whether the log of opencode or Kilo has what our plugin tells a person.
+// logged reports whether the log of Kilo has what our plugin tells a person; `opencode run` can end before its log is written.
 func (p *project) logged(t *testing.T, client string) bool {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(p.root, "home", ".local", "share", client, "log", "*.log"))
