@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/command-dialect/dialect/cmd/dialect/internal/hook/decide"
 	"github.com/command-dialect/dialect/cmd/dialect/internal/hook/journal"
@@ -198,7 +199,7 @@ func failures(q *inquiry.Question, res *verify.Result) (set map[string]bool, ok 
 			continue
 		}
 		for line := range bytes.Lines(diagnose.Readable(text)) {
-			n := key + "line " + string(number.ReplaceAll(bytes.TrimSpace(line), []byte("0")))
+			n := key + "line " + string(number().ReplaceAll(bytes.TrimSpace(line), []byte("0")))
 			for set[n] { // one more of the same is another failure
 				n += "\x00"
 			}
@@ -209,7 +210,7 @@ func failures(q *inquiry.Question, res *verify.Result) (set map[string]bool, ok 
 }
 
 // number finds what differs between two outputs of the same failure: times, lines, addresses.
-var number = regexp.MustCompile(`0x[0-9a-fA-F]+|[0-9]+(?:[.:,][0-9]+)*`)
+var number = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`0x[0-9a-fA-F]+|[0-9]+(?:[.:,][0-9]+)*`) })
 
 // output returns what is kept of the output of a command. ok is false where some of it cannot be read, or is too long.
 func output(a archive.Archive, r *receipts.Receipt) (text []byte, ok bool) {
