@@ -129,7 +129,7 @@ func TestGuardStatus(t *testing.T) {
 	if err := cmd.Wait(); err != nil {
 		t.Error(err)
 	}
-	for _, want := range []string{w.dir + ": namespaces, Landlock ABI", "hidden from the agent: /var/tmp/dialect-", "quality.dlct: passed; gate g-"} {
+	for _, want := range []string{"tree      " + w.dir + "\n", "mode      namespaces, Landlock ABI", "hidden    from the agent: /var/tmp/dialect-", "quality.dlct: passed; gate g-"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("exit %d, no %q in\n%s", status, want, out)
 		}
