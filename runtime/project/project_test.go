@@ -137,8 +137,6 @@ func TestLoad(t *testing.T) {
 	}
 }
 
-// TestHideSecrets: values that are declared as secret are in no finding and in no text that findings are
-// shown in, whose offsets stay.
 // TestResolveAgain binds a program twice: the second time as if it were the first.
 func TestResolveAgain(t *testing.T) {
 	dir := folder(t, map[string]string{"routing.toml": matrix})
@@ -150,14 +148,14 @@ func TestResolveAgain(t *testing.T) {
 		}
 		return p
 	}
-	once, again := load(), load()
+	again := load()
 	again.Resolve(nil, nil)
 	if again.Findings.Count(diag.Error) < 2 {
 		t.Fatalf("%v", again.Findings)
 	}
 	for _, lines := range [][]int{{2}, nil, {1, 2}} {
 		vars := map[string]string{"package": "./..."}
-		once = load()
+		once := load()
 		once.Resolve(vars, lines)
 		again.Resolve(vars, lines)
 		if !reflect.DeepEqual(once.Findings, again.Findings) || !reflect.DeepEqual(once.Plan, again.Plan) || string(once.Sources["a.dlct"].Text) != string(again.Sources["a.dlct"].Text) {
@@ -166,6 +164,8 @@ func TestResolveAgain(t *testing.T) {
 	}
 }
 
+// TestHideSecrets: values that are declared as secret are in no finding and in no text that findings are
+// shown in, whose offsets stay.
 func TestHideSecrets(t *testing.T) {
 	dir := folder(t, map[string]string{"routing.toml": matrix})
 	for _, line := range []string{
