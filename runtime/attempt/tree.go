@@ -134,6 +134,7 @@ func (t *trees) end(wrote bool) []workspace.Change {
 func (t *trees) still() (changed []string, fresh bool, err error) {
 	t.looks.Lock()
 	defer t.looks.Unlock()
+	t.source.Forget() // as a gate does, whose look this stands for
 	s, err := t.source.Take(t.ctx)
 	if err != nil {
 		return nil, false, err

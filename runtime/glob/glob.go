@@ -24,6 +24,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 
 	"github.com/command-dialect/dialect/runtime/place"
 )
@@ -127,14 +128,14 @@ func (x *expansion) next(at []File, part string, last bool) (found []File, err e
 
 // names returns the names in a directory that part matches, sorted.
 func (x *expansion) names(dir, part string) (names []string, err error) {
-	if info, err := os.Stat(dir); err != nil || !info.IsDir() { // opening a FIFO would wait for a writer
-		return nil, nil
-	}
-	f, err := os.Open(dir)
+	f, err := os.OpenFile(dir, os.O_RDONLY|syscall.O_NONBLOCK, 0) // a FIFO that took its place would wait for a writer
 	if err != nil {
 		return nil, nil
 	}
 	defer f.Close()
+	if info, err := f.Stat(); err != nil || !info.IsDir() {
+		return nil, nil
+	}
 	for {
 		list, err := f.Readdirnames(1024)
 		if err := x.see(len(list)); err != nil {
