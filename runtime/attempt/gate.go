@@ -151,7 +151,7 @@ func (x *Executor) decide(ctx context.Context, a schedule.Action, g *Decision) {
 		}
 		err = x.askGate(a, g, expect, tested, unseen)
 	}
-	if err != nil {
+	if err != nil && g.Verdict != GateRefusal {
 		// Without a store there is no evidence: enough only if none was asked for.
 		g.Verdict, g.Detail = GateDegraded, "no receipt can be kept: "+err.Error()
 		for _, e := range expect {
