@@ -5,6 +5,7 @@ package process
 import (
 	"fmt"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -153,14 +154,19 @@ func orphans() (list []proc) {
 		}
 	}
 	for _, pid := range pids {
-		if _, command := sessions.leaders.Load(pid); command {
-			continue
-		}
 		if p, ok := readProc(pid); ok && p.ppid == self && p.session != own && !p.dead() {
 			list = append(list, p)
 		}
 	}
-	return list
+	if len(list) == 0 {
+		return nil
+	}
+	sessions.Lock() // a command that was starting while this looked is among the leaders now
+	defer sessions.Unlock()
+	return slices.DeleteFunc(list, func(p proc) bool {
+		_, command := sessions.leaders.Load(p.pid)
+		return command
+	})
 }
 
 // endLeft ends what commands left running, at once if now is set.
@@ -173,7 +179,9 @@ func (p *platform) endLeft(l *Launcher, now bool) error {
 		return err
 	}
 	for _, q := range orphans() {
-		t.members[q.pid] = q.start
+		if mark, _ := readMark(q.pid); mark == "" || strings.HasPrefix(mark, l.mark) { // not what another launcher's command left
+			t.members[q.pid] = q.start
+		}
 	}
 	p.mu.Lock()
 	for pid, start := range p.named {
