@@ -44,8 +44,11 @@ func (p Place) Export(w io.Writer) error {
 }
 
 // Bundle writes the records that ids name, all that they cover and the proofs of their places; since is a
-// checkpoint that the log is shown to begin with, nil for none.
+// checkpoint that the log is shown to begin with, nil for none. Without ids a notary writes its whole log, as it is now.
 func (p Place) Bundle(w io.Writer, since *receipts.Head, ids []string) error {
+	if len(ids) == 0 {
+		return p.wholeBundle(w)
+	}
 	b, err := read(p, func(ctx context.Context, s *sqlite.Store) (*receipts.Bundle, error) {
 		b, err := s.Bundle(ctx, since, ids...)
 		return b, notFound(err)

@@ -106,6 +106,21 @@ func SessionKey(path string) note.Verifiers {
 	return receipts.OfNotaries(keys)
 }
 
+// wholeBundle has the notary of p write the bundle of its whole log.
+func (p Place) wholeBundle(w io.Writer) error {
+	path, err := p.Path()
+	if err != nil {
+		return err
+	}
+	c := &copied
+	c.Lock()
+	defer c.Unlock()
+	if c.client == nil || path != c.path {
+		return exit.Usagef("--bundle needs the IDs of gates or receipts").Hint("`dialect receipts list` shows them; a notary alone proves its whole log")
+	}
+	return c.client.Bundle(context.Background(), w)
+}
+
 // isCopy reports whether a store is that copy.
 func isCopy(path string) bool {
 	c := &copied
