@@ -9,9 +9,8 @@ import (
 	"testing"
 )
 
-// What one launcher does about processes that were left running is no concern of the commands that another
-// launcher of the same program is starting: they are children of the program too, and until they are known they
-// look like orphans.
+// A launcher that ends what was left running spares the commands that another launcher of the same program is
+// starting: they are children of the program too, and until they are known they look like orphans.
 func TestLaunchersApart(t *testing.T) {
 	a, b := start(t), start(t)
 	stop := make(chan struct{})
