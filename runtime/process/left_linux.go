@@ -74,7 +74,15 @@ func (p *platform) wasNamed(q *proc) bool {
 
 // nameOthers names what is left by children of this process that are not commands.
 func (p *platform) nameOthers() (left []Left, text string) {
-	return p.name(settled(orphans))
+	return p.name(settled(p.ownOrphans))
+}
+
+// ownOrphans returns the orphans that another launcher of this process has no part in.
+func (p *platform) ownOrphans() []proc {
+	return slices.DeleteFunc(orphans(), func(q proc) bool {
+		mark, _ := readMark(q.pid)
+		return p.foreign(&q, mark)
+	})
 }
 
 // settled returns what list does once nothing is left of it, or at the last look.
@@ -111,6 +119,9 @@ func (w *watcher) left(q *proc) bool {
 		return true
 	}
 	l := w.launcher
+	if l.platform.foreign(q, mark) {
+		return false
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for r := range l.running {
@@ -119,6 +130,17 @@ func (w *watcher) left(q *proc) bool {
 		}
 	}
 	return true
+}
+
+// foreign reports whether q was left by something else than a command of this launcher: it is older, or has the mark of another
+// launcher that is open. A mark of which nothing is known proves nothing: anyone can set one.
+func (p *platform) foreign(q *proc, mark string) bool {
+	if q.start+1 < p.opened {
+		return true
+	}
+	launchers.Lock()
+	defer launchers.Unlock()
+	return slices.ContainsFunc(launchers.marks, func(m string) bool { return m != p.guard.mark && strings.HasPrefix(mark, m) })
 }
 
 // programName is the name of a program, without what could act on a terminal.
@@ -178,10 +200,8 @@ func (p *platform) endLeft(l *Launcher, now bool) error {
 	if t.own, err = unix.Getsid(0); err != nil {
 		return err
 	}
-	for _, q := range orphans() {
-		if mark, _ := readMark(q.pid); mark == "" || strings.HasPrefix(mark, l.mark) { // not what another launcher's command left
-			t.members[q.pid] = q.start
-		}
+	for _, q := range p.ownOrphans() {
+		t.members[q.pid] = q.start
 	}
 	p.mu.Lock()
 	for pid, start := range p.named {

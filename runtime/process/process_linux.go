@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+	"slices"
 	"sync"
 	"syscall"
 	"time"
@@ -26,29 +27,34 @@ type platform struct {
 	hard  int // eventfd, readable once it is to kill all
 	guard guard
 
+	opened uint64 // in ticks since boot, as of a process
+
 	mu       sync.Mutex
 	leftover []*tree        // what aborts could not end
 	named    map[int]uint64 // pid to start time, of what results name as left
 }
 
-// subreapers counts the launchers of this process that want orphans to become
-// its children, an attribute that a process has only once.
-var subreapers struct {
+// ticks of /proc/PID/stat are a second: USER_HZ, which is 100 wherever Go runs.
+const ticks = 100
+
+// launchers holds the marks of the launchers of this process that are open. Each wants orphans to become its children, an
+// attribute that a process has only once.
+var launchers struct {
 	sync.Mutex
-	n int
+	marks []string
 }
 
-func setSubreaper(on bool) error {
-	subreapers.Lock()
-	defer subreapers.Unlock()
+func setSubreaper(mark string, on bool) error {
+	launchers.Lock()
+	defer launchers.Unlock()
 	var value uintptr
 	if on {
 		value = 1
-		subreapers.n++
-	} else {
-		subreapers.n--
+		launchers.marks = append(launchers.marks, mark)
+	} else if i := slices.Index(launchers.marks, mark); i >= 0 {
+		launchers.marks = slices.Delete(launchers.marks, i, i+1)
 	}
-	if subreapers.n != int(value) {
+	if len(launchers.marks) != int(value) {
 		return nil // not the first, or not the last
 	}
 	return unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, value, 0, 0, 0)
@@ -65,8 +71,12 @@ func (p *platform) open(o Options, mark string) error {
 		}
 	}
 	p.guard.argv, p.guard.mark = o.Guard, mark
+	var now unix.Timespec
+	if unix.ClockGettime(unix.CLOCK_BOOTTIME, &now) == nil {
+		p.opened = uint64(now.Nano() / int64(time.Second/ticks))
+	}
 	// Refused, orphans go to init, where their mark still finds them.
-	_ = setSubreaper(true)
+	_ = setSubreaper(mark, true)
 	return nil
 }
 
@@ -90,7 +100,7 @@ func (p *platform) close() error {
 	if _, zombie := haveChildren(); zombie { // else there is nothing to read all of /proc for
 		reapOrphans()
 	}
-	_ = setSubreaper(false)
+	_ = setSubreaper(p.guard.mark, false)
 	p.guard.release()
 	err := errors.Join(unix.Close(p.wake), unix.Close(p.hard))
 	if alive > 0 {

@@ -44,3 +44,31 @@ func TestLaunchersApart(t *testing.T) {
 	close(stop)
 	ending.Wait()
 }
+
+// What a command of one launcher leaves running is neither named nor ended by another launcher.
+func TestLeftApart(t *testing.T) {
+	a, b := start(t), start(t)
+	res := a.Run(context.Background(), &Command{Argv: []string{"sh", "-c", "setsid sleep 600 </dev/null >/dev/null 2>&1 &"}, Env: os.Environ()})
+	if len(res.Left) != 1 {
+		t.Fatalf("left %v, %v", res.Left, res.Notes)
+	}
+	if res := b.Run(context.Background(), &Command{Argv: []string{"true"}, Env: os.Environ()}); len(res.Left) != 0 {
+		t.Errorf("another launcher names %v", res.Left)
+	}
+	if left, _ := b.NameLeft(); len(left) != 0 {
+		t.Errorf("another launcher names %v beside its commands", left)
+	}
+	if err := b.EndLeft(true); err != nil {
+		t.Error(err)
+	}
+	pid := res.Left[0].PID
+	if p, ok := readProc(pid); !ok || p.dead() {
+		t.Error("another launcher has ended it")
+	}
+	if err := a.EndLeft(true); err != nil {
+		t.Error(err)
+	}
+	if p, ok := readProc(pid); ok && !p.dead() {
+		t.Error("it was not ended")
+	}
+}
