@@ -114,7 +114,7 @@ const saidLines, saidBytes = 4, 600
 
 // complains matches lines in which installers say why they failed.
 var complains = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?i)\b(err|error|fatal|failed|cannot|not found|no such|denied|refused)\b`)
+	return regexp.MustCompile(`(?i)\b(err|\w*error|fatal|failed|cannot|not found|no such|denied|refused)\b`)
 })
 
 // saying returns, in one line, the lines of what a command printed that say why it failed, else its last ones, and where all of it is.

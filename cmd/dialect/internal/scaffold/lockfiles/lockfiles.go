@@ -84,7 +84,7 @@ func (d *proposal) node(m Manager) {
 	var keep []string
 	if berry {
 		command, keep = "yarn install --immutable", []string{"~/.yarn/berry"}
-		locks = append(locks, ".yarnrc.yml", ".yarn/releases/**", ".yarn/plugins/**", ".yarn/patches/**")
+		locks = append(locks, ".yarnrc.yml", ".yarn/releases/**", ".yarn/plugins/**", ".yarn/patches/**", ".yarn/cache/**", ".pnp.cjs", ".pnp.js", ".pnp.loader.mjs") // what of it is committed is used, and not made
 	}
 	if slices.ContainsFunc(scriptsOfInstall, func(name string) bool { return p.At("scripts").Has(name) }) {
 		if berry {
