@@ -91,12 +91,33 @@ func (r *Room) install(ctx context.Context, s Setup, last *installed, run Run) (
 	if err := r.obtain(ctx, in, made); err != nil {
 		return nil, err
 	}
+	in.tools = slices.DeleteFunc(r.toolsOf(s), func(v sight) bool { return !r.ledTo(in, v.Path) })
 	for _, name := range s.Keep {
 		if info, err := os.Lstat(filepath.Join(in.dir, "home", filepath.FromSlash(name))); err == nil && info.IsDir() {
 			in.keep = append(in.keep, name)
 		}
 	}
 	return in, r.fits(in)
+}
+
+// toolsOf are the toolchains in hidden directories that PATH leads the commands of a setup to. All of the commands see them: what one of them
+// installs may be links to its toolchain, as of a venv to its Python.
+func (r *Room) toolsOf(s Setup) []sight {
+	stay := &Stay{room: r}
+	for _, argv := range s.Commands {
+		if !strings.ContainsRune(argv[0], filepath.Separator) {
+			stay.tool(argv[0], r.environ(s.Env))
+		}
+	}
+	return slices.DeleteFunc(stay.sees, func(v sight) bool { return !r.hides(v.Path) })
+}
+
+// ledTo reports whether an installed link leads below dir.
+func (r *Room) ledTo(in *installed, dir string) bool {
+	return slices.ContainsFunc(in.has.files, func(f workspace.File) bool {
+		_, below := git.Within(dir, f.Target)
+		return f.Kind == workspace.Link && filepath.IsAbs(f.Target) && below
+	})
 }
 
 // installHere runs a setup in an unconfined room.
@@ -241,8 +262,9 @@ func (r *Room) perform(ctx context.Context, s Setup, locks []workspace.File, dir
 	if err := stay.locks.sync(ctx, source); err != nil {
 		return nil, err
 	}
+	tools := r.toolsOf(s)
 	for _, argv := range s.Commands {
-		stay.sees, stay.open = nil, nil
+		stay.sees, stay.open = slices.Clone(tools), nil
 		c := &process.Command{Argv: argv, Dir: r.o.Root, Env: slices.Clone(s.Env)}
 		if err := stay.Prepare(c); err != nil {
 			return nil, err

@@ -493,6 +493,9 @@ func (s *Stay) Prepare(c *process.Command) error {
 	}
 	s.tool(c.Argv[0], c.Env)
 	if in := s.after; in != nil {
+		for _, v := range in.tools {
+			s.see(v)
+		}
 		for i, name := range in.keep {
 			s.kept = append(s.kept, sight{
 				Path: filepath.Join(in.dir, "home", filepath.FromSlash(name)), To: filepath.Join(r.home(), filepath.FromSlash(name)), Own: "kept" + strconv.Itoa(i),

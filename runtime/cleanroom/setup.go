@@ -35,6 +35,8 @@ type installed struct {
 	dir  string              // has tree and home, for a room in namespaces
 	has  *checkout           // of dir
 	keep []string            // of the Setup, those that are there
+
+	tools []sight // toolchains of the setup's commands that what it left leads to
 }
 
 // A Run carries out one command of a setup. The error says how it failed.

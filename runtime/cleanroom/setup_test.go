@@ -24,6 +24,7 @@ type packaged struct {
 	root string
 	ran  atomic.Int32 // commands of setups
 	text string       // of the setup, for a shell
+	more [][]string   // commands instead of it
 	keep []string
 	own  map[string]string // variables that the matrix sets
 	o    Options
@@ -52,8 +53,12 @@ func (p *packaged) install(t testing.TB, ctx context.Context) (*Room, *Installed
 	}
 	defer l.Close()
 	r := enter(t, p.root, p.o)
+	commands := p.more
+	if commands == nil {
+		commands = [][]string{{"sh", "-c", p.text}}
+	}
 	s := Setup{
-		Commands: [][]string{{"sh", "-c", p.text}}, Keep: p.keep, Env: os.Environ(), Own: p.own,
+		Commands: commands, Keep: p.keep, Env: os.Environ(), Own: p.own,
 		Locks: func(name string) bool { return name == "lock" || strings.HasPrefix(name, "lock/") },
 	}
 	in, err := r.Install(ctx, s, func(ctx context.Context, c *process.Command) error {
@@ -89,6 +94,37 @@ func (p *packaged) left(t testing.TB) (names []string) {
 const installs = `ls -A . > /tmp/seen; mkdir -p modules/bin ~/.store/a/empty ~/.other; cat lock > modules/a; cp /tmp/seen modules/seen
 ln -s ../a modules/bin/a; echo s > ~/.store/a/s; chmod 555 ~/.store/a; echo junk > ~/.other/x; echo planted > /tmp/planted
 mkdir .git; echo planted > .git/config; mkdir -p src/__pycache__; echo planted > src/__pycache__/x.pyc; touch lock; umask 077; echo so > lib.so; chmod 700 lib.so`
+
+// Links that a setup installs into the toolchain of one of its commands, as a venv has one to its Python, lead there for the commands after it and
+// for lines, which name it; a link to anything else of the home directory leads nowhere.
+func TestToolchainOfSetup(t *testing.T) {
+	p := newPackaged(t, "")
+	tools := filepath.Join(p.home(), ".tools")
+	put(t, tools, "bin/venv", "#!/bin/sh\nmkdir -p modules/bin; ln -s "+tools+"/lib/python modules/bin/python; ln -s "+p.home()+"/.secret/key modules/key\n")
+	put(t, tools, "lib/python", "#!/bin/sh\necho python \"$@\"\n")
+	put(t, p.home(), ".secret/key", "secret\n")
+	for _, name := range []string{"bin/venv", "lib/python"} {
+		if err := os.Chmod(filepath.Join(tools, name), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Setenv("PATH", tools+"/bin:"+os.Getenv("PATH"))
+	p.more = [][]string{{"venv"}, {"modules/bin/python", "installs"}}
+	for _, kept := range []bool{false, true} {
+		r, was := p.room(t)
+		s, res, err := in(t, r, []string{"sh", "-c", "modules/bin/python line; cat modules/key"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if out := string(res.Stdout.Head); was.Kept != kept || out != "python line\n" || !slices.Contains(s.Shared(), "tools in ~/.tools") {
+			t.Errorf("kept %t: %q, %q, shared %q", was.Kept, out, res.Stderr.Head, s.Shared())
+		}
+		if _, err := s.End(t.Context()); err != nil {
+			t.Error(err)
+		}
+		r.Close()
+	}
+}
 
 // What a setup installs is there for commands at its own place, below the files of the project; it is made of the lock files alone, and made
 // once. What it left elsewhere is gone.
