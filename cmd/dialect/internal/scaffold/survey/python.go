@@ -42,7 +42,9 @@ type python struct {
 }
 
 func (d *draft) python() {
-	if !d.exists("pyproject.toml") && !d.exists("setup.py") && !d.exists("setup.cfg") && !(d.below == "" && d.matches("*.py")) {
+	// Scripts in tests alone make no Python project of one that has lines already.
+	bare := d.below == "" && (d.matches("*.py") || len(d.Lines) == 0 && d.matches("tests/test*.py", "test/test*.py"))
+	if !d.exists("pyproject.toml") && !d.exists("setup.py") && !d.exists("setup.cfg") && !bare {
 		return
 	}
 	p := d.readPython()
