@@ -47,6 +47,9 @@ type child struct {
 
 func start(t *testing.T, mode string) child {
 	t.Helper()
+	hangups := make(chan os.Signal, 1)
+	signal.Notify(hangups, syscall.SIGHUP) // what is caught here has its default there, under nohup, too
+	t.Cleanup(func() { signal.Stop(hangups) })
 	c := child{Cmd: exec.Command(os.Args[0])}
 	c.Env = append(os.Environ(), "INTERRUPT_TEST="+mode)
 	out, err := c.StdoutPipe()
