@@ -66,6 +66,8 @@ type Receipt struct {
 	// Inputs is the digest of the files outside of the tree that the binding names as
 	// deciding (`inputs` of the matrix); absent where it names none.
 	Inputs Hash `json:"inputs,omitzero"`
+	// InputsAfter is that digest when the command had ended, where it may write and they changed: what it vouches for are those.
+	InputsAfter Hash `json:"inputs_after,omitzero"`
 	// Scope is the digest of those files of Workspace.Before that the binding names as what its verdict is
 	// about (`files` of the matrix; package runtime/scope has the formula). It is absent where it names none, where
 	// they match nothing, and where the command may write.
@@ -142,6 +144,14 @@ func (w *Workspace) Held() Tree {
 		return *w.After
 	}
 	return w.Before
+}
+
+// HeldInputs is the digest of the inputs that r vouches for.
+func (r *Receipt) HeldInputs() Hash {
+	if !r.InputsAfter.IsZero() {
+		return r.InputsAfter
+	}
+	return r.Inputs
 }
 
 // Looked reports whether the files were looked at when the command had ended.
@@ -398,6 +408,9 @@ type Gate struct {
 	// BeyondMore counts the others.
 	Beyond     []Datum `json:"beyond,omitempty"`
 	BeyondMore int     `json:"beyond_more,omitempty"`
+	// Came is how many files, not tracked and not in Tree, came or were written while commands ran that only read: these may
+	// have seen them.
+	Came int `json:"came,omitempty"`
 
 	// Parent is the step of another run that started this gate's run: "RUN/STEP".
 	Parent string `json:"parent,omitempty"`
@@ -454,6 +467,8 @@ func (g *Gate) check() error {
 		return errors.New("a gate without a run or a session")
 	case g.Members == nil:
 		return errors.New("a gate without a list of members")
+	case g.Came < 0:
+		return errors.New("a number of files below zero")
 	case len(g.Beyond) > MaxBeyond || g.BeyondMore < 0 || len(g.Beyond) > 0 && (g.Tree == nil || g.Tree.Exact):
 		return errors.New("a list of what is beyond the tree that cannot be")
 	case len(g.Members)+len(g.Nested) > MaxMembers:

@@ -84,6 +84,7 @@ type GateRequest struct {
 	Rest        Hash    // likewise
 	Beyond      []Datum // see [Gate]
 	BeyondMore  int
+	Came        int // likewise
 	Parent      string
 	AcceptFlaky string // why passes after failures are accepted; empty: they are not
 	Strict      bool   // refuse passes after failures
@@ -272,7 +273,7 @@ func (g GateRequest) Body(members []Hash, d *Decision) *Gate {
 		Version: 1, Run: g.Run, Session: g.Session, Timestamp: g.At, Nonce: g.Nonce,
 		Final: g.Final && !g.Part, Part: g.Part, Script: g.Script, Matrix: g.Matrix, Covers: g.Covers,
 		Members: members, Required: required, Reused: d.Reused, Level: d.Level, Policy: policy,
-		Tree: g.Tree, Beyond: g.Beyond, BeyondMore: g.BeyondMore, Parent: g.Parent, Place: g.Place, Rest: g.Rest, Clean: GroundOf(d.Records).Name(),
+		Tree: g.Tree, Beyond: g.Beyond, BeyondMore: g.BeyondMore, Came: g.Came, Parent: g.Parent, Place: g.Place, Rest: g.Rest, Clean: GroundOf(d.Records).Name(),
 	}
 }
 

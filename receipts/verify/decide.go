@@ -203,7 +203,7 @@ func expected(g receipts.GateRequest, x receipts.Expectation, e *receipts.Entry)
 }
 
 // unlooked is what is wrong with a receipt that was left for another gate than that of its run, and is not fit for it.
-const unlooked = "does not say that the files were the same when it had ended: run it again, with --defer-gate where it is for a gate elsewhere"
+const unlooked = "does not say that the files were the same, and that no new ones had come, when it had ended: run it again, with --defer-gate where it is for a gate elsewhere"
 
 // looked reports whether a receipt says what the files were when its command had ended. One that somebody settled rests on their word.
 func looked(e *receipts.Entry, r *receipts.Receipt) bool {

@@ -99,7 +99,7 @@ func (s *Session) last(q Query, res *Result) {
 		if q.Fresh && !r.Reused.IsZero() {
 			res.no(Missing, receipts.ReusedResult, m.SHA, "%s repeats the result of %s", q.describe(r), r.Reused.Short())
 		}
-		if now, ok := q.Inputs[r.Binding]; ok && r.Binding != "" && r.Inputs != now {
+		if now, ok := q.Inputs[r.Binding]; ok && r.Binding != "" && r.HeldInputs() != now {
 			res.no(Stale, receipts.InputsChanged, m.SHA, "%s: the files that its binding names as `inputs` are not those that it ran with", q.describe(r))
 		}
 		s.executableNote(res, m, r)

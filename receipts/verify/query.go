@@ -112,6 +112,7 @@ type Result struct {
 	// Below counts records about this tree that were left aside for their level.
 	Below int
 	below map[int64]bool
+	came  int // [receipts.Gate.Came] of the gates among the members
 	// Ungated are receipts that a gate made now would take, and that with it would answer
 	// the query; they count for nothing before. Nil where the result is Verified.
 	Ungated []*receipts.Entry
@@ -574,6 +575,7 @@ func (s *Session) flatten(g *receipts.Gate, res *Result) {
 			res.Members = append(res.Members, e)
 		case *receipts.Gate:
 			res.Level = min(res.Level, e.Level)
+			res.came += b.Came
 			stack = append(stack, level{b.Members, s.bySHA(b.Members...)})
 		default:
 			res.no(Tampered, receipts.NotReceipt, sha, "the member %s of the gate is not a receipt", sha.Short())
@@ -599,6 +601,12 @@ func (q Query) trees(g *receipts.Gate, res *Result, id string) {
 			res.no(Stale, receipts.TreeChanged, none, "the files changed since the gate %s", id)
 		}
 		return
+	case !q.Commit && g.Came+res.came > 0:
+		which := fmt.Sprintf("%d of them", g.Came+res.came)
+		if len(g.Beyond) > 0 {
+			which = beyond(g)
+		}
+		res.no(Stale, receipts.Inexact, none, "files that are gone now were there while lines of the gate %s ran, which may have seen them: %s", id, which)
 	case q.Commit && !g.Tree.Exact:
 		res.no(Stale, receipts.Inexact, none, "what the gate %s tested is not what a clone of the commit has: %s", id, beyond(g))
 	case q.Commit:
@@ -628,6 +636,8 @@ func (q Query) trees(g *receipts.Gate, res *Result, id string) {
 				by = "the files changed since it ran"
 			}
 			res.no(Stale, receipts.TreeChanged, m.SHA, "%s ran on another tree: %s", q.describe(r), by)
+		} else if !held.Matches(*g.Tree) && changed != "" {
+			res.Notes = append(res.Notes, fmt.Sprintf("%s passed on other files, and nobody knows of these: %s", q.describe(r), changed))
 		}
 		if len(w.Changed) > 0 {
 			res.Notes = append(res.Notes, fmt.Sprintf("files changed while %s ran: it vouches for the files as they were afterwards", q.describe(r)))

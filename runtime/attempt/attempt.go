@@ -222,7 +222,7 @@ func New(ending, killed context.Context, p *plan.Plan, o Options, m Meter) *Exec
 	x := &Executor{
 		plan: p, opt: o, meter: m, ending: ending, killed: killed,
 		ledger: newLedger(o, ending, killed),
-		trees:  trees{source: o.Workspace, ctx: ending, rules: p.Matrix.Files},
+		trees:  trees{source: o.Workspace, apart: o.Room != nil, ctx: ending, rules: p.Matrix.Files},
 		steps:  make(map[string]*plan.Step), reports: make(map[string]*Report), handed: make(map[int]*Report),
 		decisions: make(map[string]*Decision), consumed: make(map[string]bool),
 	}
@@ -286,7 +286,7 @@ func (x *Executor) attempt(ctx context.Context, res *Report) {
 		return
 	}
 	if a.Alone && a.Attempt == 1 {
-		x.trees.before(writes(s))
+		x.trees.before(writes(s), false)
 	}
 	res.epoch = x.trees.epoch // an attempt before this one may have written
 	res.Started = x.opt.Now()
@@ -330,7 +330,7 @@ func (x *Executor) Snapshot(a schedule.Action) {
 	if a.After {
 		x.trees.after()
 	} else {
-		x.trees.before(a.Writes)
+		x.trees.before(a.Writes, true)
 	}
 }
 

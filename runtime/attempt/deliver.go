@@ -127,7 +127,7 @@ func (x *Executor) Hand(a schedule.Action) {
 	x.mu.Unlock()
 	res := &Report{Step: x.steps[a.ID], action: a, before: last}
 	if a.Alone && a.Attempt == 1 {
-		x.trees.before(writes(res.Step))
+		x.trees.before(writes(res.Step), false)
 	}
 	res.epoch = x.trees.epoch
 	res.Started = x.opt.Now()

@@ -169,8 +169,8 @@ func (x *Executor) inputs(ctx context.Context, res *Report) bool {
 }
 
 // sameInputs looks whether the inputs of res changed while it ran. A command that changes state may have done that itself, such as
-// one that installs what is missing: its receipt keeps the digest of what it started on. Of a step that only reads nobody knows
-// what its result is about then.
+// one that installs what is missing: its receipt has both digests. Of a step that only reads, or whose inputs cannot be read any more,
+// nobody knows what its result is about then.
 func (x *Executor) sameInputs(ctx context.Context, res *Report) {
 	p := res.Process
 	if len(res.Step.Inputs) == 0 || ctx.Err() != nil || p == nil {
@@ -180,14 +180,16 @@ func (x *Executor) sameInputs(ctx context.Context, res *Report) {
 	switch {
 	case err != nil:
 		p.Notes = append(p.Notes, "after it ran its inputs could not be read: "+err.Error())
-	case h != res.inputs:
-		p.Notes = append(p.Notes, "its inputs changed while it ran: the receipt has the digest from before ("+strings.Join(res.Step.Inputs, ", ")+")")
-	default:
+	case h == res.inputs:
 		return
+	case writes(res.Step):
+		p.Notes = append(p.Notes, "its inputs changed while it ran: it vouches for them as they were afterwards ("+strings.Join(res.Step.Inputs, ", ")+")")
+		res.inputsAfter = h
+		return
+	default:
+		p.Notes = append(p.Notes, "its inputs changed while it ran ("+strings.Join(res.Step.Inputs, ", ")+")")
 	}
-	if !writes(res.Step) {
-		res.moved = strings.Join(res.Step.Inputs, ", ")
-	}
+	res.moved = strings.Join(res.Step.Inputs, ", ")
 }
 
 // reuse lets an earlier pass stand for the first attempt at a step, if the run and the binding

@@ -185,7 +185,7 @@ func (x *Executor) askGate(a schedule.Action, g *Decision, expect []receipts.Exp
 	}
 	if tested != nil {
 		req.Place = receipts.Text(tested.Place)
-		g.Beyond = Beyond(&req, tested, unseen)
+		g.Beyond, req.Came = Beyond(&req, tested, unseen), x.trees.unheld(tested)
 		if a.Final && len(x.plan.Named) > 0 {
 			req.Rest = scope.Of(tested).Rest(x.plan.Named)
 		}

@@ -70,7 +70,7 @@ func (x *Executor) receipt(res *Report) *receipts.Receipt {
 	if p := res.Process; p != nil && !p.Started.IsZero() { // of the last attempt alone
 		rec.Timestamp, rec.DurationNS = receipts.Time{Time: p.Started}, int64(p.Duration)
 	}
-	rec.Dir, rec.Inputs = x.dir(s), res.inputs
+	rec.Dir, rec.Inputs, rec.InputsAfter = x.dir(s), res.inputs, res.inputsAfter
 	if res.epoch != nil {
 		rec.Place = res.epoch.place
 		if len(s.Files) > 0 {

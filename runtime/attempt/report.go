@@ -36,6 +36,8 @@ type Report struct {
 	before   *Report         // of the attempt before; nil for the first
 	ticket   int64           // of Receipt
 	inputs   receipts.Hash   // digest of the binding's inputs before the attempt; zero for none
+
+	inputsAfter receipts.Hash // and after one that may write, where it differs
 	epoch    *epoch          // that it ran in; nil without a workspace
 
 	clean   *receipts.Clean // of the room that it ran in; nil for the working tree

@@ -43,17 +43,20 @@ type epoch struct {
 // snapshot without it, and unseen lists it.
 type trees struct {
 	source Workspace
+	apart  bool                // commands run on a copy: what comes here they do not see
 	ctx    context.Context     // ends with the run, but not by --fail-fast
 	now    *workspace.Snapshot // the last one; nil if there is none
 	base   *workspace.Snapshot // what epoch.tree is of: now, but for files that are new since
 	tested *workspace.Snapshot // before a last writer that has left nothing but new files; nil otherwise
 	epoch  *epoch
-	read   bool           // a reading step ran in the epoch
-	err    error          // why there is no snapshot
-	rules  []plan.File    // what the matrix was loaded from
-	looks  sync.Mutex     // held while a snapshot is taken: members of a group may ask for one at the same time
-	far    *receipts.Tree // what the commands run on, where that is not here; nil where it is
-	other  string         // the first complaint of [policy.Agree] about them; empty if none
+	read   bool            // a reading step ran in the epoch
+	shared bool            // a group began whose members may read beside one that writes
+	came   map[string]bool // new files that came in an epoch in which a step read, or in such a group
+	err    error           // why there is no snapshot
+	rules  []plan.File     // what the matrix was loaded from
+	looks  sync.Mutex      // held while a snapshot is taken: members of a group may ask for one at the same time
+	far    *receipts.Tree  // what the commands run on, where that is not here; nil where it is
+	other  string          // the first complaint of [policy.Agree] about them; empty if none
 }
 
 // begin takes the first snapshot.
@@ -80,6 +83,14 @@ func (t *trees) take(wrote bool) []workspace.Change {
 	base, tested := s, (*workspace.Snapshot)(nil)
 	if t.now != nil {
 		changes = workspace.Diff(t.now, s)
+		for _, c := range changes {
+			if !isReal(c) && (t.read || t.shared) && !t.apart && t.far == nil {
+				if t.came == nil {
+					t.came = make(map[string]bool)
+				}
+				t.came[c.Path] = true
+			}
+		}
 		since := changes
 		if t.base != t.now {
 			since = workspace.Diff(t.base, s)
@@ -94,7 +105,7 @@ func (t *trees) take(wrote bool) []workspace.Change {
 			base, tested = t.base, t.tested
 		}
 	}
-	t.now, t.base, t.tested, t.read = s, base, tested, false
+	t.now, t.base, t.tested, t.read, t.shared = s, base, tested, false, false
 	t.epoch = &epoch{tree: treeOf(base), place: receipts.Text(base.Place), files: sync.OnceValue(func() *scope.Files { return scope.Of(base) })}
 	if t.far != nil {
 		t.epoch.tree = *t.far
@@ -129,7 +140,20 @@ func (t *trees) end(wrote bool) []workspace.Change {
 	return changes
 }
 
-// still looks whether the files are those that the epoch began with, and returns those that are not; fresh says that new ones came,
+// unheld is how many of the files that came while steps read are not of the snapshot that a gate is about.
+func (t *trees) unheld(tested *workspace.Snapshot) (n int) {
+	for path := range t.came {
+		if !tested.Has(path) {
+			n++
+		}
+	}
+	if tested.Written && !t.apart && t.far == nil {
+		n++
+	}
+	return n
+}
+
+// still looks whether the files are those of the tree of the epoch, and returns those that are not; fresh says that new ones are there,
 // which git does not track. Members of a group may ask while others run.
 func (t *trees) still() (changed []string, fresh bool, err error) {
 	t.looks.Lock()
@@ -139,18 +163,18 @@ func (t *trees) still() (changed []string, fresh bool, err error) {
 	if err != nil {
 		return nil, false, err
 	}
-	for _, c := range workspace.Diff(t.now, s) {
+	for _, c := range workspace.Diff(t.base, s) {
 		if isReal(c) {
 			changed = append(changed, c.Path)
 		} else {
 			fresh = true
 		}
 	}
-	return changed, fresh, nil
+	return changed, fresh || s.Written, nil
 }
 
 // before is called before a step or a group; writes says that it may write.
-func (t *trees) before(writes bool) {
+func (t *trees) before(writes, group bool) {
 	t.tested = nil
 	switch {
 	case t.source == nil || t.epoch == nil:
@@ -158,6 +182,8 @@ func (t *trees) before(writes bool) {
 		t.endReads()
 	case !writes:
 		t.read = true
+	default:
+		t.shared = group
 	}
 }
 
@@ -235,7 +261,7 @@ func (x *Executor) look(res *Report) {
 			res.changed = append(res.changed, path)
 		}
 	}
-	res.still = len(res.changed) == 0 && res.moved == ""
+	res.still = len(res.changed) == 0 && !fresh && res.moved == ""
 }
 
 // workspaceOf is the workspace of a receipt for a step that has ended. A step that
@@ -248,6 +274,9 @@ func (x *Executor) workspaceOf(res *Report) *receipts.Workspace {
 	w.Before.Exact = w.Before.Exact && !res.fresh // what came may have had a part in it, and no clone has it
 	if !res.action.Alone || !writes(res.Step) {
 		return w
+	}
+	if x.opt.DeferGate {
+		x.trees.source.Forget() // no gate of this run will read every file
 	}
 	changes := x.trees.after()
 	if x.trees.epoch == nil {

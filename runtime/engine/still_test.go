@@ -114,7 +114,7 @@ func TestCameUnderIt(t *testing.T) {
 		}
 		o := r.run(t, engine.Options{}, step())
 		came := script != "true"
-		if w := r.receipt(t, o.Results[0]).Workspace; !w.Still || w.Before.Exact == came {
+		if w := r.receipt(t, o.Results[0]).Workspace; w.Still == came || w.Before.Exact == came {
 			t.Errorf("%s: %+v", script, w)
 		}
 		os.Remove(filepath.Join(r.dir, "new.txt"))

@@ -22,6 +22,9 @@ type Entry struct {
 	Unknown bool
 }
 
+// Has reports whether a path from the root, with slashes, is one of the snapshot.
+func (s *Snapshot) Has(rel string) bool { return s.entries.find(rel) != nil }
+
 // Entries calls f for each path of Bytes, in the bytewise order of paths.
 func (s *Snapshot) Entries(f func(Entry)) {
 	all := s.entries

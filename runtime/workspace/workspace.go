@@ -73,7 +73,8 @@ type Snapshot struct {
 	// and there is a Tree, Beyond says why.
 	Exact  bool
 	Beyond Differences
-	Stored List // files of Tree whose content is in LFS: a clone must fetch it from there
+	Written bool // the file of [Options.Writing] is there, and in nothing of this
+	Stored  List // files of Tree whose content is in LFS: a clone must fetch it from there
 	// Nested are the repositories and worktrees in Root that are not submodules, sorted by path: git
 	// adds such a one as the name of its commit, without its files.
 	Nested []Nested
@@ -429,7 +430,7 @@ func eachFolder(path string, f func(dir string) bool) {
 func (t *Tracker) finish(w *walk, s *Snapshot) {
 	w.known = nil
 	w.matches = ignore.NewBudget(context.Background()) // of the lookups to come
-	s.entries, s.hides, s.At = w.entries, w.hides, w.at
+	s.entries, s.hides, s.At, s.Written = w.entries, w.hides, w.at, w.written.Load()
 	settled := 0
 	for _, e := range s.entries {
 		if e.settled {

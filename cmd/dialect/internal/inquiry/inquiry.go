@@ -552,7 +552,7 @@ func (q *Question) changedSince(ctx context.Context, g *receipts.Gate) (paths []
 	if old == nil || now == nil {
 		return nil, ""
 	}
-	remedy = "what tools leave behind belongs into a tracked .gitignore, or into caches of routing.toml; run again if these files are part of the project"
+	remedy = leftBehind + "; run again if these files are part of the project"
 	for _, c := range workspace.Diff(old, now) {
 		paths = append(paths, fmt.Sprintf("%s (%s)", c.Path, c.Kind))
 		if c.Kind != workspace.Added || !c.Untracked {

@@ -151,6 +151,9 @@ func (q *Question) script(g *receipts.Gate, members []*receipts.Entry) string {
 	return "SCRIPT"
 }
 
+// leftBehind says where files go that are not part of the project.
+const leftBehind = "what tools leave behind belongs into a tracked .gitignore, or into caches of routing.toml"
+
 // advice is a sentence among commands: a comment, where the list is pasted into a shell.
 func advice(format string, args ...any) string { return "# " + fmt.Sprintf(format, args...) }
 
@@ -234,6 +237,9 @@ func (q *Question) next(refused receipts.Refusal, verdict verify.Verdict, script
 		}
 		return []string{"dialect doctor", report.Command([]string{"mv", place.Short(q.path), place.Short(q.path) + ".bad"}), whole}
 	case receipts.Inexact:
+		if !q.Commit {
+			return []string{advice("%s:", leftBehind), whole}
+		}
 		return []string{advice("commit or remove what a clone of %s would not have, then:", rev), whole}
 	case receipts.Consumed, receipts.Spent:
 		return []string{advice("a receipt is consumed once; make new ones:"), whole}
