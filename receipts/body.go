@@ -420,6 +420,9 @@ type Gate struct {
 	Signer string `json:"signer,omitempty"` // as in [Receipt]
 }
 
+// CameDuringRun is the reason that [Gate.Beyond] has for a file that came while the run went on.
+const CameDuringRun = "it was created during the run"
+
 // MaxBeyond is the greatest number of reasons in [Gate.Beyond].
 const MaxBeyond = 20
 

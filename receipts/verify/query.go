@@ -602,11 +602,7 @@ func (q Query) trees(g *receipts.Gate, res *Result, id string) {
 		}
 		return
 	case !q.Commit && g.Came+res.came > 0:
-		which := fmt.Sprintf("%d of them", g.Came+res.came)
-		if len(g.Beyond) > 0 {
-			which = beyond(g)
-		}
-		res.no(Stale, receipts.Inexact, none, "files that are gone now were there while lines of the gate %s ran, which may have seen them: %s", id, which)
+		res.no(Stale, receipts.Inexact, none, "files that are gone now were there while lines of the gate %s ran, which may have seen them: %s", id, cameOf(g, g.Came+res.came))
 	case q.Commit && !g.Tree.Exact:
 		res.no(Stale, receipts.Inexact, none, "what the gate %s tested is not what a clone of the commit has: %s", id, beyond(g))
 	case q.Commit:
@@ -648,6 +644,23 @@ func (q Query) trees(g *receipts.Gate, res *Result, id string) {
 			changed = fmt.Sprintf("%s changed %s after it", q.describe(r), receipts.ListPaths(paths))
 		}
 	}
+}
+
+// cameOf names those of n files that came during the run of a gate.
+func cameOf(g *receipts.Gate, n int) string {
+	var names []string
+	for _, d := range g.Beyond {
+		if name, ok := strings.CutSuffix(d.Text, ": "+receipts.CameDuringRun); ok {
+			names = append(names, name)
+		}
+	}
+	switch {
+	case len(names) > 0:
+		return receipts.ListPaths(names)
+	case len(g.Beyond) > 0:
+		return beyond(g)
+	}
+	return fmt.Sprintf("%d of them", n)
 }
 
 // beyond says why the tree of a gate is not exact.

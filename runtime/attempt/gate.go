@@ -267,7 +267,7 @@ func Beyond(req *receipts.GateRequest, s *workspace.Snapshot, unseen []string) (
 	}
 	all := slices.Clone(s.Beyond.List)
 	for _, path := range unseen {
-		all = append(all, workspace.Difference{Path: path, Why: "it was created during the run"})
+		all = append(all, workspace.Difference{Path: path, Why: receipts.CameDuringRun})
 	}
 	for _, d := range all[:min(len(all), receipts.MaxBeyond)] {
 		reasons = append(reasons, d.String())
