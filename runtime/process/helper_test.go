@@ -132,6 +132,7 @@ func helper(what string, args []string) int {
 		l.Run(context.Background(), &Command{Argv: []string{self(), "child", args[0], args[1]}, Env: os.Environ()})
 		l.Close()
 	case "stop": // SIGSTOP
+		os.WriteFile(args[0]+".stops", []byte(strconv.Itoa(os.Getpid())), 0o600)
 		report(args)
 		syscall.Kill(os.Getpid(), syscall.SIGSTOP)
 		stay()
@@ -385,11 +386,22 @@ func alive(list []int) (live []int) {
 	return live
 }
 
+// stopping reports whether a process that said in a file that it will stop did not do so yet, as far as /proc tells.
+func stopping(file string) bool {
+	pid, err := os.ReadFile(file + ".stops")
+	if err != nil {
+		return false
+	}
+	stat, err := os.ReadFile("/proc/" + string(pid) + "/stat")
+	_, state, _ := strings.Cut(string(stat), ") ")
+	return err == nil && !strings.HasPrefix(state, "T")
+}
+
 // afterReports returns a context that is cancelled once each of the files holds n pids.
 func afterReports(t testing.TB, n int, files ...string) context.Context {
 	t.Helper()
 	up := func() bool {
-		return !slices.ContainsFunc(files, func(file string) bool { return len(pids(file)) < n })
+		return !slices.ContainsFunc(files, func(file string) bool { return len(pids(file)) < n || stopping(file) })
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan bool)
