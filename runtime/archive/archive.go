@@ -135,10 +135,12 @@ func Make(root string) error {
 			return err
 		}
 	}
-	if !fresh {
+	// A full disk leaves an empty one.
+	ignore := filepath.Join(dir, ".gitignore")
+	if info, err := os.Lstat(ignore); !fresh && (err != nil || !info.Mode().IsRegular() || info.Size() > 0) {
 		return nil
 	}
-	return os.WriteFile(filepath.Join(dir, ".gitignore"), []byte("*\n"), 0o600)
+	return os.WriteFile(ignore, []byte("*\n"), 0o600)
 }
 
 // makeFolder makes a private folder where nothing is, and reports whether it did.

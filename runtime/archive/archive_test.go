@@ -27,6 +27,26 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
+// TestIgnored: git ignores the folder, also where a full disk once left its .gitignore empty. What somebody wrote into it stays.
+func TestIgnored(t *testing.T) {
+	root := t.TempDir()
+	file := filepath.Join(root, archive.Folder, ".gitignore")
+	for _, c := range [][2]string{{"*\n", "*\n"}, {"", "*\n"}, {"log\n", "log\n"}} {
+		if err := archive.Make(root); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, []byte(c[0]), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := archive.Make(root); err != nil {
+			t.Fatal(err)
+		}
+		if text, err := os.ReadFile(file); err != nil || string(text) != c[1] {
+			t.Errorf("%q became %q, %v", c[0], text, err)
+		}
+	}
+}
+
 // TestFiles holds the list of a store's files to what the store makes.
 func TestFiles(t *testing.T) {
 	root := t.TempDir()
