@@ -106,7 +106,7 @@ func (r *Room) toolsOf(s Setup) []sight {
 	stay := &Stay{room: r}
 	for _, argv := range s.Commands {
 		if !strings.ContainsRune(argv[0], filepath.Separator) {
-			stay.tool(argv[0], r.environ(s.Env))
+			stay.tool(argv[0], r.environ(s.environ()))
 		}
 	}
 	return slices.DeleteFunc(stay.sees, func(v sight) bool { return !r.hides(v.Path) })
@@ -128,7 +128,7 @@ func (r *Room) installHere(ctx context.Context, s Setup, in *installed, run Run)
 		if err != nil {
 			return err
 		}
-		c := &process.Command{Argv: argv, Dir: r.o.Root, Env: slices.Clone(s.Env)}
+		c := &process.Command{Argv: argv, Dir: r.o.Root, Env: s.environ()}
 		if err = stay.Prepare(c); err == nil {
 			err = run(ctx, c)
 		}
@@ -206,7 +206,7 @@ func (r *Room) key(s Setup, locks []workspace.File) (sum [32]byte) {
 	for _, name := range r.o.Share {
 		field("share", "%s", name)
 	}
-	env := r.environ(s.Env)
+	env := r.environ(s.environ())
 	for _, kv := range slices.Sorted(slices.Values(env)) {
 		name, _, _ := strings.Cut(kv, "=")
 		if _, own := s.Own[name]; own || !ofSession(name) {
@@ -231,10 +231,24 @@ func (r *Room) key(s Setup, locks []workspace.File) (sum [32]byte) {
 // ofSession reports whether a variable changes from session to session and does not change what is installed.
 func ofSession(name string) bool {
 	switch name {
-	case "TERM", "COLORTERM", "COLUMNS", "LINES", "SHLVL", "USER", "LOGNAME", "TMPDIR", "_", "SSH_AUTH_SOCK", "SSH_AGENT_PID", "SSH_CLIENT", "SSH_CONNECTION", "SSH_TTY":
+	case "TMPDIR", "SSH_AUTH_SOCK", "SSH_AGENT_PID", "SSH_CLIENT", "SSH_CONNECTION", "SSH_TTY":
 		return true
 	}
 	return strings.HasPrefix(name, "DIALECT_")
+}
+
+// ofTerminal reports whether a variable is about the terminal, or the shell: a setup does not get it, unless the matrix sets it.
+func ofTerminal(name string) bool {
+	return slices.Contains([]string{"TERM", "COLORTERM", "COLUMNS", "LINES", "SHLVL", "_"}, name)
+}
+
+// environ is what the commands of a setup get.
+func (s Setup) environ() []string {
+	return slices.DeleteFunc(slices.Clone(s.Env), func(kv string) bool {
+		name, _, _ := strings.Cut(kv, "=")
+		_, own := s.Own[name]
+		return ofTerminal(name) && !own
+	})
 }
 
 // perform runs the commands of a setup in a room that has their lock files alone, and puts what they left into dir.
@@ -265,7 +279,7 @@ func (r *Room) perform(ctx context.Context, s Setup, locks []workspace.File, dir
 	tools := r.toolsOf(s)
 	for _, argv := range s.Commands {
 		stay.sees, stay.open = slices.Clone(tools), nil
-		c := &process.Command{Argv: argv, Dir: r.o.Root, Env: slices.Clone(s.Env)}
+		c := &process.Command{Argv: argv, Dir: r.o.Root, Env: s.environ()}
 		if err := stay.Prepare(c); err != nil {
 			return nil, err
 		}

@@ -193,9 +193,10 @@ func TestSetupKey(t *testing.T) {
 			}
 		},
 		"a variable": func() { t.Setenv("NODE_ENV", "production") },
-		"a variable of the matrix, though it is of a session elsewhere": func() {
-			t.Setenv("LOGNAME", "other")
-			p.own = map[string]string{"LOGNAME": "other"}
+		"the user's name": func() { t.Setenv("LOGNAME", "other") },
+		"a variable of the matrix, though it is of the terminal elsewhere": func() {
+			t.Setenv("TERM", "matrix")
+			p.own = map[string]string{"TERM": "matrix"}
 		},
 		"a command":   func() { p.text += " " },
 		"a directory": func() { p.keep = []string{".x"} },
@@ -227,9 +228,15 @@ func TestSetupKey(t *testing.T) {
 			t.Errorf("after %s the setup runs each time", name)
 		}
 	}
+	p.own = nil
+	p.room(t)
 	t.Setenv("TERM", "other")
-	if _, in := p.room(t); !in.Kept {
+	r, in := p.room(t)
+	if !in.Kept {
 		t.Error("the terminal had it run again")
+	}
+	if out, _ := sh(t, r, "grep -E '^(TERM|SHLVL)=' modules/env"); strings.Contains(out, "TERM") {
+		t.Errorf("the setup saw %q", out)
 	}
 }
 
