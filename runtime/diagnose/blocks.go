@@ -2,6 +2,7 @@ package diagnose
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 )
@@ -237,14 +238,10 @@ func (b *blockTests) flush() {
 		if f = ofRSpec(lines); f.File == "" {
 			f.File = name
 		}
-	case mochaBlock:
-		for len(lines) > 0 {
-			l := strings.TrimSpace(lines[0])
+	case mochaBlock: // the names of suites are indented by seven or more; a blank line, or an error indented by five, follows
+		for len(lines) > 0 && strings.HasPrefix(lines[0], "       ") && strings.TrimSpace(lines[0]) != "" {
+			name = strings.TrimSpace(name + " " + strings.TrimSpace(lines[0]))
 			lines = lines[1:]
-			if l == "" {
-				break
-			}
-			name = strings.TrimSpace(name + " " + l)
 		}
 		f = ofJest(lines)
 		f.Test = strings.TrimSuffix(name, ":")
@@ -468,6 +465,9 @@ func ofJest(lines []string) (f Failure) {
 			over = true
 		}
 		heads := blockForms().diff.MatchString(t)
+		if i := slices.Index(message, "+ actual - expected"); heads && i > 0 { // of node's assert, after which mocha shows its own
+			message = message[:i]
+		}
 		switch diff = diff || heads; {
 		case over, t == "", heads && t != "+ expected - actual": // which mocha alone writes, and jest the other way around
 		case !diff || heads:
