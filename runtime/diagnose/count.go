@@ -42,15 +42,16 @@ type Counter struct {
 	last   []byte // of what was not looked at
 	done   bool
 
-	found   format
-	verbose Tests // of go test -v
-	events  Tests // of go test -json
-	tap     Tests
-	tapPlan bool
-	node    Tests
-	sum     Tests // of all that print a summary
-	unit    int   // of unittest: the tests that no line said anything else of
-	denied  denial
+	found    format
+	verbose  Tests // of go test -v
+	events   Tests // of go test -json
+	tap      Tests
+	tapPlan  bool
+	node     Tests
+	sum      Tests // of all that print a summary
+	outcomes bool  // of automake or meson: how many tests ended in which way
+	unit     int   // of unittest: the tests that no line said anything else of
+	denied   denial
 }
 
 // A denial is what the summaries of an output say of failures.
@@ -479,6 +480,19 @@ var summaries = sync.OnceValue(func() []summaryKind {
 			t.Passed = max(number(m[1])-t.Total(), 0)
 			c.total(t)
 		}},
+		// GoogleTest and cmocka
+		{[]byte("[  PASSED  ]"), regexp.MustCompile(`^\[  PASSED  \] (\d+) test(?:s|\(s\))?\.$`), one(func(c *Counter, n int) { c.total(Tests{Passed: n}) })},
+		{[]byte("[  FAILED  ]"), regexp.MustCompile(`^\[  FAILED  \] (\d+) test(?:s|\(s\))?, listed below:$`), one(func(c *Counter, n int) { c.total(Tests{Failed: n}) })},
+		{[]byte("[  SKIPPED ]"), regexp.MustCompile(`^\[  SKIPPED \] (\d+) test(?:s|\(s\))?, listed below:$`), one(func(c *Counter, n int) { c.total(Tests{Skipped: n}) })},
+		// automake and meson: a line for each outcome, of which one that is always there begins them
+		{[]byte("# "), regexp.MustCompile(`^# (TOTAL|PASS|SKIP|XFAIL|FAIL|XPASS|ERROR): +(\d+)$`), (*Counter).outcome},
+		{[]byte(":  "), regexp.MustCompile(`^(Ok|Expected Fail|Fail|Unexpected Pass|Skipped|Timeout): +(\d+)$`), (*Counter).outcome},
+		// what projects print of runners of their own
+		{[]byte("ass"), regexp.MustCompile(`^[Pp]ass(?:ed)?:? (\d+), [Ff]ail(?:ed)?:? (\d+)$`), func(c *Counter, m [][]byte) {
+			c.total(Tests{Passed: number(m[1]), Failed: number(m[2])})
+		}},
+		{[]byte("Tests passed: "), regexp.MustCompile(`^Tests passed: +(\d+)$`), one(func(c *Counter, n int) { c.total(Tests{Passed: n}) })},
+		{[]byte("Tests failed: "), regexp.MustCompile(`^Tests failed: +(\d+)$`), one(func(c *Counter, n int) { c.total(Tests{Failed: n}) })},
 		// dotnet; ctest
 		{[]byte("Passed:"), regexp.MustCompile(`^(?:Passed|Failed)! +- Failed: +(\d+), Passed: +(\d+), Skipped: +(\d+)`), func(c *Counter, m [][]byte) {
 			c.total(Tests{number(m[2]), number(m[1]), number(m[3])})
@@ -489,6 +503,30 @@ var summaries = sync.OnceValue(func() []summaryKind {
 		}},
 	}
 })
+
+// outcome counts the tests of a line that says how they ended.
+func (c *Counter) outcome(m [][]byte) {
+	switch n := number(m[2]); string(m[1]) {
+	case "TOTAL":
+		c.outcomes = true
+	case "Ok":
+		c.outcomes = true
+		c.total(Tests{Passed: n})
+	case "PASS":
+		c.ended(Tests{Passed: n})
+	case "FAIL", "XPASS", "ERROR", "Fail", "Unexpected Pass", "Timeout":
+		c.ended(Tests{Failed: n})
+	default:
+		c.ended(Tests{Skipped: n})
+	}
+}
+
+// ended counts tests where a list of outcomes has begun.
+func (c *Counter) ended(t Tests) {
+	if c.outcomes {
+		c.total(t)
+	}
+}
 
 var phpCounts = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(\w+): (\d+)`) })
 

@@ -118,6 +118,9 @@ func TestSummaries(t *testing.T) {
 		{"OK (3 tests, 4 assertions)\n", Tests{3, 0, 0}, true},
 		{"Tests: 5, Assertions: 4, Failures: 1, Errors: 1, Skipped: 1.\n", Tests{2, 2, 1}, true},
 		{"Passed!  - Failed:     0, Passed:     3, Skipped:     1, Total:     4, Duration: 5 ms\n", Tests{3, 0, 1}, true},
+		{"Tests failed: 3\nTests passed: 97\n", Tests{97, 3, 0}, true},
+		{"Pass 521, Fail 1\n", Tests{521, 1, 0}, true},
+		{"# FAIL: 1\nFail: 1\n", Tests{}, false}, // of no list of outcomes
 		{"67% tests passed, 1 tests failed out of 3\n", Tests{2, 1, 0}, true},
 		{"1..3\nok 1 - a\nnot ok 2 - b\nok 3 - c # SKIP no\n", Tests{1, 1, 1}, true},
 		{"1..0 # SKIP nothing here\n", Tests{}, true},
@@ -162,6 +165,7 @@ func TestFirstIsLinear(t *testing.T) {
 		"Error: x\n", "✖ x\n", "  ✖ x\n    Error: x\n", "✖ a.js\n  'test failed'x\n", "/a.js:3\n", "Node.js v20\nError: x\n",
 		"____ x ____\n", "E   x\n", "==== x ====\n", "  ● x\n", " FAIL  a.js > x\n", "---- x stdout ----\n", "a.py:3: error: x\n", "a.go:3: x\n",
 		"not ok 1 - x\n", "not ok 1 - x\n  ---\n  failureType: 'subtestsFailed'\n", "# Error: x\n", "goroutine 1:\n",
+		"[ RUN      ] x\na.cc:3: Failure\n", "[  FAILED  ] x\n", "[fail] x\n", "1/2 Test #1: x ...***Failed 0.01 sec\na.c:3: x\n", "1/2 x FAIL 0.01s\n", "FAIL: x\n", "a: a.c:3: Assertion `x' failed.\n",
 	} {
 		for _, head := range []string{"", "=== RUN   TestX\n", "=== FAILURES ===\n", "✖ x\n"} {
 			took := func(size int) time.Duration {
@@ -255,7 +259,7 @@ func TestReaderIsBounded(t *testing.T) {
 		`{"Action":"output","Package":"p%[1]d","Test":"T%[1]d","Output":"error: ` + long + `\n"}` + "\n", "# p%d\nx.go:3: " + long + "\n",
 		"not ok %d - x\n  ---\n  stack: |-\n    " + long + "\n", "# %d " + long + "\n", "✖ x%d\n  Error: " + long + "\n",
 		"==== FAILURES ====\n____ t%d ____\nE   " + long + "\n", " FAIL  a%d.js > x\n" + long + "\n", "  ● x%d\n\n    " + long + "\n",
-		"---- t%d stdout ----\n" + long + "\n", "a.go:%d:1: error: " + long + "\n", "a%d.go\n", "%d" + long,
+		"---- t%d stdout ----\n" + long + "\n", "[ RUN      ] t%d\n" + long + "\n", "[fail] t%d " + long + "\n", "1/2 Test #1: t%d ...***Failed 0.01 sec\n" + long + "\n", "a.go:%d:1: error: " + long + "\n", "a%d.go\n", "%d" + long,
 	} {
 		var r Reader
 		text := []byte{}

@@ -7,7 +7,7 @@
 //
 // A [Counter] knows go test (-v and -json), the Test Anything Protocol, pytest, unittest,
 // cargo, nextest, jest, vitest, node, mocha, ava, deno, bun, RSpec, Maven Surefire, PHPUnit,
-// dotnet and ctest; [JUnit] reads the XML files that most others can write. The summaries
+// dotnet, ctest, GoogleTest, cmocka, meson and automake; [JUnit] reads the XML files that most others can write. The summaries
 // of several runners in one output add up. go test without -v prints no count: then
 // nothing is known, unless each package says that it has no tests.
 //
@@ -15,7 +15,7 @@
 //
 // A [Reader] finds what failed while the output is written, wherever in it that is, in bounded memory. Of the test
 // runners whose reports it knows (go test as text, with -v and -json; TAP; node, pytest, unittest, cargo, jest, vitest,
-// mocha, ava and RSpec) it takes the tests that failed, never what a test printed that passed. Of all else it
+// mocha, ava, RSpec, ctest, GoogleTest, cmocka, meson, automake, and "[fail] a test") it takes the tests that failed, never what a test printed that passed. Of all else it
 // looks for lines that are an error with a place, as go, vet, gcc, clang, mypy, ruff, flake8, eslint, tsc, rustc, Python,
 // shellcheck, javac, MSVC and GitHub's annotations write it, then for one without a place. Patterns
 // of the routing matrix go before its own: see [Pattern]. [FailedTests] has it name the tests, to compare two outputs.

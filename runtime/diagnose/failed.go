@@ -25,7 +25,7 @@ var listed = sync.OnceValue(func() []*regexp.Regexp {
 // what failed besides tests, such as a package that cannot be built, has its message as its name.
 func FailedTests(output []byte) (names []string) {
 	var r Reader
-	for _, f := range []*Failures{&r.gotest.Failures, &r.tap.Failures, &r.spec.Failures, &r.blocks.Failures, &r.blocks.short} {
+	for _, f := range []*Failures{&r.gotest.Failures, &r.tap.Failures, &r.spec.Failures, &r.blocks.Failures, &r.blocks.short, &r.marks.Failures} {
 		f.most = MaxFailed
 	}
 	for part := range slices.Chunk(output, unknown) { // what is of no runner is not read to its end

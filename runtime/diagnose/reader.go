@@ -131,6 +131,7 @@ type Reader struct {
 	spec   specTests
 	blocks blockTests
 	ava    avaTests
+	marks  markTests
 	scan   scan
 	before scan // as it was when the present section of go test began
 }
@@ -227,7 +228,8 @@ func (r *Reader) read(raw []byte) {
 	case goBegan:
 		r.before = r.scan
 	}
-	if ava := r.ava.line(l); r.tap.line(l) || r.spec.line(l) || r.blocks.line(l) || ava {
+	marks := r.marks.line(l)
+	if ava := r.ava.line(l); r.tap.line(l) || r.spec.line(l) || r.blocks.line(l) || ava || marks {
 		r.runner = true
 	}
 	r.scan.line(l)
@@ -256,6 +258,10 @@ func (r *Reader) Failures() (f Failures, sure bool) {
 	}
 	if f.Total > 0 {
 		return f, true
+	}
+	marked := *r.marks.end()
+	if located := slices.ContainsFunc(marked.List, func(x Failure) bool { return x.File != "" }); marked.Total > 0 && (located || len(r.scan.list) == 0) {
+		return marked, true
 	}
 	return r.scan.end()
 }

@@ -346,6 +346,10 @@ func (s *scan) colon(l string) bool {
 	if !hasPlace(l) {
 		return false
 	}
+	if m := markForms().cassert.FindStringSubmatch(l); m != nil && isPath(m[1]) { // of C, with the program before it
+		s.found(Finding{m[1], number(m[2]), 0, m[3]})
+		return true
+	}
 	m := p.colon.FindStringSubmatch(l)
 	if m == nil || !isPath(m[1]) {
 		return false
@@ -441,7 +445,7 @@ func isPath(s string) bool {
 
 // harmless reports whether a line only reads like an error: it counts none, or is the name of a test that passed.
 func harmless(t string) bool {
-	if strings.HasPrefix(t, "✔") || strings.HasPrefix(t, "✓") { // the name of a test that passed
+	if strings.HasPrefix(t, "✔") || strings.HasPrefix(t, "✓") || strings.HasPrefix(t, "[pass] ") || strings.HasPrefix(t, "[PASS] ") || strings.HasPrefix(t, "[ok] ") || strings.HasPrefix(t, "PASS: ") { // the name of a test that passed
 		return true
 	}
 	lower := strings.ToLower(t)
