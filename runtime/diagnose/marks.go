@@ -29,7 +29,7 @@ type markTests struct {
 	Failures
 	name   string // of the test whose text is read; empty for none
 	ended  string // how it ended, where its text comes after that
-	before int    // Total when it began: tests that it ran itself are told by themselves
+	before int    // Total when it began: tests that it ran itself stand for it
 	told   bool   // what follows repeats itself
 	lines  kept
 }
