@@ -44,7 +44,8 @@ type python struct {
 func (d *draft) python() {
 	// Scripts in tests alone make no Python project of one that has lines already.
 	bare := d.below == "" && (d.matches("*.py") || len(d.Lines) == 0 && d.matches("tests/test*.py", "test/test*.py"))
-	if !d.exists("pyproject.toml") && !d.exists("setup.py") && !d.exists("setup.cfg") && !bare {
+	configured := d.exists("pyproject.toml") || d.exists("setup.py") || d.exists("setup.cfg")
+	if !configured && !bare {
 		return
 	}
 	p := d.readPython()
@@ -52,19 +53,28 @@ func (d *draft) python() {
 	if d.below == "" && len(p.pyproject.At("project").Keys) == 0 && len(p.pyproject.At("tool", "poetry").Keys) == 0 && !d.exists("setup.py") && !d.exists("setup.cfg") && len(d.Lines) > 0 && !tests {
 		return // the configuration of some tool in a project of another language
 	}
-	d.found("a Python project")
+	if configured || tests {
+		d.found("a Python project")
+	} // else scripts, maybe of a project of another language
 	for _, t := range pythonTools {
 		p.tool(t)
 	}
-	if tests {
+	switch {
+	case tests:
 		p.tests()
-	} else {
+	case configured:
 		d.leaveOut("pytest", "there are no test files")
 	}
-	if len(d.Lines) == 0 && d.below == "" {
-		if tool, ok := d.pythonCommand("compileall"); ok {
-			d.bind("Check for syntax", binding{tool: tool + " -q ."}, "", "")
-		}
+}
+
+// pythonSyntax binds a look at the syntax of Python's files where there is nothing else to bind.
+func (d *draft) pythonSyntax() {
+	if len(d.Lines) > 0 || !d.matches("*.py") && !slices.Contains(d.Found, "a Python project") {
+		return
+	}
+	if tool, ok := d.pythonCommand("compileall"); ok {
+		d.found("Python files")
+		d.bind("Check for syntax", binding{tool: tool + " -q ."}, "", "")
 	}
 }
 

@@ -45,6 +45,7 @@ func Look(dir string) (scaffold.Plan, error) {
 	d.ecosystems()
 	d.nested()
 	d.runners()
+	d.pythonSyntax()
 	d.shell()
 	d.unread()
 	d.matrices()

@@ -111,6 +111,8 @@ func TestLook(t *testing.T) {
 		{"python, in a virtual environment", files{".venv/bin/python": "#!/bin/sh\ntest $2 != black\n", "pyproject.toml": "ruff black\n", "a/test_a.py": ""}, nil},
 		{"python, tools of their own and unittest", files{"test_a.py": "", "mypy.ini": ""}, []string{"mypy", "python3: test $2$3 = unittest--help"}},
 		{"python without tests: those of others do not count", files{"a.py": "", ".tox/test_a.py": "", "venv/test_a.py": "", "node_modules/test_a.py": ""}, []string{"python3: test $2$3 = compileall--help"}},
+		{"C, with a script of Python", files{"Makefile": "test:\n", "setversion.py": "", "a.c": ""}, []string{"make", "python3"}},
+		{"python, a Makefile whose tests are of another kind", files{"setup.py": "", "Makefile": "test:\n"}, []string{"make", "python3"}},
 		{"python, by uv and a program of Debian", files{"setup.cfg": "mypy\n", "uv.lock": "", "a_test.py": ""}, []string{"uv: test $5 = mypy", "pytest-3"}},
 		{"node, with tools", with(allOfNode, "package.json", `{"devDependencies": {"prettier": "1", "@biomejs/biome": "1", "typescript": "1", "vitest": "1"}, "scripts": {"test": "vitest"}}`), []string{"node"}},
 		{"node, tools that do not count", files{"package.json": `{"dependencies": {"jest": "1", "eslint": "1"}, "scripts": {"test": "jest"}}`, "node_modules/.bin/eslint": "", "node_modules/.bin/prettier": ""}, []string{"node", "npm"}},
