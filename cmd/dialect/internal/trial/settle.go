@@ -64,7 +64,7 @@ func Settle(p scaffold.Plan, results []Result, atHead string) (settled scaffold.
 		facts = append(facts, "not known: "+text)
 	}
 	if len(left) > 0 {
-		facts = append(facts, "trying the lines left new files: "+some(left)+"; list them in .gitignore, or commit them")
+		facts = append(facts, "trying the lines left new files: "+some(left)+"; list them in .gitignore, commit or remove them")
 	}
 	return settled, facts
 }

@@ -81,12 +81,14 @@ func Try(ctx context.Context, p scaffold.Plan, o Options) ([]Result, error) {
 		return nil, fmt.Errorf("the matrix does not load: %w", findings.Err())
 	}
 	var snapshots *workspace.Tracker
+	options := workspace.Options{Caches: m.Caches, Except: archive.Except(dir, archive.Store(dir))}
 	if place.Exists(filepath.Join(place.Repository(dir), ".git")) { // else the folder may be of any size
-		snapshots = workspace.NewTracker(dir, workspace.Options{Caches: m.Caches, Except: archive.Except(dir, archive.Store(dir))})
+		snapshots = workspace.NewTracker(dir, options)
 	}
-	var before *workspace.Snapshot
+	var first, before *workspace.Snapshot
 	if snapshots != nil {
 		before, _ = snapshots.Take(ctx) // without one the report does not name the files
+		first = before
 	}
 	var results []Result
 	lines := slices.Clone(p.Lines)
@@ -113,7 +115,24 @@ func Try(ctx context.Context, p scaffold.Plan, o Options) ([]Result, error) {
 		}
 		results = append(results, r)
 	}
+	if before != nil && len(results) > 0 {
+		if last, err := workspace.Take(ctx, dir, options); err == nil {
+			r := &results[len(results)-1]
+			r.Left = append(r.Left, caches(first, last)...)
+		}
+	}
 	return results, nil
+}
+
+// caches returns what after has that a clone would not have, and before does not: the lines left it. A snapshot of a
+// tracker forgives caches that came since its first one; a run that finds them at its beginning does not.
+func caches(before, after *workspace.Snapshot) (names []string) {
+	for _, d := range after.Beyond.List {
+		if !slices.Contains(before.Beyond.List, d) {
+			names = append(names, d.Path)
+		}
+	}
+	return names
 }
 
 // changes adds what a line did to the files.

@@ -82,6 +82,7 @@ func TestTry(t *testing.T) {
 		"changes a file":       {map[string]string{"Makefile": "test:\n\t@echo x >>a.txt\n", "a.txt": ""}, "Test with make: writes, it changed a.txt: see git diff", ""},
 		"leaves a file":        {map[string]string{"Makefile": "test:\n\t@touch new.txt\n"}, "Test with make: runs", "new.txt"},
 		"nothing runs it":      {map[string]string{"go.mod": "module p\n\ngo 1.21\n", "p.go": code, "p_test.go": "package p\n"}, "Format with gofmt: stranger, no file of the project runs it, and it says no: 1 file, first: p.go; Check with vet: runs; Test with go: vacuous, it tested nothing", ""},
+		"leaves a cache":       {map[string]string{"Makefile": "test:\n\t@mkdir __pycache__; touch __pycache__/a.pyc\n"}, "Test with make: runs", "__pycache__"},
 		"the project runs it":  {map[string]string{"go.mod": "module p\n\ngo 1.21\n", "p.go": code, "Makefile": "x:\n\tgofmt -l .\n"}, "Format with gofmt: red, 1 file, first: p.go; Check with vet: runs; Test with go: vacuous, it tested nothing", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -193,7 +194,7 @@ that is so in HEAD, too
 its CI sets TZ = "UTC" (ci.yml); ` + "`env`" + ` of a binding sets it here
 to leave a line out, delete it in quality.dlct, and its name in gate_quality of routing.toml
 not known: D with d: not done
-trying the lines left new files: n; list them in .gitignore, or commit them`
+trying the lines left new files: n; list them in .gitignore, commit or remove them`
 	if got := strings.Join(facts, "\n"); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
