@@ -86,7 +86,14 @@ func (d *draft) unread() {
 	for _, pattern := range slices.Sorted(maps.Keys(byHand)) {
 		how := byHand[pattern]
 		if !d.has("Test") && d.matches(pattern) {
+			if first := configure[pattern]; first != "" {
+				how = "configure it, with its tests: " + first + "; then `dialect init` proposes its tests"
+			}
 			others = append(others, d.glob(pattern)[0]+" ("+how+")")
+		}
+		how = byHand[pattern]
+		if configure[pattern] != "" && d.exists(pattern) {
+			continue // those below are parts of it
 		}
 		for _, file := range d.glob("*/"+pattern, "*/*/"+pattern) {
 			if dir := path.Dir(file); !ofOthers(dir) && how != byHand["configure.ac"] && !slices.ContainsFunc(others, func(o string) bool { return strings.HasPrefix(o, dir+"/") }) {
@@ -111,6 +118,9 @@ var byHand = map[string]string{
 	"Gemfile": "bind `bundle exec rake`, or `bundle exec rspec`, by hand", "mix.exs": "bind `mix test` by hand",
 	"*.sln": "bind `dotnet test` by hand", "Makefile.PL": "bind `prove -lr` by hand", "cpanfile": "bind `prove -lr` by hand",
 }
+
+// configure has the command after which [draft.native] binds what the file describes.
+var configure = map[string]string{"CMakeLists.txt": "cmake -S . -B build", "meson.build": "meson setup build"}
 
 // ofOthers reports whether a folder below, or one around it, holds no project of the user's.
 func ofOthers(dir string) bool {

@@ -45,6 +45,7 @@ func Look(dir string) (scaffold.Plan, error) {
 	d.ecosystems()
 	d.nested()
 	d.runners()
+	d.native()
 	d.pythonSyntax()
 	d.shell()
 	d.unread()
@@ -62,7 +63,7 @@ func Look(dir string) (scaffold.Plan, error) {
 // rank orders lines: what is quick and points at places comes first.
 func rank(l scaffold.Line) int {
 	verb, _, _ := strings.Cut(l.Text, " ")
-	return slices.Index([]string{"Format", "Check", "Test"}, verb)
+	return slices.Index([]string{"Format", "Check", "Build", "Test"}, verb)
 }
 
 // A draft is a plan in the making, for the project in dir or for one below it.

@@ -41,7 +41,7 @@ func project(t *testing.T, f files, programs ...string) string {
 		}
 	}
 	for name, text := range f {
-		write(filepath.Join(dir, name), text)
+		write(filepath.Join(dir, name), strings.ReplaceAll(text, "ROOT", dir))
 	}
 	for _, p := range programs {
 		name, command, _ := strings.Cut(p, ": ")
@@ -169,6 +169,10 @@ func TestLook(t *testing.T) {
 		{"a Makefile with other targets", files{"Makefile": "all: x\nx.o: x.c\n\tcc x.c\nclean:\n"}, []string{"make"}},
 		{"a Taskfile", files{"Taskfile.yml": "tasks:\n  lint: echo\n  test:\n    cmds: [echo]\n"}, []string{"task"}},
 		{"cmake", files{"CMakeLists.txt": "", "a.c": ""}, nil},
+		{"cmake, configured", files{"CMakeLists.txt": "", "out/CMakeCache.txt": "# x\nCMAKE_HOME_DIRECTORY:INTERNAL=ROOT\n", "out/CTestTestfile.cmake": ""}, []string{"cmake", "ctest"}},
+		{"cmake, configured for another project", files{"CMakeLists.txt": "", "lib/CMakeCache.txt": "CMAKE_HOME_DIRECTORY:INTERNAL=/other\n", "lib/CTestTestfile.cmake": ""}, []string{"cmake", "ctest"}},
+		{"cmake, configured without tests", files{"CMakeLists.txt": "", "out/CMakeCache.txt": "CMAKE_HOME_DIRECTORY:INTERNAL=ROOT\n"}, []string{"cmake", "ctest"}},
+		{"meson, configured", files{"meson.build": "", "build/meson-private/coredata.dat": "", "lib/meson.build": ""}, []string{"meson"}},
 		{"a monorepo", files{"services/api/go.mod": "module api\n", "services/api/cmd/a.go": "", "web/package.json": `{"scripts": {"test": "x", "lint": "y"}}`, "lib/py_tools/pyproject.toml": "[project]\n[tool.mypy]\n", "lib/py_tools/test_a.py": "", "examples/x/go.mod": "", "node_modules/y/package.json": "{}", ".hidden/go.mod": "", "a/b/c/go.mod": ""}, []string{"node", "npm", "mypy", "pytest"}},
 		{"workspaces whose root has no tests", files{"package.json": `{"workspaces": ["src/*"]}`, "src/a/package.json": `{}`, "src/b/package.json": `{"scripts": {"test": "x"}}`}, []string{"node", "npm"}},
 		{"workspaces without tests", files{"package.json": `{"scripts": {"lint": "x"}}`, "pnpm-workspace.yaml": "packages:\n  - 'p/*'\n", "p/a/package.json": `{}`}, []string{"node", "pnpm"}},
@@ -242,7 +246,7 @@ func resolves(t *testing.T, p scaffold.Plan) {
 		}
 		reads = reads && s.Effect == plan.Read
 	}
-	if !reads || !gate.Parallel {
+	if builds := strings.Contains(files[1].Text, "Build with "); reads == builds || gate.Parallel == builds {
 		t.Errorf("the lines only read: %v, the gate runs them at the same time: %v", reads, gate.Parallel)
 	}
 }
