@@ -302,6 +302,23 @@ func TestReaderFindsItAnywhere(t *testing.T) {
 	}
 }
 
+// A file is named as it is seen from the folder of the command, wherever the tool named it from.
+func TestLocate(t *testing.T) {
+	there := map[string]bool{"/r/.git": true, "/r/a/b/src/x.rs": true, "/r/a/b/own.rs": true, "/r/top.rs": true, "/out.rs": true}
+	var f Failures
+	for _, name := range []string{"a/b/src/x.rs", "own.rs", "top.rs", "out.rs", "nowhere.rs", "/r/a/b/src/x.rs", "/out.rs", "../x.rs"} {
+		f.List = append(f.List, Failure{Finding: Finding{File: name, Line: 1, Message: "x"}})
+	}
+	f.Locate("/r/a/b", func(path string) bool { return there[path] })
+	var got []string
+	for _, x := range f.List {
+		got = append(got, x.File)
+	}
+	if want := []string{"../../a/b/src/x.rs", "own.rs", "../../top.rs", "out.rs", "nowhere.rs", "src/x.rs", "/out.rs", "../x.rs"}; !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
 // Two tests of one name are two failures; an error that several targets report is one, and so is a test that jest tells twice.
 func TestReaderCounts(t *testing.T) {
 	pytest := "____ T.test_a ____\nE   assert 1 == 2\n\nbase.py:3: AssertionError\n"

@@ -54,7 +54,8 @@ func (f Failures) First() *Finding {
 }
 
 // Locate names the files as they are seen from dir, an absolute path in which the tool ran. go test names files without
-// their folder, and says the import path of the package: the folder is the longest end of that for which the file exists.
+// their folder, and says the import path of the package: the folder is the longest end of that for which the file exists. cargo
+// names them from the root of its workspace, above dir: that is the nearest folder of the repository from which the file exists.
 func (f *Failures) Locate(dir string, exists func(path string) bool) {
 	for i := range f.List {
 		x := &f.List[i]
@@ -71,9 +72,21 @@ func (f *Failures) Locate(dir string, exists func(path string) bool) {
 					break
 				}
 			}
+		case filepath.IsLocal(x.File) && !exists(filepath.Join(dir, x.File)):
+			up := ""
+			for above := dir; !exists(filepath.Join(above, ".git")) && filepath.Dir(above) != above && len(up) < 3*maxAbove; {
+				above, up = filepath.Dir(above), up+"../"
+				if exists(filepath.Join(above, x.File)) {
+					x.File = up + x.File
+					break
+				}
+			}
 		}
 	}
 }
+
+// maxAbove bounds how many folders above that of a command a file is looked for.
+const maxAbove = 6
 
 // Add adds what failed elsewhere.
 func (f *Failures) Add(o Failures) {

@@ -3,6 +3,7 @@ package report
 import (
 	"bytes"
 	"fmt"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -19,6 +20,37 @@ func render(t *testing.T, d *Document, opt Options) string {
 		t.Fatal(err)
 	}
 	return b.String()
+}
+
+// What a line in a folder below reports is named as it is seen from here, and so is an error that another line has said.
+func TestErrorsBelow(t *testing.T) {
+	o := outcome(3, "x\n")
+	at := func(r int, dir, file string) {
+		o.Results[r].Step.Dir, o.Results[r].Step.Hint = dir, ""
+		o.Results[r].Failures = diagnose.Failures{List: []diagnose.Failure{{Finding: diagnose.Finding{File: file, Line: 3, Message: "undefined: x"}}}, Total: 1}
+	}
+	at(0, "/p", "lib/a.go")
+	at(2, "/p/exp", "../lib/a.go")
+	rel := func(path string) string {
+		short, _ := filepath.Rel("/p", path)
+		return short
+	}
+	d := NewDocument(o, nil, "")
+	const want = `quality.dlct:1: Test with pytest: failed, exit 1, 1.00 s
+  lib/a.go:3: undefined: x
+  again: dialect run quality.dlct:1
+quality.dlct:3: Test with pytest: failed, exit 1, 1.00 s
+  as in quality.dlct:1: lib/a.go:3
+  again: dialect run quality.dlct:3
+FAILED: 2 failed, 1 passed of 3 lines, 1.50 s; gate not run
+`
+	if got := render(t, d, Options{Rel: rel}); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+	from := func(string) string { return "../elsewhere" } // seen from a folder that is not around it, the tool's own name is clearer
+	if got := render(t, d, Options{Rel: from}); !strings.Contains(got, "  ../lib/a.go:3: undefined: x\n") {
+		t.Errorf("got\n%s", got)
+	}
 }
 
 // An error that two lines report is written once. The log is named by its receipt, in the store that is not the one from

@@ -216,6 +216,7 @@ func (p *printer) errors(l *DocResult, size int) {
 	var rest, known []*DocError
 	shown := 0
 	for _, e := range l.Errors {
+		e = p.seen(l, e)
 		if by, said := p.said[e.key()]; said && by != l {
 			known = append(known, e)
 			continue
@@ -253,6 +254,20 @@ func (p *printer) errors(l *DocResult, size int) {
 		}
 		p.f("  also: %s\n", list(rest, names, room, n))
 	}
+}
+
+// seen returns e, an error of l, with its file as it is seen from here where l ran in a folder below: there the tool named it
+// from that folder.
+func (p *printer) seen(l *DocResult, e *DocError) *DocError {
+	if e == nil || e.File == "" || filepath.IsAbs(e.File) || p.opt.Rel == nil || l.Dir == "" {
+		return e
+	}
+	if below := p.rel(l.Dir); below == "." || !filepath.IsLocal(below) {
+		return e
+	}
+	from := *e
+	from.File = filepath.ToSlash(p.rel(filepath.Join(l.Dir, filepath.FromSlash(e.File))))
+	return &from
 }
 
 // key is what two reports of one error have in common.
@@ -308,7 +323,7 @@ func (p *printer) tail(l *DocResult, size int) {
 		output = slices.DeleteFunc(slices.Clone(output), func(l string) bool { return strings.TrimSpace(l) == "" })
 	}
 	tail := lastLines(output, lines, size)
-	if e := l.Error; e != nil && (e.File != "" || len(tail) == 0) && !slices.ContainsFunc(tail, func(l string) bool { return strings.Contains(l, e.Message) }) && p.opt.Form != CI {
+	if e := p.seen(l, l.Error); e != nil && (e.File != "" || len(tail) == 0) && !slices.ContainsFunc(tail, func(l string) bool { return strings.Contains(l, e.Message) }) && p.opt.Form != CI {
 		p.f("  error: %s\n", diag.ClipBytes(e.String(), 160))
 	}
 	for _, line := range tail {
@@ -400,7 +415,7 @@ func (p *printer) agent() {
 
 // index is the line of an index that names l.
 func (p *printer) index(l *DocResult) string {
-	return diag.ClipBytes(l.place()+" | "+l.ending()+" | "+l.firstError(), 110)
+	return diag.ClipBytes(l.place()+" | "+l.ending()+" | "+p.firstError(l), 110)
 }
 
 // agentBlock is the greatest size of a block, in bytes.
@@ -701,9 +716,9 @@ func (l *DocResult) output() []string {
 
 // firstError returns what most likely went wrong: the first error that was found in the
 // output, else its last line, else the detail.
-func (l *DocResult) firstError() string {
+func (p *printer) firstError(l *DocResult) string {
 	if l.Error != nil {
-		return l.Error.String()
+		return p.seen(l, l.Error).String()
 	}
 	lines := l.output()
 	for i := len(lines) - 1; i >= 0; i-- {
