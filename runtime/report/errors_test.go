@@ -22,6 +22,19 @@ func render(t *testing.T, d *Document, opt Options) string {
 	return b.String()
 }
 
+// An index names what the blocks had no room for; where they have all, it would say it again.
+func TestIndex(t *testing.T) {
+	for total, want := range map[int]bool{1: false, 40: true} {
+		o := outcome(7, "x\n")
+		for i, r := range o.Results {
+			r.Failures = diagnose.Failures{List: []diagnose.Failure{{Finding: diagnose.Finding{File: "a.go", Line: i + 1, Message: "undefined: x"}}}, Total: total}
+		}
+		if got := render(t, NewDocument(o, nil, ""), Options{}); strings.Contains(got, "index:\n") != want {
+			t.Errorf("%d errors each:\n%s", total, got)
+		}
+	}
+}
+
 // What a line in a folder below reports is named as it is seen from here, and so is an error that another line has said.
 func TestErrorsBelow(t *testing.T) {
 	o := outcome(3, "x\n")

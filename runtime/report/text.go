@@ -363,7 +363,7 @@ func (p *printer) rel(path string) string {
 	return p.opt.Rel(path)
 }
 
-// agent writes the short form: the blocks of the failures, of many an index, then the verdict. The index and the
+// agent writes the short form: the blocks of the failures, of many an index unless the blocks have all, then the verdict. The index and the
 // verdict always fit; the blocks share what is left of AgentLimit.
 func (p *printer) agent() {
 	var bad []*DocResult
@@ -372,20 +372,21 @@ func (p *printer) agent() {
 			bad = append(bad, l)
 		}
 	})
-	end := &printer{opt: p.opt, d: p.d}
+	index, end := &printer{opt: p.opt, d: p.d}, &printer{opt: p.opt, d: p.d}
 	if len(bad) > 3 { // of a few the blocks say it all
-		end.f("index:\n")
+		index.f("index:\n")
 		const most = 12
 		for i, l := range bad {
 			if i == most {
-				end.f("  and %d more; see --json\n", len(bad)-most)
+				index.f("  and %d more; see --json\n", len(bad)-most)
 				break
 			}
-			end.f("%s\n", p.index(l))
+			index.f("%s\n", p.index(l))
 		}
 	}
 	end.summary()
-	left := AgentLimit - end.buf.Len()
+	left := AgentLimit - index.buf.Len() - end.buf.Len()
+	whole := true // each block has all that there is
 	for i, l := range bad {
 		share := min(left/(len(bad)-i), agentBlock)
 		b := &printer{opt: p.opt, d: p.d, said: maps.Clone(p.said)}
@@ -401,14 +402,19 @@ func (p *printer) agent() {
 			}
 		}
 		if b.buf.Len() > share {
+			whole = false
 			if len(bad) <= 3 { // there is no index that names it
 				p.f("%s\n", p.index(l))
 			}
 			continue
 		}
+		whole = whole && l.Count > 0 && b.shown == l.Count
 		p.buf.Write(b.buf.Bytes())
 		p.said = b.said
 		left -= b.buf.Len()
+	}
+	if !whole {
+		p.buf.Write(index.buf.Bytes())
 	}
 	p.buf.Write(end.buf.Bytes())
 }
