@@ -15,14 +15,14 @@ func Settle(p scaffold.Plan, results []Result, atHead string) (settled scaffold.
 	settled.Lines = nil
 	settled.LeftOut = append([]string(nil), p.LeftOut...)
 	settled.Installs = slices.Clone(p.Installs)
-	var runs, red, slow, left, reasons []string
+	var runs, red, slow, left, caches, reasons []string
 	without := make(map[string][]string) // the lines that are left out, by their reason
 	for _, r := range results {
 		text := r.Line.Text
 		if r.Outcome.Written() {
 			settled.Lines = append(settled.Lines, r.Line)
 		}
-		left = append(left, r.Left...)
+		left, caches = append(left, r.Left...), append(caches, r.Caches...)
 		if in := r.Line.Install; (r.Outcome == Needs || r.Lacks) && in != "" && !slices.Contains(settled.Installs, in) {
 			settled.Installs = append(settled.Installs, in)
 		}
@@ -64,7 +64,10 @@ func Settle(p scaffold.Plan, results []Result, atHead string) (settled scaffold.
 		facts = append(facts, "not known: "+text)
 	}
 	if len(left) > 0 {
-		facts = append(facts, "trying the lines left new files: "+some(left)+"; list them in .gitignore, commit or remove them")
+		facts = append(facts, "trying the lines left new files: "+some(left)+"; list them in .gitignore, or commit them")
+	}
+	if len(caches) > 0 {
+		facts = append(facts, "trying the lines left "+some(caches)+": list that in a tracked .gitignore, else `dialect verify --tree HEAD` says STALE, since a clone lacks it")
 	}
 	return settled, facts
 }

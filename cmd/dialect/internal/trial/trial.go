@@ -60,6 +60,7 @@ type Result struct {
 	Duration time.Duration
 	Lacks    bool     // of a red line: its first failure is that something is not installed
 	Left     []string // new files that git does not ignore, relative to the project
+	Caches   []string // new caches, and other files, that no tracked .gitignore names: a clone would not have them
 }
 
 // Try runs the lines of p and returns what became of each, in order. An error says that the lines cannot
@@ -118,7 +119,7 @@ func Try(ctx context.Context, p scaffold.Plan, o Options) ([]Result, error) {
 	if before != nil && len(results) > 0 {
 		if last, err := workspace.Take(ctx, dir, options); err == nil {
 			r := &results[len(results)-1]
-			r.Left = append(r.Left, caches(first, last)...)
+			r.Caches = caches(first, last)
 		}
 	}
 	return results, nil

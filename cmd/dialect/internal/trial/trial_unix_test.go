@@ -101,7 +101,7 @@ func TestTry(t *testing.T) {
 				if r.Why != "" {
 					text += ", " + r.Why
 				}
-				got, left = append(got, text), append(left, r.Left...)
+				got, left = append(got, text), append(append(left, r.Left...), r.Caches...)
 			}
 			if text := strings.Join(got, "; "); text != c.want {
 				t.Errorf("got\n%s\nwant\n%s", text, c.want)
@@ -171,7 +171,7 @@ func TestSettle(t *testing.T) {
 		{Line: line("B with b"), Outcome: trial.Red, Why: "exit 1", Left: []string{"n"}},
 		{Line: line("C with c"), Outcome: trial.Needs, Why: "x is missing"},
 		{Line: line("D with d"), Outcome: trial.Unfinished, Why: "not done"},
-		{Line: line("E with e"), Outcome: trial.Runs},
+		{Line: line("E with e"), Outcome: trial.Runs, Caches: []string{".pytest_cache"}},
 		{Line: line("F with f"), Outcome: trial.Needs, Why: "y is missing"},
 		{Line: line("G with g"), Outcome: trial.Needs, Why: "x is missing"},
 	}, "that is so in HEAD, too")
@@ -194,7 +194,8 @@ that is so in HEAD, too
 its CI sets TZ = "UTC" (ci.yml); ` + "`env`" + ` of a binding sets it here
 to leave a line out, delete it in quality.dlct, and its name in gate_quality of routing.toml
 not known: D with d: not done
-trying the lines left new files: n; list them in .gitignore, commit or remove them`
+trying the lines left new files: n; list them in .gitignore, or commit them
+trying the lines left .pytest_cache: list that in a tracked .gitignore, else ` + "`dialect verify --tree HEAD`" + ` says STALE, since a clone lacks it`
 	if got := strings.Join(facts, "\n"); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
