@@ -9,15 +9,13 @@ import (
 	"github.com/command-dialect/dialect/runtime/place"
 )
 
-// home finds the folder of the project in a CMakeCache.txt.
-var home = regexp.MustCompile(`(?m)^CMAKE_HOME_DIRECTORY:INTERNAL=(.+?)\r?$`)
-
 // native binds the tests of a project in C or C++, in the folder in which its user has configured it. What is not
 // configured is not bound: with which generator, and which options, is the user's choice.
 func (d *draft) native() {
 	if d.has("Test") {
 		return
 	}
+	home := regexp.MustCompile(`(?m)^CMAKE_HOME_DIRECTORY:INTERNAL=(.+?)\r?$`)
 	for _, cache := range d.glob("*/CMakeCache.txt", "*/*/CMakeCache.txt") {
 		dir := path.Dir(cache)
 		text, _ := d.read(cache)
