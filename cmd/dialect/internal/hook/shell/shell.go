@@ -11,6 +11,7 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
@@ -46,7 +47,7 @@ func (in Intent) Nothing() bool { return len(in.Actions) == 0 && in.Bypass == ""
 // Parse reads a command line that is started in dir, from where the client works; empty for there. A text that is not a shell's has no intent.
 func Parse(text, dir string) Intent {
 	var in Intent
-	in.read(text, &state{at: []where{{dir: path.Clean(filepath.ToSlash(dir))}}}, 0)
+	in.read(text, &state{at: []where{{dir: path.Clean(filepath.ToSlash(dir))}}, aliases: make(map[string]string)}, 0)
 	return in
 }
 
@@ -56,7 +57,10 @@ type where struct{ dir, unknown string }
 // A state is what commands before have set. Where it depends on a condition which folder that is, both count.
 type state struct {
 	at              []where
-	gitDir, unknown string // of GIT_DIR
+	gitDir, unknown string            // of GIT_DIR
+	stdin           string            // what a command reads, as far as it is known
+	aliases         map[string]string // of git, that the command line makes
+	bodies          []string          // that long left out
 }
 
 func (st *state) clone() *state {
@@ -107,16 +111,20 @@ func (st *state) branch(sure bool, f func(*state)) {
 
 func (in *Intent) read(text string, st *state, depth int) {
 	if depth > maxDepth {
+		if strings.Contains(text, "push") {
+			st = st.clone()
+			st.unknown = "it is in a script of many others"
+			in.add(true, st)
+		}
 		return
 	}
-	if len(text) > maxText { // each line by itself, wherever it would be run
-		st = st.clone()
-		st.unknown = "the command line is too long to be read as a whole"
-		for line := range strings.Lines(text) {
-			if len(line) <= maxText && strings.Contains(line, "g") && len(in.Actions) <= maxActions {
-				in.read(line, st.clone(), depth)
-			}
+	if strings.Contains(text, leftOut("")) {
+		for i, body := range st.bodies {
+			text = strings.ReplaceAll(text, leftOut(i)+"\n", body)
 		}
+	}
+	if len(text) > maxText {
+		in.long(text, st.clone(), depth)
 		return
 	}
 	file, err := parse(text)
@@ -174,10 +182,14 @@ func (in *Intent) walk(n syntax.Node, st *state, depth int) {
 			}
 			return true
 		case *syntax.Stmt:
-			if readsCommands(n) {
-				for _, r := range n.Redirs {
-					if w := fed(r); w != nil {
-						in.read(literal(w).text, st.clone(), depth+1)
+			for _, r := range n.Redirs {
+				if w := fed(r); w != nil {
+					if text := literal(w).text; text != st.stdin {
+						was := st.stdin
+						st.stdin = text
+						in.walk(n, st, depth)
+						st.stdin = was
+						return false
 					}
 				}
 			}
@@ -198,10 +210,9 @@ func (in *Intent) walk(n syntax.Node, st *state, depth int) {
 		case *syntax.BinaryCmd:
 			if n.Op == syntax.Pipe || n.Op == syntax.PipeAll {
 				in.walk(n.X, st.clone(), depth)
-				in.walk(n.Y, st.clone(), depth)
-				if readsCommands(n.Y) {
-					in.read(printed(n.X), st.clone(), depth+1)
-				}
+				c := st.clone()
+				c.stdin = printed(n.X)
+				in.walk(n.Y, c, depth)
 				return false
 			}
 			in.walk(n.X, st, depth)
@@ -238,20 +249,6 @@ func (in *Intent) walk(n syntax.Node, st *state, depth int) {
 	})
 }
 
-var shells = []string{"sh", "bash", "zsh", "dash", "ksh", "ash", "fish"}
-
-// readsCommands reports whether a command is a shell that reads its commands from its standard input.
-func readsCommands(s *syntax.Stmt) bool {
-	c, ok := s.Cmd.(*syntax.CallExpr)
-	if !ok || len(c.Args) == 0 || !slices.Contains(shells, path.Base(literal(c.Args[0]).text)) {
-		return false
-	}
-	return !slices.ContainsFunc(c.Args[1:], func(w *syntax.Word) bool {
-		a := literal(w).text
-		return !strings.HasPrefix(a, "-") && !strings.HasPrefix(a, "+")
-	})
-}
-
 // fed returns the text that a redirection puts into the standard input; nil for none.
 func fed(r *syntax.Redirect) *syntax.Word {
 	switch r.Op {
@@ -264,9 +261,34 @@ func fed(r *syntax.Redirect) *syntax.Word {
 }
 
 // printed returns what echo, printf or cat with a text of its own print, as far as it is known.
-func printed(s *syntax.Stmt) string {
-	c, ok := s.Cmd.(*syntax.CallExpr)
-	if !ok || len(c.Args) == 0 {
+func printed(list ...*syntax.Stmt) string {
+	var b strings.Builder
+	for i, s := range list {
+		if i > 0 {
+			b.WriteByte('\n')
+		}
+		switch c := s.Cmd.(type) {
+		case *syntax.Block:
+			b.WriteString(printed(c.Stmts...))
+		case *syntax.Subshell:
+			b.WriteString(printed(c.Stmts...))
+		case *syntax.BinaryCmd:
+			if c.Op != syntax.Pipe && c.Op != syntax.PipeAll {
+				b.WriteString(printed(c.X, c.Y))
+			} else if y, ok := c.Y.Cmd.(*syntax.CallExpr); ok && len(y.Args) > 0 && slices.Contains([]string{"cat", "tee"}, literal(y.Args[0]).text) {
+				b.WriteString(printed(c.X))
+			} else {
+				b.WriteString(printed(c.Y))
+			}
+		case *syntax.CallExpr:
+			b.WriteString(printedBy(c, s.Redirs))
+		}
+	}
+	return b.String()
+}
+
+func printedBy(c *syntax.CallExpr, redirs []*syntax.Redirect) string {
+	if len(c.Args) == 0 {
 		return ""
 	}
 	switch literal(c.Args[0]).text {
@@ -279,7 +301,7 @@ func printed(s *syntax.Stmt) string {
 		}
 		return strings.Join(list, " ")
 	case "cat":
-		for _, r := range s.Redirs {
+		for _, r := range redirs {
 			if w := fed(r); w != nil {
 				return literal(w).text
 			}
@@ -316,6 +338,8 @@ func (in *Intent) variable(name string, to word, st *state) {
 		st.gitDir, st.unknown = value, ""
 	case name == "GIT_COMMON_DIR" && value != "":
 		st.unknown = "GIT_COMMON_DIR names another repository"
+	case slices.Contains([]string{"GIT_EDITOR", "GIT_SEQUENCE_EDITOR", "EDITOR", "VISUAL", "GIT_SSH_COMMAND", "GIT_PAGER", "PROMPT_COMMAND"}, name):
+		in.read(value, st.clone(), maxDepth)
 	case name == "DIALECT" && value == "0":
 		in.Bypass = "DIALECT=0"
 	case strings.HasPrefix(name, "GIT_CONFIG") && strings.Contains(strings.ToLower(value), "core.hookspath"):
@@ -329,12 +353,13 @@ func (in *Intent) variable(name string, to word, st *state) {
 type word struct {
 	text  string
 	known bool
+	file  string // what is in the file that it names, where a command of the same line prints that
 }
 
 // literal returns the text of a word. The folder of the shell is ".", that of the user "~".
 func literal(w *syntax.Word) word {
 	var b strings.Builder
-	known := true
+	known, file := true, ""
 	var parts func(list []syntax.WordPart)
 	parts = func(list []syntax.WordPart) {
 		for _, p := range list {
@@ -342,7 +367,13 @@ func literal(w *syntax.Word) word {
 			case *syntax.Lit:
 				b.WriteString(unescape(p.Value))
 			case *syntax.SglQuoted:
-				b.WriteString(p.Value)
+				text := p.Value
+				if p.Dollar {
+					if plain, err := strconv.Unquote(`"` + strings.NewReplacer(`\'`, `'`, `"`, `\"`).Replace(text) + `"`); err == nil {
+						text = plain
+					}
+				}
+				b.WriteString(text)
 			case *syntax.DblQuoted:
 				parts(p.Parts)
 			case *syntax.ParamExp:
@@ -359,16 +390,19 @@ func literal(w *syntax.Word) word {
 			case *syntax.CmdSubst:
 				if b.Len() > 0 || !isHere(p) {
 					known = false
+					b.WriteString(printed(p.Stmts...))
 					continue
 				}
 				b.WriteString(".")
+			case *syntax.ProcSubst:
+				known, file = false, printed(p.Stmts...)
 			default:
 				known = false
 			}
 		}
 	}
 	parts(w.Parts)
-	return word{b.String(), known}
+	return word{b.String(), known, file}
 }
 
 // isHere reports whether a substitution gives a folder of the repository that the shell is in.
@@ -414,32 +448,47 @@ func (in *Intent) call(c *syntax.CallExpr, st *state, depth int) {
 	for _, a := range c.Assigns {
 		in.assigned(a, own)
 	}
-	args := make([]word, len(c.Args))
-	for i, w := range c.Args {
-		args[i] = literal(w)
+	var args []word
+	for _, w := range c.Args {
+		if list := w.Lit(); len(list) > 2 && list[0] == '{' && strings.Contains(list, ",") && strings.IndexByte(list, '}') == len(list)-1 {
+			for _, f := range strings.Split(list[1:len(list)-1], ",") {
+				args = append(args, word{text: f, known: true})
+			}
+			continue
+		}
+		args = append(args, literal(w))
 	}
 	in.argv(args, own, depth)
 	st.at = own.at
 }
 
 // wrappers run the command that their arguments are, after options; the value is how many further words come before it,
-// flags lists the options that take a value, and dir those whose value is a folder to go to.
+// flags lists the options that take a value, dir those whose value is a folder to go to, and sub the commands of a program that has others, too.
 var wrappers = map[string]struct {
 	skip  int
 	flags string
 	dir   string
+	sub   string
 }{
-	"command": {}, "builtin": {}, "exec": {0, "a", ""}, "env": {0, "uCS", "-C --chdir"}, "sudo": {0, "ugpCDhRTU", "-D --chdir"}, "doas": {0, "uC", ""}, "nohup": {}, "time": {0, "fo", ""},
-	"nice": {0, "n", ""}, "ionice": {0, "cn", ""}, "setsid": {}, "stdbuf": {0, "ioe", ""}, "timeout": {1, "ks", ""}, "xargs": {0, "IidELlnPs", ""}, "caffeinate": {}, "rtk": {}, "busybox": {}, "repeat": {1, "", ""}, "noglob": {}, "nocorrect": {},
-	"flock": {1, "wE", ""}, "strace": {0, "abeEIoOpPsSuUX", ""}, "watch": {0, "n", ""},
+	"command": {}, "builtin": {}, "exec": {flags: "a"}, "env": {flags: "uCS", dir: "-C --chdir"}, "sudo": {flags: "ugpCDhRTU", dir: "-D --chdir"}, "doas": {flags: "uC"}, "nohup": {}, "time": {flags: "fo"},
+	"nice": {flags: "n"}, "ionice": {flags: "cn"}, "setsid": {}, "stdbuf": {flags: "ioe"}, "timeout": {skip: 1, flags: "ks"}, "xargs": {flags: "IdELnPsa"}, "caffeinate": {}, "rtk": {}, "busybox": {}, "repeat": {skip: 1}, "noglob": {}, "nocorrect": {},
+	"flock": {skip: 1, flags: "wE"}, "strace": {flags: "abeEIoOpPsSuUX"}, "watch": {flags: "n"}, "ssh-agent": {flags: "at"}, "chronic": {}, "unbuffer": {}, "fakeroot": {}, "proxychains": {flags: "f"}, "proxychains4": {flags: "f"},
+	"setpriv": {}, "prlimit": {flags: "p"}, "systemd-run": {flags: "upEMt"}, "winpty": {}, "taskset": {skip: 1}, "chrt": {skip: 1, flags: "TPD"}, "unshare": {flags: "SGRw"}, "parallel": {flags: "jNa"}, "runuser": {flags: "ugG"}, "sg": {skip: 1},
+	"tmux": {skip: 1, flags: "LSfscntxyeF"}, "nix-shell": {flags: "pIA"}, "npx": {flags: "p"}, "uv": {skip: 1, sub: "run"}, "poetry": {skip: 1, sub: "run"}, "pipenv": {skip: 1, sub: "run"}, "pdm": {skip: 1, sub: "run"}, "rye": {skip: 1, sub: "run"}, "hatch": {skip: 1, sub: "run"}, "doppler": {skip: 1, sub: "run"},
+	"op": {skip: 1, sub: "run"}, "mise": {skip: 1, sub: "exec x"}, "direnv": {skip: 2, sub: "exec"}, "bundle": {skip: 1, sub: "exec"}, "npm": {skip: 1, sub: "exec x"}, "pnpm": {skip: 1, sub: "exec"}, "yarn": {skip: 1, sub: "exec"}, "bunx": {},
 }
+
+// runs are the options of wrappers whose value is a command line.
+var runs = []string{"-c", "--command", "--run", "--call"}
+
+func hasBlank(text string) bool { return strings.ContainsAny(text, " \t\n") }
 
 func (in *Intent) argv(args []word, st *state, depth int) {
 	for range 16 {
 		for len(args) > 0 && isAssignment(args[0].text) { // of env
 			name, value, _ := strings.Cut(args[0].text, "=")
 			st = st.clone()
-			in.variable(name, word{value, args[0].known}, st)
+			in.variable(name, word{text: value, known: args[0].known}, st)
 			args = args[1:]
 		}
 		if len(args) == 0 {
@@ -447,43 +496,58 @@ func (in *Intent) argv(args []word, st *state, depth int) {
 		}
 		name := path.Base(args[0].text)
 		w, ok := wrappers[name]
+		if ok && w.sub != "" {
+			i := slices.IndexFunc(args[1:], func(a word) bool { return !strings.HasPrefix(a.text, "-") }) + 1
+			ok = slices.Contains(strings.Fields(w.sub), args[i].text)
+		}
 		if !ok {
 			break
 		}
+		before := args[:1:1] // what comes before the options
 		args = args[1:]
-		for len(args) > 0 && strings.HasPrefix(args[0].text, "-") && args[0].text != "-" {
-			flag, value := args[0].text, word{"", args[0].known}
-			takes := len(flag) == 2 && strings.Contains(w.flags, flag[1:])
-			if f, v, ok := strings.Cut(flag, "="); ok {
-				flag, value.text = f, v
-			}
-			if args = args[1:]; takes && len(args) > 0 {
-				value, args = args[0], args[1:]
-			} else if strings.HasPrefix(flag, "--") && value.text == "" && len(args) > 1 && depth < maxDepth {
-				// Whether the next word is the value of a long option is known to the program alone: both are read.
-				in.argv(slices.Concat([]word{{name, true}}, args[1:]), st.clone(), depth+1)
-			}
-			if name == "env" && (strings.HasPrefix(flag, "-S") || flag == "--split-string") { // a command line in one word
-				var split []word
-				for _, f := range strings.Fields(cmp.Or(value.text, strings.TrimPrefix(flag, "-S"))) {
-					split = append(split, word{f, value.known})
+		for skip := w.skip; ; skip-- {
+			for len(args) > 0 && strings.HasPrefix(args[0].text, "-") && args[0].text != "-" {
+				flag, value := args[0].text, word{known: args[0].known}
+				takes := flag[1:] != "" && flag[1] != '-' && strings.IndexAny(flag[1:], w.flags) == len(flag)-2
+				if f, v, ok := strings.Cut(flag, "="); ok {
+					flag, value.text = f, v
 				}
-				args = slices.Concat(split, args)
+				if args = args[1:]; takes && len(args) > 0 {
+					value, args = args[0], args[1:]
+				} else if slices.Contains(runs, flag) && hasBlank(cmp.Or(value.text, strings.Join(texts(args[:min(1, len(args))]), ""))) {
+					in.read(cmp.Or(value.text, strings.Join(texts(args[:min(1, len(args))]), "")), st.clone(), depth+1)
+				} else if strings.HasPrefix(flag, "--") && flag != "--" && value.text == "" && len(args) > 1 && depth < maxDepth {
+					// Whether the next word is the value of a long option is known to the program alone: both are read.
+					in.argv(slices.Concat(before, args[1:]), st.clone(), depth+1)
+				}
+				if name == "env" && (strings.HasPrefix(flag, "-S") || flag == "--split-string") { // a command line in one word
+					var split []word
+					for _, f := range strings.Fields(cmp.Or(value.text, strings.TrimPrefix(flag, "-S"))) {
+						split = append(split, word{text: f, known: value.known})
+					}
+					args = slices.Concat(split, args)
+				}
+				if slices.Contains(strings.Fields(w.dir), flag) {
+					st = st.clone()
+					st.cd(value)
+				}
 			}
-			if slices.Contains(strings.Fields(w.dir), flag) {
-				st = st.clone()
-				st.cd(value)
+			if skip == 0 || len(args) == 0 {
+				break
 			}
+			before, args = append(before, args[0]), args[1:]
 		}
-		args = args[min(w.skip, len(args)):]
 	}
 	if len(args) == 0 {
 		return
 	}
+	if hasBlank(args[0].text) { // a command line in one word, as watch takes it
+		in.read(args[0].text, st.clone(), depth+1)
+	}
 	rest := args[1:]
 	switch name := strings.TrimSuffix(path.Base(args[0].text), ".exe"); name {
 	case "cd", "pushd":
-		to := word{"~", true}
+		to := word{text: "~", known: name == "cd"}
 		if i := slices.IndexFunc(rest, func(w word) bool { return !strings.HasPrefix(w.text, "-") || w.text == "-" }); i >= 0 {
 			to = rest[i]
 		}
@@ -497,17 +561,15 @@ func (in *Intent) argv(args []word, st *state, depth int) {
 		if slices.ContainsFunc(rest, func(w word) bool { return w.text == "GIT_DIR" }) {
 			st.gitDir, st.unknown = "", ""
 		}
-	case "sh", "bash", "zsh", "dash", "ksh", "ash", "fish", "su", "script":
-		option := func(a word) bool { return strings.HasPrefix(a.text, "-") || strings.HasPrefix(a.text, "+") }
-		for i, a := range rest {
-			if !option(a) || strings.HasPrefix(a.text, "--") || !strings.Contains(a.text, "c") {
-				continue
+	case ".", "source":
+		if len(rest) > 0 {
+			in.read(rest[0].file, st, depth+1)
+			if rest[0].text == "/dev/stdin" {
+				in.read(st.stdin, st, depth+1)
 			}
-			if j := slices.IndexFunc(rest[i+1:], func(a word) bool { return !option(a) }); j >= 0 {
-				in.read(rest[i+1+j].text, st.clone(), depth+1)
-			}
-			break
 		}
+	case "sh", "bash", "zsh", "dash", "ksh", "mksh", "ash", "yash", "csh", "tcsh", "fish", "pwsh", "su", "script":
+		in.shell(name, rest, st.clone(), depth)
 	case "trap":
 		if len(rest) > 0 {
 			in.read(rest[0].text, st.clone(), depth+1)
@@ -519,17 +581,20 @@ func (in *Intent) argv(args []word, st *state, depth int) {
 			}
 		}
 	case "eval":
+		for len(rest) > 0 && rest[0].text == "eval" {
+			rest = rest[1:]
+		}
 		in.read(strings.Join(texts(rest), " "), st, depth+1)
 	case "export":
 		for _, a := range rest {
 			n, v, _ := strings.Cut(a.text, "=")
-			in.variable(n, word{v, a.known}, st)
+			in.variable(n, word{text: v, known: a.known}, st)
 		}
 	case "git":
 		in.git(rest, st, depth)
 	case "git-push", "git-commit", "git-send-pack":
-		in.git(append([]word{{strings.TrimPrefix(name, "git-"), true}}, rest...), st, depth)
-	case "gh", "glab", "hub", "tea":
+		in.git(append([]word{{text: strings.TrimPrefix(name, "git-"), known: true}}, rest...), st, depth)
+	case "gh", "glab", "hub", "tea", "az":
 		in.forge(name, texts(rest), st)
 	case "jj":
 		if i := slices.Index(texts(rest), "git"); i >= 0 && i+1 < len(rest) && rest[i+1].text == "push" {
@@ -540,15 +605,53 @@ func (in *Intent) argv(args []word, st *state, depth int) {
 			in.argv(rest[i+1:], st, depth)
 			return
 		}
-		if len(rest) > 1 && rest[0].text == "trust" && slices.ContainsFunc(rest, func(w word) bool {
-			return strings.HasPrefix(w.text, "--yes") || strings.HasPrefix(w.text, "--remove") || hasShort(w.text, 'y')
-		}) {
-			in.Bypass = "dialect trust" // what a person pins decides what counts, and what a hook may run
+		in.dialect(texts(rest))
+	}
+}
+
+// shell reads what a shell runs: the text after -c, the file that it names, or what it reads.
+func (in *Intent) shell(name string, args []word, st *state, depth int) {
+	stdin := st.stdin
+	st.stdin = "" // of what it runs
+	option := func(a word) bool { return strings.HasPrefix(a.text, "-") || strings.HasPrefix(a.text, "+") }
+	for i, a := range args {
+		if !option(a) || strings.HasPrefix(a.text, "--") && a.text != "--command" || !strings.Contains(strings.ToLower(a.text), "c") {
+			continue
 		}
-		// What a client tells its hook is not for its agent to say: a prompt, such as of a person, would begin the count anew.
-		if len(rest) > 1 && rest[0].text == "hook" && !strings.HasPrefix(rest[1].text, "-") && !slices.Contains([]string{"install", "status", "log", "git"}, rest[1].text) {
-			in.Bypass = "dialect hook " + rest[1].text
+		if j := slices.IndexFunc(args[i+1:], func(a word) bool { return !option(a) }); j >= 0 {
+			in.read(args[i+1+j].text, st, depth+1)
 		}
+		break
+	}
+	file := slices.IndexFunc(args, func(a word) bool { return !option(a) })
+	if file < 0 || name == "su" || name == "script" || args[file].text == "/dev/stdin" || slices.Contains(texts(args[:file]), "-s") {
+		in.read(stdin, st, depth+1)
+	} else {
+		in.read(args[file].file, st, depth+1)
+	}
+}
+
+// dialect reads the arguments of dialect.
+func (in *Intent) dialect(args []string) {
+	if i := slices.Index(args, "--"); i >= 0 {
+		args = slices.Delete(args, i, i+1)
+	}
+	var words []string
+	for i, a := range args {
+		if !strings.HasPrefix(a, "-") && (i == 0 || args[i-1] != "--store") {
+			words = append(words, a)
+		}
+	}
+	asks := func(list ...string) bool {
+		return slices.ContainsFunc(args, func(a string) bool { return slices.Contains(list, a) })
+	}
+	switch {
+	case len(words) == 0:
+	case words[0] == "trust" && !asks("--show", "--help", "-h"):
+		in.Bypass = "dialect trust" // what a person pins decides what counts, and what a hook may run
+	// What a client tells its hook is not for its agent to say: a prompt, such as of a person, would begin the count anew.
+	case words[0] == "hook" && len(words) > 1 && !slices.Contains([]string{"install", "status", "log", "git"}, words[1]):
+		in.Bypass = "dialect hook " + words[1]
 	}
 }
 
@@ -573,220 +676,4 @@ func join(dir, to string) (joined string, absolute bool) {
 		return dir + "/" + filepath.ToSlash(to), false
 	}
 	return path.Join(dir, filepath.ToSlash(to)), false
-}
-
-// add adds an action in each place that it may happen in.
-func (in *Intent) add(push bool, st *state) {
-	for _, w := range st.at {
-		a := Action{Push: push, Dir: w.dir, Unknown: cmp.Or(w.unknown, st.unknown)}
-		if st.gitDir != "" {
-			var absolute bool
-			if a.GitDir, absolute = join(w.dir, st.gitDir); absolute {
-				a.Unknown = st.unknown
-			}
-		}
-		if len(in.Actions) == maxActions {
-			a = Action{Push: true, Dir: ".", Unknown: "there are too many in one command line"}
-		}
-		if len(in.Actions) <= maxActions && !slices.Contains(in.Actions, a) {
-			in.Actions = append(in.Actions, a)
-		}
-	}
-}
-
-// gitValues are the options of git itself that take the next word.
-var gitValues = []string{"-C", "-c", "--git-dir", "--work-tree", "--namespace", "--exec-path", "--super-prefix", "--config-env"}
-
-// git reads the arguments of git.
-func (in *Intent) git(words []word, st *state, depth int) {
-	st = st.clone() // what its options say holds for it alone
-	args := texts(words)
-	aliases := make(map[string]string) // of this command line
-	for len(args) > 0 && strings.HasPrefix(args[0], "-") {
-		flag, value := args[0], word{"", words[0].known}
-		args, words = args[1:], words[1:]
-		if slices.Contains(gitValues, flag) && len(args) > 0 {
-			value, args, words = words[0], args[1:], words[1:]
-		} else if f, v, ok := strings.Cut(flag, "="); ok {
-			flag, value.text = f, v
-		}
-		switch name, to, _ := strings.Cut(value.text, "="); {
-		case flag == "-c" && len(name) > len("alias.") && strings.EqualFold(name[:len("alias.")], "alias."):
-			aliases[strings.ToLower(name[len("alias."):])] = to
-		case flag == "-C":
-			st.cd(value)
-		case flag == "--git-dir":
-			in.variable("GIT_DIR", value, st)
-		case flag == "--bare":
-			st.unknown = "the repository is a bare one"
-		case (flag == "-c" || flag == "--config-env") && strings.EqualFold(name, "core.hooksPath"):
-			in.Bypass = "core.hooksPath"
-		}
-	}
-	if len(args) == 0 {
-		return
-	}
-	command, rest := args[0], args[1:]
-	if to := aliases[strings.ToLower(command)]; to != "" && depth < maxDepth {
-		if shell, ok := strings.CutPrefix(to, "!"); ok {
-			in.read(shell+" "+strings.Join(rest, " "), st, depth+1)
-			return
-		}
-		var list []word
-		for _, f := range strings.Fields(to) {
-			list = append(list, word{f, true})
-		}
-		in.git(append(list, words[1:]...), st, depth+1)
-		return
-	}
-	if command == "config" {
-		if i := slices.IndexFunc(rest, isHooksPath); i >= 0 && writesConfig(rest, i) {
-			in.Bypass = "core.hooksPath"
-		}
-		return
-	}
-	dry := false
-	for i, a := range rest {
-		if a == "--" {
-			break
-		}
-		if i > 0 && (command == "commit" && takesNext(rest[i-1]) || command == "push" && pushTakesNext(rest[i-1])) {
-			continue // the value of an option
-		}
-		switch {
-		case isNoVerify(a):
-			in.Bypass = "--no-verify"
-		case command == "commit" && hasShort(a, 'n'):
-			in.Bypass = "-n"
-		case a == "--dry-run", command == "push" && hasShort(a, 'n'):
-			dry = true
-		case len(a) > len("--no-d") && strings.HasPrefix("--no-dry-run", a):
-			dry = false
-		}
-	}
-	switch command {
-	case "submodule", "rebase", "bisect": // foreach COMMAND, --exec COMMAND, run COMMAND
-		for i, a := range rest {
-			if a == "foreach" || a == "run" || a == "-x" || a == "--exec" {
-				st.unknown = "it is run by git " + command
-				in.read(strings.Join(rest[i+1:], " "), st, depth+1)
-				break
-			}
-		}
-	case "subtree", "lfs":
-		if len(rest) > 0 && rest[0] == "push" {
-			in.add(true, st)
-		}
-	case "commit", "ci":
-		if !dry {
-			in.add(false, st)
-		}
-	case "push", "send-pack", "request-pull":
-		if !dry && !deletes(rest) {
-			in.add(true, st)
-		}
-	}
-}
-
-// takesNext reports whether an option of git commit takes the next word: the last of its letters is the first of them that takes a value.
-func takesNext(a string) bool {
-	if a == "--message" || a == "--file" {
-		return true
-	}
-	if len(a) < 2 || a[0] != '-' || a[1] == '-' {
-		return false
-	}
-	return strings.IndexAny(a, "mFCct") == len(a)-1
-}
-
-// pushTakesNext reports whether an option of git push takes the next word. Git takes an abbreviation for the option.
-func pushTakesNext(a string) bool {
-	if i := strings.IndexByte(a, 'o'); i > 0 && i == len(a)-1 && a[0] == '-' && a[1] != '-' { // -o, alone or after others
-		return true
-	}
-	return len(a) > len("--r") && slices.ContainsFunc([]string{"--push-option", "--receive-pack", "--exec", "--repo"}, func(o string) bool { return strings.HasPrefix(o, a) })
-}
-
-// deletes reports whether a push with these arguments only deletes refs.
-func deletes(args []string) bool {
-	refs, gone := 0, 0
-	for i, a := range args {
-		switch {
-		case a == "--tags", a == "--all", a == "--branches", a == "--mirror", a == "--follow-tags": // what it pushes beside the refs that are named
-			return false
-		case i > 0 && pushTakesNext(args[i-1]):
-		case len(a) > len("--no-d") && strings.HasPrefix("--no-delete", a):
-			return false
-		case a == "--delete", hasShort(a, 'd'):
-			return !slices.ContainsFunc(args[i+1:], func(a string) bool { return len(a) > len("--no-d") && strings.HasPrefix("--no-delete", a) })
-		case strings.HasPrefix(a, "-"):
-		default:
-			if refs++; strings.HasPrefix(a, ":") && len(a) > 1 {
-				gone++
-			}
-		}
-	}
-	return gone > 0 && gone == refs-1 // the first one is the remote
-}
-
-// isNoVerify reports whether a is --no-verify, or what git takes for it: an abbreviation.
-func isNoVerify(a string) bool {
-	return len(a) >= len("--no-veri") && strings.HasPrefix("--no-verify", a)
-}
-
-func isHooksPath(s string) bool {
-	name, _, _ := strings.Cut(s, "=")
-	return strings.EqualFold(name, "core.hooksPath")
-}
-
-// writesConfig reports whether `git config` with args, of which the one at i names core.hooksPath, changes it.
-func writesConfig(args []string, i int) bool {
-	for _, a := range args {
-		if a == "--get" || a == "--get-all" || a == "get" || a == "--list" || a == "-l" || a == "list" {
-			return false
-		}
-	}
-	return i+1 < len(args) || slices.ContainsFunc(args, func(a string) bool { return strings.Contains(a, "unset") })
-}
-
-// hasShort reports whether a holds the short option c, alone or among others. What stands after an option that takes a value is
-// its value.
-func hasShort(a string, c byte) bool {
-	if len(a) < 2 || a[0] != '-' || a[1] == '-' {
-		return false
-	}
-	for i := 1; i < len(a); i++ {
-		if a[i] == c {
-			return true
-		}
-		if strings.IndexByte("mFCctuSo", a[i]) >= 0 {
-			return false
-		}
-	}
-	return false
-}
-
-// forge reads the arguments of a program of a forge.
-func (in *Intent) forge(name string, args []string, st *state) {
-	var words []string
-	for i, a := range args {
-		value := i > 0 && slices.Contains([]string{"-R", "--repo", "--hostname", "--login", "--remote"}, args[i-1])
-		if !value && !strings.HasPrefix(a, "-") {
-			words = append(words, a)
-		}
-	}
-	has := func(list ...string) bool {
-		for i, w := range list {
-			if i >= len(words) || !slices.Contains(strings.Split(w, "|"), words[i]) {
-				return false
-			}
-		}
-		return true
-	}
-	switch {
-	case name == "gh" && has("pr", "create|new|merge|ready"), name == "glab" && has("mr", "create|new|merge"),
-		name == "hub" && has("pull-request|push"), name == "tea" && has("pr|pull|pulls", "create|c|merge"), name == "gh" && has("release", "create"),
-		name == "gh" && has("repo", "create") && slices.Contains(args, "--push"):
-		in.add(true, st)
-	}
 }

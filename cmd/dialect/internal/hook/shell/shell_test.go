@@ -173,7 +173,7 @@ func TestParse(t *testing.T) {
 		"git push --dry-run --no-dry-run":                               push("."),
 		"git push -d --no-delete origin main":                           push("."),
 		"GIT_CONFIG_PARAMETERS=\"'core.hooksPath'='/x'\" git push":      bypass("core.hooksPath", push(".")),
-		"cat >f <<E\n" + strings.Repeat("x\n", maxText) + "E\ngit push": unknown(".", "the command line is too long to be read as a whole"),
+		"cat >f <<E\n" + strings.Repeat("x\n", maxText) + "E\ngit push": unknown(".", tooLong),
 		// Two parentheses that no arithmetic stands in are two subshells.
 		"((true); git push)":                                     push("."),
 		"(((true); git push) )":                                  push("."),
@@ -195,8 +195,80 @@ func TestParse(t *testing.T) {
 		"echo '((true); git push)'":                              nothing,
 		"repeat 3 git push":                                      push("."),
 		"noglob git push":                                        push("."),
-		"((((":                                                   nothing,
-		"git push '":                                             nothing,
+		// What wraps a command, and what a shell reads.
+		"xargs -i git push {}":                                 push("."),
+		"xargs -0I {} git push":                                push("."),
+		"echo origin | xargs -a l git push":                    push("."),
+		`flock /tmp/l -c "git push"`:                           push("."),
+		`watch -n 5 "git push"`:                                push("."),
+		`ssh-agent bash -c "ssh-add k; git push"`:              push("."),
+		"parallel git push ::: origin":                         push("."),
+		"taskset 1 git push":                                   push("."),
+		"chrt -i 0 git push":                                   push("."),
+		"unshare -U git push":                                  push("."),
+		"direnv exec . git push":                               push("."),
+		"mise exec -- git push":                                push("."),
+		"uv run --with x git push":                             push("."),
+		"uv pip install git push":                              nothing,
+		"uv run pytest -k 'git push'":                          nothing,
+		`npx -c "git push"`:                                    push("."),
+		`nix-shell --run "git push"`:                           push("."),
+		`tmux new -d "git push"`:                               push("."),
+		"runuser -u root -- git push":                          push("."),
+		`sg root -c "git push"`:                                push("."),
+		`mksh -c "git push"`:                                   push("."),
+		`fish --command "git push"`:                            push("."),
+		`pwsh -Command "git push"`:                             push("."),
+		"sudo bash <<E\ngit push\nE":                           push("."),
+		`echo "git push" | sudo sh`:                            push("."),
+		`echo "git push" | env bash`:                           push("."),
+		"bash -s -- origin <<E\ngit push $1\nE":                push("."),
+		`bash /dev/stdin <<< "git push"`:                       push("."),
+		`. /dev/stdin <<< "git push"`:                          push("."),
+		"source <(echo git push)":                              push("."),
+		"bash <(echo git push)":                                push("."),
+		`{ echo "cd x"; echo "git push"; } | sh`:               push("x"),
+		`echo "git push" | tee /dev/null | sh`:                 push("."),
+		"eval \"$(cat <<E\ngit push\nE\n)\"":                   push("."),
+		`bash -c "$(echo git push)"`:                           push("."),
+		"git $(echo push)":                                     push("."),
+		`$'\x67it' push`:                                       push("."),
+		"{git,push,origin}":                                    push("."),
+		"eval eval eval eval eval git push":                    push("."),
+		`eval "eval \"eval \\\"eval eval git push\\\"\""`:      push("."),
+		"pushd /tmp; pushd; git push":                          unknown("/tmp", runs),
+		`PROMPT_COMMAND="git push" bash -i`:                    push("."),
+		`GIT_EDITOR="git push;:" git commit --amend`:           {Actions: []Action{{Push: true, Dir: "."}, {Dir: "."}}},
+		`git -c core.editor="git push #" commit --amend`:       {Actions: []Action{{Push: true, Dir: "."}, {Dir: "."}}},
+		`git -c sequence.editor="git push;:" rebase -i HEAD~`:  push("."),
+		`git rebase -x"git push" HEAD~`:                        unknown(".", "it is run by git rebase"),
+		`git rebase --exec="git push" HEAD~`:                   unknown(".", "it is run by git rebase"),
+		`git submodule --quiet foreach --recursive "git push"`: unknown(".", "it is run by git submodule"),
+		"git config alias.x push; git x":                       push("."),
+		"git config --global alias.pp 'push origin' && git pp": push("."),
+		"gh api repos/o/r/pulls -f head=x":                     push("."),
+		"gh api -X PUT repos/o/r/pulls/1/merge":                push("."),
+		"gh api repos/o/r/pulls":                               nothing,
+		"tea pr -r o/r create":                                 push("."),
+		"az repos pr create":                                   push("."),
+		"dialect hook --store x off --for 1h":                  bypass("dialect hook off", nothing),
+		"dialect -- hook off":                                  bypass("dialect hook off", nothing),
+		"dialect hook --store x log":                           nothing,
+		"dialect trust":                                        bypass("dialect trust", nothing),
+		`script -qc "dialect trust" /dev/null <<< y`:           bypass("dialect trust", nothing),
+		// What only speaks of it.
+		"grep -rn 'git push' docs | xargs sed -n 's/git push/x/p'": nothing,
+		"find . -name '*.md' | xargs grep -l 'git push'":           nothing,
+		"echo $(git log --grep 'git push')":                        nothing,
+		"tee f <<'E'\ngit push\nE":                                 nothing,
+		"git log --grep --no-verify; git log -S --no-verify":       nothing,
+		"git stash push -m --no-verify; git tag -m --no-verify v1": nothing,
+		"git commit -m x --author --no-verify --trailer -n":        commit("."),
+		"git ci --no-verify":                                       bypass("--no-verify", commit(".")),
+		"git my-commit --no-verify":                                bypass("--no-verify", nothing),
+		"git pull --no-verify":                                     bypass("--no-verify", nothing),
+		"((((":                                                     nothing,
+		"git push '":                                               nothing,
 	} {
 		if got := Parse(text, ""); !reflect.DeepEqual(got, want) {
 			t.Errorf("%s\n got %+v\nwant %+v", text, got, want)
@@ -218,7 +290,7 @@ func TestParseIn(t *testing.T) {
 }
 
 func FuzzParse(f *testing.F) {
-	for _, s := range []string{"git commit -n", "cd x && bash -c 'git push'", "env -u A git -C y push", "((", "<<E\n", "((true); git push)"} {
+	for _, s := range []string{"git commit -n", "cd x && bash -c 'git push'", "env -u A git -C y push", "((", "<<E\n", "((true); git push)", "cat <<'E' | sudo sh\ngit push\nE", "{a,b} $'\\x67' <(echo x)"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, text string) { Parse(text, "a") })
@@ -227,11 +299,50 @@ func FuzzParse(f *testing.F) {
 // TestHostile parses short texts that nest as deeply as they can: a stack that overflows would end the process with status 2, which
 // clients take for a refusal.
 func TestHostile(t *testing.T) {
-	for _, unit := range []string{"(", "$(", "{ ", "`", "\"$(", "((", "${a:-", "if ", "while ", "! ", "a|", "a&&", "<(", "eval ", "[[ (", "$((", "case a in a) ", "f() ", "\\", "<<E\n", "bash -c '", "env ", "x=("} {
+	for _, unit := range []string{"(", "$(", "{ ", "`", "\"$(", "((", "${a:-", "if ", "while ", "! ", "a|", "a&&", "<(", "eval ", "[[ (", "$((", "case a in a) ", "f() ", "\\", "<<E\n", "bash -c '", "env ", "x=(", "cat <<'E'\n", "echo $(echo ", "cat | ", "{ echo x; } | ", "sh <(", "$'", "uv run --x "} {
 		text := strings.Repeat(unit, maxText/len(unit))
 		before := debug.SetMaxStack(512 << 20) // half of what a program gets; the race detector makes frames larger
 		Parse(text, "")
 		Parse(text+"git push", "")
+		Parse(strings.Repeat(text, 8), "")
 		debug.SetMaxStack(before)
+	}
+}
+
+// TestMany has more uses of git in a command line than are looked at: commits stay commits, and a push among them is seen.
+func TestMany(t *testing.T) {
+	text := ""
+	for _, d := range strings.Split("abcdefghijkl", "") {
+		text += "git -C " + d + " commit -m x\n"
+	}
+	for _, a := range Parse(text, "").Actions {
+		if a.Push {
+			t.Errorf("a commit became a push: %+v", a)
+		}
+	}
+	if list := Parse(text+"git push\ngit -C x push", "").Actions; len(list) != maxActions+2 || !list[len(list)-1].Push || list[len(list)-1].Unknown == "" {
+		t.Errorf("%+v", list)
+	}
+}
+
+// TestLong writes long texts: what a document says in a text of its own is no command, and what a shell reads, or what only looks like such a text, is.
+func TestLong(t *testing.T) {
+	fill := strings.Repeat("a line of text\n", maxText/10)
+	says := "git push origin main\ngit commit --no-verify is never used.\n"
+	for text, want := range map[string]Intent{
+		"cat > f <<'E'\n" + fill + says + "E\n":                                         {},
+		"cat > f <<\"E O\"\n" + fill + says + "E O\nls":                                 {},
+		"cat > f <<-'E'\n" + fill + "\t" + says + "\tE\ncat > g <<'E'\n" + says + "E\n": {},
+		"cat > f <<'E'\n" + fill + "E\ngit -C x push":                                   {Actions: []Action{{Push: true, Dir: "x", Unknown: tooLong}}},
+		"bash <<'E'\n" + fill + says + "E\n":                                            {Bypass: "--no-verify", Actions: []Action{{Push: true, Dir: ".", Unknown: tooLong}, {Dir: ".", Unknown: tooLong}}},
+		"cat <<'E' | sh\n" + fill + "git push\nE\n":                                     {Actions: []Action{{Push: true, Dir: ".", Unknown: tooLong}}},
+		"cat <<E\n" + fill + "$(git push)\nE\n":                                         {Actions: []Action{{Push: true, Dir: ".", Unknown: tooLong}}},
+		": \"<<'E'\"\ngit push\nE\n" + fill:                                             {Actions: []Action{{Push: true, Dir: ".", Unknown: tooLong}}},
+		"# <<'E'\ngit push\nE\n" + fill:                                                 {Actions: []Action{{Push: true, Dir: ".", Unknown: tooLong}}},
+		"cat <<'E'\n" + fill + "git push":                                               {Actions: []Action{{Push: true, Dir: ".", Unknown: tooLong}}},
+	} {
+		if got := Parse(text, ""); !reflect.DeepEqual(got, want) {
+			t.Errorf("%.40q ... %.40q\n got %+v\nwant %+v", text, text[len(text)-40:], got, want)
+		}
 	}
 }
