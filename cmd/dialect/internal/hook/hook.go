@@ -173,7 +173,9 @@ func isSecret(name string) bool {
 	return redact.SecretName(name) || slices.Contains(strings.Split(strings.ToUpper(name), "_"), "KEY")
 }
 
-// read reads the event, within bounds.
+var errLong = fmt.Errorf("more than %d bytes on stdin", maxStdin)
+
+// read reads the event, within bounds. Of one that is too long it returns what comes first.
 func (r *run) read() (map[string]any, error) {
 	type result struct {
 		m   map[string]any
@@ -184,7 +186,7 @@ func (r *run) read() (map[string]any, error) {
 		limited := &io.LimitedReader{R: r.In, N: maxStdin}
 		m, err := agents.Read(limited)
 		if err != nil && limited.N <= 0 {
-			err = fmt.Errorf("more than %d bytes on stdin", maxStdin)
+			err = errLong
 		}
 		got <- result{m, err}
 	}()
@@ -199,16 +201,25 @@ func (r *run) read() (map[string]any, error) {
 // handle answers the event.
 func (r *run) handle() reply {
 	m, err := r.read()
-	if err != nil {
+	long := errors.Is(err, errLong)
+	if long && m["command"] == nil {
+		m["command"] = "unread" // of a shell tool
+	}
+	if err == nil || long {
+		r.event = r.Agent.Parse(r.Event, m)
+	}
+	if err != nil && (!long || r.event.Kind != agents.Stop && r.event.Kind != agents.BeforeTool) {
 		return fault("bad-event", err)
 	}
-	r.event = r.Agent.Parse(r.Event, m)
 	if r.event.Kind == agents.Other {
 		return reply{Decision: decide.Decision{Action: decide.Allow}}
 	}
 	var intent shell.Intent
 	if r.event.Kind == agents.BeforeTool {
-		if intent = shell.Parse(r.event.Command, r.event.In); intent.Nothing() && r.event.File == "" && r.event.Tree == "" {
+		if intent = shell.Parse(r.event.Command, r.event.In); long && r.event.Command != "" {
+			intent.Actions = []shell.Action{{Push: true, Dir: ".", Unknown: err.Error()}}
+		}
+		if intent.Nothing() && r.event.File == "" && r.event.Tree == "" {
 			return reply{Decision: decide.Decision{Action: decide.Allow}}
 		}
 	}
@@ -219,6 +230,9 @@ func (r *run) handle() reply {
 	}
 	if r.event.Kind == agents.BeforeTool {
 		r.notes(dir)
+		if filepath.IsAbs(r.event.Dir) { // that its shell is in by now
+			_ = os.Chdir(r.event.Dir)
+		}
 		return r.before(intent)
 	}
 	alone := false // a sub-agent in a tree of its own
@@ -236,23 +250,25 @@ func (r *run) handle() reply {
 	if err != nil && !missing {
 		return fault("no-matrix", err)
 	}
-	root := dir
+	root, gone := dir, ""
 	if !missing {
 		root = filepath.Dir(path)
 	} else if lost := project.Lost(r.ctx, dir, err); lost != "" {
-		root = filepath.Dir(lost)
-		if r.event.Kind != agents.Prompt {
-			return reply{Decision: decide.Decision{Action: decide.Tell, Rule: "rules-changed", Text: lost + " is gone, and HEAD has it"}}
-		}
+		root, gone = filepath.Dir(lost), lost+" is gone, and HEAD has it"
+	} else if at := journal.Above(dir, r.Agent.Name, r.event.Session); at != "" {
+		root = at
 	}
 	if r.journal, err = journal.Of(root); err != nil {
 		return fault("no-journal", err)
 	}
-	scope := decide.Scope{Off: !r.journal.OffUntil(r.now).IsZero(), NoProject: missing, Untrusted: r.User && !policy.IsPinned(root)}
 	s, err := r.journal.Session(r.ctx, r.Agent.Name, r.event.Session)
 	if err == nil {
 		defer s.Close()
+		if missing && gone == "" && s.Rules != "" {
+			gone = filepath.Join(root, routing.FileName) + " is gone, and was there at your last prompt"
+		}
 	}
+	scope := decide.Scope{Off: !r.journal.OffUntil(r.now).IsZero(), NoProject: missing && gone == "", Untrusted: r.User && !policy.IsPinned(root)}
 	switch r.event.Kind {
 	case agents.SubStart:
 		if err == nil && !missing && !scope.Untrusted {
@@ -261,13 +277,17 @@ func (r *run) handle() reply {
 		return reply{Decision: decide.Decision{Action: decide.Allow}}
 	case agents.Prompt:
 		if err != nil || missing || scope.Untrusted || !r.person() {
+			if err == nil && missing && r.person() {
+				s.Rules = "" // which the person sees
+				_ = s.Save()
+			}
 			return reply{Decision: decide.Decision{Action: decide.Allow}}
 		}
 		return r.prompt(s)
 	case agents.Stop, agents.SubStop:
 		return r.stop(decide.Stop{
 			Scope: scope, NoSession: err != nil, SubAgent: r.event.Kind == agents.SubStop && !alone,
-			Plan: r.event.Plan, Background: r.event.Background, Message: r.event.Message,
+			Plan: r.event.Plan, Background: err == nil && goesOn(r.event.Background, s.Ignored), Message: r.event.Message, Gone: gone,
 		}, s)
 	}
 	return reply{Decision: decide.Decision{Action: decide.Allow, Rule: string(r.event.Kind)}}
@@ -330,7 +350,13 @@ func (r *run) enter() {
 	}
 }
 
-// person reports whether a prompt comes from a person. Some clients send the reason of a refusal, or nothing, as one.
+// goesOn reports whether one of tasks is new: one that let the agent stop before the last prompt may never end. One without an id is new.
+func goesOn(tasks, before []string) bool {
+	return slices.ContainsFunc(tasks, func(id string) bool { return id == "" || !slices.Contains(before, id) })
+}
+
+// person reports whether a prompt comes from a person, who may quote us. Some clients send the reason of a refusal, or nothing, as one.
 func (r *run) person() bool {
-	return strings.TrimSpace(r.event.Prompt) != "" && !strings.Contains(r.event.Prompt, Held)
+	text := strings.TrimSpace(r.event.Prompt)
+	return text != "" && !strings.HasPrefix(text, Held)
 }

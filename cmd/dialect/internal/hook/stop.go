@@ -24,24 +24,33 @@ const (
 	maxPaths  = 10
 )
 
-// prompt notes the state of the files at a person's prompt.
+// prompt notes the state of the files at a person's prompt. Where nobody judged what changed since an earlier one (the agent asked, is held, or is still
+// at work), that stays the begin: the person's answer verifies nothing.
 func (r *run) prompt(s *journal.Session) reply {
 	r.begin(s)
 	var now receipts.Tree
+	anew := !s.Open || s.Prompt.Bytes.IsZero()
 	l, err := r.ask("", func(q *inquiry.Question) bool {
 		now = present(q)
 		if snap := q.Snapshot(); snap != nil {
-			if paths, ok := since(s.Kept(journal.AtStop), snap); ok {
+			if paths, ok := since(s.Kept(journal.AtStop), snap); ok && s.Stopped {
 				s.Others = append(s.Others, absolute(snap, paths)...)
 			}
-			s.Keep(journal.AtPrompt, snap.Manifest())
+			if anew {
+				s.Keep(journal.AtPrompt, snap.Manifest())
+				s.Rules = q.Rules()
+			}
 		}
 		return true
 	})
 	if err == nil && l.evidence.NoTree != "" {
 		err = fmt.Errorf("not checked: %s", l.evidence.NoTree)
 	}
-	s.Prompt, s.Held = now, 0
+	if anew {
+		s.Prompt = now
+	}
+	s.Held, s.Open, s.Stopped = 0, true, false
+	s.Ignored, s.Waited = append(s.Ignored, s.Waited...), nil
 	if s.Start.Bytes.IsZero() {
 		s.Start = now
 	}
@@ -74,7 +83,7 @@ func (r *run) stop(f decide.Stop, s *journal.Session) reply {
 			return err
 		}
 		e := &l.evidence
-		e.Unchanged = unchanged
+		e.Unchanged, e.NewRules = unchanged, s.Rules != "" && s.Rules != l.q.Rules()
 		if snap := l.q.Snapshot(); l.res != nil && l.res.Verdict != verify.Verified && snap != nil {
 			paths, ok := since(s.Kept(journal.AtPrompt), snap)
 			e.Ignored = ok && ignored(r.ctx, l.q, paths) || l.res.Verdict == verify.Stale && ignored(r.ctx, l.q, bare(l.doc.Changed))
@@ -114,6 +123,10 @@ func (r *run) stop(f decide.Stop, s *journal.Session) reply {
 		s.Held++
 		s.Trees = append(s.Trees, tree)
 		out.say = r.reason(l, s)
+	}
+	s.Stopped, s.Open = true, d.Action == decide.Refuse || d.Rule == "question" || d.Rule == "background"
+	if d.Rule == "background" {
+		s.Waited = r.event.Background
 	}
 	if snap != nil && !unchanged {
 		s.Keep(journal.AtStop, snap.Manifest())

@@ -247,6 +247,9 @@ func (q *Question) Snapshot() *workspace.Snapshot { return q.snapshot }
 // Trusted returns the matrix that the baseline has; nil without one.
 func (q *Question) Trusted() *routing.Matrix { return q.rules }
 
+// Rules returns the digest of the present matrix, and of what that extends and pins; empty without one.
+func (q *Question) Rules() string { return q.matrix.SHA256 }
+
 // Root returns the folder of the matrix, or the working directory where there is none.
 func (q *Question) Root() string { return q.root }
 

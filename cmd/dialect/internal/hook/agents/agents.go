@@ -35,10 +35,10 @@ type Event struct {
 	Session    string
 	Dir        string // that the client works in; empty where it does not say
 	Prompt     string
-	Message    string // the agent's last
-	Plan       bool   // the agent only plans
-	Background bool   // work goes on in the background
-	Agent      string // the sub-agent that the event is of; empty for none
+	Message    string   // the agent's last
+	Plan       bool     // the agent only plans
+	Background []string // ids of what goes on in the background
+	Agent      string   // the sub-agent that the event is of; empty for none
 
 	Command string // of a shell tool
 	In      string // the folder that the command is started in, from that of the client; empty for that itself
@@ -172,7 +172,7 @@ func text(m map[string]any, keys ...string) string {
 }
 
 // Read reads the one JSON object that a client writes to its hook, without waiting for the end of the file: some
-// clients leave it open. A byte order mark is skipped.
+// clients leave it open. A byte order mark is skipped. With an error it returns the members that are whole.
 func Read(r io.Reader) (map[string]any, error) {
 	var first [3]byte
 	n, err := io.ReadFull(r, first[:])
@@ -183,14 +183,27 @@ func Read(r io.Reader) (map[string]any, error) {
 		return nil, err
 	}
 	head := bytes.TrimPrefix(first[:n], []byte("\xef\xbb\xbf"))
-	var m map[string]any
-	if err := json.NewDecoder(io.MultiReader(bytes.NewReader(head), r)).Decode(&m); err != nil {
-		return nil, err
+	dec := json.NewDecoder(io.MultiReader(bytes.NewReader(head), r))
+	m := make(map[string]any)
+	switch start, err := dec.Token(); {
+	case err != nil:
+		return m, err
+	case start != json.Delim('{'):
+		return m, errors.New("stdin is not a JSON object")
 	}
-	if m == nil {
-		return nil, errors.New("stdin is not a JSON object")
+	for dec.More() {
+		key, err := dec.Token()
+		if err != nil {
+			return m, err
+		}
+		var value any
+		if err := dec.Decode(&value); err != nil {
+			return m, err
+		}
+		m[key.(string)] = value
 	}
-	return m, nil
+	_, err = dec.Token()
+	return m, err
 }
 
 // Parse makes an event of what a client wrote; name is that of the command line, which the client's own goes before.
@@ -203,8 +216,12 @@ func (a *Adapter) Parse(name string, m map[string]any) Event {
 		Message: text(m, messageKeys...), Agent: text(m, agentKeys...), Plan: text(m, "permission_mode", "approval_mode") == "plan",
 	}
 	for _, k := range backgroundKeys {
-		if list, ok := m[k].([]any); ok && slices.ContainsFunc(list, func(task any) bool { return goesOn(task, e.Agent) }) {
-			e.Background = true
+		list, _ := m[k].([]any)
+		for _, task := range list {
+			if goesOn(task, e.Agent) {
+				fields, _ := task.(map[string]any)
+				e.Background = append(e.Background, text(fields, "id"))
+			}
 		}
 	}
 	if e.Kind != BeforeTool {

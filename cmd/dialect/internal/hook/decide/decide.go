@@ -41,6 +41,8 @@ type Evidence struct {
 	Old bool
 	// Unrun are the lines that were not carried out on the present files, where Old is true.
 	Unrun []string
+	// NewRules says that the rules are not those of the last prompt.
+	NewRules bool
 	// RulesGone says that the commit that is pushed has no rules that can be read, where the one that it follows on the remote has.
 	RulesGone bool
 }
@@ -73,6 +75,7 @@ type Stop struct {
 	Plan       bool
 	Background bool
 	Message    string // the last one of the agent
+	Gone       string // why there are no rules here, where there were; empty where there are, or never were
 
 	Evidence *Evidence // nil before it is needed
 	HeldHere bool      // the agent was held on exactly these files before
@@ -85,16 +88,14 @@ func (s Stop) Decide() Decision {
 	switch {
 	case s.idle() != "":
 		return Decision{Allow, s.idle(), ""}
+	case s.Gone != "":
+		return Decision{Tell, "rules-changed", s.Gone}
 	case s.NoSession:
 		return Decision{Allow, "no-session", ""}
 	case s.SubAgent:
 		return Decision{Allow, "sub-agent", ""}
 	case s.Plan:
 		return Decision{Allow, "plan-mode", ""}
-	case s.Background:
-		return Decision{Allow, "background", ""}
-	case IsQuestion(s.Message):
-		return Decision{Allow, "question", ""}
 	case s.Evidence == nil:
 		return Decision{Look, "look", ""}
 	}
@@ -104,6 +105,8 @@ func (s Stop) Decide() Decision {
 		return Decision{Tell, "no-tree", "not checked: " + e.NoTree}
 	case e.Unchanged:
 		return Decision{Allow, "unchanged", ""}
+	case e.NewRules && (e.Verdict == verify.Verified || e.Verdict == verify.Scoped || e.Ignored):
+		return Decision{Tell, "rules-changed", "the rules are not those of your last prompt: the matrix, or a file that it extends or pins, changed since then"}
 	case e.Verdict == verify.Verified:
 		return Decision{Allow, "verified", ""}
 	case e.Verdict == verify.Scoped:
@@ -118,6 +121,10 @@ func (s Stop) Decide() Decision {
 		return Decision{Tell, "old-failure", "it fails as it did before this session: " + e.Why}
 	case e.Verdict == verify.Flaky:
 		return Decision{Tell, "flaky", "it passed only after it had failed on the same files: " + e.Why}
+	case s.Background:
+		return Decision{Tell, "background", "it goes on in the background, and is not verified: " + e.Why}
+	case IsQuestion(s.Message):
+		return Decision{Tell, "question", "it asks, and what it changed is not verified: " + e.Why}
 	case s.HeldHere:
 		return Decision{Tell, "held-on-this-tree", "the agent was held once on these files and stops with them as they are: " + e.Why}
 	case s.Held >= MaxHeld:

@@ -11,8 +11,8 @@ import (
 func TestStop(t *testing.T) {
 	failed := Evidence{Verdict: verify.Failed, Why: "test_go failed"}
 	all := Stop{
-		Scope: Scope{Off: true, NoProject: true, Untrusted: true}, NoSession: true, SubAgent: true, Plan: true, Background: true, Message: "Shall I go on?",
-		Evidence: &Evidence{NoTree: "a file changed while it was read", Unchanged: true, Ignored: true, Verdict: verify.Failed, Old: true},
+		Scope: Scope{Off: true, NoProject: true, Untrusted: true}, Gone: "routing.toml is gone", NoSession: true, SubAgent: true, Plan: true, Background: true, Message: "Shall I go on?",
+		Evidence: &Evidence{NoTree: "a file changed while it was read", Unchanged: true, Ignored: true, NewRules: true, Verdict: verify.Failed, Old: true},
 		HeldHere: true, Held: MaxHeld,
 	}
 	set := func(change func(s *Stop, e *Evidence)) {
@@ -31,13 +31,14 @@ func TestStop(t *testing.T) {
 		{"off", Allow, func(s *Stop, _ *Evidence) { s.Off = false }},
 		{"no-matrix", Allow, func(s *Stop, _ *Evidence) { s.NoProject = false }},
 		{"not-trusted", Allow, func(s *Stop, _ *Evidence) { s.Untrusted = false }},
+		{"rules-changed", Tell, func(s *Stop, _ *Evidence) { s.Gone = "" }},
 		{"no-session", Allow, func(s *Stop, _ *Evidence) { s.NoSession = false }},
 		{"sub-agent", Allow, func(s *Stop, _ *Evidence) { s.SubAgent = false }},
 		{"plan-mode", Allow, func(s *Stop, _ *Evidence) { s.Plan = false }},
-		{"background", Allow, func(s *Stop, _ *Evidence) { s.Background = false }},
-		{"question", Allow, func(s *Stop, _ *Evidence) { s.Message = "Done." }},
 		{"no-tree", Tell, func(_ *Stop, e *Evidence) { e.NoTree = "" }},
-		{"unchanged", Allow, func(_ *Stop, e *Evidence) { e.Unchanged, e.Verdict = false, verify.Verified }},
+		{"unchanged", Allow, func(_ *Stop, e *Evidence) { e.Unchanged = false }}, // which documents are alone that changed
+		{"rules-changed", Tell, verdict(verify.Verified)},
+		{"rules-changed", Tell, func(_ *Stop, e *Evidence) { e.NewRules = false }},
 		{"verified", Allow, verdict(verify.Scoped)},
 		{"verified-for-changed-paths", Allow, verdict(verify.Failed)},
 		{"ignored-files", Allow, func(_ *Stop, e *Evidence) { e.Ignored, e.Verdict = false, verify.Policy }},
@@ -46,6 +47,8 @@ func TestStop(t *testing.T) {
 		{"broken-store", Tell, verdict(verify.Failed)},
 		{"old-failure", Tell, func(_ *Stop, e *Evidence) { e.Old, e.Verdict = false, verify.Flaky }},
 		{"flaky", Tell, verdict(verify.Failed)},
+		{"background", Tell, func(s *Stop, _ *Evidence) { s.Background = false }},
+		{"question", Tell, func(s *Stop, e *Evidence) { s.Message, e.NewRules = "Done.", true }}, // which holds nobody back
 		{"held-on-this-tree", Tell, func(s *Stop, _ *Evidence) { s.HeldHere = false }},
 		{"held-enough", Tell, func(s *Stop, _ *Evidence) { s.Held-- }},
 		{"failed", Refuse, verdict(verify.Stale)},

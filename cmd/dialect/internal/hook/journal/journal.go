@@ -190,13 +190,20 @@ func (j *Journal) OffUntil(now time.Time) time.Time {
 type Session struct {
 	Agent  string        `json:"agent"`
 	ID     string        `json:"id"`
-	Start  receipts.Tree `json:"start"`            // of the first event that looked at the files
-	Head   string        `json:"head,omitempty"`   // the commit HEAD at the first event; empty where there was none
-	Begun  bool          `json:"begun,omitempty"`  // Head is known
-	Prompt receipts.Tree `json:"prompt"`           // at the last prompt of a person
-	Held   int           `json:"held"`             // refused stops since then
-	Trees  []string      `json:"trees,omitempty"`  // that stops were refused on, by their bytes
-	Others []string      `json:"others,omitempty"` // paths that changed between a stop and the next prompt
+	Start  receipts.Tree `json:"start"`           // of the first event that looked at the files
+	Head   string        `json:"head,omitempty"`  // the commit HEAD at the first event; empty where there was none
+	Begun  bool          `json:"begun,omitempty"` // Head is known
+	Prompt receipts.Tree `json:"prompt"`          // at the last prompt of a person that began anew
+	Rules  string        `json:"rules,omitempty"` // digest of the rules then
+	// Open says that nobody judged what changed since Prompt: a turn that goes on, or ended in a question. Stopped says that the agent stopped since then.
+	Open    bool `json:"open,omitempty"`
+	Stopped bool `json:"stopped,omitempty"`
+	// Waited are the tasks in the background that let a stop pass since the last prompt, Ignored those before it.
+	Waited  []string `json:"waited,omitempty"`
+	Ignored []string `json:"ignored,omitempty"`
+	Held    int      `json:"held"`             // refused stops since then
+	Trees   []string `json:"trees,omitempty"`  // that stops were refused on, by their bytes
+	Others  []string `json:"others,omitempty"` // paths that changed between a stop and the next prompt
 
 	j    *Journal
 	name string
@@ -239,6 +246,7 @@ func (j *Journal) Session(ctx context.Context, agent, id string) (*Session, erro
 func (s *Session) Save() error {
 	s.Trees = s.Trees[max(0, len(s.Trees)-maxTrees):]
 	s.Others = s.Others[max(0, len(s.Others)-4*maxTrees):]
+	s.Waited, s.Ignored = s.Waited[max(0, len(s.Waited)-maxTrees):], s.Ignored[max(0, len(s.Ignored)-maxTrees):]
 	text, err := json.Marshal(s)
 	if err != nil {
 		return err
@@ -276,6 +284,20 @@ func (j *Journal) Wrote(agent, id, path string) {
 	if id != "" {
 		note(j.session(agent, id)+".writes", path)
 	}
+}
+
+// Above returns the nearest of dir and the folders above it that has a session, as the root of a project; empty for none.
+func Above(dir, agent, id string) string {
+	home, err := Home()
+	for at := dir; err == nil && id != ""; at = filepath.Dir(at) {
+		if exists((&Journal{filepath.Join(home, short(at))}).session(agent, id) + ".json") {
+			return at
+		}
+		if at == filepath.Dir(at) {
+			break
+		}
+	}
+	return ""
 }
 
 // session is the path of the files of a session, without their ends.
