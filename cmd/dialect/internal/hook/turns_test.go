@@ -85,7 +85,7 @@ func TestServer(t *testing.T) {
 	wants(t, waits("server"), "refuse not-checked")
 }
 
-// TestNewRules has the rules change where HEAD follows, or is gone: the person is told, once.
+// TestNewRules has the rules change where HEAD follows, or is gone: the person learns it, once.
 func TestNewRules(t *testing.T) {
 	rules := "[hooks]\nignore = [\"*\"]\n" + matrix // where all files are ignored, an agent is let go as it is where they are verified
 	weaker := func(t *testing.T) { put(t, "routing.toml", strings.Replace(rules, "sh check.sh", "true", 1)) }
@@ -143,7 +143,7 @@ func TestWorksIn(t *testing.T) {
 	}
 }
 
-// TestLongEvent writes more than is read: a stop is judged by what comes first, and a command line that is not seen is no push that passes.
+// TestLongEvent writes more than is read: a stop is judged by what comes first, and a command line that nobody saw counts as a push.
 func TestLongEvent(t *testing.T) {
 	dir := newProject(t)
 	long := strings.Repeat("x", maxStdin)

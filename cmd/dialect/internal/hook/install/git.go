@@ -32,9 +32,11 @@ func (in Installer) Git(add bool) (ch Change, err error) {
 	ch.Level = Project
 	var edit func(text []byte) ([]byte, error)
 	lefthook := ""
-	for _, n := range []string{".lefthook.yaml", ".lefthook.yml", "lefthook.yaml", "lefthook.yml"} { // the last one counts
-		if path := filepath.Join(in.Root, n); place.Exists(path) {
-			lefthook = path
+	for _, n := range []string{"lefthook-local", ".lefthook-local", ".config/lefthook", ".lefthook", "lefthook"} { // the last one counts
+		for _, end := range []string{".json", ".jsonc", ".toml", ".yaml", ".yml"} {
+			if place.Exists(filepath.Join(in.Root, n+end)) {
+				lefthook = n + end
+			}
 		}
 	}
 	if !place.Exists(filepath.Join(in.Root, ".git")) {
@@ -46,7 +48,7 @@ func (in Installer) Git(add bool) (ch Change, err error) {
 	case err != nil:
 		return ch, exit.Failf(exit.Failed, "%v", err)
 	case lefthook != "":
-		ch.Client, ch.Path, edit = gitClient("lefthook"), lefthook, func(text []byte) ([]byte, error) { return addLefthook(text, filepath.Base(lefthook)) }
+		ch.Client, ch.Path, edit = gitClient("lefthook"), filepath.Join(in.Root, lefthook), func(text []byte) ([]byte, error) { return addLefthook(text, lefthook) }
 	case filepath.Base(hooks) == "_" && filepath.Base(filepath.Dir(hooks)) == ".husky":
 		ch.Client, ch.Path, edit = gitClient("husky"), filepath.Join(filepath.Dir(hooks), "pre-push"), in.sharedScript
 	default:
@@ -174,15 +176,18 @@ func unblock(text []byte) ([]byte, error) {
 // unchecked is what a file that a team shares says where dialect is not on PATH.
 const unchecked = `echo "dialect is not on PATH: the push is not checked" >&2`
 
+// orMeant lets a push pass that a person means, where dialect cannot say so: it was killed, or does not start.
+const orMeant = ` || [ "${DIALECT-}" = 0 ]`
+
 // script returns a hook of this machine with our block.
 func (in Installer) script(text []byte) ([]byte, error) {
-	return withBlock(text, "if [ -x "+in.quoted()+" ]; then printf '%s\\n' \"$dialect_refs\" | "+in.pushLine()+" || exit 1; fi\n", in.pushLine())
+	return withBlock(text, "if [ -x "+in.quoted()+" ]; then printf '%s\\n' \"$dialect_refs\" | "+in.pushLine()+orMeant+" || exit 1; fi\n", in.pushLine())
 }
 
 // sharedScript returns a hook that a team shares with our block: it names no path of this machine.
 func (in Installer) sharedScript(text []byte) ([]byte, error) {
 	const call = `dialect hook git pre-push "$@"`
-	return withBlock(text, "if command -v dialect >/dev/null; then printf '%s\\n' \"$dialect_refs\" | "+call+" || exit 1; else "+unchecked+"; fi\n", call)
+	return withBlock(text, "if command -v dialect >/dev/null; then printf '%s\\n' \"$dialect_refs\" | "+call+orMeant+" || exit 1; else "+unchecked+"; fi\n", call)
 }
 
 // withBlock returns a hook that is a script of a shell with our block at its begin. What git writes to a hook can be read once, so that the block
@@ -215,7 +220,10 @@ func isShell(line string) bool {
 // whatever is pushed, unless the command names files of its own: the configuration is one that is always there.
 func addLefthook(text []byte, file string) ([]byte, error) {
 	block := "pre-push:\n  commands:\n    dialect:\n      use_stdin: true\n      files: echo " + file + "\n      run: |\n        true {files}\n" +
-		"        if command -v dialect >/dev/null; then dialect hook git pre-push '{1}' '{2}'; else " + unchecked + "; fi\n"
+		"        if command -v dialect >/dev/null; then dialect hook git pre-push '{1}' '{2}'" + orMeant + "; else " + unchecked + "; fi\n"
+	if !strings.HasPrefix(filepath.Ext(file), ".y") {
+		return nil, &manual{"it is not YAML", "add what this says there:\n" + block}
+	}
 	if regexp.MustCompile(`(?m)^pre-push\s*:`).Match(text) {
 		return nil, &manual{"it has a pre-push already", "add this to its commands:\n" + strings.Join(strings.Split(block, "\n")[2:], "\n")}
 	}

@@ -88,8 +88,10 @@ func TestGit(t *testing.T) {
 		{"git, with a hook that names no shell", nil, nil, ".git/hooks/pre-push", "echo mine\n", "#!/bin/sh\n" + blockBegin, blockEnd + "echo mine\n"},
 		{"a folder of hooks in the project", []string{"core.hooksPath", "hooks"}, nil, "hooks/pre-push", "#!/bin/sh\n", "#!/bin/sh\n" + blockBegin, "hook git pre-push"},
 		{"husky", []string{"core.hooksPath", ".husky/_"}, nil, ".husky/pre-push", "npm test\n", "#!/bin/sh\n" + blockBegin, blockEnd + "npm test\n"},
-		{"lefthook", nil, nil, "lefthook.yml", "pre-commit:\n  commands: {}\n", "pre-commit:\n  commands: {}\n" + blockBegin, "then dialect hook git pre-push '{1}' '{2}'; else "},
+		{"lefthook", nil, nil, "lefthook.yml", "pre-commit:\n  commands: {}\n", "pre-commit:\n  commands: {}\n" + blockBegin, "then dialect hook git pre-push '{1}' '{2}'" + orMeant + "; else "},
 		{"lefthook, without an end of line", nil, nil, ".lefthook.yaml", "skip: true", "skip: true\n" + blockBegin, "files: echo .lefthook.yaml\n"},
+		{"lefthook, of one user", nil, nil, "lefthook-local.yml", "x: y\n", "x: y\n", "files: echo lefthook-local.yml\n"},
+		{"lefthook, of a user and of all", nil, map[string]string{".lefthook-local.toml": ""}, ".config/lefthook.yml", "x: y\n", "x: y\n", "files: echo .config/lefthook.yml\n"},
 		{"lefthook before pre-commit", nil, map[string]string{".pre-commit-config.yaml": commit}, "lefthook.yml", "x: y\n", "x: y\n", "pre-push:\n"},
 		{"pre-commit that is not installed yet", nil, map[string]string{".pre-commit-config.yaml": commit}, ".git/hooks/pre-push", "", "#!/bin/sh\n" + blockBegin, program + ` hook git pre-push "$@"`},
 		{"pre-commit", nil, map[string]string{".pre-commit-config.yaml": commit, ".git/hooks/pre-push": "#!/bin/sh\n# " + ofPreCommit + "\n"}, ".git/hooks/pre-push.legacy", "", "#!/bin/sh\n" + blockBegin, program + ` hook git pre-push "$@"`},
@@ -164,6 +166,9 @@ func TestGitRefused(t *testing.T) {
 		{"one line", nil, ".git/hooks/pre-push", "#!/bin/sh", "it is one line", ""},
 		{"half of our block", nil, ".git/hooks/pre-push", "#!/bin/sh\n" + blockBegin + "x\n", "the end of our block is gone", ""},
 		{"lefthook with a pre-push", nil, "lefthook.yml", "pre-push :\n  commands: {}\n", "it has a pre-push already", "    dialect:\n      use_stdin: true\n"},
+		{"lefthook in TOML", nil, "lefthook.toml", "[pre-commit]\n", "it is not YAML", "      run: |\n"},
+		{"lefthook in JSON", nil, ".lefthook.json", "{}\n", "it is not YAML", "pre-push:\n  commands:\n    dialect:\n"},
+		{"lefthook in TOML, of one user", nil, ".lefthook-local.toml", "", "it is not YAML", "add what this says there"},
 		{"a program", nil, ".git/hooks/pre-push", "\x7fELF\x02\x00\n", "it is a program", program + ` hook git pre-push "$@"`},
 		{"a program without a zero", nil, ".git/hooks/pre-push", "\xcf\xfa\xed\xfe\n", "it is a program", program},
 		{"hooks of other repositories", []string{"core.hooksPath", outside}, "", "", "core.hooksPath leads to " + outside, ""},
@@ -197,8 +202,9 @@ func TestGitHookRuns(t *testing.T) {
 	const refs = "refs/heads/a 1 refs/heads/a 2\nrefs/heads/b 3 refs/heads/b 4"
 	for _, c := range []struct {
 		name, program string // its script; empty for none
+		meant         string // the variable DIALECT
 		refused       bool
-	}{{"passes", "exit 0", false}, {"refuses", "exit 1", true}, {"is gone", "", false}} {
+	}{{"passes", "exit 0", "", false}, {"refuses", "exit 1", "", true}, {"refuses, with another value", "exit 1", "1", true}, {"is killed", "kill -9 $$", "", true}, {"is killed, and meant", "kill -9 $$", "0", false}, {"is gone", "", "", false}} {
 		os.Remove(in.Program)
 		if c.program != "" {
 			put(t, in.Program, "#!/bin/sh\necho \"$*\" >args\ncat >asked\n"+c.program+"\n", 0o755)
@@ -207,7 +213,7 @@ func TestGitHookRuns(t *testing.T) {
 			os.Remove(filepath.Join(in.Root, name))
 		}
 		cmd := exec.Command(filepath.Join(in.Root, ".git/hooks/pre-push"), "origin", "https://example.org/x")
-		cmd.Dir, cmd.Stdin = in.Root, strings.NewReader(refs+"\n")
+		cmd.Dir, cmd.Stdin, cmd.Env = in.Root, strings.NewReader(refs+"\n"), append(os.Environ(), "DIALECT="+c.meant)
 		out, err := cmd.CombinedOutput()
 		if (err != nil) != c.refused {
 			t.Errorf("%s: %v: %s", c.name, err, out)

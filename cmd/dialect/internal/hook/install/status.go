@@ -125,7 +125,14 @@ func (in Installer) examine(s *State, c Client, text []byte, entries []journal.E
 	if info, err := os.Stat(s.Path); err == nil {
 		installed = info.ModTime()
 	}
+	base, _ := c.base()
+	for _, f := range []string{s.Path, filepath.Join(filepath.Dir(s.Path), "settings.local.json"), filepath.Join(base, "settings.json")} {
+		if (c.Name == "claude" || c.Name == "qwen") && jsonFlag(f, "/disableAllHooks") == "true" {
+			s.Fault = "the client runs no hook: disableAllHooks is true in " + place.Short(f)
+		}
+	}
 	switch {
+	case s.Fault != "":
 	case s.Trusted == "no" && (s.Last == nil || s.Last.Before(installed)): // else it was started without that
 		s.Fault, s.Advice = "the client does not run it: it is not trusted", c.trust
 	case s.Last == nil && c.sessionSince(installed):
@@ -153,7 +160,10 @@ func (in Installer) trusted(c Client, path string) string {
 			return "no"
 		}
 		for _, e := range state.Entries {
-			if strings.HasPrefix(e.Key, path+":stop:") && e.Value.Get("trusted_hash") != nil {
+			if off := e.Value.Get("enabled"); strings.HasPrefix(e.Key, path+":stop:") && e.Value.Get("trusted_hash") != nil && (off == nil || off.Text != "false") {
+				if later(path, filepath.Join(base, "config.toml")) {
+					return "not known" // the hash is of what was there before
+				}
 				return "yes"
 			}
 		}
@@ -187,6 +197,13 @@ func (in Installer) trusted(c Client, path string) string {
 		return "not needed"
 	}
 	return "not known"
+}
+
+// later reports whether a file was written after another one.
+func later(path, other string) bool {
+	a, err := os.Stat(path)
+	b, err2 := os.Stat(other)
+	return err == nil && err2 == nil && a.ModTime().After(b.ModTime())
 }
 
 // table returns the table at a path of keys; nil if there is none.

@@ -35,6 +35,8 @@ func TestTrusted(t *testing.T) {
 		{"codex", map[string]string{".codex/config.toml": "[hooks.state.\"FILE:start:0:0\"]\ntrusted_hash = \"x\"\n"}, "p", "no"},
 		{"codex", map[string]string{".codex/config.toml": "[hooks.state.\"/other:stop:0:0\"]\ntrusted_hash = \"x\"\n"}, "p", "no"},
 		{"codex", map[string]string{".codex/config.toml": "hooks = 1\n"}, "p", "no"},
+		{"codex", map[string]string{".codex/config.toml": "[hooks.state.\"FILE:stop:0:0\"]\ntrusted_hash = \"x\"\nenabled = false\n"}, "p", "no"},
+		{"codex", map[string]string{".codex/config.toml": "[hooks.state.\"FILE:stop:0:0\"]\ntrusted_hash = \"x\"\nenabled = true\n"}, "p", "yes"},
 		{"opencode", nil, "p", "not needed"}, {"kilo", nil, "p", "not needed"}, {"claude", nil, "p", "not known"},
 	} {
 		home := t.TempDir()
@@ -52,6 +54,56 @@ func TestTrusted(t *testing.T) {
 		}
 		if got := in.trusted(cl, path); got != c.want {
 			t.Errorf("%s, %v, in %s: %s, want %s", c.client, c.files, c.root, got, c.want)
+		}
+	}
+}
+
+// TestTrustedBefore has the hook written anew after the user trusted it: what the client keeps is about another line.
+func TestTrustedBefore(t *testing.T) {
+	home := t.TempDir()
+	t.Setenv("HOME", home)
+	t.Setenv("CODEX_HOME", "")
+	in := Installer{Root: t.TempDir(), Program: program}
+	cl := client(t, "codex")
+	path, err := cl.Path(Project, in.Root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	put(t, path, "{}", 0o600)
+	config, at := filepath.Join(home, ".codex/config.toml"), time.Unix(1_800_000_000, 0)
+	put(t, config, "[hooks.state.\""+path+":stop:0:0\"]\ntrusted_hash = \"x\"\n", 0o600)
+	for age, want := range map[time.Duration]string{time.Hour: "yes", -time.Hour: "not known"} {
+		for name, at := range map[string]time.Time{path: at, config: at.Add(age)} {
+			if err := os.Chtimes(name, at, at); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if got := in.trusted(cl, path); got != want {
+			t.Errorf("%s after it: %s, want %s", age, got, want)
+		}
+	}
+}
+
+// TestDisabled tells of a client whose hooks are switched off, wherever a file says so.
+func TestDisabled(t *testing.T) {
+	for _, name := range []string{"claude", "qwen"} {
+		for _, file := range []string{"PROJECT/settings.json", "PROJECT/settings.local.json", "HOME/settings.json"} {
+			home, root := t.TempDir(), t.TempDir()
+			t.Setenv("HOME", home)
+			t.Setenv("CLAUDE_CONFIG_DIR", "")
+			in, cl := Installer{Root: root, Program: program, State: t.TempDir()}, client(t, name)
+			off := strings.NewReplacer("PROJECT", filepath.Join(root, "."+name), "HOME", filepath.Join(home, "."+name)).Replace(file)
+			put(t, off, `{"disableAllHooks": true}`, 0o600)
+			ch, err := in.Install(cl, Project)
+			if err == nil {
+				err = in.Apply([]Change{ch})
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if list := in.Status(nil).Agents; len(list) == 0 || !strings.Contains(list[0].Fault, "disableAllHooks is true in ") {
+				t.Errorf("%s: %+v", off, list)
+			}
 		}
 	}
 }

@@ -18,7 +18,7 @@ const tooLong = "the command line is too long to be read as a whole"
 var opens = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`<<-?[ \t]*(?:'([^'\n]+)'|"([^"\n$\x60\\]+)")`) })
 
 // long reads a text that is too long to be parsed. Texts of its own, such as of a document that is written, are left out, and are read where a shell
-// runs them. What may look like such a text and is none makes the parser find fewer of them than were left out; then, and where what is left is
+// runs them. What only looks like such a text makes the parser find fewer of them than were left out; then, and where what is left is
 // still too long, each line is read by itself, wherever it would be run.
 func (in *Intent) long(text string, st *state, depth int) {
 	st.unknown = tooLong

@@ -325,7 +325,7 @@ func TestMany(t *testing.T) {
 	}
 }
 
-// TestLong writes long texts: what a document says in a text of its own is no command, and what a shell reads, or what only looks like such a text, is.
+// TestLong writes long texts: what a document says in a text of its own does not count, and what a shell reads, or what only looks like such a text, does.
 func TestLong(t *testing.T) {
 	fill := strings.Repeat("a line of text\n", maxText/10)
 	says := "git push origin main\ngit commit --no-verify is never used.\n"
