@@ -40,7 +40,12 @@ type look struct {
 
 // ask asks about the present files, or about the commit rev. before is called between the snapshot and the question, and says
 // that the question need not be asked.
-func (r *run) ask(rev string, before func(*inquiry.Question) bool) (*look, error) {
+func (r *run) ask(rev string, before func(*inquiry.Question) bool) (_ *look, err error) {
+	defer func() {
+		if err != nil && r.ctx.Err() != nil { // which ends what looks, however that says so
+			err = errors.New("the files were not looked at in time")
+		}
+	}()
 	if r.look != nil {
 		if err := r.look(r, rev); err != nil {
 			return nil, err

@@ -101,6 +101,10 @@ func TestAccidents(t *testing.T) {
 			o.wait, o.look = 10*time.Millisecond, func(*run, string) error { <-wait; panic("done") }
 			return strings.NewReader(stopEvent)
 		}, "tell deadline"},
+		"a look that ends late": {func(_ *testing.T, o *Options) io.Reader {
+			o.wait, o.look = 10*time.Millisecond, func(r *run, _ string) error { <-r.ctx.Done(); return errors.New("exit status 130") }
+			return strings.NewReader(stopEvent)
+		}, "tell no-look: the files were not looked at in time"},
 		"garbage": {func(*testing.T, *Options) io.Reader { return strings.NewReader("not JSON") }, "tell bad-event"},
 		"nothing": {func(*testing.T, *Options) io.Reader { return strings.NewReader("") }, "tell bad-event"},
 		"deep nests": {func(*testing.T, *Options) io.Reader {
@@ -159,6 +163,9 @@ func TestAccidents(t *testing.T) {
 			o := Options{}
 			in := c.make(t, &o)
 			out, rule := ask(t, o, in)
+			if all := recorded(t); strings.HasPrefix(c.rule, rule+": ") {
+				rule += ": " + all[len(all)-1].Text
+			}
 			if held(out) {
 				t.Errorf("it refused: %q", out)
 			}
