@@ -37,7 +37,7 @@ const maxOnto = 20
 
 // Push answers git's pre-push hook: whether the tips that are pushed are verified. What git writes of a push is read from in; where pre-commit
 // is between, its variables say it. remote is the name of the remote, or its URL. It returns what to say of each tip that is refused, and what to
-// warn of; a fault of our own, a ref that is deleted, and a commit without rules where nothing before it had any refuse nothing; what git wrote and
+// warn of; a fault of our own before the rules are known, a ref that is deleted, and a commit without rules where nothing before it had any refuse nothing; what git wrote and
 // cannot be read refuses, and what is not a commit of a folder with rules.
 func Push(store, remote string, in io.Reader) (refused, warnings []string) {
 	skip := os.Getenv("DIALECT") == "0"
@@ -216,7 +216,7 @@ func (p *push) judge(t tip, dir string) {
 	}
 	switch {
 	case err != nil && p.ruled(t.rev):
-		p.refuse(fmt.Sprintf("%s is not verified%s: %v\n  next: push it from the folder that it was checked in%s", t.name, where, err, meant))
+		p.refuse(fmt.Sprintf("%s is not verified%s: %v\n  next: fix that, or push it from the folder that it was checked in%s", t.name, where, err, meant))
 	case err != nil:
 		p.warn("no-look", fmt.Sprintf("%s is not checked%s: %v", t.name, where, err), err.Error())
 	case from != "":
@@ -232,15 +232,15 @@ func (p *push) judge(t tip, dir string) {
 	}
 }
 
-// ruled reports whether there are rules about rev, which is not a commit that the present folder could ask about by them: a tag of a tree, or a
-// commit of the repository that git pushes, which is another one, or has its files apart from it.
+// ruled reports whether there are rules about rev, which could not be asked about by them: a commit where the store or a pin is not to be had, a tag of a
+// tree, or a commit of the repository that git pushes, which is another one, or has its files apart from it.
 func (p *push) ruled(rev string) bool {
 	dir, err := os.Getwd()
 	if err != nil {
 		return false
 	}
 	if _, err := workspace.Resolve(p.ctx, dir, rev, workspace.Options{}); err == nil || p.ctx.Err() != nil {
-		return false // a fault of another kind
+		return project.MatrixIn(p.ctx, rev, dir) != "" // a fault of another kind, such as a variable that an agent set
 	}
 	if _, missing, err := matrixOf(dir); err == nil && !missing {
 		return true

@@ -110,6 +110,28 @@ func FuzzFolders(f *testing.F) {
 	})
 }
 
+// TestPushedUnasked refuses a commit with rules where nothing can be asked about it: an agent sets variables.
+func TestPushedUnasked(t *testing.T) {
+	newProject(t)
+	out, err := exec.Command("git", "rev-parse", "HEAD").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	line := "refs/heads/main " + strings.TrimSpace(string(out)) + " refs/heads/main " + strings.Repeat("0", 40) + "\n"
+	for name, value := range map[string]string{"XDG_CONFIG_HOME": os.DevNull, "DIALECT_STORE": os.DevNull} {
+		t.Run(name, func(t *testing.T) {
+			t.Setenv(name, value)
+			if refused, warnings := Push("", "", strings.NewReader(line)); !strings.Contains(strings.Join(refused, "\n"), "main is not verified") {
+				t.Errorf("refused %q, warned %q", refused, warnings)
+			}
+			t.Setenv("DIALECT", "0")
+			if refused, warnings := Push("", "", strings.NewReader(line)); len(refused) > 0 || len(warnings) != 1 {
+				t.Errorf("a person's: refused %q, warned %q", refused, warnings)
+			}
+		})
+	}
+}
+
 // TestPushedSlowly refuses a push that git does not describe in time.
 func TestPushedSlowly(t *testing.T) {
 	r, w := io.Pipe()
