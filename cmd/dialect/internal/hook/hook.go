@@ -355,8 +355,8 @@ func goesOn(tasks, before []string) bool {
 	return slices.ContainsFunc(tasks, func(id string) bool { return id == "" || !slices.Contains(before, id) })
 }
 
-// person reports whether a prompt comes from a person, who may quote us. Some clients send the reason of a refusal, or nothing, as one.
+// person reports whether a prompt comes from a person, who may quote us within a line. Some clients send the reason of a refusal, or nothing, as one;
+// what they put before it stands in lines of its own.
 func (r *run) person() bool {
-	text := strings.TrimSpace(r.event.Prompt)
-	return text != "" && !strings.HasPrefix(text, Held)
+	return strings.TrimSpace(r.event.Prompt) != "" && !strings.Contains("\n"+r.event.Prompt, "\n"+Held)
 }

@@ -226,7 +226,7 @@ func TestBound(t *testing.T) {
 		t.Errorf("refused %d times", refused)
 	}
 	// The reason of a refusal, and an empty prompt, are not prompts of a person.
-	for _, p := range []string{"", Held + " not checked"} {
+	for _, p := range []string{"", Held + " not checked", `<context>\n` + Held + " not checked"} {
 		ask(t, Options{}, strings.NewReader(`{"session_id":"s","hook_event_name":"UserPromptSubmit","prompt":"`+p+`"}`))
 		put(t, "new.txt", "y"+p)
 		if out, rule := ask(t, Options{}, strings.NewReader(stopEvent)); held(out) || rule != "tell held-enough" {
