@@ -205,3 +205,21 @@ func TestBackground(t *testing.T) {
 		}
 	}
 }
+
+// FuzzRead reads what no client writes: what is whole of it is an event of each client.
+func FuzzRead(f *testing.F) {
+	for _, s := range []string{`{"hook_event_name":"Stop","background_tasks":[{"id":1},[]]}`, `{"tool_name":"Bash","tool_input":{"command":["git",1]}}`, `{"a":1,"b":`, "\ufeff{}", "[", "null"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		m, err := Read(strings.NewReader(text))
+		if err == nil && m == nil {
+			t.Error("neither an event nor an error")
+		}
+		for _, name := range Names() {
+			for event := range Find(name).Events {
+				Find(name).Parse(event, m)
+			}
+		}
+	})
+}
