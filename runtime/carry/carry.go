@@ -68,7 +68,11 @@ func CheckRemote(text string) error {
 	return nil
 }
 
-// command is a call of git in a directory, of which nothing of the machine's configuration and environment has a say.
+// reaching are the beginnings of those variables of git that say how a remote is reached.
+var reaching = []string{"GIT_SSH", "GIT_ASKPASS=", "GIT_SSL_", "GIT_HTTP_", "GIT_PROXY_", "GIT_ALLOW_PROTOCOL=", "GIT_PROTOCOL"}
+
+// command is a call of git in a directory. Of the user's configuration and environment it takes how the remote is reached: other variables
+// of git, such as those of a hook that dialect runs in, would lead it into another repository.
 func command(ctx context.Context, dir string, args ...string) (*exec.Cmd, error) {
 	g, err := git.FindGit("", dir)
 	if err != nil {
@@ -79,8 +83,7 @@ func command(ctx context.Context, dir string, args ...string) (*exec.Cmd, error)
 	cmd := exec.CommandContext(ctx, g.Program, all...)
 	cmd.Dir, cmd.WaitDelay = dir, time.Second
 	cmd.Env = slices.DeleteFunc(os.Environ(), func(kv string) bool {
-		return strings.HasPrefix(kv, "GIT_DIR=") || strings.HasPrefix(kv, "GIT_WORK_TREE=") || strings.HasPrefix(kv, "GIT_INDEX") || strings.HasPrefix(kv, "GIT_OBJECT") ||
-			strings.HasPrefix(kv, "GIT_ALTERNATE") || strings.HasPrefix(kv, "GIT_CONFIG") || strings.HasPrefix(kv, "GIT_TRACE") || strings.HasPrefix(kv, "GIT_NAMESPACE") || strings.HasPrefix(kv, "GIT_EXEC")
+		return strings.HasPrefix(kv, "GIT_") && !slices.ContainsFunc(reaching, func(name string) bool { return strings.HasPrefix(kv, name) })
 	})
 	cmd.Env = append(cmd.Env, "GIT_TERMINAL_PROMPT=0", "LC_ALL=C", "GIT_NO_REPLACE_OBJECTS=1")
 	return cmd, nil

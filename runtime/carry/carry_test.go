@@ -118,6 +118,24 @@ func TestNotSent(t *testing.T) {
 	}
 }
 
+// What steers git in the environment of dialect, such as that of a hook, leads it into no other repository.
+func TestEnvironment(t *testing.T) {
+	d, dir, s := depot(t, "echo one >a.txt")
+	before := sh(t, dir, "git for-each-ref && git count-objects")
+	t.Setenv("GIT_COMMON_DIR", filepath.Join(dir, ".git"))
+	t.Setenv("GIT_QUARANTINE_PATH", t.TempDir())
+	ref := carry.Ref(began, "r-1", "tree")
+	if _, err := d.SendTree(t.Context(), s, false, ref); err != nil {
+		t.Error(err)
+	}
+	os.Unsetenv("GIT_COMMON_DIR")
+	os.Unsetenv("GIT_QUARANTINE_PATH")
+	if after := sh(t, dir, "git for-each-ref && git count-objects"); after != before {
+		t.Errorf("the user's repository was written:\n%s", after)
+	}
+	sh(t, d.Remote, "git rev-parse --verify -q "+ref)
+}
+
 // A commit of someone else's making leads nowhere but into the checkout.
 func TestHostileTree(t *testing.T) {
 	for name, script := range map[string]string{
