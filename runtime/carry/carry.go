@@ -26,6 +26,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/command-dialect/dialect/lang/regular"
 	"github.com/command-dialect/dialect/runtime/tempdir"
 	"github.com/command-dialect/dialect/runtime/workspace"
 	"github.com/command-dialect/dialect/runtime/workspace/git"
@@ -232,7 +233,7 @@ func sendFile(w *stream, root *os.Root, file workspace.File) error {
 			return err
 		}
 	case workspace.Regular, workspace.Executable:
-		in, err := root.Open(name)
+		in, err := root.OpenFile(name, os.O_RDONLY|regular.OwnFlags, 0) // somebody may have put a FIFO there
 		if err != nil {
 			return err
 		}

@@ -92,6 +92,7 @@ func TestNotSent(t *testing.T) {
 		"changed":    {"echo one >a.txt", "", "changed"},
 		"repository": {"echo one >a.txt && git init -q sub && echo x >sub/f && git -C sub add f && git -C sub commit -qm x", "", "sub"},
 		"fifo":       {"echo one >a.txt", "mkfifo pipe", "pipe"},
+		"a fifo now": {"echo one >a.txt", "", "changed"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -103,8 +104,11 @@ func TestNotSent(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			if name == "changed" {
+			switch name {
+			case "changed":
 				sh(t, dir, "echo two >a.txt")
+			case "a fifo now": // nobody writes to it
+				sh(t, dir, "rm a.txt && mkfifo a.txt")
 			}
 			ref := carry.Ref(began, "r-1", "tree")
 			_, err := d.SendTree(t.Context(), s, name != "untracked", ref)
