@@ -191,10 +191,12 @@ func write(ctx context.Context, cache, commit, dir string) error {
 	type entry struct{ mode, name string }
 	var entries []entry
 	var ask bytes.Buffer
-	for row := range bytes.SplitSeq(bytes.TrimSuffix(list, []byte{0}), []byte{0}) {
+	for len(list) > 0 {
+		row, rest, ended := bytes.Cut(list, []byte{0})
+		list = rest
 		head, name, ok := strings.Cut(string(row), "\t")
 		words := strings.Fields(head)
-		if !ok || len(words) != 3 || words[1] != "blob" || !git.ValidPath(name) {
+		if !ended || !ok || len(words) != 3 || words[1] != "blob" || !git.ValidPath(name) {
 			return fmt.Errorf("the commit has %s, which is not written", git.Display(name))
 		}
 		entries = append(entries, entry{words[0], name})

@@ -34,7 +34,7 @@ func sh(t *testing.T, dir, script string) string {
 func depot(t *testing.T, script string) (carry.Depot, string, *workspace.Snapshot) {
 	t.Helper()
 	dir, bare := t.TempDir(), filepath.Join(t.TempDir(), "depot.git")
-	sh(t, dir, "git init -q . && "+script+" && git add -A && git commit -qm secret-history && git init -q --bare "+bare)
+	sh(t, dir, "git init -q . && "+script+" && git add -A && git commit -qm secret-history --allow-empty && git init -q --bare "+bare)
 	s, err := workspace.Take(t.Context(), dir, workspace.Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -50,6 +50,7 @@ func TestTree(t *testing.T) {
 		"names":      "echo one >'a b.txt' && echo two >'\"q\"' && echo three >'back\\slash' && echo four >\"$(printf 'new\\nline')\" && echo five >ümlaut",
 		"conversion": "printf 'a\\r\\nb\\r\\n' >crlf.txt && echo '*.txt text eol=crlf' >.gitattributes && echo '$Id$' >id && echo 'id ident' >>.gitattributes",
 		"empty":      ": >empty",
+		"no files":   ":",
 		"binary":     "head -c 300000 /dev/urandom >blob",
 	} {
 		t.Run(name, func(t *testing.T) {
