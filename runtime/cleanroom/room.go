@@ -468,6 +468,8 @@ func (s *Stay) Show(dir string) { s.bind = append(s.bind, dir) }
 // Prepare changes a command so that it runs in the room.
 func (s *Stay) Prepare(c *process.Command) error {
 	r := s.room
+	r.mu.Lock() // a line beside it may hand on what it wrote
+	defer r.mu.Unlock()
 	if c.LookupDir == "" {
 		c.LookupDir = c.Dir
 	}
@@ -503,9 +505,7 @@ func (s *Stay) Prepare(c *process.Command) error {
 		}
 	}
 	if r.o.Apart {
-		r.mu.Lock()
 		s.reach(c.Env)
-		r.mu.Unlock()
 	}
 	c.Room, err = r.namespace(s, s.lower())
 	return err
@@ -539,9 +539,13 @@ func (s *Stay) lower() (lower []string) {
 func (s *Stay) End(ctx context.Context) (changed []string, err error) {
 	defer s.discard()
 	r := s.room
+	r.mu.Lock()
+	now := r.now
 	if r.open == "" {
-		return r.now.changedBy(ctx, filepath.Join(s.dir, "upper"))
+		r.mu.Unlock()
+		return now.changedBy(ctx, filepath.Join(s.dir, "upper"))
 	}
+	defer r.mu.Unlock()
 	restored := s.restore()
 	differs, err := r.tree.differs(ctx)
 	return slices.DeleteFunc(differs, func(name string) bool { return !r.tree.has(name) }), errors.Join(restored, err)

@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -646,4 +647,37 @@ func TestStay(t *testing.T) {
 		t.Fatal("the folder of the killed run is still there")
 	}
 	_, _, _ = in(t, r, []string{"sh", "-c", "echo $$ > '" + mark + "/pid'; sleep 60"}, mark)
+}
+
+// Members of a composite come and go at the same time, those that write too: the race detector looks on.
+func TestSameTime(t *testing.T) {
+	for name, helper := range map[string][]string{"confined": {helperName}, "unconfined": nil} {
+		t.Run(name, func(t *testing.T) {
+			root := project(t, home(t))
+			r := enter(t, root, Options{Helper: helper, Cache: Cache()})
+			confined := r.Unconfined() == ""
+			if helper != nil && !confined {
+				t.Skip(r.Unconfined())
+			}
+			var all sync.WaitGroup
+			for i := range 4 {
+				all.Go(func() {
+					s, res, err := in(t, r, []string{"sh", "-c", fmt.Sprintf("cat a.txt; echo %d >new%[1]d.txt", i)})
+					if err != nil {
+						t.Error(err)
+						return
+					}
+					if confined && i%2 == 0 {
+						err = s.Keep(t.Context())
+					} else {
+						_, err = s.End(t.Context())
+					}
+					if err != nil || string(res.Stdout.Head) != "changed since the commit\n" {
+						t.Errorf("%d: %q, %v", i, res.Stdout.Head, err)
+					}
+				})
+			}
+			all.Wait()
+		})
+	}
 }
