@@ -484,7 +484,7 @@ func (s *Stay) Prepare(c *process.Command) error {
 	c.Env = r.environ(c.Env)
 	if r.open != "" {
 		if len(r.o.Share) > 0 {
-			return fmt.Errorf("%s cannot be shared with a room without namespaces (%s)", list(slices.Clone(r.o.Share)), r.open)
+			return fmt.Errorf("%s cannot be shared with a room without namespaces (%s)", list(r.o.Share), r.open)
 		}
 		c.Dir, c.LookupDir = r.moved(dir), r.moved(lookup)
 		return nil
@@ -681,13 +681,11 @@ func list(names []string) string {
 }
 
 func some(names []string, most int) string {
-	for i, n := range names {
-		if n == "" {
-			n = "."
-		}
-		names[i] = git.Display(n)
+	var shown []string
+	for _, n := range names[:min(len(names), most)] {
+		shown = append(shown, git.Display(cmp.Or(n, ".")))
 	}
-	text := strings.Join(names[:min(len(names), most)], ", ")
+	text := strings.Join(shown, ", ")
 	if n := len(names) - most; n > 0 {
 		text += fmt.Sprintf(" and %d more", n)
 	}

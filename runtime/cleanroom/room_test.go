@@ -434,6 +434,14 @@ func TestChangedMeanwhile(t *testing.T) {
 	}
 }
 
+// An error says the same each time that it is asked.
+func TestChangedError(t *testing.T) {
+	err := &ChangedError{[]string{"a\nb"}}
+	if first := err.Error(); first != err.Error() || err.Paths[0] != "a\nb" {
+		t.Errorf("%s, and then %s", first, err)
+	}
+}
+
 // Two runs of one project: with the same files they share the checkout, with others each has its own.
 func TestTwoRuns(t *testing.T) {
 	root := project(t, home(t))
