@@ -30,6 +30,10 @@ type Domain struct {
 	tty    [3]bool
 }
 
+func newDomain(o Options, f Facts) *Domain {
+	return &Domain{o: o, facts: f, socket: -1, master: -1, outer: -1}
+}
+
 // Start makes a domain for a command. The command does not run before [Domain.Run]. The error is a *[Refusal] where this machine gives none.
 func Start(o Options) (*Domain, error) {
 	for i, f := range []*os.File{os.Stdin, os.Stdout, os.Stderr} {
@@ -83,7 +87,7 @@ func try(o Options, mode Mode) (Facts, error) {
 	if mode != Namespaces {
 		return facts, nil
 	}
-	d := &Domain{o: o, facts: facts, master: -1, outer: -1}
+	d := newDomain(o, facts)
 	defer d.Close()
 	return facts, d.fork(order{Mode: mode, UID: os.Getuid(), GID: os.Getgid(), Dir: "/", Try: true})
 }
@@ -96,14 +100,12 @@ func tooOld(abi int) error {
 }
 
 func start(o Options, mode Mode) (_ *Domain, err error) {
-	d := &Domain{o: o, facts: Facts{Mode: mode, Gaps: gaps(mode)}, master: -1, outer: -1, socket: -1}
+	d := newDomain(o, Facts{Mode: mode, Gaps: gaps(mode)})
+	var sockets []string
 	if mode != None {
 		if d.facts.ABI = namespace.ABI(); d.facts.ABI < namespace.ScopesABI {
 			return nil, tooOld(d.facts.ABI)
 		}
-	}
-	sockets, err := []string(nil), error(nil)
-	if mode != None {
 		if sockets, err = listening.Unix(); err != nil {
 			return nil, err
 		}
