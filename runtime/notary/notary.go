@@ -158,10 +158,14 @@ func Open(ctx context.Context, c Config) (n *Notary, err error) {
 	if err := n.furnish(); err != nil {
 		return nil, err
 	}
-	made := n // n is nil where an error is returned
+	made := n
 	defer func() {
 		if err != nil {
+			if made.store != nil {
+				_ = made.store.Close() // err says why
+			}
 			made.release()
+			n = nil
 		}
 	}()
 	if n.away, err = cleanroom.NewAway(n.hide(), n.masks()); err != nil {

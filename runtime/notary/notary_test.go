@@ -324,3 +324,23 @@ control = { file = "state", text = "teh {nonce}" }
 		})
 	}
 }
+
+// A session whose first record cannot be made leaves no file of its store open: a service tries anew for each question.
+func TestOpenFails(t *testing.T) {
+	folder := filepath.Join(t.TempDir(), "notary")
+	c := Config{Tree: work(t, nil), Folder: folder, Facts: Facts{Mode: "none that is known"}, Room: []string{roomName}}
+	defer git.RunBy(nil)
+	t.Setenv("TMPDIR", os.TempDir()) // Open sets it
+	if n, err := Open(t.Context(), c); err == nil || n != nil {
+		t.Error(n != nil, err)
+	}
+	fds, err := os.ReadDir("/proc/self/fd")
+	if err != nil {
+		t.Skip(err)
+	}
+	for _, fd := range fds {
+		if file, _ := os.Readlink("/proc/self/fd/" + fd.Name()); strings.HasPrefix(file, folder) {
+			t.Errorf("%s is open", file)
+		}
+	}
+}
