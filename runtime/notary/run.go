@@ -65,16 +65,20 @@ func newRun(by Peer) *run {
 	return r
 }
 
-// tell appends an event.
+// tell appends an event. Of a result that is too large it leaves out the cases, and then all but its verdict.
 func (r *run) tell(e *event) {
 	f, err := frame(answer{Event: e})
-	r.mu.Lock()
-	full := r.size+len(f) > maxEvents
-	r.mu.Unlock()
-	if (err != nil || full) && e.Result != nil { // its texts are too long
+	for _, shorten := range []func(*result){
+		func(c *result) { c.Cases = nil },
+		func(c *result) { c.Failures, c.Process = diagnose.Failures{Total: c.Failures.Total}, nil },
+	} {
+		if e.Result == nil || err == nil && r.fits(len(f)) {
+			break
+		}
 		c := *e.Result
-		c.Failures, c.Process = diagnose.Failures{Total: c.Failures.Total}, nil
-		f, err = frame(answer{Event: &event{Kind: e.Kind, Step: e.Step, Result: &c}})
+		shorten(&c)
+		e = &event{Kind: e.Kind, Step: e.Step, Result: &c}
+		f, err = frame(answer{Event: e})
 	}
 	if err != nil {
 		f, _ = frame(answer{Event: &event{Kind: "note", Text: fmt.Sprintf("an event %s of the step %s was too large to be sent", e.Kind, e.Step)}})
@@ -88,6 +92,13 @@ func (r *run) tell(e *event) {
 	}
 	r.events, r.size = append(r.events, f), r.size+len(f)
 	r.more.Broadcast()
+}
+
+// fits reports whether so many bytes more of events are kept.
+func (r *run) fits(n int) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.size+n <= maxEvents
 }
 
 // pause stops what runs, or continues it.

@@ -129,7 +129,7 @@ type event struct {
 	Proof   *prove.Document `json:"proof,omitempty"`
 }
 
-// A result is an [engine.Result] without its step and its members.
+// A result is an [engine.Result] without its step, its members and what a receipt alone is made of.
 type result struct {
 	Step     string            `json:"step"`
 	Verdict  schedule.Verdict  `json:"verdict"`
@@ -143,6 +143,7 @@ type result struct {
 	Err      string            `json:"err,omitempty"` // of Process
 	Tests    *receipts.Tests   `json:"tests,omitempty"`
 	Failures diagnose.Failures `json:"failures,omitzero"`
+	Cases    []diagnose.Case   `json:"cases,omitempty"`
 	Receipt  receipts.Hash     `json:"receipt,omitzero"`
 	Reused   receipts.Hash     `json:"reused,omitzero"`
 	Waited   time.Duration     `json:"waited,omitempty"`
@@ -155,7 +156,7 @@ type result struct {
 func wireResult(r *engine.Result) *result {
 	w := &result{
 		Step: r.Step.ID, Verdict: r.Verdict, Reason: r.Reason, Detail: r.Detail, By: r.By, Attempts: r.Attempts, Started: r.Started,
-		Duration: r.Duration, Tests: r.Tests, Failures: r.Failures, Receipt: r.Receipt, Reused: r.Reused, Waited: r.Waited,
+		Duration: r.Duration, Tests: r.Tests, Failures: r.Failures, Cases: r.Cases, Receipt: r.Receipt, Reused: r.Reused, Waited: r.Waited,
 		Baseline: r.Baseline, Earlier: r.Earlier, Degraded: r.Degraded, Gate: r.Gate,
 	}
 	if p := r.Process; p != nil {
@@ -175,7 +176,7 @@ func wireResult(r *engine.Result) *result {
 // into fills in what came of a result.
 func (w *result) into(r *engine.Result) {
 	r.Verdict, r.Reason, r.Detail, r.By, r.Attempts, r.Started = w.Verdict, w.Reason, w.Detail, w.By, w.Attempts, w.Started
-	r.Duration, r.Tests, r.Failures, r.Receipt, r.Reused, r.Waited = w.Duration, w.Tests, w.Failures, w.Receipt, w.Reused, w.Waited
+	r.Duration, r.Tests, r.Failures, r.Cases, r.Receipt, r.Reused, r.Waited = w.Duration, w.Tests, w.Failures, w.Cases, w.Receipt, w.Reused, w.Waited
 	r.Baseline, r.Earlier, r.Degraded, r.Gate, r.Process = w.Baseline, w.Earlier, w.Degraded, w.Gate, w.Process
 	if r.Process != nil && w.Err != "" {
 		r.Process.Err = errors.New(w.Err)
