@@ -176,9 +176,6 @@ func Run(ctx context.Context, o Options) (r *Report, err error) {
 			r.Bundle = b.Bytes()
 		}
 	}
-	if errors.Is(serveErr, context.Canceled) || errors.Is(serveErr, net.ErrClosed) {
-		serveErr = nil
-	}
 	return r, errors.Join(runErr, err, serveErr)
 }
 
