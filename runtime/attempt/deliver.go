@@ -80,10 +80,6 @@ func (x *Executor) Deliver(r *Report, dispatch int, rec receipts.Record, g recei
 		}
 		d.Process = &own
 	}
-	for i := range d.Failures.List {
-		f := &d.Failures.List[i]
-		f.Message = x.opt.Redact.Text(f.Message)
-	}
 	return d
 }
 

@@ -30,7 +30,7 @@ type observer struct {
 }
 
 func observe(s *plan.Step, r *redact.Redactor) *observer {
-	o := &observer{step: s, files: results{step: s, most: maxResults}}
+	o := &observer{step: s, files: results{step: s, most: maxResults, public: r}}
 	if r != nil {
 		o.errors.Clean = func(w io.Writer) (io.Writer, func()) {
 			clean := r.Writer(w)

@@ -3,7 +3,9 @@ package attempt
 import (
 	"context"
 	"fmt"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -147,6 +149,18 @@ func TestNoSecretInFailures(t *testing.T) {
 		t.Fatalf("%+v", f)
 	}
 	if got := fmt.Sprintf("%+v", f); strings.Contains(got, secret[:12]) {
+		t.Error(got)
+	}
+	s.Dir, s.Expect.JUnit = t.TempDir(), "*.xml"
+	text = `<testsuite><testcase name="a[` + secret + `]"><failure message="got ` + secret + `">want 2\nnot ` + secret + `</failure></testcase></testsuite>`
+	if err := os.WriteFile(filepath.Join(s.Dir, "a.xml"), []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	_, f, cases, err := o.files.read(t.Context())
+	if err != nil || f.Total != 1 || len(cases) != 1 || cases[0].Failure == nil {
+		t.Fatalf("%+v %+v, %v", f, cases, err)
+	}
+	if got := fmt.Sprintf("%+v %+v %+v", f, cases, cases[0].Failure); strings.Contains(got, secret[:12]) {
 		t.Error(got)
 	}
 }

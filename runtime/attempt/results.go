@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"time"
 
 	"github.com/command-dialect/dialect/lang/plan"
@@ -13,6 +14,7 @@ import (
 	"github.com/command-dialect/dialect/runtime/diagnose"
 	"github.com/command-dialect/dialect/runtime/glob"
 	"github.com/command-dialect/dialect/runtime/place"
+	"github.com/command-dialect/dialect/runtime/redact"
 	"github.com/command-dialect/dialect/runtime/schedule"
 )
 
@@ -28,6 +30,7 @@ const minReading = time.Second
 type results struct {
 	step   *plan.Step
 	most   int64 // bytes that are read
+	public *redact.Redactor
 	before map[fileMark]bool
 	start  time.Time
 }
@@ -121,6 +124,9 @@ func (r *results) read(ctx context.Context) (sum diagnose.Tests, all diagnose.Fa
 	defer cancel()
 	each := func(c diagnose.Case) {
 		if len(cases) <= diagnose.MaxCases { // one more says that they are not all
+			if c.Name = r.public.Text(c.Name); c.Failure != nil {
+				r.clean(c.Failure)
+			}
 			cases = append(cases, c)
 		}
 	}
@@ -146,6 +152,9 @@ func (r *results) read(ctx context.Context) (sum diagnose.Tests, all diagnose.Fa
 			return sum, all, nil, r.unread(ctx, f.Name, err)
 		}
 		files++
+		for i := range failures.List {
+			r.clean(&failures.List[i])
+		}
 		sum.Passed, sum.Failed, sum.Skipped = sum.Passed+t.Passed, sum.Failed+t.Failed, sum.Skipped+t.Skipped
 		all.Add(failures)
 	}
@@ -156,6 +165,14 @@ func (r *results) read(ctx context.Context) (sum diagnose.Tests, all diagnose.Fa
 		cases = nil
 	}
 	return sum, all, cases, nil
+}
+
+// clean takes the secrets out of what a file says.
+func (r *results) clean(f *diagnose.Failure) {
+	f.Test, f.Message, f.Detail = r.public.Text(f.Test), r.public.Text(f.Message), slices.Clone(f.Detail)
+	for i, line := range f.Detail {
+		f.Detail[i] = r.public.Text(line)
+	}
 }
 
 // A boundedReader reads until its context ends, or until nothing is left for all readers together.
