@@ -95,7 +95,7 @@ func (p *pool) close() {
 
 // keyOf is what two runs have to have in common to use the same checkout, resolved in the same way.
 func keyOf(s *remote.Spec) string {
-	return fmt.Sprint(s.Commit, s.Tree, s.Script, s.Name, s.Line, s.Member, s.Part, s.Lines, s.Vars, s.Matrix, s.Place, s.ScriptSHA, s.MatrixSHA)
+	return fmt.Sprintf("%#v", []any{s.Commit, s.Tree, s.Script, s.Name, s.Line, s.Member, s.Part, s.Lines, s.Vars, s.Matrix, s.Place, s.ScriptSHA, s.MatrixSHA})
 }
 
 func (p *pool) take(ctx context.Context, s *remote.Spec) (*checkout, error) {
