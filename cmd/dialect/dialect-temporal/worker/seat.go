@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"sync"
 	"sync/atomic"
@@ -16,6 +15,7 @@ import (
 
 	"github.com/command-dialect/dialect/cmd/dialect/dialect-temporal/flow"
 	"github.com/command-dialect/dialect/lang/plan"
+	"github.com/command-dialect/dialect/lang/regular"
 	"github.com/command-dialect/dialect/runtime/attempt"
 	"github.com/command-dialect/dialect/runtime/remote"
 )
@@ -134,18 +134,23 @@ func (c *checkout) writes(id string) (writes bool) {
 	return writes
 }
 
+// maxPast bounds a file of git that is looked at for its history, in bytes.
+const maxPast = 64 << 20
+
 // past is what of .git a command means to last that makes a commit, a branch or a tag.
 func (c *checkout) past() string {
 	h := sha256.New()
 	dot := filepath.Join(c.dir, ".git")
+	add := func(path string) {
+		text, err := regular.ReadOwn(path, maxPast)
+		fmt.Fprintf(h, "%s %d %v\n%s", path, len(text), err, text)
+	}
 	for _, name := range []string{"HEAD", "packed-refs", "config"} {
-		text, _ := os.ReadFile(filepath.Join(dot, name))
-		fmt.Fprintf(h, "%s %d\n%s", name, len(text), text)
+		add(filepath.Join(dot, name))
 	}
 	_ = filepath.WalkDir(filepath.Join(dot, "refs"), func(path string, e fs.DirEntry, err error) error {
-		if err == nil && e.Type().IsRegular() {
-			text, _ := os.ReadFile(path)
-			fmt.Fprintf(h, "%s %d\n%s", path, len(text), text)
+		if err == nil && !e.IsDir() {
+			add(path)
 		}
 		return nil
 	})

@@ -76,9 +76,9 @@ type Worker struct {
 // sendingPerSlot is how many results are on their way at most, for each slot: a depot that takes none keeps a worker from working on.
 const sendingPerSlot = 4
 
-// New returns a worker; Run starts it.
+// New returns a worker; [Worker.Start] starts it.
 func New(o Options) (*Worker, error) {
-	if err := errors.Join(carry.CheckRemote(o.Depot)); err != nil {
+	if err := carry.CheckRemote(o.Depot); err != nil {
 		return nil, err
 	}
 	if err := os.MkdirAll(filepath.Join(o.Folder, "trees"), 0o700); err != nil {
