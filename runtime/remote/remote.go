@@ -81,20 +81,28 @@ type Attempted struct {
 	Body  receipts.Hash  `json:"body"`
 }
 
-const maxText = 300
+// maxText bounds the text of a brief, in bytes of JSON.
+const maxText = 500
 
 // Fit cuts the text of a brief so that an [Attempted] has at most a kilobyte as JSON.
 func Fit(b schedule.Brief) schedule.Brief {
-	if text := strings.ToValidUTF8(b.Text, "?"); len(text) > maxText {
-		n := maxText
-		for !utf8.RuneStart(text[n]) {
-			n--
+	b.Text = strings.ToValidUTF8(b.Text, "?")
+	room := maxText
+	for i, r := range b.Text {
+		if room -= jsonBytes(r); room < 0 {
+			b.Text = b.Text[:i] + "…"
+			break
 		}
-		b.Text = text[:n] + "…"
-	} else {
-		b.Text = text
 	}
 	return b
+}
+
+// jsonBytes is how many bytes a letter has in JSON, at most.
+func jsonBytes(r rune) int {
+	if r < ' ' || strings.ContainsRune("\"\\<>&\u2028\u2029", r) {
+		return len(`\u0000`)
+	}
+	return utf8.RuneLen(r)
 }
 
 // A Resolved is what the worker that resolved the script says of it.
@@ -225,7 +233,7 @@ func New(ctx context.Context, o Options) *Conductor {
 	return c
 }
 
-// Open starts a helper and says the first thing to it.
+// open starts a helper and says the first thing to it.
 func open(helper []string, first Request, complain io.Writer) (*mcpclient.Child, *bufio.Reader, error) {
 	if len(helper) == 0 {
 		return nil, nil, errors.New("the helper dialect-temporal is neither beside dialect nor in PATH")
