@@ -58,6 +58,9 @@ func like(matcher string) []event {
 	return []event{{"UserPromptSubmit", ""}, {"PreToolUse", matcher}, {"Stop", ""}}
 }
 
+// stop is the event at the end of a turn; those after it are of sub-agents.
+func (c Client) stop() string { return c.events[2].name }
+
 // Clients returns the agents that are known, in the order in which they are listed.
 func Clients() []Client {
 	return []Client{

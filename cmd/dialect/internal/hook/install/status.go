@@ -92,8 +92,7 @@ func (c Client) has(text []byte) bool {
 	if err != nil {
 		return false
 	}
-	stop := c.events[len(c.events)-1].name
-	list := v.Find("/hooks/" + stop)
+	list := v.Find("/hooks/" + c.stop())
 	if list == nil {
 		return false
 	}

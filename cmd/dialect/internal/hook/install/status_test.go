@@ -198,3 +198,18 @@ func TestUsed(t *testing.T) {
 		}
 	}
 }
+
+// TestHas takes a client for one that has the hook where that is asked at the end of a turn, whatever else it has of ours.
+func TestHas(t *testing.T) {
+	for name, stop := range map[string]string{"claude": "Stop", "codex": "Stop", "gemini": "AfterAgent", "qwen": "Stop"} {
+		c := client(t, name)
+		text, err := c.add(nil, program, Project)
+		if err != nil {
+			t.Fatal(err)
+		}
+		without := bytes.Replace(text, []byte(`"`+stop+`":`), []byte(`"Else":`), 1)
+		if bytes.Equal(text, without) || !c.has(text) || c.has(without) {
+			t.Errorf("%s: %t with %s, %t without", name, c.has(text), stop, c.has(without))
+		}
+	}
+}

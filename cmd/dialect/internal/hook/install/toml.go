@@ -113,6 +113,6 @@ func parseTOML(text []byte) error {
 
 // hasTOML reports whether a configuration has our entry at the event of a stop.
 func (c Client) hasTOML(text []byte) bool {
-	head := []byte("[[hooks." + c.events[len(c.events)-1].name + "]]")
+	head := []byte("[[hooks." + c.stop() + "]]")
 	return slices.ContainsFunc(oursTOML(text), func(s []int) bool { return bytes.HasPrefix(text[s[0]:], head) })
 }
