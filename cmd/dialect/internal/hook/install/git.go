@@ -2,6 +2,7 @@ package install
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -10,6 +11,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"github.com/command-dialect/dialect/cmd/dialect/internal/exit"
@@ -130,8 +132,13 @@ func (in Installer) hooks() (path string, shared bool, err error) {
 	if err != nil {
 		return "", false, err
 	}
-	cmd := exec.Command(program.Program, "rev-parse", "--path-format=absolute", "--git-path", "hooks", "--git-common-dir")
-	cmd.Dir = in.Root
+	if err := git.Readable(filepath.Join(in.Root, ".git")); err != nil {
+		return "", false, err
+	}
+	ctx, done := context.WithTimeout(context.Background(), git.QuestionTime)
+	defer done()
+	cmd := exec.CommandContext(ctx, program.Program, "rev-parse", "--path-format=absolute", "--git-path", "hooks", "--git-common-dir")
+	cmd.Dir, cmd.WaitDelay = in.Root, time.Second
 	out, err := cmd.Output()
 	lines := strings.Split(strings.TrimSpace(string(out)), "\n")
 	if err == nil && len(lines) != 2 {

@@ -310,3 +310,21 @@ func TestWithoutDialect(t *testing.T) {
 		t.Errorf("%v: %s", err, out)
 	}
 }
+
+// TestGitHangs has a FIFO in the place of git's configuration: nobody waits for who writes to it.
+func TestGitHangs(t *testing.T) {
+	in := repository(t)
+	config := filepath.Join(in.Root, ".git", "config")
+	if err := os.Remove(config); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := exec.Command("mkfifo", config).CombinedOutput(); err != nil {
+		t.Skipf("%v: %s", err, out)
+	}
+	if _, err := in.Git(true); err == nil || !strings.Contains(err.Error(), "not a regular file") {
+		t.Errorf("%v", err)
+	}
+	if in.BeforePreCommit() {
+		t.Error("what cannot be read is ours")
+	}
+}
