@@ -38,7 +38,7 @@ type Report struct {
 	inputs   receipts.Hash   // digest of the binding's inputs before the attempt; zero for none
 
 	inputsAfter receipts.Hash // and after one that may write, where it differs
-	epoch    *epoch          // that it ran in; nil without a workspace
+	epoch       *epoch        // that it ran in; nil without a workspace
 
 	clean   *receipts.Clean // of the room that it ran in; nil for the working tree
 	left    *receipts.Tree  // what another machine says that the files were after it

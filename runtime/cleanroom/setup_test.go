@@ -192,7 +192,7 @@ func TestSetupKey(t *testing.T) {
 				t.Fatal(err)
 			}
 		},
-		"a variable": func() { t.Setenv("NODE_ENV", "production") },
+		"a variable":      func() { t.Setenv("NODE_ENV", "production") },
 		"the user's name": func() { t.Setenv("LOGNAME", "other") },
 		"a variable of the matrix, though it is of the terminal elsewhere": func() {
 			t.Setenv("TERM", "matrix")

@@ -71,8 +71,8 @@ type Snapshot struct {
 
 	// Exact says that a clone of a commit of Tree has these Bytes. Where it is false
 	// and there is a Tree, Beyond says why.
-	Exact  bool
-	Beyond Differences
+	Exact   bool
+	Beyond  Differences
 	Written bool // the file of [Options.Writing] is there, and in nothing of this
 	Stored  List // files of Tree whose content is in LFS: a clone must fetch it from there
 	// Nested are the repositories and worktrees in Root that are not submodules, sorted by path: git
