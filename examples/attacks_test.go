@@ -411,6 +411,14 @@ var attacks = []attack{
 		w.sh("git commit --quiet --all --message=x")
 		return w.ends(nil, "quality.dlct")
 	}},
+	{"a new file comes during the run, makes it pass, and is removed after it", func(w *world) string {
+		w.write("tests.sh", "touch \"$HOME/began\"; i=0; until test -e new.txt; do i=$((i+1)); test $i -lt 40 || exit 1; sleep 0.1; done; echo ok 1; echo ok 2; echo 1..2\n")
+		w.sh("git commit --quiet --all --message=x")
+		w.sh("(i=0; until test -e \"$HOME/began\"; do i=$((i+1)); test $i -lt 100 || exit 1; sleep 0.1; done; touch new.txt) >/dev/null 2>&1 &")
+		w.passes(nil)
+		w.sh("rm -f new.txt")
+		return w.ask()
+	}},
 	{"the same, and once the file is put back its receipts are gated on their own", func(w *world) string {
 		w.write("switch.txt", "bad\n")
 		w.write("tests.sh", "echo good > switch.txt; echo ok 1; echo ok 2; echo 1..2\n")
