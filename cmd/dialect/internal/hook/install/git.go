@@ -34,10 +34,12 @@ func (in Installer) Git(add bool) (ch Change, err error) {
 	ch.Level = Project
 	var edit func(text []byte) ([]byte, error)
 	lefthook := ""
-	for _, n := range []string{"lefthook-local", ".lefthook-local", ".config/lefthook", ".lefthook", "lefthook"} { // the last one counts
-		for _, end := range []string{".json", ".jsonc", ".toml", ".yaml", ".yml"} {
-			if place.Exists(filepath.Join(in.Root, n+end)) {
-				lefthook = n + end
+	for _, name := range []string{"lefthook-local", "lefthook"} { // the last one counts
+		for _, end := range []string{".toml", ".jsonc", ".json", ".yaml", ".yml"} {
+			for _, begin := range []string{".config/", ".", ""} {
+				if file := begin + name + end; place.Exists(filepath.Join(in.Root, file)) {
+					lefthook = file
+				}
 			}
 		}
 	}

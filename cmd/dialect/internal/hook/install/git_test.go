@@ -92,6 +92,7 @@ func TestGit(t *testing.T) {
 		{"lefthook, without an end of line", nil, nil, ".lefthook.yaml", "skip: true", "skip: true\n" + blockBegin, "files: echo .lefthook.yaml\n"},
 		{"lefthook, of one user", nil, nil, "lefthook-local.yml", "x: y\n", "x: y\n", "files: echo lefthook-local.yml\n"},
 		{"lefthook, of a user and of all", nil, map[string]string{".lefthook-local.toml": ""}, ".config/lefthook.yml", "x: y\n", "x: y\n", "files: echo .config/lefthook.yml\n"},
+		{"lefthook, of two files", nil, map[string]string{"lefthook.yaml": "", ".config/lefthook.yml": "", "lefthook.json": "", "lefthook-local.yml": ""}, ".lefthook.yml", "x: y\n", "x: y\n", "files: echo .lefthook.yml\n"},
 		{"lefthook before pre-commit", nil, map[string]string{".pre-commit-config.yaml": commit}, "lefthook.yml", "x: y\n", "x: y\n", "pre-push:\n"},
 		{"pre-commit that is not installed yet", nil, map[string]string{".pre-commit-config.yaml": commit}, ".git/hooks/pre-push", "", "#!/bin/sh\n" + blockBegin, program + ` hook git pre-push "$@"`},
 		{"pre-commit", nil, map[string]string{".pre-commit-config.yaml": commit, ".git/hooks/pre-push": "#!/bin/sh\n# " + ofPreCommit + "\n"}, ".git/hooks/pre-push.legacy", "", "#!/bin/sh\n" + blockBegin, program + ` hook git pre-push "$@"`},
