@@ -156,13 +156,18 @@ func (c Client) Used(l Level, root string) bool {
 // plainPath finds a path that a shell needs no quotes for.
 var plainPath = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9_./+@:,=-]+$`) })
 
+// quoted is a path as a word of a shell.
+func quoted(path string) string {
+	if plainPath().MatchString(path) {
+		return path
+	}
+	return "'" + strings.ReplaceAll(path, "'", `'\''`) + "'"
+}
+
 // Command is the line of an event. It is the same whatever the project, so that a client that hashes it asks once. The shell turns
 // a missing program, and one that fails in any way, into an answer that allows: some clients read such an end as a refusal.
 func (c Client) Command(program string, l Level, event string) string {
-	if !plainPath().MatchString(program) {
-		program = "'" + strings.ReplaceAll(program, "'", `'\''`) + "'"
-	}
-	line := fmt.Sprintf("%s hook %s %s", program, c.Name, event)
+	line := fmt.Sprintf("%s hook %s %s", quoted(program), c.Name, event)
 	if l == User {
 		line += " --user"
 	}

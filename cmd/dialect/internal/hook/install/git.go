@@ -11,7 +11,6 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
-	"time"
 	"unicode/utf8"
 
 	"github.com/command-dialect/dialect/cmd/dialect/internal/exit"
@@ -140,7 +139,7 @@ func (in Installer) hooks() (path string, shared bool, err error) {
 	ctx, done := context.WithTimeout(context.Background(), git.QuestionTime)
 	defer done()
 	cmd := exec.CommandContext(ctx, program.Program, "rev-parse", "--path-format=absolute", "--git-path", "hooks", "--git-common-dir")
-	cmd.Dir, cmd.WaitDelay = in.Root, time.Second
+	cmd.Dir = in.Root
 	out, err := cmd.Output()
 	lines := strings.Split(strings.TrimSpace(string(out)), "\n")
 	if err == nil && len(lines) != 2 {
@@ -158,15 +157,7 @@ func (in Installer) hooks() (path string, shared bool, err error) {
 	return "", false, fmt.Errorf("core.hooksPath leads to %s, which other repositories use, too: add the line yourself: %s", hooks, in.pushLine())
 }
 
-// quoted is the program as a word of a shell.
-func (in Installer) quoted() string {
-	if plainPath().MatchString(in.Program) {
-		return in.Program
-	}
-	return "'" + strings.ReplaceAll(in.Program, "'", `'\''`) + "'"
-}
-
-func (in Installer) pushLine() string { return in.quoted() + ` hook git pre-push "$@"` }
+func (in Installer) pushLine() string { return quoted(in.Program) + ` hook git pre-push "$@"` }
 
 // unblock returns a text without our block.
 func unblock(text []byte) ([]byte, error) {
@@ -190,7 +181,7 @@ const orMeant = ` || [ "${DIALECT-}" = 0 ]`
 
 // script returns a hook of this machine with our block.
 func (in Installer) script(text []byte) ([]byte, error) {
-	return withBlock(text, "if [ -x "+in.quoted()+" ]; then printf '%s\\n' \"$dialect_refs\" | "+in.pushLine()+orMeant+" || exit 1; fi\n", in.pushLine())
+	return withBlock(text, "if [ -x "+quoted(in.Program)+" ]; then printf '%s\\n' \"$dialect_refs\" | "+in.pushLine()+orMeant+" || exit 1; fi\n", in.pushLine())
 }
 
 // sharedScript returns a hook that a team shares with our block: it names no path of this machine.
