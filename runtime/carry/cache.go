@@ -263,7 +263,7 @@ func writeOne(root *os.Root, in *bufio.Reader, mode, name string, links *[]func(
 		}
 	}
 	switch mode {
-	case "120000":
+	case git.ModeLink:
 		if size > 1<<16 {
 			return fmt.Errorf("the link %s is too long", git.Display(name))
 		}
@@ -272,9 +272,9 @@ func writeOne(root *os.Root, in *bufio.Reader, mode, name string, links *[]func(
 			return err
 		}
 		*links = append(*links, func() error { return root.Symlink(string(target), file) })
-	case "100644", "100755":
+	case git.ModeFile, git.ModeExec:
 		bits := os.FileMode(0o644)
-		if mode == "100755" {
+		if mode == git.ModeExec {
 			bits = 0o755
 		}
 		out, err := root.OpenFile(file, os.O_CREATE|os.O_EXCL|os.O_WRONLY, bits)

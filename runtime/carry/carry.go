@@ -205,10 +205,8 @@ func (d Depot) SendTree(ctx context.Context, s *workspace.Snapshot, untracked bo
 		return "", err
 	}
 	defer root.Close()
-	f := git.FormatSHA1
-	if len(s.Tree) == 64 {
-		f, d.Format = git.FormatSHA256, "sha256"
-	}
+	f := git.FormatOf(s.Tree)
+	d.Format = string(f)
 	return d.send(ctx, ref, func(w *stream) error {
 		for file := range s.Checkout(f) {
 			if err := sendFile(w, root, file); err != nil {
@@ -229,7 +227,7 @@ func sendFile(w *stream, root *os.Root, file workspace.File) error {
 		if err != nil {
 			return err
 		}
-		if sum, err = w.file("120000", file.Path, int64(len(target)), strings.NewReader(target)); err != nil {
+		if sum, err = w.file(git.ModeLink, file.Path, int64(len(target)), strings.NewReader(target)); err != nil {
 			return err
 		}
 	case workspace.Regular, workspace.Executable:
@@ -241,9 +239,9 @@ func sendFile(w *stream, root *os.Root, file workspace.File) error {
 		if info, err := in.Stat(); err != nil || info.Size() != file.Size || !info.Mode().IsRegular() {
 			return changed
 		}
-		mode := "100644"
+		mode := git.ModeFile
 		if file.Kind == workspace.Executable {
-			mode = "100755"
+			mode = git.ModeExec
 		}
 		if sum, err = w.file(mode, file.Path, file.Size, in); err != nil {
 			return err

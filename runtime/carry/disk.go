@@ -177,7 +177,7 @@ func (k disk) body(ref string, most int64) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	blob, ok := bytes.CutPrefix(tree, []byte("100644 "+bodyName+"\x00"))
+	blob, ok := bytes.CutPrefix(tree, []byte(git.ModeFile+" "+bodyName+"\x00"))
 	if !ok || len(blob) != k.format.Size() {
 		return nil, errElsewhere
 	}

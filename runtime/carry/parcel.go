@@ -29,7 +29,7 @@ func (p Parcel) put(k disk) (commit git.ObjectID, err error) {
 	if err != nil {
 		return commit, err
 	}
-	tree, err := k.put("tree", append([]byte("100644 "+bodyName+"\x00"), blob[:k.format.Size()]...))
+	tree, err := k.put("tree", append([]byte(git.ModeFile+" "+bodyName+"\x00"), blob[:k.format.Size()]...))
 	if err != nil {
 		return commit, err
 	}

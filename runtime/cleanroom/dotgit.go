@@ -2,13 +2,10 @@ package cleanroom
 
 import (
 	"bytes"
-	"crypto/sha1"
-	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"hash"
 	"io/fs"
 	"maps"
 	"os"
@@ -290,10 +287,7 @@ func readShallow(file string, format git.ObjectFormat) ([]byte, error) {
 // status: https://git-scm.com/docs/index-format.
 func (r *Room) index(format git.ObjectFormat, v view) ([]byte, error) {
 	files := v.files
-	var sum hash.Hash = sha1.New()
-	if format != git.FormatSHA1 {
-		sum = sha256.New()
-	}
+	sum := format.New()
 	b := append(make([]byte, 0, 12+96*len(files)), "DIRC\x00\x00\x00\x02\x00\x00\x00\x00"...)
 	count := uint32(0)
 	for i := range files {

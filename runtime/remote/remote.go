@@ -314,8 +314,8 @@ func (c *Conductor) send(rules schedule.Rules) error {
 			return err
 		}
 	}
-	if len(snap.Tree) == 64 {
-		s.Format = "sha256"
+	if f := git.FormatOf(snap.Tree); f != git.FormatSHA1 {
+		s.Format = string(f)
 	}
 	s.Version, s.Rules = Version, rules
 	if s.Commit, err = c.o.Depot.SendTree(c.ctx, snap, c.o.Untracked, s.Ref("tree")); err != nil {

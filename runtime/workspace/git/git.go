@@ -1,7 +1,7 @@
 // Package git says what a repository tracks and how it is configured, so that neither the environment nor the
 // configuration of the user changes the answer. In comes a directory; out come an index, a configuration, objects whose
 // names it computes itself, the output of a command. What lies in a few simple files it reads there; all else it asks the
-// git program. It takes no snapshot and writes nothing.
+// git program. It takes no snapshot, and writes nothing but the packs that it is asked for ([Pack]).
 //
 // It is one package of more than 1,500 lines because each answer has those two ways: they hand the same types out, and
 // where the files do not suffice one gives way to the other.
@@ -121,7 +121,7 @@ func safe() []string {
 		"core.safecrlf=false", "core.quotePath=false", "gc.auto=0", "maintenance.auto=false",
 		"core.fsync=none", "core.fsyncObjectFiles=false", // what we write is thrown away
 		// Git refuses a repository of another user, since its configuration could run
-		// programs. Here it cannot: see above, and config.refused.
+		// programs. Here it cannot: see above, and [Config.Refused].
 		"safe.directory=*",
 	}
 	if runtime.GOOS != "windows" {

@@ -14,7 +14,7 @@ import (
 // Readable returns an error if git would wait for a file of its own, which is a FIFO, or read
 // one for ever, which is a device. dotGit is the .git of a worktree, or the file in its place
 // that names a directory elsewhere. The objects themselves, which may be many, are left to
-// [questionTime].
+// [QuestionTime].
 func Readable(dotGit string) error {
 	dir := dotGit
 	info, err := os.Lstat(dotGit)

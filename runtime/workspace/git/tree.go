@@ -21,6 +21,15 @@ const (
 	FormatSHA256 ObjectFormat = "sha256"
 )
 
+// FormatOf returns the format that a name in hexadecimal is of.
+func FormatOf(name string) ObjectFormat {
+	if len(name) == 2*sha256.Size {
+		return FormatSHA256
+	}
+	return FormatSHA1
+}
+
+// New returns the hash function.
 func (f ObjectFormat) New() hash.Hash {
 	if f == FormatSHA256 {
 		return sha256.New()
@@ -28,6 +37,7 @@ func (f ObjectFormat) New() hash.Hash {
 	return sha1.New()
 }
 
+// Size is the length of a name, in bytes.
 func (f ObjectFormat) Size() int {
 	if f == FormatSHA256 {
 		return sha256.Size
@@ -36,9 +46,10 @@ func (f ObjectFormat) Size() int {
 }
 
 // An ObjectID names a git object; of SHA-1 only the first 20 bytes count. The zero
-// objectID names none.
+// ObjectID names none.
 type ObjectID [32]byte
 
+// Parse reads a name in hexadecimal: of its full length, and in small letters.
 func (f ObjectFormat) Parse(s string) (ObjectID, error) {
 	var id ObjectID
 	if len(s) != 2*f.Size() {
@@ -50,6 +61,7 @@ func (f ObjectFormat) Parse(s string) (ObjectID, error) {
 	return id, nil
 }
 
+// Format returns a name in hexadecimal.
 func (f ObjectFormat) Format(id ObjectID) string { return hex.EncodeToString(id[:f.Size()]) }
 
 // ObjectHeader is what git hashes in front of the content of an object.
@@ -96,7 +108,7 @@ type Leaf struct {
 // if the names of trees ended in a slash, which is the order of the paths.
 func (f ObjectFormat) Tree(leaves []Leaf) ObjectID { return f.Trees(leaves, func([]byte) {}) }
 
-// Trees is Tree, and gives the content of each tree to each, those inside of another first. It must not keep it.
+// Trees is Tree, and calls each with the content of each tree, those inside of another first. each must not keep it.
 func (f ObjectFormat) Trees(leaves []Leaf, each func(content []byte)) ObjectID {
 	var b []byte
 	return f.subtree(leaves, 0, &b, each)
