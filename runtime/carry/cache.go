@@ -35,6 +35,9 @@ const (
 	leastKept = time.Hour
 )
 
+// again is how long who waits for another's fetch does until it looks once more.
+const again = 20 * time.Millisecond
+
 // Checkout writes the files of a commit of [Depot.SendTree] below dir, which it makes, as the worktree of a
 // repository of its own whose only commit it is. The caller compares the files with their digest.
 func (c *Cache) Checkout(ctx context.Context, ref, commit, dir string) (err error) {
@@ -72,7 +75,13 @@ func (c *Cache) Checkout(ctx context.Context, ref, commit, dir string) (err erro
 // fetched returns the repository of a commit: its branch "run" is the commit, and its index has the files of it.
 func (c *Cache) fetched(ctx context.Context, ref, commit string) (dir string, err error) {
 	dir = filepath.Join(c.Folder, commit)
-	c.mu.Lock()
+	for !c.mu.TryLock() { // the depot may hang, and who waits be cut short
+		select {
+		case <-ctx.Done():
+			return "", context.Cause(ctx)
+		case <-time.After(again):
+		}
+	}
 	defer c.mu.Unlock()
 	if os.Chtimes(dir, time.Time{}, time.Now()) == nil {
 		return dir, nil

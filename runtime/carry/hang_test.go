@@ -4,10 +4,12 @@ package carry_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -33,6 +35,19 @@ func TestHang(t *testing.T) {
 		"post": func(ctx context.Context) error {
 			o := carry.Outbox{Depot: d, Ending: ctx}
 			return o.Post(t.Context(), carry.Parcel{Ref: ref, Text: []byte("x")})
+		},
+		"second": func(ctx context.Context) error { // of two that need the same cache, the one that is cut short
+			c := carry.Cache{Depot: d, Folder: filepath.Join(temp, "cache")}
+			first, done := context.WithCancel(context.WithoutCancel(ctx))
+			var all sync.WaitGroup
+			all.Go(func() { _ = c.Checkout(first, ref, strings.Repeat("1", 40), filepath.Join(temp, "1")) })
+			for list, _ := os.ReadDir(c.Folder); len(list) == 0; list, _ = os.ReadDir(c.Folder) {
+				time.Sleep(10 * time.Millisecond)
+			}
+			err := c.Checkout(ctx, ref, strings.Repeat("2", 40), filepath.Join(temp, "2"))
+			done()
+			all.Wait()
+			return errors.Join(err, os.RemoveAll(c.Folder))
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
