@@ -139,10 +139,7 @@ func writeBack(ctx context.Context, live *os.Root, upper, name string) error {
 		if err == nil {
 			err = live.Symlink(target, temp)
 		}
-		if err != nil {
-			return err
-		}
-		return live.Rename(temp, name)
+		return settle(live, temp, name, err)
 	}
 	mode := os.FileMode(st.Mode & 0o777)
 	if info, err := live.Lstat(name); err == nil && info.Mode().IsRegular() { // a private file stays one
@@ -164,7 +161,12 @@ func writeBack(ctx context.Context, live *os.Root, upper, name string) error {
 	if err == nil && n != st.Size {
 		err = errors.New("it changed while it was copied")
 	}
-	if err = errors.Join(err, to.Chmod(mode), to.Close()); err == nil {
+	return settle(live, temp, name, errors.Join(err, to.Chmod(mode), to.Close()))
+}
+
+// settle gives what was written its name; where that fails, or err says that it was not written, nothing of it is left.
+func settle(live *os.Root, temp, name string, err error) error {
+	if err == nil {
 		err = live.Rename(temp, name)
 	}
 	if err != nil {
