@@ -67,8 +67,8 @@ func (s *Stay) Keep(ctx context.Context) (err error) {
 	return nil
 }
 
-// history returns what of .git an upper layer changes that a command means to last; empty for nothing.
-func history(upper *os.Root) string {
+// lasting returns what of .git an upper layer changes that a command means to last; empty for nothing.
+func lasting(upper *os.Root) string {
 	for _, name := range []string{"HEAD", "packed-refs", "config", "refs", "shallow"} {
 		if _, err := upper.Lstat(filepath.Join(".git", name)); err == nil {
 			return name

@@ -37,7 +37,7 @@ func (r *Room) begun() view { return view{files: r.tree.files, at: r.tree.at, st
 
 // present is the view of what the next command sees.
 func (r *Room) present() view {
-	v := view{files: r.now.files, at: r.place}
+	v := view{files: r.now.files, at: r.shown}
 	v.status = func(b []byte, i int) ([]byte, error) { return statusIn(b, v.at(v.files[i].Path), v.files[i].Kind) }
 	return v
 }

@@ -151,7 +151,7 @@ func (s *Stay) editGit(dir string, edits []Edit) error {
 		if edited[name] {
 			return filepath.Join(dir, filepath.FromSlash(name))
 		}
-		return r.place(name)
+		return r.shown(name)
 	}
 	v.status = func(b []byte, i int) ([]byte, error) { return statusIn(b, v.at(v.files[i].Path), v.files[i].Kind) }
 	s.git = filepath.Join(s.dir, "git")

@@ -48,7 +48,7 @@ func (r *Room) gather(ctx context.Context, upper string) (*layer, []string, erro
 		return nil, nil, err
 	}
 	defer root.Close()
-	if name := history(root); name != "" {
+	if name := lasting(root); name != "" {
 		return nil, nil, fmt.Errorf("it changed .git/%s, and a commit in a clean checkout is gone with the run: run it without --clean", name)
 	}
 	r.gathered++
@@ -210,7 +210,7 @@ func (l *layer) in(name string) bool {
 	})
 }
 
-// below reports whether a layer that lines see already, or what was installed, has something at a path or below it.
+// below reports whether the checkout has a directory at a path, or a layer that lines see already, or what was installed, something there or below it.
 func (r *Room) below(name string) bool {
 	_, dir := r.tree.dirs[name]
 	return dir || r.beside(name)

@@ -258,7 +258,7 @@ func (r *Room) make(ctx context.Context) (err error) {
 	}
 	if !r.o.Apart { // else nothing of it is shown
 		if r.objects, err = filepath.EvalSymlinks(h.Objects); err == nil {
-			err = r.kept(r.objects)
+			err = r.withheld(r.objects)
 		}
 		if dir, e := filepath.EvalSymlinks(filepath.Dir(h.Objects)); err == nil && (e != nil || r.objects != filepath.Join(dir, filepath.Base(h.Objects))) {
 			err = fmt.Errorf("%s leads to %s, which is not in it: a clean checkout would show what is there", h.Objects, r.objects)
@@ -280,8 +280,8 @@ func (r *Room) newGit(v view) error {
 	return r.dotGit(r.git, v)
 }
 
-// place is the path of a file of what commands see.
-func (r *Room) place(name string) string {
+// shown is the path of a file as commands see it now: of the last line that wrote it, else of the checkout.
+func (r *Room) shown(name string) string {
 	for _, l := range r.layers {
 		if l.has.has(name) {
 			return l.has.at(name)

@@ -262,11 +262,11 @@ func (r *Room) showable(path string) error {
 			return fmt.Errorf("the room hides %s", p.Path)
 		}
 	}
-	return r.kept(path)
+	return r.withheld(path)
 }
 
-// kept says why a directory of the machine must not be seen at all: it is in one that commands see empty.
-func (r *Room) kept(path string) error {
+// withheld says why a directory of the machine must not be seen at all: it is in one that commands see empty.
+func (r *Room) withheld(path string) error {
 	for _, dir := range r.o.Away.paths() {
 		if real, err := filepath.EvalSymlinks(dir); err == nil {
 			dir = real
