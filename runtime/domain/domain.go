@@ -1,7 +1,8 @@
 // Package domain runs a command where it cannot reach the process that started it: it cannot name it, read it, trace
 // it or signal it, nor reach the folder in which that keeps what counts. In comes a command and the folder that is hidden
-// from it; out come the command in its domain, how it ended, and facts about the domain. The package keeps
-// nothing, and knows no notary, no receipt and no plan.
+// from it; out come the command in its domain, how it ended, and facts about the domain. The package
+// knows no notary, no receipt and no plan, and keeps nothing but the empty folders of tmux and zellij in /tmp: it makes them, so that it can mask
+// the servers that are started later.
 //
 // # Modes
 //
