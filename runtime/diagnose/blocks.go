@@ -211,6 +211,7 @@ func (b *blockTests) flush() {
 	case unittestBlock:
 		f = ofTraceback(lines)
 		f.Test = name
+		f.Detail = undiffed(f.Message, f.Detail)
 	case cargoBlock:
 		f = ofCargo(lines)
 		f.Test = name
@@ -421,6 +422,18 @@ func ofTraceback(lines []string) (f Failure) {
 		f.File, f.Line = own.File, own.Line
 	}
 	return f
+}
+
+// undiffed returns the detail of an assertion of unittest without the diff of two values that the message has both, whole and
+// in one line. What the test itself said of them stands after " : ", at the end.
+func undiffed(message string, detail []string) []string {
+	if !strings.Contains(message, " != ") || strings.Contains(message, " chars]") || strings.Contains(message, `\n`) || len(message) > 160 || len(detail) == 0 {
+		return detail
+	}
+	if _, own, ok := strings.Cut(detail[len(detail)-1], " : "); ok {
+		return []string{own}
+	}
+	return nil
 }
 
 // ofCargo reads what a test of Rust printed: a panic has its place, and its values on the lines below.
