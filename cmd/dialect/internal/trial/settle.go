@@ -48,6 +48,9 @@ func Settle(p scaffold.Plan, results []Result, atHead string) (settled scaffold.
 	if len(runs) > 0 {
 		facts = append(facts, "passes today: "+strings.Join(runs, ", "))
 	}
+	if isTest := func(l scaffold.Line) bool { return strings.HasPrefix(l.Text, "Test ") }; len(settled.Lines) > 0 && !slices.ContainsFunc(settled.Lines, isTest) {
+		facts = append(facts, "no test is run: none of these lines runs one")
+	}
 	for _, text := range red {
 		facts = append(facts, "does not pass today: "+text)
 	}

@@ -189,6 +189,7 @@ func TestSettle(t *testing.T) {
 		t.Error(settled.Installs)
 	}
 	const want = `passes today: A with a (3 tests), E with e
+no test is run: none of these lines runs one
 does not pass today: B with b: exit 1
 that is so in HEAD, too
 its CI sets TZ = "UTC" (ci.yml); ` + "`env`" + ` of a binding sets it here
@@ -198,6 +199,15 @@ trying the lines left new files: n; list them in .gitignore, or commit them
 trying the lines left .pytest_cache: list that in a tracked .gitignore, else ` + "`dialect verify --tree HEAD`" + ` says STALE, since a clone lacks it`
 	if got := strings.Join(facts, "\n"); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}
+
+// Lines that pass and test nothing are not to be taken for tests.
+func TestSettleTests(t *testing.T) {
+	for line, want := range map[string]int{"Check with sh": 2, "Test with make": 1} {
+		if _, facts := trial.Settle(scaffold.Plan{}, []trial.Result{{Line: scaffold.Line{Text: line}, Outcome: trial.Runs}}, ""); len(facts) != want {
+			t.Errorf("%s: %q", line, facts)
+		}
 	}
 }
 
