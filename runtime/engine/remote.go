@@ -49,13 +49,16 @@ func (r *run) follow(rules schedule.Rules) {
 		return
 	}
 	ending, killed := r.ending.Done(), r.killed.Done()
+	cut := func() error {
+		ending = nil
+		return remote.Cut(r.why(), false)
+	}
 	var gone <-chan time.Time
 	arrivals := remote.Arrivals()
 	for r.begin(r.relay.Begin()); !r.relay.Over(); {
 		select {
 		case <-ending:
-			ending = nil
-			if fail(remote.Cut(r.why(), false)) {
+			if fail(cut()) {
 				return
 			}
 		case <-killed:
@@ -68,6 +71,9 @@ func (r *run) follow(rules schedule.Rules) {
 			return
 		case a := <-r.answers:
 			r.held[a.Seq] = a
+			if ending != nil && r.ending.Err() != nil && fail(cut()) { // before the answer: what waits for it does not start any more
+				return
+			}
 			if fail(remote.Answer(a.event())) {
 				return
 			}
@@ -135,7 +141,7 @@ func (r *run) arrived(a Arrived) {
 			held, ok = r.held[a.Seq]
 		}
 		delete(r.held, a.Seq)
-		if own := held.event(); !r.opt.Resumed && (own.Brief.Verdict != a.Brief.Verdict || own.Brief.Reason != a.Brief.Reason || (own.Why == "") != (a.Why == "")) {
+		if own := held.event(); own.Brief.Verdict != a.Brief.Verdict || own.Brief.Reason != a.Brief.Reason || (own.Why == "") != (a.Why == "") {
 			r.distrust(schedule.Brief{Verdict: schedule.Fault, Reason: receipts.StopUntrusted, Text: fmt.Sprintf(
 				"somebody else answered for this process: the history says %q of step %s, and it is %q", cmp.Or(string(a.Brief.Verdict), a.Why, "done"), open.ID, cmp.Or(string(own.Brief.Verdict), own.Why, "done"))})
 		}
@@ -151,7 +157,12 @@ func (r *run) reported(a Arrived) *attempt.Report {
 	}
 	if a.Delivery == nil {
 		b := a.Brief
-		if !b.Verdict.Bad() && b.Verdict != schedule.Cancelled {
+		// Without a delivery a history says that an attempt was not made, and no more: a failure decides what comes next, too.
+		switch notMade := a.Problem == "" && (b.Verdict == schedule.Fault || b.Verdict == schedule.Cancelled); {
+		case notMade:
+		case r.ending.Err() != nil: // what was made is not fetched for long
+			b = schedule.Brief{Verdict: schedule.Cancelled, Reason: r.why().Reason, Text: "the worker's result is not there: " + a.Problem}
+		default:
 			b = schedule.Brief{Verdict: schedule.Fault, Reason: receipts.StopUntrusted, Text: "the worker's result is not there: " + a.Problem}
 			r.distrust(b)
 		}

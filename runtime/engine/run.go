@@ -366,7 +366,7 @@ func (r *run) take(a answer) schedule.Event {
 
 // event is an answer as the order of steps needs it.
 func (a answer) event() schedule.Event {
-	e := schedule.Event{Seq: a.Seq}
+	e := schedule.Event{Seq: a.Seq, Op: a.Op, ID: a.ID}
 	if a.err != nil {
 		e.Why = a.err.Error()
 	}
@@ -390,8 +390,12 @@ const (
 
 // finish gives a step its verdict, and tells the listener of it.
 func (r *run) finish(n *node, b schedule.Brief) {
-	if k := len(n.reports); k > 0 && n.reports[k-1].Verdict.Bad() && (n.reports[k-1].Reason == receipts.StopUntrusted || n.reports[k-1].Reason == receipts.StopUnrecordable) && !b.Verdict.Bad() {
-		b = n.reports[k-1].Brief() // the order of the run was made of what a worker said
+	if r.opt.Remote != nil {
+		for _, rep := range n.reports { // the order of the run was made of what a worker said
+			if rep.Verdict.Bad() && (rep.Reason == receipts.StopUntrusted || rep.Reason == receipts.StopUnrecordable) {
+				b = rep.Brief()
+			}
+		}
 	}
 	n.Verdict, n.Reason, n.By, n.Detail = b.Verdict, b.Reason, b.By, b.Text
 	if n.Step.Kind == plan.Composite && !n.Started.IsZero() {

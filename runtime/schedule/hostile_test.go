@@ -63,3 +63,22 @@ func TestTooMuch(t *testing.T) {
 		}
 	}
 }
+
+// An answer to another action than the one of its number is none, and changes nothing.
+func TestAnswerOfAnother(t *testing.T) {
+	r := NewRelay(Shape{Nodes: []Node{{ID: "1", Gate: true}, {ID: "2", Writes: true}, {ID: "3", Gate: true}}}, Rules{Slots: 1})
+	r.Begin()
+	gate := r.Pending()[0]
+	for _, other := range []Event{{Op: Sync, ID: "1"}, {Op: Gate, ID: "3"}, {Op: Gate}} {
+		other.Seq, other.Brief.Verdict = gate.Seq, Passed
+		if actions, taken := r.Take(Arrival{Event: other}); taken || len(actions) > 0 {
+			t.Errorf("%+v is taken: %+v", other, actions)
+		}
+	}
+	if p := r.Pending(); len(p) != 1 || p[0].Seq != gate.Seq {
+		t.Fatalf("pending: %+v", p)
+	}
+	if _, taken := r.Take(Arrival{Event: Event{Seq: gate.Seq, Op: Gate, ID: "1", Brief: Brief{Verdict: Passed}}}); !taken {
+		t.Error("its own answer is not taken")
+	}
+}

@@ -145,6 +145,9 @@ type Ended struct {
 // An Event answers an action, or, with Seq 0, says that the run is cut short.
 type Event struct {
 	Seq int `json:"seq,omitempty"`
+	// Op and ID are those of the action that it answers. Where Op is not empty, it answers no other one.
+	Op Op     `json:"op,omitempty"`
+	ID string `json:"id,omitempty"`
 	// Brief is what became of an attempt or a gate. Of a run that is cut short it has the
 	// reason and the text.
 	Brief Brief `json:"brief,omitzero"`

@@ -136,6 +136,9 @@ func (s *State) Apply(e Event) ([]Action, error) {
 		return nil, fmt.Errorf("schedule: no action %d waits for an answer", e.Seq)
 	}
 	a := s.Open[i]
+	if e.Op != "" && (e.Op != a.Op || e.ID != a.ID) {
+		return nil, fmt.Errorf("schedule: action %d is not to %s %q", e.Seq, e.Op, e.ID)
+	}
 	s.Open = slices.Delete(s.Open, i, i+1)
 	n := s.byID[a.ID]
 	switch a.Op {
