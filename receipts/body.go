@@ -256,7 +256,7 @@ func (r *Receipt) check() error {
 		return errors.New("a negative duration")
 	case !slices.Contains([]Status{Succeeded, StatusFailed, NotConfigured, Pending}, r.Status):
 		return fmt.Errorf("unknown status %q", r.Status)
-	case !r.StopReason.known():
+	case !r.StopReason.Known():
 		return fmt.Errorf("unknown stop reason %q", r.StopReason)
 	case r.Line.Number < 1:
 		return errors.New("lines count from 1")

@@ -57,8 +57,8 @@ func (s StopReason) EndedEarly() bool {
 	return false
 }
 
-// known reports whether s belongs to the set.
-func (s StopReason) known() bool { return s.Failed() || s.EndedEarly() }
+// Known reports whether s belongs to the set.
+func (s StopReason) Known() bool { return s.Failed() || s.EndedEarly() }
 
 // CrashSignal reports whether a program that was ended by the signal of that name
 // ended itself: by a fault of its own or by abort(3).

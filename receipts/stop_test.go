@@ -16,7 +16,7 @@ func TestStopReasons(t *testing.T) {
 	for _, m := range regexp.MustCompile(`(?m)^\tStop\w+\s+StopReason = "(\w+)"`).FindAllSubmatch(src, -1) {
 		n++
 		s := StopReason(m[1])
-		if !s.known() {
+		if !s.Known() {
 			t.Errorf("%q is declared, and is not of the set", s)
 		}
 		if s.Failed() && s.EndedEarly() {
@@ -27,7 +27,7 @@ func TestStopReasons(t *testing.T) {
 		t.Fatalf("found %d reasons in stop.go; the pattern is out of date", n)
 	}
 	for _, s := range []StopReason{"failed", "Timeout", "barrier", "degraded", " "} {
-		if s.known() {
+		if s.Known() {
 			t.Errorf("%q is of the set", s)
 		}
 	}

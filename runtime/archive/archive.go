@@ -10,6 +10,7 @@
 //	        sha256/         blobs: what commands wrote, and lists of files, by digest
 //	        runs/RUN        the document of a run that ended, JSON
 //	        runs/live/RUN   the mark of a run that lasts
+//	        runs/key/RUN    the private key of a run on other machines, until it is over
 //	        redact          a key, which makes the marks of secrets
 //
 // The folder disturbs no tool that looks at the project. Nothing is created or removed in it directly
@@ -227,7 +228,7 @@ func (a Archive) Check() error {
 	if err := a.own(); err != nil {
 		return err
 	}
-	for _, dir := range []string{a.path("runs"), a.path("runs", "live"), a.path("sha256")} {
+	for _, dir := range []string{a.path("runs"), a.path("runs", "live"), a.path("runs", "key"), a.path("sha256")} {
 		if err := regular.Folder(dir); err != nil {
 			return err
 		}

@@ -402,3 +402,49 @@ func TestNewRun(t *testing.T) {
 		seen[id] = true
 	}
 }
+
+// The key of a run is readable by its user alone, is found by its run, and stays in its place.
+func TestKey(t *testing.T) {
+	root := t.TempDir()
+	if err := archive.Make(root); err != nil {
+		t.Fatal(err)
+	}
+	a := archive.Of(archive.Store(root))
+	if _, err := a.Key("r-1"); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("no key: %v", err)
+	}
+	if err := a.KeepKey("r-1", []byte("secret")); err != nil {
+		t.Fatal(err)
+	}
+	if key, err := a.Key("r-1"); err != nil || string(key) != "secret" {
+		t.Errorf("%q, %v", key, err)
+	}
+	path := filepath.Join(string(a), "runs", "key", "r-1")
+	if info, err := os.Lstat(path); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("%v, %v", info, err)
+	}
+	for _, run := range []string{"", ".", "..", "../r-1", "r-1/../r-2", "x", "r-2/x", string(filepath.Separator) + "r-1"} {
+		if _, err := a.Key(run); err == nil || a.KeepKey(run, nil) == nil {
+			t.Errorf("%q is a run", run)
+		}
+	}
+	now := time.Now()
+	for _, age := range []time.Duration{0, 40 * 24 * time.Hour} {
+		if err := os.Chtimes(path, now, now.Add(-age)); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := a.Collect(now, archive.Limits{Age: time.Hour}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := a.Key("r-1"); (err != nil) != (age > 0) {
+			t.Errorf("after %s: %v", age, err)
+		}
+	}
+	if err := a.KeepKey("r-2", []byte("secret")); err != nil {
+		t.Fatal(err)
+	}
+	a.DropKey("r-2")
+	if _, err := a.Key("r-2"); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("dropped: %v", err)
+	}
+}

@@ -35,6 +35,9 @@ type Collection struct {
 // abandoned is the age at which a temporary file belongs to nobody any more.
 const abandoned = 24 * time.Hour
 
+// mostKey is how long the key of a run is kept that nobody took up again: a depot keeps its files for a week.
+const mostKey = 30 * 24 * time.Hour
+
 type file struct {
 	path string // relative to the archive
 	size int64
@@ -73,6 +76,10 @@ func (a Archive) Collect(now time.Time, l Limits) (Collection, error) {
 		switch {
 		case blob.IsTemp(d.Name()):
 			if now.Sub(f.at) > abandoned {
+				drop(f)
+			}
+		case path.Dir(name) == "runs/key":
+			if now.Sub(f.at) > mostKey {
 				drop(f)
 			}
 		case blob.Is(name) || isDocument(name):

@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -145,4 +146,41 @@ func (a Archive) Killed() (list []Mark) {
 		l.Close()
 	}
 	return list
+}
+
+// The key of a run that is carried out on other machines is the private half of what its answers are signed with. Without it no process
+// takes the run up again; who has it answers for the run.
+
+func (a Archive) keyPath(run string) (string, error) {
+	if filepath.Base(run) != run || !strings.HasPrefix(run, "r-") {
+		return "", fmt.Errorf("%q is no run", run)
+	}
+	return a.path("runs", "key", run), a.Check()
+}
+
+// KeepKey keeps the key of a run, readable by its user alone.
+func (a Archive) KeepKey(run string, key []byte) error {
+	path, err := a.keyPath(run)
+	if err != nil {
+		return err
+	}
+	return blob.Write(path, key, 0o600)
+}
+
+// Key returns the key of a run; the error is [fs.ErrNotExist] where there is none, or none any more.
+func (a Archive) Key(run string) ([]byte, error) {
+	path, err := a.keyPath(run)
+	if err != nil {
+		return nil, err
+	}
+	return regular.ReadOwn(path, maxKey)
+}
+
+const maxKey = 256 // bytes
+
+// DropKey removes the key of a run that is over.
+func (a Archive) DropKey(run string) {
+	if path, err := a.keyPath(run); err == nil {
+		os.Remove(path)
+	}
 }

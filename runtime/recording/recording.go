@@ -182,6 +182,9 @@ func (r *Recording) Origin(ctx context.Context) (string, error) {
 	return r.store.Origin(ctx)
 }
 
+// Archive is what lies beside the store; empty if there is none.
+func (r *Recording) Archive() archive.Archive { return r.archive }
+
 // Snapshot returns the snapshot of the project that the run begins with.
 func (r *Recording) Snapshot(ctx context.Context) (*workspace.Snapshot, error) {
 	switch {

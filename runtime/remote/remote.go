@@ -12,6 +12,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	"context"
+	"crypto/ed25519"
 	"crypto/sha256"
 	"encoding/json"
 	"errors"
@@ -19,11 +20,9 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"strings"
 	"sync"
 	"syscall"
 	"time"
-	"unicode/utf8"
 
 	"github.com/command-dialect/dialect/receipts"
 	"github.com/command-dialect/dialect/runtime/attempt"
@@ -36,8 +35,8 @@ import (
 	"github.com/command-dialect/dialect/runtime/workspace/git"
 )
 
-// Version is that of what travels; a worker of another one refuses a run.
-const Version = 1
+// Version is that of what travels; a worker that does not know it refuses a run. A run of version 1 has no key.
+const Version = 2
 
 // A Spec is what a worker gets to know of a run. It is in the history of the run: no secret is in it.
 type Spec struct {
@@ -46,7 +45,8 @@ type Spec struct {
 	Session string    `json:"session"`
 	Nonce   string    `json:"nonce,omitempty"`
 	Parent  string    `json:"parent,omitempty"`
-	Origin  string    `json:"origin"` // of the store that the receipts are for
+	Origin  string    `json:"origin"`        // of the store that the receipts are for
+	Key     []byte    `json:"key,omitempty"` // public, of who answers for the run; see [Answer]
 	Started time.Time `json:"started"`
 
 	Name   string            `json:"name"`   // of the script, as the user named it
@@ -79,30 +79,6 @@ type Attempted struct {
 	Brief schedule.Brief `json:"brief"`
 	Ref   string         `json:"ref"`
 	Body  receipts.Hash  `json:"body"`
-}
-
-// maxText bounds the text of a brief, in bytes of JSON.
-const maxText = 500
-
-// Fit cuts the text of a brief so that an [Attempted] has at most a kilobyte as JSON.
-func Fit(b schedule.Brief) schedule.Brief {
-	b.Text = strings.ToValidUTF8(b.Text, "?")
-	room := maxText
-	for i, r := range b.Text {
-		if room -= jsonBytes(r); room < 0 {
-			b.Text = b.Text[:i] + "…"
-			break
-		}
-	}
-	return b
-}
-
-// jsonBytes is how many bytes a letter has in JSON, at most.
-func jsonBytes(r rune) int {
-	if r < ' ' || strings.ContainsRune("\"\\<>&\u2028\u2029", r) {
-		return len(`\u0000`)
-	}
-	return utf8.RuneLen(r)
 }
 
 // A Resolved is what the worker that resolved the script says of it.
@@ -161,12 +137,12 @@ type Server struct {
 
 // A Request is a message to the helper. The first one starts or attaches.
 type Request struct {
-	Server *Server         `json:"server,omitempty"`
-	Start  *Spec           `json:"start,omitempty"`
-	Attach string          `json:"attach,omitempty"` // the run
-	Answer *schedule.Event `json:"answer,omitempty"`
-	Cut    *Cut            `json:"cut,omitempty"`
-	List   bool            `json:"list,omitempty"`
+	Server *Server `json:"server,omitempty"`
+	Start  *Spec   `json:"start,omitempty"`
+	Attach string  `json:"attach,omitempty"` // the run
+	Answer *Answer `json:"answer,omitempty"`
+	Cut    *Cut    `json:"cut,omitempty"`
+	List   bool    `json:"list,omitempty"`
 }
 
 // A Cut ends a run.
@@ -207,7 +183,9 @@ type Options struct {
 	Untracked bool // files that git does not track are sent, too
 	Spec      Spec // without what a snapshot says; Script and Matrix are absolute paths before that
 	Snapshot  func(context.Context) (*workspace.Snapshot, error)
-	Attach    bool // Spec.Run is under way already
+	Attach    bool               // Spec.Run is under way already
+	Key       ed25519.PrivateKey // of Spec.Key
+	Forget    func()             // is called once nobody can take the run up again; nil for none
 	Complain  io.Writer
 }
 
@@ -287,7 +265,7 @@ func (c *Conductor) Begin(shape schedule.Shape, rules schedule.Rules) error {
 		err = fmt.Errorf("the engine was not reached: %w", err)
 	case r.Error != "":
 		err = errors.New(r.Error)
-	case r.Started == nil:
+	case r.Started == nil || !bytes.Equal(r.Started.Key, s.Key):
 		err = errors.New("the helper answered something else than that the run has begun")
 	}
 	if err != nil {
@@ -295,9 +273,6 @@ func (c *Conductor) Begin(shape schedule.Shape, rules schedule.Rules) error {
 		return err
 	}
 	c.child, c.in = child, in
-	if c.o.Attach {
-		*s = *r.Started
-	}
 	go c.read(ShapeSum(shape))
 	return nil
 }
@@ -413,6 +388,8 @@ func (c *Conductor) fetch(batch []Arrived) []engine.Arrived {
 		list[i].Arrival = a.Arrival
 		switch {
 		case a.Attempted == nil:
+		case !Fits(a.Brief):
+			list[i].Problem = "its verdict is not one that a worker gives"
 		case carry.CheckRef(a.Attempted.Ref) != nil || a.Attempted.Ref != c.o.Spec.Ref(DeliveryName(a.Seq, a.Dispatch)):
 			list[i].Problem = "it is not where it should be"
 		default:
@@ -495,8 +472,8 @@ func (c *Conductor) fail(err error) {
 
 // Answer sends what became of an action of this process.
 func (c *Conductor) Answer(e schedule.Event) error {
-	e.Brief = Fit(e.Brief)
-	return (mcpclient.Lines{}).WriteObject(c.child.Stdin, Request{Answer: &e})
+	a := c.o.Spec.Sign(e, c.o.Key)
+	return (mcpclient.Lines{}).WriteObject(c.child.Stdin, Request{Answer: &a})
 }
 
 // Cut ends the run.
@@ -524,7 +501,14 @@ const endGrace = time.Second
 // week, is taken away.
 func (c *Conductor) Close() error {
 	defer c.end()
+	forget := c.o.Forget
+	if forget == nil {
+		forget = func() {}
+	}
 	if c.child == nil {
+		if !c.o.Attach {
+			forget()
+		}
 		return nil
 	}
 	ended := make(chan struct{})
@@ -544,6 +528,9 @@ func (c *Conductor) Close() error {
 	silent := c.lasts.Err() != nil // the depot did not answer
 	c.end()
 	<-ended
+	if over {
+		forget()
+	}
 	if !over || silent {
 		return nil
 	}

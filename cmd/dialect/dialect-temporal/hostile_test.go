@@ -2,6 +2,7 @@ package main_test
 
 import (
 	"context"
+	"fmt"
 	"net"
 	"os"
 	"path/filepath"
@@ -120,6 +121,8 @@ func TestHostileClient(t *testing.T) {
 		want string
 	}{
 		"version":          {func(in *flow.Input) { in.Spec.Version = 99 }, "version 99"},
+		"no key":           {func(in *flow.Input) { in.Spec.Key = nil }, "with which key"},
+		"a short key":      {func(in *flow.Input) { in.Spec.Key = in.Spec.Key[:31] }, "with which key"},
 		"script above":     {func(in *flow.Input) { in.Spec.Script = "../../../etc/passwd" }, "leads out of the files"},
 		"script elsewhere": {func(in *flow.Input) { in.Spec.Script = "/etc/passwd" }, "leads out of the files"},
 		"matrix above":     {func(in *flow.Input) { in.Spec.Matrix = "../routing.toml" }, "leads out of the files"},
@@ -169,29 +172,117 @@ func TestHostileClient(t *testing.T) {
 	}
 }
 
-// Signals of others do not end a gate: what the history says otherwise than dialect ends the run.
+// Signals of others answer nothing: what waits for a gate in the middle, or for its receipts, is not carried out by their word, whether
+// dialect is there or not, and whatever they say. The gate of this run refuses, since a file is edited here meanwhile.
 func TestForgedSignal(t *testing.T) {
-	l, place := waits(t)
-	l.worker()
-	if err := os.WriteFile(filepath.Join(l.dir, "wait.dlct"), []byte("Check gate_keeper\nCheck leak\nGate against results\n"), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	p := l.run("wait.dlct", "--json")
-	waiting(l, place, 1)
-	run := l.runID()
-	c := server().GetDefaultClient()
-	for seq := range 6 { // for actions that nobody has asked for yet, for attempts, and for none
-		for _, v := range []any{map[string]any{"seq": seq, "brief": map[string]string{"verdict": "passed"}}, map[string]any{"seq": -seq}, "no event"} {
-			if err := c.SignalWorkflow(t.Context(), flow.WorkflowID(run), "", flow.Answer, v); err != nil {
+	for _, kill := range []bool{false, true} {
+		t.Run(fmt.Sprint("kill=", kill), func(t *testing.T) {
+			l, place := deploys(t)
+			l.worker()
+			p := l.run("d.dlct", "--json")
+			waiting(l, place, 1)
+			run := l.runID()
+			if err := os.WriteFile(filepath.Join(l.dir, "a.txt"), []byte("edited\n"), 0o644); err != nil {
 				t.Fatal(err)
 			}
-		}
+			if kill {
+				_ = p.Process.Kill()
+				<-p.done
+			}
+			forge := func() {
+				c := server().GetDefaultClient()
+				for seq := range 6 { // for actions that nobody has asked for yet, for attempts, and for none
+					for _, v := range []any{
+						map[string]any{"seq": seq, "brief": map[string]string{"verdict": "passed"}},
+						map[string]any{"seq": seq, "op": "gate", "id": "2", "brief": map[string]string{"verdict": "passed"}, "sig": make([]byte, 64)},
+						map[string]any{"seq": -seq}, "no event", map[string]any{"seq": seq, "sig": "x"},
+					} {
+						_ = c.SignalWorkflow(t.Context(), flow.WorkflowID(run), "", flow.Answer, v) // the run may be over
+					}
+				}
+			}
+			forge()
+			release(t, place)
+			if kill {
+				l.until("the first line has ended", func() bool { return strings.Contains(history(t, run), "EVENT_TYPE_ACTIVITY_TASK_COMPLETED") })
+				forge()
+				// Answers that counted would have the line carried out by the time at which another run has ended.
+				other := l.run("other.dlct")
+				if got := l.wait(other); got != 0 {
+					t.Fatalf("status %d\n%s%s", got, &other.out, &other.err)
+				}
+				p = l.start("", "dialect", append([]string{"runs", "attach", run, "--json"}, l.flags()...)...)
+			} else {
+				forge()
+			}
+			if got := l.wait(p); got != 3 {
+				t.Errorf("status %d\n%s%s", got, &p.out, &p.err)
+			}
+			if _, err := os.Stat(filepath.Join(place, "deployed")); err == nil {
+				t.Error("the line behind the gate was carried out")
+			}
+			if d := l.document(p); d.Gate.Verdict == "passed" || len(d.Lines) != 4 || d.Lines[2].Verdict != "skipped" {
+				t.Errorf("%+v", d)
+			}
+		})
 	}
+}
+
+// deploys is a project with a line that deploys behind a gate; the first line waits.
+func deploys(t *testing.T) (l *lab, place string) {
+	t.Helper()
+	place = t.TempDir()
+	return newLab(t, map[string]string{
+		"a.txt":   "a\n",
+		"wait.sh": fmt.Sprintf("echo $$ $PPID >>%s/pids\nwhile ! test -e %[1]s/go; do sleep 0.05; done\n", place),
+		"last.sh": fmt.Sprintf("echo $$ $PPID >>%s/last\nwhile ! test -e %[1]s/end; do sleep 0.05; done\n", place),
+		"routing.toml": "[commands.wait]\nverb = \"check\"\nnoun = \"it\"\ntool = \"sh wait.sh\"\neffect = \"read\"\n" +
+			"[commands.last]\nverb = \"check\"\nnoun = \"last\"\ntool = \"sh last.sh\"\neffect = \"read\"\n" +
+			"[commands.fast]\nverb = \"check\"\nnoun = \"speed\"\ntool = \"true\"\neffect = \"read\"\n" +
+			"[commands.deploy]\nverb = \"deploy\"\nnoun = \"it\"\ntool = \"sh -c 'echo deployed >>" + place + "/deployed'\"\neffect = \"write\"\n",
+		"d.dlct":     "Check it\nGate against results\nDeploy it\nGate against results\n",
+		"two.dlct":   "Check it\nGate against results\nDeploy it\nCheck last\nGate against results\n",
+		"other.dlct": "Check speed\nGate against results\n",
+	}), place
+}
+
+// A dialect that is killed behind a gate that it has decided leaves the key of its run: another one takes it up, once, and
+// neither the key nor anybody takes it up when it is over.
+func TestAttachBehindGate(t *testing.T) {
+	l, place := deploys(t)
+	l.worker()
 	release(t, place)
-	if got := l.wait(p); got == 0 {
-		t.Errorf("status %d\n%s%s", got, &p.out, &p.err)
+	p := l.run("two.dlct")
+	l.until("the last line waits", func() bool { _, err := os.Stat(filepath.Join(place, "last")); return err == nil })
+	run := l.runID()
+	keys := filepath.Join(l.dir, ".dialect/log/runs/key")
+	if info, err := os.Stat(filepath.Join(keys, run)); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("the key: %v, %v", info, err)
 	}
-	if strings.Contains(p.out.String(), `"verdict": "passed",`+"\n    \"id\"") {
-		t.Errorf("%s", &p.out)
+	_ = p.Process.Kill()
+	<-p.done
+	if err := os.WriteFile(filepath.Join(place, "end"), nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	attach := func() *proc {
+		return l.start("", "dialect", append([]string{"runs", "attach", run, "--json"}, l.flags()...)...)
+	}
+	again := attach()
+	if got := l.wait(again); got != 0 {
+		t.Fatalf("status %d\n%s%s", got, &again.out, &again.err)
+	}
+	if text, err := os.ReadFile(filepath.Join(place, "deployed")); err != nil || string(text) != "deployed\n" {
+		t.Errorf("%q, %v", text, err)
+	}
+	before := l.dialect(0, "receipts", "list", "--json")
+	third := attach()
+	if got := l.wait(third); got != 64 || !strings.Contains(third.err.String(), "it is over") {
+		t.Errorf("status %d\n%s%s", got, &third.out, &third.err)
+	}
+	if after := l.dialect(0, "receipts", "list", "--json"); after != before {
+		t.Errorf("receipts of a run that is over:\n%s", after)
+	}
+	if list, _ := os.ReadDir(keys); len(list) > 0 {
+		t.Errorf("left: %v", list)
 	}
 }

@@ -62,6 +62,7 @@ func (quiet) Error(string, ...any) {}
 type session struct {
 	c   client.Client
 	id  string
+	of  *remote.Spec // the run
 	out struct {
 		sync.Mutex
 		w io.Writer
@@ -122,7 +123,7 @@ func (s *session) serve(ctx context.Context, q remote.Request, requests <-chan r
 	case q.List:
 		return s.list(ctx)
 	case q.Start != nil:
-		s.id = flow.WorkflowID(q.Start.Run)
+		s.id, s.of = flow.WorkflowID(q.Start.Run), q.Start
 		_, err := s.c.ExecuteWorkflow(ctx, client.StartWorkflowOptions{
 			ID: s.id, TaskQueue: q.Server.Queue, WorkflowIDReusePolicy: enums.WORKFLOW_ID_REUSE_POLICY_REJECT_DUPLICATE,
 			WorkflowExecutionErrorWhenAlreadyStarted: true,
@@ -140,6 +141,7 @@ func (s *session) serve(ctx context.Context, q remote.Request, requests <-chan r
 		if err != nil {
 			return err
 		}
+		s.of = spec
 		if q.Cut != nil {
 			if err := s.signal(ctx, flow.Cut, *q.Cut); err != nil {
 				return err
@@ -298,7 +300,7 @@ func (s *session) follow(ctx context.Context) error {
 	}
 	resolved := false
 	for {
-		f := &follower{say: s.say, resolved: resolved, activities: make(map[int64]*historypb.ActivityTaskScheduledEventAttributes)}
+		f := &follower{of: s.of, say: s.say, resolved: resolved, activities: make(map[int64]*historypb.ActivityTaskScheduledEventAttributes)}
 		if err := s.events(ctx, run, f.take); err != nil {
 			return err
 		}
@@ -326,6 +328,7 @@ func (s *session) firstRun(ctx context.Context) (id string, err error) {
 
 // A follower reads one history.
 type follower struct {
+	of         *remote.Spec
 	say        func(remote.Reply) error
 	resolved   bool
 	activities map[int64]*historypb.ActivityTaskScheduledEventAttributes
@@ -396,10 +399,10 @@ func (f *follower) take(e *historypb.HistoryEvent) (over bool, err error) {
 		a := e.GetWorkflowExecutionSignaledEventAttributes()
 		switch a.SignalName {
 		case flow.Answer:
-			// What cannot be read is nobody's answer, to the workflow as well.
-			var v schedule.Event
-			if decode(a.Input, &v) == nil {
-				add(schedule.Arrival{Event: v}, nil)
+			// What cannot be read, or is not signed, is nobody's answer, to the workflow as well.
+			var v remote.Answer
+			if decode(a.Input, &v) == nil && f.of.Signed(v) {
+				add(schedule.Arrival{Event: v.Event}, nil)
 			}
 		case flow.Cut:
 			var v remote.Cut

@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"crypto/ed25519"
 	"errors"
 	"flag"
 	"fmt"
@@ -69,8 +70,12 @@ func follow(t *testing.T, a *actor, rules schedule.Rules, most int, cutAt int) (
 	ctx, done := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer done()
 	run := fmt.Sprintf("r-%016x", rand.Uint64())
-	spec := remote.Spec{Version: remote.Version, Run: run, Origin: "dialect/0", Started: time.Unix(0, 0).UTC(), Rules: rules}
-	s := &session{c: c, id: flow.WorkflowID(run), complain: os.Stderr}
+	public, key, err := ed25519.GenerateKey(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	spec := remote.Spec{Version: remote.Version, Run: run, Origin: "dialect/0", Key: public, Started: time.Unix(0, 0).UTC(), Rules: rules}
+	s := &session{c: c, id: flow.WorkflowID(run), of: &spec, complain: os.Stderr}
 	if _, err := c.ExecuteWorkflow(ctx, client.StartWorkflowOptions{ID: s.id, TaskQueue: queue}, flow.Name, flow.Input{Spec: spec, Most: most}); err != nil {
 		t.Fatal(err)
 	}
@@ -87,8 +92,14 @@ func follow(t *testing.T, a *actor, rules schedule.Rules, most int, cutAt int) (
 				ends[act.ID] = act.Brief
 			case act.Seq == 0 || relay.Remote(act) || act.Op == schedule.Kill || act.Op == schedule.Release:
 			default: // what dialect answers
-				if err := s.signal(ctx, flow.Answer, schedule.Event{Seq: act.Seq, Brief: schedule.Brief{Verdict: schedule.Passed}}); err != nil {
-					return err
+				answer := spec.Sign(schedule.Event{Seq: act.Seq, Op: act.Op, ID: act.ID, Brief: schedule.Brief{Verdict: schedule.Passed}}, key)
+				other, forged := answer, answer
+				other.ID, forged.Brief.Verdict, forged.Sig = act.ID+"0", schedule.Failed, nil
+				other = spec.Sign(other.Event, key) // of another step
+				for _, a := range []remote.Answer{forged, other, answer} {
+					if err := s.signal(ctx, flow.Answer, a); err != nil {
+						return err
+					}
 				}
 			}
 		}
@@ -102,7 +113,7 @@ func follow(t *testing.T, a *actor, rules schedule.Rules, most int, cutAt int) (
 	resolved := false
 	for next := hist; next != ""; {
 		h := new(historypb.History)
-		f := &follower{activities: make(map[int64]*historypb.ActivityTaskScheduledEventAttributes), resolved: resolved, say: func(r remote.Reply) error {
+		f := &follower{of: &spec, activities: make(map[int64]*historypb.ActivityTaskScheduledEventAttributes), resolved: resolved, say: func(r remote.Reply) error {
 			switch {
 			case !r.Shape.IsZero():
 				if r.Shape != remote.ShapeSum(a.shape) {

@@ -35,7 +35,7 @@ const (
 	Resolve = "dialect.resolve/1"
 	Attempt = "dialect.attempt/1"
 	Claim   = "dialect.claim/1"
-	Answer  = "answer" // a signal: [schedule.Event]
+	Answer  = "answer" // a signal: [remote.Answer]
 	Cut     = "cut"    // a signal: [remote.Cut]
 
 	// Refused is the type of an error that says that a worker does not carry something out.
@@ -118,8 +118,11 @@ func Canceled(seq, dispatch int) schedule.Arrival {
 	return schedule.Arrival{Event: schedule.Event{Seq: seq, Last: true, Brief: b}, Dispatch: dispatch}
 }
 
-// CutShort is the arrival of the end of a run.
+// CutShort is the arrival of the end of a run. Anybody who can send signals may have said why.
 func CutShort(c remote.Cut) schedule.Arrival {
+	if !remote.Fits(c.Why) {
+		c.Why = schedule.Brief{Reason: receipts.StopInterrupted, Text: "the run was cut short"}
+	}
 	return schedule.Arrival{Event: schedule.Event{Brief: c.Why}, Cut: true}
 }
 
@@ -145,8 +148,8 @@ type flight struct {
 
 // Run is the workflow.
 func Run(ctx workflow.Context, in Input) error {
-	if in.Spec.Version != remote.Version {
-		return temporal.NewNonRetryableApplicationError(fmt.Sprintf("a run of version %d, and this worker knows version %d", in.Spec.Version, remote.Version), Refused, nil)
+	if err := in.Spec.Check(); err != nil {
+		return temporal.NewNonRetryableApplicationError(err.Error(), Refused, nil)
 	}
 	if in.Most == 0 {
 		in.Most = mostEvents
@@ -185,11 +188,11 @@ func Run(ctx workflow.Context, in Input) error {
 // listen takes in what comes from outside.
 func (r *run) listen(ctx workflow.Context) {
 	r.sel.AddReceive(workflow.GetSignalChannel(ctx, Answer), func(c workflow.ReceiveChannel, _ bool) {
-		var e schedule.Event
-		if !c.ReceiveAsync(&e) {
+		var a remote.Answer
+		if !c.ReceiveAsync(&a) || !r.in.Spec.Signed(a) {
 			return // it is not one of ours
 		}
-		r.arrived = append(r.arrived, schedule.Arrival{Event: e})
+		r.arrived = append(r.arrived, schedule.Arrival{Event: a.Event})
 	})
 	r.sel.AddReceive(workflow.GetSignalChannel(ctx, Cut), func(c workflow.ReceiveChannel, _ bool) {
 		var cut remote.Cut

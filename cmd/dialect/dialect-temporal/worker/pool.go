@@ -153,10 +153,7 @@ func local(text string) error {
 }
 
 func (p *pool) make(ctx context.Context, s *remote.Spec, dir string) (*checkout, error) {
-	if s.Version != remote.Version {
-		return nil, fmt.Errorf("the run is of version %d, and this worker knows version %d", s.Version, remote.Version)
-	}
-	if err := errors.Join(local(s.Script), local(s.Matrix), local(s.Place), receipts.CheckOrigin(s.Origin)); err != nil {
+	if err := errors.Join(s.Check(), local(s.Script), local(s.Matrix), local(s.Place), receipts.CheckOrigin(s.Origin)); err != nil {
 		return nil, err
 	}
 	switch s.Format {

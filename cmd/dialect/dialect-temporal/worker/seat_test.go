@@ -1,6 +1,7 @@
 package worker
 
 import (
+	"crypto/ed25519"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -58,7 +59,7 @@ func sent(t *testing.T) (*Worker, remote.Spec) {
 		return h
 	}
 	s := remote.Spec{
-		Version: remote.Version, Run: "r-1", Origin: "dialect-log/1", Started: time.Now(), Name: "a.dlct", Script: "a.dlct", Matrix: "routing.toml",
+		Version: remote.Version, Run: "r-1", Origin: "dialect-log/1", Key: make([]byte, ed25519.PublicKeySize), Started: time.Now(), Name: "a.dlct", Script: "a.dlct", Matrix: "routing.toml",
 		ScriptSHA: hash(script.SHA256()), MatrixSHA: hash(p.Plan.Matrix.SHA256), Tree: receipts.Tree{Tree: snap.Tree, Bytes: snap.Bytes, Exact: snap.Exact},
 	}
 	if s.Commit, err = (carry.Depot{Remote: depot}).SendTree(t.Context(), snap, false, s.Ref("tree")); err != nil {

@@ -5,7 +5,10 @@ package temporal
 import (
 	"cmp"
 	"context"
+	"crypto/ed25519"
+	"errors"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"time"
@@ -16,6 +19,7 @@ import (
 	"github.com/command-dialect/dialect/cmd/dialect/internal/store"
 	"github.com/command-dialect/dialect/lang/regular"
 	"github.com/command-dialect/dialect/receipts"
+	"github.com/command-dialect/dialect/runtime/archive"
 	"github.com/command-dialect/dialect/runtime/attempt"
 	"github.com/command-dialect/dialect/runtime/carry"
 	"github.com/command-dialect/dialect/runtime/engine"
@@ -160,15 +164,28 @@ func (o *Options) Conduct(ctx context.Context, p *project.Program, rec *recordin
 			Matrix: p.Plan.Matrix.Path, ScriptSHA: script, MatrixSHA: matrix, DeferGate: opt.DeferGate,
 		},
 	}
+	kept := rec.Archive()
 	if s := o.spec; s != nil {
 		if s.Origin != origin {
 			return nil, exit.Usagef("the receipts of run %s are for another store than this one", s.Run)
+		}
+		if far.Key, err = keyOf(kept, s); err != nil {
+			return nil, err
 		}
 		far.Spec = *s
 		opt.Resumed, opt.Worker.Tree = true, &s.Tree
 		opt.Run, opt.Session, opt.Nonce, opt.Parent, opt.Began = s.Run, s.Session, s.Nonce, s.Parent, s.Started
 		opt.Jobs, opt.FailFast, opt.KeepGoing, opt.Locks = s.Rules.Slots, s.Rules.FailFast, s.Rules.KeepGoing, s.Rules.Held
 	}
+	if o.spec == nil {
+		if far.Spec.Key, far.Key, err = ed25519.GenerateKey(nil); err == nil {
+			err = kept.KeepKey(opt.Run, far.Key.Seed())
+		}
+		if err != nil {
+			return nil, exit.Failf(exit.Fault, "the key of the run cannot be kept beside the store: %v", err)
+		}
+	}
+	far.Forget = func() { kept.DropKey(far.Spec.Run) }
 	c := remote.New(ctx, far)
 	opt.Remote = c
 	opt.Worker.Files = c.Files
@@ -177,6 +194,25 @@ func (o *Options) Conduct(ctx context.Context, p *project.Program, rec *recordin
 		return workspace.Take(ctx, filepath.Join(dir, filepath.FromSlash(c.Place())), workspace.Options{Caches: caches})
 	}
 	return c, nil
+}
+
+// keyOf returns the key with which the answers of a run that is under way are signed; nil for a run of a version without one.
+func keyOf(kept archive.Archive, s *remote.Spec) (ed25519.PrivateKey, error) {
+	seed, err := kept.Key(s.Run)
+	gone := errors.Is(err, fs.ErrNotExist)
+	switch {
+	case gone && s.Version == 1:
+		return nil, nil
+	case gone:
+		return nil, exit.Usagef("run %s cannot be taken up again: it is over, or another store has its key", s.Run).Hint("`dialect receipts list --run %s` has what it left here", s.Run)
+	case err != nil || len(seed) != ed25519.SeedSize:
+		return nil, exit.Failf(exit.Fault, "the key of run %s cannot be read: %v", s.Run, err)
+	}
+	key := ed25519.NewKeyFromSeed(seed)
+	if pub, _ := key.Public().(ed25519.PublicKey); !pub.Equal(ed25519.PublicKey(s.Key)) {
+		return nil, exit.Failf(exit.Fault, "somebody else has started the run %s that the server knows: its answers are signed with another key than the one that is kept here", s.Run)
+	}
+	return key, nil
 }
 
 // Resume returns the program of a run that is under way, bound to the present files, for [Options.Conduct].
@@ -188,6 +224,9 @@ func (o *Options) Resume(run string, complain io.Writer) (*project.Program, erro
 	s := r.Started
 	if s == nil || s.Run != run {
 		return nil, exit.Failf(exit.Fault, "the server knows no run %s", run)
+	}
+	if err := s.Check(); err != nil {
+		return nil, exit.Failf(exit.Fault, "the run %s cannot be taken up again: %v", run, err)
 	}
 	here, err := os.Getwd()
 	if err != nil {
