@@ -53,7 +53,7 @@ func NewIn(parent string, kind Kind) (dir string, remove func(), err error) {
 	}
 	release := hold(dir)
 	if _, swept := sweeping.LoadOrStore(parent, true); !swept {
-		go sweep(parent)
+		go Sweep(parent)
 	}
 	return dir, func() {
 		_ = RemoveAll(dir) // it is temporary
@@ -84,8 +84,8 @@ func RemoveAll(path string) error {
 	return os.RemoveAll(path)
 }
 
-// sweep removes the directories below temp that killed processes left behind.
-func sweep(temp string) {
+// Sweep removes the directories below temp that killed processes left behind.
+func Sweep(temp string) {
 	d, err := os.Open(temp)
 	if err != nil {
 		return

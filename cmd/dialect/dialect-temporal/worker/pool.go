@@ -5,15 +5,19 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/command-dialect/dialect/lang/diag"
 	"github.com/command-dialect/dialect/lang/plan"
 	"github.com/command-dialect/dialect/receipts"
+	"github.com/command-dialect/dialect/runtime/archive"
 	"github.com/command-dialect/dialect/runtime/attempt"
 	"github.com/command-dialect/dialect/runtime/carry"
 	"github.com/command-dialect/dialect/runtime/project"
@@ -33,6 +37,7 @@ type checkout struct {
 	snap    *workspace.Snapshot
 	plan    *plan.Plan
 	dirty   bool
+	traces  [32]byte // before anything was carried out in it
 }
 
 // changed returns the files of the snapshot that an attempt has changed, and the snapshot after it. A checkout with any change is not
@@ -54,14 +59,35 @@ func (c *checkout) changed(ctx context.Context) (paths []string, s *workspace.Sn
 	return paths, s, nil
 }
 
+// traces is a digest of what each file of a checkout is, those that git ignores and those of git itself among them: what a line changes,
+// makes or removes changes it, as far as the clock of the file system tells. No file is opened.
+func traces(ctx context.Context, dir string) (sum [32]byte, err error) {
+	h := sha256.New()
+	err = filepath.WalkDir(dir, func(path string, _ fs.DirEntry, err error) error {
+		if err == nil {
+			err = ctx.Err()
+		}
+		if err != nil {
+			return err
+		}
+		info, err := os.Lstat(path)
+		if err != nil {
+			return err
+		}
+		id, err := identity(path)
+		fmt.Fprintf(h, "%q %s %d %d %s\n", path, info.Mode(), info.Size(), info.ModTime().UnixNano(), id)
+		return err
+	})
+	return [32]byte(h.Sum(nil)), err
+}
+
 // A pool keeps checkouts warm: each attempt has one of its own while it is made.
 type pool struct {
 	o Options
 
 	mu   sync.Mutex
 	free []*checkout
-	n    int
-	all  map[string]bool
+	all  map[string]func()       // by the folder of a checkout, what removes it
 	held map[string]*carry.Cache // by the format of objects
 }
 
@@ -81,16 +107,34 @@ func (p *pool) cache(format string) *carry.Cache {
 const maxFree = 16
 
 func (p *pool) init(o Options) {
-	p.o, p.all, p.held = o, make(map[string]bool), make(map[string]*carry.Cache)
+	p.o, p.all, p.held = o, make(map[string]func()), make(map[string]*carry.Cache)
 }
 
 func (p *pool) close() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for dir := range p.all {
-		_ = tempdir.RemoveAll(dir)
+	for _, remove := range p.all {
+		remove()
 	}
-	p.free, p.all = nil, make(map[string]bool)
+	p.free, p.all = nil, make(map[string]func())
+}
+
+// trees is the folder of the checkouts: each is in a temporary directory, which is locked as long as its worker lives. Other workers may have
+// the same folder.
+func (p *pool) trees() string { return filepath.Join(p.o.Folder, "trees") }
+
+// How long what commands wrote is kept in the folder of a worker, once it was delivered, and how much of it, in bytes.
+const (
+	logAge  = 24 * time.Hour
+	logSize = 1 << 30
+)
+
+func (p *pool) logs() archive.Archive { return archive.Archive(filepath.Join(p.o.Folder, "log")) }
+
+// sweep removes what killed workers left, and old logs.
+func (p *pool) sweep() {
+	tempdir.Sweep(p.trees())
+	_, _ = p.logs().Collect(time.Now(), archive.Limits{Age: logAge, Size: logSize}) // the next one tries again
 }
 
 // keyOf is what two runs have to have in common to use the same checkout, resolved in the same way.
@@ -101,18 +145,37 @@ func keyOf(s *remote.Spec) string {
 func (p *pool) take(ctx context.Context, s *remote.Spec) (*checkout, error) {
 	key := keyOf(s)
 	p.mu.Lock()
-	for i, c := range p.free {
-		if c.key == key {
-			p.free = append(p.free[:i], p.free[i+1:]...)
-			p.mu.Unlock()
+	for i := 0; i < len(p.free); i++ {
+		c := p.free[i]
+		if c.key != key {
+			continue
+		}
+		p.free = slices.Delete(p.free, i, i+1)
+		p.mu.Unlock()
+		// Now, and not when it was given back: what a line left running may have written since.
+		if now, err := traces(ctx, c.dir); err == nil && now == c.traces {
 			return c, nil
 		}
+		p.drop(c.dir)
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		p.mu.Lock()
+		i = -1 // others may have come and gone
 	}
-	p.n++
-	dir := filepath.Join(p.o.Folder, "trees", fmt.Sprintf("%d-%d", os.Getpid(), p.n))
-	p.all[dir] = true
+	p.mu.Unlock()
+	folder, remove, err := tempdir.NewIn(p.trees(), tempdir.Tree)
+	if err != nil {
+		return nil, err
+	}
+	dir := filepath.Join(folder, "files")
+	p.mu.Lock()
+	p.all[dir] = remove
 	p.mu.Unlock()
 	c, err := p.make(ctx, s, dir)
+	if err == nil {
+		c.traces, err = traces(ctx, dir)
+	}
 	if err != nil {
 		p.drop(dir)
 		return nil, err
@@ -122,10 +185,13 @@ func (p *pool) take(ctx context.Context, s *remote.Spec) (*checkout, error) {
 }
 
 func (p *pool) drop(dir string) {
-	_ = tempdir.RemoveAll(dir)
 	p.mu.Lock()
+	remove := p.all[dir]
 	delete(p.all, dir)
 	p.mu.Unlock()
+	if remove != nil {
+		remove()
+	}
 }
 
 func (p *pool) put(c *checkout) {

@@ -92,11 +92,12 @@ func (w *Worker) sit(ctx context.Context, t flow.Task) (*attempt.Delivery, error
 // How often a worker looks for seats whose run is over, and how long one is left alone.
 const sweepEvery = 30 * time.Second
 
-// sweep gives up seats whose run is over.
+// sweep gives up seats whose run is over, and removes what others left.
 func (w *Worker) sweep(ctx context.Context) {
 	tick := time.NewTicker(sweepEvery)
 	defer tick.Stop()
 	for {
+		w.pool.sweep()
 		select {
 		case <-ctx.Done():
 			return
@@ -138,7 +139,7 @@ func (c *checkout) writes(id string) (writes bool) {
 const maxPast = 64 << 20
 
 // past is what of .git a command means to last that makes a commit, a branch or a tag.
-func (c *checkout) past() string {
+func (c *checkout) past(ctx context.Context) string {
 	h := sha256.New()
 	dot := filepath.Join(c.dir, ".git")
 	add := func(path string) {
@@ -152,7 +153,7 @@ func (c *checkout) past() string {
 		if err == nil && !e.IsDir() {
 			add(path)
 		}
-		return nil
+		return ctx.Err()
 	})
 	return string(h.Sum(nil))
 }

@@ -21,7 +21,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
-	"path/filepath"
 	"slices"
 	"sync"
 	"time"
@@ -81,12 +80,12 @@ func New(o Options) (*Worker, error) {
 	if err := carry.CheckRemote(o.Depot); err != nil {
 		return nil, err
 	}
-	if err := os.MkdirAll(filepath.Join(o.Folder, "trees"), 0o700); err != nil {
-		return nil, err
-	}
 	w := &Worker{o: o, own: fmt.Sprintf("%s/%016x", o.Queue, rand.Uint64()), seats: make(map[string]*seat), outbox: make(map[string]*carry.Outbox), room: make(chan struct{}, sendingPerSlot*max(o.Slots, 1))}
 	w.ending, w.end = context.WithCancel(context.Background())
 	w.pool.init(o)
+	if err := os.MkdirAll(w.pool.trees(), 0o700); err != nil {
+		return nil, err
+	}
 	return w, nil
 }
 
@@ -257,7 +256,7 @@ func (w *Worker) attempt(ctx context.Context, c *checkout, t flow.Task) (*attemp
 	secret := redact.New(redact.Options{Environ: slices.Concat(os.Environ(), c.plan.Environ()), Declared: c.plan.Secrets()})
 	x := attempt.New(ctx, ctx, c.plan, attempt.Options{
 		Run: t.Spec.Run, Session: t.Spec.Session, Nonce: t.Spec.Nonce, Jobs: max(t.Spec.Rules.Slots, 1),
-		Store: &caught, LogDir: filepath.Join(w.o.Folder, "log"), Redact: secret, Environ: os.Environ(), Workspace: c.tracker,
+		Store: &caught, LogDir: string(w.pool.logs()), Redact: secret, Environ: os.Environ(), Workspace: c.tracker,
 		Signer: w.o.Signer.ID(), Dispatch: t.Dispatch, MCP: mcpclient.Helper, Guard: w.o.Guard, DeferGate: t.Spec.DeferGate,
 	}, nil)
 	defer x.Close()
@@ -274,11 +273,11 @@ func (w *Worker) attempt(ctx context.Context, c *checkout, t flow.Task) (*attemp
 	}
 	past := ""
 	if writes {
-		past = c.past()
+		past = c.past(ctx)
 	}
 	r := x.Attempt(ctx, t.Action)
 	x.Finish()
-	if writes && c.past() != past {
+	if writes && c.past(ctx) != past {
 		return nil, fmt.Errorf("step %s changed the history of the repository, which is lost with the run: run it without --engine", step)
 	}
 	rec := caught.Caught()
