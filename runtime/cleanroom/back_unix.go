@@ -45,9 +45,30 @@ func BringBack(ctx context.Context, s *workspace.Snapshot, from string, names []
 
 // bringBack makes the changes of an upper layer in the tree live, whose files before are those of the checkout; see [BringBack].
 func (c *checkout) bringBack(ctx context.Context, live *os.Root, upper string, names []string) error {
+	// What goes comes first: a file may take the place of a folder.
+	ordered := slices.Clone(names)
+	slices.Sort(ordered)
+	goes := make(map[string]bool)
+	for _, name := range ordered {
+		if _, gone, err := left(upper, name); err != nil {
+			return err
+		} else if gone {
+			goes[name] = true
+		}
+	}
+	slices.SortStableFunc(ordered, func(a, b string) int {
+		switch {
+		case goes[a] == goes[b]:
+			return 0
+		case goes[a]:
+			return -1
+		}
+		return 1
+	})
+	names = ordered
 	var edited []string
 	for _, name := range names {
-		ok, err := c.untouched(ctx, live, name)
+		ok, err := c.untouched(ctx, live, name, goes)
 		if err != nil {
 			return err
 		}
@@ -64,7 +85,7 @@ func (c *checkout) bringBack(ctx context.Context, live *os.Root, upper string, n
 			err = context.Cause(ctx)
 		}
 		if ok := false; err == nil {
-			if ok, err = c.untouched(ctx, live, name); err == nil && !ok {
+			if ok, err = c.untouched(ctx, live, name, goes); err == nil && !ok {
 				err = errors.New("it was edited at this moment")
 			}
 		}
@@ -78,8 +99,9 @@ func (c *checkout) bringBack(ctx context.Context, live *os.Root, upper string, n
 	return nil
 }
 
-// untouched reports whether the tree live has at a path what the snapshot has there, or nothing.
-func (c *checkout) untouched(ctx context.Context, live *os.Root, name string) (bool, error) {
+// untouched reports whether the tree live has at a path what the snapshot has there, or nothing: also where that is a folder all of
+// whose files are among those that go.
+func (c *checkout) untouched(ctx context.Context, live *os.Root, name string, goes map[string]bool) (bool, error) {
 	if c.has(name) {
 		ok, err := c.unchanged(ctx, live, name)
 		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ENOTDIR) {
@@ -87,8 +109,10 @@ func (c *checkout) untouched(ctx context.Context, live *os.Root, name string) (b
 		}
 		return ok, err
 	}
-	_, err := live.Lstat(filepath.FromSlash(name))
+	info, err := live.Lstat(filepath.FromSlash(name))
 	switch {
+	case err == nil && info.IsDir() && !goes[name]:
+		return onlyGoing(ctx, live, name, goes)
 	case errors.Is(err, fs.ErrNotExist):
 		return true, nil
 	case errors.Is(err, unix.ENOTDIR): // below a file of the snapshot, which the command replaced by a directory
@@ -101,11 +125,54 @@ func (c *checkout) untouched(ctx context.Context, live *os.Root, name string) (b
 	return false, err
 }
 
+// onlyGoing reports whether all files of a folder are among those that go.
+func onlyGoing(ctx context.Context, live *os.Root, dir string, goes map[string]bool) (bool, error) {
+	only := true
+	err := fs.WalkDir(live.FS(), dir, func(name string, e fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case ctx.Err() != nil:
+			return context.Cause(ctx)
+		case !e.IsDir() && !goes[name]:
+			only = false
+			return fs.SkipAll
+		}
+		return nil
+	})
+	return only, err
+}
+
+// left looks at what an upper layer has at a path; gone: no file.
+func left(upper, name string) (st unix.Stat_t, gone bool, err error) {
+	st, err = lstat(filepath.Join(upper, filepath.FromSlash(name)))
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ENOTDIR) {
+		return st, true, nil
+	}
+	return st, err == nil && st.Mode&unix.S_IFMT != unix.S_IFREG && st.Mode&unix.S_IFMT != unix.S_IFLNK, err
+}
+
+// removeFolders removes a folder in which nothing is but folders.
+func removeFolders(live *os.Root, dir string) error {
+	var all []string
+	err := fs.WalkDir(live.FS(), dir, func(name string, e fs.DirEntry, err error) error {
+		if err == nil && e.IsDir() {
+			all = append(all, name)
+		}
+		return err
+	})
+	for _, name := range slices.Backward(all) {
+		if err == nil {
+			err = live.Remove(name)
+		}
+	}
+	return err
+}
+
 // writeBack makes one change of an upper layer in the working tree. The file takes its place whole.
 func writeBack(ctx context.Context, live *os.Root, upper, name string) error {
 	from := filepath.Join(upper, filepath.FromSlash(name))
-	st, err := lstat(from)
-	gone := errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ENOTDIR) || err == nil && st.Mode&unix.S_IFMT != unix.S_IFREG && st.Mode&unix.S_IFMT != unix.S_IFLNK
+	st, gone, err := left(upper, name)
 	switch {
 	case gone:
 		if err := live.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -129,7 +196,7 @@ func writeBack(ctx context.Context, live *os.Root, upper, name string) error {
 		}
 	}
 	if info, err := live.Lstat(name); err == nil && info.IsDir() {
-		if err := live.Remove(name); err != nil { // empty: its files went before it
+		if err := removeFolders(live, name); err != nil { // its files went before it
 			return err
 		}
 	}
