@@ -25,6 +25,13 @@ func NewRun() string {
 	return "r-" + hex.EncodeToString(b[:])
 }
 
+// IsRun reports whether [NewRun] makes such an id.
+func IsRun(run string) bool {
+	digits, ok := strings.CutPrefix(run, "r-")
+	_, err := hex.DecodeString(digits)
+	return ok && err == nil && len(digits) == 16 && digits == strings.ToLower(digits)
+}
+
 // RunsPath returns the folder of the documents of runs.
 func (a Archive) RunsPath() string { return a.path("runs") }
 
@@ -120,6 +127,17 @@ func (m *Mark) End() {
 		os.Remove(m.path)
 		m.lock.Close()
 	}
+}
+
+// Lasts reports whether another process carries a run on.
+func (a Archive) Lasts(run string) bool {
+	if filepath.Base(run) != run || a.Check() != nil {
+		return false
+	}
+	l := flock.New(filepath.Join(a.live(), run), flock.SetFlag(os.O_RDWR|regular.OwnFlags))
+	defer l.Close()
+	ok, err := l.TryLock()
+	return !ok && err == nil
 }
 
 // Killed returns the marks of the runs that were killed since this was last asked.

@@ -32,8 +32,11 @@ type Arrived struct {
 	Problem  string            // why there is no delivery, where one should be
 }
 
-// goneGrace is how long a killed run waits for what the other machines say of it.
-const goneGrace = 2 * time.Second
+// How long a run waits for what the other machines say of it: once it was killed, and for their word that they know that it is cut short.
+const (
+	goneGrace = 2 * time.Second
+	cutGrace  = 3 * time.Second
+)
 
 // follow is drive, with what the history says in the place of what becomes of the actions.
 func (r *run) follow(rules schedule.Rules) {
@@ -49,11 +52,11 @@ func (r *run) follow(rules schedule.Rules) {
 		return
 	}
 	ending, killed := r.ending.Done(), r.killed.Done()
+	var gone, unheard <-chan time.Time
 	cut := func() error {
-		ending = nil
+		ending, unheard = nil, time.After(cutGrace)
 		return remote.Cut(r.why(), false)
 	}
-	var gone <-chan time.Time
 	arrivals := remote.Arrivals()
 	for r.begin(r.relay.Begin()); !r.relay.Over(); {
 		select {
@@ -68,6 +71,9 @@ func (r *run) follow(rules schedule.Rules) {
 			}
 		case <-gone:
 			r.lose(errGone, false)
+			return
+		case <-unheard:
+			r.lose(errUnheard, false)
 			return
 		case a := <-r.answers:
 			r.held[a.Seq] = a
@@ -87,6 +93,9 @@ func (r *run) follow(rules schedule.Rules) {
 				return
 			}
 			for _, a := range batch {
+				if a.Cut {
+					unheard = nil
+				}
 				r.arrived(a)
 			}
 		}
@@ -223,6 +232,7 @@ type remoteError string
 func (e remoteError) Error() string { return string(e) }
 
 const (
-	errGone  remoteError = "the workers did not say in time what became of it"
-	errEnded remoteError = "the run ended elsewhere before it was over"
+	errGone    remoteError = "the workers did not say in time what became of it"
+	errUnheard remoteError = "it was not heard in time that the run is cut short: it may go on elsewhere"
+	errEnded   remoteError = "the run ended elsewhere before it was over"
 )

@@ -36,6 +36,7 @@ type farm struct {
 	deliver func(*attempt.Delivery, *engine.Arrived)
 	lose    func(a schedule.Action, dispatch int) bool
 	twice   bool
+	deaf    bool // nobody hears that the run is cut short
 	log     history
 	never   error                 // why the run cannot be handed out
 	answer  func(*schedule.Event) // somebody else says what this process has to answer
@@ -75,7 +76,9 @@ func (f *farm) Answer(e schedule.Event) error {
 }
 
 func (f *farm) Cut(why schedule.Brief, _ bool) error {
-	f.in <- engine.Arrived{Arrival: schedule.Arrival{Event: schedule.Event{Brief: why}, Cut: true}}
+	if !f.deaf {
+		f.in <- engine.Arrived{Arrival: schedule.Arrival{Event: schedule.Event{Brief: why}, Cut: true}}
+	}
 	return nil
 }
 

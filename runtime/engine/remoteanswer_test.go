@@ -1,13 +1,17 @@
 package engine_test
 
 import (
+	"context"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/command-dialect/dialect/lang/plan"
 	"github.com/command-dialect/dialect/receipts"
 	"github.com/command-dialect/dialect/runtime/attempt"
 	"github.com/command-dialect/dialect/runtime/engine"
 	"github.com/command-dialect/dialect/runtime/schedule"
+	"github.com/command-dialect/dialect/runtime/workspace"
 )
 
 // A run that is taken up again ends where its history answers otherwise than this process does, as one does that was never left.
@@ -53,5 +57,32 @@ func TestUnsignedFailure(t *testing.T) {
 				t.Errorf("%s %q: %s, degraded %q, status %d", got.Verdict, got.Reason, got.Detail, out.Degraded, out.ExitStatus())
 			}
 		})
+	}
+}
+
+// An interrupted run of whose other machines nothing is heard ends soon, and says that it may go on there.
+func TestInterruptUnheard(t *testing.T) {
+	steps := func(b *builder) []*plan.Step { return []*plan.Step{b.sh("a", "true"), b.sh("b", "true"), gate()} }
+	f, r, o := newFarm(t, steps)
+	f.deaf = true
+	ctx, cancel := context.WithCancelCause(t.Context())
+	ended := make(chan struct{})
+	defer close(ended)
+	f.lose = func(schedule.Action, int) bool {
+		cancel(engine.Signal{Name: "SIGINT"})
+		<-ended
+		return true
+	}
+	o.Store, o.Workspace = r.store, workspace.NewTracker(r.dir, workspace.Options{})
+	done := make(chan *engine.Outcome, 1)
+	go func() { done <- engine.Run(ctx, r.plan(steps(r.builder)...), o) }()
+	select {
+	case out := <-done:
+		first := out.Results[0]
+		if out.Signal != "SIGINT" || first.Verdict != schedule.Cancelled || !strings.Contains(first.Detail, "may go on elsewhere") || out.Gate.Verdict == attempt.GatePassed {
+			t.Errorf("%q, %s: %s, %s", out.Signal, first.Verdict, first.Detail, out.Gate.Verdict)
+		}
+	case <-time.After(time.Minute):
+		t.Fatal("it does not end")
 	}
 }

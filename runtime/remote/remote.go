@@ -159,6 +159,7 @@ type Reply struct {
 	Over    bool          `json:"over,omitempty"` // the history has ended
 	Error   string        `json:"error,omitempty"`
 	Runs    []Listed      `json:"runs,omitempty"`
+	More    bool          `json:"more,omitempty"` // there are more runs
 }
 
 // An Arrived is an arrival of the history, with what it names.
@@ -185,7 +186,7 @@ type Options struct {
 	Snapshot  func(context.Context) (*workspace.Snapshot, error)
 	Attach    bool               // Spec.Run is under way already
 	Key       ed25519.PrivateKey // of Spec.Key
-	Forget    func()             // is called once nobody can take the run up again; nil for none
+	Ended     func(over bool)    // is called once this process has ended the run for itself; over: its history has ended, too. nil for none
 	Complain  io.Writer
 }
 
@@ -501,13 +502,9 @@ const endGrace = time.Second
 // week, is taken away.
 func (c *Conductor) Close() error {
 	defer c.end()
-	forget := c.o.Forget
-	if forget == nil {
-		forget = func() {}
-	}
 	if c.child == nil {
-		if !c.o.Attach {
-			forget()
+		if !c.o.Attach && c.o.Ended != nil {
+			c.o.Ended(true)
 		}
 		return nil
 	}
@@ -528,8 +525,8 @@ func (c *Conductor) Close() error {
 	silent := c.lasts.Err() != nil // the depot did not answer
 	c.end()
 	<-ended
-	if over {
-		forget()
+	if c.o.Ended != nil {
+		c.o.Ended(over)
 	}
 	if !over || silent {
 		return nil

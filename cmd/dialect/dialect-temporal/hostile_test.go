@@ -100,6 +100,31 @@ func TestFenced(t *testing.T) {
 	}
 }
 
+// A dialect that loses its network ends all the same when it is interrupted, and says that the run may go on, and how it is ended.
+func TestInterruptWithoutNetwork(t *testing.T) {
+	l, place := waits(t)
+	l.worker()
+	w := newWire(t, server().GetFrontendHostPort())
+	p := l.start("", "dialect", append([]string{"run"}, l.flags("--address", w.Addr().String(), "wait.dlct")...)...)
+	pid := waiting(l, place, 1)[0][0]
+	run := l.runID()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	_ = p.Process.Signal(os.Interrupt)
+	if got := l.wait(p); got != 130 || !strings.Contains(p.err.String(), "may go on at the Temporal server: `dialect runs cancel "+run) {
+		t.Errorf("status %d\n%s%s", got, &p.out, &p.err)
+	}
+	if !alive(pid) {
+		t.Error("what runs elsewhere has ended: the interrupt was heard")
+	}
+	again := l.start("", "dialect", append([]string{"runs", "attach", run}, l.flags()...)...)
+	if got := l.wait(again); got != 64 {
+		t.Errorf("it is reported twice: status %d\n%s%s", got, &again.out, &again.err)
+	}
+	l.dialect(0, append([]string{"runs", "cancel", run, "--engine", "temporal"}, l.address()...)...)
+	l.until("what ran has ended", func() bool { return !alive(pid) })
+}
+
 // A worker carries out nothing of a run whose spec says what is not so, or what leads out of its files.
 func TestHostileClient(t *testing.T) {
 	l, place := waits(t)
@@ -259,13 +284,17 @@ func TestAttachBehindGate(t *testing.T) {
 	if info, err := os.Stat(filepath.Join(keys, run)); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("the key: %v, %v", info, err)
 	}
+	attach := func() *proc {
+		return l.start("", "dialect", append([]string{"runs", "attach", run, "--json"}, l.flags()...)...)
+	}
+	second := attach()
+	if got := l.wait(second); got != 64 || !strings.Contains(second.err.String(), "has a dialect already") {
+		t.Errorf("beside the first: status %d\n%s%s", got, &second.out, &second.err)
+	}
 	_ = p.Process.Kill()
 	<-p.done
 	if err := os.WriteFile(filepath.Join(place, "end"), nil, 0o644); err != nil {
 		t.Fatal(err)
-	}
-	attach := func() *proc {
-		return l.start("", "dialect", append([]string{"runs", "attach", run, "--json"}, l.flags()...)...)
 	}
 	again := attach()
 	if got := l.wait(again); got != 0 {

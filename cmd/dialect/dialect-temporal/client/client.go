@@ -22,6 +22,7 @@ import (
 	"go.temporal.io/sdk/converter"
 
 	"github.com/command-dialect/dialect/cmd/dialect/dialect-temporal/flow"
+	"github.com/command-dialect/dialect/runtime/archive"
 	"github.com/command-dialect/dialect/runtime/mcpclient"
 	"github.com/command-dialect/dialect/runtime/remote"
 	"github.com/command-dialect/dialect/runtime/schedule"
@@ -513,18 +514,34 @@ func decode(p *commonpb.Payloads, v any) error {
 	return nil
 }
 
+// How many workflows are asked for at a time, and how often at most; a test makes them smaller.
+var (
+	pageSize  int32 = 1000
+	mostPages       = 10
+)
+
 // list tells which runs the server knows, the newest first.
 func (s *session) list(ctx context.Context) error {
-	res, err := s.c.ListWorkflow(ctx, &workflowservice.ListWorkflowExecutionsRequest{Query: fmt.Sprintf("WorkflowType = %q", flow.Name), PageSize: 100})
-	if err != nil {
-		return err
+	r := remote.Reply{Runs: []remote.Listed{}}
+	ask := &workflowservice.ListWorkflowExecutionsRequest{Query: fmt.Sprintf("WorkflowType = %q", flow.Name), PageSize: pageSize}
+	for pages := 1; ; pages++ {
+		res, err := s.c.ListWorkflow(ctx, ask)
+		if err != nil {
+			return err
+		}
+		for _, e := range res.Executions {
+			run, ours := strings.CutPrefix(e.Execution.WorkflowId, flow.WorkflowID(""))
+			if !ours || !archive.IsRun(run) {
+				continue // somebody else has started it
+			}
+			r.Runs = append(r.Runs, remote.Listed{Run: run, Status: strings.ToLower(e.Status.String()), Started: e.StartTime.AsTime(), Queue: e.TaskQueue})
+		}
+		if ask.NextPageToken = res.NextPageToken; len(ask.NextPageToken) == 0 {
+			return s.say(r)
+		}
+		if pages == mostPages {
+			r.More = true
+			return s.say(r)
+		}
 	}
-	runs := []remote.Listed{}
-	for _, e := range res.Executions {
-		runs = append(runs, remote.Listed{
-			Run: strings.TrimPrefix(e.Execution.WorkflowId, flow.WorkflowID("")), Status: strings.ToLower(e.Status.String()),
-			Started: e.StartTime.AsTime(), Queue: e.TaskQueue,
-		})
-	}
-	return s.say(remote.Reply{Runs: runs})
 }

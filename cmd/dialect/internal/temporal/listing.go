@@ -5,6 +5,7 @@ import (
 	"io"
 	"time"
 
+	"github.com/command-dialect/dialect/lang/diag"
 	"github.com/command-dialect/dialect/runtime/remote"
 )
 
@@ -12,12 +13,13 @@ import (
 type Listing struct {
 	Schema string          `json:"schema"` // dialect.remote-runs/1
 	Runs   []remote.Listed `json:"runs"`
+	More   bool            `json:"more,omitempty"` // there are older ones
 }
 
 // List returns the runs that the server knows.
 func (o *Options) List(complain io.Writer) (Listing, error) {
 	r, err := o.ask(remote.Request{List: true}, complain)
-	return Listing{"dialect.remote-runs/1", r.Runs}, err
+	return Listing{"dialect.remote-runs/1", r.Runs, r.More}, err
 }
 
 // WriteText writes a line for each run.
@@ -27,9 +29,13 @@ func (l Listing) WriteText(w io.Writer) error {
 		return err
 	}
 	for _, r := range l.Runs {
-		if _, err := fmt.Fprintf(w, "%s  %s  %-10s  %s\n", r.Run, r.Started.UTC().Format(time.RFC3339), r.Status, r.Queue); err != nil {
+		if _, err := fmt.Fprintf(w, "%s  %s  %-10s  %s\n", r.Run, r.Started.UTC().Format(time.RFC3339), r.Status, diag.Name(r.Queue)); err != nil {
 			return err
 		}
+	}
+	if l.More {
+		_, err := fmt.Fprintln(w, "and older ones")
+		return err
 	}
 	return nil
 }

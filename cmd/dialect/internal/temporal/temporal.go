@@ -7,6 +7,7 @@ import (
 	"context"
 	"crypto/ed25519"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -169,6 +170,9 @@ func (o *Options) Conduct(ctx context.Context, p *project.Program, rec *recordin
 		if s.Origin != origin {
 			return nil, exit.Usagef("the receipts of run %s are for another store than this one", s.Run)
 		}
+		if kept.Lasts(s.Run) {
+			return nil, exit.Usagef("run %s has a dialect already, which decides its gate", s.Run).Hint("`dialect runs cancel %s --engine temporal` ends it", s.Run)
+		}
 		if far.Key, err = keyOf(kept, s); err != nil {
 			return nil, err
 		}
@@ -185,7 +189,12 @@ func (o *Options) Conduct(ctx context.Context, p *project.Program, rec *recordin
 			return nil, exit.Failf(exit.Fault, "the key of the run cannot be kept beside the store: %v", err)
 		}
 	}
-	far.Forget = func() { kept.DropKey(far.Spec.Run) }
+	far.Ended = func(over bool) {
+		kept.DropKey(far.Spec.Run) // what this process has reported no other one reports otherwise
+		if !over {
+			fmt.Fprintf(complain, "dialect: the run may go on at the Temporal server: `dialect runs cancel %s --engine temporal` ends it\n", far.Spec.Run)
+		}
+	}
 	c := remote.New(ctx, far)
 	opt.Remote = c
 	opt.Worker.Files = c.Files
@@ -204,7 +213,7 @@ func keyOf(kept archive.Archive, s *remote.Spec) (ed25519.PrivateKey, error) {
 	case gone && s.Version == 1:
 		return nil, nil
 	case gone:
-		return nil, exit.Usagef("run %s cannot be taken up again: it is over, or another store has its key", s.Run).Hint("`dialect receipts list --run %s` has what it left here", s.Run)
+		return nil, exit.Usagef("run %s cannot be taken up again: it is over here, or another store has its key", s.Run).Hint("`dialect receipts list --run %s` has what it left here", s.Run)
 	case err != nil || len(seed) != ed25519.SeedSize:
 		return nil, exit.Failf(exit.Fault, "the key of run %s cannot be read: %v", s.Run, err)
 	}
