@@ -171,7 +171,7 @@ func (a Archive) Killed() (list []Mark) {
 
 func (a Archive) keyPath(run string) (string, error) {
 	if filepath.Base(run) != run || !strings.HasPrefix(run, "r-") {
-		return "", fmt.Errorf("%q is no run", run)
+		return "", fmt.Errorf("%q is not the name of a run", run)
 	}
 	return a.path("runs", "key", run), a.Check()
 }

@@ -64,7 +64,7 @@ func TestTooMuch(t *testing.T) {
 	}
 }
 
-// An answer to another action than the one of its number is none, and changes nothing.
+// An answer to another action than the one of its number does not count, and changes nothing.
 func TestAnswerOfAnother(t *testing.T) {
 	r := NewRelay(Shape{Nodes: []Node{{ID: "1", Gate: true}, {ID: "2", Writes: true}, {ID: "3", Gate: true}}}, Rules{Slots: 1})
 	r.Begin()
