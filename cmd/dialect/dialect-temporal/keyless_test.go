@@ -68,13 +68,16 @@ func TestKeyless(t *testing.T) {
 					"[commands.roll]\nverb = \"roll\"\nnoun = \"back\"\ntool = \"sh -c 'echo rolled >>" + place + "/rolled'\"\neffect = \"write\"\nwhen = \"failure\"\n",
 				"c.dlct": "Check it\nRoll back\nGate against results\n",
 			})
+			said := make(chan bool, 10)
 			l.keyless("c.dlct", func(k flow.Task) (remote.Attempted, error) {
+				said <- true
 				if k.Action.ID != "1" {
 					return remote.Attempted{}, errors.New("an honest worker carries it out")
 				}
 				return remote.Attempted{Brief: say, Ref: k.Spec.Ref(remote.DeliveryName(k.Action.Seq, k.Dispatch)), Body: receipts.Hash{1}}, nil
 			})
 			p := l.run("c.dlct", "--json")
+			<-said
 			l.worker() // it carries out what only a worker with a checkout can
 			if got := l.wait(p); got != 2 {
 				t.Errorf("status %d\n%.3000s%.3000s", got, &p.out, &p.err)
