@@ -425,7 +425,7 @@ func (f *follower) take(e *historypb.HistoryEvent) (over bool, err error) {
 		for at.GetCause() != nil {
 			at = at.GetCause()
 		}
-		return true, fmt.Errorf("no worker carries the run out: %s", at.GetMessage())
+		return true, fmt.Errorf("no worker carries the run out: %s", remote.Fit(schedule.Brief{Text: at.GetMessage()}).Text)
 	case enums.EVENT_TYPE_WORKFLOW_EXECUTION_TERMINATED:
 		return true, errors.New("the run was terminated at the Temporal server")
 	case enums.EVENT_TYPE_WORKFLOW_EXECUTION_TIMED_OUT, enums.EVENT_TYPE_WORKFLOW_EXECUTION_CANCELED:

@@ -9,11 +9,13 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	enums "go.temporal.io/api/enums/v1"
+	failurepb "go.temporal.io/api/failure/v1"
 	historypb "go.temporal.io/api/history/v1"
 	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/sdk/activity"
@@ -337,5 +339,16 @@ func TestUnsteady(t *testing.T) {
 		if said := fmt.Sprint(got, " ", err); said != c.want {
 			t.Errorf("%s: %s, want %s", c.name, said, c.want)
 		}
+	}
+}
+
+// Why a run has ended at the server is the word of a worker, and has a bound.
+func TestLongFailure(t *testing.T) {
+	e := &historypb.HistoryEvent{EventType: enums.EVENT_TYPE_WORKFLOW_EXECUTION_FAILED, Attributes: &historypb.HistoryEvent_WorkflowExecutionFailedEventAttributes{
+		WorkflowExecutionFailedEventAttributes: &historypb.WorkflowExecutionFailedEventAttributes{Failure: &failurepb.Failure{Message: strings.Repeat("x", 1_500_000)}},
+	}}
+	over, err := new(follower).take(e)
+	if !over || err == nil || len(err.Error()) > 400 {
+		t.Errorf("over %v, %.500v", over, err)
 	}
 }
