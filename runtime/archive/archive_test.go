@@ -448,3 +448,25 @@ func TestKey(t *testing.T) {
 		t.Errorf("dropped: %v", err)
 	}
 }
+
+// A run lasts as long as the process that has marked it, or says that it ended.
+func TestLasts(t *testing.T) {
+	root := t.TempDir()
+	if err := archive.Make(root); err != nil {
+		t.Fatal(err)
+	}
+	a := archive.Of(archive.Store(root))
+	if a.Lasts("r-1") {
+		t.Error("a run that never began lasts")
+	}
+	m := a.Begin("r-1", "a.dlct")
+	if m == nil {
+		t.Fatal("not marked")
+	}
+	if !a.Lasts("r-1") || a.Lasts("r-2") || a.Lasts("../live/r-1") || a.Lasts("") {
+		t.Error("another run lasts, or it does not")
+	}
+	if m.End(); a.Lasts("r-1") {
+		t.Error("it lasts after its end")
+	}
+}

@@ -35,7 +35,7 @@ type Arrived struct {
 // How long a run waits for what the other machines say of it: once it was killed, and for their word that they know that it is cut short.
 const (
 	goneGrace = 2 * time.Second
-	cutGrace  = 3 * time.Second
+	cutGrace  = 5 * time.Second
 )
 
 // follow is drive, with what the history says in the place of what becomes of the actions.

@@ -91,6 +91,24 @@ func TestWriterEdited(t *testing.T) {
 	}
 }
 
+// A folder that a line makes a file, or a link, is one here, too.
+func TestWriterFolder(t *testing.T) {
+	l := newLab(t, map[string]string{
+		"a.txt": "a\n", "build/x": "x\n", "build/sub/y": "y\n", "more/z": "z\n",
+		"routing.toml": "[commands.fix]\nverb = \"fix\"\nnoun = \"folder\"\ntool = \"sh -c 'rm -r build more; echo f >build; ln -s a.txt more'\"\neffect = \"write\"\n",
+		"f.dlct":       "Fix folder\nGate against results\n",
+	})
+	l.worker()
+	p := l.run("f.dlct")
+	if got := l.wait(p); got != 0 {
+		t.Errorf("status %d\n%s%s", got, &p.out, &p.err)
+	}
+	if target, err := os.Readlink(filepath.Join(l.dir, "more")); err != nil || target != "a.txt" || l.read("build") != "f\n" {
+		t.Errorf("%q, %v, %q", target, err, l.read("build"))
+	}
+	l.dialect(0, "verify")
+}
+
 // What a line changed that failed, and what it did to the history of the repository, stays where it was.
 func TestWriterFailed(t *testing.T) {
 	l, _ := writers(t)
