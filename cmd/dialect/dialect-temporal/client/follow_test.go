@@ -348,7 +348,7 @@ func TestLongFailure(t *testing.T) {
 		WorkflowExecutionFailedEventAttributes: &historypb.WorkflowExecutionFailedEventAttributes{Failure: &failurepb.Failure{Message: strings.Repeat("x", 1_500_000)}},
 	}}
 	over, err := new(follower).take(e)
-	if !over || err == nil || len(err.Error()) > 400 {
+	if !over || err == nil || len(err.Error()) > 600 {
 		t.Errorf("over %v, %.500v", over, err)
 	}
 }
