@@ -38,6 +38,7 @@ import (
 	"github.com/command-dialect/dialect/runtime/cleanroom"
 	"github.com/command-dialect/dialect/runtime/diagnose"
 	"github.com/command-dialect/dialect/runtime/environ"
+	"github.com/command-dialect/dialect/runtime/policy"
 	"github.com/command-dialect/dialect/runtime/process"
 	"github.com/command-dialect/dialect/runtime/redact"
 	"github.com/command-dialect/dialect/runtime/schedule"
@@ -187,6 +188,7 @@ type Executor struct {
 	ledger   *ledger
 	names    *names
 	trees    trees
+	rules    string      // see [policy.Outer]
 	policy   string      // that Options.Policy said; empty before it was asked
 	told     atomic.Bool // that the clean checkout was set up
 	began    time.Time
@@ -233,6 +235,7 @@ func New(ending, killed context.Context, p *plan.Plan, o Options, m Meter) *Exec
 	}
 	x.names = newNames(x.ledger, o.Listen)
 	x.launcher, x.err = process.New(process.Options{Guard: o.Guard})
+	x.rules = policy.Outer(p.Matrix, p.Matrix.Root)
 	x.env, x.removed = x.environ(nil)
 	x.digest = environ.Digest(x.env)
 	return x

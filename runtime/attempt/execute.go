@@ -12,6 +12,7 @@ import (
 	"github.com/command-dialect/dialect/runtime/builtin"
 	"github.com/command-dialect/dialect/runtime/environ"
 	"github.com/command-dialect/dialect/runtime/inputs"
+	"github.com/command-dialect/dialect/runtime/policy"
 	"github.com/command-dialect/dialect/runtime/process"
 	"github.com/command-dialect/dialect/runtime/schedule"
 )
@@ -44,6 +45,9 @@ func (x *Executor) environ(set map[string]string) (env, removed []string) {
 	env, removed = environ.Make(x.opt.Environ, environ.Options{Set: set, Clean: x.opt.Room != nil, Pass: x.plan.Matrix.Clean.Env})
 	// A script that runs dialect itself records into the same session.
 	env = setenv(env, "DIALECT_SESSION", x.opt.Session)
+	if _, own := set[policy.Variable]; !own && x.plan.Matrix.Path != "" { // else those of the run around this one hold
+		env = setenv(env, policy.Variable, x.rules)
+	}
 	return setenv(env, JobsVariable, strconv.Itoa(x.opt.Jobs)), removed
 }
 
@@ -77,6 +81,7 @@ func (x *Executor) process(ctx context.Context, res *Report, j job) {
 		env = setenv(env, LocksVariable, strings.Join(res.action.Locks, ","))
 	}
 	if s.Kind == plan.Task {
+		env = setenv(env, policy.Variable, x.around(s))
 		env = setenv(env, DepthVariable, strconv.Itoa(depth(x.opt.Environ)+1))
 		if x.opt.StorePath != "" {
 			env = setenv(env, "DIALECT_STORE", x.opt.StorePath)
@@ -103,6 +108,9 @@ func (x *Executor) process(ctx context.Context, res *Report, j job) {
 		if err != nil {
 			res.end(schedule.Fault, receipts.StopStartFailed, err.Error())
 			return nil
+		}
+		if i := slices.Index(c.Env, policy.Variable+"="+x.rules); i >= 0 && c.LookupDir != x.plan.Matrix.Root {
+			c.Env[i] = policy.Variable + "=" + policy.Outer(x.plan.Matrix, c.LookupDir)
 		}
 		c.Output = func(stream process.Stream, p []byte) {
 			seen.tests.Write(int(stream), p)

@@ -13,7 +13,9 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/command-dialect/dialect/lang/plan"
 	"github.com/command-dialect/dialect/receipts"
+	"github.com/command-dialect/dialect/runtime/policy"
 	"github.com/command-dialect/dialect/runtime/process"
 	"github.com/command-dialect/dialect/runtime/schedule"
 )
@@ -64,6 +66,20 @@ func (x *Executor) script(name string) string {
 		}
 	}
 	return ""
+}
+
+// around is the value of [policy.Variable] for a task. What an agent runs decides nothing but by the gate that it hands back. A
+// script is of the rules of the run around this one, as the script of this run is.
+func (x *Executor) around(s *plan.Step) (rules string) {
+	if len(s.Argv) > 0 {
+		return ""
+	}
+	for _, kv := range x.opt.Environ {
+		if v, ok := strings.CutPrefix(kv, policy.Variable+"="); ok {
+			rules = v
+		}
+	}
+	return rules
 }
 
 // within is path as a command that runs in dir would name it.

@@ -101,6 +101,9 @@ func (c *Command) plan(dir string, args []string) (string, *plan.Plan, error) {
 		if p, err = command.As(dir, c.As, args); err != nil {
 			return "", nil, err
 		}
+		if err = ofOuter(p, command.Failed); err != nil {
+			return "", nil, err
+		}
 		root = p.Matrix.Root
 	} else if !c.NoTree {
 		// The same files count as for a run, so that gates find one tree.

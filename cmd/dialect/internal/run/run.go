@@ -237,6 +237,9 @@ func (o *Options) bound(v *voice.Voice, p *project.Program) (*project.Program, e
 		return nil, exit.Status(exit.Fault)
 	}
 	p.Plan.Script.Flags = o.Again
+	if err := ofOuter(p.Plan, exit.Refused); err != nil && !o.DryRun {
+		return nil, err
+	}
 	if o.DryRun {
 		return nil, recording.Redactor(p.Plan, "").Through(v.Out, func(w io.Writer) error {
 			if o.JSON {
