@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -30,7 +31,9 @@ type Commit struct {
 	Hash bool
 
 	store *objects
-	root  git.ObjectID // the tree
+	root  git.ObjectID       // the tree
+	subs  map[string]*Commit // of submodules, by path, as far as their files were asked for
+	git   string             // see Options
 }
 
 // Reasons why a question about a commit has no answer.
@@ -84,7 +87,7 @@ func Resolve(ctx context.Context, dir, rev string, o Options, paths ...string) (
 		return nil, none
 	}
 	s := &objects{r: &r, known: make(map[git.ObjectID]object)}
-	c := &Commit{store: s}
+	c := &Commit{store: s, git: o.Git}
 	var id git.ObjectID
 	switch full, err := r.Format.Parse(strings.ToLower(name)); {
 	case err == nil:
@@ -136,8 +139,8 @@ func Resolve(ctx context.Context, dir, rev string, o Options, paths ...string) (
 func (c *Commit) Root() string { return c.store.r.Root }
 
 // ReadFile returns the content that the commit has of the file at an absolute path, as a
-// checkout of it would: links in the commit are followed within it. What the commit does not
-// hold wraps [fs.ErrNotExist].
+// checkout of it would: links in the commit are followed within it. A file of a submodule is that of the commit that this one
+// names for it. What the commit does not hold wraps [fs.ErrNotExist].
 func (c *Commit) ReadFile(ctx context.Context, path string) ([]byte, error) {
 	rel, ok := relative(c.store.r.Root, path)
 	if !ok {
@@ -183,9 +186,16 @@ func (c *Commit) find(ctx context.Context, file string) (content []byte, links [
 		case git.ModeTree:
 			at, names = append(at, id), append(names, name)
 			continue
+		case git.ModeCommit:
+			at := strings.Join(append(names, name), "/")
+			content, more, err := c.submodule(ctx, at, id, strings.Join(left, "/"))
+			for _, l := range more {
+				links = append(links, at+"/"+l)
+			}
+			return content, links, err
 		case git.ModeLink, git.ModeFile, git.ModeExec:
 		default:
-			return nil, links, fs.ErrNotExist // a submodule's files are not in the commit
+			return nil, links, fs.ErrNotExist
 		}
 		content, err := c.store.get(ctx, id, "blob")
 		switch {
@@ -205,6 +215,34 @@ func (c *Commit) find(ctx context.Context, file string) (content []byte, links [
 		}
 	}
 	return nil, links, errors.New("not a regular file")
+}
+
+// submodule returns what [Commit.find] does of a file of the submodule at a path of c: of the commit that c names for it, which
+// the submodule's own repository has if it is checked out. Without that repository, or that commit, nothing is there. Links
+// that lead out of the submodule lead nowhere.
+func (c *Commit) submodule(ctx context.Context, at string, id git.ObjectID, file string) ([]byte, []string, error) {
+	dir := filepath.Join(c.store.r.Root, filepath.FromSlash(at))
+	sub := c.subs[at]
+	if sub == nil {
+		real, err := physical(dir)
+		if err != nil || real != dir { // a link stands there now
+			return nil, nil, fs.ErrNotExist
+		}
+		sub, err = Resolve(ctx, dir, c.store.r.Format.Format(id), Options{Git: c.git})
+		switch {
+		case errors.Is(err, ErrNoCommit), errors.Is(err, ErrNoRepository):
+			return nil, nil, fs.ErrNotExist
+		case err != nil:
+			return nil, nil, err
+		case sub.store.r.Root != dir:
+			return nil, nil, fs.ErrNotExist
+		}
+		if c.subs == nil {
+			c.subs = make(map[string]*Commit)
+		}
+		c.subs[at] = sub
+	}
+	return sub.find(ctx, file)
 }
 
 // objects are what was read of a repository, by the names that their content has: from its files where they are simple, else by git.
