@@ -3,6 +3,7 @@ package routing
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"io/fs"
 	"path/filepath"
 	"slices"
@@ -17,18 +18,30 @@ import (
 // outer rules like pinned ones, without being named: their bytes are in the digest of the outer matrix, a verifier compares
 // them with the baseline, and a snapshot has to see them change.
 //
-// The words of a tool are looked at, also those of a shell; to take in a file too many is harmless. Not known is what a
-// Makefile or a script of the shell starts, a script that a placeholder names, and one outside of the folder of the outermost
-// matrix: who writes such a line pins the files.
+// The words of a tool are looked at, also those of a shell. That is a convenience: where they do not tell what is run, as
+// those of make do not, the inner run refuses to begin until somebody pins its files (package policy, Foreign).
 
-// maxDirs bounds the folders that one tool changes to, as far as they are followed.
-const maxDirs = 16
+// maxDirs bounds the folders that one tool changes to, as far as they are followed, and maxInner how many scripts and matrices
+// are looked for, of all tools together.
+const (
+	maxDirs  = 16
+	maxInner = 2000
+)
 
 // A nest is an outermost matrix with those that its lines run.
 type nest struct {
 	root     string             // of the outermost
 	matrices map[string]*Matrix // by path
-	full     bool               // there are more
+	asked    int                // how many files were looked for
+	full     string             // what there is more of than is looked for
+}
+
+// ask counts files that are to be looked for, and reports whether there is room for them.
+func (n *nest) ask(files int) bool {
+	if n.asked += files; n.asked > maxInner {
+		n.full = fmt.Sprintf("%d files", maxInner)
+	}
+	return n.full == ""
 }
 
 // inner takes in the files that decide what lines run with dialect.
@@ -41,8 +54,8 @@ func (l *loader) inner() {
 			l.innerOf(b)
 		}
 	}
-	if l.o.nest.full && l.o.nest.root == l.m.Root {
-		l.complain(diag.ExtendsCycle, nil, nil, "its lines run those of more than %d matrices", maxFiles)
+	if full := l.o.nest.full; full != "" && l.o.nest.root == l.m.Root {
+		l.complain(diag.ExtendsCycle, nil, nil, "what its lines run by dialect may be more than %s", full)
 	}
 }
 
@@ -50,7 +63,7 @@ func (l *loader) inner() {
 func (l *loader) innerOf(b *Binding) {
 	dirs := []string{b.AbsDir(l.m.Root)}
 	var scripts, defaults []string // of the latter the folders
-	on, runs, matrix := false, false, ""
+	on, runs, ran, matrix := false, false, false, ""
 	words := innerWords(b)
 	for i, w := range words {
 		next := ""
@@ -63,9 +76,15 @@ func (l *loader) innerOf(b *Binding) {
 		case w == "cd" && next != "" && len(dirs) < maxDirs: // from there, or, after a subshell, from the first
 			dirs = append(dirs, below(dirs[0], next), below(dirs[len(dirs)-1], next))
 		case strings.TrimSuffix(filepath.Base(w), ".exe") == "dialect":
-			on = true
+			on, runs = true, false
 		case !on:
+		case w == "run" || w == "prove":
+			runs, ran = true, true
+		case !runs:
 		case isScript:
+			if !l.o.nest.ask(len(dirs)) {
+				return
+			}
 			for _, dir := range dirs {
 				scripts = append(scripts, below(dir, name))
 			}
@@ -73,11 +92,9 @@ func (l *loader) innerOf(b *Binding) {
 			matrix = below(dirs[len(dirs)-1], of)
 		case w == "--routing":
 			matrix = below(dirs[len(dirs)-1], next)
-		case w == "run" || w == "prove":
-			runs = true
 		}
 	}
-	if len(scripts) == 0 && runs {
+	if len(scripts) == 0 && ran {
 		defaults = dirs
 	}
 	slices.Sort(scripts)
@@ -145,7 +162,7 @@ func (l *loader) innerMatrix(dir, named string) *Matrix {
 	case !l.adopt(path):
 		return nil
 	case len(l.o.nest.matrices) > maxFiles:
-		l.o.nest.full = true
+		l.o.nest.full = fmt.Sprintf("%d matrices", maxFiles)
 		return nil
 	}
 	root := filepath.Dir(path)
@@ -182,6 +199,9 @@ func (l *loader) adopt(path string) bool {
 		return false
 	}
 	if _, read := l.at[path]; !read {
+		if !l.o.nest.ask(1) {
+			return false
+		}
 		if text, err := l.read(path, true, maxPinSize); err == nil {
 			l.record(l.name(path), text)
 		}

@@ -71,6 +71,9 @@ func TestInnerRules(t *testing.T) {
 		`tool = "dialect run {object}/quality.dlct"`:                               nil,
 		`tool = "sh run a/quality.dlct"`:                                           nil,
 		`tool = "dialect verify"`:                                                  nil,
+		`tool = "dialect check a/quality.dlct"`:                                    nil, // nothing of it is run
+		`tool = "sh -c 'dialect fmt a/quality.dlct; dialect run -h'"`:              nil,
+		`tool = "sh -c 'dialect run a/quality.dlct; dialect fmt other.dlct'"`:      quality,
 	} {
 		m := inner(t, keys, files)
 		var got []string
@@ -132,5 +135,42 @@ func TestInnerBounds(t *testing.T) {
 	}
 	if !slices.ContainsFunc(list, func(d diag.Diagnostic) bool { return strings.Contains(d.Message, "more than 100 matrices") }) {
 		t.Errorf("nothing says that there are too many: %d matrices, %v", len(reads), list)
+	}
+}
+
+// The words of a tool lead to a bounded number of files, in all tools together, and more of them are an error.
+func TestInnerWordsBound(t *testing.T) {
+	var words strings.Builder
+	for i := range 100 {
+		fmt.Fprintf(&words, "cd d%d; ", i)
+	}
+	words.WriteString("dialect run")
+	for i := range 20_000 {
+		fmt.Fprintf(&words, " %x.dlct", i)
+	}
+	for name, text := range map[string]string{
+		"one tool": fmt.Sprintf("[commands.test_it]\nverb = \"test\"\nnoun = \"it\"\nshell = true\ntool = \"%s\"\n", words.String()),
+		"many tools": func() string {
+			var b strings.Builder
+			for i := range 5000 {
+				fmt.Fprintf(&b, "[commands.test_%d]\nverb = \"test\"\nnoun = \"n%d\"\ntool = \"dialect run %d/x.dlct\"\n", i, i, i)
+			}
+			return b.String()
+		}(),
+	} {
+		reads := 0
+		m, list := routing.Load("/p/routing.toml", "routing.toml", routing.Options{ReadFile: func(path string) ([]byte, error) {
+			if path == "/p/routing.toml" {
+				return []byte(text), nil
+			}
+			reads++
+			return nil, os.ErrNotExist
+		}})
+		if reads > 3000 || len(m.Read) > 3000 {
+			t.Errorf("%s: %d files are looked for, %d kept", name, reads, len(m.Read))
+		}
+		if !slices.ContainsFunc(list, func(d diag.Diagnostic) bool { return strings.Contains(d.Message, "more than 2000 files") }) {
+			t.Errorf("%s: nothing says that there are too many: %d read, %v", name, reads, list)
+		}
 	}
 }
