@@ -2,7 +2,6 @@ package inquiry
 
 import (
 	"context"
-	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
@@ -107,7 +106,7 @@ func (q *Question) answer(ctx context.Context, id string) (*verify.Result, error
 	case err != nil:
 		return broken(verify.Degraded, receipts.Degraded, err.Error()), nil
 	}
-	q.culprit = culprit(res, func(id string) (receipts.Entry, error) { return s.Get(ctx, id) })
+	q.ran(res, func(id string) (receipts.Entry, error) { return s.Get(ctx, id) })
 	return res, nil
 }
 
@@ -208,25 +207,8 @@ func (q *Question) notes(ctx context.Context, res *verify.Result, rev string) {
 	if s := q.snapshot; s != nil && s.Absent.Count > 0 {
 		note("a sparse checkout left out %s: nothing that ran has seen them", diag.Number(s.Absent.Count, "file"))
 	}
-	seen := make(map[string]bool)
-	for _, m := range res.Members {
-		v, _ := m.Parse()
-		r, ok := v.(*receipts.Receipt)
-		name := ""
-		if ok {
-			name = r.Line.File.Text
-		}
-		if !isScript(name) || seen[name] || q.trusted == nil || r.Script.IsZero() {
-			continue
-		}
-		seen[name] = true
-		if !filepath.IsAbs(name) {
-			name = filepath.Join(q.root, filepath.FromSlash(name))
-		}
-		text, err := q.trusted.ReadFile(name)
-		if err == nil && receipts.Hash(sha256.Sum256(text)) != r.Script {
-			note("the script %s that ran is not that of %s", diag.Name(q.Named(r.Line.File.Text)), q.state.Against)
-		}
+	for _, text := range q.otherScripts(res) {
+		note("%s", text)
 	}
 }
 

@@ -92,6 +92,7 @@ type Question struct {
 	ungated   []string                    // prefixes of receipts that a gate would make VERIFIED
 	gateFor   []string                    // what that gate has to require
 	culprit   *receipts.Receipt           // of the gravest refusal, if that is about one
+	started   []*receipts.Receipt         // one of each run that a command below the gate started, as far as its gate took it in
 	ofCommit  func(whole string) []string // how to test the commit that is asked about
 	nested    []workspace.Nested          // in the present files, where a commit is asked about
 	older     bool                        // the commit that is asked about is not HEAD
