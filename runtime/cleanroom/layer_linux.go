@@ -57,6 +57,7 @@ func (r *Room) gather(ctx context.Context, upper string) (*layer, []string, erro
 		_ = tempdir.RemoveAll(g.dir)
 		return nil, nil, err
 	}
+	g.ignored = append(g.ignored, r.hiddenBy(g.layer)...)
 	return g.layer, slices.Compact(slices.Sorted(slices.Values(g.changed))), nil
 }
 
@@ -220,6 +221,40 @@ func (r *Room) below(name string) bool {
 func (r *Room) beside(name string) bool {
 	in := r.installed
 	return slices.ContainsFunc(r.layers, func(l *layer) bool { return l.in(name) }) || in != nil && in.has != nil && len(in.has.below("tree/"+name)) > 0
+}
+
+// hiddenBy returns where a layer takes away ignored files that commands saw before it, whatever is in their place: no snapshot tells.
+func (r *Room) hiddenBy(l *layer) (names []string) {
+	covers := make(map[string]bool, len(l.files)+len(l.opaque))
+	for i := range l.files {
+		if l.files[i].Kind != workspace.Repository {
+			covers[l.files[i].Path] = true
+		}
+	}
+	for _, name := range l.opaque {
+		covers[name] = true
+	}
+	look := func(name string) {
+		for at := name; at != ""; at, _ = split(at) {
+			if covers[at] {
+				names = append(names, at)
+				return
+			}
+		}
+	}
+	for _, was := range r.layers {
+		for _, name := range was.ignored {
+			look(name)
+		}
+	}
+	if in := r.installed; in != nil && in.has != nil {
+		for i := range in.has.files {
+			if name, tree := strings.CutPrefix(in.has.files[i].Path, "tree/"); tree && !r.now.has(name) {
+				look(name)
+			}
+		}
+	}
+	return names
 }
 
 // left names what lowers the claim of a command that sees what lines before it left: ignored files are as good as the files that the

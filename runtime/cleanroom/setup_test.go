@@ -575,3 +575,22 @@ func FuzzManifest(f *testing.F) {
 		newCheckout(t.TempDir(), files)
 	})
 }
+
+// A line that writes and takes away what a setup installed beside files that count is named, whatever it puts in their place.
+func TestSetupHidden(t *testing.T) {
+	for _, step := range []struct{ text, names string }{
+		{"rm -r src; mkdir src; echo b > src/a.txt", "src, left by an earlier line that ran on other files"},
+		{"echo b > src/a.txt", ""},
+	} {
+		p := newPackaged(t, "mkdir src; echo so > src/lib.so")
+		r, _ := p.room(t)
+		wrote(t, r, step.text)
+		if _, err := r.Take(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if _, names := seen(t, r, "true"); strings.Join(names, "; ") != step.names {
+			t.Errorf("%s: %q, want %q", step.text, names, step.names)
+		}
+		r.Close()
+	}
+}
