@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/command-dialect/dialect/lang/regular"
+	"github.com/command-dialect/dialect/runtime/namespace"
 	"github.com/command-dialect/dialect/runtime/process"
 	"github.com/command-dialect/dialect/runtime/workspace/git"
 )
@@ -26,6 +27,7 @@ type furniture struct {
 	Stay   []byte   // has the directories upper, work and merged
 	Away   []masked // is masked before all else, and so wherever it is moved to
 	Mounts []mount  // in their order, the checkout among them
+	Apart  bool     // its commands are to reach no process outside
 }
 
 // A mount shows a directory at another path.
@@ -47,7 +49,7 @@ type mount struct {
 // namespace describes the room of one command.
 func (r *Room) namespace(s *Stay, lower []string) (*process.Room, error) {
 	root := []byte(r.snapshot.Root)
-	f := furniture{Root: root, Stay: []byte(s.dir)}
+	f := furniture{Root: root, Stay: []byte(s.dir), Apart: r.o.Apart}
 	for _, dir := range lower {
 		f.Lower = append(f.Lower, []byte(dir))
 	}
@@ -168,7 +170,7 @@ func (f *furniture) keepAway(a *Away) {
 // Masked is the room of a command that sees the machine as it is, but for what it is kept from and those of these directories that
 // are in shown. It is kept apart.
 func Masked(helper []string, away *Away, shown ...string) (*process.Room, error) {
-	var f furniture
+	f := furniture{Apart: true}
 	f.keepAway(away)
 	for _, dir := range shown {
 		f.Mounts = append(f.Mounts, mount{From: []byte(dir), To: []byte(dir)})
@@ -189,6 +191,11 @@ func Furnish(spec []byte) error {
 	var f furniture
 	if err := json.Unmarshal(spec, &f); err != nil {
 		return err
+	}
+	if f.Apart {
+		if err := namespace.HoldControlGroups(); err != nil {
+			return err
+		}
 	}
 	// What is to be shown is opened first: a mount may hide it by its path.
 	layers := make([]string, len(f.Lower))
@@ -412,6 +419,9 @@ func (c *checkout) changedBy(ctx context.Context, upper string) (changed []strin
 	defer root.Close()
 	var walk func(name string) error
 	walk = func(name string) error {
+		if len(name) > maxPath {
+			return fmt.Errorf("it left directories in each other, in a path of more than %d bytes", maxPath)
+		}
 		dir, list, err := openDir(root, name)
 		if err != nil {
 			return err

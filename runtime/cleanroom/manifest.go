@@ -41,7 +41,7 @@ const manifestSchema = "dialect.setup/1"
 const maxManifest = 256 << 20
 
 // maxPath bounds the path of a member, in bytes.
-const maxPath = 8 << 10
+const maxPath = 4 << 10
 
 var memberKinds = map[string]workspace.FileKind{
 	"file": workspace.Regular, "executable": workspace.Executable, "link": workspace.Link, "directory": workspace.Repository,

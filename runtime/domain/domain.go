@@ -117,6 +117,7 @@ func gaps(m Mode) []string {
 	}
 	return []string{
 		"the agent can change limits and the priority of the notary, and the mode of its folder, and list the names in it: that can end recording, and forges nothing",
+		"the agent can freeze and end the notary and its commands by control groups, where those are its user's",
 		"the agent can connect to sockets of other processes of this user, and of services that take its groups, such as docker",
 		"the agent can write onto other terminals of this user",
 		"programs that the agent leaves running are not ended with it",

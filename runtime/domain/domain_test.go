@@ -453,3 +453,18 @@ func TestSignals(t *testing.T) {
 		}
 	}
 }
+
+// Whose control groups a desktop gives to its user can freeze and end each process in one: none can be written from within.
+func TestControlGroups(t *testing.T) {
+	p := newPlace(t)
+	const look = "while read -r id parent device root at options rest; do case $rest in *'- cgroup'*) echo $at ${options%%,*};; esac; done < /proc/self/mountinfo"
+	out, status := p.run(Namespaces, "sh", "-c", look)
+	if status != 0 {
+		t.Fatalf("exit %d: %s", status, out)
+	}
+	for line := range strings.Lines(out) {
+		if strings.HasSuffix(line, " rw\n") {
+			t.Errorf("can be written: %s", line)
+		}
+	}
+}

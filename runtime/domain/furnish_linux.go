@@ -31,6 +31,9 @@ func (o *order) furnish() (notes []string, err error) {
 	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
 		return nil, os.NewSyscallError("mount", err)
 	}
+	if err := namespace.HoldControlGroups(); err != nil {
+		return nil, err
+	}
 	for _, m := range o.Masks {
 		if err := m.mount(); err != nil {
 			return nil, err
