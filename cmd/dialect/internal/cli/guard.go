@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"io"
 	"os"
@@ -58,15 +59,14 @@ func newGuard(u *ui) *cobra.Command {
 			if r == nil {
 				return err
 			}
-			if e := voice.Write(u.Err, json, r); err == nil {
-				err = e
-			}
-			if err == nil {
-				err = file.Write(u.Out, func(w io.Writer) error {
+			if len(r.Bundle) > 0 { // first: the agent may have filled, or closed, what the summary goes to
+				e := file.Write(u.Out, func(w io.Writer) error {
 					_, err := w.Write(r.Bundle)
 					return err
 				})
+				err = cmp.Or(err, e)
 			}
+			err = cmp.Or(err, voice.Write(u.Err, json, r))
 			if err != nil {
 				return exit.Failf(guard.NotBegun, "%v", err)
 			}

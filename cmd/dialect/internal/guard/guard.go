@@ -14,9 +14,11 @@ import (
 	"io"
 	"net"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/command-dialect/dialect/cmd/dialect/internal/exit"
@@ -82,6 +84,8 @@ func Run(ctx context.Context, o Options) (r *Report, err error) {
 		return nil, exit.Failf(NotBegun, "this is the inside of a guard already (%s)", socket).
 			Hint("`dialect guard status` says what it has recorded; run the agent as it is")
 	}
+	// A reader of the summary that goes away does not end the notary: caught, the signal becomes an error of the write, and the agent has its own.
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	weakness := keyfd.Weakness() // as this process started
 	modes, err := modesFor(o)
 	if err != nil {
