@@ -31,6 +31,9 @@ func listeners(folder string, masks []mask, sockets []string) (reach, closed []s
 		told := strings.TrimSpace(name + " " + real)
 		if hidden(masks, real) {
 			closed = append(closed, told)
+			if st.Nlink > 1 {
+				reach = append(reach, "by another name of it: "+told)
+			}
 		} else {
 			reach = append(reach, told)
 		}
