@@ -448,3 +448,16 @@ func TestMaskCoversNoFile(t *testing.T) {
 		t.Errorf("a mask covers the checkout:\n%s", out)
 	}
 }
+
+// The group of a file and its bits tell what an access list grants at most, and the groups of another user are not known.
+func TestChangeableByGroup(t *testing.T) {
+	for mode, want := range map[os.FileMode]bool{0o644: false, 0o664: true, 0o646: true} {
+		path := filepath.Join(t.TempDir(), "f")
+		if err := errors.Join(os.WriteFile(path, nil, 0o600), os.Chmod(path, mode)); err != nil {
+			t.Fatal(err)
+		}
+		if got := changeableBy(4711, path); got != want {
+			t.Errorf("mode %o: %v", mode, got)
+		}
+	}
+}

@@ -26,7 +26,8 @@ func changeable(path string) bool {
 }
 
 // changeableBy reports whether a user, who is not root, can change the file or directory at a path, whatever holds it. The groups of
-// another user than this one are not known: one may be that of the file.
+// another user than this one are not known: one may be that of the file, and where an access list names users the bits of the group are what it
+// grants at most.
 func changeableBy(uid int, path string) bool {
 	if uid == 0 {
 		return false
@@ -38,5 +39,5 @@ func changeableBy(uid int, path string) bool {
 	case uid == os.Geteuid():
 		return unix.Faccessat(unix.AT_FDCWD, path, unix.W_OK, unix.AT_EACCESS) == nil
 	}
-	return st.Mode&0o002 != 0 || st.Mode&0o020 != 0 && st.Gid != 0
+	return st.Mode&0o022 != 0
 }
