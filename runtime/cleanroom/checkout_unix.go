@@ -64,6 +64,8 @@ type checkout struct {
 	dirs  map[string][]string // directory, "" for the root -> what is in it
 
 	states []state // of files, by index
+
+	when int64 // that each file was modified, in seconds, since [checkout.sync]; 0 for whenever
 }
 
 // A state is what is known of a file of the checkout.
@@ -105,15 +107,56 @@ func (c *checkout) at(name string) string { return filepath.Join(c.dir, filepath
 // sync makes the directory hold the files and nothing else. What is missing or different is
 // read from the working tree live.
 func (c *checkout) sync(ctx context.Context, live *os.Root) error {
+	c.when = timeOf(c.files)
 	differs, err := c.walk(ctx, func(i int, buf []byte) error { return c.write(ctx, i, live, buf) }, false)
 	if err != nil || len(differs) == 0 {
-		return err
+		return errors.Join(err, c.settle())
 	}
 	// What was written is looked at once more: two names may be one file here.
 	if differs, err = c.walk(ctx, nil, true); err != nil || len(differs) == 0 {
-		return err
+		return errors.Join(err, c.settle())
 	}
 	return fmt.Errorf("%s has another content after it was checked out: the file system of %s takes two of the names for one, or somebody changes them", list(differs), c.dir)
+}
+
+// timeOf is the time that all files of a tree have. It is of the files alone, so that no earlier run decides which of two is the newer one, and
+// another tree has another one, so that no cache takes a file for that of before.
+func timeOf(files []workspace.File) int64 {
+	h := sha256.New()
+	for i := range files {
+		fmt.Fprintf(h, "%d %q %x\n", files[i].Kind, files[i].Path, files[i].SHA256) // a hash returns no error
+	}
+	const first, span = 1_000_000_000, 1 << 29 // of 17 years since 2001
+	return first + int64(binary.BigEndian.Uint64(h.Sum(nil))%span)
+}
+
+// settle gives the directories that time: they have changed with what is in them.
+func (c *checkout) settle() error {
+	for name := range c.dirs {
+		if err := setTime(c.at(name), c.when); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// timed reports whether all files had that time at the last look.
+func (c *checkout) timed() bool {
+	for i := range c.states {
+		if st := &c.states[i].stat; c.files[i].Kind != workspace.Repository && (st.Mtim.Sec != c.when || st.Mtim.Nsec != 0) {
+			return false
+		}
+	}
+	return true
+}
+
+// setTime sets when a file, link or directory was modified.
+func setTime(full string, when int64) error {
+	at := unix.Timespec{Sec: when}
+	if err := unix.UtimesNanoAt(unix.AT_FDCWD, full, []unix.Timespec{at, at}, unix.AT_SYMLINK_NOFOLLOW); err != nil {
+		return &fs.PathError{Op: "set the time", Path: full, Err: err}
+	}
+	return nil
 }
 
 // differs returns the paths that are not as the snapshot has them, and what is there beyond it.
@@ -159,7 +202,7 @@ func (c *checkout) walk(ctx context.Context, repair func(i int, buf []byte) erro
 				if err := ctx.Err(); err != nil {
 					return err
 				}
-				ok, err := c.same(ctx, i, fresh, buf)
+				ok, err := c.same(ctx, i, fresh, repair != nil, buf)
 				if err == nil && !ok {
 					differ(c.files[i].Path)
 					if repair != nil {
@@ -239,8 +282,8 @@ func mode(k workspace.FileKind) uint32 {
 	return unix.S_IFREG | 0o644
 }
 
-// same reports whether a file is there as the snapshot has it.
-func (c *checkout) same(ctx context.Context, i int, fresh bool, buf []byte) (bool, error) {
+// same reports whether a file is there as the snapshot has it; with timed it gets its time.
+func (c *checkout) same(ctx context.Context, i int, fresh, timed bool, buf []byte) (bool, error) {
 	f, known := &c.files[i], &c.states[i]
 	full := c.at(f.Path)
 	st, err := lstat(full)
@@ -249,6 +292,14 @@ func (c *checkout) same(ctx context.Context, i int, fresh bool, buf []byte) (boo
 	}
 	if err != nil {
 		return false, err
+	}
+	if timed && c.when != 0 && (st.Mtim.Sec != c.when || st.Mtim.Nsec != 0) { // its content is looked at below
+		if err := setTime(full, c.when); err != nil {
+			return false, err
+		}
+		if st, err = lstat(full); err != nil {
+			return false, err
+		}
 	}
 	known.stat = st
 	switch f.Kind {
@@ -350,7 +401,7 @@ func (c *checkout) write(ctx context.Context, i int, live *os.Root, buf []byte) 
 		}
 	}
 	if f.Kind == workspace.Link {
-		return os.Symlink(f.Target, full)
+		return cmp.Or(os.Symlink(f.Target, full), setTime(full, c.when))
 	}
 	file, err := live.OpenFile(filepath.FromSlash(f.Path), os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_NOCTTY, 0)
 	if err != nil {
@@ -375,7 +426,10 @@ func (c *checkout) write(ctx context.Context, i int, live *os.Root, buf []byte) 
 		err = unix.Fstat(to, &st)
 	}
 	if err == nil && uint32(st.Mode)&0o7777 != perm { // the umask
-		err = cmp.Or(unix.Fchmod(to, perm), unix.Fstat(to, &st))
+		err = unix.Fchmod(to, perm)
+	}
+	if err == nil {
+		err = cmp.Or(setTime(full, c.when), unix.Fstat(to, &st))
 	}
 	if err = cmp.Or(err, unix.Close(to)); err != nil {
 		err = &fs.PathError{Op: "write", Path: full, Err: err}
@@ -470,7 +524,8 @@ func kept(ctx context.Context, cache string, files []workspace.File, live *os.Ro
 		}
 	} else if err = unix.Flock(int(lock.Fd()), unix.LOCK_SH|unix.LOCK_NB); err == nil {
 		var differs []string
-		if differs, err = c.differs(ctx); err == nil && len(differs) > 0 {
+		c.when = timeOf(files)
+		if differs, err = c.differs(ctx); err == nil && (len(differs) > 0 || !c.timed()) {
 			err = errors.New("another run uses it with other files")
 		}
 		if err != nil && ctx.Err() == nil {
