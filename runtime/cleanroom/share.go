@@ -51,6 +51,7 @@ func (s *Stay) reach(env []string) {
 			}
 		}
 	}
+	s.open = append(s.open, w.beside()...)
 	for _, kv := range env {
 		name, value, _ := strings.Cut(kv, "=")
 		if name == "MAIL" || name == "_" { // decides nothing
@@ -79,6 +80,27 @@ func (s *Stay) reach(env []string) {
 			}
 		}
 	}
+}
+
+// beside names what lies beside the working tree where a directory that commands need is around it, and no place hides it: what can be made there at any
+// time, and files and links. See around.
+func (w *ways) beside() (names []string) {
+	root := w.room.snapshot.Root
+	parent := filepath.Dir(root)
+	if !slices.Contains(needed, parent) {
+		return nil
+	}
+	if w.changeable(parent) {
+		return []string{parent + ", which the project lies in"}
+	}
+	list, _ := os.ReadDir(parent)
+	for _, d := range list {
+		path := filepath.Join(parent, d.Name())
+		if path != root && !slices.Contains(ofSystem, path) && !w.room.hides(path) && w.changeable(path) && len(names) < maxOpen {
+			names = append(names, short(path)+", beside the project")
+		}
+	}
+	return names
 }
 
 // maxEnds bounds how many ends are tried for a path in the value of a variable.
@@ -121,6 +143,17 @@ func (r *Room) ways() *ways {
 		r.known = &ways{r, make(map[string]bool), make(map[string]string)}
 	}
 	return r.known
+}
+
+// opens begins a name for where a link at a path leads that the user can change; empty where it leads to nothing such.
+func (r *Room) opens(at, target string) string {
+	if !filepath.IsAbs(target) {
+		target = filepath.Join(filepath.Dir(at), target)
+	}
+	if _, in := git.Within(r.snapshot.Root, target); in || r.hides(target) || !r.ways().changeable(target) {
+		return ""
+	}
+	return short(target) + ", which "
 }
 
 // kernels reports whether a path is of the kernel's own file systems.
