@@ -152,11 +152,17 @@ func (r *Room) fits(in *installed) error {
 	var other []string
 	for i := range in.has.files {
 		rel, tree := strings.CutPrefix(in.has.files[i].Path, "tree/")
-		if f := &in.has.files[i]; tree && f.Kind != workspace.Repository && r.snapshot.LookupIn(rel).Hidden != workspace.Ignored {
+		if f := &in.has.files[i]; tree && f.Kind != workspace.Repository && !r.apartFrom(rel) {
 			other = append(other, rel)
 		}
 	}
 	return ignoreFirst(other)
+}
+
+// apartFrom reports whether a file at a path counts in no snapshot of the rules of this one: it is ignored, or in a cache.
+func (r *Room) apartFrom(rel string) bool {
+	hidden := r.snapshot.LookupIn(rel).Hidden
+	return hidden == workspace.Ignored || strings.HasPrefix(hidden, workspace.InCache)
 }
 
 func ignoreFirst(names []string) error {
@@ -171,7 +177,7 @@ var tools = []string{"node", "npm", "python3", "python", "ruby", "go", "cargo", 
 
 // key is a digest of what decides what a setup installs, but for the network:
 //
-//	SHA-256("dialect.setup/1\n" || field || ...)
+//	SHA-256("dialect.setup/2\n" || field || ...)
 //	field = name " " len(value) ":" value "\n"
 //
 // over the system and the user, the paths of the working tree and of the project in it, the files of locks with their modes, the
@@ -179,7 +185,7 @@ var tools = []string{"node", "npm", "python3", "python", "ruby", "go", "cargo", 
 // is, or is known to start, the path without links, size and time of its file. len is in bytes, in decimal.
 func (r *Room) key(s Setup, locks []workspace.File) (sum [32]byte) {
 	h := sha256.New()
-	h.Write([]byte("dialect.setup/1\n"))
+	h.Write([]byte("dialect.setup/2\n"))
 	field := func(name, format string, args ...any) {
 		value := fmt.Sprintf(format, args...)
 		fmt.Fprintf(h, "%s %d:%s\n", name, len(value), value) // a hash returns no error
@@ -371,6 +377,16 @@ func (t *taking) takeAll(ctx context.Context, keep []string) error {
 	if err := t.copy(ctx); err != nil {
 		return err
 	}
+	c := newCheckout(t.dir, t.files)
+	c.when = timeOf(t.files)
+	for i := range t.files {
+		if err := setTime(c.at(t.files[i].Path), c.when); err != nil {
+			return err
+		}
+	}
+	if err := c.settle(); err != nil {
+		return err
+	}
 	for i := range t.files {
 		if f := &t.files[i]; f.Kind == workspace.Link {
 			t.link(t.from[i].seen, f.Target)
@@ -390,7 +406,7 @@ func (t *taking) take(ctx context.Context, from origin, name string) error {
 		return context.Cause(ctx)
 	}
 	rel, tree := strings.CutPrefix(name+"/", "tree/")
-	if len(entries) == 0 && (!tree || rel != "" && t.room.snapshot.LookupIn(rel+"x").Hidden == workspace.Ignored) {
+	if len(entries) == 0 && (!tree || rel != "") {
 		t.add(workspace.File{Path: name, Kind: workspace.Repository}, from)
 	}
 	for _, d := range entries {
@@ -415,15 +431,10 @@ func (t *taking) take(ctx context.Context, from origin, name string) error {
 			}
 			continue
 		}
-		if tree {
-			switch hidden := t.room.snapshot.LookupIn(rel).Hidden; hidden {
-			case workspace.Ignored:
-			case "":
-				t.other = append(t.other, rel)
-				continue
-			default: // a cache: it is made again
-				continue
-			}
+		// What would be left out decides as much as what is kept, and [Room.key] knows of no ignore file and no link of this snapshot.
+		if tree && !t.room.apartFrom(rel) {
+			t.other = append(t.other, rel)
+			continue
 		}
 		f := workspace.File{Path: inner}
 		if d.Type() == fs.ModeSymlink {
@@ -440,18 +451,10 @@ func (t *taking) add(f workspace.File, from origin) {
 
 // link notes a link that leads to what the user can change.
 func (t *taking) link(at, target string) {
-	r := t.room
-	if !filepath.IsAbs(target) {
-		target = filepath.Join(filepath.Dir(at), target)
-	}
-	if _, in := git.Within(r.snapshot.Root, target); in || r.hides(target) || len(t.open) == maxOpen {
-		return
-	}
-	r.mu.Lock()
-	open := r.ways().changeable(target)
-	r.mu.Unlock()
-	if text := short(target) + ", which an installed link leads to"; open && !slices.Contains(t.open, text) {
-		t.open = append(t.open, text)
+	t.room.mu.Lock()
+	defer t.room.mu.Unlock()
+	if text := t.room.opens(at, target); text != "" && len(t.open) < maxOpen {
+		t.open = append(t.open, text+"an installed link leads to")
 	}
 }
 

@@ -137,7 +137,7 @@ func TestSetup(t *testing.T) {
 		}
 		out, changed := sh(t, r, `find . -path ./.git -prune -o -type f -printf '%P %m\n' -o -type l -printf '%P %l\n' | sort; cat modules/bin/a modules/seen; cat .git/config | grep planted
 			find ~ -mindepth 1 -not -path '*/project*' -printf '%P\n' | sort; ls /tmp | grep planted; echo x > modules/x; rm modules/a; rm -r ~/.store/a`)
-		want(t, "the room", out, ".gitignore 644", "lib.so 755", "lock 644", "modules/a 644", "modules/bin/a ../a", "modules/seen 644", "src/a.txt 644",
+		want(t, "the room", out, ".gitignore 644", "lib.so 755", "lock 644", "modules/a 644", "modules/bin/a ../a", "modules/seen 644", "src/__pycache__/x.pyc 644", "src/a.txt 644",
 			"one", "lock", ".store", ".store/a", ".store/a/empty", ".store/a/s")
 		if len(changed) > 0 {
 			t.Errorf("changed %q", changed)
@@ -592,5 +592,35 @@ func TestSetupHidden(t *testing.T) {
 			t.Errorf("%s: %q, want %q", step.text, names, step.names)
 		}
 		r.Close()
+	}
+}
+
+// What is kept of a setup is the same whatever the snapshot has in the place of what it installs: else one tree would decide what others see.
+func TestSetupUnclassified(t *testing.T) {
+	p := newPackaged(t, "mkdir -p modules/empty out/empty other; echo a > modules/a; echo a > other/a")
+	put(t, p.root, ".gitignore", "modules\nother\nout\n")
+	for _, change := range []func(){
+		func() { put(t, p.root, ".gitignore", "other\n") },
+		func() {
+			if err := os.Symlink("modules", filepath.Join(p.root, "modules")); err != nil {
+				t.Fatal(err)
+			}
+			gitIn(t, p.root, "add", "-f", "modules")
+		},
+	} {
+		change()
+		if _, _, err := p.install(t, t.Context()); err == nil || !strings.Contains(err.Error(), "modules/a; ignore them") {
+			t.Errorf("with another tree: %v", err)
+		}
+		gitIn(t, p.root, "rm", "-qf", "--cached", "--ignore-unmatch", "modules")
+		_ = os.Remove(filepath.Join(p.root, "modules")) // not there at first
+		put(t, p.root, ".gitignore", "modules\nother\nout\n")
+	}
+	put(t, p.root, ".gitignore", "modules\nother\n") // the empty one of out would count
+	p.room(t)
+	put(t, p.root, ".gitignore", "modules\nother\nout\n")
+	r, in := p.room(t)
+	if out, _ := sh(t, r, "ls -d out/empty modules/empty modules/a other/a"); !in.Kept || strings.Count(out, "\n") != 4 {
+		t.Errorf("%+v: %s", in, out)
 	}
 }

@@ -29,6 +29,9 @@ type Found struct {
 // Ignored is what [Found.Hidden] says of what an ignore file hides.
 const Ignored = "is ignored"
 
+// InCache is what it begins with for what is in a cache.
+const InCache = "is in a cache, "
+
 // Lookup returns what the snapshot has of the file at an absolute path. Below the root it follows
 // the links of the snapshot, each of which has to count, and it does not look at the disk.
 func (s *Snapshot) Lookup(name string) Found {
@@ -182,7 +185,7 @@ func (w *walk) hides(name string) string {
 			return ""
 		case why != "":
 		case dir && w.caches[base]:
-			why = "is in a cache, " + git.Display(base)
+			why = InCache + git.Display(base)
 		case w.except[at]:
 			why = "is beside the receipts"
 		case !dir && at == w.writing:
