@@ -201,6 +201,9 @@ func (x *Executor) leave(ctx context.Context, stay *cleanroom.Stay, res *Report)
 	ctx, done := x.leaving(ctx)
 	defer done()
 	if writes(res.Step) && res.Verdict == schedule.Passed {
+		if s := &x.plan.Script; !s.Whole || !x.opt.Room.Holds(s.Path, s.SHA256) {
+			stay.Lower("a script that is not of this tree")
+		}
 		if err := stay.Keep(ctx); err != nil {
 			res.end(schedule.Fault, receipts.StopUnrecordable, err.Error())
 		}

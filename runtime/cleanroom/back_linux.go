@@ -44,7 +44,7 @@ func (s *Stay) Keep(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	l.lowered = s.Shared()
+	l.lowered, l.rests = append(l.lowered, s.Shared()...), s.rests
 	for _, v := range s.sees {
 		upper := filepath.Join(s.dir, v.Own, "upper")
 		if list, _ := os.ReadDir(upper); v.Own != "" && len(list) > 0 {
@@ -55,8 +55,18 @@ func (s *Stay) Keep(ctx context.Context) (err error) {
 	if len(changes) > 0 {
 		r.follow(ctx, l, changes)
 	}
-	if err := l.seal(); err != nil && r.err == nil {
+	// Of commands that are kept apart none remembers times for those after it, and the files that count have one for all: see [timeOf].
+	when := int64(0)
+	if r.o.Apart {
+		when = r.tree.when
+	}
+	if err := l.seal(when); err != nil && r.err == nil {
 		r.err = err
+	}
+	for _, was := range r.layers {
+		if when != 0 && len(changes) > 0 && r.err == nil {
+			r.err = was.outdate(when)
+		}
 	}
 	if len(l.files) > 0 {
 		r.layers = append([]*layer{l}, r.layers...)
@@ -99,7 +109,12 @@ func (r *Room) follow(ctx context.Context, l *layer, names []string) {
 		r.err = err
 		return
 	}
-	next := newCheckout(r.tree.dir, slices.Collect(s.Checkout(r.format)))
+	files, err := checkable(slices.Collect(s.Checkout(r.format)))
+	if err != nil {
+		r.err = err
+		return
+	}
+	next := newCheckout(r.tree.dir, files)
 	var other []string
 	for _, c := range workspace.Diff(r.snapshot, s) {
 		name := strings.TrimSuffix(c.Path, "/")

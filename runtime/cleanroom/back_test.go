@@ -4,6 +4,8 @@ package cleanroom
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"os"
 	"os/exec"
@@ -405,5 +407,42 @@ func TestSwappedTree(t *testing.T) {
 	}
 	if text, _ := os.ReadFile(filepath.Join(other, "a.txt")); string(text) == "from a worker\n" {
 		t.Error("what took the place of the tree was written")
+	}
+}
+
+// What beside the files decided what a line left is named to the lines after it that see that, and so is where its links lead that its user can
+// change. A link of the files that leads out of the tree lets in nobody, whichever line made it.
+func TestKeepNamed(t *testing.T) {
+	dir := home(t)
+	root := project(t, dir)
+	o := Options{Helper: []string{helperName}, Cache: Cache()}
+	r := enter(t, root, o)
+	for _, step := range []struct{ text, names string }{
+		{"echo new > a.txt", ""},
+		{"echo 1 > ignored.txt", "ignored.txt, left by an earlier line of another script"},
+	} {
+		s, res, err := in(t, r, []string{"sh", "-c", step.text})
+		if err != nil || res.ExitCode != 0 {
+			t.Fatal(err, res)
+		}
+		s.Lower("another script")
+		if err := s.Keep(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if _, names := seen(t, r, "true"); strings.Join(names, "; ") != step.names {
+			t.Errorf("after %s: %q", step.text, names)
+		}
+	}
+	now, err := r.Take(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	sum := sha256.Sum256([]byte("new\n"))
+	if hex := hex.EncodeToString(sum[:]); !r.Holds(filepath.Join(now.Root, "a.txt"), hex) || r.Holds(filepath.Join(now.Root, "run.sh"), hex) || r.Holds(filepath.Join(now.Root, "ignored.txt"), hex) || r.Holds("", hex) || r.Holds("/etc/passwd", hex) {
+		t.Error("it is not known what the files hold")
+	}
+	wrote(t, r, "ln -sf /etc/passwd a.txt")
+	if _, err := r.Enter(); err == nil || !strings.Contains(err.Error(), "leads out of the tree") {
+		t.Errorf("after a link that leads out: %v", err)
 	}
 }

@@ -24,7 +24,7 @@
 //
 // It has the files of [workspace.Snapshot], byte by byte; each is read once from the working tree,
 // and has the digest that the snapshot says, or the room is not made. Modes are 0755 and 0644, as of a
-// clone, and times those of writing. It holds nothing else: no ignored file, no cache, no empty
+// clone, and all files have one time, of these files (timeOf). It holds nothing else: no ignored file, no cache, no empty
 // directory. A FIFO, socket or device, and a link that leads out of the tree, are refused by name.
 // Names that the file system of the checkout takes for one (case, Unicode forms) are found since one
 // of the files has not its content then, and are refused by name.
@@ -44,13 +44,15 @@
 // A line that is meant to write, and passed, hands on a copy of what it left ([Stay.Keep]): the files that count, which go back to the working
 // tree, with the modes of a clone and in a new .git, and ignored ones. It is made below an open directory, each file read once, and all that came
 // back, or is compared, is of the copy: who holds a descriptor of what the line wrote changes nothing. Of ignored files the layer knows the
-// snapshot that the line ran on. A stay that sees them on another one names them ([Stay.Shared]).
+// snapshot that the line ran on, and what else decided it ([Stay.Lower]). A stay that sees them on another one names them ([Stay.Shared]), and so it
+// does with what the layer hides of ignored files below it.
 //
 // # What is installed
 //
 // The commands of a setup ([Room.Install]) see their lock files alone, in a room with places of its own and in a pid namespace. What they left
 // is copied, with its digests, into a directory that is kept below [Options].Cache, setup/TREE-KEY: files/tree and files/home, a manifest, and a
-// signature where the run signs. TREE is of the path of the working tree, KEY of what decided ([Room.key]). A run that makes it holds an
+// signature where the run signs. TREE is of the path of the working tree, KEY of what decided ([Room.key]):
+// nothing of it is left out by what a snapshot ignores, and each snapshot says anew whether it fits. A run that makes it holds an
 // exclusive lock of the directory, runs that use it a shared one: two runs make it once, and nobody removes what is used. It takes its name
 // when it is whole. Each run compares all of it with the manifest, and a gate does so again.
 //

@@ -28,6 +28,7 @@ type layer struct {
 	of      *workspace.Snapshot
 	ignored []string // what of it is in no snapshot
 	lowered []string // what the line saw of the machine
+	rests   []string // what else decided what it left, of [Stay.Lower]
 	modes   []string // files that have the mode that the line gave them until the layer is sealed, for the working tree
 }
 
@@ -37,6 +38,7 @@ type gathering struct {
 	room    *Room
 	root    *os.Root // the upper layer
 	changed []string // files that count
+	size    int64    // of what was read
 	buf     []byte
 }
 
@@ -52,7 +54,7 @@ func (r *Room) gather(ctx context.Context, upper string) (*layer, []string, erro
 		return nil, nil, fmt.Errorf("it changed .git/%s, and a commit in a clean checkout is gone with the run: run it without --clean", name)
 	}
 	r.gathered++
-	g := &gathering{&layer{dir: filepath.Join(r.dir, fmt.Sprintf("layer%d", r.gathered)), of: r.snapshot}, r, root, nil, make([]byte, 64<<10)}
+	g := &gathering{&layer{dir: filepath.Join(r.dir, fmt.Sprintf("layer%d", r.gathered)), of: r.snapshot}, r, root, nil, 0, make([]byte, 64<<10)}
 	if err := errors.Join(os.Mkdir(g.dir, 0o755), g.take(ctx, "")); err != nil {
 		_ = tempdir.RemoveAll(g.dir)
 		return nil, nil, err
@@ -61,8 +63,14 @@ func (r *Room) gather(ctx context.Context, upper string) (*layer, []string, erro
 	return g.layer, slices.Compact(slices.Sorted(slices.Values(g.changed))), nil
 }
 
+// maxLeft bounds what a line hands on, in bytes that are read: a file can be far larger than what is stored of it.
+const maxLeft = 16 << 30
+
 // take copies what is in a directory.
 func (g *gathering) take(ctx context.Context, name string) error {
+	if len(name) > maxPath {
+		return fmt.Errorf("it left directories in each other, in a path of more than %d bytes", maxPath)
+	}
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
@@ -136,6 +144,10 @@ func (g *gathering) one(ctx context.Context, name string, d fs.DirEntry) error {
 	f := workspace.File{Path: name}
 	if d.Type() == fs.ModeSymlink {
 		f.Kind = workspace.Link
+	} else if info, err := g.root.Lstat(filepath.FromSlash(name)); err == nil {
+		if g.size += info.Size(); g.size > maxLeft {
+			return fmt.Errorf("it left files of more than %d GiB, %s among them", maxLeft>>30, list([]string{name}))
+		}
 	}
 	if err := copyOut(ctx, g.root, name, to, &f, g.buf); err != nil {
 		return err
@@ -153,6 +165,9 @@ func (g *gathering) one(ctx context.Context, name string, d fs.DirEntry) error {
 	}
 	g.files = append(g.files, f)
 	if f.Kind == workspace.Link {
+		if text := g.room.opens(filepath.Join(g.room.snapshot.Root, filepath.FromSlash(name)), f.Target); text != "" && hidden != "" && len(g.lowered) < maxOpen {
+			g.lowered = append(g.lowered, text+"a link that an earlier line left leads to")
+		}
 		return nil
 	}
 	info, err := g.root.Lstat(filepath.FromSlash(name))
@@ -270,6 +285,10 @@ func (r *Room) left() (names []string) {
 				names = append(names, name)
 			}
 		}
+		const most = 2
+		for _, by := range l.rests {
+			names = append(names, some(slices.Compact(slices.Sorted(slices.Values(l.ignored))), most)+", left by an earlier line of "+by)
+		}
 		if !l.of.Same(r.snapshot) {
 			other = append(other, l.ignored...)
 		}
@@ -304,8 +323,8 @@ func (l *layer) prune(r *Room, next *checkout) error {
 	return nil
 }
 
-// seal ends what is written of a layer.
-func (l *layer) seal() error {
+// seal ends what is written of a layer. Its files that count, and its directories, get the time when, unless that is 0.
+func (l *layer) seal(when int64) error {
 	slices.SortFunc(l.files, func(a, b workspace.File) int { return strings.Compare(a.Path, b.Path) })
 	l.files = slices.CompactFunc(l.files, func(a, b workspace.File) bool { return a.Path == b.Path })
 	l.has = newCheckout(l.dir, l.files)
@@ -319,6 +338,27 @@ func (l *layer) seal() error {
 			if err := os.Chmod(l.has.at(name), os.FileMode(mode(l.files[i].Kind)&0o777)); err != nil {
 				return err
 			}
+		}
+	}
+	if when == 0 {
+		return nil
+	}
+	for i := range l.files {
+		if f := &l.files[i]; f.Kind != workspace.Special && !slices.Contains(l.ignored, f.Path) {
+			if err := setTime(l.has.at(f.Path), when); err != nil {
+				return err
+			}
+		}
+	}
+	l.has.when = when
+	return l.has.settle()
+}
+
+// outdate has the ignored files of a layer be older than all that counts: it has changed since, and make has to make them again.
+func (l *layer) outdate(when int64) error {
+	for _, name := range l.ignored {
+		if err := setTime(l.has.at(name), when-1); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
 		}
 	}
 	return nil

@@ -3,6 +3,7 @@ package cleanroom
 import (
 	"cmp"
 	"context"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"os"
@@ -385,13 +386,14 @@ func (r *Room) try(ctx context.Context) error {
 
 // A Stay is that of one command in the room.
 type Stay struct {
-	room *Room
-	dir  string // holds upper, work and merged
-	bind []string
-	sees []sight
-	kept []sight  // likewise, of what a setup left in the home directory
-	open []string // where its environment leads to that the asker's user can change
-	left []string // what lowers the claim of what lines before it left
+	room  *Room
+	dir   string // holds upper, work and merged
+	bind  []string
+	sees  []sight
+	kept  []sight  // likewise, of what a setup left in the home directory
+	open  []string // where its environment leads to that the asker's user can change
+	left  []string // what lowers the claim of what lines before it left
+	rests []string // what else decided what it leaves itself
 
 	apart bool       // it has its own places
 	locks *checkout  // all that the commands of a setup see of the project; nil for other commands
@@ -550,6 +552,24 @@ func (s *Stay) End(ctx context.Context) (changed []string, err error) {
 	differs, err := r.tree.differs(ctx)
 	return slices.DeleteFunc(differs, func(name string) bool { return !r.tree.has(name) }), errors.Join(restored, err)
 }
+
+// Holds reports whether the snapshot has a file of these bytes, by the hexadecimal digits of their SHA-256, at an absolute path.
+func (r *Room) Holds(path, sum string) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.snapshot == nil || path == "" {
+		return false
+	}
+	if inside, err := r.inside(path); err == nil {
+		path = inside
+	}
+	f := r.snapshot.Lookup(path)
+	return f.File && hex.EncodeToString(f.SHA256[:]) == sum
+}
+
+// Lower names what beside the files decided what the command leaves. It comes before [Stay.Keep], and lowers the claim of the commands after
+// it that see ignored files of that.
+func (s *Stay) Lower(by string) { s.rests = append(s.rests, by) }
 
 // inside returns a directory of the project without the links above the project.
 func (r *Room) inside(dir string) (string, error) {

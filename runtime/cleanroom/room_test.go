@@ -280,6 +280,21 @@ func TestBeside(t *testing.T) {
 		if out, _ := sh(t, r, "cat data; ls .. >/dev/null && cat ../"+filepath.Base(dirs[1])+"/data 2>/dev/null; test -d /usr && echo usr"); out != "data\nusr\n" {
 			t.Errorf("in %s the room shows what is beside the project:\n%s", parent, out)
 		}
+		if parent != "/" {
+			continue
+		}
+		f, err := os.CreateTemp(parent, "dialect-test-")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer os.Remove(f.Name())
+		if err := errors.Join(f.Chown(user, user), f.Close()); err != nil {
+			t.Fatal(err)
+		}
+		r = enter(t, dirs[0], Options{Helper: []string{helperName}, Asker: user, Apart: true})
+		if _, names := seen(t, r, "true"); !slices.Contains(names, f.Name()+", beside the project") {
+			t.Errorf("a file beside the project is not named: %q", names)
+		}
 	}
 }
 
@@ -687,5 +702,32 @@ func TestSameTime(t *testing.T) {
 			}
 			all.Wait()
 		})
+	}
+}
+
+// All files have one time, which is of the tree: no run before, and no line that writes in a room of commands kept apart, makes one of them the newer one.
+func TestTimes(t *testing.T) {
+	root := project(t, home(t))
+	const look = "find . -name .git -prune -o -mindepth 1 -not -type d -printf '%T@\n' -o -mindepth 1 -printf '%T@\n' | sort -u"
+	o := Options{Helper: []string{helperName}, Cache: Cache()}
+	first, _ := sh(t, enter(t, root, o), look)
+	if strings.Count(first, "\n") != 1 {
+		t.Fatalf("the files have the times\n%s", first)
+	}
+	was, _ := os.ReadFile(filepath.Join(root, "a.txt"))
+	put(t, root, "a.txt", "other\n")
+	if out, _ := sh(t, enter(t, root, o), look); out == first || strings.Count(out, "\n") != 1 {
+		t.Errorf("another tree has the times\n%s", out)
+	}
+	put(t, root, "a.txt", string(was))
+	if out, _ := sh(t, enter(t, root, o), look); out != first {
+		t.Errorf("the first tree has the times\n%s\nand once more\n%s", first, out)
+	}
+	o.Apart = true
+	r := enter(t, root, o)
+	wrote(t, r, "echo 1 > ignored.txt")
+	wrote(t, r, "echo new > a.txt; echo 2 > ignored-out")
+	if out, _ := sh(t, r, "rm -f ignored-out; "+look+"; [ a.txt -nt ignored.txt ] && echo older"); strings.Count(out, "\n") != 3 || !strings.HasSuffix(out, "older\n") {
+		t.Errorf("after lines that wrote: %s", out)
 	}
 }

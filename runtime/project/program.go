@@ -150,7 +150,7 @@ func (p *Program) Resolve(vars map[string]string, lines []int) {
 		}
 		p.Plan, resolved = resolve.Resolve(p.File, p.Matrix, resolve.Options{
 			Vars: vars, Env: env, Line: s.Line, Member: s.Member, Lines: lines, Parsed: p.parsed,
-			Script: plan.Script{Name: s.Name, Path: s.Path, SHA256: s.SHA256(), Part: s.Part},
+			Script: plan.Script{Name: s.Name, Path: s.Path, SHA256: s.SHA256(), Part: s.Part, Whole: !s.Part && len(vars)+len(lines) == 0},
 		})
 		p.Findings = append(p.Findings, resolved...)
 	}
