@@ -181,7 +181,9 @@ func TestDocExamples(t *testing.T) {
 			switch b.info {
 			case "toml":
 				checked++
-				write(t, filepath.Join(dir, "conftest.py"), "") // which a matrix pins
+				for _, pinned := range []string{"conftest.py", "Makefile", "a/routing.toml", "a/quality.dlct"} {
+					write(t, filepath.Join(dir, pinned), "")
+				}
 				write(t, filepath.Join(dir, "routing.toml"), text)
 				for _, m := range diagnostic.FindAllStringSubmatch(runDialect(t, dir, "dialect check routing.toml").stdout, -1) {
 					if code := m[5]; m[4] == "error" && code != "unknown-member" || code == "unknown-key" || code == "bad-value" {
