@@ -5,18 +5,25 @@
 // A name is likely if the output has it: by its path, its last element, or that without its ending, as in "No module named 'settings'".
 // Of a directory that git ignores what is directly in it counts as well, and what is in the places where package managers put packages. What no
 // output names is listed only if the same command passed in the working tree on the same files.
+//
+// It looks where others may have put anything: below the open root alone, whatever links are there, and it waits for no FIFO. A look that hangs
+// all the same, as in a file system that somebody serves, ends with the context: what was found by then is lost.
 package absent
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path"
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/command-dialect/dialect/runtime/glob"
+	"github.com/command-dialect/dialect/runtime/overlay"
 )
 
 // Options say what is looked at.
@@ -48,15 +55,39 @@ var outer = []string{
 var atHome = []string{".npmrc", ".yarnrc.yml", ".config/go/env", ".config/pip/pip.conf", ".pydistutils.cfg", ".pypirc", ".netrc", ".gitconfig", ".config/git/config", ".cargo/config.toml", ".curlrc"}
 
 // Find returns what the command may have missed, in words, at most five.
-func Find(ctx context.Context, o Options) (found []string) {
-	f := &search{Options: o, words: wordsOf(o.Output), left: maxEntries}
+func Find(ctx context.Context, o Options) []string {
+	done := make(chan []string, 1)
+	go func() { done <- find(ctx, o) }()
+	select {
+	case found := <-done:
+		return found
+	case <-ctx.Done():
+	}
+	select { // what was found in time
+	case found := <-done:
+		return found
+	case <-time.After(grace):
+		return nil
+	}
+}
+
+// grace is how long a search may go on that looks whether its context has ended.
+const grace = 100 * time.Millisecond
+
+func find(ctx context.Context, o Options) []string {
+	root, err := os.OpenRoot(o.Root)
+	if err != nil {
+		return nil
+	}
+	defer root.Close()
+	f := &search{Options: o, tree: overlay.Dir{Root: root}, words: wordsOf(o.Output), left: maxEntries}
 	var likely, other []string
 	for _, name := range o.Names {
 		if len(name) >= minWord && f.words[name] {
 			likely = append(likely, "the variable "+name+", which its output names")
 		}
 	}
-	likely = append(likely, f.paths()...)
+	likely = append(likely, f.paths(ctx)...)
 	f.walk(ctx, "", &likely, &other)
 	if o.Passed {
 		other = append(other, f.around()...)
@@ -68,8 +99,11 @@ func Find(ctx context.Context, o Options) (found []string) {
 	return likely
 }
 
+var errEnough = errors.New("enough was looked at")
+
 type search struct {
 	Options
+	tree  overlay.Dir
 	words map[string]bool
 	left  int // entries that are still looked at
 }
@@ -108,8 +142,11 @@ func (f *search) named(rel string) bool {
 }
 
 // paths returns what the output names by a path that the room hides.
-func (f *search) paths() (found []string) {
+func (f *search) paths(ctx context.Context) (found []string) {
 	for word := range f.words {
+		if ctx.Err() != nil {
+			break
+		}
 		full := word
 		if rest, home := strings.CutPrefix(word, "~/"); home && f.Home != "" {
 			full = filepath.Join(f.Home, rest)
@@ -159,11 +196,9 @@ func (f *search) walk(ctx context.Context, dir string, likely, other *[]string) 
 func (f *search) within(ctx context.Context, dir string) string {
 	dirs := []string{dir}
 	for _, pattern := range []string{"@*", "lib/python*/site-packages"} {
-		found, _ := glob.Expand(ctx, filepath.Join(f.Root, filepath.FromSlash(dir)), pattern)
+		found, _ := glob.In(ctx, f.tree, dir, pattern)
 		for _, g := range found {
-			if rel, err := filepath.Rel(f.Root, g.Name); err == nil {
-				dirs = append(dirs, filepath.ToSlash(rel))
-			}
+			dirs = append(dirs, filepath.ToSlash(g.Name))
 		}
 	}
 	for _, dir := range dirs {
@@ -185,12 +220,14 @@ func (f *search) read(ctx context.Context, dir string) []os.DirEntry {
 	if f.left <= 0 || ctx.Err() != nil {
 		return nil
 	}
-	d, err := os.Open(filepath.Join(f.Root, filepath.FromSlash(dir)))
-	if err != nil {
-		return nil
-	}
-	defer d.Close()
-	list, _ := d.ReadDir(f.left)
+	var list []os.DirEntry
+	_ = f.tree.ReadDir(cmp.Or(dir, "."), func(some []os.DirEntry) error {
+		if list = append(list, some...); len(list) >= f.left {
+			list = list[:f.left]
+			return errEnough
+		}
+		return ctx.Err()
+	}) // what cannot be read has no more
 	f.left -= len(list)
 	slices.SortFunc(list, func(a, b os.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
 	return list

@@ -44,7 +44,14 @@ type File struct {
 	Info fs.FileInfo
 }
 
-// Expand returns the files and directories that match pattern, an absolute path or one that begins at dir. A directory that
+// Files are those of a tree, by paths from its root, with slashes.
+type Files interface {
+	Stat(name string) (fs.FileInfo, error)
+	// ReadDir calls each with the entries of a directory, some at a time, until it fails.
+	ReadDir(name string, each func([]fs.DirEntry) error) error
+}
+
+// Expand returns the files and directories of the machine that match pattern, an absolute path or one that begins at dir. A directory that
 // cannot be read has none, as a shell has it. The error is that pattern is malformed, that there are too many names ([ErrTooLarge]), or that
 // of ctx.
 func Expand(ctx context.Context, dir, pattern string) ([]File, error) {
@@ -52,13 +59,22 @@ func Expand(ctx context.Context, dir, pattern string) ([]File, error) {
 		dir = filepath.VolumeName(pattern) + string(filepath.Separator)
 		pattern = pattern[len(filepath.VolumeName(pattern)):]
 	}
+	return expand(ctx, machine{}, filepath.Join, dir, pattern)
+}
+
+// In is Expand for the files of a tree: dir, pattern and the names that it returns are paths in it.
+func In(ctx context.Context, files Files, dir, pattern string) ([]File, error) {
+	return expand(ctx, files, path.Join, dir, pattern)
+}
+
+func expand(ctx context.Context, files Files, join func(...string) string, dir, pattern string) ([]File, error) {
 	parts := strings.Split(strings.TrimPrefix(path.Clean(filepath.ToSlash(pattern)), "/"), "/")
 	for _, p := range parts {
 		if _, err := path.Match(p, ""); err != nil {
 			return nil, fmt.Errorf("%q: %w", pattern, err)
 		}
 	}
-	x := expansion{ctx: ctx, left: MaxSeen, most: MaxFiles}
+	x := expansion{ctx: ctx, files: files, join: join, left: MaxSeen, most: MaxFiles}
 	at := []File{{Name: dir}}
 	for i, part := range parts {
 		var err error
@@ -70,9 +86,11 @@ func Expand(ctx context.Context, dir, pattern string) ([]File, error) {
 }
 
 type expansion struct {
-	ctx  context.Context
-	left int // names that may still be looked at
-	most int // files that may match
+	ctx   context.Context
+	files Files
+	join  func(...string) string // for paths of files
+	left  int                    // names that may still be looked at
+	most  int                    // files that may match
 }
 
 // next returns what the directories at have under names that part matches: directories alone if part is not the last.
@@ -86,7 +104,7 @@ func (x *expansion) next(at []File, part string, last bool) (found []File, err e
 		if err := x.ctx.Err(); err != nil {
 			return err
 		}
-		info, err := os.Stat(name)
+		info, err := x.files.Stat(name)
 		if err != nil || !last && !info.IsDir() {
 			return nil
 		}
@@ -106,7 +124,7 @@ func (x *expansion) next(at []File, part string, last bool) (found []File, err e
 		if part == ".." || !strings.ContainsAny(part, `*?[\`) {
 			err := x.see(1)
 			if err == nil {
-				err = take(filepath.Join(dir.Name, part))
+				err = take(x.join(dir.Name, part))
 			}
 			if err != nil {
 				return nil, err
@@ -118,7 +136,7 @@ func (x *expansion) next(at []File, part string, last bool) (found []File, err e
 			return nil, err
 		}
 		for _, name := range names {
-			if err := take(filepath.Join(dir.Name, name)); err != nil {
+			if err := take(x.join(dir.Name, name)); err != nil {
 				return nil, err
 			}
 		}
@@ -128,29 +146,20 @@ func (x *expansion) next(at []File, part string, last bool) (found []File, err e
 
 // names returns the names in a directory that part matches, sorted.
 func (x *expansion) names(dir, part string) (names []string, err error) {
-	f, err := os.OpenFile(dir, os.O_RDONLY|syscall.O_NONBLOCK, 0) // a FIFO that took its place would wait for a writer
-	if err != nil {
-		return nil, nil
-	}
-	defer f.Close()
-	if info, err := f.Stat(); err != nil || !info.IsDir() {
-		return nil, nil
-	}
-	for {
-		list, err := f.Readdirnames(1024)
-		if err := x.see(len(list)); err != nil {
-			return nil, err
+	var stop error
+	_ = x.files.ReadDir(dir, func(list []fs.DirEntry) error {
+		if stop = x.see(len(list)); stop != nil {
+			return stop
 		}
-		for _, name := range list {
-			if ok, _ := path.Match(part, name); ok { // the pattern was checked
-				names = append(names, name)
+		for _, d := range list {
+			if ok, _ := path.Match(part, d.Name()); ok { // the pattern was checked
+				names = append(names, d.Name())
 			}
 		}
-		if err != nil { // the end, or what cannot be read
-			slices.Sort(names)
-			return names, nil
-		}
-	}
+		return nil
+	}) // what cannot be read has no more
+	slices.Sort(names)
+	return names, stop
 }
 
 // see counts n names that are looked at.
@@ -159,4 +168,26 @@ func (x *expansion) see(n int) error {
 		return fmt.Errorf("%w: the pattern looks at more than %d names", ErrTooLarge, MaxSeen)
 	}
 	return x.ctx.Err()
+}
+
+// machine has the files of this machine, by paths of the system.
+type machine struct{}
+
+func (machine) Stat(name string) (fs.FileInfo, error) { return os.Stat(name) }
+
+func (machine) ReadDir(name string, each func([]fs.DirEntry) error) error {
+	f, err := os.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0) // a FIFO that took its place would wait for a writer
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	for {
+		list, err := f.ReadDir(1024)
+		if e := each(list); e != nil {
+			return e
+		}
+		if err != nil { // the end, or what cannot be read
+			return err
+		}
+	}
 }

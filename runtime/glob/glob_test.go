@@ -107,7 +107,7 @@ func TestBounds(t *testing.T) {
 		part       string
 		ok         bool
 	}{{5, 5, "*", true}, {5, 4, "*", false}, {4, 5, "*", false}, {5, 1, "[3]", true}, {4, 1, "*x", false}, {0, 1, "1", false}, {1, 1, "1", true}} {
-		x := expansion{t.Context(), c.left, c.most}
+		x := expansion{t.Context(), machine{}, filepath.Join, c.left, c.most}
 		if _, err := x.next([]File{{Name: dir}}, c.part, true); errors.Is(err, ErrTooLarge) == c.ok {
 			t.Errorf("%+v: %v", c, err)
 		}

@@ -56,7 +56,9 @@ import (
 	"strings"
 
 	"github.com/command-dialect/dialect/lang/plan"
+	"github.com/command-dialect/dialect/lang/regular"
 	"github.com/command-dialect/dialect/receipts"
+	"github.com/command-dialect/dialect/runtime/overlay"
 )
 
 // Bounds of what the patterns of one binding may match.
@@ -81,7 +83,15 @@ func Digest(ctx context.Context, root string, patterns []string) (receipts.Hash,
 		return receipts.Hash{}, err
 	}
 	defer dir.Close()
-	w := &walk{ctx: ctx, root: dir, entries: make(map[[2]string]string)}
+	return DigestOf(ctx, overlay.Dir{Root: dir}, patterns)
+}
+
+// DigestOf is [Digest] for a tree that is in no one directory.
+func DigestOf(ctx context.Context, files overlay.Files, patterns []string) (receipts.Hash, error) {
+	if len(patterns) == 0 {
+		return receipts.Hash{}, nil
+	}
+	w := &walk{ctx: ctx, files: files, entries: make(map[[2]string]string)}
 	for _, p := range patterns {
 		if err := plan.CheckInput(p); err != nil {
 			return receipts.Hash{}, fmt.Errorf("%q: %w", p, err)
@@ -141,7 +151,7 @@ func split(p string) []string {
 // A walk looks through directories for the files of one binding.
 type walk struct {
 	ctx     context.Context
-	root    *os.Root
+	files   overlay.Files
 	entries map[[2]string]string // path and kind: rest
 	matched int                  // paths that matched, those that were known included
 	seen    int                  // names
@@ -163,7 +173,7 @@ func (w *walk) directory(dir string, parts []string, states []int) error {
 		}
 	}
 	if len(states) == 1 && !strings.ContainsAny(parts[states[0]], `*?[\`) {
-		info, err := w.root.Lstat(path.Join(dir, parts[states[0]]))
+		info, err := w.files.Lstat(path.Join(dir, parts[states[0]]))
 		if errors.Is(err, fs.ErrNotExist) || isNotDir(err) {
 			return nil
 		}
@@ -172,31 +182,25 @@ func (w *walk) directory(dir string, parts []string, states []int) error {
 		}
 		return w.name(dir, info.Name(), info.Mode().Type(), parts, states)
 	}
-	f, err := w.root.OpenFile(dir, os.O_RDONLY|openFlags, 0)
-	if err != nil {
-		return w.vanished(err)
-	}
-	defer f.Close()
-	for {
-		names, err := f.ReadDir(1024)
-		if w.seen += len(names); w.seen > MaxSeen {
-			return fmt.Errorf("%w: the patterns look through more than %d names; name the folders more closely", ErrTooLarge, MaxSeen)
+	var stop error
+	err := w.files.ReadDir(dir, func(list []fs.DirEntry) error {
+		if w.seen += len(list); w.seen > MaxSeen {
+			stop = fmt.Errorf("%w: the patterns look through more than %d names; name the folders more closely", ErrTooLarge, MaxSeen)
 		}
-		for _, e := range names {
-			if err := w.name(dir, e.Name(), e.Type(), parts, states); err != nil {
-				return err
+		for _, e := range list {
+			if stop == nil {
+				stop = w.name(dir, e.Name(), e.Type(), parts, states)
 			}
 		}
-		if err != nil {
-			if err == io.EOF {
-				return nil
-			}
-			return w.vanished(err)
+		if stop == nil {
+			stop = w.ctx.Err()
 		}
-		if err := w.ctx.Err(); err != nil {
-			return err
-		}
+		return stop
+	})
+	if stop != nil {
+		return stop
 	}
+	return w.vanished(err)
 }
 
 // name takes the name in dir, of type t, on from the states of dir.
@@ -227,12 +231,12 @@ func (w *walk) name(dir, name string, t fs.FileMode, parts []string, states []in
 		return nil
 	}
 	if link {
-		info, err := w.root.Stat(full)
+		info, err := w.files.Stat(full)
 		if errors.Is(err, fs.ErrPermission) {
 			return err
 		}
 		if err != nil || info.IsDir() && len(deep) > 0 {
-			text, lerr := w.root.Readlink(full)
+			text, lerr := w.files.Readlink(full)
 			if lerr != nil {
 				return w.vanished(lerr)
 			}
@@ -267,14 +271,14 @@ func (w *walk) file(name string) error {
 		return err
 	}
 	// What is in its place by now is opened without waiting for a writer.
-	f, err := w.root.OpenFile(name, os.O_RDONLY|openFlags, 0)
+	f, err := w.files.Open(name)
+	if errors.Is(err, regular.ErrKind) {
+		return w.add(name, "special", "")
+	}
 	if err != nil {
 		return w.vanished(err)
 	}
 	defer f.Close()
-	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
-		return w.add(name, "special", "")
-	}
 	h := sha256.New()
 	n, err := io.Copy(h, io.LimitReader(f, MaxBytes-w.bytes+1))
 	if err != nil {
