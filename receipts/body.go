@@ -64,7 +64,8 @@ type Receipt struct {
 	Matrix      Hash  `json:"matrix,omitzero"`
 	Script      Hash  `json:"script,omitzero"`
 	// Inputs is the digest of the files outside of the tree that the binding names as
-	// deciding (`inputs` of the matrix); absent where it names none.
+	// deciding (`inputs` of the matrix); absent where it names none. Where Clean is there it is of what the command saw in
+	// its clean checkout, and says nothing of the working tree.
 	Inputs Hash `json:"inputs,omitzero"`
 	// InputsAfter is that digest when the command had ended, where it may write and they changed: what it vouches for are those.
 	InputsAfter Hash `json:"inputs_after,omitzero"`

@@ -89,6 +89,8 @@ func (s *Session) last(q Query, res *Result) {
 		command uint64
 		binding string
 		inputs  receipts.Hash
+		clean   bool
+		setup   receipts.Hash
 	}
 	asked, counted := make(map[line]bool), make(map[receipts.Hash]bool)
 	for _, m := range res.Members {
@@ -99,12 +101,12 @@ func (s *Session) last(q Query, res *Result) {
 		if q.Fresh && !r.Reused.IsZero() {
 			res.no(Missing, receipts.ReusedResult, m.SHA, "%s repeats the result of %s", q.describe(r), r.Reused.Short())
 		}
-		if now, ok := q.Inputs[r.Binding]; ok && r.Binding != "" && r.HeldInputs() != now {
+		if now, ok := q.present(r); ok && r.Binding != "" && r.HeldInputs() != now {
 			res.no(Stale, receipts.InputsChanged, m.SHA, "%s: the files that its binding names as `inputs` are not those that it ran with", q.describe(r))
 		}
 		s.executableNote(res, m, r)
 		key := commandKey(r.Command, r.Dir, r.Place)
-		if l := (line{key, r.Binding, r.Inputs}); asked[l] {
+		if l := (line{key, r.Binding, r.Inputs, r.Clean != nil, installed(r)}); asked[l] {
 			continue
 		} else {
 			asked[l] = true
@@ -152,13 +154,35 @@ func (s *Session) last(q Query, res *Result) {
 	}
 }
 
-// excused reports whether the failure f says nothing of the pass r, since other inputs
-// decided: those of its own binding, as far as they are known.
+// present returns the present inputs of the binding of r, where what it says of its own can be compared with them: those of a command in a clean checkout were
+// what was installed or shared there, and no file of the working tree decided.
+func (q Query) present(r *receipts.Receipt) (now receipts.Hash, ok bool) {
+	if r.Clean != nil {
+		return now, false
+	}
+	now, ok = q.Inputs[r.Binding]
+	return now, ok
+}
+
+// excused reports whether the failure f says nothing of the pass r, since other inputs decided: those of its own binding, as far as they are known.
+// Of two in clean checkouts that is so where setups installed different files: what else differs there is of the machine or of earlier lines, and
+// whoever wants a pass can have it differ.
 func (q Query) excused(r, f *receipts.Receipt) bool {
-	if now, ok := q.Inputs[f.Binding]; ok {
+	switch now, ok := q.present(f); {
+	case r.Clean != nil && f.Clean != nil:
+		return f.Binding == r.Binding && f.Inputs != r.Inputs && installed(f) != installed(r)
+	case ok && r.Clean == nil:
 		return f.Inputs != now
 	}
 	return f.Binding == r.Binding && f.Inputs != r.Inputs
+}
+
+// installed is the digest of what a setup installed for the command of r.
+func installed(r *receipts.Receipt) (sum receipts.Hash) {
+	if r.Clean != nil && r.Clean.Setup != nil {
+		sum = r.Clean.Setup.Result
+	}
+	return sum
 }
 
 // isOf reports whether the record of the result is about a tree. What failed on the tree

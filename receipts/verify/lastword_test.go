@@ -18,6 +18,13 @@ func TestLastWord(t *testing.T) {
 		return func(r *receipts.Receipt) { r.Inputs = receipts.Hash{n} }
 	}
 	present := func(q *Query) { q.Inputs = map[string]receipts.Hash{"check_lint": {2}} }
+	clean := func(setup byte) func(*receipts.Receipt) {
+		return func(r *receipts.Receipt) {
+			if r.Clean = (&receipts.Clean{}); setup > 0 {
+				r.Clean.Setup = &receipts.Setup{Commands: []receipts.Datum{receipts.Text("npm ci")}, Key: receipts.Hash{1}, Result: receipts.Hash{setup}}
+			}
+		}
+	}
 	environment := func(r *receipts.Receipt) { r.Environment = receipts.Hash{8} }
 	for _, tt := range []struct {
 		name           string
@@ -145,6 +152,18 @@ func TestLastWord(t *testing.T) {
 		{"other inputs failed before", func(m *maker) { m.receipt(failing, inputs(1)); pass(m, inputs(2)) }, Verified, Verified, 0, 0, 1, present},
 		{"other inputs failed after", func(m *maker) { pass(m, inputs(2)); m.receipt(failing, inputs(1)) }, Verified, Verified, 0, 0, 1, present},
 		{"the same inputs failed before", func(m *maker) { m.receipt(failing, inputs(2)); pass(m, inputs(2)) }, Verified, Flaky, 1, 0, 0, present},
+		{"other inputs of a clean checkout failed before", func(m *maker) { m.receipt(failing, inputs(1), clean(0)); pass(m, inputs(2), clean(0)) }, Verified, Flaky, 1, 0, 0, nil},
+		{"other inputs of the same setup failed before", func(m *maker) { m.receipt(failing, inputs(1), clean(3)); pass(m, inputs(2), clean(3)) }, Verified, Flaky, 1, 0, 0, present},
+		{"another setup with the same inputs failed before", func(m *maker) { m.receipt(failing, inputs(2), clean(3)); pass(m, inputs(2), clean(4)) }, Verified, Flaky, 1, 0, 0, present},
+		{"another setup failed before", func(m *maker) { m.receipt(failing, inputs(1), clean(3)); pass(m, inputs(2), clean(4)) }, Verified, Verified, 0, 0, 1, present},
+		{"without the setup it failed before", func(m *maker) { m.receipt(failing, inputs(1), clean(0)); pass(m, inputs(2), clean(4)) }, Verified, Verified, 0, 0, 1, nil},
+		{"passed in a clean checkout, whose inputs are not those of the working tree", func(m *maker) { pass(m, inputs(1), clean(0)) }, Verified, Verified, 0, 0, 0, present},
+		{"failed in a clean checkout after it had passed there, and the working tree has other inputs", func(m *maker) {
+			pass(m, inputs(1), clean(0))
+			m.receipt(failing, inputs(1), clean(0))
+		}, Failed, Failed, 0, 0, 0, present},
+		{"failed in place, with the inputs of the clean checkout", func(m *maker) { m.receipt(failing, inputs(1)); pass(m, inputs(1), clean(0)) }, Verified, Flaky, 1, 0, 0, present},
+		{"failed in place with other inputs", func(m *maker) { m.receipt(failing, inputs(2)); pass(m, inputs(1), clean(0)) }, Verified, Verified, 0, 0, 1, present},
 		{"retries allow it", func(m *maker) { m.receipt(failing); pass(m) }, Verified, Verified, 1, 0, 0, func(q *Query) { q.Require[0].Flaky = true }},
 		{"a second attempt", func(m *maker) {
 			m.receipt(failing)

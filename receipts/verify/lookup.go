@@ -425,7 +425,7 @@ func (h *history) lastWords(q Query, command uint64, below map[int64]bool) (fail
 			continue
 		}
 		r, a := receipt(e), answerOf(e)
-		if now, ok := q.Inputs[r.Binding]; ok && r.HeldInputs() != now || !q.counts(r) {
+		if now, ok := q.present(r); ok && r.HeldInputs() != now || !q.counts(r) {
 			continue
 		}
 		switch {

@@ -10,8 +10,8 @@ import (
 	"github.com/command-dialect/dialect/lang/plan"
 	"github.com/command-dialect/dialect/receipts"
 	"github.com/command-dialect/dialect/runtime/builtin"
+	"github.com/command-dialect/dialect/runtime/cleanroom"
 	"github.com/command-dialect/dialect/runtime/environ"
-	"github.com/command-dialect/dialect/runtime/inputs"
 	"github.com/command-dialect/dialect/runtime/policy"
 	"github.com/command-dialect/dialect/runtime/process"
 	"github.com/command-dialect/dialect/runtime/schedule"
@@ -70,7 +70,7 @@ func (x *Executor) process(ctx context.Context, res *Report, j job) {
 		env, _ = x.environ(s.Env)
 		digest = environ.Digest(env)
 	}
-	if !x.inputs(ctx, res) || x.reuse(ctx, res, env, digest) {
+	if x.opt.Room == nil && !x.inputs(ctx, res) || x.reuse(ctx, res, env, digest) {
 		return
 	}
 	env = setenv(env, ParentVariable, x.opt.Run+"/"+s.ID)
@@ -94,10 +94,6 @@ func (x *Executor) process(ctx context.Context, res *Report, j job) {
 			env = setenv(env, ResultVariable, claim)
 		}
 		seen := observe(s, x.opt.Redact)
-		if err := seen.files.look(ctx); err != nil && ctx.Err() == nil { // what is interrupted does not start either
-			res.end(schedule.Fault, unreadReason(ctx, err), err.Error())
-			return nil
-		}
 		c := &process.Command{
 			Argv: j.argv, Stdin: j.stdin, Dir: s.Dir, LookupDir: x.plan.Matrix.Root, Env: env,
 			Timeout: s.Budget.Timeout, Stall: s.Budget.Stall, MaxOutput: s.Budget.MaxOutput,
@@ -111,6 +107,12 @@ func (x *Executor) process(ctx context.Context, res *Report, j job) {
 		}
 		if i := slices.Index(c.Env, policy.Variable+"="+x.rules); i >= 0 && c.LookupDir != x.plan.Matrix.Root {
 			c.Env[i] = policy.Variable + "=" + policy.Outer(x.plan.Matrix, c.LookupDir)
+		}
+		if !x.beginWith(ctx, res, stay, seen) {
+			if stay != nil {
+				_, _ = stay.End(context.Background()) // nothing ran
+			}
+			return nil
 		}
 		c.Output = func(stream process.Stream, p []byte) {
 			seen.tests.Write(int(stream), p)
@@ -134,7 +136,7 @@ func (x *Executor) process(ctx context.Context, res *Report, j job) {
 		x.running(-1)
 		res.Process = &pr
 		x.hidden(c, res)
-		seen.judge(ctx, res)
+		x.endWith(ctx, res, stay, seen)
 		judgeClaim(res, claim)
 		if control != nil {
 			x.judgeControl(res, control)
@@ -153,7 +155,6 @@ func (x *Executor) carryOut(ctx context.Context, res *Report, do func() func(*re
 	res.Attempts = res.action.Attempt
 	x.emit(Started{Step: res.Step, Attempt: res.Attempts, At: x.opt.Now()})
 	fill := do()
-	x.sameInputs(ctx, res)
 	x.look(res)
 	if cut, ok := context.Cause(ctx).(Cut); ok && res.Verdict == schedule.Fault && res.Reason == receipts.StopInterrupted {
 		res.end(cut.Verdict, cut.Reason, "killed: "+cut.Text)
@@ -163,28 +164,67 @@ func (x *Executor) carryOut(ctx context.Context, res *Report, do func() func(*re
 	x.record(res, fill)
 }
 
-// inputs digests the files that the binding of res names as deciding, before an attempt.
-// Where that cannot be done the step is a fault: nobody could say what its result is about.
+// beginWith looks at what res and its command see before it starts. Where that cannot be done the step is a fault.
+func (x *Executor) beginWith(ctx context.Context, res *Report, stay *cleanroom.Stay, seen *observer) (ok bool) {
+	at, err := filesOf(stay)
+	if err != nil {
+		res.end(schedule.Fault, receipts.StopStartFailed, err.Error())
+		return false
+	}
+	defer at.close()
+	if stay != nil && !x.digestInputs(ctx, res, at) {
+		return false
+	}
+	seen.files.from = at
+	if err := seen.files.look(ctx); err != nil && ctx.Err() == nil { // what is interrupted does not start either
+		res.end(schedule.Fault, unreadReason(ctx, err), err.Error())
+		return false
+	}
+	return true
+}
+
+// endWith judges res by what its command left.
+func (x *Executor) endWith(ctx context.Context, res *Report, stay *cleanroom.Stay, seen *observer) {
+	at, err := filesOf(stay)
+	if err != nil {
+		res.end(schedule.Fault, receipts.StopUnrecordable, "what it left cannot be read: "+err.Error())
+		return
+	}
+	defer at.close()
+	seen.files.from = at
+	seen.judge(ctx, res)
+	x.sameInputs(ctx, res, at)
+}
+
+// inputs digests the files that the binding of res names as deciding, before an attempt that sees those of this machine.
 func (x *Executor) inputs(ctx context.Context, res *Report) bool {
-	h, err := inputs.Digest(ctx, x.plan.Matrix.Root, res.Step.Inputs)
-	if res.inputs = h; err == nil || ctx.Err() != nil { // what is interrupted does not start either
+	if x.digestInputs(ctx, res, live{}) {
 		return true
 	}
 	res.Attempts = res.action.Attempt
-	res.end(schedule.Fault, receipts.StopStartFailed, fmt.Sprintf("the inputs of %s cannot be read: %v", res.Step.Binding, err))
 	x.record(res, nil)
+	return false
+}
+
+// digestInputs digests them. Where that cannot be done the step is a fault: nobody could say what its result is about.
+func (x *Executor) digestInputs(ctx context.Context, res *Report, at files) bool {
+	h, err := at.digest(ctx, x.plan.Matrix.Root, res.Step.Inputs)
+	if res.inputs = h; err == nil || ctx.Err() != nil { // what is interrupted does not start either
+		return true
+	}
+	res.end(schedule.Fault, receipts.StopStartFailed, fmt.Sprintf("the inputs of %s cannot be read: %v", res.Step.Binding, err))
 	return false
 }
 
 // sameInputs looks whether the inputs of res changed while it ran. A command that changes state may have done that itself, such as
 // one that installs what is missing: its receipt has both digests. Of a step that only reads, or whose inputs cannot be read any more,
 // nobody knows what its result is about then.
-func (x *Executor) sameInputs(ctx context.Context, res *Report) {
+func (x *Executor) sameInputs(ctx context.Context, res *Report, at files) {
 	p := res.Process
-	if len(res.Step.Inputs) == 0 || ctx.Err() != nil || p == nil {
+	if len(res.Step.Inputs) == 0 || ctx.Err() != nil {
 		return
 	}
-	h, err := inputs.Digest(ctx, x.plan.Matrix.Root, res.Step.Inputs)
+	h, err := at.digest(ctx, x.plan.Matrix.Root, res.Step.Inputs)
 	switch {
 	case err != nil:
 		p.Notes = append(p.Notes, "after it ran its inputs could not be read: "+err.Error())
@@ -241,7 +281,7 @@ func (x *Executor) reuse(ctx context.Context, res *Report, env []string, digest 
 // builtin runs a handler of package builtin.
 func (x *Executor) builtin(ctx context.Context, res *Report) {
 	s := res.Step
-	if !x.inputs(ctx, res) {
+	if x.opt.Room == nil && !x.inputs(ctx, res) { // in a clean checkout it has none: it sees no file
 		return
 	}
 	x.carryOut(ctx, res, func() func(*receipts.Receipt) {

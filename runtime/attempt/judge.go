@@ -14,7 +14,6 @@ import (
 	"github.com/command-dialect/dialect/lang/plan"
 	"github.com/command-dialect/dialect/receipts"
 	"github.com/command-dialect/dialect/runtime/diagnose"
-	"github.com/command-dialect/dialect/runtime/place"
 	"github.com/command-dialect/dialect/runtime/process"
 	"github.com/command-dialect/dialect/runtime/redact"
 	"github.com/command-dialect/dialect/runtime/schedule"
@@ -30,7 +29,7 @@ type observer struct {
 }
 
 func observe(s *plan.Step, r *redact.Redactor) *observer {
-	o := &observer{step: s, files: results{step: s, most: maxResults, public: r}}
+	o := &observer{step: s, files: results{step: s, from: live{}, most: maxResults, public: r}}
 	if r != nil {
 		o.errors.Clean = func(w io.Writer) (io.Writer, func()) {
 			clean := r.Writer(w)
@@ -64,8 +63,8 @@ func (o *observer) judge(ctx context.Context, res *Report) {
 	case res.Step.Shell && (p.ExitCode == 126 || p.ExitCode == 127):
 		// What a shell says when it finds no such command.
 		res.end(schedule.Fault, receipts.StopEnvMissing, "the shell exited "+strconv.Itoa(p.ExitCode)+": a command in it was not found")
-	case refused(want, p) && missing(res.Step, p) != "":
-		res.end(schedule.Fault, receipts.StopEnvMissing, missing(res.Step, p))
+	case refused(want, p) && o.missing(p) != "":
+		res.end(schedule.Fault, receipts.StopEnvMissing, o.missing(p))
 	case refused(want, p) && (known && counted.Ran() == 0 || !known && p.ExitCode == 5 && module(res.Step.Argv) == "pytest") && !o.failed():
 		res.end(schedule.Fault, receipts.StopVacuous, fmt.Sprintf("exit %d: %s", p.ExitCode, noTest(counted)))
 	case refused(want, p):
@@ -91,7 +90,7 @@ func (o *observer) judge(ctx context.Context, res *Report) {
 	}
 	if res.Verdict != schedule.Passed {
 		res.Failures = o.failures(res, failures)
-		res.Failures.Locate(res.Step.Dir, place.Exists)
+		res.Failures.Locate(res.Step.Dir, o.files.from.exists)
 	}
 }
 
@@ -151,7 +150,8 @@ func python(arg string) bool {
 // missing says what a process found missing before it ran anything, and what to do: a module of Python, or the tools of a
 // package.json. It is empty for all other output: what a tool prints itself does not undo its failure, so that a
 // module is missing only where Python says so in the one line that there is.
-func missing(s *plan.Step, p *process.Result) string {
+func (o *observer) missing(p *process.Result) string {
+	s, exists := o.step, o.files.from.exists
 	argv := s.Argv
 	said := strings.TrimSpace(string(p.Stderr.Head))
 	if name := module(argv); name != "" && p.ExitCode == 1 && p.Stdout.Bytes == 0 && !strings.Contains(said, "\n") && int64(len(p.Stderr.Head)) == p.Stderr.Bytes {
@@ -168,7 +168,7 @@ func missing(s *plan.Step, p *process.Result) string {
 		switch base := strings.TrimSuffix(filepath.Base(argv[0]), ".cmd"); base {
 		case "npm", "pnpm", "yarn", "bun":
 			install := base + " install"
-			if base == "npm" && (place.Exists(filepath.Join(s.Dir, "package-lock.json")) || place.Exists(filepath.Join(s.Dir, "npm-shrinkwrap.json"))) {
+			if base == "npm" && (exists(filepath.Join(s.Dir, "package-lock.json")) || exists(filepath.Join(s.Dir, "npm-shrinkwrap.json"))) {
 				install = "npm ci" // which refuses where there is no such file
 			}
 			return fmt.Sprintf("%s found no such command: its packages are not installed, run `%s`", base, install)

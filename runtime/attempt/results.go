@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/command-dialect/dialect/lang/plan"
-	"github.com/command-dialect/dialect/lang/regular"
 	"github.com/command-dialect/dialect/receipts"
 	"github.com/command-dialect/dialect/runtime/diagnose"
 	"github.com/command-dialect/dialect/runtime/glob"
@@ -29,6 +28,7 @@ const minReading = time.Second
 // the run. Where that happens the line has not passed.
 type results struct {
 	step   *plan.Step
+	from   files
 	most   int64 // bytes that are read
 	public *redact.Redactor
 	before map[fileMark]bool
@@ -39,7 +39,7 @@ type results struct {
 // earlier run's file says nothing of this one.
 type fileMark struct {
 	id         place.ID
-	name       string // where files have no ID
+	name       string // where files have no ID, and are those of the machine
 	size, time int64
 }
 
@@ -57,7 +57,7 @@ func (r *results) look(ctx context.Context) error {
 	files, err := r.find(ctx)
 	r.before = make(map[fileMark]bool, len(files))
 	for _, f := range files {
-		r.before[markOf(f)] = true
+		r.before[r.from.mark(f)] = true
 	}
 	return err
 }
@@ -71,18 +71,9 @@ func (r *results) within(ctx context.Context) (context.Context, context.CancelFu
 	return context.WithTimeoutCause(ctx, max(most-time.Since(r.start), min(most, minReading)), errBudget)
 }
 
-func markOf(f glob.File) fileMark {
-	m := fileMark{size: f.Info.Size(), time: f.Info.ModTime().UnixNano()}
-	var ok bool
-	if m.id, ok = place.Identity(f.Info); !ok {
-		m.name = f.Name
-	}
-	return m
-}
-
 // find returns the regular files of the pattern.
 func (r *results) find(ctx context.Context) (files []glob.File, err error) {
-	files, err = glob.Expand(ctx, r.step.Dir, r.step.Expect.JUnit)
+	files, err = r.from.expand(ctx, r.step.Dir, r.step.Expect.JUnit)
 	if err != nil {
 		return nil, r.unread(ctx, r.step.Expect.JUnit, err)
 	}
@@ -136,10 +127,10 @@ func (r *results) read(ctx context.Context) (sum diagnose.Tests, all diagnose.Fa
 	}
 	files, left := 0, r.most
 	for _, f := range found {
-		if r.before[markOf(f)] {
+		if r.before[r.from.mark(f)] {
 			continue
 		}
-		in, err := regular.Open(f.Name)
+		in, err := r.from.open(f.Name)
 		if err != nil {
 			return sum, all, nil, r.unread(ctx, f.Name, err)
 		}

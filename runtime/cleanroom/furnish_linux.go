@@ -16,6 +16,7 @@ import (
 
 	"github.com/command-dialect/dialect/lang/regular"
 	"github.com/command-dialect/dialect/runtime/namespace"
+	"github.com/command-dialect/dialect/runtime/overlay"
 	"github.com/command-dialect/dialect/runtime/process"
 	"github.com/command-dialect/dialect/runtime/workspace/git"
 )
@@ -229,7 +230,7 @@ func Furnish(spec []byte) error {
 	tree := ""
 	if len(f.Stay) > 0 {
 		var err error
-		if tree, err = overlay(string(f.Stay), layers); err != nil {
+		if tree, err = mountTree(string(f.Stay), layers); err != nil {
 			return err
 		}
 	}
@@ -257,8 +258,8 @@ func Furnish(spec []byte) error {
 	return nil
 }
 
-// overlay mounts the checkout, and returns a path that leads to it.
-func overlay(stay string, layers []string) (tree string, err error) {
+// mountTree mounts the checkout, and returns a path that leads to it.
+func mountTree(stay string, layers []string) (tree string, err error) {
 	upper, err := handle(filepath.Join(stay, "upper"))
 	if err != nil {
 		return "", err
@@ -453,7 +454,7 @@ func (c *checkout) changedBy(ctx context.Context, upper string) (changed []strin
 			}
 			changed = append(changed, c.below(inner)...) // it takes the place of a directory
 		}
-		if opaque(dir) {
+		if overlay.Opaque(dir) {
 			changed = append(changed, c.missing(name, list)...)
 		}
 		return nil
@@ -481,14 +482,4 @@ func (c *checkout) missing(dir string, list []fs.DirEntry) (names []string) {
 		names = append(names, c.below(inner)...)
 	}
 	return names
-}
-
-// opaqueName is the attribute by which a directory of an upper layer hides what the layers below have in its place.
-const opaqueName = "user.overlay.opaque"
-
-// opaque reports whether a directory has it.
-func opaque(dir *os.File) bool {
-	value := make([]byte, 8)
-	n, err := unix.Fgetxattr(int(dir.Fd()), opaqueName, value)
-	return err == nil && string(value[:n]) == "y"
 }

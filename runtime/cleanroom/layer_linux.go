@@ -14,6 +14,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/command-dialect/dialect/runtime/overlay"
 	"github.com/command-dialect/dialect/runtime/tempdir"
 	"github.com/command-dialect/dialect/runtime/workspace"
 )
@@ -90,7 +91,7 @@ func (g *gathering) take(ctx context.Context, name string) error {
 	now := g.room.now
 	_, counts := now.dirs[name]
 	switch {
-	case opaque(dir) && g.room.below(name):
+	case overlay.Opaque(dir) && g.room.below(name):
 		g.changed = append(g.changed, now.missing(name, list)...)
 		if err := g.hide(name); err != nil {
 			return err
@@ -213,7 +214,7 @@ func (l *layer) hide(name string) error {
 		return err
 	}
 	l.files, l.opaque = append(l.files, workspace.File{Path: name, Kind: workspace.Repository}), append(l.opaque, name)
-	if err := unix.Setxattr(full, opaqueName, []byte("y"), 0); err != nil {
+	if err := unix.Setxattr(full, overlay.OpaqueName, []byte("y"), 0); err != nil {
 		return &fs.PathError{Op: "setxattr", Path: name, Err: err}
 	}
 	return nil
@@ -369,7 +370,7 @@ func (l *layer) differs(ctx context.Context) ([]string, error) {
 	names, err := l.has.differs(ctx)
 	for _, name := range l.opaque {
 		value := make([]byte, 8)
-		if n, e := unix.Lgetxattr(l.has.at(name), opaqueName, value); e != nil || string(value[:n]) != "y" {
+		if n, e := unix.Lgetxattr(l.has.at(name), overlay.OpaqueName, value); e != nil || string(value[:n]) != "y" {
 			names = append(names, name)
 		}
 	}

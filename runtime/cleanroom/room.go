@@ -14,6 +14,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/command-dialect/dialect/runtime/overlay"
 	"github.com/command-dialect/dialect/runtime/process"
 	"github.com/command-dialect/dialect/runtime/tempdir"
 	"github.com/command-dialect/dialect/runtime/workspace"
@@ -516,13 +517,18 @@ func (s *Stay) Prepare(c *process.Command) error {
 // lower are the layers of the checkout that the command sees, the uppermost first. What was installed is below all others: it takes
 // the place of no file of the project.
 func (s *Stay) lower() (lower []string) {
-	r := s.room
 	if s.locks != nil {
 		return []string{s.locks.dir}
 	}
 	if s.edits != "" {
 		lower = append(lower, s.edits)
 	}
+	return append(lower, s.given()...)
+}
+
+// given is lower without edits.
+func (s *Stay) given() (lower []string) {
+	r := s.room
 	for _, l := range r.layers {
 		lower = append(lower, l.dir)
 	}
@@ -534,6 +540,43 @@ func (s *Stay) lower() (lower []string) {
 		lower = append(lower, filepath.Join(s.after.dir, "tree"))
 	}
 	return lower
+}
+
+// Files are what the command sees of the working tree, as it is now: what it wrote is over what it was given. What [Stay.Edit] changed is as it
+// was. They come after [Stay.Prepare] and before the stay has ended, and are to be closed.
+func (s *Stay) Files() (*overlay.Tree, error) {
+	r := s.room
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.open != "" {
+		return overlay.New([]string{r.tree.dir})
+	}
+	var mounts []overlay.Mount
+	for _, v := range s.sees {
+		at, in := git.Within(r.snapshot.Root, v.To)
+		if !in {
+			continue
+		}
+		m := overlay.Mount{At: at}
+		if own := filepath.Join(s.dir, v.Own, "upper"); v.Own != "" {
+			if _, err := os.Lstat(own); err == nil {
+				m.Layers = append([]string{own}, r.over[v.Own]...)
+			}
+		}
+		m.Layers = append(m.Layers, v.Path)
+		mounts = append(mounts, m)
+	}
+	return overlay.New(append([]string{filepath.Join(s.dir, "upper")}, s.given()...), mounts...)
+}
+
+// In is the path of a file of the working tree in [Stay.Files].
+func (s *Stay) In(name string) (string, error) {
+	full, err := s.room.inside(name)
+	if err != nil {
+		return "", err
+	}
+	rel, _ := git.Within(s.room.snapshot.Root, full)
+	return cmp.Or(rel, "."), nil
 }
 
 // End takes away what the command wrote, and returns the files of the snapshot that it changed or

@@ -202,6 +202,22 @@ func (t *Tree) layers(names []string) (*entry, error) {
 	return e, nil
 }
 
+// Below is what is below a directory of the tree, whose links may lead to all of it.
+func (t *Tree) Below(dir string) Files { return below{t, dir} }
+
+type below struct {
+	tree *Tree
+	dir  string
+}
+
+func (b below) Lstat(name string) (fs.FileInfo, error) { return b.tree.Lstat(path.Join(b.dir, name)) }
+func (b below) Stat(name string) (fs.FileInfo, error)  { return b.tree.Stat(path.Join(b.dir, name)) }
+func (b below) Readlink(name string) (string, error)   { return b.tree.Readlink(path.Join(b.dir, name)) }
+func (b below) Open(name string) (*os.File, error)     { return b.tree.Open(path.Join(b.dir, name)) }
+func (b below) ReadDir(name string, each func([]fs.DirEntry) error) error {
+	return b.tree.ReadDir(path.Join(b.dir, name), each)
+}
+
 // Close closes the directories of the tree.
 func (t *Tree) Close() {
 	for _, r := range t.opened {

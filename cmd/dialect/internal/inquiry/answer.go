@@ -180,7 +180,7 @@ func (q *Question) notes(ctx context.Context, res *verify.Result, rev string) {
 		var names []string
 		for _, m := range res.Members {
 			v, _ := m.Parse()
-			if r, ok := v.(*receipts.Receipt); ok && !r.Inputs.IsZero() && !slices.Contains(names, r.Binding) {
+			if r, ok := v.(*receipts.Receipt); ok && !r.Inputs.IsZero() && r.Clean == nil && !slices.Contains(names, r.Binding) {
 				names = append(names, r.Binding)
 			}
 		}

@@ -293,14 +293,22 @@ func counts(t receipts.Tests) string {
 
 func (f Facts) inputs() Condition {
 	c := Condition{"inputs", Unasked, nil}
-	var names []string
+	var names, clean []string
 	for _, m := range f.Result.Members {
-		if r := receipt(m); r != nil && len(f.Inputs[r.Binding]) > 0 && !slices.Contains(names, r.Binding) {
+		switch r := receipt(m); {
+		case r == nil || len(f.Inputs[r.Binding]) == 0:
+		case r.Clean != nil:
+			clean = append(clean, r.Binding)
+		default:
 			names = append(names, r.Binding)
 		}
 	}
+	slices.Sort(clean)
+	for _, name := range slices.Compact(clean) {
+		c.From = append(c.From, name+": those of its clean checkout, which are not compared with the working tree")
+	}
 	slices.Sort(names)
-	for _, name := range names {
+	for _, name := range slices.Compact(names) {
 		if _, compared := f.Query.Inputs[name]; compared {
 			c.State = Holds
 			c.From = append(c.From, name+": "+strings.Join(f.Inputs[name], ", "))
@@ -308,7 +316,7 @@ func (f Facts) inputs() Condition {
 			c.From = append(c.From, name+": not compared: --tree and --bundle do not see these files")
 		}
 	}
-	if len(names) == 0 {
+	if len(c.From) == 0 {
 		c.From = append(c.From, "no binding of these commands names `inputs`")
 	}
 	return c
