@@ -166,7 +166,7 @@ func (q Query) present(r *receipts.Receipt) (now receipts.Hash, ok bool) {
 
 // excused reports whether the failure f says nothing of the pass r, since other inputs decided: those of its own binding, as far as they are known.
 // Of two in clean checkouts that is so where setups installed different files: what else differs there is of the machine or of earlier lines, and
-// whoever wants a pass can have it differ.
+// anyone who wants a pass can have it differ.
 func (q Query) excused(r, f *receipts.Receipt) bool {
 	switch now, ok := q.present(f); {
 	case r.Clean != nil && f.Clean != nil:

@@ -21,7 +21,7 @@ func TestLastWord(t *testing.T) {
 	clean := func(setup byte) func(*receipts.Receipt) {
 		return func(r *receipts.Receipt) {
 			if r.Clean = (&receipts.Clean{}); setup > 0 {
-				r.Clean.Setup = &receipts.Setup{Commands: []receipts.Datum{receipts.Text("npm ci")}, Key: receipts.Hash{1}, Result: receipts.Hash{setup}}
+				r.Clean.Setup = &receipts.Setup{Commands: []receipts.Datum{receipts.Text("npm ci")}, Locks: []receipts.Datum{receipts.Text("package-lock.json")}, Key: receipts.Hash{1}, Result: receipts.Hash{setup}}
 			}
 		}
 	}
