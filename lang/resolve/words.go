@@ -83,6 +83,14 @@ func (r *resolver) unboundNoun(c *lang.Command) {
 		near = r.nearest(c.Noun.Text, r.m.Nouns(), r.m.NounAliases(), r.m.Noun)
 	}
 	var hints []string
+	prep, noun := "", ""
+	if near == "" {
+		prep, noun = r.misspeltPreposition(c)
+	}
+	if prep != "" {
+		hints = append(hints, fmt.Sprintf("did you mean \"%s %s %s\"?", c.Verb.Text, prep, noun))
+		r.replace(d, c.Noun, prep)
+	}
 	if near != "" {
 		hints = append(hints, fmt.Sprintf("did you mean %q?", near))
 		r.replace(d, c.Noun, near)
@@ -98,13 +106,25 @@ func (r *resolver) unboundNoun(c *lang.Command) {
 	}
 	if len(nouns) > 0 {
 		hints = append(hints, fmt.Sprintf("%q is bound with: %s", verb, list(nouns)))
-		if near == "" {
+		if near == "" && prep == "" {
 			hints = append(hints, r.stub(d, c))
 		}
 	} else {
 		hints = append(hints, "nouns: "+list(r.m.Nouns()))
 	}
 	d.Hint = strings.Join(hints, "\n")
+}
+
+// misspeltPreposition returns the preposition that the noun of c is nearly, and the word after it where that is bound with the verb.
+func (r *resolver) misspeltPreposition(c *lang.Command) (prep, noun string) {
+	if c.Prep.Text != "" || len(c.Arguments) == 0 || c.Arguments[0].Name.Text != "" {
+		return "", ""
+	}
+	noun = c.Arguments[0].Value.Text
+	if r.m.Lookup(c.Verb.Text, noun) == nil {
+		return "", ""
+	}
+	return r.slips.Near(c.Noun.Text, lang.Prepositions[:]), noun
 }
 
 // nearest suggests one of words, or what an alias near to word stands for.
