@@ -166,12 +166,14 @@ func (q Query) present(r *receipts.Receipt) (now receipts.Hash, ok bool) {
 
 // excused reports whether the failure f says nothing of the pass r, since other inputs decided: those of its own binding, as far as they are known.
 // Of two in clean checkouts that is so where setups installed different files: what else differs there is of the machine or of earlier lines, and
-// anyone who wants a pass can have it differ.
+// anyone who wants a pass can have it differ. The inputs of a clean checkout and those of the working tree cannot be compared: they excuse nothing.
 func (q Query) excused(r, f *receipts.Receipt) bool {
 	switch now, ok := q.present(f); {
-	case r.Clean != nil && f.Clean != nil:
+	case (r.Clean == nil) != (f.Clean == nil):
+		return false
+	case r.Clean != nil:
 		return f.Binding == r.Binding && f.Inputs != r.Inputs && installed(f) != installed(r)
-	case ok && r.Clean == nil:
+	case ok:
 		return f.Inputs != now
 	}
 	return f.Binding == r.Binding && f.Inputs != r.Inputs
