@@ -43,6 +43,7 @@ type Delivery struct {
 	Duration time.Duration     `json:"duration"`
 	Process  *process.Result   `json:"process,omitempty"` // without its error, and without paths of the machine
 	Failures diagnose.Failures `json:"failures,omitzero"`
+	Cases    []diagnose.Case   `json:"cases,omitempty"`   // all tests, as files of test results have them; left out where they are too large
 	Changed  []string          `json:"changed,omitempty"` // files that changed while a step ran which only reads
 	Moved    string            `json:"moved,omitempty"`   // its inputs, where they did
 
@@ -63,7 +64,7 @@ const MaxDelivery = 8 << 20
 func (x *Executor) Deliver(r *Report, dispatch int, rec receipts.Record, g receipts.Signature) *Delivery {
 	d := &Delivery{
 		Step: r.Step.ID, Attempt: max(r.Attempts, 1), Dispatch: dispatch, Body: rec.Body, Signature: g,
-		Brief: r.Brief(), Started: r.Started, Duration: r.Duration, Failures: r.Failures, Changed: r.changed, Moved: r.moved,
+		Brief: r.Brief(), Started: r.Started, Duration: r.Duration, Failures: r.Failures, Cases: r.Cases, Changed: r.changed, Moved: r.moved,
 	}
 	d.Brief.Text = x.opt.Redact.Text(d.Brief.Text)
 	if p := r.Process; p != nil {
@@ -146,7 +147,7 @@ func (x *Executor) Accept(seq, dispatch int, d *Delivery) (*Report, error) {
 			res.end(schedule.Fault, receipts.StopUnrecordable, err.Error())
 		}
 	} else if err != nil {
-		res.Process, res.Failures, res.Tests, res.changed, res.moved, res.still = nil, diagnose.Failures{}, nil, nil, "", false
+		res.Process, res.Failures, res.Cases, res.Tests, res.changed, res.moved, res.still = nil, diagnose.Failures{}, nil, nil, nil, "", false
 		res.end(schedule.Fault, receipts.StopUntrusted, "the worker's result is not accepted: "+err.Error())
 		res.Duration = x.opt.Now().Sub(res.Started)
 		x.record(res, nil)
@@ -252,6 +253,9 @@ func (x *Executor) accept(res *Report, d *Delivery) error {
 		res.left = r.Workspace.After
 	}
 	res.Duration, res.Tests, res.Failures, res.changed, res.moved = d.Duration, r.Tests, d.Failures, d.Changed, d.Moved
+	if len(d.Cases) <= diagnose.MaxCases+1 { // one more says that they are not all
+		res.Cases = d.Cases
+	}
 	if !d.Started.IsZero() {
 		res.Started = d.Started
 	}

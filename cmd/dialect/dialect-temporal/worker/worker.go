@@ -223,6 +223,11 @@ func (w *Worker) carryOut(ctx context.Context, t flow.Task) (*attempt.Delivery, 
 // deliver sends what became of an attempt to the depot.
 func (w *Worker) deliver(ctx context.Context, t flow.Task, d *attempt.Delivery) (remote.Attempted, error) {
 	packed, err := remote.Pack(d)
+	if err == nil && len(packed) > attempt.MaxDelivery && d.Cases != nil {
+		less := *d
+		less.Cases = nil
+		packed, err = remote.Pack(&less)
+	}
 	if err == nil && len(packed) > attempt.MaxDelivery {
 		err = errors.New("what it delivers is too large")
 	}
