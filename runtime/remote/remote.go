@@ -392,7 +392,7 @@ func (c *Conductor) fetch(batch []Arrived) []engine.Arrived {
 		case !Fits(a.Brief):
 			list[i].Problem = "its verdict is not one that a worker gives"
 		case carry.CheckRef(a.Attempted.Ref) != nil || a.Attempted.Ref != c.o.Spec.Ref(DeliveryName(a.Seq, a.Dispatch)):
-			list[i].Problem = "it is not where it should be"
+			list[i].Problem = "it lies under the ref of another attempt"
 		default:
 			refs, of = append(refs, a.Attempted.Ref), append(of, i)
 		}
