@@ -184,8 +184,8 @@ func TestRunBudget(t *testing.T) {
 		budget plan.Budget
 		want   string
 	}{
-		{"timeout", plan.Budget{Timeout: 150 * time.Millisecond}, "passed fault/timeout cancelled/timeout"},
-		{"stall", plan.Budget{Stall: 150 * time.Millisecond}, "passed fault/stall cancelled/stall"},
+		{"timeout", plan.Budget{Timeout: 3 * time.Second}, "passed fault/timeout cancelled/timeout"},
+		{"stall", plan.Budget{Stall: 3 * time.Second}, "passed fault/stall cancelled/stall"},
 		{"output", plan.Budget{MaxOutput: 10_000}, "passed fault/output_limit cancelled/output_limit"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
