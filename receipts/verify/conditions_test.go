@@ -56,6 +56,12 @@ func TestConditions(t *testing.T) {
 			r.Workspace.After, r.Workspace.Changed = &treeB, []receipts.Datum{receipts.Text("x")}
 		}), nil, Stale, receipts.TreeChanged},
 		{"a commit", one(), commit, Verified, ""},
+		{"files that came and went again", gate(func(g *receipts.Gate) { g.Came = 1 }), nil, Stale, receipts.Inexact},
+		{"a commit, and files that came and went again", gate(func(g *receipts.Gate) { g.Came = 1 }), commit, Stale, receipts.Inexact},
+		{"files that came before a gate in the middle", func(m *maker) {
+			inner := m.gate([]receipts.Hash{m.receipt()}, func(g *receipts.Gate) { g.Final, g.Came = false, 1 })
+			m.gate([]receipts.Hash{inner})
+		}, commit, Stale, receipts.Inexact},
 		{"a commit, and a tree that is not exact", gate(func(g *receipts.Gate) {
 			tree := treeA
 			tree.Exact = false

@@ -601,7 +601,7 @@ func (q Query) trees(g *receipts.Gate, res *Result, id string) {
 			res.no(Stale, receipts.TreeChanged, none, "the files changed since the gate %s", id)
 		}
 		return
-	case !q.Commit && g.Came+res.came > 0:
+	case g.Came+res.came > 0 && (g.Tree.Exact || !q.Commit):
 		res.no(Stale, receipts.Inexact, none, "files that are gone now were there while lines of the gate %s ran, which may have seen them: %s", id, cameOf(g, g.Came+res.came))
 	case q.Commit && !g.Tree.Exact:
 		res.no(Stale, receipts.Inexact, none, "what the gate %s tested is not what a clone of the commit has: %s", id, beyond(g))

@@ -84,7 +84,7 @@ func (t *trees) take(wrote bool) []workspace.Change {
 	if t.now != nil {
 		changes = workspace.Diff(t.now, s)
 		for _, c := range changes {
-			if !isReal(c) && (t.read || t.shared) && !t.apart && t.far == nil {
+			if !isReal(c) && (t.read || t.shared) && t.sees() {
 				if t.came == nil {
 					t.came = make(map[string]bool)
 				}
@@ -140,6 +140,9 @@ func (t *trees) end(wrote bool) []workspace.Change {
 	return changes
 }
 
+// sees reports whether commands run on the files here, and not on a copy: what comes meanwhile may have a part in their passes.
+func (t *trees) sees() bool { return !t.apart && t.far == nil }
+
 // unheld is how many of the files that came while steps read are not of the snapshot that a gate is about.
 func (t *trees) unheld(tested *workspace.Snapshot) (n int) {
 	for path := range t.came {
@@ -147,7 +150,7 @@ func (t *trees) unheld(tested *workspace.Snapshot) (n int) {
 			n++
 		}
 	}
-	if tested.Written && !t.apart && t.far == nil {
+	if tested.Written && t.sees() {
 		n++
 	}
 	return n
@@ -170,21 +173,23 @@ func (t *trees) still() (changed []string, fresh bool, err error) {
 			fresh = true
 		}
 	}
-	return changed, fresh || s.Written, nil
+	return changed, t.sees() && (fresh || s.Written), nil
 }
 
 // before is called before a step or a group; writes says that it may write.
 func (t *trees) before(writes, group bool) {
 	t.tested = nil
-	switch {
-	case t.source == nil || t.epoch == nil:
-	case writes && t.read:
-		t.endReads()
-	case !writes:
-		t.read = true
-	default:
-		t.shared = group
+	if t.source == nil || t.epoch == nil {
+		return
 	}
+	if !writes {
+		t.read = true
+		return
+	}
+	if t.read {
+		t.endReads()
+	}
+	t.shared = group
 }
 
 // after is called when a step or a group that may write has ended, and returns what it

@@ -30,6 +30,9 @@ func TestCame(t *testing.T) {
 		"by a writer beside one that reads": {func(b *builder) []*plan.Step {
 			return []*plan.Step{group(true, b.sh("write", "echo x >new.txt"), b.sh("a", "true"))}
 		}, 1},
+		"by a writer beside one that reads, after a line": {func(b *builder) []*plan.Step {
+			return []*plan.Step{b.sh("b", "true"), group(true, b.sh("write", "echo x >new.txt"), b.sh("a", "true"))}
+		}, 1},
 		"by a writer alone": {func(b *builder) []*plan.Step { return []*plan.Step{b.sh("write", "echo x >new.txt")} }, 0},
 		"by a writer before it": {func(b *builder) []*plan.Step {
 			return []*plan.Step{b.sh("write", "echo x >new.txt"), b.sh("a", "true")}
