@@ -51,7 +51,7 @@ func TestDenied(t *testing.T) {
 		{"meson, expected", "Ok:                 1   \nExpected Fail:      2   \nFail:               0   \n", 0, false},
 		{"a runner of its own", "Pass 521, Fail 1\n", 1, true},
 		{"TAP", tap, 1, true},
-		{"TAP, todo", "1..2\nok 1 - a\nnot ok 2 - b # TODO later\n", 0, false},
+		{"TAP, todo", "1..2\nok 1 - a\nnot ok 2 - b # todo later\n", 0, false},
 		{"TAP, not whole", "1..3\nok 1 - a\nnot ok 2 - b\n", 0, false},
 		{"TAP without a plan is no count", "TAP version 13\nok 1 - a\n" + pytestRed, 2, true},
 		{"TAP, twice", tap + tap, 0, false},

@@ -12,6 +12,7 @@ import (
 	"golang.org/x/mod/sumdb/note"
 
 	"github.com/command-dialect/dialect/cmd/dialect/internal/exit"
+	"github.com/command-dialect/dialect/cmd/dialect/internal/interrupt"
 	"github.com/command-dialect/dialect/receipts"
 	"github.com/command-dialect/dialect/runtime/archive"
 	"github.com/command-dialect/dialect/runtime/blob"
@@ -108,17 +109,19 @@ func SessionKey(path string) note.Verifiers {
 
 // wholeBundle has the notary of p write the bundle of its whole log.
 func (p Place) wholeBundle(w io.Writer) error {
-	path, err := p.Path()
-	if err != nil {
-		return err
-	}
-	c := &copied
-	c.Lock()
-	defer c.Unlock()
-	if c.client == nil || path != c.path {
+	socket := cmp.Or(p.Notary, os.Getenv(notary.Variable))
+	if p.Name != "" || socket == "" {
 		return exit.Usagef("--bundle needs the IDs of gates or receipts").Hint("`dialect receipts list` shows them; a notary alone proves its whole log")
 	}
-	return c.client.Bundle(context.Background(), w)
+	ctx, stop := interrupt.Context()
+	defer stop()
+	return interrupt.Await(ctx, func() error {
+		client, err := notary.Dial(ctx, socket)
+		if err != nil {
+			return err
+		}
+		return client.Bundle(ctx, w)
+	})
 }
 
 // isCopy reports whether a store is that copy.
