@@ -520,11 +520,11 @@ func (w *watcher) read(s Stream) {
 		w.closeStream(s)
 		return
 	}
-	buf := w.buf
+	buf := w.buf[:]
 	if p := w.pumps[s]; p != nil {
 		buf = <-p.free
 	}
-	n, err := unix.Read(int(fd.Fd), buf[:])
+	n, err := unix.Read(int(fd.Fd), buf)
 	if err == unix.EINTR || err == unix.EAGAIN {
 		n = 0
 	} else if n <= 0 || err != nil {
@@ -551,7 +551,7 @@ func (w *watcher) read(s Stream) {
 			pipe = w.hide(pipe)
 		}
 		if pipe >= 0 {
-			unix.FcntlInt(uintptr(pipe), unix.F_SETPIPE_SZ, 4*readSize)
+			unix.FcntlInt(uintptr(pipe), unix.F_SETPIPE_SZ, 4*pumpSize)
 		}
 	}
 	if n > 0 {
@@ -733,26 +733,30 @@ const heavy = 1 << 20
 // A pump records a stream that writes much, in a goroutine of its own: the reader
 // fills one buffer while the others are hashed.
 type pump struct {
-	free chan *[readSize]byte
+	free chan []byte
 	full chan piece
 	done chan struct{}
 }
 
 type piece struct {
-	buf *[readSize]byte
+	buf []byte
 	n   int
 }
 
-const pumpBuffers = 4
+// A pump has pumpBuffers buffers of pumpSize bytes: large ones, as handing a buffer over can cost two switches of threads.
+const (
+	pumpBuffers = 3
+	pumpSize    = 256 << 10
+)
 
 func newPump(c *capture) *pump {
 	p := &pump{
-		free: make(chan *[readSize]byte, pumpBuffers),
+		free: make(chan []byte, pumpBuffers),
 		full: make(chan piece, pumpBuffers),
 		done: make(chan struct{}),
 	}
 	for range pumpBuffers {
-		p.free <- readBuffer()
+		p.free <- make([]byte, pumpSize)
 	}
 	go func() {
 		defer close(p.done)
@@ -768,7 +772,4 @@ func newPump(c *capture) *pump {
 func (p *pump) close() {
 	close(p.full)
 	<-p.done
-	for len(p.free) > 0 {
-		releaseBuffer(<-p.free)
-	}
 }
