@@ -156,26 +156,14 @@ func programName(pid int) string {
 }
 
 // orphans returns the living children of this process that came to it as a subreaper: they
-// are in other sessions than its own, and are not commands. The kernel gives orphans to the
-// first thread, whose children it lists.
+// are in other sessions than its own, and are not commands.
 func orphans() (list []proc) {
 	self := os.Getpid()
 	own, err := unix.Getsid(0)
 	if err != nil {
 		return nil
 	}
-	me := strconv.Itoa(self)
-	var pids []int
-	text, err := os.ReadFile("/proc/" + me + "/task/" + me + "/children")
-	if err != nil { // a kernel without the list
-		pids = processes()
-	}
-	for field := range strings.FieldsSeq(string(text)) {
-		if pid, err := strconv.Atoi(field); err == nil {
-			pids = append(pids, pid)
-		}
-	}
-	for _, pid := range pids {
+	for _, pid := range adopted() {
 		if p, ok := readProc(pid); ok && p.ppid == self && p.session != own && !p.dead() {
 			list = append(list, p)
 		}

@@ -98,7 +98,7 @@ func (p *platform) close() error {
 		}
 	}
 	if _, zombie := haveChildren(); zombie { // else there is nothing to read all of /proc for
-		reapOrphans()
+		reapOrphans(processes())
 	}
 	_ = setSubreaper(p.guard.mark, false)
 	p.guard.release()
@@ -613,11 +613,10 @@ func (w *watcher) finish() {
 	res.UserTime = time.Duration(usage.Utime.Nano())
 	res.SystemTime = time.Duration(usage.Stime.Nano())
 	res.MaxRSS = int64(usage.Maxrss) << 10
-	// Beside other commands a zombie is most likely theirs, and not worth reading
-	// all of /proc for: a command that ends alone, or the launcher, reaps the rest.
+	// Beside other commands a zombie is most likely theirs: a command that ends alone, or the launcher, reaps the rest.
 	children, zombie := haveChildren()
 	if w.tree != nil || w.held || !w.shared.Load() && zombie {
-		reapOrphans()
+		reapOrphans(adopted())
 	}
 	if children {
 		w.nameLeft()

@@ -150,7 +150,7 @@ func (t *tree) kill(patience time.Duration) int {
 		}
 		// What forks and leaves faster than /proc is read is seen by its zombies:
 		// if there was one, its child may be alive and not in the table.
-		if reaped := t.reap() + reapOrphans(); live == 0 && reaped == 0 {
+		if reaped := t.reap() + reapOrphans(processes()); live == 0 && reaped == 0 {
 			return 0
 		}
 		if time.Now().After(deadline) {
@@ -462,11 +462,11 @@ var sessions struct {
 	leaders sync.Map // of pid
 }
 
-// reapOrphans takes the status of processes that ended after their command did,
+// reapOrphans takes the status of those of pids that ended after their command did,
 // and fell to us as a subreaper. Children of other parts of this process are theirs
 // to wait for. They are told apart by their session, which is that of this process:
 // nothing else in it opens sessions. It returns how many there were.
-func reapOrphans() (n int) {
+func reapOrphans(pids []int) (n int) {
 	own, err := unix.Getsid(0)
 	if err != nil {
 		return 0
@@ -474,7 +474,7 @@ func reapOrphans() (n int) {
 	sessions.Lock()
 	defer sessions.Unlock()
 	self := os.Getpid()
-	for _, pid := range processes() {
+	for _, pid := range pids {
 		p, ok := readProc(pid)
 		if !ok || p.ppid != self || p.session == own || !p.dead() {
 			continue
@@ -494,6 +494,22 @@ func haveChildren() (some, zombie bool) {
 	var info unix.Siginfo
 	err := unix.Waitid(unix.P_ALL, 0, &info, unix.WEXITED|unix.WNOHANG|unix.WNOWAIT, nil)
 	return err == nil, err == nil && info.Signo != 0
+}
+
+// adopted returns the pids of the children that the kernel lists for the first thread, which orphans are given to. While children
+// come and go the list can miss some. A kernel without the list gives all processes.
+func adopted() (pids []int) {
+	me := strconv.Itoa(os.Getpid())
+	text, err := os.ReadFile("/proc/" + me + "/task/" + me + "/children")
+	if err != nil {
+		return processes()
+	}
+	for field := range strings.FieldsSeq(string(text)) {
+		if pid, err := strconv.Atoi(field); err == nil {
+			pids = append(pids, pid)
+		}
+	}
+	return pids
 }
 
 // processes returns the pids that /proc shows, nil if it cannot be read.
