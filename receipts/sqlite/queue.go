@@ -41,7 +41,7 @@ type submission struct {
 
 // Bounds on what gathers.
 const (
-	linger    = 10 * time.Millisecond
+	linger    = 25 * time.Millisecond
 	fullBatch = 64 // records
 )
 
