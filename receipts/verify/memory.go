@@ -10,7 +10,6 @@ import (
 	"io"
 	"math"
 	"os"
-	"sync"
 
 	"golang.org/x/mod/sumdb/tlog"
 
@@ -55,15 +54,12 @@ type Memory struct {
 }
 
 const (
-	memoryMagic = "dialect.memory/2"
+	memoryMagic = "dialect.memory/3"
 	headerSize  = 4096
 	frameSize   = 112
 	edgeOffset  = 16 + 8 + 8 + 8 + 4 + 4 + 32 + 32 + 128
 	maxMemory   = 4 << 30 // bytes
 )
-
-// castagnoli is made on first use: package init is part of every start.
-var castagnoli = sync.OnceValue(func() *crc32.Table { return crc32.MakeTable(crc32.Castagnoli) })
 
 // Recollect reads the memory in f, which is kept open for [Session.Save]. A file that
 // is empty, damaged or of another name is as good as none. The error is that of the file.
@@ -113,7 +109,7 @@ func (m *Memory) load(st State) *index {
 		if _, err := m.file.ReadAt(next, 2*headerSize+at); err != nil {
 			return nil
 		}
-		crc = crc32.Update(crc, castagnoli(), next)
+		crc = crc32.Update(crc, crc32.IEEETable, next)
 		at += int64(len(next))
 		b := buf[:kept+len(next)]
 		for len(b) >= frameSize {
@@ -245,7 +241,7 @@ func (s *Session) Save(m *Memory) error {
 	if _, err := m.file.WriteAt(out, 2*headerSize+length); err != nil {
 		return err
 	}
-	crc = crc32.Update(crc, castagnoli(), out)
+	crc = crc32.Update(crc, crc32.IEEETable, out)
 	length += int64(len(out))
 
 	h := make([]byte, edgeOffset, headerSize)

@@ -13,7 +13,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -38,10 +38,16 @@ const (
 	Guard  Kind = "guard"  // what a notary keeps of a session
 )
 
-// form is that of the names of directories.
-var form = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^dialect-(result|tree|mcp|copy|room|guard)-[0-9]+\.tmp$`)
-})
+var kinds = [...]Kind{Result, Tree, MCP, Copy, Room, Guard}
+
+// kindOf returns the kind of a directory of this name, if it has the form.
+func kindOf(name string) (Kind, bool) {
+	name, dialect := strings.CutPrefix(name, "dialect-")
+	name, temporary := strings.CutSuffix(name, ".tmp")
+	kind, number, _ := strings.Cut(name, "-")
+	ours := dialect && temporary && number != "" && strings.Trim(number, "0123456789") == "" && slices.Contains(kinds[:], Kind(kind))
+	return Kind(kind), ours
+}
 
 // New makes a directory of a kind. remove removes it with all that is in it. The first call also starts to sweep, in the background.
 func New(kind Kind) (dir string, remove func(), err error) { return NewIn(os.TempDir(), kind) }
@@ -65,8 +71,8 @@ func NewIn(parent string, kind Kind) (dir string, remove func(), err error) {
 func Within(parent, path string, kind Kind) (dir string, ok bool) {
 	rest, ok := strings.CutPrefix(path, parent+string(filepath.Separator))
 	name, _, _ := strings.Cut(rest, string(filepath.Separator))
-	m := form().FindStringSubmatch(name)
-	return filepath.Join(parent, name), ok && m != nil && m[1] == string(kind)
+	is, ours := kindOf(name)
+	return filepath.Join(parent, name), ok && ours && is == kind
 }
 
 // RemoveAll removes path with all that is in it, directories that their owner may not write included.
@@ -94,7 +100,7 @@ func Sweep(temp string) {
 	for {
 		names, err := d.Readdirnames(1000)
 		for _, name := range names {
-			if strings.HasPrefix(name, "dialect-") && form().MatchString(name) {
+			if _, ours := kindOf(name); ours {
 				sweepOne(temp + string(os.PathSeparator) + name)
 			}
 		}

@@ -54,7 +54,7 @@ func (m *memory) recall(e *entry, near *int) bool {
 //	dev, ino, size of the status, mtime, ctime, size (8 each), SHA-256 (32), blob (20 or 32)
 //
 // Numbers are little-endian.
-const recallMagic = "dialect.files/2\n"
+const recallMagic = "dialect.files/3\n"
 
 const (
 	recallHeader = len(recallMagic) + 4 + 8 + 3*4
@@ -131,7 +131,7 @@ func (t *Tracker) Remembered(s *Snapshot) []byte {
 
 // recallSum is the checksum of a text: against a torn write, not against who can write.
 func recallSum(text []byte) uint32 {
-	return crc32.Checksum(text[len(recallMagic)+4:], crc32.MakeTable(crc32.Castagnoli))
+	return crc32.ChecksumIEEE(text[len(recallMagic)+4:])
 }
 
 // Recall gives the tracker, before its first snapshot, what an earlier one remembered. It returns an error if text is
