@@ -75,7 +75,7 @@ var reaching = []string{"GIT_SSH", "GIT_ASKPASS=", "GIT_SSL_", "GIT_HTTP_", "GIT
 // command is a call of git in a directory. Of the user's configuration and environment it takes how the remote is reached: other variables
 // of git, such as those of a hook that dialect runs in, would lead it into another repository.
 func command(ctx context.Context, dir string, args ...string) (*exec.Cmd, error) {
-	g, err := git.FindGit("", dir)
+	g, err := git.FindGit(dir)
 	if err != nil {
 		return nil, err
 	}

@@ -52,6 +52,8 @@ type Options struct {
 	Seal   func(sum [32]byte) (string, error)
 	Sealed func(sum [32]byte, seal string) bool
 
+	Git git.Runner // starts git; nil for this process
+
 	// Share are directories and files of the machine that commands see: see plan.Clean.
 	Share []string
 }
@@ -212,7 +214,7 @@ func (r *Room) make(ctx context.Context) (err error) {
 	if filepath.Dir(root) == root {
 		return fmt.Errorf("the working tree is the root of the file system: there is nothing that could be hidden around it")
 	}
-	h, err := workspace.ReadHistory(ctx, root, workspace.Options{})
+	h, err := workspace.ReadHistory(ctx, root, workspace.Options{Git: r.o.Git})
 	switch {
 	case err == nil:
 		r.hasGit = true

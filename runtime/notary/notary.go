@@ -96,6 +96,7 @@ type Notary struct {
 	is      fs.FileInfo            // what tree was when the session began
 	above   map[string]fs.FileInfo // likewise: tree, and the directories that it is in
 	away    *cleanroom.Away
+	git     git.Runner
 	session string
 	signer  *receipts.Signer
 	lock    *flock.Flock
@@ -171,11 +172,9 @@ func Open(ctx context.Context, c Config) (n *Notary, err error) {
 	if n.away, err = cleanroom.NewAway(n.hide(), n.masks()); err != nil {
 		return nil, err
 	}
-	run, err := runGit(c.Room, n.away, n.temp())
-	if err != nil {
+	if n.git, err = runGit(c.Room, n.away, n.temp()); err != nil {
 		return nil, err
 	}
-	git.RunBy(run)
 	if err := n.rules(ctx); err != nil {
 		return nil, err
 	}
@@ -255,7 +254,7 @@ func (n *Notary) path() string { return filepath.Join(n.c.Folder, "store", archi
 
 // rules finds the baseline, and keeps what the matrix of the tree is made of.
 func (n *Notary) rules(ctx context.Context) error {
-	c, err := workspace.Resolve(ctx, n.tree, cmp.Or(n.c.Base, "HEAD"), workspace.Options{})
+	c, err := workspace.Resolve(ctx, n.tree, cmp.Or(n.c.Base, "HEAD"), workspace.Options{Git: n.git})
 	switch {
 	case err == nil:
 		n.baseline = c.ID

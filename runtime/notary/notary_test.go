@@ -20,7 +20,6 @@ import (
 	"github.com/command-dialect/dialect/runtime/engine"
 	"github.com/command-dialect/dialect/runtime/process"
 	"github.com/command-dialect/dialect/runtime/project"
-	"github.com/command-dialect/dialect/runtime/workspace/git"
 )
 
 const roomName = "notary.test: room"
@@ -110,7 +109,6 @@ func begin(t testing.TB, tree string, change func(*Config)) *session {
 	}
 	environ := os.Environ()
 	t.Setenv("TMPDIR", os.TempDir()) // Open changes it
-	t.Cleanup(func() { git.RunBy(nil) })
 	c := Config{
 		Tree: tree, Folder: filepath.Join(base, "folder"), Identity: identity, Facts: Facts{Mode: ModeNamespaces, ABI: 6},
 		Room: []string{roomName}, Environ: environ,
@@ -329,7 +327,6 @@ control = { file = "state", text = "teh {nonce}" }
 func TestOpenFails(t *testing.T) {
 	folder := filepath.Join(t.TempDir(), "notary")
 	c := Config{Tree: work(t, nil), Folder: folder, Facts: Facts{Mode: "none that is known"}, Room: []string{roomName}}
-	defer git.RunBy(nil)
 	t.Setenv("TMPDIR", os.TempDir()) // Open sets it
 	if n, err := Open(t.Context(), c); err == nil || n != nil {
 		t.Error(n != nil, err)

@@ -272,7 +272,7 @@ func (n *Notary) carryOut(ctx context.Context, r *run, spec *Spec, ran *Ran) (*e
 	p.Plan.Script.Flags = spec.Flags
 	rec := recording.Open(m.Root, m.Caches, recording.Options{
 		Store: n.path(), Session: spec.Session, Nonce: spec.Nonce, Clean: !n.c.InPlace || spec.Prove, Helper: n.c.Room, Share: slices.Concat(m.Clean.Share, n.c.Share),
-		Environ: n.c.Environ, Private: n.c.Folder, Away: n.away, Confined: n.c.Facts.Mode != ModeNone, Asker: r.by.UID, Signer: n.signer, Slow: func() {}, Still: n.still,
+		Environ: n.c.Environ, Private: n.c.Folder, Away: n.away, Confined: n.c.Facts.Mode != ModeNone, Asker: r.by.UID, Signer: n.signer, Slow: func() {}, Still: n.still, Git: n.git,
 	})
 	k := n.keeper(r)
 	defer func() {
@@ -405,7 +405,7 @@ func (n *Notary) bind(ctx context.Context, spec *Spec) (*project.Program, string
 	}
 	policy := receipts.PolicyUnpinned
 	if n.baseline != "" {
-		_, _, state, err := project.Trusted(ctx, p.Matrix, n.baseline, dir)
+		_, _, state, err := project.Trusted(ctx, n.git, p.Matrix, n.baseline, dir)
 		if err != nil {
 			return nil, "", refuse("the rules cannot be compared with the baseline: %v", err)
 		}

@@ -16,7 +16,6 @@ import (
 	"github.com/command-dialect/dialect/receipts"
 	"github.com/command-dialect/dialect/receipts/verify"
 	"github.com/command-dialect/dialect/runtime/attempt"
-	"github.com/command-dialect/dialect/runtime/workspace/git"
 )
 
 // serveName is the name of this program as a service: see serveTest.
@@ -233,7 +232,6 @@ func TestServiceRoute(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { git.RunBy(nil) })
 	if _, err := NewService(filepath.Join(t.TempDir(), "state"), []Grant{{tree, 4242}}, Config{Key: key, Hide: []string{filepath.Dir(tree)}}); err == nil {
 		t.Error("a tree that commands would not see")
 	}

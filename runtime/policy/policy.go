@@ -13,7 +13,7 @@
 //
 // The rules are loaded from the bytes of the baseline, never from the working tree:
 //
-//	b, err := policy.Open(ctx, present, base)
+//	b, err := policy.Open(ctx, nil, present, base)
 //	trusted := load(b.ReadFile) // a matrix, with the loader that loaded present
 //	state := b.Compare(present, trusted)
 //	state = b.See(state, present, snapshot.Lookup)
@@ -52,6 +52,7 @@ import (
 	"github.com/command-dialect/dialect/lang/regular"
 	"github.com/command-dialect/dialect/receipts"
 	"github.com/command-dialect/dialect/runtime/workspace"
+	"github.com/command-dialect/dialect/runtime/workspace/git"
 )
 
 // A Kind is where a baseline comes from.
@@ -79,8 +80,8 @@ type Baseline struct {
 // Open finds the baseline of a matrix: the commit base, or, if that is empty, the user's pin, or
 // HEAD. A base that names no commit, and a pin that is damaged or not the user's own, are errors.
 // A baseline that is there and cannot be read is not: [Baseline.Compare] says so, since breaking
-// git must not be a way around it.
-func Open(ctx context.Context, m plan.Matrix, base string) (*Baseline, error) {
+// git must not be a way around it. run starts git; nil for this process.
+func Open(ctx context.Context, run git.Runner, m plan.Matrix, base string) (*Baseline, error) {
 	if base == "" {
 		pin, err := Load(m.Root)
 		if err != nil {
@@ -98,7 +99,7 @@ func Open(ctx context.Context, m plan.Matrix, base string) (*Baseline, error) {
 	for _, f := range m.Files {
 		paths = append(paths, f.Path)
 	}
-	c, err := workspace.Resolve(ctx, m.Root, b.Name, workspace.Options{}, paths...)
+	c, err := workspace.Resolve(ctx, m.Root, b.Name, workspace.Options{Git: run}, paths...)
 	switch {
 	case err == nil:
 		b.Commit = c.ID
@@ -304,7 +305,7 @@ type Loader func(read func(path string) ([]byte, error)) plan.Matrix
 
 // Check opens the baseline of a matrix, loads the matrix from it, and compares the two.
 func Check(ctx context.Context, present plan.Matrix, base string, load Loader) (State, error) {
-	b, err := Open(ctx, present, base)
+	b, err := Open(ctx, nil, present, base)
 	if err != nil {
 		return State{}, err
 	}

@@ -235,7 +235,7 @@ func TestPlaces(t *testing.T) {
 	for _, path := range []string{m, filepath.Join(above, "a", "routing.toml")} {
 		check(t, path, "", "unpinned", "")
 		check(t, path, "base", "pinned", "")
-		b, err := Open(t.Context(), load(t, path, nil), "base")
+		b, err := Open(t.Context(), nil, load(t, path, nil), "base")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -245,7 +245,7 @@ func TestPlaces(t *testing.T) {
 		if b.Kind != Base || b.Commit != sh(t, dir, "git rev-parse HEAD") {
 			t.Errorf("%+v", b)
 		}
-		if b, err = Open(t.Context(), load(t, path, nil), b.Commit); err != nil || b.Kind != Base {
+		if b, err = Open(t.Context(), nil, load(t, path, nil), b.Commit); err != nil || b.Kind != Base {
 			t.Errorf("%+v, %v", b, err)
 		}
 	}
@@ -255,7 +255,7 @@ func TestPlaces(t *testing.T) {
 	check(t, m, "base", "changed", "../other.toml is gone")
 	// The baseline is loaded from the commit alone.
 	sh(t, dir, "rm -rf a/b a/routing.toml")
-	b, err := Open(t.Context(), plan.Matrix{Root: filepath.Dir(m), Path: m}, "base")
+	b, err := Open(t.Context(), nil, plan.Matrix{Root: filepath.Dir(m), Path: m}, "base")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -327,7 +327,7 @@ func TestFault(t *testing.T) {
 func TestCompare(t *testing.T) {
 	_, m := project(t, true)
 	present := load(t, m, nil)
-	b, err := Open(t.Context(), present, "base")
+	b, err := Open(t.Context(), nil, present, "base")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -440,7 +440,7 @@ func TestNoBaseline(t *testing.T) {
 	check(t, m, "", "changed", "cannot compare the matrix with HEAD")
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	b, err := Open(ctx, load(t, m, nil), "")
+	b, err := Open(ctx, nil, load(t, m, nil), "")
 	if err == nil && b.Compare(plan.Matrix{}, plan.Matrix{}).Complaint() == "" {
 		t.Error("a cancelled comparison passes")
 	}
@@ -508,7 +508,7 @@ func TestUnseen(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			commit, err := Open(t.Context(), present, "base")
+			commit, err := Open(t.Context(), nil, present, "base")
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -565,10 +565,10 @@ func TestNoHome(t *testing.T) {
 	m := load(t, filepath.Join(dir, "routing.toml"), nil)
 	t.Setenv("XDG_CONFIG_HOME", "")
 	t.Setenv("HOME", "")
-	if _, err := Open(t.Context(), m, ""); err == nil || !strings.Contains(err.Error(), "set HOME to a folder of your own, or name the commit that you trust with --base") {
+	if _, err := Open(t.Context(), nil, m, ""); err == nil || !strings.Contains(err.Error(), "set HOME to a folder of your own, or name the commit that you trust with --base") {
 		t.Errorf("%v", err)
 	}
-	if _, err := Open(t.Context(), m, "HEAD"); err != nil {
+	if _, err := Open(t.Context(), nil, m, "HEAD"); err != nil {
 		t.Errorf("with a base: %v", err)
 	}
 }

@@ -252,16 +252,16 @@ func TestTrusted(t *testing.T) {
 		}
 		return m
 	}
-	if _, b, state, err := Trusted(t.Context(), load(""), "", dir); err != nil || b.Kind != policy.None || state.Complaint() != "" {
+	if _, b, state, err := Trusted(t.Context(), nil, load(""), "", dir); err != nil || b.Kind != policy.None || state.Complaint() != "" {
 		t.Errorf("without a baseline: %v, %+v", err, state)
 	}
 	commit(t, dir)
 	m := load("")
-	if of, _, state, err := Trusted(t.Context(), m, "", dir); err != nil || of != m || state.Complaint() != "" || state.Kind != policy.Head {
+	if of, _, state, err := Trusted(t.Context(), nil, m, "", dir); err != nil || of != m || state.Complaint() != "" || state.Kind != policy.Head {
 		t.Errorf("as it was: %v, %+v", err, state)
 	}
 	write(t, filepath.Join(dir, "routing.toml"), strings.Replace(matrix, "go vet", "true", 1))
-	of, _, state, err := Trusted(t.Context(), load(""), "", dir)
+	of, _, state, err := Trusted(t.Context(), nil, load(""), "", dir)
 	if err != nil || len(state.Changes) != 1 || state.Complaint() == "" || of.ByName("check_go").Tool() != "go vet" {
 		t.Errorf("changed: %v, %+v", err, state)
 	}
@@ -269,7 +269,7 @@ func TestTrusted(t *testing.T) {
 		t.Fatal(err)
 	}
 	write(t, filepath.Join(dir, "routing.toml"), matrix)
-	if _, _, state, err := Trusted(t.Context(), load(""), "", filepath.Join(dir, "sub")); err != nil || !strings.Contains(state.Elsewhere, "is gone") {
+	if _, _, state, err := Trusted(t.Context(), nil, load(""), "", filepath.Join(dir, "sub")); err != nil || !strings.Contains(state.Elsewhere, "is gone") {
 		t.Errorf("a nearer one is gone: %v, %+v", err, state)
 	}
 }
@@ -285,10 +285,10 @@ func TestTrustedNearer(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, _, state, err := Trusted(t.Context(), m, "", at); err != nil || !state.New || state.Name() != receipts.PolicyChanged || !strings.Contains(state.Complaint(), "is new") {
+		if _, _, state, err := Trusted(t.Context(), nil, m, "", at); err != nil || !state.New || state.Name() != receipts.PolicyChanged || !strings.Contains(state.Complaint(), "is new") {
 			t.Errorf("%s: %v, %q, %+v", at, err, state.Complaint(), state)
 		}
-		if _, _, state, err := Trusted(t.Context(), m, "", ""); err != nil || state.Complaint() != "" {
+		if _, _, state, err := Trusted(t.Context(), nil, m, "", ""); err != nil || state.Complaint() != "" {
 			t.Errorf("%s, named: %v, %q", at, err, state.Complaint())
 		}
 	}
@@ -297,7 +297,7 @@ func TestTrustedNearer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, _, state, err := Trusted(t.Context(), m, "", sub); err != nil || state.Complaint() != "" {
+	if _, _, state, err := Trusted(t.Context(), nil, m, "", sub); err != nil || state.Complaint() != "" {
 		t.Errorf("committed: %v, %q", err, state.Complaint())
 	}
 	if err := os.Remove(filepath.Join(dir, "routing.toml")); err != nil {
@@ -308,7 +308,7 @@ func TestTrustedNearer(t *testing.T) {
 	if m, _, err = LoadMatrix(sh, ""); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, state, err := Trusted(t.Context(), m, "", sh); err != nil || !strings.Contains(state.Complaint(), "is new") {
+	if _, _, state, err := Trusted(t.Context(), nil, m, "", sh); err != nil || !strings.Contains(state.Complaint(), "is new") {
 		t.Errorf("two of HEAD's: %v, %q", err, state.Complaint())
 	}
 }

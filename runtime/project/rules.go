@@ -14,6 +14,7 @@ import (
 	"github.com/command-dialect/dialect/runtime/place"
 	"github.com/command-dialect/dialect/runtime/policy"
 	"github.com/command-dialect/dialect/runtime/workspace"
+	"github.com/command-dialect/dialect/runtime/workspace/git"
 )
 
 // FindMatrix returns the path of the nearest matrix for dir, or of the one that is named, and what
@@ -134,9 +135,10 @@ func IsAbsent(m *routing.Matrix) bool {
 
 // Trusted returns the matrix that the baseline has in the place of m, and how m compares with
 // it: the commit base, else the user's pin, else HEAD. Without a baseline, or where HEAD does not
-// have the matrix yet, that is m itself. dir is where m was looked for; empty where it was named.
-func Trusted(ctx context.Context, m *routing.Matrix, base, dir string) (*routing.Matrix, *policy.Baseline, policy.State, error) {
-	b, err := policy.Open(ctx, resolve.Matrix(m), base)
+// have the matrix yet, that is m itself. dir is where m was looked for; empty where it was named. run starts git;
+// nil for this process.
+func Trusted(ctx context.Context, run git.Runner, m *routing.Matrix, base, dir string) (*routing.Matrix, *policy.Baseline, policy.State, error) {
+	b, err := policy.Open(ctx, run, resolve.Matrix(m), base)
 	if err != nil {
 		return nil, nil, policy.State{}, err
 	}

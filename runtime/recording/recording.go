@@ -31,6 +31,7 @@ import (
 	"github.com/command-dialect/dialect/runtime/redact"
 	"github.com/command-dialect/dialect/runtime/report"
 	"github.com/command-dialect/dialect/runtime/workspace"
+	"github.com/command-dialect/dialect/runtime/workspace/git"
 )
 
 // Options say where a run is recorded, and as what.
@@ -50,8 +51,9 @@ type Options struct {
 	// and the project's. With one, commands are kept apart, and do not see what is in Away.
 	Private  string
 	Away     *cleanroom.Away
-	Confined bool // no command runs where it cannot be kept apart; see [cleanroom.Options]
-	Asker    int  // who asked for the run, where Private is set
+	Confined bool       // no command runs where it cannot be kept apart; see [cleanroom.Options]
+	Asker    int        // who asked for the run, where Private is set
+	Git      git.Runner // starts git; nil for this process
 	// Still says why a snapshot does not count; nil for one of a tree that is the recorder's own.
 	Still func(*workspace.Snapshot) error
 
@@ -103,14 +105,14 @@ func Open(root string, caches []string, o Options) *Recording {
 	r := &Recording{o: o}
 	path, logs := o.Paths(root)
 	if !o.NoTree && o.Store != "none" && project.IsProject(root) {
-		w := workspace.Options{Caches: caches, Except: archive.Except(root, path)}
+		w := workspace.Options{Caches: caches, Except: archive.Except(root, path), Git: o.Git}
 		if abs, err := filepath.Abs(o.Writing); err == nil && o.Writing != "" {
 			w.Writing = abs
 		}
 		r.ahead = begin(workspace.NewTracker(root, w), o.Slow, o.Still)
 	}
 	if o.Clean {
-		room := cleanroom.Options{Root: root, Cache: cleanroom.Cache(), Helper: o.Helper, Share: o.Share}
+		room := cleanroom.Options{Root: root, Cache: cleanroom.Cache(), Helper: o.Helper, Share: o.Share, Git: o.Git}
 		if o.Private != "" {
 			room.Cache, room.Temp, room.Apart = filepath.Join(o.Private, "clean"), filepath.Join(o.Private, "tmp"), true
 			room.Away, room.Confined, room.Asker = o.Away, o.Confined, o.Asker

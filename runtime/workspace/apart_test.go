@@ -31,9 +31,8 @@ func TestConvertedApart(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	t.Cleanup(func() { git.RunBy(nil) })
 	asked := 0
-	git.RunBy(func(ctx context.Context, c git.Call) (int, error) {
+	apart := func(ctx context.Context, c git.Call) (int, error) {
 		cmd := exec.CommandContext(ctx, c.Argv[0], c.Argv[1:]...)
 		cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = c.Dir, c.Env, c.Stdout, c.Stderr
 		if c.Stdin != nil {
@@ -56,8 +55,8 @@ func TestConvertedApart(t *testing.T) {
 			return exit.ExitCode(), nil
 		}
 		return 0, err
-	})
-	s, err := Take(t.Context(), r.dir, Options{})
+	}
+	s, err := Take(t.Context(), r.dir, Options{Git: apart})
 	if err != nil {
 		t.Fatal(err)
 	}

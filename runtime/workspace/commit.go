@@ -33,7 +33,7 @@ type Commit struct {
 	store *objects
 	root  git.ObjectID       // the tree
 	subs  map[string]*Commit // of submodules, by path, as far as their files were asked for
-	git   string             // see Options
+	git   git.Runner         // see Options
 }
 
 // Reasons why a question about a commit has no answer.

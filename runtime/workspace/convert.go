@@ -340,7 +340,7 @@ func (t *temporary) make(c *git.Config) error {
 			return err
 		}
 	}
-	if !git.Apart() {
+	if !t.repo.Git.Apart() {
 		return nil
 	}
 	t.work = filepath.Join(dir, "work")

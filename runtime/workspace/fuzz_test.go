@@ -36,7 +36,7 @@ func TestConfigSurvives(t *testing.T) {
 			r.git("config", "--replace-all", "filter."+name+".clean", value)
 			repo := git.Repository{Root: r.dir, Format: git.FormatSHA1}
 			var err error
-			repo.Git, err = git.FindGit("", r.dir)
+			repo.Git, err = git.FindGit(r.dir)
 			r.do(err)
 			c, err := repo.ReadConfig(t.Context())
 			r.do(err)

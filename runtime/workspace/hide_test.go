@@ -271,12 +271,9 @@ func TestPlantedGit(t *testing.T) {
 	if _, err := os.Stat(r.path("ran")); err == nil {
 		t.Error("the planted git ran")
 	}
-	g, err := git.FindGit("", r.dir)
+	g, err := git.FindGit(r.dir)
 	if err != nil || strings.HasPrefix(g.Program, r.dir) || strings.Contains(g.Path(), r.dir) {
 		t.Errorf("findGit = %+v, %v", g, err)
-	}
-	if _, err := git.FindGit("bin/git", r.dir); err == nil {
-		t.Error("a relative program is accepted")
 	}
 }
 
@@ -445,7 +442,7 @@ func TestCachesAndExceptions(t *testing.T) {
 	equal(t, "changes", changes(before, r.take(o)), []string{
 		"changed a", "added d/store.db-wal (untracked)", "added node_modules/.cache/x (untracked)", "changed tracked/__pycache__/t.pyc",
 	})
-	for _, bad := range []Options{{Caches: []string{"a/b"}}, {Caches: []string{""}}, {Except: []string{"relative"}}, {Git: "git"}} {
+	for _, bad := range []Options{{Caches: []string{"a/b"}}, {Caches: []string{""}}, {Except: []string{"relative"}}} {
 		if s, err := Take(context.Background(), r.dir, bad); err == nil && s.Reason == "" {
 			t.Errorf("%+v is accepted", bad)
 		}

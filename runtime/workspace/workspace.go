@@ -42,7 +42,6 @@ func ofStore(name, cache string) bool {
 
 // Options say how a snapshot is taken. The zero Options are fine.
 type Options struct {
-	Git    string   // the git program, by absolute path; empty: the system's, else that of PATH
 	Caches []string // names of directories that never count, beside [DefaultCaches]
 	Except []string // files and directories, by absolute path, that never count unless they are tracked: the receipt store and its like
 
@@ -50,6 +49,8 @@ type Options struct {
 	// taken. As a regular file that is not tracked it does not count, and where nothing
 	// else hides it no snapshot is exact. Empty for none.
 	Writing string
+
+	Git git.Runner // starts git; nil for this process
 
 	// Distrust has git run no program that the repository's own configuration names, such as a filter, as in a repository of
 	// another user: what asks stands outside of the sandbox of anyone who can write that configuration.

@@ -86,7 +86,7 @@ func TestDirect(t *testing.T) {
 				t.Fatalf("%v: %s", err, out)
 			}
 			ctx := context.Background()
-			r, err := Discover(ctx, "", dir)
+			r, err := Discover(ctx, nil, dir)
 			if err != nil {
 				t.Fatal(err)
 			}

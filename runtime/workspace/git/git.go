@@ -22,7 +22,6 @@ import (
 	"sort"
 	"strconv"
 	"strings"
-	"sync/atomic"
 	"time"
 	"unicode"
 
@@ -38,19 +37,13 @@ var systemFolders = []string{"/usr/bin", "/bin", "/usr/local/bin", "/opt/homebre
 type git struct {
 	Program  string
 	worktree string
+	run      Runner // nil for this process itself
 }
 
-// FindGit returns the git program: program itself, else the first one in
-// systemFolders and the directories of PATH that are absolute and outside of
-// worktree.
-func FindGit(program, worktree string) (git, error) {
-	g := git{Program: program, worktree: worktree}
-	if program != "" {
-		if !filepath.IsAbs(program) {
-			return git{}, fmt.Errorf("git program %s: the path is not absolute", Display(program))
-		}
-		return g, nil
-	}
+// FindGit returns the git program: the first one in systemFolders and the directories of PATH that are absolute and outside
+// of worktree.
+func FindGit(worktree string) (git, error) {
+	g := git{worktree: worktree}
 	name := "git"
 	if runtime.GOOS == "windows" {
 		name = "git.exe"
@@ -227,10 +220,10 @@ func (g git) Run(outer context.Context, dir string, extra []string, stdin []byte
 	stdout := Output{Most: maxOutput}
 	stderr := head{most: 4 << 10}
 	start := here
-	if r := runner.Load(); r != nil {
-		start = *r
+	if g.Apart() {
+		start = g.run
 	}
-	if Apart() && args[0] != "config" {
+	if g.Apart() && args[0] != "config" {
 		// What counts of it [Repository.ReadConfig] has read and judged: what is written there since does not count.
 		extra = append(slices.Clone(extra), "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL="+os.DevNull)
 	}
@@ -263,24 +256,13 @@ type Call struct {
 	Stdout, Stderr io.Writer
 }
 
-// A Runner runs git and waits for it. The error says that it could not.
+// A Runner runs git and waits for it. The error says that it could not. Git runs what the configuration of a repository
+// names, so a process that must not be reached by those who write that configuration runs git through a Runner. No filter is
+// run then, those of the user included: the files of a user are within reach of those whom the process keeps away.
 type Runner func(ctx context.Context, c Call) (status int, err error)
 
-var runner atomic.Pointer[Runner]
-
-// RunBy has each git of this process be run by r; nil by this process itself. Git runs what the configuration of a
-// repository names, so a process that must not be reached by who writes that runs none: it says so once, for all. No filter
-// is run then, that of the user included: the files of a user are within reach of whom the process keeps away.
-func RunBy(r Runner) {
-	if r == nil {
-		runner.Store(nil)
-		return
-	}
-	runner.Store(&r)
-}
-
-// Apart reports whether [RunBy] has another run git.
-func Apart() bool { return runner.Load() != nil }
+// Apart reports whether a [Runner] runs git, not this process.
+func (g git) Apart() bool { return g.run != nil }
 
 // here runs git as a child of this process.
 func here(ctx context.Context, c Call) (status int, err error) {
@@ -373,8 +355,8 @@ var (
 // Discover finds the worktree that holds dir, as git does: the nearest directory
 // above with a .git that is one. A .git file that leads nowhere ends the search,
 // as it does in git. The root is set as soon as there is a .git, even with an
-// error.
-func Discover(ctx context.Context, program, dir string) (Repository, error) {
+// error. run starts each git of the repository; nil for this process.
+func Discover(ctx context.Context, run Runner, dir string) (Repository, error) {
 	for root := dir; ; root = filepath.Dir(root) {
 		fi, err := os.Lstat(filepath.Join(root, ".git"))
 		if err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, fs.ErrPermission) {
@@ -382,16 +364,17 @@ func Discover(ctx context.Context, program, dir string) (Repository, error) {
 		}
 		if err == nil {
 			r := Repository{Root: root, foreign: regular.Owner(fi) != os.Geteuid()}
-			if r.Git, err = FindGit(program, root); err != nil {
+			if r.Git, err = FindGit(root); err != nil {
 				return r, err
 			}
+			r.Git.run = run
 			if err := Readable(filepath.Join(root, ".git")); err != nil {
 				return r, err
 			}
 			if !r.foreign {
 				if d, err := readDirect(filepath.Join(root, ".git"), r.Git.Program); err == nil {
 					r.direct, r.Format, r.Objects = d, d.format, filepath.Join(d.common, "objects")
-					if Apart() {
+					if run != nil {
 						r.judgeFilters()
 					}
 					return r, nil
@@ -580,7 +563,7 @@ func (r *Repository) ReadConfig(ctx context.Context) (Config, error) {
 	args := []string{"config", "-z", "--get-regexp", configPattern}
 	all := allFilters
 	switch {
-	case Apart():
+	case r.Git.Apart():
 		all = noFilters
 	case r.distrusted:
 		all = lfsFilters

@@ -53,7 +53,7 @@ func TestObjects(t *testing.T) {
 			if real, err := filepath.EvalSymlinks(dir); err == nil {
 				dir = real
 			}
-			r, err := Discover(context.Background(), "/usr/bin/git", dir)
+			r, err := Discover(context.Background(), nil, dir)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -107,7 +107,7 @@ func TestDamagedObjects(t *testing.T) {
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
-	r, err := Discover(context.Background(), "/usr/bin/git", dir)
+	r, err := Discover(context.Background(), nil, dir)
 	if err != nil {
 		t.Fatal(err)
 	}

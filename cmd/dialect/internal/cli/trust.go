@@ -88,7 +88,7 @@ func (f *trustFlags) trust(u *ui) error {
 	if err != nil && f.show {
 		return exit.Failf(exit.Refused, "%v", err)
 	}
-	_, _, state, err := project.Trusted(ctx, m, "", "")
+	_, _, state, err := project.Trusted(ctx, nil, m, "", "")
 	if err != nil {
 		state = policy.State{} // a damaged pin is made anew
 	}

@@ -142,7 +142,7 @@ func Examine(o Options) *Report {
 	} else {
 		r.say(ok, "git", "", "repository at %s", top)
 	}
-	if _, _, state, err := project.Trusted(context.Background(), m, "", ""); err != nil {
+	if _, _, state, err := project.Trusted(context.Background(), nil, m, "", ""); err != nil {
 		r.say(warning, "trust", "", "%v", err)
 	} else if c := state.Complaint(); c != "" {
 		r.say(warning, "trust", "review the change and commit it, or `dialect trust` it", "%s", c)

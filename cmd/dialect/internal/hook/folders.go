@@ -26,7 +26,7 @@ func foldersOf(ctx context.Context, dir string, env []string, rev string) (*fold
 	if rev != "HEAD" && !workspace.IsHash(rev) && !strings.HasPrefix(rev, "refs/") {
 		return nil, fmt.Errorf("%s is neither a hash nor a ref", git.Display(rev))
 	}
-	g, err := git.FindGit("", dir)
+	g, err := git.FindGit(dir)
 	if err != nil {
 		return nil, err
 	}

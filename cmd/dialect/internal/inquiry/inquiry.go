@@ -185,7 +185,7 @@ func New(ctx context.Context, o Options, rev string) (*Question, error) {
 		from = ""
 	}
 	if m != nil {
-		trusted, baseline, state, err := project.Trusted(ctx, m, o.Base, from)
+		trusted, baseline, state, err := project.Trusted(ctx, nil, m, o.Base, from)
 		if err != nil {
 			return nil, exit.Usagef("%v", err)
 		}

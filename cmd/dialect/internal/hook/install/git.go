@@ -129,7 +129,7 @@ func (in Installer) BeforePreCommit() bool {
 
 // hooks returns the folder of git's hooks for the project, and whether it is one that the project's users share.
 func (in Installer) hooks() (path string, shared bool, err error) {
-	program, err := git.FindGit("", in.Root) // not one that the project brings
+	program, err := git.FindGit(in.Root) // not one that the project brings
 	if err != nil {
 		return "", false, err
 	}
