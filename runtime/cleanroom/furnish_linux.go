@@ -14,7 +14,6 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/command-dialect/dialect/lang/regular"
 	"github.com/command-dialect/dialect/runtime/namespace"
 	"github.com/command-dialect/dialect/runtime/overlay"
 	"github.com/command-dialect/dialect/runtime/process"
@@ -143,22 +142,10 @@ func (a *Away) masks(root string) (list []mount) {
 	return list
 }
 
-// maxMounts bounds the table of mounts, in bytes.
-const maxMounts = 16 << 20
-
 // hasMounts reports whether something may be mounted below a directory.
 func hasMounts(dir string) bool {
-	text, err := regular.Read("/proc/self/mountinfo", maxMounts)
-	if err != nil {
-		return true
-	}
-	below := strings.NewReplacer(" ", `\040`, "\t", `\011`, "\n", `\012`, `\`, `\134`, "#", `\043`).Replace(dir) + "/"
-	for line := range strings.Lines(string(text)) {
-		if f := strings.Fields(line); len(f) > 4 && strings.HasPrefix(strings.ReplaceAll(f[4], "#", `\043`), below) {
-			return true
-		}
-	}
-	return false
+	mounts, err := namespace.Mounts()
+	return err != nil || slices.ContainsFunc(mounts, func(m namespace.Mount) bool { return strings.HasPrefix(m.At, dir+"/") })
 }
 
 // keepAway hides what commands are kept from.

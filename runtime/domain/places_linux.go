@@ -12,7 +12,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/command-dialect/dialect/lang/regular"
+	"github.com/command-dialect/dialect/runtime/namespace"
 )
 
 // A mask hides what is at a path without links: a directory, or a socket or a device.
@@ -324,13 +324,10 @@ func ownDir(path string) bool {
 	return unix.Stat(path, &st) == nil && int(st.Uid) == os.Getuid() && st.Mode&0o077 == 0 && st.Mode&unix.S_IFMT == unix.S_IFDIR
 }
 
-// maxTable bounds the table of mounts, in bytes.
-const maxTable = 16 << 20
-
 // aliases returns the paths at which a directory is seen, itself first: a file system can be mounted in more places than
 // one, as /var is on some systems.
 func aliases(folder string) ([]string, error) {
-	text, err := regular.Read("/proc/self/mountinfo", maxTable)
+	mounts, err := namespace.Mounts()
 	if err != nil {
 		return nil, err
 	}
@@ -339,7 +336,7 @@ func aliases(folder string) ([]string, error) {
 		return nil, &os.PathError{Op: "lstat", Path: folder, Err: err}
 	}
 	list := []string{folder}
-	for _, path := range seenAt(string(text), folder) {
+	for _, path := range seenAt(mounts, folder) {
 		if unix.Lstat(path, &st) == nil && st.Dev == want.Dev && st.Ino == want.Ino {
 			list = append(list, path)
 		}
@@ -347,31 +344,23 @@ func aliases(folder string) ([]string, error) {
 	return list, nil
 }
 
-// seenAt returns the other paths at which a table of mounts says that path may be seen.
-func seenAt(table, path string) (list []string) {
-	type mounted struct{ device, root, at string }
-	var all []mounted
-	var of mounted
-	for line := range strings.Lines(table) {
-		f := strings.Fields(line)
-		if len(f) < 5 {
-			continue
-		}
-		m := mounted{f[2], unescape(f[3]), unescape(f[4])}
-		all = append(all, m)
-		if under(path, m.at) && len(m.at) >= len(of.at) { // a later mount covers an earlier one
+// seenAt returns the other paths at which path may be seen, as the mounts say.
+func seenAt(mounts []namespace.Mount, path string) (list []string) {
+	var of namespace.Mount
+	for _, m := range mounts {
+		if under(path, m.At) && len(m.At) >= len(of.At) { // a later mount covers an earlier one
 			of = m
 		}
 	}
-	if of.at == "" {
+	if of.At == "" {
 		return nil
 	}
-	inner := filepath.Join(of.root, strings.TrimPrefix(path, of.at))
-	for _, m := range all {
-		if m.device != of.device || !under(inner, m.root) {
+	inner := filepath.Join(of.Root, strings.TrimPrefix(path, of.At))
+	for _, m := range mounts {
+		if m.Device != of.Device || !under(inner, m.Root) {
 			continue
 		}
-		if other := filepath.Join(m.at, strings.TrimPrefix(inner, m.root)); other != path && !slices.Contains(list, other) {
+		if other := filepath.Join(m.At, strings.TrimPrefix(inner, m.Root)); other != path && !slices.Contains(list, other) {
 			list = append(list, other)
 		}
 	}
@@ -381,23 +370,4 @@ func seenAt(table, path string) (list []string) {
 // under reports whether path is dir, or below it.
 func under(path, dir string) bool {
 	return path == dir || strings.HasPrefix(path, strings.TrimSuffix(dir, "/")+"/")
-}
-
-// unescape undoes the octal escapes of mountinfo.
-func unescape(text string) string {
-	if !strings.Contains(text, `\`) {
-		return text
-	}
-	var b strings.Builder
-	for i := 0; i < len(text); i++ {
-		if text[i] == '\\' && i+3 < len(text) {
-			if n, err := strconv.ParseUint(text[i+1:i+4], 8, 8); err == nil {
-				b.WriteByte(byte(n))
-				i += 3
-				continue
-			}
-		}
-		b.WriteByte(text[i])
-	}
-	return b.String()
 }
