@@ -60,7 +60,7 @@ func (o *observer) judge(ctx context.Context, res *Report) {
 		res.end(schedule.Fault, receipts.StopCrashed, "it crashed: "+p.Signal)
 	case p.Signal != "":
 		res.end(schedule.Fault, receipts.StopKilled, "killed by "+p.Signal)
-	case res.Step.Shell && (p.ExitCode == 126 || p.ExitCode == 127):
+	case res.Step.Shell && (p.ExitCode == process.StatusNotRunnable || p.ExitCode == process.StatusNotFound):
 		// What a shell says when it finds no such command.
 		res.end(schedule.Fault, receipts.StopEnvMissing, "the shell exited "+strconv.Itoa(p.ExitCode)+": a command in it was not found")
 	case refused(want, p) && o.missing(p) != "":
@@ -164,7 +164,7 @@ func (o *observer) missing(p *process.Result) string {
 		(strings.HasPrefix(said, "error: no such command: `"+argv[1]+"`") || strings.HasPrefix(said, "error: 'cargo-"+argv[1])) {
 		return "cargo has no command " + argv[1]
 	}
-	if p.ExitCode == 127 && len(argv) > 0 {
+	if p.ExitCode == process.StatusNotFound && len(argv) > 0 {
 		switch base := strings.TrimSuffix(filepath.Base(argv[0]), ".cmd"); base {
 		case "npm", "pnpm", "yarn", "bun":
 			install := base + " install"

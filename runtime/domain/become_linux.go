@@ -65,13 +65,6 @@ func send(socket int, message any, fd int) error {
 	}
 }
 
-// The exit statuses of a command that was not begun, as env(1) and timeout(1) have them.
-const (
-	notBegun    = 125
-	notRunnable = 126
-	notFound    = 127
-)
-
 // maxMessage bounds a message, in bytes.
 const maxMessage = 128 << 10
 
@@ -113,25 +106,25 @@ func Become(argv []string) int {
 	unix.CloseOnExec(wire)
 	h := &helper{tty: -1}
 	if _, err := receive(wire, &h.order); err != nil || len(argv) == 0 && !h.Try {
-		return notBegun
+		return process.StatusNotBegun
 	}
 	master, notes, err := h.prepare()
 	if err != nil {
 		_ = send(wire, word{Error: err.Error()}, -1) // nobody is left to say it to
-		return notBegun
+		return process.StatusNotBegun
 	}
 	if err := send(wire, word{Ready: true, Notes: notes}, master); err != nil || h.Try {
-		return notBegun
+		return process.StatusNotBegun
 	}
 	if master >= 0 {
 		unix.Close(master)
 	}
 	var w word
 	if _, err := receive(wire, &w); err != nil || !w.Go {
-		return notBegun
+		return process.StatusNotBegun
 	}
 	if w, err = h.run(argv); err != nil {
-		w = word{Ended: true, Code: notBegun, Text: err.Error()}
+		w = word{Ended: true, Code: process.StatusNotBegun, Text: err.Error()}
 	}
 	_ = send(wire, w, -1)
 	return 0
@@ -193,9 +186,9 @@ func (h *helper) run(argv []string) (word, error) {
 	env := os.Environ()
 	path, err := new(process.Launcher).LookPath(argv[0], h.Dir, env)
 	if err != nil {
-		code := notFound
+		code := process.StatusNotFound
 		if info, e := os.Stat(argv[0]); e == nil && !info.IsDir() && strings.Contains(argv[0], "/") {
-			code = notRunnable
+			code = process.StatusNotRunnable
 		}
 		return word{Ended: true, Code: code, Text: err.Error()}, nil
 	}
@@ -222,7 +215,7 @@ func (h *helper) run(argv []string) (word, error) {
 	}
 	pid, err := syscall.ForkExec(path, argv, attr)
 	if err != nil {
-		return word{Ended: true, Code: notRunnable, Text: (&os.PathError{Op: "exec", Path: path, Err: err}).Error()}, nil
+		return word{Ended: true, Code: process.StatusNotRunnable, Text: (&os.PathError{Op: "exec", Path: path, Err: err}).Error()}, nil
 	}
 	// What the command sends does nothing here. Not before it was started: it would inherit what is ignored.
 	signal.Notify(make(chan os.Signal, 1))
@@ -272,7 +265,7 @@ func (h *helper) listen() {
 	for {
 		var w word
 		if _, err := receive(wire, &w); err != nil {
-			os.Exit(notBegun)
+			os.Exit(process.StatusNotBegun)
 		}
 		group := -int(h.group.Load())
 		switch {

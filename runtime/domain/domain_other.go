@@ -2,7 +2,11 @@
 
 package domain
 
-import "errors"
+import (
+	"errors"
+
+	"github.com/command-dialect/dialect/runtime/process"
+)
 
 // A Domain is for Linux.
 type Domain struct{}
@@ -21,7 +25,7 @@ func Start(o Options) (*Domain, error) {
 func Probe([]string) (Facts, error) { return Facts{}, &Refusal{Why: why} }
 
 // Become is for systems that have domains.
-func Become([]string) int { return 125 }
+func Become([]string) int { return process.StatusNotBegun }
 
 // Facts says that there is no domain.
 func (*Domain) Facts() Facts { return Facts{Mode: None} }

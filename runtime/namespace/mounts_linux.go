@@ -27,7 +27,7 @@ func Mounts() ([]Mount, error) {
 	return parseMounts(string(text)), nil
 }
 
-// parseMounts reads a table as proc_pid_mountinfo(5) has it. It leaves out lines that are none.
+// parseMounts reads a table as proc_pid_mountinfo(5) has it. It leaves out every other line.
 func parseMounts(table string) (list []Mount) {
 	for line := range strings.Lines(table) {
 		of, rest, _ := strings.Cut(line, " - ")

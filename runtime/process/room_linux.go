@@ -259,7 +259,7 @@ func Become(argv []string, furnish func(spec []byte) error) int {
 	}
 	fail := func(stop Stop, err error) int {
 		say(found{Stop: stop, Text: err.Error()})
-		return 125
+		return StatusNotBegun
 	}
 	in := os.NewFile(roomOrder, "order")
 	text, err := io.ReadAll(in)
@@ -389,7 +389,7 @@ func attend(command int, by func(syscall.Signal)) int {
 		switch {
 		case err == unix.EINTR || err == nil && pid != command:
 		case err != nil:
-			return 125
+			return StatusNotBegun
 		case ws.Signaled():
 			by(ws.Signal())
 			return 128 + int(ws.Signal())

@@ -11,7 +11,7 @@ import (
 const Namespaces = false
 
 // Become is for systems that have rooms.
-func Become([]string, func([]byte) error) int { return 125 }
+func Become([]string, func([]byte) error) int { return StatusNotBegun }
 
 // Try says that commands cannot have a room.
 func (l *Launcher) Try(context.Context, *Room) error {

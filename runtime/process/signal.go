@@ -1,5 +1,13 @@
 package process
 
+// Exit statuses where a command did not end by itself, as env(1) and timeout(1) have them.
+const (
+	StatusTimedOut    = 124
+	StatusNotBegun    = 125
+	StatusNotRunnable = 126
+	StatusNotFound    = 127
+)
+
 // SignalStatus is the exit status of a process that a signal of that name has ended: 128 and the number that POSIX
 // gives it, or, of the rest, that Linux does; 128 if there is none.
 func SignalStatus(name string) int {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/command-dialect/dialect/cmd/dialect/dialect-temporal/client"
 	"github.com/command-dialect/dialect/cmd/dialect/dialect-temporal/worker"
+	"github.com/command-dialect/dialect/cmd/dialect/internal/exit"
 	"github.com/command-dialect/dialect/runtime/keyfd"
 	"github.com/command-dialect/dialect/runtime/process"
 	"github.com/command-dialect/dialect/runtime/remote"
@@ -51,11 +52,11 @@ func run(args []string) int {
 		return work(args[2:])
 	default:
 		fmt.Fprint(os.Stderr, usage)
-		return 64
+		return exit.Usage
 	}
 	if err != nil {
 		fmt.Fprintf(os.Stderr, "dialect-temporal: %v\n", err)
-		return 1
+		return exit.Failed
 	}
 	return 0
 }
@@ -80,7 +81,7 @@ func work(args []string) int {
 		if errors.Is(err, flag.ErrHelp) {
 			return 0
 		}
-		return 64
+		return exit.Usage
 	}
 	bad := func(status int, format string, args ...any) int {
 		fmt.Fprintf(os.Stderr, "dialect-temporal: "+format+"\n", args...)
@@ -88,19 +89,19 @@ func work(args []string) int {
 	}
 	switch {
 	case fs.NArg() > 0:
-		return bad(64, "%q is too much", fs.Arg(0))
+		return bad(exit.Usage, "%q is too much", fs.Arg(0))
 	case s.Queue == "":
-		return bad(64, "--task-queue is missing")
+		return bad(exit.Usage, "--task-queue is missing")
 	case o.Depot == "":
-		return bad(64, "--remote is missing: the git repository that carries the files of runs")
+		return bad(exit.Usage, "--remote is missing: the git repository that carries the files of runs")
 	case key == "":
-		return bad(64, "--key-fd is missing: who runs a script believes receipts that a key has signed")
+		return bad(exit.Usage, "--key-fd is missing: who runs a script believes receipts that a key has signed")
 	case o.Slots < 1:
-		return bad(64, "--slots %d: want a positive number", o.Slots)
+		return bad(exit.Usage, "--slots %d: want a positive number", o.Slots)
 	}
 	k, err := keyfd.Take(key)
 	if err != nil {
-		return bad(64, "--key-fd: %v", err)
+		return bad(exit.Usage, "--key-fd: %v", err)
 	}
 	os.Unsetenv(keyfd.Variable) // commands do not learn of it
 	if k.Weakness != "" {
@@ -128,7 +129,7 @@ func work(args []string) int {
 	defer o.Client.Close()
 	w, err := worker.New(o)
 	if err != nil {
-		return bad(64, "%v", err)
+		return bad(exit.Usage, "%v", err)
 	}
 	end, err := w.Start()
 	if err != nil {

@@ -13,6 +13,7 @@ import (
 	"github.com/command-dialect/dialect/cmd/dialect/internal/guard"
 	"github.com/command-dialect/dialect/cmd/dialect/internal/outfile"
 	"github.com/command-dialect/dialect/cmd/dialect/internal/voice"
+	"github.com/command-dialect/dialect/runtime/process"
 )
 
 const guardLong = `Run a coding agent, or any command, where it cannot reach the store and the key of what it asks for.
@@ -42,15 +43,15 @@ func newGuard(u *ui) *cobra.Command {
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return exit.Failf(guard.NotBegun, "no agent: dialect guard -- AGENT [ARGUMENT]...")
+				return exit.Failf(process.StatusNotBegun, "no agent: dialect guard -- AGENT [ARGUMENT]...")
 			}
 			dir, err := os.Getwd()
 			if err != nil {
-				return exit.Failf(guard.NotBegun, "%v", err)
+				return exit.Failf(process.StatusNotBegun, "%v", err)
 			}
 			file := outfile.File{Flag: "--bundle", Name: bundle}
 			if err := outfile.Settle(outfile.InUse{}, &file); err != nil {
-				return exit.Failf(guard.NotBegun, "%v", err)
+				return exit.Failf(process.StatusNotBegun, "%v", err)
 			}
 			o.Argv, o.Root, o.Version = args, command.Root(dir), version()
 			o.Helper, o.Room, o.Guard = []string{domainName}, []string{roomName}, []string{guardName, guardArgument}
@@ -68,7 +69,7 @@ func newGuard(u *ui) *cobra.Command {
 			}
 			err = cmp.Or(err, voice.Write(u.Err, json, r))
 			if err != nil {
-				return exit.Failf(guard.NotBegun, "%v", err)
+				return exit.Failf(process.StatusNotBegun, "%v", err)
 			}
 			return exit.Of(r.Exit)
 		},

@@ -17,9 +17,9 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/command-dialect/dialect/cmd/dialect/internal/command"
 	"github.com/command-dialect/dialect/cmd/dialect/internal/exit"
 	"github.com/command-dialect/dialect/cmd/dialect/internal/voice"
+	"github.com/command-dialect/dialect/runtime/process"
 )
 
 // namesFile are the flags whose value is a file, a folder or a path, by command. A flag
@@ -232,7 +232,7 @@ func TestOutfileRefused(t *testing.T) {
 			args[slices.Index(args, "PLACE")] = place
 			want := exit.Usage
 			if strings.Contains(name, "exec") {
-				want = command.Failed
+				want = process.StatusNotBegun
 			}
 			out, status := dialectIn(dir, args...)
 			if status != want {
@@ -348,7 +348,7 @@ func TestOutfileSwapped(t *testing.T) {
 		{"html into .git", "rm -rf out; ln -s .git out", "out/config", []string{"run", "--html", "PLACE", "quality.dlct"}, exit.Internal},
 		{"a folder above", "rm -rf out; mkdir out; ln -s ../.git out/in", "out/in/config", []string{"run", "--junit", "PLACE", "quality.dlct"}, exit.Internal},
 		{"the file itself", "ln -s ../.git/config out/r", "out/r", []string{"run", "--junit", "PLACE", "quality.dlct"}, 0},
-		{"receipt file", "rm -rf out; ln -s .git out", "out/config", []string{"exec", "--receipt-file", "PLACE", "--", "sh", "-c", "rm -rf out; ln -s .git out"}, command.Failed},
+		{"receipt file", "rm -rf out; ln -s .git out", "out/config", []string{"exec", "--receipt-file", "PLACE", "--", "sh", "-c", "rm -rf out; ln -s .git out"}, process.StatusNotBegun},
 		{"a folder that is made again", "rm -rf out; mkdir -p out/in", "out/r.xml", []string{"run", "--junit", "PLACE", "quality.dlct"}, 0},
 	} {
 		t.Run(test.name, func(t *testing.T) {

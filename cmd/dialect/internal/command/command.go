@@ -23,14 +23,6 @@ import (
 	"github.com/command-dialect/dialect/runtime/schedule"
 )
 
-// Exit statuses that are those of env(1) and timeout(1).
-const (
-	TimedOut    = 124
-	Failed      = 125 // the command was not begun
-	NotRunnable = 126
-	NotFound    = 127
-)
-
 // Root is the directory whose store exec uses: the nearest project's, else dir.
 func Root(dir string) string {
 	if path, err := routing.Find(dir); err == nil {
@@ -58,7 +50,7 @@ func line(args []string) plan.Line {
 func As(dir, name string, args []string) (*plan.Plan, error) {
 	flag := "--as " + name
 	fail := func(format string, a ...any) *exit.Failure {
-		return exit.Failf(Failed, "%s: %s", flag, fmt.Sprintf(format, a...))
+		return exit.Failf(process.StatusNotBegun, "%s: %s", flag, fmt.Sprintf(format, a...))
 	}
 	m, findings, err := project.LoadMatrix(dir, "")
 	if err != nil {
@@ -70,7 +62,7 @@ func As(dir, name string, args []string) (*plan.Plan, error) {
 	b, several := m.Named(name)
 	switch {
 	case b == nil:
-		return nil, exit.NoBinding(Failed, flag, m, name, several)
+		return nil, exit.NoBinding(process.StatusNotBegun, flag, m, name, several)
 	case b.Kind == plan.Composite:
 		f := fail("it is a composite, and a command is one of its members")
 		for _, member := range b.Members {
@@ -112,13 +104,13 @@ func Status(o *engine.Outcome, judged bool) int {
 	case judged && (r.Verdict == schedule.Passed || r.Verdict == schedule.Flaky):
 		return 0
 	case missing && isFile(r.Step.Argv[0]):
-		return NotRunnable
+		return process.StatusNotRunnable
 	case missing:
-		return NotFound
+		return process.StatusNotFound
 	case r.Reason == receipts.StopTimeout:
-		return TimedOut
+		return process.StatusTimedOut
 	case p == nil || r.Reason == receipts.StopStartFailed:
-		return Failed
+		return process.StatusNotBegun
 	case p.Signal != "":
 		return process.SignalStatus(p.Signal)
 	case p.ExitCode != 0:

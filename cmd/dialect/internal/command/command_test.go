@@ -70,7 +70,7 @@ func TestAs(t *testing.T) {
 	} {
 		_, err := command.As(dir, c.name, strings.Fields(c.args))
 		var f *exit.Failure
-		if !errors.As(err, &f) || f.Status != command.Failed || !strings.HasPrefix(err.Error(), "--as "+c.name+": ") || !strings.Contains(err.Error(), c.want) || !strings.Contains(strings.Join(f.Hints, "\n"), c.hint) {
+		if !errors.As(err, &f) || f.Status != process.StatusNotBegun || !strings.HasPrefix(err.Error(), "--as "+c.name+": ") || !strings.Contains(err.Error(), c.want) || !strings.Contains(strings.Join(f.Hints, "\n"), c.hint) {
 			t.Errorf("--as %s -- %s: %v", c.name, c.args, err)
 		}
 	}
@@ -112,11 +112,11 @@ func TestStatus(t *testing.T) {
 		{engine.Result{Report: attempt.Report{Verdict: schedule.Passed, Process: ended(4, "")}}, "x", 4, 0}, // an exit code that is expected
 		{engine.Result{Report: attempt.Report{Verdict: schedule.Fault, Reason: receipts.StopVacuous, Process: ended(0, "")}}, "x", 0, exit.Fault},
 		{engine.Result{Report: attempt.Report{Verdict: schedule.Fault, Reason: receipts.StopKilled, Process: ended(0, "SIGKILL")}}, "x", 137, 137},
-		{engine.Result{Report: attempt.Report{Verdict: schedule.Fault, Reason: receipts.StopTimeout, Process: ended(0, "SIGTERM")}}, "x", command.TimedOut, command.TimedOut},
-		{engine.Result{Report: attempt.Report{Verdict: schedule.Fault, Reason: receipts.StopEnvMissing}}, "none-of-that-name", command.NotFound, command.NotFound},
-		{engine.Result{Report: attempt.Report{Verdict: schedule.Fault, Reason: receipts.StopEnvMissing}}, file, command.NotRunnable, command.NotRunnable},
-		{engine.Result{Report: attempt.Report{Verdict: schedule.Fault, Reason: receipts.StopStartFailed, Process: ended(0, "")}}, "x", command.Failed, command.Failed},
-		{engine.Result{Report: attempt.Report{Verdict: schedule.Fault}}, "x", command.Failed, command.Failed},
+		{engine.Result{Report: attempt.Report{Verdict: schedule.Fault, Reason: receipts.StopTimeout, Process: ended(0, "SIGTERM")}}, "x", process.StatusTimedOut, process.StatusTimedOut},
+		{engine.Result{Report: attempt.Report{Verdict: schedule.Fault, Reason: receipts.StopEnvMissing}}, "none-of-that-name", process.StatusNotFound, process.StatusNotFound},
+		{engine.Result{Report: attempt.Report{Verdict: schedule.Fault, Reason: receipts.StopEnvMissing}}, file, process.StatusNotRunnable, process.StatusNotRunnable},
+		{engine.Result{Report: attempt.Report{Verdict: schedule.Fault, Reason: receipts.StopStartFailed, Process: ended(0, "")}}, "x", process.StatusNotBegun, process.StatusNotBegun},
+		{engine.Result{Report: attempt.Report{Verdict: schedule.Fault}}, "x", process.StatusNotBegun, process.StatusNotBegun},
 	} {
 		c.r.Step = &plan.Step{Argv: []string{c.argv}}
 		o := &engine.Outcome{Results: []*engine.Result{&c.r}}

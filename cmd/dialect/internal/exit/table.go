@@ -2,7 +2,10 @@ package exit
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
+
+	"github.com/command-dialect/dialect/runtime/process"
 )
 
 // A Row is an exit status, or several, and what it means.
@@ -16,7 +19,14 @@ type Group struct {
 
 // Table returns what each exit status means. The help of dialect and the topic `exit` are made of it.
 func Table() []Group {
-	n := func(status int) string { return fmt.Sprint(status) }
+	n := func(statuses ...int) string {
+		var words []string
+		for _, s := range statuses {
+			words = append(words, strconv.Itoa(s))
+		}
+		return strings.Join(words, ", ")
+	}
+	unbegun := n(process.StatusNotBegun, process.StatusNotRunnable, process.StatusNotFound)
 	return []Group{
 		{"run, check", []Row{
 			{"0", "every line passed, and so did the gate; for `check`: there is no error"},
@@ -36,18 +46,18 @@ func Table() []Group {
 		}},
 		{"exec", []Row{
 			{"0-255", "the status of the command itself"},
-			{"124", "the command timed out"},
-			{"125, 126, 127", "the command was not begun; cannot be run; was not found: as env(1) and timeout(1) do"},
+			{n(process.StatusTimedOut), "the command timed out"},
+			{unbegun, "the command was not begun; cannot be run; was not found: as env(1) and timeout(1) do"},
 			{"0, 1, 2", "with `--as`: 0 if the command passed; 1 or 2 if it exited 0 but did not pass"},
 		}},
 		{"guard", []Row{
 			{"0-255", "the status of the agent itself"},
-			{"125, 126, 127", "the agent was not begun, or what was recorded could not be kept; cannot be run; was not found"},
+			{unbegun, "the agent was not begun, or what was recorded could not be kept; cannot be run; was not found"},
 		}},
 		{"all commands", []Row{
 			{n(Usage), "usage: the command line is wrong, and nothing was run"},
 			{n(Internal), "internal error, or standard output cannot be written (the disk is full)"},
-			{"129, 130, 143", "ended by SIGHUP, SIGINT, SIGTERM"},
+			{n(process.SignalStatus("SIGHUP"), process.SignalStatus("SIGINT"), process.SignalStatus("SIGTERM")), "ended by SIGHUP, SIGINT, SIGTERM"},
 			{n(Pipe), "nobody reads standard output any more"},
 		}},
 	}

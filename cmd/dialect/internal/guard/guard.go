@@ -28,12 +28,9 @@ import (
 	"github.com/command-dialect/dialect/runtime/domain"
 	"github.com/command-dialect/dialect/runtime/keyfd"
 	"github.com/command-dialect/dialect/runtime/notary"
+	"github.com/command-dialect/dialect/runtime/process"
 	"github.com/command-dialect/dialect/runtime/tempdir"
 )
-
-// NotBegun is the exit status where the agent was not started, or what was recorded could not be kept: that of env(1)
-// and timeout(1).
-const NotBegun = 125
 
 // socketName is the name of the notary's socket in the folder of a session.
 const socketName = "socket"
@@ -77,11 +74,11 @@ func Run(ctx context.Context, o Options) (r *Report, err error) {
 	defer func() {
 		var f *exit.Failure
 		if err != nil && !errors.As(err, &f) {
-			err = exit.Failf(NotBegun, "%w", err)
+			err = exit.Failf(process.StatusNotBegun, "%w", err)
 		}
 	}()
 	if socket := os.Getenv(notary.Variable); socket != "" {
-		return nil, exit.Failf(NotBegun, "this is the inside of a guard already (%s)", socket).
+		return nil, exit.Failf(process.StatusNotBegun, "this is the inside of a guard already (%s)", socket).
 			Hint("`dialect guard status` says what it has recorded; run the agent as it is")
 	}
 	// A reader of the summary that goes away does not end the notary: caught, the signal becomes an error of the write, and the agent has its own.
@@ -128,7 +125,7 @@ func Run(ctx context.Context, o Options) (r *Report, err error) {
 		Helper: o.Helper, Folder: folder, Sockets: []string{socket}, Suspend: interrupt.Suspend,
 	})
 	if refusal := new(domain.Refusal); errors.As(err, &refusal) {
-		return nil, exit.Failf(NotBegun, "%w", err).Hint("%s", "`dialect doctor` says what this machine gives").
+		return nil, exit.Failf(process.StatusNotBegun, "%w", err).Hint("%s", "`dialect doctor` says what this machine gives").
 			Hint("--allow-unguarded runs the agent as it is, and records at level L0")
 	}
 	if err != nil {
@@ -152,7 +149,7 @@ func Run(ctx context.Context, o Options) (r *Report, err error) {
 			return nil, exit.Usagef("--identity: %v", err)
 		}
 		if weakness != "" && d.Facts().Mode != domain.None {
-			return nil, exit.Failf(NotBegun, "--identity: the key could be in other hands, so it vouches for nothing: %s", weakness).
+			return nil, exit.Failf(process.StatusNotBegun, "--identity: the key could be in other hands, so it vouches for nothing: %s", weakness).
 				Hint("without --identity the session is recorded, and nobody vouches for it")
 		}
 	}
@@ -194,7 +191,7 @@ func (o Options) leave() ([]string, error) {
 		return nil, fmt.Errorf("--ssh-agent: %w", err)
 	}
 	if strings.HasPrefix(filepath.Base(real), "S.gpg-agent") {
-		return nil, exit.Failf(NotBegun, "--ssh-agent: %s is of gpg-agent, which runs the program that a file in your home names", real).
+		return nil, exit.Failf(process.StatusNotBegun, "--ssh-agent: %s is of gpg-agent, which runs the program that a file in your home names", real).
 			Hint("use keys of ssh-agent, or push once the session has ended")
 	}
 	return []string{real}, nil
@@ -204,7 +201,7 @@ func (o Options) leave() ([]string, error) {
 func modesFor(o Options) ([]domain.Mode, error) {
 	if os.Geteuid() == 0 || os.Getuid() == 0 {
 		if !o.Unguarded {
-			return nil, exit.Failf(NotBegun, "root can read and change everything: no domain holds it").
+			return nil, exit.Failf(process.StatusNotBegun, "root can read and change everything: no domain holds it").
 				Hint("run it as an ordinary user").Hint("--allow-unguarded runs the agent as it is, and records at level L0")
 		}
 		return []domain.Mode{domain.None}, nil

@@ -10,6 +10,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/command-dialect/dialect/cmd/dialect/internal/exit"
 	"github.com/command-dialect/dialect/cmd/dialect/internal/mcpserver"
 	"github.com/command-dialect/dialect/runtime/mcpclient/broker"
 )
@@ -35,11 +36,11 @@ func Main() int {
 		}
 	default:
 		fmt.Fprint(os.Stderr, usage)
-		return 64
+		return exit.Usage
 	}
 	if err != nil {
 		fmt.Fprintf(os.Stderr, "dialect-mcp: %v\n", err)
-		return 1
+		return exit.Failed
 	}
 	return 0
 }

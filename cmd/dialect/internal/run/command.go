@@ -36,14 +36,14 @@ type Command struct {
 // Run runs the command args in the working directory, and passes its output through.
 func (c *Command) Run(v *voice.Voice, args []string) error {
 	if len(args) == 0 {
-		return exit.Failf(command.Failed, "no command: dialect exec -- COMMAND [ARGUMENT]...")
+		return exit.Failf(process.StatusNotBegun, "no command: dialect exec -- COMMAND [ARGUMENT]...")
 	}
 	dir, err := os.Getwd()
 	if err != nil {
-		return exit.Failf(command.Failed, "%v", err)
+		return exit.Failf(process.StatusNotBegun, "%v", err)
 	}
 	if c.Timeout < 0 {
-		return exit.Failf(command.Failed, "--timeout %v: want a positive duration", c.Timeout)
+		return exit.Failf(process.StatusNotBegun, "--timeout %v: want a positive duration", c.Timeout)
 	}
 	root, p, err := c.plan(dir, args)
 	if err != nil {
@@ -52,7 +52,7 @@ func (c *Command) Run(v *voice.Voice, args []string) error {
 	file := outfile.File{Flag: "--receipt-file", Name: c.File}
 	store, _ := c.Paths(root)
 	if err := outfile.Settle(outfile.InUse{Files: append(project.RulesAround(dir), project.Rules(p.Matrix)...), Store: store}, &file); err != nil {
-		return exit.Failf(command.Failed, "%v", err)
+		return exit.Failf(process.StatusNotBegun, "%v", err)
 	}
 	c.Share = p.Matrix.Clean.Share
 	rec, err := c.Open(v, root, p.Matrix.Caches)
@@ -101,7 +101,7 @@ func (c *Command) plan(dir string, args []string) (string, *plan.Plan, error) {
 		if p, err = command.As(dir, c.As, args); err != nil {
 			return "", nil, err
 		}
-		if err = ofOuter(p, command.Failed); err != nil {
+		if err = ofOuter(p, process.StatusNotBegun); err != nil {
 			return "", nil, err
 		}
 		root = p.Matrix.Root
@@ -130,7 +130,7 @@ func (c *Command) tell(v *voice.Voice, o *engine.Outcome, file *outfile.File) er
 		}
 		if file.Path != "" {
 			if err := file.Replace([]byte(r.Receipt.String()+"\n"), 0o600); err != nil {
-				return exit.Failf(command.Failed, "%v", err)
+				return exit.Failf(process.StatusNotBegun, "%v", err)
 			}
 		}
 	}

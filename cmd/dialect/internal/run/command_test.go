@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/command-dialect/dialect/cmd/dialect/internal/command"
 	"github.com/command-dialect/dialect/cmd/dialect/internal/exit"
+	"github.com/command-dialect/dialect/runtime/process"
 )
 
 // One command passes its output and its exit status through, and leaves a receipt; it prints the hash and writes it to a file.
@@ -23,15 +23,15 @@ func TestCommand(t *testing.T) {
 		{"passes", func(*Command) {}, []string{"echo", "hello"}, 0, "hello\n", "dialect: receipt ", true},
 		{"fails", func(*Command) {}, []string{"sh", "-c", "echo no >&2; exit 7"}, 7, "", "no\n", true},
 		{"quiet", func(c *Command) { c.Quiet = true }, []string{"echo", "hello"}, 0, "hello\n", "", true},
-		{"nothing", func(*Command) {}, nil, command.Failed, "", "", false},
-		{"negative", func(c *Command) { c.Timeout = -1 }, []string{"true"}, command.Failed, "", "", false},
-		{"missing", func(*Command) {}, []string{"no-such-command-here"}, command.NotFound, "", "env_missing", true},
-		{"too long", func(c *Command) { c.Timeout = 50 * time.Millisecond }, []string{"sleep", "600"}, command.TimedOut, "", "timeout", true},
+		{"nothing", func(*Command) {}, nil, process.StatusNotBegun, "", "", false},
+		{"negative", func(c *Command) { c.Timeout = -1 }, []string{"true"}, process.StatusNotBegun, "", "", false},
+		{"missing", func(*Command) {}, []string{"no-such-command-here"}, process.StatusNotFound, "", "env_missing", true},
+		{"too long", func(c *Command) { c.Timeout = 50 * time.Millisecond }, []string{"sleep", "600"}, process.StatusTimedOut, "", "timeout", true},
 		{"a binding that passes", func(c *Command) { c.As = "test_yes" }, []string{"true"}, 0, "", "dialect: receipt ", true},
 		{"a binding that fails", func(c *Command) { c.As = "test_no" }, []string{"false"}, exit.Failed, "", "dialect: error: ", true},
-		{"another command than the binding's", func(c *Command) { c.As = "test_yes" }, []string{"false"}, command.Failed, "", "", false},
+		{"another command than the binding's", func(c *Command) { c.As = "test_yes" }, []string{"false"}, process.StatusNotBegun, "", "", false},
 		{"no store", func(c *Command) { c.Store = "none" }, []string{"echo", "hello"}, 0, "hello\n", "DEGRADED", false},
-		{"a rule is its file", func(c *Command) { c.File = "routing.toml" }, []string{"true"}, command.Failed, "", "", false},
+		{"a rule is its file", func(c *Command) { c.File = "routing.toml" }, []string{"true"}, process.StatusNotBegun, "", "", false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			inProject(t, nil)

@@ -12,6 +12,7 @@ import (
 	"github.com/command-dialect/dialect/receipts"
 	"github.com/command-dialect/dialect/runtime/diagnose"
 	"github.com/command-dialect/dialect/runtime/engine"
+	"github.com/command-dialect/dialect/runtime/process"
 	"github.com/command-dialect/dialect/runtime/schedule"
 )
 
@@ -48,7 +49,7 @@ func (r *Result) judge(res *engine.Result, text []byte) {
 	some := res.Tests != nil && res.Tests.Passed > 0
 	absent := patterns().absent.FindSubmatch(text)
 	toolchain := patterns().toolchain.FindSubmatch(text)
-	exit127 := res.Process != nil && res.Process.ExitCode == 127
+	unfound := res.Process != nil && res.Process.ExitCode == process.StatusNotFound
 	switch {
 	case res.Verdict == schedule.Passed:
 		r.Outcome = Runs
@@ -59,7 +60,7 @@ func (r *Result) judge(res *engine.Result, text []byte) {
 		r.Outcome, r.Why = Unfinished, fmt.Sprintf("not done after %v (--timeout)", r.Duration.Round(time.Second))
 	case res.Reason == receipts.StopEnvMissing:
 		r.Outcome, r.Why = Needs, res.Detail
-	case absent != nil && (!some || exit127):
+	case absent != nil && (!some || unfound):
 		r.Outcome, r.Why = Needs, first(absent[1:])+" is missing"
 	case !some && patterns().offline.Match(text):
 		r.Outcome, r.Why = Needs, "a package cannot be fetched: "+line(text, patterns().offline)
@@ -67,7 +68,7 @@ func (r *Result) judge(res *engine.Result, text []byte) {
 		r.Outcome, r.Why = Needs, "needs a newer toolchain: "+line(text, patterns().toolchain)
 	case !some && bytes.Contains(text, []byte("go: updates to go.mod needed")):
 		r.Outcome, r.Why = Needs, "its go.mod is not up to date: go mod tidy"
-	case exit127:
+	case unfound:
 		r.Outcome, r.Why = Needs, "a program is missing"
 	case res.Reason == receipts.StopVacuous, bytes.Contains(text, []byte("matched no packages")):
 		r.Outcome, r.Why = Vacuous, "it tested nothing"
