@@ -12,6 +12,7 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/command-dialect/dialect/lang/regular"
 	"github.com/command-dialect/dialect/runtime/workspace/git"
 )
 
@@ -161,29 +162,22 @@ func kernels(path string) bool {
 	return slices.ContainsFunc([]string{"/dev", "/proc", "/sys"}, func(dir string) bool { _, in := git.Within(dir, path); return in })
 }
 
-// maxLinks bounds how many links a path has, as the kernel does.
-const maxLinks = 40
-
 // changeable reports whether a path leads the command over something that the asker's user can change.
 func (w *ways) changeable(path string) bool {
-	at, rest := "/", strings.Split(strings.Trim(path, "/"), "/")
-	for links := 0; ; {
+	at, way := "/", regular.NewWay(path)
+	for {
 		open, known := w.known[at]
 		if !known {
 			open = changeableBy(cmp.Or(w.room.o.Asker, os.Geteuid()), at)
 			w.known[at] = open
 		}
-		switch {
-		case open:
+		if open {
 			return true
-		case len(rest) == 0:
-			return false
 		}
-		name := rest[0]
-		rest = rest[1:]
+		name := way.Next()
 		switch name {
-		case "", ".":
-			continue
+		case "":
+			return false
 		case "..":
 			at = filepath.Dir(at)
 			continue
@@ -201,13 +195,12 @@ func (w *ways) changeable(path string) bool {
 			continue
 		}
 		target, err := os.Readlink(next)
-		if links++; err != nil || links > maxLinks {
+		if err != nil || !way.Follow(target) {
 			return true
 		}
 		if filepath.IsAbs(target) {
 			at = "/"
 		}
-		rest = append(strings.Split(target, "/"), rest...)
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/command-dialect/dialect/lang/regular"
 	"github.com/command-dialect/dialect/runtime/namespace"
 )
 
@@ -274,24 +275,12 @@ func socketsAlone(dir string, deep int) bool {
 	})
 }
 
-// maxLinks is how many links a path may lead over, as for the kernel.
-const maxLinks = 40
-
 // resolve returns an absolute path without links. theirs says that one was there that somebody else than root made, or could have.
 func resolve(path string) (real string, theirs bool, err error) {
 	real = "/"
-	rest := strings.Split(path, "/")
-	for links := 0; len(rest) > 0; {
-		word := rest[0]
-		rest = rest[1:]
-		switch word {
-		case "", ".":
-			continue
-		case "..":
-			real = filepath.Dir(real)
-			continue
-		}
-		next := filepath.Join(real, word)
+	way := regular.NewWay(path)
+	for name := way.Next(); name != ""; name = way.Next() {
+		next := filepath.Join(real, name) // of "..", the directory above
 		var st, in unix.Stat_t
 		if err := unix.Lstat(next, &st); err != nil {
 			return "", theirs, &os.PathError{Op: "lstat", Path: next, Err: err}
@@ -300,9 +289,6 @@ func resolve(path string) (real string, theirs bool, err error) {
 			real = next
 			continue
 		}
-		if links++; links > maxLinks {
-			return "", theirs, &os.PathError{Op: "resolve", Path: path, Err: unix.ELOOP}
-		}
 		if unix.Lstat(real, &in) != nil || st.Uid != 0 || in.Uid != 0 || in.Mode&0o022 != 0 {
 			theirs = true
 		}
@@ -310,10 +296,12 @@ func resolve(path string) (real string, theirs bool, err error) {
 		if err != nil {
 			return "", theirs, err
 		}
+		if !way.Follow(to) {
+			return "", theirs, &os.PathError{Op: "resolve", Path: path, Err: unix.ELOOP}
+		}
 		if filepath.IsAbs(to) {
 			real = "/"
 		}
-		rest = append(strings.Split(to, "/"), rest...)
 	}
 	return real, theirs, nil
 }

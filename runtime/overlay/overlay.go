@@ -24,11 +24,8 @@ import (
 	"github.com/command-dialect/dialect/lang/regular"
 )
 
-// Bounds of a path.
-const (
-	maxPath  = 4096
-	maxLinks = 40
-)
+// maxPath bounds a path, in bytes.
+const maxPath = 4096
 
 var (
 	errLeaves = errors.New("it leads out of the tree")
@@ -304,20 +301,15 @@ func (t *Tree) find(name string, follow bool) (full string, e *entry, err error)
 		return fail(errLong)
 	}
 	full, e = ".", &entry{info: t.top.info, dir: t.top}
-	links, rest := 0, strings.Split(name, "/")
-	var way []*entry // to full, without it
-	for len(rest) > 0 {
-		base := rest[0]
-		rest = rest[1:]
-		switch base {
-		case "", ".":
-			continue
-		case "..":
-			if len(way) == 0 {
+	way := regular.NewWay(name)
+	var above []*entry // of full, from the top
+	for base := way.Next(); base != ""; base = way.Next() {
+		if base == ".." {
+			if len(above) == 0 {
 				return fail(errLeaves)
 			}
-			full, e = path.Dir(full), way[len(way)-1]
-			way = way[:len(way)-1]
+			full, e = path.Dir(full), above[len(above)-1]
+			above = above[:len(above)-1]
 			continue
 		}
 		if e.dir == nil {
@@ -327,21 +319,19 @@ func (t *Tree) find(name string, follow bool) (full string, e *entry, err error)
 		if err != nil {
 			return fail(err)
 		}
-		if next.info.Mode()&fs.ModeSymlink != 0 && (follow || len(rest) > 0) {
+		if next.info.Mode()&fs.ModeSymlink != 0 && (follow || way.More()) {
 			target, err := next.at.root.Readlink(filepath.FromSlash(next.at.name))
-			links++
 			switch {
 			case err != nil:
 				return fail(err)
-			case links > maxLinks:
+			case !way.Follow(filepath.ToSlash(target)):
 				return fail(errLinks)
 			case path.IsAbs(target) || filepath.IsAbs(target):
 				return fail(errLeaves)
 			}
-			rest = append(strings.Split(filepath.ToSlash(target), "/"), rest...)
 			continue
 		}
-		way = append(way, e)
+		above = append(above, e)
 		if full, e = path.Join(full, base), next; len(full) > maxPath {
 			return fail(errLong)
 		}

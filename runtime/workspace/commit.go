@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/command-dialect/dialect/lang/regular"
 	"github.com/command-dialect/dialect/lang/suggest"
 	"github.com/command-dialect/dialect/runtime/workspace/git"
 )
@@ -153,21 +154,13 @@ func (c *Commit) ReadFile(ctx context.Context, path string) ([]byte, error) {
 	return content, nil
 }
 
-// maxLinks bounds the links on the way to one file, as kernels do.
-const maxLinks = 40
-
 // find returns the file at a path of the commit, and the links on the way as "path -> target".
 func (c *Commit) find(ctx context.Context, file string) (content []byte, links []string, err error) {
-	left := strings.Split(file, "/")
+	way := regular.NewWay(file)
 	at := []git.ObjectID{c.root} // trees, from the root
 	var names []string           // of the trees below the root
-	for len(left) > 0 {
-		name := left[0]
-		left = left[1:]
-		switch name {
-		case "", ".":
-			continue
-		case "..":
+	for name := way.Next(); name != ""; name = way.Next() {
+		if name == ".." {
 			if len(at) == 1 {
 				return nil, links, fs.ErrNotExist // outside of the worktree
 			}
@@ -188,7 +181,7 @@ func (c *Commit) find(ctx context.Context, file string) (content []byte, links [
 			continue
 		case git.ModeCommit:
 			at := strings.Join(append(names, name), "/")
-			content, more, err := c.submodule(ctx, at, id, strings.Join(left, "/"))
+			content, more, err := c.submodule(ctx, at, id, way.Rest())
 			for _, l := range more {
 				links = append(links, at+"/"+l)
 			}
@@ -204,11 +197,10 @@ func (c *Commit) find(ctx context.Context, file string) (content []byte, links [
 		case mode == git.ModeLink:
 			target := string(content)
 			links = append(links, strings.Join(append(names, name), "/")+" -> "+target)
-			if len(links) > maxLinks || strings.HasPrefix(target, "/") {
+			if !way.Follow(target) || strings.HasPrefix(target, "/") {
 				return nil, links, fs.ErrNotExist
 			}
-			left = append(strings.Split(target, "/"), left...)
-		case len(left) > 0:
+		case way.More():
 			return nil, links, fs.ErrNotExist
 		default:
 			return content, links, nil

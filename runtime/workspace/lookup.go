@@ -10,6 +10,7 @@ import (
 	"sort"
 	"strings"
 
+	"github.com/command-dialect/dialect/lang/regular"
 	"github.com/command-dialect/dialect/runtime/workspace/git"
 )
 
@@ -117,17 +118,13 @@ const (
 )
 
 // follow goes from the directory at along the path todo. It looks each component up among the
-// entries, and follows at most maxLinks links, which it returns as "path -> target". It ends at the
+// entries, and follows links, which it returns as "path -> target". It ends at the
 // path last, with the entry there: nil for a directory, or where nothing counts. why says what
 // stopped it; it is empty at a file or directory that counts.
 func (l entryList) follow(at, todo string) (last string, e *entry, links []string, why string) {
-	for todo != "" {
-		name, rest, more := strings.Cut(todo, "/")
-		todo = rest
-		switch name {
-		case "", ".":
-			continue
-		case "..":
+	way := regular.NewWay(todo)
+	for name := way.Next(); name != ""; name = way.Next() {
+		if name == ".." {
 			if at == "" {
 				return at, nil, links, leadsOutside
 			}
@@ -139,23 +136,19 @@ func (l entryList) follow(at, todo string) (last string, e *entry, links []strin
 		next := path.Join(at, name)
 		switch f := l.find(next); {
 		case f == nil && len(l.below(next)) == 0:
-			return path.Join(next, todo), nil, links, "a link to what does not count: " + git.Display(next)
+			return path.Join(next, way.Rest()), nil, links, "a link to what does not count: " + git.Display(next)
 		case f == nil, f.kind == kindRepository:
 			at = next
 		case f.kind == kindLink:
 			links = append(links, f.path+" -> "+f.target)
 			switch {
-			case len(links) > maxLinks:
+			case !way.Follow(f.target):
 				return next, nil, links, leadsRound
 			case strings.HasPrefix(f.target, "/"):
 				return next, nil, links, leadsOutside
-			case more:
-				todo = f.target + "/" + todo
-			default:
-				todo = f.target
 			}
-		case more:
-			return path.Join(next, todo), nil, links, "a link to what is below a file: " + git.Display(next)
+		case way.More():
+			return path.Join(next, way.Rest()), nil, links, "a link to what is below a file: " + git.Display(next)
 		default:
 			return next, f, links, ""
 		}
