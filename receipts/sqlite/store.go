@@ -438,9 +438,6 @@ func (s *Store) stmt(ctx context.Context, text string) (*sql.Stmt, error) {
 	return st, err
 }
 
-// Path returns the path of the file.
-func (s *Store) Path() string { return s.path }
-
 // Close makes durable what was submitted, and closes the file.
 func (s *Store) Close() error {
 	err := s.queue.close()

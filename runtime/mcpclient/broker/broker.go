@@ -42,10 +42,8 @@ type (
 	// The pipes carry the words of package broker.
 	Options = mcpclient.Options
 	Call    = mcpclient.Call
-	Value   = mcpclient.Value
 	Result  = mcpclient.Result
 	Error   = mcpclient.Error
-	Reason  = mcpclient.Reason
 )
 
 // Bounds of what is asked of a server.

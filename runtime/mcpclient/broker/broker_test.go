@@ -159,7 +159,7 @@ func TestHostileServers(t *testing.T) {
 	for _, tt := range []struct {
 		how, target string
 		call        Call
-		reason      Reason
+		reason      mcpclient.Reason
 		says        string
 	}{
 		{"exit", "bad-server:do_it", Call{}, mcpclient.StartFailed, "ended at its start"},
@@ -186,7 +186,7 @@ func TestHostileServers(t *testing.T) {
 		{"ok", "token:do_it", Call{}, mcpclient.NotConfigured, "NO_SUCH_VARIABLE"},
 		{"ok", "gone:do_it", Call{}, mcpclient.EnvMissing, "not in PATH"},
 		{"ok", "bad-server:do_it", Call{Values: values("x", "many")}, mcpclient.BadArguments, "x (integer, required)"},
-		{"ok", "bad-server:do_it", Call{Values: []Value{}}, mcpclient.BadArguments, "required"},
+		{"ok", "bad-server:do_it", Call{Values: []mcpclient.Value{}}, mcpclient.BadArguments, "required"},
 		{"ok", "bad-server:no-schema", Call{Values: values("", "1")}, mcpclient.BadArguments, "named values"},
 	} {
 		t.Run(tt.how+"/"+string(tt.reason), func(t *testing.T) {
@@ -409,9 +409,9 @@ func TestRealServers(t *testing.T) {
 }
 
 // values makes values of pairs of name and text.
-func values(pairs ...string) (list []Value) {
+func values(pairs ...string) (list []mcpclient.Value) {
 	for i := 0; i < len(pairs); i += 2 {
-		list = append(list, Value{Name: pairs[i], Text: pairs[i+1]})
+		list = append(list, mcpclient.Value{Name: pairs[i], Text: pairs[i+1]})
 	}
 	return list
 }
