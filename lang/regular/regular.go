@@ -2,6 +2,8 @@
 // else. A FIFO, a device or a socket in the place of a file never holds the caller, and
 // is never read. What was opened is looked at, not its name, so it does not matter when
 // somebody puts something else there.
+//
+// It also walks paths by hand: [Above] goes up, a [Way] goes over links.
 package regular
 
 import (

@@ -1,6 +1,10 @@
 package regular
 
-import "strings"
+import (
+	"iter"
+	"path/filepath"
+	"strings"
+)
 
 // maxLinks is how many links a path may lead over, as for the kernel.
 const maxLinks = 40
@@ -39,4 +43,17 @@ func (w *Way) Follow(target string) bool {
 	w.left = append(strings.Split(target, "/"), w.left...)
 	w.links++
 	return w.links <= maxLinks
+}
+
+// Above returns dir and the folders that it is in, the nearest first.
+func Above(dir string) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for {
+			up := filepath.Dir(dir)
+			if !yield(dir) || up == dir {
+				return
+			}
+			dir = up
+		}
+	}
 }

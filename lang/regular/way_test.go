@@ -1,6 +1,7 @@
 package regular
 
 import (
+	"path/filepath"
 	"slices"
 	"testing"
 )
@@ -28,5 +29,15 @@ func TestWay(t *testing.T) {
 	}
 	if w.Next(); w.Follow("l") {
 		t.Error("more links than the kernel follows")
+	}
+}
+
+func TestAbove(t *testing.T) {
+	want := []string{filepath.FromSlash("/a/b"), filepath.FromSlash("/a"), filepath.FromSlash("/")}
+	if got := slices.Collect(Above(want[0])); !slices.Equal(got, want) {
+		t.Errorf("%q", got)
+	}
+	if got := slices.Collect(Above("a")); !slices.Equal(got, []string{"a", "."}) {
+		t.Errorf("%q", got)
 	}
 }

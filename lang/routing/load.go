@@ -60,7 +60,7 @@ func Find(dir string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	for at := abs; ; at = filepath.Dir(at) {
+	for at := range regular.Above(abs) {
 		name := filepath.Join(at, FileName)
 		info, err := os.Stat(name)
 		switch {
@@ -68,10 +68,9 @@ func Find(dir string) (string, error) {
 			return name, nil
 		case err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, fs.ErrPermission):
 			return "", err
-		case at == filepath.Dir(at):
-			return "", fmt.Errorf("%w in %s or any folder above it; `dialect init` makes one", ErrNotFound, abs)
 		}
 	}
+	return "", fmt.Errorf("%w in %s or any folder above it; `dialect init` makes one", ErrNotFound, abs)
 }
 
 // Options changes how a matrix is loaded. The zero Options is ready to use.

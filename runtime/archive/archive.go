@@ -103,17 +103,13 @@ func Writes(name string) bool {
 // Nearest returns the path of the store of the project that dir is in, the nearest one; ok
 // is false where there is none in dir or above it.
 func Nearest(dir string) (store string, ok bool) {
-	for {
-		path := Store(dir)
+	for at := range regular.Above(dir) {
+		path := Store(at)
 		if _, err := os.Lstat(path); err == nil {
 			return path, true
 		}
-		up := filepath.Dir(dir)
-		if up == dir {
-			return "", false
-		}
-		dir = up
 	}
+	return "", false
 }
 
 // Below returns the paths of the stores of the projects in the folders of the working

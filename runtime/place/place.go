@@ -6,6 +6,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"github.com/command-dialect/dialect/lang/regular"
 )
 
 // Short is path relative to the working directory where that is shorter.
@@ -56,14 +58,12 @@ func TryWrite(dir string) error {
 
 // Repository is the top of the worktree that dir is in; dir itself if it is in none.
 func Repository(dir string) string {
-	for at := dir; ; at = filepath.Dir(at) {
+	for at := range regular.Above(dir) {
 		if _, err := os.Lstat(filepath.Join(at, ".git")); err == nil {
 			return at
 		}
-		if at == filepath.Dir(at) {
-			return dir
-		}
 	}
+	return dir
 }
 
 // Real is path, of which the end may be missing, absolute and without links.

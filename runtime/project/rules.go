@@ -9,6 +9,7 @@ import (
 
 	"github.com/command-dialect/dialect/lang/diag"
 	"github.com/command-dialect/dialect/lang/plan"
+	"github.com/command-dialect/dialect/lang/regular"
 	"github.com/command-dialect/dialect/lang/resolve"
 	"github.com/command-dialect/dialect/lang/routing"
 	"github.com/command-dialect/dialect/runtime/place"
@@ -94,15 +95,13 @@ func LoadMatrixOf(ctx context.Context, rev, dir, name string) (*workspace.Commit
 // nearestIn returns the path of the nearest matrix that a commit has in dir or above it; empty
 // if it has none.
 func nearestIn(ctx context.Context, c *workspace.Commit, dir string) string {
-	for at := dir; ; at = filepath.Dir(at) {
+	for at := range regular.Above(dir) {
 		path := filepath.Join(at, routing.FileName)
 		if f, err := c.Lookup(ctx, path); err == nil && f.File {
 			return path
 		}
-		if at == filepath.Dir(at) {
-			return ""
-		}
 	}
+	return ""
 }
 
 // Lost returns the path of the matrix that HEAD has for dir, where none is here any more; empty
@@ -167,8 +166,8 @@ func elsewhere(b *policy.Baseline, m *routing.Matrix, state policy.State, base, 
 	if err != nil {
 		return ""
 	}
-	pinned := policy.IsPinned(m.Root)
-	for at, nearer := dir, true; ; at = filepath.Dir(at) {
+	pinned, nearer := policy.IsPinned(m.Root), true
+	for at := range regular.Above(dir) {
 		nearer = nearer && at != m.Root
 		path := filepath.Join(at, routing.FileName)
 		switch {
@@ -178,10 +177,9 @@ func elsewhere(b *policy.Baseline, m *routing.Matrix, state policy.State, base, 
 			return fmt.Sprintf("%s is new, and nearer than %s, which is the matrix of this folder in %s: commit it, or trust it with `dialect trust`", place.Short(m.Path), place.Short(path), b.Name)
 		case base == "" && at != m.Root && (nearer || !pinned) && policy.IsPinned(at):
 			return fmt.Sprintf("you pinned the project at %s, but the nearest matrix is %s; run `dialect trust` to pin that one as well", at, place.Short(m.Path))
-		case at == filepath.Dir(at):
-			return ""
 		}
 	}
+	return ""
 }
 
 // Check compares the matrix of a plan with its baseline: see [policy.Check].

@@ -357,7 +357,7 @@ var (
 // as it does in git. The root is set as soon as there is a .git, even with an
 // error. run starts each git of the repository; nil for this process.
 func Discover(ctx context.Context, run Runner, dir string) (Repository, error) {
-	for root := dir; ; root = filepath.Dir(root) {
+	for root := range regular.Above(dir) {
 		fi, err := os.Lstat(filepath.Join(root, ".git"))
 		if err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, fs.ErrPermission) {
 			return Repository{}, err
@@ -390,10 +390,8 @@ func Discover(ctx context.Context, run Runner, dir string) (Repository, error) {
 				return r, err
 			}
 		}
-		if root == filepath.Dir(root) {
-			return Repository{}, ErrNoRepository
-		}
 	}
+	return Repository{}, ErrNoRepository
 }
 
 func (r *Repository) parse(out string) error {

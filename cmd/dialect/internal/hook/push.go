@@ -17,6 +17,7 @@ import (
 	"github.com/command-dialect/dialect/cmd/dialect/internal/hook/journal"
 	"github.com/command-dialect/dialect/cmd/dialect/internal/hook/shell"
 	"github.com/command-dialect/dialect/lang/diag"
+	"github.com/command-dialect/dialect/lang/regular"
 	"github.com/command-dialect/dialect/lang/routing"
 	"github.com/command-dialect/dialect/receipts/verify"
 	"github.com/command-dialect/dialect/runtime/policy"
@@ -346,12 +347,10 @@ func upstream(ctx context.Context, dir, remote string, onto ...string) string {
 			return branch
 		}
 	}
-	for at := dir; ; at = filepath.Dir(at) {
+	for at := range regular.Above(dir) {
 		if policy.IsPinned(at) {
 			return "your pin"
 		}
-		if at == filepath.Dir(at) {
-			return ""
-		}
 	}
+	return ""
 }

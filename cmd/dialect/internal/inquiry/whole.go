@@ -57,9 +57,9 @@ func (q *Question) Default(ctx context.Context, from string) (path string, list 
 	if q.rules.Script != "" {
 		paths = []string{filepath.Join(q.rules.Root, filepath.FromSlash(q.rules.Script))}
 	} else {
-		for dir := filepath.Join(q.root, filepath.FromSlash(q.From)); ; dir = filepath.Dir(dir) {
+		for dir := range regular.Above(filepath.Join(q.root, filepath.FromSlash(q.From))) {
 			paths = append(paths, filepath.Join(dir, routing.ScriptName))
-			if dir == q.root || dir == filepath.Dir(dir) {
+			if dir == q.root {
 				break
 			}
 		}

@@ -98,7 +98,7 @@ func (s *server) find(dir string) string {
 	if s.routing != "" {
 		return s.routing
 	}
-	for at := dir; ; at = filepath.Dir(at) {
+	for at := range regular.Above(dir) {
 		path := filepath.Join(at, routing.FileName)
 		if s.open(path) != nil {
 			return path
@@ -106,10 +106,8 @@ func (s *server) find(dir string) string {
 		if info, err := os.Stat(path); err == nil && !info.IsDir() {
 			return path
 		}
-		if at == filepath.Dir(at) {
-			return ""
-		}
 	}
+	return ""
 }
 
 // bind gives a document its project, and reports whether that is another than before.

@@ -260,11 +260,11 @@ func (in Installer) keep(r *record) error {
 
 // missing returns the folders of dir that are not there, the innermost first.
 func missing(dir string) (list []string) {
-	for {
-		if _, err := os.Lstat(dir); err == nil || dir == filepath.Dir(dir) {
-			return list
+	for at := range regular.Above(dir) {
+		if _, err := os.Lstat(at); err == nil {
+			break
 		}
-		list = append(list, dir)
-		dir = filepath.Dir(dir)
+		list = append(list, at)
 	}
+	return list
 }

@@ -176,15 +176,12 @@ func (in Installer) trusted(c Client, path string) string {
 		if err != nil || json.Unmarshal(text, &folders) != nil {
 			return "not known"
 		}
-		for dir := in.Root; ; dir = filepath.Dir(dir) {
+		for dir := range regular.Above(in.Root) {
 			switch folders[dir] {
 			case "TRUST_FOLDER":
 				return "yes"
 			case "DO_NOT_TRUST":
 				return "no"
-			}
-			if dir == filepath.Dir(dir) {
-				return "not known"
 			}
 		}
 	case "qwen":

@@ -289,12 +289,12 @@ func (j *Journal) Wrote(agent, id, path string) {
 // Above returns the nearest of dir and the folders above it that has a session, as the root of a project; empty for none.
 func Above(dir, agent, id string) string {
 	home, err := Home()
-	for at := dir; err == nil && id != ""; at = filepath.Dir(at) {
+	if err != nil || id == "" {
+		return ""
+	}
+	for at := range regular.Above(dir) {
 		if exists((&Journal{filepath.Join(home, short(at))}).session(agent, id) + ".json") {
 			return at
-		}
-		if at == filepath.Dir(at) {
-			break
 		}
 	}
 	return ""
