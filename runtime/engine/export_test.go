@@ -6,12 +6,8 @@ import (
 	"github.com/command-dialect/dialect/runtime/schedule"
 )
 
-// SetFinallyGrace sets the time that a step with finally = true has after an interruption.
-func SetFinallyGrace(d time.Duration) (restore func()) {
-	was := finallyGrace
-	finallyGrace = d
-	return func() { finallyGrace = was }
-}
+// SetFinallyGrace sets the time that a step with finally = true has after an interruption of a run with o.
+func SetFinallyGrace(o *Options, d time.Duration) { o.grace = d }
 
 // Reload has the state of order saved and loaded after each event of a run with o.
 func Reload(o *Options, fail func(error)) {

@@ -31,7 +31,6 @@ func mcpHelper(t *testing.T) func() []string {
 // that starts after it, whatever interrupts the run; a second interruption ends it at once.
 func TestInterruptedDuringFinally(t *testing.T) {
 	const grace = 700 * time.Millisecond
-	t.Cleanup(engine.SetFinallyGrace(grace)) // after the parallel tests below
 	helper := mcpHelper(t)
 	kinds := map[string]func(b *builder) *plan.Step{
 		"process": func(b *builder) *plan.Step { return b.sh("write clean", "echo clean >>log; sleep 60") },
@@ -56,6 +55,7 @@ func TestInterruptedDuringFinally(t *testing.T) {
 				b := newBuilder(t)
 				first := b.sh("first", "true")
 				o := engine.Options{Options: attempt.Options{Run: "r-1", Environ: os.Environ(), Store: open(t, t.TempDir()), MCP: helper}, JobControl: new(engine.JobControl)}
+				engine.SetFinallyGrace(&o, grace)
 				begun := time.Now()
 				ctx, cancel := context.WithCancelCause(context.Background())
 				defer cancel(nil)

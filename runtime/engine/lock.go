@@ -62,7 +62,7 @@ func (r *run) lock(ctx context.Context, a schedule.Action) (release func(), wait
 		waited = max(time.Since(began), 1)
 		if a.Always != "" && r.ctx.Err() != nil {
 			// The run is over: what cleans up does not wait for long, nor against a second signal.
-			patience = min(patience, finallyGrace)
+			patience = min(patience, r.opt.grace)
 		}
 		if waited > patience || r.killed.Err() != nil {
 			return nil, waited, fmt.Errorf("it is still held by another after %v", waited.Round(time.Millisecond))

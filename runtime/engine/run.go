@@ -20,6 +20,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"sync"
@@ -60,6 +61,8 @@ type Options struct {
 
 	// between, if set, gets the state after each event, and returns the one to go on with.
 	between func(*schedule.State) *schedule.State
+
+	grace time.Duration // in the place of finallyGrace; 0 for that
 }
 
 // A Signal is the cancellation cause of a run that a signal ended.
@@ -68,8 +71,8 @@ type Signal struct{ Name string } // "SIGINT", "SIGTERM", "SIGHUP"
 func (s Signal) Error() string { return "interrupted by " + s.Name }
 
 // finallyGrace bounds, together with its own budget, what runs in any case after the run
-// was cut short. A test makes it shorter.
-var finallyGrace = 10 * time.Second
+// was cut short.
+const finallyGrace = 10 * time.Second
 
 // A run is a driver of one plan. Its own goroutine, that of [Run], owns all but what mu guards.
 type run struct {
@@ -126,7 +129,7 @@ type answer struct {
 // that it started has ended. Cancelling parent ends the run; if the cause of the
 // cancellation is a [Signal], the outcome names it.
 func Run(parent context.Context, p *plan.Plan, o Options) *Outcome {
-	o.Options = o.Filled()
+	o.Options, o.grace = o.Filled(), cmp.Or(o.grace, finallyGrace)
 	ending, end := context.WithCancelCause(parent)
 	defer end(nil)
 	ctx, cancel := context.WithCancelCause(ending)
@@ -436,11 +439,11 @@ func (r *run) last() lasting {
 	bound := context.AfterFunc(r.ending, func() {
 		began := r.meter.clock()
 		for {
-			left := finallyGrace - (r.meter.clock() - began)
+			left := r.opt.grace - (r.meter.clock() - began)
 			if left <= 0 {
 				cancel(attempt.Cut{Brief: schedule.Brief{
 					Verdict: schedule.Fault, Reason: receipts.StopTimeout,
-					Text: fmt.Sprintf("the run was cut short, and a step with finally = true then has %v", finallyGrace),
+					Text: fmt.Sprintf("the run was cut short, and a step with finally = true then has %v", r.opt.grace),
 				}})
 				return
 			}
