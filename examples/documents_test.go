@@ -92,7 +92,7 @@ func TestDocuments(t *testing.T) {
 	}
 }
 
-// elsewhere are the documents that need more than a project: an agent gets the first (TestSubtask), a server of Temporal gives the second.
+// elsewhere are the documents that need more than a project: an agent gets the first on its standard input, a server of Temporal gives the second.
 var elsewhere = map[string]bool{"dialect.task/1": true, "dialect.remote-runs/1": true}
 
 // strictSchema returns the schema of one document, in which an object has no members beside those that are listed.

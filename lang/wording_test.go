@@ -45,6 +45,8 @@ var wordings = []struct{ Pattern, Instead string }{
 	{`\b(is|are) no [a-zA-Z%]`, "is not a X"},
 }
 
+const root = ".."
+
 // A place is where a text was found.
 type place struct {
 	file string
@@ -55,7 +57,6 @@ type place struct {
 // begins, and what it is.
 func texts(t *testing.T, f func(at place, kind, text string)) {
 	t.Helper()
-	const root = ".."
 	files := 0
 	err := filepath.WalkDir(root, func(name string, d fs.DirEntry, err error) error {
 		if err != nil {
@@ -136,6 +137,54 @@ func TestWording(t *testing.T) {
 			for _, m := range re.FindAllStringIndex(text, -1) {
 				line := at.line + strings.Count(text[:m[0]], "\n")
 				t.Errorf("%s:%d: a %s has %q: write %s", at.file, line, kind, text[m[0]:m[1]], wordings[i].Instead)
+			}
+		}
+	})
+}
+
+// TestReferences: a test or a Go file that a comment or ARCHITECTURE.md names is there. What a reader is sent to would
+// otherwise go with a rename, and a promise with its test.
+func TestReferences(t *testing.T) {
+	tests, files := make(map[string]bool), make(map[string]bool)
+	declared := regexp.MustCompile(`(?m)^func ((?:Test|Fuzz|Benchmark|Example)\w*)\(`)
+	err := filepath.WalkDir(root, func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || filepath.Ext(name) != ".go" {
+			return err
+		}
+		rel, err := filepath.Rel(root, name)
+		if err != nil {
+			return err
+		}
+		for rel = filepath.ToSlash(rel); rel != ""; _, rel, _ = strings.Cut(rel, "/") {
+			files[rel] = true
+		}
+		if strings.HasSuffix(name, "_test.go") {
+			text, err := os.ReadFile(name)
+			if err != nil {
+				return err
+			}
+			for _, m := range declared.FindAllStringSubmatch(string(text), -1) {
+				tests[m[1]] = true
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	named, file := regexp.MustCompile(`(?:^|[^"\w])((?:Test|Fuzz)[A-Z][a-z]\w+)`), regexp.MustCompile("`([\\w/]+\\.go)`")
+	texts(t, func(at place, kind, text string) {
+		if kind != "comment" && at.file != "ARCHITECTURE.md" {
+			return
+		}
+		for _, m := range named.FindAllStringSubmatch(text, -1) {
+			if !tests[m[1]] {
+				t.Errorf("%s:%d: there is no %s", at.file, at.line, m[1])
+			}
+		}
+		for _, m := range file.FindAllStringSubmatch(text, -1) {
+			if kind != "comment" && !files[m[1]] {
+				t.Errorf("%s:%d: there is no file %s", at.file, at.line, m[1])
 			}
 		}
 	})

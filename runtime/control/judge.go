@@ -82,7 +82,7 @@ func (t *Trial) Judge(e Ending) Judgement {
 	return j
 }
 
-// String names a place for people: "calc_test.go:12 (TestAdd)".
+// String names a place for people: "calc_test.go:12 (test_add)".
 func (p Place) String() string {
 	text := fmt.Sprintf("%s:%d", diag.Printable(p.Path), p.Line)
 	if p.Test != "" {

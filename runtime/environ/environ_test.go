@@ -106,7 +106,7 @@ func TestDigest(t *testing.T) {
 	}
 }
 
-// FuzzEnviron: whatever comes in, what goes out is well formed, once each, without
+// FuzzMake: whatever comes in, what goes out is well formed, once each, without
 // keys, and stable.
 func FuzzMake(f *testing.F) {
 	f.Add("A=1\x00B=2\x00A=3")
