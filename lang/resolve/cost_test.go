@@ -134,7 +134,7 @@ func FuzzLine(f *testing.F) {
 		line := strings.NewReplacer("\n", " ", "\r", " ").Replace(b.String() + tail)
 		src := diag.NewSource("script.dlct", []byte(line))
 		start := time.Now()
-		list := Check(src, m, Options{})
+		list, _ := Check(src, m, Options{})
 		check := time.Since(start)
 		resolveText(m, line, Options{})
 		lang.Format(src)

@@ -35,7 +35,7 @@ func TestModelText(t *testing.T) {
 			}
 			script := a.Files[0].Data
 			src := diag.NewSource("script.dlct", script)
-			list := Check(src, m, Options{})
+			list, _ := Check(src, m, Options{})
 			want, _, _ := strings.Cut(strings.TrimSpace(string(a.Comment)), ":")
 			outcome := "clean"
 			switch {
@@ -60,7 +60,7 @@ func TestModelText(t *testing.T) {
 				}
 			}
 			formatted, _ := lang.Format(src)
-			if again := Check(diag.NewSource("script.dlct", formatted), m, Options{}); list.Count(diag.Error) != again.Count(diag.Error) {
+			if again, _ := Check(diag.NewSource("script.dlct", formatted), m, Options{}); list.Count(diag.Error) != again.Count(diag.Error) {
 				t.Errorf("%d errors before fmt, %d after", list.Count(diag.Error), again.Count(diag.Error))
 			}
 			var b bytes.Buffer

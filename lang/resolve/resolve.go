@@ -67,9 +67,6 @@ type Options struct {
 	// lines are reported all the same.
 	Lines []int
 
-	// Bound, if not nil, gets the name of each binding that a command is bound to.
-	Bound map[string]bool
-
 	// Parsed is what [lang.Parse] said of the file. It is returned with the
 	// findings of this package, in order, and with hints that only a matrix
 	// can give.
@@ -135,8 +132,9 @@ func Resolve(f *lang.File, m *routing.Matrix, o Options) (*plan.Plan, diag.List)
 
 // Check parses src and binds it to m, and says what is wrong with both, as [lang.Parse] and
 // Resolve would. It keeps no command and no step, so that a large script costs little more
-// memory than its text. Of o it heeds Vars, Env, Line and Bound.
-func Check(src *diag.Source, m *routing.Matrix, o Options) diag.List {
+// memory than its text. Of o it heeds Vars, Env and Line. used has the name of each binding that a
+// command is bound to.
+func Check(src *diag.Source, m *routing.Matrix, o Options) (list diag.List, used map[string]bool) {
 	first, last := 1, src.Lines()
 	if o.Line != 0 {
 		first, last = o.Line, o.Line
@@ -148,7 +146,7 @@ func Check(src *diag.Source, m *routing.Matrix, o Options) diag.List {
 		f, _ := lang.Parse(src)
 		r.noSuchLine(f)
 	}
-	return r.all.List()
+	return r.all.List(), r.used
 }
 
 // CheckLines is [Check] of the lines from first to last (1-based, both included), for who has
@@ -205,6 +203,7 @@ func newResolver(src *diag.Source, m *routing.Matrix, o Options) *resolver {
 		m: m, o: o, src: src, file: src.Name,
 		bound: make(map[*routing.Binding]*bound),
 		words: make(map[[2]string]route),
+		used:  make(map[string]bool),
 	}
 }
 
@@ -250,6 +249,7 @@ type resolver struct {
 
 	bound map[*routing.Binding]*bound
 	words map[[2]string]route // by verb and noun as written
+	used  map[string]bool     // names of bindings
 }
 
 // A route is the answer to verb and noun as written.
@@ -320,9 +320,7 @@ func (r *resolver) command(c *lang.Command, position int) *plan.Step {
 		r.unbound(c)
 		return nil
 	}
-	if r.o.Bound != nil {
-		r.o.Bound[b.Name] = true
-	}
+	r.used[b.Name] = true
 	if b.Deprecated {
 		r.warnf(diag.DeprecatedLine, span(c.Verb.Span, c.Noun.Span), "%q is deprecated", b.Verb+" "+b.Noun).Hint = firstLine(b.Notes)
 	}

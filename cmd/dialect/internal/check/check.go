@@ -95,8 +95,9 @@ func (c *Checker) Script(m *Matrix, src *diag.Source, only int) {
 		c.list = append(c.list, found...)
 		return
 	}
-	o := resolve.Options{Vars: c.o.Vars, Env: os.LookupEnv, Line: only, Bound: m.used}
-	found := resolve.Check(src, m.matrix, o)
+	o := resolve.Options{Vars: c.o.Vars, Env: os.LookupEnv, Line: only}
+	found, used := resolve.Check(src, m.matrix, o)
+	maps.Copy(m.used, used)
 	c.list = append(c.list, found...)
 	if c.o.Online && found.Err() == nil {
 		file, _ := lang.Parse(src)

@@ -18,7 +18,6 @@ import (
 
 	"github.com/command-dialect/dialect/cmd/dialect/internal/hook"
 	"github.com/command-dialect/dialect/cmd/dialect/internal/scaffold/survey"
-	"github.com/command-dialect/dialect/lang"
 	"github.com/command-dialect/dialect/lang/diag"
 	"github.com/command-dialect/dialect/lang/plan"
 	"github.com/command-dialect/dialect/lang/regular"
@@ -213,8 +212,8 @@ func usedBy(m *routing.Matrix) map[string]bool {
 		if err != nil {
 			continue
 		}
-		f, parsed := lang.Parse(diag.NewSource(name, text))
-		resolve.Resolve(f, m, resolve.Options{Parsed: parsed, Bound: used})
+		_, by := resolve.Check(diag.NewSource(name, text), m, resolve.Options{})
+		maps.Copy(used, by)
 	}
 	for name := range maps.Clone(used) {
 		members(m.ByName(name), used)

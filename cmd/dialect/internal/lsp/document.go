@@ -209,7 +209,8 @@ func (d *document) findings() diag.List {
 		})
 	}
 	if d.commands == 0 && !d.cut && d.project != nil && !d.project.broken {
-		list = append(list, resolve.Check(diag.NewSource(d.name, nil), d.project.m, resolve.Options{})...)
+		empty, _ := resolve.Check(diag.NewSource(d.name, nil), d.project.m, resolve.Options{})
+		list = append(list, empty...)
 	}
 	switch p := d.project; {
 	case p == nil:

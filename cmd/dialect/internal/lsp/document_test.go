@@ -56,7 +56,7 @@ func said(list diag.List) (out []string) {
 // Whatever is edited, what is kept and moved is what a look at the whole text says.
 func same(t *testing.T, d *document, history string) {
 	t.Helper()
-	want := resolve.Check(diag.NewSource(d.name, d.src.Text), d.project.m, resolve.Options{})
+	want, _ := resolve.Check(diag.NewSource(d.name, d.src.Text), d.project.m, resolve.Options{})
 	if got := d.findings(); !reflect.DeepEqual(said(got), said(want)) {
 		t.Fatalf("%s: %q: after the edits\n%s\nanew\n%s", history, d.src.Text, strings.Join(said(got), "\n"), strings.Join(said(want), "\n"))
 	}
