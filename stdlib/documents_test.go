@@ -51,7 +51,7 @@ var documents = []struct{ schema, from, command string }{
 	{"dialect.hooks/1", "cmd/dialect/internal/hook.History", "hook log --json"},
 	{"dialect.hook-status/1", "cmd/dialect/internal/hook/install.Report", "hook status --json"},
 	{"dialect.packs/1", "cmd/dialect/internal/explain.Packs", "packs --json"},
-	{"dialect.task/1", "lang/plan.Handoff", "(on the standard input of an agent that a subtask starts)"},
+	{"dialect.task/1", "lang/handoff.Packet", "(on the standard input of an agent that a subtask starts)"},
 }
 
 // internal are schemas of files that nobody else reads.

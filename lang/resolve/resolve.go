@@ -37,6 +37,7 @@ import (
 
 	"github.com/command-dialect/dialect/lang"
 	"github.com/command-dialect/dialect/lang/diag"
+	"github.com/command-dialect/dialect/lang/handoff"
 	"github.com/command-dialect/dialect/lang/plan"
 	"github.com/command-dialect/dialect/lang/routing"
 	"github.com/command-dialect/dialect/lang/suggest"
@@ -446,7 +447,7 @@ func (r *resolver) step(d *bound, id string, line plan.Line, v *filled) *plan.St
 				case "contract":
 					return b.Contract
 				case "prompt":
-					return string(s.Handoff(""))
+					return string(handoff.Make(s, ""))
 				}
 				return v.get(name)
 			}, v.rest)

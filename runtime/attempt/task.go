@@ -13,6 +13,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/command-dialect/dialect/lang/handoff"
 	"github.com/command-dialect/dialect/lang/plan"
 	"github.com/command-dialect/dialect/receipts"
 	"github.com/command-dialect/dialect/runtime/policy"
@@ -30,7 +31,7 @@ const maxDepth = 8
 func (x *Executor) task(ctx context.Context, res *Report) {
 	s, o := res.Step, x.opt
 	if len(s.Argv) > 0 {
-		x.process(ctx, res, job{argv: s.Argv, stdin: append(s.Handoff(o.Run+"/"+s.ID), '\n'), judge: func() { x.handedBack(ctx, res) }})
+		x.process(ctx, res, job{argv: s.Argv, stdin: append(handoff.Make(s, o.Run+"/"+s.ID), '\n'), judge: func() { x.handedBack(ctx, res) }})
 		return
 	}
 	name := object(s)

@@ -1,11 +1,17 @@
-package plan
+// Package handoff makes what an agent is given for a task. In comes a step of a plan; out goes a packet, for the command
+// line of the agent and for its standard input. It starts nothing.
+package handoff
 
-import "encoding/json"
+import (
+	"encoding/json"
 
-// A Handoff is what an agent is given for a task: on its standard input as JSON, and in its
+	"github.com/command-dialect/dialect/lang/plan"
+)
+
+// A Packet is what an agent is given for a task: on its standard input as JSON, and in its
 // command as {prompt}. What it says when it is done proves nothing; the gate receipt that it
 // hands back does.
-type Handoff struct {
+type Packet struct {
 	Schema      string            `json:"schema"`         // "dialect.task/1"
 	Task        string            `json:"task,omitempty"` // "RUN/STEP"; absent in {prompt}
 	Objective   string            `json:"objective"`
@@ -16,10 +22,10 @@ type Handoff struct {
 	Values      map[string]string `json:"values,omitempty"`   // the other values of the line
 }
 
-// Handoff makes the packet of a task. Values called objective, evidence, success and constraints
+// Make returns the packet of the step s as JSON, for the task of that name. Values called objective, evidence, success and constraints
 // are its fields; without an objective it is the line.
-func (s *Step) Handoff(task string) []byte {
-	h := Handoff{Schema: "dialect.task/1", Task: task, Objective: s.Line.Text, Contract: s.Contract}
+func Make(s *plan.Step, task string) []byte {
+	h := Packet{Schema: "dialect.task/1", Task: task, Objective: s.Line.Text, Contract: s.Contract}
 	for _, v := range s.Values {
 		switch v.Name {
 		case "objective":
