@@ -141,7 +141,7 @@ func (c *Commit) Root() string { return c.store.r.Root }
 
 // ReadFile returns the content that the commit has of the file at an absolute path, as a
 // checkout of it would: links in the commit are followed within it. A file of a submodule is that of the commit that this one
-// names for it. What the commit does not hold wraps [fs.ErrNotExist].
+// names for it, which has to be here. What the commit does not hold wraps [fs.ErrNotExist].
 func (c *Commit) ReadFile(ctx context.Context, path string) ([]byte, error) {
 	rel, ok := relative(c.store.r.Root, path)
 	if !ok {
@@ -210,24 +210,21 @@ func (c *Commit) find(ctx context.Context, file string) (content []byte, links [
 }
 
 // submodule returns what [Commit.find] does of a file of the submodule at a path of c: of the commit that c names for it, which
-// the submodule's own repository has if it is checked out. Without that repository, or that commit, nothing is there. Links
-// that lead out of the submodule lead nowhere.
+// the submodule's own repository has if it is checked out. Without that repository, or that commit, nobody knows what is there: who takes
+// them away must not make a file absent by that. Links that lead out of the submodule lead nowhere.
 func (c *Commit) submodule(ctx context.Context, at string, id git.ObjectID, file string) ([]byte, []string, error) {
-	dir := filepath.Join(c.store.r.Root, filepath.FromSlash(at))
 	sub := c.subs[at]
 	if sub == nil {
+		dir, name := filepath.Join(c.store.r.Root, filepath.FromSlash(at)), c.store.r.Format.Format(id)
 		real, err := physical(dir)
-		if err != nil || real != dir { // a link stands there now
-			return nil, nil, fs.ErrNotExist
+		if err == nil && real == dir { // else nothing stands there, or a link
+			sub, err = Resolve(ctx, dir, name, Options{Git: c.git})
 		}
-		sub, err = Resolve(ctx, dir, c.store.r.Format.Format(id), Options{Git: c.git})
 		switch {
-		case errors.Is(err, ErrNoCommit), errors.Is(err, ErrNoRepository):
-			return nil, nil, fs.ErrNotExist
-		case err != nil:
+		case err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, ErrNoCommit) && !errors.Is(err, ErrNoRepository):
 			return nil, nil, err
-		case sub.store.r.Root != dir:
-			return nil, nil, fs.ErrNotExist
+		case sub == nil || sub.store.r.Root != dir:
+			return nil, nil, fmt.Errorf("the submodule %s does not have its commit %s here: git submodule update --init", git.Display(at), name)
 		}
 		if c.subs == nil {
 			c.subs = make(map[string]*Commit)
