@@ -155,6 +155,10 @@ func (r *Receipt) HeldInputs() Hash {
 	return r.Inputs
 }
 
+// HadInputs reports whether inputs are those that the command of r began with, or those that it left: where it fails, nobody knows
+// which of them that was about.
+func (r *Receipt) HadInputs(inputs Hash) bool { return inputs == r.Inputs || inputs == r.HeldInputs() }
+
 // Looked reports whether the files were looked at when the command had ended.
 func (w *Workspace) Looked() bool { return w != nil && (w.Still || w.After != nil) }
 

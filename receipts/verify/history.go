@@ -168,15 +168,16 @@ func (q Query) present(r *receipts.Receipt) (now receipts.Hash, ok bool) {
 // Of two in clean checkouts that is so where setups installed different files: what else differs there is of the machine or of earlier lines, and
 // anyone who wants a pass can have it differ. The inputs of a clean checkout and those of the working tree cannot be compared: they excuse nothing.
 func (q Query) excused(r, f *receipts.Receipt) bool {
-	switch now, ok := q.present(f); {
-	case (r.Clean == nil) != (f.Clean == nil):
+	now, ok := q.present(f)
+	switch {
+	case (r.Clean == nil) != (f.Clean == nil), !ok && f.Binding != r.Binding:
 		return false
 	case r.Clean != nil:
-		return f.Binding == r.Binding && f.Inputs != r.Inputs && installed(f) != installed(r)
-	case ok:
-		return f.Inputs != now
+		return f.Inputs != r.Inputs && installed(f) != installed(r)
+	case !ok:
+		now = r.HeldInputs()
 	}
-	return f.Binding == r.Binding && f.Inputs != r.Inputs
+	return !f.HadInputs(now)
 }
 
 // installed is the digest of what a setup installed for the command of r.

@@ -17,6 +17,9 @@ func TestLastWord(t *testing.T) {
 	inputs := func(n byte) func(*receipts.Receipt) {
 		return func(r *receipts.Receipt) { r.Inputs = receipts.Hash{n} }
 	}
+	left := func(n byte) func(*receipts.Receipt) {
+		return func(r *receipts.Receipt) { r.InputsAfter = receipts.Hash{n} }
+	}
 	present := func(q *Query) { q.Inputs = map[string]receipts.Hash{"check_lint": {2}} }
 	clean := func(setup byte) func(*receipts.Receipt) {
 		return func(r *receipts.Receipt) {
@@ -152,6 +155,23 @@ func TestLastWord(t *testing.T) {
 		{"other inputs failed before", func(m *maker) { m.receipt(failing, inputs(1)); pass(m, inputs(2)) }, Verified, Verified, 0, 0, 1, present},
 		{"other inputs failed after", func(m *maker) { pass(m, inputs(2)); m.receipt(failing, inputs(1)) }, Verified, Verified, 0, 0, 1, present},
 		{"the same inputs failed before", func(m *maker) { m.receipt(failing, inputs(2)); pass(m, inputs(2)) }, Verified, Flaky, 1, 0, 0, present},
+		{"it failed, and left the inputs that it passed with", func(m *maker) { m.receipt(failing, inputs(1), left(2)); pass(m, inputs(2)) }, Verified, Flaky, 1, 0, 0, present},
+		{"the same, where nobody knows the present inputs", func(m *maker) { m.receipt(failing, inputs(1), left(2)); pass(m, inputs(2)) }, Verified, Flaky, 1, 0, 0, nil},
+		{"it failed with inputs that its pass left", func(m *maker) { m.receipt(failing, inputs(2)); pass(m, inputs(1), left(2)) }, Verified, Flaky, 1, 0, 0, nil},
+		{"it failed with the inputs that it passed with, and left others", func(m *maker) { m.receipt(failing, inputs(2), left(3)); pass(m, inputs(2)) }, Verified, Flaky, 1, 0, 0, present},
+		{"another line failed, began with the present inputs, and left others", func(m *maker) {
+			m.receipt(of("vet"), failing, inputs(2), left(3))
+			pass(m)
+		}, Failed, Failed, 0, 0, 0, func(q *Query) { nothing(q); q.Inputs = map[string]receipts.Hash{"check_vet": {2}} }},
+		{"another line failed, and left the present inputs", func(m *maker) {
+			m.receipt(of("vet"), failing, inputs(1), left(2))
+			pass(m)
+		}, Failed, Failed, 0, 0, 0, func(q *Query) { nothing(q); q.Inputs = map[string]receipts.Hash{"check_vet": {2}} }},
+		{"another line failed, and its pass left other inputs", func(m *maker) {
+			m.receipt(of("vet"), failing, inputs(2))
+			m.receipt(of("vet"), inputs(2), left(3))
+			pass(m)
+		}, Failed, Failed, 0, 0, 0, func(q *Query) { nothing(q); q.Inputs = map[string]receipts.Hash{"check_vet": {2}} }},
 		{"other inputs of a clean checkout failed before", func(m *maker) { m.receipt(failing, inputs(1), clean(0)); pass(m, inputs(2), clean(0)) }, Verified, Flaky, 1, 0, 0, nil},
 		{"other inputs of the same setup failed before", func(m *maker) { m.receipt(failing, inputs(1), clean(3)); pass(m, inputs(2), clean(3)) }, Verified, Flaky, 1, 0, 0, present},
 		{"another setup with the same inputs failed before", func(m *maker) { m.receipt(failing, inputs(2), clean(3)); pass(m, inputs(2), clean(4)) }, Verified, Flaky, 1, 0, 0, present},

@@ -396,8 +396,8 @@ func (h *history) ends(command uint64, want answer, level int, below map[int64]b
 // lastWords returns, for each binding under which the command ran on one of the trees, the
 // last failure that no later pass undoes. A pass undoes a failure of its own binding and
 // of no higher level: what ran under no binding, or under another one, was not held to the
-// same expectations, and who has no key does not undo what a key has signed. Failures with
-// other inputs than the present ones are left out. Records of a lower level than the
+// same expectations, and who has no key does not undo what a key has signed. What neither began
+// with the present inputs nor left them is left out, and so are passes that did not leave them. Records of a lower level than the
 // query's are added to below.
 func (h *history) lastWords(q Query, command uint64, below map[int64]bool) (failures, passes []*receipts.Entry) {
 	type word struct {
@@ -425,11 +425,9 @@ func (h *history) lastWords(q Query, command uint64, below map[int64]bool) (fail
 			continue
 		}
 		r, a := receipt(e), answerOf(e)
-		if now, ok := q.present(r); ok && r.HeldInputs() != now || !q.counts(r) {
-			continue
-		}
+		now, ok := q.present(r)
 		switch {
-		case a != yes && a != no:
+		case a != yes && a != no, !q.counts(r), ok && a == yes && r.HeldInputs() != now, ok && a == no && !r.HadInputs(now):
 		case e.Level < q.Level:
 			below[about[i]] = true
 		case a == yes:
