@@ -149,10 +149,8 @@ func below(dir, name string) string {
 // nil if there is none in the folder of the outermost matrix.
 func (l *loader) innerMatrix(dir, named string) *Matrix {
 	path := named
-	for at := dir; path == "" && l.covers(at); at = filepath.Dir(at) {
-		if p := filepath.Join(at, FileName); p == l.m.Path || l.adopt(p) {
-			path = p
-		}
+	if path == "" {
+		path = l.nearest(dir)
 	}
 	switch {
 	case path == "":
@@ -185,6 +183,27 @@ func (l *loader) innerMatrix(dir, named string) *Matrix {
 		l.take(f)
 	}
 	return m
+}
+
+// nearest returns the path of the nearest matrix for dir that is in the folder of the outermost one; empty for none. Folders that lie deep,
+// and beside one another, have the most of their way in common: it is gone once.
+func (l *loader) nearest(dir string) (path string) {
+	var climbed []string
+	for at := dir; path == "" && l.o.nest.full == "" && l.covers(at); at = filepath.Dir(at) {
+		known, ok := l.near[at]
+		if ok {
+			path = known
+			break
+		}
+		climbed = append(climbed, at)
+		if p := filepath.Join(at, FileName); p == l.m.Path || l.adopt(p) {
+			path = p
+		}
+	}
+	for _, at := range climbed {
+		l.near[at] = path
+	}
+	return path
 }
 
 // covers reports whether a path is in the folder of the outermost matrix.

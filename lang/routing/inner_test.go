@@ -174,3 +174,25 @@ func TestInnerWordsBound(t *testing.T) {
 		}
 	}
 }
+
+// Folders that lie deep have the most of the way to their matrix in common.
+func TestInnerDeep(t *testing.T) {
+	deep := strings.Repeat("a/", 900)
+	var words []string
+	for i := range 400 {
+		words = append(words, fmt.Sprintf("%sx%d/quality.dlct", deep, i))
+	}
+	reads := 0
+	n := testing.AllocsPerRun(1, func() {
+		reads = 0
+		routing.Load("/p/routing.toml", "routing.toml", routing.Options{ReadFile: func(path string) ([]byte, error) {
+			if reads++; path == "/p/routing.toml" {
+				return []byte("[commands.test_it]\nverb = \"test\"\nnoun = \"it\"\ntool = \"dialect run " + strings.Join(words, " ") + "\"\n"), nil
+			}
+			return nil, os.ErrNotExist
+		}})
+	})
+	if reads < 1500 || n > 200_000 { // each of the folders on the way has been looked at
+		t.Errorf("%d files are read, %.0f allocations", reads, n)
+	}
+}

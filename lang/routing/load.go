@@ -103,6 +103,7 @@ func Load(path, name string, o Options) (*Matrix, diag.List) {
 		o:     o,
 		seen:  make(map[string]bool),
 		at:    make(map[string]int),
+		near:  make(map[string]string),
 		env:   make(map[string]string),
 		names: make(map[string]*Binding),
 		pairs: make(map[pair]*Binding),
@@ -178,8 +179,9 @@ type loader struct {
 	names  map[string]*Binding // of those in effect so far
 	pairs  map[pair]*Binding
 	digest hash.Hash
-	sums   [2]int         // bytes that were read of matrices, and of pinned files
-	at     map[string]int // of a path in Read
+	sums   [2]int            // bytes that were read of matrices, and of pinned files
+	at     map[string]int    // of a path in Read
+	near   map[string]string // see [loader.nearest]
 }
 
 // A packClash is a binding of one pack that replaced that of another.
