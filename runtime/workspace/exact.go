@@ -53,13 +53,9 @@ func (w *walk) exact(s *Snapshot, v *converter, c *git.Config) error {
 	var all []Difference
 	say := func(path, why string) { all = append(all, Difference{path, why}) }
 
-	// What was read once for its meaning, and once for its digest, was the same.
 	for path, content := range w.rules {
-		switch e := w.find(path); {
-		case len(content) >= ignore.MaxFile:
+		if len(content) >= ignore.MaxFile {
 			say(path, "rules of that size are not read: make it smaller than 16 MiB")
-		case e != nil && e.kind.regular() && sha256.Sum256(content) != e.sum:
-			return &Error{Path: path, Err: errChanged}
 		}
 	}
 	for path, content := range w.attributes {
@@ -127,6 +123,20 @@ func (w *walk) exact(s *Snapshot, v *converter, c *git.Config) error {
 	}
 	s.Beyond.List = slices.Clip(all[:min(len(all), 100)])
 	s.Exact = s.Beyond.Count == 0
+	return nil
+}
+
+// understood returns an error if a file that steers git was another one when it was read for its meaning than when it was read for its digest:
+// what an ignore file hid for a moment is in neither digest, whether there is a tree or not.
+func (w *walk) understood() error {
+	for file, content := range w.rules {
+		e := w.find(file)
+		switch {
+		case e == nil && path.Base(file) != ".gitignore": // it does not count; an ignore file was read since it does
+		case e == nil, !e.kind.regular(), len(content) < ignore.MaxFile && sha256.Sum256(content) != e.sum:
+			return &Error{Path: file, Err: errChanged}
+		}
+	}
 	return nil
 }
 

@@ -4,6 +4,8 @@ package workspace
 
 import (
 	"context"
+	"crypto/sha256"
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -613,5 +615,31 @@ func TestWriting(t *testing.T) {
 		}
 		r.do(os.RemoveAll(r.path(c.place)))
 		r.git("checkout", "-q", "tracked")
+	}
+}
+
+// A file that steers git is the one whose bytes are in the digest.
+func TestUnderstood(t *testing.T) {
+	was, is := []byte("hidden\n"), sha256.Sum256([]byte("\n"))
+	for _, tt := range []struct {
+		path string
+		e    *entry
+		same bool
+	}{
+		{".gitignore", &entry{kind: kindFile, sum: sha256.Sum256(was)}, true},
+		{"d/.gitignore", &entry{kind: kindFile, sum: is}, false},
+		{".gitignore", &entry{kind: kindFIFO}, false},
+		{".gitignore", nil, false},
+		{".gitattributes", &entry{kind: kindLink, sum: is}, false},
+		{".gitattributes", nil, true}, // it is ignored
+	} {
+		w := &walk{rules: map[string][]byte{tt.path: was}}
+		if tt.e != nil {
+			tt.e.path = tt.path
+			w.entries = entryList{tt.e}
+		}
+		if err := w.understood(); errors.Is(err, errChanged) == tt.same || err != nil == tt.same {
+			t.Errorf("%s, %+v: %v", tt.path, tt.e, err)
+		}
 	}
 }

@@ -252,6 +252,9 @@ func (t *Tracker) take(ctx context.Context, dir string) (*Snapshot, error) {
 	if !w.reached.Load() {
 		return t.plain(ctx, dir, "the repository at "+git.Display(r.Root)+" ignores the project's directory")
 	}
+	if err := w.understood(); err != nil {
+		return nil, err
+	}
 	s := &Snapshot{Root: r.Root}
 	m := t.memory[r.Root]
 	switch {
