@@ -288,7 +288,7 @@ func (x *Executor) attempt(ctx context.Context, res *Report) {
 		x.record(res, nil)
 		return
 	}
-	if a.Alone && a.Attempt == 1 {
+	if a.Alone {
 		x.trees.before(writes(s), false)
 	}
 	res.epoch = x.trees.epoch // an attempt before this one may have written

@@ -123,7 +123,7 @@ func (x *Executor) Hand(a schedule.Action) {
 	last := x.reports[a.ID]
 	x.mu.Unlock()
 	res := &Report{Step: x.steps[a.ID], action: a, before: last}
-	if a.Alone && a.Attempt == 1 {
+	if a.Alone {
 		x.trees.before(writes(res.Step), false)
 	}
 	res.epoch = x.trees.epoch

@@ -137,6 +137,7 @@ func (x *Executor) mcp(ctx context.Context, res *Report) {
 		x.running(-1)
 		res.Process = &process.Result{ExitCode: -1, Started: started, Duration: x.opt.Now().Sub(started)}
 		x.answered(res, answer, err)
+		x.sameInputs(ctx, res, live{})
 		return func(rec *receipts.Receipt) { x.mcpReceipt(rec, res, answer) }
 	})
 }

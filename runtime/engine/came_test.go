@@ -34,6 +34,11 @@ func TestCame(t *testing.T) {
 			return []*plan.Step{b.sh("b", "true"), group(true, b.sh("write", "echo x >new.txt"), b.sh("a", "true"))}
 		}, 1},
 		"by a writer alone": {func(b *builder) []*plan.Step { return []*plan.Step{b.sh("write", "echo x >new.txt")} }, 0},
+		"by a writer that is tried again": {func(b *builder) []*plan.Step {
+			s := b.sh("write", "test -e new.txt || { echo x >new.txt; exit 1; }")
+			s.Budget.Retries = 1
+			return []*plan.Step{s}
+		}, 0},
 		"by a writer before it": {func(b *builder) []*plan.Step {
 			return []*plan.Step{b.sh("write", "echo x >new.txt"), b.sh("a", "true")}
 		}, 0},
@@ -49,8 +54,12 @@ func TestCame(t *testing.T) {
 				t.Fatalf("%s: %v", o.Gate.Verdict, err)
 			}
 			v, err := e.Parse()
-			if g, ok := v.(*receipts.Gate); err != nil || !ok || g.Came != tt.want {
+			g, ok := v.(*receipts.Gate)
+			if err != nil || !ok || g.Came != tt.want {
 				t.Errorf("%+v, %v; want %d", v, err, tt.want)
+			}
+			if name == "by a writer that is tried again" && !g.Tree.SameFiles(r.receipt(t, o.Results[0]).Workspace.Before) {
+				t.Error("the gate is not about the files that it passed on")
 			}
 		})
 	}

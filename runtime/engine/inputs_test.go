@@ -78,6 +78,22 @@ func TestInputs(t *testing.T) {
 	}
 }
 
+// A tool of a server that only reads is about no inputs either, where they changed while it ran.
+func TestInputsOfATool(t *testing.T) {
+	r := newRepo(t)
+	if err := os.WriteFile(filepath.Join(r.dir, "in.log"), []byte("bad\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s := r.sh("a", "")
+	s.Inputs = []string{"in.log"}
+	o := r.runMCP(t, engine.Options{}, mcpServer(`
+		echo good >in.log
+		r='{"content":[{"type":"text","text":"done"}]}'`), s)
+	if o.Results[0].Verdict != schedule.Passed || o.Gate.Verdict != attempt.GateRefusal || !strings.Contains(o.Gate.Detail, "in.log") {
+		t.Errorf("%s, gate %s: %s", o.Results[0].Verdict, o.Gate.Verdict, o.Gate.Detail)
+	}
+}
+
 // Where the inputs cannot be digested nothing runs, and the receipt says so.
 func TestInputsTooLarge(t *testing.T) {
 	r := newRepo(t)
