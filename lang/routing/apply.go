@@ -47,13 +47,14 @@ func (r *reader) patterns(v *tomltree.Value, where, what, examples string) (patt
 				Hint = "write a path or a pattern below the directory of the matrix, with slashes: " + examples
 			continue
 		}
-		if p = path.Clean(p); !slices.Contains(patterns, p) {
-			patterns = append(patterns, p)
+		if p = path.Clean(p); slices.Contains(patterns, p) {
+			continue
 		}
-	}
-	if len(patterns) > maxPatterns {
-		r.Errorf(diag.BadValue, r.Span(v), "%s has %d patterns; a binding has at most %d", where, len(patterns), maxPatterns)
-		return nil
+		if len(patterns) == maxPatterns {
+			r.Errorf(diag.BadValue, r.Span(v), "%s has %d patterns; a binding has at most %d", where, len(v.Items), maxPatterns)
+			return nil
+		}
+		patterns = append(patterns, p)
 	}
 	return patterns
 }

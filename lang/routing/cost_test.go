@@ -52,3 +52,25 @@ func FuzzLongMatrix(f *testing.F) {
 		}
 	})
 }
+
+// A list is read in a time that grows with its length, whatever is wrong with it.
+func TestLongLists(t *testing.T) {
+	const budget = 20 * time.Second // a second is enough; what is quadratic takes a minute
+	var list strings.Builder
+	for i := range 200_000 {
+		list.WriteString("\"x" + strconv.Itoa(i) + "\", ")
+	}
+	for _, key := range []string{"inputs", "files", "aliases", "secrets"} {
+		matrix := "[commands.a]\nverb = \"test\"\nnoun = \"a\"\ntool = \"a\"\neffect = \"read\"\n" + key + " = [" + list.String() + "]\n"
+		start := time.Now()
+		routing.Load("/project/routing.toml", routing.FileName, routing.Options{ReadFile: func(path string) ([]byte, error) {
+			if path == "/project/routing.toml" {
+				return []byte(matrix), nil
+			}
+			return nil, os.ErrNotExist
+		}})
+		if d := time.Since(start); d > budget {
+			t.Errorf("%s: %s", key, d)
+		}
+	}
+}
