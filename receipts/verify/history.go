@@ -216,22 +216,27 @@ func (s *Session) reasons(res *Result, f *receipts.Entry) {
 	}
 }
 
-// executableNote says that the executable of a binding is another one than before.
+// maxBefore bounds how many earlier receipts of a binding are read for its executable.
+const maxBefore = 4096
+
+// executableNote says that the executable of a binding is another one than before, by what is recorded no more weakly: who runs a planted
+// tool without the key does not make it the usual one.
 func (s *Session) executableNote(res *Result, m *receipts.Entry, r *receipts.Receipt) {
 	if r.Binding == "" || r.Executable == nil || r.Executable.SHA256.IsZero() {
 		return
 	}
 	key := shortText(r.Binding)
-	for seq := m.Seq - 1; seq >= 0; seq-- {
-		if s.index.at(seq).kind != kindReceipt || s.index.at(seq).binding != key {
+	for seq, read := m.Seq-1, 0; seq >= 0 && read < maxBefore; seq-- {
+		at := s.index.at(seq)
+		if at.kind != kindReceipt || at.binding != key || m.Level >= receipts.LevelKey && at.signer == 0 {
 			continue
 		}
 		e := s.entry(seq)
-		if e == nil {
+		if read++; e == nil {
 			return
 		}
 		p := receipt(e)
-		if p == nil || p.Binding != r.Binding || p.Executable == nil || p.Executable.SHA256.IsZero() {
+		if p == nil || e.Level < m.Level || p.Binding != r.Binding || p.Executable == nil || p.Executable.SHA256.IsZero() {
 			continue
 		}
 		if p.Executable.SHA256 == r.Executable.SHA256 {

@@ -34,3 +34,40 @@ func TestExecutable(t *testing.T) {
 		}
 	}
 }
+
+// Another executable than before is noted, whatever was recorded without the key meanwhile.
+func TestExecutableOfAKey(t *testing.T) {
+	boss, keys := newSigner(t)
+	with := func(n byte) func(*receipts.Receipt) {
+		return func(r *receipts.Receipt) {
+			r.Executable = &receipts.File{Path: receipts.Text("/bin/lint"), SHA256: receipts.Hash{n}}
+		}
+	}
+	for name, tt := range map[string]struct {
+		between func(m *maker)
+		want    bool
+	}{
+		"nothing":                    {func(*maker) {}, true},
+		"without an executable":      {func(m *maker) { m.receipt() }, true},
+		"the new one, with a key":    {func(m *maker) { m.receipt(with(2)) }, false},
+		"the new one, without a key": {func(m *maker) { m.sign = nil; m.receipt(with(2)); m.sign = boss }, true},
+		"the new one, without a key, often": {func(m *maker) {
+			m.sign = nil
+			for range maxBefore {
+				m.receipt(with(2))
+			}
+			m.sign = boss
+		}, true},
+	} {
+		m := newMaker(t)
+		m.sign = boss
+		m.receipt(with(1))
+		tt.between(m)
+		m.gate([]receipts.Hash{m.receipt(with(2))})
+		m.signHead(boss)
+		res := ask(t, m.open(Options{Keys: keys}), asked(signed))
+		if noted := strings.Contains(strings.Join(res.Notes, "\n"), "the executable of check_lint changed"); res.Verdict != Verified || noted != tt.want {
+			t.Errorf("%s: %s", name, told(res))
+		}
+	}
+}
