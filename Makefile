@@ -30,7 +30,8 @@ PLATFORMS ?= linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 win
 DIST      ?= bin/dist
 
 module  := github.com/command-dialect/dialect
-version  = $(shell git describe --tags --always --dirty 2>/dev/null)
+# Of a commit without a tag git abbreviates the hash by what else a clone holds: a fixed length is the same in each.
+version  = $(shell git describe --tags --always --dirty --abbrev=12 2>/dev/null)
 conformance := lang/diag/output/conformance
 # Modules of their own: what they need enters no build of dialect.
 tool     := cmd/dialect/internal/release
@@ -58,17 +59,23 @@ install:
 	install -m 0711 $$(test "$$(id -u)" != 0 || echo -o root -g root) bin/dialect bin/dialect-mcp "$(DESTDIR)$(PREFIX)/bin"
 
 # One archive a platform, with both programs, the completions of shells, the licence and README. The same commit and version of Go
-# give the same bytes: the times in an archive are those of the commit.
+# give the same bytes: the times in an archive are those of the commit, and neither the umask, nor settings of Go, nor the clone's
+# depth, nor its path decide.
 dist: stamp = $(shell git log -1 --format=%ct 2>/dev/null || echo 0)
+dist: export GOFLAGS :=
+dist: export GOEXPERIMENT :=
+dist: export GOAMD64 := v1
+dist: export GOARM64 := v8.0
+dist: export GOWORK := off
 dist:
 	rm -rf "$(DIST)" && mkdir -p "$(DIST)/completions"
 	set -e; CGO_ENABLED=0 $(GO) build -trimpath -o "$(DIST)/host" ./cmd/dialect; \
 	for shell in bash zsh fish powershell; do "$(DIST)/host" completion $$shell >"$(DIST)/completions/dialect.$$shell"; done; rm "$(DIST)/host"
 	set -e; for platform in $(PLATFORMS); do \
 		os=$${platform%/*} arch=$${platform#*/}; name=dialect_$(version)_$${os}_$$arch; \
-		mkdir "$(DIST)/$$name"; cp -r LICENSE README.md "$(DIST)/completions" "$(DIST)/$$name"; chmod -R u=rwX,go=rX "$(DIST)/$$name"; \
-		CGO_ENABLED=0 GOOS=$$os GOARCH=$$arch $(GO) build -trimpath -ldflags '-s -w -X $(module)/cmd/dialect/internal/cli.stamped=$(version)' -o "$(DIST)/$$name/" ./cmd/dialect ./cmd/dialect/dialect-mcp; \
-		tar --sort=name --owner=0 --group=0 --numeric-owner --mtime=@$(stamp) -C "$(DIST)" -cf - "$$name" | gzip -n >"$(DIST)/$$name.tar.gz"; \
+		mkdir "$(DIST)/$$name"; cp -r LICENSE README.md "$(DIST)/completions" "$(DIST)/$$name"; \
+		CGO_ENABLED=0 GOOS=$$os GOARCH=$$arch $(GO) build -trimpath -buildvcs=false -ldflags '-s -w -X $(module)/cmd/dialect/internal/cli.stamped=$(version)' -o "$(DIST)/$$name/" ./cmd/dialect ./cmd/dialect/dialect-mcp; \
+		tar --sort=name --format=gnu --owner=0 --group=0 --numeric-owner --mode=u=rwX,go=rX --mtime=@$(stamp) -C "$(DIST)" -cf - "$$name" | gzip -n >"$(DIST)/$$name.tar.gz"; \
 		rm -r "$(DIST)/$$name"; \
 	done
 	rm -r "$(DIST)/completions"
@@ -76,12 +83,12 @@ dist:
 
 # What a program depends on is read from it. The tool is a module of its own, as it needs more than dialect may.
 release: dist
-	set -e; cd $(tool) && $(GO) build -o "$(abspath $(DIST))/release" .; cd "$(abspath $(DIST))"; for archive in *.tar.gz; do \
-		name=$${archive%.tar.gz}; mkdir bom; tar -xzf $$archive -C bom --strip-components=1; \
+	set -e; dist=$$(cd "$(DIST)" && pwd); cd $(tool); $(GO) build -o "$$dist/release" .; for archive in "$$dist"/*.tar.gz; do \
+		name=$$(basename "$$archive" .tar.gz); mkdir "$$dist/bom"; tar -xzf "$$archive" -C "$$dist/bom" --strip-components=1; \
 		for program in dialect dialect-mcp; do \
-			file=$$(find bom -name $$program -o -name $$program.exe); (cd $(CURDIR)/$(tool) && "$(abspath $(DIST))/release" sbom "$(abspath $(DIST))/$$file" "$(abspath $(DIST))/$$name.$$program.cdx.json"); \
-		done; rm -r bom; \
-	done; rm release
+			"$$dist/release" sbom "$$(find "$$dist/bom" -name $$program -o -name $$program.exe)" "$(version)" "$$dist/$$name.$$program.cdx.json"; \
+		done; rm -r "$$dist/bom"; \
+	done; rm "$$dist/release"
 	node cmd/dialect/npm/pack.mjs "$(version)" "$(DIST)" "$(DIST)"
 	cd "$(DIST)" && sha256sum *.tar.gz *.tgz *.cdx.json >SHA256SUMS
 

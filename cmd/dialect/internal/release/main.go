@@ -1,7 +1,7 @@
 // Command release says what a release of dialect is made of. It is a module of its own: what it needs enters no build of dialect.
 //
-//	release sbom PROGRAM FILE   writes the bill of materials of a built program (CycloneDX 1.6, JSON)
-//	release dependencies FILE   writes the page that says why each module is there and what it costs
+//	release sbom PROGRAM VERSION FILE   writes the bill of materials of a built program (CycloneDX, JSON)
+//	release dependencies FILE           writes the page that says why each module is there and what it costs
 //
 // Both read the modules that the linker recorded in a program, so that they list what is in it and nothing else. Modules, and their
 // licences, are looked up in the module cache of this machine. The same program gives the same bytes.
@@ -22,12 +22,12 @@ func main() {
 
 func run(args []string) error {
 	switch {
-	case len(args) == 3 && args[0] == "sbom":
-		document, err := sbom(args[1])
+	case len(args) == 4 && args[0] == "sbom":
+		document, err := sbom(args[1], args[2])
 		if err != nil {
 			return err
 		}
-		return os.WriteFile(args[2], document, 0o644)
+		return os.WriteFile(args[3], document, 0o644)
 	case len(args) == 2 && args[0] == "dependencies":
 		page, err := dependencies()
 		if err != nil {
@@ -35,5 +35,5 @@ func run(args []string) error {
 		}
 		return os.WriteFile(args[1], page, 0o644)
 	}
-	return errors.New("usage: release sbom PROGRAM FILE, or release dependencies FILE")
+	return errors.New("usage: release sbom PROGRAM VERSION FILE, or release dependencies FILE")
 }

@@ -1,11 +1,18 @@
 package main
 
 import (
+	"archive/tar"
 	"bytes"
+	"compress/gzip"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"io"
 	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -67,11 +74,11 @@ func TestSBOM(t *testing.T) {
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
-	first, err := sbom(program)
+	first, err := sbom(program, "v1.2.3")
 	if err != nil {
 		t.Fatal(err)
 	}
-	second, err := sbom(program)
+	second, err := sbom(program, "v1.2.3")
 	if err != nil || !bytes.Equal(first, second) {
 		t.Error("the same program gave two documents", err)
 	}
@@ -84,7 +91,15 @@ func TestSBOM(t *testing.T) {
 		t.Fatal(err)
 	}
 	names := map[string]bool{}
+	own := bom.Metadata.Component
+	digest := sha256.Sum256(read(t, program))
+	if own.Version != "v1.2.3" || !strings.HasSuffix(own.PackageURL, "@v1.2.3") || own.Hashes == nil || (*own.Hashes)[0].Value != hex.EncodeToString(digest[:]) {
+		t.Errorf("the document is not of this program: %+v", own)
+	}
 	for _, c := range *bom.Components {
+		if c.Name == "std" {
+			continue // it has no sum of its own: it is that of the version of Go
+		}
 		names[c.Name] = true
 		if c.Licenses == nil || len(*c.Licenses) == 0 || (*c.Properties)[0].Value == "" {
 			t.Errorf("%s has no licence or no sum", c.Name)
@@ -96,9 +111,89 @@ func TestSBOM(t *testing.T) {
 }
 
 func TestUsage(t *testing.T) {
-	for _, args := range [][]string{nil, {"sbom"}, {"sbom", "no-such-program", filepath.Join(t.TempDir(), "x")}} {
+	for _, args := range [][]string{nil, {"sbom"}, {"sbom", "no-such-program", "v1", filepath.Join(t.TempDir(), "x")}} {
 		if run(args) == nil {
 			t.Errorf("%q is accepted", args)
+		}
+	}
+}
+
+func read(t *testing.T, path string) []byte {
+	t.Helper()
+	content, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return content
+}
+
+// TestReproducible builds a release of one platform twice, with what a machine can have otherwise: the umask, the time zone, the
+// language, settings of Go, a blank in the path. All files have the same bytes, and whoever unpacks them can start the programs.
+func TestReproducible(t *testing.T) {
+	for _, tool := range []string{"make", "node", "sha256sum"} {
+		if _, err := exec.LookPath(tool); err != nil {
+			t.Skip(err)
+		}
+	}
+	var sums [2]string
+	for i, environ := range [][]string{
+		{"GOFLAGS=-buildvcs=true", "TZ=Asia/Tokyo", "LC_ALL=C"},
+		{"GOFLAGS=-buildvcs=false -ldflags=-v", "GOAMD64=v2", "GOARM64=v8.1", "TZ=UTC", "LC_ALL=C.UTF-8"},
+	} {
+		dist := filepath.Join(t.TempDir(), "a dist")
+		make := exec.Command("sh", "-c", `umask $0; exec "$@"`, []string{"022", "077"}[i],
+			"make", "--no-print-directory", "-C", root, "release", "PLATFORMS=linux/"+runtime.GOARCH, "DIST="+dist, "version=v1.2.3")
+		make.Env = append(os.Environ(), environ...)
+		if out, err := make.CombinedOutput(); err != nil {
+			t.Fatalf("make release: %v\n%s", err, out)
+		}
+		sums[i] = string(read(t, filepath.Join(dist, "SHA256SUMS")))
+		archives, err := filepath.Glob(filepath.Join(dist, "*gz"))
+		if err != nil || len(archives) != 3 {
+			t.Fatalf("%q, %v", archives, err)
+		}
+		for _, archive := range archives {
+			modes(t, archive)
+		}
+	}
+	if sums[0] != sums[1] || strings.Count(sums[0], "\n") != 5 {
+		t.Errorf("two builds of the same differ:\n%s\n%s", sums[0], sums[1])
+	}
+}
+
+// modes holds that all may read the files of archive, that the programs alone can be started, and that each is below the one folder
+// of the archive.
+func modes(t *testing.T, archive string) {
+	t.Helper()
+	unzipped, err := gzip.NewReader(bytes.NewReader(read(t, archive)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	folder := ""
+	for files := tar.NewReader(unzipped); ; {
+		h, err := files.Next()
+		if errors.Is(err, io.EOF) {
+			return
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		want := int64(0o644)
+		switch filepath.Base(h.Name) {
+		case "dialect", "dialect-mcp", "dialect.js":
+			want = 0o755
+		}
+		if h.Typeflag == tar.TypeDir {
+			want = 0o755
+		}
+		if h.Mode != want || h.Uid != 0 || h.Gid != 0 || h.Typeflag != tar.TypeReg && h.Typeflag != tar.TypeDir {
+			t.Errorf("%s: %s has mode %o, owner %d, group %d, type %c", filepath.Base(archive), h.Name, h.Mode, h.Uid, h.Gid, h.Typeflag)
+		}
+		first, _, _ := strings.Cut(h.Name, "/")
+		if folder == "" {
+			folder = first
+		}
+		if first != folder || !filepath.IsLocal(h.Name) {
+			t.Errorf("%s: %s is not in %s", filepath.Base(archive), h.Name, folder)
 		}
 	}
 }

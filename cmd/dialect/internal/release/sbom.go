@@ -2,18 +2,28 @@ package main
 
 import (
 	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"os"
+	"strings"
 
 	cdx "github.com/CycloneDX/cyclonedx-go"
 )
 
-// sbom returns the bill of materials of the program at path. It has no time and no serial number, which would make two of the
-// same program differ. The hashes are those of go.sum ("h1:", a SHA-256 over the names and hashes of the module's files); CycloneDX has
-// no such digest, so they are properties.
-func sbom(path string) ([]byte, error) {
+// sbom returns the bill of materials of the program at path, of which version is the release. It has no time and no serial number,
+// which would make two of the same program differ. The program has its SHA-256. The hashes of modules are those of go.sum ("h1:", a
+// SHA-256 over the names and hashes of the module's files); CycloneDX has no such digest, so they are properties. The standard library
+// is a component like a module, under the name that vulnerabilities of it are listed by.
+func sbom(path, version string) ([]byte, error) {
 	info, modules, err := linked(path)
 	if err != nil {
 		return nil, err
 	}
+	program, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	digest := sha256.Sum256(program)
 	known, err := licences(modules)
 	if err != nil {
 		return nil, err
@@ -27,20 +37,25 @@ func sbom(path string) ([]byte, error) {
 		return ""
 	}
 	properties := []cdx.Property{{Name: "go:version", Value: info.GoVersion}}
-	for _, key := range []string{"GOOS", "GOARCH", "CGO_ENABLED", "-trimpath", "vcs.revision", "vcs.modified"} {
+	for _, key := range []string{"GOOS", "GOARCH", "CGO_ENABLED", "-trimpath"} {
 		if v := setting(key); v != "" {
 			properties = append(properties, cdx.Property{Name: "go:" + key, Value: v})
 		}
 	}
 	purl := func(path, version string) string { return "pkg:golang/" + path + "@" + version }
-	own := purl(info.Main.Path, info.Main.Version)
+	own := purl(info.Main.Path, version)
 
 	bom := cdx.NewBOM()
 	bom.Metadata = &cdx.Metadata{Component: &cdx.Component{
-		BOMRef: own, Type: cdx.ComponentTypeApplication, Name: info.Path, Version: info.Main.Version, PackageURL: own,
+		BOMRef: own, Type: cdx.ComponentTypeApplication, Name: info.Path, Version: version, PackageURL: own,
+		Hashes:   &[]cdx.Hash{{Algorithm: cdx.HashAlgoSHA256, Value: hex.EncodeToString(digest[:])}},
 		Licenses: &cdx.Licenses{{License: &cdx.License{ID: "MIT"}}}, Properties: &properties,
 	}}
-	components, needs := []cdx.Component{}, []string{}
+	std := purl("std", strings.TrimPrefix(info.GoVersion, "go"))
+	components, needs := []cdx.Component{{
+		BOMRef: std, Type: cdx.ComponentTypeLibrary, Name: "std", Version: strings.TrimPrefix(info.GoVersion, "go"), PackageURL: std,
+		Licenses: &cdx.Licenses{{License: &cdx.License{ID: "BSD-3-Clause"}}},
+	}}, []string{std}
 	for _, m := range modules {
 		ref := purl(m.Path, m.Version)
 		var ids cdx.Licenses
