@@ -134,8 +134,8 @@ func firstMinutes(t *testing.T) (commands []string) {
 	return commands
 }
 
-// live runs the first three minutes in a new project of the root, with the dialect that is on PATH there.
-func (b *bare) live(t *testing.T, project string) {
+// live runs the first three minutes in a new project of the root, with the dialect that is on PATH there, beside whose program is helper.
+func (b *bare) live(t *testing.T, project, helper string) {
 	t.Helper()
 	b.write(t, filepath.Join("home", project, "greet.sh"), "#!/bin/sh\necho \"hello $1\"\n", 0o755)
 	in := "cd /home/" + project + " && "
@@ -160,7 +160,7 @@ func (b *bare) live(t *testing.T, project string) {
 			t.Errorf("the completion of %s is %q", shell, out)
 		}
 	}
-	if out, _ := b.run("dialect-mcp"); !strings.HasPrefix(out, "dialect-mcp is started by dialect") {
+	if out, _ := b.run(helper); !strings.HasPrefix(out, "dialect-mcp is started by dialect") {
 		t.Errorf("the helper does not start: %s", out)
 	}
 }
@@ -187,7 +187,7 @@ func TestBare(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		fresh.live(t, "project")
+		fresh.live(t, "project", "dialect-mcp")
 		fresh.must(t, "cd /home/"+name+"/completions && dialect completion fish | cmp - dialect.fish")
 	})
 	t.Run("npm", func(t *testing.T) {
@@ -212,7 +212,7 @@ func TestBare(t *testing.T) {
 			t.Fatalf("%q, %v", packages, err)
 		}
 		b.must(t, "node "+npm+" install --global --offline --no-audit --no-fund --loglevel=error --prefix /usr/local /home/*.tgz")
-		b.live(t, "project")
+		b.live(t, "project", "/usr/local/lib/node_modules/@command-dialect/linux-*/dialect-mcp")
 		if out := b.must(t, "dialect --version"); !strings.Contains(out, "0.0.1-bare") {
 			t.Errorf("another version was installed: %s", out)
 		}
