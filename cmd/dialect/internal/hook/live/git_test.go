@@ -178,3 +178,56 @@ func TestAction(t *testing.T) {
 		}
 	}
 }
+
+// TestActionInputs holds that no input of the action becomes an option, an output, a pattern of files or text of a shell. The dialect
+// of this test prints what it is asked.
+func TestActionInputs(t *testing.T) {
+	if _, err := exec.LookPath("bash"); err != nil {
+		t.Skip(err)
+	}
+	script, err := filepath.Abs("../../../../../.github/actions/verify/verify.sh")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	for name, content := range map[string]string{
+		"dialect":  "#!/bin/sh\nprintf '<%s>' \"$@\" >>\"$ASKED\"; echo >>\"$ASKED\"\ncase \" $* \" in *' --json '*) printf '{\\n  \"gate\": \"g-0123456789ab\",\\n}\\n' ;; *) echo answer ;; esac\n",
+		"quality1": "", "quality2": "",
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, c := range []struct {
+		name, asked, set string
+		status           int
+		env              []string
+	}{
+		{"nothing", "<run><--><quality.dlct>\n<verify><--tree><HEAD>\n<verify><--tree><HEAD><--json>\n<receipts><export><--bundle><g-0123456789ab>\n",
+			"gate=g-0123456789ab\nbundle=DIR/dialect-bundle.json\n", 0, nil},
+		{"a bundle", "<verify><--tree><HEAD><--bundle><b.json><--key><k><--base><h>\n<verify><--tree><HEAD><--json><--bundle><b.json><--key><k><--base><h>\n",
+			"gate=g-0123456789ab\nbundle=b.json\n", 0, []string{"BUNDLE=b.json", "KEY=k", "BASE=h"}},
+		{"options and shell", "<run><--><--defer-gate>\n<verify><--tree><HEAD><--base><--json; $(touch x)><--require><quality*><--require><$(id)>\n",
+			"gate=g-0123456789ab\nbundle=DIR/dialect-bundle.json\n", 0, []string{"SCRIPT=--defer-gate", "BASE=--json; $(touch x)", "REQUIRE=quality* $(id)"}},
+		{"an output", "", "", 64, []string{"BUNDLE=b.json\ngate=g-ffffffffffff", "KEY=k"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			asked, output := filepath.Join(t.TempDir(), "asked"), filepath.Join(t.TempDir(), "output")
+			cmd := exec.Command("bash", script)
+			cmd.Dir = dir
+			cmd.Env = append([]string{"PATH=" + dir + ":" + os.Getenv("PATH"), "ASKED=" + asked, "GITHUB_OUTPUT=" + output, "RUNNER_TEMP=" + dir}, c.env...)
+			out, err := cmd.CombinedOutput()
+			if status := cmd.ProcessState.ExitCode(); status != c.status {
+				t.Fatalf("status %d, %v: %s", status, err, out)
+			}
+			was, _ := os.ReadFile(asked)
+			set, _ := os.ReadFile(output)
+			if !strings.HasPrefix(string(was), c.asked) || c.asked == "" && len(was) > 0 {
+				t.Errorf("dialect was asked\n%s", was)
+			}
+			if string(set) != strings.ReplaceAll(c.set, "DIR", dir) {
+				t.Errorf("the outputs are\n%s", set)
+			}
+		})
+	}
+}
