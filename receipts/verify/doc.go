@@ -122,23 +122,25 @@
 //
 // # What it assumes
 //
-//   - For 20 to 23: a command under a binding reads no files of the project but those that the binding names and
-//     those that no line names. Anyone who writes the trusted matrix says so.
-//   - SHA-256 has no collisions, Ed25519 signatures are not forged, and nobody finds a
+// stdlib/docs/trust.md says the same to users, under the same numbers.
+//
+//  24. SHA-256 has no collisions, Ed25519 signatures are not forged, and nobody finds a
 //     command whose digest has the first 64 bits of another's (see index).
-//   - The query is right: the caller computed the tree, the place and the inputs of the
+//  25. The query is right: the caller computed the tree, the place and the inputs of the
 //     present files itself, and the matrix from a baseline that it trusts; and the folder
 //     that it stands in is in the repository that it means.
-//   - What changed while a command ran that writes was changed by it.
-//   - Anyone who holds a key signs what it ran. Without a key anybody who can write the
+//  26. What changed while a command ran that writes was changed by it.
+//  27. Anyone who holds a key signs what it ran. Without a key anybody who can write the
 //     store, the agent included, could have made all of it: level 0 says that what was
 //     recorded is consistent, and not that it happened.
-//   - A failure on other files says nothing of these: one more untracked file makes another tree.
-//   - A log shows what was recorded. Records that were cut off the end of a log that
+//  28. A failure on other files says nothing of these: one more untracked file makes another tree.
+//  29. A log shows what was recorded. Records that were cut off the end of a log that
 //     nobody kept a head of, and commands that ran without a record, leave no trace.
-//   - The folder of the memory is written by the verifier alone, where MemoryKept is set.
-//   - The files were not changed and put back while a command ran, and nothing outside
+//  30. The folder of the memory is written by the verifier alone, where MemoryKept is set.
+//  31. The files were not changed and put back while a command ran, and nothing outside
 //     of the tree decided: see package runtime/workspace.
+//  32. For 20 to 23: a command under a binding reads no files of the project but those that the binding names and
+//     those that no line names. Anyone who writes the trusted matrix says so.
 //
 // It is one package of more than 1,500 lines because all answers are of one [Session]: what was read and
 // authenticated must not leave it, or an answer could rest on other bytes.
