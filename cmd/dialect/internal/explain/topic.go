@@ -37,8 +37,8 @@ func FindTopic(name string) (Topic, bool) {
 }
 
 // WriteText writes the page for a terminal. Headings are underlined, code is indented, tables get even columns, and
-// a link to another page names the command that prints it. Comments and pictures are left out. Prose stays as it is: it
-// is wrapped by hand.
+// a link to another page names the command that prints it. Comments and pictures are left out. Paragraphs and items of lists are
+// wrapped anew.
 func (t Topic) WriteText(w io.Writer) error {
 	var b strings.Builder
 	var rows [][]string
@@ -49,10 +49,15 @@ func (t Topic) WriteText(w io.Writer) error {
 		}
 		blank = line == ""
 	}
+	first, indent, prose := "", "", []string(nil) // a paragraph, and what stands before its first line and the others
 	flush := func() {
 		if rows != nil {
 			layout(rows, put)
 			rows = nil
+		}
+		if prose != nil {
+			wrapTo(first, indent, inline(strings.Join(prose, " ")), put)
+			first, indent, prose = "", "", nil
 		}
 	}
 	for line := range strings.Lines(string(t)) {
@@ -63,9 +68,15 @@ func (t Topic) WriteText(w io.Writer) error {
 			code = !code
 		case code && line == "":
 			b.WriteString("\n")
+		case line == "":
+			flush()
+			put("")
 		case code:
 			put("    " + line)
 		case strings.HasPrefix(line, "|"):
+			if prose != nil {
+				flush()
+			}
 			if cells := split(line); !separates(cells) {
 				rows = append(rows, cells)
 			}
@@ -79,18 +90,38 @@ func (t Topic) WriteText(w io.Writer) error {
 			if mark := min(level, 3); mark < 3 {
 				put(strings.Repeat("?=-"[mark:mark+1], utf8.RuneCountInString(text)))
 			}
-		default:
+		case marker(line) != "":
 			flush()
-			if line = inline(line); utf8.RuneCountInString(line) > longLine {
-				wrapTo("", "", line, put)
-			} else {
-				put(line)
+			first = marker(line)
+			indent, prose = strings.Repeat(" ", len(first)), []string{line[len(first):]}
+		case prose == nil && strings.HasPrefix(line, "    "):
+			flush()
+			put(line)
+		default:
+			if rows != nil {
+				flush()
 			}
+			prose = append(prose, strings.TrimSpace(line))
 		}
 	}
 	flush()
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// marker returns what stands before the text of an item of a list, such as "  - " and "12. ", and nothing of another line.
+func marker(line string) string {
+	rest := strings.TrimLeft(line, " ")
+	digits := strings.TrimLeft(rest, "0123456789")
+	switch {
+	case digits != rest && strings.HasPrefix(digits, ". "):
+		rest = digits[1:]
+	case strings.HasPrefix(rest, "- "), strings.HasPrefix(rest, "* "):
+		rest = rest[1:]
+	default:
+		return ""
+	}
+	return line[:len(line)-len(strings.TrimLeft(rest, " "))]
 }
 
 // split returns the cells of a row.
@@ -107,12 +138,8 @@ func separates(cells []string) bool {
 	return strings.Trim(strings.Join(cells, ""), "-: ") == ""
 }
 
-// Widths, in runes. Up to maxWidth a table is printed as one, and lines of generated pages, which are longer than
-// longLine, are wrapped.
-const (
-	maxWidth = 100
-	longLine = 132
-)
+// maxWidth is the width of what is printed, in runes: up to it a table is printed as one.
+const maxWidth = 100
 
 // layout puts a table: in columns where these are narrow, the last of two columns wrapped; else row by row, what follows
 // the first cell indented, with the heads of the columns.
