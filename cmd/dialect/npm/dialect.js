@@ -36,7 +36,7 @@ const program = join(dirname(manifest), process.platform === 'win32' ? 'dialect.
 const args = process.argv.slice(2);
 const end = args.indexOf('--');
 const flags = end < 0 ? args : args.slice(0, end);
-if (process.env.DIALECT_KEY_FD || flags.some((arg) => arg === '--key-fd' || arg.startsWith('--key-fd='))) {
+if (process.env.DIALECT_KEY_FD || flags.some((arg) => /^--(key-fd|identity)(=|$)/.test(arg))) {
   // The commands of a run can read what node holds open, so that a key must not come through here.
   refuse(64, 'dialect: error: a signing key cannot be handed through node, which the commands of a run can read',
     `hint: start the program itself: ${program}`);

@@ -84,6 +84,7 @@ func TestLauncher(t *testing.T) {
 	}{
 		{own, "a signing key cannot be handed through node", []string{"run", "--key-fd", "3"}, nil, 64},
 		{own, "a signing key cannot be handed through node", []string{"run", "--key-fd=3"}, nil, 64},
+		{own, "a signing key cannot be handed through node", []string{"guard", "--identity", "3", "--", "agent"}, nil, 64},
 		{own, "a signing key cannot be handed through node", nil, []string{"DIALECT_KEY_FD=3"}, 64},
 		{"9.9.9", "is of version 9.9.9, and this is " + own, nil, nil, 127},
 		{"", "is not installed\nhint: npm leaves it out", nil, nil, 127},
