@@ -53,3 +53,11 @@ func TestMedian(t *testing.T) {
 		t.Error(n)
 	}
 }
+
+// TestSteady holds that what two runs print of the same counts the same.
+func TestSteady(t *testing.T) {
+	one := steady("ok \texample.com/slug\t(cached)\npassed: 4 lines, 1 test, 12.75 s; gate g-ffe1d0680be1 of 2027-01-02 03:04:05\n")
+	if two := steady("ok \texample.com/slug\t0.013s\npassed: 4 lines, 1 test, 0.02 s; gate g-0000b1be159b of 2026-11-22 09:36:06\n"); one != two || !strings.Contains(one, "passed: 4 lines, 1 test,") {
+		t.Errorf("%s%s", one, two)
+	}
+}
