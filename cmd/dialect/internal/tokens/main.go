@@ -344,10 +344,10 @@ func (c counter) fixed() (f fixed, err error) {
 // steady returns text with the ids, dates and times of one run for those of every run, so that the page is the same each time it is made.
 func steady(text string) string {
 	for pattern, fixed := range map[string]string{
-		`g-[0-9a-f]{12}`: "g-0d68b1be159b",
+		`g-[0-9a-f]{12}`:                 "g-0d68b1be159b",
 		`\d{4}-\d\d-\d\d \d\d:\d\d:\d\d`: "2026-11-22 09:36:06",
-		`\d+\.\d\d s\b`:                        "2.55 s",
-		`\b\d+\.\d{3}s\b|\(cached\)`:          "0.002s",
+		`\d+\.\d\d s\b`:                  "2.55 s",
+		`\b\d+\.\d{3}s\b|\(cached\)`:     "0.002s",
 	} {
 		text = regexp.MustCompile(pattern).ReplaceAllString(text, fixed)
 	}
