@@ -58,7 +58,7 @@ var documents = []struct{ schema, from, command string }{
 var internal = []string{
 	"dialect.memory/3",
 	"dialect.setup/1",                                                            // beside what a setup of a clean checkout installed
-	"dialect.run/1", "dialect.resolve/1", "dialect.attempt/1", "dialect.claim/1", // names of a workflow and its activities
+	"dialect.run/1", "dialect.resolve/1", "dialect.attempt/1", "dialect.claim/1", "dialect.lock/1", // names of a workflow and its activities
 }
 
 // TestDocuments holds the topic `json` and the JSON Schema to the types.

@@ -166,6 +166,7 @@ type Step struct {
 	WhenFailure     bool   // runs only after a failure
 	Finally         bool   // runs in any case; as a member, after the others
 	Exclusive       string // name of what is never worked on by two at once; empty for nothing
+	Queue           string // of the workers that carry it out, where the run has workers; empty for that of the run
 	Budget          Budget
 	Expect          Expect
 	Inputs          []string // patterns of files outside of the tree that decide, relative to the root of the matrix; see [CheckInput]

@@ -381,7 +381,7 @@ func (r *resolver) binding(b *routing.Binding) *bound {
 		Parallel: b.Parallel,
 		Dir:      b.AbsDir(r.m.Root), Env: b.Env,
 		Effect: b.Effect, ReceiptRequired: b.ReceiptRequired, Reuse: b.Reuse, WhenFailure: b.WhenFailure,
-		Finally: b.Finally, Exclusive: b.Exclusive,
+		Finally: b.Finally, Exclusive: b.Exclusive, Queue: b.Queue,
 		Budget: b.Budget, Expect: b.Expect, Inputs: b.Inputs, Files: scope(b),
 		Skill: b.Skill, Hint: b.Hint, Install: b.Install, Contract: b.Contract, Origin: b.Origin(), Control: b.Control,
 	}
@@ -398,6 +398,9 @@ func (r *resolver) binding(b *routing.Binding) *bound {
 			// member may also stand alone.
 			member = requireAll(member)
 		}
+		if b.Queue != "" {
+			member = inQueue(member, b.Queue)
+		}
 		d.members = append(d.members, member)
 	}
 	return d
@@ -410,6 +413,20 @@ func requireAll(d *bound) *bound {
 	out.members = make([]*bound, len(d.members))
 	for i, m := range d.members {
 		out.members[i] = requireAll(m)
+	}
+	return &out
+}
+
+// inQueue returns d as a member of a composite that names a queue: what names one of its own keeps it, and its members do.
+func inQueue(d *bound, queue string) *bound {
+	if d.step.Queue != "" {
+		return d
+	}
+	out := *d
+	out.step.Queue = queue
+	out.members = make([]*bound, len(d.members))
+	for i, m := range d.members {
+		out.members[i] = inQueue(m, queue)
 	}
 	return &out
 }

@@ -75,6 +75,16 @@ func isLockName(text string) bool {
 	return text != "" && len(text) <= 64 && text[0] != '_'
 }
 
+// isQueueName reports whether text can name a task queue of Temporal, which keeps names that begin with "/_sys/" for itself.
+func isQueueName(text string) bool {
+	for i := range len(text) {
+		if text[i] <= ' ' || text[i] > '~' {
+			return false
+		}
+	}
+	return text != "" && len(text) <= 200 && text[0] != '/'
+}
+
 // regexp reads a regular expression; "" if it is not one. Those of packs are checked by tests, and not at each start.
 func (r *reader) regexp(v *tomltree.Value, where string) string {
 	text := r.String(v, where)

@@ -36,6 +36,7 @@ type Binding struct {
 	WhenFailure     bool
 	Finally         bool   // runs in any case
 	Exclusive       string // name of a lock; empty for none
+	Queue           string // as in [plan.Step], before a composite says what its members have
 	ReceiptRequired bool
 	Reuse           bool     // an earlier pass may stand for a run of it
 	Secrets         []string // names of values that are never shown or recorded

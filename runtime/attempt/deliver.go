@@ -1,6 +1,7 @@
 package attempt
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"errors"
 	"fmt"
@@ -364,4 +365,46 @@ func notElsewhere(steps []*plan.Step, parallel bool) (step *plan.Step, why strin
 		}
 	}
 	return nil, ""
+}
+
+// mostLocked is how many attempts the steps of a composite with a lock may have: a history does not go on in a new one while its run holds
+// a lock, and the server bounds it.
+const mostLocked = 4000
+
+// Apart returns the first step that the task queues of p keep from being carried out as the plan says, and why; nil if there is none. own
+// is the queue of the steps that name none.
+func Apart(p *plan.Plan, own string) (step *plan.Step, why string) {
+	files := "" // the queue of the worker that keeps what steps have changed
+	var leaf func(s *plan.Step)
+	leaf = func(s *plan.Step) {
+		queue := cmp.Or(s.Queue, own)
+		switch {
+		case step != nil || s.Kind == plan.Builtin:
+		case s.Kind == plan.Composite:
+			attempts := 0
+			plan.Walk(s.Members, func(m *plan.Step) { attempts += 1 + m.Budget.Retries })
+			if s.Exclusive != "" && attempts > mostLocked {
+				step, why = s, fmt.Sprintf("holds the lock %q for up to %d attempts, and a lock on workers is held for %d at most: give it to fewer steps", s.Exclusive, attempts, mostLocked)
+				return
+			}
+			for _, m := range s.Members {
+				if !m.Finally {
+					leaf(m)
+				}
+			}
+			for _, m := range s.Members { // which come last
+				if m.Finally {
+					leaf(m)
+				}
+			}
+		case files != "" && s.Queue != "" && s.Queue != files:
+			step, why = s, fmt.Sprintf("has queue = %q, and the files that a line before it changes stay on a worker of the task queue %q: say queue = %[1]q of that one, too, or make it a script of its own", s.Queue, files)
+		case s.Effect == plan.Write && files == "":
+			files = queue
+		}
+	}
+	for _, s := range p.Steps {
+		leaf(s)
+	}
+	return step, why
 }

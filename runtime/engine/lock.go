@@ -10,6 +10,7 @@ import (
 
 	"github.com/gofrs/flock"
 
+	"github.com/command-dialect/dialect/lang/plan"
 	"github.com/command-dialect/dialect/lang/regular"
 	"github.com/command-dialect/dialect/runtime/schedule"
 )
@@ -27,6 +28,14 @@ const (
 	lockPause = 50 * time.Millisecond
 )
 
+// patience is how long a step waits for its lock, at most.
+func patience(s *plan.Step) time.Duration {
+	if s.Budget.Timeout > 0 {
+		return s.Budget.Timeout
+	}
+	return lockPatience
+}
+
 // lock takes the lock that an action asks for.
 func (r *run) lock(ctx context.Context, a schedule.Action) (release func(), waited time.Duration, err error) {
 	if r.opt.LockDir == "" {
@@ -43,10 +52,7 @@ func (r *run) lock(ctx context.Context, a schedule.Action) (release func(), wait
 	}
 	s := r.nodes[a.ID].Step
 	l := flock.New(filepath.Join(r.opt.LockDir, a.Lock), flock.SetFlag(os.O_CREATE|os.O_RDWR|regular.OwnFlags), flock.SetPermissions(0o600))
-	patience := lockPatience
-	if s.Budget.Timeout > 0 {
-		patience = s.Budget.Timeout
-	}
+	patience := patience(s)
 	began := time.Now()
 	for pause := time.Millisecond; ; pause = min(2*pause, lockPause) {
 		ok, err := l.TryLock()

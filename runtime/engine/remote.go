@@ -150,6 +150,10 @@ func (r *run) arrived(a Arrived) {
 			held, ok = r.held[a.Seq]
 		}
 		delete(r.held, a.Seq)
+		if open.Op == schedule.Acquire && held.err == nil && a.Why != "" { // it is free on this machine, and not there
+			held.release()
+			held.release, held.err = nil, remoteError(a.Why)
+		}
 		if own := held.event(); own.Brief.Verdict != a.Brief.Verdict || own.Brief.Reason != a.Brief.Reason || (own.Why == "") != (a.Why == "") {
 			r.distrust(schedule.Brief{Verdict: schedule.Fault, Reason: receipts.StopUntrusted, Text: fmt.Sprintf(
 				"somebody else answered for this process: the history says %q of step %s, and it is %q", cmp.Or(string(a.Brief.Verdict), a.Why, "done"), open.ID, cmp.Or(string(own.Brief.Verdict), own.Why, "done"))})

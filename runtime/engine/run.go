@@ -228,6 +228,12 @@ func shapeOf(s *plan.Step) schedule.Node {
 		ID: s.ID, Group: s.Kind == plan.Composite, Parallel: s.Parallel, Always: s.Finally, OnFailure: s.WhenFailure,
 		Writes: s.Effect == plan.Write, Gate: attempt.IsGate(s), Here: s.Kind == plan.Builtin, Lock: s.Exclusive, Retries: s.Budget.Retries,
 	}
+	if v.Lock != "" {
+		v.Wait = patience(s)
+	}
+	if !v.Group && !v.Gate && !v.Here {
+		v.Queue = s.Queue
+	}
 	if s.Kind == plan.Builtin {
 		v.Retries = 0 // the same question has the same answer
 	}

@@ -55,6 +55,11 @@ func (s *Spec) Signed(a Answer) bool {
 		ed25519.VerifyWithOptions(s.Key, s.message(a.Event), a.Sig, &ed25519.Options{Context: answerContext}) == nil
 }
 
+// Allows reports whether an answer says that a lock is free on the orchestrator's machine: the step has it once it is free at the server, too.
+func (s *Spec) Allows(e schedule.Event) bool {
+	return s.Version >= 3 && e.Op == schedule.Acquire && e.Why == ""
+}
+
 // Check returns an error where a run is of a version that this program does not know, or has no key of its version.
 func (s *Spec) Check() error {
 	want := ed25519.PublicKeySize

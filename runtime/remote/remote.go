@@ -20,6 +20,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"syscall"
 	"time"
@@ -35,8 +36,9 @@ import (
 	"github.com/command-dialect/dialect/runtime/workspace/git"
 )
 
-// Version is that of what travels; a worker that does not know it refuses a run. A run of version 1 has no key.
-const Version = 2
+// Version is that of what travels; a worker that does not know it refuses a run. A run of version 1 has no key, and one of a version before
+// 3 has locks of its own machine alone.
+const Version = 3
 
 // A Spec is what a worker gets to know of a run. It is in the history of the run: no secret is in it.
 type Spec struct {
@@ -137,12 +139,13 @@ type Server struct {
 
 // A Request is a message to the helper. The first one starts or attaches.
 type Request struct {
-	Server *Server `json:"server,omitempty"`
-	Start  *Spec   `json:"start,omitempty"`
-	Attach string  `json:"attach,omitempty"` // the run
-	Answer *Answer `json:"answer,omitempty"`
-	Cut    *Cut    `json:"cut,omitempty"`
-	List   bool    `json:"list,omitempty"`
+	Server *Server  `json:"server,omitempty"`
+	Start  *Spec    `json:"start,omitempty"`
+	Queues []string `json:"queues,omitempty"` // of Start: further ones that its lines name
+	Attach string   `json:"attach,omitempty"` // the run
+	Answer *Answer  `json:"answer,omitempty"`
+	Cut    *Cut     `json:"cut,omitempty"`
+	List   bool     `json:"list,omitempty"`
 }
 
 // A Cut ends a run.
@@ -253,7 +256,7 @@ func (c *Conductor) Begin(shape schedule.Shape, rules schedule.Rules) error {
 		if err := c.send(rules); err != nil {
 			return err
 		}
-		first = Request{Server: &c.o.Server, Start: s}
+		first = Request{Server: &c.o.Server, Start: s, Queues: queues(shape.Nodes)}
 	}
 	child, in, err := open(c.o.Helper, first, c.o.Complain)
 	if err != nil {
@@ -276,6 +279,18 @@ func (c *Conductor) Begin(shape schedule.Shape, rules schedule.Rules) error {
 	c.child, c.in = child, in
 	go c.read(ShapeSum(shape))
 	return nil
+}
+
+// queues lists the queues that steps name, each once.
+func queues(nodes []schedule.Node) (names []string) {
+	for _, n := range nodes {
+		if n.Queue != "" {
+			names = append(names, n.Queue)
+		}
+		names = append(names, queues(n.Members)...)
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
 }
 
 func (c *Conductor) send(rules schedule.Rules) error {

@@ -60,6 +60,9 @@ func Explain(s *plan.Step) []Row {
 	if s.Finally {
 		row("finally", "runs in any case: as a member of a composite after the others, if one of them was started")
 	}
+	if s.Queue != "" {
+		row("queue", "with --engine temporal, carried out by the workers of the task queue %q", s.Queue)
+	}
 	if s.Exclusive != "" {
 		row("exclusive", "never at the same time as another that says %q, here or in another process", s.Exclusive)
 	}

@@ -48,6 +48,9 @@ func planStep(w io.Writer, s *plan.Step, together string, depth int) {
 	if s.Exclusive != "" {
 		marks = append(marks, "exclusive "+s.Exclusive)
 	}
+	if s.Queue != "" {
+		marks = append(marks, "queue "+s.Queue)
+	}
 	if len(marks) > 0 {
 		fmt.Fprintf(w, "  (%s)", strings.Join(marks, ", "))
 	}
@@ -101,6 +104,7 @@ type DocStep struct {
 	Together string     `json:"together,omitempty"` // of lines with the same text here, which run at the same time: "1-3"
 	Finally  bool       `json:"finally,omitempty"`
 	Lock     string     `json:"exclusive,omitempty"`
+	Queue    string     `json:"queue,omitempty"` // of the workers, with --engine temporal
 	Retries  int        `json:"retries,omitempty"`
 	Members  []*DocStep `json:"members,omitempty"`
 }
@@ -120,7 +124,7 @@ func docSteps(steps []*plan.Step, together map[string]string) []*DocStep {
 			ID: s.ID, File: s.Line.File, Line: s.Line.Number, Text: s.Line.Text, Binding: s.Binding,
 			Kind: string(s.Kind), Target: s.Target, Argv: s.Argv, Dir: s.Dir, Effect: string(s.Effect),
 			Required: s.ReceiptRequired, Timeout: elapsed(s.Budget.Timeout), Parallel: s.Parallel, Together: together[s.ID],
-			Finally: s.Finally, Lock: s.Exclusive, Retries: s.Budget.Retries,
+			Finally: s.Finally, Lock: s.Exclusive, Queue: s.Queue, Retries: s.Budget.Retries,
 		}
 		if s.Kind == plan.Composite {
 			d.Members = docSteps(s.Members, nil)

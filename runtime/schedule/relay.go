@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/command-dialect/dialect/receipts"
 )
@@ -119,6 +120,22 @@ func (r *Relay) Remote(a Action) bool {
 
 // Dispatch is the number of the dispatch of an open attempt, 1-based.
 func (r *Relay) Dispatch(seq int) int { return max(r.dispatch[seq], 1) }
+
+// Queue is that of the workers that carry out a leaf; empty for that of the run.
+func (r *Relay) Queue(id string) string {
+	if n := r.state.byID[id]; n != nil {
+		return n.Queue
+	}
+	return ""
+}
+
+// Wait is how long a step waits for its lock, at most.
+func (r *Relay) Wait(id string) time.Duration {
+	if n := r.state.byID[id]; n != nil {
+		return n.Wait
+	}
+	return 0
+}
 
 // Writes reports whether a leaf may change files.
 func (r *Relay) Writes(id string) bool {

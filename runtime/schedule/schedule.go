@@ -34,6 +34,7 @@ package schedule
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/command-dialect/dialect/receipts"
 )
@@ -75,14 +76,16 @@ type Node struct {
 	Group   bool   `json:"group,omitempty"` // a composite: its members are carried out, and it is not
 	Members []Node `json:"members,omitempty"`
 
-	Parallel  bool   `json:"parallel,omitempty"`   // of a composite: its members come at once
-	Writes    bool   `json:"writes,omitempty"`     // of a leaf: it may change files
-	Always    bool   `json:"always,omitempty"`     // it comes in any case; as a member, after the others
-	OnFailure bool   `json:"on_failure,omitempty"` // it, or each of its members, comes only after a failure
-	Gate      bool   `json:"gate,omitempty"`       // of a leaf
-	Here      bool   `json:"here,omitempty"`       // of a leaf: it asks the store, and so is carried out beside it
-	Lock      string `json:"lock,omitempty"`       // that it and its members hold; empty for none
-	Retries   int    `json:"retries,omitempty"`    // further attempts after a failure
+	Parallel  bool          `json:"parallel,omitempty"`   // of a composite: its members come at once
+	Writes    bool          `json:"writes,omitempty"`     // of a leaf: it may change files
+	Always    bool          `json:"always,omitempty"`     // it comes in any case; as a member, after the others
+	OnFailure bool          `json:"on_failure,omitempty"` // it, or each of its members, comes only after a failure
+	Gate      bool          `json:"gate,omitempty"`       // of a leaf
+	Here      bool          `json:"here,omitempty"`       // of a leaf: it asks the store, and so is carried out beside it
+	Lock      string        `json:"lock,omitempty"`       // that it and its members hold; empty for none
+	Queue     string        `json:"queue,omitempty"`      // of a leaf: of the workers that carry it out; empty for that of the run
+	Wait      time.Duration `json:"wait,omitempty"`       // for the lock, at most
+	Retries   int           `json:"retries,omitempty"`    // further attempts after a failure
 }
 
 // Rules say how a shape is carried out.

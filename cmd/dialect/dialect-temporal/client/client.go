@@ -135,7 +135,9 @@ func (s *session) serve(ctx context.Context, q remote.Request, requests <-chan r
 		if err := s.say(remote.Reply{Started: q.Start}); err != nil {
 			return err
 		}
-		go s.watchQueue(ctx, q.Server.Queue)
+		for _, queue := range append([]string{q.Server.Queue}, q.Queues...) {
+			go s.watchQueue(ctx, queue)
+		}
 	case q.Attach != "":
 		s.id = flow.WorkflowID(q.Attach)
 		spec, err := s.spec(ctx)
@@ -301,7 +303,8 @@ func (s *session) follow(ctx context.Context) error {
 	}
 	resolved := false
 	for {
-		f := &follower{of: s.of, say: s.say, resolved: resolved, activities: make(map[int64]*historypb.ActivityTaskScheduledEventAttributes)}
+		f := newFollower(s.of, s.say, resolved)
+		f.complain = s.complain
 		if err := s.events(ctx, run, f.take); err != nil {
 			return err
 		}
@@ -336,6 +339,21 @@ type follower struct {
 	waiting    []waiting // that no workflow task has seen yet
 	next       string    // the history that goes on
 	newResult  *remote.Resolved
+
+	allowed  map[int]schedule.Event // answers that allow a lock, by Seq
+	tries    map[int64]flow.Try     // for locks
+	told     map[int]bool           // that another run has the lock
+	complain io.Writer
+}
+
+// toldWithin is how long it is worth telling that a lock is waited for: a history can be old.
+const toldWithin = 10 * time.Second
+
+func newFollower(of *remote.Spec, say func(remote.Reply) error, resolved bool) *follower {
+	return &follower{
+		of: of, say: say, resolved: resolved, activities: make(map[int64]*historypb.ActivityTaskScheduledEventAttributes),
+		allowed: make(map[int]schedule.Event), tries: make(map[int64]flow.Try), told: make(map[int]bool), complain: io.Discard,
+	}
 }
 
 type waiting struct {
@@ -402,7 +420,11 @@ func (f *follower) take(e *historypb.HistoryEvent) (over bool, err error) {
 		case flow.Answer:
 			// What cannot be read, or is not signed, is nobody's answer, to the workflow as well.
 			var v remote.Answer
-			if decode(a.Input, &v) == nil && f.of.Signed(v) {
+			switch {
+			case decode(a.Input, &v) != nil || !f.of.Signed(v):
+			case f.of.Allows(v.Event):
+				f.allowed[v.Seq] = v.Event
+			default:
 				add(schedule.Arrival{Event: v.Event}, nil)
 			}
 		case flow.Cut:
@@ -410,6 +432,29 @@ func (f *follower) take(e *historypb.HistoryEvent) (over bool, err error) {
 			if decode(a.Input, &v) == nil {
 				add(flow.CutShort(v), nil)
 			}
+		}
+	case enums.EVENT_TYPE_START_CHILD_WORKFLOW_EXECUTION_INITIATED:
+		a := e.GetStartChildWorkflowExecutionInitiatedEventAttributes()
+		var try flow.Try
+		if a.WorkflowType.GetName() == flow.Lock && decode(a.Input, &try) == nil {
+			f.tries[e.EventId] = try
+		}
+	case enums.EVENT_TYPE_START_CHILD_WORKFLOW_EXECUTION_FAILED:
+		a := e.GetStartChildWorkflowExecutionFailedEventAttributes()
+		try := f.tries[a.InitiatedEventId]
+		delete(f.tries, a.InitiatedEventId)
+		if answer, ok := f.allowed[try.Seq]; ok && try.Last {
+			add(flow.Denied(answer), nil)
+		} else if ok && !f.told[try.Seq] && time.Since(e.EventTime.AsTime()) < toldWithin {
+			f.told[try.Seq] = true
+			fmt.Fprintf(f.complain, "dialect: another run holds the lock %s\n", strings.TrimPrefix(a.WorkflowId, flow.LockID("")))
+		}
+	case enums.EVENT_TYPE_CHILD_WORKFLOW_EXECUTION_STARTED:
+		a := e.GetChildWorkflowExecutionStartedEventAttributes()
+		try := f.tries[a.InitiatedEventId]
+		delete(f.tries, a.InitiatedEventId)
+		if answer, ok := f.allowed[try.Seq]; ok {
+			add(schedule.Arrival{Event: answer}, nil)
 		}
 	case enums.EVENT_TYPE_WORKFLOW_EXECUTION_CANCEL_REQUESTED:
 		f.waiting = append(f.waiting, waiting{id: e.EventId, late: true, a: remote.Arrived{Arrival: flow.CutShort(flow.FromServer)}})

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -34,7 +35,11 @@ import (
 
 var update = flag.Bool("update", false, "record the histories in testdata anew")
 
-var server = sync.OnceValue(func() *temporaltest.TestServer { return temporaltest.NewServer() })
+var server = sync.OnceValue(func() *temporaltest.TestServer {
+	s := temporaltest.NewServer()
+	s.GetDefaultClient() // which is made on first use, by one
+	return s
+})
 
 // An actor is a worker whose attempts take no time and end as fate says.
 type actor struct {
@@ -52,17 +57,17 @@ func (a *actor) attempt(_ context.Context, t flow.Task) (remote.Attempted, error
 	return remote.Attempted{Brief: b, Ref: t.Spec.Ref(remote.DeliveryName(t.Action.Seq, t.Dispatch)), Body: receipts.Hash{1}}, err
 }
 
-var queues int
+var queues atomic.Int64
 
 // follow carries a shape out on the server, and keeps a relay by what the follower says, as dialect does. It returns the
 // verdicts of the steps, and the histories.
 func follow(t *testing.T, a *actor, rules schedule.Rules, most int, cutAt int) (map[string]schedule.Brief, []*historypb.History) {
 	t.Helper()
 	c := server().GetDefaultClient()
-	queues++
-	queue := fmt.Sprintf("actors-%d", queues)
+	queue := fmt.Sprintf("actors-%d", queues.Add(1))
 	w := sdk.New(c, queue, sdk.Options{WorkflowPanicPolicy: sdk.FailWorkflow})
 	w.RegisterWorkflowWithOptions(flow.Run, workflow.RegisterOptions{Name: flow.Name})
+	w.RegisterWorkflowWithOptions(flow.Hold, workflow.RegisterOptions{Name: flow.Lock})
 	w.RegisterActivityWithOptions(a.resolve, activity.RegisterOptions{Name: flow.Resolve})
 	w.RegisterActivityWithOptions(a.attempt, activity.RegisterOptions{Name: flow.Attempt})
 	if err := w.Start(); err != nil {
@@ -115,7 +120,7 @@ func follow(t *testing.T, a *actor, rules schedule.Rules, most int, cutAt int) (
 	resolved := false
 	for next := hist; next != ""; {
 		h := new(historypb.History)
-		f := &follower{of: &spec, activities: make(map[int64]*historypb.ActivityTaskScheduledEventAttributes), resolved: resolved, say: func(r remote.Reply) error {
+		f := newFollower(&spec, func(r remote.Reply) error {
 			switch {
 			case !r.Shape.IsZero():
 				if r.Shape != remote.ShapeSum(a.shape) {
@@ -139,7 +144,7 @@ func follow(t *testing.T, a *actor, rules schedule.Rules, most int, cutAt int) (
 				}
 			}
 			return nil
-		}}
+		}, resolved)
 		if err := s.events(ctx, next, func(e *historypb.HistoryEvent) (bool, error) {
 			h.Events = append(h.Events, e)
 			return f.take(e)
@@ -178,6 +183,7 @@ func pass(flow.Task) (schedule.Brief, error) { return schedule.Brief{Verdict: sc
 
 // Anyone who reads the history comes to what the workflow came to, whatever becomes of the attempts.
 func TestSame(t *testing.T) {
+	t.Parallel()
 	shape := schedule.Shape{Nodes: []schedule.Node{
 		{ID: "1"}, {ID: "2", Retries: 2},
 		{ID: "3", Group: true, Parallel: true, Members: append(leaves(40, "3."), schedule.Node{ID: "3.41", Always: true})},
@@ -215,6 +221,7 @@ func TestSame(t *testing.T) {
 
 // A composite of 1,000 members ends, in a window.
 func TestWide(t *testing.T) {
+	t.Parallel()
 	a := &actor{shape: schedule.Shape{Nodes: []schedule.Node{{ID: "1", Group: true, Parallel: true, Members: leaves(1000, "1.")}}}, fate: pass}
 	ends, histories := follow(t, a, schedule.Rules{Slots: 1000}, 0, 0)
 	if len(ends) != 1001 {
@@ -243,12 +250,47 @@ func TestWide(t *testing.T) {
 
 // A long script goes on in a new history, as often as it has to.
 func TestLong(t *testing.T) {
+	t.Parallel()
 	a := &actor{shape: schedule.Shape{Nodes: leaves(120, "")}, fate: pass}
 	ends, histories := follow(t, a, schedule.Rules{Slots: 4}, 150, 0)
 	if len(ends) != 120 || len(histories) < 4 {
 		t.Errorf("%d ends in %d histories", len(ends), len(histories))
 	}
 	replay(t, histories...)
+}
+
+// Of several runs with the same lock one has it at a time, also where a history is so full that it would go on in a new one.
+func TestLocks(t *testing.T) {
+	t.Parallel()
+	line := func(id string) schedule.Node {
+		return schedule.Node{ID: id, Group: true, Lock: "shared", Wait: time.Minute, Members: leaves(3, id+".")}
+	}
+	shape := schedule.Shape{Nodes: []schedule.Node{line("1"), {ID: "2"}, line("3")}}
+	var inside atomic.Int64
+	a := &actor{shape: shape, fate: func(task flow.Task) (schedule.Brief, error) {
+		switch id := task.Action.ID; {
+		case strings.HasSuffix(id, ".1") && inside.Add(1) > 1:
+			t.Errorf("step %s of run %s: another run has the lock", id, task.Spec.Run)
+		case strings.HasSuffix(id, ".3"):
+			inside.Add(-1)
+		}
+		return pass(task)
+	}}
+	for i := range 3 {
+		t.Run(fmt.Sprint(i), func(t *testing.T) {
+			t.Parallel()
+			ends, histories := follow(t, a, schedule.Rules{Slots: 4}, 10, 0)
+			for id, b := range ends {
+				if b.Verdict != schedule.Passed {
+					t.Errorf("step %s: %+v", id, b)
+				}
+			}
+			if len(ends) != 9 {
+				t.Errorf("%d steps have ended", len(ends))
+			}
+			replay(t, histories...)
+		})
+	}
 }
 
 // Histories that earlier builds have left replay: a run that is under way survives an update of its workers.
@@ -259,7 +301,7 @@ func TestRecorded(t *testing.T) {
 	}
 	if *update {
 		shape := schedule.Shape{Nodes: []schedule.Node{
-			{ID: "1"}, {ID: "2", Group: true, Parallel: true, Members: leaves(5, "2.")}, {ID: "3", Gate: true}, {ID: "4", Retries: 1}, {ID: "5", Gate: true},
+			{ID: "1"}, {ID: "2", Group: true, Parallel: true, Members: leaves(5, "2.")}, {ID: "3", Gate: true}, {ID: "4", Retries: 1, Lock: "db", Wait: time.Minute}, {ID: "5", Lock: "db"}, {ID: "6", Gate: true},
 		}}
 		_, histories := follow(t, &actor{shape: shape, fate: func(task flow.Task) (schedule.Brief, error) {
 			if task.Action.ID == "4" {
@@ -319,6 +361,7 @@ func (u *unsteady) GetWorkflowHistory(context.Context, string, string, bool, enu
 }
 
 func TestUnsteady(t *testing.T) {
+	t.Parallel()
 	stale, gone := serviceerror.NewInvalidArgument("branch tokens don't match"), serviceerror.NewUnavailable("restarting")
 	for _, c := range []struct {
 		name  string

@@ -139,6 +139,11 @@ type run struct {
 	flying  map[int]flight    // by Seq
 	kill    bool
 	claims  bool // a claim is under way
+	killed  bool // what does not come in any case was ended
+
+	locks map[string]*hold           // by the step
+	due   []*hold                    // with which the run goes on
+	given map[string]workflow.Future // by the lock: how the workflow ends of one that was given back
 }
 
 type flight struct {
@@ -157,7 +162,7 @@ func Run(ctx workflow.Context, in Input) error {
 	if in.Lease == 0 {
 		in.Lease = Lease
 	}
-	r := &run{in: in, flying: make(map[int]flight), sel: workflow.NewSelector(ctx)}
+	r := &run{in: in, flying: make(map[int]flight), locks: make(map[string]*hold), given: make(map[string]workflow.Future), sel: workflow.NewSelector(ctx)}
 	// A cancelled context ends activities at once; here a cut does, in its order.
 	r.listen(ctx)
 	own, stop := workflow.NewDisconnectedContext(ctx)
@@ -177,6 +182,13 @@ func Run(ctx workflow.Context, in Input) error {
 			actions, _ := r.relay.Take(a)
 			r.begin(actions)
 		}
+		if r.killed || r.kill {
+			for _, a := range r.relay.Pending() {
+				if h := r.locks[a.ID]; h != nil && h.free == nil {
+					r.hurry(own, h)
+				}
+			}
+		}
 		r.launch(own)
 		if r.full(own) && len(r.flying) == 0 && !r.claims && !r.relay.Over() {
 			return r.goOn(own)
@@ -191,6 +203,10 @@ func (r *run) listen(ctx workflow.Context) {
 		var a remote.Answer
 		if !c.ReceiveAsync(&a) || !r.in.Spec.Signed(a) {
 			return // it is not one of ours
+		}
+		if r.in.Spec.Allows(a.Event) {
+			r.allow(ctx, a.Event)
+			return
 		}
 		r.arrived = append(r.arrived, schedule.Arrival{Event: a.Event})
 	})
@@ -256,7 +272,10 @@ func (r *run) begin(actions []schedule.Action) {
 		switch {
 		case r.relay.Remote(a):
 			r.queue = append(r.queue, a)
+		case a.Op == schedule.Release:
+			r.release(a)
 		case a.Op == schedule.Kill:
+			r.killed = true
 			for _, o := range r.relay.Pending() {
 				if f, ok := r.flying[o.Seq]; ok && (!f.always || r.kill) {
 					f.cancel()
@@ -275,12 +294,20 @@ func (r *run) begin(actions []schedule.Action) {
 
 // full reports whether the history has grown so far that nothing more is started in it.
 func (r *run) full(ctx workflow.Context) bool {
+	if len(r.locks) > 0 {
+		return false // they would be free as soon as the next history begins
+	}
 	info := workflow.GetInfo(ctx)
 	return info.GetCurrentHistoryLength() > r.in.Most || info.GetCurrentHistorySize() > 8<<20
 }
 
 // launch starts what waits, as far as the window goes.
 func (r *run) launch(ctx workflow.Context) {
+	due := r.due
+	r.due = nil
+	for _, h := range due {
+		r.try(ctx, h)
+	}
 	for len(r.queue) > 0 && len(r.flying) < Window && !r.full(ctx) {
 		a := r.queue[0]
 		stays := r.relay.Stays(a.ID)
@@ -295,7 +322,8 @@ func (r *run) launch(ctx workflow.Context) {
 			ActivityID: ActivityID(seq, dispatch), StartToCloseTimeout: 7 * 24 * time.Hour, HeartbeatTimeout: r.in.Lease,
 			WaitForCancellation: true, RetryPolicy: &temporal.RetryPolicy{MaximumAttempts: 1},
 		}
-		if stays { // nobody else asks for the work of its worker
+		o.TaskQueue = r.relay.Queue(a.ID) // empty for that of the workflow
+		if stays {                        // nobody else asks for the work of its worker
 			o.TaskQueue, o.ScheduleToStartTimeout = r.in.Seat, 2*r.in.Lease
 		}
 		own = workflow.WithActivityOptions(own, o)
@@ -321,7 +349,7 @@ func (r *run) claim(ctx workflow.Context, a schedule.Action) {
 	r.claims = true
 	seq, dispatch := a.Seq, r.relay.Dispatch(a.Seq)
 	own := workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
-		ActivityID: ClaimID(seq, dispatch), StartToCloseTimeout: 10 * time.Minute, HeartbeatTimeout: r.in.Lease,
+		ActivityID: ClaimID(seq, dispatch), TaskQueue: r.relay.Queue(a.ID), StartToCloseTimeout: 10 * time.Minute, HeartbeatTimeout: r.in.Lease,
 		RetryPolicy: &temporal.RetryPolicy{InitialInterval: 200 * time.Millisecond, MaximumAttempts: 5, NonRetryableErrorTypes: []string{Refused}},
 	})
 	r.sel.AddFuture(workflow.ExecuteActivity(own, Claim, r.in.Spec, r.in.Lease), func(f workflow.Future) {

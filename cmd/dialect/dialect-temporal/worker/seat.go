@@ -12,6 +12,7 @@ import (
 	"time"
 
 	enums "go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/serviceerror"
 
 	"github.com/command-dialect/dialect/cmd/dialect/dialect-temporal/flow"
 	"github.com/command-dialect/dialect/lang/plan"
@@ -103,28 +104,46 @@ func (w *Worker) sweep(ctx context.Context) {
 			return
 		case <-tick.C:
 		}
-		w.mu.Lock()
-		idle := make(map[string]*seat)
-		for run, s := range w.seats {
-			if s.mu.TryLock() {
-				if time.Since(time.Unix(s.used.Load(), 0)) > sweepEvery {
-					idle[run] = s
-				}
-				s.mu.Unlock()
+		w.leave(ctx, time.Now().Add(-sweepEvery))
+	}
+}
+
+// leave gives up the seats that were not used since a time and whose run is over, or is one that the server does not know any more.
+func (w *Worker) leave(ctx context.Context, since time.Time) {
+	w.mu.Lock()
+	idle := make(map[string]*seat)
+	for run, s := range w.seats {
+		if s.mu.TryLock() {
+			if time.Unix(s.used.Load(), 0).Before(since) {
+				idle[run] = s
 			}
-		}
-		w.mu.Unlock()
-		for run, s := range idle {
-			d, err := w.o.Client.DescribeWorkflowExecution(ctx, flow.WorkflowID(run), "")
-			if err != nil || d.WorkflowExecutionInfo.Status == enums.WORKFLOW_EXECUTION_STATUS_RUNNING {
-				continue
-			}
-			w.mu.Lock()
-			delete(w.seats, run)
-			w.mu.Unlock()
-			w.pool.put(s.c)
+			s.mu.Unlock()
 		}
 	}
+	w.mu.Unlock()
+	for run, s := range idle {
+		d, err := w.o.Client.DescribeWorkflowExecution(ctx, flow.WorkflowID(run), "")
+		var forgotten *serviceerror.NotFound
+		switch {
+		case errors.As(err, &forgotten):
+		case err != nil || d.WorkflowExecutionInfo.Status == enums.WORKFLOW_EXECUTION_STATUS_RUNNING:
+			continue
+		}
+		w.mu.Lock()
+		delete(w.seats, run)
+		w.mu.Unlock()
+		w.pool.put(s.c)
+	}
+}
+
+// queue is that of the workers that a step of the plan is for; empty for those of its run.
+func (c *checkout) queue(id string) (queue string) {
+	plan.Walk(c.plan.Steps, func(s *plan.Step) {
+		if s.ID == id && s.Kind != plan.Composite {
+			queue = s.Queue
+		}
+	})
+	return queue
 }
 
 // writes reports whether a step of the plan may change files.

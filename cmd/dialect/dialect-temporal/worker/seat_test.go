@@ -1,18 +1,29 @@
 package worker
 
 import (
+	"context"
 	"crypto/ed25519"
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	enums "go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/serviceerror"
+	workflowpb "go.temporal.io/api/workflow/v1"
+	"go.temporal.io/api/workflowservice/v1"
+	"go.temporal.io/sdk/client"
+
+	"github.com/command-dialect/dialect/cmd/dialect/dialect-temporal/flow"
 	"github.com/command-dialect/dialect/receipts"
 	"github.com/command-dialect/dialect/runtime/carry"
 	"github.com/command-dialect/dialect/runtime/project"
 	"github.com/command-dialect/dialect/runtime/remote"
+	"github.com/command-dialect/dialect/runtime/schedule"
 	"github.com/command-dialect/dialect/runtime/workspace"
 )
 
@@ -102,5 +113,67 @@ func TestClaimTwice(t *testing.T) {
 	other.Place = "sub"
 	if _, err := w.seat(t.Context(), &other); err == nil {
 		t.Error("a run has the checkout of another one's files")
+	}
+}
+
+// A line with a queue is carried out by the workers of that queue alone, whoever hands it out.
+func TestQueue(t *testing.T) {
+	w, spec := sent(t)
+	w.o.Queue = "quality"
+	c, err := w.pool.take(t.Context(), &spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.plan.Steps[0].Queue = "deploy"
+	_, err = w.attempt(t.Context(), c, flow.Task{Spec: spec, Action: schedule.Action{Seq: 1, Op: schedule.Start, ID: "1", Attempt: 1}, Dispatch: 1})
+	if err == nil || !strings.Contains(err.Error(), `for the workers of the task queue "deploy"`) {
+		t.Errorf("%v", err)
+	}
+}
+
+// A knowing server answers what it knows of the runs of a test.
+type knowing struct {
+	client.Client
+	answers map[string]any // by run: an error, or a status
+}
+
+func (k knowing) DescribeWorkflowExecution(_ context.Context, id, _ string) (*workflowservice.DescribeWorkflowExecutionResponse, error) {
+	switch v := k.answers[strings.TrimPrefix(id, flow.WorkflowID(""))].(type) {
+	case error:
+		return nil, v
+	case enums.WorkflowExecutionStatus:
+		return &workflowservice.DescribeWorkflowExecutionResponse{WorkflowExecutionInfo: &workflowpb.WorkflowExecutionInfo{Status: v}}, nil
+	}
+	return nil, errors.New("nobody asked for it")
+}
+
+// The checkout of a run goes once the run is over, or the server has forgotten it; one that goes on keeps it, and so does one that
+// cannot be asked for, or whose lines are carried out.
+func TestLeave(t *testing.T) {
+	w, spec := sent(t)
+	answers := map[string]any{
+		"over": enums.WORKFLOW_EXECUTION_STATUS_TERMINATED, "forgotten": serviceerror.NewNotFound("no such workflow"),
+		"goes on": enums.WORKFLOW_EXECUTION_STATUS_RUNNING, "unheard": serviceerror.NewUnavailable("restarting"), "in use": enums.WORKFLOW_EXECUTION_STATUS_TERMINATED,
+		"new": enums.WORKFLOW_EXECUTION_STATUS_TERMINATED,
+	}
+	w.o.Client = knowing{answers: answers}
+	for run := range answers {
+		c, err := w.pool.take(t.Context(), &spec)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.dirty = true
+		w.seats[run] = &seat{c: c}
+	}
+	w.seats["in use"].mu.RLock()
+	w.seats["new"].used.Store(time.Now().Unix())
+	w.leave(t.Context(), time.Unix(1000, 0))
+	for run, want := range map[string]bool{"over": false, "forgotten": false, "goes on": true, "unheard": true, "in use": true, "new": true} {
+		if got := w.seats[run] != nil; got != want {
+			t.Errorf("%s: it has a checkout: %v", run, got)
+		}
+	}
+	if len(w.pool.all) != 4 {
+		t.Errorf("%d checkouts are there", len(w.pool.all))
 	}
 }

@@ -96,6 +96,7 @@ func (w *Worker) Start() (stop func(), err error) {
 		DisableRegistrationAliasing: true, OnFatalError: func(error) {},
 	})
 	s.RegisterWorkflowWithOptions(flow.Run, workflow.RegisterOptions{Name: flow.Name})
+	s.RegisterWorkflowWithOptions(flow.Hold, workflow.RegisterOptions{Name: flow.Lock})
 	s.RegisterActivityWithOptions(w.Resolve, activity.RegisterOptions{Name: flow.Resolve})
 	s.RegisterActivityWithOptions(w.Attempt, activity.RegisterOptions{Name: flow.Attempt})
 	s.RegisterActivityWithOptions(w.Claim, activity.RegisterOptions{Name: flow.Claim})
@@ -257,6 +258,9 @@ func (w *Worker) out(format string) *carry.Outbox {
 
 func (w *Worker) attempt(ctx context.Context, c *checkout, t flow.Task) (*attempt.Delivery, error) {
 	step := t.Action.ID
+	if q := c.queue(step); q != "" && q != w.o.Queue {
+		return nil, fmt.Errorf("step %s is for the workers of the task queue %q, and this one is of %q", step, q, w.o.Queue)
+	}
 	var caught attempt.Catcher
 	secret := redact.New(redact.Options{Environ: slices.Concat(os.Environ(), c.plan.Environ()), Declared: c.plan.Secrets()})
 	x := attempt.New(ctx, ctx, c.plan, attempt.Options{

@@ -106,7 +106,11 @@ func (o *Options) Fill(p *project.Program) error {
 		return exit.Usagef("--engine temporal carries out scripts that are files of the project: not lines of -e or of standard input").
 			Hint("write them to a file, such as quality.dlct, and `git add` it")
 	}
-	if step, why := attempt.NotElsewhere(p.Plan); step != nil {
+	step, why := attempt.NotElsewhere(p.Plan)
+	if step == nil {
+		step, why = attempt.Apart(p.Plan, o.Queue)
+	}
+	if step != nil {
 		return exit.Usagef("--engine temporal: line %d (%s) %s", step.Line.Number, step.Binding, why).Hint("without --engine it runs here")
 	}
 	return nil
