@@ -13,6 +13,7 @@ import (
 
 // What a line leaves in its checkout, and no snapshot sees, the next run does not find.
 func TestLeftBehind(t *testing.T) {
+	t.Parallel()
 	l := newLab(t, map[string]string{
 		"a.txt": "a\n", ".gitignore": ".dialect/\n*.cache\n",
 		"check.sh":     "test ! -e build.cache && ! grep -q evil .git/config\necho poison >build.cache\ngit config alias.evil status\n",
@@ -30,6 +31,7 @@ func TestLeftBehind(t *testing.T) {
 
 // A line that leaves a FIFO in .git is refused, and keeps no slot of its worker.
 func TestFIFO(t *testing.T) {
+	t.Parallel()
 	for _, name := range []string{".git/HEAD", ".git/index"} {
 		l := newLab(t, map[string]string{
 			"a.txt": "a\n",
@@ -52,6 +54,7 @@ func TestFIFO(t *testing.T) {
 
 // A worker that is process 1 of its container, and two that share a folder, work as others do.
 func TestProcessOne(t *testing.T) {
+	t.Parallel()
 	if err := exec.Command("unshare", "-p", "-f", "--mount-proc", "true").Run(); err != nil {
 		t.Skip("NOT TESTED: no namespace of processes can be made here: ", err)
 	}

@@ -4,6 +4,7 @@ import "testing"
 
 // Receipts that workers leave for a gate elsewhere are taken by one.
 func TestDeferGate(t *testing.T) {
+	t.Parallel()
 	l, place := waits(t)
 	release(t, place)
 	l.worker()

@@ -84,6 +84,7 @@ func (l *lab) runID() string {
 
 // A worker that is killed in a line that reads is replaced, and what it ran is gone.
 func TestWorkerKilled(t *testing.T) {
+	t.Parallel()
 	l, place := waits(t)
 	workers := []*proc{l.worker(), l.worker()}
 	p := l.run("wait.dlct", "--json")
@@ -117,6 +118,7 @@ func TestWorkerKilled(t *testing.T) {
 
 // A dialect that is killed leaves a run that goes on, and another one that takes it up decides its gate.
 func TestDialectKilled(t *testing.T) {
+	t.Parallel()
 	l, place := waits(t)
 	l.worker()
 	p := l.run("wait.dlct")
@@ -137,6 +139,7 @@ func TestDialectKilled(t *testing.T) {
 
 // An interrupt ends what runs, and the workflow.
 func TestInterrupt(t *testing.T) {
+	t.Parallel()
 	l, place := waits(t)
 	l.worker()
 	p := l.run("wait.dlct")
@@ -154,6 +157,7 @@ func TestInterrupt(t *testing.T) {
 
 // A run is ended by another dialect.
 func TestCancel(t *testing.T) {
+	t.Parallel()
 	l, place := waits(t)
 	l.worker()
 	p := l.run("wait.dlct")
@@ -166,6 +170,7 @@ func TestCancel(t *testing.T) {
 
 // No secret of a worker is in a history, a report or the depot's names.
 func TestSecret(t *testing.T) {
+	t.Parallel()
 	l, _ := waits(t)
 	const token = "s3cr3t-0123456789-abcdef"
 	l.env = []string{"API_TOKEN=" + token}
@@ -187,6 +192,7 @@ func TestSecret(t *testing.T) {
 
 // A tool reads a secret from its environment, which is that of the worker; a line that says one is refused.
 func TestSecretOfWorker(t *testing.T) {
+	t.Parallel()
 	place := t.TempDir()
 	l := newLab(t, map[string]string{
 		"routing.toml": "environment = [\"API_TOKEN\"]\n[commands.ask]\nverb = \"ask\"\nnoun = \"service\"\ntool = \"sh ask.sh\"\neffect = \"read\"\n" +
@@ -222,6 +228,7 @@ func TestSecretOfWorker(t *testing.T) {
 
 // A line that only reads and changes a file is refused by the gate, and the next one gets a checkout without the change.
 func TestEdit(t *testing.T) {
+	t.Parallel()
 	l, _ := waits(t)
 	l.worker()
 	p := l.run("edit.dlct")
@@ -247,6 +254,7 @@ func waitPlace(l *lab) string {
 
 // What cannot be carried out elsewhere is refused before anything is sent.
 func TestRefused(t *testing.T) {
+	t.Parallel()
 	l, _ := waits(t)
 	for _, tt := range []struct {
 		args []string
@@ -277,6 +285,7 @@ func TestRefused(t *testing.T) {
 
 // A worker whose key nobody named changes nothing: the run ends in a fault, and its gate is not decided.
 func TestForeignWorker(t *testing.T) {
+	t.Parallel()
 	l, place := waits(t)
 	release(t, place)
 	l.worker()

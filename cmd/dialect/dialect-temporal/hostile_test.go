@@ -71,6 +71,7 @@ func newWire(t *testing.T, to string) *wire {
 // A worker that loses its network ends what it runs by itself; the line is carried out by another one, and what the first says of it
 // afterwards does not count.
 func TestFenced(t *testing.T) {
+	t.Parallel()
 	l, place := waits(t)
 	w := newWire(t, server().GetFrontendHostPort())
 	cutOff := l.start(l.private, "dialect-temporal", "worker", "--remote", l.depot, "--folder", t.TempDir(), "--key-fd", "3",
@@ -102,6 +103,7 @@ func TestFenced(t *testing.T) {
 
 // A dialect that loses its network ends all the same when it is interrupted, and says that the run may go on, and how it is ended.
 func TestInterruptWithoutNetwork(t *testing.T) {
+	t.Parallel()
 	l, place := waits(t)
 	l.worker()
 	w := newWire(t, server().GetFrontendHostPort())
@@ -127,6 +129,7 @@ func TestInterruptWithoutNetwork(t *testing.T) {
 
 // A worker carries out nothing of a run whose spec says what is not so, or what leads out of its files.
 func TestHostileClient(t *testing.T) {
+	t.Parallel()
 	l, place := waits(t)
 	w := l.worker()
 	p := l.run("wait.dlct")
@@ -200,8 +203,10 @@ func TestHostileClient(t *testing.T) {
 // Signals of others answer nothing: what waits for a gate in the middle, or for its receipts, is not carried out by their word, whether
 // dialect is there or not, and whatever they say. The gate of this run refuses, since a file is edited here meanwhile.
 func TestForgedSignal(t *testing.T) {
+	t.Parallel()
 	for _, kill := range []bool{false, true} {
 		t.Run(fmt.Sprint("kill=", kill), func(t *testing.T) {
+			t.Parallel()
 			l, place := deploys(t)
 			l.worker()
 			p := l.run("d.dlct", "--json")
@@ -274,6 +279,7 @@ func deploys(t *testing.T) (l *lab, place string) {
 // A dialect that is killed behind a gate that it has decided leaves the key of its run: another one takes it up, once, and
 // neither the key nor anybody takes it up when it is over.
 func TestAttachBehindGate(t *testing.T) {
+	t.Parallel()
 	l, place := deploys(t)
 	l.worker()
 	release(t, place)

@@ -53,6 +53,7 @@ func (l *lab) keyless(script string, say func(flow.Task) (remote.Attempted, erro
 // What a worker without a key says decides nothing: the run ends, what comes only after a failure is not carried out by an honest worker,
 // and nothing of its words acts on a terminal or keeps the receipts from being written.
 func TestKeyless(t *testing.T) {
+	t.Parallel()
 	for name, say := range map[string]schedule.Brief{
 		"failed":    {Verdict: schedule.Failed, Reason: receipts.StopExitCode, Text: "the tool said no"},
 		"cancelled": {Verdict: schedule.Cancelled, Reason: receipts.StopInterrupted},
@@ -61,6 +62,7 @@ func TestKeyless(t *testing.T) {
 		"huge":      {Verdict: schedule.Failed, Text: strings.Repeat("x", 1_500_000)},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			place := t.TempDir()
 			l := newLab(t, map[string]string{
 				"a.txt": "a\n",

@@ -12,6 +12,7 @@ import (
 
 // TestPage follows `dialect help temporal` word for word, but for the server, which is that of the tests.
 func TestPage(t *testing.T) {
+	t.Parallel()
 	if _, err := exec.LookPath("bash"); err != nil {
 		t.Fatal(err)
 	}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"os"
@@ -13,6 +14,7 @@ import (
 	"regexp"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -47,11 +49,20 @@ func whole(m *testing.M) int {
 	for _, name := range []string{"DIALECT_STORE", "DIALECT_KEY_FD", "DIALECT_SESSION", "DIALECT_NONCE", "TEMPORAL_ADDRESS", "TEMPORAL_NAMESPACE", "GIT_DIR", "GIT_WORK_TREE"} {
 		os.Unsetenv(name)
 	}
+	// Most of a test's time is spent waiting: for leases, for what the server notices late.
+	flag.Parse()
+	if err := flag.Set("test.parallel", "4"); err != nil {
+		panic(err)
+	}
 	return m.Run()
 }
 
 // server is one for all tests: it takes seconds to start.
-var server = sync.OnceValue(func() *temporaltest.TestServer { return temporaltest.NewServer() })
+var server = sync.OnceValue(func() *temporaltest.TestServer {
+	s := temporaltest.NewServer()
+	s.GetDefaultClient() // which is made on first use, by one
+	return s
+})
 
 // A lab is a project, a depot and a key, with a task queue of its own.
 type lab struct {
@@ -64,12 +75,11 @@ type lab struct {
 	env     []string
 }
 
-var labs int
+var labs atomic.Int64
 
 func newLab(t *testing.T, files map[string]string) *lab {
 	t.Helper()
-	labs++
-	l := &lab{t: t, dir: filepath.Join(t.TempDir(), "project"), depot: filepath.Join(t.TempDir(), "depot.git"), queue: fmt.Sprintf("q%d", labs)}
+	l := &lab{t: t, dir: filepath.Join(t.TempDir(), "project"), depot: filepath.Join(t.TempDir(), "depot.git"), queue: fmt.Sprintf("q%d", labs.Add(1))}
 	for name, text := range files {
 		path := filepath.Join(l.dir, filepath.FromSlash(name))
 		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(text), 0o644)); err != nil {
@@ -314,6 +324,7 @@ func example(t *testing.T, name string) map[string]string {
 
 // The example of a Go module ends on two workers as it ends here: the same report, exit status, gate and receipts.
 func TestQuality(t *testing.T) {
+	t.Parallel()
 	l := newLab(t, example(t, "go"))
 	l.worker()
 	l.worker()

@@ -43,6 +43,7 @@ func (l *lab) read(name string) string {
 
 // Lines that change files, and those after them, stay on one worker; what they changed comes back, and the run ends as here.
 func TestWriters(t *testing.T) {
+	t.Parallel()
 	l, _ := writers(t)
 	workers := []*proc{l.worker(), l.worker()}
 	p := l.run("fix.dlct")
@@ -75,6 +76,7 @@ func TestWriters(t *testing.T) {
 
 // What somebody edited meanwhile is not written over, and the run does not pass.
 func TestWriterEdited(t *testing.T) {
+	t.Parallel()
 	l, place := writers(t)
 	l.worker()
 	p := l.run("slow.dlct")
@@ -93,6 +95,7 @@ func TestWriterEdited(t *testing.T) {
 
 // A folder that a line makes a file, or a link, is one here, too.
 func TestWriterFolder(t *testing.T) {
+	t.Parallel()
 	l := newLab(t, map[string]string{
 		"a.txt": "a\n", "build/x": "x\n", "build/sub/y": "y\n", "more/z": "z\n",
 		"routing.toml": "[commands.fix]\nverb = \"fix\"\nnoun = \"folder\"\ntool = \"sh -c 'rm -r build more; echo f >build; ln -s a.txt more'\"\neffect = \"write\"\n",
@@ -111,6 +114,7 @@ func TestWriterFolder(t *testing.T) {
 
 // What a line changed that failed, and what it did to the history of the repository, stays where it was.
 func TestWriterFailed(t *testing.T) {
+	t.Parallel()
 	l, _ := writers(t)
 	l.worker()
 	for script, want := range map[string]string{"break.dlct": "FAILED", "commit.dlct": "changed the history of the repository"} {
@@ -127,6 +131,7 @@ func TestWriterFailed(t *testing.T) {
 // A worker that is killed in a line that changes files is lost: nobody carries the line out a second time, though another worker
 // asks for work.
 func TestWriterKilled(t *testing.T) {
+	t.Parallel()
 	l, place := writers(t)
 	workers := []*proc{l.worker(), l.worker()}
 	p := l.run("slow.dlct", "--json")
@@ -153,6 +158,7 @@ func TestWriterKilled(t *testing.T) {
 
 // A dialect that is killed once a line has changed files leaves a run that another one finishes: each change comes back once.
 func TestWriterAttached(t *testing.T) {
+	t.Parallel()
 	l, place := writers(t)
 	l.worker()
 	if err := os.WriteFile(filepath.Join(l.dir, "both.dlct"), []byte("Fix text\nWrite slowly\nCheck cache\nGate against results\n"), 0o644); err != nil {
