@@ -51,8 +51,10 @@ func (in *Intent) git(words []word, st *state, depth int) {
 			st.unknown = "the repository is a bare one"
 		case (flag == "-c" || flag == "--config-env") && strings.EqualFold(name, "core.hooksPath"):
 			in.Bypass = "core.hooksPath"
-		case flag == "-c" && slices.Contains([]string{"core.editor", "sequence.editor", "core.sshcommand", "core.pager"}, strings.ToLower(name)):
-			in.read(to, st.clone(), depth+1)
+		case (flag == "-c" || flag == "--config-env") && isInclude(name):
+			in.Bypass = "include.path"
+		case flag == "-c" && slices.Contains(programs, strings.ToLower(name[strings.LastIndexByte(name, '.')+1:])):
+			in.read(strings.TrimPrefix(to, "!"), st.clone(), depth+1)
 		}
 	}
 	if len(args) == 0 {
@@ -75,9 +77,17 @@ func (in *Intent) git(words []word, st *state, depth int) {
 		if i := slices.IndexFunc(rest, isHooksPath); i >= 0 && writesConfig(rest, i) {
 			in.Bypass = "core.hooksPath"
 		}
+		if i := slices.IndexFunc(rest, func(a string) bool {
+			return strings.HasPrefix(strings.TrimLeft(a, "-"), "re") && strings.HasSuffix(a, "e-section")
+		}); i >= 0 && slices.Contains(rest[i:], "core") {
+			in.Bypass = "core.hooksPath"
+		}
 		for i, a := range rest[:max(0, len(rest)-1)] {
 			if name, ok := strings.CutPrefix(strings.ToLower(a), "alias."); ok {
 				st.aliases[name] = rest[i+1]
+				if goesAround(rest[i+1]) {
+					in.Bypass = "--no-verify"
+				}
 			}
 		}
 		return
@@ -105,6 +115,9 @@ func (in *Intent) git(words []word, st *state, depth int) {
 	case "submodule", "rebase", "bisect": // foreach COMMAND, --exec COMMAND, run COMMAND
 		for i, a := range rest {
 			text, next := "", rest[i+1:]
+			if !in.spend(len(rest)) {
+				return
+			}
 			switch {
 			case a == "foreach", a == "run", a == "-x", a == "--exec":
 				for len(next) > 0 && strings.HasPrefix(next[0], "-") {
@@ -121,19 +134,34 @@ func (in *Intent) git(words []word, st *state, depth int) {
 				in.read(text, st, depth+1)
 			}
 		}
-	case "subtree", "lfs":
-		if len(rest) > 0 && rest[0] == "push" {
+	case "subtree", "lfs", "svn", "p4", "cl", "annex":
+		if len(rest) > 0 && slices.Contains([]string{"push", "dcommit", "submit", "upload", "sync"}, rest[0]) {
 			in.add(true, st)
 		}
 	case "commit", "ci":
 		if !dry {
 			in.add(false, st)
 		}
-	case "push", "send-pack", "request-pull":
+	case "push", "send-pack", "http-push", "request-pull", "review":
 		if !dry && !deletes(rest) {
 			in.add(true, st)
 		}
 	}
+}
+
+// programs are the last parts of the names of git's configuration whose value is a command line.
+var programs = []string{"editor", "sshcommand", "pager", "fsmonitor", "external", "askpass", "helper", "program", "gitproxy", "clean", "smudge", "process", "driver", "textconv", "cmd"}
+
+// isInclude reports whether a name of git's configuration has it read a file that nobody here does.
+func isInclude(name string) bool {
+	name = strings.ToLower(name)
+	return name == "include.path" || strings.HasPrefix(name, "includeif.")
+}
+
+// goesAround reports whether an alias is one that leaves a check out.
+func goesAround(alias string) bool {
+	words := strings.Fields(alias)
+	return slices.ContainsFunc(words, isNoVerify) && !slices.Contains(unverified, words[0])
 }
 
 // unverified are the commands of git that go past no check, so that the words for it are about something else there.
@@ -238,7 +266,7 @@ func (in *Intent) forge(name string, args []string, st *state) {
 	case name == "gh" && has("pr", "create|new|merge|ready"), name == "glab" && has("mr", "create|new|merge"),
 		name == "hub" && has("pull-request|push"), name == "tea" && has("pr|pull|pulls", "create|c|merge"), name == "gh" && has("release", "create"),
 		name == "gh" && has("repo", "create") && slices.Contains(args, "--push"), name == "az" && has("repos", "pr", "create"),
-		name == "gh" && has("api") && len(words) > 1 && slices.ContainsFunc([]string{"/pulls", "/merge", "/git/refs"}, func(s string) bool { return strings.Contains(words[1], s) }) &&
+		name == "gh" && has("api") && len(words) > 1 && slices.ContainsFunc([]string{"/pulls", "/merge", "/git/refs", "/contents/"}, func(s string) bool { return strings.Contains(words[1], s) }) &&
 			slices.ContainsFunc(args, func(a string) bool {
 				return slices.Contains([]string{"-f", "-F", "--field", "--raw-field", "--input", "POST", "PUT", "PATCH", "-XPOST", "-XPUT", "-XPATCH", "--method=POST", "--method=PUT", "--method=PATCH"}, a)
 			}):

@@ -43,7 +43,7 @@ func (in *Intent) long(text string, st *state, depth int) {
 		if file, err := parse(short.String()); err == nil {
 			found := 0
 			syntax.Walk(file, func(n syntax.Node) bool {
-				if r, ok := n.(*syntax.Redirect); ok && r.Hdoc != nil && strings.TrimSpace(literal(r.Hdoc).text) == leftOut(found) {
+				if r, ok := n.(*syntax.Redirect); ok && r.Hdoc != nil && strings.TrimSpace(in.literal(r.Hdoc, st).text) == leftOut(found) {
 					found++
 				}
 				return true

@@ -1,8 +1,10 @@
 // Package shell says what a command line of an agent is about to do with git: commit, push, open a pull request, or go around a
 // check. In comes the text that the agent hands to its shell tool; it is parsed as a shell does, and nothing of it is run.
 //
-// It is advice. A script, an alias, a variable or another language hides a command from it; the push that counts is held by
-// git's own hook, and by CI.
+// What the text itself defines is followed: variables, functions, aliases, and scripts that it writes.
+//
+// It is advice. A script that is there, another language, a Makefile, or an alias or variable of before hides a command from it; the push that
+// counts is held by git's own hook, and by CI.
 package shell
 
 import (
@@ -11,7 +13,6 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
@@ -24,12 +25,17 @@ const (
 	maxActions = 8
 	maxPlaces  = 4         // that a command may be started in
 	maxReread  = 128 << 10 // bytes that are parsed again, of one text
+	maxWork    = 2 << 20   // steps, of one command line: about the bytes that are parsed
+	maxValue   = 4 << 10   // bytes of a variable
+	maxItems   = 8         // of a list that a loop goes through
 )
 
 // An Intent is what a command line is about to do.
 type Intent struct {
 	Actions []Action // those that count, each once, in the order of the text
 	Bypass  string   // the words that go around a check; empty for none
+
+	work int // steps that were taken
 }
 
 // An Action is a use of git that counts, and where. Paths are relative to where the client works; "~" begins one that is in the
@@ -47,8 +53,21 @@ func (in Intent) Nothing() bool { return len(in.Actions) == 0 && in.Bypass == ""
 // Parse reads a command line that is started in dir, from where the client works; empty for there. A text that is not a shell's has no intent.
 func Parse(text, dir string) Intent {
 	var in Intent
-	in.read(text, &state{at: []where{{dir: path.Clean(filepath.ToSlash(dir))}}, aliases: make(map[string]string)}, 0)
+	st := &state{at: []where{{dir: path.Clean(filepath.ToSlash(dir))}}, aliases: make(map[string]string)}
+	in.read(text, st, 0)
+	if in.work >= maxWork {
+		st.unknown = tooLong
+		in.add(true, st)
+	}
+	in.work = 0
 	return in
+}
+
+// spend takes steps off what may be done for one command line, and reports whether they may be taken. Words of some programs can be read in two
+// ways, and each of these again; a text of 32 KiB would keep the hook at work until its time is up, which allows.
+func (in *Intent) spend(steps int) bool {
+	in.work += steps
+	return in.work < maxWork
 }
 
 // A where is a place that a command may be started in.
@@ -61,6 +80,7 @@ type state struct {
 	stdin           string            // what a command reads, as far as it is known
 	aliases         map[string]string // of git, that the command line makes
 	bodies          []string          // that long left out
+	names           *definition       // what the command line has defined, the last one first
 }
 
 func (st *state) clone() *state {
@@ -96,6 +116,7 @@ func (st *state) branch(sure bool, f func(*state)) {
 		*st = *c
 		return
 	}
+	st.names = c.names
 	if c.gitDir != st.gitDir || c.unknown != st.unknown {
 		st.unknown = "GIT_DIR depends on a condition"
 	}
@@ -110,6 +131,9 @@ func (st *state) branch(sure bool, f func(*state)) {
 }
 
 func (in *Intent) read(text string, st *state, depth int) {
+	if !in.spend(len(text)) {
+		return
+	}
 	if depth > maxDepth {
 		if strings.Contains(text, "push") {
 			st = st.clone()
@@ -172,6 +196,9 @@ func (in *Intent) list(list []*syntax.Stmt, st *state, depth int) {
 func (in *Intent) walk(n syntax.Node, st *state, depth int) {
 	branch := func(list []*syntax.Stmt) { st.branch(false, func(st *state) { in.list(list, st, depth) }) }
 	syntax.Walk(n, func(n syntax.Node) bool {
+		if !in.spend(1) {
+			return false
+		}
 		switch n := n.(type) {
 		case *syntax.CallExpr:
 			in.call(n, st, depth)
@@ -183,16 +210,15 @@ func (in *Intent) walk(n syntax.Node, st *state, depth int) {
 			return true
 		case *syntax.Stmt:
 			for _, r := range n.Redirs {
-				if w := fed(r); w != nil {
-					if text := literal(w).text; text != st.stdin {
-						was := st.stdin
-						st.stdin = text
-						in.walk(n, st, depth)
-						st.stdin = was
-						return false
-					}
+				if text := in.feeds(r, st); text != "" && text != st.stdin {
+					was := st.stdin
+					st.stdin = text
+					in.walk(n, st, depth)
+					st.stdin = was
+					return false
 				}
 			}
+			in.writes(n, st)
 			if !n.Background && !n.Coprocess || n.Cmd == nil {
 				return true
 			}
@@ -211,7 +237,7 @@ func (in *Intent) walk(n syntax.Node, st *state, depth int) {
 			if n.Op == syntax.Pipe || n.Op == syntax.PipeAll {
 				in.walk(n.X, st.clone(), depth)
 				c := st.clone()
-				c.stdin = printed(n.X)
+				c.stdin = in.printed(st, n.X)
 				in.walk(n.Y, c, depth)
 				return false
 			}
@@ -232,7 +258,24 @@ func (in *Intent) walk(n syntax.Node, st *state, depth int) {
 			branch(n.Do)
 		case *syntax.ForClause:
 			in.walk(n.Loop, st, depth)
-			branch(n.Do)
+			loop, ok := n.Loop.(*syntax.WordIter)
+			if !ok {
+				branch(n.Do)
+				break
+			}
+			items := in.fields(loop.Items, st)
+			if len(items) > maxItems || slices.ContainsFunc(items, func(w word) bool { return !w.known || strings.ContainsAny(w.text, "*?[") }) {
+				items = nil
+			}
+			if items == nil {
+				items = []word{{}}
+			}
+			for _, item := range items {
+				st.branch(false, func(st *state) {
+					st.define(definition{name: loop.Name.Value, value: item.text, known: item.known})
+					in.list(n.Do, st, depth)
+				})
+			}
 		case *syntax.CaseClause:
 			in.walk(n.Word, st, depth)
 			for _, item := range n.Items {
@@ -241,73 +284,13 @@ func (in *Intent) walk(n syntax.Node, st *state, depth int) {
 		case *syntax.FuncDecl:
 			if n.Body != nil {
 				st.branch(false, func(st *state) { in.walk(n.Body, st, depth) })
+				st.define(definition{name: ofFunction + n.Name.Value, body: n.Body})
 			}
 		default:
 			return true
 		}
 		return false
 	})
-}
-
-// fed returns the text that a redirection puts into the standard input; nil for none.
-func fed(r *syntax.Redirect) *syntax.Word {
-	switch r.Op {
-	case syntax.Hdoc, syntax.DashHdoc:
-		return r.Hdoc
-	case syntax.WordHdoc:
-		return r.Word
-	}
-	return nil
-}
-
-// printed returns what echo, printf or cat with a text of its own print, as far as it is known.
-func printed(list ...*syntax.Stmt) string {
-	var b strings.Builder
-	for i, s := range list {
-		if i > 0 {
-			b.WriteByte('\n')
-		}
-		switch c := s.Cmd.(type) {
-		case *syntax.Block:
-			b.WriteString(printed(c.Stmts...))
-		case *syntax.Subshell:
-			b.WriteString(printed(c.Stmts...))
-		case *syntax.BinaryCmd:
-			if c.Op != syntax.Pipe && c.Op != syntax.PipeAll {
-				b.WriteString(printed(c.X, c.Y))
-			} else if y, ok := c.Y.Cmd.(*syntax.CallExpr); ok && len(y.Args) > 0 && slices.Contains([]string{"cat", "tee"}, literal(y.Args[0]).text) {
-				b.WriteString(printed(c.X))
-			} else {
-				b.WriteString(printed(c.Y))
-			}
-		case *syntax.CallExpr:
-			b.WriteString(printedBy(c, s.Redirs))
-		}
-	}
-	return b.String()
-}
-
-func printedBy(c *syntax.CallExpr, redirs []*syntax.Redirect) string {
-	if len(c.Args) == 0 {
-		return ""
-	}
-	switch literal(c.Args[0]).text {
-	case "echo", "printf":
-		var list []string
-		for _, w := range c.Args[1:] {
-			if a := literal(w).text; !strings.HasPrefix(a, "-") {
-				list = append(list, strings.ReplaceAll(a, `\n`, "\n"))
-			}
-		}
-		return strings.Join(list, " ")
-	case "cat":
-		for _, r := range redirs {
-			if w := fed(r); w != nil {
-				return literal(w).text
-			}
-		}
-	}
-	return ""
 }
 
 // isChange reports whether the last command of a list is a change of folder.
@@ -319,15 +302,8 @@ func isChange(s *syntax.Stmt) bool {
 	if !ok || len(c.Args) == 0 {
 		return false
 	}
-	name := literal(c.Args[0]).text
+	name := c.Args[0].Lit()
 	return name == "cd" || name == "pushd"
-}
-
-// assigned looks at NAME=VALUE.
-func (in *Intent) assigned(a *syntax.Assign, st *state) {
-	if a.Name != nil && a.Value != nil {
-		in.variable(a.Name.Value, literal(a.Value), st)
-	}
 }
 
 func (in *Intent) variable(name string, to word, st *state) {
@@ -338,106 +314,21 @@ func (in *Intent) variable(name string, to word, st *state) {
 		st.gitDir, st.unknown = value, ""
 	case name == "GIT_COMMON_DIR" && value != "":
 		st.unknown = "GIT_COMMON_DIR names another repository"
-	case slices.Contains([]string{"GIT_EDITOR", "GIT_SEQUENCE_EDITOR", "EDITOR", "VISUAL", "GIT_SSH_COMMAND", "GIT_PAGER", "PROMPT_COMMAND"}, name):
+	case slices.Contains([]string{"GIT_EDITOR", "GIT_SEQUENCE_EDITOR", "EDITOR", "VISUAL", "GIT_SSH_COMMAND", "GIT_PAGER", "PAGER", "GIT_EXTERNAL_DIFF", "GIT_ASKPASS", "PROMPT_COMMAND", "PS0", "PS1", "PS4"}, name):
 		in.read(value, st.clone(), maxDepth)
+	case name == "BASH_ENV" || name == "ENV":
+		in.read(in.file(to, st), st.clone(), maxDepth)
 	case name == "DIALECT" && value == "0":
 		in.Bypass = "DIALECT=0"
+	case name == "DIALECT" && !to.known:
+		in.Bypass = "DIALECT=..."
 	case strings.HasPrefix(name, "GIT_CONFIG") && strings.Contains(strings.ToLower(value), "core.hookspath"):
 		in.Bypass = "core.hooksPath"
-	case (name == "HUSKY" || name == "LEFTHOOK") && value == "0", name == "SKIP" && slices.Contains(strings.Split(value, ","), "dialect-verify"):
+	case strings.HasPrefix(name, "GIT_CONFIG") && isInclude(value):
+		in.Bypass = "include.path"
+	case name == "HUSKY" && value == "0", name == "HUSKY_SKIP_HOOKS" && value != "", name == "LEFTHOOK" && (value == "0" || value == "false"), name == "SKIP" && slices.Contains(strings.Split(value, ","), "dialect-verify"):
 		in.Bypass = name + "=" + value
 	}
-}
-
-// A word is the text of one; known is false if a part of it is known only when it runs.
-type word struct {
-	text  string
-	known bool
-	file  string // what is in the file that it names, where a command of the same line prints that
-}
-
-// literal returns the text of a word. The folder of the shell is ".", that of the user "~".
-func literal(w *syntax.Word) word {
-	var b strings.Builder
-	known, file := true, ""
-	var parts func(list []syntax.WordPart)
-	parts = func(list []syntax.WordPart) {
-		for _, p := range list {
-			switch p := p.(type) {
-			case *syntax.Lit:
-				b.WriteString(unescape(p.Value))
-			case *syntax.SglQuoted:
-				text := p.Value
-				if p.Dollar {
-					if plain, err := strconv.Unquote(`"` + strings.NewReplacer(`\'`, `'`, `"`, `\"`).Replace(text) + `"`); err == nil {
-						text = plain
-					}
-				}
-				b.WriteString(text)
-			case *syntax.DblQuoted:
-				parts(p.Parts)
-			case *syntax.ParamExp:
-				switch {
-				case b.Len() > 0 || p.Param == nil || p.Exp != nil || p.Index != nil || p.Slice != nil || p.Repl != nil || p.Length || p.Excl:
-					known = false
-				case p.Param.Value == "HOME":
-					b.WriteString("~")
-				case p.Param.Value == "PWD":
-					b.WriteString(".")
-				default:
-					known = false
-				}
-			case *syntax.CmdSubst:
-				if b.Len() > 0 || !isHere(p) {
-					known = false
-					b.WriteString(printed(p.Stmts...))
-					continue
-				}
-				b.WriteString(".")
-			case *syntax.ProcSubst:
-				known, file = false, printed(p.Stmts...)
-			default:
-				known = false
-			}
-		}
-	}
-	parts(w.Parts)
-	return word{b.String(), known, file}
-}
-
-// isHere reports whether a substitution gives a folder of the repository that the shell is in.
-func isHere(s *syntax.CmdSubst) bool {
-	if len(s.Stmts) != 1 {
-		return false
-	}
-	c, ok := s.Stmts[0].Cmd.(*syntax.CallExpr)
-	if !ok || len(c.Assigns) > 0 {
-		return false
-	}
-	var words []string
-	for _, w := range c.Args {
-		words = append(words, w.Lit())
-	}
-	text := strings.Join(words, " ")
-	return text == "pwd" || text == "git rev-parse --show-toplevel"
-}
-
-// unescape takes the backslashes out that quote one character.
-func unescape(s string) string {
-	if !strings.Contains(s, `\`) {
-		return s
-	}
-	var b strings.Builder
-	for i := 0; i < len(s); i++ {
-		if s[i] == '\\' && i+1 < len(s) {
-			i++
-			if s[i] == '\n' {
-				continue
-			}
-		}
-		b.WriteByte(s[i])
-	}
-	return b.String()
 }
 
 func (in *Intent) call(c *syntax.CallExpr, st *state, depth int) {
@@ -448,18 +339,15 @@ func (in *Intent) call(c *syntax.CallExpr, st *state, depth int) {
 	for _, a := range c.Assigns {
 		in.assigned(a, own)
 	}
-	var args []word
-	for _, w := range c.Args {
-		if list := w.Lit(); len(list) > 2 && list[0] == '{' && strings.Contains(list, ",") && strings.IndexByte(list, '}') == len(list)-1 {
-			for _, f := range strings.Split(list[1:len(list)-1], ",") {
-				args = append(args, word{text: f, known: true})
-			}
-			continue
-		}
-		args = append(args, literal(w))
+	args := in.fields(c.Args, st) // before what is assigned for the command
+	if len(args) > 0 {
+		in.defined(args, own, depth)
 	}
 	in.argv(args, own, depth)
 	st.at = own.at
+	if len(args) > 0 && args[0].text == "read" { // IFS= read
+		st.names = own.names
+	}
 }
 
 // wrappers run the command that their arguments are, after options; the value is how many further words come before it,
@@ -473,18 +361,24 @@ var wrappers = map[string]struct {
 	"command": {}, "builtin": {}, "exec": {flags: "a"}, "env": {flags: "uCS", dir: "-C --chdir"}, "sudo": {flags: "ugpCDhRTU", dir: "-D --chdir"}, "doas": {flags: "uC"}, "nohup": {}, "time": {flags: "fo"},
 	"nice": {flags: "n"}, "ionice": {flags: "cn"}, "setsid": {}, "stdbuf": {flags: "ioe"}, "timeout": {skip: 1, flags: "ks"}, "xargs": {flags: "IdELnPsa"}, "caffeinate": {}, "rtk": {}, "busybox": {}, "repeat": {skip: 1}, "noglob": {}, "nocorrect": {},
 	"flock": {skip: 1, flags: "wE"}, "strace": {flags: "abeEIoOpPsSuUX"}, "watch": {flags: "n"}, "ssh-agent": {flags: "at"}, "chronic": {}, "unbuffer": {}, "fakeroot": {}, "proxychains": {flags: "f"}, "proxychains4": {flags: "f"},
-	"setpriv": {}, "prlimit": {flags: "p"}, "systemd-run": {flags: "upEMt"}, "winpty": {}, "taskset": {skip: 1}, "chrt": {skip: 1, flags: "TPD"}, "unshare": {flags: "SGRw"}, "parallel": {flags: "jNa"}, "runuser": {flags: "ugG"}, "sg": {skip: 1},
+	"setpriv": {}, "prlimit": {flags: "p"}, "systemd-run": {flags: "upEMt"}, "winpty": {}, "taskset": {skip: 1}, "chrt": {skip: 1, flags: "TPD"}, "unshare": {flags: "SGRw"}, "parallel": {flags: "jNa"}, "runuser": {flags: "ugG"}, "sg": {skip: 1}, "gosu": {skip: 1}, "su-exec": {skip: 1}, "chroot": {skip: 1}, "dbus-run-session": {}, "xvfb-run": {flags: "efnpsw"},
 	"tmux": {skip: 1, flags: "LSfscntxyeF"}, "nix-shell": {flags: "pIA"}, "npx": {flags: "p"}, "uv": {skip: 1, sub: "run"}, "poetry": {skip: 1, sub: "run"}, "pipenv": {skip: 1, sub: "run"}, "pdm": {skip: 1, sub: "run"}, "rye": {skip: 1, sub: "run"}, "hatch": {skip: 1, sub: "run"}, "doppler": {skip: 1, sub: "run"},
 	"op": {skip: 1, sub: "run"}, "mise": {skip: 1, sub: "exec x"}, "direnv": {skip: 2, sub: "exec"}, "bundle": {skip: 1, sub: "exec"}, "npm": {skip: 1, sub: "exec x"}, "pnpm": {skip: 1, sub: "exec"}, "yarn": {skip: 1, sub: "exec"}, "bunx": {},
+	"conda": {skip: 1, flags: "np", sub: "run"}, "pixi": {skip: 1, sub: "run"}, "devbox": {skip: 1, sub: "run"}, "dotenvx": {skip: 1, flags: "f", sub: "run"}, "nix": {skip: 1, sub: "develop shell"}, "screen": {flags: "ScehpstT"},
 }
+
+// findExecs are the options of programs that find files, and of which the rest is a command.
+var findExecs = []string{"-exec", "-execdir", "-ok", "-okdir", "-x", "-X", "--exec", "--exec-batch"}
 
 // runs are the options of wrappers whose value is a command line.
 var runs = []string{"-c", "--command", "--run", "--call"}
 
-func hasBlank(text string) bool { return strings.ContainsAny(text, " \t\n") }
-
 func (in *Intent) argv(args []word, st *state, depth int) {
+	replace, whole := "", false // of xargs
 	for range 16 {
+		if !in.spend(len(args)) {
+			return
+		}
 		for len(args) > 0 && isAssignment(args[0].text) { // of env
 			name, value, _ := strings.Cut(args[0].text, "=")
 			st = st.clone()
@@ -516,16 +410,30 @@ func (in *Intent) argv(args []word, st *state, depth int) {
 					value, args = args[0], args[1:]
 				} else if slices.Contains(runs, flag) && hasBlank(cmp.Or(value.text, strings.Join(texts(args[:min(1, len(args))]), ""))) {
 					in.read(cmp.Or(value.text, strings.Join(texts(args[:min(1, len(args))]), "")), st.clone(), depth+1)
-				} else if strings.HasPrefix(flag, "--") && flag != "--" && value.text == "" && len(args) > 1 && depth < maxDepth {
+				} else if strings.HasPrefix(flag, "--") && flag != "--" && value.text == "" && len(args) > 1 && depth < maxDepth && in.spend(len(args)) {
 					// Whether the next word is the value of a long option is known to the program alone: both are read.
 					in.argv(slices.Concat(before, args[1:]), st.clone(), depth+1)
 				}
-				if name == "env" && (strings.HasPrefix(flag, "-S") || flag == "--split-string") { // a command line in one word
-					var split []word
-					for _, f := range strings.Fields(cmp.Or(value.text, strings.TrimPrefix(flag, "-S"))) {
-						split = append(split, word{text: f, known: value.known})
+				if name == "env" { // a command line in one word
+					rest, ok := "", flag == "--split-string"
+					if !strings.HasPrefix(flag, "--") {
+						_, rest, ok = strings.Cut(flag, "S")
 					}
-					args = slices.Concat(split, args)
+					if ok {
+						var split []word
+						for _, f := range strings.Fields(cmp.Or(value.text, rest)) {
+							split = append(split, word{text: f, known: value.known})
+						}
+						args = slices.Concat(split, args)
+					}
+				}
+				if name == "xargs" && !strings.HasPrefix(flag, "--") {
+					if _, to, ok := strings.Cut(flag, "I"); ok {
+						replace = cmp.Or(to, value.text)
+					} else if strings.Contains(flag, "i") {
+						replace = "{}"
+					}
+					whole = whole || strings.ContainsAny(flag, "0d")
 				}
 				if slices.Contains(strings.Fields(w.dir), flag) {
 					st = st.clone()
@@ -537,9 +445,26 @@ func (in *Intent) argv(args []word, st *state, depth int) {
 			}
 			before, args = append(before, args[0]), args[1:]
 		}
+		if name == "xargs" {
+			args = append(slices.Clip(args), st.items(whole || replace != "")...)
+			if args, st = replaced(args, replace, st), st.clone(); replace != "" {
+				replace = ""
+			}
+			st.stdin = ""
+		}
 	}
 	if len(args) == 0 {
 		return
+	}
+	if strings.ContainsAny(args[0].text, "*?[") {
+		for _, name := range []string{"git", "dialect"} {
+			if ok, _ := path.Match(path.Base(args[0].text), name); ok {
+				args = append([]word{{text: name, known: true}}, args[1:]...)
+			}
+		}
+	}
+	if text := in.file(word{text: args[0].text}, st); text != "" && strings.Contains(args[0].text, "/") { // a script that was just written
+		in.read(text, st.with(args[1:]), depth+1)
 	}
 	if hasBlank(args[0].text) { // a command line in one word, as watch takes it
 		in.read(args[0].text, st.clone(), depth+1)
@@ -563,7 +488,7 @@ func (in *Intent) argv(args []word, st *state, depth int) {
 		}
 	case ".", "source":
 		if len(rest) > 0 {
-			in.read(rest[0].file, st, depth+1)
+			in.read(in.file(rest[0], st), st, depth+1)
 			if rest[0].text == "/dev/stdin" {
 				in.read(st.stdin, st, depth+1)
 			}
@@ -571,12 +496,55 @@ func (in *Intent) argv(args []word, st *state, depth int) {
 	case "sh", "bash", "zsh", "dash", "ksh", "mksh", "ash", "yash", "csh", "tcsh", "fish", "pwsh", "su", "script":
 		in.shell(name, rest, st.clone(), depth)
 	case "trap":
-		if len(rest) > 0 {
-			in.read(rest[0].text, st.clone(), depth+1)
+		if i := slices.IndexFunc(rest, func(a word) bool { return !strings.HasPrefix(a.text, "-") }); i >= 0 {
+			in.read(rest[i].text, st.clone(), depth+1)
 		}
-	case "find":
+	case "mapfile", "readarray", "complete", "compgen", "bind":
+		for i, a := range rest[:max(0, len(rest)-1)] {
+			if text := rest[i+1].text; a.text == "-C" {
+				in.read(text, st.clone(), depth+1)
+			} else if _, text, ok := strings.Cut(text, ":"); ok && a.text == "-x" {
+				in.read(text, st.clone(), depth+1)
+			}
+		}
+	case "hyperfine", "concurrently", "at", "batch", "entr":
+		if in.read(st.stdin, st.clone(), depth+1); name == "entr" {
+			if i := slices.IndexFunc(rest, func(a word) bool { return !strings.HasPrefix(a.text, "-") }); i >= 0 && depth < maxDepth {
+				in.argv(rest[i:], st.clone(), depth+1)
+			}
+			return
+		}
+		for _, a := range rest {
+			if hasBlank(a.text) {
+				in.read(a.text, st.clone(), depth+1)
+			}
+		}
+	case "alias":
+		for _, a := range rest {
+			if n, v, ok := strings.Cut(a.text, "="); ok {
+				st.define(definition{name: ofAlias + n, value: v, known: true})
+			}
+		}
+	case "set":
+		if i := slices.IndexFunc(rest, func(a word) bool { return a.text == "--" }); i >= 0 {
+			st.names = st.with(rest[i+1:]).names
+		}
+	case "read":
+		in.names(rest, st)
+	case "printf":
+		if len(rest) > 2 && rest[0].text == "-v" {
+			text := format(escaped(rest[2].text), texts(rest[3:]))
+			to := word{text: text, known: !slices.ContainsFunc(rest, func(a word) bool { return !a.known })}
+			in.variable(rest[1].text, to, st)
+			st.define(definition{name: rest[1].text, value: text, known: to.known})
+		}
+	case "lefthook", "pre-commit":
+		if len(rest) > 0 && rest[0].text == "uninstall" {
+			in.Bypass = name + " uninstall"
+		}
+	case "find", "fd", "fdfind":
 		for i, a := range rest {
-			if slices.Contains([]string{"-exec", "-execdir", "-ok", "-okdir"}, a.text) && depth < maxDepth {
+			if slices.Contains(findExecs, a.text) && depth < maxDepth && in.spend(len(rest)) {
 				in.argv(rest[i+1:], st.clone(), depth+1)
 			}
 		}
@@ -587,8 +555,10 @@ func (in *Intent) argv(args []word, st *state, depth int) {
 		in.read(strings.Join(texts(rest), " "), st, depth+1)
 	case "export":
 		for _, a := range rest {
-			n, v, _ := strings.Cut(a.text, "=")
-			in.variable(n, word{text: v, known: a.known}, st)
+			n, v, ok := strings.Cut(a.text, "=")
+			if in.variable(n, word{text: v, known: a.known}, st); ok {
+				st.define(definition{name: n, value: v, known: a.known})
+			}
 		}
 	case "git":
 		in.git(rest, st, depth)
@@ -609,6 +579,21 @@ func (in *Intent) argv(args []word, st *state, depth int) {
 	}
 }
 
+// replaced puts what xargs read, which is the last of args, in the places of a text; empty for where it is.
+func replaced(args []word, text string, st *state) []word {
+	if text == "" || st.stdin == "" || len(args) == 0 {
+		return args
+	}
+	n := len(args) - 1
+	to, out := args[n].text, slices.Clone(args[:n])
+	for i := range out {
+		if strings.Contains(out[i].text, text) && len(out[i].text)*len(to) <= maxText {
+			out[i].text = strings.ReplaceAll(out[i].text, text, to)
+		}
+	}
+	return out
+}
+
 // shell reads what a shell runs: the text after -c, the file that it names, or what it reads.
 func (in *Intent) shell(name string, args []word, st *state, depth int) {
 	stdin := st.stdin
@@ -619,7 +604,7 @@ func (in *Intent) shell(name string, args []word, st *state, depth int) {
 			continue
 		}
 		if j := slices.IndexFunc(args[i+1:], func(a word) bool { return !option(a) }); j >= 0 {
-			in.read(args[i+1+j].text, st, depth+1)
+			in.read(args[i+1+j].text, st.with(args[min(len(args), i+3+j):]), depth+1)
 		}
 		break
 	}
@@ -627,7 +612,7 @@ func (in *Intent) shell(name string, args []word, st *state, depth int) {
 	if file < 0 || name == "su" || name == "script" || args[file].text == "/dev/stdin" || slices.Contains(texts(args[:file]), "-s") {
 		in.read(stdin, st, depth+1)
 	} else {
-		in.read(args[file].file, st, depth+1)
+		in.read(in.file(args[file], st), st.with(args[file+1:]), depth+1)
 	}
 }
 
@@ -647,24 +632,13 @@ func (in *Intent) dialect(args []string) {
 	}
 	switch {
 	case len(words) == 0:
+	case len(args) == 3 && words[0] == "hook" && len(words) == 2 && (args[2] == "--help" || args[2] == "-h"): // only asks what it does
 	case words[0] == "trust" && !asks("--show", "--help", "-h"):
 		in.Bypass = "dialect trust" // what a person pins decides what counts, and what a hook may run
 	// What a client tells its hook is not for its agent to say: a prompt, such as of a person, would begin the count anew.
 	case words[0] == "hook" && len(words) > 1 && !slices.Contains([]string{"install", "status", "log", "git"}, words[1]):
 		in.Bypass = "dialect hook " + words[1]
 	}
-}
-
-func texts(words []word) (list []string) {
-	for _, w := range words {
-		list = append(list, w.text)
-	}
-	return list
-}
-
-func isAssignment(s string) bool {
-	name, _, ok := strings.Cut(s, "=")
-	return ok && name != "" && strings.Trim(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_") == ""
 }
 
 // join returns the path to from dir, and whether it leads there from everywhere.

@@ -129,7 +129,8 @@ func TestParse(t *testing.T) {
 		"cd - && git push":                                 unknown(".", runs),
 		`git -C "$X" push`:                                 unknown(".", runs),
 		"cd $X && cd /abs && git push":                     push("/abs"),
-		"for d in a b; do (cd $d && git push); done":       unknown(".", runs),
+		"for d in a b; do (cd $d && git push); done":       push("a", "b"),
+		"for d in */; do (cd $d && git push); done":        unknown(".", runs),
 		"env -C x git push":                                push("x"),
 		"env --chdir=x git push":                           push("x"),
 		"git --work-tree /x push":                          push("."),
@@ -164,6 +165,8 @@ func TestParse(t *testing.T) {
 		`su -c "git push"`:                                              push("."),
 		`trap "git push" EXIT`:                                          push("."),
 		"/usr/lib/git-core/git-push origin":                             push("."),
+		"git svn dcommit":                                               push("."),
+		"git review -f":                                                 push("."),
 		"git lfs push origin":                                           push("."),
 		"git bisect run git push":                                       unknown(".", "it is run by git bisect"),
 		"git submodule foreach 'git push'":                              unknown(".", "it is run by git submodule"),
@@ -256,6 +259,72 @@ func TestParse(t *testing.T) {
 		"dialect hook --store x log":                           nothing,
 		"dialect trust":                                        bypass("dialect trust", nothing),
 		`script -qc "dialect trust" /dev/null <<< y`:           bypass("dialect trust", nothing),
+		// What the text itself defines.
+		"git${IFS}push":                                    push("."),
+		"g=git; $g push":                                   push("."),
+		`x="git push"; $x origin`:                          push("."),
+		"p=push; git $p":                                   push("."),
+		`a=pu; b=sh; git "$a$b"`:                           push("."),
+		"p=pu; p+=sh; git $p":                              push("."),
+		`G=git P=push; "$G" "$P"`:                          push("."),
+		"git ${p:-push}":                                   push("."),
+		"p=status; git ${p:-push}":                         nothing,
+		`a=(git push); "${a[@]}"`:                          push("."),
+		"p=push; p=status; git $p":                         nothing,
+		"p=push git $p":                                    nothing,
+		"d=x; cd $d && git push":                           push("x"),
+		`d=$(cat f); cd "$d" && git push`:                  unknown(".", runs),
+		"if a; then p=push; fi; git $p":                    push("."),
+		"for p in push; do git $p; done":                   push("."),
+		"read p <<< push; git $p":                          push("."),
+		"printf -v p pu%s sh; git $p":                      push("."),
+		"set -- push; git $1":                              push("."),
+		`sh -c 'git "$1"' x push`:                          push("."),
+		`gp() { git "$@"; }; gp push`:                      push("."),
+		`git() { command git "$@"; }; git push`:            push("."),
+		"f() { f; git $1; }; f push":                       push("."),
+		"alias gp='git push'; gp origin":                   push("."),
+		"alias g=git\ng push":                              push("."),
+		"alias git='git --no-pager'\ngit push":             push("."),
+		"alias gp='git push'":                              nothing,
+		"printf '%s %s' git push | sh":                     push("."),
+		"printf 'git %s' push | sh":                        push("."),
+		"echo Z2l0IHB1c2g= | base64 -d | sh":               push("."),
+		"echo push | xargs git":                            push("."),
+		"echo push | xargs -I{} git {} origin":             push("."),
+		"printf 'git push' | xargs -0 sh -c":               push("."),
+		"echo 'git push' > x.sh; sh x.sh":                  push("."),
+		"echo 'git push' > x.sh && chmod +x x.sh; ./x.sh":  push("."),
+		"cat > x.sh <<'E'\ngit $1\nE\nbash x.sh push":      push("."),
+		"tee x <<< 'git push'; . ./x":                      push("."),
+		"echo cd x > x.sh; echo git push >> x.sh; sh x.sh": push("x"),
+		"echo 'git push' > x.md; cat x.md":                 nothing,
+		"bash < <(echo git push)":                          push("."),
+		"$(which git) push":                                push("."),
+		`"$(command -v git)" push`:                         push("."),
+		"/usr/bin/g?t push":                                push("."),
+		"env -iS 'git push'":                               push("."),
+		"trap -- 'git push' EXIT":                          push("."),
+		"PS4='$(git push)'; set -x; :":                     push("."),
+		"BASH_ENV=<(echo git push) bash -c :":              push("."),
+		"mapfile -C 'git push' -c 1 x <<< a":               push("."),
+		"fd . -x git push":                                 push("."),
+		"ls | entr -c git push":                            push("."),
+		"git -c core.fsmonitor='git push' status":          push("."),
+		"X=0; DIALECT=$X git push":                         bypass("DIALECT=0", push(".")),
+		"DIALECT=$((0)) git push":                          bypass("DIALECT=...", push(".")),
+		"read DIALECT <<< 0; export DIALECT":               bypass("DIALECT=0", nothing),
+		"d=dialect; $d hook off":                           bypass("dialect hook off", nothing),
+		"LEFTHOOK=false git push":                          bypass("LEFTHOOK=false", push(".")),
+		"HUSKY_SKIP_HOOKS=1 git push":                      bypass("HUSKY_SKIP_HOOKS=1", push(".")),
+		"lefthook uninstall":                               bypass("lefthook uninstall", nothing),
+		"git -c include.path=/x push":                      bypass("include.path", push(".")),
+		"GIT_CONFIG_KEY_0=include.path git push":           bypass("include.path", push(".")),
+		"git config --remove-section core":                 bypass("core.hooksPath", nothing),
+		"git config alias.ci 'commit --no-verify'":         bypass("--no-verify", nothing),
+		"dialect hook off --help":                          nothing,
+		"dialect hook --store --help off":                  bypass("dialect hook off", nothing),
+		"gh api -X PUT repos/o/r/contents/x -f content=x":  push("."),
 		// What only speaks of it.
 		"grep -rn 'git push' docs | xargs sed -n 's/git push/x/p'": nothing,
 		"find . -name '*.md' | xargs grep -l 'git push'":           nothing,
@@ -306,6 +375,16 @@ func TestHostile(t *testing.T) {
 		Parse(text+"git push", "")
 		Parse(strings.Repeat(text, 8), "")
 		debug.SetMaxStack(before)
+	}
+}
+
+// TestWork reads words in each way that they can be read: what takes too long is no way to a push.
+func TestWork(t *testing.T) {
+	for _, text := range []string{"env " + strings.Repeat("--x ", maxText/4-8), strings.Repeat("find . -exec ", maxText/13-3), strings.Repeat("x=$x$x$x;", 3000), "git rebase " + strings.Repeat("-x a ", maxText/5-10)} {
+		in := Parse(text+"git push", "")
+		if len(in.Actions) == 0 || !in.Actions[len(in.Actions)-1].Push {
+			t.Errorf("%.20s: %+v", text, in)
+		}
 	}
 }
 
