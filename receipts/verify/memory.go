@@ -98,6 +98,7 @@ func (m *Memory) load(st State) *index {
 		return nil
 	}
 	x := &index{marks: make([]mark, 0, m.head.Count+256), refs: make([]ref, 0, (m.length-m.head.Count*frameSize)/8)}
+	spread(x.marks)
 	le := binary.LittleEndian
 	buf := make([]byte, min(readPart, m.length))
 	crc, kept := uint32(0), 0 // kept bytes at the start of buf are of a frame whose rest is not read yet
