@@ -257,6 +257,7 @@ func (t *Tracker) take(ctx context.Context, dir string) (*Snapshot, error) {
 	}
 	s := &Snapshot{Root: r.Root}
 	m := t.memory[r.Root]
+	sum := digesting(w.entries) // while git's tree is made of the same entries
 	switch {
 	case idx.Conflict != "":
 		s.Unmerged, s.Reason = true, "unmerged index: "+git.Display(idx.Conflict)
@@ -278,11 +279,16 @@ func (t *Tracker) take(ctx context.Context, dir string) (*Snapshot, error) {
 			leaves = s.absent(leaves, &idx)
 		}
 		w.stood = t.first(w)
-		if err := w.exact(s, &m.converter, &c); err != nil {
+		var tree git.ObjectID
+		var making sync.WaitGroup
+		making.Go(func() { tree = r.Format.Tree(leaves) })
+		err = w.exact(s, &m.converter, &c)
+		if making.Wait(); err != nil {
 			return nil, err
 		}
-		s.Tree = r.Format.Format(r.Format.Tree(leaves))
+		s.Tree = r.Format.Format(tree)
 	}
+	s.Bytes = <-sum
 	t.finish(w, s)
 	return s, nil
 }
@@ -321,7 +327,7 @@ func (t *Tracker) plain(ctx context.Context, root, why string) (*Snapshot, error
 	if err := w.run(&worktree{}, workers()); err != nil {
 		return nil, err
 	}
-	s := &Snapshot{Root: root, Reason: why}
+	s := &Snapshot{Root: root, Reason: why, Bytes: digest(w.entries)}
 	t.finish(w, s)
 	return s, nil
 }
@@ -448,12 +454,18 @@ func (t *Tracker) finish(w *walk, s *Snapshot) {
 			s.Untracked.add(e.path)
 		}
 	}
-	s.Bytes = digest(s.entries)
 	m := t.memory[w.root]
 	if w.recalled != m.len() || w.recalled != settled {
 		m.text = nil
 	}
 	m.entries, m.kept = s.entries, nil
+}
+
+// digesting computes the digest of entries beside what else is done with them, such as the names of their blobs, which are not in it.
+func digesting(entries entryList) <-chan [sha256.Size]byte {
+	sum := make(chan [sha256.Size]byte, 1)
+	go func() { sum <- digest(entries) }()
+	return sum
 }
 
 // digest computes [Snapshot.Bytes] of entries that are sorted by path.

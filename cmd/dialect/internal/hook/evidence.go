@@ -51,6 +51,9 @@ func (r *run) ask(rev string, before func(*inquiry.Question) bool) (_ *look, err
 			return nil, err
 		}
 	}
+	if r.kept = nil; rev == "" && r.journal != nil {
+		r.kept = r.reads()
+	}
 	o := inquiry.Options{Own: true, Store: r.Store, Take: r.take}
 	l := &look{}
 	q, err := inquiry.New(r.ctx, o, rev)
@@ -95,7 +98,11 @@ func (r *run) take(ctx context.Context, dir string, o workspace.Options) (*works
 		return workspace.Take(ctx, dir, o)
 	}
 	t := workspace.NewTracker(dir, o)
-	kept := r.journal.Files()
+	reading := r.kept
+	if r.kept = nil; reading == nil {
+		reading = r.reads()
+	}
+	kept := <-reading
 	_ = t.Recall(kept) // else every file is read
 	s, err := t.Take(ctx)
 	if err == nil {
@@ -104,6 +111,13 @@ func (r *run) take(ctx context.Context, dir string, o workspace.Options) (*works
 		}
 	}
 	return s, err
+}
+
+// reads begins to read what the last look kept: git's files, which are asked before the present ones are looked at, are read meanwhile.
+func (r *run) reads() <-chan []byte {
+	kept, j := make(chan []byte, 1), r.journal
+	go func() { kept <- j.Files() }()
+	return kept
 }
 
 func short(t receipts.Tree) string {

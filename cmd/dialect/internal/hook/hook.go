@@ -73,8 +73,9 @@ type run struct {
 	event   agents.Event
 	journal *journal.Journal // nil where none can be kept
 	now     time.Time
-	tree    string // that was looked at, for the log
-	head    string // the commit HEAD at the session's start; empty where it is not known
+	tree    string        // that was looked at, for the log
+	kept    <-chan []byte // what the last look kept, which is being read; nil before that, and once it is taken
+	head    string        // the commit HEAD at the session's start; empty where it is not known
 	cancel  context.CancelFunc
 	more    func(time.Duration) // puts the end of the wait off by a time; nil for nobody waits
 }
