@@ -54,7 +54,7 @@ func newHook(u *ui) *cobra.Command {
 			defer inquiry.Contain(u.Warnf)()
 			o.In, o.Out = u.In, u.Out
 			hook.Answer(o)
-			return nil
+			return exit.Status(0) // also where the answer could not be written: some clients take another status for a refusal
 		},
 	}
 	fl := cmd.Flags()

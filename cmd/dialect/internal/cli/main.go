@@ -220,6 +220,11 @@ func unknownCommand(cmd *cobra.Command, args []string) error {
 
 // misused says which arguments a command wants, where those that it got are what it was refused for.
 func misused(cmd *cobra.Command, err error) error {
+	if _, flags, ok := strings.Cut(err.Error(), "set none of the others can be; ["); ok { // of MarkFlagsMutuallyExclusive
+		if flags, _, ok = strings.Cut(flags, "]"); ok {
+			return fmt.Errorf("--%s exclude each other", strings.Join(strings.Fields(flags), " and --"))
+		}
+	}
 	args := cmd.Flags().Args()
 	if !cmd.Runnable() || cmd.ValidateArgs(args) == nil {
 		return err

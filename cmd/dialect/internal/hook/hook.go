@@ -148,7 +148,7 @@ func (r *run) record(a reply) {
 		}
 	}
 	text := cmp.Or(a.say, a.Text)
-	r.journal.Log(journal.Entry{Time: r.now.UTC().Truncate(time.Millisecond), Agent: r.Agent.Name, Event: string(r.event.Kind), Session: r.event.Session,
+	r.journal.Log(journal.Entry{Time: r.now.UTC().Truncate(time.Millisecond), Agent: r.Agent.Name, Event: cmp.Or(string(r.event.Kind), r.Event), Session: r.event.Session,
 		Action: string(a.Action), Rule: a.Rule, Tree: r.tree, Text: text})
 }
 

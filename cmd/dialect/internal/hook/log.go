@@ -84,7 +84,9 @@ func Off(dir string, d time.Duration) (until time.Time, err error) {
 	if err = j.SwitchOff(until); err == nil {
 		text := "on"
 		if d > 0 {
-			text = "off for " + d.String()
+			// 1h, not 1h0m0s.
+			text = "off for " + strings.Replace(strings.Replace(d.String()+"\n", "m0s\n", "m", 1), "h0m", "h", 1)
+			text = strings.TrimSuffix(text, "\n")
 		}
 		j.Log(journal.Entry{Time: now.UTC().Truncate(time.Millisecond), Agent: person, Event: "off", Action: string(decide.Tell), Rule: "off", Text: text})
 	}

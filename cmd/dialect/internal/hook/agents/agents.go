@@ -10,6 +10,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"slices"
 	"strings"
@@ -187,7 +188,7 @@ func Read(r io.Reader) (map[string]any, error) {
 	m := make(map[string]any)
 	switch start, err := dec.Token(); {
 	case err != nil:
-		return m, err
+		return m, fmt.Errorf("stdin is not JSON: %w", err)
 	case start != json.Delim('{'):
 		return m, errors.New("stdin is not a JSON object")
 	}
