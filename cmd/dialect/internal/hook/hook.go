@@ -286,8 +286,12 @@ func (r *run) handle() reply {
 		}
 		return r.prompt(s)
 	case agents.Stop, agents.SubStop:
+		uncounted := ""
+		if err != nil && r.event.Session != "" {
+			uncounted = err.Error()
+		}
 		return r.stop(decide.Stop{
-			Scope: scope, NoSession: err != nil, SubAgent: r.event.Kind == agents.SubStop && !alone,
+			Scope: scope, NoSession: r.event.Session == "", Uncounted: uncounted, SubAgent: r.event.Kind == agents.SubStop && !alone,
 			Plan: r.event.Plan, Background: err == nil && goesOn(r.event.Background, s.Ignored), Message: r.event.Message, Gone: gone,
 		}, s)
 	}

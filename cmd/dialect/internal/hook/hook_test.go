@@ -150,7 +150,7 @@ func TestAccidents(t *testing.T) {
 				}
 			}
 			return strings.NewReader(stopEvent)
-		}, "allow no-session"},
+		}, "tell not-counted"},
 		"no session": {func(*testing.T, *Options) io.Reader { return strings.NewReader(`{"hook_event_name":"Stop"}`) }, "allow no-session"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -189,6 +189,8 @@ func (q *Question) next(refused receipts.Refusal, verdict verify.Verdict, script
 	case script != "SCRIPT":
 	case q.matrix.Path == "":
 		whole = "dialect init"
+	case len(q.lines) > 0: // of a script that is gone
+		whole = q.runRequired(script)
 	default:
 		whole = advice("run the script that has these lines: %s", whole)
 	}

@@ -70,7 +70,8 @@ func (s Scope) idle() string {
 // A Stop is what is known when an agent wants to end its turn.
 type Stop struct {
 	Scope
-	NoSession  bool // the client names no session, or its state cannot be kept: refusals cannot be counted
+	NoSession  bool   // the client names none: refusals cannot be counted
+	Uncounted  string // why its state cannot be kept, where the client names one; empty where it can
 	SubAgent   bool
 	Plan       bool
 	Background bool
@@ -92,6 +93,8 @@ func (s Stop) Decide() Decision {
 		return Decision{Tell, "rules-changed", s.Gone}
 	case s.NoSession:
 		return Decision{Allow, "no-session", ""}
+	case s.Uncounted != "": // which an agent can bring about
+		return Decision{Tell, "not-counted", "it was not looked at, as refusals of this session cannot be counted: " + s.Uncounted}
 	case s.SubAgent:
 		return Decision{Allow, "sub-agent", ""}
 	case s.Plan:

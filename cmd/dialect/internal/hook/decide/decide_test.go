@@ -11,7 +11,7 @@ import (
 func TestStop(t *testing.T) {
 	failed := Evidence{Verdict: verify.Failed, Why: "test_go failed"}
 	all := Stop{
-		Scope: Scope{Off: true, NoProject: true, Untrusted: true}, Gone: "routing.toml is gone", NoSession: true, SubAgent: true, Plan: true, Background: true, Message: "Shall I go on?",
+		Scope: Scope{Off: true, NoProject: true, Untrusted: true}, Gone: "routing.toml is gone", NoSession: true, Uncounted: "a lock", SubAgent: true, Plan: true, Background: true, Message: "Shall I go on?",
 		Evidence: &Evidence{NoTree: "a file changed while it was read", Unchanged: true, Ignored: true, NewRules: true, Verdict: verify.Failed, Old: true},
 		HeldHere: true, Held: MaxHeld,
 	}
@@ -33,6 +33,7 @@ func TestStop(t *testing.T) {
 		{"not-trusted", Allow, func(s *Stop, _ *Evidence) { s.Untrusted = false }},
 		{"rules-changed", Tell, func(s *Stop, _ *Evidence) { s.Gone = "" }},
 		{"no-session", Allow, func(s *Stop, _ *Evidence) { s.NoSession = false }},
+		{"not-counted", Tell, func(s *Stop, _ *Evidence) { s.Uncounted = "" }},
 		{"sub-agent", Allow, func(s *Stop, _ *Evidence) { s.SubAgent = false }},
 		{"plan-mode", Allow, func(s *Stop, _ *Evidence) { s.Plan = false }},
 		{"no-tree", Tell, func(_ *Stop, e *Evidence) { e.NoTree = "" }},

@@ -226,7 +226,7 @@ func (in Installer) write(ch Change, file *outfile.File) error {
 		}
 		if r := in.record(ch.Path); r != nil {
 			for _, dir := range r.Made {
-				if os.Remove(dir) != nil { // somebody put something there
+				if rel, err := filepath.Rel(dir, ch.Path); err != nil || !filepath.IsLocal(rel) || os.Remove(dir) != nil { // somebody put something there, or wrote that record
 					break
 				}
 			}

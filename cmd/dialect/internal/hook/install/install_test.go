@@ -97,7 +97,7 @@ func squeeze(text []byte) string { return string(bytes.Join(bytes.Fields(text), 
 func TestRefused(t *testing.T) {
 	c := client(t, "claude")
 	for _, text := range []string{"[]", "x", "{", `"s"`, `{"hooks":[]}`, `{"hooks":{"Stop":{}}}`, `{"hooks":{"Stop":1}}`,
-		`{"hooks":{},"a":1,"hooks":{}}`, `{"hooks":{"Stop":[],"Stop":[]}}`} {
+		"\xef\xbb\xbf{}", `{"hooks":{},"a":1,"hooks":{}}`, `{"hooks":{"Stop":[],"Stop":[]}}`} {
 		if after, err := c.add([]byte(text), program, Project); err == nil {
 			t.Errorf("%s became %s", text, after)
 		}
@@ -338,5 +338,42 @@ func TestStatus(t *testing.T) {
 	write(".codex/sessions/2026/11/22/rollout.jsonl", "{}\n")
 	if s := state(); !strings.Contains(s.Fault, "never fired") {
 		t.Errorf("%+v", s)
+	}
+}
+
+// TestMade has a record name a folder that the file is not in: it stays.
+func TestMade(t *testing.T) {
+	home, root, other := t.TempDir(), t.TempDir(), t.TempDir()
+	t.Setenv("HOME", home)
+	t.Setenv("CLAUDE_CONFIG_DIR", "")
+	in := Installer{Root: root, Program: program, State: t.TempDir()}
+	c := client(t, "claude")
+	apply(t, in, in.Install, c, Project)
+	path, err := c.Path(Project, root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := in.record(path)
+	r.Made = append([]string{other}, r.Made...)
+	if err := in.keep(r); err != nil {
+		t.Fatal(err)
+	}
+	apply(t, in, in.Uninstall, c, Project)
+	if _, err := os.Stat(other); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestQuotedProgram has a program whose path a shell needs quotes for: it is this one.
+func TestQuotedProgram(t *testing.T) {
+	home, root := t.TempDir(), t.TempDir()
+	t.Setenv("HOME", home)
+	t.Setenv("CLAUDE_CONFIG_DIR", "")
+	in := Installer{Root: root, Program: "/it's here/dialect", State: t.TempDir()}
+	apply(t, in, in.Install, client(t, "claude"), Project)
+	for _, s := range in.Status(nil).Agents {
+		if s.Agent == "claude" && strings.Contains(s.Advice, "another dialect") {
+			t.Errorf("%+v", s)
+		}
 	}
 }

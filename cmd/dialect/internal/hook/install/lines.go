@@ -91,6 +91,9 @@ func (c Client) add(text []byte, program string, l Level) ([]byte, error) {
 
 // object parses a configuration.
 func object(text []byte) (root hujson.Value, top *hujson.Object, err error) {
+	if bytes.HasPrefix(text, []byte("\xef\xbb\xbf")) {
+		return root, nil, &manual{"it begins with a byte order mark, which JSON has none of", "save it as UTF-8 without one"}
+	}
 	if root, err = hujson.Parse(text); err != nil {
 		return root, nil, errors.New("it is not JSON: " + strings.TrimPrefix(err.Error(), "hujson: "))
 	}

@@ -46,8 +46,8 @@ export const Dialect = async ({ client, directory }) => {
   }
   // What the person is to know: shown where there is a screen, and in the client's log.
   const tell = async (message) => {
+    try { await client.app.log({ body: { service: "dialect", level: "warn", message } }) } catch {} // first: without a screen the client ends soon
     try { await client.tui.showToast({ body: { title: "dialect", message, variant: "warning", duration: 15000 } }) } catch {}
-    try { await client.app.log({ body: { service: "dialect", level: "warn", message } }) } catch {}
   }
   return {
     "chat.message": async (input, output) => {

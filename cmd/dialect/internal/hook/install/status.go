@@ -106,7 +106,8 @@ func (c Client) has(text []byte) bool {
 
 // examine says whether an installed hook works.
 func (in Installer) examine(s *State, c Client, text []byte, entries []journal.Entry) {
-	if !bytes.Contains(text, compact(in.Program)[1:len(compact(in.Program))-1]) {
+	names := func(word string) bool { return bytes.Contains(text, compact(word)[1:len(compact(word))-1]) }
+	if !names(in.Program) && !names(quoted(in.Program)) {
 		s.Advice = "it names another dialect than this one; `dialect hook install` names this one"
 	}
 	for _, e := range entries {
