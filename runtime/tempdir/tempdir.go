@@ -10,7 +10,6 @@
 package tempdir
 
 import (
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -73,21 +72,6 @@ func Within(parent, path string, kind Kind) (dir string, ok bool) {
 	name, _, _ := strings.Cut(rest, string(filepath.Separator))
 	is, ours := kindOf(name)
 	return filepath.Join(parent, name), ok && ours && is == kind
-}
-
-// RemoveAll removes path with all that is in it, directories that their owner may not write included.
-func RemoveAll(path string) error {
-	err := os.RemoveAll(path)
-	if err == nil {
-		return nil
-	}
-	_ = filepath.WalkDir(path, func(path string, d fs.DirEntry, err error) error { // what it cannot enter the next call names
-		if err == nil && d.IsDir() {
-			_ = os.Chmod(path, 0o700) // before it is read
-		}
-		return nil
-	})
-	return os.RemoveAll(path)
 }
 
 // Sweep removes the directories below temp that killed processes left behind.

@@ -1,0 +1,88 @@
+//go:build unix
+
+package tempdir
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+// What is removed may be deeper than a path is long, and than descriptors are to be had.
+func TestRemoveDeep(t *testing.T) {
+	var was unix.Rlimit
+	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &was); err != nil {
+		t.Fatal(err)
+	}
+	few := was
+	few.Cur = 200
+	if err := unix.Setrlimit(unix.RLIMIT_NOFILE, &few); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := unix.Setrlimit(unix.RLIMIT_NOFILE, &was); err != nil {
+			t.Error(err)
+		}
+	})
+	dir := filepath.Join(t.TempDir(), "deep")
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	fd, err := unix.Open(dir, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	name := strings.Repeat("d", 200)
+	for i := range 1000 {
+		mode := uint32(0o755)
+		if i%50 == 49 {
+			mode = 0 // to be opened all the same
+		}
+		below := -1
+		err := errors.Join(unix.Mkdirat(fd, name, 0o755), unix.Mkdirat(fd, "dialect-1", 0o755))
+		if err == nil {
+			below, err = unix.Openat(fd, name, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+		}
+		if err == nil {
+			err = unix.Fchmod(fd, mode)
+		}
+		if err != nil {
+			t.Fatal(i, err)
+		}
+		unix.Close(fd)
+		fd = below
+	}
+	unix.Close(fd)
+	if err := RemoveAll(dir); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Lstat(dir); !errors.Is(err, os.ErrNotExist) {
+		t.Error(err)
+	}
+}
+
+// No link is followed, what is not there is removed already, and a file is removed as a directory is.
+func TestRemove(t *testing.T) {
+	dir := t.TempDir()
+	at := func(name string) string { return filepath.Join(dir, name) }
+	err := errors.Join(os.MkdirAll(at("kept/a"), 0o755), os.WriteFile(at("file"), nil, 0o000), os.MkdirAll(at("gone/b"), 0o755),
+		os.Symlink(at("kept"), at("link")), os.Symlink(at("kept"), at("gone/b/link")), os.WriteFile(at("gone/b/c"), nil, 0o644), os.Chmod(at("gone/b"), 0o500), os.Chmod(at("gone"), 0))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"file", "link", "gone", "none", "none/below"} {
+		if err := RemoveAll(at(name)); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if _, err := os.Lstat(at(name)); !errors.Is(err, os.ErrNotExist) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if _, err := os.Stat(at("kept/a")); err != nil {
+		t.Error(err)
+	}
+}
