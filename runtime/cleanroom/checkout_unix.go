@@ -24,6 +24,7 @@ import (
 	"golang.org/x/sync/errgroup"
 	"golang.org/x/sys/unix"
 
+	"github.com/command-dialect/dialect/runtime/overlay"
 	"github.com/command-dialect/dialect/runtime/tempdir"
 	"github.com/command-dialect/dialect/runtime/workspace"
 )
@@ -63,7 +64,8 @@ type checkout struct {
 	files []workspace.File    // sorted
 	dirs  map[string][]string // directory, "" for the root -> what is in it
 
-	states []state // of files, by index
+	states []state  // of files, by index
+	opaque []string // directories that hide what the layers below have in their place; a mount would take any other for one as well
 
 	when int64 // that each file was modified, in seconds, since [checkout.sync]; 0 for whenever
 }
@@ -249,8 +251,16 @@ func (c *checkout) directory(name string, repair bool, differ func(string)) (boo
 	if err != nil {
 		return false, err
 	}
+	defer d.Close()
+	if overlay.Marked(d) && !slices.Contains(c.opaque, name) {
+		differ(name)
+		if repair {
+			if err := overlay.Unmark(d); err != nil {
+				return false, err
+			}
+		}
+	}
 	names, err := d.Readdirnames(-1)
-	d.Close()
 	if err != nil {
 		return false, err
 	}
@@ -310,7 +320,7 @@ func (c *checkout) same(ctx context.Context, i int, fresh, timed bool, buf []byt
 		return st.Mode&unix.S_IFMT == unix.S_IFCHR && st.Rdev == 0, nil
 	}
 	// A file with another name could be changed by that.
-	if uint32(st.Mode) != mode(f.Kind) || st.Nlink != 1 || st.Size != f.Size {
+	if uint32(st.Mode) != mode(f.Kind) || st.Nlink != 1 || st.Size != f.Size || f.Size == 0 && overlay.Removed(full) {
 		return false, nil
 	}
 	now := statusOf(&st)

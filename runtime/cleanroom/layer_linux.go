@@ -329,6 +329,7 @@ func (l *layer) seal(when int64) error {
 	slices.SortFunc(l.files, func(a, b workspace.File) int { return strings.Compare(a.Path, b.Path) })
 	l.files = slices.CompactFunc(l.files, func(a, b workspace.File) bool { return a.Path == b.Path })
 	l.has = newCheckout(l.dir, l.files)
+	l.has.opaque = l.opaque
 	for name := range l.has.dirs {
 		if err := os.Chmod(l.has.at(name), 0o755); err != nil { // whatever the umask
 			return err

@@ -20,6 +20,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/command-dialect/dialect/runtime/overlay"
 	"github.com/command-dialect/dialect/runtime/process"
 	"github.com/command-dialect/dialect/runtime/workspace"
 )
@@ -424,6 +425,33 @@ func TestKept(t *testing.T) {
 			r.Close()
 		})
 	}
+}
+
+// Attributes by which an overlay hides what is there are no part of any file: a checkout has none.
+func TestMarks(t *testing.T) {
+	root := project(t, home(t))
+	put(t, root, "dir/sub/empty", "")
+	r := confined(t, root)
+	const look = "test -e dir/sub/empty && echo there"
+	out, _ := sh(t, r, look)
+	want(t, "before", out, "there")
+	sub := filepath.Join(r.tree.dir, "dir/sub")
+	mark := func() error {
+		return errors.Join(unix.Setxattr(sub, overlay.OpaqueName, []byte("x"), 0), unix.Setxattr(filepath.Join(sub, "empty"), "user.overlay.whiteout", []byte("y"), 0))
+	}
+	if err := mark(); errors.Is(err, unix.ENOTSUP) {
+		t.Skip("no such attributes here")
+	} else if err != nil {
+		t.Fatal(err)
+	}
+	r.Forget()
+	if _, err := r.Take(t.Context()); err == nil || !strings.Contains(err.Error(), "dir/sub") {
+		t.Errorf("at the gate: %v", err)
+	}
+	r.Close()
+	r = confined(t, root)
+	out, _ = sh(t, r, look)
+	want(t, "repaired", out, "there")
 }
 
 // What changes the checkout while a run lasts is found at its gate, also when it is put under another's name or time.
