@@ -21,6 +21,7 @@ import (
 
 	"github.com/gofrs/flock"
 
+	"github.com/command-dialect/dialect/lang/diag"
 	"github.com/command-dialect/dialect/lang/regular"
 	"github.com/command-dialect/dialect/lang/resolve"
 	"github.com/command-dialect/dialect/receipts"
@@ -64,7 +65,8 @@ type Config struct {
 	// May says whether a peer may ask. nil: only processes of this user may.
 	May func(Peer) error
 
-	is fs.FileInfo // what Tree was before anybody asked; nil for what it is
+	is    fs.FileInfo   // what Tree was before anybody asked; nil for what it is
+	grace time.Duration // that runs have to end in once it closes, and clients to hear that; 0 for closing
 }
 
 // Facts are what a session rests on, as its caller found it.
@@ -130,11 +132,16 @@ const (
 	maxWaiting = 64
 )
 
+// closing is how long runs may last once they are to end. Commands are killed long before: what takes longer is stuck, and waiting
+// for it would keep what was recorded from whoever started the session.
+const closing = time.Minute
+
 // Open makes the key of the session, opens its store, finds the baseline and records what the session rests on. It is
 // called before the agent starts, by a process that is undumpable already. It sets TMPDIR of this process to a
 // directory in the folder, and has each git of this process run apart from it.
 func Open(ctx context.Context, c Config) (n *Notary, err error) {
 	n = &Notary{c: c, started: time.Now(), runs: make(map[string]*run), turns: make(chan struct{}, maxRuns), counts: make(map[string]int)}
+	n.c.grace = cmp.Or(c.grace, closing)
 	n.ctx, n.stop = context.WithCancelCause(context.Background())
 	if n.tree, err = filepath.EvalSymlinks(c.Tree); err != nil {
 		return nil, err
@@ -353,8 +360,8 @@ func few(list []string) []string {
 // errClosed is why the runs of a session end that is closed.
 var errClosed = errors.New("the notary was closed")
 
-// Close ends the runs that last, appends the closing record and forgets the key. Where not all could be recorded there is no closing
-// record, and the error says so.
+// Close ends the runs that last, appends the closing record and forgets the key. Where not all could be recorded, or a run does not end, there
+// is no closing record, and the error says so.
 func (n *Notary) Close(ctx context.Context) (Status, error) {
 	n.mu.Lock()
 	was := n.closed
@@ -364,8 +371,10 @@ func (n *Notary) Close(ctx context.Context) (Status, error) {
 		return n.Status(ctx), nil
 	}
 	n.stop(errClosed)
-	n.last.Wait()
-	err := n.settle(ctx)
+	err := n.wait(ctx)
+	if err == nil {
+		err = n.settle(ctx)
+	}
 	s := n.Status(ctx)
 	var head receipts.Head
 	if err == nil {
@@ -385,6 +394,24 @@ func (n *Notary) Close(ctx context.Context) (Status, error) {
 	n.mu.Unlock()
 	n.release()
 	return s, err
+}
+
+// wait waits until the runs have ended, for as long as they may take.
+func (n *Notary) wait(ctx context.Context) error {
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		n.last.Wait()
+	}()
+	select {
+	case <-ended:
+		return nil
+	case <-ctx.Done():
+	case <-time.After(n.c.grace):
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return fmt.Errorf("%s did not end within %v, so that the log has no closing record", diag.Number(n.asked, "run"), n.c.grace)
 }
 
 // release lets another notary use the folder.

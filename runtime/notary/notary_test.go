@@ -9,8 +9,10 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/command-dialect/dialect/lang/plan"
 	"github.com/command-dialect/dialect/receipts"
@@ -260,6 +262,44 @@ func TestSession(t *testing.T) {
 		t.Fatal(err)
 	} else if res, err := judge(t, b, o, other); err != nil || res.Verdict == verify.Verified {
 		t.Errorf("by a key that vouches for nothing: %v, %v", res, err)
+	}
+}
+
+// TestCloseEnds: a run that does not end keeps nobody from what was recorded, and the log says nothing of being whole.
+func TestCloseEnds(t *testing.T) {
+	s := begin(t, work(t, nil), func(c *Config) { c.grace = time.Nanosecond })
+	if _, err := s.run(t, checkFile); err != nil {
+		t.Fatal(err)
+	}
+	s.settling.Lock() // the run waits for this first
+	_, spec := bound(t, s.tree, checkFile)
+	heard := make(chan error, 1)
+	go func() {
+		_, err := s.Start(t.Context(), spec)
+		heard <- err
+	}()
+	for asked := 0; asked == 0; runtime.Gosched() {
+		s.mu.Lock()
+		asked = s.asked
+		s.mu.Unlock()
+	}
+	if _, err := s.Close(t.Context()); err == nil || !strings.Contains(err.Error(), "1 run did not end within 1ns") {
+		t.Errorf("%v", err)
+	}
+	if err := <-heard; err == nil {
+		t.Error("who asked heard nothing")
+	}
+	s.settling.Unlock()
+	var text bytes.Buffer
+	if err := s.Notary.Bundle(t.Context(), &text); err != nil {
+		t.Fatal(err)
+	}
+	b, err := receipts.ParseBundle(text.Bytes())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if last := b.Records[len(b.Records)-1]; last.Kind == receipts.KindClosing {
+		t.Error("the log was closed")
 	}
 }
 

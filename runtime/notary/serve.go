@@ -35,6 +35,7 @@ const (
 type server struct {
 	route func(Peer, *request) (*Notary, *Refused) // nil request: whether the peer may ask at all
 	key   func() string
+	grace time.Duration // that clients have once ctx has ended, to read what is left for them
 
 	mu    sync.Mutex
 	conns map[net.Conn]bool
@@ -56,7 +57,7 @@ func (n *Notary) Serve(ctx context.Context, l net.Listener) error {
 			return nil
 		}
 	}
-	s := &server{key: n.Key, route: func(p Peer, _ *request) (*Notary, *Refused) {
+	s := &server{key: n.Key, grace: n.c.grace, route: func(p Peer, _ *request) (*Notary, *Refused) {
 		if err := may(p); err != nil {
 			return nil, refuse("%v", err)
 		}
@@ -67,14 +68,16 @@ func (n *Notary) Serve(ctx context.Context, l net.Listener) error {
 
 func (s *server) serve(ctx context.Context, l net.Listener) error {
 	s.conns, s.users = make(map[net.Conn]bool), make(map[int]int)
+	late, over := context.WithCancelCause(context.WithoutCancel(ctx))
+	defer over(nil)
 	defer s.wait.Wait()
 	defer context.AfterFunc(ctx, func() {
 		l.Close()
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		for c := range s.conns {
-			_ = c.SetReadDeadline(time.Now()) // who waits for events gets the rest of them
-		}
+		s.each(func(c net.Conn) { _ = c.SetReadDeadline(time.Now()) }) // who waits for events gets the rest of them
+		time.AfterFunc(s.grace, func() {
+			over(errClosed)
+			s.each(func(c net.Conn) { c.Close() })
+		})
 	})()
 	for pause := time.Millisecond; ; {
 		c, err := l.Accept()
@@ -103,8 +106,17 @@ func (s *server) serve(ctx context.Context, l net.Listener) error {
 		}
 		s.wait.Go(func() {
 			defer s.leave(c, p)
-			s.answer(ctx, c, p)
+			s.answer(ctx, late, c, p)
 		})
+	}
+}
+
+// each calls do for each connection.
+func (s *server) each(do func(net.Conn)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for c := range s.conns {
+		do(c)
 	}
 }
 
@@ -149,8 +161,8 @@ func (t teller) say(a answer) error {
 	return t.send(f)
 }
 
-// answer answers one connection.
-func (s *server) answer(ctx context.Context, c net.Conn, p Peer) {
+// answer answers one connection. Once ctx has ended nothing begins, and until late has ended the client gets what it waits for.
+func (s *server) answer(ctx, late context.Context, c net.Conn, p Peer) {
 	t := teller{c}
 	if err := c.SetReadDeadline(time.Now().Add(askTime)); err != nil {
 		return
@@ -176,7 +188,7 @@ func (s *server) answer(ctx context.Context, c net.Conn, p Peer) {
 		_ = t.say(answer{Refused: refused})
 		return
 	}
-	if err := n.serve(ctx, t, p, &req); err != nil {
+	if err := n.serve(ctx, late, t, p, &req); err != nil {
 		var r *Refused
 		if !errors.As(err, &r) {
 			r = refuse("%v", err)
@@ -188,10 +200,10 @@ func (s *server) answer(ctx context.Context, c net.Conn, p Peer) {
 }
 
 // serve does what a request asks for.
-func (n *Notary) serve(ctx context.Context, t teller, p Peer, req *request) error {
+func (n *Notary) serve(ctx, late context.Context, t teller, p Peer, req *request) error {
 	switch {
 	case req.Start != nil:
-		return n.serveRun(ctx, t, p, req.Start)
+		return n.serveRun(ctx, late, t, p, req.Start)
 	case req.Events != nil:
 		r := n.find(req.Events.Run, p)
 		if r == nil {
@@ -253,7 +265,7 @@ func (t teller) chunks(r io.Reader) error {
 }
 
 // serveRun runs what a client asks for and tells it. A client that is gone ends its run.
-func (n *Notary) serveRun(ctx context.Context, t teller, p Peer, spec *Spec) error {
+func (n *Notary) serveRun(ctx, late context.Context, t teller, p Peer, spec *Spec) error {
 	if len(spec.Script) > maxScript {
 		return refuse("a script of %d bytes; a notary takes %d", len(spec.Script), maxScript)
 	}
@@ -272,7 +284,7 @@ func (n *Notary) serveRun(ctx context.Context, t teller, p Peer, spec *Spec) err
 			r.cancel(errGone)
 		}
 	}()
-	err := r.follow(context.WithoutCancel(ctx), 0, t.send)
+	err := r.follow(late, 0, t.send)
 	if err != nil {
 		r.cancel(errGone)
 	}

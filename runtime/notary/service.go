@@ -1,6 +1,7 @@
 package notary
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -159,9 +160,16 @@ func NewService(state string, grants []Grant, c Config) (s *Service, err error) 
 	return s, nil
 }
 
-// Serve answers the connections of l until ctx ends. It closes l.
+// Serve answers the connections of l until ctx ends, and then ends the runs that last: who waits for one hears that. It closes l.
 func (s *Service) Serve(ctx context.Context, l net.Listener) error {
-	server := &server{key: s.c.Key.Public, route: func(p Peer, req *request) (*Notary, *Refused) { return s.route(ctx, p, req) }}
+	defer context.AfterFunc(ctx, func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		for _, n := range s.open {
+			n.stop(errClosed)
+		}
+	})()
+	server := &server{key: s.c.Key.Public, grace: cmp.Or(s.c.grace, closing), route: func(p Peer, req *request) (*Notary, *Refused) { return s.route(ctx, p, req) }}
 	return server.serve(ctx, l)
 }
 
@@ -196,9 +204,10 @@ func (s *Service) route(ctx context.Context, p Peer, req *request) (*Notary, *Re
 	if req.Start != nil {
 		folder = req.Start.Folder
 	}
+	// What is there, where the peer may not look, is not said: one text for whatever is in no tree.
 	real, err := filepath.EvalSymlinks(folder)
 	if err != nil || !filepath.IsAbs(folder) {
-		return nil, refuse("the notary cannot find the folder %q", folder)
+		real = ""
 	}
 	var best served
 	for _, t := range its {

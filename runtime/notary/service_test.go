@@ -8,8 +8,10 @@ import (
 	"net"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -21,7 +23,7 @@ import (
 // serveName is the name of this program as a service: see serveTest.
 const serveName = "notary.test: serve"
 
-// serveTest serves the trees of args until it is killed.
+// serveTest serves the trees of args until SIGTERM.
 func serveTest(args []string) int {
 	state, key, socket := args[0], args[1], args[2]
 	err := func() error {
@@ -45,10 +47,15 @@ func serveTest(args []string) int {
 		if err != nil {
 			return err
 		}
-		return s.Serve(context.Background(), l)
+		ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
+		defer stop()
+		return errors.Join(s.Serve(ctx, l), s.Close(context.Background()))
 	}()
-	fmt.Fprintln(os.Stderr, err)
-	return 1
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return 0
 }
 
 // A service is one in a process of its own.
@@ -181,6 +188,35 @@ func TestServiceKilled(t *testing.T) {
 	}
 }
 
+// TestServiceEnded ends a service in the middle of a run: the run ends, who asked for it hears that, and the log says it.
+func TestServiceEnded(t *testing.T) {
+	tree := work(t, nil)
+	s := newService(t, tree)
+	c := s.client(tree)
+	p, spec := bound(t, tree, "Test with slow\n")
+	r, err := c.Start(t.Context(), spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	for e, err := range r.Events(t.Context(), p) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, begun := e.(attempt.Started); begun {
+			if err := s.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if o := r.Outcome(); o == nil || o.Verdict() == "passed" || len(o.Results) != 1 || o.Results[0].Receipt.IsZero() {
+		t.Errorf("%+v", o)
+	}
+	if err := s.cmd.Wait(); err != nil {
+		t.Errorf("%v\n%s", err, s.out.String())
+	}
+}
+
 // TestServiceTrees: who asks gets an answer about the trees that were granted, each with a log of its own, and about no
 // other.
 func TestServiceTrees(t *testing.T) {
@@ -240,6 +276,21 @@ func TestServiceRoute(t *testing.T) {
 	}
 	if _, refused := s.route(t.Context(), Peer{UID: 4242}, &request{Folder: filepath.Dir(tree)}); refused == nil {
 		t.Error("a folder above")
+	}
+	// A service sees more than who asks.
+	hidden := t.TempDir()
+	write(t, filepath.Join(hidden, "key"), "")
+	said := make(map[string]bool)
+	for _, name := range []string{"key", "none", "key/below"} {
+		path := filepath.Join(hidden, name)
+		_, refused := s.route(t.Context(), Peer{UID: 4242}, &request{Folder: path})
+		if refused == nil {
+			t.Fatal(path)
+		}
+		said[strings.ReplaceAll(refused.Text, path, "it")] = true
+	}
+	if len(said) != 1 {
+		t.Errorf("%v", said)
 	}
 }
 
