@@ -166,7 +166,7 @@ func (x *Executor) carryOut(ctx context.Context, res *Report, do func() func(*re
 
 // beginWith looks at what res and its command see before it starts. Where that cannot be done the step is a fault.
 func (x *Executor) beginWith(ctx context.Context, res *Report, stay *cleanroom.Stay, seen *observer) (ok bool) {
-	at, err := filesOf(stay)
+	at, err := x.filesOf(stay)
 	if err != nil {
 		res.end(schedule.Fault, receipts.StopStartFailed, err.Error())
 		return false
@@ -185,7 +185,7 @@ func (x *Executor) beginWith(ctx context.Context, res *Report, stay *cleanroom.S
 
 // endWith judges res by what its command left.
 func (x *Executor) endWith(ctx context.Context, res *Report, stay *cleanroom.Stay, seen *observer) {
-	at, err := filesOf(stay)
+	at, err := x.filesOf(stay)
 	if err != nil {
 		res.end(schedule.Fault, receipts.StopUnrecordable, "what it left cannot be read: "+err.Error())
 		return

@@ -2,6 +2,7 @@ package attempt
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 
@@ -26,13 +27,17 @@ type files interface {
 	close()
 }
 
-// filesOf are the files of a stay; of this machine without one.
-func filesOf(stay *cleanroom.Stay) (files, error) {
-	if stay == nil {
+// filesOf are the files of a stay; of this machine without one, and of the project alone for a process that commands are kept apart from.
+func (x *Executor) filesOf(stay *cleanroom.Stay) (files, error) {
+	switch {
+	case stay != nil:
+		tree, err := stay.Files()
+		return &shown{stay, tree}, err
+	case x.opt.Apart == nil:
 		return live{}, nil
 	}
-	tree, err := stay.Files()
-	return &shown{stay, tree}, err
+	root, err := os.OpenRoot(x.plan.Matrix.Root)
+	return projects{dir: x.plan.Matrix.Root, tree: overlay.Dir{Root: root}}, err
 }
 
 // live are the files of this machine.
@@ -60,6 +65,32 @@ func (live) digest(ctx context.Context, root string, patterns []string) (receipt
 func (live) exists(path string) bool { return place.Exists(path) }
 
 func (live) close() {}
+
+// projects are the files of this machine below a directory, for a process that can read what those who write there cannot: no link leads
+// it elsewhere.
+type projects struct {
+	live
+	dir  string
+	tree overlay.Dir
+}
+
+func (p projects) expand(ctx context.Context, dir, pattern string) ([]glob.File, error) {
+	if filepath.IsAbs(pattern) {
+		dir, pattern = pattern, "."
+	}
+	at, err := filepath.Rel(p.dir, dir)
+	if err != nil || !filepath.IsLocal(at) {
+		return nil, fmt.Errorf("%s is not in the project, and nothing else is read", dir)
+	}
+	if at = filepath.ToSlash(at); pattern == "." {
+		at, pattern = ".", at
+	}
+	return glob.In(ctx, p.tree, at, pattern)
+}
+
+func (p projects) open(name string) (*os.File, error) { return p.tree.Open(name) }
+
+func (p projects) close() { p.tree.Close() }
 
 // shown are the files of a clean checkout.
 type shown struct {

@@ -303,6 +303,29 @@ func TestCloseEnds(t *testing.T) {
 	}
 }
 
+// TestResultsInPlace: who asks may put a link in the place of test results. The notary follows none out of the project, since it
+// can read what the asker cannot.
+func TestResultsInPlace(t *testing.T) {
+	const results = `<testsuite tests="1"><testcase name="a"/></testsuite>`
+	s := begin(t, work(t, map[string]string{
+		"good.xml":     results,
+		"reports/keep": "",
+		"routing.toml": matrix + "\n[commands.test_file]\nverb = \"test\"\nnoun = \"file\"\ntool = \"cp good.xml reports/r.xml\"\njunit = \"reports/*.xml\"\n",
+	}), func(c *Config) { c.InPlace = true })
+	o, err := s.run(t, "Test with file\n")
+	if err != nil || o.Results[0].Tests == nil || o.Results[0].Tests.Passed != 1 {
+		t.Fatalf("%+v, %v", o.Results[0], err)
+	}
+	reports := filepath.Join(s.tree, "reports")
+	if err := errors.Join(os.RemoveAll(reports), os.Symlink(t.TempDir(), reports)); err != nil {
+		t.Fatal(err)
+	}
+	o, err = s.run(t, "Test with file\n")
+	if err != nil || !o.Results[0].Verdict.Bad() || o.Results[0].Tests != nil {
+		t.Fatalf("%+v, %v", o.Results[0], err)
+	}
+}
+
 // TestChecksTested has the notary test the checks: the receipts of that are of its session, for the tree of the gate, and a
 // check that notices nothing fails.
 func TestChecksTested(t *testing.T) {
