@@ -213,15 +213,16 @@ func (q *Question) next(refused receipts.Refusal, verdict verify.Verdict, script
 		}
 		return list
 	case receipts.FlakyPass:
-		binding := "the binding"
+		binding, clean := "the binding", false
 		if culprit != nil && culprit.Binding != "" {
 			binding += " (" + report.Command([]string{"dialect", "explain", culprit.Line.Text.Text}) + " shows it)"
-			script = q.scriptFor(culprit, script)
+			script, clean = q.scriptFor(culprit, script), culprit.Clean != nil
 		}
-		return []string{
-			advice("if what the tools depend on was installed or changed since, name it as `inputs` of %s and run again; else accept it, with a reason:", binding),
-			q.run("--accept-flaky", "REASON", script),
+		text := advice("if what the tools depend on was installed or changed since, name it as `inputs` of %s and run again; else accept it, with a reason:", binding)
+		if clean { // where inputs excuse nothing, unless a setup installed others
+			text = advice("its files were the same in both clean checkouts: find out why it fails at times; else accept it, with a reason:")
 		}
+		return []string{text, q.run("--accept-flaky", "REASON", script)}
 	case receipts.OtherPolicy:
 		return q.nextOfPolicy(whole)
 	case receipts.Outside:
