@@ -77,7 +77,11 @@ func opened(in int, name string) (dir int, err error) {
 		return err
 	}
 	if err = again(open); err == unix.EACCES {
-		if err = unix.Fchmodat(in, name, 0o700, 0); err == nil {
+		// Not through a link that somebody puts there meanwhile; a Linux before 6.6 cannot say so.
+		if err = unix.Fchmodat(in, name, 0o700, unix.AT_SYMLINK_NOFOLLOW); err == unix.EOPNOTSUPP {
+			err = unix.Fchmodat(in, name, 0o700, 0)
+		}
+		if err == nil {
 			err = again(open)
 		}
 	}
