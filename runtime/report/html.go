@@ -3,18 +3,17 @@ package report
 import (
 	_ "embed"
 	"fmt"
-	"html/template"
+	"html"
 	"io"
 	"math"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/command-dialect/dialect/runtime/diagnose"
 )
 
-//go:embed page.html
-var pageHTML string
+//go:embed page.css
+var pageCSS string
 
 // A Proof is what a store of receipts says of one line, or of the gate.
 type Proof struct {
@@ -66,18 +65,147 @@ type page struct {
 	Lines                                                                                    []pageLine
 }
 
-var pageTemplate = sync.OnceValues(func() (*template.Template, error) {
-	return template.New("page").Parse(pageHTML)
-})
-
 // HTML writes a document as one page that needs nothing else: no network, no script.
 func HTML(w io.Writer, d *Document, o HTMLOptions) error {
-	t, err := pageTemplate()
-	if err != nil {
-		return err
-	}
 	b := pageBuilder{d: d, o: o, left: maxPageOutput}
-	return t.Execute(w, b.page())
+	var page pageWriter
+	page.page(b.page())
+	_, err := io.WriteString(w, page.String())
+	return err
+}
+
+// A pageWriter makes the text of a page, without html/template: a program that has text/template keeps each exported method of each type,
+// as a template could call it, which made dialect a tenth larger.
+type pageWriter struct{ strings.Builder }
+
+// put writes markup, in which %s stands for a value. Each value is escaped, for text and for attributes in quotation marks; the markup
+// has them nowhere else, and numbers alone in `style`.
+func (w *pageWriter) put(markup string, values ...string) {
+	for i, v := range values {
+		values[i] = html.EscapeString(strings.ReplaceAll(v, "\x00", "\uFFFD"))
+	}
+	for _, v := range values {
+		before, after, _ := strings.Cut(markup, "%s")
+		w.WriteString(before)
+		w.WriteString(v)
+		markup = after
+	}
+	w.WriteString(markup)
+}
+
+// each puts markup once for each value.
+func (w *pageWriter) each(markup string, values []string) {
+	for _, v := range values {
+		w.put(markup, v)
+	}
+}
+
+func (w *pageWriter) facts(list []pageFact) {
+	w.put("<dl>\n")
+	for _, f := range list {
+		w.put("<dt>%s</dt><dd><code>%s</code></dd>\n", f.Name, f.Value)
+	}
+	w.put("</dl>\n")
+}
+
+func (w *pageWriter) proof(p *pageProof) {
+	if p != nil {
+		w.put("<p class=\"%s\">%s</p>\n", p.Class, p.Text)
+	}
+}
+
+func (w *pageWriter) page(p *page) {
+	w.put(`<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
+<meta name="color-scheme" content="light dark">
+<meta name="generator" content="dialect %s">
+<title>%s: %s</title>
+<style>
+`, p.Version, p.Verdict, p.Script)
+	w.WriteString(pageCSS)
+	w.put(`</style>
+</head>
+<body>
+<a class="skip" href="#lines">To the lines</a>
+<header>
+<h1><span class="%s">%s</span> %s</h1>
+<p>%s in %s</p>
+`, p.Verdict, p.Word, p.Script, p.Counts, p.Elapsed)
+	w.each("<p class=\"skipped\">%s</p>\n", p.Warnings)
+	w.put(`</header>
+<main>
+<h2>Gate</h2>
+<p><span class="%s">%s</span></p>
+`, p.GateClass, p.Gate)
+	w.each("<p class=\"failed\">%s</p>\n", p.Refusals)
+	w.proof(p.GateProof)
+	w.facts(p.Facts)
+	w.put(`<p class="soft">%s</p>
+<h2 id="lines">Lines</h2>
+<div class="axis" aria-hidden="true"><span>0 s</span><span>%s</span><span>%s</span></div>
+`, p.Trust, p.Half, p.Elapsed)
+	w.lines(p.Lines)
+	proved := ""
+	if p.Proved {
+		proved = " and its store of receipts"
+	}
+	w.put(`
+</main>
+<footer><p class="soft">Written by dialect %s on %s, from the run's own record%s.</p></footer>
+</body>
+</html>
+`, p.Version, p.Generated, proved)
+}
+
+func (w *pageWriter) lines(list []pageLine) {
+	w.put("<ol class=\"lines\">\n")
+	for _, l := range list {
+		w.line(l)
+	}
+	w.put("</ol>\n")
+}
+
+func (w *pageWriter) line(l pageLine) {
+	open := ""
+	if l.Open {
+		open = " open"
+	}
+	w.put("<li>\n<details"+open+">\n<summary><span class=\"word %s\">%s</span><span class=\"what\"><span class=\"soft\">%s</span> %s", l.Verdict, l.Verdict, l.ID, l.Title)
+	if l.Brief != "" {
+		w.put(` <span class="soft">%s</span>`, l.Brief)
+	}
+	w.put("</span><span class=\"num soft\">%s</span>\n", l.Time)
+	if l.Bar {
+		w.put(`<span class="track" aria-hidden="true"><span class="bar %s" style="left:%s%;width:%s%"></span></span>`, l.Verdict, fmt.Sprint(l.Left), fmt.Sprint(l.Width))
+	}
+	w.put("</summary>\n<div class=\"body\">\n")
+	if l.Error != "" {
+		w.put("<p class=\"failed\">%s</p>\n", l.Error)
+	}
+	if l.Command != "" {
+		w.put("<pre class=\"wrap\" tabindex=\"0\" aria-label=\"command\">$ %s</pre>\n", l.Command)
+	}
+	w.facts(l.Facts)
+	w.proof(l.Proof)
+	for _, o := range l.Outputs {
+		name := o.Name
+		if o.Note != "" {
+			name += ": " + o.Note
+		}
+		w.put("<p class=\"soft\">%s</p>\n", name)
+		if o.Text != "" {
+			w.put("<pre tabindex=\"0\" aria-label=\"%s\">%s</pre>\n", o.Name, o.Text)
+		}
+	}
+	w.each("<p class=\"failed\">%s</p>\n", l.Refusals)
+	if len(l.Members) > 0 {
+		w.lines(l.Members)
+	}
+	w.put("</div>\n</details>\n</li>\n")
 }
 
 type pageBuilder struct {

@@ -127,8 +127,15 @@ func newRoot(u *ui, args []string) *cobra.Command {
 	}
 	outermost(u, root)
 	root.SetHelpCommand(newHelp(u))
-	cobra.AddTemplateFunc("topics", explain.TopicList) // called when help is printed: a start does not pay for it
-	root.SetUsageTemplate(root.UsageTemplate() + "\n{{topics}}\n" + exit.Help())
+	// No template: a program that has text/template keeps each exported method of each type.
+	usage := (&cobra.Command{}).UsageFunc()
+	root.SetUsageFunc(func(c *cobra.Command) error {
+		err := usage(c)
+		if err == nil && c == root {
+			_, err = fmt.Fprintf(c.OutOrStderr(), "\n%s\n%s", explain.TopicList(), exit.Help())
+		}
+		return err
+	})
 	commands := []struct {
 		name string
 		make func(*ui) *cobra.Command
@@ -151,17 +158,22 @@ func newRoot(u *ui, args []string) *cobra.Command {
 			root.AddCommand(c.make(u))
 		}
 	}
-	for _, c := range root.Commands() {
-		c.SetUsageTemplate((&cobra.Command{}).UsageTemplate())
-	}
 	return root
 }
 
 // outermost sets what a command has that is called by the user's shell.
 func outermost(u *ui, cmd *cobra.Command) {
 	cmd.SilenceErrors, cmd.SilenceUsage = true, true // Main prints what there is to say
-	cmd.Version = versionString()
-	cmd.SetVersionTemplate("{{.Version}}\n")
+	// cobra's own --version has a template, or words of its own.
+	one := cmd.Flags().BoolP("version", "v", false, "version for "+cmd.Name())
+	run := cmd.RunE
+	cmd.RunE = func(c *cobra.Command, args []string) error {
+		if *one {
+			_, err := fmt.Fprintln(u.Out, versionString())
+			return err
+		}
+		return run(c, args)
+	}
 	cmd.SetFlagErrorFunc(unknownFlag)
 	cmd.PersistentPreRunE = notEmpty
 	cmd.SetOut(u.Out)

@@ -128,7 +128,7 @@ func read(t *testing.T, path string) []byte {
 }
 
 // TestReproducible builds a release of one platform twice, with what a machine can have otherwise: the umask, the time zone, the
-// language, settings of Go, a blank in the path. All files have the same bytes, and whoever unpacks them can start the programs.
+// language, settings of Go, a blank in the path. All files have the same bytes, and anyone who unpacks them can start the programs.
 func TestReproducible(t *testing.T) {
 	for _, tool := range []string{"make", "node", "sha256sum"} {
 		if _, err := exec.LookPath(tool); err != nil {
@@ -195,5 +195,27 @@ func modes(t *testing.T, archive string) {
 		if first != folder || !filepath.IsLocal(h.Name) {
 			t.Errorf("%s: %s is not in %s", filepath.Base(archive), h.Name, folder)
 		}
+	}
+}
+
+// TestLean holds that dialect links nothing that calls methods by their names: else the linker keeps each exported method of each type.
+func TestLean(t *testing.T) {
+	program := filepath.Join(t.TempDir(), "dialect")
+	build := exec.Command("go", "build", "-trimpath", "-o", program, "./cmd/dialect")
+	build.Dir = root
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	symbols, err := exec.Command("go", "tool", "nm", program).Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, called := range []string{" text/template.(*state).evalField", " reflect.Value.MethodByName", " reflect.(*rtype).MethodByName"} {
+		if strings.Contains(string(symbols), called+"\n") {
+			t.Errorf("%s is linked: which change needs it?", called)
+		}
+	}
+	if !strings.Contains(string(symbols), " main.main\n") {
+		t.Error("these are not the symbols of dialect")
 	}
 }
