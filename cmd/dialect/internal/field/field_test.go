@@ -47,7 +47,7 @@ printf 'package m\n\nimport "testing"\n\nfunc TestM(t *testing.T) {}\n' >m_test.
 		t.Errorf("%+v", gone)
 	}
 	text := string(page([]result{r, gone}))
-	for _, want := range []string{"| owner/name at ", "| VERIFIED | STALE | VERIFIED |", "- passes today: ", "| owner/other at HEAD (Go) | git clone: "} {
+	for _, want := range []string{"| owner/name at ", "| VERIFIED | STALE | VERIFIED |", "- passes today: ", "| owner/other at HEAD (Go) | git clone: ", "of 2 projects 1 could not be tried, and 0 did not pass"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("there is no %q in\n%s", want, text)
 		}

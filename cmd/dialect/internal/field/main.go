@@ -245,6 +245,7 @@ its commands, of the second run, on the machine that made the page; the seconds 
 		fmt.Fprintf(&b, "| %s | %.0f s | %s | %.0f ms of %.1f s | %s | %s | %s |\n", name, r.seconds, cell(r.second.line),
 			max(0, r.second.whole-r.second.commands)*1000, r.second.whole, r.verify, r.edited, r.tree)
 	}
+	b.WriteString(worse(results))
 	b.WriteString("\n## What init said\n")
 	for _, r := range results {
 		if r.first.line == "" {
@@ -266,6 +267,35 @@ its commands, of the second run, on the machine that made the page; the seconds 
 		}
 	}
 	return b.Bytes()
+}
+
+// worse says where dialect did less, or took longer, than the tools alone.
+func worse(results []result) string {
+	var most result
+	gone, red, less := 0, 0, 0
+	for _, r := range results {
+		switch {
+		case r.first.line == "":
+			gone++
+			continue
+		case r.second.line != "passed":
+			red++
+		}
+		if slices.ContainsFunc(r.left, func(line string) bool {
+			return strings.HasPrefix(line, "left out: ") || strings.HasPrefix(line, "not known: ")
+		}) {
+			less++
+		}
+		if r.second.whole-r.second.commands > most.second.whole-most.second.commands {
+			most = r
+		}
+	}
+	text := fmt.Sprintf("\nWhere it is worse: of %d projects %d could not be tried, and %d did not pass as `init` left them. For %d, `init` left out a tool, or what builds\n"+
+		"the project, and a person has to bind it.", len(results), gone, red, less)
+	if most.name != "" {
+		text += fmt.Sprintf(" The most overhead was %.0f ms, of %s.", (most.second.whole-most.second.commands)*1000, most.name)
+	}
+	return text + "\n"
 }
 
 // cell returns text that is one cell of a table.
