@@ -13,6 +13,12 @@ import (
 // dialect.
 const Program = "dialect-mcp"
 
+// Missing says that the program is not there, and how to get it: `go install` of dialect brings dialect alone.
+const Missing = "the program dialect-mcp, which speaks to MCP servers and agents, is neither beside dialect nor in PATH"
+
+// Install is the command that brings the program, for those who have Go; an archive of a release has it, too.
+const Install = "go install github.com/command-dialect/dialect/cmd/dialect/dialect-mcp@latest"
+
 // Helper returns the command that drives MCP servers; see [Beside].
 func Helper() []string { return Beside(Program) }
 

@@ -173,7 +173,7 @@ func (p *Pool) link() (*link, error) {
 		}
 	}
 	if len(p.o.Helper) == 0 {
-		return nil, Errorf(NotConfigured, "the program dialect-mcp, which speaks to MCP servers, is neither beside dialect nor in PATH")
+		return nil, Errorf(NotConfigured, "%s: %s", Missing, Install)
 	}
 	path, err := exec.LookPath(p.o.Helper[0])
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -37,6 +38,9 @@ func TestHelperThatFails(t *testing.T) {
 			var e *Error
 			if !errors.As(err, &e) || e.Reason != tt.reason {
 				t.Errorf("%v, want %s", err, tt.reason)
+			}
+			if tt.helper == nil && !strings.Contains(err.Error(), "go install github.com/") {
+				t.Errorf("it does not say how to get the helper: %v", err)
 			}
 		})
 	}

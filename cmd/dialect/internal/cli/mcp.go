@@ -44,8 +44,8 @@ func newMCP(u *ui) *cobra.Command {
 			}
 			helper := mcpclient.Helper()
 			if helper == nil {
-				return exit.Failf(exit.Fault, "the program %s, which speaks the protocol, is neither beside dialect nor in PATH", mcpclient.Program).
-					Hint("`make build` makes both")
+				return exit.Failf(exit.Fault, "%s", mcpclient.Missing).
+					Hint("%s", mcpclient.Install).Hint("an archive of a release, and `make build` in a clone, have both programs")
 			}
 			status, err := mcpclient.Become([]string{helper[0], "serve", self, dir, version()})
 			if err != nil {

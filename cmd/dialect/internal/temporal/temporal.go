@@ -126,7 +126,7 @@ func Helper() []string { return mcpclient.Beside(Program) }
 
 // NoHelper is the error of a dialect without its helper.
 func NoHelper() error {
-	return exit.Failf(exit.Fault, "%s is neither beside dialect nor in PATH", Program).Hint("it is a program of its own: `make build-temporal`")
+	return exit.Failf(exit.Fault, "%s is neither beside dialect nor in PATH", Program).Hint("it is a program of its own, in no release yet: `make build-temporal` in a clone of github.com/command-dialect/dialect")
 }
 
 // Conduct sets what the options of a run need to have it carried out elsewhere. What it returns is closed when the run is over.
