@@ -86,7 +86,7 @@ var layers = []layer{
 		"which files a verdict is about follows from a snapshot and patterns"},
 	{"runtime/redact", []string{"lang/diag"}, nil,
 		"what takes secrets out is small enough to be read whole"},
-	{"runtime/tempdir", []string{"lang/regular"}, nil,
+	{"runtime/tempdir", []string{"lang/regular"}, []string{"golang.org/x/sys/unix"},
 		"a temporary directory is a name and a lock"},
 	{"runtime/control", []string{"lang/diag", "lang/plan", "runtime/diagnose", "runtime/scope"}, nil,
 		"what is broken, and whether a check noticed, follows from bytes: nothing is run or written to know it"},

@@ -75,6 +75,28 @@ func isLockName(text string) bool {
 	return text != "" && len(text) <= 64 && text[0] != '_'
 }
 
+// lockName reads the name of a lock; "" for what cannot be one.
+func (r *reader) lockName(v *tomltree.Value, where string) string {
+	text := r.String(v, where)
+	if v.Kind == tomltree.String && !isLockName(text) {
+		r.Errorf(diag.BadValue, r.Span(v), "%q cannot name a lock", text).
+			Hint = "a name is of at most 64 letters, digits, \"_\", \"-\" and \".\", and begins with a letter or digit"
+		return ""
+	}
+	return text
+}
+
+// queueName reads the name of a task queue; "" for what cannot be one.
+func (r *reader) queueName(v *tomltree.Value, where string) string {
+	text := r.String(v, where)
+	if v.Kind == tomltree.String && !isQueueName(text) {
+		r.Errorf(diag.BadValue, r.Span(v), "%q cannot name a task queue", text).
+			Hint = "a name is of 1 to 200 printable characters of ASCII, and does not begin with \"/\""
+		return ""
+	}
+	return text
+}
+
 // isQueueName reports whether text can name a task queue of Temporal, which keeps names that begin with "/_sys/" for itself.
 func isQueueName(text string) bool {
 	for i := range len(text) {

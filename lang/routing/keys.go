@@ -377,21 +377,11 @@ var keys = []Key{
 	{Name: "exclusive", In: InCommand, Type: Text, Example: `"test-db"`,
 		Doc: "The name of a lock. Bindings with the same name never run at the same time, in any run of the project; with --engine temporal, in any run of the namespace.",
 		apply: func(r *reader, t *target, v *tomltree.Value, where string) {
-			if t.binding.Exclusive = r.String(v, where); v.Kind == tomltree.String && !isLockName(t.binding.Exclusive) {
-				r.Errorf(diag.BadValue, r.Span(v), "%q cannot name a lock", t.binding.Exclusive).
-					Hint = "a name is of at most 64 letters, digits, \"_\", \"-\" and \".\", and begins with a letter or digit"
-				t.binding.Exclusive = ""
-			}
+			t.binding.Exclusive = r.lockName(v, where)
 		}},
 	{Name: "queue", In: InCommand, Kinds: OnProcess | OnMCP | OnComposite, Type: Text, Default: "the task queue of the run", Example: `"gpu"`,
-		Doc: "With --engine temporal: the task queue whose workers carry the line out; of a composite, that of the members that name none. A run on this machine ignores it.",
-		apply: func(r *reader, t *target, v *tomltree.Value, where string) {
-			if t.binding.Queue = r.String(v, where); v.Kind == tomltree.String && !isQueueName(t.binding.Queue) {
-				r.Errorf(diag.BadValue, r.Span(v), "%q cannot name a task queue", t.binding.Queue).
-					Hint = "a name is of 1 to 200 printable characters of ASCII, and does not begin with \"/\""
-				t.binding.Queue = ""
-			}
-		}},
+		Doc:   "With --engine temporal: the task queue whose workers carry the line out; of a composite, that of the members that name none. A run on this machine ignores it.",
+		apply: func(r *reader, t *target, v *tomltree.Value, where string) { t.binding.Queue = r.queueName(v, where) }},
 	{Name: "junit", In: InCommand, Kinds: onPrograms, Judges: true, Type: Text, Example: `"build/test-results/*.xml"`,
 		Doc: "A path or pattern, relative to the directory that the tool runs in, of JUnit XML files that it writes. Tests are counted there instead of in the output; one that failed there fails the line, whatever the exit status.",
 		apply: func(r *reader, t *target, v *tomltree.Value, where string) {

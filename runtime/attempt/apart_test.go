@@ -22,7 +22,7 @@ func TestApart(t *testing.T) {
 	locked.Members[0].Budget.Retries = 5000
 	for name, tt := range map[string]struct {
 		steps []*plan.Step
-		want  string // the id of the step, and what is said of it
+		want  string // the id of the step, and what the words name
 	}{
 		"no queue":               {[]*plan.Step{leaf("1", "", plan.Write), leaf("2", "", plan.Read)}, ""},
 		"before":                 {[]*plan.Step{leaf("1", "gpu", plan.Read), leaf("2", "", plan.Write)}, ""},

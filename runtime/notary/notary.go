@@ -133,7 +133,7 @@ const (
 )
 
 // closing is how long runs may last once they are to end. Commands are killed long before: what takes longer is stuck, and waiting
-// for it would keep what was recorded from whoever started the session.
+// for it would keep what was recorded from the one who started the session.
 const closing = time.Minute
 
 // Open makes the key of the session, opens its store, finds the baseline and records what the session rests on. It is
@@ -360,8 +360,8 @@ func few(list []string) []string {
 // errClosed is why the runs of a session end that is closed.
 var errClosed = errors.New("the notary was closed")
 
-// Close ends the runs that last, appends the closing record and forgets the key. Where not all could be recorded, or a run does not end, there
-// is no closing record, and the error says so.
+// Close ends the runs that last, appends the closing record and forgets the key. Where not all could be recorded, or a run does not end, the
+// closing record is left out, and the error says so.
 func (n *Notary) Close(ctx context.Context) (Status, error) {
 	n.mu.Lock()
 	was := n.closed

@@ -116,7 +116,7 @@ func TestClaimTwice(t *testing.T) {
 	}
 }
 
-// A line with a queue is carried out by the workers of that queue alone, whoever hands it out.
+// A line with a queue is carried out by the workers of that queue alone, no matter who hands it out.
 func TestQueue(t *testing.T) {
 	w, spec := sent(t)
 	w.o.Queue = "quality"
