@@ -184,7 +184,7 @@ func classOf(name string) class {
 		return digested
 
 	// Other languages, from their manuals.
-	case "PHPRC", "PHP_INI_SCAN_DIR", "COMPOSER", "LUA_INIT", "LUA_PATH", "LUA_CPATH",
+	case "PHPRC", "PHP_INI_SCAN_DIR", "COMPOSER", "LEIN_JVM_OPTS", "VALGRIND_OPTS",
 		"R_PROFILE", "R_PROFILE_USER", "R_ENVIRON", "R_ENVIRON_USER", "JULIA_LOAD_PATH", "JULIA_PROJECT",
 		"ERL_FLAGS", "ERL_AFLAGS", "ERL_ZFLAGS", "ERL_LIBS", "ELIXIR_ERL_OPTIONS", "MIX_EXS",
 		"STACK_YAML", "GHC_PACKAGE_PATH", "GHCRTS", "TF_CLI_CONFIG_FILE":
@@ -208,7 +208,11 @@ func classOf(name string) class {
 // classOfPrefix is the part of the table for families whose names are open: one more option is
 // one more variable.
 func classOfPrefix(name string) class {
-	if strings.HasPrefix(name, "YARN_NPM_") || name == "SEMGREP_APP_TOKEN" { // registries and their credentials
+	switch name { // registries and their credentials
+	case "SEMGREP_APP_TOKEN", "TRIVY_USERNAME", "TRIVY_PASSWORD", "TRIVY_REGISTRY_TOKEN", "TRIVY_TOKEN", "TRIVY_CACHE_DIR", "TRIVY_DB_REPOSITORY", "TRIVY_JAVA_DB_REPOSITORY":
+		return free
+	}
+	if strings.HasPrefix(name, "YARN_NPM_") {
 		return free
 	}
 	for _, p := range [...]string{
@@ -224,7 +228,8 @@ func classOfPrefix(name string) class {
 		"BOOST_TEST_", "CK_", "CRITERION_", "CMOCKA_", "QTEST_", "TASTY_", "HSPEC_", "ALCOTEST_", "CYPRESS_", "CUCUMBER_", "NOSE_",
 		"LESS", "DIFF_", "ZSTD_", "LZ4_", "GAWK_", "PATCH_",
 		"GTEST_", "CTEST_", "BATS_", "JUST_", "HADOLINT_", "TF_CLI_ARGS",
-		"HK_", "TFLINT_", "VALE_", "SEMGREP_",
+		"HK_", "TFLINT_", "VALE_", "SEMGREP_", "TRIVY_", "TAP_",
+		"LUA_INIT", "LUA_PATH", "LUA_CPATH", // also of one version: LUA_INIT_5_4
 	} {
 		if strings.HasPrefix(name, p) {
 			return removed
