@@ -457,8 +457,8 @@ func requirements(m *routing.Matrix, names []string) (list []verify.Requirement,
 		if lines = append(lines, b.Usage()); strings.ContainsAny(b.Usage(), "{[") {
 			lines[len(lines)-1] = b.Verb + " " + b.Noun
 		}
-		plan.Walk(p.Steps, func(s *plan.Step) {
-			if s.Kind == plan.Composite || s.Kind == plan.Builtin && s.Target == plan.GateResults {
+		passing(p.Steps, func(s *plan.Step) {
+			if s.Kind == plan.Builtin && s.Target == plan.GateResults {
 				return
 			}
 			argv := s.Command()
@@ -474,6 +474,19 @@ func requirements(m *routing.Matrix, names []string) (list []verify.Requirement,
 		}
 	}
 	return list, lines, nil
+}
+
+// passing calls f for each command of steps that has to pass: what runs only after a failure does not run where all is well.
+func passing(steps []*plan.Step, f func(*plan.Step)) {
+	for _, s := range steps {
+		switch {
+		case s.WhenFailure:
+		case s.Kind == plan.Composite:
+			passing(s.Members, f)
+		default:
+			f(s)
+		}
+	}
 }
 
 // checkState refuses a folder for --state that proves nothing: one that cannot be used, or

@@ -38,7 +38,12 @@ tool = "true {args...}"
 [commands.check_all]
 verb = "check"
 noun = "all"
-composite = ["check_true", "check_false"]
+composite = ["check_true", "check_logs", "check_false"]
+[commands.check_logs]
+verb = "check"
+noun = "logs"
+tool = "cat log"
+when = "failure"
 `
 
 // project makes a repository with a matrix that is committed, and goes there. The configuration of the
@@ -263,6 +268,7 @@ func TestRequirements(t *testing.T) {
 	for name, want := range map[string]string{
 		"check_true": "", "check all": "", "all": "", "Check true": "", "Test true": "", "test": "", "check": "",
 		"true": "several bindings", "check_tru": "binds nothing", "Test true x": "has no values of its own", "": "binds nothing",
+		"logs": "no command is run for it",
 	} {
 		_, err := inquiry.New(t.Context(), inquiry.Options{Require: []string{name}}, "")
 		var f *exit.Failure

@@ -89,25 +89,19 @@ func (q *Question) Default(ctx context.Context, from string) (path string, list 
 	}
 	file, parsed := lang.Parse(diag.NewSource(path, text))
 	p, _ := resolve.Resolve(file, q.rules, resolve.Options{Parsed: parsed, Env: func(string) (string, bool) { return fromRun, true }})
-	var add func(steps []*plan.Step)
-	add = func(steps []*plan.Step) {
-		for _, s := range steps {
-			if s.WhenFailure {
-				continue
-			}
-			if add(s.Members); s.Kind == plan.Composite || s.Kind == plan.Builtin {
-				continue
-			}
-			argv := s.Command()
-			list = append(list, Bound{verify.Requirement{
-				Name: s.Binding, Binding: s.Binding, Command: receipts.CommandHash(argv), Dir: dirOf(q.rules.Root, s), Words: report.Command(argv),
-				Flaky: s.Budget.Retries > 0, Judged: s.Judged(),
-			}, s.Line, s.Effect == plan.Write, slices.ContainsFunc(argv, func(w string) bool { return strings.Contains(w, fromRun) })})
+	if p == nil {
+		return path, list, changed
+	}
+	passing(p.Steps, func(s *plan.Step) {
+		if s.Kind == plan.Builtin {
+			return
 		}
-	}
-	if p != nil {
-		add(p.Steps)
-	}
+		argv := s.Command()
+		list = append(list, Bound{verify.Requirement{
+			Name: s.Binding, Binding: s.Binding, Command: receipts.CommandHash(argv), Dir: dirOf(q.rules.Root, s), Words: report.Command(argv),
+			Flaky: s.Budget.Retries > 0, Judged: s.Judged(),
+		}, s.Line, s.Effect == plan.Write, slices.ContainsFunc(argv, func(w string) bool { return strings.Contains(w, fromRun) })})
+	})
 	return path, list, changed
 }
 
