@@ -52,7 +52,7 @@
 //
 // The last word (TestLastWord):
 //
-//  13. No command of the gate failed on this tree, in this place and with these inputs,
+//  13. No command of the gate failed on this tree, in this place and with these inputs, whether it began with them or left them,
 //     after it passed, unless that was accepted as in 15; the environment does not matter. A failure is an exit status, an
 //     expectation, a tool's answer or a crash ([receipts.StopReason.Failed]). It is on this tree if it began
 //     on the same bytes, whatever git calls them; where the passing command changed files, also if
