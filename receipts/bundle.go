@@ -10,11 +10,11 @@ import (
 )
 
 // A Bundle carries gates, with all that they cover, to a machine without the store: the text of
-// each record, its signature, the proof of its place in the log, and the head that
+// each record, its signature, the proof of its place in the log, and the checkpoint that
 // the proofs lead to. It is a JSON document; see [ParseBundle].
 //
 // What it cannot carry is that nothing came later: a bundle says what the log held,
-// not that no failure, no consumption and no other head followed.
+// not that no failure, no consumption and no other checkpoint followed.
 type Bundle struct {
 	Schema  string         `json:"schema"`     // BundleSchema
 	Head    string         `json:"checkpoint"` // of the whole log, see [Head]; signed where its last writer had a key

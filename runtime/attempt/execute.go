@@ -33,6 +33,10 @@ const (
 
 	// DepthVariable names how many runs it is inside of.
 	DepthVariable = "DIALECT_DEPTH"
+
+	// SessionVariable and StoreVariable name the session and the store that a run records into.
+	SessionVariable = "DIALECT_SESSION"
+	StoreVariable   = "DIALECT_STORE"
 )
 
 // ParseLocks reads the value of [LocksVariable].
@@ -44,7 +48,7 @@ func ParseLocks(value string) []string {
 func (x *Executor) environ(set map[string]string) (env, removed []string) {
 	env, removed = environ.Make(x.opt.Environ, environ.Options{Set: set, Clean: x.opt.Room != nil, Pass: x.plan.Matrix.Clean.Env})
 	// A script that runs dialect itself records into the same session.
-	env = setenv(env, "DIALECT_SESSION", x.opt.Session)
+	env = setenv(env, SessionVariable, x.opt.Session)
 	if _, own := set[policy.Variable]; !own && x.plan.Matrix.Path != "" { // else those of the run around this one hold
 		env = setenv(env, policy.Variable, x.rules)
 	}
@@ -84,7 +88,7 @@ func (x *Executor) process(ctx context.Context, res *Report, j job) {
 		env = setenv(env, policy.Variable, x.around(s))
 		env = setenv(env, DepthVariable, strconv.Itoa(depth(x.opt.Environ)+1))
 		if x.opt.StorePath != "" {
-			env = setenv(env, "DIALECT_STORE", x.opt.StorePath)
+			env = setenv(env, StoreVariable, x.opt.StorePath)
 		}
 	}
 	x.carryOut(ctx, res, func() func(*receipts.Receipt) {
@@ -330,6 +334,16 @@ func object(s *plan.Step) (text string) {
 		}
 	}
 	return text
+}
+
+// getenv returns the value of the last of env that is called key; empty if there is none.
+func getenv(env []string, key string) (value string) {
+	for _, kv := range env {
+		if v, ok := strings.CutPrefix(kv, key+"="); ok {
+			value = v
+		}
+	}
+	return value
 }
 
 func setenv(env []string, key, value string) []string {

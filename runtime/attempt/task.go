@@ -71,16 +71,11 @@ func (x *Executor) script(name string) string {
 
 // around is the value of [policy.Variable] for a task. What an agent runs decides nothing but by the gate that it hands back. A
 // script is of the rules of the run around this one, as the script of this run is.
-func (x *Executor) around(s *plan.Step) (rules string) {
+func (x *Executor) around(s *plan.Step) string {
 	if len(s.Argv) > 0 {
 		return ""
 	}
-	for _, kv := range x.opt.Environ {
-		if v, ok := strings.CutPrefix(kv, policy.Variable+"="); ok {
-			rules = v
-		}
-	}
-	return rules
+	return getenv(x.opt.Environ, policy.Variable)
 }
 
 // within is path as a command that runs in dir would name it.
@@ -92,12 +87,7 @@ func within(dir, path string) string {
 }
 
 func depth(environ []string) int {
-	n := 0
-	for _, kv := range environ {
-		if v, ok := strings.CutPrefix(kv, DepthVariable+"="); ok {
-			n, _ = strconv.Atoi(v)
-		}
-	}
+	n, _ := strconv.Atoi(getenv(environ, DepthVariable)) // 0 for what is not a number
 	return n
 }
 

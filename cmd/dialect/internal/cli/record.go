@@ -4,6 +4,7 @@ import (
 	"os"
 
 	"github.com/command-dialect/dialect/cmd/dialect/internal/run"
+	"github.com/command-dialect/dialect/runtime/attempt"
 	"github.com/command-dialect/dialect/runtime/keyfd"
 	"github.com/spf13/cobra"
 )
@@ -14,7 +15,7 @@ func addRecordFlags(cmd *cobra.Command, f *run.Recorded) {
 
 	addStoreFlag(cmd, &f.Store)
 	fl := cmd.Flags()
-	fl.StringVar(&f.Session, "session", os.Getenv("DIALECT_SESSION"), "name the `SESSION` that receipts belong to (default: the run's own id; DIALECT_SESSION)")
+	fl.StringVar(&f.Session, "session", os.Getenv(attempt.SessionVariable), "name the `SESSION` that receipts belong to (default: the run's own id; DIALECT_SESSION)")
 	fl.StringVar(&f.Nonce, "nonce", os.Getenv("DIALECT_NONCE"), "bind receipts to the orchestrator's `NONCE` (DIALECT_NONCE)")
 	fl.StringVar(&f.KeyFD, "key-fd", os.Getenv(keyfd.Variable), "sign receipts with the key that the file descriptor `N` holds (DIALECT_KEY_FD)")
 	fl.BoolVar(&f.Clean, "clean", false, "run in a checkout of exactly the project's files, apart from the working tree")

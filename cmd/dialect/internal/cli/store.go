@@ -8,6 +8,7 @@ import (
 
 	"github.com/command-dialect/dialect/cmd/dialect/internal/exit"
 	"github.com/command-dialect/dialect/cmd/dialect/internal/store"
+	"github.com/command-dialect/dialect/runtime/attempt"
 	"github.com/command-dialect/dialect/runtime/records"
 )
 
@@ -30,7 +31,7 @@ func addKeyFlag(cmd *cobra.Command, keys *[]string) {
 
 func addStoreFlag(cmd *cobra.Command, store *string) {
 	fl := cmd.Flags()
-	fl.StringVar(store, "store", os.Getenv("DIALECT_STORE"), "use the store `PATH`, or \"none\" for no store (default: .dialect/store/receipts.db at the project's root; DIALECT_STORE)")
+	fl.StringVar(store, "store", os.Getenv(attempt.StoreVariable), "use the store `PATH`, or \"none\" for no store (default: .dialect/store/receipts.db at the project's root; DIALECT_STORE)")
 	fl.Lookup("store").DefValue = ""
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/command-dialect/dialect/cmd/dialect/internal/store"
 	"github.com/command-dialect/dialect/cmd/dialect/internal/voice"
 	"github.com/command-dialect/dialect/runtime/archive"
+	"github.com/command-dialect/dialect/runtime/attempt"
 	"github.com/command-dialect/dialect/runtime/history"
 	"github.com/command-dialect/dialect/runtime/place"
 	"github.com/command-dialect/dialect/runtime/project"
@@ -57,7 +58,7 @@ func (o *Options) files(v *voice.Voice, doc *report.Document, p *project.Program
 func ReportOptions(v *voice.Voice, d *report.Document) report.Options {
 	opt := report.Options{Color: voice.Color(v.OutTTY), Rel: place.Short}
 	if d.Store != "" { // else no line has a log, and a notary is not asked for its store
-		opt.Store, _ = store.Place{Name: os.Getenv("DIALECT_STORE")}.Path() // where there is none, "dialect log" needs a flag
+		opt.Store, _ = store.Place{Name: os.Getenv(attempt.StoreVariable)}.Path() // where there is none, "dialect log" needs a flag
 	}
 	return opt
 }
