@@ -99,7 +99,7 @@ func (a *Arguments) read(r *tomltree.Reader, v *tomltree.Value, where string) (o
 			out.children = append(out.children, a.read(r, item, fmt.Sprintf("%s[%d]", where, i)))
 		}
 	case tomltree.String:
-		t, err := ParseText(v.Text)
+		t, err := parseText(v.Text)
 		if err != nil {
 			Report(r, v, 0, where, err)
 			out.literal = `""`

@@ -103,9 +103,9 @@ func Parse(source string) (*Template, error) {
 	return t, nil
 }
 
-// ParseText reads source as one element: no splitting and no quoting, only
+// parseText reads source as one element: no splitting and no quoting, only
 // placeholders. It serves the arguments of MCP tools.
-func ParseText(source string) (*Template, error) {
+func parseText(source string) (*Template, error) {
 	t := &Template{Source: source, fixed: true}
 	p := templateParser{t: t, s: source}
 	if err := p.parse(false); err != nil {

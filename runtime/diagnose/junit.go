@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// MaxJUnit bounds how much of one JUnit XML file is read, in bytes.
-const MaxJUnit = 64 << 20
+// maxJUnit bounds how much of one JUnit XML file is read, in bytes.
+const maxJUnit = 64 << 20
 
 // JUnit reads a file of test results in the format that Ant's JUnit task began and that
 // nearly all test runners can write. It returns the counts of its test cases and those
@@ -18,7 +18,7 @@ const MaxJUnit = 64 << 20
 // are not believed where they say that tests passed: the cases are counted. A suite that says that something in it failed, or
 // has a failure of its own, such as of its fixture, and names no case for it, failed as one test.
 func JUnit(r io.Reader, each func(Case)) (t Tests, f Failures, err error) {
-	d := xml.NewDecoder(io.LimitReader(r, MaxJUnit))
+	d := xml.NewDecoder(io.LimitReader(r, maxJUnit))
 	d.Strict = true
 	d.CharsetReader = func(string, io.Reader) (io.Reader, error) {
 		return nil, errors.New("its text is not UTF-8")

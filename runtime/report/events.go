@@ -115,7 +115,7 @@ func (e *Events) Listen(ev engine.Event) {
 	case engine.StepFinished:
 		s := ev.Result.Step
 		e.lines.Flush(s, func(stream process.Stream, line []byte) { e.output(s.ID, stream, line) })
-		d := NewResult(e.plan.Plan, ev.Result)
+		d := newResult(e.plan.Plan, ev.Result)
 		d.Members = nil
 		if ev.Result.Gate == nil {
 			d.Receipt, d.Earlier = "", nil

@@ -46,19 +46,19 @@ func Annotations(w io.Writer, d *Document, root string) error {
 		}
 	}
 	// Each line has its first error; what room there is left is for further ones.
-	d.Leaves(func(l *DocResult) {
+	d.leaves(func(l *DocResult) {
 		if l.Bad() {
 			annotate(l, l.Error)
 		}
 	})
-	d.Leaves(func(l *DocResult) {
+	d.leaves(func(l *DocResult) {
 		if l.Bad() && len(l.Errors) > 1 {
 			for _, e := range l.Errors[1:] {
 				annotate(l, e)
 			}
 		}
 	})
-	d.Leaves(func(l *DocResult) {
+	d.leaves(func(l *DocResult) {
 		if l.fewer() {
 			fmt.Fprintf(&b, "::warning title=%s::%s\n", output.EscapeProperty("fewer tests"), output.EscapeData(clean(l.Title())+": "+l.missing()))
 		}
@@ -80,7 +80,7 @@ func Markdown(w io.Writer, d *Document) error {
 	fmt.Fprintf(&b, "### %s: %s\n\n", inline(d.Script.Name), capital(d.Verdict))
 	fmt.Fprintf(&b, "%s in %.2f s; %s\n\n", d.counts(), d.Elapsed, inline(d.gateText()))
 	fmt.Fprintf(&b, "| | line | verdict | time | tests |\n|---|---|---|---:|---:|\n")
-	d.Leaves(func(l *DocResult) {
+	d.leaves(func(l *DocResult) {
 		tests := ""
 		if t := l.Tests; t != nil {
 			tests = fmt.Sprint(t.Passed)
@@ -92,7 +92,7 @@ func Markdown(w io.Writer, d *Document) error {
 			fmt.Fprintf(&b, "| %s | %s | %s | %.2f s | %s |\n", l.ID, inline(l.Title()), inline(l.How()), l.Elapsed, tests)
 		}
 	})
-	d.Leaves(func(l *DocResult) {
+	d.leaves(func(l *DocResult) {
 		f := l.Fault
 		if f == nil || b.Len() > maxSummary*3/4 {
 			return
@@ -114,7 +114,7 @@ func Markdown(w io.Writer, d *Document) error {
 		}
 		fmt.Fprintf(&b, "%s\n$ %s\n%s\n%s\n\n</details>\n", fence, f.Invocation, diag.ClipBytes(text, 32<<10), fence)
 	})
-	d.Leaves(func(l *DocResult) {
+	d.leaves(func(l *DocResult) {
 		if l.fewer() {
 			fmt.Fprintf(&b, "\n**Warning**: %s\n", inline(l.Title())+": "+l.missing())
 		}

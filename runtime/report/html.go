@@ -221,7 +221,7 @@ func (b *pageBuilder) page() *page {
 	p := &page{
 		Version: b.o.Version, Generated: b.o.Now.UTC().Format("2006-01-02 15:04:05 UTC"),
 		Verdict: d.Verdict, Word: capital(d.Verdict), Script: clean(d.Script.Name),
-		Counts: d.counts(), Elapsed: Seconds(d.Elapsed), Half: Seconds(d.Elapsed / 2),
+		Counts: d.counts(), Elapsed: seconds(d.Elapsed), Half: seconds(d.Elapsed / 2),
 		Gate: clean(d.gateText()), GateClass: "skipped", Proved: b.o.Proof != nil,
 	}
 	if t := d.Tests; t != nil {
@@ -239,7 +239,7 @@ func (b *pageBuilder) page() *page {
 	if d.Script.Part {
 		p.Warnings = append(p.Warnings, "Only a part of the script was run.")
 	}
-	d.Leaves(func(l *DocResult) {
+	d.leaves(func(l *DocResult) {
 		if l.fewer() {
 			p.Warnings = append(p.Warnings, "Fewer tests: "+clean(l.Title())+": "+l.missing())
 		}
@@ -308,7 +308,7 @@ func (b *pageBuilder) line(l *DocResult) pageLine {
 	at, err := time.Parse(time.RFC3339Nano, l.Started)
 	if err == nil && !b.started.IsZero() {
 		begin := at.Sub(b.started).Seconds()
-		p.Time = fmt.Sprintf("%s, from %s", Seconds(l.Elapsed), Seconds(begin))
+		p.Time = fmt.Sprintf("%s, from %s", seconds(l.Elapsed), seconds(begin))
 		if b.d.Elapsed > 0 {
 			p.Bar = true
 			p.Left = percent(begin / b.d.Elapsed)
@@ -350,7 +350,7 @@ func (b *pageBuilder) line(l *DocResult) pageLine {
 		fact("attempts", fmt.Sprint(l.Attempts))
 	}
 	if l.Waited > 0 {
-		fact("waited", Seconds(l.Waited))
+		fact("waited", seconds(l.Waited))
 	}
 	if t := l.Tests; t != nil {
 		fact("tests", fmt.Sprintf("%d passed, %d failed, %d skipped", t.Passed, t.Failed, t.Skipped))

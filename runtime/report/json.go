@@ -271,7 +271,7 @@ func NewDocument(o *engine.Outcome, findings diag.List, store string) *Document 
 		Findings: Findings(findings),
 		live:     o,
 	}
-	d.Leaves(func(l *DocResult) { l.summed = l.live.Gate != nil && l.live.Gate == o.Gate })
+	d.leaves(func(l *DocResult) { l.summed = l.live.Gate != nil && l.live.Gate == o.Gate })
 	return d
 }
 
@@ -304,8 +304,8 @@ func present(lines []*DocResult) []*DocResult {
 	return lines
 }
 
-// Leaves calls f for each leaf below lines, in order.
-func (d *Document) Leaves(f func(*DocResult)) { leaves(d.Lines, f) }
+// leaves calls f for each leaf below lines, in order.
+func (d *Document) leaves(f func(*DocResult)) { leaves(d.Lines, f) }
 
 // Faults are the line faults of a run.
 type Faults struct {
@@ -325,7 +325,7 @@ type StepFault struct {
 // Faults returns the line faults of the document, in order.
 func (d *Document) Faults() Faults {
 	doc := Faults{Schema: "dialect.faults/1", Run: d.Run, Script: d.Script.Name, Verdict: d.Verdict, Faults: []StepFault{}}
-	d.Leaves(func(l *DocResult) {
+	d.leaves(func(l *DocResult) {
 		if l.Fault != nil {
 			doc.Faults = append(doc.Faults, StepFault{l.ID, l.Fault})
 		}
@@ -506,13 +506,13 @@ func script(p *plan.Plan) DocScript {
 func results(p *plan.Plan, rs []*engine.Result) []*DocResult {
 	out := make([]*DocResult, 0, len(rs))
 	for _, r := range rs {
-		out = append(out, NewResult(p, r))
+		out = append(out, newResult(p, r))
 	}
 	return out
 }
 
-// NewResult makes the part of a document that is about one line or member.
-func NewResult(p *plan.Plan, r *engine.Result) *DocResult {
+// newResult makes the part of a document that is about one line or member.
+func newResult(p *plan.Plan, r *engine.Result) *DocResult {
 	s := r.Step
 	d := &DocResult{
 		ID: s.ID, File: s.Line.File, Line: s.Line.Number, Text: s.Line.Text, Binding: s.Binding,

@@ -78,7 +78,7 @@ func JUnit(w io.Writer, d *Document, o JUnitOptions) error {
 	}
 	s := suite(d.Script.Name, d.Elapsed)
 	var named []*junitSuite
-	d.Leaves(func(l *DocResult) {
+	d.leaves(func(l *DocResult) {
 		if cases := l.cases(o); len(cases) > 0 {
 			of := suite(fmt.Sprintf("%s %s", l.ID, l.Title()), l.Elapsed)
 			for _, x := range cases {

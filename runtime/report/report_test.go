@@ -121,7 +121,7 @@ func TestFirstError(t *testing.T) {
 	for _, tt := range tests {
 		o := outcome(1, tt.output)
 		o.Results[0].Failures = failed(tt.finding)
-		if got := (&printer{}).firstError(NewResult(o.Plan, o.Results[0])); got != tt.want {
+		if got := (&printer{}).firstError(newResult(o.Plan, o.Results[0])); got != tt.want {
 			t.Errorf("first error of %q: %q, want %q", tt.output, got, tt.want)
 		}
 	}

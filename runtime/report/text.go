@@ -138,7 +138,7 @@ func (p *printer) row(l *DocResult, depth, width int) {
 	name := strings.Repeat("  ", depth) + l.ID + "  " + clean(l.Title())
 	line := fmt.Sprintf("%-*s", width, name)
 	if l.Started != "" {
-		line += fmt.Sprintf("  %8s", Seconds(l.Elapsed))
+		line += fmt.Sprintf("  %8s", seconds(l.Elapsed))
 	}
 	var notes []string
 	if l.Verdict != string(schedule.Passed) && l.Detail != "" && l.Kind != string(plan.Composite) {
@@ -148,7 +148,7 @@ func (p *printer) row(l *DocResult, depth, width int) {
 		notes = append(notes, l.Tests.String())
 	}
 	if l.Waited >= 0.1 {
-		notes = append(notes, "waited "+Seconds(l.Waited)+" for "+l.lock())
+		notes = append(notes, "waited "+seconds(l.Waited)+" for "+l.lock())
 	}
 	if len(notes) > 0 {
 		p.f("%s  %s  %s\n", p.paint(sgr, fmt.Sprintf("%-4s", mark)), line, p.paint(dim, strings.Join(notes, ", ")))
@@ -357,7 +357,7 @@ func (p *printer) summary() {
 	if d.Tests != nil {
 		parts = append(parts, d.Tests.String())
 	}
-	p.f("%s: %s, %s; %s\n", p.paint(sgr, word), strings.Join(parts, ", "), Seconds(d.Elapsed), p.gate())
+	p.f("%s: %s, %s; %s\n", p.paint(sgr, word), strings.Join(parts, ", "), seconds(d.Elapsed), p.gate())
 	if d.Limit != "" {
 		p.f("%s\n", d.Limit)
 	}
@@ -428,7 +428,7 @@ func (p *printer) leftRunning() {
 
 // leaves calls f for each line or member that is not a composite.
 func (p *printer) leaves(f func(*DocResult)) {
-	p.d.Leaves(func(l *DocResult) {
+	p.d.leaves(func(l *DocResult) {
 		if l.Kind != string(plan.Composite) {
 			f(l)
 		}
@@ -591,7 +591,7 @@ func (l *DocResult) ending() string {
 	if l.Started == "" {
 		return l.How()
 	}
-	return l.How() + ", " + Seconds(l.Elapsed)
+	return l.How() + ", " + seconds(l.Elapsed)
 }
 
 // lock is what l waited for.
@@ -674,8 +674,8 @@ func shellQuote(s string) string {
 	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }
 
-// Seconds renders a duration for people: "0.04 s", "12.3 s", "2m03s".
-func Seconds(s float64) string {
+// seconds renders a duration for people: "0.04 s", "12.3 s", "2m03s".
+func seconds(s float64) string {
 	switch {
 	case s < 10:
 		return strconv.FormatFloat(s, 'f', 2, 64) + " s"
@@ -702,7 +702,7 @@ const AgentVariable = "DIALECT_AGENT"
 // Lost says, of a run that is degraded, how many receipts were not kept, and why.
 func (d *Document) Lost() string {
 	kept, lost := 0, 0
-	d.Leaves(func(l *DocResult) {
+	d.leaves(func(l *DocResult) {
 		switch {
 		case l.Degraded:
 			lost++

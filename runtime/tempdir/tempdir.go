@@ -18,9 +18,8 @@ import (
 	"time"
 )
 
-// minAge is how long a directory stays in any case: it is made before it is locked. A test
-// makes it shorter.
-var minAge = time.Minute
+// minAge is how long a directory stays in any case: it is made before it is locked.
+const minAge = time.Minute
 
 var sweeping sync.Map // directories that were swept -> true
 

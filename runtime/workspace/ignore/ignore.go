@@ -21,13 +21,13 @@ type Budget struct {
 	left atomic.Int64
 }
 
-// Steps is how many steps a budget has: some 10 s of one processor.
-const Steps = 1 << 32
+// steps is how many steps a budget has: some 10 s of one processor.
+const steps = 1 << 32
 
 // NewBudget returns a budget that also ends when ctx does.
 func NewBudget(ctx context.Context) *Budget {
 	b := &Budget{ctx: ctx}
-	b.left.Store(Steps)
+	b.left.Store(steps)
 	return b
 }
 
@@ -42,7 +42,7 @@ func (b *Budget) take(steps int) error {
 	if err := b.ctx.Err(); err != nil {
 		return err
 	}
-	return fmt.Errorf("its patterns take more than %d million steps to match: simplify them", Steps/1_000_000)
+	return fmt.Errorf("its patterns take more than %d million steps to match: simplify them", steps/1_000_000)
 }
 
 // A pattern is one line of an ignore file.
