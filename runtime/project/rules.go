@@ -40,15 +40,15 @@ func LoadMatrix(dir, name string) (*routing.Matrix, diag.List, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	m, l := routing.Load(path, name, routing.Options{Root: rootOf(dir, path)})
+	m, l := routing.Load(path, name, routing.Options{Root: RootOf(dir, path)})
 	return m, l, nil
 }
 
-// rootOf returns the root of the project that a matrix is used for which was looked for from dir. A file
+// RootOf returns the root of the project that a matrix is used for which was looked for from dir. A file
 // called routing.toml makes its folder one. A matrix of another name, which somebody named, does not: the
 // root is that of the project that dir is in, by its routing.toml, else by its repository; where dir is
 // in none, it is the folder of the matrix.
-func rootOf(dir, path string) string {
+func RootOf(dir, path string) string {
 	if filepath.Base(path) == routing.FileName {
 		return filepath.Dir(path)
 	}
@@ -71,7 +71,7 @@ func LoadMatrixOf(ctx context.Context, rev, dir, name string) (*workspace.Commit
 	path, shown, err := FindMatrix(dir, name)
 	root := dir
 	if err == nil {
-		root = rootOf(dir, path)
+		root = RootOf(dir, path)
 	}
 	c, cerr := workspace.Resolve(ctx, root, rev, workspace.Options{})
 	if cerr != nil {
@@ -83,7 +83,7 @@ func LoadMatrixOf(ctx context.Context, rev, dir, name string) (*workspace.Commit
 	case err != nil:
 		return c, nil, nil, err
 	}
-	m, findings := routing.Load(path, shown, routing.Options{Root: rootOf(dir, path), ReadFile: func(path string) ([]byte, error) {
+	m, findings := routing.Load(path, shown, routing.Options{Root: RootOf(dir, path), ReadFile: func(path string) ([]byte, error) {
 		if f, err := c.Lookup(ctx, path); err == nil && f.Outside {
 			return routing.ReadFile(path)
 		}

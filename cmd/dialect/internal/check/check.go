@@ -40,7 +40,7 @@ type Checker struct {
 	o        Options
 	list     diag.List
 	bound    map[string]*routing.Matrix // of each script
-	matrices map[string]*Matrix         // by path
+	matrices map[string]*Matrix         // by path, NUL and root
 }
 
 // A Matrix is a matrix and what the scripts that were bound to it use of it.
@@ -56,14 +56,17 @@ func New(o Options) *Checker {
 	return &Checker{o: o, Sources: make(map[string]*diag.Source), bound: make(map[string]*routing.Matrix), matrices: make(map[string]*Matrix)}
 }
 
-// Matrix reads the matrix at an absolute path, which messages call name, once however many scripts it binds.
-func (c *Checker) Matrix(path, name string) *Matrix {
-	if m := c.matrices[path]; m != nil {
+// Matrix reads the matrix at an absolute path, which messages call name and which was looked for from dir, once however many
+// scripts of a project it binds.
+func (c *Checker) Matrix(path, name, dir string) *Matrix {
+	root := project.RootOf(dir, path)
+	key := path + "\x00" + root
+	if m := c.matrices[key]; m != nil {
 		return m
 	}
-	matrix, found := routing.Load(path, name, routing.Options{})
+	matrix, found := routing.Load(path, name, routing.Options{Root: root})
 	m := &Matrix{matrix: matrix, broken: routing.Unread(found), used: make(map[string]bool)}
-	c.matrices[path] = m
+	c.matrices[key] = m
 	c.list = append(c.list, found...)
 	for _, src := range matrix.Files {
 		c.Sources[src.Name] = src
@@ -81,7 +84,7 @@ func (c *Checker) MatrixOf(s *project.Script) (*Matrix, error) {
 	if err != nil {
 		return nil, err
 	}
-	return c.Matrix(path, name), nil
+	return c.Matrix(path, name, dir), nil
 }
 
 // Script checks the text src, of a script or of its only line that is meant, with what m binds.
@@ -137,8 +140,8 @@ func (c *Checker) online(p *plan.Plan, name string) {
 // can tell of their matrices: of each whose root is in one of the folders, no other script was left out.
 // It is called once.
 func (c *Checker) Finish(folders []string) diag.List {
-	for _, path := range slices.Sorted(maps.Keys(c.matrices)) {
-		m := c.matrices[path]
+	for _, key := range slices.Sorted(maps.Keys(c.matrices)) {
+		m := c.matrices[key]
 		for _, folder := range folders {
 			abs, err := filepath.Abs(folder)
 			if info, serr := os.Stat(folder); err == nil && serr == nil && info.IsDir() {

@@ -137,3 +137,19 @@ func TestSecrets(t *testing.T) {
 		}
 	}
 }
+
+// TestNamedMatrix: a matrix of another name is bound where a run binds it, in the project of the script.
+func TestNamedMatrix(t *testing.T) {
+	dir := folder(t, map[string]string{
+		"routing.toml": "", "s.dlct": "Test tool\n", "tool": "#!/bin/sh\n",
+		"ci/m.toml": "[commands.test_tool]\nverb = \"test\"\nnoun = \"tool\"\ntool = \"./tool\"\n",
+	})
+	if err := os.Chmod(filepath.Join(dir, "tool"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	c := check.New(check.Options{Routing: filepath.Join(dir, "ci", "m.toml")})
+	script(t, c, dir, "s.dlct")
+	if list := c.Finish(nil); slices.Contains(codes(list), diag.MissingTool) {
+		t.Errorf("%v", list)
+	}
+}

@@ -131,7 +131,7 @@ func (f *checkFlags) run(u *ui, args []string) error {
 				return exit.Usagef("%v", err)
 			}
 			c.Names = append(c.Names, name)
-			c.Matrix(path, name)
+			c.Matrix(path, name, ".")
 			continue
 		}
 		if err := f.script(u, c, name); err != nil {

@@ -16,6 +16,7 @@ import (
 	"github.com/command-dialect/dialect/lang/regular"
 	"github.com/command-dialect/dialect/lang/routing"
 	"github.com/command-dialect/dialect/lang/routing/lint"
+	runtimeproject "github.com/command-dialect/dialect/runtime/project"
 )
 
 // A project is a matrix with all that it extends, as it stands in the editor's buffers and else
@@ -48,7 +49,7 @@ func stampOf(path string) (s stamp) {
 func (s *server) load(path string) *project {
 	s.loads++
 	p := &project{path: path, serial: s.loads, vars: s.vars, files: make(map[string]string), stamps: make(map[string]stamp)}
-	p.m, p.list = routing.Load(path, s.shown(path), routing.Options{ReadFile: func(path string) ([]byte, error) {
+	p.m, p.list = routing.Load(path, s.shown(path), routing.Options{Root: runtimeproject.RootOf(s.root(), path), ReadFile: func(path string) ([]byte, error) {
 		p.stamps[path] = stampOf(path)
 		if d := s.open(path); d != nil {
 			return d.src.Text, nil
