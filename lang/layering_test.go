@@ -87,7 +87,7 @@ var layers = []layer{
 	{"runtime/redact", []string{"lang/diag"}, nil,
 		"what takes secrets out is small enough to be read whole"},
 	{"runtime/tempdir", []string{"lang/regular"}, []string{"golang.org/x/sys/unix"},
-		"a temporary directory is a name and a lock"},
+		"a temporary directory is a name and a lock, and is removed by descriptors, whatever is in it"},
 	{"runtime/control", []string{"lang/diag", "lang/plan", "runtime/diagnose", "runtime/scope"}, nil,
 		"what is broken, and whether a check noticed, follows from bytes: nothing is run or written to know it"},
 	{"runtime/overlay", []string{"lang/regular"}, []string{"golang.org/x/sys"},
