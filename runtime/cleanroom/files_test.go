@@ -111,3 +111,31 @@ func TestFiles(t *testing.T) {
 		t.Errorf("what the first line wrote is not brought back: %v", err)
 	}
 }
+
+// What somebody puts in the place of a share while a command runs is not what that saw.
+func TestFilesOfAnother(t *testing.T) {
+	root := project(t, home(t))
+	put(t, root, "ignored-venv/RECORD", "shared\n")
+	r := enter(t, root, Options{Helper: []string{helperName}, Cache: Cache(), Share: []string{"ignored-venv"}})
+	if why := r.Unconfined(); why != "" {
+		t.Skip(why)
+	}
+	s, _, err := in(t, r, []string{"true"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	share := filepath.Join(root, "ignored-venv")
+	if err := os.Rename(share, share+"-was"); err != nil {
+		t.Fatal(err)
+	}
+	put(t, root, "ignored-venv/RECORD", "planted\n")
+	if files, err := s.Files(); err == nil {
+		files.Close()
+		t.Error("another directory is read")
+	} else if want := "ignored-venv is not what commands were shown there any more"; !strings.HasSuffix(err.Error(), want) {
+		t.Errorf("%v", err)
+	}
+	if _, err := s.End(t.Context()); err != nil {
+		t.Error(err)
+	}
+}

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -412,6 +413,8 @@ type sight struct {
 	Path string // without links
 	To   string // where it is seen
 	Own  string // the name of a directory of the stay, for what is written there; empty where nothing can be
+
+	is fs.FileInfo // what was at Path when it was looked up; nil where nothing of it is read
 }
 
 // Enter lets a command in. End must be called when it has ended.
@@ -557,6 +560,9 @@ func (s *Stay) Files() (*overlay.Tree, error) {
 		at, in := git.Within(r.snapshot.Root, v.To)
 		if !in {
 			continue
+		}
+		if now, err := os.Lstat(v.Path); err != nil || v.is == nil || !os.SameFile(now, v.is) {
+			return nil, errors.Join(fmt.Errorf("%s is not what commands were shown there any more", short(v.To)), err)
 		}
 		m := overlay.Mount{At: at}
 		if own := filepath.Join(s.dir, v.Own, "upper"); v.Own != "" {

@@ -260,7 +260,10 @@ func (s *Stay) shared() error {
 			return fmt.Errorf("%s cannot be shared: %w", name, err)
 		}
 		v := sight{Name: name, Path: real, To: full}
-		if info, err := os.Stat(real); err == nil && info.IsDir() {
+		if v.is, err = os.Lstat(real); err != nil {
+			return fmt.Errorf("%s cannot be shared with a clean checkout: %w", name, err)
+		}
+		if v.is.IsDir() {
 			v.Own = "share" + strconv.Itoa(i)
 		}
 		s.see(v)
