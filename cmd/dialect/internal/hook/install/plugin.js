@@ -2,6 +2,7 @@
 // It asks dialect before a shell command whether it may run, and at the end of a text whether the agent may stop. A fault of any
 // kind lets the agent go on as if this file were not here.
 import { spawn } from "node:child_process"
+import { writeSync } from "node:fs"
 
 const program = %s
 
@@ -44,9 +45,11 @@ export const Dialect = async ({ client, directory }) => {
     }
     return sub.get(id)
   }
-  // What the person is to know: shown where there is a screen, and in the client's log.
+  // What the person is to know: shown where there is a screen, and in the client's log. The command "run" has no screen, and can end before
+  // its log is written.
   const tell = async (message) => {
-    try { await client.app.log({ body: { service: "dialect", level: "warn", message } }) } catch {} // first: without a screen the client ends soon
+    try { if (process.argv.includes("run")) writeSync(2, `dialect: ${message}\n`) } catch {}
+    try { await client.app.log({ body: { service: "dialect", level: "warn", message } }) } catch {}
     try { await client.tui.showToast({ body: { title: "dialect", message, variant: "warning", duration: 15000 } }) } catch {}
   }
   return {

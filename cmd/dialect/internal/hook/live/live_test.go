@@ -15,7 +15,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -127,6 +126,7 @@ type project struct {
 	path      string // a folder of PATH before the others; empty for none
 	client    client
 	model     *model
+	printed   string // by the client, in its last session, after a line feed
 }
 
 const matrix = `[commands.test_it]
@@ -245,6 +245,7 @@ func (p *project) session(t *testing.T, prompt string) {
 	cmd.Stdout, cmd.Stderr = &out, &out
 	begin := time.Now()
 	err := cmd.Run()
+	p.printed = "\n" + out.String()
 	t.Logf("%s ended after %.1f s: %v", p.client.name, time.Since(begin).Seconds(), err)
 	if ctx.Err() != nil {
 		t.Fatalf("the client did not end\n%s", tail(out.String()))
@@ -422,24 +423,11 @@ func TestLetGo(t *testing.T) {
 				if at := p.told(held); at >= 0 {
 					t.Errorf("it was held in request %d", at)
 				}
-				if tells := name == "changed rules" || name == "a question"; c.name == "kilo" && tells != p.logged(t, c.name) {
-					t.Errorf("what the client logs of the hook: %v", !tells)
+				if tells := name == "changed rules" || name == "a question"; (c.name == "kilo" || c.name == "opencode") && tells != strings.Contains(p.printed, "\ndialect: dialect let this pass: ") {
+					t.Errorf("what the client prints of the hook: %v", !tells)
 				}
 			})
 		}
-	})
-}
-
-// logged reports whether the log of Kilo has what our plugin tells a person; `opencode run` can end before its log is written.
-func (p *project) logged(t *testing.T, client string) bool {
-	t.Helper()
-	files, err := filepath.Glob(filepath.Join(p.root, "home", ".local", "share", client, "log", "*.log"))
-	if err != nil || len(files) == 0 {
-		t.Fatalf("%s has no log: %v", client, err)
-	}
-	return slices.ContainsFunc(files, func(path string) bool {
-		text, err := os.ReadFile(path)
-		return err == nil && bytes.Contains(text, []byte("dialect let this pass: "))
 	})
 }
 
@@ -464,10 +452,11 @@ func TestPush(t *testing.T) {
 		p := start(t, c, dialect,
 			do("touch broken; git add -A"), do("git commit --no-verify -qm two"), do("dialect run quality.dlct"), do("git commit -qm two"),
 			do("git push -q origin HEAD:refs/heads/green"), // of what is verified
-			do("g=git; $g commit -qm two"),                 // what the hook does not see
+			do("g=git; $g commit -qm two"),
+			do(`awk 'BEGIN { system("git commit -qm two") }'`), // what the hook does not see
 			do("git -C . push -q origin main"), say("Shall I go on?"))
 		p.prompt(t)
-		want(t, p, "tool bypass", "tool commit-failed", "tool push-unverified", "stop question")
+		want(t, p, "tool bypass", "tool commit-failed", "tool commit-failed", "tool push-unverified", "stop question")
 		if out := p.must(t, "git", "log", "--oneline"); strings.Count(out, "\n") != 2 {
 			t.Errorf("the hidden commit was not made, or one that was refused was:\n%s", out)
 		}
