@@ -31,7 +31,7 @@ var gitValues = []string{"-C", "-c", "--git-dir", "--work-tree", "--namespace", 
 // git reads the arguments of git.
 func (in *Intent) git(words []word, st *state, depth int) {
 	st = st.clone() // what its options say holds for it alone
-	args := texts(words)
+	args, included := texts(words), false
 	for len(args) > 0 && strings.HasPrefix(args[0], "-") {
 		flag, value := args[0], word{known: words[0].known}
 		args, words = args[1:], words[1:]
@@ -52,7 +52,7 @@ func (in *Intent) git(words []word, st *state, depth int) {
 		case (flag == "-c" || flag == "--config-env") && strings.EqualFold(name, "core.hooksPath"):
 			in.Bypass = "core.hooksPath"
 		case (flag == "-c" || flag == "--config-env") && isInclude(name):
-			in.Bypass = "include.path"
+			included = true
 		case flag == "-c" && slices.Contains(programs, strings.ToLower(name[strings.LastIndexByte(name, '.')+1:])):
 			in.read(strings.TrimPrefix(to, "!"), st.clone(), depth+1)
 		}
@@ -61,6 +61,9 @@ func (in *Intent) git(words []word, st *state, depth int) {
 		return
 	}
 	command, rest := args[0], args[1:]
+	if included && !slices.Contains(unverified, command) && !slices.Contains(reading, command) {
+		in.Bypass = "include.path"
+	}
 	if to := st.aliases[strings.ToLower(command)]; to != "" && depth < maxDepth {
 		if shell, ok := strings.CutPrefix(to, "!"); ok {
 			in.read(shell+" "+strings.Join(rest, " "), st, depth+1)
@@ -105,7 +108,7 @@ func (in *Intent) git(words []word, st *state, depth int) {
 			in.Bypass = "--no-verify"
 		case command == "commit" && hasShort(a, 'n'):
 			in.Bypass = "-n"
-		case a == "--dry-run", command == "push" && hasShort(a, 'n'):
+		case a == "--dry-run", a == "--help", a == "-h", command == "push" && hasShort(a, 'n'):
 			dry = true
 		case len(a) > len("--no-d") && strings.HasPrefix("--no-dry-run", a):
 			dry = false
@@ -166,6 +169,9 @@ func goesAround(alias string) bool {
 
 // unverified are the commands of git that go past no check, so that the words for it are about something else there.
 var unverified = []string{"log", "grep", "show", "diff", "blame", "shortlog", "rev-list", "stash", "tag", "notes"}
+
+// reading are further ones that run no hook.
+var reading = []string{"status", "config", "rev-parse", "ls-files", "ls-tree", "cat-file", "branch", "fetch", "describe", "add", "reset", "restore", "checkout", "switch"}
 
 // takesNext reports whether an option of git commit takes the next word: the last of its letters is the first of them that takes a value.
 func takesNext(a string) bool {

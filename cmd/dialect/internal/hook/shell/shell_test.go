@@ -318,6 +318,8 @@ func TestParse(t *testing.T) {
 		"LEFTHOOK=false git push":                          bypass("LEFTHOOK=false", push(".")),
 		"HUSKY_SKIP_HOOKS=1 git push":                      bypass("HUSKY_SKIP_HOOKS=1", push(".")),
 		"lefthook uninstall":                               bypass("lefthook uninstall", nothing),
+		"git push --help":                                  nothing,
+		"git -c include.path=/x status":                    nothing,
 		"git -c include.path=/x push":                      bypass("include.path", push(".")),
 		"GIT_CONFIG_KEY_0=include.path git push":           bypass("include.path", push(".")),
 		"git config --remove-section core":                 bypass("core.hooksPath", nothing),
