@@ -80,6 +80,7 @@ type audited struct {
 	kind                              receipts.Kind
 	signature                         receipts.Signature
 	signer                            string // that the body names
+	handed                            bool   // see [verify.Handed]
 	consumption, settlement, accepted int64  // index of the record that says so; -1 for none
 	by                                string
 
@@ -150,7 +151,7 @@ func (r *auditRow) compute() {
 	rec := receipts.Record{Kind: r.kind, Body: r.body}
 	r.hash, r.leaf = rec.SHA(), rec.Leaf()
 	r.made, r.err = rec.Parse()
-	r.signer = receipts.SignerOf(r.made)
+	r.signer, r.handed = receipts.SignerOf(r.made), verify.Handed(r.made)
 }
 
 // says reports whether the row of the projection says what the record says.
@@ -355,7 +356,7 @@ func (a *auditor) signatures(keys note.Verifiers) {
 		d := &a.all[i]
 		_, key := d.signature.Check(a.Origin, d.sha, keys)
 		signed[i] = key != ""
-		faults[i] = covers.Fault(keys, int64(i), d.signature, key, d.signer)
+		faults[i] = covers.Fault(keys, int64(i), d.signature, key, d.signer, d.handed)
 	})
 	for i := len(signed) - 1; i >= 0; i-- {
 		if signed[i] && faults[i] != "" { // the last one says it of all before it

@@ -24,7 +24,7 @@
 //  4. With keys: a head that the same key signed covers each record signed by one of
 //     them that the answer rests on, or that was read and not remembered, and of the
 //     remembered ones the last of each key; and none of these names one of the keys as its
-//     signer and lacks its signature. An audit asks the same of every record ([Coverage])
+//     signer and lacks its signature. A receipt of a worker is covered by a head of any of them (TestHanded). An audit asks the same of every record ([Coverage])
 //     (TestSignedHead, TestCovered, TestChanged, TestReadAgain). Of a bundle: each record
 //     has a proof (TestBundle), and the checkpoint is signed if a record is (TestBundleHead).
 //

@@ -367,8 +367,26 @@ func (r hashReader) ReadHashes(indexes []int64) ([]tlog.Hash, error) {
 }
 
 // A Coverage says how many records the signed checkpoint of each key covers, by the id of the key. Each
-// key covers its own records: another one did not see what this one has signed before.
+// key covers its own records: another one did not see what this one has signed before. A worker, which signs receipts of
+// attempts that were handed to it, appends nothing, and signs no checkpoint: that of any key covers them.
 type Coverage map[string]int64
+
+// of returns how many records a checkpoint covers that counts for the signature g of a body.
+func (c Coverage) of(g receipts.Signature, handed bool) int64 {
+	n := c[g.ID()]
+	for _, m := range c {
+		if handed {
+			n = max(n, m)
+		}
+	}
+	return n
+}
+
+// Handed reports whether a body is the receipt of an attempt that was handed to a worker.
+func Handed(body any) bool {
+	r, ok := body.(*receipts.Receipt)
+	return ok && r.Dispatch > 0
+}
 
 // Add enters a head that a note is of, and whose signature holds.
 func (c Coverage) Add(note []byte, h receipts.Head) {
@@ -379,9 +397,9 @@ func (c Coverage) Add(note []byte, h receipts.Head) {
 // Fault returns what the signature g of the record at seq says of the log, for verdicts and audits
 // alike: that records may have been cut out before it, since the signed checkpoint of its key does
 // not cover it, or that the signature was taken away. It is empty if nothing is wrong. key
-// is the name of the one of keys that g holds under, signer the id of the one that the body names.
-func (c Coverage) Fault(keys note.Verifiers, seq int64, g receipts.Signature, key, signer string) string {
-	switch n := c[g.ID()]; {
+// is the name of the one of keys that g holds under, signer the id of the one that the body names, handed what [Handed] says of it.
+func (c Coverage) Fault(keys note.Verifiers, seq int64, g receipts.Signature, key, signer string, handed bool) string {
+	switch n := c.of(g, handed); {
 	case key != "" && seq < n:
 	case key != "" && n == 0:
 		return fmt.Sprintf("record %d is signed, and no signed checkpoint covers it: records may have been cut out before it", seq)
@@ -469,13 +487,13 @@ func (s *Session) judgeLevel(e *receipts.Entry) {
 		e.Level = held(e.Level, body(e))
 	}
 	if s.partial && e.Key != "" {
-		if s.bundled[e.Seq].Seq >= s.signed[e.Signature.ID()] {
+		if s.bundled[e.Seq].Seq >= s.signed.of(e.Signature, Handed(body(e))) {
 			// Records may have been cut out before it: its signature does not count.
 			e.Level, e.Key = receipts.LevelHash, ""
 		}
 		return
 	}
-	if text := s.signed.Fault(s.keys, e.Seq, e.Signature, e.Key, receipts.SignerOf(body(e))); text != "" && (e.Key == "" || len(s.problems) == 0) {
+	if text := s.signed.Fault(s.keys, e.Seq, e.Signature, e.Key, receipts.SignerOf(body(e)), Handed(body(e))); text != "" && (e.Key == "" || len(s.problems) == 0) {
 		s.problem(e.Seq, e.SHA, "%s", text)
 	}
 }

@@ -1,0 +1,66 @@
+package verify
+
+import (
+	"strings"
+	"testing"
+
+	"golang.org/x/mod/sumdb/note"
+
+	"github.com/command-dialect/dialect/receipts"
+)
+
+type several []note.Verifiers
+
+func (s several) Verifier(name string, hash uint32) (v note.Verifier, err error) {
+	for _, keys := range s {
+		if v, err = keys.Verifier(name, hash); err == nil {
+			break
+		}
+	}
+	return v, err
+}
+
+// TestHanded has a worker sign a receipt, and the orchestrator the rest, and the checkpoint: it is covered by that, and a receipt of a worker
+// behind it is not, nor one that the other key has signed of an attempt of its own.
+func TestHanded(t *testing.T) {
+	boss, bossKeys := newSigner(t)
+	crew, crewKeys := newSigner(t)
+	keys := several{bossKeys, crewKeys}
+	handed := func(r *receipts.Receipt) { r.Dispatch = 1 }
+	for name, tt := range map[string]struct {
+		spoil func(m *maker)
+		own   bool // the receipt is of no worker
+		want  string
+	}{
+		"as it should be": {func(m *maker) { m.signHead(boss) }, false, ""},
+		"of its own":      {func(m *maker) { m.signHead(boss) }, true, "record 1 is signed, and no signed checkpoint covers it"},
+		"no checkpoint":   {func(*maker) {}, false, "no signed checkpoint covers it"},
+		"an older one": {func(m *maker) {
+			recs := m.log.recs
+			m.again(recs[:1])
+			m.signHead(boss)
+			m.again(recs)
+		}, false, "the signed checkpoint covers 1 records alone"},
+		"one before it cut out":    {func(m *maker) { m.signHead(boss); m.again(m.log.recs[1:]) }, false, "cut or rolled back"},
+		"its signature taken away": {func(m *maker) { m.signHead(boss); m.log.recs[1].Signature = "" }, false, "it was taken away"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := newMaker(t)
+			m.sign = boss
+			m.receipt(of("vet"))
+			m.sign = crew
+			var change []func(*receipts.Receipt)
+			if !tt.own {
+				change = append(change, handed)
+			}
+			h := m.receipt(change...)
+			m.sign = boss
+			m.gate([]receipts.Hash{h})
+			tt.spoil(m)
+			res := ask(t, m.open(Options{Keys: keys}), asked(strict, signed))
+			if tt.want == "" && res.Verdict != Verified || tt.want != "" && (res.Verdict != Tampered || !strings.Contains(told(res), tt.want)) {
+				t.Errorf("%s\nwant %q", told(res), tt.want)
+			}
+		})
+	}
+}
