@@ -184,6 +184,9 @@ func (r *Recording) Origin(ctx context.Context) (string, error) {
 	return r.store.Origin(ctx)
 }
 
+// Signer signs what the store records; nil where nothing does.
+func (r *Recording) Signer() *receipts.Signer { return r.o.Signer }
+
 // Archive is what lies beside the store; empty if there is none.
 func (r *Recording) Archive() archive.Archive { return r.archive }
 

@@ -2,13 +2,18 @@ package remote
 
 import (
 	"crypto/ed25519"
+	"crypto/sha256"
 	"encoding/binary"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strconv"
 	"strings"
 	"unicode/utf8"
 
+	"golang.org/x/mod/sumdb/note"
+
+	"github.com/command-dialect/dialect/receipts"
 	"github.com/command-dialect/dialect/runtime/schedule"
 )
 
@@ -53,6 +58,28 @@ func (s *Spec) Signed(a Answer) bool {
 	}
 	return len(s.Key) == ed25519.PublicKeySize && len(a.Sig) == ed25519.SignatureSize &&
 		ed25519.VerifyWithOptions(s.Key, s.message(a.Event), a.Sig, &ed25519.Options{Context: answerContext}) == nil
+}
+
+// sum is what the signature of a run is of:
+//
+//	SHA-256("dialect run/1\n" + JSON of the spec without Begun)
+func (s *Spec) sum() receipts.Hash {
+	bare := *s
+	bare.Begun = ""
+	text, _ := json.Marshal(bare) // plain data
+	return sha256.Sum256(append([]byte("dialect run/1\n"), text...))
+}
+
+// Begin signs a run, and with it the key that signs its answers, as one that the holder of a key began.
+func (s *Spec) Begin(key *receipts.Signer) (err error) {
+	s.Begun, err = key.Sign(s.Origin, s.sum())
+	return err
+}
+
+// BegunBy returns the name of the key, of those that are given, whose holder began the run; empty if none did.
+func (s *Spec) BegunBy(keys note.Verifiers) string {
+	_, name := s.Begun.Check(s.Origin, s.sum(), keys)
+	return name
 }
 
 // Allows reports whether an answer says that a lock is free on the orchestrator's machine: the step has it once it is free at the server, too.

@@ -69,6 +69,9 @@ type Spec struct {
 
 	Rules schedule.Rules `json:"rules"`
 
+	// Begun is the signature of who began the run, with the key that their store signs with; empty where they have none. See [Spec.Begin].
+	Begun receipts.Signature `json:"begun,omitempty"`
+
 	// DeferGate says that the receipts are for a gate elsewhere: a worker looks at the files again when a line has ended.
 	DeferGate bool `json:"defer_gate,omitempty"`
 }
@@ -159,8 +162,8 @@ type Reply struct {
 	Started *Spec         `json:"started,omitempty"` // the run is under way
 	Shape   receipts.Hash `json:"shape,omitzero"`    // that its worker resolved
 	Arrived []Arrived     `json:"arrived,omitempty"`
-	Over    bool          `json:"over,omitempty"` // the history has ended
-	Error   string        `json:"error,omitempty"`
+	Over    bool          `json:"over,omitempty"`  // the history has ended
+	Error   string        `json:"error,omitempty"` // with Over: the history has ended before the run was over
 	Runs    []Listed      `json:"runs,omitempty"`
 	More    bool          `json:"more,omitempty"` // there are more runs
 }
@@ -189,6 +192,7 @@ type Options struct {
 	Snapshot  func(context.Context) (*workspace.Snapshot, error)
 	Attach    bool               // Spec.Run is under way already
 	Key       ed25519.PrivateKey // of Spec.Key
+	Signer    *receipts.Signer   // of who begins the run; nil for none
 	Ended     func(over bool)    // is called once this process has ended the run for itself; over: its history has ended, too. nil for none
 	Complain  io.Writer
 }
@@ -312,6 +316,9 @@ func (c *Conductor) send(rules schedule.Rules) error {
 	if s.Commit, err = c.o.Depot.SendTree(c.ctx, snap, c.o.Untracked, s.Ref("tree")); err != nil {
 		return fmt.Errorf("the files were not sent: %w", err)
 	}
+	if c.o.Signer != nil {
+		return s.Begin(c.o.Signer)
+	}
 	return nil
 }
 
@@ -369,6 +376,11 @@ func (c *Conductor) read(shape receipts.Hash) {
 			}
 			c.out <- c.fetch(batch)
 		}
+		if r.Over {
+			c.mu.Lock()
+			c.over = true
+			c.mu.Unlock()
+		}
 		switch {
 		case r.Error != "":
 			c.fail(errors.New(r.Error))
@@ -381,9 +393,6 @@ func (c *Conductor) read(shape receipts.Hash) {
 			known = true
 		}
 		if r.Over {
-			c.mu.Lock()
-			c.over = true
-			c.mu.Unlock()
 			return
 		}
 	}

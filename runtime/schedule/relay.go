@@ -137,6 +137,33 @@ func (r *Relay) Wait(id string) time.Duration {
 	return 0
 }
 
+// GateBefore is the last gate that is decided before a leaf starts; empty if there is none, or the leaf comes in any case. A gate that comes
+// only after a failure is not among them. Gates are lines: no composite has one.
+func (r *Relay) GateBefore(id string) (gate string) {
+	line := r.state.byID[id]
+	if line == nil || r.state.always(line) != "" {
+		return ""
+	}
+	for line.parent != nil && !line.parent.batch {
+		line = line.parent
+	}
+	for _, n := range r.state.lines {
+		if n == line {
+			break
+		}
+		if n.Gate && !n.OnFailure {
+			gate = n.ID
+		}
+	}
+	return gate
+}
+
+// Bars reports whether what became of a gate keeps a leaf after it from starting.
+func (r *Relay) Bars(b Brief, id string) bool {
+	n := r.state.byID[id]
+	return b.Verdict != Passed && (n == nil || b.Reason == receipts.StopGateRefused || n.Writes && !r.state.rules.KeepGoing && !onFailure(n))
+}
+
 // Writes reports whether a leaf may change files.
 func (r *Relay) Writes(id string) bool {
 	n := r.state.byID[id]

@@ -7,6 +7,7 @@ require (
 	go.temporal.io/api v1.63.5
 	go.temporal.io/sdk v1.50.0
 	go.temporal.io/sdk/contrib/envconfig v1.0.2
+	golang.org/x/mod v0.42.0
 )
 
 require (
@@ -209,7 +210,6 @@ require (
 	github.com/stretchr/testify v1.12.1 // indirect
 	go.temporal.io/server v1.32.0
 	go.yaml.in/yaml/v3 v3.0.5 // indirect
-	golang.org/x/mod v0.42.0 // indirect
 	golang.org/x/net v0.58.0 // indirect
 	golang.org/x/sync v0.24.0 // indirect
 	golang.org/x/sys v0.49.0

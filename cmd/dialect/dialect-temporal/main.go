@@ -11,11 +11,16 @@ import (
 	"os/signal"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"syscall"
+
+	"golang.org/x/mod/sumdb/note"
 
 	"github.com/command-dialect/dialect/cmd/dialect/dialect-temporal/client"
 	"github.com/command-dialect/dialect/cmd/dialect/dialect-temporal/worker"
 	"github.com/command-dialect/dialect/cmd/dialect/internal/exit"
+	"github.com/command-dialect/dialect/lang/regular"
+	"github.com/command-dialect/dialect/receipts"
 	"github.com/command-dialect/dialect/runtime/keyfd"
 	"github.com/command-dialect/dialect/runtime/process"
 	"github.com/command-dialect/dialect/runtime/remote"
@@ -75,6 +80,11 @@ func work(args []string) int {
 	fs.StringVar(&s.Namespace, "namespace", "", "`NAMESPACE` of the Temporal server (TEMPORAL_NAMESPACE)")
 	fs.StringVar(&o.Depot, "remote", "", "the git `REPOSITORY` that carries the files of runs")
 	fs.StringVar(&key, "key-fd", os.Getenv(keyfd.Variable), "sign receipts with the key that the file descriptor `N` holds (DIALECT_KEY_FD)")
+	var runs []string
+	fs.Func("run-key", "carry out only runs begun with the public `KEY`, NAME+HASH+KEY or a file of such, and lines behind a gate only where it let them start; repeatable", func(v string) error {
+		runs = append(runs, v)
+		return nil
+	})
 	fs.IntVar(&o.Slots, "slots", runtime.NumCPU(), "carry out at most `N` lines at the same time")
 	fs.StringVar(&o.Folder, "folder", "", "keep checkouts and logs in `DIR` (default: in the user's cache)")
 	if err := fs.Parse(args); err != nil {
@@ -98,6 +108,10 @@ func work(args []string) int {
 		return bad(exit.Usage, "--key-fd is missing: who runs a script believes receipts that a key has signed")
 	case o.Slots < 1:
 		return bad(exit.Usage, "--slots %d: want a positive number", o.Slots)
+	}
+	var err error
+	if o.Runs, err = readKeys(runs); err != nil {
+		return bad(exit.Usage, "--run-key: %v", err)
 	}
 	k, err := keyfd.Take(key)
 	if err != nil {
@@ -139,4 +153,31 @@ func work(args []string) int {
 	<-ctx.Done()
 	end()
 	return 0
+}
+
+// maxKeys bounds a file of public keys, in bytes.
+const maxKeys = 64 << 10
+
+// readKeys reads public keys, or files of them; nil for none.
+func readKeys(names []string) (note.Verifiers, error) {
+	var keys []string
+	for _, name := range names {
+		if strings.Count(name, "+") >= 2 {
+			keys = append(keys, name)
+			continue
+		}
+		text, err := regular.Read(name, maxKeys)
+		if err != nil {
+			return nil, err
+		}
+		found := strings.Fields(string(text))
+		if len(found) == 0 {
+			return nil, fmt.Errorf("there is no key in %s", name)
+		}
+		keys = append(keys, found...)
+	}
+	if len(keys) == 0 {
+		return nil, nil
+	}
+	return receipts.ParseKeys(keys...)
 }

@@ -108,7 +108,8 @@ func Serve(ctx context.Context, in io.Reader, out, complain io.Writer) error {
 	defer c.Close()
 	s.c = c
 	if err := s.serve(ctx, first, requests); err != nil && ctx.Err() == nil {
-		return s.say(remote.Reply{Error: err.Error()})
+		var end ended
+		return s.say(remote.Reply{Error: err.Error(), Over: errors.As(err, &end)})
 	}
 	return nil
 }
@@ -330,6 +331,11 @@ func (s *session) firstRun(ctx context.Context) (id string, err error) {
 	return id, err
 }
 
+// An ended is the error of a history that has ended before its run was over.
+type ended string
+
+func (e ended) Error() string { return string(e) }
+
 // A follower reads one history.
 type follower struct {
 	of         *remote.Spec
@@ -470,11 +476,11 @@ func (f *follower) take(e *historypb.HistoryEvent) (over bool, err error) {
 		for at.GetCause() != nil {
 			at = at.GetCause()
 		}
-		return true, fmt.Errorf("no worker carries the run out: %s", remote.Fit(schedule.Brief{Text: at.GetMessage()}).Text)
+		return true, ended("no worker carries the run out: " + remote.Fit(schedule.Brief{Text: at.GetMessage()}).Text)
 	case enums.EVENT_TYPE_WORKFLOW_EXECUTION_TERMINATED:
-		return true, errors.New("the run was terminated at the Temporal server")
+		return true, ended("the run was terminated at the Temporal server")
 	case enums.EVENT_TYPE_WORKFLOW_EXECUTION_TIMED_OUT, enums.EVENT_TYPE_WORKFLOW_EXECUTION_CANCELED:
-		return true, errors.New("the run was ended at the Temporal server")
+		return true, ended("the run was ended at the Temporal server")
 	}
 	return false, nil
 }

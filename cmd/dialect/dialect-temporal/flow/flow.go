@@ -17,6 +17,7 @@ package flow
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -53,11 +54,12 @@ func WorkflowID(run string) string { return "dialect-" + run }
 
 // An Input is what a history begins with.
 type Input struct {
-	Spec  remote.Spec   `json:"spec"`
-	State []byte        `json:"state,omitempty"` // of the history before, compressed
-	Seat  string        `json:"seat,omitempty"`  // see [Claimed]
-	Most  int           `json:"most,omitempty"`  // events, before the history is drained; 0 for a default
-	Lease time.Duration `json:"lease,omitempty"` // 0 for [Lease]
+	Spec  remote.Spec     `json:"spec"`
+	State []byte          `json:"state,omitempty"` // of the history before, compressed
+	Seat  string          `json:"seat,omitempty"`  // see [Claimed]
+	Gates []remote.Answer `json:"gates,omitempty"` // of the histories before
+	Most  int             `json:"most,omitempty"`  // events, before the history is drained; 0 for a default
+	Lease time.Duration   `json:"lease,omitempty"` // 0 for [Lease]
 }
 
 const mostEvents = 6000
@@ -72,6 +74,7 @@ type Task struct {
 	Dispatch int             `json:"dispatch"`
 	Seat     bool            `json:"seat,omitempty"` // in the checkout that the worker keeps for the run
 	Lease    time.Duration   `json:"lease"`
+	Gate     *remote.Answer  `json:"gate,omitempty"` // of [schedule.Relay.GateBefore]
 }
 
 // Claimed is the queue of the one worker that keeps a checkout for what changes files, and for all that comes after that.
@@ -208,6 +211,10 @@ func (r *run) listen(ctx workflow.Context) {
 			r.allow(ctx, a.Event)
 			return
 		}
+		if a.Op == schedule.Gate {
+			r.in.Gates = slices.DeleteFunc(r.in.Gates, func(old remote.Answer) bool { return old.ID == a.ID })
+			r.in.Gates = append(r.in.Gates, a)
+		}
 		r.arrived = append(r.arrived, schedule.Arrival{Event: a.Event})
 	})
 	r.sel.AddReceive(workflow.GetSignalChannel(ctx, Cut), func(c workflow.ReceiveChannel, _ bool) {
@@ -328,7 +335,7 @@ func (r *run) launch(ctx workflow.Context) {
 		}
 		own = workflow.WithActivityOptions(own, o)
 		r.flying[seq] = flight{cancel, a.Always != ""}
-		task := Task{Spec: r.in.Spec, Action: a, Dispatch: dispatch, Lease: r.in.Lease, Seat: stays}
+		task := Task{Spec: r.in.Spec, Action: a, Dispatch: dispatch, Lease: r.in.Lease, Seat: stays, Gate: r.gate(a.ID)}
 		r.sel.AddFuture(workflow.ExecuteActivity(own, Attempt, task), func(f workflow.Future) {
 			delete(r.flying, seq)
 			var res remote.Attempted
@@ -339,6 +346,20 @@ func (r *run) launch(ctx workflow.Context) {
 			cancel()
 		}
 	}
+}
+
+// gate is the answer that opened the way to a leaf; nil if none had to.
+func (r *run) gate(id string) *remote.Answer {
+	if len(r.in.Gates) == 0 {
+		return nil
+	}
+	before := r.relay.GateBefore(id)
+	for i := range r.in.Gates {
+		if a := r.in.Gates[i]; a.ID == before {
+			return &a
+		}
+	}
+	return nil
 }
 
 // claim has one worker keep a checkout. Where none does, the attempt has failed that asked for it.

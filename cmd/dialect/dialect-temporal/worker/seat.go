@@ -33,6 +33,9 @@ type seat struct {
 func (w *Worker) Claim(ctx context.Context, spec remote.Spec, lease time.Duration) (flow.Claimed, error) {
 	ctx, done := w.lease(ctx, lease)
 	defer done()
+	if err := w.begun(&spec); err != nil {
+		return flow.Claimed{}, refuse(err)
+	}
 	if _, err := w.seat(ctx, &spec); err != nil {
 		return flow.Claimed{}, refuse(err)
 	}

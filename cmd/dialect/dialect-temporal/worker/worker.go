@@ -31,6 +31,7 @@ import (
 	"go.temporal.io/sdk/temporal"
 	sdk "go.temporal.io/sdk/worker"
 	"go.temporal.io/sdk/workflow"
+	"golang.org/x/mod/sumdb/note"
 
 	"github.com/command-dialect/dialect/cmd/dialect/dialect-temporal/flow"
 	"github.com/command-dialect/dialect/receipts"
@@ -50,8 +51,9 @@ type Options struct {
 	Slots  int    // attempts at the same time
 	Depot  string // the repository that carries files
 	Signer *receipts.Signer
-	Folder string   // of its own: checkouts and logs
-	Guard  []string // see [attempt.Options]
+	Runs   note.Verifiers // whose runs it carries out; nil for everybody's
+	Folder string         // of its own: checkouts and logs
+	Guard  []string       // see [attempt.Options]
 	Name   string
 }
 
@@ -145,6 +147,9 @@ func refuse(err error) error {
 func (w *Worker) Resolve(ctx context.Context, spec remote.Spec, lease time.Duration) (remote.Resolved, error) {
 	ctx, done := w.lease(ctx, lease)
 	defer done()
+	if err := w.begun(&spec); err != nil {
+		return remote.Resolved{}, refuse(err)
+	}
 	c, err := w.pool.take(ctx, &spec)
 	if err != nil {
 		return remote.Resolved{}, refuse(err)
@@ -210,6 +215,9 @@ func linger(ctx context.Context) (_ context.Context, done func()) {
 }
 
 func (w *Worker) carryOut(ctx context.Context, t flow.Task) (*attempt.Delivery, error) {
+	if err := w.begun(&t.Spec); err != nil {
+		return nil, err
+	}
 	if t.Seat {
 		return w.sit(ctx, t)
 	}
@@ -275,6 +283,9 @@ func (w *Worker) attempt(ctx context.Context, c *checkout, t flow.Task) (*attemp
 	}
 	if !x.Knows(step) {
 		return nil, fmt.Errorf("the script has no step %q that is carried out", step)
+	}
+	if err := w.opened(c, t); err != nil {
+		return nil, err
 	}
 	writes := c.writes(step)
 	if writes && !t.Seat {

@@ -162,7 +162,7 @@ func (o *Options) Conduct(ctx context.Context, p *project.Program, rec *recordin
 	matrix, _ := receipts.ParseHash(p.Plan.Matrix.SHA256)
 	far := remote.Options{
 		Helper: helper, Server: o.Server, Depot: carry.Depot{Remote: o.Depot}, Untracked: o.Untracked,
-		Snapshot: rec.Snapshot, Complain: complain, Attach: o.spec != nil,
+		Snapshot: rec.Snapshot, Complain: complain, Attach: o.spec != nil, Signer: rec.Signer(),
 		Spec: remote.Spec{
 			Run: opt.Run, Session: opt.Session, Nonce: opt.Nonce, Parent: opt.Parent, Origin: origin, Started: opt.Began,
 			Name: s.Name, Script: s.Path, Line: s.Line, Member: s.Member, Part: s.Part, Lines: p.Lines, Vars: p.Vars,
