@@ -3,12 +3,14 @@ package main_test
 import (
 	"encoding/json"
 	"fmt"
+	"net"
 	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/command-dialect/dialect/runtime/remote"
 )
@@ -297,5 +299,26 @@ func TestForeignWorker(t *testing.T) {
 	}
 	if d := l.document(p); d.Gate.Verdict == "passed" || !strings.Contains(p.out.String(), "no key that is accepted") {
 		t.Errorf("%s", &p.out)
+	}
+}
+
+// A dialect that starts while its server does waits for it.
+func TestServerLate(t *testing.T) {
+	t.Parallel()
+	l, place := waits(t)
+	release(t, place)
+	l.worker()
+	free, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := free.Addr().String()
+	free.Close()
+	p := l.start("", "dialect", append([]string{"run"}, l.flags("--address", address, "wait.dlct")...)...)
+	l.until("the files are sent, and the server is asked for", func() bool { return l.git(l.depot, "for-each-ref") != "" })
+	time.Sleep(time.Second)
+	newWireAt(t, address, server().GetFrontendHostPort())
+	if got := l.wait(p); got != 0 {
+		t.Errorf("status %d\n%s%s", got, &p.out, &p.err)
 	}
 }

@@ -25,9 +25,11 @@ type wire struct {
 	mu sync.RWMutex // held while the wire is cut
 }
 
-func newWire(t *testing.T, to string) *wire {
+func newWire(t *testing.T, to string) *wire { return newWireAt(t, "127.0.0.1:0", to) }
+
+func newWireAt(t *testing.T, at, to string) *wire {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	l, err := net.Listen("tcp", at)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -66,7 +66,7 @@ func TestKills(t *testing.T) {
 		script += fmt.Sprintf("Check part%d\n", i)
 		matrix += fmt.Sprintf("[commands.part%d]\nverb = \"check\"\nnoun = \"part%[1]d\"\ntool = \"sleep 0.3%[1]d7\"\neffect = \"read\"\n", i)
 	}
-	matrix += "[commands.stamp]\nverb = \"write\"\nnoun = \"stamp\"\ntool = \"sh stamp.sh\"\neffect = \"write\"\n[run]\norder = \"parallel\"\n"
+	matrix += "[commands.stamp]\nverb = \"write\"\nnoun = \"stamp\"\ntool = \"sh stamp.sh\"\neffect = \"write\"\nexclusive = \"stamp-" + filepath.Base(filepath.Dir(log)) + "\"\n[run]\norder = \"parallel\"\n"
 	l := newLab(t, map[string]string{
 		"routing.toml": matrix, "parts.dlct": script + "Write stamp\nGate against results\n",
 		"stamp.sh": "echo x >>" + log + "; sleep 0.3; wc -l <" + log + " >stamp.txt\n", "stamp.txt": "0\n",
@@ -162,6 +162,7 @@ func TestKills(t *testing.T) {
 		for _, line := range d.Lines { // a line of the script that did not pass says why
 			if line.Verdict != "passed" && line.Verdict != "flaky" && line.Reason != "" && line.ID != "8" {
 				why += fmt.Sprintf(", step %s %s", line.ID, line.Reason)
+				t.Logf("round %d: step %s: %s", round, line.ID, line.Detail)
 			}
 		}
 		ends[fmt.Sprintf("%s, exit %d%s", d.Gate.Verdict, p.ProcessState.ExitCode(), why)]++

@@ -4,6 +4,7 @@ package client
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -42,14 +43,26 @@ func Dial(ctx context.Context, s remote.Server) (client.Client, error) {
 		o.Namespace = s.Namespace
 	}
 	o.Logger = quiet{}
-	within, done := context.WithTimeout(ctx, 10*time.Second)
+	within, done := context.WithTimeout(ctx, dialPatience)
 	defer done()
-	c, err := client.DialContext(within, o)
-	if err != nil {
+	for {
+		c, err := client.DialContext(within, o)
+		if err == nil {
+			return c, nil
+		}
+		if passing(err) { // it may be about to start
+			select {
+			case <-within.Done():
+			case <-time.After(pause):
+				continue
+			}
+		}
 		return nil, fmt.Errorf("no Temporal server answers at %s: %w", o.HostPort, err)
 	}
-	return c, nil
 }
+
+// dialPatience is how long a server is waited for that has not answered yet: less than for one that has, since its address may be wrong.
+const dialPatience = 10 * time.Second
 
 // Quiet drops what the SDK logs: what a user has to know the replies say.
 type quiet struct{}
@@ -126,11 +139,7 @@ func (s *session) serve(ctx context.Context, q remote.Request, requests <-chan r
 		return s.list(ctx)
 	case q.Start != nil:
 		s.id, s.of = flow.WorkflowID(q.Start.Run), q.Start
-		_, err := s.c.ExecuteWorkflow(ctx, client.StartWorkflowOptions{
-			ID: s.id, TaskQueue: q.Server.Queue, WorkflowIDReusePolicy: enums.WORKFLOW_ID_REUSE_POLICY_REJECT_DUPLICATE,
-			WorkflowExecutionErrorWhenAlreadyStarted: true,
-		}, flow.Name, flow.Input{Spec: *q.Start})
-		if err != nil {
+		if err := s.start(ctx, q.Server.Queue); err != nil {
 			return fmt.Errorf("the run was not started: %w", err)
 		}
 		if err := s.say(remote.Reply{Started: q.Start}); err != nil {
@@ -182,6 +191,29 @@ func (s *session) serve(ctx context.Context, q remote.Request, requests <-chan r
 	case err := <-done:
 		return err
 	}
+}
+
+// start starts the run, once: a server that was gone for a moment may have started it without an answer.
+func (s *session) start(ctx context.Context, queue string) error {
+	again := false
+	return retry(ctx, func() error {
+		_, err := s.c.ExecuteWorkflow(ctx, client.StartWorkflowOptions{
+			ID: s.id, TaskQueue: queue, WorkflowIDReusePolicy: enums.WORKFLOW_ID_REUSE_POLICY_REJECT_DUPLICATE,
+			WorkflowExecutionErrorWhenAlreadyStarted: true,
+		}, flow.Name, flow.Input{Spec: *s.of})
+		var started *serviceerror.WorkflowExecutionAlreadyStarted
+		if again && errors.As(err, &started) {
+			spec, failed := s.spec(ctx)
+			if failed != nil {
+				return failed
+			}
+			if bytes.Equal(spec.Key, s.of.Key) {
+				return nil
+			}
+		}
+		again = true
+		return err
+	})
 }
 
 // The patience with a server that does not answer.
@@ -272,13 +304,20 @@ func (s *session) watchQueue(ctx context.Context, queue string) {
 func (s *session) spec(ctx context.Context) (*remote.Spec, error) {
 	first := ""
 	for hop := 0; ; hop++ {
-		it := s.c.GetWorkflowHistory(ctx, s.id, first, false, enums.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
-		if !it.HasNext() {
-			return nil, errors.New("the run has no history")
-		}
-		e, err := it.Next()
-		if err != nil {
+		var e *historypb.HistoryEvent
+		err := retry(ctx, func() (err error) {
+			it := s.c.GetWorkflowHistory(ctx, s.id, first, false, enums.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
+			if !it.HasNext() {
+				return errors.New("the run has no history")
+			}
+			e, err = it.Next()
+			return err
+		})
+		if unknown := new(serviceerror.NotFound); errors.As(err, &unknown) {
 			return nil, fmt.Errorf("the run is not known to the server: %w", err)
+		}
+		if err != nil {
+			return nil, err
 		}
 		a := e.GetWorkflowExecutionStartedEventAttributes()
 		if a == nil || a.WorkflowType.GetName() != flow.Name {

@@ -395,3 +395,53 @@ func TestLongFailure(t *testing.T) {
 		t.Errorf("over %v, %.500v", over, err)
 	}
 }
+
+// A forgetful server starts a workflow and loses its answer, once.
+type forgetful struct {
+	client.Client
+	lost bool
+}
+
+func (f *forgetful) ExecuteWorkflow(ctx context.Context, o client.StartWorkflowOptions, w any, args ...any) (client.WorkflowRun, error) {
+	run, err := f.Client.ExecuteWorkflow(ctx, o, w, args...)
+	if err == nil && !f.lost {
+		f.lost = true
+		return nil, serviceerror.NewUnavailable("restarting")
+	}
+	return run, err
+}
+
+// gone is a server that does not answer the first call.
+type gone struct {
+	client.Client
+	asked bool
+}
+
+func (g *gone) ExecuteWorkflow(ctx context.Context, o client.StartWorkflowOptions, w any, args ...any) (client.WorkflowRun, error) {
+	if !g.asked {
+		g.asked = true
+		return nil, serviceerror.NewUnavailable("restarting")
+	}
+	return g.Client.ExecuteWorkflow(ctx, o, w, args...)
+}
+
+// A run whose start was not answered is started once, and is not taken for that of somebody else, nor that for it.
+func TestStartUnanswered(t *testing.T) {
+	t.Parallel()
+	spec := remote.Spec{Version: remote.Version, Run: fmt.Sprintf("r-%016x", rand.Uint64()), Key: []byte("one")}
+	c := server().GetDefaultClient()
+	s := &session{c: &forgetful{Client: c}, id: flow.WorkflowID(spec.Run), of: &spec}
+	t.Cleanup(func() { _ = c.TerminateWorkflow(context.Background(), s.id, "", "") })
+	if err := s.start(t.Context(), "nobody"); err != nil {
+		t.Error(err)
+	}
+	if err := s.start(t.Context(), "nobody"); err == nil {
+		t.Error("a run is started twice")
+	}
+	other := spec
+	other.Key = []byte("two")
+	s.c, s.of = &gone{Client: c}, &other
+	if err := s.start(t.Context(), "nobody"); err == nil {
+		t.Error("the run of somebody else is taken for one's own")
+	}
+}

@@ -81,12 +81,14 @@ func (r *run) allow(ctx workflow.Context, e schedule.Event) {
 
 // hurry has the run not wait for a lock any longer, or, for what comes in any case, not for long.
 func (r *run) hurry(ctx workflow.Context, h *hold) {
-	waited := workflow.Now(ctx).Sub(h.began)
+	most := workflow.Now(ctx).Sub(h.began)
 	if h.Always != "" && !r.kill {
-		h.patience = min(h.patience, waited+cutPatience)
+		most += cutPatience
+	}
+	if most >= h.patience {
 		return
 	}
-	if h.patience = min(h.patience, waited); h.wake != nil {
+	if h.patience = most; h.wake != nil {
 		h.wake()
 	}
 }
