@@ -206,3 +206,25 @@ func failed(f *diagnose.Finding) diagnose.Failures {
 	}
 	return diagnose.Failures{List: []diagnose.Failure{{Finding: *f}}, Total: 1}
 }
+
+// A variable that tools did not get is named where a line that failed may have needed it, and nowhere else.
+func TestMissedVariables(t *testing.T) {
+	for _, test := range []struct {
+		removed []string
+		env     map[string]string // of the matrix
+		want    string
+	}{
+		{[]string{"PYTHONPATH", "TF_CLI_CONFIG_FILE", "TOX_OVERRIDE"}, nil, "note: not passed on to the tools: PYTHONPATH (set them in routing.toml, env = {...}, if a check needs them)\n"},
+		{[]string{"TF_CLI_CONFIG_FILE", "TOX_OVERRIDE"}, nil, ""},
+		{[]string{"PYTHONPATH"}, map[string]string{"PYTHONPATH": "src"}, ""},
+		{[]string{"LD_PRELOAD"}, nil, "note: not passed on to the tools: LD_PRELOAD (set them in routing.toml, env = {...}, if a check needs them)\n"},
+	} {
+		o := outcome(2, "E   ModuleNotFoundError: x")
+		o.Removed = test.removed
+		o.Plan.Steps[0].Env = test.env
+		got := text(t, o, Options{Form: Agent})
+		if _, note, _ := strings.Cut(got, "gate not run\n"); note != test.want {
+			t.Errorf("%v: got %q, want %q", test.removed, note, test.want)
+		}
+	}
+}

@@ -24,6 +24,7 @@ import (
 	"github.com/command-dialect/dialect/receipts"
 	"github.com/command-dialect/dialect/runtime/attempt"
 	"github.com/command-dialect/dialect/runtime/diagnose"
+	"github.com/command-dialect/dialect/runtime/environ"
 	"github.com/command-dialect/dialect/runtime/place"
 	"github.com/command-dialect/dialect/runtime/schedule"
 )
@@ -388,12 +389,34 @@ func (p *printer) summary() {
 	if d.live == nil || d.Verdict == "passed" {
 		return
 	}
-	if len(d.live.Removed) > 0 {
-		p.f("note: not passed on to the tools: %s (set them in routing.toml, env = {...}, if a check needs them)\n", p.bounded(strings.Join(d.live.Removed, ", "), 200))
+	if names := d.missed(); len(names) > 0 {
+		p.f("note: not passed on to the tools: %s (set them in routing.toml, env = {...}, if a check needs them)\n", p.bounded(strings.Join(names, ", "), 200))
 	}
 	if p.opt.Form == Terminal && d.Store != "" && d.Degraded == "" {
 		p.f("%s\n", p.paint(dim, "receipts: dialect receipts list --run "+d.Run))
 	}
+}
+
+// missed returns the variables that commands did not get, as far as a line that did not pass may have needed them.
+// `dialect doctor` names them all.
+func (d *Document) missed() (names []string) {
+	for _, name := range d.live.Removed {
+		concerned := false
+		d.Leaves(func(l *DocResult) {
+			if concerned || l.live == nil || l.live.Process == nil || l.live.Verdict == schedule.Passed {
+				return
+			}
+			if _, set := l.live.Step.Env[name]; set {
+				return
+			}
+			p := l.live.Process
+			concerned = environ.Concerns(name, l.live.Step.Argv, slices.Concat(p.Stdout.Head, []byte("\n"), p.Stderr.Head, []byte("\n"), p.Tail))
+		})
+		if concerned {
+			names = append(names, name)
+		}
+	}
+	return names
 }
 
 // fewer names the lines of which fewer tests passed than before, where the last line does not: it says so of a gate that passed.

@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"os"
+
 	"github.com/spf13/cobra"
 
 	"github.com/command-dialect/dialect/cmd/dialect/internal/doctor"
@@ -18,13 +20,14 @@ func newDoctor(u *ui) *cobra.Command {
 		Use:   "doctor",
 		Short: "diagnose the set-up: matrix, tools, store, trust, MCP servers",
 		Long: `Look at all that a run needs, and say what is broken and what to do: the matrix and its tools, the
-store of receipts, whether a key would count, git, what the matrix is compared with, and which domain
-"dialect guard" would give an agent. --online also starts the MCP servers.
+store of receipts, whether a key would count, git, what the matrix is compared with, which variables
+of the environment tools do not get, and which domain "dialect guard" would give an agent. --online
+also starts the MCP servers.
 
 The exit status is 1 if something is broken.`,
 		Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
-			r := doctor.Examine(doctor.Options{Dir: ".", Routing: f.routing, Store: f.store, Online: f.online, Version: version(), Domain: []string{domainName}})
+			r := doctor.Examine(doctor.Options{Dir: ".", Routing: f.routing, Store: f.store, Online: f.online, Version: version(), Environ: os.Environ(), Domain: []string{domainName}})
 			err := u.Print(f.json, r)
 			if err == nil && r.Broken() {
 				return exit.Status(exit.Failed)

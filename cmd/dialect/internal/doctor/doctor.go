@@ -27,6 +27,7 @@ import (
 	"github.com/command-dialect/dialect/receipts/sqlite"
 	"github.com/command-dialect/dialect/runtime/archive"
 	"github.com/command-dialect/dialect/runtime/domain"
+	"github.com/command-dialect/dialect/runtime/environ"
 	"github.com/command-dialect/dialect/runtime/keyfd"
 	"github.com/command-dialect/dialect/runtime/mcpclient"
 	"github.com/command-dialect/dialect/runtime/place"
@@ -43,6 +44,7 @@ type Options struct {
 	Store   string // path of the store; empty for the project's own
 	Online  bool   // start the MCP servers
 	Version string
+	Environ []string // of the caller, as a run would get it
 	Domain  []string // argv of this program as the helper of a domain; nil to try none
 }
 
@@ -151,6 +153,9 @@ func Examine(o Options) *Report {
 		r.say(warning, "trust", "`git init` and commit the matrix, or `dialect trust` it", "there is no commit and no pin: the matrix is compared with nothing")
 	} else {
 		r.say(ok, "trust", "", "the matrix is that of %s", state.Against)
+	}
+	if _, left := environ.Make(o.Environ, environ.Options{}); len(left) > 0 {
+		r.say(ok, "environ", "set them in routing.toml, env = {...}, if a check needs them", "not passed on to the tools: %s", strings.Join(left, ", "))
 	}
 	r.hooks(o.Dir)
 	if o.Domain != nil {

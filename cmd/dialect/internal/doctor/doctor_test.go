@@ -18,6 +18,27 @@ func states(r *Report) string {
 	return strings.Join(list, ", ")
 }
 
+// What tools do not get is a row of its own, where there is something.
+func TestEnviron(t *testing.T) {
+	t.Setenv("HOME", t.TempDir())
+	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "routing.toml"), []byte("[commands.check_a]\nverb = \"check\"\nnoun = \"a\"\ntool = \"sh -c :\"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for environ, want := range map[string]string{"TERM=x": "", "TOX_OVERRIDE=x PYTHONPATH=y": "not passed on to the tools: PYTHONPATH, TOX_OVERRIDE"} {
+		got := ""
+		for _, c := range Examine(Options{Dir: dir, Environ: strings.Fields(environ)}).Checks {
+			if c.Name == "environ" {
+				got = c.Detail
+			}
+		}
+		if got != want {
+			t.Errorf("%s: %q, want %q", environ, got, want)
+		}
+	}
+}
+
 func TestExamine(t *testing.T) {
 	write := func(path, text string) {
 		t.Helper()
