@@ -555,7 +555,7 @@ var keys = []Key{
 	{Name: "env", In: InDefaults, Type: Strings, Example: `{ LC_ALL = "C.UTF-8" }`,
 		Doc: "Variables of the environment of each tool. A variable that a binding sets itself wins.", Also: []string{"environment"}, apply: applyEnv},
 	{Name: "caches", In: InDefaults, Type: Texts, Example: `[".turbo"]`,
-		Doc: "Names of directories that are not part of the project's files, wherever they are, beside .dialect, .mypy_cache, .pytest_cache, .ruff_cache and __pycache__.",
+		Doc: "Names of directories that are not part of the project's files, wherever they are, beside .dialect, .mypy_cache, .pytest_cache, .ruff_cache and __pycache__. What is named here may stand there before a run, as what a tracked .gitignore names may; of .mypy_cache and the like, which are named nowhere, `dialect verify --tree` says that a clone lacks them.",
 		apply: func(r *reader, t *target, v *tomltree.Value, where string) {
 			for i, name := range r.Strings(v, where) {
 				if name == "" || name == "." || name == ".." || name == ".git" || strings.ContainsAny(name, "/\\\x00") {

@@ -663,11 +663,24 @@ func cameOf(g *receipts.Gate, n int) string {
 	return fmt.Sprintf("%d of them", n)
 }
 
-// beyond says why the tree of a gate is not exact.
+// beyond says why the tree of a gate is not exact; of paths with the same reason it says it once.
 func beyond(g *receipts.Gate) string {
 	var list []string
-	for _, d := range g.Beyond {
-		list = append(list, d.Text)
+	var paths []string // before the next reason
+	for i, d := range g.Beyond {
+		path, why, ok := strings.Cut(d.Text, ": ")
+		paths = append(paths, path)
+		if ok && i+1 < len(g.Beyond) {
+			if _, next, _ := strings.Cut(g.Beyond[i+1].Text, ": "); next == why {
+				continue
+			}
+		}
+		if ok {
+			list = append(list, strings.Join(paths, ", ")+": "+why)
+		} else {
+			list = append(list, paths...)
+		}
+		paths = nil
 	}
 	switch {
 	case len(list) == 0:

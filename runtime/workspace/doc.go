@@ -88,7 +88,8 @@
 // snapshot where there is, or the tracker has seen it earlier,
 //
 //   - a file of a cache of [DefaultCaches], or an empty directory, that stood there at
-//     the first snapshot of a [Tracker] and that no tracked ignore file names. What
+//     the first snapshot of a [Tracker], and that neither a tracked ignore file nor, of
+//     a cache, [Options.Caches] names. What
 //     came after that was left by the commands of the run, and those of a clone leave
 //     it too; so the second run of a project that does not ignore its caches is not
 //     exact, and says which to ignore. What dialect keeps in a .dialect does not count;

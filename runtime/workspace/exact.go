@@ -46,6 +46,7 @@ const (
 	unstored  = "no commit holds a file of that name"
 	nestedWhy = "a nested repository"
 	remedy    = " that stood there before the run: a clone lacks it; remove it, or ignore it in a tracked .gitignore"
+	byMatrix  = ", or name it in `caches` of routing.toml"
 )
 
 // exact fills in Exact, Beyond and Stored of a snapshot that has a Tree.

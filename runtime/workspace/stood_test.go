@@ -91,6 +91,22 @@ func TestStood(t *testing.T) {
 	}
 }
 
+// TestNamed: a cache that the matrix names may stand there, as one that a tracked ignore file names may; a .dialect may not.
+func TestNamed(t *testing.T) {
+	t.Parallel()
+	r := newRepo(t)
+	r.write("a", "a")
+	r.commit()
+	r.write("lib/.pytest_cache/conf", "x")
+	r.write(".mypy_cache/conf", "x")
+	r.write(".dialect/conf", "x")
+	s := r.takeBoth(NewTracker(r.dir, Options{Caches: []string{".pytest_cache", ".dialect"}}))
+	const want = " a cache that stood there before the run: a clone lacks it; remove it, or ignore it in a tracked .gitignore, or name it in `caches` of routing.toml"
+	if s.Exact || s.Beyond.Count != 2 || s.Beyond.List[0].String() != ".dialect:"+want || s.Beyond.List[1].String() != ".mypy_cache:"+want {
+		t.Errorf("exact %v, beyond %q", s.Exact, s.Beyond.List)
+	}
+}
+
 // TestCameDuring: what the commands of a run leave in a cache, and a directory that they
 // make, is not beyond the tree that they ran on.
 func TestCameDuring(t *testing.T) {

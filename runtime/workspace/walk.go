@@ -38,6 +38,7 @@ type walk struct {
 	repo    *git.Repository
 	format  git.ObjectFormat
 	caches  map[string]bool
+	unnamed map[string]bool // those of [DefaultCaches] that [Options.Caches] does not name
 	except  map[string]bool
 	writing string  // see [Options.Writing]
 	known   *memory // by an earlier walk
@@ -174,7 +175,7 @@ func (w *walk) folder(c *crew, s *scratch, d *folder, p place) error {
 		return w.fault(p.path, err)
 	}
 	if len(names) == 0 && p.counts() && (p.cache == "" || !ofStore(p.path, p.cache)) {
-		w.leave(p.path, "an empty directory")
+		w.leave(p.path, "an empty directory"+remedy)
 	}
 	slices.Sort(names) // what is sorted is found at once, see [git.Index.Find]
 	above := p.ignore
@@ -281,7 +282,7 @@ func (w *walk) take(c *crew, s *scratch, d *folder, p place, name string, again 
 		case named:
 		case p.cache != "":
 			cache = p.cache
-		case defaultCache(name):
+		case w.unnamed[name]:
 			cache = path
 		}
 		if hidden && cache == "" && !link && !below {
@@ -312,7 +313,7 @@ func (w *walk) take(c *crew, s *scratch, d *folder, p place, name string, again 
 			}
 		}
 		if !named && p.cache != "" && !ofStore(path, p.cache) {
-			w.leave(p.cache, "a cache")
+			w.leave(p.cache, "a cache"+remedy+byMatrix)
 		}
 		if named || p.hidden {
 			return nil
@@ -451,10 +452,10 @@ func (w *walk) head(env []string) (state headState, commit, tree git.ObjectID, e
 	return headCommit, commit, tree, nil
 }
 
-// leave notes a directory that no commit holds, and what it is.
-func (w *walk) leave(dir, what string) {
+// leave notes a directory that no commit holds, and why.
+func (w *walk) leave(dir, why string) {
 	w.mu.Lock()
-	w.left[dir] = what + remedy
+	w.left[dir] = why
 	w.mu.Unlock()
 }
 

@@ -31,8 +31,6 @@ func DefaultCaches() []string {
 	return []string{archive.Folder, ".mypy_cache", ".pytest_cache", ".ruff_cache", "__pycache__"}
 }
 
-func defaultCache(name string) bool { return slices.Contains(DefaultCaches(), name) }
-
 // ofStore reports whether name, a cache or a path inside of it, is the folder of a store or what
 // dialect itself writes there. The folder is empty for a moment, before the first run of a
 // project makes its store.
@@ -42,7 +40,7 @@ func ofStore(name, cache string) bool {
 
 // Options say how a snapshot is taken. The zero Options are fine.
 type Options struct {
-	Caches []string // names of directories that never count, beside [DefaultCaches]
+	Caches []string // names of directories that never count, beside [DefaultCaches]; one of those is named as a tracked ignore file would
 	Except []string // files and directories, by absolute path, that never count unless they are tracked: the receipt store and its like
 
 	// Writing is a file, by absolute path, that the caller writes while snapshots are
@@ -338,13 +336,16 @@ func (t *Tracker) begin(ctx context.Context, root string, f git.ObjectFormat) (*
 	w := &walk{
 		ctx: ctx, root: root, format: f, start: time.Now(), matches: ignore.NewBudget(ctx),
 		left: make(map[string]string), unstored: make(map[string]bool),
-		caches: make(map[string]bool), except: make(map[string]bool), attributes: make(map[string][]byte), rules: make(map[string][]byte), heads: make(map[string]checkedOut), places: make(map[string]place),
+		caches: make(map[string]bool), unnamed: make(map[string]bool), except: make(map[string]bool), attributes: make(map[string][]byte), rules: make(map[string][]byte), heads: make(map[string]checkedOut), places: make(map[string]place),
 	}
 	for _, name := range slices.Concat(DefaultCaches(), t.options.Caches) {
 		if name == "" || strings.ContainsAny(name, `/\`) {
 			return nil, fmt.Errorf("cache %s: want the name of a directory, not a path", git.Display(name))
 		}
 		w.caches[name] = true
+	}
+	for _, name := range DefaultCaches() {
+		w.unnamed[name] = name == archive.Folder || !slices.Contains(t.options.Caches, name)
 	}
 	// The file itself need not be there, and is never followed. Nor need its folder: both may be made while the snapshot is taken.
 	inRoot := func(file string) (string, bool) {
