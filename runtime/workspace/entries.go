@@ -25,6 +25,12 @@ type Entry struct {
 // Has reports whether a path from the root, with slashes, is one of the snapshot.
 func (s *Snapshot) Has(rel string) bool { return s.entries.find(rel) != nil }
 
+// Tracks reports whether it does, and the index held it.
+func (s *Snapshot) Tracks(rel string) bool {
+	e := s.entries.find(rel)
+	return e != nil && e.tracked
+}
+
 // Entries calls f for each path of Bytes, in the bytewise order of paths.
 func (s *Snapshot) Entries(f func(Entry)) {
 	all := s.entries

@@ -86,11 +86,14 @@ func (f *initFlags) init(u *ui, dir string) error {
 			return err
 		}
 	}
+	update := len(there) > 0 && !f.force
+	if update {
+		p = p.New() // what the trial found may be there, too
+	}
 	tellPlan(u, p)
 	for _, text := range facts {
 		u.Note(text)
 	}
-	update := len(there) > 0 && !f.force
 	if len(p.Lines) == 0 && !update {
 		e := exit.Failf(exit.Failed, "no line runs yet: nothing was written").Hint("--no-try writes the lines as they are")
 		for _, command := range p.Installs { // what most likely helps comes last
@@ -123,7 +126,7 @@ func (f *initFlags) try(u *ui, p scaffold.Plan) (scaffold.Plan, []string, error)
 // propose prints what is new where files are there.
 func (f *initFlags) propose(u *ui, p scaffold.Plan, there []string) error {
 	u.Notef("%s: there already, and left as it is", strings.Join(there, ", "))
-	if len(p.Lines) == 0 {
+	if len(p.Lines)+len(p.Caches) == 0 {
 		u.Note("nothing new to propose")
 		return nil
 	}

@@ -22,7 +22,7 @@ func (p Plan) Existing() (paths []string) {
 	return paths
 }
 
-// New returns p with the lines alone that its project does not have yet: neither has its script the line,
+// New returns p with the lines and the caches alone that its project does not have yet: neither has its script the line,
 // nor its own matrix a binding of the same verb and noun.
 func (p Plan) New() Plan {
 	has := make(map[string]bool)
@@ -36,6 +36,7 @@ func (p Plan) New() Plan {
 	}
 	if place.Exists(files[0].Path) {
 		m, _ := routing.Load(files[0].Path, filepath.Base(files[0].Path), routing.Options{})
+		p.Caches = slices.DeleteFunc(slices.Clone(p.Caches), func(name string) bool { return slices.Contains(m.Caches, name) })
 		for _, b := range m.Bindings {
 			if b.Origin().File == routing.FileName {
 				has[key(b.Verb, b.Noun)] = true
@@ -52,8 +53,10 @@ func (p Plan) New() Plan {
 // Addition returns the text that adds the lines of p to the files of its project by hand.
 func (p Plan) Addition() string {
 	var b strings.Builder
-	b.WriteString("# " + ScriptName + ":\n")
 	var packs, names []string
+	if len(p.Lines) > 0 {
+		b.WriteString("# " + ScriptName + ":\n")
+	}
 	for _, l := range p.Lines {
 		b.WriteString(l.Text + "\n")
 		names = append(names, l.Name)
@@ -61,11 +64,19 @@ func (p Plan) Addition() string {
 			packs = append(packs, l.Pack)
 		}
 	}
-	b.WriteString("\n# " + routing.FileName + ": into the composite of gate_quality " + List(names))
-	if len(packs) > 0 {
-		b.WriteString(", into extends " + List(packs))
+	var into []string
+	for _, place := range []struct {
+		name  string
+		texts []string
+	}{{"the composite of gate_quality", names}, {"extends", packs}, {"caches of [defaults]", p.Caches}} {
+		if len(place.texts) > 0 {
+			into = append(into, "into "+place.name+" "+List(place.texts))
+		}
 	}
-	b.WriteString("\n")
+	if b.Len() > 0 {
+		b.WriteString("\n")
+	}
+	b.WriteString("# " + routing.FileName + ": " + strings.Join(into, ", ") + "\n")
 	for _, l := range p.Lines {
 		if l.Table != "" {
 			b.WriteString("\n" + l.Table)

@@ -23,7 +23,7 @@ type Plan struct {
 	LeftOut  []string // what they do without, and why
 	Offers   []string // what the user may add, for people
 	Installs []string // commands that install what lines are left out for
-	Defaults []string // lines of the table [defaults]
+	Caches   []string // names of directories that are no part of the project's files
 	Sets     []string // what the workflows of the project set in the environment: `TZ = "UTC" (.github/workflows/ci.yml)`
 	Clean    Clean
 }
@@ -108,8 +108,8 @@ func (p Plan) matrix() string {
 		fmt.Fprintf(&b, "\n[limits]\nnouns = %d # one for each tool of each project below\n", n)
 	}
 	fmt.Fprintf(&b, "\n# The lines of %s, as one: dialect verify --require quality\n[commands.gate_quality]\nverb = \"gate\"\nnoun = \"quality\"\ncomposite = %s\nreceipt_required = true\n", ScriptName, List(names))
-	if len(p.Defaults) > 0 {
-		b.WriteString("\n[defaults]\n" + strings.Join(p.Defaults, "\n") + "\n")
+	if len(p.Caches) > 0 {
+		b.WriteString("\n# What tools leave here, and a clone lacks.\n[defaults]\ncaches = " + List(p.Caches) + "\n")
 	}
 	b.WriteString(p.Clean.table())
 	return b.String()

@@ -53,7 +53,7 @@ func loaded(t *testing.T, p Plan) *routing.Matrix {
 func TestFiles(t *testing.T) {
 	for _, own := range [][]string{nil, {"check_a", "check_b"}} {
 		p := plan(t.TempDir(), own...)
-		p.Defaults = []string{`timeout = "7m"`}
+		p.Caches = []string{".mypy_cache", "target"}
 		write(t, p)
 		m := loaded(t, p)
 		f, list := lang.Parse(diag.NewSource(ScriptName, []byte(p.Files()[1].Text)))
@@ -79,8 +79,12 @@ func TestFiles(t *testing.T) {
 		if !slices.Equal(members, names) || !q.ReceiptRequired {
 			t.Errorf("the composite: %q, want %q; receipts required: %t", members, names, q.ReceiptRequired)
 		}
-		if b := m.ByName("test_go"); b.Budget.Timeout.Minutes() != 7 {
-			t.Errorf("[defaults] do not reach a line: %v", b.Budget.Timeout)
+		if !slices.Equal(m.Caches, p.Caches) {
+			t.Errorf("the caches of the matrix: %q", m.Caches)
+		}
+		p.Caches = append(p.Caches, ".pytest_cache")
+		if got := p.New().Addition(); got != "# routing.toml: into caches of [defaults] [\".pytest_cache\"]\n" {
+			t.Errorf("what is new: %q", got)
 		}
 	}
 }

@@ -15,14 +15,15 @@ func Settle(p scaffold.Plan, results []Result, atHead string) (settled scaffold.
 	settled.Lines = nil
 	settled.LeftOut = append([]string(nil), p.LeftOut...)
 	settled.Installs = slices.Clone(p.Installs)
-	var runs, red, slow, left, caches, reasons []string
+	var runs, red, slow, left, beyond, installed, reasons []string
 	without := make(map[string][]string) // the lines that are left out, by their reason
 	for _, r := range results {
 		text := r.Line.Text
 		if r.Outcome.Written() {
 			settled.Lines = append(settled.Lines, r.Line)
 		}
-		left, caches = append(left, r.Left...), append(caches, r.Caches...)
+		left, beyond, installed = append(left, r.Left...), append(beyond, r.Beyond...), append(installed, r.Installed...)
+		settled.Caches = append(slices.Clip(settled.Caches), r.Caches...)
 		if in := r.Line.Install; (r.Outcome == Needs || r.Lacks) && in != "" && !slices.Contains(settled.Installs, in) {
 			settled.Installs = append(settled.Installs, in)
 		}
@@ -69,8 +70,11 @@ func Settle(p scaffold.Plan, results []Result, atHead string) (settled scaffold.
 	if len(left) > 0 {
 		facts = append(facts, "trying the lines left new files: "+some(left)+"; list them in .gitignore, or commit them")
 	}
-	if len(caches) > 0 {
-		facts = append(facts, "trying the lines left "+some(caches)+": list that in a tracked .gitignore, else `dialect verify --tree HEAD` says STALE, since a clone lacks it")
+	if len(beyond) > 0 {
+		facts = append(facts, "trying the lines left "+some(beyond)+": list that in a tracked .gitignore, else `dialect verify --tree HEAD` says STALE, since a clone lacks it")
+	}
+	for _, dir := range installed {
+		facts = append(facts, "no tracked .gitignore names "+dir+": list it there before you commit, else it is a part of what is tested")
 	}
 	return settled, facts
 }

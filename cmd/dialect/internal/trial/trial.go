@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"time"
@@ -60,7 +61,12 @@ type Result struct {
 	Duration time.Duration
 	Lacks    bool     // of a red line: its first failure is that something is not installed
 	Left     []string // new files that git does not ignore, relative to the project
-	Caches   []string // new caches, and other files, that no tracked .gitignore names: a clone would not have them
+
+
+	// Of the last result, about all lines:
+	Caches    []string // names of caches, such as ".mypy_cache", that are there now and that no tracked .gitignore names
+	Beyond    []string // other new files that a clone would not have
+	Installed []string // directories of installed packages that no tracked .gitignore names, relative to the project
 }
 
 // Try runs the lines of p and returns what became of each, in order. An error says that the lines cannot
@@ -119,21 +125,41 @@ func Try(ctx context.Context, p scaffold.Plan, o Options) ([]Result, error) {
 	if before != nil && len(results) > 0 {
 		if last, err := workspace.Take(ctx, dir, options); err == nil {
 			r := &results[len(results)-1]
-			r.Caches = caches(first, last)
+			r.Caches, r.Beyond = beyond(first, last)
+			r.Installed = installed(last)
 		}
 	}
 	return results, nil
 }
 
-// caches returns what after has that a clone would not have, and before does not: the lines left it. A snapshot of a
-// tracker forgives caches that came since its first one; a run that finds them at its beginning does not.
-func caches(before, after *workspace.Snapshot) (names []string) {
+// beyond returns what after has that a clone would not have: the names of caches, and other files that before does not have. A
+// snapshot of a tracker forgives caches that came since its first one; a run that finds them at its beginning does not.
+func beyond(before, after *workspace.Snapshot) (caches, others []string) {
 	for _, d := range after.Beyond.List {
-		if !slices.Contains(before.Beyond.List, d) {
-			names = append(names, d.Path)
+		switch name := path.Base(d.Path); {
+		case slices.Contains(workspace.DefaultCaches(), name) && name != archive.Folder:
+			if !slices.Contains(caches, name) {
+				caches = append(caches, name)
+			}
+		case !slices.Contains(before.Beyond.List, d):
+			others = append(others, d.Path)
 		}
 	}
-	return names
+	slices.Sort(caches)
+	return caches, others
+}
+
+// installed returns the directories of s, a snapshot of the project, that hold installed packages and count as files of the project.
+func installed(s *workspace.Snapshot) (dirs []string) {
+	for _, dir := range []string{".venv", "venv", "node_modules"} {
+		for _, file := range []string{"pyvenv.cfg", ".package-lock.json", ".modules.yaml", ".yarn-state.yml", ".yarn-integrity"} {
+			if name := path.Join(s.Place, dir, file); s.Has(name) && !s.Tracks(name) {
+				dirs = append(dirs, dir)
+				break
+			}
+		}
+	}
+	return dirs
 }
 
 // changes adds what a line did to the files.

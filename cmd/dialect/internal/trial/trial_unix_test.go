@@ -101,7 +101,7 @@ func TestTry(t *testing.T) {
 				if r.Why != "" {
 					text += ", " + r.Why
 				}
-				got, left = append(got, text), append(append(left, r.Left...), r.Caches...)
+				got, left = append(got, text), slices.Concat(left, r.Left, r.Caches, r.Beyond)
 			}
 			if text := strings.Join(got, "; "); text != c.want {
 				t.Errorf("got\n%s\nwant\n%s", text, c.want)
@@ -171,7 +171,7 @@ func TestSettle(t *testing.T) {
 		{Line: line("B with b"), Outcome: trial.Red, Why: "exit 1", Left: []string{"n"}},
 		{Line: line("C with c"), Outcome: trial.Needs, Why: "x is missing"},
 		{Line: line("D with d"), Outcome: trial.Unfinished, Why: "not done"},
-		{Line: line("E with e"), Outcome: trial.Runs, Caches: []string{".pytest_cache"}},
+		{Line: line("E with e"), Outcome: trial.Runs, Caches: []string{".pytest_cache"}, Beyond: []string{"out"}, Installed: []string{".venv"}},
 		{Line: line("F with f"), Outcome: trial.Needs, Why: "y is missing"},
 		{Line: line("G with g"), Outcome: trial.Needs, Why: "x is missing"},
 	}, "that is so in HEAD, too")
@@ -185,6 +185,9 @@ func TestSettle(t *testing.T) {
 	if got := strings.Join(settled.LeftOut, ","); got != "x,C with c, G with g (x is missing),F with f (y is missing)" || len(p.LeftOut) != 1 {
 		t.Error(got)
 	}
+	if !slices.Equal(settled.Caches, []string{".pytest_cache"}) {
+		t.Error(settled.Caches)
+	}
 	if !slices.Equal(settled.Installs, []string{"npm ci"}) {
 		t.Error(settled.Installs)
 	}
@@ -196,9 +199,36 @@ its CI sets TZ = "UTC" (ci.yml); ` + "`env`" + ` of a binding sets it here
 to leave a line out, delete it in quality.dlct, and its name in gate_quality of routing.toml
 not known: D with d: not done
 trying the lines left new files: n; list them in .gitignore, or commit them
-trying the lines left .pytest_cache: list that in a tracked .gitignore, else ` + "`dialect verify --tree HEAD`" + ` says STALE, since a clone lacks it`
+trying the lines left out: list that in a tracked .gitignore, else ` + "`dialect verify --tree HEAD`" + ` says STALE, since a clone lacks it
+no tracked .gitignore names .venv: list it there before you commit, else it is a part of what is tested`
 	if got := strings.Join(facts, "\n"); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}
+
+// Packages that are installed here and that git does not ignore are told of; those that it ignores or tracks are not.
+func TestInstalled(t *testing.T) {
+	for name, c := range map[string]struct {
+		files map[string]string
+		want  []string
+	}{
+		"a virtual environment": {map[string]string{".venv/pyvenv.cfg": "", ".venv/a": ""}, []string{".venv"}},
+		"npm":                   {map[string]string{"node_modules/.package-lock.json": "{}"}, []string{"node_modules"}},
+		"ignored":               {map[string]string{"node_modules/.package-lock.json": "{}", "venv/pyvenv.cfg": "", ".gitignore": "node_modules\nvenv/\n"}, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := project(t, map[string]string{"Makefile": "test:\n\t@true\n", ".gitignore": c.files[".gitignore"]})
+			for f, text := range c.files {
+				f = filepath.Join(p.Dir, f)
+				if err := errors.Join(os.MkdirAll(filepath.Dir(f), 0o777), os.WriteFile(f, []byte(text), 0o666)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			results, err := trial.Try(t.Context(), p, trial.Options{Timeout: time.Minute, Environ: os.Environ()})
+			if err != nil || !slices.Equal(results[len(results)-1].Installed, c.want) {
+				t.Errorf("%+v, %v; want %q", results, err, c.want)
+			}
+		})
 	}
 }
 

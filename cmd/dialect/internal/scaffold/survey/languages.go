@@ -145,7 +145,7 @@ func (d *draft) rust() {
 		d.found("its workspace")
 	}
 	if all {
-		d.Defaults = append(d.Defaults, `caches = ["target"]`)
+		d.Caches = append(d.Caches, "target")
 	}
 }
 

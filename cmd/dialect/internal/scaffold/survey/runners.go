@@ -185,9 +185,9 @@ func (d *draft) nested() {
 			d.Found = append(d.Found, sub.Found...)
 			d.LeftOut = append(d.LeftOut, sub.LeftOut...)
 			d.Installs = append(d.Installs, sub.Installs...)
-			for _, def := range sub.Defaults {
-				if !slices.Contains(d.Defaults, def) {
-					d.Defaults = append(d.Defaults, def)
+			for _, name := range sub.Caches {
+				if !slices.Contains(d.Caches, name) {
+					d.Caches = append(d.Caches, name)
 				}
 			}
 		}
