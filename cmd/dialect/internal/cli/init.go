@@ -71,7 +71,7 @@ func (f *initFlags) init(u *ui, dir string) error {
 	case errors.Is(err, survey.ErrNothing):
 		tellPlan(u, p)
 		tellInstalls(u, p)
-		return exit.Failf(exit.Failed, "%w", err).Hint("write a %s, which binds a line to a command:\n%s", routing.FileName, sampleMatrix)
+		return exit.Failf(exit.Failed, "%w", err).Hint("write a %s, which binds a line to what you type to run the tests; then dialect run -e \"Test with project\":\n%s", routing.FileName, sampleMatrix)
 	case err != nil:
 		return exit.Usagef("%w", err)
 	}
@@ -201,8 +201,8 @@ func tellInstalls(u *ui, p scaffold.Plan) {
 	}
 }
 
-const sampleMatrix = `[commands.test_make]
+const sampleMatrix = `[commands.test_project]
 verb = "test"
-noun = "make"
-tool = "make test"
+noun = "project"
+tool = "./run-the-tests"
 receipt_required = true`

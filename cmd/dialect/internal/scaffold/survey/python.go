@@ -106,7 +106,7 @@ func (p *python) tool(t pythonTool) {
 	command, ok := p.pythonCommand(t.module)
 	if !ok {
 		install := p.install
-		if p.needs[t.module] == "" || install == "" {
+		if install == "" || p.needs[t.module] == "" && !slices.Contains(strings.Fields(install), t.module) {
 			install = "pip install " + t.module
 		}
 		p.lacks(t.verb+" with "+t.noun, source+" has it; it is not installed", install)
@@ -362,8 +362,9 @@ func (p *python) installer() string {
 			words[1] = "'.[" + extra + "]'"
 		}
 	}
-	if group := firstOf(p.pyproject.At("dependency-groups").Keys, "test", "tests", "testing", "dev"); group != "" {
-		words = append(words, "--group", group)
+	groups := p.groups()
+	for _, g := range groups {
+		words = append(words, "--group", g)
 	}
 	for _, suffix := range []string{"tests.txt", "test.txt", "testing.txt", "dev.txt", "requirements.txt"} {
 		if i := slices.IndexFunc(p.requirementFiles(), func(f string) bool { return strings.HasSuffix(f, suffix) }); i >= 0 {
@@ -377,7 +378,40 @@ func (p *python) installer() string {
 	if len(words) == 0 {
 		return ""
 	}
+	for _, t := range pythonTools { // those that pre-commit installs for itself, say, and no list of the project has
+		if source, _ := p.source(t); source != "" && p.needs[t.module] == "" && !slices.Contains(words, t.module) {
+			words = append(words, t.module)
+		}
+	}
+	if len(groups) > 0 { // --group is of pip 25.1, and a new environment has the pip of its Python
+		python, _, _ := strings.Cut(pip, " install")
+		if i := strings.LastIndex(python, " && "); i >= 0 {
+			python = python[i+len(" && "):]
+		}
+		pip = pip + " --upgrade pip && " + python + " install"
+	}
 	return pip + " " + strings.Join(words, " ")
+}
+
+// groups returns the dependency groups that have what the lines run: a tool of this list, or tests.
+func (p *python) groups() (list []string) {
+	all := p.pyproject.At("dependency-groups")
+	name := regexp.MustCompile(`^[A-Za-z0-9._-]*`)
+	for _, g := range all.Keys {
+		for _, spec := range all.At(g).Texts() {
+			module := strings.ToLower(name.FindString(spec))
+			if module == "pytest" || slices.ContainsFunc(pythonTools, func(t pythonTool) bool { return t.module == module }) {
+				list = append(list, g)
+				break
+			}
+		}
+	}
+	if len(list) == 0 {
+		if g := firstOf(all.Keys, "test", "tests", "testing", "dev"); g != "" {
+			list = []string{g}
+		}
+	}
+	return list
 }
 
 // firstOf returns the first of the wanted words that is in list; empty if none is.

@@ -119,6 +119,8 @@ func TestLook(t *testing.T) {
 		{"node, packages that are not installed", files{"package.json": `{"devDependencies": {"eslint": "8"}, "scripts": {"test": "uvu", "lint": "eslint ."}}`, ".eslintrc": ""}, []string{"node", "npm"}},
 		{"node, installed by what the lock file is of", files{"package.json": `{"dependencies": {"a": "1"}, "devDependencies": {"eslint": "8"}}`, "pnpm-lock.yaml": "", "a.test.js": ""}, []string{"node", "npm"}},
 		{"node, a script that lints", files{"package.json": `{"scripts": {"test": "x", "lint": "y", "typecheck": "z", "check": "lint and test"}}`}, []string{"node", "npm"}},
+		{"python, groups and a hook", files{".venv/bin/python": "#!/bin/sh\ntest $2 = mypy\n", "pyproject.toml": "[project]\n[tool.mypy]\n[dependency-groups]\ndocs = ['sphinx']\ndev = ['tox', {include-group = 'tests'}]\ntests = ['freezegun', 'pytest>=8']\ntyping = ['mypy ; python_version > \"3\"']\n",
+			".pre-commit-config.yaml": "repos:\n- repo: https://example.com/psf/black\n  hooks:\n  - id: black\n", "a.py": "", "test_a.py": ""}, nil},
 		{"mypy, which is told its files", files{"pyproject.toml": "[tool.mypy]\nstrict = true\nfiles = [\"src\"]\n", "src/a.py": ""}, []string{"mypy", "python3: exit 1"}},
 		{"clean: go with modules", files{"go.mod": "module m\n", "go.sum": "x"}, nil},
 		{"clean: go, vendored", files{"go.mod": "module m\n", "go.sum": "x", "vendor/modules.txt": ""}, nil},
