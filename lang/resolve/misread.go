@@ -35,14 +35,21 @@ func (r *resolver) misread(c *lang.Command, said diag.List) diag.List {
 	if c.Verb.Text != "" {
 		near = r.nearest(c.Verb.Text, r.m.Verbs(), r.m.VerbAliases(), r.m.Verb)
 	}
-	switch commands := r.commands(c.Text); {
+	text, once := atOnce(c.Text)
+	switch commands := r.commands(text); {
 	case len(commands) > 1:
 		d := r.errorf(diag.TwoCommands, c.Span, "%d commands on one line", len(commands))
 		d.Hint = "write each on a line of its own:\n" + strings.Join(commands, "\n")
+		if once {
+			d.Hint += "\n" + parallel
+		}
 		r.fix(d, "write each on a line of its own", c.Span, strings.Join(commands, "\n"))
 	case len(commands) == 1 && commands[0] != c.Text && (near == "" || r.m.Verb(c.Verb.Text) != ""):
 		d := r.errorf(diag.Prose, c.Span, "words or marks around a command")
 		d.Hint = fmt.Sprintf("did you mean %q?\na line is the command alone; remarks go after \"# \"", commands[0])
+		if once {
+			d.Hint = fmt.Sprintf("did you mean %q?\n%s", commands[0], parallel)
+		}
 		r.fix(d, fmt.Sprintf("write %q", commands[0]), c.Span, commands[0])
 	case near == "" && r.m.Verb(c.Verb.Text) == "" && (c.Bad || r.m.Noun(c.Noun.Text) == "") && isProse(c):
 		d := r.errorf(diag.Prose, c.Span, "this reads as prose; the matrix has no such command")
@@ -63,6 +70,21 @@ func (r *resolver) misread(c *lang.Command, said diag.List) diag.List {
 		}
 	}
 	return nil
+}
+
+// parallel says how lines run at the same time, to whom asks for it on the line.
+const parallel = "to run lines at once, bind them as one: composite = [...]; or set order = \"parallel\" in [run] of routing.toml"
+
+// atOnce returns text without the words at its end, or the operator of a shell, that ask for lines to run at the same
+// time, and whether it had some. The operator stays where it is: it stands between commands.
+func atOnce(text string) (string, bool) {
+	for _, words := range []string{" in parallel", " concurrently", " simultaneously", " at once", " at the same time", " &"} {
+		trimmed := strings.TrimRight(text, " .!")
+		if n := len(trimmed) - len(words); n > 0 && strings.EqualFold(trimmed[n:], words) {
+			return strings.TrimRight(trimmed[:n], " ,;"), true
+		}
+	}
+	return text, strings.Contains(text, " & ")
 }
 
 // keep returns said as a list that is not nil.
