@@ -17,11 +17,13 @@ import (
 	"github.com/command-dialect/dialect/runtime/archive"
 )
 
-// targets are the names that people give to what only looks, in the order in which they are tried.
-var targets = []struct {
+type target struct {
 	verb  string
 	names []string
-}{
+}
+
+// targets are the names that people give to what only looks, in the order in which they are tried.
+var targets = []target{
 	{"Check", []string{"lint", "check-lint"}},
 	{"Test", []string{"test", "tests", "check", "unittest", "unit-test"}},
 }
@@ -122,24 +124,34 @@ var byHand = map[string]string{
 // configure has the command after which [draft.native] binds what the file describes.
 var configure = map[string]string{"CMakeLists.txt": "cmake -S . -B build", "meson.build": "meson setup build"}
 
-// ofOthers reports whether a folder below, or one around it, holds no project of the user's.
-func ofOthers(dir string) bool {
-	return !habit.IsPlain(dir) || slices.ContainsFunc(strings.Split(dir, "/"), func(part string) bool {
-		return strings.HasPrefix(part, ".") || strings.HasPrefix(part, "_") || slices.Contains(skipped, strings.ToLower(part))
+// ofOthers reports whether a folder below, or one around it, holds no project of the user's, or one that is not looked into.
+func ofOthers(dir string) bool { return foreign(dir) || within(dir, aside) }
+
+// foreign reports whether a folder below holds what others wrote, or what tools made.
+func foreign(dir string) bool {
+	return !habit.IsPlain(dir) || within(dir, made) || slices.ContainsFunc(strings.Split(dir, "/"), func(part string) bool {
+		return strings.HasPrefix(part, ".") || strings.HasPrefix(part, "_")
 	})
 }
 
-// skipped are the names of folders that hold no project of the user's: what others wrote, what tools
-// made, and what only shows how something is used.
-var skipped = []string{"node_modules", "vendor", "third_party", "thirdparty", "external", "deps", "testdata", "fixtures", "__fixtures__", "test", "tests", "target", "dist", "build", "out",
-	"venv", "env", "__pycache__", "docs", "doc", "website", "site", "www", "examples", "example", "samples", "demo", "bench", "benches", "benchmark", "benchmarks", "ci", "e2e", "fuzz", "templates", "playground", "tools", "scripts"}
+// within reports whether a folder, or one around it, has one of names.
+func within(dir string, names []string) bool {
+	return slices.ContainsFunc(strings.Split(dir, "/"), func(part string) bool { return slices.Contains(names, strings.ToLower(part)) })
+}
+
+// made are the names of folders that hold what others wrote, and what tools made.
+var made = []string{"node_modules", "vendor", "third_party", "thirdparty", "external", "deps", "testdata", "fixtures", "__fixtures__", "target", "dist", "build", "out", "venv", "env", "__pycache__"}
+
+// aside are the names of folders whose projects mostly show or test another one: they are named, and not looked into.
+var aside = []string{"test", "tests", "docs", "doc", "website", "site", "www", "examples", "example", "samples", "demo", "bench", "benches", "benchmark", "benchmarks",
+	"ci", "e2e", "fuzz", "templates", "playground", "tools", "scripts"}
 
 // maxNested bounds how many projects below are bound.
 const maxNested = 8
 
 // nested looks for projects one and two folders down, which the lines of the folder itself do not reach.
 func (d *draft) nested() {
-	var beyond []string
+	var beyond, beside, quiet []string
 	count := 0
 	names, prefixes := map[string]bool{}, map[string]bool{}
 	covers := d.covered()
@@ -147,16 +159,20 @@ func (d *draft) nested() {
 		if covers[marker] {
 			continue
 		}
-		for _, file := range d.glob("*/"+marker, "*/*/"+marker) {
+		for _, file := range d.glob("*/"+marker, "*/*/"+marker, "*/*/*/"+marker) {
 			dir := path.Dir(file)
-			if names[dir] || ofOthers(dir) {
+			if names[dir] || foreign(dir) {
 				continue
 			}
 			if info, err := os.Lstat(filepath.Join(d.dir, dir)); err != nil || !info.IsDir() {
 				continue
 			}
 			names[dir] = true
-			if count == maxNested {
+			if within(dir, aside) {
+				beside = append(beside, dir)
+				continue
+			}
+			if count == maxNested || strings.Count(dir, "/") > 1 {
 				beyond = append(beyond, dir)
 				continue
 			}
@@ -180,6 +196,9 @@ func (d *draft) nested() {
 			}
 			if len(sub.Lines) > 0 {
 				count++
+			} else if len(sub.LeftOut) == 0 {
+				quiet = append(quiet, dir)
+				continue
 			}
 			d.Lines = append(d.Lines, sub.Lines...)
 			d.Found = append(d.Found, sub.Found...)
@@ -192,9 +211,40 @@ func (d *draft) nested() {
 			}
 		}
 	}
-	if len(beyond) > 0 {
-		d.leaveOut(strings.Join(beyond, ", "), "more projects below: bind a line to each by hand, with cwd")
+	d.leaveFolders(beyond, "more projects below: bind a line to each by hand, with cwd")
+	d.leaveFolders(beside, "init does not look into folders of such names: bind a line to each by hand, with cwd")
+	d.leaveFolders(quiet, "nothing that a line could run was found there")
+	d.runnersBelow(names)
+}
+
+// leaveFolders leaves out folders below, of which it names maxNested at most.
+func (d *draft) leaveFolders(dirs []string, why string) {
+	if n := len(dirs) - maxNested; n > 0 {
+		dirs = append(slices.Clip(dirs[:maxNested]), fmt.Sprintf("and %d more", n))
 	}
+	if len(dirs) > 0 {
+		d.leaveOut(strings.Join(dirs, ", "), why)
+	}
+}
+
+// runnersBelow names the folders below that have targets which test, and no lines by what else is in them.
+func (d *draft) runnersBelow(known map[string]bool) {
+	var list []string
+	for _, file := range d.glob("*/[Mm]akefile", "*/*/[Mm]akefile", "*/justfile", "*/*/justfile", "*/Taskfile.yml", "*/*/Taskfile.yml") {
+		dir := path.Dir(file)
+		if known[dir] || ofOthers(dir) {
+			continue
+		}
+		known[dir] = true
+		i := slices.IndexFunc(targets, func(t target) bool { return t.verb == "Test" })
+		for _, r := range habit.Read(filepath.Join(d.dir, filepath.FromSlash(dir))).Runners {
+			if j := slices.IndexFunc(targets[i].names, func(n string) bool { return slices.Contains(r.Targets, n) }); j >= 0 {
+				list = append(list, r.Program+" "+targets[i].names[j]+" in "+dir)
+				break
+			}
+		}
+	}
+	d.leaveFolders(list, "bind a line to each by hand, with cwd")
 }
 
 // word makes a part of a noun of a path.
