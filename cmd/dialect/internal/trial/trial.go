@@ -62,7 +62,6 @@ type Result struct {
 	Lacks    bool     // of a red line: its first failure is that something is not installed
 	Left     []string // new files that git does not ignore, relative to the project
 
-
 	// Of the last result, about all lines:
 	Caches    []string // names of caches, such as ".mypy_cache", that are there now and that no tracked .gitignore names
 	Beyond    []string // other new files that a clone would not have
