@@ -49,7 +49,7 @@ func (p *printer) errors(l *DocResult, size int) {
 	}
 	p.shown = shown + len(known)
 	if len(known) > 0 {
-		p.f("  as in %s: %s\n", p.said[known[0].key()].place(), list(known, 3, 120, len(known)))
+		p.f("  %s\n", p.asIn(known))
 	}
 	if n := l.Count - shown - len(known); n > 0 {
 		room := max(size-(p.buf.Len()-from)-20, 60)
@@ -58,6 +58,30 @@ func (p *printer) errors(l *DocResult, size int) {
 		}
 		p.f("  also: %s\n", list(rest, names, room, n))
 	}
+}
+
+// known says where all that l reports was said before; empty if it has anything of its own.
+func (p *printer) known(l *DocResult) string {
+	if len(l.Errors) < l.Count || len(l.Notes) > 0 || l.Gate != nil || l.Fault != nil && len(l.Fault.ReproHints) > 1 {
+		return ""
+	}
+	var errors []*DocError
+	for _, e := range l.Errors {
+		e = p.seen(l, e)
+		if by, said := p.said[e.key()]; !said || by == l {
+			return ""
+		}
+		errors = append(errors, e)
+	}
+	if len(errors) == 0 {
+		return ""
+	}
+	return p.asIn(errors)
+}
+
+// asIn names errors that another line has said, and that line.
+func (p *printer) asIn(errors []*DocError) string {
+	return fmt.Sprintf("as in %s: %s", p.said[errors[0].key()].place(), list(errors, 3, 120, len(errors)))
 }
 
 // seen returns e, an error of l, with its file as it is seen from here where l ran in a folder below: there the tool named it

@@ -52,9 +52,7 @@ func TestErrorsBelow(t *testing.T) {
 	const want = `quality.dlct:1: Test with pytest: failed, exit 1, 1.00 s
   lib/a.go:3: undefined: x
   again: dialect run quality.dlct:1
-quality.dlct:3: Test with pytest: failed, exit 1, 1.00 s
-  as in quality.dlct:1: lib/a.go:3
-  again: dialect run quality.dlct:3
+quality.dlct:3: Test with pytest: failed, exit 1, 1.00 s; as in quality.dlct:1: lib/a.go:3
 FAILED: 2 failed, 1 passed of 3 lines, 1.50 s; gate not run
 `
 	if got := render(t, d, Options{Rel: rel}); got != want {

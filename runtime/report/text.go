@@ -163,7 +163,12 @@ func (p *printer) row(l *DocResult, depth, width int) {
 
 // block writes all that helps to understand one result that did not pass, in at most size bytes for what failed.
 func (p *printer) block(l *DocResult, size int) {
-	p.f("%s: %s: %s\n", p.paint(bold, l.place()), clean(l.Title()), p.paint(red, l.ending()))
+	p.f("%s: %s: %s", p.paint(bold, l.place()), clean(l.Title()), p.paint(red, l.ending()))
+	if known := p.known(l); known != "" && p.opt.Form == Agent {
+		p.f("; %s\n", known) // to be mended, and run again, with the line that said it
+		return
+	}
+	p.f("\n")
 	certain := l.Error != nil && (l.Error.File != "" || l.Error.Test != "")
 	if len(l.Argv) > 0 && l.Kind == string(plan.Process) && (p.opt.Form != Agent || !certain && l.Reason != string(receipts.StopEnvMissing)) {
 		p.f("  $ %s\n", Command(l.Argv))
