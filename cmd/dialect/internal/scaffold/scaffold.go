@@ -59,6 +59,7 @@ type Line struct {
 	Pack    string // that has the binding; empty where the matrix has it
 	Source  string // the file by which the project runs or configures the tool; empty for a guess
 	Install string // the command that installs what the tool needs; empty if none is known
+	Build   string // the command that makes what git does not hold and the tool may need; empty if none is known
 	Outside bool   // the tool is this machine's, not that of the environment which the project asks for
 
 	Table string // of the binding in TOML; empty where a pack has it

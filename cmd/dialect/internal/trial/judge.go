@@ -3,6 +3,7 @@ package trial
 import (
 	"bytes"
 	"fmt"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"sync"
@@ -12,6 +13,7 @@ import (
 	"github.com/command-dialect/dialect/receipts"
 	"github.com/command-dialect/dialect/runtime/diagnose"
 	"github.com/command-dialect/dialect/runtime/engine"
+	"github.com/command-dialect/dialect/runtime/place"
 	"github.com/command-dialect/dialect/runtime/process"
 	"github.com/command-dialect/dialect/runtime/schedule"
 )
@@ -21,6 +23,7 @@ var patterns = sync.OnceValue(func() (p struct{ absent, offline, toolchain, plac
 	p.absent = regexp.MustCompile(strings.Join([]string{
 		`No module named '?([A-Za-z0-9_.]+)`,
 		`Cannot find (?:module|package) '([^'\s]+)'`,
+		`Failed to resolve entry for package "([^"]+)"`,
 		`Cannot find type definition file for '([^'\s]+)'`,
 		`(?:Cannot find implementation or library stub for module named|Library stubs not installed for) "([^"]+)"`,
 		`sh: (?:line )?(?:\d+: )?([^:\s]+): (?:command )?not found`,
@@ -61,7 +64,8 @@ func (r *Result) judge(res *engine.Result, text []byte) {
 	case res.Reason == receipts.StopEnvMissing:
 		r.Outcome, r.Why = Needs, res.Detail
 	case absent != nil && (!some || unfound):
-		r.Outcome, r.Why = Needs, first(absent[1:])+" is missing"
+		name := first(absent[1:])
+		r.Outcome, r.Why, r.Unbuilt = Needs, name+" is missing", unbuilt(res.Step.Dir, name)
 	case !some && patterns().offline.Match(text):
 		r.Outcome, r.Why = Needs, "a package cannot be fetched: "+line(text, patterns().offline)
 	case toolchain != nil && !some:
@@ -79,10 +83,21 @@ func (r *Result) judge(res *engine.Result, text []byte) {
 	default:
 		r.Outcome, r.Why = Red, failure(res, text)
 		if f := res.Failures.First(); f != nil && patterns().absent.MatchString(f.Message) {
-			r.Why += "; " + first(patterns().absent.FindSubmatch([]byte(f.Message))[1:]) + " is not installed"
+			name := first(patterns().absent.FindSubmatch([]byte(f.Message))[1:])
+			if r.Unbuilt = unbuilt(res.Step.Dir, name); r.Unbuilt {
+				r.Why += "; " + name + " is missing"
+			} else {
+				r.Why += "; " + name + " is not installed"
+			}
 			r.Lacks = true
 		}
 	}
+}
+
+// unbuilt reports whether what a command in dir misses is not to be installed: it is a path, or a package that is installed and
+// has not the file that it names.
+func unbuilt(dir, name string) bool {
+	return strings.HasPrefix(name, ".") || filepath.IsAbs(name) || place.Exists(filepath.Join(dir, "node_modules", filepath.FromSlash(name)))
 }
 
 // failure says how much of a line is red, and the first of it.

@@ -24,7 +24,11 @@ func Settle(p scaffold.Plan, results []Result, atHead string) (settled scaffold.
 		}
 		left, beyond, installed = append(left, r.Left...), append(beyond, r.Beyond...), append(installed, r.Installed...)
 		settled.Caches = append(slices.Clip(settled.Caches), r.Caches...)
-		if in := r.Line.Install; (r.Outcome == Needs || r.Lacks) && in != "" && !slices.Contains(settled.Installs, in) {
+		in := r.Line.Install
+		if r.Unbuilt && r.Line.Build != "" {
+			in = r.Line.Build
+		}
+		if (r.Outcome == Needs || r.Lacks) && in != "" && !slices.Contains(settled.Installs, in) {
 			settled.Installs = append(settled.Installs, in)
 		}
 		switch {

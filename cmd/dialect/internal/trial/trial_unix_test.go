@@ -206,6 +206,30 @@ no tracked .gitignore names .venv: list it there before you commit, else it is a
 	}
 }
 
+// What a build makes is not to be installed.
+func TestUnbuilt(t *testing.T) {
+	for text, want := range map[string]string{
+		"Cannot find module '/x/dist/index.js'":                                   "npm run build",
+		"Cannot find module '../dist/index.js'":                                   "npm run build",
+		"Failed to resolve entry for package \"@a/core\". The package may have":   "npm run build",
+		"a.ts(1,2): error TS2307: Cannot find module 'other' or its":              "npm ci",
+		"Error [ERR_MODULE_NOT_FOUND]: Cannot find package 'left-pad' imported f": "npm ci",
+	} {
+		p := project(t, map[string]string{"Makefile": "test:\n\t@cat said; exit 1\n", "said": text + "\n"})
+		if err := os.MkdirAll(filepath.Join(p.Dir, "node_modules", "@a", "core"), 0o777); err != nil {
+			t.Fatal(err)
+		}
+		p.Lines[0].Install, p.Lines[0].Build = "npm ci", "npm run build"
+		results, err := trial.Try(t.Context(), p, trial.Options{Timeout: time.Minute, Environ: os.Environ()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if settled, _ := trial.Settle(p, results, ""); !slices.Equal(settled.Installs, []string{want}) {
+			t.Errorf("%s: %+v, %q; want %s", text, results, settled.Installs, want)
+		}
+	}
+}
+
 // Packages that are installed here and that git does not ignore are told of; those that it ignores or tracks are not.
 func TestInstalled(t *testing.T) {
 	for name, c := range map[string]struct {

@@ -92,6 +92,7 @@ func (d *draft) node() {
 		return p.At("dependencies").Has(name) || p.At("devDependencies").Has(name)
 	}
 	missing := d.packagesMissing(p)
+	first := len(d.Lines)
 	for _, s := range nodeScripts {
 		n.script(s.verb, s.noun, s.names)
 	}
@@ -118,6 +119,14 @@ func (d *draft) node() {
 		n.workspaces(p)
 	} else {
 		n.tests()
+	}
+	if n.scripts.At("build").Text != "" {
+		for i := range d.Lines[first:] {
+			d.Lines[first+i].Build = n.program + " run build"
+			if d.below != "" {
+				d.Lines[first+i].Build = "cd " + d.below + " && " + d.Lines[first+i].Build
+			}
+		}
 	}
 	if missing && len(d.Lines) == 0 {
 		d.lacks("node_modules", "the packages are not installed", n.install)
