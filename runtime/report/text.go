@@ -407,7 +407,7 @@ func (p *printer) summary() {
 func (d *Document) missed() (names []string) {
 	for _, name := range d.live.Removed {
 		concerned := false
-		d.Leaves(func(l *DocResult) {
+		d.leaves(func(l *DocResult) {
 			if concerned || l.live == nil || l.live.Process == nil || l.live.Verdict == schedule.Passed {
 				return
 			}
