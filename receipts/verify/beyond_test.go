@@ -6,7 +6,7 @@ import (
 	"github.com/command-dialect/dialect/receipts"
 )
 
-// The same reason is told once, for all paths that it holds of.
+// The same reason stands there once, for all paths that it holds of.
 func TestBeyond(t *testing.T) {
 	for _, test := range []struct {
 		texts []string

@@ -165,7 +165,7 @@ func (p *printer) row(l *DocResult, depth, width int) {
 func (p *printer) block(l *DocResult, size int) {
 	p.f("%s: %s: %s", p.paint(bold, l.place()), clean(l.Title()), p.paint(red, l.ending()))
 	if known := p.known(l); known != "" && p.opt.Form == Agent {
-		p.f("; %s\n", known) // to be mended, and run again, with the line that said it
+		p.f("; %s\n", known) // it is fixed, and run again, with the line that said it
 		return
 	}
 	p.f("\n")

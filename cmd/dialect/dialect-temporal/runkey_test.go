@@ -19,7 +19,7 @@ import (
 	"github.com/command-dialect/dialect/runtime/schedule"
 )
 
-// A worker that knows who may begin runs carries out no others, and no line behind a gate that nobody of them has opened, whoever hands it
+// A worker that knows who may begin runs carries out no others, and no line behind a gate that nobody of them has opened, no matter who hands it
 // out: here somebody who may start workflows, and has read the history of an honest run.
 func TestRunKey(t *testing.T) {
 	t.Parallel()
@@ -102,7 +102,7 @@ func TestRunKey(t *testing.T) {
 	if text, err := os.ReadFile(filepath.Join(place, "deployed")); err != nil || string(text) != "deployed\n" {
 		t.Errorf("%q, %v", text, err)
 	}
-	// Whoever trusts both keys finds the receipts covered by the checkpoint of the one who has run it.
+	// A verifier that trusts both keys finds the receipts covered by the checkpoint of the one who has run it.
 	if out := l.dialect(0, "verify", "--level", "self", "--key", public, "--key", l.keys[0]); !strings.Contains(out, "VERIFIED") {
 		t.Errorf("%s", out)
 	}

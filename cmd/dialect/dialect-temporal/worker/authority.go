@@ -12,7 +12,7 @@ import (
 
 // A worker that knows the keys of those whose lines it carries out asks nobody else what may be carried out: the signature of a run is of the
 // key that signs its answers, and an answer of the last gate before a line says that the way to it is open. That a line was carried out already,
-// or that one before it that is no gate was not, it cannot tell.
+// or that one before it that opens no gate was not, it cannot tell.
 
 // begun returns an error where none of the keys that the worker knows has begun a run.
 func (w *Worker) begun(s *remote.Spec) error {

@@ -23,7 +23,7 @@ type Plan struct {
 	LeftOut  []string // what they do without, and why
 	Offers   []string // what the user may add, for people
 	Installs []string // commands that install what lines are left out for
-	Caches   []string // names of directories that are no part of the project's files
+	Caches   []string // names of directories outside of the project's files
 	Sets     []string // what the workflows of the project set in the environment: `TZ = "UTC" (.github/workflows/ci.yml)`
 	Clean    Clean
 }

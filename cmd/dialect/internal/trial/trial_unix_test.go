@@ -230,7 +230,7 @@ func TestUnbuilt(t *testing.T) {
 	}
 }
 
-// Packages that are installed here and that git does not ignore are told of; those that it ignores or tracks are not.
+// Packages that are installed here and that git does not ignore are named; those that it ignores or tracks are not.
 func TestInstalled(t *testing.T) {
 	for name, c := range map[string]struct {
 		files map[string]string
