@@ -247,7 +247,8 @@ func TestPage(t *testing.T) {
 	}
 }
 
-// TestLeast holds the floor of a budget that is missed to what the subjects took: the parts add up to the floor, and the rest is dialect's own.
+// TestLeast holds the floor of a budget that is missed to what the subjects took: the parts add up to the floor, and the rest is dialect's own. Memory has no
+// parts.
 func TestLeast(t *testing.T) {
 	c := fixedReport().Cases[0]
 	met, lost := c.Budgets[0], c.Budgets[1]
@@ -266,6 +267,10 @@ func TestLeast(t *testing.T) {
 	}
 	if c.Budgets[len(c.Budgets)-1].Floor != nil {
 		t.Error("a subject that is not there has a floor")
+	}
+	of := judge("", 1, []sample{{Name: "a", RSS: 30_000_000}, {Name: started, RSS: 18_000_000}}, []budget{{subject: "a", kind: memory, limit: 20, floor: started}})
+	if got, want := of.Budgets[0].least(), "floor 18.0 MB: the program once it has started, most of it pages of its file; what it does takes 12.0 MB"; got != want {
+		t.Errorf("of memory: %q", got)
 	}
 }
 

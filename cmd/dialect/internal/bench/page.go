@@ -32,7 +32,7 @@ The column has its ratio beside what has a budget; a budget that is missed says 
 			if first := c.Samples[0]; first.Failed == "" {
 				ratio = fmt.Sprintf("%.2f", s.Median/first.Median)
 				for _, v := range c.Budgets {
-					if v.Subject == s.Name && v.Floor != nil {
+					if v.Subject == s.Name && v.Floor != nil && v.Kind != memory {
 						least = fmt.Sprintf("%.2f", (s.Median-v.Floor.Own)/first.Median)
 					}
 				}

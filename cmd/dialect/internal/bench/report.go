@@ -69,7 +69,7 @@ type verdict struct {
 type least struct {
 	Value float64 `json:"value"`
 	Parts []part  `json:"parts"`
-	Own   float64 `json:"own_ms"` // what dialect takes beyond it
+	Own   float64 `json:"own"` // what dialect takes beyond it: ms, of memory MB
 }
 
 type part struct {
@@ -100,6 +100,10 @@ func (b budget) leastOf(s, y sample, find func(string) (sample, bool)) *least {
 		return nil
 	}
 	l := &least{Value: b.value(last, y), Own: s.Median - last.Median}
+	if b.kind == memory {
+		l.Own = b.value(s, y) - l.Value
+		return l
+	}
 	before := 0.0
 	for _, f := range floors {
 		if got, ok := find(f.subject); ok {
@@ -179,6 +183,8 @@ func (v verdict) least() string {
 	}
 	var b strings.Builder
 	switch v.Kind {
+	case memory:
+		return fmt.Sprintf("floor %.1f MB: the program once it has started, most of it pages of its file; what it does takes %.1f MB", v.Floor.Value, v.Floor.Own)
 	case ratio, ahead:
 		fmt.Fprintf(&b, "floor %.2f x: ", v.Floor.Value)
 	default:

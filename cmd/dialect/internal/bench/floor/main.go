@@ -6,7 +6,7 @@
 // It starts PROGRAM COUNT times, JOBS at a time, each in a session of its own, and hashes what comes out of its two pipes. With TREE it
 // reads and hashes the files of that folder before and after. With STORE it keeps as many records there as dialect does, in as many
 // transactions: one before the first command, durable before that starts; one for each command, gathered for as long as
-// dialect gathers them; two at the end.
+// dialect gathers them; two at the end. With "-" for TREE nothing is read, and nothing kept at the end, as by dialect exec.
 package main
 
 import (
@@ -27,6 +27,9 @@ import (
 
 	_ "modernc.org/sqlite"
 )
+
+// none in the place of a tree stands for no tree.
+const none = "-"
 
 func main() {
 	if err := run(os.Args[1:]); err != nil {
@@ -52,9 +55,12 @@ func run(args []string) error {
 		if s, err = open(args[4]); err != nil {
 			return err
 		}
+		if args[3] != none {
+			s.ending = 2
+		}
 	}
 	look := func() error {
-		if len(args) < 4 {
+		if len(args) < 4 || args[3] == none {
 			return nil
 		}
 		return read(args[3])
@@ -148,11 +154,12 @@ type store struct {
 	written   chan error
 	made      int
 	waiting   int // submitted, and in no transaction yet; of write until it has ended
+	ending    int // records that stand for the gate and its consumption
 }
 
 // Of a queue of records, as in the package sqlite of dialect.
 const (
-	linger    = 10 * time.Millisecond
+	linger    = 25 * time.Millisecond
 	fullBatch = 64
 	bodySize  = 1200 // bytes of a record
 )
@@ -217,13 +224,13 @@ func (s *store) write() {
 	}
 }
 
-// close commits what waits, with what stands for the gate and its consumption, and closes the file.
+// close commits what waits, with what ends a run, and closes the file.
 func (s *store) close() error {
 	close(s.submitted)
 	if err := <-s.written; err != nil {
 		return err
 	}
-	if err := s.commit(s.waiting + 2); err != nil {
+	if err := s.commit(s.waiting + s.ending); err != nil {
 		return err
 	}
 	if err := s.conn.Close(); err != nil {
