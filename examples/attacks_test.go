@@ -119,6 +119,20 @@ var attacks = []attack{
 		w.sh("rm -r .dialect && cp -a ../copy .dialect")
 		return w.ask()
 	}},
+	{"a failure is undone by a copy of the store from after the kept checkpoint; at L3 with `--level L3`", func(w *world) string {
+		w.honest()
+		w.write("alpha.txt", "good, and new\n")
+		w.sh("cp -a .dialect ../copy")
+		red(w)
+		w.start(nil, "run", "quality.dlct")
+		w.sh("rm -r .dialect && cp -a ../copy .dialect")
+		green(w)
+		w.passes(nil)
+		if w.level == 3 {
+			return w.ask("--level", "L3")
+		}
+		return w.ask()
+	}},
 	{"the store is deleted, and a pass forged in a new one", func(w *world) string {
 		w.honest()
 		w.sh("rm -r .dialect")

@@ -33,6 +33,7 @@ const (
 	ReusedResult   Reason = "reused"          // a fresh result was asked for
 	TooOld         Reason = "too_old"         // or of the future
 	LevelTooLow    Reason = "level_too_low"   // not signed by a known key
+	NotKept        Reason = "not_kept"        // not below the checkpoint that the verifier kept
 	Cut            Reason = "cut"             // the session of a notary is not all there
 	Spent          Reason = "spent"           // in the ledger of the consumer
 	OtherPlace     Reason = "other_place"     // of another project of the working tree

@@ -185,11 +185,20 @@ func TestKeptHead(t *testing.T) {
 			if res := ask(t, m.open(o), asked()); res.Verdict != Verified || res.Kept {
 				t.Errorf("%s, kept %v; the head was kept before the gate", told(res), res.Kept)
 			}
+			keptIn := func(q *Query) { q.Kept = true }
+			if res := ask(t, m.open(o), asked(keptIn)); res.Verdict != Missing || res.Refusals[0].Reason != receipts.NotKept {
+				t.Errorf("%s; a gate after the kept head is none of the log that was kept", told(res))
+			}
 			all := m.head()
 			o.Kept = &all
 			if res := ask(t, m.open(o), asked()); res.Verdict != Verified || !res.Kept {
 				t.Errorf("%s, kept %v", told(res), res.Kept)
 			}
+			m.gate([]receipts.Hash{m.receipt()}) // a later one hides no gate that is covered
+			if res := ask(t, m.open(o), asked(keptIn)); res.Verdict != Verified || !res.Kept {
+				t.Errorf("%s, kept %v", told(res), res.Kept)
+			}
+			all = m.head()
 			for name, tt := range map[string]struct {
 				change func(h *receipts.Head)
 				want   string
@@ -382,6 +391,9 @@ func TestBundleKept(t *testing.T) {
 		}
 		if res := ask(t, s, asked()); res.Verdict != Verified || res.Kept != want {
 			t.Errorf("a head of %d: %s, kept %v", h.Count, told(res), res.Kept)
+		}
+		if res := ask(t, s, asked(func(q *Query) { q.Kept = true })); (res.Verdict == Verified) != want {
+			t.Errorf("a head of %d that has to cover the gate: %s", h.Count, told(res))
 		}
 	}
 }

@@ -34,7 +34,7 @@
 //     of a gate below it, is in the log, and is a receipt of a success or, where it was
 //     pending, was settled as one.
 //  6. It, each member, each gate below it and each settlement has at least the level
-//     that is asked for (TestLevel).
+//     that is asked for (TestLevel); a head that the verifier kept covers it, if that is asked for (TestKeptHead).
 //  7. It is about the tree that is asked about, and so is each member that is required;
 //     where nothing is required, each that did not change the tree. If the question is
 //     about a commit, the gate's tree is exact: a clone has the bytes that were tested.

@@ -81,6 +81,7 @@ type Query struct {
 	Inputs         map[string]receipts.Hash // the present inputs of bindings; see [receipts.Receipt]
 	Session, Nonce string                   // empty for any
 	Level          int                      // the least trust level
+	Kept           bool                     // a head that the verifier kept has to cover the gate: what was cut off after it left no trace
 	MaxAge         time.Duration
 	Now            time.Time
 	Fresh          bool // refuse repeated results
@@ -163,14 +164,7 @@ func (s *Session) conclude(q Query, r *Result) (*Result, error) {
 	r.Below += len(r.below)
 	r.Records, r.Remembered = s.index.len(), s.start
 	if r.Gate != nil {
-		seq, covered := max(r.Gate.Seq, r.newest), int64(0)
-		if s.partial {
-			seq = s.bundled[seq].Seq
-		}
-		if s.kept != nil {
-			covered = s.kept.Count
-		}
-		r.Kept = seq < max(covered, s.answered)
+		r.Kept = s.keeps(max(r.Gate.Seq, r.newest))
 	}
 	if r.Gate != nil && len(r.Members) > 0 {
 		r.Tested = s.tested(q, r.Gate, r.Members)
@@ -186,6 +180,21 @@ func (s *Session) conclude(q Query, r *Result) (*Result, error) {
 		r.Notes = append(r.Notes, "from a bundle: what it leaves out, and what came after it, is not known")
 	}
 	return r, nil
+}
+
+// keeps reports whether a head that the verifier kept covers the record at seq.
+func (s *Session) keeps(seq int64) bool {
+	if s.partial {
+		seq = s.bundled[seq].Seq
+	}
+	return seq < s.answered || s.kept != nil && seq < s.kept.Count
+}
+
+// mustKeep checks that a head that was kept covers the record of a result, where that is asked for.
+func (s *Session) mustKeep(q Query, res *Result, name string) {
+	if q.Kept && !s.keeps(res.Gate.Seq) {
+		res.no(Missing, receipts.NotKept, res.Gate.SHA, "%s came after the checkpoint that was kept: what was cut off the log since then left no trace", name)
+	}
 }
 
 func (r *Result) add(v Verdict, x receipts.Refusal) {
@@ -379,6 +388,7 @@ func (s *Session) judge(q Query, e *receipts.Entry, x extent) *Result {
 	}
 	name := "the gate " + id
 	q.identify(res, e.SHA, name, g.Session, g.Nonce, g.Timestamp.Time, g.Place)
+	s.mustKeep(q, res, name)
 	q.rules(res, e.SHA, name, g.Matrix)
 	q.trees(g, res, id)
 	if x == whole {
@@ -419,6 +429,7 @@ func (s *Session) judgeLeaf(q Query, e *receipts.Entry) *Result {
 		res.no(Failed, reason, e.SHA, "%s %s", name, text)
 	}
 	q.identify(res, e.SHA, name, r.Session, r.Nonce, r.Timestamp.Time, r.Place)
+	s.mustKeep(q, res, name)
 	q.ground(res)
 	if r.Binding != "" {
 		q.rules(res, e.SHA, name, r.Matrix)

@@ -253,6 +253,8 @@ func (q *Question) next(refused receipts.Refusal, verdict verify.Verdict, script
 			return []string{advice("a notary has to record it, in a clean checkout that shares nothing that the agent can write: see `dialect help notary`")}
 		}
 		return nextOfLevel(runtime.GOOS, whole)
+	case receipts.NotKept:
+		return []string{advice("a checkpoint covers what came before it: run again, keep one before others can write the store, and ask with that:"), whole}
 	case receipts.NotClean:
 		switch {
 		case culprit == nil || culprit.Clean == nil:

@@ -71,6 +71,7 @@ func TestNextOfRefusals(t *testing.T) {
 		{"spent", receipts.Spent, "q.dlct", nil, nil, []string{"# a receipt is consumed once", run + "q.dlct"}},
 		{"a session that is cut", receipts.Cut, "q.dlct", nil, nil, []string{"# ask for the bundle"}},
 		{"a level", receipts.LevelTooLow, "q.dlct", nil, func(q *Question) { q.Level = receipts.LevelNotary }, []string{"# a notary has to record it"}},
+		{"not kept", receipts.NotKept, "q.dlct", nil, nil, []string{"# a checkpoint covers", run + "q.dlct"}},
 		{"stale, of a notary", receipts.TreeChanged, "q.dlct", nil, func(q *Question) { q.Level, q.bundle = receipts.LevelNotary, "p.json" }, []string{"dialect guard --bundle p.json --identity 3 -- dialect run q.dlct 3< <(cat boss.key)"}},
 		{"untested, of a notary", receipts.Untested, "q.dlct", nil, func(q *Question) { q.Level = receipts.LevelNotary }, []string{"dialect guard --bundle proof.json --identity 3 -- dialect prove q.dlct 3< <(cat boss.key)"}},
 		{"untested", receipts.Untested, "q.dlct", nil, func(q *Question) { q.o.Routing = "r.toml" }, []string{"dialect prove" + store + "--routing r.toml q.dlct"}},

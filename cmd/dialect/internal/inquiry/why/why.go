@@ -55,7 +55,7 @@ type Facts struct {
 
 // of names the condition that a refusal for a reason is about.
 var of = map[receipts.Reason]string{
-	receipts.Tampered: "log", receipts.Degraded: "log", receipts.NotInLog: "log",
+	receipts.Tampered: "log", receipts.Degraded: "log", receipts.NotInLog: "log", receipts.NotKept: "log",
 	receipts.TreeChanged: "files", receipts.NoTree: "files", receipts.Inexact: "files", receipts.OtherPlace: "files",
 	receipts.OtherPolicy: "rules",
 	receipts.NotFinal:    "gate", receipts.Missing: "gate", receipts.NotReceipt: "gate",
