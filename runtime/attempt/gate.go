@@ -100,22 +100,9 @@ func (x *Executor) decide(ctx context.Context, a schedule.Action, g *Decision) {
 	if x.opt.DeferGate {
 		g.Verdict, g.Members = GateDeferred, len(expect)
 		for i, r := range held {
-			what := r.moved
-			if len(r.changed) > 0 {
-				what = receipts.ListPaths(r.changed)
-			}
-			if what == "" {
-				continue
-			}
-			g.Verdict = GateRefusal
-			g.Refusals = append(g.Refusals, receipts.Refusal{
-				Reason: receipts.TreeChanged, SHA: r.Receipt, Step: r.Step.ID, Line: r.Step.Line.Number,
-				Message: fmt.Sprintf("step %s (%s) is fit for no gate: %s changed while it ran; run it again", r.Step.ID, expect[i].Binding, what),
-			})
+			expect[i].Changed, expect[i].Moved = r.changed, r.moved
 		}
-		if len(g.Refusals) > 0 {
-			g.Detail = g.Refusals[0].Message
-		}
+		g.unfit(expect)
 		err = x.ledger.sync()
 	} else {
 		tested, unseen := x.trees.gate()
@@ -152,8 +139,9 @@ func (x *Executor) decide(ctx context.Context, a schedule.Action, g *Decision) {
 		err = x.askGate(a, g, expect, tested, unseen)
 	}
 	if err != nil && g.Verdict != GateRefusal {
-		// Without a store there is no evidence: enough only if none was asked for.
+		// Without a store there is no evidence: enough only if none was asked for, and if the run itself has seen nothing that a gate refuses.
 		g.Verdict, g.Detail = GateDegraded, "no receipt can be kept: "+err.Error()
+		g.unfit(expect)
 		for _, e := range expect {
 			if e.Required {
 				g.Verdict = GateRefusal
@@ -163,6 +151,26 @@ func (x *Executor) decide(ctx context.Context, a schedule.Action, g *Decision) {
 				})
 			}
 		}
+	}
+}
+
+// unfit refuses the lines since whose start files or inputs have changed that they only read, which the run itself has seen.
+func (g *Decision) unfit(expect []receipts.Expectation) {
+	for _, e := range expect {
+		changed := e.Moved
+		if len(e.Changed) > 0 {
+			changed = receipts.ListPaths(e.Changed)
+		}
+		if changed == "" {
+			continue
+		}
+		g.Refusals = append(g.Refusals, receipts.Refusal{
+			Reason: receipts.TreeChanged, SHA: e.SHA, Step: e.Step, Line: e.Line,
+			Message: fmt.Sprintf("step %s (%s) is fit for no gate: %s changed since it began; run it again", e.Step, e.Binding, changed),
+		})
+	}
+	if len(g.Refusals) > 0 {
+		g.Verdict, g.Detail = GateRefusal, g.Refusals[0].Message
 	}
 }
 

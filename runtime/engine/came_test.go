@@ -2,6 +2,7 @@ package engine_test
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
@@ -150,6 +151,31 @@ func TestLookIsWhole(t *testing.T) {
 		}
 		if w.quick > 1 { // before it ran
 			t.Errorf("%s: %d quick looks", name, w.quick)
+		}
+	}
+}
+
+// TestChangedWithoutStore has files, or inputs, change under a line that only reads. The run knows that without its store: who takes the
+// store away makes no pass of it.
+func TestChangedWithoutStore(t *testing.T) {
+	for name, script := range map[string]string{
+		"a file":    "echo two >a.txt",
+		"its input": "echo two >in.log", // which git ignores
+	} {
+		for _, deferred := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s, deferred %v", name, deferred), func(t *testing.T) {
+				r := newRepo(t)
+				s := r.sh("a", script)
+				s.Inputs = []string{"in.log"}
+				p := r.plan(s, r.sh("b", "true"))
+				for _, s := range p.Steps {
+					s.ReceiptRequired = false // else it refuses in any case
+				}
+				o := run(t, p, engine.Options{Options: attempt.Options{Degraded: "there is none", Workspace: r.tracker(), DeferGate: deferred}})
+				if o.Gate.Verdict != attempt.GateRefusal || len(o.Gate.Refusals) == 0 || o.Gate.Refusals[0].Reason != receipts.TreeChanged || o.ExitStatus() != 3 {
+					t.Errorf("gate %s, %v, exit status %d", o.Gate.Verdict, o.Gate.Refusals, o.ExitStatus())
+				}
+			})
 		}
 	}
 }
