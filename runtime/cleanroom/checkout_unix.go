@@ -65,7 +65,7 @@ type checkout struct {
 	dirs  map[string][]string // directory, "" for the root -> what is in it
 
 	states []state  // of files, by index
-	opaque []string // directories that hide what the layers below have in their place; a mount would take any other for one as well
+	opaque []string // directories that hide what the layers below have in their place; no other one has a mark
 
 	when int64 // that each file was modified, in seconds, since [checkout.sync]; 0 for whenever
 }
@@ -252,10 +252,17 @@ func (c *checkout) directory(name string, repair bool, differ func(string)) (boo
 		return false, err
 	}
 	defer d.Close()
-	if overlay.Marked(d) && !slices.Contains(c.opaque, name) {
+	marks, err := overlay.Marks(int(d.Fd()))
+	if err != nil {
+		return false, err
+	}
+	if slices.Contains(c.opaque, name) {
+		marks = slices.DeleteFunc(marks, func(mark string) bool { return mark == overlay.OpaqueName })
+	}
+	if len(marks) > 0 {
 		differ(name)
 		if repair {
-			if err := overlay.Unmark(d); err != nil {
+			if err := overlay.Unmark(int(d.Fd()), marks); err != nil {
 				return false, err
 			}
 		}
@@ -320,7 +327,7 @@ func (c *checkout) same(ctx context.Context, i int, fresh, timed bool, buf []byt
 		return st.Mode&unix.S_IFMT == unix.S_IFCHR && st.Rdev == 0, nil
 	}
 	// A file with another name could be changed by that.
-	if uint32(st.Mode) != mode(f.Kind) || st.Nlink != 1 || st.Size != f.Size || f.Size == 0 && overlay.Removed(full) {
+	if uint32(st.Mode) != mode(f.Kind) || st.Nlink != 1 || st.Size != f.Size {
 		return false, nil
 	}
 	now := statusOf(&st)
@@ -333,6 +340,9 @@ func (c *checkout) same(ctx context.Context, i int, fresh, timed bool, buf []byt
 		return false, err
 	}
 	defer unix.Close(fd)
+	if marks, err := overlay.Marks(fd); err != nil || len(marks) > 0 { // like what it contains, they change with its status alone
+		return false, err
+	}
 	sum, n, err := copyTo(ctx, -1, fd, f.Size, buf)
 	if err != nil {
 		return false, &fs.PathError{Op: "read", Path: full, Err: err}

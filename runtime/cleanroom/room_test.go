@@ -431,27 +431,34 @@ func TestKept(t *testing.T) {
 func TestMarks(t *testing.T) {
 	root := project(t, home(t))
 	put(t, root, "dir/sub/empty", "")
+	put(t, root, "dir/sub/full", "text")
+	put(t, root, "dir/other/file", "text")
 	r := confined(t, root)
-	const look = "test -e dir/sub/empty && echo there"
+	const look = "test -e dir/sub/empty && test -e dir/sub/full && test -e dir/other/file && echo there"
 	out, _ := sh(t, r, look)
 	want(t, "before", out, "there")
-	sub := filepath.Join(r.tree.dir, "dir/sub")
-	mark := func() error {
-		return errors.Join(unix.Setxattr(sub, overlay.OpaqueName, []byte("x"), 0), unix.Setxattr(filepath.Join(sub, "empty"), "user.overlay.whiteout", []byte("y"), 0))
+	for _, c := range []struct{ at, with []string }{
+		{[]string{"dir/sub", "dir/sub/empty"}, []string{overlay.OpaqueName + "=x", "user.overlay.whiteout=y"}},
+		{[]string{"dir/sub/full"}, []string{"user.overlay.metacopy="}}, // a copy of its attributes alone: it cannot be looked at
+		{[]string{"dir/other"}, []string{"user.overlay.redirect=/dir/sub"}},
+	} {
+		for i, at := range c.at {
+			name, value, _ := strings.Cut(c.with[i], "=")
+			if err := unix.Setxattr(filepath.Join(r.tree.dir, at), name, []byte(value), 0); errors.Is(err, unix.ENOTSUP) {
+				t.Skip("no such attributes here")
+			} else if err != nil {
+				t.Fatal(err)
+			}
+		}
+		r.Forget()
+		if _, err := r.Take(t.Context()); err == nil || !strings.Contains(err.Error(), c.at[len(c.at)-1]) {
+			t.Errorf("%s at the gate: %v", c.with, err)
+		}
+		r.Close()
+		r = confined(t, root)
+		out, _ = sh(t, r, look)
+		want(t, c.with[0]+", repaired", out, "there")
 	}
-	if err := mark(); errors.Is(err, unix.ENOTSUP) {
-		t.Skip("no such attributes here")
-	} else if err != nil {
-		t.Fatal(err)
-	}
-	r.Forget()
-	if _, err := r.Take(t.Context()); err == nil || !strings.Contains(err.Error(), "dir/sub") {
-		t.Errorf("at the gate: %v", err)
-	}
-	r.Close()
-	r = confined(t, root)
-	out, _ = sh(t, r, look)
-	want(t, "repaired", out, "there")
 }
 
 // What changes the checkout while a run lasts is found at its gate, also when it is put under another's name or time.

@@ -3,6 +3,7 @@ package overlay
 import (
 	"io/fs"
 	"os"
+	"strings"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -18,25 +19,37 @@ func Opaque(dir *os.File) bool {
 	return err == nil && string(value[:n]) == "y"
 }
 
-// removedName is the attribute by which an empty file is the mark of one that is removed.
-const removedName = "user.overlay.whiteout"
+// markPrefix begins the names of all attributes that an overlay reads. By others than [OpaqueName] a file is removed or cannot be opened, and a
+// directory cannot be entered, or has marks of a further kind in it.
+const markPrefix = "user.overlay."
 
-// Removed reports whether a file has that: where it is empty a mount does not show it.
-func Removed(name string) bool {
-	_, err := unix.Lgetxattr(name, removedName, nil)
-	return err == nil
+// Marks returns the names of those that an open file or directory has.
+func Marks(fd int) (names []string, err error) {
+	n, err := unix.Flistxattr(fd, nil)
+	if n == 0 && err == nil || err == unix.ENOTSUP {
+		return nil, nil
+	}
+	list := make([]byte, max(n, 0))
+	if err == nil {
+		n, err = unix.Flistxattr(fd, list)
+	}
+	if err != nil {
+		return nil, os.NewSyscallError("flistxattr", err)
+	}
+	for name := range strings.SplitSeq(string(list[:n]), "\x00") {
+		if strings.HasPrefix(name, markPrefix) {
+			names = append(names, name)
+		}
+	}
+	return names, nil
 }
 
-// Marked reports whether a directory has [OpaqueName] with any value: there are others, by which files in it are such marks.
-func Marked(dir *os.File) bool {
-	_, err := unix.Fgetxattr(int(dir.Fd()), OpaqueName, nil)
-	return err == nil
-}
-
-// Unmark takes that away.
-func Unmark(dir *os.File) error {
-	if err := unix.Fremovexattr(int(dir.Fd()), OpaqueName); err != nil {
-		return &fs.PathError{Op: "remove an attribute", Path: dir.Name(), Err: err}
+// Unmark takes marks away.
+func Unmark(fd int, names []string) error {
+	for _, name := range names {
+		if err := unix.Fremovexattr(fd, name); err != nil {
+			return os.NewSyscallError("fremovexattr", err)
+		}
 	}
 	return nil
 }

@@ -7,16 +7,16 @@ import (
 	"os"
 )
 
-// Opaque is for systems that have overlays.
+// OpaqueName is of systems that have overlays.
+const OpaqueName = "user.overlay.opaque"
+
+// Opaque is for those.
 func Opaque(*os.File) bool { return false }
 
-// Removed is for such systems, too.
-func Removed(string) bool { return false }
+// Marks is, too.
+func Marks(int) ([]string, error) { return nil, nil }
 
-// Marked as well.
-func Marked(*os.File) bool { return false }
-
-// Unmark, too.
-func Unmark(*os.File) error { return nil }
+// Unmark as well.
+func Unmark(int, []string) error { return nil }
 
 func removed(fs.FileInfo) bool { return false }
