@@ -26,7 +26,7 @@ func (in *Intent) add(push bool, st *state) {
 }
 
 // gitValues are the options of git itself that take the next word.
-var gitValues = []string{"-C", "-c", "--git-dir", "--work-tree", "--namespace", "--exec-path", "--super-prefix", "--config-env"}
+var gitValues = []string{"-C", "-c", "--git-dir", "--work-tree", "--namespace", "--exec-path", "--super-prefix", "--config-env", "--attr-source", "--shallow-file"}
 
 // git reads the arguments of git.
 func (in *Intent) git(words []word, st *state, depth int) {
@@ -173,15 +173,17 @@ var unverified = []string{"log", "grep", "show", "diff", "blame", "shortlog", "r
 // reading are further ones that run no hook.
 var reading = []string{"status", "config", "rev-parse", "ls-files", "ls-tree", "cat-file", "branch", "fetch", "describe", "add", "reset", "restore", "checkout", "switch"}
 
-// takesNext reports whether an option of git commit takes the next word: the last of its letters is the first of them that takes a value.
+// takesNext reports whether an option of git commit takes the next word: the last of its letters is the first of them that takes a value. Git
+// takes an abbreviation for the option.
 func takesNext(a string) bool {
-	if slices.Contains([]string{"--message", "--file", "--author", "--date", "--trailer", "--fixup", "--squash", "--template", "--cleanup", "--reuse-message", "--reedit-message"}, a) {
-		return true
+	if len(a) > len("--r") && strings.HasPrefix(a, "--") {
+		return slices.ContainsFunc([]string{"--message", "--file", "--author", "--date", "--trailer", "--fixup", "--squash", "--template", "--cleanup", "--reuse-message", "--reedit-message", "--pathspec-from-file"},
+			func(o string) bool { return strings.HasPrefix(o, a) })
 	}
 	if len(a) < 2 || a[0] != '-' || a[1] == '-' {
 		return false
 	}
-	return strings.IndexAny(a, "mFCct") == len(a)-1
+	return strings.IndexAny(a, "mFCctuS") == len(a)-1 && strings.IndexByte("mFCct", a[len(a)-1]) >= 0
 }
 
 // pushTakesNext reports whether an option of git push takes the next word. Git takes an abbreviation for the option.
@@ -269,6 +271,7 @@ func (in *Intent) forge(name string, args []string, st *state) {
 		return true
 	}
 	switch {
+	case len(words) > 1 && args[len(args)-1] == "--help" && !strings.HasPrefix(args[len(args)-2], "-"): // only asks what it does
 	case name == "gh" && has("pr", "create|new|merge|ready"), name == "glab" && has("mr", "create|new|merge"),
 		name == "hub" && has("pull-request|push"), name == "tea" && has("pr|pull|pulls", "create|c|merge"), name == "gh" && has("release", "create"),
 		name == "gh" && has("repo", "create") && slices.Contains(args, "--push"), name == "az" && has("repos", "pr", "create"),

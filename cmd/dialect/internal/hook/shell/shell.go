@@ -340,6 +340,9 @@ func (in *Intent) call(c *syntax.CallExpr, st *state, depth int) {
 	}
 	for _, a := range c.Assigns {
 		in.assigned(a, own)
+		if len(c.Args) == 0 && a.Name != nil && a.Name.Value == "GIT_DIR" {
+			st.unknown = "GIT_DIR may be one of the shell alone"
+		}
 	}
 	args := in.fields(c.Args, st) // before what is assigned for the command
 	if len(args) > 0 {
@@ -368,6 +371,9 @@ var wrappers = map[string]struct {
 	"op": {skip: 1, sub: "run"}, "mise": {skip: 1, sub: "exec x"}, "direnv": {skip: 2, sub: "exec"}, "bundle": {skip: 1, sub: "exec"}, "npm": {skip: 1, sub: "exec x"}, "pnpm": {skip: 1, sub: "exec"}, "yarn": {skip: 1, sub: "exec"}, "bunx": {},
 	"conda": {skip: 1, flags: "np", sub: "run"}, "pixi": {skip: 1, sub: "run"}, "devbox": {skip: 1, sub: "run"}, "dotenvx": {skip: 1, flags: "f", sub: "run"}, "nix": {skip: 1, sub: "develop shell"}, "screen": {flags: "ScehpstT"},
 }
+
+// ofShell are the wrappers that a shell has itself: only what they run changes its folder and variables.
+var ofShell = []string{"command", "builtin", "time", "repeat", "noglob", "nocorrect"}
 
 // findExecs are the options of programs that find files, and of which the rest is a command.
 var findExecs = []string{"-exec", "-execdir", "-ok", "-okdir", "-x", "-X", "--exec", "--exec-batch"}
@@ -399,12 +405,15 @@ func (in *Intent) argv(args []word, st *state, depth int) {
 		if !ok {
 			break
 		}
+		if !slices.Contains(ofShell, name) {
+			st = st.clone()
+		}
 		before := args[:1:1] // what comes before the options
 		args = args[1:]
 		for skip := w.skip; ; skip-- {
-			for len(args) > 0 && strings.HasPrefix(args[0].text, "-") && args[0].text != "-" {
+			for len(args) > 0 && strings.HasPrefix(args[0].text, "-") && (args[0].text != "-" || name == "env") {
 				flag, value := args[0].text, word{known: args[0].known}
-				takes := flag[1:] != "" && flag[1] != '-' && strings.IndexAny(flag[1:], w.flags) == len(flag)-2
+				takes := flag[1:] != "" && flag[1] != '-' && strings.IndexAny(flag[1:], w.flags) == len(flag)-2 || name == "env" && len(flag) > 2 && strings.HasPrefix("--unset", flag)
 				if f, v, ok := strings.Cut(flag, "="); ok {
 					flag, value.text = f, v
 				}
@@ -416,7 +425,10 @@ func (in *Intent) argv(args []word, st *state, depth int) {
 					// Whether the next word is the value of a long option is known to the program alone: both are read.
 					in.argv(slices.Concat(before, args[1:]), st.clone(), depth+1)
 				}
-				if name == "env" { // a command line in one word
+				if name == "env" { // with less of the environment, or a command line in one word
+					if short := !strings.HasPrefix(flag, "--"); short && strings.Contains(flag, "i") || strings.HasPrefix(flag, "--i") || value.text == "GIT_DIR" || flag == "-uGIT_DIR" {
+						st.gitDir, st.unknown = "", ""
+					}
 					rest, ok := "", flag == "--split-string"
 					if !strings.HasPrefix(flag, "--") {
 						_, rest, ok = strings.Cut(flag, "S")
@@ -475,10 +487,11 @@ func (in *Intent) argv(args []word, st *state, depth int) {
 	switch name := strings.TrimSuffix(path.Base(args[0].text), ".exe"); name {
 	case "cd", "pushd":
 		to := word{text: "~", known: name == "cd"}
-		if i := slices.IndexFunc(rest, func(w word) bool { return !strings.HasPrefix(w.text, "-") || w.text == "-" }); i >= 0 {
+		i := slices.IndexFunc(rest, func(w word) bool { return !strings.HasPrefix(w.text, "-") || w.text == "-" })
+		if i >= 0 {
 			to = rest[i]
 		}
-		if to.text == "-" {
+		if to.text == "-" || name == "cd" && i >= 0 && i+1 < len(rest) { // bash takes one folder, and stays where it is
 			to.known = false
 		}
 		st.cd(to)
@@ -569,7 +582,7 @@ func (in *Intent) argv(args []word, st *state, depth int) {
 	case "gh", "glab", "hub", "tea", "az":
 		in.forge(name, texts(rest), st)
 	case "jj":
-		if i := slices.Index(texts(rest), "git"); i >= 0 && i+1 < len(rest) && rest[i+1].text == "push" {
+		if i := slices.Index(texts(rest), "git"); i >= 0 && i+1 < len(rest) && rest[i+1].text == "push" && rest[len(rest)-1].text != "--help" {
 			in.add(true, st)
 		}
 	case "dialect", "ar":
