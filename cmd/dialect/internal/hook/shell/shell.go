@@ -426,7 +426,7 @@ func (in *Intent) argv(args []word, st *state, depth int) {
 					in.argv(slices.Concat(before, args[1:]), st.clone(), depth+1)
 				}
 				if name == "env" { // with less of the environment, or a command line in one word
-					if short := !strings.HasPrefix(flag, "--"); short && strings.Contains(flag, "i") || strings.HasPrefix(flag, "--i") || value.text == "GIT_DIR" || flag == "-uGIT_DIR" {
+					if i := strings.IndexAny(flag, "iuCS"); strings.HasPrefix(flag, "--i") || i == 1 && flag[i:] == "uGIT_DIR" || i > 0 && flag[1] != '-' && flag[i] == 'i' || value.text == "GIT_DIR" {
 						st.gitDir, st.unknown = "", ""
 					}
 					rest, ok := "", flag == "--split-string"
