@@ -37,7 +37,9 @@ type Intent struct {
 	Actions []Action // those that count, each once, in the order of the text
 	Bypass  string   // the words that go around a check; empty for none
 
-	work int // steps that were taken
+	work      int // steps that were taken
+	variables int // that are read, one in the other
+	nested    int // calls of walk
 }
 
 // An Action is a use of git that counts, and where. Paths are relative to where the client works; "~" begins one that is in the
@@ -80,6 +82,7 @@ type state struct {
 	at              []where
 	gitDir, unknown string            // of GIT_DIR
 	stdin           string            // what a command reads, as far as it is known
+	fed             *syntax.Stmt      // that reads it by a redirection of its own; nil for none
 	aliases         map[string]string // of git, that the command line makes
 	bodies          []string          // that long left out
 	names           *definition       // what the command line has defined, the last one first
@@ -194,8 +197,13 @@ func (in *Intent) list(list []*syntax.Stmt, st *state, depth int) {
 	}
 }
 
-// walk walks commands in the order of the text, with the folder that each is started in.
+// walk walks commands in the order of the text, with the folder that each is started in. What is deeper than any text can be is a text that
+// leads to itself, and is not read: a stack that is full would end the hook, which allows.
 func (in *Intent) walk(n syntax.Node, st *state, depth int) {
+	if in.nested++; in.nested > maxText {
+		in.work = maxWork
+	}
+	defer func() { in.nested-- }()
 	branch := func(list []*syntax.Stmt) { st.branch(false, func(st *state) { in.list(list, st, depth) }) }
 	syntax.Walk(n, func(n syntax.Node) bool {
 		if !in.spend(1) {
@@ -211,12 +219,16 @@ func (in *Intent) walk(n syntax.Node, st *state, depth int) {
 			}
 			return true
 		case *syntax.Stmt:
-			for _, r := range n.Redirs {
-				if text := in.feeds(r, st); text != "" && text != st.stdin {
-					was := st.stdin
-					st.stdin = text
+			if n != st.fed {
+				text := ""
+				for _, r := range n.Redirs {
+					text = cmp.Or(in.feeds(r, st), text)
+				}
+				if text != "" {
+					fed, stdin := st.fed, st.stdin
+					st.fed, st.stdin = n, text
 					in.walk(n, st, depth)
-					st.stdin = was
+					st.fed, st.stdin = fed, stdin
 					return false
 				}
 			}
@@ -309,6 +321,11 @@ func isChange(s *syntax.Stmt) bool {
 }
 
 func (in *Intent) variable(name string, to word, st *state) {
+	depth := maxDepth
+	if in.variables++; in.variables > maxDepth {
+		depth++ // it is read no more
+	}
+	defer func() { in.variables-- }()
 	switch value := to.text; {
 	case name == "GIT_DIR" && !to.known:
 		st.unknown = "GIT_DIR is known only when the command runs"
@@ -317,9 +334,9 @@ func (in *Intent) variable(name string, to word, st *state) {
 	case name == "GIT_COMMON_DIR" && value != "":
 		st.unknown = "GIT_COMMON_DIR names another repository"
 	case slices.Contains([]string{"GIT_EDITOR", "GIT_SEQUENCE_EDITOR", "EDITOR", "VISUAL", "GIT_SSH_COMMAND", "GIT_PAGER", "PAGER", "GIT_EXTERNAL_DIFF", "GIT_ASKPASS", "PROMPT_COMMAND", "PS0", "PS1", "PS4"}, name):
-		in.read(value, st.clone(), maxDepth)
+		in.read(value, st.clone(), depth)
 	case name == "BASH_ENV" || name == "ENV":
-		in.read(in.file(to, st), st.clone(), maxDepth)
+		in.read(in.file(to, st), st.clone(), depth)
 	case name == "DIALECT" && value == "0":
 		in.Bypass = "DIALECT=0"
 	case name == "DIALECT" && !to.known:

@@ -412,6 +412,19 @@ func TestWork(t *testing.T) {
 }
 
 // TestMany has more uses of git in a command line than are looked at: commits stay commits, and a push among them is seen.
+// TestItself reads command lines that lead to themselves, or to what they were before.
+func TestItself(t *testing.T) {
+	for _, text := range []string{
+		"git push <<<a <<<b", "cat <<<x <<<\"$(cat)y\"; git push", "true <<A <<'B'\na\nA\nb\nB\ngit push",
+		"x='PS1=$x'; PS1=$x; git push", "echo 'BASH_ENV=a' > a; BASH_ENV=a true; git push", "f() { f <<<\"$(cat)x\"; }; f; git push",
+		"x='eval \"$x\"'; eval \"$x\"; git push", "alias a='PS1=a'; a; git push",
+	} {
+		if in := Parse(text, ""); len(in.Actions) == 0 || !in.Actions[0].Push {
+			t.Errorf("%s: %+v", text, in)
+		}
+	}
+}
+
 func TestMany(t *testing.T) {
 	text := ""
 	for _, d := range strings.Split("abcdefghijkl", "") {
