@@ -86,3 +86,26 @@ func TestRemove(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// What is in the place of a directory is not opened to its owner by a link.
+func TestOwn(t *testing.T) {
+	dir := t.TempDir()
+	at := func(name string) string { return filepath.Join(dir, name) }
+	if err := errors.Join(os.Mkdir(at("kept"), 0o755), os.Mkdir(at("shut"), 0), os.Symlink("kept", at("link")), os.WriteFile(at("file"), nil, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	in, err := os.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer in.Close()
+	if err := own(int(in.Fd()), "shut"); err != nil {
+		t.Error(err)
+	}
+	_ = own(int(in.Fd()), "link")
+	for name, mode := range map[string]os.FileMode{"kept": 0o755, "shut": 0o700} {
+		if info, err := os.Stat(at(name)); err != nil || info.Mode().Perm() != mode {
+			t.Errorf("%s: %v, %v", name, info, err)
+		}
+	}
+}

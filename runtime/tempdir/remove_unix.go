@@ -77,11 +77,7 @@ func opened(in int, name string) (dir int, err error) {
 		return err
 	}
 	if err = again(open); err == unix.EACCES {
-		// Not through a link that somebody puts there meanwhile; a Linux before 6.6 cannot say so.
-		if err = unix.Fchmodat(in, name, 0o700, unix.AT_SYMLINK_NOFOLLOW); err == unix.EOPNOTSUPP {
-			err = unix.Fchmodat(in, name, 0o700, 0)
-		}
-		if err == nil {
+		if err = own(in, name); err == nil {
 			err = again(open)
 		}
 	}
