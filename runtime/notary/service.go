@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"net"
 	"os"
 	"os/user"
@@ -173,15 +174,16 @@ func (s *Service) Serve(ctx context.Context, l net.Listener) error {
 	return server.serve(ctx, l)
 }
 
-// Close ends all runs, and says in each log that the service ended in order.
+// Close ends all runs, and says in each log that the service ended in order. All of them at once: a run that is stuck takes its time from no other tree.
 func (s *Service) Close(ctx context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	var all []error
-	for _, n := range s.open {
-		_, err := n.Close(ctx)
-		all = append(all, err)
+	var wait sync.WaitGroup
+	all := make([]error, len(s.open))
+	for i, n := range slices.Collect(maps.Values(s.open)) {
+		wait.Go(func() { _, all[i] = n.Close(ctx) })
 	}
+	wait.Wait()
 	clear(s.open)
 	return errors.Join(all...)
 }

@@ -217,6 +217,22 @@ func TestServiceEnded(t *testing.T) {
 	}
 }
 
+// TestServiceCloses: a run that is stuck takes its time from the log of no other tree.
+func TestServiceCloses(t *testing.T) {
+	stuck, other := begin(t, work(t, nil), nil), begin(t, work(t, nil), nil)
+	stuck.last.Go(func() {
+		for closed := false; !closed; time.Sleep(time.Millisecond) {
+			other.mu.Lock()
+			closed = other.store == nil
+			other.mu.Unlock()
+		}
+	})
+	s := &Service{open: map[string]*Notary{"one": stuck.Notary, "two": other.Notary}}
+	if err := s.Close(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
 // TestServiceTrees: who asks gets an answer about the trees that were granted, each with a log of its own, and about no
 // other.
 func TestServiceTrees(t *testing.T) {
