@@ -425,6 +425,9 @@ func (in *Intent) argv(args []word, st *state, depth int) {
 		if !slices.Contains(ofShell, name) {
 			st = st.clone()
 		}
+		if i := slices.IndexFunc(args, func(a word) bool { return a.text == "--" }); name == "mise" && i >= 0 && depth < maxDepth { // after names of tools
+			in.argv(args[i+1:], st.clone(), depth+1)
+		}
 		before := args[:1:1] // what comes before the options
 		args = args[1:]
 		for skip := w.skip; ; skip-- {
@@ -525,8 +528,16 @@ func (in *Intent) argv(args []word, st *state, depth int) {
 				in.read(st.stdin, st, depth+1)
 			}
 		}
-	case "sh", "bash", "zsh", "dash", "ksh", "mksh", "ash", "yash", "csh", "tcsh", "fish", "pwsh", "su", "script":
+	case "sh", "bash", "zsh", "dash", "ksh", "mksh", "ash", "yash", "csh", "tcsh", "fish", "su", "script":
 		in.shell(name, rest, st.clone(), depth)
+	case "pwsh", "powershell", "cmd": // what follows is one command line
+		if i := slices.IndexFunc(rest, func(a word) bool {
+			return len(a.text) > 1 && strings.ContainsRune("-/", rune(a.text[0])) && strings.HasPrefix("command", strings.ToLower(strings.TrimLeft(a.text, "-/")))
+		}); i >= 0 {
+			in.read(strings.Join(texts(rest[i+1:]), " "), st.clone(), depth+1)
+		} else {
+			in.read(st.stdin, st.clone(), depth+1)
+		}
 	case "trap":
 		if i := slices.IndexFunc(rest, func(a word) bool { return !strings.HasPrefix(a.text, "-") }); i >= 0 {
 			in.read(rest[i].text, st.clone(), depth+1)
