@@ -358,7 +358,7 @@ func (in *Intent) call(c *syntax.CallExpr, st *state, depth int) {
 	for _, a := range c.Assigns {
 		in.assigned(a, own)
 		if len(c.Args) == 0 && a.Name != nil && a.Name.Value == "GIT_DIR" {
-			st.unknown = "GIT_DIR may be one of the shell alone"
+			st.unknown = "GIT_DIR may not be exported"
 		}
 	}
 	args := in.fields(c.Args, st) // before what is assigned for the command

@@ -332,7 +332,7 @@ func TestParse(t *testing.T) {
 		"command cd x; git push":                       push("x"),
 		"time cd x && git push":                        push("x"),
 		"cd /other more; git push":                     unknown(".", runs),
-		"GIT_DIR=/o/.git; git push":                    {Actions: []Action{{Push: true, Dir: ".", GitDir: "/o/.git", Unknown: "GIT_DIR may be one of the shell alone"}}},
+		"GIT_DIR=/o/.git; git push":                    {Actions: []Action{{Push: true, Dir: ".", GitDir: "/o/.git", Unknown: "GIT_DIR may not be exported"}}},
 		"GIT_DIR=/o/.git env -u GIT_DIR git push":      push("."),
 		"cd x && GIT_DIR=/y/.git env -S'git push -i'":  of("x", "/y/.git"),
 		"env - git push":                               push("."),
