@@ -32,7 +32,7 @@ var gitValues = []string{"-C", "-c", "--git-dir", "--work-tree", "--namespace", 
 func (in *Intent) git(words []word, st *state, depth int) {
 	st = st.clone() // what its options say holds for it alone
 	args, included := texts(words), false
-	for len(args) > 0 && strings.HasPrefix(args[0], "-") {
+	for len(args) > 0 && (strings.HasPrefix(args[0], "-") || words[0].hidden()) {
 		flag, value := args[0], word{known: words[0].known}
 		args, words = args[1:], words[1:]
 		if slices.Contains(gitValues, flag) && len(args) > 0 {

@@ -404,6 +404,9 @@ func (in *Intent) argv(args []word, st *state, depth int) {
 		if !in.spend(len(args)) {
 			return
 		}
+		for len(args) > 1 && args[0].hidden() { // such as $SUDO
+			args = args[1:]
+		}
 		for len(args) > 0 && isAssignment(args[0].text) { // of env
 			name, value, _ := strings.Cut(args[0].text, "=")
 			st = st.clone()

@@ -146,6 +146,9 @@ type word struct {
 	file  string // what is in the file that it names, where a command of the same line prints that
 }
 
+// hidden reports whether nothing is known of a word: it may be none, which a shell leaves out, or a program that runs the rest.
+func (w word) hidden() bool { return w.text == "" && !w.known }
+
 // literal returns the text of a word that is not split. The folder of the shell is ".", that of the user "~".
 func (in *Intent) literal(w *syntax.Word, st *state) word {
 	out := in.expand(w, st)
