@@ -326,7 +326,7 @@ func TestParse(t *testing.T) {
 		"dialect hook off --help":                          nothing,
 		"dialect hook --store --help off":                  bypass("dialect hook off", nothing),
 		"gh api -X PUT repos/o/r/contents/x -f content=x":  push("."),
-		// What another program than the shell is told is not what the shell does next.
+		// A program that is not the shell does not change where the shell is, or what it has set.
 		"env cd /other; git push":                      push("."),
 		"nohup export GIT_DIR=/o/.git; git push":       push("."),
 		"command cd x; git push":                       push("x"),
