@@ -298,7 +298,13 @@ func (in *Intent) walk(n syntax.Node, st *state, depth int) {
 		case *syntax.FuncDecl:
 			if n.Body != nil {
 				st.branch(false, func(st *state) { in.walk(n.Body, st, depth) })
-				st.define(definition{name: ofFunction + n.Name.Value, body: n.Body})
+				names := n.Names
+				if n.Name != nil { // zsh has functions of several names, and of none, which run at once
+					names = append(slices.Clone(names), n.Name)
+				}
+				for _, name := range names {
+					st.define(definition{name: ofFunction + name.Value, body: n.Body})
+				}
 			}
 		default:
 			return true

@@ -397,7 +397,7 @@ func TestParseIn(t *testing.T) {
 }
 
 func FuzzParse(f *testing.F) {
-	for _, s := range []string{"git commit -n", "cd x && bash -c 'git push'", "env -u A git -C y push", "((", "<<E\n", "((true); git push)", "cat <<'E' | sudo sh\ngit push\nE", "{a,b} $'\\x67' <(echo x)"} {
+	for _, s := range []string{"git commit -n", "cd x && bash -c 'git push'", "env -u A git -C y push", "((", "<<E\n", "((true); git push)", "cat <<'E' | sudo sh\ngit push\nE", "{a,b} $'\\x67' <(echo x)", "() { git push; }", "f g() { git push; }; g", "for x; do git $x; done", "x=(a b)[1]"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, text string) { Parse(text, "a") })
