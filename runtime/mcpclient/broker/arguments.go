@@ -51,6 +51,12 @@ func arguments(c Call, t *mcp.Tool) (map[string]any, error) {
 	if err != nil {
 		return nil, mcpclient.Errorf(mcpclient.Protocol, "the schema of the tool %s is not a JSON Schema: %v", t.Name, err)
 	}
+	if err := bounded(schema); err != nil {
+		return nil, mcpclient.Errorf(mcpclient.Protocol, "the schema of the tool %s cannot be used: %v", t.Name, err)
+	}
+	if nested(args, 0) {
+		return nil, mcpclient.Errorf(mcpclient.BadArguments, "the arguments of %s are nested more than %d deep", c.Target, maxNesting)
+	}
 	if err := resolved.Validate(plainNumbers(args)); err != nil {
 		return nil, mcpclient.Errorf(mcpclient.BadArguments, "the tool %s does not take that: %s; it wants: %s", t.Name, reason(err), wants(schema))
 	}

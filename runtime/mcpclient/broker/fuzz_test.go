@@ -19,6 +19,8 @@ func FuzzArguments(f *testing.F) {
 	f.Add(`{"type":"object","properties":{"x":{"type":"integer"}},"required":["x"]}`, "", "3", "")
 	f.Add(`{"type":"object","properties":{"a":{"type":["array","null"],"items":{"type":"number"}},"b":{"anyOf":[{"type":"boolean"},{"type":"string"}]}}}`, "a", "[1,2]", `{"a":"1","b":"true"}`)
 	f.Add(`{"$ref":"#/$defs/x","$defs":{"x":{"type":"object","additionalProperties":{"$ref":"#"}}}}`, "y", "{}", "")
+	f.Add(`{"$ref":"#"}`, "y", "1", "")
+	f.Add(`{"$id":"http://a/b","anyOf":[{"$dynamicRef":"#c"},{"$ref":"b#/$defs/x"}],"$defs":{"x":{"$dynamicAnchor":"c"}}}`, "y", "1", "")
 	f.Add(`true`, "x", "null", "")
 	f.Add(`{"properties":{"x":null}}`, "", "1e999", "[]")
 	f.Fuzz(func(t *testing.T, schema, name, value, template string) {
