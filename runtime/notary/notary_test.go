@@ -278,10 +278,8 @@ func TestCloseEnds(t *testing.T) {
 		_, err := s.Start(t.Context(), spec)
 		heard <- err
 	}()
-	for asked := 0; asked == 0; runtime.Gosched() {
-		s.mu.Lock()
-		asked = s.asked
-		s.mu.Unlock()
+	for len(s.turns) == 0 { // it waits for its turn no longer, where the end of the session would find it
+		runtime.Gosched()
 	}
 	if _, err := s.Close(t.Context()); err == nil || !strings.Contains(err.Error(), "1 run did not end within 1ns") {
 		t.Errorf("%v", err)
@@ -290,6 +288,7 @@ func TestCloseEnds(t *testing.T) {
 		t.Error("who asked heard nothing")
 	}
 	s.settling.Unlock()
+	s.last.Wait() // it writes to folders of the test until then
 	var text bytes.Buffer
 	if err := s.Notary.Bundle(t.Context(), &text); err != nil {
 		t.Fatal(err)
