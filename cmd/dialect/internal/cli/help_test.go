@@ -102,6 +102,9 @@ func TestHelpForm(t *testing.T) {
 			if f.Name != "help" && (f.Usage == "" || strings.HasSuffix(f.Usage, ".") || f.Usage[:1] != strings.ToLower(f.Usage[:1])) {
 				t.Errorf("%s --%s: %q does not begin in lower case, or ends in a full stop", path, f.Name, f.Usage)
 			}
+			if value, _ := pflag.UnquoteUsage(f); value != "" && f.NoOptDefVal != "" {
+				t.Errorf("%s --%s: the help shows a value %s, and it takes none", path, f.Name, value)
+			}
 		})
 	}
 }

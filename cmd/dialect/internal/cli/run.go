@@ -41,7 +41,7 @@ func newRun(u *ui) *cobra.Command {
 	fl.SortFlags = false
 	fl.StringArrayVarP(&f.Lines, "line", "e", nil, "run `LINE` instead of a file; may be repeated")
 	fl.BoolVar(&f.Failed, "failed", false, "run only the lines that did not pass in the last run of this script")
-	fl.BoolVar(&f.Changed, "changed", false, "run only the lines whose files (`files` of their bindings) changed since they passed; all, if a file changed that no line names")
+	fl.BoolVar(&f.Changed, "changed", false, "run only the lines whose files changed since they passed; all, if a file changed that no binding names as one of its files")
 	_ = cmd.RegisterFlagCompletionFunc("line", cobra.FixedCompletions(nil, cobra.ShellCompDirectiveNoFileComp))
 	f.add(cmd)
 	return cmd
