@@ -530,11 +530,10 @@ func (f finding) fix(a diag.Applicability, message string, start, end int, text 
 	f.fixAll(a, message, diag.Edit{File: f.d.File, Span: f.p.span(start, end), New: text})
 }
 
-func (f finding) fixAll(a diag.Applicability, message string, edits ...diag.Edit) finding {
+func (f finding) fixAll(a diag.Applicability, message string, edits ...diag.Edit) {
 	if len(edits) > 0 {
 		f.d.Fixes = append(f.d.Fixes, diag.Fix{Message: message, Applicability: a, Edits: edits})
 	}
-	return f
 }
 
 // removeLine adds the fix that takes the whole line out.

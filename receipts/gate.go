@@ -48,7 +48,6 @@ type Refusal struct {
 	Reason  Reason
 	SHA     Hash   // zero if there is none
 	Step    string // of the plan; empty outside a run
-	Line    int
 	Message string // what is wrong, and with what
 }
 
@@ -58,7 +57,6 @@ func (r Refusal) Error() string { return r.Message }
 type Expectation struct {
 	SHA      Hash // of its receipt, or of an earlier gate; zero if none was taken
 	Step     string
-	Line     int
 	Binding  string
 	Argv     []string // empty where any command will do
 	Required bool
@@ -150,8 +148,7 @@ func (e *Entry) Settle(s Entry) {
 type ConsumedBy struct {
 	By   string
 	At   Time
-	Seq  int64 // of the consumption's record
-	Gate bool  // By is the hash of a gate receipt
+	Gate bool // By is the hash of a gate receipt
 }
 
 // Who names the consumer for people.

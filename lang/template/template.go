@@ -40,8 +40,6 @@ const LineEnd = "a line end"
 //
 // The program, element 0, holds no placeholder: the matrix says what runs.
 type Template struct {
-	Source string // as written
-
 	args  []element
 	names []string // placeholders to fill, {object} first, then by first appearance
 	rest  bool
@@ -62,7 +60,7 @@ type part struct {
 
 // A Mark is an unquoted piece of a template that a shell would have acted on.
 type Mark struct {
-	Start, End int // bytes of Source
+	Start, End int // bytes of the text that was parsed
 	Text       string
 }
 
@@ -86,7 +84,7 @@ func Report(r *tomltree.Reader, v *tomltree.Value, offset int, where string, err
 
 // Parse splits source. An error is a [*Error].
 func Parse(source string) (*Template, error) {
-	t := &Template{Source: source, fixed: true}
+	t := &Template{fixed: true}
 	p := templateParser{t: t, s: source}
 	if err := p.parse(true); err != nil {
 		return nil, err
@@ -106,7 +104,7 @@ func Parse(source string) (*Template, error) {
 // parseText reads source as one element: no splitting and no quoting, only
 // placeholders. It serves the arguments of MCP tools.
 func parseText(source string) (*Template, error) {
-	t := &Template{Source: source, fixed: true}
+	t := &Template{fixed: true}
 	p := templateParser{t: t, s: source}
 	if err := p.parse(false); err != nil {
 		return nil, err

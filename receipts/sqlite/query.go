@@ -90,7 +90,7 @@ func (s *Store) entries(ctx context.Context, query string, args ...any) ([]recei
 			settled = append(settled, [2]int64{int64(len(es)), settlement.Int64})
 		}
 		if consumption.Valid {
-			c := &receipts.ConsumedBy{By: by.String, Seq: consumption.Int64}
+			c := &receipts.ConsumedBy{By: by.String}
 			c.At, _ = receipts.ParseTime(at.String) // a damaged one is for Verify to name
 			if _, err := receipts.ParseHash(c.By); err == nil {
 				c.Gate = true

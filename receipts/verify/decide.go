@@ -37,7 +37,7 @@ func (s *Session) Decide(g receipts.GateRequest) (receipts.Decision, []receipts.
 		}
 		no := func(reason receipts.Reason, format string, args ...any) {
 			d.Refusals = append(d.Refusals, receipts.Refusal{
-				Reason: reason, SHA: x.SHA, Step: x.Step, Line: x.Line, Message: name + fmt.Sprintf(format, args...),
+				Reason: reason, SHA: x.SHA, Step: x.Step, Message: name + fmt.Sprintf(format, args...),
 			})
 		}
 		if x.SHA.IsZero() {

@@ -56,7 +56,7 @@ func (q Query) lastWord(res *Result, command uint64, last *receipts.Entry) {
 	case r.Place != q.Place || r.Binding == "" && !q.asks(command):
 	case answerOf(last) == no:
 		res.Failures++
-		res.add(Failed, receipts.Refusal{Reason: receipts.NotSucceeded, SHA: last.SHA, Line: r.Line.Number, Step: r.Step,
+		res.add(Failed, receipts.Refusal{Reason: receipts.NotSucceeded, SHA: last.SHA, Step: r.Step,
 			Message: fmt.Sprintf("%s failed on this tree, and has not passed on it since: receipt %s", q.describe(r), last.SHA.Short())})
 	case r.Binding == "" && res.Verdict != "" && res.Verdict != Verified:
 		for _, need := range q.Require {

@@ -149,7 +149,7 @@ func (s *Session) follow(list map[receipts.Hash]*receipts.Entry) {
 				for _, h := range b.Consumed {
 					if e := list[h]; e != nil && e.Consumption == nil && e.Seq < seq {
 						_, err := receipts.ParseHash(b.By)
-						e.Consumption = &receipts.ConsumedBy{By: b.By, At: b.Timestamp, Seq: seq, Gate: err == nil}
+						e.Consumption = &receipts.ConsumedBy{By: b.By, At: b.Timestamp, Gate: err == nil}
 					}
 				}
 			case *receipts.Settlement:

@@ -61,7 +61,7 @@ func (x *Executor) decide(ctx context.Context, a schedule.Action, g *Decision) {
 			return
 		case r == nil && e.Verdict == schedule.Skipped && e.Reason == schedule.NoStore:
 			g.Refusals = append(g.Refusals, receipts.Refusal{
-				Reason: receipts.Degraded, Step: s.ID, Line: s.Line.Number,
+				Reason: receipts.Degraded, Step: s.ID,
 				Message: fmt.Sprintf("step %s (%s) changes state and was not run: no receipt can be kept of it", s.ID, s.Binding),
 			})
 			return
@@ -76,8 +76,7 @@ func (x *Executor) decide(ctx context.Context, a schedule.Action, g *Decision) {
 			return
 		}
 		expect = append(expect, receipts.Expectation{
-			SHA: r.Receipt, Step: s.ID, Line: s.Line.Number,
-			Binding: s.Binding, Argv: x.command(s), Required: s.ReceiptRequired,
+			SHA: r.Receipt, Step: s.ID, Binding: s.Binding, Argv: x.command(s), Required: s.ReceiptRequired,
 			Flaky: s.Budget.Retries > 0,
 		})
 		held = append(held, r)
@@ -146,7 +145,7 @@ func (x *Executor) decide(ctx context.Context, a schedule.Action, g *Decision) {
 			if e.Required {
 				g.Verdict = GateRefusal
 				g.Refusals = append(g.Refusals, receipts.Refusal{
-					Reason: receipts.Degraded, Step: e.Step, Line: e.Line, SHA: e.SHA,
+					Reason: receipts.Degraded, Step: e.Step, SHA: e.SHA,
 					Message: fmt.Sprintf("step %s requires a receipt, and none could be kept", e.Step),
 				})
 			}
@@ -165,7 +164,7 @@ func (g *Decision) unfit(expect []receipts.Expectation) {
 			continue
 		}
 		g.Refusals = append(g.Refusals, receipts.Refusal{
-			Reason: receipts.TreeChanged, SHA: e.SHA, Step: e.Step, Line: e.Line,
+			Reason: receipts.TreeChanged, SHA: e.SHA, Step: e.Step,
 			Message: fmt.Sprintf("step %s (%s) is fit for no gate: %s changed since it began; run it again", e.Step, e.Binding, changed),
 		})
 	}
@@ -226,7 +225,7 @@ func (x *Executor) askGate(a schedule.Action, g *Decision, expect []receipts.Exp
 	plan.Walk(x.before(a), func(s *plan.Step) { x.consumed[s.ID] = true })
 	x.gates = x.gates[:0]
 	if s := x.steps[a.ID]; s != nil && !g.Final {
-		x.gates = append(x.gates, receipts.Expectation{SHA: g.SHA, Step: s.ID, Line: s.Line.Number, Binding: s.Binding, Gate: true})
+		x.gates = append(x.gates, receipts.Expectation{SHA: g.SHA, Step: s.ID, Binding: s.Binding, Gate: true})
 	}
 	return nil
 }

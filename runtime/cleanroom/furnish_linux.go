@@ -22,7 +22,6 @@ import (
 
 // A furniture is what a helper makes a room of. Paths need not be UTF-8.
 type furniture struct {
-	Root   []byte   // where the checkout is seen
 	Lower  [][]byte // the layers of it, the uppermost first
 	Stay   []byte   // has the directories upper, work and merged
 	Away   []masked // is masked before all else, and so wherever it is moved to
@@ -49,7 +48,7 @@ type mount struct {
 // namespace describes the room of one command.
 func (r *Room) namespace(s *Stay, lower []string) (*process.Room, error) {
 	root := []byte(r.snapshot.Root)
-	f := furniture{Root: root, Stay: []byte(s.dir), Apart: r.o.Apart}
+	f := furniture{Stay: []byte(s.dir), Apart: r.o.Apart}
 	for _, dir := range lower {
 		f.Lower = append(f.Lower, []byte(dir))
 	}

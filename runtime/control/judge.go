@@ -39,12 +39,11 @@ type Judgement struct {
 	Place   Place  // that the refusal names, or that was broken
 	Named   string // the line of output that names it; empty if none does
 	Text    string // one line for people
-	All     bool   // all places were broken at once
 }
 
 // Judge judges the run that [Trial.Next] asked for.
 func (t *Trial) Judge(e Ending) Judgement {
-	j := Judgement{Place: t.now[0], All: t.all}
+	j := Judgement{Place: t.now[0]}
 	text := clean(e.Output)
 	var fresh []string // lines that the passing run did not print
 	for line := range strings.Lines(text) {

@@ -93,7 +93,7 @@ func TestTurns(t *testing.T) {
 	trial, _ = begin()
 	trial.Judge(Ending{Passed: true})
 	trial.Next()
-	if j = trial.Judge(Ending{Passed: true}); j.Outcome != Blind || !j.All || trial.Next() != nil {
+	if j = trial.Judge(Ending{Passed: true}); j.Outcome != Blind || !trial.all || trial.Next() != nil {
 		t.Errorf("%+v", j)
 	}
 

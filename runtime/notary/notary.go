@@ -86,7 +86,7 @@ const (
 )
 
 // A Peer is the process at the other end of a connection, as the kernel says it.
-type Peer struct{ PID, UID, GID int }
+type Peer struct{ UID int }
 
 // Variable names the variable of the environment that says where the notary listens.
 const Variable = "DIALECT_NOTARY"
@@ -138,7 +138,7 @@ const closing = time.Minute
 
 // Open makes the key of the session, opens its store, finds the baseline and records what the session rests on. It is
 // called before the agent starts, by a process that is undumpable already. It sets TMPDIR of this process to a
-// directory in the folder, and has each git of this process run apart from it.
+// directory in the folder; each git that the session starts runs apart from this process.
 func Open(ctx context.Context, c Config) (n *Notary, err error) {
 	n = &Notary{c: c, started: time.Now(), runs: make(map[string]*run), turns: make(chan struct{}, maxRuns), counts: make(map[string]int)}
 	n.c.grace = cmp.Or(c.grace, closing)

@@ -24,5 +24,5 @@ func peer(c net.Conn) (Peer, error) {
 	if err != nil {
 		return Peer{}, err
 	}
-	return Peer{PID: int(cred.Pid), UID: int(cred.Uid), GID: int(cred.Gid)}, nil
+	return Peer{UID: int(cred.Uid)}, nil
 }

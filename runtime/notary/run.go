@@ -304,7 +304,7 @@ func (n *Notary) carryOut(ctx context.Context, r *run, spec *Spec, ran *Ran) (*e
 	n.mu.Unlock()
 	r.tell(&event{Kind: "run", Run: r.id})
 	if spec.Prove {
-		return n.prove(ctx, r, prove.Options{
+		return provedBy(ctx, prove.Options{
 			Program: p, Room: rec.Room(), Timeout: spec.Timeout, Public: rec.Secret.Text, Run: options,
 			Note: func(text string) { r.tell(&event{Kind: "note", Text: text}) },
 		}, ran)
@@ -333,8 +333,8 @@ func (n *Notary) carryOut(ctx context.Context, r *run, spec *Spec, ran *Ran) (*e
 	return &event{Kind: "outcome", Outcome: wireOutcome(o)}, nil
 }
 
-// prove tests the checks of a program.
-func (n *Notary) prove(ctx context.Context, r *run, o prove.Options, ran *Ran) (*event, *Refused) {
+// provedBy tests the checks of a program.
+func provedBy(ctx context.Context, o prove.Options, ran *Ran) (*event, *Refused) {
 	doc, err := prove.Run(ctx, o)
 	if err != nil {
 		return nil, refuse("%v", err)

@@ -7,16 +7,14 @@ import (
 	"os"
 )
 
-// OpaqueName is of systems that have overlays.
+// Only Linux has overlays: elsewhere no directory has a mark of one.
+
 const OpaqueName = "user.overlay.opaque"
 
-// Opaque is for those.
 func Opaque(*os.File) bool { return false }
 
-// Marks is, too.
 func Marks(int) ([]string, error) { return nil, nil }
 
-// Unmark as well.
 func Unmark(int, []string) error { return nil }
 
 func removed(fs.FileInfo) bool { return false }

@@ -4,7 +4,6 @@ package process
 
 import (
 	"os"
-	"runtime"
 	"syscall"
 	"time"
 )
@@ -36,13 +35,6 @@ func awaitEnd(p *os.Process) {
 }
 
 func describe(res *Result, state *os.ProcessState) {
-	res.UserTime, res.SystemTime = state.UserTime(), state.SystemTime()
-	if usage, ok := state.SysUsage().(*syscall.Rusage); ok {
-		res.MaxRSS = int64(usage.Maxrss)
-		if runtime.GOOS != "darwin" && runtime.GOOS != "ios" {
-			res.MaxRSS <<= 10 // kilobytes
-		}
-	}
 	ws, ok := state.Sys().(syscall.WaitStatus)
 	switch {
 	case !ok || ws.Exited():

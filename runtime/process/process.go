@@ -205,11 +205,6 @@ type Result struct {
 	// Left is what the command left running, as far as it did not belong to something
 	// outside of its tree; only Linux can tell. A note names it as well.
 	Left []Left
-
-	UserTime, SystemTime time.Duration // of the command and of the children that it waited for
-	// MaxRSS is the peak memory in bytes. On Linux it is not below what this
-	// process itself had in memory at the start, since the kernel inherits the mark.
-	MaxRSS int64
 }
 
 // A Left is a process that outlives the command that started it, or an ancestor of it.

@@ -610,9 +610,6 @@ func (w *watcher) finish() {
 	} else if ws.Signaled() {
 		res.Signal = signalName(ws.Signal())
 	}
-	res.UserTime = time.Duration(usage.Utime.Nano())
-	res.SystemTime = time.Duration(usage.Stime.Nano())
-	res.MaxRSS = int64(usage.Maxrss) << 10
 	// Beside other commands a zombie is most likely theirs: a command that ends alone, or the launcher, reaps the rest.
 	children, zombie := haveChildren()
 	if w.tree != nil || w.held || !w.shared.Load() && zombie {

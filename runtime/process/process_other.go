@@ -20,7 +20,6 @@ func forceEnd(p *os.Process) { p.Kill() }
 func awaitEnd(*os.Process)   {}
 
 func describe(res *Result, state *os.ProcessState) {
-	res.UserTime, res.SystemTime = state.UserTime(), state.SystemTime()
 	res.ExitCode = state.ExitCode()
 }
 

@@ -59,7 +59,7 @@ func (r *remover) remove(in int, name string, depth int) error {
 	}
 	defer unix.Close(dir)
 	if depth == deepest {
-		return r.lift(in, name, dir)
+		return r.lift(in, name)
 	}
 	if r.top < 0 {
 		r.top = dir
@@ -91,8 +91,8 @@ func opened(in int, name string) (dir int, err error) {
 	return dir, nil
 }
 
-// lift moves a directory that is open into the first one.
-func (r *remover) lift(in int, name string, dir int) error {
+// lift moves a directory into the first one.
+func (r *remover) lift(in int, name string) error {
 	for {
 		r.moved++
 		err := again(func() error { return unix.Renameat(in, name, r.top, "dialect-"+strconv.Itoa(r.moved)) })

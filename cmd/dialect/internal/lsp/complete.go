@@ -26,7 +26,6 @@ const (
 	kindVariable = 6
 	kindClass    = 7
 	kindProperty = 10
-	kindKeyword  = 14
 	kindSnippet  = 15
 	kindFile     = 17
 	kindConstant = 21
@@ -35,11 +34,9 @@ const (
 
 // A completer gathers the items for one place of a script.
 type completer struct {
-	s        *server
 	d        *document
 	m        *routing.Matrix
 	at       protocol.TextRange // of the word before the cursor, which an item replaces
-	word     string
 	snippets bool
 	items    []protocol.CompletionItem
 }
@@ -67,9 +64,8 @@ func (s *server) completion(_ context.Context, p *protocol.PositionParams) (*pro
 		start = d.src.LineStart(pos.Line)
 		before = line[:min(offset-start, len(line))]
 	}
-	c := &completer{s: s, d: d, m: d.project.m, snippets: s.client.Capabilities.TextDocument.Completion.CompletionItem.SnippetSupport}
+	c := &completer{d: d, m: d.project.m, snippets: s.client.Capabilities.TextDocument.Completion.CompletionItem.SnippetSupport}
 	words, rest, comment := split(before)
-	c.word = rest
 	c.at = d.rangeOf(offset-len(rest), offset)
 	switch {
 	case comment != "":

@@ -70,8 +70,7 @@ const (
 
 // An Adapter is one client.
 type Adapter struct {
-	Name  string // on the command line
-	Title string
+	Name string // on the command line
 	// Events gives the client's names of events.
 	Events map[string]Kind
 	// Shell names the tools that run a command line, Write those that write a file, Spawn those that start a sub-agent.
@@ -93,17 +92,17 @@ var pluginEvents = map[string]Kind{
 
 // table has the clients by their documents and by what they were seen to do. Generic is the last one.
 var table = []Adapter{
-	{Name: "claude", Title: "Claude Code", Events: claudeEvents, Shell: []string{"Bash"}, Write: []string{"Write", "Edit", "MultiEdit", "NotebookEdit"},
+	{Name: "claude", Events: claudeEvents, Shell: []string{"Bash"}, Write: []string{"Write", "Edit", "MultiEdit", "NotebookEdit"},
 		Root: "CLAUDE_PROJECT_DIR", stop: block, tool: permission, tell: message},
-	{Name: "codex", Title: "Codex", Events: claudeEvents, Shell: []string{"Bash"},
+	{Name: "codex", Events: claudeEvents, Shell: []string{"Bash"},
 		stop: block, tool: permission, tell: message},
-	{Name: "gemini", Title: "Gemini CLI", Events: map[string]Kind{"SessionStart": Start, "BeforeAgent": Prompt, "BeforeTool": BeforeTool, "AfterAgent": Stop},
+	{Name: "gemini", Events: map[string]Kind{"SessionStart": Start, "BeforeAgent": Prompt, "BeforeTool": BeforeTool, "AfterAgent": Stop},
 		Shell: []string{"run_shell_command"}, Write: []string{"write_file", "replace"}, Root: "GEMINI_PROJECT_DIR", stop: block, tool: deny, tell: message},
-	{Name: "qwen", Title: "Qwen Code", Events: claudeEvents, Shell: []string{"run_shell_command", "monitor"}, Write: []string{"write_file", "edit", "replace", "notebook_edit"}, Spawn: []string{"agent"},
+	{Name: "qwen", Events: claudeEvents, Shell: []string{"run_shell_command", "monitor"}, Write: []string{"write_file", "edit", "replace", "notebook_edit"}, Spawn: []string{"agent"},
 		Root: "QWEN_PROJECT_DIR", stop: block, tool: permission, tell: message},
-	{Name: "opencode", Title: "opencode", Events: pluginEvents, Shell: []string{"bash"}, Write: []string{"write", "edit"}, stop: block, tool: block, tell: message},
-	{Name: "kilo", Title: "Kilo", Events: pluginEvents, Shell: []string{"bash", "background_process"}, Write: []string{"write", "edit"}, stop: block, tool: block, tell: message},
-	{Name: Generic, Title: "another agent", Events: map[string]Kind{"start": Start, "prompt": Prompt, "tool": BeforeTool, "stop": Stop}, stop: block, tool: block},
+	{Name: "opencode", Events: pluginEvents, Shell: []string{"bash"}, Write: []string{"write", "edit"}, stop: block, tool: block, tell: message},
+	{Name: "kilo", Events: pluginEvents, Shell: []string{"bash", "background_process"}, Write: []string{"write", "edit"}, stop: block, tool: block, tell: message},
+	{Name: Generic, Events: map[string]Kind{"start": Start, "prompt": Prompt, "tool": BeforeTool, "stop": Stop}, stop: block, tool: block},
 }
 
 // Generic is the name of the adapter of clients that have no row: its events are named on the command line, and so is the

@@ -176,7 +176,7 @@ func (d *draft) nested() {
 				beyond = append(beyond, dir)
 				continue
 			}
-			sub := &draft{Plan: scaffold.Plan{Dir: d.Dir}, dir: filepath.Join(d.dir, filepath.FromSlash(dir)), below: dir, root: d, prefix: word(path.Base(dir))}
+			sub := &draft{Plan: scaffold.Plan{Dir: d.Dir}, dir: filepath.Join(d.dir, filepath.FromSlash(dir)), below: dir, prefix: word(path.Base(dir))}
 			if prefixes[sub.prefix] {
 				sub.prefix = word(dir)
 			}

@@ -73,7 +73,6 @@ type draft struct {
 	below  string // the path of a project below that of the plan, with slashes; empty for none
 	prefix string // of the nouns of its lines
 	habits *habit.Habits
-	root   *draft // of the plan, where below is set
 }
 
 // ecosystems looks for what each language's tools are configured by.
