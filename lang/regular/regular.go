@@ -48,6 +48,15 @@ func Append(name string, text []byte) error {
 	return errors.Join(err, f.Close())
 }
 
+// Reason returns err without the path that it is about, for a message that names the path itself.
+func Reason(err error) error {
+	var pe *fs.PathError
+	if errors.As(err, &pe) {
+		return pe.Err
+	}
+	return err
+}
+
 func open(name string, flags int) (*os.File, error) {
 	if err := before(name, flags); err != nil {
 		return nil, err

@@ -550,10 +550,7 @@ func (l *loader) read(path string, pin bool, most int) (text []byte, err error) 
 	case errors.Is(err, fs.ErrNotExist):
 		f.Absent = true
 	default:
-		var pe *fs.PathError
-		if errors.As(err, &pe) {
-			err = pe.Err
-		}
+		err = regular.Reason(err)
 		f.Problem = err.Error()
 	}
 	l.at[path] = len(l.m.Read)

@@ -39,6 +39,7 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/command-dialect/dialect/lang/regular"
 	"github.com/command-dialect/dialect/receipts"
 )
 
@@ -100,7 +101,7 @@ func read(text string) (private, open string, err error) {
 	defer clear(b)
 	switch {
 	case err != nil:
-		return "", "", fmt.Errorf("the key cannot be read from descriptor %d: %w", fd, pathless(err))
+		return "", "", fmt.Errorf("the key cannot be read from descriptor %d: %w", fd, regular.Reason(err))
 	case len(b) == 0:
 		return "", "", fmt.Errorf("descriptor %d holds no key: it is empty, or was read before", fd)
 	case len(b) > maxKey:
@@ -111,15 +112,6 @@ func read(text string) (private, open string, err error) {
 
 func notOpen(fd int) error {
 	return fmt.Errorf("descriptor %d is not open; bash opens it for one command: %[1]d< <(cat boss.key)", fd)
-}
-
-// pathless drops the made-up name of the descriptor.
-func pathless(err error) error {
-	var pe *fs.PathError
-	if errors.As(err, &pe) {
-		return pe.Err
-	}
-	return err
 }
 
 // inspect says why what is behind a descriptor is within reach of others.

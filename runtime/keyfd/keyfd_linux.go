@@ -88,7 +88,7 @@ func Weakness() string {
 	}
 	exe, err := os.Stat("/proc/self/exe")
 	if err != nil {
-		return "cannot read who owns the binary: " + pathless(err).Error()
+		return "cannot read who owns the binary: " + regular.Reason(err).Error()
 	}
 	if uid := regular.Owner(exe); uid < 0 || uid == unix.Geteuid() || uid == unix.Getuid() {
 		return "this user owns the binary, and can replace it or make it readable: install it with another owner (`sudo make install`)"
@@ -101,7 +101,7 @@ func Weakness() string {
 func namespaceWeakness() string {
 	ns, err := os.Open("/proc/self/ns/user")
 	if err != nil {
-		return "cannot read whom the user namespace belongs to: " + pathless(err).Error()
+		return "cannot read whom the user namespace belongs to: " + regular.Reason(err).Error()
 	}
 	defer ns.Close()
 	owner, err := unix.IoctlGetUint32(int(ns.Fd()), nsGetOwnerUID)

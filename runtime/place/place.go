@@ -93,14 +93,5 @@ func Same(a, b string) bool {
 	return err == nil && os.SameFile(ia, ib)
 }
 
-// Reason drops the path from an error about it, for a message that has it already.
-func Reason(err error) error {
-	var pe *fs.PathError
-	if errors.As(err, &pe) {
-		return pe.Err
-	}
-	return err
-}
-
 // An ID tells a file from all others while it is there.
 type ID struct{ Dev, Ino uint64 }

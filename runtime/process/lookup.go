@@ -112,7 +112,7 @@ func executable(path string, env []string) error {
 		}
 		return &missingError{path, errors.New("does not exist")}
 	case err != nil:
-		return &missingError{path, fmt.Errorf("cannot be run: %w", pathless(err))}
+		return &missingError{path, fmt.Errorf("cannot be run: %w", regular.Reason(err))}
 	case info.IsDir():
 		return fmt.Errorf("%s is a directory, not an executable", path)
 	case !info.Mode().IsRegular():
@@ -189,15 +189,6 @@ func getenv(env []string, name string) string {
 		}
 	}
 	return ""
-}
-
-// pathless returns what went wrong without the path, which the caller names.
-func pathless(err error) error {
-	var pe *fs.PathError
-	if errors.As(err, &pe) {
-		return pe.Err
-	}
-	return err
 }
 
 // A digestCache remembers the digests of files by what changes when they do.

@@ -18,6 +18,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/command-dialect/dialect/lang/regular"
 	"github.com/command-dialect/dialect/runtime/namespace"
 )
 
@@ -309,7 +310,7 @@ func Become(argv []string, furnish func(spec []byte) error) int {
 	}
 	env, dir, lookup := os.Environ(), string(o.Dir), string(o.LookupDir)
 	if err := os.Chdir(dir); err != nil {
-		return fail(EnvMissing, fmt.Errorf("commands cannot run in the directory %s: %w", dir, pathless(err)))
+		return fail(EnvMissing, fmt.Errorf("commands cannot run in the directory %s: %w", dir, regular.Reason(err)))
 	}
 	path, err := new(Launcher).LookPath(argv[0], lookup, env)
 	if err != nil {

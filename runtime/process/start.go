@@ -10,6 +10,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/command-dialect/dialect/lang/regular"
 )
 
 // directory says why dir cannot be the working directory of a command.
@@ -20,7 +22,7 @@ func directory(dir string) error {
 	info, err := os.Stat(dir)
 	switch {
 	case err != nil:
-		return fmt.Errorf("commands cannot run in the directory %s: %w", dir, pathless(err))
+		return fmt.Errorf("commands cannot run in the directory %s: %w", dir, regular.Reason(err))
 	case !info.IsDir():
 		return fmt.Errorf("commands cannot run in %s: it is not a directory", dir)
 	}

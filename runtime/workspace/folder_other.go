@@ -3,11 +3,12 @@
 package workspace
 
 import (
-	"errors"
 	"io"
 	"io/fs"
 	"os"
 	"sync/atomic"
+
+	"github.com/command-dialect/dialect/lang/regular"
 )
 
 // statTrusted: there is no change time here, so every file is read every time.
@@ -41,7 +42,7 @@ func (d *folder) info() (fs.FileInfo, error) { return d.root.Stat(".") }
 func (d *folder) sub(name string) (*folder, error) {
 	r, err := d.root.OpenRoot(name)
 	if err != nil {
-		return nil, bare(err)
+		return nil, regular.Reason(err)
 	}
 	return newFolder(r), nil
 }
@@ -59,18 +60,18 @@ func (d *folder) release() {
 func (d *folder) names([]byte) ([]string, error) {
 	f, err := d.root.Open(".")
 	if err != nil {
-		return nil, bare(err)
+		return nil, regular.Reason(err)
 	}
 	defer func() { _ = f.Close() }()
 	names, err := f.Readdirnames(-1)
-	return names, bare(err)
+	return names, regular.Reason(err)
 }
 
 // lstat says what name is, without following it.
 func (d *folder) lstat(name string) (status, error) {
 	fi, err := d.root.Lstat(name)
 	if err != nil {
-		return status{}, bare(err)
+		return status{}, regular.Reason(err)
 	}
 	return makeStatus(fi), nil
 }
@@ -97,7 +98,7 @@ func makeStatus(fi fs.FileInfo) status {
 // readlink returns the target of a link.
 func (d *folder) readlink(name string) (string, error) {
 	s, err := d.root.Readlink(name)
-	return s, bare(err)
+	return s, regular.Reason(err)
 }
 
 // A handle is an open file.
@@ -106,7 +107,7 @@ type handle struct{ f *os.File }
 // open opens a file inside d for reading.
 func (d *folder) open(name string) (handle, error) {
 	f, err := d.root.Open(name)
-	return handle{f}, bare(err)
+	return handle{f}, regular.Reason(err)
 }
 
 // read returns 0 at the end of the file.
@@ -115,27 +116,18 @@ func (h handle) read(buf []byte) (int, error) {
 	if err == io.EOF {
 		err = nil
 	}
-	return n, bare(err)
+	return n, regular.Reason(err)
 }
 
 func (h handle) stat() (status, error) {
 	fi, err := h.f.Stat()
 	if err != nil {
-		return status{}, bare(err)
+		return status{}, regular.Reason(err)
 	}
 	return makeStatus(fi), nil
 }
 
 func (h handle) close() { _ = h.f.Close() }
-
-// bare drops the path of an error, since the caller knows the whole one.
-func bare(err error) error {
-	var p *fs.PathError
-	if errors.As(err, &p) {
-		return p.Err
-	}
-	return err
-}
 
 // swapped reports whether err says that the thing is of another kind than before.
 func swapped(error) bool { return false }

@@ -15,6 +15,7 @@ import (
 	"syscall"
 
 	"github.com/command-dialect/dialect/cmd/dialect/internal/exit"
+	"github.com/command-dialect/dialect/lang/regular"
 	"github.com/command-dialect/dialect/lang/routing"
 	"github.com/command-dialect/dialect/runtime/archive"
 	"github.com/command-dialect/dialect/runtime/place"
@@ -114,7 +115,7 @@ func (o *File) settle(in InUse) (err error) {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 	case err != nil:
-		return place.Reason(err)
+		return regular.Reason(err)
 	case o.Fresh:
 		return errors.New("it exists, and is never overwritten")
 	case info.IsDir():
@@ -126,7 +127,7 @@ func (o *File) settle(in InUse) (err error) {
 	default:
 		f, err := os.OpenFile(o.Path, os.O_WRONLY|syscall.O_NONBLOCK, 0)
 		if err != nil {
-			return place.Reason(err)
+			return regular.Reason(err)
 		}
 		f.Close()
 	}
@@ -148,7 +149,7 @@ func isRules(path string) bool {
 func openFolder(dir string) (*os.Root, error) {
 	folder, err := os.OpenRoot(dir)
 	if err != nil {
-		return nil, place.Reason(err)
+		return nil, regular.Reason(err)
 	}
 	if !isFolder(folder, dir) {
 		folder.Close()
@@ -185,13 +186,13 @@ func placeOf(name string) (string, error) {
 	}
 	if _, err := os.Lstat(path); err == nil {
 		if path, err = filepath.EvalSymlinks(path); err != nil {
-			return "", fmt.Errorf("it is a link that leads nowhere: %w", place.Reason(err))
+			return "", fmt.Errorf("it is a link that leads nowhere: %w", regular.Reason(err))
 		}
 		return path, nil
 	}
 	dir, err := filepath.EvalSymlinks(filepath.Dir(path))
 	if err != nil {
-		return "", place.Reason(err)
+		return "", regular.Reason(err)
 	}
 	return filepath.Join(dir, filepath.Base(path)), nil
 }
@@ -223,7 +224,7 @@ func Inside(name string) error {
 			return nil
 		}
 		if err != nil {
-			return place.Reason(err)
+			return regular.Reason(err)
 		}
 		if info.Mode()&fs.ModeSymlink == 0 {
 			at = next
@@ -231,7 +232,7 @@ func Inside(name string) error {
 		}
 		target, err := filepath.EvalSymlinks(next)
 		if err != nil {
-			return fmt.Errorf("%s is a link that leads nowhere: %w", place.Short(next), place.Reason(err))
+			return fmt.Errorf("%s is a link that leads nowhere: %w", place.Short(next), regular.Reason(err))
 		}
 		top := place.Repository(at)
 		system := i < len(words)-1 && !place.Exists(filepath.Join(top, ".git")) // such as /tmp of macOS
@@ -281,7 +282,7 @@ func MakeFolder(path string, mode fs.FileMode) error {
 		at, rest = filepath.Dir(at), filepath.Join(filepath.Base(at), rest)
 	}
 	if at, err = filepath.EvalSymlinks(at); err != nil {
-		return place.Reason(err)
+		return regular.Reason(err)
 	}
 	if err := guarded(filepath.Join(at, rest)); err != nil {
 		return err
@@ -295,7 +296,7 @@ func MakeFolder(path string, mode fs.FileMode) error {
 // writableFolder says why no file can be made in dir.
 func writableFolder(dir string) error {
 	if err := place.TryWrite(dir); err != nil {
-		return fmt.Errorf("cannot write in %s: %w", place.Short(dir), place.Reason(err))
+		return fmt.Errorf("cannot write in %s: %w", place.Short(dir), regular.Reason(err))
 	}
 	return nil
 }
@@ -334,7 +335,7 @@ func (o *File) Open() (io.WriteCloser, error) {
 		return w, nil
 	default:
 		if err := os.Remove(o.Path); err != nil {
-			return nil, place.Reason(err)
+			return nil, regular.Reason(err)
 		}
 	}
 	return os.OpenFile(o.Path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
@@ -362,7 +363,7 @@ func (o *File) Append(write func(io.Writer) error) error {
 // one, it settles the place again; a link in its place is an error.
 func (o *File) Replace(text []byte, mode fs.FileMode) error {
 	fail := func(err error) error {
-		return fmt.Errorf("%s was not written: %w", strings.TrimSpace(o.Flag+" "+o.Name), place.Reason(err))
+		return fmt.Errorf("%s was not written: %w", strings.TrimSpace(o.Flag+" "+o.Name), regular.Reason(err))
 	}
 	defer func() { o.folder.Close() }()
 	if !isFolder(o.folder, filepath.Dir(o.Path)) {
