@@ -269,6 +269,16 @@ func Number(n int, noun string) string {
 	return fmt.Sprintf("%d %s", n, noun)
 }
 
+// Some renders the first of list, of which there are all in all, and how many more there are: "a, b and 3 more".
+func Some(list []string, all, most int) string {
+	n := min(len(list), most)
+	text := strings.Join(list[:n], ", ")
+	if all > n {
+		text += fmt.Sprintf(" and %d more", all-n)
+	}
+	return text
+}
+
 // Clip returns s, or if it has more than n letters the first of them and "...", n in all.
 func Clip(s string, n int) string {
 	keep := 0

@@ -257,12 +257,7 @@ func example(b *routing.Binding) string {
 	return strings.NewReplacer("{", "<", "}", ">").Replace(b.Usage())
 }
 
-func list(words []string) string {
-	if n := len(words); n > maxListed {
-		return strings.Join(words[:maxListed], ", ") + fmt.Sprintf(" and %d more", n-maxListed)
-	}
-	return strings.Join(words, ", ")
-}
+func list(words []string) string { return diag.Some(words, len(words), maxListed) }
 
 func sortedKeys(m map[string]string) []string {
 	keys := make([]string, 0, len(m))

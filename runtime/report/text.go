@@ -384,7 +384,7 @@ func (p *printer) summary() {
 			}
 		}
 		if len(g.New) > 0 {
-			p.f("note: files created during the run were not tested: %s\n", p.bounded(some(g.New, max(g.noted, len(g.New))), 200))
+			p.f("note: files created during the run were not tested: %s\n", p.bounded(diag.Some(g.New, max(g.noted, len(g.New)), 5), 200))
 			p.f("hint: ignore them in a tracked .gitignore, or add their directory to caches in routing.toml; else run again\n")
 		}
 	}
@@ -450,7 +450,7 @@ func (p *printer) leftRunning() {
 		for _, left := range l.live.Process.Left {
 			names = append(names, strconv.Itoa(left.PID)+" "+left.Name)
 		}
-		p.f("note: %s: left running: %s\n", l.place(), p.bounded(some(names, len(names)), 200))
+		p.f("note: %s: left running: %s\n", l.place(), p.bounded(diag.Some(names, len(names), 5), 200))
 	})
 }
 
@@ -509,16 +509,6 @@ func (p *printer) bounded(s string, most int) string {
 		return diag.ClipBytes(clean(s), most)
 	}
 	return clean(s)
-}
-
-// some renders the first five of list, of which there are all in all.
-func some(list []string, all int) string {
-	n := min(len(list), 5)
-	text := strings.Join(list[:n], ", ")
-	if all > n {
-		text += fmt.Sprintf(" and %d more", all-n)
-	}
-	return text
 }
 
 // exceptions says what is out of the ordinary about a gate that passed.

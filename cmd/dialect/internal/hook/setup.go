@@ -14,6 +14,7 @@ import (
 	"github.com/command-dialect/dialect/cmd/dialect/internal/hook/agents"
 	"github.com/command-dialect/dialect/cmd/dialect/internal/hook/install"
 	"github.com/command-dialect/dialect/cmd/dialect/internal/hook/journal"
+	"github.com/command-dialect/dialect/lang/diag"
 	"github.com/command-dialect/dialect/lang/routing"
 	"github.com/command-dialect/dialect/lang/suggest"
 	"github.com/command-dialect/dialect/runtime/place"
@@ -214,12 +215,7 @@ func unruled(root string) string {
 	if err != nil || len(f.ruled) == 0 {
 		return "there is no routing.toml here: the hook holds nobody before `dialect init`"
 	}
-	const most = 3
-	names := strings.Join(f.ruled[:min(most, len(f.ruled))], ", ")
-	if n := len(f.ruled) - most; n > 0 {
-		names += fmt.Sprintf(" and %d more", n)
-	}
-	return "the root of the repository has no routing.toml: agents are held that are started in " + names + "; a push is checked in each of them that it changes"
+	return "the root of the repository has no routing.toml: agents are held that are started in " + diag.Some(f.ruled, len(f.ruled), 3) + "; a push is checked in each of them that it changes"
 }
 
 // Status says what is installed for the project that dir is in.

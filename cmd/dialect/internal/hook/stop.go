@@ -193,13 +193,7 @@ func (r *run) reason(l *look, s *journal.Session) string {
 	return diag.PrintableLines(b.String())
 }
 
-func some(paths []string) string {
-	text := strings.Join(paths[:min(len(paths), maxPaths)], ", ")
-	if n := len(paths) - maxPaths; n > 0 {
-		text += fmt.Sprintf(" and %d more", n)
-	}
-	return text
-}
+func some(paths []string) string { return diag.Some(paths, len(paths), maxPaths) }
 
 // next is the command that leads to a verified tree: the last of those that a verdict names.
 func next(doc inquiry.Document) string {

@@ -622,9 +622,5 @@ func (q *Question) compareCommit(ctx context.Context, g *receipts.Gate, rev stri
 	q.ofCommit = func(whole string) []string {
 		return []string{advice("commit them:"), "git add --all && git commit", advice("or name in a tracked .gitignore what is not part of the project, commit that, and test again:"), whole}
 	}
-	text := "the files that were tested are here, but go beyond " + rev + ": " + strings.Join(s.Untracked.Paths[:min(5, len(s.Untracked.Paths))], ", ")
-	if n := s.Untracked.Count - 5; n > 0 {
-		text += fmt.Sprintf(" and %d more", n)
-	}
-	return text
+	return "the files that were tested are here, but go beyond " + rev + ": " + diag.Some(s.Untracked.Paths, s.Untracked.Count, 5)
 }

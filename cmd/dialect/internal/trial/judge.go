@@ -154,11 +154,4 @@ func line(text []byte, p *regexp.Regexp) string {
 	return ""
 }
 
-// some returns the first of names, and how many more there are.
-func some(names []string) string {
-	const most = 3
-	if len(names) <= most {
-		return strings.Join(names, ", ")
-	}
-	return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
-}
+func some(names []string) string { return diag.Some(names, len(names), 3) }
