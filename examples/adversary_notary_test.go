@@ -231,14 +231,14 @@ func unreached(before func(*world)) func(*world) string {
 
 // notary is how the attacks of the other columns are made under guard, where they are made in another way.
 var notary = map[string]func(w *world) string{
-	"a row is forged by INSERT":                        onePass,
-	"a row is edited":                                  onePass,
-	"two rows change places":                           onePass,
-	"a row is deleted from the middle":                 onePass,
-	"rows that settle themselves (`settlement = seq`)": onePass,
-	"a failure is painted over in the projection":      unreached(failedLast),
-	"the tail is deleted, and the head rewritten":      unreached(failedLast),
-	"the whole store is rolled back to a copy":         unreached(failedLast),
+	"a row is forged by INSERT":                         onePass,
+	"a row is edited":                                   onePass,
+	"two rows change places":                            onePass,
+	"a row is deleted from the middle":                  onePass,
+	"rows that settle themselves (`settlement = seq`)":  onePass,
+	"a failure is painted over in the projection":       unreached(failedLast),
+	"the tail is deleted, and the checkpoint rewritten": unreached(failedLast),
+	"the whole store is rolled back to a copy":          unreached(failedLast),
 	"a failure is undone by a copy of the store from after the kept checkpoint; at L3 with `--level L3`":       unreached(redGreen),
 	"the signature of a failure is taken away":                                                                 unreached(failedLast),
 	"the projection is toggled while verify asks, by SQL":                                                      unreached(failedLast),

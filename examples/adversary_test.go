@@ -26,12 +26,12 @@ const uidAgent = 65534
 
 // A world is a project, its honest orchestrator and an attacker.
 type world struct {
-	t     *testing.T
-	level int // 0, 1, levelNotary or 3
-	base  string
-	dir   string // the project
-	key   string // the private key; empty at level 0
-	head  string // file of the kept checkpoint; empty below level 3
+	t          *testing.T
+	level      int // 0, 1, levelNotary or 3
+	base       string
+	dir        string // the project
+	key        string // the private key; empty at level 0
+	checkpoint string // file of the kept checkpoint; empty below level 3
 
 	session  *guardedSession // of the level of the notary: the last one
 	sessions int
@@ -253,7 +253,7 @@ func pipeOf(t *testing.T, name string) (r *os.File, done func()) {
 	return r, func() { r.Close() }
 }
 
-// honest has the whole script run by the orchestrator, and keeps the head.
+// honest has the whole script run by the orchestrator, and keeps its checkpoint.
 func (w *world) honest() {
 	w.t.Helper()
 	w.passes(nil)
@@ -304,8 +304,8 @@ func (w *world) keep() {
 	if status != 0 {
 		w.t.Fatal(out)
 	}
-	w.head = w.path("head.txt")
-	if err := os.WriteFile(w.head, []byte(out), 0o644); err != nil {
+	w.checkpoint = w.path("checkpoint.txt")
+	if err := os.WriteFile(w.checkpoint, []byte(out), 0o644); err != nil {
 		w.t.Fatal(err)
 	}
 }
@@ -319,8 +319,8 @@ func (w *world) trustFlags() []string {
 	case w.key != "":
 		flags = append(flags, "--key", w.path("boss.pub"), "--level", "L1")
 	}
-	if w.head != "" {
-		flags = append(flags, "--since", w.head)
+	if w.checkpoint != "" {
+		flags = append(flags, "--since", w.checkpoint)
 	}
 	return flags
 }
@@ -374,8 +374,8 @@ func (w *world) audit() string {
 	if w.key != "" {
 		args = append(args, "--key", w.path("boss.pub"))
 	}
-	if w.head != "" {
-		args = append(args, "--since", w.head)
+	if w.checkpoint != "" {
+		args = append(args, "--since", w.checkpoint)
 	}
 	out, status := w.orchestrate(args...)
 	switch {

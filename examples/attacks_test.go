@@ -96,7 +96,7 @@ var attacks = []attack{
 		w.sql(`UPDATE item SET status = 'succeeded' WHERE status = 'failed'`)
 		return w.ask()
 	}},
-	{"the tail is deleted, and the head rewritten", func(w *world) string {
+	{"the tail is deleted, and the checkpoint rewritten", func(w *world) string {
 		w.honest()
 		old := w.sh(python() + " -c \"import sqlite3;print(sqlite3.connect('.dialect/store/receipts.db').execute('select count, hex(root) from head').fetchone())\"")
 		var count int

@@ -360,7 +360,7 @@ d.commit()
 		w.sql(`UPDATE record SET signature = NULL WHERE kind = 'receipt' AND instr(CAST(body AS TEXT), '"status":"failed"')`)
 		return w.ask()
 	}},
-	{"a bundle whose head has lost its signature", func(w *world) string {
+	{"a bundle whose checkpoint has lost its signature", func(w *world) string {
 		if w.key == "" {
 			return "no key"
 		}

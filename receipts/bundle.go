@@ -16,11 +16,11 @@ import (
 // What it cannot carry is that nothing came later: a bundle says what the log held,
 // not that no failure, no consumption and no other checkpoint followed.
 type Bundle struct {
-	Schema  string         `json:"schema"`     // BundleSchema
-	Head    string         `json:"checkpoint"` // of the whole log, see [Head]; signed where its last writer had a key
-	Records []BundleRecord `json:"records"`
-	Signed  []Consistency  `json:"signed,omitempty"` // the last checkpoint of each key, where that is an older one
-	Since   *Consistency   `json:"since,omitempty"`
+	Schema     string         `json:"schema"`     // BundleSchema
+	Checkpoint string         `json:"checkpoint"` // of the whole log, see [Checkpoint]; signed where its last writer had a key
+	Records    []BundleRecord `json:"records"`
+	Signed     []Consistency  `json:"signed,omitempty"` // the last checkpoint of each key, where that is an older one
+	Since      *Consistency   `json:"since,omitempty"`
 }
 
 // BundleSchema names the format of a [Bundle].
@@ -40,8 +40,8 @@ type BundleRecord struct {
 
 // A Consistency is the proof that the log of a bundle begins as an older checkpoint says.
 type Consistency struct {
-	Head  string      `json:"checkpoint"`
-	Proof []tlog.Hash `json:"proof"` // as of RFC 6962, section 2.1.2
+	Checkpoint string      `json:"checkpoint"`
+	Proof      []tlog.Hash `json:"proof"` // as of RFC 6962, section 2.1.2
 }
 
 // ParseBundle parses a bundle. Nothing is verified.

@@ -77,18 +77,18 @@
 // cannot be proven by a log, which is why the place that keeps what is spent is
 // part of the trust.
 //
-// The state of a log is its [Head]: the store's origin, the number of records and the
+// The state of a log is its [Checkpoint]: the store's origin, the number of records and the
 // root over them, in the text form of a checkpoint of a transparency log. Anyone who keeps
 // one finds later what was cut off, rolled back or rewritten. A [Bundle] carries some
-// records with the proofs that lead to a head.
+// records with the proofs that lead to a checkpoint.
 //
 // # Signatures and trust levels
 //
 // Keys and signatures are those of golang.org/x/mod/sumdb/note (Ed25519). A producer
 // with a key signs each of its records for the store that it is in, see [Signature], and
-// the head with each transaction. The signature of a head says: this is the log that the
+// the checkpoint with each transaction. The signature of a checkpoint says: this is the log that the
 // key saw. Only the record's own signature says who made it, so that rows
-// which others slip in get no level from the head above them.
+// which others slip in get no level from the checkpoint above them.
 //
 // A level belongs to a record, under the keys of the verifier; it is computed, never
 // stored. [LevelHash] (L0): the hash and the log hold. [LevelKey] (L1): the record is

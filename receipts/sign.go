@@ -23,7 +23,7 @@ const (
 	LevelNotary = 2
 )
 
-// A Signer signs records and heads of logs with the key of their producer. Keys
+// A Signer signs records and checkpoints of logs with the key of their producer. Keys
 // and signatures have the forms of golang.org/x/mod/sumdb/note.
 type Signer struct {
 	signer note.Signer
@@ -225,41 +225,41 @@ func CheckOrigin(text string) error {
 	return nil
 }
 
-// A Head is the state of a log: anyone who keeps one can tell later whether records
+// A Checkpoint is the state of a log: anyone who keeps one can tell later whether records
 // were taken away or changed. Its text has the form of a checkpoint of a
 // transparency log: the origin, the count and the root in base64, a line each;
 // with a key it is a signed note.
-type Head struct {
+type Checkpoint struct {
 	Origin string // of the store
 	Count  int64  // records
 	Root   tlog.Hash
 }
 
 // Text returns the three lines.
-func (h Head) Text() string {
+func (h Checkpoint) Text() string {
 	return fmt.Sprintf("%s\n%d\n%s\n", h.Origin, h.Count, base64.StdEncoding.EncodeToString(h.Root[:]))
 }
 
-// SignHead returns the head as a signed note.
-func (s *Signer) SignHead(h Head) ([]byte, error) {
+// SignCheckpoint returns the checkpoint as a signed note.
+func (s *Signer) SignCheckpoint(h Checkpoint) ([]byte, error) {
 	if err := CheckOrigin(h.Origin); err != nil {
 		return nil, err
 	}
 	return note.Sign(&note.Note{Text: h.Text()}, s.signer)
 }
 
-// Signed returns the head that msg is the signed note of, and whether s signed it. That
+// Signed returns the checkpoint that msg is the signed note of, and whether s signed it. That
 // is found by signing again: Ed25519 has one signature for one text, and to make it costs
 // a tenth of verifying one in a process that has verified none.
-func (s *Signer) Signed(msg []byte) (h Head, ours bool, err error) {
-	if h, _, err = ParseHead(msg, nil); err != nil {
-		return Head{}, false, err
+func (s *Signer) Signed(msg []byte) (h Checkpoint, ours bool, err error) {
+	if h, _, err = ParseCheckpoint(msg, nil); err != nil {
+		return Checkpoint{}, false, err
 	}
-	if again, err := s.SignHead(h); err == nil && bytes.Equal(again, msg) {
+	if again, err := s.SignCheckpoint(h); err == nil && bytes.Equal(again, msg) {
 		return h, true, nil
 	}
 	// One of several signatures, or a damaged one.
-	h, key, err := ParseHead(msg, s.keys)
+	h, key, err := ParseCheckpoint(msg, s.keys)
 	return h, key != "", err
 }
 
@@ -268,7 +268,7 @@ const maxNotes = 64
 
 // SplitNotes returns the signed checkpoints in what a store keeps of them: one of each key that
 // has signed in it, with an empty line between. What is not a note is returned as it is, for
-// [ParseHead] to refuse.
+// [ParseCheckpoint] to refuse.
 func SplitNotes(text []byte) (notes [][]byte) {
 	for len(text) > 0 && len(notes) < maxNotes {
 		end := len(text)
@@ -311,10 +311,10 @@ func NoteSigner(msg []byte) string {
 	return fmt.Sprintf("%s+%08x", sig.Name, sig.Hash)
 }
 
-// ParseHead parses the text of a head, signed or not. key names the key of keys
+// ParseCheckpoint parses the text of a checkpoint, signed or not. key names the key of keys
 // that signed it; it is empty if none did, and a signature that is there but does
 // not hold is an error.
-func ParseHead(msg []byte, keys note.Verifiers) (h Head, key string, err error) {
+func ParseCheckpoint(msg []byte, keys note.Verifiers) (h Checkpoint, key string, err error) {
 	text, _, signed := bytes.Cut(msg, []byte("\n\n"))
 	if signed {
 		text = msg[:len(text)+1]
@@ -325,25 +325,25 @@ func ParseHead(msg []byte, keys note.Verifiers) (h Head, key string, err error) 
 			case err == nil:
 				key = n.Sigs[0].Name
 			case !errors.As(err, &unknown):
-				return Head{}, "", fmt.Errorf("the checkpoint's signature does not hold: %v", err)
+				return Checkpoint{}, "", fmt.Errorf("the checkpoint's signature does not hold: %v", err)
 			}
 		}
 	}
 	lines := strings.Split(string(text), "\n")
 	if len(lines) < 3 || len(lines) > 4 || len(lines) == 4 && lines[3] != "" || lines[0] == "" || len(text) > 1000 {
-		return Head{}, "", errors.New("a checkpoint is three lines: origin, count and root")
+		return Checkpoint{}, "", errors.New("a checkpoint is three lines: origin, count and root")
 	}
 	if err := CheckOrigin(lines[0]); err != nil {
-		return Head{}, "", err
+		return Checkpoint{}, "", err
 	}
 	h.Origin = lines[0]
 	h.Count, err = strconv.ParseInt(lines[1], 10, 64)
 	if err != nil || h.Count < 0 || h.Count > MaxRecords || strconv.FormatInt(h.Count, 10) != lines[1] {
-		return Head{}, "", fmt.Errorf("the checkpoint's count %q is not a number", lines[1])
+		return Checkpoint{}, "", fmt.Errorf("the checkpoint's count %q is not a number", lines[1])
 	}
 	root, err := base64.StdEncoding.Strict().DecodeString(lines[2])
 	if err != nil || len(root) != tlog.HashSize {
-		return Head{}, "", fmt.Errorf("the checkpoint's root %q is not a hash in base64", lines[2])
+		return Checkpoint{}, "", fmt.Errorf("the checkpoint's root %q is not a hash in base64", lines[2])
 	}
-	return Head{h.Origin, h.Count, tlog.Hash(root)}, key, nil
+	return Checkpoint{h.Origin, h.Count, tlog.Hash(root)}, key, nil
 }

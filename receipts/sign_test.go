@@ -116,11 +116,11 @@ func TestSignature(t *testing.T) {
 	}
 }
 
-func TestHead(t *testing.T) {
+func TestCheckpoint(t *testing.T) {
 	s, keys := testKey(t, true)
 	_, others := testKey(t, true)
-	h := Head{"dialect/x", 12, tlog.Hash{3}}
-	signed, err := s.SignHead(h)
+	h := Checkpoint{"dialect/x", 12, tlog.Hash{3}}
+	signed, err := s.SignCheckpoint(h)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -136,31 +136,31 @@ func TestHead(t *testing.T) {
 		{"", nil, "", false}, {"a\nb\nc\n", nil, "", false}, {"a\n-1\n" + strings.Repeat("A", 43) + "=\n", nil, "", false},
 		{"a\n01\n" + strings.Repeat("A", 43) + "=\n", nil, "", false}, {h.Text() + "more\n", nil, "", false}, {"\n1\n" + strings.Repeat("A", 43) + "=\n", nil, "", false},
 	} {
-		got, key, err := ParseHead([]byte(tt.text), tt.keys)
+		got, key, err := ParseCheckpoint([]byte(tt.text), tt.keys)
 		if (err == nil) != tt.ok || err == nil && (got != h || key != tt.key) {
 			t.Errorf("%q: %v by %q, %v", tt.text, got, key, err)
 		}
 	}
 }
 
-func FuzzParseHead(f *testing.F) {
+func FuzzParseCheckpoint(f *testing.F) {
 	s, keys := testKey(f, true)
-	h := Head{"dialect/x", 12, tlog.Hash{3}}
-	signed, err := s.SignHead(h)
+	h := Checkpoint{"dialect/x", 12, tlog.Hash{3}}
+	signed, err := s.SignCheckpoint(h)
 	if err != nil {
 		f.Fatal(err)
 	}
 	f.Add([]byte(h.Text()))
 	f.Add(signed)
 	f.Fuzz(func(t *testing.T, text []byte) {
-		h, key, err := ParseHead(text, keys)
+		h, key, err := ParseCheckpoint(text, keys)
 		if err != nil {
 			return
 		}
 		if key != "" && string(text) != string(signed) {
 			t.Errorf("%q is signed by %s", text, key)
 		}
-		if again, _, err := ParseHead([]byte(h.Text()), nil); err != nil || again != h {
+		if again, _, err := ParseCheckpoint([]byte(h.Text()), nil); err != nil || again != h {
 			t.Errorf("%q reads as %v, and that as %v, %v", text, h, again, err)
 		}
 	})
@@ -186,8 +186,8 @@ func TestSignatureText(t *testing.T) {
 	if g, err := s.Sign(decoy, real); err == nil {
 		t.Errorf("%q is signed for", g)
 	}
-	if _, err := s.SignHead(Head{Origin: decoy}); err == nil {
-		t.Error("the head of such a log is signed")
+	if _, err := s.SignCheckpoint(Checkpoint{Origin: decoy}); err == nil {
+		t.Error("the checkpoint of such a log is signed")
 	}
 	n, err := note.NewSigner(private)
 	if err != nil {
@@ -215,7 +215,7 @@ func FuzzNotes(f *testing.F) {
 	if err != nil {
 		f.Fatal(err)
 	}
-	own, err := s.SignHead(Head{Origin: "dialect/a", Count: 1})
+	own, err := s.SignCheckpoint(Checkpoint{Origin: "dialect/a", Count: 1})
 	if err != nil {
 		f.Fatal(err)
 	}

@@ -14,9 +14,9 @@ import (
 // Bundle gathers records by id, with all that the gates among them cover, the starts
 // of their runs, what says of them that they are consumed, settled or accepted, and what
 // else the log knows of the trees that they ran on: failures above all.
-// The head is that of the log, and where what is named is signed, the last signed one: what
+// The checkpoint is that of the log, and where what is named is signed, the last signed one: what
 // came after that is left out. With an older checkpoint it shows that the log begins with that.
-func (s *Store) Bundle(ctx context.Context, since *receipts.Head, ids ...string) (*receipts.Bundle, error) {
+func (s *Store) Bundle(ctx context.Context, since *receipts.Checkpoint, ids ...string) (*receipts.Bundle, error) {
 	var b *receipts.Bundle
 	err := s.snapshot(ctx, func() (err error) {
 		b, err = s.bundle(ctx, since, ids)
@@ -30,7 +30,7 @@ type bundleError struct{ text string }
 
 func (e *bundleError) Error() string { return e.text }
 
-func (s *Store) bundle(ctx context.Context, since *receipts.Head, ids []string) (*receipts.Bundle, error) {
+func (s *Store) bundle(ctx context.Context, since *receipts.Checkpoint, ids []string) (*receipts.Bundle, error) {
 	var asked []receipts.Entry
 	for _, id := range ids {
 		e, err := s.get(ctx, id)
@@ -110,28 +110,28 @@ func (s *Store) WholeBundle(ctx context.Context) (*receipts.Bundle, error) {
 }
 
 // pack makes a bundle of the records in take, by their index.
-func (s *Store) pack(ctx context.Context, since *receipts.Head, take map[int64]receipts.Entry) (*receipts.Bundle, error) {
+func (s *Store) pack(ctx context.Context, since *receipts.Checkpoint, take map[int64]receipts.Entry) (*receipts.Bundle, error) {
 	h, err := s.readHead(ctx)
 	if err != nil {
 		return nil, err
 	}
 	w := &appender{s: s, ctx: ctx, head: h, nodes: make(map[int64]tlog.Hash)}
 	head := h.public()
-	b := &receipts.Bundle{Schema: receipts.BundleSchema, Head: head.Text()}
+	b := &receipts.Bundle{Schema: receipts.BundleSchema, Checkpoint: head.Text()}
 	for _, n := range receipts.SplitNotes(h.note) {
-		signed, _, err := receipts.ParseHead(n, nil)
+		signed, _, err := receipts.ParseCheckpoint(n, nil)
 		switch {
 		case err != nil || signed.Origin != head.Origin || signed.Count > head.Count || signed.Count == 0:
 			continue // it is for anyone who audits the store
 		case signed == head:
-			b.Head = string(n)
+			b.Checkpoint = string(n)
 			continue
 		}
 		proof, err := tlog.ProveTree(head.Count, signed.Count, w)
 		if err != nil {
 			return nil, err
 		}
-		b.Signed = append(b.Signed, receipts.Consistency{Head: string(n), Proof: notNil(proof)})
+		b.Signed = append(b.Signed, receipts.Consistency{Checkpoint: string(n), Proof: notNil(proof)})
 	}
 	seqs := make([]int64, 0, len(take))
 	for seq := range take {
@@ -159,7 +159,7 @@ func (s *Store) pack(ctx context.Context, since *receipts.Head, take map[int64]r
 	if err != nil {
 		return nil, err
 	}
-	b.Since = &receipts.Consistency{Head: since.Text(), Proof: notNil(proof)}
+	b.Since = &receipts.Consistency{Checkpoint: since.Text(), Proof: notNil(proof)}
 	return b, nil
 }
 

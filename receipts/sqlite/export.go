@@ -17,9 +17,9 @@ type Exported struct {
 }
 
 // Export calls f for each record in the order of the log, as the store holds it
-// and unjudged, and returns the head that belongs to them: all of it is of one
+// and unjudged, and returns the checkpoint that belongs to them: all of it is of one
 // moment. It ends at the first error of f.
-func (s *Store) Export(ctx context.Context, f func(Exported) error) (receipts.Head, error) {
+func (s *Store) Export(ctx context.Context, f func(Exported) error) (receipts.Checkpoint, error) {
 	var h head
 	var failed error // f's
 	err := s.snapshot(ctx, func() (err error) {
@@ -47,15 +47,15 @@ func (s *Store) Export(ctx context.Context, f func(Exported) error) (receipts.He
 		return rows.Err()
 	})
 	if failed != nil {
-		return receipts.Head{}, failed
+		return receipts.Checkpoint{}, failed
 	}
 	return h.public(), err
 }
 
 // Checkpoint returns the checkpoint of the log as text to keep: the signed note if the
-// last writer had a key, else the three lines of [receipts.Head.Text].
-// The log is read and authenticated first: what is kept is the head of the records that were read.
-func (s *Store) Checkpoint(ctx context.Context) (h receipts.Head, text []byte, err error) {
+// last writer had a key, else the three lines of [receipts.Checkpoint.Text].
+// The log is read and authenticated first: what is kept is the checkpoint of the records that were read.
+func (s *Store) Checkpoint(ctx context.Context) (h receipts.Checkpoint, text []byte, err error) {
 	s.mu.Lock()
 	s.remembering, s.memory = true, nil // the memory beside the store is for its writers to write
 	s.mu.Unlock()

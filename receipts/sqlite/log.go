@@ -13,7 +13,7 @@ import (
 	"github.com/command-dialect/dialect/receipts/verify"
 )
 
-// A head is the state of the log: how many records, and the root over them.
+// A head is the row of the table of that name: the log's checkpoint, and the notes that sign it.
 type head struct {
 	origin string
 	count  int64
@@ -21,8 +21,8 @@ type head struct {
 	note   []byte // the last signed checkpoint of each key; nil if none was
 }
 
-func (h head) public() receipts.Head {
-	return receipts.Head{Origin: h.origin, Count: h.count, Root: h.root}
+func (h head) public() receipts.Checkpoint {
+	return receipts.Checkpoint{Origin: h.origin, Count: h.count, Root: h.root}
 }
 
 // An appender appends to the log within a transaction.
@@ -63,12 +63,12 @@ func (s *Store) beginAppend(ctx context.Context) (*appender, error) {
 // is not signed, and not appended to, again.
 var ErrRewritten = errors.New("its log was rewritten since this key signed it last")
 
-// checkSigned checks the log against the heads that the signer knows: the last one that this
+// checkSigned checks the log against the checkpoints that the signer knows: the last one that this
 // process has signed, and its own in the store. What others appended since is not signed by
 // appending after it, as each record has its own signature; but nothing that the key itself
-// has signed can be there, since its head covers it: records before that were cut out then.
+// has signed can be there, since its checkpoint covers it: records before that were cut out then.
 func (w *appender) checkSigned() error {
-	var known []receipts.Head
+	var known []receipts.Checkpoint
 	if w.s.last.Origin != "" {
 		known = append(known, w.s.last)
 	}
@@ -397,7 +397,7 @@ func (w *appender) readBack() error {
 	return nil
 }
 
-// add appends records and writes the new head.
+// add appends records and writes the new checkpoint.
 func (s *Store) add(ctx context.Context, rs ...submission) (*appender, error) {
 	w, err := s.beginAppend(ctx)
 	for i := 0; i < len(rs) && err == nil; i++ {
@@ -420,7 +420,7 @@ func (w *appender) appendBody(b interface {
 	return rec.SHA(), w.append(submission{Record: rec})
 }
 
-// finish writes the new head.
+// finish writes the new checkpoint.
 func (w *appender) finish() error {
 	root, err := tlog.TreeHash(w.head.count, w)
 	if err != nil {
@@ -430,7 +430,7 @@ func (w *appender) finish() error {
 	if w.s.signer != nil {
 		// The note says: this is the log that the key saw. Only the record's own signature says who made
 		// by the record's own signature.
-		note, err := w.s.signer.SignHead(w.head.public())
+		note, err := w.s.signer.SignCheckpoint(w.head.public())
 		if err == nil {
 			w.head.note, err = w.s.signer.PutNote(w.head.note, note)
 		}

@@ -212,7 +212,7 @@ type sqlLog struct{ s *Store }
 
 func (l sqlLog) State(ctx context.Context) (verify.State, error) {
 	h, err := l.s.readHead(context.WithoutCancel(ctx))
-	return verify.State{Head: h.public(), Note: h.note}, err
+	return verify.State{Checkpoint: h.public(), Note: h.note}, err
 }
 
 func (l sqlLog) Records(outer context.Context, from int64, f func(verify.Raw) bool) error {
@@ -343,11 +343,11 @@ func (s *Store) Counted(ctx context.Context, binding string, command receipts.Ha
 	return e, ok, err
 }
 
-// Authentic returns the record that id names, with what the log says of it, and the head
+// Authentic returns the record that id names, with what the log says of it, and the checkpoint
 // of the log that was verified.
-func (s *Store) Authentic(ctx context.Context, id string) (e receipts.Entry, h receipts.Head, err error) {
+func (s *Store) Authentic(ctx context.Context, id string) (e receipts.Entry, h receipts.Checkpoint, err error) {
 	err = s.read(ctx, func(v *verify.Session) error {
-		h = v.Head()
+		h = v.Last()
 		e, err = v.Entry(id)
 		return err
 	})

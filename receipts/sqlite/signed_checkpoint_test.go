@@ -14,7 +14,7 @@ import (
 )
 
 // TestForgedNodes overwrites the stored hash of the first four records, from which the next root
-// is made, and makes the head agree with it: the key does not sign that.
+// is made, and makes the checkpoint agree with it: the key does not sign that.
 func TestForgedNodes(t *testing.T) {
 	for _, after := range []int{0, 1} { // records that nobody signed
 		for _, head := range []bool{false, true} {
@@ -50,7 +50,7 @@ func TestForgedNodes(t *testing.T) {
 			s.Close()
 			s = openWith(t, path, o)
 			if err := s.Append(ctx, makeReceipt("r-3", 0)); !errors.Is(err, ErrRewritten) {
-				t.Errorf("%d after, the head too %v: %v", after, head, err)
+				t.Errorf("%d after, the checkpoint too %v: %v", after, head, err)
 			}
 			s.Close()
 		}
@@ -69,7 +69,7 @@ func TestStrangeNode(t *testing.T) {
 	}
 }
 
-// TestCheckpointExchanged has the head be exchanged by an older one, as pwrite can under SQLite's
+// TestCheckpointExchanged has the checkpoint be exchanged by an older one, as pwrite can under SQLite's
 // locks, once the log was authenticated.
 func TestCheckpointExchanged(t *testing.T) {
 	_, o := newKey(t, "boss")
@@ -94,7 +94,7 @@ func TestCheckpointExchanged(t *testing.T) {
 	if err != nil || h != want {
 		t.Errorf("%v, %v; want %v", h, err, want)
 	}
-	if _, key, err := receipts.ParseHead(text, o.Signer.Keys()); err != nil || key != "boss" {
+	if _, key, err := receipts.ParseCheckpoint(text, o.Signer.Keys()); err != nil || key != "boss" {
 		t.Errorf("it is signed by %q, %v", key, err)
 	}
 }

@@ -97,13 +97,13 @@ func TestLaunder(t *testing.T) {
 		}
 		s.Close()
 		if how == "a stranger's" {
-			head := receipts.Head{Origin: s.origin(t), Count: 0}
+			head := receipts.Checkpoint{Origin: s.origin(t), Count: 0}
 			root, err := tlog.TreeHash(0, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
 			head.Root = root
-			if note, err = stranger.SignHead(head); err != nil {
+			if note, err = stranger.SignCheckpoint(head); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -304,9 +304,9 @@ func TestAuditStripped(t *testing.T) {
 	}
 }
 
-// TestAuditSignedHead has the log of a key not begin with its signed checkpoint, and the head not
+// TestAuditSignedCheckpoint has the log of a key not begin with its signed checkpoint, and the checkpoint not
 // cover what the key signed.
-func TestAuditSignedHead(t *testing.T) {
+func TestAuditSignedCheckpoint(t *testing.T) {
 	for _, tt := range []struct {
 		name, want string
 		spoil      func(t *testing.T, path string, first, last []byte)
@@ -317,7 +317,7 @@ func TestAuditSignedHead(t *testing.T) {
 			cutOut(t, path, 1, last)
 			put(t, makeReceiptBody("r-6"))(openAt(t, path))
 		}},
-		{"the head of one record less", "record 2 is signed, and the signed checkpoint covers 2 records alone", func(t *testing.T, path string, first, _ []byte) {
+		{"the checkpoint of one record less", "record 2 is signed, and the signed checkpoint covers 2 records alone", func(t *testing.T, path string, first, _ []byte) {
 			if _, err := openAt(t, path).conn.ExecContext(ctx, "UPDATE head SET note = ?", first); err != nil {
 				t.Fatal(err)
 			}
@@ -390,13 +390,13 @@ func TestBundleOfSigned(t *testing.T) {
 	}
 	later := keep(t, s)
 	v, err := verify.OfBundle(b, o.Keys, nil)
-	if err != nil || v.HeadKey() != "boss" || v.Head() != later || len(b.Signed) != 1 {
+	if err != nil || v.CheckpointKey() != "boss" || v.Last() != later || len(b.Signed) != 1 {
 		t.Fatalf("%v", err)
 	}
 	if e, err := v.Entry(d.Gate.String()); err != nil || e.Level != receipts.LevelKey {
 		t.Errorf("L%d, %v", e.Level, err)
 	}
-	for _, since := range []receipts.Head{signed, later} {
+	for _, since := range []receipts.Checkpoint{signed, later} {
 		if b, err := s.Bundle(ctx, &since, d.Gate.String()); err != nil {
 			t.Error(err)
 		} else if _, err := verify.OfBundle(b, o.Keys, &since); err != nil {
@@ -407,7 +407,7 @@ func TestBundleOfSigned(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if v, err := verify.OfBundle(unsigned, nil, nil); err != nil || v.Head() != later {
+	if v, err := verify.OfBundle(unsigned, nil, nil); err != nil || v.Last() != later {
 		t.Errorf("of what nobody signed: %v", err)
 	}
 }

@@ -8,7 +8,7 @@
 //
 //	record  the log: its text by index, SHA-256, kind, body, signature
 //	node    the stored hashes of the log, numbered as by golang.org/x/mod/sumdb/tlog
-//	head    the store's origin, the number of records and the root over them; the
+//	head    the log's checkpoint: the store's origin, the number of records and the root over them; the
 //	        last checkpoint that was signed
 //	item    a projection: run, session, binding, command, tree, status, line, and
 //	        who consumed, settled or accepted it
@@ -78,12 +78,12 @@ type Options struct {
 	Existing bool
 	// BusyTimeout is how long to wait for another writer; 0 means 20 s.
 	BusyTimeout time.Duration
-	// Signer signs what is appended, and the head; nil signs nothing.
+	// Signer signs what is appended, and the checkpoint; nil signs nothing.
 	Signer *receipts.Signer
 	// Keys are those whose signatures count; by default the signer's own.
 	Keys note.Verifiers
 	// Kept is a checkpoint that was kept elsewhere, for verdicts; nil if there is none.
-	Kept *receipts.Head
+	Kept *receipts.Checkpoint
 	// State is a folder of the verifier's own, in which it keeps how far it has audited
 	// which store, and which the store's writers cannot write; empty if there is none.
 	// Without it that is kept beside the store, and believed only where no keys are given.
@@ -100,7 +100,7 @@ type Store struct {
 
 	signer *receipts.Signer
 	keys   note.Verifiers
-	kept   *receipts.Head
+	kept   *receipts.Checkpoint
 	state  string
 	busy   time.Duration
 
@@ -115,8 +115,8 @@ type Store struct {
 	stmts map[string]*sql.Stmt
 	mine  map[receipts.Hash]bool    // records that this process has signed
 	fresh map[int64]receipts.Record // the last that this process has appended, parsed, by their index; of a transaction that failed, too
-	last  receipts.Head             // the head that this process has signed last
-	next  receipts.Head             // the one of the transaction under way
+	last  receipts.Checkpoint       // the checkpoint that this process has signed last
+	next  receipts.Checkpoint       // the one of the transaction under way
 
 	workers workers
 	queue   queue

@@ -36,7 +36,7 @@ func openWith(t testing.TB, path string, o Options) *Store {
 	return s
 }
 
-func audit(t testing.TB, s *Store, kept *receipts.Head) *Audit {
+func audit(t testing.TB, s *Store, kept *receipts.Checkpoint) *Audit {
 	t.Helper()
 	a, err := s.Audit(ctx, kept)
 	if err != nil {
@@ -53,15 +53,15 @@ func messages(a *Audit) string {
 	return b.String()
 }
 
-func keep(t testing.TB, s *Store) receipts.Head {
+func keep(t testing.TB, s *Store) receipts.Checkpoint {
 	t.Helper()
 	h, text, err := s.Checkpoint(ctx)
 	if err != nil {
 		t.Fatal(err)
 	}
-	again, _, err := receipts.ParseHead(text, nil)
+	again, _, err := receipts.ParseCheckpoint(text, nil)
 	if err != nil || again != h {
-		t.Fatalf("the text of the head reads as %v, %v; want %v", again, err, h)
+		t.Fatalf("the text of the checkpoint reads as %v, %v; want %v", again, err, h)
 	}
 	return h
 }
@@ -94,7 +94,7 @@ func TestLevels(t *testing.T) {
 	}
 }
 
-// Rows that somebody without the key appends are named once a keyed head covers
+// Rows that somebody without the key appends are named once a keyed checkpoint covers
 // them, and never get its level.
 func TestLaundering(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "s.db")
@@ -151,8 +151,8 @@ func TestSignatureIsBound(t *testing.T) {
 	}
 }
 
-// Anyone who kept a head sees what happened to the log.
-func TestKeptHead(t *testing.T) {
+// Anyone who kept a checkpoint sees what happened to the log.
+func TestKeptCheckpoint(t *testing.T) {
 	for _, tt := range []struct {
 		name, do, want string
 		findings       bool
@@ -184,7 +184,7 @@ func TestKeptHead(t *testing.T) {
 				}
 				fill(t, s, "r-9", 6)
 			default:
-				// A forger rewrites the head, so that the log alone looks whole.
+				// A forger rewrites the checkpoint, so that the log alone looks whole.
 				forged := openAt(t, filepath.Join(dir, "f.db"))
 				fill(t, forged, "r-1", 3)
 				h := keep(t, forged)
@@ -333,7 +333,7 @@ func TestImpossibleRows(t *testing.T) {
 			t.Errorf("%s: %v", seq, err)
 		}
 	}
-	// A head that counts more than there is, or than there can be.
+	// A checkpoint that counts more than there is, or than there can be.
 	for _, count := range []string{"3", "1099511627777", "4611686018427387906", "9223372036854775807", "-1"} {
 		s := tempStore(t)
 		fill(t, s, "r-1", 2)
@@ -341,10 +341,10 @@ func TestImpossibleRows(t *testing.T) {
 			t.Fatal(err)
 		}
 		if a, err := s.Audit(ctx, nil); err == nil && a.Consistent() {
-			t.Errorf("a head of %s is consistent", count)
+			t.Errorf("a checkpoint of %s is consistent", count)
 		}
 		if r, err := s.Ask(ctx, here, ""); err == nil && r.Verdict != verify.Tampered {
-			t.Errorf("a head of %s: %s", count, r.Verdict)
+			t.Errorf("a checkpoint of %s: %s", count, r.Verdict)
 		}
 	}
 }

@@ -16,11 +16,11 @@ import (
 
 // An Audit is the answer of [Store.Audit].
 type Audit struct {
-	receipts.Head // of the store as it is
-	Findings      []Finding
-	Signed        int64 // records that a head signed by one of the keys covers
-	Unsigned      int64 // records that none of the keys signed, where keys are given
-	Since         int64 // records that the kept checkpoint covers; -1 where none was given
+	receipts.Checkpoint // of the store as it is
+	Findings            []Finding
+	Signed              int64 // records that a checkpoint signed by one of the keys covers
+	Unsigned            int64 // records that none of the keys signed, where keys are given
+	Since               int64 // records that the kept checkpoint covers; -1 where none was given
 }
 
 // Consistent reports whether nothing was found. Without a kept checkpoint it does not say
@@ -39,17 +39,17 @@ type Finding struct {
 	SHA     receipts.Hash
 	Message string
 	// Unsigned says that nothing was changed, but that nobody vouches for the record:
-	// a head signed by one of the keys covers it, and none of them signed it.
+	// a checkpoint signed by one of the keys covers it, and none of them signed it.
 	Unsigned bool
 }
 
 // Audit reads the whole store and compares all of it with the log: each record with its
-// hash, each hash of the log with the records, the head with the root over them, and the
+// hash, each hash of the log with the records, the checkpoint with the root over them, and the
 // projection with what the log says. With a kept checkpoint the log must begin with the
 // records that it covers; with keys, given when the store was opened, the signed checkpoint
 // and the signature of each record under it must be good. Verdicts do not need it: they
 // rest on what [Store.Ask] reads, and never on the projection.
-func (s *Store) Audit(ctx context.Context, kept *receipts.Head) (*Audit, error) {
+func (s *Store) Audit(ctx context.Context, kept *receipts.Checkpoint) (*Audit, error) {
 	var a *Audit
 	err := s.snapshot(ctx, func() (err error) {
 		if err = s.checkSchema(ctx); err == nil {
@@ -103,12 +103,12 @@ func (a *auditor) find(seq int64, sha receipts.Hash, format string, args ...any)
 	a.Findings = append(a.Findings, Finding{Seq: seq, SHA: sha, Message: fmt.Sprintf(format, args...)})
 }
 
-func (s *Store) audit(ctx context.Context, kept *receipts.Head) (*Audit, error) {
+func (s *Store) audit(ctx context.Context, kept *receipts.Checkpoint) (*Audit, error) {
 	h, err := s.readHead(ctx)
 	if err != nil {
 		return nil, err
 	}
-	a := &auditor{Audit: &Audit{Head: h.public(), Since: -1}, head: h, at: make(map[receipts.Hash]int64)}
+	a := &auditor{Audit: &Audit{Checkpoint: h.public(), Since: -1}, head: h, at: make(map[receipts.Hash]int64)}
 	if err := s.auditRecords(ctx, a); err != nil {
 		return nil, err
 	}
@@ -320,8 +320,8 @@ func (a *auditor) projection() {
 	}
 }
 
-// beginsWith checks the log against a head of it that is older.
-func (a *auditor) beginsWith(h receipts.Head, what string) {
+// beginsWith checks the log against a checkpoint of it that is older.
+func (a *auditor) beginsWith(h receipts.Checkpoint, what string) {
 	switch {
 	case h.Origin != a.Origin:
 		a.find(-1, receipts.Hash{}, "the %s checkpoint is of the store %s, and this one is %s: the store was replaced", what, h.Origin, a.Origin)
@@ -340,7 +340,7 @@ func (a *auditor) beginsWith(h receipts.Head, what string) {
 func (a *auditor) signatures(keys note.Verifiers) {
 	covers := make(verify.Coverage)
 	for _, n := range receipts.SplitNotes(a.head.note) {
-		h, key, err := receipts.ParseHead(n, keys)
+		h, key, err := receipts.ParseCheckpoint(n, keys)
 		switch {
 		case err != nil:
 			a.find(-1, receipts.Hash{}, "the signed checkpoint cannot be trusted: %v", err)

@@ -128,12 +128,12 @@ func TestChanged(t *testing.T) {
 				}
 				if memory {
 					f := memoryFile(t)
-					m.signHead(boss)
+					m.signCheckpoint(boss)
 					m.remember(f, o)
 					o.Memory = recollect(t, f)
 				} else {
 					m.fill(fewRecords)
-					m.signHead(boss)
+					m.signCheckpoint(boss)
 				}
 				s := m.open(o)
 				if memory && s.Audited() != 0 {
@@ -166,9 +166,9 @@ func TestChanged(t *testing.T) {
 	}
 }
 
-// TestKeptHead has a log not begin with the checkpoint that was kept, read whole, and by the
+// TestKeptCheckpoint has a log not begin with the checkpoint that was kept, read whole, and by the
 // proof of a memory.
-func TestKeptHead(t *testing.T) {
+func TestKeptCheckpoint(t *testing.T) {
 	for _, memory := range []bool{false, true} {
 		t.Run(fmt.Sprintf("memory %v", memory), func(t *testing.T) {
 			m := newMaker(t)
@@ -183,11 +183,11 @@ func TestKeptHead(t *testing.T) {
 				o.Memory = recollect(t, f)
 			}
 			if res := ask(t, m.open(o), asked()); res.Verdict != Verified || res.Kept {
-				t.Errorf("%s, kept %v; the head was kept before the gate", told(res), res.Kept)
+				t.Errorf("%s, kept %v; the checkpoint was kept before the gate", told(res), res.Kept)
 			}
 			keptIn := func(q *Query) { q.Kept = true }
 			if res := ask(t, m.open(o), asked(keptIn)); res.Verdict != Missing || res.Refusals[0].Reason != receipts.NotKept {
-				t.Errorf("%s; a gate after the kept head is none of the log that was kept", told(res))
+				t.Errorf("%s; a gate after the kept checkpoint is none of the log that was kept", told(res))
 			}
 			all := m.head()
 			o.Kept = &all
@@ -200,13 +200,13 @@ func TestKeptHead(t *testing.T) {
 			}
 			all = m.head()
 			for name, tt := range map[string]struct {
-				change func(h *receipts.Head)
+				change func(h *receipts.Checkpoint)
 				want   string
 			}{
-				"of another store": {func(h *receipts.Head) { h.Origin = "dialect/other" }, "the store was replaced"},
-				"of another root":  {func(h *receipts.Head) { h.Root[3] ^= 1 }, "the log was rewritten"},
-				"of another count": {func(h *receipts.Head) { h.Count-- }, "the log was rewritten"},
-				"of a longer log":  {func(h *receipts.Head) { h.Count += 9 }, "cut or rolled back"},
+				"of another store": {func(h *receipts.Checkpoint) { h.Origin = "dialect/other" }, "the store was replaced"},
+				"of another root":  {func(h *receipts.Checkpoint) { h.Root[3] ^= 1 }, "the log was rewritten"},
+				"of another count": {func(h *receipts.Checkpoint) { h.Count-- }, "the log was rewritten"},
+				"of a longer log":  {func(h *receipts.Checkpoint) { h.Count += 9 }, "cut or rolled back"},
 			} {
 				h := kept
 				tt.change(&h)
@@ -220,7 +220,7 @@ func TestKeptHead(t *testing.T) {
 				for i := range m.log.hashes {
 					m.log.hashes[i][0] ^= 1
 				}
-				s, err := Open(context.Background(), frozen{m.log, State{Head: all}}, o)
+				s, err := Open(context.Background(), frozen{m.log, State{Checkpoint: all}}, o)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -230,8 +230,8 @@ func TestKeptHead(t *testing.T) {
 	}
 }
 
-// TestSignedHead has records be cut out of a signed log, whose hashes are made anew.
-func TestSignedHead(t *testing.T) {
+// TestSignedCheckpoint has records be cut out of a signed log, whose hashes are made anew.
+func TestSignedCheckpoint(t *testing.T) {
 	boss, keys := newSigner(t)
 	for _, tt := range []struct {
 		name, want string
@@ -242,16 +242,16 @@ func TestSignedHead(t *testing.T) {
 		{"an older signed checkpoint", "the signed checkpoint covers 1 records alone", func(m *maker) {
 			recs := m.log.recs
 			m.again(recs[:1])
-			m.signHead(boss)
+			m.signCheckpoint(boss)
 			m.again(recs)
 		}},
 		{"a failure cut out", "the log was rewritten", func(m *maker) { m.again(slices.Delete(slices.Clone(m.log.recs), 2, 3)); m.receipt() }},
 		{"the end cut off", "cut or rolled back", func(m *maker) { m.again(m.log.recs[:2]) }},
-		{"a failure cut out, and no head", "no signed checkpoint covers it", func(m *maker) {
+		{"a failure cut out, and no checkpoint", "no signed checkpoint covers it", func(m *maker) {
 			m.again(slices.Delete(slices.Clone(m.log.recs), 2, 3))
 			m.log.note = nil
 		}},
-		{"a head with a broken signature", "cannot be trusted", func(m *maker) {
+		{"a checkpoint with a broken signature", "cannot be trusted", func(m *maker) {
 			m.log.note = bytes.Replace(m.log.note, []byte("\n5\n"), []byte("\n4\n"), 1)
 		}},
 		{"unsigned records after it", "", func(m *maker) { m.sign = nil; m.fill(3) }},
@@ -270,7 +270,7 @@ func TestSignedHead(t *testing.T) {
 			m := newMaker(t)
 			m.sign = boss
 			disputed(m)
-			m.signHead(boss)
+			m.signCheckpoint(boss)
 			tt.spoil(m)
 			res := ask(t, m.open(Options{Keys: keys}), asked())
 			if tt.want == "" && res.Verdict != Verified || tt.want != "" && (res.Verdict != Tampered || !strings.Contains(told(res), tt.want)) {
@@ -283,7 +283,7 @@ func TestSignedHead(t *testing.T) {
 // bundle makes a bundle of the records from an index on.
 func (m *maker) bundle(head string, from int) *receipts.Bundle {
 	m.t.Helper()
-	b := &receipts.Bundle{Schema: receipts.BundleSchema, Head: head}
+	b := &receipts.Bundle{Schema: receipts.BundleSchema, Checkpoint: head}
 	for _, r := range m.log.recs[from:] {
 		p, err := tlog.ProveRecord(int64(len(m.log.recs)), r.Seq, m.log.hashes)
 		if err != nil {
@@ -294,16 +294,16 @@ func (m *maker) bundle(head string, from int) *receipts.Bundle {
 	return b
 }
 
-// TestBundleHead has a bundle of signed records come with a head that nobody signed.
-func TestBundleHead(t *testing.T) {
+// TestBundleCheckpoint has a bundle of signed records come with a checkpoint that nobody signed.
+func TestBundleCheckpoint(t *testing.T) {
 	boss, keys := newSigner(t)
 	m := newMaker(t)
 	m.sign = boss
 	m.gate([]receipts.Hash{m.receipt()})
-	m.signHead(boss)
+	m.signCheckpoint(boss)
 	b := m.bundle(string(m.log.note), 0)
 	s, err := OfBundle(b, keys, nil)
-	if err != nil || s.HeadKey() != "boss" {
+	if err != nil || s.CheckpointKey() != "boss" {
 		t.Fatal(err)
 	}
 	if res := ask(t, s, asked(signed)); res.Verdict != Verified || res.Level != receipts.LevelKey || res.Kept {
@@ -315,13 +315,13 @@ func TestBundleHead(t *testing.T) {
 	} else if res := ask(t, s, asked(signed)); !res.Kept {
 		t.Error("the kept checkpoint covers the gate, and the result does not say so")
 	}
-	b.Head = h.Text()
+	b.Checkpoint = h.Text()
 	if s, err := OfBundle(b, keys, nil); err != nil {
 		t.Error(err)
 	} else if res := ask(t, s, asked(signed)); res.Verdict != Missing {
-		t.Errorf("a head without its signature: %s", told(res))
+		t.Errorf("a checkpoint without its signature: %s", told(res))
 	} else if res := ask(t, s, asked()); res.Verdict != Verified || res.Level != receipts.LevelHash {
-		t.Errorf("a head without its signature, at level 0: %s, L%d", told(res), res.Level)
+		t.Errorf("a checkpoint without its signature, at level 0: %s, L%d", told(res), res.Level)
 	}
 	// The signed one is older: what is below it counts, and what came later is not left out.
 	at, note := m.head(), string(m.log.note)
@@ -333,8 +333,8 @@ func TestBundleHead(t *testing.T) {
 		t.Fatal(err)
 	}
 	older := m.bundle(now.Text(), 0)
-	older.Signed = []receipts.Consistency{{Head: note, Proof: proof}}
-	if s, err := OfBundle(older, keys, nil); err != nil || s.HeadKey() != "boss" {
+	older.Signed = []receipts.Consistency{{Checkpoint: note, Proof: proof}}
+	if s, err := OfBundle(older, keys, nil); err != nil || s.CheckpointKey() != "boss" {
 		t.Error(err)
 	} else if res := ask(t, s, asked(signed)); res.Verdict != Verified {
 		t.Errorf("under an older signed one: %s", told(res))
@@ -350,7 +350,7 @@ func TestBundleHead(t *testing.T) {
 		t.Fatal(err)
 	}
 	past := m.bundle(now.Text(), int(at.Count))
-	past.Signed = []receipts.Consistency{{Head: note, Proof: proof}}
+	past.Signed = []receipts.Consistency{{Checkpoint: note, Proof: proof}}
 	if s, err := OfBundle(past, keys, nil); err != nil {
 		t.Error(err)
 	} else if res := ask(t, s, asked(signed)); res.Verdict != Missing {
@@ -358,11 +358,11 @@ func TestBundleHead(t *testing.T) {
 	}
 	m.again(m.log.recs[:at.Count])
 	b = m.bundle(note, 0)
-	b.Head = h.Text()
+	b.Checkpoint = h.Text()
 	if _, err := OfBundle(b, nil, nil); err != nil {
 		t.Errorf("without keys: %v", err)
 	}
-	b.Head = string(m.log.note)
+	b.Checkpoint = string(m.log.note)
 	b.Records[0].Signature = ""
 	if _, err := OfBundle(b, keys, nil); err == nil {
 		if s, _ := OfBundle(b, keys, nil); ask(t, s, asked(signed)).Verdict == Verified {
@@ -383,17 +383,17 @@ func TestBundleKept(t *testing.T) {
 		t.Fatal(err)
 	}
 	b := m.bundle(head.Text(), 3)
-	b.Since = &receipts.Consistency{Head: kept.Text(), Proof: proof}
-	for h, want := range map[*receipts.Head]bool{&kept: false, &head: true} {
+	b.Since = &receipts.Consistency{Checkpoint: kept.Text(), Proof: proof}
+	for h, want := range map[*receipts.Checkpoint]bool{&kept: false, &head: true} {
 		s, err := OfBundle(b, nil, h)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if res := ask(t, s, asked()); res.Verdict != Verified || res.Kept != want {
-			t.Errorf("a head of %d: %s, kept %v", h.Count, told(res), res.Kept)
+			t.Errorf("a checkpoint of %d: %s, kept %v", h.Count, told(res), res.Kept)
 		}
 		if res := ask(t, s, asked(func(q *Query) { q.Kept = true })); (res.Verdict == Verified) != want {
-			t.Errorf("a head of %d that has to cover the gate: %s", h.Count, told(res))
+			t.Errorf("a checkpoint of %d that has to cover the gate: %s", h.Count, told(res))
 		}
 	}
 }
@@ -701,7 +701,7 @@ func TestMemoryLength(t *testing.T) {
 	disputed(m)
 	s := m.open(Options{})
 	mem := recollect(t, f)
-	mem.valid, mem.head, mem.length = true, receipts.Head{Origin: origin, Count: s.head.Count - 1}, maxMemory-4096
+	mem.valid, mem.head, mem.length = true, receipts.Checkpoint{Origin: origin, Count: s.head.Count - 1}, maxMemory-4096
 	s.start = s.head.Count - 1
 	if err := s.Save(mem); err != nil {
 		t.Skip(err) // a file system without holes that large

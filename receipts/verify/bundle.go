@@ -11,15 +11,15 @@ import (
 	"github.com/command-dialect/dialect/receipts"
 )
 
-// OfBundle authenticates a bundle: each record by its proof, the head that the proofs
+// OfBundle authenticates a bundle: each record by its proof, the checkpoint that the proofs
 // lead to by the keys. The error names what does not hold; it is a [*CutError] where the keys are those of notaries, one
 // of them vouches for the session that the bundle is of, and the bundle is not all of it. kept, if not nil, is an older
-// head, which the log must have been shown to begin with.
+// checkpoint, which the log must have been shown to begin with.
 //
 // What a session of a bundle cannot know is what the bundle leaves out.
-func OfBundle(b *receipts.Bundle, keys note.Verifiers, kept *receipts.Head) (*Session, error) {
+func OfBundle(b *receipts.Bundle, keys note.Verifiers, kept *receipts.Checkpoint) (*Session, error) {
 	statement, voucher, keys := attested(b, keys)
-	head, key, err := receipts.ParseHead([]byte(b.Head), keys)
+	head, key, err := receipts.ParseCheckpoint([]byte(b.Checkpoint), keys)
 	if err != nil {
 		return nil, err
 	}
@@ -49,12 +49,12 @@ func OfBundle(b *receipts.Bundle, keys note.Verifiers, kept *receipts.Head) (*Se
 		s.index.add(row.mark, row.refs)
 	}
 	if key != "" {
-		s.signed.Add([]byte(b.Head), head)
-		s.headKey = key
+		s.signed.Add([]byte(b.Checkpoint), head)
+		s.checkpointKey = key
 	}
 	most, whole := int64(0), key != ""
 	for _, c := range b.Signed {
-		signed, key, err := receipts.ParseHead([]byte(c.Head), keys)
+		signed, key, err := receipts.ParseCheckpoint([]byte(c.Checkpoint), keys)
 		switch {
 		case err != nil:
 			return nil, err
@@ -64,9 +64,9 @@ func OfBundle(b *receipts.Bundle, keys note.Verifiers, kept *receipts.Head) (*Se
 			tlog.CheckTree(c.Proof, head.Count, head.Root, signed.Count, signed.Root) != nil:
 			return nil, fmt.Errorf("the log of the bundle does not begin with the checkpoint of %d that %s signed: it was rewritten", signed.Count, key)
 		}
-		s.signed.Add([]byte(c.Head), signed)
+		s.signed.Add([]byte(c.Checkpoint), signed)
 		if signed.Count > most && !whole {
-			most, s.headKey = signed.Count, key
+			most, s.checkpointKey = signed.Count, key
 		}
 	}
 	if len(s.problems) > 0 {
@@ -91,7 +91,7 @@ func (e *UnshownError) Error() string { return e.text }
 func unshown(format string, args ...any) error { return &UnshownError{fmt.Sprintf(format, args...)} }
 
 // bundleBegins checks the proof that the log of a bundle begins with an older checkpoint.
-func bundleBegins(c *receipts.Consistency, head, kept receipts.Head) error {
+func bundleBegins(c *receipts.Consistency, head, kept receipts.Checkpoint) error {
 	switch {
 	case kept.Origin != head.Origin:
 		return fmt.Errorf("the kept checkpoint is of the store %s, and the bundle of %s", kept.Origin, head.Origin)
@@ -119,4 +119,4 @@ func (s *Session) Entries() []receipts.Entry {
 
 // HeadKey returns the name of the key that signed the last checkpoint of a bundle that is signed;
 // empty if none of the keys did.
-func (s *Session) HeadKey() string { return s.headKey }
+func (s *Session) CheckpointKey() string { return s.checkpointKey }

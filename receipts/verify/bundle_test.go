@@ -12,7 +12,7 @@ import (
 )
 
 // bundleOf makes a bundle of records with the log that they make.
-func bundleOf(t testing.TB, recs []receipts.Record, pick []int) (*receipts.Bundle, receipts.Head, hashes) {
+func bundleOf(t testing.TB, recs []receipts.Record, pick []int) (*receipts.Bundle, receipts.Checkpoint, hashes) {
 	t.Helper()
 	var log hashes
 	for i, r := range recs {
@@ -27,8 +27,8 @@ func bundleOf(t testing.TB, recs []receipts.Record, pick []int) (*receipts.Bundl
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := receipts.Head{Origin: "dialect/x", Count: n, Root: root}
-	b := &receipts.Bundle{Schema: receipts.BundleSchema, Head: h.Text()}
+	h := receipts.Checkpoint{Origin: "dialect/x", Count: n, Root: root}
+	b := &receipts.Bundle{Schema: receipts.BundleSchema, Checkpoint: h.Text()}
 	for _, i := range pick {
 		p, err := tlog.ProveRecord(n, int64(i), log)
 		if err != nil {
@@ -77,7 +77,7 @@ func TestBundle(t *testing.T) {
 		return b
 	}
 	book, err := OfBundle(parse(), nil, nil)
-	if err != nil || len(book.Entries()) != 3 || book.Head() != head {
+	if err != nil || len(book.Entries()) != 3 || book.Last() != head {
 		t.Fatal(err)
 	}
 	if book.bySHA(recs[4].SHA())[recs[4].SHA()] == nil {
@@ -89,12 +89,14 @@ func TestBundle(t *testing.T) {
 		"out of order":    func(b *receipts.Bundle) { b.Records[0], b.Records[1] = b.Records[1], b.Records[0] },
 		"a flipped proof": func(b *receipts.Bundle) { b.Records[2].Proof[0][7] ^= 1 },
 		"a short proof":   func(b *receipts.Bundle) { b.Records[2].Proof = b.Records[2].Proof[1:] },
-		"an endless log":  func(b *receipts.Bundle) { b.Head = strings.Replace(b.Head, "\n11\n", "\n4611686018427387906\n", 1) },
-		"a longer log":    func(b *receipts.Bundle) { b.Head = strings.Replace(b.Head, "\n11\n", "\n12\n", 1) },
-		"not canonical":   func(b *receipts.Bundle) { b.Records[0].Body = " " + b.Records[0].Body },
-		"another kind":    func(b *receipts.Bundle) { b.Records[0].Kind = receipts.KindGate },
-		"no records":      func(b *receipts.Bundle) { b.Records = nil },
-		"beyond the head": func(b *receipts.Bundle) { b.Records[2].Seq = 11 },
+		"an endless log": func(b *receipts.Bundle) {
+			b.Checkpoint = strings.Replace(b.Checkpoint, "\n11\n", "\n4611686018427387906\n", 1)
+		},
+		"a longer log":          func(b *receipts.Bundle) { b.Checkpoint = strings.Replace(b.Checkpoint, "\n11\n", "\n12\n", 1) },
+		"not canonical":         func(b *receipts.Bundle) { b.Records[0].Body = " " + b.Records[0].Body },
+		"another kind":          func(b *receipts.Bundle) { b.Records[0].Kind = receipts.KindGate },
+		"no records":            func(b *receipts.Bundle) { b.Records = nil },
+		"beyond the checkpoint": func(b *receipts.Bundle) { b.Records[2].Seq = 11 },
 	} {
 		b := parse()
 		spoil(b)
@@ -107,23 +109,23 @@ func TestBundle(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	kept := receipts.Head{Origin: "dialect/x", Count: 6, Root: root}
+	kept := receipts.Checkpoint{Origin: "dialect/x", Count: 6, Root: root}
 	proof, err := tlog.ProveTree(11, 6, log)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for name, tt := range map[string]struct {
 		since *receipts.Consistency
-		kept  receipts.Head
+		kept  receipts.Checkpoint
 		ok    bool
 	}{
-		"shown":                {&receipts.Consistency{Head: kept.Text(), Proof: proof}, kept, true},
-		"the head itself":      {nil, head, true},
-		"not shown":            {nil, kept, false},
-		"of another root":      {&receipts.Consistency{Head: kept.Text(), Proof: proof}, receipts.Head{Origin: "dialect/x", Count: 6, Root: tlog.Hash{9}}, false},
-		"of another store":     {&receipts.Consistency{Head: kept.Text(), Proof: proof}, receipts.Head{Origin: "dialect/y", Count: 6, Root: root}, false},
-		"later than the log":   {&receipts.Consistency{Head: kept.Text(), Proof: proof}, receipts.Head{Origin: "dialect/x", Count: 12, Root: root}, false},
-		"with another's proof": {&receipts.Consistency{Head: kept.Text(), Proof: proof[1:]}, kept, false},
+		"shown":                 {&receipts.Consistency{Checkpoint: kept.Text(), Proof: proof}, kept, true},
+		"the checkpoint itself": {nil, head, true},
+		"not shown":             {nil, kept, false},
+		"of another root":       {&receipts.Consistency{Checkpoint: kept.Text(), Proof: proof}, receipts.Checkpoint{Origin: "dialect/x", Count: 6, Root: tlog.Hash{9}}, false},
+		"of another store":      {&receipts.Consistency{Checkpoint: kept.Text(), Proof: proof}, receipts.Checkpoint{Origin: "dialect/y", Count: 6, Root: root}, false},
+		"later than the log":    {&receipts.Consistency{Checkpoint: kept.Text(), Proof: proof}, receipts.Checkpoint{Origin: "dialect/x", Count: 12, Root: root}, false},
+		"with another's proof":  {&receipts.Consistency{Checkpoint: kept.Text(), Proof: proof[1:]}, kept, false},
 	} {
 		b := parse()
 		b.Since = tt.since

@@ -191,7 +191,7 @@ func TestLevel(t *testing.T) {
 			m := newMaker(t)
 			m.sign = boss
 			tt.log(m)
-			m.signHead(boss)
+			m.signCheckpoint(boss)
 			if res := ask(t, m.open(Options{Keys: keys}), asked(strict, signed)); res.Verdict != tt.want {
 				t.Errorf("%s\nwant %s", told(res), tt.want)
 			}
@@ -277,7 +277,7 @@ func TestUndone(t *testing.T) {
 		m.sign = boss
 		tt.log(m)
 		m.gate([]receipts.Hash{m.receipt()})
-		m.signHead(boss)
+		m.signCheckpoint(boss)
 		if res := ask(t, m.open(Options{Keys: keys}), asked(tt.ask)); res.Verdict != tt.want {
 			t.Errorf("%s: %s\nwant %s", tt.name, told(res), tt.want)
 		}
@@ -322,7 +322,7 @@ func TestReadAgain(t *testing.T) {
 			}
 			m.sign = boss
 			r := m.receipt()
-			m.signHead(boss) // over all but the gate
+			m.signCheckpoint(boss) // over all but the gate
 			m.gate([]receipts.Hash{r})
 			m.log.reread = face.single
 			log := &twoFaced{slice: m.log, face: face.scan}
@@ -347,7 +347,7 @@ func TestCovered(t *testing.T) {
 	m, f := newMaker(t), memoryFile(t)
 	m.sign = boss
 	m.gate([]receipts.Hash{m.receipt()})
-	m.signHead(boss)
+	m.signCheckpoint(boss)
 	m.sign = nil
 	o := Options{Keys: keys, MemoryKept: true}
 	m.remember(f, o)

@@ -142,7 +142,7 @@ func TestDecideLastWord(t *testing.T) {
 		m := newMaker(t)
 		m.sign = boss
 		g := requestFor(tt.log(m)...)
-		m.signHead(boss)
+		m.signCheckpoint(boss)
 		if tt.g != nil {
 			tt.g(&g)
 		}
@@ -159,7 +159,7 @@ func TestDecideLevel(t *testing.T) {
 	m := newMaker(t)
 	m.sign = boss
 	a := m.receipt()
-	m.signHead(boss)
+	m.signCheckpoint(boss)
 	m.sign = nil
 	b := m.receipt(of("vet"))
 	for _, tt := range []struct {

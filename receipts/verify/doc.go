@@ -16,17 +16,17 @@
 // The log:
 //
 //  1. Its records are numbered without a gap, and the root over them is that of the
-//     log's head (TestWhole).
+//     log's checkpoint (TestWhole).
 //  2. No record that the answer rests on changed after it was read (TestChanged).
-//  3. It begins with the records of the head that the verifier kept, if it kept one
-//     (TestKeptHead), with those of the signed checkpoint (TestSignedHead), and with those
+//  3. It begins with the records of the checkpoint that the verifier kept, if it kept one
+//     (TestKeptCheckpoint), with those of the signed checkpoint (TestSignedCheckpoint), and with those
 //     that the memory answers for (TestMemoryDoubted).
-//  4. With keys: a head that the same key signed covers each record signed by one of
+//  4. With keys: a checkpoint that the same key signed covers each record signed by one of
 //     them that the answer rests on, or that was read and not remembered, and of the
 //     remembered ones the last of each key; and none of these names one of the keys as its
-//     signer and lacks its signature. A receipt of a worker is covered by a head of any of them (TestHanded). An audit asks the same of every record ([Coverage])
-//     (TestSignedHead, TestCovered, TestChanged, TestReadAgain). Of a bundle: each record
-//     has a proof (TestBundle), and the checkpoint is signed if a record is (TestBundleHead).
+//     signer and lacks its signature. A receipt of a worker is covered by a checkpoint of any of them (TestHanded). An audit asks the same of every record ([Coverage])
+//     (TestSignedCheckpoint, TestCovered, TestChanged, TestReadAgain). Of a bundle: each record
+//     has a proof (TestBundle), and the checkpoint is signed if a record is (TestBundleCheckpoint).
 //
 // The gate (all in TestConditions, unless another test is named):
 //
@@ -34,7 +34,7 @@
 //     of a gate below it, is in the log, and is a receipt of a success or, where it was
 //     pending, was settled as one.
 //  6. It, each member, each gate below it and each settlement has at least the level
-//     that is asked for (TestLevel); a head that the verifier kept covers it, if that is asked for (TestKeptHead).
+//     that is asked for (TestLevel); a checkpoint that the verifier kept covers it, if that is asked for (TestKeptCheckpoint).
 //  7. It is about the tree that is asked about, and so is each member that is required;
 //     where nothing is required, each that did not change the tree. If the question is
 //     about a commit, the gate's tree is exact: a clone has the bytes that were tested.
@@ -135,7 +135,7 @@
 //     recorded is consistent, and not that it happened.
 //  28. A failure on other files says nothing of these: one more untracked file makes another tree.
 //  29. A log shows what was recorded. Records that were cut off the end of a log that
-//     nobody kept a head of, and commands that ran without a record, leave no trace.
+//     nobody kept a checkpoint of, and commands that ran without a record, leave no trace.
 //  30. The folder of the memory is written by the verifier alone, where MemoryKept is set.
 //  31. The files were not changed and put back while a command ran, and nothing outside
 //     of the tree decided: see package runtime/workspace.

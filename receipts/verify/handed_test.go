@@ -32,17 +32,17 @@ func TestHanded(t *testing.T) {
 		own   bool // the receipt is of no worker
 		want  string
 	}{
-		"as it should be": {func(m *maker) { m.signHead(boss) }, false, ""},
-		"of its own":      {func(m *maker) { m.signHead(boss) }, true, "record 1 is signed, and no signed checkpoint covers it"},
+		"as it should be": {func(m *maker) { m.signCheckpoint(boss) }, false, ""},
+		"of its own":      {func(m *maker) { m.signCheckpoint(boss) }, true, "record 1 is signed, and no signed checkpoint covers it"},
 		"no checkpoint":   {func(*maker) {}, false, "no signed checkpoint covers it"},
 		"an older one": {func(m *maker) {
 			recs := m.log.recs
 			m.again(recs[:1])
-			m.signHead(boss)
+			m.signCheckpoint(boss)
 			m.again(recs)
 		}, false, "the signed checkpoint covers 1 records alone"},
-		"one before it cut out":    {func(m *maker) { m.signHead(boss); m.again(m.log.recs[1:]) }, false, "cut or rolled back"},
-		"its signature taken away": {func(m *maker) { m.signHead(boss); m.log.recs[1].Signature = "" }, false, "it was taken away"},
+		"one before it cut out":    {func(m *maker) { m.signCheckpoint(boss); m.again(m.log.recs[1:]) }, false, "cut or rolled back"},
+		"its signature taken away": {func(m *maker) { m.signCheckpoint(boss); m.log.recs[1].Signature = "" }, false, "it was taken away"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			m := newMaker(t)

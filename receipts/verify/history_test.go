@@ -64,7 +64,7 @@ func TestExecutableOfAKey(t *testing.T) {
 		m.receipt(with(1))
 		tt.between(m)
 		m.gate([]receipts.Hash{m.receipt(with(2))})
-		m.signHead(boss)
+		m.signCheckpoint(boss)
 		res := ask(t, m.open(Options{Keys: keys}), asked(signed))
 		if noted := strings.Contains(strings.Join(res.Notes, "\n"), "the executable of check_lint changed"); res.Verdict != Verified || noted != tt.want {
 			t.Errorf("%s: %s", name, told(res))

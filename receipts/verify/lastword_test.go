@@ -263,7 +263,7 @@ func TestUnfinished(t *testing.T) {
 			m.sign = boss
 			m.gate([]receipts.Hash{m.receipt()})
 			tt.log(m)
-			m.signHead(boss)
+			m.signCheckpoint(boss)
 			res := ask(t, m.open(Options{Keys: keys}), asked(signed))
 			if res.Verdict != Verified || tt.want == "" && len(res.Notes) > 0 || !strings.Contains(strings.Join(res.Notes, "\n"), tt.want) {
 				t.Errorf("%s, notes %q; want %q", told(res), res.Notes, tt.want)

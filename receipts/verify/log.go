@@ -18,7 +18,7 @@ import (
 // A Log hands out the bytes of a log. Nothing that it returns is trusted: records are
 // authenticated by the root over them, the root by a checkpoint or by reading the log.
 type Log interface {
-	// State returns the head as the log's owner wrote it.
+	// State returns the checkpoint as the log's owner wrote it.
 	State(ctx context.Context) (State, error)
 	// Records calls f for the records with an index of at least from, in ascending
 	// order, until f returns false.
@@ -32,7 +32,7 @@ type Log interface {
 
 // A State is what a log says of itself.
 type State struct {
-	receipts.Head
+	receipts.Checkpoint
 	Note []byte // the last signed checkpoint of each key, see [receipts.SplitNotes]; nil if none was
 }
 
@@ -59,8 +59,8 @@ func (r *Raw) record() receipts.Record {
 type Options struct {
 	// Keys are those whose signatures count; nil: none.
 	Keys note.Verifiers
-	// Kept is a head that the verifier kept; the log must begin with what it covers.
-	Kept *receipts.Head
+	// Kept is a checkpoint that the verifier kept; the log must begin with what it covers.
+	Kept *receipts.Checkpoint
 	// Memory is what an earlier audit left; nil: the whole log is read. The caller
 	// answers for the place that it was kept in.
 	Memory *Memory
@@ -85,26 +85,26 @@ type Problem struct {
 type Session struct {
 	log  Log
 	keys note.Verifiers
-	kept *receipts.Head
+	kept *receipts.Checkpoint
 
-	head     receipts.Head // of the records that were read
-	note     []byte        // of the state that head was compared with
-	index    *index
-	edge     Edge
-	entries  map[int64]*receipts.Entry
-	problems []Problem
-	signed   Coverage
-	start    int64 // records that the memory answered for
-	origin   string
-	partial  bool             // of a bundle: absence is not known
-	bundled  map[int64]Raw    // its records, by their place in the bundle
-	headKey  string           // that signed its head
-	notary   *receipts.Notary // of a bundle: what the session rests on; nil where nobody vouches for one
-	voucher  string           // the name of the key that does
-	answered int64            // records that a memory answers for that the log's writers cannot write
-	notes    []string
-	err      error // the log's, while an answer is made
-	ctx      context.Context
+	head          receipts.Checkpoint // of the records that were read
+	note          []byte              // of the state that head was compared with
+	index         *index
+	edge          Edge
+	entries       map[int64]*receipts.Entry
+	problems      []Problem
+	signed        Coverage
+	start         int64 // records that the memory answered for
+	origin        string
+	partial       bool             // of a bundle: absence is not known
+	bundled       map[int64]Raw    // its records, by their place in the bundle
+	checkpointKey string           // that signed its checkpoint
+	notary        *receipts.Notary // of a bundle: what the session rests on; nil where nobody vouches for one
+	voucher       string           // the name of the key that does
+	answered      int64            // records that a memory answers for that the log's writers cannot write
+	notes         []string
+	err           error // the log's, while an answer is made
+	ctx           context.Context
 }
 
 // fewRecords is how many new records are kept in memory as they are read; what is
@@ -147,10 +147,10 @@ func Open(ctx context.Context, log Log, o Options) (*Session, error) {
 	if o.Kept != nil {
 		want[o.Kept.Count] = tlog.Hash{}
 	}
-	var signed []receipts.Head
+	var signed []receipts.Checkpoint
 	if o.Keys != nil {
 		for _, n := range receipts.SplitNotes(st.Note) {
-			h, key, err := receipts.ParseHead(n, o.Keys)
+			h, key, err := receipts.ParseCheckpoint(n, o.Keys)
 			switch {
 			case err != nil:
 				s.problem(-1, receipts.Hash{}, "the signed checkpoint cannot be trusted: %v", err)
@@ -169,7 +169,7 @@ func Open(ctx context.Context, log Log, o Options) (*Session, error) {
 		if err != nil || root != st.Root {
 			s.problem(-1, receipts.Hash{}, "the root over the %d records is not that of the checkpoint", st.Count)
 		}
-		s.head = st.Head
+		s.head = st.Checkpoint
 	}
 	if o.Kept != nil && len(s.problems) == 0 {
 		s.beginsWith(*o.Kept, "kept", want)
@@ -202,17 +202,17 @@ func (s *Session) problem(seq int64, sha receipts.Hash, format string, args ...a
 // Problems returns what is wrong with the log. While there is any, nothing is answered.
 func (s *Session) Problems() []Problem { return s.problems }
 
-// Head returns the head of what was read.
-func (s *Session) Head() receipts.Head { return s.head }
+// Last returns the checkpoint of what was read.
+func (s *Session) Last() receipts.Checkpoint { return s.head }
 
-// Checkpoint returns [Session.Head] as text to keep: the signed note of exactly that head if there
+// Checkpoint returns [Session.Last] as text to keep: the signed note of exactly that checkpoint if there
 // is one, else its three lines. The error is a [*ProblemError].
-func (s *Session) Checkpoint() (receipts.Head, []byte, error) {
+func (s *Session) Checkpoint() (receipts.Checkpoint, []byte, error) {
 	if err := s.fault(); err != nil {
-		return receipts.Head{}, nil, err
+		return receipts.Checkpoint{}, nil, err
 	}
 	for _, n := range receipts.SplitNotes(s.note) {
-		if h, _, err := receipts.ParseHead(n, nil); err == nil && h == s.head {
+		if h, _, err := receipts.ParseCheckpoint(n, nil); err == nil && h == s.head {
 			return h, n, nil
 		}
 	}
@@ -335,7 +335,7 @@ func Each(n int, f func(i int)) {
 }
 
 // beginsWith checks that the log begins with the records of an older checkpoint.
-func (s *Session) beginsWith(h receipts.Head, what string, want map[int64]tlog.Hash) {
+func (s *Session) beginsWith(h receipts.Checkpoint, what string, want map[int64]tlog.Hash) {
 	none := receipts.Hash{}
 	switch {
 	case h.Origin != s.head.Origin:
@@ -388,8 +388,8 @@ func Handed(body any) bool {
 	return ok && r.Dispatch > 0
 }
 
-// Add enters a head that a note is of, and whose signature holds.
-func (c Coverage) Add(note []byte, h receipts.Head) {
+// Add enters a checkpoint that a note is of, and whose signature holds.
+func (c Coverage) Add(note []byte, h receipts.Checkpoint) {
 	key := receipts.NoteSigner(note)
 	c[key] = max(c[key], h.Count)
 }

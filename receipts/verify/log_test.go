@@ -30,7 +30,7 @@ type slice struct {
 }
 
 func (l *slice) State(context.Context) (State, error) {
-	st := State{Head: receipts.Head{Origin: l.origin, Count: int64(len(l.recs))}, Note: l.note}
+	st := State{Checkpoint: receipts.Checkpoint{Origin: l.origin, Count: int64(len(l.recs))}, Note: l.note}
 	var err error
 	st.Root, err = tlog.TreeHash(st.Count, l.hashes)
 	return st, err
@@ -123,20 +123,20 @@ func (m *maker) again(recs []Raw) {
 	}
 }
 
-func (m *maker) head() receipts.Head {
+func (m *maker) head() receipts.Checkpoint {
 	m.t.Helper()
 	st, err := m.log.State(context.Background())
 	if err != nil {
 		m.t.Fatal(err)
 	}
-	return st.Head
+	return st.Checkpoint
 }
 
-// signHead signs the head as it is.
-func (m *maker) signHead(s *receipts.Signer) {
+// signCheckpoint signs the checkpoint as it is.
+func (m *maker) signCheckpoint(s *receipts.Signer) {
 	m.t.Helper()
 	var err error
-	if m.log.note, err = s.SignHead(m.head()); err != nil {
+	if m.log.note, err = s.SignCheckpoint(m.head()); err != nil {
 		m.t.Fatal(err)
 	}
 }

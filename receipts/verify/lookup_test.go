@@ -64,7 +64,7 @@ func TestFollow(t *testing.T) {
 		if !tt.before {
 			tt.log(m, h)
 		}
-		m.signHead(boss)
+		m.signCheckpoint(boss)
 		e, err := m.open(Options{Keys: keys}).Entry(h.String())
 		if err != nil {
 			t.Fatal(err)

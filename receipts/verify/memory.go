@@ -47,7 +47,7 @@ type Memory struct {
 	damaged string // why what stood in the file was not used; empty if it was, or was empty
 
 	generation uint64
-	head       receipts.Head
+	head       receipts.Checkpoint
 	edge       []tlog.Hash
 	crc        uint32
 	length     int64 // of the frames
@@ -160,7 +160,7 @@ func (m *Memory) parse(b []byte, slot int) {
 		return
 	}
 	m.valid, m.slot, m.generation = true, slot, generation
-	m.head = receipts.Head{Origin: string(bytes.TrimRight(b[112:240], "\x00")), Count: int64(records), Root: tlog.Hash(b[48:80])}
+	m.head = receipts.Checkpoint{Origin: string(bytes.TrimRight(b[112:240], "\x00")), Count: int64(records), Root: tlog.Hash(b[48:80])}
 	m.length, m.crc = int64(length), le.Uint32(b[40:])
 	m.edge = m.edge[:0]
 	for i := range edge {

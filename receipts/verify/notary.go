@@ -20,7 +20,7 @@ func attested(b *receipts.Bundle, keys note.Verifiers) (*receipts.Notary, string
 	if !receipts.AreNotaries(keys) {
 		return nil, "", keys
 	}
-	head, _, err := receipts.ParseHead([]byte(b.Head), nil)
+	head, _, err := receipts.ParseCheckpoint([]byte(b.Checkpoint), nil)
 	if err != nil {
 		return nil, "", keys // which is found out again
 	}
@@ -79,7 +79,7 @@ func (s *Session) whole(b *receipts.Bundle) error {
 	if _, key := e.Signature.Check(s.origin, e.SHA, session); key == "" {
 		return &CutError{"its closing record is not signed with the key of the session"}
 	}
-	if _, key, err := receipts.ParseHead([]byte(b.Head), session); err != nil || key == "" {
+	if _, key, err := receipts.ParseCheckpoint([]byte(b.Checkpoint), session); err != nil || key == "" {
 		return &CutError{"its checkpoint is not signed with the key of the session"}
 	}
 	return nil

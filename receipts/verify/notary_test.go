@@ -63,7 +63,7 @@ func TestNotary(t *testing.T) {
 
 	m, key := aSession(t, boss, nil, nothing)
 	m.closing(key, int64(len(m.log.recs)))
-	m.signHead(key)
+	m.signCheckpoint(key)
 	if res, err := judge(m, notaries); err != nil || res.Verdict != Verified || res.Level != receipts.LevelNotary {
 		t.Fatalf("%v, %v", err, told(res))
 	}
@@ -91,7 +91,7 @@ func TestNotary(t *testing.T) {
 	} {
 		m, key := aSession(t, c.identity, c.change, nothing)
 		m.closing(key, int64(len(m.log.recs)))
-		m.signHead(key)
+		m.signCheckpoint(key)
 		if res, err := judge(m, notaries); err == nil && res.Verdict == Verified {
 			t.Errorf("%s: %s", name, told(res))
 		}
@@ -100,7 +100,7 @@ func TestNotary(t *testing.T) {
 	direct := newMaker(t)
 	direct.sign = key
 	direct.gate([]receipts.Hash{direct.receipt(func(r *receipts.Receipt) { r.Clean = &receipts.Clean{} })}, func(g *receipts.Gate) { g.Level = receipts.LevelNotary })
-	direct.signHead(key)
+	direct.signCheckpoint(key)
 	if res, err := judge(direct, key.Keys()); err != nil || res.Verdict == Verified {
 		t.Errorf("without a statement: %v, %v", told(res), err)
 	}
@@ -119,8 +119,8 @@ func TestNotary(t *testing.T) {
 		"without its closing record": func(b *receipts.Bundle) { b.Records = b.Records[:last] },
 		"with a record left out":     func(b *receipts.Bundle) { b.Records = append(b.Records[:1:1], b.Records[2:]...) },
 		"without a signed checkpoint": func(b *receipts.Bundle) {
-			text, _, _ := strings.Cut(b.Head, "\n\n")
-			b.Head = text + "\n"
+			text, _, _ := strings.Cut(b.Checkpoint, "\n\n")
+			b.Checkpoint = text + "\n"
 		},
 		"with an unsigned closing record": func(b *receipts.Bundle) { b.Records[last].Signature = "" },
 	} {
@@ -146,7 +146,7 @@ func TestNotary(t *testing.T) {
 	} {
 		m, key := aSession(t, boss, nil, nothing)
 		end(m, key)
-		m.signHead(key)
+		m.signCheckpoint(key)
 		var cut *CutError
 		if res, err := judge(m, notaries); !errors.As(err, &cut) {
 			t.Errorf("%s: %v, %v", name, told(res), err)
@@ -166,7 +166,7 @@ func TestNotary(t *testing.T) {
 	} {
 		m, key := aSession(t, boss, nil, c.pass)
 		m.closing(key, int64(len(m.log.recs)))
-		m.signHead(key)
+		m.signCheckpoint(key)
 		if res, err := judge(m, notaries); err != nil || res.Verdict != c.want {
 			t.Errorf("%s: %v, %v", name, told(res), err)
 		}
@@ -177,7 +177,7 @@ func TestNotary(t *testing.T) {
 		r.Clean = &receipts.Clean{Lowered: []receipts.Datum{receipts.Text(".venv")}}
 	})
 	m.closing(key, int64(len(m.log.recs)))
-	m.signHead(key)
+	m.signCheckpoint(key)
 	if res, err := judge(m, notaries); err != nil || res.Verdict != Failed {
 		t.Errorf("failed afterwards with a shared tree: %v, %v", told(res), err)
 	}

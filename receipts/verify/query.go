@@ -81,7 +81,7 @@ type Query struct {
 	Inputs         map[string]receipts.Hash // the present inputs of bindings; see [receipts.Receipt]
 	Session, Nonce string                   // empty for any
 	Level          int                      // the least trust level
-	Kept           bool                     // a head that the verifier kept has to cover the gate: what was cut off after it left no trace
+	Kept           bool                     // a checkpoint that the verifier kept has to cover the gate: what was cut off after it left no trace
 	MaxAge         time.Duration
 	Now            time.Time
 	Fresh          bool // refuse repeated results
@@ -101,7 +101,7 @@ type Result struct {
 	Ground   receipts.Ground    // the least of where Members ran
 	Lowered  []string           // what members saw of the machine in spite of a clean checkout
 	Setups   []string           // what was installed in the clean checkouts of members, in words
-	// Kept says that a head that the verifier kept covers the gate.
+	// Kept says that a checkpoint that the verifier kept covers the gate.
 	Kept bool
 	// Failures, Early and OtherInputs count what else the log knows of the commands on
 	// this tree: answers of no, ends before an answer, and answers of no under other
@@ -182,7 +182,7 @@ func (s *Session) conclude(q Query, r *Result) (*Result, error) {
 	return r, nil
 }
 
-// keeps reports whether a head that the verifier kept covers the record at seq.
+// keeps reports whether a checkpoint that the verifier kept covers the record at seq.
 func (s *Session) keeps(seq int64) bool {
 	if s.partial {
 		seq = s.bundled[seq].Seq
@@ -190,7 +190,7 @@ func (s *Session) keeps(seq int64) bool {
 	return seq < s.answered || s.kept != nil && seq < s.kept.Count
 }
 
-// mustKeep checks that a head that was kept covers the record of a result, where that is asked for.
+// mustKeep checks that a checkpoint that was kept covers the record of a result, where that is asked for.
 func (s *Session) mustKeep(q Query, res *Result, name string) {
 	if q.Kept && !s.keeps(res.Gate.Seq) {
 		res.no(Missing, receipts.NotKept, res.Gate.SHA, "%s came after the checkpoint that was kept: what was cut off the log since then left no trace", name)

@@ -255,22 +255,22 @@ func TestScoped(t *testing.T) {
 			m.since()
 		}, strict, Scoped},
 
-		{"signed", func(m *maker) { m.sign = boss; m.full(); m.since(); m.signHead(boss) }, signed, Scoped},
+		{"signed", func(m *maker) { m.sign = boss; m.full(); m.since(); m.signCheckpoint(boss) }, signed, Scoped},
 		{"behind more gates without a signature than are looked at", func(m *maker) {
 			m.sign = boss
 			m.full()
 			m.since()
-			m.signHead(boss)
+			m.signCheckpoint(boss)
 			m.sign = nil
 			for range 2 * maxNear {
 				m.gate([]receipts.Hash{m.receipt(on(treeC), about(receipts.Hash{9}))}, over(treeC))
 			}
 		}, signed, Scoped},
-		{"a full run that is not signed", func(m *maker) { m.full(); m.sign = boss; m.since(); m.signHead(boss) }, signed, Missing},
+		{"a full run that is not signed", func(m *maker) { m.full(); m.sign = boss; m.since(); m.signCheckpoint(boss) }, signed, Missing},
 		{"a pass that is not signed", func(m *maker) {
 			m.sign = boss
 			m.full()
-			m.signHead(boss)
+			m.signCheckpoint(boss)
 			m.sign = nil
 			m.since()
 		}, signed, Stale},
@@ -278,7 +278,7 @@ func TestScoped(t *testing.T) {
 			m.sign = boss
 			m.full()
 			m.receipt(of("vet"), failing, on(treeC), about(vetFiles))
-			m.signHead(boss)
+			m.signCheckpoint(boss)
 			m.sign = nil
 			m.since()
 		}, nil, Stale},
@@ -376,7 +376,7 @@ func TestScopedKept(t *testing.T) {
 	m.since()
 	second := m.head()
 	for _, c := range []struct {
-		kept receipts.Head
+		kept receipts.Checkpoint
 		want bool
 	}{{first, false}, {second, true}} {
 		res := ask(t, m.open(Options{Kept: &c.kept}), scopedQuery())

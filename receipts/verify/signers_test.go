@@ -55,7 +55,7 @@ func TestSettlementStripped(t *testing.T) {
 			for range more {
 				m.receipt(of("vet"))
 			}
-			m.signHead(boss)
+			m.signCheckpoint(boss)
 			kept := m.head()
 			o := Options{Keys: keys, Kept: &kept}
 			if res := ask(t, m.open(o), asked(strict, signed)); res.Verdict != map[bool]Verdict{true: Flaky, false: Failed}[first] {
@@ -102,18 +102,18 @@ func TestNamesItsSigner(t *testing.T) {
 	}
 }
 
-// TestTwoSigners has another key sign the head after the first one.
+// TestTwoSigners has another key sign the checkpoint after the first one.
 func TestTwoSigners(t *testing.T) {
 	boss, keys := newSigner(t)
 	other, _ := newSigner(t)
 	m := newMaker(t)
 	m.sign = boss
 	m.gate([]receipts.Hash{m.receipt()})
-	m.signHead(boss)
+	m.signCheckpoint(boss)
 	first := m.log.note
 	m.sign = other
 	m.receipt(of("vet"))
-	m.signHead(other)
+	m.signCheckpoint(other)
 	var err error
 	if m.log.note, err = other.PutNote(first, m.log.note); err != nil {
 		t.Fatal(err)
@@ -134,7 +134,7 @@ func TestTwoSigners(t *testing.T) {
 		for range more {
 			m.receipt(of("vet"))
 		}
-		m.signHead(other)
+		m.signCheckpoint(other)
 		if res := ask(t, m.open(Options{Keys: both}), asked(strict, signed)); res.Verdict != Tampered {
 			t.Errorf("covered by the other one alone, %d more: %s", more, told(res))
 		}

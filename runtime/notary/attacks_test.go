@@ -402,7 +402,7 @@ func TestProof(t *testing.T) {
 		},
 		"another's closing":     func(b *receipts.Bundle) { b.Records[last].Signature = b.Records[last-1].Signature },
 		"no statement":          func(b *receipts.Bundle) { b.Records = b.Records[1:] },
-		"a checkpoint unsigned": func(b *receipts.Bundle) { b.Head, _, _ = strings.Cut(b.Head, "\n\n"); b.Head += "\n" },
+		"a checkpoint unsigned": func(b *receipts.Bundle) { b.Checkpoint, _, _ = strings.Cut(b.Checkpoint, "\n\n"); b.Checkpoint += "\n" },
 	} {
 		b := whole()
 		spoil(b)

@@ -376,7 +376,7 @@ func (n *Notary) Close(ctx context.Context) (Status, error) {
 		err = n.settle(ctx)
 	}
 	s := n.Status(ctx)
-	var head receipts.Head
+	var head receipts.Checkpoint
 	if err == nil {
 		head, _, err = n.store.Checkpoint(ctx)
 	}

@@ -92,20 +92,20 @@ type BundleAudit struct {
 	HeadCount  int64  `json:"checkpoint_records,omitempty"`
 	Truncation string `json:"truncation"` // "not checked" or "checked"
 
-	kept  *receipts.Head
+	kept  *receipts.Checkpoint
 	gates []receipts.Entry
 }
 
 // NewBundleAudit makes the document of the audit of a bundle, which was checked against the checkpoint kept,
 // if there is one, and refused, or read as book.
-func NewBundleAudit(book *verify.Session, refused error, kept *receipts.Head) BundleAudit {
+func NewBundleAudit(book *verify.Session, refused error, kept *receipts.Checkpoint) BundleAudit {
 	doc := BundleAudit{Schema: "dialect.bundle-audit/1", Consistent: refused == nil, Truncation: "not checked", kept: kept}
 	if refused != nil {
 		doc.Problem = refused.Error()
 		return doc
 	}
-	h := book.Head()
-	doc.Origin, doc.HeadKey, doc.HeadCount = h.Origin, book.HeadKey(), h.Count
+	h := book.Last()
+	doc.Origin, doc.HeadKey, doc.HeadCount = h.Origin, book.CheckpointKey(), h.Count
 	if kept != nil {
 		doc.Truncation = "checked"
 	}

@@ -41,7 +41,7 @@ func newReceiptsExport(u *ui) *cobra.Command {
 			var err error
 			switch {
 			case f.bundle:
-				var kept *receipts.Head
+				var kept *receipts.Checkpoint
 				if kept, err = store.ReadCheckpoint(f.since, nil); err == nil {
 					err = p.Bundle(w, kept, args)
 				}

@@ -16,7 +16,7 @@ import (
 
 // OpenBundle reads and verifies a bundle. What does not hold is returned as refused,
 // what cannot be read as an error.
-func OpenBundle(stdin io.Reader, file string, keys note.Verifiers, head *receipts.Head) (book *verify.Session, refused, err error) {
+func OpenBundle(stdin io.Reader, file string, keys note.Verifiers, kept *receipts.Checkpoint) (book *verify.Session, refused, err error) {
 	in := stdin
 	if file != "-" {
 		f, err := regular.Open(file)
@@ -44,7 +44,7 @@ func OpenBundle(stdin io.Reader, file string, keys note.Verifiers, head *receipt
 		}
 		return nil, nil, exit.Usagef("--bundle: cannot read %s: %v", file, err).Hint("`dialect receipts export --bundle g-... >FILE` writes one")
 	}
-	book, err = verify.OfBundle(b, keys, head)
+	book, err = verify.OfBundle(b, keys, kept)
 	return book, err, nil
 }
 

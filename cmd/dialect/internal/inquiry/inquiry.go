@@ -44,11 +44,11 @@ import (
 
 // Options say what is asked, and what the asker trusts.
 type Options struct {
-	Keys     note.Verifiers // whose signatures count; nil for none
-	KeyFiles []string       // as they were named, for messages
-	Kept     *receipts.Head // a checkpoint that was kept; nil for none
-	Since    string         // its file
-	State    string         // folder for [sqlite.Options].State; empty for none
+	Keys     note.Verifiers       // whose signatures count; nil for none
+	KeyFiles []string             // as they were named, for messages
+	Kept     *receipts.Checkpoint // a checkpoint that was kept; nil for none
+	Since    string               // its file
+	State    string               // folder for [sqlite.Options].State; empty for none
 
 	Store   string // path of the store; empty for the project's own
 	Notary  string // see [store.Place]

@@ -19,7 +19,7 @@ func lines(w io.Writer) *json.Encoder {
 	return enc
 }
 
-// Export writes the whole log, unjudged: a record a line, and then its head.
+// Export writes the whole log, unjudged: a record a line, and then its checkpoint.
 func (p Place) Export(w io.Writer) error {
 	return p.With(sqlite.Options{ReadOnly: true}, func(ctx context.Context, s *sqlite.Store) error {
 		enc := lines(w)
@@ -45,7 +45,7 @@ func (p Place) Export(w io.Writer) error {
 
 // Bundle writes the records that ids name, all that they cover and the proofs of their places; since is a
 // checkpoint that the log is shown to begin with, nil for none. Without ids a notary writes its whole log, as it is now.
-func (p Place) Bundle(w io.Writer, since *receipts.Head, ids []string) error {
+func (p Place) Bundle(w io.Writer, since *receipts.Checkpoint, ids []string) error {
 	if len(ids) == 0 {
 		return p.wholeBundle(w)
 	}

@@ -258,7 +258,7 @@ func (p Place) Validate(ids ...string) (records.Decision, error) {
 
 // Audit compares all of the store with its log, and that with a checkpoint that was kept, if there is
 // one. Besides the document it says whether something was changed.
-func (p Place) Audit(kept *receipts.Head) (doc records.Audit, tampered bool, err error) {
+func (p Place) Audit(kept *receipts.Checkpoint) (doc records.Audit, tampered bool, err error) {
 	a, err := read(p, func(ctx context.Context, s *sqlite.Store) (*sqlite.Audit, error) { return s.Audit(ctx, kept) })
 	if err != nil {
 		return doc, false, err
@@ -438,7 +438,7 @@ func ReadKeys(names []string) (note.Verifiers, error) {
 
 // ReadCheckpoint reads the checkpoint that was kept in a file, for --since; nil for no name. A
 // signature that is there must hold where there are keys.
-func ReadCheckpoint(file string, keys note.Verifiers) (*receipts.Head, error) {
+func ReadCheckpoint(file string, keys note.Verifiers) (*receipts.Checkpoint, error) {
 	if file == "" {
 		return nil, nil
 	}
@@ -449,7 +449,7 @@ func ReadCheckpoint(file string, keys note.Verifiers) (*receipts.Head, error) {
 	if err != nil {
 		return nil, exit.Usagef("--since: %v", err)
 	}
-	h, _, err := receipts.ParseHead(b, keys)
+	h, _, err := receipts.ParseCheckpoint(b, keys)
 	if err != nil {
 		return nil, exit.Failf(exit.Refused, "--since %s: %v", file, err)
 	}
