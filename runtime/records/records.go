@@ -105,12 +105,14 @@ func (l List) WriteText(out io.Writer) error {
 // Stamp is a time for people, in their own time zone.
 func Stamp(t time.Time) string { return t.Local().Format("2006-01-02 15:04:05") }
 
-// WriteText writes all that the record says, for people.
+// WriteText writes all that the record says, for people: what is empty has no row.
 func (r Record) WriteText(out io.Writer) error {
 	e := r.entry
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	row := func(name, format string, args ...any) {
-		fmt.Fprintf(w, "%s\t%s\n", name, diag.Printable(fmt.Sprintf(format, args...)))
+		if text := fmt.Sprintf(format, args...); text != "" {
+			fmt.Fprintf(w, "%s\t%s\n", name, diag.Printable(text))
+		}
 	}
 	row("sha256", "%s", e.SHA)
 	row("kind", "%s, record %d of the log", e.Kind, e.Seq)
@@ -121,9 +123,7 @@ func (r Record) WriteText(out io.Writer) error {
 	switch b := v.(type) {
 	case *receipts.Receipt:
 		row("line", "%s:%d: %s", b.Line.File.Text, b.Line.Number, b.Line.Text.Text)
-		if b.Binding != "" {
-			row("binding", "%s", b.Binding)
-		}
+		row("binding", "%s", b.Binding)
 		row("command", "%s", b)
 		if c := b.Control; c != nil {
 			row("control of", "%s, command %s", c.Binding, c.Command)
@@ -133,15 +133,11 @@ func (r Record) WriteText(out io.Writer) error {
 			}
 		}
 		row("status", "%s", b.Status)
-		if b.StopReason != "" {
-			row("stop reason", "%s", b.StopReason)
-		}
+		row("stop reason", "%s", b.StopReason)
 		if b.ExitCode != nil {
 			row("exit code", "%d", *b.ExitCode)
 		}
-		if b.Signal != "" {
-			row("signal", "%s", b.Signal)
-		}
+		row("signal", "%s", b.Signal)
 		if t := b.Tests; t != nil {
 			row("tests", "%s", &receipts.Tested{Tests: *t})
 		}
@@ -149,9 +145,7 @@ func (r Record) WriteText(out io.Writer) error {
 		row("took", "%v", b.Duration())
 		row("stdout", "%d bytes, sha256 %s", b.Stdout.Bytes, b.Stdout.SHA256)
 		row("stderr", "%d bytes, sha256 %s", b.Stderr.Bytes, b.Stderr.SHA256)
-		if !b.Dir.IsZero() {
-			row("in", "%s", b.Dir.Text)
-		}
+		row("in", "%s", b.Dir.Text)
 		if at, _ := b.Ground(); b.Clean != nil {
 			row("clean", "%s", cmp.Or(at.String(), "in a clean checkout that shared:"))
 			for _, d := range b.Clean.Lowered {
@@ -227,9 +221,7 @@ func (r Record) WriteText(out io.Writer) error {
 		row("script", "%s, sha256 %s", b.Script.Path.Text, b.Script.SHA256)
 		row("started", "%s", b.Started.UTC().Format(time.RFC3339Nano))
 		row("planned", "%s", diag.Number(len(b.Planned)+b.More, "command"))
-		if b.Parent != "" {
-			row("started by", "%s", b.Parent)
-		}
+		row("started by", "%s", b.Parent)
 	case *receipts.Settlement:
 		row("settles", "%s as %s, by %s", b.Receipt, b.Status, b.By)
 	case *receipts.Trust:
@@ -240,16 +232,12 @@ func (r Record) WriteText(out io.Writer) error {
 		for _, h := range b.Receipts {
 			row("", "%s", h)
 		}
-		if b.Reason != "" {
-			row("reason", "%s", b.Reason)
-		}
+		row("reason", "%s", b.Reason)
 	case *receipts.Notary:
 		row("notary", "session %s, mode %s, Landlock ABI %d", diag.Name(b.Session), b.Mode, b.ABI)
 		row("key", "%s", b.Key)
 		row("project", "%s", b.Project)
-		if b.Baseline != "" {
-			row("baseline", "%s", b.Baseline)
-		}
+		row("baseline", "%s", b.Baseline)
 		if b.InPlace {
 			row("place", "the working tree, which the asker can change under commands")
 		}

@@ -15,7 +15,9 @@ type Row struct{ Name, Text string }
 func Explain(s *plan.Step) []Row {
 	var rows []Row
 	row := func(name, format string, args ...any) {
-		rows = append(rows, Row{name, clean(fmt.Sprintf(format, args...))})
+		if text := clean(fmt.Sprintf(format, args...)); text != "" {
+			rows = append(rows, Row{name, text})
+		}
 	}
 	row("binding", "%s (%s:%d)", s.Binding, s.Origin.File, s.Origin.Line)
 	switch s.Kind {
@@ -32,9 +34,7 @@ func Explain(s *plan.Step) []Row {
 		}
 	default:
 		row("runs", "%s", Does(s))
-		if s.Arguments != "" {
-			row("arguments", "%s", s.Arguments)
-		}
+		row("arguments", "%s", s.Arguments)
 		if s.Kind == plan.Task && len(s.Argv) > 0 {
 			row("agent", "%s", Command(s.Argv))
 			if len(s.Require) > 0 {
@@ -72,9 +72,7 @@ func Explain(s *plan.Step) []Row {
 	case x.MinTests > 0:
 		row("tests", "at least %d must pass", x.MinTests)
 	}
-	if len(s.Files) > 0 {
-		row("files", "%s", strings.Join(s.Files, " "))
-	}
+	row("files", "%s", strings.Join(s.Files, " "))
 	for i, p := range s.Inputs {
 		name := ""
 		if i == 0 {
@@ -85,15 +83,9 @@ func Explain(s *plan.Step) []Row {
 	if s.Reuse {
 		row("reuse", "with run --reuse, an earlier pass on the same files may stand for it")
 	}
-	if s.Skill != "" {
-		row("skill", "%s", s.Skill)
-	}
-	if s.Hint != "" {
-		row("hint", "%s", s.Hint)
-	}
-	if s.Install != "" {
-		row("install", "%s", s.Install)
-	}
+	row("skill", "%s", s.Skill)
+	row("hint", "%s", s.Hint)
+	row("install", "%s", s.Install)
 	return rows
 }
 
