@@ -8,9 +8,6 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"go/ast"
-	"go/parser"
-	"go/token"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -21,6 +18,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/command-dialect/dialect/lang/diag"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -357,46 +356,11 @@ func TestFaulty(t *testing.T) {
 
 	// What no line of a text file can show.
 	elsewhere := []string{"not-utf8", "line-too-long", "file-too-large", "crlf", "byte-order-mark", "empty-script", "no-such-line", "mcp-call"}
-	for _, code := range scriptCodes(t) {
-		if !seen[code] && !slices.Contains(elsewhere, code) {
+	for _, code := range diag.Codes("lang", "lang/resolve") {
+		if !seen[string(code)] && !slices.Contains(elsewhere, string(code)) {
 			t.Errorf("faulty.dlct has no line for %s", code)
 		}
 	}
-}
-
-// scriptCodes returns the codes of the stages that read a script, from the
-// groups of constants whose comment names these stages.
-func scriptCodes(t *testing.T) []string {
-	file, err := parser.ParseFile(token.NewFileSet(), filepath.FromSlash("../lang/diag/code.go"), nil, parser.ParseComments)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var codes []string
-	for _, d := range file.Decls {
-		group, ok := d.(*ast.GenDecl)
-		if !ok || group.Tok != token.CONST {
-			continue
-		}
-		doc := group.Doc.Text()
-		if !strings.Contains(doc, "package lang)") && !strings.Contains(doc, "package lang,") && !strings.Contains(doc, "package lang/resolve)") {
-			continue
-		}
-		for _, s := range group.Specs {
-			for _, v := range s.(*ast.ValueSpec).Values {
-				if lit, ok := v.(*ast.BasicLit); ok {
-					code, err := strconv.Unquote(lit.Value)
-					if err != nil {
-						t.Fatal(err)
-					}
-					codes = append(codes, code)
-				}
-			}
-		}
-	}
-	if len(codes) < 20 {
-		t.Fatalf("only %d codes were found in lang/diag/code.go", len(codes))
-	}
-	return codes
 }
 
 // scripts returns the scripts of this directory, slash-separated.

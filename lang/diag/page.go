@@ -2,6 +2,7 @@ package diag
 
 import (
 	_ "embed"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -21,19 +22,23 @@ type Page struct {
 // PageOf returns the page of a code; ok is false if there is no such code.
 func PageOf(code Code) (p Page, ok bool) {
 	for _, text := range strings.Split(pages, "== ")[1:] {
-		name, rest, _ := strings.Cut(text, "\n")
-		if Code(name) == code {
+		head, rest, _ := strings.Cut(text, "\n")
+		if name, _, _ := strings.Cut(head, " "); Code(name) == code {
 			return parsePage(code, rest), true
 		}
 	}
 	return p, false
 }
 
-// Codes returns all codes that have a page, in the order of their stages.
-func Codes() (codes []Code) {
+// Codes returns the codes of the stages that are named by their packages, such as "lang/resolve", or all codes if none is, in the order
+// of the stages.
+func Codes(stages ...string) (codes []Code) {
 	for _, text := range strings.Split(pages, "== ")[1:] {
-		name, _, _ := strings.Cut(text, "\n")
-		codes = append(codes, Code(name))
+		head, _, _ := strings.Cut(text, "\n")
+		name, stage, _ := strings.Cut(head, " ")
+		if len(stages) == 0 || slices.Contains(stages, stage) {
+			codes = append(codes, Code(name))
+		}
 	}
 	return codes
 }

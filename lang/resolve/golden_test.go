@@ -4,9 +4,6 @@ import (
 	"bytes"
 	"flag"
 	"fmt"
-	"go/ast"
-	"go/parser"
-	"go/token"
 	"io/fs"
 	"maps"
 	"os"
@@ -194,7 +191,7 @@ func TestEveryCodeIsEmitted(t *testing.T) {
 			emitted[d.Code] = true
 		}
 	}
-	for _, code := range append(codesOf(t, "(package lang/resolve)"), diag.DeprecatedLine, diag.ForbiddenCharacter) {
+	for _, code := range append(diag.Codes("lang/resolve"), diag.DeprecatedLine, diag.ForbiddenCharacter) {
 		if code == diag.MCPCall {
 			continue // it takes a server: see mcp.txtar of the command line
 		}
@@ -202,31 +199,4 @@ func TestEveryCodeIsEmitted(t *testing.T) {
 			t.Errorf("no case emits %s; those that do: %q", code, slices.Sorted(maps.Keys(emitted)))
 		}
 	}
-}
-
-// codesOf returns the codes of the const blocks of package diag whose comment
-// mentions owner.
-func codesOf(t *testing.T, owner string) []diag.Code {
-	file, err := parser.ParseFile(token.NewFileSet(), "../diag/code.go", nil, parser.ParseComments)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var codes []diag.Code
-	for _, decl := range file.Decls {
-		gen, ok := decl.(*ast.GenDecl)
-		if !ok || gen.Tok != token.CONST || !strings.Contains(gen.Doc.Text(), owner) {
-			continue
-		}
-		for _, spec := range gen.Specs {
-			text, err := strconv.Unquote(spec.(*ast.ValueSpec).Values[0].(*ast.BasicLit).Value)
-			if err != nil {
-				t.Fatal(err)
-			}
-			codes = append(codes, diag.Code(text))
-		}
-	}
-	if len(codes) == 0 {
-		t.Fatalf("no codes of %s in ../diag/code.go", owner)
-	}
-	return codes
 }

@@ -5,9 +5,6 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"go/ast"
-	"go/parser"
-	"go/token"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -134,36 +131,9 @@ func TestEveryCodeIsEmitted(t *testing.T) {
 			emitted[d.Code] = true
 		}
 	}
-	for _, code := range codesOf(t, "(package lang/routing)") {
+	for _, code := range diag.Codes("lang/routing") {
 		if !emitted[code] && !elsewhere[code] {
 			t.Errorf("no case emits %s", code)
 		}
 	}
-}
-
-// codesOf returns the codes of the const blocks of package diag whose comment
-// mentions owner.
-func codesOf(t *testing.T, owner string) []diag.Code {
-	file, err := parser.ParseFile(token.NewFileSet(), "../diag/code.go", nil, parser.ParseComments)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var codes []diag.Code
-	for _, decl := range file.Decls {
-		gen, ok := decl.(*ast.GenDecl)
-		if !ok || gen.Tok != token.CONST || !strings.Contains(gen.Doc.Text(), owner) {
-			continue
-		}
-		for _, spec := range gen.Specs {
-			text, err := strconv.Unquote(spec.(*ast.ValueSpec).Values[0].(*ast.BasicLit).Value)
-			if err != nil {
-				t.Fatal(err)
-			}
-			codes = append(codes, diag.Code(text))
-		}
-	}
-	if len(codes) == 0 {
-		t.Fatalf("no codes of %s in ../diag/code.go", owner)
-	}
-	return codes
 }

@@ -49,6 +49,9 @@ func TestPages(t *testing.T) {
 	if len(codes) < 50 {
 		t.Fatalf("%d codes", len(codes))
 	}
+	if of := diag.Codes("lang", "lang/routing", "lang/resolve"); len(of)+1 != len(codes) { // too-many-findings is of each stage
+		t.Errorf("%d codes, of which %d are of a stage", len(codes), len(of))
+	}
 	for _, code := range diag.Codes() {
 		if !slices.Contains(codes, code) {
 			t.Errorf("a page of %s, which is not a code", code)
