@@ -68,7 +68,7 @@ func options(server string) Options {
 	}
 	return Options{
 		Helper: []string{self, "as", "client"}, Dir: os.TempDir(), Environ: os.Environ(),
-		Servers: map[string]plan.Server{"s": {Argv: []string{self, "as", server}}},
+		Servers: map[string]plan.Server{"s": {Argv: []string{self, "as", server}}}, Grace: time.Second,
 	}
 }
 
@@ -167,7 +167,7 @@ func TestHelperThatHangs(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			p := New(Options{Helper: []string{"sh", "-c", helper}, Dir: t.TempDir(), Environ: os.Environ()})
+			p := New(Options{Helper: []string{"sh", "-c", helper}, Dir: t.TempDir(), Environ: os.Environ(), Grace: time.Second})
 			done := make(chan error, 1)
 			begun := time.Now()
 			go func() {

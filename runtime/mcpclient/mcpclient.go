@@ -65,6 +65,10 @@ type Options struct {
 	Environ []string `json:"-"` // that they start from, and ${VAR} is looked up in
 	Version string   // of dialect, for the handshake
 	Helper  []string `json:"-"` // the command that serves; see [Pool]
+
+	// Grace is what the helper gets beyond the time of a call, to end a call that was cancelled, and to end all servers; zero for five
+	// seconds. A helper that takes longer, or does not answer a ping, hangs.
+	Grace time.Duration `json:"-"`
 }
 
 // A Value is an argument, by name or, as the only one, without.

@@ -1,6 +1,7 @@
 package mcpclient
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -17,11 +18,6 @@ import (
 	"github.com/sourcegraph/jsonrpc2"
 )
 
-// grace is what the helper gets beyond the time of a call, to end a call that was cancelled, and
-// to end all servers. A helper that takes longer, or does not answer a ping, hangs. Tests have
-// less patience.
-var grace = 5 * time.Second
-
 const (
 	pingEvery = 15 * time.Second
 	pingGrace = 30 * time.Second
@@ -29,7 +25,7 @@ const (
 )
 
 // A Pool holds the servers of a run, in the helper. It is safe for concurrent use, and no
-// method waits longer for the helper than the call itself may take, and grace.
+// method waits longer for the helper than the call itself may take, and [Options].Grace.
 type Pool struct {
 	o   Options
 	all sync.WaitGroup // links that are being ended
@@ -40,7 +36,10 @@ type Pool struct {
 }
 
 // New makes a pool; nothing is started yet.
-func New(o Options) *Pool { return &Pool{o: o} }
+func New(o Options) *Pool {
+	o.Grace = cmp.Or(o.Grace, 5*time.Second)
+	return &Pool{o: o}
+}
 
 // Close ends all servers, and waits until they are gone.
 func (p *Pool) Close() {
@@ -81,7 +80,7 @@ func (p *Pool) Tools(ctx context.Context, server string) (tools map[string]json.
 	return tools, err
 }
 
-// ask makes a request of the helper, which has limit and grace to answer; a limit of zero is
+// ask makes a request of the helper, which has limit and [Options].Grace to answer; a limit of zero is
 // none. What is not answered in time ends the helper.
 func (p *Pool) ask(ctx context.Context, limit time.Duration, method string, params, result any, progress func(string)) error {
 	l, err := p.link()
@@ -100,10 +99,10 @@ func (p *Pool) ask(ctx context.Context, limit time.Duration, method string, para
 		l.open.Do(func() { l.conn.Notify(context.Background(), MethodOpen, p.o) }) // if that fails, so does the request
 		done <- l.conn.Call(context.Background(), method, params, &answer, jsonrpc2.PickID(jsonrpc2.ID{Num: id}))
 	}()
-	cancelled, failed := ctx.Done(), Errorf(Timeout, "the helper of MCP servers gave no answer within %v", limit+grace)
+	cancelled, failed := ctx.Done(), Errorf(Timeout, "the helper of MCP servers gave no answer within %v", limit+p.o.Grace)
 	var late <-chan time.Time
 	if limit > 0 {
-		late = time.After(limit + grace)
+		late = time.After(limit + p.o.Grace)
 	}
 	for {
 		select {
@@ -121,7 +120,7 @@ func (p *Pool) ask(ctx context.Context, limit time.Duration, method string, para
 		case line := <-lines:
 			progress(line)
 		case <-cancelled:
-			cancelled, failed, late = nil, Errorf(Interrupted, "interrupted"), time.After(grace)
+			cancelled, failed, late = nil, Errorf(Interrupted, "interrupted"), time.After(p.o.Grace)
 			go l.conn.Notify(context.Background(), MethodCancel, id)
 		case <-late:
 			l.conn.Close()
@@ -184,7 +183,7 @@ func (p *Pool) link() (*link, error) {
 		return nil, Errorf(StartFailed, "the helper of MCP servers cannot be started: %v", err)
 	}
 	l.connect(l.child.Stdout, l.child.Stdin)
-	p.all.Go(l.watch)
+	p.all.Go(func() { l.watch(p.o.Grace) })
 	p.live = l
 	return l, nil
 }
@@ -205,7 +204,7 @@ func (l *link) connect(in io.Reader, out io.WriteCloser) {
 
 // watch ends the helper when the connection has ended, by either side or because the helper
 // does not answer. The end of its input tells the helper, which needs a moment for its servers.
-func (l *link) watch() {
+func (l *link) watch(grace time.Duration) {
 	pong := make(chan error, 1)
 	next, late := time.After(pingEvery), (<-chan time.Time)(nil)
 	for {

@@ -30,7 +30,7 @@ func TestHelperThatFails(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			p := New(Options{Helper: tt.helper, Dir: t.TempDir(), Environ: os.Environ()})
+			p := New(Options{Helper: tt.helper, Dir: t.TempDir(), Environ: os.Environ(), Grace: time.Second})
 			defer p.Close()
 			ctx, cancel := context.WithTimeout(context.Background(), 500*time.Millisecond)
 			defer cancel()

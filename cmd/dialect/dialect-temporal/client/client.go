@@ -136,7 +136,7 @@ func (s *session) say(r remote.Reply) error {
 func (s *session) serve(ctx context.Context, q remote.Request, requests <-chan remote.Request) error {
 	switch {
 	case q.List:
-		return s.list(ctx)
+		return s.list(ctx, 1000, 10)
 	case q.Start != nil:
 		s.id, s.of = flow.WorkflowID(q.Start.Run), q.Start
 		if err := s.start(ctx, q.Server.Queue); err != nil {
@@ -604,14 +604,8 @@ func decode(p *commonpb.Payloads, v any) error {
 	return nil
 }
 
-// How many workflows are asked for at a time, and how often at most; a test makes them smaller.
-var (
-	pageSize  int32 = 1000
-	mostPages       = 10
-)
-
-// list tells which runs the server knows, the newest first.
-func (s *session) list(ctx context.Context) error {
+// list tells which runs the server knows, the newest first. It asks for so many at a time, and so often at most.
+func (s *session) list(ctx context.Context, pageSize int32, mostPages int) error {
 	r := remote.Reply{Runs: []remote.Listed{}}
 	ask := &workflowservice.ListWorkflowExecutionsRequest{Query: fmt.Sprintf("WorkflowType = %q", flow.Name), PageSize: pageSize}
 	for pages := 1; ; pages++ {

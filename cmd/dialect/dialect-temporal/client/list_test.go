@@ -20,8 +20,6 @@ import (
 
 // All runs are listed, however many pages they take, and nothing that has the name of none.
 func TestList(t *testing.T) {
-	defer func(size int32, most int) { pageSize, mostPages = size, most }(pageSize, mostPages)
-	pageSize, mostPages = 2, 100
 	c := server().GetDefaultClient()
 	var runs []string
 	for range 5 {
@@ -41,12 +39,12 @@ func TestList(t *testing.T) {
 		}
 		defer func() { _ = c.TerminateWorkflow(t.Context(), id, "", "") }()
 	}
-	ask := func() (r remote.Reply) {
+	ask := func(mostPages int) (r remote.Reply) {
 		t.Helper()
 		var b bytes.Buffer
 		s := &session{c: c, complain: os.Stderr}
 		s.out.w = &b
-		if err := s.list(t.Context()); err != nil {
+		if err := s.list(t.Context(), 2, mostPages); err != nil {
 			t.Fatal(err)
 		}
 		if err := json.Unmarshal(b.Bytes(), &r); err != nil {
@@ -55,7 +53,7 @@ func TestList(t *testing.T) {
 		return r
 	}
 	for range 200 { // the server lists what was started a little later
-		r := ask()
+		r := ask(100)
 		found := 0
 		for _, l := range r.Runs {
 			if !archive.IsRun(l.Run) {
@@ -69,8 +67,7 @@ func TestList(t *testing.T) {
 			t.Fatal("there are more")
 		}
 		if found == len(runs) {
-			mostPages = 1
-			if r := ask(); !r.More {
+			if r := ask(1); !r.More {
 				t.Errorf("of several pages one has all: %+v", r)
 			}
 			return

@@ -15,13 +15,11 @@ import (
 
 // TestLinger cuts a run short whose depot does not answer: its result is given up soon, and not before it was tried.
 func TestLinger(t *testing.T) {
-	defer func(d time.Duration) { sendTimeout = d }(sendTimeout)
-	sendTimeout = 10 * time.Millisecond
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	w, err := New(Options{Depot: "git://" + l.Addr().String() + "/depot.git", Folder: t.TempDir()})
+	w, err := New(Options{Depot: "git://" + l.Addr().String() + "/depot.git", Folder: t.TempDir(), Sending: 10 * time.Millisecond})
 	if err != nil {
 		t.Fatal(err)
 	}

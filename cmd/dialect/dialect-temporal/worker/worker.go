@@ -16,6 +16,7 @@
 package worker
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -55,6 +56,9 @@ type Options struct {
 	Folder string         // of its own: checkouts and logs
 	Guard  []string       // see [attempt.Options]
 	Name   string
+
+	// Sending is how long a result is offered to the server, and sent once its run is cut short; zero for half a minute.
+	Sending time.Duration
 }
 
 // A Worker carries out attempts.
@@ -82,6 +86,7 @@ func New(o Options) (*Worker, error) {
 	if err := carry.CheckRemote(o.Depot); err != nil {
 		return nil, err
 	}
+	o.Sending = cmp.Or(o.Sending, 30*time.Second)
 	w := &Worker{o: o, own: fmt.Sprintf("%s/%016x", o.Queue, rand.Uint64()), seats: make(map[string]*seat), outbox: make(map[string]*carry.Outbox), room: make(chan struct{}, sendingPerSlot*max(o.Slots, 1))}
 	w.ending, w.end = context.WithCancel(context.Background())
 	w.pool.init(o)
@@ -185,25 +190,22 @@ func (w *Worker) Attempt(ctx context.Context, t flow.Task) (remote.Attempted, er
 			err = refuse(err)
 		}
 		// Where the server does not take it, another dispatch of the attempt reports.
-		within, end := context.WithTimeout(context.WithoutCancel(ctx), sendTimeout)
+		within, end := context.WithTimeout(context.WithoutCancel(ctx), w.o.Sending)
 		defer end()
 		_ = w.o.Client.CompleteActivity(within, activity.GetInfo(ctx).TaskToken, res, err)
 	})
 	return remote.Attempted{}, activity.ErrResultPending
 }
 
-// How long a result is offered to the server, and sent once its run is cut short; a test makes it shorter.
-var sendTimeout = 30 * time.Second
-
 // endTimeout is how long a worker that is ended still sends results.
 const endTimeout = 10 * time.Second
 
-// linger returns a context that ends sendTimeout after ctx: what was made is delivered although the run may have been cut short meanwhile.
-func linger(ctx context.Context) (_ context.Context, done func()) {
+// linger returns a context that ends [Options].Sending after ctx: what was made is delivered although the run may have been cut short meanwhile.
+func (w *Worker) linger(ctx context.Context) (_ context.Context, done func()) {
 	own, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	stop := context.AfterFunc(ctx, func() {
 		select {
-		case <-time.After(sendTimeout):
+		case <-time.After(w.o.Sending):
 			cancel(context.Cause(ctx))
 		case <-own.Done():
 		}
@@ -244,7 +246,7 @@ func (w *Worker) deliver(ctx context.Context, t flow.Task, d *attempt.Delivery) 
 		return remote.Attempted{}, err
 	}
 	res := remote.Attempted{Brief: d.Brief, Ref: t.Spec.Ref(remote.DeliveryName(t.Action.Seq, t.Dispatch)), Body: receipts.Hash(sum(packed))}
-	ctx, done := linger(ctx)
+	ctx, done := w.linger(ctx)
 	defer done()
 	if err := w.out(t.Spec.Format).Post(ctx, carry.Parcel{Ref: res.Ref, Text: packed}); err != nil {
 		return remote.Attempted{}, fmt.Errorf("what became of it cannot be delivered: %w", err)
@@ -308,7 +310,7 @@ func (w *Worker) attempt(ctx context.Context, c *checkout, t flow.Task) (*attemp
 	if err != nil {
 		return nil, err
 	}
-	ctx, done := linger(ctx)
+	ctx, done := w.linger(ctx)
 	defer done()
 	changed, left, err := c.changed(ctx)
 	if err != nil {

@@ -4,8 +4,10 @@ package guard
 
 import "errors"
 
+const folderParent = ""
+
 func folderPath() string { return "" }
 
-func privateFolder() (string, error) {
+func privateFolder(string) (string, error) {
 	return "", errors.New("this system has no directory that is root's and everybody's")
 }

@@ -35,16 +35,13 @@ func TestFolder(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			parent := t.TempDir()
-			before := folderParent
-			folderParent = parent
-			defer func() { folderParent = before }()
 			if err := os.Chmod(parent, 0o777|os.ModeSticky); err != nil {
 				t.Fatal(err)
 			}
 			if err := test.make(parent, filepath.Join(parent, "dialect-0")); err != nil {
 				t.Fatal(err)
 			}
-			got, err := privateFolder()
+			got, err := privateFolder(parent)
 			if test.want != "" {
 				if err == nil || !strings.Contains(err.Error(), test.want) {
 					t.Errorf("%q %v, want %s", got, err, test.want)

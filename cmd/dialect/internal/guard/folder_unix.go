@@ -13,16 +13,16 @@ import (
 )
 
 // folderParent is where the folders of notaries are. It belongs to root: below a directory of the user the agent could put
-// another folder in the place of ours, for the next session to find. A test has another.
-var folderParent = "/var/tmp"
+// another folder in the place of ours, for the next session to find.
+const folderParent = "/var/tmp"
 
 // folderPath is the folder of this user's notaries.
 func folderPath() string { return filepath.Join(folderParent, "dialect-"+strconv.Itoa(os.Getuid())) }
 
-// privateFolder makes the folder of this user's notaries, if it is not there, and returns its path without links. It fails
+// privateFolder makes the folder of this user's notaries in parent, if it is not there, and returns its path without links. It fails
 // where anybody else could put something into it, or another folder in its place.
-func privateFolder() (string, error) {
-	parent, err := filepath.EvalSymlinks(folderParent)
+func privateFolder(parent string) (string, error) {
+	parent, err := filepath.EvalSymlinks(parent)
 	if err != nil {
 		return "", err
 	}

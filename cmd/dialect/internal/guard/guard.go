@@ -91,7 +91,7 @@ func Run(ctx context.Context, o Options) (r *Report, err error) {
 	if err := closeInherited(); err != nil {
 		return nil, err
 	}
-	folder, err := privateFolder()
+	folder, err := privateFolder(folderParent)
 	if err != nil {
 		return nil, err
 	}

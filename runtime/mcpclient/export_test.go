@@ -1,5 +1,0 @@
-package mcpclient
-
-import "time"
-
-func init() { grace = time.Second }
