@@ -62,12 +62,11 @@ func TestGateGivenUp(t *testing.T) {
 	s := tempStore(t)
 	hs := fill(t, s, "r-1", 2)
 	bounded, cancel := context.WithCancel(ctx)
-	between = func(step string) {
+	s.between = func(step string) {
 		if step == "authenticated" {
 			cancel()
 		}
 	}
-	t.Cleanup(func() { between = func(string) {} })
 	if d, err := s.Gate(bounded, request("r-1", hs)); !errors.Is(err, context.Canceled) {
 		t.Errorf("%+v, %v", d, err)
 	}

@@ -12,9 +12,15 @@ import (
 	"time"
 )
 
-// between is called between the steps of opening a database, of reading its log and of writing it, with
-// the name of the step that is over. A test exchanges files or rows there.
-var between = func(step string) {}
+// A watcher is called between the steps of opening a database, of reading its log and of writing it, with
+// the name of the step that is over; nil is not. A test exchanges files or rows there.
+type watcher func(step string)
+
+func (w watcher) over(step string) {
+	if w != nil {
+		w(step)
+	}
+}
 
 // errLink says that a link stands in the place of a file.
 var errLink = errors.New("it is a symbolic link")
@@ -27,7 +33,7 @@ const magic = "SQLite format 3\x00"
 // file is empty. What is looked at is the file that is open, whatever stands at the path later;
 // [dial] says whether SQLite has opened the same. The caller closes f before SQLite takes locks,
 // which in POSIX end with any descriptor of the file.
-func hold(path string, flag int) (f *os.File, fresh bool, err error) {
+func hold(path string, flag int, between watcher) (f *os.File, fresh bool, err error) {
 	// These are for the words: opening refuses the same.
 	if info, err := os.Lstat(path); err == nil && info.Mode()&fs.ModeSymlink != 0 {
 		return nil, false, errLink
@@ -40,7 +46,7 @@ func hold(path string, flag int) (f *os.File, fresh bool, err error) {
 			return nil, false, fmt.Errorf("%s is not a regular file; remove it", path+suffix)
 		}
 	}
-	between("looked")
+	between.over("looked")
 	if f, err = openOwn(path, flag); err != nil {
 		return nil, false, err
 	}
@@ -55,7 +61,7 @@ func hold(path string, flag int) (f *os.File, fresh bool, err error) {
 		f.Close()
 		return nil, false, err
 	}
-	between("held")
+	between.over("held")
 	return f, info.Size() == 0, nil
 }
 
@@ -63,7 +69,7 @@ func hold(path string, flag int) (f *os.File, fresh bool, err error) {
 // makes the file, and the connection is refused if it is to another one: SQLite resolves the
 // links of a path first, says what came out, and then opens that without following any.
 // Nothing is read, written or locked here.
-func dial(ctx context.Context, path string, f *os.File, query string) (*sql.DB, *sql.Conn, error) {
+func dial(ctx context.Context, path string, f *os.File, query string, between watcher) (*sql.DB, *sql.Conn, error) {
 	db, err := sql.Open("sqlite", fmt.Sprintf("file:%s?%s", (&url.URL{Path: path}).EscapedPath(), query))
 	if err != nil {
 		return nil, nil, err
@@ -74,7 +80,7 @@ func dial(ctx context.Context, path string, f *os.File, query string) (*sql.DB, 
 		db.Close()
 		return nil, nil, err
 	}
-	between("dialled")
+	between.over("dialled")
 	var seq int
 	var name, opened string
 	if err = conn.QueryRowContext(ctx, "PRAGMA database_list").Scan(&seq, &name, &opened); err == nil {

@@ -10,16 +10,15 @@ import (
 	"testing"
 )
 
-// exchange calls f when a step of opening is over, once.
-func exchange(t *testing.T, step string, f func()) {
+// exchange returns what calls f when a step of opening is over, once.
+func exchange(step string, f func()) watcher {
 	done := false
-	between = func(s string) {
+	return func(s string) {
 		if s == step && !done {
 			done = true
 			f()
 		}
 	}
-	t.Cleanup(func() { between = func(string) {} })
 }
 
 // makeStore makes a store, and closes it.
@@ -53,7 +52,7 @@ func TestExchanged(t *testing.T) {
 						}
 					}
 					before, _ := os.ReadFile(target)
-					exchange(t, step, func() {
+					o.between = exchange(step, func() {
 						if err := errors.Join(os.Rename(path, path+".old"), os.Symlink(target, path)); err != nil {
 							t.Error(err)
 						}
@@ -87,7 +86,7 @@ func TestExchangedParent(t *testing.T) {
 	path := filepath.Join(dir, "receipts.db")
 	makeStore(t, path)
 	makeStore(t, filepath.Join(other, "receipts.db"))
-	between = func(step string) {
+	between := func(step string) {
 		var err error
 		switch step {
 		case "held":
@@ -99,8 +98,7 @@ func TestExchangedParent(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	t.Cleanup(func() { between = func(string) {} })
-	if s, err := Open(ctx, path, Options{}); err == nil {
+	if s, err := Open(ctx, path, Options{between: between}); err == nil {
 		s.Close()
 		t.Error("the store behind the link is opened")
 	}
@@ -115,12 +113,12 @@ func TestLinkedWAL(t *testing.T) {
 			path := filepath.Join(dir, "receipts.db")
 			makeStore(t, path)
 			target := filepath.Join(outside, "target")
-			exchange(t, step, func() {
+			between := exchange(step, func() {
 				if err := os.Symlink(target, path+suffix); err != nil {
 					t.Error(err)
 				}
 			})
-			if s, err := Open(ctx, path, Options{}); err == nil {
+			if s, err := Open(ctx, path, Options{between: between}); err == nil {
 				if err := s.Append(ctx, makeReceipt("r-1", 0)); err == nil {
 					t.Errorf("%s, %s: a record is acknowledged", suffix, step)
 				}

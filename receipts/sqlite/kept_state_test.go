@@ -153,7 +153,7 @@ func TestStateRolledBack(t *testing.T) {
 	s.Close()
 	s = openWith(t, path, Options{Existing: true, State: stateFor(t, path)})
 	defer s.Close()
-	between = func(step string) {
+	s.between = func(step string) {
 		if step != "committed" {
 			return
 		}
@@ -163,7 +163,6 @@ func TestStateRolledBack(t *testing.T) {
 			}
 		}
 	}
-	t.Cleanup(func() { between = func(string) {} })
 	if d, err := s.Gate(ctx, request("r-1", hs)); err != nil || reasons(d) != string(receipts.Tampered) || !d.Gate.IsZero() {
 		t.Errorf("%q, %v, gate %v", reasons(d), err, d.Gate)
 	}

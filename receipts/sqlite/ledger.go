@@ -51,7 +51,7 @@ func OpenLedger(path string) (*Ledger, error) {
 
 // lookLedger returns an error if something is at path that is not a ledger, or nothing can be there.
 func lookLedger(path string) error {
-	f, _, err := hold(path, os.O_RDONLY)
+	f, _, err := hold(path, os.O_RDONLY, nil)
 	if errors.Is(err, fs.ErrNotExist) {
 		_, err = os.Stat(filepath.Dir(path))
 		return err
@@ -95,13 +95,13 @@ func (l *Ledger) make(ctx context.Context, path string) error {
 }
 
 func dialLedger(ctx context.Context, path string, flag int) (*sql.DB, error) {
-	f, _, err := hold(path, flag)
+	f, _, err := hold(path, flag, nil)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close() // no lock is taken before the first transaction
 	// Without a WAL the file alone is the whole ledger: it can be copied and kept.
-	db, conn, err := dial(ctx, path, f, "mode=rw&_pragma=synchronous(FULL)&_txlock=immediate"+busyTimeout(20*time.Second))
+	db, conn, err := dial(ctx, path, f, "mode=rw&_pragma=synchronous(FULL)&_txlock=immediate"+busyTimeout(20*time.Second), nil)
 	if err != nil {
 		return nil, err
 	}

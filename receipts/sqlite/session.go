@@ -32,7 +32,7 @@ func (s *Store) session(ctx context.Context, f func(*verify.Session) error) (sav
 		o.Memory, o.MemoryKept = s.memory.Memory, s.memory.kept
 	}
 	v, err := verify.Open(ctx, sqlLog{s}, o)
-	between("authenticated")
+	s.between.over("authenticated")
 	if err == nil {
 		err = f(v)
 	}

@@ -81,7 +81,7 @@ func TestCheckpointExchanged(t *testing.T) {
 	}
 	fill(t, s, "r-2", 2)
 	want := keep(t, s)
-	between = func(step string) {
+	s.between = func(step string) {
 		if step != "authenticated" {
 			return
 		}
@@ -89,7 +89,6 @@ func TestCheckpointExchanged(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	t.Cleanup(func() { between = func(string) {} })
 	h, text, err := s.Checkpoint(ctx)
 	if err != nil || h != want {
 		t.Errorf("%v, %v; want %v", h, err, want)

@@ -88,6 +88,8 @@ type Options struct {
 	// which store, and which the store's writers cannot write; empty if there is none.
 	// Without it that is kept beside the store, and believed only where no keys are given.
 	State string
+
+	between watcher
 }
 
 // makes reports whether a store is made where there is none.
@@ -103,6 +105,8 @@ type Store struct {
 	kept   *receipts.Checkpoint
 	state  string
 	busy   time.Duration
+
+	between watcher
 
 	info, wal   os.FileInfo // of the file, and of its WAL, as they were when they were first seen
 	remembering bool
@@ -179,7 +183,7 @@ func connect(ctx context.Context, path string, o Options, extra string) (*Store,
 	case o.makes():
 		flag |= os.O_CREATE // SQLite would make the file with the umask's mode
 	}
-	f, fresh, err := hold(path, flag)
+	f, fresh, err := hold(path, flag, o.between)
 	if !o.makes() && (fresh || errors.Is(err, fs.ErrNotExist)) {
 		err = ErrNoStore
 	}
@@ -193,12 +197,12 @@ func connect(ctx context.Context, path string, o Options, extra string) (*Store,
 	if err != nil {
 		return nil, err
 	}
-	db, conn, err := dial(ctx, path, f, "mode="+mode+busyTimeout(o.BusyTimeout)+extra)
+	db, conn, err := dial(ctx, path, f, "mode="+mode+busyTimeout(o.BusyTimeout)+extra, o.between)
 	if err != nil {
 		return nil, err
 	}
 	f.Close()
-	s := &Store{path: path, db: db, conn: conn, info: info, stmts: make(map[string]*sql.Stmt), signer: o.Signer, keys: o.Keys, kept: o.Kept, state: o.State, busy: o.BusyTimeout, mine: make(map[receipts.Hash]bool), fresh: make(map[int64]receipts.Record)}
+	s := &Store{path: path, db: db, conn: conn, info: info, stmts: make(map[string]*sql.Stmt), signer: o.Signer, keys: o.Keys, kept: o.Kept, state: o.State, busy: o.BusyTimeout, between: o.between, mine: make(map[receipts.Hash]bool), fresh: make(map[int64]receipts.Record)}
 	if s.signer != nil && s.keys == nil {
 		s.keys = s.signer.Keys()
 	}
@@ -329,7 +333,7 @@ func (s *Store) immediate(outer context.Context, f func(context.Context) error) 
 		_, err = s.conn.ExecContext(ctx, "COMMIT")
 	}
 	if err == nil {
-		between("committed")
+		s.between.over("committed")
 		s.last = s.next
 		return s.inPlace()
 	}
