@@ -117,6 +117,6 @@ func (s *Session) Entries() []receipts.Entry {
 	return list
 }
 
-// HeadKey returns the name of the key that signed the last checkpoint of a bundle that is signed;
+// CheckpointKey returns the name of the key that signed the last checkpoint of a bundle that is signed;
 // empty if none of the keys did.
 func (s *Session) CheckpointKey() string { return s.checkpointKey }

@@ -82,15 +82,15 @@ func (a Audit) WriteText(w io.Writer) error {
 
 // A BundleAudit is what `dialect receipts audit --bundle --json` prints.
 type BundleAudit struct {
-	Schema     string `json:"schema"` // dialect.bundle-audit/1
-	Consistent bool   `json:"consistent"`
-	Problem    string `json:"problem,omitempty"`
-	Origin     string `json:"origin,omitempty"`
-	Records    int    `json:"records"`
-	Unsigned   int    `json:"unsigned"`
-	HeadKey    string `json:"checkpoint_signed_by,omitempty"`
-	HeadCount  int64  `json:"checkpoint_records,omitempty"`
-	Truncation string `json:"truncation"` // "not checked" or "checked"
+	Schema          string `json:"schema"` // dialect.bundle-audit/1
+	Consistent      bool   `json:"consistent"`
+	Problem         string `json:"problem,omitempty"`
+	Origin          string `json:"origin,omitempty"`
+	Records         int    `json:"records"`
+	Unsigned        int    `json:"unsigned"`
+	CheckpointKey   string `json:"checkpoint_signed_by,omitempty"`
+	CheckpointCount int64  `json:"checkpoint_records,omitempty"`
+	Truncation      string `json:"truncation"` // "not checked" or "checked"
 
 	kept  *receipts.Checkpoint
 	gates []receipts.Entry
@@ -105,7 +105,7 @@ func NewBundleAudit(book *verify.Session, refused error, kept *receipts.Checkpoi
 		return doc
 	}
 	h := book.Last()
-	doc.Origin, doc.HeadKey, doc.HeadCount = h.Origin, book.CheckpointKey(), h.Count
+	doc.Origin, doc.CheckpointKey, doc.CheckpointCount = h.Origin, book.CheckpointKey(), h.Count
 	if kept != nil {
 		doc.Truncation = "checked"
 	}
@@ -128,13 +128,13 @@ func (a BundleAudit) WriteText(w io.Writer) error {
 		return err
 	}
 	signed, since := "not signed by a key that was given", ""
-	if a.HeadKey != "" {
-		signed = "signed by " + a.HeadKey
+	if a.CheckpointKey != "" {
+		signed = "signed by " + a.CheckpointKey
 	}
 	if a.kept != nil {
 		since = fmt.Sprintf("; the log begins with the kept checkpoint of %d", a.kept.Count)
 	}
-	_, err := fmt.Fprintf(w, "consistent: %s of a log of %d, %d unsigned; the checkpoint is %s%s\n", diag.Number(a.Records, "record"), a.HeadCount, a.Unsigned, signed, since)
+	_, err := fmt.Fprintf(w, "consistent: %s of a log of %d, %d unsigned; the checkpoint is %s%s\n", diag.Number(a.Records, "record"), a.CheckpointCount, a.Unsigned, signed, since)
 	for _, e := range a.gates {
 		fmt.Fprintf(w, "  gate %s (%s)\n", receipts.GateID(e.SHA), RecordedBy(e.Level, e.Key))
 	}
