@@ -242,10 +242,7 @@ effect = "read"
 			}
 			defer r.Close()
 			var out strings.Builder
-			for e, err := range r.Events(t.Context(), p) {
-				if err != nil {
-					t.Fatal(err)
-				}
+			for e := range told(t, r, p) {
 				if e, ok := e.(attempt.Output); ok {
 					out.Write(e.Data)
 				}
@@ -293,10 +290,7 @@ func TestGone(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for e, err := range r.Events(t.Context(), p) {
-		if err != nil {
-			t.Fatal(err)
-		}
+	for e := range told(t, r, p) {
 		if _, ok := e.(attempt.Started); ok {
 			break
 		}
@@ -339,10 +333,7 @@ func TestPausedEnds(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer r.Close()
-	for e, err := range r.Events(t.Context(), p) {
-		if err != nil {
-			t.Fatal(err)
-		}
+	for e := range told(t, r, p) {
 		if _, ok := e.(attempt.Started); ok {
 			time.Sleep(200 * time.Millisecond) // its trap is set
 			if err := r.Pause(t.Context(), true); err != nil {
@@ -496,10 +487,7 @@ func during(t *testing.T, s *session, p *plan.Plan, spec Spec, act func(r *Run))
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { r.Close() })
-	for e, err := range r.Events(t.Context(), p) {
-		if err != nil {
-			t.Fatal(err)
-		}
+	for e := range told(t, r, p) {
 		if _, ok := e.(attempt.Started); ok {
 			act(r)
 		}

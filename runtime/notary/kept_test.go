@@ -100,10 +100,7 @@ func onSmallDisk(t *testing.T) (s *session, o *engine.Outcome, free func()) {
 		t.Fatal(err)
 	}
 	defer r.Close()
-	for e, err := range r.Events(t.Context(), p) {
-		if err != nil {
-			t.Fatal(err)
-		}
+	for e := range told(t, r, p) {
 		if _, ok := e.(attempt.Output); ok && free == nil {
 			free = fill(t, disk)
 		}

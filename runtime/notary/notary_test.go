@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"net"
 	"os"
 	"os/exec"
@@ -179,6 +180,20 @@ func (s *session) ask(t testing.TB, p *plan.Plan, spec Spec) (*engine.Outcome, e
 		}
 	}
 	return r.Outcome(), nil
+}
+
+// told are the events of a run, none of which may be lost.
+func told(t testing.TB, r *Run, p *plan.Plan) iter.Seq[engine.Event] {
+	return func(yield func(engine.Event) bool) {
+		for e, err := range r.Events(t.Context(), p) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !yield(e) {
+				return
+			}
+		}
+	}
 }
 
 // proof closes the session, and returns its bundle.

@@ -160,10 +160,7 @@ func TestServiceKilled(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer r.Close()
-	for _, err := range r.Events(t.Context(), p) {
-		if err != nil {
-			t.Fatal(err)
-		}
+	for range told(t, r, p) {
 	}
 	if o := r.Outcome(); o.ExitStatus() != 0 || o.Gate.Level != receipts.LevelNotary {
 		t.Errorf("%d, %+v", o.ExitStatus(), o.Gate)
@@ -199,10 +196,7 @@ func TestServiceEnded(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer r.Close()
-	for e, err := range r.Events(t.Context(), p) {
-		if err != nil {
-			t.Fatal(err)
-		}
+	for e := range told(t, r, p) {
 		if _, begun := e.(attempt.Started); begun {
 			if err := s.cmd.Process.Signal(syscall.SIGTERM); err != nil {
 				t.Fatal(err)
@@ -245,10 +239,7 @@ func TestServiceTrees(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, err := range r.Events(t.Context(), p) {
-			if err != nil {
-				t.Fatal(err)
-			}
+		for range told(t, r, p) {
 		}
 		r.Close()
 		if st, err := c.Status(t.Context()); err != nil || len(st.Runs) != 1 || st.Tree != tree || st.Mode != ModeService {

@@ -9,9 +9,7 @@ func TestDeferGate(t *testing.T) {
 	release(t, place)
 	l.worker()
 	p := l.run("wait.dlct", "--defer-gate", "--json")
-	if got := l.wait(p); got != 0 {
-		t.Fatalf("status %d\n%s%s", got, &p.out, &p.err)
-	}
+	l.ends(p, 0)
 	args := []string{"gate"}
 	for _, n := range l.document(p).Lines {
 		if n.Receipt != "" {

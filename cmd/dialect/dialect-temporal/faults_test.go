@@ -107,9 +107,7 @@ func TestWorkerKilled(t *testing.T) {
 	}
 	l.until("what the killed worker ran has ended", func() bool { return !alive(first[0]) })
 	release(t, place)
-	if got := l.wait(p); got != 0 {
-		t.Errorf("status %d\n%s%s", got, &p.out, &p.err)
-	}
+	l.ends(p, 0)
 	if d := l.document(p); d.Gate.Verdict != "passed" {
 		t.Errorf("%+v", d)
 	}
@@ -130,9 +128,7 @@ func TestDialectKilled(t *testing.T) {
 	<-p.done
 	release(t, place)
 	again := l.start("", "dialect", append([]string{"runs", "attach", run, "--json"}, l.flags()...)...)
-	if got := l.wait(again); got != 0 {
-		t.Fatalf("status %d\n%s%s", got, &again.out, &again.err)
-	}
+	l.ends(again, 0)
 	if d := l.document(again); d.Run != run || d.Gate.Verdict != "passed" {
 		t.Errorf("%+v", d)
 	}
@@ -148,9 +144,7 @@ func TestInterrupt(t *testing.T) {
 	pid := waiting(l, place, 1)[0][0]
 	run := l.runID()
 	_ = p.Process.Signal(syscall.SIGINT)
-	if got := l.wait(p); got != 130 {
-		t.Errorf("status %d\n%s%s", got, &p.out, &p.err)
-	}
+	l.ends(p, 130)
 	l.until("what ran has ended", func() bool { return !alive(pid) })
 	l.until("the workflow has ended", func() bool {
 		return strings.Contains(history(t, run), "EVENT_TYPE_WORKFLOW_EXECUTION_COMPLETED")
@@ -179,9 +173,7 @@ func TestSecret(t *testing.T) {
 	l.worker()
 	l.env = nil
 	p := l.run("leak.dlct", "--json")
-	if got := l.wait(p); got != 1 {
-		t.Errorf("status %d\n%s%s", got, &p.out, &p.err)
-	}
+	l.ends(p, 1)
 	if !strings.Contains(p.out.String(), "the token is") {
 		t.Errorf("the tail is missing:\n%s", &p.out)
 	}
@@ -208,9 +200,7 @@ func TestSecretOfWorker(t *testing.T) {
 	l.worker()
 	l.env = []string{"API_TOKEN=something-else-altogether"}
 	p := l.run("ask.dlct", "--json")
-	if got := l.wait(p); got != 0 {
-		t.Fatalf("status %d\n%s%s", got, &p.out, &p.err)
-	}
+	l.ends(p, 0)
 	if got, err := os.ReadFile(filepath.Join(place, "got")); err != nil || strings.TrimSpace(string(got)) != token {
 		t.Errorf("the command got %q, %v", got, err)
 	}
@@ -294,9 +284,7 @@ func TestForeignWorker(t *testing.T) {
 	l.keys = nil
 	l.key("another")
 	p := l.run("wait.dlct", "--json")
-	if got := l.wait(p); got != 2 {
-		t.Errorf("status %d\n%s%s", got, &p.out, &p.err)
-	}
+	l.ends(p, 2)
 	if d := l.document(p); d.Gate.Verdict == "passed" || !strings.Contains(p.out.String(), "no key that is accepted") {
 		t.Errorf("%s", &p.out)
 	}
@@ -318,7 +306,5 @@ func TestServerLate(t *testing.T) {
 	l.until("the files are sent, and the server is asked for", func() bool { return l.git(l.depot, "for-each-ref") != "" })
 	time.Sleep(time.Second)
 	newWireAt(t, address, server().GetFrontendHostPort())
-	if got := l.wait(p); got != 0 {
-		t.Errorf("status %d\n%s%s", got, &p.out, &p.err)
-	}
+	l.ends(p, 0)
 }

@@ -91,9 +91,7 @@ func TestFenced(t *testing.T) {
 	}
 	time.Sleep(time.Second) // what the first has to say arrives
 	release(t, place)
-	if got := l.wait(p); got != 0 {
-		t.Fatalf("status %d\n%s%s", got, &p.out, &p.err)
-	}
+	l.ends(p, 0)
 	d := l.document(p)
 	if n := consumedOf(l, d.Run); n["2"] != 1 || d.Gate.Verdict != "passed" {
 		t.Errorf("%v, %+v", n, d)
@@ -305,9 +303,7 @@ func TestAttachBehindGate(t *testing.T) {
 		t.Fatal(err)
 	}
 	again := attach()
-	if got := l.wait(again); got != 0 {
-		t.Fatalf("status %d\n%s%s", got, &again.out, &again.err)
-	}
+	l.ends(again, 0)
 	if text, err := os.ReadFile(filepath.Join(place, "deployed")); err != nil || string(text) != "deployed\n" {
 		t.Errorf("%q, %v", text, err)
 	}

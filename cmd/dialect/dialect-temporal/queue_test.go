@@ -32,9 +32,7 @@ func TestQueue(t *testing.T) {
 		return strings.Contains(p.err.String(), `no worker asks for the work of the task queue "`+l.queue+`-far"`)
 	})
 	far := l.worker("--task-queue", l.queue+"-far")
-	if got := l.wait(p); got != 0 {
-		t.Fatalf("status %d\n%s%s", got, &p.out, &p.err)
-	}
+	l.ends(p, 0)
 	want := []int{far.Process.Pid, near.Process.Pid, far.Process.Pid}
 	for i, pids := range waiting(l, place, 3) {
 		if pids[1] != want[i] {
@@ -44,9 +42,7 @@ func TestQueue(t *testing.T) {
 	l.dialect(0, "verify")
 	l.dialect(0, "run", "far.dlct")
 	p = l.run("together.dlct")
-	if got := l.wait(p); got != 0 {
-		t.Errorf("status %d\n%s%s", got, &p.out, &p.err)
-	}
+	l.ends(p, 0)
 	p = l.run("apart.dlct")
 	if got := l.wait(p); got != 64 || !strings.Contains(p.err.String(), "line 2 (far) has queue = ") {
 		t.Errorf("status %d\n%s%s", got, &p.out, &p.err)

@@ -232,6 +232,14 @@ func (l *lab) wait(p *proc) int {
 	return p.ProcessState.ExitCode()
 }
 
+// ends waits for p, which has to end with a status.
+func (l *lab) ends(p *proc, status int) {
+	l.t.Helper()
+	if got := l.wait(p); got != status {
+		l.t.Errorf("status %d, want %d\n%s%s", got, status, &p.out, &p.err)
+	}
+}
+
 func (l *lab) until(what string, ok func() bool) {
 	l.t.Helper()
 	for range 1200 {
@@ -329,9 +337,7 @@ func TestQuality(t *testing.T) {
 	l.worker()
 	l.worker()
 	p := l.run("quality.dlct")
-	if got := l.wait(p); got != 0 {
-		t.Fatalf("status %d\n%s%s", got, &p.out, &p.err)
-	}
+	l.ends(p, 0)
 	there := plain(p.out.String())
 	l.dialect(0, "verify", "--require", "test go")
 	here := plain(l.dialect(0, "run", "quality.dlct"))

@@ -103,9 +103,7 @@ func TestWriterFolder(t *testing.T) {
 	})
 	l.worker()
 	p := l.run("f.dlct")
-	if got := l.wait(p); got != 0 {
-		t.Errorf("status %d\n%s%s", got, &p.out, &p.err)
-	}
+	l.ends(p, 0)
 	if target, err := os.Readlink(filepath.Join(l.dir, "more")); err != nil || target != "a.txt" || l.read("build") != "f\n" {
 		t.Errorf("%q, %v, %q", target, err, l.read("build"))
 	}
@@ -141,9 +139,7 @@ func TestWriterKilled(t *testing.T) {
 			_ = w.Process.Kill()
 		}
 	}
-	if got := l.wait(p); got != 2 {
-		t.Errorf("status %d\n%s%s", got, &p.out, &p.err)
-	}
+	l.ends(p, 2)
 	d := l.document(p)
 	if len(d.Lines) < 2 || d.Lines[0].Reason != "worker_lost" || d.Lines[1].Reason != "worker_lost" {
 		t.Errorf("%+v", d)
@@ -174,9 +170,7 @@ func TestWriterAttached(t *testing.T) {
 	<-p.done
 	release(t, place)
 	again := l.start("", "dialect", append([]string{"runs", "attach", run, "--json"}, l.flags()...)...)
-	if got := l.wait(again); got != 0 {
-		t.Fatalf("status %d\n%s%s", got, &again.out, &again.err)
-	}
+	l.ends(again, 0)
 	if text := l.read("text.txt"); text != "good\nhalf\n" {
 		t.Errorf("%q", text)
 	}
