@@ -51,6 +51,7 @@ type Counter struct {
 	sum      Tests // of all that print a summary
 	outcomes bool  // of automake or meson: how many tests ended in which way
 	unit     int   // of unittest: the tests that no line said anything else of
+	ctest    int   // of ctest: the tests that it said passed, and did not name as skipped so far
 	denied   denial
 }
 
@@ -237,6 +238,12 @@ func (c *Counter) line(l []byte) {
 				c.denied.plans++
 				c.denied.planned = number(w[0])
 			}
+			return
+		}
+	case 'N':
+		switch string(l) {
+		case "No tests were found!!!", "No tests executed!": // ctest; PHPUnit
+			c.total(Tests{})
 			return
 		}
 	}
@@ -493,16 +500,48 @@ var summaries = sync.OnceValue(func() []summaryKind {
 		}},
 		{[]byte("Tests passed: "), regexp.MustCompile(`^Tests passed: +(\d+)$`), one(func(c *Counter, n int) { c.total(Tests{Passed: n}) })},
 		{[]byte("Tests failed: "), regexp.MustCompile(`^Tests failed: +(\d+)$`), one(func(c *Counter, n int) { c.total(Tests{Failed: n}) })},
+		// prove, where all files were skipped, or there is none; of others it does not say how many tests were skipped
+		{[]byte("Tests=0,"), regexp.MustCompile(`^Files=\d+, Tests=0, `), func(c *Counter, _ [][]byte) { c.total(Tests{}) }},
+		// minitest and test-unit; ExUnit, and bats on a terminal
+		{[]byte(" assertions, "), regexp.MustCompile(`^(\d+) (?:runs|tests), \d+ assertions, \d+ failures, \d+ errors(?:, \d+ \w+)*$`), (*Counter).of},
+		{[]byte(" failure"), regexp.MustCompile(`^(?:\d+ \w+, )*?(\d+) tests?, \d+ failures?(?:, \d+ (?:excluded|invalid|skipped))*$`), (*Counter).of},
 		// dotnet; ctest
-		{[]byte("Passed:"), regexp.MustCompile(`^(?:Passed|Failed)! +- Failed: +(\d+), Passed: +(\d+), Skipped: +(\d+)`), func(c *Counter, m [][]byte) {
+		{[]byte("Passed:"), regexp.MustCompile(`^(?:Passed|Failed|Skipped)! +- Failed: +(\d+), Passed: +(\d+), Skipped: +(\d+)`), func(c *Counter, m [][]byte) {
 			c.total(Tests{number(m[2]), number(m[1]), number(m[3])})
 		}},
 		{[]byte("tests passed"), regexp.MustCompile(`^\d+% tests passed, (\d+) tests failed out of (\d+)$`), func(c *Counter, m [][]byte) {
 			failed := number(m[1])
-			c.total(Tests{Passed: max(number(m[2])-failed, 0), Failed: failed})
+			c.ctest = max(number(m[2])-failed, 0)
+			c.total(Tests{Passed: c.ctest, Failed: failed})
 		}},
+		// ctest counts what was skipped as passed, and lists it later; what is disabled it does not count
+		{[]byte(" (Skipped)"), regexp.MustCompile(`^\s+\d+ - .+ \(Skipped\)$`), func(c *Counter, _ [][]byte) {
+			if c.ctest > 0 {
+				c.ctest--
+				c.sum.add(Tests{Passed: -1, Skipped: 1})
+			}
+		}},
+		{[]byte("***Not Run (Disabled)"), regexp.MustCompile(`^ *\d+/\d+ Test +#\d+: .*\*\*\*Not Run \(Disabled\)`), func(c *Counter, _ [][]byte) { c.total(Tests{Skipped: 1}) }},
 	}
 })
+
+// of counts a line that says how many tests there were, and how many of them ended in which other way than passed.
+func (c *Counter) of(m [][]byte) {
+	t := Tests{Passed: number(m[1])}
+	for _, x := range counted().FindAllSubmatch(m[0], -1) {
+		n := number(x[1])
+		switch string(x[2]) {
+		case "doctest", "doctests", "property", "properties":
+			t.Passed += n
+		case "failures", "failure", "errors", "invalid":
+			t.Passed, t.Failed = t.Passed-n, t.Failed+n
+		case "skips", "skipped", "excluded", "pendings", "omissions":
+			t.Passed, t.Skipped = t.Passed-n, t.Skipped+n
+		}
+	}
+	t.Passed = max(t.Passed, 0)
+	c.total(t)
+}
 
 // outcome counts the tests of a line that says how they ended.
 func (c *Counter) outcome(m [][]byte) {

@@ -122,6 +122,20 @@ func TestSummaries(t *testing.T) {
 		{"Pass 521, Fail 1\n", Tests{521, 1, 0}, true},
 		{"# FAIL: 1\nFail: 1\n", Tests{}, false}, // of no list of outcomes
 		{"67% tests passed, 1 tests failed out of 3\n", Tests{2, 1, 0}, true},
+		{"2/3 Test #2: skip ...***Skipped   0.00 sec\n3/3 Test #3: off ...***Not Run (Disabled)   0.00 sec\n\n100% tests passed, 0 tests failed out of 2\n\nThe following tests did not run:\n\t  2 - skip (Skipped)\n\t  3 - off (Disabled)\n", Tests{1, 0, 2}, true},
+		{"100% tests passed, 0 tests failed out of 1\n\nThe following tests did not run:\n\t  2 - skip (Skipped)\n", Tests{0, 0, 1}, true},
+		{"\t  2 - skip (Skipped)\n", Tests{}, false}, // of no ctest
+		{"1/1 Test #1: off ..............................***Not Run (Disabled)   0.00 sec\n", Tests{0, 0, 1}, true},
+		{"No tests were found!!!\n", Tests{}, true},
+		{"x.t .. skipped: no net\nFiles=1, Tests=0,  0 wallclock secs ( 0.00 usr +  0.01 sys =  0.01 CPU)\nResult: NOTESTS\n", Tests{}, true},
+		{"x.t .. ok\nAll tests successful.\nFiles=1, Tests=3,  0 wallclock secs ( 0.00 usr +  0.01 sys =  0.01 CPU)\nResult: PASS\n", Tests{}, false}, // some may be skipped
+		{"5 runs, 9 assertions, 1 failures, 1 errors, 1 skips\n", Tests{2, 2, 1}, true},
+		{"0 runs, 0 assertions, 0 failures, 0 errors, 0 skips\n", Tests{}, true},
+		{"4 tests, 3 assertions, 1 failures, 0 errors, 1 pendings, 1 omissions, 0 notifications\n", Tests{1, 1, 2}, true},
+		{"1 doctest, 4 tests, 1 failure, 1 excluded, 1 skipped\n", Tests{2, 1, 2}, true},
+		{"3 tests, 0 failures, 3 excluded\n", Tests{0, 0, 3}, true},
+		{"No tests executed!\n", Tests{}, true},
+		{"Skipped! - Failed:     0, Passed:     0, Skipped:     2, Total:     2, Duration: 5 ms\n", Tests{0, 0, 2}, true},
 		{"1..3\nok 1 - a\nnot ok 2 - b\nok 3 - c # SKIP no\n", Tests{1, 1, 1}, true},
 		{"1..0 # SKIP nothing here\n", Tests{}, true},
 		{"ok 1 - a\n", Tests{}, false}, // TAP has its plan
@@ -209,6 +223,11 @@ at</error></testcase><testcase><skipped/></testcase><testcase/></testsuite></tes
 		`<testsuites errors="1"><testsuite name="s" errors="1"><testcase/></testsuite></testsuites>`:                                                {1, 1, 0},
 		`<testsuite><error message="the fixture failed"/><testcase/></testsuite>`:                                                                   {1, 1, 0},
 		`<testsuite failures="1"><testcase><failure/></testcase></testsuite>`:                                                                       {0, 1, 0},
+		`<testsuite disabled="1"><testcase status="run"/><testcase status="disabled"/></testsuite>`:                                                 {1, 0, 1},
+		`<testsuite><testcase status="notrun" result="suppressed"/><testcase status="run" result="completed"/></testsuite>`:                         {1, 0, 1},
+		`<testsuite><testcase status="fail"/><testcase result="failed"/><testcase status="failed"><failure/></testcase></testsuite>`:                {0, 3, 0},
+		`<testsuite><testcase><failure/><testcase/></testcase></testsuite>`:                                                                         {1, 1, 0},
+		`<testsuite><testcase><testcase/><failure/></testcase></testsuite>`:                                                                         {2, 1, 0},
 		`<testsuite failures="0" errors=""><testcase/></testsuite>`:                                                                                 {1, 0, 0},
 		`<testsuites><testsuite failures="1"><testcase><failure/></testcase></testsuite><testsuite errors="2"><testcase/></testsuite></testsuites>`: {1, 2, 0},
 	} {

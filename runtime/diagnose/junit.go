@@ -25,6 +25,7 @@ func JUnit(r io.Reader, each func(Case)) (t Tests, f Failures, err error) {
 	}
 	var in struct {
 		open, bad, skipped bool
+		status             string // that says that it failed; empty for none
 		place              Finding
 		test               Case
 	}
@@ -37,6 +38,23 @@ func JUnit(r io.Reader, each func(Case)) (t Tests, f Failures, err error) {
 		c.Failure = &x
 		c.count(&t)
 		each(c)
+	}
+	end := func() { // of a test
+		in.open = false
+		switch {
+		case !in.bad && in.status != "":
+			x := Failure{Finding: in.place, Test: in.test.Name}
+			x.Message = "its status is " + in.status
+			f.add(x)
+			x = x.tidy()
+			in.test.State, in.test.Failure = CaseFailed, &x
+		case in.bad:
+			in.test.State = CaseFailed
+		case in.skipped:
+			in.test.State = CaseSkipped
+		}
+		in.test.count(&t)
+		each(in.test)
 	}
 	attr := func(e xml.StartElement, name string) string {
 		for _, a := range e.Attr {
@@ -64,7 +82,19 @@ func JUnit(r io.Reader, each func(Case)) (t Tests, f Failures, err error) {
 				suites = true
 				within = append(within, suite{depth, attr(e, "name"), number(attr(e, "errors")) + number(attr(e, "failures")), t.Failed})
 			case "testcase":
-				in.open, in.bad, in.skipped = true, false, false
+				if in.open { // of one in another, each counts
+					end()
+				}
+				in.open, in.bad = true, false
+				in.status, in.skipped = "", false
+				for _, said := range []string{attr(e, "status"), attr(e, "result")} {
+					switch said = strings.ToLower(said); said {
+					case "fail", "failed", "failure", "error":
+						in.status = said
+					case "disabled", "notrun", "suppressed", "skipped", "ignored": // of ctest and GoogleTest without another word
+						in.skipped = true
+					}
+				}
 				in.place, in.test = Finding{File: attr(e, "file"), Line: number(attr(e, "line"))}, Case{Class: attr(e, "classname"), Name: attr(e, "name"), Elapsed: seconds(attr(e, "time"))}
 			case "failure", "error":
 				if !in.open && len(within) == 0 {
@@ -118,15 +148,7 @@ func JUnit(r io.Reader, each func(Case)) (t Tests, f Failures, err error) {
 			if e.Name.Local != "testcase" || !in.open {
 				break
 			}
-			in.open = false
-			switch {
-			case in.bad:
-				in.test.State = CaseFailed
-			case in.skipped:
-				in.test.State = CaseSkipped
-			}
-			in.test.count(&t)
-			each(in.test)
+			end()
 		}
 	}
 	if !suites {
