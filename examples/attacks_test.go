@@ -133,6 +133,17 @@ var attacks = []attack{
 		}
 		return w.ask()
 	}},
+	{"the same of a failure after the checkpoint, by a copy from before the failure: the checkpoint covers the pass, and has not seen the failure", func(w *world) string {
+		w.honest()
+		w.sh("cp -a .dialect ../copy")
+		red(w)
+		w.start(nil, "run", "quality.dlct")
+		w.sh("rm -r .dialect && cp -a ../copy .dialect")
+		if w.level == 3 {
+			return w.ask("--level", "L3")
+		}
+		return w.ask()
+	}},
 	{"the store is deleted, and a pass forged in a new one", func(w *world) string {
 		w.honest()
 		w.sh("rm -r .dialect")
