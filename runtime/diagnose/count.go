@@ -52,7 +52,49 @@ type Counter struct {
 	outcomes bool  // of automake or meson: how many tests ended in which way
 	unit     int   // of unittest: the tests that no line said anything else of
 	ctest    int   // of ctest: the tests that it said passed, and did not name as skipped so far
+	half     half  // a summary of two lines, of which one was read
+	word     half  // likewise, in words that mean a summary only where both lines stand together
+	wordAt   int   // the line of word
+	lines    int   // that were read
 	denied   denial
+}
+
+// A half is one line of a summary of two: how many tests passed, and how many failed, of which either stands first. A tool
+// that says that some failed has not succeeded by those that passed.
+type half struct {
+	has    bool
+	failed bool // it is the line of those that failed
+	n      int
+}
+
+// halve counts a line of a summary of two lines.
+func (c *Counter) halve(n int, failed bool) {
+	if h := c.half; h.has && h.failed && !failed {
+		c.half = half{}
+		c.found |= anySummary
+		c.sum.Passed += n
+		if h.n == 0 {
+			c.denied.add(n, 0)
+		}
+		return
+	}
+	c.half = half{has: !c.half.has || c.half.failed == failed, failed: failed, n: n}
+	if failed {
+		c.total(Tests{Failed: n})
+	} else {
+		c.total(Tests{Passed: n})
+	}
+}
+
+// bare counts "PASSED: 3" and "FAILED: 1", in either order, where one stands right below the other.
+func (c *Counter) bare(n int, failed bool) {
+	if w := c.word; w.has && w.failed != failed && c.wordAt == c.lines-1 {
+		c.word = half{}
+		c.halve(w.n, w.failed)
+		c.halve(n, failed)
+		return
+	}
+	c.word, c.wordAt = half{has: true, failed: failed, n: n}, c.lines
 }
 
 // A denial is what the summaries of an output say of failures.
@@ -200,6 +242,7 @@ func (c *Counter) Tests() (t Tests, ok bool) {
 
 // line looks at one line. Most of them are told apart by their first byte.
 func (c *Counter) line(l []byte) {
+	c.lines++
 	if len(l) > maxLine {
 		l = l[:maxLine]
 	}
@@ -467,6 +510,11 @@ var summaries = sync.OnceValue(func() []summaryKind {
 			all, failed, pending := number(m[1]), number(m[2]), number(m[3])
 			c.total(Tests{max(all-failed-pending, 0), failed, pending})
 		}},
+		// minitest; test-unit
+		{[]byte(" assertions, "), regexp.MustCompile(`^(\d+) (?:runs|tests), \d+ assertions, (\d+) failures, (\d+) errors, (\d+) (?:skips|pendings, (\d+) omissions, \d+ notifications)$`), func(c *Counter, m [][]byte) {
+			failed, skipped := number(m[2])+number(m[3]), number(m[4])+number(m[5])
+			c.total(Tests{max(number(m[1])-failed-skipped, 0), failed, skipped})
+		}},
 		// Surefire: one a class, with its time, and one of all
 		{[]byte("Tests run: "), regexp.MustCompile(`^(?:\[\w+\] )?Tests run: (\d+), Failures: (\d+), Errors: (\d+), Skipped: (\d+)$`), func(c *Counter, m [][]byte) {
 			failed, skipped := number(m[2])+number(m[3]), number(m[4])
@@ -498,8 +546,10 @@ var summaries = sync.OnceValue(func() []summaryKind {
 		{[]byte("ass"), regexp.MustCompile(`^[Pp]ass(?:ed)?:? (\d+), [Ff]ail(?:ed)?:? (\d+)$`), func(c *Counter, m [][]byte) {
 			c.total(Tests{Passed: number(m[1]), Failed: number(m[2])})
 		}},
-		{[]byte("Tests passed: "), regexp.MustCompile(`^Tests passed: +(\d+)$`), one(func(c *Counter, n int) { c.total(Tests{Passed: n}) })},
-		{[]byte("Tests failed: "), regexp.MustCompile(`^Tests failed: +(\d+)$`), one(func(c *Counter, n int) { c.total(Tests{Failed: n}) })},
+		{[]byte("Tests passed: "), regexp.MustCompile(`^Tests passed: +(\d+)$`), one(func(c *Counter, n int) { c.halve(n, false) })},
+		{[]byte("Tests failed: "), regexp.MustCompile(`^Tests failed: +(\d+)$`), one(func(c *Counter, n int) { c.halve(n, true) })},
+		{[]byte("PASSED: "), regexp.MustCompile(`^PASSED: +(\d+)$`), one(func(c *Counter, n int) { c.bare(n, false) })},
+		{[]byte("FAILED: "), regexp.MustCompile(`^FAILED: +(\d+)$`), one(func(c *Counter, n int) { c.bare(n, true) })},
 		// prove, where all files were skipped, or there is none; of others it does not say how many tests were skipped
 		{[]byte("Tests=0,"), regexp.MustCompile(`^Files=\d+, Tests=0, `), func(c *Counter, _ [][]byte) { c.total(Tests{}) }},
 		// minitest and test-unit; ExUnit, and bats on a terminal

@@ -119,6 +119,13 @@ func TestSummaries(t *testing.T) {
 		{"Tests: 5, Assertions: 4, Failures: 1, Errors: 1, Skipped: 1.\n", Tests{2, 2, 1}, true},
 		{"Passed!  - Failed:     0, Passed:     3, Skipped:     1, Total:     4, Duration: 5 ms\n", Tests{3, 0, 1}, true},
 		{"Tests failed: 3\nTests passed: 97\n", Tests{97, 3, 0}, true},
+		{"Tests passed: 97\nTests failed: 3\n", Tests{97, 3, 0}, true},
+		{"PASSED: 16\nFAILED: 0\n\nPASSED: 15\nFAILED: 1\n", Tests{31, 1, 0}, true},
+		{"PASSED: 16\n\nFAILED: 1\n", Tests{}, false}, // what is that of?
+		{"PASSED: 16\nbut\nFAILED: 1\n", Tests{}, false},
+		{"112 runs, 153 assertions, 1 failures, 2 errors, 3 skips\n", Tests{106, 3, 3}, true},
+		{"1 runs, 0 assertions, 0 failures, 0 errors, 1 skips\n\nYou have skipped tests. Run with --verbose for details.\n", Tests{0, 0, 1}, true},
+		{"8 tests, 9 assertions, 1 failures, 2 errors, 1 pendings, 1 omissions, 0 notifications\n37.5% passed\n", Tests{3, 3, 2}, true},
 		{"Pass 521, Fail 1\n", Tests{521, 1, 0}, true},
 		{"# FAIL: 1\nFail: 1\n", Tests{}, false}, // of no list of outcomes
 		{"67% tests passed, 1 tests failed out of 3\n", Tests{2, 1, 0}, true},
