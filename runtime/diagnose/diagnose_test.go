@@ -391,6 +391,24 @@ func TestForms(t *testing.T) {
 	}
 }
 
+// Cargo compiles a library once more for its tests: what it says again is of no other error.
+func TestRustc(t *testing.T) {
+	const (
+		a = "error[E0308]: mismatched types\n  --> a.rs:3:5\n   |\n 1 |     let a: u8 = 1;\n   |            -- expected due to this type\n...\n 3 |     a = true;\n   |         ^^^^ expected `u8`, found `bool`\n\n"
+		b = "error[E0425]: cannot find value `b`\n  --> b.rs:9:1\n   |\n 9 |     b\n   |     ^ not found in this scope\n\n"
+	)
+	var r Reader
+	r.Write(1, []byte(a+b+a))
+	got, _ := r.Failures()
+	want := []Failure{
+		{Finding: Finding{"a.rs", 3, 5, "error[E0308]: mismatched types"}, Detail: []string{"expected `u8`, found `bool`"}},
+		{Finding: Finding{"b.rs", 9, 1, "error[E0425]: cannot find value `b`"}, Detail: []string{"not found in this scope"}},
+	}
+	if !reflect.DeepEqual(got.List, want) || got.Total != 2 {
+		t.Errorf("got %+v", got)
+	}
+}
+
 func TestReadable(t *testing.T) {
 	in := `{"Time":"x","Action":"output","Package":"m","Output":"--- FAIL: T\n"}` + "\n" + `{"Action":"fail","Package":"m"}` + "\n"
 	if got := string(Readable([]byte(in))); got != "--- FAIL: T\n" {

@@ -153,16 +153,19 @@ type scan struct {
 	label   int  // likewise, with the source that rustc shows, and what it says of it
 }
 
-func (s *scan) found(f Finding) {
+// found notes an error, and reports whether it is a new one.
+func (s *scan) found(f Finding) bool {
 	s.pending, s.raised, s.python, s.goPanic, s.frames, s.wraps, s.below, s.label = false, "", Finding{}, "", false, 0, 0, 0
 	for _, o := range s.list {
 		if o.Finding == f {
-			return // it is reported once
+			return false // it is reported once
 		}
 	}
-	if s.total++; len(s.list) < maxFailures {
-		s.list = append(s.list[:len(s.list):len(s.list)], Failure{Finding: f})
+	if s.total++; len(s.list) >= maxFailures {
+		return false
 	}
+	s.list = append(s.list[:len(s.list):len(s.list)], Failure{Finding: f})
+	return true
 }
 
 func (s *scan) line(l string) {
@@ -193,8 +196,9 @@ func (s *scan) line(l string) {
 		}
 	case strings.Contains(l, "-->"):
 		if m := p.rust.FindStringSubmatch(l); m != nil && s.before != "" && !strings.HasPrefix(s.before, "warning") {
-			s.found(Finding{m[1], number(m[2]), number(m[3]), s.before})
-			s.label = 8
+			if s.found(Finding{m[1], number(m[2]), number(m[3]), s.before}) {
+				s.label = 8
+			}
 			return
 		}
 	case strings.HasPrefix(l, "thread '"):
@@ -328,8 +332,9 @@ func (s *scan) colon(l string) bool {
 	p := allPlaces()
 	if strings.Contains(l, "error") {
 		if m := p.tsc.FindStringSubmatch(l); m != nil {
-			s.found(Finding{m[1], number(m[2] + m[4]), number(m[3] + m[5]), m[6]})
-			s.below = 3
+			if s.found(Finding{m[1], number(m[2] + m[4]), number(m[3] + m[5]), m[6]}) {
+				s.below = 3
+			}
 			return true
 		}
 		if m := p.msvc.FindStringSubmatch(l); m != nil {
@@ -371,7 +376,7 @@ func (s *scan) colon(l string) bool {
 			f.Message = f.Message[len(prefix):]
 		}
 	}
-	if s.found(f); wraps {
+	if s.found(f) && wraps {
 		s.wraps = 4
 	}
 	return true
@@ -473,7 +478,7 @@ func (s *scan) goesOn(l, t string) bool {
 			s.amend(func(f *Failure) { f.Detail = append(f.Detail, m[1]) })
 			return true
 		}
-		if !strings.Contains(l, "|") {
+		if !strings.Contains(l, "|") && l != "..." { // lines that rustc leaves out
 			s.label = 0
 		}
 		return s.label > 0

@@ -10,11 +10,14 @@ import (
 )
 
 // errors writes the first few errors of l whole, in about size bytes, and names the others. What another line has said
-// in this report is not said once more.
+// in this report, or named, is not said once more.
 func (p *printer) errors(l *DocResult, size int) {
 	whole, names := 3, 12
 	if p.opt.Form != Agent {
 		whole, names = 10, 30
+	}
+	if p.said == nil {
+		p.said = make(map[diagnose.Finding]*DocResult)
 	}
 	from := p.buf.Len()
 	var rest, known []*DocError
@@ -29,14 +32,11 @@ func (p *printer) errors(l *DocResult, size int) {
 		if e.Test == "" {
 			most += 2 // one line each
 		}
+		p.said[e.key()] = l
 		if shown >= most || shown > 0 && p.buf.Len()-from > size/2 {
 			rest = append(rest, e)
 			continue
 		}
-		if p.said == nil {
-			p.said = make(map[diagnose.Finding]*DocResult)
-		}
-		p.said[e.key()] = l
 		shown++
 		room := max(size-(p.buf.Len()-from), 120)
 		p.f("  %s\n", diag.ClipBytes(e.String(), min(max(room-40, 100), 320)))

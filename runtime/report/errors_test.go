@@ -64,6 +64,23 @@ FAILED: 2 failed, 1 passed of 3 lines, 1.50 s; gate not run
 	}
 }
 
+// What one line has only named, for want of room, another line does not write out.
+func TestNamedOnce(t *testing.T) {
+	o := outcome(3, "x\n")
+	var list []diagnose.Failure
+	for i := range 7 {
+		list = append(list, diagnose.Failure{Finding: diagnose.Finding{File: "lib.rs", Line: i + 1, Message: "error[E0308]: mismatched types"}, Detail: []string{"expected `u8`, found `bool`"}})
+	}
+	for _, r := range []int{0, 2} {
+		o.Results[r].Step.Hint = ""
+		o.Results[r].Failures = diagnose.Failures{List: list, Total: len(list)}
+	}
+	got := render(t, NewDocument(o, nil, ""), Options{})
+	if want := "1.00 s; as in quality.dlct:1: lib.rs:1, lib.rs:2, lib.rs:3, and 4 more\nFAILED:"; !strings.Contains(got, want) || strings.Count(got, "lib.rs:7") != 1 {
+		t.Errorf("got\n%s", got)
+	}
+}
+
 // An error that two lines report is written once. The log is named by its receipt, in the store that is not the one from
 // here; what is run again has the flags of the run.
 func TestErrorsOnce(t *testing.T) {
