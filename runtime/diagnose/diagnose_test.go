@@ -314,6 +314,9 @@ func TestReaderFindsItAnywhere(t *testing.T) {
 		{"", "a.go:3:1: undefined: x\n", noise, "a.go:3: undefined: x"},
 		{noise, "a.go:3:1: undefined: x\n", "", "a.go:3: undefined: x"},
 		{"=== RUN   TestNoise\n" + noise + "--- PASS: TestNoise (0.00s)\n", "=== RUN   TestX\n    x_test.go:3: got 1, want 2\n--- FAIL: TestX (0.00s)\n", "=== RUN   TestLate\n" + noise + "--- PASS: TestLate (0.00s)\nFAIL\nFAIL\tm\t0.1s\n", "x_test.go:3: TestX: got 1, want 2"},
+		{"=== RUN   TestX\n" + noise, "    x_test.go:3: got 1, want 2\n", strings.Repeat("    x_test.go:9: error and FAIL, logged\n", 5000) + "--- FAIL: TestX (0.00s)\nFAIL\nFAIL\tm\t0.1s\n", "x_test.go:3: TestX: got 1, want 2"},
+		{"=== RUN   TestX\n" + noise, "    x_test.go:3: \n        \tError Trace:\t/r/x_test.go:3\n        \tError:      \tNot equal: \n        \t            \texpected: 1\n        \t            \tactual  : 2\n        \tTest:       \tTestX\n",
+			strings.Repeat("    x_test.go:9: logged\n", 5000) + "--- FAIL: TestX (0.00s)\nFAIL\nFAIL\tm\t0.1s\n", "x_test.go:3: TestX: Not equal: expected: 1 actual : 2"},
 		{"TAP version 13\n" + noise, "not ok 3 - x\n  ---\n  error: 'got 1'\n  ...\n", noise, "x: got 1"},
 		{"=================================== FAILURES ===================================\n____ test_a ____\nE   assert 1 == 2\n\na.py:3: AssertionError\n---- Captured stdout call ----\n" + noise, "____ test_b ____\nE   assert 3 == 4\n\nb.py:3: AssertionError\n", "", "b.py:3: test_b: assert 3 == 4"},
 	} {

@@ -83,8 +83,9 @@ type goSection struct {
 
 // A goTest is a test that runs, or has failed.
 type goTest struct {
-	name  string
-	lines kept
+	name   string
+	lines  kept
+	goesOn int // how many more lines the present log may have that says why the test fails
 }
 
 func newSection(pkg string) *goSection {
@@ -333,8 +334,36 @@ func (s *goSection) line(l string, event bool) bool {
 	if t == nil {
 		return false
 	}
-	t.lines.add(l, t.lines.n >= keptFirst && (strings.Contains(l, ".go:") || looseWord(l)))
+	switch {
+	case t.lines.n < keptFirst:
+		t.lines.add(l, false)
+	case t.accuses(l):
+		t.lines.keep(l)
+	default:
+		t.lines.add(l, strings.Contains(l, ".go:") || looseWord(l))
+	}
 	return true
+}
+
+// accuses reports whether a line is the log of a test that compares, or goes on with one. A test can print any number of lines
+// that read like an error before it and after it.
+func (t *goTest) accuses(l string) bool {
+	if strings.HasPrefix(l, "    ") && strings.Contains(l, ".go:") {
+		if m := gos().log.FindStringSubmatch(l); m != nil {
+			t.goesOn = 0
+			if m[4] == "" || gos().blame.MatchString(m[4]) { // testify's is on the lines below
+				t.goesOn = maxDetail
+				return true
+			}
+			return false
+		}
+	}
+	if t.goesOn > 0 && strings.HasPrefix(l, "        ") {
+		t.goesOn--
+		return true
+	}
+	t.goesOn = 0
+	return false
 }
 
 func (s *goSection) pass(name string) {

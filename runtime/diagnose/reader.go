@@ -337,6 +337,7 @@ type kept struct {
 	list   []keptLine
 	tail   []keptLine // a ring
 	marked int
+	sure   int // lines that keep took
 }
 
 type keptLine struct {
@@ -366,6 +367,17 @@ func (k *kept) add(l string, worth bool) {
 	default:
 		k.tail[k.n%keptLast] = x
 	}
+}
+
+// keep takes a line that says why: it has room of its own.
+func (k *kept) keep(l string) {
+	if k.sure == keptMarked {
+		k.add(l, true)
+		return
+	}
+	k.n++
+	k.sure++
+	k.list = append(k.list, keptLine{k.n, diag.ClipBytes(l, maxText)})
 }
 
 // lines returns what is kept, in order.
