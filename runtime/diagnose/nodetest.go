@@ -275,6 +275,9 @@ type tapTests struct {
 	values    []string // expected, actual
 	comments  []string
 	block     *[]string // that the lines are of
+	diff      []string  // of tap: both values, by lines
+	below     int       // the indentation of the last failure, until what is around it ends; 0 for none
+	parent    bool      // the failure that is read is of what is around another one
 }
 
 func (s *tapTests) line(l string) bool {
@@ -284,8 +287,10 @@ func (s *tapTests) line(l string) bool {
 		if m := nodes().tapFailed.FindStringSubmatch(l); m != nil {
 			s.flush()
 			s.known = true
-			if m[3] == "" {
-				s.name, s.indent = m[2], indent
+			if s.parent = indent < s.below; m[3] == "" {
+				s.name, s.indent, s.below = m[2], indent, indent
+			} else if s.parent {
+				s.below = 0
 			}
 			return true
 		}
@@ -294,6 +299,9 @@ func (s *tapTests) line(l string) bool {
 		s.known = s.known || l[0] == 'T'
 		if s.flush(); !s.inside {
 			s.printed = nil
+		}
+		if indent < s.below {
+			s.below = 0
 		}
 		return s.known
 	}
@@ -334,6 +342,12 @@ func (s *tapTests) line(l string) bool {
 			s.block = &s.reason
 		case key == "error" || key == "message":
 			s.reason = []string{value}
+		case key == "diff" && folded:
+			s.block = &s.diff
+		case key == "wanted" && value != "" && !folded && len(value) < 200:
+			s.values = append([]string{"expected: " + value}, s.values...)
+		case key == "found" && value != "" && !folded && len(value) < 200:
+			s.values = append(s.values, "actual: "+value)
 		case (key == "expected" || key == "actual") && value != "" && !folded && len(value) < 200:
 			s.values = append(s.values, key+": "+value)
 		case key == "stack" && folded:
@@ -345,15 +359,15 @@ func (s *tapTests) line(l string) bool {
 
 // flush ends the failure that is read.
 func (s *tapTests) flush() {
-	name, f, reason, inside := s.name, s.at, s.reason, s.inside
+	name, f, reason, inside, parent, diff := s.name, s.at, s.reason, s.inside, s.parent, s.diff
 	kind, values, comments, stack, printed := s.kind, s.values, s.comments, s.stack, s.printed
-	s.name, s.at, s.reason, s.inside, s.kind, s.values, s.comments, s.stack, s.block = "", Failure{}, nil, false, "", nil, nil, nil, nil
+	s.name, s.at, s.reason, s.inside, s.kind, s.values, s.comments, s.stack, s.block, s.parent, s.diff = "", Failure{}, nil, false, "", nil, nil, nil, nil, false, nil
 	if name == "" {
 		return
 	}
 	s.printed = nil
 	switch {
-	case kind == "subtestsFailed":
+	case kind == "subtestsFailed", parent && len(reason) == 0 && len(values) == 0 && len(diff) == 0 && len(stack) == 0:
 		return
 	case !inside:
 		f = Failure{Finding: commented(comments), Test: name}
@@ -370,6 +384,12 @@ func (s *tapTests) flush() {
 			f.Finding = at
 			break
 		}
+	}
+	if len(values) == 0 {
+		values = ofDiff(diff)
+	}
+	if len(reason) == 0 && len(values) == 2 && strings.HasPrefix(values[0], "expected: ") {
+		reason, values = []string{strings.Join(values, ", ")}, nil
 	}
 	if len(reason) == 0 {
 		reason = []string{cmp.Or(kind, "failed")}
@@ -396,6 +416,19 @@ func (s *tapTests) end() *Failures {
 		s.add(s.cancelled)
 	}
 	return &s.Failures
+}
+
+// ofDiff returns the two values of a diff of one line each, or the lines that differ.
+func ofDiff(diff []string) (lines []string) {
+	for _, l := range diff {
+		if (l[0] == '-' || l[0] == '+') && !strings.HasPrefix(l, "--- ") && !strings.HasPrefix(l, "+++ ") {
+			lines = append(lines, l)
+		}
+	}
+	if len(lines) == 2 && lines[0][0] == '-' && lines[1][0] == '+' {
+		return []string{"expected: " + strings.TrimSpace(lines[0][1:]), "actual: " + strings.TrimSpace(lines[1][1:])}
+	}
+	return lines
 }
 
 // commented reads the comments below a failure, as bats writes them: "(in test file t/a.bats, line 3)", and what failed.
