@@ -343,7 +343,17 @@ func TestLocate(t *testing.T) {
 	for _, x := range f.List {
 		got = append(got, x.File)
 	}
-	if want := []string{"../../a/b/src/x.rs", "own.rs", "../../top.rs", "out.rs", "nowhere.rs", "src/x.rs", "/out.rs", "../x.rs"}; !slices.Equal(got, want) {
+	f = Failures{}
+	for _, path := range []string{"example.com/m/sub/v2", "example.com/m/sub/v2/in", "example.com/m/v3/api", "example.com/m/v3/api/v1", "example.com/m/v2"} {
+		f.List = append(f.List, Failure{Finding: Finding{File: "x_test.go"}, Package: path})
+	}
+	there = map[string]bool{"/r/sub/x_test.go": true, "/r/sub/in/x_test.go": true, "/r/api/x_test.go": true, "/r/api/v1/x_test.go": true}
+	f.Locate("/r", func(path string) bool { return there[path] })
+	for _, x := range f.List {
+		got = append(got, x.File)
+	}
+	if want := []string{"../../a/b/src/x.rs", "own.rs", "../../top.rs", "out.rs", "nowhere.rs", "src/x.rs", "/out.rs", "../x.rs",
+		"sub/x_test.go", "sub/in/x_test.go", "api/x_test.go", "api/v1/x_test.go", "x_test.go"}; !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }

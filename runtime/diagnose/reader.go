@@ -66,11 +66,8 @@ func (f *Failures) Locate(dir string, exists func(path string) bool) {
 				x.File = filepath.ToSlash(rel)
 			}
 		case x.Package != "" && !strings.ContainsAny(x.File, `/\\`):
-			for path := x.Package; path != ""; _, path, _ = strings.Cut(path, "/") {
-				if name := filepath.Join(filepath.FromSlash(path), x.File); filepath.IsLocal(name) && exists(filepath.Join(dir, name)) {
-					x.File = filepath.ToSlash(name)
-					break
-				}
+			if !x.below(x.Package, dir, exists) {
+				x.below(unversioned(x.Package), dir, exists)
 			}
 		case filepath.IsLocal(x.File) && !exists(filepath.Join(dir, x.File)):
 			up := ""
@@ -83,6 +80,24 @@ func (f *Failures) Locate(dir string, exists func(path string) bool) {
 			}
 		}
 	}
+}
+
+// below names the file of f from dir, in the folder that the longest end of the import path is.
+func (f *Failure) below(path, dir string, exists func(path string) bool) bool {
+	for ; path != ""; _, path, _ = strings.Cut(path, "/") {
+		if name := filepath.Join(filepath.FromSlash(path), f.File); filepath.IsLocal(name) && exists(filepath.Join(dir, name)) {
+			f.File = filepath.ToSlash(name)
+			return true
+		}
+	}
+	return false
+}
+
+// unversioned returns an import path without the major version of its module, which is mostly no folder: "m/sub/v2/x" is in sub/x.
+func unversioned(path string) string {
+	return strings.Join(slices.DeleteFunc(strings.Split(path, "/"), func(part string) bool {
+		return len(part) > 1 && part[0] == 'v' && strings.Trim(part[1:], "0123456789") == ""
+	}), "/")
 }
 
 // maxAbove bounds how many folders above that of a command a file is looked for.
