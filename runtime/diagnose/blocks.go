@@ -20,10 +20,11 @@ const (
 	mochaBlock
 	rspecBlock
 	rspecLoadBlock
+	minitestBlock
 )
 
 type blockPatterns struct {
-	pytest, summary, section, unittest, cargo, vitest, mocha, rspec, location, isolated, panicked, quoted, syntax, frame, diff *regexp.Regexp
+	pytest, summary, section, unittest, cargo, vitest, mocha, rspec, minitest, mini, rubyAt, location, isolated, panicked, quoted, syntax, frame, diff *regexp.Regexp
 }
 
 var blockForms = sync.OnceValue(func() (p blockPatterns) {
@@ -36,6 +37,9 @@ var blockForms = sync.OnceValue(func() (p blockPatterns) {
 	p.vitest = c(`^ *FAIL  (.+)$`)
 	p.mocha = c(`^ {2,4}(\d+)\) (.*)$`)
 	p.rspec = c(`^\s+# (?:\./)?(\S+?):(\d+)(?::in .*)?$`)
+	p.minitest = c(`^ {0,2}\d+\) (?:Failure|Error):$`)
+	p.mini = c(`^(.+?)(?: \[([^\]]+):(\d+)\])?:$`)
+	p.rubyAt = c(`^\s+(?:from )?(\S[^:]*|[A-Za-z]:[^:]*):(\d+):in `)
 	p.location = c(`^(\S[^:]*|[A-Za-z]:[^:]*):(\d+): ?(.*)$`)
 	p.isolated = c(`^(-{4,}|_ _ _).*$`)
 	p.panicked = c(`^thread '.*' (?:\(\d+\) )?panicked at (?:'(.*)', )?([^\s:]+):(\d+):(\d+):?$`)
@@ -46,7 +50,7 @@ var blockForms = sync.OnceValue(func() (p blockPatterns) {
 	return p
 })
 
-// blockTests reads the runners that write blocks: pytest, unittest, cargo, jest, vitest, mocha and RSpec.
+// blockTests reads the runners that write blocks: pytest, unittest, cargo, jest, vitest, mocha, RSpec and minitest.
 type blockTests struct {
 	Failures
 	kind    blockKind
@@ -58,6 +62,7 @@ type blockTests struct {
 	file    string   // of jest, whose tests follow
 	failing bool     // mocha's list has begun
 	rspec   bool     // RSpec's list has begun
+	mini    bool     // minitest's list has begun
 	told    bool     // jest repeats itself from here on
 	inside  bool     // pytest's sections of failures
 	short   Failures // of pytest's summary
@@ -105,6 +110,12 @@ func (b *blockTests) line(l string) (known bool) {
 		if strings.HasPrefix(l, "Finished in ") {
 			b.flush()
 			b.rspec = false
+			return false
+		}
+	case minitestBlock:
+		if strings.Contains(l, " runs, ") && strings.Contains(l, " assertions, ") {
+			b.flush()
+			b.mini = false
 			return false
 		}
 	case vitestBlock:
@@ -190,6 +201,10 @@ func (b *blockTests) header(l string) (blockKind, string) {
 		if m := p.mocha.FindStringSubmatch(l); m != nil {
 			return rspecBlock, m[2]
 		}
+	case strings.HasPrefix(l, "Finished in ") && strings.HasSuffix(l, " assertions/s."):
+		b.mini = true
+	case b.mini && l[0] == ' ' && p.minitest.MatchString(l):
+		return minitestBlock, ""
 	case b.failing && l[:2] == "  ":
 		if m := p.mocha.FindStringSubmatch(l); m != nil {
 			return mochaBlock, m[2]
@@ -239,6 +254,8 @@ func (b *blockTests) flush() {
 		if f = ofRSpec(lines); f.File == "" {
 			f.File = name
 		}
+	case minitestBlock:
+		f = ofMinitest(lines)
 	case mochaBlock: // the names of suites are indented by seven or more; a blank line, or an error indented by five, follows
 		for len(lines) > 0 && strings.HasPrefix(lines[0], "       ") && strings.TrimSpace(lines[0]) != "" {
 			name = strings.TrimSpace(name + " " + strings.TrimSpace(lines[0]))
@@ -307,6 +324,51 @@ func ofRSpec(lines []string) (f Failure) {
 		f.Message, f.Detail = f.Message+sep+f.Detail[0], f.Detail[1:]
 	}
 	return f
+}
+
+// ofMinitest reads the block of a test: its name, with the place of an assertion, what it says, the stack of an error.
+func ofMinitest(lines []string) (f Failure) {
+	var message []string
+	over := false // what Ruby quotes of the source stands below a blank line, above the stack
+	for i, l := range lines {
+		t := strings.TrimSpace(l)
+		if i == 0 {
+			if m := blockForms().mini.FindStringSubmatch(l); m != nil {
+				f.Test, f.File, f.Line = m[1], m[2], number(m[3])
+			}
+			continue
+		}
+		if m := blockForms().rubyAt.FindStringSubmatch(l); m != nil {
+			if over = true; f.File == "" && !gem(m[1]) {
+				f.File, f.Line = m[1], number(m[2])
+			}
+			continue
+		}
+		if over = over || t == "" && len(message) > 0; !over && t != "" {
+			message = append(message, t)
+		}
+	}
+	if len(message) == 0 {
+		return f
+	}
+	if diff := slices.Index(message, "--- expected"); diff >= 0 {
+		values := ofDiff(message[diff:])
+		if message = message[:diff:diff]; len(values) == 2 && strings.HasPrefix(values[0], "expected: ") {
+			message = append(message, strings.Join(values, ", "))
+		} else {
+			message = append(append(message, "- expected, + actual:"), values...)
+		}
+	}
+	f.Message, f.Detail = message[0], message[1:]
+	if len(f.Detail) == 1 && strings.HasPrefix(f.Message, "Expected: ") && strings.HasPrefix(f.Detail[0], "Actual: ") {
+		f.Message, f.Detail = f.Message+", "+f.Detail[0], nil
+	}
+	return f
+}
+
+// gem reports whether a file is of Ruby itself, or of a gem.
+func gem(file string) bool {
+	return strings.HasPrefix(file, "<") || strings.Contains(file, "/gems/") || strings.Contains(file, "/lib/ruby/") || strings.Contains(file, "/rubygems/")
 }
 
 // library reports whether a file is of Python itself, or of a package that was installed.

@@ -92,7 +92,7 @@ func (p Pattern) find(text []byte) (f Finding, end int, ok bool) {
 
 // Places: a path, a line and perhaps a column, as the tools write them.
 type placePatterns struct {
-	colon, tsc, java, msvc, github, rust, eslint, pretty, prettyPath, path, python, stack, panicked, shellcheck, raised, frame, loose, makefile, black, rustfmt, prettier, mypy, quoted, label *regexp.Regexp
+	colon, tsc, java, msvc, github, rust, eslint, pretty, prettyPath, path, python, stack, panicked, shellcheck, raised, frame, loose, makefile, ruby, rubySyntax, black, rustfmt, prettier, mypy, quoted, label *regexp.Regexp
 }
 
 var places = sync.OnceValue(newPlaces)
@@ -121,6 +121,8 @@ func newPlaces() (p placePatterns) {
 	p.frame = c(`^\t` + file + `:(\d+)(?: \+0x[0-9a-f]+)?$`)
 	p.loose = c(`(?i)\b(error|errors|fail|failed|failure|fatal|panic|exception|undefined|cannot|assert\w*)\b|^E\s|^✗|^✖|\bnot ok\b`)
 	p.makefile = c(`^(?:g?make|ninja)(?:\[\d+\])?: \*\*\* \[`)
+	p.ruby = c(`^(\S[^:]*(?::[^:]*>)?|[A-Za-z]:[^:]*):(\d+):in [^:]*: (.+) \(([A-Z]\w*(?:::\w+)*)\)$`)
+	p.rubySyntax = c(`^(\S[^:]*|[A-Za-z]:[^:]*):(\d+): (.+)$`)
 	p.black = c(`^(?:[wW]ould reformat:? (.+\.\w+)|error: cannot format (.+?): (.*?)(?:: )?(\d+):(\d+): .*)$`)
 	p.rustfmt = c(`^Diff in (.+?)(?: at line |:)(\d+):$`)
 	p.prettier = c(`^\[(?:warn|error)\] (\S+\.\w+)(?:: (.+) \((\d+):(\d+)\))?$`)
@@ -146,6 +148,7 @@ type scan struct {
 	pending bool      // place has its message on the next line that is not blank
 	raised  string    // the message of an error whose place follows
 	python  Finding
+	ruby    string // an error of Ruby that a gem raised: the frame of the project follows
 	goPanic string
 	frames  bool // python is the last frame of a traceback of pytest
 	wraps   int  // lines that may go on with the message of the last error
@@ -264,6 +267,14 @@ func (s *scan) line(l string) {
 			s.raised = e
 		}
 		return
+	case s.ruby != "" && strings.HasPrefix(t, "from "):
+		if m := blockForms().rubyAt.FindStringSubmatch(l); m != nil && !gem(m[1]) {
+			s.found(Finding{m[1], number(m[2]), 0, s.ruby})
+			s.ruby = ""
+		}
+		return
+	case l[len(l)-1] == ')' && strings.Contains(l, ":in ") && s.rubyError(l):
+		return
 	case strings.HasPrefix(t, `File "`):
 		if m := p.python.FindStringSubmatch(l); m != nil {
 			s.python = Finding{m[1], number(m[2]), 0, ""}
@@ -315,6 +326,24 @@ func (s *scan) line(l string) {
 	if s.loose == "" && looseWord(t) && p.loose.MatchString(t) && !harmless(t) {
 		s.loose = t
 	}
+}
+
+// rubyError notes an error that ended a program of Ruby; it reports whether l is one.
+func (s *scan) rubyError(l string) bool {
+	m := allPlaces().ruby.FindStringSubmatch(l)
+	if m == nil {
+		return false
+	}
+	at := Finding{m[1], number(m[2]), 0, m[3]}
+	if own := allPlaces().rubySyntax.FindStringSubmatch(m[3]); own != nil && isPath(own[1]) { // a file that it cannot read
+		at = Finding{own[1], number(own[2]), 0, own[3]}
+	}
+	if at.Message = m[4] + ": " + at.Message; !gem(at.File) {
+		s.found(at)
+	} else if s.ruby = at.Message; s.raised == "" {
+		s.raised = at.Message
+	}
+	return true
 }
 
 // rated notes an error, or a warning, of the file that a line before named.
@@ -451,6 +480,9 @@ func isPath(s string) bool {
 // harmless reports whether a line only reads like an error: it counts none, or is the name of a test that passed.
 func harmless(t string) bool {
 	if strings.HasPrefix(t, "✔") || strings.HasPrefix(t, "✓") || strings.HasPrefix(t, "[pass] ") || strings.HasPrefix(t, "[PASS] ") || strings.HasPrefix(t, "[ok] ") || strings.HasPrefix(t, "PASS: ") { // the name of a test that passed
+		return true
+	}
+	if rest, ok := strings.CutPrefix(t, "ok "); ok && rest[0] >= '0' && rest[0] <= '9' || strings.HasPrefix(t, "# Subtest: ") { // TAP
 		return true
 	}
 	lower := strings.ToLower(t)

@@ -68,6 +68,9 @@ func NoBinding(status int, flag string, m *routing.Matrix, name string, several 
 	for _, b := range m.Bindings {
 		known = append(known, b.Name)
 	}
+	for _, b := range m.Bindings {
+		known = append(known, b.Noun) // which names it, too
+	}
 	if near := suggest.Near(name, known); near != "" {
 		f.Hint("did you mean %q?", near)
 	}

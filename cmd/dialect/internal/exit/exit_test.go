@@ -63,6 +63,7 @@ func TestNoBinding(t *testing.T) {
 		hints   []string
 	}{
 		{"test_pytets", nil, "--as X: the matrix binds nothing of that name", []string{`did you mean "test_pytest"?`, vocab}},
+		{"pytets", nil, "--as X: the matrix binds nothing of that name", []string{`did you mean "pytest"?`, vocab}},
 		{"zzz", nil, "--as X: the matrix binds nothing of that name", []string{vocab}},
 		{"go", []string{"a", "b"}, "--as X: several bindings have that word: a, b", nil},
 	} {

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"time"
+	"unicode"
 
 	"github.com/command-dialect/dialect/lang/diag"
 	"github.com/command-dialect/dialect/receipts"
@@ -29,6 +30,9 @@ var patterns = sync.OnceValue(func() (p struct{ absent, offline, toolchain, plac
 		`sh: (?:line )?(?:\d+: )?([^:\s]+): (?:command )?not found`,
 		`make(?:\[\d+\])?: ([^:\s]+): (?:No such file or directory|Command not found)`,
 		`error: unrecognized arguments: (--[a-z-]+)`,
+		`cannot load such file -- ([A-Za-z][A-Za-z0-9_/-]*)`,
+		`(?:Could not find gem '|Could not find )([a-z][A-Za-z0-9_-]*)(?:' in|-[0-9][0-9.]* in)`,
+		`bundler: command not found: (\S+)`,
 		`Missing required plugins: (\S+)`,
 		`PackageNotFoundError: No package metadata was found for (\S+)`,
 		`no required module provides package ([^\s;]+)`,
@@ -134,10 +138,10 @@ func first(groups [][]byte) string {
 	return "something"
 }
 
-// lastLine returns the last line of text that is not blank, and not make's own, cut short: there tools sum up.
+// lastLine returns the last line of text that has a letter, and is not make's own, cut short: there tools sum up.
 func lastLine(text []byte) (last string) {
 	for l := range strings.Lines(string(text)) {
-		if l = strings.TrimSpace(l); l != "" && !patterns().made.MatchString(l) {
+		if l = strings.TrimSpace(l); strings.ContainsFunc(l, unicode.IsLetter) && !patterns().made.MatchString(l) {
 			last = l
 		}
 	}

@@ -27,7 +27,7 @@ type Command struct {
 
 // Runners are the files of a runner that a project has, with the names of what they run.
 type Runner struct {
-	Program string // "make", "just", "task"
+	Program string // "make", "just", "task", "rake"
 	File    string
 	Targets []string
 }
@@ -56,6 +56,7 @@ func Read(dir string) *Habits {
 	r.make()
 	r.just()
 	r.task()
+	r.rake()
 	r.ini("tox.ini", "")
 	r.ini("setup.cfg", "tox:")
 	r.pyproject()
@@ -110,9 +111,10 @@ func (r *reader) shell(source, text string) {
 	r.out.Commands = append(r.out.Commands, Parse(source, text)...)
 }
 
-var patterns = sync.OnceValue(func() (p struct{ target, recipe, session, run, word *regexp.Regexp }) {
+var patterns = sync.OnceValue(func() (p struct{ target, recipe, rake, session, run, word *regexp.Regexp }) {
 	p.target = regexp.MustCompile(`^([A-Za-z][A-Za-z0-9_.-]*(?:\s+[A-Za-z][A-Za-z0-9_.-]*)*)\s*::?(?:[^=:]|$)`)
 	p.recipe = regexp.MustCompile(`^@?([A-Za-z][A-Za-z0-9_-]*)(?:\s+[^:=]*)?:(?:[^=]|$)`)
+	p.rake = regexp.MustCompile(`(?m)^(?:task[ (]+|\s*((?:[A-Z]\w*::)+\w*Task)\.(?:new|create)\b[ (]*)(?:[:"']([a-z_][\w:]*)|([a-z_]\w*): )?`) // an indented task is of a namespace
 	p.run = regexp.MustCompile(`(?s)session\.run(?:_always)?\(\s*(.*?)\)`)
 	p.word = regexp.MustCompile(`"([^"\n]*)"|'([^'\n]*)'|(\*?[A-Za-z_][A-Za-z0-9_.]*)`)
 	return p
@@ -130,6 +132,26 @@ func (r *reader) make() {
 			r.shell(file, recipe)
 		} else if m := patterns().target.FindStringSubmatch(line); m != nil {
 			run.Targets = append(run.Targets, strings.Fields(m[1])...)
+		}
+	}
+	r.out.Runners = append(r.out.Runners, run)
+}
+
+// rake reads the names of a Rakefile's tasks. It is a program: a task that a method makes has a name of its own only where
+// one of the methods is known.
+func (r *reader) rake() {
+	file, text := r.first("Rakefile", "rakefile", "Rakefile.rb", "rakefile.rb")
+	if file == "" {
+		return
+	}
+	run := Runner{Program: "rake", File: file}
+	for _, m := range patterns().rake.FindAllStringSubmatch(string(text), -1) {
+		name := m[2] + m[3]
+		if method := m[1]; name == "" && method != "" {
+			name = map[string]string{"Rake::TestTask": "test", "Minitest::TestTask": "test", "RSpec::Core::RakeTask": "spec", "RuboCop::RakeTask": "rubocop"}[method]
+		}
+		if name != "" && !slices.Contains(run.Targets, name) {
+			run.Targets = append(run.Targets, name)
 		}
 	}
 	r.out.Runners = append(r.out.Runners, run)

@@ -247,6 +247,6 @@ func (n *node) tests() {
 		n.found("tests of node")
 		n.pack("node", "test_node", "Test with node", "its tests", n.install)
 	case n.below == "":
-		n.leaveOut("tests", "package.json has no script \"test\", and there are no test files")
+		n.leaveOut("tests of Node", "package.json has no script \"test\", and no file is one of node --test")
 	}
 }

@@ -25,15 +25,21 @@ type target struct {
 // targets are the names that people give to what only looks, in the order in which they are tried.
 var targets = []target{
 	{"Check", []string{"lint", "check-lint"}},
-	{"Test", []string{"test", "tests", "check", "unittest", "unit-test"}},
+	{"Test", []string{"test", "tests", "check", "unittest", "unit-test", "spec"}},
 }
 
 // runners looks at what the project uses to run its checks now. A target is bound only where no line has
 // its verb yet: what a tool of an ecosystem does already is not bound a second time.
 func (d *draft) runners() {
 	for _, r := range d.habits.Runners {
-		if !installed(r.Program) {
-			d.leaveOut(r.File, r.Program+" is not installed")
+		run, install := r.Program, ""
+		if r.Program == "rake" && d.exists("Gemfile") {
+			if install = "bundle install"; installed("bundle") {
+				run = "bundle exec rake"
+			}
+		}
+		if first, _, _ := strings.Cut(run, " "); !installed(first) {
+			d.leaveOut(r.File, first+" is not installed")
 			continue
 		}
 		var covered []string
@@ -45,7 +51,7 @@ func (d *draft) runners() {
 				covered = append(covered, t.names[i])
 			default:
 				d.found(r.File)
-				d.bind(t.verb+" with "+r.Program, binding{tool: r.Program + " " + t.names[i], pins: []string{r.File}}, r.File, "")
+				d.bind(t.verb+" with "+r.Program, binding{tool: run + " " + t.names[i], pins: []string{r.File}}, r.File, install)
 			}
 		}
 		if len(covered) > 0 {
