@@ -64,6 +64,20 @@ FAILED: 2 failed, 1 passed of 3 lines, 1.50 s; gate not run
 	}
 }
 
+// The end of an output that no reader knows has no blank lines and no rules for a model, and all of them for people.
+func TestRules(t *testing.T) {
+	const text = "--------\n\nthe heading\n  ====\n    ^^^^\n---\n#######x\n________\n"
+	o := outcome(1, text)
+	o.Results[0].Failures = diagnose.Failures{}
+	got := render(t, NewDocument(o, nil, ""), Options{})
+	if want := "  | the heading\n  |     ^^^^\n  | ---\n  | #######x\n"; !strings.Contains(got, want) || strings.Contains(got, "====") || strings.Contains(got, "____") {
+		t.Errorf("got\n%s", got)
+	}
+	if got = render(t, NewDocument(o, nil, ""), Options{Form: CI}); !strings.Contains(got, "  | --------\n") {
+		t.Errorf("got\n%s", got)
+	}
+}
+
 // What one line has only named, for want of room, another line does not write out.
 func TestNamedOnce(t *testing.T) {
 	o := outcome(3, "x\n")

@@ -211,7 +211,13 @@ func (l *DocResult) size() (n int64) {
 	return n
 }
 
-// tail writes the end of what l printed, without blank lines, and the first error if that is not in it.
+// rule reports whether a line is a rule or the underline of a heading: four or more of one sign. Carets point at something.
+func rule(line string) bool {
+	t := strings.TrimSpace(line)
+	return len(t) >= 4 && strings.ContainsRune("-=*#_~", rune(t[0])) && strings.Trim(t, t[:1]) == ""
+}
+
+// tail writes the end of what l printed, without blank lines and rules, and the first error if that is not in it.
 func (p *printer) tail(l *DocResult, size int) {
 	lines := l.tailLines()
 	switch p.opt.Form {
@@ -227,7 +233,7 @@ func (p *printer) tail(l *DocResult, size int) {
 		output = slices.DeleteFunc(slices.Clone(output), diagnose.Passing)
 	}
 	if p.opt.Form == Agent {
-		output = slices.DeleteFunc(slices.Clone(output), func(l string) bool { return strings.TrimSpace(l) == "" })
+		output = slices.DeleteFunc(slices.Clone(output), func(l string) bool { return strings.TrimSpace(l) == "" || rule(l) })
 	}
 	tail := lastLines(output, lines, size)
 	if e := p.seen(l, l.Error); e != nil && (e.File != "" || len(tail) == 0) && !slices.ContainsFunc(tail, func(l string) bool { return strings.Contains(l, e.Message) }) && p.opt.Form != CI {

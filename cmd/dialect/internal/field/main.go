@@ -190,7 +190,7 @@ func (p project) try(work, from string) (r result) {
 	}
 	r.first, r.second = once(), once()
 	r.verify = verdict()
-	files, _, err := do("git", "ls-files", "*.go", "*.js", "*.c")
+	files, _, err := do("git", "ls-files", "*.go", "*.js", "*.c", "*.rs")
 	if err != nil || files == "" {
 		r.failed = "there is no file to edit"
 		return r
