@@ -84,6 +84,9 @@ func (d *draft) goWork(text string) {
 	}
 	d.found("go.work")
 	patterns, folders := "", strings.Join(dirs, " ")
+	if slices.Contains(dirs, ".") { // gofmt goes into all that is below
+		folders = "."
+	}
 	for _, dir := range dirs {
 		patterns += " ./" + strings.TrimPrefix(path.Join(dir, "..."), "./")
 	}
@@ -93,6 +96,13 @@ func (d *draft) goWork(text string) {
 	d.bind("Format with gofmt", binding{tool: "gofmt -l " + folders, expect: `{ stdout = "" }`, hint: "run `gofmt -w " + folders + "`"}, fmted.Source, install)
 	d.bind("Check with vet", binding{tool: "go vet" + patterns}, vet.Source, install)
 	d.bind("Test with go", binding{tool: "go test -json" + patterns}, "go.work", install)
+	var unused []string
+	for _, file := range d.glob("*/go.mod", "*/*/go.mod") {
+		if dir := path.Dir(file); !slices.Contains(dirs, dir) && !foreign(dir) {
+			unused = append(unused, dir)
+		}
+	}
+	d.leaveFolders(unused, "go.work does not use them: bind a line to each by hand, with cwd")
 }
 
 func (d *draft) rust() {
