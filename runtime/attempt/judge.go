@@ -90,7 +90,7 @@ func (o *observer) judge(ctx context.Context, res *Report) {
 	}
 	if res.Verdict != schedule.Passed {
 		res.Failures = o.failures(res, failures)
-		res.Failures.Locate(res.Step.Dir, o.files.from.exists)
+		res.Failures.Locate(res.Step.Dir, o.files.from.exists, modules(ctx, o.files.from, res.Step.Dir))
 	}
 }
 

@@ -338,7 +338,7 @@ func TestLocate(t *testing.T) {
 	for _, name := range []string{"a/b/src/x.rs", "own.rs", "top.rs", "out.rs", "nowhere.rs", "/r/a/b/src/x.rs", "/out.rs", "../x.rs"} {
 		f.List = append(f.List, Failure{Finding: Finding{File: name, Line: 1, Message: "x"}})
 	}
-	f.Locate("/r/a/b", func(path string) bool { return there[path] })
+	f.Locate("/r/a/b", func(path string) bool { return there[path] }, nil)
 	var got []string
 	for _, x := range f.List {
 		got = append(got, x.File)
@@ -348,12 +348,14 @@ func TestLocate(t *testing.T) {
 		f.List = append(f.List, Failure{Finding: Finding{File: "x_test.go"}, Package: path})
 	}
 	there = map[string]bool{"/r/sub/x_test.go": true, "/r/sub/in/x_test.go": true, "/r/api/x_test.go": true, "/r/api/v1/x_test.go": true}
-	f.Locate("/r", func(path string) bool { return there[path] })
+	f.List = append(f.List, Failure{Finding: Finding{File: "y_test.go"}, Package: "example.com/m/called"}, Failure{Finding: Finding{File: "z_test.go"}, Package: "example.com/m/called"})
+	there["/r/other/y_test.go"] = true
+	f.Locate("/r", func(path string) bool { return there[path] }, func(imported string) (string, bool) { return "other", imported == "example.com/m/called" })
 	for _, x := range f.List {
 		got = append(got, x.File)
 	}
 	if want := []string{"../../a/b/src/x.rs", "own.rs", "../../top.rs", "out.rs", "nowhere.rs", "src/x.rs", "/out.rs", "../x.rs",
-		"sub/x_test.go", "sub/in/x_test.go", "api/x_test.go", "api/v1/x_test.go", "x_test.go"}; !slices.Equal(got, want) {
+		"sub/x_test.go", "sub/in/x_test.go", "api/x_test.go", "api/v1/x_test.go", "x_test.go", "other/y_test.go", "z_test.go"}; !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }

@@ -54,9 +54,10 @@ func (f Failures) First() *Finding {
 }
 
 // Locate names the files as they are seen from dir, an absolute path in which the tool ran. go test names files without
-// their folder, and says the import path of the package: the folder is the longest end of that for which the file exists. cargo
+// their folder, and says the import path of the package: the folder is the longest end of that for which the file exists, else what
+// folder says of it, if that is set. cargo
 // names them from the root of its workspace, above dir: that is the nearest folder of the repository from which the file exists.
-func (f *Failures) Locate(dir string, exists func(path string) bool) {
+func (f *Failures) Locate(dir string, exists func(path string) bool, folder func(imported string) (string, bool)) {
 	for i := range f.List {
 		x := &f.List[i]
 		switch {
@@ -66,8 +67,11 @@ func (f *Failures) Locate(dir string, exists func(path string) bool) {
 				x.File = filepath.ToSlash(rel)
 			}
 		case x.Package != "" && !strings.ContainsAny(x.File, `/\\`):
-			if !x.below(x.Package, dir, exists) {
-				x.below(unversioned(x.Package), dir, exists)
+			if x.below(x.Package, dir, exists) || x.below(unversioned(x.Package), dir, exists) || folder == nil || exists(filepath.Join(dir, x.File)) {
+				continue
+			}
+			if at, ok := folder(x.Package); ok && exists(filepath.Join(dir, filepath.FromSlash(at), x.File)) {
+				x.File = at + "/" + x.File
 			}
 		case filepath.IsLocal(x.File) && !exists(filepath.Join(dir, x.File)):
 			up := ""

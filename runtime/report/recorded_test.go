@@ -125,7 +125,7 @@ func (r *recording) outcome() *engine.Outcome {
 			file, _, ok := strings.Cut(fact, ":")
 			return ok && path == "/home/u/shop/"+file
 		})
-	})
+	}, nil)
 	return o
 }
 
