@@ -595,6 +595,8 @@ func badID(id string, err error) *exit.Failure {
 		f.Hint("verify asks about the files, not about a script: dialect verify; --require NAME insists on a binding")
 	case serr == nil:
 		f.Hint("verify asks about all files of the project: dialect verify")
+	case strings.HasPrefix(id, "g-"):
+		f.Hint("the id of a gate is g- and hex digits: `dialect receipts list` prints them")
 	default:
 		f.Hint("to ask about a commit: dialect verify --tree %s; to insist on a binding: --require %[1]s", report.Command([]string{id}))
 	}
