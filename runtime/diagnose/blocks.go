@@ -132,7 +132,7 @@ func (b *blockTests) line(l string) (known bool) {
 
 // worth reports whether a line of a long block says something of the failure.
 func (b *blockTests) worth(l string) bool {
-	return strings.HasPrefix(l, "E ") || strings.HasPrefix(l, "thread '") || b.kind == pytestBlock && hasPlace(l) && blockForms().location.MatchString(l)
+	return strings.HasPrefix(l, "E ") || b.kind == unittestBlock && (strings.HasPrefix(l, "- ") || strings.HasPrefix(l, "+ ")) || strings.HasPrefix(l, "thread '") || b.kind == pytestBlock && hasPlace(l) && blockForms().location.MatchString(l)
 }
 
 // header returns the kind and the test of a block that begins with l, and ends what l ends.
@@ -224,7 +224,7 @@ func (b *blockTests) flush() {
 	case pytestBlock:
 		f = ofPytest(name, lines)
 	case unittestBlock:
-		f = ofTraceback(lines)
+		f = ofTraceback(differing(lines))
 		f.Test = name
 		f.Detail = undiffed(f.Message, f.Detail)
 	case cargoBlock:
@@ -484,6 +484,39 @@ func ofTraceback(lines []string) (f Failure) {
 		f.File, f.Line = own.File, own.Line
 	}
 	return f
+}
+
+// differing returns the lines of a traceback of unittest without those of a diff that both values have, which could be all that
+// there is room for. What the test itself said stands in the last line, after " : ".
+func differing(lines []string) []string {
+	raised := -1
+	differs := false
+	for i, l := range lines {
+		switch {
+		case strings.HasPrefix(l, "AssertionError: "):
+			raised, differs = i, false
+		case strings.HasPrefix(l, "Traceback "):
+			raised = -1
+		case raised >= 0:
+			differs = differs || strings.HasPrefix(l, "- ") || strings.HasPrefix(l, "+ ")
+		}
+	}
+	if raised < 0 || !differs {
+		return lines
+	}
+	kept, last := slices.Clone(lines[:raised+1]), ""
+	for _, l := range lines[raised+1:] {
+		if strings.Trim(l, "-= ") != "" {
+			last = l
+		}
+		if !strings.HasPrefix(l, "  ") && !strings.HasPrefix(l, "? ") {
+			kept = append(kept, l)
+		}
+	}
+	if i := strings.LastIndex(last, " : "); i >= 0 && strings.HasPrefix(last, "  ") {
+		kept = append(kept, last[i+3:])
+	}
+	return kept
 }
 
 // undiffed returns the detail of an assertion of unittest without the diff of two values that the message has both, whole and
