@@ -164,7 +164,9 @@ func (f *initFlags) write(u *ui, dir string, p scaffold.Plan) error {
 	if err := outfile.Settle(outfile.InUse{}, outs...); err != nil {
 		return err
 	}
+	var names []string
 	for i, file := range files {
+		names = append(names, filepath.Base(file.Path))
 		write := outs[i].Create
 		if f.force {
 			write = outs[i].Replace
@@ -177,6 +179,9 @@ func (f *initFlags) write(u *ui, dir string, p scaffold.Plan) error {
 		default:
 			u.Notef("wrote %s", file.Path)
 		}
+	}
+	if hidden := trial.Ignored(context.Background(), p.Dir, names...); len(hidden) > 0 {
+		u.Notef("git ignores %s: git add --force %s, else no commit has what says what is tested", strings.Join(hidden, " and "), strings.Join(hidden, " "))
 	}
 	u.Notef("now: dialect run %s", filepath.Join(dir, scaffold.ScriptName))
 	return nil
