@@ -181,7 +181,7 @@ func (f *initFlags) write(u *ui, dir string, p scaffold.Plan) error {
 		}
 	}
 	if hidden := trial.Ignored(context.Background(), p.Dir, names...); len(hidden) > 0 {
-		u.Notef("git ignores %s: git add --force %s, else no commit has what says what is tested", strings.Join(hidden, " and "), strings.Join(hidden, " "))
+		u.Notef("git ignores %s: run `git add --force %s`, or a clone lacks them", strings.Join(hidden, " and "), strings.Join(hidden, " "))
 	}
 	u.Notef("now: dialect run %s", filepath.Join(dir, scaffold.ScriptName))
 	return nil
