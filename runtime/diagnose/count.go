@@ -510,11 +510,6 @@ var summaries = sync.OnceValue(func() []summaryKind {
 			all, failed, pending := number(m[1]), number(m[2]), number(m[3])
 			c.total(Tests{max(all-failed-pending, 0), failed, pending})
 		}},
-		// minitest; test-unit
-		{[]byte(" assertions, "), regexp.MustCompile(`^(\d+) (?:runs|tests), \d+ assertions, (\d+) failures, (\d+) errors, (\d+) (?:skips|pendings, (\d+) omissions, \d+ notifications)$`), func(c *Counter, m [][]byte) {
-			failed, skipped := number(m[2])+number(m[3]), number(m[4])+number(m[5])
-			c.total(Tests{max(number(m[1])-failed-skipped, 0), failed, skipped})
-		}},
 		// Surefire: one a class, with its time, and one of all
 		{[]byte("Tests run: "), regexp.MustCompile(`^(?:\[\w+\] )?Tests run: (\d+), Failures: (\d+), Errors: (\d+), Skipped: (\d+)$`), func(c *Counter, m [][]byte) {
 			failed, skipped := number(m[2])+number(m[3]), number(m[4])
