@@ -2,6 +2,7 @@ package broker
 
 import (
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -47,15 +48,19 @@ func arguments(c Call, t *mcp.Tool) (map[string]any, error) {
 		}
 		args[name] = typed(v.Text, property(schema, name))
 	}
+	if nested(args, 0) {
+		return nil, mcpclient.Errorf(mcpclient.BadArguments, "the arguments of %s are nested more than %d deep", c.Target, maxNesting)
+	}
+	places, err := bounded(schema)
+	if err == nil {
+		err = places.checkable(args)
+	}
+	if err != nil {
+		return nil, mcpclient.Errorf(mcpclient.Protocol, "the schema of the tool %s cannot be used: %v", t.Name, err)
+	}
 	resolved, err := schema.Resolve(nil)
 	if err != nil {
 		return nil, mcpclient.Errorf(mcpclient.Protocol, "the schema of the tool %s is not a JSON Schema: %v", t.Name, err)
-	}
-	if err := bounded(schema); err != nil {
-		return nil, mcpclient.Errorf(mcpclient.Protocol, "the schema of the tool %s cannot be used: %v", t.Name, err)
-	}
-	if nested(args, 0) {
-		return nil, mcpclient.Errorf(mcpclient.BadArguments, "the arguments of %s are nested more than %d deep", c.Target, maxNesting)
 	}
 	if err := resolved.Validate(plainNumbers(args)); err != nil {
 		return nil, mcpclient.Errorf(mcpclient.BadArguments, "the tool %s does not take that: %s; it wants: %s", t.Name, reason(err), wants(schema))
@@ -71,6 +76,9 @@ func schemaOf(t *mcp.Tool) (*jsonschema.Schema, error) {
 	s := new(jsonschema.Schema)
 	if string(raw) == "null" {
 		return s, nil
+	}
+	if err := readable(raw); err != nil {
+		return nil, err
 	}
 	if err := json.Unmarshal(raw, s); err != nil {
 		return nil, err
@@ -183,8 +191,12 @@ func wants(s *jsonschema.Schema) string {
 	for name := range s.Properties {
 		names = append(names, name)
 	}
+	required := make(map[string]bool, len(s.Required))
+	for _, name := range s.Required {
+		required[name] = true
+	}
 	slices.SortFunc(names, func(a, b string) int {
-		if r := slices.Contains(s.Required, a); r != slices.Contains(s.Required, b) {
+		if r := required[a]; r != required[b] {
 			if r {
 				return -1
 			}
@@ -192,11 +204,16 @@ func wants(s *jsonschema.Schema) string {
 		}
 		return strings.Compare(a, b)
 	})
+	more := ""
+	if n := len(names) - maxWanted; n > 0 {
+		more = fmt.Sprintf(", and %d more", n)
+		names = names[:maxWanted]
+	}
 	for i, name := range names {
 		text := name
 		if t := s.Properties[name].Type; t != "" {
 			text += " (" + t
-			if slices.Contains(s.Required, name) {
+			if required[name] {
 				text += ", required"
 			}
 			text += ")"
@@ -206,8 +223,11 @@ func wants(s *jsonschema.Schema) string {
 	if len(names) == 0 {
 		return "nothing"
 	}
-	return strings.Join(names, ", ")
+	return clip(strings.Join(names, ", ")) + more
 }
+
+// maxWanted is how many properties of a tool a message names.
+const maxWanted = 50
 
 // reason is the last part of a validation error: what is wrong, without the path through the
 // schema.
@@ -217,6 +237,16 @@ func reason(err error) string {
 		if _, rest, ok := strings.Cut(text[i:], ": "); ok {
 			text = rest
 		}
+	}
+	return clip(text)
+}
+
+// maxText bounds what a message has of a schema, in bytes.
+const maxText = 2 << 10
+
+func clip(text string) string {
+	if len(text) > maxText {
+		return strings.ToValidUTF8(text[:maxText], "") + "..."
 	}
 	return text
 }

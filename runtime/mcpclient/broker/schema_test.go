@@ -35,7 +35,9 @@ func TestSchemaOfItself(t *testing.T) {
 		{`{"$schema":"http://json-schema.org/draft-07/schema#","dependencies":{"x":{"$ref":"#"}}}`, "leads to itself"},
 		{`{"oneOf":[{"$ref":"#/%24defs/a~1b"}],"$defs":{"a/b":{"else":{"$ref":"#"}}}}`, "leads to itself"},
 		{`{"$ref":"#/$defs/d0","$defs":{` + strings.Join(chain, ",") + `}}`, "deep"},
-		{`{"$ref":"#/$defs/d160","$defs":{` + strings.Join(doubling, ",") + `}}`, "more than"},
+		{`{"$ref":"#/$defs/d160","$defs":{` + strings.Join(doubling, ",") + `}}`, "too long"},
+		{`{"allOf":[{"$ref":"#/allOf/+0"}]}`, "leads to itself"},
+		{`{"allOf":[{"$ref":"#/allOf/-0"}]}`, "leads to itself"},
 		{deep(500, "not"), "deep"},
 		// A schema that leads to itself by way of a value ends with the value.
 		{`{"type":"object","properties":{"x":{"$ref":"#"},"y":{"items":{"$ref":"#/properties/y"}}},"additionalProperties":{"anyOf":[{"$ref":"#"},{"type":"string"}]}}`, ""},
@@ -57,5 +59,62 @@ func TestSchemaOfItself(t *testing.T) {
 	}
 	if err := nest(maxNesting); err != nil {
 		t.Errorf("%v", err)
+	}
+}
+
+// TestSchemaOfMuch: what a schema makes the validator do for arguments is bounded, in time and memory, and so is what it takes to read one.
+func TestSchemaOfMuch(t *testing.T) {
+	many := func(n int, f func(i int) string) string {
+		var list []string
+		for i := range n {
+			list = append(list, f(i))
+		}
+		return strings.Join(list, ",")
+	}
+	each := func(text string) func(int) string { return func(int) string { return text } }
+	ref := func(n int, name string) string {
+		return `{"anyOf":[` + many(n, each(`{"$ref":"#/$defs/`+name+`"}`)) + `]}`
+	}
+	around := func(n int, text, in string) string {
+		return strings.Repeat(text, n) + in + strings.Repeat("}", strings.Count(text, "{")*n)
+	}
+	const plain = `{"x":{}}`
+	for _, tt := range []struct {
+		name, schema, arguments, want string
+	}{
+		{"schemas by values", `{"anyOf":` + ref(9000, "x")[9:len(ref(9000, "x"))-1] + `,"$defs":{"x":{"properties":{"x":` + ref(9000, "y") + `}},"y":{}}}`, plain, "too long"},
+		{"values by schemas", `{"properties":{"x":{"items":{"anyOf":[` + many(3000, each(`{}`)) + `]}}}}`, `{"x":[` + many(3000, each("1")) + `]}`, "too long"},
+		{"two ways into each value", `{"anyOf":[{"additionalProperties":{"$ref":"#"}},{"additionalProperties":{"$ref":"#"}}]}`, around(26, `{"x":`, "1"), "too long"},
+		{"errors that repeat it", `{"anyOf":` + ref(9000, "x")[9:len(ref(9000, "x"))-1] + `,"$defs":{"x":{"enum":["` + strings.Repeat("a", 1<<19) + `"]}}}`, plain, "too long"},
+		{"large patterns", `{"properties":{` + many(1000, func(i int) string { return fmt.Sprintf(`"%d":{"pattern":"x{1000}"}`, i) }) + `}}`, plain, "patterns"},
+		{"large names of patterns", `{"patternProperties":{` + many(1000, func(i int) string { return fmt.Sprintf(`"%dx{1000}":true`, i) }) + `}}`, plain, "patterns"},
+		{"a pattern by a text", `{"properties":{"x":{"pattern":"` + strings.Repeat("(a?){50}", 200) + `"}}}`, `{"x":"` + strings.Repeat("a", 100_000) + `"}`, "too long"},
+		{"depth", around(9000, `{"not":`, "{}"), plain, "too long to read"},
+		{"long paths", around(1000, `{"properties":{"`+strings.Repeat("a", 1000)+`":`, "{}"), plain, "too long to read"},
+		{"long addresses", `{"$id":"http://` + strings.Repeat("a", 1<<19) + `","allOf":[` + many(1000, each(`{"$ref":"#/$defs/x"}`)) + `],"$defs":{"x":{}}}`, plain, "too long to read"},
+		{"size", `{"title":"` + strings.Repeat("a", maxSchema) + `"}`, plain, "more than"},
+
+		{"a long text", `{"properties":{"x":{"type":"string","pattern":"^[a-z]*$","maxLength":10000000}},"required":["x"]}`, `{"x":"` + strings.Repeat("a", 1<<20) + `"}`, ""},
+		{"a long list", `{"properties":{"x":{"items":{"oneOf":[{"type":"string"},{"type":"integer"}]}}}}`, `{"x":[` + many(10_000, each("1")) + `]}`, ""},
+		{"many properties", `{"properties":{` + many(1000, func(i int) string { return fmt.Sprintf(`"p%d":{"type":"string","description":"%0200d"}`, i, i) }) + `}}`, plain, ""},
+		{"the pattern of an example", `{"examples":[{"pattern":"(","patternProperties":{"(":{}}}]}`, plain, ""},
+	} {
+		_, err := arguments(Call{Target: "s:t", Arguments: tt.arguments}, &mcp.Tool{Name: "t", InputSchema: json.RawMessage(tt.schema)})
+		if (err == nil) != (tt.want == "") || err != nil && !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%s: %.300v, want %q", tt.name, err, tt.want)
+		}
+	}
+}
+
+// TestSchemaInMessages: a message has some of a schema's names, and finds them in a moment.
+func TestSchemaInMessages(t *testing.T) {
+	var properties, required []string
+	for i := range 20_000 {
+		properties, required = append(properties, fmt.Sprintf(`"%d":{}`, i)), append(required, fmt.Sprintf(`"%d"`, i))
+	}
+	schema := `{"properties":{` + strings.Join(properties, ",") + `},"required":[` + strings.Join(required, ",") + `]}`
+	_, err := arguments(Call{Target: "s:t", Arguments: `{}`}, &mcp.Tool{Name: "t", InputSchema: json.RawMessage(schema)})
+	if err == nil || !strings.HasSuffix(err.Error(), ", and 19950 more") || len(err.Error()) > 3*maxText {
+		t.Errorf("%.500v", err)
 	}
 }
