@@ -243,7 +243,7 @@ func (c *checkout) directory(name string, repair bool, differ func(string)) (boo
 		if err := os.Mkdir(full, 0o755); err != nil {
 			return false, err
 		}
-		return false, os.Chmod(full, 0o755) // whatever the umask
+		return false, errors.Join(overlay.Bare(full), os.Chmod(full, 0o755)) // whatever the umask
 	default:
 		return false, err
 	}

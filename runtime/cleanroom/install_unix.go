@@ -21,6 +21,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/command-dialect/dialect/lang/regular"
+	"github.com/command-dialect/dialect/runtime/overlay"
 	"github.com/command-dialect/dialect/runtime/process"
 	"github.com/command-dialect/dialect/runtime/tempdir"
 	"github.com/command-dialect/dialect/runtime/workspace"
@@ -650,6 +651,9 @@ func (r *Room) fill(in *installed, dir string, made maker) error {
 		return err
 	}
 	defer remove()
+	if err := overlay.Bare(temp); err != nil {
+		return err
+	}
 	files, err := made(filepath.Join(temp, "files"))
 	if err != nil {
 		return err

@@ -314,6 +314,9 @@ func (r *Room) begin(parent string) (err error) {
 	if r.dir, r.remove, err = tempdir.NewIn(parent, tempdir.Room); err != nil {
 		return err
 	}
+	if err := overlay.Bare(r.dir); err != nil { // what is made in it has the modes that it is given
+		return err
+	}
 	r.parent = parent
 	if r.dir, err = filepath.EvalSymlinks(r.dir); err != nil {
 		return err

@@ -427,20 +427,53 @@ func TestKept(t *testing.T) {
 	}
 }
 
-// Attributes by which an overlay hides what is there are no part of any file: a checkout has none.
+// closed is a list of permissions by which nobody may read, write or execute a new file.
+const closed = "\x02\x00\x00\x00" + "\x01\x00\x00\x00\xff\xff\xff\xff" + "\x04\x00\x00\x00\xff\xff\xff\xff" + "\x20\x00\x00\x00\xff\xff\xff\xff"
+
+// A directory hands its list of permissions for new files on to those that are made in it: those of a room have none, wherever it is made.
+func TestInheritedModes(t *testing.T) {
+	root := project(t, home(t))
+	put(t, root, "dir/file", "text")
+	temp, cache := t.TempDir(), t.TempDir()
+	t.Setenv("TMPDIR", temp)
+	t.Setenv("XDG_CACHE_HOME", cache)
+	group := strings.Replace(strings.Replace(closed, "\x01\x00\x00", "\x01\x00\x07", 1), "\x20\x00\x00", "\x20\x00\x05", 1)
+	for _, dir := range []string{temp, cache} {
+		if err := unix.Setxattr(dir, "system.posix_acl_default", []byte(group), 0); errors.Is(err, unix.ENOTSUP) {
+			t.Skip("no such lists here")
+		} else if err != nil {
+			t.Fatal(err)
+		}
+	}
+	for range 2 {
+		r := confined(t, root)
+		out, _ := sh(t, r, "umask 0; for d in . dir $HOME /tmp; do echo >$d/new; stat -c %a $d/new; done")
+		if out != "666\n666\n666\n666\n" {
+			t.Errorf("%q", out)
+		}
+		r.Forget()
+		if _, err := r.Take(t.Context()); err != nil {
+			t.Error(err)
+		}
+		r.Close()
+	}
+}
+
+// Attributes by which an overlay hides what is there, or a new file gets its mode, are no part of any file: a checkout has none.
 func TestMarks(t *testing.T) {
 	root := project(t, home(t))
 	put(t, root, "dir/sub/empty", "")
 	put(t, root, "dir/sub/full", "text")
 	put(t, root, "dir/other/file", "text")
 	r := confined(t, root)
-	const look = "test -e dir/sub/empty && test -e dir/sub/full && test -e dir/other/file && echo there"
+	const look = "test -e dir/sub/empty && test -e dir/sub/full && test -e dir/other/file && umask 022 && echo there >dir/sub/new && stat -c %a dir/sub/new"
 	out, _ := sh(t, r, look)
-	want(t, "before", out, "there")
+	want(t, "before", out, "644")
 	for _, c := range []struct{ at, with []string }{
 		{[]string{"dir/sub", "dir/sub/empty"}, []string{overlay.OpaqueName + "=x", "user.overlay.whiteout=y"}},
 		{[]string{"dir/sub/full"}, []string{"user.overlay.metacopy="}}, // a copy of its attributes alone: it cannot be looked at
 		{[]string{"dir/other"}, []string{"user.overlay.redirect=/dir/sub"}},
+		{[]string{"dir/sub"}, []string{"system.posix_acl_default=" + closed}},
 	} {
 		for i, at := range c.at {
 			name, value, _ := strings.Cut(c.with[i], "=")
@@ -457,7 +490,7 @@ func TestMarks(t *testing.T) {
 		r.Close()
 		r = confined(t, root)
 		out, _ = sh(t, r, look)
-		want(t, c.with[0]+", repaired", out, "there")
+		want(t, c.with[0]+", repaired", out, "644")
 	}
 }
 

@@ -3,6 +3,7 @@ package overlay
 import (
 	"io/fs"
 	"os"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -19,9 +20,10 @@ func Opaque(dir *os.File) bool {
 	return err == nil && string(value[:n]) == "y"
 }
 
-// markPrefix begins the names of all attributes that an overlay reads. By others than [OpaqueName] a file is removed or cannot be opened, and a
-// directory cannot be entered, or has marks of a further kind in it.
-const markPrefix = "user.overlay."
+// What begins the names of attributes that decide what a command sees, or what becomes of its own files. An overlay reads those of "user.overlay.": by
+// others than [OpaqueName] a file is removed or cannot be opened, and a directory cannot be entered, or has marks of a further kind in it. A directory
+// hands its list of permissions for new files on to what is made in it. Others are left alone: some file systems give each file one.
+var markPrefixes = []string{"user.overlay.", "system.posix_acl_"}
 
 // Marks returns the names of those that an open file or directory has.
 func Marks(fd int) (names []string, err error) {
@@ -37,7 +39,7 @@ func Marks(fd int) (names []string, err error) {
 		return nil, os.NewSyscallError("flistxattr", err)
 	}
 	for name := range strings.SplitSeq(string(list[:n]), "\x00") {
-		if strings.HasPrefix(name, markPrefix) {
+		if slices.ContainsFunc(markPrefixes, func(prefix string) bool { return strings.HasPrefix(name, prefix) }) {
 			names = append(names, name)
 		}
 	}
@@ -52,6 +54,20 @@ func Unmark(fd int, names []string) error {
 		}
 	}
 	return nil
+}
+
+// Bare takes the marks away from a directory that was just made: it has those that the one above it hands on.
+func Bare(dir string) error {
+	f, err := os.OpenFile(dir, os.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW, 0)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	names, err := Marks(int(f.Fd()))
+	if err != nil {
+		return err
+	}
+	return Unmark(int(f.Fd()), names)
 }
 
 // removed reports whether a file is the mark of one that is removed.

@@ -17,4 +17,7 @@ func Marks(int) ([]string, error) { return nil, nil }
 
 func Unmark(int, []string) error { return nil }
 
+// Bare likewise.
+func Bare(string) error { return nil }
+
 func removed(fs.FileInfo) bool { return false }
