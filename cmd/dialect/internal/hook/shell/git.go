@@ -80,6 +80,9 @@ func (in *Intent) git(words []word, st *state, depth int) {
 		if i := slices.IndexFunc(rest, isHooksPath); i >= 0 && writesConfig(rest, i) {
 			in.Bypass = "core.hooksPath"
 		}
+		if i := slices.IndexFunc(rest, isInclude); i >= 0 && i+1 < len(rest) && writesConfig(rest, i) {
+			in.Bypass = "include.path"
+		}
 		if i := slices.IndexFunc(rest, func(a string) bool {
 			return strings.HasPrefix(strings.TrimLeft(a, "-"), "re") && strings.HasSuffix(a, "e-section")
 		}); i >= 0 && slices.Contains(rest[i:], "core") {

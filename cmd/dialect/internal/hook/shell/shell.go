@@ -411,7 +411,9 @@ func (in *Intent) argv(args []word, st *state, depth int) {
 			return
 		}
 		for len(args) > 1 && args[0].hidden() { // such as $SUDO
-			args = args[1:]
+			if args = args[1:]; strings.HasPrefix(args[0].text, "-") { // such as $SHELL -c
+				args = append([]word{{text: "sh", known: true}}, args...)
+			}
 		}
 		for len(args) > 0 && isAssignment(args[0].text) { // of env
 			name, value, _ := strings.Cut(args[0].text, "=")
@@ -601,7 +603,7 @@ func (in *Intent) argv(args []word, st *state, depth int) {
 			}
 		}
 	case "eval":
-		for len(rest) > 0 && rest[0].text == "eval" {
+		for len(rest) > 0 && (rest[0].text == "eval" || rest[0].text == "--") {
 			rest = rest[1:]
 		}
 		in.read(strings.Join(texts(rest), " "), st, depth+1)
