@@ -141,6 +141,11 @@ func work(args []string) int {
 		return bad(69, "%v", err)
 	}
 	defer o.Client.Close()
+	for _, kv := range os.Environ() { // commands do not learn of what the server lets this worker in by
+		if name, _, _ := strings.Cut(kv, "="); strings.HasPrefix(name, "TEMPORAL_") {
+			os.Unsetenv(name)
+		}
+	}
 	w, err := worker.New(o)
 	if err != nil {
 		return bad(exit.Usage, "%v", err)
