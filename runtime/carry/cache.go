@@ -59,7 +59,7 @@ func (c *Cache) Checkout(ctx context.Context, ref, commit, dir string) (err erro
 			_ = tempdir.RemoveAll(dir)
 		}
 	}()
-	if err := write(ctx, from, commit, dir); err != nil {
+	if err := write(ctx, from, dir); err != nil {
 		return err
 	}
 	dot := filepath.Join(dir, ".git")
@@ -110,6 +110,16 @@ func (c *Cache) fetched(ctx context.Context, ref, commit string) (dir string, er
 	}
 	if got := strings.TrimSpace(string(got)); got != commit {
 		return "", fmt.Errorf("%s is the commit %s, and not %s", ref, git.Clip(got), commit)
+	}
+	list, err := run(ctx, fresh, nil, "ls-tree", "-r", "-l", "-z", "--full-tree", commit) // a few trees can name more files than read-tree has room for
+	if err != nil {
+		return "", err
+	}
+	if _, err := parseList(list); err != nil {
+		return "", err
+	}
+	if err := os.WriteFile(filepath.Join(fresh, listName), list, 0o600); err != nil {
+		return "", err
 	}
 	if _, err := run(ctx, fresh, nil, "read-tree", commit); err != nil {
 		return "", err
@@ -186,9 +196,45 @@ func copyFile(to, from string) error {
 	return errors.Join(err, out.Close())
 }
 
-// write writes the files of a commit below dir. Nothing is written outside of it, whatever links the commit has.
-func write(ctx context.Context, cache, commit, dir string) error {
-	list, err := run(ctx, cache, nil, "ls-tree", "-r", "-z", "--full-tree", commit)
+// An entry is a file of a commit.
+type entry struct{ mode, object, name string }
+
+// listName is the file of a kept commit that lists its files, as git ls-tree does.
+const listName = "dialect-list"
+
+// mostFiles bounds what the files of a commit have together, in bytes: a few objects can name more than there is room for.
+const mostFiles = 16 << 30
+
+// parseList reads what git ls-tree lists with sizes.
+func parseList(list []byte) (entries []entry, err error) {
+	sum := int64(0)
+	for len(list) > 0 {
+		row, rest, ended := bytes.Cut(list, []byte{0})
+		list = rest
+		head, name, ok := strings.Cut(string(row), "\t")
+		words := strings.Fields(head)
+		if !ended || !ok || len(words) != 4 || words[1] != "blob" || !git.ValidPath(name) {
+			return nil, fmt.Errorf("the commit has %s, which is not written", git.Display(name))
+		}
+		size, err := strconv.ParseInt(words[3], 10, 64)
+		if err != nil {
+			return nil, err
+		}
+		if sum += size; size > mostFiles || sum > mostFiles {
+			return nil, fmt.Errorf("the files of the commit have more than %d GiB", mostFiles>>30)
+		}
+		entries = append(entries, entry{words[0], words[2], name})
+	}
+	return entries, nil
+}
+
+// write writes the files of a commit that is kept in cache below dir. Nothing is written outside of it, whatever links the commit has.
+func write(ctx context.Context, cache, dir string) error {
+	list, err := os.ReadFile(filepath.Join(cache, listName))
+	if err != nil {
+		return err
+	}
+	entries, err := parseList(list)
 	if err != nil {
 		return err
 	}
@@ -197,19 +243,9 @@ func write(ctx context.Context, cache, commit, dir string) error {
 		return err
 	}
 	defer root.Close()
-	type entry struct{ mode, name string }
-	var entries []entry
 	var ask bytes.Buffer
-	for len(list) > 0 {
-		row, rest, ended := bytes.Cut(list, []byte{0})
-		list = rest
-		head, name, ok := strings.Cut(string(row), "\t")
-		words := strings.Fields(head)
-		if !ended || !ok || len(words) != 3 || words[1] != "blob" || !git.ValidPath(name) {
-			return fmt.Errorf("the commit has %s, which is not written", git.Display(name))
-		}
-		entries = append(entries, entry{words[0], name})
-		ask.WriteString(words[2] + "\n")
+	for _, e := range entries {
+		ask.WriteString(e.object + "\n")
 	}
 	// Links come last: no file is written through one.
 	var links []func() error

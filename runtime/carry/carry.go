@@ -41,6 +41,9 @@ type Depot struct {
 // patience bounds one call of git.
 const patience = 5 * time.Minute
 
+// mostSaid bounds what git says in one call, in bytes: a list of a million files, above all.
+const mostSaid = 256 << 20
+
 // Ref names a ref of a run that began at a time.
 func Ref(began time.Time, run, name string) string {
 	return "refs/dialect/" + began.UTC().Format("20060102") + "/" + run + "/" + name
@@ -98,16 +101,20 @@ func run(ctx context.Context, dir string, stdin io.Reader, args ...string) ([]by
 	if err != nil {
 		return nil, err
 	}
-	var out, complaint bytes.Buffer
+	out, complaint := git.Output{Most: mostSaid}, bytes.Buffer{}
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = stdin, &out, &complaint
-	if err := git.RunGroup(cmd); err != nil {
+	err = git.RunGroup(cmd)
+	if out.Cut {
+		return nil, fmt.Errorf("git %s: it says more than %d MiB", args[0], mostSaid>>20)
+	}
+	if err != nil {
 		line, _, _ := strings.Cut(strings.TrimSpace(complaint.String()), "\n")
 		if ctx.Err() != nil {
 			err = context.Cause(ctx)
 		}
 		return nil, fmt.Errorf("git %s: %w: %s", args[0], err, git.Clip(line))
 	}
-	return out.Bytes(), nil
+	return out.Kept.Bytes(), nil
 }
 
 // temporary makes a repository that is gone after remove.

@@ -178,6 +178,34 @@ func TestHostileTree(t *testing.T) {
 	}
 }
 
+// TestHugeTree: a few objects name more files, or larger ones, than there is room for. Nothing of them is written.
+func TestHugeTree(t *testing.T) {
+	for name, script := range map[string]string{
+		"files": `name=$(printf %0200d 0)
+			tree=$(printf '100644 blob %s\ta\n' $blob | git mktree)
+			for level in 1 2 3 4 5 6 7 8 9; do
+				tree=$(for i in 0 1 2 3 4 5 6 7 8 9; do printf '040000 tree %s\t%s\n' $tree $name$i; done | git mktree)
+			done`,
+		"bytes": `blob=$(head -c 10000000 /dev/zero | git hash-object -w --stdin)
+			tree=$(for i in $(seq 50); do printf '100644 blob %s\t%s\n' $blob $i; done | git mktree)
+			tree=$(for i in $(seq 50); do printf '040000 tree %s\t%s\n' $tree $i; done | git mktree)`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			bare, ref := filepath.Join(t.TempDir(), "depot.git"), carry.Ref(began, "r-1", "f-1-1")
+			commit := strings.TrimSpace(sh(t, t.TempDir(), "git init -q --bare "+bare+"; cd "+bare+"; blob=$(echo a | git hash-object -w --stdin)\n"+script+"\nid=$(git commit-tree -m x $tree); git update-ref "+ref+" $id; echo $id"))
+			cache := carry.Cache{Depot: carry.Depot{Remote: bare}, Folder: t.TempDir()}
+			to := filepath.Join(t.TempDir(), "checkout")
+			if err := cache.Checkout(t.Context(), ref, commit, to); err == nil || !strings.Contains(err.Error(), "more than") {
+				t.Errorf("%v", err)
+			}
+			if _, err := os.Lstat(to); err == nil {
+				t.Error("something was written")
+			}
+		})
+	}
+}
+
 // Bytes travel whole, several at a time, and never more than is asked for, whether git carries them or not.
 func TestBytes(t *testing.T) {
 	for name, prepare := range map[string]string{
