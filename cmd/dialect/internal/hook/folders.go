@@ -37,6 +37,15 @@ func foldersOf(ctx context.Context, dir string, env []string, rev string) (*fold
 	return parseFolders(rev, list)
 }
 
+// unlisted reports whether rev, whose folders could not be listed, is a commit: what has rules in it is not known then.
+func unlisted(ctx context.Context, dir string, env []string, rev string) bool {
+	g, err := git.FindGit(dir)
+	if err == nil {
+		_, err = g.Run(ctx, dir, env, nil, "cat-file", "-e", rev+"^{commit}")
+	}
+	return err == nil
+}
+
 // parseFolders reads what git ls-tree lists.
 func parseFolders(rev string, list []byte) (*folders, error) {
 	f := &folders{rev: rev, ids: map[string]string{".": rev}}

@@ -136,8 +136,13 @@ func (p *push) check(t tip) {
 	dirs, gone := []string{"."}, map[string]string(nil)
 	root, err := os.Getwd()
 	if err == nil && project.MatrixIn(p.ctx, t.rev, root) == "" {
-		if f, err := foldersOf(p.ctx, root, git.Here(root), t.rev); err == nil {
+		f, err := foldersOf(p.ctx, root, git.Here(root), t.rev)
+		switch {
+		case err == nil:
 			dirs, gone = f.toVerify(p.bases(root, t))
+		case unlisted(p.ctx, root, git.Here(root), t.rev):
+			p.refuse(fmt.Sprintf("%s is not verified: its folders cannot be listed: %v\n  next: verify it in CI%s", t.name, err, meant))
+			return
 		}
 	}
 	for _, dir := range slices.Sorted(maps.Keys(gone)) {
@@ -179,7 +184,7 @@ func (p *push) hides() bool {
 		return true
 	}
 	f, err := foldersOf(p.ctx, root, git.Here(root), "HEAD")
-	return err == nil && len(f.ruled) > 0
+	return err == nil && len(f.ruled) > 0 || err != nil && unlisted(p.ctx, root, git.Here(root), "HEAD")
 }
 
 // bases returns what the remote has of a tip, as far as it is here: the refs that it is pushed to, else its branches as they were last seen.
@@ -247,8 +252,9 @@ func (p *push) ruled(rev string) bool {
 		return true
 	}
 	return p.gitDir != "" && slices.ContainsFunc([]string{rev, "HEAD"}, func(rev string) bool {
-		f, err := foldersOf(p.ctx, p.gitDir, []string{"GIT_DIR=" + p.gitDir}, rev)
-		return err == nil && len(f.ruled) > 0
+		env := []string{"GIT_DIR=" + p.gitDir}
+		f, err := foldersOf(p.ctx, p.gitDir, env, rev)
+		return err == nil && len(f.ruled) > 0 || err != nil && unlisted(p.ctx, p.gitDir, env, rev)
 	})
 }
 

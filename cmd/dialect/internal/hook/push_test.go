@@ -2,6 +2,7 @@ package hook
 
 import (
 	"context"
+	"encoding/hex"
 	"io"
 	"os"
 	"os/exec"
@@ -140,5 +141,39 @@ func TestPushedSlowly(t *testing.T) {
 	cancel()
 	if tips, _, err := pushed(ctx, r); err == nil {
 		t.Errorf("%+v", tips)
+	}
+}
+
+// TestPushedUnlisted: a commit whose folders cannot be listed is not let through, whether its rules are in one of them or not.
+func TestPushedUnlisted(t *testing.T) {
+	t.Setenv("HOME", t.TempDir())
+	t.Setenv("XDG_STATE_HOME", "")
+	t.Chdir(t.TempDir())
+	gitIn(t, "init", "-q", "-b", "main")
+	git := func(stdin string, args ...string) string {
+		t.Helper()
+		cmd := exec.Command("git", args...)
+		cmd.Stdin = strings.NewReader(stdin)
+		out, err := cmd.Output()
+		if err != nil {
+			t.Fatalf("git %q: %v", args, err)
+		}
+		return strings.TrimSpace(string(out))
+	}
+	none := git("", "hash-object", "-t", "tree", "-w", "--stdin")
+	id, err := hex.DecodeString(none)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rules := git("", "hash-object", "-w", "--stdin")
+	sub := git("100644 blob "+rules+"\trouting.toml\n", "mktree")
+	subID, err := hex.DecodeString(sub)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tree := git("40000 .git\x00"+string(id)+"40000 sub\x00"+string(subID), "hash-object", "-t", "tree", "-w", "--literally", "--stdin")
+	commit := git("", "-c", "user.name=t", "-c", "user.email=t@example.com", "commit-tree", "-m", "one", tree)
+	if refused, warnings := Push("", "", strings.NewReader("refs/heads/main "+commit+" refs/heads/main 0\n")); len(refused) != 1 || !strings.Contains(refused[0], "cannot be listed") {
+		t.Errorf("refused %q, warned %q", refused, warnings)
 	}
 }
