@@ -111,9 +111,18 @@ func Folder(path string) error {
 	case err != nil:
 		return err
 	case info.Mode()&fs.ModeSymlink != 0:
-		return fmt.Errorf("%s is a symbolic link; remove it", path)
+		return &NotFolderError{path, "a symbolic link"}
 	case !info.IsDir():
-		return fmt.Errorf("%s is not a directory; remove it", path)
+		return &NotFolderError{path, "not a directory"}
 	}
 	return nil
 }
+
+// A NotFolderError says that something else stands in the place of a folder. Nobody but a
+// person can say whether that may go.
+type NotFolderError struct {
+	Path string
+	Is   string // what it is: "a symbolic link"
+}
+
+func (e *NotFolderError) Error() string { return e.Path + " is " + e.Is + "; remove it" }

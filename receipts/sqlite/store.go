@@ -58,6 +58,10 @@ var ErrNoStore = errors.New("there is no store")
 // than [Options.BusyTimeout].
 var ErrBusy = errors.New("another process is writing to it")
 
+// ErrNoRoom is wrapped by the error of a store that SQLite could not write to, or not open, since
+// no file on its disk can grow.
+var ErrNoRoom = errors.New("its disk is full, or a limit on the size of files is reached")
+
 // An UnusableError says that a store cannot be opened, read or written. It is
 // never a refusal: nothing is known about the records.
 type UnusableError struct {
@@ -162,14 +166,14 @@ func open(ctx context.Context, path string, o Options) (*Store, error) {
 		return nil, err
 	}
 	s, err := connect(ctx, abs, o, "")
-	if err != nil && o.ReadOnly && isCode(err, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY) {
-		// In a directory that cannot be written the WAL has no index. Without a
-		// WAL the file alone is the whole store.
-		if _, werr := os.Lstat(abs + "-wal"); errors.Is(werr, fs.ErrNotExist) {
+	if err != nil && o.ReadOnly && (isCode(err, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY) || isNoRoom(err)) {
+		// In a directory that cannot be written, or on a full disk, the WAL has no index. Without
+		// a WAL the file alone is the whole store.
+		if wal, werr := os.Lstat(abs + "-wal"); errors.Is(werr, fs.ErrNotExist) || werr == nil && wal.Mode().IsRegular() && wal.Size() == 0 {
 			s, err = connect(ctx, abs, o, "&immutable=1")
 		}
 	}
-	return s, err
+	return s, withRoom(err)
 }
 
 func connect(ctx context.Context, path string, o Options, extra string) (*Store, error) {
@@ -476,7 +480,29 @@ func (s *Store) unusable(err error) error {
 	if isCode(err, sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED) {
 		err = fmt.Errorf("%w: %w", ErrBusy, err)
 	}
-	return &UnusableError{Path: s.path, Err: err}
+	return &UnusableError{Path: s.path, Err: withRoom(err)}
+}
+
+// withRoom has an error of SQLite say that there is no room, where that is what it means.
+func withRoom(err error) error {
+	if isNoRoom(err) {
+		return fmt.Errorf("%w: %w", ErrNoRoom, err)
+	}
+	return err
+}
+
+// isNoRoom reports whether err is that of a file that cannot grow. SQLite says SQLITE_FULL of a
+// write that ENOSPC ended alone: not of one beyond a limit or a quota, nor of the index of the WAL.
+func isNoRoom(err error) bool {
+	var e *driver.Error
+	if !errors.As(err, &e) {
+		return false
+	}
+	switch e.Code() {
+	case sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR_WRITE, sqlite3.SQLITE_IOERR_SHMSIZE:
+		return true
+	}
+	return false
 }
 
 func isCode(err error, codes ...int) bool {

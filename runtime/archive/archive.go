@@ -22,6 +22,7 @@
 package archive
 
 import (
+	"cmp"
 	"crypto/rand"
 	"errors"
 	"fmt"
@@ -100,16 +101,21 @@ func Writes(name string) bool {
 	return false
 }
 
-// Nearest returns the path of the store of the project that dir is in, the nearest one; ok
-// is false where there is none in dir or above it.
-func Nearest(dir string) (store string, ok bool) {
+// Nearest returns the path of the store of the project that dir is in, the nearest one; it is
+// empty where there is none in dir or above it. Where there is none that can be looked at, and
+// one that cannot, err says why: that one is not known to be missing.
+func Nearest(dir string) (store string, err error) {
 	for at := range regular.Above(dir) {
 		path := Store(at)
-		if _, err := os.Lstat(path); err == nil {
-			return path, true
+		_, missed := os.Lstat(path)
+		if missed == nil {
+			return path, nil
+		}
+		if missed = cmp.Or(CheckStore(path), missed); !errors.Is(missed, fs.ErrNotExist) {
+			err = cmp.Or(err, missed)
 		}
 	}
-	return "", false
+	return "", err
 }
 
 // Below returns the paths of the stores of the projects in the folders of the working

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/command-dialect/dialect/receipts/sqlite"
+	"github.com/command-dialect/dialect/lang/regular"
 	"github.com/command-dialect/dialect/runtime/archive"
 	"github.com/command-dialect/dialect/runtime/blob"
 )
@@ -94,15 +95,29 @@ func TestNearest(t *testing.T) {
 	if err := os.MkdirAll(deep, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if store, ok := archive.Nearest(deep); ok {
-		t.Skipf("there is a store above the temporary files: %s", store)
+	if store, err := archive.Nearest(deep); store != "" || err != nil {
+		t.Skipf("there is a store above the temporary files: %s, %v", store, err)
+	}
+	in := filepath.Join(root, "a", archive.Folder)
+	if err := os.WriteFile(in, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var other *regular.NotFolderError
+	if store, err := archive.Nearest(deep); store != "" || !errors.As(err, &other) || other.Path != in {
+		t.Errorf("a file in the place of its folder: %q, %v", store, err)
+	}
+	if err := errors.Join(os.Remove(in), os.Symlink("nowhere", in)); err != nil {
+		t.Fatal(err)
+	}
+	if store, err := archive.Nearest(deep); store != "" || !errors.As(err, &other) {
+		t.Errorf("a link that leads nowhere: %q, %v", store, err)
 	}
 	want := archive.Store(root)
 	if err := errors.Join(archive.Make(root), os.WriteFile(want, nil, 0o600)); err != nil {
 		t.Fatal(err)
 	}
-	if store, ok := archive.Nearest(deep); store != want || !ok {
-		t.Errorf("%s, %v; want %s", store, ok, want)
+	if store, err := archive.Nearest(deep); store != want || err != nil { // not the link's
+		t.Errorf("%s, %v; want %s", store, err, want)
 	}
 }
 

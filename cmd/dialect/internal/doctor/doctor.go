@@ -2,11 +2,11 @@
 package doctor
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"maps"
 	"os"
 	"os/exec"
@@ -18,6 +18,7 @@ import (
 
 	"github.com/command-dialect/dialect/cmd/dialect/internal/hook"
 	"github.com/command-dialect/dialect/cmd/dialect/internal/scaffold/survey"
+	"github.com/command-dialect/dialect/cmd/dialect/internal/store"
 	"github.com/command-dialect/dialect/lang/diag"
 	"github.com/command-dialect/dialect/lang/plan"
 	"github.com/command-dialect/dialect/lang/regular"
@@ -272,10 +273,13 @@ func advice(m *routing.Matrix, d diag.Diagnostic) string {
 }
 
 // store looks at the store without making one.
-func (r *Report) store(m *routing.Matrix, store string) {
-	path := store
+func (r *Report) store(m *routing.Matrix, path string) {
 	if path == "" {
 		path = archive.Store(m.Root)
+	}
+	if err := archive.CheckStore(path); err != nil {
+		r.say(broken, "store", store.Remedy(err), "%v", err)
+		return
 	}
 	if _, err := os.Lstat(path); errors.Is(err, os.ErrNotExist) {
 		dir := filepath.Dir(path)
@@ -291,12 +295,9 @@ func (r *Report) store(m *routing.Matrix, store string) {
 	}
 	ctx := context.Background()
 	s, err := sqlite.Open(ctx, path, sqlite.Options{ReadOnly: true})
-	switch {
-	case errors.Is(err, fs.ErrPermission):
-		r.say(broken, "store", "it belongs to another user: run as that user, have it given to you (chown), or name a store of your own: --store PATH", "%s cannot be read: %v", place.Short(path), err)
-		return
-	case err != nil:
-		r.say(broken, "store", "a run without it is DEGRADED; move the file away, and a run makes a new one", "%s cannot be read: %v", place.Short(path), err)
+	if err != nil {
+		advice := cmp.Or(store.Remedy(err), "a run without it is DEGRADED; move the file away, and a run makes a new one")
+		r.say(broken, "store", advice, "%s cannot be read: %v", place.Short(path), err)
 		return
 	}
 	defer s.Close()

@@ -59,8 +59,8 @@ func broken(v verify.Verdict, reason receipts.Reason, text string) *verify.Resul
 
 // answer asks the store.
 func (q *Question) answer(ctx context.Context, id string) (*verify.Result, error) {
-	if err := archive.CheckStore(q.path); err != nil {
-		return broken(verify.Degraded, receipts.Degraded, err.Error()), nil
+	if q.unusable = archive.CheckStore(q.path); q.unusable != nil {
+		return broken(verify.Degraded, receipts.Degraded, q.unusable.Error()), nil
 	}
 	o := q.storeOptions()
 	o.ReadOnly = true
@@ -82,6 +82,7 @@ func (q *Question) answer(ctx context.Context, id string) (*verify.Result, error
 	case errors.Is(err, sqlite.ErrNoStore):
 		return broken(verify.Tampered, receipts.Missing, "the store "+place.Short(q.path)+" is gone, and a checkpoint was kept of it"), nil
 	case errors.As(err, &unusable):
+		q.unusable = err
 		return broken(verify.Degraded, receipts.Degraded, err.Error()), nil
 	case err != nil:
 		return nil, err
@@ -104,6 +105,7 @@ func (q *Question) answer(ctx context.Context, id string) (*verify.Result, error
 	case err != nil && ctx.Err() != nil:
 		return nil, err
 	case err != nil:
+		q.unusable = err
 		return broken(verify.Degraded, receipts.Degraded, err.Error()), nil
 	}
 	q.ran(res, func(id string) (receipts.Entry, error) { return s.Get(ctx, id) })

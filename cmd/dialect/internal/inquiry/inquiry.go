@@ -105,6 +105,7 @@ type Question struct {
 	voucher   string                      // the name of the key that vouches for it
 	unshown   bool                        // the bundle does not show that it follows the kept checkpoint
 	noRecord  bool                        // the id that is asked about names no record
+	unusable  error                       // why the store cannot be used; nil if it can
 	stores    []string                    // in folders below, where there is none here
 	others    []string                    // stores of other worktrees, where this one has no store, or not the record
 	nextSteps []string

@@ -3,8 +3,8 @@ package inquiry
 import (
 	"bytes"
 	"cmp"
+	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/command-dialect/dialect/cmd/dialect/internal/exit"
+	"github.com/command-dialect/dialect/cmd/dialect/internal/store"
 	"github.com/command-dialect/dialect/lang/regular"
 	"github.com/command-dialect/dialect/lang/routing"
 	"github.com/command-dialect/dialect/receipts"
@@ -235,8 +236,12 @@ func (q *Question) next(refused receipts.Refusal, verdict verify.Verdict, script
 	case receipts.Tampered, receipts.NotInLog:
 		return q.nextOfTampered()
 	case receipts.Degraded:
-		if strings.Contains(refused.Message, fs.ErrPermission.Error()) { // it may be a good one, of somebody else
-			return []string{"dialect doctor"}
+		var other *regular.NotFolderError
+		switch hint := store.Remedy(q.unusable); {
+		case hint != "":
+			return []string{advice("%s", hint)}
+		case errors.As(q.unusable, &other): // which says what to remove
+			return []string{whole}
 		}
 		return []string{"dialect doctor", report.Command([]string{"mv", place.Short(q.path), place.Short(q.path) + ".bad"}), whole}
 	case receipts.Inexact:

@@ -1,14 +1,19 @@
 package inquiry
 
 import (
+	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/command-dialect/dialect/lang/plan"
+	"github.com/command-dialect/dialect/lang/regular"
 	"github.com/command-dialect/dialect/receipts"
+	"github.com/command-dialect/dialect/receipts/sqlite"
 	"github.com/command-dialect/dialect/receipts/verify"
 	"github.com/command-dialect/dialect/runtime/archive"
 	"github.com/command-dialect/dialect/runtime/policy"
@@ -65,6 +70,10 @@ func TestNextOfRefusals(t *testing.T) {
 		{"tampered", receipts.Tampered, "q.dlct", nil, func(q *Question) { q.o.Since, q.o.KeyFiles = "cp.txt", []string{"b.pub"} }, []string{"dialect receipts audit" + store + "--key b.pub --since cp.txt", "# it names", "# a new store"}},
 		{"tampered bundle", receipts.NotInLog, "q.dlct", nil, func(q *Question) { q.bundle = "p.json" }, []string{"dialect receipts audit --bundle p.json", "# it names"}},
 		{"no store", receipts.Degraded, "q.dlct", nil, nil, []string{"dialect doctor", "mv 'my store/s.db' 'my store/s.db.bad'", run + "q.dlct"}},
+		{"a store of somebody else", receipts.Degraded, "q.dlct", nil, func(q *Question) { q.unusable = &fs.PathError{Op: "open", Path: "s.db", Err: fs.ErrPermission} }, []string{"# it belongs to another user"}},
+		{"a store on a full disk", receipts.Degraded, "q.dlct", nil, func(q *Question) { q.unusable = fmt.Errorf("%w: x", sqlite.ErrNoRoom) }, []string{"# make room on its disk"}},
+		{"a store on a disk that can only be read", receipts.Degraded, "q.dlct", nil, func(q *Question) { q.unusable = syscall.EROFS }, []string{"# its file system can only be read"}},
+		{"a store without a folder", receipts.Degraded, "q.dlct", nil, func(q *Question) { q.unusable = &regular.NotFolderError{Path: "my store", Is: "a symbolic link"} }, []string{run + "q.dlct"}},
 		{"files that are gone", receipts.Inexact, "q.dlct", nil, nil, []string{"# what tools leave behind", run + "q.dlct"}},
 		{"inexact", receipts.Inexact, "q.dlct", nil, func(q *Question) { q.Commit = true }, []string{"# commit or remove what a clone of REV", run + "q.dlct"}},
 		{"consumed", receipts.Consumed, "q.dlct", nil, nil, []string{"# a receipt is consumed once", run + "q.dlct"}},

@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"time"
 
 	"golang.org/x/mod/sumdb/note"
@@ -55,7 +56,11 @@ func (p Place) Path() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if path, ok := archive.Nearest(dir); ok {
+	path, err := archive.Nearest(dir)
+	switch {
+	case err != nil:
+		return "", unusable(exit.Failf(exit.Refused, "the store cannot be used: %v", err), err)
+	case path != "":
 		return path, nil
 	}
 	f := exit.Failf(exit.Failed, "there is no store of receipts: looked for %s in %s and above it", archive.Store(""), dir)
@@ -108,11 +113,13 @@ func (p Place) With(o sqlite.Options, f func(ctx context.Context, s *sqlite.Stor
 		o.Keys = p.Keys
 	}
 	none := exit.Failf(exit.Failed, "%w %s", ErrNone, path).Hint("a run makes one: dialect run; --store PATH names another, such as that of another worktree")
-	if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
-		return none
+	_, err = os.Lstat(path)
+	missing := errors.Is(err, fs.ErrNotExist)
+	if err := archive.CheckStore(path); err != nil && (missing || !o.ReadOnly) {
+		return unusable(exit.Failf(exit.Refused, "%v", err), err)
 	}
-	if err := archive.CheckStore(path); err != nil && !o.ReadOnly {
-		return exit.Failf(exit.Refused, "%v", err)
+	if missing {
+		return none
 	}
 	ctx, stop := interrupt.Context()
 	defer stop()
@@ -126,16 +133,44 @@ func (p Place) With(o sqlite.Options, f func(ctx context.Context, s *sqlite.Stor
 		}
 		return err
 	})
-	var unusable *sqlite.UnusableError
+	var broken *sqlite.UnusableError
 	switch {
 	case errors.Is(err, sqlite.ErrNoStore):
 		return none
 	case errors.Is(err, sqlite.ErrBusy):
 		return exit.Failf(exit.Refused, "%v", err).Hint("another process is writing to it: try again")
-	case errors.As(err, &unusable):
-		return exit.Failf(exit.Refused, "%v", err).Hint("it was left unchanged; move it away to begin a new one")
+	case errors.As(err, &broken):
+		return unusable(exit.Failf(exit.Refused, "%v", err), err)
 	}
 	return err
+}
+
+// unusable returns f, which says that a store cannot be used, with what to do about err.
+func unusable(f *exit.Failure, err error) error {
+	var other *regular.NotFolderError
+	switch hint := Remedy(err); {
+	case hint != "":
+		return f.Hint("%s", hint)
+	case errors.As(err, &other): // which says it
+		return f
+	}
+	return f.Hint("it was left unchanged; move it away to begin a new one")
+}
+
+// Remedy says what to do about an error of a store that may be whole, and only cannot be reached. It is empty where
+// the fault is in the store: whose records are proof, so that nobody is told to move a whole one away.
+func Remedy(err error) string {
+	switch {
+	case errors.Is(err, sqlite.ErrNoRoom):
+		return "make room on its disk, then try again: what was recorded is still there"
+	case errors.Is(err, fs.ErrPermission):
+		return "it belongs to another user: run as that user, have it given to you (chown), or name a store of your own: --store PATH"
+	case errors.Is(err, syscall.EROFS):
+		return "its file system can only be read: name a store elsewhere: --store PATH"
+	case errors.Is(err, syscall.EMFILE), errors.Is(err, syscall.ENFILE):
+		return "raise `ulimit -n`, then try again: what was recorded is still there"
+	}
+	return ""
 }
 
 // Do opens the store as [Place.With] does, and returns what f makes of it.
@@ -158,10 +193,10 @@ func read[T any](p Place, f func(ctx context.Context, s *sqlite.Store) (T, error
 
 // notFound gives an error about an id its exit status.
 func notFound(err error) error {
-	var unusable *sqlite.UnusableError
+	var broken *sqlite.UnusableError
 	var problem *verify.ProblemError
 	switch {
-	case err == nil || errors.As(err, &unusable):
+	case err == nil || errors.As(err, &broken):
 		return err
 	case errors.As(err, &problem):
 		return exit.Failf(exit.Refused, "TAMPERED: %v", err).Hint("`dialect receipts audit` says what was changed")
