@@ -34,7 +34,9 @@ type Queue struct {
 type QueueOptions struct {
 	Patience time.Duration // zero for ever
 	// Whole says that what is written must have no gap: once something is lost, nothing
-	// more is written, and Write fails.
+	// more is written, and Write fails. Who writes asks Hold after each burst: while the
+	// reader reads, a burst of any size is kept, for one of short lines makes events of a
+	// hundred times its size.
 	Whole bool
 	// Failed, if set, is called when a write fails, once for each writer.
 	Failed func(error)
@@ -45,7 +47,7 @@ const Patience = 5 * time.Second
 
 const (
 	queueBound = 256 << 10 // bytes
-	queueMost  = 16        // times queueBound, of a queue with patience
+	queueMost  = 16        // times queueBound, of a queue with patience that may have gaps
 	queueWrite = 64 << 10  // bytes of one write, if of several pieces
 )
 
@@ -79,7 +81,7 @@ func (q *Queue) write(w io.Writer, p []byte) (int, error) {
 	if err := q.failed[w]; err != nil {
 		return 0, err
 	}
-	if q.o.Patience > 0 && (q.stuck && q.size >= queueBound || q.size >= queueMost*queueBound) {
+	if q.o.Patience > 0 && (q.stuck && q.size >= queueBound || !q.o.Whole && q.size >= queueMost*queueBound) {
 		q.lost += int64(len(p))
 		if q.o.Whole {
 			q.failed[w] = ErrUnread

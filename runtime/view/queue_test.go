@@ -53,6 +53,25 @@ func TestQueue(t *testing.T) {
 	}
 }
 
+// What a command wrote at once makes events of many times its size, before anybody can be held.
+func TestQueueBurst(t *testing.T) {
+	g := &gate{open: make(chan struct{})}
+	q := NewQueue(QueueOptions{Patience: time.Minute, Whole: true})
+	w := q.To(g)
+	for range 2 * queueMost {
+		if _, err := w.Write(make([]byte, queueBound)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if q.Hold() == nil {
+		t.Error("asks for more")
+	}
+	close(g.open)
+	if !q.Flush(t.Context()) || q.Err() != nil || g.got.Len() != 2*queueMost*queueBound {
+		t.Errorf("got %d bytes, and %v", g.got.Len(), q.Err())
+	}
+}
+
 // What must be whole ends at its first gap; what has no patience has no gap.
 func TestQueueWhole(t *testing.T) {
 	g := &gate{open: make(chan struct{})}
