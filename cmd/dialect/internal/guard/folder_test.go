@@ -3,10 +3,14 @@
 package guard
 
 import (
+	"context"
+	"net"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/command-dialect/dialect/runtime/notary"
 )
 
 // The folder of the notaries is refused where somebody else made it, or can put another in its place.
@@ -53,5 +57,34 @@ func TestFolder(t *testing.T) {
 				t.Errorf("%v %v %v", info, err, statErr)
 			}
 		})
+	}
+}
+
+// A guard that was killed leaves its socket until the next one sweeps it, and is none that runs.
+func TestStatusOfKilled(t *testing.T) {
+	t.Setenv(notary.Variable, "")
+	parent, err := os.MkdirTemp("", "g") // short: the path of a socket has 108 bytes
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer os.RemoveAll(parent)
+	before := folderParent
+	folderParent = parent
+	defer func() { folderParent = before }()
+	for _, name := range []string{"a", "b"} {
+		dir := filepath.Join(folderPath(), name)
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		l, err := net.ListenUnix("unix", &net.UnixAddr{Name: filepath.Join(dir, socketName)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		l.SetUnlinkOnClose(false)
+		l.Close()
+	}
+	s, err := Status(context.Background())
+	if err != nil || len(s.Sessions) != 0 {
+		t.Errorf("%v, %v", s, err)
 	}
 }

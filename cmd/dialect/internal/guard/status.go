@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"syscall"
 
 	"github.com/command-dialect/dialect/cmd/dialect/internal/exit"
 	"github.com/command-dialect/dialect/lang/regular"
@@ -48,11 +50,13 @@ func Status(ctx context.Context) (*Sessions, error) {
 	var faults []error
 	for _, socket := range list {
 		status, err := ask(ctx, socket)
-		if err != nil {
-			faults = append(faults, err) // of a session that was killed
-			continue
+		switch {
+		case err == nil:
+			s.Sessions = append(s.Sessions, Session{socket, status})
+		case errors.Is(err, syscall.ECONNREFUSED), errors.Is(err, fs.ErrNotExist): // of a session that was killed, or that ended just now
+		default:
+			faults = append(faults, err)
 		}
-		s.Sessions = append(s.Sessions, Session{socket, status})
 	}
 	if len(s.Sessions) == 0 && len(faults) > 0 {
 		return s, exit.Failf(exit.Failed, "%w", errors.Join(faults...))
