@@ -85,6 +85,13 @@ func Main() (status int) {
 			u.Errorf("%v", lost)
 		}
 		return int(st)
+	case !errors.Is(err, syscall.EPIPE) && isNowhere(): // whatever comes of it
+		u.Errorf("there is no working directory: it was removed")
+		u.Hintf("cd to a folder that exists")
+		if errors.As(err, &f) {
+			return f.Status
+		}
+		return exit.Failed
 	case errors.As(err, &f):
 		u.Errorf("%v", f.Err)
 		for _, h := range f.Hints {
@@ -101,6 +108,13 @@ func Main() (status int) {
 		u.Hintf("`%s --help` lists its arguments and flags", cmd.CommandPath())
 		return exit.Usage
 	}
+}
+
+// isNowhere reports whether the working directory is gone, such as that of a worktree. The system says no more of
+// it than that some file does not exist.
+func isNowhere() bool {
+	_, err := os.Getwd()
+	return errors.Is(err, fs.ErrNotExist)
 }
 
 const rootLong = `dialect runs scripts of the command dialect: one "Verb preposition noun" a line,
