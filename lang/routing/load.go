@@ -64,13 +64,18 @@ func Find(dir string) (string, error) {
 		name := filepath.Join(at, FileName)
 		info, err := os.Stat(name)
 		switch {
-		case err == nil && !info.IsDir():
+		case err == nil && !info.IsDir() || err != nil && isLink(name): // Load says why it cannot be read
 			return name, nil
 		case err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, fs.ErrPermission):
 			return "", err
 		}
 	}
 	return "", fmt.Errorf("%w in %s or any folder above it; `dialect init` makes one", ErrNotFound, abs)
+}
+
+func isLink(path string) bool {
+	info, err := os.Lstat(path)
+	return err == nil && info.Mode()&fs.ModeSymlink != 0
 }
 
 // Options changes how a matrix is loaded. The zero Options is ready to use.
@@ -228,7 +233,11 @@ func (l *loader) file(abs, name string, src *diag.Source, at *tomltree.Value) {
 	defer l.leave()
 	text, err := l.read(abs, false, maxFileSize)
 	if err != nil {
-		if errors.Is(err, fs.ErrNotExist) {
+		switch {
+		case !errors.Is(err, fs.ErrNotExist):
+		case isLink(abs):
+			err = errors.New("it is a symbolic link that leads nowhere")
+		default:
 			err = errors.New("there is no such file")
 		}
 		d := l.complain(diag.MatrixMissing, src, at, "cannot read %s: %v", name, err)

@@ -430,6 +430,31 @@ func TestFind(t *testing.T) {
 	}
 }
 
+// A link that leads nowhere is a matrix that cannot be read, not one that is not there: the rules of a folder above
+// are not those of this project.
+func TestFindLink(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, routing.FileName), nil, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	for at, target := range map[string]string{"none": "nowhere", "loop": routing.FileName} {
+		link := filepath.Join(dir, at, routing.FileName)
+		if err := os.Mkdir(filepath.Dir(link), 0o777); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Symlink(target, link); err != nil {
+			t.Skip(err)
+		}
+		got, err := routing.Find(filepath.Dir(link))
+		if err != nil || got != link {
+			t.Errorf("%s: Find = %q, %v", at, got, err)
+		}
+		if _, list := routing.Load(link, routing.FileName, routing.Options{}); len(list) != 1 || list[0].Code != diag.MatrixMissing || !strings.Contains(list[0].Message, "symbolic link") {
+			t.Errorf("%s: %v", at, list)
+		}
+	}
+}
+
 func TestUnreadable(t *testing.T) {
 	dir := t.TempDir()
 	large := filepath.Join(dir, "large.toml")
