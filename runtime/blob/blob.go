@@ -70,8 +70,24 @@ func Place(f *os.File, path string) error {
 	return err
 }
 
-// Write puts text at path, whole or not at all, in the place of what was there.
+// Write puts text at path, whole or not at all, in the place of what was there. An error names path,
+// and not the temporary file, which nobody has asked for and which is gone.
 func Write(path string, text []byte, mode fs.FileMode) error {
+	err := write(path, text, mode)
+	var file *fs.PathError
+	var link *os.LinkError
+	switch {
+	case errors.As(err, &file):
+		err = file.Err
+	case errors.As(err, &link):
+		err = link.Err
+	default:
+		return err
+	}
+	return &fs.PathError{Op: "write", Path: path, Err: err}
+}
+
+func write(path string, text []byte, mode fs.FileMode) error {
 	f, err := Temp(filepath.Dir(path))
 	if err != nil {
 		return err

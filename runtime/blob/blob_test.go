@@ -66,6 +66,24 @@ func TestPlaceFails(t *testing.T) {
 	}
 }
 
+// Who reads the error knows the file that was to be written, and no other.
+func TestWriteFails(t *testing.T) {
+	at := filepath.Join(t.TempDir(), "a")
+	if err := os.WriteFile(at, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	folder := filepath.Join(t.TempDir(), "b")
+	if err := os.MkdirAll(filepath.Join(folder, "c"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{filepath.Join(at, "d"), folder} {
+		var file *fs.PathError
+		if err := Write(path, nil, 0o600); !errors.As(err, &file) || file.Path != path || strings.Contains(err.Error(), ".log-") {
+			t.Errorf("%s: %v", path, err)
+		}
+	}
+}
+
 func TestIs(t *testing.T) {
 	hex62 := "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcd"
 	for name, want := range map[string]bool{
