@@ -11,8 +11,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/command-dialect/dialect/receipts/sqlite"
 	"github.com/command-dialect/dialect/lang/regular"
+	"github.com/command-dialect/dialect/receipts/sqlite"
 	"github.com/command-dialect/dialect/runtime/archive"
 	"github.com/command-dialect/dialect/runtime/blob"
 )

@@ -7,6 +7,7 @@ import (
 	"path"
 	"slices"
 	"sync"
+	"syscall"
 
 	"github.com/command-dialect/dialect/lang/plan"
 	"github.com/command-dialect/dialect/receipts"
@@ -312,7 +313,10 @@ func (t *trees) noTree() string {
 	case t.err != nil:
 		var file *workspace.Error
 		remedy := "run with --no-tree, which proves less"
-		if errors.As(t.err, &file) && path.Base(file.Path) != ".gitignore" {
+		switch {
+		case errors.Is(t.err, syscall.EMFILE), errors.Is(t.err, syscall.ENFILE):
+			remedy = "raise `ulimit -n`, or " + remedy
+		case errors.As(t.err, &file) && path.Base(file.Path) != ".gitignore":
 			remedy = "ignore it in a tracked .gitignore, or " + remedy
 		}
 		return fmt.Sprintf("cannot take a snapshot of the working tree: %v; %s", t.err, remedy)

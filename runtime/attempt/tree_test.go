@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/command-dialect/dialect/runtime/workspace"
@@ -20,5 +21,9 @@ func TestNoTree(t *testing.T) {
 		if why := trees.noTree(); strings.Contains(why, "ignore it in a tracked .gitignore") != ignores || !strings.HasSuffix(why, "--no-tree, which proves less") {
 			t.Errorf("%q: %s", path, why)
 		}
+	}
+	full := &trees{ctx: context.Background(), source: workspace.NewTracker(t.TempDir(), workspace.Options{}), err: &workspace.Error{Path: "a", Err: syscall.EMFILE}}
+	if why := full.noTree(); !strings.Contains(why, "raise `ulimit -n`") || strings.Contains(why, "ignore") {
+		t.Error(why)
 	}
 }

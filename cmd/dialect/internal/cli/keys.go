@@ -34,7 +34,7 @@ func newReceiptsKeygen(u *ui) *cobra.Command {
 			}
 			file := outfile.File{Flag: "key", Name: args[1], Fresh: true}
 			if err := outfile.Settle(outfile.InUse{}, &file); err != nil {
-				return exit.Usagef("%v", err).Hint("a key is never overwritten")
+				return exit.Usagef("%v", err)
 			}
 			if err := file.Create([]byte(private+"\n"), 0o600); err != nil {
 				return exit.Failf(exit.Failed, "%v", err)
