@@ -62,6 +62,13 @@ var ErrBusy = errors.New("another process is writing to it")
 // no file on its disk can grow.
 var ErrNoRoom = errors.New("its disk is full, or a limit on the size of files is reached")
 
+// ErrLongPath is wrapped by the error of a store whose path is too long.
+var ErrLongPath = errors.New("SQLite opens no file with a path of more than 500 bytes")
+
+// longPath is the bytes that a path may have: SQLite takes 512, of which its own files beside
+// the store need some.
+const longPath = 500
+
 // An UnusableError says that a store cannot be opened, read or written. It is
 // never a refusal: nothing is known about the records.
 type UnusableError struct {
@@ -166,6 +173,9 @@ func open(ctx context.Context, path string, o Options) (*Store, error) {
 		return nil, err
 	}
 	s, err := connect(ctx, abs, o, "")
+	if err != nil && len(abs) > longPath && isCode(err, sqlite3.SQLITE_CANTOPEN) {
+		return nil, fmt.Errorf("%w: %w", ErrLongPath, err)
+	}
 	if err != nil && o.ReadOnly && (isCode(err, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY) || isNoRoom(err)) {
 		// In a directory that cannot be written, or on a full disk, the WAL has no index. Without
 		// a WAL the file alone is the whole store.

@@ -163,6 +163,8 @@ func Remedy(err error) string {
 	switch {
 	case errors.Is(err, sqlite.ErrNoRoom):
 		return "make room on its disk, then try again: what was recorded is still there"
+	case errors.Is(err, sqlite.ErrLongPath):
+		return "name a store with a shorter path: --store PATH"
 	case errors.Is(err, fs.ErrPermission):
 		return "it belongs to another user: run as that user, have it given to you (chown), or name a store of your own: --store PATH"
 	case errors.Is(err, syscall.EROFS):
