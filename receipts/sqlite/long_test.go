@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// A path that SQLite does not open is said to be too long, and not the store to be broken.
+// The error of a path that SQLite does not open names its length, and not a broken store.
 func TestLongPath(t *testing.T) {
 	for n, long := range map[int]bool{longPath - 20: false, 700: true} {
 		dir := t.TempDir()

@@ -60,7 +60,7 @@ func TestFolder(t *testing.T) {
 	}
 }
 
-// A guard that was killed leaves its socket until the next one sweeps it, and is none that runs.
+// A guard that was killed leaves its socket until the next one sweeps it, and does not run.
 func TestStatusOfKilled(t *testing.T) {
 	t.Setenv(notary.Variable, "")
 	parent, err := os.MkdirTemp("", "g") // short: the path of a socket has 108 bytes

@@ -158,7 +158,7 @@ func unusable(f *exit.Failure, err error) error {
 }
 
 // Remedy says what to do about an error of a store that may be whole, and only cannot be reached. It is empty where
-// the fault is in the store: whose records are proof, so that nobody is told to move a whole one away.
+// the fault is in the store: whose records are proof, so that no advice moves a whole one away.
 func Remedy(err error) string {
 	switch {
 	case errors.Is(err, sqlite.ErrNoRoom):
