@@ -38,11 +38,11 @@ func TestFinally(t *testing.T) {
 			return []*plan.Step{group(false, b.sh("no", "exit 1"), b.sh("ok", "exit 0"), finally(b.sh("write clean", "echo clean >>log")))}
 		}, engine.Options{FailFast: true}, "failed(failed skipped/fail_fast@1.1 passed)"},
 		{"the budget of the run", func(b *builder) []*plan.Step {
-			return []*plan.Step{group(false, b.sh("slow", "sleep 20"), b.sh("ok", "exit 0"), finally(b.sh("write clean", "echo clean >>log")))}
-		}, engine.Options{Budget: plan.Budget{Timeout: 200 * time.Millisecond}}, "fault/timeout(fault/timeout cancelled/timeout passed)"},
+			return []*plan.Step{group(false, b.sh("slow", "touch begun; sleep 60"), b.sh("ok", "exit 0"), finally(b.sh("write clean", "echo clean >>log")))}
+		}, engine.Options{Budget: plan.Budget{Timeout: 50 * time.Millisecond}}, "fault/timeout(fault/timeout cancelled/timeout passed)"},
 		{"a composite", func(b *builder) []*plan.Step {
-			return []*plan.Step{group(false, b.sh("slow", "sleep 20"), finally(group(true, b.sh("write a", "exit 0"), group(false, b.sh("write clean", "sleep 0.1; echo clean >>log")))))}
-		}, engine.Options{Budget: plan.Budget{Timeout: 200 * time.Millisecond}}, "fault/timeout(fault/timeout passed(passed passed(passed)))"},
+			return []*plan.Step{group(false, b.sh("slow", "touch begun; sleep 60"), finally(group(true, b.sh("write a", "exit 0"), group(false, b.sh("write clean", "sleep 0.1; echo clean >>log")))))}
+		}, engine.Options{Budget: plan.Budget{Timeout: 50 * time.Millisecond}}, "fault/timeout(fault/timeout passed(passed passed(passed)))"},
 		{"a line", func(b *builder) []*plan.Step {
 			return []*plan.Step{b.sh("no", "exit 1"), finally(b.sh("write clean", "echo clean >>log"))}
 		}, engine.Options{}, "failed passed"},
@@ -51,6 +51,7 @@ func TestFinally(t *testing.T) {
 			b := newBuilder(t)
 			p := b.plan(c.steps(b)...)
 			c.opt.Store = open(t, t.TempDir())
+			engine.SetClock(&c.opt, from(filepath.Join(b.dir, "begun")))
 			o := run(t, p, c.opt)
 			if got := verdicts(o.Results); got != c.want {
 				t.Errorf("got %s, want %s", got, c.want)
@@ -70,8 +71,11 @@ func TestFinally(t *testing.T) {
 func TestFinallyInterrupted(t *testing.T) {
 	for _, twice := range []bool{false, true} {
 		b := newBuilder(t)
-		clean := "echo begun >>log; sleep 0.3; echo clean >>log"
-		p := b.plan(group(false, b.sh("slow", "echo slow >>log; sleep 20"), finally(b.sh("write clean", clean))))
+		clean := "echo begun >>log; sleep 0.1; echo clean >>log"
+		if twice {
+			clean = "echo begun >>log; sleep 60"
+		}
+		p := b.plan(group(false, b.sh("slow", "echo slow >>log; sleep 60"), finally(b.sh("write clean", clean))))
 		ctx, cancel := context.WithCancelCause(context.Background())
 		control := new(engine.JobControl)
 		wait := func(word string) {
@@ -133,7 +137,7 @@ func TestExclusive(t *testing.T) {
 func TestExclusiveWaits(t *testing.T) {
 	b := newBuilder(t)
 	locks := filepath.Join(b.dir, "locks")
-	holder := b.sh("holder", "echo >held; sleep 20")
+	holder := b.sh("holder", "echo >held; sleep 60")
 	holder.Exclusive = "db"
 	ctx, cancel := context.WithCancel(context.Background())
 	over := make(chan bool)
@@ -184,17 +188,19 @@ func TestRunBudget(t *testing.T) {
 		budget plan.Budget
 		want   string
 	}{
-		{"timeout", plan.Budget{Timeout: 3 * time.Second}, "passed fault/timeout cancelled/timeout"},
-		{"stall", plan.Budget{Stall: 3 * time.Second}, "passed fault/stall cancelled/stall"},
+		{"timeout", plan.Budget{Timeout: 100 * time.Millisecond}, "passed fault/timeout cancelled/timeout"},
+		{"stall", plan.Budget{Stall: 100 * time.Millisecond}, "passed fault/stall cancelled/stall"},
 		{"output", plan.Budget{MaxOutput: 10_000}, "passed fault/output_limit cancelled/output_limit"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			b := newBuilder(t)
-			slow := "sleep 20"
+			slow := "touch begun; sleep 60"
 			if c.budget.MaxOutput > 0 {
 				slow = "yes"
 			}
-			o := run(t, b.plan(b.sh("ok", "echo x"), b.sh("slow", slow), b.sh("never", "exit 0")), engine.Options{Budget: c.budget, Options: attempt.Options{Store: open(t, t.TempDir())}})
+			opt := engine.Options{Budget: c.budget, Options: attempt.Options{Store: open(t, t.TempDir())}}
+			engine.SetClock(&opt, from(filepath.Join(b.dir, "begun")))
+			o := run(t, b.plan(b.sh("ok", "echo x"), b.sh("slow", slow), b.sh("never", "exit 0")), opt)
 			if got := verdicts(o.Results); got != c.want || o.ExitStatus() != 2 || o.Limit == "" {
 				t.Errorf("got %s, status %d, limit %q", got, o.ExitStatus(), o.Limit)
 			}

@@ -75,7 +75,7 @@ func TestGolden(t *testing.T) {
 			return []*plan.Step{red(r, "a"), read(r, "b"), group(false, read(r, "c"), always(read(r, "d"))), always(read(r, "e")), gate()}
 		}},
 		{"fail fast among members", engine.Options{FailFast: true, Options: attempt.Options{Jobs: 2}}, func(r *repo) []*plan.Step {
-			return []*plan.Step{group(true, r.sh("slow", "sleep 60"), r.sh("a", "sleep 0.3; exit 3"), read(r, "b"), always(read(r, "c"))), read(r, "d")}
+			return []*plan.Step{group(true, r.sh("slow", "touch begun.log; sleep 60"), r.sh("a", until("begun.log")+"; exit 3"), read(r, "b"), always(read(r, "c"))), read(r, "d")}
 		}},
 		{"sequence", engine.Options{}, func(r *repo) []*plan.Step {
 			return []*plan.Step{group(false, read(r, "a"), red(r, "b"), write(r, "c"), failure(read(r, "d")), always(write(r, "e"))), read(r, "f")}
@@ -120,8 +120,8 @@ func TestGolden(t *testing.T) {
 		{"no store", engine.Options{Options: attempt.Options{Degraded: "there is none"}}, func(r *repo) []*plan.Step {
 			return []*plan.Step{read(r, "a"), write(r, "b"), always(write(r, "c")), gate()}
 		}},
-		{"out of time", engine.Options{Budget: plan.Budget{Timeout: 700 * time.Millisecond}}, func(r *repo) []*plan.Step {
-			return []*plan.Step{group(false, r.sh("a", "sleep 60"), read(r, "b"), always(read(r, "c"))), read(r, "d"), gate()}
+		{"out of time", engine.Options{Budget: plan.Budget{Timeout: 50 * time.Millisecond}}, func(r *repo) []*plan.Step {
+			return []*plan.Step{group(false, r.sh("a", "touch begun.log; sleep 60"), read(r, "b"), always(read(r, "c"))), read(r, "d"), gate()}
 		}},
 		{"part", engine.Options{Options: attempt.Options{Parent: "r-0/2", Nonce: "n", Session: "s"}}, func(r *repo) []*plan.Step {
 			return []*plan.Step{read(r, "a"), gate()}
@@ -143,6 +143,7 @@ func TestGolden(t *testing.T) {
 				o.LockDir = ""
 			}
 			o.Run, o.Environ, o.Workspace = "r-golden", os.Environ(), r.tracker()
+			engine.SetClock(&o, from(filepath.Join(r.dir, "begun.log")))
 			g := &golden{r: r, ids: make(map[string]string)}
 			o.Listen = g.listen
 			if reload {

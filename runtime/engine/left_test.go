@@ -21,7 +21,7 @@ import (
 func TestLeftRunning(t *testing.T) {
 	for _, interrupted := range []bool{false, true} {
 		b := newBuilder(t)
-		daemon := b.sh("daemon", "setsid env -i /bin/sh -c 'echo $$ >pid; exec sleep 600' >/dev/null 2>&1 & while ! [ -s pid ]; do sleep 0.01; done")
+		daemon := b.sh("daemon", "setsid env -i /bin/sh -c 'echo $$ >pid; exec sleep 600' >/dev/null 2>&1 & until [ -s pid ] && grep -q sleep /proc/$(cat pid)/comm; do sleep 0.01; done")
 		ctx, cancel := context.WithCancelCause(context.Background())
 		defer cancel(nil)
 		o := engine.Options{Options: attempt.Options{Run: "r-1", Environ: os.Environ(), Store: open(t, t.TempDir())}}

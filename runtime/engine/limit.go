@@ -17,6 +17,7 @@ type meter struct {
 	end    func(reason schedule.Reason, text string) // the run
 	budget plan.Budget
 	slept  func() time.Duration
+	since  func() time.Duration // in the place of the time since began; nil for that
 
 	output atomic.Int64 // bytes
 	active atomic.Int64 // when something last happened, in nanoseconds since began
@@ -72,7 +73,12 @@ func (m *meter) stop() {
 }
 
 // clock is the time since start, without pauses.
-func (m *meter) clock() time.Duration { return time.Since(m.began) - m.slept() }
+func (m *meter) clock() time.Duration {
+	if m.since != nil {
+		return m.since()
+	}
+	return time.Since(m.began) - m.slept()
+}
 
 // Wrote counts output.
 func (m *meter) Wrote(n int) {

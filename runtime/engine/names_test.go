@@ -2,6 +2,8 @@ package engine_test
 
 import (
 	"context"
+	"os"
+	"path/filepath"
 	"sync"
 	"testing"
 	"time"
@@ -58,10 +60,15 @@ func TestReceiptsAreNamedSoon(t *testing.T) {
 	again := b.sh("again", "test -e there && exit 0; touch there; exit 1")
 	again.Budget.Retries = 1
 	var at []string
-	run(t, b.plan(again, b.sh("slow", "sleep 0.5")), engine.Options{Options: attempt.Options{Store: open(t, t.TempDir()), Listen: func(e engine.Event) {
+	// The second step ends once both are named.
+	run(t, b.plan(again, b.sh("slow", until("named"))), engine.Options{Options: attempt.Options{Store: open(t, t.TempDir()), Listen: func(e engine.Event) {
 		switch e := e.(type) {
 		case attempt.Durable:
-			at = append(at, e.Step.ID+"/"+string(rune('0'+e.Attempt)))
+			if at = append(at, e.Step.ID+"/"+string(rune('0'+e.Attempt))); len(at) == 2 {
+				if err := os.WriteFile(filepath.Join(b.dir, "named"), nil, 0o600); err != nil {
+					t.Error(err)
+				}
+			}
 		case engine.StepFinished:
 			if e.Result.Step.ID == "2" {
 				at = append(at, "finished 2")

@@ -62,7 +62,8 @@ type Options struct {
 	// between, if set, gets the state after each event, and returns the one to go on with.
 	between func(*schedule.State) *schedule.State
 
-	grace time.Duration // in the place of finallyGrace; 0 for that
+	grace time.Duration        // in the place of finallyGrace; 0 for that
+	clock func() time.Duration // in the place of the time since the start of the run, for its budget; nil for that
 }
 
 // A Signal is the cancellation cause of a run that a signal ended.
@@ -170,7 +171,7 @@ func Run(parent context.Context, p *plan.Plan, o Options) *Outcome {
 		r.exec.Close()
 		o.JobControl.attach(nil, nil)
 	}()
-	r.meter.slept = r.exec.Slept
+	r.meter.slept, r.meter.since = r.exec.Slept, o.clock
 	r.meter.start()
 	defer r.meter.stop()
 	r.exec.Begin(out.Started)

@@ -58,6 +58,27 @@ func (b *builder) sh(name, script string) *plan.Step {
 	return s
 }
 
+// from returns a clock that stands still until the file is there: a budget of a run that is measured by it cannot be spent before what
+// is to spend it has begun, however slow the machine is.
+func from(file string) func() time.Duration {
+	var mu sync.Mutex
+	var began time.Time
+	return func() time.Duration {
+		mu.Lock()
+		defer mu.Unlock()
+		if began.IsZero() {
+			if _, err := os.Stat(file); err != nil {
+				return 0
+			}
+			began = time.Now()
+		}
+		return time.Since(began)
+	}
+}
+
+// until is a script that ends once the file is there.
+func until(file string) string { return "until test -e " + file + "; do sleep 0.01; done" }
+
 func gate() *plan.Step {
 	return &plan.Step{Binding: "gate_results", Verb: "gate", Noun: "results", Kind: plan.Builtin, Target: plan.GateResults, Effect: plan.Read}
 }
@@ -333,7 +354,7 @@ func TestSignal(t *testing.T) {
 // from it.
 func TestFailFastSiblings(t *testing.T) {
 	b := newBuilder(t)
-	o := run(t, b.plan(group(true, b.sh("long", "sleep 60"), b.sh("no", "sleep 0.1; exit 1"))), engine.Options{
+	o := run(t, b.plan(group(true, b.sh("long", "touch begun; sleep 60"), b.sh("no", until("begun")+"; exit 1"))), engine.Options{
 		FailFast: true, Options: attempt.Options{Store: open(t, t.TempDir()), Jobs: 2},
 	})
 	if got, want := verdicts(o.Results), "failed(cancelled/fail_fast@1.2 failed)"; got != want {

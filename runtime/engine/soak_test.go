@@ -19,6 +19,9 @@ import (
 	"github.com/command-dialect/dialect/runtime/engine"
 )
 
+// forever is how long what hangs sleeps, in seconds: another number in each process, as tests may run beside these.
+var forever = fmt.Sprint("86400.", os.Getpid())
+
 // wild makes a step that ends in one of the ways in which tools end, and says how.
 func (b *builder) wild(r *rand.Rand, n int) (s *plan.Step, want string) {
 	name := fmt.Sprint("w", n)
@@ -41,11 +44,11 @@ func (b *builder) wild(r *rand.Rand, n int) (s *plan.Step, want string) {
 		s.Budget.MaxOutput = 100_000
 		return s, "fault/output_limit"
 	case k < 93: // hangs, and has a child in a session of its own that ignores everything
-		s = b.sh(name, "trap '' TERM; setsid sh -c 'trap \"\" TERM; sleep 86400.77' & sleep 86400.77")
+		s = b.sh(name, "trap '' TERM; setsid sh -c 'trap \"\" TERM; sleep "+forever+"' & sleep "+forever)
 		s.Budget.Timeout = 100 * time.Millisecond
 		return s, "fault/timeout"
 	case k < 94:
-		s = b.sh(name, "sleep 86400.77")
+		s = b.sh(name, "sleep "+forever)
 		s.Budget.Stall = 100 * time.Millisecond
 		return s, "fault/stall"
 	case k < 95:
@@ -157,7 +160,7 @@ func TestSoak(t *testing.T) {
 			} else {
 				t.Logf("memory: %d kB after a fifth, %d kB after all", heap[0]>>10, heap[1]>>10)
 			}
-			if left := pidsWith("86400.77"); len(left) > 0 {
+			if left := pidsWith(forever); len(left) > 0 {
 				t.Errorf("left behind: %v", left)
 			}
 			if n := openFiles(); n > fds {
