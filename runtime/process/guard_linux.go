@@ -36,7 +36,7 @@ type guard struct {
 	on   atomic.Bool
 	once sync.Once
 	mu   sync.Mutex // guards what follows
-	pipe int
+	pipe int        // 0 for none
 	pid  int
 }
 
@@ -63,7 +63,7 @@ func (g *guard) end(r *run) {
 func (g *guard) tell(line string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.pid != 0 {
+	if g.pipe != 0 {
 		unix.Write(g.pipe, []byte(line))
 	}
 }
@@ -75,42 +75,44 @@ func (l *Launcher) startGuard() {
 		return
 	}
 	g.once.Do(func() {
-		if g.start(l.null.Fd()) != nil {
+		var p [2]int
+		if err := unix.Pipe2(p[:], unix.O_CLOEXEC); err != nil {
 			return // the kernel still kills the commands themselves
 		}
+		defer unix.Close(p[0])
+		unix.SetNonblock(p[1], true)
+		g.mu.Lock()
+		g.pipe = p[1]
+		g.mu.Unlock()
+		// What runs is in the pipe before there is a guard: from its first moment it knows all.
+		g.tell(g.mark + "\n")
 		l.mu.Lock()
-		defer l.mu.Unlock()
 		g.on.Store(true)
 		for r := range l.running {
 			if r.pid.Load() != 0 {
 				g.begin(r) // perhaps twice, which does no harm
 			}
 		}
+		l.mu.Unlock()
+		pid, err := g.start(p[0], l.null.Fd())
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		if g.pid = pid; err != nil {
+			g.on.Store(false)
+			unix.Close(g.pipe)
+			g.pipe = 0
+		}
 	})
 }
 
-func (g *guard) start(null uintptr) error {
-	var p [2]int
-	if err := unix.Pipe2(p[:], unix.O_CLOEXEC); err != nil {
-		return err
-	}
-	defer unix.Close(p[0])
+// start starts the guard, which reads from the pipe in.
+func (g *guard) start(in int, null uintptr) (pid int, err error) {
 	// The file that this process was made of, also when another has taken its place.
-	pid, err := syscall.ForkExec("/proc/self/exe", g.argv, &syscall.ProcAttr{
+	return syscall.ForkExec("/proc/self/exe", g.argv, &syscall.ProcAttr{
 		Dir: "/", Env: []string{"GOMAXPROCS=1"},
-		Files: []uintptr{uintptr(p[0]), null, null},
+		Files: []uintptr{uintptr(in), null, null},
 		Sys:   &syscall.SysProcAttr{Setpgid: true}, // in this session: see reapOrphans
 	})
-	if err != nil {
-		unix.Close(p[1])
-		return err
-	}
-	unix.SetNonblock(p[1], true)
-	g.mu.Lock()
-	g.pipe, g.pid = p[1], pid
-	g.mu.Unlock()
-	g.tell(g.mark + "\n")
-	return nil
 }
 
 // release lets the guard go, and waits for it.
@@ -122,6 +124,7 @@ func (g *guard) release() {
 		return
 	}
 	unix.Close(g.pipe)
+	g.pipe = 0
 	for deadline := time.Now().Add(time.Second); ; time.Sleep(time.Millisecond / 4) {
 		pid, err := unix.Wait4(g.pid, nil, unix.WNOHANG, nil)
 		if pid == g.pid || err != nil && err != unix.EINTR {
@@ -175,7 +178,8 @@ type heirs struct {
 
 func (h *heirs) kill() {
 	h.members = make(map[int]uint64)
-	for deadline := time.Now().Add(killPatience); time.Now().Before(deadline); time.Sleep(2 * time.Millisecond) {
+	const pause = 2 * time.Millisecond
+	for waited := time.Duration(0); waited < killPatience; waited += pause {
 		if h.scan() == 0 {
 			// What was between two programs in this moment shows its mark in the next.
 			time.Sleep(20 * time.Millisecond)
@@ -183,6 +187,7 @@ func (h *heirs) kill() {
 				return
 			}
 		}
+		time.Sleep(pause)
 	}
 }
 

@@ -201,10 +201,11 @@ func (p *platform) endLeft(l *Launcher, now bool) error {
 	}
 	if !now {
 		t.terminate()
-		for deadline := time.Now().Add(DefaultGrace); time.Now().Before(deadline); time.Sleep(treePause) {
+		for waited := time.Duration(0); waited < DefaultGrace; waited += treePause { // see killPatience
 			if live, err := t.scan(); err != nil || live == 0 {
 				break
 			}
+			time.Sleep(treePause)
 		}
 	}
 	if n := t.kill(killPatience); n > 0 {

@@ -461,10 +461,18 @@ func (w *watcher) expire() bool {
 	case w.command.Timeout > 0 && time.Since(w.started) >= w.command.Timeout:
 		w.abort(Timeout)
 	case w.holding != nil:
+	case w.wrote(): // while a machine that stalled ran us no more than the command
 	default:
 		w.abort(Stall)
 	}
 	return false
+}
+
+// wrote reports whether something is in a pipe that was not read yet.
+func (w *watcher) wrote() bool {
+	pipes := [2]unix.PollFd{{Fd: w.fds[pollStdout].Fd, Events: unix.POLLIN}, {Fd: w.fds[pollStderr].Fd, Events: unix.POLLIN}}
+	n, _ := unix.Poll(pipes[:], 0)
+	return n > 0 && (pipes[0].Revents|pipes[1].Revents)&unix.POLLIN != 0
 }
 
 // abort begins to end the tree of the command, unless the command ended by itself.
@@ -625,9 +633,12 @@ func (w *watcher) finish() {
 func (w *watcher) reap(usage *unix.Rusage) (ws unix.WaitStatus, err error) {
 	if !w.exited {
 		exit := [1]unix.PollFd{{Fd: w.fds[pollExit].Fd, Events: unix.POLLIN}}
-		for {
-			n, err := unix.Poll(exit[:], 1000)
+		for left := 10; ; { // looks, and not a second: see killPatience
+			n, err := unix.Poll(exit[:], 100)
 			if err == unix.EINTR {
+				continue
+			}
+			if left--; n == 0 && left > 0 {
 				continue
 			}
 			if n == 0 {

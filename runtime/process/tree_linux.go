@@ -19,7 +19,8 @@ import (
 const (
 	// treePause is how long to wait between looks at a tree that was asked to end.
 	treePause = 20 * time.Millisecond
-	// killPatience is how long processes may take to die of SIGKILL.
+	// killPatience is how long processes may take to die of SIGKILL, counted in the pauses between looks at them: a clock goes on
+	// while a machine that stalls lets nobody die.
 	killPatience = 5 * time.Second
 )
 
@@ -132,13 +133,12 @@ func (t *tree) living() iter.Seq[*proc] {
 // kill ends all members and takes their status where they became our children. It
 // returns how many are still alive after patience.
 func (t *tree) kill(patience time.Duration) int {
-	deadline := time.Now().Add(patience)
-	for pause := time.Duration(0); ; pause = min(pause+time.Millisecond, 10*time.Millisecond) {
+	for pause, waited := time.Duration(0), time.Duration(0); ; pause = min(pause+time.Millisecond, 10*time.Millisecond) {
 		// A group is killed as one: none of its members can fork its way out.
 		t.group(unix.SIGKILL)
 		live, err := t.scan()
 		if err != nil {
-			return t.killGroup(deadline)
+			return t.killGroup(patience - waited)
 		}
 		last := t.leader
 		for p := range t.living() {
@@ -153,29 +153,31 @@ func (t *tree) kill(patience time.Duration) int {
 		if reaped := t.reap() + reapOrphans(processes()); live == 0 && reaped == 0 {
 			return 0
 		}
-		if time.Now().After(deadline) {
+		if waited >= patience {
 			return live
 		}
 		// The first rounds follow at once: what forks in a loop gets no time to.
 		if pause > 4*time.Millisecond {
 			time.Sleep(pause)
+			waited += pause
 		}
 	}
 }
 
 // killGroup is kill where /proc cannot be read.
-func (t *tree) killGroup(deadline time.Time) int {
-	for !t.reaped {
+func (t *tree) killGroup(patience time.Duration) int {
+	const pause = time.Millisecond
+	for waited := time.Duration(0); !t.reaped; waited += pause {
 		t.group(unix.SIGKILL)
 		var info unix.Siginfo
 		err := unix.Waitid(unix.P_PID, t.leader, &info, unix.WEXITED|unix.WNOWAIT|unix.WNOHANG, nil)
 		if err == unix.ECHILD || err == nil && info.Signo != 0 {
 			return 0
 		}
-		if time.Now().After(deadline) {
+		if waited >= patience {
 			return 1
 		}
-		time.Sleep(time.Millisecond)
+		time.Sleep(pause)
 	}
 	return 0 // nothing says who it would be
 }
