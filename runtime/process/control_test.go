@@ -36,19 +36,30 @@ func TestKill(t *testing.T) {
 
 // What is paused does not run, and no budget does.
 func TestPause(t *testing.T) {
+	for budget := 600 * time.Millisecond; !pauses(t, budget); budget *= 2 {
+	}
+}
+
+// pauses reports whether the pause came before the budget was spent: it proves something then.
+func pauses(t *testing.T, budget time.Duration) bool {
 	l := start(t)
 	file := filepath.Join(t.TempDir(), "pids")
 	c := command(t, "child", file, "inherit")
-	c.Timeout, c.Stall, c.Grace = 600*time.Millisecond, 600*time.Millisecond, 50*time.Millisecond
-	done := make(chan Result)
+	c.Timeout, c.Stall, c.Grace = budget, budget, 50*time.Millisecond
+	done := make(chan Result, 1)
 	began := time.Now()
 	go func() { done <- l.Run(context.Background(), c) }()
-	for len(pids(file)) < 2 {
+	for len(pids(file)) < 2 && time.Since(began) < budget {
 		time.Sleep(time.Millisecond)
 	}
 	resume := l.Pause()
+	if time.Since(began) >= budget {
+		resume()
+		<-done
+		return false
+	}
 	l.Pause()() // a second one does nothing
-	time.Sleep(900 * time.Millisecond)
+	time.Sleep(budget + 300*time.Millisecond)
 	select {
 	case res := <-done:
 		t.Fatalf("it ended while it was paused: %+v", res)
@@ -61,7 +72,8 @@ func TestPause(t *testing.T) {
 	}
 	resume()
 	res := <-done
-	if res.Stop != Timeout && res.Stop != Stall || time.Since(began) < 1400*time.Millisecond {
+	if res.Stop != Timeout && res.Stop != Stall || time.Since(began) < 2*budget+200*time.Millisecond {
 		t.Errorf("got %+v after %v", res, time.Since(began))
 	}
+	return true
 }

@@ -122,6 +122,7 @@ func helper(what string, args []string) int {
 		signal.Notify(c, syscall.SIGTERM)
 		report(args)
 		<-c
+		os.WriteFile(args[0]+".asked", nil, 0o600)
 		fmt.Println("asked to end")
 		return 5
 	case "launcher": // FILE HOW MS: runs a command under a guard, to be killed
@@ -141,6 +142,7 @@ func helper(what string, args []string) int {
 		report([]string{args[0]})
 		stay()
 	case "daemon": // FILE HOW: the same, but exits
+		os.WriteFile(args[0]+".parent", []byte(strconv.Itoa(os.Getpid())), 0o600)
 		spawn(args[1], args[0])
 	case "nest": // FILE: two generations of loose children, this one stays
 		spawn("middle", args[0])
@@ -180,7 +182,7 @@ func flood(f *os.File, n int) {
 }
 
 // stay sleeps for long, not for ever: a test that fails leaves nothing behind.
-func stay() { time.Sleep(30 * time.Second) }
+func stay() { time.Sleep(2 * time.Minute) }
 
 // report appends the pid to the file args[0].
 func report(args []string) {
@@ -221,7 +223,7 @@ func spawn(how, file string) {
 	if err != nil {
 		panic(err)
 	}
-	for deadline := time.Now().Add(10 * time.Second); len(pids(file)) == before; time.Sleep(time.Millisecond) {
+	for deadline := time.Now().Add(time.Minute); len(pids(file)) == before; time.Sleep(time.Millisecond) {
 		if time.Now().After(deadline) {
 			panic("the child does not report")
 		}
