@@ -215,7 +215,7 @@ func (g git) Run(outer context.Context, dir string, extra []string, stdin []byte
 	case "update-index":
 		patience = filterTime
 	}
-	ctx, cancel := context.WithTimeout(outer, patience)
+	ctx, cancel := Patient(outer, patience)
 	defer cancel()
 	stdout := Output{Most: maxOutput}
 	stderr := head{most: 4 << 10}
@@ -245,6 +245,25 @@ func (g git) Run(outer context.Context, dir string, extra []string, stdin []byte
 		return nil, &Error{command: args[0], status: status, stderr: string(stderr.kept)}
 	}
 	return stdout.Kept.Bytes(), nil
+}
+
+// Patient returns a context that ends once patience is over, in steps of a twentieth: a machine that stalls for longer than a step
+// loses one step, as git did not run either.
+func Patient(outer context.Context, patience time.Duration) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(outer)
+	step := time.NewTicker(patience / 20)
+	go func() {
+		defer step.Stop()
+		for range 20 {
+			select {
+			case <-step.C:
+			case <-ctx.Done():
+				return
+			}
+		}
+		cancel()
+	}()
+	return ctx, cancel
 }
 
 // A Call is one start of git.

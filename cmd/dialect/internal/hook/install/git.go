@@ -136,7 +136,7 @@ func (in Installer) hooks() (path string, shared bool, err error) {
 	if err := git.Readable(filepath.Join(in.Root, ".git")); err != nil {
 		return "", false, err
 	}
-	ctx, done := context.WithTimeout(context.Background(), git.QuestionTime)
+	ctx, done := git.Patient(context.Background(), git.QuestionTime)
 	defer done()
 	cmd := exec.CommandContext(ctx, program.Program, "rev-parse", "--path-format=absolute", "--git-path", "hooks", "--git-common-dir")
 	cmd.Dir = in.Root
