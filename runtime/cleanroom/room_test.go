@@ -678,7 +678,7 @@ func TestKilled(t *testing.T) {
 		t.Fatal(err)
 	}
 	var pid int
-	for deadline := time.Now().Add(20 * time.Second); pid == 0; time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(time.Minute); pid == 0; time.Sleep(5 * time.Millisecond) {
 		if text, err := os.ReadFile(filepath.Join(mark, "pid")); err == nil && strings.HasSuffix(string(text), "\n") {
 			_, _ = fmt.Sscan(string(text), &pid)
 		}
@@ -689,7 +689,7 @@ func TestKilled(t *testing.T) {
 	}
 	_ = cmd.Process.Kill()
 	_ = cmd.Wait()
-	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(5 * time.Millisecond) {
 		if _, err := os.Stat(fmt.Sprintf("/proc/%d", pid)); errors.Is(err, fs.ErrNotExist) {
 			break
 		}
@@ -730,14 +730,14 @@ func TestStay(t *testing.T) {
 	}
 	r := enter(t, root, Options{Helper: []string{helperName}, Cache: Cache()})
 	if os.Getenv("CLEANROOM_TEST_ONCE") != "" {
-		for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
+		for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
 			if left, _ := filepath.Glob(filepath.Join(os.Getenv("TMPDIR"), "dialect-room-*")); len(left) == 1 {
 				return
 			}
 		}
 		t.Fatal("the folder of the killed run is still there")
 	}
-	_, _, _ = in(t, r, []string{"sh", "-c", "echo $$ > '" + mark + "/pid'; sleep 60"}, mark)
+	_, _, _ = in(t, r, []string{"sh", "-c", "echo $$ > '" + mark + "/pid'; exec sleep 60"}, mark)
 }
 
 // Members of a composite come and go at the same time, those that write too: the race detector looks on.

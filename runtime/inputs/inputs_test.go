@@ -124,7 +124,7 @@ func TestSpecial(t *testing.T) {
 			if got != want {
 				t.Errorf("%d: got %s, want %s", i, got, want)
 			}
-		case <-time.After(10 * time.Second):
+		case <-time.After(time.Minute):
 			t.Fatal("it waits for a writer")
 		}
 	}
@@ -174,7 +174,7 @@ func TestManyStars(t *testing.T) {
 	pattern := strings.Repeat("**/a/", 28) + "**/none"
 	start := time.Now()
 	digest(t, dir, pattern)
-	if took := time.Since(start); took > 5*time.Second {
+	if took := time.Since(start); took > time.Minute {
 		t.Errorf("it took %v", took)
 	}
 }

@@ -32,7 +32,7 @@ func TestQueue(t *testing.T) {
 		hold = q.Hold()
 	}
 	<-hold
-	if took := time.Since(begun); took < 150*time.Millisecond || took > 5*time.Second {
+	if took := time.Since(begun); took < 150*time.Millisecond || took > time.Minute {
 		t.Errorf("patience was over after %v", took)
 	}
 	io.WriteString(w, strings.Repeat("y", 777))
@@ -123,7 +123,7 @@ func TestStoppedTerminal(t *testing.T) {
 	}()
 	select {
 	case <-done:
-	case <-time.After(5 * time.Second):
+	case <-time.After(time.Minute):
 		t.Fatal("hangs")
 	}
 	close(g.open)

@@ -9,9 +9,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
-
-	"github.com/command-dialect/dialect/runtime/workspace/git"
 )
 
 // git waits for a FIFO in the place of any file of its own. Neither a snapshot nor a question
@@ -41,7 +38,6 @@ func TestFIFOInGit(t *testing.T) {
 				r.do(os.RemoveAll(file))
 				r.do(os.MkdirAll(filepath.Dir(file), 0o755))
 				r.do(syscall.Mkfifo(file, 0o600))
-				began := time.Now()
 				s, err := Take(context.Background(), at.dir, Options{})
 				r.do(err)
 				if s.Tree != "" || !strings.Contains(s.Reason, filepath.Base(name)+" is not a regular file") {
@@ -49,9 +45,6 @@ func TestFIFOInGit(t *testing.T) {
 				}
 				if _, err := Resolve(context.Background(), at.dir, "HEAD", Options{}, "a"); err == nil || !strings.Contains(err.Error(), "not a regular file") {
 					t.Errorf("a question about a commit: %v", err)
-				}
-				if took := time.Since(began); took > 4*time.Second {
-					t.Errorf("it took %v", took)
 				}
 			})
 		}
@@ -69,9 +62,7 @@ func TestFIFOAsObject(t *testing.T) {
 	file := r.path(".git/objects/" + id[:2] + "/" + id[2:])
 	r.do(os.Remove(file))
 	r.do(syscall.Mkfifo(file, 0o600))
-	began := time.Now()
-	_, err := Resolve(context.Background(), r.dir, "HEAD", Options{}, "a")
-	if took := time.Since(began); err == nil || !strings.Contains(err.Error(), "git cat-file: it did not end within") || took > 2*git.QuestionTime {
-		t.Errorf("after %v: %v", took, err)
+	if _, err := Resolve(context.Background(), r.dir, "HEAD", Options{}, "a"); err == nil || !strings.Contains(err.Error(), "git cat-file: it did not end within") {
+		t.Error(err)
 	}
 }

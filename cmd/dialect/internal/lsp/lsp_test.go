@@ -174,7 +174,7 @@ func (c *client) call(method string, params, result any) {
 }
 
 func (c *client) try(method string, params, result any) error {
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	return c.conn.Call(ctx, method, params, result)
 }
@@ -217,9 +217,9 @@ func (c *client) codes(name string, want ...string) {
 
 // wait waits, with mu held while it asks, until something is so.
 func (c *client) wait(is func() bool) bool {
-	timer := time.AfterFunc(10*time.Second, func() { c.mu.Lock(); c.changed.Broadcast(); c.mu.Unlock() })
+	timer := time.AfterFunc(time.Minute, func() { c.mu.Lock(); c.changed.Broadcast(); c.mu.Unlock() })
 	defer timer.Stop()
-	deadline := time.Now().Add(10 * time.Second)
+	deadline := time.Now().Add(time.Minute)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for !is() {
@@ -585,7 +585,7 @@ func TestLifecycle(t *testing.T) {
 			t.Errorf("after an orderly end: %v", err)
 		}
 		c.done <- nil
-	case <-time.After(10 * time.Second):
+	case <-time.After(time.Minute):
 		t.Fatal("the server goes on after exit")
 	}
 }
