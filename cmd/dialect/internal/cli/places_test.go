@@ -60,7 +60,7 @@ func TestPlaces(t *testing.T) {
 	home := t.TempDir()
 	// dialect runs a command in dir; late says that it had to be killed.
 	dialect := func(dir, stdin string, args ...string) (out string, late bool) {
-		ctx, cancel := context.WithTimeout(context.Background(), 40*time.Second)
+		ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 		defer cancel()
 		cmd := exec.CommandContext(ctx, exe, args...)
 		cmd.Args[0] = "dialect"

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
@@ -66,7 +67,11 @@ func TestScript(t *testing.T) {
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
 			"exitcode": exitcode,
 			"dead": func(ts *testscript.TestScript, neg bool, args []string) {
-				if pids := processes(ts, args[0]); (len(pids) > 0) != neg {
+				pids := processes(ts, args[0])
+				for end := time.Now().Add(time.Minute); !neg && len(pids) > 0 && time.Now().Before(end); pids = processes(ts, args[0]) {
+					time.Sleep(10 * time.Millisecond) // what was killed is there for a moment
+				}
+				if (len(pids) > 0) != neg {
 					ts.Fatalf("processes with %s: %v", args[0], pids)
 				}
 			},
@@ -83,7 +88,7 @@ func TestScript(t *testing.T) {
 
 // base are the programs that all scripts have: what a shell script takes for granted, and git.
 var base = strings.Fields(`sh bash git python3
-	basename cat chmod cp cut date dirname echo env expr false find grep head ln ls mkdir mkfifo mktemp mv nohup od ps pwd readlink rm rmdir
+	basename cat chmod cp cut date dirname echo env expr false find grep head ln ls mkdir mkfifo mktemp mv nohup od pgrep ps pwd readlink rm rmdir
 	sed seq setsid sha256sum sleep sort stat tail tee test timeout touch tr true uname wc which yes`)
 
 // A toolPath makes the PATH of scripts: folders with links to the programs of the machine.
