@@ -437,9 +437,9 @@ var attacks = []attack{
 		return w.ends(nil, "quality.dlct")
 	}},
 	{"a new file comes during the run, makes it pass, and is removed after it", func(w *world) string {
-		w.write("tests.sh", "touch \"$HOME/began\"; i=0; until test -e new.txt; do i=$((i+1)); test $i -lt 40 || exit 1; sleep 0.1; done; echo ok 1; echo ok 2; echo 1..2\n")
+		w.write("tests.sh", "touch \"$HOME/began\"; i=0; until test -e new.txt; do i=$((i+1)); test $i -lt 600 || exit 1; sleep 0.1; done; echo ok 1; echo ok 2; echo 1..2\n")
 		w.sh("git commit --quiet --all --message=x")
-		w.sh("(i=0; until test -e \"$HOME/began\"; do i=$((i+1)); test $i -lt 100 || exit 1; sleep 0.1; done; touch new.txt) >/dev/null 2>&1 &")
+		w.sh("(i=0; until test -e \"$HOME/began\"; do i=$((i+1)); test $i -lt 600 || exit 1; sleep 0.1; done; touch new.txt) >/dev/null 2>&1 &")
 		w.passes(nil)
 		w.sh("rm -f new.txt")
 		return w.ask()

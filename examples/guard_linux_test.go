@@ -131,7 +131,7 @@ func TestGuardStatus(t *testing.T) {
 		if _, err := os.Stat(filepath.Join(w.dir, "ready")); err == nil {
 			break
 		}
-		if time.Sleep(20 * time.Millisecond); tries == 1500 {
+		if time.Sleep(20 * time.Millisecond); tries == 6000 {
 			t.Fatal("the agent is never ready")
 		}
 	}

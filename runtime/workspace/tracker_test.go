@@ -27,6 +27,7 @@ func TestTrackerReadsWhatChanged(t *testing.T) {
 		t.Skip("every file is read here")
 	}
 	r := newRepo(t)
+	wrote := time.Now()
 	r.write("a", "a")
 	r.write("b", "b")
 	tracker := NewTracker(r.dir, Options{})
@@ -38,7 +39,7 @@ func TestTrackerReadsWhatChanged(t *testing.T) {
 		}
 		return s, settled
 	}
-	if _, settled := take(); settled["a"] {
+	if _, settled := take(); settled["a"] && time.Since(wrote) < settling {
 		t.Error("a file that was just written is believed not to change")
 	}
 	time.Sleep(settling + 50*time.Millisecond)
@@ -280,7 +281,7 @@ func TestHeavyIgnoreFile(t *testing.T) {
 	if _, err := Take(ctx, r.dir, Options{}); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("with a context: %v", err)
 	}
-	if d := time.Since(start); d > 10*time.Second {
+	if d := time.Since(start); d > time.Minute {
 		t.Errorf("it took %v", d)
 	}
 	if testing.Short() {
