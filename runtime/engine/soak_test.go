@@ -31,7 +31,7 @@ func (b *builder) wild(r *rand.Rand, n int) (s *plan.Step, want string) {
 	case k < 75:
 		return b.sh(name, fmt.Sprintf("echo no; exit %d", 1+r.IntN(255))), "failed"
 	case k < 83: // 126 and 127 are a shell's own
-		signal := []int{1, 2, 6, 9, 11, 13, 15}[r.IntN(7)]
+		signal := []int{6, 9, 10, 11, 12, 13, 15}[r.IntN(7)] // not what nohup has ignored
 		want := "fault/killed"
 		if signal == 6 || signal == 11 {
 			want = "fault/crashed"

@@ -91,7 +91,7 @@ func TestRemove(t *testing.T) {
 func TestOwn(t *testing.T) {
 	dir := t.TempDir()
 	at := func(name string) string { return filepath.Join(dir, name) }
-	if err := errors.Join(os.Mkdir(at("kept"), 0o755), os.Mkdir(at("shut"), 0), os.Symlink("kept", at("link")), os.WriteFile(at("file"), nil, 0o600)); err != nil {
+	if err := errors.Join(os.Mkdir(at("kept"), 0o755), os.Chmod(at("kept"), 0o755), os.Mkdir(at("shut"), 0), os.Symlink("kept", at("link")), os.WriteFile(at("file"), nil, 0o600)); err != nil {
 		t.Fatal(err)
 	}
 	in, err := os.Open(dir)

@@ -72,6 +72,7 @@ func TestSweep(t *testing.T) {
 		if err := os.Mkdir(filepath.Join(temp, name), mode); err != nil {
 			t.Fatal(err)
 		}
+		os.Chmod(filepath.Join(temp, name), mode) // whatever the umask is
 		os.Chtimes(filepath.Join(temp, name), old, old)
 	}
 	kept := filepath.Join(t.TempDir(), "kept")
