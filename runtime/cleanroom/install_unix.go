@@ -466,6 +466,9 @@ func (t *taking) copy(ctx context.Context) error {
 		if err := os.MkdirAll(c.at(name), 0o755); err != nil {
 			return err
 		}
+		if err := os.Chmod(c.at(name), 0o755); err != nil { // whatever the umask: what is kept is compared with this
+			return err
+		}
 	}
 	const share = 32
 	g, ctx := errgroup.WithContext(ctx)

@@ -450,7 +450,8 @@ func (r *Room) stayIn(name string, apart bool) (*Stay, error) {
 		return nil, err
 	}
 	for _, name := range []string{"upper", "work", "merged"} {
-		if err := os.Mkdir(filepath.Join(s.dir, name), 0o755); err != nil {
+		dir := filepath.Join(s.dir, name)
+		if err := errors.Join(os.Mkdir(dir, 0o755), os.Chmod(dir, 0o755)); err != nil { // a command sees the mode of upper
 			return nil, err
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -307,6 +308,20 @@ func TestSetupOnce(t *testing.T) {
 	}
 	if n := p.ran.Load(); n != 1 || kept != runs-1 {
 		t.Errorf("%d runs installed %d times, and %d took what was kept", runs, n, kept)
+	}
+}
+
+// What a setup installed is kept under a umask that shuts others out, too.
+func TestSetupUmask(t *testing.T) {
+	p := newPackaged(t, "mkdir modules; echo a > modules/a")
+	defer syscall.Umask(syscall.Umask(0o077))
+	for range 2 {
+		if _, _, err := p.install(t, t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := p.ran.Load(); n != 1 {
+		t.Errorf("the setup ran %d times", n)
 	}
 }
 
