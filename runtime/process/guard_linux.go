@@ -179,7 +179,8 @@ type heirs struct {
 func (h *heirs) kill() {
 	h.members = make(map[int]uint64)
 	const pause = 2 * time.Millisecond
-	for waited := time.Duration(0); waited < killPatience; waited += pause {
+	began := time.Now()
+	for waited := time.Duration(0); waited < killPatience && time.Since(began) < killLongest; waited += pause {
 		if h.scan() == 0 {
 			// What was between two programs in this moment shows its mark in the next.
 			time.Sleep(20 * time.Millisecond)

@@ -22,6 +22,8 @@ const (
 	// killPatience is how long processes may take to die of SIGKILL, counted in the pauses between looks at them: a clock goes on
 	// while a machine that stalls lets nobody die.
 	killPatience = 5 * time.Second
+	// killLongest bounds the looks themselves, which take long at processes that multiply.
+	killLongest = time.Minute
 )
 
 // A tree is what belongs to one command, as far as /proc tells. Who was a member
@@ -133,6 +135,7 @@ func (t *tree) living() iter.Seq[*proc] {
 // kill ends all members and takes their status where they became our children. It
 // returns how many are still alive after patience.
 func (t *tree) kill(patience time.Duration) int {
+	began := time.Now()
 	for pause, waited := time.Duration(0), time.Duration(0); ; pause = min(pause+time.Millisecond, 10*time.Millisecond) {
 		// A group is killed as one: none of its members can fork its way out.
 		t.group(unix.SIGKILL)
@@ -153,7 +156,7 @@ func (t *tree) kill(patience time.Duration) int {
 		if reaped := t.reap() + reapOrphans(processes()); live == 0 && reaped == 0 {
 			return 0
 		}
-		if waited >= patience {
+		if waited >= patience || time.Since(began) >= killLongest {
 			return live
 		}
 		// The first rounds follow at once: what forks in a loop gets no time to.

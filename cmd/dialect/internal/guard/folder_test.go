@@ -3,14 +3,11 @@
 package guard
 
 import (
-	"context"
 	"net"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
-
-	"github.com/command-dialect/dialect/runtime/notary"
 )
 
 // The folder of the notaries is refused where somebody else made it, or can put another in its place.
@@ -62,17 +59,13 @@ func TestFolder(t *testing.T) {
 
 // A guard that was killed leaves its socket until the next one sweeps it, and does not run.
 func TestStatusOfKilled(t *testing.T) {
-	t.Setenv(notary.Variable, "")
 	parent, err := os.MkdirTemp("", "g") // short: the path of a socket has 108 bytes
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer os.RemoveAll(parent)
-	before := folderParent
-	folderParent = parent
-	defer func() { folderParent = before }()
 	for _, name := range []string{"a", "b"} {
-		dir := filepath.Join(folderPath(), name)
+		dir := filepath.Join(folderPath(parent), name)
 		if err := os.MkdirAll(dir, 0o700); err != nil {
 			t.Fatal(err)
 		}
@@ -83,8 +76,8 @@ func TestStatusOfKilled(t *testing.T) {
 		l.SetUnlinkOnClose(false)
 		l.Close()
 	}
-	s, err := Status(context.Background())
-	if err != nil || len(s.Sessions) != 0 {
+	var s Sessions
+	if err := s.find(t.Context(), folderPath(parent)); err != nil || len(s.Sessions) != 0 {
 		t.Errorf("%v, %v", s, err)
 	}
 }

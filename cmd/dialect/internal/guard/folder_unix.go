@@ -16,8 +16,10 @@ import (
 // another folder in the place of ours, for the next session to find.
 const folderParent = "/var/tmp"
 
-// folderPath is the folder of this user's notaries.
-func folderPath() string { return filepath.Join(folderParent, "dialect-"+strconv.Itoa(os.Getuid())) }
+// folderPath is the folder of this user's notaries in parent.
+func folderPath(parent string) string {
+	return filepath.Join(parent, "dialect-"+strconv.Itoa(os.Getuid()))
+}
 
 // privateFolder makes the folder of this user's notaries in parent, if it is not there, and returns its path without links. It fails
 // where anybody else could put something into it, or another folder in its place.
@@ -33,7 +35,7 @@ func privateFolder(parent string) (string, error) {
 	if st.Uid != 0 || st.Mode&0o022 != 0 && st.Mode&unix.S_ISVTX == 0 {
 		return "", fmt.Errorf("%s does not belong to root, or others can rename what is in it", parent)
 	}
-	path := filepath.Join(parent, filepath.Base(folderPath()))
+	path := folderPath(parent)
 	if err := os.Mkdir(path, 0o700); err != nil && !errors.Is(err, os.ErrExist) {
 		return "", err
 	}

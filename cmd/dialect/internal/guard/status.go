@@ -40,12 +40,17 @@ func Status(ctx context.Context) (*Sessions, error) {
 		s.Sessions = append(s.Sessions, Session{socket, status})
 		return s, nil
 	}
-	if info, err := os.Lstat(folderPath()); err != nil || !info.IsDir() || regular.Owner(info) != os.Geteuid() {
-		return s, nil
+	return s, s.find(ctx, folderPath(folderParent))
+}
+
+// find adds the sessions of a folder of notaries.
+func (s *Sessions) find(ctx context.Context, folder string) error {
+	if info, err := os.Lstat(folder); err != nil || !info.IsDir() || regular.Owner(info) != os.Geteuid() {
+		return nil
 	}
-	list, err := filepath.Glob(filepath.Join(folderPath(), "*", socketName))
+	list, err := filepath.Glob(filepath.Join(folder, "*", socketName))
 	if err != nil {
-		return nil, err
+		return err
 	}
 	var faults []error
 	for _, socket := range list {
@@ -59,9 +64,9 @@ func Status(ctx context.Context) (*Sessions, error) {
 		}
 	}
 	if len(s.Sessions) == 0 && len(faults) > 0 {
-		return s, exit.Failf(exit.Failed, "%w", errors.Join(faults...))
+		return exit.Failf(exit.Failed, "%w", errors.Join(faults...))
 	}
-	return s, nil
+	return nil
 }
 
 func ask(ctx context.Context, socket string) (notary.Status, error) {
