@@ -176,7 +176,7 @@ func TestSlowListener(t *testing.T) {
 }
 
 // unstalled returns a Run that runs a command once more, after it has called again, if it stalls and was indeed silent: where the
-// machine runs nothing for a while, the command is silent, too. What its listener takes is no silence.
+// machine runs nothing for a while, the command is silent, too. The time that its listener takes does not count as silence.
 func unstalled(l *Launcher, again func()) func(context.Context, *Command) Result {
 	return func(ctx context.Context, c *Command) Result {
 		output := c.Output

@@ -11,6 +11,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/command-dialect/dialect/runtime/mcpclient"
+	"github.com/command-dialect/dialect/runtime/mcpclient/bounds"
 )
 
 // arguments makes the arguments of a call, and checks them against the schema of the tool. The
@@ -48,14 +49,10 @@ func arguments(c Call, t *mcp.Tool) (map[string]any, error) {
 		}
 		args[name] = typed(v.Text, property(schema, name))
 	}
-	if nested(args, 0) {
-		return nil, mcpclient.Errorf(mcpclient.BadArguments, "the arguments of %s are nested more than %d deep", c.Target, maxNesting)
+	if bounds.Nested(args) {
+		return nil, mcpclient.Errorf(mcpclient.BadArguments, "the arguments of %s are nested more than %d deep", c.Target, bounds.MaxNesting)
 	}
-	places, err := bounded(schema)
-	if err == nil {
-		err = places.checkable(args)
-	}
-	if err != nil {
+	if err := bounds.Check(schema, args); err != nil {
 		return nil, mcpclient.Errorf(mcpclient.Protocol, "the schema of the tool %s cannot be used: %v", t.Name, err)
 	}
 	resolved, err := schema.Resolve(nil)
@@ -77,7 +74,7 @@ func schemaOf(t *mcp.Tool) (*jsonschema.Schema, error) {
 	if string(raw) == "null" {
 		return s, nil
 	}
-	if err := readable(raw); err != nil {
+	if err := bounds.Readable(raw); err != nil {
 		return nil, err
 	}
 	if err := json.Unmarshal(raw, s); err != nil {

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/command-dialect/dialect/runtime/mcpclient/bounds"
 )
 
 // TestSchemaOfItself: a tool whose schema leads to itself ends its line, and not the helper of every server.
@@ -54,10 +56,10 @@ func TestSchemaOfItself(t *testing.T) {
 		_, err := arguments(Call{Target: "s:t", Arguments: `{"x":` + strings.Repeat("[", n) + strings.Repeat("]", n) + `}`}, &mcp.Tool{Name: "t"})
 		return err
 	}
-	if err := nest(maxNesting + 1); err == nil || !strings.Contains(err.Error(), "nested") {
+	if err := nest(bounds.MaxNesting + 1); err == nil || !strings.Contains(err.Error(), "nested") {
 		t.Errorf("%v", err)
 	}
-	if err := nest(maxNesting); err != nil {
+	if err := nest(bounds.MaxNesting); err != nil {
 		t.Errorf("%v", err)
 	}
 }
@@ -92,7 +94,7 @@ func TestSchemaOfMuch(t *testing.T) {
 		{"depth", around(9000, `{"not":`, "{}"), plain, "too long to read"},
 		{"long paths", around(1000, `{"properties":{"`+strings.Repeat("a", 1000)+`":`, "{}"), plain, "too long to read"},
 		{"long addresses", `{"$id":"http://` + strings.Repeat("a", 1<<19) + `","allOf":[` + many(1000, each(`{"$ref":"#/$defs/x"}`)) + `],"$defs":{"x":{}}}`, plain, "too long to read"},
-		{"size", `{"title":"` + strings.Repeat("a", maxSchema) + `"}`, plain, "more than"},
+		{"size", `{"title":"` + strings.Repeat("a", bounds.MaxSchema) + `"}`, plain, "more than"},
 
 		{"a long text", `{"properties":{"x":{"type":"string","pattern":"^[a-z]*$","maxLength":10000000}},"required":["x"]}`, `{"x":"` + strings.Repeat("a", 1<<20) + `"}`, ""},
 		{"a long list", `{"properties":{"x":{"items":{"oneOf":[{"type":"string"},{"type":"integer"}]}}}}`, `{"x":[` + many(10_000, each("1")) + `]}`, ""},

@@ -1,4 +1,7 @@
-package broker
+// Package bounds refuses the JSON Schemas by which a validator would not end, or would take more time or memory than a call is worth:
+// in comes what a server says of the arguments of its tool, and what those are; out comes an error, or nil. The validator recurses into
+// every schema that applies to a value and into every value of a value, and knows neither time nor depth.
+package bounds
 
 import (
 	"encoding/json"
@@ -15,15 +18,17 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 )
 
-// Bounds of what a server may make the validator do. It recurses into every schema that applies to a value and into every value
-// of a value, and knows neither time nor depth.
+// MaxSchema is how large a schema may be, in bytes.
+const MaxSchema = 1 << 20
+
+// MaxNesting is how deep arguments may be nested.
+const MaxNesting = 100
+
 const (
-	maxSchema   = 1 << 20  // bytes
 	maxReading  = 8 << 20  // bytes that are read, or made, for a schema
 	maxPatterns = 1 << 17  // instructions of all patterns
 	maxInPlace  = 100      // schemas that apply to one value, each because of the one before it
 	maxEdges    = 1 << 20  // of the graph of those
-	maxNesting  = 100      // of arguments
 	maxWork     = 64 << 20 // to check arguments: about the bytes that are looked at, and put into errors
 	workOfByte  = 32       // that each byte of arguments adds to that
 )
@@ -47,11 +52,11 @@ const (
 	done
 )
 
-// readable returns an error if a schema takes long to read: the validator reads the text of an object once more for each object
+// Readable returns an error if a schema takes long to read: the validator reads the text of an object once more for each object
 // around it, and has for each a path from the root and, where it names or refers to one, an address.
-func readable(raw []byte) error {
-	if len(raw) > maxSchema {
-		return fmt.Errorf("it has more than %d bytes", maxSchema)
+func Readable(raw []byte) error {
+	if len(raw) > MaxSchema {
+		return fmt.Errorf("it has more than %d bytes", MaxSchema)
 	}
 	var v any
 	if err := json.Unmarshal(raw, &v); err != nil {
@@ -86,6 +91,16 @@ func readable(raw []byte) error {
 		return errors.New("it takes too long to read: it is too deep, or its names are too long")
 	}
 	return nil
+}
+
+// Check returns an error if the validator is not to check v by a schema that is [Readable]: if the schema leads to itself, or the two take
+// too long together.
+func Check(s *jsonschema.Schema, v any) error {
+	g, err := bounded(s)
+	if err != nil {
+		return err
+	}
+	return g.checkable(v)
 }
 
 // bounded returns the places of a schema. It returns an error if the schema leads to itself without a step into the value ({"$ref": "#"}), which
@@ -434,9 +449,11 @@ func (p *place) search(level int) error {
 	return nil
 }
 
-// nested reports whether a value is nested deeper than arguments may be.
+// Nested reports whether a value is nested deeper than [MaxNesting].
+func Nested(v any) bool { return nested(v, 0) }
+
 func nested(v any, level int) bool {
-	if level > maxNesting {
+	if level > MaxNesting {
 		return true
 	}
 	switch v := v.(type) {

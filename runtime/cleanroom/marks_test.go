@@ -1,0 +1,49 @@
+//go:build linux
+
+package cleanroom
+
+import (
+	"errors"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/command-dialect/dialect/runtime/overlay"
+)
+
+// Attributes by which an overlay hides what is there, or a new file gets its mode, belong to no file: a checkout has none.
+func TestMarks(t *testing.T) {
+	root := project(t, home(t))
+	put(t, root, "dir/sub/empty", "")
+	put(t, root, "dir/sub/full", "text")
+	put(t, root, "dir/other/file", "text")
+	r := confined(t, root)
+	const look = "test -e dir/sub/empty && test -e dir/sub/full && test -e dir/other/file && umask 022 && echo there >dir/sub/new && stat -c %a dir/sub/new"
+	out, _ := sh(t, r, look)
+	want(t, "before", out, "644")
+	for _, c := range []struct{ at, with []string }{
+		{[]string{"dir/sub", "dir/sub/empty"}, []string{overlay.OpaqueName + "=x", "user.overlay.whiteout=y"}},
+		{[]string{"dir/sub/full"}, []string{"user.overlay.metacopy="}}, // a copy of its attributes alone: it cannot be looked at
+		{[]string{"dir/other"}, []string{"user.overlay.redirect=/dir/sub"}},
+		{[]string{"dir/sub"}, []string{"system.posix_acl_default=" + closed}},
+	} {
+		for i, at := range c.at {
+			name, value, _ := strings.Cut(c.with[i], "=")
+			if err := unix.Setxattr(filepath.Join(r.tree.dir, at), name, []byte(value), 0); errors.Is(err, unix.ENOTSUP) {
+				t.Skip("no such attributes here")
+			} else if err != nil {
+				t.Fatal(err)
+			}
+		}
+		r.Forget()
+		if _, err := r.Take(t.Context()); err == nil || !strings.Contains(err.Error(), c.at[len(c.at)-1]) {
+			t.Errorf("%s at the gate: %v", c.with, err)
+		}
+		r.Close()
+		r = confined(t, root)
+		out, _ = sh(t, r, look)
+		want(t, c.with[0]+", repaired", out, "644")
+	}
+}
