@@ -17,6 +17,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 
 	"github.com/command-dialect/dialect/lang/regular"
@@ -30,8 +31,13 @@ type Service struct {
 	state string
 	trees []served
 
-	mu   sync.Mutex
-	open map[string]*Notary // by the tree
+	open map[string]*opened // by the tree; the map is made with the service
+}
+
+// opened is the notary of a tree, from the first question on.
+type opened struct {
+	mu sync.Mutex // held while it is opened and closed: that takes as long as the files of the tree have it, and holds up no other tree
+	n  atomic.Pointer[Notary]
 }
 
 // A Grant says who may ask for which working tree.
@@ -105,7 +111,7 @@ func NewService(state string, grants []Grant, c Config) (s *Service, err error) 
 	if c.Key == nil {
 		return nil, errors.New("a service needs a key of its own")
 	}
-	s = &Service{c: c, state: state, open: make(map[string]*Notary)}
+	s = &Service{c: c, state: state, open: make(map[string]*opened)}
 	if !filepath.IsAbs(state) {
 		return nil, fmt.Errorf("the folder %q is not an absolute path", state)
 	}
@@ -157,6 +163,7 @@ func NewService(state string, grants []Grant, c Config) (s *Service, err error) 
 			return nil, err
 		}
 		s.trees = append(s.trees, served{g, real, is})
+		s.open[real] = new(opened)
 	}
 	return s, nil
 }
@@ -164,10 +171,10 @@ func NewService(state string, grants []Grant, c Config) (s *Service, err error) 
 // Serve answers the connections of l until ctx ends, and then ends the runs that last: who waits for one hears that. It closes l.
 func (s *Service) Serve(ctx context.Context, l net.Listener) error {
 	defer context.AfterFunc(ctx, func() {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		for _, n := range s.open {
-			n.stop(errClosed)
+		for _, o := range s.open {
+			if n := o.n.Load(); n != nil {
+				n.stop(errClosed)
+			}
 		}
 	})()
 	server := &server{key: s.c.Key.Public, grace: cmp.Or(s.c.grace, closing), route: func(p Peer, req *request) (*Notary, *Refused) { return s.route(ctx, p, req) }}
@@ -176,15 +183,18 @@ func (s *Service) Serve(ctx context.Context, l net.Listener) error {
 
 // Close ends all runs, and says in each log that the service ended in order. All of them at once: a run that is stuck takes its time from no other tree.
 func (s *Service) Close(ctx context.Context) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	var wait sync.WaitGroup
 	all := make([]error, len(s.open))
-	for i, n := range slices.Collect(maps.Values(s.open)) {
-		wait.Go(func() { _, all[i] = n.Close(ctx) })
+	for i, o := range slices.Collect(maps.Values(s.open)) {
+		wait.Go(func() {
+			o.mu.Lock()
+			defer o.mu.Unlock()
+			if n := o.n.Swap(nil); n != nil {
+				_, all[i] = n.Close(ctx)
+			}
+		})
 	}
 	wait.Wait()
-	clear(s.open)
 	return errors.Join(all...)
 }
 
@@ -226,9 +236,13 @@ func (s *Service) route(ctx context.Context, p Peer, req *request) (*Notary, *Re
 // notary returns the notary of a tree, which is opened when the first one asks.
 func (s *Service) notary(ctx context.Context, of served) (*Notary, *Refused) {
 	tree := of.real
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if n := s.open[tree]; n != nil {
+	o := s.open[tree]
+	if n := o.n.Load(); n != nil {
+		return n, nil
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if n := o.n.Load(); n != nil {
 		return n, nil
 	}
 	if err := ctx.Err(); err != nil {
@@ -244,7 +258,9 @@ func (s *Service) notary(ctx context.Context, of served) (*Notary, *Refused) {
 	if err != nil {
 		return nil, refuse("the notary cannot serve %s: %v", tree, err)
 	}
-	s.open[tree] = n
+	if o.n.Store(n); ctx.Err() != nil { // and nobody may have seen it who stops the others
+		n.stop(errClosed)
+	}
 	return n, nil
 }
 

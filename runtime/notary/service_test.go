@@ -221,7 +221,9 @@ func TestServiceCloses(t *testing.T) {
 			other.mu.Unlock()
 		}
 	})
-	s := &Service{open: map[string]*Notary{"one": stuck.Notary, "two": other.Notary}}
+	s := &Service{open: map[string]*opened{"one": new(opened), "two": new(opened)}}
+	s.open["one"].n.Store(stuck.Notary)
+	s.open["two"].n.Store(other.Notary)
 	if err := s.Close(t.Context()); err != nil {
 		t.Error(err)
 	}
@@ -257,6 +259,47 @@ func TestServiceTrees(t *testing.T) {
 	}
 	if err := c.Bundle(t.Context(), new(bytes.Buffer)); !errors.As(err, &refused) {
 		t.Errorf("its log: %v", err)
+	}
+}
+
+// TestServiceOpens: a tree that takes long to open, as its owner can see to, holds up nobody who asks about another.
+func TestServiceOpens(t *testing.T) {
+	t.Setenv("TMPDIR", os.TempDir()) // which a notary changes
+	private, _, err := receipts.GenerateKey("notary")
+	if err != nil {
+		t.Fatal(err)
+	}
+	key, err := receipts.NewNotarySigner(private)
+	if err != nil {
+		t.Fatal(err)
+	}
+	slow, other := work(t, nil), work(t, nil)
+	s, err := NewService(filepath.Join(t.TempDir(), "state"), []Grant{{slow, 4242}, {other, 4242}}, Config{Key: key, Room: []string{roomName}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ask := func(tree string) error {
+		n, refused := s.route(t.Context(), Peer{UID: 4242}, &request{Folder: tree})
+		if refused != nil {
+			return refused
+		}
+		if st := n.Status(t.Context()); st.Tree != tree {
+			return fmt.Errorf("%s: the notary of %s", tree, st.Tree)
+		}
+		return nil
+	}
+	s.open[slow].mu.Lock()
+	heard := make(chan error, 1)
+	go func() { heard <- ask(slow) }()
+	if err := ask(other); err != nil {
+		t.Error(err)
+	}
+	s.open[slow].mu.Unlock()
+	if err := <-heard; err != nil {
+		t.Error(err)
+	}
+	if err := s.Close(t.Context()); err != nil {
+		t.Error(err)
 	}
 }
 
