@@ -39,7 +39,7 @@ type Options struct {
 	Used []string
 
 	// Unused asks for a warning about each binding of the project that is not
-	// in Used and is not a member of one that is.
+	// in Used, is not a member of one that is, and is no composite of such alone.
 	Unused bool
 }
 
@@ -76,7 +76,7 @@ func Check(m *routing.Matrix, o Options) diag.List {
 		}
 		if !b.Pack {
 			c.binding(b)
-			if o.Unused && !used[b] {
+			if o.Unused && !groups(b, used) {
 				c.warn(diag.UnusedBinding, b, b.Span, "nothing uses %q", b.Name).
 					Hint = fmt.Sprintf("write %q in a script, or remove it", b.Usage())
 			}
@@ -143,6 +143,23 @@ func reach(b *routing.Binding, set map[*routing.Binding]bool) {
 	for _, m := range b.Members {
 		reach(m, set)
 	}
+}
+
+// groups reports whether b is used, or is a composite of nothing but what is: a name for
+// `verify --require`, such as `dialect init` writes, needs no line of its own. It adds b to used then.
+func groups(b *routing.Binding, used map[*routing.Binding]bool) bool {
+	if used[b] {
+		return true
+	}
+	for _, m := range b.Members {
+		if !groups(m, used) {
+			return false
+		}
+	}
+	if len(b.Members) > 0 {
+		used[b] = true
+	}
+	return used[b]
 }
 
 // lookPath is the LookPath of the zero Options.

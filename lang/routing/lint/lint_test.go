@@ -127,6 +127,9 @@ func TestRules(t *testing.T) {
 		// What nobody uses.
 		{"unused", bind("test_a", read) + bind("test_b", read), Options{Used: []string{"test_a"}, Unused: true}, []string{"unused-binding @ * @ nothing uses \"test_b\""}},
 		{"a member of what is used", bind("test_a", read) + bind("test_c", "composite = [\"test_a\"]"), Options{Used: []string{"test_c"}, Unused: true}, nil},
+		{"a name for what is used, as dialect init writes one for verify --require", bind("test_a", read) + bind("test_b", read) + bind("gate_c", "composite = [\"test_a\", \"test_b\"]"), Options{Used: []string{"test_a", "test_b"}, Unused: true}, nil},
+		{"a name for a name for what is used", bind("test_a", read) + bind("gate_b", "composite = [\"test_a\"]") + bind("gate_c", "composite = [\"gate_b\"]"), Options{Used: []string{"test_a"}, Unused: true}, nil},
+		{"a name for what is not all used", bind("test_a", read) + bind("test_b", read) + bind("gate_c", "composite = [\"test_a\", \"test_b\"]"), Options{Used: []string{"test_a"}, Unused: true}, []string{"unused-binding @ * @ nothing uses \"test_b\"", "unused-binding @ * @ nothing uses \"gate_c\""}},
 		{"not asked for", bind("test_a", read), Options{}, nil},
 		{"a name of nothing", bind("test_a", read), Options{Used: []string{"test_b"}}, nil},
 	} {
