@@ -149,6 +149,7 @@ type scan struct {
 	raised  string    // the message of an error whose place follows
 	python  Finding
 	ruby    string // an error of Ruby that a gem raised: the frame of the project follows
+	rake    bool   // the line before says that rake ended: its error follows
 	goPanic string
 	frames  bool // python is the last frame of a traceback of pytest
 	wraps   int  // lines that may go on with the message of the last error
@@ -267,11 +268,19 @@ func (s *scan) line(l string) {
 			s.raised = e
 		}
 		return
-	case s.ruby != "" && strings.HasPrefix(t, "from "):
-		if m := blockForms().rubyAt.FindStringSubmatch(l); m != nil && !gem(m[1]) {
+	case s.rake:
+		if s.rake = false; !strings.HasPrefix(t, "Command failed with status") { // which says why above
+			s.rakeError(t)
+			return
+		}
+	case s.ruby != "" && (strings.HasPrefix(t, "from ") || l[0] != ' ' && strings.Contains(l, ":in ")):
+		if m := blockForms().rubyAt.FindStringSubmatch(" " + l); m != nil && !gem(m[1]) {
 			s.found(Finding{m[1], number(m[2]), 0, s.ruby})
 			s.ruby = ""
 		}
+		return
+	case l == "rake aborted!":
+		s.rake = true
 		return
 	case l[len(l)-1] == ')' && strings.Contains(l, ":in ") && s.rubyError(l):
 		return
@@ -344,6 +353,18 @@ func (s *scan) rubyError(l string) bool {
 		s.raised = at.Message
 	}
 	return true
+}
+
+// rakeError notes the error of a Rakefile: t stands below "rake aborted!", above the frames.
+func (s *scan) rakeError(t string) {
+	class, message, named := strings.Cut(t, ": ")
+	if m := allPlaces().rubySyntax.FindStringSubmatch(message); named && m != nil && isPath(m[1]) { // a file that it cannot read
+		s.found(Finding{m[1], number(m[2]), 0, class + ": " + m[3]})
+		return
+	}
+	if s.ruby = t; s.raised == "" {
+		s.raised = t
+	}
 }
 
 // rated notes an error, or a warning, of the file that a line before named.
