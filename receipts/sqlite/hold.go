@@ -38,7 +38,7 @@ func hold(path string, flag int, between watcher) (f *os.File, fresh bool, err e
 	if info, err := os.Lstat(path); err == nil && info.Mode()&fs.ModeSymlink != 0 {
 		return nil, false, errLink
 	} else if err == nil && !info.Mode().IsRegular() {
-		return nil, false, errors.New("it is not a regular file")
+		return nil, false, ForeignError("it is not a regular file")
 	}
 	// SQLite opens these without following a link.
 	for _, suffix := range []string{"-wal", "-shm", "-journal"} {
@@ -54,7 +54,7 @@ func hold(path string, flag int, between watcher) (f *os.File, fresh bool, err e
 	if err == nil && info.Size() > 0 {
 		head := make([]byte, len(magic))
 		if _, rerr := f.ReadAt(head, 0); rerr != nil || string(head) != magic {
-			err = errors.New("it is not a SQLite database; it was left unchanged")
+			err = ForeignError("it is not a SQLite database; it was left unchanged")
 		}
 	}
 	if err != nil {

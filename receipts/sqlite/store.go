@@ -62,6 +62,11 @@ var ErrBusy = errors.New("another process is writing to it")
 // no file on its disk can grow.
 var ErrNoRoom = errors.New("its disk is full, or a limit on the size of files is reached")
 
+// A ForeignError is wrapped by the error of a store in whose place stands what dialect did not make, and says what.
+type ForeignError string
+
+func (e ForeignError) Error() string { return string(e) }
+
 // ErrLongPath is wrapped by the error of a store whose path is too long.
 var ErrLongPath = errors.New("SQLite opens no file with a path of more than 500 bytes")
 
@@ -275,7 +280,7 @@ func (s *Store) prepareFile(ctx context.Context, o Options) error {
 	return nil
 }
 
-var errForeign = errors.New("it is a database of something else; it was left unchanged")
+const errForeign = ForeignError("it is a database of something else; it was left unchanged")
 
 // identity reads whose database it is, and how many tables it has: one without an
 // application is fresh if it has none, else somebody's. One statement sees one

@@ -154,13 +154,18 @@ func unusable(f *exit.Failure, err error) error {
 	case errors.As(err, &other): // which says it
 		return f
 	}
-	return f.Hint("it was left unchanged; move it away to begin a new one")
+	return f.Hint("move it away to begin a new one")
 }
 
 // Remedy says what to do about an error of a store that may be whole, and only cannot be reached. It is empty where
-// the fault is in the store: whose records are proof, so that no advice moves a whole one away.
+// the fault is in the store: whose records are proof, so that no advice moves a whole one away. Nor does any move what
+// is not a project's own store, and may be anything that a person named by mistake.
 func Remedy(err error) string {
+	var broken *sqlite.UnusableError
+	var foreign sqlite.ForeignError
 	switch {
+	case errors.As(err, &broken) && errors.As(err, &foreign) && archive.Project(broken.Path) == "":
+		return "dialect did not make what stands there: name another path for the store: --store PATH"
 	case errors.Is(err, sqlite.ErrNoRoom):
 		return "make room on its disk, then try again: what was recorded is still there"
 	case errors.Is(err, sqlite.ErrLongPath):
