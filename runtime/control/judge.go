@@ -104,11 +104,19 @@ func (t *Trial) names(p *Place, lines []string) string {
 			return slices.ContainsFunc(words, func(w string) bool { return hasWord(line, w) })
 		},
 	} {
+		if i := slices.IndexFunc(lines, func(line string) bool { return named(line) && !heading(line) }); i >= 0 {
+			return lines[i]
+		}
 		if i := slices.IndexFunc(lines, named); i >= 0 {
 			return lines[i]
 		}
 	}
 	return ""
+}
+
+// heading reports whether a line is a title in a rule, as pytest writes one: it says no more than the title.
+func heading(line string) bool {
+	return strings.HasPrefix(line, "____") || strings.HasPrefix(line, "====") || strings.HasPrefix(line, "----")
 }
 
 // paths are the names that a command may give to a file.

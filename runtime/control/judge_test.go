@@ -47,6 +47,23 @@ func TestJudge(t *testing.T) {
 	}
 }
 
+// A line that says what is wrong is shown before a heading that names no more than the test.
+func TestNamed(t *testing.T) {
+	project := files(map[string]string{"test_a.py": "def test_add():\n    assert True\n"})
+	for _, c := range []struct{ output, want string }{
+		{"________ test_add ________\n\nE   AssertionError\nFAILED test_a.py::test_add - AssertionError\n", "FAILED test_a.py::test_add - AssertionError"},
+		{"________ test_add ________\n", "________ test_add ________"},
+	} {
+		trial := New(step("pytest"), of(t, "test", "pytest"), nil, project, "abc")
+		if trial.Next() == nil {
+			t.Fatal("nothing to break")
+		}
+		if j := trial.Judge(Ending{Refused: true, Output: []byte(c.output)}); j.Named != c.want {
+			t.Errorf("%q, want %q", j.Named, c.want)
+		}
+	}
+}
+
 // Ruff cannot be had where the tests run: this is what it prints of the same texts.
 func TestRecorded(t *testing.T) {
 	project := files(map[string]string{"src/a.py": "x = 1\n"})
