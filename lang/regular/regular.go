@@ -109,7 +109,7 @@ func Folder(path string) error {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil
 	case err != nil:
-		return err
+		return fmt.Errorf("%s cannot be reached: %w", path, Reason(err))
 	case info.Mode()&fs.ModeSymlink != 0:
 		return &NotFolderError{path, "a symbolic link"}
 	case !info.IsDir():
