@@ -193,3 +193,18 @@ func (w *walk) hides(name string) string {
 	}
 	return why
 }
+
+// IgnoredIn returns those of names, files in dir, that git ignores: no commit has them unless they are added by force.
+// It is empty where no snapshot of dir can be taken.
+func IgnoredIn(ctx context.Context, dir string, names ...string) (list []string) {
+	s, err := Take(ctx, dir, Options{})
+	if err != nil {
+		return nil
+	}
+	for _, name := range names {
+		if f := s.LookupIn(path.Join(s.Place, name)); !f.File && f.Hidden == Ignored {
+			list = append(list, name)
+		}
+	}
+	return list
+}

@@ -84,3 +84,15 @@ func TestLookup(t *testing.T) {
 		}
 	}
 }
+
+// What git ignores is in no commit; what is tracked is, whatever is ignored.
+func TestIgnoredIn(t *testing.T) {
+	r := newRepo(t)
+	r.write(".gitignore", "*.toml\n")
+	r.write("a/routing.toml", "x")
+	r.write("a/quality.dlct", "x")
+	r.write("a/kept.toml", "x")
+	r.git("add", "--force", ".gitignore", "a/kept.toml")
+	equal(t, "ignored", IgnoredIn(t.Context(), r.path("a"), "routing.toml", "quality.dlct", "kept.toml", "absent.toml"), []string{"routing.toml", "absent.toml"})
+	equal(t, "outside of a repository", IgnoredIn(t.Context(), t.TempDir(), "routing.toml"), nil)
+}

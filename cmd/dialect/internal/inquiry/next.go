@@ -3,6 +3,7 @@ package inquiry
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -26,6 +27,7 @@ import (
 	"github.com/command-dialect/dialect/runtime/policy"
 	"github.com/command-dialect/dialect/runtime/project"
 	"github.com/command-dialect/dialect/runtime/report"
+	"github.com/command-dialect/dialect/runtime/workspace"
 )
 
 // run is the command line of a run whose gate has what was asked for: the store, the matrix,
@@ -321,7 +323,11 @@ func (q *Question) nextOfPolicy(whole string) []string {
 		if _, err := os.Lstat(q.matrix.Path); err != nil {
 			return []string{advice("the commit was made before there was a matrix: nothing says what its files have to pass")}
 		}
-		return []string{advice("commit the matrix first:"), report.Command([]string{"git", "add", place.Short(q.matrix.Path)}) + " && git commit"}
+		add := []string{"git", "add"}
+		if len(workspace.IgnoredIn(context.Background(), filepath.Dir(q.matrix.Path), filepath.Base(q.matrix.Path))) > 0 {
+			add = append(add, "--force")
+		}
+		return []string{advice("commit the matrix first:"), report.Command(append(add, place.Short(q.matrix.Path))) + " && git commit"}
 	case q.state.Complaint() == "":
 		return []string{advice("ask again: the rules changed while they were read")}
 	case len(q.state.Changes) == 0:

@@ -223,20 +223,6 @@ func (o *output) add(p []byte) {
 
 func (o *output) bytes() []byte { return bytes.Join([][]byte{o.head, o.tail}, nil) }
 
-// Ignored returns those of names, files in dir, that git ignores: no commit has them unless they are added by force.
-func Ignored(ctx context.Context, dir string, names ...string) (list []string) {
-	s, err := workspace.Take(ctx, dir, workspace.Options{})
-	if err != nil {
-		return nil
-	}
-	for _, name := range names {
-		if f := s.LookupIn(path.Join(s.Place, name)); !f.File && f.Hidden == workspace.Ignored {
-			list = append(list, name)
-		}
-	}
-	return list
-}
-
 // AtHead says of what fails on the files of the project in dir whether it fails in HEAD, too; empty where that is not known.
 func AtHead(ctx context.Context, dir string) string {
 	c, err := workspace.Resolve(ctx, dir, "HEAD", workspace.Options{})

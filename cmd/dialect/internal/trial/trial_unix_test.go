@@ -288,22 +288,6 @@ func TestAtHead(t *testing.T) {
 	}
 }
 
-// What git ignores of the files that init writes is in no commit.
-func TestIgnored(t *testing.T) {
-	p := project(t, map[string]string{"Makefile": "test:\n\t@true\n", ".gitignore": "/*\n!/Makefile\n!/.gitignore\n"})
-	for _, name := range []string{"routing.toml", "Makefile"} {
-		if err := os.WriteFile(filepath.Join(p.Dir, name), []byte("x:\n"), 0o666); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if got := trial.Ignored(t.Context(), p.Dir, "Makefile", "routing.toml"); !slices.Equal(got, []string{"routing.toml"}) {
-		t.Errorf("%q", got)
-	}
-	if got := trial.Ignored(t.Context(), t.TempDir(), "Makefile"); got != nil {
-		t.Errorf("outside of a repository: %q", got)
-	}
-}
-
 // Where shellcheck is a guess and says no, the syntax is checked instead.
 func TestInstead(t *testing.T) {
 	bin := t.TempDir()

@@ -102,7 +102,7 @@ func (d *draft) goWork(text string) {
 			unused = append(unused, dir)
 		}
 	}
-	d.leaveFolders(unused, "go.work does not use them: bind a line to each by hand, with cwd")
+	d.leaveFolders(unused, "not used by go.work: bind a line to each by hand, with cwd")
 }
 
 func (d *draft) rust() {

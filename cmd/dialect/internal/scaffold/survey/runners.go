@@ -218,7 +218,7 @@ func (d *draft) nested() {
 		}
 	}
 	d.leaveFolders(beyond, "more projects below: bind a line to each by hand, with cwd")
-	d.leaveFolders(beside, "init does not look into folders of such names: bind a line to each by hand, with cwd")
+	d.leaveFolders(beside, "init skips folders with such a name: bind a line to each by hand, with cwd")
 	d.leaveFolders(quiet, "nothing that a line could run was found there")
 	d.runnersBelow(names)
 }
