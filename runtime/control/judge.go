@@ -90,8 +90,8 @@ func (p Place) String() string {
 	return text
 }
 
-// names returns the first of some lines that names a place: the name of its test, its nonce, or, where it has no test,
-// the path of its file.
+// names returns the line that names a place: by the name of its test, by its nonce, or, where it has no test, by the path
+// of its file. It is the first of those that speak of a failure, else the first.
 func (t *Trial) names(p *Place, lines []string) string {
 	words := []string{p.Test}
 	if p.Test == "" {
@@ -104,19 +104,15 @@ func (t *Trial) names(p *Place, lines []string) string {
 			return slices.ContainsFunc(words, func(w string) bool { return hasWord(line, w) })
 		},
 	} {
-		if i := slices.IndexFunc(lines, func(line string) bool { return named(line) && !heading(line) }); i >= 0 {
-			return lines[i]
+		i := slices.IndexFunc(lines, func(line string) bool { return named(line) && strings.Contains(strings.ToLower(line), "fail") })
+		if i < 0 { // of pytest the first is a heading, or the source
+			i = slices.IndexFunc(lines, named)
 		}
-		if i := slices.IndexFunc(lines, named); i >= 0 {
+		if i >= 0 {
 			return lines[i]
 		}
 	}
 	return ""
-}
-
-// heading reports whether a line is a title in a rule, as pytest writes one: it says no more than the title.
-func heading(line string) bool {
-	return strings.HasPrefix(line, "____") || strings.HasPrefix(line, "====") || strings.HasPrefix(line, "----")
 }
 
 // paths are the names that a command may give to a file.

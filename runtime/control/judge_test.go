@@ -47,11 +47,11 @@ func TestJudge(t *testing.T) {
 	}
 }
 
-// A line that says what is wrong is shown before a heading that names no more than the test.
+// A line that speaks of a failure is shown before a heading, or the source, that has no more than the name of the test.
 func TestNamed(t *testing.T) {
 	project := files(map[string]string{"test_a.py": "def test_add():\n    assert True\n"})
 	for _, c := range []struct{ output, want string }{
-		{"________ test_add ________\n\nE   AssertionError\nFAILED test_a.py::test_add - AssertionError\n", "FAILED test_a.py::test_add - AssertionError"},
+		{"________ test_add ________\n\n    def test_add():\nE   AssertionError\nFAILED test_a.py::test_add - AssertionError\n", "FAILED test_a.py::test_add - AssertionError"},
 		{"________ test_add ________\n", "________ test_add ________"},
 	} {
 		trial := New(step("pytest"), of(t, "test", "pytest"), nil, project, "abc")
