@@ -73,7 +73,7 @@ func (r *resolver) misread(c *lang.Command, said diag.List) diag.List {
 }
 
 // parallel says how lines run at the same time, to whom asks for it on the line.
-const parallel = "to run lines at once, bind them as one: composite = [...]; or set order = \"parallel\" in [run] of routing.toml"
+const parallel = "to run lines in parallel, bind them as one: composite = [...]; or set order = \"parallel\" in [run] of routing.toml"
 
 // atOnce returns text without the words at its end, or the operator of a shell, that ask for lines to run at the same
 // time, and whether it had some. The operator stays where it is: it stands between commands.

@@ -44,7 +44,7 @@ type word struct {
 	Continue bool     `json:",omitempty"` // it is to go on
 	Ended    bool     `json:",omitempty"`
 	Code     int      `json:",omitempty"`
-	Text     string   `json:",omitempty"` // with Ended: why it was not begun
+	Text     string   `json:",omitempty"` // with Ended: why it was not started
 }
 
 // send writes a message to a socket that keeps them apart; with a descriptor, if that is not negative.

@@ -99,7 +99,7 @@ func (r *Refusal) Error() string { return "this machine gives no domain: " + r.W
 type Status struct {
 	Code   int    // -1 if a signal ended it
 	Signal int    // 0 if none did
-	Text   string // why it was not begun; empty if it was
+	Text   string // why it was not started; empty if it was
 }
 
 // ExitStatus is the status as a shell has it.

@@ -39,7 +39,7 @@ type Options struct {
 	Used []string
 
 	// Unused asks for a warning about each binding of the project that is not
-	// in Used, is not a member of one that is, and is no composite of such alone.
+	// in Used, is not a member of one that is, and is not a composite of used ones alone.
 	Unused bool
 }
 

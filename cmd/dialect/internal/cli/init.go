@@ -20,7 +20,6 @@ import (
 	"github.com/command-dialect/dialect/cmd/dialect/internal/scaffold/survey"
 	"github.com/command-dialect/dialect/cmd/dialect/internal/trial"
 	"github.com/command-dialect/dialect/lang/routing"
-	"github.com/command-dialect/dialect/runtime/workspace"
 )
 
 const initLong = `Look at the project in DIR (default: here) and write a ` + routing.FileName + ` and a ` + scaffold.ScriptName + `:
@@ -182,11 +181,11 @@ func (f *initFlags) write(u *ui, dir string, p scaffold.Plan) error {
 			u.Notef("wrote %s", file.Path)
 		}
 	}
-	if hidden := workspace.IgnoredIn(context.Background(), p.Dir, names...); len(hidden) > 0 {
+	if hidden := trial.Ignored(context.Background(), p.Dir, names...); len(hidden) > 0 {
 		u.Notef("git ignores %s: run `git add --force %s`, or a clone lacks them", strings.Join(hidden, " and "), strings.Join(hidden, " "))
 	}
 	locks := slices.DeleteFunc(slices.Clone(p.Clean.Locks), func(name string) bool { return strings.Contains(name, "*") })
-	if hidden := workspace.IgnoredIn(context.Background(), p.Dir, locks...); len(hidden) > 0 {
+	if hidden := trial.Ignored(context.Background(), p.Dir, locks...); len(hidden) > 0 {
 		u.Notef("git ignores %s: `dialect run --clean` would not have it, and [clean] of routing.toml needs it", strings.Join(hidden, " and "))
 	}
 	u.Notef("now: dialect run %s", filepath.Join(dir, scaffold.ScriptName))

@@ -47,12 +47,12 @@ func Table() []Group {
 		{"exec", []Row{
 			{"0-255", "the status of the command itself"},
 			{n(process.StatusTimedOut), "the command timed out"},
-			{unbegun, "the command was not begun; cannot be run; was not found: as env(1) and timeout(1) do"},
+			{unbegun, "the command was not started; cannot be run; was not found: as env(1) and timeout(1) do"},
 			{"0, 1, 2", "with `--as`: 0 if the command passed; 1 or 2 if it exited 0 but did not pass"},
 		}},
 		{"guard", []Row{
 			{"0-255", "the status of the agent itself"},
-			{unbegun, "the agent was not begun, or what was recorded could not be kept; cannot be run; was not found"},
+			{unbegun, "the agent was not started, or what was recorded could not be kept; cannot be run; was not found"},
 		}},
 		{"all commands", []Row{
 			{n(Usage), "usage: the command line is wrong, and nothing was run"},

@@ -62,7 +62,7 @@ type Report struct {
 	Domain domain.Facts  `json:"domain"`
 	Notary notary.Status `json:"notary"`
 
-	// Fault says why the agent was not begun; empty if it was.
+	// Fault says why the agent was not started; empty if it was.
 	Fault string `json:"fault,omitempty"`
 	// Bundle is the proof of the session.
 	Bundle []byte `json:"-"`
@@ -257,7 +257,7 @@ func (o Options) tell(f domain.Facts, identity bool) {
 // WriteText writes for people what the session came to.
 func (r *Report) WriteText(w io.Writer) error {
 	if r.Fault != "" {
-		_, err := fmt.Fprintf(w, "guard: %s was not begun: %s\n", diag.Printable(r.Agent[0]), diag.Printable(r.Fault))
+		_, err := fmt.Fprintf(w, "guard: %s was not started: %s\n", diag.Printable(r.Agent[0]), diag.Printable(r.Fault))
 		return err
 	}
 	if _, err := fmt.Fprintf(w, "guard: %s ended with exit status %d after %v\n", diag.Printable(filepath.Base(r.Agent[0])), r.Exit, (time.Duration(r.Ms) * time.Millisecond).Round(100*time.Millisecond)); err != nil {

@@ -80,7 +80,7 @@ func ask(ctx context.Context, socket string) (notary.Status, error) {
 // WriteText writes the sessions for people.
 func (s *Sessions) WriteText(w io.Writer) error {
 	if len(s.Sessions) == 0 {
-		_, err := fmt.Fprintln(w, "no guard of this user runs")
+		_, err := fmt.Fprintln(w, "no guarded session of this user is running")
 		return err
 	}
 	for _, session := range s.Sessions {

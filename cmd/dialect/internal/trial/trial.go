@@ -223,6 +223,11 @@ func (o *output) add(p []byte) {
 
 func (o *output) bytes() []byte { return bytes.Join([][]byte{o.head, o.tail}, nil) }
 
+// Ignored returns those of names, files in dir, that git ignores.
+func Ignored(ctx context.Context, dir string, names ...string) []string {
+	return workspace.IgnoredIn(ctx, dir, names...)
+}
+
 // AtHead says of what fails on the files of the project in dir whether it fails in HEAD, too; empty where that is not known.
 func AtHead(ctx context.Context, dir string) string {
 	c, err := workspace.Resolve(ctx, dir, "HEAD", workspace.Options{})
