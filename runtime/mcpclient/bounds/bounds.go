@@ -9,6 +9,8 @@ import (
 	"fmt"
 	"maps"
 	"net/url"
+	"reflect"
+	"regexp"
 	"regexp/syntax"
 	"slices"
 	"strconv"
@@ -27,6 +29,8 @@ const MaxNesting = 100
 const (
 	maxReading  = 8 << 20  // bytes that are read, or made, for a schema
 	maxPatterns = 1 << 17  // instructions of all patterns
+	maxTables   = 1 << 12  // tables of letters that the classes of all patterns are made of
+	foldTables  = 40       // that a range takes as long as, if it is without regard to case
 	maxInPlace  = 100      // schemas that apply to one value, each because of the one before it
 	maxEdges    = 1 << 20  // of the graph of those
 	maxWork     = 64 << 20 // to check arguments: about the bytes that are looked at, and put into errors
@@ -103,6 +107,32 @@ func Check(s *jsonschema.Schema, v any) error {
 	return g.checkable(v)
 }
 
+// Compilable takes away the patterns that the validator cannot compile from a schema that [Check] has let pass: ECMA-262 has more, such
+// as (?!x), than Go has. Of what they are for, the server judges alone.
+func Compilable(s *jsonschema.Schema) {
+	if s == nil {
+		return
+	}
+	if _, err := syntax.Parse(s.Pattern, syntax.Perl); err != nil {
+		s.Pattern = ""
+	}
+	v := reflect.ValueOf(s).Elem()
+	for i := range v.NumField() {
+		switch in := v.Field(i).Interface().(type) {
+		case *jsonschema.Schema:
+			Compilable(in)
+		case []*jsonschema.Schema:
+			for _, s := range in {
+				Compilable(s)
+			}
+		case map[string]*jsonschema.Schema:
+			for _, s := range in {
+				Compilable(s)
+			}
+		}
+	}
+}
+
 // bounded returns the places of a schema. It returns an error if the schema leads to itself without a step into the value ({"$ref": "#"}), which
 // the validator follows until its stack is full, or if its patterns are too large. What a reference means where a schema has several bases ($id) is
 // not worked out: it may mean any, and a schema that may lead to itself is refused.
@@ -135,9 +165,13 @@ func bounded(s *jsonschema.Schema) (*places, error) {
 	return g, nil
 }
 
-// compile finds how large the patterns of a schema are. One that cannot be compiled is nothing here: the validator refuses it.
+// compile finds how large the patterns of a schema are. One that cannot be compiled is nothing here: see [Compilable].
 func (g *places) compile(p *place) error {
 	size := func(pattern string) int {
+		if g.tables += tables(pattern); g.tables > maxTables {
+			g.patterns = maxPatterns + 1
+			return 0
+		}
 		re, err := syntax.Parse(pattern, syntax.Perl)
 		if err != nil {
 			return 0
@@ -160,6 +194,21 @@ func (g *places) compile(p *place) error {
 		return errors.New("its patterns are too large")
 	}
 	return nil
+}
+
+// folds begins a part of a pattern that is without regard to case, and wide matches what may be the end of a range of many letters.
+var (
+	folds = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\(\?[a-zA-Z]*i`) })
+	wide  = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`-[^\x00-\x5b\x5d-\x7f]`) })
+)
+
+// tables is at most how many tables of letters (\pL) are put together to read a pattern, each as often as it is written.
+func tables(pattern string) int {
+	n := strings.Count(pattern, `\p`) + strings.Count(pattern, `\P`)
+	if folds().MatchString(pattern) {
+		n += foldTables * len(wide().FindAllStringIndex(pattern, maxTables))
+	}
+	return n
 }
 
 // instructions is about how many a pattern has, and how many bounds its classes of letters.
@@ -306,6 +355,7 @@ type places struct {
 	edges   int
 
 	patterns int // instructions of all
+	tables   int // of all
 }
 
 // holders are the keys whose value is a schema, or holds some.

@@ -55,6 +55,7 @@ func arguments(c Call, t *mcp.Tool) (map[string]any, error) {
 	if err := bounds.Check(schema, args); err != nil {
 		return nil, mcpclient.Errorf(mcpclient.Protocol, "the schema of the tool %s cannot be used: %v", t.Name, err)
 	}
+	bounds.Compilable(schema)
 	resolved, err := schema.Resolve(nil)
 	if err != nil {
 		return nil, mcpclient.Errorf(mcpclient.Protocol, "the schema of the tool %s is not a JSON Schema: %v", t.Name, err)
@@ -104,17 +105,28 @@ func sole(s *jsonschema.Schema) string {
 	return ""
 }
 
+// kinds are the types of JSON Schema.
+var kinds = []string{"null", "boolean", "object", "array", "number", "integer", "string"}
+
 // typed makes of a text what its property wants: "3" a number where a number is wanted. A text
 // that cannot become it stays one, and the schema says so.
 func typed(text string, s *jsonschema.Schema) any {
-	types := s.Types
-	if s.Type != "" {
-		types = []string{s.Type}
-	}
-	for _, alternative := range slices.Concat(s.AnyOf, s.OneOf) {
-		if alternative.Type != "" {
-			types = append(types, alternative.Type)
+	var types []string // each once, however often the schema names it
+	add := func(names ...string) {
+		for _, name := range names {
+			if slices.Contains(kinds, name) && !slices.Contains(types, name) {
+				types = append(types, name)
+			}
 		}
+	}
+	if add(s.Type); s.Type == "" {
+		add(s.Types...)
+	}
+	for _, alternative := range s.AnyOf {
+		add(alternative.Type)
+	}
+	for _, alternative := range s.OneOf {
+		add(alternative.Type)
 	}
 	if len(types) == 0 || slices.Contains(types, "string") {
 		return text

@@ -90,6 +90,9 @@ func TestSchemaOfMuch(t *testing.T) {
 		{"errors that repeat it", `{"anyOf":` + ref(9000, "x")[9:len(ref(9000, "x"))-1] + `,"$defs":{"x":{"enum":["` + strings.Repeat("a", 1<<19) + `"]}}}`, plain, "too long"},
 		{"large patterns", `{"properties":{` + many(1000, func(i int) string { return fmt.Sprintf(`"%d":{"pattern":"x{1000}"}`, i) }) + `}}`, plain, "patterns"},
 		{"large names of patterns", `{"patternProperties":{` + many(1000, func(i int) string { return fmt.Sprintf(`"%dx{1000}":true`, i) }) + `}}`, plain, "patterns"},
+		{"a class of many tables", `{"properties":{"y":{"pattern":"[` + strings.Repeat(`\\pL`, 20_000) + `]"}}}`, plain, "patterns"},
+		{"names of many tables", `{"patternProperties":{"[` + strings.Repeat(`\\PL`, 20_000) + `]":{}}}`, plain, "patterns"},
+		{"wide ranges without regard to case", `{"properties":{"y":{"pattern":"(?s:(?i)[` + strings.Repeat("B-\U0001e942", 1000) + strings.Repeat(`B-\\x{1e942}`, 1000) + `])"}}}`, plain, "patterns"},
 		{"a pattern by a text", `{"properties":{"x":{"pattern":"` + strings.Repeat("(a?){50}", 200) + `"}}}`, `{"x":"` + strings.Repeat("a", 100_000) + `"}`, "too long"},
 		{"depth", around(9000, `{"not":`, "{}"), plain, "too long to read"},
 		{"long paths", around(1000, `{"properties":{"`+strings.Repeat("a", 1000)+`":`, "{}"), plain, "too long to read"},
@@ -99,6 +102,9 @@ func TestSchemaOfMuch(t *testing.T) {
 		{"a long text", `{"properties":{"x":{"type":"string","pattern":"^[a-z]*$","maxLength":10000000}},"required":["x"]}`, `{"x":"` + strings.Repeat("a", 1<<20) + `"}`, ""},
 		{"a long list", `{"properties":{"x":{"items":{"oneOf":[{"type":"string"},{"type":"integer"}]}}}}`, `{"x":[` + many(10_000, each("1")) + `]}`, ""},
 		{"many properties", `{"properties":{` + many(1000, func(i int) string { return fmt.Sprintf(`"p%d":{"type":"string","description":"%0200d"}`, i, i) }) + `}}`, plain, ""},
+		{"patterns of ECMA-262", `{"properties":{"x":{},"y":{"items":{"pattern":"^(?!\\.)[a-z]+@[\\u0020-x]$"}}}}`, `{"x":{},"y":["a"]}`, ""},
+		{"usual patterns", `{"properties":{` + many(50, func(i int) string { return fmt.Sprintf(`"%d":{"pattern":"(?i)^[\\p{L}\\w\\-\\.a-z]+$"}`, i) }) + `}}`, plain, ""},
+		{"a type named often", `{"properties":{"y":{"type":["object"` + strings.Repeat(`,"object"`, 100_000) + `]}}}`, `{"y":"[` + many(10_000, each("1")) + `]"}`, "does not take"},
 		{"the pattern of an example", `{"examples":[{"pattern":"(","patternProperties":{"(":{}}}]}`, plain, ""},
 	} {
 		_, err := arguments(Call{Target: "s:t", Arguments: tt.arguments}, &mcp.Tool{Name: "t", InputSchema: json.RawMessage(tt.schema)})
