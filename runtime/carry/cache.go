@@ -202,12 +202,19 @@ type entry struct{ mode, object, name string }
 // listName is the file of a kept commit that lists its files, as git ls-tree does.
 const listName = "dialect-list"
 
-// mostFiles bounds what the files of a commit have together, in bytes: a few objects can name more than there is room for.
-const mostFiles = 16 << 30
+// mostFiles bounds what the files of a commit take together, in bytes: a few objects can name more than there is room for. Each file and each folder takes
+// leastRoom, whatever is in it.
+const (
+	mostFiles = 16 << 30
+	leastRoom = 4 << 10
+)
+
+// longestName is how long the path of a file may be, as for the systems that it is written on.
+const longestName = 4 << 10
 
 // parseList reads what git ls-tree lists with sizes.
 func parseList(list []byte) (entries []entry, err error) {
-	sum := int64(0)
+	sum, last := int64(0), ""
 	for len(list) > 0 {
 		row, rest, ended := bytes.Cut(list, []byte{0})
 		list = rest
@@ -216,12 +223,20 @@ func parseList(list []byte) (entries []entry, err error) {
 		if !ended || !ok || len(words) != 4 || words[1] != "blob" || !git.ValidPath(name) {
 			return nil, fmt.Errorf("the commit has %s, which is not written", git.Display(name))
 		}
+		if len(name) > longestName {
+			return nil, fmt.Errorf("the commit has the path %s, which has more than %d bytes", git.Display(name), longestName)
+		}
 		size, err := strconv.ParseInt(words[3], 10, 64)
 		if err != nil {
 			return nil, err
 		}
-		if sum += size; size > mostFiles || sum > mostFiles {
-			return nil, fmt.Errorf("the files of the commit have more than %d GiB", mostFiles>>30)
+		shared := 0 // with the path before it: what comes after is in folders of its own
+		for shared < min(len(name), len(last)) && name[shared] == last[shared] {
+			shared++
+		}
+		sum += max(size, leastRoom) + leastRoom*int64(strings.Count(name[shared:], "/"))
+		if last = name; size > mostFiles || sum > mostFiles {
+			return nil, fmt.Errorf("the files of the commit take more than %d GiB", mostFiles>>30)
 		}
 		entries = append(entries, entry{words[0], words[2], name})
 	}

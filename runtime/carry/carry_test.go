@@ -189,6 +189,13 @@ func TestHugeTree(t *testing.T) {
 		"bytes": `blob=$(head -c 10000000 /dev/zero | git hash-object -w --stdin)
 			tree=$(for i in $(seq 50); do printf '100644 blob %s\t%s\n' $blob $i; done | git mktree)
 			tree=$(for i in $(seq 50); do printf '040000 tree %s\t%s\n' $tree $i; done | git mktree)`,
+		"folders": `path=$(printf 'a/%.0s' $(seq 500))a
+			printf 'commit refs/heads/deep\ncommitter a <a@b> 0 +0000\ndata 0\n\nM 100644 %s %s\n' $blob $path | git fast-import --quiet
+			tree=$(git rev-parse 'deep^{tree}')
+			tree=$(for i in $(seq 9000); do printf '040000 tree %s\t%s\n' $tree $i; done | git mktree)`,
+		"long paths": `path=$(printf '%0100d/' $(seq 50))a
+			printf 'commit refs/heads/deep\ncommitter a <a@b> 0 +0000\ndata 0\n\nM 100644 %s %s\n' $blob $path | git fast-import --quiet
+			tree=$(git rev-parse 'deep^{tree}')`,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
