@@ -241,6 +241,9 @@ func Furnish(spec []byte) error {
 			return err
 		}
 	}
+	if len(f.Stay) > 0 {
+		unix.Umask(0o022) // nobody's choice, as the modes of the checkout
+	}
 	return nil
 }
 

@@ -458,6 +458,16 @@ func TestInheritedModes(t *testing.T) {
 	}
 }
 
+// Whether others may read what a command makes is not for who started the run to choose.
+func TestUmask(t *testing.T) {
+	root := project(t, home(t))
+	defer unix.Umask(unix.Umask(0o077))
+	r := confined(t, root)
+	if out, _ := sh(t, r, "umask; mkdir new $HOME/new; stat -c %a . new $HOME $HOME/new"); out != "0022\n755\n755\n755\n755\n" {
+		t.Errorf("%q", out)
+	}
+}
+
 // What changes the checkout while a run lasts is found at its gate, also when it is put under another's name or time.
 func TestChangedMeanwhile(t *testing.T) {
 	root := project(t, home(t))
