@@ -1,4 +1,4 @@
-// Package bounds refuses the JSON Schemas by which a validator would not end, or would take more time or memory than a call is worth:
+// Package bounds finds the JSON Schemas by which a validator would not end, or would take more time or memory than a call is worth:
 // in comes what a server says of the arguments of its tool, and what those are; out comes an error, or nil. The validator recurses into
 // every schema that applies to a value and into every value of a value, and knows neither time nor depth.
 package bounds
@@ -97,8 +97,12 @@ func Readable(raw []byte) error {
 	return nil
 }
 
+// ErrLong is that of [Check] for a schema and arguments that are fine each, and take too long together: blocks of ten kinds in blocks in blocks do,
+// as each kind is tried on each of them.
+var ErrLong = errors.New("it takes too long to check these arguments by it")
+
 // Check returns an error if the validator is not to check v by a schema that is [Readable]: if the schema leads to itself, or the two take
-// too long together.
+// too long together, which is [ErrLong].
 func Check(s *jsonschema.Schema, v any) error {
 	g, err := bounded(s)
 	if err != nil {
@@ -232,7 +236,7 @@ func instructions(re *syntax.Regexp) (n, runes int) {
 func (g *places) checkable(v any) error {
 	w := &work{maxWork + workOfByte*sizeOf(v)}
 	if g.root != nil && !w.check(g.root, v, 1) {
-		return errors.New("it takes too long to check these arguments by it")
+		return ErrLong
 	}
 	return nil
 }

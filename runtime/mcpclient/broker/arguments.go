@@ -2,6 +2,7 @@ package broker
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -14,7 +15,7 @@ import (
 	"github.com/command-dialect/dialect/runtime/mcpclient/bounds"
 )
 
-// arguments makes the arguments of a call, and checks them against the schema of the tool. The
+// arguments makes the arguments of a call, and checks them against the schema of the tool unless that takes too long. The
 // error is an *[Error].
 func arguments(c Call, t *mcp.Tool) (map[string]any, error) {
 	schema, err := schemaOf(t)
@@ -52,7 +53,10 @@ func arguments(c Call, t *mcp.Tool) (map[string]any, error) {
 	if bounds.Nested(args) {
 		return nil, mcpclient.Errorf(mcpclient.BadArguments, "the arguments of %s are nested more than %d deep", c.Target, bounds.MaxNesting)
 	}
-	if err := bounds.Check(schema, args); err != nil {
+	switch err := bounds.Check(schema, args); {
+	case errors.Is(err, bounds.ErrLong):
+		return args, nil // the server judges alone
+	case err != nil:
 		return nil, mcpclient.Errorf(mcpclient.Protocol, "the schema of the tool %s cannot be used: %v", t.Name, err)
 	}
 	bounds.Compilable(schema)

@@ -11,6 +11,20 @@ import (
 	"github.com/command-dialect/dialect/runtime/mcpclient/bounds"
 )
 
+// checked returns what keeps a call from being made, or from being checked before it is.
+func checked(schema, text string) error {
+	tool := &mcp.Tool{Name: "t", InputSchema: json.RawMessage(schema)}
+	args, err := arguments(Call{Target: "s:t", Arguments: text}, tool)
+	if err != nil {
+		return err
+	}
+	s, err := schemaOf(tool)
+	if err != nil {
+		return err
+	}
+	return bounds.Check(s, args)
+}
+
 // TestSchemaOfItself: a tool whose schema leads to itself ends its line, and not the helper of every server.
 func TestSchemaOfItself(t *testing.T) {
 	deep := func(n int, key string) string {
@@ -47,7 +61,7 @@ func TestSchemaOfItself(t *testing.T) {
 		{`true`, ""}, {`{}`, ""}, {`{"properties":{"$ref":{"type":"string"},"not":{}}}`, ""},
 		{`{"properties":{"x":` + deep(300, "items") + `}}`, ""},
 	} {
-		_, err := arguments(Call{Target: "s:t", Arguments: `{"x":{}}`}, &mcp.Tool{Name: "t", InputSchema: json.RawMessage(tt.schema)})
+		err := checked(tt.schema, `{"x":{}}`)
 		if (err == nil) != (tt.want == "") || err != nil && !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%.200s: %v, want %q", tt.schema, err, tt.want)
 		}
@@ -61,6 +75,23 @@ func TestSchemaOfItself(t *testing.T) {
 	}
 	if err := nest(bounds.MaxNesting); err != nil {
 		t.Errorf("%v", err)
+	}
+}
+
+// TestSchemaOfBlocks: a schema of blocks in blocks is usual, and to check ten kinds of them on each of three levels takes long: the server does.
+func TestSchemaOfBlocks(t *testing.T) {
+	var kinds []string
+	for i := range 10 {
+		kinds = append(kinds, fmt.Sprintf(`{"type":"object","properties":{"type":{"const":"t%d"},"children":{"type":"array","items":{"$ref":"#/$defs/block"}}},"required":["type"],"additionalProperties":false}`, i))
+	}
+	schema := `{"properties":{"blocks":{"items":{"$ref":"#/$defs/block"}}},"$defs":{"block":{"oneOf":[` + strings.Join(kinds, ",") + `]}}}`
+	block := `{"type":"t0"}`
+	for range 5 {
+		block = `{"type":"t1","children":[` + block + `,` + block + `]}`
+	}
+	args, err := arguments(Call{Target: "s:t", Arguments: `{"blocks":[` + block + `]}`}, &mcp.Tool{Name: "t", InputSchema: json.RawMessage(schema)})
+	if err != nil || len(args) != 1 {
+		t.Errorf("%v, %v", args, err)
 	}
 }
 
@@ -107,7 +138,7 @@ func TestSchemaOfMuch(t *testing.T) {
 		{"a type named often", `{"properties":{"y":{"type":["object"` + strings.Repeat(`,"object"`, 100_000) + `]}}}`, `{"y":"[` + many(10_000, each("1")) + `]"}`, "does not take"},
 		{"the pattern of an example", `{"examples":[{"pattern":"(","patternProperties":{"(":{}}}]}`, plain, ""},
 	} {
-		_, err := arguments(Call{Target: "s:t", Arguments: tt.arguments}, &mcp.Tool{Name: "t", InputSchema: json.RawMessage(tt.schema)})
+		err := checked(tt.schema, tt.arguments)
 		if (err == nil) != (tt.want == "") || err != nil && !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%s: %.300v, want %q", tt.name, err, tt.want)
 		}
