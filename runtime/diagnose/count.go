@@ -24,10 +24,10 @@ func (t *Tests) add(o Tests) {
 }
 
 // Bounds of what a Counter looks at, in bytes. Past scanned, an output that showed no
-// format with a line a test is looked at again at its end alone, where summaries are.
+// format with a line a test is looked at again at the end of each stream alone, where summaries are.
 const (
 	scanned = 64 << 10
-	summary = 16 << 10
+	summary = 64 << 10
 	maxLine = 4 << 10 // the rest of a longer line is not looked at
 
 	maxPackages = 10_000 // that failed
@@ -38,8 +38,8 @@ const (
 type Counter struct {
 	part   partial
 	seen   int64
-	stream bool   // lines of single tests were seen: all of the output counts
-	last   []byte // of what was not looked at
+	stream bool    // lines of single tests were seen: all of the output counts
+	last   [2]tail // of what was not looked at, by stream
 	done   bool
 
 	found    format
@@ -173,23 +173,64 @@ const (
 // Write looks at p, bytes of stream 0 or 1 in order of arrival.
 func (c *Counter) Write(stream int, p []byte) {
 	if !c.stream && c.seen >= scanned {
-		c.keep(p)
+		if len(c.part[stream]) > 0 { // a line that was begun is looked at whole
+			end := bytes.IndexByte(p, '\n') + 1
+			if end == 0 {
+				end = len(p)
+			}
+			c.part.cut(stream, p[:end], maxLine, c.line)
+			p = p[end:]
+		}
+		c.last[stream].keep(p)
 		return
 	}
 	c.seen += int64(len(p))
 	c.part.cut(stream, p, maxLine, c.line)
 }
 
-// keep keeps the last bytes.
-func (c *Counter) keep(p []byte) {
-	if len(p) >= summary {
-		c.last = append(c.last[:0], p[len(p)-summary:]...)
-		return
+// A tail is the end of a stream, at most four times as much as is looked at.
+type tail struct {
+	text []byte
+	cut  bool // it is not all
+	mid  bool // it begins in the middle of a line
+}
+
+// keep adds p, and lets go of the beginning.
+func (t *tail) keep(p []byte) {
+	if len(t.text)+len(p) > 4*summary {
+		from := len(t.text) + len(p) - summary // of both
+		if n := len(t.text); from >= n {
+			t.lose(p, from-n, t.text)
+			t.text = append(t.text[:0], p[from-n:]...)
+			return
+		}
+		t.lose(t.text, from, nil)
+		t.text = append(t.text[:0], t.text[from:]...)
 	}
-	if len(c.last)+len(p) > 4*summary {
-		c.last = append(c.last[:0], c.last[len(c.last)-summary:]...)
+	t.text = append(t.text, p...)
+}
+
+// lose notes that text before from is let go of, and what stands before text.
+func (t *tail) lose(text []byte, from int, before []byte) {
+	if from == 0 {
+		text, from = before, len(before)
 	}
-	c.last = append(c.last, p...)
+	if from > 0 {
+		t.cut, t.mid = true, text[from-1] != '\n'
+	}
+}
+
+// lines returns the whole lines among what is looked at.
+func (t *tail) lines() []byte {
+	text := t.text
+	if from := len(text) - summary; from > 0 {
+		t.lose(text, from, nil)
+		text = text[from:]
+	}
+	if t.mid {
+		_, text, _ = bytes.Cut(text, []byte{'\n'})
+	}
+	return text
 }
 
 // Tests returns what was counted. ok is false if the output does not say how many tests
@@ -200,14 +241,14 @@ func (c *Counter) Tests() (t Tests, ok bool) {
 		for s := range c.part {
 			c.line(c.part[s])
 		}
-		if len(c.last) > summary {
-			c.last = c.last[len(c.last)-summary:]
-			c.denied.green = c.denied.green || c.denied.failed > 0 // what came between may have passed
+		for i := range c.last {
+			lines := c.last[i].lines()
+			c.denied.green = c.denied.green || c.last[i].cut && c.denied.failed > 0 // what came between may have passed
+			for line := range bytes.Lines(lines) {
+				c.line(line)
+			}
+			c.last[i].text = nil
 		}
-		for line := range bytes.Lines(c.last) {
-			c.line(line)
-		}
-		c.last = nil
 	}
 	switch f := c.found; {
 	case f&goJSON != 0:

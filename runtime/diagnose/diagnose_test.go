@@ -490,3 +490,52 @@ func BenchmarkCounterNoise(b *testing.B) {
 		c.Tests()
 	}
 }
+
+// TestSumAtTheEnd: a sum is found wherever it lies in a long output: over the bound up to which all is looked at, behind another stream's
+// line that does not end, and before a list as runners print it after the sum. A piece of a line is no sum.
+func TestSumAtTheEnd(t *testing.T) {
+	const red = "==== 1 failed, 2 passed in 0.10s ====\n"
+	pad := func(n int) string { return strings.Repeat("x", n-1) + "\n" }
+	for n := scanned - len(red) - 1; n <= scanned+1; n++ {
+		for _, piece := range []int{1 << 20, 512, 37} {
+			var c Counter
+			for p := []byte(pad(n) + red); len(p) > 0; {
+				k := min(piece, len(p))
+				c.Write(0, p[:k])
+				p = p[k:]
+			}
+			if got, ok := c.Tests(); !ok || got != (Tests{2, 1, 0}) {
+				t.Fatalf("after %d bytes, by %d: %+v, %v", n, piece, got, ok)
+			}
+		}
+	}
+	var list strings.Builder
+	for i := range 600 {
+		fmt.Fprintf(&list, "\t%3d - a test of some longer name %d (Failed)\n", i, i)
+	}
+	for _, tt := range []struct {
+		name string
+		out  []string // by turns of stdout and stderr
+		want Tests
+		ok   bool
+	}{
+		{"dots on the other stream", []string{pad(scanned), "....", red, "...."}, Tests{2, 1, 0}, true},
+		{"a list after the sum", []string{pad(scanned), "", "0% tests passed, 600 tests failed out of 600\n\n" + list.String()}, Tests{0, 600, 0}, true},
+		{"a piece of a line", []string{pad(scanned), "", "log" + strings.Repeat(" ", 8*summary) + "5 passed in 0.10s\n" + pad(summary-len("5 passed in 0.10s\n"))}, Tests{}, false},
+		{"a line that is not cut", []string{pad(scanned), "", pad(8*summary) + "==== 5 passed in 0.10s ====\n" + pad(summary-28)}, Tests{5, 0, 0}, true},
+	} {
+		for _, piece := range []int{1 << 20, 4096} {
+			var c Counter
+			for i, text := range tt.out {
+				for p := []byte(text); len(p) > 0; {
+					k := min(piece, len(p))
+					c.Write(i%2, p[:k])
+					p = p[k:]
+				}
+			}
+			if got, ok := c.Tests(); ok != tt.ok || got != tt.want {
+				t.Errorf("%s, by %d: %+v, %v", tt.name, piece, got, ok)
+			}
+		}
+	}
+}
