@@ -222,11 +222,11 @@ func (r *Recording) Options(p *plan.Plan) engine.Options {
 			Keep: func(s *workspace.Snapshot) { r.archive.Keep(s.Bytes, s.Manifest) },
 		},
 	}
-	if r.store != nil { // else these are nil interfaces
+	if r.store != nil { // else it is a nil interface
 		o.Store = r.store
-		if r.ahead != nil {
-			o.Workspace = r.ahead
-		}
+	}
+	if r.ahead != nil && r.o.Store != "none" { // files that change are a reason to refuse also where the store cannot be used
+		o.Workspace = r.ahead
 	}
 	if o.Room = r.room; o.Room == nil && r.o.Private != "" {
 		o.Apart = func(shown ...string) (*process.Room, error) {
