@@ -492,7 +492,7 @@ func BenchmarkCounterNoise(b *testing.B) {
 }
 
 // TestSumAtTheEnd: a sum is found wherever it lies in a long output: over the bound up to which all is looked at, behind another stream's
-// line that does not end, and before a list as runners print it after the sum. A piece of a line is no sum.
+// line that does not end, and before a list as runners print it after the sum. A piece of a line does not count.
 func TestSumAtTheEnd(t *testing.T) {
 	const red = "==== 1 failed, 2 passed in 0.10s ====\n"
 	pad := func(n int) string { return strings.Repeat("x", n-1) + "\n" }

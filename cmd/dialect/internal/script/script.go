@@ -220,7 +220,7 @@ func readStdin(stdin io.Reader, note func(text string)) (*project.Script, error)
 		return nil, exit.Usagef("standard input is empty").Hint("pipe a script in, or name a file, such as quality.dlct")
 	}
 	if receipts.HideKeys(string(text)) != string(text) { // a message would repeat it
-		return nil, exit.Usagef("standard input has a signing key in it: it is no script").Hint("name the script, or give the key by another descriptor: --key-fd 3 3<FILE")
+		return nil, exit.Usagef("standard input has a signing key in it, where a script is read").Hint("name the script, or give the key by another descriptor: --key-fd 3 3<FILE")
 	}
 	return &project.Script{Name: "-", Text: text}, nil
 }
