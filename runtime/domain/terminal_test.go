@@ -24,6 +24,7 @@ type screen struct {
 	master *os.File
 	tty    *os.File
 	cmd    *exec.Cmd
+	before unix.Termios // the settings before the command ran
 
 	mu   sync.Mutex
 	text bytes.Buffer
@@ -47,7 +48,11 @@ func (p *place) show(s script) *screen {
 	if err != nil {
 		p.t.Fatal(err)
 	}
-	v := &screen{t: p.t, master: master, tty: tty}
+	before, err := unix.IoctlGetTermios(int(tty.Fd()), unix.TCGETS)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	v := &screen{t: p.t, master: master, tty: tty, before: *before}
 	v.size(30, 100)
 	cmd := p.commandOf(s)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = tty, tty, tty
@@ -131,11 +136,8 @@ func TestTerminal(t *testing.T) {
 				read line; echo "got $line"
 				until read line; do :; done; echo "then $line"
 				trap 'echo interrupted' INT
-				echo sleeping; sleep 1000; echo awake; exit 9`}}})
-			before, err := unix.IoctlGetTermios(int(v.tty.Fd()), unix.TCGETS)
-			if err != nil {
-				t.Fatal(err)
-			}
+				sh -c 'echo sleeping; exec sleep 1000' # asleep or not yet, the key ends it: between a word of the shell itself and its child it would not
+				echo awake; exit 9`}}})
 			v.await("30 100")
 			v.await("three")
 			v.typed("one\r")
@@ -153,8 +155,8 @@ func TestTerminal(t *testing.T) {
 				t.Errorf("exit %d:\n%s", status, v.shown())
 			}
 			after, err := unix.IoctlGetTermios(int(v.tty.Fd()), unix.TCGETS)
-			if err != nil || *after != *before {
-				t.Errorf("%v: the terminal is not what it was: %+v, %+v", err, before, after)
+			if err != nil || *after != v.before {
+				t.Errorf("%v: the terminal is not what it was: %+v, %+v", err, v.before, after)
 			}
 			if n := strings.Count(v.shown(), "got one"); n != 1 {
 				t.Errorf("shown %d times", n)
