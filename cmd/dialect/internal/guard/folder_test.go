@@ -3,10 +3,12 @@
 package guard
 
 import (
+	"io"
 	"net"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -78,6 +80,55 @@ func TestStatusOfKilled(t *testing.T) {
 	}
 	var s Sessions
 	if err := s.find(t.Context(), folderPath(parent)); err != nil || len(s.Sessions) != 0 {
+		t.Errorf("%v, %v", s, err)
+	}
+}
+
+// Notaries that do not answer are waited for at once, not one after another: each holds its asker until all have been asked.
+func TestStatusAtOnce(t *testing.T) {
+	parent, err := os.MkdirTemp("", "g") // short: the path of a socket has 108 bytes
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer os.RemoveAll(parent)
+	var asked sync.WaitGroup
+	all := make(chan struct{})
+	for _, name := range []string{"a", "b", "c"} {
+		dir := filepath.Join(folderPath(parent), name)
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		l, err := net.ListenUnix("unix", &net.UnixAddr{Name: filepath.Join(dir, socketName)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer l.Close()
+		asked.Add(1)
+		go func() {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			defer c.Close()
+			asked.Done()
+			given := make(chan struct{})
+			go func() {
+				_, _ = io.Copy(io.Discard, c)
+				close(given)
+			}()
+			select {
+			case <-all:
+			case <-given:
+				t.Error("one was given up before the others were asked")
+			}
+		}()
+	}
+	go func() {
+		asked.Wait()
+		close(all)
+	}()
+	var s Sessions
+	if err := s.find(t.Context(), folderPath(parent)); err == nil || len(s.Sessions) != 0 {
 		t.Errorf("%v, %v", s, err)
 	}
 }

@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"syscall"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/command-dialect/dialect/cmd/dialect/internal/exit"
 	"github.com/command-dialect/dialect/lang/regular"
 	"github.com/command-dialect/dialect/runtime/notary"
@@ -52,12 +54,21 @@ func (s *Sessions) find(ctx context.Context, folder string) error {
 	if err != nil {
 		return err
 	}
+	answers, errs := make([]notary.Status, len(list)), make([]error, len(list))
+	var asked errgroup.Group
+	asked.SetLimit(32)
+	for i, socket := range list {
+		asked.Go(func() error {
+			answers[i], errs[i] = ask(ctx, socket) // one that is silent holds up no other
+			return nil
+		})
+	}
+	_ = asked.Wait()
 	var faults []error
-	for _, socket := range list {
-		status, err := ask(ctx, socket)
-		switch {
+	for i, socket := range list {
+		switch err := errs[i]; {
 		case err == nil:
-			s.Sessions = append(s.Sessions, Session{socket, status})
+			s.Sessions = append(s.Sessions, Session{socket, answers[i]})
 		case errors.Is(err, syscall.ECONNREFUSED), errors.Is(err, fs.ErrNotExist): // of a session that was killed, or that ended just now
 		default:
 			faults = append(faults, err)
