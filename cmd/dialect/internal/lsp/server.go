@@ -73,10 +73,14 @@ func Serve(ctx context.Context, in io.ReadCloser, out io.WriteCloser, o Options)
 			s.slow.Wait()
 			s.mu.Lock()
 			defer s.mu.Unlock()
-			if s.state != stopped {
+			switch {
+			case s.state == stopped:
+				return nil
+			case ctx.Err() != nil: // the connection ends with the context, too
+				return context.Cause(ctx)
+			default:
 				return errors.New("the client hung up without a shutdown")
 			}
-			return nil
 		case <-ticker.C:
 			s.watch(ctx)
 		}
