@@ -22,6 +22,12 @@ import (
 // The test binary is also the victim and the thief, by this variable.
 const roleVariable = "KEYFD_TEST_ROLE"
 
+// keyName is that of the keys of this process: others on this machine may hold keys, too.
+var keyName = fmt.Sprintf("boss%d", os.Getpid())
+
+// nameVariable tells the thief whose keys to take.
+const nameVariable = "KEYFD_TEST_NAME"
+
 func TestMain(m *testing.M) {
 	switch os.Getenv(roleVariable) {
 	case "take": // as dialect does, as soon as it can
@@ -73,7 +79,7 @@ func thief() {
 			if got <= 0 {
 				continue
 			}
-			if n, _ := unix.Read(loot[0], buf); n > 0 && bytes.Contains(buf[:n], []byte("PRIVATE+KEY")) {
+			if n, _ := unix.Read(loot[0], buf); n > 0 && bytes.Contains(buf[:n], []byte("PRIVATE+KEY+"+os.Getenv(nameVariable)+"+")) {
 				fmt.Println("stolen")
 				os.Exit(0)
 			}
@@ -122,7 +128,7 @@ func closedBinary(t *testing.T, mode os.FileMode, owner int) string {
 
 func command(path, role string, uid int) *exec.Cmd {
 	cmd := exec.Command(path)
-	cmd.Env = []string{roleVariable + "=" + role}
+	cmd.Env = []string{roleVariable + "=" + role, nameVariable + "=" + keyName}
 	if uid != os.Geteuid() {
 		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uint32(uid), Gid: uint32(uid)}}
 	}
@@ -137,7 +143,7 @@ func take(t *testing.T, path string, uid int) string {
 
 func takeAs(t *testing.T, victim func() *exec.Cmd) string {
 	t.Helper()
-	private, _, err := receipts.GenerateKey("boss")
+	private, _, err := receipts.GenerateKey(keyName)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -241,8 +247,10 @@ func TestThief(t *testing.T) {
 		for range tries {
 			levels = append(levels, take(t, victim, user()))
 			select {
-			case <-said:
-				stolen = true
+			case text, ok := <-said:
+				if stolen = text == "stolen\n"; !stolen {
+					t.Fatalf("the thief says %q, and goes on: %v", text, ok)
+				}
 			case <-time.After(20 * time.Millisecond):
 			}
 			if stolen {
