@@ -15,10 +15,10 @@ import (
 	"github.com/command-dialect/dialect/runtime/mcpclient/bounds"
 )
 
-// arguments makes the arguments of a call, and checks them against the schema of the tool unless that takes too long. The
-// error is an *[Error].
+// arguments makes the arguments of a call, and checks them against the schema of the tool where the validator can: the server judges them
+// in any case. The error is an *[Error].
 func arguments(c Call, t *mcp.Tool) (map[string]any, error) {
-	schema, err := schemaOf(t)
+	schema, readable, err := schemaOf(t)
 	if err != nil {
 		return nil, mcpclient.Errorf(mcpclient.Protocol, "the schema of the tool %s is not a JSON Schema: %v", t.Name, err)
 	}
@@ -53,16 +53,19 @@ func arguments(c Call, t *mcp.Tool) (map[string]any, error) {
 	if bounds.Nested(args) {
 		return nil, mcpclient.Errorf(mcpclient.BadArguments, "the arguments of %s are nested more than %d deep", c.Target, bounds.MaxNesting)
 	}
+	if !readable {
+		return args, nil
+	}
 	switch err := bounds.Check(schema, args); {
 	case errors.Is(err, bounds.ErrLong):
-		return args, nil // the server judges alone
+		return args, nil
 	case err != nil:
 		return nil, mcpclient.Errorf(mcpclient.Protocol, "the schema of the tool %s cannot be used: %v", t.Name, err)
 	}
 	bounds.Compilable(schema)
 	resolved, err := schema.Resolve(nil)
-	if err != nil {
-		return nil, mcpclient.Errorf(mcpclient.Protocol, "the schema of the tool %s is not a JSON Schema: %v", t.Name, err)
+	if err != nil { // such as a reference to another document
+		return args, nil
 	}
 	if err := resolved.Validate(plainNumbers(args)); err != nil {
 		return nil, mcpclient.Errorf(mcpclient.BadArguments, "the tool %s does not take that: %s; it wants: %s", t.Name, reason(err), wants(schema))
@@ -70,23 +73,44 @@ func arguments(c Call, t *mcp.Tool) (map[string]any, error) {
 	return args, nil
 }
 
-func schemaOf(t *mcp.Tool) (*jsonschema.Schema, error) {
+// schemaOf reads the schema of a tool. Of one that the validator cannot read, such as one of an older draft, it keeps the types of the
+// properties alone, by which values are made.
+func schemaOf(t *mcp.Tool) (s *jsonschema.Schema, readable bool, err error) {
 	raw, err := json.Marshal(t.InputSchema)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
-	s := new(jsonschema.Schema)
+	s = new(jsonschema.Schema)
 	if string(raw) == "null" {
-		return s, nil
+		return s, true, nil
 	}
 	if err := bounds.Readable(raw); err != nil {
-		return nil, err
+		return nil, false, err
 	}
-	if err := json.Unmarshal(raw, s); err != nil {
-		return nil, err
+	if json.Unmarshal(raw, s) == nil {
+		s.Schema = "" // some servers name a draft that the validator does not load
+		return s, true, nil
 	}
-	s.Schema = "" // some servers name a draft that the validator does not load
-	return s, nil
+	var outline struct {
+		Properties map[string]json.RawMessage `json:"properties"`
+		Required   json.RawMessage            `json:"required"`
+	}
+	if err := json.Unmarshal(raw, &outline); err != nil {
+		return nil, false, err
+	}
+	s = &jsonschema.Schema{Properties: make(map[string]*jsonschema.Schema)}
+	_ = json.Unmarshal(outline.Required, &s.Required) // draft 3 has it in each property
+	for name, raw := range outline.Properties {
+		var property struct {
+			Type json.RawMessage `json:"type"`
+		}
+		p := new(jsonschema.Schema)
+		if json.Unmarshal(raw, &property) != nil || json.Unmarshal(slices.Concat([]byte(`{"type":`), property.Type, []byte("}")), p) != nil {
+			p = new(jsonschema.Schema)
+		}
+		s.Properties[name] = p
+	}
+	return s, false, nil
 }
 
 func property(s *jsonschema.Schema, name string) *jsonschema.Schema {

@@ -18,7 +18,7 @@ func checked(schema, text string) error {
 	if err != nil {
 		return err
 	}
-	s, err := schemaOf(tool)
+	s, _, err := schemaOf(tool)
 	if err != nil {
 		return err
 	}
@@ -92,6 +92,35 @@ func TestSchemaOfBlocks(t *testing.T) {
 	args, err := arguments(Call{Target: "s:t", Arguments: `{"blocks":[` + block + `]}`}, &mcp.Tool{Name: "t", InputSchema: json.RawMessage(schema)})
 	if err != nil || len(args) != 1 {
 		t.Errorf("%v, %v", args, err)
+	}
+}
+
+// A schema of another draft, or one that the validator cannot resolve, is not checked by it: the server judges alone, and gets values of
+// the types that the schema does name.
+func TestSchemaOfAnotherDraft(t *testing.T) {
+	for _, tt := range []struct{ schema, want string }{
+		{`{"properties":{"n":{"type":"integer","minimum":0,"exclusiveMinimum":true}},"required":["n"]}`, "3"},
+		{`{"properties":{"n":{"type":["integer","null"],"exclusiveMaximum":false},"m":{"required":true}}}`, "3"},
+		{`{"properties":{"n":{"type":"string","required":true}}}`, `"3"`},
+		{`{"$id":"tool.json","properties":{"n":{"type":"integer"}}}`, "3"},
+		{`{"properties":{"n":{"$ref":"http://other.example/n.json"}}}`, `"3"`},
+		{`{"properties":{"n":{"$ref":"#/definitions/none"}}}`, `"3"`},
+		{`{"properties":{"n":{"type":"integer"}},"required":true}`, "3"},
+		{`{"properties":{"n":{"type":"integer"}},"maxProperties":"many"}`, "3"},
+	} {
+		tool := &mcp.Tool{Name: "t", InputSchema: json.RawMessage(tt.schema)}
+		for _, c := range []Call{{Target: "s:t", Values: values("n", "3")}, {Target: "s:t", Arguments: `{"n":"3"}`}} {
+			args, err := arguments(c, tool)
+			got, _ := json.Marshal(args["n"])
+			if err != nil || string(got) != tt.want {
+				t.Errorf("%s: %s, %v", tt.schema, got, err)
+			}
+		}
+	}
+	for _, schema := range []string{`5`, `"x"`, `[]`, `{"properties":[]}`} {
+		if _, err := arguments(Call{Target: "s:t", Arguments: `{}`}, &mcp.Tool{Name: "t", InputSchema: json.RawMessage(schema)}); err == nil {
+			t.Errorf("%s is a schema", schema)
+		}
 	}
 }
 
