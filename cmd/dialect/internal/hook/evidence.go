@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"crypto/sha256"
 	"errors"
 	"os"
 	"path"
@@ -185,11 +186,11 @@ func ignored(ctx context.Context, q *inquiry.Question, paths []string) bool {
 // maxOutput bounds what is read of an output to find the names of tests, in bytes.
 const maxOutput = 8 << 20
 
-// failures returns what failed, as a set: "BINDING\x00COMMAND\x00" with the way that the command ended, with the name of each failing test and,
-// where its output names none, with each line of that, without numbers. ok is false where a failure is of something that
+// failures returns what failed, and how often: "BINDING\x00COMMAND\x00" with the way that the command ended, with the name of each failing
+// test and, where its output names none, with each line of that, without numbers. ok is false where a failure is of something that
 // cannot be looked up, or of a command that did not come to its end.
-func failures(q *inquiry.Question, res *verify.Result) (set map[string]bool, ok bool) {
-	set, ok = make(map[string]bool), true
+func failures(q *inquiry.Question, res *verify.Result) (set map[string]int, ok bool) {
+	set, ok = make(map[string]int), true
 	for _, refusal := range res.Refusals {
 		if refusal.Reason != receipts.NotSucceeded && refusal.Reason != receipts.Superseded {
 			continue
@@ -210,19 +211,15 @@ func failures(q *inquiry.Question, res *verify.Result) (set map[string]bool, ok 
 			code = strconv.Itoa(*r.ExitCode)
 		}
 		key := r.Binding + "\x00" + r.Command.String() + "\x00"
-		set[key+"ended "+string(r.StopReason)+" "+code+" "+r.Signal] = true
+		set[key+"ended "+string(r.StopReason)+" "+code+" "+r.Signal] = 1
 		for _, n := range names {
-			set[key+"test "+n] = true
+			set[key+"test "+n] = 1
 		}
 		if len(names) > 0 {
 			continue
 		}
 		for line := range bytes.Lines(diagnose.Readable(text)) {
-			n := key + "line " + string(number().ReplaceAll(bytes.TrimSpace(line), []byte("0")))
-			for set[n] { // one more of the same is another failure
-				n += "\x00"
-			}
-			set[n] = true
+			set[key+"line "+string(number().ReplaceAll(bytes.TrimSpace(line), []byte("0")))]++ // one more of the same is another failure
 		}
 	}
 	return set, ok && len(set) > 0
@@ -231,7 +228,7 @@ func failures(q *inquiry.Question, res *verify.Result) (set map[string]bool, ok 
 // number finds what differs between two outputs of the same failure: times, lines, addresses.
 var number = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`0x[0-9a-fA-F]+|[0-9]+(?:[.:,][0-9]+)*`) })
 
-// output returns what is kept of the output of a command. ok is false where some of it cannot be read, or is too long.
+// output returns what is kept of the output of a command. ok is false where some of it cannot be read, is another text, or is too long.
 func output(a archive.Archive, r *receipts.Receipt) (text []byte, ok bool) {
 	ok = true
 	for _, s := range []receipts.Stream{r.Stdout, r.Stderr} {
@@ -243,7 +240,7 @@ func output(a archive.Archive, r *receipts.Receipt) (text []byte, ok bool) {
 			sum = s.Log
 		}
 		b, err := regular.ReadOwn(blob.Path(string(a), sum), maxOutput)
-		if err != nil {
+		if err != nil || sha256.Sum256(b) != sum {
 			ok = false
 			continue
 		}
@@ -279,12 +276,12 @@ func (r *run) old(l *look, s *journal.Session) bool {
 	if !ok {
 		return false
 	}
-	before := make(map[string]bool)
+	before := make(map[string]int)
 	add := func(q *inquiry.Question, res *verify.Result, err error) {
 		if err == nil && res.Verdict == verify.Failed {
 			set, _ := failures(q, res)
-			for k := range set {
-				before[k] = true
+			for k, n := range set {
+				before[k] = max(before[k], n)
 			}
 		}
 	}
@@ -303,8 +300,8 @@ func (r *run) old(l *look, s *journal.Session) bool {
 			add(q, res, err)
 		}
 	}
-	for k := range now {
-		if !before[k] {
+	for k, n := range now {
+		if n > before[k] {
 			return false
 		}
 	}
