@@ -119,7 +119,7 @@ func (p *parser) lexWord(i, end int) int {
 	}
 	if j < end && text[j] == '"' {
 		p.fault(diag.QuoteInWord, i, j+1, "a quote inside a word").
-			hint("put a space before it, or quote the whole value: %s", quoteRaw(string(text[i:j])+"..."))
+			hint("put a space before it, or quote the whole value: %s", QuoteRaw(string(text[i:j])+"..."))
 		p.push(junkToken, i, j, string(text[i:j]))
 		return p.skipString(j, end)
 	}
@@ -152,7 +152,7 @@ func (p *parser) lexNamed(i, v, j, end int) int {
 		return p.afterString(k, end)
 	case j < end && text[j] == '"':
 		p.fault(diag.QuoteInWord, i, j+1, "a quote inside a word").
-			hint("quote the whole value: %s%s", text[i:v], quoteRaw(string(text[v:j])+"..."))
+			hint("quote the whole value: %s%s", text[i:v], QuoteRaw(string(text[v:j])+"..."))
 		p.push(junkToken, v, j, string(text[v:j]))
 		return p.skipString(j, end)
 	}
@@ -194,12 +194,12 @@ func (p *parser) shellOperator(i, j int) {
 	word := string(p.src.Text[i:j])
 	if word == `\` {
 		p.fault(diag.ShellOperator, i, j, "a backslash at the end of a line: a command ends with its line").
-			hint("write all of it on one line; as a value it is written %s", quoteRaw(word))
+			hint("write all of it on one line; as a value it is written %s", QuoteRaw(word))
 		return
 	}
 	p.fault(diag.ShellOperator, i, j, "%q is an operator of the shell, but no shell runs", word).
-		hint("write each command on a line of its own, without what a shell would do to its output or status; as a value it is written %s", quoteRaw(word)).
-		fix(diag.MaybeIncorrect, "quote it as a value", i, j, quoteRaw(word))
+		hint("write each command on a line of its own, without what a shell would do to its output or status; as a value it is written %s", QuoteRaw(word)).
+		fix(diag.MaybeIncorrect, "quote it as a value", i, j, QuoteRaw(word))
 }
 
 // isOperator reports whether a shell would take word for an operator: "|", "&&", ";", "2>&1",

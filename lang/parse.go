@@ -349,8 +349,8 @@ func (p *parser) explain(prep int) {
 			start, end := objects[0].start, objects[len(objects)-1].end
 			text := string(p.src.Text[start:end])
 			p.fault(diag.ManyObjects, start, end, "%d words before %q; an object is one value", len(objects), p.tokens[prep].text).
-				hint("quote them as one: %s, or join them: %s", quoteRaw(text), strings.Join(strings.Fields(text), "-")).
-				fix(diag.MaybeIncorrect, "quote the words as one value", start, end, quoteRaw(text))
+				hint("quote them as one: %s, or join them: %s", QuoteRaw(text), strings.Join(strings.Fields(text), "-")).
+				fix(diag.MaybeIncorrect, "quote the words as one value", start, end, QuoteRaw(text))
 			return
 		}
 	}
@@ -388,8 +388,8 @@ func (p *parser) misplaced(t token) {
 
 func (p *parser) extraPreposition(t token) {
 	p.fault(diag.ExtraPreposition, t.start, t.end, "a second preposition, %q", t.text).
-		hint(`if it is a value, quote it: %s`, quoteRaw(t.text)).
-		fix(diag.MaybeIncorrect, "quote "+t.text, t.start, t.end, quoteRaw(t.text))
+		hint(`if it is a value, quote it: %s`, QuoteRaw(t.text)).
+		fix(diag.MaybeIncorrect, "quote "+t.text, t.start, t.end, QuoteRaw(t.text))
 }
 
 // checkVerb refuses lines that do not begin with a word.

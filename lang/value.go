@@ -79,11 +79,11 @@ func variableLen(s string) int {
 // gives value again. It is a bare word where that is enough. Characters that may
 // not stand in a script have no such form; they are kept, and make a fault.
 func Quote(value string) string {
-	return quoteRaw(strings.NewReplacer("{", "{{", "}", "}}").Replace(value))
+	return QuoteRaw(strings.NewReplacer("{", "{{", "}", "}}").Replace(value))
 }
 
-// quoteRaw quotes a value whose braces are as the script has them.
-func quoteRaw(value string) string {
+// QuoteRaw is [Quote] for a value whose braces are as the script has them.
+func QuoteRaw(value string) string {
 	if isBareWord(value) {
 		return value
 	}
@@ -120,7 +120,7 @@ func isBareWord(w string) bool {
 // String returns c in canonical form: the verb with a capital, preposition and
 // noun in lower case, values quoted only where they must be.
 func (c *Command) String() string {
-	return c.canonical(func(v Value) string { return quoteRaw(v.Text) })
+	return c.canonical(func(v Value) string { return QuoteRaw(v.Text) })
 }
 
 // canonical is String with values written by raw.

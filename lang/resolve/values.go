@@ -15,9 +15,10 @@ import (
 
 // An input is a value of the line after substitution of variables.
 type input struct {
-	name lang.Word // empty for the object and positional arguments
-	text string
-	span diag.Span
+	name    lang.Word // empty for the object and positional arguments
+	text    string
+	written string // the text before its variables are substituted: messages show it, as a variable may hold a secret
+	span    diag.Span
 }
 
 // A filled is what the values of a line became.
@@ -68,7 +69,7 @@ func (r *resolver) expand(c *lang.Command) ([]input, bool) {
 	inputs := make([]input, 0, n)
 	if c.Object != nil {
 		text, known := r.variables(c.Object)
-		inputs = append(inputs, input{text: text, span: c.Object.Span})
+		inputs = append(inputs, input{text: text, written: c.Object.Text, span: c.Object.Span})
 		ok = known
 	}
 	for i := range c.Arguments {
@@ -78,7 +79,7 @@ func (r *resolver) expand(c *lang.Command) ([]input, bool) {
 		if a.Name.Text != "" {
 			at = span(a.Name.Span, at)
 		}
-		inputs = append(inputs, input{name: a.Name, text: text, span: at})
+		inputs = append(inputs, input{name: a.Name, text: text, written: a.Value.Text, span: at})
 		ok = ok && known
 	}
 	return inputs, ok
@@ -261,7 +262,10 @@ func (r *resolver) flags(b *routing.Binding, inputs []input, surplus int) bool {
 			continue
 		}
 		ok = false
-		d := r.errorf(diag.FlagArgument, in.span, "the value %q begins with \"-\": the tool would take it for an option", in.text)
+		d := r.errorf(diag.FlagArgument, in.span, "the value %q begins with \"-\": the tool would take it for an option", in.written)
+		if in.written != in.text {
+			d.Message = fmt.Sprintf("the value %q begins with \"-\" once its variables are substituted: the tool would take it for an option", in.written)
+		}
 		switch b.Kind {
 		case plan.Composite:
 			d.Hint = fmt.Sprintf("an option could change what a receipt stands for; put it into the tools of the members of %q, or say flags = true there", b.Name)
@@ -299,7 +303,7 @@ func (r *resolver) unknownName(b *routing.Binding, d *bound, in input) {
 			names = append(names, name)
 		}
 	}
-	quoted := fmt.Sprintf("if the \"=\" is part of the value, quote it: %s", lang.Quote(in.name.Text+"="+in.text))
+	quoted := fmt.Sprintf("if the \"=\" is part of the value, quote it: %s", lang.QuoteRaw(in.name.Text+"="+in.written))
 	switch near := r.slips.Near(in.name.Text, names); {
 	case near != "":
 		x.Hint = fmt.Sprintf("did you mean %s=?", near)
