@@ -109,6 +109,10 @@ func (l *literal) escaped(s []byte, credit *int) int {
 		}
 		size, n := 1, 0
 		if v[i] == '\\' {
+			if n = number5c(s[at:], v[i:]); n > 0 {
+				at, i = at+n, i+1
+				continue
+			}
 			if run := l.slashes[i]; at >= slashesTo {
 				k := span(s[at:], &slash, run<<maxLevel+1<<maxLevel) // more match nothing
 				slashesTo = at + k
@@ -239,14 +243,6 @@ func unit(s []byte, c byte) int {
 
 // backslash reads an escape that begins with one or more backslashes.
 func backslash(s []byte, c byte) int {
-	if c == '\\' {
-		for _, q := range [...]string{`\u005c`, `\u005C`, `\x5c`, `\x5C`, `\134`} {
-			if hasPrefix(s, q) {
-				return len(q)
-			}
-		}
-		return 0
-	}
 	k := span(s, &slash, maxSlashes)
 	if k >= len(s) {
 		return 0
@@ -263,6 +259,17 @@ func backslash(s []byte, c byte) int {
 	}
 	if rest[0] == c && !word[c] { // an escaped letter is another thing
 		return k + 1
+	}
+	return 0
+}
+
+// number5c returns the length of the escape of a backslash by its number at the begin of s, unless the secret itself goes on like that.
+func number5c(s, secret []byte) int {
+	k := span(s, &slash, maxSlashes)
+	for _, q := range [...]string{"u005c", "u005C", "x5c", "x5C", "134"} {
+		if k > 0 && hasPrefix(s[k:], q) && !hasPrefix(secret[1:], q) {
+			return k + len(q)
+		}
 	}
 	return 0
 }

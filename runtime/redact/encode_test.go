@@ -56,6 +56,17 @@ func encoders(t testing.TB) []encoder {
 		{"in double quotes", func(s string) string {
 			return strings.NewReplacer(`\`, `\\`, `"`, `\"`, "$", `\$`, "`", "\\`").Replace(s)
 		}},
+		{"backslashes by number in JSON", func(s string) string { return strings.ReplaceAll(s, `\`, `\u005c`) }},
+		{"backslashes by number in JSON in JSON", func(s string) string { return strings.ReplaceAll(s, `\`, `\\u005C`) }},
+		{"backslashes by number in C", func(s string) string { return strings.ReplaceAll(s, `\`, `\x5c`) }},
+		{"backslashes by number in octal", func(s string) string { return strings.ReplaceAll(s, `\`, `\134`) }},
+		{"every byte by number", func(s string) string {
+			var b strings.Builder
+			for _, c := range []byte(s) {
+				fmt.Fprintf(&b, `\%03o`, c)
+			}
+			return b.String()
+		}},
 		{"in colours", func(s string) string { return strings.Join(strings.Split(s, ""), "\x1b[31;1m") }},
 		{"a title in its midst", func(s string) string { return s[:1] + "\x1b]0;title\a" + s[1:] }},
 		{"a title and NUL at its end", func(s string) string { return s[:len(s)-1] + "\x1b]0;title\x1b\\\x00" + s[len(s)-1:] }},
