@@ -60,10 +60,7 @@ func (o *observer) judge(ctx context.Context, res *Report) {
 		res.end(schedule.Fault, receipts.StopCrashed, "it crashed: "+p.Signal)
 	case p.Signal != "":
 		res.end(schedule.Fault, receipts.StopKilled, "killed by "+p.Signal)
-	case res.Step.Shell && (p.ExitCode == process.StatusNotRunnable || p.ExitCode == process.StatusNotFound):
-		// What a shell says when it finds no such command.
-		res.end(schedule.Fault, receipts.StopEnvMissing, "the shell exited "+strconv.Itoa(p.ExitCode)+": a command in it was not found")
-	case refused(want, p) && o.missing(p) != "":
+	case refused(want, p) && !(known && counted.Ran() > 0) && o.missing(p) != "": // what ran tests found its tool
 		res.end(schedule.Fault, receipts.StopEnvMissing, o.missing(p))
 	case refused(want, p) && (known && counted.Ran() == 0 || !known && p.ExitCode == 5 && module(res.Step.Argv) == "pytest") && !o.failed():
 		res.end(schedule.Fault, receipts.StopVacuous, fmt.Sprintf("exit %d: %s", p.ExitCode, noTest(counted)))
@@ -147,13 +144,16 @@ func python(arg string) bool {
 	return strings.HasPrefix(base, "python") || strings.HasPrefix(base, "pypy")
 }
 
-// missing says what a process found missing before it ran anything, and what to do: a module of Python, or the tools of a
-// package.json. It is empty for all other output: what a tool prints itself does not undo its failure, so that a
+// missing says what a process found missing before it ran anything, and what to do: a command of a shell, a module of Python, or the tools
+// of a package.json. It is empty for all other output: what a tool prints itself does not undo its failure, so that a
 // module is missing only where Python says so in the one line that there is.
 func (o *observer) missing(p *process.Result) string {
 	s, exists := o.step, o.files.from.exists
 	argv := s.Argv
 	said := strings.TrimSpace(string(p.Stderr.Head))
+	if s.Shell && (p.ExitCode == process.StatusNotRunnable || p.ExitCode == process.StatusNotFound) && said != "" && !o.failed() { // the shell names it there
+		return "the shell exited " + strconv.Itoa(p.ExitCode) + ": a command in it was not found"
+	}
 	if name := module(argv); name != "" && p.ExitCode == 1 && p.Stdout.Bytes == 0 && !strings.Contains(said, "\n") && int64(len(p.Stderr.Head)) == p.Stderr.Bytes {
 		top, _, _ := strings.Cut(name, ".")
 		if who, what, ok := strings.Cut(said, ": No module named "); ok && python(who) && (strings.Trim(what, "'") == name || strings.Trim(what, "'") == top) {
@@ -164,7 +164,7 @@ func (o *observer) missing(p *process.Result) string {
 		(strings.HasPrefix(said, "error: no such command: `"+argv[1]+"`") || strings.HasPrefix(said, "error: 'cargo-"+argv[1])) {
 		return "cargo has no command " + argv[1]
 	}
-	if p.ExitCode == process.StatusNotFound && len(argv) > 0 {
+	if p.ExitCode == process.StatusNotFound && len(argv) > 0 && !o.failed() {
 		switch base := strings.TrimSuffix(filepath.Base(argv[0]), ".cmd"); base {
 		case "npm", "pnpm", "yarn", "bun":
 			install := base + " install"

@@ -19,7 +19,10 @@ import (
 
 // judged is the report of a process that wrote stdout and stderr and ended with status.
 func judged(argv []string, status int, stdout, stderr string) *Report {
-	s := &plan.Step{Kind: plan.Process, Argv: argv}
+	return judgedOf(&plan.Step{Kind: plan.Process, Argv: argv}, status, stdout, stderr)
+}
+
+func judgedOf(s *plan.Step, status int, stdout, stderr string) *Report {
 	o := observe(s, nil)
 	for stream, text := range []string{stdout, stderr} {
 		o.tests.Write(stream, []byte(text))
@@ -68,6 +71,31 @@ func TestMissing(t *testing.T) {
 		r := judged(c.argv, c.status, c.stdout, c.stderr)
 		if r.Verdict == schedule.Passed || r.Reason != c.reason || !strings.Contains(r.Detail, c.detail) {
 			t.Errorf("%q, exit %d, %q, %q: %s %s: %s", c.argv, c.status, c.stdout, c.stderr, r.Verdict, r.Reason, r.Detail)
+		}
+	}
+	const red = "==== 1 failed, 2 passed in 0.1s ====\n"
+	for _, c := range []struct {
+		shell          bool
+		status         int
+		stdout, stderr string
+		reason         schedule.Reason
+	}{
+		{true, 127, "", "sh: 1: vitest: not found\n", receipts.StopEnvMissing},
+		{true, 126, "building\n", "sh: 1: ./x: Permission denied\n", receipts.StopEnvMissing},
+		// It ran: the status alone, which a script can choose, undoes no failure, or a second try that passes would be the only one.
+		{true, 127, red, "sh: 1: cleanup: not found\n", receipts.StopExitCode},
+		{true, 126, red, "", receipts.StopExitCode},
+		{true, 127, "", "--- FAIL: TestX (0.00s)\n    x_test.go:3: want 1\nFAIL\n", receipts.StopExitCode},
+		{true, 127, "", "", receipts.StopExitCode},
+		{false, 127, red, "", receipts.StopExitCode},
+		{false, 127, "not ok 1 - x\n", "", receipts.StopExitCode},
+	} {
+		s := &plan.Step{Kind: plan.Process, Argv: []string{"npm", "test"}, Shell: c.shell}
+		if c.shell {
+			s.Argv = []string{"sh", "-c", "..."}
+		}
+		if r := judgedOf(s, c.status, c.stdout, c.stderr); r.Verdict == schedule.Passed || r.Reason != c.reason {
+			t.Errorf("%+v: %s %s: %s", c, r.Verdict, r.Reason, r.Detail)
 		}
 	}
 	if python, err := exec.LookPath("python3"); err == nil { // what it really says
