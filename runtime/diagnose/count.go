@@ -2,9 +2,7 @@ package diagnose
 
 import (
 	"bytes"
-	"regexp"
 	"strconv"
-	"sync"
 )
 
 // Tests says how many tests ran. A test that ended in an error counts as failed; one that
@@ -23,12 +21,14 @@ func (t *Tests) add(o Tests) {
 	t.Skipped += o.Skipped
 }
 
-// Bounds of what a Counter looks at, in bytes. Past scanned, an output that showed no
-// format with a line a test is looked at again at the end of each stream alone, where summaries are.
+// Bounds of what a Counter looks at. An output that shows no format with a line a test is looked at for its first bytes, then for a
+// number of lines, where one that looks like a sum and is none counts as many; then at the end of each stream alone.
 const (
-	scanned = 64 << 10
-	summary = 64 << 10
-	maxLine = 4 << 10 // the rest of a longer line is not looked at
+	scanned = 64 << 10 // bytes
+	further = 1 << 18  // lines after those
+	pattern = 32       // lines that one costs which no pattern matched that was tried
+	summary = 64 << 10 // bytes of the end
+	maxLine = 4 << 10  // bytes; the rest of a longer line is not looked at
 
 	maxPackages = 10_000 // that failed
 )
@@ -37,7 +37,8 @@ const (
 // cost is bounded for an output that is not a test runner's, however long.
 type Counter struct {
 	part   partial
-	seen   int64
+	seen   int64   // bytes
+	spent  int     // of further
 	stream bool    // lines of single tests were seen: all of the output counts
 	last   [2]tail // of what was not looked at, by stream
 	done   bool
@@ -54,10 +55,33 @@ type Counter struct {
 	ctest    int   // of ctest: the tests that it said passed, and did not name as skipped so far
 	half     half  // a summary of two lines, of which one was read
 	word     half  // likewise, in words that mean a summary only where both lines stand together
-	wordAt   int   // the line of word
+	wordRest Tests // of the lines of other words around it
+	wordAt   int   // the last line of word
 	lines    int   // that were read
+	under    head  // the lines that were last announced
+	all      int   // the number of tests that under came with
+	single   Tests // of single tests, which a sum does not tell apart
+	apart    [kindsApart]apart
+	emptyAt  int  // the line that said that there are no scenarios
+	idle     bool // a build tool had no tests to run
+	built    bool // and did something else
 	denied   denial
 }
+
+// A sum apart counts once the output is whole: a later one stands for it, or it stands for the lines of another tool.
+type apart struct {
+	has   bool
+	green bool // one was without a failure
+	Tests
+}
+
+// Sums apart.
+const (
+	ofLast      = iota // of each suite, the last of them of all
+	ofGotestsum        // of what go test would have said
+	ofGinkgo           // likewise, the other way round
+	kindsApart
+)
 
 // A half is one line of a summary of two: how many tests passed, and how many failed, of which either stands first. A tool
 // that says that some failed has not succeeded by those that passed.
@@ -86,13 +110,22 @@ func (c *Counter) halve(n int, failed bool) {
 	}
 }
 
-// bare counts "PASSED: 3" and "FAILED: 1", in either order, where one stands right below the other.
+// bare counts "PASSED: 3" and "FAILED: 1", in either order, where one stands right below the other, or only others of the same kind
+// are between them.
 func (c *Counter) bare(n int, failed bool) {
-	if w := c.word; w.has && w.failed != failed && c.wordAt == c.lines-1 {
+	w := c.word
+	switch near := w.has && c.wordAt == c.lines-1; {
+	case near && w.failed != failed:
+		t := c.wordRest
+		t.Passed, t.Failed = t.Passed+n, t.Failed+w.n
+		if failed {
+			t = Tests{w.n, c.wordRest.Failed + n, t.Skipped}
+		}
 		c.word = half{}
-		c.halve(w.n, w.failed)
-		c.halve(n, failed)
+		c.whole(t)
 		return
+	case !near:
+		c.wordRest = Tests{}
 	}
 	c.word, c.wordAt = half{has: true, failed: failed, n: n}, c.lines
 }
@@ -104,6 +137,7 @@ type denial struct {
 	failed   int             // in the summaries that have some
 	goFailed bool            // the last line of go test that says how packages ended is one of a failure
 	goSeen   bool            // there was a line of a package that failed
+	said     bool            // a tool said so, and not how many
 	plans    int             // of TAP
 	planned  int             // tests, by the last plan
 	packages map[string]bool // of go test -json: those of which the last event is a failure
@@ -111,8 +145,13 @@ type denial struct {
 
 // begin notes that a summary begins.
 func (d *denial) begin() {
-	d.green = d.green || d.open
+	d.close()
 	d.open = true
+}
+
+// close notes that what the next line says is of no summary before it.
+func (d *denial) close() {
+	d.green, d.open = d.green || d.open, false
 }
 
 // add notes what a summary, or a line of one, says of the tests that came to a result.
@@ -135,6 +174,7 @@ func (d *denial) add(passed, failed int) {
 func (c *Counter) Denied() (failed int, denied bool) {
 	counted, _ := c.Tests()
 	d := c.denied // what only this function closes
+	denied = d.said
 	switch {
 	case c.found&(goJSON|goVerbose|goPlain) == 0:
 	case len(d.packages) > 0 || d.goFailed:
@@ -168,11 +208,12 @@ const (
 	nodeSummary
 	anySummary
 	unitSummary
+	someRan // of another tool that does not say how many
 )
 
 // Write looks at p, bytes of stream 0 or 1 in order of arrival.
 func (c *Counter) Write(stream int, p []byte) {
-	if !c.stream && c.seen >= scanned {
+	if !c.stream && c.seen >= scanned && c.spent >= further {
 		if len(c.part[stream]) > 0 { // a line that was begun is looked at whole
 			end := bytes.IndexByte(p, '\n') + 1
 			if end == 0 {
@@ -249,6 +290,7 @@ func (c *Counter) Tests() (t Tests, ok bool) {
 			}
 			c.last[i].text = nil
 		}
+		c.settle()
 	}
 	switch f := c.found; {
 	case f&goJSON != 0:
@@ -278,12 +320,36 @@ func (c *Counter) Tests() (t Tests, ok bool) {
 		t.add(Tests{Passed: c.unit})
 		ok = true
 	}
+	if t.Ran() == 0 && c.found&someRan != 0 {
+		return Tests{}, false
+	}
 	return t, ok
+}
+
+// settle counts what only the whole of an output says.
+func (c *Counter) settle() {
+	const goFormats = goJSON | goVerbose | goPlain | goEmpty
+	if c.apart[ofGotestsum].has {
+		c.found &^= goFormats
+		c.denied.packages, c.denied.goFailed = nil, false
+	}
+	for i, a := range c.apart {
+		if a.has && (i != ofGinkgo || c.found&goFormats == 0) {
+			c.whole(a.Tests)
+			c.denied.green = c.denied.green || a.green
+		}
+	}
+	if c.idle && !c.built && !c.last[0].cut && !c.last[1].cut {
+		c.whole(Tests{})
+	}
 }
 
 // line looks at one line. Most of them are told apart by their first byte.
 func (c *Counter) line(l []byte) {
 	c.lines++
+	if c.seen >= scanned {
+		c.spent++
+	}
 	if len(l) > maxLine {
 		l = l[:maxLine]
 	}
@@ -322,12 +388,6 @@ func (c *Counter) line(l []byte) {
 				c.denied.plans++
 				c.denied.planned = number(w[0])
 			}
-			return
-		}
-	case 'N':
-		switch string(l) {
-		case "No tests were found!!!", "No tests executed!": // ctest; PHPUnit
-			c.total(Tests{})
 			return
 		}
 	}
@@ -439,242 +499,4 @@ func (c *Counter) tapTest(l []byte) bool {
 		c.tap.Passed++
 	}
 	return true
-}
-
-// A kind of summary: the text that its lines have, and what reads them.
-type summaryKind struct {
-	has  []byte
-	re   *regexp.Regexp
-	read func(c *Counter, m [][]byte)
-}
-
-var escapes = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\x1b\[[0-9;:?]*[A-Za-z]`) })
-
-// counted reads "3 passed, 1 failed" in any order and with any separator.
-var counted = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(\d+) ([a-z]+)`) })
-
-func (c *Counter) words(l []byte) {
-	var t Tests
-	for _, m := range counted().FindAllSubmatch(l, -1) {
-		n := number(m[1])
-		switch string(m[2]) {
-		case "passed", "pass", "passing", "xpassed":
-			t.Passed += n
-		case "failed", "fail", "failing", "failures", "failure", "error", "errors":
-			t.Failed += n
-		case "skipped", "skip", "xfailed", "ignored", "pending", "todo":
-			t.Skipped += n
-		}
-	}
-	c.total(t)
-}
-
-func (c *Counter) total(t Tests) {
-	c.found |= anySummary
-	c.sum.add(t)
-	c.denied.add(t.Passed, t.Failed)
-}
-
-var summaries = sync.OnceValue(func() []summaryKind {
-	words := func(c *Counter, m [][]byte) { c.words(m[0]) }
-	one := func(f func(c *Counter, n int)) func(*Counter, [][]byte) {
-		return func(c *Counter, m [][]byte) { f(c, number(m[1])) }
-	}
-	return []summaryKind{
-		// tap-spec
-		{[]byte("passing: "), regexp.MustCompile(`^  passing: +(\d+)$`), one(func(c *Counter, n int) { c.total(Tests{Passed: n}) })},
-		{[]byte("failing: "), regexp.MustCompile(`^  failing: +(\d+)$`), one(func(c *Counter, n int) { c.total(Tests{Failed: n}) })},
-		// cargo, one a crate; nextest
-		{[]byte("test result: "), regexp.MustCompile(`^test result: \w+\. \d+ passed; \d+ failed; \d+ ignored`), words},
-		{[]byte("tests run: "), regexp.MustCompile(`^ *Summary \[.*\] +\d+ tests? run: (.*)`), func(c *Counter, m [][]byte) { c.words(m[1]) }},
-		// pytest, with and without its frame
-		{[]byte("no tests ran"), regexp.MustCompile(`^(=+ )?no tests ran in [\d.]+s`), func(c *Counter, _ [][]byte) { c.total(Tests{}) }},
-		{[]byte(" in "), regexp.MustCompile(`^(=+ )?\d+ (passed|failed|skipped|errors?|xfailed|xpassed|deselected)\b.* in [\d.]+s`), words},
-		// unittest: the failures come in a line of their own
-		{[]byte("Ran "), regexp.MustCompile(`^Ran (\d+) tests? in `), one(func(c *Counter, n int) {
-			c.unit += n
-			c.found |= unitSummary
-			c.denied.begin()
-		})},
-		{[]byte(" ("), regexp.MustCompile(`^(?:OK|FAILED) \((.*=\d+.*)\)$`), func(c *Counter, m [][]byte) {
-			var t Tests
-			for _, w := range bytes.Split(m[1], []byte(", ")) {
-				name, n, _ := bytes.Cut(w, []byte("="))
-				switch string(name) {
-				case "failures", "errors", "unexpected successes":
-					t.Failed += number(n)
-				case "skipped", "expected failures":
-					t.Skipped += number(n)
-				}
-			}
-			if c.found&unitSummary != 0 {
-				c.unit = max(c.unit-t.Total(), 0)
-				c.total(t)
-			}
-		}},
-		// jest; vitest; deno; bun; mocha
-		{[]byte("Tests:"), regexp.MustCompile(`^Tests: +(?:\d+ \w+, )*\d+ total$`), words},
-		{[]byte("Tests "), regexp.MustCompile(`^ +Tests  (?:\d+ \w+ ?\|? ?)+\(\d+\)`), func(c *Counter, m [][]byte) {
-			text, _, _ := bytes.Cut(m[0], []byte("("))
-			c.words(text)
-		}},
-		{[]byte(" | "), regexp.MustCompile(`^(?:ok|FAILED) \| \d+ passed.*?\| \d+ failed(?: \| \d+ ignored)?`), words},
-		{[]byte("pass"), regexp.MustCompile(`^ +\d+ pass(?:ing \(\w+\))?$`), words},
-		{[]byte("fail"), regexp.MustCompile(`^ +\d+ fail(?:ing)?$`), words},
-		{[]byte("skip"), regexp.MustCompile(`^ +\d+ skip$`), words},
-		{[]byte("pending"), regexp.MustCompile(`^ +\d+ pending$`), words},
-		// ava says how many passed where none failed, and then what else there was
-		{[]byte(" passed"), regexp.MustCompile(`^  (\d+) tests? passed$`), one(func(c *Counter, n int) { c.total(Tests{Passed: n}) })},
-		{[]byte("  "), regexp.MustCompile(`^  (\d+) (?:known failures?|tests? skipped|tests? todo)$`), one(func(c *Counter, n int) {
-			if c.found&anySummary != 0 {
-				c.total(Tests{Skipped: n})
-			}
-		})},
-		// node
-		{[]byte("tests "), regexp.MustCompile(`^(?:#|ℹ) tests (\d+)$`), one(func(c *Counter, n int) {
-			c.found |= nodeSummary
-			c.denied.begin()
-		})},
-		{[]byte("pass "), regexp.MustCompile(`^(?:#|ℹ) pass (\d+)$`), one(func(c *Counter, n int) { c.node.Passed += n })},
-		{[]byte("fail "), regexp.MustCompile(`^(?:#|ℹ) fail (\d+)$`), one(func(c *Counter, n int) {
-			c.node.Failed += n
-			c.denied.add(0, n)
-		})},
-		{[]byte("cancelled "), regexp.MustCompile(`^(?:#|ℹ) cancelled (\d+)$`), one(func(c *Counter, n int) {
-			c.node.Failed += n
-			c.denied.add(0, n)
-		})},
-		{[]byte("skipped "), regexp.MustCompile(`^(?:#|ℹ) skipped (\d+)$`), one(func(c *Counter, n int) { c.node.Skipped += n })},
-		{[]byte("todo "), regexp.MustCompile(`^(?:#|ℹ) todo (\d+)$`), one(func(c *Counter, n int) { c.node.Skipped += n })},
-		// RSpec
-		{[]byte(" example"), regexp.MustCompile(`^(\d+) examples?, (\d+) failures?(?:, (\d+) pending)?`), func(c *Counter, m [][]byte) {
-			all, failed, pending := number(m[1]), number(m[2]), number(m[3])
-			c.total(Tests{max(all-failed-pending, 0), failed, pending})
-		}},
-		// Surefire: one a class, with its time, and one of all
-		{[]byte("Tests run: "), regexp.MustCompile(`^(?:\[\w+\] )?Tests run: (\d+), Failures: (\d+), Errors: (\d+), Skipped: (\d+)$`), func(c *Counter, m [][]byte) {
-			failed, skipped := number(m[2])+number(m[3]), number(m[4])
-			c.total(Tests{max(number(m[1])-failed-skipped, 0), failed, skipped})
-		}},
-		// PHPUnit
-		{[]byte("OK ("), regexp.MustCompile(`^OK \((\d+) tests?, \d+ assertions?\)$`), one(func(c *Counter, n int) { c.total(Tests{Passed: n}) })},
-		{[]byte("Assertions: "), regexp.MustCompile(`^Tests: (\d+), Assertions: \d+(.*)\.$`), func(c *Counter, m [][]byte) {
-			var t Tests
-			for _, x := range phpCounts().FindAllSubmatch(m[2], -1) {
-				switch string(x[1]) {
-				case "Errors", "Failures":
-					t.Failed += number(x[2])
-				case "Skipped", "Incomplete":
-					t.Skipped += number(x[2])
-				}
-			}
-			t.Passed = max(number(m[1])-t.Total(), 0)
-			c.total(t)
-		}},
-		// GoogleTest and cmocka
-		{[]byte("[  PASSED  ]"), regexp.MustCompile(`^\[  PASSED  \] (\d+) test(?:s|\(s\))?\.$`), one(func(c *Counter, n int) { c.total(Tests{Passed: n}) })},
-		{[]byte("[  FAILED  ]"), regexp.MustCompile(`^\[  FAILED  \] (\d+) test(?:s|\(s\))?, listed below:$`), one(func(c *Counter, n int) { c.total(Tests{Failed: n}) })},
-		{[]byte("[  SKIPPED ]"), regexp.MustCompile(`^\[  SKIPPED \] (\d+) test(?:s|\(s\))?, listed below:$`), one(func(c *Counter, n int) { c.total(Tests{Skipped: n}) })},
-		// automake and meson: a line for each outcome, of which one that is always there begins them
-		{[]byte("# "), regexp.MustCompile(`^# (TOTAL|PASS|SKIP|XFAIL|FAIL|XPASS|ERROR): +(\d+)$`), (*Counter).outcome},
-		{[]byte(":  "), regexp.MustCompile(`^(Ok|Expected Fail|Fail|Unexpected Pass|Skipped|Timeout): +(\d+)$`), (*Counter).outcome},
-		// what projects print of runners of their own
-		{[]byte("ass"), regexp.MustCompile(`^[Pp]ass(?:ed)?:? (\d+), [Ff]ail(?:ed)?:? (\d+)$`), func(c *Counter, m [][]byte) {
-			c.total(Tests{Passed: number(m[1]), Failed: number(m[2])})
-		}},
-		{[]byte("Tests passed: "), regexp.MustCompile(`^Tests passed: +(\d+)$`), one(func(c *Counter, n int) { c.halve(n, false) })},
-		{[]byte("Tests failed: "), regexp.MustCompile(`^Tests failed: +(\d+)$`), one(func(c *Counter, n int) { c.halve(n, true) })},
-		{[]byte("PASSED: "), regexp.MustCompile(`^PASSED: +(\d+)$`), one(func(c *Counter, n int) { c.bare(n, false) })},
-		{[]byte("FAILED: "), regexp.MustCompile(`^FAILED: +(\d+)$`), one(func(c *Counter, n int) { c.bare(n, true) })},
-		// prove, where all files were skipped, or there is none; of others it does not say how many tests were skipped
-		{[]byte("Tests=0,"), regexp.MustCompile(`^Files=\d+, Tests=0, `), func(c *Counter, _ [][]byte) { c.total(Tests{}) }},
-		// minitest and test-unit; ExUnit, and bats on a terminal
-		{[]byte(" assertions, "), regexp.MustCompile(`^(\d+) (?:runs|tests), \d+ assertions, \d+ failures, \d+ errors(?:, \d+ \w+)*$`), (*Counter).of},
-		{[]byte(" failure"), regexp.MustCompile(`^(?:\d+ \w+, )*?(\d+) tests?, \d+ failures?(?:, \d+ (?:excluded|invalid|skipped))*$`), (*Counter).of},
-		// dotnet; ctest
-		{[]byte("Passed:"), regexp.MustCompile(`^(?:Passed|Failed|Skipped)! +- Failed: +(\d+), Passed: +(\d+), Skipped: +(\d+)`), func(c *Counter, m [][]byte) {
-			c.total(Tests{number(m[2]), number(m[1]), number(m[3])})
-		}},
-		{[]byte("tests passed"), regexp.MustCompile(`^\d+% tests passed, (\d+) tests failed out of (\d+)$`), func(c *Counter, m [][]byte) {
-			failed := number(m[1])
-			c.ctest = max(number(m[2])-failed, 0)
-			c.total(Tests{Passed: c.ctest, Failed: failed})
-		}},
-		// ctest counts what was skipped as passed, and lists it later; what is disabled it does not count
-		{[]byte(" (Skipped)"), regexp.MustCompile(`^\s+\d+ - .+ \(Skipped\)$`), func(c *Counter, _ [][]byte) {
-			if c.ctest > 0 {
-				c.ctest--
-				c.sum.add(Tests{Passed: -1, Skipped: 1})
-			}
-		}},
-		{[]byte("***Not Run (Disabled)"), regexp.MustCompile(`^ *\d+/\d+ Test +#\d+: .*\*\*\*Not Run \(Disabled\)`), func(c *Counter, _ [][]byte) { c.total(Tests{Skipped: 1}) }},
-	}
-})
-
-// of counts a line that says how many tests there were, and how many of them ended in which other way than passed.
-func (c *Counter) of(m [][]byte) {
-	t := Tests{Passed: number(m[1])}
-	for _, x := range counted().FindAllSubmatch(m[0], -1) {
-		n := number(x[1])
-		switch string(x[2]) {
-		case "doctest", "doctests", "property", "properties":
-			t.Passed += n
-		case "failures", "failure", "errors", "invalid":
-			t.Passed, t.Failed = t.Passed-n, t.Failed+n
-		case "skips", "skipped", "excluded", "pendings", "omissions":
-			t.Passed, t.Skipped = t.Passed-n, t.Skipped+n
-		}
-	}
-	t.Passed = max(t.Passed, 0)
-	c.total(t)
-}
-
-// outcome counts the tests of a line that says how they ended.
-func (c *Counter) outcome(m [][]byte) {
-	switch n := number(m[2]); string(m[1]) {
-	case "TOTAL":
-		c.outcomes = true
-	case "Ok":
-		c.outcomes = true
-		c.total(Tests{Passed: n})
-	case "PASS":
-		c.ended(Tests{Passed: n})
-	case "FAIL", "XPASS", "ERROR", "Fail", "Unexpected Pass", "Timeout":
-		c.ended(Tests{Failed: n})
-	default:
-		c.ended(Tests{Skipped: n})
-	}
-}
-
-// ended counts tests where a list of outcomes has begun.
-func (c *Counter) ended(t Tests) {
-	if c.outcomes {
-		c.total(t)
-	}
-}
-
-var phpCounts = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(\w+): (\d+)`) })
-
-// digit reports whether l has one: no summary is without.
-func digit(l []byte) bool {
-	for _, b := range l {
-		if b >= '0' && b <= '9' {
-			return true
-		}
-	}
-	return false
-}
-
-func (c *Counter) summary(l []byte) {
-	if len(l) > 400 || !digit(l) {
-		return
-	}
-	for _, s := range summaries() {
-		if bytes.Contains(l, s.has) {
-			if m := s.re.FindSubmatch(l); m != nil {
-				s.read(c, m)
-				return
-			}
-		}
-	}
 }

@@ -20,6 +20,7 @@ func TestDenied(t *testing.T) {
 		event       = `{"Time":"2026-11-22T10:00:00Z","Action":"`
 	)
 	long := strings.Repeat("a line of a table of covered code\n", 8<<10)
+	longer := strings.Repeat("a line of a table of covered code\n", further+20_000)
 	for _, c := range []struct {
 		name, text string
 		failed     int
@@ -34,9 +35,10 @@ func TestDenied(t *testing.T) {
 		{"two suites, both red", pytestRed + pytestRed, 4, true},
 		{"rerun", "=========== 2 passed, 1 rerun in 0.12s ===========\n", 0, false},
 		{"xfailed", "=========== 2 passed, 1 xfailed in 0.12s ===========\n", 0, false},
-		{"long, red at both ends", pytestRed + long + pytestRed, 0, false},
-		{"long, red at its end alone", long + pytestRed, 2, true},
-		{"long, red at its beginning alone", pytestRed + long, 0, false},
+		{"long, red at both ends", pytestRed + long + pytestRed, 4, true},
+		{"too long, red at both ends", pytestRed + longer + pytestRed, 0, false}, // what came between may have passed
+		{"too long, red at its end alone", longer + pytestRed, 2, true},
+		{"too long, red at its beginning alone", pytestRed + longer, 0, false},
 		{"mocha", mochaRed, 3, true},
 		{"mocha, green", "  2 passing (10ms)\n", 0, false},
 		{"mocha, green and then red", "  2 passing (10ms)\n" + mochaRed, 0, false},
@@ -86,14 +88,14 @@ func TestDenied(t *testing.T) {
 		for piece := range slices.Chunk([]byte(c.text), 4<<10) {
 			count.Write(0, piece)
 		}
-		for i := range len(c.text) {
+		for i := range min(len(c.text), scanned) {
 			pieces.Write(0, []byte(c.text[i:i+1]))
 		}
 		failed, denied := count.Denied()
 		if failed != c.failed || denied != c.denied {
 			t.Errorf("%s: %d, %v; want %d, %v", c.name, failed, denied, c.failed, c.denied)
 		}
-		if len(c.text) < 64<<10 {
+		if len(c.text) < scanned {
 			if failed, denied = pieces.Denied(); failed != c.failed || denied != c.denied {
 				t.Errorf("%s, byte by byte: %d, %v; want %d, %v", c.name, failed, denied, c.failed, c.denied)
 			}

@@ -498,7 +498,7 @@ func TestSumAtTheEnd(t *testing.T) {
 	pad := func(n int) string { return strings.Repeat("x", n-1) + "\n" }
 	for n := scanned - len(red) - 1; n <= scanned+1; n++ {
 		for _, piece := range []int{1 << 20, 512, 37} {
-			var c Counter
+			c := Counter{spent: further}
 			for p := []byte(pad(n) + red); len(p) > 0; {
 				k := min(piece, len(p))
 				c.Write(0, p[:k])
@@ -525,7 +525,7 @@ func TestSumAtTheEnd(t *testing.T) {
 		{"a line that is not cut", []string{pad(scanned), "", pad(8*summary) + "==== 5 passed in 0.10s ====\n" + pad(summary-28)}, Tests{5, 0, 0}, true},
 	} {
 		for _, piece := range []int{1 << 20, 4096} {
-			var c Counter
+			c := Counter{spent: further}
 			for i, text := range tt.out {
 				for p := []byte(text); len(p) > 0; {
 					k := min(piece, len(p))

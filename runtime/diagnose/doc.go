@@ -5,12 +5,12 @@
 //
 // # Tests
 //
-// A [Counter] knows go test (-v and -json), the Test Anything Protocol, pytest, unittest,
-// cargo, nextest, jest, vitest, node, mocha, ava, deno, bun, RSpec, minitest, test-unit, ExUnit, bats, Maven Surefire, PHPUnit,
-// dotnet, ctest, GoogleTest, cmocka, meson and automake; [JUnit] reads the XML files that most others can write. The summaries
+// A [Counter] knows go test (-v and -json), the Test Anything Protocol, and the sums that some eighty runners of tests print, which are one table
+// (kinds.go) with what each of them says where no test ran; [JUnit] reads the XML files that most others can write. The summaries
 // of several runners in one output add up. go test without -v prints no count: then
-// nothing is known, unless each package says that it has no tests. Of prove it is known alone that there was no test. What a
-// runner leaves out, since it is disabled or skipped, has not passed, whatever the runner's own sum says.
+// nothing is known, unless each package says that it has no tests. Of prove, and of what Gradle runs, it is known alone that there was no test.
+// That Maven or Gradle had none to run counts where they did nothing else: what they build has passed without any. What a
+// runner leaves out, since it is disabled, skipped or only listed, has not passed, whatever the runner's own sum says.
 //
 // # Failures
 //

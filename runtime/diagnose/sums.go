@@ -1,0 +1,382 @@
+package diagnose
+
+import (
+	"bytes"
+	"regexp"
+	"regexp/syntax"
+	"strconv"
+	"strings"
+	"sync"
+)
+
+// A sum is a kind of line that says how many tests there were.
+//
+// The groups of its pattern say of what a number is by their first letter: p, f and s are tests that passed, failed and did not run, n are
+// all of these, and e are failures beside them. Where read is nil they are a summary of their own.
+type sum struct {
+	has   string // what its lines contain: it is looked for first
+	re    string // begins with ^
+	under head   // the lines that announce it, without any other since; 0 for none
+	read  func(c *Counter, s *sum, m [][]byte)
+
+	text    []byte
+	pattern *regexp.Regexp
+	groups  []byte // the first letter of each group's name; 0 for none
+}
+
+// A head is a line without which the lines below it would mean nothing.
+type head uint8
+
+const (
+	_ head = iota
+	ofBoost
+	ofClojure
+	ofCTest
+	ofLit
+	ofPlatform // of Microsoft, or JUnit
+	ofPlaywright
+	ofProve
+	ofStestr
+	ofUVU
+	ofVSTest
+	ofXCTest
+)
+
+// sums are the kinds, and those of them that a line can be which begins with a byte.
+var sums = sync.OnceValue(func() (by [256][]*sum) {
+	kinds := sumKinds()
+	for i := range kinds {
+		s := &kinds[i]
+		s.text, s.pattern = []byte(s.has), regexp.MustCompile(s.re)
+		for _, name := range s.pattern.SubexpNames() {
+			s.groups = append(s.groups, (name + "\x00")[0])
+		}
+		for b, can := range firstBytes(s.re) {
+			if can {
+				by[b] = append(by[b], s)
+			}
+		}
+	}
+	return by
+})
+
+// firstBytes returns the bytes with which a text can begin that an anchored pattern matches.
+func firstBytes(re string) (can [256]bool) {
+	tree, err := syntax.Parse(re, syntax.Perl)
+	if err != nil {
+		panic(err) // it was compiled
+	}
+	prog, err := syntax.Compile(tree.Simplify())
+	if err != nil {
+		panic(err)
+	}
+	seen := make([]bool, len(prog.Inst))
+	var walk func(at uint32)
+	walk = func(at uint32) {
+		if seen[at] {
+			return
+		}
+		seen[at] = true
+		switch in := &prog.Inst[at]; in.Op {
+		case syntax.InstAlt, syntax.InstAltMatch:
+			walk(in.Out)
+			walk(in.Arg)
+		case syntax.InstCapture, syntax.InstNop, syntax.InstEmptyWidth:
+			walk(in.Out)
+		case syntax.InstRune, syntax.InstRune1, syntax.InstRuneAny, syntax.InstRuneAnyNotNL:
+			beyond := len(in.Rune) == 0
+			for _, r := range in.Rune {
+				beyond = beyond || r >= 0x80
+			}
+			for b := range can {
+				can[b] = can[b] || b < 0x80 && in.MatchRune(rune(b)) || b >= 0x80 && beyond
+			}
+		}
+	}
+	walk(uint32(prog.Start))
+	return can
+}
+
+// summary looks for a sum in a line.
+func (c *Counter) summary(l []byte) {
+	if len(l) > 400 {
+		return
+	}
+	for _, s := range sums()[l[0]] {
+		if s.under != 0 && s.under != c.under || !bytes.Contains(l, s.text) {
+			continue
+		}
+		if m := s.pattern.FindSubmatch(l); m != nil {
+			if s.read == nil {
+				c.whole(s.tests(m))
+			} else {
+				s.read(c, s, m)
+			}
+			return
+		}
+		if c.seen >= scanned {
+			c.spent += pattern
+		}
+	}
+}
+
+// tests reads the groups of a line.
+func (s *sum) tests(m [][]byte) (t Tests) {
+	all := 0
+	for i, group := range s.groups {
+		switch n := amount(m[i]); group {
+		case 'p':
+			t.Passed += n
+		case 'f':
+			t.Failed += n
+		case 's':
+			t.Skipped += n
+		case 'n':
+			all += n
+		}
+	}
+	t.Passed += max(all-t.Total(), 0)
+	for i, group := range s.groups {
+		if group == 'e' {
+			t.Failed += amount(m[i])
+		}
+	}
+	return t
+}
+
+// amount reads a number of tests. One that is too large is not none.
+func amount(text []byte) int {
+	if n, err := strconv.Atoi(string(text)); err == nil {
+		return min(n, 1<<40)
+	}
+	return min(len(text), 1) << 40
+}
+
+// group returns the number of the first group of a line.
+func group(m [][]byte) int { return amount(m[1]) }
+
+// whole counts a summary.
+func (c *Counter) whole(t Tests) {
+	c.found |= anySummary
+	c.sum.add(t)
+	c.denied.close()
+	c.denied.failed += t.Failed
+	c.denied.green = c.denied.green || t.Failed == 0 && t.Passed > 0
+}
+
+// total counts a line of a summary.
+func (c *Counter) total(t Tests) {
+	c.found |= anySummary
+	c.sum.add(t)
+	c.denied.add(t.Passed, t.Failed)
+}
+
+// part is one line of a summary in which each line is of one outcome.
+func part(c *Counter, s *sum, m [][]byte) { c.total(s.tests(m)) }
+
+// side is one line of a summary in which those that failed may stand before those that passed.
+func side(c *Counter, s *sum, m [][]byte) {
+	t := s.tests(m)
+	for _, group := range s.groups {
+		switch group {
+		case 'p':
+			c.halve(t.Passed, false)
+			return
+		case 'f', 'e':
+			c.halve(t.Failed, true)
+			return
+		}
+	}
+	c.total(t)
+}
+
+// words reads "3 passed, 1 failed" in any order and with any separator.
+func words(c *Counter, _ *sum, m [][]byte) { c.words(m[0]) }
+
+// none is a line that says that no test ran.
+func none(c *Counter, _ *sum, _ [][]byte) { c.whole(Tests{}) }
+
+// announces is a line below which others are of h.
+func announces(h head) func(*Counter, *sum, [][]byte) {
+	return func(c *Counter, _ *sum, m [][]byte) {
+		c.under, c.half, c.all = h, half{}, 0
+		c.denied.close()
+		if len(m) > 1 {
+			c.all = group(m)
+		}
+	}
+}
+
+// remain counts what a line says of the tests that were announced.
+func remain(c *Counter, s *sum, m [][]byte) {
+	t := s.tests(m)
+	t.Passed = max(c.all-t.Failed-t.Skipped, 0)
+	c.whole(t)
+}
+
+// aside keeps a sum for the end.
+func aside(kind int) func(*Counter, *sum, [][]byte) {
+	return func(c *Counter, s *sum, m [][]byte) {
+		a, t := &c.apart[kind], s.tests(m)
+		if kind == ofLast {
+			*a = apart{}
+		}
+		a.has, a.green = true, a.green || t.Failed == 0 && t.Passed > 0
+		a.add(t)
+	}
+}
+
+var escapes = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\x1b\[[0-9;:?]*[A-Za-z]`) })
+
+// counted finds "3 passed".
+var counted = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(\d+) ([a-z]+)`) })
+
+func (c *Counter) words(l []byte) {
+	var t Tests
+	for _, m := range counted().FindAllSubmatch(l, -1) {
+		n := amount(m[1])
+		switch string(m[2]) {
+		case "passed", "pass", "passing", "xpassed":
+			t.Passed += n
+		case "failed", "fail", "failing", "failures", "failure", "error", "errors", "ambiguous":
+			t.Failed += n
+		case "skipped", "skip", "xfailed", "ignored", "pending", "todo", "todos", "incomplete", "undefined":
+			t.Skipped += n
+		}
+	}
+	c.whole(t)
+}
+
+// of counts a line that says how many tests there were, and how many of them ended in which other way than passed.
+func of(c *Counter, _ *sum, m [][]byte) {
+	t := Tests{Passed: group(m)}
+	for _, x := range counted().FindAllSubmatch(m[0], -1) {
+		n := amount(x[1])
+		switch string(x[2]) {
+		case "doctest", "doctests", "property", "properties":
+			t.Passed += n
+		case "failures", "failure", "errors", "invalid", "cancelled", "timed":
+			t.Passed, t.Failed = t.Passed-n, t.Failed+n
+		case "skips", "skipped", "excluded", "pendings", "omissions", "not":
+			t.Passed, t.Skipped = t.Passed-n, t.Skipped+n
+		}
+	}
+	t.Passed = max(t.Passed, 0)
+	c.whole(t)
+}
+
+// unit counts the tests of unittest and its like: the failures come in a line of their own.
+func unit(c *Counter, _ *sum, m [][]byte) {
+	c.unit += group(m)
+	c.found |= unitSummary
+	c.denied.begin()
+}
+
+func unitEnd(c *Counter, _ *sum, m [][]byte) {
+	if c.found&unitSummary == 0 {
+		return
+	}
+	var t Tests
+	for w := range bytes.SplitSeq(m[1], []byte(", ")) {
+		name, n, _ := bytes.Cut(w, []byte("="))
+		switch string(name) {
+		case "failures", "errors", "unexpected successes", "unexpectedSuccesses":
+			t.Failed += amount(n)
+		case "skipped", "expected failures", "skips", "expectedFailures", "todos":
+			t.Skipped += amount(n)
+		}
+	}
+	c.unit = max(c.unit-t.Total(), 0)
+	c.total(t)
+}
+
+// outcome counts the tests of a line that says how they ended.
+func outcome(c *Counter, _ *sum, m [][]byte) {
+	n, t := amount(m[2]), Tests{}
+	switch string(m[1]) {
+	case "TOTAL", "Ok":
+		c.outcomes = true
+		if m[1][0] == 'T' {
+			return
+		}
+		t.Passed = n
+	case "PASS":
+		t.Passed = n
+	case "FAIL", "XPASS", "ERROR", "Fail", "Unexpected Pass", "Timeout":
+		t.Failed = n
+	default:
+		t.Skipped = n
+	}
+	if c.outcomes { // a list of them has begun
+		c.total(t)
+	}
+}
+
+var phpCounts = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(\w+): (\d+)`) })
+
+func phpUnit(c *Counter, _ *sum, m [][]byte) {
+	var t Tests
+	for _, x := range phpCounts().FindAllSubmatch(m[2], -1) {
+		switch string(x[1]) {
+		case "Errors", "Failures":
+			t.Failed += amount(x[2])
+		case "Skipped", "Incomplete":
+			t.Skipped += amount(x[2])
+		}
+	}
+	t.Passed = max(group(m)-t.Total(), 0)
+	c.whole(t)
+}
+
+// bareRest counts a line among those of bare: in t if there are any.
+func bareRest(c *Counter, s *sum, m [][]byte) {
+	if c.word.has && c.wordAt == c.lines-1 {
+		c.wordRest.add(s.tests(m))
+		c.wordAt = c.lines
+	}
+}
+
+// proved reads how prove ended, which does not say how many tests were skipped.
+func proved(c *Counter, _ *sum, m [][]byte) {
+	switch {
+	case string(m[1]) == "PASS":
+		c.denied.green = true
+	case c.single.Failed > 0:
+		c.denied.failed += c.single.Failed
+	default:
+		c.denied.said = true
+	}
+	c.under, c.single = 0, Tests{}
+}
+
+// gradle reads what became of a task. Only its tests that fail does Gradle count.
+func gradle(c *Counter, _ *sum, m [][]byte) {
+	name, became := string(m[1]), string(m[2])
+	switch {
+	case name == "assemble" || name == "build":
+		c.built = true // the tests are what it does on its way
+	case !strings.HasSuffix(strings.ToLower(name), "test") && name != "allTests":
+	case notTests().MatchString(name):
+	case became == "NO-SOURCE" || became == "SKIPPED":
+		c.idle = true
+	default:
+		c.found |= someRan
+	}
+}
+
+var notTests = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(?:assemble|bundle|clean|compile|generate|lint|merge|package|pre|prepare|process)[A-Z]`)
+})
+
+// swift counts the sum of swift-testing, in which tests that were skipped are, too.
+func swift(c *Counter, s *sum, m [][]byte) {
+	t := c.single
+	if string(m[2]) == "failed" {
+		t.Failed = max(t.Failed, 1)
+	} else {
+		t.Failed = 0
+	}
+	t.Passed = max(group(m)-t.Failed-t.Skipped, 0)
+	c.single = Tests{}
+	c.whole(t)
+}

@@ -1,0 +1,305 @@
+package diagnose
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// TestSums: of each test runner what it prints where no test ran, where all passed and where one failed, and lines of other programs
+// that look like it and say nothing of tests.
+func TestSums(t *testing.T) {
+	const rule = "===============================================\n"
+	for _, tt := range []struct {
+		tool  string
+		none  []string // no test came to a result
+		green string   // three passed
+		red   string   // one failed
+		other []string // nothing is known of tests
+	}{
+		{
+			"go test -cover", []string{"\texample.com/m\t\tcoverage: 0.0% of statements\n", "\texample.com/m\t\tcoverage: 0.0% of statements in ./...\n?   \texample.com/n\t[no test files]\n"},
+			"", "", []string{"coverage: 0.0% of statements\n", "\ta\t\tcoverage: 3.0% of what\n", "\texample.com/m\t\tcoverage: 0.0% of statements\nok  \texample.com/n\t0.01s\tcoverage: 80.0% of statements\n"},
+		}, {
+			"bats --pretty", []string{"2 tests, 0 failures, 2 skipped in 0 seconds\n", "2 tests, 0 failures, 2 not run in 1 seconds\n", "0 tests, 0 failures in 0 seconds\n"},
+			"3 tests, 0 failures in 0 seconds\n", "2 tests, 1 failure in 1 seconds\n", []string{"2 tests, 1 failure in the last week\n"},
+		}, {
+			"bats, a time-out", nil, "", "2 tests, 0 failures, 1 timed out\n", nil,
+		}, {
+			"pytest --collect-only", []string{"test_p.py::test_a\n\n1 test collected in 0.00s\n", "=========== 12 tests collected in 0.10s ============\n", "1/3 tests collected (2 deselected) in 0.01s\n", "no tests collected (3 deselected) in 0.01s\n"},
+			"===== 3 passed in 0.01s =====\n", "", []string{"1 test collected dust in 0.5s of work\n", "2 samples collected in 0.1s\n"},
+		}, {
+			"ctest -N", []string{"Test project /x\n  Test #1: skip\n\nTotal Tests: 1\n", "Test project C:/x\n\nTotal Tests: 0\n"},
+			"Test project /x\n100% tests passed, 0 tests failed out of 3\n\nTotal Test time (real) =   0.01 sec\n", "50% tests passed, 1 test failed out of 2\n", []string{"Total Tests: 5\n"},
+		}, {
+			"vitest", []string{" Test Files  no tests\n      Tests  no tests\n", "No test files found, exiting with code 0\n"},
+			" Test Files  1 passed (1)\n      Tests  3 passed (3)\n", "      Tests  1 failed | 2 passed (3)\n", []string{"Tests no tests\n", "vitest exiting with code 0\n"},
+		}, {
+			"jest", []string{"No tests found, exiting with code 0\n", "Tests:       2 skipped, 2 total\n"},
+			"Tests:       3 passed, 3 total\n", "Tests:       1 failed, 2 passed, 3 total\n", []string{"No tests found in the archive\n"},
+		}, {
+			"dotnet", []string{
+				"No test is available in /x/a.dll. Make sure that test discoverer & executors are registered and platform & framework version settings are appropriate and try again.\n",
+				"No test matches the given testcase filter `x` in /x/a.dll\n", "Test summary: total: 0, failed: 0, succeeded: 0, skipped: 0, duration: 0.5s\n",
+				"Test run summary: Zero tests ran - /x/a.dll (net9.0|x64)\n  total: 0\n  failed: 0\n  succeeded: 0\n  skipped: 0\n  duration: 45ms\n",
+			},
+			"Test summary: total: 4, failed: 0, succeeded: 3, skipped: 1, duration: 0.5s\n", "Test summary: total: 3, failed: 1, succeeded: 2, skipped: 0, duration: 0.5s\n",
+			[]string{"No test is available to us\n", "  failed: 1\n  succeeded: 2\n", "Test summary: all is well, 3 of 3\n"},
+		}, {
+			"dotnet, the platform", nil, "Test run summary: Passed! - /x/a.dll (net9.0|x64)\n  total: 4\n  failed: 0\n  succeeded: 3\n  skipped: 1\n  duration: 45ms\n",
+			"Test run summary: Failed! - /x/a.dll (net9.0|x64)\n  total: 3\n  failed: 1\n  succeeded: 2\n  skipped: 0\n", nil,
+		}, {
+			"vstest", []string{"Test Run Successful.\nTotal tests: 2\n    Skipped: 2\n Total time: 0.5 Seconds\n"},
+			"Test Run Successful.\nTotal tests: 3\n     Passed: 3\n Total time: 0.5 Seconds\n", "Test Run Failed.\nTotal tests: 3\n     Passed: 2\n     Failed: 1\n",
+			[]string{"     Passed: 3\n", "Total tests: 3\n     Passed: 2\n"},
+		}, {
+			"mix", []string{"There are no tests to run\n", "All tests have been excluded.\n\n3 tests, 0 failures, 3 excluded\n"},
+			"3 tests, 0 failures\n", "2 doctests, 1 property, 5 tests, 1 failure\n", []string{"There are no tests to run here, look elsewhere\n"},
+		}, {
+			"eunit", []string{"  There were no tests to run.\n"}, "  All 3 tests passed.\n", "3 tests, 0 failures, 1 cancelled\n", nil,
+		}, {
+			"surefire", []string{"[INFO] No tests to run.\n[INFO] BUILD SUCCESS\n", "[WARNING] Tests run: 3, Failures: 0, Errors: 0, Skipped: 3, Flakes: 0\n"},
+			"[WARNING] Tests run: 3, Failures: 0, Errors: 0, Skipped: 0, Flakes: 1\n", "[ERROR] Tests run: 3, Failures: 1, Errors: 0, Skipped: 0, Flakes: 1\n",
+			[]string{"[INFO] No tests to run.\n[INFO] --- jar:3.4.1:jar (default-jar) @ x ---\n", "No tests to run.\n", "[INFO] No tests to run.\n[INFO] --- maven-install-plugin:3.1.1:install (default-install) @ x ---\n"},
+		}, {
+			"gradle", []string{"> Task :compileTestJava NO-SOURCE\n> Task :test NO-SOURCE\n\nBUILD SUCCESSFUL in 1s\n", "> Task :a:test SKIPPED\n> Task :b:test NO-SOURCE\n> Task :check UP-TO-DATE\n"},
+			"", "3 tests completed, 1 failed\n\n> Task :test FAILED\n",
+			[]string{
+				"> Task :a:test NO-SOURCE\n> Task :b:test\n", "> Task :a:test NO-SOURCE\n> Task :b:test UP-TO-DATE\n", "> Task :compileTestJava NO-SOURCE\n", "> Task :assemble\n> Task :test NO-SOURCE\n> Task :build\n",
+				"> Task :assembleAndroidTest NO-SOURCE\n", "> Task :a:testDebugUnitTest FROM-CACHE\n> Task :test NO-SOURCE\n",
+			},
+		}, {
+			"TestNG", []string{rule + "Total tests run: 0, Passes: 0, Failures: 0, Skips: 0\n" + rule, "    Total tests run: 2, Failures: 0, Skips: 2\n"},
+			"Total tests run: 3, Passes: 3, Failures: 0, Skips: 0\n", "Total tests run: 3, Failures: 1, Skips: 0\n", []string{"Total tests run: 3\n"},
+		}, {
+			"JUnit 4", []string{"OK (0 tests)\n"}, "OK (3 tests)\n", "Tests run: 3,  Failures: 1\n", []string{"OK (3 tests are enough)\n"},
+		}, {
+			"JUnit platform", []string{"[         2 tests found           ]\n[         2 tests skipped         ]\n[         0 tests started         ]\n[         0 tests aborted         ]\n[         0 tests successful      ]\n[         0 tests failed          ]\n"},
+			"[         0 tests skipped         ]\n[         3 tests successful      ]\n[         0 tests failed          ]\n", "[         2 tests successful      ]\n[         1 tests failed          ]\n", []string{"[ 3 tests planned ]\n"},
+		}, {
+			"sbt", []string{"[info] No tests were executed.\n", "[info] Passed: Total 2, Failed 0, Errors 0, Passed 0, Skipped 2\n"},
+			"[info] Tests: succeeded 3, failed 0, canceled 0, ignored 0, pending 0\n[info] Passed: Total 3, Failed 0, Errors 0, Passed 3\n", "[error] Failed: Total 3, Failed 1, Errors 0, Passed 2\n",
+			[]string{"[info] No tests today\n"},
+		}, {
+			"ScalaTest", []string{"Tests: succeeded 0, failed 0, canceled 0, ignored 2, pending 0\n"}, "Tests: succeeded 3, failed 0, canceled 0, ignored 0, pending 0\n", "Tests: succeeded 2, failed 1, canceled 0, ignored 0, pending 0\n", nil,
+		}, {
+			"doctest", []string{"[doctest] test cases: 0 | 0 passed | 0 failed | 0 skipped\n[doctest] assertions: 0 | 0 passed | 0 failed |\n[doctest] Status: SUCCESS!\n", "[doctest] test cases: 0 | 0 passed | 0 failed | 4 skipped\n"},
+			"[doctest] test cases:  3 |  3 passed | 0 failed | 0 skipped\n[doctest] assertions: 9 | 9 passed | 0 failed |\n", "[doctest] test cases: 3 | 2 passed | 1 failed | 0 skipped\n[doctest] Status: FAILURE!\n",
+			[]string{"[doctest] assertions: 0 | 0 passed | 0 failed |\n"},
+		}, {
+			"Catch2", []string{"test cases: 2 | 2 skipped\nassertions: - none -\n", "No tests ran\n"},
+			"All tests passed (5 assertions in 3 test cases)\n", "test cases: 3 | 2 passed | 1 failed\nassertions: 5 | 4 passed | 1 failed\n", []string{"test cases: a | b\n", "No tests ran since Monday\n"},
+		}, {
+			"Boost.Test", nil, "", "Running 3 test cases...\n\n*** 1 failure is detected in the test module \"x\"\n", []string{"*** 1 failure a day\n"},
+		}, {
+			"CppUTest", []string{"OK (3 tests, 0 ran, 0 checks, 0 ignored, 3 filtered out, 0 ms)\n"}, "OK (3 tests, 3 ran, 5 checks, 0 ignored, 0 filtered out, 1 ms)\n", "Errors (1 failures, 3 tests, 3 ran, 5 checks, 0 ignored, 0 filtered out, 1 ms)\n", nil,
+		}, {
+			"Unity", []string{"2 Tests 0 Failures 2 Ignored\nOK\n"}, "3 Tests 0 Failures 0 Ignored \nOK\n", "3 Tests 1 Failures 0 Ignored \nFAIL\n", nil,
+		}, {
+			"Check", []string{"100%: Checks: 0, Failures: 0, Errors: 0\n"}, "100%: Checks: 3, Failures: 0, Errors: 0\n", "66%: Checks: 3, Failures: 1, Errors: 0\n", nil,
+		}, {
+			"Qt", []string{"Totals: 2 passed, 0 failed, 3 skipped, 0 blacklisted, 5ms\n"}, "Totals: 5 passed, 0 failed, 0 skipped, 0 blacklisted, 5ms\n", "Totals: 4 passed, 1 failed, 0 skipped, 0 blacklisted, 5ms\n", []string{"Totals: 3 passed on\n"},
+		}, {
+			"XCTest", []string{"Test Suite 'All tests' started at 2026\nTest Suite 'All tests' passed at 2026\n\t Executed 0 tests, with 0 failures (0 unexpected) in 0.000 (0.000) seconds\n", "Test Suite 'Selected tests' passed at 2026.\n\t Executed 2 tests, with 2 tests skipped and 0 failures (0 unexpected) in 0.000 (0.000) seconds\n"},
+			"Test Suite 'A' passed at 2026\n\t Executed 3 tests, with 0 failures (0 unexpected) in 0.000 (0.000) seconds\nTest Suite 'All tests' passed at 2026\n\t Executed 3 tests, with 0 failures (0 unexpected) in 0.000 (0.000) seconds\n",
+			"Test Suite 'A' passed at 2026\n\t Executed 3 tests, with 0 failures (0 unexpected) in 0.0 (0.0) seconds\nTest Suite 'All tests' failed at 2026\n\t Executed 4 tests, with 1 failure (0 unexpected) in 0.0 (0.0) seconds\n",
+			[]string{"\t Executed 3 tests, with 1 failure (0 unexpected) in 0.000 (0.000) seconds\n"},
+		}, {
+			"swift-testing", []string{"✔ Test run with 0 tests passed after 0.001 seconds.\n", "➜ Test a() skipped.\n➜ Test b() skipped: \"no\"\n✔ Test run with 2 tests in 1 suite passed after 0.001 seconds.\n"},
+			"✔ Test a() passed after 0.001 seconds.\n✔ Test run with 3 tests passed after 0.001 seconds.\n", "✘ Test a() failed after 0.001 seconds with 2 issues.\n✘ Test run with 3 tests failed after 0.001 seconds with 2 issues.\n", nil,
+		}, {
+			"gotestsum", []string{"\nDONE 0 tests in 0.100s\n", "∅  example.com/m\n\nDONE 2 tests, 2 skipped in 0.100s\n"}, "✓  example.com/m (1ms)\n\nDONE 3 tests in 0.100s\n", "DONE 3 tests, 1 failure in 0.100s\n", []string{"DONE 3 tests of the engine\n"},
+		}, {
+			"gotestsum, standard-verbose", nil, "=== RUN   TestA\n--- PASS: TestA (0.00s)\nok  \texample.com/m\t0.01s\n\nDONE 3 tests in 0.100s\n", "--- FAIL: TestA (0.00s)\nFAIL\nFAIL\texample.com/m\t0.01s\n\nDONE 2 tests, 1 failure in 0.1s\n", nil,
+		}, {
+			"ginkgo", []string{"Ran 0 of 5 Specs in 0.001 seconds\nSUCCESS! -- 0 Passed | 0 Failed | 0 Pending | 5 Skipped\n"}, "SUCCESS! -- 3 Passed | 0 Failed | 0 Pending | 2 Skipped\n", "FAIL! -- 2 Passed | 1 Failed | 0 Pending | 0 Skipped\n",
+			[]string{"SUCCESS! -- 0 Passed | 0 Failed | 0 Pending | 5 Skipped\nok  \texample.com/m\t0.01s\n"},
+		}, {
+			"playwright", []string{"\nRunning 1 test using 1 worker\n\n  -  1 a.spec.ts:3:5 › x\n\n  1 skipped\n", "Running 2 tests using 1 worker\n  2 did not run\n"},
+			"\nRunning 4 tests using 2 workers\n\n  1 flaky\n    a.spec.ts:3:5 › x\n  1 skipped\n  2 passed (2.0s)\n", "\nRunning 2 tests using 1 worker\n\n  1 failed\n    a.spec.ts:3:5 › x\n  1 skipped\n  1 passed (2.0s)\n",
+			[]string{"  1 failed\n", "  1 skipped\n  3 passed (2.0s)\n", "Running 3 tests using 2 machines\n"},
+		}, {
+			"behave", []string{"0 features passed, 0 failed, 0 skipped\n0 scenarios passed, 0 failed, 0 skipped\n0 steps passed, 0 failed, 0 skipped, 0 undefined\nTook 0m0.000s\n", "0 scenarios passed, 0 failed, 0 skipped, 2 untested\n"},
+			"1 feature passed, 0 failed, 0 skipped\n3 scenarios passed, 0 failed, 0 skipped\n9 steps passed, 0 failed, 0 skipped, 0 undefined\n",
+			"0 features passed, 1 failed, 0 skipped\n0 scenarios passed, 0 failed, 1 error, 0 skipped\n0 steps passed, 1 failed, 0 skipped, 0 undefined\n", []string{"3 scenarios passed us by\n"},
+		}, {
+			"cucumber", []string{"0 scenarios\n0 steps\n0m00.000s\n", "2 scenarios (2 skipped)\n4 steps (4 skipped)\n", "1 scenario (1 undefined)\n", "No scenarios\nNo steps\n"},
+			"3 scenarios (3 passed)\n9 steps (9 passed)\n", "3 scenarios (1 failed, 2 passed)\n", []string{"0 scenarios\n", "3 scenarios (of many)\n", "No scenarios\n"},
+		}, {
+			"prove", []string{"x.t .. skipped: no net\nFiles=1, Tests=0,  0 wallclock secs\nResult: NOTESTS\n"}, "",
+			"z.t (Wstat: 256 (exited 1) Tests: 2 Failed: 1)\n  Failed test:  1\n  Non-zero exit status: 1\nFiles=1, Tests=2,  0 wallclock secs\nResult: FAIL\n",
+			[]string{"Result: FAIL\n", "Files=1, Tests=2,  0 wallclock secs\nResult: PASS\nNo tests found, exiting with code 0\n"},
+		}, {
+			"rspec", []string{"0 examples, 0 failures\n", "2 examples, 0 failures, 2 pending\n"}, "4 examples, 0 failures, 1 pending\n", "0 examples, 0 failures, 1 error occurred outside of examples\n", nil,
+		}, {
+			"shellspec", []string{"2 examples, 0 failures, 2 skips\n"}, "4 examples, 0 failures, 1 skip\n", "2 examples, 1 failure, aborted by an unexpected error\n", nil,
+		}, {
+			"crystal", []string{"1 examples, 0 failures, 0 errors, 1 pending\n"}, "3 examples, 0 failures, 0 errors, 0 pending\n", "3 examples, 0 failures, 1 errors, 0 pending\n", nil,
+		}, {
+			"cargo test -- --list", []string{"a: test\n\n1 test, 0 benchmarks\n"}, "test result: ok. 3 passed; 0 failed; 0 ignored; x\n", "test result: FAILED. 2 passed; 1 failed; 0 ignored; x\n", []string{"1 test, 0 complaints\n"},
+		}, {
+			"trial", []string{"Ran 2 tests in 0.001s\n\nPASSED (skips=2)\n"}, "Ran 4 tests in 0.001s\n\nPASSED (skips=1, successes=3)\n", "Ran 3 tests in 0.001s\n\nFAILED (failures=1, successes=2)\n", nil,
+		}, {
+			"shunit2", []string{"Ran 0 tests.\n\nOK\n"}, "Ran 3 tests.\n\nOK\n", "Ran 3 tests.\n\nFAILED (failures=1)\n", nil,
+		}, {
+			"luaunit", []string{"Ran 0 tests in 0.000 seconds, 0 successes, 0 failures, 2 skipped\n"}, "Ran 3 tests in 0.000 seconds, 3 successes, 0 failures\nOK\n", "Ran 3 tests in 0.000 seconds, 2 successes, 1 failure\n", nil,
+		}, {
+			"busted", []string{"0 successes / 0 failures / 0 errors / 2 pending : 0.001 seconds\n"}, "3 successes / 0 failures / 0 errors / 0 pending : 0.001 seconds\n", "2 successes / 0 failures / 1 error / 0 pending : 0.001 seconds\n", nil,
+		}, {
+			"doctest of Python", nil, "", "***Test Failed*** 1 failures.\n", []string{"***Test Failed***\n"},
+		}, {
+			"stestr", []string{"Totals\n======\nRan: 2 tests in 0.1000 sec.\n - Passed: 0\n - Skipped: 2\n - Failed: 0\n"}, "Ran: 3 tests in 0.1000 sec.\n - Passed: 3\n - Skipped: 0\n - Expected Fail: 0\n - Unexpected Success: 0\n - Failed: 0\n", "Ran: 3 tests in 0.1000 sec.\n - Passed: 2\n - Skipped: 0\n - Failed: 1\n",
+			[]string{" - Passed: 2\n - Failed: 1\n"},
+		}, {
+			"robot", []string{"A :: x\n2 tests, 0 passed, 0 failed, 2 skipped\n"}, "2 tests, 2 passed, 0 failed\n3 tests, 3 passed, 0 failed\n", "2 tests, 2 passed, 0 failed\n3 tests, 2 passed, 1 failed\n", []string{"3 tests, 2 passed, 1 failed us\n"},
+		}, {
+			"avocado", []string{"RESULTS    : PASS 0 | ERROR 0 | FAIL 0 | SKIP 2 | WARN 0 | INTERRUPT 0 | CANCEL 0\n"}, "RESULTS    : PASS 3 | ERROR 0 | FAIL 0 | SKIP 0 | WARN 0 | INTERRUPT 0 | CANCEL 0\n", "RESULTS    : PASS 2 | ERROR 1 | FAIL 0 | SKIP 0 | WARN 0 | INTERRUPT 0\n", nil,
+		}, {
+			"uvu", []string{"  Total:     2\n  Passed:    0\n  Skipped:   2\n  Duration:  0.50ms\n"}, "  Total:     3\n  Passed:    3\n  Skipped:   0\n", "  Total:     3\n  Passed:    2\n  Skipped:   0\n", []string{"  Passed:    3\n"},
+		}, {
+			"jasmine", []string{"2 specs, 0 failures, 2 pending specs\n"}, "4 specs, 0 failures, 1 pending spec\n", "3 specs, 1 failure\n", []string{"3 specs, 0 failures so far\n"},
+		}, {
+			"tape", []string{"TAP version 13\n\n1..0\n# tests 0\n# pass  0\n\n# ok\n"}, "TAP version 13\n# a\nok 1 a\nok 2 b\nok 3 c\n\n1..3\n# tests 3\n# pass  3\n\n# ok\n", "TAP version 13\nok 1 a\nnot ok 2 b\n\n1..2\n# tests 2\n# pass  1\n# fail  1\n", nil,
+		}, {
+			"Pest", []string{"  Tests:    2 skipped (0 assertions)\n"}, "  Tests:    1 skipped, 3 passed (4 assertions)\n", "  Tests:    1 failed, 2 passed (3 assertions)\n", []string{"  Tests:    2 of them (4 assertions)\n"},
+		}, {
+			"NUnit", []string{"  Test Count: 2, Pass: 0, Fail: 0, Warn: 0, Inconclusive: 0, Skip: 2\n"}, "  Test Count: 3, Pass: 3, Fail: 0, Warn: 0, Inconclusive: 0, Skip: 0\n", "  Test Count: 3, Passed: 2, Failed: 1, Warnings: 0, Inconclusive: 0, Skipped: 0\n", nil,
+		}, {
+			"xUnit", []string{"   a  Total: 2, Errors: 0, Failed: 0, Skipped: 2, Not Run: 0, Time: 0.1s\n"}, "   a  Total: 3, Errors: 0, Failed: 0, Skipped: 0, Time: 0.100s\n", "   a  Total: 3, Errors: 0, Failed: 1, Skipped: 0, Time: 0.100s\n", nil,
+		}, {
+			"Pester", []string{"Tests Passed: 0, Failed: 0, Skipped: 2, Inconclusive: 0, NotRun: 0\n", "Tests Passed: 0, Failed: 0, Skipped: 2 NotRun: 1\n"}, "Tests Passed: 3, Failed: 0, Skipped: 0, Inconclusive: 0, NotRun: 0\n", "Tests Passed: 2, Failed: 1, Skipped: 0 NotRun: 0\n", nil,
+		}, {
+			"clojure.test", []string{"Ran 0 tests containing 0 assertions.\n0 failures, 0 errors.\n"}, "Ran 3 tests containing 5 assertions.\n0 failures, 0 errors.\n", "Ran 3 tests containing 5 assertions.\n1 failures, 0 errors.\n", []string{"1 failures, 0 errors.\n"},
+		}, {
+			"kaocha", []string{"0 tests, 0 assertions, 0 failures.\n"}, "3 tests, 5 assertions, 0 failures.\n", "3 tests, 5 assertions, 1 errors, 0 failures.\n", nil,
+		}, {
+			"zig", []string{"All 0 tests passed.\n"}, "All 3 tests passed.\n", "2 passed; 0 skipped; 1 failed.\n", []string{"All 3 tests passed over him\n"},
+		}, {
+			"tasty", []string{"All 0 tests passed (0.00s)\n"}, "All 3 tests passed (0.00s)\n", "1 out of 3 tests failed (0.00s)\n", nil,
+		}, {
+			"HUnit", []string{"Cases: 0  Tried: 0  Errors: 0  Failures: 0\n"}, "Cases: 3  Tried: 3  Errors: 0  Failures: 0\n", "Cases: 3  Tried: 3  Errors: 0  Failures: 1\n", nil,
+		}, {
+			"alcotest", []string{"Test Successful in 0.001s. 0 tests run.\n"}, "Test Successful in 0.001s. 3 tests run.\n", "1 failure! in 0.002s. 3 tests run.\n", []string{"3 tests run.\n"},
+		}, {
+			"terraform", []string{"Success! 0 passed, 0 failed.\n", "Success! 0 passed, 0 failed, 2 skipped.\n"}, "Success! 3 passed, 0 failed.\n", "Failure! 2 passed, 1 failed.\n", nil,
+		}, {
+			"conftest", []string{"0 tests, 0 passed, 0 warnings, 0 failures, 0 exceptions\n"}, "3 tests, 3 passed, 0 warnings, 0 failures, 0 exceptions\n", "3 tests, 2 passed, 0 warnings, 1 failure, 0 exceptions\n", nil,
+		}, {
+			"forge", []string{"No tests found in project! Forge looks for functions that start with `test`.\n", "Ran 1 test suite in 1.00ms (0.50ms CPU time): 0 tests passed, 0 failed, 2 skipped (2 total tests)\n"},
+			"Suite result: ok. 3 passed; 0 failed; 0 skipped; finished in 1.00ms (0.50ms CPU time)\n\nRan 1 test suite in 1.00ms (0.50ms CPU time): 3 tests passed, 0 failed, 0 skipped (3 total tests)\n", "Ran 2 test suites in 1.00ms (0.50ms CPU time): 2 tests passed, 1 failed, 0 skipped (3 total tests)\n", nil,
+		}, {
+			"dart", []string{"00:00 +0 ~2: All tests skipped.\n", "00:00 +0: No tests ran.\n"}, "00:00 +0: a\n00:01 +3 ~1: All tests passed!\n", "00:01 +2 -1: Some tests failed.\n", []string{"00:01 +2 -1: a test\n"},
+		}, {
+			"testthat", []string{"[ FAIL 0 | WARN 0 | SKIP 2 | PASS 0 ]\n"}, "[ FAIL 0 | WARN 0 | SKIP 0 | PASS 1 ]\n[ FAIL 0 | WARN 0 | SKIP 0 | PASS 3 ]\n", "[ FAIL 0 | WARN 0 | SKIP 0 | PASS 2 ]\n[ FAIL 1 | WARN 0 | SKIP 0 | PASS 2 ]\n", nil,
+		}, {
+			"tcltest", []string{"all.tcl:\tTotal\t2\tPassed\t0\tSkipped\t2\tFailed\t0\n"}, "all.tcl:\tTotal\t3\tPassed\t3\tSkipped\t0\tFailed\t0\n", "all.tcl:\tTotal\t3\tPassed\t2\tSkipped\t0\tFailed\t1\n", []string{"Total\t3\tPassed\t3\n"},
+		}, {
+			"DejaGnu", nil, "# of expected passes\t\t3\n", "# of expected passes\t\t2\n# of unexpected failures\t1\n", []string{"# of expected guests\t\t3\n"},
+		}, {
+			"lit", []string{"Total Discovered Tests: 2\n  Unsupported: 2 (100.00%)\n"}, "Total Discovered Tests: 4\n  Unsupported: 1 (25.00%)\n  Passed     : 3 (75.00%)\n", "Total Discovered Tests: 3\n  Passed: 2 (66.67%)\n  Failed: 1 (33.33%)\n", []string{"  Failed: 1 (33.33%)\n"},
+		}, {
+			"cram", []string{"# Ran 2 tests, 2 skipped, 0 failed.\n"}, "# Ran 4 tests, 1 skipped, 0 failed.\n", "# Ran 3 tests, 0 skipped, 1 failed.\n", nil,
+		}, {
+			"a list of words", []string{"PASSED: 0\nSKIPPED: 4\nFAILED: 0\n"}, "PASSED: 3\nSKIPPED: 1\nERRORS: 0\nFAILED: 0\n", "PASSED: 3\nSKIPPED: 1\nFAILED: 1\n", []string{"PASSED: 3\nSKIPPED: 1\n", "SKIPPED: 1\nFAILED: 1\n"},
+		}, {
+			"a list of words, with errors", nil, "FAILED: 0\nERRORS: 0\nPASSED: 3\n", "PASSED: 3\nERRORS: 1\nFAILED: 0\n", nil,
+		},
+	} {
+		count := func(out string, pieces bool) *Counter {
+			var c Counter
+			if pieces {
+				for i := range len(out) {
+					c.Write(0, []byte(out[i:i+1]))
+				}
+			} else {
+				c.Write(0, []byte(out))
+			}
+			return &c
+		}
+		for _, pieces := range []bool{false, true} {
+			for _, out := range tt.none {
+				c := count(out, pieces)
+				if got, ok := c.Tests(); !ok || got.Ran() != 0 {
+					t.Errorf("%s, no test: %q: got %v %t", tt.tool, out, got, ok)
+				}
+				if n, denied := c.Denied(); denied {
+					t.Errorf("%s, no test: %q: %d are said to have failed", tt.tool, out, n)
+				}
+				for _, lines := range []string{strings.ReplaceAll(out, "\n", "\r\n"), "\x1b[32m" + strings.ReplaceAll(out, "\n", "\x1b[0m\n\x1b[32m")} {
+					if got, ok := count(lines, pieces).Tests(); !ok || got.Ran() != 0 {
+						t.Errorf("%s, no test: %q: got %v %t", tt.tool, lines, got, ok)
+					}
+				}
+				// Another runner that ran some is not undone.
+				if got, ok := count(out+"==== 3 passed in 0.01s ====\n", pieces).Tests(); ok && got.Passed < 3 {
+					t.Errorf("%s, no test, and three of another: %v", tt.tool, got)
+				}
+			}
+			if tt.green != "" {
+				c := count(tt.green, pieces)
+				if got, ok := c.Tests(); !ok || got.Passed != 3 || got.Failed != 0 {
+					t.Errorf("%s: %q: got %v %t", tt.tool, tt.green, got, ok)
+				}
+				if n, denied := c.Denied(); denied {
+					t.Errorf("%s: %q: %d are said to have failed", tt.tool, tt.green, n)
+				}
+			}
+			if tt.red != "" {
+				if n, denied := count(tt.red, pieces).Denied(); !denied || n != 1 {
+					t.Errorf("%s, red: %q: %d, %t", tt.tool, tt.red, n, denied)
+				}
+				for i, out := range []string{tt.red + tt.green, tt.green + tt.red} {
+					if tt.tool == "robot" || tt.tool == "testthat" || tt.green == "" {
+						continue // the last line is of all
+					}
+					if n, denied := count(out, pieces).Denied(); denied {
+						t.Errorf("%s, red and green, %d: %q: %d", tt.tool, i, out, n)
+					}
+				}
+			}
+			for _, out := range tt.other {
+				c := count(out, pieces)
+				if got, ok := c.Tests(); ok {
+					t.Errorf("%s, nothing: %q: got %v", tt.tool, out, got)
+				}
+				if n, denied := c.Denied(); denied {
+					t.Errorf("%s, nothing: %q: %d are said to have failed", tt.tool, out, n)
+				}
+			}
+		}
+	}
+}
+
+// TestListAfterTheSum: ctest and GoogleTest list after the sum which tests it does not count as passed, one a line, however many.
+func TestListAfterTheSum(t *testing.T) {
+	const n = 20_000
+	list := func(format string) string {
+		var b strings.Builder
+		for i := range n {
+			fmt.Fprintf(&b, format, i)
+		}
+		return b.String()
+	}
+	noise := strings.Repeat("a line of what was built\n", 10_000)
+	for name, out := range map[string]struct {
+		text   string
+		want   Tests
+		denied bool
+	}{
+		"ctest, skipped":      {fmt.Sprintf("100%% tests passed, 0 tests failed out of %d\n\nThe following tests did not run:\n", n) + list("\t%5d - a_longer_name_of_a_test (Skipped)\n"), Tests{0, 0, n}, false},
+		"ctest, failed":       {fmt.Sprintf("0%% tests passed, %d tests failed out of %d\n\n", n, n) + list("\t%5d - a_longer_name_of_a_test (Failed)\n"), Tests{0, n, 0}, true},
+		"GoogleTest, skipped": {fmt.Sprintf("[  PASSED  ] 0 tests.\n[  SKIPPED ] %d tests, listed below:\n", n) + list("[  SKIPPED ] Suite.ALongerName%d\n"), Tests{0, 0, n}, false},
+		"GoogleTest, failed":  {fmt.Sprintf("[  PASSED  ] 1 test.\n[  FAILED  ] %d tests, listed below:\n", n) + list("[  FAILED  ] Suite.ALongerName%d\n"), Tests{1, n, 0}, true},
+	} {
+		for _, before := range []string{"", noise} {
+			var c Counter
+			c.Write(0, []byte(before+out.text))
+			if got, ok := c.Tests(); !ok || got != out.want {
+				t.Errorf("%s: %v, %t; want %v", name, got, ok, out.want)
+			}
+			if _, denied := c.Denied(); denied != out.denied {
+				t.Errorf("%s: denied: %t", name, denied)
+			}
+		}
+	}
+}
