@@ -237,12 +237,25 @@ at</error></testcase><testcase><skipped/></testcase><testcase/></testsuite></tes
 		`<testsuite><testcase><testcase/><failure/></testcase></testsuite>`:                                                                         {2, 1, 0},
 		`<testsuite failures="0" errors=""><testcase/></testsuite>`:                                                                                 {1, 0, 0},
 		`<testsuites><testsuite failures="1"><testcase><failure/></testcase></testsuite><testsuite errors="2"><testcase/></testsuite></testsuites>`: {1, 2, 0},
+		// What does not say that it passed did not.
+		`<testsuite><testcase status="timeout"/><testcase status="Aborted"/><testcase result="crashed"/><testcase status="nok"/></testsuite>`:                      {0, 4, 0},
+		`<testsuite><testcase status="run" result="interrupted"/><testcase status="what is this"/></testsuite>`:                                                    {0, 2, 0},
+		`<testsuite><testcase status="pending"/><testcase status="Not Run"/><testcase status="not_run"/><testcase result="undefined"/></testsuite>`:                {0, 0, 4},
+		`<testsuite><testcase status="OK"/><testcase status="Success"/><testcase result="pass"/><testcase status="Passed"/><testcase result="xfail"/></testsuite>`: {5, 0, 0},
+		`<testsuite><testcase status="0"/><testcase status=" "/></testsuite>`:                                                                                      {2, 0, 0},
+		`<testsuite failures="1.0"><testcase/></testsuite>`:                                                                                                        {1, 1, 0},
+		`<testsuite failures="0.0"><testcase/></testsuite>`:                                                                                                        {1, 0, 0},
+		`<testsuite errors="99999999999999999999"><testcase/></testsuite>`:                                                                                         {1, 1, 0},
+		`<testsuite tests="1" skipped="1"><testcase/></testsuite>`:                                                                                                 {0, 0, 1},
+		`<testsuite tests="2" disabled="1"><testcase/><testcase/></testsuite>`:                                                                                     {1, 0, 1},
+		`<testsuite tests="3" skipped="1"><testcase/><testcase/></testsuite>`:                                                                                      {2, 0, 0}, // which is not listed
+		`<testsuites skipped="1"><testsuite skipped="1"><testcase/><testcase/></testsuite><testsuite><testcase/></testsuite></testsuites>`:                         {2, 0, 1},
 	} {
 		if n, f, err := read(text); err != nil || n != want || f.Total != want.Failed {
 			t.Errorf("%s: got %v, %v, %v", text, n, f, err)
 		}
 	}
-	for _, bad := range []string{"", "<html/>", "<testsuite>", "<testsuite><testcase></testsuite>", strings.Repeat("<a>", 2000)} {
+	for _, bad := range []string{"", "<html/>", "<testsuite>", "<testsuite><testcase></testsuite>", "<testsuite failures='many'/>", "<testsuite errors='-1'/>", "<testsuite errors='NaN'/>", strings.Repeat("<a>", 2000)} {
 		if _, _, err := read(bad); err == nil {
 			t.Errorf("%.20q: no error", bad)
 		}

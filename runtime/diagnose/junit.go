@@ -6,7 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
+	"strconv"
 	"strings"
+	"unicode"
 )
 
 // maxJUnit bounds how much of one JUnit XML file is read, in bytes.
@@ -16,7 +19,8 @@ const maxJUnit = 64 << 20
 // nearly all test runners can write. It returns the counts of its test cases and those
 // that failed, and calls each for every test. The attributes of the suites
 // are not believed where they say that tests passed: the cases are counted. A suite that says that something in it failed, or
-// has a failure of its own, such as of its fixture, and names no case for it, failed as one test.
+// has a failure of its own, such as of its fixture, and names no case for it, failed as one test. One that says that more were skipped
+// than it names has skipped some of those that it names. A case whose status is none of those of a success has failed.
 func JUnit(r io.Reader, each func(Case)) (t Tests, f Failures, err error) {
 	d := xml.NewDecoder(io.LimitReader(r, maxJUnit))
 	d.Strict = true
@@ -80,7 +84,18 @@ func JUnit(r io.Reader, each func(Case)) (t Tests, f Failures, err error) {
 			switch e.Name.Local {
 			case "testsuite", "testsuites":
 				suites = true
-				within = append(within, suite{depth, attr(e, "name"), number(attr(e, "errors")) + number(attr(e, "failures")), t.Failed})
+				s := suite{depth: depth, name: attr(e, "name"), before: t}
+				for _, of := range []struct {
+					name string
+					to   *int
+				}{{"errors", &s.bad}, {"failures", &s.bad}, {"skipped", &s.skipped}, {"disabled", &s.disabled}, {"tests", &s.tests}} {
+					n, ok := said(attr(e, of.name))
+					if !ok && of.to == &s.bad {
+						return t, f, fmt.Errorf("it is not JUnit XML: %s=%q of a suite is no number", of.name, attr(e, of.name))
+					}
+					*of.to += n
+				}
+				within = append(within, s)
 			case "testcase":
 				if in.open { // of one in another, each counts
 					end()
@@ -88,10 +103,10 @@ func JUnit(r io.Reader, each func(Case)) (t Tests, f Failures, err error) {
 				in.open, in.bad = true, false
 				in.status, in.skipped = "", false
 				for _, said := range []string{attr(e, "status"), attr(e, "result")} {
-					switch said = strings.ToLower(said); said {
-					case "fail", "failed", "failure", "error":
-						in.status = said
-					case "disabled", "notrun", "suppressed", "skipped", "ignored": // of ctest and GoogleTest without another word
+					switch outcomeOf(said) {
+					case CaseFailed:
+						in.status = strings.ToLower(said)
+					case CaseSkipped:
 						in.skipped = true
 					}
 				}
@@ -137,7 +152,11 @@ func JUnit(r io.Reader, each func(Case)) (t Tests, f Failures, err error) {
 			}
 		case xml.EndElement:
 			if last := len(within) - 1; last >= 0 && within[last].depth == depth {
-				if s := within[last]; s.bad > 0 && t.Failed == s.failed {
+				s := within[last]
+				if missing := s.missing(t); missing > 0 {
+					t.Passed, t.Skipped = t.Passed-missing, t.Skipped+missing
+				}
+				if s.bad > 0 && t.Failed == s.before.Failed {
 					x := Failure{Test: s.name}
 					x.Message = fmt.Sprintf("the suite says that %d failed, and names none of them", s.bad)
 					fail(x)
@@ -161,6 +180,49 @@ func JUnit(r io.Reader, each func(Case)) (t Tests, f Failures, err error) {
 type suite struct {
 	depth  int
 	name   string
-	bad    int // errors and failures, as its attributes say
-	failed int // cases before it
+	before Tests // it
+
+	// what its attributes say
+	bad               int // errors and failures
+	skipped, disabled int
+	tests             int
+}
+
+// missing returns how many of the cases that passed the suite says were skipped. Those that it does not list may be skipped ones.
+func (s *suite) missing(now Tests) int {
+	unlisted := max(s.tests-(now.Total()-s.before.Total()), 0)
+	skipped := max(s.skipped, s.disabled) - (now.Skipped - s.before.Skipped) - unlisted
+	return max(min(skipped, now.Passed-s.before.Passed), 0)
+}
+
+// said reads a number of tests: "" is none. ok is false for what is no such number.
+func said(text string) (n int, ok bool) {
+	if text == "" {
+		return 0, true
+	}
+	x, err := strconv.ParseFloat(text, 64)
+	if err != nil && !errors.Is(err, strconv.ErrRange) || !(x >= 0) { // NaN
+		return 0, false
+	}
+	return int(math.Ceil(min(x, 1<<40))), true
+}
+
+// outcomeOf returns what the status of a case means. Writers have many words for it, and cases without a status, or with a number
+// for it, say no more than that they are there.
+func outcomeOf(status string) CaseState {
+	words := strings.Map(func(r rune) rune {
+		if unicode.IsLetter(r) {
+			return unicode.ToLower(r)
+		}
+		return -1
+	}, status)
+	switch words {
+	case "", "run", "ran", "executed", "complete", "completed", "done", "finished", "pass", "passed", "passing", "success", "successful", "succeeded", "ok", "good",
+		"fixed", "flaky", "warning", "warned", "true", "expected", "xfail", "xfailed", "expectedfailure", "bpass", "bxfail":
+		return CasePassed
+	case "disabled", "notrun", "notexecuted", "suppressed", "skip", "skipped", "bskip", "ignore", "ignored", "pending", "todo", "undefined", "untested", "inconclusive",
+		"incomplete", "excluded", "filtered", "deselected", "omitted":
+		return CaseSkipped
+	}
+	return CaseFailed
 }
