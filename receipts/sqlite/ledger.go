@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 	"time"
 
+	sqlite3 "modernc.org/sqlite/lib"
+
 	"github.com/command-dialect/dialect/receipts"
 )
 
@@ -33,18 +35,29 @@ CREATE TABLE spent(sha BLOB PRIMARY KEY, by TEXT NOT NULL, purpose TEXT NOT NULL
 PRAGMA application_id=0x646c6c67;
 `
 
+// A LedgerError says that a ledger cannot be opened, read or written: nothing was consumed.
+type LedgerError struct {
+	Path string
+	Err  error
+}
+
+func (e *LedgerError) Error() string {
+	return "the ledger " + e.Path + " cannot be used: " + e.Err.Error()
+}
+func (e *LedgerError) Unwrap() error { return e.Err }
+
 // errNoLedger says that something else is at the path of a ledger.
 var errNoLedger = errors.New("it is not a ledger; it was left unchanged")
 
 // OpenLedger returns the ledger in the file at path, which need not exist; its directory must.
-// What is there and is not a ledger is an error, and is not opened for writing.
+// What is there and is not a ledger is a [*LedgerError], and is not opened for writing.
 func OpenLedger(path string) (*Ledger, error) {
 	abs, err := filepath.Abs(path)
 	if err == nil {
 		err = lookLedger(abs)
 	}
 	if err != nil {
-		return nil, &UnusableError{Path: path, Err: err}
+		return nil, &LedgerError{Path: path, Err: err}
 	}
 	return &Ledger{path: path}, nil
 }
@@ -126,13 +139,18 @@ func (l *Ledger) open(ctx context.Context) error {
 }
 
 // Spend enters hashes, all or none: the refusal names one that was spent already.
-// Of processes that race for the same hash one wins.
+// Of processes that race for the same hash one wins. What goes wrong with its file is a [*LedgerError].
 func (l *Ledger) Spend(ctx context.Context, hashes []receipts.Hash, by, purpose string, at receipts.Time) (*receipts.Refusal, error) {
 	refusal, err := l.spend(ctx, hashes, by, purpose, at)
-	if err != nil {
-		return nil, &UnusableError{Path: l.path, Err: err}
+	switch {
+	case err == nil || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded):
+		return refusal, err
+	case isCode(err, sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+		err = fmt.Errorf("%w: %w", ErrBusy, err)
+	case isCode(err, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY): // of its journal, in a folder that cannot be written
+		err = fmt.Errorf("%w: %w", fs.ErrPermission, err)
 	}
-	return refusal, nil
+	return nil, &LedgerError{Path: l.path, Err: withRoom(err)}
 }
 
 func (l *Ledger) spend(ctx context.Context, hashes []receipts.Hash, by, purpose string, at receipts.Time) (*receipts.Refusal, error) {

@@ -484,12 +484,13 @@ func (s *Store) Close() error {
 	return s.unusable(err)
 }
 
-// unusable wraps an error of SQLite; an answer about an id or a bundle is not one.
+// unusable wraps an error of SQLite; an answer about an id or a bundle is not one, and a ledger is another file.
 func (s *Store) unusable(err error) error {
 	var u *UnusableError
 	var lookup *verify.LookupError
 	var refused *bundleError
-	if err == nil || errors.As(err, &u) || errors.As(err, &lookup) || errors.As(err, &refused) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+	var ledger *LedgerError
+	if err == nil || errors.As(err, &u) || errors.As(err, &ledger) || errors.As(err, &lookup) || errors.As(err, &refused) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return err
 	}
 	if isCode(err, sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED) {

@@ -527,7 +527,7 @@ func TestLedgerAppears(t *testing.T) {
 	for _, name := range []string{store, empty, link, dir, filepath.Join(dir, "no", "ledger")} {
 		before, _ := os.ReadFile(name)
 		wal, _ := os.ReadFile(name + "-wal")
-		var unusable *UnusableError
+		var unusable *LedgerError
 		if _, err := OpenLedger(name); !errors.As(err, &unusable) {
 			t.Errorf("%s: %v", name, err)
 		}

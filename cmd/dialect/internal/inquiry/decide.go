@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/command-dialect/dialect/cmd/dialect/internal/exit"
@@ -66,7 +68,25 @@ func (q *Question) decide(signer *receipts.Signer, f func(ctx context.Context, s
 	o := q.storeOptions()
 	o.Signer = signer
 	d, err := store.Do(store.Place{Name: q.path}, o, f)
-	return d, Decides(err)
+	return d, Decides(unspent(err))
+}
+
+// unspent gives the error of a ledger its exit status, and what to do. Another ledger is no way out: it would let the same be spent twice.
+func unspent(err error) error {
+	var ledger *sqlite.LedgerError
+	if !errors.As(err, &ledger) {
+		return err
+	}
+	f := exit.Failf(exit.Refused, "%w", err)
+	switch {
+	case errors.Is(err, sqlite.ErrBusy):
+		return f.Hint("another process is writing to it: try again")
+	case errors.Is(err, sqlite.ErrNoRoom):
+		return f.Hint("make room on its disk, then try again: nothing was consumed")
+	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EROFS):
+		return f.Hint("nothing was consumed: run as a user who may write it and its folder (another ledger would let the same be spent twice)")
+	}
+	return f
 }
 
 // A Consumption says by whom records are consumed, and what for.
@@ -80,12 +100,8 @@ func (q *Question) Consume(ctx context.Context, c Consumption, ids []string) (do
 	r := sqlite.ConsumeRequest{IDs: ids, Query: q.Query, By: c.By, Purpose: c.Purpose, At: receipts.Time{Time: time.Now()}}
 	if c.Ledger != "" {
 		l, err := sqlite.OpenLedger(c.Ledger)
-		var unusable *sqlite.UnusableError
-		if errors.As(err, &unusable) {
-			return doc, exit.Failf(exit.Refused, "the ledger %s cannot be used: %v", c.Ledger, unusable.Err)
-		}
 		if err != nil {
-			return doc, err
+			return doc, Decides(unspent(err))
 		}
 		defer l.Close()
 		r.Spend = func(all []receipts.Hash) (*receipts.Refusal, error) { return l.Spend(ctx, all, c.By, c.Purpose, r.At) }

@@ -177,7 +177,8 @@ func TestLedger(t *testing.T) {
 		t.Fatal(err)
 	}
 	write(t, copied, string(text))
-	c := inquiry.Consumption{By: "ann", Ledger: filepath.Join(t.TempDir(), "spent.db")}
+	spent := filepath.Join(t.TempDir(), "spent.db")
+	c := inquiry.Consumption{By: "ann", Ledger: spent}
 	if d, err := q.Consume(t.Context(), c, []string{sha}); err != nil || !d.Passed() {
 		t.Fatalf("%v, %+v", err, d)
 	}
@@ -193,6 +194,27 @@ func TestLedger(t *testing.T) {
 	var f *exit.Failure
 	if _, err := of.Consume(t.Context(), c, []string{sha}); !errors.As(err, &f) || f.Status != exit.Refused {
 		t.Errorf("what is not a ledger: %v", err)
+	}
+	// One that cannot be written is not the store.
+	text, err = os.ReadFile(spent)
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(t, "cut-off", string(text[:200]))
+	c.Ledger = "cut-off"
+	if _, err := of.Consume(t.Context(), c, []string{sha}); !errors.As(err, &f) || f.Status != exit.Refused || !strings.HasPrefix(err.Error(), "the ledger cut-off cannot be used: ") {
+		t.Errorf("a ledger that is cut off: %v", err)
+	}
+	if os.Getuid() == 0 {
+		return // who may write all
+	}
+	dir = t.TempDir()
+	c.Ledger = filepath.Join(dir, "spent.db")
+	if err := os.Chmod(dir, 0o500); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := of.Consume(t.Context(), c, []string{sha}); !errors.As(err, &f) || len(f.Hints) != 1 || !strings.Contains(f.Hints[0], "another ledger") {
+		t.Errorf("a ledger that may not be written: %v", err)
 	}
 }
 
