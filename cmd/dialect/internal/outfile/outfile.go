@@ -11,8 +11,10 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/command-dialect/dialect/cmd/dialect/internal/exit"
 	"github.com/command-dialect/dialect/lang/regular"
@@ -42,6 +44,7 @@ type File struct {
 	// the file is written. in is what Path must not be.
 	folder *os.Root
 	in     InUse
+	pipe   bool // it is a pipe that is open already, and has no place
 }
 
 // Settle decides whether a command may write all of its files, and finds their places.
@@ -50,7 +53,7 @@ type File struct {
 //
 // It refuses what is below a store (.dialect, its skills apart) or a repository (.git),
 // matrices, scripts and lists of MCP servers, what the command reads or keeps (in), a second file in the same place, a folder, a
-// device, a socket, a pipe, and a place that cannot be written because of its folder or its
+// device, a socket, a pipe that is not open (see [openPipe]), and a place that cannot be written because of its folder or its
 // mode.
 func Settle(in InUse, outs ...*File) error {
 	taken := make(map[string]*File)
@@ -89,6 +92,10 @@ type InUse struct {
 
 func (o *File) settle(in InUse) (err error) {
 	o.in = in
+	if o.pipe = !o.Fresh && !o.Edits && !o.Inside && openPipe(o.Name); o.pipe {
+		o.Path = o.Name
+		return nil
+	}
 	if o.Path, err = placeOf(o.Name); err != nil {
 		return err
 	}
@@ -137,6 +144,46 @@ func (o *File) settle(in InUse) (err error) {
 	o.folder, err = openFolder(filepath.Dir(o.Path))
 	return err
 }
+
+// openPipe reports whether name is that of a pipe which whoever started this process opened for writing, such as >(jq .) of a shell. It leads to
+// no place on a disk, and its name in /proc to none at all. The standard streams have names of their own.
+func openPipe(name string) bool {
+	number, ok := strings.CutPrefix(name, "/dev/fd/")
+	if !ok {
+		number, ok = strings.CutPrefix(name, "/proc/self/fd/")
+	}
+	if n, err := strconv.Atoi(number); !ok || err != nil || n <= 2 {
+		return false
+	}
+	end, err := os.Lstat(name)
+	if err != nil || end.Mode()&0o200 == 0 { // of the other end of a pipe Linux says that it can only be read
+		return false
+	}
+	info, err := os.Stat(name)
+	return err == nil && info.Mode()&fs.ModeNamedPipe != 0
+}
+
+// pour writes text to a pipe that is open. It waits for a reader that is slow, and not for one that reads nothing.
+func (o *File) pour(text []byte) error {
+	w, err := o.Open()
+	if err != nil {
+		return err
+	}
+	if f, ok := w.(*os.File); ok {
+		_ = f.SetWriteDeadline(time.Now().Add(slowReader)) // where it knows none, the write waits
+	}
+	_, err = w.Write(text)
+	if cerr := w.Close(); err == nil {
+		err = cerr
+	}
+	if errors.Is(err, os.ErrDeadlineExceeded) || errors.Is(err, syscall.EPIPE) {
+		err = errors.New("nobody reads it")
+	}
+	return err
+}
+
+// slowReader is how long a report waits to be read.
+const slowReader = time.Minute
 
 // isRules reports whether the name of a file says that it decides what is run.
 func isRules(path string) bool {
@@ -326,8 +373,8 @@ func (o *File) Write(std io.Writer, write func(io.Writer) error) error {
 func (o *File) Open() (io.WriteCloser, error) {
 	info, err := os.Lstat(o.Path)
 	switch {
-	case err != nil:
-	case info.Mode()&os.ModeNamedPipe != 0:
+	case err != nil && !o.pipe:
+	case o.pipe || info.Mode()&os.ModeNamedPipe != 0:
 		w, err := os.OpenFile(o.Path, os.O_WRONLY|syscall.O_NONBLOCK, 0)
 		if err != nil {
 			return nil, errors.New("nobody reads it")
@@ -343,6 +390,13 @@ func (o *File) Open() (io.WriteCloser, error) {
 
 // Append adds to the end of a settled file.
 func (o *File) Append(write func(io.Writer) error) error {
+	if o.pipe {
+		var b bytes.Buffer
+		if err := write(&b); err != nil {
+			return err
+		}
+		return o.pour(b.Bytes())
+	}
 	defer o.folder.Close()
 	w, err := o.folder.OpenFile(filepath.Base(o.Path), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
 	if err != nil {
@@ -364,6 +418,12 @@ func (o *File) Append(write func(io.Writer) error) error {
 func (o *File) Replace(text []byte, mode fs.FileMode) error {
 	fail := func(err error) error {
 		return fmt.Errorf("%s was not written: %w", strings.TrimSpace(o.Flag+" "+o.Name), regular.Reason(err))
+	}
+	if o.pipe {
+		if err := o.pour(text); err != nil {
+			return fail(err)
+		}
+		return nil
 	}
 	defer func() { o.folder.Close() }()
 	if !isFolder(o.folder, filepath.Dir(o.Path)) {

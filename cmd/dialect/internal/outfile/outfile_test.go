@@ -3,10 +3,12 @@ package outfile
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -124,6 +126,64 @@ func TestWrite(t *testing.T) {
 	if err := new(File).Write(&std, func(io.Writer) error { t.Error("a file without a name is made"); return nil }); err != nil {
 		t.Error(err)
 	}
+}
+
+// A pipe that is open already, as >(cmd) of a shell is, takes a report and a stream; its other end, and a file that is open, are what they were.
+func TestOpenPipe(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("the names are those of Linux")
+	}
+	in(t, "there")
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	file, err := os.OpenFile("there", os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	for _, format := range []string{"/dev/fd/%d", "/proc/self/fd/%d"} {
+		name := fmt.Sprintf(format, w.Fd())
+		f, stream := File{Flag: "--junit", Name: name}, File{Flag: "--events", Name: name, Stream: true}
+		if err := errors.Join(Settle(InUse{}, &f), Settle(InUse{}, &stream)); err != nil {
+			t.Fatal(err)
+		}
+		events, err := stream.Open()
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = io.WriteString(events, "events ")
+		err = errors.Join(err, events.Close(), f.Write(nil, func(w io.Writer) error { _, err := io.WriteString(w, "report"); return err }))
+		got := make([]byte, len("events report"))
+		if _, rerr := io.ReadFull(r, got); err != nil || rerr != nil || string(got) != "events report" {
+			t.Errorf("%s: %q, %v, %v", name, got, err, rerr)
+		}
+		if err := Settle(InUse{}, &File{Flag: "--a", Name: name}, &File{Flag: "--b", Name: name}); !usage(err) {
+			t.Errorf("the same twice: %v", err)
+		}
+		if err := Settle(InUse{}, &File{Name: fmt.Sprintf(format, r.Fd())}); !usage(err) {
+			t.Errorf("the end that is read: %v", err)
+		}
+		if err := Settle(InUse{}, &File{Name: name, Fresh: true}); !usage(err) {
+			t.Errorf("a key in a pipe: %v", err)
+		}
+		open := File{Name: fmt.Sprintf(format, file.Fd())}
+		if err := Settle(InUse{}, &open); err != nil || open.pipe || filepath.Base(open.Path) != "there" {
+			t.Errorf("a file: %v, %+v", err, open)
+		}
+	}
+	gone := fmt.Sprintf("/dev/fd/%d", w.Fd())
+	f := File{Flag: "--junit", Name: gone}
+	if err := Settle(InUse{}, &f); err != nil {
+		t.Fatal(err)
+	}
+	r.Close()
+	if err := f.Write(nil, func(w io.Writer) error { _, err := io.WriteString(w, "report"); return err }); err == nil || !strings.Contains(err.Error(), "nobody reads it") {
+		t.Errorf("without a reader: %v", err)
+	}
+	w.Close()
 }
 
 // A link that takes the place of the folder, or of the file, after it was settled leads nowhere else.
