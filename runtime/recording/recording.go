@@ -369,8 +369,6 @@ type ahead struct {
 	err      error
 }
 
-const slowSnapshot = 2 * time.Second
-
 // begin begins to take the first snapshot.
 func begin(t *workspace.Tracker, slow func(), still func(*workspace.Snapshot) error) *ahead {
 	ctx, cancel := context.WithCancel(context.Background())
@@ -383,7 +381,7 @@ func begin(t *workspace.Tracker, slow func(), still func(*workspace.Snapshot) er
 }
 
 func (a *ahead) take(ctx context.Context) (*workspace.Snapshot, error) {
-	timer := time.AfterFunc(slowSnapshot, func() { a.once.Do(a.slow) })
+	timer := time.AfterFunc(workspace.Slow, func() { a.once.Do(a.slow) })
 	defer timer.Stop()
 	s, err := a.Tracker.Take(ctx)
 	if err == nil && a.still != nil {

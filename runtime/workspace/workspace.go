@@ -38,6 +38,10 @@ func ofStore(name, cache string) bool {
 	return path.Base(cache) == archive.Folder && (name == cache || archive.Writes(name[len(cache)+1:]))
 }
 
+// Slow is how long a snapshot may take before whoever waits for it is told: of many files, or where git runs a filter of the project
+// over them, which may take its quarter of an hour.
+const Slow = 2 * time.Second
+
 // Options say how a snapshot is taken. The zero Options are fine.
 type Options struct {
 	Caches []string // names of directories that never count, beside [DefaultCaches]; one of those is named as a tracked ignore file would

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"sync"
 
 	"github.com/spf13/cobra"
 
@@ -57,6 +58,12 @@ func (f *inquiryFlags) read() (err error) {
 	return nil
 }
 
+// tell has the user read what is waited for, once.
+func (f *inquiryFlags) tell(u *ui) {
+	var once sync.Once
+	f.Slow = func(waiting string) { once.Do(func() { u.Notef("%s", waiting) }) }
+}
+
 // decide asks about the present files, has do gate or consume the records that ids name, and prints what
 // became of them, or why nothing was decided.
 func (f *inquiryFlags) decide(u *ui, ids []string, do func(ctx context.Context, q *inquiry.Question) (records.Decision, error)) error {
@@ -67,6 +74,7 @@ func (f *inquiryFlags) decide(u *ui, ids []string, do func(ctx context.Context, 
 		return err
 	}
 	var d records.Decision
+	f.tell(u)
 	q, err := inquiry.New(ctx, f.Options, "")
 	if err = inquiry.Decides(err); err == nil {
 		d, err = do(ctx, q)

@@ -91,6 +91,7 @@ func (f *verifyFlags) verify(u *ui, id string) error {
 		return err
 	}
 	f.Own, f.Elsewhere = true, f.bundle != ""
+	f.tell(u)
 	var res *verify.Result
 	q, err := inquiry.New(ctx, f.Options, f.tree)
 	var rules *inquiry.Unloadable

@@ -67,6 +67,8 @@ type Options struct {
 	Session, Nonce string
 	// Take takes the snapshot of the present files; nil for [workspace.Take], which reads every file.
 	Take func(ctx context.Context, dir string, o workspace.Options) (*workspace.Snapshot, error)
+	// Slow is called with what is waited for, for each snapshot that takes its time; nil tells nobody.
+	Slow func(waiting string)
 	// Elsewhere says that the receipts are of another machine, so that what lies beside
 	// the files here says nothing of them.
 	Elsewhere bool
@@ -412,10 +414,19 @@ func (q *Question) see(look func(path string) (workspace.Found, error)) {
 	}
 }
 
+// Reading says what a snapshot of root waits for. Of what git does, only a filter takes long.
+func Reading(root string) string {
+	return "reading the files below " + place.Short(root) + ", and what filters of git make of them"
+}
+
 func (q *Question) take(ctx context.Context) (*workspace.Snapshot, error) {
 	take := q.o.Take
 	if take == nil {
 		take = workspace.Take
+	}
+	if q.o.Slow != nil {
+		timer := time.AfterFunc(workspace.Slow, func() { q.o.Slow(Reading(q.root)) })
+		defer timer.Stop()
 	}
 	return take(ctx, q.root, workspace.Options{Caches: q.matrix.Caches, Except: archive.Except(q.root, q.path)})
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/command-dialect/dialect/runtime/archive"
 	"github.com/command-dialect/dialect/runtime/engine"
 	"github.com/command-dialect/dialect/runtime/recording"
+	"github.com/command-dialect/dialect/runtime/workspace"
 )
 
 const matrix = `[commands.check_true]
@@ -160,6 +161,25 @@ func TestGateAndConsume(t *testing.T) {
 	write(t, "code", "2\n")
 	if v, _ := ask(t, o); v != verify.Stale {
 		t.Errorf("of other files: %s", v)
+	}
+}
+
+// TestSlow asks where a snapshot takes its time: it is said, once, what is waited for.
+func TestSlow(t *testing.T) {
+	project(t)
+	said := make(chan string, 2)
+	o := inquiry.Options{
+		Take: func(ctx context.Context, dir string, w workspace.Options) (*workspace.Snapshot, error) {
+			said <- <-said // not before it was said
+			return workspace.Take(ctx, dir, w)
+		},
+		Slow: func(waiting string) { said <- waiting },
+	}
+	if _, err := inquiry.New(t.Context(), o, ""); err != nil {
+		t.Fatal(err)
+	}
+	if text := <-said; !strings.HasPrefix(text, "reading the files below ") || len(said) > 0 {
+		t.Errorf("%q", text)
 	}
 }
 

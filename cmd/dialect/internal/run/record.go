@@ -2,12 +2,12 @@ package run
 
 import (
 	"github.com/command-dialect/dialect/cmd/dialect/internal/exit"
+	"github.com/command-dialect/dialect/cmd/dialect/internal/inquiry"
 	"github.com/command-dialect/dialect/cmd/dialect/internal/voice"
 	"github.com/command-dialect/dialect/lang/plan"
 	"github.com/command-dialect/dialect/receipts"
 	"github.com/command-dialect/dialect/runtime/engine"
 	"github.com/command-dialect/dialect/runtime/keyfd"
-	"github.com/command-dialect/dialect/runtime/place"
 	"github.com/command-dialect/dialect/runtime/recording"
 )
 
@@ -36,7 +36,7 @@ func (r *Recorded) Open(v *voice.Voice, root string, caches []string) (*recordin
 		return nil, err
 	}
 	r.Slow = func() {
-		v.Notef("reading the files below %s; --no-tree leaves that out, and proves less", place.Short(root))
+		v.Notef("%s; --no-tree leaves that out, and proves less", inquiry.Reading(root))
 	}
 	return recording.Open(root, caches, r.Options), nil
 }
