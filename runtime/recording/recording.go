@@ -152,6 +152,9 @@ func Open(root string, caches []string, o Options) *Recording {
 	}
 	if err != nil {
 		r.reason = err.Error()
+		if _, lerr := os.Lstat(string(logs)); o.Store != "" && lerr != nil {
+			r.archive = "" // what was named is no store, and no folder is made beside it
+		}
 		return r
 	}
 	r.Path = path

@@ -41,6 +41,27 @@ func TestSnapshotOfTheRun(t *testing.T) {
 	}
 }
 
+// What is named as a store and is none gets no folder beside it; a store that cannot be used any more keeps its own.
+func TestNamedStore(t *testing.T) {
+	dir := t.TempDir()
+	o := Options{Store: filepath.Join(dir, "text"), NoTree: true}
+	if err := os.WriteFile(o.Store, []byte("a file of the user's\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for _, there := range []bool{false, true} {
+		if there {
+			if err := os.Mkdir(o.Store+".log", 0o700); err != nil {
+				t.Fatal(err)
+			}
+		}
+		rec := Open(dir, nil, o)
+		if rec.reason == "" || there != (rec.Archive() != "") {
+			t.Errorf("with a folder %t: %q, %q", there, rec.Archive(), rec.reason)
+		}
+		rec.Close(nil)
+	}
+}
+
 // A store that fails when it is closed degrades the run, which would be over otherwise.
 func TestCloseDegrades(t *testing.T) {
 	dir := t.TempDir()
