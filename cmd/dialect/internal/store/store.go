@@ -324,7 +324,12 @@ func (p Place) Settle(id string, t receipts.Settlement, signer *receipts.Signer)
 	}
 	return Do(p, o, func(ctx context.Context, s *sqlite.Store) (records.Decision, error) {
 		d, err := s.Settle(ctx, id, t)
-		return records.NewDecision(d, "settled as "+string(t.Status), nil), err
+		doc := records.NewDecision(d, "settled as "+string(t.Status), nil)
+		if signer != nil && err == nil && doc.Passed() { // the receipt is as it was
+			e := d.Records[0]
+			doc.Summary = fmt.Sprintf("%s %s, signed by %s (the receipt: %s)", e.SHA, doc.Verdict, diag.Name(signer.Name()), records.RecordedBy(e.Level, e.Key))
+		}
+		return doc, err
 	})
 }
 
