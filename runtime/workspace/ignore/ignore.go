@@ -137,6 +137,9 @@ func (p *pattern) match(path, name string, dir bool) (match bool, steps int) {
 		if p.literal == len(p.text) {
 			return p.text == name, 1
 		}
+		if !strings.HasPrefix(name, p.text[:p.literal]) { // as most do not, of a file of many patterns
+			return false, 1
+		}
 		return p.wild(p.text, name, false)
 	}
 	// Git takes the literal beginning off before it looks at the wildcards, which

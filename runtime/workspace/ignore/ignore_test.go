@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"path/filepath"
 	"reflect"
 	"slices"
@@ -107,6 +108,23 @@ func TestBudget(t *testing.T) {
 				t.Errorf("%.20q, no %s left: ended after %v", line, end, took)
 			}
 			cancel(nil)
+		}
+	}
+}
+
+// TestManyPatterns matches a name against many patterns that begin otherwise: each costs one step.
+func TestManyPatterns(t *testing.T) {
+	var text strings.Builder
+	const n = 100_000
+	for i := range n {
+		fmt.Fprintf(&text, "p%d*q*r\n", i)
+	}
+	file := (*File)(nil).Under("", []byte(text.String()))
+	for name, want := range map[string]bool{"p99qq": false, "p99qqr": true, "other": false} {
+		b := NewBudget(t.Context())
+		hidden, err := file.Hides(b, name, name, false)
+		if took := steps - b.left.Load(); err != nil || hidden != want || took > 2*n {
+			t.Errorf("%s: %v, %v, after %d steps", name, hidden, err, took)
 		}
 	}
 }

@@ -414,9 +414,9 @@ func (q *Question) see(look func(path string) (workspace.Found, error)) {
 	}
 }
 
-// Reading says what a snapshot of root waits for. Of what git does, only a filter takes long.
+// Reading says what a snapshot of root waits for. Of a single file only a filter takes long, and ignore files of very many patterns.
 func Reading(root string) string {
-	return "reading the files below " + place.Short(root) + ", and what filters of git make of them"
+	return "reading the files below " + place.Short(root) + ", with the ignore files and filters of git"
 }
 
 func (q *Question) take(ctx context.Context) (*workspace.Snapshot, error) {
