@@ -91,7 +91,7 @@ func JUnit(r io.Reader, each func(Case)) (t Tests, f Failures, err error) {
 				}{{"errors", &s.bad}, {"failures", &s.bad}, {"skipped", &s.skipped}, {"disabled", &s.disabled}, {"tests", &s.tests}} {
 					n, ok := said(attr(e, of.name))
 					if !ok && of.to == &s.bad {
-						return t, f, fmt.Errorf("it is not JUnit XML: %s=%q of a suite is no number", of.name, attr(e, of.name))
+						return t, f, fmt.Errorf("it is not JUnit XML: %s=%q of a suite is not a number", of.name, attr(e, of.name))
 					}
 					*of.to += n
 				}
@@ -195,7 +195,7 @@ func (s *suite) missing(now Tests) int {
 	return max(min(skipped, now.Passed-s.before.Passed), 0)
 }
 
-// said reads a number of tests: "" is none. ok is false for what is no such number.
+// said reads a number of tests, which "" leaves at zero. ok is false for anything else.
 func said(text string) (n int, ok bool) {
 	if text == "" {
 		return 0, true

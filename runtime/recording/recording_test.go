@@ -41,7 +41,7 @@ func TestSnapshotOfTheRun(t *testing.T) {
 	}
 }
 
-// What is named as a store and is none gets no folder beside it; a store that cannot be used any more keeps its own.
+// A file that was named as a store by mistake gets no folder beside it; a store that cannot be used any more keeps its own.
 func TestNamedStore(t *testing.T) {
 	dir := t.TempDir()
 	o := Options{Store: filepath.Join(dir, "text"), NoTree: true}
