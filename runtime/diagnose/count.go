@@ -22,11 +22,11 @@ func (t *Tests) add(o Tests) {
 }
 
 // Bounds of what a Counter looks at. An output that shows no format with a line a test is looked at for its first bytes, then for a
-// number of lines, where one that looks like a sum and is none counts as many; then at the end of each stream alone.
+// number of lines, where one that only looks like a sum counts as many; then at the end of each stream alone.
 const (
 	scanned = 64 << 10 // bytes
 	further = 1 << 18  // lines after those
-	pattern = 32       // lines that one costs which no pattern matched that was tried
+	pattern = 32       // lines that one costs for each pattern that was tried in vain
 	summary = 64 << 10 // bytes of the end
 	maxLine = 4 << 10  // bytes; the rest of a longer line is not looked at
 

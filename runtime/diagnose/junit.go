@@ -20,7 +20,7 @@ const maxJUnit = 64 << 20
 // that failed, and calls each for every test. The attributes of the suites
 // are not believed where they say that tests passed: the cases are counted. A suite that says that something in it failed, or
 // has a failure of its own, such as of its fixture, and names no case for it, failed as one test. One that says that more were skipped
-// than it names has skipped some of those that it names. A case whose status is none of those of a success has failed.
+// than it names has skipped some of those that it names. A case whose status is an unknown word has failed.
 func JUnit(r io.Reader, each func(Case)) (t Tests, f Failures, err error) {
 	d := xml.NewDecoder(io.LimitReader(r, maxJUnit))
 	d.Strict = true

@@ -57,8 +57,8 @@ func sumKinds() []sum {
 		}},
 		{has: "pass ", re: `^(?:#|ℹ) pass +(\d+)$`, read: func(c *Counter, _ *sum, m [][]byte) { c.node.Passed += group(m) }},
 		{has: "l", re: `^(?:#|ℹ) (?:fail|cancelled) +(\d+)$`, read: func(c *Counter, _ *sum, m [][]byte) {
-			c.node.Failed += group(m)
-			c.denied.add(0, group(m))
+			c.node.Failed += amount(m[1])
+			c.denied.add(0, amount(m[1]))
 		}},
 		{has: " ", re: `^(?:#|ℹ) (?:skipped|skip|todo) +(\d+)$`, read: func(c *Counter, _ *sum, m [][]byte) { c.node.Skipped += group(m) }},
 		// playwright; uvu, which does not say how many failed; jasmine
@@ -165,8 +165,8 @@ func sumKinds() []sum {
 		}},
 		// ctest counts what was skipped as passed, and lists it later; what is disabled it does not count
 		{has: "tests passed", re: `^\d+% tests passed, (\d+) tests? failed out of (\d+)$`, read: func(c *Counter, _ *sum, m [][]byte) {
-			failed := group(m)
-			c.ctest = max(amount(m[2])-failed, 0)
+			failed := amount(m[1])
+			c.ctest = max(number(m[2])-failed, 0)
 			c.whole(Tests{Passed: c.ctest, Failed: failed})
 		}},
 		{has: " (Skipped)", re: `^\s+\d+ - .+ \(Skipped\)`, read: func(c *Counter, _ *sum, _ [][]byte) {
@@ -197,7 +197,7 @@ func sumKinds() []sum {
 			announces(ofProve)(c, s, m)
 			c.found |= someRan
 		}},
-		{has: " (Wstat: ", re: `^\S.* \(Wstat: .*Tests: \d+ Failed: (\d+)\)$`, read: func(c *Counter, _ *sum, m [][]byte) { c.single.Failed += group(m) }},
+		{has: " (Wstat: ", re: `^\S.* \(Wstat: .*Tests: \d+ Failed: (\d+)\)$`, read: func(c *Counter, _ *sum, m [][]byte) { c.single.Failed += amount(m[1]) }},
 		{has: "Result: ", re: `^Result: (PASS|FAIL)$`, under: ofProve, read: proved},
 
 		// Haskell, OCaml, Zig, Lua, R
@@ -221,7 +221,7 @@ func sumKinds() []sum {
 		{has: "Tests passed: ", re: `^Tests passed: +(?P<p>\d+)$`, read: side},
 		{has: "Tests failed: ", re: `^Tests failed: +(?P<f>\d+)$`, read: side},
 		{has: "PASSED: ", re: `^PASSED: +(\d+)$`, read: func(c *Counter, _ *sum, m [][]byte) { c.bare(group(m), false) }},
-		{has: "FAILED: ", re: `^FAILED: +(\d+)$`, read: func(c *Counter, _ *sum, m [][]byte) { c.bare(group(m), true) }},
+		{has: "FAILED: ", re: `^FAILED: +(\d+)$`, read: func(c *Counter, _ *sum, m [][]byte) { c.bare(amount(m[1]), true) }},
 		{has: "SKIPPED: ", re: `^SKIPPED: +(?P<s>\d+)$`, read: bareRest},
 		{has: "ERROR", re: `^ERRORS?: +(?P<f>\d+)$`, read: bareRest},
 	}

@@ -124,15 +124,15 @@ func (c *Counter) summary(l []byte) {
 func (s *sum) tests(m [][]byte) (t Tests) {
 	all := 0
 	for i, group := range s.groups {
-		switch n := amount(m[i]); group {
+		switch group {
 		case 'p':
-			t.Passed += n
+			t.Passed += number(m[i])
 		case 'f':
-			t.Failed += n
+			t.Failed += amount(m[i])
 		case 's':
-			t.Skipped += n
+			t.Skipped += amount(m[i])
 		case 'n':
-			all += n
+			all += number(m[i])
 		}
 	}
 	t.Passed += max(all-t.Total(), 0)
@@ -144,7 +144,7 @@ func (s *sum) tests(m [][]byte) (t Tests) {
 	return t
 }
 
-// amount reads a number of tests. One that is too large is not none.
+// amount reads how many tests did not pass. Unlike [number], with which those that passed are read, it takes a number that is too large for many.
 func amount(text []byte) int {
 	if n, err := strconv.Atoi(string(text)); err == nil {
 		return min(n, 1<<40)
@@ -153,7 +153,7 @@ func amount(text []byte) int {
 }
 
 // group returns the number of the first group of a line.
-func group(m [][]byte) int { return amount(m[1]) }
+func group(m [][]byte) int { return number(m[1]) }
 
 // whole counts a summary.
 func (c *Counter) whole(t Tests) {
@@ -237,7 +237,7 @@ func (c *Counter) words(l []byte) {
 		n := amount(m[1])
 		switch string(m[2]) {
 		case "passed", "pass", "passing", "xpassed":
-			t.Passed += n
+			t.Passed += number(m[1])
 		case "failed", "fail", "failing", "failures", "failure", "error", "errors", "ambiguous":
 			t.Failed += n
 		case "skipped", "skip", "xfailed", "ignored", "pending", "todo", "todos", "incomplete", "undefined":
@@ -254,7 +254,7 @@ func of(c *Counter, _ *sum, m [][]byte) {
 		n := amount(x[1])
 		switch string(x[2]) {
 		case "doctest", "doctests", "property", "properties":
-			t.Passed += n
+			t.Passed += number(x[1])
 		case "failures", "failure", "errors", "invalid", "cancelled", "timed":
 			t.Passed, t.Failed = t.Passed-n, t.Failed+n
 		case "skips", "skipped", "excluded", "pendings", "omissions", "not":
@@ -299,9 +299,9 @@ func outcome(c *Counter, _ *sum, m [][]byte) {
 		if m[1][0] == 'T' {
 			return
 		}
-		t.Passed = n
+		t.Passed = number(m[2])
 	case "PASS":
-		t.Passed = n
+		t.Passed = number(m[2])
 	case "FAIL", "XPASS", "ERROR", "Fail", "Unexpected Pass", "Timeout":
 		t.Failed = n
 	default:

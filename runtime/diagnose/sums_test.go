@@ -270,6 +270,25 @@ func TestSums(t *testing.T) {
 	}
 }
 
+// TestTooManyTests: a number that is too large is not one of tests that passed, and one of tests that failed is not zero.
+func TestTooManyTests(t *testing.T) {
+	const huge = "99999999999999999999"
+	for _, out := range []string{huge + " runs, 0 assertions, 0 failures, 0 errors, 0 skips\n", "==== " + huge + " passed in 0.1s ====\n", "OK (" + huge + " tests)\n", "Ran " + huge + " tests in 0.1s\n"} {
+		var c Counter
+		c.Write(0, []byte(out))
+		if got, ok := c.Tests(); !ok || got.Ran() != 0 {
+			t.Errorf("%q: %v, %t", out, got, ok)
+		}
+	}
+	for _, out := range []string{"3 runs, 0 assertions, " + huge + " failures, 0 errors, 0 skips\n", "==== " + huge + " failed, 3 passed in 0.1s ====\n", "[  FAILED  ] " + huge + " tests, listed below:\n", "PASSED: 3\nFAILED: " + huge + "\n"} {
+		var c Counter
+		c.Write(0, []byte(out))
+		if _, denied := c.Denied(); !denied {
+			t.Errorf("%q is no failure", out)
+		}
+	}
+}
+
 // TestListAfterTheSum: ctest and GoogleTest list after the sum which tests it does not count as passed, one a line, however many.
 func TestListAfterTheSum(t *testing.T) {
 	const n = 20_000

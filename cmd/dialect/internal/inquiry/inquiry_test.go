@@ -164,7 +164,7 @@ func TestGateAndConsume(t *testing.T) {
 	}
 }
 
-// TestSlow asks where a snapshot takes its time: it is said, once, what is waited for.
+// TestSlow asks where a snapshot takes its time: the command says, once, what it waits for.
 func TestSlow(t *testing.T) {
 	project(t)
 	said := make(chan string, 2)

@@ -145,8 +145,8 @@ func (o *File) settle(in InUse) (err error) {
 	return err
 }
 
-// openPipe reports whether name is that of a pipe which whoever started this process opened for writing, such as >(jq .) of a shell. It leads to
-// no place on a disk, and its name in /proc to none at all. The standard streams have names of their own.
+// openPipe reports whether name is that of a pipe that the caller of this process has opened for writing, such as >(jq .) of a shell. Such a
+// name is a link in /proc, whose target does not exist on a disk. The standard streams have names of their own.
 func openPipe(name string) bool {
 	number, ok := strings.CutPrefix(name, "/dev/fd/")
 	if !ok {
