@@ -9,7 +9,7 @@
 // (kinds.go) with what each of them says where no test ran; [JUnit] reads the XML files that most others can write. The summaries
 // of several runners in one output add up. go test without -v prints no count: then
 // nothing is known, unless each package says that it has no tests. Of prove, and of what Gradle runs, it is known alone that there was no test.
-// That Maven or Gradle had none to run counts where they did nothing else: what they build has passed without any. What a
+// That Maven or Gradle had none to run counts where they did nothing else: what they build, or check otherwise, has passed without any. What a
 // runner leaves out, since it is disabled, skipped or only listed, has not passed, whatever the runner's own sum says.
 //
 // # Failures

@@ -355,6 +355,8 @@ func gradle(c *Counter, _ *sum, m [][]byte) {
 	switch {
 	case name == "assemble" || name == "build":
 		c.built = true // the tests are what it does on its way
+	case (became == "" || became == "UP-TO-DATE" || became == "FROM-CACHE") && otherChecks().MatchString(name):
+		c.built = true
 	case !strings.HasSuffix(strings.ToLower(name), "test") && name != "allTests":
 	case notTests().MatchString(name):
 	case became == "NO-SOURCE" || became == "SKIPPED":
@@ -363,6 +365,11 @@ func gradle(c *Counter, _ *sum, m [][]byte) {
 		c.found |= someRan
 	}
 }
+
+// otherChecks are tasks that a line may be about which has no tests.
+var otherChecks = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?i)lint|detekt|pmd|spotbugs|spotless|style|verif|.check|check.`)
+})
 
 var notTests = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^(?:assemble|bundle|clean|compile|generate|lint|merge|package|pre|prepare|process)[A-Z]`)

@@ -62,11 +62,11 @@ func TestSums(t *testing.T) {
 			"[WARNING] Tests run: 3, Failures: 0, Errors: 0, Skipped: 0, Flakes: 1\n", "[ERROR] Tests run: 3, Failures: 1, Errors: 0, Skipped: 0, Flakes: 1\n",
 			[]string{"[INFO] No tests to run.\n[INFO] --- jar:3.4.1:jar (default-jar) @ x ---\n", "No tests to run.\n", "[INFO] No tests to run.\n[INFO] --- maven-install-plugin:3.1.1:install (default-install) @ x ---\n"},
 		}, {
-			"gradle", []string{"> Task :compileTestJava NO-SOURCE\n> Task :test NO-SOURCE\n\nBUILD SUCCESSFUL in 1s\n", "> Task :a:test SKIPPED\n> Task :b:test NO-SOURCE\n> Task :check UP-TO-DATE\n"},
+			"gradle", []string{"> Task :compileTestJava NO-SOURCE\n> Task :test NO-SOURCE\n\nBUILD SUCCESSFUL in 1s\n", "> Task :a:test SKIPPED\n> Task :b:test NO-SOURCE\n> Task :check UP-TO-DATE\n", "> Task :checkstyleMain NO-SOURCE\n> Task :test NO-SOURCE\n"},
 			"", "3 tests completed, 1 failed\n\n> Task :test FAILED\n",
 			[]string{
 				"> Task :a:test NO-SOURCE\n> Task :b:test\n", "> Task :a:test NO-SOURCE\n> Task :b:test UP-TO-DATE\n", "> Task :compileTestJava NO-SOURCE\n", "> Task :assemble\n> Task :test NO-SOURCE\n> Task :build\n",
-				"> Task :assembleAndroidTest NO-SOURCE\n", "> Task :a:testDebugUnitTest FROM-CACHE\n> Task :test NO-SOURCE\n",
+				"> Task :assembleAndroidTest NO-SOURCE\n", "> Task :checkstyleMain\n> Task :test NO-SOURCE\n> Task :check\n", "> Task :a:ktlintCheck UP-TO-DATE\n> Task :a:test NO-SOURCE\n", "> Task :a:testDebugUnitTest FROM-CACHE\n> Task :test NO-SOURCE\n",
 			},
 		}, {
 			"TestNG", []string{rule + "Total tests run: 0, Passes: 0, Failures: 0, Skips: 0\n" + rule, "    Total tests run: 2, Failures: 0, Skips: 2\n"},
