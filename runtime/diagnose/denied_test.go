@@ -36,9 +36,10 @@ func TestDenied(t *testing.T) {
 		{"rerun", "=========== 2 passed, 1 rerun in 0.12s ===========\n", 0, false},
 		{"xfailed", "=========== 2 passed, 1 xfailed in 0.12s ===========\n", 0, false},
 		{"long, red at both ends", pytestRed + long + pytestRed, 4, true},
-		{"too long, red at both ends", pytestRed + longer + pytestRed, 0, false}, // what came between may have passed
+		{"too long, red at both ends", pytestRed + longer + pytestRed, 4, true}, // what came between is not looked at
+		{"too long, red and then green", pytestRed + longer + pytestGreen, 0, false},
 		{"too long, red at its end alone", longer + pytestRed, 2, true},
-		{"too long, red at its beginning alone", pytestRed + longer, 0, false},
+		{"too long, red at its beginning alone", pytestRed + longer, 2, true},
 		{"mocha", mochaRed, 3, true},
 		{"mocha, green", "  2 passing (10ms)\n", 0, false},
 		{"mocha, green and then red", "  2 passing (10ms)\n" + mochaRed, 0, false},
@@ -98,6 +99,28 @@ func TestDenied(t *testing.T) {
 		if len(c.text) < scanned {
 			if failed, denied = pieces.Denied(); failed != c.failed || denied != c.denied {
 				t.Errorf("%s, byte by byte: %d, %v; want %d, %v", c.name, failed, denied, c.failed, c.denied)
+			}
+		}
+	}
+}
+
+// What a stream says of failures does not depend on how much the other one says of nothing.
+func TestDeniedBesideNoise(t *testing.T) {
+	noise := []byte(strings.Repeat("a line of a log\n", further+20_000))
+	for _, text := range []string{"=========== 2 failed, 1 passed in 0.12s ===========\n", "Ran 3 tests in 0.001s\n\nFAILED (failures=2)\n", "TAP version 13\nok 1 - a\nnot ok 2 - b\nnot ok 3 - c\n1..3\n"} {
+		for stream := range 2 {
+			for _, first := range []bool{true, false} {
+				var c Counter
+				if first {
+					c.Write(stream, []byte(text))
+				}
+				c.Write(1-stream, noise)
+				if !first {
+					c.Write(stream, []byte(text))
+				}
+				if failed, denied := c.Denied(); failed != 2 || !denied {
+					t.Errorf("%q on stream %d, before the noise: %v: %d, %v", text, stream, first, failed, denied)
+				}
 			}
 		}
 	}
