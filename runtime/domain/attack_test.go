@@ -224,7 +224,7 @@ var onFolder = []attack{
 		}
 		return err
 	}, true},
-	{"mounts in a namespace of its own", func(_ int, f string) error { return nested(f) }, false},
+	{"mounts in a namespace of its own", func(int, string) error { return nested() }, false},
 }
 
 // inherited looks for the folder behind the descriptors that are open.
@@ -322,8 +322,8 @@ func uring(name string) error {
 }
 
 // nested tries to take the masks away with all capabilities in namespaces of its own.
-func nested(folder string) error {
-	out, err := nestedCommand(folder).CombinedOutput()
+func nested() error {
+	out, err := nestedCommand("mounts").CombinedOutput()
 	if err != nil {
 		return fmt.Errorf("%w: %s", err, out)
 	}
@@ -393,6 +393,21 @@ func attackMain(name string, args []string) int {
 	}
 	if name == "inherited" {
 		if err := inherited(0, ""); err != nil {
+			fmt.Println(err)
+			return 1
+		}
+		return 0
+	}
+	if name == "gone" {
+		out, err := nestedCommand("gone-inside").CombinedOutput()
+		fmt.Printf("%s", out)
+		if err != nil {
+			return 1
+		}
+		return 0
+	}
+	if name == "gone-inside" {
+		if err := gone(); err != nil {
 			fmt.Println(err)
 			return 1
 		}

@@ -214,9 +214,9 @@ func (p *place) attacked(mode Mode, dumpable bool) (string, int) {
 	return p.finish(p.commandOf(script{Options: Options{Modes: []Mode{mode}, Argv: []string{p.self, attackWord, "all"}}, Dumpable: dumpable, Servers: true}))
 }
 
-// nestedCommand runs the mounts among the attacks as root of namespaces of its own.
-func nestedCommand(string) *exec.Cmd {
-	cmd := exec.Command("/proc/self/exe", attackWord, "mounts")
+// nestedCommand runs an attack as root of namespaces of its own.
+func nestedCommand(word string) *exec.Cmd {
+	cmd := exec.Command("/proc/self/exe", attackWord, word)
 	cmd.SysProcAttr = &syscall.SysProcAttr{
 		Cloneflags:  unix.CLONE_NEWUSER | unix.CLONE_NEWNS | unix.CLONE_NEWPID,
 		UidMappings: []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getuid(), Size: 1}},

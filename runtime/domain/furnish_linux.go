@@ -66,29 +66,27 @@ func (m *mask) mount() error {
 	if err != nil {
 		return fail(err)
 	}
-	at := "/proc/self/fd/" + strconv.Itoa(fd)
-	if m.File {
-		if !hideable(st.Mode) {
-			return nil
-		}
-		if err := unix.Mount("/dev/null", at, "", unix.MS_BIND, ""); err != nil {
-			return fail(err)
-		}
+	if m.File && !hideable(st.Mode) {
 		return nil
 	}
 	keep := make([]int, len(m.Keep))
 	for i, path := range m.Keep {
 		fd, err := unix.Open(path, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
-		if err != nil {
+		switch {
+		case err == nil:
+			defer unix.Close(fd)
+		case m.ReadOnly || err != unix.ENOENT && err != unix.ENOTDIR:
 			return &os.PathError{Op: "open", Path: path, Err: err}
 		}
-		defer unix.Close(fd)
-		keep[i] = fd
+		keep[i] = fd // -1: the server of the user that was to be left has ended
 	}
-	if err := unix.Mount("dialect", at, "tmpfs", unix.MS_NOSUID|unix.MS_NODEV, "mode=0700"); err != nil {
-		return fail(err)
+	if gone, err := m.cover(fd); gone || err != nil {
+		return err
 	}
 	for i, path := range m.Keep {
+		if keep[i] < 0 {
+			continue
+		}
 		if !strings.HasPrefix(path, m.Path+"/") {
 			return fail(fmt.Errorf("%s is not below it", path))
 		}
@@ -100,7 +98,8 @@ func (m *mask) mount() error {
 			return err
 		}
 		f.Close()
-		if err := unix.Mount("/proc/self/fd/"+strconv.Itoa(keep[i]), path, "", unix.MS_BIND, ""); err != nil {
+		err = unix.Mount("/proc/self/fd/"+strconv.Itoa(keep[i]), path, "", unix.MS_BIND, "")
+		if err != nil && (m.ReadOnly || err != unix.ENOENT) {
 			return &os.PathError{Op: "bind", Path: path, Err: err}
 		}
 	}
@@ -110,4 +109,25 @@ func (m *mask) mount() error {
 		}
 	}
 	return nil
+}
+
+// cover mounts what hides the mask's path over a descriptor of it. gone says that it was removed since it was opened: a server of the user
+// can end at any time, and takes its socket with it. It is an error of the folder alone.
+func (m *mask) cover(fd int) (gone bool, err error) {
+	at := "/proc/self/fd/" + strconv.Itoa(fd)
+	if m.File {
+		if err = unix.Access(os.DevNull, unix.F_OK); err != nil { // it would be ENOENT below, too
+			return false, &os.PathError{Op: "mask", Path: os.DevNull, Err: err}
+		}
+		err = unix.Mount(os.DevNull, at, "", unix.MS_BIND, "")
+	} else {
+		err = unix.Mount("dialect", at, "tmpfs", unix.MS_NOSUID|unix.MS_NODEV, "mode=0700")
+	}
+	switch {
+	case err == unix.ENOENT && !m.ReadOnly:
+		return true, nil
+	case err != nil:
+		return false, &os.PathError{Op: "mask", Path: m.Path, Err: err}
+	}
+	return false, nil
 }
