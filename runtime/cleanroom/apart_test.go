@@ -8,9 +8,11 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
 	"golang.org/x/sys/unix"
@@ -371,6 +373,94 @@ func TestAwayMoved(t *testing.T) {
 	}
 	if out, err := look(); err == nil || !strings.Contains(err.Error(), "not the directory any more") {
 		t.Errorf("it was moved, and a command runs: %q, %v", out, err)
+	}
+}
+
+// A server that ends removes its socket, and the directory that it made for that: commands run on. Where both are there anew they are hidden.
+func TestAwayRemoved(t *testing.T) {
+	parent := home(t)
+	apart(t, project(t, parent), Options{}).Close()
+	dir := filepath.Join(parent, "d")
+	serve := func() net.Listener {
+		t.Helper()
+		if err := os.Mkdir(dir, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		l, err := net.Listen("unix", filepath.Join(dir, "s"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return l
+	}
+	l := serve()
+	a := away(t, nil, []string{filepath.Join(dir, "s")})
+	look := func() string {
+		t.Helper()
+		room, err := Masked([]string{helperName}, a)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, err := process.New(process.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer p.Close()
+		res := p.Run(context.WithoutCancel(t.Context()), &process.Command{Argv: []string{"sh", "-c", "ls d; test -S d/s && echo seen; exit 0"}, Dir: parent, Env: os.Environ(), Room: room})
+		if res.Err != nil {
+			t.Fatal(res.Err)
+		}
+		return string(res.Stdout.Head)
+	}
+	if out := look(); out != "s\n" {
+		t.Errorf("%q", out)
+	}
+	l.Close()
+	if err := os.Remove(dir); err != nil {
+		t.Fatal(err)
+	}
+	if out := look(); out != "" {
+		t.Errorf("%q", out)
+	}
+	defer serve().Close()
+	if out := look(); out != "s\n" {
+		t.Errorf("anew: %q", out)
+	}
+}
+
+const goneName = "cleanroom-test: gone"
+
+// goneMain hides, in a mount namespace of its own, a directory and a file that were removed after they had been opened.
+func goneMain(dir string) int {
+	for _, name := range []string{"d", "f"} {
+		name = filepath.Join(dir, name)
+		fd, err := unix.Open(name, unix.O_PATH, 0)
+		err = errors.Join(err, os.Remove(name))
+		gone, e := cover(fd, filepath.Base(name) == "d")
+		if err = errors.Join(err, e); err != nil || !gone {
+			fmt.Println(name, gone, err)
+			return 1
+		}
+	}
+	return 0
+}
+
+// What is removed between the look at it and its mask is gone, and no error.
+func TestMaskOfWhatIsGone(t *testing.T) {
+	dir := t.TempDir()
+	put(t, dir, "f", "")
+	if err := os.Mkdir(filepath.Join(dir, "d"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command("/proc/self/exe")
+	cmd.Args = []string{goneName, dir}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: unix.CLONE_NEWUSER | unix.CLONE_NEWNS,
+		UidMappings: []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getuid(), Size: 1}},
+		GidMappings: []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getgid(), Size: 1}},
+	}
+	if out, err := cmd.CombinedOutput(); errors.Is(err, unix.EPERM) {
+		t.Skip("no namespaces here")
+	} else if err != nil {
+		t.Errorf("%v\n%s", err, out)
 	}
 }
 

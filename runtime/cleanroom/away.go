@@ -23,6 +23,10 @@ type masked struct {
 	Dir, Name []byte
 	Dev, Ino  uint64 // of Dir; 0 where it was not there
 	Only      *only  // nil for whatever is there
+
+	// dir is Dir, open, where what is hidden is a server's, which may end and remove both at any time. nil: it was not there, or nothing would tell that
+	// it was removed. A helper does not get it.
+	dir *os.File
 }
 
 // An only is what a mask is for: a socket or a device, or a directory where one was when the mask was made. Whatever else is found in its
@@ -38,8 +42,12 @@ func NewAway(hide, mask []string) (*Away, error) {
 		if i >= len(hide) {
 			info, err := os.Lstat(path)
 			k.Only = &only{Dir: err == nil && info.IsDir()}
+			k.dir = hold(string(k.Dir))
 		}
 		info, err := os.Lstat(string(k.Dir))
+		if k.dir != nil {
+			info, err = k.dir.Stat()
+		}
 		switch {
 		case err == nil:
 			id, _ := files.Identity(info)

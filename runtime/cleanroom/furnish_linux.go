@@ -147,11 +147,37 @@ func hasMounts(dir string) bool {
 	return err != nil || slices.ContainsFunc(mounts, func(m namespace.Mount) bool { return strings.HasPrefix(m.At, dir+"/") })
 }
 
-// keepAway hides what commands are kept from.
+// keepAway hides what commands are kept from. A directory that was moved has to be where it was; one that was removed, as the servers of its
+// sockets do when they end, is as one that was not there.
 func (f *furniture) keepAway(a *Away) {
-	if a != nil {
-		f.Away = a.all
+	if a == nil {
+		return
 	}
+	f.Away = slices.Clone(a.all)
+	for i := range f.Away {
+		if k := &f.Away[i]; k.dir != nil && removed(k.dir) {
+			k.Dev, k.Ino = 0, 0
+		}
+	}
+}
+
+// hold opens a directory that nothing is done with but to look whether it was removed; nil where that cannot be told.
+func hold(path string) *os.File {
+	dir, err := os.OpenFile(path, unix.O_PATH|unix.O_DIRECTORY|unix.O_NOFOLLOW, 0)
+	if err != nil {
+		return nil
+	}
+	if removed(dir) { // or of a file system that counts no names
+		dir.Close()
+		return nil
+	}
+	return dir
+}
+
+// removed reports whether a directory has no name any more.
+func removed(dir *os.File) bool {
+	var st unix.Stat_t
+	return unix.Fstat(int(dir.Fd()), &st) == nil && st.Nlink == 0
 }
 
 // Masked is the room of a command that sees the machine as it is, but for what it is kept from and those of these directories that
@@ -356,21 +382,38 @@ func mask(path string, only *only) error {
 		defer unix.Close(fd)
 		err = unix.Fstat(fd, &st)
 	}
-	at := "/proc/self/fd/" + strconv.Itoa(fd)
 	switch {
 	case err == unix.ENOENT || err == unix.ENOTDIR || err == unix.EACCES: // the room has it not, or nobody in it gets there
 		return nil
 	case err == nil && only != nil && !only.is(&st):
 		return nil
-	case err == nil && st.Mode&unix.S_IFMT == unix.S_IFDIR:
-		err = unix.Mount("dialect", at, "tmpfs", unix.MS_NOSUID|unix.MS_NODEV, "mode=0700")
 	case err == nil:
-		err = unix.Mount(os.DevNull, at, "", unix.MS_BIND, "")
+		var gone bool
+		if gone, err = cover(fd, st.Mode&unix.S_IFMT == unix.S_IFDIR); gone { // another may be there by now
+			return mask(path, only)
+		}
 	}
 	if err != nil {
 		return &os.PathError{Op: "mask", Path: path, Err: err}
 	}
 	return nil
+}
+
+// cover mounts what hides the file or directory of a descriptor over it. gone says that it was removed since it was opened.
+func cover(fd int, dir bool) (gone bool, err error) {
+	at := "/proc/self/fd/" + strconv.Itoa(fd)
+	if dir {
+		err = unix.Mount("dialect", at, "tmpfs", unix.MS_NOSUID|unix.MS_NODEV, "mode=0700")
+	} else {
+		if err := unix.Access(os.DevNull, unix.F_OK); err != nil { // it would be ENOENT below, too
+			return false, err
+		}
+		err = unix.Mount(os.DevNull, at, "", unix.MS_BIND, "")
+	}
+	if err == unix.ENOENT {
+		return true, nil
+	}
+	return false, err
 }
 
 // is reports whether a mask is for what st describes.

@@ -27,8 +27,11 @@ import (
 const helperName = "dialect: room of a test"
 
 func TestMain(m *testing.M) {
-	if os.Args[0] == helperName {
+	switch os.Args[0] {
+	case helperName:
 		os.Exit(process.Become(os.Args[1:], Furnish))
+	case goneName:
+		os.Exit(goneMain(os.Args[1]))
 	}
 	os.Exit(m.Run())
 }

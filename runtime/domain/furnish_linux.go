@@ -80,7 +80,10 @@ func (m *mask) mount() error {
 		}
 		keep[i] = fd // -1: the server of the user that was to be left has ended
 	}
-	if gone, err := m.cover(fd); gone || err != nil {
+	switch gone, err := m.cover(fd); {
+	case gone: // another may be there by now
+		return m.mount()
+	case err != nil:
 		return err
 	}
 	for i, path := range m.Keep {
