@@ -388,8 +388,11 @@ func mounts(folder string) error {
 func attackMain(name string, args []string) int {
 	target, folder := os.Getenv("TARGET"), os.Getenv("FOLDER")
 	if name == "inject" {
-		inject()
+		inject(args)
 		return 0
+	}
+	if name == "foreground" {
+		return foreground()
 	}
 	if name == "inherited" {
 		if err := inherited(0, ""); err != nil {

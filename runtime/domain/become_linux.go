@@ -11,7 +11,6 @@ import (
 	"strings"
 	"sync/atomic"
 	"syscall"
-	"unsafe"
 
 	"golang.org/x/sys/unix"
 
@@ -213,15 +212,15 @@ func (h *helper) run(argv []string) (word, error) {
 			attr.Files[i] = uintptr(h.tty)
 		}
 	}
+	// It is in the foreground before it runs: a key that is typed then is for it.
+	attr.Sys.Foreground, attr.Sys.Ctty = h.tty >= 0, h.tty
 	pid, err := syscall.ForkExec(path, argv, attr)
 	if err != nil {
 		return word{Ended: true, Code: process.StatusNotRunnable, Text: (&os.PathError{Op: "exec", Path: path, Err: err}).Error()}, nil
 	}
-	// What the command sends does nothing here. Not before it was started: it would inherit what is ignored.
+	// What the command sends does nothing here. Not before it was started: what this process was made to ignore, as by nohup, the command ignores, too.
 	signal.Notify(make(chan os.Signal, 1))
-	signal.Ignore(unix.SIGTTOU)
 	h.group.Store(int64(pid))
-	h.foreground()
 	go h.listen()
 	for {
 		var ws unix.WaitStatus
@@ -232,10 +231,6 @@ func (h *helper) run(argv []string) (word, error) {
 			return word{}, os.NewSyscallError("wait4", err)
 		case got != pid:
 		case ws.Stopped():
-			if s := ws.StopSignal(); (s == unix.SIGTTIN || s == unix.SIGTTOU) && h.foreground() {
-				_ = unix.Kill(-pid, unix.SIGCONT) // it was faster than this process
-				continue
-			}
 			if err := send(wire, word{Stopped: true}, -1); err != nil {
 				return word{}, err
 			}
@@ -245,19 +240,6 @@ func (h *helper) run(argv []string) (word, error) {
 			return word{Ended: true, Code: ws.ExitStatus()}, nil
 		}
 	}
-}
-
-// foreground gives the terminal to the command, as long as this process has it.
-func (h *helper) foreground() bool {
-	if h.tty < 0 {
-		return false
-	}
-	if now, err := unix.IoctlGetInt(h.tty, unix.TIOCGPGRP); err != nil || now != unix.Getpgrp() {
-		return false
-	}
-	group := int32(h.group.Load())
-	_, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(h.tty), unix.TIOCSPGRP, uintptr(unsafe.Pointer(&group)))
-	return errno == 0
 }
 
 // listen does what the process that started this one says, and ends with it.

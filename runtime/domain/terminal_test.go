@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"sync"
@@ -21,6 +20,7 @@ import (
 // A screen is the terminal of a user: what is around a domain runs on it, as the leader of its session.
 type screen struct {
 	t      *testing.T
+	name   string // its path
 	master *os.File
 	tty    *os.File
 	cmd    *exec.Cmd
@@ -33,6 +33,14 @@ type screen struct {
 // show runs a command in a domain on a terminal of 30 lines of 100.
 func (p *place) show(s script) *screen {
 	p.t.Helper()
+	v := p.terminal()
+	v.run(p, s)
+	return v
+}
+
+// terminal makes a terminal of the user, of 30 lines of 100.
+func (p *place) terminal() *screen {
+	p.t.Helper()
 	master, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
 	if err != nil {
 		p.t.Fatal(err)
@@ -44,7 +52,8 @@ func (p *place) show(s script) *screen {
 	if err != nil {
 		p.t.Fatal(err)
 	}
-	tty, err := os.OpenFile(fmt.Sprintf("/dev/pts/%d", n), os.O_RDWR|unix.O_NOCTTY, 0)
+	name := fmt.Sprintf("/dev/pts/%d", n)
+	tty, err := os.OpenFile(name, os.O_RDWR|unix.O_NOCTTY, 0)
 	if err != nil {
 		p.t.Fatal(err)
 	}
@@ -52,16 +61,9 @@ func (p *place) show(s script) *screen {
 	if err != nil {
 		p.t.Fatal(err)
 	}
-	v := &screen{t: p.t, master: master, tty: tty, before: *before}
-	v.size(30, 100)
-	cmd := p.commandOf(s)
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = tty, tty, tty
-	cmd.SysProcAttr.Setctty = true
 	_ = tty.Chown(p.uid, -1)
-	v.cmd = cmd
-	if err := cmd.Start(); err != nil {
-		p.t.Fatal(err)
-	}
+	v := &screen{t: p.t, name: name, master: master, tty: tty, before: *before}
+	v.size(30, 100)
 	go func() {
 		buf := make([]byte, 4096)
 		for {
@@ -75,12 +77,25 @@ func (p *place) show(s script) *screen {
 		}
 	}()
 	p.t.Cleanup(func() {
-		_ = cmd.Process.Kill()
-		_ = cmd.Wait()
+		if v.cmd != nil && v.cmd.Process != nil {
+			_ = v.cmd.Process.Kill()
+			_ = v.cmd.Wait()
+		}
 		tty.Close()
 		master.Close()
 	})
 	return v
+}
+
+// run runs a command in a domain on the terminal.
+func (v *screen) run(p *place, s script) {
+	v.t.Helper()
+	v.cmd = p.commandOf(s)
+	v.cmd.Stdin, v.cmd.Stdout, v.cmd.Stderr = v.tty, v.tty, v.tty
+	v.cmd.SysProcAttr.Setctty = true
+	if err := v.cmd.Start(); err != nil {
+		v.t.Fatal(err)
+	}
 }
 
 func (v *screen) size(rows, columns uint16) {
@@ -132,9 +147,10 @@ func TestTerminal(t *testing.T) {
 			p := newPlace(t)
 			v := p.show(script{Options: Options{Modes: []Mode{mode}, Argv: []string{"sh", "-c", `
 				stty size; test -t 0 && test -t 1 && test -t 2 && echo three
-				trap 'stty size; echo resized' WINCH
+				trap 'resized=yes' WINCH
 				read line; echo "got $line"
-				until read line; do :; done; echo "then $line"
+				until test "$resized"; do sleep 0.01; done; stty size; echo resized # not in a read, which a trap waits for that came just before it
+				read line; echo "then $line"
 				trap 'echo interrupted' INT
 				sh -c 'echo sleeping; exec sleep 1000' # asleep or not yet, the key ends it: between a word of the shell itself and its child it would not
 				echo awake; exit 9`}}})
@@ -170,15 +186,10 @@ func TestJobs(t *testing.T) {
 	p := newPlace(t)
 	v := p.show(script{Options: Options{Modes: []Mode{Namespaces}, Argv: []string{"bash", "--norc", "-i"}, Env: []string{"PS1=ready>"}}})
 	v.await("ready>")
-	v.typed("sleep 1000\r")
-	v.await("sleep 1000")
-	for tries := 0; !strings.Contains(v.shown(), "Stopped"); tries++ { // it may not be in the foreground yet
-		v.typed("\x1a")
-		time.Sleep(20 * time.Millisecond)
-		if tries == 500 {
-			t.Fatal(v.shown())
-		}
-	}
+	v.typed("sh -c 'echo it is th''ere; exec sleep 1000'\r") // its shell gives it the terminal before it runs
+	v.await("it is there")
+	v.typed("\x1a")
+	v.await("Stopped")
 	v.typed("kill -9 %1; while kill -0 %1; do :; done 2>/dev/null; echo it is go''ne\r")
 	v.await("it is gone")
 	v.typed("exit 3\r")
@@ -192,18 +203,36 @@ func TestStopped(t *testing.T) {
 	p := newPlace(t)
 	v := p.show(script{Suspends: true, Options: Options{Modes: []Mode{Namespaces}, Argv: []string{"sh", "-c", "echo up; read line; echo got $line; exit 6"}}})
 	v.await("up")
-	for tries := 0; !strings.Contains(v.shown(), "SUSPENDED"); tries++ { // it may not be in the foreground yet
-		v.typed("\x1a")
-		time.Sleep(20 * time.Millisecond)
-		if tries == 500 {
-			t.Fatal(v.shown())
-		}
-	}
+	v.typed("\x1a")
+	v.await("SUSPENDED")
 	v.typed("on\r")
 	v.await("got on")
 	if status := v.ended(); status != 6 {
 		t.Errorf("exit %d:\n%s", status, v.shown())
 	}
+}
+
+// The terminal is the command's from its first instruction on: a key that comes then reaches it.
+func TestForeground(t *testing.T) {
+	for _, mode := range append([]Mode{None}, held...) {
+		t.Run(string(mode), func(t *testing.T) {
+			p := newPlace(t)
+			v := p.show(script{Suspends: true, Options: Options{Modes: []Mode{mode}, Argv: []string{p.self, attackWord, "foreground"}}})
+			if status := v.ended(); status != 0 || strings.Contains(v.shown(), "SUSPENDED") {
+				t.Errorf("exit %d:\n%s", status, v.shown())
+			}
+		})
+	}
+}
+
+// foreground returns 0 if this process is in the foreground of its terminal.
+func foreground() int {
+	now, err := unix.IoctlGetInt(0, unix.TIOCGPGRP)
+	if err != nil || now != unix.Getpgrp() {
+		fmt.Println("the foreground is", now, "and not", unix.Getpgrp(), err)
+		return 1
+	}
+	return 0
 }
 
 // A stream that is not a terminal is handed over; a terminal becomes the pseudo terminal.
@@ -242,45 +271,51 @@ func TestDirectoryStream(t *testing.T) {
 	}
 }
 
-// What is typed into the terminal of the user by force, and written onto it, does not arrive.
+// What is typed into the terminals of the user by force, and written onto them, does not arrive.
 func TestInjection(t *testing.T) {
 	p := newPlace(t)
 	for _, plain := range []bool{true, false} {
-		v := p.show(script{Plain: plain, Options: Options{Modes: []Mode{Namespaces}, Argv: []string{p.self, attackWord, "inject"}}})
+		v, other := p.terminal(), p.terminal() // their names are two, and that of its own terminal is one of them at most
+		v.run(p, script{Plain: plain, Options: Options{Modes: []Mode{Namespaces}, Argv: []string{p.self, attackWord, "inject", v.name, other.name}}})
 		v.await("done")
 		v.ended()
-		if err := unix.SetNonblock(int(v.tty.Fd()), true); err != nil {
-			t.Fatal(err)
-		}
-		n, _ := unix.IoctlGetInt(int(v.tty.Fd()), unix.TIOCINQ)
-		legacy, _ := os.ReadFile("/proc/sys/dev/tty/legacy_tiocsti")
-		switch {
-		case plain && n == 0 && strings.TrimSpace(string(legacy)) != "0":
-			t.Errorf("TIOCSTI shows nothing here: %s", v.shown())
-		case !plain && n != 0:
-			t.Errorf("%d bytes were typed into the terminal of the user", n)
-		}
-		if strings.Contains(v.shown(), "FORGED") != plain {
-			t.Errorf("plain %v: %s", plain, v.shown())
+		for _, v := range []*screen{v, other} {
+			if _, err := v.tty.WriteString("the end\n"); err != nil { // after all that was written onto it
+				t.Fatal(err)
+			}
+			v.await("the end")
+			if err := unix.SetNonblock(int(v.tty.Fd()), true); err != nil {
+				t.Fatal(err)
+			}
+			n, _ := unix.IoctlGetInt(int(v.tty.Fd()), unix.TIOCINQ)
+			legacy, _ := os.ReadFile("/proc/sys/dev/tty/legacy_tiocsti")
+			switch own := v != other; {
+			case plain && own && n == 0 && strings.TrimSpace(string(legacy)) != "0":
+				t.Errorf("TIOCSTI shows nothing here: %s", v.shown())
+			case !plain && n != 0:
+				t.Errorf("%d bytes were typed into the terminal of the user", n)
+			}
+			if strings.Contains(v.shown(), "FORGED") != plain {
+				t.Errorf("plain %v: %s", plain, v.shown())
+			}
 		}
 	}
 }
 
-// inject types into every terminal that it finds, and writes onto those that are not its own.
-func inject() {
-	var name [1]byte
-	list, _ := filepath.Glob("/dev/pts/[0-9]*")
+// inject types into the terminals of this test, wherever their names lead, and writes onto those that are not its own. Those of other processes are
+// left alone: without a domain it reaches them.
+func inject(names []string) {
 	own := ttyName()
-	for _, path := range append(list, "/dev/tty") {
+	plain := os.Getenv("TARGET") == strconv.Itoa(os.Getpid()) // without a domain all are the user's
+	for _, path := range append(names, "/dev/tty") {
 		fd, err := unix.Open(path, unix.O_RDWR|unix.O_NOCTTY|unix.O_NONBLOCK, 0)
 		if err != nil {
 			continue
 		}
 		for _, c := range []byte("x\n") {
-			name[0] = c
-			_, _, _ = unix.Syscall(unix.SYS_IOCTL, uintptr(fd), unix.TIOCSTI, uintptr(unsafe.Pointer(&name)))
+			_, _, _ = unix.Syscall(unix.SYS_IOCTL, uintptr(fd), unix.TIOCSTI, uintptr(unsafe.Pointer(&c)))
 		}
-		if path != own && path != "/dev/tty" || os.Getenv("TARGET") == strconv.Itoa(os.Getpid()) { // without a domain all are the user's
+		if path != own && path != "/dev/tty" || plain {
 			_, _ = unix.Write(fd, []byte("FORGED\n"))
 		}
 		unix.Close(fd)
