@@ -138,7 +138,6 @@ func TestMasksWhatComesLater(t *testing.T) {
 	empty, full := p.mkdir(filepath.Join(home, "empty")), p.mkdir(filepath.Join(home, "full"))
 	p.write(filepath.Join(full, "notes"), "")
 	desktop := p.mkdir(filepath.Join(home, ".docker/desktop"))
-	t.Cleanup(func() { os.Remove("/tmp/zellij-" + strconv.Itoa(p.uid)) })
 	f := p.masked("test -e ../home/full/notes; ! test -e ../home/empty/x", "HOME="+home, "DOCKER_HOST=unix://"+empty+"/docker.sock", "TMUX="+full+"/tm,1,2")
 	for _, dir := range []string{empty, desktop, "/tmp/zellij-" + strconv.Itoa(p.uid), "/tmp/tmux-" + strconv.Itoa(p.uid)} {
 		if !slices.Contains(f.Masked, dir) {
