@@ -4,6 +4,7 @@ package process
 
 import (
 	"context"
+	"os"
 	"path/filepath"
 	"strconv"
 	"testing"
@@ -40,6 +41,46 @@ func TestPause(t *testing.T) {
 	}
 }
 
+// A command that is started while the launcher is paused is stopped, too: whoever stops this process did not find it.
+func TestStartedWhilePaused(t *testing.T) {
+	if stateOf(os.Getpid()) == "" {
+		t.Skip("nothing tells the state of a process here")
+	}
+	l := start(t)
+	resume := l.Pause()
+	file := filepath.Join(t.TempDir(), "pids")
+	done := make(chan Result, 1)
+	go func() { done <- l.Run(context.Background(), command(t, "sleep", file)) }()
+	defer l.Kill()
+	stopped := func() bool {
+		pid := leader(l)
+		return pid > 0 && stateOf(pid) == "T"
+	}
+	for deadline := time.Now().Add(10 * time.Second); !stopped(); time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("it runs")
+		}
+	}
+	resume()
+	for len(pids(file)) == 0 {
+		time.Sleep(time.Millisecond)
+	}
+	l.Kill()
+	if res := <-done; res.Stop != Interrupted {
+		t.Errorf("got %+v", res)
+	}
+}
+
+// leader is the process of the command that runs; 0 for none.
+func leader(l *Launcher) (pid int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for r := range l.running {
+		pid = int(r.pid.Load())
+	}
+	return pid
+}
+
 // pauses reports whether the pause came before the budget was spent: it proves something then.
 func pauses(t *testing.T, budget time.Duration) bool {
 	l := start(t)
@@ -66,8 +107,10 @@ func pauses(t *testing.T, budget time.Duration) bool {
 	default:
 	}
 	for _, pid := range pids(file) {
-		if state := stateOf(pid); state != "" && state != "T" {
-			t.Errorf("%d is in state %s", pid, state)
+		for deadline := time.Now().Add(time.Minute); stateOf(pid) != "" && stateOf(pid) != "T"; time.Sleep(time.Millisecond) {
+			if time.Now().After(deadline) {
+				t.Fatalf("%d is in state %s", pid, stateOf(pid))
+			}
 		}
 	}
 	resume()

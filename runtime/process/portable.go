@@ -173,6 +173,7 @@ func (r *run) execute() {
 		exited <- err
 	}()
 	r.pid.Store(int64(proc.Pid))
+	r.launcher.join(r)
 	r.watch(proc, rs, exited, started)
 	r.pin.Lock()
 	r.pid.Store(0)

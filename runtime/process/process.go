@@ -300,8 +300,7 @@ func (l *Launcher) Kill() {
 // Slept is for how long the launcher was paused, in all.
 func (l *Launcher) Slept() time.Duration { return time.Duration(l.slept.Load()) }
 
-// Pause stops what runs, and the clocks of all budgets, until Resume. What starts
-// meanwhile is not stopped: anyone who calls Pause is about to stop this process too.
+// Pause stops what runs, what is being started, and the clocks of all budgets, until resume is called.
 func (l *Launcher) Pause() (resume func()) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -320,6 +319,18 @@ func (l *Launcher) Pause() (resume func()) {
 		for r := range l.running {
 			r.hold(false)
 		}
+	}
+}
+
+// join stops a command whose process has just become known where the launcher is paused: Pause did not find it.
+func (l *Launcher) join(r *run) {
+	if !l.stopped.Load() {
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.stopped.Load() {
+		r.hold(true)
 	}
 }
 

@@ -262,6 +262,7 @@ func (w *watcher) start() error {
 		return e
 	}
 	w.run.pid.Store(int64(w.pid))
+	w.launcher.join(w.run)
 	w.guarded = w.launcher.platform.guard.begin(w.run)
 	w.slept = w.launcher.slept.Load()
 	w.started = w.result.Started
