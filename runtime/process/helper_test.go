@@ -290,11 +290,10 @@ func leaks(t testing.TB) {
 	t.Cleanup(func() {
 		t.Helper()
 		var now string
-		for range 100 {
-			if now = openFiles(t); now == fds && runtime.NumGoroutine() <= goroutines {
+		for deadline := time.Now().Add(time.Minute); ; time.Sleep(5 * time.Millisecond) { // goroutines need a moment to return
+			if now = openFiles(t); now == fds && runtime.NumGoroutine() <= goroutines || time.Now().After(deadline) {
 				break
 			}
-			time.Sleep(10 * time.Millisecond) // goroutines need a moment to return
 		}
 		if now != fds {
 			t.Errorf("open files before:\n%s\nafter:\n%s", fds, now)
