@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -164,15 +165,25 @@ func TestFullDiskRunsNothing(t *testing.T) {
 	disk := smallDisk(t)
 	s := begin(t, work(t, nil), func(c *Config) { c.Folder = filepath.Join(disk, "folder") })
 	free := fill(t, disk)
-	defer free()
 	for range 20 { // the files of the store may have room for some
 		o, err := s.run(t, checkFile)
 		switch {
-		case err != nil:
-			return // refused, as of then
-		case o.Degraded != "" && o.Results[0].Process != nil:
-			t.Errorf("a line ran (%s), and not even that it began is recorded: %s", o.Results[0].Verdict, o.Degraded)
+		case err != nil: // refused, as of then
+			free()
+			return
+		case o.Degraded != "" && o.Results[0].Process != nil: // there was room for the beginning, and none for the receipt
+			free()
+			if _, err := s.run(t, checkFile); err != nil {
+				t.Fatal(err)
+			}
+			if !slices.ContainsFunc(s.proof(t).Records, func(rec receipts.BundleRecord) bool {
+				return rec.Kind == receipts.KindRun && strings.Contains(rec.Body, o.Run)
+			}) {
+				t.Errorf("a line ran (%s), and not even that it began is recorded: %s", o.Results[0].Verdict, o.Degraded)
+			}
+			return
 		}
 	}
+	free()
 	t.Error("20 runs on a full disk")
 }
