@@ -274,8 +274,12 @@ func TestTheGroupIsKilled(t *testing.T) {
 		t.Fatal(err)
 	}
 	p.mu.Lock()
-	text := p.live["bad-server"].stderr.String()
+	s := p.live["bad-server"]
 	p.mu.Unlock()
+	text := ""
+	for deadline := time.Now().Add(time.Minute); !strings.HasSuffix(text, "\n") && time.Now().Before(deadline); text = s.stderr.String() { // it is read beside the answer
+		time.Sleep(time.Millisecond)
+	}
 	p.Close()
 	gone(t, text)
 
