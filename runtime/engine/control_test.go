@@ -166,12 +166,12 @@ func TestExclusiveWaits(t *testing.T) {
 		t.Errorf("got %+v", r)
 	}
 	// A run started by the lock's holder does not wait for it.
+	step.Budget.Timeout = 0
 	o = run(t, b.plan(step), engine.Options{LockDir: locks, Locks: []string{"db"}, Options: attempt.Options{Store: open(t, t.TempDir())}})
 	if got := verdicts(o.Results); got != "passed" {
 		t.Errorf("got %s", got)
 	}
 	// An interrupted wait ends at once.
-	step.Budget.Timeout = 0
 	short, stop := context.WithCancelCause(context.Background())
 	time.AfterFunc(50*time.Millisecond, func() { stop(engine.Signal{Name: "SIGINT"}) })
 	o = engine.Run(short, b.plan(step), engine.Options{LockDir: locks, Options: attempt.Options{Run: "r-s", Environ: os.Environ(), Degraded: "none"}})

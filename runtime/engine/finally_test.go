@@ -53,7 +53,7 @@ func TestInterruptedDuringFinally(t *testing.T) {
 			t.Run(kind+" "+why, func(t *testing.T) {
 				t.Parallel()
 				b := newBuilder(t)
-				first := b.sh("first", "true")
+				first := b.sh("first", "touch begun")
 				o := engine.Options{Options: attempt.Options{Run: "r-1", Environ: os.Environ(), Store: open(t, t.TempDir()), MCP: helper}, JobControl: new(engine.JobControl)}
 				// What is killed waits for no grace, and what is not does not end before it.
 				grace := short
@@ -68,6 +68,7 @@ func TestInterruptedDuringFinally(t *testing.T) {
 				switch why {
 				case "timeout":
 					o.Budget.Timeout, after = 400*time.Millisecond, 400*time.Millisecond
+					engine.SetClock(&o, from(filepath.Join(b.dir, "begun"))) // else it could be over before there is anything to clean up
 				case "after fail-fast":
 					first, o.FailFast = b.sh("first", "false"), true
 				}
