@@ -71,15 +71,14 @@ func TestHang(t *testing.T) {
 				t.Error("no error")
 			}
 			for _, pid := range pids {
-				for i := 0; ; i++ {
+				for deadline := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
 					stat, err := os.ReadFile(fmt.Sprintf("/proc/%s/stat", pid))
 					if err != nil || strings.Contains(string(stat), ") Z ") {
 						break
 					}
-					if i == 500 {
+					if time.Now().After(deadline) {
 						t.Fatalf("the process %s goes on: %s", pid, stat)
 					}
-					time.Sleep(10 * time.Millisecond)
 				}
 			}
 			if left, _ := filepath.Glob(filepath.Join(temp, "*")); len(left) > 0 {

@@ -3,14 +3,12 @@
 package environ_test
 
 import (
-	"context"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/command-dialect/dialect/runtime/environ"
 )
@@ -153,13 +151,11 @@ func TestFamilies(t *testing.T) {
 
 func run(t *testing.T, dir string, env []string, argv ...string) (string, error) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-	defer cancel()
 	path, err := exec.LookPath(argv[0])
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.CommandContext(ctx, path, argv[1:]...)
+	cmd := exec.CommandContext(t.Context(), path, argv[1:]...)
 	cmd.Dir, cmd.Env = dir, env
 	out, err := cmd.CombinedOutput()
 	return string(out), err
