@@ -6,6 +6,7 @@ package project
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -69,6 +70,8 @@ func Scripts(names []string) (found []string, err error) {
 		before := len(found)
 		err = filepath.WalkDir(name, func(path string, d fs.DirEntry, err error) error {
 			switch {
+			case errors.Is(err, fs.ErrNotExist) && path != name: // it has gone since it was listed
+				return nil
 			case err != nil:
 				return err
 			case d.IsDir() && path != name && (strings.HasPrefix(d.Name(), ".") || d.Name() == "node_modules"):

@@ -376,3 +376,32 @@ func TestRoot(t *testing.T) {
 		}
 	}
 }
+
+// A directory that goes between being listed and being read has no scripts, and is no reason to run none.
+func TestScriptsWhileADirectoryGoes(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "a.dlct"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	stop, done := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(done)
+		for comes := filepath.Join(dir, "comes"); ; {
+			select {
+			case <-stop:
+				return
+			default:
+				_ = os.Mkdir(comes, 0o700)
+				_ = os.Remove(comes)
+			}
+		}
+	}()
+	for range 1000 {
+		if list, err := Scripts([]string{dir}); err != nil || len(list) != 1 {
+			t.Errorf("%v, %v", list, err)
+			break
+		}
+	}
+	close(stop)
+	<-done
+}
