@@ -90,13 +90,9 @@ func TestForksInALoop(t *testing.T) {
 	c := command(t, "forks", file, "20")
 	c.Grace = -1
 	c.Timeout = 300 * time.Millisecond
-	began := time.Now()
 	res := l.Run(context.Background(), c)
 	if res.Stop != Timeout || res.Signal != "SIGKILL" && res.Signal != "SIGTERM" || len(res.Notes) > 0 {
 		t.Errorf("got stop %q, signal %q, notes %q", res.Stop, res.Signal, res.Notes)
-	}
-	if took := time.Since(began); took > 30*time.Second {
-		t.Errorf("took %v", took)
 	}
 	time.Sleep(50 * time.Millisecond)
 	out, _ := exec.Command("pgrep", "-f", "generation "+file).Output()
