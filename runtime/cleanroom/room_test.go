@@ -66,9 +66,10 @@ func put(t testing.TB, root, name, text string) {
 	}
 }
 
+// gitIn runs git, which leaves nothing to do in the background: a copy of a repository would miss a file that is listed.
 func gitIn(t testing.TB, dir string, args ...string) string {
 	t.Helper()
-	cmd := exec.Command("git", append([]string{"-c", "user.name=t", "-c", "user.email=t@example.com", "-C", dir}, args...)...)
+	cmd := exec.Command("git", append([]string{"-c", "user.name=t", "-c", "user.email=t@example.com", "-c", "maintenance.auto=false", "-C", dir}, args...)...)
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		t.Fatalf("git %v: %v\n%s", args, err, out)

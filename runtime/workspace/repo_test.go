@@ -55,7 +55,7 @@ func (r *repo) at(dir string) *repo { return &repo{r.TB, dir} }
 func (r *repo) command(args ...string) *exec.Cmd {
 	cmd := exec.Command("git", append([]string{
 		"-c", "user.name=A", "-c", "user.email=a@example.com", "-c", "commit.gpgSign=false", "-c", "core.fsync=none",
-		"-c", "protocol.file.allow=always", "-c", "advice.addEmbeddedRepo=false",
+		"-c", "protocol.file.allow=always", "-c", "advice.addEmbeddedRepo=false", "-c", "maintenance.auto=false", // in the background
 	}, args...)...)
 	cmd.Dir = r.dir
 	return cmd
