@@ -23,6 +23,9 @@ type Child struct {
 	ended bool // the group was killed, and must not be signalled any more
 }
 
+// EndPatience is how long the end of a process may take that has closed its output: one that stays although it did is ended all the same.
+const EndPatience = 2 * time.Second
+
 // Grace of an end: to read the end of the input, then to heed SIGTERM.
 const (
 	inputGrace = 500 * time.Millisecond

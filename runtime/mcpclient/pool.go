@@ -151,7 +151,7 @@ func (p *Pool) failure(l *link, err error) error {
 	select {
 	case <-l.child.Done:
 		e.Message = "the helper of MCP servers has ended: " + l.child.Status()
-	case <-time.After(100 * time.Millisecond): // its output ends before it does
+	case <-time.After(EndPatience): // its output ends before it does
 	}
 	e.Stderr = l.stderr.String()
 	return e

@@ -197,6 +197,11 @@ func TestHostileServers(t *testing.T) {
 			if c.Values == nil {
 				c.Values = values("", "3")
 			}
+			if tt.how == "hang" || tt.how == "deaf" || tt.how == "garbage" { // a call that is too slow, of a server that has all the time to start
+				if _, err := p.Tools(context.Background(), "bad-server"); err != nil {
+					t.Fatal(err)
+				}
+			}
 			begun := time.Now()
 			_, err := p.Call(context.Background(), c)
 			var e *Error

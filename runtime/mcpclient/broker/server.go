@@ -241,10 +241,16 @@ func (s *server) exited() string {
 	if s.child == nil {
 		return ""
 	}
+	if s.meter.ended() { // that comes before the end of the process, which a busy machine shows later
+		select {
+		case <-s.child.Done:
+		case <-time.After(mcpclient.EndPatience):
+		}
+	}
 	select {
 	case <-s.child.Done:
 		return s.child.Status()
-	case <-time.After(100 * time.Millisecond): // the end of its output comes before that of the process
+	default:
 		return ""
 	}
 }
@@ -277,6 +283,7 @@ type meter struct {
 	left     int64
 	calls    int
 	exceeded bool
+	closed   bool      // there is nothing more to read
 	last     time.Time // of the last byte
 }
 
@@ -305,6 +312,13 @@ func (m *meter) over() bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.exceeded
+}
+
+// ended reports whether the server has closed its output.
+func (m *meter) ended() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.closed
 }
 
 // watch calls stalled once the server has been silent for long; the function that it returns
@@ -343,6 +357,7 @@ func (r *metered) Read(p []byte) (int, error) {
 	r.m.mu.Lock()
 	defer r.m.mu.Unlock()
 	r.m.last = time.Now()
+	r.m.closed = r.m.closed || err != nil
 	if r.m.left -= int64(n); r.m.left < 0 {
 		r.m.exceeded = true
 		return 0, errFlood
