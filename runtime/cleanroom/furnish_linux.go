@@ -161,7 +161,7 @@ func (f *furniture) keepAway(a *Away) {
 	}
 }
 
-// hold opens a directory that nothing is done with but to look whether it was removed; nil where that cannot be told.
+// hold opens a directory that nothing is done with but to look whether it was removed; nil where nothing would show that.
 func hold(path string) *os.File {
 	dir, err := os.OpenFile(path, unix.O_PATH|unix.O_DIRECTORY|unix.O_NOFOLLOW, 0)
 	if err != nil {

@@ -175,7 +175,7 @@ func TestResolve(t *testing.T) {
 	}
 }
 
-// What is removed between the look at it and its mask hides nothing any more, and is no reason against a domain; a folder is one.
+// What is removed between the look at it and its mask hides nothing any more, and the domain is made without it. Without its folder it is not.
 func TestMaskOfWhatIsGone(t *testing.T) {
 	p := newPlace(t)
 	out, status := p.finish(p.commandOf(script{Options: Options{Argv: []string{p.self, attackWord, "gone"}}, Plain: true}))

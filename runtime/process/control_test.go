@@ -41,7 +41,7 @@ func TestPause(t *testing.T) {
 	}
 }
 
-// A command that is started while the launcher is paused is stopped, too: whoever stops this process did not find it.
+// A command that is started while the launcher is paused is stopped, too, though Pause did not find it.
 func TestStartedWhilePaused(t *testing.T) {
 	if stateOf(os.Getpid()) == "" {
 		t.Skip("nothing tells the state of a process here")

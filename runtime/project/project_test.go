@@ -377,7 +377,7 @@ func TestRoot(t *testing.T) {
 	}
 }
 
-// A directory that goes between being listed and being read has no scripts, and is no reason to run none.
+// A directory that goes between being listed and being read has no scripts. The others are found.
 func TestScriptsWhileADirectoryGoes(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, "a.dlct"), nil, 0o600); err != nil {
