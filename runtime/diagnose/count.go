@@ -171,7 +171,7 @@ func (d *denial) add(passed, failed int) {
 // Denied reports whether the output tells of failed tests and nothing in it speaks for a success: each of its summaries has
 // failures. A tool says so and exits 0 where a script around it drops its exit status. failed is 0 if the output does not say
 // how many. One summary without a failure is enough for false, since it may be that of a second try, or of the tests around a failure that was
-// wanted; one in a part of a long output that was not looked at is none.
+// wanted; one in a part of a long output that was not looked at does not count.
 func (c *Counter) Denied() (failed int, denied bool) {
 	counted, _ := c.Tests()
 	d := c.denied // what only this function closes
