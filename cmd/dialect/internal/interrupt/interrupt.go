@@ -30,6 +30,7 @@ type Catcher struct {
 
 	cancel context.CancelCauseFunc
 	ch     chan os.Signal
+	asked  requests
 }
 
 // Catch begins to catch signals, until Stop is called.
@@ -49,10 +50,25 @@ func Catch() *Catcher {
 // its child, and then one to the whole group.
 const echo = 200 * time.Millisecond
 
+// Requests are the signals that have asked a run to end.
+type requests struct {
+	n     int
+	first os.Signal
+	at    time.Time // of the first
+}
+
+// add returns which request sig is, 1-based, if it came at that time; 0 for an echo of the first.
+func (r *requests) add(sig os.Signal, at time.Time) int {
+	if r.n == 1 && sig == r.first && at.Sub(r.at) < echo {
+		return 0
+	}
+	if r.n++; r.n == 1 {
+		r.first, r.at = sig, at
+	}
+	return r.n
+}
+
 func (i *Catcher) loop() {
-	ends := 0
-	var first os.Signal
-	var at time.Time
 	for sig := range i.ch {
 		if isStop(sig) {
 			i.suspend()
@@ -68,12 +84,9 @@ func (i *Catcher) loop() {
 		case syscall.SIGHUP:
 			name = "SIGHUP"
 		}
-		if ends == 1 && sig == first && time.Since(at) < echo {
-			continue
-		}
-		switch ends++; ends {
+		switch i.asked.add(sig, time.Now()) {
+		case 0:
 		case 1:
-			first, at = sig, time.Now()
 			i.cancel(engine.Signal{Name: name})
 		case 2:
 			i.JobControl.Kill()

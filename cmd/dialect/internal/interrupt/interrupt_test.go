@@ -204,11 +204,28 @@ func TestOrphanedChild(t *testing.T) {
 // TestEcho: timeout(1) sends its signal twice, to the process and to its group. That is one request; a
 // third signal would end this process, and what has to run in any case would not.
 func TestEcho(t *testing.T) {
-	ctx, cancel := context.WithCancelCause(context.Background())
-	i := &Catcher{Context: ctx, JobControl: new(engine.JobControl), cancel: cancel, ch: make(chan os.Signal, 3)}
-	for range 3 {
-		i.ch <- syscall.SIGTERM
+	var r requests
+	began := time.Now()
+	for i, c := range []struct {
+		sig   os.Signal
+		after time.Duration
+		want  int
+	}{
+		{syscall.SIGTERM, 0, 1}, {syscall.SIGTERM, 0, 0}, {syscall.SIGTERM, echo - 1, 0}, // one request
+		{syscall.SIGTERM, echo, 2}, {syscall.SIGTERM, echo, 3}, // somebody asks again
+	} {
+		if got := r.add(c.sig, began.Add(c.after)); got != c.want {
+			t.Errorf("%d: %v after %v is request %d, want %d", i, c.sig, c.after, got, c.want)
+		}
 	}
+	r = requests{}
+	if first, other := r.add(syscall.SIGTERM, began), r.add(syscall.SIGINT, began); first != 1 || other != 2 {
+		t.Errorf("another signal at once is request %d after %d", other, first)
+	}
+
+	ctx, cancel := context.WithCancelCause(context.Background())
+	i := &Catcher{Context: ctx, JobControl: new(engine.JobControl), cancel: cancel, ch: make(chan os.Signal, 1)}
+	i.ch <- syscall.SIGTERM
 	close(i.ch)
 	i.loop()
 	if s, ok := context.Cause(ctx).(engine.Signal); !ok || s.Name != "SIGTERM" {
