@@ -60,7 +60,7 @@ tool = "yes"
 		{"events", []string{"run", "--events", fifo, "-e", "Check with loud"}, false, 0, 3, "killed after its timeout of 1s"},
 		{"Ctrl-C", []string{"run", "--output", "stream", "-e", "Check with endless"}, true, 1, 130, ""},
 		{"Ctrl-C thrice", []string{"run", "--output", "stream", "-e", "Check with endless"}, true, 3, 130, ""},
-		{"exec timeout", []string{"exec", "--timeout", "1s", "--", "yes"}, true, 0, -1, ""},
+		{"exec timeout", []string{"exec", "--timeout", "3s", "--", "sh", "-c", "echo $$ >pid; exec yes"}, true, 0, -1, ""},
 		{"exec Ctrl-C", []string{"exec", "--", "yes"}, true, 1, 130, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -92,33 +92,39 @@ tool = "yes"
 				t.Fatal(err)
 			}
 			w.Close()
-			// Runs waits until its command runs, or runs no more.
-			runs := func(want bool) {
-				for end := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
-					live, _ := exec.Command("pgrep", "-P", strconv.Itoa(cmd.Process.Pid), "-x", "yes").Output()
-					if len(live) > 0 == want {
-						return
-					}
+			until := func(what string, is func() bool) {
+				t.Helper()
+				for end := time.Now().Add(time.Minute); !is(); time.Sleep(10 * time.Millisecond) {
 					if time.Now().After(end) {
-						t.Errorf("the command does not become: runs %t", want)
-						return
+						t.Fatalf("the command is not %s", what)
 					}
 				}
 			}
-			if c.ints > 0 || c.name == "exec timeout" {
-				runs(true)
+			if c.name == "exec timeout" { // it waits for its reader, and its command is gone
+				defer func() {
+					_ = cmd.Process.Kill()
+					_ = cmd.Wait()
+				}()
+				var pid int
+				until("started", func() bool {
+					text, _ := os.ReadFile(filepath.Join(dir, "pid"))
+					pid, _ = strconv.Atoi(strings.TrimSpace(string(text)))
+					return pid > 0
+				})
+				until("gone", func() bool { return errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) })
+				return
+			}
+			if c.ints > 0 {
+				until("running", func() bool {
+					live, _ := exec.Command("pgrep", "-P", strconv.Itoa(cmd.Process.Pid), "-x", "yes").Output()
+					return len(live) > 0
+				})
 			}
 			for i := range c.ints {
 				if i > 0 {
 					time.Sleep(time.Second)
 				}
 				_ = cmd.Process.Signal(os.Interrupt) // it may be gone
-			}
-			if c.name == "exec timeout" { // it waits for its reader, and its command is gone
-				runs(false)
-				_ = cmd.Process.Kill()
-				_ = cmd.Wait()
-				return
 			}
 			ended := make(chan error, 1)
 			go func() { ended <- cmd.Wait() }()
