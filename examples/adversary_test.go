@@ -509,7 +509,7 @@ func (w *world) waitFor(name string) {
 // killed starts a run as the agent, and kills dialect while the second command runs.
 func (w *world) killed() {
 	w.t.Helper()
-	w.sh(`printf '#!/bin/sh\ntouch "$HOME/started"\nexec sleep 3\n' >../fake/make && chmod +x ../fake/make`)
+	w.sh(`printf '#!/bin/sh\ntouch "$HOME/started"\nexec sleep 600\n' >../fake/make && chmod +x ../fake/make`)
 	cmd, done := w.keyed([]string{"PATH=" + w.path("fake") + ":" + os.Getenv("PATH")}, "run", "quality.dlct")
 	defer done()
 	cmd.Stdout, cmd.Stderr = io.Discard, io.Discard

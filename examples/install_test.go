@@ -52,7 +52,7 @@ func TestInstall(t *testing.T) {
 		bash(t, tree, nil, "node cmd/dialect/npm/pack.mjs $(git describe --tags --always --dirty --abbrev=12) "+dist+" "+dist+" && cd "+dist+" && "+install+"./command-dialect-*.tgz ./dialect-*.tgz")
 		out = bash(t, tree, nil, prefix+"/bin/dialect run examples/go/quality.dlct && "+"($(dirname $(find "+prefix+"/lib -name dialect-mcp -type f))/dialect-mcp --version 2>&1 || true) && "+
 			"("+prefix+"/bin/dialect frobnicate || echo status $?)\n"+
-			prefix+"/bin/dialect exec --no-tree -- sleep 60 & sleep 2; kill -TERM $!; wait $! || echo status $?")
+			prefix+"/bin/dialect exec --no-tree -- sh -c 'touch begun; exec sleep 600' & until test -e begun; do sleep 0.05; done; kill -TERM $!; wait $! || echo status $?")
 		for _, want := range []string{"passed: 4 lines", "usage: dialect-mcp", "status 64", "status 143"} {
 			if !strings.Contains(out, want) {
 				t.Errorf("there is no %q in\n%s", want, out)
