@@ -296,15 +296,40 @@ func TestServerLate(t *testing.T) {
 	l, place := waits(t)
 	release(t, place)
 	l.worker()
-	free, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	address := free.Addr().String()
-	free.Close()
+	address, listen := reserved(t)
 	p := l.start("", "dialect", append([]string{"run"}, l.flags("--address", address, "wait.dlct")...)...)
 	l.until("the files are sent, and the server is asked for", func() bool { return l.git(l.depot, "for-each-ref") != "" })
 	time.Sleep(time.Second)
-	newWireAt(t, address, server().GetFrontendHostPort())
+	newWireOn(t, listen(), server().GetFrontendHostPort())
 	l.ends(p, 0)
+}
+
+// reserved returns an address that nobody else can take, and that refuses connections until listen is called.
+func reserved(t *testing.T) (address string, listen func() net.Listener) {
+	t.Helper()
+	fd, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	syscall.CloseOnExec(fd)
+	f := os.NewFile(uintptr(fd), "a reserved port")
+	t.Cleanup(func() { f.Close() })
+	if err := syscall.Bind(fd, &syscall.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}}); err != nil {
+		t.Fatal(err)
+	}
+	name, err := syscall.Getsockname(fd)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return fmt.Sprintf("127.0.0.1:%d", name.(*syscall.SockaddrInet4).Port), func() net.Listener {
+		t.Helper()
+		if err := syscall.Listen(fd, 16); err != nil {
+			t.Fatal(err)
+		}
+		l, err := net.FileListener(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return l
+	}
 }

@@ -25,14 +25,16 @@ type wire struct {
 	mu sync.RWMutex // held while the wire is cut
 }
 
-func newWire(t *testing.T, to string) *wire { return newWireAt(t, "127.0.0.1:0", to) }
-
-func newWireAt(t *testing.T, at, to string) *wire {
+func newWire(t *testing.T, to string) *wire {
 	t.Helper()
-	l, err := net.Listen("tcp", at)
+	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
+	return newWireOn(t, l, to)
+}
+
+func newWireOn(t *testing.T, l net.Listener, to string) *wire {
 	w := &wire{Listener: l}
 	t.Cleanup(func() { l.Close() })
 	forward := func(a, b net.Conn) {

@@ -43,15 +43,16 @@ func TestExclusive(t *testing.T) {
 			<-p.done
 			release(first.t, place)
 		},
+		// The two do not leave the first the time to say that it holds nothing any more.
 		"cancelled": func(first *lab, p *proc, place string) {
-			first.dialect(0, append([]string{"runs", "cancel", lastRun(first), "--engine", "temporal"}, first.address()...)...)
 			_ = os.Remove(filepath.Join(place, "held"))
+			first.dialect(0, append([]string{"runs", "cancel", lastRun(first), "--engine", "temporal"}, first.address()...)...)
 		},
 		"terminated": func(first *lab, p *proc, place string) {
+			_ = os.Remove(filepath.Join(place, "held"))
 			if err := server().GetDefaultClient().TerminateWorkflow(t.Context(), flow.WorkflowID(lastRun(first)), "", "a test"); err != nil {
 				first.t.Error(err)
 			}
-			_ = os.Remove(filepath.Join(place, "held"))
 		},
 	} {
 		t.Run(how, func(t *testing.T) {

@@ -52,7 +52,7 @@ func TestList(t *testing.T) {
 		}
 		return r
 	}
-	for range 200 { // the server lists what was started a little later
+	for range 1200 { // the server lists what was started a little later
 		r := ask(100)
 		found := 0
 		for _, l := range r.Runs {
