@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"errors"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -102,13 +103,17 @@ func TestLauncher(t *testing.T) {
 	}
 }
 
+// waiting is a program that a signal reaches at any moment: a shell could wait for something else right after it has looked for one.
+const waiting = `exec node -e "
+	for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => { console.log('got'); process.exit(7); });
+	setInterval(() => {}, 1 << 30);
+	console.log('ready');"
+`
+
 // TestLauncherSignals holds that a signal to node reaches the program once, whatever its stdin is.
 func TestLauncherSignals(t *testing.T) {
 	for _, signal := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP} {
-		l := launcher(t, "0.0.0", `trap 'echo got; exit 7' INT TERM HUP; echo ready; while :; do read -r line <"$0.wait"; done`)
-		if err := syscall.Mkfifo(l.program+".wait", 0o600); err != nil {
-			t.Fatal(err)
-		}
+		l := launcher(t, "0.0.0", waiting)
 		cmd := l.command()
 		var out bytes.Buffer
 		reader, err := cmd.StdoutPipe()
@@ -119,7 +124,7 @@ func TestLauncherSignals(t *testing.T) {
 			t.Fatal(err)
 		}
 		ready := make([]byte, len("ready\n"))
-		if _, err := reader.Read(ready); err != nil {
+		if _, err := io.ReadFull(reader, ready); err != nil {
 			t.Fatal(err)
 		}
 		if err := cmd.Process.Signal(signal); err != nil {
