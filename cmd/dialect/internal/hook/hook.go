@@ -61,7 +61,6 @@ type Options struct {
 	Out   io.Writer
 
 	// For tests.
-	wait  time.Duration            // for lookWait
 	stdin time.Duration            // for stdinWait
 	look  func(*run, string) error // called before a look at the files
 }
@@ -88,16 +87,16 @@ type reply struct {
 
 // Answer answers one event. It writes at most one JSON object.
 func Answer(o Options) {
-	o.wait, o.stdin = cmp.Or(o.wait, lookWait), cmp.Or(o.stdin, stdinWait)
+	o.stdin = cmp.Or(o.stdin, stdinWait)
 	forgetKeys()
 	// The process ends soon: what it allocates for a large project is less than collecting it costs.
 	defer debug.SetGCPercent(debug.SetGCPercent(-1))
 	defer debug.SetMemoryLimit(debug.SetMemoryLimit(maxHeap))
 	r := &run{Options: o, now: time.Now()}
-	r.ctx, r.cancel = context.WithTimeout(context.Background(), o.wait)
-	end := time.NewTimer(o.wait + time.Second)
+	r.ctx, r.cancel = context.WithTimeout(context.Background(), lookWait)
+	end := time.NewTimer(lookWait + time.Second)
 	defer end.Stop()
-	r.more = func(d time.Duration) { end.Reset(d + o.wait + time.Second) }
+	r.more = func(d time.Duration) { end.Reset(d + lookWait + time.Second) }
 	done := make(chan reply, 1)
 	go func(r *run) {
 		defer func() {

@@ -98,11 +98,18 @@ func TestAccidents(t *testing.T) {
 		"a look that does not end": {func(t *testing.T, o *Options) io.Reader {
 			wait := make(chan bool)
 			t.Cleanup(func() { close(wait) })
-			o.wait, o.look = 10*time.Millisecond, func(*run, string) error { <-wait; panic("done") }
+			o.look = func(r *run, _ string) error {
+				r.more(-time.Hour) // its time is over
+				<-wait
+				panic("done")
+			}
 			return strings.NewReader(stopEvent)
 		}, "tell deadline"},
 		"a look that ends late": {func(_ *testing.T, o *Options) io.Reader {
-			o.wait, o.look = 10*time.Millisecond, func(r *run, _ string) error { <-r.ctx.Done(); return errors.New("exit status 130") }
+			o.look = func(r *run, _ string) error {
+				r.cancel() // as at the end of its time
+				return errors.New("exit status 130")
+			}
 			return strings.NewReader(stopEvent)
 		}, "tell no-look: the files were not looked at in time"},
 		"garbage": {func(*testing.T, *Options) io.Reader { return strings.NewReader("not JSON") }, "tell bad-event"},

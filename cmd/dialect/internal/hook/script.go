@@ -60,7 +60,7 @@ func (r *run) check(l *look) *checked {
 		r.more(m.HooksRun + endGrace)
 	}
 	res := launcher.Run(context.Background(), &process.Command{Argv: argv, Dir: l.q.Root(), Env: os.Environ(), Timeout: m.HooksRun, Grace: endGrace, TailBytes: -1})
-	r.ctx, r.cancel = context.WithTimeout(context.Background(), r.wait)
+	r.ctx, r.cancel = context.WithTimeout(context.Background(), lookWait)
 	name := filepath.Base(script)
 	if res.Stop == process.Timeout {
 		return &checked{overrun: true, text: fmt.Sprintf("not checked: `dialect run %s` was ended after %s, which is [hooks] run", name, m.HooksRun)}
