@@ -14,6 +14,7 @@ import (
 	"syscall"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"golang.org/x/sys/unix"
 )
@@ -115,21 +116,54 @@ func (s *session) play(t *testing.T, command string, screen *screen, film *film)
 	}
 	terminal.Close()
 	last := time.Now()
+	short := &shortener{home: s.home}
 	for buffer := make([]byte, 64<<10); ; {
 		n, err := control.Read(buffer)
 		if n > 0 {
 			// What took long is shown shorter.
 			film.take(screen, min(time.Since(last), 500*time.Millisecond))
 			last = time.Now()
-			screen.write(bytes.ReplaceAll(bytes.ReplaceAll(buffer[:n], []byte(s.work), []byte("~/"+filepath.Base(s.work))), []byte(s.home), []byte("~")))
+			screen.write(short.next(buffer[:n]))
 		}
 		if err != nil { // EIO once the last of its processes has closed the terminal
+			screen.write(short.rest)
 			break
 		}
 	}
 	var exit *exec.ExitError
 	if err := cmd.Wait(); err != nil && !errors.As(err, &exit) {
 		t.Fatalf("%s: %v", command, err)
+	}
+}
+
+// A shortener writes ~ for the path of a home, wherever a terminal cuts what was written to it.
+type shortener struct {
+	home string
+	rest []byte // which may be the beginning of the path
+}
+
+func (s *shortener) next(p []byte) []byte {
+	p = bytes.ReplaceAll(append(s.rest, p...), []byte(s.home), []byte("~"))
+	n := min(len(p), len(s.home)-1)
+	for !bytes.HasSuffix(p, []byte(s.home[:n])) {
+		n--
+	}
+	s.rest = bytes.Clone(p[len(p)-n:])
+	return p[:len(p)-n]
+}
+
+// TestParts has a terminal hand out what was written to it in parts of any length.
+func TestParts(t *testing.T) {
+	const text = "\x1b[1m✓\x1b[0m /h/h/home/x, /h/home/é😀\r\n/h/ho"
+	for size := 1; size <= len(text); size++ {
+		screen, short := newScreen(columns, 30), &shortener{home: "/h/home"}
+		for rest := text; rest != ""; rest = rest[min(size, len(rest)):] {
+			screen.write(short.next([]byte(rest[:min(size, len(rest))])))
+		}
+		screen.write(short.rest)
+		if got := screen.transcript(); !slices.Equal(got, []string{"✓ /h~/x, ~/é😀", "/h/ho"}) {
+			t.Errorf("in parts of %d bytes: %q", size, got)
+		}
 	}
 }
 
@@ -163,11 +197,11 @@ func (s *screen) write(p []byte) {
 			p = p[3+i:]
 			continue
 		}
-		r, n := rune(p[0]), 1
-		if p[0] >= 0x80 {
-			text := []rune(string(p[:min(4, len(p))]))
-			r, n = text[0], len(string(text[0]))
+		if !utf8.FullRune(p) {
+			s.rest = bytes.Clone(p)
+			return
 		}
+		r, n := utf8.DecodeRune(p)
 		p = p[n:]
 		switch r {
 		case '\r':
