@@ -444,6 +444,7 @@ var (
 	gates     = regexp.MustCompile(`\bg-[0-9a-f]{12}\b`)
 	runs      = regexp.MustCompile(`\br-[0-9a-f]{16}\b`)
 	durations = regexp.MustCompile(`\b\d+(\.\d+)?( ?)(ms|µs|s)\b`)
+	minutes   = regexp.MustCompile(`\b(\d+h)?\d+m\d+s\b`) // what takes so long has no space before the unit
 )
 
 func normal(work, text string) string {
@@ -455,7 +456,7 @@ func normal(work, text string) string {
 	text = shas.ReplaceAllString(text, "SHA256")
 	text = gates.ReplaceAllString(text, "g-ID")
 	text = runs.ReplaceAllString(text, "r-ID")
-	return durations.ReplaceAllString(text, "N${2}s")
+	return durations.ReplaceAllString(minutes.ReplaceAllString(text, "N s"), "N${2}s")
 }
 
 func resolved(dir string) string {
