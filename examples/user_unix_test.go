@@ -17,6 +17,3 @@ func asAgent(cmd *exec.Cmd) {
 
 // asSelf takes that back.
 func asSelf(cmd *exec.Cmd) { cmd.SysProcAttr = nil }
-
-// owner is the user to whom a file belongs.
-func owner(info os.FileInfo) int { return int(info.Sys().(*syscall.Stat_t).Uid) }
