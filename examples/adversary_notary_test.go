@@ -71,7 +71,6 @@ sys.exit(s.recv(9) != b"green")
 // An outsider is what the world outside of the tree says to those who ask.
 type outsider struct {
 	red   atomic.Bool
-	reds  atomic.Int64  // how many have heard that they are
 	waits atomic.Bool   // it says nothing before it may
 	asked chan struct{} // one for each that waits
 	may   chan struct{}
@@ -98,7 +97,6 @@ func (w *world) answer() {
 			text := "green"
 			if o.red.Load() {
 				text = "red"
-				o.reds.Add(1)
 			}
 			_, _ = c.Write([]byte(text))
 			c.Close()
