@@ -416,6 +416,18 @@ d.commit()
 	{"the tool crashes on red (SIGSEGV), then passes", washed("test ! -e \"$HOME/red\" || kill -SEGV $$\n")},
 	{"the tool is killed on red, then passes", washed("test ! -e \"$HOME/red\" || kill -KILL $$\n")},
 	{"the tool hangs on red until the timeout, then passes", hung()},
+	{"the tool ends on red as a shell does which lacks a command (127, and its words), then passes", func(w *world) string {
+		w.write("check.sh", "test ! -e \"$HOME/red\" || { echo 'sh: 1: x: not found' >&2; exit 127; }\n")
+		w.write("tests.sh", "echo 'ok 1 - first'\necho 'ok 2 - second'\necho 1..2\n") // which pass in both runs
+		checks(w, "sh check.sh\"\nshell = true\nhint = \"x", "")
+		red(w)
+		if out, status := w.start(nil, "run", "quality.dlct"); status == 0 {
+			w.t.Fatal(out)
+		}
+		green(w)
+		w.honest()
+		return w.ask()
+	}},
 	{"the tool prints on red what it should not, and exits 0 (`expect`), then passes", func(w *world) string {
 		w.write("check.sh", "test ! -e \"$HOME/red\" || echo bad\n")
 		checks(w, "sh check.sh\"\nexpect = { stdout = \"\" }\nhint = \"x", "")
@@ -617,9 +629,9 @@ git -c protocol.file.allow=always submodule --quiet add ../sub sub; git commit -
 		if out, status := w.run(w.outer(python(), "-m", "pytest", "--version")); status != 0 {
 			w.t.Skip(out)
 		}
-		w.write("test_x.py", "def test_x(): assert False\n")
+		w.write("test_x.py", "def test_x(): assert False\ndef test_y(): pass\n")
 		checks(w, python()+" -m pytest -q", "")
-		if err := os.WriteFile(w.path("pytest.ini"), []byte("[pytest]\naddopts = --collect-only\n"), 0o644); err != nil {
+		if err := os.WriteFile(w.path("pytest.ini"), []byte("[pytest]\naddopts = -k test_y\n"), 0o644); err != nil {
 			w.t.Fatal(err)
 		}
 		w.honest()

@@ -1,6 +1,7 @@
 package attempt
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -9,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/command-dialect/dialect/lang/diag"
 	"github.com/command-dialect/dialect/lang/plan"
@@ -79,7 +81,7 @@ func (o *observer) judge(ctx context.Context, res *Report) {
 	case want.MinTests > 0 && !known:
 		res.end(schedule.Fault, receipts.StopVacuous, "the output has no count of tests, and min_tests wants one")
 	case want.MinTests > 0 && counted.Passed < want.MinTests:
-		res.end(schedule.Fault, receipts.StopVacuous, fmt.Sprintf("%d tests passed, min_tests is %d", counted.Passed, want.MinTests))
+		res.end(schedule.Fault, receipts.StopVacuous, fmt.Sprintf("%s passed, min_tests is %d", diag.Number(counted.Passed, "test"), want.MinTests))
 	case known && counted.Ran() == 0 && want.MinTests >= 0:
 		res.end(schedule.Fault, receipts.StopVacuous, noTest(counted))
 	default:
@@ -125,6 +127,12 @@ func (o *observer) failed() bool {
 	return sure && f.Total > 0
 }
 
+// failedTest reports whether the output names a test that failed.
+func (o *observer) failedTest() bool {
+	f, sure := o.errors.Failures()
+	return sure && slices.ContainsFunc(f.List, func(f diagnose.Failure) bool { return f.Test != "" })
+}
+
 // module returns the module that Python runs for argv, or the tool itself where that is pytest.
 func module(argv []string) string {
 	for i, a := range argv {
@@ -151,7 +159,8 @@ func (o *observer) missing(p *process.Result) string {
 	s, exists := o.step, o.files.from.exists
 	argv := s.Argv
 	said := strings.TrimSpace(string(p.Stderr.Head))
-	if s.Shell && (p.ExitCode == process.StatusNotRunnable || p.ExitCode == process.StatusNotFound) && said != "" && !o.failed() { // the shell names it there
+	unfound := (p.ExitCode == process.StatusNotRunnable || p.ExitCode == process.StatusNotFound) && shellSays(p.Tail) && !o.failedTest()
+	if s.Shell && unfound {
 		return "the shell exited " + strconv.Itoa(p.ExitCode) + ": a command in it was not found"
 	}
 	if name := module(argv); name != "" && p.ExitCode == 1 && p.Stdout.Bytes == 0 && !strings.Contains(said, "\n") && int64(len(p.Stderr.Head)) == p.Stderr.Bytes {
@@ -164,7 +173,7 @@ func (o *observer) missing(p *process.Result) string {
 		(strings.HasPrefix(said, "error: no such command: `"+argv[1]+"`") || strings.HasPrefix(said, "error: 'cargo-"+argv[1])) {
 		return "cargo has no command " + argv[1]
 	}
-	if p.ExitCode == process.StatusNotFound && len(argv) > 0 && !o.failed() {
+	if unfound && len(argv) > 0 {
 		switch base := strings.TrimSuffix(filepath.Base(argv[0]), ".cmd"); base {
 		case "npm", "pnpm", "yarn", "bun":
 			install := base + " install"
@@ -175,6 +184,24 @@ func (o *observer) missing(p *process.Result) string {
 		}
 	}
 	return ""
+}
+
+// shellWords are the last words of a shell on a command that it cannot start: dash, bash, busybox, zsh and the one of Windows.
+var shellWords = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?m): (?:command )?not found\r?$|command not found: \S+\r?$|: Permission denied\r?$|: No such file or directory\r?$|: (?:cannot execute|Exec format error|bad interpreter)|is not recognized as an internal or external command`)
+})
+
+// shellSays reports whether a shell says at the end of an output that it cannot start a command. After that npm, pnpm and yarn have some lines of their own.
+func shellSays(tail []byte) bool {
+	tail = bytes.TrimSpace(tail)
+	const lines = 12
+	from := len(tail)
+	for range lines {
+		if from = bytes.LastIndexByte(tail[:from], '\n'); from < 0 {
+			return shellWords().Match(tail)
+		}
+	}
+	return shellWords().Match(tail[from:])
 }
 
 // failures are what failed, as the output tells it; none if nothing in it reads like an error. of are the failures in

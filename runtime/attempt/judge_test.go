@@ -50,7 +50,9 @@ func TestMissing(t *testing.T) {
 		{pytest, 1, "", gone, receipts.StopEnvMissing, "python3 has no module pytest: activate the virtual environment, or run `python3 -m pip install pytest`"},
 		{[]string{".venv/bin/python", "-m", "mypy.stubtest"}, 1, "", ".venv/bin/python: No module named mypy\n", receipts.StopEnvMissing, "python has no module mypy: "},
 		{[]string{"npm", "test", "--silent"}, 127, "", "sh: 1: vitest: not found\n", receipts.StopEnvMissing, "run `npm install`"},
-		{[]string{"pnpm", "test"}, 127, "", "", receipts.StopEnvMissing, "run `pnpm install`"},
+		{[]string{"pnpm", "test"}, 127, "\n> x@ test /x\n> vitest\n\nsh: 1: vitest: not found\n\u2009ELIFECYCLE\u2009 Test failed. See above for more details.\n", "", receipts.StopEnvMissing, "run `pnpm install`"},
+		{[]string{"yarn", "test"}, 127, "$ vitest\n", "/bin/sh: 1: vitest: not found\nerror Command failed with exit code 127.\n", receipts.StopEnvMissing, "run `yarn install`"},
+		{[]string{"bun", "run", "test"}, 127, "", "$ vitest\nbun: command not found: vitest\nerror: script \"test\" exited with code 127\n", receipts.StopEnvMissing, "run `bun install`"},
 		{[]string{"cargo", "clippy"}, 101, "", "error: no such command: `clippy`\n\nhelp: x\n", receipts.StopEnvMissing, "cargo has no command clippy"},
 		// It ran: what a test or a tool prints does not undo its failure.
 		{pytest, 1, "F\n1 failed in 0.1s\n", gone, receipts.StopExitCode, "exit 1"},
@@ -87,6 +89,8 @@ func TestMissing(t *testing.T) {
 		{true, 126, red, "", receipts.StopExitCode},
 		{true, 127, "", "--- FAIL: TestX (0.00s)\n    x_test.go:3: want 1\nFAIL\n", receipts.StopExitCode},
 		{true, 127, "", "", receipts.StopExitCode},
+		{true, 127, "1 of 3 checks broken\n", "see above\n", receipts.StopExitCode},
+		{true, 127, "", "sh: 1: x: not found\n" + strings.Repeat("a line of a log\n", 20), receipts.StopExitCode},
 		{false, 127, red, "", receipts.StopExitCode},
 		{false, 127, "not ok 1 - x\n", "", receipts.StopExitCode},
 	} {
