@@ -21,20 +21,6 @@ func GenerateKey(name string) (private, public string, err error) {
 // privatePrefix begins the text of a signing key.
 const privatePrefix = "PRIVATE+KEY+"
 
-// HideKeys returns text without the signing keys in it, for messages that repeat what was given.
-func HideKeys(text string) string {
-	var out strings.Builder
-	for {
-		before, key, found := strings.Cut(text, privatePrefix)
-		out.WriteString(before)
-		if !found {
-			return out.String()
-		}
-		out.WriteString(privatePrefix + "...")
-		text = strings.TrimLeft(key, keyNameLetters+"+=")
-	}
-}
-
 // publicOf returns the public key of a signing key.
 func publicOf(private string) (string, error) {
 	rest, ok := strings.CutPrefix(private, privatePrefix)

@@ -3,7 +3,6 @@ package receipts
 import (
 	"bytes"
 	"crypto/rand"
-	"fmt"
 	"strconv"
 	"strings"
 	"testing"
@@ -32,20 +31,11 @@ func testKey(t testing.TB, out bool) (*Signer, note.Verifiers) {
 	return s, keys
 }
 
-// TestHideKeys has no part of a signing key stand in a message.
-func TestHideKeys(t *testing.T) {
+// TestKeyIsHidden has no part of a signing key stand in an error.
+func TestKeyIsHidden(t *testing.T) {
 	private, public, err := GenerateKey("ci@example.com/dialect-1_2")
 	if err != nil {
 		t.Fatal(err)
-	}
-	for _, text := range []string{"%s", "open %s: no such file", `"%s" is not a number`, "--key=%s, and %[1]s", "a %s"} {
-		want := fmt.Sprintf(text, "PRIVATE+KEY+...")
-		if got := HideKeys(fmt.Sprintf(text, private)); got != want {
-			t.Errorf("%q, want %q", got, want)
-		}
-	}
-	if got := HideKeys(public); got != public {
-		t.Errorf("%q, want %q", got, public)
 	}
 	words := strings.Split(private, "+")
 	for _, given := range [][]string{{private}, {" " + private + "\n"}, {public, private}, {strings.Join(words[3:], "+")}, {"x+" + private}} {

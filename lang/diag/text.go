@@ -80,6 +80,12 @@ func excerpt(b *bufio.Writer, src *Source, span Span, paint func(string) string)
 	if span.End.Line == span.Start.Line {
 		to = min(max(span.End.Offset-at, from), len(line))
 	}
+	// What is near is all that can be shown. A signing key that begins or ends outside of the window is hidden in it, too.
+	if skip := from - window - MaxKey; skip > 0 {
+		line, from, to = line[skip:], from-skip, to-skip
+	}
+	line = starKeys(line[:min(len(line), from+9*window)])
+	to = min(to, len(line))
 	left, before := 0, ""
 	if from > window*2/3 {
 		left = from - window/2
@@ -133,8 +139,9 @@ func excerpt(b *bufio.Writer, src *Source, span Span, paint func(string) string)
 // show makes a part of a source fit to be shown on one line.
 func show(line []byte) string { return escape(strings.ReplaceAll(string(line), "\t", " ")) }
 
-// escape replaces what would act on a terminal instead of being seen.
+// escape replaces what would act on a terminal instead of being seen, and hides signing keys.
 func escape(s string) string {
+	s = HideKeys(s)
 	clean := true
 	for i := 0; i < len(s); i++ {
 		if s[i] < ' ' || s[i] >= 0x7f {
@@ -207,14 +214,14 @@ func runeWidth(r rune) int {
 func IsPrintable(r rune) bool { return r == printable(r) }
 
 // Printable replaces control characters and marks of direction, so that text of
-// others cannot act on a terminal.
+// others cannot act on a terminal, and hides signing keys.
 func Printable(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r == '\t' || r == '\n' {
 			return ' '
 		}
 		return printable(r)
-	}, s)
+	}, HideKeys(s))
 }
 
 // Name returns a name that others chose, of a file, a binding or a session, as it stands within a sentence: in quotes where
@@ -229,7 +236,7 @@ func Name(s string) string {
 }
 
 // PrintableLines is [Printable] for texts of several lines: line ends and tabs stay.
-func PrintableLines(s string) string { return strings.Map(printable, s) }
+func PrintableLines(s string) string { return strings.Map(printable, HideKeys(s)) }
 
 func printable(r rune) rune {
 	switch {

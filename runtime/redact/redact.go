@@ -27,6 +27,8 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/command-dialect/dialect/lang/diag"
 )
 
 // Bounds, in bytes.
@@ -84,7 +86,7 @@ func New(o Options) *Redactor {
 			}
 			r.names[name] = true
 		}
-		if SecretName(name) && secretValue(value) {
+		if SecretName(name) && secretValue(name, value) {
 			r.literals = append(r.literals, writings([]byte(value))...)
 		}
 	}
@@ -158,48 +160,6 @@ func (r *Redactor) beginLiteral(v []byte) {
 	}
 }
 
-// SecretName reports whether a variable of that name holds a secret.
-func SecretName(name string) bool {
-	n := strings.ToUpper(name)
-	for _, word := range [...]string{"TOKEN", "SECRET", "PASSWORD", "PASSWD", "PASSPHRASE", "API_KEY", "APIKEY", "ACCESS_KEY", "PRIVATE_KEY", "CREDENTIAL"} {
-		if strings.Contains(n, word) {
-			return true
-		}
-	}
-	return strings.HasSuffix(n, "_PAT") || strings.HasSuffix(n, "_PWD") || strings.HasSuffix(n, "_AUTH") || strings.HasSuffix(n, "_KEY") && !strings.HasSuffix(n, "PUBLIC_KEY")
-}
-
-// secretValue reports whether a value is one that only a secret has. Numbers, paths
-// and plain words would take half of the output with them.
-func secretValue(v string) bool {
-	if len(v) < minValue || len(v) > maxMatch {
-		return false
-	}
-	if strings.HasPrefix(v, "/") || strings.HasPrefix(v, "~/") || strings.HasPrefix(v, "./") || strings.Contains(v, ":/") && !strings.Contains(v, "@") {
-		return false
-	}
-	lower := strings.ToLower(v)
-	digits, letters, others := 0, 0, 0
-	for i := range len(v) {
-		switch c := v[i]; {
-		case c >= '0' && c <= '9':
-			digits++
-		case c|0x20 >= 'a' && c|0x20 <= 'z':
-			letters++
-		default:
-			others++
-		}
-	}
-	if letters+others == 0 || digits+others == 0 && v == lower && len(v) < 16 {
-		return false
-	}
-	switch lower {
-	case "disabled", "required", "optional", "anonymous", "undefined":
-		return false
-	}
-	return true
-}
-
 // A form is a kind of token that is known by how it begins.
 type form struct {
 	prefix      string
@@ -224,7 +184,7 @@ var forms = [...]form{
 	{prefix: "pypi-", set: &dashed, least: 40, most: 400}, {prefix: "hf_", set: &word, least: 30, most: 255},
 	{prefix: "AIza", set: &dashed, least: 35, most: 35},
 	{prefix: "Bearer ", keep: 7, set: &bearer, least: 16, most: maxMatch - 7}, {prefix: "bearer ", keep: 7, set: &bearer, least: 16, most: maxMatch - 7},
-	{prefix: "eyJ", special: webToken}, {prefix: "-----BEGIN ", special: privateKey}, {prefix: "://", special: userInfo},
+	{prefix: "eyJ", special: webToken}, {prefix: "-----BEGIN ", special: privateKey}, {prefix: diag.KeyPrefix[:len("PRIVATE")], special: signingKey}, {prefix: "://", special: userInfo},
 }
 
 // A charset is a set of bytes.
@@ -294,6 +254,57 @@ func privateKey(x *search, at int) (int, int) {
 		}
 	}
 	return 0, len(body)
+}
+
+// minKey is how long what follows on the beginning of a signing key must be to be one, in bytes: more than a placeholder has,
+// "NAME+HASH+KEY", and less than the name and the hash of a key.
+const minKey = 16
+
+// signingKey is a key of a log of dialect, or of another one in the note format, on one line. Its plus signs, slashes and the
+// like can be escaped, since a URL, JSON and HTML do so, and control characters can stand in its midst.
+func signingKey(x *search, at int) (int, int) {
+	s := x.s[at:min(len(x.s), at+4*diag.MaxKey)] // this bounds the work
+	n := 0
+	for i := range len(diag.KeyPrefix) {
+		if n >= len(s) {
+			return 0, 0
+		}
+		k := unit(s[n:], diag.KeyPrefix[i])
+		if k == 0 {
+			return 0, 0
+		}
+		n += k
+	}
+	begin, end := n, n // end is where the last character of the key ends
+	for n < len(s) {
+		k := keyUnit(s[n:])
+		if k > 0 {
+			end = n + k
+		} else if k = unseen(s[n:]); k == 0 {
+			break
+		}
+		n += k
+	}
+	if end-begin < minKey {
+		return 0, 0
+	}
+	return 0, end
+}
+
+// keyUnit returns the length of the character of a signing key that s begins with, in any writing; 0 if there is none.
+func keyUnit(s []byte) int {
+	if bearer[s[0]] || s[0] == '@' {
+		return 1
+	}
+	switch s[0] {
+	case '%', '\\', '&':
+		for _, c := range []byte("+/=@") {
+			if n := unit(s, c); n > 0 {
+				return n
+			}
+		}
+	}
+	return 0
 }
 
 // userInfo is the password of a URL: ://user:password@host.

@@ -4,15 +4,21 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"net/url"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 )
+
+// signing is the shape of a key that signs a log.
+const signing = "PRIVATE+KEY+boss+9e38bc93+AUPdCAfj6so5RG6lhhSbidreiZv0jJlVPI5otE42qqZ9"
 
 const github = "ghp_0123456789abcdefghijABCDEFGHIJ012345"
 
 func redactor() *Redactor {
 	return New(Options{
-		Environ:  []string{"GH_TOKEN=correct-horse-battery", "HOME=/home/me", "MY_PASSWORD=123456789012", "API_KEY=/etc/keys/api", "TOKEN=disabled", "AUTHOR=somebody-with-a-name", "DB_URL=postgres://x", "npm_config_a_setting_that_looks_like_a_token_of_npm=1"},
+		Environ:  []string{"GH_TOKEN=correct-horse-battery", "HOME=/home/me", "MY_PASSWORD_LENGTH=123456789012", "API_KEY_FILE=/etc/keys/api", "TOKEN=disabled", "AUTHOR=somebody-with-a-name", "DB_URL=postgres://x", "npm_config_a_setting_that_looks_like_a_token_of_npm=1"},
 		Declared: []string{"s3", "quite a secret"},
 		Key:      []byte("k"),
 	})
@@ -39,6 +45,12 @@ func TestText(t *testing.T) {
 		{"web token", "t=" + jwt + "\n", []string{"eyJ"}, []string{"t=[redacted:", "]\n"}},
 		{"bearer", "Authorization: Bearer abcdefghijklmnop1234", []string{"abcdefgh"}, []string{"Authorization: Bearer [redacted:"}},
 		{"private key", "before\n" + pem + "\nafter", []string{"AAAA", "BEGIN", "END"}, []string{"before\n[redacted:", "]\nafter"}},
+		{"signing key", "key: " + signing + "\n", []string{"AUPd", "qqZ9", "9e38"}, []string{"key: [redacted:", "]\n"}},
+		{"signing key in a URL", "?k=" + url.QueryEscape(signing) + "&x=1", []string{"AUPd", "qqZ9"}, []string{"?k=[redacted:", "]&x=1"}},
+		{"signing key in JSON", `{"k":"` + strings.ReplaceAll(signing, "+", `\u002b`) + `"}`, []string{"AUPd", "qqZ9"}, []string{`{"k":"[redacted:`, `]"}`}},
+		{"signing key in colours", strings.ReplaceAll(signing, "boss", "\x1b[1mboss\x1b[0m") + "\x1b[0m end", []string{"AUPd", "qqZ9"}, []string{"[redacted:", "]\x1b[0m end"}},
+		{"no signing key", "PRIVATE+KEY+NAME+HASH+KEY PRIVATE+KEY+... PRIVATE+KEY+\x1b]0; PRIVATE", nil, []string{"PRIVATE+KEY+NAME+HASH+KEY PRIVATE+KEY+... PRIVATE+KEY+\x1b]0; PRIVATE"}},
+		{"public key of a log", strings.TrimPrefix(signing, "PRIVATE+KEY+"), nil, []string{"boss+9e38bc93"}},
 		{"public key", "-----BEGIN PUBLIC KEY-----\nAAAA\n-----END PUBLIC KEY-----", nil, []string{"AAAA"}},
 		{"url", "https://me:hunter22@example.com/x and https://example.com/a:b@c", []string{"hunter22"}, []string{"https://me:[redacted:", "]@example.com/x", "https://example.com/a:b@c"}},
 	} {
@@ -68,6 +80,46 @@ func TestText(t *testing.T) {
 	var none *Redactor
 	if none.Text(github) != github {
 		t.Error("no Redactor redacts")
+	}
+}
+
+// TestValues: what only looks like a path, an address or a number is a secret, and goes; what its variable's name, or the
+// disk, says to be one stays.
+func TestValues(t *testing.T) {
+	dir := t.TempDir()
+	t.Chdir(dir)
+	t.Setenv("HOME", dir)
+	for _, name := range []string{"a.key", filepath.Join("keys", "api.json")} {
+		if err := os.MkdirAll(filepath.Dir(name), 0o777); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(name, nil, 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for kv, secret := range map[string]bool{
+		"AWS_SECRET_ACCESS_KEY=/bPxRfiCYwJalrXUtnFEMIK7MDENGzz0123456789": true,
+		"DB_PASSWORD=~/correct-horse":                                     true, "DB_PASSWORD=./correct-horse": true, "DB_PASSWORD=../correct-horse": true, "DB_PASSWORD=/correct/horse": true,
+		"DB_PASSWORD=hunter2:/9xY": true, "DB_PASSWORD=a://correct-horse": true, "API_KEY=" + `C:\correct`: true,
+		"SLACK_TOKEN=https://hooks.slack.com/services/T0000AAAA/B0000BBBB/XyZ123secretsecret":     true,
+		"SLACK_TOKEN_URL=https://hooks.slack.com/services/T0000AAAA/B0000BBBB/XyZ123secretsecret": true,
+		"TOKEN_URL=https://me:hunter2@example.com/":                                               true,
+		"PIN_PASSWORD=83920174655": true, "TOKEN_2=12345678": true, "API_KEY=00112233445566778899": true,
+		"SECRET=/" + strings.Repeat("a", 5000): true, "SECRET=/a\x00bcdefgh": true,
+
+		"SSH_AUTH_SOCK=/run/user/0/ssh.sock": false, "GIT_ASKPASS=/usr/bin/askpass-of-git": false, "KUBECONFIG=/home/me/.kube/config": false,
+		"GOOGLE_APPLICATION_CREDENTIALS=" + filepath.Join(dir, "keys", "api.json"): false, "TLS_KEY=~/a.key": false, "TLS_KEY=./keys/api.json": false,
+		"TOKEN_FILE=/run/secrets/token": false, "TOKENFILE=~/.token-of-mine": false, "CREDENTIALS_DIRECTORY=/run/credentials/x": false, "TOKEN_PATH=../token/of/mine": false,
+		"TOKEN_FILE=keys/api.json": false, "SECRETS_PATH=/a/secret:/another": false, "TOKEN_SOCKET=unix:///run/token.sock": false, "SECRET_HOME=/nowhere/at/all": false,
+		"TOKEN_URL=https://example.com/oauth2/v2.0/token": false, "AWS_CREDENTIALS_URI=http://169.254.170.2/v2/credentials/0a1b2c3d-aaaa-bbbb-cccc-0123456789ab": false,
+		"TOKEN_TTL=8640000000": false, "MAX_TOKENS=1000000000": false, "OPENAI_TOKENS_PER_MINUTE=10000000": false, "TOKEN_EXPIRES_AT=1732352063": false, "PASSWORD_PORT=123456789": false,
+		"TOKEN=disabled": false, "TOKEN=1": false, "SECRETS=true": false, "TOKEN=1234567": false, "USE_TOKEN=Required": false,
+	} {
+		name, value, _ := strings.Cut(kv, "=")
+		text := "with " + value + " it ends"
+		if got := New(Options{Environ: []string{kv}, Key: []byte("k")}).Text(text); (got != text) != secret || secret && strings.Contains(got, value) {
+			t.Errorf("%s: %q", name, got)
+		}
 	}
 }
 
@@ -121,6 +173,7 @@ func TestWriter(t *testing.T) {
 
 func FuzzWriter(f *testing.F) {
 	f.Add([]byte("x "+github+" y"), 3)
+	f.Add([]byte("x "+signing+" PRIVATE%2BKEY\\u002b\x1b]PRIVATE+KEY+y"), 3)
 	f.Add([]byte("-----BEGIN RSA PRIVATE KEY-----\nA\n-----END RSA PRIVATE KEY-----"), 7)
 	f.Add([]byte("https://a:b@c quite a secret s3 correct-horse-battery Bearer "), 1)
 	f.Fuzz(func(t *testing.T, text []byte, chunk int) {

@@ -478,6 +478,7 @@ func StaticJSON(w io.Writer, name string, findings diag.List, status int) error 
 func Findings(l diag.List) []DocFinding {
 	out := make([]DocFinding, 0, len(l))
 	for _, d := range l {
+		d = d.HideKeys()
 		out = append(out, DocFinding{
 			Code: string(d.Code), Severity: d.Severity.String(), File: d.File,
 			Line: d.Span.Start.Line, Column: d.Span.Start.Column, EndLine: d.Span.End.Line, EndColumn: d.Span.End.Column,

@@ -75,6 +75,7 @@ func LSP(w io.Writer, l diag.List, o Options) error {
 
 // Diagnostic is d as an editor gets it.
 func (o Options) Diagnostic(d diag.Diagnostic) Diagnostic {
+	d = d.HideKeys()
 	out := NewDiagnostic(d, o.rangeOf(d.File, d.Span))
 	for _, r := range d.Related {
 		out.Related = append(out.Related, Related{Location{uri(r.File), o.rangeOf(r.File, r.Span)}, r.Message})

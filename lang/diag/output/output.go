@@ -101,6 +101,7 @@ func text(d diag.Diagnostic) string {
 func GitHub(w io.Writer, l diag.List, o Options) error {
 	var b bytes.Buffer
 	for _, d := range l {
+		d = d.HideKeys()
 		level := map[diag.Severity]string{diag.Error: "error", diag.Warning: "warning", diag.Note: "notice"}[d.Severity]
 		fmt.Fprintf(&b, "::%s file=%s", level, EscapeProperty(o.path(d.File)))
 		if s := d.Span; s.IsValid() {
@@ -146,6 +147,7 @@ func GitLab(w io.Writer, l diag.List, o Options) error {
 	out := make([]issue, 0, len(l))
 	seen := make(map[string]int)
 	for _, d := range l {
+		d = d.HideKeys()
 		severity := map[diag.Severity]string{diag.Error: "major", diag.Warning: "minor", diag.Note: "info"}[d.Severity]
 		out = append(out, issue{text(d), string(d.Code), o.fingerprint(d, seen), severity, location{o.path(d.File), lines{max(d.Span.Start.Line, 1)}}})
 	}
@@ -184,6 +186,7 @@ func Checkstyle(w io.Writer, l diag.List, o Options) error {
 		get(name)
 	}
 	for _, d := range l {
+		d = d.HideKeys()
 		severity := map[diag.Severity]string{diag.Error: "error", diag.Warning: "warning", diag.Note: "info"}[d.Severity]
 		f := get(d.File)
 		f.Faults = append(f.Faults, fault{d.Span.Start.Line, d.Span.Start.Column, severity, clean(text(d)), "dialect." + string(d.Code)})

@@ -98,6 +98,7 @@ func SARIF(w io.Writer, l diag.List, o Options) error {
 	}
 	seen := make(map[string]int)
 	for _, d := range l {
+		d = d.HideKeys()
 		i, ok := rules[d.Code]
 		if !ok {
 			i = len(r.Tool.Driver.Rules)

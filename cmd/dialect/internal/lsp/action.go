@@ -51,6 +51,7 @@ func (s *server) codeActions(_ context.Context, p *protocol.CodeActionParams) ([
 }
 
 func (s *server) quickFixes(d *document, f diag.Diagnostic) (out []protocol.CodeAction) {
+	f = f.HideKeys()
 	about := []protocol.Diagnostic{s.diagnostic(d, f)}
 	for i, fix := range f.Fixes {
 		changes := make(map[string][]protocol.TextEdit)

@@ -203,6 +203,7 @@ func (s *server) diagnostics(d *document) []protocol.Diagnostic {
 
 // diagnostic is a finding as the client gets it.
 func (s *server) diagnostic(d *document, f diag.Diagnostic) protocol.Diagnostic {
+	f = f.HideKeys()
 	out := output.NewDiagnostic(f, d.spanRange(f.Span))
 	for _, r := range f.Related {
 		uri := s.uriOf(d, r.File)

@@ -15,8 +15,8 @@ import (
 	"time"
 
 	"github.com/command-dialect/dialect/cmd/dialect/internal/exit"
+	"github.com/command-dialect/dialect/lang/diag"
 	"github.com/command-dialect/dialect/lang/regular"
-	"github.com/command-dialect/dialect/receipts"
 	"github.com/command-dialect/dialect/runtime/place"
 	"github.com/command-dialect/dialect/runtime/project"
 	"github.com/command-dialect/dialect/runtime/report"
@@ -219,7 +219,7 @@ func readStdin(stdin io.Reader, note func(text string)) (*project.Script, error)
 	if len(text) == 0 {
 		return nil, exit.Usagef("standard input is empty").Hint("pipe a script in, or name a file, such as quality.dlct")
 	}
-	if receipts.HideKeys(string(text)) != string(text) { // a message would repeat it
+	if shown := diag.HideKeys(string(text)); shown != string(text) { // a message could repeat a part of it
 		return nil, exit.Usagef("standard input has a signing key in it, where a script is read").Hint("name the script, or give the key by another descriptor: --key-fd 3 3<FILE")
 	}
 	return &project.Script{Name: "-", Text: text}, nil

@@ -14,7 +14,6 @@ import (
 	"golang.org/x/term"
 
 	"github.com/command-dialect/dialect/lang/diag"
-	"github.com/command-dialect/dialect/receipts"
 	"github.com/command-dialect/dialect/runtime/policy"
 	"github.com/command-dialect/dialect/runtime/project"
 	"github.com/command-dialect/dialect/runtime/view"
@@ -112,14 +111,13 @@ func (v *Voice) Note(text string) { v.Notef("%s", text) }
 // Hintf prints advice, of which each line stands on its own.
 func (v *Voice) Hintf(format string, args ...any) {
 	const prefix = "  hint: "
-	text := strings.TrimRight(diag.PrintableLines(receipts.HideKeys(fmt.Sprintf(format, args...))), "\n")
+	text := strings.TrimRight(diag.PrintableLines(fmt.Sprintf(format, args...)), "\n")
 	v.Say(prefix + strings.ReplaceAll(text, "\n", "\n"+strings.Repeat(" ", len(prefix))))
 }
 
-// line prints one line: a name of others in it, such as that of a file, cannot add a second. What was given for
-// a name can be a signing key.
+// line prints one line: a name of others in it, such as that of a file, cannot add a second.
 func (v *Voice) line(prefix, format string, args ...any) {
-	v.Say(prefix + diag.Printable(strings.TrimRight(receipts.HideKeys(fmt.Sprintf(format, args...)), "\n")))
+	v.Say(prefix + diag.Printable(strings.TrimRight(fmt.Sprintf(format, args...), "\n")))
 }
 
 // Say prints text as it is.
