@@ -34,20 +34,18 @@ func keyAt[T string | []byte](s T) (from, to int, ok bool) {
 }
 
 // HideKeys returns text without the signing keys in it: what was given for a name, a number or a script can be one, and
-// messages repeat what was given. [Printable], [PrintableLines] and [WriteText] do so.
-func HideKeys(text string) string {
+// messages and documents repeat what was given. [Printable], [PrintableLines] and [WriteText] do so.
+func HideKeys[T string | []byte](text T) T {
 	from, to, ok := keyAt(text)
 	if !ok {
 		return text
 	}
-	var out strings.Builder
+	out := make([]byte, 0, len(text))
 	for ; ok; from, to, ok = keyAt(text) {
-		out.WriteString(text[:from])
-		out.WriteString("...")
+		out = append(append(out, text[:from]...), "..."...)
 		text = text[to:]
 	}
-	out.WriteString(text)
-	return out.String()
+	return T(append(out, text...))
 }
 
 // starKeys returns line with a star for each byte of the signing keys in it, so that columns stay.

@@ -240,7 +240,7 @@ func (r *resolver) stub(d *diag.Diagnostic, c *lang.Command) string {
 			return c
 		}
 		return '_'
-	}, verb+"_"+noun)
+	}, diag.HideKeys(verb+"_"+noun)) // as a name a key would not be known for one
 	text := fmt.Sprintf("[commands.%s]\nverb = %q\nnoun = %q\ntool = \"...\"", name, verb, noun)
 	if change, ok := edit.Append(r.m, text+"\n"); ok && r.m.ByName(name) == nil {
 		d.Fixes = append(d.Fixes, diag.Fix{

@@ -64,12 +64,17 @@ func Relative(root, file string) (rel string, ok bool) {
 	return filepath.ToSlash(rel), true
 }
 
-// WriteJSON writes v as a JSON document, indented, with <, > and & as they are.
+// WriteJSON writes v as a JSON document, indented, with <, > and & as they are, and without signing keys.
 func WriteJSON(w io.Writer, v any) error {
-	enc := json.NewEncoder(w)
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
 	enc.SetIndent("", "  ")
-	return enc.Encode(v)
+	if err := enc.Encode(v); err != nil {
+		return err
+	}
+	_, err := w.Write(diag.HideKeys(b.Bytes()))
+	return err
 }
 
 // fingerprint tells a finding from others, also when lines move: it is made of the code, the

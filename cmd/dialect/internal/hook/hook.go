@@ -32,6 +32,7 @@ import (
 	"github.com/command-dialect/dialect/cmd/dialect/internal/hook/decide"
 	"github.com/command-dialect/dialect/cmd/dialect/internal/hook/journal"
 	"github.com/command-dialect/dialect/cmd/dialect/internal/hook/shell"
+	"github.com/command-dialect/dialect/lang/diag"
 	"github.com/command-dialect/dialect/lang/routing"
 	"github.com/command-dialect/dialect/runtime/place"
 	"github.com/command-dialect/dialect/runtime/policy"
@@ -114,6 +115,7 @@ func Answer(o Options) {
 		r = &run{Options: o, now: r.now} // the other one is still at work
 		a = fault("deadline", errors.New("it took too long"))
 	}
+	a.say, a.Text = diag.HideKeys(a.say), diag.HideKeys(a.Text) // the command of an agent is repeated
 	text := a.say
 	if a.Action != decide.Refuse {
 		if text = ""; a.Action == decide.Tell {

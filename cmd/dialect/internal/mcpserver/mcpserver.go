@@ -34,6 +34,7 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/command-dialect/dialect/lang/diag"
 	"github.com/command-dialect/dialect/lang/regular"
 	"github.com/command-dialect/dialect/lang/routing"
 	"github.com/command-dialect/dialect/runtime/attempt"
@@ -350,7 +351,7 @@ func (t *tools) log(ctx context.Context, _ *mcp.CallToolRequest, in logInput) (*
 
 // refuse answers a call that is not made.
 func refuse(err error) (*mcp.CallToolResult, answer, error) {
-	return &mcp.CallToolResult{IsError: true, Content: []mcp.Content{&mcp.TextContent{Text: "dialect: " + err.Error()}}}, answer{ExitStatus: 64}, nil
+	return &mcp.CallToolResult{IsError: true, Content: []mcp.Content{&mcp.TextContent{Text: "dialect: " + diag.HideKeys(err.Error())}}}, answer{ExitStatus: 64}, nil
 }
 
 // A call is one process of dialect.

@@ -3,7 +3,6 @@
 package voice
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"os"
@@ -14,6 +13,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/command-dialect/dialect/lang/diag"
+	"github.com/command-dialect/dialect/lang/diag/output"
 	"github.com/command-dialect/dialect/runtime/policy"
 	"github.com/command-dialect/dialect/runtime/project"
 	"github.com/command-dialect/dialect/runtime/view"
@@ -140,20 +140,13 @@ func (v *Voice) Print(asJSON bool, d Document) error { return Write(v.Out, asJSO
 // Write writes a document to w.
 func Write(w io.Writer, asJSON bool, d Document) error {
 	if asJSON {
-		return writeJSON(w, d)
+		return output.WriteJSON(w, d)
 	}
 	return d.WriteText(w)
 }
 
 // JSON prints a document on standard output as JSON.
-func (v *Voice) JSON(d any) error { return writeJSON(v.Out, d) }
-
-func writeJSON(w io.Writer, d any) error {
-	enc := json.NewEncoder(w)
-	enc.SetEscapeHTML(false)
-	enc.SetIndent("", "  ")
-	return enc.Encode(d)
-}
+func (v *Voice) JSON(d any) error { return output.WriteJSON(v.Out, d) }
 
 // maxDiagnostics bounds how many findings are printed one by one; the rest is
 // counted.
