@@ -16,8 +16,8 @@ func inKey(c byte) bool {
 	return c|0x20 >= 'a' && c|0x20 <= 'z' || c >= '0' && c <= '9' || strings.IndexByte("._@/-+=", c) >= 0
 }
 
-// keyAt returns where the secret part of the first signing key of s begins and ends, from its name on; ok is false if there
-// is none. The prefix counts in any case: lower case hides little of a key from who tries.
+// keyAt returns where the secret part of the first signing key of s begins and ends, from its name on; ok is false if s has
+// none. The prefix counts in any case: lower case hides little of a key from who tries.
 func keyAt[T string | []byte](s T) (from, to int, ok bool) {
 	for i := 0; i+len(KeyPrefix) <= len(s); i++ {
 		if s[i]|0x20 != 'p' || s[i+7] != '+' || !strings.EqualFold(string(s[i:i+len(KeyPrefix)]), KeyPrefix) {

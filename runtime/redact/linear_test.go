@@ -20,7 +20,7 @@ var slow = []struct{ name, secret, output string }{
 	{"zeros, in base64", strings.Repeat("\x00", 12_000) + "!", strings.Repeat("A", 300_000)},
 	{"lines", strings.Repeat("a\n", 7000) + "b", strings.Repeat("a\n", 150_000)},
 	{"web tokens", "unrelated-secret-1", strings.Repeat("eyJ", 100_000)},
-	{"signing keys that are none", "unrelated-secret-1", strings.Repeat("PRIVATE+KEY+\x1b]", 20_000)},
+	{"signing keys without a name", "unrelated-secret-1", strings.Repeat("PRIVATE+KEY+\x1b]", 20_000)},
 	{"signing keys of control characters", "unrelated-secret-1", strings.Repeat("PRIVATE+KEY+", 20_000) + strings.Repeat("PRIVATE+KEY+\x01", 20_000)},
 	{"web tokens with dots", "unrelated-secret-1", strings.Repeat(strings.Repeat("eyJ", 5000)+".a.", 20)},
 }

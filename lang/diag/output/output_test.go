@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"encoding/xml"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -161,5 +162,20 @@ func TestOthers(t *testing.T) {
 	}
 	if err := SARIF(&b, nil, Options{}); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestKeysAreHidden: no format has a signing key that a finding repeats.
+func TestKeysAreHidden(t *testing.T) {
+	const secret = "AUPdCAfj6so5RG6lhhSbidreiZv0jJlVPI5otE42qqZ9"
+	l, o := found()
+	l[0].Message, l[0].Hint = "no "+diag.KeyPrefix+"boss+9e38bc93+"+secret, "not "+diag.KeyPrefix+"boss+9e38bc93+"+secret
+	l[0].Related[0].Message = l[0].Hint
+	l[0].Fixes = []diag.Fix{{Message: "write it", Edits: []diag.Edit{{File: l[0].File, Span: l[0].Span, New: l[0].Hint}}}}
+	for name, write := range map[string]func(io.Writer, diag.List, Options) error{"SARIF": SARIF, "GitHub": GitHub, "GitLab": GitLab, "Checkstyle": Checkstyle, "LSP": LSP} {
+		var b bytes.Buffer
+		if err := write(&b, l, o); err != nil || strings.Contains(b.String(), secret) || !strings.Contains(b.String(), diag.KeyPrefix+"...") {
+			t.Errorf("%s: %v: %s", name, err, b.String())
+		}
 	}
 }
