@@ -51,7 +51,7 @@ type Script struct {
 	Name   string // as the user named it; "-" for standard input, "-e" for a line of the command line
 	Path   string // absolute; empty where there is no file
 	SHA256 string // of the whole text, 64 hex digits
-	Part   bool   // true if only one line of the script was asked for (FILE:LINE, -e)
+	Part   bool   // true if not all of its lines were asked for (FILE:LINE, -e), or not with the values that the matrix gives
 	Whole  bool   // true if all lines were asked for, and no variable was set beside the script
 
 	Flags []string // of the command line, that a run of one of its lines again needs; nil for none

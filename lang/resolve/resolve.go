@@ -81,6 +81,16 @@ func Matrix(m *routing.Matrix) plan.Matrix {
 	return plan.Matrix{Name: m.Name, Path: m.Path, Root: m.Root, SHA256: m.SHA256, Files: files, Caches: m.Caches, Clean: m.Clean, Inputs: patterns(m, func(b *routing.Binding) []string { return b.Inputs }), Scopes: patterns(m, scope)}
 }
 
+// bent reports whether a variable was set to another value than the matrix gives it: what runs then is not what the two files say.
+func bent(m *routing.Matrix, o Options) bool {
+	for name, value := range o.Vars {
+		if given, ok := m.Vars[name]; ok && given != value {
+			return true
+		}
+	}
+	return false
+}
+
 // Resolve binds f to m. The plan is never nil; it may be run only if the list
 // (and that of [routing.Load]) holds no error. A line bound to a binding that
 // Load found broken gives no step and no further error.
@@ -97,7 +107,7 @@ func Resolve(f *lang.File, m *routing.Matrix, o Options) (*plan.Plan, diag.List)
 	if p.Script.Name == "" {
 		p.Script.Name = f.Source.Name
 	}
-	p.Script.Part = p.Script.Part || o.Line != 0 || len(o.Lines) > 0
+	p.Script.Part = p.Script.Part || o.Line != 0 || len(o.Lines) > 0 || bent(m, o)
 	found, said := false, o.Parsed
 	for i, c := range f.Commands {
 		n := c.Span.Start.Line

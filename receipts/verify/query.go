@@ -267,7 +267,7 @@ func (s *Session) anyGate(q Query) *Result {
 	if onTree {
 		best.Below += below
 	} else if part >= 0 {
-		best.Notes = append(best.Notes, fmt.Sprintf("the gate %s on these files is not final: it is of single lines (run -e, SCRIPT:LINE), of the first lines of a script, or was made without --require", receipts.GateID(s.index.at(part).sha)))
+		best.Notes = append(best.Notes, fmt.Sprintf("the gate %s on these files is not final: it is of single lines (run -e, SCRIPT:LINE), of the first lines of a script, of a value that --set changed, or was made without --require", receipts.GateID(s.index.at(part).sha)))
 	}
 	if q.Policy != "" && best.Verdict != Policy {
 		best.no(Policy, receipts.OtherPolicy, receipts.Hash{}, "%s", q.Policy)
