@@ -12,7 +12,7 @@ import (
 )
 
 // Bundle gathers records by id, with all that the gates among them cover, the starts
-// of their runs, what says of them that they are consumed, settled or accepted, and what
+// of their runs, the receipts whose results they repeat, what says of them that they are consumed, settled or accepted, and what
 // else the log knows of the trees that they ran on: failures above all.
 // The checkpoint is that of the log, and where what is named is signed, the last signed one: what
 // came after that is left out. With an older checkpoint it shows that the log begins with that.
@@ -58,6 +58,15 @@ func (s *Store) bundle(ctx context.Context, since *receipts.Checkpoint, ids []st
 		switch b := v.(type) {
 		case *receipts.Receipt:
 			runs[b.Run] = true
+			if !b.Reused.IsZero() { // for its age
+				first, ok, err := s.bySHA(ctx, b.Reused)
+				if err != nil {
+					return nil, err
+				}
+				if ok {
+					take[first.Seq] = first
+				}
+			}
 		case *receipts.Gate:
 			runs[b.Run] = true
 		}

@@ -18,6 +18,12 @@ func TestBundleTakes(t *testing.T) {
 	start, other, p, h, f := begin("r-1"), begin("r-2"), put(t, pending)(s), put(t, pass)(s), put(t, fail)(s)
 	settled := put(t, &receipts.Settlement{Version: 1, Receipt: p, Status: receipts.Succeeded, By: "x", Timestamp: at(5)})(s)
 	accepted := put(t, &receipts.Trust{Version: 1, What: receipts.TrustFlaky, Receipts: []receipts.Hash{f}, Reason: "x", By: "x", Timestamp: at(6)})(s)
+	first := receiptOf("r-0", 3, receipts.Succeeded)
+	first.Workspace.Before = receipts.Tree{Bytes: receipts.Hash{0xf}}
+	repeated := put(t, first)(s)
+	again := receiptOf("r-1", 3, receipts.Succeeded)
+	again.Reused = repeated
+	repetition := put(t, again)(s)
 	g := requestOf("r-2", pass)
 	g.AnyRun, g.Tree = true, &hereTree
 	d, err := s.Gate(ctx, g)
@@ -31,6 +37,7 @@ func TestBundleTakes(t *testing.T) {
 		"a receipt that was consumed": {h, []receipts.Hash{start, h}},
 		"one that was settled":        {p, []receipts.Hash{start, p, settled}},
 		"one that was accepted":       {f, []receipts.Hash{start, f, accepted}},
+		"one that repeats a result":   {repetition, []receipts.Hash{start, repetition, repeated}},
 		"a gate of another run":       {d.Gate, []receipts.Hash{start, other, h, d.Gate}},
 	} {
 		b, err := s.Bundle(ctx, nil, tt.of.String())

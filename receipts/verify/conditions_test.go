@@ -23,6 +23,15 @@ func TestConditions(t *testing.T) {
 	digest := receipts.Hash{5}
 	commit := func(q *Query) { q.Tree, q.Commit = &receipts.Tree{Tree: treeA.Tree}, true }
 	inexact := func(r *receipts.Receipt) { r.Workspace.Before.Exact = false }
+	young := func(q *Query) { q.MaxAge = 90 * time.Minute }
+	repeats := func(first receipts.Hash) func(*receipts.Receipt) {
+		return func(r *receipts.Receipt) { r.Reused = first }
+	}
+	repeated := func(at time.Duration) log {
+		return func(m *maker) {
+			m.gate([]receipts.Hash{m.receipt(repeats(m.receipt(func(r *receipts.Receipt) { r.Timestamp.Time = noon.Add(at) })))})
+		}
+	}
 	for _, tt := range []struct {
 		name   string
 		log    log
@@ -103,6 +112,19 @@ func TestConditions(t *testing.T) {
 		{"too old", one(), func(q *Query) { q.MaxAge = time.Minute }, Stale, receipts.TooOld},
 		{"of the future", one(), func(q *Query) { q.MaxAge, q.Now = time.Minute, noon.Add(-time.Hour) }, Stale, receipts.TooOld},
 		{"member too old", one(func(r *receipts.Receipt) { r.Timestamp.Time = noon.Add(-time.Hour) }), func(q *Query) { q.MaxAge = 90 * time.Minute }, Stale, receipts.TooOld},
+		{"member of the future", one(func(r *receipts.Receipt) { r.Timestamp.Time = noon.Add(3 * time.Hour) }), young, Stale, receipts.TooOld},
+		{"a repeated result of one that is too old", repeated(-time.Hour), young, Stale, receipts.TooOld},
+		{"and any age will do", repeated(-time.Hour), nil, Verified, ""},
+		{"a repeated result of a young one", repeated(0), young, Verified, ""},
+		{"a repeated result of the future", repeated(3 * time.Hour), young, Stale, receipts.TooOld},
+		{"a repeated result of one that is not there", one(func(r *receipts.Receipt) { r.Reused = digest }), young, Stale, receipts.TooOld},
+		{"a repeated result of a repeated one", func(m *maker) {
+			again := m.receipt(repeats(m.receipt()))
+			m.gate([]receipts.Hash{m.receipt(repeats(again))})
+		}, young, Stale, receipts.TooOld},
+		{"a repeated result of no receipt", func(m *maker) {
+			m.gate([]receipts.Hash{m.receipt(repeats(m.run("r-9")))})
+		}, young, Stale, receipts.TooOld},
 		{"a repeated result", one(func(r *receipts.Receipt) { r.Reused = digest }), func(q *Query) { q.Fresh = true }, Missing, receipts.ReusedResult},
 		{"a repeated result will do", one(func(r *receipts.Receipt) { r.Reused = digest }), nil, Verified, ""},
 	} {
@@ -118,6 +140,23 @@ func TestConditions(t *testing.T) {
 				t.Errorf("%s\nwant %s by %s", told(res), tt.want, tt.reason)
 			}
 		})
+	}
+}
+
+// TestAge asks how old a repeated result is, by the name of its receipt and by its gate: as old as what it repeats, and says so.
+func TestAge(t *testing.T) {
+	m := newMaker(t)
+	first := m.receipt(func(r *receipts.Receipt) { r.Timestamp.Time = noon.Add(-time.Hour) })
+	again := m.receipt(func(r *receipts.Receipt) { r.Reused = first })
+	m.gate([]receipts.Hash{again})
+	q := asked(nothing, func(q *Query) { q.MaxAge = 90 * time.Minute })
+	const want = "ran 2h0m0s ago, and its result was repeated since; at most 1h30m0s is accepted"
+	if res := ask(t, m.open(Options{}), q); res.Verdict != Stale || !strings.Contains(told(res), want) {
+		t.Errorf("%s\nwant %q", told(res), want)
+	}
+	s := m.open(Options{})
+	if res := s.judgeAny(q, s.bySHA(again)[again]); res.Verdict != Stale || !strings.Contains(told(res), want) {
+		t.Errorf("%s\nwant %q", told(res), want)
 	}
 }
 

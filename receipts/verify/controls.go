@@ -111,7 +111,7 @@ func (s *Session) checks(q Query, g *receipts.Gate, members []*receipts.Entry) *
 // mayTest reports whether a control is one of those that the query asks for, as it asks for members.
 func (q Query) mayTest(r *receipts.Receipt) bool {
 	age := q.Now.Sub(r.Timestamp.Time)
-	return q.counts(r) && (q.MaxAge <= 0 || age <= q.MaxAge && age >= -time.Minute) && (q.Session == "" || r.Session == q.Session) &&
+	return q.counts(r) && (q.MaxAge <= 0 || age <= q.MaxAge && age >= -time.Minute && r.Reused.IsZero()) && (q.Session == "" || r.Session == q.Session) &&
 		(q.Nonce == "" || r.Nonce == q.Nonce) && !(q.Fresh && !r.Reused.IsZero())
 }
 

@@ -47,8 +47,9 @@
 //     expects no more than an exit status of 0.
 //  11. The inputs of each member's binding are those that the caller computed, where it
 //     did.
-//  12. It is of the session and nonce, and no older than what is asked for; no member
-//     repeats an earlier result if fresh ones are asked for.
+//  12. It is of the session and nonce, and no older than what is asked for, and so is the run of each member: one that
+//     repeats a result is as old as the receipt that it repeats (TestAge). No member repeats an earlier result if
+//     fresh ones are asked for.
 //
 // The last word (TestLastWord):
 //

@@ -401,13 +401,11 @@ func (s *Session) judge(q Query, e *receipts.Entry, x extent) *Result {
 		if r.Place != g.Place {
 			res.no(Missing, receipts.OtherPlace, m.SHA, "%s ran in another project than its gate is of", q.describe(r))
 		}
-		if age := q.Now.Sub(r.Timestamp.Time); q.MaxAge > 0 && age > q.MaxAge {
-			res.no(Stale, receipts.TooOld, m.SHA, "%s ran %v ago; at most %v is accepted", q.describe(r), age.Round(time.Millisecond), q.MaxAge)
-		}
 		if r.Binding != "" && r.Matrix != g.Matrix {
 			res.no(Policy, receipts.OtherPolicy, m.SHA, "%s is of another matrix than its gate", q.describe(r))
 		}
 	}
+	s.aged(q, res)
 	s.last(q, res)
 	return res
 }
@@ -429,6 +427,7 @@ func (s *Session) judgeLeaf(q Query, e *receipts.Entry) *Result {
 		res.no(Failed, reason, e.SHA, "%s %s", name, text)
 	}
 	q.identify(res, e.SHA, name, r.Session, r.Nonce, r.Timestamp.Time, r.Place)
+	s.aged(q, res)
 	s.mustKeep(q, res, name)
 	q.ground(res)
 	if r.Binding != "" {

@@ -105,6 +105,14 @@ func (l List) WriteText(out io.Writer) error {
 // Stamp is a time for people, in their own time zone.
 func Stamp(t time.Time) string { return t.Local().Format("2006-01-02 15:04:05") }
 
+// When is the time of a receipt for people. Where it repeats an earlier result, nothing ran then.
+func When(r *receipts.Receipt) string {
+	if !r.Reused.IsZero() {
+		return Stamp(r.Timestamp.Time) + " (reused: nothing was executed)"
+	}
+	return Stamp(r.Timestamp.Time)
+}
+
 // WriteText writes all that the record says, for people: what is empty has no row.
 func (r Record) WriteText(out io.Writer) error {
 	e := r.entry

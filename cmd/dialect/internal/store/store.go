@@ -397,7 +397,7 @@ func (p Place) Last(binding string) (text string) {
 		case err == nil && len(es) == 0:
 			text = "none"
 		case r != nil:
-			text = fmt.Sprintf("%d; the last is %s, %s, %s", len(es), es[len(es)-1].SHA.Short(), r.Status, records.Stamp(r.Timestamp.Time))
+			text = fmt.Sprintf("%d; the last is %s, %s, %s", len(es), es[len(es)-1].SHA.Short(), r.Status, records.When(r))
 		}
 	})
 	return text
@@ -420,7 +420,7 @@ func OnTree(ctx context.Context, step *plan.Step, m *plan.Matrix) (text string) 
 			text = "none yet"
 			return
 		}
-		text = fmt.Sprintf("the last is %s, %s", ever.Status, records.Stamp(ever.Timestamp.Time))
+		text = fmt.Sprintf("the last is %s, %s", ever.Status, records.When(ever))
 		snap, err := workspace.Take(ctx, m.Root, workspace.Options{Caches: m.Caches, Except: archive.Except(m.Root, path)})
 		if err != nil {
 			return
@@ -430,7 +430,7 @@ func OnTree(ctx context.Context, step *plan.Step, m *plan.Matrix) (text string) 
 			text = "none on the present files; " + text
 			return
 		}
-		text = fmt.Sprintf("%s on the present files, %s", now.Status, records.Stamp(now.Timestamp.Time))
+		text = fmt.Sprintf("%s on the present files, %s", now.Status, records.When(now))
 	})
 	if err != nil {
 		return fmt.Sprintf("the store cannot be read: %v", err)

@@ -246,7 +246,7 @@ func (f Facts) commands() Condition {
 		if r.Binding != "" {
 			text = fmt.Sprintf("%s:%d %s", diag.Name(cmp.Or(r.Line.File.Text, "-e")), r.Line.Number, diag.Name(r.Binding))
 		}
-		text += fmt.Sprintf(": %s at %s in %v, receipt %s", r.Status, records.Stamp(r.Timestamp.Time), r.Duration().Round(time.Millisecond), m.SHA.Short())
+		text += fmt.Sprintf(": %s at %s in %v, receipt %s", r.Status, records.When(r), r.Duration().Round(time.Millisecond), m.SHA.Short())
 		if t := r.Tests; t != nil {
 			text += ", " + (&receipts.Tested{Tests: *t}).String()
 		}
