@@ -354,6 +354,15 @@ func (s *Store) Authentic(ctx context.Context, id string) (e receipts.Entry, h r
 	return e, h, err
 }
 
+// OfRun returns the records of a run, as [verify.Session.OfRun] does.
+func (s *Store) OfRun(ctx context.Context, run string) (list []receipts.Entry, err error) {
+	err = s.read(ctx, func(v *verify.Session) error {
+		list, err = v.OfRun(run)
+		return err
+	})
+	return list, err
+}
+
 // Tested counts the tests below the gate that id names, as [verify.Session.Tested] does.
 func (s *Store) Tested(ctx context.Context, id string) (t *receipts.Tested, err error) {
 	err = s.read(ctx, func(v *verify.Session) error {

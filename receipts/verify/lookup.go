@@ -60,6 +60,36 @@ func (s *Session) Receipts() (list []receipts.Entry, err error) {
 	return list, s.fault()
 }
 
+// OfRun returns the beginnings, receipts and gates of a run, in the order of the log. The error is as that of [Session.Entry].
+func (s *Session) OfRun(run string) (list []receipts.Entry, err error) {
+	key := shortText(run)
+	for seq := range s.index.len() {
+		if m := s.index.at(seq); m.run != key || m.kind != kindRun && m.kind != kindReceipt && m.kind != kindGate {
+			continue
+		}
+		if s.stopped() || len(s.problems) > 0 {
+			break
+		}
+		e := s.entry(seq)
+		if e == nil {
+			break
+		}
+		of := ""
+		switch b := body(e).(type) {
+		case *receipts.Run:
+			of = b.Run
+		case *receipts.Receipt:
+			of = b.Run
+		case *receipts.Gate:
+			of = b.Run
+		}
+		if of == run {
+			list = append(list, *e)
+		}
+	}
+	return list, s.fault()
+}
+
 // find returns the index of the record that id names: a SHA-256, a unique prefix of
 // one, the g-... of a gate, or the r-... of a run's start.
 func (s *Session) find(text string) (int64, error) {

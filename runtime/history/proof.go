@@ -15,9 +15,11 @@ import (
 	"golang.org/x/mod/sumdb/note"
 
 	"github.com/command-dialect/dialect/lang/diag"
+	"github.com/command-dialect/dialect/lang/plan"
 	"github.com/command-dialect/dialect/receipts"
 	"github.com/command-dialect/dialect/receipts/sqlite"
 	"github.com/command-dialect/dialect/runtime/archive"
+	"github.com/command-dialect/dialect/runtime/attempt"
 	"github.com/command-dialect/dialect/runtime/blob"
 	"github.com/command-dialect/dialect/runtime/report"
 )
@@ -31,8 +33,11 @@ func HTML(ctx context.Context, w io.Writer, d *report.Document, path string, key
 	s, err := sqlite.Open(ctx, path, sqlite.Options{ReadOnly: true, Keys: keys})
 	if err == nil {
 		defer s.Close()
-		o.Proof = func(l *report.DocResult) *report.Proof { return proof(ctx, s, d, l) }
-		o.GateProof = func(g *report.DocGate) *report.Proof { return gateProof(ctx, s, d, g) }
+		proofs := make(map[*report.DocResult]*report.Proof)
+		leaves(d.Lines, func(l *report.DocResult) { proofs[l] = proof(ctx, s, d, l) })
+		o.Proof = func(l *report.DocResult) *report.Proof { return proofs[l] }
+		o.GateProof = func(g *report.DocGate) *report.Proof { return gateProof(ctx, s, d, g, keys != nil) }
+		o.Against = against(ctx, s, d, proofs, o.GateProof)
 	} else if !errors.Is(err, sqlite.ErrNoStore) {
 		o.GateProof = func(*report.DocGate) *report.Proof {
 			return &report.Proof{Text: "the store cannot be read: " + err.Error()}
@@ -101,11 +106,18 @@ func proof(ctx context.Context, s *sqlite.Store, d *report.Document, l *report.D
 	bad := func(format string, args ...any) *report.Proof {
 		return &report.Proof{Text: fmt.Sprintf(format, args...)}
 	}
-	if l.Receipt == "" || l.Gate != nil {
-		return nil
-	}
-	if l.Degraded {
+	switch gate := l.Gate != nil && l.Kind == string(plan.Builtin) && len(l.Argv) > 0 && l.Argv[0] == plan.GateResults; {
+	case gate && l.Receipt == l.Gate.SHA256 && (l.Receipt == "" || l.Gate.Verdict == string(attempt.GatePassed)):
+		if l.Verdict == "passed" && l.Gate.Verdict != string(attempt.GatePassed) && l.Gate.Verdict != string(attempt.GateDeferred) {
+			return bad("A gate that did not pass is no line that passed.")
+		}
+		return gateProof(ctx, s, d, l.Gate, false)
+	case l.Degraded:
 		return bad("No store acknowledged this receipt.")
+	case l.Receipt == "" && (gate || l.Verdict != "passed" && l.Verdict != "flaky" || l.Kind == string(plan.Composite)):
+		return nil
+	case l.Receipt == "":
+		return bad("It has no receipt.")
 	}
 	e, _, err := s.Authentic(ctx, l.Receipt)
 	if err != nil {
@@ -124,6 +136,8 @@ func proof(ctx context.Context, s *sqlite.Store, d *report.Document, l *report.D
 		return bad("The receipt counts other tests.")
 	case passed != (r.Status == receipts.Succeeded || r.Status == receipts.Pending):
 		return bad("The receipt says another thing: %s.", r.Status)
+	case l.Verdict == "passed" && r.Attempt > 1:
+		return bad("The receipt is of attempt %d: the line is flaky.", r.Attempt)
 	case l.ExitCode != nil && r.ExitCode != nil && *l.ExitCode != *r.ExitCode:
 		return bad("The receipt says another exit code: %d.", *r.ExitCode)
 	case l.Stdout != nil && l.Stdout.SHA256 != r.Stdout.SHA256.String(), l.Stderr != nil && l.Stderr.SHA256 != r.Stderr.SHA256.String():
@@ -132,6 +146,9 @@ func proof(ctx context.Context, s *sqlite.Store, d *report.Document, l *report.D
 	text := fmt.Sprintf("Record %d of the log, intact", e.Seq)
 	if e.Key != "" {
 		text += fmt.Sprintf(", signed by %s (L%d)", e.Key, e.Level)
+	}
+	if !r.Reused.IsZero() {
+		text += ", repeats the result of " + r.Reused.Short() + ": nothing was executed"
 	}
 	if c := e.Consumption; c != nil {
 		text += ", consumed by " + c.Who()
@@ -160,19 +177,34 @@ func testsOf[T receipts.Tests | report.DocTests](t *T) (n receipts.Tests) {
 	return n
 }
 
-// gateProof holds the gate of a document against the gate receipt that it names.
-func gateProof(ctx context.Context, s *sqlite.Store, d *report.Document, g *report.DocGate) *report.Proof {
-	if g.Verdict != "passed" {
+// gateProof compares the gate of a document with the gate receipt that it names: all that the page says of it and that the receipt has.
+// signed says that keys were asked for, under which a level that the receipt claims has to be its own.
+func gateProof(ctx context.Context, s *sqlite.Store, d *report.Document, g *report.DocGate, signed bool) *report.Proof {
+	bad := func(format string, args ...any) *report.Proof {
+		return &report.Proof{Text: fmt.Sprintf(format, args...)}
+	}
+	if g.Verdict != string(attempt.GatePassed) {
 		return nil
 	}
 	e, head, err := s.Authentic(ctx, g.SHA256)
 	if err != nil {
-		return &report.Proof{Text: fmt.Sprintf("The gate receipt does not verify: %v.", err)}
+		return bad("The gate receipt does not verify: %v.", err)
 	}
 	v, _ := e.Parse()
 	r, ok := v.(*receipts.Gate)
-	if !ok || r.Run != d.Run || r.Script.String() != d.Script.SHA256 || r.Final != g.Final {
-		return &report.Proof{Text: "The gate receipt is of another run."}
+	switch {
+	case !ok || r.Run != d.Run || r.Script.String() != d.Script.SHA256 || r.Final != g.Final:
+		return bad("The gate receipt is of another run.")
+	case g.ID != receipts.GateID(e.SHA):
+		return bad("The gate receipt has another id: %s.", receipts.GateID(e.SHA))
+	case g.Level != fmt.Sprintf("L%d", r.Level):
+		return bad("The gate receipt says another trust level: L%d.", r.Level)
+	case signed && r.Level > receipts.LevelHash && e.Level == receipts.LevelHash:
+		return bad("The gate receipt says L%d, and none of the keys signed it.", r.Level)
+	case g.Clean != r.Clean || g.Rules != r.Policy || g.Reused != r.Reused:
+		return bad("The gate receipt says another thing of where the lines ran, of the rules, or of how many results are repeated.")
+	case (g.Tree == nil) != (r.Tree == nil) || g.Tree != nil && (g.Tree.Tree != r.Tree.Tree || g.Tree.Bytes != r.Tree.Bytes.String() || g.Tree.Exact != r.Tree.Exact):
+		return bad("The gate receipt is about other files.")
 	}
 	return &report.Proof{OK: true, Text: fmt.Sprintf("The gate receipt is record %d of a log of %d that verifies; it consumed %s. Ask again: dialect verify", e.Seq, head.Count, diag.Number(len(r.Members), "receipt"))}
 }

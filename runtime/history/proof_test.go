@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
+	"html"
 	"os"
 	"path/filepath"
 	"strings"
@@ -48,11 +49,18 @@ func newProven(t *testing.T) *proven {
 		Stderr:    receipts.Stream{SHA256: receipts.Hash{2}, Bytes: 2},
 		Workspace: &receipts.Workspace{Before: tree},
 	}
+	begun, err := (&receipts.Run{
+		Version: 1, Run: "r-1", Session: "s", Started: at, Script: receipts.File{Path: receipts.Text("q.dlct"), SHA256: script},
+		Planned: []receipts.Planned{{Step: "1", Line: 4, Binding: "test_go"}},
+	}).Record()
+	if err != nil {
+		t.Fatal(err)
+	}
 	rec, err := r.Record()
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Append(ctx, rec); err != nil {
+	if err := s.Append(ctx, begun, rec); err != nil {
 		t.Fatal(err)
 	}
 	d, err := s.Gate(ctx, receipts.GateRequest{
@@ -62,14 +70,17 @@ func newProven(t *testing.T) *proven {
 	if err != nil || !d.Passed() {
 		t.Fatalf("%v, %+v", err, d)
 	}
-	doc := &report.Document{Run: "r-1"}
+	doc := &report.Document{Run: "r-1", Session: "s", Verdict: "passed", Counts: report.DocCounts{Lines: 1, Passed: 1}, Tests: &report.DocTests{Passed: 3, Skipped: 1}}
 	doc.Script.SHA256 = script.String()
 	doc.Lines = []*report.DocResult{{
 		ID: "1", File: "q.dlct", Line: 4, Text: "Test with go", Binding: "test_go", Kind: "process", Argv: argv, Verdict: "passed", ExitCode: &code,
 		Tests:  &report.DocTests{Passed: 3, Skipped: 1},
 		Stdout: &report.DocOutput{SHA256: r.Stdout.SHA256.String()}, Stderr: &report.DocOutput{SHA256: r.Stderr.SHA256.String()}, Receipt: rec.SHA().String(),
 	}}
-	doc.Gate = &report.DocGate{Verdict: "passed", SHA256: d.Gate.String(), Final: true}
+	doc.Gate = &report.DocGate{
+		Verdict: "passed", ID: receipts.GateID(d.Gate), SHA256: d.Gate.String(), Final: true, Level: "L0", Rules: receipts.PolicyUnpinned,
+		Tree: &report.DocTree{Bytes: tree.Bytes.String()},
+	}
 	return &proven{path, s, doc}
 }
 
@@ -77,7 +88,7 @@ func newProven(t *testing.T) *proven {
 func TestProof(t *testing.T) {
 	p, ctx := newProven(t), context.Background()
 	good := proof(ctx, p.Store, p.doc, p.doc.Lines[0])
-	if good == nil || !good.OK || !strings.Contains(good.Text, "Record 0 of the log, intact") || !strings.Contains(good.Text, "consumed by ") {
+	if good == nil || !good.OK || !strings.Contains(good.Text, "Record 1 of the log, intact") || !strings.Contains(good.Text, "consumed by ") {
 		t.Fatalf("%+v", good)
 	}
 	for _, name := range []string{"../../q.dlct", "./q.dlct", "/home/u/p/q.dlct"} { // as a caller elsewhere named it
@@ -113,7 +124,14 @@ func TestProof(t *testing.T) {
 		},
 		"a receipt that is lost":        func(_ *report.Document, l *report.DocResult) { l.Degraded = true },
 		"a receipt that does not exist": func(_ *report.Document, l *report.DocResult) { l.Receipt = receipts.Hash{8}.String() },
-		"the receipt of the gate":       func(d *report.Document, l *report.DocResult) { l.Receipt = d.Gate.SHA256 },
+		"no receipt":                    func(_ *report.Document, l *report.DocResult) { l.Receipt = "" },
+		"a gate that was deferred": func(d *report.Document, l *report.DocResult) {
+			l.Kind, l.Argv, l.Gate = "builtin", []string{"gate"}, &report.DocGate{Verdict: "deferred", SHA256: l.Receipt}
+		},
+		"a gate that was refused": func(d *report.Document, l *report.DocResult) {
+			l.Kind, l.Argv, l.Receipt, l.Gate = "builtin", []string{"gate"}, "", &report.DocGate{Verdict: "refused"}
+		},
+		"the receipt of the gate": func(d *report.Document, l *report.DocResult) { l.Receipt = d.Gate.SHA256 },
 	} {
 		d, l := *p.doc, *p.doc.Lines[0]
 		change(&d, &l)
@@ -134,29 +152,37 @@ func TestProof(t *testing.T) {
 			t.Errorf("%s: %+v", name, got)
 		}
 	}
-	// A line without a receipt proves nothing, and a gate is proven by itself.
-	for name, change := range map[string]func(l *report.DocResult){
-		"no receipt": func(l *report.DocResult) { l.Receipt = "" },
-		"a gate":     func(l *report.DocResult) { l.Gate = p.doc.Gate },
-	} {
-		l := *p.doc.Lines[0]
-		change(&l)
-		if got := proof(ctx, p.Store, p.doc, &l); got != nil {
-			t.Errorf("%s: %+v", name, got)
-		}
+	// What never ran proves nothing, and that a line bears a gate takes no comparison away.
+	l := *p.doc.Lines[0]
+	l.Gate = p.doc.Gate
+	if got := proof(ctx, p.Store, p.doc, &l); got == nil || !got.OK {
+		t.Errorf("a line with a gate: %+v", got)
+	}
+	l = report.DocResult{ID: "2", Verdict: "skipped"}
+	if got := proof(ctx, p.Store, p.doc, &l); got != nil {
+		t.Errorf("a line that was skipped: %+v", got)
 	}
 }
 
 // The gate of a document is proven by the gate receipt of the same run, script and kind; one that refused has none.
 func TestGateProof(t *testing.T) {
 	p, ctx := newProven(t), context.Background()
-	good := gateProof(ctx, p.Store, p.doc, p.doc.Gate)
-	if good == nil || !good.OK || !strings.Contains(good.Text, "record 1 of a log of ") || !strings.Contains(good.Text, "consumed 1 receipt.") {
+	good := gateProof(ctx, p.Store, p.doc, p.doc.Gate, false)
+	if good == nil || !good.OK || !strings.Contains(good.Text, "record 2 of a log of ") || !strings.Contains(good.Text, "consumed 1 receipt.") {
 		t.Fatalf("%+v", good)
 	}
 	for name, change := range map[string]func(d *report.Document, g *report.DocGate){
-		"another run":             func(d *report.Document, _ *report.DocGate) { d.Run = "r-2" },
-		"another script":          func(d *report.Document, _ *report.DocGate) { d.Script.SHA256 = receipts.Hash{6}.String() },
+		"another run":      func(d *report.Document, _ *report.DocGate) { d.Run = "r-2" },
+		"another script":   func(d *report.Document, _ *report.DocGate) { d.Script.SHA256 = receipts.Hash{6}.String() },
+		"another name":     func(_ *report.Document, g *report.DocGate) { g.ID = "g-0123456789ab" },
+		"a higher level":   func(_ *report.Document, g *report.DocGate) { g.Level = "L2" },
+		"a clean checkout": func(_ *report.Document, g *report.DocGate) { g.Clean = "clean" },
+		"other rules":      func(_ *report.Document, g *report.DocGate) { g.Rules = receipts.PolicyPinned },
+		"results repeated": func(_ *report.Document, g *report.DocGate) { g.Reused = 1 },
+		"no tree":          func(_ *report.Document, g *report.DocGate) { g.Tree = nil },
+		"another tree": func(_ *report.Document, g *report.DocGate) {
+			g.Tree = &report.DocTree{Bytes: receipts.Hash{8}.String()}
+		},
 		"not final":               func(_ *report.Document, g *report.DocGate) { g.Final = false },
 		"one that does not exist": func(_ *report.Document, g *report.DocGate) { g.SHA256 = receipts.Hash{8}.String() },
 		"a receipt":               func(d *report.Document, g *report.DocGate) { g.SHA256 = d.Lines[0].Receipt },
@@ -165,15 +191,67 @@ func TestGateProof(t *testing.T) {
 	} {
 		d, g := *p.doc, *p.doc.Gate
 		change(&d, &g)
-		if got := gateProof(ctx, p.Store, &d, &g); got == nil || got.OK || got.Text == "" {
+		if got := gateProof(ctx, p.Store, &d, &g, false); got == nil || got.OK || got.Text == "" {
 			t.Errorf("%s: %+v", name, got)
 		}
 	}
 	for _, verdict := range []string{"refused", "not_run", ""} {
 		g := *p.doc.Gate
 		g.Verdict = verdict
-		if got := gateProof(ctx, p.Store, p.doc, &g); got != nil {
+		if got := gateProof(ctx, p.Store, p.doc, &g, false); got != nil {
 			t.Errorf("%q: %+v", verdict, got)
+		}
+	}
+}
+
+// What the store has of a run and its document lacks, or contradicts, is said at the headline of the page.
+func TestAgainst(t *testing.T) {
+	p := newProven(t)
+	page := func(d *report.Document) string {
+		var b bytes.Buffer
+		if err := HTML(t.Context(), &b, d, p.path, nil, "1"); err != nil {
+			t.Fatal(err)
+		}
+		return b.String()
+	}
+	if text := page(p.doc); strings.Contains(text, "Contradicted") || !strings.Contains(text, `<span class="passed">Passed</span>`) {
+		t.Error("the page of a document as it was written is contradicted")
+	}
+	for name, tt := range map[string]struct {
+		change func(d *report.Document)
+		want   string
+	}{
+		"no line": {func(d *report.Document) { d.Lines, d.Counts, d.Tests = nil, report.DocCounts{}, nil },
+			"The store has a receipt of line 1 (Test with go) that the document does not have: succeeded, receipt "},
+		"another verdict": {func(d *report.Document) { d.Verdict = "failed" }, "Its lines and its gate make the run passed."},
+		"no gate":         {func(d *report.Document) { d.Gate = nil }, "The store has the gate g-"},
+		"a gate that was deferred": {func(d *report.Document) { d.Gate = &report.DocGate{Verdict: "deferred"} },
+			"The store has the gate g-"},
+		"a gate of more":   {func(d *report.Document) { d.Gate.Level = "L2" }, "The gate receipt says another trust level: L0."},
+		"other counts":     {func(d *report.Document) { d.Counts.Passed = 2 }, "The counts are not those of its lines: 1 line, 1 passed."},
+		"other tests":      {func(d *report.Document) { d.Tests = nil }, "The tests are not those of its lines: 3 tests (1 skipped)."},
+		"a line that says": {func(d *report.Document) { d.Lines[0].Text = "Check with go" }, "What the document says of 1 line is not what their receipts say: 1."},
+		"a line lost": {func(d *report.Document) { d.Lines[0].Receipt, d.Lines[0].Degraded = "", true },
+			"The store has a receipt of line 1 (Test with go) that the document does not have: succeeded, receipt "},
+		"a line twice": {func(d *report.Document) { d.Lines = append(d.Lines, d.Lines[0]) }, "The line 1 stands in the document twice."},
+		"an earlier one last": {func(d *report.Document) {
+			d.Lines[0].Earlier, d.Lines[0].Receipt = []string{d.Lines[0].Receipt}, d.Gate.SHA256
+		}, "The last receipt of line 1 is "},
+		"a composite that passed": {func(d *report.Document) {
+			d.Lines[0].Verdict = "failed"
+			d.Lines = []*report.DocResult{{ID: "1", Verdict: "passed", Members: d.Lines}}
+		}, "Line 1 is passed, and its member 1 failed."},
+		"another run":     {func(d *report.Document) { d.Run = "r-2" }, "The store does not know that this run began."},
+		"another session": {func(d *report.Document) { d.Session = "t" }, "The run was of another session, or had another nonce."},
+		"another script":  {func(d *report.Document) { d.Script.Part = true }, "The run was of another script."},
+	} {
+		d, l, g := *p.doc, *p.doc.Lines[0], *p.doc.Gate
+		d.Lines, d.Gate = []*report.DocResult{&l}, &g
+		tt.change(&d)
+		text := page(&d)
+		if !strings.Contains(text, `<span class="failed">Contradicted</span>`) || !strings.Contains(text, html.EscapeString(tt.want)) {
+			at := strings.Index(text, "<h1>")
+			t.Errorf("%s: want %q in\n%s", name, tt.want, text[at:at+900])
 		}
 	}
 }
@@ -267,7 +345,7 @@ func TestHTML(t *testing.T) {
 		}
 		return b.String()
 	}
-	if text := page(p.path); !strings.Contains(text, "Record 0 of the log, intact") || !strings.Contains(text, "record 1 of a log of ") || !strings.Contains(text, "1.2.3-test") {
+	if text := page(p.path); !strings.Contains(text, "Record 1 of the log, intact") || !strings.Contains(text, "record 2 of a log of ") || !strings.Contains(text, "1.2.3-test") {
 		t.Error("the page does not have the proofs, or the version")
 	}
 	dir := t.TempDir()

@@ -28,6 +28,8 @@ type HTMLOptions struct {
 	// Output returns what is kept of a stream ("stdout", "stderr") of a line, and a note
 	// where that is not all; nil leaves the output out.
 	Output func(l *DocResult, stream string) (text, note string)
+	// Against is what a store has and the document lacks, or contradicts, a sentence each.
+	Against []string
 	// Proof and GateProof compare the document with a store; nil says nothing.
 	Proof     func(l *DocResult) *Proof
 	GateProof func(g *DocGate) *Proof
@@ -38,6 +40,9 @@ const (
 	maxPageStream = 32 << 10
 	maxPageOutput = 8 << 20
 )
+
+// maxAgainst bounds how many contradictions stand at the headline.
+const maxAgainst = 20
 
 type pageFact struct{ Name, Value string }
 
@@ -59,7 +64,7 @@ type pageLine struct {
 type page struct {
 	Version, Generated, Verdict, Word, Script, Counts, Elapsed, Half, Gate, GateClass, Trust string
 	Proved                                                                                   bool
-	Warnings, Refusals                                                                       []string
+	Against, Warnings, Refusals                                                              []string
 	Facts                                                                                    []pageFact
 	GateProof                                                                                *pageProof
 	Lines                                                                                    []pageLine
@@ -135,6 +140,7 @@ func (w *pageWriter) page(p *page) {
 <h1><span class="%s">%s</span> %s</h1>
 <p>%s in %s</p>
 `, p.Verdict, p.Word, p.Script, p.Counts, p.Elapsed)
+	w.each("<p class=\"failed\">%s</p>\n", p.Against)
 	w.each("<p class=\"skipped\">%s</p>\n", p.Warnings)
 	w.put(`</header>
 <main>
@@ -223,6 +229,16 @@ func (b *pageBuilder) page() *page {
 		Verdict: d.Verdict, Word: capital(d.Verdict), Script: clean(d.Script.Name),
 		Counts: d.counts(), Elapsed: seconds(d.Elapsed), Half: seconds(d.Elapsed / 2),
 		Gate: clean(d.gateText()), GateClass: "skipped", Proved: b.o.Proof != nil,
+	}
+	if n := len(b.o.Against); n > 0 {
+		// A reader who sees the headline alone must not take the document at its word.
+		p.Verdict, p.Word, p.Counts = "failed", "Contradicted", "The document says "+clean(d.Verdict)+", and the store of receipts contradicts it. It says: "+p.Counts
+		for _, text := range b.o.Against[:min(n, maxAgainst)] {
+			p.Against = append(p.Against, clean(text))
+		}
+		if n > maxAgainst {
+			p.Against = append(p.Against, fmt.Sprintf("And %d more.", n-maxAgainst))
+		}
 	}
 	if t := d.Tests; t != nil {
 		p.Counts += fmt.Sprintf("; tests: %d passed, %d failed, %d skipped", t.Passed, t.Failed, t.Skipped)

@@ -307,6 +307,75 @@ func present(lines []*DocResult) []*DocResult {
 // leaves calls f for each leaf below lines, in order.
 func (d *Document) leaves(f func(*DocResult)) { leaves(d.Lines, f) }
 
+// Contradictions says in a sentence each how the summary of a document that was read is not that of its lines and its gate.
+func (d *Document) Contradictions() (list []string) {
+	var counts DocCounts
+	var sum DocTests
+	fault, failed, refused := false, false, false
+	for _, l := range d.Lines {
+		counts.Lines++
+		switch l.Verdict {
+		case "passed":
+			counts.Passed++
+		case "failed":
+			counts.Failed++
+		case "fault":
+			counts.Fault++
+			fault = true
+		case "flaky":
+			counts.Flaky++
+		case "skipped":
+			counts.Skipped++
+		case "cancelled":
+			counts.Cancelled++
+		}
+		if l.Bad() || len(l.Members) == 0 {
+			continue
+		}
+		leaves(l.Members, func(m *DocResult) {
+			if m.Bad() {
+				list = append(list, fmt.Sprintf("Line %s is %s, and its member %s %s.", clean(l.ID), clean(l.Verdict), clean(m.ID), clean(m.Verdict)))
+			}
+		})
+	}
+	d.leaves(func(l *DocResult) {
+		if t := l.Tests; t != nil {
+			sum.Passed, sum.Failed, sum.Skipped = sum.Passed+t.Passed, sum.Failed+t.Failed, sum.Skipped+t.Skipped
+		}
+		failed = failed || l.Verdict == "failed" && l.Reason != string(receipts.StopGateRefused)
+		refused = refused || l.Gate != nil && l.Gate.Verdict == string(attempt.GateRefusal)
+	})
+	if counts != d.Counts {
+		list = append(list, "The counts are not those of its lines: "+strings.Join(append([]string{diag.Number(counts.Lines, "line")}, counts.list()...), ", ")+".")
+	}
+	var tests DocTests
+	if d.Tests != nil {
+		tests = *d.Tests
+	}
+	if tests != sum {
+		list = append(list, "The tests are not those of its lines: "+sum.String()+".")
+	}
+	gate := ""
+	if d.Gate != nil {
+		gate = d.Gate.Verdict
+	}
+	verdict := "passed"
+	switch {
+	case d.Signal != "":
+		verdict = "interrupted"
+	case d.Limit != "" || gate == string(attempt.GateVacuous) || fault:
+		verdict = "fault"
+	case failed:
+		verdict = "failed"
+	case refused || gate == string(attempt.GateRefusal) || gate == string(attempt.GateNotRun) || gate == "":
+		verdict = "refused"
+	}
+	if verdict != d.Verdict {
+		list = append(list, "Its lines and its gate make the run "+verdict+".")
+	}
+	return list
+}
+
 // Faults are the line faults of a run.
 type Faults struct {
 	Schema  string      `json:"schema"` // "dialect.faults/1"
