@@ -15,11 +15,9 @@ import (
 	"golang.org/x/mod/sumdb/note"
 
 	"github.com/command-dialect/dialect/lang/diag"
-	"github.com/command-dialect/dialect/lang/plan"
 	"github.com/command-dialect/dialect/receipts"
 	"github.com/command-dialect/dialect/receipts/sqlite"
 	"github.com/command-dialect/dialect/runtime/archive"
-	"github.com/command-dialect/dialect/runtime/attempt"
 	"github.com/command-dialect/dialect/runtime/blob"
 	"github.com/command-dialect/dialect/runtime/report"
 )
@@ -100,21 +98,24 @@ func openOutput(logs archive.Archive, l *report.DocResult, stream string) (f *os
 	return f, size, note
 }
 
+// gatePassed is the verdict of the gates that have a receipt.
+const gatePassed = "passed"
+
 // proof compares a line of a document with the receipt that it names. All that the page says of the line and
 // that a receipt has is compared: anyone who can write the store can write the document.
 func proof(ctx context.Context, s *sqlite.Store, d *report.Document, l *report.DocResult) *report.Proof {
 	bad := func(format string, args ...any) *report.Proof {
 		return &report.Proof{Text: fmt.Sprintf(format, args...)}
 	}
-	switch gate := l.Gate != nil && l.Kind == string(plan.Builtin) && len(l.Argv) > 0 && l.Argv[0] == plan.GateResults; {
-	case gate && l.Receipt == l.Gate.SHA256 && (l.Receipt == "" || l.Gate.Verdict == string(attempt.GatePassed)):
-		if l.Verdict == "passed" && l.Gate.Verdict != string(attempt.GatePassed) && l.Gate.Verdict != string(attempt.GateDeferred) {
-			return bad("A gate that did not pass is no line that passed.")
+	switch gate := l.IsGate(); {
+	case gate && l.Receipt == l.Gate.SHA256 && (l.Receipt == "" || l.Gate.Verdict == gatePassed):
+		if l.Verdict == "passed" && l.Gate.Verdict != gatePassed && l.Gate.Verdict != "deferred" {
+			return bad("The gate of a line that passed did not pass.")
 		}
 		return gateProof(ctx, s, d, l.Gate, false)
 	case l.Degraded:
 		return bad("No store acknowledged this receipt.")
-	case l.Receipt == "" && (gate || l.Verdict != "passed" && l.Verdict != "flaky" || l.Kind == string(plan.Composite)):
+	case l.Receipt == "" && (gate || l.Verdict != "passed" && l.Verdict != "flaky" || l.Kind == "composite"):
 		return nil
 	case l.Receipt == "":
 		return bad("It has no receipt.")
@@ -183,7 +184,7 @@ func gateProof(ctx context.Context, s *sqlite.Store, d *report.Document, g *repo
 	bad := func(format string, args ...any) *report.Proof {
 		return &report.Proof{Text: fmt.Sprintf(format, args...)}
 	}
-	if g.Verdict != string(attempt.GatePassed) {
+	if g.Verdict != gatePassed {
 		return nil
 	}
 	e, head, err := s.Authentic(ctx, g.SHA256)

@@ -204,7 +204,7 @@ func TestGateProof(t *testing.T) {
 	}
 }
 
-// What the store has of a run and its document lacks, or contradicts, is said at the headline of the page.
+// The headline of the page names what the store has of a run and its document lacks, or contradicts.
 func TestAgainst(t *testing.T) {
 	p := newProven(t)
 	page := func(d *report.Document) string {

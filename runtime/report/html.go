@@ -231,7 +231,7 @@ func (b *pageBuilder) page() *page {
 		Gate: clean(d.gateText()), GateClass: "skipped", Proved: b.o.Proof != nil,
 	}
 	if n := len(b.o.Against); n > 0 {
-		// A reader who sees the headline alone must not take the document at its word.
+		// A reader who sees the headline alone must not believe the document.
 		p.Verdict, p.Word, p.Counts = "failed", "Contradicted", "The document says "+clean(d.Verdict)+", and the store of receipts contradicts it. It says: "+p.Counts
 		for _, text := range b.o.Against[:min(n, maxAgainst)] {
 			p.Against = append(p.Against, clean(text))

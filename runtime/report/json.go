@@ -451,6 +451,11 @@ func (l *DocResult) missing() string {
 // Bad reports whether the line failed or could not be completed.
 func (l *DocResult) Bad() bool { return l.Verdict == "failed" || l.Verdict == "fault" }
 
+// IsGate reports whether the line is a gate: its receipt, if it has one, is that of the gate.
+func (l *DocResult) IsGate() bool {
+	return l.Gate != nil && l.Kind == string(plan.Builtin) && len(l.Argv) > 0 && l.Argv[0] == plan.GateResults
+}
+
 // How says how the line ended: "failed, exit 1".
 func (l *DocResult) How() string {
 	text := l.Verdict

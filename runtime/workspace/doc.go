@@ -129,8 +129,9 @@
 //
 // A file that is edited and put back between two snapshots. Ignored files, such as
 // a virtual environment. Caches, compiled code in them, and empty directories, where a
-// question is about the present files or they came after the first snapshot. The
-// inside of .git, such as a key in .git/config, and of a .dialect. Modes other than the
+// question is about the present files or they came after the first snapshot; a nested
+// repository without a file is one of them. The inside of .git, such as a key in .git/config,
+// the index and the refs, and of a .dialect. Modes other than the
 // owner's executable bit, hard links, times, owners, extended attributes: a commit has
 // none of them, and a test that depends on one fails in a clone of an exact Tree. Files outside of the worktree
 // that links lead to. With a Tracker, what is stored through a shared writable

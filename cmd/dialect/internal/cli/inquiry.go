@@ -29,7 +29,7 @@ func (f *inquiryFlags) add(cmd *cobra.Command) {
 	fl.StringVar(&f.Base, "base", "", "trust the matrix and the pinned files of the commit `REV` (default: your pin, else HEAD)")
 	fl.StringVar(&f.Level, "level", "", "insist on the `LEVEL` self (L0: recorded by itself), key (L1: signed by a --key) or notary (L2: recorded by a notary that a --key vouches for) (default: key if there is a --key)")
 	fl.BoolVar(&f.Clean, "clean", false, "insist that all ran in a clean checkout: dialect run --clean")
-	fl.StringVar(&f.maxAge, "max-age", "", "insist on a gate that is at most `AGE` old: 90m, 12h, 2d")
+	fl.StringVar(&f.maxAge, "max-age", "", "insist on a gate, and on runs of its commands, that are at most `AGE` old: 90m, 12h, 2d")
 	fl.BoolVar(&f.Fresh, "fresh", false, "refuse results that --reuse repeated")
 	fl.StringVar(&f.Session, "session", "", "insist on the session `SESSION`")
 	fl.StringVar(&f.Nonce, "nonce", "", "insist on the nonce `NONCE`")

@@ -81,8 +81,8 @@ func Main() (status int) {
 	case err == nil:
 		return 0
 	case errors.As(err, &st):
-		if lost != nil && !errors.Is(lost, syscall.EPIPE) {
-			u.Errorf("%v", lost)
+		if !errors.Is(lost, syscall.EPIPE) {
+			u.TellLost()
 		}
 		return int(st)
 	case !errors.Is(err, syscall.EPIPE) && isNowhere(): // whatever comes of it
@@ -101,7 +101,11 @@ func Main() (status int) {
 	case errors.Is(err, syscall.EPIPE): // who reads has seen enough
 		return exit.Pipe
 	case errors.As(err, &path): // what was to be printed could not be
-		u.Errorf("%v", err)
+		if errors.Is(err, lost) {
+			u.TellLost()
+		} else {
+			u.Errorf("%v", err)
+		}
 		return exit.Internal
 	default: // cobra's own: unknown command, unknown flag, wrong number of arguments
 		u.Errorf("%v", misused(cmd, err))

@@ -19,8 +19,8 @@ Without an id it takes the last run.
 
 --html writes one self-contained page: the timeline of the run, and of each line its command,
 verdict, output and receipt. The page is checked against the store: for each line it says whether
-its receipt exists, is intact, and says the same. The kept document is not evidence,
-the receipts are.`
+its receipt exists, is intact, and says the same, and at the top what the store has of the run and
+the document lacks or contradicts. The kept document is not evidence, the receipts are.`
 
 func newReport(u *ui) *cobra.Command {
 	var f struct {

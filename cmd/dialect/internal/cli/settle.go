@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/command-dialect/dialect/cmd/dialect/internal/exit"
+	"github.com/command-dialect/dialect/cmd/dialect/internal/interrupt"
 	"github.com/command-dialect/dialect/cmd/dialect/internal/run"
 	"github.com/command-dialect/dialect/cmd/dialect/internal/store"
 	"github.com/command-dialect/dialect/receipts"
@@ -29,6 +30,8 @@ the receipt is signed, a settlement without a key does not bind those who have a
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: completeIDs,
 		RunE: func(_ *cobra.Command, args []string) error {
+			_, stop := interrupt.Context() // a pipe that nobody reads must not end dialect between the record and the answer
+			defer stop()
 			status := receipts.Status(f.status)
 			switch status {
 			case "success":

@@ -1,8 +1,10 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 	"os"
+	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -60,10 +62,14 @@ func addSince(cmd *cobra.Command, since *string) {
 	cmd.Flags().StringVar(since, "since", "", "compare the log with the checkpoint that you kept in `FILE` (see receipts checkpoint)")
 }
 
-// tellDecision prints a decision, and ends with exit status 3 where it is a refusal.
+// tellDecision prints a decision, and ends with exit status 3 where it is a refusal. A decision stands in the log whether or not it
+// could be printed: where nobody reads standard output any more, standard error has it.
 func tellDecision(u *ui, d records.Decision, asJSON bool) error {
 	err := u.Print(asJSON, d)
-	if err == nil && !d.Passed() {
+	if errors.Is(err, syscall.EPIPE) {
+		u.TellLost()
+	}
+	if !d.Passed() {
 		return exit.Status(exit.Refused)
 	}
 	return err

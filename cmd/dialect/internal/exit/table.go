@@ -56,7 +56,7 @@ func Table() []Group {
 		}},
 		{"all commands", []Row{
 			{n(Usage), "usage: the command line is wrong, and nothing was run"},
-			{n(Internal), "internal error, or standard output cannot be written (the disk is full)"},
+			{n(Internal), "internal error, or standard output cannot be written (the disk is full): what was decided stands, and standard error says it if it is short"},
 			{n(process.SignalStatus("SIGHUP"), process.SignalStatus("SIGINT"), process.SignalStatus("SIGTERM")), "ended by SIGHUP, SIGINT, SIGTERM; a server (`mcp`, `lsp`, `notary serve`) that SIGINT or SIGTERM ends exits 0"},
 			{n(Pipe), "nobody reads standard output any more"},
 		}},

@@ -33,13 +33,18 @@ type Voice struct {
 }
 
 // An answer is standard output. It remembers that something could not be written there, so that no command
-// succeeds whose answer is lost.
+// succeeds whose answer is lost, and what, so that the caller who consumed, gated or settled something learns of it.
 type answer struct {
 	w io.Writer
 
-	mu  sync.Mutex
-	err error
+	mu     sync.Mutex
+	err    error
+	unsaid []byte // since err, at most maxUnsaid
+	long   bool   // there was more
 }
+
+// maxUnsaid bounds, in bytes, what standard error says in place of standard output: an answer, and no page or bundle.
+const maxUnsaid = 8 << 10
 
 func (a *answer) Write(p []byte) (int, error) {
 	n, err := a.w.Write(p)
@@ -47,6 +52,12 @@ func (a *answer) Write(p []byte) (int, error) {
 	defer a.mu.Unlock()
 	if a.err == nil {
 		a.err = err
+	}
+	if a.err != nil {
+		a.long = a.long || len(a.unsaid)+len(p) > maxUnsaid
+		if !a.long {
+			a.unsaid = append(a.unsaid, p...)
+		}
 	}
 	return n, err
 }
@@ -68,6 +79,21 @@ func (v *Voice) Lost() error {
 	v.answer.mu.Lock()
 	defer v.answer.mu.Unlock()
 	return v.answer.err
+}
+
+// TellLost says that standard output cannot be written, and what was to be written there where that is short.
+func (v *Voice) TellLost() {
+	v.answer.mu.Lock()
+	err, text, long := v.answer.err, strings.TrimRight(string(v.answer.unsaid), "\n"), v.answer.long
+	v.answer.mu.Unlock()
+	if err == nil {
+		return
+	}
+	v.Errorf("%v", err)
+	if text != "" && !long {
+		v.Notef("this was to be written there:")
+		v.Say(diag.PrintableLines(text))
+	}
 }
 
 // Piped reports whether standard input may hold a script: it is neither a terminal nor another device, such as
