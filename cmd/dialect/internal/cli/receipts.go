@@ -58,7 +58,7 @@ validate and verify answer from the authenticated log.`,
 			if old > 0 {
 				f.filter.Since = time.Now().Add(-old)
 			}
-			if f.filter.Tree, err = inquiry.NamedTree(context.Background(), f.tree, f.store); err != nil {
+			if f.filter.Tree, err = inquiry.NamedTree(context.Background(), f.tree, inquiry.Options{Store: f.store, Slow: u.Note}); err != nil {
 				return err
 			}
 			p, err := f.place()

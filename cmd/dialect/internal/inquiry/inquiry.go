@@ -265,8 +265,8 @@ func (q *Question) Others() []string { return q.others }
 func (q *Question) Store() string { return q.path }
 
 // NamedTree returns the tree that name means: "." the present files, a revision, or a digest; nil for no
-// name. path is that of the store; empty for the project's own.
-func NamedTree(ctx context.Context, name, path string) (*receipts.Tree, error) {
+// name. Of the options the store counts, and how a snapshot is taken.
+func NamedTree(ctx context.Context, name string, o Options) (*receipts.Tree, error) {
 	if name == "" {
 		return nil, nil
 	}
@@ -283,7 +283,7 @@ func NamedTree(ctx context.Context, name, path string) (*receipts.Tree, error) {
 		}
 		return nil, exit.Usagef("--tree: %v", err)
 	}
-	q, err := New(ctx, Options{Store: path}, "")
+	q, err := New(ctx, o, "")
 	switch {
 	case err != nil:
 		return nil, err
@@ -414,9 +414,10 @@ func (q *Question) see(look func(path string) (workspace.Found, error)) {
 	}
 }
 
-// Reading says what a snapshot of root waits for. Of a single file only a filter takes long, and ignore files of very many patterns.
+// Reading says what a snapshot of root waits for. Of a single file only a filter takes long, and so do ignore and attributes files
+// whose patterns are very many, or have stars that can stand for very much.
 func Reading(root string) string {
-	return "reading the files below " + place.Short(root) + ", with the ignore files and filters of git"
+	return "reading the files below " + place.Short(root) + ", with the ignore files, attributes and filters of git"
 }
 
 func (q *Question) take(ctx context.Context) (*workspace.Snapshot, error) {

@@ -181,6 +181,12 @@ func TestSlow(t *testing.T) {
 	if text := <-said; !strings.HasPrefix(text, "reading the files below ") || len(said) > 0 {
 		t.Errorf("%q", text)
 	}
+	if _, err := inquiry.NamedTree(t.Context(), ".", o); err != nil {
+		t.Fatal(err)
+	}
+	if text := <-said; !strings.HasPrefix(text, "reading the files below ") || len(said) > 0 {
+		t.Errorf("%q", text)
+	}
 }
 
 // TestLedger spends a gate in a ledger, and then from a copy of the store.
@@ -364,7 +370,7 @@ func TestNamedTree(t *testing.T) {
 	head := git(t, "rev-parse", "HEAD^{tree}")
 	hash := strings.Repeat("ab", 32)
 	for name, want := range map[string]string{"HEAD": head, ".": head, strings.Repeat("a", 40): strings.Repeat("a", 40), "nowhere": "--tree", hash: hash} {
-		tree, err := inquiry.NamedTree(t.Context(), name, "")
+		tree, err := inquiry.NamedTree(t.Context(), name, inquiry.Options{})
 		switch {
 		case err != nil:
 			if !strings.Contains(err.Error(), want) {
@@ -374,7 +380,7 @@ func TestNamedTree(t *testing.T) {
 			t.Errorf("%q: %+v; want %s", name, tree, want)
 		}
 	}
-	if tree, err := inquiry.NamedTree(t.Context(), "", ""); tree != nil || err != nil {
+	if tree, err := inquiry.NamedTree(t.Context(), "", inquiry.Options{}); tree != nil || err != nil {
 		t.Errorf("of no name: %v, %v", tree, err)
 	}
 }
