@@ -39,6 +39,7 @@ func newReceiptsKeygen(u *ui) *cobra.Command {
 			if err := file.Create([]byte(private+"\n"), 0o600); err != nil {
 				return exit.Failf(exit.Failed, "%v", err)
 			}
+			u.Stands()
 			_, err = fmt.Fprintln(u.Out, public)
 			return err
 		},

@@ -126,6 +126,7 @@ func (f *trustFlags) trust(u *ui) error {
 	if err != nil {
 		return exit.Failf(exit.Failed, "the pin cannot be kept: %v", err)
 	}
+	u.Stands()
 	fmt.Fprintf(u.Out, "pinned %s in %s\n", diag.Number(len(pin.Files), "file"), file)
 	if err := (store.Place{Name: f.store}).Trust(pin, userName()); err != nil {
 		u.Warnf("the pin holds, and was not recorded in the store: %v", err)

@@ -101,6 +101,7 @@ func (o *Options) execute(v *voice.Voice, p *project.Program) error {
 	lost := log.flush(sig.Context)
 	doc := report.NewDocument(out, p.Findings, rec.Path)
 	rec.Keep(doc)
+	v.Stands()
 	if err := rec.Secret.Through(v.Out, func(w io.Writer) error { return o.print(v, w, doc) }); err != nil {
 		return err
 	}

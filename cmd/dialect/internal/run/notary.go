@@ -103,6 +103,7 @@ func (o *Options) notarize(v *voice.Voice, p *project.Program) error {
 		return NoNotary(cmp.Or(failed, notary.ErrLost))
 	}
 	doc := report.NewDocument(out, p.Findings, "")
+	v.Stands()
 	if err := secret.Through(v.Out, func(w io.Writer) error { return o.print(v, w, doc) }); err != nil {
 		return err
 	}

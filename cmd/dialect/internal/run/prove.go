@@ -49,6 +49,7 @@ func (o *Options) Prove(v *voice.Voice, args []string) error {
 	if err != nil {
 		return err
 	}
+	v.Stands()
 	if err := v.Print(o.JSON, doc); err != nil {
 		return err
 	}

@@ -33,13 +33,14 @@ type Voice struct {
 }
 
 // An answer is standard output. It remembers that something could not be written there, so that no command
-// succeeds whose answer is lost, and what, so that the caller who consumed, gated or settled something learns of it.
+// succeeds whose answer is lost, and, of what stands all the same, what it was: see [Voice.Stands].
 type answer struct {
 	w io.Writer
 
 	mu     sync.Mutex
 	err    error
-	unsaid []byte // since err, at most maxUnsaid
+	stands bool
+	unsaid []byte // since err, where it stands; at most maxUnsaid
 	long   bool   // there was more
 }
 
@@ -53,7 +54,7 @@ func (a *answer) Write(p []byte) (int, error) {
 	if a.err == nil {
 		a.err = err
 	}
-	if a.err != nil {
+	if a.err != nil && a.stands {
 		a.long = a.long || len(a.unsaid)+len(p) > maxUnsaid
 		if !a.long {
 			a.unsaid = append(a.unsaid, p...)
@@ -81,7 +82,15 @@ func (v *Voice) Lost() error {
 	return v.answer.err
 }
 
-// TellLost says that standard output cannot be written, and what was to be written there where that is short.
+// Stands says that what is printed from here on tells of something that was done, such as a consumption, and stands whether or not it can
+// be printed.
+func (v *Voice) Stands() {
+	v.answer.mu.Lock()
+	defer v.answer.mu.Unlock()
+	v.answer.stands = true
+}
+
+// TellLost says that standard output cannot be written, and of what stands all the same what was to be written there, if it is short.
 func (v *Voice) TellLost() {
 	v.answer.mu.Lock()
 	err, text, long := v.answer.err, strings.TrimRight(string(v.answer.unsaid), "\n"), v.answer.long
@@ -92,7 +101,7 @@ func (v *Voice) TellLost() {
 	v.Errorf("%v", err)
 	if text != "" && !long {
 		v.Notef("this was to be written there:")
-		v.Say(diag.PrintableLines(text))
+		v.Say(diag.PrintableLines(receipts.HideKeys(text)))
 	}
 }
 

@@ -2,6 +2,7 @@ package voice
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -96,6 +97,41 @@ func TestLost(t *testing.T) {
 		t.Errorf("%q", text)
 	}
 }
+
+// What stands whether or not it can be printed is on standard error, if it is short; an answer that asks again is not.
+func TestTellLost(t *testing.T) {
+	for name, tt := range map[string]struct {
+		say  func(v *Voice)
+		want string
+	}{
+		"nothing was lost": {func(*Voice) {}, ""},
+		"an answer":        {func(v *Voice) { fmt.Fprint(v.Out, "VERIFIED\n") }, "dialect: error: gone\n"},
+		"what stands": {func(v *Voice) {
+			fmt.Fprint(v.Out, "before\n")
+			v.Stands()
+			fmt.Fprint(v.Out, "consumed \x1b1\n")
+			fmt.Fprint(v.Out, "consumed 2\n")
+		}, "dialect: error: gone\ndialect: this was to be written there:\nconsumed \ufffd1\nconsumed 2\n"},
+		"what is long": {func(v *Voice) {
+			v.Stands()
+			fmt.Fprint(v.Out, "a\n", strings.Repeat("x", maxUnsaid))
+		}, "dialect: error: gone\n"},
+	} {
+		var told bytes.Buffer
+		a := &answer{w: gone{}}
+		v := &Voice{Out: a, answer: a, Err: &told}
+		tt.say(v)
+		v.TellLost()
+		if told.String() != tt.want {
+			t.Errorf("%s: %q, want %q", name, told.String(), tt.want)
+		}
+	}
+}
+
+// gone takes nothing.
+type gone struct{}
+
+func (gone) Write([]byte) (int, error) { return 0, errors.New("gone") }
 
 func TestPiped(t *testing.T) {
 	null, err := os.Open(os.DevNull)
