@@ -29,7 +29,14 @@ func (o *Options) files(v *voice.Voice, doc *report.Document, p *project.Program
 	})); err != nil {
 		return err
 	}
-	if err := html.Write(v.Out, public(func(w io.Writer) error { return history.HTML(context.Background(), w, doc, store, nil, o.Version) })); err != nil {
+	if err := html.Write(v.Out, public(func(w io.Writer) error {
+		page := doc
+		// The document that was kept has no secrets, as the receipts that it is compared with.
+		if kept, err := (history.Documents{Archive: archive.Of(store)}).Read(doc.Run); err == nil {
+			page = kept
+		}
+		return history.HTML(context.Background(), w, page, store, nil, o.Version)
+	})); err != nil {
 		return err
 	}
 	if os.Getenv("GITHUB_ACTIONS") != "true" || os.Getenv(report.AgentVariable) != "" {
