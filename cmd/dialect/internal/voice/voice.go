@@ -101,7 +101,7 @@ func (v *Voice) TellLost() {
 	v.Errorf("%v", err)
 	if text != "" && !long {
 		v.Notef("this was to be written there:")
-		v.Say(diag.PrintableLines(receipts.HideKeys(text)))
+		v.Say(diag.PrintableLines(diag.HideKeys(text)))
 	}
 }
 
