@@ -125,7 +125,7 @@ func (s *server) transport(o Options, conf plan.Server) (mcp.Transport, error) {
 	if s.child, err = mcpclient.StartChild(path, argv, o.Dir, env, &s.stderr, syscall.SIGKILL); err != nil {
 		return nil, mcpclient.Errorf(mcpclient.StartFailed, "the MCP server %q cannot be started: %v", s.name, err)
 	}
-	return &mcp.IOTransport{Reader: &metered{s.child.Stdout, s.meter}, Writer: s.child.Stdin, MaxLineLength: -1}, nil
+	return &mcp.IOTransport{Reader: &metered{s.child.Stdout, s.meter}, Writer: &felt{s.child.Stdin, s.meter}, MaxLineLength: -1}, nil
 }
 
 // lookPath finds a program in the PATH of env, where empty and relative elements do not count.
@@ -283,7 +283,7 @@ type meter struct {
 	left     int64
 	calls    int
 	exceeded bool
-	closed   bool      // there is nothing more to read
+	closed   bool      // there is nothing more to read, or nobody who reads
 	last     time.Time // of the last byte
 }
 
@@ -314,7 +314,7 @@ func (m *meter) over() bool {
 	return m.exceeded
 }
 
-// ended reports whether the server has closed its output.
+// ended reports whether the server has closed its output, or its input.
 func (m *meter) ended() bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -361,6 +361,22 @@ func (r *metered) Read(p []byte) (int, error) {
 	if r.m.left -= int64(n); r.m.left < 0 {
 		r.m.exceeded = true
 		return 0, errFlood
+	}
+	return n, err
+}
+
+// A felt writer is what a server reads. A server that has ended may be noticed there first.
+type felt struct {
+	io.WriteCloser
+	m *meter
+}
+
+func (w *felt) Write(p []byte) (int, error) {
+	n, err := w.WriteCloser.Write(p)
+	if err != nil {
+		w.m.mu.Lock()
+		w.m.closed = true
+		w.m.mu.Unlock()
 	}
 	return n, err
 }
