@@ -3,7 +3,7 @@
 // is never read. What was opened is looked at, not its name, so it does not matter when
 // somebody puts something else there.
 //
-// It also walks paths by hand: [Above] goes up, a [Way] goes over links.
+// It also looks for names in a folder, [In], and walks paths by hand: [Above] goes up, a [Way] goes over links.
 package regular
 
 import (

@@ -145,8 +145,7 @@ func (a Archive) Killed() (list []Mark) {
 	if a.Check() != nil {
 		return nil
 	}
-	names, _ := filepath.Glob(filepath.Join(a.live(), "r-*"))
-	for _, name := range names {
+	for _, name := range regular.In(a.live(), "r-*") {
 		if info, err := os.Lstat(name); err != nil || !info.Mode().IsRegular() {
 			continue // none of ours
 		}

@@ -16,6 +16,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/command-dialect/dialect/lang/regular"
 	"github.com/command-dialect/dialect/runtime/tempdir"
 	"github.com/command-dialect/dialect/runtime/workspace/git"
 )
@@ -160,10 +161,7 @@ func (c *Cache) prune() {
 // copyInto makes dot, which is laid out, hold what from has of objects, the branch and the index. Packs are never written
 // again, and so may be the same files.
 func copyInto(dot, from string) error {
-	packs, err := filepath.Glob(filepath.Join(git.GlobQuote(from), "objects", "pack", "pack-*"))
-	if err != nil {
-		return err
-	}
+	packs := regular.In(filepath.Join(from, "objects", "pack"), "pack-*")
 	names := []string{"index", "refs/heads/run"}
 	if _, err := os.Stat(filepath.Join(from, "shallow")); err == nil {
 		names = append(names, "shallow")

@@ -193,8 +193,7 @@ func (r *Room) packOfRuns(dir string, v view, blobs map[git.ObjectID]*workspace.
 	}
 	f := r.history.Format
 	index := func() string {
-		list, _ := filepath.Glob(filepath.Join(git.GlobQuote(kept), "pack-*.idx"))
-		return slices.Max(append(list, ""))
+		return slices.Max(append(regular.In(kept, "pack-*.idx"), ""))
 	}
 	old := index()
 	if has, err = f.Packed(old); err != nil {

@@ -147,8 +147,8 @@ func exactly(in io.Reader, size uint64) ([]byte, error) {
 
 // packed looks for an object in the packs.
 func (r *Repository) packed(id ObjectID) (kind string, content []byte, err error) {
-	names, err := filepath.Glob(filepath.Join(GlobQuote(r.Objects), "pack", "pack-*.idx"))
-	if err != nil || len(names) > mostPacks {
+	names := regular.In(filepath.Join(r.Objects, "pack"), "pack-*.idx")
+	if len(names) > mostPacks {
 		return "", nil, errUnsure
 	}
 	for _, name := range names {
@@ -162,11 +162,6 @@ func (r *Repository) packed(id ObjectID) (kind string, content []byte, err error
 		return r.unpack(name, at)
 	}
 	return "", nil, fs.ErrNotExist
-}
-
-// GlobQuote returns a pattern of filepath.Match that matches text alone.
-func GlobQuote(text string) string {
-	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(text)
 }
 
 // find returns the offset of an object in the pack that the index at name is of. An error that wraps fs.ErrNotExist says that it is

@@ -7,7 +7,6 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"syscall"
 
 	"golang.org/x/sync/errgroup"
@@ -50,10 +49,7 @@ func (s *Sessions) find(ctx context.Context, folder string) error {
 	if info, err := os.Lstat(folder); err != nil || !info.IsDir() || regular.Owner(info) != os.Geteuid() {
 		return nil
 	}
-	list, err := filepath.Glob(filepath.Join(folder, "*", socketName))
-	if err != nil {
-		return err
-	}
+	list := regular.In(folder, "*/"+socketName)
 	answers, errs := make([]notary.Status, len(list)), make([]error, len(list))
 	var asked errgroup.Group
 	asked.SetLimit(32)

@@ -15,6 +15,7 @@ import (
 	"github.com/command-dialect/dialect/lang"
 	"github.com/command-dialect/dialect/lang/diag"
 	"github.com/command-dialect/dialect/lang/plan"
+	"github.com/command-dialect/dialect/lang/regular"
 	"github.com/command-dialect/dialect/lang/routing"
 	"github.com/command-dialect/dialect/lang/routing/edit"
 	"github.com/command-dialect/dialect/lang/routing/reference"
@@ -308,8 +309,7 @@ func (c *completer) arguments(b *routing.Binding, given []string, object bool) {
 		}
 	}
 	if b.Kind == plan.Task && c.d.path != "" { // the scripts beside it
-		paths, _ := filepath.Glob(filepath.Join(filepath.Dir(c.d.path), "*.dlct"))
-		for _, path := range paths {
+		for _, path := range regular.In(filepath.Dir(c.d.path), "*.dlct") {
 			c.add(protocol.CompletionItem{Label: strings.TrimSuffix(filepath.Base(path), ".dlct"), Kind: kindFile, Detail: filepath.Base(path)})
 		}
 	}

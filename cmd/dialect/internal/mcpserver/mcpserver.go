@@ -474,7 +474,7 @@ func (c *call) script(in scriptInput) error {
 // noScript is the error about a script that is missing, with those that are in its folder.
 func noScript(root, name string) error {
 	text := "there is no script " + name
-	found, _ := filepath.Glob(filepath.Join(root, "*.dlct"))
+	found := regular.In(root, "*.dlct")
 	for i, f := range found {
 		found[i] = filepath.Base(f)
 	}

@@ -342,8 +342,7 @@ func (s *Session) Foreign(paths []string) (list []string) {
 	for _, p := range s.Others {
 		others[p] = true
 	}
-	names, _ := filepath.Glob(filepath.Join(s.j.dir, "s-*.writes"))
-	for _, name := range names {
+	for _, name := range regular.In(s.j.dir, "s-*.writes") {
 		if name != s.name+".writes" {
 			for p := range lines(name) {
 				others[p] = true
@@ -376,13 +375,12 @@ func (s *Session) HeldOn(tree string) bool { return slices.Contains(s.Trees, tre
 // collect removes what is left of sessions that had no event for long, and the lists of files of all but the last ones: in a large project
 // such a list is as long as a thousand sessions.
 func (j *Journal) collect() {
-	names, _ := filepath.Glob(filepath.Join(j.dir, "s-*"))
 	type list struct {
 		name string
 		at   time.Time
 	}
 	var lists []list
-	for _, name := range names {
+	for _, name := range regular.In(j.dir, "s-*") {
 		info, err := os.Lstat(name)
 		switch {
 		case err != nil:

@@ -328,8 +328,7 @@ func (r *reader) packageJSON() {
 func (r *reader) workflows() {
 	files := []string{".gitlab-ci.yml", ".circleci/config.yml", ".travis.yml"}
 	for _, ext := range []string{"yml", "yaml"} {
-		found, _ := filepath.Glob(filepath.Join(r.dir, ".github", "workflows", "*."+ext)) // the pattern is well formed
-		for _, f := range found {
+		for _, f := range regular.In(filepath.Join(r.dir, ".github", "workflows"), "*."+ext) {
 			files = append(files, ".github/workflows/"+filepath.Base(f))
 		}
 	}
