@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"regexp"
 	"regexp/syntax"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
+	"unicode"
 )
 
 // A sum is a kind of line that says how many tests there were.
@@ -20,8 +22,21 @@ type sum struct {
 	read  func(c *Counter, s *sum, m [][]byte)
 
 	text    []byte
+	once    sync.Once // of what follows
 	pattern *regexp.Regexp
 	groups  []byte // the first letter of each group's name; 0 for none
+}
+
+// match returns the groups of a line of this kind; nil for another line. A pattern is compiled where a line has its text: an output has
+// the sums of few runners, and to compile all of them takes longer than most commands of a script.
+func (s *sum) match(l []byte) [][]byte {
+	s.once.Do(func() {
+		s.pattern = regexp.MustCompile(s.re)
+		for _, name := range s.pattern.SubexpNames() {
+			s.groups = append(s.groups, (name + "\x00")[0])
+		}
+	})
+	return s.pattern.FindSubmatch(l)
 }
 
 // A head is a line without which the lines below it would mean nothing.
@@ -42,16 +57,19 @@ const (
 	ofXCTest
 )
 
-// sums are the kinds, and those of them that a line can be which begins with a byte.
+// sums returns, for each byte, the kinds of which a line can begin with it.
 var sums = sync.OnceValue(func() (by [256][]*sum) {
 	kinds := sumKinds()
 	for i := range kinds {
 		s := &kinds[i]
-		s.text, s.pattern = []byte(s.has), regexp.MustCompile(s.re)
-		for _, name := range s.pattern.SubexpNames() {
-			s.groups = append(s.groups, (name + "\x00")[0])
+		s.text = []byte(s.has)
+		tree, err := syntax.Parse(s.re, syntax.Perl)
+		if err != nil {
+			panic(err)
 		}
-		for b, can := range firstBytes(s.re) {
+		var can [256]bool
+		begins(tree, &can)
+		for b, can := range can {
 			if can {
 				by[b] = append(by[b], s)
 			}
@@ -60,41 +78,48 @@ var sums = sync.OnceValue(func() (by [256][]*sum) {
 	return by
 })
 
-// firstBytes returns the bytes with which a text can begin that an anchored pattern matches.
-func firstBytes(re string) (can [256]bool) {
-	tree, err := syntax.Parse(re, syntax.Perl)
-	if err != nil {
-		panic(err) // it was compiled
-	}
-	prog, err := syntax.Compile(tree.Simplify())
-	if err != nil {
-		panic(err)
-	}
-	seen := make([]bool, len(prog.Inst))
-	var walk func(at uint32)
-	walk = func(at uint32) {
-		if seen[at] {
-			return
-		}
-		seen[at] = true
-		switch in := &prog.Inst[at]; in.Op {
-		case syntax.InstAlt, syntax.InstAltMatch:
-			walk(in.Out)
-			walk(in.Arg)
-		case syntax.InstCapture, syntax.InstNop, syntax.InstEmptyWidth:
-			walk(in.Out)
-		case syntax.InstRune, syntax.InstRune1, syntax.InstRuneAny, syntax.InstRuneAnyNotNL:
-			beyond := len(in.Rune) == 0
-			for _, r := range in.Rune {
-				beyond = beyond || r >= 0x80
-			}
-			for b := range can {
-				can[b] = can[b] || b < 0x80 && in.MatchRune(rune(b)) || b >= 0x80 && beyond
-			}
+// begins adds to can the bytes with which a match of re can begin. empty reports whether re matches the empty text, so that a match can
+// also begin with what follows it.
+func begins(re *syntax.Regexp, can *[256]bool) (empty bool) {
+	add := func(from, to rune) {
+		for b := range can {
+			can[b] = can[b] || from <= rune(b) && rune(b) <= to || b >= 0x80 && to >= 0x80 // one of several bytes
 		}
 	}
-	walk(uint32(prog.Start))
-	return can
+	switch re.Op {
+	case syntax.OpLiteral:
+		r := re.Rune[0]
+		add(r, r)
+		if re.Flags&syntax.FoldCase != 0 { // of [Pp]
+			r = unicode.SimpleFold(r)
+			add(r, r)
+		}
+	case syntax.OpCharClass:
+		for pair := range slices.Chunk(re.Rune, 2) {
+			add(pair[0], pair[1])
+		}
+	case syntax.OpConcat:
+		for _, sub := range re.Sub {
+			if !begins(sub, can) {
+				return false
+			}
+		}
+		return true
+	case syntax.OpAlternate:
+		for _, sub := range re.Sub {
+			empty = begins(sub, can) || empty
+		}
+	case syntax.OpCapture, syntax.OpPlus:
+		return begins(re.Sub[0], can)
+	case syntax.OpStar, syntax.OpQuest:
+		begins(re.Sub[0], can)
+		return true
+	case syntax.OpBeginText:
+		return true
+	default:
+		panic("diagnose: " + re.String() + " at the beginning of a pattern")
+	}
+	return empty
 }
 
 // summary looks for a sum in a line.
@@ -106,7 +131,7 @@ func (c *Counter) summary(l []byte) {
 		if s.under != 0 && s.under != c.under || !bytes.Contains(l, s.text) {
 			continue
 		}
-		if m := s.pattern.FindSubmatch(l); m != nil {
+		if m := s.match(l); m != nil {
 			if s.read == nil {
 				c.whole(s.tests(m))
 			} else {
