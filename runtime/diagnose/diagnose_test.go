@@ -88,12 +88,14 @@ func TestOutputs(t *testing.T) {
 	}
 }
 
-func TestSummaries(t *testing.T) {
-	for _, c := range []struct {
-		out  string
-		want Tests
-		ok   bool
-	}{
+type summaryCase struct {
+	out  string
+	want Tests
+	ok   bool
+}
+
+func summaries() []summaryCase {
+	return []summaryCase{
 		{"", Tests{}, false},
 		{"ok\n", Tests{}, false},
 		{"3 files in 2 folders\n", Tests{}, false},
@@ -149,8 +151,23 @@ func TestSummaries(t *testing.T) {
 		{"ok  \texample.com/m\t0.01s\n", Tests{}, false},
 		{"?   \texample.com/m\t[no test files]\nok  \texample.com/n\t0.1s [no tests to run]\n", Tests{}, true},
 		{"--- FAIL: TestX (0.00s)\nFAIL\nFAIL\texample.com/m\t0.01s\n", Tests{}, false},
+		{"DONE 2 runs, 4 tests, 1 failure in 0.100s\n", Tests{3, 0, 1}, true}, // which may have passed in the second run
+		{" 3 pass\n 2 skip\n 1 fail\n", Tests{3, 1, 2}, true},
+		{"  total:     4\n  passing:   3\n  failing:   1\n", Tests{3, 1, 0}, true},
+		{"# tests 4\n# suites 0\n# pass 1\n# fail 1\n# cancelled 0\n# skipped 1\n# todo 1\n", Tests{1, 1, 2}, true},
+		{"[         1 tests skipped         ]\n[         1 tests aborted         ]\n[         3 tests successful      ]\n[         0 tests failed          ]\n", Tests{3, 0, 2}, true},
+		{"Test run summary: Passed! - /x/a.dll (net9.0|x64)\n  total: 4\n  failed: 0\n  succeeded: 3\n  skipped: 1\n", Tests{3, 0, 1}, true},
+		{strings.Repeat("Test Suite 'A' passed at 2026\n\t Executed 3 tests, with 0 failures (0 unexpected)\nTest Suite 'All tests' passed at 2026\n\t Executed 3 tests, with 0 failures (0 unexpected)\n", 2), Tests{6, 0, 0}, true},
+		{"✘ Test a() failed after 0.001 seconds with 1 issue.\n✘ Test b() failed after 0.001 seconds with 2 issues.\n✘ Test run with 3 tests failed after 0.001 seconds with 3 issues.\n", Tests{1, 2, 0}, true},
+		{"[  PASSED  ] 1 test.\n[  SKIPPED ] 1 test, listed below:\n[  SKIPPED ] A.b\n[  FAILED  ] 2 tests, listed below:\n", Tests{1, 2, 1}, true},
+		{"Ok:                 3\nExpected Fail:      1\nFail:               1\nUnexpected Pass:    0\nSkipped:            1\nTimeout:            1\n", Tests{3, 2, 2}, true},
+		{"# of expected passes\t\t3\n# of expected failures\t\t1\n# of unexpected failures\t1\n", Tests{3, 1, 1}, true},
 		{"3 passed in 0.1s\ntest result: ok. 2 passed; 0 failed; 0 ignored; x\n", Tests{5, 0, 0}, true},
-	} {
+	}
+}
+
+func TestSummaries(t *testing.T) {
+	for _, c := range summaries() {
 		var n Counter
 		n.Write(0, []byte(c.out))
 		if got, ok := n.Tests(); got != c.want || ok != c.ok {

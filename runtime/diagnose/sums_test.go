@@ -1,22 +1,24 @@
 package diagnose
 
 import (
+	"bytes"
 	"fmt"
 	"strings"
 	"testing"
 )
 
-// TestSums: of each test runner what it prints where no test ran, where all passed and where one failed, and lines of other programs
-// that look like it and say nothing of tests.
-func TestSums(t *testing.T) {
+// A runner is a test runner, and what it prints.
+type runner struct {
+	tool  string
+	none  []string // no test came to a result
+	green string   // three passed
+	red   string   // one failed
+	other []string // it looks like it, and says nothing of tests
+}
+
+func runners() []runner {
 	const rule = "===============================================\n"
-	for _, tt := range []struct {
-		tool  string
-		none  []string // no test came to a result
-		green string   // three passed
-		red   string   // one failed
-		other []string // nothing is known of tests
-	}{
+	return []runner{
 		{
 			"go test -cover", []string{"\texample.com/m\t\tcoverage: 0.0% of statements\n", "\texample.com/m\t\tcoverage: 0.0% of statements in ./...\n?   \texample.com/n\t[no test files]\n"},
 			"", "", []string{"coverage: 0.0% of statements\n", "\ta\t\tcoverage: 3.0% of what\n", "\texample.com/m\t\tcoverage: 0.0% of statements\nok  \texample.com/n\t0.01s\tcoverage: 80.0% of statements\n"},
@@ -204,7 +206,40 @@ func TestSums(t *testing.T) {
 		}, {
 			"a list of words, with errors", nil, "FAILED: 0\nERRORS: 0\nPASSED: 3\n", "PASSED: 3\nERRORS: 1\nFAILED: 0\n", nil,
 		},
-	} {
+	}
+}
+
+// TestEachSum: each kind of a sum is one of a runner in a table of these tests. One below an announcement does not take the lines of others.
+func TestEachSum(t *testing.T) {
+	var text strings.Builder
+	for _, r := range runners() {
+		text.WriteString(strings.Join(r.none, "") + r.green + r.red + strings.Join(r.other, ""))
+	}
+	for _, s := range summaries() {
+		text.WriteString(s.out)
+	}
+	reached := make(map[string]bool)
+	for l := range bytes.Lines(escapes().ReplaceAll([]byte(text.String()), nil)) {
+		l = bytes.TrimRight(l, "\r\n\t ")
+		for _, s := range sums()[append(l, 0)[0]] {
+			if bytes.Contains(l, s.text) && s.match(l) != nil {
+				if reached[s.re] = true; s.under == 0 {
+					break
+				}
+			}
+		}
+	}
+	kinds := sumKinds()
+	for i := range kinds {
+		if re := kinds[i].re; !reached[re] {
+			t.Errorf("no test has a line like %s", re)
+		}
+	}
+}
+
+// TestSums holds each runner's counts and failures to what it printed.
+func TestSums(t *testing.T) {
+	for _, tt := range runners() {
 		count := func(out string, pieces bool) *Counter {
 			var c Counter
 			if pieces {
