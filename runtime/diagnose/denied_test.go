@@ -41,6 +41,7 @@ func TestDenied(t *testing.T) {
 		{"too long, red at its end alone", longer + pytestRed, 2, true},
 		{"too long, red at its beginning alone", pytestRed + longer, 2, true},
 		{"mocha", mochaRed, 3, true},
+		{"prove, red and then green", "z.t (Wstat: 256 (exited 1) Tests: 2 Failed: 1)\nFiles=1, Tests=2,  0 wallclock secs\nResult: FAIL\nFiles=1, Tests=2,  0 wallclock secs\nResult: PASS\n", 0, false},
 		{"mocha, green", "  2 passing (10ms)\n", 0, false},
 		{"mocha, green and then red", "  2 passing (10ms)\n" + mochaRed, 0, false},
 		{"mocha, red and then green", mochaRed + "  2 passing (10ms)\n", 0, false},

@@ -151,6 +151,11 @@ func summaries() []summaryCase {
 		{"ok  \texample.com/m\t0.01s\n", Tests{}, false},
 		{"?   \texample.com/m\t[no test files]\nok  \texample.com/n\t0.1s [no tests to run]\n", Tests{}, true},
 		{"--- FAIL: TestX (0.00s)\nFAIL\nFAIL\texample.com/m\t0.01s\n", Tests{}, false},
+		{"3 skipped in 0.01s\n", Tests{0, 0, 3}, true},
+		{"Ran 3 tests in 0.001s\n\nOK (skipped=3)\n", Tests{0, 0, 3}, true},
+		{"[info] No tests to run for a / Test\n", Tests{}, true},
+		{"Failed!  - Failed:     1, Passed:     2, Skipped:     1, Total:     4, Duration: 5 ms\n", Tests{2, 1, 1}, true},
+		{"# of expected passes\t\t3\n# of unexpected successes\t1\n# of unresolved testcases\t1\n# of unsupported tests\t\t1\n", Tests{3, 2, 1}, true},
 		{"DONE 2 runs, 4 tests, 1 failure in 0.100s\n", Tests{3, 0, 1}, true}, // which may have passed in the second run
 		{" 3 pass\n 2 skip\n 1 fail\n", Tests{3, 1, 2}, true},
 		{"  total:     4\n  passing:   3\n  failing:   1\n", Tests{3, 1, 0}, true},

@@ -92,7 +92,7 @@ func runners() []runner {
 			"Catch2", []string{"test cases: 2 | 2 skipped\nassertions: - none -\n", "No tests ran\n"},
 			"All tests passed (5 assertions in 3 test cases)\n", "test cases: 3 | 2 passed | 1 failed\nassertions: 5 | 4 passed | 1 failed\n", []string{"test cases: a | b\n", "No tests ran since Monday\n"},
 		}, {
-			"Boost.Test", nil, "", "Running 3 test cases...\n\n*** 1 failure is detected in the test module \"x\"\n", []string{"*** 1 failure a day\n"},
+			"Boost.Test", []string{"Running 0 test cases...\n\n*** No errors detected\n"}, "Running 3 test cases...\n\n*** No errors detected\n", "Running 3 test cases...\n\n*** 1 failure is detected in the test module \"x\"\n", []string{"*** 1 failure a day\n"},
 		}, {
 			"CppUTest", []string{"OK (3 tests, 0 ran, 0 checks, 0 ignored, 3 filtered out, 0 ms)\n"}, "OK (3 tests, 3 ran, 5 checks, 0 ignored, 0 filtered out, 1 ms)\n", "Errors (1 failures, 3 tests, 3 ran, 5 checks, 0 ignored, 0 filtered out, 1 ms)\n", nil,
 		}, {
