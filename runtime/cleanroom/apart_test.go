@@ -8,11 +8,9 @@ import (
 	"fmt"
 	"net"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 	"testing"
 
 	"golang.org/x/sys/unix"
@@ -424,43 +422,6 @@ func TestAwayRemoved(t *testing.T) {
 	defer serve().Close()
 	if out := look(); out != "s\n" {
 		t.Errorf("anew: %q", out)
-	}
-}
-
-const goneName = "cleanroom-test: gone"
-
-// goneMain hides, in a mount namespace of its own, a directory and a file that were removed after they had been opened.
-func goneMain(dir string) int {
-	for _, name := range []string{"d", "f"} {
-		name = filepath.Join(dir, name)
-		fd, err := unix.Open(name, unix.O_PATH, 0)
-		err = errors.Join(err, os.Remove(name))
-		gone, e := cover(fd, filepath.Base(name) == "d")
-		if err = errors.Join(err, e); err != nil || !gone {
-			fmt.Println(name, gone, err)
-			return 1
-		}
-	}
-	return 0
-}
-
-// What is removed between the look at it and its mask is gone, and no error.
-func TestMaskOfWhatIsGone(t *testing.T) {
-	dir := t.TempDir()
-	put(t, dir, "f", "")
-	if err := os.Mkdir(filepath.Join(dir, "d"), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	cmd := exec.Command("/proc/self/exe")
-	cmd.Args = []string{goneName, dir}
-	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: unix.CLONE_NEWUSER | unix.CLONE_NEWNS,
-		UidMappings: []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getuid(), Size: 1}},
-		GidMappings: []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getgid(), Size: 1}},
-	}
-	if out, err := cmd.CombinedOutput(); errors.Is(err, unix.EPERM) {
-		t.Skip("no namespaces here")
-	} else if err != nil {
-		t.Errorf("%v\n%s", err, out)
 	}
 }
 

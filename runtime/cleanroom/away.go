@@ -24,8 +24,8 @@ type masked struct {
 	Dev, Ino  uint64 // of Dir; 0 where it was not there
 	Only      *only  // nil for whatever is there
 
-	// dir is Dir, open, where what is hidden is a server's, which may end and remove both at any time. nil: it was not there, or nothing would tell that
-	// it was removed. A helper does not get it.
+	// dir is Dir, open, where what is hidden belongs to a server, which may end and remove both at any time; nil if it was not there, or if
+	// its file system does not show that it was removed. It is not handed to a helper.
 	dir *os.File
 }
 

@@ -147,8 +147,8 @@ func hasMounts(dir string) bool {
 	return err != nil || slices.ContainsFunc(mounts, func(m namespace.Mount) bool { return strings.HasPrefix(m.At, dir+"/") })
 }
 
-// keepAway hides what commands are kept from. A directory that was moved has to be where it was; one that was removed, as the servers of its
-// sockets do when they end, is as one that was not there.
+// keepAway hides what commands are kept from. A directory that was moved is an error; one that was removed, as a server removes that of its
+// socket when it ends, counts as one that was never there.
 func (f *furniture) keepAway(a *Away) {
 	if a == nil {
 		return
@@ -161,20 +161,20 @@ func (f *furniture) keepAway(a *Away) {
 	}
 }
 
-// hold opens a directory that nothing is done with but to look whether it was removed; nil where nothing would show that.
+// hold opens a directory, for [removed] alone. It returns nil where that would not work.
 func hold(path string) *os.File {
 	dir, err := os.OpenFile(path, unix.O_PATH|unix.O_DIRECTORY|unix.O_NOFOLLOW, 0)
 	if err != nil {
 		return nil
 	}
-	if removed(dir) { // or of a file system that counts no names
+	if removed(dir) { // or its file system counts no links
 		dir.Close()
 		return nil
 	}
 	return dir
 }
 
-// removed reports whether a directory has no name any more.
+// removed reports whether a directory was removed since it was opened.
 func removed(dir *os.File) bool {
 	var st unix.Stat_t
 	return unix.Fstat(int(dir.Fd()), &st) == nil && st.Nlink == 0
@@ -389,7 +389,7 @@ func mask(path string, only *only) error {
 		return nil
 	case err == nil:
 		var gone bool
-		if gone, err = cover(fd, st.Mode&unix.S_IFMT == unix.S_IFDIR); gone { // another may be there by now
+		if gone, err = namespace.Hide(fd, st.Mode&unix.S_IFMT == unix.S_IFDIR); gone { // another may be there by now
 			return mask(path, only)
 		}
 	}
@@ -397,23 +397,6 @@ func mask(path string, only *only) error {
 		return &os.PathError{Op: "mask", Path: path, Err: err}
 	}
 	return nil
-}
-
-// cover mounts what hides the file or directory of a descriptor over it. gone says that it was removed since it was opened.
-func cover(fd int, dir bool) (gone bool, err error) {
-	at := "/proc/self/fd/" + strconv.Itoa(fd)
-	if dir {
-		err = unix.Mount("dialect", at, "tmpfs", unix.MS_NOSUID|unix.MS_NODEV, "mode=0700")
-	} else {
-		if err := unix.Access(os.DevNull, unix.F_OK); err != nil { // it would be ENOENT below, too
-			return false, err
-		}
-		err = unix.Mount(os.DevNull, at, "", unix.MS_BIND, "")
-	}
-	if err == unix.ENOENT {
-		return true, nil
-	}
-	return false, err
 }
 
 // is reports whether a mask is for what st describes.

@@ -30,8 +30,6 @@ func TestMain(m *testing.M) {
 	switch os.Args[0] {
 	case helperName:
 		os.Exit(process.Become(os.Args[1:], Furnish))
-	case goneName:
-		os.Exit(goneMain(os.Args[1]))
 	}
 	os.Exit(m.Run())
 }

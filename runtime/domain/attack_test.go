@@ -401,21 +401,6 @@ func attackMain(name string, args []string) int {
 		}
 		return 0
 	}
-	if name == "gone" {
-		out, err := nestedCommand("gone-inside").CombinedOutput()
-		fmt.Printf("%s", out)
-		if err != nil {
-			return 1
-		}
-		return 0
-	}
-	if name == "gone-inside" {
-		if err := gone(); err != nil {
-			fmt.Println(err)
-			return 1
-		}
-		return 0
-	}
 	if name == "mounts" {
 		if err := mounts(folder); err != nil {
 			fmt.Println(err)

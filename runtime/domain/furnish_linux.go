@@ -80,11 +80,11 @@ func (m *mask) mount() error {
 		}
 		keep[i] = fd // -1: the server of the user that was to be left has ended
 	}
-	switch gone, err := m.cover(fd); {
-	case gone: // another may be there by now
+	switch gone, err := namespace.Hide(fd, !m.File); {
+	case gone: // another may be there by now; without its folder a domain is an error
 		return m.mount()
 	case err != nil:
-		return err
+		return fail(err)
 	}
 	for i, path := range m.Keep {
 		if keep[i] < 0 {
@@ -112,25 +112,4 @@ func (m *mask) mount() error {
 		}
 	}
 	return nil
-}
-
-// cover mounts what hides the mask's path over a descriptor of it. gone says that it was removed since it was opened: a server of the user
-// can end at any time, and takes its socket with it. It is an error of the folder alone.
-func (m *mask) cover(fd int) (gone bool, err error) {
-	at := "/proc/self/fd/" + strconv.Itoa(fd)
-	if m.File {
-		if err = unix.Access(os.DevNull, unix.F_OK); err != nil { // it would be ENOENT below, too
-			return false, &os.PathError{Op: "mask", Path: os.DevNull, Err: err}
-		}
-		err = unix.Mount(os.DevNull, at, "", unix.MS_BIND, "")
-	} else {
-		err = unix.Mount("dialect", at, "tmpfs", unix.MS_NOSUID|unix.MS_NODEV, "mode=0700")
-	}
-	switch {
-	case err == unix.ENOENT && !m.ReadOnly:
-		return true, nil
-	case err != nil:
-		return false, &os.PathError{Op: "mask", Path: m.Path, Err: err}
-	}
-	return false, nil
 }

@@ -4,7 +4,6 @@ package domain
 
 import (
 	"errors"
-	"fmt"
 	"net"
 	"os"
 	"path/filepath"
@@ -173,41 +172,4 @@ func TestResolve(t *testing.T) {
 	if real, theirs, err := resolve("/proc/self/../version"); real != "/proc/version" || theirs || err != nil {
 		t.Errorf("%q %v %v", real, theirs, err)
 	}
-}
-
-// What is removed between the look at it and its mask hides nothing any more, and the domain is made without it. Without its folder it is not.
-func TestMaskOfWhatIsGone(t *testing.T) {
-	p := newPlace(t)
-	out, status := p.finish(p.commandOf(script{Options: Options{Argv: []string{p.self, attackWord, "gone"}}, Plain: true}))
-	if want := "socket true <nil>\ndirectory true <nil>\nfolder false no such file or directory\n"; status != 0 || out != want {
-		t.Errorf("%d\n%s", status, out)
-	}
-}
-
-// gone masks, in namespaces of its own, what was removed after it had been opened.
-func gone() error {
-	for _, test := range []struct {
-		name string
-		mask
-	}{{"socket", mask{File: true}}, {"directory", mask{}}, {"folder", mask{ReadOnly: true}}} {
-		var err error
-		if test.File {
-			err = unix.Mknod(test.name, unix.S_IFSOCK|0o600, 0)
-		} else {
-			err = os.Mkdir(test.name, 0o700)
-		}
-		if err != nil {
-			return err
-		}
-		fd, err := unix.Open(test.name, unix.O_PATH, 0)
-		if err == nil {
-			err = os.Remove(test.name)
-		}
-		if err != nil {
-			return err
-		}
-		was, err := test.cover(fd)
-		fmt.Println(test.name, was, errors.Unwrap(err))
-	}
-	return nil
 }

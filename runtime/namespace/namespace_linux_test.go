@@ -100,6 +100,27 @@ func child(what, file string, f *found) error {
 			f.Signalled = err.Error()
 		}
 		return nil
+	case "hide":
+		for _, name := range []string{"directory", "file", "removed directory", "removed file"} {
+			path := filepath.Join(file, name)
+			fd, err := unix.Open(path, unix.O_PATH, 0)
+			if err == nil && strings.HasPrefix(name, "removed") {
+				err = os.Remove(path)
+			}
+			if err != nil {
+				return err
+			}
+			gone, err := Hide(fd, strings.HasSuffix(name, "directory"))
+			if err != nil || gone != strings.HasPrefix(name, "removed") {
+				return fmt.Errorf("%s: gone %t: %v", name, gone, err)
+			}
+		}
+		inside, err := os.ReadDir(filepath.Join(file, "directory"))
+		text, ferr := os.ReadFile(filepath.Join(file, "file"))
+		if len(inside)+len(text) > 0 {
+			return fmt.Errorf("not hidden: %q %q", inside, text)
+		}
+		return errors.Join(err, ferr)
 	case "grant":
 		if err := Restrict(unix.LANDLOCK_ACCESS_FS_READ_FILE, func(int) error { return errors.New("no grant") }); err == nil || err.Error() != "no grant" {
 			return fmt.Errorf("the error of a grant is lost: %v", err)
@@ -133,6 +154,26 @@ func run(t *testing.T, what, file string, attr *syscall.SysProcAttr, extra ...*o
 		t.Fatalf("%v: %s", err, out)
 	}
 	return f
+}
+
+// TestHide hides a directory and a file, and what was removed after it had been opened.
+func TestHide(t *testing.T) {
+	dir := t.TempDir()
+	for _, name := range []string{"directory", "removed directory"} {
+		if err := os.MkdirAll(filepath.Join(dir, name), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, name := range []string{"directory/secret", "file", "removed file"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte("secret"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	run(t, "hide", dir, &syscall.SysProcAttr{
+		Cloneflags:  unix.CLONE_NEWUSER | unix.CLONE_NEWNS,
+		UidMappings: []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getuid(), Size: 1}},
+		GidMappings: []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getgid(), Size: 1}},
+	})
 }
 
 // TestMapSelf has a process in a new user namespace be the user there that it is outside, and then give up what it could mount with.
