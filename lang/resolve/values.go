@@ -262,10 +262,11 @@ func (r *resolver) flags(b *routing.Binding, inputs []input, surplus int) bool {
 			continue
 		}
 		ok = false
-		d := r.errorf(diag.FlagArgument, in.span, "the value %q begins with \"-\": the tool would take it for an option", in.written)
+		substituted := ""
 		if in.written != in.text {
-			d.Message = fmt.Sprintf("the value %q begins with \"-\" once its variables are substituted: the tool would take it for an option", in.written)
+			substituted = " once its variables are substituted"
 		}
+		d := r.errorf(diag.FlagArgument, in.span, "the value %q begins with \"-\"%s: the tool would take it for an option", in.written, substituted)
 		switch b.Kind {
 		case plan.Composite:
 			d.Hint = fmt.Sprintf("an option could change what a receipt stands for; put it into the tools of the members of %q, or say flags = true there", b.Name)

@@ -50,7 +50,7 @@ func (e *LedgerError) Unwrap() error { return e.Err }
 var errNoLedger = errors.New("it is not a ledger; it was left unchanged")
 
 // OpenLedger returns the ledger in the file at path, which need not exist; its directory must.
-// What is there and is not a ledger is a [*LedgerError], and is not opened for writing.
+// If something else is there, it returns a [*LedgerError], and does not open it for writing.
 func OpenLedger(path string) (*Ledger, error) {
 	abs, err := filepath.Abs(path)
 	if err == nil {
@@ -139,7 +139,7 @@ func (l *Ledger) open(ctx context.Context) error {
 }
 
 // Spend enters hashes, all or none: the refusal names one that was spent already.
-// Of processes that race for the same hash one wins. What goes wrong with its file is a [*LedgerError].
+// Of processes that race for the same hash one wins. An error of its file is a [*LedgerError].
 func (l *Ledger) Spend(ctx context.Context, hashes []receipts.Hash, by, purpose string, at receipts.Time) (*receipts.Refusal, error) {
 	refusal, err := l.spend(ctx, hashes, by, purpose, at)
 	switch {
@@ -147,7 +147,7 @@ func (l *Ledger) Spend(ctx context.Context, hashes []receipts.Hash, by, purpose 
 		return refusal, err
 	case isCode(err, sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
 		err = fmt.Errorf("%w: %w", ErrBusy, err)
-	case isCode(err, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY): // of its journal, in a folder that cannot be written
+	case isCode(err, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY): // its journal, in a folder that cannot be written
 		err = fmt.Errorf("%w: %w", fs.ErrPermission, err)
 	}
 	return nil, &LedgerError{Path: l.path, Err: withRoom(err)}

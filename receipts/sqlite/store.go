@@ -484,7 +484,7 @@ func (s *Store) Close() error {
 	return s.unusable(err)
 }
 
-// unusable wraps an error of SQLite; an answer about an id or a bundle is not one, and a ledger is another file.
+// unusable wraps an error of SQLite in the store. It does not wrap an answer about an id or a bundle, or an error of a ledger, which is another file.
 func (s *Store) unusable(err error) error {
 	var u *UnusableError
 	var lookup *verify.LookupError

@@ -51,7 +51,7 @@ type Counter struct {
 	node     Tests
 	sum      Tests // of all that print a summary
 	outcomes bool  // of automake or meson: how many tests ended in which way
-	unit     int   // of unittest: the tests that no line said anything else of
+	unit     int   // of unittest: the tests that no line said failed or were skipped
 	ctest    int   // of ctest: the tests that it said passed, and did not name as skipped so far
 	half     half  // a summary of two lines, of which one was read
 	word     half  // likewise, in words that mean a summary only where both lines stand together
@@ -61,26 +61,26 @@ type Counter struct {
 	under    head  // the lines that were last announced
 	all      int   // the number of tests that under came with
 	single   Tests // of single tests, which a sum does not tell apart
-	apart    [kindsApart]apart
+	later    [kindsDeferred]deferred
 	emptyAt  int  // the line that said that there are no scenarios
 	idle     bool // a build tool had no tests to run
-	built    bool // and did something else
+	built    bool // a build tool did something other than tests
 	denied   denial
 }
 
-// A sum apart counts once the output is whole: a later one stands for it, or it stands for the lines of another tool.
-type apart struct {
+// A deferred sum counts once the output is complete: another of its kind may replace it, or it replaces the lines of another tool.
+type deferred struct {
 	has   bool
 	green bool // one was without a failure
 	Tests
 }
 
-// Sums apart.
+// Kinds of deferred sums.
 const (
-	ofLast      = iota // of each suite, the last of them of all
-	ofGotestsum        // of what go test would have said
-	ofGinkgo           // likewise, the other way round
-	kindsApart
+	ofLast      = iota // one a suite, and a last one of all suites, which replaces the others
+	ofGotestsum        // replaces what go test prints
+	ofGinkgo           // is replaced by what go test prints
+	kindsDeferred
 )
 
 // A half is one line of a summary of two: how many tests passed, and how many failed, of which either stands first. A tool
@@ -168,13 +168,12 @@ func (d *denial) add(passed, failed int) {
 	}
 }
 
-// Denied reports whether the output tells of failed tests and nothing in it speaks for a success: each of its summaries has
-// failures. A tool says so and exits 0 where a script around it drops its exit status. failed is 0 if the output does not say
-// how many. One summary without a failure is enough for false, since it may be that of a second try, or of the tests around a failure that was
-// wanted; one in a part of a long output that was not looked at does not count.
+// Denied reports whether the output tells of failed tests, and each of its summaries does. A tool that exits 0 prints that if a script around
+// it drops its exit status. failed is 0 if the output does not say how many. One summary without a failure is enough for false: it may be that
+// of a second try, or the failure may be one that a test wanted. In a part of a long output that is not looked at, it does not count.
 func (c *Counter) Denied() (failed int, denied bool) {
 	counted, _ := c.Tests()
-	d := c.denied // what only this function closes
+	d := c.denied // a copy: the result is the same when it is asked again
 	denied = d.said
 	switch {
 	case c.found&(goJSON|goVerbose|goPlain) == 0:
@@ -329,11 +328,11 @@ func (c *Counter) Tests() (t Tests, ok bool) {
 // settle counts what only the whole of an output says.
 func (c *Counter) settle() {
 	const goFormats = goJSON | goVerbose | goPlain | goEmpty
-	if c.apart[ofGotestsum].has {
+	if c.later[ofGotestsum].has {
 		c.found &^= goFormats
 		c.denied.packages, c.denied.goFailed = nil, false
 	}
-	for i, a := range c.apart {
+	for i, a := range c.later {
 		if a.has && (i != ofGinkgo || c.found&goFormats == 0) {
 			c.whole(a.Tests)
 			c.denied.green = c.denied.green || a.green

@@ -5,12 +5,12 @@
 //
 // # Tests
 //
-// A [Counter] knows go test (-v and -json), the Test Anything Protocol, and the sums that some eighty runners of tests print, which are one table
-// (kinds.go) with what each of them says where no test ran; [JUnit] reads the XML files that most others can write. The summaries
-// of several runners in one output add up. go test without -v prints no count: then
-// nothing is known, unless each package says that it has no tests. Of prove, and of what Gradle runs, it is known alone that there was no test.
-// That Maven or Gradle had none to run counts where they did nothing else: what they build, or check otherwise, has passed without any. What a
-// runner leaves out, since it is disabled, skipped or only listed, has not passed, whatever the runner's own sum says.
+// A [Counter] knows go test (-v and -json), the Test Anything Protocol, and the sums of about eighty test runners: one table (kinds.go), which
+// also has what each of them prints when no test ran. [JUnit] reads the XML files that most others can write. The sums of several runners in
+// one output add up. go test without -v prints no count: nothing is known then, unless each package says that it has no tests. prove and
+// Gradle do not say how many tests passed, only that there was none. That Maven or Gradle had no test to run counts only if they did nothing
+// else: a build, or another check, can pass without tests. A test that is disabled, skipped or only listed has not passed, whatever the
+// runner's own sum says.
 //
 // # Failures
 //

@@ -19,8 +19,8 @@ const maxJUnit = 64 << 20
 // nearly all test runners can write. It returns the counts of its test cases and those
 // that failed, and calls each for every test. The attributes of the suites
 // are not believed where they say that tests passed: the cases are counted. A suite that says that something in it failed, or
-// has a failure of its own, such as of its fixture, and names no case for it, failed as one test. One that says that more were skipped
-// than it names has skipped some of those that it names. A case whose status is an unknown word has failed.
+// has a failure of its own, such as of its fixture, and names no case for it, failed as one test. If a suite says that more cases were
+// skipped than it marks, others of its cases count as skipped. A case whose status is an unknown word has failed.
 func JUnit(r io.Reader, each func(Case)) (t Tests, f Failures, err error) {
 	d := xml.NewDecoder(io.LimitReader(r, maxJUnit))
 	d.Strict = true
@@ -89,7 +89,7 @@ func JUnit(r io.Reader, each func(Case)) (t Tests, f Failures, err error) {
 					name string
 					to   *int
 				}{{"errors", &s.bad}, {"failures", &s.bad}, {"skipped", &s.skipped}, {"disabled", &s.disabled}, {"tests", &s.tests}} {
-					n, ok := said(attr(e, of.name))
+					n, ok := declared(attr(e, of.name))
 					if !ok && of.to == &s.bad {
 						return t, f, fmt.Errorf("it is not JUnit XML: %s=%q of a suite is not a number", of.name, attr(e, of.name))
 					}
@@ -176,11 +176,11 @@ func JUnit(r io.Reader, each func(Case)) (t Tests, f Failures, err error) {
 	return t, f, nil
 }
 
-// A suite is one that is open.
+// A suite is a <testsuite>, or <testsuites>, that is open.
 type suite struct {
 	depth  int
 	name   string
-	before Tests // it
+	before Tests // the counts before it
 
 	// what its attributes say
 	bad               int // errors and failures
@@ -188,15 +188,16 @@ type suite struct {
 	tests             int
 }
 
-// missing returns how many of the cases that passed the suite says were skipped. Those that it does not list may be skipped ones.
+// missing returns how many cases that count as passed were skipped: the suite says so, and does not mark them. A skipped case may also be one
+// that it does not list at all.
 func (s *suite) missing(now Tests) int {
 	unlisted := max(s.tests-(now.Total()-s.before.Total()), 0)
 	skipped := max(s.skipped, s.disabled) - (now.Skipped - s.before.Skipped) - unlisted
 	return max(min(skipped, now.Passed-s.before.Passed), 0)
 }
 
-// said reads a number of tests, which "" leaves at zero. ok is false for anything else.
-func said(text string) (n int, ok bool) {
+// declared reads the count in an attribute; "" is 0. ok is false if it is not a number.
+func declared(text string) (n int, ok bool) {
 	if text == "" {
 		return 0, true
 	}
@@ -207,8 +208,8 @@ func said(text string) (n int, ok bool) {
 	return int(math.Ceil(min(x, 1<<40))), true
 }
 
-// outcomeOf returns what the status of a case means. Writers have many words for it, and cases without a status, or with a number
-// for it, say no more than that they are there.
+// outcomeOf returns what the status of a case means, for which writers have many words. A case without a status, or with a number for it,
+// has passed: it says no more than that it is there.
 func outcomeOf(status string) CaseState {
 	words := strings.Map(func(r rune) rune {
 		if unicode.IsLetter(r) {

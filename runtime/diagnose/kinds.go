@@ -1,22 +1,22 @@
 package diagnose
 
-// sumKinds are the sums of the test runners, and what they say where no test ran. Of two that match one line the first counts. Each is
-// in the table of TestSums, or of TestSummaries.
+// sumKinds returns the sums that test runners print, and what they print when no test ran. If two match a line, the first counts.
+// TestEachSum wants a line of each in the tests.
 func sumKinds() []sum {
 	return []sum{
-		// Go: a package without test files, with -cover; what gotestsum, and ginkgo's own command, say at the end. A failure of a run that was repeated may have passed since.
+		// Go: a package without test files, with -cover; what gotestsum and ginkgo's own command print at the end. With repeated runs, a test that failed may have passed later.
 		{has: "\t\tcoverage: 0.0%", re: `^\t\S+\t\tcoverage: 0\.0% of statements`, read: func(c *Counter, _ *sum, _ [][]byte) { c.found |= goEmpty }},
-		{has: "DONE ", re: `^DONE (?P<n>\d+) tests(?:, (?P<s>\d+) skipped)?(?:, (?P<f>\d+) failures?)?(?:, (?P<e>\d+) errors?)? in [\d.]+m?s$`, read: aside(ofGotestsum)},
-		{has: "DONE ", re: `^DONE \d+ runs, (?P<n>\d+) tests(?:, (?P<s1>\d+) skipped)?(?:, (?P<s2>\d+) failures?)?(?:, \d+ errors?)? in [\d.]+m?s$`, read: aside(ofGotestsum)},
-		{has: " Passed | ", re: `^(?:SUCCESS!|FAIL!).* -- (?P<p>\d+) Passed \| (?P<f>\d+) Failed(?: \| \d+ Flaked)? \| (?P<s1>\d+) Pending \| (?P<s2>\d+) Skipped`, read: aside(ofGinkgo)},
+		{has: "DONE ", re: `^DONE (?P<n>\d+) tests(?:, (?P<s>\d+) skipped)?(?:, (?P<f>\d+) failures?)?(?:, (?P<e>\d+) errors?)? in [\d.]+m?s$`, read: later(ofGotestsum)},
+		{has: "DONE ", re: `^DONE \d+ runs, (?P<n>\d+) tests(?:, (?P<s1>\d+) skipped)?(?:, (?P<s2>\d+) failures?)?(?:, \d+ errors?)? in [\d.]+m?s$`, read: later(ofGotestsum)},
+		{has: " Passed | ", re: `^(?:SUCCESS!|FAIL!).* -- (?P<p>\d+) Passed \| (?P<f>\d+) Failed(?: \| \d+ Flaked)? \| (?P<s1>\d+) Pending \| (?P<s2>\d+) Skipped`, read: later(ofGinkgo)},
 
 		// Rust: cargo, one a crate, or a list of them; nextest
 		{has: "test result: ", re: `^test result: \w+\. \d+ passed; \d+ failed; \d+ ignored`, read: words},
 		{has: "benchmark", re: `^\d+ tests?, \d+ benchmarks?$`, read: none},
 		{has: "tests run: ", re: `^ *Summary \[.*\] +\d+ tests? run: (.*)`, read: func(c *Counter, _ *sum, m [][]byte) { c.words(m[1]) }},
 
-		// Python: pytest, with and without its frame; unittest, trial, and shunit2, whose failures come in a line of their own; what writes the
-		// words of unittest, and is not it; doctest; behave; robot, a line a suite; avocado; stestr
+		// Python, and what prints like its runners: pytest, with and without its frame; luaunit; stestr; unittest, trial and shunit2, whose
+		// failures come in a line of their own; doctest; behave; robot, a line a suite; avocado
 		{has: "no tests ran", re: `^(?:=+ )?no tests ran in [\d.]+s`, read: none},
 		{has: "collected", re: `^(?:=+ )?(?:\d+(?:/\d+)?|no) tests? collected(?: \(\d+ deselected\))? in [\d.]+s`, read: none},
 		{has: " in ", re: `^(=+ )?\d+ (passed|failed|skipped|errors?|xfailed|xpassed|deselected)\b.* in [\d.]+s`, read: words},
@@ -29,7 +29,7 @@ func sumKinds() []sum {
 		{has: " - ", re: `^ - (?:Failed|Unexpected Success): (?P<f>\d+)$`, under: ofStestr, read: part},
 		{has: "***Test Failed***", re: `^\*\*\*Test Failed\*\*\* (?P<f>\d+) failures?\.$`},
 		{has: "passed, ", re: `^(?P<p>\d+) scenarios? passed, (?P<f1>\d+) failed(?:, (?P<f2>\d+) error)?, (?P<s1>\d+) skipped(?:, (?P<s2>\d+) undefined)?(?:, (?P<s3>\d+) untested)?$`},
-		{has: "passed, ", re: `^\d+ tests?, (?P<p>\d+) passed, (?P<f>\d+) failed(?:, (?P<s>\d+) skipped)?$`, read: aside(ofLast)},
+		{has: "passed, ", re: `^\d+ tests?, (?P<p>\d+) passed, (?P<f>\d+) failed(?:, (?P<s>\d+) skipped)?$`, read: later(ofLast)},
 		{has: "RESULTS ", re: `^RESULTS +: PASS (?P<p1>\d+) \| ERROR (?P<f1>\d+) \| FAIL (?P<f2>\d+) \| SKIP (?P<s>\d+) \| WARN (?P<p2>\d+) \| INTERRUPT (?P<f3>\d+)`},
 
 		// JavaScript: jest; vitest; deno; bun; mocha; tap-spec; ava, which says how many passed where none failed, and then what else there was
@@ -207,7 +207,7 @@ func sumKinds() []sum {
 		{has: " run.", re: `^(?:Test Successful|(?P<f>\d+) failures?!) in [\d.]+s\. (?P<n>\d+) tests? run\.$`},
 		{has: "passed; ", re: `^(?P<p>\d+) passed; (?P<s>\d+) skipped; (?P<f>\d+) failed\.$`},
 		{has: "success", re: `^(?P<p>\d+) success(?:es)? / (?P<f1>\d+) failures? / (?P<f2>\d+) errors? / (?P<s>\d+) pending : `},
-		{has: "[ FAIL ", re: `^\[ FAIL (?P<f>\d+) \| WARN \d+ \| SKIP (?P<s>\d+) \| PASS (?P<p>\d+) \]$`, read: aside(ofLast)},
+		{has: "[ FAIL ", re: `^\[ FAIL (?P<f>\d+) \| WARN \d+ \| SKIP (?P<s>\d+) \| PASS (?P<p>\d+) \]$`, read: later(ofLast)},
 
 		// what is tested in languages of its own: terraform, conftest, forge; cram
 		{has: "passed, ", re: `^(?:Success|Failure)! (?P<p>\d+) passed, (?P<f>\d+) failed(?:, (?P<s>\d+) skipped)?\.$`},

@@ -13,12 +13,12 @@ import (
 
 // A sum is a kind of line that says how many tests there were.
 //
-// The groups of its pattern say of what a number is by their first letter: p, f and s are tests that passed, failed and did not run, n are
-// all of these, and e are failures beside them. Where read is nil they are a summary of their own.
+// The first letter of a group of its pattern says what the number counts: p, f and s are tests that passed, failed and did not run, n is all
+// of these, and e are failures that n does not include. If read is nil, the line is a whole summary.
 type sum struct {
 	has   string // what its lines contain: it is looked for first
 	re    string // begins with ^
-	under head   // the lines that announce it, without any other since; 0 for none
+	under head   // the last announcement must be this one; 0 if it needs none
 	read  func(c *Counter, s *sum, m [][]byte)
 
 	text    []byte
@@ -39,7 +39,7 @@ func (s *sum) match(l []byte) [][]byte {
 	return s.pattern.FindSubmatch(l)
 }
 
-// A head is a line without which the lines below it would mean nothing.
+// A head is a line that gives the lines below it their meaning.
 type head uint8
 
 const (
@@ -169,7 +169,8 @@ func (s *sum) tests(m [][]byte) (t Tests) {
 	return t
 }
 
-// amount reads how many tests did not pass. Unlike [number], with which those that passed are read, it takes a number that is too large for many.
+// amount reads a count of tests that failed or were skipped. A number that is too large stays large, where [number], which reads counts of
+// tests that passed, makes it 0: either way no test passes by it.
 func amount(text []byte) int {
 	if n, err := strconv.Atoi(string(text)); err == nil {
 		return min(n, 1<<40)
@@ -199,7 +200,7 @@ func (c *Counter) total(t Tests) {
 // part is one line of a summary in which each line is of one outcome.
 func part(c *Counter, s *sum, m [][]byte) { c.total(s.tests(m)) }
 
-// side is one line of a summary in which those that failed may stand before those that passed.
+// side is one line of a summary in which the tests that failed may come before those that passed.
 func side(c *Counter, s *sum, m [][]byte) {
 	t := s.tests(m)
 	for _, group := range s.groups {
@@ -221,7 +222,7 @@ func words(c *Counter, _ *sum, m [][]byte) { c.words(m[0]) }
 // none is a line that says that no test ran.
 func none(c *Counter, _ *sum, _ [][]byte) { c.whole(Tests{}) }
 
-// announces is a line below which others are of h.
+// announces is the line of h: what is said below it belongs to it.
 func announces(h head) func(*Counter, *sum, [][]byte) {
 	return func(c *Counter, _ *sum, m [][]byte) {
 		c.under, c.half, c.all = h, half{}, 0
@@ -232,19 +233,19 @@ func announces(h head) func(*Counter, *sum, [][]byte) {
 	}
 }
 
-// remain counts what a line says of the tests that were announced.
+// remain counts the announced tests: those that the line does not name have passed.
 func remain(c *Counter, s *sum, m [][]byte) {
 	t := s.tests(m)
 	t.Passed = max(c.all-t.Failed-t.Skipped, 0)
 	c.whole(t)
 }
 
-// aside keeps a sum for the end.
-func aside(kind int) func(*Counter, *sum, [][]byte) {
+// later keeps a sum for the end.
+func later(kind int) func(*Counter, *sum, [][]byte) {
 	return func(c *Counter, s *sum, m [][]byte) {
-		a, t := &c.apart[kind], s.tests(m)
+		a, t := &c.later[kind], s.tests(m)
 		if kind == ofLast {
-			*a = apart{}
+			*a = deferred{}
 		}
 		a.has, a.green = true, a.green || t.Failed == 0 && t.Passed > 0
 		a.add(t)
@@ -353,7 +354,7 @@ func phpUnit(c *Counter, _ *sum, m [][]byte) {
 	c.whole(t)
 }
 
-// bareRest counts a line among those of bare: in t if there are any.
+// bareRest counts a line of other outcomes if it stands among those of bare.
 func bareRest(c *Counter, s *sum, m [][]byte) {
 	if c.word.has && c.wordAt == c.lines-1 {
 		c.wordRest.add(s.tests(m))
@@ -374,7 +375,7 @@ func proved(c *Counter, _ *sum, m [][]byte) {
 	c.under, c.single = 0, Tests{}
 }
 
-// gradle reads what became of a task. Only its tests that fail does Gradle count.
+// gradle reads how a task ended. Gradle counts tests only if some of them failed.
 func gradle(c *Counter, _ *sum, m [][]byte) {
 	name, became := string(m[1]), string(m[2])
 	switch {
@@ -391,11 +392,12 @@ func gradle(c *Counter, _ *sum, m [][]byte) {
 	}
 }
 
-// otherChecks are tasks that a line may be about which has no tests.
+// otherChecks matches tasks that check something without tests.
 var otherChecks = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?i)lint|detekt|pmd|spotbugs|spotless|style|verif|.check|check.`)
 })
 
+// notTests matches tasks whose name ends in Test, and that run none.
 var notTests = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^(?:assemble|bundle|clean|compile|generate|lint|merge|package|pre|prepare|process)[A-Z]`)
 })

@@ -23,7 +23,8 @@ type Child struct {
 	ended bool // the group was killed, and must not be signalled any more
 }
 
-// EndPatience is how long the end of a process may take that has closed its output: one that stays although it did is ended all the same.
+// EndPatience is how long to wait for the exit of a process that has closed its output, to report how it ended. One that does not exit is
+// killed like any other.
 const EndPatience = 2 * time.Second
 
 // Grace of an end: to read the end of the input, then to heed SIGTERM.

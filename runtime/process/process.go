@@ -322,7 +322,7 @@ func (l *Launcher) Pause() (resume func()) {
 	}
 }
 
-// join stops a command whose process has just become known where the launcher is paused: Pause did not find it.
+// join stops a command that was being started while Pause stopped the others: its process has only now become known.
 func (l *Launcher) join(r *run) {
 	if !l.stopped.Load() {
 		return

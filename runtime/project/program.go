@@ -70,7 +70,7 @@ func Scripts(names []string) (found []string, err error) {
 		before := len(found)
 		err = filepath.WalkDir(name, func(path string, d fs.DirEntry, err error) error {
 			switch {
-			case errors.Is(err, fs.ErrNotExist) && path != name: // it has gone since it was listed
+			case errors.Is(err, fs.ErrNotExist) && path != name: // it was removed after it was listed
 				return nil
 			case err != nil:
 				return err

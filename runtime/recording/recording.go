@@ -153,7 +153,7 @@ func Open(root string, caches []string, o Options) *Recording {
 	if err != nil {
 		r.reason = err.Error()
 		if _, lerr := os.Lstat(string(logs)); o.Store != "" && lerr != nil {
-			r.archive = "" // no folder is made beside what the user named by mistake
+			r.archive = "" // no log folder beside a file that the user named by mistake
 		}
 		return r
 	}

@@ -38,8 +38,8 @@ func ofStore(name, cache string) bool {
 	return path.Base(cache) == archive.Folder && (name == cache || archive.Writes(name[len(cache)+1:]))
 }
 
-// Slow is how long a snapshot may take before a program says what it waits for: many files, or a filter of the project that git runs
-// over them for up to a quarter of an hour.
+// Slow is how long a snapshot may take before a program says what it waits for. A filter of the project, which git runs over its files, can
+// take a quarter of an hour.
 const Slow = 2 * time.Second
 
 // Options say how a snapshot is taken. The zero Options are fine.

@@ -15,8 +15,8 @@ import (
 	"github.com/command-dialect/dialect/runtime/mcpclient/bounds"
 )
 
-// arguments makes the arguments of a call, and checks them against the schema of the tool where the validator can: the server judges them
-// in any case. The error is an *[Error].
+// arguments makes the arguments of a call, and checks them against the schema of the tool as far as the validator understands it: the server
+// checks them in any case. The error is an *[Error].
 func arguments(c Call, t *mcp.Tool) (map[string]any, error) {
 	schema, readable, err := schemaOf(t)
 	if err != nil {
@@ -73,8 +73,8 @@ func arguments(c Call, t *mcp.Tool) (map[string]any, error) {
 	return args, nil
 }
 
-// schemaOf reads the schema of a tool. Of one that the validator cannot read, such as one of an older draft, it keeps the types of the
-// properties alone, by which values are made.
+// schemaOf reads the schema of a tool. If the validator cannot read it, as with some older drafts, readable is false, and s has only what
+// arguments are made by: the types of the properties, and which of them are required.
 func schemaOf(t *mcp.Tool) (s *jsonschema.Schema, readable bool, err error) {
 	raw, err := json.Marshal(t.InputSchema)
 	if err != nil {

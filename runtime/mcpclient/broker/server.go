@@ -241,7 +241,7 @@ func (s *server) exited() string {
 	if s.child == nil {
 		return ""
 	}
-	if s.meter.ended() { // that comes before the end of the process, which a busy machine shows later
+	if s.meter.ended() { // its exit follows, on a busy machine some time later
 		select {
 		case <-s.child.Done:
 		case <-time.After(mcpclient.EndPatience):

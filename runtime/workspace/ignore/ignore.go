@@ -137,7 +137,7 @@ func (p *pattern) match(path, name string, dir bool) (match bool, steps int) {
 		if p.literal == len(p.text) {
 			return p.text == name, 1
 		}
-		if !strings.HasPrefix(name, p.text[:p.literal]) { // as most do not, of a file of many patterns
+		if !strings.HasPrefix(name, p.text[:p.literal]) { // the usual case, in a file of many patterns
 			return false, 1
 		}
 		return p.wild(p.text, name, false)

@@ -58,7 +58,7 @@ func (f *inquiryFlags) read() (err error) {
 	return nil
 }
 
-// tell has the user read what is waited for, once.
+// tell prints what a slow snapshot waits for, once.
 func (f *inquiryFlags) tell(u *ui) {
 	var once sync.Once
 	f.Slow = func(waiting string) { once.Do(func() { u.Notef("%s", waiting) }) }

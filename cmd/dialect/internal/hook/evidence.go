@@ -228,7 +228,7 @@ func failures(q *inquiry.Question, res *verify.Result) (set map[string]int, ok b
 // number finds what differs between two outputs of the same failure: times, lines, addresses.
 var number = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`0x[0-9a-fA-F]+|[0-9]+(?:[.:,][0-9]+)*`) })
 
-// output returns what is kept of the output of a command. ok is false where some of it cannot be read, is another text, or is too long.
+// output returns what is kept of the output of a command. ok is false if some of it cannot be read, is not what was recorded, or is too long.
 func output(a archive.Archive, r *receipts.Receipt) (text []byte, ok bool) {
 	ok = true
 	for _, s := range []receipts.Stream{r.Stdout, r.Stderr} {

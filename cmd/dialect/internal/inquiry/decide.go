@@ -71,7 +71,8 @@ func (q *Question) decide(signer *receipts.Signer, f func(ctx context.Context, s
 	return d, Decides(unspent(err))
 }
 
-// unspent gives the error of a ledger its exit status, and what to do. Another ledger is no way out: it would let the same be spent twice.
+// unspent gives the error of a ledger its exit status and a hint. The hint is never to take another ledger: the same receipt could be spent
+// twice.
 func unspent(err error) error {
 	var ledger *sqlite.LedgerError
 	if !errors.As(err, &ledger) {

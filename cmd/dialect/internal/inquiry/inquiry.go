@@ -67,7 +67,7 @@ type Options struct {
 	Session, Nonce string
 	// Take takes the snapshot of the present files; nil for [workspace.Take], which reads every file.
 	Take func(ctx context.Context, dir string, o workspace.Options) (*workspace.Snapshot, error)
-	// Slow is called with what is waited for, for each snapshot that takes its time; nil tells nobody.
+	// Slow is called, in a goroutine of its own, for each snapshot that takes longer than [workspace.Slow], with what it waits for. It may be nil.
 	Slow func(waiting string)
 	// Elsewhere says that the receipts are of another machine, so that what lies beside
 	// the files here says nothing of them.
@@ -414,8 +414,8 @@ func (q *Question) see(look func(path string) (workspace.Found, error)) {
 	}
 }
 
-// Reading says what a snapshot of root waits for. Of a single file only a filter takes long, and so do ignore and attributes files
-// whose patterns are very many, or have stars that can stand for very much.
+// Reading says what a slow snapshot of root waits for: many files, a filter that git runs over them, or ignore and attributes files with very
+// many patterns, or with stars that can stand for a lot.
 func Reading(root string) string {
 	return "reading the files below " + place.Short(root) + ", with the ignore files, attributes and filters of git"
 }

@@ -57,7 +57,7 @@ type requests struct {
 	at    time.Time // of the first
 }
 
-// add returns which request sig is, 1-based, if it came at that time; 0 for an echo of the first.
+// add counts the signal sig, which came at a time, and returns which request it is, 1-based; 0 for an echo of the first.
 func (r *requests) add(sig os.Signal, at time.Time) int {
 	if r.n == 1 && sig == r.first && at.Sub(r.at) < echo {
 		return 0

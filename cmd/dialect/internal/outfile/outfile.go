@@ -44,7 +44,7 @@ type File struct {
 	// the file is written. in is what Path must not be.
 	folder *os.Root
 	in     InUse
-	pipe   bool // it is a pipe that is open already, and has no place
+	pipe   bool // it is an inherited pipe (see [openPipe]), which has no place
 }
 
 // Settle decides whether a command may write all of its files, and finds their places.
@@ -53,7 +53,7 @@ type File struct {
 //
 // It refuses what is below a store (.dialect, its skills apart) or a repository (.git),
 // matrices, scripts and lists of MCP servers, what the command reads or keeps (in), a second file in the same place, a folder, a
-// device, a socket, a pipe that is not open (see [openPipe]), and a place that cannot be written because of its folder or its
+// device, a socket, a pipe that was not inherited (see [openPipe]), and a place that cannot be written because of its folder or its
 // mode.
 func Settle(in InUse, outs ...*File) error {
 	taken := make(map[string]*File)
@@ -145,8 +145,8 @@ func (o *File) settle(in InUse) (err error) {
 	return err
 }
 
-// openPipe reports whether name is that of a pipe that the caller of this process has opened for writing, such as >(jq .) of a shell. Such a
-// name is a link in /proc, whose target does not exist on a disk. The standard streams have names of their own.
+// openPipe reports whether name is that of a pipe that this process inherited, open for writing, such as >(jq .) in a shell. Such a name is a
+// link in /proc to nothing on a disk. It is false for the standard streams: they have names of their own.
 func openPipe(name string) bool {
 	number, ok := strings.CutPrefix(name, "/dev/fd/")
 	if !ok {
@@ -163,14 +163,14 @@ func openPipe(name string) bool {
 	return err == nil && info.Mode()&fs.ModeNamedPipe != 0
 }
 
-// pour writes text to a pipe that is open. It waits for a reader that is slow, and not for one that reads nothing.
+// pour writes text to an inherited pipe. It waits up to slowReader for a reader.
 func (o *File) pour(text []byte) error {
 	w, err := o.Open()
 	if err != nil {
 		return err
 	}
 	if f, ok := w.(*os.File); ok {
-		_ = f.SetWriteDeadline(time.Now().Add(slowReader)) // where it knows none, the write waits
+		_ = f.SetWriteDeadline(time.Now().Add(slowReader)) // an error means that it has no deadlines: the write waits
 	}
 	_, err = w.Write(text)
 	if cerr := w.Close(); err == nil {
