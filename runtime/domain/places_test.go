@@ -173,3 +173,16 @@ func TestResolve(t *testing.T) {
 		t.Errorf("%q %v %v", real, theirs, err)
 	}
 }
+
+// A socket or directory of a server that is gone needs no mask; without its folder there is no domain.
+func TestMaskOfWhatIsGone(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "gone")
+	for _, m := range []mask{{Path: path, File: true}, {Path: path}} {
+		if err := m.mount(); err != nil {
+			t.Errorf("%+v: %v", m, err)
+		}
+	}
+	if err := (&mask{Path: path, ReadOnly: true}).mount(); !errors.Is(err, unix.ENOENT) {
+		t.Errorf("the folder: %v", err)
+	}
+}
