@@ -222,7 +222,7 @@ func words(c *Counter, _ *sum, m [][]byte) { c.words(m[0]) }
 // none is a line that says that no test ran.
 func none(c *Counter, _ *sum, _ [][]byte) { c.whole(Tests{}) }
 
-// announces is the line of h: what is said below it belongs to it.
+// announces is the line of h, to which lines below belong.
 func announces(h head) func(*Counter, *sum, [][]byte) {
 	return func(c *Counter, _ *sum, m [][]byte) {
 		c.under, c.half, c.all = h, half{}, 0
