@@ -5,224 +5,224 @@ package diagnose
 func sumKinds() []sum {
 	return []sum{
 		// Go: a package without test files, with -cover; what gotestsum and ginkgo's own command print at the end. With repeated runs, a test that failed may have passed later.
-		{has: "\t\tcoverage: 0.0%", re: `^\t\S+\t\tcoverage: 0\.0% of statements`, read: func(c *Counter, _ *sum, _ [][]byte) { c.found |= goEmpty }},
-		{has: "DONE ", re: `^DONE (?P<n>\d+) tests(?:, (?P<s>\d+) skipped)?(?:, (?P<f>\d+) failures?)?(?:, (?P<e>\d+) errors?)? in [\d.]+m?s$`, read: later(ofGotestsum)},
-		{has: "DONE ", re: `^DONE \d+ runs, (?P<n>\d+) tests(?:, (?P<s1>\d+) skipped)?(?:, (?P<s2>\d+) failures?)?(?:, \d+ errors?)? in [\d.]+m?s$`, read: later(ofGotestsum)},
-		{has: " Passed | ", re: `^(?:SUCCESS!|FAIL!).* -- (?P<p>\d+) Passed \| (?P<f>\d+) Failed(?: \| \d+ Flaked)? \| (?P<s1>\d+) Pending \| (?P<s2>\d+) Skipped`, read: later(ofGinkgo)},
+		{re: `^\t\S+\t\tcoverage: 0\.0% of statements`, read: func(c *Counter, _ *sum, _ [][]byte) { c.found |= goEmpty }},
+		{re: `^DONE (?P<n>\d+) tests(?:, (?P<s>\d+) skipped)?(?:, (?P<f>\d+) failures?)?(?:, (?P<e>\d+) errors?)? in [\d.]+m?s$`, read: later(ofGotestsum)},
+		{re: `^DONE \d+ runs, (?P<n>\d+) tests(?:, (?P<s1>\d+) skipped)?(?:, (?P<s2>\d+) failures?)?(?:, \d+ errors?)? in [\d.]+m?s$`, read: later(ofGotestsum)},
+		{re: `^(?:SUCCESS!|FAIL!).* -- (?P<p>\d+) Passed \| (?P<f>\d+) Failed(?: \| \d+ Flaked)? \| (?P<s1>\d+) Pending \| (?P<s2>\d+) Skipped`, read: later(ofGinkgo)},
 
 		// Rust: cargo, one a crate, or a list of them; nextest
-		{has: "test result: ", re: `^test result: \w+\. \d+ passed; \d+ failed; \d+ ignored`, read: words},
-		{has: "benchmark", re: `^\d+ tests?, \d+ benchmarks?$`, read: none},
-		{has: "tests run: ", re: `^ *Summary \[.*\] +\d+ tests? run: (.*)`, read: func(c *Counter, _ *sum, m [][]byte) { c.words(m[1]) }},
+		{re: `^test result: \w+\. \d+ passed; \d+ failed; \d+ ignored`, read: words},
+		{re: `^\d+ tests?, \d+ benchmarks?$`, read: none},
+		{re: `^ *Summary \[.*\] +\d+ tests? run: (.*)`, read: func(c *Counter, _ *sum, m [][]byte) { c.words(m[1]) }},
 
 		// Python, and what prints like its runners: pytest, with and without its frame; luaunit; stestr; unittest, trial and shunit2, whose
 		// failures come in a line of their own; doctest; behave; robot, a line a suite; avocado
-		{has: "no tests ran", re: `^(?:=+ )?no tests ran in [\d.]+s`, read: none},
-		{has: "collected", re: `^(?:=+ )?(?:\d+(?:/\d+)?|no) tests? collected(?: \(\d+ deselected\))? in [\d.]+s`, read: none},
-		{has: " in ", re: `^(=+ )?\d+ (passed|failed|skipped|errors?|xfailed|xpassed|deselected)\b.* in [\d.]+s`, read: words},
-		{has: "success", re: `^Ran \d+ tests in [\d.]+ seconds, (?P<p>\d+) success(?:es)?(?:, (?P<f1>\d+) failures?)?(?:, (?P<f2>\d+) errors?)?(?:, (?P<s>\d+) skipped)?`},
-		{has: " sec.", re: `^Ran: (\d+) tests? in [\d.]+ sec\.$`, read: announces(ofStestr)},
-		{has: "Ran ", re: `^Ran (\d+) tests? in `, read: unit},
-		{has: "Ran ", re: `^Ran (\d+) tests?\.$`, read: unit},
-		{has: " (", re: `^(?:OK|FAILED|PASSED) \((.*=\d+.*)\)$`, read: unitEnd},
-		{has: " - ", re: `^ - (?:Passed: (?P<p>\d+)|(?:Skipped|Expected Fail): (?P<s>\d+))$`, under: ofStestr, read: part},
-		{has: " - ", re: `^ - (?:Failed|Unexpected Success): (?P<f>\d+)$`, under: ofStestr, read: part},
-		{has: "***Test Failed***", re: `^\*\*\*Test Failed\*\*\* (?P<f>\d+) failures?\.$`},
-		{has: "passed, ", re: `^(?P<p>\d+) scenarios? passed, (?P<f1>\d+) failed(?:, (?P<f2>\d+) error)?, (?P<s1>\d+) skipped(?:, (?P<s2>\d+) undefined)?(?:, (?P<s3>\d+) untested)?$`},
-		{has: "passed, ", re: `^\d+ tests?, (?P<p>\d+) passed, (?P<f>\d+) failed(?:, (?P<s>\d+) skipped)?$`, read: later(ofLast)},
-		{has: "RESULTS ", re: `^RESULTS +: PASS (?P<p1>\d+) \| ERROR (?P<f1>\d+) \| FAIL (?P<f2>\d+) \| SKIP (?P<s>\d+) \| WARN (?P<p2>\d+) \| INTERRUPT (?P<f3>\d+)`},
+		{re: `^(?:=+ )?no tests ran in [\d.]+s`, read: none},
+		{re: `^(?:=+ )?(?:\d+(?:/\d+)?|no) tests? collected(?: \(\d+ deselected\))? in [\d.]+s`, read: none},
+		{re: `^(=+ )?\d+ (passed|failed|skipped|errors?|xfailed|xpassed|deselected)\b.* in [\d.]+s`, read: words},
+		{re: `^Ran \d+ tests in [\d.]+ seconds, (?P<p>\d+) success(?:es)?(?:, (?P<f1>\d+) failures?)?(?:, (?P<f2>\d+) errors?)?(?:, (?P<s>\d+) skipped)?`},
+		{re: `^Ran: (\d+) tests? in [\d.]+ sec\.$`, read: announces(ofStestr)},
+		{re: `^Ran (\d+) tests? in `, read: unit},
+		{re: `^Ran (\d+) tests?\.$`, read: unit},
+		{re: `^(?:OK|FAILED|PASSED) \((.*=\d+.*)\)$`, read: unitEnd},
+		{re: `^ - (?:Passed: (?P<p>\d+)|(?:Skipped|Expected Fail): (?P<s>\d+))$`, under: ofStestr, read: part},
+		{re: `^ - (?:Failed|Unexpected Success): (?P<f>\d+)$`, under: ofStestr, read: part},
+		{re: `^\*\*\*Test Failed\*\*\* (?P<f>\d+) failures?\.$`},
+		{re: `^(?P<p>\d+) scenarios? passed, (?P<f1>\d+) failed(?:, (?P<f2>\d+) error)?, (?P<s1>\d+) skipped(?:, (?P<s2>\d+) undefined)?(?:, (?P<s3>\d+) untested)?$`},
+		{re: `^\d+ tests?, (?P<p>\d+) passed, (?P<f>\d+) failed(?:, (?P<s>\d+) skipped)?$`, read: later(ofLast)},
+		{re: `^RESULTS +: PASS (?P<p1>\d+) \| ERROR (?P<f1>\d+) \| FAIL (?P<f2>\d+) \| SKIP (?P<s>\d+) \| WARN (?P<p2>\d+) \| INTERRUPT (?P<f3>\d+)`},
 
 		// JavaScript: jest; vitest; deno; bun; mocha; tap-spec; ava, which says how many passed where none failed, and then what else there was
-		{has: "Tests:", re: `^Tests: +(?:\d+ \w+, )*\d+ total$`, read: words},
-		{has: "No test", re: `^No tests? (?:files )?found, exiting with code 0$`, read: none},
-		{has: "Tests ", re: `^ +Tests  no tests$`, read: none},
-		{has: "Tests ", re: `^ +Tests  ((?:\d+ \w+ ?\|? ?)+)\(\d+\)`, read: func(c *Counter, _ *sum, m [][]byte) { c.words(m[1]) }},
-		{has: " | ", re: `^(?:ok|FAILED) \| \d+ passed.*?\| \d+ failed(?: \| \d+ ignored)?`, read: words},
-		{has: "pass", re: `^ +(?P<p>\d+) pass(?:ing \(\w+\))?$`, read: part},
-		{has: "fail", re: `^ +(?P<f>\d+) fail(?:ing)?$`, read: part},
-		{has: "skip", re: `^ +(?P<s>\d+) skip$`, read: part},
-		{has: "pending", re: `^ +(?P<s>\d+) pending$`, read: part},
-		{has: "passing: ", re: `^  passing: +(?P<p>\d+)$`, read: part},
-		{has: "failing: ", re: `^  failing: +(?P<f>\d+)$`, read: part},
-		{has: " passed", re: `^  (?P<p>\d+) tests? passed$`, read: part},
-		{has: "  ", re: `^  (?P<s>\d+) (?:known failures?|tests? skipped|tests? todo)$`, read: func(c *Counter, s *sum, m [][]byte) {
+		{re: `^Tests: +(?:\d+ \w+, )*\d+ total$`, read: words},
+		{re: `^No tests? (?:files )?found, exiting with code 0$`, read: none},
+		{re: `^ +Tests  no tests$`, read: none},
+		{re: `^ +Tests  ((?:\d+ \w+ ?\|? ?)+)\(\d+\)`, read: func(c *Counter, _ *sum, m [][]byte) { c.words(m[1]) }},
+		{re: `^(?:ok|FAILED) \| \d+ passed.*?\| \d+ failed(?: \| \d+ ignored)?`, read: words},
+		{re: `^ +(?P<p>\d+) pass(?:ing \(\w+\))?$`, read: part},
+		{re: `^ +(?P<f>\d+) fail(?:ing)?$`, read: part},
+		{re: `^ +(?P<s>\d+) skip$`, read: part},
+		{re: `^ +(?P<s>\d+) pending$`, read: part},
+		{re: `^  passing: +(?P<p>\d+)$`, read: part},
+		{re: `^  failing: +(?P<f>\d+)$`, read: part},
+		{re: `^  (?P<p>\d+) tests? passed$`, read: part},
+		{re: `^  (?P<s>\d+) (?:known failures?|tests? skipped|tests? todo)$`, read: func(c *Counter, s *sum, m [][]byte) {
 			if c.found&anySummary != 0 {
 				c.total(s.tests(m))
 			}
 		}},
 		// node, and tape
-		{has: "tests ", re: `^(?:#|ℹ) tests +\d+$`, read: func(c *Counter, _ *sum, _ [][]byte) {
+		{re: `^(?:#|ℹ) tests +\d+$`, read: func(c *Counter, _ *sum, _ [][]byte) {
 			c.found |= nodeSummary
 			c.denied.begin()
 		}},
-		{has: "pass ", re: `^(?:#|ℹ) pass +(\d+)$`, read: func(c *Counter, _ *sum, m [][]byte) { c.node.Passed += group(m) }},
-		{has: "l", re: `^(?:#|ℹ) (?:fail|cancelled) +(\d+)$`, read: func(c *Counter, _ *sum, m [][]byte) {
+		{re: `^(?:#|ℹ) pass +(\d+)$`, read: func(c *Counter, _ *sum, m [][]byte) { c.node.Passed += group(m) }},
+		{re: `^(?:#|ℹ) (?:fail|cancelled) +(\d+)$`, read: func(c *Counter, _ *sum, m [][]byte) {
 			c.node.Failed += amount(m[1])
 			c.denied.add(0, amount(m[1]))
 		}},
-		{has: " ", re: `^(?:#|ℹ) (?:skipped|skip|todo) +(\d+)$`, read: func(c *Counter, _ *sum, m [][]byte) { c.node.Skipped += group(m) }},
+		{re: `^(?:#|ℹ) (?:skipped|skip|todo) +(\d+)$`, read: func(c *Counter, _ *sum, m [][]byte) { c.node.Skipped += group(m) }},
 		// playwright; uvu, which does not say how many failed; jasmine
-		{has: "using ", re: `^Running (\d+) tests? using \d+ workers?`, read: announces(ofPlaywright)},
-		{has: "  ", re: `^  (?:(?P<p>\d+) (?:passed(?: \(.*\))?|flaky))$`, under: ofPlaywright, read: side},
-		{has: "  ", re: `^  (?:(?P<f>\d+) (?:failed|interrupted))$`, under: ofPlaywright, read: side},
-		{has: "  ", re: `^  (?:(?P<s>\d+) (?:skipped|did not run))$`, under: ofPlaywright, read: side},
-		{has: "  Total:     ", re: `^  Total:     (\d+)$`, read: announces(ofUVU)},
-		{has: "  Passed:    ", re: `^  Passed:    (?P<p>\d+)$`, under: ofUVU, read: func(c *Counter, s *sum, m [][]byte) {
+		{re: `^Running (\d+) tests? using \d+ workers?`, read: announces(ofPlaywright)},
+		{re: `^  (?:(?P<p>\d+) (?:passed(?: \(.*\))?|flaky))$`, under: ofPlaywright, read: side},
+		{re: `^  (?:(?P<f>\d+) (?:failed|interrupted))$`, under: ofPlaywright, read: side},
+		{re: `^  (?:(?P<s>\d+) (?:skipped|did not run))$`, under: ofPlaywright, read: side},
+		{re: `^  Total:     (\d+)$`, read: announces(ofUVU)},
+		{re: `^  Passed:    (?P<p>\d+)$`, under: ofUVU, read: func(c *Counter, s *sum, m [][]byte) {
 			c.all -= group(m)
 			c.total(s.tests(m))
 		}},
-		{has: "  Skipped:   ", re: `^  Skipped:   (\d+)$`, under: ofUVU, read: func(c *Counter, _ *sum, m [][]byte) {
+		{re: `^  Skipped:   (\d+)$`, under: ofUVU, read: func(c *Counter, _ *sum, m [][]byte) {
 			c.total(Tests{Failed: max(c.all-group(m), 0), Skipped: group(m)})
 		}},
-		{has: "spec", re: `^(?P<n>\d+) specs?, (?P<f>\d+) failures?(?:, (?P<s>\d+) pending specs?)?$`},
+		{re: `^(?P<n>\d+) specs?, (?P<f>\d+) failures?(?:, (?P<s>\d+) pending specs?)?$`},
 		// dart
-		{has: ": ", re: `^\d+:\d\d \+(?P<p>\d+)(?: ~(?P<s>\d+))?(?: -(?P<f>\d+))?: (?:All tests passed!|Some tests failed\.|All tests skipped\.|No tests ran\.)$`},
+		{re: `^\d+:\d\d \+(?P<p>\d+)(?: ~(?P<s>\d+))?(?: -(?P<f>\d+))?: (?:All tests passed!|Some tests failed\.|All tests skipped\.|No tests ran\.)$`},
 
 		// Ruby: RSpec, and its like for shells and Crystal; minitest and test-unit; cucumber, in many languages
-		{has: "examples, ", re: `^(?P<n>\d+) examples, (?P<f1>\d+) failures, (?P<f2>\d+) errors, (?P<s>\d+) pending$`},
-		{has: "example", re: `^(?P<n>\d+) examples?, (?P<f>\d+) failures?(?:, \d+ warnings?)?(?:, (?P<s1>\d+) skips?)?(?:, (?P<s2>\d+) pending)?(?:, (?P<e>\d+) errors? occurred outside of examples)?`},
-		{has: "assertions, ", re: `^(\d+) (?:runs|tests), \d+ assertions, \d+ failures, \d+ errors(?:, \d+ \w+)*$`, read: of},
-		{has: "cenario", re: `^\d+ [Ss]cenarios? \((?:\d+ (?:failed|passed|skipped|pending|undefined|ambiguous|flaky)(?:, )?)+\)$`, read: words},
-		{has: "scenarios", re: `^(?:0|No) scenarios$`, read: func(c *Counter, _ *sum, _ [][]byte) { c.emptyAt = c.lines }},
-		{has: "steps", re: `^(?:0|No) steps$`, read: func(c *Counter, s *sum, m [][]byte) {
+		{re: `^(?P<n>\d+) examples, (?P<f1>\d+) failures, (?P<f2>\d+) errors, (?P<s>\d+) pending$`},
+		{re: `^(?P<n>\d+) examples?, (?P<f>\d+) failures?(?:, \d+ warnings?)?(?:, (?P<s1>\d+) skips?)?(?:, (?P<s2>\d+) pending)?(?:, (?P<e>\d+) errors? occurred outside of examples)?`},
+		{re: `^(\d+) (?:runs|tests), \d+ assertions, \d+ failures, \d+ errors(?:, \d+ \w+)*$`, read: of},
+		{re: `^\d+ [Ss]cenarios? \((?:\d+ (?:failed|passed|skipped|pending|undefined|ambiguous|flaky)(?:, )?)+\)$`, read: words},
+		{re: `^(?:0|No) scenarios$`, read: func(c *Counter, _ *sum, _ [][]byte) { c.emptyAt = c.lines }},
+		{re: `^(?:0|No) steps$`, read: func(c *Counter, s *sum, m [][]byte) {
 			if c.emptyAt == c.lines-1 {
 				none(c, s, m)
 			}
 		}},
 
 		// Elixir and Erlang, and bats on a terminal
-		{has: "failure", re: `^(?:\d+ \w+, )*?(\d+) tests?, \d+ failures?(?:, \d+ (?:excluded|invalid|skipped|cancelled|timed out|not run))*(?: in \d+ seconds)?$`, read: of},
-		{has: "tests to run", re: `^(?:There are|  There were) no tests to run\.?$`, read: none},
+		{re: `^(?:\d+ \w+, )*?(\d+) tests?, \d+ failures?(?:, \d+ (?:excluded|invalid|skipped|cancelled|timed out|not run))*(?: in \d+ seconds)?$`, read: of},
+		{re: `^(?:There are|  There were) no tests to run\.?$`, read: none},
 
 		// Java and its kin: Surefire, one a class, with its time, and one of all; TestNG; JUnit 4, and its platform
-		{has: "Tests run: ", re: `^(?:\[\w+\] )?Tests run: (?P<n>\d+), Failures: (?P<f1>\d+), Errors: (?P<f2>\d+), Skipped: (?P<s>\d+)(?:, Flakes: \d+)?$`},
-		{has: "No tests to run.", re: `^\[INFO\] No tests to run\.$`, read: func(c *Counter, _ *sum, _ [][]byte) { c.idle = true }},
-		{has: "--- ", re: `^\[INFO\] --- (?:maven-)?(?:jar|war|ear|ejb|install|deploy)(?:-plugin)?:`, read: func(c *Counter, _ *sum, _ [][]byte) { c.built = true }},
-		{has: "Total tests run: ", re: `^ *Total tests run: (?P<n>\d+)(?:, Passes: \d+)?, Failures: (?P<f>\d+), Skips: (?P<s>\d+)$`},
-		{has: "OK (", re: `^OK \((?P<p>\d+) tests?\)$`},
-		{has: "Tests run: ", re: `^Tests run: (?P<n>\d+),  Failures: (?P<f>\d+)$`},
-		{has: " tests ", re: `^\[ +(?P<p>\d+) tests successful +\]$`, read: side},
-		{has: " tests ", re: `^\[ +(?P<f>\d+) tests failed +\]$`, read: side},
-		{has: " tests ", re: `^\[ +(?P<s>\d+) tests (?:skipped|aborted) +\]$`, read: part},
-		{has: "> Task :", re: `^> Task :(?:\S*:)?([^\s:]+)(?: ([A-Z-]+))?$`, read: gradle},
-		{has: "completed", re: `^(?P<n>\d+) tests? completed(?:, (?P<f>\d+) failed)?(?:, (?P<s>\d+) skipped)?$`},
+		{re: `^(?:\[\w+\] )?Tests run: (?P<n>\d+), Failures: (?P<f1>\d+), Errors: (?P<f2>\d+), Skipped: (?P<s>\d+)(?:, Flakes: \d+)?$`},
+		{re: `^\[INFO\] No tests to run\.$`, read: func(c *Counter, _ *sum, _ [][]byte) { c.idle = true }},
+		{re: `^\[INFO\] --- (?:maven-)?(?:jar|war|ear|ejb|install|deploy)(?:-plugin)?:`, read: func(c *Counter, _ *sum, _ [][]byte) { c.built = true }},
+		{re: `^ *Total tests run: (?P<n>\d+)(?:, Passes: \d+)?, Failures: (?P<f>\d+), Skips: (?P<s>\d+)$`},
+		{re: `^OK \((?P<p>\d+) tests?\)$`},
+		{re: `^Tests run: (?P<n>\d+),  Failures: (?P<f>\d+)$`},
+		{re: `^\[ +(?P<p>\d+) tests successful +\]$`, read: side},
+		{re: `^\[ +(?P<f>\d+) tests failed +\]$`, read: side},
+		{re: `^\[ +(?P<s>\d+) tests (?:skipped|aborted) +\]$`, read: part},
+		{re: `^> Task :(?:\S*:)?([^\s:]+)(?: ([A-Z-]+))?$`, read: gradle},
+		{re: `^(?P<n>\d+) tests? completed(?:, (?P<f>\d+) failed)?(?:, (?P<s>\d+) skipped)?$`},
 		// Scala and Clojure: sbt repeats what ScalaTest says
-		{has: "[info] No tests ", re: `^\[info\] No tests (?:were executed\.|to run for \S.*)$`, read: none},
-		{has: ": Total ", re: `^\[\w+\] (?:Passed|Failed|Error): Total (?P<n>\d+), Failed (?P<f1>\d+), Errors (?P<f2>\d+), Passed \d+(?:, \w+ (?P<s1>\d+))?(?:, \w+ (?P<s2>\d+))?(?:, \w+ (?P<s3>\d+))?$`},
-		{has: "Tests: succeeded ", re: `^Tests: succeeded (?P<p>\d+), failed (?P<f>\d+), canceled (?P<s1>\d+), ignored (?P<s2>\d+), pending (?P<s3>\d+)$`},
-		{has: "containing ", re: `^Ran (\d+) tests containing \d+ assertions\.$`, read: announces(ofClojure)},
-		{has: " errors.", re: `^(?P<f1>\d+) failures, (?P<f2>\d+) errors\.$`, under: ofClojure, read: remain},
-		{has: "assertions, ", re: `^(?P<n>\d+) tests, \d+ assertions(?:, (?P<f1>\d+) errors)?(?:, (?P<s>\d+) pending)?, (?P<f2>\d+) failures\.$`},
+		{re: `^\[info\] No tests (?:were executed\.|to run for \S.*)$`, read: none},
+		{re: `^\[\w+\] (?:Passed|Failed|Error): Total (?P<n>\d+), Failed (?P<f1>\d+), Errors (?P<f2>\d+), Passed \d+(?:, \w+ (?P<s1>\d+))?(?:, \w+ (?P<s2>\d+))?(?:, \w+ (?P<s3>\d+))?$`},
+		{re: `^Tests: succeeded (?P<p>\d+), failed (?P<f>\d+), canceled (?P<s1>\d+), ignored (?P<s2>\d+), pending (?P<s3>\d+)$`},
+		{re: `^Ran (\d+) tests containing \d+ assertions\.$`, read: announces(ofClojure)},
+		{re: `^(?P<f1>\d+) failures, (?P<f2>\d+) errors\.$`, under: ofClojure, read: remain},
+		{re: `^(?P<n>\d+) tests, \d+ assertions(?:, (?P<f1>\d+) errors)?(?:, (?P<s>\d+) pending)?, (?P<f2>\d+) failures\.$`},
 
 		// PHP
-		{has: "No tests executed!", re: `^No tests executed!$`, read: none},
-		{has: "OK (", re: `^OK \((?P<p>\d+) tests?, \d+ assertions?\)$`},
-		{has: "Assertions: ", re: `^Tests: (\d+), Assertions: \d+(.*)\.$`, read: phpUnit},
-		{has: "assertion", re: `^ +Tests: +(?:\d+ \w+,? )+\(\d+ assertions?\)$`, read: words},
+		{re: `^No tests executed!$`, read: none},
+		{re: `^OK \((?P<p>\d+) tests?, \d+ assertions?\)$`},
+		{re: `^Tests: (\d+), Assertions: \d+(.*)\.$`, read: phpUnit},
+		{re: `^ +Tests: +(?:\d+ \w+,? )+\(\d+ assertions?\)$`, read: words},
 
 		// .NET: one a project, or one of all, in the words of two generations; two that have runners of their own; Pester
-		{has: "Passed:", re: `^(?:Passed|Failed|Skipped)! +- Failed: +(?P<f>\d+), Passed: +(?P<p>\d+), Skipped: +(?P<s>\d+)`},
-		{has: "Test summary: ", re: `^Test summary: total: \d+, failed: (?P<f>\d+), succeeded: (?P<p>\d+), skipped: (?P<s>\d+), duration: `},
-		{has: "No test ", re: `^No test (?:is available in .*\. Make sure |matches the given testcase filter )`, read: none},
-		{has: "Test run summary: ", re: `^Test run summary: `, read: announces(ofPlatform)},
-		{has: "succeeded: ", re: `^  succeeded: (?P<p>\d+)$`, under: ofPlatform, read: side},
-		{has: "failed: ", re: `^  failed: (?P<f>\d+)$`, under: ofPlatform, read: side},
-		{has: "skipped: ", re: `^  skipped: (?P<s>\d+)$`, under: ofPlatform, read: side},
-		{has: "Test Run ", re: `^Test Run (?:Successful|Failed|Aborted)\.$`, read: announces(ofVSTest)},
-		{has: "Passed: ", re: `^     Passed: (?P<p>\d+)$`, under: ofVSTest, read: side},
-		{has: "Failed: ", re: `^     Failed: (?P<f>\d+)$`, under: ofVSTest, read: side},
-		{has: "Skipped: ", re: `^    Skipped: (?P<s>\d+)$`, under: ofVSTest, read: side},
-		{has: "Test Count: ", re: `^ +Test Count: (?P<n>\d+), Pass(?:ed)?: \d+, Fail(?:ed)?: (?P<f>\d+), Warn(?:ings)?: \d+, Inconclusive: (?P<s1>\d+), Skip(?:ped)?: (?P<s2>\d+)$`},
-		{has: "Errors: ", re: `^ +\S+ +Total: (?P<n>\d+), Errors: (?P<e>\d+), Failed: (?P<f>\d+), Skipped: (?P<s1>\d+)(?:, Not Run: (?P<s2>\d+))?, Time: `},
-		{has: "Tests Passed: ", re: `^Tests Passed: (?P<p>\d+), Failed: (?P<f>\d+), Skipped: (?P<s1>\d+)(?:, Inconclusive: (?P<s2>\d+))?,? NotRun: (?P<s3>\d+)$`},
+		{re: `^(?:Passed|Failed|Skipped)! +- Failed: +(?P<f>\d+), Passed: +(?P<p>\d+), Skipped: +(?P<s>\d+)`},
+		{re: `^Test summary: total: \d+, failed: (?P<f>\d+), succeeded: (?P<p>\d+), skipped: (?P<s>\d+), duration: `},
+		{re: `^No test (?:is available in .*\. Make sure |matches the given testcase filter )`, read: none},
+		{re: `^Test run summary: `, read: announces(ofPlatform)},
+		{re: `^  succeeded: (?P<p>\d+)$`, under: ofPlatform, read: side},
+		{re: `^  failed: (?P<f>\d+)$`, under: ofPlatform, read: side},
+		{re: `^  skipped: (?P<s>\d+)$`, under: ofPlatform, read: side},
+		{re: `^Test Run (?:Successful|Failed|Aborted)\.$`, read: announces(ofVSTest)},
+		{re: `^     Passed: (?P<p>\d+)$`, under: ofVSTest, read: side},
+		{re: `^     Failed: (?P<f>\d+)$`, under: ofVSTest, read: side},
+		{re: `^    Skipped: (?P<s>\d+)$`, under: ofVSTest, read: side},
+		{re: `^ +Test Count: (?P<n>\d+), Pass(?:ed)?: \d+, Fail(?:ed)?: (?P<f>\d+), Warn(?:ings)?: \d+, Inconclusive: (?P<s1>\d+), Skip(?:ped)?: (?P<s2>\d+)$`},
+		{re: `^ +\S+ +Total: (?P<n>\d+), Errors: (?P<e>\d+), Failed: (?P<f>\d+), Skipped: (?P<s1>\d+)(?:, Not Run: (?P<s2>\d+))?, Time: `},
+		{re: `^Tests Passed: (?P<p>\d+), Failed: (?P<f>\d+), Skipped: (?P<s1>\d+)(?:, Inconclusive: (?P<s2>\d+))?,? NotRun: (?P<s3>\d+)$`},
 
 		// Swift: a line a suite, and one of all; what the newer one skipped it counts as passed, and names before
-		{has: "Test Suite '", re: `^Test Suite '(?:All|Selected) tests' (?:passed|failed) at `, read: announces(ofXCTest)},
-		{has: "Test Suite '", re: `^Test Suite '`, read: announces(0)},
-		{has: "Executed ", re: `^\s+Executed (?P<n>\d+) tests?, with (?:(?P<s>\d+) tests? skipped and )?(?P<f>\d+) failures?`, under: ofXCTest},
-		{has: " Test run with ", re: `^\S+ Test run with (\d+) tests?(?: in \d+ suites?)? (passed|failed) after `, read: swift},
-		{has: "skipped", re: `^\S+ Test \S.* skipped(?:\.|: ".*)$`, read: func(c *Counter, _ *sum, _ [][]byte) { c.single.Skipped++ }},
-		{has: "failed after ", re: `^\S+ Test \S.* failed after [\d.]+ seconds`, read: func(c *Counter, _ *sum, _ [][]byte) { c.single.Failed++ }},
+		{re: `^Test Suite '(?:All|Selected) tests' (?:passed|failed) at `, read: announces(ofXCTest)},
+		{re: `^Test Suite '`, read: announces(0)},
+		{re: `^\s+Executed (?P<n>\d+) tests?, with (?:(?P<s>\d+) tests? skipped and )?(?P<f>\d+) failures?`, under: ofXCTest},
+		{re: `^\S+ Test run with (\d+) tests?(?: in \d+ suites?)? (passed|failed) after `, read: swift},
+		{re: `^\S+ Test \S.* skipped(?:\.|: ".*)$`, read: func(c *Counter, _ *sum, _ [][]byte) { c.single.Skipped++ }},
+		{re: `^\S+ Test \S.* failed after [\d.]+ seconds`, read: func(c *Counter, _ *sum, _ [][]byte) { c.single.Failed++ }},
 
 		// C and C++: GoogleTest and cmocka; doctest; Catch2; Boost.Test; CppUTest; Unity; Check; Qt, which counts what goes before and after
-		{has: "[  PASSED  ]", re: `^\[  PASSED  \] (?P<p>\d+) test(?:s|\(s\))?\.$`, read: part},
-		{has: "[  FAILED  ]", re: `^\[  FAILED  \] (?P<f>\d+) test(?:s|\(s\))?, listed below:$`, read: part},
-		{has: "[  SKIPPED ]", re: `^\[  SKIPPED \] (?P<s>\d+) test(?:s|\(s\))?, listed below:$`, read: part},
-		{has: "[doctest] test cases: ", re: `^\[doctest\] test cases: +\d+ \| +(?P<p>\d+) passed \| +(?P<f>\d+) failed \| +(?P<s>\d+) skipped$`},
-		{has: "test cases: ", re: `^test cases: +\d+ (?:\| +(?P<p>\d+) passed ?)?(?:\| +(?P<f>\d+) failed ?)?(?:\| +(?P<s1>\d+) skipped ?)?(?:\| +(?P<s2>\d+) failed as expected ?)?(?:\| +(?P<s3>\d+) skipped)?$`},
-		{has: "All tests passed", re: `^All tests passed \(\d+ assertions? in (?P<p>\d+) test cases?\)$`},
-		{has: "No tests ran", re: `^No tests ran$`, read: none},
-		{has: "test case", re: `^Running (\d+) test cases?\.\.\.$`, read: announces(ofBoost)},
-		{has: "*** ", re: `^\*\*\* (?:No errors detected|(?P<f>\d+) failures? (?:is|are) detected in the test .*)$`, under: ofBoost, read: remain},
-		{has: "OK (", re: `^OK \(\d+ tests, (?P<p>\d+) ran, \d+ checks, (?P<s1>\d+) ignored, (?P<s2>\d+) filtered out, `},
-		{has: "Errors (", re: `^Errors \((?P<f>\d+) failures?, \d+ tests, (?P<n>\d+) ran, `},
-		{has: "Tests ", re: `^(?P<n>\d+) Tests (?P<f>\d+) Failures (?P<s>\d+) Ignored$`},
-		{has: "%: Checks: ", re: `^\d+%: Checks: (?P<n>\d+), Failures: (?P<f1>\d+), Errors: (?P<f2>\d+)$`},
-		{has: "Totals: ", re: `^Totals: (?P<p>\d+) passed, (?P<f>\d+) failed, (?P<s>\d+) skipped(?:, \d+ blacklisted)?(?:, \d+ms)?$`, read: func(c *Counter, s *sum, m [][]byte) {
+		{re: `^\[  PASSED  \] (?P<p>\d+) test(?:s|\(s\))?\.$`, read: part},
+		{re: `^\[  FAILED  \] (?P<f>\d+) test(?:s|\(s\))?, listed below:$`, read: part},
+		{re: `^\[  SKIPPED \] (?P<s>\d+) test(?:s|\(s\))?, listed below:$`, read: part},
+		{re: `^\[doctest\] test cases: +\d+ \| +(?P<p>\d+) passed \| +(?P<f>\d+) failed \| +(?P<s>\d+) skipped$`},
+		{re: `^test cases: +\d+ (?:\| +(?P<p>\d+) passed ?)?(?:\| +(?P<f>\d+) failed ?)?(?:\| +(?P<s1>\d+) skipped ?)?(?:\| +(?P<s2>\d+) failed as expected ?)?(?:\| +(?P<s3>\d+) skipped)?$`},
+		{re: `^All tests passed \(\d+ assertions? in (?P<p>\d+) test cases?\)$`},
+		{re: `^No tests ran$`, read: none},
+		{re: `^Running (\d+) test cases?\.\.\.$`, read: announces(ofBoost)},
+		{re: `^\*\*\* (?:No errors detected|(?P<f>\d+) failures? (?:is|are) detected in the test .*)$`, under: ofBoost, read: remain},
+		{re: `^OK \(\d+ tests, (?P<p>\d+) ran, \d+ checks, (?P<s1>\d+) ignored, (?P<s2>\d+) filtered out, `},
+		{re: `^Errors \((?P<f>\d+) failures?, \d+ tests, (?P<n>\d+) ran, `},
+		{re: `^(?P<n>\d+) Tests (?P<f>\d+) Failures (?P<s>\d+) Ignored$`},
+		{re: `^\d+%: Checks: (?P<n>\d+), Failures: (?P<f1>\d+), Errors: (?P<f2>\d+)$`},
+		{re: `^Totals: (?P<p>\d+) passed, (?P<f>\d+) failed, (?P<s>\d+) skipped(?:, \d+ blacklisted)?(?:, \d+ms)?$`, read: func(c *Counter, s *sum, m [][]byte) {
 			t := s.tests(m)
 			t.Passed = max(t.Passed-2, 0)
 			c.whole(t)
 		}},
 		// ctest counts what was skipped as passed, and lists it later; what is disabled it does not count
-		{has: "tests passed", re: `^\d+% tests passed, (\d+) tests? failed out of (\d+)$`, read: func(c *Counter, _ *sum, m [][]byte) {
+		{re: `^\d+% tests passed, (\d+) tests? failed out of (\d+)$`, read: func(c *Counter, _ *sum, m [][]byte) {
 			failed := amount(m[1])
 			c.ctest = max(number(m[2])-failed, 0)
 			c.whole(Tests{Passed: c.ctest, Failed: failed})
 		}},
-		{has: " (Skipped)", re: `^\s+\d+ - .+ \(Skipped\)`, read: func(c *Counter, _ *sum, _ [][]byte) {
+		{re: `^\s+\d+ - .+ \(Skipped\)`, read: func(c *Counter, _ *sum, _ [][]byte) {
 			if c.ctest > 0 {
 				c.ctest--
 				c.sum.add(Tests{Passed: -1, Skipped: 1})
 			}
 		}},
-		{has: "***Not Run (Disabled)", re: `^ *\d+/\d+ Test +#\d+: .*\*\*\*Not Run \(Disabled\)`, read: func(c *Counter, _ *sum, _ [][]byte) { c.total(Tests{Skipped: 1}) }},
-		{has: "No tests were found!!!", re: `^No tests were found!!!$`, read: none},
-		{has: "Test project ", re: `^Test project \S`, read: announces(ofCTest)},
-		{has: "Total Tests: ", re: `^Total Tests: \d+$`, under: ofCTest, read: none},
+		{re: `^ *\d+/\d+ Test +#\d+: .*\*\*\*Not Run \(Disabled\)`, read: func(c *Counter, _ *sum, _ [][]byte) { c.total(Tests{Skipped: 1}) }},
+		{re: `^No tests were found!!!$`, read: none},
+		{re: `^Test project \S`, read: announces(ofCTest)},
+		{re: `^Total Tests: \d+$`, under: ofCTest, read: none},
 		// automake and meson: a line for each outcome, of which one that is always there begins them; DejaGnu; lit; what tests Tcl
-		{has: "# ", re: `^# (TOTAL|PASS|SKIP|XFAIL|FAIL|XPASS|ERROR): +(\d+)$`, read: outcome},
-		{has: ":  ", re: `^(Ok|Expected Fail|Fail|Unexpected Pass|Skipped|Timeout): +(\d+)$`, read: outcome},
-		{has: "# of ", re: `^# of expected passes\s+(?P<p>\d+)$`, read: part},
-		{has: "# of ", re: `^# of (?:unexpected failures|unexpected successes|unresolved testcases)\s+(?P<f>\d+)$`, read: part},
-		{has: "# of ", re: `^# of (?:expected failures|known failures|untested testcases|unsupported tests)\s+(?P<s>\d+)$`, read: part},
-		{has: "Total Discovered Tests: ", re: `^Total Discovered Tests: (\d+)$`, read: announces(ofLit)},
-		{has: "%)", re: `^  Passed *: +(?P<p>\d+) \(`, under: ofLit, read: side},
-		{has: "%)", re: `^  (?:Failed|Unexpectedly Passed|Timed Out|Unresolved) *: +(?P<f>\d+) \(`, under: ofLit, read: side},
-		{has: "%)", re: `^  (?:Unsupported|Skipped|Expectedly Failed|Excluded) *: +(?P<s>\d+) \(`, under: ofLit, read: side},
-		{has: "\tTotal\t", re: `^\S+:\tTotal\t(?P<n>\d+)\tPassed\t\d+\tSkipped\t(?P<s>\d+)\tFailed\t(?P<f>\d+)$`},
+		{re: `^# (TOTAL|PASS|SKIP|XFAIL|FAIL|XPASS|ERROR): +(\d+)$`, read: outcome},
+		{re: `^(Ok|Expected Fail|Fail|Unexpected Pass|Skipped|Timeout): +(\d+)$`, read: outcome},
+		{re: `^# of expected passes\s+(?P<p>\d+)$`, read: part},
+		{re: `^# of (?:unexpected failures|unexpected successes|unresolved testcases)\s+(?P<f>\d+)$`, read: part},
+		{re: `^# of (?:expected failures|known failures|untested testcases|unsupported tests)\s+(?P<s>\d+)$`, read: part},
+		{re: `^Total Discovered Tests: (\d+)$`, read: announces(ofLit)},
+		{re: `^  Passed *: +(?P<p>\d+) \(`, under: ofLit, read: side},
+		{re: `^  (?:Failed|Unexpectedly Passed|Timed Out|Unresolved) *: +(?P<f>\d+) \(`, under: ofLit, read: side},
+		{re: `^  (?:Unsupported|Skipped|Expectedly Failed|Excluded) *: +(?P<s>\d+) \(`, under: ofLit, read: side},
+		{re: `^\S+:\tTotal\t(?P<n>\d+)\tPassed\t\d+\tSkipped\t(?P<s>\d+)\tFailed\t(?P<f>\d+)$`},
 
 		// Perl: prove, where all files were skipped, or there is none; of others it does not say how many tests were skipped
-		{has: "Tests=0,", re: `^Files=\d+, Tests=0, `, read: none},
-		{has: "Tests=", re: `^Files=(\d+), Tests=\d+, `, read: func(c *Counter, s *sum, m [][]byte) {
+		{re: `^Files=\d+, Tests=0, `, read: none},
+		{re: `^Files=(\d+), Tests=\d+, `, read: func(c *Counter, s *sum, m [][]byte) {
 			announces(ofProve)(c, s, m)
 			c.found |= someRan
 		}},
-		{has: " (Wstat: ", re: `^\S.* \(Wstat: .*Tests: \d+ Failed: (\d+)\)$`, read: func(c *Counter, _ *sum, m [][]byte) { c.single.Failed += amount(m[1]) }},
-		{has: "Result: ", re: `^Result: (PASS|FAIL)$`, under: ofProve, read: proved},
+		{re: `^\S.* \(Wstat: .*Tests: \d+ Failed: (\d+)\)$`, read: func(c *Counter, _ *sum, m [][]byte) { c.single.Failed += amount(m[1]) }},
+		{re: `^Result: (PASS|FAIL)$`, under: ofProve, read: proved},
 
 		// Haskell, OCaml, Zig, Lua, R
-		{has: "tests passed", re: `^ *All (?P<p>\d+) tests passed(?:\.| \([\d.]+s\))$`},
-		{has: "tests failed ", re: `^(?P<f>\d+) out of (?P<n>\d+) tests failed \([\d.]+s\)$`},
-		{has: "Tried: ", re: `^Cases: \d+  Tried: (?P<n>\d+)  Errors: (?P<f1>\d+)  Failures: (?P<f2>\d+)$`},
-		{has: " run.", re: `^(?:Test Successful|(?P<f>\d+) failures?!) in [\d.]+s\. (?P<n>\d+) tests? run\.$`},
-		{has: "passed; ", re: `^(?P<p>\d+) passed; (?P<s>\d+) skipped; (?P<f>\d+) failed\.$`},
-		{has: "success", re: `^(?P<p>\d+) success(?:es)? / (?P<f1>\d+) failures? / (?P<f2>\d+) errors? / (?P<s>\d+) pending : `},
-		{has: "[ FAIL ", re: `^\[ FAIL (?P<f>\d+) \| WARN \d+ \| SKIP (?P<s>\d+) \| PASS (?P<p>\d+) \]$`, read: later(ofLast)},
+		{re: `^ *All (?P<p>\d+) tests passed(?:\.| \([\d.]+s\))$`},
+		{re: `^(?P<f>\d+) out of (?P<n>\d+) tests failed \([\d.]+s\)$`},
+		{re: `^Cases: \d+  Tried: (?P<n>\d+)  Errors: (?P<f1>\d+)  Failures: (?P<f2>\d+)$`},
+		{re: `^(?:Test Successful|(?P<f>\d+) failures?!) in [\d.]+s\. (?P<n>\d+) tests? run\.$`},
+		{re: `^(?P<p>\d+) passed; (?P<s>\d+) skipped; (?P<f>\d+) failed\.$`},
+		{re: `^(?P<p>\d+) success(?:es)? / (?P<f1>\d+) failures? / (?P<f2>\d+) errors? / (?P<s>\d+) pending : `},
+		{re: `^\[ FAIL (?P<f>\d+) \| WARN \d+ \| SKIP (?P<s>\d+) \| PASS (?P<p>\d+) \]$`, read: later(ofLast)},
 
 		// what is tested in languages of its own: terraform, conftest, forge; cram
-		{has: "passed, ", re: `^(?:Success|Failure)! (?P<p>\d+) passed, (?P<f>\d+) failed(?:, (?P<s>\d+) skipped)?\.$`},
-		{has: "passed, ", re: `^\d+ tests?, (?P<p>\d+) passed, \d+ warnings?, (?P<f1>\d+) failures?, (?P<f2>\d+) exceptions?(?:, (?P<s>\d+) skipped)?$`},
-		{has: "No tests found in project!", re: `^No tests found in project!`, read: none},
-		{has: "total tests)", re: `^Ran \d+ test suites? in .*: (?P<p>\d+) tests passed, (?P<f>\d+) failed, (?P<s>\d+) skipped \(\d+ total tests\)$`},
-		{has: "# Ran ", re: `^# Ran (?P<n>\d+) tests, (?P<s>\d+) skipped, (?P<f>\d+) failed\.$`},
+		{re: `^(?:Success|Failure)! (?P<p>\d+) passed, (?P<f>\d+) failed(?:, (?P<s>\d+) skipped)?\.$`},
+		{re: `^\d+ tests?, (?P<p>\d+) passed, \d+ warnings?, (?P<f1>\d+) failures?, (?P<f2>\d+) exceptions?(?:, (?P<s>\d+) skipped)?$`},
+		{re: `^No tests found in project!`, read: none},
+		{re: `^Ran \d+ test suites? in .*: (?P<p>\d+) tests passed, (?P<f>\d+) failed, (?P<s>\d+) skipped \(\d+ total tests\)$`},
+		{re: `^# Ran (?P<n>\d+) tests, (?P<s>\d+) skipped, (?P<f>\d+) failed\.$`},
 
 		// what projects print of runners of their own
-		{has: "ass", re: `^[Pp]ass(?:ed)?:? (?P<p>\d+), [Ff]ail(?:ed)?:? (?P<f>\d+)$`},
-		{has: "Tests passed: ", re: `^Tests passed: +(?P<p>\d+)$`, read: side},
-		{has: "Tests failed: ", re: `^Tests failed: +(?P<f>\d+)$`, read: side},
-		{has: "PASSED: ", re: `^PASSED: +(\d+)$`, read: func(c *Counter, _ *sum, m [][]byte) { c.bare(group(m), false) }},
-		{has: "FAILED: ", re: `^FAILED: +(\d+)$`, read: func(c *Counter, _ *sum, m [][]byte) { c.bare(amount(m[1]), true) }},
-		{has: "SKIPPED: ", re: `^SKIPPED: +(?P<s>\d+)$`, read: bareRest},
-		{has: "ERROR", re: `^ERRORS?: +(?P<f>\d+)$`, read: bareRest},
+		{re: `^[Pp]ass(?:ed)?:? (?P<p>\d+), [Ff]ail(?:ed)?:? (?P<f>\d+)$`},
+		{re: `^Tests passed: +(?P<p>\d+)$`, read: side},
+		{re: `^Tests failed: +(?P<f>\d+)$`, read: side},
+		{re: `^PASSED: +(\d+)$`, read: func(c *Counter, _ *sum, m [][]byte) { c.bare(group(m), false) }},
+		{re: `^FAILED: +(\d+)$`, read: func(c *Counter, _ *sum, m [][]byte) { c.bare(amount(m[1]), true) }},
+		{re: `^SKIPPED: +(?P<s>\d+)$`, read: bareRest},
+		{re: `^ERRORS?: +(?P<f>\d+)$`, read: bareRest},
 	}
 }

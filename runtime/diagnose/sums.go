@@ -16,12 +16,11 @@ import (
 // The first letter of a group of its pattern says what the number counts: p, f and s are tests that passed, failed and did not run, n is all
 // of these, and e are failures that n does not include. If read is nil, the line is a whole summary.
 type sum struct {
-	has   string // what its lines contain: it is looked for first
 	re    string // begins with ^
 	under head   // the last announcement must be this one; 0 if it needs none
 	read  func(c *Counter, s *sum, m [][]byte)
 
-	text    []byte
+	text    []byte    // what its lines contain: it is looked for first
 	once    sync.Once // of what follows
 	pattern *regexp.Regexp
 	groups  []byte // the first letter of each group's name; 0 for none
@@ -62,11 +61,11 @@ var sums = sync.OnceValue(func() (by [256][]*sum) {
 	kinds := sumKinds()
 	for i := range kinds {
 		s := &kinds[i]
-		s.text = []byte(s.has)
 		tree, err := syntax.Parse(s.re, syntax.Perl)
 		if err != nil {
 			panic(err)
 		}
+		s.text = []byte(contains(tree))
 		var can [256]bool
 		begins(tree, &can)
 		for b, can := range can {
@@ -120,6 +119,21 @@ func begins(re *syntax.Regexp, can *[256]bool) (empty bool) {
 		panic("diagnose: " + re.String() + " at the beginning of a pattern")
 	}
 	return empty
+}
+
+// contains returns a text that is in each match of re, the longest that stands in re itself.
+func contains(re *syntax.Regexp) (text string) {
+	switch {
+	case re.Op == syntax.OpLiteral && re.Flags&syntax.FoldCase == 0:
+		return string(re.Rune)
+	case re.Op == syntax.OpConcat, re.Op == syntax.OpCapture:
+		for _, sub := range re.Sub {
+			if part := contains(sub); len(part) > len(text) {
+				text = part
+			}
+		}
+	}
+	return text
 }
 
 // summary looks for a sum in a line.
