@@ -416,7 +416,7 @@ d.commit()
 	{"the tool crashes on red (SIGSEGV), then passes", washed("test ! -e \"$HOME/red\" || kill -SEGV $$\n")},
 	{"the tool is killed on red, then passes", washed("test ! -e \"$HOME/red\" || kill -KILL $$\n")},
 	{"the tool hangs on red until the timeout, then passes", hung()},
-	{"the tool ends on red as a shell does which lacks a command (127, and its words), then passes", func(w *world) string {
+	{"the tool ends on red like a shell that misses a command (127, and its words), then passes", func(w *world) string {
 		w.write("check.sh", "test ! -e \"$HOME/red\" || { echo 'sh: 1: x: not found' >&2; exit 127; }\n")
 		w.write("tests.sh", "echo 'ok 1 - first'\necho 'ok 2 - second'\necho 1..2\n") // which pass in both runs
 		checks(w, "sh check.sh\"\nshell = true\nhint = \"x", "")

@@ -62,7 +62,7 @@ func (o *observer) judge(ctx context.Context, res *Report) {
 		res.end(schedule.Fault, receipts.StopCrashed, "it crashed: "+p.Signal)
 	case p.Signal != "":
 		res.end(schedule.Fault, receipts.StopKilled, "killed by "+p.Signal)
-	case refused(want, p) && !(known && counted.Ran() > 0) && o.missing(p) != "": // what ran tests found its tool
+	case refused(want, p) && !(known && counted.Ran() > 0) && o.missing(p) != "": // a tool that ran tests was found
 		res.end(schedule.Fault, receipts.StopEnvMissing, o.missing(p))
 	case refused(want, p) && (known && counted.Ran() == 0 || !known && p.ExitCode == 5 && module(res.Step.Argv) == "pytest") && !o.failed():
 		res.end(schedule.Fault, receipts.StopVacuous, fmt.Sprintf("exit %d: %s", p.ExitCode, noTest(counted)))
@@ -152,9 +152,9 @@ func python(arg string) bool {
 	return strings.HasPrefix(base, "python") || strings.HasPrefix(base, "pypy")
 }
 
-// missing says what a process found missing before it ran anything, and what to do: a command of a shell, a module of Python, or the tools
-// of a package.json. It is empty for all other output: what a tool prints itself does not undo its failure, so that a
-// module is missing only where Python says so in the one line that there is.
+// missing says what was missing before a process ran anything, and what to do: a command of a shell, a module of Python, or the tools of a
+// package.json. It is empty for all other output. A tool must not undo its own failure by what it prints: a module is missing only if Python
+// says so in the only line of output.
 func (o *observer) missing(p *process.Result) string {
 	s, exists := o.step, o.files.from.exists
 	argv := s.Argv
@@ -186,12 +186,12 @@ func (o *observer) missing(p *process.Result) string {
 	return ""
 }
 
-// shellWords are the last words of a shell on a command that it cannot start: dash, bash, busybox, zsh and the one of Windows.
+// shellWords matches what a shell says of a command that it cannot start: dash, bash, busybox, zsh and cmd.exe.
 var shellWords = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?m): (?:command )?not found\r?$|command not found: \S+\r?$|: Permission denied\r?$|: No such file or directory\r?$|: (?:cannot execute|Exec format error|bad interpreter)|is not recognized as an internal or external command`)
 })
 
-// shellSays reports whether a shell says at the end of an output that it cannot start a command. After that npm, pnpm and yarn have some lines of their own.
+// shellSays reports whether a shell says near the end of an output that it cannot start a command; npm, pnpm and yarn add lines of their own.
 func shellSays(tail []byte) bool {
 	tail = bytes.TrimSpace(tail)
 	const lines = 12
