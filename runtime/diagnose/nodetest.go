@@ -20,7 +20,7 @@ var nodes = sync.OnceValue(func() (p nodePatterns) {
 	p.specTest = c(`^( *)([✖✔﹣▶]) (.*?)(?: \(\d[\d.]*ms\))?( # (?:TODO|SKIP).*)?$`)
 	p.specPlace = c(`^test at (.+):(\d+):(\d+)$`)
 	p.crash = c(`^(?:file://)?(/.+|[A-Za-z]:\\.+|node:\S+):(\d+)$`)
-	p.bats = c(`^\((?:in|from) .*?(?:test )?file (\S+), line (\d+)`)
+	p.bats = c(`^\(?(?:in|from) .*?(?:test )?file (\S+), line (\d+)`)
 	return p
 })
 
@@ -431,7 +431,8 @@ func ofDiff(diff []string) (lines []string) {
 	return lines
 }
 
-// commented reads the comments below a failure, as bats writes them: "(in test file t/a.bats, line 3)", and what failed.
+// commented reads the comments below a failure, as bats writes them: "(in test file t/a.bats, line 3)", and what failed. The functions
+// that the test called stand before it, each in a line of its own.
 func commented(comments []string) (f Finding) {
 	for _, c := range comments {
 		if m := nodes().bats.FindStringSubmatch(c); m != nil {
