@@ -61,6 +61,7 @@ type Counter struct {
 	under    head  // the lines that were last announced
 	all      int   // the number of tests that under came with
 	single   Tests // of single tests, which a sum does not tell apart
+	proved   int   // the tests of prove, those that were skipped among them
 	later    [kindsDeferred]deferred
 	emptyAt  int  // the line that said that there are no scenarios
 	idle     bool // a build tool had no tests to run
@@ -183,7 +184,8 @@ func (c *Counter) Denied() (failed int, denied bool) {
 	case counted.Ran() > 0 || c.found&goPlain != 0:
 		d.green = true
 	}
-	if c.found&nodeSummary == 0 && c.found&tapLines != 0 && c.tapPlan {
+	provesOwn := c.proved > 0 && c.proved == c.tap.Total() // the lines are those of prove -v, which said how it ended
+	if c.found&nodeSummary == 0 && c.found&tapLines != 0 && c.tapPlan && !provesOwn {
 		if c.tap.Failed > 0 && d.plans == 1 && d.planned == c.tap.Total() {
 			d.add(0, c.tap.Failed)
 		} else {

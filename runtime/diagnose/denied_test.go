@@ -17,6 +17,8 @@ func TestDenied(t *testing.T) {
 		mochaRed    = "  2 passing (10ms)\n  1 pending\n  3 failing\n"
 		tap         = "TAP version 13\nok 1 - a\nnot ok 2 - b\n1..2\n"
 		goRed       = "--- FAIL: TestX (0.00s)\n    x_test.go:3: no\nFAIL\nFAIL\texample.com/m/x\t0.004s\nok  \texample.com/m/y\t0.002s\nFAIL\n"
+		proveTAP    = "t/a.t .. \nok 1 - a\nnot ok 2 - b\n1..2\nt/b.t .. \n1..1\nok 1 - c\nok\n"
+		prove       = "t/a.t (Wstat: 256 (exited 1) Tests: 2 Failed: 1)\n  Failed test:  2\nFiles=2, Tests=3,  0 wallclock secs ( 0.02 usr  0.02 sys)\nResult: FAIL\n"
 		event       = `{"Time":"2026-11-22T10:00:00Z","Action":"`
 	)
 	long := strings.Repeat("a line of a table of covered code\n", 8<<10)
@@ -70,6 +72,12 @@ func TestDenied(t *testing.T) {
 		{"TAP, not whole", "1..3\nok 1 - a\nnot ok 2 - b\n", 0, false},
 		{"TAP without a plan is no count", "TAP version 13\nok 1 - a\n" + pytestRed, 2, true},
 		{"TAP, twice", tap + tap, 0, false},
+		{"prove", "t/a.t .. \n" + prove, 1, true},
+		{"prove -v", proveTAP + prove, 1, true},
+		{"prove -v, a file that died", "t/a.t .. \nok 1 - a\n1..1\nok\nt/b.t .. \n1..3\nok 1 - c\nDubious, test returned 255\n" +
+			"t/b.t (Wstat: 65280 (exited 255) Tests: 1 Failed: 0)\nFiles=2, Tests=2,  0 wallclock secs\nResult: FAIL\n", 0, true},
+		{"prove -v, again, and then it passed", proveTAP + prove + "t/a.t .. \nok 1 - a\nok 2 - b\n1..2\nFiles=1, Tests=2,  0 wallclock secs\nResult: PASS\n", 0, false},
+		{"prove, and TAP of another tool", "1..1\nok 1 - other\n" + prove, 0, false},
 		{"node", "ℹ tests 3\nℹ pass 1\nℹ fail 1\nℹ cancelled 1\nℹ skipped 0\nℹ todo 0\n", 2, true},
 		{"node, todo", "ℹ tests 2\nℹ pass 1\nℹ fail 0\nℹ cancelled 0\nℹ skipped 0\nℹ todo 1\n", 0, false},
 		{"node and mocha", "ℹ tests 2\nℹ pass 1\nℹ fail 1\n  2 passing (10ms)\n", 0, false},

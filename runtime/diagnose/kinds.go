@@ -193,7 +193,7 @@ func sumKinds() []sum {
 
 		// Perl: prove, where all files were skipped, or there is none; of others it does not say how many tests were skipped
 		{re: `^Files=\d+, Tests=0, `, read: none},
-		{re: `^Files=(\d+), Tests=\d+, `, read: func(c *Counter, s *sum, m [][]byte) {
+		{re: `^Files=\d+, Tests=(\d+), `, read: func(c *Counter, s *sum, m [][]byte) {
 			announces(ofProve)(c, s, m)
 			c.found |= someRan
 		}},

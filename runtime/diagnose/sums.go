@@ -378,6 +378,7 @@ func bareRest(c *Counter, s *sum, m [][]byte) {
 
 // proved reads how prove ended, which does not say how many tests were skipped.
 func proved(c *Counter, _ *sum, m [][]byte) {
+	c.proved += c.all
 	switch {
 	case string(m[1]) == "PASS":
 		c.denied.green = true
