@@ -54,6 +54,7 @@ var patterns = sync.OnceValue(func() (p struct{ absent, offline, toolchain, plac
 func (r *Result) judge(res *engine.Result, text []byte) {
 	text = diagnose.Readable(text)
 	some := res.Tests != nil && res.Tests.Passed > 0
+	r.Counted = res.Tests != nil && res.Tests.Ran() > 0
 	absent := patterns().absent.FindSubmatch(text)
 	toolchain := patterns().toolchain.FindSubmatch(text)
 	unfound := res.Process != nil && res.Process.ExitCode == process.StatusNotFound

@@ -60,6 +60,7 @@ type Result struct {
 	Why      string // one line; empty if there is nothing to say
 	Duration time.Duration
 	Lacks    bool     // of a red line: its first failure is that something is not installed
+	Counted  bool     // tests came to a result, and the output says how many
 	Unbuilt  bool     // what is missing is a file of the project, or a package of it, that a build makes
 	Left     []string // new files that git does not ignore, relative to the project
 

@@ -277,6 +277,30 @@ func TestSettleTests(t *testing.T) {
 	}
 }
 
+// A line of which the trial counted tests asks for one: else nothing tells a later run without any from one of a tool that does not count.
+func TestCounted(t *testing.T) {
+	for name, c := range map[string]struct {
+		makefile, want string
+	}{
+		"counted":      {"test:\n\t@echo 3 runs, 4 assertions, 0 failures, 0 errors, 0 skips\n", "tool = \"make test\"\nexpect = { min_tests = 1 }\nreceipt_required = true\n"},
+		"not counted":  {"test:\n\t@echo fine\n", "tool = \"make test\"\nreceipt_required = true\n"},
+		"no such line": {"lint:\n\t@echo 3 runs, 4 assertions, 0 failures, 0 errors, 0 skips\n", "tool = \"make lint\"\nreceipt_required = true\n"},
+		"red":          {"test:\n\t@echo 3 runs, 4 assertions, 1 failures, 0 errors, 0 skips; exit 1\n", "tool = \"make test\"\nexpect = { min_tests = 1 }\nreceipt_required = true\n"},
+	} {
+		p := project(t, map[string]string{"Makefile": c.makefile})
+		results, err := trial.Try(t.Context(), p, trial.Options{Timeout: time.Minute, Environ: os.Environ()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if settled, _ := trial.Settle(p, results, ""); len(settled.Lines) != 1 || !strings.Contains(settled.Lines[0].Table, c.want) {
+			t.Errorf("%s: %+v", name, settled.Lines)
+		}
+		if again, _ := trial.Settle(p, results, ""); strings.Count(again.Lines[0].Table, "expect") > 1 {
+			t.Errorf("%s: %+v", name, again.Lines)
+		}
+	}
+}
+
 func TestAtHead(t *testing.T) {
 	p := project(t, map[string]string{"Makefile": "test:\n\t@true\n"})
 	if got := trial.AtHead(t.Context(), p.Dir); got != "that is so in HEAD, too: the files are those of HEAD" {
