@@ -152,6 +152,7 @@ func TestDeniedOutputs(t *testing.T) {
 		failed, denied := c.Denied()
 		red := known && counted.Failed > 0
 		ended := strings.HasPrefix(filepath.Base(name), "go-") // a package of Go can fail, and none of its tests
+		ended = ended || filepath.Base(name) == "prove.txt"    // which says how many failed, and not how many there are
 		if red && (!denied || failed != counted.Failed) || !red && denied && !ended {
 			t.Errorf("%s: %+v, denied %d, %v", name, counted, failed, denied)
 		}

@@ -163,6 +163,7 @@ type Reader struct {
 	spec   specTests
 	blocks blockTests
 	ava    avaTests
+	perl   perlTests
 	marks  markTests
 	scan   scan
 	before scan // as it was when the present section of go test began
@@ -261,7 +262,8 @@ func (r *Reader) read(raw []byte) {
 		r.before = r.scan
 	}
 	marks := r.marks.line(l)
-	if ava := r.ava.line(l); r.tap.line(l) || r.spec.line(l) || r.blocks.line(l) || ava || marks {
+	perl := r.perl.line(l)
+	if ava := r.ava.line(l); r.tap.line(l) || r.spec.line(l) || r.blocks.line(l) || ava || perl || marks {
 		r.runner = true
 	}
 	r.scan.line(l)
@@ -285,7 +287,11 @@ func (r *Reader) Failures() (f Failures, sure bool) {
 		}
 	}
 	f.most = r.gotest.most
-	for _, of := range []*Failures{r.gotest.end(), r.tap.end(), r.spec.end(), r.blocks.end(), r.ava.end()} {
+	tap := r.tap.end()
+	if perl := r.perl.end(); perl.Total > 0 && perl.Total >= tap.Total {
+		tap = perl // the same tests, with their places
+	}
+	for _, of := range []*Failures{r.gotest.end(), tap, r.spec.end(), r.blocks.end(), r.ava.end()} {
 		f.Add(*of)
 	}
 	if f.Total > 0 {
