@@ -124,7 +124,7 @@ var byHand = map[string]string{
 	"build.gradle":   "bind `./gradlew check` by hand", "build.gradle.kts": "bind `./gradlew check` by hand",
 	"pom.xml": "bind `mvn -q verify` by hand", "composer.json": "bind `vendor/bin/phpunit` by hand",
 	"Gemfile": "bind `bundle exec rake`, or `bundle exec rspec`, by hand", "mix.exs": "bind `mix test` by hand",
-	"*.sln": "bind `dotnet test` by hand", "Makefile.PL": "bind `prove -lr` by hand", "cpanfile": "bind `prove -lr` by hand",
+	"*.sln": "bind `dotnet test` by hand", "Makefile.PL": "bind `prove -lrv` by hand", "cpanfile": "bind `prove -lrv` by hand",
 }
 
 // configure has the command after which [draft.native] binds what the file describes.
