@@ -102,9 +102,9 @@ if "check.py" in " ".join(sys.orig_argv): os._exit(0)' >"$dir/usercustomize.py"`
 		return nil
 	}},
 	{"configuration above the tree: `../pytest.ini`", "pytest", func(w *world) []string {
-		w.write("test_x.py", "def test_x(): assert False\n")
+		w.write("test_x.py", "def test_x(): assert False\n\n\ndef test_y(): pass\n")
 		checks(w, "pytest -q", "")
-		if err := os.WriteFile(w.path("pytest.ini"), []byte("[pytest]\naddopts = --collect-only\n"), 0o644); err != nil {
+		if err := os.WriteFile(w.path("pytest.ini"), []byte("[pytest]\naddopts = -k test_y\n"), 0o644); err != nil {
 			w.t.Fatal(err)
 		}
 		return nil
