@@ -27,7 +27,7 @@ type Voice struct {
 	OutTTY   bool
 	ErrTTY   bool
 
-	answer *answer    // what Out is
+	answer answer     // what Out is, of a Voice that [New] made
 	mu     sync.Mutex // guards Err, which listeners write to from other goroutines, and view
 	view   view.View  // of a run that lasts; nil for none
 }
@@ -67,12 +67,14 @@ func (a *answer) Write(p []byte) (int, error) {
 func New() *Voice { return of(os.Stdin, os.Stdout, os.Stderr) }
 
 func of(in, out, err *os.File) *Voice {
-	a := &answer{w: out}
-	return &Voice{
-		In: in, Out: a, answer: a, Err: err,
+	v := &Voice{
+		In: in, Err: err,
 		OutTTY: term.IsTerminal(int(out.Fd())),
 		ErrTTY: term.IsTerminal(int(err.Fd())),
 	}
+	v.answer.w = out
+	v.Out = &v.answer
+	return v
 }
 
 // Lost returns the first error of a write to standard output; nil if all was written.

@@ -118,8 +118,8 @@ func TestTellLost(t *testing.T) {
 		}, "dialect: error: gone\n"},
 	} {
 		var told bytes.Buffer
-		a := &answer{w: gone{}}
-		v := &Voice{Out: a, answer: a, Err: &told}
+		v := &Voice{Err: &told}
+		v.answer.w, v.Out = gone{}, &v.answer
 		tt.say(v)
 		v.TellLost()
 		if told.String() != tt.want {
