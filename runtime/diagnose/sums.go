@@ -20,13 +20,13 @@ type sum struct {
 	under head   // the last announcement must be this one; 0 if it needs none
 	read  func(c *Counter, s *sum, m [][]byte)
 
-	text    []byte    // what its lines contain: it is looked for first
+	texts   [][]byte  // of which each of its lines has one: they are looked for first
 	once    sync.Once // of what follows
 	pattern *regexp.Regexp
 	groups  []byte // the first letter of each group's name; 0 for none
 }
 
-// match returns the groups of a line of this kind; nil for another line. A pattern is compiled where a line has its text: an output has
+// match returns the groups of a line of this kind; nil for another line. A pattern is compiled where a line has one of its texts: an output has
 // the sums of few runners, and to compile all of them takes longer than most commands of a script.
 func (s *sum) match(l []byte) [][]byte {
 	s.once.Do(func() {
@@ -65,7 +65,9 @@ var sums = sync.OnceValue(func() (by [256][]*sum) {
 		if err != nil {
 			panic(err)
 		}
-		s.text = []byte(contains(tree))
+		for _, text := range contains(tree) {
+			s.texts = append(s.texts, []byte(text))
+		}
 		var can [256]bool
 		begins(tree, &can)
 		for b, can := range can {
@@ -121,19 +123,42 @@ func begins(re *syntax.Regexp, can *[256]bool) (empty bool) {
 	return empty
 }
 
-// contains returns a text that is in each match of re, the longest that stands in re itself.
-func contains(re *syntax.Regexp) (text string) {
-	switch {
-	case re.Op == syntax.OpLiteral && re.Flags&syntax.FoldCase == 0:
-		return string(re.Rune)
-	case re.Op == syntax.OpConcat, re.Op == syntax.OpCapture:
+// contains returns texts of which each match of re has one, those whose shortest is the longest among the parts of re. It is empty if no
+// part has any.
+func contains(re *syntax.Regexp) (texts []string) {
+	switch re.Op {
+	case syntax.OpLiteral:
+		if re.Flags&syntax.FoldCase == 0 {
+			return []string{string(re.Rune)}
+		}
+	case syntax.OpAlternate:
 		for _, sub := range re.Sub {
-			if part := contains(sub); len(part) > len(text) {
-				text = part
+			of := contains(sub)
+			if of == nil {
+				return nil
+			}
+			texts = append(texts, of...)
+		}
+	case syntax.OpConcat, syntax.OpCapture, syntax.OpPlus:
+		for _, sub := range re.Sub {
+			if of := contains(sub); shortest(of) > shortest(texts) {
+				texts = of
 			}
 		}
 	}
-	return text
+	return texts
+}
+
+func shortest(texts []string) int {
+	if len(texts) == 0 {
+		return 0
+	}
+	return len(slices.MinFunc(texts, func(a, b string) int { return len(a) - len(b) }))
+}
+
+// has reports whether a line has what each line of s has.
+func (s *sum) has(l []byte) bool {
+	return len(s.texts) == 0 || slices.ContainsFunc(s.texts, func(text []byte) bool { return bytes.Contains(l, text) })
 }
 
 // summary looks for a sum in a line.
@@ -142,7 +167,7 @@ func (c *Counter) summary(l []byte) {
 		return
 	}
 	for _, s := range sums()[l[0]] {
-		if s.under != 0 && s.under != c.under || !bytes.Contains(l, s.text) {
+		if s.under != 0 && s.under != c.under || !s.has(l) {
 			continue
 		}
 		if m := s.match(l); m != nil {

@@ -222,7 +222,7 @@ func TestEachSum(t *testing.T) {
 	for l := range bytes.Lines(escapes().ReplaceAll([]byte(text.String()), nil)) {
 		l = bytes.TrimRight(l, "\r\n\t ")
 		for _, s := range sums()[append(l, 0)[0]] {
-			if bytes.Contains(l, s.text) && s.match(l) != nil {
+			if s.has(l) && s.match(l) != nil {
 				if reached[s.re] = true; s.under == 0 {
 					break
 				}
@@ -353,6 +353,24 @@ func TestListAfterTheSum(t *testing.T) {
 			}
 			if _, denied := c.Denied(); denied != out.denied {
 				t.Errorf("%s: denied: %t", name, denied)
+			}
+		}
+	}
+}
+
+// TestOrdinaryLines: the lines that fill long outputs are told from sums by a text, and do not use up what is looked at: 64 KiB after the
+// beginning, a list of 20,000 of them ended the search before.
+func TestOrdinaryLines(t *testing.T) {
+	for _, l := range []string{
+		"    ✓ does it (5ms)", "  ✓ does it", "    1) does it", "  - one to be done", "    at Object.x  (foo.js:1:2)", "        at com.example.Main.main(Main.java:5)",
+		"  File \"a.py\", line 3, in f", " lib/index.js       |   95.12 |    88.2 |     100 |   95.12 | 12-14,98", "[INFO] a line of a build", "  web-1  | GET / 200",
+		"\tat org.junit.Assert.fail(Assert.java:89)", "# a comment", "12:00:01 INFO a line of a log", "> Task", "[ 12%] Building CXX object x.cpp.o",
+	} {
+		for h := range ofXCTest + 1 {
+			c := Counter{seen: scanned, under: h}
+			c.line([]byte(l + "\n"))
+			if c.spent > 1 {
+				t.Errorf("under %d, %q costs as much as %d lines", h, l, c.spent)
 			}
 		}
 	}
