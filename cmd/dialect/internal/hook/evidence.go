@@ -183,14 +183,15 @@ func ignored(ctx context.Context, q *inquiry.Question, paths []string) bool {
 	return !slices.ContainsFunc(paths, func(p string) bool { return !hides(p) })
 }
 
-// maxOutput bounds what is read of an output to find the names of tests, in bytes.
+// maxOutput bounds what is read of the outputs of one verdict to find the names of tests, in bytes.
 const maxOutput = 8 << 20
 
 // failures returns what failed, and how often: "BINDING\x00COMMAND\x00" with the way that the command ended, with the name of each failing
 // test and, where its output names none, with each line of that, without numbers. ok is false where a failure is of something that
-// cannot be looked up, or of a command that did not come to its end.
+// cannot be looked up, of a command that did not come to its end, or of more output than is looked through while an agent waits.
 func failures(q *inquiry.Question, res *verify.Result) (set map[string]int, ok bool) {
 	set, ok = make(map[string]int), true
+	left := maxOutput
 	for _, refusal := range res.Refusals {
 		if refusal.Reason != receipts.NotSucceeded && refusal.Reason != receipts.Superseded {
 			continue
@@ -200,9 +201,13 @@ func failures(q *inquiry.Question, res *verify.Result) (set map[string]int, ok b
 			ok = false
 			continue
 		}
-		text, whole := output(a, r)
+		text, whole := output(a, r, left)
+		if left -= len(text); !whole {
+			ok = false
+			continue
+		}
 		names := diagnose.FailedTests(text)
-		if !whole || len(names) >= diagnose.MaxFailed {
+		if len(names) >= diagnose.MaxFailed {
 			ok = false
 			continue
 		}
@@ -228,9 +233,9 @@ func failures(q *inquiry.Question, res *verify.Result) (set map[string]int, ok b
 // number finds what differs between two outputs of the same failure: times, lines, addresses.
 var number = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`0x[0-9a-fA-F]+|[0-9]+(?:[.:,][0-9]+)*`) })
 
-// output returns what is kept of the output of a command. ok is false if some of it cannot be read, is not what was recorded, or is too long.
-func output(a archive.Archive, r *receipts.Receipt) (text []byte, ok bool) {
-	ok = true
+// output returns what is kept of the output of a command. ok is false if some of it cannot be read, is not what was recorded, or if all of it
+// is longer than most.
+func output(a archive.Archive, r *receipts.Receipt, most int) (text []byte, ok bool) {
 	for _, s := range []receipts.Stream{r.Stdout, r.Stderr} {
 		if s.Bytes == 0 {
 			continue
@@ -239,14 +244,13 @@ func output(a archive.Archive, r *receipts.Receipt) (text []byte, ok bool) {
 		if !s.Log.IsZero() {
 			sum = s.Log
 		}
-		b, err := regular.ReadOwn(blob.Path(string(a), sum), maxOutput)
+		b, err := regular.ReadOwn(blob.Path(string(a), sum), int64(most-len(text)))
 		if err != nil || sha256.Sum256(b) != sum {
-			ok = false
-			continue
+			return nil, false
 		}
 		text = append(append(text, b...), '\n')
 	}
-	return text, ok
+	return text, true
 }
 
 // begin notes what HEAD is at the first event of a session: an agent moves HEAD.
